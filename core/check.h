@@ -1,0 +1,23 @@
+// Checks for our own bugs. A failed CHECK aborts with the values; it is never the answer to a user's
+// mistake (core/error.h) nor to a peer's trouble (a returned verdict and a counter).
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+namespace starling {
+
+[[noreturn]] void CheckFailed(const char* file, int line, const char* condition,
+                              std::string_view message);
+
+}  // namespace starling
+
+// CHECK(cond) or CHECK(cond, "fmt {}", value): aborts the process if `cond` is false.
+#define CHECK(condition, ...)                                                        \
+  do {                                                                               \
+    if (!(condition)) [[unlikely]] {                                                 \
+      ::starling::CheckFailed(__FILE__, __LINE__, #condition,                        \
+                              ::fmt::format("" __VA_OPT__(, ) __VA_ARGS__).c_str()); \
+    }                                                                                \
+  } while (false)

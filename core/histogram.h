@@ -1,0 +1,29 @@
+// Counts per whole number: the staleness of every applied gradient goes into one of these.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace starling {
+
+// Exact counts for values 0 .. kLimit - 1; what is larger is counted in the last bin, while max and
+// mean stay exact.
+class Histogram {
+ public:
+  static constexpr std::uint64_t kLimit = 4096;
+  void Add(std::uint64_t value, std::uint64_t times = 1);
+  std::uint64_t total() const { return total_; }
+  std::uint64_t max() const { return max_; }
+  double mean() const { return total_ == 0 ? 0.0 : sum_ / static_cast<double>(total_); }
+  // Count for value 0, 1, ... up to the largest seen.
+  const std::vector<std::uint64_t>& counts() const { return counts_; }
+  // Restores one that was saved as (counts, max, mean).
+  static Histogram Restore(std::vector<std::uint64_t> counts, std::uint64_t max, double mean);
+
+ private:
+  std::vector<std::uint64_t> counts_;
+  std::uint64_t total_ = 0, max_ = 0;
+  double sum_ = 0;
+};
+
+}  // namespace starling

@@ -1,0 +1,53 @@
+// One line per event on standard error: "time level process: text". The supervisor collects its
+// children's lines into the run's `log`.
+//
+// Thread safety: every function may be called from any thread.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace starling {
+
+enum class LogLevel : std::uint8_t { kDebug, kInfo, kWarn, kError };
+
+// Names this process in its lines ("learner", "actor 3") and sets the least level that is printed.
+void InitLog(std::string_view process, LogLevel least = LogLevel::kInfo);
+
+void LogLine(LogLevel level, std::string_view text);
+
+template <class... Args>
+void LogDebug(fmt::format_string<Args...> format, Args&&... args) {
+  LogLine(LogLevel::kDebug, fmt::format(format, std::forward<Args>(args)...));
+}
+template <class... Args>
+void LogInfo(fmt::format_string<Args...> format, Args&&... args) {
+  LogLine(LogLevel::kInfo, fmt::format(format, std::forward<Args>(args)...));
+}
+template <class... Args>
+void LogWarn(fmt::format_string<Args...> format, Args&&... args) {
+  LogLine(LogLevel::kWarn, fmt::format(format, std::forward<Args>(args)...));
+}
+template <class... Args>
+void LogError(fmt::format_string<Args...> format, Args&&... args) {
+  LogLine(LogLevel::kError, fmt::format(format, std::forward<Args>(args)...));
+}
+
+// Says something that a peer can provoke, at most once per `period_ms`; counts what it swallowed.
+class RateLimitedLog {
+ public:
+  explicit RateLimitedLog(std::int64_t period_ms = 1000) : period_ms_(period_ms) {}
+  // `now_ms` is any monotonic milliseconds clock.
+  void Warn(std::int64_t now_ms, std::string_view text);
+
+ private:
+  std::int64_t period_ms_;
+  std::int64_t next_ms_ = 0;
+  std::uint64_t swallowed_ = 0;
+};
+
+}  // namespace starling

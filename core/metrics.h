@@ -1,0 +1,27 @@
+// metrics.jsonl: one JSON object per line, appended and flushed, readable while the run goes on.
+//
+// Thread safety: one thread at a time.
+#pragma once
+
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <memory>
+
+namespace starling {
+
+class MetricsFile {
+ public:
+  // Opens for appending; a torn last line of a killed writer is ended first. Throws std::system_error.
+  explicit MetricsFile(const std::filesystem::path& path);
+  // Returns false if the line could not be written (a full disk): training goes on, the caller warns.
+  bool Write(const nlohmann::ordered_json& line);
+
+ private:
+  struct Closer {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  std::unique_ptr<std::FILE, Closer> file_;
+};
+
+}  // namespace starling

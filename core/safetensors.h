@@ -1,0 +1,67 @@
+// The safetensors format (8-byte little-endian header length, JSON header, raw tensor bytes), with an
+// end-to-end checksum of our own in the metadata, so that a flipped bit anywhere in a file is found.
+// One header for writer and reader.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace starling {
+
+enum class DType : std::uint8_t { kF32, kF64, kI32, kI64, kU8, kU64 };
+std::size_t DTypeSize(DType dtype);
+const char* DTypeName(DType dtype);  // the format's names: "F32", "I64", ...
+
+// A tensor to write; the bytes are borrowed. `bytes.size()` is the product of `shape` (1 for a
+// scalar) times DTypeSize; violated by us only, so CHECKed.
+struct TensorView {
+  std::string name;
+  DType dtype = DType::kF32;
+  std::vector<std::uint64_t> shape;
+  std::span<const std::byte> bytes;
+};
+TensorView ViewF32(std::string name, std::vector<std::uint64_t> shape, std::span<const float> data);
+
+// Tensors in the order given; metadata is a flat map of strings (the key "starling.xxh64" is ours).
+// Written atomically. Throws std::system_error.
+void WriteSafetensors(const std::filesystem::path& path, std::span<const TensorView> tensors,
+                      const std::map<std::string, std::string>& metadata = {});
+
+// Whole files read into memory. Files of others, without our checksum, are read too.
+class SafetensorsFile {
+ public:
+  // Throws std::runtime_error with a sentence naming the path and what is wrong (cannot be read,
+  // truncated, header not JSON, offsets that overlap or leave the file, checksum mismatch).
+  static SafetensorsFile Read(const std::filesystem::path& path);
+
+  const std::map<std::string, std::string>& metadata() const { return metadata_; }
+  std::vector<std::string> names() const;  // in file order
+  bool Has(const std::string& name) const;
+  // Throws std::runtime_error naming the tensor if it is absent or of another dtype.
+  const std::vector<std::uint64_t>& Shape(const std::string& name) const;
+  std::vector<float> F32(const std::string& name) const;
+  std::vector<double> F64(const std::string& name) const;
+  std::vector<std::int64_t> I64(const std::string& name) const;
+  std::vector<std::uint64_t> U64(const std::string& name) const;
+
+ private:
+  struct Entry {
+    std::string name;
+    DType dtype;
+    std::vector<std::uint64_t> shape;
+    std::uint64_t begin, end;  // byte offsets into data_
+  };
+  const Entry& Find(const std::string& name, DType dtype) const;
+
+  std::string path_;
+  std::map<std::string, std::string> metadata_;
+  std::vector<Entry> entries_;
+  std::vector<std::byte> data_;
+};
+
+}  // namespace starling

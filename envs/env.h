@@ -1,0 +1,65 @@
+// The contract of an environment.
+//
+// A game is plain copyable state and a pure step: (state, action, chance) -> (state, reward, terminal),
+// where chance is a source of draws (envs/chance.h): a random stream, or a script in tests and traces.
+// VecEnv runs B such games side by side; every env has its own stream, so that an episode depends on
+// (seed, slot, incarnation, env index) alone and not on what runs beside it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace starling::envs {
+
+struct EnvSpec {
+  std::string name;
+  int height = 1, width = 1, channels = 1;  // observation (H, W, C), C order; vectors are (1, 1, n)
+  int num_actions = 1;
+  std::vector<std::string> action_names;  // num_actions of them
+  float low = 0.0f, high = 1.0f;          // every observed value lies within
+  int obs_size() const { return height * width * channels; }
+};
+
+// An episode that ended, counted in undiscounted rewards and env steps.
+struct EpisodeEnd {
+  int env = 0;
+  double episode_return = 0;
+  std::int64_t length = 0;
+};
+
+struct EnvOptions {
+  double sticky_actions = 0.1;
+};
+
+// Where the streams of a VecEnv derive from; env index i of it draws from
+// StreamId{seed, slot, incarnation, i, purpose kEnv}.
+struct EnvSeed {
+  std::uint64_t seed = 0;
+  std::uint32_t slot = 0, incarnation = 0;
+};
+
+class VecEnv {
+ public:
+  virtual ~VecEnv() = default;
+  virtual const EnvSpec& spec() const = 0;
+  virtual int size() const = 0;  // B
+
+  // Starts B fresh episodes; writes observations (B, H, W, C).
+  virtual void Reset(std::span<float> observations) = 0;
+
+  // One step in every env. An env that ends is reset at once: its row of `observations` is then the
+  // first of the next episode, `terminals` is 1 and `rewards` the last reward of the old one.
+  // actions (B), each in [0, num_actions); observations (B, H, W, C); rewards (B); terminals (B).
+  virtual void Step(std::span<const std::int32_t> actions, std::span<float> observations,
+                    std::span<float> rewards, std::span<std::uint8_t> terminals) = 0;
+
+  // Moves the episodes that ended since the last call, in (step, env) order, behind `out`.
+  virtual void TakeEpisodes(std::vector<EpisodeEnd>& out) = 0;
+
+  virtual std::unique_ptr<VecEnv> Clone() const = 0;  // same state, same future draws
+};
+
+}  // namespace starling::envs
