@@ -5,8 +5,11 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <limits>
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace starling {
@@ -16,35 +19,46 @@ inline constexpr std::uint64_t kUnbounded = std::numeric_limits<std::uint64_t>::
 struct RunConfig {
   std::string name;  // default: the config file's name without .toml
   std::uint64_t seed = 1;
-  std::uint64_t steps = 5'000'000;  // environment steps over all actors; ends at the first update >= it
-  std::string dir;                  // default: runs/<name>
+  std::uint64_t steps =
+      5'000'000;    // environment steps over all actors; ends at the first update >= it
+  std::string dir;  // default: runs/<name>
+
+  friend bool operator==(const RunConfig&, const RunConfig&) = default;
 };
 
 struct EnvConfig {
   std::string name = "minatar/breakout";
   double sticky_actions = 0.1;  // chance that an env repeats its last action instead
+
+  friend bool operator==(const EnvConfig&, const EnvConfig&) = default;
 };
 
 struct ActorsConfig {
   std::int64_t count = 0;  // "auto" (0 here) = cores; resolved by Load
   std::int64_t envs_per_actor = 32;
-  std::int64_t unroll = 5;      // steps per env in one gradient
+  std::int64_t unroll = 5;       // steps per env in one gradient
   std::string backend = "auto";  // "cpu", "auto"; "cuda" is refused by name until it is built
+
+  friend bool operator==(const ActorsConfig&, const ActorsConfig&) = default;
 };
 
 struct NetConfig {
-  std::string kind = "minatar";      // "minatar", "mlp"
+  std::string kind = "minatar";              // "minatar", "mlp"
   std::vector<std::int64_t> hidden = {128};  // widths of the fully connected layers
   std::int64_t stages = 1;
+
+  friend bool operator==(const NetConfig&, const NetConfig&) = default;
 };
 
 struct LossConfig {
   double gamma = 0.99;
   double gae_lambda = 0.8;
   double value_coef = 0.5;
-  double entropy = 0.03;      // at step 0
-  double entropy_end = 0.01;  // at run.steps, linear between
+  double entropy = 0.03;           // at step 0
+  double entropy_end = 0.01;       // at run.steps, linear between
   std::string reduction = "mean";  // "mean", "sum" (multiplies the gradient by the unroll)
+
+  friend bool operator==(const LossConfig&, const LossConfig&) = default;
 };
 
 struct OptimizerConfig {
@@ -53,18 +67,24 @@ struct OptimizerConfig {
   std::string lr_schedule = "linear";  // "linear" (to 0 at run.steps), "constant"
   double decay = 0.99;
   double epsilon = 1e-5;
-  std::string epsilon_place = "outside";  // "outside", "inside" the square root (as in the A3C paper)
+  std::string epsilon_place =
+      "outside";  // "outside", "inside" the square root (as in the A3C paper)
   bool bias_correction = true;
-  double clip_norm = 0.5;          // global norm, in the actor; 0 = off
+  double clip_norm = 0.5;         // global norm, in the actor; 0 = off
   std::string scale_lr = "none";  // "none", "linear"
+
+  friend bool operator==(const OptimizerConfig&, const OptimizerConfig&) = default;
 };
 
 struct UpdatesConfig {
-  std::int64_t gradients = 1;  // K: gradients wanted in one update; "auto" (0 here) = ceil(N / (bound + 1))
-  std::int64_t in_flight = 1;  // grants an actor holds
+  std::int64_t gradients =
+      1;  // K: gradients wanted in one update; "auto" (0 here) = ceil(N / (bound + 1))
+  std::int64_t in_flight = 1;   // grants an actor holds
   std::int64_t start_with = 0;  // "auto" (0 here) = actors.count
   double start_timeout_s = 30;
   double max_norm = 1e4;  // gradients with a larger global norm are refused
+
+  friend bool operator==(const UpdatesConfig&, const UpdatesConfig&) = default;
 };
 
 struct StalenessConfig {
@@ -72,32 +92,43 @@ struct StalenessConfig {
   std::string on_exceed = "wait";    // "wait", "drop"
   std::string damping = "none";      // "none", "inverse"
   double deadline_s = 30;            // a grant not spent for so long ends
+
+  friend bool operator==(const StalenessConfig&, const StalenessConfig&) = default;
 };
 
 struct LearnerConfig {
-  std::string apply = "lanes";   // "hogwild" is refused by name until it is built
-  std::int64_t threads = 1;      // lanes
+  std::string apply = "lanes";  // "hogwild" is refused by name until it is built
+  std::int64_t threads = 1;     // lanes
   std::int64_t shards = 1;
   std::int64_t hash_every = 1000;  // updates between two hashes of the weights in the journal
+
+  friend bool operator==(const LearnerConfig&, const LearnerConfig&) = default;
 };
 
 struct WireConfig {
-  std::string endpoint = "auto";  // "auto" (ipc in the private place), "ipc://path", "tcp://host:port" (port 0 = any)
+  std::string endpoint =
+      "auto";  // "auto" (ipc in the private place), "ipc://path", "tcp://host:port" (port 0 = any)
   std::string gradient = "f32";
   double fetch_after_ms = 20;
   double heartbeat_ms = 500;
   double timeout_s = 10;          // a peer silent for so long is given up
   double connect_timeout_s = 60;  // an actor started before its learner waits so long
   std::string runtime_dir;        // "" = $XDG_RUNTIME_DIR, /dev/shm or /tmp, + /starling-<uid>
+
+  friend bool operator==(const WireConfig&, const WireConfig&) = default;
 };
 
 struct CheckpointConfig {
   std::int64_t every_steps = 500'000;
   std::int64_t keep = 3;
+
+  friend bool operator==(const CheckpointConfig&, const CheckpointConfig&) = default;
 };
 
 struct StatusConfig {
   std::int64_t port = 0;  // 0 = off; anything else is refused by name until it is built
+
+  friend bool operator==(const StatusConfig&, const StatusConfig&) = default;
 };
 
 struct Config {
@@ -115,17 +146,30 @@ struct Config {
   StatusConfig status;
 
   std::int64_t samples_per_gradient() const { return actors.envs_per_actor * actors.unroll; }
+
+  friend bool operator==(const Config&, const Config&) = default;
 };
 
-// Reads `path`, applies each override ("section.key=value"; the value is TOML, a bare word a string),
-// resolves what is "auto" (cores, names, directories), and checks types, ranges and contradictions.
-// Throws UserError whose text lists every mistake, one line each: "file:line:column: what was found,
-// what is allowed, nearest known name"; mistakes of an override are located at "--set section.key=...".
-Config LoadConfig(const std::filesystem::path& path, const std::vector<std::string>& overrides = {});
+// Where each key of a Config was set, so that a program that finds a mistake later (an environment
+// nobody knows) can still point at it.
+struct ConfigSource {
+  std::map<std::string, std::string, std::less<>> where;
+
+  // "file:line:column" or "--set section.key=value" for `key` = "section.key"; "" for a default.
+  std::string Where(std::string_view key) const;
+};
+
+// Reads `path`, applies each override ("section.key=value"; the value is TOML, a bare word a
+// string), resolves what is "auto" (cores, names, directories), and checks types, ranges and
+// contradictions. Throws UserError whose text lists every mistake, one line each:
+// "file:line:column: what was found, what is allowed, nearest known name"; mistakes of an override
+// are located at "--set section.key=...". `source`, if given, learns where every key was set.
+Config LoadConfig(const std::filesystem::path& path, const std::vector<std::string>& overrides = {},
+                  ConfigSource* source = nullptr);
 
 // The same from text; `name` stands where the file's path would.
 Config ParseConfig(const std::string& text, const std::string& name,
-                   const std::vector<std::string>& overrides = {});
+                   const std::vector<std::string>& overrides = {}, ConfigSource* source = nullptr);
 
 // The whole effective configuration as TOML that ParseConfig reads back to an equal Config.
 std::string ToToml(const Config& config);

@@ -1,5 +1,6 @@
-// One line per event on standard error: "time level process: text". The supervisor collects its
-// children's lines into the run's `log`.
+// One line per event on standard error: "12:34:56.789 warn  learner: text"; line breaks within a
+// text are escaped; no colour if NO_COLOR is set or standard error is not a terminal. The
+// supervisor collects its children's lines into the run's `log`.
 //
 // Thread safety: every function may be called from any thread.
 #pragma once
@@ -7,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -38,6 +40,7 @@ void LogError(fmt::format_string<Args...> format, Args&&... args) {
 }
 
 // Says something that a peer can provoke, at most once per `period_ms`; counts what it swallowed.
+// Thread safety: one thread at a time.
 class RateLimitedLog {
  public:
   explicit RateLimitedLog(std::int64_t period_ms = 1000) : period_ms_(period_ms) {}
@@ -46,7 +49,7 @@ class RateLimitedLog {
 
  private:
   std::int64_t period_ms_;
-  std::int64_t next_ms_ = 0;
+  std::int64_t next_ms_ = std::numeric_limits<std::int64_t>::min();
   std::uint64_t swallowed_ = 0;
 };
 

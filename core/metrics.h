@@ -5,16 +5,18 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <nlohmann/json_fwd.hpp>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 
 namespace starling {
 
 class MetricsFile {
  public:
-  // Opens for appending; a torn last line of a killed writer is ended first. Throws std::system_error.
+  // Opens for appending; a torn last line of a killed writer is ended first. Throws
+  // std::system_error.
   explicit MetricsFile(const std::filesystem::path& path);
-  // Returns false if the line could not be written (a full disk): training goes on, the caller warns.
+  // Returns false if the line could not be written (a full disk): training goes on, the caller
+  // warns.
   bool Write(const nlohmann::ordered_json& line);
 
  private:
@@ -22,6 +24,7 @@ class MetricsFile {
     void operator()(std::FILE* file) const { std::fclose(file); }
   };
   std::unique_ptr<std::FILE, Closer> file_;
+  bool torn_ = false;  // the last write stopped within a line
 };
 
 }  // namespace starling

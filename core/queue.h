@@ -1,8 +1,8 @@
 // A bounded queue that can be closed; closing it is how the threads behind it are told to end.
 //
 // Thread safety: any number of producers and consumers.
-// Invariants: size() <= capacity; after Close() every Push is refused, every Pop drains what is left
-// and then returns nothing.
+// Invariants: size() <= capacity; after Close() every Push is refused, every Pop drains what is
+// left and then returns nothing.
 #pragma once
 
 #include <condition_variable>

@@ -28,11 +28,11 @@ class RandomStream {
  public:
   explicit RandomStream(const StreamId& id = {});
 
-  std::uint32_t Bits();                          // uniform over 2^32
-  float Uniform();                               // [0, 1), 24 bits
-  double UniformDouble();                        // [0, 1), 53 bits
-  std::uint32_t Below(std::uint32_t bound);      // uniform over [0, bound), unbiased; bound >= 1
-  float Normal();                                // standard normal (Box-Muller)
+  std::uint32_t Bits();                      // uniform over 2^32
+  float Uniform();                           // [0, 1), 24 bits
+  double UniformDouble();                    // [0, 1), 53 bits
+  std::uint32_t Below(std::uint32_t bound);  // uniform over [0, bound), unbiased; bound >= 1
+  float Normal();                            // standard normal (Box-Muller)
 
   friend bool operator==(const RandomStream&, const RandomStream&) = default;
 

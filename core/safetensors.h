@@ -1,14 +1,16 @@
-// The safetensors format (8-byte little-endian header length, JSON header, raw tensor bytes), with an
-// end-to-end checksum of our own in the metadata, so that a flipped bit anywhere in a file is found.
-// One header for writer and reader.
+// The safetensors format (8-byte little-endian header length, JSON header, raw tensor bytes), with
+// an end-to-end checksum of our own in the metadata, so that a flipped bit anywhere in a file is
+// found. One header for writer and reader.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace starling {
@@ -27,7 +29,8 @@ struct TensorView {
 };
 TensorView ViewF32(std::string name, std::vector<std::uint64_t> shape, std::span<const float> data);
 
-// Tensors in the order given; metadata is a flat map of strings (the key "starling.xxh64" is ours).
+// Tensors in the order given, under different names; metadata is a flat map of strings (the keys
+// "starling.xxh64" and "starling.checksum" are ours).
 // Written atomically. Throws std::system_error.
 void WriteSafetensors(const std::filesystem::path& path, std::span<const TensorView> tensors,
                       const std::map<std::string, std::string>& metadata = {});
@@ -36,9 +39,12 @@ void WriteSafetensors(const std::filesystem::path& path, std::span<const TensorV
 class SafetensorsFile {
  public:
   // Throws std::runtime_error with a sentence naming the path and what is wrong (cannot be read,
-  // truncated, header not JSON, offsets that overlap or leave the file, checksum mismatch).
+  // truncated, header not JSON or above 16 MiB, a name twice, an unknown dtype, offsets that
+  // overlap, leave holes or leave the file, checksum mismatch). Nothing in a file can make it do
+  // worse.
   static SafetensorsFile Read(const std::filesystem::path& path);
 
+  // Without our own keys.
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
   std::vector<std::string> names() const;  // in file order
   bool Has(const std::string& name) const;
@@ -54,14 +60,22 @@ class SafetensorsFile {
     std::string name;
     DType dtype;
     std::vector<std::uint64_t> shape;
-    std::uint64_t begin, end;  // byte offsets into data_
+    std::uint64_t begin, end;  // byte offsets behind the header
   };
-  const Entry& Find(const std::string& name, DType dtype) const;
+  SafetensorsFile() = default;
+  const Entry& Find(const std::string& name) const;
+  template <class T>
+  std::vector<T> Values(const std::string& name, DType dtype) const;
+  void ReadHeader(std::string_view header);
+  void ReadTensor(const std::string& name, const nlohmann::json& tensor);
+  void CheckOffsets();
+  void CheckChecksum();
 
   std::string path_;
   std::map<std::string, std::string> metadata_;
   std::vector<Entry> entries_;
-  std::vector<std::byte> data_;
+  std::string bytes_;           // the whole file
+  std::size_t data_begin_ = 0;  // of the tensors within it
 };
 
 }  // namespace starling

@@ -1,6 +1,9 @@
 // A policy-and-value net for batches: layers over one flat parameter vector, written once for every
 // backend and scalar (float for training, double for gradient proofs).
 //
+// kinds: "minatar" is conv 16@3x3 stride 1, relu, then as "mlp": a linear layer and relu for each
+// width in `hidden`, then the policy head (A logits) and the value head (1).
+//
 // Buffers are allocated once, for `max_rows` samples. Forward(row, n) fills the activations of rows
 // [row, row + n); an actor calls it once per unroll step with n = B and row = t * B, so that
 // Backward(0, T * B) finds everything it needs and no forward pass is done twice.
@@ -20,7 +23,7 @@
 namespace starling::net {
 
 struct ModelSpec {
-  std::string kind = "minatar";            // "minatar", "mlp"
+  std::string kind = "minatar";  // "minatar", "mlp"
   std::vector<std::int64_t> hidden = {128};
   int height = 1, width = 1, channels = 1;  // observation
   int num_actions = 1;
@@ -43,20 +46,24 @@ class Model {
   // Forward over rows [row, row + n). parameters: layout().size() scalars.
   virtual void Forward(std::span<const T> parameters, int row, int n) = 0;
 
-  // Gradient of a scalar loss with respect to the parameters, *added* to nothing: `gradient`
-  // (layout().size()) is overwritten, gaps with zero. dlogits (n, A) and dvalues (n) are dLoss/dlogits
-  // and dLoss/dvalues for rows [row, row + n), whose Forward must have run with the same parameters.
+  // Gradient of a scalar loss with respect to the parameters: all of `gradient` (layout().size())
+  // is overwritten, the gaps with zero. dlogits (n, A) and dvalues (n) are dLoss/dlogits and
+  // dLoss/dvalues for rows [row, row + n), whose Forward must have run with the same parameters.
   virtual void Backward(std::span<const T> parameters, int row, int n, std::span<const T> dlogits,
                         std::span<const T> dvalues, std::span<T> gradient) = 0;
 };
 
-// Throws UserError if the kind is unknown or does not fit the observation (a 3x3 convolution over a
-// grid smaller than 3x3).
+// The net has parameters "conv1", "fc1", "fc2" ..., "policy" and "value", each with ".weight" and
+// ".bias", in that order; shapes as in net/backend.h. `backend` must outlive it. Throws UserError
+// if the kind is unknown, a width is less than 1, or the kind does not fit the observation (a 3x3
+// convolution over a grid smaller than 3x3).
 template <class T>
 std::unique_ptr<Model<T>> MakeModel(const ModelSpec& spec, Backend<T>& backend, int max_rows);
 
-// Orthogonal initialisation (Saxe et al. 2014), gain sqrt(2) for hidden layers, 0.01 for the policy
-// head, 1 for the value head, biases 0; drawn from StreamId{seed, purpose kInit}. Deterministic.
+// Orthogonal initialisation (Saxe et al. 2014): a weight seen as a matrix (all but the last
+// dimension, last dimension) has orthogonal columns (rows, if it has fewer) of length `gain`:
+// sqrt(2) for hidden layers, 0.01 for the policy head, 1 for the value head; biases are 0. Drawn
+// from StreamId{seed, purpose kInit}. Deterministic.
 std::vector<float> InitialParameters(const ParameterLayout& layout, std::uint64_t seed);
 
 }  // namespace starling::net

@@ -1,0 +1,309 @@
+#include "actors/link.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <utility>
+
+#include "core/check.h"
+#include "core/log.h"
+
+namespace starling::actors {
+
+namespace {
+
+constexpr std::size_t kMaxElements = std::size_t{1} << 28;  // of weights: 1 GiB
+constexpr std::int64_t kLookMs = 20;       // between two looks for a learner that is not there yet
+constexpr std::int64_t kWelcomeMs = 5000;  // a hello that is not answered for so long is repeated
+constexpr std::int64_t kPumpMs = 50;
+
+std::int64_t Ms(double seconds) { return static_cast<std::int64_t>(seconds * 1000.0); }
+
+std::string HostName() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+}  // namespace
+
+LearnerLink::LearnerLink(LinkOptions options) : options_(std::move(options)) {}
+LearnerLink::~LearnerLink() = default;
+
+// ---- joining
+
+bool LearnerLink::Join() {
+  const std::int64_t give_up_ms = clock_.NowMs() + Ms(options_.connect_timeout_s);
+  socket_.reset();
+  beacon_.reset();
+  reader_.reset();
+  permits_.clear();
+  unanswered_ = 0;
+  incarnation_ = term_ = 0;
+  while (clock_.NowMs() < give_up_ms) {
+    if (Leaving()) return false;
+    if (const auto endpoint = options_.find_endpoint()) {
+      if (TryJoin(*endpoint, give_up_ms)) return true;
+      if (state_ != LinkState::kLost) return false;
+    }
+    std::array<wire::PollItem, 1> stop{{{.fd = options_.stop_fd}}};
+    wire::Poll(std::span(stop).first(options_.stop_fd >= 0 ? 1 : 0), kLookMs);
+  }
+  state_ = LinkState::kNobody;
+  return false;
+}
+
+bool LearnerLink::TryJoin(const std::string& endpoint, std::int64_t give_up_ms) {
+  state_ = LinkState::kLost;
+  socket_ = std::make_unique<wire::ClientSocket>(
+      context_, endpoint, wire::SocketOptions{.max_elements = kMaxElements, .linger_ms = 200});
+  std::int64_t asked_ms = -1;
+  while (clock_.NowMs() < give_up_ms && !Leaving()) {
+    const std::int64_t now = clock_.NowMs();
+    if (asked_ms < 0 && Send(wire::Hello{.slot = options_.slot,
+                                         .host = HostName(),
+                                         .pid = static_cast<std::uint32_t>(getpid())})) {
+      asked_ms = now;
+    }
+    if (asked_ms >= 0 && now - asked_ms > kWelcomeMs) return false;
+    std::array<wire::PollItem, 1> item{{{.socket = socket_.get(), .want_writable = asked_ms < 0}}};
+    wire::Poll(item, kLookMs);
+    wire::Envelope envelope;
+    while (socket_->Receive(envelope)) {
+      const wire::DecodeResult decoded = wire::Decode(envelope.frames(), kMaxElements);
+      if (!decoded) continue;
+      Handle(decoded.message, {}, nullptr);
+      if (state_ == LinkState::kUp) return true;
+      if (state_ != LinkState::kLost) return false;
+    }
+    if (options_.find_endpoint().value_or(endpoint) != endpoint)
+      return false;  // a learner started anew elsewhere
+  }
+  return false;
+}
+
+bool LearnerLink::CheckNet(std::uint64_t fingerprint, std::size_t floats) {
+  if (fingerprint != fingerprint_) {
+    state_ = LinkState::kRefused;
+    text_ =
+        "this actor builds another net than the learner from the same configuration: "
+        "are they of the same version?";
+    return false;
+  }
+  if (welcome_.snapshot.empty()) return true;
+  try {
+    reader_.emplace(welcome_.snapshot, floats, fingerprint);
+    if (!welcome_.beacon.empty()) {
+      beacon_ = std::make_unique<wire::BeaconReceiver>(context_, welcome_.beacon);
+    }
+    return true;
+  } catch (const std::exception& error) {  // the learner has gone meanwhile
+    LogWarn("{}", error.what());
+    state_ = LinkState::kLost;
+    return false;
+  }
+}
+
+// ---- permits and weights
+
+std::optional<wire::Permit> LearnerLink::NextPermit() {
+  const std::int64_t begin = clock_.NowNs();
+  while (permits_.empty()) {
+    if (!Pump(kPumpMs)) return std::nullopt;
+  }
+  if (!Pump(0)) return std::nullopt;
+  const wire::Permit permit = permits_.front();
+  permits_.pop_front();
+  wait_us_ = static_cast<std::uint32_t>((clock_.NowNs() - begin) / 1000);
+  return permit;
+}
+
+bool LearnerLink::Refresh(std::uint64_t version, std::span<float> weights,
+                          wire::SnapshotMeta& meta) {
+  const bool held = meta.term == term_;
+  if (!reader_) return (held && meta.version >= version) || Fetch(version, weights, meta);
+  const std::int64_t fetch_at_ms =
+      clock_.NowMs() + static_cast<std::int64_t>(config_.wire.fetch_after_ms);
+  while (true) {
+    const auto latest = reader_->Latest();
+    if (held && latest == meta.version && meta.version >= version) return true;  // still the newest
+    if (latest >= version && reader_->Read(version, weights, meta)) return true;
+    const std::int64_t left = fetch_at_ms - clock_.NowMs();
+    if (left <= 0) return Fetch(version, weights, meta);
+    if (!Pump(left)) return false;
+  }
+}
+
+bool LearnerLink::Fetch(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& meta) {
+  meta.term = 0;  // of no learner: `weights` may be half overwritten
+  std::int64_t ask_ms = 0;
+  while (meta.term != term_ || meta.version < version) {
+    const std::int64_t now = clock_.NowMs();
+    if (now >= ask_ms) {
+      if (!SendSoon(wire::Fetch{.version = version})) return false;
+      ask_ms =
+          now + std::max<std::int64_t>(200, static_cast<std::int64_t>(config_.wire.fetch_after_ms));
+    }
+    if (!Pump(kPumpMs, weights, &meta)) return false;
+  }
+  return true;
+}
+
+// ---- pushing
+
+bool LearnerLink::Push(const wire::Permit& permit, const wire::SnapshotMeta& meta,
+                       const RolloutGradient& gradient, std::vector<envs::EpisodeEnd> episodes) {
+  wire::Gradient body{.grant = permit.number,
+                      .samples = gradient.samples,
+                      .norm = gradient.norm,
+                      .policy_loss = gradient.loss.policy_loss,
+                      .value_loss = gradient.loss.value_loss,
+                      .entropy = gradient.loss.entropy,
+                      .act_us = gradient.act_us,
+                      .gradient_us = gradient.gradient_us,
+                      .wait_us = wait_us_};
+  if (episodes.size() > wire::kMaxEpisodes) {
+    LogWarn("{} episodes ended in one unroll; only {} are reported", episodes.size(),
+            wire::kMaxEpisodes);
+    episodes.resize(wire::kMaxEpisodes);
+  }
+  for (const envs::EpisodeEnd& end : episodes) {
+    body.episodes.push_back(
+        {.episode_return = end.episode_return, .length = static_cast<std::uint64_t>(end.length)});
+  }
+  if (!SendSoon(body, gradient.values, meta.version)) return false;
+  ++unanswered_;
+  pushed_ms_ = clock_.NowMs();
+  return Pump(0);
+}
+
+void LearnerLink::Beat() {
+  const std::int64_t now = clock_.NowMs();
+  if (now - beat_ms_ < static_cast<std::int64_t>(config_.wire.heartbeat_ms)) return;
+  beat_ms_ = now;
+  Send(wire::Heartbeat{});  // if the queue is full the gradients in it are beats enough
+}
+
+void LearnerLink::SayGoodbye() {
+  if (socket_ && state_ != LinkState::kRunOver) Send(wire::Bye{wire::ByeReason::kLeaving, ""});
+}
+
+// ---- the pump
+
+bool LearnerLink::Send(const wire::Body& body, std::span<const float> tensor,
+                       std::uint64_t version) {
+  const wire::Header header{.slot = slot_,
+                            .incarnation = incarnation_,
+                            .sequence = sequence_ + 1,
+                            .term = term_,
+                            .version = version,
+                            .fingerprint = fingerprint_};
+  if (!socket_->Send(wire::Encode(header, body, tensor))) return false;
+  ++sequence_;
+  return true;
+}
+
+bool LearnerLink::SendSoon(const wire::Body& body, std::span<const float> tensor,
+                           std::uint64_t version) {
+  while (!Send(body, tensor, version)) {
+    std::array<wire::PollItem, 1> item{{{.socket = socket_.get(), .want_writable = true}}};
+    wire::Poll(item, kLookMs);
+    if (!Pump(0)) return false;
+  }
+  return true;
+}
+
+// Waits up to `timeout_ms` for something to happen and handles what came. False if the link is not
+// up.
+bool LearnerLink::Pump(std::int64_t timeout_ms, std::span<float> weights,
+                       wire::SnapshotMeta* meta) {
+  if (timeout_ms > 0) {
+    std::array<wire::PollItem, 3> items{};
+    std::size_t n = 0;
+    items[n++].socket = socket_.get();
+    if (beacon_) items[n++].socket = beacon_.get();
+    if (options_.stop_fd >= 0) items[n++].fd = options_.stop_fd;
+    wire::Poll(std::span(items).first(n), timeout_ms);
+  }
+  wire::Beacon beacon;
+  if (beacon_) beacon_->Receive(beacon);  // it has woken us: that is all it is for
+  wire::Envelope envelope;
+  while (state_ == LinkState::kUp && socket_->Receive(envelope)) {
+    const wire::DecodeResult decoded = wire::Decode(envelope.frames(), kMaxElements);
+    if (!decoded) {
+      LogWarn("the learner sent a damaged message ({}): joining again",
+              wire::RefusalName(decoded.refusal));
+      state_ = LinkState::kLost;
+      break;
+    }
+    Handle(decoded.message, weights, meta);
+  }
+  WatchTime();
+  Leaving();
+  return state_ == LinkState::kUp;
+}
+
+void LearnerLink::Handle(const wire::Message& message, std::span<float> weights,
+                         wire::SnapshotMeta* meta) {
+  const wire::Header& header = message.header;
+  heard_ms_ = clock_.NowMs();
+  if (const auto* welcome = std::get_if<wire::Welcome>(&message.body)) {
+    if (state_ == LinkState::kUp) return;
+    welcome_ = *welcome;
+    config_ = ParseConfig(welcome->config, "the learner's configuration");
+    slot_ = header.slot;
+    incarnation_ = header.incarnation;
+    term_ = header.term;
+    fingerprint_ = header.fingerprint;
+    state_ = LinkState::kUp;
+  } else if (const auto* bye = std::get_if<wire::Bye>(&message.body)) {
+    text_ = bye->text;
+    state_ = bye->reason == wire::ByeReason::kRefused   ? LinkState::kRefused
+             : bye->reason == wire::ByeReason::kLeaving ? LinkState::kLost
+                                                        : LinkState::kRunOver;
+  } else if (header.term != term_ || header.incarnation != incarnation_) {
+    if (state_ == LinkState::kUp) LogInfo("the learner does not know us any more: joining again");
+    state_ = LinkState::kLost;
+  } else if (const auto* grant = std::get_if<wire::Grant>(&message.body)) {
+    if (grant->answers != 0 && unanswered_ > 0) --unanswered_;
+    if (grant->outcome > wire::Outcome::kMerged) {
+      LogDebug("a gradient was refused: {}", wire::OutcomeName(grant->outcome));
+    }
+    permits_.insert(permits_.end(), grant->permits.begin(), grant->permits.end());
+  } else if (const auto* body = std::get_if<wire::Weights>(&message.body)) {
+    if (!meta || header.count != weights.size()) return;  // an answer that came too late
+    std::ranges::copy(message.floats(), weights.begin());
+    *meta = {.term = header.term,
+             .version = header.version,
+             .steps = body->steps,
+             .entropy = body->entropy};
+  }
+}
+
+void LearnerLink::WatchTime() {
+  if (state_ != LinkState::kUp) return;
+  Beat();
+  const std::int64_t now = clock_.NowMs();
+  const std::int64_t silence_ms = Ms(config_.wire.timeout_s);
+  const std::int64_t answer_ms = silence_ms + 2 * Ms(config_.staleness.deadline_s);
+  if (now - heard_ms_ > silence_ms) {
+    LogWarn("the learner was silent for wire.timeout_s = {} s: joining again",
+            config_.wire.timeout_s);
+    state_ = LinkState::kLost;
+  } else if (unanswered_ > 0 && now - pushed_ms_ > answer_ms) {
+    LogWarn("a gradient was not answered for {} s: joining again", answer_ms / 1000);
+    state_ = LinkState::kLost;
+  }
+}
+
+bool LearnerLink::Leaving() {
+  std::array<wire::PollItem, 1> stop{{{.fd = options_.stop_fd}}};
+  const bool told = options_.stop_fd >= 0 && wire::Poll(stop, 0);
+  if (!told && !(options_.abandoned && options_.abandoned())) return false;
+  state_ = LinkState::kStopped;
+  return true;
+}
+
+}  // namespace starling::actors

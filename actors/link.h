@@ -1,0 +1,110 @@
+// An actor's end of the wire: join, permits, weights, push, beats.
+//
+// Nothing here waits for ever: a learner that is silent for wire.timeout_s is lost, and the actor
+// joins again as a new incarnation.
+//
+// Thread safety: none; one thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "actors/rollout.h"
+#include "core/clock.h"
+#include "core/config.h"
+#include "wire/protocol.h"
+#include "wire/snapshot.h"
+#include "wire/socket.h"
+
+namespace starling::actors {
+
+struct LinkOptions {
+  // Where the learner is, as far as is known now; asked again until it answers.
+  std::function<std::optional<std::string>()> find_endpoint;
+  std::int64_t slot = -1;  // wanted; negative: any
+  double connect_timeout_s = 60;
+  int stop_fd = -1;                 // readable: leave
+  std::function<bool()> abandoned;  // true: leave (our parent is gone); may be empty
+};
+
+enum class LinkState {
+  kUp,
+  kRunOver,  // the learner said so
+  kStopped,  // we were told to leave
+  kLost,     // join again
+  kRefused,  // the learner does not want us: text() says why
+  kNobody,   // no learner within connect_timeout_s
+};
+
+class LearnerLink {
+ public:
+  explicit LearnerLink(LinkOptions options);
+  ~LearnerLink();
+
+  // Says hello until a welcome comes. True: up, with the run's configuration, our slot and
+  // incarnation.
+  bool Join();
+
+  LinkState state() const { return state_; }
+  const std::string& text() const { return text_; }
+  const Config& config() const { return config_; }
+  std::uint32_t slot() const { return slot_; }
+  std::uint32_t incarnation() const { return incarnation_; }
+
+  // The learner's net must be ours. False: refused. Opens the shared weights if there are any.
+  bool CheckNet(std::uint64_t fingerprint, std::size_t floats);
+
+  // The next grant; waits for it. Nothing: look at state().
+  std::optional<wire::Permit> NextPermit();
+
+  // Brings `weights` to the newest version there is, at least `version`; `meta` tells which. Both
+  // hold what the last call left in them. False: look at state().
+  bool Refresh(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& meta);
+
+  // Sends one gradient computed on `meta`'s weights under `permit`. False: look at state().
+  bool Push(const wire::Permit& permit, const wire::SnapshotMeta& meta,
+            const RolloutGradient& gradient, std::vector<envs::EpisodeEnd> episodes);
+
+  // Cheap; call often: sends a heartbeat if one is due.
+  void Beat();
+
+  void SayGoodbye();
+
+ private:
+  bool TryJoin(const std::string& endpoint, std::int64_t give_up_ms);
+  bool Pump(std::int64_t timeout_ms, std::span<float> weights = {},
+            wire::SnapshotMeta* meta = nullptr);
+  void Handle(const wire::Message& message, std::span<float> weights, wire::SnapshotMeta* meta);
+  bool Send(const wire::Body& body, std::span<const float> tensor = {}, std::uint64_t version = 0);
+  bool SendSoon(const wire::Body& body, std::span<const float> tensor = {},
+                std::uint64_t version = 0);
+  bool Fetch(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& meta);
+  void WatchTime();
+  bool Leaving();
+
+  const LinkOptions options_;
+  SteadyClock clock_;
+  wire::Context context_;
+  std::unique_ptr<wire::ClientSocket> socket_;
+  std::unique_ptr<wire::BeaconReceiver> beacon_;
+  std::optional<wire::SnapshotReader> reader_;
+
+  LinkState state_ = LinkState::kLost;
+  std::string text_;
+  Config config_;
+  wire::Welcome welcome_;
+  std::uint64_t fingerprint_ = 0;
+  std::uint32_t slot_ = 0, incarnation_ = 0, term_ = 0;
+  std::uint64_t sequence_ = 0;
+  std::deque<wire::Permit> permits_;
+  std::size_t unanswered_ = 0;  // gradients
+  std::int64_t heard_ms_ = 0, beat_ms_ = 0, pushed_ms_ = 0;
+  std::uint32_t wait_us_ = 0;  // spent waiting for a permit before the last unroll
+};
+
+}  // namespace starling::actors

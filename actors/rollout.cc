@@ -1,0 +1,116 @@
+#include "actors/rollout.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/clock.h"
+#include "envs/registry.h"
+
+namespace starling::actors {
+
+net::ModelSpec ModelSpecOf(const Config& config, const envs::EnvSpec& env) {
+  return {.kind = config.net.kind,
+          .hidden = config.net.hidden,
+          .height = env.height,
+          .width = env.width,
+          .channels = env.channels,
+          .num_actions = env.num_actions};
+}
+
+Rollout::Rollout(const Config& config, std::uint32_t slot, std::uint32_t incarnation,
+                 std::function<void()> between_steps)
+    : config_(config),
+      unroll_(static_cast<int>(config.actors.unroll)),
+      envs_(static_cast<int>(config.actors.envs_per_actor)),
+      between_steps_(std::move(between_steps)),
+      env_(envs::MakeVecEnv(config.env.name, envs_, {config.run.seed, slot, incarnation},
+                            {.sticky_actions = config.env.sticky_actions})),
+      backend_(net::MakeCpuBackend()),
+      model_(net::MakeModel<float>(ModelSpecOf(config, env_->spec()), *backend_,
+                                   (unroll_ + 1) * envs_)),
+      weights_(model_->layout().size()),
+      gradient_(model_->layout().size()) {
+  for (int env = 0; env < envs_; ++env) {
+    action_streams_.emplace_back(StreamId{.seed = config.run.seed,
+                                          .slot = slot,
+                                          .incarnation = incarnation,
+                                          .env = static_cast<std::uint32_t>(env),
+                                          .purpose = Purpose::kAction});
+  }
+  const auto samples = static_cast<std::size_t>(unroll_ * envs_);
+  uniforms_.resize(static_cast<std::size_t>(envs_));
+  actions_.resize(samples);
+  rewards_.resize(samples);
+  advantages_.resize(samples);
+  returns_.resize(samples);
+  dvalues_.resize(samples);
+  terminals_.resize(samples);
+  dlogits_.resize(samples * static_cast<std::size_t>(model_->num_actions()));
+}
+
+std::span<float> Rollout::Rows(int t) {
+  const auto size = static_cast<std::size_t>(envs_ * env_->spec().obs_size());
+  return model_->observations().subspan(static_cast<std::size_t>(t) * size, size);
+}
+
+RolloutGradient Rollout::Run(double entropy) {
+  const SteadyClock clock;
+  const std::int64_t begin = clock.NowNs();
+  if (std::exchange(fresh_, false)) {
+    env_->Reset(Rows(0));
+  } else {
+    std::ranges::copy(Rows(unroll_), Rows(0).begin());  // where the last unroll ended
+  }
+  for (int t = 0; t < unroll_; ++t) Act(t);
+  model_->Forward(weights_, unroll_ * envs_, envs_);  // the bootstrap's values
+  const std::int64_t acted = clock.NowNs();
+
+  RolloutGradient out;
+  Gradient(entropy, out);
+  out.act_us = static_cast<std::uint32_t>((acted - begin) / 1000);
+  out.gradient_us = static_cast<std::uint32_t>((clock.NowNs() - acted) / 1000);
+  return out;
+}
+
+void Rollout::Act(int t) {
+  const int row = t * envs_;
+  const auto at = static_cast<std::size_t>(row), n = static_cast<std::size_t>(envs_);
+  model_->Forward(weights_, row, envs_);
+  for (std::size_t env = 0; env < n; ++env) uniforms_[env] = action_streams_[env].Uniform();
+  const auto taken = std::span(actions_).subspan(at, n);
+  const auto width = static_cast<std::size_t>(model_->num_actions());
+  net::SampleActions(envs_, model_->num_actions(), model_->logits().subspan(at * width, n * width),
+                     uniforms_, taken);
+  env_->Step(taken, Rows(t + 1), std::span(rewards_).subspan(at, n),
+             std::span(terminals_).subspan(at, n));
+  if (between_steps_) between_steps_();
+}
+
+void Rollout::Gradient(double entropy, RolloutGradient& out) {
+  const int samples = unroll_ * envs_;
+  const auto n = static_cast<std::size_t>(samples);
+  const std::span<const float> values = model_->values();
+  net::GeneralisedAdvantages<float>(unroll_, envs_, rewards_, terminals_, values.first(n),
+                                    values.subspan(n, static_cast<std::size_t>(envs_)),
+                                    config_.loss.gamma, config_.loss.gae_lambda, advantages_,
+                                    returns_);
+  const net::LossWeights weights{.value_coef = config_.loss.value_coef,
+                                 .entropy = entropy,
+                                 .scale = config_.loss.reduction == "sum" ? unroll_ : 1.0};
+  const auto width = static_cast<std::size_t>(model_->num_actions());
+  out.loss = net::ActorCriticLoss<float>(
+      samples, model_->num_actions(), model_->logits().first(n * width), values.first(n), actions_,
+      advantages_, returns_, weights, dlogits_, dvalues_);
+  model_->Backward(weights_, 0, samples, dlogits_, dvalues_, gradient_);
+  out.norm = net::ClipByGlobalNorm(gradient_, config_.optimizer.clip_norm);
+  out.values = gradient_;
+  out.samples = static_cast<std::uint32_t>(samples);
+}
+
+std::vector<envs::EpisodeEnd> Rollout::TakeEpisodes() {
+  std::vector<envs::EpisodeEnd> episodes;
+  env_->TakeEpisodes(episodes);
+  return episodes;
+}
+
+}  // namespace starling::actors

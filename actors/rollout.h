@@ -1,0 +1,75 @@
+// One actor's environments and its replica of the net: unroll T steps in B environments, then one
+// gradient over the T * B samples.
+//
+// The weights do not change during an unroll, so the activations of acting are those of the
+// gradient: nothing is computed forward twice. Rows are time-major: sample (t, b) is row t * B + b,
+// and row block T holds the observations after the last step, whose values bootstrap the returns.
+//
+// Thread safety: none; one thread. Buffers are allocated once.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/config.h"
+#include "core/random.h"
+#include "envs/env.h"
+#include "net/backend.h"
+#include "net/loss.h"
+#include "net/model.h"
+
+namespace starling::actors {
+
+// The net of a configuration; shared by actors, the evaluator and whoever makes first weights.
+net::ModelSpec ModelSpecOf(const Config& config, const envs::EnvSpec& env);
+
+struct RolloutGradient {
+  std::span<const float> values;  // (layout.size()), clipped; borrowed until the next Run
+  double norm = 0;                // global L2 norm before clipping
+  net::LossReport loss;
+  std::uint32_t samples = 0;  // T * B
+  std::uint32_t act_us = 0, gradient_us = 0;
+};
+
+class Rollout {
+ public:
+  // `between_steps` is called after every env step (beats); may be empty.
+  Rollout(const Config& config, std::uint32_t slot, std::uint32_t incarnation,
+          std::function<void()> between_steps = {});
+
+  const net::ParameterLayout& layout() const { return model_->layout(); }
+  // The replica's weights (layout().size()): written by the caller between two Runs.
+  std::span<float> weights() { return weights_; }
+
+  // T steps with the weights as they are, and their gradient. `entropy` is the coefficient now.
+  RolloutGradient Run(double entropy);
+
+  // Episodes that ended since the last call.
+  std::vector<envs::EpisodeEnd> TakeEpisodes();
+
+ private:
+  void Act(int t);
+  void Gradient(double entropy, RolloutGradient& out);
+  std::span<float> Rows(int t);  // observations (B, H, W, C) of step t
+
+  const Config config_;
+  const int unroll_, envs_;
+  std::function<void()> between_steps_;
+  std::unique_ptr<envs::VecEnv> env_;
+  std::unique_ptr<net::Backend<float>> backend_;
+  std::unique_ptr<net::Model<float>> model_;
+  std::vector<float> weights_, gradient_;
+  std::vector<RandomStream> action_streams_;  // per env
+
+  std::vector<float> uniforms_;                                  // (B)
+  std::vector<std::int32_t> actions_;                            // (T, B)
+  std::vector<float> rewards_, advantages_, returns_, dvalues_;  // (T, B)
+  std::vector<std::uint8_t> terminals_;                          // (T, B)
+  std::vector<float> dlogits_;                                   // (T, B, A)
+  bool fresh_ = true;                                            // nothing observed yet
+};
+
+}  // namespace starling::actors

@@ -1,0 +1,97 @@
+#include "core/config_rules.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <thread>
+
+namespace starling {
+namespace {
+
+constexpr std::int64_t kMostSamples =
+    1'000'000;  // of one gradient: their activations stay in memory
+
+std::int64_t CeilDiv(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+// Free-running actors have a natural staleness of about N / K - 1; this is the K that fits the
+// bound.
+std::int64_t GradientsFor(std::int64_t actors, std::uint64_t bound) {
+  if (bound >= static_cast<std::uint64_t>(actors)) return 1;
+  return CeilDiv(actors, static_cast<std::int64_t>(bound) + 1);
+}
+
+}  // namespace
+
+std::int64_t UsableCores() {
+  cpu_set_t mask;
+  if (sched_getaffinity(0, sizeof mask, &mask) == 0) return std::max(CPU_COUNT(&mask), 1);
+  return std::max(std::thread::hardware_concurrency(),
+                  1u);  // more processors than a cpu_set_t holds
+}
+
+void ResolveAuto(Config& config, const std::string& file, std::int64_t cores) {
+  if (config.run.name.empty()) config.run.name = std::filesystem::path(file).stem().string();
+  if (config.run.name.empty()) config.run.name = "run";
+  if (config.run.dir.empty()) config.run.dir = "runs/" + config.run.name;
+  if (config.actors.count == 0) config.actors.count = std::clamp<std::int64_t>(cores, 1, 1024);
+  if (config.updates.start_with == 0) config.updates.start_with = config.actors.count;
+  if (config.updates.gradients == 0) {
+    config.updates.gradients = GradientsFor(config.actors.count, config.staleness.bound);
+  }
+}
+
+std::vector<Contradiction> FindContradictions(const Config& config) {
+  std::vector<Contradiction> found;
+  const auto refuse = [&](std::vector<std::string> keys, std::string sentence) {
+    found.push_back({std::move(keys), std::move(sentence)});
+  };
+  const ActorsConfig& actors = config.actors;
+  const UpdatesConfig& updates = config.updates;
+  if (config.staleness.bound == 0 && updates.in_flight != 1) {
+    refuse(
+        {"updates.in_flight", "staleness.bound"},
+        fmt::format("updates.in_flight = {} contradicts staleness.bound = 0, under which an actor "
+                    "holds exactly 1 grant",
+                    updates.in_flight));
+  }
+  if (updates.start_with > actors.count) {
+    refuse({"updates.start_with", "actors.count"},
+           fmt::format(
+               "updates.start_with = {} contradicts actors.count = {}: so many will never join",
+               updates.start_with, actors.count));
+  }
+  if (updates.gradients > actors.count * updates.in_flight) {
+    refuse(
+        {"updates.gradients", "actors.count", "updates.in_flight"},
+        fmt::format("updates.gradients = {} contradicts actors.count = {} with updates.in_flight = "
+                    "{}: at most {} gradients can be held",
+                    updates.gradients, actors.count, updates.in_flight,
+                    actors.count * updates.in_flight));
+  }
+  if (config.net.kind == "minatar" && config.net.hidden.size() != 1) {
+    refuse(
+        {"net.hidden", "net.kind"},
+        fmt::format("net.hidden has {} widths, which contradicts net.kind = \"minatar\": it takes "
+                    "exactly 1, as in [128]",
+                    config.net.hidden.size()));
+  }
+  if (config.samples_per_gradient() > kMostSamples) {
+    refuse(
+        {"actors.envs_per_actor", "actors.unroll"},
+        fmt::format("actors.envs_per_actor = {} contradicts actors.unroll = {}: their product, the "
+                    "samples of one gradient, may be at most {}",
+                    actors.envs_per_actor, actors.unroll, kMostSamples));
+  }
+  if (config.wire.heartbeat_ms * 2 > config.wire.timeout_s * 1000) {
+    refuse({"wire.heartbeat_ms", "wire.timeout_s"},
+           fmt::format(
+               "wire.heartbeat_ms = {} contradicts wire.timeout_s = {}: at least two beats must "
+               "fit into the timeout",
+               config.wire.heartbeat_ms, config.wire.timeout_s));
+  }
+  return found;
+}
+
+}  // namespace starling

@@ -1,0 +1,114 @@
+#include "core/file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace starling {
+namespace {
+
+[[noreturn]] void Fail(int error, const char* what, const std::filesystem::path& path) {
+  throw std::system_error(error, std::generic_category(),
+                          fmt::format("cannot {} {}", what, path.string()));
+}
+
+// A file descriptor that closes itself.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+  // Closing may be what reports a failed write (network file systems), so it has a result.
+  int Close() { return ::close(std::exchange(fd_, -1)); }
+
+ private:
+  int fd_;
+};
+
+// Removes the temporary file unless the rename took it away.
+struct Unlinker {
+  const std::filesystem::path& path;
+  bool armed = true;
+  ~Unlinker() {
+    if (armed) ::unlink(path.c_str());
+  }
+};
+
+std::filesystem::path TemporaryBeside(const std::filesystem::path& path) {
+  static std::atomic<unsigned> counter{0};
+  std::filesystem::path temporary = path;
+  temporary += fmt::format(".{}.{}.tmp", ::getpid(), counter.fetch_add(1));
+  return temporary;
+}
+
+// False, with errno set, if not all of it could be written.
+bool WriteAll(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    if (written < 0 && errno != EINTR) return false;
+    if (written > 0) bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+void SyncDirectoryOf(const std::filesystem::path& path) {
+  const std::filesystem::path parent = path.has_parent_path() ? path.parent_path() : ".";
+  Descriptor directory(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory.get() < 0) Fail(errno, "open", parent);
+  // Some file systems cannot sync a directory and say so with EINVAL; the rename has happened.
+  if (::fsync(directory.get()) != 0 && errno != EINVAL) Fail(errno, "sync", parent);
+}
+
+}  // namespace
+
+void WriteFileAtomically(const std::filesystem::path& path,
+                         std::span<const std::string_view> parts) {
+  const std::filesystem::path temporary = TemporaryBeside(path);
+  Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  if (file.get() < 0) Fail(errno, "write", path);
+  Unlinker unlinker{temporary};
+  for (const std::string_view part : parts) {
+    if (!WriteAll(file.get(), part)) Fail(errno, "write", path);
+  }
+  if (::fsync(file.get()) != 0) Fail(errno, "sync", path);
+  if (file.Close() != 0) Fail(errno, "write", path);
+  if (::rename(temporary.c_str(), path.c_str()) != 0) Fail(errno, "write", path);
+  unlinker.armed = false;
+  SyncDirectoryOf(path);
+}
+
+void WriteFileAtomically(const std::filesystem::path& path, std::string_view content) {
+  WriteFileAtomically(path, std::span(&content, 1));
+}
+
+std::string ReadFile(const std::filesystem::path& path) {
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) Fail(errno, "read", path);
+  std::string content;
+  constexpr std::size_t kLeast = 64 * 1024;
+  std::error_code unknown;  // the size is a hint only: pipes and /proc have none
+  const std::uintmax_t hint = std::filesystem::file_size(path, unknown);
+  std::size_t size = 0;
+  content.resize(unknown ? kLeast : std::max<std::size_t>(hint + 1, kLeast));
+  for (;;) {
+    if (size == content.size()) content.resize(2 * size);
+    const ssize_t got = ::read(file.get(), content.data() + size, content.size() - size);
+    if (got == 0) break;
+    if (got < 0 && errno != EINTR) Fail(errno, "read", path);
+    if (got > 0) size += static_cast<std::size_t>(got);
+  }
+  content.resize(size);
+  return content;
+}
+
+}  // namespace starling

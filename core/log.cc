@@ -1,0 +1,117 @@
+#include "core/log.h"
+
+#include <spdlog/logger.h>
+#include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+
+#include <cstdlib>
+#include <memory>
+
+namespace starling {
+namespace {
+
+// Level names of equal width, so that the texts line up.
+class LevelName final : public spdlog::custom_flag_formatter {
+ public:
+  void format(const spdlog::details::log_msg& message, const std::tm&,
+              spdlog::memory_buf_t& out) override {
+    const std::string_view name = Name(message.level);
+    out.append(name.data(), name.data() + name.size());
+  }
+  std::unique_ptr<spdlog::custom_flag_formatter> clone() const override {
+    return std::make_unique<LevelName>();
+  }
+
+ private:
+  static std::string_view Name(spdlog::level::level_enum level) {
+    if (level == spdlog::level::debug) return "debug";
+    if (level == spdlog::level::info) return "info ";
+    if (level == spdlog::level::warn) return "warn ";
+    return "error";
+  }
+};
+
+spdlog::level::level_enum ToSpdlog(LogLevel level) {
+  switch (level) {
+    case LogLevel::kDebug:
+      return spdlog::level::debug;
+    case LogLevel::kInfo:
+      return spdlog::level::info;
+    case LogLevel::kWarn:
+      return spdlog::level::warn;
+    case LogLevel::kError:
+      break;
+  }
+  return spdlog::level::err;
+}
+
+// https://no-color.org: any value but the empty one asks for none.
+spdlog::color_mode ColourMode() {
+  const char* no_color = std::getenv("NO_COLOR");
+  return no_color != nullptr && *no_color != '\0' ? spdlog::color_mode::never
+                                                  : spdlog::color_mode::automatic;
+}
+
+void SetProcess(spdlog::logger& logger, std::string_view process) {
+  std::string pattern = "%H:%M:%S.%e %^%*%$ ";
+  for (const char c : process) pattern += c == '%' ? std::string("%%") : std::string(1, c);
+  auto formatter = std::make_unique<spdlog::pattern_formatter>();
+  formatter->add_flag<LevelName>('*').set_pattern(pattern + (process.empty() ? "%v" : ": %v"));
+  logger.set_formatter(std::move(formatter));
+}
+
+// Never destroyed: a line may still be said while the process ends.
+spdlog::logger& Logger() {
+  static spdlog::logger* const logger = [] {
+    auto sink = std::make_shared<spdlog::sinks::stderr_color_sink_mt>(ColourMode());
+    auto* made = new spdlog::logger("starling", std::move(sink));
+    SetProcess(*made, "");
+    return made;
+  }();
+  return *logger;
+}
+
+// One event is one line, whatever a peer or a library put into the text.
+std::string OneLine(std::string_view text) {
+  std::string line;
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    if (c == '\n') {
+      line += "\\n";
+    } else if (code < 0x20 || code == 0x7f) {
+      line += fmt::format("\\x{:02x}", code);
+    } else {
+      line += c;
+    }
+  }
+  return line;
+}
+
+}  // namespace
+
+void InitLog(std::string_view process, LogLevel least) {
+  SetProcess(Logger(), process);
+  Logger().set_level(ToSpdlog(least));
+}
+
+void LogLine(LogLevel level, std::string_view text) {
+  spdlog::logger& logger = Logger();
+  if (!logger.should_log(ToSpdlog(level))) return;
+  logger.log(ToSpdlog(level), spdlog::string_view_t(OneLine(text)));
+}
+
+void RateLimitedLog::Warn(std::int64_t now_ms, std::string_view text) {
+  if (now_ms < next_ms_) {
+    ++swallowed_;
+    return;
+  }
+  if (swallowed_ == 0) {
+    LogLine(LogLevel::kWarn, text);
+  } else {
+    LogWarn("{} ({} more like this were not shown)", text, swallowed_);
+  }
+  swallowed_ = 0;
+  next_ms_ = now_ms + period_ms_;
+}
+
+}  // namespace starling

@@ -1,0 +1,329 @@
+#include "core/safetensors.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+#include "core/check.h"
+#include "core/file.h"
+
+namespace starling {
+namespace {
+
+static_assert(std::endian::native == std::endian::little,
+              "tensors are written as they lie in memory");
+
+using Json = nlohmann::ordered_json;  // to write: the metadata must come first
+
+constexpr std::size_t kLengthBytes = 8;
+constexpr std::size_t kAlignment = 64;
+constexpr std::uint64_t kMostHeaderBytes = 16u << 20;
+constexpr std::size_t kDigits = 16;
+constexpr std::string_view kMetadata = "__metadata__";
+constexpr std::string_view kChecksumKey = "starling.xxh64";
+constexpr std::string_view kMarkerKey = "starling.checksum", kMarkerValue = "xxh64";
+constexpr std::string_view kZeros = "0000000000000000";
+// What every header of ours begins with; the digits follow.
+constexpr std::string_view kPrefix = R"({"__metadata__":{"starling.xxh64":")";
+
+constexpr std::array<std::pair<DType, std::string_view>, 6> kNames = {{{DType::kF32, "F32"},
+                                                                       {DType::kF64, "F64"},
+                                                                       {DType::kI32, "I32"},
+                                                                       {DType::kI64, "I64"},
+                                                                       {DType::kU8, "U8"},
+                                                                       {DType::kU64, "U64"}}};
+
+std::optional<DType> DTypeNamed(std::string_view name) {
+  for (const auto& [dtype, known] : kNames) {
+    if (known == name) return dtype;
+  }
+  return std::nullopt;
+}
+
+// Bytes of a tensor, or nothing if the product does not fit.
+std::optional<std::uint64_t> SizeOf(const std::vector<std::uint64_t>& shape, DType dtype) {
+  std::uint64_t size = DTypeSize(dtype);
+  for (const std::uint64_t extent : shape) {
+    if (__builtin_mul_overflow(size, extent, &size)) return std::nullopt;
+  }
+  return size;
+}
+
+// XXH64 of several pieces as if they were one.
+std::string HexChecksum(std::span<const std::string_view> parts) {
+  const std::unique_ptr<XXH64_state_t, decltype(&XXH64_freeState)> state(XXH64_createState(),
+                                                                         &XXH64_freeState);
+  CHECK(state != nullptr);
+  XXH64_reset(state.get(), 0);
+  for (const std::string_view part : parts) XXH64_update(state.get(), part.data(), part.size());
+  return fmt::format("{:016x}", XXH64_digest(state.get()));
+}
+
+std::string HeaderOf(std::span<const TensorView> tensors,
+                     const std::map<std::string, std::string>& metadata) {
+  Json header = Json::object();
+  Json& ours = header[kMetadata] = Json::object();
+  ours[kChecksumKey] = kZeros;
+  ours[kMarkerKey] = kMarkerValue;
+  for (const auto& [key, value] : metadata) {
+    if (key != kChecksumKey && key != kMarkerKey) ours[key] = value;
+  }
+  std::uint64_t offset = 0;
+  for (const TensorView& tensor : tensors) {
+    CHECK(SizeOf(tensor.shape, tensor.dtype) == tensor.bytes.size(), "tensor {}: {} bytes",
+          tensor.name, tensor.bytes.size());
+    CHECK(!header.contains(tensor.name), "tensor {}: a name given twice", tensor.name);
+    header[tensor.name] = {{"dtype", DTypeName(tensor.dtype)},
+                           {"shape", tensor.shape},
+                           {"data_offsets", {offset, offset + tensor.bytes.size()}}};
+    offset += tensor.bytes.size();
+  }
+  std::string text = header.dump(-1, ' ', false, Json::error_handler_t::replace);
+  text.resize(
+      (text.size() + kLengthBytes + kAlignment - 1) / kAlignment * kAlignment - kLengthBytes, ' ');
+  CHECK(text.starts_with(kPrefix) && text.size() <= kMostHeaderBytes, "{} bytes", text.size());
+  return text;
+}
+
+// JSON keeps the last of equal names and nests without end; a header may do neither. (Not an
+// ordered_json: that one takes quadratic time for the million names a hostile header can hold.)
+nlohmann::json ParseHeader(std::string_view text) {
+  constexpr int kMostDepth = 2;  // {tensor: {shape: [
+  std::vector<std::set<std::string>> names;
+  const auto watch = [&](int depth, nlohmann::json::parse_event_t event, nlohmann::json& parsed) {
+    const bool object = event == nlohmann::json::parse_event_t::object_start;
+    if ((object || event == nlohmann::json::parse_event_t::array_start) && depth > kMostDepth) {
+      throw std::runtime_error("its header nests too deeply");
+    }
+    if (object) names.emplace_back();
+    if (event == nlohmann::json::parse_event_t::object_end) names.pop_back();
+    if (event == nlohmann::json::parse_event_t::key && !names.back().insert(parsed).second) {
+      throw std::runtime_error(
+          fmt::format("its header names \"{}\" twice", parsed.get_ref<const std::string&>()));
+    }
+    return true;
+  };
+  if (!text.starts_with('{')) throw std::runtime_error("its header is not a JSON object");
+  try {
+    return nlohmann::json::parse(text, watch);
+  } catch (const nlohmann::json::parse_error& error) {
+    throw std::runtime_error(fmt::format("its header is not JSON (at byte {} of it)", error.byte));
+  }
+}
+
+std::vector<std::uint64_t> Naturals(const std::string& name, const nlohmann::json& tensor,
+                                    const char* field) {
+  const auto found = tensor.find(field);
+  const bool good =
+      found != tensor.end() && found->is_array() &&
+      std::ranges::all_of(*found, [](const nlohmann::json& n) { return n.is_number_unsigned(); });
+  if (!good) {
+    throw std::runtime_error(
+        fmt::format("tensor \"{}\": {} is not a list of natural numbers", name, field));
+  }
+  return found->get<std::vector<std::uint64_t>>();
+}
+
+}  // namespace
+
+std::size_t DTypeSize(DType dtype) {
+  switch (dtype) {
+    case DType::kU8:
+      return 1;
+    case DType::kF32:
+    case DType::kI32:
+      return 4;
+    case DType::kF64:
+    case DType::kI64:
+    case DType::kU64:
+      break;
+  }
+  return 8;
+}
+
+const char* DTypeName(DType dtype) {
+  for (const auto& [known, name] : kNames) {
+    if (known == dtype) return name.data();
+  }
+  CHECK(false, "dtype {}", static_cast<int>(dtype));
+}
+
+TensorView ViewF32(std::string name, std::vector<std::uint64_t> shape,
+                   std::span<const float> data) {
+  return {std::move(name), DType::kF32, std::move(shape), std::as_bytes(data)};
+}
+
+void WriteSafetensors(const std::filesystem::path& path, std::span<const TensorView> tensors,
+                      const std::map<std::string, std::string>& metadata) {
+  std::string header = HeaderOf(tensors, metadata);
+  const std::uint64_t length = header.size();
+  std::vector<std::string_view> parts = {{reinterpret_cast<const char*>(&length), kLengthBytes},
+                                         header};
+  for (const TensorView& tensor : tensors) {
+    parts.emplace_back(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
+  }
+  header.replace(kPrefix.size(), kDigits, HexChecksum(parts));  // in place: the parts still view it
+  WriteFileAtomically(path, parts);
+}
+
+SafetensorsFile SafetensorsFile::Read(const std::filesystem::path& path) {
+  SafetensorsFile file;
+  file.path_ = path.string();
+  file.bytes_ = ReadFile(path);
+  try {
+    std::uint64_t length = 0;
+    if (file.bytes_.size() < kLengthBytes) throw std::runtime_error("it is truncated");
+    std::memcpy(&length, file.bytes_.data(), kLengthBytes);
+    if (length > kMostHeaderBytes) {
+      throw std::runtime_error(
+          fmt::format("its header would have {} bytes, more than {}", length, kMostHeaderBytes));
+    }
+    if (length > file.bytes_.size() - kLengthBytes) {
+      throw std::runtime_error("it is truncated within its header");
+    }
+    file.data_begin_ = kLengthBytes + length;
+    file.ReadHeader(std::string_view(file.bytes_).substr(kLengthBytes, length));
+    file.CheckOffsets();
+    file.CheckChecksum();
+  } catch (const std::exception& error) {
+    throw std::runtime_error(fmt::format("{} is damaged: {}", file.path_, error.what()));
+  }
+  return file;
+}
+
+void SafetensorsFile::ReadHeader(std::string_view header) {
+  for (const auto& [name, value] : ParseHeader(header).items()) {
+    if (!value.is_object()) {
+      throw std::runtime_error(fmt::format("\"{}\" in its header is not an object", name));
+    }
+    if (name != kMetadata) {
+      ReadTensor(name, value);
+      continue;
+    }
+    for (const auto& [key, text] : value.items()) {
+      if (!text.is_string()) {
+        throw std::runtime_error(fmt::format("metadata \"{}\" is not a string", key));
+      }
+      metadata_[key] = text;
+    }
+  }
+}
+
+void SafetensorsFile::ReadTensor(const std::string& name, const nlohmann::json& tensor) {
+  const auto dtype_name = tensor.find("dtype");
+  if (dtype_name == tensor.end() || !dtype_name->is_string()) {
+    throw std::runtime_error(fmt::format("tensor \"{}\" has no dtype", name));
+  }
+  const std::optional<DType> dtype = DTypeNamed(dtype_name->get_ref<const std::string&>());
+  if (!dtype) {
+    throw std::runtime_error(
+        fmt::format("tensor \"{}\" has the unknown dtype {}", name, dtype_name->dump()));
+  }
+  const std::vector<std::uint64_t> offsets = Naturals(name, tensor, "data_offsets");
+  Entry entry{name, *dtype, Naturals(name, tensor, "shape"), 0, 0};
+  if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] > bytes_.size() - data_begin_) {
+    throw std::runtime_error(fmt::format("tensor \"{}\" leaves the file: it is truncated", name));
+  }
+  entry.begin = offsets[0];
+  entry.end = offsets[1];
+  if (SizeOf(entry.shape, entry.dtype) != entry.end - entry.begin) {
+    throw std::runtime_error(fmt::format("tensor \"{}\" has {} bytes, which is not its shape", name,
+                                         entry.end - entry.begin));
+  }
+  entries_.push_back(std::move(entry));
+}
+
+// The tensors must cover what is behind the header exactly, so that no byte is unaccounted for.
+void SafetensorsFile::CheckOffsets() {
+  std::ranges::stable_sort(entries_, {}, [](const Entry& e) { return std::pair(e.begin, e.end); });
+  std::uint64_t covered = 0;
+  for (const Entry& entry : entries_) {
+    if (entry.begin != covered) {
+      throw std::runtime_error(
+          fmt::format("tensor \"{}\" {} before it", entry.name,
+                      entry.begin < covered ? "overlaps the one" : "leaves a hole"));
+    }
+    covered = entry.end;
+  }
+  if (covered != bytes_.size() - data_begin_) {
+    throw std::runtime_error(
+        fmt::format("{} bytes trail its tensors", bytes_.size() - data_begin_ - covered));
+  }
+}
+
+void SafetensorsFile::CheckChecksum() {
+  const bool marked = metadata_.erase(std::string(kMarkerKey)) > 0;
+  const auto found = metadata_.extract(std::string(kChecksumKey));
+  if (found.empty()) {
+    if (marked) throw std::runtime_error("its checksum is missing");
+    return;
+  }
+  const std::string_view bytes = bytes_;
+  const std::size_t digits = kLengthBytes + kPrefix.size();
+  if (bytes.substr(kLengthBytes, kPrefix.size()) != kPrefix || found.mapped().size() != kDigits ||
+      bytes.substr(digits, kDigits) != found.mapped()) {
+    throw std::runtime_error("its checksum does not stand where Starling writes it");
+  }
+  const std::array<std::string_view, 3> parts = {bytes.substr(0, digits), kZeros,
+                                                 bytes.substr(digits + kDigits)};
+  if (HexChecksum(parts) != found.mapped()) throw std::runtime_error("its checksum does not match");
+}
+
+std::vector<std::string> SafetensorsFile::names() const {
+  std::vector<std::string> names;
+  for (const Entry& entry : entries_) names.push_back(entry.name);
+  return names;
+}
+
+bool SafetensorsFile::Has(const std::string& name) const {
+  return std::ranges::any_of(entries_, [&](const Entry& entry) { return entry.name == name; });
+}
+
+const SafetensorsFile::Entry& SafetensorsFile::Find(const std::string& name) const {
+  for (const Entry& entry : entries_) {
+    if (entry.name == name) return entry;
+  }
+  throw std::runtime_error(fmt::format("{} has no tensor \"{}\"", path_, name));
+}
+
+template <class T>
+std::vector<T> SafetensorsFile::Values(const std::string& name, DType dtype) const {
+  const Entry& entry = Find(name);
+  if (entry.dtype != dtype) {
+    throw std::runtime_error(fmt::format("{}: tensor \"{}\" is {}, not {}", path_, name,
+                                         DTypeName(entry.dtype), DTypeName(dtype)));
+  }
+  std::vector<T> values((entry.end - entry.begin) / sizeof(T));
+  if (!values.empty()) {  // memcpy may not be given the null pointer of an empty vector
+    std::memcpy(values.data(), bytes_.data() + data_begin_ + entry.begin, entry.end - entry.begin);
+  }
+  return values;
+}
+
+const std::vector<std::uint64_t>& SafetensorsFile::Shape(const std::string& name) const {
+  return Find(name).shape;
+}
+std::vector<float> SafetensorsFile::F32(const std::string& name) const {
+  return Values<float>(name, DType::kF32);
+}
+std::vector<double> SafetensorsFile::F64(const std::string& name) const {
+  return Values<double>(name, DType::kF64);
+}
+std::vector<std::int64_t> SafetensorsFile::I64(const std::string& name) const {
+  return Values<std::int64_t>(name, DType::kI64);
+}
+std::vector<std::uint64_t> SafetensorsFile::U64(const std::string& name) const {
+  return Values<std::uint64_t>(name, DType::kU64);
+}
+
+}  // namespace starling

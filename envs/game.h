@@ -1,0 +1,38 @@
+// What a game is: plain copyable state, a reset, a step and a picture of itself.
+//
+//   static EnvSpec Spec();                           host only
+//   constexpr void Reset(Chance&);                   a fresh episode
+//   constexpr Outcome Step(int action, Chance&);     action in [0, num_actions), episode not over
+//   constexpr void Observe(float* out) const;        writes all obs_size() floats, (H, W, C), C
+//   order
+//
+// Reset, Step and Observe allocate nothing, call nothing virtual and keep everything in plain
+// members and arrays. They are constexpr to hold them to it: a compiler that can run a game can
+// also put it on a GPU. Action 0 must be one that may be repeated harmlessly: it is the "last
+// action" before the first (sticky actions).
+#pragma once
+
+#include <concepts>
+#include <type_traits>
+
+#include "envs/chance.h"
+#include "envs/env.h"
+
+namespace starling::envs {
+
+struct Outcome {
+  float reward = 0;
+  bool terminal = false;
+  friend constexpr bool operator==(const Outcome&, const Outcome&) = default;
+};
+
+template <class T>
+concept Game = std::is_trivially_copyable_v<T> && std::default_initializable<T> &&
+    requires(T game, const T& same, int action, RandomChance& chance, float* out) {
+  { T::Spec() } -> std::same_as<EnvSpec>;
+  { game.Reset(chance) } -> std::same_as<void>;
+  { game.Step(action, chance) } -> std::same_as<Outcome>;
+  { same.Observe(out) } -> std::same_as<void>;
+};
+
+}  // namespace starling::envs

@@ -1,0 +1,147 @@
+// "minatar/breakout": a paddle, a ball and three rows of bricks on a 10 x 10 grid.
+//
+// Written from a description of the rules and held to recorded play of the MinAtar package, step by
+// step (envs/trace.h). Channels: paddle, ball, trail (where the ball was a step ago), brick. Six
+// actions, of which left and right do something. Reward 1 a brick; no difficulty ramp.
+//
+// One step: the paddle moves, then the ball looks one cell ahead along its diagonal. What it meets:
+//   side wall     it turns sideways and slides along the wall: next row, same column.
+//                 Whatever follows is decided with that cell ahead.
+//   top           it turns down and spends a second step in row 0, one column further.
+//   brick         the brick goes, +1, the ball turns vertically and stays in its row, one column
+//                 further. It is now "struck": brick cells that follow are passed through, unbroken
+//                 and without reward, for as long as one follows the other. The first step onto
+//                 anything else (the top and the paddle count) makes it ordinary again.
+//   paddle row    the paddle under the ball's column: it turns up and stays in row 8, one column
+//                 further. The paddle under the cell ahead only: it turns back both ways, and still
+//                 moves to the column ahead. Otherwise it falls into row 9 and the episode ends.
+//
+// Easy to get wrong:
+//   - The paddle has moved already when the ball looks: a paddle that slides in just in time saves.
+//   - At a wall the cell ahead is in the ball's own column, so a corner is saved by the paddle
+//   under
+//     it alone, and never by a double turn.
+//   - A cleared wall comes back, whole, only when the ball next looks at the paddle row. A ball
+//   that
+//     is lost in that very step shows the new wall in its last picture (our choice: no recording
+//     reaches it, and the next episode has a new wall anyway).
+//   - On the first picture the trail lies under the ball.
+//   - Only the column and the heading are drawn, by one integer below 2, at reset.
+#pragma once
+
+#include <cstdint>
+
+#include "envs/chance.h"
+#include "envs/game.h"
+
+namespace starling::envs {
+
+struct MinatarBreakout {
+  static constexpr int kNoop = 0, kLeft = 1, kUp = 2, kRight = 3, kDown = 4, kFire = 5;
+  static constexpr int kNumActions = 6;
+  static constexpr int kPaddleChannel = 0, kBallChannel = 1, kTrailChannel = 2, kBrickChannel = 3;
+  static constexpr int kChannels = 4;
+  static constexpr int kSide = 10, kPaddleRow = 9;
+  static constexpr int kFirstBrickRow = 1, kBrickRows = 3;
+  static constexpr std::uint16_t kFullRow = (1u << kSide) - 1;
+
+  std::uint16_t bricks[kBrickRows] = {kFullRow, kFullRow, kFullRow};  // bit c: a brick in column c
+  bool struck = false;
+  int paddle = 4;  // column
+  int ball_row = 3, ball_column = 0;
+  int trail_row = 3, trail_column = 0;
+  int row_step = 1, column_step = 1;  // +1 or -1: down, right
+
+  static EnvSpec Spec();
+
+  template <Chance C>
+  constexpr void Reset(C& chance) {
+    *this = {};
+    if (chance.Below(2) == 1) {
+      ball_column = trail_column = kSide - 1;
+      column_step = -1;
+    }
+  }
+
+  template <Chance C>
+  constexpr Outcome Step(int action, C&) {
+    if (action == kLeft && paddle > 0) --paddle;
+    if (action == kRight && paddle < kSide - 1) ++paddle;
+    trail_row = ball_row;
+    trail_column = ball_column;
+    return MoveBall();
+  }
+
+  constexpr void Observe(float* out) const {
+    for (int i = 0; i < kSide * kSide * kChannels; ++i) out[i] = 0;
+    for (int row = 0; row < kBrickRows; ++row) {
+      float* cells = out + (kFirstBrickRow + row) * kSide * kChannels + kBrickChannel;
+      for (int column = 0; column < kSide; ++column) {
+        cells[column * kChannels] = static_cast<float>(bricks[row] >> column & 1);
+      }
+    }
+    out[Cell(kPaddleRow, paddle) + kPaddleChannel] = 1;
+    out[Cell(ball_row, ball_column) + kBallChannel] = 1;
+    out[Cell(trail_row, trail_column) + kTrailChannel] = 1;
+  }
+
+  constexpr bool BrickAt(int row, int column) const {
+    const int brick_row = row - kFirstBrickRow;
+    return brick_row >= 0 && brick_row < kBrickRows && (bricks[brick_row] >> column & 1);
+  }
+
+  friend constexpr bool operator==(const MinatarBreakout&, const MinatarBreakout&) = default;
+
+ private:
+  static constexpr int Cell(int row, int column) { return (row * kSide + column) * kChannels; }
+
+  constexpr Outcome MoveBall() {
+    const int row = ball_row + row_step;
+    int column = ball_column + column_step;
+    if (column < 0 || column >= kSide) {
+      column_step = -column_step;
+      column = ball_column;
+    }
+    const int column_before = ball_column;
+    ball_column = column;  // the ball moves there in every case that follows
+    if (row >= 0 && BrickAt(row, column)) return EnterBrick(row, column);
+    struck = false;
+    if (row < 0) {
+      row_step = 1;
+    } else if (row == kPaddleRow) {
+      return MeetPaddleRow(column_before, column);
+    } else {
+      ball_row = row;
+    }
+    return {};
+  }
+
+  constexpr Outcome EnterBrick(int row, int column) {
+    if (struck) {
+      ball_row = row;
+      return {};
+    }
+    struck = true;
+    bricks[row - kFirstBrickRow] &= static_cast<std::uint16_t>(~(1u << column));
+    row_step = -row_step;
+    return {.reward = 1};
+  }
+
+  constexpr Outcome MeetPaddleRow(int column_before, int column) {
+    if (bricks[0] == 0 && bricks[1] == 0 && bricks[2] == 0) {
+      for (std::uint16_t& bricks_of_row : bricks) bricks_of_row = kFullRow;
+    }
+    if (paddle == column_before) {
+      row_step = -1;
+    } else if (paddle == column) {
+      row_step = -1;
+      column_step = -column_step;
+    } else {
+      ball_row = kPaddleRow;
+      return {.terminal = true};
+    }
+    return {};
+  }
+};
+
+}  // namespace starling::envs

@@ -1,0 +1,171 @@
+#include "envs/trace.h"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/error.h"
+#include "envs/chance.h"
+#include "envs/game.h"
+#include "envs/minatar_breakout.h"
+#include "envs/names.h"
+#include "envs/trace_file.h"
+
+namespace starling::envs {
+namespace {
+
+// What the game did with one event of the recording.
+struct Played {
+  Outcome outcome;
+  std::string draws;        // how the draws asked for differ from those recorded, or empty
+  std::vector<float> seen;  // (H, W, C)
+};
+
+bool SameCell(float seen, std::uint8_t recorded) { return seen == static_cast<float>(recorded); }
+
+// One channel as a grid: what is the same, what is missing (recorded, not seen) and what is too
+// much.
+std::string Picture(const TraceHeader& header, const TraceEvent& event, const Played& played,
+                    int channel) {
+  std::string picture;
+  for (int row = 0; row < header.height; ++row) {
+    picture += "      ";
+    for (int column = 0; column < header.width; ++column) {
+      const auto cell =
+          static_cast<std::size_t>((row * header.width + column) * header.channels + channel);
+      const bool recorded = event.observation[cell] != 0;
+      const bool same = SameCell(played.seen[cell], event.observation[cell]);
+      picture += same ? (recorded ? '#' : '.') : (recorded ? '-' : '+');
+    }
+    picture += '\n';
+  }
+  return picture;
+}
+
+// Names the cells of one channel that differ, and draws it; empty if none does.
+std::string ChannelDifference(const TraceHeader& header, const TraceEvent& event,
+                              const Played& played, int channel) {
+  std::string cells;
+  for (int i = 0; i < header.height * header.width; ++i) {
+    const auto cell = static_cast<std::size_t>(i * header.channels + channel);
+    if (SameCell(played.seen[cell], event.observation[cell])) continue;
+    cells += fmt::format(" ({}, {}) recorded {}, got {};", i / header.width, i % header.width,
+                         event.observation[cell], played.seen[cell]);
+  }
+  if (cells.empty()) return cells;
+  cells.back() = '\n';
+  return fmt::format("  channel {}: (row, column){}{}",
+                     header.channel_names[static_cast<std::size_t>(channel)], cells,
+                     Picture(header, event, played, channel));
+}
+
+// Empty if `played` is what was recorded; otherwise every respect in which it is not.
+std::string Difference(const TraceHeader& header, const TraceEvent& event, const Played& played) {
+  std::string text;
+  if (!played.draws.empty()) text += fmt::format("  draws: {}\n", played.draws);
+  if (!event.reset && event.reward != static_cast<double>(played.outcome.reward)) {
+    text += fmt::format("  reward: recorded {}, got {}\n", event.reward, played.outcome.reward);
+  }
+  if (!event.reset && event.terminal != played.outcome.terminal) {
+    text += fmt::format("  end of the episode: recorded {}, got {}\n", event.terminal,
+                        played.outcome.terminal);
+  }
+  std::string channels;
+  for (int channel = 0; channel < header.channels; ++channel) {
+    channels += ChannelDifference(header, event, played, channel);
+  }
+  if (!channels.empty()) {
+    text += "  observation (# both, . neither, - recorded only, + got only):\n" + channels;
+  }
+  return text;
+}
+
+std::string Where(const TraceHeader& header, const TraceEvent& event, long step, int action) {
+  if (event.reset) return fmt::format("line {}, the reset before step {}\n", event.line, step + 1);
+  const auto name = [&](int index) { return header.action_names[static_cast<std::size_t>(index)]; };
+  const std::string sticky =
+      action == event.action ? "" : fmt::format(", sticky: played {} ({})", action, name(action));
+  return fmt::format("line {}, step {}, action {} ({}){}\n", event.line, step, event.action,
+                     name(event.action), sticky);
+}
+
+void CheckVariant(const EnvSpec& spec, const TraceHeader& header, const std::string& path) {
+  if (header.height == spec.height && header.width == spec.width &&
+      header.channels == spec.channels && header.action_names == spec.action_names) {
+    return;
+  }
+  throw UserError(fmt::format(
+      "{}: recorded from another variant of {}, with shape ({}, {}, {}) and {} actions, ours has "
+      "({}, {}, {}) and {}: {}; record the game that we have",
+      path, header.game, header.height, header.width, header.channels, header.action_names.size(),
+      spec.height, spec.width, spec.channels, spec.num_actions, Listed(spec.action_names)));
+}
+
+template <Game G>
+TraceResult Replay(TraceFile& trace, const std::string& path) {
+  const TraceHeader& header = trace.header();
+  CheckVariant(G::Spec(), header, path);
+  TraceResult result;
+  G game{};
+  TraceEvent event;
+  int last_action = 0;  // outlives a reset
+  while (trace.Next(event)) {
+    Played played;
+    ScriptedChance chance(event.draws);
+    if (event.reset) {
+      game.Reset(chance);
+    } else {
+      last_action = StickyAction(event.action, last_action, header.sticky_actions, chance);
+      played.outcome = game.Step(last_action, chance);
+    }
+    played.draws = chance.Mismatch();
+    played.seen.resize(static_cast<std::size_t>(header.obs_size()));
+    game.Observe(played.seen.data());
+    const std::string difference = Difference(header, event, played);
+    if (!difference.empty()) {
+      const long step = result.steps + (event.reset ? 0 : 1);
+      result.first_difference = Where(header, event, step, last_action) + difference;
+      return result;
+    }
+    if (!event.reset) ++result.steps;
+  }
+  result.conforms = true;
+  return result;
+}
+
+struct TracedGame {
+  const char* name;
+  TraceResult (*replay)(TraceFile&, const std::string&);
+};
+
+// One line a game.
+constexpr TracedGame kTracedGames[] = {
+    {"breakout", Replay<MinatarBreakout>},
+};
+
+}  // namespace
+
+std::vector<std::string> TracedGames() {
+  std::vector<std::string> names;
+  for (const TracedGame& game : kTracedGames) names.emplace_back(game.name);
+  return names;
+}
+
+TraceResult Conform(const std::filesystem::path& path) {
+  TraceFile trace(path);
+  for (const TracedGame& game : kTracedGames) {
+    if (trace.header().game != game.name) continue;
+    TraceResult result = game.replay(trace, path.string());
+    if (result.conforms && result.steps == 0) {
+      throw UserError(fmt::format("{}: the recording holds no step; record one", path.string()));
+    }
+    return result;
+  }
+  throw UserError(
+      fmt::format("{}: recorded from \"{}\", and we have no such game; those that can be "
+                  "held to a recording: {}",
+                  path.string(), trace.header().game, Listed(TracedGames())));
+}
+
+}  // namespace starling::envs

@@ -1,0 +1,12 @@
+// A configuration's net, made concrete for the learner: its parameter layout and first weights.
+#pragma once
+
+#include "core/config.h"
+#include "learner/learner.h"
+
+namespace starling::fleet {
+
+// Throws UserError if the environment is unknown or the net does not fit it.
+learner::NetBlueprint BlueprintOf(const Config& config);
+
+}  // namespace starling::fleet

@@ -1,0 +1,82 @@
+// starling-actor: one actor. Started by `starling train`, or by hand in any order with the learner.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <string>
+
+#include "actors/actor.h"
+#include "core/error.h"
+#include "core/log.h"
+#include "core/version.h"
+#include "fleet/process.h"
+#include "wire/runtime_dir.h"
+
+namespace {
+
+using namespace starling;
+
+struct Options {
+  std::string run_dir, connect;
+  std::int64_t slot = -1;
+  int parent = 0;
+  double connect_timeout_s = WireConfig{}.connect_timeout_s;
+  std::string runtime_dir;
+};
+
+std::function<std::optional<std::string>()> EndpointFinder(const Options& options) {
+  if (!options.connect.empty()) {
+    wire::CheckEndpoint(options.connect);
+    return [endpoint = options.connect] { return endpoint; };
+  }
+  const auto root = wire::RuntimeRoot(options.runtime_dir);
+  return [root, run_dir = options.run_dir] { return wire::RunPlace::Find(root, run_dir).endpoint; };
+}
+
+int Run(const Options& options) {
+  InitLog(options.slot < 0 ? "actor" : "actor " + std::to_string(options.slot));
+  actors::LinkOptions link{.find_endpoint = EndpointFinder(options),
+                           .slot = options.slot,
+                           .connect_timeout_s = options.connect_timeout_s,
+                           .stop_fd = fleet::CatchStopSignals(),
+                           .abandoned = fleet::WatchParent(options.parent)};
+  std::string text;
+  switch (actors::RunActor(link, text)) {
+    case actors::LinkState::kRunOver: LogInfo("{}", text); return kExitDone;
+    case actors::LinkState::kStopped: return kExitDone;
+    case actors::LinkState::kRefused: LogError("the learner refused: {}", text); return kExitFailed;
+    default:
+      LogError("no learner within {} s at {}; start one, or give --connect-timeout",
+               options.connect_timeout_s,
+               options.connect.empty() ? options.run_dir : options.connect);
+      return kExitFailed;
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app("One actor: runs environments and pushes gradients to a learner.", "starling-actor");
+  app.set_version_flag("--version", VersionLine("starling-actor"));
+  auto* dir = app.add_option("--run-dir", options.run_dir, "run directory of a learner on this host");
+  auto* connect = app.add_option("--connect", options.connect, "endpoint of the learner instead")
+                      ->excludes(dir);
+  app.add_option("--slot", options.slot, "slot to take; default: the lowest free one")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--connect-timeout", options.connect_timeout_s, "seconds to wait for a learner")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--runtime-dir", options.runtime_dir, "as wire.runtime_dir of the learner");
+  app.add_option("--parent", options.parent, "process id of the supervisor");
+  try {
+    app.parse(argc, argv);
+    if (dir->empty() && connect->empty()) throw CLI::RequiredError("--run-dir or --connect");
+    return Run(options);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kExitDone : kExitUserError;
+  } catch (const UserError& error) {
+    std::fprintf(stderr, "starling-actor: %s\n", error.what());
+    return kExitUserError;
+  } catch (const std::exception& error) {
+    LogError("{}", error.what());
+    return kExitFailed;
+  }
+}

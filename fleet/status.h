@@ -1,0 +1,61 @@
+// What the learner tells the supervisor, several times a second: one JSON object per line over a
+// pipe. Everything the progress bar and summary.json know about training comes from here.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace starling::fleet {
+
+// An actor that the learner has welcomed.
+struct JoinedActor {
+  int slot = 0;
+  std::uint64_t incarnation = 0;
+  std::uint64_t accepted = 0;  // gradients of this incarnation that were accepted
+
+  friend bool operator==(const JoinedActor&, const JoinedActor&) = default;
+};
+
+struct StalenessStatus {
+  std::uint64_t max = 0;
+  double mean = 0;
+  std::vector<std::uint64_t> histogram;  // count for staleness 0, 1, ...
+};
+
+struct GradientStatus {
+  std::uint64_t received = 0;
+  std::uint64_t applied = 0;
+  std::uint64_t merged = 0;  // those of the applied that shared an update
+  std::uint64_t in_flight = 0;
+  std::map<std::string, std::uint64_t> dropped;  // by reason
+
+  std::uint64_t dropped_total() const;
+  // received = applied + dropped + in flight.
+  bool AddUp() const { return received == applied + dropped_total() + in_flight; }
+};
+
+struct LearnerStatus {
+  std::string phase = "waiting";  // "waiting" for the first actors, "running", "done"
+  std::uint64_t term = 0;
+  std::uint64_t steps = 0, frames = 0, updates = 0;
+  double seconds = 0, steps_per_second = 0;
+  std::optional<double> mean_return;  // nothing until an episode has ended
+  std::uint64_t episodes = 0;
+  StalenessStatus staleness;
+  GradientStatus gradients;
+  int actors_alive = 0;
+  double lr = 0, entropy = 0;
+  std::string checkpoint;  // the last complete one, relative to the run directory; "" if none
+  std::vector<JoinedActor> joined;
+  bool final = false;  // the last line of this learner
+};
+
+// Nothing if `line` is not a JSON object or a known key has the wrong type (a torn line); keys that
+// are absent or null keep their defaults, unknown ones are ignored.
+std::optional<LearnerStatus> ParseStatus(std::string_view line);
+
+}  // namespace starling::fleet

@@ -1,0 +1,304 @@
+#include "fleet/supervisor_policy.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/check.h"
+#include "core/error.h"
+
+namespace starling::fleet {
+namespace {
+
+std::string Wait(std::int64_t ms) {
+  return ms == 0 ? std::string("at once") : fmt::format("in {} ms", ms);
+}
+
+template <class... Args>
+void Add(Actions& out, LogLevel level, fmt::format_string<Args...> format, Args&&... args) {
+  out.emplace_back(Say{level, fmt::format(format, std::forward<Args>(args)...)});
+}
+
+}  // namespace
+
+std::int64_t SupervisorPolicy::Backoff::Next(const PolicyLimits& limits) {
+  ++deaths;
+  const int doublings = std::min(deaths - 1, 30);
+  return std::min(limits.backoff_first_ms << doublings, limits.backoff_max_ms);
+}
+
+SupervisorPolicy::SupervisorPolicy(const PolicyLimits& limits, int actors, std::uint64_t run_steps,
+                                   bool resume, std::string log_path)
+    : limits_(limits),
+      run_steps_(run_steps),
+      resume_(resume),
+      log_path_(std::move(log_path)),
+      actors_(static_cast<std::size_t>(actors)) {
+  CHECK(actors >= 1, "{} actors", actors);
+}
+
+Actions SupervisorPolicy::Start(std::int64_t) {
+  Actions out;
+  BringUpLearner(resume_, out);
+  for (int slot = 0; slot < static_cast<int>(actors_.size()); ++slot) BringUpActor(slot, out);
+  return out;
+}
+
+void SupervisorPolicy::BringUpLearner(bool resume, Actions& out) {
+  learner_.alive = true;
+  learner_.over = learner_.progress = false;
+  learner_.first_steps.reset();
+  learner_.first_checkpoint = status_ ? status_->checkpoint : "";
+  learner_.start_ms.reset();
+  learner_.kill_ms.reset();
+  out.emplace_back(StartLearner{resume});
+}
+
+void SupervisorPolicy::BringUpActor(int slot, Actions& out) {
+  Actor& actor = actors_[static_cast<std::size_t>(slot)];
+  ++(actor.started_before ? counts_.actors_restarted : counts_.actors_started);
+  actor.alive = actor.started_before = true;
+  actor.accepted = false;
+  actor.before = actor.life;
+  actor.start_ms.reset();
+  out.emplace_back(StartActor{slot});
+}
+
+Actions SupervisorPolicy::OnStatus(std::int64_t now_ms, const LearnerStatus& status) {
+  Actions out;
+  NoteJoined(status);
+  if (!learner_.first_steps) learner_.first_steps = status.steps;
+  learner_.progress = learner_.progress || status.steps > *learner_.first_steps;
+  if (status.checkpoint != learner_.first_checkpoint) learner_.deaths_checkpoint = 0;
+  learner_.over = learner_.over || status.final || status.phase == "done";
+  if (status.final && !learner_.kill_ms) learner_.kill_ms = now_ms + limits_.learner_kill_ms;
+  status_ = status;
+  return out;
+}
+
+void SupervisorPolicy::NoteJoined(const LearnerStatus& status) {
+  for (const JoinedActor& row : status.joined) {
+    if (row.slot < 0 || row.slot >= static_cast<int>(actors_.size())) continue;  // started by hand
+    Actor& actor = actors_[static_cast<std::size_t>(row.slot)];
+    actor.life = Life{status.term, row.incarnation};
+    if (row.accepted == 0) continue;
+    learner_.progress = true;
+    if (actor.alive && actor.life != actor.before) {
+      actor.accepted = true;
+      actor.backoff.deaths = 0;
+    }
+  }
+}
+
+Actions SupervisorPolicy::OnActorExit(std::int64_t now_ms, int slot, int pid,
+                                      const ChildExit& exit) {
+  Actions out;
+  Actor& actor = actors_[static_cast<std::size_t>(slot)];
+  CHECK(actor.alive, "actor {} died twice", slot);
+  actor.alive = false;
+  const std::string who = fmt::format("actor {} (pid {}) {}", slot, pid, Describe(exit));
+  const bool left = exit.how == ChildExit::How::kExited && exit.code == kExitDone;
+  if (ending_ || learner_.over) {
+    Add(out, LogLevel::kInfo, "{}", who);
+    MaybeFinish(out);
+  } else if (exit.how == ChildExit::How::kExited && exit.code == kExitUserError) {
+    Add(out, LogLevel::kError, "{}: its message is above, the run ends", who);
+    BeginEnding(now_ms, kExitUserError, out);
+  } else if (left) {
+    actor.start_ms = now_ms + limits_.left_actor_ms;
+    Add(out, LogLevel::kInfo, "{}; replaced in {} ms unless the run is over", who,
+        limits_.left_actor_ms);
+  } else {
+    const std::int64_t wait = actor.accepted ? 0 : actor.backoff.Next(limits_);
+    actor.start_ms = now_ms + wait;
+    Add(out, LogLevel::kWarn, "{}; replaced {}; at most its gradient in flight is lost", who,
+        Wait(wait));
+    if (EverySlotHopeless()) {
+      Add(out, LogLevel::kError,
+          "every actor died {} times in a row before its first accepted gradient: gave up; the "
+          "reasons are in {}",
+          limits_.actor_deaths, log_path_);
+      BeginEnding(now_ms, kExitFailed, out);
+    } else if (wait == 0) {
+      BringUpActor(slot, out);
+    }
+  }
+  return out;
+}
+
+bool SupervisorPolicy::EverySlotHopeless() const {
+  return std::all_of(actors_.begin(), actors_.end(), [&](const Actor& actor) {
+    return actor.backoff.deaths >= limits_.actor_deaths;
+  });
+}
+
+Actions SupervisorPolicy::OnLearnerExit(std::int64_t now_ms, int pid, const ChildExit& exit) {
+  Actions out;
+  CHECK(learner_.alive, "the learner died twice");
+  learner_.alive = false;
+  learner_.kill_ms.reset();
+  const bool exited = exit.how == ChildExit::How::kExited;
+  const bool clean = exited && exit.code == kExitDone;
+  if (ending_) {
+    Add(out, clean ? LogLevel::kInfo : LogLevel::kWarn, "the learner (pid {}) {}{}", pid,
+        Describe(exit), clean ? "" : ": what came after its last checkpoint is lost");
+    LearnerLeft(now_ms, out);
+  } else if (exited && exit.code == kExitUserError) {
+    Add(out, LogLevel::kError, "the learner (pid {}) {}: its message is above, the run ends", pid,
+        Describe(exit));
+    BeginEnding(now_ms, kExitUserError, out);
+  } else if (clean && !Complete()) {
+    Add(out, LogLevel::kWarn, "the learner (pid {}) was asked to stop, and not by us: the run ends",
+        pid);
+    BeginEnding(now_ms, kExitInterrupted, out);
+  } else if (Complete() && (clean || status_->final)) {
+    Add(out, clean ? LogLevel::kInfo : LogLevel::kWarn, "the learner (pid {}) {}; the run is done",
+        pid, Describe(exit));
+    BeginEnding(now_ms, kExitDone, out);
+  } else {
+    LearnerCrashed(now_ms, pid, exit, out);
+  }
+  return out;
+}
+
+void SupervisorPolicy::LearnerCrashed(std::int64_t now_ms, int pid, const ChildExit& exit,
+                                      Actions& out) {
+  if (learner_.progress) learner_.backoff.deaths = 0;
+  const std::int64_t wait = learner_.progress ? 0 : learner_.backoff.Next(limits_);
+  ++learner_.deaths_checkpoint;
+  const std::string who = fmt::format("the learner (pid {}) {}", pid, Describe(exit));
+  const bool stuck = !learner_.progress && learner_.backoff.deaths >= limits_.learner_deaths;
+  if (stuck || learner_.deaths_checkpoint >= limits_.learner_deaths_checkpoint) {
+    Add(out, LogLevel::kError, "{}, {} times in a row without {}: gave up; the reasons are in {}",
+        who, stuck ? learner_.backoff.deaths : learner_.deaths_checkpoint,
+        stuck ? "an applied update" : "a newer checkpoint", log_path_);
+    BeginEnding(now_ms, kExitFailed, out);
+    return;
+  }
+  const std::string checkpoint = status_ ? status_->checkpoint : "";
+  Add(out, LogLevel::kWarn, "{} at {} steps; started again {} from {}; what came after is lost", who,
+      status_ ? status_->steps : 0, Wait(wait),
+      checkpoint.empty() ? std::string("its last checkpoint, if there is one") : checkpoint);
+  learner_.start_ms = now_ms + wait;
+  if (wait == 0) RestartLearner(out);
+}
+
+void SupervisorPolicy::RestartLearner(Actions& out) {
+  ++counts_.learner_restarted;
+  BringUpLearner(/*resume=*/true, out);
+}
+
+Actions SupervisorPolicy::OnStopSignal(std::int64_t now_ms, int signal) {
+  Actions out;
+  if (finished_) return out;
+  if (first_signal_ms_) {
+    if (now_ms - *first_signal_ms_ < limits_.second_signal_ms) return out;
+    Add(out, LogLevel::kWarn, "a second signal ({}): everything is killed", SignalName(signal));
+    KillAll(out);
+    return out;
+  }
+  first_signal_ms_ = now_ms;
+  if (ending_) {  // it is over anyway: only hurry
+    if (!learner_.alive) actor_term_ms_ = now_ms;
+    return out;
+  }
+  if (learner_.alive && learner_.over && Complete()) {
+    BeginEnding(now_ms, kExitDone, out);
+    return out;
+  }
+  Add(out, LogLevel::kWarn, "{}: {}; once more ends it at once", SignalName(signal),
+      learner_.alive ? "the learner writes a final checkpoint" : "the run ends");
+  BeginEnding(now_ms, kExitInterrupted, out);
+  return out;
+}
+
+void SupervisorPolicy::BeginEnding(std::int64_t now_ms, int exit_status, Actions& out) {
+  CHECK(!ending_, "ends twice: {} and {}", exit_status_, exit_status);
+  ending_ = true;
+  exit_status_ = exit_status;
+  learner_.start_ms.reset();
+  for (Actor& actor : actors_) actor.start_ms.reset();
+  actor_term_ms_ = now_ms + limits_.actor_term_ms;
+  actor_kill_ms_ = now_ms + limits_.actor_kill_ms;
+  learner_kill_ms_ = now_ms + limits_.learner_kill_ms;
+  if (learner_.alive) {
+    out.emplace_back(SendSignal{kLearnerSlot, SIGTERM});
+  } else {
+    LearnerLeft(now_ms, out);
+  }
+}
+
+// The actors hear of the end by themselves; those that do not are helped.
+void SupervisorPolicy::LearnerLeft(std::int64_t now_ms, Actions& out) {
+  actor_term_ms_ = std::min(actor_term_ms_, now_ms + limits_.actor_grace_ms);
+  const std::int64_t kill_after = limits_.actor_kill_ms - limits_.actor_term_ms;
+  actor_kill_ms_ = std::min(actor_kill_ms_, now_ms + limits_.actor_grace_ms + kill_after);
+  MaybeFinish(out);
+}
+
+void SupervisorPolicy::KillAll(Actions& out) {
+  learner_killed_ = actors_killed_ = true;
+  if (learner_.alive) out.emplace_back(SendSignal{kLearnerSlot, SIGKILL});
+  for (int slot = 0; slot < static_cast<int>(actors_.size()); ++slot) {
+    if (actors_[static_cast<std::size_t>(slot)].alive) out.emplace_back(SendSignal{slot, SIGKILL});
+  }
+}
+
+Actions SupervisorPolicy::Tick(std::int64_t now_ms) {
+  Actions out;
+  if (finished_) return out;
+  if (ending_) {
+    TickEnding(now_ms, out);
+    return out;
+  }
+  if (learner_.alive && learner_.kill_ms && now_ms >= *learner_.kill_ms) {
+    Add(out, LogLevel::kWarn, "the learner hangs after its last status line: killed");
+    learner_.kill_ms.reset();
+    out.emplace_back(SendSignal{kLearnerSlot, SIGKILL});
+  }
+  if (learner_.start_ms && now_ms >= *learner_.start_ms) {
+    RestartLearner(out);
+  }
+  for (int slot = 0; slot < static_cast<int>(actors_.size()); ++slot) {
+    const Actor& actor = actors_[static_cast<std::size_t>(slot)];
+    if (actor.start_ms && now_ms >= *actor.start_ms && !learner_.over) BringUpActor(slot, out);
+  }
+  return out;
+}
+
+void SupervisorPolicy::TickEnding(std::int64_t now_ms, Actions& out) {
+  const auto to_actors = [&](int signal) {
+    for (int slot = 0; slot < static_cast<int>(actors_.size()); ++slot) {
+      if (!actors_[static_cast<std::size_t>(slot)].alive) continue;
+      if (signal == SIGKILL) Add(out, LogLevel::kWarn, "actor {} hangs: killed", slot);
+      out.emplace_back(SendSignal{slot, signal});
+    }
+  };
+  if (!actors_termed_ && now_ms >= actor_term_ms_) {
+    actors_termed_ = true;
+    to_actors(SIGTERM);
+  }
+  if (!actors_killed_ && now_ms >= actor_kill_ms_) {
+    actors_killed_ = true;
+    to_actors(SIGKILL);
+  }
+  if (!learner_killed_ && learner_.alive && now_ms >= learner_kill_ms_) {
+    learner_killed_ = true;
+    Add(out, LogLevel::kWarn, "the learner did not end in time: killed");
+    out.emplace_back(SendSignal{kLearnerSlot, SIGKILL});
+  }
+}
+
+bool SupervisorPolicy::AnyAlive() const {
+  return learner_.alive ||
+         std::any_of(actors_.begin(), actors_.end(), [](const Actor& a) { return a.alive; });
+}
+
+void SupervisorPolicy::MaybeFinish(Actions& out) {
+  if (!ending_ || finished_ || AnyAlive()) return;
+  finished_ = true;
+  out.emplace_back(Finish{exit_status_});
+}
+
+}  // namespace starling::fleet

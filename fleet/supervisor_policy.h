@@ -1,0 +1,157 @@
+// What the supervisor decides, without processes or clocks: events in (a child died, a status line
+// came, a signal, time passed), actions out. fleet/supervisor.cc does what this says.
+//
+// The rules:
+//  - An actor that died is replaced in its slot at once; one that died before its first accepted
+//    gradient waits 50 ms first, doubling to at most 1 s with each such death in a row.
+//  - A learner that died is started again from its last checkpoint; after `learner_deaths` deaths in
+//    a row without an applied update the run is given up.
+//  - Exit status 2 of a child is the operator's mistake: the run ends with it.
+//  - The first signal to stop is passed to the learner, which writes a final checkpoint; everything
+//    is gone `learner_kill_ms` later. A second one kills at once.
+//
+// All times are milliseconds of one monotonic clock; they never go back from call to call.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/log.h"
+#include "fleet/child.h"
+#include "fleet/status.h"
+
+namespace starling::fleet {
+
+struct PolicyLimits {
+  std::int64_t backoff_first_ms = 50;
+  std::int64_t backoff_max_ms = 1000;
+  // An actor that left with status 0 was told that the run is over; if the learner does not say so
+  // within this time, someone else stopped the actor and it is replaced.
+  std::int64_t left_actor_ms = 1000;
+  int learner_deaths = 5;             // in a row, without an applied update
+  int learner_deaths_checkpoint = 30;  // in a row, without a newer checkpoint
+  int actor_deaths = 10;              // in a row in *every* slot, before a first accepted gradient
+  // After the run is to stop (the sum of it all stays below five seconds):
+  std::int64_t actor_term_ms = 1500;    // SIGTERM to the actors that are left
+  std::int64_t actor_kill_ms = 3000;    // SIGKILL to them
+  std::int64_t learner_kill_ms = 4200;  // SIGKILL to the learner
+  std::int64_t actor_grace_ms = 500;    // SIGTERM so long after the learner has left
+  std::int64_t second_signal_ms = 50;   // one signal delivered twice is not a second one
+};
+
+inline constexpr int kLearnerSlot = -1;
+
+struct StartLearner {
+  bool resume = false;
+  friend bool operator==(const StartLearner&, const StartLearner&) = default;
+};
+struct StartActor {
+  int slot = 0;
+  friend bool operator==(const StartActor&, const StartActor&) = default;
+};
+struct SendSignal {
+  int slot = kLearnerSlot;
+  int signal = 0;
+  friend bool operator==(const SendSignal&, const SendSignal&) = default;
+};
+struct Say {
+  LogLevel level = LogLevel::kInfo;
+  std::string text;
+  friend bool operator==(const Say&, const Say&) = default;
+};
+struct Finish {  // no child is alive; comes once, last
+  int exit_status = 0;
+  friend bool operator==(const Finish&, const Finish&) = default;
+};
+using Action = std::variant<StartLearner, StartActor, SendSignal, Say, Finish>;
+using Actions = std::vector<Action>;
+
+struct FleetCounts {
+  std::uint64_t actors_started = 0, actors_restarted = 0, learner_restarted = 0;
+};
+
+class SupervisorPolicy {
+ public:
+  // `log_path` is named to the operator where the run is given up.
+  SupervisorPolicy(const PolicyLimits& limits, int actors, std::uint64_t run_steps, bool resume,
+                   std::string log_path);
+
+  Actions Start(std::int64_t now_ms);
+  Actions OnStatus(std::int64_t now_ms, const LearnerStatus& status);
+  // `pid` is only for the text; every line a child wrote must have been handed in before.
+  Actions OnLearnerExit(std::int64_t now_ms, int pid, const ChildExit& exit);
+  Actions OnActorExit(std::int64_t now_ms, int slot, int pid, const ChildExit& exit);
+  Actions OnStopSignal(std::int64_t now_ms, int signal);
+  Actions Tick(std::int64_t now_ms);
+
+  const FleetCounts& counts() const { return counts_; }
+  // The last there was, of whichever learner.
+  const std::optional<LearnerStatus>& last_status() const { return status_; }
+  bool ending() const { return ending_; }
+
+ private:
+  // Waiting times of a child that keeps dying young.
+  struct Backoff {
+    int deaths = 0;  // in a row
+    std::int64_t Next(const PolicyLimits& limits);
+  };
+  // Which life of an actor a row of LearnerStatus::joined speaks of.
+  struct Life {
+    std::uint64_t term = 0, incarnation = 0;
+    friend bool operator==(const Life&, const Life&) = default;
+  };
+  struct Actor {
+    bool alive = false;
+    bool started_before = false;
+    bool accepted = false;            // this process has had a gradient accepted
+    std::optional<Life> life;         // the last that the learner named in this slot
+    std::optional<Life> before;       // that of the process before this one
+    std::optional<std::int64_t> start_ms;  // when to start it, if it is dead
+    Backoff backoff;
+  };
+  struct Learner {
+    bool alive = false;
+    bool over = false;      // it said that the run is over
+    bool progress = false;  // this life has applied an update
+    std::optional<std::uint64_t> first_steps;
+    std::string first_checkpoint;  // the newest when this life began
+    std::optional<std::int64_t> start_ms;
+    std::optional<std::int64_t> kill_ms;
+    Backoff backoff;
+    int deaths_checkpoint = 0;
+  };
+
+  bool Complete() const { return status_ && status_->steps >= run_steps_; }
+  void BringUpActor(int slot, Actions& out);
+  void BringUpLearner(bool resume, Actions& out);
+  void RestartLearner(Actions& out);
+  void NoteJoined(const LearnerStatus& status);
+  void LearnerCrashed(std::int64_t now_ms, int pid, const ChildExit& exit, Actions& out);
+  void LearnerLeft(std::int64_t now_ms, Actions& out);
+  bool EverySlotHopeless() const;
+  void BeginEnding(std::int64_t now_ms, int exit_status, Actions& out);
+  void KillAll(Actions& out);
+  void TickEnding(std::int64_t now_ms, Actions& out);
+  void MaybeFinish(Actions& out);
+  bool AnyAlive() const;
+
+  const PolicyLimits limits_;
+  const std::uint64_t run_steps_;
+  const bool resume_;
+  const std::string log_path_;
+  std::vector<Actor> actors_;
+  Learner learner_;
+  std::optional<LearnerStatus> status_;
+  FleetCounts counts_;
+
+  bool ending_ = false, finished_ = false;
+  int exit_status_ = 0;
+  std::optional<std::int64_t> first_signal_ms_;
+  std::int64_t actor_term_ms_ = 0, actor_kill_ms_ = 0, learner_kill_ms_ = 0;
+  bool actors_termed_ = false, actors_killed_ = false, learner_killed_ = false;
+};
+
+}  // namespace starling::fleet

@@ -1,0 +1,71 @@
+#include "learner/counters.h"
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <stdexcept>
+
+namespace starling::learner {
+
+void Counters::AddEpisode(const wire::Episode& episode) {
+  if (!std::isfinite(episode.episode_return)) return;
+  ++episodes;
+  recent_returns.push_back(episode.episode_return);
+  if (recent_returns.size() > kEpisodeWindow) recent_returns.pop_front();
+}
+
+std::uint64_t Counters::dropped_total() const {
+  return std::accumulate(dropped.begin(), dropped.end(), std::uint64_t{0},
+                         [](std::uint64_t sum, const auto& item) { return sum + item.second; });
+}
+
+double Counters::mean_return() const {
+  if (recent_returns.empty()) return std::numeric_limits<double>::quiet_NaN();
+  return std::accumulate(recent_returns.begin(), recent_returns.end(), 0.0) /
+         static_cast<double>(recent_returns.size());
+}
+
+std::string Counters::Save() const {
+  return nlohmann::json{
+      {"applied", applied},
+      {"merged", merged},
+      {"dropped", dropped},
+      {"frames_refused", frames_refused},
+      {"updates", updates},
+      {"deadlines", deadlines},
+      {"staleness_counts", staleness.counts()},
+      {"staleness_max", staleness.max()},
+      {"staleness_mean", staleness.mean()},
+      {"episodes", episodes},
+      {"recent_returns", recent_returns},
+      {"seconds", seconds},
+  }
+      .dump();
+}
+
+Counters Counters::Restore(const std::string& text) {
+  try {
+    const nlohmann::json json = nlohmann::json::parse(text);
+    Counters counters;
+    json.at("applied").get_to(counters.applied);
+    json.at("merged").get_to(counters.merged);
+    json.at("dropped").get_to(counters.dropped);
+    json.at("frames_refused").get_to(counters.frames_refused);
+    json.at("updates").get_to(counters.updates);
+    json.at("deadlines").get_to(counters.deadlines);
+    counters.staleness = Histogram::Restore(
+        json.at("staleness_counts").get<std::vector<std::uint64_t>>(),
+        json.at("staleness_max").get<std::uint64_t>(), json.at("staleness_mean").get<double>());
+    json.at("episodes").get_to(counters.episodes);
+    json.at("recent_returns").get_to(counters.recent_returns);
+    json.at("seconds").get_to(counters.seconds);
+    counters.received = counters.applied + counters.dropped_total();
+    return counters;
+  } catch (const nlohmann::json::exception& error) {
+    throw std::runtime_error(std::string("the checkpoint's counters are not readable: ") +
+                             error.what());
+  }
+}
+
+}  // namespace starling::learner

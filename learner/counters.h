@@ -1,0 +1,43 @@
+// What a run counts: everything the status line, metrics.jsonl and the summary report. It travels
+// in checkpoints, so a resumed run goes on counting.
+//
+// Invariant: received = applied + (sum of dropped) + in flight.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+
+#include "core/histogram.h"
+#include "wire/protocol.h"
+
+namespace starling::learner {
+
+struct Counters {
+  static constexpr std::size_t kEpisodeWindow = 100;  // mean_return is over so many
+
+  std::uint64_t received = 0;             // gradients
+  std::uint64_t applied = 0, merged = 0;  // merged: those of the applied that shared an update
+  std::map<std::string, std::uint64_t> dropped;         // by reason, wire::OutcomeName
+  std::map<std::string, std::uint64_t> frames_refused;  // messages that were not understood
+  std::uint64_t updates = 0;
+  std::uint64_t deadlines = 0;  // grants that ended by staleness.deadline_s
+  Histogram staleness;
+  std::uint64_t episodes = 0;
+  std::deque<double> recent_returns;
+  double seconds = 0;  // from the first grant to the last update, over all terms
+
+  void AddEpisode(const wire::Episode& episode);  // one that is not finite is passed over
+  void AddDropped(wire::Outcome outcome) { ++dropped[wire::OutcomeName(outcome)]; }
+  std::uint64_t dropped_total() const;
+  std::uint64_t in_flight() const { return received - applied - dropped_total(); }
+  double mean_return() const;  // NaN before the first episode
+
+  // What was in flight when this was saved died with its learner: it is no longer received.
+  std::string Save() const;  // JSON
+  // Throws std::runtime_error if `text` is not what Save wrote.
+  static Counters Restore(const std::string& text);
+};
+
+}  // namespace starling::learner

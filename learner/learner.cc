@@ -1,0 +1,427 @@
+#include "learner/learner.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "core/check.h"
+#include "core/error.h"
+#include "net/norm.h"
+
+namespace starling::learner {
+
+namespace {
+
+constexpr int kDrainAtMost = 256;     // messages handled before the lanes are looked at again
+constexpr std::int64_t kIdleMs = 50;  // the clock is looked at so often if nothing happens
+
+wire::Outcome OutcomeOf(Arrival arrival) {
+  switch (arrival) {
+    case Arrival::kHeld:
+      return wire::Outcome::kNone;
+    case Arrival::kNoGrant:
+      return wire::Outcome::kNoGrant;
+    case Arrival::kBelowGrant:
+      return wire::Outcome::kBelowGrant;
+    case Arrival::kFutureVersion:
+      return wire::Outcome::kFutureVersion;
+    case Arrival::kStale:
+      return wire::Outcome::kStale;
+  }
+  return wire::Outcome::kNone;
+}
+
+std::string RouterEndpoint(const Config& config, const wire::RunPlace& place) {
+  return config.wire.endpoint == "auto" ? place.SocketEndpoint("control") : config.wire.endpoint;
+}
+
+// Weights go through shared memory where every actor is on this host: on ipc. Over tcp they are
+// fetched.
+bool UsesSharedMemory(const Config& config) { return !config.wire.endpoint.starts_with("tcp://"); }
+
+}  // namespace
+
+Bell::Bell() : fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+  if (fd_ < 0) throw UserError("cannot make an eventfd: the limit of open files is reached");
+}
+Bell::~Bell() { close(fd_); }
+void Bell::Ring() const { eventfd_write(fd_, 1); }
+void Bell::Silence() const {
+  eventfd_t count;
+  eventfd_read(fd_, &count);
+}
+
+struct Learner::Start {
+  Standing standing;
+  Counters counters;
+  std::optional<std::uint64_t> cut_journal_at;
+  std::string checkpoint;  // the one resumed from, relative to the run directory
+};
+
+Learner::Start Learner::Open(const Config& config, const NetBlueprint& net,
+                             const LearnerOptions& options) {
+  Start start;
+  const auto dir = options.run_dir / "checkpoints";
+  if (options.resume) {
+    LastGoodResult last = LastGood(dir);
+    for (const std::string& why : last.rejected) LogWarn("{}", why);
+    if (!last.checkpoint) {
+      throw UserError("no good checkpoint in " + dir.string() + ": the run cannot be resumed");
+    }
+    Checkpoint& from = *last.checkpoint;
+    if (from.layout.fingerprint() != net.layout.fingerprint()) {
+      throw UserError(last.path.string() + " holds another net than the configuration describes; " +
+                      "resume with the net it was trained with");
+    }
+    start.standing = {.version = from.version,
+                      .steps = from.steps,
+                      .optimizer_step = from.optimizer_step,
+                      .weights = std::move(from.weights),
+                      .state = std::move(from.state)};
+    if (start.standing.state.size() != NumSlots(MakeOptimizerSpec(config.optimizer))) {
+      throw UserError(last.path.string() + " holds the state of another optimizer than " +
+                      "optimizer.kind = \"" + config.optimizer.kind + "\"");
+    }
+    start.counters = Counters::Restore(from.counters);
+    start.cut_journal_at = from.journal_offset;
+    start.checkpoint = "checkpoints/" + last.path.filename().string();
+    LogInfo("resuming from {} (version {}, {} steps); what came after it is lost",
+            last.path.string(), from.version, from.steps);
+    start.standing.term = OpenTerm(dir, from.term + 1);
+  } else {
+    start.standing.weights = net.initial;
+    start.standing.term = OpenTerm(dir);
+  }
+  if (config.run.steps > start.standing.steps) return start;
+  throw UserError("the run has done " + std::to_string(start.standing.steps) +
+                  " steps already; raise run.steps (--set run.steps=...) to go on");
+}
+
+Learner::Learner(const Config& config, NetBlueprint net, LearnerOptions options)
+    : Learner(config, net, options, Open(config, net, options)) {}
+
+Learner::Learner(const Config& config, NetBlueprint net, LearnerOptions options, Start start)
+    : config_(config),
+      layout_(std::move(net.layout)),
+      options_(std::move(options)),
+      term_(start.standing.term),
+      counters_(std::move(start.counters)),
+      roster_(term_),
+      journal_(options_.run_dir / "journal",
+               {.seed = config.run.seed, .fingerprint = layout_.fingerprint()},
+               start.cut_journal_at),
+      metrics_(options_.run_dir / "metrics.jsonl"),
+      checkpoints_(options_.run_dir / "checkpoints",
+                   static_cast<std::size_t>(config.checkpoint.keep), [this] { bell_.Ring(); }),
+      place_(wire::RunPlace::Create(wire::RuntimeRoot(config.wire.runtime_dir), options_.run_dir)),
+      snapshot_(UsesSharedMemory(config) ? place_.SnapshotPath(term_) : std::filesystem::path(),
+                layout_.size(), layout_.fingerprint(), term_),
+      reader_(snapshot_),
+      socket_(context_, RouterEndpoint(config, place_), {.max_elements = layout_.size()}),
+      pipeline_(config_, start.standing, snapshot_, journal_, counters_, [this] { bell_.Ring(); }),
+      fetch_buffer_(layout_.size()),
+      last_checkpoint_(start.checkpoint),
+      seconds_before_(counters_.seconds) {
+  if (UsesSharedMemory(config)) beacon_.emplace(context_, place_.SocketEndpoint("beacon"));
+  journal_.Append(TermRecord{term_, start.standing.version, start.standing.steps});
+  if (!options_.resume) SaveCheckpoint(std::move(start.standing), journal_.offset());
+  place_.WriteEndpoint(socket_.endpoint());
+  LogInfo("term {}, listening on {}", term_, socket_.endpoint());
+}
+
+bool Learner::Run() {
+  started_ms_ = last_alone_ms_ = clock_.NowMs();
+  std::array<wire::PollItem, 4> items{};
+  items[0].socket = &socket_;
+  items[1].fd = bell_.fd();
+  items[2].fd = options_.stop_fd >= 0 ? options_.stop_fd : bell_.fd();
+  items[3].fd = bell_.fd();
+  if (beacon_) items[3] = {.socket = &*beacon_};
+
+  bool stopped = false;
+  while (true) {
+    wire::Poll(items, kIdleMs);
+    bell_.Silence();
+    stopped = (options_.stop_fd >= 0 && items[2].readable) || MustStop();
+    if (beacon_ && items[3].readable) beacon_->Repeat();
+    if (!stopped && !pipeline_.over()) {
+      Drain();
+      WatchStart();
+      WatchDeadlines();
+      WatchSilence();
+      pipeline_.Advance();
+    }
+    Finish();
+    CollectCheckpoints();
+    if ((stopped || pipeline_.over()) && pipeline_.published() == pipeline_.judge().version())
+      break;
+    Report(false);
+  }
+
+  const bool over = pipeline_.over();
+  FarewellTo(over ? wire::ByeReason::kRunOver : wire::ByeReason::kShuttingDown,
+             over ? "all steps are done" : "the learner was told to stop");
+  SaveCheckpoint(pipeline_.Settle(), journal_.offset(), true);
+  checkpoints_.Finish();
+  CollectCheckpoints();
+  journal_.Sync();
+  Report(true);
+  return over;
+}
+
+// ---- receive
+
+void Learner::Drain() {
+  wire::Envelope envelope;
+  for (int i = 0; i < kDrainAtMost && socket_.Receive(envelope); ++i) Handle(std::move(envelope));
+}
+
+void Learner::Handle(wire::Envelope envelope) {
+  const wire::DecodeResult decoded = wire::Decode(envelope.frames(), layout_.size());
+  if (!decoded) {
+    ++counters_.frames_refused[wire::RefusalName(decoded.refusal)];
+    refusals_.Warn(clock_.NowMs(), std::string("refused a message that is not ours: ") +
+                                       wire::RefusalName(decoded.refusal));
+    // A member whose message was damaged would wait for an answer for ever: it starts afresh.
+    if (const Member* member = roster_.FindPeer(envelope.peer())) {
+      const std::uint32_t slot = member->slot;
+      Say(envelope.peer(), member, wire::Bye{wire::ByeReason::kLeaving, "damaged message"});
+      Remove(slot, std::string("sent a damaged message: ") + wire::RefusalName(decoded.refusal));
+    }
+    return;
+  }
+  const wire::Message& message = decoded.message;
+  const std::string peer = envelope.peer();
+  switch (message.header.kind) {
+    case wire::Kind::kHello:
+      return OnHello(peer, std::get<wire::Hello>(message.body));
+    case wire::Kind::kGradient:
+      return OnGradient(std::move(envelope), message);
+    case wire::Kind::kFetch:
+      return OnFetch(peer, message.header);
+    case wire::Kind::kHeartbeat:
+      return OnHeartbeat(peer, message.header);
+    case wire::Kind::kBye:
+      if (const Member* member = roster_.FindPeer(peer)) Remove(member->slot, "said goodbye");
+      return;
+    case wire::Kind::kWelcome:
+    case wire::Kind::kGrant:
+    case wire::Kind::kWeights:
+      ++counters_.frames_refused["kind"];
+      return;
+  }
+}
+
+void Learner::OnHello(const std::string& peer, const wire::Hello& hello) {
+  if (const Member* again = roster_.FindPeer(peer)) Remove(again->slot, "said hello again");
+  const std::uint32_t slot = roster_.SlotFor(hello.slot);
+  if (const Member* previous = roster_.Find(slot)) {
+    Say(previous->peer, previous,
+        wire::Bye{wire::ByeReason::kRefused,
+                  "another actor has taken slot " + std::to_string(slot)});
+    Remove(slot, "was replaced by a new actor in its slot");
+  }
+  Member& member = roster_.Join(slot, peer, clock_.NowMs());
+  journal_.Append(JoinRecord{slot, member.incarnation});
+  LogInfo("actor {} joined (pid {} on {}), {} here", slot, hello.pid, hello.host, roster_.size());
+  const bool shared = UsesSharedMemory(config_);
+  Say(peer, &member,
+      wire::Welcome{.config = ToToml(config_),
+                    .snapshot = shared ? place_.SnapshotPath(term_).string() : "",
+                    .beacon = beacon_ ? beacon_->endpoint() : ""});
+  pipeline_.judge().Join(slot);
+}
+
+void Learner::OnFetch(const std::string& peer, const wire::Header& header) {
+  Member* member = roster_.Find(header.slot);
+  if (!member || member->incarnation != header.incarnation || header.term != term_) return;
+  member->heard_ms = clock_.NowMs();
+  wire::SnapshotMeta meta;
+  if (!reader_.Read(0, fetch_buffer_, meta)) return;  // overtaken: the actor asks again
+  Say(peer, member, wire::Weights{.steps = meta.steps, .entropy = meta.entropy}, fetch_buffer_,
+      meta.version);
+}
+
+// Answered whoever asks: an actor sees in our term and in its incarnation whether it is still a
+// member.
+void Learner::OnHeartbeat(const std::string& peer, const wire::Header& header) {
+  Member* member = roster_.Find(header.slot);
+  const bool known = member && member->incarnation == header.incarnation && header.term == term_;
+  if (known) {
+    member->heard_ms = clock_.NowMs();
+    member->peer = peer;  // its connection may be a new one
+  }
+  Say(peer, known ? member : nullptr, wire::Heartbeat{});
+}
+
+// ---- check, judge
+
+void Learner::OnGradient(wire::Envelope envelope, const wire::Message& message) {
+  const wire::Header header = message.header;
+  const auto gradient = std::get<wire::Gradient>(message.body);
+  const std::string peer = envelope.peer();
+  if (header.fingerprint != layout_.fingerprint() || header.count != layout_.size()) {
+    const bool count = header.fingerprint == layout_.fingerprint();
+    ++counters_.frames_refused[count ? "count" : "fingerprint"];
+    Say(peer, nullptr, wire::Bye{wire::ByeReason::kRefused, "your net is not the learner's"});
+    return;
+  }
+  ++counters_.received;
+  Member* member = nullptr;
+  wire::Outcome outcome = CheckGradient(message, member);
+  if (member) {
+    member->heard_ms = clock_.NowMs();
+    member->peer = peer;
+    if (outcome == wire::Outcome::kNone) {
+      for (const wire::Episode& episode : gradient.episodes) counters_.AddEpisode(episode);
+      last_report_ = gradient;
+      outcome = SpendGrant(std::move(envelope), message, *member);
+    } else if (outcome != wire::Outcome::kDuplicate &&
+               pipeline_.judge().Lose(member->slot, gradient.grant)) {
+      granted_ms_.erase(gradient.grant);
+    }
+  }
+  journal_.Append(ArrivalRecord{.slot = header.slot,
+                                .incarnation = header.incarnation,
+                                .sequence = header.sequence,
+                                .grant = gradient.grant,
+                                .base_version = header.version,
+                                .samples = gradient.samples,
+                                .outcome = static_cast<std::uint8_t>(outcome),
+                                .norm = gradient.norm});
+  if (outcome == wire::Outcome::kNone) return;  // held: answered when it is applied
+
+  counters_.AddDropped(outcome);
+  refusals_.Warn(clock_.NowMs(), fmt::format("refused a gradient of actor {}: {}", header.slot,
+                                             wire::OutcomeName(outcome)));
+  if (!member) {
+    Say(peer, nullptr, wire::Grant{.answers = header.sequence, .outcome = outcome});
+    return;
+  }
+  Answer(*member, {.answers = header.sequence, .outcome = outcome});
+  pipeline_.judge().Retry(member->slot);
+}
+
+// What can be said of a gradient without the judge; `member` is its sender if it is one of us.
+wire::Outcome Learner::CheckGradient(const wire::Message& message, Member*& member) {
+  const wire::Header& header = message.header;
+  const auto& gradient = std::get<wire::Gradient>(message.body);
+  if (header.term != term_) return wire::Outcome::kOtherTerm;
+  Member* found = roster_.Find(header.slot);
+  if (!found) return wire::Outcome::kUnknownActor;
+  if (header.incarnation != found->incarnation) return wire::Outcome::kOldIncarnation;
+  member = found;
+  if (header.sequence <= member->last_sequence) return wire::Outcome::kDuplicate;
+  member->last_sequence = header.sequence;
+  if (gradient.samples < 1 ||
+      gradient.samples > static_cast<std::uint64_t>(config_.samples_per_gradient())) {
+    return wire::Outcome::kBadSamples;
+  }
+  const net::FiniteNorm norm = net::CheckFinite(message.floats());
+  if (!norm.finite) return wire::Outcome::kNotFinite;
+  if (norm.norm > config_.updates.max_norm) return wire::Outcome::kNormTooLarge;
+  return wire::Outcome::kNone;
+}
+
+wire::Outcome Learner::SpendGrant(wire::Envelope envelope, const wire::Message& message,
+                                  Member& member) {
+  const auto& gradient = std::get<wire::Gradient>(message.body);
+  const std::uint64_t number = gradient.grant;
+  const Arrival arrival = pipeline_.Hold(number, {.envelope = std::move(envelope),
+                                                  .values = message.floats(),
+                                                  .slot = member.slot,
+                                                  .incarnation = member.incarnation,
+                                                  .sequence = message.header.sequence,
+                                                  .base = message.header.version,
+                                                  .samples = gradient.samples});
+  if (arrival == Arrival::kHeld) ++member.accepted;
+  if (arrival == Arrival::kBelowGrant || arrival == Arrival::kFutureVersion) {
+    pipeline_.judge().Lose(member.slot, number);
+  }
+  if (arrival != Arrival::kNoGrant) granted_ms_.erase(number);
+  return OutcomeOf(arrival);
+}
+
+// ---- apply, publish, answer
+
+void Learner::Finish() {
+  bool any = false;
+  while (auto finished = pipeline_.TakeFinished()) {
+    any = true;
+    if (beacon_) beacon_->Publish({.term = term_, .version = finished->version});
+    counters_.seconds =
+        seconds_before_ + static_cast<double>(clock_.NowMs() - first_grant_ms_) / 1000.0;
+    for (const Pipeline::Answer& answer : finished->answers) {
+      Member* member = roster_.Find(answer.slot);
+      if (!member || member->incarnation != answer.incarnation) continue;  // it died meanwhile
+      Answer(
+          *member,
+          {.answers = answer.sequence, .outcome = answer.outcome, .staleness = answer.staleness});
+    }
+    if (finished->checkpoint)
+      SaveCheckpoint(std::move(*finished->checkpoint), finished->journal_offset);
+  }
+  SendPermits();
+  if (any) pipeline_.Advance();  // the lanes take more now
+}
+
+void Learner::SendPermits() {
+  for (const Grant& grant : pipeline_.judge().TakeGrants()) unsent_.push_back(grant);
+  std::map<std::uint32_t, wire::Grant> by_slot;
+  std::erase_if(unsent_, [&](const Grant& grant) {
+    if (grant.version > pipeline_.published()) return false;
+    by_slot[grant.slot].permits.push_back({.number = grant.number, .version = grant.version});
+    return true;
+  });
+  const std::int64_t now = clock_.NowMs();
+  for (const auto& [slot, grant] : by_slot) {
+    Member* member = roster_.Find(slot);
+    if (!member) continue;  // it left before its grant was sent; the judge knows
+    if (first_grant_ms_ < 0) first_grant_ms_ = now;
+    for (const wire::Permit& permit : grant.permits) {
+      granted_ms_[permit.number] = now;
+      journal_.Append(GrantRecord{slot, permit.number, permit.version});
+    }
+    Answer(*member, grant);
+  }
+}
+
+void Learner::Answer(Member& member, const wire::Grant& grant) { Say(member.peer, &member, grant); }
+
+void Learner::Say(const std::string& peer, const Member* member, const wire::Body& body,
+                  std::span<const float> tensor, std::uint64_t version) {
+  const wire::Header header{.slot = member ? member->slot : 0,
+                            .incarnation = member ? member->incarnation : 0,
+                            .sequence = ++said_,
+                            .term = term_,
+                            .version = tensor.empty() ? pipeline_.published() : version,
+                            .fingerprint = layout_.fingerprint()};
+  if (!socket_.Send(peer, wire::Encode(header, body, tensor))) {
+    LogDebug("a message to a peer that is gone or does not read was not sent");
+  }
+}
+
+void Learner::Remove(std::uint32_t slot, const std::string& why) {
+  const Member* member = roster_.Find(slot);
+  CHECK(member != nullptr, "slot {}", slot);
+  for (const Grant& grant : pipeline_.judge().Leave(slot)) {
+    granted_ms_.erase(grant.number);
+    journal_.Append(LostRecord{slot, grant.number, LostWhy::kDeath});
+  }
+  std::erase_if(unsent_, [&](const Grant& grant) { return grant.slot == slot; });
+  journal_.Append(DeathRecord{slot, member->incarnation});
+  LogInfo("actor {} {}; at most its gradient in flight is lost, {} left", slot, why,
+          roster_.size() - 1);
+  roster_.Leave(slot);
+}
+
+void Learner::FarewellTo(wire::ByeReason reason, const std::string& text) {
+  for (const auto& [slot, member] : roster_.members()) {
+    Say(member.peer, &member, wire::Bye{reason, text});
+  }
+}
+
+}  // namespace starling::learner

@@ -1,0 +1,145 @@
+// The learner: receive -> check -> judge -> apply -> publish.
+//
+// One thread owns the socket and decides the order; the lanes (learner/lanes.h) do the arithmetic.
+// Whatever a peer sends is answered, refused and counted, or ignored: it never ends the learner.
+//
+// Thread safety: Run() is the network thread; nothing else is called while it runs.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/config.h"
+#include "core/log.h"
+#include "core/metrics.h"
+#include "learner/checkpoint.h"
+#include "learner/counters.h"
+#include "learner/journal.h"
+#include "learner/pipeline.h"
+#include "learner/roster.h"
+#include "net/parameters.h"
+#include "wire/runtime_dir.h"
+#include "wire/socket.h"
+
+namespace starling::learner {
+
+struct LearnerOptions {
+  std::filesystem::path run_dir;
+  bool resume = false;
+  int stop_fd = -1;                 // readable: write a final checkpoint and end
+  std::function<bool()> abandoned;  // true: as stop_fd (our parent is gone); may be empty
+  std::function<void(const nlohmann::ordered_json&)>
+      on_status;  // several times a second; may be empty
+};
+
+// The net of a run, as the learner needs it: where parameters are and how they start.
+struct NetBlueprint {
+  net::ParameterLayout layout;
+  std::vector<float> initial;
+};
+
+// A wake-up that any thread may ring and the network thread polls.
+class Bell {
+ public:
+  Bell();
+  ~Bell();
+  Bell(const Bell&) = delete;
+  Bell& operator=(const Bell&) = delete;
+  void Ring() const;
+  void Silence() const;
+  int fd() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+class Learner {
+ public:
+  // Opens the run: the last good checkpoint (resume) or a first one, the journal, a new term, the
+  // private place, shared memory and sockets. Throws UserError or std::runtime_error with a
+  // sentence.
+  Learner(const Config& config, NetBlueprint net, LearnerOptions options);
+
+  // Until the run is over or stopped. True if it is over (all steps done).
+  bool Run();
+
+  const Counters& counters() const { return counters_; }
+  // Why the newest checkpoint could not be written; empty if it was.
+  const std::string& checkpoint_trouble() const { return checkpoint_trouble_; }
+
+ private:
+  struct Start;  // what the constructor finds on the disk
+  Learner(const Config& config, NetBlueprint net, LearnerOptions options, Start start);
+  static Start Open(const Config& config, const NetBlueprint& net, const LearnerOptions& options);
+
+  // receive
+  void Drain();
+  void Handle(wire::Envelope envelope);
+  void OnHello(const std::string& peer, const wire::Hello& hello);
+  void OnGradient(wire::Envelope envelope, const wire::Message& message);
+  void OnFetch(const std::string& peer, const wire::Header& header);
+  void OnHeartbeat(const std::string& peer, const wire::Header& header);
+
+  // check
+  wire::Outcome CheckGradient(const wire::Message& message, Member*& member);
+  wire::Outcome SpendGrant(wire::Envelope envelope, const wire::Message& message, Member& member);
+
+  // answer
+  void SendPermits();
+  void Answer(Member& member, const wire::Grant& grant);
+  void Say(const std::string& peer, const Member* member, const wire::Body& body,
+           std::span<const float> tensor = {}, std::uint64_t version = 0);
+  void Remove(std::uint32_t slot, const std::string& why);
+  void FarewellTo(wire::ByeReason reason, const std::string& text);
+
+  // finish, watch the clock, report
+  void Finish();
+  void SaveCheckpoint(Standing standing, std::uint64_t journal_offset, bool last = false);
+  void CollectCheckpoints();
+  void WatchStart();
+  void WatchDeadlines();
+  void WatchSilence();
+  void Report(bool final);
+  bool MustStop();
+
+  const Config config_;
+  const net::ParameterLayout layout_;
+  const LearnerOptions options_;
+  SteadyClock clock_;
+  std::uint32_t term_;
+  Counters counters_;
+  Roster roster_;
+  JournalWriter journal_;
+  MetricsFile metrics_;
+  Bell bell_;
+  CheckpointWriter checkpoints_;
+  wire::RunPlace place_;
+  wire::SnapshotWriter snapshot_;
+  wire::SnapshotReader reader_;
+  wire::Context context_;
+  wire::ServerSocket socket_;
+  std::optional<wire::BeaconSender> beacon_;
+  Pipeline pipeline_;
+
+  std::vector<Grant> unsent_;                         // their version is not published yet
+  std::map<std::uint64_t, std::int64_t> granted_ms_;  // live grants by number: when they were sent
+  std::vector<float> fetch_buffer_;
+  RateLimitedLog refusals_;
+  std::uint64_t said_ = 0;  // messages sent
+  std::string last_checkpoint_;
+  std::string checkpoint_trouble_;
+
+  std::int64_t started_ms_ = 0, first_grant_ms_ = -1, last_report_ms_ = 0, last_metrics_ms_ = 0;
+  std::int64_t last_alone_ms_ = 0;
+  double seconds_before_ = 0;     // of earlier terms
+  wire::Gradient last_report_{};  // the newest losses
+};
+
+}  // namespace starling::learner

@@ -1,0 +1,173 @@
+// The learner's other half: what it does because time has passed (the first grants, deadlines,
+// silent members, reports) and what it does with checkpoints.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "learner/learner.h"
+
+namespace starling::learner {
+
+namespace {
+
+constexpr std::int64_t kReportMs = 200;    // between two status lines
+constexpr std::int64_t kMetricsMs = 1000;  // between two lines of metrics.jsonl
+constexpr std::int64_t kAloneMs = 10'000;  // between two complaints that nobody is there
+
+std::int64_t Ms(double seconds) { return static_cast<std::int64_t>(seconds * 1000.0); }
+
+nlohmann::ordered_json NumberOrNull(double value) {
+  if (!std::isfinite(value)) return nullptr;
+  return value;
+}
+
+}  // namespace
+
+void Learner::WatchStart() {
+  Judge& judge = pipeline_.judge();
+  const std::int64_t now = clock_.NowMs();
+  if (roster_.size() == 0 && now - last_alone_ms_ >= kAloneMs) {
+    last_alone_ms_ = now;
+    LogWarn("no actor is here; waiting for one on {}", socket_.endpoint());
+  }
+  if (judge.open()) return;
+  const auto wanted = static_cast<std::size_t>(config_.updates.start_with);
+  const bool late = now - started_ms_ >= Ms(config_.updates.start_timeout_s);
+  if (roster_.size() >= wanted) {
+    judge.Open();
+  } else if (late && roster_.size() > 0) {
+    LogWarn(
+        "only {} of {} actors came within updates.start_timeout_s = {} s: going on with them; "
+        "this run is not reproducible",
+        roster_.size(), wanted, config_.updates.start_timeout_s);
+    judge.Open();
+  }
+}
+
+void Learner::WatchDeadlines() {
+  const std::int64_t now = clock_.NowMs();
+  std::vector<Grant> late;
+  for (const Grant& grant : pipeline_.judge().state().outstanding) {
+    const auto sent = granted_ms_.find(grant.number);
+    if (sent != granted_ms_.end() && now - sent->second >= Ms(config_.staleness.deadline_s)) {
+      late.push_back(grant);
+    }
+  }
+  for (const Grant& grant : late) {
+    pipeline_.judge().Lose(grant.slot, grant.number);
+    granted_ms_.erase(grant.number);
+    journal_.Append(LostRecord{grant.slot, grant.number, LostWhy::kDeadline});
+    ++counters_.deadlines;
+    LogWarn("actor {} did not spend its grant within staleness.deadline_s = {} s: going on without",
+            grant.slot, config_.staleness.deadline_s);
+  }
+}
+
+void Learner::WatchSilence() {
+  for (std::uint32_t slot : roster_.SilentSince(clock_.NowMs() - Ms(config_.wire.timeout_s))) {
+    Remove(slot, fmt::format("was silent for wire.timeout_s = {} s", config_.wire.timeout_s));
+  }
+}
+
+bool Learner::MustStop() { return options_.abandoned && options_.abandoned(); }
+
+void Learner::SaveCheckpoint(Standing standing, std::uint64_t journal_offset, bool last) {
+  auto checkpoint = std::make_shared<Checkpoint>(
+      Checkpoint{.term = standing.term,
+                 .version = standing.version,
+                 .steps = standing.steps,
+                 .optimizer_step = standing.optimizer_step,
+                 .journal_offset = journal_offset,
+                 .layout = layout_,
+                 .weights = std::move(standing.weights),
+                 .slot_names = SlotNames(MakeOptimizerSpec(config_.optimizer)),
+                 .state = std::move(standing.state),
+                 .config = ToToml(config_),
+                 .counters = counters_.Save()});
+  checkpoint->state.resize(checkpoint->slot_names.size(), std::vector<float>(layout_.size()));
+  if (!journal_.Flush()) LogError("the journal is not complete: {}", journal_.trouble());
+  while (!checkpoints_.Submit(checkpoint)) {
+    if (!last) {
+      LogWarn("the disk is slower than checkpoint.every_steps = {}: no checkpoint of version {}",
+              config_.checkpoint.every_steps, checkpoint->version);
+      return;
+    }
+    std::array<wire::PollItem, 1> bell{{{.fd = bell_.fd()}}};
+    wire::Poll(bell, kReportMs);
+    bell_.Silence();
+  }
+}
+
+void Learner::CollectCheckpoints() {
+  while (const auto result = checkpoints_.Poll()) {
+    checkpoint_trouble_ = result->error;
+    if (result->path.empty()) {
+      LogError("no checkpoint of version {}: {}", result->version, result->error);
+    } else {
+      last_checkpoint_ = "checkpoints/" + result->path.filename().string();
+      LogInfo("wrote {}", last_checkpoint_);
+    }
+  }
+}
+
+void Learner::Report(bool final) {
+  const std::int64_t now = clock_.NowMs();
+  if (!final && now - last_report_ms_ < kReportMs) return;
+  last_report_ms_ = now;
+  const double rate =
+      counters_.seconds > 0 ? static_cast<double>(pipeline_.steps()) / counters_.seconds : 0;
+  nlohmann::ordered_json status{
+      {"phase", final ? "done" : (first_grant_ms_ < 0 ? "waiting" : "running")},
+      {"term", term_},
+      {"steps", pipeline_.steps()},
+      {"frames", pipeline_.steps()},
+      {"updates", counters_.updates},
+      {"seconds", counters_.seconds},
+      {"steps_per_second", rate},
+      {"mean_return", NumberOrNull(counters_.mean_return())},
+      {"episodes", counters_.episodes},
+      {"actors_alive", roster_.size()},
+      {"lr", pipeline_.lr()},
+      {"entropy_coef", pipeline_.entropy()},
+      {"losses",
+       {{"policy", NumberOrNull(last_report_.policy_loss)},
+        {"value", NumberOrNull(last_report_.value_loss)},
+        {"entropy", NumberOrNull(last_report_.entropy)},
+        {"grad_norm", NumberOrNull(last_report_.norm)}}},
+      {"actor_us",
+       {{"act", last_report_.act_us},
+        {"gradient", last_report_.gradient_us},
+        {"wait", last_report_.wait_us}}},
+      {"gradients",
+       {{"received", counters_.received},
+        {"applied", counters_.applied},
+        {"merged", counters_.merged},
+        {"in_flight", counters_.in_flight()},
+        {"dropped", counters_.dropped}}},
+      {"frames_refused", counters_.frames_refused},
+      {"deadlines", counters_.deadlines},
+      {"staleness", {{"max", counters_.staleness.max()}, {"mean", counters_.staleness.mean()}}},
+  };
+  if (final || now - last_metrics_ms_ >= kMetricsMs) {
+    last_metrics_ms_ = now;
+    if (!metrics_.Write(status)) refusals_.Warn(now, "metrics.jsonl: a line could not be written");
+    journal_.Flush();
+  }
+  if (!options_.on_status) return;
+  auto& staleness = status["staleness"];
+  staleness["bound"] = config_.staleness.bound == kUnbounded
+                           ? nlohmann::ordered_json("unbounded")
+                           : nlohmann::ordered_json(config_.staleness.bound);
+  staleness["histogram"] = counters_.staleness.counts();
+  status["checkpoint"] = last_checkpoint_;
+  status["joined"] = nlohmann::ordered_json::array();
+  for (const auto& [slot, member] : roster_.members()) {
+    status["joined"].push_back({slot, member.incarnation, member.accepted});
+  }
+  status["final"] = final;
+  options_.on_status(status);
+}
+
+}  // namespace starling::learner

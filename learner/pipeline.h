@@ -1,0 +1,106 @@
+// held gradients -> judge -> lanes -> a finished version: the learner's work between the socket
+// that brings a gradient and the socket that answers it.
+//
+// Thread safety: none; it belongs to the network thread. The lanes are threads of its own.
+// Invariants: a gradient that Hold took is in exactly one update, or still held when the run ends;
+// updates are finished in the order of their versions.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/config.h"
+#include "learner/counters.h"
+#include "learner/journal.h"
+#include "learner/lanes.h"
+#include "learner/staleness.h"
+#include "wire/socket.h"
+
+namespace starling::learner {
+
+// A gradient that arrived, with the frames that hold its values.
+struct Received {
+  wire::Envelope envelope;
+  std::span<const float> values;  // into the envelope
+  std::uint32_t slot = 0, incarnation = 0;
+  std::uint64_t sequence = 0, base = 0;
+  std::uint32_t samples = 0;
+};
+
+// Where a run stands: what a checkpoint holds of it.
+struct Standing {
+  std::uint32_t term = 1;
+  std::uint64_t version = 0, steps = 0, optimizer_step = 0;
+  std::vector<float> weights;
+  std::vector<std::vector<float>> state;  // of the optimizer; empty: zeros
+};
+
+class Pipeline {
+ public:
+  // `on_progress` is called by a lane's thread after a version is finished.
+  Pipeline(const Config& config, Standing standing, wire::SnapshotWriter& snapshot,
+           JournalWriter& journal, Counters& counters, std::function<void()> on_progress);
+
+  Judge& judge() { return judge_; }
+
+  // Spends grant `number`. kHeld: `gradient` is kept until it is applied.
+  Arrival Hold(std::uint64_t number, Received gradient);
+
+  // Hands the lanes every update that is due, as far as they take them; none once the run is over.
+  void Advance();
+
+  struct Answer {
+    std::uint32_t slot = 0, incarnation = 0;
+    std::uint64_t sequence = 0;
+    wire::Outcome outcome = wire::Outcome::kApplied;
+    std::uint64_t staleness = 0;
+  };
+  struct Finished {
+    std::uint64_t version = 0;
+    std::vector<Answer> answers;
+    std::optional<Standing> checkpoint;  // if one is due at this version
+    std::uint64_t journal_offset = 0;    // of the checkpoint
+  };
+  // The next version that is published and that no lane touches any more.
+  std::optional<Finished> TakeFinished();
+
+  // Waits for the lanes; what is still held stays unapplied.
+  Standing Settle();
+
+  std::uint64_t published() const { return lanes_.Completed(); }
+  std::uint64_t steps() const { return steps_; }
+  bool over() const { return steps_ >= config_.run.steps; }
+  double lr() const { return lr_; }
+  double entropy() const { return entropy_; }
+
+ private:
+  // An update on its way through the lanes; owns the gradients it reads.
+  struct Flight {
+    Update update;
+    std::vector<Received> gradients;
+    std::vector<Answer> answers;
+    std::uint64_t steps = 0, journal_offset = 0;
+  };
+  void Launch(const Judge::Update& decided);
+  bool CheckpointDue(std::uint64_t before, std::uint64_t after) const;
+
+  const Config& config_;
+  const std::uint32_t term_;
+  JournalWriter& journal_;
+  Counters& counters_;
+  Judge judge_;
+  std::uint64_t steps_, optimizer_step_;
+  double lr_ = 0, entropy_ = 0;
+  std::map<std::uint64_t, Received> held_;  // by ticket
+  std::uint64_t next_ticket_ = 0;
+  std::deque<std::unique_ptr<Flight>> flights_;
+  Lanes lanes_;  // last: its threads end before what they use
+};
+
+}  // namespace starling::learner

@@ -1,0 +1,46 @@
+#include "learner/roster.h"
+
+#include <utility>
+
+#include "core/check.h"
+
+namespace starling::learner {
+
+std::uint32_t Roster::SlotFor(std::int64_t wanted) const {
+  if (wanted >= 0) return static_cast<std::uint32_t>(wanted);
+  std::uint32_t slot = 0;
+  while (members_.contains(slot)) ++slot;
+  return slot;
+}
+
+Member& Roster::Join(std::uint32_t slot, std::string peer, std::int64_t now_ms) {
+  const std::uint32_t incarnation = (term_ << 16) | (lives_[slot]++ & 0xffffu);
+  const auto [at, inserted] = members_.emplace(
+      slot,
+      Member{
+          .slot = slot, .incarnation = incarnation, .peer = std::move(peer), .heard_ms = now_ms});
+  CHECK(inserted, "slot {} is taken", slot);
+  return at->second;
+}
+
+Member* Roster::Find(std::uint32_t slot) {
+  const auto found = members_.find(slot);
+  return found == members_.end() ? nullptr : &found->second;
+}
+
+Member* Roster::FindPeer(const std::string& peer) {
+  for (auto& [slot, member] : members_) {
+    if (member.peer == peer) return &member;
+  }
+  return nullptr;
+}
+
+std::vector<std::uint32_t> Roster::SilentSince(std::int64_t ms) const {
+  std::vector<std::uint32_t> silent;
+  for (const auto& [slot, member] : members_) {
+    if (member.heard_ms < ms) silent.push_back(slot);
+  }
+  return silent;
+}
+
+}  // namespace starling::learner

@@ -1,0 +1,46 @@
+// Who is with us: one member per slot, each life of a slot a new incarnation.
+//
+// Invariants: a slot has at most one live member. An incarnation is never given twice: its upper
+// half is the learner's term, which no two starts of a learner share.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace starling::learner {
+
+struct Member {
+  std::uint32_t slot = 0, incarnation = 0;
+  std::string peer;  // the connection it speaks through
+  std::int64_t heard_ms = 0;
+  std::uint64_t last_sequence = 0;  // of its gradients
+  std::uint64_t accepted = 0;       // gradients of this incarnation that were held or applied
+};
+
+class Roster {
+ public:
+  explicit Roster(std::uint32_t term) : term_(term) {}
+
+  // The slot a newcomer gets: the one it asks for, or with a negative one the lowest free slot.
+  std::uint32_t SlotFor(std::int64_t wanted) const;
+  // The slot must be free (whoever had it has left).
+  Member& Join(std::uint32_t slot, std::string peer, std::int64_t now_ms);
+  void Leave(std::uint32_t slot) { members_.erase(slot); }
+
+  Member* Find(std::uint32_t slot);
+  Member* FindPeer(const std::string& peer);
+  // Slots of the members that were last heard before `ms`.
+  std::vector<std::uint32_t> SilentSince(std::int64_t ms) const;
+
+  const std::map<std::uint32_t, Member>& members() const { return members_; }
+  std::size_t size() const { return members_.size(); }
+
+ private:
+  std::uint32_t term_;
+  std::map<std::uint32_t, Member> members_;
+  std::map<std::uint32_t, std::uint32_t> lives_;  // incarnations given so far, by slot
+};
+
+}  // namespace starling::learner

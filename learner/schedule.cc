@@ -1,0 +1,51 @@
+#include "learner/schedule.h"
+
+#include <algorithm>
+
+#include "core/check.h"
+
+namespace starling::learner {
+namespace {
+
+// The part of the run that is still to come: 1 at the start, 0 at and after the end.
+double Remaining(std::uint64_t run_steps, std::uint64_t steps_applied) {
+  if (steps_applied >= run_steps) return 0;
+  return static_cast<double>(run_steps - steps_applied) / static_cast<double>(run_steps);
+}
+
+}  // namespace
+
+double LearningRate(const OptimizerConfig& config, std::uint64_t run_steps,
+                    std::uint64_t steps_applied) {
+  if (config.lr_schedule == "constant") return config.lr;
+  CHECK(config.lr_schedule == "linear", "optimizer.lr_schedule = {}", config.lr_schedule);
+  return config.lr * Remaining(run_steps, steps_applied);
+}
+
+double EntropyCoef(const LossConfig& config, std::uint64_t run_steps, std::uint64_t steps_applied) {
+  const double remaining = Remaining(run_steps, steps_applied);
+  return config.entropy * remaining + config.entropy_end * (1 - remaining);
+}
+
+double LinearScale(const OptimizerConfig& config, std::uint64_t samples,
+                   std::uint64_t samples_per_gradient) {
+  if (config.scale_lr == "none") return 1;
+  CHECK(config.scale_lr == "linear", "optimizer.scale_lr = {}", config.scale_lr);
+  CHECK(samples_per_gradient > 0, "an actor sends samples");
+  return static_cast<double>(samples) / static_cast<double>(samples_per_gradient);
+}
+
+double DampingScale(const StalenessConfig& config, std::span<const Contribution> contributions) {
+  if (config.damping == "none") return 1;
+  CHECK(config.damping == "inverse", "staleness.damping = {}", config.damping);
+  double damped = 0, samples = 0;
+  for (const Contribution& part : contributions) {
+    const double m = static_cast<double>(part.samples);
+    samples += m;
+    damped += m / static_cast<double>(std::max<std::uint64_t>(1, part.staleness));
+  }
+  CHECK(samples > 0, "an update of {} gradients without samples", contributions.size());
+  return damped / samples;
+}
+
+}  // namespace starling::learner

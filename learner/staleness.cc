@@ -1,0 +1,161 @@
+#include "learner/staleness.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "core/check.h"
+
+namespace starling::learner {
+
+namespace {
+
+// Whether weights or a gradient of `version` would be over the bound once the learner is at `now`.
+bool TooOld(const JudgeRules& rules, std::uint64_t now, std::uint64_t version) {
+  return rules.bound != kUnbounded && now - version > rules.bound;
+}
+
+}  // namespace
+
+std::vector<std::size_t> DueUpdate(const JudgeRules& rules, const JudgeState& state) {
+  const std::uint64_t after = state.version + 1;
+  const bool enough = state.held.size() >= rules.gradients || state.outstanding.empty();
+  if (state.held.empty() || !enough) return {};
+  if (!rules.drop) {
+    for (const Grant& grant : state.outstanding) {
+      if (TooOld(rules, after, grant.version)) return {};
+    }
+  }
+  std::vector<std::size_t> order(state.held.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t i) {
+    return std::pair(state.held[i].base, state.held[i].arrival);
+  });
+  // Sorted by base, those that would be too old come first; so "K and every other too old" is a
+  // prefix.
+  std::size_t take = std::min<std::size_t>(rules.gradients, order.size());
+  while (take < order.size() && TooOld(rules, after, state.held[order[take]].base)) ++take;
+  order.resize(take);
+  return order;
+}
+
+Judge::Judge(const JudgeRules& rules, std::uint64_t version) : rules_(rules) {
+  CHECK(rules.gradients >= 1 && rules.in_flight >= 1);
+  CHECK(rules.bound != 0 || rules.in_flight == 1, "in_flight {} at bound 0", rules.in_flight);
+  state_.version = version;
+}
+
+void Judge::Open() {
+  open_ = true;
+  GrantWaiting();
+}
+
+void Judge::Join(std::uint32_t slot) {
+  CHECK(std::ranges::none_of(state_.outstanding, [&](const Grant& g) { return g.slot == slot; }),
+        "slot {} joins with a live grant", slot);
+  for (std::uint64_t i = 0; i < rules_.in_flight; ++i) Retry(slot);
+}
+
+Arrival Judge::Arrive(std::uint32_t slot, std::uint64_t number, std::uint64_t base,
+                      std::uint64_t ticket) {
+  const auto found = FindOutstanding(slot, number);
+  if (!found) return Arrival::kNoGrant;
+  if (base < state_.outstanding[*found].version) return Arrival::kBelowGrant;
+  if (base > state_.version) return Arrival::kFutureVersion;
+  state_.outstanding.erase(state_.outstanding.begin() + static_cast<std::ptrdiff_t>(*found));
+  if (TooOld(rules_, state_.version, base)) {
+    CHECK(rules_.drop, "version {} left base {} behind under wait", state_.version, base);
+    GrantTo(slot);
+    return Arrival::kStale;
+  }
+  state_.held.push_back({slot, base, next_arrival_++, ticket});
+  return Arrival::kHeld;
+}
+
+bool Judge::Lose(std::uint32_t slot, std::uint64_t number) {
+  const auto found = FindOutstanding(slot, number);
+  if (!found) return false;
+  state_.outstanding.erase(state_.outstanding.begin() + static_cast<std::ptrdiff_t>(*found));
+  return true;
+}
+
+void Judge::Retry(std::uint32_t slot) {
+  if (HeldOrGranted(slot) >= rules_.in_flight) return;
+  if (open_ && state_.held.empty()) {
+    GrantTo(slot);
+  } else {
+    waiting_.push_back(slot);
+  }
+}
+
+std::vector<Grant> Judge::Leave(std::uint32_t slot) {
+  std::vector<Grant> ended;
+  std::erase_if(state_.outstanding, [&](const Grant& grant) {
+    if (grant.slot == slot) ended.push_back(grant);
+    return grant.slot == slot;
+  });
+  for (HeldGradient& gradient : state_.held) gradient.orphan |= gradient.slot == slot;
+  std::erase(waiting_, slot);
+  std::erase_if(fresh_, [&](const Grant& grant) { return grant.slot == slot; });
+  return ended;
+}
+
+std::optional<Judge::Update> Judge::Next() {
+  const std::vector<std::size_t> chosen = DueUpdate(rules_, state_);
+  if (chosen.empty()) return std::nullopt;
+
+  Update update;
+  std::vector<bool> taken(state_.held.size(), false);
+  for (std::size_t i : chosen) {
+    const HeldGradient& gradient = state_.held[i];
+    const std::uint64_t staleness = state_.version - gradient.base;
+    CHECK(staleness <= rules_.bound, "staleness {} over the bound {}: slot {}, base {}, version {}",
+          staleness, rules_.bound, gradient.slot, gradient.base, state_.version);
+    taken[i] = true;
+    update.gradients.push_back(gradient);
+  }
+  std::ranges::sort(update.gradients, {}, [](const HeldGradient& gradient) {
+    return std::pair(gradient.slot, gradient.arrival);
+  });
+  std::size_t next = 0;
+  std::erase_if(state_.held, [&](const HeldGradient&) { return taken[next++]; });
+
+  update.version = ++state_.version;
+  for (const HeldGradient& gradient : update.gradients) {
+    if (!gradient.orphan) waiting_.push_back(gradient.slot);
+  }
+  GrantWaiting();
+  return update;
+}
+
+std::vector<Grant> Judge::TakeGrants() { return std::exchange(fresh_, {}); }
+
+void Judge::GrantTo(std::uint32_t slot) {
+  const Grant grant{slot, next_number_++, state_.version};
+  state_.outstanding.push_back(grant);
+  fresh_.push_back(grant);
+}
+
+void Judge::GrantWaiting() {
+  for (std::uint32_t slot : std::exchange(waiting_, {})) GrantTo(slot);
+}
+
+std::size_t Judge::HeldOrGranted(std::uint32_t slot) const {
+  const auto held = std::ranges::count_if(
+      state_.held, [&](const HeldGradient& g) { return g.slot == slot && !g.orphan; });
+  const auto granted =
+      std::ranges::count_if(state_.outstanding, [&](const Grant& g) { return g.slot == slot; });
+  return static_cast<std::size_t>(held + granted + std::ranges::count(waiting_, slot));
+}
+
+std::optional<std::size_t> Judge::FindOutstanding(std::uint32_t slot, std::uint64_t number) const {
+  for (std::size_t i = 0; i < state_.outstanding.size(); ++i) {
+    if (state_.outstanding[i].number == number) {
+      if (state_.outstanding[i].slot != slot) return std::nullopt;
+      return i;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace starling::learner

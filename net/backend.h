@@ -1,0 +1,78 @@
+// The contract of a backend: the ops that every net is made of, on plain arrays.
+//
+// A backend implements ops, never networks: layers and models (net/model.h) are written once on
+// top. net/reference says what is correct; net/cpu is the fast path. Arrays are dense, C order:
+//   activations   (n, H, W, C) or (n, features), n samples; one is the other flattened
+//   conv weights  (KH, KW, CIN, COUT), so that one input cell times a weight row is COUT adjacent
+//   sums fc weights    (IN, OUT)
+// An op writes all of its output; nothing is kept between calls.
+//
+// Thread safety: none; a backend may own scratch memory, so one thread at a time.
+#pragma once
+
+#include <memory>
+
+namespace starling::net {
+
+struct LinearShape {
+  int in = 1, out = 1;
+};
+
+// A convolution without padding.
+struct ConvShape {
+  int height = 1, width = 1, in_channels = 1;  // of the input
+  int kernel_height = 3, kernel_width = 3, stride = 1, out_channels = 1;
+
+  int out_height() const { return (height - kernel_height) / stride + 1; }
+  int out_width() const { return (width - kernel_width) / stride + 1; }
+  int in_size() const { return height * width * in_channels; }
+  int out_cells() const { return out_height() * out_width(); }
+  int out_size() const { return out_cells() * out_channels; }
+  int patch() const { return kernel_height * kernel_width * in_channels; }  // inputs of one output
+  int num_weights() const { return patch() * out_channels; }
+  friend bool operator==(const ConvShape&, const ConvShape&) = default;
+};
+
+enum class Activation { kNone, kRelu };  // fused into the op that produces y
+enum class Put { kReplace, kAdd };       // what to do with what the output held
+
+template <class T>
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual const char* name() const = 0;
+
+  // y (n, OUT) = activation(x (n, IN) . w (IN, OUT) + b (OUT)).
+  virtual void LinearForward(const LinearShape& shape, int n, const T* x, const T* w, const T* b,
+                             Activation activation, T* y) = 0;
+  // dw (IN, OUT) = xT . dy, db (OUT) = sum of dy over n. dy (n, OUT) is the gradient *before* the
+  // activation: whoever made it has applied the mask (see `relu_output`).
+  virtual void LinearBackwardWeights(const LinearShape& shape, int n, const T* x, const T* dy,
+                                     T* dw, T* db) = 0;
+  // dx (n, IN) = dy . wT, or is added to dx. If x came out of a relu, `relu_output` is x: the final
+  // dx is then set to zero where x is not positive, which makes it the gradient before that relu.
+  // nullptr: no mask.
+  virtual void LinearBackwardInput(const LinearShape& shape, int n, const T* w, const T* dy,
+                                   Put put, const T* relu_output, T* dx) = 0;
+
+  // y (n, OH, OW, COUT) = activation(x (n, H, W, CIN) * w + b (COUT)), where
+  // y[i,oy,ox,:] = sum over ky, kx, c of x[i, oy*stride+ky, ox*stride+kx, c] w[ky,kx,c,:].
+  virtual void ConvForward(const ConvShape& shape, int n, const T* x, const T* w, const T* b,
+                           Activation activation, T* y) = 0;
+  // dw (KH, KW, CIN, COUT) and db (COUT), summed over n; dy as in LinearBackwardWeights.
+  virtual void ConvBackwardWeights(const ConvShape& shape, int n, const T* x, const T* dy, T* dw,
+                                   T* db) = 0;
+  // dx (n, H, W, CIN); the mask as in LinearBackwardInput. Never called for a first layer.
+  virtual void ConvBackwardInput(const ConvShape& shape, int n, const T* w, const T* dy,
+                                 const T* relu_output, T* dx) = 0;
+};
+
+// The plain loops that define what is correct; float and double.
+template <class T>
+std::unique_ptr<Backend<T>> MakeReferenceBackend();
+
+// The fast one: oneDNN for dense products, own loops for sparse observations. Calls UseOneThread.
+// Equal inputs of equal shapes give equal bits.
+std::unique_ptr<Backend<float>> MakeCpuBackend();
+
+}  // namespace starling::net

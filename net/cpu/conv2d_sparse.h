@@ -1,0 +1,56 @@
+// Convolution of sparse inputs on the CPU (grid games: a few cells of many are set), stride 1: each
+// nonzero input adds its weight rows to the outputs that see it. Shapes in net/backend.h.
+//
+// One sample's outputs are worked on in a frame: the outputs with a border of (kernel - 1) cells
+// all around, so that an input at the edge takes exactly the steps of one in the middle. That is
+// what makes it fast: no branch depends on where the inputs are.
+//
+// Zeros are skipped, so a weight that is not finite shows only where an input is set.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "net/backend.h"
+#include "net/buffer.h"
+
+namespace starling::net::cpu {
+
+class SparseConv {
+ public:
+  explicit SparseConv(const ConvShape& shape);  // shape.stride is 1
+  const ConvShape& shape() const { return shape_; }
+
+  // Finds the nonzeros of x (n, H, W, CIN) for the passes below, which read x again. False, and
+  // nothing to use, if more than a quarter of x is set: the dense way is faster then.
+  bool Gather(int n, const float* x);
+
+  // Over the rows gathered last, x as it was.
+  void Forward(const float* x, const float* w, const float* b, Activation activation, float* y);
+  void BackwardWeights(const float* x, const float* dy, float* dw, float* db);
+
+ private:
+  struct Input {
+    int frame;  // offset of its first output in the frame; the others follow from the kernel's size
+    int w;      // offset of its channel within the weights of a kernel cell
+  };
+
+  // kKernel and kChannels: the kernel's width and height, and COUT; 0 if only known when it runs.
+  template <int kKernel, int kChannels>
+  void ForwardFor(const float* x, const float* w, const float* b, Activation activation, float* y);
+  template <int kKernel, int kChannels>
+  void BackwardWeightsFor(const float* x, const float* dy, float* dw, float* db);
+  template <int kKernel, int kChannels, class Visit>
+  void ForEachProduct(std::size_t row, const float* x, Visit visit) const;
+  template <class Visit>
+  void ForEachOutput(int channels, Visit visit) const;
+
+  ConvShape shape_;
+  int frame_width_;             // cells
+  Buffer<float> frame_;         // (H + KH - 1, W + KW - 1, COUT)
+  std::vector<Input> inputs_;   // (H, W, CIN)
+  std::vector<int> nonzeros_;   // of all rows: offsets within a row, ascending
+  std::vector<int> row_begin_;  // (rows + 1)
+};
+
+}  // namespace starling::net::cpu

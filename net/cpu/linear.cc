@@ -1,0 +1,48 @@
+#include "net/cpu/linear.h"
+
+#include <algorithm>
+
+#include "net/cpu/gemm.h"
+
+namespace starling::net::cpu {
+
+void AddBiasActivate(int rows, int width, const float* b, Activation activation, float* y) {
+  for (int i = 0; i < rows; ++i, y += width) {
+    if (activation == Activation::kRelu) {
+      for (int j = 0; j < width; ++j) y[j] = y[j] + b[j] > 0.0f ? y[j] + b[j] : 0.0f;
+    } else {
+      for (int j = 0; j < width; ++j) y[j] += b[j];
+    }
+  }
+}
+
+void SumRows(int rows, int width, const float* dy, float* sums) {
+  std::fill_n(sums, width, 0.0f);
+  for (int i = 0; i < rows; ++i, dy += width) {
+    for (int j = 0; j < width; ++j) sums[j] += dy[j];
+  }
+}
+
+void LinearForward(const LinearShape& shape, int n, const float* x, const float* w, const float* b,
+                   Activation activation, float* y) {
+  Gemm(Order::kPlain, Order::kPlain, n, shape.out, shape.in, x, shape.in, w, shape.out, 0.0f, y,
+       shape.out);
+  AddBiasActivate(n, shape.out, b, activation, y);
+}
+
+void LinearBackwardWeights(const LinearShape& shape, int n, const float* x, const float* dy,
+                           float* dw, float* db) {
+  Gemm(Order::kTransposed, Order::kPlain, shape.in, shape.out, n, x, shape.in, dy, shape.out, 0.0f,
+       dw, shape.out);
+  SumRows(n, shape.out, dy, db);
+}
+
+void LinearBackwardInput(const LinearShape& shape, int n, const float* w, const float* dy, Put put,
+                         const float* relu_output, float* dx) {
+  Gemm(Order::kPlain, Order::kTransposed, n, shape.in, shape.out, dy, shape.out, w, shape.out,
+       put == Put::kAdd ? 1.0f : 0.0f, dx, shape.in);
+  if (relu_output == nullptr) return;
+  for (int j = 0; j < n * shape.in; ++j) dx[j] = relu_output[j] > 0.0f ? dx[j] : 0.0f;
+}
+
+}  // namespace starling::net::cpu

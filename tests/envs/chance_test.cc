@@ -1,0 +1,85 @@
+#include "envs/chance.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace starling::envs {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(RandomChance, DrawsFromItsStream) {
+  const StreamId id{.seed = 3, .slot = 1, .incarnation = 0, .env = 2, .purpose = Purpose::kTest};
+  RandomStream stream(id), same(id);
+  RandomChance chance(stream);
+  EXPECT_EQ(chance.Uniform(), same.UniformDouble());
+  EXPECT_EQ(chance.Below(7), static_cast<int>(same.Below(7)));
+  EXPECT_EQ(chance.Between(-2, 3), static_cast<int>(same.Below(5)) - 2);
+  EXPECT_EQ(stream, same);
+}
+
+TEST(RandomChance, ReachesBothEndsOfARangeAndNothingBeyond) {
+  RandomStream stream;
+  RandomChance chance(stream);
+  int count[3] = {};
+  for (int i = 0; i < 3000; ++i) {
+    const int drawn = chance.Between(4, 7);
+    ASSERT_TRUE(drawn >= 4 && drawn < 7) << drawn;
+    ++count[drawn - 4];
+  }
+  for (const int n : count) EXPECT_GT(n, 850);  // 1000 expected, standard deviation 26
+}
+
+TEST(ScriptedChance, HandsOutItsDrawsInOrder) {
+  ScriptedChance chance({Draw::Uniform(0.25), Draw::Below(4, 3), Draw::Integer(1, 9, 8)});
+  EXPECT_EQ(chance.Uniform(), 0.25);
+  EXPECT_EQ(chance.Below(4), 3);
+  EXPECT_EQ(chance.Between(1, 9), 8);
+  EXPECT_EQ(chance.Mismatch(), "");
+}
+
+TEST(ScriptedChance, ReportsAWrongKind) {
+  ScriptedChance chance({Draw::Uniform(0.5)});
+  EXPECT_EQ(chance.Between(3, 5), 3);  // the lowest of what was asked
+  EXPECT_EQ(chance.Mismatch(),
+            "the game asked for an integer in [3, 5) as draw 1, the script holds a real in [0, 1)");
+}
+
+TEST(ScriptedChance, ReportsAWrongRange) {
+  ScriptedChance chance({Draw::Uniform(0.5), Draw::Below(8, 7)});
+  EXPECT_EQ(chance.Uniform(), 0.5);
+  EXPECT_EQ(chance.Below(7), 0);
+  EXPECT_THAT(chance.Mismatch(), HasSubstr("an integer in [0, 7) as draw 2"));
+  EXPECT_THAT(chance.Mismatch(), HasSubstr("holds an integer in [0, 8)"));
+}
+
+TEST(ScriptedChance, ReportsThatTheScriptRanOut) {
+  ScriptedChance chance({Draw::Uniform(0.5)});
+  chance.Uniform();
+  EXPECT_EQ(chance.Uniform(), 0.0);
+  EXPECT_EQ(chance.Mismatch(), "the game asked for a real in [0, 1) as draw 2, the script holds 1");
+}
+
+TEST(ScriptedChance, ReportsDrawsNobodyAskedFor) {
+  ScriptedChance chance({Draw::Uniform(0.5), Draw::Below(2, 1), Draw::Uniform(0.1)});
+  chance.Uniform();
+  EXPECT_EQ(chance.Mismatch(), "2 of 3 draws left over, the next is an integer in [0, 2)");
+}
+
+TEST(ScriptedChance, KeepsTheFirstMismatch) {
+  ScriptedChance chance({Draw::Below(2, 1)});
+  chance.Uniform();
+  EXPECT_EQ(chance.Below(2), 0) << "nothing is handed out after a mismatch";
+  EXPECT_THAT(chance.Mismatch(), HasSubstr("asked for a real in [0, 1) as draw 1"));
+}
+
+TEST(StickyAction, RepeatsBelowTheProbabilityOnly) {
+  ScriptedChance chance({Draw::Uniform(0.0999), Draw::Uniform(0.1), Draw::Uniform(0.0)});
+  EXPECT_EQ(StickyAction(5, 2, 0.1, chance), 2);
+  EXPECT_EQ(StickyAction(5, 2, 0.1, chance), 5);
+  EXPECT_EQ(StickyAction(5, 2, 0.0, chance), 5);
+  EXPECT_EQ(chance.Mismatch(), "") << "one draw each, also at probability 0";
+}
+
+}  // namespace
+}  // namespace starling::envs

@@ -1,0 +1,229 @@
+// What every registered env must hold, whatever it plays (envs/env.h).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "core/random.h"
+#include "envs/registry.h"
+
+namespace starling::envs {
+namespace {
+
+constexpr std::int64_t kLongestRandomEpisode = 20000;
+
+// An env with its buffers, played by a random policy in which env i has a stream of its own, so
+// that its actions do not depend on how many envs there are.
+struct Player {
+  Player(const std::string& name, int num_envs, const EnvSeed& seed, const EnvOptions& options = {})
+      : Player(MakeVecEnv(name, num_envs, seed, options)) {
+    env->Reset(seen);
+  }
+  explicit Player(std::unique_ptr<VecEnv> vec_env)
+      : env(std::move(vec_env)),
+        row(static_cast<std::size_t>(env->spec().obs_size())),
+        actions(static_cast<std::size_t>(env->size())),
+        seen(row * actions.size()),
+        rewards(actions.size()),
+        terminals(actions.size()) {
+    for (std::uint32_t i = 0; i < actions.size(); ++i) {
+      policies.push_back(RandomStream({.seed = 77, .env = i, .purpose = Purpose::kAction}));
+    }
+  }
+
+  void Step() {
+    for (std::size_t i = 0; i < actions.size(); ++i) {
+      actions[i] = static_cast<std::int32_t>(
+          policies[i].Below(static_cast<std::uint32_t>(env->spec().num_actions)));
+    }
+    env->Step(actions, seen, rewards, terminals);
+  }
+
+  // All that can be told of env i after a step.
+  std::vector<float> Row(std::size_t i) const {
+    std::vector<float> all(seen.begin() + static_cast<std::ptrdiff_t>(i * row),
+                           seen.begin() + static_cast<std::ptrdiff_t>((i + 1) * row));
+    all.push_back(rewards[i]);
+    all.push_back(static_cast<float>(terminals[i]));
+    return all;
+  }
+
+  std::unique_ptr<VecEnv> env;
+  std::size_t row;
+  std::vector<RandomStream> policies;
+  std::vector<std::int32_t> actions;
+  std::vector<float> seen;
+  std::vector<float> rewards;
+  std::vector<std::uint8_t> terminals;
+};
+
+class AnyEnv : public testing::TestWithParam<std::string> {
+ protected:
+  EnvSpec spec_ = SpecOf(GetParam());
+};
+
+TEST_P(AnyEnv, HasASpecThatIsWhole) {
+  EXPECT_GE(spec_.height, 1);
+  EXPECT_GE(spec_.width, 1);
+  EXPECT_GE(spec_.channels, 1);
+  EXPECT_GE(spec_.num_actions, 2);
+  EXPECT_EQ(spec_.action_names.size(), static_cast<std::size_t>(spec_.num_actions));
+  EXPECT_LT(spec_.low, spec_.high);
+  const auto env = MakeVecEnv(GetParam(), 5, {});
+  EXPECT_EQ(env->size(), 5);
+  EXPECT_EQ(env->spec().name, spec_.name);
+  EXPECT_EQ(env->spec().obs_size(), spec_.obs_size());
+}
+
+TEST_P(AnyEnv, WritesEveryValueAndKeepsThemInRange) {
+  Player player(GetParam(), 4, {.seed = 1});
+  const auto check = [&](const char* when) {
+    for (const float value : player.seen) {
+      ASSERT_TRUE(value >= spec_.low && value <= spec_.high) << value << " " << when;
+    }
+    // What is not written stays NaN, and is found the next time.
+    std::fill(player.seen.begin(), player.seen.end(), std::nanf(""));
+  };
+  check("after the construction's reset");
+  player.env->Reset(player.seen);
+  check("after a reset");
+  for (int step = 0; step < 500; ++step) {
+    player.Step();
+    check("after a step");
+    for (std::size_t i = 0; i < 4; ++i) {
+      ASSERT_TRUE(std::isfinite(player.rewards[i]));
+      ASSERT_LE(player.terminals[i], 1);
+    }
+  }
+}
+
+TEST_P(AnyEnv, PlaysTheSameFromTheSameSeed) {
+  const EnvSeed seed{.seed = 5, .slot = 3, .incarnation = 2};
+  Player one(GetParam(), 3, seed), other(GetParam(), 3, seed);
+  ASSERT_EQ(one.seen, other.seen);
+  for (int step = 0; step < 500; ++step) {
+    one.Step();
+    other.Step();
+    ASSERT_EQ(one.seen, other.seen) << step;
+    ASSERT_EQ(one.rewards, other.rewards) << step;
+    ASSERT_EQ(one.terminals, other.terminals) << step;
+  }
+}
+
+TEST_P(AnyEnv, PlaysDifferentlyFromEveryPartOfTheSeed) {
+  const EnvSeed seed{.seed = 5, .slot = 3, .incarnation = 2};
+  const EnvSeed others[] = {{.seed = 6, .slot = 3, .incarnation = 2},
+                            {.seed = 5, .slot = 4, .incarnation = 2},
+                            {.seed = 5, .slot = 3, .incarnation = 3}};
+  for (const EnvSeed& other_seed : others) {
+    Player one(GetParam(), 2, seed), other(GetParam(), 2, other_seed);
+    bool differs = one.seen != other.seen;
+    for (int step = 0; step < 500 && !differs; ++step) {
+      one.Step();
+      other.Step();
+      differs = one.seen != other.seen;
+    }
+    EXPECT_TRUE(differs) << other_seed.seed << " " << other_seed.slot << " "
+                         << other_seed.incarnation;
+  }
+}
+
+TEST_P(AnyEnv, EnvsSideBySidePlayDifferently) {
+  Player player(GetParam(), 2, {});
+  player.policies[1] = player.policies[0];
+  bool differs = false;
+  for (int step = 0; step < 500 && !differs; ++step) {
+    player.Step();
+    differs = player.Row(0) != player.Row(1);
+  }
+  EXPECT_TRUE(differs);
+}
+
+TEST_P(AnyEnv, DoesNotDependOnWhatRunsBeside) {
+  Player few(GetParam(), 3, {.seed = 8}), many(GetParam(), 7, {.seed = 8});
+  for (int step = 0; step < 500; ++step) {
+    few.Step();
+    many.Step();
+    for (std::size_t i = 0; i < 3; ++i) ASSERT_EQ(few.Row(i), many.Row(i)) << step << ", env " << i;
+  }
+}
+
+TEST_P(AnyEnv, ACloneHasTheSameFutureAndALifeOfItsOwn) {
+  Player original(GetParam(), 3, {.seed = 4});
+  for (int step = 0; step < 137; ++step) original.Step();
+  Player clone(original.env->Clone()), later(original.env->Clone());
+  clone.policies = later.policies = original.policies;
+  std::vector<std::vector<float>> future;
+  for (int step = 0; step < 200; ++step) {
+    original.Step();
+    clone.Step();
+    ASSERT_EQ(original.seen, clone.seen) << step;
+    ASSERT_EQ(original.rewards, clone.rewards) << step;
+    ASSERT_EQ(original.terminals, clone.terminals) << step;
+    future.push_back(original.seen);
+  }
+  for (const std::vector<float>& seen : future) {  // untouched by what the others did
+    later.Step();
+    ASSERT_EQ(later.seen, seen);
+  }
+  std::vector<EpisodeEnd> of_original, of_clone;
+  original.env->TakeEpisodes(of_original);
+  clone.env->TakeEpisodes(of_clone);
+  EXPECT_EQ(of_original.size(), of_clone.size()) << "what was not taken is copied too";
+}
+
+TEST_P(AnyEnv, EndsUnderARandomPolicyAndCountsItsEpisodes) {
+  constexpr int kNumEnvs = 3;
+  Player player(GetParam(), kNumEnvs, {.seed = 2});
+  std::vector<double> returns(kNumEnvs);
+  std::vector<std::int64_t> lengths(kNumEnvs);
+  int ended = 0;
+  std::vector<EpisodeEnd> ends;
+  while (ended < 30) {
+    player.Step();
+    ends.clear();
+    player.env->TakeEpisodes(ends);
+    auto end = ends.begin();
+    for (int i = 0; i < kNumEnvs; ++i) {
+      const std::size_t at = static_cast<std::size_t>(i);
+      returns[at] += player.rewards[at];
+      ASSERT_LE(++lengths[at], kLongestRandomEpisode);
+      if (!player.terminals[at]) continue;
+      ASSERT_NE(end, ends.end());
+      EXPECT_EQ(end->env, i);
+      EXPECT_NEAR(end->episode_return, returns[at], 1e-9);
+      EXPECT_EQ(end->length, lengths[at]);
+      ++end;
+      returns[at] = 0;
+      lengths[at] = 0;
+      ++ended;
+    }
+    ASSERT_EQ(end, ends.end()) << "an end that no terminal announced";
+  }
+}
+
+using AnyEnvDeathTest = AnyEnv;
+
+TEST_P(AnyEnvDeathTest, AbortsOnAnActionThatIsNone) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  Player player(GetParam(), 2, {});
+  for (const int action : {-1, spec_.num_actions}) {
+    const std::vector<std::int32_t> actions = {0, action};
+    EXPECT_DEATH(player.env->Step(actions, player.seen, player.rewards, player.terminals),
+                 "action -?[0-9]+ of env 1");
+  }
+}
+
+std::string TestName(const testing::TestParamInfo<std::string>& info) {
+  std::string name = info.param;
+  for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Envs, AnyEnv, testing::ValuesIn(EnvNames()), TestName);
+INSTANTIATE_TEST_SUITE_P(Envs, AnyEnvDeathTest, testing::ValuesIn(EnvNames()), TestName);
+
+}  // namespace
+}  // namespace starling::envs

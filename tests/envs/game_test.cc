@@ -1,0 +1,68 @@
+// What can be played while compiling allocates nothing it keeps, calls nothing virtual and reads
+// nothing it did not write: the games stay fit for a GPU.
+#include "envs/game.h"
+
+#include <gtest/gtest.h>
+
+#include "envs/catch.h"
+#include "envs/dummy.h"
+#include "envs/minatar_breakout.h"
+
+namespace starling::envs {
+namespace {
+
+// A chance that counts through the possible draws.
+struct CountingChance {
+  unsigned count = 0;
+  constexpr double Uniform() { return static_cast<double>(count++ % 8) / 8; }
+  constexpr int Below(int n) { return static_cast<int>(count++ % static_cast<unsigned>(n)); }
+  constexpr int Between(int low, int high) { return low + Below(high - low); }
+};
+static_assert(Chance<CountingChance> && Chance<RandomChance> && Chance<ScriptedChance>);
+
+// The largest value ever observed in `steps` steps; -1 if a value lies below 0.
+template <Game G, int kObserved>
+constexpr float LargestObserved(int steps, int num_actions) {
+  CountingChance chance;
+  G game{};
+  game.Reset(chance);
+  float largest = 0;
+  for (int step = 0; step < steps; ++step) {
+    if (game.Step(step / 3 % num_actions, chance).terminal) game.Reset(chance);
+    float seen[kObserved] = {};
+    game.Observe(seen);
+    for (const float value : seen) {
+      if (value < 0) return -1;
+      if (value > largest) largest = value;
+    }
+  }
+  return largest;
+}
+
+static_assert(LargestObserved<Dummy, 3>(20, Dummy::kNumActions) == 1);
+static_assert(LargestObserved<Catch, 50>(20, Catch::kNumActions) == 1);
+static_assert(LargestObserved<MinatarBreakout, 400>(30, MinatarBreakout::kNumActions) == 1);
+
+template <class G>
+class AnyGame : public testing::Test {};
+using Games = testing::Types<Dummy, Catch, MinatarBreakout>;
+TYPED_TEST_SUITE(AnyGame, Games);
+
+TYPED_TEST(AnyGame, ResetLeavesNothingOfTheEpisodeBefore) {
+  for (int steps = 0; steps < 30; ++steps) {
+    CountingChance chance;
+    TypeParam used{};
+    used.Reset(chance);
+    for (int step = 0; step < steps; ++step) {
+      if (used.Step(1 + step % 2, chance).terminal) break;
+    }
+    CountingChance again, same;
+    TypeParam fresh{};
+    used.Reset(again);
+    fresh.Reset(same);
+    ASSERT_EQ(used, fresh) << "after " << steps << " steps";
+  }
+}
+
+}  // namespace
+}  // namespace starling::envs

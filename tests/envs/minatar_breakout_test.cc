@@ -1,0 +1,258 @@
+// The rules that recorded play reaches rarely, each from a position set up by hand. What the traces
+// show often is held by trace_test.cc.
+#include "envs/minatar_breakout.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <vector>
+
+namespace starling::envs {
+namespace {
+
+using Game = MinatarBreakout;
+
+struct Ball {
+  int row, column, row_step, column_step;
+  friend bool operator==(const Ball&, const Ball&) = default;
+  friend void PrintTo(const Ball& ball, std::ostream* out) {
+    *out << "row " << ball.row << ", column " << ball.column << ", heading (" << ball.row_step
+         << ", " << ball.column_step << ")";
+  }
+};
+
+constexpr std::uint16_t Column(int column) { return static_cast<std::uint16_t>(1u << column); }
+
+Game At(const Ball& ball, int paddle) {
+  Game game;
+  game.ball_row = game.trail_row = ball.row;
+  game.ball_column = game.trail_column = ball.column;
+  game.row_step = ball.row_step;
+  game.column_step = ball.column_step;
+  game.paddle = paddle;
+  return game;
+}
+
+void SetBricks(Game& game, std::uint16_t row1, std::uint16_t row2, std::uint16_t row3) {
+  game.bricks[0] = row1;
+  game.bricks[1] = row2;
+  game.bricks[2] = row3;
+}
+
+int BricksLeft(const Game& game) {
+  int left = 0;
+  for (int row = 0; row < 10; ++row) {
+    for (int column = 0; column < 10; ++column) left += game.BrickAt(row, column);
+  }
+  return left;
+}
+
+Ball BallOf(const Game& game) {
+  return {game.ball_row, game.ball_column, game.row_step, game.column_step};
+}
+
+Outcome Play(Game& game, int action = Game::kNoop) {
+  ScriptedChance none({});
+  const Outcome outcome = game.Step(action, none);
+  EXPECT_EQ(none.Mismatch(), "") << "a step draws nothing";
+  return outcome;
+}
+
+TEST(MinatarBreakout, StartsInOneOfTheTwoUpperCorners) {
+  for (int side = 0; side < 2; ++side) {
+    ScriptedChance chance({Draw::Below(2, side)});
+    Game game = At({8, 5, -1, 1}, 9);
+    SetBricks(game, 0, 0, 1);
+    game.struck = true;
+    game.Reset(chance);
+    EXPECT_EQ(chance.Mismatch(), "");
+    EXPECT_EQ(BallOf(game), (side == 0 ? Ball{3, 0, 1, 1} : Ball{3, 9, 1, -1}));
+    EXPECT_EQ(game.paddle, 4);
+    EXPECT_EQ(BricksLeft(game), 30);
+    EXPECT_FALSE(game.struck);
+  }
+}
+
+TEST(MinatarBreakout, ShowsFourChannels) {
+  Game game = At({5, 2, 1, 1}, 7);
+  SetBricks(game, Column(0), 0, Column(9));
+  Play(game);
+  std::vector<float> seen(400, -1);
+  game.Observe(seen.data());
+  const auto at = [&](int row, int column, int channel) {
+    return seen[static_cast<std::size_t>((row * 10 + column) * 4 + channel)];
+  };
+  EXPECT_EQ(at(9, 7, 0), 1);
+  EXPECT_EQ(at(6, 3, 1), 1);
+  EXPECT_EQ(at(5, 2, 2), 1);
+  EXPECT_EQ(at(1, 0, 3), 1);
+  EXPECT_EQ(at(3, 9, 3), 1);
+  EXPECT_EQ(std::accumulate(seen.begin(), seen.end(), 0.0f), 5) << "and nothing else is lit";
+}
+
+TEST(MinatarBreakout, OnlyLeftAndRightDoSomethingAndTheEdgesHold) {
+  for (const int action : {Game::kNoop, Game::kUp, Game::kDown, Game::kFire}) {
+    Game game = At({5, 2, 1, 1}, 4);
+    Play(game, action);
+    EXPECT_EQ(game.paddle, 4) << action;
+  }
+  Game left = At({5, 2, 1, 1}, 1), right = At({5, 2, 1, 1}, 8);
+  for (const int expected : {0, 0}) {
+    Play(left, Game::kLeft);
+    EXPECT_EQ(left.paddle, expected);
+  }
+  for (const int expected : {9, 9}) {
+    Play(right, Game::kRight);
+    EXPECT_EQ(right.paddle, expected);
+  }
+}
+
+TEST(MinatarBreakout, SlidesAlongASideWall) {
+  Game game = At({5, 9, 1, 1}, 4);
+  Play(game);
+  EXPECT_EQ(BallOf(game), (Ball{6, 9, 1, -1}));
+  Play(game);
+  EXPECT_EQ(BallOf(game), (Ball{7, 8, 1, -1}));
+}
+
+TEST(MinatarBreakout, SpendsTwoStepsAtTheTop) {
+  Game game = At({1, 4, -1, 1}, 4);
+  SetBricks(game, 0, 0, Column(0));
+  Play(game);
+  EXPECT_EQ(BallOf(game), (Ball{0, 5, -1, 1}));
+  Play(game);
+  EXPECT_EQ(BallOf(game), (Ball{0, 6, 1, 1}));
+  Play(game);
+  EXPECT_EQ(BallOf(game), (Ball{1, 7, 1, 1}));
+}
+
+TEST(MinatarBreakout, TurnsBothWaysInAnUpperCorner) {
+  Game game = At({0, 0, -1, -1}, 4);
+  Play(game);
+  EXPECT_EQ(BallOf(game), (Ball{0, 0, 1, 1}));
+}
+
+TEST(MinatarBreakout, ABrickGivesOneAndKeepsTheBallInItsRow) {
+  Game game = At({4, 4, -1, 1}, 4);
+  EXPECT_EQ(Play(game), (Outcome{1, false}));
+  EXPECT_EQ(BallOf(game), (Ball{4, 5, 1, 1}));
+  EXPECT_FALSE(game.BrickAt(3, 5));
+  EXPECT_EQ(BricksLeft(game), 29);
+}
+
+TEST(MinatarBreakout, ABrickBesideAWallIsTheOneInTheBallsOwnColumn) {
+  Game game = At({4, 9, -1, 1}, 4);
+  EXPECT_EQ(Play(game), (Outcome{1, false}));
+  EXPECT_EQ(BallOf(game), (Ball{4, 9, 1, -1}));
+  EXPECT_FALSE(game.BrickAt(3, 9));
+}
+
+// Under row 1 and over rows 2 and 3: the brick struck above sends the ball down through both.
+TEST(MinatarBreakout, PassesThroughEveryBrickThatFollowsTheStruckOne) {
+  Game game = At({2, 2, -1, 1}, 4);
+  SetBricks(game, Column(3), 0, Game::kFullRow);
+  game.bricks[1] = static_cast<std::uint16_t>(Game::kFullRow & ~Column(2));
+  EXPECT_EQ(Play(game), (Outcome{1, false}));  // row 1, column 3
+  EXPECT_EQ(BallOf(game), (Ball{2, 3, 1, 1}));
+  EXPECT_EQ(Play(game), Outcome{});  // into a brick of row 3, unbroken
+  EXPECT_EQ(BallOf(game), (Ball{3, 4, 1, 1}));
+  EXPECT_TRUE(game.BrickAt(3, 4));
+  EXPECT_EQ(Play(game), Outcome{});  // out of the wall: ordinary again
+  EXPECT_EQ(BallOf(game), (Ball{4, 5, 1, 1}));
+  EXPECT_FALSE(game.struck);
+}
+
+TEST(MinatarBreakout, StaysStruckFromBrickToBrick) {
+  Game game = At({0, 2, 1, 1}, 4);
+  game.struck = true;
+  for (int row = 1; row <= 3; ++row) {
+    EXPECT_EQ(Play(game), Outcome{}) << row;
+    EXPECT_EQ(BallOf(game), (Ball{row, 2 + row, 1, 1}));
+  }
+  EXPECT_EQ(BricksLeft(game), 30);
+  Play(game);
+  EXPECT_FALSE(game.struck);
+}
+
+// A ball between the top and the wall: the top ends what the brick began, so the next brick breaks.
+TEST(MinatarBreakout, TheTopMakesAStruckBallOrdinary) {
+  Game game = At({0, 2, 1, 1}, 4);
+  EXPECT_EQ(Play(game), (Outcome{1, false}));
+  EXPECT_EQ(BallOf(game), (Ball{0, 3, -1, 1}));
+  EXPECT_EQ(Play(game), Outcome{});
+  EXPECT_EQ(BallOf(game), (Ball{0, 4, 1, 1}));
+  EXPECT_EQ(Play(game), (Outcome{1, false}));
+  EXPECT_EQ(BallOf(game), (Ball{0, 5, -1, 1}));
+  EXPECT_EQ(BricksLeft(game), 28);
+}
+
+TEST(MinatarBreakout, ThePaddleUnderTheBallTurnsItUp) {
+  Game game = At({8, 4, 1, 1}, 4);
+  EXPECT_EQ(Play(game), Outcome{});
+  EXPECT_EQ(BallOf(game), (Ball{8, 5, -1, 1}));
+}
+
+TEST(MinatarBreakout, ThePaddleUnderTheCellAheadTurnsTheBallBack) {
+  Game game = At({8, 4, 1, 1}, 5);
+  EXPECT_EQ(Play(game), Outcome{});
+  EXPECT_EQ(BallOf(game), (Ball{8, 5, -1, -1}));
+  Play(game);
+  EXPECT_EQ(BallOf(game), (Ball{7, 4, -1, -1}));
+}
+
+TEST(MinatarBreakout, ThePaddleMovesBeforeTheBallLooks) {
+  Game away = At({8, 4, 1, 1}, 4), under = At({8, 4, 1, 1}, 3), ahead = At({8, 4, 1, 1}, 6);
+  EXPECT_TRUE(Play(away, Game::kLeft).terminal);
+  EXPECT_FALSE(Play(under, Game::kRight).terminal);
+  EXPECT_EQ(BallOf(under), (Ball{8, 5, -1, 1}));
+  EXPECT_FALSE(Play(ahead, Game::kLeft).terminal);
+  EXPECT_EQ(BallOf(ahead), (Ball{8, 5, -1, -1}));
+}
+
+TEST(MinatarBreakout, InALowerCornerOnlyThePaddleUnderTheBallSaves) {
+  Game under = At({8, 9, 1, 1}, 9), beside = At({8, 9, 1, 1}, 8);
+  EXPECT_FALSE(Play(under).terminal);
+  EXPECT_EQ(BallOf(under), (Ball{8, 9, -1, -1}));
+  EXPECT_TRUE(Play(beside).terminal);
+  EXPECT_EQ(BallOf(beside), (Ball{9, 9, 1, -1}));
+}
+
+TEST(MinatarBreakout, AMissedBallFallsIntoThePaddleRow) {
+  Game game = At({8, 4, 1, -1}, 5);
+  EXPECT_EQ(Play(game), (Outcome{0, true}));
+  EXPECT_EQ(BallOf(game), (Ball{9, 3, 1, -1}));
+  EXPECT_EQ(game.trail_row, 8);
+  EXPECT_EQ(game.trail_column, 4);
+}
+
+TEST(MinatarBreakout, AClearedWallComesBackAtThePaddleRowOnly) {
+  Game game = At({4, 1, -1, 1}, 8);
+  SetBricks(game, 0, 0, Column(2));
+  EXPECT_EQ(Play(game), (Outcome{1, false})) << "the last brick";
+  for (int row = 5; row <= 8; ++row) {
+    EXPECT_EQ(Play(game), Outcome{});
+    EXPECT_EQ(game.ball_row, row);
+    EXPECT_EQ(BricksLeft(game), 0) << "row " << row;
+  }
+  EXPECT_EQ(game.ball_column, 6);
+  EXPECT_EQ(Play(game, Game::kLeft), Outcome{});  // the paddle slides under the cell ahead
+  EXPECT_EQ(BricksLeft(game), 30);
+  EXPECT_EQ(BallOf(game), (Ball{8, 7, -1, -1}));
+}
+
+TEST(MinatarBreakout, AWallWithOneBrickLeftDoesNotComeBack) {
+  Game game = At({8, 4, 1, 1}, 4);
+  SetBricks(game, Column(0), 0, 0);
+  Play(game);
+  EXPECT_EQ(BricksLeft(game), 1);
+}
+
+TEST(MinatarBreakout, TheWallIsBackInTheLastPictureOfALostBall) {
+  Game game = At({8, 4, 1, 1}, 0);
+  SetBricks(game, 0, 0, 0);
+  EXPECT_TRUE(Play(game).terminal);
+  EXPECT_EQ(BricksLeft(game), 30);
+}
+
+}  // namespace
+}  // namespace starling::envs

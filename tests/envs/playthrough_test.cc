@@ -1,0 +1,99 @@
+// One short recorded episode of every env as readable text (tests/data/playthroughs): a change of
+// behaviour shows as a diff of pictures. After a change on purpose, write them anew and read the
+// diff:
+//   STARLING_WRITE_PLAYTHROUGHS=1 envs_tests --gtest_filter='*Playthrough*'
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cctype>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "core/random.h"
+#include "envs/registry.h"
+#include "tests/envs/recordings.h"
+
+namespace starling::envs {
+namespace {
+
+constexpr int kMaxSteps = 40;
+
+std::string FileName(const std::string& env) {
+  std::string name = env;
+  for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return name;
+}
+
+// A row of numbers for a vector; for a grid a character per cell: '.' where nothing is, the index
+// of the one channel that is set, or '*' where several are (named below the grid).
+std::string Picture(const EnvSpec& spec, const std::vector<float>& seen) {
+  std::string picture, several;
+  if (spec.height * spec.width == 1) {
+    for (const float value : seen) picture += fmt::format(" {:g}", value);
+    return " " + picture + "\n";
+  }
+  for (int row = 0; row < spec.height; ++row) {
+    picture += "  ";
+    for (int column = 0; column < spec.width; ++column) {
+      std::string set;
+      for (int channel = 0; channel < spec.channels; ++channel) {
+        const int cell = (row * spec.width + column) * spec.channels + channel;
+        if (seen[static_cast<std::size_t>(cell)] != 0) set += fmt::format(" {}", channel);
+      }
+      picture += set.empty() ? '.' : set.size() == 2 ? set[1] : '*';
+      if (set.size() > 2) several += fmt::format("  * ({}, {}):{}\n", row, column, set);
+    }
+    picture += '\n';
+  }
+  return picture + several;
+}
+
+// The first episode from seed 1 under a random policy that holds its actions for a while.
+std::string Playthrough(const std::string& name) {
+  const auto env = MakeVecEnv(name, 1, {.seed = 1});
+  const EnvSpec& spec = env->spec();
+  std::vector<float> seen(static_cast<std::size_t>(spec.obs_size())), reward(1);
+  std::vector<std::uint8_t> terminal(1);
+  std::vector<std::int32_t> action(1);
+  RandomStream policy({.seed = 1, .purpose = Purpose::kAction});
+  env->Reset(seen);
+  std::string text = fmt::format("{} ({}, {}, {}), {} actions\n\nreset\n{}", spec.name, spec.height,
+                                 spec.width, spec.channels, spec.num_actions, Picture(spec, seen));
+  for (int step = 1; step <= kMaxSteps && !terminal[0]; ++step) {
+    if (step == 1 || policy.Below(3) == 0) {
+      action[0] =
+          static_cast<std::int32_t>(policy.Below(static_cast<std::uint32_t>(spec.num_actions)));
+    }
+    env->Step(action, seen, reward, terminal);
+    text += fmt::format("\nstep {}: {}, reward {:g}{}\n{}", step,
+                        spec.action_names[static_cast<std::size_t>(action[0])], reward[0],
+                        terminal[0] ? ", end; the next episode begins" : "", Picture(spec, seen));
+  }
+  return text;
+}
+
+class PlaythroughTest : public testing::TestWithParam<std::string> {};
+
+TEST_P(PlaythroughTest, IsAsRecorded) {
+  const auto path = std::filesystem::path(STARLING_SOURCE_DIR) / "tests/data/playthroughs" /
+                    (FileName(GetParam()) + ".txt");
+  const std::string played = Playthrough(GetParam());
+  if (std::getenv("STARLING_WRITE_PLAYTHROUGHS") != nullptr) {
+    std::ofstream(path, std::ios::binary) << played;
+    GTEST_SKIP() << "wrote " << path;
+  }
+  ASSERT_TRUE(std::filesystem::exists(path)) << path << ": see the top of playthrough_test.cc";
+  EXPECT_EQ(played, BytesOf(path)) << "a change on purpose? See the top of playthrough_test.cc";
+}
+
+std::string TestName(const testing::TestParamInfo<std::string>& param) {
+  return FileName(param.param);
+}
+
+INSTANTIATE_TEST_SUITE_P(Envs, PlaythroughTest, testing::ValuesIn(EnvNames()), TestName);
+
+}  // namespace
+}  // namespace starling::envs

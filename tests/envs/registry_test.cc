@@ -1,0 +1,53 @@
+#include "envs/registry.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace starling::envs {
+namespace {
+
+using testing::HasSubstr;
+
+std::string RefusalOf(const std::string& name) {
+  try {
+    SpecOf(name);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Registry, HoldsTheBundledEnvsInOrder) {
+  const std::vector<std::string> names = EnvNames();
+  EXPECT_THAT(names, testing::IsSupersetOf({"catch", "dummy", "minatar/breakout"}));
+  EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
+}
+
+TEST(Registry, ASpecBearsTheNameOfItsLine) {
+  for (const std::string& name : EnvNames()) EXPECT_EQ(SpecOf(name).name, name);
+}
+
+TEST(Registry, AnUnknownNameIsAnsweredWithTheNearestAndAll) {
+  const std::string refusal = RefusalOf("minatar/brekout");
+  EXPECT_THAT(refusal, HasSubstr("no env \"minatar/brekout\""));
+  EXPECT_THAT(refusal, HasSubstr("did you mean \"minatar/breakout\"?"));
+  for (const std::string& name : EnvNames()) EXPECT_THAT(refusal, HasSubstr(name));
+}
+
+TEST(Registry, ANameNearNothingIsAnsweredWithAll) {
+  const std::string refusal = RefusalOf("gym:ALE/Pong-v5");
+  EXPECT_THAT(refusal, testing::Not(HasSubstr("did you mean")));
+  EXPECT_THAT(refusal, HasSubstr("catch, dummy, minatar/breakout"));
+  EXPECT_NE(RefusalOf(""), "");
+}
+
+TEST(Registry, MakingAnUnknownEnvIsRefusedAlike) {
+  EXPECT_THROW(MakeVecEnv("cathc", 1, {}), UserError);
+}
+
+}  // namespace
+}  // namespace starling::envs

@@ -1,0 +1,174 @@
+#include "envs/trace_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "tests/envs/recordings.h"
+
+namespace starling::envs {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// A game of one row, five columns and two channels: ten bits, three hex digits' worth, in four.
+const std::string kHeader =
+    R"({"game":"line","sticky_action_prob":0.1,"shape":[1,5,2],"channels":{"b":1,"a":0},"actions":["noop","go"]})";
+const std::string kReset = R"({"reset":true,"d":[],"s":"8040"})";
+const std::string kStep = R"({"a":1,"d":[["rand",[],0.25]],"r":-1.5,"t":false,"s":"0000"})";
+
+std::string Joined(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
+// What the file says when it is read to its end, or "".
+std::string RefusalOf(const std::filesystem::path& path) {
+  try {
+    TraceFile file(path);
+    TraceEvent event;
+    while (file.Next(event)) {
+    }
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+class TraceFileTest : public testing::Test {
+ protected:
+  TemporaryDirectory directory_;
+};
+
+TEST_F(TraceFileTest, ReadsHeaderResetAndStep) {
+  TraceFile file(directory_.WriteGzip("line.jsonl.gz", {kHeader, kReset, kStep}));
+  EXPECT_EQ(file.header().game, "line");
+  EXPECT_EQ(file.header().sticky_actions, 0.1);
+  EXPECT_EQ(file.header().obs_size(), 10);
+  EXPECT_THAT(file.header().channel_names, ElementsAre("a", "b"));
+  EXPECT_THAT(file.header().action_names, ElementsAre("noop", "go"));
+  TraceEvent event;
+  ASSERT_TRUE(file.Next(event));
+  EXPECT_TRUE(event.reset);
+  EXPECT_EQ(event.line, 2);
+  EXPECT_THAT(event.observation, ElementsAre(1, 0, 0, 0, 0, 0, 0, 0, 0, 1));
+  ASSERT_TRUE(file.Next(event));
+  EXPECT_FALSE(event.reset);
+  EXPECT_EQ(event.line, 3);
+  EXPECT_EQ(event.action, 1);
+  EXPECT_EQ(event.reward, -1.5);
+  EXPECT_FALSE(event.terminal);
+  ASSERT_EQ(event.draws.size(), 1u);
+  EXPECT_EQ(event.draws[0].value, 0.25);
+  EXPECT_FALSE(file.Next(event));
+}
+
+TEST_F(TraceFileTest, ReadsPlainLinesAndALastLineWithoutItsEnd) {
+  std::string text = Joined({kHeader, kReset, kStep});
+  text.pop_back();
+  EXPECT_EQ(RefusalOf(directory_.Write("plain.jsonl", text)), "");
+}
+
+TEST_F(TraceFileTest, ReadsEveryWayOfDrawing) {
+  const std::string draws =
+      R"([["randint",[3],2],["randint",[1,9],8],["randint",[["low",1],["high",9]],4],)"
+      R"(["rand",[2],[0.5,0.75]],["randint",[1,6,2],[5,1]],["choice",[4],3],["choice",[[7,9]],9]])";
+  TraceFile file(directory_.Write(
+      "draws.jsonl", Joined({kHeader, R"({"reset":true,"s":"0000","d":)" + draws + "}"})));
+  TraceEvent event;
+  ASSERT_TRUE(file.Next(event));
+  ScriptedChance chance(event.draws);
+  EXPECT_EQ(chance.Below(3), 2);
+  EXPECT_EQ(chance.Between(1, 9), 8);
+  EXPECT_EQ(chance.Between(1, 9), 4);
+  EXPECT_EQ(chance.Uniform(), 0.5);
+  EXPECT_EQ(chance.Uniform(), 0.75);
+  EXPECT_EQ(chance.Between(1, 6), 5);
+  EXPECT_EQ(chance.Between(1, 6), 1);
+  EXPECT_EQ(chance.Below(4), 3);
+  EXPECT_EQ(chance.Below(2), 1) << "choice(list): the index drawn";
+  EXPECT_EQ(chance.Mismatch(), "");
+}
+
+TEST_F(TraceFileTest, RefusesWhatCannotBeRead) {
+  EXPECT_THAT(RefusalOf(directory_.path() / "absent.jsonl.gz"),
+              AllOf(HasSubstr("absent.jsonl.gz"), HasSubstr("No such file")));
+  EXPECT_THAT(RefusalOf(directory_.path()), HasSubstr("is a directory"));
+  EXPECT_THAT(RefusalOf(directory_.Write("empty", "")), HasSubstr("is empty"));
+  EXPECT_THAT(RefusalOf(directory_.Write("bytes", std::string("\x1f\x8b\xff\0\1\2", 6))),
+              HasSubstr("bytes:1: "));
+  EXPECT_THAT(RefusalOf(directory_.Write("long", std::string(3 << 20, '{'))),
+              HasSubstr("longer than 1 MiB"));
+}
+
+TEST_F(TraceFileTest, RefusesAFileCutShort) {
+  const std::string whole = BytesOf(TraceData("breakout_skill.jsonl.gz"));
+  for (const std::size_t size : {whole.size() / 2, whole.size() - 9, whole.size() - 1}) {
+    EXPECT_THAT(RefusalOf(directory_.Write("cut.jsonl.gz", whole.substr(0, size))),
+                HasSubstr("damaged or cut short"))
+        << size << " of " << whole.size();
+  }
+}
+
+struct Malformed {
+  std::vector<std::string> lines;
+  int line;          // that is refused
+  const char* says;  // in the refusal
+};
+
+// One key of a sound line replaced by `value`, or left out where `value` is empty.
+std::string Changed(std::string line, const char* key, const std::string& value) {
+  Edit(line, [&](nlohmann::json& json) {
+    json.erase(key);
+    if (!value.empty()) json[key] = nlohmann::json::parse(value);
+  });
+  return line;
+}
+
+TEST_F(TraceFileTest, RefusesMalformedLinesNamingThem) {
+  const Malformed cases[] = {
+      {{"{"}, 1, "parse error"},
+      {{"[1]"}, 1, "not a JSON object"},
+      {{Changed(kHeader, "game", "")}, 1, "\"game\" is missing"},
+      {{Changed(kHeader, "game", "3")}, 1, "must be string"},
+      {{Changed(kHeader, "sticky_action_prob", "1.5")}, 1, "not in [0, 1]"},
+      {{Changed(kHeader, "shape", "[1,5]")}, 1, "\"shape\" is not"},
+      {{Changed(kHeader, "shape", "[1000,1000,1000]")}, 1, "number of channels"},
+      {{Changed(kHeader, "shape", "[1,0,2]")}, 1, "the width is not an integer in [1, "},
+      {{Changed(kHeader, "channels", R"({"a":2})")}, 1, "a channel's index"},
+      {{Changed(kHeader, "actions", "[1]")}, 1, "must be string"},
+      {{kHeader, ""}, 2, "parse error"},
+      {{kHeader, kStep}, 2, "without a reset"},
+      {{kHeader, kReset, Changed(kStep, "t", "true"), kStep}, 4, "without a reset"},
+      {{kHeader, Changed(kReset, "reset", "1")}, 2, "neither true nor false"},
+      {{kHeader, Changed(kReset, "d", "")}, 2, "\"d\" is missing"},
+      {{kHeader, Changed(kReset, "s", "\"80400\"")}, 2, "holds 5 hex digits, 10 cells need 4"},
+      {{kHeader, Changed(kReset, "s", "\"80g0\"")}, 2, "holds 'g'"},
+      {{kHeader, kReset, Changed(kStep, "a", "2")}, 3, "action is not an integer in [0, 2)"},
+      {{kHeader, kReset, Changed(kStep, "a", "0.5")}, 3, "action is not an integer"},
+      {{kHeader, kReset, Changed(kStep, "r", "\"1\"")}, 3, "reward is not a number"},
+      {{kHeader, kReset, Changed(kStep, "t", "")}, 3, "\"t\" is missing"},
+      {{kHeader, kReset, Changed(kStep, "d", R"([["rand",[]]])")},
+       3,
+       "[function, arguments, result]"},
+      {{kHeader, kReset, Changed(kStep, "d", R"([["rand",[],1.0]])")}, 3, "not in [0, 1)"},
+      {{kHeader, kReset, Changed(kStep, "d", R"([["randint",[2],2]])")}, 3, "integer in [0, 2)"},
+      {{kHeader, kReset, Changed(kStep, "d", R"([["randint",[],0]])")}, 3, "randint takes"},
+      {{kHeader, kReset, Changed(kStep, "d", R"([["choice",[[1,2]],3]])")}, 3, "not in its list"},
+      {{kHeader, kReset, Changed(kStep, "d", R"([["poisson",[2],2]])")},
+       3,
+       "\"poisson\" are not known"},
+  };
+  for (const Malformed& malformed : cases) {
+    const std::string name = "bad.jsonl:" + std::to_string(malformed.line) + ": ";
+    EXPECT_THAT(RefusalOf(directory_.Write("bad.jsonl", Joined(malformed.lines))),
+                AllOf(HasSubstr(name), HasSubstr(malformed.says)))
+        << Joined(malformed.lines);
+  }
+}
+
+}  // namespace
+}  // namespace starling::envs

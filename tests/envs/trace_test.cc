@@ -1,0 +1,230 @@
+#include "envs/trace.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "tests/envs/recordings.h"
+
+namespace starling::envs {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+struct Recording {
+  const char* file;
+  long steps;
+};
+
+class Recorded : public testing::TestWithParam<Recording> {};
+
+TEST_P(Recorded, OursConformsAtEveryStep) {
+  const TraceResult result = Conform(TraceData(GetParam().file));
+  EXPECT_TRUE(result.conforms) << result.first_difference;
+  EXPECT_EQ(result.first_difference, "");
+  EXPECT_EQ(result.steps, GetParam().steps);
+}
+
+std::string Policy(const testing::TestParamInfo<Recording>& param) {
+  const std::string file = param.param.file;  // GAME_POLICY.jsonl.gz
+  const std::size_t begin = file.find('_') + 1;
+  return file.substr(begin, file.find('.') - begin);
+}
+
+INSTANTIATE_TEST_SUITE_P(Breakout, Recorded,
+                         testing::Values(Recording{"breakout_random.jsonl.gz", 3000},
+                                         Recording{"breakout_hold.jsonl.gz", 3000},
+                                         Recording{"breakout_search.jsonl.gz", 4000},
+                                         Recording{"breakout_skill.jsonl.gz", 4000}),
+                         Policy);
+
+// The recording of a player who begins with left (paddle 4 to 3) and right (back to 4), spoilt in
+// one place: the difference must be found there and nowhere else.
+class Spoilt : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    lines_ = new std::vector<std::string>(GunzippedLines(TraceData("breakout_skill.jsonl.gz")));
+  }
+  static void TearDownTestSuite() { delete lines_; }
+
+  // The answer to the recording in which step `step` (0: the first reset) is changed.
+  TraceResult With(int step, const std::function<void(json&)>& change) {
+    std::vector<std::string> lines = *lines_;
+    Edit(lines[step == 0 ? 1 : LineOfStep(lines, step)], change);
+    const TraceResult result = Conform(directory_.WriteGzip("spoilt.jsonl.gz", lines));
+    EXPECT_FALSE(result.conforms);
+    EXPECT_EQ(result.steps, std::max(step - 1, 0)) << "the steps before it agree";
+    return result;
+  }
+
+  static inline std::vector<std::string>* lines_ = nullptr;
+  TemporaryDirectory directory_;
+};
+
+TEST_F(Spoilt, ObservationIsDrawnByChannel) {
+  // Cell (9, 9) has the last four bits: paddle, ball, trail, brick.
+  const TraceResult result = With(2, [](json& step) {
+    std::string bits = step["s"];
+    ASSERT_EQ(bits.back(), '0');
+    bits.back() = '8';
+    step["s"] = bits;
+  });
+  EXPECT_EQ(result.first_difference,
+            "line 4, step 2, action 3 (right)\n"
+            "  observation (# both, . neither, - recorded only, + got only):\n"
+            "  channel paddle: (row, column) (9, 9) recorded 1, got 0\n"
+            "      ..........\n      ..........\n      ..........\n      ..........\n"
+            "      ..........\n      ..........\n      ..........\n      ..........\n"
+            "      ..........\n      ....#....-\n");
+}
+
+TEST_F(Spoilt, ObservationFarIntoTheRecording) {
+  const TraceResult result = With(3500, [](json& step) {
+    std::string bits = step["s"];
+    bits[0] = bits[0] == '0' ? '1' : '0';  // a brick in cell (0, 0), where none can be
+    step["s"] = bits;
+  });
+  EXPECT_THAT(result.first_difference, HasSubstr("step 3500,"));
+  EXPECT_THAT(result.first_difference,
+              HasSubstr("channel brick: (row, column) (0, 0) recorded 1, got 0"));
+  EXPECT_THAT(result.first_difference, Not(HasSubstr("channel ball")));
+}
+
+TEST_F(Spoilt, Reward) {
+  const TraceResult result = With(50, [](json& step) { step["r"] = step["r"].get<double>() + 2; });
+  EXPECT_THAT(result.first_difference, HasSubstr("step 50,"));
+  EXPECT_THAT(result.first_difference, HasSubstr("  reward: recorded 2, got 0\n"));
+  EXPECT_THAT(result.first_difference, Not(HasSubstr("channel")));
+}
+
+TEST_F(Spoilt, End) {
+  const TraceResult result = With(50, [](json& step) {
+    ASSERT_FALSE(step["t"]);
+    step["t"] = true;
+  });
+  EXPECT_THAT(result.first_difference, HasSubstr("step 50,"));
+  EXPECT_THAT(result.first_difference, HasSubstr("end of the episode: recorded true, got false"));
+}
+
+TEST_F(Spoilt, Action) {
+  const TraceResult result = With(2, [](json& step) {
+    ASSERT_EQ(step["a"], 3);
+    step["a"] = 1;
+  });
+  EXPECT_THAT(result.first_difference, StartsWith("line 4, step 2, action 1 (left)\n"));
+  EXPECT_THAT(
+      result.first_difference,
+      HasSubstr("paddle: (row, column) (9, 2) recorded 0, got 1; (9, 4) recorded 1, got 0\n"));
+}
+
+TEST_F(Spoilt, StickyDraw) {
+  const TraceResult result = With(2, [](json& step) {
+    ASSERT_GE(step["d"][0][2], 0.1);
+    step["d"][0][2] = 0.05;
+  });
+  EXPECT_THAT(result.first_difference,
+              StartsWith("line 4, step 2, action 3 (right), sticky: played 1 (left)\n"));
+}
+
+TEST_F(Spoilt, DrawOfAReset) {
+  const TraceResult result = With(0, [](json& reset) { reset["d"][0][2] = 0; });
+  EXPECT_THAT(result.first_difference, StartsWith("line 2, the reset before step 1\n"));
+  EXPECT_THAT(result.first_difference, HasSubstr("ball: (row, column) (3, 0) recorded 0, got 1"));
+}
+
+TEST_F(Spoilt, DrawOfAnotherKind) {
+  const TraceResult result = With(3, [](json& step) {
+    step["d"][0] = {"randint", json::array({2}), 1};
+  });
+  EXPECT_THAT(result.first_difference, HasSubstr("draws: the game asked for a real in [0, 1)"));
+}
+
+TEST_F(Spoilt, DrawTooMany) {
+  const TraceResult result = With(4, [](json& step) {
+    step["d"].push_back({"rand", json::array(), 0.5});
+  });
+  EXPECT_THAT(result.first_difference, HasSubstr("draws: 1 of 2 draws left over"));
+}
+
+TEST_F(Spoilt, DrawMissing) {
+  const TraceResult result = With(5, [](json& step) { step["d"] = json::array(); });
+  EXPECT_THAT(result.first_difference, HasSubstr("as draw 1, the script holds 0"));
+}
+
+TEST_F(Spoilt, ALineLeftOut) {
+  std::vector<std::string> lines = *lines_;
+  lines.erase(lines.begin() + static_cast<std::ptrdiff_t>(LineOfStep(lines, 30)));
+  const TraceResult result = Conform(directory_.WriteGzip("short.jsonl.gz", lines));
+  EXPECT_FALSE(result.conforms);
+  EXPECT_EQ(result.steps, 29);
+}
+
+TEST(Conform, RemembersTheStickyActionAcrossAReset) {
+  // The first episodes end with a step whose action is repeated in the first step of the next.
+  std::vector<std::string> lines = GunzippedLines(TraceData("breakout_hold.jsonl.gz"));
+  bool reached = false;
+  int last = 0;
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    const json line = json::parse(lines[i]);
+    if (line.contains("reset")) continue;
+    const bool sticky = line["d"][0][2] < 0.1;
+    const bool first = json::parse(lines[i - 1]).contains("reset");
+    reached |= first && sticky && last != 0 && line["a"] != last;
+    if (!sticky) last = line["a"];
+  }
+  EXPECT_TRUE(reached) << "so the recordings above hold it";
+}
+
+std::string RefusalOf(const std::filesystem::path& path) {
+  try {
+    Conform(path);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Conform, RefusesGamesAndVariantsThatWeDoNotHave) {
+  const TemporaryDirectory directory;
+  std::vector<std::string> lines = GunzippedLines(TraceData("breakout_skill.jsonl.gz"));
+  std::string header = lines[0];
+  Edit(lines[0], [](json& line) { line["game"] = "tetris"; });
+  EXPECT_THAT(RefusalOf(directory.WriteGzip("tetris.jsonl.gz", lines)),
+              testing::AllOf(HasSubstr("tetris.jsonl.gz"), HasSubstr("breakout")));
+  lines[0] = header;
+  Edit(lines[0], [](json& line) { line["shape"] = {8, 10, 4}; });
+  EXPECT_THAT(RefusalOf(directory.WriteGzip("small.jsonl.gz", lines)), HasSubstr("(8, 10, 4)"));
+  lines[0] = header;
+  Edit(lines[0], [](json& line) { line["actions"] = {"noop", "left", "right"}; });
+  EXPECT_THAT(RefusalOf(directory.WriteGzip("three.jsonl.gz", lines)), HasSubstr("3 actions"));
+}
+
+TEST(Conform, RefusesARecordingWithoutSteps) {
+  const TemporaryDirectory directory;
+  std::vector<std::string> lines = GunzippedLines(TraceData("breakout_skill.jsonl.gz"));
+  lines.resize(2);
+  EXPECT_THAT(RefusalOf(directory.WriteGzip("none.jsonl.gz", lines)), HasSubstr("no step"));
+}
+
+TEST(Conform, ADamagedFileNeverPasses) {
+  const TemporaryDirectory directory;
+  const std::string whole = BytesOf(TraceData("breakout_hold.jsonl.gz"));
+  for (int i = 0; i < 16; ++i) {
+    std::string damaged = whole;
+    const std::size_t at = 64 + (damaged.size() - 65) * static_cast<std::size_t>(i) / 15;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x10);
+    bool passed = false;
+    try {
+      passed = Conform(directory.Write("damaged.jsonl.gz", damaged)).conforms;
+    } catch (const UserError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("damaged.jsonl.gz:"));
+    }
+    EXPECT_FALSE(passed) << "byte " << at;
+  }
+}
+
+}  // namespace
+}  // namespace starling::envs

@@ -1,0 +1,179 @@
+#include "envs/vec_env.h"
+
+#include <gtest/gtest.h>
+
+namespace starling::envs {
+namespace {
+
+// A game that shows what was done to it: (number drawn at reset, steps so far, action played).
+// The reward is the action; an episode ends after 3 + drawn % 2 steps.
+struct Probe {
+  int drawn = 0, steps = 0, played = -1;
+
+  static EnvSpec Spec() {
+    return {.name = "probe",
+            .channels = 3,
+            .num_actions = 4,
+            .action_names = {"a", "b", "c", "d"},
+            .low = -1,
+            .high = 1000};
+  }
+  template <Chance C>
+  void Reset(C& chance) {
+    *this = {.drawn = chance.Below(1000)};
+  }
+  template <Chance C>
+  Outcome Step(int action, C&) {
+    played = action;
+    return {static_cast<float>(action), ++steps == 3 + drawn % 2};
+  }
+  void Observe(float* out) const {
+    out[0] = static_cast<float>(drawn);
+    out[1] = static_cast<float>(steps);
+    out[2] = static_cast<float>(played);
+  }
+};
+
+// The buffers of B envs, and the env.
+struct Bench {
+  Bench(int num_envs, const EnvSeed& seed, double sticky)
+      : env(num_envs, seed, EnvOptions{.sticky_actions = sticky}),
+        actions(static_cast<std::size_t>(num_envs)),
+        seen(3 * actions.size()),
+        rewards(actions.size()),
+        terminals(actions.size()) {
+    env.Reset(seen);
+  }
+  void Step() { env.Step(actions, seen, rewards, terminals); }
+
+  VecGame<Probe> env;
+  std::vector<std::int32_t> actions;
+  std::vector<float> seen;
+  std::vector<float> rewards;
+  std::vector<std::uint8_t> terminals;
+};
+
+// The documented order of draws, redone by hand from the documented stream.
+TEST(VecGame, DrawsTheStickyActionThenTheGamesThenTheResets) {
+  const EnvSeed seed{.seed = 11, .slot = 2, .incarnation = 5};
+  const double sticky = 0.4;
+  Bench bench(3, seed, sticky);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    RandomStream stream({11, 2, 5, i, Purpose::kEnv});
+    Bench again(3, seed, sticky);
+    int drawn = static_cast<int>(stream.Below(1000)), steps = 0, last = 0, repeats = 0;
+    for (int step = 0; step < 200; ++step) {
+      const int asked = step % 4;
+      std::fill(again.actions.begin(), again.actions.end(), asked);
+      ASSERT_EQ(again.seen[3 * i], static_cast<float>(drawn));
+      again.Step();
+      const bool repeat = stream.UniformDouble() < sticky;
+      repeats += repeat;
+      last = repeat ? last : asked;  // across resets too
+      ASSERT_EQ(again.rewards[i], static_cast<float>(last)) << "step " << step;
+      const bool over = ++steps == 3 + drawn % 2;
+      ASSERT_EQ(again.terminals[i], over ? 1 : 0);
+      if (!over) continue;
+      drawn = static_cast<int>(stream.Below(1000));
+      steps = 0;
+      ASSERT_EQ(again.seen[3 * i + 1], 0) << "the first picture of the next episode";
+    }
+    EXPECT_GT(repeats, 40);  // 80 expected
+  }
+}
+
+TEST(VecGame, AlwaysStickyPlaysActionZeroForEver) {
+  Bench bench(2, {}, 1.0);
+  for (int step = 0; step < 50; ++step) {
+    bench.actions = {3, 2};
+    bench.Step();
+    ASSERT_EQ(bench.rewards, (std::vector<float>{0, 0}));
+  }
+}
+
+TEST(VecGame, TheLastActionOutlivesAReset) {
+  const EnvSeed seed{.seed = 1};
+  Bench bench(1, seed, 0.5);
+  RandomStream stream({1, 0, 0, 0, Purpose::kEnv});
+  stream.Below(1000);
+  int last = 0, repeats = 0;
+  for (int i = 0; i < 40; ++i) {
+    const int asked = 1 + i % 3;
+    bench.actions = {asked};
+    bench.Step();
+    const bool repeat = stream.UniformDouble() < 0.5;
+    repeats += repeat;
+    last = repeat ? last : asked;
+    ASSERT_EQ(bench.seen[2], static_cast<float>(last)) << i;
+    bench.env.Reset(bench.seen);  // in the middle of the episode
+    stream.Below(1000);
+  }
+  EXPECT_GT(repeats, 8);
+}
+
+TEST(VecGame, StickinessMovesNoOtherDraw) {
+  Bench sticky(1, {}, 0.9), plain(1, {}, 0.0);
+  for (int step = 0; step < 100; ++step) {
+    sticky.actions = plain.actions = {1 + step % 3};
+    sticky.Step();
+    plain.Step();
+    ASSERT_EQ(sticky.seen[0], plain.seen[0]) << "drawn at reset";
+    ASSERT_EQ(plain.rewards[0], static_cast<float>(1 + step % 3)) << "as asked";
+  }
+}
+
+TEST(VecGame, ReportsEpisodesInStepThenEnvOrderAndOnlyOnce) {
+  Bench bench(4, {.seed = 9}, 0.0);
+  std::vector<EpisodeEnd> ends, expected;
+  std::vector<double> returns(4);
+  std::vector<std::int64_t> lengths(4);
+  for (int step = 0; step < 20; ++step) {
+    for (std::size_t i = 0; i < 4; ++i) bench.actions[i] = static_cast<int>(i);
+    bench.Step();
+    for (std::size_t i = 0; i < 4; ++i) {
+      returns[i] += static_cast<double>(i);
+      ++lengths[i];
+      if (!bench.terminals[i]) continue;
+      expected.push_back({static_cast<int>(i), returns[i], lengths[i]});
+      returns[i] = 0;
+      lengths[i] = 0;
+    }
+  }
+  bench.env.TakeEpisodes(ends);
+  bench.env.TakeEpisodes(ends);
+  ASSERT_GE(expected.size(), 16u);
+  ASSERT_EQ(ends.size(), expected.size());
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    EXPECT_EQ(ends[i].env, expected[i].env);
+    EXPECT_EQ(ends[i].episode_return, expected[i].episode_return);
+    EXPECT_EQ(ends[i].length, expected[i].length);
+  }
+}
+
+TEST(VecGame, AnAbandonedEpisodeIsNotReported) {
+  Bench bench(1, {}, 0.0);
+  bench.actions = {3};
+  bench.Step();
+  bench.env.Reset(bench.seen);
+  std::vector<EpisodeEnd> ends;
+  while (ends.empty()) {
+    bench.actions = {1};
+    bench.Step();
+    bench.env.TakeEpisodes(ends);
+  }
+  ASSERT_EQ(ends.size(), 1u);
+  EXPECT_EQ(ends[0].episode_return, static_cast<double>(ends[0].length)) << "ones only";
+}
+
+TEST(VecGameDeathTest, RefusesBuffersOfAnotherSize) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  Bench bench(2, {}, 0.0);
+  bench.rewards.resize(3);
+  EXPECT_DEATH(bench.Step(), "3 rewards");
+  EXPECT_DEATH(bench.env.Reset(bench.rewards), "CHECK");
+  EXPECT_DEATH(Bench(0, {}, 0.0), "num_envs = 0");
+  EXPECT_DEATH(Bench(1, {}, 1.5), "sticky_actions = 1.5");
+}
+
+}  // namespace
+}  // namespace starling::envs

@@ -1,0 +1,194 @@
+// An exhaustive search over small fleets: every order of joins, arrivals, refusals, losses and
+// deaths, for every bound and K, until no new state appears. In each state: nothing over the bound
+// was applied, nothing was applied twice or lost, and the fleet can go on.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+
+#include "learner/staleness.h"
+
+namespace starling::learner {
+namespace {
+
+struct World {
+  Judge judge;
+  std::uint32_t present = 0;            // bit per slot
+  std::set<std::uint64_t> unapplied{};  // tickets that were held and not yet in an update
+  std::uint64_t next_ticket = 1;
+
+  explicit World(const JudgeRules& rules) : judge(rules, 0) {}
+
+  bool Has(std::uint32_t slot) const { return (present >> slot) & 1u; }
+
+  // Behaviour depends on differences of versions and on orders only, and too old is too old, so
+  // this names the state and a bounded fleet has finitely many.
+  std::string Key() const {
+    const JudgeState& state = judge.state();
+    std::string key = judge.open() ? "o" : "c";
+    key += std::to_string(present);
+    for (const Grant& g : state.outstanding) {
+      std::uint64_t age = state.version - g.version;
+      if (judge.rules().bound != kUnbounded) age = std::min(age, judge.rules().bound + 1);
+      key += "|g" + std::to_string(g.slot) + "." + std::to_string(age);
+    }
+    for (const HeldGradient& h : state.held) {
+      key += "|h" + std::to_string(h.slot) + "." + std::to_string(state.version - h.base);
+      if (h.orphan) key += "x";
+    }
+    for (std::uint32_t slot : judge.waiting()) key += "|w" + std::to_string(slot);
+    return key;
+  }
+
+  // Applies all that is due; fails the test if an update breaks a rule.
+  void Settle() {
+    const JudgeRules& rules = judge.rules();
+    while (const auto update = judge.Next()) {
+      ASSERT_EQ(update->version, judge.version());
+      ASSERT_FALSE(update->gradients.empty());
+      for (const HeldGradient& g : update->gradients) {
+        const std::uint64_t staleness = update->version - 1 - g.base;
+        if (rules.bound != kUnbounded) {
+          ASSERT_LE(staleness, rules.bound);
+        }
+        ASSERT_EQ(unapplied.erase(g.ticket), 1u) << "applied twice";
+      }
+    }
+    const JudgeState& state = judge.state();
+    ASSERT_EQ(unapplied.size(), state.held.size()) << "a held gradient vanished";
+    if (judge.open() && !state.held.empty()) {
+      ASSERT_FALSE(state.outstanding.empty()) << "stuck";
+    }
+    std::map<std::uint32_t, std::uint64_t> permits;
+    for (const Grant& g : state.outstanding) {
+      ASSERT_TRUE(Has(g.slot)) << "a grant to the dead";
+      ASSERT_LE(++permits[g.slot], rules.in_flight);
+    }
+    judge.TakeGrants();
+  }
+
+  void Push(const Grant& grant, std::uint64_t base) {
+    const Arrival verdict = judge.Arrive(grant.slot, grant.number, base, next_ticket);
+    if (verdict == Arrival::kHeld) {
+      unapplied.insert(next_ticket++);
+    } else {
+      ASSERT_EQ(verdict, Arrival::kStale);
+      ASSERT_TRUE(judge.rules().drop);
+    }
+    Settle();
+  }
+};
+
+// Every world that one event can make of `world`.
+template <class Visit>
+void ForEachEvent(const World& world, std::uint32_t slots, const Visit& visit) {
+  const auto with = [&](const auto& event) {
+    World next = world;
+    event(next);
+    if (!testing::Test::HasFatalFailure()) next.Settle();
+    visit(std::move(next));
+  };
+  if (!world.judge.open()) with([](World& w) { w.judge.Open(); });
+  for (std::uint32_t slot = 0; slot < slots; ++slot) {
+    if (!world.Has(slot)) {
+      with([&](World& w) {
+        w.present |= 1u << slot;
+        w.judge.Join(slot);
+      });
+    } else {
+      with([&](World& w) {
+        w.present &= ~(1u << slot);
+        w.judge.Leave(slot);
+      });
+      // A gradient without a live grant (late, duplicated) is refused and its actor asks again.
+      with([&](World& w) {
+        ASSERT_EQ(w.judge.Arrive(slot, 1'000'000, 0, 0), Arrival::kNoGrant);
+        w.judge.Retry(slot);
+      });
+    }
+  }
+  for (const Grant& grant : world.judge.state().outstanding) {
+    for (std::uint64_t base = grant.version; base <= world.judge.version(); ++base) {
+      with([&](World& w) { w.Push(grant, base); });
+    }
+    with([&](World& w) { w.judge.Lose(grant.slot, grant.number); });  // its message is lost
+    with([&](World& w) {  // it arrives and its content is refused
+      w.judge.Lose(grant.slot, grant.number);
+      w.judge.Retry(grant.slot);
+    });
+  }
+}
+
+// From here on every live grant is spent and nothing more goes wrong: an update must come.
+void ExpectProgress(World world) {
+  if (!world.judge.open() || world.judge.state().outstanding.empty()) return;
+  const std::uint64_t before = world.judge.version();
+  // An update needs at most the grants that are out, each at most once refused as stale and granted
+  // anew.
+  std::size_t budget = 2 * world.judge.state().outstanding.size() + 2;
+  while (world.judge.version() == before) {
+    ASSERT_GT(budget--, 0u) << "no update although every grant is spent: " << world.Key();
+    ASSERT_FALSE(world.judge.state().outstanding.empty()) << world.Key();
+    const Grant oldest = world.judge.state().outstanding.front();
+    world.Push(oldest, oldest.version);
+    if (testing::Test::HasFatalFailure()) return;
+  }
+}
+
+struct Fleet {
+  std::uint32_t slots;
+  JudgeRules rules;
+  std::size_t limit;  // states at most; for an unbounded fleet there is no end
+};
+
+std::size_t Search(const Fleet& fleet) {
+  World start(fleet.rules);
+  std::set<std::string> seen{start.Key()};
+  std::vector<World> frontier{start};
+  while (!frontier.empty() && seen.size() < fleet.limit) {
+    World world = std::move(frontier.back());
+    frontier.pop_back();
+    ExpectProgress(world);
+    ForEachEvent(world, fleet.slots, [&](World next) {
+      if (seen.insert(next.Key()).second) frontier.push_back(std::move(next));
+    });
+    if (testing::Test::HasFatalFailure()) {
+      ADD_FAILURE() << "bound " << fleet.rules.bound << ", K " << fleet.rules.gradients << ", drop "
+                    << fleet.rules.drop << ", in flight " << fleet.rules.in_flight
+                    << ", after state " << world.Key();
+      break;
+    }
+  }
+  return seen.size();
+}
+
+class StalenessSearch : public testing::TestWithParam<std::tuple<std::uint64_t, bool>> {};
+
+TEST_P(StalenessSearch, NoFleetGoesOverTheBoundOrGetsStuck) {
+  const auto [bound, drop] = GetParam();
+  std::size_t states = 0;
+  for (std::uint64_t k = 1; k <= 4; ++k) {
+    for (std::uint64_t in_flight = 1; in_flight <= (bound == 0 ? 1u : 2u); ++in_flight) {
+      for (std::uint32_t slots = 1; slots <= (in_flight == 1 ? 3u : 2u); ++slots) {
+        const std::size_t limit = bound == kUnbounded ? 600 : 20'000;
+        const std::size_t found = Search({slots, {bound, drop, k, in_flight}, limit});
+        if (bound != kUnbounded) {
+          EXPECT_LT(found, limit) << "the search did not come to its end";
+        }
+        states += found;
+        if (HasFatalFailure() || HasNonfatalFailure()) return;
+      }
+    }
+  }
+  RecordProperty("states", static_cast<int>(states));
+  EXPECT_GT(states, 100u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Bounds, StalenessSearch,
+                         testing::Combine(testing::Values(0, 1, 2, 3, kUnbounded),
+                                          testing::Bool()));
+
+}  // namespace
+}  // namespace starling::learner

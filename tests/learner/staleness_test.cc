@@ -1,0 +1,260 @@
+// The arithmetic of the dial, written out. The exhaustive search is in staleness_search_test.cc.
+#include "learner/staleness.h"
+
+#include <gmock/gmock.h>
+
+#include <string>
+
+namespace starling::learner {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
+
+JudgeState State(std::uint64_t version, std::vector<std::uint64_t> held_bases,
+                 std::vector<std::uint64_t> outstanding_versions) {
+  JudgeState state;
+  state.version = version;
+  std::uint64_t n = 0;
+  for (std::uint64_t base : held_bases)
+    state.held.push_back({.slot = 0, .base = base, .arrival = n++});
+  for (std::uint64_t u : outstanding_versions) state.outstanding.push_back({0, n++, u});
+  return state;
+}
+
+TEST(DueUpdate, NothingHeldIsNeverDue) {
+  EXPECT_THAT(DueUpdate({.bound = 4}, State(7, {}, {})), IsEmpty());
+}
+
+TEST(DueUpdate, BoundZeroWaitsForEveryOutstandingGrant) {
+  // 7 + 1 - 7 = 1 > 0: the outstanding grant would be spent too late.
+  EXPECT_THAT(DueUpdate({.bound = 0}, State(7, {7, 7}, {7})), IsEmpty());
+  EXPECT_THAT(DueUpdate({.bound = 0}, State(7, {7, 7, 7}, {})), ElementsAre(0, 1, 2));
+}
+
+TEST(DueUpdate, BoundThreeAllowsAGrantThreeVersionsBehind) {
+  EXPECT_THAT(DueUpdate({.bound = 3}, State(9, {9}, {7})), ElementsAre(0));  // 10 - 7 = 3
+  EXPECT_THAT(DueUpdate({.bound = 3}, State(9, {9}, {6})), IsEmpty());       // 10 - 6 = 4
+}
+
+TEST(DueUpdate, DropNeverWaitsForAnOldGrant) {
+  EXPECT_THAT(DueUpdate({.bound = 0, .drop = true}, State(9, {9}, {2})), ElementsAre(0));
+}
+
+TEST(DueUpdate, UnboundedNeverWaits) {
+  EXPECT_THAT(DueUpdate({.bound = kUnbounded}, State(1000, {3}, {1})), ElementsAre(0));
+}
+
+TEST(DueUpdate, WaitsForKUnlessNothingIsOutstanding) {
+  EXPECT_THAT(DueUpdate({.bound = 8, .gradients = 3}, State(5, {5, 5}, {5})), IsEmpty());
+  EXPECT_THAT(DueUpdate({.bound = 8, .gradients = 3}, State(5, {5, 5, 4}, {5})),
+              ElementsAre(2, 0, 1));
+  EXPECT_THAT(DueUpdate({.bound = 8, .gradients = 3}, State(5, {5, 4}, {})), ElementsAre(1, 0));
+}
+
+TEST(DueUpdate, TakesTheOldestKByBaseThenArrival) {
+  EXPECT_THAT(DueUpdate({.bound = 8, .gradients = 2}, State(6, {6, 5, 6, 5}, {6})),
+              ElementsAre(1, 3));
+}
+
+TEST(DueUpdate, TakesEveryOtherThatWouldBeTooOldAfterwards) {
+  // After the update the version is 7; base 5 would be 2 > 1 late, base 6 exactly 1.
+  EXPECT_THAT(DueUpdate({.bound = 1, .gradients = 1}, State(6, {6, 5, 5, 6}, {})),
+              ElementsAre(1, 2));
+}
+
+// Drives a judge and keeps what it granted: slot -> grants in hand.
+class JudgeTest : public testing::Test {
+ protected:
+  void Start(const JudgeRules& rules, std::uint32_t actors) {
+    judge_.emplace(rules, 0);
+    for (std::uint32_t slot = 0; slot < actors; ++slot) judge_->Join(slot);
+    judge_->Open();
+    Take();
+  }
+  void Take() {
+    for (const Grant& grant : judge_->TakeGrants()) hand_[grant.slot].push_back(grant);
+  }
+  // The actor spends its oldest grant on weights of `base`.
+  Arrival Push(std::uint32_t slot, std::uint64_t base) {
+    const Grant grant = hand_[slot].front();
+    hand_[slot].erase(hand_[slot].begin());
+    const Arrival verdict = judge_->Arrive(slot, grant.number, base, next_ticket_++);
+    Take();
+    return verdict;
+  }
+  // "slot:base slot:base -> version" for the next update, "" if none.
+  std::string Next() {
+    const auto update = judge_->Next();
+    Take();
+    if (!update) return "";
+    std::string text;
+    for (const auto& g : update->gradients) {
+      text += std::to_string(g.slot) + ":" + std::to_string(g.base) + " ";
+    }
+    return text + "-> " + std::to_string(update->version);
+  }
+  std::optional<Judge> judge_;
+  std::vector<Grant> hand_[8];
+  std::uint64_t next_ticket_ = 0;
+};
+
+TEST_F(JudgeTest, BoundZeroIsSynchronous) {
+  Start({.bound = 0}, 3);
+  for (std::uint64_t round = 0; round < 4; ++round) {
+    EXPECT_EQ(Push(2, round), Arrival::kHeld);
+    EXPECT_EQ(Next(), "");
+    EXPECT_EQ(Push(0, round), Arrival::kHeld);
+    EXPECT_EQ(Next(), "");
+    EXPECT_EQ(Push(1, round), Arrival::kHeld);
+    const std::string base = std::to_string(round);
+    EXPECT_EQ(Next(),
+              "0:" + base + " 1:" + base + " 2:" + base + " -> " + std::to_string(round + 1));
+    EXPECT_EQ(Next(), "");
+  }
+}
+
+TEST_F(JudgeTest, UnboundedAppliesEachOnArrival) {
+  Start({}, 2);
+  EXPECT_EQ(Push(0, 0), Arrival::kHeld);
+  EXPECT_EQ(Next(), "0:0 -> 1");
+  EXPECT_EQ(Push(0, 1), Arrival::kHeld);
+  EXPECT_EQ(Next(), "0:1 -> 2");
+  EXPECT_EQ(Push(1, 0), Arrival::kHeld);  // staleness 2
+  EXPECT_EQ(Next(), "1:0 -> 3");
+}
+
+TEST_F(JudgeTest, BoundOneHoldsTheFastActorUntilTheSlowOneArrives) {
+  Start({.bound = 1}, 2);
+  Push(0, 0);
+  EXPECT_EQ(Next(), "0:0 -> 1");  // actor 1's grant of version 0 would be spent at staleness 1
+  Push(0, 1);
+  EXPECT_EQ(Next(), "");  // one more and it would be 2
+  Push(1, 0);
+  EXPECT_EQ(Next(), "1:0 -> 2");
+  EXPECT_EQ(Next(), "0:1 -> 3");  // actor 1's new grant is of version 2: 3 - 2 = 1 is allowed
+}
+
+TEST_F(JudgeTest, DropRefusesWhatIsTooOldAndGrantsAnew) {
+  Start({.bound = 0, .drop = true}, 2);
+  Push(0, 0);
+  EXPECT_EQ(Next(), "0:0 -> 1");
+  EXPECT_EQ(Push(1, 0), Arrival::kStale);
+  ASSERT_EQ(hand_[1].size(), 1u);
+  EXPECT_EQ(hand_[1][0].version, 1u);
+  EXPECT_EQ(Push(1, 1), Arrival::kHeld);
+  EXPECT_EQ(Next(), "1:1 -> 2");
+}
+
+TEST_F(JudgeTest, AGrantIsSpentOnce) {
+  Start({}, 1);
+  const Grant grant = hand_[0][0];
+  EXPECT_EQ(Push(0, 0), Arrival::kHeld);
+  EXPECT_EQ(judge_->Arrive(0, grant.number, 0, 9), Arrival::kNoGrant);
+  Next();
+  EXPECT_EQ(judge_->Arrive(0, grant.number, 0, 9), Arrival::kNoGrant);
+}
+
+TEST_F(JudgeTest, AnothersGrantIsNoGrant) {
+  Start({}, 2);
+  EXPECT_EQ(judge_->Arrive(0, hand_[1][0].number, 0, 9), Arrival::kNoGrant);
+  EXPECT_EQ(judge_->state().outstanding.size(), 2u);
+}
+
+TEST_F(JudgeTest, RefusesABaseBelowTheGrantOrFromTheFuture) {
+  Start({}, 1);
+  Push(0, 0);
+  Next();
+  const Grant grant = hand_[0][0];
+  ASSERT_EQ(grant.version, 1u);
+  EXPECT_EQ(judge_->Arrive(0, grant.number, 0, 9), Arrival::kBelowGrant);
+  EXPECT_EQ(judge_->Arrive(0, grant.number, 2, 9), Arrival::kFutureVersion);
+  EXPECT_EQ(judge_->Arrive(0, grant.number, 1, 9), Arrival::kHeld);
+}
+
+TEST_F(JudgeTest, AJoinerIsGrantedAtOnceIfNothingIsHeldElseWithTheNextVersion) {
+  Start({.bound = 0}, 2);
+  judge_->Join(2);
+  Take();
+  ASSERT_EQ(hand_[2].size(), 1u);
+  EXPECT_EQ(hand_[2][0].version, 0u);
+  Push(0, 0);
+  judge_->Join(3);
+  Take();
+  EXPECT_TRUE(hand_[3].empty());
+  Push(1, 0);
+  EXPECT_EQ(Next(), "");
+  Push(2, 0);
+  EXPECT_EQ(Next(), "0:0 1:0 2:0 -> 1");
+  ASSERT_EQ(hand_[3].size(), 1u);
+  EXPECT_EQ(hand_[3][0].version, 1u);
+}
+
+TEST_F(JudgeTest, ADeathReleasesTheOthersAndItsHeldGradientCounts) {
+  Start({.bound = 0}, 3);
+  Push(0, 0);
+  Push(1, 0);
+  EXPECT_EQ(judge_->Leave(2).size(), 1u);
+  EXPECT_TRUE(judge_->Leave(1).empty());
+  EXPECT_EQ(Next(), "0:0 1:0 -> 1");
+  EXPECT_EQ(hand_[0].size(), 1u);
+  EXPECT_TRUE(hand_[1].empty());  // nobody is there to be granted
+}
+
+TEST_F(JudgeTest, ANewIncarnationBesideItsPredecessorsHeldGradientIsGrantedOnce) {
+  Start({.bound = 0}, 2);
+  Push(1, 0);
+  judge_->Leave(1);
+  judge_->Join(1);
+  Push(0, 0);
+  EXPECT_EQ(Next(), "0:0 1:0 -> 1");
+  EXPECT_EQ(hand_[1].size(), 1u);
+}
+
+TEST_F(JudgeTest, ALostGrantReleasesTheOthersAndItsGradientIsRefused) {
+  Start({.bound = 0}, 2);
+  Push(0, 0);
+  const Grant late = hand_[1][0];
+  EXPECT_TRUE(judge_->Lose(1, late.number));
+  EXPECT_FALSE(judge_->Lose(1, late.number));
+  EXPECT_EQ(Next(), "0:0 -> 1");
+  EXPECT_EQ(judge_->Arrive(1, late.number, 0, 9), Arrival::kNoGrant);
+  judge_->Retry(1);
+  judge_->Retry(1);  // it never holds more than in_flight
+  Take();
+  EXPECT_EQ(hand_[1].size(), 2u);  // the late one and one live
+}
+
+TEST_F(JudgeTest, AnActorRefusedForEverDoesNotHoldTheOthersUp) {
+  Start({.bound = 0}, 2);
+  for (std::uint64_t round = 0; round < 3; ++round) {
+    Push(0, round);
+    const Grant bad = hand_[1].back();  // its gradients are all NaN
+    EXPECT_TRUE(judge_->Lose(1, bad.number));
+    judge_->Retry(1);
+    EXPECT_EQ(Next(), "0:" + std::to_string(round) + " -> " + std::to_string(round + 1));
+    Take();
+  }
+}
+
+TEST_F(JudgeTest, InFlightTwoHandsOutTwoGrants) {
+  Start({.bound = 4, .in_flight = 2}, 1);
+  EXPECT_EQ(hand_[0].size(), 2u);
+  Push(0, 0);
+  EXPECT_EQ(Next(), "0:0 -> 1");
+  EXPECT_EQ(hand_[0].size(), 2u);
+}
+
+TEST_F(JudgeTest, NothingIsGrantedBeforeOpen) {
+  judge_.emplace(JudgeRules{}, 40);
+  judge_->Join(0);
+  EXPECT_TRUE(judge_->TakeGrants().empty());
+  judge_->Open();
+  const auto grants = judge_->TakeGrants();
+  ASSERT_EQ(grants.size(), 1u);
+  EXPECT_EQ(grants[0].version, 40u);
+}
+
+}  // namespace
+}  // namespace starling::learner

@@ -1,0 +1,242 @@
+// The fast CPU backend against the reference, op by op. Same float inputs; the reference computes
+// in double. An error is the largest difference relative to the largest output of the op.
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <thread>
+
+#include "net/backend.h"
+#include "net/cpu/nonzeros.h"
+#include "tests/net/op_shapes.h"
+
+namespace starling::net {
+namespace {
+
+using testing::Between;
+using testing::Cells;
+using testing::Normals;
+using testing::RelativeError;
+using Floats = std::vector<float>;
+using Doubles = std::vector<double>;
+
+// Sums of up to a few thousand products of floats (rounding 6e-8 each, errors that mostly cancel).
+const std::map<std::string, double> kTolerance = {
+    {"linear y", 3e-6}, {"linear dw", 3e-6}, {"linear db", 3e-6}, {"linear dx", 3e-6},
+    {"conv y", 3e-6},   {"conv dw", 3e-6},   {"conv db", 3e-6},   {"conv dx", 3e-6},
+};
+
+constexpr testing::ShapeRange kWide{.samples = 67,
+                                    .features = 150,
+                                    .side = 12,
+                                    .channels = 6,
+                                    .kernels = 40,
+                                    .kernel = 4,
+                                    .stride = 2};
+
+Doubles Wide(const Floats& values) { return {values.begin(), values.end()}; }
+
+// A float array that an op writes, and its double twin for the reference. Both start as the same
+// noise, so that an op that leaves something unwritten, or adds where it should replace, is found.
+struct Output {
+  Floats fast;
+  Doubles exact;
+  explicit Output(RandomStream& random, int size)
+      : fast(Normals<float>(random, size)), exact(Wide(fast)) {}
+  void Expect(const std::string& what) const {
+    EXPECT_LE(RelativeError(fast, exact), kTolerance.at(what)) << what;
+  }
+};
+
+class CpuBackendTest : public ::testing::Test {
+ protected:
+  // A float array and its exact double copy.
+  struct Input {
+    Floats fast;
+    Doubles exact;
+    explicit Input(Floats values) : fast(std::move(values)), exact(Wide(fast)) {}
+  };
+  Input Noise(int size) { return Input(Normals<float>(random_, size)); }
+
+  void CompareLinear(const LinearShape& s, int n) {
+    const Input x = Noise(n * s.in), w = Noise(s.in * s.out), b = Noise(s.out);
+    const Input dy = Noise(n * s.out), mask = Noise(n * s.in);
+    for (const Activation activation : {Activation::kNone, Activation::kRelu}) {
+      Output y(random_, n * s.out);
+      cpu_->LinearForward(s, n, x.fast.data(), w.fast.data(), b.fast.data(), activation,
+                          y.fast.data());
+      reference_->LinearForward(s, n, x.exact.data(), w.exact.data(), b.exact.data(), activation,
+                                y.exact.data());
+      y.Expect("linear y");
+    }
+    Output dw(random_, s.in * s.out), db(random_, s.out);
+    cpu_->LinearBackwardWeights(s, n, x.fast.data(), dy.fast.data(), dw.fast.data(),
+                                db.fast.data());
+    reference_->LinearBackwardWeights(s, n, x.exact.data(), dy.exact.data(), dw.exact.data(),
+                                      db.exact.data());
+    dw.Expect("linear dw");
+    db.Expect("linear db");
+    for (const Put put : {Put::kReplace, Put::kAdd}) {
+      for (const bool masked : {false, true}) {
+        Output dx(random_, n * s.in);
+        cpu_->LinearBackwardInput(s, n, w.fast.data(), dy.fast.data(), put,
+                                  masked ? mask.fast.data() : nullptr, dx.fast.data());
+        reference_->LinearBackwardInput(s, n, w.exact.data(), dy.exact.data(), put,
+                                        masked ? mask.exact.data() : nullptr, dx.exact.data());
+        dx.Expect("linear dx");
+      }
+    }
+  }
+
+  void CompareConv(const ConvShape& s, int n, Floats cells) {
+    const Input x(std::move(cells)), w = Noise(s.num_weights()), b = Noise(s.out_channels);
+    const Input dy = Noise(n * s.out_size()), mask = Noise(n * s.in_size());
+    for (const Activation activation : {Activation::kNone, Activation::kRelu}) {
+      Output y(random_, n * s.out_size());
+      cpu_->ConvForward(s, n, x.fast.data(), w.fast.data(), b.fast.data(), activation,
+                        y.fast.data());
+      reference_->ConvForward(s, n, x.exact.data(), w.exact.data(), b.exact.data(), activation,
+                              y.exact.data());
+      y.Expect("conv y");
+    }
+    Output dw(random_, s.num_weights()), db(random_, s.out_channels);
+    cpu_->ConvBackwardWeights(s, n, x.fast.data(), dy.fast.data(), dw.fast.data(), db.fast.data());
+    reference_->ConvBackwardWeights(s, n, x.exact.data(), dy.exact.data(), dw.exact.data(),
+                                    db.exact.data());
+    dw.Expect("conv dw");
+    db.Expect("conv db");
+    for (const bool masked : {false, true}) {
+      Output dx(random_, n * s.in_size());
+      cpu_->ConvBackwardInput(s, n, w.fast.data(), dy.fast.data(),
+                              masked ? mask.fast.data() : nullptr, dx.fast.data());
+      reference_->ConvBackwardInput(s, n, w.exact.data(), dy.exact.data(),
+                                    masked ? mask.exact.data() : nullptr, dx.exact.data());
+      dx.Expect("conv dx");
+    }
+  }
+
+  std::unique_ptr<Backend<float>> cpu_ = MakeCpuBackend();
+  std::unique_ptr<Backend<double>> reference_ = MakeReferenceBackend<double>();
+  RandomStream random_{StreamId{.seed = 12}};
+};
+
+TEST_F(CpuBackendTest, LinearOverRandomShapes) {
+  for (int trial = 0; trial < 40; ++trial) {
+    const auto c = testing::RandomLinear(random_, kWide);
+    SCOPED_TRACE(c.Name());
+    CompareLinear(c.shape, c.n);
+  }
+}
+
+TEST_F(CpuBackendTest, LinearOfTheShippedNets) {
+  for (const int n : {1, 5, 64}) {
+    CompareLinear({1024, 128}, n);
+    CompareLinear({128, 6}, n);
+    CompareLinear({128, 1}, n);
+  }
+}
+
+TEST_F(CpuBackendTest, ConvOverRandomShapesSparseAndDense) {
+  for (int trial = 0; trial < 60; ++trial) {
+    const auto c = testing::RandomConv(random_, kWide);
+    const int size = c.n * c.shape.in_size();
+    const double density = std::vector<double>{0.02, 0.1, 0.3, 1.0}[trial % 4U];
+    SCOPED_TRACE(fmt::format("{} density {}", c.Name(), density));
+    // Not only ones: a sparse input may hold any value.
+    Floats x = Cells<float>(random_, size, density);
+    const Floats noise = Normals<float>(random_, size);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] *= noise[i];
+    x[0] = 1.5f;
+    CompareConv(c.shape, c.n, x);
+  }
+}
+
+TEST_F(CpuBackendTest, ConvOfTheMinatarNet) {
+  for (const int channels : {4, 6, 7, 10}) {
+    for (const int n : {1, 3, 64}) {
+      for (const double density : {0.03, 0.1, 0.24, 0.26, 0.9}) {
+        SCOPED_TRACE(fmt::format("channels {} n {} density {}", channels, n, density));
+        const ConvShape s{10, 10, channels, 3, 3, 1, 16};
+        Floats x = Cells<float>(random_, n * s.in_size(), density);
+        x[0] = 1;  // an empty batch would leave the weights without a gradient to compare with
+        CompareConv(s, n, x);
+      }
+    }
+  }
+}
+
+TEST_F(CpuBackendTest, ConvOfNothingIsTheBias) {
+  const ConvShape s{5, 6, 2, 3, 3, 1, 16};
+  const Floats x(static_cast<std::size_t>(2 * s.in_size()), 0.0f), b = Normals<float>(random_, 16);
+  const Floats w = Normals<float>(random_, s.num_weights());
+  Floats y(static_cast<std::size_t>(2 * s.out_size()), 9.0f), dw(w.size(), 9.0f), db(16);
+  cpu_->ConvForward(s, 2, x.data(), w.data(), b.data(), Activation::kNone, y.data());
+  for (std::size_t i = 0; i < y.size(); ++i) EXPECT_EQ(y[i], b[i % 16]);
+  cpu_->ConvBackwardWeights(s, 2, x.data(), y.data(), dw.data(), db.data());
+  EXPECT_EQ(dw, Floats(w.size(), 0.0f));
+}
+
+TEST_F(CpuBackendTest, EqualInputsGiveEqualBits) {
+  const ConvShape s{10, 10, 4, 3, 3, 1, 16};
+  const LinearShape fc{1024, 128};
+  const int n = 64;
+  const Floats x = Cells<float>(random_, n * s.in_size(), 0.1);
+  const Floats w = Normals<float>(random_, s.num_weights()), b = Normals<float>(random_, 16);
+  const Floats fc_w = Normals<float>(random_, 1024 * 128), fc_b = Normals<float>(random_, 128);
+  const auto run = [&](Backend<float>& backend) {
+    Floats y(static_cast<std::size_t>(n * s.out_size())), z(static_cast<std::size_t>(n * 128));
+    Floats dfc(fc_w.size()), dfc_b(128), dy(y.size()), dw(w.size()), db(16);
+    backend.ConvForward(s, n, x.data(), w.data(), b.data(), Activation::kRelu, y.data());
+    backend.LinearForward(fc, n, y.data(), fc_w.data(), fc_b.data(), Activation::kRelu, z.data());
+    backend.LinearBackwardWeights(fc, n, y.data(), z.data(), dfc.data(), dfc_b.data());
+    backend.LinearBackwardInput(fc, n, fc_w.data(), z.data(), Put::kReplace, y.data(), dy.data());
+    backend.ConvBackwardWeights(s, n, x.data(), dy.data(), dw.data(), db.data());
+    return std::vector<Floats>{y, z, dfc, dfc_b, dw, db};
+  };
+  const auto first = run(*cpu_);
+  EXPECT_EQ(run(*cpu_), first) << "in the same backend";
+  EXPECT_EQ(run(*MakeCpuBackend()), first) << "in another one";
+}
+
+int ThreadsOfThisProcess() {
+  return static_cast<int>(
+      std::distance(std::filesystem::directory_iterator("/proc/self/task"), {}));
+}
+
+// OpenMP keeps its settings per thread: a thread that did not construct the backend counts too.
+TEST_F(CpuBackendTest, StartsNoThreadsWhicheverThreadAsks) {
+  const Floats x = Normals<float>(random_, 512 * 1024), w = Normals<float>(random_, 1024 * 512);
+  const Floats b(512);
+  Floats y(512 * 512);
+  int threads = 0;
+  std::thread([&] {
+    cpu_->LinearForward({1024, 512}, 512, x.data(), w.data(), b.data(), Activation::kNone,
+                        y.data());
+    threads = ThreadsOfThisProcess();
+  }).join();
+  EXPECT_EQ(threads, 2) << "this thread and the one above";
+}
+
+TEST(NonzerosTest, FindsThemAllInOrder) {
+  RandomStream random(StreamId{.seed = 13});
+  for (int n = 0; n < 70; ++n) {
+    for (const double density : {0.0, 0.1, 0.5, 1.0}) {
+      const Floats x = Cells<float>(random, n, density);
+      std::vector<int> expected, found(static_cast<std::size_t>(n + 16));
+      for (int i = 0; i < n; ++i) {
+        if (x[static_cast<std::size_t>(i)] != 0) expected.push_back(i);
+      }
+      found.resize(static_cast<std::size_t>(cpu::FindNonzeros(n, x.data(), found.data())));
+      EXPECT_EQ(found, expected);
+    }
+  }
+}
+
+TEST(NonzerosTest, AnythingThatIsNotZeroCounts) {
+  const Floats x{0.0f, -0.0f, 1e-40f, -3.0f, NAN, INFINITY};
+  std::vector<int> found(x.size() + 16);
+  found.resize(static_cast<std::size_t>(cpu::FindNonzeros(6, x.data(), found.data())));
+  EXPECT_EQ(found, (std::vector<int>{2, 3, 4, 5}));
+}
+
+}  // namespace
+}  // namespace starling::net

@@ -1,0 +1,187 @@
+// Any bytes at all: the decoder returns a verdict. Run under AddressSanitizer this also shows that
+// it reads nothing outside its frames, which are exactly as long as what was allocated for them.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "core/random.h"
+#include "tests/wire/wire_test_util.h"
+#include "wire/codec.h"
+
+namespace starling::wire {
+namespace {
+
+constexpr std::size_t kElements = 32;
+constexpr int kRounds = 20'000;  // for each of the fuzzers below
+
+// Frames on the heap, none longer than its bytes.
+struct Raw {
+  std::vector<std::byte> header, fields, tensor;
+
+  FrameView view() const { return {3, header, fields, tensor}; }
+  void FixChecksum() {
+    if (header.size() != kHeaderBytes) return;
+    const std::uint64_t checksum = Checksum(header, fields, tensor);
+    std::memcpy(header.data() + 56, &checksum, 8);
+  }
+};
+
+std::vector<std::byte> Copy(std::span<const std::byte> bytes) {
+  return {bytes.begin(), bytes.end()};
+}
+
+std::vector<Raw> Seeds() {
+  Gradient gradient = {.grant = 1, .samples = 160, .norm = 0.5};
+  gradient.episodes.assign(20, {.episode_return = 3, .length = 1000});
+  Grant grant = {.answers = 1, .outcome = Outcome::kApplied};
+  grant.permits.assign(4, {.number = 70'000, .version = 1'000'000});
+  const std::vector<Body> bodies = {Hello{.host = "node", .pid = 77},
+                                    Welcome{.config = "[run]\n", .snapshot = "/dev/shm/x"},
+                                    gradient,
+                                    grant,
+                                    Heartbeat{},
+                                    Fetch{.version = 3},
+                                    Weights{.steps = 1},
+                                    Bye{.text = "so long"}};
+  std::vector<Raw> seeds;
+  for (const Body& body : bodies) {
+    const std::vector<float> tensor = Ramp(HasTensor(KindOf(body)) ? kElements : 0);
+    const Frames frames = Encode({.slot = 1, .sequence = 2, .term = 1, .version = 5}, body, tensor);
+    seeds.push_back(
+        {Copy(frames.header_bytes()), Copy(frames.field_bytes()), Copy(frames.tensor_bytes())});
+  }
+  return seeds;
+}
+
+// What was accepted must be complete: it can be sent on, and means the same again.
+bool Judge(const Raw& raw) {
+  const DecodeResult result = Decode(raw.view(), kElements);
+  if (!result) return false;
+  const Message& message = result.message;
+  const std::vector<float> tensor(message.floats().begin(), message.floats().end());
+  const Frames again = Encode(message.header, message.body, tensor);
+  const DecodeResult second = Decode(View(again), kElements);
+  EXPECT_TRUE(second) << RefusalName(second.refusal);
+  EXPECT_EQ(second.message.header, message.header);
+  EXPECT_EQ(Encode(second.message.header, second.message.body, tensor).fields, again.fields);
+  return true;
+}
+
+std::vector<std::byte> RandomBytes(RandomStream& random, std::size_t size) {
+  std::vector<std::byte> bytes(size);
+  for (std::byte& byte : bytes) byte = static_cast<std::byte>(random.Below(256));
+  return bytes;
+}
+
+void Mutate(RandomStream& random, std::vector<std::byte>& bytes) {
+  const auto at = [&](std::size_t size) {
+    return static_cast<std::ptrdiff_t>(random.Below(static_cast<std::uint32_t>(size)));
+  };
+  switch (random.Below(bytes.empty() ? 1 : 5)) {
+    case 0:
+      bytes.insert(bytes.begin() + at(bytes.size() + 1), static_cast<std::byte>(random.Below(256)));
+      break;
+    case 1:
+      bytes[static_cast<std::size_t>(at(bytes.size()))] = static_cast<std::byte>(random.Below(256));
+      break;
+    case 2:
+      bytes[static_cast<std::size_t>(at(bytes.size()))] ^= std::byte{1} << random.Below(8);
+      break;
+    case 3:
+      bytes.erase(bytes.begin() + at(bytes.size()));
+      break;
+    case 4:  // repeat a piece: doubled keys, shifted counts
+      const auto from = at(bytes.size());
+      const auto to = from + at(bytes.size() - static_cast<std::size_t>(from)) + 1;
+      const std::vector<std::byte> piece(bytes.begin() + from, bytes.begin() + to);
+      bytes.insert(bytes.begin() + at(bytes.size() + 1), piece.begin(), piece.end());
+      break;
+  }
+  bytes.shrink_to_fit();
+}
+
+TEST(CodecFuzz, MutatedFramesWithoutANewChecksumAreRefused) {
+  RandomStream random({.seed = 1});
+  const std::vector<Raw> seeds = Seeds();
+  for (int round = 0; round < kRounds; ++round) {
+    const Raw& seed = seeds[static_cast<std::size_t>(round) % seeds.size()];
+    Raw raw = seed;
+    std::vector<std::byte>* frames[] = {&raw.header, &raw.fields, &raw.tensor};
+    Mutate(random, *frames[random.Below(3)]);
+    const bool same =
+        raw.header == seed.header && raw.fields == seed.fields && raw.tensor == seed.tensor;
+    EXPECT_EQ(Judge(raw), same);
+  }
+}
+
+TEST(CodecFuzz, MutatedFieldsBehindAGoodChecksum) {
+  RandomStream random({.seed = 2});
+  const std::vector<Raw> seeds = Seeds();
+  int accepted = 0;
+  for (int round = 0; round < 2 * kRounds; ++round) {
+    Raw raw = seeds[static_cast<std::size_t>(round) % seeds.size()];
+    for (std::uint32_t times = random.Below(4) + 1; times > 0; --times) Mutate(random, raw.fields);
+    raw.FixChecksum();
+    accepted += Judge(raw) ? 1 : 0;
+  }
+  // Some mutations only change a value; if none passed, the checksum would hide the rest.
+  EXPECT_GT(accepted, kRounds / 100);
+  EXPECT_LT(accepted, kRounds);
+}
+
+TEST(CodecFuzz, MutatedHeadersBehindAGoodChecksum) {
+  RandomStream random({.seed = 3});
+  const std::vector<Raw> seeds = Seeds();
+  int accepted = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    Raw raw = seeds[static_cast<std::size_t>(round) % seeds.size()];
+    Mutate(random, raw.header);
+    raw.FixChecksum();
+    accepted += Judge(raw) ? 1 : 0;
+  }
+  EXPECT_GT(accepted, kRounds / 100);
+}
+
+TEST(CodecFuzz, RandomBytesAsFields) {
+  RandomStream random({.seed = 4});
+  const std::vector<Raw> seeds = Seeds();
+  for (int round = 0; round < kRounds; ++round) {
+    Raw raw = seeds[static_cast<std::size_t>(round) % seeds.size()];
+    raw.fields = RandomBytes(random, random.Below(64));
+    // Mostly a map of a few entries, so that more than the first byte is looked at.
+    if (!raw.fields.empty() && round % 4 != 0) {
+      raw.fields[0] = static_cast<std::byte>(0x80 + random.Below(5));
+    }
+    raw.FixChecksum();
+    Judge(raw);
+  }
+}
+
+TEST(CodecFuzz, RandomFrames) {
+  RandomStream random({.seed = 5});
+  for (int round = 0; round < kRounds; ++round) {
+    const Raw raw = {RandomBytes(random, random.Below(2) == 0 ? kHeaderBytes : random.Below(130)),
+                     RandomBytes(random, random.Below(64)), RandomBytes(random, random.Below(64))};
+    EXPECT_FALSE(Judge(raw));
+  }
+}
+
+TEST(CodecFuzz, TruncatedAtEveryLength) {
+  for (const Raw& seed : Seeds()) {
+    for (std::vector<std::byte> Raw::*frame : {&Raw::header, &Raw::fields, &Raw::tensor}) {
+      for (std::size_t length = 0; length < (seed.*frame).size(); ++length) {
+        Raw raw = seed;
+        (raw.*frame).resize(length);
+        (raw.*frame).shrink_to_fit();
+        EXPECT_FALSE(Judge(raw));
+        raw.FixChecksum();
+        EXPECT_FALSE(Judge(raw));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace starling::wire

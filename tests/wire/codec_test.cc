@@ -1,0 +1,260 @@
+#include "wire/codec.h"
+
+#include <gtest/gtest.h>
+#include <xxhash.h>
+
+#include <array>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "tests/wire/wire_test_util.h"
+
+namespace starling::wire {
+namespace {
+
+constexpr std::size_t kElements = 64;
+
+Header AHeader() {
+  return {.slot = 3,
+          .incarnation = 2,
+          .sequence = 9,
+          .term = 4,
+          .version = 1000,
+          .fingerprint = 0xFEDCBA9876543210};
+}
+
+Gradient AGradient() {
+  return {.grant = 7,
+          .samples = 160,
+          .norm = 0.25,
+          .policy_loss = -0.5,
+          .value_loss = 1.5,
+          .entropy = 1.75,
+          .act_us = 10,
+          .gradient_us = 20,
+          .wait_us = 30,
+          .episodes = {{.episode_return = 12, .length = 345}, {.episode_return = -1, .length = 6}}};
+}
+
+std::vector<Body> AllBodies() {
+  return {Hello{.slot = -1, .host = "node7", .pid = 4'000'000'000},
+          Welcome{.config = "[run]\nsteps = 5\n", .snapshot = "/dev/shm/w", .beacon = "ipc://b"},
+          AGradient(),
+          Grant{.answers = 5,
+                .outcome = Outcome::kMerged,
+                .staleness = 2,
+                .permits = {{.number = 8, .version = 1001}, {.number = 9, .version = 1001}}},
+          Heartbeat{},
+          Fetch{.version = std::numeric_limits<std::uint64_t>::max()},
+          Weights{.steps = 123'456, .entropy = 0.02},
+          Bye{.reason = ByeReason::kRefused, .text = "another net"}};
+}
+
+std::vector<float> TensorOf(const Body& body) {
+  return HasTensor(KindOf(body)) ? Ramp(kElements) : std::vector<float>{};
+}
+
+// A message as owned bytes that a test may spoil.
+struct Raw {
+  std::string header, fields, tensor;
+
+  explicit Raw(const Frames& frames) : fields(frames.fields) {
+    header.assign(reinterpret_cast<const char*>(frames.header.data()), frames.header.size());
+    tensor.assign(reinterpret_cast<const char*>(frames.tensor.data()), frames.tensor.size_bytes());
+  }
+  static std::span<const std::byte> Bytes(const std::string& text) {
+    return std::as_bytes(std::span<const char>(text));
+  }
+  FrameView view() const { return {3, Bytes(header), Bytes(fields), Bytes(tensor)}; }
+  template <class T>
+  void Set(std::size_t at, T value) {
+    std::memcpy(header.data() + at, &value, sizeof value);
+  }
+  // After spoiling: only what was spoilt shall be wrong.
+  void FixChecksum() { Set(56, Checksum(Bytes(header), Bytes(fields), Bytes(tensor))); }
+};
+
+TEST(Codec, EveryKindComesBackAsItWasSent) {
+  for (const Body& body : AllBodies()) {
+    const std::vector<float> tensor = TensorOf(body);
+    const Frames frames = Encode(AHeader(), body, tensor);
+    const DecodeResult result = Decode(View(frames), kElements);
+    ASSERT_TRUE(result) << RefusalName(result.refusal);
+    Header header = AHeader();
+    header.kind = KindOf(body);
+    header.element_type = tensor.empty() ? ElementType::kNone : ElementType::kF32;
+    header.count = tensor.size();
+    EXPECT_EQ(result.message.header, header);
+    EXPECT_EQ(result.message.body, body) << KindName(header.kind);
+    const std::span<const float> floats = result.message.floats();
+    EXPECT_EQ(std::vector<float>(floats.begin(), floats.end()), tensor);
+  }
+}
+
+TEST(Codec, TheHeaderIsTheTableOfTheReadmeByteByByte) {
+  const std::array<float, 2> tensor = {1.0f, -2.0f};
+  const Header header = {.slot = 0x01020304,
+                         .incarnation = 0x11121314,
+                         .sequence = 0x2122232425262728,
+                         .term = 0x31323334,
+                         .version = 0x4142434445464748,
+                         .fingerprint = 0x5152535455565758};
+  const Frames frames = Encode(header, Weights{.steps = 5, .entropy = 0.5}, tensor);
+  std::vector<std::uint8_t> expected = {
+      'S',  'T',  'R',  'L',                           // 0 magic
+      1,    0,                                         // 4 protocol
+      7,                                               // 6 kind: weights
+      1,                                               // 7 element type: f32
+      0x04, 0x03, 0x02, 0x01,                          // 8 slot
+      0x14, 0x13, 0x12, 0x11,                          // 12 incarnation
+      0x28, 0x27, 0x26, 0x25, 0x24, 0x23, 0x22, 0x21,  // 16 sequence
+      0x34, 0x33, 0x32, 0x31,                          // 24 term
+      0,    0,    0,    0,                             // 28 reserved
+      0x48, 0x47, 0x46, 0x45, 0x44, 0x43, 0x42, 0x41,  // 32 weight version
+      2,    0,    0,    0,    0,    0,    0,    0,     // 40 element count
+      0x58, 0x57, 0x56, 0x55, 0x54, 0x53, 0x52, 0x51,  // 48 fingerprint
+      0,    0,    0,    0,    0,    0,    0,    0};    // 56 checksum, zero while it is computed
+  const std::vector<std::uint8_t> fields = {
+      0x82,                                            // map of two
+      0xA5, 's',  't',  'e', 'p', 's', 0x05,           // "steps": 5
+      0xA7, 'e',  'n',  't', 'r', 'o', 'p',  'y',      // "entropy":
+      0xCB, 0x3F, 0xE0, 0,   0,   0,   0,    0,   0};  // float64 0.5, big-endian
+  const std::vector<std::uint8_t> data = {0, 0, 0x80, 0x3F, 0, 0, 0, 0xC0};  // 1.0f, -2.0f
+  std::vector<std::uint8_t> all = expected;
+  all.insert(all.end(), fields.begin(), fields.end());
+  all.insert(all.end(), data.begin(), data.end());
+  const std::uint64_t checksum = XXH3_64bits(all.data(), all.size());
+  std::memcpy(expected.data() + 56, &checksum, 8);
+
+  const auto bytes = [](std::span<const std::byte> span) {
+    std::vector<std::uint8_t> out(span.size());
+    std::memcpy(out.data(), span.data(), span.size());
+    return out;
+  };
+  EXPECT_EQ(bytes(frames.header_bytes()), expected);
+  EXPECT_EQ(bytes(frames.field_bytes()), fields);
+  EXPECT_EQ(bytes(frames.tensor_bytes()), data);
+}
+
+TEST(Codec, TheTensorIsNotCopied) {
+  const std::vector<float> tensor = Ramp(kElements);
+  const Frames frames = Encode(AHeader(), AGradient(), tensor);
+  EXPECT_EQ(frames.tensor.data(), tensor.data());
+  EXPECT_EQ(Decode(View(frames), kElements).message.floats().data(), tensor.data());
+}
+
+struct Spoilt {
+  const char* name;
+  std::function<void(Raw&)> spoil;
+  Refusal refusal;
+};
+
+TEST(Codec, EachMistakeOfAGradientIsRefusedByItsName) {
+  const std::vector<Spoilt> table = {
+      {"nothing", [](Raw&) {}, Refusal::kNone},
+      {"header short", [](Raw& raw) { raw.header.pop_back(); }, Refusal::kHeaderSize},
+      {"header long", [](Raw& raw) { raw.header.push_back('\0'); }, Refusal::kHeaderSize},
+      {"header empty", [](Raw& raw) { raw.header.clear(); }, Refusal::kHeaderSize},
+      {"magic", [](Raw& raw) { raw.header[0] = 'X'; }, Refusal::kMagic},
+      {"protocol", [](Raw& raw) { raw.Set<std::uint16_t>(4, 2); }, Refusal::kProtocol},
+      {"kind 0", [](Raw& raw) { raw.Set<std::uint8_t>(6, 0); }, Refusal::kKind},
+      {"kind 9", [](Raw& raw) { raw.Set<std::uint8_t>(6, 9); }, Refusal::kKind},
+      {"kind 255", [](Raw& raw) { raw.Set<std::uint8_t>(6, 255); }, Refusal::kKind},
+      {"reserved", [](Raw& raw) { raw.Set<std::uint32_t>(28, 1); }, Refusal::kReserved},
+      {"element type 0", [](Raw& raw) { raw.Set<std::uint8_t>(7, 0); }, Refusal::kElementType},
+      {"element type 2", [](Raw& raw) { raw.Set<std::uint8_t>(7, 2); }, Refusal::kElementType},
+      {"count 0", [](Raw& raw) { raw.Set<std::uint64_t>(40, 0); }, Refusal::kCount},
+      {"count too large", [](Raw& raw) { raw.Set<std::uint64_t>(40, kElements + 1); },
+       Refusal::kTensorTooLarge},
+      {"count whose bytes overflow to the right size",
+       [](Raw& raw) { raw.Set<std::uint64_t>(40, (std::uint64_t{1} << 62) + kElements); },
+       Refusal::kTensorTooLarge},
+      {"count too small", [](Raw& raw) { raw.Set<std::uint64_t>(40, kElements - 1); },
+       Refusal::kTensorSize},
+      {"tensor short", [](Raw& raw) { raw.tensor.pop_back(); }, Refusal::kTensorSize},
+      {"tensor empty", [](Raw& raw) { raw.tensor.clear(); }, Refusal::kTensorSize},
+      {"tensor long", [](Raw& raw) { raw.tensor += "1234"; }, Refusal::kTensorSize},
+      {"fields too large", [](Raw& raw) { raw.fields.resize(kMaxFieldsBytes + 1); },
+       Refusal::kFieldsTooLarge},
+      {"no fields", [](Raw& raw) { raw.fields.clear(); }, Refusal::kFields},
+      {"a byte behind the fields", [](Raw& raw) { raw.fields.push_back('\0'); }, Refusal::kFields},
+      {"fields of another kind", [](Raw& raw) { raw.fields = "\x80"; }, Refusal::kFields},
+  };
+  for (const Spoilt& entry : table) {
+    Raw raw(Encode(AHeader(), AGradient(), Ramp(kElements)));
+    entry.spoil(raw);
+    if (raw.header.size() == kHeaderBytes) raw.FixChecksum();
+    EXPECT_STREQ(RefusalName(Decode(raw.view(), kElements).refusal), RefusalName(entry.refusal))
+        << entry.name;
+  }
+}
+
+TEST(Codec, OtherThanThreeFramesIsRefused) {
+  const Raw raw(Encode(AHeader(), AGradient(), Ramp(kElements)));
+  for (const std::size_t count : {0, 1, 2, 4, 1000}) {
+    FrameView view = raw.view();
+    view.count = count;
+    EXPECT_EQ(Decode(view, kElements).refusal, Refusal::kFrameCount) << count;
+  }
+}
+
+TEST(Codec, AHeartbeatBringsNoTensor) {
+  Raw raw(Encode(AHeader(), Heartbeat{}));
+  raw.tensor = "1234";
+  raw.FixChecksum();
+  EXPECT_EQ(Decode(raw.view(), kElements).refusal, Refusal::kTensorSize);
+  raw.Set<std::uint64_t>(40, 1);
+  raw.FixChecksum();
+  EXPECT_EQ(Decode(raw.view(), kElements).refusal, Refusal::kCount);
+  raw.Set<std::uint8_t>(7, 1);
+  raw.FixChecksum();
+  EXPECT_EQ(Decode(raw.view(), kElements).refusal, Refusal::kElementType);
+}
+
+TEST(Codec, EveryFlippedBitIsNoticed) {
+  const Raw good(Encode(AHeader(), AGradient(), Ramp(kElements)));
+  const auto flip_all = [&](std::string Raw::*frame) {
+    for (std::size_t bit = 0; bit < 8 * (good.*frame).size(); ++bit) {
+      Raw raw = good;
+      char& byte = (raw.*frame)[bit / 8];
+      byte = static_cast<char>(byte ^ (1 << (bit % 8)));
+      EXPECT_NE(Decode(raw.view(), kElements).refusal, Refusal::kNone) << bit;
+    }
+  };
+  flip_all(&Raw::header);
+  flip_all(&Raw::fields);
+  flip_all(&Raw::tensor);
+}
+
+TEST(Codec, NumbersThatAreNoNumbersPass) {
+  // They are for the judge to refuse and to answer, so the codec must not swallow them.
+  Gradient gradient = AGradient();
+  gradient.norm = std::numeric_limits<double>::quiet_NaN();
+  std::vector<float> tensor = Ramp(kElements);
+  tensor[5] = std::numeric_limits<float>::infinity();
+  const Frames frames = Encode(AHeader(), gradient, tensor);
+  const DecodeResult result = Decode(View(frames), kElements);
+  ASSERT_TRUE(result);
+  EXPECT_NE(std::get<Gradient>(result.message.body).norm,
+            std::get<Gradient>(result.message.body).norm);
+  EXPECT_EQ(result.message.floats()[5], std::numeric_limits<float>::infinity());
+}
+
+TEST(CodecDeathTest, OurOwnMistakesAreChecked) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_DEATH(Encode(AHeader(), AGradient()), "gradient with 0 elements");
+  EXPECT_DEATH(Encode(AHeader(), Heartbeat{}, Ramp(1)), "heartbeat with 1 elements");
+  Gradient crowded;
+  crowded.episodes.resize(kMaxEpisodes + 1);
+  EXPECT_DEATH(Encode(AHeader(), crowded, Ramp(1)), "4097 episodes");
+  alignas(4) std::array<std::byte, 8> bytes{};
+  Message message;
+  message.tensor = std::span<const std::byte>(bytes).subspan(1, 4);
+  EXPECT_DEATH(message.floats(), "a tensor at");
+}
+
+}  // namespace
+}  // namespace starling::wire

@@ -1,0 +1,43 @@
+#include "wire/protocol.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "wire/codec.h"
+
+namespace starling::wire {
+namespace {
+
+// The names are keys of summary.json and labels of counters: two of the same would be summed up.
+template <class Enum>
+void ExpectDistinctNames(std::size_t first, std::size_t count, const char* (*name)(Enum)) {
+  std::set<std::string> names;
+  for (std::size_t i = first; i < first + count; ++i) names.insert(name(static_cast<Enum>(i)));
+  EXPECT_EQ(names.size(), count);
+  EXPECT_FALSE(names.contains("unknown"));
+  EXPECT_STREQ(name(static_cast<Enum>(first + count)), "unknown");
+}
+
+TEST(Protocol, EveryEnumeratorHasANameOfItsOwn) {
+  ExpectDistinctNames<Outcome>(0, kOutcomes, OutcomeName);
+  ExpectDistinctNames<ByeReason>(0, kByeReasons, ByeReasonName);
+  ExpectDistinctNames<Kind>(1, kKinds, KindName);
+  ExpectDistinctNames<Refusal>(0, kRefusals, RefusalName);
+}
+
+TEST(Protocol, TheOrderOfTheBodiesIsTheOrderOfTheKinds) {
+  EXPECT_EQ(KindOf(Hello{}), Kind::kHello);
+  EXPECT_EQ(KindOf(Welcome{}), Kind::kWelcome);
+  EXPECT_EQ(KindOf(Gradient{}), Kind::kGradient);
+  EXPECT_EQ(KindOf(Grant{}), Kind::kGrant);
+  EXPECT_EQ(KindOf(Heartbeat{}), Kind::kHeartbeat);
+  EXPECT_EQ(KindOf(Fetch{}), Kind::kFetch);
+  EXPECT_EQ(KindOf(Weights{}), Kind::kWeights);
+  EXPECT_EQ(KindOf(Bye{}), Kind::kBye);
+  EXPECT_EQ(static_cast<int>(Kind::kBye), 8);
+}
+
+}  // namespace
+}  // namespace starling::wire

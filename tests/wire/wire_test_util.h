@@ -1,0 +1,69 @@
+// What the wire tests share.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "wire/socket.h"
+
+namespace starling::wire {
+
+// A fresh directory, removed with its content. Its path is short enough for sockets.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() {
+    std::string pattern = testing::TempDir() + "wireXXXXXX";
+    path_ = mkdtemp(pattern.data());
+  }
+  ~TemporaryDirectory() { std::filesystem::remove_all(path_); }
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// Long enough for any loaded machine; tests end as soon as what they wait for has happened.
+inline constexpr std::int64_t kPatienceMs = 30'000;
+
+// Calls `step` until it returns true; false when patience is at its end. `step` waits by itself, in
+// Poll or a receive with a time limit.
+inline bool Until(const std::function<bool()>& step) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(kPatienceMs);
+  while (std::chrono::steady_clock::now() < end) {
+    if (step()) return true;
+  }
+  return false;
+}
+
+inline bool WaitReadable(const Socket& socket, std::int64_t timeout_ms = kPatienceMs) {
+  PollItem item{.socket = &socket};
+  return Poll({&item, 1}, timeout_ms) && item.readable;
+}
+
+inline bool WaitWritable(const Socket& socket, std::int64_t timeout_ms = kPatienceMs) {
+  PollItem item{.socket = &socket, .want_readable = false, .want_writable = true};
+  return Poll({&item, 1}, timeout_ms) && item.writable;
+}
+
+inline std::vector<float> Ramp(std::size_t count) {
+  std::vector<float> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<float>(i) * 0.5f - 3.0f;
+  return values;
+}
+
+inline FrameView View(const Frames& frames) {
+  return {.count = kMessageFrames,
+          .header = frames.header_bytes(),
+          .fields = frames.field_bytes(),
+          .tensor = frames.tensor_bytes()};
+}
+
+}  // namespace starling::wire

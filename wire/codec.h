@@ -1,0 +1,88 @@
+// Messages to frames and back. No sockets here: spans of bytes in, verdicts out.
+//
+// Invariants: Decode is defined for every byte sequence: it neither throws, aborts nor reads
+// outside the spans, and it allocates no more than a few megabytes whatever the bytes claim. What
+// Encode wrote, Decode accepts; of what it accepts, the body is complete and every limit of
+// protocol.h holds.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "wire/protocol.h"
+
+namespace starling::wire {
+
+// An encoded message. The tensor is borrowed, never copied: it must live until the frames are sent.
+struct Frames {
+  std::array<std::byte, kHeaderBytes> header{};
+  std::string fields;  // MessagePack
+  std::span<const float> tensor;
+
+  std::span<const std::byte> header_bytes() const { return header; }
+  std::span<const std::byte> field_bytes() const {
+    return std::as_bytes(std::span<const char>(fields));
+  }
+  std::span<const std::byte> tensor_bytes() const { return std::as_bytes(tensor); }
+};
+
+// `header` supplies slot, incarnation, sequence, term, version and fingerprint; kind, element type
+// and count follow from `body` and `tensor`. CHECKs the limits of protocol.h and that exactly
+// gradients and weights bring a tensor.
+Frames Encode(const Header& header, const Body& body, std::span<const float> tensor = {});
+
+// A message as it came off a socket: `count` frames were seen, the first three of them are here.
+struct FrameView {
+  std::size_t count = 0;
+  std::span<const std::byte> header, fields, tensor;
+};
+
+// Why a message was not understood. In the order in which it is checked.
+enum class Refusal : std::uint8_t {
+  kNone = 0,
+  kFrameCount,  // not three frames
+  kHeaderSize,  // first frame is not 64 bytes
+  kMagic,
+  kProtocol,        // another protocol version
+  kKind,            // unknown
+  kReserved,        // reserved bytes are not zero
+  kElementType,     // unknown, or not what this kind carries
+  kCount,           // elements where there must be none, or none where there must be some
+  kTensorTooLarge,  // more elements than the caller allows
+  kTensorSize,      // tensor frame is not count * element size bytes
+  kFieldsTooLarge,
+  kChecksum,
+  kFields,  // bad MessagePack, a missing, doubled or mistyped key, a value out of its limits
+};
+inline constexpr std::size_t kRefusals = 14;
+const char* RefusalName(Refusal refusal);  // "frame_count", ...
+
+struct Message {
+  Header header;
+  Body body;
+  std::span<const std::byte> tensor;  // borrowed from the FrameView
+
+  // The tensor as (header.count) floats. CHECKs that it is aligned for floats, as the sockets hand
+  // it out (wire/socket.h).
+  std::span<const float> floats() const;
+};
+
+struct DecodeResult {
+  Refusal refusal = Refusal::kNone;
+  Message message;  // meaningful only if refusal is kNone
+
+  explicit operator bool() const { return refusal == Refusal::kNone; }
+};
+
+// `max_elements`: the largest tensor the caller can use (its net's number of floats).
+DecodeResult Decode(const FrameView& frames, std::size_t max_elements);
+
+// XXH3-64 over the header with its checksum field zero, then the fields, then the tensor.
+// `header` is kHeaderBytes long (CHECKed).
+std::uint64_t Checksum(std::span<const std::byte> header, std::span<const std::byte> fields,
+                       std::span<const std::byte> tensor);
+
+}  // namespace starling::wire

@@ -1,0 +1,108 @@
+#include "wire/endpoint.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+#include "core/error.h"
+#include "wire/socket.h"
+
+namespace starling::wire {
+namespace {
+
+constexpr std::size_t kMaxSocketPath = 107;  // sockaddr_un, without its terminating zero
+
+[[noreturn]] void Malformed(const std::string& text, const std::string& what) {
+  throw UserError(fmt::format(
+      "endpoint \"{}\": {}; write ipc://PATH or tcp://127.0.0.1:PORT (port * takes any free one)",
+      text, what));
+}
+
+[[noreturn]] void NotPrivate(const std::string& text, const std::string& what) {
+  throw UserError(fmt::format(
+      "endpoint \"{}\": {}, and plain sockets carry no encryption and no authentication; reaching "
+      "other hosts needs CURVE keys, which is not built yet, so use ipc://PATH or a loopback "
+      "address such as tcp://127.0.0.1:*",
+      text, what));
+}
+
+bool IsLoopback4(const std::string& host) {
+  in_addr address{};
+  return inet_pton(AF_INET, host.c_str(), &address) == 1 && (ntohl(address.s_addr) >> 24) == 127;
+}
+
+bool IsLoopback6(const std::string& host) {
+  in6_addr address{};
+  return inet_pton(AF_INET6, host.c_str(), &address) == 1 && IN6_IS_ADDR_LOOPBACK(&address);
+}
+
+void CheckPort(const std::string& text, std::string_view port) {
+  if (port == "*") return;
+  unsigned number = 0;
+  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
+  if (error != std::errc() || end != port.data() + port.size() || number > 65535) {
+    Malformed(text, fmt::format("\"{}\" is not a port", port));
+  }
+}
+
+Endpoint ParseIpc(const std::string& text, const std::string& path) {
+  if (path.empty() || path == "*") Malformed(text, "the path is missing");
+  if (path.front() == '@') {
+    NotPrivate(text, "an abstract socket has no permissions, so every user can reach it");
+  }
+  if (path.size() > kMaxSocketPath) {
+    Malformed(text, fmt::format("the path has {} bytes, a socket's may have {}", path.size(),
+                                kMaxSocketPath));
+  }
+  return {.ipc = true, .path = path, .zmq = "ipc://" + path};
+}
+
+Endpoint ParseTcp(const std::string& text, const std::string& address) {
+  const std::size_t colon = address.rfind(':');
+  if (colon == std::string::npos) Malformed(text, "the port is missing");
+  std::string host = address.substr(0, colon);
+  const std::string port = address.substr(colon + 1);
+  CheckPort(text, port);
+  if (host.empty()) Malformed(text, "the host is missing");
+  if (host.find(';') != std::string::npos) Malformed(text, "a source address is not supported");
+  const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
+  if (bracketed) host = host.substr(1, host.size() - 2);
+  if (!bracketed && host.find(':') != std::string::npos) {
+    Malformed(text, "an IPv6 address stands in brackets");
+  }
+  // By number, so that no name service can say that localhost is elsewhere.
+  if (host == "localhost") host = "127.0.0.1";
+  if (bracketed ? !IsLoopback6(host) : !IsLoopback4(host)) {
+    NotPrivate(text, fmt::format("{} is not on this host's loopback", host));
+  }
+  return {.ipc = false,
+          .path = {},
+          .ipv6 = bracketed,
+          .zmq = bracketed ? fmt::format("tcp://[{}]:{}", host, port)
+                           : fmt::format("tcp://{}:{}", host, port)};
+}
+
+}  // namespace
+
+Endpoint ParseEndpoint(const std::string& text) {
+  const auto printable = [](unsigned char c) { return c >= ' ' && c != 0x7F; };
+  if (!std::all_of(text.begin(), text.end(), printable)) {
+    throw UserError(
+        "an endpoint holds control characters; write ipc://PATH or tcp://127.0.0.1:PORT");
+  }
+  const std::size_t separator = text.find("://");
+  if (separator == std::string::npos) Malformed(text, "the transport is missing");
+  const std::string transport = text.substr(0, separator);
+  const std::string address = text.substr(separator + 3);
+  if (transport == "ipc") return ParseIpc(text, address);
+  if (transport == "tcp") return ParseTcp(text, address);
+  Malformed(text, fmt::format("\"{}\" is not a transport of Starling", transport));
+}
+
+void CheckEndpoint(const std::string& endpoint) { ParseEndpoint(endpoint); }
+
+}  // namespace starling::wire

@@ -1,0 +1,18 @@
+// Endpoint texts taken apart. Part of the sockets; others include wire/socket.h.
+#pragma once
+
+#include <string>
+
+namespace starling::wire {
+
+struct Endpoint {
+  bool ipc = false;
+  std::string path;  // ipc
+  bool ipv6 = false;
+  std::string zmq;  // as libzmq wants it: with a numeric host
+};
+
+// Throws UserError as CheckEndpoint (wire/socket.h).
+Endpoint ParseEndpoint(const std::string& text);
+
+}  // namespace starling::wire

@@ -1,0 +1,178 @@
+// Everything the processes say to each other: the header and the body of each message, as plain
+// structs. wire/codec.h turns them into frames and back; the byte table is in wire/README.md.
+//
+// A message is three frames: the 64-byte header, a MessagePack map with the body's small fields,
+// and the raw tensor (an empty frame if there is none).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+namespace starling::wire {
+
+inline constexpr std::uint32_t kProtocolMagic = 0x4C525453;  // the bytes 'S' 'T' 'R' 'L'
+inline constexpr std::uint16_t kProtocolVersion = 1;
+inline constexpr std::size_t kHeaderBytes = 64;
+inline constexpr std::size_t kMessageFrames = 3;
+
+// Limits of one message. The receiver refuses what exceeds them, the sender CHECKs. What bounds the
+// tensor is the net: the receiver passes its own number of elements to Decode.
+inline constexpr std::size_t kMaxFieldsBytes = 128 * 1024;
+inline constexpr std::size_t kMaxEpisodes = 4096;          // in one gradient; 18 bytes each at most
+inline constexpr std::size_t kMaxPermits = 256;            // in one grant
+inline constexpr std::size_t kMaxConfigBytes = 64 * 1024;  // Welcome::config
+inline constexpr std::size_t kMaxTextBytes = 1024;         // every other string
+inline constexpr std::size_t kMaxMapEntries = 64;          // known and unknown keys of one body
+inline constexpr std::size_t kMaxFieldsDepth = 8;
+
+enum class Kind : std::uint8_t {
+  kHello = 1,  // actor to learner: I am here
+  kWelcome,    // answer: the run's config and where the weights are
+  kGradient,   // actor to learner
+  kGrant,      // answer to a gradient, or the first permits of a joiner
+  kHeartbeat,  // either way
+  kFetch,      // actor to learner: send me weights
+  kWeights,    // answer
+  kBye,        // either way: this is the last message
+};
+
+enum class ElementType : std::uint8_t { kNone = 0, kF32 = 1 };
+
+// What travels in the first frame. Encode fills in kind, element_type and count from the body and
+// the tensor; magic, protocol and checksum are the codec's own business.
+struct Header {
+  Kind kind = Kind::kHeartbeat;
+  ElementType element_type = ElementType::kNone;
+  std::uint32_t slot = 0;  // of the actor, whichever way the message goes (0 before a welcome)
+  std::uint32_t incarnation = 0;  // of the actor in that slot
+  std::uint64_t sequence = 0;     // the sender counts its messages from 1
+  std::uint32_t term = 0;         // of the learner
+  std::uint64_t version = 0;      // gradient: its base; weights: theirs; grant, welcome: the newest
+  std::uint64_t count = 0;        // elements of the tensor
+  std::uint64_t fingerprint = 0;  // of the parameter layout
+
+  friend bool operator==(const Header&, const Header&) = default;
+};
+
+struct Hello {
+  std::int64_t slot = -1;  // the slot asked for; -1: any
+  std::string host{};
+  std::uint32_t pid = 0;
+
+  friend bool operator==(const Hello&, const Hello&) = default;
+};
+
+// Slot, incarnation, term, version and fingerprint are in the header.
+struct Welcome {
+  std::string config{};    // the whole effective configuration, TOML
+  std::string snapshot{};  // path of the shared-memory file; empty: fetch
+  std::string beacon{};    // endpoint of the version beacon; empty: none
+
+  friend bool operator==(const Welcome&, const Welcome&) = default;
+};
+
+struct Episode {
+  double episode_return = 0;
+  std::uint64_t length = 0;
+
+  friend bool operator==(const Episode&, const Episode&) = default;
+};
+
+// Its base version and term are in the header. The numbers are whatever the peer computed: a
+// receiver that averages them checks that they are finite.
+struct Gradient {
+  std::uint64_t grant = 0;  // number of the permit it spends
+  std::uint32_t samples = 0;
+  double norm = 0;  // global L2 norm before clipping
+  double policy_loss = 0, value_loss = 0, entropy = 0;
+  std::uint32_t act_us = 0, gradient_us = 0, wait_us = 0;
+  std::vector<Episode> episodes{};  // ended since the last gradient, at most kMaxEpisodes
+
+  friend bool operator==(const Gradient&, const Gradient&) = default;
+};
+
+// What became of a gradient. Everything after kMerged is a refusal.
+enum class Outcome : std::uint8_t {
+  kNone = 0,  // the grant answers no gradient
+  kApplied,   // alone
+  kMerged,    // in one update with others
+  kStale,
+  kNoGrant,
+  kDuplicate,
+  kFutureVersion,
+  kBelowGrant,
+  kOtherTerm,
+  kOldIncarnation,
+  kNotFinite,
+  kNormTooLarge,
+  kBadSamples,
+  kUnknownActor,
+};
+inline constexpr std::size_t kOutcomes = 14;
+// "applied", "no_grant", ...: the names in summary.json.
+const char* OutcomeName(Outcome outcome);
+
+struct Permit {
+  std::uint64_t number = 0;   // names the grant; a gradient spends it once
+  std::uint64_t version = 0;  // the weights must be at least this new
+
+  friend bool operator==(const Permit&, const Permit&) = default;
+};
+
+struct Grant {
+  std::uint64_t answers = 0;  // sequence of the gradient answered; 0: none
+  Outcome outcome = Outcome::kNone;
+  std::uint64_t staleness = 0;
+  std::vector<Permit> permits{};
+
+  friend bool operator==(const Grant&, const Grant&) = default;
+};
+
+struct Heartbeat {
+  friend bool operator==(const Heartbeat&, const Heartbeat&) = default;
+};
+
+struct Fetch {
+  std::uint64_t version = 0;  // at least
+
+  friend bool operator==(const Fetch&, const Fetch&) = default;
+};
+
+// The version is in the header.
+struct Weights {
+  std::uint64_t steps = 0;  // samples applied so far
+  double entropy = 0;       // coefficient of the schedule at these steps
+
+  friend bool operator==(const Weights&, const Weights&) = default;
+};
+
+enum class ByeReason : std::uint8_t {
+  kRunOver = 0,   // learner: all steps are done
+  kShuttingDown,  // learner: interrupted
+  kRefused,       // learner: not with this fingerprint, protocol or slot; `text` says why
+  kLeaving,       // this incarnation only: the actor goes, or is to come back as a new one
+};
+inline constexpr std::size_t kByeReasons = 4;
+const char* ByeReasonName(ByeReason reason);
+
+struct Bye {
+  ByeReason reason = ByeReason::kLeaving;
+  std::string text{};  // one sentence for people
+
+  friend bool operator==(const Bye&, const Bye&) = default;
+};
+
+// In the order of Kind: index() + 1 is the kind.
+using Body = std::variant<Hello, Welcome, Gradient, Grant, Heartbeat, Fetch, Weights, Bye>;
+inline constexpr std::size_t kKinds = std::variant_size_v<Body>;
+const char* KindName(Kind kind);  // "hello", ...
+
+inline Kind KindOf(const Body& body) { return static_cast<Kind>(body.index() + 1); }
+// Gradients and weights carry an f32 tensor, everything else none.
+inline bool HasTensor(Kind kind) { return kind == Kind::kGradient || kind == Kind::kWeights; }
+
+}  // namespace starling::wire

@@ -1,0 +1,65 @@
+// The private place of a run: a short 0700 directory, outside the run directory, for what is named
+// in the file system while the run lives: sockets, shared memory, and where the learner can be
+// reached.
+//
+// Layout: ROOT/starling-UID/lock, and for each run ROOT/starling-UID/HASH/{lock, endpoint, control,
+// beacon, weights-TERM}. A place belongs to the process that holds the flock on its `lock`; the
+// kernel lets go of it however that process ends, so what a killed run left is recognised and
+// removed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace starling::wire {
+
+// "BASE/starling-UID", created if need be. BASE is `configured`, or the first of $XDG_RUNTIME_DIR,
+// /dev/shm and /tmp that is a directory we may write to. Throws UserError if there is none, or if
+// the directory is a symlink, not ours or not mode 0700.
+std::filesystem::path RuntimeRoot(const std::string& configured);
+
+// Owned by the learner, from Create until destruction (or Remove), in the process that created it.
+class RunPlace {
+ public:
+  // The place of `run_dir` (which need not exist yet; its canonical path names the place) under
+  // `root` = RuntimeRoot(...). What killed learners left, here and in other places, is removed.
+  // Throws UserError if a live learner has this place, naming its process id, or if the paths would
+  // be too long for a socket.
+  static RunPlace Create(const std::filesystem::path& root, const std::filesystem::path& run_dir);
+  ~RunPlace();  // Remove()
+  RunPlace(RunPlace&& other) noexcept;
+  RunPlace& operator=(RunPlace&&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  // "ipc://..." of a socket of this name ("control", "beacon").
+  std::string SocketEndpoint(const std::string& name) const;
+  // Where the weights of this term go (wire/snapshot.h).
+  std::filesystem::path SnapshotPath(std::uint32_t term) const;
+  // Tells the actors where to connect; written atomically.
+  void WriteEndpoint(const std::string& endpoint) const;
+
+  // Removes everything of this place and lets go of it. Does nothing in a forked child.
+  void Remove();
+
+  // What an actor looks for.
+  struct Found {
+    std::filesystem::path endpoint_file;
+    std::optional<std::string> endpoint;  // its content, if it is there
+  };
+  static Found Find(const std::filesystem::path& root, const std::filesystem::path& run_dir);
+
+  // Removes every place under `root` whose lock nobody holds; returns how many.
+  static std::size_t RemoveStale(const std::filesystem::path& root);
+
+ private:
+  RunPlace(std::filesystem::path root, std::filesystem::path path, int lock_fd);
+
+  std::filesystem::path root_, path_;
+  int lock_fd_ = -1;
+  int owner_pid_ = 0;
+};
+
+}  // namespace starling::wire

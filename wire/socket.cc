@@ -1,0 +1,182 @@
+#include "wire/socket.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "core/check.h"
+#include "core/error.h"
+#include "wire/socket_impl.h"
+
+namespace starling::wire {
+namespace {
+
+constexpr std::size_t kMaxPollItems = 16;
+
+void RaiseOpenFiles() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+void Configure(zmq::socket_t& socket, const SocketOptions& options) {
+  const std::size_t largest = std::max(kMaxFieldsBytes, options.max_elements * sizeof(float));
+  socket.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(largest));
+  socket.set(zmq::sockopt::rcvhwm, options.receive_queue);
+  socket.set(zmq::sockopt::sndhwm, options.send_queue);
+  socket.set(zmq::sockopt::linger, options.linger_ms);
+}
+
+std::span<const std::byte> Bytes(const zmq::message_t& frame) {
+  return {static_cast<const std::byte*>(frame.data()), frame.size()};
+}
+
+// Small frames arrive at any address.
+std::span<const std::byte> Aligned(std::span<const std::byte> bytes, std::vector<float>& room) {
+  if (reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(float) == 0) return bytes;
+  room.resize((bytes.size() + sizeof(float) - 1) / sizeof(float));
+  std::memcpy(room.data(), bytes.data(), bytes.size());
+  return std::as_bytes(std::span<const float>(room)).first(bytes.size());
+}
+
+// One whole message, however many frames it has; three are kept. `routed`: a frame with the peer's
+// name comes first.
+bool ReceiveMessage(zmq::socket_t& socket, bool routed, Envelope& out) {
+  Envelope::Impl& impl = out.impl();
+  zmq::message_t extra;
+  if (routed) {
+    if (!ReceiveFrame(socket, extra)) return false;
+    impl.peer = extra.to_string();
+  }
+  // libzmq hands over complete messages only, so that none of these frames has to be waited for.
+  bool more = !routed || extra.more();
+  for (impl.count = 0; more; ++impl.count) {
+    zmq::message_t& frame = impl.count < kMessageFrames ? impl.frames[impl.count] : extra;
+    if (!ReceiveFrame(socket, frame)) {
+      CHECK(!routed && impl.count == 0, "frame {} of a message is missing", impl.count);
+      return false;
+    }
+    more = frame.more();
+  }
+  for (std::size_t i = impl.count; i < kMessageFrames; ++i) impl.frames[i].rebuild();
+  impl.view = {.count = impl.count,
+               .header = Bytes(impl.frames[0]),
+               .fields = Bytes(impl.frames[1]),
+               .tensor = Aligned(Bytes(impl.frames[2]), impl.aligned)};
+  return true;
+}
+
+// The frames of a message after `status`, that of the frame before them. If a connection ends
+// between two frames the rest must be sent all the same: libzmq throws it away up to the end of the
+// message.
+SendStatus SendBody(zmq::socket_t& socket, const Frames& frames, SendStatus status) {
+  const std::array<std::span<const std::byte>, 2> body = {frames.field_bytes(),
+                                                          frames.tensor_bytes()};
+  for (std::size_t i = 0; i < body.size(); ++i) {
+    zmq::message_t frame(body[i].data(), body[i].size());
+    const SendStatus sent = SendFrame(socket, frame, i + 1 < body.size());
+    if (sent != SendStatus::kSent) status = SendStatus::kGone;
+  }
+  return status;
+}
+
+}  // namespace
+
+Context::Context() {
+  RaiseOpenFiles();
+  try {
+    impl_ = std::make_unique<Impl>();
+  } catch (const zmq::error_t& error) {
+    throw UserError(fmt::format(
+        "cannot start ZeroMQ: {}; raise the limit of open files (ulimit -n)", error.what()));
+  }
+}
+Context::~Context() = default;
+
+Envelope::Envelope() = default;
+Envelope::~Envelope() = default;
+Envelope::Envelope(Envelope&&) noexcept = default;
+Envelope& Envelope::operator=(Envelope&&) noexcept = default;
+
+const std::string& Envelope::peer() const {
+  static const std::string nobody;
+  return impl_ ? impl_->peer : nobody;
+}
+
+FrameView Envelope::frames() const { return impl_ ? impl_->view : FrameView{}; }
+
+Envelope::Impl& Envelope::impl() {
+  if (!impl_) impl_ = std::make_unique<Impl>();
+  return *impl_;
+}
+
+Socket::Socket() : impl_(std::make_unique<Impl>()) {}
+Socket::~Socket() = default;
+
+ServerSocket::ServerSocket(Context& context, const std::string& endpoint,
+                           const SocketOptions& options) {
+  impl_->socket = OpenSocket(context, zmq::socket_type::router);
+  Configure(impl_->socket, options);
+  impl_->socket.set(zmq::sockopt::router_mandatory, true);  // or sends to the dead succeed silently
+  endpoint_ = Bind(impl_->socket, endpoint);
+}
+ServerSocket::~ServerSocket() = default;
+
+bool ServerSocket::Receive(Envelope& out) { return ReceiveMessage(impl_->socket, true, out); }
+
+SendStatus ServerSocket::TrySend(const std::string& peer, const Frames& frames) {
+  zmq::message_t name(peer.data(), peer.size());
+  SendStatus status = SendFrame(impl_->socket, name, true);
+  if (status != SendStatus::kSent) return status;
+  zmq::message_t header(frames.header.data(), frames.header.size());
+  status = SendFrame(impl_->socket, header, true);
+  return SendBody(impl_->socket, frames, status);
+}
+
+ClientSocket::ClientSocket(Context& context, const std::string& endpoint,
+                           const SocketOptions& options) {
+  impl_->socket = OpenSocket(context, zmq::socket_type::dealer);
+  Configure(impl_->socket, options);
+  // What is queued for a learner that is not there would reach its successor.
+  impl_->socket.set(zmq::sockopt::immediate, true);
+  Connect(impl_->socket, endpoint);
+}
+ClientSocket::~ClientSocket() = default;
+
+bool ClientSocket::Send(const Frames& frames) {
+  zmq::message_t header(frames.header.data(), frames.header.size());
+  if (SendFrame(impl_->socket, header, true) != SendStatus::kSent) return false;
+  return SendBody(impl_->socket, frames, SendStatus::kSent) == SendStatus::kSent;
+}
+
+bool ClientSocket::Receive(Envelope& out) { return ReceiveMessage(impl_->socket, false, out); }
+
+bool Poll(std::span<PollItem> items, std::int64_t timeout_ms) {
+  CHECK(items.size() <= kMaxPollItems, "{} items", items.size());
+  std::array<zmq_pollitem_t, kMaxPollItems> polled{};
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    PollItem& item = items[i];
+    item.readable = item.writable = false;
+    polled[i].socket = item.socket != nullptr ? item.socket->impl().socket.handle() : nullptr;
+    polled[i].fd = item.fd;
+    polled[i].events = static_cast<short>((item.want_readable ? ZMQ_POLLIN : 0) |
+                                          (item.want_writable ? ZMQ_POLLOUT : 0));
+  }
+  const int ready = zmq_poll(polled.data(), static_cast<int>(items.size()), timeout_ms);
+  if (ready < 0) {
+    CHECK(zmq_errno() == EINTR, "zmq_poll: {}", zmq_strerror(zmq_errno()));
+    return false;
+  }
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    items[i].readable = (polled[i].revents & (ZMQ_POLLIN | ZMQ_POLLERR)) != 0;
+    items[i].writable = (polled[i].revents & ZMQ_POLLOUT) != 0;
+  }
+  return ready > 0;
+}
+
+}  // namespace starling::wire

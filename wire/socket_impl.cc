@@ -1,0 +1,111 @@
+#include "wire/socket_impl.h"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "core/check.h"
+#include "core/error.h"
+#include "wire/endpoint.h"
+
+namespace starling::wire {
+namespace {
+
+[[noreturn]] void Fail(const std::string& what, const std::string& endpoint, const char* why,
+                       const std::string& advice) {
+  throw UserError(fmt::format("cannot {} {}: {}; {}", what, endpoint, why, advice));
+}
+
+bool SomebodyListens(const std::string& path) {
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return false;
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path.c_str(), path.size());  // at most 107 of 108 bytes: parsed
+  const int status = connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  const bool listens = status == 0 || errno == EAGAIN || errno == EINPROGRESS;
+  close(fd);
+  return listens;
+}
+
+// libzmq unlinks whatever has the name before it binds: look first.
+void CheckFree(const Endpoint& endpoint, const std::string& text) {
+  struct stat status {};
+  if (!endpoint.ipc || lstat(endpoint.path.c_str(), &status) != 0) return;
+  if (!S_ISSOCK(status.st_mode)) {
+    Fail("listen on", text, "a file of that name is there, and it is no socket",
+         "choose another wire.endpoint");
+  }
+  if (SomebodyListens(endpoint.path)) {
+    Fail("listen on", text, "another process listens there",
+         "end it or choose another wire.endpoint");
+  }
+}
+
+}  // namespace
+
+zmq::socket_t OpenSocket(Context& context, zmq::socket_type type) {
+  try {
+    return {context.impl().context, type};
+  } catch (const zmq::error_t& error) {
+    throw UserError(fmt::format(
+        "cannot open a socket: {}; raise the limit of open files (ulimit -n)", error.what()));
+  }
+}
+
+std::string Bind(zmq::socket_t& socket, const std::string& text) {
+  const Endpoint endpoint = ParseEndpoint(text);
+  CheckFree(endpoint, text);
+  socket.set(zmq::sockopt::ipv6, endpoint.ipv6);
+  socket.set(zmq::sockopt::backlog, 1024);
+  try {
+    socket.bind(endpoint.zmq);
+  } catch (const zmq::error_t& error) {
+    Fail("listen on", text, error.what(), "choose another wire.endpoint");
+  }
+  if (!endpoint.ipc) return socket.get(zmq::sockopt::last_endpoint);
+  chmod(endpoint.path.c_str(), 0600);  // connecting needs write permission
+  return endpoint.zmq;
+}
+
+void Connect(zmq::socket_t& socket, const std::string& text) {
+  const Endpoint endpoint = ParseEndpoint(text);
+  socket.set(zmq::sockopt::ipv6, endpoint.ipv6);
+  // Learners come back within a fraction of a second.
+  socket.set(zmq::sockopt::reconnect_ivl, 20);
+  socket.set(zmq::sockopt::reconnect_ivl_max, 200);
+  try {
+    socket.connect(endpoint.zmq);
+  } catch (const zmq::error_t& error) {
+    Fail("connect to", text, error.what(), "write the endpoint that the learner printed");
+  }
+}
+
+SendStatus SendFrame(zmq::socket_t& socket, zmq::message_t& frame, bool more) {
+  const int flags = ZMQ_DONTWAIT | (more ? ZMQ_SNDMORE : 0);
+  for (;;) {
+    if (zmq_msg_send(frame.handle(), socket.handle(), flags) >= 0) return SendStatus::kSent;
+    const int error = zmq_errno();
+    if (error == EINTR) continue;
+    if (error == EHOSTUNREACH) return SendStatus::kGone;
+    CHECK(error == EAGAIN, "zmq_msg_send: {}", zmq_strerror(error));
+    return SendStatus::kFull;
+  }
+}
+
+bool ReceiveFrame(zmq::socket_t& socket, zmq::message_t& frame) {
+  for (;;) {
+    if (zmq_msg_recv(frame.handle(), socket.handle(), ZMQ_DONTWAIT) >= 0) return true;
+    const int error = zmq_errno();
+    if (error == EINTR) continue;
+    CHECK(error == EAGAIN, "zmq_msg_recv: {}", zmq_strerror(error));
+    return false;
+  }
+}
+
+}  // namespace starling::wire

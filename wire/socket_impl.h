@@ -1,0 +1,43 @@
+// What the socket files share behind wire/socket.h: cppzmq stays in here. Include it in .cc files
+// only.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+#include <zmq.hpp>
+
+#include "wire/socket.h"
+
+namespace starling::wire {
+
+struct Context::Impl {
+  zmq::context_t context{1};
+};
+
+struct Socket::Impl {
+  zmq::socket_t socket;
+};
+
+struct Envelope::Impl {
+  std::string peer;
+  std::size_t count = 0;
+  std::array<zmq::message_t, kMessageFrames> frames;
+  std::vector<float> aligned;  // the tensor, if it did not arrive aligned
+  FrameView view;
+};
+
+// A socket of this type. Throws UserError if the process has no descriptors left.
+zmq::socket_t OpenSocket(Context& context, zmq::socket_type type);
+
+// Both throw UserError naming the endpoint. Bind returns the endpoint as peers must write it; it
+// takes over the file of a dead ipc socket, never that of a live one or of something else.
+std::string Bind(zmq::socket_t& socket, const std::string& endpoint);
+void Connect(zmq::socket_t& socket, const std::string& endpoint);
+
+// One frame, not waiting. kFull also where no connection stands; kGone only on a ROUTER.
+SendStatus SendFrame(zmq::socket_t& socket, zmq::message_t& frame, bool more);
+// False if there is nothing.
+bool ReceiveFrame(zmq::socket_t& socket, zmq::message_t& frame);
+
+}  // namespace starling::wire
