@@ -14,10 +14,9 @@ namespace starling {
 }  // namespace starling
 
 // CHECK(cond) or CHECK(cond, "fmt {}", value): aborts the process if `cond` is false.
-#define CHECK(condition, ...)                                                        \
-  do {                                                                               \
-    if (!(condition)) [[unlikely]] {                                                 \
-      ::starling::CheckFailed(__FILE__, __LINE__, #condition,                        \
-                              ::fmt::format("" __VA_OPT__(, ) __VA_ARGS__).c_str()); \
-    }                                                                                \
+#define CHECK(condition, ...)                                                                 \
+  do {                                                                                        \
+    if (!(condition)) [[unlikely]] {                                                          \
+      ::starling::CheckFailed(__FILE__, __LINE__, #condition, ::fmt::format("" __VA_ARGS__)); \
+    }                                                                                         \
   } while (false)

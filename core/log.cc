@@ -60,11 +60,12 @@ void SetProcess(spdlog::logger& logger, std::string_view process) {
   logger.set_formatter(std::move(formatter));
 }
 
+using Sink = spdlog::sinks::stderr_color_sink_mt;
+
 // Never destroyed: a line may still be said while the process ends.
 spdlog::logger& Logger() {
   static spdlog::logger* const logger = [] {
-    auto sink = std::make_shared<spdlog::sinks::stderr_color_sink_mt>(ColourMode());
-    auto* made = new spdlog::logger("starling", std::move(sink));
+    auto* made = new spdlog::logger("starling", std::make_shared<Sink>(ColourMode()));
     SetProcess(*made, "");
     return made;
   }();
@@ -90,6 +91,7 @@ std::string OneLine(std::string_view text) {
 }  // namespace
 
 void InitLog(std::string_view process, LogLevel least) {
+  static_cast<Sink&>(*Logger().sinks().front()).set_color_mode(ColourMode());
   SetProcess(Logger(), process);
   Logger().set_level(ToSpdlog(least));
 }

@@ -2,7 +2,8 @@
 // text are escaped; no colour if NO_COLOR is set or standard error is not a terminal. The
 // supervisor collects its children's lines into the run's `log`.
 //
-// Thread safety: every function may be called from any thread.
+// Thread safety: every function may be called from any thread, InitLog only while there is no
+// other.
 #pragma once
 
 #include <fmt/format.h>
@@ -17,7 +18,8 @@ namespace starling {
 
 enum class LogLevel : std::uint8_t { kDebug, kInfo, kWarn, kError };
 
-// Names this process in its lines ("learner", "actor 3") and sets the least level that is printed.
+// Called once, early; lines said before are unnamed. Names this process in its lines ("learner",
+// "actor 3") and sets the least level that is printed.
 void InitLog(std::string_view process, LogLevel least = LogLevel::kInfo);
 
 void LogLine(LogLevel level, std::string_view text);

@@ -15,6 +15,8 @@
 namespace starling::envs {
 namespace {
 
+constexpr int kMaxCellsNamed = 6;  // of a channel; its picture shows all
+
 // What the game did with one event of the recording.
 struct Played {
   Outcome outcome;
@@ -47,12 +49,15 @@ std::string Picture(const TraceHeader& header, const TraceEvent& event, const Pl
 std::string ChannelDifference(const TraceHeader& header, const TraceEvent& event,
                               const Played& played, int channel) {
   std::string cells;
+  int differing = 0;
   for (int i = 0; i < header.height * header.width; ++i) {
     const auto cell = static_cast<std::size_t>(i * header.channels + channel);
     if (SameCell(played.seen[cell], event.observation[cell])) continue;
+    if (++differing > kMaxCellsNamed) continue;
     cells += fmt::format(" ({}, {}) recorded {}, got {};", i / header.width, i % header.width,
                          event.observation[cell], played.seen[cell]);
   }
+  if (differing > kMaxCellsNamed) cells += fmt::format(" and {} more;", differing - kMaxCellsNamed);
   if (cells.empty()) return cells;
   cells.back() = '\n';
   return fmt::format("  channel {}: (row, column){}{}",

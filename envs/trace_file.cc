@@ -63,7 +63,7 @@ TraceHeader ParseHeader(const Json& json) {
   header.width = Integer(shape[1], "the width", 1, kMaxSide);
   header.channels = Integer(shape[2], "the number of channels", 1,
                             kMaxCells / (header.height * header.width) + 1);
-  header.channel_names.resize(static_cast<std::size_t>(header.channels));
+  for (int i = 0; i < header.channels; ++i) header.channel_names.push_back(fmt::format("#{}", i));
   for (const auto& [name, index] : Field(json, "channels").items()) {
     const int i = Integer(index, "a channel's index", 0, header.channels);
     header.channel_names[static_cast<std::size_t>(i)] = name;

@@ -73,7 +73,8 @@ void ResetSignals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// Between fork and exec: async-signal-safe calls only. Returns only if something failed, with errno.
+// Between fork and exec: async-signal-safe calls only. Returns only if something failed, with
+// errno.
 void BecomeProgram(const ChildPlan& plan) {
   ResetSignals();
   if (::setpgid(0, 0) != 0) return;
@@ -99,9 +100,9 @@ void BecomeProgram(const ChildPlan& plan) {
 [[noreturn]] void RunChild(const ChildPlan& plan) {
   BecomeProgram(plan);
   const int error = errno;
-  // Either number may be the one that is open, depending on how far it came.
-  if (::write(kErrorFd, &error, sizeof error) < 0) {
-    [[maybe_unused]] const auto ignored = ::write(plan.error_fd, &error, sizeof error);
+  // Ours is closed once the child's own is in place; the other way round it could be anything.
+  if (::write(plan.error_fd, &error, sizeof error) < 0) {
+    [[maybe_unused]] const auto ignored = ::write(kErrorFd, &error, sizeof error);
   }
   ::_exit(127);
 }
@@ -170,7 +171,9 @@ Spawned Spawn(const ChildSpec& spec) {
     }
     return Failed(child_errno);
   }
-  return {.pid = pid, .error = 0, .output_fd = output.read.Release(),
+  return {.pid = pid,
+          .error = 0,
+          .output_fd = output.read.Release(),
           .status_fd = status.read.Release()};
 }
 

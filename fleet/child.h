@@ -1,9 +1,9 @@
 // Starting and reaping one child process. No boost.process: what happens between fork and exec is
 // what keeps a fleet from leaving orphans, so it is spelled out here.
 //
-// A child runs in a process group of its own (a terminal's Ctrl-C reaches only the supervisor), with
-// /dev/null as standard input, standard output and error into one pipe, SIGPIPE ignored (a dead
-// supervisor must not cost the learner its final checkpoint), every signal at its default and
+// A child runs in a process group of its own (a terminal's Ctrl-C reaches only the supervisor),
+// with /dev/null as standard input, standard output and error into one pipe, SIGPIPE ignored (a
+// dead supervisor must not cost the learner its final checkpoint), every signal at its default and
 // unblocked, and no other descriptor of ours. The kernel sends it `death_signal` when the thread
 // that called Spawn ends: call it from the main thread.
 #pragma once
@@ -32,8 +32,8 @@ inline constexpr int kStatusFd = 3;
 struct ChildSpec {
   std::filesystem::path program;
   std::vector<std::string> arguments;  // without the program's name
-  bool status_pipe = false;            // kStatusFd, non-blocking: a full pipe must not hold a child up
-  int death_signal = 0;                // 0: none
+  bool status_pipe = false;  // kStatusFd, non-blocking: a full pipe must not hold a child up
+  int death_signal = 0;      // 0: none
 };
 
 struct Spawned {

@@ -40,9 +40,14 @@ int Run(const Options& options) {
                            .abandoned = fleet::WatchParent(options.parent)};
   std::string text;
   switch (actors::RunActor(link, text)) {
-    case actors::LinkState::kRunOver: LogInfo("{}", text); return kExitDone;
-    case actors::LinkState::kStopped: return kExitDone;
-    case actors::LinkState::kRefused: LogError("the learner refused: {}", text); return kExitFailed;
+    case actors::LinkState::kRunOver:
+      LogInfo("{}", text);
+      return kExitDone;
+    case actors::LinkState::kStopped:
+      return kExitDone;
+    case actors::LinkState::kRefused:
+      LogError("the learner refused: {}", text);
+      return kExitFailed;
     default:
       LogError("no learner within {} s at {}; start one, or give --connect-timeout",
                options.connect_timeout_s,
@@ -57,7 +62,8 @@ int main(int argc, char** argv) {
   Options options;
   CLI::App app("One actor: runs environments and pushes gradients to a learner.", "starling-actor");
   app.set_version_flag("--version", VersionLine("starling-actor"));
-  auto* dir = app.add_option("--run-dir", options.run_dir, "run directory of a learner on this host");
+  auto* dir =
+      app.add_option("--run-dir", options.run_dir, "run directory of a learner on this host");
   auto* connect = app.add_option("--connect", options.connect, "endpoint of the learner instead")
                       ->excludes(dir);
   app.add_option("--slot", options.slot, "slot to take; default: the lowest free one")

@@ -1,4 +1,5 @@
-// starling-learner: one learner. Started by `starling train`, or by hand in any order with its actors.
+// starling-learner: one learner. Started by `starling train`, or by hand in any order with its
+// actors.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>

@@ -53,8 +53,8 @@ LearnerStatus FromJson(const Json& json) {
   Take(json, "checkpoint", status.checkpoint);
   if (const auto found = json.find("joined"); found != json.end() && !found->is_null()) {
     for (const Json& row : *found) {
-      status.joined.push_back({row.at(0).get<int>(), row.at(1).get<std::uint64_t>(),
-                               row.at(2).get<std::uint64_t>()});
+      status.joined.push_back(
+          {row.at(0).get<int>(), row.at(1).get<std::uint64_t>(), row.at(2).get<std::uint64_t>()});
     }
   }
   Take(json, "final", status.final);

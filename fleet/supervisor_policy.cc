@@ -11,6 +11,11 @@
 namespace starling::fleet {
 namespace {
 
+std::string Who(std::string_view name, int pid, const ChildExit& exit) {
+  if (exit.how == ChildExit::How::kNotStarted) return fmt::format("{} {}", name, Describe(exit));
+  return fmt::format("{} (pid {}) {}", name, pid, Describe(exit));
+}
+
 std::string Wait(std::int64_t ms) {
   return ms == 0 ? std::string("at once") : fmt::format("in {} ms", ms);
 }
@@ -97,7 +102,7 @@ Actions SupervisorPolicy::OnActorExit(std::int64_t now_ms, int slot, int pid,
   Actor& actor = actors_[static_cast<std::size_t>(slot)];
   CHECK(actor.alive, "actor {} died twice", slot);
   actor.alive = false;
-  const std::string who = fmt::format("actor {} (pid {}) {}", slot, pid, Describe(exit));
+  const std::string who = Who(fmt::format("actor {}", slot), pid, exit);
   const bool left = exit.how == ChildExit::How::kExited && exit.code == kExitDone;
   if (ending_ || learner_.over) {
     Add(out, LogLevel::kInfo, "{}", who);
@@ -140,34 +145,35 @@ Actions SupervisorPolicy::OnLearnerExit(std::int64_t now_ms, int pid, const Chil
   learner_.kill_ms.reset();
   const bool exited = exit.how == ChildExit::How::kExited;
   const bool clean = exited && exit.code == kExitDone;
+  const std::string who = Who("the learner", pid, exit);
   if (ending_) {
-    Add(out, clean ? LogLevel::kInfo : LogLevel::kWarn, "the learner (pid {}) {}{}", pid,
-        Describe(exit), clean ? "" : ": what came after its last checkpoint is lost");
+    Add(out, clean ? LogLevel::kInfo : LogLevel::kWarn, "{}{}", who,
+        clean ? "" : ": what came after its last checkpoint is lost");
     LearnerLeft(now_ms, out);
   } else if (exited && exit.code == kExitUserError) {
-    Add(out, LogLevel::kError, "the learner (pid {}) {}: its message is above, the run ends", pid,
-        Describe(exit));
+    Add(out, LogLevel::kError, "{}: its message is above, the run ends", who);
     BeginEnding(now_ms, kExitUserError, out);
   } else if (clean && !Complete()) {
     Add(out, LogLevel::kWarn, "the learner (pid {}) was asked to stop, and not by us: the run ends",
         pid);
     BeginEnding(now_ms, kExitInterrupted, out);
-  } else if (Complete() && (clean || status_->final)) {
-    Add(out, clean ? LogLevel::kInfo : LogLevel::kWarn, "the learner (pid {}) {}; the run is done",
-        pid, Describe(exit));
+  } else if (Complete() && exited && (clean || status_->final)) {
+    // After the end it fails for one reason: the last checkpoint could not be written.
+    Add(out, clean ? LogLevel::kInfo : LogLevel::kError, "{} after the last step", who);
+    BeginEnding(now_ms, clean ? kExitDone : kExitFailed, out);
+  } else if (Complete() && status_->final) {
+    Add(out, LogLevel::kWarn, "{} after its last status line; the run is done", who);
     BeginEnding(now_ms, kExitDone, out);
   } else {
-    LearnerCrashed(now_ms, pid, exit, out);
+    LearnerCrashed(now_ms, who, out);
   }
   return out;
 }
 
-void SupervisorPolicy::LearnerCrashed(std::int64_t now_ms, int pid, const ChildExit& exit,
-                                      Actions& out) {
+void SupervisorPolicy::LearnerCrashed(std::int64_t now_ms, const std::string& who, Actions& out) {
   if (learner_.progress) learner_.backoff.deaths = 0;
   const std::int64_t wait = learner_.progress ? 0 : learner_.backoff.Next(limits_);
   ++learner_.deaths_checkpoint;
-  const std::string who = fmt::format("the learner (pid {}) {}", pid, Describe(exit));
   const bool stuck = !learner_.progress && learner_.backoff.deaths >= limits_.learner_deaths;
   if (stuck || learner_.deaths_checkpoint >= limits_.learner_deaths_checkpoint) {
     Add(out, LogLevel::kError, "{}, {} times in a row without {}: gave up; the reasons are in {}",
@@ -177,8 +183,8 @@ void SupervisorPolicy::LearnerCrashed(std::int64_t now_ms, int pid, const ChildE
     return;
   }
   const std::string checkpoint = status_ ? status_->checkpoint : "";
-  Add(out, LogLevel::kWarn, "{} at {} steps; started again {} from {}; what came after is lost", who,
-      status_ ? status_->steps : 0, Wait(wait),
+  Add(out, LogLevel::kWarn, "{} at {} steps; started again {} from {}; what came after is lost",
+      who, status_ ? status_->steps : 0, Wait(wait),
       checkpoint.empty() ? std::string("its last checkpoint, if there is one") : checkpoint);
   learner_.start_ms = now_ms + wait;
   if (wait == 0) RestartLearner(out);

@@ -4,7 +4,8 @@
 // The rules:
 //  - An actor that died is replaced in its slot at once; one that died before its first accepted
 //    gradient waits 50 ms first, doubling to at most 1 s with each such death in a row.
-//  - A learner that died is started again from its last checkpoint; after `learner_deaths` deaths in
+//  - A learner that died is started again from its last checkpoint; after `learner_deaths` deaths
+//  in
 //    a row without an applied update the run is given up.
 //  - Exit status 2 of a child is the operator's mistake: the run ends with it.
 //  - The first signal to stop is passed to the learner, which writes a final checkpoint; everything
@@ -31,9 +32,9 @@ struct PolicyLimits {
   // An actor that left with status 0 was told that the run is over; if the learner does not say so
   // within this time, someone else stopped the actor and it is replaced.
   std::int64_t left_actor_ms = 1000;
-  int learner_deaths = 5;             // in a row, without an applied update
+  int learner_deaths = 5;              // in a row, without an applied update
   int learner_deaths_checkpoint = 30;  // in a row, without a newer checkpoint
-  int actor_deaths = 10;              // in a row in *every* slot, before a first accepted gradient
+  int actor_deaths = 10;               // in a row in *every* slot, before a first accepted gradient
   // After the run is to stop (the sum of it all stays below five seconds):
   std::int64_t actor_term_ms = 1500;    // SIGTERM to the actors that are left
   std::int64_t actor_kill_ms = 3000;    // SIGKILL to them
@@ -106,9 +107,9 @@ class SupervisorPolicy {
   struct Actor {
     bool alive = false;
     bool started_before = false;
-    bool accepted = false;            // this process has had a gradient accepted
-    std::optional<Life> life;         // the last that the learner named in this slot
-    std::optional<Life> before;       // that of the process before this one
+    bool accepted = false;                 // this process has had a gradient accepted
+    std::optional<Life> life;              // the last that the learner named in this slot
+    std::optional<Life> before;            // that of the process before this one
     std::optional<std::int64_t> start_ms;  // when to start it, if it is dead
     Backoff backoff;
   };
@@ -129,7 +130,7 @@ class SupervisorPolicy {
   void BringUpLearner(bool resume, Actions& out);
   void RestartLearner(Actions& out);
   void NoteJoined(const LearnerStatus& status);
-  void LearnerCrashed(std::int64_t now_ms, int pid, const ChildExit& exit, Actions& out);
+  void LearnerCrashed(std::int64_t now_ms, const std::string& who, Actions& out);
   void LearnerLeft(std::int64_t now_ms, Actions& out);
   bool EverySlotHopeless() const;
   void BeginEnding(std::int64_t now_ms, int exit_status, Actions& out);

@@ -172,7 +172,11 @@ Checkpoint ReadCheckpoint(const std::filesystem::path& file_path) {
                                          path, metadata.Text("format"), kFormat));
   }
   Checkpoint checkpoint;
-  checkpoint.term = static_cast<std::uint32_t>(metadata.Number("term"));
+  const std::uint64_t term = metadata.Number("term");
+  if (term > UINT32_MAX) {
+    throw std::runtime_error(fmt::format("{}: the term {} is out of range", path, term));
+  }
+  checkpoint.term = static_cast<std::uint32_t>(term);
   checkpoint.version = metadata.Number("version");
   checkpoint.steps = metadata.Number("steps");
   checkpoint.optimizer_step = metadata.Number("optimizer_step");

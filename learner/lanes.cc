@@ -13,9 +13,10 @@ namespace starling::learner {
 namespace {
 
 constexpr std::size_t kGroup = 16;  // floats in a cache line
-// Floats summed, applied and published at a time: what a block touches (gradient, sum, weights,
-// state) stays in the first-level cache.
-constexpr std::size_t kBlock = 2048;
+// Floats summed, applied and published at a time. So few that the processor, while the divisions
+// and roots of one block keep its divider busy, already sums the next block and stores the last
+// one: 0.75 ns per weight with 2048, 0.56 with 256.
+constexpr std::size_t kBlock = 256;
 constexpr std::align_val_t kAlignment{kCacheLine};
 
 void Scale(std::size_t n, float weight, const float* __restrict values, float* __restrict sum) {
@@ -25,13 +26,17 @@ void AddScaled(std::size_t n, float weight, const float* __restrict values, floa
   for (std::size_t i = 0; i < n; ++i) sum[i] += weight * values[i];
 }
 
-// sum = sum_k weight_k * g_k over [offset, offset + n), added in the order given.
-void SumGradients(const std::vector<GradientRef>& gradients, std::size_t offset, std::size_t n,
-                  float* sum) {
-  Scale(n, gradients[0].weight, gradients[0].values.data() + offset, sum);
+// sum_k weight_k * g_k over [offset, offset + n), added in the order given, in `room`; or where it
+// already lies, if there is one gradient of weight 1: 1 * g is g, bit for bit.
+const float* SumGradients(const std::vector<GradientRef>& gradients, std::size_t offset,
+                          std::size_t n, float* room) {
+  const float* first = gradients[0].values.data() + offset;
+  if (gradients.size() == 1 && gradients[0].weight == 1) return first;
+  Scale(n, gradients[0].weight, first, room);
   for (std::size_t k = 1; k < gradients.size(); ++k) {
-    AddScaled(n, gradients[k].weight, gradients[k].values.data() + offset, sum);
+    AddScaled(n, gradients[k].weight, gradients[k].values.data() + offset, room);
   }
+  return room;
 }
 
 }  // namespace
@@ -170,11 +175,11 @@ void Lanes::Apply(Lane& lane, Update& update) {
   for (std::size_t done = 0; done < lane.size; done += kBlock) {
     const std::size_t offset = lane.begin + done;
     const std::size_t n = std::min(kBlock, lane.size - done);
-    SumGradients(update.gradients, offset, n, lane.sum.data());
+    const float* gradient = SumGradients(update.gradients, offset, n, lane.sum.data());
     const std::span<float> weights(weights_.get() + offset, n);
     std::array<std::span<float>, 2> slots;  // as many as any optimizer keeps
     for (std::size_t s = 0; s < state_.size(); ++s) slots.at(s) = {state_[s].get() + offset, n};
-    ApplyUpdate(spec_.optimizer, step, {lane.sum.data(), n}, weights,
+    ApplyUpdate(spec_.optimizer, step, {gradient, n}, weights,
                 std::span(slots).first(state_.size()));
     snapshot_.Write(update.version, offset, weights);
   }

@@ -301,7 +301,7 @@ void Learner::OnGradient(wire::Envelope envelope, const wire::Message& message) 
     Say(peer, nullptr, wire::Grant{.answers = header.sequence, .outcome = outcome});
     return;
   }
-  Answer(*member, {.answers = header.sequence, .outcome = outcome});
+  Say(peer, member, wire::Grant{.answers = header.sequence, .outcome = outcome});
   pipeline_.judge().Retry(member->slot);
 }
 
@@ -348,48 +348,53 @@ wire::Outcome Learner::SpendGrant(wire::Envelope envelope, const wire::Message& 
 // ---- apply, publish, answer
 
 void Learner::Finish() {
-  bool any = false;
+  std::vector<Pipeline::Answer> answers;
   while (auto finished = pipeline_.TakeFinished()) {
-    any = true;
     if (beacon_) beacon_->Publish({.term = term_, .version = finished->version});
     counters_.seconds =
         seconds_before_ + static_cast<double>(clock_.NowMs() - first_grant_ms_) / 1000.0;
-    for (const Pipeline::Answer& answer : finished->answers) {
-      Member* member = roster_.Find(answer.slot);
-      if (!member || member->incarnation != answer.incarnation) continue;  // it died meanwhile
-      Answer(
-          *member,
-          {.answers = answer.sequence, .outcome = answer.outcome, .staleness = answer.staleness});
-    }
-    if (finished->checkpoint)
+    answers.insert(answers.end(), finished->answers.begin(), finished->answers.end());
+    if (finished->checkpoint) {
       SaveCheckpoint(std::move(*finished->checkpoint), finished->journal_offset);
+    }
+    pipeline_.Advance();  // the lanes take more now
   }
-  SendPermits();
-  if (any) pipeline_.Advance();  // the lanes take more now
+  SendGrants(answers);
 }
 
-void Learner::SendPermits() {
+// Answers what was applied and hands out the permits whose version is published; an actor that gets
+// both gets them in one message.
+void Learner::SendGrants(const std::vector<Pipeline::Answer>& answers) {
+  std::map<std::uint32_t, std::vector<wire::Permit>> permits = TakePermits();
+  for (const Pipeline::Answer& answer : answers) {
+    const Member* member = roster_.Find(answer.slot);
+    if (!member || member->incarnation != answer.incarnation) continue;  // it died meanwhile
+    wire::Grant grant{
+        .answers = answer.sequence, .outcome = answer.outcome, .staleness = answer.staleness};
+    if (auto node = permits.extract(answer.slot)) grant.permits = std::move(node.mapped());
+    Say(member->peer, member, grant);
+  }
+  for (auto& [slot, numbers] : permits) {
+    if (const Member* member = roster_.Find(slot)) {
+      Say(member->peer, member, wire::Grant{.permits = std::move(numbers)});
+    }
+  }
+}
+
+std::map<std::uint32_t, std::vector<wire::Permit>> Learner::TakePermits() {
   for (const Grant& grant : pipeline_.judge().TakeGrants()) unsent_.push_back(grant);
-  std::map<std::uint32_t, wire::Grant> by_slot;
+  std::map<std::uint32_t, std::vector<wire::Permit>> permits;
+  const std::int64_t now = clock_.NowMs();
   std::erase_if(unsent_, [&](const Grant& grant) {
     if (grant.version > pipeline_.published()) return false;
-    by_slot[grant.slot].permits.push_back({.number = grant.number, .version = grant.version});
+    permits[grant.slot].push_back({.number = grant.number, .version = grant.version});
+    granted_ms_[grant.number] = now;
+    journal_.Append(GrantRecord{grant.slot, grant.number, grant.version});
     return true;
   });
-  const std::int64_t now = clock_.NowMs();
-  for (const auto& [slot, grant] : by_slot) {
-    Member* member = roster_.Find(slot);
-    if (!member) continue;  // it left before its grant was sent; the judge knows
-    if (first_grant_ms_ < 0) first_grant_ms_ = now;
-    for (const wire::Permit& permit : grant.permits) {
-      granted_ms_[permit.number] = now;
-      journal_.Append(GrantRecord{slot, permit.number, permit.version});
-    }
-    Answer(*member, grant);
-  }
+  if (first_grant_ms_ < 0 && !permits.empty()) first_grant_ms_ = now;
+  return permits;
 }
-
-void Learner::Answer(Member& member, const wire::Grant& grant) { Say(member.peer, &member, grant); }
 
 void Learner::Say(const std::string& peer, const Member* member, const wire::Body& body,
                   std::span<const float> tensor, std::uint64_t version) {

@@ -92,8 +92,8 @@ class Learner {
   wire::Outcome SpendGrant(wire::Envelope envelope, const wire::Message& message, Member& member);
 
   // answer
-  void SendPermits();
-  void Answer(Member& member, const wire::Grant& grant);
+  void SendGrants(const std::vector<Pipeline::Answer>& answers);
+  std::map<std::uint32_t, std::vector<wire::Permit>> TakePermits();
   void Say(const std::string& peer, const Member* member, const wire::Body& body,
            std::span<const float> tensor = {}, std::uint64_t version = 0);
   void Remove(std::uint32_t slot, const std::string& why);

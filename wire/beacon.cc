@@ -43,7 +43,7 @@ BeaconSender::BeaconSender(Context& context, const std::string& endpoint) {
   impl_->socket.set(zmq::sockopt::maxmsgsize, std::int64_t{64});
   impl_->socket.set(zmq::sockopt::xpub_verbose,
                     true);  // tell of every subscriber, not of the first
-  endpoint_ = Bind(impl_->socket, endpoint);
+  endpoint_ = Bind(*impl_, endpoint);
 }
 BeaconSender::~BeaconSender() = default;
 

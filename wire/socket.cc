@@ -123,7 +123,7 @@ ServerSocket::ServerSocket(Context& context, const std::string& endpoint,
   impl_->socket = OpenSocket(context, zmq::socket_type::router);
   Configure(impl_->socket, options);
   impl_->socket.set(zmq::sockopt::router_mandatory, true);  // or sends to the dead succeed silently
-  endpoint_ = Bind(impl_->socket, endpoint);
+  endpoint_ = Bind(*impl_, endpoint);
 }
 ServerSocket::~ServerSocket() = default;
 

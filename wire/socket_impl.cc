@@ -58,7 +58,8 @@ zmq::socket_t OpenSocket(Context& context, zmq::socket_type type) {
   }
 }
 
-std::string Bind(zmq::socket_t& socket, const std::string& text) {
+std::string Bind(Socket::Impl& impl, const std::string& text) {
+  zmq::socket_t& socket = impl.socket;
   const Endpoint endpoint = ParseEndpoint(text);
   CheckFree(endpoint, text);
   socket.set(zmq::sockopt::ipv6, endpoint.ipv6);
@@ -69,6 +70,7 @@ std::string Bind(zmq::socket_t& socket, const std::string& text) {
     Fail("listen on", text, error.what(), "choose another wire.endpoint");
   }
   if (!endpoint.ipc) return socket.get(zmq::sockopt::last_endpoint);
+  impl.bound_path = endpoint.path;
   chmod(endpoint.path.c_str(), 0600);  // connecting needs write permission
   return endpoint.zmq;
 }

@@ -2,6 +2,8 @@
 // only.
 #pragma once
 
+#include <unistd.h>
+
 #include <array>
 #include <string>
 #include <vector>
@@ -17,6 +19,12 @@ struct Context::Impl {
 
 struct Socket::Impl {
   zmq::socket_t socket;
+  std::string bound_path;  // of an ipc socket that listens
+
+  // libzmq leaves the file behind. While this socket listens nobody else can have bound the path.
+  ~Impl() {
+    if (!bound_path.empty()) unlink(bound_path.c_str());
+  }
 };
 
 struct Envelope::Impl {
@@ -32,7 +40,7 @@ zmq::socket_t OpenSocket(Context& context, zmq::socket_type type);
 
 // Both throw UserError naming the endpoint. Bind returns the endpoint as peers must write it; it
 // takes over the file of a dead ipc socket, never that of a live one or of something else.
-std::string Bind(zmq::socket_t& socket, const std::string& endpoint);
+std::string Bind(Socket::Impl& impl, const std::string& endpoint);
 void Connect(zmq::socket_t& socket, const std::string& endpoint);
 
 // One frame, not waiting. kFull also where no connection stands; kGone only on a ROUTER.

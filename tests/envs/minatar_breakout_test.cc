@@ -90,6 +90,15 @@ TEST(MinatarBreakout, ShowsFourChannels) {
   EXPECT_EQ(std::accumulate(seen.begin(), seen.end(), 0.0f), 5) << "and nothing else is lit";
 }
 
+TEST(MinatarBreakout, TheTrailIsWhereTheBallWasAStepAgo) {
+  Game game = At({5, 2, 1, 1}, 7);
+  for (int step = 0; step < 3; ++step) {
+    Play(game);
+    EXPECT_EQ(game.trail_row, 5 + step);
+    EXPECT_EQ(game.trail_column, 2 + step);
+  }
+}
+
 TEST(MinatarBreakout, OnlyLeftAndRightDoSomethingAndTheEdgesHold) {
   for (const int action : {Game::kNoop, Game::kUp, Game::kDown, Game::kFire}) {
     Game game = At({5, 2, 1, 1}, 4);

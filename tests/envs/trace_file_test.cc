@@ -66,6 +66,13 @@ TEST_F(TraceFileTest, ReadsHeaderResetAndStep) {
   EXPECT_FALSE(file.Next(event));
 }
 
+TEST_F(TraceFileTest, NumbersAChannelWithoutAName) {
+  std::string header = kHeader;
+  Edit(header, [](nlohmann::json& line) { line["channels"].erase("a"); });
+  const TraceFile file(directory_.Write("unnamed.jsonl", header + "\n"));
+  EXPECT_THAT(file.header().channel_names, ElementsAre("#0", "b"));
+}
+
 TEST_F(TraceFileTest, ReadsPlainLinesAndALastLineWithoutItsEnd) {
   std::string text = Joined({kHeader, kReset, kStep});
   text.pop_back();

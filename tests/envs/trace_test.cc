@@ -93,6 +93,17 @@ TEST_F(Spoilt, ObservationFarIntoTheRecording) {
   EXPECT_THAT(result.first_difference, Not(HasSubstr("channel ball")));
 }
 
+TEST_F(Spoilt, ManyCellsAreCounted) {
+  const TraceResult result = With(2, [](json& step) {
+    const std::string bits = step["s"];
+    std::string without;  // the two upper rows of bricks gone
+    for (std::size_t i = 0; i < bits.size(); ++i) without += i >= 10 && i < 30 ? '0' : bits[i];
+    step["s"] = without;
+  });
+  EXPECT_THAT(result.first_difference, HasSubstr("(1, 5) recorded 0, got 1; and 14 more\n"));
+  EXPECT_THAT(result.first_difference, HasSubstr("      ..........\n      ++++++++++\n"));
+}
+
 TEST_F(Spoilt, Reward) {
   const TraceResult result = With(50, [](json& step) { step["r"] = step["r"].get<double>() + 2; });
   EXPECT_THAT(result.first_difference, HasSubstr("step 50,"));

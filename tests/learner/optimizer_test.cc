@@ -3,12 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
+#include <filesystem>
 #include <limits>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "core/random.h"
+#include "core/safetensors.h"
 
 namespace starling::learner {
 namespace {
@@ -157,6 +160,44 @@ TEST(ApplyUpdate, FollowsDoublePrecisionOverAThousandSteps) {
     for (std::size_t i = 0; i < 64; ++i) {
       EXPECT_NEAR(model.weights[i], reference.weights[i], 1e-5) << spec.epsilon;
     }
+  }
+}
+
+// What PyTorch's optimizers (and the A3C paper's variant) make of the same gradients, in float64.
+TEST(ApplyUpdate, FollowsTheGoldenTrajectories) {
+  const auto golden = SafetensorsFile::Read(std::filesystem::path(STARLING_SOURCE_DIR) /
+                                            "tests/golden/optimizers.safetensors");
+  const auto number = [&](const char* key) { return std::stod(golden.metadata().at(key)); };
+  const std::vector<float> start = golden.F32("start"), gradients = golden.F32("gradients");
+  const std::size_t n = start.size(), padded = (n + 15) / 16 * 16, count = gradients.size() / n;
+  const double decay = number("decay"), epsilon = number("epsilon");
+  const std::vector<std::pair<std::string, OptimizerSpec>> variants = {
+      {"sgd", OptimizerSpec{.kind = OptimizerKind::kSgd}},
+      {"rmsprop_inside", RmsProp(decay, epsilon, true, false)},
+      {"rmsprop_inside_corrected", RmsProp(decay, epsilon, true, true)},
+      {"rmsprop_outside", RmsProp(decay, epsilon, false, false)},
+      {"rmsprop_outside_corrected", RmsProp(decay, epsilon, false, true)}};
+  ASSERT_EQ(count, 100u);
+  ASSERT_EQ(number("every"), 10);
+  for (const auto& [name, spec] : variants) {
+    const std::vector<double> expected = golden.F64(name);
+    ASSERT_EQ(expected.size(), count / 10 * n);
+    std::vector<float> weights(padded, 0.0f), gradient(padded, 0.0f);
+    std::ranges::copy(start, weights.begin());
+    Model model(spec, weights);
+    for (std::size_t t = 1; t <= count; ++t) {
+      std::copy_n(gradients.begin() + static_cast<std::ptrdiff_t>((t - 1) * n), n,
+                  gradient.begin());
+      model.Apply(spec, MakeStepSize(spec, number("lr"), 1, t), gradient);
+      for (std::size_t i = 0; t % 10 == 0 && i < n; ++i) {
+        // Each step may round a weight of up to 3 by half of 2^-22.
+        EXPECT_NEAR(model.weights[i], expected[(t / 10 - 1) * n + i],
+                    1.2e-7 * static_cast<double>(t))
+            << name << ", step " << t << ", weight " << i;
+      }
+    }
+    EXPECT_TRUE(std::all_of(model.weights.begin() + static_cast<std::ptrdiff_t>(n),
+                            model.weights.end(), [](float w) { return w == 0; }));
   }
 }
 

@@ -19,10 +19,11 @@ using testing::RelativeError;
 using Floats = std::vector<float>;
 using Doubles = std::vector<double>;
 
-// Sums of up to a few thousand products of floats (rounding 6e-8 each, errors that mostly cancel).
+// Sums of floats, rounding 6e-8 a step in errors that mostly cancel; the gradients of a convolution
+// sum over n * OH * OW cells, the longest sums here.
 const std::map<std::string, double> kTolerance = {
     {"linear y", 3e-6}, {"linear dw", 3e-6}, {"linear db", 3e-6}, {"linear dx", 3e-6},
-    {"conv y", 3e-6},   {"conv dw", 3e-6},   {"conv db", 3e-6},   {"conv dx", 3e-6},
+    {"conv y", 3e-6},   {"conv dw", 1e-5},   {"conv db", 1e-5},   {"conv dx", 3e-6},
 };
 
 constexpr testing::ShapeRange kWide{.samples = 67,
@@ -207,13 +208,14 @@ TEST_F(CpuBackendTest, StartsNoThreadsWhicheverThreadAsks) {
   const Floats x = Normals<float>(random_, 512 * 1024), w = Normals<float>(random_, 1024 * 512);
   const Floats b(512);
   Floats y(512 * 512);
-  int threads = 0;
+  const int before = ThreadsOfThisProcess();
+  int during = 0;
   std::thread([&] {
     cpu_->LinearForward({1024, 512}, 512, x.data(), w.data(), b.data(), Activation::kNone,
                         y.data());
-    threads = ThreadsOfThisProcess();
+    during = ThreadsOfThisProcess();
   }).join();
-  EXPECT_EQ(threads, 2) << "this thread and the one above";
+  EXPECT_EQ(during, before + 1) << "the thread above and no other";
 }
 
 TEST(NonzerosTest, FindsThemAllInOrder) {

@@ -245,15 +245,15 @@ TEST(Codec, NumbersThatAreNoNumbersPass) {
 
 TEST(CodecDeathTest, OurOwnMistakesAreChecked) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_DEATH(Encode(AHeader(), AGradient()), "gradient with 0 elements");
-  EXPECT_DEATH(Encode(AHeader(), Heartbeat{}, Ramp(1)), "heartbeat with 1 elements");
+  EXPECT_DEATH(Encode(AHeader(), AGradient()), "HasTensor");
+  EXPECT_DEATH(Encode(AHeader(), Heartbeat{}, Ramp(1)), "HasTensor");
   Gradient crowded;
   crowded.episodes.resize(kMaxEpisodes + 1);
-  EXPECT_DEATH(Encode(AHeader(), crowded, Ramp(1)), "4097 episodes");
+  EXPECT_DEATH(Encode(AHeader(), crowded, Ramp(1)), "values.size.. <= limit");
   alignas(4) std::array<std::byte, 8> bytes{};
   Message message;
   message.tensor = std::span<const std::byte>(bytes).subspan(1, 4);
-  EXPECT_DEATH(message.floats(), "a tensor at");
+  EXPECT_DEATH(message.floats(), "alignof.float");
 }
 
 }  // namespace

@@ -1,0 +1,168 @@
+#include "fleet/cli.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "core/error.h"
+#include "core/nearest.h"
+#include "core/version.h"
+#include "envs/registry.h"
+#include "envs/trace.h"
+#include "fleet/eval.h"
+#include "fleet/train.h"
+
+namespace starling::fleet {
+namespace {
+
+struct Options {
+  TrainOptions train;
+  std::string train_config, run_dir, resume;
+  EvalOptions eval;
+  std::string trace;
+};
+
+void AddTrain(CLI::App& app, Options& options) {
+  CLI::App& train = *app.add_subcommand("train", "Train: one learner and a fleet of actors.");
+  CLI::Option* config = train.add_option("CONFIG", options.train_config,
+                                         "TOML file; configs/reference.toml explains");
+  train.add_option("--set", options.train.overrides, "section.key=value, over the file's")
+      ->allow_extra_args(false)
+      ->type_name("KEY=VALUE");
+  CLI::Option* run_dir =
+      train.add_option("--run-dir", options.run_dir, "where the run goes; default: runs/NAME");
+  train.add_option("--resume", options.resume, "go on with the run in this directory")
+      ->excludes(config)
+      ->excludes(run_dir);
+  train.callback([&options] {
+    if (options.train_config.empty() && options.resume.empty()) {
+      throw CLI::RequiredError("CONFIG or --resume DIR");
+    }
+  });
+}
+
+void AddEval(CLI::App& app, Options& options) {
+  CLI::App& eval = *app.add_subcommand("eval", "Play fresh episodes with trained weights.");
+  eval.add_option("RUN_OR_CHECKPOINT", options.eval.target, "run directory or checkpoint")
+      ->required();
+  eval.add_option("--episodes", options.eval.episodes, "how many (100)")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{10'000'000}));
+  eval.add_flag("--greedy", options.eval.greedy, "take the likeliest action, do not draw");
+  eval.add_option("--seed", options.eval.seed, "of the episodes (1)");
+  eval.add_flag("--json", options.eval.json, "one JSON object on standard output");
+}
+
+void AddConform(CLI::App& app, Options& options) {
+  CLI::App& conform = *app.add_subcommand("conform", "Replay a recorded trace against our game.");
+  conform.add_option("TRACE", options.trace, "TRACE.jsonl.gz")->required();
+}
+
+int Conform(const std::string& trace) {
+  const envs::TraceResult result = envs::Conform(trace);
+  if (result.conforms) {
+    std::printf("conforms: %ld steps\n", result.steps);
+    return kExitDone;
+  }
+  std::printf("%s\n", result.first_difference.c_str());
+  return kExitFailed;
+}
+
+std::string Joined(const std::vector<std::string>& words) {
+  std::string joined;
+  for (const std::string& word : words) joined += (joined.empty() ? "" : " ") + word;
+  return joined;
+}
+
+int ListEnvs() {
+  std::printf("%-24s %-12s %s\n", "name", "shape", "actions");
+  for (const std::string& name : envs::EnvNames()) {
+    const envs::EnvSpec spec = envs::SpecOf(name);
+    const std::string shape = fmt::format("{}x{}x{}", spec.height, spec.width, spec.channels);
+    std::printf("%-24s %-12s %d (%s)\n", name.c_str(), shape.c_str(), spec.num_actions,
+                Joined(spec.action_names).c_str());
+  }
+  return kExitDone;
+}
+
+int Dispatch(const CLI::App& app, Options& options) {
+  if (app.got_subcommand("train")) {
+    TrainOptions& train = options.train;
+    train.config = options.train_config;
+    if (!options.run_dir.empty()) train.run_dir = options.run_dir;
+    if (!options.resume.empty()) train.resume = options.resume;
+    return RunTrain(train);
+  }
+  if (app.got_subcommand("eval")) return RunEval(options.eval);
+  if (app.got_subcommand("conform")) return Conform(options.trace);
+  return ListEnvs();
+}
+
+// The subcommand that was typed, or `app`.
+const CLI::App& Chosen(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  return chosen.empty() ? app : *chosen.front();
+}
+
+std::vector<std::string> KnownWords(const CLI::App& app) {
+  std::vector<std::string> known = {"--help"};
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+  }
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
+    known.push_back(sub->get_name());
+  }
+  return known;
+}
+
+// "; did you mean "train"?" for the first word that CLI11 could not place.
+std::string Hint(const CLI::App& app) {
+  const std::vector<std::string> strays = app.remaining(/*recurse=*/true);
+  if (strays.empty()) return "";
+  const std::string word = strays.front().substr(0, strays.front().find('='));
+  return DidYouMean(word, KnownWords(Chosen(app)));
+}
+
+// Help and version go to standard output with status 0; everything else is the operator's mistake.
+int AnswerParseError(const CLI::App& app, const CLI::ParseError& error) {
+  if (error.get_exit_code() == 0) return app.exit(error);
+  const CLI::App& chosen = Chosen(app);
+  std::fprintf(stderr, "starling: %s%s\n", error.what(), Hint(app).c_str());
+  std::fprintf(stderr, "Run starling%s --help for what there is.\n",
+               &chosen == &app ? "" : (" " + chosen.get_name()).c_str());
+  return kExitUserError;
+}
+
+}  // namespace
+
+int RunCommandLine(int argc, char** argv) {
+  Options options;
+  options.train.program = argv[0];
+  CLI::App app("Starling: asynchronous actor-critic training, with a bound on staleness.",
+               "starling");
+  app.set_version_flag("--version", VersionLine("starling"));
+  app.require_subcommand(1);
+  AddTrain(app, options);
+  AddEval(app, options);
+  AddConform(app, options);
+  app.add_subcommand("envs", "List the environments.");
+  try {
+    app.parse(argc, argv);
+    return Dispatch(app, options);
+  } catch (const CLI::ParseError& error) {
+    return AnswerParseError(app, error);
+  } catch (const UserError& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return kExitUserError;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "starling: %s\n", error.what());
+    return kExitFailed;
+  }
+}
+
+}  // namespace starling::fleet

@@ -1,0 +1,176 @@
+#include "fleet/progress.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace starling::fleet {
+namespace {
+
+constexpr std::string_view kGreen = "\033[32m", kPlain = "\033[0m";
+
+double Fraction(const Progress& progress) {
+  if (progress.total == 0) return 0;
+  return std::min(1.0, static_cast<double>(progress.steps) / static_cast<double>(progress.total));
+}
+
+std::string Percent(const Progress& progress) {
+  // Rounded down: 100 % is said only when it is reached.
+  return fmt::format("{:3}%", static_cast<int>(std::floor(Fraction(progress) * 100)));
+}
+
+std::string TimeLeft(const Progress& progress) {
+  const std::uint64_t left = progress.total - std::min(progress.total, progress.steps);
+  return HumanTime(static_cast<double>(left) / progress.steps_per_second);
+}
+
+std::string Waiting(const Progress& progress) {
+  if (progress.phase == Progress::Phase::kStarting) return "starting";
+  return fmt::format("waiting for the first actors ({} of {} alive)", progress.actors_alive,
+                     progress.actors);
+}
+
+// A piece of the bar's line; those of the lowest rank are left out first.
+struct Piece {
+  int rank;
+  std::string text;
+};
+
+std::vector<Piece> Pieces(const Progress& progress) {
+  std::vector<Piece> pieces;
+  pieces.push_back({7, Percent(progress)});
+  pieces.push_back({3, fmt::format("{}/{}", HumanCount(static_cast<double>(progress.steps)),
+                                   HumanCount(static_cast<double>(progress.total)))});
+  if (progress.steps_per_second > 0) {
+    pieces.push_back({5, HumanCount(progress.steps_per_second) + "/s"});
+    pieces.push_back({4, TimeLeft(progress) + " left"});
+  }
+  if (progress.mean_return)
+    pieces.push_back({6, fmt::format("return {:.1f}", *progress.mean_return)});
+  pieces.push_back(
+      {2, fmt::format("stale {:.1f}/{}", progress.staleness_mean, progress.staleness_max)});
+  pieces.push_back(
+      {1, fmt::format("{} actor{}", progress.actors_alive, progress.actors_alive == 1 ? "" : "s")});
+  return pieces;
+}
+
+int Columns(const std::vector<Piece>& pieces, int gap) {
+  return std::accumulate(pieces.begin(), pieces.end(), 0, [&](int sum, const Piece& piece) {
+    return sum + gap + static_cast<int>(piece.text.size());
+  });
+}
+
+std::string Bar(double fraction, int columns, const ProgressStyle& style) {
+  const int cells = style.utf8 ? columns : columns - 2;
+  const int full = static_cast<int>(std::floor(fraction * cells));
+  std::string bar = style.color ? std::string(kGreen) : "";
+  if (!style.utf8) bar += '[';
+  for (int i = 0; i < full; ++i) bar += style.utf8 ? "\u2588" : "#";
+  if (style.color) bar += kPlain;
+  for (int i = full; i < cells; ++i) bar += style.utf8 ? "\u2591" : "-";
+  if (!style.utf8) bar += ']';
+  return bar;
+}
+
+}  // namespace
+
+Progress MakeProgress(const std::optional<LearnerStatus>& status, std::uint64_t total,
+                      double steps_per_second, int actors) {
+  Progress progress;
+  progress.total = total;
+  progress.actors = actors;
+  if (!status) return progress;
+  progress.phase =
+      status->phase == "waiting" ? Progress::Phase::kWaiting : Progress::Phase::kRunning;
+  progress.steps = status->steps;
+  progress.steps_per_second = steps_per_second;
+  progress.mean_return = status->mean_return;
+  progress.staleness_mean = status->staleness.mean;
+  progress.staleness_max = status->staleness.max;
+  progress.actors_alive = status->actors_alive;
+  return progress;
+}
+
+std::string ProgressBar(const Progress& progress, const ProgressStyle& style) {
+  constexpr int kMostBar = 40;
+  const int room = std::max(0, style.width - 1);
+  if (progress.phase != Progress::Phase::kRunning) {
+    return Waiting(progress).substr(0, static_cast<std::size_t>(room));
+  }
+  std::vector<Piece> pieces = Pieces(progress);
+  // Roomy if that costs nothing, else dense, else with less and less.
+  int gap = 2, least_bar = 10;
+  if (Columns(pieces, gap) + least_bar > room) gap = 1, least_bar = 6;
+  while (pieces.size() > 1 && Columns(pieces, gap) + least_bar > room) {
+    pieces.erase(std::min_element(pieces.begin(), pieces.end(),
+                                  [](const Piece& a, const Piece& b) { return a.rank < b.rank; }));
+  }
+  const int bar = std::min(kMostBar, room - Columns(pieces, gap));
+  if (bar < least_bar) {  // too narrow for any bar
+    return pieces.front().text.substr(0, static_cast<std::size_t>(room));
+  }
+  std::string line = Bar(Fraction(progress), bar, style);
+  for (const Piece& piece : pieces) {
+    line.append(static_cast<std::size_t>(gap), ' ');
+    line += piece.text;
+  }
+  return line;
+}
+
+std::string ProgressLine(const Progress& progress) {
+  if (progress.phase != Progress::Phase::kRunning) return Waiting(progress);
+  std::string line =
+      fmt::format("{} of {} steps ({}%)", HumanCount(static_cast<double>(progress.steps)),
+                  HumanCount(static_cast<double>(progress.total)),
+                  static_cast<int>(std::floor(Fraction(progress) * 100)));
+  if (progress.steps_per_second > 0) {
+    line += fmt::format(", {} steps/s, {} left", HumanCount(progress.steps_per_second),
+                        TimeLeft(progress));
+  }
+  if (progress.mean_return) line += fmt::format(", return {:.1f}", *progress.mean_return);
+  line += fmt::format(", staleness mean {:.1f} max {}, {} of {} actors", progress.staleness_mean,
+                      progress.staleness_max, progress.actors_alive, progress.actors);
+  return line;
+}
+
+std::string HumanCount(double count) {
+  constexpr std::array<std::pair<double, std::string_view>, 4> kUnits{
+      {{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}}};
+  for (const auto& [unit, name] : kUnits) {
+    // 999 600 would be printed as "1000k": it belongs to the next unit already.
+    if (count < unit * 0.9995) continue;
+    const double value = count / unit;
+    const int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+    return fmt::format("{:.{}f}{}", value, decimals, name);
+  }
+  return fmt::format("{:.0f}", count);
+}
+
+std::string HumanTime(double seconds) {
+  constexpr double kMost = 999.0 * 86'400;
+  const auto total = static_cast<std::int64_t>(std::clamp(seconds, 0.0, kMost) + 0.5);
+  const std::int64_t days = total / 86'400, hours = total / 3'600 % 24, minutes = total / 60 % 60;
+  if (days > 0) return fmt::format("{}d {:02}:{:02}", days, hours, minutes);
+  if (hours > 0) return fmt::format("{}:{:02}:{:02}", hours, minutes, total % 60);
+  return fmt::format("{}:{:02}", minutes, total % 60);
+}
+
+void RateMeter::Add(std::int64_t now_ms, std::uint64_t steps) {
+  if (!points_.empty() && steps < points_.back().steps) points_.clear();
+  points_.push_back({now_ms, steps});
+  while (points_.size() > 2 && points_[1].ms <= now_ms - window_ms_) points_.pop_front();
+}
+
+double RateMeter::PerSecond() const {
+  if (points_.size() < 2 || points_.back().ms <= points_.front().ms) return 0;
+  return static_cast<double>(points_.back().steps - points_.front().steps) * 1000.0 /
+         static_cast<double>(points_.back().ms - points_.front().ms);
+}
+
+}  // namespace starling::fleet

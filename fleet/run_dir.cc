@@ -1,0 +1,120 @@
+#include "fleet/run_dir.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "learner/checkpoint.h"
+
+namespace starling::fleet {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void Unusable(const fs::path& dir, const std::string& reason) {
+  throw UserError(fmt::format("run directory {} cannot be written: {}; choose another --run-dir",
+                              dir.string(), reason));
+}
+
+// True if `dir` was created by this call, false if something of that name is there.
+bool TryCreate(const fs::path& dir) {
+  std::error_code error;
+  const bool created = fs::create_directory(dir, error);
+  // A file of that name is reported as an error by the library; to us it is a name that is taken.
+  std::error_code ignored;
+  if (error && !fs::exists(fs::symlink_status(dir, ignored))) Unusable(dir, error.message());
+  return created;
+}
+
+void TestWritable(const fs::path& dir) {
+  const fs::path probe = dir / ".probe";
+  try {
+    WriteFileAtomically(probe, "");
+  } catch (const std::system_error& error) {
+    Unusable(dir, error.code().message());
+  }
+  fs::remove(probe);
+}
+
+void CreateParents(const fs::path& dir) {
+  if (!dir.has_parent_path()) return;
+  std::error_code error;
+  fs::create_directories(dir.parent_path(), error);
+  if (error) Unusable(dir, error.message());
+}
+
+fs::path Numbered(const fs::path& wanted, int number) {
+  fs::path path = wanted;
+  if (number > 1) path += fmt::format("-{}", number);
+  return path;
+}
+
+}  // namespace
+
+fs::path CreateRunDir(const fs::path& wanted, bool may_number) {
+  // "runs/a/" is "runs/a": a number goes behind the name.
+  const fs::path plain = wanted.has_filename() ? wanted : wanted.parent_path();
+  CreateParents(plain);
+  fs::path dir = plain;
+  if (may_number) {
+    constexpr int kMost = 100'000;
+    int number = 1;
+    while (number < kMost && !TryCreate(dir = Numbered(plain, number))) ++number;
+    if (number == kMost) Unusable(plain, "every numbered name is taken");
+  } else if (!TryCreate(dir)) {
+    std::error_code error;
+    if (!fs::is_directory(dir, error)) Unusable(dir, "it is not a directory");
+    const bool empty = fs::is_empty(dir, error);
+    if (error) Unusable(dir, error.message());
+    if (!empty) {
+      throw UserError(fmt::format(
+          "run directory {} is not empty; go on with it by: starling train --resume {}, or choose "
+          "another --run-dir",
+          dir.string(), dir.string()));
+    }
+  }
+  TestWritable(dir);
+  return dir;
+}
+
+bool HasCheckpoint(const fs::path& run_dir) {
+  return !learner::ListCheckpoints(run_dir / "checkpoints").empty();
+}
+
+void CheckResumable(const fs::path& run_dir) {
+  std::error_code ignored;
+  const auto refuse = [&](const char* what) {
+    throw UserError(fmt::format("--resume {}: {}", run_dir.string(), what));
+  };
+  if (!fs::is_directory(run_dir, ignored)) refuse("there is no such directory");
+  if (!fs::exists(run_dir / "config.toml", ignored)) refuse("it has no config.toml: not a run");
+  if (!HasCheckpoint(run_dir)) {
+    refuse("it has no checkpoint to go on from; start again with: starling train CONFIG");
+  }
+  TestWritable(run_dir);
+}
+
+std::optional<EarlierSummary> ReadEarlierSummary(const fs::path& run_dir) {
+  try {
+    const auto json = nlohmann::json::parse(ReadFile(run_dir / "summary.json"));
+    return EarlierSummary{json.at("steps").get<std::uint64_t>(),
+                          json.at("final_checkpoint").get<std::string>()};
+  } catch (const std::system_error&) {
+    return std::nullopt;
+  } catch (const nlohmann::json::exception&) {
+    return std::nullopt;
+  }
+}
+
+void WriteConfig(const fs::path& run_dir, const Config& config) {
+  try {
+    WriteFileAtomically(run_dir / "config.toml", ToToml(config));
+  } catch (const std::system_error& error) {
+    Unusable(run_dir, error.code().message());
+  }
+}
+
+}  // namespace starling::fleet

@@ -1,0 +1,119 @@
+#include "fleet/run_log.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "core/error.h"
+
+namespace starling::fleet {
+namespace {
+
+struct LevelName {
+  LogLevel level;
+  std::string_view name;  // as wide as core/log.cc makes them
+};
+constexpr std::array<LevelName, 4> kLevels{{{LogLevel::kDebug, "debug"},
+                                            {LogLevel::kInfo, "info "},
+                                            {LogLevel::kWarn, "warn "},
+                                            {LogLevel::kError, "error"}}};
+
+std::string_view NameOf(LogLevel level) { return kLevels[static_cast<std::size_t>(level)].name; }
+
+std::string TimeOfDay() {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  tm local{};
+  ::localtime_r(&now.tv_sec, &local);
+  return fmt::format("{:02}:{:02}:{:02}.{:03}", local.tm_hour, local.tm_min, local.tm_sec,
+                     now.tv_nsec / 1'000'000);
+}
+
+}  // namespace
+
+std::optional<LogLevel> LevelOf(std::string_view line) {
+  constexpr std::string_view kShape = "00:00:00.000 ";
+  if (line.size() < kShape.size() + 6) return std::nullopt;
+  for (std::size_t i = 0; i < kShape.size(); ++i) {
+    const bool digit = line[i] >= '0' && line[i] <= '9';
+    if (kShape[i] == '0' ? !digit : line[i] != kShape[i]) return std::nullopt;
+  }
+  for (const LevelName& level : kLevels) {
+    if (line.substr(kShape.size(), 5) == level.name) return level.level;
+  }
+  return std::nullopt;
+}
+
+RunLog::RunLog(const std::filesystem::path& run_dir, Console& console) : console_(console) {
+  const std::filesystem::path path = run_dir / "log";
+  fd_ = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+  if (fd_ < 0) {
+    throw UserError(fmt::format("{} cannot be written: {}; choose another --run-dir", path.string(),
+                                ::strerrordesc_np(errno)));
+  }
+  if (::flock(fd_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    ::close(fd_);
+    throw UserError(
+        fmt::format("another starling train is running in {}; wait for its end", run_dir.string()));
+  }
+}
+
+RunLog::~RunLog() { ::close(fd_); }
+
+void RunLog::Say(LogLevel level, std::string_view text) {
+  const std::string line = fmt::format("{} {} fleet: {}", TimeOfDay(), NameOf(level), text);
+  Append(line);
+  if (level >= LogLevel::kWarn) console_.Print(line, level);
+}
+
+void RunLog::FromChild(std::string_view line) {
+  Append(line);
+  const std::optional<LogLevel> level = LevelOf(line);
+  if (!level && line != last_shown_) {
+    last_shown_ = line;
+    console_.Print(line, LogLevel::kError);
+  } else if (level && *level >= LogLevel::kWarn) {
+    console_.Print(line, *level);
+  }
+}
+
+void RunLog::Append(std::string_view line) {
+  const std::string bytes = std::string(line) + '\n';
+  ssize_t written = 0;
+  do {
+    written = ::write(fd_, bytes.data(), bytes.size());
+  } while (written < 0 && errno == EINTR);
+  if (written == static_cast<ssize_t>(bytes.size()) || write_failed_) return;
+  write_failed_ = true;  // once: the run goes on, and the next line may fit again
+  console_.Print(fmt::format("the run's log cannot be written ({}): lines are missing in it",
+                             written < 0 ? ::strerrordesc_np(errno) : "disk full"),
+                 LogLevel::kWarn);
+}
+
+void LineSplitter::Add(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const std::size_t newline = bytes.find('\n');
+    const std::size_t end = newline == std::string_view::npos ? bytes.size() : newline;
+    const std::size_t take = std::min(end, limit_ - rest_.size());
+    rest_.append(bytes.substr(0, take));
+    bytes.remove_prefix(take);
+    if (!bytes.empty() && bytes.front() == '\n') {
+      bytes.remove_prefix(1);
+      on_line_(std::exchange(rest_, {}));
+    } else if (rest_.size() == limit_) {
+      on_line_(std::exchange(rest_, {}));
+    }
+  }
+}
+
+void LineSplitter::End() {
+  if (!rest_.empty()) on_line_(std::exchange(rest_, {}));
+}
+
+}  // namespace starling::fleet

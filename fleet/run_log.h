@@ -1,0 +1,62 @@
+// The run's `log`: every line of every process of the run, in order of arrival; and what of it the
+// operator sees at once: warnings, errors, and whatever is no log line at all (a failed CHECK, a
+// sanitizer's report, the message of a UserError).
+//
+// Thread safety: one thread.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/log.h"
+#include "fleet/console.h"
+
+namespace starling::fleet {
+
+// The level of a line as core/log.h writes it ("12:34:56.789 warn  actor 3: text"); nothing if it
+// is no such line.
+std::optional<LogLevel> LevelOf(std::string_view line);
+
+class RunLog {
+ public:
+  // Opens run_dir/log for appending and holds a lock on it as long as this lives: one `starling
+  // train` per directory. Throws UserError if it cannot be opened or another process has it.
+  RunLog(const std::filesystem::path& run_dir, Console& console);
+  ~RunLog();
+  RunLog(const RunLog&) = delete;
+  RunLog& operator=(const RunLog&) = delete;
+
+  // The supervisor's own line; on the console only if it is a warning or an error.
+  void Say(LogLevel level, std::string_view text);
+  // A child's line, without its newline.
+  void FromChild(std::string_view line);
+
+ private:
+  void Append(std::string_view line);
+
+  Console& console_;
+  int fd_ = -1;
+  bool write_failed_ = false;
+  std::string last_shown_;  // of the lines that are no log lines: N actors say the same thing
+};
+
+// Cuts a stream of bytes into lines.
+class LineSplitter {
+ public:
+  // A line longer than `limit` bytes is handed on in pieces.
+  LineSplitter(std::size_t limit, std::function<void(std::string_view)> on_line)
+      : limit_(limit), on_line_(std::move(on_line)) {}
+  void Add(std::string_view bytes);
+  void End();  // hands on what the stream ended with, if it was no newline
+
+ private:
+  std::size_t limit_;
+  std::function<void(std::string_view)> on_line_;
+  std::string rest_;
+};
+
+}  // namespace starling::fleet

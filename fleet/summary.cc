@@ -1,0 +1,137 @@
+#include "fleet/summary.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "fleet/progress.h"
+
+namespace starling::fleet {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json Bound(std::uint64_t bound) { return bound == kUnbounded ? Json("unbounded") : Json(bound); }
+
+std::string Headline(const Json& summary, int exit_status) {
+  std::string word = "failed after";
+  if (exit_status == kExitDone) word = "done in";
+  if (exit_status == kExitInterrupted) word = "interrupted after";
+  return fmt::format(
+      "{} {}: {} steps, {} updates, {} steps/s", word, HumanTime(summary["seconds"].get<double>()),
+      Grouped(summary["steps"].get<std::uint64_t>()),
+      Grouped(summary["updates"].get<std::uint64_t>()),
+      Grouped(static_cast<std::uint64_t>(std::llround(summary["steps_per_second"].get<double>()))));
+}
+
+std::string ReturnLine(const Json& summary) {
+  if (summary["mean_return"].is_null()) return "  return      no episode has ended yet";
+  const auto episodes = summary["episodes"].get<std::uint64_t>();
+  return fmt::format("  return      {:.2f}, mean of the last {} of {} training episodes",
+                     summary["mean_return"].get<double>(), std::min<std::uint64_t>(episodes, 100),
+                     Grouped(episodes));
+}
+
+std::string StalenessLine(const Json& staleness) {
+  const Json& bound = staleness["bound"];
+  return fmt::format("  staleness   mean {:.2f}, max {}, {}", staleness["mean"].get<double>(),
+                     staleness["max"].get<std::uint64_t>(),
+                     bound.is_string() ? std::string("unbounded")
+                                       : fmt::format("bound {}", bound.get<std::uint64_t>()));
+}
+
+std::string GradientsLine(const Json& gradients) {
+  std::string line = fmt::format("  gradients   {} received, {} applied ({} merged)",
+                                 Grouped(gradients["received"].get<std::uint64_t>()),
+                                 Grouped(gradients["applied"].get<std::uint64_t>()),
+                                 Grouped(gradients["merged"].get<std::uint64_t>()));
+  std::string reasons;
+  for (const auto& [reason, count] : gradients["dropped"].items()) {
+    if (count == 0) continue;
+    reasons += fmt::format("{}{} {}", reasons.empty() ? ", dropped: " : ", ",
+                           Grouped(count.get<std::uint64_t>()), reason);
+  }
+  return line + reasons;
+}
+
+}  // namespace
+
+nlohmann::ordered_json BuildSummary(const Config& config,
+                                    const std::optional<LearnerStatus>& status,
+                                    const FleetCounts& counts) {
+  const LearnerStatus last = status.value_or(LearnerStatus{});
+  Json dropped = Json::object();
+  for (const auto& [reason, count] : last.gradients.dropped) dropped[reason] = count;
+  return {{"env", config.env.name},
+          {"seed", config.run.seed},
+          {"steps", last.steps},
+          {"frames", last.frames},
+          {"updates", last.updates},
+          {"seconds", last.seconds},
+          {"steps_per_second", last.steps_per_second},
+          {"mean_return", last.mean_return ? Json(*last.mean_return) : Json(nullptr)},
+          {"episodes", last.episodes},
+          {"staleness",
+           {{"bound", Bound(config.staleness.bound)},
+            {"max", last.staleness.max},
+            {"mean", last.staleness.mean},
+            {"histogram", last.staleness.histogram}}},
+          {"gradients",
+           {{"received", last.gradients.received},
+            {"applied", last.gradients.applied},
+            {"merged", last.gradients.merged},
+            {"dropped", dropped}}},
+          {"actors", {{"started", counts.actors_started}, {"restarted", counts.actors_restarted}}},
+          {"learner", {{"restarted", counts.learner_restarted}}},
+          {"final_checkpoint", last.checkpoint.empty() ? Json(nullptr) : Json(last.checkpoint)}};
+}
+
+std::string WriteSummary(const std::filesystem::path& run_dir,
+                         const nlohmann::ordered_json& summary) {
+  try {
+    WriteFileAtomically(run_dir / "summary.json", summary.dump(2) + "\n");
+  } catch (const std::system_error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::vector<std::string> DescribeRun(const nlohmann::ordered_json& summary, int exit_status,
+                                     const std::filesystem::path& run_dir,
+                                     const std::string& program) {
+  std::vector<std::string> lines = {Headline(summary, exit_status), ReturnLine(summary),
+                                    StalenessLine(summary["staleness"]),
+                                    GradientsLine(summary["gradients"])};
+  const auto actors = summary["actors"]["restarted"].get<std::uint64_t>();
+  const auto learner = summary["learner"]["restarted"].get<std::uint64_t>();
+  if (actors + learner > 0) {
+    lines.push_back(
+        fmt::format("  restarted   actors {} times, the learner {} times", actors, learner));
+  }
+  const Json& checkpoint = summary["final_checkpoint"];
+  if (checkpoint.is_null()) {
+    lines.push_back(
+        fmt::format("  no checkpoint was written; the log is {}", (run_dir / "log").string()));
+    return lines;
+  }
+  lines.push_back("  checkpoint  " + (run_dir / checkpoint.get<std::string>()).string());
+  const std::string directory = run_dir.string();
+  if (exit_status == kExitDone) {
+    lines.push_back(fmt::format("  next        {} eval {} --episodes 100", program, directory));
+  } else {
+    lines.push_back(fmt::format("  go on with  {} train --resume {}", program, directory));
+  }
+  return lines;
+}
+
+std::string Grouped(std::uint64_t number) {
+  std::string digits = fmt::format("{}", number);
+  for (std::size_t end = digits.size(); end > 3; end -= 3) digits.insert(end - 3, 1, ',');
+  return digits;
+}
+
+}  // namespace starling::fleet

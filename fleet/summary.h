@@ -1,0 +1,39 @@
+// summary.json, and its few lines for people. Written by the supervisor, so that it survives every
+// child: what the learner knew last, and the supervisor's own counts.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/config.h"
+#include "fleet/status.h"
+#include "fleet/supervisor_policy.h"
+
+namespace starling::fleet {
+
+// The keys, in this order: env, seed, steps, frames, updates, seconds, steps_per_second,
+// mean_return (null without an episode), episodes, staleness {bound (a number or "unbounded"), max,
+// mean, histogram}, gradients {received, applied, merged, dropped {reason: n}}, actors {started,
+// restarted}, learner {restarted}, final_checkpoint (relative to the run directory, or null).
+// `status` is absent if no learner ever spoke: then everything of training is 0.
+nlohmann::ordered_json BuildSummary(const Config& config,
+                                    const std::optional<LearnerStatus>& status,
+                                    const FleetCounts& counts);
+
+// run_dir/summary.json, complete or as it was. Empty, or why it could not be written.
+std::string WriteSummary(const std::filesystem::path& run_dir,
+                         const nlohmann::ordered_json& summary);
+
+// What to print at the end: result, speed, staleness, losses, checkpoint, and what to run next.
+// `program` is how starling was called.
+std::vector<std::string> DescribeRun(const nlohmann::ordered_json& summary, int exit_status,
+                                     const std::filesystem::path& run_dir,
+                                     const std::string& program);
+
+// "1234567" with groups: "1,234,567".
+std::string Grouped(std::uint64_t number);
+
+}  // namespace starling::fleet

@@ -1,0 +1,318 @@
+#include <utility>  // Boost 1.74's Asio needs it first
+
+#include "fleet/supervisor.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cerrno>
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/check.h"
+#include "core/clock.h"
+#include "fleet/child.h"
+#include "fleet/progress.h"
+#include "fleet/run_dir.h"
+
+namespace starling::fleet {
+namespace {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+constexpr auto kTick = std::chrono::milliseconds(50);
+constexpr std::size_t kMaxLogLine = 64 << 10, kMaxStatusLine = 1 << 20;
+
+sigset_t StopSignals() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&set, signal);
+  return set;
+}
+
+bool Ignored(int signal) {
+  struct sigaction action {};
+  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+// Reads a child's pipe line by line. Shared with its own pending read, which may outlive the child.
+class LineReader : public std::enable_shared_from_this<LineReader> {
+ public:
+  LineReader(asio::io_context& io, int fd, std::size_t limit,
+             std::function<void(std::string_view)> on_line)
+      : stream_(io, fd), lines_(limit, std::move(on_line)) {}
+
+  void Start() {
+    stream_.async_read_some(asio::buffer(buffer_),
+                            [self = shared_from_this()](error_code error, std::size_t size) {
+                              if (error || self->closed_) return;
+                              self->lines_.Add({self->buffer_.data(), size});
+                              self->Start();
+                            });
+  }
+
+  // Everything that is in the pipe now; then closes it. The child is dead: nothing more will come.
+  void Drain() {
+    closed_ = true;
+    for (;;) {
+      const ssize_t size = ::read(stream_.native_handle(), buffer_.data(), buffer_.size());
+      if (size < 0 && errno == EINTR) continue;
+      if (size <= 0) break;
+      lines_.Add({buffer_.data(), static_cast<std::size_t>(size)});
+    }
+    lines_.End();
+    error_code ignored;
+    stream_.close(ignored);
+  }
+
+ private:
+  asio::posix::stream_descriptor stream_;
+  LineSplitter lines_;
+  std::array<char, 16 << 10> buffer_{};
+  bool closed_ = false;
+};
+
+struct Process {
+  int pid = -1;
+  std::shared_ptr<LineReader> output, status;
+  bool alive() const { return pid > 0; }
+};
+
+class Supervisor {
+ public:
+  Supervisor(const SupervisorOptions& options, RunLog& log, Console& console)
+      : options_(options),
+        log_(log),
+        console_(console),
+        policy_(options.limits, options.actors, options.run_steps, options.resume,
+                (options.run_dir / "log").string()),
+        signals_(io_),
+        tick_(io_),
+        actors_(static_cast<std::size_t>(options.actors)) {
+    for (const int signal : {SIGINT, SIGTERM, SIGCHLD}) signals_.add(signal);
+    if (!Ignored(SIGHUP)) signals_.add(SIGHUP);
+    ::signal(SIGPIPE, SIG_IGN);
+  }
+
+  // Only if something was thrown are there children left.
+  ~Supervisor() {
+    ForEachAlive([](int, Process& process) { ::kill(-process.pid, SIGKILL); });
+    ForEachAlive([](int, Process& process) {
+      while (!Reap(process.pid)) ::usleep(1000);
+    });
+  }
+
+  SupervisorResult Run() {
+    AwaitSignal();
+    AwaitTick();
+    Do(policy_.Start(NowMs()));
+    if (!finish_) io_.run();
+    console_.Clear();
+    return {*finish_, policy_.last_status(), policy_.counts()};
+  }
+
+ private:
+  std::int64_t NowMs() const { return clock_.NowMs(); }
+
+  template <class Function>
+  void ForEachAlive(Function function) {
+    if (learner_.alive()) function(kLearnerSlot, learner_);
+    for (std::size_t slot = 0; slot < actors_.size(); ++slot) {
+      if (actors_[slot].alive()) function(static_cast<int>(slot), actors_[slot]);
+    }
+  }
+
+  Process& At(int slot) {
+    return slot == kLearnerSlot ? learner_ : actors_[static_cast<std::size_t>(slot)];
+  }
+
+  // Actions may lead to events (a program that cannot be started), and those to actions.
+  void Do(const Actions& actions) {
+    todo_.insert(todo_.end(), actions.begin(), actions.end());
+    if (std::exchange(doing_, true)) return;
+    while (!todo_.empty()) {
+      const Action action = std::move(todo_.front());
+      todo_.pop_front();
+      std::visit([this](const auto& one) { Perform(one); }, action);
+    }
+    doing_ = false;
+    if (finish_) io_.stop();
+  }
+
+  void Perform(const StartLearner& start) {
+    ChildSpec spec{.program = options_.learner_program,
+                   .arguments = {"--run-dir", options_.run_dir.string()},
+                   .status_pipe = true,
+                   // Not SIGKILL: should we be killed, the learner still writes its checkpoint.
+                   .death_signal = SIGTERM};
+    // It may have died before its very first checkpoint.
+    if (start.resume && HasCheckpoint(options_.run_dir)) spec.arguments.push_back("--resume");
+    spec.arguments.insert(spec.arguments.end(), {"--status-fd", std::to_string(kStatusFd)});
+    StartChild(kLearnerSlot, std::move(spec));
+  }
+
+  void Perform(const StartActor& start) {
+    // An actor has nothing to save, and one that hangs in its environment hears no SIGTERM.
+    ChildSpec spec{
+        .program = options_.actor_program,
+        .arguments = {"--run-dir", options_.run_dir.string(), "--slot", std::to_string(start.slot)},
+        .status_pipe = false,
+        .death_signal = SIGKILL};
+    const std::vector<std::string>& more = options_.actor_arguments;
+    spec.arguments.insert(spec.arguments.end(), more.begin(), more.end());
+    StartChild(start.slot, std::move(spec));
+  }
+
+  void Perform(const SendSignal& send) {
+    const Process& process = At(send.slot);
+    if (!process.alive()) return;
+    // What a child started itself goes with it; a request to end is the child's to handle.
+    ::kill(send.signal == SIGKILL ? -process.pid : process.pid, send.signal);
+  }
+
+  void Perform(const Say& say) { log_.Say(say.level, say.text); }
+  void Perform(const Finish& finish) { finish_ = finish.exit_status; }
+
+  void StartChild(int slot, ChildSpec spec) {
+    spec.arguments.insert(spec.arguments.end(), {"--parent", std::to_string(::getpid())});
+    const Spawned child = Spawn(spec);
+    if (child.pid < 0) {
+      Ended(slot, -1, {ChildExit::How::kNotStarted, child.error});
+      return;
+    }
+    log_.Say(LogLevel::kInfo, fmt::format("{} started, pid {}",
+                                          slot == kLearnerSlot ? std::string("learner")
+                                                               : fmt::format("actor {}", slot),
+                                          child.pid));
+    Process& process = At(slot);
+    process.pid = child.pid;
+    process.output = std::make_shared<LineReader>(
+        io_, child.output_fd, kMaxLogLine, [this](std::string_view line) { log_.FromChild(line); });
+    process.output->Start();
+    if (child.status_fd < 0) return;
+    process.status =
+        std::make_shared<LineReader>(io_, child.status_fd, kMaxStatusLine,
+                                     [this](std::string_view line) { OnStatusLine(line); });
+    process.status->Start();
+  }
+
+  void OnStatusLine(std::string_view line) {
+    const std::optional<LearnerStatus> status = ParseStatus(line);
+    if (!status) {
+      if (!std::exchange(said_torn_, true)) {
+        log_.Say(LogLevel::kInfo,
+                 fmt::format("a status line is not understood: {}", line.substr(0, 200)));
+      }
+      return;
+    }
+    const GradientStatus& gradients = status->gradients;
+    if (!gradients.AddUp() && !std::exchange(said_sum_, true)) {
+      log_.Say(LogLevel::kError,
+               fmt::format("the learner's count of gradients does not add up: {} received, {} "
+                           "applied, {} dropped, {} in flight",
+                           gradients.received, gradients.applied, gradients.dropped_total(),
+                           gradients.in_flight));
+    }
+    rate_.Add(NowMs(), status->steps);
+    Do(policy_.OnStatus(NowMs(), *status));
+  }
+
+  void ReapAll() {
+    ForEachAlive([this](int slot, Process& process) {
+      const std::optional<ChildExit> exit = Reap(process.pid);
+      if (!exit) return;
+      // Its last words first: they tell why.
+      const Process dead = std::exchange(process, {});
+      dead.output->Drain();
+      if (dead.status) dead.status->Drain();
+      Ended(slot, dead.pid, *exit);
+    });
+  }
+
+  void Ended(int slot, int pid, const ChildExit& exit) {
+    Do(slot == kLearnerSlot ? policy_.OnLearnerExit(NowMs(), pid, exit)
+                            : policy_.OnActorExit(NowMs(), slot, pid, exit));
+  }
+
+  void AwaitSignal() {
+    signals_.async_wait([this](error_code error, int signal) {
+      if (error) return;
+      if (signal == SIGCHLD) {
+        ReapAll();
+      } else {
+        Do(policy_.OnStopSignal(NowMs(), signal));
+      }
+      AwaitSignal();
+    });
+  }
+
+  void AwaitTick() {
+    tick_.expires_after(kTick);
+    tick_.async_wait([this](error_code error) {
+      if (error) return;
+      ReapAll();  // a signal may tell of two deaths
+      Do(policy_.Tick(NowMs()));
+      if (!finish_) {
+        console_.Show(MakeProgress(policy_.last_status(), options_.run_steps, rate_.PerSecond(),
+                                   options_.actors),
+                      NowMs());
+      }
+      AwaitTick();
+    });
+  }
+
+  const SupervisorOptions& options_;
+  RunLog& log_;
+  Console& console_;
+  SteadyClock clock_;
+  SupervisorPolicy policy_;
+  RateMeter rate_;
+  asio::io_context io_;
+  asio::signal_set signals_;
+  asio::steady_timer tick_;
+  Process learner_;
+  std::vector<Process> actors_;
+  std::deque<Action> todo_;
+  bool doing_ = false;
+  bool said_torn_ = false, said_sum_ = false;
+  std::optional<int> finish_;
+};
+
+}  // namespace
+
+SupervisorResult Supervise(const SupervisorOptions& options, RunLog& log, Console& console) {
+  Supervisor supervisor(options, log, console);
+  // The handlers are in place: let come what was held back.
+  const sigset_t stop = StopSignals();
+  sigset_t before;
+  CHECK(::sigprocmask(SIG_UNBLOCK, &stop, &before) == 0);
+  SupervisorResult result = supervisor.Run();
+  CHECK(::sigprocmask(SIG_SETMASK, &before, nullptr) == 0);
+  return result;
+}
+
+StopSignalsHeld::StopSignalsHeld() {
+  const sigset_t stop = StopSignals();
+  ::sigprocmask(SIG_BLOCK, &stop, nullptr);
+}
+
+StopSignalsHeld::~StopSignalsHeld() {
+  const sigset_t stop = StopSignals();
+  const timespec at_once{};
+  while (::sigtimedwait(&stop, nullptr, &at_once) > 0) {
+  }
+  ::sigprocmask(SIG_UNBLOCK, &stop, nullptr);
+}
+
+}  // namespace starling::fleet

@@ -1,0 +1,157 @@
+#include "fleet/train.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "core/config.h"
+#include "core/error.h"
+#include "envs/registry.h"
+#include "fleet/console.h"
+#include "fleet/run_dir.h"
+#include "fleet/run_log.h"
+#include "fleet/summary.h"
+#include "fleet/supervisor.h"
+#include "wire/runtime_dir.h"
+#include "wire/socket.h"
+
+namespace starling::fleet {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Runs `check`; a mistake that it finds is told with the place where `key` was set.
+template <class Check>
+void CheckKey(const ConfigSource& source, const char* key, Check check) {
+  try {
+    check();
+  } catch (const UserError& error) {
+    const std::string where = source.Where(key);
+    throw UserError(fmt::format("{}{}: {}", where.empty() ? "" : where + ": ", key, error.what()));
+  }
+}
+
+// What core cannot know: games, sockets and places.
+void CheckConfig(const Config& config, const ConfigSource& source) {
+  CheckKey(source, "env.name", [&] { envs::SpecOf(config.env.name); });
+  if (config.wire.endpoint != "auto") {
+    CheckKey(source, "wire.endpoint", [&] { wire::CheckEndpoint(config.wire.endpoint); });
+  }
+  CheckKey(source, "wire.runtime_dir", [&] { wire::RuntimeRoot(config.wire.runtime_dir); });
+}
+
+// Learner and actor are looked for beside the program that runs.
+fs::path Sibling(const std::string& name) {
+  const fs::path path = fs::read_symlink("/proc/self/exe").parent_path() / name;
+  if (::access(path.c_str(), X_OK) != 0) {
+    throw UserError(fmt::format("{} is missing beside starling: build all of it", path.string()));
+  }
+  return path;
+}
+
+struct Plan {
+  Config config;
+  fs::path run_dir;
+  bool resume = false;
+};
+
+Plan PlanNew(const TrainOptions& options) {
+  ConfigSource source;
+  Plan plan{LoadConfig(options.config, options.overrides, &source), {}, false};
+  CheckConfig(plan.config, source);
+  const bool named = options.run_dir || !source.Where("run.dir").empty();
+  plan.run_dir = CreateRunDir(options.run_dir.value_or(plan.config.run.dir), !named);
+  return plan;
+}
+
+Plan PlanResume(const fs::path& run_dir, const std::vector<std::string>& overrides) {
+  CheckResumable(run_dir);
+  ConfigSource source;
+  Plan plan{LoadConfig(run_dir / "config.toml", overrides, &source), run_dir, true};
+  CheckConfig(plan.config, source);
+  return plan;
+}
+
+bool AlreadyComplete(const Plan& plan) {
+  if (!plan.resume) return false;
+  const std::optional<EarlierSummary> earlier = ReadEarlierSummary(plan.run_dir);
+  std::error_code ignored;
+  return earlier && earlier->steps >= plan.config.run.steps &&
+         fs::exists(plan.run_dir / earlier->final_checkpoint, ignored);
+}
+
+// What killed learners left behind; ours, if it was killed.
+void RemoveLeftovers(const Config& config, RunLog& log) {
+  try {
+    const fs::path root = wire::RuntimeRoot(config.wire.runtime_dir);
+    const std::size_t removed = wire::RunPlace::RemoveStale(root);
+    if (removed > 0) {
+      log.Say(LogLevel::kInfo,
+              fmt::format("removed what {} killed run(s) left in {}", removed, root.string()));
+    }
+  } catch (const std::exception& error) {
+    log.Say(LogLevel::kWarn,
+            fmt::format("the runtime place could not be cleaned: {}", error.what()));
+  }
+}
+
+// An actor knows the run directory only; how to find and await the learner it is told.
+std::vector<std::string> ActorArguments(const Config& config) {
+  std::vector<std::string> arguments = {"--connect-timeout",
+                                        fmt::format("{}", config.wire.connect_timeout_s)};
+  if (!config.wire.runtime_dir.empty()) {
+    arguments.insert(arguments.end(), {"--runtime-dir", config.wire.runtime_dir});
+  }
+  return arguments;
+}
+
+int Report(const Plan& plan, const SupervisorResult& result, const TrainOptions& options,
+           RunLog& log, Console& console) {
+  const auto summary = BuildSummary(plan.config, result.status, result.counts);
+  const std::string trouble = WriteSummary(plan.run_dir, summary);
+  for (const std::string& line :
+       DescribeRun(summary, result.exit_status, plan.run_dir, options.program)) {
+    console.Print(line);
+  }
+  if (trouble.empty()) return result.exit_status;
+  log.Say(LogLevel::kError,
+          fmt::format("no summary: {}; it would have been: {}", trouble, summary.dump()));
+  return result.exit_status == kExitDone ? kExitFailed : result.exit_status;
+}
+
+}  // namespace
+
+int RunTrain(const TrainOptions& options) {
+  const fs::path learner = Sibling("starling-learner"), actor = Sibling("starling-actor");
+  Plan plan = options.resume ? PlanResume(*options.resume, options.overrides) : PlanNew(options);
+  Console console(STDERR_FILENO, DetectStyle(STDERR_FILENO));
+  if (AlreadyComplete(plan)) {
+    console.Print(fmt::format("{} is complete ({} steps); to go on, raise --set run.steps=...",
+                              plan.run_dir.string(), plan.config.run.steps));
+    return kExitDone;
+  }
+  const StopSignalsHeld held;
+  RunLog log(plan.run_dir, console);
+  plan.config.run.dir = plan.run_dir.string();
+  WriteConfig(plan.run_dir, plan.config);
+  RemoveLeftovers(plan.config, log);
+  console.Print(fmt::format("{} {} in {}: {} actors, {} steps",
+                            plan.resume ? "going on with" : "training", plan.config.env.name,
+                            plan.run_dir.string(), plan.config.actors.count,
+                            Grouped(plan.config.run.steps)));
+  const SupervisorResult result = Supervise({.run_dir = plan.run_dir,
+                                             .learner_program = learner,
+                                             .actor_program = actor,
+                                             .actor_arguments = ActorArguments(plan.config),
+                                             .resume = plan.resume,
+                                             .actors = static_cast<int>(plan.config.actors.count),
+                                             .run_steps = plan.config.run.steps,
+                                             .limits = {}},
+                                            log, console);
+  RemoveLeftovers(plan.config, log);
+  return Report(plan, result, options, log, console);
+}
+
+}  // namespace starling::fleet

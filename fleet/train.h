@@ -1,0 +1,23 @@
+// `starling train`: checks everything that can be checked, makes the run directory, supervises the
+// run and writes its summary.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace starling::fleet {
+
+struct TrainOptions {
+  std::filesystem::path config;                  // not with `resume`
+  std::vector<std::string> overrides;            // "section.key=value"
+  std::optional<std::filesystem::path> run_dir;  // refused if it exists and is not empty
+  std::optional<std::filesystem::path> resume;   // a run directory
+  std::string program = "starling";              // how to call it again, for the hints at the end
+};
+
+// Returns the exit status (core/error.h). Throws UserError before anything is started.
+int RunTrain(const TrainOptions& options);
+
+}  // namespace starling::fleet

@@ -1,0 +1,125 @@
+// The arrows between the rooms, held on the #include lines of every source file.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "core/file.h"
+
+namespace starling {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What each room may include, itself besides.
+const std::map<std::string, std::set<std::string>> kArrows = {
+    {"core", {}},
+    {"wire", {"core"}},
+    {"envs", {"core"}},
+    {"net", {"core"}},
+    {"actors", {"envs", "net", "wire", "core"}},
+    {"learner", {"net", "wire", "core"}},
+    {"fleet", {"actors", "learner", "envs", "net", "wire", "core"}},
+};
+
+// The includes in `text`, a file of `room`, that point against an arrow or do not start at the
+// root.
+std::vector<std::string> BadIncludes(const std::string& room, const std::string& text) {
+  static const std::regex include(R"re(^\s*#\s*include\s*(["<])([^">]+)[">].*)re");
+  std::vector<std::string> bad;
+  std::istringstream lines(text);
+  std::smatch match;
+  for (std::string line; std::getline(lines, line);) {
+    if (!std::regex_match(line, match, include)) continue;
+    const bool ours = match[1] == "\"";
+    const std::string path = match[2];
+    const std::string first = path.substr(0, path.find('/'));
+    const bool is_room = kArrows.contains(first) && first != path;
+    // <net/if.h> is the system's; in quotes, or in any other room, it is one of our own.
+    if (!ours && (!is_room || first == "net")) continue;
+    if (!is_room || (first != room && !kArrows.at(room).contains(first))) bad.push_back(line);
+  }
+  return bad;
+}
+
+std::vector<fs::path> SourcesOf(const std::string& room) {
+  static const std::set<std::string> kinds = {".h", ".cc", ".cuh", ".cu"};
+  std::vector<fs::path> sources;
+  for (const auto& entry : fs::recursive_directory_iterator(fs::path(STARLING_SOURCE_DIR) / room)) {
+    if (entry.is_regular_file() && kinds.contains(entry.path().extension())) {
+      sources.push_back(entry.path());
+    }
+  }
+  return sources;
+}
+
+// Names of the <net/...> headers of Linux: a file of ours in net/ would stand before them.
+std::set<std::string> SystemNetHeaders() {
+  std::set<std::string> names = {"ethernet.h", "if.h",        "if_arp.h",  "if_packet.h",
+                                 "if_ppp.h",   "if_shaper.h", "if_slip.h", "ppp-comp.h",
+                                 "ppp_defs.h", "route.h",     "bpf.h",     "if_dl.h"};
+  std::error_code absent;
+  for (const auto& entry : fs::directory_iterator("/usr/include/net", absent)) {
+    names.insert(entry.path().filename());
+  }
+  return names;
+}
+
+std::vector<std::string> LikeSystemHeaders(const std::vector<fs::path>& files) {
+  std::vector<std::string> taken;
+  for (const fs::path& file : files) {
+    if (SystemNetHeaders().contains(file.filename())) taken.push_back(file.filename());
+  }
+  return taken;
+}
+
+class Arrows : public testing::TestWithParam<std::string> {};
+
+TEST_P(Arrows, EveryIncludeFollowsThem) {
+  const std::vector<fs::path> sources = SourcesOf(GetParam());
+  EXPECT_FALSE(sources.empty());
+  for (const fs::path& source : sources) {
+    EXPECT_THAT(BadIncludes(GetParam(), ReadFile(source)), testing::IsEmpty()) << source;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Rooms, Arrows,
+                         testing::Values("core", "wire", "envs", "net", "actors", "learner",
+                                         "fleet"),
+                         [](const auto& room) { return room.param; });
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+TEST(ArrowsChecker, FindsAPlantedLine) {
+  EXPECT_THAT(BadIncludes("learner", "#pragma once\n#include \"actors/actor.h\"\n"),
+              ElementsAre("#include \"actors/actor.h\""));
+  EXPECT_THAT(BadIncludes("actors", "  #  include <learner/learner.h>  // why not\n"),
+              ElementsAre("  #  include <learner/learner.h>  // why not"));
+  EXPECT_THAT(BadIncludes("core", "#include \"wire/codec.h\""), testing::SizeIs(1));
+  EXPECT_THAT(BadIncludes("core", "#include \"tests/core/temp_dir.h\""), testing::SizeIs(1));
+  EXPECT_THAT(BadIncludes("net", "#include \"model.h\""), testing::SizeIs(1));  // not from the root
+}
+
+TEST(ArrowsChecker, LetsGoodLinesPass) {
+  EXPECT_THAT(BadIncludes("learner",
+                          "#include \"learner/lanes.h\"\n#include \"net/model.h\"\n"
+                          "#include <vector>\n#include <net/if.h>\n"
+                          "// #include \"actors/actor.h\"\n"),
+              IsEmpty());
+  EXPECT_THAT(BadIncludes("fleet", "#include \"actors/actor.h\"\n"), IsEmpty());
+}
+
+TEST(NetRoom, NoFileIsNamedLikeASystemNetHeader) {
+  EXPECT_THAT(LikeSystemHeaders(SourcesOf("net")), IsEmpty());
+  EXPECT_THAT(LikeSystemHeaders({"net/model.h", "net/route.h"}), ElementsAre("route.h"));
+}
+
+}  // namespace
+}  // namespace starling

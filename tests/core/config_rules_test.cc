@@ -1,0 +1,62 @@
+#include "core/config_rules.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <thread>
+
+namespace starling {
+namespace {
+
+TEST(ConfigRules, UsableCoresFollowTheAffinityMask) {
+  EXPECT_GE(UsableCores(), 1);
+  std::int64_t pinned = 0;
+  std::thread([&] {  // the mask is a thread's own: this one's ends with it
+    cpu_set_t mask;
+    ASSERT_EQ(sched_getaffinity(0, sizeof mask, &mask), 0);
+    int first = 0;
+    while (!CPU_ISSET(first, &mask)) ++first;
+    CPU_ZERO(&mask);
+    CPU_SET(first, &mask);
+    ASSERT_EQ(sched_setaffinity(0, sizeof mask, &mask), 0);
+    pinned = UsableCores();
+  })
+      .join();
+  EXPECT_EQ(pinned, 1);
+}
+
+TEST(ConfigRules, AutoIsResolvedOnceAndWhatIsSetStays) {
+  Config config;
+  ResolveAuto(config, "dir/pong.toml", 6);
+  EXPECT_EQ(config.run.name, "pong");
+  EXPECT_EQ(config.run.dir, "runs/pong");
+  EXPECT_EQ(config.actors.count, 6);
+  EXPECT_EQ(config.updates.start_with, 6);
+  const Config once = config;
+  ResolveAuto(config, "other.toml", 2);
+  EXPECT_EQ(config, once);
+}
+
+TEST(ConfigRules, NameAndDirectoryFollowEachOther) {
+  Config config;
+  config.run.name = "mine";
+  ResolveAuto(config, "x.toml", 1);
+  EXPECT_EQ(config.run.dir, "runs/mine");
+}
+
+TEST(ConfigRules, NoMoreActorsThanAConfigMayAskFor) {
+  Config config;
+  ResolveAuto(config, "x.toml", 5000);
+  EXPECT_EQ(config.actors.count, 1024);
+}
+
+TEST(ConfigRules, DefaultsDoNotContradictEachOtherOnAnyMachine) {
+  for (const std::int64_t cores : {1, 2, 3, 64, 1024}) {
+    Config config;
+    ResolveAuto(config, "x.toml", cores);
+    EXPECT_TRUE(FindContradictions(config).empty()) << cores;
+  }
+}
+
+}  // namespace
+}  // namespace starling

@@ -1,0 +1,326 @@
+#include "core/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "core/config_rules.h"
+#include "core/error.h"
+#include "tests/core/temp_dir.h"
+
+namespace starling {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+using Overrides = std::vector<std::string>;
+
+// The mistakes in `text`, line by line; empty if there are none.
+std::vector<std::string> Mistakes(const std::string& text, const Overrides& overrides = {}) {
+  std::vector<std::string> lines;
+  try {
+    ParseConfig(text, "x.toml", overrides);
+  } catch (const UserError& error) {
+    std::string line;
+    std::istringstream stream(error.what());
+    while (std::getline(stream, line)) lines.push_back(line);
+  }
+  return lines;
+}
+
+TEST(Config, AnEmptyFileIsTheDefaultsResolved) {
+  const Config config = ParseConfig("", "configs/hello.toml");
+  Config expected;
+  expected.run.name = "hello";
+  expected.run.dir = "runs/hello";
+  expected.actors.count = expected.updates.start_with = UsableCores();
+  EXPECT_EQ(config, expected);
+}
+
+TEST(Config, ReadsEveryKindOfValue) {
+  const Config config = ParseConfig(R"(
+run.seed = 9223372036854775807
+[env]
+name = "catch"
+[actors]
+count = 3
+[net]
+kind = "mlp"
+hidden = [64, 32]
+[optimizer]
+lr = 1
+bias_correction = false
+[staleness]
+bound = 4
+)",
+                                    "x.toml");
+  EXPECT_EQ(config.run.seed, 9223372036854775807u);
+  EXPECT_EQ(config.env.name, "catch");
+  EXPECT_EQ(config.actors.count, 3);
+  EXPECT_EQ(config.net.hidden, (std::vector<std::int64_t>{64, 32}));
+  EXPECT_EQ(config.optimizer.lr, 1.0);  // an integer is a number
+  EXPECT_FALSE(config.optimizer.bias_correction);
+  EXPECT_EQ(config.staleness.bound, 4u);
+  EXPECT_EQ(config.samples_per_gradient(), 32 * 5);
+}
+
+TEST(Config, AutomaticGradientsFitTheBound) {
+  const auto gradients = [](const std::string& bound) {
+    return ParseConfig("[actors]\ncount = 7\n[updates]\ngradients = \"auto\"", "x.toml",
+                       {"staleness.bound=" + bound})
+        .updates.gradients;
+  };
+  EXPECT_EQ(gradients("0"), 7);  // ceil(7 / 1)
+  EXPECT_EQ(gradients("1"), 4);  // ceil(7 / 2)
+  EXPECT_EQ(gradients("2"), 3);
+  EXPECT_EQ(gradients("5"), 2);
+  EXPECT_EQ(gradients("6"), 1);
+  EXPECT_EQ(gradients("1000000000000000"), 1);
+  EXPECT_EQ(gradients("unbounded"), 1);
+}
+
+TEST(Config, SyntaxErrorsAreLocated) {
+  EXPECT_THAT(Mistakes("[run]\nseed = = 3\n"), ElementsAre(StartsWith("x.toml:2:8: ")));
+  EXPECT_THAT(Mistakes("[run]\nseed = 1\nseed = 2\n"), ElementsAre(StartsWith("x.toml:3:")));
+  EXPECT_THAT(Mistakes("[run]\n[env]\n[run]\n"), ElementsAre(StartsWith("x.toml:3:")));
+  EXPECT_THAT(Mistakes("[run\n"), ElementsAre(StartsWith("x.toml:1:")));
+  EXPECT_THAT(Mistakes("[run]\nname = \"\xff\"\n"), ElementsAre(StartsWith("x.toml:2:")));
+  EXPECT_THAT(Mistakes(std::string("[run]\nname = \"\0\"\n", 17)),
+              ElementsAre(StartsWith("x.toml:2:")));
+  EXPECT_THAT(Mistakes("[run]\nseed = 99999999999999999999\n"),
+              ElementsAre(StartsWith("x.toml:2:")));
+}
+
+TEST(Config, OverridesAreCheckedBesideASyntaxError) {
+  EXPECT_THAT(Mistakes("[run", {"run.sed=1"}),
+              ElementsAre(StartsWith("x.toml:1:"), StartsWith("--set run.sed=1: ")));
+}
+
+TEST(Config, UnknownNamesGetTheNearestKnownOne) {
+  EXPECT_THAT(Mistakes("[actor]\ncount = 1\n"),
+              ElementsAre(AllOf(StartsWith("x.toml:1:2: unknown section \"actor\""),
+                                HasSubstr("did you mean \"actors\"?"), HasSubstr("checkpoint"))));
+  EXPECT_THAT(Mistakes("[actors]\n  cuont = 1\n"),
+              ElementsAre(AllOf(StartsWith("x.toml:2:3: unknown key actors.cuont"),
+                                HasSubstr("did you mean \"count\"?"), HasSubstr("unroll"))));
+  EXPECT_THAT(
+      Mistakes("[loss]\nreduction = \"maen\"\n"),
+      ElementsAre("x.toml:2:13: loss.reduction = \"maen\" is not allowed; allowed: \"mean\" or "
+                  "\"sum\"; did you mean \"mean\"?"));
+  EXPECT_THAT(Mistakes("[staleness]\nbound = \"unbound\"\n"),
+              ElementsAre(HasSubstr("or \"unbounded\"; did you mean \"unbounded\"?")));
+}
+
+TEST(Config, AKeyInTheWrongPlaceIsToldTheRightOne) {
+  EXPECT_THAT(Mistakes("[optimizer]\ngamma = 0.9\n"),
+              ElementsAre(HasSubstr("did you mean \"loss.gamma\"?")));
+  EXPECT_THAT(Mistakes("seed = 3\n"),
+              ElementsAre("x.toml:1:1: seed stands outside of every section; did you mean "
+                          "\"run.seed\"?"));
+  EXPECT_THAT(Mistakes("run = 3\n"),
+              ElementsAre("x.toml:1:1: run is an integer, but it is a section: write [run]"));
+  EXPECT_THAT(Mistakes("[[run]]\nseed = 3\n"), ElementsAre(HasSubstr("run is a list")));
+}
+
+TEST(Config, WrongTypes) {
+  EXPECT_THAT(
+      Mistakes("[run]\nseed = \"one\"\n"),
+      ElementsAre("x.toml:2:8: run.seed = \"one\" is a string; allowed: an integer from 0 to "
+                  "9223372036854775807"));
+  EXPECT_THAT(Mistakes("[run]\nsteps = 5e6\n"), ElementsAre(HasSubstr("is a number with a point")));
+  EXPECT_THAT(Mistakes("[loss]\ngamma = true\n"), ElementsAre(HasSubstr("is a truth value")));
+  EXPECT_THAT(Mistakes("[env]\nname = 2024-01-01\n"), ElementsAre(HasSubstr("is a date or time")));
+  EXPECT_THAT(Mistakes("[optimizer]\nbias_correction = 1\n"),
+              ElementsAre(HasSubstr("is an integer; allowed: true or false")));
+  EXPECT_THAT(Mistakes("[net]\nhidden = 128\n"),
+              ElementsAre(HasSubstr("is an integer; allowed: a list of 0 to 8 integers")));
+  EXPECT_THAT(Mistakes("[net]\nhidden = [1.5]\n"), ElementsAre(HasSubstr("net.hidden")));
+  EXPECT_THAT(Mistakes("[run.seed]\na = 1\n"),
+              ElementsAre(HasSubstr("run.seed = { a = 1 } is a table")));
+}
+
+TEST(Config, OutOfRange) {
+  EXPECT_THAT(
+      Mistakes("[actors]\nunroll = 0\n"),
+      ElementsAre("x.toml:2:10: actors.unroll = 0 is out of range; allowed: an integer from 1 "
+                  "to 10000"));
+  EXPECT_THAT(Mistakes("[actors]\ncount = 0\n"), ElementsAre(HasSubstr("1 to 1024 or \"auto\"")));
+  EXPECT_THAT(Mistakes("[run]\nseed = -1\n"), ElementsAre(HasSubstr("out of range")));
+  EXPECT_THAT(Mistakes("[staleness]\nbound = -1\n"), ElementsAre(HasSubstr("out of range")));
+  EXPECT_THAT(Mistakes("[optimizer]\nlr = 0.0\n"), ElementsAre(HasSubstr("above 0 to 10")));
+  EXPECT_THAT(Mistakes("[optimizer]\ndecay = 1\n"), ElementsAre(HasSubstr("from 0 to below 1")));
+  EXPECT_THAT(Mistakes("[optimizer]\nlr = nan\n"), ElementsAre(HasSubstr("out of range")));
+  EXPECT_THAT(Mistakes("[updates]\nmax_norm = inf\n"), ElementsAre(HasSubstr("out of range")));
+  EXPECT_THAT(Mistakes("[net]\nhidden = [1, 0]\n"), ElementsAre(HasSubstr("out of range")));
+  EXPECT_THAT(Mistakes("[net]\nkind = \"mlp\"\nhidden = [1,1,1,1,1,1,1,1,1]\n"),
+              ElementsAre(HasSubstr("a list of 0 to 8")));
+  EXPECT_THAT(Mistakes("[env]\nname = \"\"\n"),
+              ElementsAre(HasSubstr("the name of an environment")));
+  EXPECT_THAT(Mistakes("[run]\nname = \"a\\nb\"\n"), ElementsAre(HasSubstr("text on one line")));
+}
+
+TEST(Config, WhatIsNotBuiltYetIsRefusedByName) {
+  EXPECT_THAT(
+      Mistakes("[actors]\nbackend = \"cuda\"\n"),
+      ElementsAre("x.toml:2:11: actors.backend = \"cuda\" is not built yet; use \"auto\" or "
+                  "\"cpu\""));
+  EXPECT_THAT(Mistakes("[learner]\nshards = 2\n"),
+              ElementsAre("x.toml:2:10: learner.shards = 2 is not built yet; use 1"));
+  EXPECT_THAT(Mistakes("", {"learner.apply=hogwild", "net.stages=2", "status.port=8080",
+                            "wire.gradient=bf16", "wire.gradient=topk"}),
+              ElementsAre(HasSubstr("\"hogwild\" is not built yet; use \"lanes\""),
+                          HasSubstr("net.stages = 2 is not built yet; use 1"),
+                          HasSubstr("status.port = 8080 is not built yet; use 0"),
+                          HasSubstr("\"bf16\" is not built yet; use \"f32\""),
+                          HasSubstr("\"topk\" is not built yet; use \"f32\"")));
+}
+
+TEST(Config, ContradictionsNameBothKeys) {
+  EXPECT_THAT(Mistakes("[updates]\nin_flight = 2\n[staleness]\nbound = 0\n"),
+              ElementsAre(AllOf(StartsWith("x.toml:2:13: updates.in_flight = 2"),
+                                HasSubstr("staleness.bound = 0"))));
+  EXPECT_THAT(Mistakes("[actors]\ncount = 2\n[updates]\nstart_with = 3\n"),
+              ElementsAre(AllOf(StartsWith("x.toml:4:14: updates.start_with = 3"),
+                                HasSubstr("actors.count = 2"))));
+  EXPECT_THAT(
+      Mistakes("[actors]\ncount = 2\n[updates]\ngradients = 5\nin_flight = 2\n"),
+      ElementsAre(AllOf(StartsWith("x.toml:4:13: updates.gradients = 5"),
+                        HasSubstr("actors.count = 2"), HasSubstr("updates.in_flight = 2"))));
+  EXPECT_THAT(Mistakes("[net]\nhidden = [64, 64]\n"),
+              ElementsAre(AllOf(StartsWith("x.toml:2:10: net.hidden"), HasSubstr("net.kind"))));
+  EXPECT_THAT(Mistakes("[net]\nhidden = []\n"), ElementsAre(HasSubstr("net.kind")));
+  EXPECT_THAT(Mistakes("[actors]\nenvs_per_actor = 65536\nunroll = 100\n"),
+              ElementsAre(AllOf(HasSubstr("actors.envs_per_actor"), HasSubstr("actors.unroll"))));
+  EXPECT_THAT(Mistakes("[wire]\ntimeout_s = 0.5\n"),
+              ElementsAre(AllOf(StartsWith("x.toml:2:13: "), HasSubstr("wire.heartbeat_ms = 500"),
+                                HasSubstr("wire.timeout_s = 0.5"))));
+}
+
+TEST(Config, PairsThatMayStandTogether) {
+  EXPECT_THAT(Mistakes("[staleness]\nbound = 0\non_exceed = \"drop\"\n"), ElementsAre());
+  EXPECT_THAT(Mistakes("[net]\nkind = \"mlp\"\nhidden = []\n"), ElementsAre());
+  EXPECT_THAT(Mistakes("[actors]\ncount = 2\n[updates]\ngradients = 4\nin_flight = 2\n"),
+              ElementsAre());
+}
+
+TEST(Config, AllMistakesComeAtOnceInTheOrderOfTheFile) {
+  EXPECT_THAT(Mistakes("[staleness]\nbound = -1\n[updates]\nin_flight = 3\nstart_with = 9\n"
+                       "[actors]\ncount = 4\nfoo = 1\n[bar]\n",
+                       {"env.name=5", "nonsense"}),
+              ElementsAre(StartsWith("x.toml:2:9: staleness.bound"),
+                          StartsWith("x.toml:5:14: updates.start_with = 9"),
+                          StartsWith("x.toml:8:1: unknown key actors.foo"),
+                          StartsWith("x.toml:9:2: unknown section \"bar\""),
+                          StartsWith("--set env.name=5: "), StartsWith("--set nonsense: ")));
+}
+
+// staleness.bound was refused, so its default must not be held against updates.in_flight.
+TEST(Config, ARefusedValueIsNoPartOfAContradiction) {
+  EXPECT_THAT(Mistakes("[actors]\ncount = \"two\"\n[updates]\nstart_with = 1000\n"),
+              ElementsAre(HasSubstr("actors.count = \"two\"")));
+}
+
+TEST(ConfigOverride, IsTomlOrABareWord) {
+  const Config config = ParseConfig(
+      "[run]\nseed = 5\n", "x.toml",
+      {"run.seed=7", "staleness.on_exceed=drop", "env.name=minatar/breakout", "run.name = \"a b\"",
+       "wire.endpoint=tcp://127.0.0.1:0", "net.kind=mlp", "net.hidden=[3, 4]", "loss.gamma=1e-1",
+       "optimizer.bias_correction=false", "staleness.bound=unbounded", "actors.count=auto",
+       "run.dir=/tmp/a=b", "run.seed=8"});
+  EXPECT_EQ(config.run.seed, 8u);  // the last one holds
+  EXPECT_EQ(config.staleness.on_exceed, "drop");
+  EXPECT_EQ(config.env.name, "minatar/breakout");
+  EXPECT_EQ(config.run.name, "a b");
+  EXPECT_EQ(config.wire.endpoint, "tcp://127.0.0.1:0");
+  EXPECT_EQ(config.net.hidden, (std::vector<std::int64_t>{3, 4}));
+  EXPECT_EQ(config.loss.gamma, 0.1);
+  EXPECT_FALSE(config.optimizer.bias_correction);
+  EXPECT_EQ(config.staleness.bound, kUnbounded);
+  EXPECT_EQ(config.actors.count, UsableCores());
+  EXPECT_EQ(config.run.dir, "/tmp/a=b");
+}
+
+TEST(ConfigOverride, MistakesAreLocatedAtTheOption) {
+  EXPECT_THAT(
+      Mistakes("", {"actors.count=many"}),
+      ElementsAre("--set actors.count=many: actors.count = \"many\" is not allowed; allowed: an "
+                  "integer from 1 to 1024 or \"auto\""));
+  EXPECT_THAT(Mistakes("", {"actors.cout=3"}),
+              ElementsAre(AllOf(StartsWith("--set actors.cout=3: unknown key actors.cout"),
+                                HasSubstr("did you mean \"count\"?"))));
+  EXPECT_THAT(Mistakes("", {"actor.count=3"}),
+              ElementsAre(AllOf(StartsWith("--set actor.count=3: unknown section \"actor\""),
+                                HasSubstr("did you mean \"actors\"?"))));
+  EXPECT_THAT(
+      Mistakes("[actors]\ncount = 4\n", {"updates.start_with=5"}),
+      ElementsAre(StartsWith("--set updates.start_with=5: updates.start_with = 5 contradicts")));
+}
+
+TEST(ConfigOverride, MalformedOnes) {
+  for (const char* setting : {"", "=", "run", "run.seed", "seed=3", "run=3", "=run.seed"}) {
+    EXPECT_THAT(Mistakes("", {setting}), ElementsAre(StartsWith(std::string("--set ") + setting +
+                                                                ": an override is written")));
+  }
+  EXPECT_THAT(Mistakes("", {".=3"}), ElementsAre(HasSubstr("unknown section")));
+  EXPECT_THAT(Mistakes("", {"run.seed.x=3"}), ElementsAre(HasSubstr("unknown key run.seed.x")));
+  EXPECT_THAT(Mistakes("", {"run.seed="}), ElementsAre(HasSubstr("run.seed = \"\" is a string")));
+  // A second line of TOML is not a second setting.
+  EXPECT_THAT(Mistakes("", {"run.seed=1\nsteps=2"}), testing::SizeIs(testing::Ge(1u)));
+}
+
+TEST(ConfigSource, TellsWhereAKeyWasSet) {
+  ConfigSource source;
+  ParseConfig("[env]\nname = \"catch\"\n", "a/x.toml", {"run.seed=3"}, &source);
+  EXPECT_EQ(source.Where("env.name"), "a/x.toml:2:8");
+  EXPECT_EQ(source.Where("run.seed"), "--set run.seed=3");
+  EXPECT_EQ(source.Where("run.steps"), "");
+}
+
+TEST(LoadConfig, ReadsAFileAndNamesTheRunAfterIt) {
+  const TempDir dir;
+  const Config config =
+      LoadConfig(dir.Write("my.game.toml", "[run]\nseed = 4\n"), {"run.steps=10"});
+  EXPECT_EQ(config.run.name, "my.game");
+  EXPECT_EQ(config.run.dir, "runs/my.game");
+  EXPECT_EQ(config.run.seed, 4u);
+  EXPECT_EQ(config.run.steps, 10u);
+}
+
+TEST(LoadConfig, LocatesMistakesInTheFile) {
+  const TempDir dir;
+  const auto path = dir.Write("x.toml", "[run]\nseed = -4\n");
+  try {
+    LoadConfig(path);
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), StartsWith(path.string() + ":2:8: run.seed = -4"));
+  }
+}
+
+TEST(LoadConfig, AMissingFileIsNamedWithTheNearestOne) {
+  const TempDir dir;
+  dir.Write("breakout.toml", "");
+  dir.Write("catch.toml", "");
+  dir.Write("braekout.txt", "");
+  const auto message = [&](const std::filesystem::path& path) -> std::string {
+    try {
+      LoadConfig(path);
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(message(dir / "braekout.toml"),
+              AllOf(HasSubstr((dir / "braekout.toml").string()), HasSubstr("No such file"),
+                    HasSubstr("did you mean \"" + (dir / "breakout.toml").string() + "\"?")));
+  EXPECT_THAT(message(dir / "breakout"), HasSubstr("did you mean"));
+  EXPECT_THAT(message(dir / "seaquest.toml"), testing::Not(HasSubstr("did you mean")));
+  EXPECT_THAT(message(dir / "absent/x.toml"), HasSubstr("No such file"));
+  EXPECT_THAT(message(dir.path()), HasSubstr("is a directory"));
+}
+
+}  // namespace
+}  // namespace starling

@@ -1,0 +1,143 @@
+#include "core/file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <functional>
+#include <system_error>
+#include <thread>
+
+#include "tests/core/temp_dir.h"
+
+namespace starling {
+namespace {
+
+using testing::HasSubstr;
+
+// The error that `act` throws; it must name `path`.
+std::error_code ErrorOf(const std::function<void()>& act, const std::filesystem::path& path) {
+  try {
+    act();
+  } catch (const std::system_error& error) {
+    EXPECT_THAT(error.what(), HasSubstr(path.string()));
+    return error.code();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return {};
+}
+
+TEST(WriteFileAtomically, WritesAndReplaces) {
+  const TempDir dir;
+  WriteFileAtomically(dir / "a", "one");
+  EXPECT_EQ(ReadFile(dir / "a"), "one");
+  const std::array<std::string_view, 3> parts = {"two ", "", std::string_view("\0\n", 2)};
+  WriteFileAtomically(dir / "a", parts);
+  EXPECT_EQ(ReadFile(dir / "a"), std::string("two \0\n", 6));
+  WriteFileAtomically(dir / "a", "");
+  EXPECT_EQ(ReadFile(dir / "a"), "");
+  EXPECT_EQ(dir.CountFiles(), 1u);
+}
+
+TEST(WriteFileAtomically, WritesIntoTheWorkingDirectoryToo) {
+  const TempDir dir;
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(dir.path());
+  WriteFileAtomically("bare", "x");
+  std::filesystem::current_path(before);
+  EXPECT_EQ(ReadFile(dir / "bare"), "x");
+}
+
+TEST(WriteFileAtomically, NamesADirectoryThatDoesNotExist) {
+  const TempDir dir;
+  const auto path = dir / "absent/file";
+  EXPECT_EQ(ErrorOf([&] { WriteFileAtomically(path, "x"); }, path),
+            std::errc::no_such_file_or_directory);
+  EXPECT_EQ(dir.CountFiles(), 0u);
+}
+
+TEST(WriteFileAtomically, NamesADirectoryThatMayNotBeWritten) {
+  if (::geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
+  const TempDir dir;
+  ::chmod(dir.path().c_str(), 0500);
+  EXPECT_EQ(ErrorOf([&] { WriteFileAtomically(dir / "a", "x"); }, dir / "a"),
+            std::errc::permission_denied);
+  ::chmod(dir.path().c_str(), 0700);
+}
+
+TEST(WriteFileAtomically, LeavesNoTemporaryFileWhenTheRenameFails) {
+  const TempDir dir;
+  std::filesystem::create_directory(dir / "taken");
+  EXPECT_EQ(ErrorOf([&] { WriteFileAtomically(dir / "taken", "x"); }, dir / "taken"),
+            std::errc::is_a_directory);
+  EXPECT_EQ(dir.CountFiles(), 1u);
+}
+
+// A limit on the size of files makes the write fail half way, as a full disk would.
+TEST(WriteFileAtomically, TheOldFileSurvivesAWriteThatFailsHalfWay) {
+  const TempDir dir;
+  WriteFileAtomically(dir / "a", "old and whole");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{4096, 4096};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    try {
+      WriteFileAtomically(dir / "a", std::string(100'000, 'n'));
+    } catch (const std::system_error& error) {
+      ::_exit(error.code() == std::errc::file_too_large ? 0 : 2);
+    }
+    ::_exit(1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ(ReadFile(dir / "a"), "old and whole");
+  EXPECT_EQ(dir.CountFiles(), 1u);
+}
+
+// Two threads replace the same file while a third reads it: it never sees half of one.
+TEST(WriteFileAtomically, AReaderSeesOneWholeFileOrTheOther) {
+  const TempDir dir;
+  const std::string a(50'000, 'a'), b(70'000, 'b');
+  WriteFileAtomically(dir / "f", a);
+  std::atomic<int> writing = 2;
+  const auto write = [&](const std::string& content) {
+    for (int i = 0; i < 30; ++i) WriteFileAtomically(dir / "f", content);
+    --writing;
+  };
+  std::thread first(write, a), second(write, b);
+  while (writing > 0) {
+    const std::string seen = ReadFile(dir / "f");
+    EXPECT_TRUE(seen == a || seen == b) << seen.size();
+  }
+  first.join();
+  second.join();
+  EXPECT_EQ(dir.CountFiles(), 1u);
+}
+
+TEST(ReadFile, ReadsLargeFilesAndFilesWithoutASize) {
+  const TempDir dir;
+  std::string large;
+  for (int i = 0; i < 300'000; ++i) large += static_cast<char>(i * 7);
+  dir.Write("large", large);
+  EXPECT_EQ(ReadFile(dir / "large"), large);
+  EXPECT_THAT(ReadFile("/proc/self/status"), HasSubstr("Pid:"));
+}
+
+TEST(ReadFile, NamesAFileThatCannotBeRead) {
+  const TempDir dir;
+  EXPECT_EQ(ErrorOf([&] { ReadFile(dir / "absent"); }, dir / "absent"),
+            std::errc::no_such_file_or_directory);
+  EXPECT_EQ(ErrorOf([&] { ReadFile(dir.path()); }, dir.path()), std::errc::is_a_directory);
+}
+
+}  // namespace
+}  // namespace starling

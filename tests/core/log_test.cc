@@ -1,0 +1,136 @@
+#include "core/log.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <functional>
+#include <thread>
+#include <vector>
+
+namespace starling {
+namespace {
+
+using testing::HasSubstr;
+using testing::MatchesRegex;
+using testing::Not;
+
+std::string Captured(const std::function<void()>& speak) {
+  testing::internal::CaptureStderr();
+  InitLog("learner");  // decides anew about colour: standard error is a file now
+  speak();
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST(Log, ALineIsTimeLevelProcessText) {
+  const std::string text = Captured([] {
+    LogInfo("{} actors", 2);
+    LogWarn("a");
+    LogError("b");
+  });
+  EXPECT_THAT(text, MatchesRegex("[0-9:]+\\.[0-9]+ info  learner: 2 actors\n"
+                                 "[0-9:]+\\.[0-9]+ warn  learner: a\n"
+                                 "[0-9:]+\\.[0-9]+ error learner: b\n"));
+  EXPECT_EQ(text.find(' '), std::string("12:34:56.789").size());
+}
+
+TEST(Log, LevelsBelowTheLeastAreSilent) {
+  EXPECT_EQ(Captured([] { LogDebug("not heard"); }), "");
+  EXPECT_EQ(Captured([] {
+              InitLog("x", LogLevel::kError);
+              LogWarn("not heard");
+            }),
+            "");
+  EXPECT_THAT(Captured([] {
+                InitLog("x", LogLevel::kDebug);
+                LogDebug("heard");
+              }),
+              HasSubstr(" debug x: heard\n"));
+}
+
+TEST(Log, OneEventStaysOneLine) {
+  const std::string text = Captured([] { LogInfo("{}", "two\nlines \x1b[31m red"); });
+  EXPECT_THAT(text, HasSubstr("two\\nlines \\x1b[31m red\n"));
+  EXPECT_EQ(text.find('\n'), text.size() - 1);
+}
+
+TEST(Log, PercentsAndBracesAreOnlyText) {
+  EXPECT_THAT(Captured([] {
+                InitLog("100%v");
+                LogInfo("{}", "{} %s %v");
+              }),
+              HasSubstr(" 100%v: {} %s %v\n"));
+}
+
+TEST(Log, LinesOfManyThreadsDoNotMix) {
+  constexpr int kThreads = 4, kLines = 200;
+  const std::string text = Captured([] {
+    std::vector<std::thread> threads;
+    for (int t = 0; t < kThreads; ++t) {
+      threads.emplace_back([] {
+        for (int i = 0; i < kLines; ++i) LogInfo("{:0>100}", i);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  });
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), kThreads * kLines);
+  const std::size_t width = text.size() / (kThreads * kLines);
+  for (std::size_t i = width - 1; i < text.size(); i += width) ASSERT_EQ(text[i], '\n');
+}
+
+// What a child process whose standard error is a terminal says under the given environment.
+std::string SaidToATerminal(const char* no_color) {
+  const int master = ::posix_openpt(O_RDWR | O_NOCTTY);
+  if (master < 0 || ::grantpt(master) != 0 || ::unlockpt(master) != 0) return "no terminal";
+  const int slave = ::open(::ptsname(master), O_RDWR | O_NOCTTY);
+  if (slave < 0) return "no terminal";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::dup2(slave, STDERR_FILENO);
+    ::setenv("TERM", "xterm-256color", 1);
+    ::unsetenv("NO_COLOR");
+    if (no_color != nullptr) ::setenv("NO_COLOR", no_color, 1);
+    InitLog("child");
+    LogWarn("said");
+    ::_exit(0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  std::string said(1000, '\0');
+  const ssize_t size = ::read(master, said.data(), said.size());
+  said.resize(size < 0 ? 0 : static_cast<std::size_t>(size));
+  ::close(slave);
+  ::close(master);
+  return said;
+}
+
+TEST(Log, ColourOnATerminalUnlessNoColorIsSet) {
+  const std::string coloured = SaidToATerminal(nullptr);
+  if (coloured == "no terminal") GTEST_SKIP() << "no pseudo terminals here";
+  EXPECT_THAT(coloured, HasSubstr("\x1b["));
+  EXPECT_THAT(coloured, HasSubstr("child: said"));
+  EXPECT_THAT(SaidToATerminal(""), HasSubstr("\x1b["));  // empty means not set
+  EXPECT_THAT(SaidToATerminal("1"), Not(HasSubstr("\x1b[")));
+  EXPECT_THAT(SaidToATerminal("1"), HasSubstr(" warn  child: said"));
+}
+
+TEST(RateLimitedLog, SaysItOnceAPeriodAndCountsTheRest) {
+  RateLimitedLog log(1000);
+  const auto warn_at = [&](std::int64_t now_ms) {
+    return Captured([&] { log.Warn(now_ms, "garbage from a peer"); });
+  };
+  EXPECT_THAT(warn_at(5), MatchesRegex(".* warn  learner: garbage from a peer\n"));
+  EXPECT_EQ(warn_at(6), "");
+  EXPECT_EQ(warn_at(1004), "");
+  EXPECT_THAT(warn_at(1005), HasSubstr("garbage from a peer (2 more like this were not shown)\n"));
+  EXPECT_EQ(warn_at(2004), "");
+  EXPECT_THAT(warn_at(9000), HasSubstr("(1 more like this were not shown)\n"));
+  EXPECT_THAT(warn_at(10'000), MatchesRegex(".* garbage from a peer\n"));
+}
+
+}  // namespace
+}  // namespace starling

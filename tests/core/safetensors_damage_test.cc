@@ -1,0 +1,218 @@
+// Files that are damaged, foreign or made to harm: read without fail or refused with a sentence.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <cstring>
+
+#include "core/file.h"
+#include "core/random.h"
+#include "core/safetensors.h"
+#include "tests/core/temp_dir.h"
+
+namespace starling {
+namespace {
+
+using testing::HasSubstr;
+
+// A file with the given header and data, as anybody could make it.
+std::string Made(const std::string& header, const std::string& data = "") {
+  const std::uint64_t length = header.size();
+  std::string bytes(8, '\0');
+  std::memcpy(bytes.data(), &length, 8);
+  return bytes + header + data;
+}
+
+// What reading `bytes` says; "" if it is read.
+std::string Refusal(const TempDir& dir, const std::string& bytes) {
+  const auto path = dir.Write("x.safetensors", bytes);
+  try {
+    SafetensorsFile::Read(path);
+  } catch (const std::runtime_error& error) {
+    EXPECT_THAT(error.what(), HasSubstr(path.string()));
+    return error.what();
+  }
+  return "";
+}
+
+std::string SmallFile(const TempDir& dir) {
+  const std::vector<float> weights = {1, 2, 3, 4, 5};
+  const std::vector<std::uint64_t> counters = {7, 8};
+  const std::vector<TensorView> tensors = {
+      ViewF32("weights", {5}, weights),
+      {"counters", DType::kU64, {2}, std::as_bytes(std::span(counters))}};
+  WriteSafetensors(dir / "small", tensors, {{"version", "900"}});
+  return ReadFile(dir / "small");
+}
+
+TEST(SafetensorsDamage, EveryFlippedBitIsFound) {
+  const TempDir dir;
+  const std::string good = SmallFile(dir);
+  ASSERT_EQ(Refusal(dir, good), "");
+  for (std::size_t i = 0; i < good.size(); ++i) {
+    for (int bit = 0; bit < 8; ++bit) {
+      std::string bad = good;
+      bad[i] = static_cast<char>(bad[i] ^ (1 << bit));
+      ASSERT_NE(Refusal(dir, bad), "") << "byte " << i << " bit " << bit;
+    }
+  }
+}
+
+TEST(SafetensorsDamage, EveryOverwrittenByteIsFound) {
+  const TempDir dir;
+  const std::string good = SmallFile(dir);
+  for (std::size_t i = 0; i < good.size(); ++i) {
+    for (const char c : {'\0', ' ', '0', 'A', '"', '}', '\xff'}) {
+      std::string bad = good;
+      bad[i] = c;
+      if (bad == good) continue;
+      ASSERT_NE(Refusal(dir, bad), "") << "byte " << i << " is " << c;
+    }
+  }
+}
+
+TEST(SafetensorsDamage, EveryTruncationIsFound) {
+  const TempDir dir;
+  const std::string good = SmallFile(dir);
+  for (std::size_t size = 0; size < good.size(); ++size) {
+    ASSERT_NE(Refusal(dir, good.substr(0, size)), "") << size;
+  }
+  EXPECT_NE(Refusal(dir, good + '\0'), "");
+}
+
+TEST(SafetensorsDamage, ZeroedAndSwappedBlocksAreFound) {
+  const TempDir dir;
+  const std::string good = SmallFile(dir);
+  RandomStream random({.seed = 4});
+  for (int i = 0; i < 500; ++i) {
+    std::string bad = good;
+    const std::size_t at = random.Below(static_cast<std::uint32_t>(good.size()));
+    const std::size_t from = random.Below(static_cast<std::uint32_t>(good.size()));
+    const std::size_t size =
+        std::min<std::size_t>(1 + random.Below(64), good.size() - std::max(at, from));
+    if (i % 2 == 0) {
+      bad.replace(at, size, size, '\0');
+    } else {
+      bad.replace(at, size, good.substr(from, size));
+    }
+    if (bad == good) continue;
+    ASSERT_NE(Refusal(dir, bad), "") << i;
+  }
+}
+
+// Random bytes may be refused in any way, but only in that way.
+TEST(SafetensorsDamage, RandomHeadersAreRefusedPolitely) {
+  const TempDir dir;
+  RandomStream random({.seed = 5});
+  const std::string alphabet = "{}[]\",:0123456789-.eE truefalsn\\u\x80";
+  for (int i = 0; i < 3000; ++i) {
+    std::string header = "{";
+    const std::uint32_t size = random.Below(60);
+    for (std::uint32_t k = 0; k < size; ++k) {
+      header += alphabet[random.Below(static_cast<std::uint32_t>(alphabet.size()))];
+    }
+    Refusal(dir, Made(header, "data"));
+  }
+}
+
+TEST(SafetensorsForeign, FilesWithoutOurChecksumAreRead) {
+  const TempDir dir;
+  const auto path = dir.Write(
+      "x", Made(R"({"b":{"dtype":"F32","shape":[1],"data_offsets":[8,12]},)"
+                R"("a":{"dtype":"I64","shape":[],"data_offsets":[0,8],"extra":{"x":[1]}},)"
+                R"("__metadata__":{"format":"pt"}} )",
+                std::string("\x05\0\0\0\0\0\0\0\0\0\x80\x3f", 12)));
+  const SafetensorsFile file = SafetensorsFile::Read(path);
+  EXPECT_THAT(file.names(), testing::ElementsAre("a", "b"));
+  EXPECT_EQ(file.I64("a"), std::vector<std::int64_t>{5});
+  EXPECT_EQ(file.F32("b"), std::vector<float>{1.0f});
+  EXPECT_EQ(file.metadata().at("format"), "pt");
+}
+
+TEST(SafetensorsHostile, Lengths) {
+  const TempDir dir;
+  EXPECT_THAT(Refusal(dir, ""), HasSubstr("truncated"));
+  EXPECT_THAT(Refusal(dir, "1234567"), HasSubstr("truncated"));
+  EXPECT_THAT(Refusal(dir, std::string("\x10\0\0\0\0\0\0\0{}", 10)),
+              HasSubstr("within its header"));
+  EXPECT_THAT(Refusal(dir, std::string(8, '\xff') + "{}"), HasSubstr("more than 16777216"));
+  EXPECT_THAT(Refusal(dir, std::string("\0\0\0\0\0\0\0\0", 8)), HasSubstr("not a JSON object"));
+}
+
+TEST(SafetensorsHostile, Headers) {
+  const TempDir dir;
+  const auto refusal = [&](const std::string& header) {
+    return Refusal(dir, Made(header, "1234"));
+  };
+  EXPECT_THAT(refusal("{\"a\":"), HasSubstr("not JSON"));
+  EXPECT_THAT(refusal("[]"), HasSubstr("not a JSON object"));
+  EXPECT_THAT(refusal("{} x"), HasSubstr("not JSON"));
+  EXPECT_THAT(refusal("{\"a\xff\":1}"), HasSubstr("not JSON"));
+  EXPECT_THAT(refusal(R"({"a":3})"), HasSubstr("\"a\" in its header is not an object"));
+  EXPECT_THAT(refusal(R"({"__metadata__":{"a":3}})"), HasSubstr("not a string"));
+  const std::string tensor = R"({"dtype":"U8","shape":[4],"data_offsets":[0,4]})";
+  EXPECT_EQ(refusal("{\"a\":" + tensor + "}"), "");
+  EXPECT_THAT(refusal("{\"a\":" + tensor + ",\"a\":" + tensor + "}"), HasSubstr("\"a\" twice"));
+  EXPECT_THAT(refusal(R"({"a":{"dtype":"U8","dtype":"U8","shape":[4],"data_offsets":[0,4]}})"),
+              HasSubstr("twice"));
+  EXPECT_THAT(refusal("{}"), HasSubstr("4 bytes trail"));
+}
+
+TEST(SafetensorsHostile, Tensors) {
+  const TempDir dir;
+  const auto refusal = [&](const std::string& fields) {
+    return Refusal(dir, Made("{\"a\":{" + fields + "}}", "1234"));
+  };
+  EXPECT_THAT(refusal(R"("dtype":"F31","shape":[1],"data_offsets":[0,4])"),
+              HasSubstr("tensor \"a\" has the unknown dtype \"F31\""));
+  EXPECT_THAT(refusal(R"("shape":[1],"data_offsets":[0,4])"), HasSubstr("no dtype"));
+  EXPECT_THAT(refusal(R"("dtype":"F32","data_offsets":[0,4])"), HasSubstr("shape is not a list"));
+  EXPECT_THAT(refusal(R"("dtype":"F32","shape":[-1],"data_offsets":[0,4])"), HasSubstr("shape"));
+  EXPECT_THAT(refusal(R"("dtype":"F32","shape":[1.0],"data_offsets":[0,4])"), HasSubstr("shape"));
+  EXPECT_THAT(refusal(R"("dtype":"F32","shape":[1],"data_offsets":[0])"),
+              HasSubstr("leaves the file"));
+  EXPECT_THAT(refusal(R"("dtype":"F32","shape":[1],"data_offsets":[4,0])"),
+              HasSubstr("leaves the file"));
+  EXPECT_THAT(refusal(R"("dtype":"F32","shape":[2],"data_offsets":[0,8])"),
+              HasSubstr("leaves the file"));
+  EXPECT_THAT(refusal(R"("dtype":"F32","shape":[2],"data_offsets":[0,4])"),
+              HasSubstr("not its shape"));
+  EXPECT_THAT(refusal(R"("dtype":"U8","shape":[18446744073709551615],"data_offsets":)"
+                      R"([0,18446744073709551615])"),
+              HasSubstr("leaves the file"));
+  // 4 * 2^32 * 2^32 is 4 * 2^64, which is 0 in 64 bits.
+  EXPECT_THAT(refusal(R"("dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0])"),
+              HasSubstr("not its shape"));
+}
+
+TEST(SafetensorsHostile, OffsetsThatOverlapOrLeaveHoles) {
+  const TempDir dir;
+  const auto two = [&](const std::string& first, const std::string& second) {
+    const std::string u8 = R"({"dtype":"U8","shape":[2],"data_offsets":)";
+    return Refusal(dir, Made("{\"a\":" + u8 + first + "},\"b\":" + u8 + second + "}}", "1234"));
+  };
+  EXPECT_EQ(two("[0,2]", "[2,4]"), "");
+  EXPECT_EQ(two("[2,4]", "[0,2]"), "");
+  EXPECT_THAT(two("[0,2]", "[1,3]"), HasSubstr("\"b\" overlaps"));
+  EXPECT_THAT(two("[0,2]", "[0,2]"), HasSubstr("overlaps"));
+  EXPECT_THAT(two("[1,3]", "[1,3]"), HasSubstr("leaves a hole"));
+}
+
+TEST(SafetensorsHostile, BombsCostLittle) {
+  const TempDir dir;
+  EXPECT_THAT(Refusal(dir, Made("{\"a\":" + std::string(1'000'000, '['))), HasSubstr("too deeply"));
+  std::string objects = "{\"a\":";
+  for (int i = 0; i < 100'000; ++i) objects += "{\"a\":";
+  EXPECT_THAT(Refusal(dir, Made(objects)), HasSubstr("too deeply"));
+  // Two hundred thousand tensors of no bytes: many, but only that.
+  std::string many = "{";
+  for (int i = 0; i < 200'000; ++i) {
+    many += fmt::format("{}\"{}\":{{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]}}",
+                        i == 0 ? "" : ",", i);
+  }
+  EXPECT_EQ(Refusal(dir, Made(many + "}")), "");
+}
+
+}  // namespace
+}  // namespace starling

@@ -1,0 +1,105 @@
+// configs/reference.toml is the manual of the configuration: this keeps it complete and true.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <sstream>
+
+#include "core/config.h"
+#include "core/config_schema.h"
+#include "core/file.h"
+
+namespace starling {
+namespace {
+
+using testing::HasSubstr;
+
+const std::filesystem::path kConfigs = std::filesystem::path(STARLING_SOURCE_DIR) / "configs";
+
+// "section.key" of every setting in `text`, with the comment lines directly above it as one line.
+std::multimap<std::string, std::string> Comments(const std::string& text) {
+  std::multimap<std::string, std::string> comments;
+  std::string section, comment, line;
+  std::istringstream lines(text);
+  while (std::getline(lines, line)) {
+    if (line.starts_with("# ")) {
+      comment += line.substr(1);
+      continue;
+    }
+    if (line.starts_with("[")) section = line.substr(1, line.find(']') - 1);
+    if (const std::size_t equals = line.find(" = "); equals != std::string::npos) {
+      comments.emplace(section + "." + line.substr(0, equals), comment);
+    }
+    comment.clear();
+  }
+  return comments;
+}
+
+// What a comment must say about a rule.
+std::vector<std::string> MustSay(const ConfigRule& rule) {
+  std::vector<std::string> phrases;
+  if (const auto* words = std::get_if<WordRule>(&rule)) {
+    for (const auto& word : words->words) phrases.push_back('"' + word + '"');
+    for (const auto& word : words->later) phrases.push_back('"' + word + '"');
+    if (!words->later.empty()) phrases.push_back("not built yet");
+  } else {
+    phrases.push_back(Allowed(rule));
+    const auto* integer = std::get_if<IntegerRule>(&rule);
+    if (integer != nullptr && integer->built) phrases.push_back("not built yet");
+  }
+  return phrases;
+}
+
+TEST(ReferenceToml, EveryKeyOnceWithACommentThatTellsWhatIsAllowed) {
+  const auto comments = Comments(ReadFile(kConfigs / "reference.toml"));
+  EXPECT_EQ(comments.size(), ConfigSchema().size());
+  for (const ConfigKey& key : ConfigSchema()) {
+    ASSERT_EQ(comments.count(key.name()), 1u) << key.name();
+    const std::string& comment = comments.find(key.name())->second;
+    for (const std::string& phrase : MustSay(key.rule)) {
+      EXPECT_THAT(comment, HasSubstr(phrase)) << key.name();
+    }
+  }
+}
+
+TEST(ReferenceToml, EveryValueIsTheDefault) {
+  EXPECT_EQ(LoadConfig(kConfigs / "reference.toml"),
+            ParseConfig("", (kConfigs / "reference.toml").string()));
+}
+
+TEST(ReferenceToml, IsWrittenInTheOrderOfTheSchema) {
+  const std::string text = ReadFile(kConfigs / "reference.toml");
+  std::size_t last = 0;
+  for (const ConfigKey& key : ConfigSchema()) {
+    const std::size_t section = text.find("[" + key.section + "]\n");
+    const std::size_t place = text.find("\n" + key.key + " = ", section);
+    EXPECT_GT(place, last) << key.name();
+    last = place;
+  }
+}
+
+TEST(ShippedConfigs, AllOfThemLoad) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(kConfigs)) {
+    if (entry.path().extension() != ".toml") continue;
+    const Config config = LoadConfig(entry.path());
+    EXPECT_EQ(config.run.name, entry.path().stem());
+    ++count;
+  }
+  EXPECT_GE(count, 3);
+}
+
+TEST(ShippedConfigs, BreakoutIsTheSettingThatWasMeasured) {
+  const Config config = LoadConfig(kConfigs / "breakout.toml");
+  EXPECT_EQ(config.env.name, "minatar/breakout");
+  EXPECT_EQ(config.run.steps, 5'000'000u);
+  EXPECT_EQ(config.samples_per_gradient(), 160);
+  EXPECT_EQ(config.loss.gamma, 0.97);
+  EXPECT_EQ(config.loss.entropy, 0.04);
+  EXPECT_EQ(config.optimizer.epsilon_place, "outside");
+  EXPECT_EQ(config.staleness.bound, kUnbounded);
+}
+
+}  // namespace
+}  // namespace starling

@@ -1,0 +1,22 @@
+#include "core/version.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace starling {
+namespace {
+
+TEST(Version, NamesTheBuildAndItsParts) {
+  const std::string line = VersionLine("starling-actor");
+  EXPECT_THAT(line,
+              testing::MatchesRegex(
+                  "starling-actor [0-9]+\\.[0-9]+\\.[0-9]+ \\([a-z]+, [a-z+]+ [0-9]+\\.[0-9]+, "
+                  "(native|portable), (sanitized for [a-z ]+, )?oneDNN [0-9]+\\.[0-9]+\\.[0-9]+, "
+                  "ZeroMQ [0-9]+\\.[0-9]+\\.[0-9]+, (no )?CUDA\\)"));
+#ifdef __SANITIZE_ADDRESS__
+  EXPECT_THAT(line, testing::HasSubstr("sanitized for address"));
+#endif
+}
+
+}  // namespace
+}  // namespace starling

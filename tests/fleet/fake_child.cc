@@ -1,0 +1,121 @@
+// A stand-in for starling-learner and starling-actor. It is a learner unless it is given --slot. What
+// it does is read from RUN_DIR/script.learner, RUN_DIR/script.actor or RUN_DIR/script.actor.SLOT: one
+// line for each life, the last one for all that follow; commands separated by ';':
+//   say TEXT        a line on standard error
+//   print TEXT      a line on standard output
+//   status JSON     a line to the status descriptor
+//   touch FILE      creates RUN_DIR/FILE
+//   await FILE      waits until RUN_DIR/FILE exists
+//   hold            waits until SIGTERM or until RUN_DIR/over exists
+//   deaf            ignores SIGTERM from now on, with nothing to tell
+//   forever         waits for ever
+//   exit N, kill N  ends with that status, or by that signal
+// Each life appends its pid to RUN_DIR/pids.learner or RUN_DIR/pids.actor.SLOT, and its arguments to
+// RUN_DIR/arguments.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+volatile sig_atomic_t termed = 0;
+
+struct Self {
+  std::string run_dir, slot, who;
+  int status_fd = -1;
+};
+
+Self Parse(int argc, char** argv) {
+  Self self;
+  for (int i = 1; i + 1 < argc; ++i) {
+    const std::string key = argv[i];
+    if (key == "--run-dir") self.run_dir = argv[i + 1];
+    if (key == "--slot") self.slot = argv[i + 1];
+    if (key == "--status-fd") self.status_fd = std::atoi(argv[i + 1]);
+  }
+  self.who = self.slot.empty() ? "learner" : "actor." + self.slot;
+  return self;
+}
+
+bool Exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
+
+std::vector<std::string> Lines(const std::string& path) {
+  std::ifstream file(path);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  return lines;
+}
+
+// The line is written in one go, so that readers see it whole.
+void AppendLine(const std::string& path, const std::string& text) {
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  const std::string line = text + "\n";
+  if (write(fd, line.data(), line.size()) < 0) std::abort();
+  close(fd);
+}
+
+void WriteTo(int fd, const std::string& text) {
+  const std::string line = text + "\n";
+  [[maybe_unused]] const auto written = write(fd, line.data(), line.size());
+}
+
+void Perform(const Self& self, const std::string& command, const std::string& rest) {
+  if (command == "say") WriteTo(2, rest);
+  if (command == "print") WriteTo(1, rest);
+  if (command == "status") WriteTo(self.status_fd, rest);
+  if (command == "touch") AppendLine(self.run_dir + "/" + rest, "");
+  if (command == "await") {
+    while (!Exists(self.run_dir + "/" + rest)) usleep(1000);
+  }
+  if (command == "hold") {
+    while (!termed && !Exists(self.run_dir + "/over")) usleep(1000);
+  }
+  if (command == "deaf") signal(SIGTERM, SIG_IGN);
+  while (command == "forever") pause();
+  if (command == "exit") std::_Exit(std::atoi(rest.c_str()));
+  if (command == "kill") {
+    const rlimit no_core{0, 0};
+    setrlimit(RLIMIT_CORE, &no_core);
+    kill(getpid(), std::atoi(rest.c_str()));
+    while (true) pause();
+  }
+}
+
+std::string ScriptOf(const Self& self, std::size_t life) {
+  const std::string own = self.run_dir + "/script." + self.who;
+  const std::vector<std::string> lines =
+      Lines(Exists(own) || self.slot.empty() ? own : self.run_dir + "/script.actor");
+  if (lines.empty()) return "hold; exit 0";
+  return lines[std::min(life, lines.size()) - 1];
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const Self self = Parse(argc, argv);
+  signal(SIGTERM, [](int) { termed = 1; });
+  std::string arguments = self.who;
+  for (int i = 1; i < argc; ++i) arguments += std::string(" ") + argv[i];
+  AppendLine(self.run_dir + "/arguments", arguments);
+  const std::string pids = self.run_dir + "/pids." + self.who;
+  AppendLine(pids, std::to_string(getpid()));
+
+  std::istringstream script(ScriptOf(self, Lines(pids).size()));
+  for (std::string part; std::getline(script, part, ';');) {
+    const std::size_t begin = part.find_first_not_of(' ');
+    if (begin == std::string::npos) continue;
+    const std::size_t space = part.find(' ', begin);
+    const std::string rest = space == std::string::npos ? "" : part.substr(space + 1);
+    Perform(self, part.substr(begin, space - begin), rest);
+  }
+  return 0;
+}

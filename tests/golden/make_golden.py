@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+"""Makes the golden vectors: what PyTorch computes for our nets, our loss and our optimizers.
+
+Run it beside the files it writes (Debian: python3-torch, python3-numpy):
+    /usr/bin/python3 tests/golden/make_golden.py
+
+PyTorch works in float64 on float32 inputs, so the expected values are exact to float32. Advantages are
+the textbook's sum in numpy. Read by tests/net/golden_test.cc and by the tests of the optimizers.
+"""
+
+import json
+import pathlib
+import struct
+
+import numpy as np
+import torch
+
+HERE = pathlib.Path(__file__).parent
+STEPS, ENVS, ACTIONS = 4, 3, 5
+GAMMA, LAMBDA, VALUE_COEF, ENTROPY = 0.97, 0.8, 0.5, 0.03
+ALIGNMENT = 16  # floats: every parameter of the flat vector starts at a multiple of it
+
+
+def write_safetensors(path, tensors, metadata):
+    """tensors: name -> array; the format is an 8-byte header length, a JSON header, raw bytes."""
+    kinds = {"float32": "F32", "float64": "F64", "int64": "I64"}
+    header, offset = {"__metadata__": {k: str(v) for k, v in metadata.items()}}, 0
+    for name, array in tensors.items():
+        header[name] = {"dtype": kinds[array.dtype.name], "shape": list(array.shape),
+                        "data_offsets": [offset, offset + array.nbytes]}
+        offset += array.nbytes
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text)
+        for array in tensors.values():
+            file.write(np.ascontiguousarray(array).tobytes())
+    print(f"{path.name}: {path.stat().st_size} bytes")
+
+
+def flat(parameters):
+    """Our flat vector: parameters one after the other, each at a multiple of ALIGNMENT, gaps zero."""
+    parts = []
+    for array in parameters:
+        parts += [array.reshape(-1), np.zeros(-array.size % ALIGNMENT, array.dtype)]
+    return np.concatenate(parts)
+
+
+def forward(kind, parameters, observations):
+    """Our layout in, PyTorch's functions: weights (KH, KW, CIN, COUT) -> (COUT, CIN, KH, KW),
+    (IN, OUT) -> (OUT, IN), observations NHWC -> NCHW, and back to NHWC before they are flattened."""
+    linear = torch.nn.functional.linear
+    rest = list(parameters)
+    x = observations
+    if kind == "minatar":
+        weight, bias = rest.pop(0), rest.pop(0)
+        x = torch.nn.functional.conv2d(x.permute(0, 3, 1, 2), weight.permute(3, 2, 0, 1), bias)
+        x = torch.relu(x).permute(0, 2, 3, 1)
+    x = x.flatten(1)
+    while len(rest) > 4:
+        weight, bias = rest.pop(0), rest.pop(0)
+        x = torch.relu(linear(x, weight.t(), bias))
+    policy_weight, policy_bias, value_weight, value_bias = rest
+    return linear(x, policy_weight.t(), policy_bias), linear(x, value_weight.t(), value_bias)[:, 0]
+
+
+def advantages_of(rewards, terminals, values, bootstrap):
+    """sum over l of (gamma lambda)^l delta_{t+l}, up to the end of the episode or of the rollout."""
+    following = np.vstack([values[1:], bootstrap[None]])
+    delta = rewards + GAMMA * following * (1 - terminals) - values
+    advantages = np.zeros_like(values)
+    for t in range(STEPS):
+        for env in range(ENVS):
+            for l in range(STEPS - t):
+                advantages[t, env] += (GAMMA * LAMBDA) ** l * delta[t + l, env]
+                if terminals[t + l, env]:
+                    break
+    return advantages
+
+
+def make_net(name, kind, hidden, height, width, channels):
+    rng = np.random.default_rng(2024)
+    shapes = []
+    size = height * width * channels
+    if kind == "minatar":
+        shapes += [(3, 3, channels, 16), (16,)]
+        size = (height - 2) * (width - 2) * 16
+    for units in hidden:
+        shapes += [(size, units), (units,)]
+        size = units
+    shapes += [(size, ACTIONS), (ACTIONS,), (size, 1), (1,)]
+    arrays = [rng.normal(size=s, scale=(1.5 / np.sqrt(np.prod(s[:-1])) if len(s) > 1 else 0.1))
+              .astype(np.float32) for s in shapes]
+    rows = (STEPS + 1) * ENVS  # the last ENVS rows are the states after the rollout
+    cells = (rng.random((rows, height, width, channels)) < 0.2).astype(np.float32)
+    taken = rng.integers(ACTIONS, size=STEPS * ENVS)
+    rewards = rng.normal(size=(STEPS, ENVS)).astype(np.float32)
+    terminals = np.zeros((STEPS, ENVS), np.int64)
+    terminals[1, 0] = terminals[3, 1] = 1
+
+    parameters = [torch.tensor(a, dtype=torch.float64, requires_grad=True) for a in arrays]
+    logits, values = forward(kind, parameters, torch.tensor(cells, dtype=torch.float64))
+    n = STEPS * ENVS
+    grid = values.detach().numpy().reshape(STEPS + 1, ENVS)
+    advantages = advantages_of(rewards.astype(np.float64), terminals, grid[:-1], grid[-1])
+    returns = advantages + grid[:-1]
+
+    pi = torch.distributions.Categorical(logits=logits[:n])
+    advantage = torch.tensor(advantages.reshape(-1))
+    policy_loss = -(advantage * pi.log_prob(torch.tensor(taken))).mean()
+    value_loss = torch.nn.functional.mse_loss(values[:n], torch.tensor(returns.reshape(-1)))
+    entropy = pi.entropy().mean()
+    loss = policy_loss + VALUE_COEF * value_loss - ENTROPY * entropy
+    loss.backward()
+    write_safetensors(HERE / f"{name}.safetensors", {
+        "parameters": flat(arrays),
+        "observations": cells,
+        "taken": taken,
+        "rewards": rewards,
+        "terminals": terminals,
+        "logits": logits.detach().numpy(),
+        "values": values.detach().numpy(),
+        "advantages": advantages,
+        "returns": returns,
+        "losses": np.array([policy_loss.item(), value_loss.item(), entropy.item()]),
+        "gradient": flat([p.grad.numpy() for p in parameters]),
+    }, {"kind": kind, "hidden": " ".join(map(str, hidden)), "steps": STEPS, "envs": ENVS,
+        "actions": ACTIONS, "gamma": GAMMA, "lambda": LAMBDA, "value_coef": VALUE_COEF,
+        "entropy": ENTROPY})
+
+
+def trajectory(start, gradients, step):
+    """The weights after updates 10, 20, ... of step(t, weights, gradient) -> weights, t from 1."""
+    weights, kept = start.astype(np.float64), []
+    for t, gradient in enumerate(gradients.astype(np.float64), start=1):
+        weights = step(t, weights, gradient)
+        if t % 10 == 0:
+            kept.append(weights.copy())
+    return np.array(kept)
+
+
+def torch_step(start, make):
+    weights = torch.tensor(start, dtype=torch.float64, requires_grad=True)
+    optimizer = make([weights])
+
+    def step(_, __, gradient):
+        weights.grad = torch.tensor(gradient)
+        optimizer.step()
+        return weights.detach().numpy().copy()
+    return step
+
+
+def rmsprop_step(size, lr, decay, epsilon, inside, correct):
+    square = np.zeros(size)
+
+    def step(t, weights, gradient):
+        square[:] = decay * square + (1 - decay) * gradient ** 2
+        s = square / (1 - decay ** t) if correct else square
+        root = np.sqrt(s + epsilon) if inside else np.sqrt(s) + epsilon
+        return weights - lr * gradient / root
+    return step
+
+
+def make_optimizers():
+    lr, decay, epsilon, count, size = 3e-3, 0.99, 1e-3, 100, 37
+    rng = np.random.default_rng(2025)
+    start = rng.normal(size=size).astype(np.float32)
+    # From well above epsilon to well below it, and a weight that never gets a gradient.
+    scale = 10.0 ** rng.uniform(-5, 0, size=size)
+    gradients = (rng.normal(size=(count, size)) * scale).astype(np.float32)
+    gradients[:, 5] = 0
+    own = {f"rmsprop_{place}{suffix}":
+           trajectory(start, gradients, rmsprop_step(size, lr, decay, epsilon, place == "inside", correct))
+           for place in ("inside", "outside") for suffix, correct in (("", False), ("_corrected", True))}
+    by_torch = {
+        "rmsprop_outside": lambda p: torch.optim.RMSprop(p, lr=lr, alpha=decay, eps=epsilon),
+        # Adam without momentum is RMSProp with bias correction, epsilon outside.
+        "rmsprop_outside_corrected":
+            lambda p: torch.optim.Adam(p, lr=lr, betas=(0.0, decay), eps=epsilon),
+        "sgd": lambda p: torch.optim.SGD(p, lr=lr),
+    }
+    tensors = {"start": start, "gradients": gradients, **own}
+    for name, make in by_torch.items():
+        tensors[name] = trajectory(start, gradients, torch_step(start, make))
+        if name in own:
+            np.testing.assert_allclose(own[name], tensors[name], rtol=1e-12, atol=1e-14)
+    write_safetensors(HERE / "optimizers.safetensors", tensors,
+                      {"lr": lr, "decay": decay, "epsilon": epsilon, "every": 10})
+
+
+if __name__ == "__main__":
+    make_net("minatar", "minatar", [12], height=6, width=5, channels=3)
+    make_net("mlp", "mlp", [24, 16], height=1, width=10, channels=5)
+    make_optimizers()

@@ -1,0 +1,110 @@
+// Lanes at work while others read what they publish; run under ThreadSanitizer as well.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "learner/lanes.h"
+#include "tests/learner/lanes_fixture.h"
+
+namespace starling::learner {
+namespace {
+
+constexpr std::size_t kSize = 16 * 67;
+
+TEST(LanesLockfree, EverySnapshotReadIsExactlyOneVersionAndVersionsNeverGoBack) {
+  constexpr std::uint64_t kVersions = 600;
+  UpdateStream stream(kSize, kVersions);
+  std::vector<std::uint64_t> hashes;
+  for (const Capture& capture : stream.Reference()) hashes.push_back(HashWeights(capture.weights));
+
+  for (const int threads : {1, 2, 4}) {
+    TestLanes lanes(stream, threads);
+    std::atomic<std::uint64_t> wrong{0}, backward{0}, read{0};
+    const auto watch = [&] {
+      wire::SnapshotReader reader(lanes.snapshot());
+      std::vector<float> weights(kSize);
+      wire::SnapshotMeta meta;
+      for (std::uint64_t newest = 0; newest < kVersions;) {
+        // Reading the same version again is worth it only if nobody else wants the processor.
+        if (reader.Latest() == newest) std::this_thread::yield();
+        if (!reader.Read(newest, weights, meta)) continue;
+        if (HashWeights(weights) != hashes.at(meta.version)) ++wrong;
+        if (meta.version < newest || meta.steps != 160 * meta.version) ++backward;
+        newest = meta.version;
+        ++read;
+      }
+    };
+    std::thread first(watch), second(watch);
+    lanes.Run(stream, 1, kVersions);
+    first.join();
+    second.join();
+    EXPECT_EQ(wrong, 0u) << threads << " lanes";
+    EXPECT_EQ(backward, 0u) << threads << " lanes";
+    EXPECT_GE(read, 2u);
+  }
+}
+
+// The network thread's way: a few Update objects used again and again, buffers of gradients that
+// are overwritten as soon as the update is completed.
+TEST(LanesLockfree, UpdatesAndGradientsAreFreeForUseOnceCompleted) {
+  constexpr std::uint64_t kVersions = 3000;
+  UpdateStream stream(kSize, 1, OptimizerSpec{.kind = OptimizerKind::kSgd});
+  TestLanes lanes(stream, 3);
+  std::vector<Update> updates(kMaxUpdatesInLanes);
+  std::vector<std::vector<float>> gradients(kMaxUpdatesInLanes, std::vector<float>(kSize));
+  std::vector<float> expected = stream.initial();
+  for (std::uint64_t v = 1; v <= kVersions; ++v) {
+    if (v > kMaxUpdatesInLanes) lanes.WaitFor(v - kMaxUpdatesInLanes);
+    Update& update = updates[v % kMaxUpdatesInLanes];
+    std::vector<float>& gradient = gradients[v % kMaxUpdatesInLanes];
+    for (std::size_t i = 0; i < kSize; ++i) {
+      gradient[i] = static_cast<float>((v + i) % 8) * 0.125f;
+      expected[i] -= 0.25f * gradient[i];
+    }
+    update.version = v;
+    update.gradients.assign(1, {gradient, 1});
+    update.lr = 0.25;
+    update.optimizer_step = v;
+    update.meta = UpdateStream::Meta(v);
+    update.hash = true;
+    update.capture = v % 100 == 0 ? std::make_shared<Capture>() : nullptr;
+    ASSERT_TRUE(lanes->Submit(&update));
+    if (v % 100 == 0) {
+      lanes.WaitFor(v);
+      ASSERT_EQ(update.WeightsHash(), HashWeights(expected)) << v;
+      ASSERT_EQ(update.capture->weights, expected) << v;
+    }
+  }
+}
+
+TEST(LanesLockfree, EndInTheMiddleWithEverythingTakenFinished) {
+  UpdateStream stream(kSize, 8);
+  const std::vector<Capture> expected = stream.Reference();
+  for (int round = 0; round < 300; ++round) {
+    wire::SnapshotWriter snapshot("", kSize, 1, kTestTerm);
+    std::atomic<int> progress{0};
+    std::uint64_t taken = 0;
+    {
+      Lanes lanes({1 + round % 4, stream.spec(), kSize}, stream.initial(), {}, snapshot,
+                  UpdateStream::Meta(0), [&] { progress.fetch_add(1); });
+      // As many as fit at this moment, and away.
+      while (taken < 8 && lanes.Submit(&stream.at(taken + 1))) ++taken;
+    }
+    ASSERT_GE(taken, kMaxUpdatesInLanes);
+    ASSERT_EQ(static_cast<std::uint64_t>(progress.load()), taken);
+    wire::SnapshotReader reader(snapshot);
+    std::vector<float> weights(kSize);
+    wire::SnapshotMeta meta;
+    ASSERT_TRUE(reader.Read(taken, weights, meta));
+    ASSERT_EQ(weights, expected[taken].weights);
+  }
+}
+
+TEST(LanesLockfree, EndWithoutAnyUpdate) {
+  UpdateStream stream(kSize, 1);
+  for (int round = 0; round < 200; ++round) TestLanes lanes(stream, 1 + round % 4);
+}
+
+}  // namespace
+}  // namespace starling::learner

@@ -1,0 +1,257 @@
+// The learner's dealings with its actors: what it applies, what it answers, whom it waits for.
+#include "learner/learner.h"
+
+#include <gmock/gmock.h>
+
+#include "core/error.h"
+#include "tests/support/learner_fixture.h"
+
+namespace starling::learner {
+namespace {
+
+using testing::Each;
+using testing::FloatNear;
+
+class LearnerTest : public LearnerFixture {};
+
+TEST_F(LearnerTest, OneGradientIsAppliedAnsweredAndCheckpointed) {
+  Start();
+  const auto actor = NewActor();
+  const wire::Permit permit = actor->NextPermit();
+  EXPECT_EQ(permit.version, 0u);
+  actor->Push(permit, 0.25f);
+  const wire::Grant answer = actor->NextGrant();
+  EXPECT_EQ(answer.answers, actor->header.sequence);
+  EXPECT_EQ(answer.outcome, wire::Outcome::kApplied);
+  EXPECT_EQ(answer.staleness, 0u);
+  ASSERT_EQ(answer.permits.size(), 1u);
+  EXPECT_EQ(answer.permits[0].version, 1u);
+  Stop();
+  const Checkpoint last = LastCheckpoint();
+  EXPECT_EQ(last.version, 1u);
+  EXPECT_EQ(last.steps, 4u);
+  EXPECT_THAT(last.weights, Each(FloatNear(-0.25f, 1e-6f)));
+  EXPECT_FALSE(over_);
+}
+
+TEST_F(LearnerTest, BoundZeroAppliesTheWeightedMeanOfEveryActor) {
+  Start("staleness.bound=0");
+  const auto a = NewActor(), b = NewActor();
+  a->Push(a->NextPermit(), 1.0f, 1);  // 1 sample
+  b->Push(b->NextPermit(), 2.0f, 3);  // 3 samples
+  EXPECT_EQ(a->NextPermit().version, 1u);
+  EXPECT_EQ(b->NextPermit().version, 1u);
+  EXPECT_EQ(a->outcomes.back(), wire::Outcome::kMerged);
+  Stop();
+  // 1/4 * 1 + 3/4 * 2 = 1.75
+  EXPECT_THAT(LastCheckpoint().weights, Each(FloatNear(-1.75f, 1e-6f)));
+  EXPECT_EQ(counters().merged, 2u);
+  EXPECT_EQ(counters().updates, 1u);
+}
+
+TEST_F(LearnerTest, InverseDampingDividesTheStepByTheStaleness) {
+  Start("staleness.damping=inverse");
+  const auto a = NewActor(), b = NewActor();
+  const wire::Permit old = b->NextPermit();
+  for (int i = 0; i < 4; ++i) a->Push(a->NextPermit(), 0.0f);
+  a->NextPermit();
+  b->Push(old, 1.0f);  // four versions behind: a quarter of the step
+  EXPECT_EQ(b->NextGrant().staleness, 4u);
+  Stop();
+  EXPECT_THAT(LastCheckpoint().weights, Each(FloatNear(-0.25f, 1e-6f)));
+}
+
+TEST_F(LearnerTest, LinearScalingMultipliesTheStepByTheSamples) {
+  Start("staleness.bound=0\noptimizer.scale_lr=linear");
+  const auto a = NewActor(), b = NewActor();
+  a->Push(a->NextPermit(), 1.0f, 4);
+  b->Push(b->NextPermit(), 1.0f, 4);
+  a->NextPermit();
+  Stop();
+  // 8 samples against envs_per_actor * unroll = 4: twice the learning rate.
+  EXPECT_THAT(LastCheckpoint().weights, Each(FloatNear(-2.0f, 1e-6f)));
+}
+
+TEST_F(LearnerTest, DropRefusesTheStaleGradientAndGrantsAnew) {
+  Start("staleness.bound=0\nstaleness.on_exceed=drop");
+  const auto a = NewActor(), b = NewActor();
+  const wire::Permit late = b->NextPermit();
+  a->Push(a->NextPermit(), 1.0f);
+  a->NextPermit();
+  b->Push(late, 1.0f);
+  EXPECT_EQ(b->NextPermit().version, 1u);
+  EXPECT_EQ(b->outcomes, std::vector{wire::Outcome::kStale});
+  Stop();
+  EXPECT_THAT(LastCheckpoint().weights, Each(FloatNear(-1.0f, 1e-6f)));
+  EXPECT_EQ(Dropped("stale"), 1u);
+}
+
+TEST_F(LearnerTest, TheRunEndsAtTheFirstUpdateWithEnoughSteps) {
+  Start("run.steps=10\nupdates.start_with=1");
+  const auto actor = NewActor();
+  for (int i = 0; i < 3; ++i) actor->Push(actor->NextPermit(), 1.0f);  // 4 samples each
+  const auto bye = actor->Wait(wire::Kind::kBye);
+  ASSERT_TRUE(bye);
+  EXPECT_EQ(std::get<wire::Bye>(bye->body).reason, wire::ByeReason::kRunOver);
+  Wait();
+  EXPECT_TRUE(over_);
+  EXPECT_EQ(LastCheckpoint().steps, 12u);
+  EXPECT_EQ(final_status_["phase"], "done");
+}
+
+TEST_F(LearnerTest, AnActorThatHangsButBeatsLosesItsGrantAtTheDeadline) {
+  Start("staleness.bound=0\nstaleness.deadline_s=0.3\nwire.timeout_s=60");
+  const auto good = NewActor(), hung = NewActor();
+  const wire::Permit unspent = hung->NextPermit();
+  good->Push(good->NextPermit(), 1.0f);
+  hung->Beat();
+  EXPECT_EQ(good->NextPermit().version, 1u);  // went on without the other
+  hung->Push(unspent, 1.0f);                  // wakes up too late
+  EXPECT_EQ(hung->NextGrant().outcome, wire::Outcome::kNoGrant);
+  Stop();
+  EXPECT_GE(counters().deadlines, 1u);
+  EXPECT_EQ(Dropped("no_grant"), 1u);
+}
+
+TEST_F(LearnerTest, ALateActorIsGrantedAgain) {
+  Start("staleness.bound=0\nstaleness.deadline_s=0.3\nwire.timeout_s=60");
+  const auto good = NewActor(), hung = NewActor();
+  const wire::Permit unspent = hung->NextPermit();
+  good->Push(good->NextPermit(), 1.0f);
+  const wire::Permit second = good->NextPermit();
+  hung->Push(unspent, 1.0f);
+  const wire::Permit again = hung->NextPermit();
+  EXPECT_EQ(hung->outcomes, std::vector{wire::Outcome::kNoGrant});
+  hung->Push(again, 1.0f);
+  good->Push(second, 1.0f);
+  EXPECT_GE(hung->NextPermit().version, 2u);
+}
+
+TEST_F(LearnerTest, ASilentActorIsGivenUpAndTheOthersGoOn) {
+  Start("staleness.bound=0\nstaleness.deadline_s=600\nwire.timeout_s=0.5\nwire.heartbeat_ms=100");
+  const auto good = NewActor(), dead = NewActor();
+  dead->NextPermit();
+  good->Push(good->NextPermit(), 1.0f);
+  EXPECT_EQ(good->NextPermit().version, 1u);
+  Stop();
+  EXPECT_EQ(final_status_["actors_alive"], 1);
+}
+
+TEST_F(LearnerTest, ANewActorInATakenSlotReplacesTheOldOne) {
+  Start("staleness.bound=0");
+  const auto a = NewActor(0), old = NewActor(1);
+  const wire::Permit unspent = old->NextPermit();
+  const auto fresh = NewActor(1);
+  EXPECT_GT(fresh->header.incarnation, old->header.incarnation);
+  const auto bye = old->Wait(wire::Kind::kBye);
+  ASSERT_TRUE(bye);
+  EXPECT_EQ(std::get<wire::Bye>(bye->body).reason, wire::ByeReason::kRefused);
+  old->Push(unspent, 7.0f);
+  EXPECT_EQ(old->NextGrant().outcome, wire::Outcome::kOldIncarnation);
+  a->Push(a->NextPermit(), 1.0f);
+  fresh->Push(fresh->NextPermit(), 1.0f);
+  EXPECT_EQ(a->NextPermit().version, 1u);
+}
+
+TEST_F(LearnerTest, StartsWithThoseWhoCameInTime) {
+  Start("actors.count=5\nupdates.start_timeout_s=0.2");
+  const auto only = NewActor();
+  only->Push(only->NextPermit(), 1.0f);
+  EXPECT_EQ(only->NextPermit().version, 1u);
+}
+
+TEST_F(LearnerTest, WeightsCanBeFetched) {
+  Start();
+  const auto actor = NewActor();
+  actor->Push(actor->NextPermit(), 0.5f);
+  actor->NextPermit();
+  actor->Send(wire::Fetch{.version = 1});
+  const auto weights = actor->Wait(wire::Kind::kWeights);
+  ASSERT_TRUE(weights);
+  EXPECT_EQ(weights->header.version, 1u);
+  EXPECT_EQ(std::get<wire::Weights>(weights->body).steps, 4u);
+  EXPECT_THAT(weights->tensor, Each(FloatNear(-0.5f, 1e-6f)));
+}
+
+TEST_F(LearnerTest, OverTcpThereIsNoSharedMemoryToOffer) {
+  Start("updates.start_with=1\nwire.endpoint=tcp://127.0.0.1:0");
+  const auto actor = NewActor();
+  EXPECT_EQ(actor->welcome.snapshot, "");
+  actor->NextPermit();
+}
+
+// ---- resuming
+
+TEST_F(LearnerTest, ResumesWhereItStoppedInANewTerm) {
+  Start();
+  auto actor = NewActor();
+  actor->Push(actor->NextPermit(), 0.25f);
+  actor->NextPermit();
+  const std::uint32_t first_term = actor->header.term;
+  actor.reset();
+  Discard();
+  Start("updates.start_with=1", true);
+  actor = NewActor();
+  EXPECT_GT(actor->header.term, first_term);
+  const wire::Permit permit = actor->NextPermit();
+  EXPECT_EQ(permit.version, 1u);
+  actor->Push(permit, 0.25f);
+  actor->NextPermit();
+  Stop();
+  EXPECT_THAT(LastCheckpoint().weights, Each(FloatNear(-0.5f, 1e-6f)));
+  EXPECT_EQ(counters().applied, 2u);
+  EXPECT_EQ(counters().received, 2u);
+}
+
+TEST_F(LearnerTest, AnActorOfTheTermBeforeIsToldAndRefused) {
+  Start();
+  auto old = NewActor();
+  const wire::Permit permit = old->NextPermit();
+  const wire::Header header = old->header;
+  old.reset();
+  Discard();
+  Start("updates.start_with=1", true);
+  const auto peer = NewPeer();
+  peer->header = header;
+  peer->Push(permit, 9.0f);
+  const auto answer = peer->Wait(wire::Kind::kGrant);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(std::get<wire::Grant>(answer->body).outcome, wire::Outcome::kOtherTerm);
+  EXPECT_NE(answer->header.term, header.term);
+  Stop();
+  EXPECT_THAT(LastCheckpoint().weights, Each(0.0f));
+  EXPECT_EQ(Dropped("other_term"), 1u);
+}
+
+TEST_F(LearnerTest, ADamagedCheckpointIsPassedOverForTheOneBefore) {
+  Start();
+  auto actor = NewActor();
+  actor->Push(actor->NextPermit(), 0.25f);
+  actor->NextPermit();
+  actor.reset();
+  Discard();
+  const auto files = ListCheckpoints(dir_ / "checkpoints");
+  ASSERT_EQ(files.size(), 2u);  // version 0 and the last
+  std::filesystem::resize_file(files.back(), std::filesystem::file_size(files.back()) - 1);
+  testing::internal::CaptureStderr();
+  Start("updates.start_with=1", true);
+  actor = NewActor();
+  EXPECT_EQ(actor->NextPermit().version, 0u);
+  Stop();
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(said, testing::HasSubstr(files.front().filename().string()));
+  EXPECT_THAT(said, testing::HasSubstr(files.back().filename().string()));
+}
+
+TEST_F(LearnerTest, ARunThatIsDoneIsNotResumed) {
+  Start("run.steps=4\nupdates.start_with=1");
+  auto actor = NewActor();
+  actor->Push(actor->NextPermit(), 0.25f);
+  Wait();
+  actor.reset();
+  Discard();
+  EXPECT_THROW(Start("run.steps=4", true), UserError);
+}
+
+}  // namespace
+}  // namespace starling::learner

@@ -1,0 +1,200 @@
+// Everything a peer can get wrong: refused, counted by reason, never a write to the weights, and
+// the learner goes on serving the others.
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tests/support/learner_fixture.h"
+
+namespace starling::learner {
+namespace {
+
+using testing::Each;
+using testing::FloatNear;
+
+class RefusalsTest : public LearnerFixture {
+ protected:
+  void SetUp() override {
+    Start("updates.start_with=1\nupdates.max_norm=100");
+    actor_ = NewActor();
+    permit_ = actor_->NextPermit();
+  }
+
+  // The actor is answered `outcome`, and a good gradient is applied afterwards: -1 everywhere.
+  void ExpectRefusedAndServed(wire::Outcome outcome) {
+    EXPECT_EQ(actor_->NextGrant().outcome, outcome);
+    const auto good = NewActor();
+    good->Push(good->NextPermit(), 1.0f);
+    EXPECT_EQ(good->NextPermit().version, 1u);
+    Stop();
+    EXPECT_EQ(Dropped(wire::OutcomeName(outcome)), 1u);
+    EXPECT_EQ(counters().received, counters().applied + counters().dropped_total());
+    EXPECT_THAT(LastCheckpoint().weights, Each(FloatNear(-1.0f, 1e-6f)));
+  }
+
+  std::vector<float> Values(float value, float odd_one) {
+    std::vector<float> values(kFloats, value);
+    values[17] = odd_one;
+    return values;
+  }
+
+  std::unique_ptr<FakeActor> actor_;
+  wire::Permit permit_;
+};
+
+TEST_F(RefusalsTest, NotANumber) {
+  actor_->Push(permit_, 0, Values(1, std::nanf("")));
+  ExpectRefusedAndServed(wire::Outcome::kNotFinite);
+}
+
+TEST_F(RefusalsTest, Infinity) {
+  actor_->Push(permit_, 0, Values(1, -std::numeric_limits<float>::infinity()));
+  ExpectRefusedAndServed(wire::Outcome::kNotFinite);
+}
+
+TEST_F(RefusalsTest, AnAbsurdNorm) {
+  actor_->Push(permit_, 0, Values(1, 101));
+  ExpectRefusedAndServed(wire::Outcome::kNormTooLarge);
+}
+
+TEST_F(RefusalsTest, ANormWhoseSquareIsNoFloat) {
+  actor_->Push(permit_, 0, Values(1, std::numeric_limits<float>::max()));
+  ExpectRefusedAndServed(wire::Outcome::kNormTooLarge);
+}
+
+TEST_F(RefusalsTest, NoSamples) {
+  actor_->Push(permit_, 0, Values(1, 1), 0);
+  ExpectRefusedAndServed(wire::Outcome::kBadSamples);
+}
+
+TEST_F(RefusalsTest, MoreSamplesThanAnActorHas) {
+  actor_->Push(permit_, 0, Values(1, 1), 5);  // 2 envs x 2 steps
+  ExpectRefusedAndServed(wire::Outcome::kBadSamples);
+}
+
+TEST_F(RefusalsTest, AGrantThatNobodyGave) {
+  actor_->Push({permit_.number + 77, 0}, 3.0f);
+  ExpectRefusedAndServed(wire::Outcome::kNoGrant);
+}
+
+TEST_F(RefusalsTest, AFutureVersion) {
+  actor_->Push(permit_, 1, Values(3, 3));
+  ExpectRefusedAndServed(wire::Outcome::kFutureVersion);
+}
+
+TEST_F(RefusalsTest, AnotherTerm) {
+  ++actor_->header.term;
+  actor_->Push(permit_, 3.0f);
+  ExpectRefusedAndServed(wire::Outcome::kOtherTerm);
+}
+
+TEST_F(RefusalsTest, AnOldIncarnation) {
+  --actor_->header.incarnation;
+  actor_->Push(permit_, 3.0f);
+  ExpectRefusedAndServed(wire::Outcome::kOldIncarnation);
+}
+
+TEST_F(RefusalsTest, ASlotThatIsNobodys) {
+  actor_->header.slot = 900;
+  actor_->Push(permit_, 3.0f);
+  ExpectRefusedAndServed(wire::Outcome::kUnknownActor);
+}
+
+TEST_F(RefusalsTest, AReplayedGradient) {
+  actor_->Push(permit_, 0.5f);
+  EXPECT_EQ(actor_->NextGrant().outcome, wire::Outcome::kApplied);
+  --actor_->header.sequence;
+  actor_->Push(permit_, 0.5f);  // the same sequence again
+  EXPECT_EQ(actor_->NextGrant().outcome, wire::Outcome::kDuplicate);
+  Stop();
+  EXPECT_EQ(Dropped("duplicate"), 1u);
+  EXPECT_THAT(LastCheckpoint().weights, Each(FloatNear(-0.5f, 1e-6f)));
+}
+
+TEST_F(RefusalsTest, ABaseBelowItsGrant) {
+  actor_->Push(permit_, 0.5f);
+  const wire::Permit next = actor_->NextPermit();
+  ASSERT_EQ(next.version, 1u);
+  actor_->Push(next, 0, Values(3, 3));
+  EXPECT_EQ(actor_->NextGrant().outcome, wire::Outcome::kBelowGrant);
+  Stop();
+  EXPECT_THAT(LastCheckpoint().weights, Each(FloatNear(-0.5f, 1e-6f)));
+}
+
+TEST_F(RefusalsTest, ARefusedActorGetsAnotherGrant) {
+  actor_->Push(permit_, 0, Values(1, std::nanf("")));
+  actor_->Push(actor_->NextPermit(), 0.5f);
+  EXPECT_EQ(actor_->NextPermit().version, 1u);
+}
+
+TEST_F(RefusalsTest, AnotherNet) {
+  ++actor_->header.fingerprint;
+  actor_->Push(permit_, 3.0f);
+  const auto bye = actor_->Wait(wire::Kind::kBye);
+  ASSERT_TRUE(bye);
+  EXPECT_EQ(std::get<wire::Bye>(bye->body).reason, wire::ByeReason::kRefused);
+  Stop();
+  EXPECT_EQ(counters().frames_refused.at("fingerprint"), 1u);
+  EXPECT_THAT(LastCheckpoint().weights, Each(0.0f));
+}
+
+TEST_F(RefusalsTest, TooFewElements) {
+  actor_->Push(permit_, 0, std::vector<float>(kFloats - 16, 3.0f));
+  ASSERT_TRUE(actor_->Wait(wire::Kind::kBye));
+  Stop();
+  EXPECT_EQ(counters().frames_refused.at("count"), 1u);
+  EXPECT_THAT(LastCheckpoint().weights, Each(0.0f));
+}
+
+TEST_F(RefusalsTest, ADamagedMessageOfAMemberMakesItStartAfresh) {
+  actor_->header.version = 0;
+  ++actor_->header.sequence;
+  const std::vector<float> values(kFloats, 3.0f);
+  wire::Frames frames =
+      wire::Encode(actor_->header, wire::Gradient{.grant = permit_.number, .samples = 4}, values);
+  std::vector<float> flipped = values;
+  flipped[3] = 4.0f;
+  frames.tensor = flipped;
+  actor_->SendFrames(frames);
+  const auto bye = actor_->Wait(wire::Kind::kBye);
+  ASSERT_TRUE(bye);
+  EXPECT_EQ(std::get<wire::Bye>(bye->body).reason, wire::ByeReason::kLeaving);
+  Stop();
+  EXPECT_EQ(counters().frames_refused.at("checksum"), 1u);
+  EXPECT_THAT(LastCheckpoint().weights, Each(0.0f));
+}
+
+TEST_F(RefusalsTest, RandomBytesByTheThousand) {
+  std::uint32_t state = 12345;
+  const auto random = [&state] { return state = state * 1664525u + 1013904223u; };
+  const auto stranger = NewPeer();
+  for (int i = 0; i < 1000; ++i) {
+    wire::Frames frames = wire::Encode(actor_->header, wire::Heartbeat{});
+    for (int flips = 0; flips < 4; ++flips) {
+      frames.header[random() % frames.header.size()] ^= static_cast<std::byte>(1 + random() % 255);
+    }
+    frames.fields.assign(random() % 64, static_cast<char>(random()));
+    stranger->SendFrames(frames);
+  }
+  actor_->Push(permit_, 1.0f);
+  EXPECT_EQ(actor_->NextPermit().version, 1u);
+  Stop();
+  std::uint64_t refused = 0;
+  for (const auto& [reason, count] : counters().frames_refused) refused += count;
+  EXPECT_GE(refused, 1u);
+  EXPECT_EQ(counters().received, 1u);
+  EXPECT_THAT(LastCheckpoint().weights, Each(FloatNear(-1.0f, 1e-6f)));
+}
+
+TEST_F(RefusalsTest, MessagesThatOnlyALearnerSends) {
+  actor_->Send(wire::Welcome{});
+  actor_->Send(wire::Grant{});
+  actor_->Push(permit_, 1.0f);
+  EXPECT_EQ(actor_->NextPermit().version, 1u);
+  Stop();
+  EXPECT_EQ(counters().frames_refused.at("kind"), 2u);
+}
+
+}  // namespace
+}  // namespace starling::learner

@@ -1,0 +1,109 @@
+// Our nets, advantages, loss and gradient against PyTorch (tests/golden/make_golden.py).
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "core/safetensors.h"
+#include "net/loss.h"
+#include "net/model.h"
+#include "tests/net/arrays.h"
+
+namespace starling::net {
+namespace {
+
+using testing::RelativeError;
+
+struct Golden {
+  SafetensorsFile file;
+  ModelSpec spec;
+  int steps, envs;
+
+  explicit Golden(const std::string& name)
+      : file(SafetensorsFile::Read(STARLING_SOURCE_DIR "/tests/golden/" + name + ".safetensors")),
+        steps(static_cast<int>(Number("steps"))),
+        envs(static_cast<int>(Number("envs"))) {
+    const std::vector<std::uint64_t>& shape = file.Shape("observations");
+    std::vector<std::int64_t> hidden;
+    std::istringstream widths(file.metadata().at("hidden"));
+    for (std::int64_t width = 0; widths >> width;) hidden.push_back(width);
+    spec = {file.metadata().at("kind"), hidden,
+            static_cast<int>(shape[1]), static_cast<int>(shape[2]),
+            static_cast<int>(shape[3]), static_cast<int>(Number("actions"))};
+  }
+  double Number(const std::string& key) const { return std::stod(file.metadata().at(key)); }
+};
+
+template <class T>
+std::vector<T> As(const std::vector<float>& values) {
+  return {values.begin(), values.end()};
+}
+
+// A whole training step, as an actor does it: T forward passes and one for the states after the
+// last step, advantages, the loss, the gradient. `tolerance` is relative to the largest magnitude
+// of each array compared, for the gradient to the largest of each parameter.
+template <class T>
+void Compare(const Golden& golden, Backend<T>& backend, double tolerance) {
+  const int n = golden.steps * golden.envs, actions = golden.spec.num_actions;
+  const auto model = MakeModel(golden.spec, backend, n + golden.envs);
+  const std::vector<T> parameters = As<T>(golden.file.F32("parameters"));
+  ASSERT_EQ(parameters.size(), model->layout().size());
+  const std::vector<T> cells = As<T>(golden.file.F32("observations"));
+  ASSERT_EQ(cells.size(), model->observations().size());
+  std::copy(cells.begin(), cells.end(), model->observations().begin());
+  for (int t = 0; t <= golden.steps; ++t) {
+    model->Forward(parameters, t * golden.envs, golden.envs);
+  }
+  EXPECT_LT(RelativeError(model->logits(), golden.file.F64("logits")), tolerance);
+  EXPECT_LT(RelativeError(model->values(), golden.file.F64("values")), tolerance);
+
+  const auto samples = static_cast<std::size_t>(n);
+  const std::vector<std::int64_t> ends = golden.file.I64("terminals");
+  const std::vector<std::int64_t> actions_taken = golden.file.I64("taken");
+  const std::vector<std::uint8_t> terminals(ends.begin(), ends.end());
+  const std::vector<std::int32_t> taken(actions_taken.begin(), actions_taken.end());
+  const auto values = model->values().first(samples);
+  std::vector<T> advantages(samples), returns(samples);
+  GeneralisedAdvantages<T>(golden.steps, golden.envs, As<T>(golden.file.F32("rewards")), terminals,
+                           values, model->values().subspan(samples), golden.Number("gamma"),
+                           golden.Number("lambda"), advantages, returns);
+  EXPECT_LT(RelativeError(advantages, golden.file.F64("advantages")), tolerance);
+  EXPECT_LT(RelativeError(returns, golden.file.F64("returns")), tolerance);
+
+  std::vector<T> dlogits(samples * static_cast<std::size_t>(actions)), dvalues(samples);
+  const LossReport report = ActorCriticLoss<T>(
+      n, actions, model->logits().first(dlogits.size()), values, taken, advantages, returns,
+      {.value_coef = golden.Number("value_coef"), .entropy = golden.Number("entropy")}, dlogits,
+      dvalues);
+  const std::vector<double> losses{report.policy_loss, report.value_loss, report.entropy};
+  const std::vector<double> expected_losses = golden.file.F64("losses");
+  for (std::size_t i = 0; i < losses.size(); ++i) {
+    EXPECT_NEAR(losses[i], expected_losses[i], tolerance * std::fabs(expected_losses[i])) << i;
+  }
+
+  std::vector<T> gradient(parameters.size(), T(NAN));
+  model->Backward(parameters, 0, n, dlogits, dvalues, gradient);
+  const std::vector<double> expected = golden.file.F64("gradient");
+  ASSERT_EQ(gradient.size(), expected.size());
+  for (const Parameter& p : model->layout().parameters()) {
+    EXPECT_LT(RelativeError(std::span(gradient).subspan(p.offset, p.size),
+                            std::span(expected).subspan(p.offset, p.size)),
+              tolerance)
+        << p.name;
+  }
+}
+
+class GoldenTest : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(GoldenTest, ReferenceInDouble) {
+  Compare(Golden(GetParam()), *MakeReferenceBackend<double>(), 1e-12);
+}
+TEST_P(GoldenTest, ReferenceInFloat) {
+  Compare(Golden(GetParam()), *MakeReferenceBackend<float>(), 1e-5);
+}
+TEST_P(GoldenTest, Cpu) { Compare(Golden(GetParam()), *MakeCpuBackend(), 1e-5); }
+
+INSTANTIATE_TEST_SUITE_P(Nets, GoldenTest, ::testing::Values("minatar", "mlp"),
+                         [](const auto& net) { return std::string(net.param); });
+
+}  // namespace
+}  // namespace starling::net

@@ -1,0 +1,239 @@
+#include "net/model.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "core/error.h"
+#include "tests/net/arrays.h"
+
+namespace starling::net {
+namespace {
+
+using testing::Between;
+using testing::Cells;
+using testing::Normals;
+using testing::RelativeError;
+
+ModelSpec Minatar() { return {"minatar", {128}, 10, 10, 4, 6}; }
+
+template <class T>
+std::vector<T> RandomParameters(const ParameterLayout& layout, RandomStream& random) {
+  std::vector<T> parameters(layout.size(), T(0));
+  for (const Parameter& p : layout.parameters()) {
+    const double scale = p.name.ends_with(".bias") ? 0.1 : 1 / std::sqrt(p.size / p.shape.back());
+    const auto values = Normals<T>(random, static_cast<int>(p.size), scale);
+    std::copy(values.begin(), values.end(),
+              parameters.begin() + static_cast<std::ptrdiff_t>(p.offset));
+  }
+  return parameters;
+}
+
+template <class T>
+void Observe(Model<T>& model, const std::vector<T>& observations) {
+  std::copy(observations.begin(), observations.end(), model.observations().begin());
+}
+
+template <class T>
+std::vector<T> Copy(std::span<const T> values) {
+  return {values.begin(), values.end()};
+}
+
+TEST(ModelTest, TheMinatarNetHas132695Weights) {
+  const auto backend = MakeReferenceBackend<float>();
+  const auto model = MakeModel(Minatar(), *backend, 2);
+  std::vector<std::string> names;
+  for (const Parameter& p : model->layout().parameters()) names.push_back(p.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"conv1.weight", "conv1.bias", "fc1.weight", "fc1.bias",
+                                             "policy.weight", "policy.bias", "value.weight",
+                                             "value.bias"}));
+  using Shape = std::vector<std::int64_t>;
+  EXPECT_EQ(model->layout().Find("conv1.weight").shape, (Shape{3, 3, 4, 16}));
+  EXPECT_EQ(model->layout().Find("fc1.weight").shape, (Shape{8 * 8 * 16, 128}));
+  EXPECT_EQ(model->layout().Find("policy.weight").shape, (Shape{128, 6}));
+  EXPECT_EQ(model->layout().Find("value.weight").shape, (Shape{128, 1}));
+  // 3*3*4*16 + 16 + 1024*128 + 128 + 128*6 + 6 + 128 + 1
+  EXPECT_EQ(model->layout().num_weights(), 132695u);
+  EXPECT_EQ(model->observations().size(), 2u * 400);
+  EXPECT_EQ(model->logits().size(), 2u * 6);
+  EXPECT_EQ(model->values().size(), 2u);
+}
+
+TEST(ModelTest, RefusesWhatTheOperatorGotWrong) {
+  const auto backend = MakeReferenceBackend<float>();
+  const auto refusal = [&](const ModelSpec& spec) -> std::string {
+    try {
+      MakeModel(spec, *backend, 1);
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(refusal({"resnet", {8}, 10, 10, 4, 6}),
+              ::testing::HasSubstr("\"resnet\" is unknown"));
+  EXPECT_THAT(refusal({"minatar", {8}, 2, 10, 4, 6}), ::testing::HasSubstr("2x10"));
+  EXPECT_THAT(refusal({"mlp", {8, 0}, 2, 10, 4, 6}), ::testing::HasSubstr("width 0"));
+  EXPECT_EQ(refusal({"minatar", {}, 3, 3, 1, 1}), "");
+}
+
+// The whole net in double: loss = dlogits . logits + dvalues . values over rows [row, row + n).
+void ProveGradient(const ModelSpec& spec, RandomStream& random) {
+  const auto backend = MakeReferenceBackend<double>();
+  const int row = Between(random, 0, 2), n = Between(random, 1, 3);
+  const auto model = MakeModel(spec, *backend, row + n);
+  std::vector<double> parameters = RandomParameters<double>(model->layout(), random);
+  Observe(*model, Normals<double>(random, static_cast<int>(model->observations().size())));
+  const auto dlogits = Normals<double>(random, n * spec.num_actions);
+  const auto dvalues = Normals<double>(random, n);
+  const auto loss = [&] {
+    model->Forward(parameters, row, n);
+    double sum = 0;
+    for (int i = 0; i < n * spec.num_actions; ++i) {
+      sum += dlogits[static_cast<std::size_t>(i)] *
+             model->logits()[static_cast<std::size_t>(row * spec.num_actions + i)];
+    }
+    for (int i = 0; i < n; ++i) {
+      sum +=
+          dvalues[static_cast<std::size_t>(i)] * model->values()[static_cast<std::size_t>(row + i)];
+    }
+    return sum;
+  };
+  loss();
+  std::vector<double> gradient(parameters.size(), NAN);
+  model->Backward(parameters, row, n, dlogits, dvalues, gradient);
+  // In the gaps both sides are zero: nothing depends on what stands there.
+  testing::ExpectGradient("gradient", parameters, gradient, loss);
+}
+
+TEST(ModelTest, GradientOfMinatarNetsAgainstCentralDifferences) {
+  RandomStream random(StreamId{.seed = 61});
+  for (int trial = 0; trial < 12; ++trial) {
+    ModelSpec spec{"minatar",
+                   {Between(random, 1, 4)},
+                   Between(random, 3, 5),
+                   Between(random, 3, 5),
+                   Between(random, 1, 2),
+                   Between(random, 1, 4)};
+    if (trial % 3 == 1) spec.hidden.push_back(3);
+    if (trial % 3 == 2) spec.hidden.clear();
+    ProveGradient(spec, random);
+  }
+}
+
+TEST(ModelTest, GradientOfMlpsAgainstCentralDifferences) {
+  RandomStream random(StreamId{.seed = 62});
+  for (int trial = 0; trial < 30; ++trial) {
+    ModelSpec spec{
+        "mlp", {}, 1, Between(random, 1, 2), Between(random, 1, 6), Between(random, 1, 4)};
+    for (int layers = trial % 4; layers > 0; --layers) spec.hidden.push_back(Between(random, 1, 8));
+    ProveGradient(spec, random);
+  }
+}
+
+// Everything a training step computes, on one backend.
+template <class T>
+struct Step {
+  std::vector<T> logits, values, gradient;
+
+  Step(Backend<T>& backend, const ModelSpec& spec, const std::vector<float>& parameters,
+       const std::vector<float>& observations, const std::vector<float>& dlogits,
+       const std::vector<float>& dvalues, int chunk) {
+    const int rows = static_cast<int>(dvalues.size());
+    const auto model = MakeModel(spec, backend, rows);
+    const std::vector<T> p(parameters.begin(), parameters.end());
+    Observe(*model, std::vector<T>(observations.begin(), observations.end()));
+    for (int row = 0; row < rows; row += chunk) model->Forward(p, row, chunk);
+    gradient.assign(p.size(), T(NAN));
+    model->Backward(p, 0, rows, std::vector<T>(dlogits.begin(), dlogits.end()),
+                    std::vector<T>(dvalues.begin(), dvalues.end()), gradient);
+    logits = Copy(model->logits());
+    values = Copy(model->values());
+  }
+};
+
+struct Inputs {
+  ModelSpec spec;
+  std::vector<float> parameters, observations, dlogits, dvalues;
+
+  Inputs(const ModelSpec& model_spec, int rows, double density, RandomStream& random)
+      : spec(model_spec) {
+    const auto backend = MakeReferenceBackend<float>();
+    parameters = RandomParameters<float>(MakeModel(spec, *backend, 1)->layout(), random);
+    observations = Cells<float>(random, rows * spec.height * spec.width * spec.channels, density);
+    dlogits = Normals<float>(random, rows * spec.num_actions);
+    dvalues = Normals<float>(random, rows);
+  }
+  template <class T>
+  Step<T> Run(Backend<T>& backend, int chunk) const {
+    return Step<T>(backend, spec, parameters, observations, dlogits, dvalues, chunk);
+  }
+};
+
+// Relative to the largest logit, value and gradient of each parameter.
+constexpr double kNetTolerance = 1e-5;
+
+void ExpectNear(const Inputs& in, const Step<float>& fast, const Step<double>& exact) {
+  EXPECT_LT(RelativeError(fast.logits, exact.logits), kNetTolerance);
+  EXPECT_LT(RelativeError(fast.values, exact.values), kNetTolerance);
+  const auto backend = MakeReferenceBackend<float>();
+  const auto model = MakeModel(in.spec, *backend, 1);
+  for (const Parameter& p : model->layout().parameters()) {
+    EXPECT_LT(RelativeError(std::span(fast.gradient).subspan(p.offset, p.size),
+                            std::span(exact.gradient).subspan(p.offset, p.size)),
+              kNetTolerance)
+        << p.name;
+  }
+}
+
+TEST(ModelTest, CpuAgainstReference) {
+  RandomStream random(StreamId{.seed = 63});
+  const auto cpu = MakeCpuBackend();
+  const auto reference = MakeReferenceBackend<double>();
+  for (const double density : {0.1, 0.6}) {
+    for (const ModelSpec& spec :
+         {Minatar(), ModelSpec{"minatar", {40, 24}, 7, 9, 3, 5},
+          ModelSpec{"mlp", {64, 32}, 1, 10, 5, 3}, ModelSpec{"mlp", {}, 4, 4, 2, 4}}) {
+      for (const int rows : {1, 15}) {
+        SCOPED_TRACE(::testing::Message()
+                     << spec.kind << " density " << density << " rows " << rows);
+        const Inputs in(spec, rows, density, random);
+        ExpectNear(in, in.Run(*cpu, rows), in.Run(*reference, rows));
+      }
+    }
+  }
+}
+
+TEST(ModelTest, ForwardInChunksIsForwardAtOnce) {
+  RandomStream random(StreamId{.seed = 64});
+  const Inputs in(Minatar(), 20, 0.1, random);
+  const auto reference = MakeReferenceBackend<double>();
+  EXPECT_EQ(in.Run(*reference, 4).gradient, in.Run(*reference, 20).gradient);
+  // The products of another shape may sum in another order.
+  const auto cpu = MakeCpuBackend();
+  ExpectNear(in, in.Run(*cpu, 4), in.Run(*reference, 20));
+}
+
+TEST(ModelTest, EqualInputsGiveEqualBits) {
+  RandomStream random(StreamId{.seed = 65});
+  const Inputs in(Minatar(), 160, 0.1, random);
+  const auto first_backend = MakeCpuBackend(), second_backend = MakeCpuBackend();
+  const Step<float> first = in.Run(*first_backend, 32);
+  for (Backend<float>* backend : {first_backend.get(), second_backend.get()}) {
+    const Step<float> again = in.Run(*backend, 32);
+    EXPECT_EQ(again.logits, first.logits);
+    EXPECT_EQ(again.values, first.values);
+    EXPECT_EQ(again.gradient, first.gradient);
+  }
+}
+
+TEST(ModelDeathTest, RowsBeyondTheBuffersAbort) {
+  const auto backend = MakeReferenceBackend<float>();
+  const auto model = MakeModel({"mlp", {2}, 1, 1, 3, 2}, *backend, 4);
+  const std::vector<float> parameters(model->layout().size());
+  EXPECT_DEATH(model->Forward(parameters, 3, 2), "row <= max_rows_ - n");
+  EXPECT_DEATH(model->Forward(std::span(parameters).first(5), 0, 1), "parameters.size");
+}
+
+}  // namespace
+}  // namespace starling::net

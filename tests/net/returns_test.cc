@@ -1,0 +1,115 @@
+#include <cmath>
+
+#include "net/loss.h"
+#include "tests/net/arrays.h"
+
+namespace starling::net {
+namespace {
+
+using testing::Between;
+using testing::Normals;
+
+template <class T>
+struct Rollout {
+  int steps, envs;
+  std::vector<T> rewards, values, bootstrap;
+  std::vector<std::uint8_t> terminals;
+  std::vector<T> advantages, returns;
+
+  void Run(double gamma, double lambda) {
+    advantages.assign(rewards.size(), NAN);
+    returns.assign(rewards.size(), NAN);
+    GeneralisedAdvantages<T>(steps, envs, rewards, terminals, values, bootstrap, gamma, lambda,
+                             advantages, returns);
+  }
+  std::size_t At(int t, int env) const { return static_cast<std::size_t>(t * envs + env); }
+  T ValueAt(int t, int env) const {
+    return t == steps ? bootstrap[static_cast<std::size_t>(env)] : values[At(t, env)];
+  }
+};
+
+Rollout<double> RandomRollout(RandomStream& random) {
+  Rollout<double> r{Between(random, 1, 9), Between(random, 1, 5), {}, {}, {}, {}, {}, {}};
+  const int size = r.steps * r.envs;
+  r.rewards = Normals<double>(random, size);
+  r.values = Normals<double>(random, size);
+  r.bootstrap = Normals<double>(random, r.envs);
+  r.terminals = testing::Cells<std::uint8_t>(random, size, 0.2);
+  return r;
+}
+
+// The k-step return from step t of one env, its value bootstrapped unless the episode ended:
+// r_t + gamma r_{t+1} + ... + gamma^k V_{t+k}.
+double StepReturn(const Rollout<double>& r, int t, int env, int k, double gamma) {
+  double sum = 0, weight = 1;
+  for (int i = t; i < t + k; ++i, weight *= gamma) {
+    sum += weight * r.rewards[r.At(i, env)];
+    if (r.terminals[r.At(i, env)] != 0) return sum;
+  }
+  return sum + weight * r.ValueAt(t + k, env);
+}
+
+// The definition: k-step advantages averaged with weights (1 - lambda) lambda^(k-1), those beyond
+// the end of the rollout, or of the episode, all being equal to the last.
+double Advantage(const Rollout<double>& r, int t, int env, double gamma, double lambda) {
+  double sum = 0, weight = 1 - lambda;
+  for (int k = 1; k < r.steps - t; ++k, weight *= lambda) {
+    sum += weight * StepReturn(r, t, env, k, gamma);
+  }
+  sum += std::pow(lambda, r.steps - t - 1) * StepReturn(r, t, env, r.steps - t, gamma);
+  return sum - r.values[r.At(t, env)];
+}
+
+TEST(GeneralisedAdvantagesTest, IsTheWeightedMeanOfStepAdvantages) {
+  RandomStream random(StreamId{.seed = 21});
+  for (int trial = 0; trial < 100; ++trial) {
+    Rollout<double> r = RandomRollout(random);
+    const double gamma = 0.5 + 0.5 * random.UniformDouble();
+    const double lambda = trial % 5 == 0 ? 0.0 : random.UniformDouble();
+    r.Run(gamma, lambda);
+    for (int t = 0; t < r.steps; ++t) {
+      for (int env = 0; env < r.envs; ++env) {
+        const double expected = Advantage(r, t, env, gamma, lambda);
+        ASSERT_NEAR(r.advantages[r.At(t, env)], expected, 1e-12);
+        ASSERT_NEAR(r.returns[r.At(t, env)], expected + r.values[r.At(t, env)], 1e-12);
+      }
+    }
+  }
+}
+
+TEST(GeneralisedAdvantagesTest, LambdaOneGivesNStepReturns) {
+  RandomStream random(StreamId{.seed = 22});
+  for (int trial = 0; trial < 50; ++trial) {
+    Rollout<double> r = RandomRollout(random);
+    r.Run(0.9, 1.0);
+    for (int t = 0; t < r.steps; ++t) {
+      for (int env = 0; env < r.envs; ++env) {
+        ASSERT_NEAR(r.returns[r.At(t, env)], StepReturn(r, t, env, r.steps - t, 0.9), 1e-12);
+      }
+    }
+  }
+}
+
+// One env, three steps, gamma 1/2, lambda 1/2, the episode ends with step 1.
+//   delta = (1 + 2/2 - 4, 8 - 2, 3 + 6/2 - 1) = (-2, 6, 5)
+//   A_2 = 5, A_1 = 6 (nothing comes after a terminal), A_0 = -2 + 6/4 = -0.5
+TEST(GeneralisedAdvantagesTest, ByHandWithATerminalInTheMiddle) {
+  Rollout<float> r{3, 1, {1, 8, 3}, {4, 2, 1}, {6}, {0, 1, 0}, {}, {}};
+  r.Run(0.5, 0.5);
+  EXPECT_EQ(r.advantages, (std::vector<float>{-0.5f, 6, 5}));
+  EXPECT_EQ(r.returns, (std::vector<float>{3.5f, 8, 6}));
+  r.Run(0.5, 0);  // the deltas themselves
+  EXPECT_EQ(r.advantages, (std::vector<float>{-2, 6, 5}));
+  r.Run(0.5, 1);  // returns 1 + 8/2, 8, 3 + 6/2
+  EXPECT_EQ(r.returns, (std::vector<float>{5, 8, 6}));
+}
+
+// Two envs side by side, time-major; a terminal at the end of one cuts off its bootstrap only.
+TEST(GeneralisedAdvantagesTest, EnvsDoNotMix) {
+  Rollout<float> r{2, 2, {1, 10, 2, 20}, {0, 0, 0, 0}, {100, 1000}, {0, 0, 0, 1}, {}, {}};
+  r.Run(1, 1);
+  EXPECT_EQ(r.returns, (std::vector<float>{103, 30, 102, 20}));
+}
+
+}  // namespace
+}  // namespace starling::net

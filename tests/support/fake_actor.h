@@ -1,0 +1,127 @@
+// A scripted peer of the learner: says exactly what a test wants, over a real socket.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/clock.h"
+#include "wire/socket.h"
+
+namespace starling {
+
+class FakeActor {
+ public:
+  static constexpr std::int64_t kPatienceMs = 20'000;  // a test has failed if nothing came by then
+
+  FakeActor(const std::string& endpoint, std::size_t floats)
+      : socket_(context_, endpoint, {.max_elements = floats}), floats_(floats) {}
+
+  // Joins and takes over what the welcome says.
+  void Join(std::int64_t slot = -1) {
+    Send(wire::Hello{.slot = slot, .host = "test", .pid = 1});
+    const auto envelope = Wait(wire::Kind::kWelcome);
+    ASSERT_TRUE(envelope) << "no welcome";
+  }
+
+  // A gradient whose every value is `value`, under `permit`, based on its version.
+  void Push(const wire::Permit& permit, float value, std::uint32_t samples = 4) {
+    Push(permit, permit.version, std::vector<float>(floats_, value), samples);
+  }
+  void Push(const wire::Permit& permit, std::uint64_t base, const std::vector<float>& values,
+            std::uint32_t samples = 4) {
+    header.version = base;
+    Send(wire::Gradient{.grant = permit.number, .samples = samples}, values);
+  }
+
+  void Send(const wire::Body& body, std::span<const float> tensor = {}) {
+    ++header.sequence;
+    SendFrames(wire::Encode(header, body, tensor));
+  }
+  void SendFrames(const wire::Frames& frames) {
+    const std::int64_t end = clock_.NowMs() + kPatienceMs;
+    while (!socket_.Send(frames)) {
+      ASSERT_LT(clock_.NowMs(), end) << "could not send";
+      std::array<wire::PollItem, 1> item{{{.socket = &socket_, .want_writable = true}}};
+      wire::Poll(item, 20);
+    }
+  }
+
+  // The next grant message, whatever comes before it.
+  wire::Grant NextGrant() {
+    const auto message = Wait(wire::Kind::kGrant);
+    EXPECT_TRUE(message) << "no grant";
+    return message ? std::get<wire::Grant>(message->body) : wire::Grant{};
+  }
+  // The next permit; grants without one are passed over and their outcomes kept in `outcomes`.
+  wire::Permit NextPermit() {
+    while (permits_.empty()) {
+      const wire::Grant grant = NextGrant();
+      if (testing::Test::HasFailure()) return {};
+      if (grant.outcome != wire::Outcome::kNone) outcomes.push_back(grant.outcome);
+      permits_.insert(permits_.end(), grant.permits.begin(), grant.permits.end());
+    }
+    const wire::Permit permit = permits_.front();
+    permits_.erase(permits_.begin());
+    return permit;
+  }
+
+  struct Heard {
+    wire::Header header;
+    wire::Body body;
+    std::vector<float> tensor;
+  };
+  // The next message of `kind`; beats while it waits. Nothing after kPatienceMs.
+  std::optional<Heard> Wait(wire::Kind kind) {
+    const std::int64_t end = clock_.NowMs() + kPatienceMs;
+    while (clock_.NowMs() < end) {
+      if (auto heard = TryReceive()) {
+        if (heard->header.kind == kind) return heard;
+        continue;
+      }
+      std::array<wire::PollItem, 1> item{{{.socket = &socket_}}};
+      if (!wire::Poll(item, 100) && beats) Beat();
+    }
+    return std::nullopt;
+  }
+  void Beat() {
+    if (header.incarnation != 0) socket_.Send(wire::Encode(header, wire::Heartbeat{}));
+  }
+
+  wire::Header header;  // slot, incarnation, term and fingerprint are the welcome's
+  wire::Welcome welcome;
+  std::vector<wire::Outcome> outcomes;
+  bool beats = true;
+
+ private:
+  std::optional<Heard> TryReceive() {
+    wire::Envelope envelope;
+    if (!socket_.Receive(envelope)) return std::nullopt;
+    const auto decoded = wire::Decode(envelope.frames(), floats_);
+    EXPECT_TRUE(decoded) << wire::RefusalName(decoded.refusal);
+    Heard heard{decoded.message.header, decoded.message.body, {}};
+    if (heard.header.count > 0) {
+      const auto floats = decoded.message.floats();
+      heard.tensor.assign(floats.begin(), floats.end());
+    }
+    if (const auto* body = std::get_if<wire::Welcome>(&heard.body)) {
+      welcome = *body;
+      header.slot = heard.header.slot;
+      header.incarnation = heard.header.incarnation;
+      header.term = heard.header.term;
+      header.fingerprint = heard.header.fingerprint;
+    }
+    return heard;
+  }
+
+  SteadyClock clock_;
+  wire::Context context_;
+  wire::ClientSocket socket_;
+  const std::size_t floats_;
+  std::vector<wire::Permit> permits_;
+};
+
+}  // namespace starling

@@ -1,0 +1,117 @@
+// A real learner in a thread of the test, with a net of 32 weights, and fake actors to talk to it.
+#pragma once
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "learner/learner.h"
+#include "tests/support/fake_actor.h"
+#include "tests/support/temp_dir.h"
+
+namespace starling {
+
+class LearnerFixture : public testing::Test {
+ protected:
+  static constexpr std::size_t kFloats = 32;
+
+  LearnerFixture() : stop_fd_(eventfd(0, EFD_CLOEXEC)) {}
+  ~LearnerFixture() override {
+    Stop();
+    close(stop_fd_);
+  }
+
+  // SGD with learning rate 1 on weights that start at 0: one update with gradient g makes them -g.
+  Config MakeConfig(const std::string& more = "") {
+    return ParseConfig(
+        "[run]\nsteps = 1000000\n[actors]\ncount = 2\nenvs_per_actor = 2\nunroll = 2\n"
+        "[optimizer]\nkind = \"sgd\"\nlr = 1.0\nlr_schedule = \"constant\"\n",
+        "test.toml", Overrides(more));
+  }
+
+  // `more`: overrides, one per line.
+  void Start(const std::string& more = "updates.start_with=1", bool resume = false) {
+    config_ = MakeConfig(more);
+    learner::NetBlueprint net;
+    net.layout.Add("weight", {kFloats});
+    net.initial.assign(net.layout.size(), 0.0f);
+    learner_ = std::make_unique<learner::Learner>(
+        config_, net,
+        learner::LearnerOptions{.run_dir = dir_.path(),
+                                .resume = resume,
+                                .stop_fd = stop_fd_,
+                                .abandoned = {},
+                                .on_status = [this](const auto& status) {
+                                  if (status["final"]) final_status_ = status;
+                                }});
+    thread_ = std::thread([this] { over_ = learner_->Run(); });
+  }
+
+  // Ends the learner and waits for it; its counters can be looked at then.
+  void Stop() {
+    if (!thread_.joinable()) return;
+    eventfd_write(stop_fd_, 1);
+    Wait();
+    eventfd_t count;
+    eventfd_read(stop_fd_, &count);
+  }
+  void Wait() {
+    if (thread_.joinable()) thread_.join();
+  }
+  // A learner that is gone as after kill -9 leaves its run directory as it is; this one ends
+  // orderly, which is enough to start the next.
+  void Discard() {
+    Stop();
+    learner_.reset();
+  }
+
+  std::unique_ptr<FakeActor> NewActor(std::int64_t slot = -1) {
+    auto actor = NewPeer();
+    actor->Join(slot);
+    return actor;
+  }
+  std::unique_ptr<FakeActor> NewPeer() {
+    const auto found =
+        wire::RunPlace::Find(wire::RuntimeRoot(config_.wire.runtime_dir), dir_.path());
+    EXPECT_TRUE(found.endpoint) << "the learner has not said where it is";
+    return std::make_unique<FakeActor>(found.endpoint.value_or("ipc:///nowhere"), kFloats);
+  }
+
+  learner::Checkpoint LastCheckpoint() {
+    auto last = learner::LastGood(dir_ / "checkpoints");
+    EXPECT_TRUE(last.checkpoint) << testing::PrintToString(last.rejected);
+    return last.checkpoint ? *std::move(last.checkpoint) : learner::Checkpoint{};
+  }
+  const learner::Counters& counters() const { return learner_->counters(); }
+  std::uint64_t Dropped(const std::string& reason) const {
+    const auto found = counters().dropped.find(reason);
+    return found == counters().dropped.end() ? 0 : found->second;
+  }
+
+  TempDir dir_;
+  Config config_;
+  std::unique_ptr<learner::Learner> learner_;
+  nlohmann::ordered_json final_status_;
+  bool over_ = false;
+
+ private:
+  std::vector<std::string> Overrides(const std::string& lines) {
+    std::vector<std::string> overrides{"wire.runtime_dir=" + runtime_.path().string()};
+    for (std::size_t at = 0; at < lines.size();) {
+      const std::size_t end = std::min(lines.find('\n', at), lines.size());
+      if (end > at) overrides.push_back(lines.substr(at, end - at));
+      at = end + 1;
+    }
+    return overrides;
+  }
+
+  TempDir runtime_;
+  int stop_fd_;
+  std::thread thread_;
+};
+
+}  // namespace starling

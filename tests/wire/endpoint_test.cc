@@ -1,0 +1,73 @@
+#include "wire/endpoint.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "core/error.h"
+#include "wire/socket.h"
+
+namespace starling::wire {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+std::string ErrorOf(const std::string& endpoint) {
+  try {
+    CheckEndpoint(endpoint);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Endpoint, IpcAndLoopbackAreAllowed) {
+  for (const char* good :
+       {"ipc:///run/x/control", "ipc://relative", "tcp://127.0.0.1:5555", "tcp://127.8.9.10:1",
+        "tcp://127.0.0.1:0", "tcp://127.0.0.1:*", "tcp://localhost:65535", "tcp://[::1]:80",
+        "tcp://[0:0:0:0:0:0:0:1]:80"}) {
+    EXPECT_EQ(ErrorOf(good), "") << good;
+  }
+  EXPECT_EQ(ErrorOf("ipc://" + std::string(107, 'p')), "");
+}
+
+TEST(Endpoint, OtherHostsAreRefusedWithWhatIsNeeded) {
+  for (const char* open :
+       {"tcp://0.0.0.0:5555", "tcp://*:5555", "tcp://10.0.0.1:5555", "tcp://128.0.0.1:1",
+        "tcp://learner.example:5555", "tcp://[::]:80", "tcp://[fe80::1]:80", "tcp://127.1:80",
+        "tcp://127.0.0.1.example.org:80", "tcp://localhost.example.org:80", "ipc://@abstract"}) {
+    EXPECT_THAT(ErrorOf(open),
+                AllOf(HasSubstr(open), HasSubstr("no encryption"), HasSubstr("no authentication"),
+                      HasSubstr("CURVE"), HasSubstr("not built yet"), HasSubstr("ipc://")));
+  }
+}
+
+TEST(Endpoint, MalformedOnesAreRefusedWithAnExample) {
+  const std::string long_path = "ipc://" + std::string(108, 'p');
+  for (const std::string& bad :
+       {std::string(), std::string("127.0.0.1:5555"), std::string("tcp:127.0.0.1:5555"),
+        std::string("tcp://127.0.0.1"), std::string("tcp://127.0.0.1:"), std::string("tcp://:5"),
+        std::string("tcp://127.0.0.1:65536"), std::string("tcp://127.0.0.1:-1"),
+        std::string("tcp://127.0.0.1:80x"), std::string("tcp://127.0.0.1: 80"),
+        std::string("tcp://::1:80"), std::string("tcp://127.0.0.1:0;127.0.0.1:80"),
+        std::string("ipc://"), std::string("ipc://*"), std::string("inproc://x"),
+        std::string("TCP://127.0.0.1:5"), std::string("pgm://127.0.0.1:5"), long_path}) {
+    EXPECT_THAT(ErrorOf(bad), AllOf(HasSubstr("\"" + bad + "\""), HasSubstr("write ipc://PATH")))
+        << bad;
+  }
+  EXPECT_THAT(ErrorOf(std::string("ipc:///a\0b", 10)), HasSubstr("control characters"));
+  EXPECT_THAT(ErrorOf("ipc:///a\nb"), HasSubstr("control characters"));
+}
+
+TEST(Endpoint, NamesBecomeNumbers) {
+  EXPECT_EQ(ParseEndpoint("tcp://localhost:80").zmq, "tcp://127.0.0.1:80");
+  EXPECT_EQ(ParseEndpoint("tcp://[::1]:80").zmq, "tcp://[::1]:80");
+  EXPECT_TRUE(ParseEndpoint("tcp://[::1]:80").ipv6);
+  EXPECT_FALSE(ParseEndpoint("tcp://127.0.0.1:80").ipv6);
+  EXPECT_EQ(ParseEndpoint("ipc://a/b").path, "a/b");
+}
+
+}  // namespace
+}  // namespace starling::wire

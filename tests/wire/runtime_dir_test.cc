@@ -1,0 +1,333 @@
+#include "wire/runtime_dir.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/error.h"
+#include "tests/wire/wire_test_util.h"
+
+namespace starling::wire {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+
+unsigned ModeOf(const fs::path& path) {
+  struct stat status {};
+  EXPECT_EQ(lstat(path.c_str(), &status), 0);
+  return status.st_mode & 0777;
+}
+
+std::string ErrorOf(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+void Touch(const fs::path& path) { std::ofstream(path) << "x"; }
+
+class RuntimeDir : public testing::Test {
+ protected:
+  std::string RootError() const {
+    return ErrorOf([&] { RuntimeRoot(base()); });
+  }
+  std::string base() const { return directory_.path().string(); }
+  fs::path root() const { return directory_.path() / ("starling-" + std::to_string(geteuid())); }
+
+  TemporaryDirectory directory_;
+};
+
+TEST_F(RuntimeDir, IsCreatedForUsAlone) {
+  EXPECT_EQ(RuntimeRoot(base()), root());
+  EXPECT_EQ(ModeOf(root()), 0700u);
+  EXPECT_EQ(RuntimeRoot(base()), root());  // again
+}
+
+TEST_F(RuntimeDir, IsPrivateWhateverTheUmask) {
+  const mode_t before = umask(0777);
+  RuntimeRoot(base());
+  umask(before);
+  EXPECT_EQ(ModeOf(root()), 0700u);
+}
+
+TEST_F(RuntimeDir, ComesFromTheEnvironmentIfNotConfigured) {
+  const char* before = std::getenv("XDG_RUNTIME_DIR");
+  const std::optional<std::string> saved =
+      before ? std::optional<std::string>(before) : std::nullopt;
+  setenv("XDG_RUNTIME_DIR", base().c_str(), 1);
+  EXPECT_EQ(RuntimeRoot(""), root());
+  if (saved) {
+    setenv("XDG_RUNTIME_DIR", saved->c_str(), 1);
+  } else {
+    unsetenv("XDG_RUNTIME_DIR");
+  }
+}
+
+TEST_F(RuntimeDir, ASymlinkIsRefused) {
+  fs::create_directory(directory_.path() / "elsewhere");
+  fs::permissions(directory_.path() / "elsewhere", fs::perms::owner_all);
+  fs::create_directory_symlink(directory_.path() / "elsewhere", root());
+  EXPECT_THAT(RootError(), AllOf(HasSubstr(root().string()), HasSubstr("symbolic link")));
+}
+
+TEST_F(RuntimeDir, AFileIsRefused) {
+  Touch(root());
+  EXPECT_THAT(RootError(), HasSubstr("not a directory"));
+}
+
+TEST_F(RuntimeDir, OneThatOthersMayEnterIsRefused) {
+  fs::create_directory(root());
+  ASSERT_EQ(chmod(root().c_str(), 0755), 0);
+  EXPECT_THAT(RootError(), AllOf(HasSubstr("0755"), HasSubstr("chmod 0700")));
+}
+
+TEST_F(RuntimeDir, OneOfSomebodyElseIsRefused) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give a directory away";
+  RuntimeRoot(base());
+  ASSERT_EQ(chown(root().c_str(), 4711, 4711), 0);
+  EXPECT_THAT(RootError(), HasSubstr("belongs to user 4711"));
+}
+
+TEST_F(RuntimeDir, AConfiguredOneMustBeThere) {
+  const std::string missing = base() + "/no";
+  EXPECT_THAT(ErrorOf([&] { RuntimeRoot(missing); }),
+              AllOf(HasSubstr(missing), HasSubstr("wire.runtime_dir")));
+  Touch(missing);
+  EXPECT_THAT(ErrorOf([&] { RuntimeRoot(missing); }), HasSubstr("not a directory"));
+}
+
+class Places : public testing::Test {
+ protected:
+  RunPlace Create() const { return RunPlace::Create(root_, run_dir_); }
+
+  TemporaryDirectory directory_;
+  const fs::path root_ = RuntimeRoot(directory_.path().string());
+  const fs::path run_dir_ = directory_.path() / "runs" / "breakout";
+};
+
+TEST_F(Places, APlaceIsPrivateAndShort) {
+  const RunPlace place = Create();
+  EXPECT_EQ(place.path().parent_path(), root_);
+  EXPECT_EQ(place.path().filename().string().size(), 12u);
+  EXPECT_EQ(ModeOf(place.path()), 0700u);
+  EXPECT_EQ(place.SocketEndpoint("control"), "ipc://" + (place.path() / "control").string());
+  EXPECT_NE(place.SnapshotPath(1), place.SnapshotPath(2));
+  EXPECT_EQ(place.SnapshotPath(1).parent_path(), place.path());
+}
+
+TEST_F(Places, ActorsFindTheEndpoint) {
+  EXPECT_EQ(RunPlace::Find(root_, run_dir_).endpoint, std::nullopt);
+  const RunPlace place = Create();
+  EXPECT_EQ(RunPlace::Find(root_, run_dir_).endpoint, std::nullopt);
+  place.WriteEndpoint("tcp://127.0.0.1:5555");
+  const RunPlace::Found found = RunPlace::Find(root_, run_dir_);
+  EXPECT_EQ(found.endpoint, "tcp://127.0.0.1:5555");
+  EXPECT_EQ(found.endpoint_file, place.path() / "endpoint");
+}
+
+TEST_F(Places, TheRunDirectoryMayBeSpeltInManyWays) {
+  fs::create_directories(run_dir_);
+  fs::create_directory_symlink(run_dir_, directory_.path() / "link");
+  const fs::path file = RunPlace::Find(root_, run_dir_).endpoint_file;
+  const fs::path up = run_dir_ / ".." / "breakout";
+  for (const fs::path& same : {fs::path(run_dir_.string() + "/"), run_dir_ / ".", up,
+                               fs::relative(run_dir_), directory_.path() / "link"}) {
+    EXPECT_EQ(RunPlace::Find(root_, same).endpoint_file, file) << same;
+  }
+  EXPECT_NE(RunPlace::Find(root_, run_dir_ / "2").endpoint_file, file);
+  // Nor does it matter whether it exists yet.
+  fs::remove_all(run_dir_);
+  EXPECT_EQ(RunPlace::Find(root_, run_dir_.string() + "/").endpoint_file, file);
+}
+
+TEST_F(Places, NothingIsLeftBehind) {
+  fs::path path;
+  {
+    RunPlace place = Create();
+    path = place.path();
+    Touch(place.path() / "control");
+    const RunPlace moved = std::move(place);
+    EXPECT_TRUE(fs::exists(path));
+  }
+  EXPECT_FALSE(fs::exists(path));
+  const RunPlace again = Create();
+  EXPECT_TRUE(fs::exists(path));
+}
+
+TEST_F(Places, AForkedChildLeavesItAlone) {
+  RunPlace place = Create();
+  const pid_t pid = fork();
+  if (pid == 0) {
+    place.Remove();
+    _exit(0);
+  }
+  ASSERT_EQ(waitpid(pid, nullptr, 0), pid);
+  EXPECT_TRUE(fs::exists(place.path()));
+  EXPECT_THAT(ErrorOf([&] { Create(); }), HasSubstr("still at work"));
+}
+
+TEST_F(Places, APathTooLongForASocketIsRefused) {
+  const fs::path deep = directory_.path() / std::string(80, 'd');
+  fs::create_directory(deep);
+  const fs::path root = RuntimeRoot(deep.string());
+  EXPECT_THAT(ErrorOf([&] { RunPlace::Create(root, run_dir_); }),
+              AllOf(HasSubstr("107"), HasSubstr("wire.runtime_dir")));
+}
+
+// A learner in a process of its own, which holds its place until it is killed.
+class OtherLearner {
+ public:
+  // `child`: what it does besides.
+  OtherLearner(
+      const fs::path& root, const fs::path& run_dir,
+      const std::function<void(RunPlace&)>& child = [](RunPlace&) {}) {
+    int ends[2];
+    EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
+    pid_ = fork();
+    if (pid_ == 0) {
+      RunPlace place = RunPlace::Create(root, run_dir);
+      child(place);
+      if (write(ends[1], "h", 1) != 1) _exit(1);
+      for (;;) pause();
+    }
+    close(ends[1]);
+    char byte = 0;
+    EXPECT_EQ(read(ends[0], &byte, 1), 1);
+    close(ends[0]);
+  }
+  ~OtherLearner() { Kill(); }
+  OtherLearner(const OtherLearner&) = delete;
+  OtherLearner& operator=(const OtherLearner&) = delete;
+  void Kill() {
+    if (pid_ <= 0) return;
+    kill(pid_, SIGKILL);
+    waitpid(std::exchange(pid_, -1), nullptr, 0);
+  }
+  pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_ = -1;
+};
+
+TEST_F(Places, TwoLearnersOnOneRunAreRefusedWithTheProcess) {
+  OtherLearner other(root_, run_dir_, [](RunPlace& place) { Touch(place.path() / "mine"); });
+  EXPECT_THAT(ErrorOf([&] { Create(); }),
+              AllOf(HasSubstr(run_dir_.string()), HasSubstr(std::to_string(other.pid()))));
+  const fs::path path = RunPlace::Find(root_, run_dir_).endpoint_file.parent_path();
+  EXPECT_TRUE(fs::exists(path / "mine"));
+  // Another run is none of its business.
+  EXPECT_EQ(ErrorOf([&] { RunPlace::Create(root_, run_dir_ / "other"); }), "");
+}
+
+TEST_F(Places, WhatAKilledLearnerLeftIsRemovedByTheNext) {
+  OtherLearner other(root_, run_dir_, [](RunPlace& place) {
+    Touch(place.SnapshotPath(1));
+    place.WriteEndpoint("ipc://old");
+  });
+  other.Kill();
+  EXPECT_EQ(RunPlace::Find(root_, run_dir_).endpoint, "ipc://old");
+  const RunPlace place = Create();
+  EXPECT_FALSE(fs::exists(place.SnapshotPath(1)));
+  EXPECT_EQ(RunPlace::Find(root_, run_dir_).endpoint, std::nullopt);
+}
+
+TEST_F(Places, StaleOnesAreRemovedAndLiveOnesKept) {
+  OtherLearner dead(root_, run_dir_ / "dead", [](RunPlace& place) {
+    fs::create_directory(place.path() / "deep");
+    Touch(place.path() / "deep" / "file");
+  });
+  OtherLearner alive(root_, run_dir_ / "alive");
+  const RunPlace own = RunPlace::Create(root_, run_dir_ / "own");
+  dead.Kill();
+  EXPECT_EQ(RunPlace::RemoveStale(root_), 1u);
+  EXPECT_EQ(RunPlace::RemoveStale(root_), 0u);
+  EXPECT_TRUE(fs::exists(own.path()));
+  const auto path = [&](const char* name) {
+    return RunPlace::Find(root_, run_dir_ / name).endpoint_file.parent_path();
+  };
+  EXPECT_TRUE(fs::exists(path("alive")));
+  EXPECT_FALSE(fs::exists(path("dead")));
+}
+
+TEST_F(Places, ALearnersChildrenDoNotHoldItsPlace) {
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  OtherLearner other(root_, run_dir_, [&](RunPlace&) {
+    if (fork() == 0) {  // an actor, say: it lives until this test closes the pipe
+      dup2(ends[0], STDIN_FILENO);
+      execlp("cat", "cat", static_cast<char*>(nullptr));
+      _exit(1);
+    }
+  });
+  close(ends[0]);
+  other.Kill();
+  EXPECT_TRUE(Until([&] { return ErrorOf([&] { Create(); }).empty(); }));
+  close(ends[1]);
+}
+
+TEST_F(Places, OnlyPlacesAreRemoved) {
+  fs::create_directory(directory_.path() / "precious");
+  Touch(directory_.path() / "precious" / "data");
+  fs::create_directory_symlink(directory_.path() / "precious", root_ / "0123456789ab");
+  fs::create_directory(root_ / "notes");
+  Touch(root_ / "abcdefabcdef");  // a file
+  EXPECT_EQ(RunPlace::RemoveStale(root_), 0u);
+  EXPECT_TRUE(fs::exists(directory_.path() / "precious" / "data"));
+  EXPECT_TRUE(fs::exists(root_ / "notes"));
+  EXPECT_TRUE(fs::exists(root_ / "abcdefabcdef"));
+  fs::create_directory(root_ / "fedcba987654");  // a place whose learner died before its lock
+  EXPECT_EQ(RunPlace::RemoveStale(root_), 1u);
+}
+
+TEST_F(Places, OfManyLearnersThatRaceOneWins) {
+  constexpr int kLearners = 8;
+  int results[2], hold[2];
+  ASSERT_EQ(pipe2(results, O_CLOEXEC), 0);
+  ASSERT_EQ(pipe2(hold, O_CLOEXEC), 0);
+  std::vector<pid_t> pids;
+  for (int i = 0; i < kLearners; ++i) {
+    pids.push_back(fork());
+    if (pids.back() != 0) continue;
+    close(hold[1]);
+    std::optional<RunPlace> place;
+    try {
+      place.emplace(Create());
+    } catch (const UserError&) {
+    }
+    char byte = place ? 'w' : 'l';
+    if (write(results[1], &byte, 1) != 1) _exit(1);
+    if (read(hold[0], &byte, 1) < 0) _exit(1);  // until all have tried
+    _exit(0);
+  }
+  int winners = 0;
+  for (int i = 0; i < kLearners; ++i) {
+    char byte = 0;
+    ASSERT_EQ(read(results[0], &byte, 1), 1);
+    winners += byte == 'w' ? 1 : 0;
+  }
+  EXPECT_EQ(winners, 1);
+  close(hold[1]);
+  for (const pid_t pid : pids) waitpid(pid, nullptr, 0);
+  for (const int fd : {results[0], results[1], hold[0]}) close(fd);
+}
+
+}  // namespace
+}  // namespace starling::wire

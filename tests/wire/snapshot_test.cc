@@ -1,0 +1,347 @@
+#include "wire/snapshot.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "tests/wire/wire_test_util.h"
+
+namespace starling::wire {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr std::size_t kFloats = 4096;
+constexpr std::uint64_t kFingerprint = 0xABCD;
+constexpr std::uint32_t kTerm = 6;
+
+// Every float says which version it belongs to, and where.
+float ValueAt(std::uint64_t version, std::size_t i) {
+  return static_cast<float>((version * 7919 + i) % (1 << 23));
+}
+std::vector<float> WeightsOf(std::uint64_t version) {
+  std::vector<float> values(kFloats);
+  for (std::size_t i = 0; i < kFloats; ++i) values[i] = ValueAt(version, i);
+  return values;
+}
+SnapshotMeta MetaOf(std::uint64_t version) {
+  return {.term = kTerm, .version = version, .steps = 160 * version, .entropy = 0.5};
+}
+void WriteVersion(SnapshotWriter& writer, std::uint64_t version) {
+  writer.Begin(version);
+  writer.Write(version, 0, WeightsOf(version));
+  writer.Publish(MetaOf(version));
+}
+
+void ExpectReads(SnapshotReader& reader, std::uint64_t version) {
+  std::vector<float> out(kFloats);
+  SnapshotMeta meta;
+  ASSERT_EQ(reader.Latest(), version);
+  ASSERT_TRUE(reader.Read(version, out, meta));
+  EXPECT_EQ(meta, MetaOf(version));
+  EXPECT_EQ(out, WeightsOf(version));
+}
+
+class Snapshot : public testing::Test {
+ protected:
+  std::string ReaderError(std::size_t floats = kFloats,
+                          std::uint64_t fingerprint = kFingerprint) const {
+    try {
+      SnapshotReader reader(path_, floats, fingerprint);
+    } catch (const std::runtime_error& error) {
+      return error.what();
+    }
+    return "";
+  }
+  SnapshotWriter Writer() const { return {path_, kFloats, kFingerprint, kTerm}; }
+  SnapshotReader Reader() const { return {path_, kFloats, kFingerprint}; }
+
+  TemporaryDirectory directory_;
+  const std::filesystem::path path_ = directory_.path() / "weights";
+};
+
+TEST_F(Snapshot, NoneYet) {
+  const SnapshotWriter writer = Writer();
+  SnapshotReader reader = Reader();
+  EXPECT_EQ(reader.Latest(), std::nullopt);
+  EXPECT_FALSE(reader.Latest() >= 0u);
+  std::vector<float> out(kFloats);
+  SnapshotMeta meta;
+  EXPECT_FALSE(reader.Read(0, out, meta));
+  EXPECT_EQ(reader.term(), kTerm);
+  EXPECT_EQ(reader.floats(), kFloats);
+}
+
+TEST_F(Snapshot, EveryVersionIsReadAsItWasWritten) {
+  SnapshotWriter writer = Writer();
+  SnapshotReader reader = Reader();
+  SnapshotReader inside(writer);
+  for (std::uint64_t version = 0; version < 10; ++version) {
+    WriteVersion(writer, version);
+    ExpectReads(reader, version);
+    ExpectReads(inside, version);
+  }
+}
+
+TEST_F(Snapshot, TheFirstVersionIsAny) {
+  SnapshotWriter writer = Writer();
+  SnapshotReader reader = Reader();
+  for (std::uint64_t version = 900; version < 910; ++version) {  // a learner that was resumed
+    WriteVersion(writer, version);
+    ExpectReads(reader, version);
+  }
+}
+
+TEST_F(Snapshot, OnlyWhatIsNewEnoughIsRead) {
+  SnapshotWriter writer = Writer();
+  SnapshotReader reader = Reader();
+  WriteVersion(writer, 4);
+  std::vector<float> out(kFloats);
+  SnapshotMeta meta;
+  EXPECT_TRUE(reader.Read(0, out, meta));
+  EXPECT_EQ(meta.version, 4u);
+  EXPECT_TRUE(reader.Read(4, out, meta));
+  EXPECT_FALSE(reader.Read(5, out, meta));
+}
+
+TEST_F(Snapshot, AVersionIsSeenWhenItIsPublishedNotBefore) {
+  SnapshotWriter writer = Writer();
+  SnapshotReader reader = Reader();
+  WriteVersion(writer, 0);
+  writer.Begin(1);
+  writer.Write(1, 0, WeightsOf(1));
+  writer.Begin(2);  // two at a time, and still the newest complete one is whole
+  writer.Write(2, 0, WeightsOf(2));
+  ExpectReads(reader, 0);
+  writer.Publish(MetaOf(1));
+  ExpectReads(reader, 1);
+  writer.Publish(MetaOf(2));
+  ExpectReads(reader, 2);
+}
+
+TEST_F(Snapshot, LatestNeverGoesBack) {
+  SnapshotWriter writer = Writer();
+  SnapshotReader reader = Reader();
+  writer.Begin(0);
+  writer.Write(0, 0, WeightsOf(0));
+  writer.Begin(1);
+  writer.Write(1, 0, WeightsOf(1));
+  writer.Publish(MetaOf(1));
+  writer.Publish(MetaOf(0));
+  ExpectReads(reader, 1);
+}
+
+TEST_F(Snapshot, LanesWriteTheirOwnSlices) {
+  SnapshotWriter writer = Writer();
+  SnapshotReader reader = Reader();
+  const std::vector<float> all = WeightsOf(3);
+  std::size_t offset = 0;
+  for (const std::size_t size :
+       {std::size_t{16}, std::size_t{0}, std::size_t{1600}, kFloats - 1616}) {
+    writer.Begin(3);
+    writer.Write(3, offset, std::span(all).subspan(offset, size));
+    offset += size;
+  }
+  writer.Publish(MetaOf(3));
+  ExpectReads(reader, 3);
+}
+
+TEST_F(Snapshot, TheFileIsPrivateAndAlone) {
+  const SnapshotWriter writer = Writer();
+  struct stat status {};
+  ASSERT_EQ(stat(path_.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600u);
+  const auto files = std::filesystem::directory_iterator(directory_.path());
+  EXPECT_EQ(std::distance(begin(files), end(files)), 1);  // no temporary file
+}
+
+TEST_F(Snapshot, RemoveUnlinksAndReadersKeepTheirs) {
+  std::optional<SnapshotWriter> writer;
+  writer.emplace(path_, kFloats, kFingerprint, kTerm);
+  SnapshotReader reader = Reader();
+  writer->Remove();
+  EXPECT_FALSE(std::filesystem::exists(path_));
+  WriteVersion(*writer, 0);
+  writer.reset();
+  ExpectReads(reader, 0);
+}
+
+TEST_F(Snapshot, ASuccessorReplacesTheFileNotTheMemory) {
+  SnapshotWriter old = Writer();
+  SnapshotReader old_reader = Reader();
+  WriteVersion(old, 7);
+  SnapshotWriter fresh = Writer();
+  SnapshotReader fresh_reader = Reader();
+  EXPECT_EQ(fresh_reader.Latest(), std::nullopt);
+  WriteVersion(fresh, 2);
+  ExpectReads(old_reader, 7);
+  ExpectReads(fresh_reader, 2);
+}
+
+TEST_F(Snapshot, AnonymousMemoryOutlivesItsWriter) {
+  std::optional<SnapshotWriter> writer;
+  writer.emplace("", kFloats, kFingerprint, kTerm);
+  SnapshotReader reader(*writer);
+  WriteVersion(*writer, 1);
+  writer->Remove();  // nothing to remove
+  writer.reset();
+  ExpectReads(reader, 1);
+}
+
+TEST_F(Snapshot, AWrongFileIsNamedWithWhatIsWrong) {
+  EXPECT_THAT(ReaderError(), AllOf(HasSubstr(path_.string()), HasSubstr("No such file")));
+  { const SnapshotWriter writer = Writer(); }
+  EXPECT_EQ(ReaderError(), "");
+  EXPECT_THAT(ReaderError(kFloats + 16), HasSubstr("4096 floats, not 4112"));
+  EXPECT_THAT(ReaderError(kFloats, 1), HasSubstr("of the net 000000000000abcd"));
+  std::filesystem::resize_file(path_, 4096 + 3 * 4 * kFloats - 1);
+  EXPECT_THAT(ReaderError(), HasSubstr("bytes, not"));
+  std::filesystem::resize_file(path_, 100);
+  EXPECT_THAT(ReaderError(), HasSubstr("100 bytes are too few"));
+  std::ofstream(path_) << std::string(4096 + 3 * 4 * kFloats, 'x');
+  EXPECT_THAT(ReaderError(), HasSubstr("another format"));
+  std::filesystem::remove(path_);
+  std::filesystem::create_directory(path_);
+  EXPECT_THAT(ReaderError(), HasSubstr("not a file"));
+  std::filesystem::remove(path_);
+  std::filesystem::create_symlink("/etc/passwd", path_);
+  EXPECT_NE(ReaderError(), "");
+}
+
+TEST_F(Snapshot, AMissingDirectoryIsTheOperatorsMistake) {
+  const std::filesystem::path nowhere = directory_.path() / "no" / "weights";
+  try {
+    SnapshotWriter writer(nowhere, kFloats, kFingerprint, kTerm);
+    FAIL() << "it was created";
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr(nowhere.string()), HasSubstr("wire.runtime_dir")));
+  }
+}
+
+// Runs `body` in a child process that ends without running any destructors or exit handlers.
+template <class Body>
+pid_t Fork(const Body& body) {
+  const pid_t pid = fork();
+  if (pid != 0) return pid;
+  body();
+  _exit(0);
+}
+
+int StatusOf(pid_t pid) {
+  int status = -1;
+  EXPECT_EQ(waitpid(pid, &status, 0), pid);
+  return status;
+}
+
+TEST_F(Snapshot, AFullFileSystemIsAnErrorNotABusError) {
+  const pid_t pid = Fork([&] {
+    signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit = {.rlim_cur = 8192, .rlim_max = 8192};  // smaller than the weights
+    setrlimit(RLIMIT_FSIZE, &limit);
+    try {
+      SnapshotWriter writer(path_, kFloats, kFingerprint, kTerm);
+    } catch (const UserError&) {
+      _exit(std::filesystem::is_empty(directory_.path()) ? 7 : 8);
+    }
+  });
+  const int status = StatusOf(pid);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+}
+
+TEST_F(Snapshot, AWriterKilledHalfWayThroughAVersionLeavesThePreviousOne) {
+  const pid_t pid = Fork([&] {
+    SnapshotWriter writer(path_, kFloats, kFingerprint, kTerm);
+    for (std::uint64_t version = 0; version < 5; ++version) WriteVersion(writer, version);
+    writer.Begin(5);
+    writer.Write(5, 0, std::span<const float>(WeightsOf(5)).first(kFloats / 2));
+    writer.Begin(6);
+    writer.Write(6, 0, std::span<const float>(WeightsOf(6)).first(kFloats / 4));
+    kill(getpid(), SIGKILL);
+  });
+  EXPECT_TRUE(WIFSIGNALED(StatusOf(pid)));
+  SnapshotReader reader = Reader();
+  ExpectReads(reader, 4);
+}
+
+TEST_F(Snapshot, AWriterKilledAtAnyMomentLeavesACompleteVersion) {
+  for (int round = 0; round < 20; ++round) {
+    std::filesystem::remove(path_);
+    const pid_t pid = Fork([&] {
+      SnapshotWriter writer(path_, kFloats, kFingerprint, kTerm);
+      for (std::uint64_t version = 0;; ++version) WriteVersion(writer, version);
+    });
+    std::optional<SnapshotReader> reader;
+    ASSERT_TRUE(Until([&] {
+      if (!reader && std::filesystem::exists(path_)) reader.emplace(Reader());
+      return reader && reader->Latest() >= static_cast<std::uint64_t>(round);
+    }));
+    kill(pid, SIGKILL);
+    StatusOf(pid);
+    ExpectReads(*reader, *reader->Latest());
+  }
+}
+
+TEST_F(Snapshot, AReaderKilledWhileReadingPinsNothing) {
+  SnapshotWriter writer = Writer();
+  WriteVersion(writer, 0);
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  const pid_t pid = Fork([&] {
+    SnapshotReader reader = Reader();
+    std::vector<float> out(kFloats);
+    SnapshotMeta meta;
+    for (;;) {
+      reader.Read(0, out, meta);
+      if (write(ends[1], "r", 1) != 1) _exit(1);
+    }
+  });
+  char byte = 0;
+  ASSERT_EQ(read(ends[0], &byte, 1), 1);
+  std::uint64_t version = 1;
+  for (; version < 100; ++version) WriteVersion(writer, version);
+  kill(pid, SIGKILL);
+  StatusOf(pid);
+  for (; version < 200; ++version) WriteVersion(writer, version);
+  SnapshotReader reader = Reader();
+  ExpectReads(reader, 199);
+  close(ends[0]);
+  close(ends[1]);
+}
+
+TEST(SnapshotDeathTest, OurOwnMistakesAreChecked) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  SnapshotWriter writer("", kFloats, kFingerprint, kTerm);
+  SnapshotReader reader(writer);
+  const std::vector<float> values(kFloats);
+  const std::span<const float> span(values);
+  std::vector<float> out(kFloats);
+  SnapshotMeta meta;
+  EXPECT_DEATH(SnapshotWriter("", 17, 0, 0), "floats");
+  writer.Begin(0);
+  EXPECT_DEATH(writer.Begin(3), "begun");  // version 0 was not published
+  EXPECT_DEATH(writer.Write(0, 8, span.first(16)), "offset");
+  EXPECT_DEATH(writer.Write(0, 0, span.first(24)), "values.size");
+  EXPECT_DEATH(writer.Write(0, 16, span), "values.size");
+  EXPECT_DEATH(writer.Publish(MetaOf(1)), "begin");
+  EXPECT_DEATH(writer.Publish({.term = kTerm + 1, .version = 0}), "term");
+  writer.Publish(MetaOf(0));
+  EXPECT_DEATH(reader.Read(0, std::span(out).first(16), meta), "out.size");
+}
+
+}  // namespace
+}  // namespace starling::wire
