@@ -17,8 +17,9 @@ namespace {
 
 // A value as it would stand in a file, cut short if it is long.
 std::string Shown(const toml::node& node) {
+  if (node.is_table()) return "{...}";
   std::ostringstream out;
-  node.visit([&](const auto& value) { out << value; });
+  out << toml::toml_formatter(node, toml::format_flags::none);
   std::string text = out.str();
   std::ranges::replace(text, '\n', ' ');
   constexpr std::size_t kMost = 80;

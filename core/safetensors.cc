@@ -202,7 +202,8 @@ SafetensorsFile SafetensorsFile::Read(const std::filesystem::path& path) {
 }
 
 void SafetensorsFile::ReadHeader(std::string_view header) {
-  for (const auto& [name, value] : ParseHeader(header).items()) {
+  const nlohmann::json parsed = ParseHeader(header);
+  for (const auto& [name, value] : parsed.items()) {
     if (!value.is_object()) {
       throw std::runtime_error(fmt::format("\"{}\" in its header is not an object", name));
     }

@@ -141,10 +141,10 @@ JournalWriter::JournalWriter(const std::filesystem::path& path, const JournalHea
     : path_(path.string()) {
   std::uint64_t keep = 0;
   if (cut_at) keep = WholeUpTo(header, *cut_at);
-  file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+  file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | (keep == 0 ? O_TRUNC : 0), 0644);
   if (file_ < 0) Throw(errno, "open", path_);
-  if (::ftruncate(file_, static_cast<off_t>(keep)) != 0 ||
-      ::lseek(file_, static_cast<off_t>(keep), SEEK_SET) < 0) {
+  const auto end = static_cast<off_t>(keep);
+  if (keep > 0 && (::ftruncate(file_, end) != 0 || ::lseek(file_, end, SEEK_SET) < 0)) {
     const int error = errno;
     ::close(file_);
     Throw(error, "cut", path_);

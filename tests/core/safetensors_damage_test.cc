@@ -120,7 +120,7 @@ TEST(SafetensorsForeign, FilesWithoutOurChecksumAreRead) {
   const TempDir dir;
   const auto path = dir.Write(
       "x", Made(R"({"b":{"dtype":"F32","shape":[1],"data_offsets":[8,12]},)"
-                R"("a":{"dtype":"I64","shape":[],"data_offsets":[0,8],"extra":{"x":[1]}},)"
+                R"("a":{"dtype":"I64","shape":[],"data_offsets":[0,8],"extra":[1]},)"
                 R"("__metadata__":{"format":"pt"}} )",
                 std::string("\x05\0\0\0\0\0\0\0\0\0\x80\x3f", 12)));
   const SafetensorsFile file = SafetensorsFile::Read(path);

@@ -231,7 +231,7 @@ TEST(ModelDeathTest, RowsBeyondTheBuffersAbort) {
   const auto backend = MakeReferenceBackend<float>();
   const auto model = MakeModel({"mlp", {2}, 1, 1, 3, 2}, *backend, 4);
   const std::vector<float> parameters(model->layout().size());
-  EXPECT_DEATH(model->Forward(parameters, 3, 2), "row <= max_rows_ - n");
+  EXPECT_DEATH(model->Forward(parameters, 3, 2), "rows .3, 5. of 4");
   EXPECT_DEATH(model->Forward(std::span(parameters).first(5), 0, 1), "parameters.size");
 }
 

@@ -1,0 +1,401 @@
+#include "fleet/supervisor_policy.h"
+
+#include <gmock/gmock.h>
+#include <signal.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace starling::fleet {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr ChildExit kKilled9{ChildExit::How::kKilled, SIGKILL};
+constexpr ChildExit kAborted{ChildExit::How::kKilled, SIGABRT};
+constexpr ChildExit Exit(int status) { return {ChildExit::How::kExited, status}; }
+
+// What is done, without what is said.
+Actions Deeds(Actions actions) {
+  std::erase_if(actions, [](const Action& action) { return std::holds_alternative<Say>(action); });
+  return actions;
+}
+
+std::string Said(const Actions& actions, LogLevel least = LogLevel::kInfo) {
+  std::string text;
+  for (const Action& action : actions) {
+    const Say* say = std::get_if<Say>(&action);
+    if (say != nullptr && say->level >= least) text += say->text + "\n";
+  }
+  return text;
+}
+
+LearnerStatus StatusAt(std::uint64_t steps, const std::string& checkpoint = "checkpoints/a") {
+  LearnerStatus status;
+  status.phase = "running";
+  status.term = 1;
+  status.steps = steps;
+  status.checkpoint = checkpoint;
+  return status;
+}
+
+LearnerStatus Joined(std::uint64_t term, std::vector<JoinedActor> rows) {
+  LearnerStatus status = StatusAt(0);
+  status.term = term;
+  status.joined = std::move(rows);
+  return status;
+}
+
+LearnerStatus Final(std::uint64_t steps) {
+  LearnerStatus status = StatusAt(steps);
+  status.phase = "done";
+  status.final = true;
+  return status;
+}
+
+class PolicyTest : public testing::Test {
+ protected:
+  // One run of 1000 steps, started at time 0.
+  SupervisorPolicy Started(int actors, bool resume = false) {
+    SupervisorPolicy policy(PolicyLimits{}, actors, 1000, resume, "run/log");
+    policy.Start(0);
+    return policy;
+  }
+};
+
+TEST_F(PolicyTest, StartsTheLearnerThenEveryActor) {
+  SupervisorPolicy policy(PolicyLimits{}, 2, 1000, /*resume=*/true, "run/log");
+  EXPECT_THAT(policy.Start(0), ElementsAre(Action(StartLearner{true}), Action(StartActor{0}),
+                                           Action(StartActor{1})));
+  EXPECT_EQ(policy.counts().actors_started, 2u);
+  EXPECT_EQ(policy.counts().actors_restarted, 0u);
+}
+
+TEST_F(PolicyTest, ActorThatDiesYoungWaitsTwiceAsLongEachTimeUpToASecond) {
+  SupervisorPolicy policy = Started(2);  // the other one lives: the run is not hopeless
+  std::int64_t now = 1000;
+  for (const std::int64_t wait : {50, 100, 200, 400, 800, 1000, 1000}) {
+    const Actions died = policy.OnActorExit(now, 1, 77, kAborted);
+    EXPECT_THAT(Deeds(died), IsEmpty());
+    EXPECT_THAT(Said(died), HasSubstr("actor 1 (pid 77) was killed by SIGABRT"));
+    EXPECT_THAT(Deeds(policy.Tick(now + wait - 1)), IsEmpty()) << wait;
+    EXPECT_THAT(Deeds(policy.Tick(now + wait)), ElementsAre(Action(StartActor{1}))) << wait;
+    now += wait;
+  }
+  EXPECT_EQ(policy.counts().actors_restarted, 7u);
+  EXPECT_EQ(policy.counts().actors_started, 2u);
+}
+
+TEST_F(PolicyTest, ActorWithAnAcceptedGradientIsReplacedAtOnce) {
+  SupervisorPolicy policy = Started(2);
+  policy.OnStatus(10, Joined(1, {{0, 1, 0}, {1, 1, 1}}));
+  const Actions died = policy.OnActorExit(20, 1, 78, kKilled9);
+  EXPECT_THAT(Deeds(died), ElementsAre(Action(StartActor{1})));
+  EXPECT_THAT(Said(died, LogLevel::kWarn),
+              HasSubstr("actor 1 (pid 78) was killed by SIGKILL; replaced at once; at most its "
+                        "gradient in flight is lost"));
+  // The one beside it joined but had none accepted.
+  EXPECT_THAT(Deeds(policy.OnActorExit(20, 0, 77, kKilled9)), IsEmpty());
+}
+
+TEST_F(PolicyTest, GradientsOfTheProcessBeforeDoNotCountForItsSuccessor) {
+  SupervisorPolicy policy = Started(2);
+  policy.OnStatus(10, Joined(1, {{0, 1, 5}}));
+  policy.OnActorExit(20, 0, 77, kKilled9);
+  policy.OnStatus(30, Joined(1, {{0, 1, 6}}));  // the learner has not noticed yet
+  EXPECT_THAT(Deeds(policy.OnActorExit(40, 0, 78, kKilled9)), IsEmpty());
+  EXPECT_THAT(Deeds(policy.Tick(90)), ElementsAre(Action(StartActor{0})));
+  policy.OnStatus(100, Joined(1, {{0, 3, 1}}));
+  EXPECT_THAT(Deeds(policy.OnActorExit(110, 0, 79, kKilled9)), ElementsAre(Action(StartActor{0})));
+}
+
+TEST_F(PolicyTest, IncarnationsAreToldApartByTerm) {
+  SupervisorPolicy policy = Started(2);
+  policy.OnStatus(10, Joined(1, {{0, 1, 5}}));
+  policy.OnActorExit(20, 0, 77, kKilled9);
+  policy.OnStatus(30, Joined(2, {{0, 1, 1}}));  // a new learner counts incarnations afresh
+  EXPECT_THAT(Deeds(policy.OnActorExit(40, 0, 78, kKilled9)), ElementsAre(Action(StartActor{0})));
+}
+
+TEST_F(PolicyTest, AnAcceptedGradientEndsTheBackOff) {
+  SupervisorPolicy policy = Started(2);
+  policy.OnActorExit(0, 0, 1, kAborted);
+  policy.Tick(50);
+  policy.OnActorExit(50, 0, 2, kAborted);  // the next would wait 200 ms
+  policy.Tick(150);
+  policy.OnStatus(160, Joined(1, {{0, 1, 1}}));
+  EXPECT_THAT(Deeds(policy.OnActorExit(170, 0, 3, kAborted)), ElementsAre(Action(StartActor{0})));
+  policy.OnActorExit(180, 0, 4, kAborted);
+  EXPECT_THAT(Deeds(policy.Tick(229)), IsEmpty());
+  EXPECT_THAT(Deeds(policy.Tick(230)), ElementsAre(Action(StartActor{0})));
+}
+
+TEST_F(PolicyTest, RowsOfActorsStartedByHandAreIgnored) {
+  SupervisorPolicy policy = Started(1);
+  EXPECT_THAT(policy.OnStatus(10, Joined(1, {{7, 1, 5}, {-1, 1, 5}})), IsEmpty());
+}
+
+TEST_F(PolicyTest, NoActorThatEverGetsAnywhereEndsTheRun) {
+  SupervisorPolicy policy = Started(1);
+  std::int64_t now = 0;
+  for (int death = 1; death < 10; ++death) {
+    policy.OnActorExit(now, 0, 1, Exit(1));
+    now += 1000;
+    ASSERT_THAT(Deeds(policy.Tick(now)), ElementsAre(Action(StartActor{0})));
+  }
+  const Actions last = policy.OnActorExit(now, 0, 1, Exit(1));
+  EXPECT_THAT(Said(last, LogLevel::kError), HasSubstr("the reasons are in run/log"));
+  EXPECT_THAT(Deeds(last), ElementsAre(Action(SendSignal{kLearnerSlot, SIGTERM})));
+  EXPECT_THAT(Deeds(policy.OnLearnerExit(now + 1, 9, Exit(0))),
+              ElementsAre(Action(Finish{kExitFailed})));
+}
+
+TEST_F(PolicyTest, OperatorsMistakeOfAnActorEndsTheRunWithTwo) {
+  SupervisorPolicy policy = Started(2);
+  EXPECT_THAT(Deeds(policy.OnActorExit(10, 0, 77, Exit(2))),
+              ElementsAre(Action(SendSignal{kLearnerSlot, SIGTERM})));
+  EXPECT_THAT(Deeds(policy.OnActorExit(11, 1, 78, Exit(2))), IsEmpty());
+  EXPECT_THAT(Deeds(policy.OnLearnerExit(20, 76, Exit(0))),
+              ElementsAre(Action(Finish{kExitUserError})));
+}
+
+TEST_F(PolicyTest, OperatorsMistakeOfTheLearnerEndsTheRunWithTwo) {
+  SupervisorPolicy policy = Started(1);
+  EXPECT_THAT(Deeds(policy.OnLearnerExit(10, 76, Exit(2))), IsEmpty());
+  EXPECT_THAT(Deeds(policy.Tick(509)), IsEmpty());
+  EXPECT_THAT(Deeds(policy.Tick(510)), ElementsAre(Action(SendSignal{0, SIGTERM})));
+  EXPECT_THAT(Deeds(policy.OnActorExit(520, 0, 77, Exit(0))),
+              ElementsAre(Action(Finish{kExitUserError})));
+}
+
+TEST_F(PolicyTest, LearnerWithProgressIsRestartedAtOnceFromItsCheckpoint) {
+  SupervisorPolicy policy = Started(1);
+  policy.OnStatus(10, StatusAt(0));
+  policy.OnStatus(20, StatusAt(320, "checkpoints/b"));
+  const Actions died = policy.OnLearnerExit(30, 76, kKilled9);
+  EXPECT_THAT(Deeds(died), ElementsAre(Action(StartLearner{true})));
+  EXPECT_THAT(Said(died, LogLevel::kWarn),
+              HasSubstr("the learner (pid 76) was killed by SIGKILL at 320 steps; started again at "
+                        "once from checkpoints/b; what came after is lost"));
+  EXPECT_EQ(policy.counts().learner_restarted, 1u);
+}
+
+TEST_F(PolicyTest, LearnerWithoutProgressBacksOffAndIsGivenUpAtTheFifthDeath) {
+  SupervisorPolicy policy = Started(1);
+  std::int64_t now = 0;
+  for (const std::int64_t wait : {50, 100, 200, 400}) {
+    policy.OnStatus(now, StatusAt(160));  // where it begins, and no further
+    EXPECT_THAT(Deeds(policy.OnLearnerExit(now, 76, kAborted)), IsEmpty());
+    EXPECT_THAT(Deeds(policy.Tick(now + wait - 1)), IsEmpty());
+    EXPECT_THAT(Deeds(policy.Tick(now + wait)), ElementsAre(Action(StartLearner{true})));
+    now += wait;
+  }
+  const Actions fifth = policy.OnLearnerExit(now, 76, kAborted);
+  EXPECT_THAT(Said(fifth, LogLevel::kError),
+              HasSubstr("5 times in a row without an applied update: gave up; the reasons are in "
+                        "run/log"));
+  EXPECT_THAT(Deeds(policy.Tick(now + 500)), ElementsAre(Action(SendSignal{0, SIGTERM})));
+  EXPECT_THAT(Deeds(policy.OnActorExit(now + 501, 0, 77, Exit(0))),
+              ElementsAre(Action(Finish{kExitFailed})));
+  EXPECT_EQ(policy.counts().learner_restarted, 4u);
+}
+
+TEST_F(PolicyTest, AnyProgressForgivesTheDeathsBefore) {
+  SupervisorPolicy policy = Started(1);
+  std::int64_t now = 0;
+  const auto die_young = [&](int times) {
+    for (int i = 0; i < times; ++i) {
+      policy.OnLearnerExit(now, 76, kAborted);
+      now += 1000;
+      ASSERT_THAT(Deeds(policy.Tick(now)), ElementsAre(Action(StartLearner{true})));
+    }
+  };
+  die_young(4);
+  policy.OnStatus(now, Joined(1, {{0, 1, 1}}));  // an accepted gradient is progress, too
+  EXPECT_THAT(Deeds(policy.OnLearnerExit(now, 76, kAborted)),
+              ElementsAre(Action(StartLearner{true})));
+  die_young(4);
+}
+
+TEST_F(PolicyTest, LearnerThatNeverReachesANewCheckpointIsGivenUpInTheEnd) {
+  SupervisorPolicy policy = Started(1);
+  for (int death = 1; death < 30; ++death) {
+    policy.OnStatus(death, StatusAt(0));
+    policy.OnStatus(death, StatusAt(500));
+    ASSERT_THAT(Deeds(policy.OnLearnerExit(death, 76, kAborted)),
+                ElementsAre(Action(StartLearner{true})))
+        << death;
+  }
+  policy.OnStatus(40, StatusAt(0));
+  policy.OnStatus(40, StatusAt(500));
+  EXPECT_THAT(Said(policy.OnLearnerExit(40, 76, kAborted), LogLevel::kError),
+              HasSubstr("30 times in a row without a newer checkpoint: gave up"));
+}
+
+TEST_F(PolicyTest, CompleteRunEndsWithZeroWhenAllHaveLeft) {
+  SupervisorPolicy policy = Started(2);
+  policy.OnStatus(10, Final(1000));
+  EXPECT_THAT(Deeds(policy.OnActorExit(11, 0, 77, Exit(0))), IsEmpty());
+  EXPECT_THAT(Deeds(policy.OnLearnerExit(12, 76, Exit(0))), IsEmpty());
+  EXPECT_THAT(Deeds(policy.OnActorExit(13, 1, 78, Exit(0))),
+              ElementsAre(Action(Finish{kExitDone})));
+  EXPECT_THAT(policy.Tick(99'999), IsEmpty());
+  EXPECT_EQ(policy.counts().actors_restarted, 0u);
+}
+
+TEST_F(PolicyTest, ActorThatHeardOfTheEndBeforeUsIsNotReplaced) {
+  SupervisorPolicy policy = Started(1);
+  policy.OnActorExit(10, 0, 77, Exit(0));
+  EXPECT_THAT(Deeds(policy.Tick(1009)), IsEmpty());
+  policy.OnStatus(1009, Final(1000));
+  EXPECT_THAT(Deeds(policy.Tick(1010)), IsEmpty());
+  EXPECT_THAT(Deeds(policy.OnLearnerExit(1011, 76, Exit(0))),
+              ElementsAre(Action(Finish{kExitDone})));
+}
+
+TEST_F(PolicyTest, ActorThatSomeoneAskedToLeaveIsReplaced) {
+  SupervisorPolicy policy = Started(1);
+  policy.OnActorExit(10, 0, 77, Exit(0));
+  EXPECT_THAT(Deeds(policy.Tick(1010)), ElementsAre(Action(StartActor{0})));
+}
+
+TEST_F(PolicyTest, ActorsThatStayAfterTheEndAreHelpedOut) {
+  SupervisorPolicy policy = Started(2);
+  policy.OnStatus(100, Final(1000));
+  policy.OnLearnerExit(100, 76, Exit(0));
+  policy.OnActorExit(150, 0, 77, Exit(0));
+  EXPECT_THAT(Deeds(policy.Tick(599)), IsEmpty());
+  EXPECT_THAT(Deeds(policy.Tick(600)), ElementsAre(Action(SendSignal{1, SIGTERM})));
+  EXPECT_THAT(Deeds(policy.Tick(2099)), IsEmpty());
+  const Actions kill = policy.Tick(2100);
+  EXPECT_THAT(Deeds(kill), ElementsAre(Action(SendSignal{1, SIGKILL})));
+  EXPECT_THAT(Said(kill, LogLevel::kWarn), HasSubstr("actor 1 hangs"));
+  EXPECT_THAT(Deeds(policy.OnActorExit(2101, 1, 78, kKilled9)),
+              ElementsAre(Action(Finish{kExitDone})));
+}
+
+TEST_F(PolicyTest, LearnerThatHangsAfterItsLastLineIsKilledAndTheRunIsDone) {
+  SupervisorPolicy policy = Started(1);
+  policy.OnStatus(100, Final(1000));
+  EXPECT_THAT(Deeds(policy.Tick(4299)), IsEmpty());
+  EXPECT_THAT(Deeds(policy.Tick(4300)), ElementsAre(Action(SendSignal{kLearnerSlot, SIGKILL})));
+  policy.OnActorExit(4301, 0, 77, Exit(0));
+  EXPECT_THAT(Deeds(policy.OnLearnerExit(4302, 76, kKilled9)),
+              ElementsAre(Action(Finish{kExitDone})));
+}
+
+TEST_F(PolicyTest, LastCheckpointThatCouldNotBeWrittenIsAFailure) {
+  SupervisorPolicy policy = Started(1);
+  policy.OnStatus(100, Final(1000));
+  policy.OnActorExit(101, 0, 77, Exit(0));
+  EXPECT_THAT(Deeds(policy.OnLearnerExit(102, 76, Exit(1))),
+              ElementsAre(Action(Finish{kExitFailed})));
+}
+
+TEST_F(PolicyTest, LearnerThatSomeoneElseStoppedEndsTheRunAsInterrupted) {
+  SupervisorPolicy policy = Started(1);
+  policy.OnStatus(100, Final(480));
+  const Actions left = policy.OnLearnerExit(110, 76, Exit(0));
+  EXPECT_THAT(Said(left, LogLevel::kWarn), HasSubstr("asked to stop, and not by us"));
+  EXPECT_THAT(Deeds(policy.OnActorExit(120, 0, 77, Exit(0))),
+              ElementsAre(Action(Finish{kExitInterrupted})));
+}
+
+TEST_F(PolicyTest, InterruptAsksTheLearnerAndLeavesTheActorsToIt) {
+  SupervisorPolicy policy = Started(1);
+  policy.OnStatus(100, StatusAt(160));
+  EXPECT_THAT(Deeds(policy.OnStopSignal(200, SIGINT)),
+              ElementsAre(Action(SendSignal{kLearnerSlot, SIGTERM})));
+  policy.OnStatus(300, Final(320));
+  EXPECT_THAT(Deeds(policy.OnLearnerExit(310, 76, Exit(0))), IsEmpty());
+  EXPECT_THAT(Deeds(policy.OnActorExit(320, 0, 77, Exit(0))),
+              ElementsAre(Action(Finish{kExitInterrupted})));
+  EXPECT_EQ(policy.last_status()->steps, 320u);
+}
+
+TEST_F(PolicyTest, InterruptIsOverInLessThanFiveSecondsWhateverHangs) {
+  SupervisorPolicy policy = Started(2);
+  policy.OnStopSignal(100, SIGTERM);
+  EXPECT_THAT(Deeds(policy.Tick(1599)), IsEmpty());
+  EXPECT_THAT(Deeds(policy.Tick(1600)),
+              ElementsAre(Action(SendSignal{0, SIGTERM}), Action(SendSignal{1, SIGTERM})));
+  EXPECT_THAT(Deeds(policy.Tick(3100)),
+              ElementsAre(Action(SendSignal{0, SIGKILL}), Action(SendSignal{1, SIGKILL})));
+  EXPECT_THAT(Deeds(policy.Tick(4299)), IsEmpty());
+  EXPECT_THAT(Deeds(policy.Tick(4300)), ElementsAre(Action(SendSignal{kLearnerSlot, SIGKILL})));
+  EXPECT_THAT(Deeds(policy.Tick(4400)), IsEmpty()) << "each is killed once";
+  policy.OnActorExit(4401, 0, 77, kKilled9);
+  policy.OnActorExit(4401, 1, 78, kKilled9);
+  const Actions end = policy.OnLearnerExit(4402, 76, kKilled9);
+  EXPECT_THAT(Deeds(end), ElementsAre(Action(Finish{kExitInterrupted})));
+  EXPECT_THAT(Said(end, LogLevel::kWarn), HasSubstr("what came after its last checkpoint is lost"));
+}
+
+TEST_F(PolicyTest, NothingIsStartedWhileTheRunEnds) {
+  SupervisorPolicy policy = Started(1);
+  policy.OnActorExit(10, 0, 77, kAborted);  // to be replaced at 60
+  policy.OnStopSignal(20, SIGINT);
+  EXPECT_THAT(Deeds(policy.Tick(60)), IsEmpty());
+  EXPECT_THAT(Deeds(policy.OnLearnerExit(70, 76, kAborted)),
+              ElementsAre(Action(Finish{kExitInterrupted})));
+}
+
+TEST_F(PolicyTest, InterruptWithoutALearnerStopsTheActors) {
+  SupervisorPolicy policy = Started(1);
+  policy.OnLearnerExit(10, 76, kAborted);  // to be restarted at 60
+  EXPECT_THAT(Deeds(policy.OnStopSignal(20, SIGINT)), IsEmpty());
+  EXPECT_THAT(Deeds(policy.Tick(520)), ElementsAre(Action(SendSignal{0, SIGTERM})));
+  EXPECT_THAT(Deeds(policy.OnActorExit(530, 0, 77, Exit(0))),
+              ElementsAre(Action(Finish{kExitInterrupted})));
+}
+
+TEST_F(PolicyTest, SecondSignalKillsAtOnce) {
+  SupervisorPolicy policy = Started(2);
+  policy.OnStopSignal(100, SIGINT);
+  policy.OnActorExit(110, 0, 77, Exit(0));
+  EXPECT_THAT(Deeds(policy.OnStopSignal(300, SIGINT)),
+              ElementsAre(Action(SendSignal{kLearnerSlot, SIGKILL}),
+                          Action(SendSignal{1, SIGKILL})));
+  policy.OnLearnerExit(301, 76, kKilled9);
+  EXPECT_THAT(Deeds(policy.OnActorExit(302, 1, 78, kKilled9)),
+              ElementsAre(Action(Finish{kExitInterrupted})));
+}
+
+// `timeout` sends its signal to the process and then to the process group.
+TEST_F(PolicyTest, OneSignalDeliveredTwiceIsNotASecondOne) {
+  SupervisorPolicy policy = Started(1);
+  policy.OnStopSignal(100, SIGTERM);
+  EXPECT_THAT(policy.OnStopSignal(149, SIGTERM), IsEmpty());
+  EXPECT_THAT(Deeds(policy.OnStopSignal(150, SIGTERM)),
+              ElementsAre(Action(SendSignal{kLearnerSlot, SIGKILL}),
+                          Action(SendSignal{0, SIGKILL})));
+}
+
+TEST_F(PolicyTest, InterruptAfterTheLastStepDoesNotSpoilIt) {
+  SupervisorPolicy policy = Started(1);
+  policy.OnStatus(100, Final(1000));
+  policy.OnStopSignal(101, SIGINT);
+  policy.OnLearnerExit(102, 76, Exit(0));
+  EXPECT_THAT(Deeds(policy.OnActorExit(103, 0, 77, Exit(0))),
+              ElementsAre(Action(Finish{kExitDone})));
+}
+
+TEST_F(PolicyTest, ProgramThatCannotBeStartedCountsAsDead) {
+  SupervisorPolicy policy = Started(2);
+  const Actions died = policy.OnActorExit(0, 0, -1, {ChildExit::How::kNotStarted, ENOMEM});
+  EXPECT_THAT(Said(died), HasSubstr("actor 0 could not be started (Cannot allocate memory)"));
+  EXPECT_THAT(Deeds(policy.Tick(50)), ElementsAre(Action(StartActor{0})));
+}
+
+TEST(PolicyDeathTest, NobodyDiesTwice) {
+  SupervisorPolicy policy(PolicyLimits{}, 1, 1000, false, "log");
+  policy.Start(0);
+  policy.OnActorExit(0, 0, 1, kAborted);
+  EXPECT_DEATH(policy.OnActorExit(1, 0, 1, kAborted), "actor 0 died twice");
+}
+
+}  // namespace
+}  // namespace starling::fleet

@@ -1,0 +1,301 @@
+// The real supervisor with stand-ins for learner and actor (fake_child.cc). It runs in a process of
+// its own, as it does in life: signals go to it, and what it leaves behind becomes ours.
+#include "fleet/supervisor.h"
+
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/prctl.h>
+
+#include <cerrno>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "core/error.h"
+#include "tests/fleet/fixtures.h"
+
+namespace starling::fleet {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+using testing::SizeIs;
+
+std::string Status(int steps, bool final, const std::string& more = "") {
+  return "status {\"phase\":\"" + std::string(final ? "done" : "running") +
+         "\",\"term\":1,\"steps\":" + std::to_string(steps) +
+         ",\"final\":" + (final ? "true" : "false") + more + "}";
+}
+
+const std::string kEnd = Status(1000, true) + "; touch over; exit 0";
+
+class SupervisorTest : public testing::Test {
+ protected:
+  SupervisorTest() {
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    std::filesystem::create_directory(dir_.path() / "checkpoints");
+    options_ = {.run_dir = dir_.path(),
+                .learner_program = STARLING_FAKE_CHILD,
+                .actor_program = STARLING_FAKE_CHILD,
+                .actor_arguments = {"--connect-timeout", "7"},
+                .resume = false,
+                .actors = 2,
+                .run_steps = 1000,
+                .limits = {}};
+  }
+
+  ~SupervisorTest() override { EXPECT_TRUE(NobodyLeft()) << "left behind: " << KillAll(); }
+
+  void Script(const std::string& who, const std::string& lives) {
+    dir_.Write("script." + who, lives + "\n");
+  }
+
+  void Launch() {
+    pid_ = ::fork();
+    ASSERT_GE(pid_, 0);
+    if (pid_ == 0) SuperviseAndExit();
+  }
+
+  [[noreturn]] void SuperviseAndExit() {
+    const int screen = ::open((dir_.path() / "screen").c_str(), O_WRONLY | O_CREAT, 0644);
+    int status = 99;
+    {
+      const StopSignalsHeld held;
+      Console console(screen, {});
+      RunLog log(dir_.path(), console);
+      const SupervisorResult result = Supervise(options_, log, console);
+      const nlohmann::json json{{"steps", result.status ? result.status->steps : 0},
+                                {"started", result.counts.actors_started},
+                                {"actors_restarted", result.counts.actors_restarted},
+                                {"learner_restarted", result.counts.learner_restarted}};
+      dir_.Write("result", json.dump());
+      status = result.exit_status;
+    }
+    ::_exit(status);
+  }
+
+  // The supervisor's exit status, or 128 + signal. By then no child of its may be left.
+  int Join() {
+    int status = 0;
+    EXPECT_EQ(::waitpid(pid_, &status, 0), pid_);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+
+  // Children of a process that ended become ours: none, dead or alive, may come.
+  bool NobodyLeft() { return ::waitpid(-1, nullptr, WNOHANG) == -1 && errno == ECHILD; }
+
+  // Waits until all orphans have ended.
+  bool AllOrphansEnd() {
+    return Eventually([&] {
+      while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+      }
+      return NobodyLeft();
+    });
+  }
+
+  int KillAll() {
+    int killed = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(dir_.path())) {
+      const std::string name = entry.path().filename().string();
+      if (!name.starts_with("pids.")) continue;
+      for (const std::string& pid : dir_.Lines(name)) killed += ::kill(std::stoi(pid), SIGKILL) == 0;
+    }
+    while (::waitpid(-1, nullptr, 0) > 0) {
+    }
+    return killed;
+  }
+
+  bool Await(const std::string& file) {
+    return Eventually([&] { return std::filesystem::exists(dir_.path() / file); });
+  }
+
+  nlohmann::json Result() { return nlohmann::json::parse(dir_.Read("result")); }
+
+  TempDir dir_;
+  SupervisorOptions options_;
+  pid_t pid_ = -1;
+};
+
+TEST_F(SupervisorTest, RunThatEndsByItself) {
+  Script("learner", Status(0, false) + "; " + kEnd);
+  Launch();
+  EXPECT_EQ(Join(), kExitDone);
+  EXPECT_TRUE(NobodyLeft());
+  EXPECT_EQ(Result(), (nlohmann::json{{"steps", 1000},
+                                      {"started", 2},
+                                      {"actors_restarted", 0},
+                                      {"learner_restarted", 0}}));
+}
+
+TEST_F(SupervisorTest, ChildrenAreToldWhatTheyNeed) {
+  Script("learner", "await pids.actor.0; await pids.actor.1; " + kEnd);
+  Launch();
+  EXPECT_EQ(Join(), kExitDone);
+  const std::string parent = " --parent " + std::to_string(pid_), run = dir_.path().string();
+  EXPECT_THAT(dir_.Lines("arguments"),
+              testing::UnorderedElementsAre(
+                  "learner --run-dir " + run + " --status-fd 3" + parent,
+                  "actor.0 --run-dir " + run + " --slot 0 --connect-timeout 7" + parent,
+                  "actor.1 --run-dir " + run + " --slot 1 --connect-timeout 7" + parent));
+}
+
+TEST_F(SupervisorTest, DeadActorIsReplacedInItsSlot) {
+  Script("learner", "await again; " + kEnd);
+  Script("actor.1", "kill 9\ntouch again; hold; exit 0");
+  Launch();
+  EXPECT_EQ(Join(), kExitDone);
+  EXPECT_EQ(Result()["actors_restarted"], 1);
+  EXPECT_THAT(dir_.Lines("pids.actor.1"), SizeIs(2));
+  EXPECT_THAT(dir_.Lines("pids.actor.0"), SizeIs(1));
+  EXPECT_THAT(dir_.Read("log"), HasSubstr("actor 1 (pid " + dir_.Lines("pids.actor.1")[0] +
+                                          ") was killed by SIGKILL; replaced in 50 ms"));
+}
+
+TEST_F(SupervisorTest, DeadLearnerGoesOnFromItsCheckpoint) {
+  dir_.Write("checkpoints/t0001-v000000000002.safetensors", "x");
+  Script("learner", Status(0, false) + "; " +
+                        Status(320, false, ",\"checkpoint\":\"checkpoints/two\"") +
+                        "; kill 11\n" + kEnd);
+  Launch();
+  EXPECT_EQ(Join(), kExitDone);
+  EXPECT_EQ(Result()["learner_restarted"], 1);
+  EXPECT_THAT(dir_.Read("arguments"), HasSubstr("--resume"));
+  EXPECT_THAT(dir_.Read("screen"),
+              HasSubstr("was killed by SIGSEGV at 320 steps; started again at once from "
+                        "checkpoints/two; what came after is lost"));
+}
+
+TEST_F(SupervisorTest, LearnerThatDiedBeforeItsFirstCheckpointStartsAfresh) {
+  Script("learner", "kill 9\n" + kEnd);
+  Launch();
+  EXPECT_EQ(Join(), kExitDone);
+  EXPECT_EQ(Result()["learner_restarted"], 1);
+  EXPECT_THAT(dir_.Read("arguments"), Not(HasSubstr("--resume")));
+}
+
+TEST_F(SupervisorTest, LearnerThatOnlyDiesIsGivenUp) {
+  options_.limits.backoff_max_ms = 5;
+  options_.limits.backoff_first_ms = 5;
+  Script("learner", "say no such luck; kill 6");
+  Launch();
+  EXPECT_EQ(Join(), kExitFailed);
+  EXPECT_THAT(dir_.Lines("pids.learner"), SizeIs(5));
+  EXPECT_THAT(dir_.Read("screen"), HasSubstr("gave up; the reasons are in "));
+  EXPECT_THAT(dir_.Read("log"), HasSubstr("no such luck"));
+}
+
+TEST_F(SupervisorTest, OperatorsMistakeFoundByAnActorEndsTheRunWithItsMessage) {
+  Script("learner", "hold; exit 0");
+  Script("actor", "say no plug-in of that name; exit 2");
+  Launch();
+  EXPECT_EQ(Join(), kExitUserError);
+  EXPECT_THAT(dir_.Read("screen"), HasSubstr("no plug-in of that name\n"));
+}
+
+TEST_F(SupervisorTest, ProgramThatIsMissingFailsTheRun) {
+  options_.limits.backoff_first_ms = options_.limits.backoff_max_ms = 1;
+  options_.learner_program = dir_.path() / "absent";
+  Launch();
+  EXPECT_EQ(Join(), kExitFailed);
+  EXPECT_THAT(dir_.Read("screen"), HasSubstr("could not be started (No such file or directory)"));
+}
+
+TEST_F(SupervisorTest, OutputGoesToTheLogAndTroubleToTheScreen) {
+  Script("learner",
+         "say 12:00:00.000 info  learner: quiet; say 12:00:00.001 warn  learner: loud; "
+         "say CHECK failed: x; print stray; " +
+             kEnd);
+  Launch();
+  EXPECT_EQ(Join(), kExitDone);
+  const std::string log = dir_.Read("log"), screen = dir_.Read("screen");
+  for (const char* text : {"quiet", "loud", "CHECK failed: x", "stray"}) {
+    EXPECT_THAT(log, HasSubstr(text));
+  }
+  EXPECT_THAT(screen, Not(HasSubstr("quiet")));
+  for (const char* text : {"loud", "CHECK failed: x", "stray"}) {
+    EXPECT_THAT(screen, HasSubstr(text));
+  }
+  EXPECT_THAT(screen, Not(HasSubstr("\033"))) << "no escape codes off a terminal";
+}
+
+TEST_F(SupervisorTest, InterruptLetsTheLearnerWriteItsCheckpoint) {
+  Script("learner", Status(160, false) + "; hold; " + Status(320, true) + "; touch over; exit 0");
+  Launch();
+  ASSERT_TRUE(Await("pids.learner") && Await("pids.actor.0") && Await("pids.actor.1"));
+  ::kill(pid_, SIGINT);
+  EXPECT_EQ(Join(), kExitInterrupted);
+  EXPECT_EQ(Result()["steps"], 320);
+}
+
+TEST_F(SupervisorTest, HangupIsLikeTerm) {
+  Script("learner", "hold; " + Status(320, true) + "; touch over; exit 0");
+  Launch();
+  ASSERT_TRUE(Await("pids.learner"));
+  ::kill(pid_, SIGHUP);
+  EXPECT_EQ(Join(), kExitInterrupted);
+  EXPECT_EQ(Result()["steps"], 320);
+}
+
+TEST_F(SupervisorTest, ChildrenThatHangAreKilledInTheEnd) {
+  options_.limits.actor_term_ms = 50;
+  options_.limits.actor_kill_ms = 100;
+  options_.limits.learner_kill_ms = 200;
+  Script("learner", "deaf; " + Status(160, false) + "; touch ready; forever");
+  Script("actor", "deaf; forever");
+  Launch();
+  ASSERT_TRUE(Await("ready"));
+  ::kill(pid_, SIGTERM);
+  EXPECT_EQ(Join(), kExitInterrupted);
+  EXPECT_TRUE(NobodyLeft());
+  EXPECT_EQ(Result()["steps"], 160);
+  EXPECT_THAT(dir_.Read("log"), HasSubstr("the learner did not end in time: killed"));
+}
+
+TEST_F(SupervisorTest, SecondInterruptEndsAtOnce) {
+  // Nothing but the second signal can end this within the test's time.
+  options_.limits.actor_term_ms = options_.limits.actor_kill_ms = 1'000'000;
+  options_.limits.learner_kill_ms = 1'000'000;
+  options_.limits.second_signal_ms = 0;
+  Script("learner", "deaf; touch ready; forever");
+  Script("actor", "deaf; forever");
+  Launch();
+  ASSERT_TRUE(Await("ready"));
+  ::kill(pid_, SIGINT);
+  ASSERT_TRUE(Eventually([&] { return dir_.Read("log").find("once more") != std::string::npos; }));
+  ::kill(pid_, SIGINT);
+  EXPECT_EQ(Join(), kExitInterrupted);
+  EXPECT_TRUE(NobodyLeft());
+}
+
+TEST_F(SupervisorTest, ChildrenDoNotOutliveAKilledSupervisor) {
+  Script("learner", "touch ready; hold; touch saved; exit 0");
+  Script("actor", "deaf; forever");
+  Launch();
+  ASSERT_TRUE(Await("ready") && Await("pids.actor.0") && Await("pids.actor.1"));
+  ::kill(pid_, SIGKILL);
+  EXPECT_EQ(Join(), 128 + SIGKILL);
+  EXPECT_TRUE(AllOrphansEnd());
+  EXPECT_TRUE(std::filesystem::exists(dir_.path() / "saved")) << "the learner could save its work";
+}
+
+TEST_F(SupervisorTest, SignalsComeInsteadOfBeingLostBeforeAndAfter) {
+  Script("learner", "hold; touch over; exit 0");
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    const StopSignalsHeld held;
+    ::raise(SIGINT);  // too early for Supervise: held back, not lost
+    Console console(2, {});
+    RunLog log(dir_.path(), console);
+    const int status = Supervise(options_, log, console).exit_status;
+    ::raise(SIGTERM);  // too late: it must not cost the summary
+    ::_exit(status);
+  }
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), kExitInterrupted);
+}
+
+}  // namespace
+}  // namespace starling::fleet
