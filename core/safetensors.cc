@@ -10,12 +10,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <stdexcept>
 #include <utility>
 
 #include "core/check.h"
 #include "core/file.h"
+#include "core/safetensors_header.h"
 
 namespace starling {
 namespace {
@@ -95,45 +95,6 @@ std::string HeaderOf(std::span<const TensorView> tensors,
   return text;
 }
 
-// JSON keeps the last of equal names and nests without end; a header may do neither. (Not an
-// ordered_json: that one takes quadratic time for the million names a hostile header can hold.)
-nlohmann::json ParseHeader(std::string_view text) {
-  constexpr int kMostDepth = 2;  // {tensor: {shape: [
-  std::vector<std::set<std::string>> names;
-  const auto watch = [&](int depth, nlohmann::json::parse_event_t event, nlohmann::json& parsed) {
-    const bool object = event == nlohmann::json::parse_event_t::object_start;
-    if ((object || event == nlohmann::json::parse_event_t::array_start) && depth > kMostDepth) {
-      throw std::runtime_error("its header nests too deeply");
-    }
-    if (object) names.emplace_back();
-    if (event == nlohmann::json::parse_event_t::object_end) names.pop_back();
-    if (event == nlohmann::json::parse_event_t::key && !names.back().insert(parsed).second) {
-      throw std::runtime_error(
-          fmt::format("its header names \"{}\" twice", parsed.get_ref<const std::string&>()));
-    }
-    return true;
-  };
-  if (!text.starts_with('{')) throw std::runtime_error("its header is not a JSON object");
-  try {
-    return nlohmann::json::parse(text, watch);
-  } catch (const nlohmann::json::parse_error& error) {
-    throw std::runtime_error(fmt::format("its header is not JSON (at byte {} of it)", error.byte));
-  }
-}
-
-std::vector<std::uint64_t> Naturals(const std::string& name, const nlohmann::json& tensor,
-                                    const char* field) {
-  const auto found = tensor.find(field);
-  const bool good =
-      found != tensor.end() && found->is_array() &&
-      std::ranges::all_of(*found, [](const nlohmann::json& n) { return n.is_number_unsigned(); });
-  if (!good) {
-    throw std::runtime_error(
-        fmt::format("tensor \"{}\": {} is not a list of natural numbers", name, field));
-  }
-  return found->get<std::vector<std::uint64_t>>();
-}
-
 }  // namespace
 
 std::size_t DTypeSize(DType dtype) {
@@ -192,7 +153,10 @@ SafetensorsFile SafetensorsFile::Read(const std::filesystem::path& path) {
       throw std::runtime_error("it is truncated within its header");
     }
     file.data_begin_ = kLengthBytes + length;
-    file.ReadHeader(std::string_view(file.bytes_).substr(kLengthBytes, length));
+    RawHeader header =
+        ParseSafetensorsHeader(std::string_view(file.bytes_).substr(kLengthBytes, length));
+    file.metadata_ = std::move(header.metadata);
+    for (const RawTensor& tensor : header.tensors) file.ReadTensor(tensor);
     file.CheckOffsets();
     file.CheckChecksum();
   } catch (const std::exception& error) {
@@ -201,47 +165,26 @@ SafetensorsFile SafetensorsFile::Read(const std::filesystem::path& path) {
   return file;
 }
 
-void SafetensorsFile::ReadHeader(std::string_view header) {
-  const nlohmann::json parsed = ParseHeader(header);
-  for (const auto& [name, value] : parsed.items()) {
-    if (!value.is_object()) {
-      throw std::runtime_error(fmt::format("\"{}\" in its header is not an object", name));
-    }
-    if (name != kMetadata) {
-      ReadTensor(name, value);
-      continue;
-    }
-    for (const auto& [key, text] : value.items()) {
-      if (!text.is_string()) {
-        throw std::runtime_error(fmt::format("metadata \"{}\" is not a string", key));
-      }
-      metadata_[key] = text;
-    }
+void SafetensorsFile::ReadTensor(const RawTensor& tensor) {
+  const std::string& name = tensor.name;
+  if (!tensor.dtype || !tensor.shape || !tensor.data_offsets) {
+    throw std::runtime_error(
+        fmt::format("tensor \"{}\" lacks its dtype, its shape or its data_offsets", name));
   }
-}
-
-void SafetensorsFile::ReadTensor(const std::string& name, const nlohmann::json& tensor) {
-  const auto dtype_name = tensor.find("dtype");
-  if (dtype_name == tensor.end() || !dtype_name->is_string()) {
-    throw std::runtime_error(fmt::format("tensor \"{}\" has no dtype", name));
-  }
-  const std::optional<DType> dtype = DTypeNamed(dtype_name->get_ref<const std::string&>());
+  const std::optional<DType> dtype = DTypeNamed(*tensor.dtype);
   if (!dtype) {
     throw std::runtime_error(
-        fmt::format("tensor \"{}\" has the unknown dtype {}", name, dtype_name->dump()));
+        fmt::format("tensor \"{}\" has the unknown dtype \"{}\"", name, *tensor.dtype));
   }
-  const std::vector<std::uint64_t> offsets = Naturals(name, tensor, "data_offsets");
-  Entry entry{name, *dtype, Naturals(name, tensor, "shape"), 0, 0};
+  const std::vector<std::uint64_t>& offsets = *tensor.data_offsets;
   if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] > bytes_.size() - data_begin_) {
     throw std::runtime_error(fmt::format("tensor \"{}\" leaves the file: it is truncated", name));
   }
-  entry.begin = offsets[0];
-  entry.end = offsets[1];
-  if (SizeOf(entry.shape, entry.dtype) != entry.end - entry.begin) {
+  if (SizeOf(*tensor.shape, *dtype) != offsets[1] - offsets[0]) {
     throw std::runtime_error(fmt::format("tensor \"{}\" has {} bytes, which is not its shape", name,
-                                         entry.end - entry.begin));
+                                         offsets[1] - offsets[0]));
   }
-  entries_.push_back(std::move(entry));
+  entries_.push_back({name, *dtype, *tensor.shape, offsets[0], offsets[1]});
 }
 
 // The tensors must cover what is behind the header exactly, so that no byte is unaccounted for.

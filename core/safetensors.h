@@ -7,10 +7,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
-#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace starling {
@@ -34,6 +32,8 @@ TensorView ViewF32(std::string name, std::vector<std::uint64_t> shape, std::span
 // Written atomically. Throws std::system_error.
 void WriteSafetensors(const std::filesystem::path& path, std::span<const TensorView> tensors,
                       const std::map<std::string, std::string>& metadata = {});
+
+struct RawTensor;  // core/safetensors_header.h
 
 // Whole files read into memory. Files of others, without our checksum, are read too.
 class SafetensorsFile {
@@ -66,8 +66,7 @@ class SafetensorsFile {
   const Entry& Find(const std::string& name) const;
   template <class T>
   std::vector<T> Values(const std::string& name, DType dtype) const;
-  void ReadHeader(std::string_view header);
-  void ReadTensor(const std::string& name, const nlohmann::json& tensor);
+  void ReadTensor(const RawTensor& tensor);
   void CheckOffsets();
   void CheckChecksum();
 

@@ -132,7 +132,11 @@ std::string Hint(const CLI::App& app) {
 int AnswerParseError(const CLI::App& app, const CLI::ParseError& error) {
   if (error.get_exit_code() == 0) return app.exit(error);
   const CLI::App& chosen = Chosen(app);
-  std::fprintf(stderr, "starling: %s%s\n", error.what(), Hint(app).c_str());
+  const std::vector<std::string> strays = app.remaining();
+  const std::string what = &chosen == &app && !strays.empty()
+                               ? fmt::format("there is no command \"{}\"", strays.front())
+                               : std::string(error.what());
+  std::fprintf(stderr, "starling: %s%s\n", what.c_str(), Hint(app).c_str());
   std::fprintf(stderr, "Run starling%s --help for what there is.\n",
                &chosen == &app ? "" : (" " + chosen.get_name()).c_str());
   return kExitUserError;

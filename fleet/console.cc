@@ -69,6 +69,7 @@ void Console::Print(std::string_view line, LogLevel level) {
 
 void Console::Show(const Progress& progress, std::int64_t now_ms) {
   const std::int64_t period = style_.terminal ? kTerminalPeriodMs : kPlainPeriodMs;
+  if (!shown_ms_ && !style_.terminal) shown_ms_ = now_ms;  // the first line after a period, too
   if (shown_ms_ && now_ms - *shown_ms_ < period) return;
   shown_ms_ = now_ms;
   if (!style_.terminal) {

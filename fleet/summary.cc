@@ -17,6 +17,15 @@ using Json = nlohmann::ordered_json;
 
 Json Bound(std::uint64_t bound) { return bound == kUnbounded ? Json("unbounded") : Json(bound); }
 
+// One key a line; a histogram of hundreds of counts is one line, too.
+std::string Layout(const Json& summary) {
+  std::string text;
+  for (const auto& [key, value] : summary.items()) {
+    text += fmt::format("{}\n  {}: {}", text.empty() ? "{" : ",", Json(key).dump(), value.dump());
+  }
+  return text + "\n}\n";
+}
+
 std::string Headline(const Json& summary, int exit_status) {
   std::string word = "failed after";
   if (exit_status == kExitDone) word = "done in";
@@ -93,7 +102,7 @@ nlohmann::ordered_json BuildSummary(const Config& config,
 std::string WriteSummary(const std::filesystem::path& run_dir,
                          const nlohmann::ordered_json& summary) {
   try {
-    WriteFileAtomically(run_dir / "summary.json", summary.dump(2) + "\n");
+    WriteFileAtomically(run_dir / "summary.json", Layout(summary));
   } catch (const std::system_error& error) {
     return error.what();
   }

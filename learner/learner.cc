@@ -295,8 +295,10 @@ void Learner::OnGradient(wire::Envelope envelope, const wire::Message& message) 
   if (outcome == wire::Outcome::kNone) return;  // held: answered when it is applied
 
   counters_.AddDropped(outcome);
-  refusals_.Warn(clock_.NowMs(), fmt::format("refused a gradient of actor {}: {}", header.slot,
-                                             wire::OutcomeName(outcome)));
+  if (outcome != wire::Outcome::kStale) {  // that one is what "drop" is for
+    refusals_.Warn(clock_.NowMs(), fmt::format("refused a gradient of actor {}: {}", header.slot,
+                                               wire::OutcomeName(outcome)));
+  }
   if (!member) {
     Say(peer, nullptr, wire::Grant{.answers = header.sequence, .outcome = outcome});
     return;

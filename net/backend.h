@@ -2,9 +2,9 @@
 //
 // A backend implements ops, never networks: layers and models (net/model.h) are written once on
 // top. net/reference says what is correct; net/cpu is the fast path. Arrays are dense, C order:
-//   activations   (n, H, W, C) or (n, features), n samples; one is the other flattened
-//   conv weights  (KH, KW, CIN, COUT), so that one input cell times a weight row is COUT adjacent
-//   sums fc weights    (IN, OUT)
+//   activations     (n, H, W, C) or (n, features), n samples; one is the other flattened
+//   conv weights    (KH, KW, CIN, COUT): one input cell meets COUT adjacent weights
+//   linear weights  (IN, OUT)
 // An op writes all of its output; nothing is kept between calls.
 //
 // Thread safety: none; a backend may own scratch memory, so one thread at a time.
@@ -33,7 +33,7 @@ struct ConvShape {
   friend bool operator==(const ConvShape&, const ConvShape&) = default;
 };
 
-enum class Activation { kNone, kRelu };  // fused into the op that produces y
+enum class Activation { kNone, kRelu };  // fused into the op that produces y; relu keeps a NaN
 enum class Put { kReplace, kAdd };       // what to do with what the output held
 
 template <class T>

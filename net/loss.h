@@ -34,16 +34,16 @@ void GeneralisedAdvantages(int steps, int envs, std::span<const T> rewards,
 //   loss = scale * [ mean_i(-advantage_i log pi_i(taken_i))
 //                  + value_coef * mean_i((return_i - value_i)^2) - entropy * mean_i(H(pi_i)) ]
 // advantages and returns held constant: the loss of A2C in Stable-Baselines3, without a factor 1/2
-// in the value term. Writes its gradient: dlogits (n, A), dvalues (n). logits (n, A) may be of any
-// size that is finite: everything goes through log-sum-exp.
+// in the value term. Writes its gradient: dlogits (n, A), dvalues (n). Logits (n, A) may be as
+// large as 1e37: everything goes through log-sum-exp.
 template <class T>
 LossReport ActorCriticLoss(int n, int actions, std::span<const T> logits, std::span<const T> values,
                            std::span<const std::int32_t> taken, std::span<const T> advantages,
                            std::span<const T> returns, const LossWeights& weights,
                            std::span<T> dlogits, std::span<T> dvalues);
 
-// Samples an action per row from softmax(logits (n, A)) by inverse transform: uniforms (n) in [0,
-// 1).
+// Samples an action per row from softmax(logits (n, A)) by inverse transform of uniforms (n), each
+// in [0, 1). Always writes valid actions, whatever the logits.
 void SampleActions(int n, int actions, std::span<const float> logits,
                    std::span<const float> uniforms, std::span<std::int32_t> taken);
 // The action with the largest logit, the first of equals.

@@ -29,9 +29,9 @@ inline void AddBias(int count, const float* from, const float* b, Activation act
   int i = 0;
   for (; i + 16 <= count; i += 16) {
     const Sixteen sum = At(from + i) + At(b + i), least = floor - Sixteen{};
-    At(to + i) = sum > least ? sum : least;
+    At(to + i) = sum < least ? least : sum;
   }
-  for (; i < count; ++i) to[i] = from[i] + b[i] > floor ? from[i] + b[i] : floor;
+  for (; i < count; ++i) to[i] = from[i] + b[i] < floor ? floor : from[i] + b[i];
 }
 
 // to (count) = from, sums (count) += from

@@ -9,7 +9,7 @@ namespace starling::net::cpu {
 void AddBiasActivate(int rows, int width, const float* b, Activation activation, float* y) {
   for (int i = 0; i < rows; ++i, y += width) {
     if (activation == Activation::kRelu) {
-      for (int j = 0; j < width; ++j) y[j] = y[j] + b[j] > 0.0f ? y[j] + b[j] : 0.0f;
+      for (int j = 0; j < width; ++j) y[j] = y[j] + b[j] < 0.0f ? 0.0f : y[j] + b[j];
     } else {
       for (int j = 0; j < width; ++j) y[j] += b[j];
     }

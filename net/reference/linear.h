@@ -7,7 +7,7 @@ namespace starling::net::reference {
 
 template <class T>
 T Activate(Activation activation, T value) {
-  return activation == Activation::kRelu && !(value > T(0)) ? T(0) : value;
+  return activation == Activation::kRelu && value < T(0) ? T(0) : value;
 }
 
 template <class T>

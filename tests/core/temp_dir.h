@@ -31,6 +31,7 @@ class TempDir {
 
   // Writes with plain streams: the tests of core/file.h use it too.
   std::filesystem::path Write(std::string_view name, std::string_view content) const {
+    std::filesystem::remove(path_ / name);  // some file systems flush when a file is truncated
     std::ofstream(path_ / name, std::ios::binary) << content;
     return path_ / name;
   }

@@ -1,6 +1,7 @@
-// A stand-in for starling-learner and starling-actor. It is a learner unless it is given --slot. What
-// it does is read from RUN_DIR/script.learner, RUN_DIR/script.actor or RUN_DIR/script.actor.SLOT: one
-// line for each life, the last one for all that follow; commands separated by ';':
+// A stand-in for starling-learner and starling-actor. It is a learner unless it is given --slot.
+// What it does is read from RUN_DIR/script.learner, RUN_DIR/script.actor or
+// RUN_DIR/script.actor.SLOT: one line for each life, the last one for all that follow; commands
+// separated by ';':
 //   say TEXT        a line on standard error
 //   print TEXT      a line on standard output
 //   status JSON     a line to the status descriptor
@@ -10,8 +11,8 @@
 //   deaf            ignores SIGTERM from now on, with nothing to tell
 //   forever         waits for ever
 //   exit N, kill N  ends with that status, or by that signal
-// Each life appends its pid to RUN_DIR/pids.learner or RUN_DIR/pids.actor.SLOT, and its arguments to
-// RUN_DIR/arguments.
+// Each life appends its pid to RUN_DIR/pids.learner or RUN_DIR/pids.actor.SLOT, and its arguments
+// to RUN_DIR/arguments.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>

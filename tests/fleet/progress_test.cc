@@ -66,8 +66,8 @@ TEST(ProgressTest, WiderShowsNoLess) {
   for (int width = 20; width <= 200; ++width) {
     const std::string line = ProgressBar(Midway(), {width, false, false});
     std::size_t found = 0;
-    for (const char* word : {"45%", "2.25M/5.00M", "81.2k/s", "0:34 left", "return 12.3",
-                             "stale 0.9/4", "2 actors"}) {
+    for (const char* word :
+         {"45%", "2.25M/5.00M", "81.2k/s", "0:34 left", "return 12.3", "stale 0.9/4", "2 actors"}) {
       found += line.find(word) != std::string::npos;
     }
     EXPECT_GE(found, words) << width << ": " << line;

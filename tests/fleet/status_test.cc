@@ -60,7 +60,10 @@ TEST(StatusTest, TornAndForeignLinesAreRefused) {
 }
 
 TEST(StatusTest, GradientsThatDoNotAddUpAreSeen) {
-  GradientStatus gradients{.received = 10, .applied = 4, .merged = 0, .in_flight = 1,
+  GradientStatus gradients{.received = 10,
+                           .applied = 4,
+                           .merged = 0,
+                           .in_flight = 1,
                            .dropped = {{"stale", 2}, {"nan", 3}}};
   EXPECT_EQ(gradients.dropped_total(), 5u);
   EXPECT_TRUE(gradients.AddUp());

@@ -356,9 +356,9 @@ TEST_F(PolicyTest, SecondSignalKillsAtOnce) {
   SupervisorPolicy policy = Started(2);
   policy.OnStopSignal(100, SIGINT);
   policy.OnActorExit(110, 0, 77, Exit(0));
-  EXPECT_THAT(Deeds(policy.OnStopSignal(300, SIGINT)),
-              ElementsAre(Action(SendSignal{kLearnerSlot, SIGKILL}),
-                          Action(SendSignal{1, SIGKILL})));
+  EXPECT_THAT(
+      Deeds(policy.OnStopSignal(300, SIGINT)),
+      ElementsAre(Action(SendSignal{kLearnerSlot, SIGKILL}), Action(SendSignal{1, SIGKILL})));
   policy.OnLearnerExit(301, 76, kKilled9);
   EXPECT_THAT(Deeds(policy.OnActorExit(302, 1, 78, kKilled9)),
               ElementsAre(Action(Finish{kExitInterrupted})));
@@ -369,9 +369,9 @@ TEST_F(PolicyTest, OneSignalDeliveredTwiceIsNotASecondOne) {
   SupervisorPolicy policy = Started(1);
   policy.OnStopSignal(100, SIGTERM);
   EXPECT_THAT(policy.OnStopSignal(149, SIGTERM), IsEmpty());
-  EXPECT_THAT(Deeds(policy.OnStopSignal(150, SIGTERM)),
-              ElementsAre(Action(SendSignal{kLearnerSlot, SIGKILL}),
-                          Action(SendSignal{0, SIGKILL})));
+  EXPECT_THAT(
+      Deeds(policy.OnStopSignal(150, SIGTERM)),
+      ElementsAre(Action(SendSignal{kLearnerSlot, SIGKILL}), Action(SendSignal{0, SIGKILL})));
 }
 
 TEST_F(PolicyTest, InterruptAfterTheLastStepDoesNotSpoilIt) {

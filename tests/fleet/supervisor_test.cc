@@ -99,7 +99,8 @@ class SupervisorTest : public testing::Test {
     for (const auto& entry : std::filesystem::directory_iterator(dir_.path())) {
       const std::string name = entry.path().filename().string();
       if (!name.starts_with("pids.")) continue;
-      for (const std::string& pid : dir_.Lines(name)) killed += ::kill(std::stoi(pid), SIGKILL) == 0;
+      for (const std::string& pid : dir_.Lines(name))
+        killed += ::kill(std::stoi(pid), SIGKILL) == 0;
     }
     while (::waitpid(-1, nullptr, 0) > 0) {
     }
@@ -122,10 +123,10 @@ TEST_F(SupervisorTest, RunThatEndsByItself) {
   Launch();
   EXPECT_EQ(Join(), kExitDone);
   EXPECT_TRUE(NobodyLeft());
-  EXPECT_EQ(Result(), (nlohmann::json{{"steps", 1000},
-                                      {"started", 2},
-                                      {"actors_restarted", 0},
-                                      {"learner_restarted", 0}}));
+  EXPECT_EQ(
+      Result(),
+      (nlohmann::json{
+          {"steps", 1000}, {"started", 2}, {"actors_restarted", 0}, {"learner_restarted", 0}}));
 }
 
 TEST_F(SupervisorTest, ChildrenAreToldWhatTheyNeed) {
@@ -155,8 +156,8 @@ TEST_F(SupervisorTest, DeadActorIsReplacedInItsSlot) {
 TEST_F(SupervisorTest, DeadLearnerGoesOnFromItsCheckpoint) {
   dir_.Write("checkpoints/t0001-v000000000002.safetensors", "x");
   Script("learner", Status(0, false) + "; " +
-                        Status(320, false, ",\"checkpoint\":\"checkpoints/two\"") +
-                        "; kill 11\n" + kEnd);
+                        Status(320, false, ",\"checkpoint\":\"checkpoints/two\"") + "; kill 11\n" +
+                        kEnd);
   Launch();
   EXPECT_EQ(Join(), kExitDone);
   EXPECT_EQ(Result()["learner_restarted"], 1);

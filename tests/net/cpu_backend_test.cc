@@ -176,6 +176,27 @@ TEST_F(CpuBackendTest, ConvOfNothingIsTheBias) {
   EXPECT_EQ(dw, Floats(w.size(), 0.0f));
 }
 
+// A relu must not hide that a net blew up: the learner refuses such a gradient only if it sees it.
+TEST_F(CpuBackendTest, ReluKeepsANan) {
+  const ConvShape s{3, 3, 1, 3, 3, 1, 16};
+  for (const double density : {0.0, 1.0}) {  // the sparse and the dense way
+    const Floats x = Cells<float>(random_, s.in_size(), density);
+    const Floats w = Normals<float>(random_, s.num_weights());
+    Floats b = Normals<float>(random_, 16), y(16), z(16);
+    b[3] = NAN;
+    cpu_->ConvForward(s, 1, x.data(), w.data(), b.data(), Activation::kRelu, y.data());
+    cpu_->LinearForward({9, 16}, 1, x.data(), w.data(), b.data(), Activation::kRelu, z.data());
+    for (std::size_t i = 0; i < 16; ++i) {
+      EXPECT_EQ(std::isnan(y[i]), i == 3);
+      EXPECT_EQ(std::isnan(z[i]), i == 3);
+    }
+  }
+  const Doubles x{1}, w{1}, b{NAN};
+  Doubles y{0};
+  reference_->LinearForward({1, 1}, 1, x.data(), w.data(), b.data(), Activation::kRelu, y.data());
+  EXPECT_TRUE(std::isnan(y[0]));
+}
+
 TEST_F(CpuBackendTest, EqualInputsGiveEqualBits) {
   const ConvShape s{10, 10, 4, 3, 3, 1, 16};
   const LinearShape fc{1024, 128};

@@ -58,6 +58,18 @@ TEST(SampleActionsTest, HugeLogitsAreNoTrouble) {
   EXPECT_EQ(SampleOne({-3e38f, -3e38f}, 0.7f), 1);
 }
 
+TEST(SampleActionsTest, ANetThatBlewUpStillActs) {
+  const float nan = NAN, infinity = INFINITY;
+  for (const std::vector<float>& logits : {std::vector<float>{nan, nan, nan},
+                                           {0, nan, 0},
+                                           {infinity, 0, infinity},
+                                           {-infinity, -infinity, 0}}) {
+    const std::int32_t action = SampleOne(logits, 0.5f);
+    EXPECT_GE(action, 0);
+    EXPECT_LT(action, 3);
+  }
+}
+
 TEST(SampleActionsTest, RowsHaveTheirOwnLogitsAndDraw) {
   const std::vector<float> logits{50, 0, 0, 0, 50, 0, 0, 0, 50, 0, 0, 0};
   const std::vector<float> uniforms{0.9f, 0.1f, 0.5f, 0.5f};
