@@ -5,14 +5,24 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "core/version.h"
 #include "fleet/blueprint.h"
+#include "fleet/check_config.h"
+#include "fleet/console.h"
 #include "fleet/process.h"
+#include "fleet/progress.h"
+#include "fleet/run_dir.h"
+#include "fleet/status.h"
+#include "fleet/summary.h"
 #include "learner/learner.h"
 #include "wire/runtime_dir.h"
 
@@ -35,26 +45,81 @@ void WriteLine(int fd, const nlohmann::ordered_json& status) {
   [[maybe_unused]] const auto written = write(fd, line.data(), line.size());
 }
 
+// By hand a new run begins with a configuration; the supervisor has prepared the directory already.
+Config Prepare(const Options& options) {
+  if (options.config.empty())
+    return LoadConfig(options.run_dir + "/config.toml", options.overrides);
+  ConfigSource source;
+  Config config = LoadConfig(options.config, options.overrides, &source);
+  fleet::CheckConfig(config, source);
+  config.run.dir = fleet::CreateRunDir(options.run_dir, false).string();
+  fleet::WriteConfig(config.run.dir, config);
+  return config;
+}
+
+// By hand the learner shows its progress itself and sums up at the end, as far as it knows: an
+// actor that was started and never joined is not counted.
+class Screen {
+ public:
+  explicit Screen(const Config& config)
+      : config_(config), console_(STDERR_FILENO, fleet::DetectStyle(STDERR_FILENO)) {}
+
+  void Show(const nlohmann::ordered_json& line) {
+    status_ = fleet::ParseStatus(line.dump());
+    for (const fleet::JoinedActor& actor : status_->joined) {
+      actors_.emplace(actor.slot, actor.incarnation);
+    }
+    const std::int64_t now = clock_.NowMs();
+    rate_.Add(now, status_->steps);
+    console_.Show(fleet::MakeProgress(status_, config_.run.steps, rate_.PerSecond(),
+                                      static_cast<int>(config_.actors.count)),
+                  now);
+  }
+
+  int SumUp(const std::string& run_dir, int exit_status) {
+    const auto summary = fleet::BuildSummary(config_, status_, {.actors_started = actors_.size()});
+    const std::string trouble = fleet::WriteSummary(run_dir, summary);
+    for (const std::string& text :
+         fleet::DescribeRun(summary, exit_status, run_dir, "build/release/bin/starling")) {
+      console_.Print(text);
+    }
+    if (trouble.empty()) return exit_status;
+    LogError("no summary: {}", trouble);
+    return exit_status == kExitDone ? kExitFailed : exit_status;
+  }
+
+ private:
+  const Config& config_;
+  SteadyClock clock_;
+  fleet::Console console_;
+  fleet::RateMeter rate_;
+  std::optional<fleet::LearnerStatus> status_;
+  std::set<std::pair<int, std::uint64_t>> actors_;
+};
+
 int Run(const Options& options) {
   InitLog("learner");
   const int stop_fd = fleet::CatchStopSignals();
-  const Config config = LoadConfig(options.run_dir + "/config.toml");
+  const Config config = Prepare(options);
   wire::RunPlace::RemoveStale(wire::RuntimeRoot(config.wire.runtime_dir));
+  const bool supervised = options.status_fd >= 0;
+  Screen screen(config);
   learner::LearnerOptions setup{.run_dir = options.run_dir,
                                 .resume = options.resume,
                                 .stop_fd = stop_fd,
                                 .abandoned = fleet::WatchParent(options.parent),
-                                .on_status = {}};
-  if (options.status_fd >= 0) {
-    setup.on_status = [fd = options.status_fd](const auto& status) { WriteLine(fd, status); };
-  }
+                                .on_status = [&](const nlohmann::ordered_json& status) {
+                                  supervised ? WriteLine(options.status_fd, status)
+                                             : screen.Show(status);
+                                }};
   learner::Learner learner(config, fleet::BlueprintOf(config), std::move(setup));
-  learner.Run();
+  const bool over = learner.Run();
+  int exit_status = over || supervised ? kExitDone : kExitInterrupted;
   if (!learner.checkpoint_trouble().empty()) {
     LogError("the last checkpoint could not be written: {}", learner.checkpoint_trouble());
-    return kExitFailed;
+    exit_status = kExitFailed;
   }
-  return kExitDone;
+  return supervised ? exit_status : screen.SumUp(options.run_dir, exit_status);
 }
 
 }  // namespace
@@ -64,7 +129,11 @@ int main(int argc, char** argv) {
   CLI::App app("One learner: owns the weights, applies the gradients of its actors.",
                "starling-learner");
   app.set_version_flag("--version", VersionLine("starling-learner"));
-  app.add_option("--run-dir", options.run_dir, "run directory, with its config.toml")->required();
+  app.add_option("config", options.config, "configuration of a new run, by hand");
+  app.add_option("--run-dir", options.run_dir,
+                 "run directory; without a configuration it has its own")
+      ->required();
+  app.add_option("--set", options.overrides, "section.key=value, as often as you like");
   app.add_flag("--resume", options.resume, "go on from the last good checkpoint");
   app.add_option("--status-fd", options.status_fd, "descriptor for status lines (JSON)");
   app.add_option("--parent", options.parent, "process id of the supervisor");

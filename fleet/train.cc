@@ -8,39 +8,18 @@
 
 #include "core/config.h"
 #include "core/error.h"
-#include "envs/registry.h"
+#include "fleet/check_config.h"
 #include "fleet/console.h"
 #include "fleet/run_dir.h"
 #include "fleet/run_log.h"
 #include "fleet/summary.h"
 #include "fleet/supervisor.h"
 #include "wire/runtime_dir.h"
-#include "wire/socket.h"
 
 namespace starling::fleet {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Runs `check`; a mistake that it finds is told with the place where `key` was set.
-template <class Check>
-void CheckKey(const ConfigSource& source, const char* key, Check check) {
-  try {
-    check();
-  } catch (const UserError& error) {
-    const std::string where = source.Where(key);
-    throw UserError(fmt::format("{}{}: {}", where.empty() ? "" : where + ": ", key, error.what()));
-  }
-}
-
-// What core cannot know: games, sockets and places.
-void CheckConfig(const Config& config, const ConfigSource& source) {
-  CheckKey(source, "env.name", [&] { envs::SpecOf(config.env.name); });
-  if (config.wire.endpoint != "auto") {
-    CheckKey(source, "wire.endpoint", [&] { wire::CheckEndpoint(config.wire.endpoint); });
-  }
-  CheckKey(source, "wire.runtime_dir", [&] { wire::RuntimeRoot(config.wire.runtime_dir); });
-}
 
 // Learner and actor are looked for beside the program that runs.
 fs::path Sibling(const std::string& name) {

@@ -43,7 +43,9 @@ std::vector<std::uint64_t> Shape(const net::Parameter& parameter) {
 }
 
 std::string Join(const std::vector<std::string>& words) {
-  return fmt::format("{}", fmt::join(words, ","));
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
+  return text;
 }
 
 std::vector<std::string> Split(std::string_view text) {

@@ -1,8 +1,5 @@
 #include "learner/learner.h"
 
-#include <sys/eventfd.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -44,64 +41,8 @@ bool UsesSharedMemory(const Config& config) { return !config.wire.endpoint.start
 
 }  // namespace
 
-Bell::Bell() : fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
-  if (fd_ < 0) throw UserError("cannot make an eventfd: the limit of open files is reached");
-}
-Bell::~Bell() { close(fd_); }
-void Bell::Ring() const { eventfd_write(fd_, 1); }
-void Bell::Silence() const {
-  eventfd_t count;
-  eventfd_read(fd_, &count);
-}
-
-struct Learner::Start {
-  Standing standing;
-  Counters counters;
-  std::optional<std::uint64_t> cut_journal_at;
-  std::string checkpoint;  // the one resumed from, relative to the run directory
-};
-
-Learner::Start Learner::Open(const Config& config, const NetBlueprint& net,
-                             const LearnerOptions& options) {
-  Start start;
-  const auto dir = options.run_dir / "checkpoints";
-  if (options.resume) {
-    LastGoodResult last = LastGood(dir);
-    for (const std::string& why : last.rejected) LogWarn("{}", why);
-    if (!last.checkpoint) {
-      throw UserError("no good checkpoint in " + dir.string() + ": the run cannot be resumed");
-    }
-    Checkpoint& from = *last.checkpoint;
-    if (from.layout.fingerprint() != net.layout.fingerprint()) {
-      throw UserError(last.path.string() + " holds another net than the configuration describes; " +
-                      "resume with the net it was trained with");
-    }
-    start.standing = {.version = from.version,
-                      .steps = from.steps,
-                      .optimizer_step = from.optimizer_step,
-                      .weights = std::move(from.weights),
-                      .state = std::move(from.state)};
-    if (start.standing.state.size() != NumSlots(MakeOptimizerSpec(config.optimizer))) {
-      throw UserError(last.path.string() + " holds the state of another optimizer than " +
-                      "optimizer.kind = \"" + config.optimizer.kind + "\"");
-    }
-    start.counters = Counters::Restore(from.counters);
-    start.cut_journal_at = from.journal_offset;
-    start.checkpoint = "checkpoints/" + last.path.filename().string();
-    LogInfo("resuming from {} (version {}, {} steps); what came after it is lost",
-            last.path.string(), from.version, from.steps);
-    start.standing.term = OpenTerm(dir, from.term + 1);
-  } else {
-    start.standing.weights = net.initial;
-    start.standing.term = OpenTerm(dir);
-  }
-  if (config.run.steps > start.standing.steps) return start;
-  throw UserError("the run has done " + std::to_string(start.standing.steps) +
-                  " steps already; raise run.steps (--set run.steps=...) to go on");
-}
-
 Learner::Learner(const Config& config, NetBlueprint net, LearnerOptions options)
-    : Learner(config, net, options, Open(config, net, options)) {}
+    : Learner(config, net, options, FindStart(config, net, options.run_dir, options.resume)) {}
 
 Learner::Learner(const Config& config, NetBlueprint net, LearnerOptions options, Start start)
     : config_(config),
@@ -284,14 +225,7 @@ void Learner::OnGradient(wire::Envelope envelope, const wire::Message& message) 
       granted_ms_.erase(gradient.grant);
     }
   }
-  journal_.Append(ArrivalRecord{.slot = header.slot,
-                                .incarnation = header.incarnation,
-                                .sequence = header.sequence,
-                                .grant = gradient.grant,
-                                .base_version = header.version,
-                                .samples = gradient.samples,
-                                .outcome = static_cast<std::uint8_t>(outcome),
-                                .norm = gradient.norm});
+  if (member) Journal(message, outcome);
   if (outcome == wire::Outcome::kNone) return;  // held: answered when it is applied
 
   counters_.AddDropped(outcome);
@@ -305,6 +239,19 @@ void Learner::OnGradient(wire::Envelope envelope, const wire::Message& message) 
   }
   Say(peer, member, wire::Grant{.answers = header.sequence, .outcome = outcome});
   pipeline_.judge().Retry(member->slot);
+}
+
+// Only members' gradients: a stranger cannot fill the disk.
+void Learner::Journal(const wire::Message& message, wire::Outcome outcome) {
+  const auto& gradient = std::get<wire::Gradient>(message.body);
+  journal_.Append(ArrivalRecord{.slot = message.header.slot,
+                                .incarnation = message.header.incarnation,
+                                .sequence = message.header.sequence,
+                                .grant = gradient.grant,
+                                .base_version = message.header.version,
+                                .samples = gradient.samples,
+                                .outcome = static_cast<std::uint8_t>(outcome),
+                                .norm = gradient.norm});
 }
 
 // What can be said of a gradient without the judge; `member` is its sender if it is one of us.

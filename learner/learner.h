@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "core/bell.h"
 #include "core/clock.h"
 #include "core/config.h"
 #include "core/log.h"
@@ -24,6 +25,7 @@
 #include "learner/journal.h"
 #include "learner/pipeline.h"
 #include "learner/roster.h"
+#include "learner/start.h"
 #include "net/parameters.h"
 #include "wire/runtime_dir.h"
 #include "wire/socket.h"
@@ -37,27 +39,6 @@ struct LearnerOptions {
   std::function<bool()> abandoned;  // true: as stop_fd (our parent is gone); may be empty
   std::function<void(const nlohmann::ordered_json&)>
       on_status;  // several times a second; may be empty
-};
-
-// The net of a run, as the learner needs it: where parameters are and how they start.
-struct NetBlueprint {
-  net::ParameterLayout layout;
-  std::vector<float> initial;
-};
-
-// A wake-up that any thread may ring and the network thread polls.
-class Bell {
- public:
-  Bell();
-  ~Bell();
-  Bell(const Bell&) = delete;
-  Bell& operator=(const Bell&) = delete;
-  void Ring() const;
-  void Silence() const;
-  int fd() const { return fd_; }
-
- private:
-  int fd_;
 };
 
 class Learner {
@@ -75,9 +56,7 @@ class Learner {
   const std::string& checkpoint_trouble() const { return checkpoint_trouble_; }
 
  private:
-  struct Start;  // what the constructor finds on the disk
   Learner(const Config& config, NetBlueprint net, LearnerOptions options, Start start);
-  static Start Open(const Config& config, const NetBlueprint& net, const LearnerOptions& options);
 
   // receive
   void Drain();
@@ -89,6 +68,7 @@ class Learner {
 
   // check
   wire::Outcome CheckGradient(const wire::Message& message, Member*& member);
+  void Journal(const wire::Message& message, wire::Outcome outcome);
   wire::Outcome SpendGrant(wire::Envelope envelope, const wire::Message& message, Member& member);
 
   // answer

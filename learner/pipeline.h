@@ -20,6 +20,7 @@
 #include "learner/journal.h"
 #include "learner/lanes.h"
 #include "learner/staleness.h"
+#include "learner/standing.h"
 #include "wire/socket.h"
 
 namespace starling::learner {
@@ -31,14 +32,6 @@ struct Received {
   std::uint32_t slot = 0, incarnation = 0;
   std::uint64_t sequence = 0, base = 0;
   std::uint32_t samples = 0;
-};
-
-// Where a run stands: what a checkpoint holds of it.
-struct Standing {
-  std::uint32_t term = 1;
-  std::uint64_t version = 0, steps = 0, optimizer_step = 0;
-  std::vector<float> weights;
-  std::vector<std::vector<float>> state;  // of the optimizer; empty: zeros
 };
 
 class Pipeline {

@@ -1,13 +1,15 @@
 // A stand-in for starling-learner and starling-actor. It is a learner unless it is given --slot.
-// What it does is read from RUN_DIR/script.learner, RUN_DIR/script.actor or
-// RUN_DIR/script.actor.SLOT: one line for each life, the last one for all that follow; commands
-// separated by ';':
+// What it does is read from script.learner, script.actor or script.actor.SLOT in the run directory
+// (or in $FAKE_SCRIPTS, if that is set): one line for each life, the last one for all that follow;
+// commands separated by ';':
 //   say TEXT        a line on standard error
 //   print TEXT      a line on standard output
 //   status JSON     a line to the status descriptor
 //   touch FILE      creates RUN_DIR/FILE
 //   await FILE      waits until RUN_DIR/FILE exists
+//   mkdir PATH      creates RUN_DIR/PATH, with its parents
 //   hold            waits until SIGTERM or until RUN_DIR/over exists
+//   interrupt       sends SIGINT to its parent
 //   deaf            ignores SIGTERM from now on, with nothing to tell
 //   forever         waits for ever
 //   exit N, kill N  ends with that status, or by that signal
@@ -20,6 +22,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -74,12 +77,14 @@ void Perform(const Self& self, const std::string& command, const std::string& re
   if (command == "print") WriteTo(1, rest);
   if (command == "status") WriteTo(self.status_fd, rest);
   if (command == "touch") AppendLine(self.run_dir + "/" + rest, "");
+  if (command == "mkdir") std::filesystem::create_directories(self.run_dir + "/" + rest);
   if (command == "await") {
     while (!Exists(self.run_dir + "/" + rest)) usleep(1000);
   }
   if (command == "hold") {
     while (!termed && !Exists(self.run_dir + "/over")) usleep(1000);
   }
+  if (command == "interrupt") kill(getppid(), SIGINT);
   if (command == "deaf") signal(SIGTERM, SIG_IGN);
   while (command == "forever") pause();
   if (command == "exit") std::_Exit(std::atoi(rest.c_str()));
@@ -92,9 +97,11 @@ void Perform(const Self& self, const std::string& command, const std::string& re
 }
 
 std::string ScriptOf(const Self& self, std::size_t life) {
-  const std::string own = self.run_dir + "/script." + self.who;
+  const char* elsewhere = std::getenv("FAKE_SCRIPTS");
+  const std::string scripts = elsewhere == nullptr ? self.run_dir : elsewhere;
+  const std::string own = scripts + "/script." + self.who;
   const std::vector<std::string> lines =
-      Lines(Exists(own) || self.slot.empty() ? own : self.run_dir + "/script.actor");
+      Lines(Exists(own) || self.slot.empty() ? own : scripts + "/script.actor");
   if (lines.empty()) return "hold; exit 0";
   return lines[std::min(life, lines.size()) - 1];
 }

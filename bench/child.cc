@@ -1,0 +1,118 @@
+#include "bench/child.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+#include <optional>
+
+#include "core/clock.h"
+#include "fleet/child.h"
+
+namespace starling::bench {
+namespace {
+
+constexpr int kTickMs = 10;               // between two looks at a child that runs
+constexpr std::int64_t kGraceMs = 8'000;  // that it has to end by itself when told to
+constexpr std::size_t kShownOutput = 1500;
+
+std::string Ending(const std::string& output) {
+  return output.size() <= kShownOutput ? output
+                                       : "..." + output.substr(output.size() - kShownOutput);
+}
+
+// A started child and its output; ended with the object, however that ends.
+class Child {
+ public:
+  explicit Child(const ChildCall& call) {
+    const fleet::Spawned spawned = fleet::Spawn(
+        {.program = call.program, .arguments = call.arguments, .death_signal = SIGTERM});
+    if (spawned.pid < 0) {
+      throw std::runtime_error(fmt::format("{} could not be started: {}", call.program.string(),
+                                           std::strerror(spawned.error)));
+    }
+    pid_ = spawned.pid;
+    fd_ = spawned.output_fd;
+  }
+  ~Child() {
+    if (pid_ > 0) End();
+    ::close(fd_);
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  int pid() const { return pid_; }
+  const std::string& output() const { return output_; }
+
+  // Waits a tick at most, for output or the child's end; then how it ended, if it has.
+  std::optional<fleet::ChildExit> Wait(int stop_fd, bool& stopped) {
+    // Once all the output is here, only the end is missing: look often.
+    std::array<pollfd, 2> items{pollfd{drained_ ? -1 : fd_, POLLIN, 0}, pollfd{stop_fd, POLLIN, 0}};
+    ::poll(items.data(), items.size(), drained_ ? 1 : kTickMs);
+    stopped = items[1].revents != 0;
+    Drain();
+    const std::optional<fleet::ChildExit> exit = fleet::Reap(pid_);
+    if (!exit) return std::nullopt;
+    pid_ = -1;
+    Drain();
+    return exit;
+  }
+
+ private:
+  void Drain() {
+    std::array<char, 4096> buffer;
+    ssize_t got = 1;
+    while (!drained_ && (got = ::read(fd_, buffer.data(), buffer.size())) > 0) {
+      output_.append(buffer.data(), static_cast<std::size_t>(got));
+    }
+    drained_ = drained_ || got == 0;
+  }
+
+  void End() {
+    const SteadyClock clock;
+    ::kill(pid_, SIGTERM);
+    bool ignored = false;
+    for (const std::int64_t begin = clock.NowMs(); clock.NowMs() - begin < kGraceMs;) {
+      if (Wait(-1, ignored)) return;
+    }
+    ::kill(pid_, SIGKILL);
+    while (!Wait(-1, ignored)) {
+    }
+  }
+
+  int pid_ = -1, fd_ = -1;
+  bool drained_ = false;
+  std::string output_;
+};
+
+}  // namespace
+
+ChildReport RunChild(const ChildCall& call) {
+  const SteadyClock clock;
+  const std::int64_t begin = clock.NowNs();
+  const auto seconds = [&] { return static_cast<double>(clock.NowNs() - begin) / 1e9; };
+  const std::string name = call.program.filename().string();
+
+  Child child(call);
+  while (true) {
+    bool stopped = false;
+    if (call.watch) call.watch(child.pid());
+    const std::optional<fleet::ChildExit> exit = child.Wait(call.stop_fd, stopped);
+    if (exit) {
+      if (exit->how == fleet::ChildExit::How::kExited && exit->code == 0) break;
+      throw std::runtime_error(
+          fmt::format("{} {}:\n{}", name, fleet::Describe(*exit), Ending(child.output())));
+    }
+    if (stopped) throw Interrupted();
+    if (seconds() > call.timeout_s) {
+      throw std::runtime_error(fmt::format("{} was not done within {:.0f} s:\n{}", name,
+                                           call.timeout_s, Ending(child.output())));
+    }
+  }
+  return {.seconds = seconds(), .output = child.output()};
+}
+
+}  // namespace starling::bench

@@ -1,0 +1,47 @@
+// What every figure of the bench is: a function that measures and returns rows of a table.
+//
+// A slow figure is shown, not asserted: only what must hold on any machine (the staleness bound,
+// the same bits twice, programs that end well) makes the bench fail.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace starling::bench {
+
+// Where and how a bench works.
+struct Site {
+  std::filesystem::path programs;  // directory of `starling` and its companions
+  std::filesystem::path config;    // the Breakout configuration
+  std::filesystem::path scratch;   // for run directories; ours alone, removed at the end
+  int stop_fd = -1;                // readable: give up (fleet/process.h)
+  bool quick = false;              // short runs that only show that everything works
+};
+
+struct Row {
+  std::string what, measured;
+  std::string wanted{};         // empty: nothing is asked of it
+  std::optional<bool> holds{};  // absent: not asked, or too quick a run to say
+};
+
+struct Result {
+  std::vector<Row> rows;
+  std::string details{};  // Markdown that follows the table; may be empty
+  std::string json{};     // an object, as text
+  bool broken = false;    // something that must hold on any machine does not
+};
+
+// Each takes what it needs from `site` and throws std::runtime_error with a sentence if a program
+// fails, Interrupted if site.stop_fd says so.
+Result MeasureTraining(const Site& site);
+Result MeasureThroughput(const Site& site);
+Result MeasureStartup(const Site& site);
+Result MeasureApply(const Site& site);
+Result MeasureStaleness(const Site& site);
+Result MeasureReproducible(const Site& site);
+Result MeasureMemory(const Site& site);
+Result MeasureKernels(const Site& site);
+
+}  // namespace starling::bench

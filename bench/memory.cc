@@ -1,0 +1,111 @@
+// The memory that learner and actors need at their peak (VmHWM: resident, shared memory included),
+// looked up a hundred times a second while a run goes on.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "bench/figure.h"
+#include "bench/training_run.h"
+#include "core/config.h"
+#include "fleet/blueprint.h"
+#include "learner/optimizer.h"
+#include "wire/snapshot.h"
+#include "wire/socket.h"
+
+namespace starling::bench {
+namespace {
+
+constexpr int kActors = 2;
+constexpr double kActorLimitMb = 150;
+constexpr double kLearnerRoomMb = 64;
+
+// What follows `key` in a file of "Key: value" lines, or "".
+std::string Field(const std::string& path, const std::string& key) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with(key + ":")) continue;
+    const std::size_t begin = line.find_first_not_of(" \t", key.size() + 1);
+    return begin == std::string::npos ? "" : line.substr(begin);
+  }
+  return "";
+}
+
+// Keeps the largest peak of each kind of child that `supervisor` has.
+class PeakWatch {
+ public:
+  void Look(int supervisor) {
+    std::ifstream children(fmt::format("/proc/{0}/task/{0}/children", supervisor));
+    for (int pid = 0; children >> pid;) {
+      const std::string path = fmt::format("/proc/{}/status", pid);
+      // "Name:" is cut after 15 characters; both are told apart by then.
+      const std::string name = Field(path, "Name");
+      const std::string peak = Field(path, "VmHWM");  // "12345 kB"
+      if (!name.starts_with("starling-") || peak.empty()) continue;
+      double& mb = peaks_[name.starts_with("starling-a") ? "actor" : "learner"];
+      mb = std::max(mb, std::stod(peak) * 1024 / 1e6);
+    }
+  }
+  double Mb(const std::string& kind) const {
+    const auto peak = peaks_.find(kind);
+    if (peak == peaks_.end()) throw std::runtime_error("no " + kind + " was seen in /proc");
+    return peak->second;
+  }
+
+ private:
+  std::map<std::string, double> peaks_;
+};
+
+struct LearnerLimit {
+  std::size_t floats = 0, slots = 0;
+  double weights_mb = 0, queues_mb = 0;
+  double Mb() const { return weights_mb + kLearnerRoomMb + queues_mb; }
+};
+
+// Queues: of every actor's gradients as many as its connection may hold, and the two checkpoints
+// that are being written and waiting.
+LearnerLimit LimitOf(const Config& config) {
+  LearnerLimit limit;
+  limit.floats = fleet::BlueprintOf(config).layout.size();
+  limit.slots = learner::NumSlots(learner::MakeOptimizerSpec(config.optimizer));
+  const double vector_mb = 4.0 * static_cast<double>(limit.floats) / 1e6;
+  const auto slots = static_cast<double>(limit.slots);
+  limit.weights_mb = vector_mb * (static_cast<double>(wire::kSnapshotSlots) + 1 + slots);
+  limit.queues_mb = vector_mb * (kActors * wire::SocketOptions{}.receive_queue + 2 * (1 + slots));
+  return limit;
+}
+
+}  // namespace
+
+Result MeasureMemory(const Site& site) {
+  const LearnerLimit limit = LimitOf(LoadConfig(site.config));
+  PeakWatch peaks;
+  const TrainingRun run(
+      site, {.name = "memory",
+             .overrides = {fmt::format("actors.count={}", kActors), "checkpoint.every_steps=50_000",
+                           fmt::format("run.steps={}", site.quick ? 60'000 : 600'000)},
+             .watch = [&](int supervisor) { peaks.Look(supervisor); }});
+  const double actor_mb = peaks.Mb("actor"), learner_mb = peaks.Mb("learner");
+  const Row actor{.what = "Peak memory of an actor",
+                  .measured = fmt::format("{:.0f} MB", actor_mb),
+                  .wanted = "≤ 150 MB",
+                  .holds = actor_mb <= kActorLimitMb};
+  const Row learner{.what = fmt::format("Peak memory of the learner, {} actors", kActors),
+                    .measured = fmt::format("{:.0f} MB", learner_mb),
+                    .wanted = fmt::format(
+                        "≤ {:.0f} MB: 4 bytes × {} × (3 snapshots + weights + {} slot) + 64 MB + "
+                        "{:.0f} MB of queues",
+                        limit.Mb(), limit.floats, limit.slots, limit.queues_mb),
+                    .holds = learner_mb <= limit.Mb()};
+  const nlohmann::ordered_json json{{"actor_mb", actor_mb},
+                                    {"actor_limit_mb", kActorLimitMb},
+                                    {"learner_mb", learner_mb},
+                                    {"learner_limit_mb", limit.Mb()},
+                                    {"queues_mb", limit.queues_mb}};
+  return {.rows = {actor, learner}, .json = json.dump()};
+}
+
+}  // namespace starling::bench

@@ -1,0 +1,172 @@
+// starling-bench: measures the figures of the README in one run and prints them as Markdown.
+#include <fmt/format.h>
+#include <poll.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "bench/child.h"
+#include "bench/figure.h"
+#include "bench/machine.h"
+#include "bench/report.h"
+#include "bench/training_run.h"
+#include "core/error.h"
+#include "core/file.h"
+#include "core/version.h"
+#include "fleet/process.h"
+
+namespace starling::bench {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Figure {
+  const char* name;
+  Result (*measure)(const Site&);
+};
+// In the order of the table; what needs a quiet machine most, first.
+constexpr Figure kFigures[] = {
+    {"kernels", MeasureKernels},           {"apply", MeasureApply},
+    {"startup", MeasureStartup},           {"throughput", MeasureThroughput},
+    {"training", MeasureTraining},         {"memory", MeasureMemory},
+    {"reproducible", MeasureReproducible}, {"staleness", MeasureStaleness},
+};
+
+std::vector<std::string> Names() {
+  std::vector<std::string> names;
+  for (const Figure& figure : kFigures) names.emplace_back(figure.name);
+  return names;
+}
+
+std::string Joined(const std::vector<std::string>& words) {
+  std::string joined;
+  for (const std::string& word : words) joined += (joined.empty() ? "" : ",") + word;
+  return joined;
+}
+
+// A directory of our own, gone with the object.
+class Scratch {
+ public:
+  Scratch() {
+    std::string path = (fs::temp_directory_path() / "starling-bench-XXXXXX").string();
+    if (::mkdtemp(path.data()) == nullptr) {
+      throw UserError("no directory can be made in " + fs::temp_directory_path().string() +
+                      ": set TMPDIR to one that is writable");
+    }
+    path_ = path;
+  }
+  ~Scratch() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+struct Options {
+  std::vector<std::string> only;
+  std::string json, config = "configs/breakout.toml";
+  bool quick = false;
+};
+
+// As it is to be typed again.
+std::string CommandOf(const Options& options) {
+  std::string command = "scripts/bench";
+  if (options.quick) command += " --quick";
+  if (!options.only.empty()) command += " --only " + Joined(options.only);
+  return command;
+}
+
+bool StopAsked(int stop_fd) {
+  pollfd item{stop_fd, POLLIN, 0};
+  return ::poll(&item, 1, 0) > 0;
+}
+
+// A figure whose programs fail is a row that says so; the others are measured all the same.
+Result Measure(const Figure& figure, const Site& site) {
+  if (StopAsked(site.stop_fd)) throw Interrupted();
+  Tell(fmt::format("== {}", figure.name));
+  try {
+    return figure.measure(site);
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const std::exception& error) {
+    Tell(error.what());
+    return {.rows = {{.what = figure.name, .measured = "could not be measured", .holds = false}},
+            .broken = true};
+  }
+}
+
+int Run(const Options& options) {
+  if (!fs::exists(options.config)) {
+    throw UserError(options.config + " is not there: name the Breakout configuration (--config)");
+  }
+  const fs::path json_dir = fs::absolute(options.json).parent_path();
+  if (!options.json.empty() && !fs::is_directory(json_dir)) {
+    throw UserError(json_dir.string() + " is not a directory: make it, or change --json");
+  }
+  const int stop_fd = fleet::CatchStopSignals();  // before there is anything to clean up
+  const Scratch scratch;
+  const Site site{.programs = fs::read_symlink("/proc/self/exe").parent_path(),
+                  .config = options.config,
+                  .scratch = scratch.path(),
+                  .stop_fd = stop_fd,
+                  .quick = options.quick};
+  std::vector<NamedResult> results;
+  bool broken = false;
+  for (const Figure& figure : kFigures) {
+    if (!options.only.empty() && std::ranges::count(options.only, figure.name) == 0) continue;
+    results.push_back({figure.name, Measure(figure, site)});
+    broken = broken || results.back().result.broken;
+  }
+  const std::string hardware = HardwareLine(), command = CommandOf(options);
+  std::printf("%s", ToMarkdown(results, hardware, command).c_str());
+  if (!options.json.empty()) {
+    WriteFileAtomically(options.json, ToJson(results, hardware, command, options.quick));
+  }
+  return broken ? kExitFailed : kExitDone;
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app("Measures what Starling promises, and prints it as a Markdown table.",
+               "starling-bench");
+  Options options;
+  app.set_version_flag("--version", VersionLine("starling-bench"));
+  app.add_option("--only", options.only, "of " + Joined(Names()))
+      ->delimiter(',')
+      ->check(CLI::IsMember(Names()))
+      ->type_name("NAME,...");
+  app.add_option("--json", options.json, "keep the numbers in this file")->type_name("FILE");
+  app.add_option("--config", options.config, "the Breakout configuration")->type_name("FILE");
+  app.add_flag("--quick", options.quick, "short runs, to see that everything works");
+  try {
+    app.parse(argc, argv);
+    return Run(options);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kExitDone : kExitUserError;
+  } catch (const Interrupted&) {
+    Tell("interrupted; nothing is left behind");
+    return kExitInterrupted;
+  } catch (const UserError& error) {
+    std::fprintf(stderr, "starling-bench: %s\n", error.what());
+    return kExitUserError;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "starling-bench: %s\n", error.what());
+    return kExitFailed;
+  }
+}
+
+}  // namespace
+}  // namespace starling::bench
+
+int main(int argc, char** argv) { return starling::bench::Main(argc, argv); }

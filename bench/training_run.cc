@@ -1,0 +1,118 @@
+#include "bench/training_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <system_error>
+
+#include "bench/child.h"
+#include "core/file.h"
+
+namespace starling::bench {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+std::int64_t SystemNs() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+// The last line of `output` that is a JSON object with `key`: log lines may stand around it.
+Json FindObject(const std::string& output, const std::string& key) {
+  Json found;
+  std::istringstream lines(output);
+  for (std::string line; std::getline(lines, line);) {
+    Json object = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+    if (object.is_object() && object.contains(key)) found = std::move(object);
+  }
+  if (found.is_null()) throw std::runtime_error("no \"" + key + "\" in what was said:\n" + output);
+  return found;
+}
+
+void RemoveAll(const fs::path& dir) {
+  std::error_code ignored;
+  fs::remove_all(dir, ignored);
+}
+
+// What a run that failed said last; its directory is about to go.
+std::string EndOfLog(const fs::path& run_dir) {
+  constexpr std::size_t kShown = 3000;
+  try {
+    const std::string log = ReadFile(run_dir / "log");
+    return "\nthe end of its log:\n" + log.substr(log.size() - std::min(log.size(), kShown));
+  } catch (const std::system_error&) {
+    return "";
+  }
+}
+
+}  // namespace
+
+TrainingRun::TrainingRun(const Site& site, const TrainingPlan& plan)
+    : dir_(site.scratch / plan.name) {
+  Tell(plan.name);
+  ChildCall call{.program = site.programs / "starling",
+                 .arguments = {"train", site.config.string(), "--run-dir", dir_.string()},
+                 .timeout_s = plan.timeout_s,
+                 .stop_fd = site.stop_fd,
+                 .watch = plan.watch};
+  for (const std::string& setting : plan.overrides) {
+    call.arguments.insert(call.arguments.end(), {"--set", setting});
+  }
+  started_ns = SystemNs();
+  try {
+    seconds = RunChild(call).seconds;
+    ReadSummary();
+  } catch (const Interrupted&) {
+    RemoveAll(dir_);
+    throw;
+  } catch (const std::exception& error) {
+    const std::string log = EndOfLog(dir_);
+    RemoveAll(dir_);
+    throw std::runtime_error(fmt::format("{}: {}{}", plan.name, error.what(), log));
+  }
+}
+
+TrainingRun::~TrainingRun() { RemoveAll(dir_); }
+
+void TrainingRun::ReadSummary() {
+  const fs::path path = dir_ / "summary.json";
+  try {
+    const Json summary = Json::parse(ReadFile(path));
+    steps = summary.at("steps").get<std::uint64_t>();
+    updates = summary.at("updates").get<std::uint64_t>();
+    steps_per_second = summary.at("steps_per_second").get<double>();
+    max_staleness = summary.at("staleness").at("max").get<std::uint64_t>();
+    mean_staleness = summary.at("staleness").at("mean").get<double>();
+    applied = summary.at("gradients").at("applied").get<std::uint64_t>();
+    for (const auto& [reason, count] : summary.at("gradients").at("dropped").items()) {
+      dropped += count.get<std::uint64_t>();
+    }
+    final_checkpoint_ = summary.at("final_checkpoint").get<std::string>();
+    if (summary.at("actors").at("restarted") != 0 || summary.at("learner").at("restarted") != 0) {
+      throw std::runtime_error("a process died and was replaced");
+    }
+  } catch (const std::exception& error) {
+    throw std::runtime_error(fmt::format("{}: {}", path.string(), error.what()));
+  }
+}
+
+double Evaluate(const Site& site, const TrainingRun& run, int episodes) {
+  const ChildReport report = RunChild({.program = site.programs / "starling",
+                                       .arguments = {"eval", run.dir().string(), "--episodes",
+                                                     fmt::format("{}", episodes), "--json"},
+                                       .timeout_s = 300,
+                                       .stop_fd = site.stop_fd,
+                                       .watch = {}});
+  return FindObject(report.output, "mean_return").at("mean_return").get<double>();
+}
+
+void Tell(const std::string& line) { std::fprintf(stderr, "bench: %s\n", line.c_str()); }
+
+}  // namespace starling::bench

@@ -1,0 +1,35 @@
+// Where a learner starts from: first weights, or the last good checkpoint; always in a new term.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/config.h"
+#include "learner/counters.h"
+#include "learner/standing.h"
+#include "net/parameters.h"
+
+namespace starling::learner {
+
+// The net of a run, as the learner needs it: where parameters are and how they start.
+struct NetBlueprint {
+  net::ParameterLayout layout;
+  std::vector<float> initial;
+};
+
+struct Start {
+  Standing standing;
+  Counters counters;
+  std::optional<std::uint64_t> cut_journal_at;
+  std::string checkpoint;  // the one resumed from, relative to the run directory; "" = none
+};
+
+// Logs which checkpoint it is and which were passed over. Throws UserError if there is none, if it
+// is of another net or optimizer, or if the run is done already.
+Start FindStart(const Config& config, const NetBlueprint& net, const std::filesystem::path& run_dir,
+                bool resume);
+
+}  // namespace starling::learner

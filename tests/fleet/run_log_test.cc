@@ -1,0 +1,136 @@
+#include "fleet/run_log.h"
+
+#include <gmock/gmock.h>
+
+#include "core/error.h"
+#include "tests/fleet/fixtures.h"
+
+namespace starling::fleet {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::MatchesRegex;
+
+TEST(LevelOfTest, ReadsWhatCoreLogWrites) {
+  EXPECT_EQ(LevelOf("01:02:03.456 debug learner: x"), LogLevel::kDebug);
+  EXPECT_EQ(LevelOf("01:02:03.456 info  learner: x"), LogLevel::kInfo);
+  EXPECT_EQ(LevelOf("01:02:03.456 warn  actor 3: x"), LogLevel::kWarn);
+  EXPECT_EQ(LevelOf("01:02:03.456 error actor 3: x"), LogLevel::kError);
+}
+
+// The other half of that format is in core/log.cc: what it writes must be what we read.
+TEST(LevelOfTest, AgreesWithCoreLog) {
+  TempDir dir;
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::dup2(::open((dir.path() / "log").c_str(), O_WRONLY | O_CREAT, 0644), 2);
+    InitLog("learner", LogLevel::kDebug);
+    LogDebug("d");
+    LogInfo("i");
+    LogWarn("w");
+    LogError("e");
+    ::_exit(0);
+  }
+  ::waitpid(pid, nullptr, 0);
+  std::vector<std::optional<LogLevel>> levels;
+  for (const std::string& line : dir.Lines("log")) levels.push_back(LevelOf(line));
+  EXPECT_THAT(levels,
+              ElementsAre(LogLevel::kDebug, LogLevel::kInfo, LogLevel::kWarn, LogLevel::kError));
+}
+
+TEST(LevelOfTest, AnythingElseIsNoLogLine) {
+  for (const char* line : {"", "warn", "01:02:03.456", "01:02:03.456 ", "01:02:03.456 loud  x: y",
+                           "1:02:03.456 warn  x: y", "CHECK failed: a == b at learner.cc:7"}) {
+    EXPECT_EQ(LevelOf(line), std::nullopt) << line;
+  }
+}
+
+class RunLogTest : public testing::Test {
+ protected:
+  RunLogTest()
+      : fd_(::open((dir_.path() / "screen").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644)),
+        console_(fd_, {}) {}
+  ~RunLogTest() override { ::close(fd_); }
+  TempDir dir_;
+  int fd_;
+  Console console_;
+};
+
+TEST_F(RunLogTest, OwnLinesLookLikeTheOthers) {
+  RunLog log(dir_.path(), console_);
+  log.Say(LogLevel::kInfo, "quiet");
+  log.Say(LogLevel::kWarn, "loud");
+  const auto lines = dir_.Lines("log");
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(LevelOf(lines[0]), LogLevel::kInfo);
+  EXPECT_THAT(lines[0], MatchesRegex(".{12} info  fleet: quiet"));
+  EXPECT_EQ(dir_.Lines("screen"), std::vector<std::string>{lines[1]});
+}
+
+TEST_F(RunLogTest, SameMessageOfManyActorsIsShownOnce) {
+  RunLog log(dir_.path(), console_);
+  for (const char* line : {"no such rom", "no such rom", "other", "no such rom"}) {
+    log.FromChild(line);
+  }
+  EXPECT_THAT(dir_.Lines("log"), testing::SizeIs(4));
+  EXPECT_THAT(dir_.Lines("screen"), ElementsAre("no such rom", "other", "no such rom"));
+}
+
+TEST_F(RunLogTest, AppendsToWhatIsThere) {
+  dir_.Write("log", "earlier\n");
+  { RunLog(dir_.path(), console_).FromChild("01:02:03.456 info  x: later"); }
+  EXPECT_THAT(dir_.Lines("log"), ElementsAre("earlier", "01:02:03.456 info  x: later"));
+}
+
+TEST_F(RunLogTest, OneSupervisorPerDirectory) {
+  {
+    RunLog first(dir_.path(), console_);
+    try {
+      RunLog second(dir_.path(), console_);
+      FAIL() << "two at once";
+    } catch (const UserError& error) {
+      EXPECT_THAT(error.what(),
+                  HasSubstr("another starling train is running in " + dir_.path().string()));
+    }
+  }
+  RunLog third(dir_.path(), console_);  // the first is gone
+}
+
+TEST_F(RunLogTest, DirectoryThatIsNotThereIsTheOperatorsMistake) {
+  try {
+    RunLog log(dir_.path() / "absent", console_);
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("absent/log cannot be written: No such file"));
+  }
+}
+
+TEST_F(RunLogTest, FullDiskIsSaidOnceAndTheRunGoesOn) {
+  std::filesystem::create_symlink("/dev/full", dir_.path() / "log");
+  RunLog log(dir_.path(), console_);
+  log.FromChild("01:02:03.456 info  x: one");
+  log.FromChild("01:02:03.456 info  x: two");
+  ASSERT_THAT(dir_.Lines("screen"), testing::SizeIs(1));
+  EXPECT_THAT(dir_.Read("screen"), HasSubstr("cannot be written (No space left on device)"));
+}
+
+TEST(LineSplitterTest, LinesComeWholeHoweverTheyArrive) {
+  std::vector<std::string> lines;
+  LineSplitter splitter(100, [&](std::string_view line) { lines.emplace_back(line); });
+  for (const char* bytes : {"on", "e\ntwo\n", "", "\nth", "ree"}) splitter.Add(bytes);
+  EXPECT_THAT(lines, ElementsAre("one", "two", ""));
+  splitter.End();
+  splitter.End();
+  EXPECT_THAT(lines, ElementsAre("one", "two", "", "three"));
+}
+
+TEST(LineSplitterTest, LongLinesComeInPieces) {
+  std::vector<std::string> lines;
+  LineSplitter splitter(4, [&](std::string_view line) { lines.emplace_back(line); });
+  splitter.Add("abcdefghij\nabcd\nx\n");
+  EXPECT_THAT(lines, ElementsAre("abcd", "efgh", "ij", "abcd", "x"));
+}
+
+}  // namespace
+}  // namespace starling::fleet

@@ -1,0 +1,151 @@
+#include "fleet/summary.h"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "tests/fleet/fixtures.h"
+
+namespace starling::fleet {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Config SomeConfig() {
+  Config config;
+  config.env.name = "catch";
+  config.run.seed = 3;
+  config.staleness.bound = 4;
+  return config;
+}
+
+LearnerStatus SomeStatus() {
+  LearnerStatus status;
+  status.phase = "done";
+  status.steps = 1'000'160;
+  status.frames = 1'000'160;
+  status.updates = 6251;
+  status.seconds = 61.5;
+  status.steps_per_second = 16'262.8;
+  status.mean_return = 24.5;
+  status.episodes = 1234;
+  status.staleness = {.max = 2, .mean = 0.5, .histogram = {3126, 3124, 1}};
+  status.gradients = {.received = 6263,
+                      .applied = 6251,
+                      .merged = 2,
+                      .in_flight = 2,
+                      .dropped = {{"not_finite", 3}, {"too_stale", 7}}};
+  status.checkpoint = "checkpoints/t0001-v000000006251.safetensors";
+  status.final = true;
+  return status;
+}
+
+std::vector<std::string> Keys(const Json& object) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : object.items()) keys.push_back(key);
+  return keys;
+}
+
+TEST(SummaryTest, ExactlyTheKeysOfTheDesignInItsOrder) {
+  const Json summary = BuildSummary(SomeConfig(), SomeStatus(), {5, 2, 1});
+  EXPECT_THAT(Keys(summary), ElementsAre("env", "seed", "steps", "frames", "updates", "seconds",
+                                         "steps_per_second", "mean_return", "episodes", "staleness",
+                                         "gradients", "actors", "learner", "final_checkpoint"));
+  EXPECT_THAT(Keys(summary["staleness"]), ElementsAre("bound", "max", "mean", "histogram"));
+  EXPECT_THAT(Keys(summary["gradients"]), ElementsAre("received", "applied", "merged", "dropped"));
+  EXPECT_THAT(Keys(summary["actors"]), ElementsAre("started", "restarted"));
+  EXPECT_THAT(Keys(summary["learner"]), ElementsAre("restarted"));
+}
+
+TEST(SummaryTest, ValuesOfStatusConfigAndCounts) {
+  const Json expected = Json::parse(R"({
+    "env": "catch", "seed": 3, "steps": 1000160, "frames": 1000160, "updates": 6251,
+    "seconds": 61.5, "steps_per_second": 16262.8, "mean_return": 24.5, "episodes": 1234,
+    "staleness": {"bound": 4, "max": 2, "mean": 0.5, "histogram": [3126, 3124, 1]},
+    "gradients": {"received": 6263, "applied": 6251, "merged": 2,
+                  "dropped": {"not_finite": 3, "too_stale": 7}},
+    "actors": {"started": 5, "restarted": 2}, "learner": {"restarted": 1},
+    "final_checkpoint": "checkpoints/t0001-v000000006251.safetensors"})");
+  EXPECT_EQ(BuildSummary(SomeConfig(), SomeStatus(), {5, 2, 1}), expected);
+}
+
+// received = applied + dropped + in flight: 6263 = 6251 + (3 + 7) + 2.
+TEST(SummaryTest, GradientsAddUp) {
+  const LearnerStatus status = SomeStatus();
+  const Json gradients = BuildSummary(SomeConfig(), status, {})["gradients"];
+  std::uint64_t dropped = 0;
+  for (const auto& [reason, count] : gradients["dropped"].items()) {
+    dropped += count.get<std::uint64_t>();
+  }
+  EXPECT_EQ(gradients["received"].get<std::uint64_t>(),
+            gradients["applied"].get<std::uint64_t>() + dropped + status.gradients.in_flight);
+}
+
+TEST(SummaryTest, RunInWhichNoLearnerEverSpoke) {
+  Config config = SomeConfig();
+  config.staleness.bound = kUnbounded;
+  const Json summary = BuildSummary(config, std::nullopt, {2, 0, 4});
+  EXPECT_EQ(summary["steps"], 0);
+  EXPECT_EQ(summary["mean_return"], nullptr);
+  EXPECT_EQ(summary["final_checkpoint"], nullptr);
+  EXPECT_EQ(summary["staleness"]["bound"], "unbounded");
+  EXPECT_EQ(summary["staleness"]["histogram"], Json::array());
+  EXPECT_EQ(summary["gradients"]["dropped"], Json::object());
+  EXPECT_EQ(summary["learner"]["restarted"], 4);
+}
+
+TEST(SummaryTest, IsWrittenWholeOneKeyALine) {
+  TempDir dir;
+  dir.Write("summary.json", "of an earlier run");
+  const Json summary = BuildSummary(SomeConfig(), SomeStatus(), {5, 2, 1});
+  EXPECT_EQ(WriteSummary(dir.path(), summary), "");
+  EXPECT_EQ(Json::parse(dir.Read("summary.json")), summary);
+  EXPECT_THAT(dir.Lines("summary.json"), testing::SizeIs(summary.size() + 2));
+}
+
+TEST(SummaryTest, TroubleWithTheDiskIsReturned) {
+  TempDir dir;
+  const std::string trouble = WriteSummary(dir.path() / "absent", Json::object());
+  EXPECT_THAT(trouble, HasSubstr("absent"));
+  EXPECT_THAT(trouble, HasSubstr("No such file"));
+}
+
+TEST(SummaryTest, LinesForPeople) {
+  const Json summary = BuildSummary(SomeConfig(), SomeStatus(), {5, 2, 1});
+  EXPECT_THAT(
+      DescribeRun(summary, kExitDone, "runs/catch", "bin/starling"),
+      ElementsAre("done in 1:02: 1,000,160 steps, 6,251 updates, 16,263 steps/s",
+                  "  return      24.50, mean of the last 100 of 1,234 training episodes",
+                  "  staleness   mean 0.50, max 2, bound 4",
+                  "  gradients   6,263 received, 6,251 applied (2 merged), dropped: 3 not_finite, "
+                  "7 too_stale",
+                  "  restarted   actors 2 times, the learner 1 times",
+                  "  checkpoint  runs/catch/checkpoints/t0001-v000000006251.safetensors",
+                  "  next        bin/starling eval runs/catch --episodes 100"));
+}
+
+TEST(SummaryTest, LinesAfterAnInterruptAndWithoutACheckpoint) {
+  LearnerStatus status = SomeStatus();
+  auto lines = DescribeRun(BuildSummary(SomeConfig(), status, {}), kExitInterrupted, "r", "s");
+  EXPECT_THAT(lines.front(), HasSubstr("interrupted after 1:02"));
+  EXPECT_EQ(lines.back(), "  go on with  s train --resume r");
+
+  status = LearnerStatus{};
+  lines = DescribeRun(BuildSummary(SomeConfig(), status, {}), kExitFailed, "r", "s");
+  EXPECT_EQ(lines[0], "failed after 0:00: 0 steps, 0 updates, 0 steps/s");
+  EXPECT_EQ(lines[1], "  return      no episode has ended yet");
+  EXPECT_EQ(lines.back(), "  no checkpoint was written; the log is r/log");
+}
+
+TEST(SummaryTest, Grouped) {
+  EXPECT_EQ(Grouped(0), "0");
+  EXPECT_EQ(Grouped(999), "999");
+  EXPECT_EQ(Grouped(1000), "1,000");
+  EXPECT_EQ(Grouped(1'234'567), "1,234,567");
+}
+
+}  // namespace
+}  // namespace starling::fleet

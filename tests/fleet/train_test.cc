@@ -1,0 +1,160 @@
+// `starling train` from the command line to its summary: the built program, beside which stand-ins
+// (fake_child.cc) play learner and actor.
+#include "fleet/train.h"
+
+#include <gmock/gmock.h>
+#include <signal.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/config.h"
+#include "core/error.h"
+#include "tests/fleet/fixtures.h"
+
+namespace starling::fleet {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+const char* const kFinal =
+    R"(status {"phase":"done","term":1,"steps":1000,"frames":1000,"updates":7,"seconds":2.5,)"
+    R"("steps_per_second":400.0,"mean_return":1.5,"episodes":9,)"
+    R"("staleness":{"max":1,"mean":0.5,"histogram":[4,4]},)"
+    R"("gradients":{"received":9,"applied":8,"merged":2,"in_flight":0,"dropped":{"late":1}},)"
+    R"("checkpoint":"checkpoints/t0001-v000000000007.safetensors","final":true})";
+
+class TrainTest : public testing::Test {
+ protected:
+  TrainTest() {
+    const auto bin = dir_.path() / "bin";
+    std::filesystem::create_directory(bin);
+    std::filesystem::copy_file(STARLING_PROGRAM, bin / "starling");
+    for (const char* name : {"starling-learner", "starling-actor"}) {
+      std::filesystem::copy_file(STARLING_FAKE_CHILD, bin / name);
+    }
+    dir_.Write("game.toml", "[run]\nsteps = 1000\n[env]\nname = \"catch\"\n[actors]\ncount = 2\n" +
+                                std::string("[net]\nkind = \"mlp\"\n"));
+    // The private place of this test alone.
+    std::filesystem::create_directory(dir_.path() / "place");
+  }
+
+  // The stand-ins find their scripts in dir_: the run directory must be new.
+  Finished Train(std::vector<std::string> words) {
+    words.insert(words.begin(), {(dir_.path() / "bin/starling").string(), "train"});
+    words.insert(words.end(), {"--set", "wire.runtime_dir=" + (dir_.path() / "place").string()});
+    return RunProgram(dir_, words, {"FAKE_SCRIPTS=" + dir_.path().string()});
+  }
+
+  TempDir dir_;
+};
+
+TEST_F(TrainTest, RunFromConfigToSummary) {
+  dir_.Write("script.learner", std::string(kFinal) + "; touch over; exit 0\n");
+  const Finished run = Train({"game.toml", "--set", "staleness.bound=3"});
+  EXPECT_EQ(run.status, kExitDone) << run.err;
+  EXPECT_EQ(run.out, "") << "results for programs only";
+  EXPECT_THAT(run.err, HasSubstr("training catch in runs/game: 2 actors, 1,000 steps"));
+  EXPECT_THAT(run.err, HasSubstr("done in 0:03: 1,000 steps, 7 updates, 400 steps/s"));
+  EXPECT_THAT(run.err, HasSubstr("starling eval runs/game --episodes 100"));
+
+  const auto summary = nlohmann::json::parse(dir_.Read("runs/game/summary.json"));
+  EXPECT_EQ(summary["env"], "catch");
+  EXPECT_EQ(summary["steps"], 1000);
+  EXPECT_EQ(summary["staleness"]["bound"], 3);
+  EXPECT_EQ(summary["actors"]["started"], 2);
+  EXPECT_EQ(summary["final_checkpoint"], "checkpoints/t0001-v000000000007.safetensors");
+
+  const Config config = LoadConfig(dir_.path() / "runs/game/config.toml");
+  EXPECT_EQ(config.run.dir, "runs/game");
+  EXPECT_EQ(config.staleness.bound, 3u);
+  EXPECT_THAT(dir_.Read("runs/game/log"), HasSubstr("learner started, pid "));
+}
+
+TEST_F(TrainTest, SecondRunIsNumberedAndAnExplicitOneRefused) {
+  dir_.Write("script.learner", std::string(kFinal) + "; touch over; exit 0\n");
+  EXPECT_EQ(Train({"game.toml"}).status, kExitDone);
+  EXPECT_EQ(Train({"game.toml"}).status, kExitDone);
+  EXPECT_TRUE(std::filesystem::exists(dir_.path() / "runs/game-2/summary.json"));
+  EXPECT_EQ(LoadConfig(dir_.path() / "runs/game-2/config.toml").run.dir, "runs/game-2");
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"game.toml", "--run-dir", "runs/game"}, {"game.toml", "--set", "run.dir=runs/game"}}) {
+    const Finished refused = Train(words);
+    EXPECT_EQ(refused.status, kExitUserError);
+    EXPECT_THAT(refused.err, HasSubstr("runs/game is not empty; go on with it by"));
+  }
+  EXPECT_FALSE(std::filesystem::exists(dir_.path() / "runs/game-3"));
+}
+
+TEST_F(TrainTest, ResumeUsesItsOwnConfigAndKeepsTheDirectory) {
+  dir_.Write("script.learner", std::string(kFinal) + "; touch over; exit 0\n");
+  EXPECT_EQ(Train({"game.toml", "--run-dir", "mine"}).status, kExitDone);
+  EXPECT_THAT(Train({"--resume", "mine"}).err, HasSubstr("it has no checkpoint to go on from"));
+  dir_.Write("mine/checkpoints/t0001-v000000000007.safetensors", "");
+
+  const Finished complete = Train({"--resume", "mine"});
+  EXPECT_EQ(complete.status, kExitDone);
+  EXPECT_EQ(complete.err, "mine is complete (1000 steps); to go on, raise --set run.steps=...\n");
+
+  // Of a moved run the new place counts.
+  std::filesystem::rename(dir_.path() / "mine", dir_.path() / "moved");
+  std::filesystem::remove(dir_.path() / "moved/over");
+  std::filesystem::remove(dir_.path() / "moved/arguments");
+  const Finished more = Train({"--resume", "moved", "--set", "run.steps=1001"});
+  EXPECT_EQ(more.status, kExitInterrupted) << "the stand-in stops at 1000 again: " << more.err;
+  EXPECT_THAT(dir_.Read("moved/arguments"), HasSubstr("--resume"));
+  const Config config = LoadConfig(dir_.path() / "moved/config.toml");
+  EXPECT_EQ(config.run.steps, 1001u);
+  EXPECT_EQ(config.run.dir, "moved");
+  EXPECT_EQ(config.env.name, "catch");
+}
+
+TEST_F(TrainTest, SummaryThatCannotBeWrittenIsSaidAndFails) {
+  // A directory in the way stands for a full disk.
+  dir_.Write("script.learner",
+             std::string(kFinal) + "; mkdir summary.json/x; touch over; exit 0\n");
+  const Finished run = Train({"game.toml"});
+  EXPECT_EQ(run.status, kExitFailed);
+  EXPECT_THAT(run.err, HasSubstr("no summary: "));
+  EXPECT_THAT(run.err, HasSubstr("it would have been: {\"env\":\"catch\""));
+}
+
+TEST_F(TrainTest, FailedRunHasItsSummary) {
+  dir_.Write("script.learner", "say nothing works; exit 2\n");
+  const Finished run = Train({"game.toml"});
+  EXPECT_EQ(run.status, kExitUserError);
+  EXPECT_THAT(run.err, HasSubstr("nothing works\n"));
+  EXPECT_EQ(nlohmann::json::parse(dir_.Read("runs/game/summary.json"))["steps"], 0);
+}
+
+TEST_F(TrainTest, ProgramMissingBesideStarling) {
+  std::filesystem::remove(dir_.path() / "bin/starling-actor");
+  const Finished run = Train({"game.toml"});
+  EXPECT_EQ(run.status, kExitUserError);
+  EXPECT_THAT(run.err, HasSubstr("bin/starling-actor is missing beside starling"));
+  EXPECT_FALSE(std::filesystem::exists(dir_.path() / "runs"));
+}
+
+TEST_F(TrainTest, InterruptedRunHasItsSummary) {
+  dir_.Write("script.learner",
+             std::string("interrupt; hold; ") + kFinal + "; touch over; exit 0\n");
+  const Finished run = Train({"game.toml", "--set", "run.steps=2000"});
+  EXPECT_EQ(run.status, kExitInterrupted);
+  EXPECT_THAT(run.err, HasSubstr("interrupted after 0:03: 1,000 steps"));
+  EXPECT_THAT(run.err, HasSubstr("go on with  "));
+  EXPECT_EQ(nlohmann::json::parse(dir_.Read("runs/game/summary.json"))["steps"], 1000);
+}
+
+TEST_F(TrainTest, WhatAKilledLearnerLeavesInThePrivatePlaceIsRemoved) {
+  const std::string root = "place/starling-" + std::to_string(::geteuid());
+  const std::string place = root + "/0123456789ab";
+  dir_.Write("script.learner", "mkdir ../../" + place + "; touch ../../" + place +
+                                   "/lock; touch ../../" + place + "/weights-1; kill 9\n" + kFinal +
+                                   "; touch over; exit 0\n");
+  EXPECT_EQ(Train({"game.toml"}).status, kExitDone);
+  EXPECT_TRUE(std::filesystem::exists(dir_.path() / root));
+  EXPECT_FALSE(std::filesystem::exists(dir_.path() / place));
+}
+
+}  // namespace
+}  // namespace starling::fleet

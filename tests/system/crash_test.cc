@@ -1,0 +1,150 @@
+// kill -9 at any process of a run, at any moment: the run goes on and the log tells what was lost.
+#include <random>
+#include <regex>
+#include <set>
+
+#include "tests/system/run_fixture.h"
+
+namespace starling {
+namespace {
+
+using testing::ContainsRegex;
+using testing::HasSubstr;
+
+class CrashTest : public RunTest {
+ protected:
+  std::unique_ptr<Process> StartLong(const std::string& more = "run.seed=1") {
+    return StartTrain({"run.steps=400000", "checkpoint.every_steps=16000", "actors.count=3", more});
+  }
+  void ExpectCompleted(Process& train) { ExpectDone(WaitFor(train), 400'000); }
+};
+
+TEST_F(CrashTest, KilledActorsAreReplaced) {
+  auto train = StartLong();
+  ASSERT_TRUE(AwaitCheckpoint(*train));
+  std::mt19937 random(testing::UnitTest::GetInstance()->random_seed() + 7);
+  std::set<pid_t> killed;
+  while (killed.size() < 8 && train->Running()) {
+    const auto actors = Find("starling-actor");
+    if (!actors.empty()) {
+      const pid_t pid = actors[random() % actors.size()].pid;
+      if (kill(pid, SIGKILL) == 0) killed.insert(pid);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(random() % 20));  // any moment
+  }
+  ExpectCompleted(*train);
+
+  // One that had left by itself, or died as the run ended, needs no replacement.
+  const std::string log = Log();
+  std::uint64_t replaced = 0;
+  for (const pid_t pid : killed) {
+    const std::string who = "\\(pid " + std::to_string(pid) + "\\) ";
+    EXPECT_THAT(log, ContainsRegex(who + "(was killed by SIGKILL|ended with exit status 0)"));
+    replaced += std::regex_search(log, std::regex(who + "was killed by SIGKILL; replaced"));
+  }
+  EXPECT_GE(replaced, 1u);
+  EXPECT_THAT(log, HasSubstr("at most its gradient in flight is lost"));
+  const json summary = Summary();
+  EXPECT_LE(summary["actors"]["restarted"], killed.size());
+  EXPECT_GE(summary["actors"]["restarted"].get<std::uint64_t>() + 1, replaced);  // as the run ended
+  EXPECT_EQ(summary["actors"]["started"], 3);
+  EXPECT_EQ(summary["learner"]["restarted"], 0);
+}
+
+TEST_F(CrashTest, AKilledActorIsReplacedInItsSlotUnderBoundZero) {
+  auto train = StartLong("staleness.bound=0");
+  ASSERT_TRUE(AwaitCheckpoint(*train));
+  const pid_t before = ActorPid(1);
+  ASSERT_GT(before, 0);
+  kill(before, SIGKILL);
+  EXPECT_TRUE(Eventually([&] {
+    const pid_t now = ActorPid(1);
+    return (now != 0 && now != before) || !train->Running();
+  }));
+  ExpectCompleted(*train);
+  EXPECT_THAT(Log(),
+              HasSubstr("actor 1 (pid " + std::to_string(before) + ") was killed by SIGKILL"));
+  EXPECT_EQ(Summary()["actors"]["restarted"], 1);
+}
+
+TEST_F(CrashTest, AKilledLearnerGoesOnFromItsLastCheckpoint) {
+  auto train = StartLong();
+  ASSERT_TRUE(AwaitCheckpoint(*train));
+  const pid_t learner = LearnerPid();
+  ASSERT_GT(learner, 0);
+  ASSERT_EQ(kill(learner, SIGKILL), 0);
+  ExpectCompleted(*train);
+
+  const json summary = Summary();
+  EXPECT_EQ(summary["learner"]["restarted"], 1);
+  EXPECT_EQ(summary["actors"]["restarted"], 0);  // they wait for it and join again
+  const std::string log = Log();
+  EXPECT_THAT(log,
+              HasSubstr("the learner (pid " + std::to_string(learner) + ") was killed by SIGKILL"));
+  EXPECT_THAT(log, ContainsRegex("started again at once from .*; what came after is lost"));
+  EXPECT_THAT(log, ContainsRegex("resuming from .*checkpoints/t0001-v0*[1-9][0-9]*.safetensors"));
+  EXPECT_THAT(Checkpoints().back(), HasSubstr("t0002-"));
+}
+
+TEST_F(CrashTest, ALearnerKilledAtItsVeryStartIsStartedAgain) {
+  auto train = StartTrain({"run.steps=16000", "actors.count=2"});
+  ASSERT_TRUE(Eventually([&] { return LearnerPid() != 0; }));
+  ASSERT_EQ(kill(LearnerPid(), SIGKILL), 0);
+  ExpectDone(WaitFor(*train), 16'000);
+  EXPECT_EQ(Summary()["learner"]["restarted"], 1);
+}
+
+TEST_F(CrashTest, LearnerAndActorsKilledTogether) {
+  auto train = StartLong();
+  ASSERT_TRUE(AwaitCheckpoint(*train));
+  const pid_t learner = LearnerPid();
+  const auto actors = Find("starling-actor");
+  for (const Running& actor : actors) kill(actor.pid, SIGKILL);
+  ASSERT_EQ(kill(learner, SIGKILL), 0);
+  ExpectCompleted(*train);
+  EXPECT_EQ(Summary()["learner"]["restarted"], 1);
+  EXPECT_EQ(Summary()["actors"]["restarted"], actors.size());
+}
+
+TEST_F(CrashTest, WhoeverIsKilledOverTcp) {
+  auto train = StartLong("wire.endpoint=tcp://127.0.0.1:0");
+  ASSERT_TRUE(AwaitCheckpoint(*train));
+  ASSERT_EQ(kill(LearnerPid(), SIGKILL), 0);
+  ASSERT_TRUE(Eventually([&] { return LogHas("resuming from") || !train->Running(); }));
+  if (const pid_t actor = ActorPid(0)) kill(actor, SIGKILL);
+  ExpectCompleted(*train);
+  EXPECT_EQ(Summary()["learner"]["restarted"], 1);
+}
+
+TEST_F(CrashTest, ChildrenOfAKilledSupervisorGoByThemselvesAndTheRunCanGoOn) {
+  auto train = StartLong();
+  ASSERT_TRUE(AwaitCheckpoint(*train));
+  train->Signal(SIGKILL);
+  EXPECT_EQ(train->Wait(), 128 + SIGKILL);
+  EXPECT_TRUE(Eventually([&] { return ProcessesNaming(dir_.path().string()).empty(); }));
+  ExpectRuntimeEmpty();  // the learner has ended orderly
+
+  auto resumed = Start("starling", ResumeWords());
+  ExpectCompleted(*resumed);
+}
+
+TEST_F(CrashTest, WhatAKilledRunLeftIsRemovedByTheNextStart) {
+  auto train = StartLong();
+  ASSERT_TRUE(AwaitCheckpoint(*train));
+  train->Signal(SIGSTOP);  // so that it cannot clean up behind the learner
+  ASSERT_EQ(kill(LearnerPid(), SIGKILL), 0);
+  train->Signal(SIGKILL);
+  train->Wait();
+  ASSERT_TRUE(Eventually([&] { return ProcessesNaming(dir_.path().string()).empty(); }));
+  const auto places = std::distance(std::filesystem::recursive_directory_iterator(runtime()), {});
+  ASSERT_GT(places, 2) << "nothing was left: this test tests nothing";
+
+  Words words = TrainWords({"run.steps=160", "actors.count=1"});
+  words[3] = (dir_ / "next").string();
+  EXPECT_EQ(WaitFor(*Start("starling", words)), 0) << said_;
+  ExpectNothingLeft();
+  EXPECT_THAT(TextOf(dir_ / "next/log"), HasSubstr("removed what 1 killed run(s) left"));
+}
+
+}  // namespace
+}  // namespace starling

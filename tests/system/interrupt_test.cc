@@ -1,0 +1,108 @@
+// Ctrl-C and its kin: a final checkpoint and a summary within five seconds; once more, at once.
+#include "tests/system/run_fixture.h"
+
+namespace starling {
+namespace {
+
+using std::chrono::steady_clock;
+using testing::HasSubstr;
+
+class InterruptTest : public RunTest {
+ protected:
+  // So many steps that it cannot have ended by itself.
+  std::unique_ptr<Process> StartEndless() {
+    return StartTrain({"run.steps=1000000000", "checkpoint.every_steps=16000", "actors.count=3",
+                       "loss.entropy_end=0.03"});
+  }
+};
+
+class SignalTest : public InterruptTest, public testing::WithParamInterface<int> {};
+
+TEST_P(SignalTest, EndsWithAFinalCheckpointFromWhichTheRunGoesOn) {
+  auto train = StartEndless();
+  ASSERT_TRUE(AwaitCheckpoint(*train));
+  const auto begin = steady_clock::now();
+  train->Signal(GetParam());
+  EXPECT_EQ(WaitFor(*train), 130);
+  EXPECT_LT(steady_clock::now() - begin, std::chrono::seconds(5));
+
+  const json interrupted = Summary();
+  ExpectSound(interrupted);
+  ExpectFinalCheckpoint(interrupted);
+  ExpectNothingLeft();
+  EXPECT_THAT(said_, HasSubstr("train --resume " + run().string()));
+  const auto steps = interrupted["steps"].get<std::uint64_t>();
+  ASSERT_GT(steps, 0u);
+
+  const std::uint64_t more = steps + 16'000;
+  auto resumed = Start("starling", ResumeWords({"run.steps=" + std::to_string(more)}));
+  ExpectDone(WaitFor(*resumed), more);
+  const std::string name = interrupted["final_checkpoint"];
+  EXPECT_THAT(Log(), HasSubstr("resuming from " + (run() / name).string()));
+  EXPECT_THAT(Log(), HasSubstr(", " + std::to_string(steps) + " steps)"));
+  const json summary = Summary();
+  EXPECT_GT(summary["updates"], interrupted["updates"]);
+  EXPECT_GT(summary["episodes"], interrupted["episodes"]);
+  EXPECT_GE(summary["gradients"]["received"], interrupted["gradients"]["applied"]);
+  EXPECT_GT(summary["seconds"], interrupted["seconds"]);
+  EXPECT_EQ(summary["learner"]["restarted"], 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Signals, SignalTest, testing::Values(SIGINT, SIGTERM, SIGHUP),
+                         [](const auto& info) {
+                           return info.param == SIGINT    ? "Int"
+                                  : info.param == SIGTERM ? "Term"
+                                                          : "Hup";
+                         });
+
+TEST_F(InterruptTest, ASecondOneEndsAtOnce) {
+  auto train = StartEndless();
+  ASSERT_TRUE(AwaitCheckpoint(*train));
+  kill(LearnerPid(), SIGSTOP);  // it will not come to write its checkpoint
+  train->Signal(SIGINT);
+  ASSERT_TRUE(Eventually([&] { return LogHas("once more ends it at once"); }));
+  // Two within 50 ms are one, delivered twice: repeated until it is heard.
+  ASSERT_TRUE(Eventually([&] {
+    train->Signal(SIGINT);
+    return !train->Running();
+  }));
+  EXPECT_EQ(WaitFor(*train), 130);
+  EXPECT_THAT(Log(), HasSubstr("a second signal (SIGINT): everything is killed"));
+  ExpectSound(Summary());
+  ExpectNothingLeft();
+}
+
+TEST_F(InterruptTest, ALearnerThatHangsDoesNotHoldTheEndUp) {
+  auto train = StartEndless();
+  ASSERT_TRUE(AwaitCheckpoint(*train));
+  kill(LearnerPid(), SIGSTOP);
+  train->Signal(SIGINT);
+  EXPECT_EQ(WaitFor(*train), 130);
+  EXPECT_THAT(Log(), HasSubstr("the learner did not end in time: killed"));
+  const json summary = Summary();
+  ExpectSound(summary);
+  EXPECT_TRUE(std::filesystem::exists(run() / summary["final_checkpoint"].get<std::string>()));
+  ExpectNothingLeft();
+}
+
+TEST_F(InterruptTest, RightAtTheStart) {
+  auto train = StartEndless();
+  ASSERT_TRUE(Eventually([&] { return std::filesystem::exists(run() / "log"); }));
+  train->Signal(SIGINT);
+  EXPECT_EQ(WaitFor(*train), 130) << said_;
+  ExpectSound(Summary());
+  ExpectNothingLeft();
+}
+
+TEST_F(InterruptTest, WhileActorsAreMissing) {
+  auto train = StartTrain({"run.steps=1000000000", "actors.count=2", "updates.start_with=2"});
+  ASSERT_TRUE(Eventually([&] { return ActorPid(1) != 0; }));
+  kill(ActorPid(1), SIGSTOP);
+  train->Signal(SIGINT);
+  EXPECT_EQ(WaitFor(*train), 130) << said_;
+  ExpectSound(Summary());
+  ExpectNothingLeft();
+}
+
+}  // namespace
+}  // namespace starling

@@ -1,0 +1,149 @@
+// What an operator can get wrong: exit status 2, a sentence that says what, where and what to do,
+// and nothing started or created.
+#include "tests/system/run_fixture.h"
+
+namespace starling {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+struct Mistake {
+  std::string name;
+  std::string file;  // content of mine.toml; "": the shipped configuration
+  Words settings;
+  Words sentences;  // each is a part of what is said
+};
+
+class MistakeTest : public RunTest, public testing::WithParamInterface<Mistake> {
+ protected:
+  std::set<std::string> Files() const {
+    std::set<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(dir_.path())) {
+      if (!entry.path().filename().string().starts_with("starling")) {
+        names.insert(entry.path().filename());
+      }
+    }
+    return names;
+  }
+};
+
+TEST_P(MistakeTest, IsAnsweredBeforeAnythingStarts) {
+  const Mistake& mistake = GetParam();
+  const std::filesystem::path mine = dir_ / "mine.toml";
+  if (!mistake.file.empty()) std::ofstream(mine) << mistake.file;
+  const auto before = Files();
+  // The directory it would go to is the default: runs/ must not appear.
+  Words words = {"train", mistake.file.empty() ? config_ : mine.string(), "--set",
+                 "wire.runtime_dir=" + runtime().string()};
+  for (const std::string& setting : mistake.settings) {
+    words.insert(words.end(), {"--set", setting});
+  }
+  auto train = Start("starling", words);
+  EXPECT_EQ(WaitFor(*train), 2) << said_;
+  EXPECT_EQ(train->out(), "");
+  for (const std::string& sentence : mistake.sentences) EXPECT_THAT(said_, HasSubstr(sentence));
+  EXPECT_EQ(Files(), before);
+  ExpectNothingLeft();
+}
+
+const Mistake kMistakes[] = {
+    {"Syntax", "[run]\nsteps = = 3\n", {}, {"mine.toml:2:9: "}},
+    {"UnknownKey", "[run]\nstpes = 3\n", {}, {"mine.toml:2:1: ", "did you mean \"steps\"?"}},
+    {"UnknownSection", "[actor]\ncount = 3\n", {}, {"mine.toml:1:", "did you mean \"actors\"?"}},
+    {"WrongType",
+     "[run]\nsteps = \"many\"\n",
+     {},
+     {"mine.toml:2:9: run.steps", "an integer from 1"}},
+    {"OutOfRange", "[loss]\ngamma = 1.5\n", {}, {"mine.toml:2:9: loss.gamma = 1.5", "from 0 to 1"}},
+    {"Contradiction",
+     "[staleness]\nbound = 0\n[updates]\nin_flight = 2\n",
+     {},
+     {"mine.toml:4:13: updates.in_flight = 2 contradicts staleness.bound = 0"}},
+    {"UnknownEnv",
+     "[env]\nname = \"minatar/brekout\"\n",
+     {},
+     {"mine.toml:2:8: ", "minatar/brekout", "did you mean \"minatar/breakout\"?"}},
+    {"SeveralAtOnce",
+     "[run]\nsteps = \"many\"\nsede = 3\n[loss]\ngamma = 1.5\n[updates]\nin_flight = 2\n"
+     "[staleness]\nbound = 0\n",
+     {"actors.cuont=1"},
+     {"mine.toml:2:9: run.steps", "mine.toml:3:1: ", "did you mean \"seed\"?",
+      "mine.toml:5:9: loss.gamma", "mine.toml:7:13: updates.in_flight",
+      "--set actors.cuont=1: unknown key actors.cuont", "did you mean \"count\"?"}},
+    {"UnknownSetting", "", {"run.sed=3"}, {"--set run.sed=3: ", "did you mean \"seed\"?"}},
+    {"SettingWithoutValue", "", {"run.seed"}, {"--set run.seed"}},
+    {"SettingOfWrongType", "", {"run.seed=x"}, {"--set run.seed=x: ", "an integer from 0"}},
+    {"NoSuchEnvBySetting", "", {"env.name=cacth"}, {"--set env.name=cacth: ", "\"catch\"?"}},
+    {"Cuda", "", {"actors.backend=cuda"}, {"actors.backend = \"cuda\"", "not built yet"}},
+    {"Hogwild", "", {"learner.apply=hogwild"}, {"learner.apply = \"hogwild\"", "not built yet"}},
+    {"Shards", "", {"learner.shards=2"}, {"learner.shards = 2", "not built yet"}},
+    {"StatusPort", "", {"status.port=8080"}, {"status.port = 8080", "not built yet"}},
+    {"EveryInterface",
+     "",
+     {"wire.endpoint=tcp://0.0.0.0:5555"},
+     {"--set wire.endpoint=tcp://0.0.0.0:5555: ", "loopback", "CURVE"}},
+    {"AnotherHost",
+     "[wire]\nendpoint = \"tcp://10.1.2.3:1\"\n",
+     {},
+     {"mine.toml:2:12: ", "tcp://10.1.2.3:1", "loopback", "CURVE"}},
+    {"NoTransport", "", {"wire.endpoint=127.0.0.1:5"}, {"wire.endpoint", "ipc://PATH"}},
+    {"RuntimeDirIsAbsent",
+     "",
+     {"wire.runtime_dir=/nonexistent/place"},
+     {"/nonexistent/place", "wire.runtime_dir"}},
+};
+
+INSTANTIATE_TEST_SUITE_P(All, MistakeTest, testing::ValuesIn(kMistakes),
+                         [](const auto& info) { return info.param.name; });
+
+class PlaceTest : public RunTest {};
+
+TEST_F(PlaceTest, AMissingFileIsNamed) {
+  auto train = Start("starling", {"train", "nowhere.toml"});
+  EXPECT_EQ(WaitFor(*train), 2);
+  EXPECT_THAT(said_, HasSubstr("nowhere.toml cannot be read: No such file"));
+  EXPECT_FALSE(std::filesystem::exists(dir_ / "runs"));
+}
+
+TEST_F(PlaceTest, ARunDirectoryInUseIsRefused) {
+  std::filesystem::create_directory(run());
+  std::ofstream(run() / "precious") << "mine";
+  EXPECT_EQ(Train({}), 2);
+  EXPECT_THAT(said_, AllOf(HasSubstr(run().string() + " is not empty"), HasSubstr("--resume")));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(run()), {}), 1);
+  EXPECT_EQ(TextOf(run() / "precious"), "mine");
+}
+
+TEST_F(PlaceTest, ARunDirectoryThatIsEmptyIsUsed) {
+  std::filesystem::create_directory(run());
+  ExpectDone(Train({"run.steps=160", "actors.count=1"}), 160);
+}
+
+TEST_F(PlaceTest, ARunDirectoryThatCannotBeMadeIsNamed) {
+  std::ofstream(dir_ / "file") << "a regular file";
+  Words words = TrainWords({});
+  words[3] = (dir_ / "file/x").string();
+  EXPECT_EQ(WaitFor(*Start("starling", words)), 2);
+  EXPECT_THAT(said_, AllOf(HasSubstr(words[3]), HasSubstr("cannot be written"),
+                           HasSubstr("choose another --run-dir")));
+  words[3] = "/proc/starling-run";  // nobody can write there, root included
+  EXPECT_EQ(WaitFor(*Start("starling", words)), 2);
+  EXPECT_THAT(said_, HasSubstr("/proc/starling-run cannot be written"));
+  ExpectNothingLeft();
+}
+
+TEST_F(PlaceTest, ResumingWhatIsNoRunIsRefused) {
+  EXPECT_EQ(WaitFor(*Start("starling", ResumeWords())), 2);
+  EXPECT_THAT(said_, HasSubstr("there is no such directory"));
+  std::filesystem::create_directory(run());
+  EXPECT_EQ(WaitFor(*Start("starling", ResumeWords())), 2);
+  EXPECT_THAT(said_, HasSubstr("not a run"));
+  std::filesystem::copy_file(config_, run() / "config.toml");
+  EXPECT_EQ(WaitFor(*Start("starling", ResumeWords())), 2);
+  EXPECT_THAT(said_, HasSubstr("it has no checkpoint to go on from"));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(run()), {}), 1);
+}
+
+}  // namespace
+}  // namespace starling

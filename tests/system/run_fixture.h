@@ -1,0 +1,197 @@
+// One run of Starling per test, in a directory of its own: started, looked at from outside (files,
+// log, process table), and held to what every run promises.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "tests/support/temp_dir.h"
+#include "tests/system/process.h"
+
+namespace starling {
+
+using Words = std::vector<std::string>;
+using nlohmann::json;
+
+class RunTest : public testing::Test {
+ protected:
+  static constexpr std::uint64_t kSamples = 32 * 5;  // of one gradient, as shipped
+  const std::string config_ = std::string(STARLING_SOURCE_DIR) + "/configs/catch.toml";
+
+  RunTest() { std::filesystem::create_directory(runtime()); }
+  ~RunTest() override {
+    if (HasFailure()) std::cerr << "---- the run's log:\n" << Log() << "----\n";
+    // Only after a failure is anything of this test still there.
+    for (const Running& process : ProcessesNaming(dir_.path().string())) kill(process.pid, SIGKILL);
+    std::error_code ignored;
+    std::filesystem::remove_all(dir_.path(), ignored);
+  }
+
+  std::filesystem::path run() const { return dir_ / "run"; }
+  std::filesystem::path runtime() const { return dir_ / "rt"; }
+
+  // Any of our programs, in the test's directory.
+  std::unique_ptr<Process> Start(const std::string& program, Words words,
+                                 std::optional<rlim_t> file_size_limit = {}) {
+    return std::make_unique<Process>(
+        Launch{.program = std::filesystem::path(STARLING_BIN) / program,
+               .arguments = std::move(words),
+               .directory = dir_.path(),
+               .output = dir_ / (program + std::to_string(++started_)),
+               .file_size_limit = file_size_limit});
+  }
+
+  // `settings` are "section.key=value".
+  Words TrainWords(const Words& settings) const {
+    Words words = {"train", config_, "--run-dir", run().string()};
+    AddSettings(settings, words);
+    return words;
+  }
+  Words ResumeWords(const Words& settings = {}) const {
+    Words words = {"train", "--resume", run().string()};
+    AddSettings(settings, words);
+    return words;
+  }
+  std::unique_ptr<Process> StartTrain(const Words& settings) {
+    return Start("starling", TrainWords(settings));
+  }
+  int Train(const Words& settings) { return WaitFor(*StartTrain(settings)); }
+  // The exit status; what it said is shown if the test fails.
+  int WaitFor(Process& process) {
+    const int status = process.Wait();
+    said_ += process.err();
+    return status;
+  }
+
+  std::string Log() const { return TextOf(run() / "log"); }
+  bool LogHas(const std::string& text) const { return Log().find(text) != std::string::npos; }
+  json Summary() const { return json::parse(TextOf(run() / "summary.json"), nullptr, false); }
+
+  // File names, oldest first.
+  std::vector<std::string> Checkpoints() const {
+    std::vector<std::string> names;
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator(run() / "checkpoints", ignored)) {
+      if (entry.path().extension() == ".safetensors") names.push_back(entry.path().filename());
+    }
+    std::ranges::sort(names);
+    return names;
+  }
+  // Weights were updated and saved: the run is well under way.
+  bool AwaitCheckpoint(Process& train) {
+    return Eventually([&] {
+             const auto names = Checkpoints();
+             const bool saved =
+                 !names.empty() && names.back().find("-v000000000000.") == std::string::npos;
+             return saved || !train.Running();
+           }) &&
+           train.Running();
+  }
+
+  std::vector<Running> Find(const std::string& program) const {
+    std::vector<Running> found = ProcessesNaming(run().string());
+    std::erase_if(found, [&](const Running& process) { return process.program != program; });
+    return found;
+  }
+  // The process of slot `slot`, 0 if there is none.
+  pid_t ActorPid(int slot) const {
+    for (const Running& actor : Find("starling-actor")) {
+      if (actor.After("--slot") == std::to_string(slot)) return actor.pid;
+    }
+    return 0;
+  }
+  pid_t LearnerPid() const {
+    const auto learners = Find("starling-learner");
+    return learners.empty() ? 0 : learners.front().pid;
+  }
+
+  // No process of ours, and of what had a name while the run lived, only the lock of the place.
+  void ExpectNothingLeft() const {
+    for (const Running& process : ProcessesNaming(dir_.path().string())) {
+      ADD_FAILURE() << process.program << " (pid " << process.pid << ") is left";
+    }
+    ExpectRuntimeEmpty();
+  }
+  void ExpectRuntimeEmpty() const {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(runtime())) {
+      const std::filesystem::path parent = entry.path().parent_path();
+      const bool expected = parent == runtime() || (parent.parent_path() == runtime() &&
+                                                    entry.path().filename() == "lock");
+      EXPECT_TRUE(expected) << entry.path() << " is left";
+    }
+  }
+
+  // What holds for every summary, whatever has happened to the run.
+  void ExpectSound(const json& summary) const {
+    ASSERT_TRUE(summary.is_object()) << "no summary";
+    const json& gradients = summary["gradients"];
+    const auto received = gradients["received"].get<std::uint64_t>();
+    const auto applied = gradients["applied"].get<std::uint64_t>();
+    std::uint64_t dropped = 0;
+    for (const auto& count : gradients["dropped"]) dropped += count.get<std::uint64_t>();
+    EXPECT_GE(received, applied + dropped);
+    EXPECT_LE(received, applied + dropped + 32) << "so many cannot be in flight";
+    EXPECT_LE(gradients["merged"], applied);
+    EXPECT_LE(summary["updates"], applied);
+    EXPECT_EQ(summary["steps"], applied * kSamples);
+    EXPECT_EQ(summary["frames"], summary["steps"]);
+
+    const json& staleness = summary["staleness"];
+    const auto histogram = staleness["histogram"].get<std::vector<std::uint64_t>>();
+    EXPECT_EQ(std::accumulate(histogram.begin(), histogram.end(), std::uint64_t{0}), applied);
+    double sum = 0;
+    for (std::size_t tau = 0; tau < histogram.size(); ++tau) {
+      sum += static_cast<double>(tau) * static_cast<double>(histogram[tau]);
+    }
+    if (histogram.size() <= 4096) {  // beyond that the last bin is "so much and more"
+      if (applied > 0) {
+        EXPECT_EQ(staleness["max"], histogram.size() - 1);
+        EXPECT_NEAR(staleness["mean"].get<double>(), sum / static_cast<double>(applied), 1e-6);
+      }
+    }
+    if (staleness["bound"].is_number()) {
+      EXPECT_LE(staleness["max"], staleness["bound"]);
+    } else {
+      EXPECT_EQ(staleness["bound"], "unbounded");
+    }
+  }
+
+  // A run that has come to its end: status 0, all steps, a final checkpoint, nothing left.
+  void ExpectDone(int status, std::uint64_t steps) const {
+    EXPECT_EQ(status, 0) << said_;
+    const json summary = Summary();
+    ExpectSound(summary);
+    if (!summary.is_object()) return;
+    EXPECT_GE(summary["steps"], steps);
+    EXPECT_GT(summary["steps_per_second"], 0.0);
+    ExpectFinalCheckpoint(summary);
+    ExpectNothingLeft();
+  }
+  void ExpectFinalCheckpoint(const json& summary) const {
+    ASSERT_TRUE(summary["final_checkpoint"].is_string());
+    const std::string name = summary["final_checkpoint"];
+    EXPECT_TRUE(std::filesystem::is_regular_file(run() / name)) << name;
+    ASSERT_FALSE(Checkpoints().empty());
+    EXPECT_EQ(name, "checkpoints/" + Checkpoints().back());
+  }
+
+  TempDir dir_;
+  std::string said_;
+
+ private:
+  void AddSettings(const Words& settings, Words& words) const {
+    words.insert(words.end(), {"--set", "wire.runtime_dir=" + runtime().string()});
+    for (const std::string& setting : settings) words.insert(words.end(), {"--set", setting});
+  }
+
+  int started_ = 0;
+};
+
+}  // namespace starling

@@ -1,0 +1,156 @@
+// `starling train` from its start to its end, on every kind of wire and with the dials turned.
+#include "core/safetensors.h"
+#include "tests/system/run_fixture.h"
+
+namespace starling {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::UnorderedElementsAre;
+
+class TrainTest : public RunTest {
+ protected:
+  Words Keys(const json& object) const {
+    Words keys;
+    for (const auto& [key, value] : object.items()) keys.push_back(key);
+    return keys;
+  }
+  json Eval(const std::filesystem::path& target) {
+    auto eval = Start("starling", {"eval", target.string(), "--episodes", "20", "--json"});
+    EXPECT_EQ(WaitFor(*eval), 0) << said_;
+    return json::parse(eval->out(), nullptr, false);
+  }
+};
+
+TEST_F(TrainTest, ARunLeavesBehindWhatIsPromisedAndNothingElse) {
+  const int status = Train({"run.steps=60000", "actors.count=2", "checkpoint.every_steps=20000"});
+  ExpectDone(status, 60'000);
+
+  const json summary = Summary();
+  EXPECT_THAT(Keys(summary),
+              UnorderedElementsAre("env", "seed", "steps", "frames", "updates", "seconds",
+                                   "steps_per_second", "mean_return", "episodes", "staleness",
+                                   "gradients", "actors", "learner", "final_checkpoint"));
+  EXPECT_THAT(Keys(summary["staleness"]),
+              UnorderedElementsAre("bound", "max", "mean", "histogram"));
+  EXPECT_THAT(Keys(summary["gradients"]),
+              UnorderedElementsAre("received", "applied", "merged", "dropped"));
+  EXPECT_THAT(Keys(summary["actors"]), UnorderedElementsAre("started", "restarted"));
+  EXPECT_THAT(Keys(summary["learner"]), ElementsAre("restarted"));
+  EXPECT_EQ(summary["env"], "catch");
+  EXPECT_EQ(summary["seed"], 1);
+  EXPECT_EQ(summary["actors"], json({{"started", 2}, {"restarted", 0}}));
+  EXPECT_EQ(summary["learner"], json({{"restarted", 0}}));
+  EXPECT_GT(summary["episodes"], 0);
+  EXPECT_TRUE(summary["mean_return"].is_number());
+
+  EXPECT_EQ(Checkpoints().size(), 3u);  // checkpoint.keep
+  for (const char* name : {"config.toml", "metrics.jsonl", "journal", "log", "summary.json"}) {
+    EXPECT_GT(std::filesystem::file_size(run() / name), 0u) << name;
+  }
+  std::ifstream metrics(run() / "metrics.jsonl");
+  json last;
+  for (std::string line; std::getline(metrics, line);) {
+    last = json::parse(line, nullptr, false);
+    EXPECT_TRUE(last.is_object()) << line;
+  }
+  EXPECT_EQ(last["steps"], summary["steps"]);
+  EXPECT_THAT(said_, HasSubstr("done in"));
+}
+
+TEST_F(TrainTest, TheRunAndItsFinalCheckpointCanBeEvaluated) {
+  ASSERT_EQ(Train({"run.steps=20000", "actors.count=1"}), 0) << said_;
+  const json of_run = Eval(run());
+  EXPECT_THAT(Keys(of_run), UnorderedElementsAre("mean_return", "std", "episodes"));
+  EXPECT_EQ(of_run["episodes"], 20);
+  const std::string name = Summary()["final_checkpoint"];
+  EXPECT_EQ(Eval(run() / name), of_run);  // the same weights and episodes
+}
+
+TEST_F(TrainTest, WithoutARunDirectoryRunsAreNumbered) {
+  const Words words = {
+      "train", config_,          "--set", "run.steps=160",
+      "--set", "actors.count=1", "--set", "wire.runtime_dir=" + runtime().string()};
+  ASSERT_EQ(WaitFor(*Start("starling", words)), 0) << said_;
+  ASSERT_EQ(WaitFor(*Start("starling", words)), 0) << said_;
+  EXPECT_TRUE(std::filesystem::exists(dir_ / "runs/catch/summary.json"));
+  EXPECT_TRUE(std::filesystem::exists(dir_ / "runs/catch-2/summary.json"));
+}
+
+TEST_F(TrainTest, ATerminalIsNotAssumed) {
+  auto train = StartTrain({"run.steps=20000", "actors.count=1"});
+  ASSERT_EQ(WaitFor(*train), 0) << said_;
+  EXPECT_EQ(train->out(), "");  // that is for results
+  EXPECT_EQ(train->err().find('\r'), std::string::npos);
+  EXPECT_EQ(train->err().find('\x1b'), std::string::npos);
+}
+
+TEST_F(TrainTest, OverTcpOnLoopback) {
+  const int status =
+      Train({"run.steps=40000", "actors.count=2", "wire.endpoint=tcp://127.0.0.1:0"});
+  ExpectDone(status, 40'000);
+  EXPECT_TRUE(LogHas("listening on tcp://127.0.0.1:"));
+}
+
+TEST_F(TrainTest, OverTcpInStep) {
+  const int status = Train({"run.steps=20000", "actors.count=3", "staleness.bound=0",
+                            "wire.endpoint=tcp://127.0.0.1:0"});
+  ExpectDone(status, 20'000);
+  EXPECT_EQ(Summary()["staleness"]["max"], 0);
+}
+
+TEST_F(TrainTest, OverASocketFileOfOnesOwn) {
+  const std::filesystem::path socket = dir_ / "mine.sock";
+  const int status =
+      Train({"run.steps=20000", "actors.count=2", "wire.endpoint=ipc://" + socket.string()});
+  ExpectDone(status, 20'000);
+  EXPECT_FALSE(std::filesystem::exists(socket));
+}
+
+TEST_F(TrainTest, SixActorsUnderBoundOne) {
+  const int status = Train({"run.steps=40000", "actors.count=6", "staleness.bound=1"});
+  ExpectDone(status, 40'000);
+  EXPECT_EQ(Summary()["actors"]["started"], 6);
+}
+
+TEST_F(TrainTest, TwoGradientsInOneUpdateAndTwoInFlight) {
+  const int status = Train({"run.steps=40000", "actors.count=3", "updates.gradients=2",
+                            "updates.in_flight=2", "staleness.bound=8"});
+  ExpectDone(status, 40'000);
+  const json summary = Summary();
+  // Every update takes two or more; the last may find less only if no grant is out.
+  EXPECT_GE(summary["gradients"]["applied"].get<int>(), 2 * summary["updates"].get<int>() - 1);
+  EXPECT_GT(summary["gradients"]["merged"], 0);
+}
+
+TEST_F(TrainTest, WithDampingManyLanesAndSgd) {
+  const int status =
+      Train({"run.steps=40000", "actors.count=4", "staleness.damping=inverse", "learner.threads=3",
+             "optimizer.kind=sgd", "updates.gradients=auto", "staleness.bound=2"});
+  ExpectDone(status, 40'000);
+}
+
+TEST_F(TrainTest, BreakoutWithItsConvolution) {
+  auto train =
+      Start("starling", {"train", std::string(STARLING_SOURCE_DIR) + "/configs/breakout.toml",
+                         "--run-dir", run().string(), "--set", "run.steps=6400", "--set",
+                         "actors.count=2", "--set", "wire.runtime_dir=" + runtime().string()});
+  const int status = WaitFor(*train);
+  EXPECT_EQ(status, 0) << said_;
+  EXPECT_EQ(Summary()["env"], "minatar/breakout");
+  EXPECT_GE(Summary()["steps"], 6400);
+  ExpectNothingLeft();
+}
+
+TEST_F(TrainTest, TwoRunsShareAHost) {
+  auto one = StartTrain({"run.steps=40000", "actors.count=2"});
+  Words words = TrainWords({"run.steps=40000", "actors.count=2"});
+  words[3] = (dir_ / "other").string();
+  auto other = Start("starling", words);
+  ExpectDone(WaitFor(*one), 40'000);
+  EXPECT_EQ(WaitFor(*other), 0) << said_;
+}
+
+}  // namespace
+}  // namespace starling
