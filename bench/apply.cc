@@ -13,6 +13,7 @@
 #include "core/config.h"
 #include "core/random.h"
 #include "fleet/blueprint.h"
+#include "fleet/summary.h"
 #include "learner/lanes.h"
 #include "learner/optimizer.h"
 #include "wire/snapshot.h"
@@ -174,8 +175,8 @@ Result MeasureApply(const Site& site) {
   const auto holds = [](const Timing& a, const Timing& b) {
     return a.median <= kWantedNs && b.median <= kWantedNs;
   };
-  const std::string what =
-      fmt::format("RMSProp, {} weights, epsilon outside / inside, per weight and update", n);
+  const std::string what = fmt::format(
+      "RMSProp, {} weights, epsilon outside / inside, per weight and update", fleet::Grouped(n));
   const Row loop{.what = what + ": the loop alone",
                  .measured = Text(loop_out, loop_in, copy5),
                  .wanted = wanted,

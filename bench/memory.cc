@@ -12,6 +12,7 @@
 #include "bench/training_run.h"
 #include "core/config.h"
 #include "fleet/blueprint.h"
+#include "fleet/summary.h"
 #include "learner/optimizer.h"
 #include "wire/snapshot.h"
 #include "wire/socket.h"
@@ -98,7 +99,7 @@ Result MeasureMemory(const Site& site) {
                     .wanted = fmt::format(
                         "≤ {:.0f} MB: 4 bytes × {} × (3 snapshots + weights + {} slot) + 64 MB + "
                         "{:.0f} MB of queues",
-                        limit.Mb(), limit.floats, limit.slots, limit.queues_mb),
+                        limit.Mb(), fleet::Grouped(limit.floats), limit.slots, limit.queues_mb),
                     .holds = learner_mb <= limit.Mb()};
   const nlohmann::ordered_json json{{"actor_mb", actor_mb},
                                     {"actor_limit_mb", kActorLimitMb},

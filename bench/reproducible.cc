@@ -8,6 +8,7 @@
 #include "bench/figure.h"
 #include "bench/training_run.h"
 #include "core/safetensors.h"
+#include "fleet/summary.h"
 
 namespace starling::bench {
 namespace {
@@ -54,7 +55,7 @@ Result MeasureReproducible(const Site& site) {
                           kActors),
       .measured = again.different == 0
                       ? fmt::format("identical ({} values; with another seed {} differ)",
-                                    again.values, other.different)
+                                    fleet::Grouped(again.values), fleet::Grouped(other.different))
                       : fmt::format("{} of {} values differ", again.different, again.values),
       .wanted = "identical bit for bit",
       .holds = same};

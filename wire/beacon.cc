@@ -10,7 +10,9 @@ namespace {
 // The one frame: magic u32, term u32, version u64, little-endian.
 constexpr std::uint32_t kBeaconMagic = 0x42525453;  // the bytes 'S' 'T' 'R' 'B'
 constexpr std::size_t kBeaconBytes = 16;
-constexpr int kBeaconQueue = 8;
+// XPUB drops what finds a full queue, which may be the newest. So it is long enough for any burst,
+// and short enough for the memory of a subscriber that never reads.
+constexpr int kBeaconQueue = 1024;
 constexpr int kMaxDrained = 1024;  // subscriptions looked at in one call
 
 using BeaconFrame = std::array<std::byte, kBeaconBytes>;

@@ -14,8 +14,6 @@
 namespace starling::wire {
 namespace {
 
-constexpr std::size_t kMaxSocketPath = 107;  // sockaddr_un, without its terminating zero
-
 [[noreturn]] void Malformed(const std::string& text, const std::string& what) {
   throw UserError(fmt::format(
       "endpoint \"{}\": {}; write ipc://PATH or tcp://127.0.0.1:PORT (port * takes any free one)",

@@ -1,9 +1,13 @@
 // Endpoint texts taken apart. Part of the sockets; others include wire/socket.h.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 namespace starling::wire {
+
+// Of a Unix socket: sockaddr_un without its terminating zero.
+inline constexpr std::size_t kMaxSocketPath = 107;
 
 struct Endpoint {
   bool ipc = false;

@@ -16,6 +16,7 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "wire/endpoint.h"
 
 #include <xxhash.h>
 
@@ -25,7 +26,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kNameDigits = 12;
-constexpr std::size_t kMaxSocketPath = 107;  // sockaddr_un, without its terminating zero
 
 std::string ErrorText(int error) { return std::generic_category().message(error); }
 

@@ -71,6 +71,14 @@ bool ReceiveMessage(zmq::socket_t& socket, bool routed, Envelope& out) {
   return true;
 }
 
+// The frame that decides whether the message can be sent.
+SendStatus SendFirst(zmq::socket_t& socket, zmq::message_t& frame) {
+  const SendStatus status = SendFrame(socket, frame, true);
+  if (status != SendStatus::kFull) return status;
+  Refresh(socket);
+  return SendFrame(socket, frame, true);
+}
+
 // The frames of a message after `status`, that of the frame before them. If a connection ends
 // between two frames the rest must be sent all the same: libzmq throws it away up to the end of the
 // message.
@@ -131,7 +139,7 @@ bool ServerSocket::Receive(Envelope& out) { return ReceiveMessage(impl_->socket,
 
 SendStatus ServerSocket::TrySend(const std::string& peer, const Frames& frames) {
   zmq::message_t name(peer.data(), peer.size());
-  SendStatus status = SendFrame(impl_->socket, name, true);
+  SendStatus status = SendFirst(impl_->socket, name);
   if (status != SendStatus::kSent) return status;
   zmq::message_t header(frames.header.data(), frames.header.size());
   status = SendFrame(impl_->socket, header, true);
@@ -150,7 +158,7 @@ ClientSocket::~ClientSocket() = default;
 
 bool ClientSocket::Send(const Frames& frames) {
   zmq::message_t header(frames.header.data(), frames.header.size());
-  if (SendFrame(impl_->socket, header, true) != SendStatus::kSent) return false;
+  if (SendFirst(impl_->socket, header) != SendStatus::kSent) return false;
   return SendBody(impl_->socket, frames, SendStatus::kSent) == SendStatus::kSent;
 }
 

@@ -88,6 +88,8 @@ void Connect(zmq::socket_t& socket, const std::string& text) {
   }
 }
 
+void Refresh(zmq::socket_t& socket) { (void)socket.get(zmq::sockopt::events); }
+
 SendStatus SendFrame(zmq::socket_t& socket, zmq::message_t& frame, bool more) {
   const int flags = ZMQ_DONTWAIT | (more ? ZMQ_SNDMORE : 0);
   for (;;) {

@@ -43,6 +43,9 @@ zmq::socket_t OpenSocket(Context& context, zmq::socket_type type);
 std::string Bind(Socket::Impl& impl, const std::string& endpoint);
 void Connect(zmq::socket_t& socket, const std::string& endpoint);
 
+// Takes in what the I/O thread has reported. libzmq does so by itself only now and then, and until
+// it has, a queue that the peer has long emptied looks full.
+void Refresh(zmq::socket_t& socket);
 // One frame, not waiting. kFull also where no connection stands; kGone only on a ROUTER.
 SendStatus SendFrame(zmq::socket_t& socket, zmq::message_t& frame, bool more);
 // False if there is nothing.

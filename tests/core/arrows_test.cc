@@ -112,7 +112,7 @@ TEST(ArrowsChecker, FindsAPlantedLine) {
   EXPECT_THAT(BadIncludes("actors", "  #  include <learner/learner.h>  // why not\n"),
               ElementsAre("  #  include <learner/learner.h>  // why not"));
   EXPECT_THAT(BadIncludes("core", "#include \"wire/codec.h\""), testing::SizeIs(1));
-  EXPECT_THAT(BadIncludes("core", "#include \"tests/core/temp_dir.h\""), testing::SizeIs(1));
+  EXPECT_THAT(BadIncludes("core", "#include \"tests/support/temp_dir.h\""), testing::SizeIs(1));
   EXPECT_THAT(BadIncludes("net", "#include \"model.h\""), testing::SizeIs(1));  // not from the root
 }
 

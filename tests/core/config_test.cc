@@ -7,7 +7,7 @@
 
 #include "core/config_rules.h"
 #include "core/error.h"
-#include "tests/core/temp_dir.h"
+#include "tests/support/temp_dir.h"
 
 namespace starling {
 namespace {

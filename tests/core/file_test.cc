@@ -14,7 +14,7 @@
 #include <system_error>
 #include <thread>
 
-#include "tests/core/temp_dir.h"
+#include "tests/support/temp_dir.h"
 
 namespace starling {
 namespace {

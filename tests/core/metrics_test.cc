@@ -7,7 +7,7 @@
 #include <system_error>
 
 #include "core/file.h"
-#include "tests/core/temp_dir.h"
+#include "tests/support/temp_dir.h"
 
 namespace starling {
 namespace {

@@ -9,7 +9,7 @@
 #include "core/file.h"
 #include "core/random.h"
 #include "core/safetensors.h"
-#include "tests/core/temp_dir.h"
+#include "tests/support/temp_dir.h"
 
 namespace starling {
 namespace {

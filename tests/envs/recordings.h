@@ -2,7 +2,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <zlib.h>
 
 #include <filesystem>
@@ -13,43 +12,22 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/temp_dir.h"
+
 namespace starling::envs {
 
 inline std::filesystem::path TraceData(const std::string& name) {
   return std::filesystem::path(STARLING_SOURCE_DIR) / "tests/data/traces" / name;
 }
 
-// A directory of the test's own, removed with it.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    std::string name = testing::TempDir() + "/envs.XXXXXX";
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed: " + name);
-    path_ = name;
-  }
-  ~TemporaryDirectory() { std::filesystem::remove_all(path_); }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-
-  std::filesystem::path Write(const std::string& name, const std::string& bytes) const {
-    std::ofstream(path_ / name, std::ios::binary) << bytes;
-    return path_ / name;
-  }
-
-  std::filesystem::path WriteGzip(const std::string& name,
-                                  const std::vector<std::string>& lines) const {
-    const std::string path = path_ / name;
-    gzFile file = gzopen(path.c_str(), "wb");
-    for (const std::string& line : lines) gzputs(file, (line + "\n").c_str());
-    gzclose(file);
-    return path;
-  }
-
- private:
-  std::filesystem::path path_;
-};
+inline std::filesystem::path WriteGzip(const TempDir& dir, const std::string& name,
+                                       const std::vector<std::string>& lines) {
+  const std::filesystem::path path = dir / name;
+  gzFile file = gzopen(path.c_str(), "wb");
+  for (const std::string& line : lines) gzputs(file, (line + "\n").c_str());
+  gzclose(file);
+  return path;
+}
 
 inline std::string BytesOf(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);

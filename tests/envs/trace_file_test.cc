@@ -40,11 +40,11 @@ std::string RefusalOf(const std::filesystem::path& path) {
 
 class TraceFileTest : public testing::Test {
  protected:
-  TemporaryDirectory directory_;
+  TempDir directory_;
 };
 
 TEST_F(TraceFileTest, ReadsHeaderResetAndStep) {
-  TraceFile file(directory_.WriteGzip("line.jsonl.gz", {kHeader, kReset, kStep}));
+  TraceFile file(WriteGzip(directory_, "line.jsonl.gz", {kHeader, kReset, kStep}));
   EXPECT_EQ(file.header().game, "line");
   EXPECT_EQ(file.header().sticky_actions, 0.1);
   EXPECT_EQ(file.header().obs_size(), 10);

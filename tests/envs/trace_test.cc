@@ -54,14 +54,14 @@ class Spoilt : public testing::Test {
   TraceResult With(int step, const std::function<void(json&)>& change) {
     std::vector<std::string> lines = *lines_;
     Edit(lines[step == 0 ? 1 : LineOfStep(lines, step)], change);
-    const TraceResult result = Conform(directory_.WriteGzip("spoilt.jsonl.gz", lines));
+    const TraceResult result = Conform(WriteGzip(directory_, "spoilt.jsonl.gz", lines));
     EXPECT_FALSE(result.conforms);
     EXPECT_EQ(result.steps, std::max(step - 1, 0)) << "the steps before it agree";
     return result;
   }
 
   static inline std::vector<std::string>* lines_ = nullptr;
-  TemporaryDirectory directory_;
+  TempDir directory_;
 };
 
 TEST_F(Spoilt, ObservationIsDrawnByChannel) {
@@ -168,7 +168,7 @@ TEST_F(Spoilt, DrawMissing) {
 TEST_F(Spoilt, ALineLeftOut) {
   std::vector<std::string> lines = *lines_;
   lines.erase(lines.begin() + static_cast<std::ptrdiff_t>(LineOfStep(lines, 30)));
-  const TraceResult result = Conform(directory_.WriteGzip("short.jsonl.gz", lines));
+  const TraceResult result = Conform(WriteGzip(directory_, "short.jsonl.gz", lines));
   EXPECT_FALSE(result.conforms);
   EXPECT_EQ(result.steps, 29);
 }
@@ -199,29 +199,29 @@ std::string RefusalOf(const std::filesystem::path& path) {
 }
 
 TEST(Conform, RefusesGamesAndVariantsThatWeDoNotHave) {
-  const TemporaryDirectory directory;
+  const TempDir directory;
   std::vector<std::string> lines = GunzippedLines(TraceData("breakout_skill.jsonl.gz"));
   std::string header = lines[0];
   Edit(lines[0], [](json& line) { line["game"] = "tetris"; });
-  EXPECT_THAT(RefusalOf(directory.WriteGzip("tetris.jsonl.gz", lines)),
+  EXPECT_THAT(RefusalOf(WriteGzip(directory, "tetris.jsonl.gz", lines)),
               testing::AllOf(HasSubstr("tetris.jsonl.gz"), HasSubstr("breakout")));
   lines[0] = header;
   Edit(lines[0], [](json& line) { line["shape"] = {8, 10, 4}; });
-  EXPECT_THAT(RefusalOf(directory.WriteGzip("small.jsonl.gz", lines)), HasSubstr("(8, 10, 4)"));
+  EXPECT_THAT(RefusalOf(WriteGzip(directory, "small.jsonl.gz", lines)), HasSubstr("(8, 10, 4)"));
   lines[0] = header;
   Edit(lines[0], [](json& line) { line["actions"] = {"noop", "left", "right"}; });
-  EXPECT_THAT(RefusalOf(directory.WriteGzip("three.jsonl.gz", lines)), HasSubstr("3 actions"));
+  EXPECT_THAT(RefusalOf(WriteGzip(directory, "three.jsonl.gz", lines)), HasSubstr("3 actions"));
 }
 
 TEST(Conform, RefusesARecordingWithoutSteps) {
-  const TemporaryDirectory directory;
+  const TempDir directory;
   std::vector<std::string> lines = GunzippedLines(TraceData("breakout_skill.jsonl.gz"));
   lines.resize(2);
-  EXPECT_THAT(RefusalOf(directory.WriteGzip("none.jsonl.gz", lines)), HasSubstr("no step"));
+  EXPECT_THAT(RefusalOf(WriteGzip(directory, "none.jsonl.gz", lines)), HasSubstr("no step"));
 }
 
 TEST(Conform, ADamagedFileNeverPasses) {
-  const TemporaryDirectory directory;
+  const TempDir directory;
   const std::string whole = BytesOf(TraceData("breakout_hold.jsonl.gz"));
   for (int i = 0; i < 16; ++i) {
     std::string damaged = whole;

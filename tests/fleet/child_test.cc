@@ -130,7 +130,13 @@ TEST(ChildTest, SignalsAreAsFreshExceptPipe) {
   ::sigemptyset(&blocked);
   ::sigaddset(&blocked, SIGINT);
   ::sigprocmask(SIG_BLOCK, &blocked, &old);
-  const std::string output = RunShell("grep -E 'Sig(Blk|Ign)' /proc/$$/status").output;
+  // Not through a shell: it blocks signals of its own while it forks.
+  const Spawned child = Spawn({.program = "/bin/grep",
+                               .arguments = {"-E", "Sig(Blk|Ign)", "/proc/self/status"},
+                               .status_pipe = false,
+                               .death_signal = SIGKILL});
+  const std::string output = ReadAll(child.output_fd);
+  EXPECT_EQ(WaitFor(child.pid).code, 0);
   ::sigprocmask(SIG_SETMASK, &old, nullptr);
   ::sigaction(SIGTERM, &before, nullptr);
   EXPECT_THAT(output, HasSubstr("SigBlk:\t0000000000000000"));

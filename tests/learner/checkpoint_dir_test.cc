@@ -8,7 +8,7 @@
 
 #include "core/file.h"
 #include "learner/checkpoint.h"
-#include "tests/core/temp_dir.h"
+#include "tests/support/temp_dir.h"
 #include "tests/learner/checkpoint_fixture.h"
 
 namespace starling::learner {

@@ -15,7 +15,7 @@
 
 #include "core/file.h"
 #include "core/safetensors.h"
-#include "tests/core/temp_dir.h"
+#include "tests/support/temp_dir.h"
 #include "tests/learner/checkpoint_fixture.h"
 
 namespace starling::learner {

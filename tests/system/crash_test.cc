@@ -81,7 +81,7 @@ TEST_F(CrashTest, AKilledLearnerGoesOnFromItsLastCheckpoint) {
   const std::string log = Log();
   EXPECT_THAT(log,
               HasSubstr("the learner (pid " + std::to_string(learner) + ") was killed by SIGKILL"));
-  EXPECT_THAT(log, ContainsRegex("started again at once from .*; what came after is lost"));
+  EXPECT_THAT(log, ContainsRegex("started again .*; what came after is lost"));
   EXPECT_THAT(log, ContainsRegex("resuming from .*checkpoints/t0001-v0*[1-9][0-9]*.safetensors"));
   EXPECT_THAT(Checkpoints().back(), HasSubstr("t0002-"));
 }
@@ -107,12 +107,13 @@ TEST_F(CrashTest, LearnerAndActorsKilledTogether) {
 }
 
 TEST_F(CrashTest, WhoeverIsKilledOverTcp) {
-  auto train = StartLong("wire.endpoint=tcp://127.0.0.1:0");
+  auto train = StartTrain({"run.steps=240000", "checkpoint.every_steps=16000", "actors.count=3",
+                           "wire.endpoint=tcp://127.0.0.1:0", "wire.timeout_s=2"});
   ASSERT_TRUE(AwaitCheckpoint(*train));
   ASSERT_EQ(kill(LearnerPid(), SIGKILL), 0);
   ASSERT_TRUE(Eventually([&] { return LogHas("resuming from") || !train->Running(); }));
   if (const pid_t actor = ActorPid(0)) kill(actor, SIGKILL);
-  ExpectCompleted(*train);
+  ExpectDone(WaitFor(*train), 240'000);
   EXPECT_EQ(Summary()["learner"]["restarted"], 1);
 }
 

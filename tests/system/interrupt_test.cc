@@ -49,9 +49,9 @@ TEST_P(SignalTest, EndsWithAFinalCheckpointFromWhichTheRunGoesOn) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Signals, SignalTest, testing::Values(SIGINT, SIGTERM, SIGHUP),
-                         [](const auto& info) {
-                           return info.param == SIGINT    ? "Int"
-                                  : info.param == SIGTERM ? "Term"
+                         [](const auto& test) {
+                           return test.param == SIGINT    ? "Int"
+                                  : test.param == SIGTERM ? "Term"
                                                           : "Hup";
                          });
 

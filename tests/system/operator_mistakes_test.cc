@@ -1,5 +1,7 @@
 // What an operator can get wrong: exit status 2, a sentence that says what, where and what to do,
 // and nothing started or created.
+#include <set>
+
 #include "tests/system/run_fixture.h"
 
 namespace starling {
@@ -95,7 +97,7 @@ const Mistake kMistakes[] = {
 };
 
 INSTANTIATE_TEST_SUITE_P(All, MistakeTest, testing::ValuesIn(kMistakes),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 class PlaceTest : public RunTest {};
 

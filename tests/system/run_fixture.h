@@ -2,6 +2,7 @@
 // log, process table), and held to what every run promises.
 #pragma once
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -172,6 +173,10 @@ class RunTest : public testing::Test {
     EXPECT_GE(summary["steps"], steps);
     EXPECT_GT(summary["steps_per_second"], 0.0);
     ExpectFinalCheckpoint(summary);
+    // Whatever was killed meanwhile: one version for each update.
+    EXPECT_THAT(summary["final_checkpoint"].get<std::string>(),
+                testing::EndsWith(
+                    fmt::format("-v{:012}.safetensors", summary["updates"].get<std::uint64_t>())));
     ExpectNothingLeft();
   }
   void ExpectFinalCheckpoint(const json& summary) const {

@@ -1,6 +1,7 @@
 // The one dial, on real processes: no gradient is applied with a staleness above the bound, and
 // bound 0 gives the same bits every time.
 #include <cstring>
+#include <map>
 
 #include "core/safetensors.h"
 #include "tests/system/run_fixture.h"
@@ -34,7 +35,9 @@ TEST_P(StalenessTest, StaysWithinTheBound) {
   }
   if (dial.bound == "unbounded") {
     EXPECT_EQ(gradients["merged"], 0);
-    if (dial.actors > 1) EXPECT_GT(summary["staleness"]["max"], 0);
+    if (dial.actors > 1) {
+      EXPECT_GT(summary["staleness"]["max"], 0);
+    }
   }
 }
 
@@ -46,9 +49,9 @@ INSTANTIATE_TEST_SUITE_P(Dials, StalenessTest,
                                          Dial{"4", "drop", 5}, Dial{"16", "wait", 5},
                                          Dial{"16", "drop", 8}, Dial{"unbounded", "wait", 8},
                                          Dial{"unbounded", "drop", 1}),
-                         [](const auto& info) {
-                           return "Bound" + info.param.bound + info.param.on_exceed + "Actors" +
-                                  std::to_string(info.param.actors);
+                         [](const auto& test) {
+                           return "Bound" + test.param.bound + test.param.on_exceed + "Actors" +
+                                  std::to_string(test.param.actors);
                          });
 
 class ReproducibleTest : public RunTest {

@@ -1,5 +1,4 @@
 // `starling train` from its start to its end, on every kind of wire and with the dials turned.
-#include "core/safetensors.h"
 #include "tests/system/run_fixture.h"
 
 namespace starling {

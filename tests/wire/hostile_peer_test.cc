@@ -53,7 +53,7 @@ class HostilePeer : public testing::Test {
     EXPECT_TRUE(WaitReadable(client));
   }
 
-  TemporaryDirectory directory_;
+  TempDir directory_;
   Context context_;
   ServerSocket server_{context_, "tcp://127.0.0.1:*", kOptions};
   zmq::context_t raw_context_;

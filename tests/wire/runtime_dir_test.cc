@@ -52,7 +52,7 @@ class RuntimeDir : public testing::Test {
   std::string base() const { return directory_.path().string(); }
   fs::path root() const { return directory_.path() / ("starling-" + std::to_string(geteuid())); }
 
-  TemporaryDirectory directory_;
+  TempDir directory_;
 };
 
 TEST_F(RuntimeDir, IsCreatedForUsAlone) {
@@ -118,7 +118,7 @@ class Places : public testing::Test {
  protected:
   RunPlace Create() const { return RunPlace::Create(root_, run_dir_); }
 
-  TemporaryDirectory directory_;
+  TempDir directory_;
   const fs::path root_ = RuntimeRoot(directory_.path().string());
   const fs::path run_dir_ = directory_.path() / "runs" / "breakout";
 };

@@ -70,7 +70,7 @@ class Snapshot : public testing::Test {
   SnapshotWriter Writer() const { return {path_, kFloats, kFingerprint, kTerm}; }
   SnapshotReader Reader() const { return {path_, kFloats, kFingerprint}; }
 
-  TemporaryDirectory directory_;
+  TempDir directory_;
   const std::filesystem::path path_ = directory_.path() / "weights";
 };
 

@@ -10,25 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/temp_dir.h"
 #include "wire/socket.h"
 
 namespace starling::wire {
-
-// A fresh directory, removed with its content. Its path is short enough for sockets.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    std::string pattern = testing::TempDir() + "wireXXXXXX";
-    path_ = mkdtemp(pattern.data());
-  }
-  ~TemporaryDirectory() { std::filesystem::remove_all(path_); }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 // Long enough for any loaded machine; tests end as soon as what they wait for has happened.
 inline constexpr std::int64_t kPatienceMs = 30'000;
