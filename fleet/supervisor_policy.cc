@@ -183,9 +183,11 @@ void SupervisorPolicy::LearnerCrashed(std::int64_t now_ms, const std::string& wh
     return;
   }
   const std::string checkpoint = status_ ? status_->checkpoint : "";
-  Add(out, LogLevel::kWarn, "{} at {} steps; started again {} from {}; what came after is lost",
+  Add(out, LogLevel::kWarn, "{} at {} steps; started again {} from {}; what came after it is lost",
       who, status_ ? status_->steps : 0, Wait(wait),
-      checkpoint.empty() ? std::string("its last checkpoint, if there is one") : checkpoint);
+      checkpoint.empty()
+          ? std::string("its last checkpoint, if there is one")
+          : checkpoint + " or a newer one");  // the last status line may be older than the disk
   learner_.start_ms = now_ms + wait;
   if (wait == 0) RestartLearner(out);
 }

@@ -315,18 +315,26 @@ void Learner::Finish() {
 // both gets them in one message.
 void Learner::SendGrants(const std::vector<Pipeline::Answer>& answers) {
   std::map<std::uint32_t, std::vector<wire::Permit>> permits = TakePermits();
+  std::vector<std::uint32_t> unreachable;
+  const auto grant_to = [&](const Member& member, const wire::Grant& grant) {
+    if (!Say(member.peer, &member, grant)) unreachable.push_back(member.slot);
+  };
   for (const Pipeline::Answer& answer : answers) {
     const Member* member = roster_.Find(answer.slot);
     if (!member || member->incarnation != answer.incarnation) continue;  // it died meanwhile
     wire::Grant grant{
         .answers = answer.sequence, .outcome = answer.outcome, .staleness = answer.staleness};
     if (auto node = permits.extract(answer.slot)) grant.permits = std::move(node.mapped());
-    Say(member->peer, member, grant);
+    grant_to(*member, grant);
   }
   for (auto& [slot, numbers] : permits) {
     if (const Member* member = roster_.Find(slot)) {
-      Say(member->peer, member, wire::Grant{.permits = std::move(numbers)});
+      grant_to(*member, {.permits = std::move(numbers)});
     }
+  }
+  // An actor that misses a grant would wait for it for ever: it joins again when it hears of this.
+  for (std::uint32_t slot : unreachable) {
+    if (roster_.Find(slot)) Remove(slot, "is gone or does not read");
   }
 }
 
@@ -345,7 +353,7 @@ std::map<std::uint32_t, std::vector<wire::Permit>> Learner::TakePermits() {
   return permits;
 }
 
-void Learner::Say(const std::string& peer, const Member* member, const wire::Body& body,
+bool Learner::Say(const std::string& peer, const Member* member, const wire::Body& body,
                   std::span<const float> tensor, std::uint64_t version) {
   const wire::Header header{.slot = member ? member->slot : 0,
                             .incarnation = member ? member->incarnation : 0,
@@ -353,9 +361,7 @@ void Learner::Say(const std::string& peer, const Member* member, const wire::Bod
                             .term = term_,
                             .version = tensor.empty() ? pipeline_.published() : version,
                             .fingerprint = layout_.fingerprint()};
-  if (!socket_.Send(peer, wire::Encode(header, body, tensor))) {
-    LogDebug("a message to a peer that is gone or does not read was not sent");
-  }
+  return socket_.Send(peer, wire::Encode(header, body, tensor));
 }
 
 void Learner::Remove(std::uint32_t slot, const std::string& why) {

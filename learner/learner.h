@@ -74,7 +74,8 @@ class Learner {
   // answer
   void SendGrants(const std::vector<Pipeline::Answer>& answers);
   std::map<std::uint32_t, std::vector<wire::Permit>> TakePermits();
-  void Say(const std::string& peer, const Member* member, const wire::Body& body,
+  // False if the peer is gone or does not read.
+  bool Say(const std::string& peer, const Member* member, const wire::Body& body,
            std::span<const float> tensor = {}, std::uint64_t version = 0);
   void Remove(std::uint32_t slot, const std::string& why);
   void FarewellTo(wire::ByeReason reason, const std::string& text);

@@ -179,7 +179,7 @@ TEST_F(PolicyTest, LearnerWithProgressIsRestartedAtOnceFromItsCheckpoint) {
   EXPECT_THAT(Deeds(died), ElementsAre(Action(StartLearner{true})));
   EXPECT_THAT(Said(died, LogLevel::kWarn),
               HasSubstr("the learner (pid 76) was killed by SIGKILL at 320 steps; started again at "
-                        "once from checkpoints/b; what came after is lost"));
+                        "once from checkpoints/b or a newer one; what came after it is lost"));
   EXPECT_EQ(policy.counts().learner_restarted, 1u);
 }
 
