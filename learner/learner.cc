@@ -68,7 +68,9 @@ Learner::Learner(const Config& config, NetBlueprint net, LearnerOptions options,
       seconds_before_(counters_.seconds) {
   if (UsesSharedMemory(config)) beacon_.emplace(context_, place_.SocketEndpoint("beacon"));
   journal_.Append(TermRecord{term_, start.standing.version, start.standing.steps});
-  if (!options_.resume) SaveCheckpoint(std::move(start.standing), journal_.offset());
+  if (!options_.resume) {
+    SaveCheckpoint({std::move(start.standing), counters_.Save(), journal_.offset()});
+  }
   place_.WriteEndpoint(socket_.endpoint());
   LogInfo("term {}, listening on {}", term_, socket_.endpoint());
 }
@@ -105,7 +107,7 @@ bool Learner::Run() {
   const bool over = pipeline_.over();
   FarewellTo(over ? wire::ByeReason::kRunOver : wire::ByeReason::kShuttingDown,
              over ? "all steps are done" : "the learner was told to stop");
-  SaveCheckpoint(pipeline_.Settle(), journal_.offset(), true);
+  SaveCheckpoint({pipeline_.Settle(), counters_.Save(), journal_.offset()}, true);
   checkpoints_.Finish();
   CollectCheckpoints();
   journal_.Sync();
@@ -304,7 +306,7 @@ void Learner::Finish() {
         seconds_before_ + static_cast<double>(clock_.NowMs() - first_grant_ms_) / 1000.0;
     answers.insert(answers.end(), finished->answers.begin(), finished->answers.end());
     if (finished->checkpoint) {
-      SaveCheckpoint(std::move(*finished->checkpoint), finished->journal_offset);
+      SaveCheckpoint(*std::move(finished->checkpoint));
     }
     pipeline_.Advance();  // the lanes take more now
   }

@@ -82,7 +82,7 @@ class Learner {
 
   // finish, watch the clock, report
   void Finish();
-  void SaveCheckpoint(Standing standing, std::uint64_t journal_offset, bool last = false);
+  void SaveCheckpoint(Pipeline::Finished::Checkpoint checkpoint, bool last = false);
   void CollectCheckpoints();
   void WatchStart();
   void WatchDeadlines();

@@ -73,19 +73,20 @@ void Learner::WatchSilence() {
 
 bool Learner::MustStop() { return options_.abandoned && options_.abandoned(); }
 
-void Learner::SaveCheckpoint(Standing standing, std::uint64_t journal_offset, bool last) {
+void Learner::SaveCheckpoint(Pipeline::Finished::Checkpoint from, bool last) {
+  Standing& standing = from.standing;
   auto checkpoint = std::make_shared<Checkpoint>(
       Checkpoint{.term = standing.term,
                  .version = standing.version,
                  .steps = standing.steps,
                  .optimizer_step = standing.optimizer_step,
-                 .journal_offset = journal_offset,
+                 .journal_offset = from.journal_offset,
                  .layout = layout_,
                  .weights = std::move(standing.weights),
                  .slot_names = SlotNames(MakeOptimizerSpec(config_.optimizer)),
                  .state = std::move(standing.state),
                  .config = ToToml(config_),
-                 .counters = counters_.Save()});
+                 .counters = std::move(from.counters)});
   checkpoint->state.resize(checkpoint->slot_names.size(), std::vector<float>(layout_.size()));
   if (!journal_.Flush()) LogError("the journal is not complete: {}", journal_.trouble());
   while (!checkpoints_.Submit(checkpoint)) {

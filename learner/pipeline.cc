@@ -104,7 +104,10 @@ void Pipeline::Launch(const Judge::Update& decided) {
   const bool checkpoint = CheckpointDue(before, steps_);
   update.hash = checkpoint || over() ||
                 decided.version % static_cast<std::uint64_t>(config_.learner.hash_every) == 0;
-  if (checkpoint) update.capture = std::make_shared<Capture>();
+  if (checkpoint) {
+    update.capture = std::make_shared<Capture>();
+    flight->counters = counters_.Save();
+  }
 
   record.steps = steps_;
   record.lr = update.lr;
@@ -131,17 +134,17 @@ std::optional<Pipeline::Finished> Pipeline::TakeFinished() {
   flights_.pop_front();
   Update& update = flight->update;
   if (update.hash) journal_.Append(HashRecord{update.version, update.WeightsHash()});
-  Finished finished{.version = update.version,
-                    .answers = std::move(flight->answers),
-                    .checkpoint = std::nullopt,
-                    .journal_offset = flight->journal_offset};
+  Finished finished{
+      .version = update.version, .answers = std::move(flight->answers), .checkpoint = std::nullopt};
   if (update.capture) {
-    finished.checkpoint = Standing{.term = term_,
-                                   .version = update.version,
-                                   .steps = flight->steps,
-                                   .optimizer_step = update.optimizer_step,
-                                   .weights = std::move(update.capture->weights),
-                                   .state = std::move(update.capture->state)};
+    finished.checkpoint = {.standing = {.term = term_,
+                                        .version = update.version,
+                                        .steps = flight->steps,
+                                        .optimizer_step = update.optimizer_step,
+                                        .weights = std::move(update.capture->weights),
+                                        .state = std::move(update.capture->state)},
+                           .counters = std::move(flight->counters),
+                           .journal_offset = flight->journal_offset};
   }
   return finished;
 }

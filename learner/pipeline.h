@@ -57,8 +57,13 @@ class Pipeline {
   struct Finished {
     std::uint64_t version = 0;
     std::vector<Answer> answers;
-    std::optional<Standing> checkpoint;  // if one is due at this version
-    std::uint64_t journal_offset = 0;    // of the checkpoint
+    struct Checkpoint {
+      Standing standing;
+      std::string
+          counters;  // Counters::Save, and bytes in the journal, right after this update was
+      std::uint64_t journal_offset = 0;  // decided: later ones may be on their way
+    };
+    std::optional<Checkpoint> checkpoint;  // if one is due at this version
   };
   // The next version that is published and that no lane touches any more.
   std::optional<Finished> TakeFinished();
@@ -79,6 +84,7 @@ class Pipeline {
     std::vector<Received> gradients;
     std::vector<Answer> answers;
     std::uint64_t steps = 0, journal_offset = 0;
+    std::string counters;  // if a checkpoint is due
   };
   void Launch(const Judge::Update& decided);
   bool CheckpointDue(std::uint64_t before, std::uint64_t after) const;

@@ -14,41 +14,9 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/temp_dir.h"
+
 namespace starling::fleet {
-
-class TempDir {
- public:
-  TempDir() {
-    std::string path = testing::TempDir() + "starling-fleet-XXXXXX";
-    if (::mkdtemp(path.data()) == nullptr) std::abort();
-    path_ = path;
-  }
-  ~TempDir() { std::filesystem::remove_all(path_); }
-  TempDir(const TempDir&) = delete;
-  TempDir& operator=(const TempDir&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
-  std::filesystem::path Write(const std::string& name, const std::string& text) const {
-    std::filesystem::create_directories((path_ / name).parent_path());
-    std::ofstream(path_ / name) << text;
-    return path_ / name;
-  }
-  std::string Read(const std::string& name) const {
-    std::ifstream file(path_ / name);
-    std::ostringstream text;
-    text << file.rdbuf();
-    return text.str();
-  }
-  std::vector<std::string> Lines(const std::string& name) const {
-    std::istringstream text(Read(name));
-    std::vector<std::string> lines;
-    for (std::string line; std::getline(text, line);) lines.push_back(line);
-    return lines;
-  }
-
- private:
-  std::filesystem::path path_;
-};
 
 // True once `condition` holds; false if it does not within a time that no working machine needs.
 inline bool Eventually(const std::function<bool()>& condition) {

@@ -120,6 +120,10 @@ TEST_F(PolicyTest, IncarnationsAreToldApartByTerm) {
   EXPECT_THAT(Deeds(policy.OnActorExit(40, 0, 78, kKilled9)), ElementsAre(Action(StartActor{0})));
 }
 
+TEST_F(PolicyTest, RowsOfActorsStartedByHandAreIgnored) {
+  EXPECT_THAT(Started(1).OnStatus(10, Joined(1, {{7, 1, 5}, {-1, 1, 5}})), IsEmpty());
+}
+
 TEST_F(PolicyTest, AnAcceptedGradientEndsTheBackOff) {
   SupervisorPolicy policy = Started(2);
   policy.OnActorExit(0, 0, 1, kAborted);
@@ -131,11 +135,6 @@ TEST_F(PolicyTest, AnAcceptedGradientEndsTheBackOff) {
   policy.OnActorExit(180, 0, 4, kAborted);
   EXPECT_THAT(Deeds(policy.Tick(229)), IsEmpty());
   EXPECT_THAT(Deeds(policy.Tick(230)), ElementsAre(Action(StartActor{0})));
-}
-
-TEST_F(PolicyTest, RowsOfActorsStartedByHandAreIgnored) {
-  SupervisorPolicy policy = Started(1);
-  EXPECT_THAT(policy.OnStatus(10, Joined(1, {{7, 1, 5}, {-1, 1, 5}})), IsEmpty());
 }
 
 TEST_F(PolicyTest, NoActorThatEverGetsAnywhereEndsTheRun) {

@@ -203,6 +203,22 @@ TEST_F(LearnerTest, ResumesWhereItStoppedInANewTerm) {
   EXPECT_EQ(counters().received, 2u);
 }
 
+TEST_F(LearnerTest, ACheckpointsCountersAreThoseOfItsVersion) {
+  // A checkpoint every update; two actors keep updates in the lanes while one is being written.
+  Start("checkpoint.every_steps=1\ncheckpoint.keep=100\nrun.steps=160");
+  const auto a = NewActor(), b = NewActor();
+  for (int i = 0; i < 20; ++i) {
+    a->Push(a->NextPermit(), 0.0f);
+    b->Push(b->NextPermit(), 0.0f);
+  }
+  Wait();
+  for (const auto& path : ListCheckpoints(dir_ / "checkpoints")) {
+    const Checkpoint checkpoint = ReadCheckpoint(path);
+    EXPECT_EQ(Counters::Restore(checkpoint.counters).updates, checkpoint.version) << path;
+    EXPECT_EQ(Counters::Restore(checkpoint.counters).applied * 4, checkpoint.steps) << path;
+  }
+}
+
 TEST_F(LearnerTest, AnActorOfTheTermBeforeIsToldAndRefused) {
   Start();
   auto old = NewActor();
