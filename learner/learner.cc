@@ -99,8 +99,7 @@ bool Learner::Run() {
     }
     Finish();
     CollectCheckpoints();
-    if ((stopped || pipeline_.over()) && pipeline_.published() == pipeline_.judge().version())
-      break;
+    if ((stopped || pipeline_.over()) && pipeline_.idle()) break;
     Report(false);
   }
 

@@ -73,6 +73,7 @@ class Pipeline {
 
   std::uint64_t published() const { return lanes_.Completed(); }
   std::uint64_t steps() const { return steps_; }
+  bool idle() const { return flights_.empty(); }  // every update decided is taken back as finished
   bool over() const { return steps_ >= config_.run.steps; }
   double lr() const { return lr_; }
   double entropy() const { return entropy_; }

@@ -147,8 +147,8 @@ TEST_F(TrainTest, TwoRunsShareAHost) {
   Words words = TrainWords({"run.steps=40000", "actors.count=2"});
   words[3] = (dir_ / "other").string();
   auto other = Start("starling", words);
-  ExpectDone(WaitFor(*one), 40'000);
   EXPECT_EQ(WaitFor(*other), 0) << said_;
+  ExpectDone(WaitFor(*one), 40'000);
 }
 
 }  // namespace
