@@ -49,7 +49,7 @@ bool LearnerLink::Join() {
       if (state_ != LinkState::kLost) return false;
     }
     std::array<wire::PollItem, 1> stop{{{.fd = options_.stop_fd}}};
-    wire::Poll(std::span(stop).first(options_.stop_fd >= 0 ? 1 : 0), kLookMs);
+    wire::Poll(stop, kLookMs);
   }
   state_ = LinkState::kNobody;
   return false;
@@ -220,12 +220,9 @@ bool LearnerLink::SendSoon(const wire::Body& body, std::span<const float> tensor
 bool LearnerLink::Pump(std::int64_t timeout_ms, std::span<float> weights,
                        wire::SnapshotMeta* meta) {
   if (timeout_ms > 0) {
-    std::array<wire::PollItem, 3> items{};
-    std::size_t n = 0;
-    items[n++].socket = socket_.get();
-    if (beacon_) items[n++].socket = beacon_.get();
-    if (options_.stop_fd >= 0) items[n++].fd = options_.stop_fd;
-    wire::Poll(std::span(items).first(n), timeout_ms);
+    std::array<wire::PollItem, 3> items{
+        {{.socket = socket_.get()}, {.socket = beacon_.get()}, {.fd = options_.stop_fd}}};
+    wire::Poll(items, timeout_ms);
   }
   wire::Beacon beacon;
   if (beacon_) beacon_->Receive(beacon);  // it has woken us: that is all it is for
@@ -300,8 +297,7 @@ void LearnerLink::WatchTime() {
 
 bool LearnerLink::Leaving() {
   std::array<wire::PollItem, 1> stop{{{.fd = options_.stop_fd}}};
-  const bool told = options_.stop_fd >= 0 && wire::Poll(stop, 0);
-  if (!told && !(options_.abandoned && options_.abandoned())) return false;
+  if (!wire::Poll(stop, 0) && !(options_.abandoned && options_.abandoned())) return false;
   state_ = LinkState::kStopped;
   return true;
 }

@@ -78,18 +78,18 @@ Learner::Learner(const Config& config, NetBlueprint net, LearnerOptions options,
 bool Learner::Run() {
   started_ms_ = last_alone_ms_ = clock_.NowMs();
   std::array<wire::PollItem, 4> items{};
-  items[0].socket = &socket_;
-  items[1].fd = bell_.fd();
-  items[2].fd = options_.stop_fd >= 0 ? options_.stop_fd : bell_.fd();
-  items[3].fd = bell_.fd();
-  if (beacon_) items[3] = {.socket = &*beacon_};
+  auto& [messages, bell, stop, subscribers] = items;
+  messages.socket = &socket_;
+  bell.fd = bell_.fd();
+  stop.fd = options_.stop_fd;
+  if (beacon_) subscribers.socket = &*beacon_;
 
   bool stopped = false;
   while (true) {
     wire::Poll(items, kIdleMs);
     bell_.Silence();
-    stopped = (options_.stop_fd >= 0 && items[2].readable) || MustStop();
-    if (beacon_ && items[3].readable) beacon_->Repeat();
+    if (subscribers.readable) beacon_->Repeat();
+    stopped = stop.readable || MustStop();
     if (!stopped && !pipeline_.over()) {
       Drain();
       WatchStart();

@@ -155,7 +155,8 @@ class BeaconReceiver : public Socket {
   bool Receive(Beacon& out);
 };
 
-// Something to wait for: a socket of this file or a file descriptor (an eventfd).
+// Something to wait for: a socket of this file or a file descriptor (an eventfd). One that is
+// neither is never ready.
 struct PollItem {
   const Socket* socket = nullptr;
   int fd = -1;  // used if socket is null

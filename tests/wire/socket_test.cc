@@ -372,6 +372,16 @@ TEST(PollTest, AnEventfdWakesIt) {
   close(fd);
 }
 
+TEST(PollTest, AnItemThatIsNothingIsNeverReady) {
+  std::array<PollItem, 2> items{};
+  items[1].fd = eventfd(1, EFD_CLOEXEC);
+  EXPECT_TRUE(Poll(items, 0));
+  EXPECT_FALSE(items[0].readable);
+  EXPECT_TRUE(items[1].readable);
+  EXPECT_FALSE(Poll(std::span(items).first(1), 0));
+  close(items[1].fd);
+}
+
 TEST(PollTest, ASignalEndsTheWait) {
   struct sigaction action {};
   action.sa_handler = [](int) {};
