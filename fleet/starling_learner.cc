@@ -133,7 +133,8 @@ int main(int argc, char** argv) {
   app.add_option("--run-dir", options.run_dir,
                  "run directory; without a configuration it has its own")
       ->required();
-  app.add_option("--set", options.overrides, "section.key=value, as often as you like");
+  app.add_option("--set", options.overrides, "section.key=value, as often as you like")
+      ->allow_extra_args(false);
   app.add_flag("--resume", options.resume, "go on from the last good checkpoint");
   app.add_option("--status-fd", options.status_fd, "descriptor for status lines (JSON)");
   app.add_option("--parent", options.parent, "process id of the supervisor");
@@ -143,7 +144,9 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kExitDone : kExitUserError;
   } catch (const UserError& error) {
-    LogError("{}", error.what());
+    // By hand as `starling` says it, a line for each mistake of a configuration.
+    if (options.status_fd < 0) std::fprintf(stderr, "%s\n", error.what());
+    if (options.status_fd >= 0) LogError("{}", error.what());
     return kExitUserError;
   } catch (const std::exception& error) {
     LogError("{}", error.what());

@@ -1,5 +1,4 @@
 // A learner and its actors started by hand, in any order, without a supervisor.
-#include "core/config.h"
 #include "tests/system/run_fixture.h"
 
 namespace starling {
@@ -9,27 +8,30 @@ using testing::HasSubstr;
 
 class ByHandTest : public RunTest {
  protected:
-  // What scripts/launch-learner prepares.
-  void MakeRunDir(Words settings) {
-    settings.push_back("wire.runtime_dir=" + runtime().string());
-    std::filesystem::create_directory(run());
-    std::ofstream(run() / "config.toml") << ToToml(LoadConfig(config_, settings));
-  }
-  std::unique_ptr<Process> Learner(const Words& more = {}) {
-    Words words = {"--run-dir", run().string()};
-    words.insert(words.end(), more.begin(), more.end());
+  // A new run, as scripts/launch-learner starts it.
+  std::unique_ptr<Process> Learner(const Words& settings) {
+    Words words = TrainWords(settings);
+    words.erase(words.begin());  // "train"
     return Start("starling-learner", words);
+  }
+  // Goes on in the run directory that there is.
+  std::unique_ptr<Process> ResumedLearner() {
+    return Start("starling-learner", {"--run-dir", run().string(), "--resume"});
   }
   std::unique_ptr<Process> Actor(const Words& more = {}) {
     Words words = {"--run-dir", run().string(), "--runtime-dir", runtime().string()};
     words.insert(words.end(), more.begin(), more.end());
     return Start("starling-actor", words);
   }
-  json LastMetrics() const {
-    std::ifstream metrics(run() / "metrics.jsonl");
-    json last;
-    for (std::string line; std::getline(metrics, line);) last = json::parse(line, nullptr, false);
-    return last;
+  // It sums up as `starling train` does, as far as it can know.
+  void ExpectSummary(std::uint64_t steps, int actors) const {
+    const json summary = Summary();
+    ExpectSound(summary);
+    if (!summary.is_object()) return;
+    EXPECT_GE(summary["steps"], steps);
+    EXPECT_EQ(summary["actors"]["started"], actors);
+    ExpectFinalCheckpoint(summary);
+    ExpectNothingLeft();
   }
   bool AwaitEndpoint() {
     return Eventually([&] {
@@ -42,88 +44,82 @@ class ByHandTest : public RunTest {
 };
 
 TEST_F(ByHandTest, TheLearnerFirst) {
-  MakeRunDir({"run.steps=16000", "actors.count=2"});
-  auto learner = Learner();
+  auto learner = Learner({"run.steps=16000", "actors.count=2"});
   ASSERT_TRUE(AwaitEndpoint());
   auto one = Actor(), other = Actor();
   EXPECT_EQ(WaitFor(*learner), 0) << said_;
   EXPECT_EQ(WaitFor(*one), 0) << said_;
   EXPECT_EQ(WaitFor(*other), 0) << said_;
-  EXPECT_GE(LastMetrics()["steps"], 16'000);
-  EXPECT_EQ(LastMetrics()["actors_alive"], 2);
-  ExpectNothingLeft();
+  EXPECT_THAT(learner->err(), HasSubstr("done in"));
+  ExpectSummary(16'000, 2);
 }
 
 TEST_F(ByHandTest, TheActorsFirst) {
-  MakeRunDir({"run.steps=16000", "actors.count=2"});
   auto one = Actor(), other = Actor({"--slot", "1"});
   ASSERT_TRUE(Eventually([&] { return Find("starling-actor").size() == 2; }));
-  auto learner = Learner();
+  auto learner = Learner({"run.steps=16000", "actors.count=2"});
   EXPECT_EQ(WaitFor(*learner), 0) << said_;
   EXPECT_EQ(WaitFor(*one), 0) << said_;
   EXPECT_EQ(WaitFor(*other), 0) << said_;
   EXPECT_THAT(other->err(), HasSubstr("slot 1"));
-  ExpectNothingLeft();
+  ExpectSummary(16'000, 2);
 }
 
 TEST_F(ByHandTest, ActorsFindATcpLearnerByItsRunDirectoryAndByItsEndpoint) {
-  MakeRunDir({"run.steps=16000", "actors.count=2", "wire.endpoint=tcp://127.0.0.1:0"});
-  auto learner = Learner();
+  auto learner = Learner({"run.steps=16000", "actors.count=2", "wire.endpoint=tcp://127.0.0.1:0"});
+  const std::string marker = "listening on ";
   std::string endpoint;
   ASSERT_TRUE(Eventually([&] {
     const std::string said = learner->err();
-    const std::size_t at = said.find("listening on ");
-    if (at == std::string::npos || said.find('\n', at) == std::string::npos) return false;
-    endpoint = said.substr(at + 13, said.find('\n', at) - at - 13);
+    const std::size_t at = said.find(marker), end = said.find('\n', at);
+    if (at == std::string::npos || end == std::string::npos) return false;
+    endpoint = said.substr(at + marker.size(), end - at - marker.size());
     return true;
   }));
   auto one = Actor(), other = Start("starling-actor", {"--connect", endpoint});
   EXPECT_EQ(WaitFor(*learner), 0) << said_;
   EXPECT_EQ(WaitFor(*one), 0) << said_;
   EXPECT_EQ(WaitFor(*other), 0) << said_;
-  ExpectNothingLeft();
+  ExpectSummary(16'000, 2);
 }
 
 TEST_F(ByHandTest, AnActorWithoutALearnerGivesUp) {
-  MakeRunDir({"run.steps=16000"});
   auto actor = Actor({"--connect-timeout", "1"});
   EXPECT_EQ(WaitFor(*actor), 1);
   EXPECT_THAT(actor->err(), HasSubstr("no learner within 1 s at " + run().string()));
+  EXPECT_FALSE(std::filesystem::exists(run()));
 }
 
 TEST_F(ByHandTest, ActorsJoinALearnerThatWasKilledAndResumed) {
-  MakeRunDir({"run.steps=240000", "actors.count=2", "checkpoint.every_steps=16000"});
-  auto learner = Learner();
+  auto learner = Learner({"run.steps=240000", "actors.count=2", "checkpoint.every_steps=16000"});
   auto one = Actor(), other = Actor();
   ASSERT_TRUE(AwaitCheckpoint(*learner));
   learner->Signal(SIGKILL);
   EXPECT_EQ(learner->Wait(), 128 + SIGKILL);
-  auto again = Learner({"--resume"});
+  auto again = ResumedLearner();
   EXPECT_EQ(WaitFor(*again), 0) << said_;
   EXPECT_THAT(again->err(), HasSubstr("resuming from"));
   EXPECT_EQ(WaitFor(*one), 0) << said_;
   EXPECT_EQ(WaitFor(*other), 0) << said_;
-  EXPECT_GE(LastMetrics()["steps"], 240'000);
-  EXPECT_EQ(LastMetrics()["term"], 2);
-  ExpectNothingLeft();
+  EXPECT_THAT(Checkpoints().back(), HasSubstr("t0002-"));
+  ExpectSummary(240'000, 2);
 }
 
 TEST_F(ByHandTest, AStoppedLearnerSendsItsActorsHome) {
-  MakeRunDir({"run.steps=1000000000", "actors.count=2", "checkpoint.every_steps=16000"});
-  auto learner = Learner();
+  auto learner =
+      Learner({"run.steps=1000000000", "actors.count=2", "checkpoint.every_steps=16000"});
   auto one = Actor(), other = Actor();
   ASSERT_TRUE(AwaitCheckpoint(*learner));
   learner->Signal(SIGTERM);
-  EXPECT_EQ(WaitFor(*learner), 0) << said_;
+  EXPECT_EQ(WaitFor(*learner), 130) << said_;
   EXPECT_EQ(WaitFor(*one), 0) << said_;
   EXPECT_EQ(WaitFor(*other), 0) << said_;
-  ExpectNothingLeft();
+  ExpectSummary(16'000, 2);
 }
 
 TEST_F(ByHandTest, AStoppedActorLeavesAndTheOthersGoOn) {
-  MakeRunDir(
+  auto learner = Learner(
       {"run.steps=240000", "actors.count=2", "checkpoint.every_steps=16000", "staleness.bound=0"});
-  auto learner = Learner();
   auto one = Actor(), other = Actor();
   ASSERT_TRUE(AwaitCheckpoint(*learner));
   one->Signal(SIGTERM);
@@ -131,23 +127,56 @@ TEST_F(ByHandTest, AStoppedActorLeavesAndTheOthersGoOn) {
   EXPECT_EQ(WaitFor(*learner), 0) << said_;
   EXPECT_EQ(WaitFor(*other), 0) << said_;
   EXPECT_THAT(learner->err(), HasSubstr("said goodbye"));
+  ExpectSummary(240'000, 2);
+}
+
+TEST_F(ByHandTest, MoreActorsThanPlannedAreWelcome) {
+  auto learner = Learner({"run.steps=32000", "actors.count=1", "updates.start_with=1"});
+  auto one = Actor(), two = Actor(), three = Actor();
+  EXPECT_EQ(WaitFor(*learner), 0) << said_;
+  for (Process* actor : {one.get(), two.get(), three.get()}) {
+    // One that came too late finds nobody; the patience of the others is not needed.
+    if (actor->err().find("slot ") == std::string::npos) actor->Signal(SIGTERM);
+    EXPECT_EQ(WaitFor(*actor), 0) << said_;
+  }
   ExpectNothingLeft();
 }
 
 TEST_F(ByHandTest, TwoLearnersOfOneRunAreRefused) {
-  MakeRunDir({"run.steps=1000000000", "actors.count=1"});
-  auto learner = Learner();
+  auto learner = Learner({"run.steps=1000000000", "actors.count=1"});
   ASSERT_TRUE(AwaitEndpoint());
-  auto second = Learner();
+  auto second = ResumedLearner();
   EXPECT_EQ(WaitFor(*second), 2);
   EXPECT_THAT(second->err(), HasSubstr("process id " + std::to_string(learner->pid())));
+  auto third = Learner({"run.steps=1000000000"});
+  EXPECT_EQ(WaitFor(*third), 2);
+  EXPECT_THAT(third->err(), HasSubstr("is not empty"));
   learner->Signal(SIGTERM);
-  EXPECT_EQ(WaitFor(*learner), 0) << said_;
+  EXPECT_EQ(WaitFor(*learner), 130) << said_;
   ExpectNothingLeft();
 }
 
+TEST_F(ByHandTest, EveryMistakeOfALearnersConfigurationIsALineOfItsOwn) {
+  auto learner = Learner({"run.seed=x", "env.name=cacth", "loss.gamma=2"});
+  EXPECT_EQ(WaitFor(*learner), 2);
+  EXPECT_THAT(learner->err(), HasSubstr("--set run.seed=x: "));
+  EXPECT_THAT(learner->err(), HasSubstr("\n--set loss.gamma=2: "));
+  EXPECT_FALSE(std::filesystem::exists(run()));
+}
+
+TEST_F(ByHandTest, ASettingMayStandBeforeTheConfiguration) {
+  auto learner =
+      Start("starling-learner", {"--set", "wire.runtime_dir=" + runtime().string(), config_,
+                                 "--run-dir", run().string(), "--set", "run.steps=1600"});
+  auto actor = Actor();
+  for (Process* process : {learner.get(), actor.get()}) {
+    if (!learner->Running()) actor->Signal(SIGTERM);
+    EXPECT_EQ(WaitFor(*process), 0) << said_;
+  }
+}
+
 TEST_F(ByHandTest, ALearnerWithoutARunDirectoryIsTheOperatorsMistake) {
-  auto learner = Learner();
+  auto learner = ResumedLearner();
   EXPECT_EQ(WaitFor(*learner), 2);
   EXPECT_THAT(learner->err(), HasSubstr("config.toml cannot be read"));
 }

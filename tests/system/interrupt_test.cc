@@ -26,6 +26,8 @@ TEST_P(SignalTest, EndsWithAFinalCheckpointFromWhichTheRunGoesOn) {
   EXPECT_EQ(WaitFor(*train), 130);
   EXPECT_LT(steady_clock::now() - begin, std::chrono::seconds(5));
 
+  EXPECT_THAT(said_, testing::Not(HasSubstr("is lost")));
+
   const json interrupted = Summary();
   ExpectSound(interrupted);
   ExpectFinalCheckpoint(interrupted);
@@ -82,6 +84,33 @@ TEST_F(InterruptTest, ALearnerThatHangsDoesNotHoldTheEndUp) {
   const json summary = Summary();
   ExpectSound(summary);
   EXPECT_TRUE(std::filesystem::exists(run() / summary["final_checkpoint"].get<std::string>()));
+  ExpectNothingLeft();
+}
+
+TEST_F(InterruptTest, ALearnerStoppedBySomeoneElseEndsTheRun) {
+  auto train = StartEndless();
+  ASSERT_TRUE(AwaitCheckpoint(*train));
+  ASSERT_EQ(kill(LearnerPid(), SIGTERM), 0);
+  EXPECT_EQ(WaitFor(*train), 130) << said_;
+  EXPECT_THAT(Log(), HasSubstr("was asked to stop, and not by us"));
+  const json summary = Summary();
+  ExpectSound(summary);
+  ExpectFinalCheckpoint(summary);
+  ExpectNothingLeft();
+}
+
+TEST_F(InterruptTest, AnActorStoppedBySomeoneElseIsReplaced) {
+  auto train = StartEndless();
+  ASSERT_TRUE(AwaitCheckpoint(*train));
+  const pid_t before = ActorPid(1);
+  ASSERT_EQ(kill(before, SIGTERM), 0);
+  EXPECT_TRUE(Eventually([&] {
+    const pid_t now = ActorPid(1);
+    return now != 0 && now != before;
+  }));
+  train->Signal(SIGINT);
+  EXPECT_EQ(WaitFor(*train), 130) << said_;
+  EXPECT_EQ(Summary()["actors"]["restarted"], 1);
   ExpectNothingLeft();
 }
 
