@@ -21,6 +21,11 @@ constexpr std::int64_t kPumpMs = 50;
 
 std::int64_t Ms(double seconds) { return static_cast<std::int64_t>(seconds * 1000.0); }
 
+// A gradient is held no longer than its slowest companion's grant lives; with as much again to spare.
+std::int64_t AnswerMs(const Config& config) {
+  return Ms(config.wire.timeout_s) + 2 * Ms(config.staleness.deadline_s);
+}
+
 std::string HostName() {
   std::array<char, 256> name{};
   gethostname(name.data(), name.size() - 1);
@@ -110,8 +115,14 @@ bool LearnerLink::CheckNet(std::uint64_t fingerprint, std::size_t floats) {
 
 std::optional<wire::Permit> LearnerLink::NextPermit() {
   const std::int64_t begin = clock_.NowNs();
+  const std::int64_t give_up_ms =
+      clock_.NowMs() + AnswerMs(config_) + Ms(config_.updates.start_timeout_s);
   while (permits_.empty()) {
     if (!Pump(kPumpMs)) return std::nullopt;
+    if (clock_.NowMs() < give_up_ms) continue;
+    LogWarn("no grant came: joining again");  // one was lost with a connection, say
+    state_ = LinkState::kLost;
+    return std::nullopt;
   }
   if (!Pump(0)) return std::nullopt;
   const wire::Permit permit = permits_.front();
@@ -284,7 +295,7 @@ void LearnerLink::WatchTime() {
   Beat();
   const std::int64_t now = clock_.NowMs();
   const std::int64_t silence_ms = Ms(config_.wire.timeout_s);
-  const std::int64_t answer_ms = silence_ms + 2 * Ms(config_.staleness.deadline_s);
+  const std::int64_t answer_ms = AnswerMs(config_);
   if (now - heard_ms_ > silence_ms) {
     LogWarn("the learner was silent for wire.timeout_s = {} s: joining again",
             config_.wire.timeout_s);

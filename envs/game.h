@@ -3,8 +3,7 @@
 //   static EnvSpec Spec();                           host only
 //   constexpr void Reset(Chance&);                   a fresh episode
 //   constexpr Outcome Step(int action, Chance&);     action in [0, num_actions), episode not over
-//   constexpr void Observe(float* out) const;        writes all obs_size() floats, (H, W, C), C
-//   order
+//   constexpr void Observe(float* out) const;        writes all of (H, W, C), C order
 //
 // Reset, Step and Observe allocate nothing, call nothing virtual and keep everything in plain
 // members and arrays. They are constexpr to hold them to it: a compiler that can run a game can

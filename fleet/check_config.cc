@@ -13,26 +13,44 @@
 namespace starling::fleet {
 namespace {
 
-// Runs `check`; a mistake that it finds is told with the place where `key` was set.
-template <class Check>
-void CheckKey(const ConfigSource& source, const char* key, Check check) {
-  try {
-    check();
-  } catch (const UserError& error) {
-    const std::string where = source.Where(key);
-    throw UserError(fmt::format("{}{}: {}", where.empty() ? "" : where + ": ", key, error.what()));
+// Collects the mistakes that checks find, each with the place where its key was set.
+class Mistakes {
+ public:
+  explicit Mistakes(const ConfigSource& source) : source_(source) {}
+
+  template <class Check>
+  bool Find(const char* key, Check check) {
+    try {
+      check();
+      return true;
+    } catch (const UserError& error) {
+      const std::string where = source_.Where(key);
+      text_ += fmt::format("{}{}{}: {}", text_.empty() ? "" : "\n",
+                           where.empty() ? "" : where + ": ", key, error.what());
+      return false;
+    }
   }
-}
+  void Throw() const {
+    if (!text_.empty()) throw UserError(text_);
+  }
+
+ private:
+  const ConfigSource& source_;
+  std::string text_;
+};
 
 }  // namespace
 
 void CheckConfig(const Config& config, const ConfigSource& source) {
-  CheckKey(source, "env.name", [&] { envs::SpecOf(config.env.name); });
-  CheckKey(source, "net.kind", [&] { BlueprintOf(config); });
-  if (config.wire.endpoint != "auto") {
-    CheckKey(source, "wire.endpoint", [&] { wire::CheckEndpoint(config.wire.endpoint); });
+  Mistakes mistakes(source);
+  if (mistakes.Find("env.name", [&] { envs::SpecOf(config.env.name); })) {
+    mistakes.Find("net.kind", [&] { BlueprintOf(config); });
   }
-  CheckKey(source, "wire.runtime_dir", [&] { wire::RuntimeRoot(config.wire.runtime_dir); });
+  mistakes.Find("wire.endpoint", [&] {
+    if (config.wire.endpoint != "auto") wire::CheckEndpoint(config.wire.endpoint);
+  });
+  mistakes.Find("wire.runtime_dir", [&] { wire::RuntimeRoot(config.wire.runtime_dir); });
+  mistakes.Throw();
 }
 
 }  // namespace starling::fleet

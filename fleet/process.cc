@@ -27,7 +27,11 @@ int CatchStopSignals() {
   struct sigaction action {};
   action.sa_handler = OnStop;
   action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
-  for (int number : {SIGINT, SIGTERM, SIGHUP}) sigaction(number, &action, nullptr);
+  for (int number : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction before {};
+    sigaction(number, nullptr, &before);
+    if (before.sa_handler != SIG_IGN) sigaction(number, &action, nullptr);  // nohup stays nohup
+  }
   return stop_fd;
 }
 

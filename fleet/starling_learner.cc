@@ -1,5 +1,6 @@
 // starling-learner: one learner. Started by `starling train`, or by hand in any order with its
 // actors.
+#include <poll.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -38,11 +39,22 @@ struct Options {
   int parent = 0;
 };
 
-// A line per status to the supervisor. It never waits: if the pipe is full the supervisor has older
+// A line per status to the supervisor. It does not wait: if the pipe is full the supervisor has older
 // ones to read, and the next line says it all.
 void WriteLine(int fd, const nlohmann::ordered_json& status) {
   const std::string line = status.dump() + "\n";
-  [[maybe_unused]] const auto written = write(fd, line.data(), line.size());
+  const auto written = write(fd, line.data(), line.size());
+  if (!status["final"]) return;
+  // The last one must arrive, whole, even if the supervisor is slow.
+  constexpr int kPatienceMs = 2000;
+  std::string_view rest =
+      std::string_view(line).substr(written > 0 ? static_cast<std::size_t>(written) : 0);
+  pollfd writable{.fd = fd, .events = POLLOUT, .revents = 0};
+  while (!rest.empty() && poll(&writable, 1, kPatienceMs) == 1) {
+    const auto more = write(fd, rest.data(), rest.size());
+    if (more <= 0) return;
+    rest.remove_prefix(static_cast<std::size_t>(more));
+  }
 }
 
 // By hand a new run begins with a configuration; the supervisor has prepared the directory already.

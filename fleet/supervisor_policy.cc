@@ -189,11 +189,15 @@ void SupervisorPolicy::LearnerCrashed(std::int64_t now_ms, const std::string& wh
           ? std::string("its last checkpoint, if there is one")
           : checkpoint + " or a newer one");  // the last status line may be older than the disk
   learner_.start_ms = now_ms + wait;
-  if (wait == 0) RestartLearner(out);
+  if (wait == 0) RestartLearner(now_ms, out);
 }
 
-void SupervisorPolicy::RestartLearner(Actions& out) {
+void SupervisorPolicy::RestartLearner(std::int64_t now_ms, Actions& out) {
   ++counts_.learner_restarted;
+  // Actors that left because the run seemed over are wanted again.
+  for (Actor& actor : actors_) {
+    if (!actor.alive && !actor.start_ms) actor.start_ms = now_ms;
+  }
   BringUpLearner(/*resume=*/true, out);
 }
 
@@ -266,7 +270,7 @@ Actions SupervisorPolicy::Tick(std::int64_t now_ms) {
     out.emplace_back(SendSignal{kLearnerSlot, SIGKILL});
   }
   if (learner_.start_ms && now_ms >= *learner_.start_ms) {
-    RestartLearner(out);
+    RestartLearner(now_ms, out);
   }
   for (int slot = 0; slot < static_cast<int>(actors_.size()); ++slot) {
     const Actor& actor = actors_[static_cast<std::size_t>(slot)];

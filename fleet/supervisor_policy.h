@@ -5,8 +5,7 @@
 //  - An actor that died is replaced in its slot at once; one that died before its first accepted
 //    gradient waits 50 ms first, doubling to at most 1 s with each such death in a row.
 //  - A learner that died is started again from its last checkpoint; after `learner_deaths` deaths
-//  in
-//    a row without an applied update the run is given up.
+//    in a row without an applied update the run is given up.
 //  - Exit status 2 of a child is the operator's mistake: the run ends with it.
 //  - The first signal to stop is passed to the learner, which writes a final checkpoint; everything
 //    is gone `learner_kill_ms` later. A second one kills at once.
@@ -128,7 +127,7 @@ class SupervisorPolicy {
   bool Complete() const { return status_ && status_->steps >= run_steps_; }
   void BringUpActor(int slot, Actions& out);
   void BringUpLearner(bool resume, Actions& out);
-  void RestartLearner(Actions& out);
+  void RestartLearner(std::int64_t now_ms, Actions& out);
   void NoteJoined(const LearnerStatus& status);
   void LearnerCrashed(std::int64_t now_ms, const std::string& who, Actions& out);
   void LearnerLeft(std::int64_t now_ms, Actions& out);

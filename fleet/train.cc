@@ -8,12 +8,14 @@
 
 #include "core/config.h"
 #include "core/error.h"
+#include "fleet/blueprint.h"
 #include "fleet/check_config.h"
 #include "fleet/console.h"
 #include "fleet/run_dir.h"
 #include "fleet/run_log.h"
 #include "fleet/summary.h"
 #include "fleet/supervisor.h"
+#include "learner/start.h"
 #include "wire/runtime_dir.h"
 
 namespace starling::fleet {
@@ -50,6 +52,7 @@ Plan PlanResume(const fs::path& run_dir, const std::vector<std::string>& overrid
   ConfigSource source;
   Plan plan{LoadConfig(run_dir / "config.toml", overrides, &source), run_dir, true};
   CheckConfig(plan.config, source);
+  learner::CheckStart(plan.config, BlueprintOf(plan.config), run_dir, true);
   return plan;
 }
 
@@ -89,7 +92,9 @@ std::vector<std::string> ActorArguments(const Config& config) {
 int Report(const Plan& plan, const SupervisorResult& result, const TrainOptions& options,
            RunLog& log, Console& console) {
   const auto summary = BuildSummary(plan.config, result.status, result.counts);
-  const std::string trouble = WriteSummary(plan.run_dir, summary);
+  // A resumed run whose learner never spoke keeps the summary it has.
+  const bool nothing_new = plan.resume && !result.status;
+  const std::string trouble = nothing_new ? "" : WriteSummary(plan.run_dir, summary);
   for (const std::string& line :
        DescribeRun(summary, result.exit_status, plan.run_dir, options.program)) {
     console.Print(line);

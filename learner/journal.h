@@ -49,7 +49,7 @@ struct ArrivalRecord {
   std::uint32_t slot = 0, incarnation = 0;
   std::uint64_t sequence = 0, grant = 0, base_version = 0;
   std::uint32_t samples = 0;
-  std::uint8_t outcome = 0;  // 0 held, else the refusal as the judge numbers it
+  std::uint8_t outcome = 0;  // 0 held, else the refusal: wire::Outcome
   double norm = 0;           // global L2 norm, as its actor reported it before clipping
   friend bool operator==(const ArrivalRecord&, const ArrivalRecord&) = default;
 };

@@ -42,9 +42,13 @@ bool UsesSharedMemory(const Config& config) { return !config.wire.endpoint.start
 }  // namespace
 
 Learner::Learner(const Config& config, NetBlueprint net, LearnerOptions options)
-    : Learner(config, net, options, FindStart(config, net, options.run_dir, options.resume)) {}
+    // In this order: nothing of a run that another learner holds is touched.
+    : Learner{config, net, options,
+              wire::RunPlace::Create(wire::RuntimeRoot(config.wire.runtime_dir), options.run_dir),
+              FindStart(config, net, options.run_dir, options.resume)} {}
 
-Learner::Learner(const Config& config, NetBlueprint net, LearnerOptions options, Start start)
+Learner::Learner(const Config& config, NetBlueprint net, LearnerOptions options,
+                 wire::RunPlace place, Start start)
     : config_(config),
       layout_(std::move(net.layout)),
       options_(std::move(options)),
@@ -57,7 +61,7 @@ Learner::Learner(const Config& config, NetBlueprint net, LearnerOptions options,
       metrics_(options_.run_dir / "metrics.jsonl"),
       checkpoints_(options_.run_dir / "checkpoints",
                    static_cast<std::size_t>(config.checkpoint.keep), [this] { bell_.Ring(); }),
-      place_(wire::RunPlace::Create(wire::RuntimeRoot(config.wire.runtime_dir), options_.run_dir)),
+      place_(std::move(place)),
       snapshot_(UsesSharedMemory(config) ? place_.SnapshotPath(term_) : std::filesystem::path(),
                 layout_.size(), layout_.fingerprint(), term_),
       reader_(snapshot_),
@@ -68,6 +72,7 @@ Learner::Learner(const Config& config, NetBlueprint net, LearnerOptions options,
       seconds_before_(counters_.seconds) {
   if (UsesSharedMemory(config)) beacon_.emplace(context_, place_.SocketEndpoint("beacon"));
   journal_.Append(TermRecord{term_, start.standing.version, start.standing.steps});
+  journal_.Append(HashRecord{start.standing.version, HashWeights(start.standing.weights)});
   if (!options_.resume) {
     SaveCheckpoint({std::move(start.standing), counters_.Save(), journal_.offset()});
   }
@@ -118,7 +123,10 @@ bool Learner::Run() {
 
 void Learner::Drain() {
   wire::Envelope envelope;
-  for (int i = 0; i < kDrainAtMost && socket_.Receive(envelope); ++i) Handle(std::move(envelope));
+  for (int i = 0; i < kDrainAtMost && socket_.Receive(envelope); ++i) {
+    Handle(std::move(envelope));
+    pipeline_.Advance();  // the judge looks after every arrival, as far as the lanes take updates
+  }
 }
 
 void Learner::Handle(wire::Envelope envelope) {
@@ -219,7 +227,7 @@ void Learner::OnGradient(wire::Envelope envelope, const wire::Message& message) 
     member->peer = peer;
     if (outcome == wire::Outcome::kNone) {
       for (const wire::Episode& episode : gradient.episodes) counters_.AddEpisode(episode);
-      last_report_ = gradient;
+      newest_ = gradient;
       outcome = SpendGrant(std::move(envelope), message, *member);
     } else if (outcome != wire::Outcome::kDuplicate &&
                pipeline_.judge().Lose(member->slot, gradient.grant)) {
@@ -242,7 +250,7 @@ void Learner::OnGradient(wire::Envelope envelope, const wire::Message& message) 
   pipeline_.judge().Retry(member->slot);
 }
 
-// Only members' gradients: a stranger cannot fill the disk.
+// Only members' gradients: what a stranger sends is no part of the run.
 void Learner::Journal(const wire::Message& message, wire::Outcome outcome) {
   const auto& gradient = std::get<wire::Gradient>(message.body);
   journal_.Append(ArrivalRecord{.slot = message.header.slot,
@@ -369,8 +377,8 @@ void Learner::Remove(std::uint32_t slot, const std::string& why) {
   const Member* member = roster_.Find(slot);
   CHECK(member != nullptr, "slot {}", slot);
   for (const Grant& grant : pipeline_.judge().Leave(slot)) {
-    granted_ms_.erase(grant.number);
-    journal_.Append(LostRecord{slot, grant.number, LostWhy::kDeath});
+    const bool sent = granted_ms_.erase(grant.number) == 1;
+    if (sent) journal_.Append(LostRecord{slot, grant.number, LostWhy::kDeath});
   }
   std::erase_if(unsent_, [&](const Grant& grant) { return grant.slot == slot; });
   journal_.Append(DeathRecord{slot, member->incarnation});

@@ -35,10 +35,10 @@ namespace starling::learner {
 struct LearnerOptions {
   std::filesystem::path run_dir;
   bool resume = false;
-  int stop_fd = -1;                 // readable: write a final checkpoint and end
-  std::function<bool()> abandoned;  // true: as stop_fd (our parent is gone); may be empty
-  std::function<void(const nlohmann::ordered_json&)>
-      on_status;  // several times a second; may be empty
+  int stop_fd = -1;                   // readable: write a final checkpoint and end
+  std::function<bool()> abandoned{};  // true: as stop_fd (our parent is gone); may be empty
+  // Several times a second; may be empty.
+  std::function<void(const nlohmann::ordered_json&)> on_status{};
 };
 
 class Learner {
@@ -56,7 +56,8 @@ class Learner {
   const std::string& checkpoint_trouble() const { return checkpoint_trouble_; }
 
  private:
-  Learner(const Config& config, NetBlueprint net, LearnerOptions options, Start start);
+  Learner(const Config& config, NetBlueprint net, LearnerOptions options, wire::RunPlace place,
+          Start start);
 
   // receive
   void Drain();
@@ -119,8 +120,9 @@ class Learner {
 
   std::int64_t started_ms_ = 0, first_grant_ms_ = -1, last_report_ms_ = 0, last_metrics_ms_ = 0;
   std::int64_t last_alone_ms_ = 0;
-  double seconds_before_ = 0;     // of earlier terms
-  wire::Gradient last_report_{};  // the newest losses
+  double seconds_before_ = 0;  // of earlier terms
+  wire::Gradient newest_{};    // what the newest gradient said of itself
+  bool journal_trouble_said_ = false;
 };
 
 }  // namespace starling::learner

@@ -88,7 +88,7 @@ void Learner::SaveCheckpoint(Pipeline::Finished::Checkpoint from, bool last) {
                  .config = ToToml(config_),
                  .counters = std::move(from.counters)});
   checkpoint->state.resize(checkpoint->slot_names.size(), std::vector<float>(layout_.size()));
-  if (!journal_.Flush()) LogError("the journal is not complete: {}", journal_.trouble());
+  journal_.Flush();
   while (!checkpoints_.Submit(checkpoint)) {
     if (!last) {
       LogWarn("the disk is slower than checkpoint.every_steps = {}: no checkpoint of version {}",
@@ -133,14 +133,12 @@ void Learner::Report(bool final) {
       {"lr", pipeline_.lr()},
       {"entropy_coef", pipeline_.entropy()},
       {"losses",
-       {{"policy", NumberOrNull(last_report_.policy_loss)},
-        {"value", NumberOrNull(last_report_.value_loss)},
-        {"entropy", NumberOrNull(last_report_.entropy)},
-        {"grad_norm", NumberOrNull(last_report_.norm)}}},
+       {{"policy", NumberOrNull(newest_.policy_loss)},
+        {"value", NumberOrNull(newest_.value_loss)},
+        {"entropy", NumberOrNull(newest_.entropy)},
+        {"grad_norm", NumberOrNull(newest_.norm)}}},
       {"actor_us",
-       {{"act", last_report_.act_us},
-        {"gradient", last_report_.gradient_us},
-        {"wait", last_report_.wait_us}}},
+       {{"act", newest_.act_us}, {"gradient", newest_.gradient_us}, {"wait", newest_.wait_us}}},
       {"gradients",
        {{"received", counters_.received},
         {"applied", counters_.applied},
@@ -155,6 +153,9 @@ void Learner::Report(bool final) {
     last_metrics_ms_ = now;
     if (!metrics_.Write(status)) refusals_.Warn(now, "metrics.jsonl: a line could not be written");
     journal_.Flush();
+  }
+  if (!journal_.trouble().empty() && !std::exchange(journal_trouble_said_, true)) {
+    LogError("the journal is not complete, this run cannot be replayed: {}", journal_.trouble());
   }
   if (!options_.on_status) return;
   auto& staleness = status["staleness"];

@@ -63,8 +63,8 @@ class SpscRing {
 // for work, and parks on the ticket if there is none: a Wake between the two makes the Park return
 // at once, so no wake-up is lost.
 //
-//   sleeper: ticket = Ticket(); if (!ring.TryPop(x)) Park(ticket);     waker: ring.TryPush(x);
-//   Wake();
+//   sleeper: ticket = Ticket(); if (!ring.TryPop(x)) Park(ticket);
+//   waker:   ring.TryPush(x); Wake();
 //
 // Thread safety: one sleeper, any number of wakers.
 class Parker {

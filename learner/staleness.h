@@ -5,15 +5,14 @@
 // what happened (a join, an arrival, a loss) and then asks Next() until there is nothing left to
 // apply.
 //
-// Words: a *grant* (number, version u) allows an actor to compute one gradient on weights of
-// version
-// >= u, its *base*. A gradient that arrived under a live grant is *held* until an update takes it.
-// The *staleness* of an applied gradient is (version just before the update) - base.
+// Words: a *grant* (number, version u) allows an actor to compute one gradient on weights of version
+// u or newer; theirs is its *base*. A gradient that arrived under a live grant is *held* until an
+// update takes it. The *staleness* of an applied gradient is (version just before the update) - base.
 //
 // Invariants, after Next() has returned nothing:
-//   no gradient was ever applied with a staleness over the bound                      (checked,
-//   fatal) if anything is held, a grant is outstanding                                       (never
-//   stuck) a grant is spent once: by an arrival, or by a loss
+// - no gradient was ever applied with a staleness over the bound (checked, fatal)
+// - if anything is held, a grant is outstanding (never stuck)
+// - a grant is spent once: by an arrival, or by a loss
 //
 // Thread safety: none; it belongs to the network thread.
 #pragma once

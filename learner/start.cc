@@ -1,5 +1,7 @@
 #include "learner/start.h"
 
+#include <fmt/format.h>
+
 #include "core/error.h"
 #include "core/log.h"
 #include "learner/checkpoint.h"
@@ -7,43 +9,83 @@
 
 namespace starling::learner {
 
+namespace {
+
+// What the checkpoint was made with and the configuration cannot change.
+void CheckSameRun(const Config& config, const NetBlueprint& net, const Checkpoint& from,
+                  const std::string& path) {
+  if (from.layout.fingerprint() != net.layout.fingerprint()) {
+    throw UserError(path +
+                    " holds another net than the configuration describes; resume with the "
+                    "[net] and env.name that it was trained with");
+  }
+  if (from.state.size() != NumSlots(MakeOptimizerSpec(config.optimizer))) {
+    throw UserError(
+        fmt::format("{} holds the state of another optimizer than optimizer.kind = "
+                    "\"{}\"; resume with the one it was trained with",
+                    path, config.optimizer.kind));
+  }
+  const std::uint64_t seed = ParseConfig(from.config, path).run.seed;
+  if (seed != config.run.seed) {
+    throw UserError(
+        fmt::format("{} was trained with run.seed = {}; a run keeps its seed, {} is a "
+                    "new run",
+                    path, seed, config.run.seed));
+  }
+}
+
+Start FromCheckpoint(const Config& config, Checkpoint from, const std::filesystem::path& path) {
+  Start start;
+  start.counters = Counters::Restore(from.counters);
+  if (config.staleness.bound < start.counters.staleness.max()) {
+    LogWarn("the run was staler than staleness.bound = {} before: its histogram begins anew",
+            config.staleness.bound);
+    start.counters.staleness = {};
+  }
+  start.cut_journal_at = from.journal_offset;
+  start.checkpoint = "checkpoints/" + path.filename().string();
+  start.standing = {.term = from.term,
+                    .version = from.version,
+                    .steps = from.steps,
+                    .optimizer_step = from.optimizer_step,
+                    .weights = std::move(from.weights),
+                    .state = std::move(from.state)};
+  return start;
+}
+
+}  // namespace
+
+void CheckStart(const Config& config, const NetBlueprint& net, const std::filesystem::path& run_dir,
+                bool resume) {
+  const auto dir = run_dir / "checkpoints";
+  if (!resume && !ListCheckpoints(dir).empty()) {
+    throw UserError(run_dir.string() + " has been trained already; --resume goes on with it");
+  }
+  if (!resume) return;
+  const LastGoodResult last = LastGood(dir);
+  if (!last.checkpoint) {
+    throw UserError("no good checkpoint in " + dir.string() + ": the run cannot be resumed");
+  }
+  CheckSameRun(config, net, *last.checkpoint, last.path.string());
+}
+
 Start FindStart(const Config& config, const NetBlueprint& net, const std::filesystem::path& run_dir,
                 bool resume) {
-  Start start;
+  CheckStart(config, net, run_dir, resume);
   const auto dir = run_dir / "checkpoints";
-  if (resume) {
-    LastGoodResult last = LastGood(dir);
-    for (const std::string& why : last.rejected) LogWarn("{}", why);
-    if (!last.checkpoint) {
-      throw UserError("no good checkpoint in " + dir.string() + ": the run cannot be resumed");
-    }
-    Checkpoint& from = *last.checkpoint;
-    if (from.layout.fingerprint() != net.layout.fingerprint()) {
-      throw UserError(last.path.string() + " holds another net than the configuration describes; " +
-                      "resume with the net it was trained with");
-    }
-    start.standing = {.version = from.version,
-                      .steps = from.steps,
-                      .optimizer_step = from.optimizer_step,
-                      .weights = std::move(from.weights),
-                      .state = std::move(from.state)};
-    if (start.standing.state.size() != NumSlots(MakeOptimizerSpec(config.optimizer))) {
-      throw UserError(last.path.string() + " holds the state of another optimizer than " +
-                      "optimizer.kind = \"" + config.optimizer.kind + "\"");
-    }
-    start.counters = Counters::Restore(from.counters);
-    start.cut_journal_at = from.journal_offset;
-    start.checkpoint = "checkpoints/" + last.path.filename().string();
-    LogInfo("resuming from {} (version {}, {} steps); what came after it is lost",
-            last.path.string(), from.version, from.steps);
-    start.standing.term = OpenTerm(dir, from.term + 1);
-  } else {
+  if (!resume) {
+    Start start;
     start.standing.weights = net.initial;
     start.standing.term = OpenTerm(dir);
+    return start;
   }
-  if (config.run.steps > start.standing.steps) return start;
-  throw UserError("the run has done " + std::to_string(start.standing.steps) +
-                  " steps already; raise run.steps (--set run.steps=...) to go on");
+  LastGoodResult last = LastGood(dir);
+  for (const std::string& why : last.rejected) LogWarn("{}", why);
+  Start start = FromCheckpoint(config, *std::move(last.checkpoint), last.path);
+  LogInfo("resuming from {} (version {}, {} steps); what came after it is lost", last.path.string(),
+          start.standing.version, start.standing.steps);
+  start.standing.term = OpenTerm(dir, start.standing.term + 1);
+  return start;
 }
 
 }  // namespace starling::learner

@@ -27,8 +27,13 @@ struct Start {
   std::string checkpoint;  // the one resumed from, relative to the run directory; "" = none
 };
 
-// Logs which checkpoint it is and which were passed over. Throws UserError if there is none, if it
-// is of another net or optimizer, or if the run is done already.
+// Throws UserError if a learner cannot start like this: to resume there must be a good checkpoint, of
+// this net, optimizer and seed; to begin there must be none. Changes nothing.
+void CheckStart(const Config& config, const NetBlueprint& net, const std::filesystem::path& run_dir,
+                bool resume);
+
+// CheckStart, and then the start itself, in a new term. Logs which checkpoint it is and which were
+// passed over as damaged.
 Start FindStart(const Config& config, const NetBlueprint& net, const std::filesystem::path& run_dir,
                 bool resume);
 

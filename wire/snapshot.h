@@ -52,11 +52,9 @@ class SnapshotWriter {
 
   // One version: every writing thread calls Begin(v) and then Write(v, ...) for its own part, parts
   // not overlapping; when all are done one thread calls Publish. The caller sees to it that
-  //  - Publish(v) happens after every Write(v) (an acquire-release counter of finished threads),
-  //  and
+  //  - Publish(v) happens after every Write(v) (an acquire-release counter of finished threads), and
   //  - Begin(v) happens after Publish(v - 2): at most kSnapshotSlots - 1 versions are being written
-  //  at
-  //    any time, so that the newest complete one is never touched. The first version is any.
+  //    at any time, so that the newest complete one is never touched. The first version is any.
   // Begin CHECKs that the slot holds no version that was begun and not published.
   void Begin(std::uint64_t version);
   // offset and values.size() are multiples of 16 floats (CHECKed).

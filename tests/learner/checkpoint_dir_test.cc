@@ -8,8 +8,8 @@
 
 #include "core/file.h"
 #include "learner/checkpoint.h"
-#include "tests/support/temp_dir.h"
 #include "tests/learner/checkpoint_fixture.h"
+#include "tests/support/temp_dir.h"
 
 namespace starling::learner {
 namespace {

@@ -15,8 +15,8 @@
 
 #include "core/file.h"
 #include "core/safetensors.h"
-#include "tests/support/temp_dir.h"
 #include "tests/learner/checkpoint_fixture.h"
+#include "tests/support/temp_dir.h"
 
 namespace starling::learner {
 namespace {

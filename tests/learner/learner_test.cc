@@ -259,14 +259,51 @@ TEST_F(LearnerTest, ADamagedCheckpointIsPassedOverForTheOneBefore) {
   EXPECT_THAT(said, testing::HasSubstr(files.back().filename().string()));
 }
 
-TEST_F(LearnerTest, ARunThatIsDoneIsNotResumed) {
+TEST_F(LearnerTest, ARunThatIsDoneEndsAtOnceWhenItIsResumed) {
   Start("run.steps=4\nupdates.start_with=1");
   auto actor = NewActor();
   actor->Push(actor->NextPermit(), 0.25f);
   Wait();
   actor.reset();
   Discard();
-  EXPECT_THROW(Start("run.steps=4", true), UserError);
+  Start("run.steps=4", true);
+  Wait();
+  EXPECT_TRUE(over_);
+  EXPECT_EQ(LastCheckpoint().steps, 4u);
+}
+
+TEST_F(LearnerTest, ATrainedRunIsNotBegunAgain) {
+  Start("run.steps=4\nupdates.start_with=1");
+  auto actor = NewActor();
+  actor->Push(actor->NextPermit(), 0.25f);
+  Wait();
+  actor.reset();
+  Discard();
+  EXPECT_THROW(Start("run.steps=4"), UserError);
+  EXPECT_EQ(LastCheckpoint().steps, 4u);
+}
+
+TEST_F(LearnerTest, AnotherSeedIsAnotherRun) {
+  Start();
+  Discard();
+  EXPECT_THROW(Start("run.seed=2", true), UserError);
+}
+
+TEST_F(LearnerTest, ASecondLearnerOfALiveRunIsRefusedAndHarmsNothing) {
+  Start();
+  const auto actor = NewActor();
+  actor->Push(actor->NextPermit(), 0.25f);
+  const wire::Permit next = actor->NextPermit();
+  EXPECT_THROW(Learner(config_, Blueprint(), {.run_dir = dir_.path(), .resume = true}), UserError);
+  actor->Push(next, 0.25f);
+  EXPECT_EQ(actor->NextPermit().version, 2u);
+  Stop();
+  JournalReader journal(dir_ / "journal");
+  std::uint64_t updates = 0;
+  while (const auto record = journal.Next())
+    updates += std::holds_alternative<UpdateRecord>(*record);
+  EXPECT_EQ(journal.ending(), JournalReader::Ending::kEnd);
+  EXPECT_EQ(updates, 2u);
 }
 
 }  // namespace

@@ -36,11 +36,8 @@ class LearnerFixture : public testing::Test {
   // `more`: overrides, one per line.
   void Start(const std::string& more = "updates.start_with=1", bool resume = false) {
     config_ = MakeConfig(more);
-    learner::NetBlueprint net;
-    net.layout.Add("weight", {kFloats});
-    net.initial.assign(net.layout.size(), 0.0f);
     learner_ = std::make_unique<learner::Learner>(
-        config_, net,
+        config_, Blueprint(),
         learner::LearnerOptions{.run_dir = dir_.path(),
                                 .resume = resume,
                                 .stop_fd = stop_fd_,
@@ -49,6 +46,13 @@ class LearnerFixture : public testing::Test {
                                   if (status["final"]) final_status_ = status;
                                 }});
     thread_ = std::thread([this] { over_ = learner_->Run(); });
+  }
+
+  static learner::NetBlueprint Blueprint() {
+    learner::NetBlueprint net;
+    net.layout.Add("weight", {kFloats});
+    net.initial.assign(net.layout.size(), 0.0f);
+    return net;
   }
 
   // Ends the learner and waits for it; its counters can be looked at then.

@@ -11,11 +11,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <thread>
@@ -37,10 +37,17 @@ bool Eventually(Condition condition, std::chrono::milliseconds patience = kPatie
   return true;
 }
 
-// The whole file; "" if there is none.
+// The whole file; "" if there is none, what could be read if it goes away (a process in /proc).
 inline std::string TextOf(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::string text;
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return text;
+  std::array<char, 1 << 14> buffer{};
+  for (ssize_t size = 0; (size = read(fd, buffer.data(), buffer.size())) > 0;) {
+    text.append(buffer.data(), static_cast<std::size_t>(size));
+  }
+  close(fd);
+  return text;
 }
 
 struct Launch {
@@ -105,6 +112,11 @@ class Process {
   [[noreturn]] void Become(char* const* argv, const char* out, const char* err) const {
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    // Whatever the tests were started under (nohup, a background job).
+    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) signal(number, SIG_DFL);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
     const int in_fd = open("/dev/null", O_RDONLY);
     const int out_fd = open(out, O_WRONLY | O_CREAT | O_TRUNC, 0644);
     const int err_fd = open(err, O_WRONLY | O_CREAT | O_TRUNC, 0644);
