@@ -9,6 +9,9 @@
 
 #include "core/config.h"
 #include "core/error.h"
+#include "fleet/blueprint.h"
+#include "learner/checkpoint.h"
+#include "learner/counters.h"
 #include "tests/fleet/fixtures.h"
 
 namespace starling::fleet {
@@ -90,7 +93,17 @@ TEST_F(TrainTest, ResumeUsesItsOwnConfigAndKeepsTheDirectory) {
   dir_.Write("script.learner", std::string(kFinal) + "; touch over; exit 0\n");
   EXPECT_EQ(Train({"game.toml", "--run-dir", "mine"}).status, kExitDone);
   EXPECT_THAT(Train({"--resume", "mine"}).err, HasSubstr("it has no checkpoint to go on from"));
-  dir_.Write("mine/checkpoints/t0001-v000000000007.safetensors", "");
+  const Config trained = LoadConfig(dir_ / "mine/config.toml");
+  const learner::NetBlueprint net = BlueprintOf(trained);
+  learner::WriteCheckpoint(dir_ / "mine/checkpoints", {.term = 1,
+                                                       .version = 7,
+                                                       .steps = 1000,
+                                                       .layout = net.layout,
+                                                       .weights = net.initial,
+                                                       .slot_names = {"square_avg"},
+                                                       .state = {net.initial},
+                                                       .config = ToToml(trained),
+                                                       .counters = learner::Counters{}.Save()});
 
   const Finished complete = Train({"--resume", "mine"});
   EXPECT_EQ(complete.status, kExitDone);
@@ -107,6 +120,15 @@ TEST_F(TrainTest, ResumeUsesItsOwnConfigAndKeepsTheDirectory) {
   EXPECT_EQ(config.run.steps, 1001u);
   EXPECT_EQ(config.run.dir, "moved");
   EXPECT_EQ(config.env.name, "catch");
+
+  // What cannot be gone on with is refused before anything of the run is touched.
+  const std::string summary = dir_.Read("moved/summary.json"),
+                    kept = dir_.Read("moved/config.toml");
+  for (const char* change : {"net.hidden=[64]", "optimizer.kind=sgd", "run.seed=2"}) {
+    EXPECT_EQ(Train({"--resume", "moved", "--set", change}).status, kExitUserError) << change;
+  }
+  EXPECT_EQ(dir_.Read("moved/summary.json"), summary);
+  EXPECT_EQ(dir_.Read("moved/config.toml"), kept);
 }
 
 TEST_F(TrainTest, SummaryThatCannotBeWrittenIsSaidAndFails) {
