@@ -1,6 +1,7 @@
 #include "actors/actor.h"
 
 #include "actors/rollout.h"
+#include "core/denormals.h"
 #include "core/log.h"
 
 namespace starling::actors {
@@ -25,6 +26,7 @@ void RunIncarnation(LearnerLink& link) {
 }  // namespace
 
 LinkState RunActor(const LinkOptions& options, std::string& text) {
+  FlushDenormals();
   LearnerLink link(options);
   while (link.Join()) {
     RunIncarnation(link);

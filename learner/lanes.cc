@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/check.h"
+#include "core/denormals.h"
 
 namespace starling::learner {
 namespace {
@@ -149,6 +150,7 @@ Capture Lanes::CaptureNow() const {
 }
 
 void Lanes::Run(Lane& lane) {
+  FlushDenormals();
   for (;;) {
     const std::uint32_t ticket = lane.parker.Ticket();
     // Partner: the release store in the destructor. Read before the ring, so that whoever sees it

@@ -162,6 +162,21 @@ TEST(Lanes, GoOnFromACaptureAsIfNothingHadHappened) {
   EXPECT_EQ(lanes->CaptureNow().state, expected.state);
 }
 
+// The running square of a weight whose gradient has become zero decays for ever; as a denormal number
+// it would make every later update many times slower.
+TEST(Lanes, WhatDecaysBecomesZeroNotADenormal) {
+  constexpr std::uint64_t kVersions = 40;
+  UpdateStream stream(kSize, kVersions, {.decay = 0.5});
+  const std::vector<float> tiny(kSize, 1e-15f), zero(kSize, 0.0f);
+  for (std::uint64_t v = 1; v <= kVersions; ++v)
+    stream.at(v).gradients = {{v == 1 ? tiny : zero, 1}};
+  TestLanes lanes(stream, 2);
+  lanes.Run(stream, 1, kVersions);
+  // 1e-30 / 2 halved 39 times is about 1e-42, a denormal number; float's smallest is 1.4e-45.
+  const Capture last = lanes->CaptureNow();
+  for (const float square : last.state[0]) EXPECT_EQ(square, 0.0f);
+}
+
 TEST(Lanes, RefuseMoreThanTheSnapshotHasRoomFor) {
   UpdateStream stream(kSize, 4);
   wire::SnapshotWriter snapshot("", kSize, 1, kTestTerm);

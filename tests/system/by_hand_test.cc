@@ -33,6 +33,12 @@ class ByHandTest : public RunTest {
     ExpectFinalCheckpoint(summary);
     ExpectNothingLeft();
   }
+  // So many are in slots 0, 1, ...
+  bool AwaitJoined(Process& learner, int actors) {
+    const std::string last = fmt::format("actor {} joined", actors - 1);
+    return Eventually(
+        [&] { return learner.err().find(last) != std::string::npos || !learner.Running(); });
+  }
   bool AwaitEndpoint() {
     return Eventually([&] {
       for (const auto& entry : std::filesystem::recursive_directory_iterator(runtime())) {
@@ -91,7 +97,7 @@ TEST_F(ByHandTest, AnActorWithoutALearnerGivesUp) {
 }
 
 TEST_F(ByHandTest, ActorsJoinALearnerThatWasKilledAndResumed) {
-  auto learner = Learner({"run.steps=240000", "actors.count=2", "checkpoint.every_steps=16000"});
+  auto learner = Learner({Steps(kSeconds), "actors.count=2", "checkpoint.every_steps=16000"});
   auto one = Actor(), other = Actor();
   ASSERT_TRUE(AwaitCheckpoint(*learner));
   learner->Signal(SIGKILL);
@@ -102,12 +108,11 @@ TEST_F(ByHandTest, ActorsJoinALearnerThatWasKilledAndResumed) {
   EXPECT_EQ(WaitFor(*one), 0) << said_;
   EXPECT_EQ(WaitFor(*other), 0) << said_;
   EXPECT_THAT(Checkpoints().back(), HasSubstr("t0002-"));
-  ExpectSummary(240'000, 2);
+  ExpectSummary(kSeconds, 2);
 }
 
 TEST_F(ByHandTest, AStoppedLearnerSendsItsActorsHome) {
-  auto learner =
-      Learner({"run.steps=1000000000", "actors.count=2", "checkpoint.every_steps=16000"});
+  auto learner = Learner({Steps(kEndless), "actors.count=2", "checkpoint.every_steps=16000"});
   auto one = Actor(), other = Actor();
   ASSERT_TRUE(AwaitCheckpoint(*learner));
   learner->Signal(SIGTERM);
@@ -118,10 +123,9 @@ TEST_F(ByHandTest, AStoppedLearnerSendsItsActorsHome) {
 }
 
 TEST_F(ByHandTest, AStoppedActorLeavesAndTheOthersGoOn) {
-  auto learner = Learner(
-      {"run.steps=240000", "actors.count=2", "checkpoint.every_steps=16000", "staleness.bound=0"});
+  auto learner = Learner({Steps(kSeconds / 4), "actors.count=2", "staleness.bound=0"});
   auto one = Actor(), other = Actor();
-  ASSERT_TRUE(AwaitCheckpoint(*learner));
+  ASSERT_TRUE(AwaitJoined(*learner, 2));
   one->Signal(SIGTERM);
   EXPECT_EQ(WaitFor(*one), 0) << said_;
   EXPECT_EQ(WaitFor(*learner), 0) << said_;
@@ -129,14 +133,14 @@ TEST_F(ByHandTest, AStoppedActorLeavesAndTheOthersGoOn) {
   EXPECT_THAT(learner->err(), HasSubstr("at most its gradient in flight is lost, 1 left"));
   const json summary = Summary();
   ExpectSound(summary);
-  EXPECT_GE(summary["steps"], 240'000);
+  EXPECT_GE(summary["steps"], kSeconds / 4);
   ExpectNothingLeft();
 }
 
 TEST_F(ByHandTest, AnActorThatIsBusyAtTheEndStillHearsOfIt) {
-  auto learner = Learner({"run.steps=240000", "actors.count=2", "checkpoint.every_steps=16000"});
+  auto learner = Learner({Steps(kSeconds / 4), "actors.count=2"});
   auto busy = Actor(), other = Actor();
-  ASSERT_TRUE(AwaitCheckpoint(*learner));
+  ASSERT_TRUE(AwaitJoined(*learner, 2));
   busy->Signal(SIGSTOP);  // in the middle of an unroll, as far as the learner can see
   EXPECT_EQ(WaitFor(*learner), 0) << said_;
   EXPECT_EQ(WaitFor(*other), 0) << said_;
@@ -148,10 +152,8 @@ TEST_F(ByHandTest, AnActorThatIsBusyAtTheEndStillHearsOfIt) {
 
 TEST_F(ByHandTest, MoreActorsThanPlannedAreWelcome) {
   auto one = Actor(), two = Actor(), three = Actor();
-  auto learner = Learner({"run.steps=1000000000", "actors.count=1"});
-  EXPECT_TRUE(Eventually([&] {
-    return learner->err().find("actor 2 joined") != std::string::npos;
-  })) << learner->err();
+  auto learner = Learner({Steps(kEndless), "actors.count=1"});
+  EXPECT_TRUE(AwaitJoined(*learner, 3));
   learner->Signal(SIGINT);
   EXPECT_EQ(WaitFor(*learner), 130) << said_;
   for (Process* actor : {one.get(), two.get(), three.get()}) EXPECT_EQ(WaitFor(*actor), 0) << said_;
@@ -159,12 +161,12 @@ TEST_F(ByHandTest, MoreActorsThanPlannedAreWelcome) {
 }
 
 TEST_F(ByHandTest, TwoLearnersOfOneRunAreRefused) {
-  auto learner = Learner({"run.steps=1000000000", "actors.count=1"});
+  auto learner = Learner({Steps(kEndless), "actors.count=1"});
   ASSERT_TRUE(AwaitEndpoint());
   auto second = ResumedLearner();
   EXPECT_EQ(WaitFor(*second), 2);
   EXPECT_THAT(second->err(), HasSubstr("process id " + std::to_string(learner->pid())));
-  auto third = Learner({"run.steps=1000000000"});
+  auto third = Learner({Steps(kEndless)});
   EXPECT_EQ(WaitFor(*third), 2);
   EXPECT_THAT(third->err(), HasSubstr("is not empty"));
   learner->Signal(SIGTERM);

@@ -13,15 +13,16 @@ using testing::HasSubstr;
 
 class CrashTest : public RunTest {
  protected:
-  std::unique_ptr<Process> StartLong(const std::string& more = "run.seed=1") {
-    return StartTrain({"run.steps=400000", "checkpoint.every_steps=16000", "actors.count=3", more});
+  std::unique_ptr<Process> StartThree(std::uint64_t steps, Words settings = {}) {
+    settings.insert(settings.end(),
+                    {Steps(steps), "checkpoint.every_steps=32000", "actors.count=3"});
+    return StartTrain(settings);
   }
-  void ExpectCompleted(Process& train) { ExpectDone(WaitFor(train), 400'000); }
 };
 
 TEST_F(CrashTest, KilledActorsAreReplaced) {
-  auto train = StartLong();
-  ASSERT_TRUE(AwaitCheckpoint(*train));
+  auto train = StartThree(kSeconds / 2);
+  ASSERT_TRUE(AwaitActors(*train, 3));
   std::mt19937 random(testing::UnitTest::GetInstance()->random_seed() + 7);
   std::set<pid_t> killed;
   while (killed.size() < 8 && train->Running()) {
@@ -32,7 +33,7 @@ TEST_F(CrashTest, KilledActorsAreReplaced) {
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(random() % 20));  // any moment
   }
-  ExpectCompleted(*train);
+  ExpectDone(WaitFor(*train), kSeconds / 2);
 
   // One that had left by itself, or died as the run ended, needs no replacement.
   const std::string log = Log();
@@ -53,8 +54,8 @@ TEST_F(CrashTest, KilledActorsAreReplaced) {
 }
 
 TEST_F(CrashTest, AKilledActorIsReplacedInItsSlotUnderBoundZero) {
-  auto train = StartLong("staleness.bound=0");
-  ASSERT_TRUE(AwaitCheckpoint(*train));
+  auto train = StartThree(kSeconds / 4, {"staleness.bound=0"});
+  ASSERT_TRUE(AwaitActors(*train, 3));
   const pid_t before = ActorPid(1);
   ASSERT_GT(before, 0);
   kill(before, SIGKILL);
@@ -62,19 +63,19 @@ TEST_F(CrashTest, AKilledActorIsReplacedInItsSlotUnderBoundZero) {
     const pid_t now = ActorPid(1);
     return (now != 0 && now != before) || !train->Running();
   }));
-  ExpectCompleted(*train);
+  ExpectDone(WaitFor(*train), kSeconds);
   EXPECT_THAT(Log(),
               HasSubstr("actor 1 (pid " + std::to_string(before) + ") was killed by SIGKILL"));
   EXPECT_EQ(Summary()["actors"]["restarted"], 1);
 }
 
 TEST_F(CrashTest, AKilledLearnerGoesOnFromItsLastCheckpoint) {
-  auto train = StartLong();
+  auto train = StartThree(kSeconds);
   ASSERT_TRUE(AwaitCheckpoint(*train));
   const pid_t learner = LearnerPid();
   ASSERT_GT(learner, 0);
   ASSERT_EQ(kill(learner, SIGKILL), 0);
-  ExpectCompleted(*train);
+  ExpectDone(WaitFor(*train), kSeconds);
 
   const json summary = Summary();
   EXPECT_EQ(summary["learner"]["restarted"], 1);
@@ -96,42 +97,44 @@ TEST_F(CrashTest, ALearnerKilledAtItsVeryStartIsStartedAgain) {
 }
 
 TEST_F(CrashTest, LearnerAndActorsKilledTogether) {
-  auto train = StartLong();
+  auto train = StartThree(kSeconds);
   ASSERT_TRUE(AwaitCheckpoint(*train));
   const pid_t learner = LearnerPid();
   const auto actors = Find("starling-actor");
   for (const Running& actor : actors) kill(actor.pid, SIGKILL);
   ASSERT_EQ(kill(learner, SIGKILL), 0);
-  ExpectCompleted(*train);
+  ExpectDone(WaitFor(*train), kSeconds);
   EXPECT_EQ(Summary()["learner"]["restarted"], 1);
   EXPECT_EQ(Summary()["actors"]["restarted"], actors.size());
 }
 
 TEST_F(CrashTest, WhoeverIsKilledOverTcp) {
-  auto train = StartTrain({"run.steps=240000", "checkpoint.every_steps=16000", "actors.count=3",
-                           "wire.endpoint=tcp://127.0.0.1:0", "wire.timeout_s=2"});
+  auto train = StartThree(kSeconds, {"wire.endpoint=tcp://127.0.0.1:0", "wire.timeout_s=2"});
   ASSERT_TRUE(AwaitCheckpoint(*train));
   ASSERT_EQ(kill(LearnerPid(), SIGKILL), 0);
   ASSERT_TRUE(Eventually([&] { return LogHas("resuming from") || !train->Running(); }));
   if (const pid_t actor = ActorPid(0)) kill(actor, SIGKILL);
-  ExpectDone(WaitFor(*train), 240'000);
+  ExpectDone(WaitFor(*train), kSeconds);
   EXPECT_EQ(Summary()["learner"]["restarted"], 1);
 }
 
 TEST_F(CrashTest, ChildrenOfAKilledSupervisorGoByThemselvesAndTheRunCanGoOn) {
-  auto train = StartLong();
+  auto train = StartThree(kEndless);
   ASSERT_TRUE(AwaitCheckpoint(*train));
   train->Signal(SIGKILL);
   EXPECT_EQ(train->Wait(), 128 + SIGKILL);
   EXPECT_TRUE(Eventually([&] { return ProcessesNaming(dir_.path().string()).empty(); }));
   ExpectRuntimeEmpty();  // the learner has ended orderly
 
-  auto resumed = Start("starling", ResumeWords());
-  ExpectCompleted(*resumed);
+  // "-v000000001234.safetensors": every version is one gradient here.
+  const std::string newest = Checkpoints().back();
+  const std::uint64_t more = std::stoull(newest.substr(newest.find("-v") + 2)) * kSamples + 16'000;
+  auto resumed = Start("starling", ResumeWords({Steps(more)}));
+  ExpectDone(WaitFor(*resumed), more);
 }
 
 TEST_F(CrashTest, WhatAKilledRunLeftIsRemovedByTheNextStart) {
-  auto train = StartLong();
+  auto train = StartThree(kEndless);
   ASSERT_TRUE(AwaitCheckpoint(*train));
   train->Signal(SIGSTOP);  // so that it cannot clean up behind the learner
   ASSERT_EQ(kill(LearnerPid(), SIGKILL), 0);

@@ -1,4 +1,6 @@
 // A disk that is full, or fails: the run says so and ends, later, with a status that is not 0.
+#include <stdio.h>
+
 #include "core/config.h"
 #include "tests/system/run_fixture.h"
 
@@ -21,17 +23,20 @@ class DiskTest : public RunTest {
 };
 
 TEST_F(DiskTest, CheckpointsThatFailMidwayAreSaidAndTheRunFails) {
-  auto train = StartTrain({"run.steps=240000", "actors.count=2", "checkpoint.every_steps=16000"});
-  ASSERT_TRUE(AwaitCheckpoint(*train));
-  // From now on nothing can be written there.
-  std::filesystem::rename(run() / "checkpoints", run() / "moved");
-  std::ofstream(run() / "checkpoints") << "in the way";
+  auto train = StartTrain({"run.steps=400000", "actors.count=2", "checkpoint.every_steps=32000"});
+  ASSERT_TRUE(AwaitActors(*train, 2));
+  // From one moment to the next nothing can be written there: a file is where the directory was.
+  const std::filesystem::path blocker = dir_ / "blocker";
+  std::ofstream(blocker) << "in the way";
+  ASSERT_EQ(renameat2(AT_FDCWD, blocker.c_str(), AT_FDCWD, (run() / "checkpoints").c_str(),
+                      RENAME_EXCHANGE),
+            0);
   EXPECT_EQ(WaitFor(*train), 1) << said_;
   EXPECT_THAT(said_, ContainsRegex("no checkpoint of version [0-9]+: .*checkpoints"));
   EXPECT_THAT(said_, HasSubstr("the last checkpoint could not be written"));
   const json summary = Summary();
   ExpectSound(summary);
-  EXPECT_GE(summary["steps"], 240'000);  // the training itself went on
+  EXPECT_GE(summary["steps"], 400'000);  // the training itself went on
   ExpectNothingLeft();
 }
 

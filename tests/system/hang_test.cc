@@ -9,8 +9,7 @@ using testing::HasSubstr;
 class HangTest : public RunTest {
  protected:
   std::unique_ptr<Process> StartLong(Words settings) {
-    settings.insert(settings.end(),
-                    {"run.steps=320000", "checkpoint.every_steps=16000", "actors.count=3"});
+    settings.insert(settings.end(), {Steps(kSeconds / 2), "actors.count=3"});
     return StartTrain(settings);
   }
   // Stops it, and waits until it is.
@@ -23,44 +22,44 @@ class HangTest : public RunTest {
 
 TEST_F(HangTest, AnActorThatHangsHoldsBoundZeroUpUntilTheDeadlineOnly) {
   auto train = StartLong({"staleness.bound=0", "staleness.deadline_s=1"});
-  ASSERT_TRUE(AwaitCheckpoint(*train));
+  ASSERT_TRUE(AwaitActors(*train, 3));
   Hang(ActorPid(1));
-  ExpectDone(WaitFor(*train), 320'000);  // it never woke up: killed at the end
+  ExpectDone(WaitFor(*train), kSeconds / 2);  // it never woke up: killed at the end
   EXPECT_THAT(Log(), HasSubstr("actor 1 did not spend its grant within staleness.deadline_s = 1"));
 }
 
 TEST_F(HangTest, AnActorThatWakesUpAfterItsDeadlineIsRefusedOnceAndGoesOn) {
   auto train = StartLong({"staleness.bound=0", "staleness.deadline_s=1"});
-  ASSERT_TRUE(AwaitCheckpoint(*train));
+  ASSERT_TRUE(AwaitActors(*train, 3));
   const pid_t actor = ActorPid(1);
   Hang(actor);
   ASSERT_TRUE(Eventually([&] { return LogHas("did not spend its grant") || !train->Running(); }));
   ASSERT_EQ(kill(actor, SIGCONT), 0);
-  ExpectDone(WaitFor(*train), 320'000);
+  ExpectDone(WaitFor(*train), kSeconds / 2);
   EXPECT_GE(Summary()["gradients"]["dropped"].value("no_grant", 0), 1);
   EXPECT_EQ(Summary()["actors"]["restarted"], 0);
 }
 
 TEST_F(HangTest, ASilentActorIsGivenUpAndMayJoinAgain) {
   auto train = StartLong({"staleness.bound=0", "wire.timeout_s=1", "wire.heartbeat_ms=100"});
-  ASSERT_TRUE(AwaitCheckpoint(*train));
+  ASSERT_TRUE(AwaitActors(*train, 3));
   const pid_t actor = ActorPid(2);
   Hang(actor);
   ASSERT_TRUE(
       Eventually([&] { return LogHas("was silent for wire.timeout_s") || !train->Running(); }));
   ASSERT_EQ(kill(actor, SIGCONT), 0);
-  ExpectDone(WaitFor(*train), 320'000);
+  ExpectDone(WaitFor(*train), kSeconds / 2);
   EXPECT_EQ(Summary()["actors"]["restarted"], 0);
 }
 
 TEST_F(HangTest, ALearnerThatSleepsAWhileIsFoundAgain) {
   auto train = StartLong({"wire.timeout_s=1", "wire.heartbeat_ms=100"});
-  ASSERT_TRUE(AwaitCheckpoint(*train));
+  ASSERT_TRUE(AwaitActors(*train, 3));
   const pid_t learner = LearnerPid();
   Hang(learner);
   ASSERT_TRUE(Eventually([&] { return LogHas("the learner was silent for"); }));
   ASSERT_EQ(kill(learner, SIGCONT), 0);
-  ExpectDone(WaitFor(*train), 320'000);
+  ExpectDone(WaitFor(*train), kSeconds / 2);
   EXPECT_EQ(Summary()["learner"]["restarted"], 0);
 }
 

@@ -11,7 +11,7 @@ class InterruptTest : public RunTest {
  protected:
   // So many steps that it cannot have ended by itself.
   std::unique_ptr<Process> StartEndless() {
-    return StartTrain({"run.steps=1000000000", "checkpoint.every_steps=16000", "actors.count=3",
+    return StartTrain({Steps(kEndless), "checkpoint.every_steps=16000", "actors.count=3",
                        "loss.entropy_end=0.03"});
   }
 };
@@ -124,7 +124,7 @@ TEST_F(InterruptTest, RightAtTheStart) {
 }
 
 TEST_F(InterruptTest, WhileActorsAreMissing) {
-  auto train = StartTrain({"run.steps=1000000000", "actors.count=2", "updates.start_with=2"});
+  auto train = StartTrain({Steps(kEndless), "actors.count=2", "updates.start_with=2"});
   ASSERT_TRUE(Eventually([&] { return ActorPid(1) != 0; }));
   kill(ActorPid(1), SIGSTOP);
   train->Signal(SIGINT);

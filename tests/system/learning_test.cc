@@ -62,7 +62,7 @@ TEST(Learning, AnUntrainedNetDoesNotSolveCatch) {
 }
 
 TEST(Learning, BreakoutLeavesChanceBehind) {
-  // Random play scores about 0.5; 200 000 steps with the shipped constants are enough to see
+  // Random play scores about 0.4; 200 000 steps with the shipped constants are enough to see
   // learning.
   const Config config = ShippedConfig("breakout.toml", {"run.steps=200000"});
   const Trained trained = TrainInOneProcess(config);

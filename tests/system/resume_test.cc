@@ -72,9 +72,9 @@ TEST_F(ResumeTest, AnotherNetIsRefused) {
 }
 
 TEST_F(ResumeTest, SecondTrainInTheSameDirectoryIsRefused) {
-  auto first = Start("starling", ResumeWords({"run.steps=1000000000"}));
+  auto first = Start("starling", ResumeWords({Steps(kEndless)}));
   ASSERT_TRUE(Eventually([&] { return LearnerPid() != 0; }));
-  EXPECT_EQ(Resume({"run.steps=1000000000"}), 2);
+  EXPECT_EQ(Resume({Steps(kEndless)}), 2);
   EXPECT_THAT(said_, HasSubstr("another starling train is running"));
   first->Signal(SIGINT);
   EXPECT_EQ(WaitFor(*first), 130);

@@ -26,6 +26,14 @@ using nlohmann::json;
 class RunTest : public testing::Test {
  protected:
   static constexpr std::uint64_t kSamples = 32 * 5;  // of one gradient, as shipped
+  // Steps that take seconds, so that a checkpoint is on the disk, even a slow one, well before the
+  // end. Where a test ends the run itself it asks for kEndless.
+#ifdef __SANITIZE_ADDRESS__
+  static constexpr std::uint64_t kSeconds = 240'000;
+#else
+  static constexpr std::uint64_t kSeconds = 1'600'000;
+#endif
+  static constexpr std::uint64_t kEndless = 1'000'000'000;
   const std::string config_ = std::string(STARLING_SOURCE_DIR) + "/configs/catch.toml";
 
   RunTest() { std::filesystem::create_directory(runtime()); }
@@ -50,6 +58,8 @@ class RunTest : public testing::Test {
                .output = dir_ / (program + std::to_string(++started_)),
                .file_size_limit = file_size_limit});
   }
+
+  static std::string Steps(std::uint64_t steps) { return fmt::format("run.steps={}", steps); }
 
   // `settings` are "section.key=value".
   Words TrainWords(const Words& settings) const {
@@ -86,6 +96,17 @@ class RunTest : public testing::Test {
     }
     std::ranges::sort(names);
     return names;
+  }
+  // Every actor has joined: from now on there is training.
+  bool AwaitActors(Process& train, std::size_t actors) {
+    return Eventually([&] { return CountInLog(" joined (pid ") >= actors || !train.Running(); }) &&
+           train.Running();
+  }
+  std::size_t CountInLog(const std::string& text) const {
+    const std::string log = Log();
+    std::size_t count = 0;
+    for (std::size_t at = 0; (at = log.find(text, at)) != std::string::npos; ++at) ++count;
+    return count;
   }
   // Weights were updated and saved: the run is well under way.
   bool AwaitCheckpoint(Process& train) {
