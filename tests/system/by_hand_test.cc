@@ -183,9 +183,9 @@ TEST_F(ByHandTest, EveryMistakeOfALearnersConfigurationIsALineOfItsOwn) {
 }
 
 TEST_F(ByHandTest, ASettingMayStandBeforeTheConfiguration) {
-  auto learner =
-      Start("starling-learner", {"--set", "wire.runtime_dir=" + runtime().string(), config_,
-                                 "--run-dir", run().string(), "--set", "run.steps=1600"});
+  auto learner = Start("starling-learner",
+                       {"--set", "wire.runtime_dir=" + runtime().string(), config_, "--run-dir",
+                        run().string(), "--set", "run.steps=1600", "--set", "actors.count=1"});
   auto actor = Actor();
   for (Process* process : {learner.get(), actor.get()}) {
     if (!learner->Running()) actor->Signal(SIGTERM);

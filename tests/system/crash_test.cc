@@ -63,7 +63,7 @@ TEST_F(CrashTest, AKilledActorIsReplacedInItsSlotUnderBoundZero) {
     const pid_t now = ActorPid(1);
     return (now != 0 && now != before) || !train->Running();
   }));
-  ExpectDone(WaitFor(*train), kSeconds);
+  ExpectDone(WaitFor(*train), kSeconds / 4);
   EXPECT_THAT(Log(),
               HasSubstr("actor 1 (pid " + std::to_string(before) + ") was killed by SIGKILL"));
   EXPECT_EQ(Summary()["actors"]["restarted"], 1);
