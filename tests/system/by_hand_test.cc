@@ -141,6 +141,8 @@ TEST_F(ByHandTest, AnActorThatIsBusyAtTheEndStillHearsOfIt) {
   auto learner = Learner({Steps(kSeconds / 4), "actors.count=2"});
   auto busy = Actor(), other = Actor();
   ASSERT_TRUE(AwaitJoined(*learner, 2));
+  ASSERT_TRUE(
+      Eventually([&] { return busy->err().find("steps a gradient") != std::string::npos; }));
   busy->Signal(SIGSTOP);  // in the middle of an unroll, as far as the learner can see
   EXPECT_EQ(WaitFor(*learner), 0) << said_;
   EXPECT_EQ(WaitFor(*other), 0) << said_;
