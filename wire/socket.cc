@@ -150,8 +150,8 @@ ClientSocket::ClientSocket(Context& context, const std::string& endpoint,
                            const SocketOptions& options) {
   impl_->socket = OpenSocket(context, zmq::socket_type::dealer);
   Configure(impl_->socket, options);
-  // What is queued for a learner that is not there would reach its successor.
-  impl_->socket.set(zmq::sockopt::immediate, true);
+  // Not ZMQ_IMMEDIATE: with it a learner's last words are thrown away unread when its connection ends.
+  // So what is queued for a learner that is not there reaches its successor, which refuses its term.
   Connect(impl_->socket, endpoint);
 }
 ClientSocket::~ClientSocket() = default;

@@ -106,14 +106,15 @@ class ServerSocket : public Socket {
   std::string endpoint_;
 };
 
-// The actor's end. Connects and reconnects by itself, and queues only to a standing connection.
+// The actor's end. Connects and reconnects by itself. What it queued for a learner that has gone reaches
+// the next one on the endpoint; what a learner said before it went can still be received.
 class ClientSocket : public Socket {
  public:
   // Throws UserError if the endpoint is not allowed. That nobody listens yet is no error.
   ClientSocket(Context& context, const std::string& endpoint, const SocketOptions& options);
   ~ClientSocket();
 
-  // False if not connected (yet) or the queue is full; Poll for `writable` and try again.
+  // False if the queue is full; Poll for `writable` and try again.
   bool Send(const Frames& frames);
   bool Receive(Envelope& out);
 };
