@@ -16,10 +16,10 @@ void RunIncarnation(LearnerLink& link) {
           link.config().actors.envs_per_actor, link.config().actors.unroll);
 
   wire::SnapshotMeta meta;  // of the weights in the replica
-  while (const auto permit = link.NextPermit()) {
-    if (!link.Refresh(permit->version, rollout.weights(), meta)) return;
+  while (const auto grant = link.NextGrant()) {
+    if (!link.Refresh(grant->version, rollout.weights(), meta)) return;
     const RolloutGradient gradient = rollout.Run(meta.entropy);
-    if (!link.Push(*permit, meta, gradient, rollout.TakeEpisodes())) return;
+    if (!link.Push(*grant, meta, gradient, rollout.TakeEpisodes())) return;
   }
 }
 

@@ -18,6 +18,7 @@ constexpr std::size_t kMaxElements = std::size_t{1} << 28;  // of weights: 1 GiB
 constexpr std::int64_t kLookMs = 20;       // between two looks for a learner that is not there yet
 constexpr std::int64_t kWelcomeMs = 5000;  // a hello that is not answered for so long is repeated
 constexpr std::int64_t kPumpMs = 50;
+constexpr std::int64_t kLastWordsMs = 500;  // of a learner that is gone: they are under way
 
 std::int64_t Ms(double seconds) { return static_cast<std::int64_t>(seconds * 1000.0); }
 
@@ -44,7 +45,7 @@ bool LearnerLink::Join() {
   socket_.reset();
   beacon_.reset();
   reader_.reset();
-  permits_.clear();
+  grants_.clear();
   unanswered_ = 0;
   incarnation_ = term_ = 0;
   while (clock_.NowMs() < give_up_ms) {
@@ -62,6 +63,7 @@ bool LearnerLink::Join() {
 
 bool LearnerLink::TryJoin(const std::string& endpoint, std::int64_t give_up_ms) {
   state_ = LinkState::kLost;
+  endpoint_ = endpoint;
   socket_ = std::make_unique<wire::ClientSocket>(
       context_, endpoint, wire::SocketOptions{.max_elements = kMaxElements, .linger_ms = 200});
   std::int64_t asked_ms = -1;
@@ -105,19 +107,31 @@ bool LearnerLink::CheckNet(std::uint64_t fingerprint, std::size_t floats) {
     }
     return true;
   } catch (const std::exception& error) {  // the learner has gone meanwhile
-    LogWarn("{}", error.what());
-    state_ = LinkState::kLost;
+    reader_.reset();
+    HearLastWords();
+    if (state_ == LinkState::kLost) LogWarn("{}", error.what());
     return false;
   }
 }
 
-// ---- permits and weights
+// The learner says goodbye before it takes its weights away: that the run is over must not be
+// missed.
+void LearnerLink::HearLastWords() {
+  const std::int64_t end = clock_.NowMs() + kLastWordsMs;
+  for (std::int64_t now = clock_.NowMs(); state_ == LinkState::kUp && now < end;
+       now = clock_.NowMs()) {
+    Pump(end - now);
+  }
+  if (state_ == LinkState::kUp) state_ = LinkState::kLost;
+}
 
-std::optional<wire::Permit> LearnerLink::NextPermit() {
+// ---- grants and weights
+
+std::optional<wire::Grant> LearnerLink::NextGrant() {
   const std::int64_t begin = clock_.NowNs();
   const std::int64_t give_up_ms =
       clock_.NowMs() + AnswerMs(config_) + Ms(config_.updates.start_timeout_s);
-  while (permits_.empty()) {
+  while (grants_.empty()) {
     if (!Pump(kPumpMs)) return std::nullopt;
     if (clock_.NowMs() < give_up_ms) continue;
     LogWarn("no grant came: joining again");  // one was lost with a connection, say
@@ -125,10 +139,10 @@ std::optional<wire::Permit> LearnerLink::NextPermit() {
     return std::nullopt;
   }
   if (!Pump(0)) return std::nullopt;
-  const wire::Permit permit = permits_.front();
-  permits_.pop_front();
+  const wire::Grant grant = grants_.front();
+  grants_.pop_front();
   wait_us_ = static_cast<std::uint32_t>((clock_.NowNs() - begin) / 1000);
-  return permit;
+  return grant;
 }
 
 bool LearnerLink::Refresh(std::uint64_t version, std::span<float> weights,
@@ -164,9 +178,9 @@ bool LearnerLink::Fetch(std::uint64_t version, std::span<float> weights, wire::S
 
 // ---- pushing
 
-bool LearnerLink::Push(const wire::Permit& permit, const wire::SnapshotMeta& meta,
+bool LearnerLink::Push(const wire::Grant& grant, const wire::SnapshotMeta& meta,
                        const RolloutGradient& gradient, std::vector<envs::EpisodeEnd> episodes) {
-  wire::Gradient body{.grant = permit.number,
+  wire::Gradient body{.grant = grant.number,
                       .samples = gradient.samples,
                       .norm = gradient.norm,
                       .policy_loss = gradient.loss.policy_loss,
@@ -274,12 +288,12 @@ void LearnerLink::Handle(const wire::Message& message, std::span<float> weights,
   } else if (header.term != term_ || header.incarnation != incarnation_) {
     if (state_ == LinkState::kUp) LogInfo("the learner does not know us any more: joining again");
     state_ = LinkState::kLost;
-  } else if (const auto* grant = std::get_if<wire::Grant>(&message.body)) {
-    if (grant->answers != 0 && unanswered_ > 0) --unanswered_;
-    if (grant->outcome > wire::Outcome::kMerged) {
-      LogDebug("a gradient was refused: {}", wire::OutcomeName(grant->outcome));
+  } else if (const auto* answer = std::get_if<wire::Answer>(&message.body)) {
+    if (answer->answers != 0 && unanswered_ > 0) --unanswered_;
+    if (answer->outcome > wire::Outcome::kMerged) {
+      LogDebug("a gradient was refused: {}", wire::OutcomeName(answer->outcome));
     }
-    permits_.insert(permits_.end(), grant->permits.begin(), grant->permits.end());
+    grants_.insert(grants_.end(), answer->grants.begin(), answer->grants.end());
   } else if (const auto* body = std::get_if<wire::Weights>(&message.body)) {
     if (!meta || header.count != weights.size()) return;  // an answer that came too late
     std::ranges::copy(message.floats(), weights.begin());
@@ -294,6 +308,15 @@ void LearnerLink::WatchTime() {
   if (state_ != LinkState::kUp) return;
   Beat();
   const std::int64_t now = clock_.NowMs();
+  // A learner that was killed says nothing; but the next one says where it is.
+  if (now - looked_ms_ >= static_cast<std::int64_t>(config_.wire.heartbeat_ms)) {
+    looked_ms_ = now;
+    if (options_.find_endpoint().value_or(endpoint_) != endpoint_) {
+      LogInfo("there is a new learner elsewhere");
+      state_ = LinkState::kLost;
+      return;
+    }
+  }
   const std::int64_t silence_ms = Ms(config_.wire.timeout_s);
   const std::int64_t answer_ms = AnswerMs(config_);
   if (now - heard_ms_ > silence_ms) {

@@ -1,4 +1,4 @@
-// An actor's end of the wire: join, permits, weights, push, beats.
+// An actor's end of the wire: join, grants, weights, push, beats.
 //
 // Nothing here waits for ever: a learner that is silent for wire.timeout_s is lost, and the actor
 // joins again as a new incarnation.
@@ -60,14 +60,14 @@ class LearnerLink {
   bool CheckNet(std::uint64_t fingerprint, std::size_t floats);
 
   // The next grant; waits for it. Nothing: look at state().
-  std::optional<wire::Permit> NextPermit();
+  std::optional<wire::Grant> NextGrant();
 
   // Brings `weights` to the newest version there is, at least `version`; `meta` tells which. Both
   // hold what the last call left in them. False: look at state().
   bool Refresh(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& meta);
 
-  // Sends one gradient computed on `meta`'s weights under `permit`. False: look at state().
-  bool Push(const wire::Permit& permit, const wire::SnapshotMeta& meta,
+  // Sends one gradient computed on `meta`'s weights under `grant`. False: look at state().
+  bool Push(const wire::Grant& grant, const wire::SnapshotMeta& meta,
             const RolloutGradient& gradient, std::vector<envs::EpisodeEnd> episodes);
 
   // Cheap; call often: sends a heartbeat if one is due.
@@ -84,6 +84,7 @@ class LearnerLink {
   bool SendSoon(const wire::Body& body, std::span<const float> tensor = {},
                 std::uint64_t version = 0);
   bool Fetch(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& meta);
+  void HearLastWords();
   void WatchTime();
   bool Leaving();
 
@@ -96,15 +97,16 @@ class LearnerLink {
 
   LinkState state_ = LinkState::kLost;
   std::string text_;
+  std::string endpoint_;  // of the learner we speak with
   Config config_;
   wire::Welcome welcome_;
   std::uint64_t fingerprint_ = 0;
   std::uint32_t slot_ = 0, incarnation_ = 0, term_ = 0;
   std::uint64_t sequence_ = 0;
-  std::deque<wire::Permit> permits_;
+  std::deque<wire::Grant> grants_;
   std::size_t unanswered_ = 0;  // gradients
-  std::int64_t heard_ms_ = 0, beat_ms_ = 0, pushed_ms_ = 0;
-  std::uint32_t wait_us_ = 0;  // spent waiting for a permit before the last unroll
+  std::int64_t heard_ms_ = 0, beat_ms_ = 0, looked_ms_ = 0, pushed_ms_ = 0;
+  std::uint32_t wait_us_ = 0;  // spent waiting for a grant before the last unroll
 };
 
 }  // namespace starling::actors

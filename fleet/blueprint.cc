@@ -8,8 +8,8 @@ namespace starling::fleet {
 
 learner::NetBlueprint BlueprintOf(const Config& config) {
   const auto backend = net::MakeCpuBackend();
-  const auto model = net::MakeModel<float>(
-      actors::ModelSpecOf(config, envs::SpecOf(config.env.name)), *backend, 1);
+  const auto model =
+      net::MakeModel<float>(actors::ModelSpecOf(config, envs::SpecOf(config.env)), *backend, 1);
   return {.layout = model->layout(),
           .initial = net::InitialParameters(model->layout(), config.run.seed)};
 }

@@ -43,7 +43,7 @@ class Mistakes {
 
 void CheckConfig(const Config& config, const ConfigSource& source) {
   Mistakes mistakes(source);
-  if (mistakes.Find("env.name", [&] { envs::SpecOf(config.env.name); })) {
+  if (mistakes.Find("env.name", [&] { envs::SpecOf(config.env); })) {
     mistakes.Find("net.kind", [&] { BlueprintOf(config); });
   }
   mistakes.Find("wire.endpoint", [&] {

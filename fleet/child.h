@@ -3,8 +3,9 @@
 //
 // A child runs in a process group of its own (a terminal's Ctrl-C reaches only the supervisor),
 // with /dev/null as standard input, standard output and error into one pipe, SIGPIPE ignored (a
-// dead supervisor must not cost the learner its final checkpoint), every signal at its default and
-// unblocked, and no other descriptor of ours. The kernel sends it `death_signal` when the thread
+// dead supervisor must not cost the learner its final checkpoint), SIGXFSZ too (a write that is too
+// much fails and is said), every other signal at its default and unblocked, and no other descriptor
+// of ours. The kernel sends it `death_signal` when the thread
 // that called Spawn ends: call it from the main thread.
 #pragma once
 

@@ -16,6 +16,7 @@
 #include "envs/registry.h"
 #include "envs/trace.h"
 #include "fleet/eval.h"
+#include "fleet/process.h"
 #include "fleet/train.h"
 
 namespace starling::fleet {
@@ -82,7 +83,7 @@ std::string Joined(const std::vector<std::string>& words) {
 int ListEnvs() {
   std::printf("%-24s %-12s %s\n", "name", "shape", "actions");
   for (const std::string& name : envs::EnvNames()) {
-    const envs::EnvSpec spec = envs::SpecOf(name);
+    const envs::EnvSpec spec = envs::SpecOf({.name = name});
     const std::string shape = fmt::format("{}x{}x{}", spec.height, spec.width, spec.channels);
     std::printf("%-24s %-12s %d (%s)\n", name.c_str(), shape.c_str(), spec.num_actions,
                 Joined(spec.action_names).c_str());
@@ -145,6 +146,7 @@ int AnswerParseError(const CLI::App& app, const CLI::ParseError& error) {
 }  // namespace
 
 int RunCommandLine(int argc, char** argv) {
+  IgnoreFileSizeSignal();
   Options options;
   options.train.program = argv[0];
   CLI::App app("Starling: asynchronous actor-critic training, with a bound on staleness.",

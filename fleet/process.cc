@@ -21,6 +21,7 @@ void OnStop(int) {
 }  // namespace
 
 int CatchStopSignals() {
+  IgnoreFileSizeSignal();
   CHECK(stop_fd < 0);
   stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   CHECK(stop_fd >= 0);
@@ -33,6 +34,20 @@ int CatchStopSignals() {
     if (before.sa_handler != SIG_IGN) sigaction(number, &action, nullptr);  // nohup stays nohup
   }
   return stop_fd;
+}
+
+void IgnoreFileSizeSignal() { signal(SIGXFSZ, SIG_IGN); }
+
+std::filesystem::path ProgramDir() {
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path();
+}
+
+std::string CallName(const std::filesystem::path& path, const std::filesystem::path& from) {
+  std::string absolute = path.lexically_normal().string();
+  std::string relative = path.lexically_relative(from).string();
+  if (relative.empty() || relative.size() >= absolute.size()) return absolute;
+  // A bare name would be looked for in PATH.
+  return relative.find('/') == std::string::npos ? "./" + relative : relative;
 }
 
 std::function<bool()> WatchParent(pid_t parent) {

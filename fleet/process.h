@@ -4,13 +4,27 @@
 
 #include <sys/types.h>
 
+#include <filesystem>
 #include <functional>
+#include <string>
 
 namespace starling::fleet {
 
 // From now on the first SIGINT, SIGTERM or SIGHUP makes the returned descriptor readable, for good;
 // a second one ends the process at once, as if nobody had asked. Call once, early.
+// IgnoreFileSizeSignal is part of it.
 int CatchStopSignals();
+
+// A write beyond the limit on the size of files fails (EFBIG) instead of killing the process, so
+// that whoever writes can say what could not be written.
+void IgnoreFileSizeSignal();
+
+// Where the program that runs lies; its siblings are beside it.
+std::filesystem::path ProgramDir();
+
+// How an operator calls the program at `path` from the working directory `from`: relative to it
+// where that is shorter.
+std::string CallName(const std::filesystem::path& path, const std::filesystem::path& from);
 
 // Says whether `parent`, the process that started us, is gone (0: nobody's child, never abandoned).
 // The kernel's signal to an orphan (fleet/child.h) is quicker; this holds even if that one was

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -41,21 +42,33 @@ struct Options {
 
 // A line per status to the supervisor. It does not wait: if the pipe is full the supervisor has older
 // ones to read, and the next line says it all.
-void WriteLine(int fd, const nlohmann::ordered_json& status) {
-  const std::string line = status.dump() + "\n";
-  const auto written = write(fd, line.data(), line.size());
-  if (!status["final"]) return;
-  // The last one must arrive, whole, even if the supervisor is slow.
-  constexpr int kPatienceMs = 2000;
-  std::string_view rest =
-      std::string_view(line).substr(written > 0 ? static_cast<std::size_t>(written) : 0);
-  pollfd writable{.fd = fd, .events = POLLOUT, .revents = 0};
-  while (!rest.empty() && poll(&writable, 1, kPatienceMs) == 1) {
-    const auto more = write(fd, rest.data(), rest.size());
-    if (more <= 0) return;
-    rest.remove_prefix(static_cast<std::size_t>(more));
+class StatusPipe {
+ public:
+  explicit StatusPipe(int fd) : fd_(fd) {}
+
+  void Write(const nlohmann::ordered_json& status) {
+    const std::string line = (torn_ ? "\n" : "") + status.dump() + "\n";
+    std::string_view rest = line;
+    Take(rest);
+    // That the run is over must arrive, whole, even if the supervisor is slow.
+    constexpr int kPatienceMs = 2000;
+    pollfd writable{.fd = fd_, .events = POLLOUT, .revents = 0};
+    while (status["phase"] == "done" && !rest.empty() && poll(&writable, 1, kPatienceMs) == 1) {
+      if (!Take(rest)) break;
+    }
+    if (rest.size() < line.size()) torn_ = !rest.empty();
   }
-}
+
+ private:
+  bool Take(std::string_view& rest) {
+    const auto written = write(fd_, rest.data(), rest.size());
+    if (written > 0) rest.remove_prefix(static_cast<std::size_t>(written));
+    return written > 0;
+  }
+
+  const int fd_;
+  bool torn_ = false;  // the last line ended in the middle: the next one must not be part of it
+};
 
 // By hand a new run begins with a configuration; the supervisor has prepared the directory already.
 Config Prepare(const Options& options) {
@@ -91,8 +104,9 @@ class Screen {
   int SumUp(const std::string& run_dir, int exit_status) {
     const auto summary = fleet::BuildSummary(config_, status_, {.actors_started = actors_.size()});
     const std::string trouble = fleet::WriteSummary(run_dir, summary);
-    for (const std::string& text :
-         fleet::DescribeRun(summary, exit_status, run_dir, "build/release/bin/starling")) {
+    const std::string program =
+        fleet::CallName(fleet::ProgramDir() / "starling", std::filesystem::current_path());
+    for (const std::string& text : fleet::DescribeRun(summary, exit_status, run_dir, program)) {
       console_.Print(text);
     }
     if (trouble.empty()) return exit_status;
@@ -116,13 +130,13 @@ int Run(const Options& options) {
   wire::RunPlace::RemoveStale(wire::RuntimeRoot(config.wire.runtime_dir));
   const bool supervised = options.status_fd >= 0;
   Screen screen(config);
+  StatusPipe pipe(options.status_fd);
   learner::LearnerOptions setup{.run_dir = options.run_dir,
                                 .resume = options.resume,
                                 .stop_fd = stop_fd,
                                 .abandoned = fleet::WatchParent(options.parent),
                                 .on_status = [&](const nlohmann::ordered_json& status) {
-                                  supervised ? WriteLine(options.status_fd, status)
-                                             : screen.Show(status);
+                                  supervised ? pipe.Write(status) : screen.Show(status);
                                 }};
   learner::Learner learner(config, fleet::BlueprintOf(config), std::move(setup));
   const bool over = learner.Run();

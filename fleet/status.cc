@@ -48,8 +48,6 @@ LearnerStatus FromJson(const Json& json) {
   Take(gradients, "dropped", status.gradients.dropped);
 
   Take(json, "actors_alive", status.actors_alive);
-  Take(json, "lr", status.lr);
-  Take(json, "entropy", status.entropy);
   Take(json, "checkpoint", status.checkpoint);
   if (const auto found = json.find("joined"); found != json.end() && !found->is_null()) {
     for (const Json& row : *found) {

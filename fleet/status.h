@@ -39,7 +39,8 @@ struct GradientStatus {
 };
 
 struct LearnerStatus {
-  std::string phase = "waiting";  // "waiting" for the first actors, "running", "done"
+  // "waiting" for the first actors, "running", "done": the actors were sent home.
+  std::string phase = "waiting";
   std::uint64_t term = 0;
   std::uint64_t steps = 0, frames = 0, updates = 0;
   double seconds = 0, steps_per_second = 0;
@@ -48,10 +49,9 @@ struct LearnerStatus {
   StalenessStatus staleness;
   GradientStatus gradients;
   int actors_alive = 0;
-  double lr = 0, entropy = 0;
   std::string checkpoint;  // the last complete one, relative to the run directory; "" if none
   std::vector<JoinedActor> joined;
-  bool final = false;  // the last line of this learner
+  bool final = false;  // the last line of this learner: its last checkpoint is written, or failed
 };
 
 // Nothing if `line` is not a JSON object or a known key has the wrong type (a torn line); keys that

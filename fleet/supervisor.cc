@@ -22,6 +22,7 @@
 #include "core/check.h"
 #include "core/clock.h"
 #include "fleet/child.h"
+#include "fleet/process.h"
 #include "fleet/progress.h"
 #include "fleet/run_dir.h"
 
@@ -103,6 +104,7 @@ class Supervisor {
     for (const int signal : {SIGINT, SIGTERM, SIGCHLD}) signals_.add(signal);
     if (!Ignored(SIGHUP)) signals_.add(SIGHUP);
     ::signal(SIGPIPE, SIG_IGN);
+    IgnoreFileSizeSignal();
   }
 
   // Only if something was thrown are there children left.

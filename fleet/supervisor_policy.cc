@@ -149,6 +149,9 @@ Actions SupervisorPolicy::OnLearnerExit(std::int64_t now_ms, int pid, const Chil
   if (ending_) {
     Add(out, clean ? LogLevel::kInfo : LogLevel::kWarn, "{}{}", who,
         clean ? "" : ": what came after its last checkpoint is lost");
+    // All steps were done when it began to end; but the last checkpoint was not.
+    if (exit_status_ == kExitDone && exited && !clean) exit_status_ = kExitFailed;
+    if (exit_status_ == kExitDone && !exited && !status_->final) exit_status_ = kExitInterrupted;
     LearnerLeft(now_ms, out);
   } else if (exited && exit.code == kExitUserError) {
     Add(out, LogLevel::kError, "{}: its message is above, the run ends", who);

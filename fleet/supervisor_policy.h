@@ -4,6 +4,8 @@
 // The rules:
 //  - An actor that died is replaced in its slot at once; one that died before its first accepted
 //    gradient waits 50 ms first, doubling to at most 1 s with each such death in a row.
+//  - Once the learner has said that the run is over, nobody is replaced: its actors leave while it
+//    writes its last checkpoint.
 //  - A learner that died is started again from its last checkpoint; after `learner_deaths` deaths
 //    in a row without an applied update the run is given up.
 //  - Exit status 2 of a child is the operator's mistake: the run ends with it.
@@ -90,7 +92,6 @@ class SupervisorPolicy {
   const FleetCounts& counts() const { return counts_; }
   // The last there was, of whichever learner.
   const std::optional<LearnerStatus>& last_status() const { return status_; }
-  bool ending() const { return ending_; }
 
  private:
   // Waiting times of a child that keeps dying young.
@@ -114,7 +115,7 @@ class SupervisorPolicy {
   };
   struct Learner {
     bool alive = false;
-    bool over = false;      // it said that the run is over
+    bool over = false;      // it said that the run is over; it may still write its last checkpoint
     bool progress = false;  // this life has applied an update
     std::optional<std::uint64_t> first_steps;
     std::string first_checkpoint;  // the newest when this life began

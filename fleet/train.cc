@@ -11,6 +11,7 @@
 #include "fleet/blueprint.h"
 #include "fleet/check_config.h"
 #include "fleet/console.h"
+#include "fleet/process.h"
 #include "fleet/run_dir.h"
 #include "fleet/run_log.h"
 #include "fleet/summary.h"
@@ -25,7 +26,7 @@ namespace fs = std::filesystem;
 
 // Learner and actor are looked for beside the program that runs.
 fs::path Sibling(const std::string& name) {
-  const fs::path path = fs::read_symlink("/proc/self/exe").parent_path() / name;
+  const fs::path path = ProgramDir() / name;
   if (::access(path.c_str(), X_OK) != 0) {
     throw UserError(fmt::format("{} is missing beside starling: build all of it", path.string()));
   }

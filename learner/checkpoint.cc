@@ -3,17 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <span>
 #include <stdexcept>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "core/check.h"
 #include "core/safetensors.h"
+#include "learner/parse_number.h"
 
 namespace starling::learner {
 namespace {
@@ -23,14 +22,6 @@ constexpr std::string_view kStatePrefix = "optimizer.";
 
 std::string StateName(const std::string& slot, const std::string& parameter) {
   return fmt::format("{}{}.{}", kStatePrefix, slot, parameter);
-}
-
-// The whole of `text` as a number, or nothing.
-std::optional<std::uint64_t> ParseNumber(std::string_view text, int base = 10) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 // The part of `flat` that `parameter` names.

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
@@ -11,19 +10,12 @@
 #include "core/check.h"
 #include "core/file.h"
 #include "learner/checkpoint.h"
+#include "learner/parse_number.h"
 
 namespace starling::learner {
 namespace {
 
 constexpr std::string_view kSuffix = ".safetensors";
-
-// The whole of `text` as a number, or nothing.
-std::optional<std::uint64_t> ParseNumber(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 struct NameParts {
   std::uint64_t term = 0, version = 0;

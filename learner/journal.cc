@@ -285,18 +285,4 @@ std::optional<JournalRecord> JournalReader::Next() {
   return record;
 }
 
-std::uint32_t LastTerm(const std::filesystem::path& path) {
-  if (!std::filesystem::exists(path)) return 0;
-  std::uint32_t last = 0;
-  try {
-    JournalReader reader(path);
-    while (const std::optional<JournalRecord> record = reader.Next()) {
-      if (const auto* term = std::get_if<TermRecord>(&*record)) last = std::max(last, term->term);
-    }
-  } catch (const JournalUnreadable&) {
-    return last;  // no whole part
-  }
-  return last;
-}
-
 }  // namespace starling::learner

@@ -155,7 +155,4 @@ class JournalReader {
   Ending ending_ = Ending::kEnd;
 };
 
-// The newest term noted in a journal; 0 if there is no such file or no term in its whole part.
-std::uint32_t LastTerm(const std::filesystem::path& path);
-
 }  // namespace starling::learner

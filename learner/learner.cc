@@ -1,11 +1,8 @@
 #include "learner/learner.h"
 
-#include <algorithm>
 #include <array>
 #include <utility>
 
-#include "core/check.h"
-#include "core/error.h"
 #include "net/norm.h"
 
 namespace starling::learner {
@@ -105,17 +102,19 @@ bool Learner::Run() {
     Finish();
     CollectCheckpoints();
     if ((stopped || pipeline_.over()) && pipeline_.idle()) break;
-    Report(false);
+    Report(Moment::kRunning);
   }
 
   const bool over = pipeline_.over();
   FarewellTo(over ? wire::ByeReason::kRunOver : wire::ByeReason::kShuttingDown,
              over ? "all steps are done" : "the learner was told to stop");
+  // The actors leave now; the last checkpoint may take its time.
+  Report(Moment::kFarewell);
   SaveCheckpoint({pipeline_.Settle(), counters_.Save(), journal_.offset()}, true);
   checkpoints_.Finish();
   CollectCheckpoints();
   journal_.Sync();
-  Report(true);
+  Report(Moment::kEnd);
   return over;
 }
 
@@ -158,31 +157,11 @@ void Learner::Handle(wire::Envelope envelope) {
       if (const Member* member = roster_.FindPeer(peer)) Remove(member->slot, "said goodbye");
       return;
     case wire::Kind::kWelcome:
-    case wire::Kind::kGrant:
+    case wire::Kind::kAnswer:
     case wire::Kind::kWeights:
       ++counters_.frames_refused["kind"];
       return;
   }
-}
-
-void Learner::OnHello(const std::string& peer, const wire::Hello& hello) {
-  if (const Member* again = roster_.FindPeer(peer)) Remove(again->slot, "said hello again");
-  const std::uint32_t slot = roster_.SlotFor(hello.slot);
-  if (const Member* previous = roster_.Find(slot)) {
-    Say(previous->peer, previous,
-        wire::Bye{wire::ByeReason::kRefused,
-                  "another actor has taken slot " + std::to_string(slot)});
-    Remove(slot, "was replaced by a new actor in its slot");
-  }
-  Member& member = roster_.Join(slot, peer, clock_.NowMs());
-  journal_.Append(JoinRecord{slot, member.incarnation});
-  LogInfo("actor {} joined (pid {} on {}), {} here", slot, hello.pid, hello.host, roster_.size());
-  const bool shared = UsesSharedMemory(config_);
-  Say(peer, &member,
-      wire::Welcome{.config = ToToml(config_),
-                    .snapshot = shared ? place_.SnapshotPath(term_).string() : "",
-                    .beacon = beacon_ ? beacon_->endpoint() : ""});
-  pipeline_.judge().Join(slot);
 }
 
 void Learner::OnFetch(const std::string& peer, const wire::Header& header) {
@@ -193,18 +172,6 @@ void Learner::OnFetch(const std::string& peer, const wire::Header& header) {
   if (!reader_.Read(0, fetch_buffer_, meta)) return;  // overtaken: the actor asks again
   Say(peer, member, wire::Weights{.steps = meta.steps, .entropy = meta.entropy}, fetch_buffer_,
       meta.version);
-}
-
-// Answered whoever asks: an actor sees in our term and in its incarnation whether it is still a
-// member.
-void Learner::OnHeartbeat(const std::string& peer, const wire::Header& header) {
-  Member* member = roster_.Find(header.slot);
-  const bool known = member && member->incarnation == header.incarnation && header.term == term_;
-  if (known) {
-    member->heard_ms = clock_.NowMs();
-    member->peer = peer;  // its connection may be a new one
-  }
-  Say(peer, known ? member : nullptr, wire::Heartbeat{});
 }
 
 // ---- check, judge
@@ -243,10 +210,10 @@ void Learner::OnGradient(wire::Envelope envelope, const wire::Message& message) 
                                                wire::OutcomeName(outcome)));
   }
   if (!member) {
-    Say(peer, nullptr, wire::Grant{.answers = header.sequence, .outcome = outcome});
+    Say(peer, nullptr, wire::Answer{.answers = header.sequence, .outcome = outcome});
     return;
   }
-  Say(peer, member, wire::Grant{.answers = header.sequence, .outcome = outcome});
+  Say(peer, member, wire::Answer{.answers = header.sequence, .outcome = outcome});
   pipeline_.judge().Retry(member->slot);
 }
 
@@ -306,40 +273,38 @@ wire::Outcome Learner::SpendGrant(wire::Envelope envelope, const wire::Message& 
 // ---- apply, publish, answer
 
 void Learner::Finish() {
-  std::vector<Pipeline::Answer> answers;
+  std::vector<Pipeline::Applied> applied;
   while (auto finished = pipeline_.TakeFinished()) {
     if (beacon_) beacon_->Publish({.term = term_, .version = finished->version});
     counters_.seconds =
         seconds_before_ + static_cast<double>(clock_.NowMs() - first_grant_ms_) / 1000.0;
-    answers.insert(answers.end(), finished->answers.begin(), finished->answers.end());
+    applied.insert(applied.end(), finished->applied.begin(), finished->applied.end());
     if (finished->checkpoint) {
       SaveCheckpoint(*std::move(finished->checkpoint));
     }
     pipeline_.Advance();  // the lanes take more now
   }
-  SendGrants(answers);
+  SendAnswers(applied);
 }
 
-// Answers what was applied and hands out the permits whose version is published; an actor that gets
+// Answers what was applied and hands out the grants whose version is published; an actor that gets
 // both gets them in one message.
-void Learner::SendGrants(const std::vector<Pipeline::Answer>& answers) {
-  std::map<std::uint32_t, std::vector<wire::Permit>> permits = TakePermits();
+void Learner::SendAnswers(const std::vector<Pipeline::Applied>& applied) {
+  std::map<std::uint32_t, std::vector<wire::Grant>> grants = TakeGrants();
   std::vector<std::uint32_t> unreachable;
-  const auto grant_to = [&](const Member& member, const wire::Grant& grant) {
-    if (!Say(member.peer, &member, grant)) unreachable.push_back(member.slot);
+  const auto send = [&](const Member& member, const wire::Answer& answer) {
+    if (!Say(member.peer, &member, answer)) unreachable.push_back(member.slot);
   };
-  for (const Pipeline::Answer& answer : answers) {
-    const Member* member = roster_.Find(answer.slot);
-    if (!member || member->incarnation != answer.incarnation) continue;  // it died meanwhile
-    wire::Grant grant{
-        .answers = answer.sequence, .outcome = answer.outcome, .staleness = answer.staleness};
-    if (auto node = permits.extract(answer.slot)) grant.permits = std::move(node.mapped());
-    grant_to(*member, grant);
+  for (const Pipeline::Applied& one : applied) {
+    const Member* member = roster_.Find(one.slot);
+    if (!member || member->incarnation != one.incarnation) continue;  // it died meanwhile
+    wire::Answer answer{
+        .answers = one.sequence, .outcome = one.outcome, .staleness = one.staleness};
+    if (auto node = grants.extract(one.slot)) answer.grants = std::move(node.mapped());
+    send(*member, answer);
   }
-  for (auto& [slot, numbers] : permits) {
-    if (const Member* member = roster_.Find(slot)) {
-      grant_to(*member, {.permits = std::move(numbers)});
-    }
+  for (auto& [slot, numbers] : grants) {
+    if (const Member* member = roster_.Find(slot)) send(*member, {.grants = std::move(numbers)});
   }
   // An actor that misses a grant would wait for it for ever: it joins again when it hears of this.
   for (std::uint32_t slot : unreachable) {
@@ -347,19 +312,19 @@ void Learner::SendGrants(const std::vector<Pipeline::Answer>& answers) {
   }
 }
 
-std::map<std::uint32_t, std::vector<wire::Permit>> Learner::TakePermits() {
+std::map<std::uint32_t, std::vector<wire::Grant>> Learner::TakeGrants() {
   for (const Grant& grant : pipeline_.judge().TakeGrants()) unsent_.push_back(grant);
-  std::map<std::uint32_t, std::vector<wire::Permit>> permits;
+  std::map<std::uint32_t, std::vector<wire::Grant>> grants;
   const std::int64_t now = clock_.NowMs();
   std::erase_if(unsent_, [&](const Grant& grant) {
     if (grant.version > pipeline_.published()) return false;
-    permits[grant.slot].push_back({.number = grant.number, .version = grant.version});
+    grants[grant.slot].push_back({.number = grant.number, .version = grant.version});
     granted_ms_[grant.number] = now;
     journal_.Append(GrantRecord{grant.slot, grant.number, grant.version});
     return true;
   });
-  if (first_grant_ms_ < 0 && !permits.empty()) first_grant_ms_ = now;
-  return permits;
+  if (first_grant_ms_ < 0 && !grants.empty()) first_grant_ms_ = now;
+  return grants;
 }
 
 bool Learner::Say(const std::string& peer, const Member* member, const wire::Body& body,
@@ -371,26 +336,6 @@ bool Learner::Say(const std::string& peer, const Member* member, const wire::Bod
                             .version = tensor.empty() ? pipeline_.published() : version,
                             .fingerprint = layout_.fingerprint()};
   return socket_.Send(peer, wire::Encode(header, body, tensor));
-}
-
-void Learner::Remove(std::uint32_t slot, const std::string& why) {
-  const Member* member = roster_.Find(slot);
-  CHECK(member != nullptr, "slot {}", slot);
-  for (const Grant& grant : pipeline_.judge().Leave(slot)) {
-    const bool sent = granted_ms_.erase(grant.number) == 1;
-    if (sent) journal_.Append(LostRecord{slot, grant.number, LostWhy::kDeath});
-  }
-  std::erase_if(unsent_, [&](const Grant& grant) { return grant.slot == slot; });
-  journal_.Append(DeathRecord{slot, member->incarnation});
-  LogInfo("actor {} {}; at most its gradient in flight is lost, {} left", slot, why,
-          roster_.size() - 1);
-  roster_.Leave(slot);
-}
-
-void Learner::FarewellTo(wire::ByeReason reason, const std::string& text) {
-  for (const auto& [slot, member] : roster_.members()) {
-    Say(member.peer, &member, wire::Bye{reason, text});
-  }
 }
 
 }  // namespace starling::learner

@@ -23,6 +23,7 @@
 #include "learner/checkpoint.h"
 #include "learner/counters.h"
 #include "learner/journal.h"
+#include "learner/line_budget.h"
 #include "learner/pipeline.h"
 #include "learner/roster.h"
 #include "learner/start.h"
@@ -56,6 +57,8 @@ class Learner {
   const std::string& checkpoint_trouble() const { return checkpoint_trouble_; }
 
  private:
+  static constexpr int kComingsAtOnce = 100;  // lines on who comes and goes, in ten seconds
+
   Learner(const Config& config, NetBlueprint net, LearnerOptions options, wire::RunPlace place,
           Start start);
 
@@ -63,6 +66,8 @@ class Learner {
   void Drain();
   void Handle(wire::Envelope envelope);
   void OnHello(const std::string& peer, const wire::Hello& hello);
+  void WelcomeAgain(Member& member);
+  void SayWelcome(const Member& member);
   void OnGradient(wire::Envelope envelope, const wire::Message& message);
   void OnFetch(const std::string& peer, const wire::Header& header);
   void OnHeartbeat(const std::string& peer, const wire::Header& header);
@@ -73,8 +78,8 @@ class Learner {
   wire::Outcome SpendGrant(wire::Envelope envelope, const wire::Message& message, Member& member);
 
   // answer
-  void SendGrants(const std::vector<Pipeline::Answer>& answers);
-  std::map<std::uint32_t, std::vector<wire::Permit>> TakePermits();
+  void SendAnswers(const std::vector<Pipeline::Applied>& applied);
+  std::map<std::uint32_t, std::vector<wire::Grant>> TakeGrants();
   // False if the peer is gone or does not read.
   bool Say(const std::string& peer, const Member* member, const wire::Body& body,
            std::span<const float> tensor = {}, std::uint64_t version = 0);
@@ -88,7 +93,12 @@ class Learner {
   void WatchStart();
   void WatchDeadlines();
   void WatchSilence();
-  void Report(bool final);
+  enum class Moment : std::uint8_t {
+    kRunning,   // as often as it is due
+    kFarewell,  // the actors have been sent home
+    kEnd,       // the last checkpoint is written, or could not be
+  };
+  void Report(Moment moment);
   bool MustStop();
 
   const Config config_;
@@ -113,7 +123,8 @@ class Learner {
   std::vector<Grant> unsent_;                         // their version is not published yet
   std::map<std::uint64_t, std::int64_t> granted_ms_;  // live grants by number: when they were sent
   std::vector<float> fetch_buffer_;
-  RateLimitedLog refusals_;
+  RateLimitedLog refusals_, slow_disk_{10'000};
+  LineBudget comings_{kComingsAtOnce, 10'000};
   std::uint64_t said_ = 0;  // messages sent
   std::string last_checkpoint_;
   std::string checkpoint_trouble_;

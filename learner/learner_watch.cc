@@ -91,8 +91,10 @@ void Learner::SaveCheckpoint(Pipeline::Finished::Checkpoint from, bool last) {
   journal_.Flush();
   while (!checkpoints_.Submit(checkpoint)) {
     if (!last) {
-      LogWarn("the disk is slower than checkpoint.every_steps = {}: no checkpoint of version {}",
-              config_.checkpoint.every_steps, checkpoint->version);
+      slow_disk_.Warn(clock_.NowMs(),
+                      fmt::format("the disk is slower than checkpoint.every_steps = {}: no "
+                                  "checkpoint of version {}",
+                                  config_.checkpoint.every_steps, checkpoint->version));
       return;
     }
     std::array<wire::PollItem, 1> bell{{{.fd = bell_.fd()}}};
@@ -113,14 +115,15 @@ void Learner::CollectCheckpoints() {
   }
 }
 
-void Learner::Report(bool final) {
+void Learner::Report(Moment moment) {
   const std::int64_t now = clock_.NowMs();
-  if (!final && now - last_report_ms_ < kReportMs) return;
+  const bool running = moment == Moment::kRunning, final = moment == Moment::kEnd;
+  if (running && now - last_report_ms_ < kReportMs) return;
   last_report_ms_ = now;
   const double rate =
       counters_.seconds > 0 ? static_cast<double>(pipeline_.steps()) / counters_.seconds : 0;
   nlohmann::ordered_json status{
-      {"phase", final ? "done" : (first_grant_ms_ < 0 ? "waiting" : "running")},
+      {"phase", !running ? "done" : (first_grant_ms_ < 0 ? "waiting" : "running")},
       {"term", term_},
       {"steps", pipeline_.steps()},
       {"frames", pipeline_.steps()},

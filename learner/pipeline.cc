@@ -70,7 +70,7 @@ void Pipeline::Launch(const Judge::Update& decided) {
     const std::uint64_t staleness = decided.version - 1 - gradient.base;
     contributions.push_back({.samples = gradient.samples, .staleness = staleness});
     samples += gradient.samples;
-    flight->answers.push_back(
+    flight->applied.push_back(
         {.slot = gradient.slot,
          .incarnation = gradient.incarnation,
          .sequence = gradient.sequence,
@@ -135,7 +135,7 @@ std::optional<Pipeline::Finished> Pipeline::TakeFinished() {
   Update& update = flight->update;
   if (update.hash) journal_.Append(HashRecord{update.version, update.WeightsHash()});
   Finished finished{
-      .version = update.version, .answers = std::move(flight->answers), .checkpoint = std::nullopt};
+      .version = update.version, .applied = std::move(flight->applied), .checkpoint = std::nullopt};
   if (update.capture) {
     finished.checkpoint = {.standing = {.term = term_,
                                         .version = update.version,

@@ -48,7 +48,8 @@ class Pipeline {
   // Hands the lanes every update that is due, as far as they take them; none once the run is over.
   void Advance();
 
-  struct Answer {
+  // What became of one gradient.
+  struct Applied {
     std::uint32_t slot = 0, incarnation = 0;
     std::uint64_t sequence = 0;
     wire::Outcome outcome = wire::Outcome::kApplied;
@@ -56,7 +57,7 @@ class Pipeline {
   };
   struct Finished {
     std::uint64_t version = 0;
-    std::vector<Answer> answers;
+    std::vector<Applied> applied;
     struct Checkpoint {
       Standing standing;
       std::string
@@ -83,7 +84,7 @@ class Pipeline {
   struct Flight {
     Update update;
     std::vector<Received> gradients;
-    std::vector<Answer> answers;
+    std::vector<Applied> applied;
     std::uint64_t steps = 0, journal_offset = 0;
     std::string counters;  // if a checkpoint is due
   };

@@ -44,11 +44,11 @@ void Visit(Visitor& visit, Is<Gradient> auto& gradient) {
   visit("episodes", gradient.episodes, kMaxEpisodes);
 }
 template <class Visitor>
-void Visit(Visitor& visit, Is<Grant> auto& grant) {
-  visit("answers", grant.answers);
-  visit("outcome", grant.outcome, kOutcomes);
-  visit("tau", grant.staleness);
-  visit("permits", grant.permits, kMaxPermits);
+void Visit(Visitor& visit, Is<Answer> auto& answer) {
+  visit("answers", answer.answers);
+  visit("outcome", answer.outcome, kOutcomes);
+  visit("tau", answer.staleness);
+  visit("grants", answer.grants, kMaxGrants);
 }
 template <class Visitor>
 void Visit(Visitor&, Is<Heartbeat> auto&) {}
@@ -126,9 +126,9 @@ class Packer {
     pack_.pack(episode.episode_return);
     pack_.pack(episode.length);
   }
-  void Item(const Permit& permit) {
-    pack_.pack(permit.number);
-    pack_.pack(permit.version);
+  void Item(const Grant& grant) {
+    pack_.pack(grant.number);
+    pack_.pack(grant.version);
   }
 
   StringSink sink_;
@@ -184,7 +184,7 @@ bool GetPair(const msgpack::object& object, auto& first, auto& second) {
 bool Get(const msgpack::object& object, Episode& out) {
   return GetPair(object, out.episode_return, out.length);
 }
-bool Get(const msgpack::object& object, Permit& out) {
+bool Get(const msgpack::object& object, Grant& out) {
   return GetPair(object, out.number, out.version);
 }
 

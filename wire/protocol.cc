@@ -59,8 +59,8 @@ const char* KindName(Kind kind) {
       return "welcome";
     case Kind::kGradient:
       return "gradient";
-    case Kind::kGrant:
-      return "grant";
+    case Kind::kAnswer:
+      return "answer";
     case Kind::kHeartbeat:
       return "heartbeat";
     case Kind::kFetch:

@@ -23,7 +23,7 @@ inline constexpr std::size_t kMessageFrames = 3;
 // tensor is the net: the receiver passes its own number of elements to Decode.
 inline constexpr std::size_t kMaxFieldsBytes = 128 * 1024;
 inline constexpr std::size_t kMaxEpisodes = 4096;          // in one gradient; 18 bytes each at most
-inline constexpr std::size_t kMaxPermits = 256;            // in one grant
+inline constexpr std::size_t kMaxGrants = 256;             // in one answer
 inline constexpr std::size_t kMaxConfigBytes = 64 * 1024;  // Welcome::config
 inline constexpr std::size_t kMaxTextBytes = 1024;         // every other string
 inline constexpr std::size_t kMaxMapEntries = 64;          // known and unknown keys of one body
@@ -33,7 +33,7 @@ enum class Kind : std::uint8_t {
   kHello = 1,  // actor to learner: I am here
   kWelcome,    // answer: the run's config and where the weights are
   kGradient,   // actor to learner
-  kGrant,      // answer to a gradient, or the first permits of a joiner
+  kAnswer,     // answer to a gradient, or the first grants of a joiner
   kHeartbeat,  // either way
   kFetch,      // actor to learner: send me weights
   kWeights,    // answer
@@ -51,8 +51,8 @@ struct Header {
   std::uint32_t incarnation = 0;  // of the actor in that slot
   std::uint64_t sequence = 0;     // the sender counts its messages from 1
   std::uint32_t term = 0;         // of the learner
-  std::uint64_t version = 0;      // gradient: its base; weights: theirs; grant, welcome: the newest
-  std::uint64_t count = 0;        // elements of the tensor
+  std::uint64_t version = 0;  // gradient: its base; weights: theirs; answer, welcome: the newest
+  std::uint64_t count = 0;    // elements of the tensor
   std::uint64_t fingerprint = 0;  // of the parameter layout
 
   friend bool operator==(const Header&, const Header&) = default;
@@ -85,7 +85,7 @@ struct Episode {
 // Its base version and term are in the header. The numbers are whatever the peer computed: a
 // receiver that averages them checks that they are finite.
 struct Gradient {
-  std::uint64_t grant = 0;  // number of the permit it spends
+  std::uint64_t grant = 0;  // number of the grant it spends
   std::uint32_t samples = 0;
   double norm = 0;  // global L2 norm before clipping
   double policy_loss = 0, value_loss = 0, entropy = 0;
@@ -97,7 +97,7 @@ struct Gradient {
 
 // What became of a gradient. Everything after kMerged is a refusal.
 enum class Outcome : std::uint8_t {
-  kNone = 0,  // the grant answers no gradient
+  kNone = 0,  // it answers no gradient
   kApplied,   // alone
   kMerged,    // in one update with others
   kStale,
@@ -116,20 +116,22 @@ inline constexpr std::size_t kOutcomes = 14;
 // "applied", "no_grant", ...: the names in summary.json.
 const char* OutcomeName(Outcome outcome);
 
-struct Permit {
-  std::uint64_t number = 0;   // names the grant; a gradient spends it once
+// Allows an actor to compute one gradient.
+struct Grant {
+  std::uint64_t number = 0;   // its name; a gradient spends it once
   std::uint64_t version = 0;  // the weights must be at least this new
 
-  friend bool operator==(const Permit&, const Permit&) = default;
+  friend bool operator==(const Grant&, const Grant&) = default;
 };
 
-struct Grant {
+// To one gradient, with what its actor may do next; or, to nothing, only the latter.
+struct Answer {
   std::uint64_t answers = 0;  // sequence of the gradient answered; 0: none
   Outcome outcome = Outcome::kNone;
   std::uint64_t staleness = 0;
-  std::vector<Permit> permits{};
+  std::vector<Grant> grants{};
 
-  friend bool operator==(const Grant&, const Grant&) = default;
+  friend bool operator==(const Answer&, const Answer&) = default;
 };
 
 struct Heartbeat {
@@ -167,7 +169,7 @@ struct Bye {
 };
 
 // In the order of Kind: index() + 1 is the kind.
-using Body = std::variant<Hello, Welcome, Gradient, Grant, Heartbeat, Fetch, Weights, Bye>;
+using Body = std::variant<Hello, Welcome, Gradient, Answer, Heartbeat, Fetch, Weights, Bye>;
 inline constexpr std::size_t kKinds = std::variant_size_v<Body>;
 const char* KindName(Kind kind);  // "hello", ...
 

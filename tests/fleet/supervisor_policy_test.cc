@@ -3,9 +3,8 @@
 #include <gmock/gmock.h>
 #include <signal.h>
 
-#include <algorithm>
-
 #include "core/error.h"
+#include "tests/fleet/policy_fixture.h"
 
 namespace starling::fleet {
 namespace {
@@ -13,58 +12,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-constexpr ChildExit kKilled9{ChildExit::How::kKilled, SIGKILL};
-constexpr ChildExit kAborted{ChildExit::How::kKilled, SIGABRT};
-constexpr ChildExit Exit(int status) { return {ChildExit::How::kExited, status}; }
-
-// What is done, without what is said.
-Actions Deeds(Actions actions) {
-  std::erase_if(actions, [](const Action& action) { return std::holds_alternative<Say>(action); });
-  return actions;
-}
-
-std::string Said(const Actions& actions, LogLevel least = LogLevel::kInfo) {
-  std::string text;
-  for (const Action& action : actions) {
-    const Say* say = std::get_if<Say>(&action);
-    if (say != nullptr && say->level >= least) text += say->text + "\n";
-  }
-  return text;
-}
-
-LearnerStatus StatusAt(std::uint64_t steps, const std::string& checkpoint = "checkpoints/a") {
-  LearnerStatus status;
-  status.phase = "running";
-  status.term = 1;
-  status.steps = steps;
-  status.checkpoint = checkpoint;
-  return status;
-}
-
-LearnerStatus Joined(std::uint64_t term, std::vector<JoinedActor> rows) {
-  LearnerStatus status = StatusAt(0);
-  status.term = term;
-  status.joined = std::move(rows);
-  return status;
-}
-
-LearnerStatus Final(std::uint64_t steps) {
-  LearnerStatus status = StatusAt(steps);
-  status.phase = "done";
-  status.final = true;
-  return status;
-}
-
-class PolicyTest : public testing::Test {
- protected:
-  // One run of 1000 steps, started at time 0.
-  SupervisorPolicy Started(int actors, bool resume = false) {
-    SupervisorPolicy policy(PolicyLimits{}, actors, 1000, resume, "run/log");
-    policy.Start(0);
-    return policy;
-  }
-};
 
 TEST_F(PolicyTest, StartsTheLearnerThenEveryActor) {
   SupervisorPolicy policy(PolicyLimits{}, 2, 1000, /*resume=*/true, "run/log");
@@ -232,154 +179,6 @@ TEST_F(PolicyTest, LearnerThatNeverReachesANewCheckpointIsGivenUpInTheEnd) {
   policy.OnStatus(40, StatusAt(500));
   EXPECT_THAT(Said(policy.OnLearnerExit(40, 76, kAborted), LogLevel::kError),
               HasSubstr("30 times in a row without a newer checkpoint: gave up"));
-}
-
-TEST_F(PolicyTest, CompleteRunEndsWithZeroWhenAllHaveLeft) {
-  SupervisorPolicy policy = Started(2);
-  policy.OnStatus(10, Final(1000));
-  EXPECT_THAT(Deeds(policy.OnActorExit(11, 0, 77, Exit(0))), IsEmpty());
-  EXPECT_THAT(Deeds(policy.OnLearnerExit(12, 76, Exit(0))), IsEmpty());
-  EXPECT_THAT(Deeds(policy.OnActorExit(13, 1, 78, Exit(0))),
-              ElementsAre(Action(Finish{kExitDone})));
-  EXPECT_THAT(policy.Tick(99'999), IsEmpty());
-  EXPECT_EQ(policy.counts().actors_restarted, 0u);
-}
-
-TEST_F(PolicyTest, ActorThatHeardOfTheEndBeforeUsIsNotReplaced) {
-  SupervisorPolicy policy = Started(1);
-  policy.OnActorExit(10, 0, 77, Exit(0));
-  EXPECT_THAT(Deeds(policy.Tick(1009)), IsEmpty());
-  policy.OnStatus(1009, Final(1000));
-  EXPECT_THAT(Deeds(policy.Tick(1010)), IsEmpty());
-  EXPECT_THAT(Deeds(policy.OnLearnerExit(1011, 76, Exit(0))),
-              ElementsAre(Action(Finish{kExitDone})));
-}
-
-TEST_F(PolicyTest, ActorThatSomeoneAskedToLeaveIsReplaced) {
-  SupervisorPolicy policy = Started(1);
-  policy.OnActorExit(10, 0, 77, Exit(0));
-  EXPECT_THAT(Deeds(policy.Tick(1010)), ElementsAre(Action(StartActor{0})));
-}
-
-TEST_F(PolicyTest, ActorsThatStayAfterTheEndAreHelpedOut) {
-  SupervisorPolicy policy = Started(2);
-  policy.OnStatus(100, Final(1000));
-  policy.OnLearnerExit(100, 76, Exit(0));
-  policy.OnActorExit(150, 0, 77, Exit(0));
-  EXPECT_THAT(Deeds(policy.Tick(599)), IsEmpty());
-  EXPECT_THAT(Deeds(policy.Tick(600)), ElementsAre(Action(SendSignal{1, SIGTERM})));
-  EXPECT_THAT(Deeds(policy.Tick(2099)), IsEmpty());
-  const Actions kill = policy.Tick(2100);
-  EXPECT_THAT(Deeds(kill), ElementsAre(Action(SendSignal{1, SIGKILL})));
-  EXPECT_THAT(Said(kill, LogLevel::kWarn), HasSubstr("actor 1 hangs"));
-  EXPECT_THAT(Deeds(policy.OnActorExit(2101, 1, 78, kKilled9)),
-              ElementsAre(Action(Finish{kExitDone})));
-}
-
-TEST_F(PolicyTest, LearnerThatHangsAfterItsLastLineIsKilledAndTheRunIsDone) {
-  SupervisorPolicy policy = Started(1);
-  policy.OnStatus(100, Final(1000));
-  EXPECT_THAT(Deeds(policy.Tick(4299)), IsEmpty());
-  EXPECT_THAT(Deeds(policy.Tick(4300)), ElementsAre(Action(SendSignal{kLearnerSlot, SIGKILL})));
-  policy.OnActorExit(4301, 0, 77, Exit(0));
-  EXPECT_THAT(Deeds(policy.OnLearnerExit(4302, 76, kKilled9)),
-              ElementsAre(Action(Finish{kExitDone})));
-}
-
-TEST_F(PolicyTest, LastCheckpointThatCouldNotBeWrittenIsAFailure) {
-  SupervisorPolicy policy = Started(1);
-  policy.OnStatus(100, Final(1000));
-  policy.OnActorExit(101, 0, 77, Exit(0));
-  EXPECT_THAT(Deeds(policy.OnLearnerExit(102, 76, Exit(1))),
-              ElementsAre(Action(Finish{kExitFailed})));
-}
-
-TEST_F(PolicyTest, LearnerThatSomeoneElseStoppedEndsTheRunAsInterrupted) {
-  SupervisorPolicy policy = Started(1);
-  policy.OnStatus(100, Final(480));
-  const Actions left = policy.OnLearnerExit(110, 76, Exit(0));
-  EXPECT_THAT(Said(left, LogLevel::kWarn), HasSubstr("asked to stop, and not by us"));
-  EXPECT_THAT(Deeds(policy.OnActorExit(120, 0, 77, Exit(0))),
-              ElementsAre(Action(Finish{kExitInterrupted})));
-}
-
-TEST_F(PolicyTest, InterruptAsksTheLearnerAndLeavesTheActorsToIt) {
-  SupervisorPolicy policy = Started(1);
-  policy.OnStatus(100, StatusAt(160));
-  EXPECT_THAT(Deeds(policy.OnStopSignal(200, SIGINT)),
-              ElementsAre(Action(SendSignal{kLearnerSlot, SIGTERM})));
-  policy.OnStatus(300, Final(320));
-  EXPECT_THAT(Deeds(policy.OnLearnerExit(310, 76, Exit(0))), IsEmpty());
-  EXPECT_THAT(Deeds(policy.OnActorExit(320, 0, 77, Exit(0))),
-              ElementsAre(Action(Finish{kExitInterrupted})));
-  EXPECT_EQ(policy.last_status()->steps, 320u);
-}
-
-TEST_F(PolicyTest, InterruptIsOverInLessThanFiveSecondsWhateverHangs) {
-  SupervisorPolicy policy = Started(2);
-  policy.OnStopSignal(100, SIGTERM);
-  EXPECT_THAT(Deeds(policy.Tick(1599)), IsEmpty());
-  EXPECT_THAT(Deeds(policy.Tick(1600)),
-              ElementsAre(Action(SendSignal{0, SIGTERM}), Action(SendSignal{1, SIGTERM})));
-  EXPECT_THAT(Deeds(policy.Tick(3100)),
-              ElementsAre(Action(SendSignal{0, SIGKILL}), Action(SendSignal{1, SIGKILL})));
-  EXPECT_THAT(Deeds(policy.Tick(4299)), IsEmpty());
-  EXPECT_THAT(Deeds(policy.Tick(4300)), ElementsAre(Action(SendSignal{kLearnerSlot, SIGKILL})));
-  EXPECT_THAT(Deeds(policy.Tick(4400)), IsEmpty()) << "each is killed once";
-  policy.OnActorExit(4401, 0, 77, kKilled9);
-  policy.OnActorExit(4401, 1, 78, kKilled9);
-  const Actions end = policy.OnLearnerExit(4402, 76, kKilled9);
-  EXPECT_THAT(Deeds(end), ElementsAre(Action(Finish{kExitInterrupted})));
-  EXPECT_THAT(Said(end, LogLevel::kWarn), HasSubstr("what came after its last checkpoint is lost"));
-}
-
-TEST_F(PolicyTest, NothingIsStartedWhileTheRunEnds) {
-  SupervisorPolicy policy = Started(1);
-  policy.OnActorExit(10, 0, 77, kAborted);  // to be replaced at 60
-  policy.OnStopSignal(20, SIGINT);
-  EXPECT_THAT(Deeds(policy.Tick(60)), IsEmpty());
-  EXPECT_THAT(Deeds(policy.OnLearnerExit(70, 76, kAborted)),
-              ElementsAre(Action(Finish{kExitInterrupted})));
-}
-
-TEST_F(PolicyTest, InterruptWithoutALearnerStopsTheActors) {
-  SupervisorPolicy policy = Started(1);
-  policy.OnLearnerExit(10, 76, kAborted);  // to be restarted at 60
-  EXPECT_THAT(Deeds(policy.OnStopSignal(20, SIGINT)), IsEmpty());
-  EXPECT_THAT(Deeds(policy.Tick(520)), ElementsAre(Action(SendSignal{0, SIGTERM})));
-  EXPECT_THAT(Deeds(policy.OnActorExit(530, 0, 77, Exit(0))),
-              ElementsAre(Action(Finish{kExitInterrupted})));
-}
-
-TEST_F(PolicyTest, SecondSignalKillsAtOnce) {
-  SupervisorPolicy policy = Started(2);
-  policy.OnStopSignal(100, SIGINT);
-  policy.OnActorExit(110, 0, 77, Exit(0));
-  EXPECT_THAT(
-      Deeds(policy.OnStopSignal(300, SIGINT)),
-      ElementsAre(Action(SendSignal{kLearnerSlot, SIGKILL}), Action(SendSignal{1, SIGKILL})));
-  policy.OnLearnerExit(301, 76, kKilled9);
-  EXPECT_THAT(Deeds(policy.OnActorExit(302, 1, 78, kKilled9)),
-              ElementsAre(Action(Finish{kExitInterrupted})));
-}
-
-// `timeout` sends its signal to the process and then to the process group.
-TEST_F(PolicyTest, OneSignalDeliveredTwiceIsNotASecondOne) {
-  SupervisorPolicy policy = Started(1);
-  policy.OnStopSignal(100, SIGTERM);
-  EXPECT_THAT(policy.OnStopSignal(149, SIGTERM), IsEmpty());
-  EXPECT_THAT(
-      Deeds(policy.OnStopSignal(150, SIGTERM)),
-      ElementsAre(Action(SendSignal{kLearnerSlot, SIGKILL}), Action(SendSignal{0, SIGKILL})));
-}
-
-TEST_F(PolicyTest, InterruptAfterTheLastStepDoesNotSpoilIt) {
-  SupervisorPolicy policy = Started(1);
-  policy.OnStatus(100, Final(1000));
-  policy.OnStopSignal(101, SIGINT);
-  policy.OnLearnerExit(102, 76, Exit(0));
-  EXPECT_THAT(Deeds(policy.OnActorExit(103, 0, 77, Exit(0))),
-              ElementsAre(Action(Finish{kExitDone})));
 }
 
 TEST_F(PolicyTest, ProgramThatCannotBeStartedCountsAsDead) {

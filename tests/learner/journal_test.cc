@@ -299,23 +299,5 @@ TEST(JournalWriter, ADiskThatFillsUpLeavesTheRecordsBeforeItWhole) {
   EXPECT_EQ(ReadAll(dir / "journal").size(), flushed);
 }
 
-TEST(LastTerm, IsTheNewestOfTheWholePart) {
-  TempDir dir;
-  EXPECT_EQ(LastTerm(dir / "journal"), 0u);
-  std::uint64_t before_last = 0;
-  {
-    JournalWriter writer(dir / "journal", kHeader);
-    for (const std::uint32_t term : {1u, 2u, 5u}) {
-      before_last = writer.offset();
-      writer.Append(TermRecord{.term = term});
-    }
-  }
-  EXPECT_EQ(LastTerm(dir / "journal"), 5u);
-  std::filesystem::resize_file(dir / "journal", before_last + 6);
-  EXPECT_EQ(LastTerm(dir / "journal"), 2u);
-  dir.Write("journal", "rubbish");
-  EXPECT_EQ(LastTerm(dir / "journal"), 0u);
-}
-
 }  // namespace
 }  // namespace starling::learner

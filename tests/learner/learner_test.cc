@@ -1,7 +1,10 @@
 // The learner's dealings with its actors: what it applies, what it answers, whom it waits for.
 #include "learner/learner.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "core/error.h"
 #include "tests/support/learner_fixture.h"
@@ -12,20 +15,27 @@ namespace {
 using testing::Each;
 using testing::FloatNear;
 
-class LearnerTest : public LearnerFixture {};
+class LearnerTest : public LearnerFixture {
+ protected:
+  static std::size_t Count(const std::string& text, const std::string& word) {
+    std::size_t count = 0;
+    for (std::size_t at = 0; (at = text.find(word, at)) != std::string::npos; ++at) ++count;
+    return count;
+  }
+};
 
 TEST_F(LearnerTest, OneGradientIsAppliedAnsweredAndCheckpointed) {
   Start();
   const auto actor = NewActor();
-  const wire::Permit permit = actor->NextPermit();
-  EXPECT_EQ(permit.version, 0u);
-  actor->Push(permit, 0.25f);
-  const wire::Grant answer = actor->NextGrant();
+  const wire::Grant grant = actor->NextGrant();
+  EXPECT_EQ(grant.version, 0u);
+  actor->Push(grant, 0.25f);
+  const wire::Answer answer = actor->NextAnswer();
   EXPECT_EQ(answer.answers, actor->header.sequence);
   EXPECT_EQ(answer.outcome, wire::Outcome::kApplied);
   EXPECT_EQ(answer.staleness, 0u);
-  ASSERT_EQ(answer.permits.size(), 1u);
-  EXPECT_EQ(answer.permits[0].version, 1u);
+  ASSERT_EQ(answer.grants.size(), 1u);
+  EXPECT_EQ(answer.grants[0].version, 1u);
   Stop();
   const Checkpoint last = LastCheckpoint();
   EXPECT_EQ(last.version, 1u);
@@ -37,10 +47,10 @@ TEST_F(LearnerTest, OneGradientIsAppliedAnsweredAndCheckpointed) {
 TEST_F(LearnerTest, BoundZeroAppliesTheWeightedMeanOfEveryActor) {
   Start("staleness.bound=0");
   const auto a = NewActor(), b = NewActor();
-  a->Push(a->NextPermit(), 1.0f, 1);  // 1 sample
-  b->Push(b->NextPermit(), 2.0f, 3);  // 3 samples
-  EXPECT_EQ(a->NextPermit().version, 1u);
-  EXPECT_EQ(b->NextPermit().version, 1u);
+  a->Push(a->NextGrant(), 1.0f, 1);  // 1 sample
+  b->Push(b->NextGrant(), 2.0f, 3);  // 3 samples
+  EXPECT_EQ(a->NextGrant().version, 1u);
+  EXPECT_EQ(b->NextGrant().version, 1u);
   EXPECT_EQ(a->outcomes.back(), wire::Outcome::kMerged);
   Stop();
   // 1/4 * 1 + 3/4 * 2 = 1.75
@@ -52,11 +62,11 @@ TEST_F(LearnerTest, BoundZeroAppliesTheWeightedMeanOfEveryActor) {
 TEST_F(LearnerTest, InverseDampingDividesTheStepByTheStaleness) {
   Start("staleness.damping=inverse");
   const auto a = NewActor(), b = NewActor();
-  const wire::Permit old = b->NextPermit();
-  for (int i = 0; i < 4; ++i) a->Push(a->NextPermit(), 0.0f);
-  a->NextPermit();
+  const wire::Grant old = b->NextGrant();
+  for (int i = 0; i < 4; ++i) a->Push(a->NextGrant(), 0.0f);
+  a->NextGrant();
   b->Push(old, 1.0f);  // four versions behind: a quarter of the step
-  EXPECT_EQ(b->NextGrant().staleness, 4u);
+  EXPECT_EQ(b->NextAnswer().staleness, 4u);
   Stop();
   EXPECT_THAT(LastCheckpoint().weights, Each(FloatNear(-0.25f, 1e-6f)));
 }
@@ -64,9 +74,9 @@ TEST_F(LearnerTest, InverseDampingDividesTheStepByTheStaleness) {
 TEST_F(LearnerTest, LinearScalingMultipliesTheStepByTheSamples) {
   Start("staleness.bound=0\noptimizer.scale_lr=linear");
   const auto a = NewActor(), b = NewActor();
-  a->Push(a->NextPermit(), 1.0f, 4);
-  b->Push(b->NextPermit(), 1.0f, 4);
-  a->NextPermit();
+  a->Push(a->NextGrant(), 1.0f, 4);
+  b->Push(b->NextGrant(), 1.0f, 4);
+  a->NextGrant();
   Stop();
   // 8 samples against envs_per_actor * unroll = 4: twice the learning rate.
   EXPECT_THAT(LastCheckpoint().weights, Each(FloatNear(-2.0f, 1e-6f)));
@@ -75,11 +85,11 @@ TEST_F(LearnerTest, LinearScalingMultipliesTheStepByTheSamples) {
 TEST_F(LearnerTest, DropRefusesTheStaleGradientAndGrantsAnew) {
   Start("staleness.bound=0\nstaleness.on_exceed=drop");
   const auto a = NewActor(), b = NewActor();
-  const wire::Permit late = b->NextPermit();
-  a->Push(a->NextPermit(), 1.0f);
-  a->NextPermit();
+  const wire::Grant late = b->NextGrant();
+  a->Push(a->NextGrant(), 1.0f);
+  a->NextGrant();
   b->Push(late, 1.0f);
-  EXPECT_EQ(b->NextPermit().version, 1u);
+  EXPECT_EQ(b->NextGrant().version, 1u);
   EXPECT_EQ(b->outcomes, std::vector{wire::Outcome::kStale});
   Stop();
   EXPECT_THAT(LastCheckpoint().weights, Each(FloatNear(-1.0f, 1e-6f)));
@@ -89,7 +99,7 @@ TEST_F(LearnerTest, DropRefusesTheStaleGradientAndGrantsAnew) {
 TEST_F(LearnerTest, TheRunEndsAtTheFirstUpdateWithEnoughSteps) {
   Start("run.steps=10\nupdates.start_with=1");
   const auto actor = NewActor();
-  for (int i = 0; i < 3; ++i) actor->Push(actor->NextPermit(), 1.0f);  // 4 samples each
+  for (int i = 0; i < 3; ++i) actor->Push(actor->NextGrant(), 1.0f);  // 4 samples each
   const auto bye = actor->Wait(wire::Kind::kBye);
   ASSERT_TRUE(bye);
   EXPECT_EQ(std::get<wire::Bye>(bye->body).reason, wire::ByeReason::kRunOver);
@@ -99,15 +109,27 @@ TEST_F(LearnerTest, TheRunEndsAtTheFirstUpdateWithEnoughSteps) {
   EXPECT_EQ(final_status_["phase"], "done");
 }
 
+TEST_F(LearnerTest, SaysThatTheRunIsOverBeforeItsLastCheckpoint) {
+  Start("run.steps=4\nupdates.start_with=1");
+  const auto actor = NewActor();
+  actor->Push(actor->NextGrant(), 1.0f);
+  Wait();
+  ASSERT_TRUE(farewell_status_.is_object());
+  EXPECT_EQ(farewell_status_["final"], false);
+  EXPECT_EQ(farewell_status_["steps"], 4);
+  EXPECT_EQ(checkpoints_at_farewell_, 1u);  // of version 0
+  EXPECT_EQ(final_status_["checkpoint"], "checkpoints/" + CheckpointName(1, 1));
+}
+
 TEST_F(LearnerTest, AnActorThatHangsButBeatsLosesItsGrantAtTheDeadline) {
   Start("staleness.bound=0\nstaleness.deadline_s=0.3\nwire.timeout_s=60");
   const auto good = NewActor(), hung = NewActor();
-  const wire::Permit unspent = hung->NextPermit();
-  good->Push(good->NextPermit(), 1.0f);
+  const wire::Grant unspent = hung->NextGrant();
+  good->Push(good->NextGrant(), 1.0f);
   hung->Beat();
-  EXPECT_EQ(good->NextPermit().version, 1u);  // went on without the other
-  hung->Push(unspent, 1.0f);                  // wakes up too late
-  EXPECT_EQ(hung->NextGrant().outcome, wire::Outcome::kNoGrant);
+  EXPECT_EQ(good->NextGrant().version, 1u);  // went on without the other
+  hung->Push(unspent, 1.0f);                 // wakes up too late
+  EXPECT_EQ(hung->NextAnswer().outcome, wire::Outcome::kNoGrant);
   Stop();
   EXPECT_GE(counters().deadlines, 1u);
   EXPECT_EQ(Dropped("no_grant"), 1u);
@@ -116,23 +138,23 @@ TEST_F(LearnerTest, AnActorThatHangsButBeatsLosesItsGrantAtTheDeadline) {
 TEST_F(LearnerTest, ALateActorIsGrantedAgain) {
   Start("staleness.bound=0\nstaleness.deadline_s=0.3\nwire.timeout_s=60");
   const auto good = NewActor(), hung = NewActor();
-  const wire::Permit unspent = hung->NextPermit();
-  good->Push(good->NextPermit(), 1.0f);
-  const wire::Permit second = good->NextPermit();
+  const wire::Grant unspent = hung->NextGrant();
+  good->Push(good->NextGrant(), 1.0f);
+  const wire::Grant second = good->NextGrant();
   hung->Push(unspent, 1.0f);
-  const wire::Permit again = hung->NextPermit();
+  const wire::Grant again = hung->NextGrant();
   EXPECT_EQ(hung->outcomes, std::vector{wire::Outcome::kNoGrant});
   hung->Push(again, 1.0f);
   good->Push(second, 1.0f);
-  EXPECT_GE(hung->NextPermit().version, 2u);
+  EXPECT_GE(hung->NextGrant().version, 2u);
 }
 
 TEST_F(LearnerTest, ASilentActorIsGivenUpAndTheOthersGoOn) {
   Start("staleness.bound=0\nstaleness.deadline_s=600\nwire.timeout_s=0.5\nwire.heartbeat_ms=100");
   const auto good = NewActor(), dead = NewActor();
-  dead->NextPermit();
-  good->Push(good->NextPermit(), 1.0f);
-  EXPECT_EQ(good->NextPermit().version, 1u);
+  dead->NextGrant();
+  good->Push(good->NextGrant(), 1.0f);
+  EXPECT_EQ(good->NextGrant().version, 1u);
   Stop();
   EXPECT_EQ(final_status_["actors_alive"], 1);
 }
@@ -140,31 +162,31 @@ TEST_F(LearnerTest, ASilentActorIsGivenUpAndTheOthersGoOn) {
 TEST_F(LearnerTest, ANewActorInATakenSlotReplacesTheOldOne) {
   Start("staleness.bound=0");
   const auto a = NewActor(0), old = NewActor(1);
-  const wire::Permit unspent = old->NextPermit();
+  const wire::Grant unspent = old->NextGrant();
   const auto fresh = NewActor(1);
   EXPECT_GT(fresh->header.incarnation, old->header.incarnation);
   const auto bye = old->Wait(wire::Kind::kBye);
   ASSERT_TRUE(bye);
   EXPECT_EQ(std::get<wire::Bye>(bye->body).reason, wire::ByeReason::kRefused);
   old->Push(unspent, 7.0f);
-  EXPECT_EQ(old->NextGrant().outcome, wire::Outcome::kOldIncarnation);
-  a->Push(a->NextPermit(), 1.0f);
-  fresh->Push(fresh->NextPermit(), 1.0f);
-  EXPECT_EQ(a->NextPermit().version, 1u);
+  EXPECT_EQ(old->NextAnswer().outcome, wire::Outcome::kOldIncarnation);
+  a->Push(a->NextGrant(), 1.0f);
+  fresh->Push(fresh->NextGrant(), 1.0f);
+  EXPECT_EQ(a->NextGrant().version, 1u);
 }
 
 TEST_F(LearnerTest, StartsWithThoseWhoCameInTime) {
   Start("actors.count=5\nupdates.start_timeout_s=0.2");
   const auto only = NewActor();
-  only->Push(only->NextPermit(), 1.0f);
-  EXPECT_EQ(only->NextPermit().version, 1u);
+  only->Push(only->NextGrant(), 1.0f);
+  EXPECT_EQ(only->NextGrant().version, 1u);
 }
 
 TEST_F(LearnerTest, WeightsCanBeFetched) {
   Start();
   const auto actor = NewActor();
-  actor->Push(actor->NextPermit(), 0.5f);
-  actor->NextPermit();
+  actor->Push(actor->NextGrant(), 0.5f);
+  actor->NextGrant();
   actor->Send(wire::Fetch{.version = 1});
   const auto weights = actor->Wait(wire::Kind::kWeights);
   ASSERT_TRUE(weights);
@@ -177,7 +199,66 @@ TEST_F(LearnerTest, OverTcpThereIsNoSharedMemoryToOffer) {
   Start("updates.start_with=1\nwire.endpoint=tcp://127.0.0.1:0");
   const auto actor = NewActor();
   EXPECT_EQ(actor->welcome.snapshot, "");
-  actor->NextPermit();
+  actor->NextGrant();
+}
+
+// ---- the disk
+
+TEST_F(LearnerTest, AJournalOnAFullDiskIsSaidOnceAndTheTrainingGoesOn) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
+  std::filesystem::create_symlink("/dev/full", dir_ / "journal");
+  testing::internal::CaptureStderr();
+  Start();
+  const auto actor = NewActor();
+  for (int i = 0; i < 20; ++i) actor->Push(actor->NextGrant(), 1.0f);
+  EXPECT_EQ(actor->NextGrant().version, 20u);
+  Stop();
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(Count(said, "the journal is not complete, this run cannot be replayed"), 1u) << said;
+  EXPECT_THAT(said, testing::HasSubstr("No space left on device"));
+  EXPECT_EQ(LastCheckpoint().version, 20u);
+}
+
+TEST_F(LearnerTest, ACheckpointThatFailsIsSaidAndTheNextIsTriedAgain) {
+  testing::internal::CaptureStderr();
+  Start("updates.start_with=1\ncheckpoint.every_steps=1\ncheckpoint.keep=1000");
+  // A directory is where the file of version 1 must go.
+  std::filesystem::create_directories(dir_ / "checkpoints" / CheckpointName(1, 1) / "in the way");
+  const auto actor = NewActor();
+  const auto later = [this] {
+    const auto files = ListCheckpoints(dir_ / "checkpoints");
+    return files.back().filename() > CheckpointName(1, 1);
+  };
+  // Those that come while one is being written are left out: until one comes in time.
+  for (int i = 0; i < 100'000 && !later(); ++i) actor->Push(actor->NextGrant(), 0.0f);
+  EXPECT_TRUE(later());
+  Stop();
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(Count(said, "no checkpoint of version 1: "), 1u) << said;
+  EXPECT_EQ(learner_->checkpoint_trouble(), "");
+}
+
+TEST_F(LearnerTest, ADiskThatIsTooSlowIsSaidWithALimit) {
+  Start("updates.start_with=1\ncheckpoint.every_steps=1\ncheckpoint.keep=1");
+  // Who looks for the newest checkpoint waits here until there is someone to write.
+  const std::filesystem::path pipe = dir_ / "checkpoints" / CheckpointName(9, 1);
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  testing::internal::CaptureStderr();
+  const SteadyClock clock;
+  const std::int64_t begin = clock.NowMs();
+  const auto actor = NewActor();
+  for (int i = 0; i < 50; ++i) actor->Push(actor->NextGrant(), 0.0f);
+  actor->NextGrant();
+  const auto periods = static_cast<std::size_t>((clock.NowMs() - begin) / 10'000);
+  const int fd = open(pipe.c_str(), O_WRONLY | O_CLOEXEC);
+  std::filesystem::remove(pipe);
+  close(fd);
+  Stop();
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(Count(said, "the disk is slower than checkpoint.every_steps = 1"),
+              testing::AllOf(testing::Ge(1u), testing::Le(periods + 1)))
+      << said;
+  EXPECT_EQ(LastCheckpoint().version, 50u);
 }
 
 // ---- resuming
@@ -185,18 +266,18 @@ TEST_F(LearnerTest, OverTcpThereIsNoSharedMemoryToOffer) {
 TEST_F(LearnerTest, ResumesWhereItStoppedInANewTerm) {
   Start();
   auto actor = NewActor();
-  actor->Push(actor->NextPermit(), 0.25f);
-  actor->NextPermit();
+  actor->Push(actor->NextGrant(), 0.25f);
+  actor->NextGrant();
   const std::uint32_t first_term = actor->header.term;
   actor.reset();
   Discard();
   Start("updates.start_with=1", true);
   actor = NewActor();
   EXPECT_GT(actor->header.term, first_term);
-  const wire::Permit permit = actor->NextPermit();
-  EXPECT_EQ(permit.version, 1u);
-  actor->Push(permit, 0.25f);
-  actor->NextPermit();
+  const wire::Grant grant = actor->NextGrant();
+  EXPECT_EQ(grant.version, 1u);
+  actor->Push(grant, 0.25f);
+  actor->NextGrant();
   Stop();
   EXPECT_THAT(LastCheckpoint().weights, Each(FloatNear(-0.5f, 1e-6f)));
   EXPECT_EQ(counters().applied, 2u);
@@ -208,8 +289,8 @@ TEST_F(LearnerTest, ACheckpointsCountersAreThoseOfItsVersion) {
   Start("checkpoint.every_steps=1\ncheckpoint.keep=100\nrun.steps=160");
   const auto a = NewActor(), b = NewActor();
   for (int i = 0; i < 20; ++i) {
-    a->Push(a->NextPermit(), 0.0f);
-    b->Push(b->NextPermit(), 0.0f);
+    a->Push(a->NextGrant(), 0.0f);
+    b->Push(b->NextGrant(), 0.0f);
   }
   Wait();
   for (const auto& path : ListCheckpoints(dir_ / "checkpoints")) {
@@ -222,17 +303,17 @@ TEST_F(LearnerTest, ACheckpointsCountersAreThoseOfItsVersion) {
 TEST_F(LearnerTest, AnActorOfTheTermBeforeIsToldAndRefused) {
   Start();
   auto old = NewActor();
-  const wire::Permit permit = old->NextPermit();
+  const wire::Grant grant = old->NextGrant();
   const wire::Header header = old->header;
   old.reset();
   Discard();
   Start("updates.start_with=1", true);
   const auto peer = NewPeer();
   peer->header = header;
-  peer->Push(permit, 9.0f);
-  const auto answer = peer->Wait(wire::Kind::kGrant);
+  peer->Push(grant, 9.0f);
+  const auto answer = peer->Wait(wire::Kind::kAnswer);
   ASSERT_TRUE(answer);
-  EXPECT_EQ(std::get<wire::Grant>(answer->body).outcome, wire::Outcome::kOtherTerm);
+  EXPECT_EQ(std::get<wire::Answer>(answer->body).outcome, wire::Outcome::kOtherTerm);
   EXPECT_NE(answer->header.term, header.term);
   Stop();
   EXPECT_THAT(LastCheckpoint().weights, Each(0.0f));
@@ -242,8 +323,8 @@ TEST_F(LearnerTest, AnActorOfTheTermBeforeIsToldAndRefused) {
 TEST_F(LearnerTest, ADamagedCheckpointIsPassedOverForTheOneBefore) {
   Start();
   auto actor = NewActor();
-  actor->Push(actor->NextPermit(), 0.25f);
-  actor->NextPermit();
+  actor->Push(actor->NextGrant(), 0.25f);
+  actor->NextGrant();
   actor.reset();
   Discard();
   const auto files = ListCheckpoints(dir_ / "checkpoints");
@@ -252,7 +333,7 @@ TEST_F(LearnerTest, ADamagedCheckpointIsPassedOverForTheOneBefore) {
   testing::internal::CaptureStderr();
   Start("updates.start_with=1", true);
   actor = NewActor();
-  EXPECT_EQ(actor->NextPermit().version, 0u);
+  EXPECT_EQ(actor->NextGrant().version, 0u);
   Stop();
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_THAT(said, testing::HasSubstr(files.front().filename().string()));
@@ -262,7 +343,7 @@ TEST_F(LearnerTest, ADamagedCheckpointIsPassedOverForTheOneBefore) {
 TEST_F(LearnerTest, ARunThatIsDoneEndsAtOnceWhenItIsResumed) {
   Start("run.steps=4\nupdates.start_with=1");
   auto actor = NewActor();
-  actor->Push(actor->NextPermit(), 0.25f);
+  actor->Push(actor->NextGrant(), 0.25f);
   Wait();
   actor.reset();
   Discard();
@@ -275,7 +356,7 @@ TEST_F(LearnerTest, ARunThatIsDoneEndsAtOnceWhenItIsResumed) {
 TEST_F(LearnerTest, ATrainedRunIsNotBegunAgain) {
   Start("run.steps=4\nupdates.start_with=1");
   auto actor = NewActor();
-  actor->Push(actor->NextPermit(), 0.25f);
+  actor->Push(actor->NextGrant(), 0.25f);
   Wait();
   actor.reset();
   Discard();
@@ -292,11 +373,11 @@ TEST_F(LearnerTest, AnotherSeedIsAnotherRun) {
 TEST_F(LearnerTest, ASecondLearnerOfALiveRunIsRefusedAndHarmsNothing) {
   Start();
   const auto actor = NewActor();
-  actor->Push(actor->NextPermit(), 0.25f);
-  const wire::Permit next = actor->NextPermit();
+  actor->Push(actor->NextGrant(), 0.25f);
+  const wire::Grant next = actor->NextGrant();
   EXPECT_THROW(Learner(config_, Blueprint(), {.run_dir = dir_.path(), .resume = true}), UserError);
   actor->Push(next, 0.25f);
-  EXPECT_EQ(actor->NextPermit().version, 2u);
+  EXPECT_EQ(actor->NextGrant().version, 2u);
   Stop();
   JournalReader journal(dir_ / "journal");
   std::uint64_t updates = 0;

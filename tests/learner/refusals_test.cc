@@ -2,6 +2,7 @@
 // the learner goes on serving the others.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -18,15 +19,15 @@ class RefusalsTest : public LearnerFixture {
   void SetUp() override {
     Start("updates.start_with=1\nupdates.max_norm=100");
     actor_ = NewActor();
-    permit_ = actor_->NextPermit();
+    grant_ = actor_->NextGrant();
   }
 
   // The actor is answered `outcome`, and a good gradient is applied afterwards: -1 everywhere.
   void ExpectRefusedAndServed(wire::Outcome outcome) {
-    EXPECT_EQ(actor_->NextGrant().outcome, outcome);
+    EXPECT_EQ(actor_->NextAnswer().outcome, outcome);
     const auto good = NewActor();
-    good->Push(good->NextPermit(), 1.0f);
-    EXPECT_EQ(good->NextPermit().version, 1u);
+    good->Push(good->NextGrant(), 1.0f);
+    EXPECT_EQ(good->NextGrant().version, 1u);
     Stop();
     EXPECT_EQ(Dropped(wire::OutcomeName(outcome)), 1u);
     EXPECT_EQ(counters().received, counters().applied + counters().dropped_total());
@@ -40,97 +41,97 @@ class RefusalsTest : public LearnerFixture {
   }
 
   std::unique_ptr<FakeActor> actor_;
-  wire::Permit permit_;
+  wire::Grant grant_;
 };
 
 TEST_F(RefusalsTest, NotANumber) {
-  actor_->Push(permit_, 0, Values(1, std::nanf("")));
+  actor_->Push(grant_, 0, Values(1, std::nanf("")));
   ExpectRefusedAndServed(wire::Outcome::kNotFinite);
 }
 
 TEST_F(RefusalsTest, Infinity) {
-  actor_->Push(permit_, 0, Values(1, -std::numeric_limits<float>::infinity()));
+  actor_->Push(grant_, 0, Values(1, -std::numeric_limits<float>::infinity()));
   ExpectRefusedAndServed(wire::Outcome::kNotFinite);
 }
 
 TEST_F(RefusalsTest, AnAbsurdNorm) {
-  actor_->Push(permit_, 0, Values(1, 101));
+  actor_->Push(grant_, 0, Values(1, 101));
   ExpectRefusedAndServed(wire::Outcome::kNormTooLarge);
 }
 
 TEST_F(RefusalsTest, ANormWhoseSquareIsNoFloat) {
-  actor_->Push(permit_, 0, Values(1, std::numeric_limits<float>::max()));
+  actor_->Push(grant_, 0, Values(1, std::numeric_limits<float>::max()));
   ExpectRefusedAndServed(wire::Outcome::kNormTooLarge);
 }
 
 TEST_F(RefusalsTest, NoSamples) {
-  actor_->Push(permit_, 0, Values(1, 1), 0);
+  actor_->Push(grant_, 0, Values(1, 1), 0);
   ExpectRefusedAndServed(wire::Outcome::kBadSamples);
 }
 
 TEST_F(RefusalsTest, MoreSamplesThanAnActorHas) {
-  actor_->Push(permit_, 0, Values(1, 1), 5);  // 2 envs x 2 steps
+  actor_->Push(grant_, 0, Values(1, 1), 5);  // 2 envs x 2 steps
   ExpectRefusedAndServed(wire::Outcome::kBadSamples);
 }
 
 TEST_F(RefusalsTest, AGrantThatNobodyGave) {
-  actor_->Push({permit_.number + 77, 0}, 3.0f);
+  actor_->Push({grant_.number + 77, 0}, 3.0f);
   ExpectRefusedAndServed(wire::Outcome::kNoGrant);
 }
 
 TEST_F(RefusalsTest, AFutureVersion) {
-  actor_->Push(permit_, 1, Values(3, 3));
+  actor_->Push(grant_, 1, Values(3, 3));
   ExpectRefusedAndServed(wire::Outcome::kFutureVersion);
 }
 
 TEST_F(RefusalsTest, AnotherTerm) {
   ++actor_->header.term;
-  actor_->Push(permit_, 3.0f);
+  actor_->Push(grant_, 3.0f);
   ExpectRefusedAndServed(wire::Outcome::kOtherTerm);
 }
 
 TEST_F(RefusalsTest, AnOldIncarnation) {
   --actor_->header.incarnation;
-  actor_->Push(permit_, 3.0f);
+  actor_->Push(grant_, 3.0f);
   ExpectRefusedAndServed(wire::Outcome::kOldIncarnation);
 }
 
 TEST_F(RefusalsTest, ASlotThatIsNobodys) {
   actor_->header.slot = 900;
-  actor_->Push(permit_, 3.0f);
+  actor_->Push(grant_, 3.0f);
   ExpectRefusedAndServed(wire::Outcome::kUnknownActor);
 }
 
 TEST_F(RefusalsTest, AReplayedGradient) {
-  actor_->Push(permit_, 0.5f);
-  EXPECT_EQ(actor_->NextGrant().outcome, wire::Outcome::kApplied);
+  actor_->Push(grant_, 0.5f);
+  EXPECT_EQ(actor_->NextAnswer().outcome, wire::Outcome::kApplied);
   --actor_->header.sequence;
-  actor_->Push(permit_, 0.5f);  // the same sequence again
-  EXPECT_EQ(actor_->NextGrant().outcome, wire::Outcome::kDuplicate);
+  actor_->Push(grant_, 0.5f);  // the same sequence again
+  EXPECT_EQ(actor_->NextAnswer().outcome, wire::Outcome::kDuplicate);
   Stop();
   EXPECT_EQ(Dropped("duplicate"), 1u);
   EXPECT_THAT(LastCheckpoint().weights, Each(FloatNear(-0.5f, 1e-6f)));
 }
 
 TEST_F(RefusalsTest, ABaseBelowItsGrant) {
-  actor_->Push(permit_, 0.5f);
-  const wire::Permit next = actor_->NextPermit();
+  actor_->Push(grant_, 0.5f);
+  const wire::Grant next = actor_->NextGrant();
   ASSERT_EQ(next.version, 1u);
   actor_->Push(next, 0, Values(3, 3));
-  EXPECT_EQ(actor_->NextGrant().outcome, wire::Outcome::kBelowGrant);
+  EXPECT_EQ(actor_->NextAnswer().outcome, wire::Outcome::kBelowGrant);
   Stop();
   EXPECT_THAT(LastCheckpoint().weights, Each(FloatNear(-0.5f, 1e-6f)));
 }
 
 TEST_F(RefusalsTest, ARefusedActorGetsAnotherGrant) {
-  actor_->Push(permit_, 0, Values(1, std::nanf("")));
-  actor_->Push(actor_->NextPermit(), 0.5f);
-  EXPECT_EQ(actor_->NextPermit().version, 1u);
+  actor_->Push(grant_, 0, Values(1, std::nanf("")));
+  actor_->Push(actor_->NextGrant(), 0.5f);
+  EXPECT_EQ(actor_->NextGrant().version, 1u);
 }
 
 TEST_F(RefusalsTest, AnotherNet) {
   ++actor_->header.fingerprint;
-  actor_->Push(permit_, 3.0f);
+  actor_->Push(grant_, 3.0f);
   const auto bye = actor_->Wait(wire::Kind::kBye);
   ASSERT_TRUE(bye);
   EXPECT_EQ(std::get<wire::Bye>(bye->body).reason, wire::ByeReason::kRefused);
@@ -140,7 +141,7 @@ TEST_F(RefusalsTest, AnotherNet) {
 }
 
 TEST_F(RefusalsTest, TooFewElements) {
-  actor_->Push(permit_, 0, std::vector<float>(kFloats - 16, 3.0f));
+  actor_->Push(grant_, 0, std::vector<float>(kFloats - 16, 3.0f));
   ASSERT_TRUE(actor_->Wait(wire::Kind::kBye));
   Stop();
   EXPECT_EQ(counters().frames_refused.at("count"), 1u);
@@ -152,7 +153,7 @@ TEST_F(RefusalsTest, ADamagedMessageOfAMemberMakesItStartAfresh) {
   ++actor_->header.sequence;
   const std::vector<float> values(kFloats, 3.0f);
   wire::Frames frames =
-      wire::Encode(actor_->header, wire::Gradient{.grant = permit_.number, .samples = 4}, values);
+      wire::Encode(actor_->header, wire::Gradient{.grant = grant_.number, .samples = 4}, values);
   std::vector<float> flipped = values;
   flipped[3] = 4.0f;
   frames.tensor = flipped;
@@ -177,8 +178,8 @@ TEST_F(RefusalsTest, RandomBytesByTheThousand) {
     frames.fields.assign(random() % 64, static_cast<char>(random()));
     stranger->SendFrames(frames);
   }
-  actor_->Push(permit_, 1.0f);
-  EXPECT_EQ(actor_->NextPermit().version, 1u);
+  actor_->Push(grant_, 1.0f);
+  EXPECT_EQ(actor_->NextGrant().version, 1u);
   Stop();
   std::uint64_t refused = 0;
   for (const auto& [reason, count] : counters().frames_refused) refused += count;
@@ -187,11 +188,44 @@ TEST_F(RefusalsTest, RandomBytesByTheThousand) {
   EXPECT_THAT(LastCheckpoint().weights, Each(FloatNear(-1.0f, 1e-6f)));
 }
 
+TEST_F(RefusalsTest, TenThousandHellosOfOneConnectionAreOneLifeAndFewLines) {
+  testing::internal::CaptureStderr();
+  const auto peer = NewActor();
+  const wire::Grant grant = peer->NextGrant();
+  const std::uint32_t incarnation = peer->header.incarnation;
+  for (int i = 0; i < 10'000; ++i) peer->Join(i);  // whichever slot it asks for
+  EXPECT_EQ(peer->header.incarnation, incarnation);
+  EXPECT_EQ(peer->NextGrant().number, grant.number);  // told again, still good
+  peer->Push(grant, 1.0f);
+  EXPECT_EQ(peer->NextAnswer().outcome, wire::Outcome::kApplied);
+  Stop();
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_LT(std::ranges::count(said, '\n'), 200);
+  EXPECT_LT(std::filesystem::file_size(dir_ / "journal"), 4096u);
+  EXPECT_THAT(LastCheckpoint().weights, Each(FloatNear(-1.0f, 1e-6f)));
+}
+
+TEST_F(RefusalsTest, ComingAndGoingForEverIsFewLines) {
+  testing::internal::CaptureStderr();
+  const SteadyClock clock;
+  const std::int64_t begin = clock.NowMs();
+  const auto peer = NewPeer();
+  for (int i = 0; i < 1000; ++i) {
+    peer->Join();
+    peer->Send(wire::Bye{});
+  }
+  peer->Join();
+  Stop();
+  const std::int64_t periods = (clock.NowMs() - begin) / 10'000;
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_LT(std::ranges::count(said, '\n'), 150 * (periods + 1));  // 100 of them and the rest
+}
+
 TEST_F(RefusalsTest, MessagesThatOnlyALearnerSends) {
   actor_->Send(wire::Welcome{});
-  actor_->Send(wire::Grant{});
-  actor_->Push(permit_, 1.0f);
-  EXPECT_EQ(actor_->NextPermit().version, 1u);
+  actor_->Send(wire::Answer{});
+  actor_->Push(grant_, 1.0f);
+  EXPECT_EQ(actor_->NextGrant().version, 1u);
   Stop();
   EXPECT_EQ(counters().frames_refused.at("kind"), 2u);
 }

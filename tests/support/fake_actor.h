@@ -27,14 +27,14 @@ class FakeActor {
     ASSERT_TRUE(envelope) << "no welcome";
   }
 
-  // A gradient whose every value is `value`, under `permit`, based on its version.
-  void Push(const wire::Permit& permit, float value, std::uint32_t samples = 4) {
-    Push(permit, permit.version, std::vector<float>(floats_, value), samples);
+  // A gradient whose every value is `value`, under `grant`, based on its version.
+  void Push(const wire::Grant& grant, float value, std::uint32_t samples = 4) {
+    Push(grant, grant.version, std::vector<float>(floats_, value), samples);
   }
-  void Push(const wire::Permit& permit, std::uint64_t base, const std::vector<float>& values,
+  void Push(const wire::Grant& grant, std::uint64_t base, const std::vector<float>& values,
             std::uint32_t samples = 4) {
     header.version = base;
-    Send(wire::Gradient{.grant = permit.number, .samples = samples}, values);
+    Send(wire::Gradient{.grant = grant.number, .samples = samples}, values);
   }
 
   void Send(const wire::Body& body, std::span<const float> tensor = {}) {
@@ -50,23 +50,23 @@ class FakeActor {
     }
   }
 
-  // The next grant message, whatever comes before it.
-  wire::Grant NextGrant() {
-    const auto message = Wait(wire::Kind::kGrant);
-    EXPECT_TRUE(message) << "no grant";
-    return message ? std::get<wire::Grant>(message->body) : wire::Grant{};
+  // The next answer, whatever comes before it.
+  wire::Answer NextAnswer() {
+    const auto message = Wait(wire::Kind::kAnswer);
+    EXPECT_TRUE(message) << "no answer";
+    return message ? std::get<wire::Answer>(message->body) : wire::Answer{};
   }
-  // The next permit; grants without one are passed over and their outcomes kept in `outcomes`.
-  wire::Permit NextPermit() {
-    while (permits_.empty()) {
-      const wire::Grant grant = NextGrant();
+  // The next grant; answers without one are passed over and their outcomes kept in `outcomes`.
+  wire::Grant NextGrant() {
+    while (grants_.empty()) {
+      const wire::Answer answer = NextAnswer();
       if (testing::Test::HasFailure()) return {};
-      if (grant.outcome != wire::Outcome::kNone) outcomes.push_back(grant.outcome);
-      permits_.insert(permits_.end(), grant.permits.begin(), grant.permits.end());
+      if (answer.outcome != wire::Outcome::kNone) outcomes.push_back(answer.outcome);
+      grants_.insert(grants_.end(), answer.grants.begin(), answer.grants.end());
     }
-    const wire::Permit permit = permits_.front();
-    permits_.erase(permits_.begin());
-    return permit;
+    const wire::Grant grant = grants_.front();
+    grants_.erase(grants_.begin());
+    return grant;
   }
 
   struct Heard {
@@ -121,7 +121,7 @@ class FakeActor {
   wire::Context context_;
   wire::ClientSocket socket_;
   const std::size_t floats_;
-  std::vector<wire::Permit> permits_;
+  std::vector<wire::Grant> grants_;
 };
 
 }  // namespace starling

@@ -42,9 +42,7 @@ class LearnerFixture : public testing::Test {
                                 .resume = resume,
                                 .stop_fd = stop_fd_,
                                 .abandoned = {},
-                                .on_status = [this](const auto& status) {
-                                  if (status["final"]) final_status_ = status;
-                                }});
+                                .on_status = [this](const auto& status) { OnStatus(status); }});
     thread_ = std::thread([this] { over_ = learner_->Run(); });
   }
 
@@ -100,9 +98,20 @@ class LearnerFixture : public testing::Test {
   Config config_;
   std::unique_ptr<learner::Learner> learner_;
   nlohmann::ordered_json final_status_;
+  // The first that says that the run is over, and how many checkpoints there were by then.
+  nlohmann::ordered_json farewell_status_;
+  std::size_t checkpoints_at_farewell_ = 0;
   bool over_ = false;
 
  private:
+  void OnStatus(const nlohmann::ordered_json& status) {
+    if (status["phase"] == "done" && farewell_status_.is_null()) {
+      farewell_status_ = status;
+      checkpoints_at_farewell_ = learner::ListCheckpoints(dir_ / "checkpoints").size();
+    }
+    if (status["final"]) final_status_ = status;
+  }
+
   std::vector<std::string> Overrides(const std::string& lines) {
     std::vector<std::string> overrides{"wire.runtime_dir=" + runtime_.path().string()};
     for (std::size_t at = 0; at < lines.size();) {

@@ -57,6 +57,8 @@ TEST_F(ByHandTest, TheLearnerFirst) {
   EXPECT_EQ(WaitFor(*one), 0) << said_;
   EXPECT_EQ(WaitFor(*other), 0) << said_;
   EXPECT_THAT(learner->err(), HasSubstr("done in"));
+  EXPECT_THAT(learner->err(), HasSubstr("/starling eval " + run().string()));
+  EXPECT_THAT(learner->err(), testing::Not(HasSubstr("build/release")));
   ExpectSummary(16'000, 2);
 }
 
@@ -108,6 +110,21 @@ TEST_F(ByHandTest, ActorsJoinALearnerThatWasKilledAndResumed) {
   EXPECT_EQ(WaitFor(*one), 0) << said_;
   EXPECT_EQ(WaitFor(*other), 0) << said_;
   EXPECT_THAT(Checkpoints().back(), HasSubstr("t0002-"));
+  ExpectSummary(kSeconds, 2);
+}
+
+// The next one listens on another port, and nobody waits for wire.timeout_s to look for it.
+TEST_F(ByHandTest, ActorsFindATcpLearnerAgainThatWasKilled) {
+  auto learner = Learner({Steps(kSeconds), "actors.count=2", "checkpoint.every_steps=16000",
+                          "wire.endpoint=tcp://127.0.0.1:0", "wire.timeout_s=3600"});
+  auto one = Actor(), other = Actor();
+  ASSERT_TRUE(AwaitCheckpoint(*learner));
+  learner->Signal(SIGKILL);
+  EXPECT_EQ(learner->Wait(), 128 + SIGKILL);
+  auto again = ResumedLearner();
+  EXPECT_EQ(WaitFor(*again), 0) << said_;
+  EXPECT_EQ(WaitFor(*one), 0) << said_;
+  EXPECT_EQ(WaitFor(*other), 0) << said_;
   ExpectSummary(kSeconds, 2);
 }
 

@@ -1,5 +1,6 @@
 // A disk that is full, or fails: the run says so and ends, later, with a status that is not 0.
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "core/config.h"
 #include "tests/system/run_fixture.h"
@@ -9,6 +10,7 @@ namespace {
 
 using testing::ContainsRegex;
 using testing::HasSubstr;
+using testing::Not;
 
 class DiskTest : public RunTest {
  protected:
@@ -40,13 +42,23 @@ TEST_F(DiskTest, CheckpointsThatFailMidwayAreSaidAndTheRunFails) {
   ExpectNothingLeft();
 }
 
-// Over tcp there is no shared memory, so that the checkpoint is the first file too large.
-TEST_F(DiskTest, AFileSizeLimitThatKillsTheLearnerEndsTheRun) {
-  auto train = Start(
-      "starling",
-      TrainWords({"run.steps=16000", "actors.count=1", "wire.endpoint=tcp://127.0.0.1:0"}), kTight);
+// Over tcp there is no shared memory, so that the checkpoint is the first file too large; the
+// journal of a thousand updates is the next.
+TEST_F(DiskTest, AFileSizeLimitCostsCheckpointsAndJournalButKillsNobody) {
+  auto train =
+      Start("starling",
+            TrainWords({"run.steps=160000", "actors.count=1", "wire.endpoint=tcp://127.0.0.1:0",
+                        "checkpoint.every_steps=80000"}),
+            kTight);
   EXPECT_EQ(WaitFor(*train), 1) << said_;
-  EXPECT_THAT(said_, ContainsRegex("the learner .*SIGXFSZ.*gave up|could not be written"));
+  EXPECT_THAT(said_, ContainsRegex("no checkpoint of version [1-9][0-9]*: .*File too large"));
+  EXPECT_THAT(said_, HasSubstr("the last checkpoint could not be written"));
+  EXPECT_EQ(CountInLog("the journal is not complete, this run cannot be replayed"), 1u);
+  EXPECT_THAT(said_, Not(HasSubstr("SIGXFSZ")));
+  const json summary = Summary();
+  ExpectSound(summary);
+  EXPECT_GE(summary["steps"], 160'000);
+  EXPECT_EQ(summary["learner"]["restarted"], 0);
   ExpectNothingLeft();
 }
 
@@ -62,6 +74,24 @@ TEST_F(DiskTest, ALearnerWithoutRoomForACheckpointSaysSo) {
   EXPECT_EQ(WaitFor(*actor), 0) << said_;
   EXPECT_TRUE(Checkpoints().empty());
   ExpectNothingLeft();
+}
+
+// Its actors have left by then; they were replaced after a second, for nothing.
+TEST_F(DiskTest, ASlowLastCheckpointReplacesNobody) {
+  auto train = StartTrain({"run.steps=160000", "actors.count=2", "checkpoint.keep=1"});
+  ASSERT_TRUE(AwaitActors(*train, 2));
+  // The learner looks for its newest checkpoint and waits here until there is someone to write.
+  const std::filesystem::path pipe = run() / "checkpoints/t9999-v000000000001.safetensors";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  ASSERT_TRUE(Eventually([&] { return CountInLog("ended with exit status 0") == 2; }));
+  // Time enough for a replacement to come.
+  EXPECT_FALSE(
+      Eventually([&] { return !Find("starling-actor").empty(); }, std::chrono::milliseconds(1500)));
+  const int fd = open(pipe.c_str(), O_WRONLY | O_CLOEXEC);
+  std::filesystem::remove(pipe);
+  close(fd);
+  ExpectDone(WaitFor(*train), 160'000);
+  EXPECT_EQ(Summary()["actors"]["restarted"], 0);
 }
 
 TEST_F(DiskTest, AFullDiskUnderTheMetricsIsSaid) {

@@ -55,7 +55,7 @@ struct Launch {
   std::vector<std::string> arguments;
   std::filesystem::path directory;          // to run in
   std::filesystem::path output;             // standard output goes to output.out, error to .err
-  std::optional<rlim_t> file_size_limit{};  // bytes; what goes beyond fails with EFBIG
+  std::optional<rlim_t> file_size_limit{};  // bytes
 };
 
 class Process {
@@ -113,7 +113,7 @@ class Process {
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     // Whatever the tests were started under (nohup, a background job).
-    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) signal(number, SIG_DFL);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ}) signal(number, SIG_DFL);
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -128,7 +128,6 @@ class Process {
     if (launch_.file_size_limit) {
       const rlimit limit{*launch_.file_size_limit, *launch_.file_size_limit};
       setrlimit(RLIMIT_FSIZE, &limit);
-      signal(SIGXFSZ, SIG_IGN);
     }
     execv(launch_.program.c_str(), argv);
     _exit(127);

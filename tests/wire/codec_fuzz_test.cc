@@ -35,12 +35,12 @@ std::vector<std::byte> Copy(std::span<const std::byte> bytes) {
 std::vector<Raw> Seeds() {
   Gradient gradient = {.grant = 1, .samples = 160, .norm = 0.5};
   gradient.episodes.assign(20, {.episode_return = 3, .length = 1000});
-  Grant grant = {.answers = 1, .outcome = Outcome::kApplied};
-  grant.permits.assign(4, {.number = 70'000, .version = 1'000'000});
+  Answer answer = {.answers = 1, .outcome = Outcome::kApplied};
+  answer.grants.assign(4, {.number = 70'000, .version = 1'000'000});
   const std::vector<Body> bodies = {Hello{.host = "node", .pid = 77},
                                     Welcome{.config = "[run]\n", .snapshot = "/dev/shm/x"},
                                     gradient,
-                                    grant,
+                                    answer,
                                     Heartbeat{},
                                     Fetch{.version = 3},
                                     Weights{.steps = 1},

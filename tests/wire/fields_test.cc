@@ -44,18 +44,18 @@ std::string Big(unsigned char type, std::uint64_t value, int bytes) {
 std::string Float64(std::uint64_t bits) { return Big(0xCB, bits, 8); }
 const std::string kNil = "\xC0", kTrue = "\xC3";
 
-TEST(Fields, AGrantByHand) {
+TEST(Fields, AnAnswerByHand) {
   const std::string bytes = Map(4) + Str("answers") + "\x05" + Str("outcome") + "\x02" +
-                            Str("tau") + "\x01" + Str("permits") + Array(1) + Array(2) + "\x08" +
+                            Str("tau") + "\x01" + Str("grants") + Array(1) + Array(2) + "\x08" +
                             Big(0xCD, 1001, 2);
-  const Grant grant = {.answers = 5,
-                       .outcome = Outcome::kMerged,
-                       .staleness = 1,
-                       .permits = {{.number = 8, .version = 1001}}};
-  EXPECT_EQ(PackFields(grant), bytes);
-  Grant read;
+  const Answer answer = {.answers = 5,
+                         .outcome = Outcome::kMerged,
+                         .staleness = 1,
+                         .grants = {{.number = 8, .version = 1001}}};
+  EXPECT_EQ(PackFields(answer), bytes);
+  Answer read;
   ASSERT_TRUE(Accepts(bytes, read));
-  EXPECT_EQ(read, grant);
+  EXPECT_EQ(read, answer);
 }
 
 TEST(Fields, UnknownKeysAreIgnoredWhateverTheyHold) {
@@ -153,23 +153,23 @@ TEST(Fields, StringsHaveALimit) {
 }
 
 TEST(Fields, ListsHaveALimitAndPairs) {
-  const auto grant = [](const std::string& permits) {
+  const auto answer = [](const std::string& grants) {
     return Map(4) + Str("answers") + "\x05" + Str("outcome") + "\x02" + Str("tau") + "\x01" +
-           Str("permits") + permits;
+           Str("grants") + grants;
   };
   const auto pairs = [](std::size_t count) {
     std::string out = Big(0xDC, count, 2);
     for (std::size_t i = 0; i < count; ++i) out += Array(2) + "\x01\x02";
     return out;
   };
-  Grant read;
-  ASSERT_TRUE(Accepts(grant(pairs(kMaxPermits)), read));
-  EXPECT_EQ(read.permits.size(), kMaxPermits);
-  EXPECT_FALSE(Accepts<Grant>(grant(pairs(kMaxPermits + 1))));
-  EXPECT_FALSE(Accepts<Grant>(grant(Array(1) + Array(1) + "\x01")));
-  EXPECT_FALSE(Accepts<Grant>(grant(Array(1) + Array(3) + "\x01\x02\x03")));
-  EXPECT_FALSE(Accepts<Grant>(grant(Array(1) + "\x01")));
-  EXPECT_FALSE(Accepts<Grant>(grant(Array(1) + Array(2) + "\x01" + kNil)));
+  Answer read;
+  ASSERT_TRUE(Accepts(answer(pairs(kMaxGrants)), read));
+  EXPECT_EQ(read.grants.size(), kMaxGrants);
+  EXPECT_FALSE(Accepts<Answer>(answer(pairs(kMaxGrants + 1))));
+  EXPECT_FALSE(Accepts<Answer>(answer(Array(1) + Array(1) + "\x01")));
+  EXPECT_FALSE(Accepts<Answer>(answer(Array(1) + Array(3) + "\x01\x02\x03")));
+  EXPECT_FALSE(Accepts<Answer>(answer(Array(1) + "\x01")));
+  EXPECT_FALSE(Accepts<Answer>(answer(Array(1) + Array(2) + "\x01" + kNil)));
 }
 
 TEST(Fields, FiveBytesThatAskForGigabytesAreRefused) {

@@ -31,7 +31,7 @@ TEST(Protocol, TheOrderOfTheBodiesIsTheOrderOfTheKinds) {
   EXPECT_EQ(KindOf(Hello{}), Kind::kHello);
   EXPECT_EQ(KindOf(Welcome{}), Kind::kWelcome);
   EXPECT_EQ(KindOf(Gradient{}), Kind::kGradient);
-  EXPECT_EQ(KindOf(Grant{}), Kind::kGrant);
+  EXPECT_EQ(KindOf(Answer{}), Kind::kAnswer);
   EXPECT_EQ(KindOf(Heartbeat{}), Kind::kHeartbeat);
   EXPECT_EQ(KindOf(Fetch{}), Kind::kFetch);
   EXPECT_EQ(KindOf(Weights{}), Kind::kWeights);

@@ -78,7 +78,7 @@ INSTANTIATE_TEST_SUITE_P(Transports, Sockets,
                                                               : "TcpByName";
                          });
 
-TEST_P(Sockets, AGradientAndItsGrant) {
+TEST_P(Sockets, AGradientAndItsAnswer) {
   const auto client = Client();
   const std::vector<float> tensor = Ramp(kElements);
   const Gradient gradient = {.grant = 3, .samples = 160, .norm = 0.5};
@@ -91,13 +91,13 @@ TEST_P(Sockets, AGradientAndItsGrant) {
   EXPECT_EQ(decoded.message.header.version, 7u);
   EXPECT_EQ(std::memcmp(decoded.message.floats().data(), tensor.data(), 4 * kElements), 0);
 
-  const Grant grant = {.answers = 1, .outcome = Outcome::kApplied, .permits = {{4, 8}}};
-  EXPECT_TRUE(server_->Send(received.peer(), Encode({.slot = 2}, grant)));
+  const Answer said = {.answers = 1, .outcome = Outcome::kApplied, .grants = {{4, 8}}};
+  EXPECT_TRUE(server_->Send(received.peer(), Encode({.slot = 2}, said)));
   const Envelope answer = Next(*client);
   EXPECT_EQ(answer.peer(), "");
   const DecodeResult answered = Decode(answer.frames(), 0);
   ASSERT_TRUE(answered) << RefusalName(answered.refusal);
-  EXPECT_EQ(answered.message.body, Body(grant));
+  EXPECT_EQ(answered.message.body, Body(said));
 }
 
 TEST_P(Sockets, MessagesOfOnePeerKeepTheirOrder) {

@@ -1,0 +1,84 @@
+// Who comes, who stays, who leaves: the learner's dealings with its members.
+#include <string>
+
+#include "core/check.h"
+#include "learner/learner.h"
+
+namespace starling::learner {
+
+void Learner::OnHello(const std::string& peer, const wire::Hello& hello) {
+  if (Member* again = roster_.FindPeer(peer)) {
+    if (again->last_sequence == 0) return WelcomeAgain(*again);
+    Remove(again->slot, "said hello again");
+  }
+  const std::uint32_t slot = roster_.SlotFor(hello.slot);
+  if (const Member* previous = roster_.Find(slot)) {
+    Say(previous->peer, previous,
+        wire::Bye{wire::ByeReason::kRefused,
+                  "another actor has taken slot " + std::to_string(slot)});
+    Remove(slot, "was replaced by a new actor in its slot");
+  }
+  Member& member = roster_.Join(slot, peer, clock_.NowMs());
+  journal_.Append(JoinRecord{slot, member.incarnation});
+  comings_.Info(clock_.NowMs(), fmt::format("actor {} joined (pid {} on {}), {} here", slot,
+                                            hello.pid, hello.host, roster_.size()));
+  SayWelcome(member);
+  pipeline_.judge().Join(slot);
+}
+
+// A connection whose life has not begun to work is not made a new one for asking again: it could
+// fill log and journal that way. It is told again what it was told.
+void Learner::WelcomeAgain(Member& member) {
+  member.heard_ms = clock_.NowMs();
+  refusals_.Warn(clock_.NowMs(), fmt::format("actor {} said hello again", member.slot));
+  SayWelcome(member);
+  wire::Answer answer;
+  for (const Grant& grant : pipeline_.judge().state().outstanding) {
+    if (grant.slot == member.slot && granted_ms_.contains(grant.number)) {
+      answer.grants.push_back({.number = grant.number, .version = grant.version});
+    }
+  }
+  if (!answer.grants.empty()) Say(member.peer, &member, answer);
+}
+
+void Learner::SayWelcome(const Member& member) {
+  Say(member.peer, &member,
+      wire::Welcome{.config = ToToml(config_),
+                    .snapshot = beacon_ ? place_.SnapshotPath(term_).string() : "",
+                    .beacon = beacon_ ? beacon_->endpoint() : ""});
+}
+
+// Answered whoever asks: an actor sees in our term and in its incarnation whether it is still a
+// member.
+void Learner::OnHeartbeat(const std::string& peer, const wire::Header& header) {
+  Member* member = roster_.Find(header.slot);
+  const bool known = member && member->incarnation == header.incarnation && header.term == term_;
+  if (known) {
+    member->heard_ms = clock_.NowMs();
+    member->peer = peer;  // its connection may be a new one
+  }
+  Say(peer, known ? member : nullptr, wire::Heartbeat{});
+}
+
+void Learner::Remove(std::uint32_t slot, const std::string& why) {
+  const Member* member = roster_.Find(slot);
+  CHECK(member != nullptr, "slot {}", slot);
+  for (const Grant& grant : pipeline_.judge().Leave(slot)) {
+    const bool sent = granted_ms_.erase(grant.number) == 1;
+    if (sent) journal_.Append(LostRecord{slot, grant.number, LostWhy::kDeath});
+  }
+  std::erase_if(unsent_, [&](const Grant& grant) { return grant.slot == slot; });
+  journal_.Append(DeathRecord{slot, member->incarnation});
+  comings_.Info(clock_.NowMs(),
+                fmt::format("actor {} {}; at most its gradient in flight is lost, {} left", slot,
+                            why, roster_.size() - 1));
+  roster_.Leave(slot);
+}
+
+void Learner::FarewellTo(wire::ByeReason reason, const std::string& text) {
+  for (const auto& [slot, member] : roster_.members()) {
+    Say(member.peer, &member, wire::Bye{reason, text});
+  }
+}
+
+}  // namespace starling::learner

@@ -1,0 +1,143 @@
+// An actor's end of the wire, with a scripted learner at the other.
+#include "actors/link.h"
+
+#include <gmock/gmock.h>
+
+#include <array>
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+#include "tests/support/temp_dir.h"
+
+namespace starling::actors {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::uint64_t kFingerprint = 7;
+
+// Welcomes whoever says hello, with `after` right behind the welcome; answers heartbeats.
+class ScriptedLearner {
+ public:
+  ScriptedLearner(const std::string& endpoint, wire::Welcome welcome,
+                  std::optional<wire::Bye> after = {})
+      : welcome_(std::move(welcome)),
+        after_(std::move(after)),
+        socket_(context_, endpoint, {.max_elements = 16}),
+        thread_([this] { Serve(); }) {}
+  ~ScriptedLearner() {
+    stop_ = true;
+    thread_.join();
+  }
+
+ private:
+  void Serve() {
+    while (!stop_) {
+      std::array<wire::PollItem, 1> item{{{.socket = &socket_}}};
+      wire::Poll(item, 10);
+      wire::Envelope envelope;
+      while (socket_.Receive(envelope)) {
+        const wire::DecodeResult decoded = wire::Decode(envelope.frames(), 16);
+        if (!decoded) continue;
+        if (decoded.message.header.kind == wire::Kind::kHello) {
+          Say(envelope.peer(), welcome_);
+          if (after_) Say(envelope.peer(), *after_);
+        } else if (decoded.message.header.kind == wire::Kind::kHeartbeat) {
+          Say(envelope.peer(), wire::Heartbeat{});
+        }
+      }
+    }
+  }
+  void Say(const std::string& peer, const wire::Body& body) {
+    const wire::Header header{
+        .incarnation = 1, .sequence = ++said_, .term = 1, .fingerprint = kFingerprint};
+    EXPECT_TRUE(socket_.Send(peer, wire::Encode(header, body)));
+  }
+
+  const wire::Welcome welcome_;
+  const std::optional<wire::Bye> after_;
+  wire::Context context_;
+  wire::ServerSocket socket_;
+  std::uint64_t said_ = 0;
+  std::atomic<bool> stop_ = false;
+  std::thread thread_;
+};
+
+class LinkTest : public testing::Test {
+ protected:
+  // A deadline against hanging tests, not an expectation.
+  static constexpr std::int64_t kPatienceMs = 60'000;
+
+  LinkOptions Options() {
+    return {.find_endpoint =
+                [this] {
+                  const std::lock_guard lock(mutex_);
+                  return endpoint_;
+                },
+            .connect_timeout_s = 60,
+            .abandoned = [this] { return clock_.NowMs() > begin_ms_ + kPatienceMs; }};
+  }
+  // Nothing but what the test does makes a link with this configuration give up.
+  static std::string PatientConfig() {
+    return ToToml(
+        ParseConfig("", "test.toml",
+                    {"wire.timeout_s=600", "wire.heartbeat_ms=20", "staleness.deadline_s=600"}));
+  }
+  std::string Endpoint(const std::string& name) { return "ipc://" + (dir_ / name).string(); }
+  void MoveTo(const std::string& endpoint) {
+    const std::lock_guard lock(mutex_);
+    endpoint_ = endpoint;
+  }
+
+  TempDir dir_;
+  SteadyClock clock_;
+  const std::int64_t begin_ms_ = clock_.NowMs();
+
+ private:
+  std::mutex mutex_;
+  std::optional<std::string> endpoint_;
+};
+
+// It ended between the welcome and the opening of its weights: the actor left with status 1, a
+// minute later.
+TEST_F(LinkTest, ALearnerThatIsDoneBeforeItsWeightsAreOpenedIsHeard) {
+  MoveTo(Endpoint("control"));
+  const ScriptedLearner learner(Endpoint("control"),
+                                {.config = PatientConfig(), .snapshot = (dir_ / "gone").string()},
+                                wire::Bye{wire::ByeReason::kRunOver, "all steps are done"});
+  LearnerLink link(Options());
+  ASSERT_TRUE(link.Join());
+  EXPECT_FALSE(link.CheckNet(kFingerprint, 16));
+  EXPECT_EQ(link.state(), LinkState::kRunOver);
+  EXPECT_EQ(link.text(), "all steps are done");
+}
+
+TEST_F(LinkTest, ALearnerThatIsGoneWithoutAWordIsLookedForAgain) {
+  MoveTo(Endpoint("control"));
+  const ScriptedLearner learner(Endpoint("control"),
+                                {.config = PatientConfig(), .snapshot = (dir_ / "gone").string()});
+  LearnerLink link(Options());
+  ASSERT_TRUE(link.Join());
+  testing::internal::CaptureStderr();
+  EXPECT_FALSE(link.CheckNet(kFingerprint, 16));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr((dir_ / "gone").string()));
+  EXPECT_EQ(link.state(), LinkState::kLost);
+}
+
+// A learner killed behind a port of its own choice: its successor has another one.
+TEST_F(LinkTest, ALearnerThatStartsAnewElsewhereIsFoundLongBeforeTheTimeout) {
+  MoveTo(Endpoint("first"));
+  const ScriptedLearner first(Endpoint("first"), {.config = PatientConfig()});
+  LearnerLink link(Options());
+  ASSERT_TRUE(link.Join());
+  ASSERT_TRUE(link.CheckNet(kFingerprint, 16));
+  MoveTo(Endpoint("second"));
+  EXPECT_FALSE(link.NextGrant());  // the first one still answers, and grants nothing
+  EXPECT_EQ(link.state(), LinkState::kLost);
+  const ScriptedLearner second(Endpoint("second"), {.config = PatientConfig()});
+  EXPECT_TRUE(link.Join());
+}
+
+}  // namespace
+}  // namespace starling::actors

@@ -1,0 +1,69 @@
+// What the tests of the supervisor's decisions share: children's ends, status lines, what was done.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fleet/supervisor_policy.h"
+
+namespace starling::fleet {
+
+inline constexpr ChildExit kKilled9{ChildExit::How::kKilled, SIGKILL};
+inline constexpr ChildExit kAborted{ChildExit::How::kKilled, SIGABRT};
+inline constexpr ChildExit Exit(int status) { return {ChildExit::How::kExited, status}; }
+
+// What is done, without what is said.
+inline Actions Deeds(Actions actions) {
+  std::erase_if(actions, [](const Action& action) { return std::holds_alternative<Say>(action); });
+  return actions;
+}
+
+inline std::string Said(const Actions& actions, LogLevel least = LogLevel::kInfo) {
+  std::string text;
+  for (const Action& action : actions) {
+    const Say* say = std::get_if<Say>(&action);
+    if (say != nullptr && say->level >= least) text += say->text + "\n";
+  }
+  return text;
+}
+
+inline LearnerStatus StatusAt(std::uint64_t steps,
+                              const std::string& checkpoint = "checkpoints/a") {
+  LearnerStatus status;
+  status.phase = "running";
+  status.term = 1;
+  status.steps = steps;
+  status.checkpoint = checkpoint;
+  return status;
+}
+
+inline LearnerStatus Joined(std::uint64_t term, std::vector<JoinedActor> rows) {
+  LearnerStatus status = StatusAt(0);
+  status.term = term;
+  status.joined = std::move(rows);
+  return status;
+}
+
+inline LearnerStatus Final(std::uint64_t steps) {
+  LearnerStatus status = StatusAt(steps);
+  status.phase = "done";
+  status.final = true;
+  return status;
+}
+
+class PolicyTest : public testing::Test {
+ protected:
+  // One run of 1000 steps, started at time 0.
+  SupervisorPolicy Started(int actors, bool resume = false) {
+    SupervisorPolicy policy(PolicyLimits{}, actors, 1000, resume, "run/log");
+    policy.Start(0);
+    return policy;
+  }
+};
+
+}  // namespace starling::fleet
