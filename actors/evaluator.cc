@@ -35,8 +35,7 @@ EvalResult Evaluate(const Config& config, std::span<const float> weights, const 
   const int envs = EnvsFor(plan.episodes);
   const auto n = static_cast<std::size_t>(envs);
   const auto wanted = static_cast<std::size_t>(plan.episodes / envs);
-  auto env = envs::MakeVecEnv(config.env.name, envs, {plan.seed, kEvalSlot, 0},
-                              {.sticky_actions = config.env.sticky_actions});
+  auto env = envs::MakeVecEnv(config.env, envs, {plan.seed, kEvalSlot, 0});
   const auto backend = net::MakeCpuBackend();
   const auto model = net::MakeModel<float>(ModelSpecOf(config, env->spec()), *backend, envs);
   CHECK(weights.size() == model->layout().size(), "{} weights", weights.size());

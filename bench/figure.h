@@ -43,5 +43,6 @@ Result MeasureStaleness(const Site& site);
 Result MeasureReproducible(const Site& site);
 Result MeasureMemory(const Site& site);
 Result MeasureKernels(const Site& site);
+Result MeasureEnvs(const Site& site);
 
 }  // namespace starling::bench

@@ -62,7 +62,7 @@ double BestGemmGflops(double seconds) {
 class NetBench {
  public:
   explicit NetBench(const Config& config)
-      : env_(envs::MakeVecEnv(config.env.name, kEnvs, {.seed = 1})),
+      : env_(envs::MakeVecEnv(config.env, kEnvs, {.seed = 1})),
         backend_(net::MakeCpuBackend()),
         model_(net::MakeModel<float>(actors::ModelSpecOf(config, env_->spec()), *backend_, kRows)),
         weights_(net::InitialParameters(model_->layout(), 1)),

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -36,6 +37,7 @@ constexpr Figure kFigures[] = {
     {"startup", MeasureStartup},     {"apply", MeasureApply},
     {"staleness", MeasureStaleness}, {"reproducible", MeasureReproducible},
     {"memory", MeasureMemory},       {"kernels", MeasureKernels},
+    {"envs", MeasureEnvs},
 };
 
 std::vector<std::string> Names() {
@@ -75,7 +77,8 @@ class Scratch {
 
 struct Options {
   std::vector<std::string> only;
-  std::string json, config = "configs/breakout.toml";
+  std::optional<std::string> json;  // a file, or "" for standard output
+  std::string config = "configs/breakout.toml";
   bool quick = false;
 };
 
@@ -83,7 +86,7 @@ struct Options {
 std::string CommandOf(const Options& options) {
   std::string command = "scripts/bench";
   if (options.quick) command += " --quick";
-  if (!options.only.empty()) command += " --only " + Joined(options.only);
+  for (const std::string& name : options.only) command += " " + name;
   return command;
 }
 
@@ -118,7 +121,7 @@ int Run(const Options& options) {
   if (!fs::exists(options.config)) {
     throw UserError(options.config + " is not there: name the Breakout configuration (--config)");
   }
-  if (!options.json.empty()) CheckDirectoryOf(options.json);
+  if (options.json && !options.json->empty()) CheckDirectoryOf(*options.json);
   const int stop_fd = fleet::CatchStopSignals();  // before there is anything to clean up
   const Scratch scratch;
   const Site site{.programs = fs::read_symlink("/proc/self/exe").parent_path(),
@@ -134,9 +137,13 @@ int Run(const Options& options) {
     broken = broken || results.back().result.broken;
   }
   const std::string hardware = HardwareLine(), command = CommandOf(options);
+  if (options.json && options.json->empty()) {
+    std::printf("%s\n", ToJson(results, hardware, command, options.quick).c_str());
+    return broken ? kExitFailed : kExitDone;
+  }
   std::printf("%s", ToMarkdown(results, hardware, command).c_str());
-  if (!options.json.empty()) {
-    WriteFileAtomically(options.json, ToJson(results, hardware, command, options.quick));
+  if (options.json) {
+    WriteFileAtomically(*options.json, ToJson(results, hardware, command, options.quick));
   }
   return broken ? kExitFailed : kExitDone;
 }
@@ -146,15 +153,19 @@ int Main(int argc, char** argv) {
                "starling-bench");
   Options options;
   app.set_version_flag("--version", VersionLine("starling-bench"));
-  app.add_option("--only", options.only, "of " + Joined(Names()))
-      ->delimiter(',')
+  app.add_option("FIGURE", options.only, "of " + Joined(Names()) + "; all if none is named")
       ->check(CLI::IsMember(Names()))
-      ->type_name("NAME,...");
-  app.add_option("--json", options.json, "keep the numbers in this file")->type_name("FILE");
+      ->type_name("");
+  std::string json;
+  CLI::Option* const keep =
+      app.add_option("--json", json, "the numbers as JSON: into FILE, or instead of the table")
+          ->expected(0, 1)
+          ->type_name("FILE");
   app.add_option("--config", options.config, "the Breakout configuration")->type_name("FILE");
   app.add_flag("--quick", options.quick, "short runs, to see that everything works");
   try {
     app.parse(argc, argv);
+    if (*keep) options.json = json;
     return Run(options);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kExitDone : kExitUserError;

@@ -28,7 +28,26 @@ struct RunConfig {
 
 struct EnvConfig {
   std::string name = "minatar/breakout";
-  double sticky_actions = 0.1;  // chance that an env repeats its last action instead
+  double sticky_actions = -1;       // chance that a frame repeats the last action; "auto" (-1 here)
+  bool ramping = true;              // games grow harder, where they can
+  std::string action_set = "full";  // "full", "minimal"
+
+  // The wrappers, in the order in which they work (envs/wrappers).
+  std::int64_t noop_max = 0;    // no-ops before an episode begins: 1 to noop_max of them
+  std::int64_t repeat = 1;      // frames an action is repeated for
+  bool max_pool = false;        // the maximum of the last two frames is seen
+  bool life_loss_ends = false;  // a lost life is an end to the one who trains
+  double reward_clip = 0;       // rewards are cut to [-reward_clip, reward_clip]; 0 = off
+  std::int64_t time_limit = 0;  // steps of the agent in an episode; 0 = no limit
+  bool pixels = false;          // 84 x 84 grey
+  std::int64_t stack = 1;       // frames seen at once
+
+  // Envs in processes of their own (gym:, plugin: with isolate).
+  std::string python = "auto";  // the interpreter with gymnasium
+  std::string options{};        // JSON object: keyword arguments of gymnasium.make
+  std::int64_t per_process = 8;
+  double timeout_s = 5;  // a step that takes longer is given up
+  bool isolate = false;  // plugin: in a process of its own
 
   friend bool operator==(const EnvConfig&, const EnvConfig&) = default;
 };
@@ -43,7 +62,7 @@ struct ActorsConfig {
 };
 
 struct NetConfig {
-  std::string kind = "minatar";              // "minatar", "mlp"
+  std::string kind = "minatar";              // "minatar", "atari", "mlp"
   std::vector<std::int64_t> hidden = {128};  // widths of the fully connected layers
   std::int64_t stages = 1;
 

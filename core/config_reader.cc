@@ -75,6 +75,10 @@ struct Assign {
   std::string operator()(MemberOf<std::uint64_t> member) const { return Integer(member); }
   std::string operator()(MemberOf<double> member) const {
     const auto& rule = std::get<NumberRule>(key.rule);
+    if (!rule.word.empty() && node.value_exact<std::string>() == rule.word) {
+      member(config) = -1;
+      return "";
+    }
     if (!node.is_number()) return WrongType();
     const double number = *node.value<double>();
     const bool low = rule.low_open ? number > rule.low : number >= rule.low;

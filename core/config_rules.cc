@@ -70,12 +70,11 @@ std::vector<Contradiction> FindContradictions(const Config& config) {
                     updates.gradients, actors.count, updates.in_flight,
                     actors.count * updates.in_flight));
   }
-  if (config.net.kind == "minatar" && config.net.hidden.size() != 1) {
-    refuse(
-        {"net.hidden", "net.kind"},
-        fmt::format("net.hidden has {} widths, which contradicts net.kind = \"minatar\": it takes "
-                    "exactly 1, as in [128]",
-                    config.net.hidden.size()));
+  if (config.net.kind != "mlp" && config.net.hidden.size() != 1) {
+    refuse({"net.hidden", "net.kind"},
+           fmt::format("net.hidden has {} widths, which contradicts net.kind = \"{}\": it takes "
+                       "exactly 1, as in [128]",
+                       config.net.hidden.size(), config.net.kind));
   }
   if (config.samples_per_gradient() > kMostSamples) {
     refuse(

@@ -30,14 +30,29 @@ const std::vector<ConfigKey>& Table() {
       {KEY(run, dir), TextRule{"text on one line", IsPrintable}},
 
       {KEY(env, name), TextRule{"the name of an environment", IsName}},
-      {KEY(env, sticky_actions), NumberRule{0, 1}},
+      {KEY(env, sticky_actions), NumberRule{.low = 0, .high = 1, .word = "auto"}},
+      {KEY(env, ramping), FlagRule{}},
+      {KEY(env, action_set), WordRule{{"full", "minimal"}}},
+      {KEY(env, noop_max), IntegerRule{0, 1000}},
+      {KEY(env, repeat), IntegerRule{1, 1000}},
+      {KEY(env, max_pool), FlagRule{}},
+      {KEY(env, life_loss_ends), FlagRule{}},
+      {KEY(env, reward_clip), NumberRule{0, 1e6}},
+      {KEY(env, time_limit), IntegerRule{0, kMany}},
+      {KEY(env, pixels), FlagRule{}},
+      {KEY(env, stack), IntegerRule{1, 64}},
+      {KEY(env, python), TextRule{"\"auto\" or the path of a Python interpreter", IsName}},
+      {KEY(env, options), TextRule{"a JSON object on one line, or nothing", IsPrintable}},
+      {KEY(env, per_process), IntegerRule{1, 1024}},
+      {KEY(env, timeout_s), NumberRule{0.01, kDay}},
+      {KEY(env, isolate), FlagRule{}},
 
       {KEY(actors, count), IntegerRule{1, 1024, "auto"}},
       {KEY(actors, envs_per_actor), IntegerRule{1, 65'536}},
       {KEY(actors, unroll), IntegerRule{1, 10'000}},
       {KEY(actors, backend), WordRule{{"auto", "cpu"}, {"cuda"}}},
 
-      {KEY(net, kind), WordRule{{"minatar", "mlp"}}},
+      {KEY(net, kind), WordRule{{"minatar", "atari", "mlp"}}},
       {KEY(net, hidden), ListRule{0, 8, 1, 65'536}},
       {KEY(net, stages), IntegerRule{.low = 1, .high = 64, .built = 1}},
 
@@ -110,8 +125,9 @@ struct InWords {
     return rule.word.empty() ? range : fmt::format("{} or \"{}\"", range, rule.word);
   }
   std::string operator()(const NumberRule& rule) const {
-    return fmt::format("a number {} {} {} {}", rule.low_open ? "above" : "from", rule.low,
-                       rule.high_open ? "to below" : "to", rule.high);
+    const std::string range = fmt::format("a number {} {} {} {}", rule.low_open ? "above" : "from",
+                                          rule.low, rule.high_open ? "to below" : "to", rule.high);
+    return rule.word.empty() ? range : fmt::format("{} or \"{}\"", range, rule.word);
   }
   std::string operator()(const WordRule& rule) const { return Or(rule.words); }
   std::string operator()(const TextRule& rule) const { return std::string(rule.allowed); }

@@ -31,10 +31,12 @@ struct IntegerRule {
   std::optional<std::int64_t> built = std::nullopt;  // the only value that works so far
 };
 
-// A finite number between low and high; an open end is not allowed itself.
+// A finite number between low and high, an open end not allowed itself; or `word`, which is stored
+// as -1.
 struct NumberRule {
   double low, high;
   bool low_open = false, high_open = false;
+  std::string_view word = "";
 };
 
 // One of `words`; those of `later` are known but not built yet.

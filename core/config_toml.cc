@@ -51,7 +51,11 @@ struct Writer {
   std::string operator()(MemberOf<std::uint64_t> member) const {
     return WrittenInteger(member(config), rule);
   }
-  std::string operator()(MemberOf<double> member) const { return Written(member(config)); }
+  std::string operator()(MemberOf<double> member) const {
+    const std::string_view word = std::get<NumberRule>(rule).word;
+    return !word.empty() && member(config) < 0 ? Quoted(std::string(word))
+                                               : Written(member(config));
+  }
   std::string operator()(MemberOf<std::vector<std::int64_t>> member) const {
     std::string text;
     for (const std::int64_t value : member(config)) {

@@ -13,7 +13,15 @@ std::array<std::uint32_t, 4> Philox4x32(std::array<std::uint32_t, 4> counter,
                                         std::array<std::uint32_t, 2> key);
 
 // What a stream is drawn for; part of its key, so that purposes never share numbers.
-enum class Purpose : std::uint32_t { kEnv = 1, kAction = 2, kInit = 3, kEval = 4, kTest = 5 };
+enum class Purpose : std::uint32_t {
+  kEnv = 1,
+  kAction = 2,
+  kInit = 3,
+  kEval = 4,
+  kTest = 5,
+  kNoop = 6,    // no-ops before an episode
+  kSticky = 7,  // sticky actions of envs that draw by themselves
+};
 
 struct StreamId {
   std::uint64_t seed = 0;         // run.seed

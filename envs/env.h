@@ -23,15 +23,20 @@ struct EnvSpec {
   int obs_size() const { return height * width * channels; }
 };
 
-// An episode that ended, counted in undiscounted rewards and env steps.
+// How a step left the episode. Everything but kRunning is an end to the one who trains.
+enum class End : std::uint8_t {
+  kRunning = 0,
+  kTerminated = 1,  // the game is over, or a life is lost and env.life_loss_ends
+  kTruncated = 2,   // a time limit: the state is worth what would have followed
+  kCut = 3,         // the process that played it was replaced
+};
+
+// An episode that ended, counted in undiscounted, unclipped rewards and in steps of the agent.
 struct EpisodeEnd {
   int env = 0;
   double episode_return = 0;
   std::int64_t length = 0;
-};
-
-struct EnvOptions {
-  double sticky_actions = 0.1;
+  bool cut = false;  // its process was replaced: the return is not the game's
 };
 
 // Where the streams of a VecEnv derive from; env index i of it draws from
@@ -51,15 +56,17 @@ class VecEnv {
   virtual void Reset(std::span<float> observations) = 0;
 
   // One step in every env. An env that ends is reset at once: its row of `observations` is then the
-  // first of the next episode, `terminals` is 1 and `rewards` the last reward of the old one.
-  // actions (B), each in [0, num_actions); observations (B, H, W, C); rewards (B); terminals (B).
+  // first of the next episode, `terminals` is its End and `rewards` the last reward of the old one.
+  // actions (B), each in [0, num_actions); observations (B, H, W, C); rewards (B); terminals (B):
+  // values of End.
   virtual void Step(std::span<const std::int32_t> actions, std::span<float> observations,
                     std::span<float> rewards, std::span<std::uint8_t> terminals) = 0;
 
   // Moves the episodes that ended since the last call, in (step, env) order, behind `out`.
   virtual void TakeEpisodes(std::vector<EpisodeEnd>& out) = 0;
 
-  virtual std::unique_ptr<VecEnv> Clone() const = 0;  // same state, same future draws
+  // Same state, same future draws; null where the state lies in other processes or libraries.
+  virtual std::unique_ptr<VecEnv> Clone() const = 0;
 };
 
 }  // namespace starling::envs

@@ -5,6 +5,11 @@
 //   constexpr Outcome Step(int action, Chance&);     action in [0, num_actions), episode not over
 //   constexpr void Observe(float* out) const;        writes all of (H, W, C), C order
 //
+// and, where it has them:
+//
+//   static constexpr std::array<int, n> kMinimalActions;   those that do something, ascending
+//   bool ramping = true;                                   false: never harder; Reset keeps it
+//
 // Reset, Step and Observe allocate nothing, call nothing virtual and keep everything in plain
 // members and arrays. They are constexpr to hold them to it: a compiler that can run a game can
 // also put it on a GPU. Action 0 must be one that may be repeated harmlessly: it is the "last

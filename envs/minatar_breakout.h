@@ -27,6 +27,7 @@
 //   - Only the column and the heading are drawn, by one integer below 2, at reset.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "envs/chance.h"
@@ -37,6 +38,7 @@ namespace starling::envs {
 struct MinatarBreakout {
   static constexpr int kNoop = 0, kLeft = 1, kUp = 2, kRight = 3, kDown = 4, kFire = 5;
   static constexpr int kNumActions = 6;
+  static constexpr std::array<int, 3> kMinimalActions{kNoop, kLeft, kRight};
   static constexpr int kPaddleChannel = 0, kBallChannel = 1, kTrailChannel = 2, kBrickChannel = 3;
   static constexpr int kChannels = 4;
   static constexpr int kSide = 10, kPaddleRow = 9;

@@ -6,34 +6,56 @@
 #include "core/nearest.h"
 #include "envs/catch.h"
 #include "envs/dummy.h"
+#include "envs/game_frames.h"
+#include "envs/minatar_asterix.h"
 #include "envs/minatar_breakout.h"
+#include "envs/minatar_freeway.h"
+#include "envs/minatar_seaquest.h"
+#include "envs/minatar_space_invaders.h"
 #include "envs/names.h"
 #include "envs/vec_env.h"
+#include "envs/wrappers/wrapped.h"
 
 namespace starling::envs {
 namespace {
 
 struct Entry {
   const char* name;
-  EnvSpec (*spec)();
-  std::unique_ptr<VecEnv> (*make)(int num_envs, const EnvSeed& seed, const EnvOptions& options);
+  FrameSpec (*spec)(const EnvConfig& config);
+  std::unique_ptr<VecEnv> (*make)(int num_envs, const EnvSeed& seed, const EnvConfig& config);
+  std::unique_ptr<FrameEnvs> (*frames)(int num_envs, const EnvSeed& seed, const EnvConfig& config);
 };
 
 template <Game G>
-std::unique_ptr<VecEnv> MakeVecGame(int num_envs, const EnvSeed& seed, const EnvOptions& options) {
-  return std::make_unique<VecGame<G>>(num_envs, seed, options);
+FrameSpec SpecOfGame(const EnvConfig& config) {
+  return {.env = SpecWith<G>(config)};
+}
+
+template <Game G>
+std::unique_ptr<VecEnv> MakeVecGame(int num_envs, const EnvSeed& seed, const EnvConfig& config) {
+  return std::make_unique<VecGame<G>>(num_envs, seed, config);
+}
+
+template <Game G>
+std::unique_ptr<FrameEnvs> MakeGameFrames(int num_envs, const EnvSeed& seed,
+                                          const EnvConfig& config) {
+  return std::make_unique<GameFrames<G>>(num_envs, seed, config);
 }
 
 template <Game G>
 constexpr Entry Row(const char* name) {
-  return {name, G::Spec, MakeVecGame<G>};
+  return {name, SpecOfGame<G>, MakeVecGame<G>, MakeGameFrames<G>};
 }
 
 // One line an env, sorted by name, which is also the name in its spec.
 constexpr Entry kEnvs[] = {
     Row<Catch>("catch"),
     Row<Dummy>("dummy"),
+    Row<MinatarAsterix>("minatar/asterix"),
     Row<MinatarBreakout>("minatar/breakout"),
+    Row<MinatarFreeway>("minatar/freeway"),
+    Row<MinatarSeaquest>("minatar/seaquest"),
+    Row<MinatarSpaceInvaders>("minatar/space_invaders"),
 };
 
 const Entry& Find(const std::string& name) {
@@ -45,6 +67,17 @@ const Entry& Find(const std::string& name) {
                               DidYouMean(name, names), Listed(names)));
 }
 
+// What an env cannot do is refused, never ignored.
+void CheckFits(const FrameSpec& raw, const EnvConfig& config) {
+  if (config.life_loss_ends && !raw.lives) {
+    throw UserError(
+        fmt::format("env.life_loss_ends: {} has no lives to lose; leave it out", config.name));
+  }
+  if (config.max_pool && config.repeat == 1) {
+    throw UserError("env.max_pool looks at the last two of env.repeat frames: repeat at least 2");
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> EnvNames() {
@@ -53,11 +86,16 @@ std::vector<std::string> EnvNames() {
   return names;
 }
 
-EnvSpec SpecOf(const std::string& name) { return Find(name).spec(); }
+EnvSpec SpecOf(const EnvConfig& config) {
+  const FrameSpec raw = Find(config.name).spec(config);
+  CheckFits(raw, config);
+  return WrappedSpec(raw, config);
+}
 
-std::unique_ptr<VecEnv> MakeVecEnv(const std::string& name, int num_envs, const EnvSeed& seed,
-                                   const EnvOptions& options) {
-  return Find(name).make(num_envs, seed, options);
+std::unique_ptr<VecEnv> MakeVecEnv(const EnvConfig& config, int num_envs, const EnvSeed& seed) {
+  const Entry& entry = Find(config.name);
+  if (!NeedsWrappers(config)) return entry.make(num_envs, seed, config);
+  return std::make_unique<Wrapped>(entry.frames(num_envs, seed, config), seed, config);
 }
 
 }  // namespace starling::envs

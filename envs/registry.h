@@ -1,21 +1,23 @@
-// Every bundled environment by name: an explicit table in registry.cc.
+// Every environment by its name in the configuration: an explicit table in registry.cc.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "core/config.h"
 #include "envs/env.h"
 
 namespace starling::envs {
 
+// The bundled games, sorted.
 std::vector<std::string> EnvNames();
 
-// Throws UserError naming the nearest known name. Cheap: used to check a config before anything starts.
-EnvSpec SpecOf(const std::string& name);
+// What the env that `config` describes looks like to the one who trains, wrappers and all. Throws
+// UserError that names the nearest known name, or the key that does not fit the env.
+EnvSpec SpecOf(const EnvConfig& config);
 
 // B = `num_envs` >= 1 envs. Throws UserError as SpecOf.
-std::unique_ptr<VecEnv> MakeVecEnv(const std::string& name, int num_envs, const EnvSeed& seed,
-                                   const EnvOptions& options = {});
+std::unique_ptr<VecEnv> MakeVecEnv(const EnvConfig& config, int num_envs, const EnvSeed& seed);
 
 }  // namespace starling::envs

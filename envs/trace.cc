@@ -8,7 +8,11 @@
 #include "core/error.h"
 #include "envs/chance.h"
 #include "envs/game.h"
+#include "envs/minatar_asterix.h"
 #include "envs/minatar_breakout.h"
+#include "envs/minatar_freeway.h"
+#include "envs/minatar_seaquest.h"
+#include "envs/minatar_space_invaders.h"
 #include "envs/names.h"
 #include "envs/trace_file.h"
 
@@ -146,7 +150,11 @@ struct TracedGame {
 
 // One line a game.
 constexpr TracedGame kTracedGames[] = {
+    {"asterix", Replay<MinatarAsterix>},
     {"breakout", Replay<MinatarBreakout>},
+    {"freeway", Replay<MinatarFreeway>},
+    {"seaquest", Replay<MinatarSeaquest>},
+    {"space_invaders", Replay<MinatarSpaceInvaders>},
 };
 
 }  // namespace

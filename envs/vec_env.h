@@ -5,7 +5,7 @@
 // draws, then, if the episode ended, what its Reset draws. So an env's future depends on its seed,
 // its index and its own actions alone.
 //
-// Sticky actions: with probability EnvOptions::sticky_actions a step plays the action played in the
+// Sticky actions: with probability env.sticky_actions a step plays the action played in the
 // step before instead of the one asked for. That last action starts as 0 and outlives a reset. The
 // draw is made even when the probability is 0.
 #pragma once
@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/check.h"
+#include "core/config.h"
 #include "core/random.h"
 #include "envs/chance.h"
 #include "envs/env.h"
@@ -25,17 +26,71 @@
 
 namespace starling::envs {
 
+inline constexpr double kStickyOfGames = 0.1;  // what "auto" means for bundled games
+
+// One env: a game, its stream, and the actions it is asked for.
+template <Game G>
+struct Player {
+  RandomStream stream;
+  double sticky = 0;
+  bool minimal = false;  // actions are indices into G::kMinimalActions
+  G game{};
+  int last_action = 0;
+
+  void Restart() {
+    RandomChance chance(stream);
+    game.Reset(chance);
+  }
+
+  Outcome Play(int asked) {
+    RandomChance chance(stream);
+    if constexpr (requires { G::kMinimalActions; }) {
+      if (minimal) asked = G::kMinimalActions[static_cast<std::size_t>(asked)];
+    }
+    last_action = StickyAction(asked, last_action, sticky, chance);
+    return game.Step(last_action, chance);
+  }
+};
+
+// The spec of a game as `config` wants it: with all of its actions, or those that do something.
+template <Game G>
+EnvSpec SpecWith(const EnvConfig& config) {
+  EnvSpec spec = G::Spec();
+  if constexpr (requires { G::kMinimalActions; }) {
+    if (config.action_set == "minimal") {
+      std::vector<std::string> names;
+      for (const int action : G::kMinimalActions) {
+        names.push_back(spec.action_names[static_cast<std::size_t>(action)]);
+      }
+      spec.action_names = std::move(names);
+      spec.num_actions = static_cast<int>(spec.action_names.size());
+    }
+  }
+  return spec;
+}
+
+template <Game G>
+std::vector<Player<G>> MakePlayers(int num_envs, const EnvSeed& seed, const EnvConfig& config) {
+  const double sticky = config.sticky_actions < 0 ? kStickyOfGames : config.sticky_actions;
+  CHECK(num_envs >= 1, "num_envs = {}", num_envs);
+  CHECK(sticky <= 1, "sticky_actions = {}", sticky);
+  std::vector<Player<G>> players;
+  players.reserve(static_cast<std::size_t>(num_envs));
+  for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(num_envs); ++i) {
+    players.push_back(
+        {.stream = RandomStream({seed.seed, seed.slot, seed.incarnation, i, Purpose::kEnv}),
+         .sticky = sticky,
+         .minimal = config.action_set == "minimal"});
+    if constexpr (requires(G game) { game.ramping; }) players.back().game.ramping = config.ramping;
+  }
+  return players;
+}
+
 template <Game G>
 class VecGame final : public VecEnv {
  public:
-  VecGame(int num_envs, const EnvSeed& seed, const EnvOptions& options)
-      : spec_(G::Spec()), sticky_(options.sticky_actions) {
-    CHECK(num_envs >= 1, "num_envs = {}", num_envs);
-    CHECK(sticky_ >= 0 && sticky_ <= 1, "sticky_actions = {}", sticky_);
-    envs_.reserve(static_cast<std::size_t>(num_envs));
-    for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(num_envs); ++i) {
-      envs_.push_back({RandomStream({seed.seed, seed.slot, seed.incarnation, i, Purpose::kEnv})});
-    }
+  VecGame(int num_envs, const EnvSeed& seed, const EnvConfig& config) : spec_(SpecWith<G>(config)) {
+    for (Player<G>& player : MakePlayers<G>(num_envs, seed, config)) envs_.push_back({player});
   }
 
   const EnvSpec& spec() const override { return spec_; }
@@ -46,7 +101,7 @@ class VecGame final : public VecEnv {
     CHECK(observations.size() == envs_.size() * row());
     for (std::size_t i = 0; i < envs_.size(); ++i) {
       envs_[i].Restart();
-      envs_[i].game.Observe(&observations[i * row()]);
+      envs_[i].player.game.Observe(&observations[i * row()]);
     }
   }
 
@@ -60,14 +115,16 @@ class VecGame final : public VecEnv {
       CHECK(actions[i] >= 0 && actions[i] < spec_.num_actions,
             "action {} of env {}, not in [0, {})", actions[i], i, spec_.num_actions);
       One& env = envs_[i];
-      const Outcome outcome = env.Play(actions[i], sticky_);
+      const Outcome outcome = env.player.Play(actions[i]);
+      env.episode_return += static_cast<double>(outcome.reward);
+      ++env.length;
       rewards[i] = outcome.reward;
-      terminals[i] = outcome.terminal ? 1 : 0;
+      terminals[i] = static_cast<std::uint8_t>(outcome.terminal ? End::kTerminated : End::kRunning);
       if (outcome.terminal) {
         episodes_.push_back({static_cast<int>(i), env.episode_return, env.length});
         env.Restart();
       }
-      env.game.Observe(&observations[i * row()]);
+      env.player.game.Observe(&observations[i * row()]);
     }
   }
 
@@ -80,33 +137,20 @@ class VecGame final : public VecEnv {
 
  private:
   struct One {
-    RandomStream stream;
-    G game{};
-    int last_action = 0;
+    Player<G> player;
     double episode_return = 0;
     std::int64_t length = 0;
 
     void Restart() {
-      RandomChance chance(stream);
-      game.Reset(chance);
+      player.Restart();
       episode_return = 0;
       length = 0;
-    }
-
-    Outcome Play(int asked, double sticky) {
-      RandomChance chance(stream);
-      last_action = StickyAction(asked, last_action, sticky, chance);
-      const Outcome outcome = game.Step(last_action, chance);
-      episode_return += outcome.reward;
-      ++length;
-      return outcome;
     }
   };
 
   std::size_t row() const { return static_cast<std::size_t>(spec_.obs_size()); }
 
   EnvSpec spec_;
-  double sticky_;
   std::vector<One> envs_;
   std::vector<EpisodeEnd> episodes_;  // not yet taken
 };

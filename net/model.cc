@@ -25,6 +25,30 @@ Place AddLayer(ParameterLayout& layout, const std::string& name, std::vector<std
   return {weight, layout.Add(name + ".bias", {out}).offset};
 }
 
+struct ConvOf {
+  int kernel = 1, stride = 1, channels = 1;
+};
+
+// The convolutions below the hidden layers. One line a kind.
+struct Kind {
+  std::string name;
+  std::vector<ConvOf> convs;
+};
+
+const std::vector<Kind>& Kinds() {
+  static const std::vector<Kind> kinds = {
+      {"minatar", {{3, 1, 16}}},            // Young and Tian 2019
+      {"atari", {{8, 4, 16}, {4, 2, 32}}},  // Mnih et al. 2016 (A3C), with hidden = [256]
+      {"mlp", {}},
+  };
+  return kinds;
+}
+
+const Kind* FindKind(const std::string& name) {
+  const auto found = std::ranges::find(Kinds(), name, &Kind::name);
+  return found == Kinds().end() ? nullptr : &*found;
+}
+
 // A convolution or a linear layer, followed by relu.
 template <class T>
 struct Hidden {
@@ -47,7 +71,8 @@ class ActorCriticNet final : public Model<T> {
         observations_(Size(max_rows) * Size(in_size_)),
         logits_(Size(max_rows) * Size(spec.num_actions)),
         values_(Size(max_rows)) {
-    if (spec.kind == "minatar") AddConv({spec.height, spec.width, spec.channels, 3, 3, 1, 16});
+    ConvShape below{.height = spec.height, .width = spec.width, .in_channels = spec.channels};
+    for (const ConvOf& conv : FindKind(spec.kind)->convs) below = AddConv(below, conv);
     for (const std::int64_t width : spec.hidden) AddLinear(static_cast<int>(width));
     policy_ = AddLayer(layout_, "policy", {top_size(), num_actions_});
     value_ = AddLayer(layout_, "value", {top_size(), 1});
@@ -100,13 +125,18 @@ class ActorCriticNet final : public Model<T> {
     return buffer.data() + Size(row) * Size(size);
   }
 
-  void AddConv(const ConvShape& shape) {
+  // A convolution over the input that `input` describes; returns its output as the next one's input.
+  ConvShape AddConv(const ConvShape& input, const ConvOf& conv) {
+    const ConvShape shape{input.height, input.width, input.in_channels, conv.kernel,
+                          conv.kernel,  conv.stride, conv.channels};
     Hidden<T> layer;
-    layer.place =
-        AddLayer(layout_, "conv1",
-                 {shape.kernel_height, shape.kernel_width, shape.in_channels, shape.out_channels});
+    layer.place = AddLayer(layout_, fmt::format("conv{}", ++convs_),
+                           {conv.kernel, conv.kernel, shape.in_channels, conv.channels});
     layer.conv = shape;
     AddHidden(std::move(layer), shape.out_size());
+    return {.height = shape.out_height(),
+            .width = shape.out_width(),
+            .in_channels = shape.out_channels};
   }
 
   void AddLinear(int width) {
@@ -176,7 +206,7 @@ class ActorCriticNet final : public Model<T> {
 
   Backend<T>& backend_;
   const int num_actions_, max_rows_, in_size_;
-  int linears_ = 0;
+  int convs_ = 0, linears_ = 0;
   ParameterLayout layout_;
   std::vector<Hidden<T>> hidden_;  // from the observations up
   Place policy_, value_;
@@ -185,20 +215,27 @@ class ActorCriticNet final : public Model<T> {
 
 void CheckSpec(const ModelSpec& spec) {
   CHECK(spec.height >= 1 && spec.width >= 1 && spec.channels >= 1 && spec.num_actions >= 1);
-  if (spec.kind != "minatar" && spec.kind != "mlp") {
-    throw UserError(
-        fmt::format("net.kind \"{}\" is unknown: use \"minatar\" or \"mlp\"", spec.kind));
+  const Kind* const kind = FindKind(spec.kind);
+  if (kind == nullptr) {
+    throw UserError(fmt::format("net.kind \"{}\" is unknown: use \"minatar\", \"atari\" or \"mlp\"",
+                                spec.kind));
   }
   for (const std::int64_t width : spec.hidden) {
     if (width < 1 || width > 65536) {
       throw UserError(fmt::format("net.hidden holds the width {}: use 1 to 65536", width));
     }
   }
-  if (spec.kind == "minatar" && (spec.height < 3 || spec.width < 3)) {
-    throw UserError(fmt::format(
-        "net.kind \"minatar\" convolves 3x3 cells, but an observation of this env is {}x{}: use "
-        "net.kind \"mlp\"",
-        spec.height, spec.width));
+  int height = spec.height, width = spec.width;
+  for (const ConvOf& conv : kind->convs) {
+    if (height < conv.kernel || width < conv.kernel) {
+      throw UserError(fmt::format(
+          "net.kind \"{0}\" convolves {1}x{1} cells, but an observation of this env is {2}x{3}{4}: "
+          "use net.kind \"mlp\"",
+          spec.kind, conv.kernel, spec.height, spec.width,
+          height == spec.height ? "" : fmt::format(", {}x{} at that layer", height, width)));
+    }
+    height = (height - conv.kernel) / conv.stride + 1;
+    width = (width - conv.kernel) / conv.stride + 1;
   }
 }
 

@@ -1,8 +1,9 @@
 // A policy-and-value net for batches: layers over one flat parameter vector, written once for every
 // backend and scalar (float for training, double for gradient proofs).
 //
-// kinds: "minatar" is conv 16@3x3 stride 1, relu, then as "mlp": a linear layer and relu for each
-// width in `hidden`, then the policy head (A logits) and the value head (1).
+// kinds: "minatar" is conv 16@3x3 stride 1, relu; "atari" is conv 16@8x8 stride 4, relu, conv
+// 32@4x4 stride 2, relu (A3C, arXiv 1602.01783); then both as "mlp": a linear layer and relu for
+// each width in `hidden`, then the policy head (A logits) and the value head (1).
 //
 // Buffers are allocated once, for `max_rows` samples. Forward(row, n) fills the activations of rows
 // [row, row + n); an actor calls it once per unroll step with n = B and row = t * B, so that
@@ -23,7 +24,7 @@
 namespace starling::net {
 
 struct ModelSpec {
-  std::string kind = "minatar";  // "minatar", "mlp"
+  std::string kind = "minatar";  // "minatar", "atari", "mlp"
   std::vector<std::int64_t> hidden = {128};
   int height = 1, width = 1, channels = 1;  // observation
   int num_actions = 1;
@@ -55,8 +56,8 @@ class Model {
 
 // The net has parameters "conv1", "fc1", "fc2" ..., "policy" and "value", each with ".weight" and
 // ".bias", in that order; shapes as in net/backend.h. `backend` must outlive it. Throws UserError
-// if the kind is unknown, a width is less than 1, or the kind does not fit the observation (a 3x3
-// convolution over a grid smaller than 3x3).
+// if the kind is unknown, a width is less than 1, or the kind does not fit the observation (a
+// convolution over a grid smaller than its kernel).
 template <class T>
 std::unique_ptr<Model<T>> MakeModel(const ModelSpec& spec, Backend<T>& backend, int max_rows);
 

@@ -14,11 +14,16 @@ namespace {
 
 constexpr std::int64_t kLongestRandomEpisode = 20000;
 
+EnvConfig Named(const std::string& name, EnvConfig config = {}) {
+  config.name = name;
+  return config;
+}
+
 // An env with its buffers, played by a random policy in which env i has a stream of its own, so
 // that its actions do not depend on how many envs there are.
 struct Player {
-  Player(const std::string& name, int num_envs, const EnvSeed& seed, const EnvOptions& options = {})
-      : Player(MakeVecEnv(name, num_envs, seed, options)) {
+  Player(const std::string& name, int num_envs, const EnvSeed& seed, EnvConfig config = {})
+      : Player(MakeVecEnv(Named(name, std::move(config)), num_envs, seed)) {
     env->Reset(seen);
   }
   explicit Player(std::unique_ptr<VecEnv> vec_env)
@@ -61,7 +66,7 @@ struct Player {
 
 class AnyEnv : public testing::TestWithParam<std::string> {
  protected:
-  EnvSpec spec_ = SpecOf(GetParam());
+  EnvSpec spec_ = SpecOf({.name = GetParam()});
 };
 
 TEST_P(AnyEnv, HasASpecThatIsWhole) {
@@ -71,7 +76,7 @@ TEST_P(AnyEnv, HasASpecThatIsWhole) {
   EXPECT_GE(spec_.num_actions, 2);
   EXPECT_EQ(spec_.action_names.size(), static_cast<std::size_t>(spec_.num_actions));
   EXPECT_LT(spec_.low, spec_.high);
-  const auto env = MakeVecEnv(GetParam(), 5, {});
+  const auto env = MakeVecEnv({.name = GetParam()}, 5, {});
   EXPECT_EQ(env->size(), 5);
   EXPECT_EQ(env->spec().name, spec_.name);
   EXPECT_EQ(env->spec().obs_size(), spec_.obs_size());

@@ -6,7 +6,11 @@
 
 #include "envs/catch.h"
 #include "envs/dummy.h"
+#include "envs/minatar_asterix.h"
 #include "envs/minatar_breakout.h"
+#include "envs/minatar_freeway.h"
+#include "envs/minatar_seaquest.h"
+#include "envs/minatar_space_invaders.h"
 
 namespace starling::envs {
 namespace {
@@ -41,11 +45,17 @@ constexpr float LargestObserved(int steps, int num_actions) {
 
 static_assert(LargestObserved<Dummy, 3>(20, Dummy::kNumActions) == 1);
 static_assert(LargestObserved<Catch, 50>(20, Catch::kNumActions) == 1);
+static_assert(LargestObserved<MinatarAsterix, 400>(30, MinatarAsterix::kNumActions) == 1);
 static_assert(LargestObserved<MinatarBreakout, 400>(30, MinatarBreakout::kNumActions) == 1);
+static_assert(LargestObserved<MinatarFreeway, 700>(30, MinatarFreeway::kNumActions) == 1);
+static_assert(LargestObserved<MinatarSeaquest, 1000>(30, MinatarSeaquest::kNumActions) == 1);
+static_assert(LargestObserved<MinatarSpaceInvaders, 600>(30, MinatarSpaceInvaders::kNumActions) ==
+              1);
 
 template <class G>
 class AnyGame : public testing::Test {};
-using Games = testing::Types<Dummy, Catch, MinatarBreakout>;
+using Games = testing::Types<Dummy, Catch, MinatarBreakout, MinatarAsterix, MinatarFreeway,
+                             MinatarSeaquest, MinatarSpaceInvaders>;
 TYPED_TEST_SUITE(AnyGame, Games);
 
 TYPED_TEST(AnyGame, ResetLeavesNothingOfTheEpisodeBefore) {

@@ -53,7 +53,7 @@ std::string Picture(const EnvSpec& spec, const std::vector<float>& seen) {
 
 // The first episode from seed 1 under a random policy that holds its actions for a while.
 std::string Playthrough(const std::string& name) {
-  const auto env = MakeVecEnv(name, 1, {.seed = 1});
+  const auto env = MakeVecEnv({.name = name}, 1, {.seed = 1});
   const EnvSpec& spec = env->spec();
   std::vector<float> seen(static_cast<std::size_t>(spec.obs_size())), reward(1);
   std::vector<std::uint8_t> terminal(1);

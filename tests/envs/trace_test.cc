@@ -30,9 +30,34 @@ TEST_P(Recorded, OursConformsAtEveryStep) {
 
 std::string Policy(const testing::TestParamInfo<Recording>& param) {
   const std::string file = param.param.file;  // GAME_POLICY.jsonl.gz
-  const std::size_t begin = file.find('_') + 1;
+  const std::size_t begin = file.rfind('_') + 1;
   return file.substr(begin, file.find('.') - begin);
 }
+
+INSTANTIATE_TEST_SUITE_P(Asterix, Recorded,
+                         testing::Values(Recording{"asterix_random.jsonl.gz", 3000},
+                                         Recording{"asterix_hold.jsonl.gz", 3000},
+                                         Recording{"asterix_search.jsonl.gz", 4000}),
+                         Policy);
+
+INSTANTIATE_TEST_SUITE_P(Freeway, Recorded,
+                         testing::Values(Recording{"freeway_random.jsonl.gz", 3000},
+                                         Recording{"freeway_hold.jsonl.gz", 3000},
+                                         Recording{"freeway_search.jsonl.gz", 4000}),
+                         Policy);
+
+INSTANTIATE_TEST_SUITE_P(Seaquest, Recorded,
+                         testing::Values(Recording{"seaquest_random.jsonl.gz", 3000},
+                                         Recording{"seaquest_hold.jsonl.gz", 3000},
+                                         Recording{"seaquest_search.jsonl.gz", 4000},
+                                         Recording{"seaquest_skill.jsonl.gz", 3500}),
+                         Policy);
+
+INSTANTIATE_TEST_SUITE_P(SpaceInvaders, Recorded,
+                         testing::Values(Recording{"space_invaders_random.jsonl.gz", 3000},
+                                         Recording{"space_invaders_hold.jsonl.gz", 3000},
+                                         Recording{"space_invaders_search.jsonl.gz", 4000}),
+                         Policy);
 
 INSTANTIATE_TEST_SUITE_P(Breakout, Recorded,
                          testing::Values(Recording{"breakout_random.jsonl.gz", 3000},

@@ -1,6 +1,11 @@
 #include "envs/vec_env.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "envs/dummy.h"
+#include "envs/minatar_asterix.h"
+#include "envs/minatar_breakout.h"
 
 namespace starling::envs {
 namespace {
@@ -37,7 +42,7 @@ struct Probe {
 // The buffers of B envs, and the env.
 struct Bench {
   Bench(int num_envs, const EnvSeed& seed, double sticky)
-      : env(num_envs, seed, EnvOptions{.sticky_actions = sticky}),
+      : env(num_envs, seed, EnvConfig{.sticky_actions = sticky}),
         actions(static_cast<std::size_t>(num_envs)),
         seen(3 * actions.size()),
         rewards(actions.size()),
@@ -173,6 +178,34 @@ TEST(VecGameDeathTest, RefusesBuffersOfAnotherSize) {
   EXPECT_DEATH(bench.env.Reset(bench.rewards), "CHECK");
   EXPECT_DEATH(Bench(0, {}, 0.0), "num_envs = 0");
   EXPECT_DEATH(Bench(1, {}, 1.5), "sticky_actions = 1.5");
+}
+
+TEST(VecGameOptions, MinimalActionsAreThoseThatDoSomething) {
+  const EnvConfig minimal{.sticky_actions = 0, .action_set = "minimal"};
+  VecGame<MinatarBreakout> env(1, {.seed = 1}, minimal);
+  EXPECT_EQ(env.spec().num_actions, 3);
+  EXPECT_THAT(env.spec().action_names, testing::ElementsAre("noop", "left", "right"));
+  VecGame<MinatarBreakout> full(1, {.seed = 1}, {.sticky_actions = 0});
+  EXPECT_EQ(full.spec().num_actions, 6);
+
+  const auto play = [](VecEnv& vec, std::int32_t action) {
+    std::vector<float> seen(400), rewards(1);
+    std::vector<std::uint8_t> ends(1);
+    vec.Reset(seen);
+    vec.Step(std::vector{action}, seen, rewards, ends);
+    return seen;
+  };
+  EXPECT_EQ(play(env, 2), play(full, MinatarBreakout::kRight));
+}
+
+TEST(VecGameOptions, StickyActionsOfGamesAreAutomaticallyATenth) {
+  EXPECT_EQ(MakePlayers<Dummy>(1, {}, {})[0].sticky, 0.1);
+  EXPECT_EQ(MakePlayers<Dummy>(1, {}, {.sticky_actions = 0})[0].sticky, 0);
+}
+
+TEST(VecGameOptions, RampingIsPassedOn) {
+  EXPECT_TRUE(MakePlayers<MinatarAsterix>(1, {}, {})[0].game.ramping);
+  EXPECT_FALSE(MakePlayers<MinatarAsterix>(1, {}, {.ramping = false})[0].game.ramping);
 }
 
 }  // namespace

@@ -73,6 +73,8 @@ TEST(ModelTest, RefusesWhatTheOperatorGotWrong) {
   EXPECT_THAT(refusal({"resnet", {8}, 10, 10, 4, 6}),
               ::testing::HasSubstr("\"resnet\" is unknown"));
   EXPECT_THAT(refusal({"minatar", {8}, 2, 10, 4, 6}), ::testing::HasSubstr("2x10"));
+  EXPECT_THAT(refusal({"atari", {8}, 10, 10, 4, 6}), ::testing::HasSubstr("4x4"));
+  EXPECT_THAT(refusal({"atari", {8}, 12, 12, 4, 6}), ::testing::HasSubstr("2x2 at that layer"));
   EXPECT_THAT(refusal({"mlp", {8, 0}, 2, 10, 4, 6}), ::testing::HasSubstr("width 0"));
   EXPECT_EQ(refusal({"minatar", {}, 3, 3, 1, 1}), "");
 }
@@ -119,6 +121,22 @@ TEST(ModelTest, GradientOfMinatarNetsAgainstCentralDifferences) {
     if (trial % 3 == 2) spec.hidden.clear();
     ProveGradient(spec, random);
   }
+}
+
+TEST(ModelTest, GradientOfAtariNetsAgainstCentralDifferences) {
+  RandomStream random(StreamId{.seed = 65});
+  // 20 x 24 cells: 4 x 5 after the first convolution, 1 x 1 after the second.
+  ProveGradient({"atari", {3}, 20, 24, 1, 2}, random);
+}
+
+TEST(ModelTest, TheAtariNetIsThePapers) {
+  const auto backend = MakeReferenceBackend<float>();
+  const auto layout = MakeModel(ModelSpec{"atari", {256}, 84, 84, 4, 6}, *backend, 1)->layout();
+  std::size_t weights = 0;
+  for (const Parameter& parameter : layout.parameters()) weights += parameter.size;
+  // 84 -> 20 -> 9 cells a side.
+  EXPECT_EQ(weights, (8 * 8 * 4 + 1) * 16 + (4 * 4 * 16 + 1) * 32 + (9 * 9 * 32 + 1) * 256 +
+                         (256 + 1) * 6 + (256 + 1) * 1);
 }
 
 TEST(ModelTest, GradientOfMlpsAgainstCentralDifferences) {
@@ -193,7 +211,8 @@ TEST(ModelTest, CpuAgainstReference) {
   for (const double density : {0.1, 0.6}) {
     for (const ModelSpec& spec :
          {Minatar(), ModelSpec{"minatar", {40, 24}, 7, 9, 3, 5},
-          ModelSpec{"mlp", {64, 32}, 1, 10, 5, 3}, ModelSpec{"mlp", {}, 4, 4, 2, 4}}) {
+          ModelSpec{"atari", {32}, 44, 36, 2, 3}, ModelSpec{"mlp", {64, 32}, 1, 10, 5, 3},
+          ModelSpec{"mlp", {}, 4, 4, 2, 4}}) {
       for (const int rows : {1, 15}) {
         SCOPED_TRACE(::testing::Message()
                      << spec.kind << " density " << density << " rows " << rows);

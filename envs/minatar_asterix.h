@@ -1,0 +1,171 @@
+// "minatar/asterix": a player among treasures and enemies that cross a 10 x 10 grid.
+//
+// Written from a description of the rules and held to recorded play of the MinAtar package, step by
+// step (envs/trace.h). Channels: player, enemy, trail (the cell behind an entity), gold. Six
+// actions, of which the four directions do something. Reward 1 a piece of gold; an enemy ends it.
+//
+// The player begins in row 5, column 5 and stays within rows 1 to 8, each of which holds at most
+// one entity. One step, in this order:
+//   entry      when due: an entity appears at one side edge of a free row.
+//   player     moves one cell; the outer walls hold it.
+//   touch      gold in the player's cell: +1, and it goes. An enemy: the episode ends.
+//   entities   when due: each moves a cell, the one that has just appeared too; past the other
+//              edge it is gone. Then the touch once more.
+//   ramp       when due: entries come a step sooner, at every second ramp moves too.
+//
+// When: entries on step 11 and then every 10th, moves on step 6 and then every 5th, ramps on step
+// 102 and then every 102nd. A ramp counts from the next entry and the next move on, not for those
+// already due. Ramp 9 is the last that changes anything: from then on both happen on every step.
+//
+// Easy to get wrong:
+//   - An entry draws three times: side (below a half: it comes from the left), kind (below a third:
+//     gold), and which of the free rows, counted from above. They are free before the step's moves:
+//     one whose entity leaves in this very step is not among them.
+//   - With no free row, side and kind are drawn, nothing enters, and the next entry is due after
+//     the usual time (our choice: no recording reaches it).
+//   - Recordings reach step 760, ramp 7. They would also allow every ramp to come one step later;
+//     the description has the first wait as long as the others, and that is what we play.
+//   - The touch is looked for twice, so player and entity never pass through each other; but a
+//     player who walks away in front of an entity is not touched.
+//   - An enemy that was walked into still moves, if moves are due, in the last picture.
+//   - An entity on the edge it came in by has no trail.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+
+#include "envs/chance.h"
+#include "envs/game.h"
+
+namespace starling::envs {
+
+struct MinatarAsterix {
+  static constexpr int kNoop = 0, kLeft = 1, kUp = 2, kRight = 3, kDown = 4, kFire = 5;
+  static constexpr int kNumActions = 6;
+  static constexpr std::array<int, 5> kMinimalActions = {kNoop, kLeft, kUp, kRight, kDown};
+  static constexpr int kPlayerChannel = 0, kEnemyChannel = 1, kTrailChannel = 2, kGoldChannel = 3;
+  static constexpr int kChannels = 4;
+  static constexpr int kSide = 10, kFirstRow = 1, kRows = 8;  // rows 1 to 8 are played in
+  static constexpr int kEntryPeriod = 10, kMovePeriod = 5, kRampPeriod = 102;  // in steps
+
+  bool ramping = true;  // false: no ramp ever. Reset leaves it as it is
+
+  std::int8_t player_row = 5, player_column = 5;
+  // Bit i, element i: the entity of row kFirstRow + i.
+  std::uint8_t present = 0, gold = 0, rightward = 0;
+  std::int8_t columns[kRows] = {};
+
+  std::int8_t entry_period = kEntryPeriod, move_period = kMovePeriod;
+  std::int8_t entry_timer = kEntryPeriod, move_timer = kMovePeriod;  // steps until due; 0: this one
+  std::int8_t ramp_timer = kRampPeriod - 1;
+  bool moves_ramp_next = false;  // the next ramp is one that makes moves faster
+
+  static EnvSpec Spec();
+
+  template <Chance C>
+  constexpr void Reset(C&) {
+    const bool kept = ramping;
+    *this = {};
+    ramping = kept;
+  }
+
+  template <Chance C>
+  constexpr Outcome Step(int action, C& chance) {
+    if (Due(entry_timer, entry_period)) Enter(chance);
+    MovePlayer(action);
+    Outcome outcome = Touch();
+    if (Due(move_timer, move_period)) {
+      MoveEntities();
+      const Outcome moved = Touch();
+      outcome.reward += moved.reward;
+      outcome.terminal |= moved.terminal;
+    }
+    if (ramping && Due(ramp_timer, kRampPeriod)) Ramp();
+    return outcome;
+  }
+
+  constexpr void Observe(float* out) const {
+    for (int i = 0; i < kSide * kSide * kChannels; ++i) out[i] = 0;
+    out[Cell(player_row, player_column) + kPlayerChannel] = 1;
+    for (unsigned left = present; left != 0; left &= left - 1) {
+      const int slot = std::countr_zero(left);
+      const int column = columns[slot], behind = column - StepOf(slot);
+      out[Cell(kFirstRow + slot, column) + (Has(gold, slot) ? kGoldChannel : kEnemyChannel)] = 1;
+      if (OnGrid(behind)) out[Cell(kFirstRow + slot, behind) + kTrailChannel] = 1;
+    }
+  }
+
+  friend constexpr bool operator==(const MinatarAsterix&, const MinatarAsterix&) = default;
+
+ private:
+  static constexpr int Cell(int row, int column) { return (row * kSide + column) * kChannels; }
+  static constexpr bool OnGrid(int column) { return column >= 0 && column < kSide; }
+  static constexpr bool Has(std::uint8_t set, int slot) { return (set >> slot & 1) != 0; }
+  constexpr int StepOf(int slot) const { return Has(rightward, slot) ? 1 : -1; }
+
+  // Counts one step down. A timer at 0 is due, and due again in `period` steps.
+  static constexpr bool Due(std::int8_t& timer, int period) {
+    const bool due = timer == 0;
+    timer = static_cast<std::int8_t>((due ? period : timer) - 1);
+    return due;
+  }
+
+  template <Chance C>
+  constexpr void Enter(C& chance) {
+    const bool from_left = chance.Uniform() < 0.5;
+    const bool is_gold = chance.Uniform() < 1.0 / 3;
+    unsigned free = static_cast<std::uint8_t>(~present);
+    if (free == 0) return;
+    for (int skip = chance.Below(std::popcount(free)); skip > 0; --skip) free &= free - 1;
+    const int slot = std::countr_zero(free);
+    columns[slot] = static_cast<std::int8_t>(from_left ? 0 : kSide - 1);
+    Set(present, slot, true);
+    Set(gold, slot, is_gold);
+    Set(rightward, slot, from_left);
+  }
+
+  static constexpr void Set(std::uint8_t& set, int slot, bool member) {
+    const unsigned bit = 1u << slot;
+    set = static_cast<std::uint8_t>(member ? set | bit : set & ~bit);
+  }
+
+  constexpr void MovePlayer(int action) {
+    if (action == kLeft && player_column > 0) --player_column;
+    if (action == kRight && player_column < kSide - 1) ++player_column;
+    if (action == kUp && player_row > kFirstRow) --player_row;
+    if (action == kDown && player_row < kFirstRow + kRows - 1) ++player_row;
+  }
+
+  constexpr void MoveEntities() {
+    for (unsigned left = present; left != 0; left &= left - 1) {
+      const int slot = std::countr_zero(left);
+      columns[slot] = static_cast<std::int8_t>(columns[slot] + StepOf(slot));
+      if (!OnGrid(columns[slot])) Remove(slot);
+    }
+  }
+
+  constexpr Outcome Touch() {
+    const int slot = player_row - kFirstRow;
+    if (!Has(present, slot) || columns[slot] != player_column) return {};
+    if (!Has(gold, slot)) return {.terminal = true};
+    Remove(slot);
+    return {.reward = 1};
+  }
+
+  // A free row holds nothing, so that equal positions compare equal.
+  constexpr void Remove(int slot) {
+    Set(present, slot, false);
+    Set(gold, slot, false);
+    Set(rightward, slot, false);
+    columns[slot] = 0;
+  }
+
+  constexpr void Ramp() {
+    if (entry_period > 1) --entry_period;
+    if (moves_ramp_next && move_period > 1) --move_period;
+    moves_ramp_next = !moves_ramp_next;
+  }
+};
+
+}  // namespace starling::envs

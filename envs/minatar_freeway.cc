@@ -1,0 +1,14 @@
+#include "envs/minatar_freeway.h"
+
+namespace starling::envs {
+
+EnvSpec MinatarFreeway::Spec() {
+  return {.name = "minatar/freeway",
+          .height = kSide,
+          .width = kSide,
+          .channels = kChannels,
+          .num_actions = kNumActions,
+          .action_names = {"noop", "left", "up", "right", "down", "fire"}};
+}
+
+}  // namespace starling::envs

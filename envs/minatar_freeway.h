@@ -1,0 +1,138 @@
+// "minatar/freeway": a chicken crosses eight lanes of traffic on a 10 x 10 grid.
+//
+// Written from a description of the rules and held to recorded play of the MinAtar package, step by
+// step (envs/trace.h). Channels: chicken, car, speed 1 to speed 5. Six actions, of which up and
+// down do something. Reward 1 for reaching row 0; no difficulty ramp.
+//
+// The chicken keeps to column 4 and begins in row 9. Rows 1 to 8 hold one car each, with a speed of
+// 1 (the fastest) to 5 and a direction; a car that leaves at one side comes in at the other. The
+// cell behind a car, around the edge if need be, is lit in the channel of its speed.
+// One step, in this order:
+//   chicken    moves a row, if it may. In row 0: +1, back to row 9, all cars are drawn anew.
+//   hit        a car in the chicken's cell sends it back to row 9. That is all it does.
+//   cars       when due, each moves a column. Then the hit once more.
+//   end        the episode ends with step 2501.
+//
+// Easy to get wrong:
+//   - A car of speed n moves every n + 1 steps. Drawn at reset it moves on step n + 1 of the
+//     episode; drawn when the chicken arrives that very step counts, so it moves n steps later.
+//   - A draw takes eight integers in [1, 6), the speeds from row 1 down, then eight reals, the
+//     directions (below a half: left). Cars drawn anew stay where they are.
+//   - At reset all cars stand in column 0, whichever way they drive.
+//   - The chicken may move on step 4, and then 3 steps after its last move. Down in row 9 moves
+//     nothing and costs the 3 steps as well. A hit or an arrival neither ends that wait nor starts
+//     one.
+//   - A chicken that steps under a car is hit, even if the car drives on in that step; one that
+//     steps away in time is not.
+//   - An arrival in the last step counts (our choice: no recording reaches it).
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "envs/chance.h"
+#include "envs/game.h"
+
+namespace starling::envs {
+
+struct MinatarFreeway {
+  static constexpr int kNoop = 0, kLeft = 1, kUp = 2, kRight = 3, kDown = 4, kFire = 5;
+  static constexpr int kNumActions = 6;
+  static constexpr std::array<int, 3> kMinimalActions = {kNoop, kUp, kDown};
+  static constexpr int kChickenChannel = 0, kCarChannel = 1, kSpeedChannel = 2;  // 2 to 6: 1 to 5
+  static constexpr int kChannels = 7;
+  static constexpr int kSide = 10, kChickenColumn = 4, kStartRow = kSide - 1;
+  static constexpr int kFirstCarRow = 1, kCars = 8, kMaxSpeed = 5;
+  static constexpr int kChickenPeriod = 3, kSteps = 2501;
+
+  std::int16_t steps_left = kSteps;
+  std::int8_t chicken_row = kStartRow;
+  std::int8_t chicken_timer = kChickenPeriod;  // steps until the chicken may move again
+  // Element i: the car of row kFirstCarRow + i.
+  std::int8_t columns[kCars] = {};
+  std::int8_t speeds[kCars] = {};      // 1 (fastest) to kMaxSpeed
+  std::int8_t directions[kCars] = {};  // 1 right, -1 left
+  std::int8_t timers[kCars] = {};      // steps the car stands before it moves
+
+  static EnvSpec Spec();
+
+  template <Chance C>
+  constexpr void Reset(C& chance) {
+    *this = {};
+    DrawCars(chance);
+  }
+
+  template <Chance C>
+  constexpr Outcome Step(int action, C& chance) {
+    Outcome outcome;
+    MoveChicken(action);
+    if (chicken_row == 0) {
+      outcome.reward = 1;
+      chicken_row = kStartRow;
+      DrawCars(chance);
+    }
+    MeetCars();
+    MoveCars();
+    MeetCars();
+    outcome.terminal = --steps_left == 0;
+    return outcome;
+  }
+
+  constexpr void Observe(float* out) const {
+    for (int i = 0; i < kSide * kSide * kChannels; ++i) out[i] = 0;
+    out[Cell(chicken_row, kChickenColumn) + kChickenChannel] = 1;
+    for (int car = 0; car < kCars; ++car) {
+      const int row = kFirstCarRow + car, behind = Wrapped(columns[car] - directions[car]);
+      out[Cell(row, columns[car]) + kCarChannel] = 1;
+      out[Cell(row, behind) + kSpeedChannel + speeds[car] - 1] = 1;
+    }
+  }
+
+  friend constexpr bool operator==(const MinatarFreeway&, const MinatarFreeway&) = default;
+
+ private:
+  static constexpr int Cell(int row, int column) { return (row * kSide + column) * kChannels; }
+  static constexpr int Wrapped(int column) {
+    return column < 0 ? kSide - 1 : column == kSide ? 0 : column;
+  }
+
+  template <Chance C>
+  constexpr void DrawCars(C& chance) {
+    for (int car = 0; car < kCars; ++car) {
+      speeds[car] = timers[car] = static_cast<std::int8_t>(chance.Between(1, kMaxSpeed + 1));
+    }
+    for (std::int8_t& direction : directions) {
+      direction = static_cast<std::int8_t>(chance.Uniform() < 0.5 ? -1 : 1);
+    }
+  }
+
+  constexpr void MoveChicken(int action) {
+    if (chicken_timer > 0) {
+      --chicken_timer;
+      return;
+    }
+    if (action == kUp) {
+      --chicken_row;
+      chicken_timer = kChickenPeriod - 1;
+    } else if (action == kDown) {
+      if (chicken_row < kStartRow) ++chicken_row;
+      chicken_timer = kChickenPeriod - 1;
+    }
+  }
+
+  constexpr void MeetCars() {
+    const int car = chicken_row - kFirstCarRow;
+    if (car < kCars && columns[car] == kChickenColumn) chicken_row = kStartRow;
+  }
+
+  constexpr void MoveCars() {
+    for (int car = 0; car < kCars; ++car) {
+      const bool moves = timers[car] == 0;
+      timers[car] = static_cast<std::int8_t>(moves ? speeds[car] : timers[car] - 1);
+      columns[car] =
+          static_cast<std::int8_t>(Wrapped(columns[car] + (moves ? directions[car] : 0)));
+    }
+  }
+};
+
+}  // namespace starling::envs

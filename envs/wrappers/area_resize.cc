@@ -1,0 +1,67 @@
+#include "envs/wrappers/area_resize.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/check.h"
+
+namespace starling::envs {
+
+AreaResize::AreaResize(int height, int width, int new_height, int new_width)
+    : height_(height),
+      width_(width),
+      new_height_(new_height),
+      new_width_(new_width),
+      rows_(Shares(height, new_height)),
+      columns_(Shares(width, new_width)) {
+  CHECK(0 < new_height && new_height <= height && 0 < new_width && new_width <= width,
+        "{} x {} to {} x {}", height, width, new_height, new_width);
+}
+
+// The part of each old pixel that lies within each new one, over the size of the new one.
+std::vector<AreaResize::Share> AreaResize::Shares(int size, int new_size) {
+  constexpr double kNothing = 1e-3;  // of a pixel: what rounding leaves over
+  const double scale = static_cast<double>(size) / new_size;
+  std::vector<Share> shares;
+  for (int to = 0; to < new_size; ++to) {
+    const double begin = to * scale;
+    const double length = std::min(scale, size - begin);
+    const double end = begin + length;
+    for (int from = static_cast<int>(begin); from < size && from < end; ++from) {
+      const double part = std::min<double>(from + 1, end) - std::max<double>(from, begin);
+      if (part <= kNothing) continue;
+      shares.push_back({from, to, static_cast<float>(part / length)});
+    }
+  }
+  return shares;
+}
+
+void AreaResize::operator()(std::span<const std::uint8_t> picture,
+                            std::span<std::uint8_t> out) const {
+  const auto new_width = static_cast<std::size_t>(new_width_);
+  CHECK(picture.size() == static_cast<std::size_t>(height_ * width_), "{}", picture.size());
+  CHECK(out.size() == static_cast<std::size_t>(new_height_) * new_width, "{}", out.size());
+  std::vector<float> row(new_width), sum(new_width);
+  int narrowed = -1;  // the old row that `row` holds
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    const Share& share = rows_[i];
+    if (i == 0 || rows_[i - 1].to != share.to) std::ranges::fill(sum, 0.0f);
+    if (narrowed != share.from) {
+      narrowed = share.from;
+      const std::uint8_t* from = &picture[static_cast<std::size_t>(share.from * width_)];
+      std::ranges::fill(row, 0.0f);
+      for (const Share& column : columns_) {
+        row[static_cast<std::size_t>(column.to)] +=
+            static_cast<float>(from[column.from]) * column.weight;
+      }
+    }
+    for (std::size_t x = 0; x < new_width; ++x) sum[x] += share.weight * row[x];
+    if (i + 1 < rows_.size() && rows_[i + 1].to == share.to) continue;
+    std::uint8_t* to = &out[static_cast<std::size_t>(share.to) * new_width];
+    for (std::size_t x = 0; x < new_width; ++x) {
+      to[x] = static_cast<std::uint8_t>(std::clamp(std::lrint(sum[x]), 0L, 255L));
+    }
+  }
+}
+
+}  // namespace starling::envs

@@ -1,0 +1,43 @@
+// From a raw frame to the frame that is observed: what env.pixels does, and scaling to floats.
+//
+//   frame      env.pixels = false        env.pixels = true
+//   picture    bytes / 255               grey, shrunk to 84 x 84 (AreaResize), / 255
+//   grid       as it is                  drawn: a cell is a square, the colour of grey its channel
+//   vector     as it is                  refused
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "envs/frames.h"
+#include "envs/wrappers/area_resize.h"
+
+namespace starling::envs {
+
+class Screen {
+ public:
+  static constexpr int kSide = 84;  // pixels
+
+  // Throws UserError if `pixels` is asked of an env that observes a vector, or of pictures smaller
+  // than 84 x 84.
+  Screen(const FrameSpec& spec, bool pixels);
+
+  // What is observed: shape and bounds (name and actions are those of the raw env).
+  const EnvSpec& spec() const { return observed_; }
+
+  // One frame, of the kind that the spec says; out (spec().obs_size()).
+  void Show(std::span<const std::uint8_t> bytes, float* out);
+  void Show(std::span<const float> floats, float* out) const;
+
+ private:
+  void Draw(std::span<const float> grid, float* out) const;
+
+  EnvSpec raw_, observed_;
+  bool pixels_;
+  std::optional<AreaResize> shrink_;
+  std::vector<std::uint8_t> grey_, small_;
+};
+
+}  // namespace starling::envs

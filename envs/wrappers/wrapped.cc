@@ -1,0 +1,216 @@
+#include "envs/wrappers/wrapped.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/check.h"
+
+namespace starling::envs {
+
+bool NeedsWrappers(const EnvConfig& config) {
+  return config.noop_max > 0 || config.repeat > 1 || config.life_loss_ends ||
+         config.reward_clip > 0 || config.time_limit > 0 || config.pixels || config.stack > 1;
+}
+
+EnvSpec WrappedSpec(const FrameSpec& raw, const EnvConfig& config) {
+  EnvSpec spec = Screen(raw, config.pixels).spec();
+  spec.channels *= static_cast<int>(config.stack);
+  return spec;
+}
+
+Wrapped::Wrapped(std::unique_ptr<FrameEnvs> frames, const EnvSeed& seed, const EnvConfig& config)
+    : config_(config),
+      frames_(std::move(frames)),
+      screen_(frames_->spec(), config.pixels),
+      spec_(WrappedSpec(frames_->spec(), config)) {
+  for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(frames_->size()); ++i) {
+    envs_.push_back(
+        {.noops = RandomStream({seed.seed, seed.slot, seed.incarnation, i, Purpose::kNoop})});
+    envs_.back().stack.resize(static_cast<std::size_t>(spec_.obs_size()));
+  }
+  commands_.resize(envs_.size());
+}
+
+void Wrapped::Reset(std::span<float> observations) {
+  CHECK(observations.size() == envs_.size() * static_cast<std::size_t>(spec_.obs_size()));
+  for (One& env : envs_) env.over = true;
+  Restart();
+  const auto row = static_cast<std::size_t>(spec_.obs_size());
+  for (std::size_t i = 0; i < envs_.size(); ++i) {
+    Observe(i, true, observations.subspan(i * row, row));
+  }
+}
+
+void Wrapped::Step(std::span<const std::int32_t> actions, std::span<float> observations,
+                   std::span<float> rewards, std::span<std::uint8_t> terminals) {
+  const auto row = static_cast<std::size_t>(spec_.obs_size());
+  CHECK(actions.size() == envs_.size() && observations.size() == envs_.size() * row &&
+            rewards.size() == envs_.size() && terminals.size() == envs_.size(),
+        "{} actions for {} envs", actions.size(), envs_.size());
+  PlayFrames(actions);
+  std::vector<std::uint8_t> fresh(envs_.size());
+  for (std::size_t i = 0; i < envs_.size(); ++i) {
+    EndStep(i);
+    fresh[i] = envs_[i].over;
+    const double clip = config_.reward_clip;
+    const double reward = clip > 0 ? std::clamp(envs_[i].reward, -clip, clip) : envs_[i].reward;
+    rewards[i] = static_cast<float>(reward);
+    terminals[i] = static_cast<std::uint8_t>(envs_[i].end);
+  }
+  Restart();
+  for (std::size_t i = 0; i < envs_.size(); ++i) {
+    Observe(i, fresh[i] != 0, observations.subspan(i * row, row));
+  }
+}
+
+// Up to `repeat` frames; an env that has come to an end is skipped for the rest.
+void Wrapped::PlayFrames(std::span<const std::int32_t> actions) {
+  for (std::size_t i = 0; i < envs_.size(); ++i) {
+    CHECK(actions[i] >= 0 && actions[i] < spec_.num_actions, "action {} of env {}, not in [0, {})",
+          actions[i], i, spec_.num_actions);
+    commands_[i] = actions[i];
+    envs_[i].reward = 0;
+    envs_[i].end = End::kRunning;
+  }
+  for (std::int64_t frame = 0; frame < config_.repeat; ++frame) {
+    if (config_.max_pool) {
+      for (std::size_t i = 0; i < envs_.size(); ++i) {
+        if (commands_[i] != FrameEnvs::kSkip) KeepFrame(i);
+      }
+    }
+    frames_->Advance(commands_);
+    bool running = false;
+    for (std::size_t i = 0; i < envs_.size(); ++i) {
+      if (commands_[i] == FrameEnvs::kSkip) continue;
+      TakeFrame(i);
+      if (envs_[i].end != End::kRunning) commands_[i] = FrameEnvs::kSkip;
+      running |= commands_[i] != FrameEnvs::kSkip;
+    }
+    if (!running) break;
+  }
+}
+
+void Wrapped::TakeFrame(std::size_t i) {
+  One& env = envs_[i];
+  const FrameResult& result = frames_->result(static_cast<int>(i));
+  env.reward += static_cast<double>(result.reward);
+  env.end = result.end;
+  env.over = result.end != End::kRunning;
+  const bool lost = frames_->spec().lives && result.lives < std::exchange(env.lives, result.lives);
+  if (lost && config_.life_loss_ends && !env.over) env.end = End::kTerminated;
+}
+
+// The newest frame becomes the one before.
+void Wrapped::KeepFrame(std::size_t i) {
+  One& env = envs_[i];
+  const auto bytes = frames_->bytes(static_cast<int>(i));
+  const auto floats = frames_->floats(static_cast<int>(i));
+  env.bytes_before.assign(bytes.begin(), bytes.end());
+  env.floats_before.assign(floats.begin(), floats.end());
+}
+
+void Wrapped::EndStep(std::size_t i) {
+  One& env = envs_[i];
+  env.episode_return += env.reward;
+  ++env.length;
+  if (!env.over && config_.time_limit > 0 && env.length >= config_.time_limit) {
+    env.over = true;
+    if (env.end == End::kRunning) env.end = End::kTruncated;
+  }
+  if (!env.over) return;
+  episodes_.push_back({static_cast<int>(i), env.episode_return, env.length, env.end == End::kCut});
+}
+
+void Wrapped::Restart() {
+  std::vector<std::uint64_t> noops(envs_.size());
+  bool any = false;
+  for (std::size_t i = 0; i < envs_.size(); ++i) {
+    One& env = envs_[i];
+    commands_[i] = env.over ? FrameEnvs::kReset : FrameEnvs::kSkip;
+    if (!env.over) continue;
+    any = true;
+    env.episode_return = 0;
+    env.length = 0;
+    if (config_.noop_max > 0) {
+      noops[i] = 1 + env.noops.Below(static_cast<std::uint32_t>(config_.noop_max));
+    }
+  }
+  while (any) {
+    frames_->Advance(commands_);
+    any = false;
+    for (std::size_t i = 0; i < envs_.size(); ++i) {
+      if (commands_[i] == FrameEnvs::kSkip) continue;
+      One& env = envs_[i];
+      const FrameResult& result = frames_->result(static_cast<int>(i));
+      env.lives = result.lives;
+      // An episode that ends in its no-ops, or its process in the reset, begins anew without more.
+      if (commands_[i] != FrameEnvs::kReset && result.end != End::kRunning) {
+        commands_[i] = FrameEnvs::kReset;
+        noops[i] = 0;
+      } else if (noops[i] > 0) {
+        --noops[i];
+        commands_[i] = 0;
+      } else {
+        env.over = false;
+        commands_[i] = FrameEnvs::kSkip;
+      }
+      any |= commands_[i] != FrameEnvs::kSkip;
+    }
+  }
+}
+
+// The frame to be seen, into `newest`.
+void Wrapped::Show(std::size_t i, bool pool, float* newest) {
+  const One& env = envs_[i];
+  const auto larger = [](auto a, auto b) { return std::max(a, b); };
+  if (frames_->spec().bytes) {
+    std::span<const std::uint8_t> frame = frames_->bytes(static_cast<int>(i));
+    if (pool) {
+      pooled_bytes_.resize(frame.size());
+      std::ranges::transform(frame, env.bytes_before, pooled_bytes_.begin(), larger);
+      frame = pooled_bytes_;
+    }
+    screen_.Show(frame, newest);
+  } else {
+    std::span<const float> frame = frames_->floats(static_cast<int>(i));
+    if (pool) {
+      pooled_floats_.resize(frame.size());
+      std::ranges::transform(frame, env.floats_before, pooled_floats_.begin(), larger);
+      frame = pooled_floats_;
+    }
+    screen_.Show(frame, newest);
+  }
+}
+
+// `first`: of an episode, whose frames are all the same.
+void Wrapped::Observe(std::size_t i, bool first, std::span<float> out) {
+  const auto frames = static_cast<std::size_t>(config_.stack);
+  const std::size_t size = out.size() / frames;
+  std::vector<float>& stack = envs_[i].stack;
+  std::shift_left(stack.begin(), stack.end(), static_cast<std::ptrdiff_t>(size));
+  float* const newest = stack.data() + (frames - 1) * size;
+  Show(i, config_.max_pool && !first, newest);
+  if (first) {
+    for (std::size_t k = 0; k + 1 < frames; ++k) std::copy_n(newest, size, &stack[k * size]);
+  }
+  if (frames == 1) {
+    std::ranges::copy(stack, out.begin());
+    return;
+  }
+  // (stack, H, W, C) to (H, W, stack * C).
+  const auto channels = static_cast<std::size_t>(screen_.spec().channels);
+  for (std::size_t cell = 0; cell < size / channels; ++cell) {
+    for (std::size_t k = 0; k < frames; ++k) {
+      for (std::size_t c = 0; c < channels; ++c) {
+        out[(cell * frames + k) * channels + c] = stack[k * size + cell * channels + c];
+      }
+    }
+  }
+}
+
+void Wrapped::TakeEpisodes(std::vector<EpisodeEnd>& out) {
+  out.insert(out.end(), episodes_.begin(), episodes_.end());
+  episodes_.clear();
+}
+
+}  // namespace starling::envs

@@ -1,0 +1,293 @@
+// The rules that recorded play reaches rarely or not at all, each from a position set up by hand.
+// What the traces show often is held by trace_test.cc.
+#include "envs/minatar_freeway.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+namespace starling::envs {
+namespace {
+
+using Game = MinatarFreeway;
+
+constexpr int kRight = 1, kLeft = -1;
+constexpr double kDrawLeft = 0.49, kDrawRight = 0.5;
+
+std::vector<Draw> Cars(const std::vector<int>& speeds, const std::vector<double>& directions) {
+  std::vector<Draw> draws;
+  for (const int speed : speeds) draws.push_back(Draw::Integer(1, 6, speed));
+  for (const double direction : directions) draws.push_back(Draw::Uniform(direction));
+  return draws;
+}
+
+const std::vector<double> kAllRight(8, kDrawRight), kAllLeft(8, kDrawLeft);
+
+Game Fresh(const std::vector<int>& speeds, const std::vector<double>& directions) {
+  Game game;
+  ScriptedChance chance(Cars(speeds, directions));
+  game.Reset(chance);
+  EXPECT_EQ(chance.Mismatch(), "");
+  return game;
+}
+
+void SetCar(Game& game, int row, int column, int direction, int timer, int speed = 5) {
+  const int car = row - Game::kFirstCarRow;
+  game.columns[car] = static_cast<std::int8_t>(column);
+  game.directions[car] = static_cast<std::int8_t>(direction);
+  game.timers[car] = static_cast<std::int8_t>(timer);
+  game.speeds[car] = static_cast<std::int8_t>(speed);
+}
+
+// The cars stand in column 0 for long, and the chicken may move.
+Game At(int chicken_row) {
+  Game game;
+  for (int row = 1; row <= 8; ++row) SetCar(game, row, 0, kRight, 100);
+  game.chicken_row = static_cast<std::int8_t>(chicken_row);
+  game.chicken_timer = 0;
+  return game;
+}
+
+Outcome Play(Game& game, int action = Game::kNoop, const std::vector<Draw>& draws = {}) {
+  ScriptedChance chance(draws);
+  const Outcome outcome = game.Step(action, chance);
+  EXPECT_EQ(chance.Mismatch(), "");
+  return outcome;
+}
+
+// The rows that the chicken is in after each step of `actions`.
+std::vector<int> Walk(Game& game, const std::vector<int>& actions) {
+  std::vector<int> rows;
+  for (const int action : actions) {
+    EXPECT_EQ(Play(game, action), Outcome{});
+    rows.push_back(game.chicken_row);
+  }
+  return rows;
+}
+
+TEST(MinatarFreeway, StartsInRow9WithAllCarsInColumn0) {
+  const Game game = Fresh({5, 4, 3, 2, 1, 5, 4, 3}, {0.0, 0.49, 0.5, 0.99, 0.2, 0.8, 0.3, 0.7});
+  const int speeds[] = {5, 4, 3, 2, 1, 5, 4, 3};
+  const int directions[] = {kLeft, kLeft, kRight, kRight, kLeft, kRight, kLeft, kRight};
+  for (int car = 0; car < 8; ++car) {
+    EXPECT_EQ(game.columns[car], 0) << car;
+    EXPECT_EQ(game.speeds[car], speeds[car]) << car;
+    EXPECT_EQ(game.directions[car], directions[car]) << car;
+  }
+  EXPECT_EQ(game.chicken_row, 9);
+}
+
+TEST(MinatarFreeway, ShowsTheCellBehindEachCarInTheChannelOfItsSpeed) {
+  Game game = At(9);
+  SetCar(game, 1, 0, kRight, 9, 1);  // behind it: around the edge, column 9
+  SetCar(game, 2, 9, kLeft, 9, 2);   // around the edge, column 0
+  SetCar(game, 3, 9, kRight, 9, 3);
+  SetCar(game, 4, 0, kLeft, 9, 4);
+  SetCar(game, 5, 6, kRight, 9, 5);
+  std::vector<float> seen(700, -1);
+  game.Observe(seen.data());
+  const auto at = [&](int row, int column, int channel) {
+    return seen[static_cast<std::size_t>((row * 10 + column) * 7 + channel)];
+  };
+  EXPECT_EQ(at(9, 4, 0), 1);
+  EXPECT_EQ(at(1, 0, 1) + at(2, 9, 1) + at(3, 9, 1) + at(4, 0, 1) + at(5, 6, 1), 5);
+  EXPECT_EQ(at(1, 9, 2), 1);
+  EXPECT_EQ(at(2, 0, 3), 1);
+  EXPECT_EQ(at(3, 8, 4), 1);
+  EXPECT_EQ(at(4, 1, 5), 1);
+  EXPECT_EQ(at(5, 5, 6), 1);
+  EXPECT_EQ(std::accumulate(seen.begin(), seen.end(), 0.0f), 17) << "1 + 8 + 8, nothing else";
+}
+
+// A car of speed n has moved t / (n + 1) times after t steps, around the edge in either direction.
+TEST(MinatarFreeway, ACarOfSpeedNMovesEveryNPlus1Steps) {
+  const std::vector<int> speeds = {1, 2, 3, 4, 5, 1, 3, 5};
+  for (const int direction : {kRight, kLeft}) {
+    Game game = Fresh(speeds, direction == kRight ? kAllRight : kAllLeft);
+    for (int t = 1; t <= 130; ++t) {
+      Play(game);
+      for (int car = 0; car < 8; ++car) {
+        const int moved = t / (speeds[static_cast<std::size_t>(car)] + 1) % 10;
+        ASSERT_EQ(game.columns[car], direction == kRight ? moved : (10 - moved) % 10)
+            << "step " << t << ", row " << car + 1;
+      }
+    }
+  }
+}
+
+TEST(MinatarFreeway, OnlyUpAndDownMoveTheChicken) {
+  for (const int action : {Game::kNoop, Game::kLeft, Game::kRight, Game::kFire}) {
+    Game game = At(5);
+    EXPECT_EQ(Walk(game, {action, action, Game::kUp}), (std::vector<int>{5, 5, 4})) << action;
+  }
+  for (int action = 0; action < Game::kNumActions; ++action) {
+    Game acted = At(5), idle = At(5);
+    Play(acted, action);
+    Play(idle);
+    const bool listed =
+        std::count(Game::kMinimalActions.begin(), Game::kMinimalActions.end(), action) == 1;
+    EXPECT_EQ(listed, acted != idle || action == Game::kNoop) << action;
+  }
+  EXPECT_TRUE(std::is_sorted(Game::kMinimalActions.begin(), Game::kMinimalActions.end()));
+}
+
+TEST(MinatarFreeway, TheChickenMovesOnStep4AndEveryThirdAfterIt) {
+  Game game = Fresh({5, 5, 5, 5, 5, 5, 5, 5}, kAllRight);
+  EXPECT_EQ(Walk(game, std::vector<int>(11, Game::kUp)),
+            (std::vector<int>{9, 9, 9, 8, 8, 8, 7, 7, 7, 6, 6}));
+}
+
+// The wait begins with a move, not with every third step.
+TEST(MinatarFreeway, AChickenThatWaitedLongerMovesAtOnce) {
+  Game game = Fresh({5, 5, 5, 5, 5, 5, 5, 5}, kAllRight);
+  Walk(game, std::vector<int>(5, Game::kNoop));
+  EXPECT_EQ(Walk(game, {Game::kUp, Game::kDown, Game::kDown, Game::kDown}),
+            (std::vector<int>{8, 8, 8, 9}));
+}
+
+TEST(MinatarFreeway, DownInRow9CostsTheWaitAsWell) {
+  Game game = At(9);
+  EXPECT_EQ(Walk(game, {Game::kDown, Game::kUp, Game::kUp, Game::kUp}),
+            (std::vector<int>{9, 9, 9, 8}));
+}
+
+// Moves on steps 4, 7, … 28: nine rows.
+TEST(MinatarFreeway, AnUndisturbedCrossingTakes28Steps) {
+  Game game = At(9);
+  game.chicken_timer = 3;
+  for (int step = 1; step < 28; ++step) ASSERT_EQ(Play(game, Game::kUp), Outcome{}) << step;
+  EXPECT_EQ(game.chicken_row, 1);
+  EXPECT_EQ(Play(game, Game::kUp, Cars({1, 1, 1, 1, 1, 1, 1, 1}, kAllLeft)), (Outcome{1, false}));
+  EXPECT_EQ(game.chicken_row, 9);
+}
+
+TEST(MinatarFreeway, AChickenThatStepsUnderACarIsHit) {
+  for (const int action : {Game::kUp, Game::kDown}) {
+    Game game = At(5);
+    SetCar(game, 4, 4, kRight, 3);
+    SetCar(game, 6, 4, kLeft, 3);
+    EXPECT_EQ(Play(game, action), Outcome{});
+    EXPECT_EQ(game.chicken_row, 9) << action;
+  }
+}
+
+TEST(MinatarFreeway, AlsoIfTheCarDrivesOnInThatStep) {
+  Game game = At(5);
+  SetCar(game, 4, 4, kRight, 0);
+  EXPECT_EQ(Play(game, Game::kUp), Outcome{});
+  EXPECT_EQ(game.columns[3], 5);
+  EXPECT_EQ(game.chicken_row, 9);
+}
+
+TEST(MinatarFreeway, ACarThatDrivesIntoTheChickenHitsItFromEitherSide) {
+  for (const int direction : {kRight, kLeft}) {
+    Game game = At(5);
+    SetCar(game, 5, 4 - direction, direction, 0);
+    EXPECT_EQ(Play(game), Outcome{});
+    EXPECT_EQ(game.chicken_row, 9);
+    EXPECT_EQ(game.columns[4], 4);
+  }
+}
+
+TEST(MinatarFreeway, AChickenThatStepsWhereACarArrivesIsHit) {
+  Game game = At(5);
+  SetCar(game, 4, 3, kRight, 0);
+  Play(game, Game::kUp);
+  EXPECT_EQ(game.chicken_row, 9);
+}
+
+TEST(MinatarFreeway, AChickenThatStepsAwayInTimeIsNotHit) {
+  Game game = At(5);
+  SetCar(game, 5, 3, kRight, 0);
+  EXPECT_EQ(Play(game, Game::kUp), Outcome{});
+  EXPECT_EQ(game.chicken_row, 4);
+}
+
+TEST(MinatarFreeway, CarsInOtherRowsOrColumnsDoNotHit) {
+  Game game = At(5);
+  for (int row = 1; row <= 8; ++row) SetCar(game, row, row == 5 ? 2 : 3, kRight, 0);
+  Play(game);
+  EXPECT_EQ(game.chicken_row, 5);
+  EXPECT_EQ(game.columns[3], 4);
+  EXPECT_EQ(game.columns[4], 3);
+}
+
+// Up on the step of the hit, so the next move is three steps later, hit or no hit.
+TEST(MinatarFreeway, AHitLeavesTheWaitAsItIs) {
+  Game walked_into = At(5);
+  SetCar(walked_into, 4, 4, kRight, 100);
+  EXPECT_EQ(Walk(walked_into, std::vector<int>(4, Game::kUp)), (std::vector<int>{9, 9, 9, 8}));
+
+  Game driven_into = At(5);
+  SetCar(driven_into, 4, 3, kRight, 1);  // arrives a step after the chicken
+  EXPECT_EQ(Walk(driven_into, std::vector<int>(4, Game::kUp)), (std::vector<int>{4, 9, 9, 8}));
+
+  Game stood = At(5);
+  SetCar(stood, 5, 3, kRight, 0);
+  EXPECT_EQ(Walk(stood, {Game::kNoop, Game::kUp}), (std::vector<int>{9, 8}));
+}
+
+TEST(MinatarFreeway, AnArrivalDrawsTheCarsAnewWhereTheyStand) {
+  Game game = At(1);
+  for (int row = 1; row <= 8; ++row) SetCar(game, row, row, kRight, 100, 2);
+  const std::vector<int> speeds = {1, 2, 3, 4, 5, 4, 3, 2};
+  EXPECT_EQ(Play(game, Game::kUp, Cars(speeds, kAllLeft)), (Outcome{1, false}));
+  EXPECT_EQ(game.chicken_row, 9);
+  for (int car = 0; car < 8; ++car) {
+    EXPECT_EQ(game.columns[car], car + 1);
+    EXPECT_EQ(game.speeds[car], speeds[static_cast<std::size_t>(car)]);
+    EXPECT_EQ(game.directions[car], kLeft);
+  }
+  // The step of the arrival was the first of the n that a car of speed n waits.
+  for (int later = 1; later <= 8; ++later) {
+    Play(game);
+    for (int car = 0; car < 8; ++car) {
+      const int speed = speeds[static_cast<std::size_t>(car)];
+      ASSERT_EQ(game.columns[car], (car + 11 - (later + 1) / (speed + 1)) % 10)
+          << later << " steps later, row " << car + 1;
+    }
+  }
+}
+
+// Even a car that was due in this step waits for its new speed.
+TEST(MinatarFreeway, AnArrivalStopsCarsThatWereDue) {
+  Game game = At(1);
+  SetCar(game, 3, 7, kRight, 0, 1);
+  Play(game, Game::kUp, Cars({1, 1, 1, 1, 1, 1, 1, 1}, kAllRight));
+  EXPECT_EQ(game.columns[2], 7);
+  Play(game);
+  EXPECT_EQ(game.columns[2], 8);
+}
+
+TEST(MinatarFreeway, ACarThatComesTooLateDoesNotSpoilTheArrival) {
+  Game game = At(1);
+  SetCar(game, 1, 3, kRight, 0);
+  EXPECT_EQ(Play(game, Game::kUp, Cars({5, 5, 5, 5, 5, 5, 5, 5}, kAllRight)), (Outcome{1, false}));
+  EXPECT_EQ(game.chicken_row, 9);
+}
+
+TEST(MinatarFreeway, AnArrivalLeavesTheWaitAsItIs) {
+  Game game = At(1);
+  Play(game, Game::kUp, Cars({5, 5, 5, 5, 5, 5, 5, 5}, kAllRight));
+  EXPECT_EQ(Walk(game, std::vector<int>(3, Game::kUp)), (std::vector<int>{9, 9, 8}));
+}
+
+TEST(MinatarFreeway, EndsWithStep2501) {
+  Game game = Fresh({1, 2, 3, 4, 5, 1, 2, 3}, kAllRight);
+  for (int step = 1; step <= 2500; ++step) ASSERT_EQ(Play(game), Outcome{}) << step;
+  EXPECT_EQ(Play(game), (Outcome{0, true}));
+}
+
+TEST(MinatarFreeway, AnArrivalOrAHitInTheLastStepCounts) {
+  Game arrives = At(1), hit = At(3);
+  arrives.steps_left = hit.steps_left = 1;
+  EXPECT_EQ(Play(arrives, Game::kUp, Cars({1, 1, 1, 1, 1, 1, 1, 1}, kAllLeft)), (Outcome{1, true}));
+  SetCar(hit, 3, 5, kLeft, 0);
+  EXPECT_EQ(Play(hit), (Outcome{0, true}));
+  EXPECT_EQ(hit.chicken_row, 9);
+}
+
+}  // namespace
+}  // namespace starling::envs

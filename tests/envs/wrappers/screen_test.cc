@@ -1,0 +1,97 @@
+#include "envs/wrappers/screen.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+
+namespace starling::envs {
+namespace {
+
+FrameSpec Raw(int height, int width, int channels, bool bytes) {
+  return {.env = {.name = "game",
+                  .height = height,
+                  .width = width,
+                  .channels = channels,
+                  .num_actions = 2,
+                  .action_names = {"a", "b"},
+                  .low = 0,
+                  .high = bytes ? 255.0f : 1.0f},
+          .bytes = bytes};
+}
+
+TEST(ScreenTest, BytesBecomeFloatsUpToOne) {
+  Screen screen(Raw(1, 2, 1, true), false);
+  const std::uint8_t bytes[] = {0, 255};
+  float out[2] = {-1, -1};
+  screen.Show(bytes, out);
+  EXPECT_EQ(out[0], 0);
+  EXPECT_EQ(out[1], 1);
+  EXPECT_EQ(screen.spec().high, 1);
+}
+
+TEST(ScreenTest, FloatsPassAsTheyAre) {
+  Screen screen(Raw(1, 1, 3, false), false);
+  const float floats[] = {-2, 0.5, 7};
+  float out[3] = {};
+  screen.Show(floats, out);
+  EXPECT_THAT(out, testing::ElementsAre(-2, 0.5, 7));
+}
+
+TEST(ScreenTest, AnRgbPictureIsGreyAndSmall) {
+  Screen screen(Raw(168, 84, 3, true), true);
+  EXPECT_EQ(screen.spec().height, 84);
+  EXPECT_EQ(screen.spec().width, 84);
+  EXPECT_EQ(screen.spec().channels, 1);
+  std::vector<std::uint8_t> red(168 * 84 * 3);
+  for (std::size_t i = 0; i < red.size(); i += 3) red[i] = 200;
+  std::vector<float> out(84 * 84);
+  screen.Show(red, out.data());
+  EXPECT_THAT(out, testing::Each(60.0f / 255.0f));  // 0.299 * 200 = 59.8
+}
+
+// 3 x 2 cells of 28 pixels: the grid is 84 high and 56 wide, 14 pixels are free on either side.
+TEST(ScreenTest, AGridIsDrawnInSquares) {
+  Screen screen(Raw(3, 2, 2, false), true);
+  std::vector<float> grid(3 * 2 * 2, 0.0f);
+  grid[(0 * 2 + 0) * 2 + 0] = 1;  // row 0, column 0: the first channel
+  grid[(2 * 2 + 1) * 2 + 1] = 1;  // row 2, column 1: the last channel
+  std::vector<float> out(84 * 84, -1.0f);
+  screen.Show(grid, out.data());
+  for (int y = 0; y < 84; ++y) {
+    for (int x = 0; x < 84; ++x) {
+      float expected = 0;
+      if (y < 28 && x >= 14 && x < 42) expected = 1;
+      if (y >= 56 && x >= 42 && x < 70) expected = 0.25;
+      ASSERT_EQ(out[static_cast<std::size_t>(y * 84 + x)], expected) << y << ", " << x;
+    }
+  }
+}
+
+TEST(ScreenTest, WhereChannelsMeetTheFirstIsSeen) {
+  Screen screen(Raw(2, 2, 2, false), true);
+  const std::vector<float> both(2 * 2 * 2, 1.0f);
+  std::vector<float> out(84 * 84);
+  screen.Show(both, out.data());
+  EXPECT_THAT(out, testing::Each(1.0f));
+}
+
+std::string Refusal(const FrameSpec& spec) {
+  try {
+    Screen(spec, true);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(ScreenTest, PixelsOfAVectorAreRefused) {
+  EXPECT_THAT(Refusal(Raw(1, 1, 4, false)), testing::HasSubstr("game observes (1, 1, 4)"));
+  EXPECT_THAT(Refusal(Raw(83, 84, 1, true)), testing::HasSubstr("leave env.pixels out"));
+  EXPECT_THAT(Refusal(Raw(100, 100, 2, true)), testing::HasSubstr("(100, 100, 2)"));
+  EXPECT_EQ(Refusal(Raw(84, 84, 1, true)), "");
+  EXPECT_EQ(Refusal(Raw(10, 10, 4, false)), "");
+}
+
+}  // namespace
+}  // namespace starling::envs

@@ -1,0 +1,307 @@
+#include "envs/wrappers/wrapped.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "envs/registry.h"
+
+namespace starling::envs {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+// Envs whose episodes are what the test says. The frame is a vector (env, frames since the reset,
+// action); the reward is 1 a frame.
+class Scripted final : public FrameEnvs {
+ public:
+  explicit Scripted(int num_envs) : envs_(static_cast<std::size_t>(num_envs)) {
+    spec_.env = {.name = "scripted",
+                 .channels = 3,
+                 .num_actions = 10,
+                 .action_names = std::vector<std::string>(10, "a"),
+                 .high = 1000};
+    spec_.lives = true;
+  }
+
+  // Asked after every frame of an env: frames since its reset, what the frame did.
+  std::function<void(int env, int frame, FrameResult& result)> rule;
+  std::vector<std::vector<std::int32_t>> asked;  // every Advance
+
+  const FrameSpec& spec() const override { return spec_; }
+  int size() const override { return static_cast<int>(envs_.size()); }
+  void Advance(std::span<const std::int32_t> commands) override {
+    asked.emplace_back(commands.begin(), commands.end());
+    for (std::size_t i = 0; i < envs_.size(); ++i) {
+      One& env = envs_[i];
+      if (commands[i] == kSkip) continue;
+      EXPECT_TRUE(commands[i] == kReset || !env.over) << "env " << i << " is over";
+      env.result = {.lives = env.result.lives};
+      if (commands[i] == kReset) {
+        env = One{.result = {.lives = 3}, .over = false};
+      } else {
+        ++env.frame;
+        env.result.reward = 1;
+        if (rule) rule(static_cast<int>(i), env.frame, env.result);
+        env.over = env.result.end != End::kRunning;
+      }
+      env.seen = {static_cast<float>(i), static_cast<float>(env.frame),
+                  static_cast<float>(std::max(0, commands[i]))};
+    }
+  }
+  const FrameResult& result(int env) const override { return envs_[std::size_t(env)].result; }
+  std::span<const std::uint8_t> bytes(int) const override { return {}; }
+  std::span<const float> floats(int env) const override { return envs_[std::size_t(env)].seen; }
+
+ private:
+  struct One {
+    FrameResult result{};
+    int frame = 0;
+    bool over = true;
+    std::array<float, 3> seen{};
+  };
+  FrameSpec spec_;
+  std::vector<One> envs_;
+};
+
+class WrappedTest : public testing::Test {
+ protected:
+  void Make(const EnvConfig& config, int num_envs = 1) {
+    auto frames = std::make_unique<Scripted>(num_envs);
+    game = frames.get();
+    env = std::make_unique<Wrapped>(std::move(frames), EnvSeed{.seed = 5}, config);
+    seen.resize(static_cast<std::size_t>(num_envs * env->spec().obs_size()));
+    rewards.resize(static_cast<std::size_t>(num_envs));
+    ends.resize(static_cast<std::size_t>(num_envs));
+  }
+  void Step(const std::vector<std::int32_t>& actions) { env->Step(actions, seen, rewards, ends); }
+  std::vector<EpisodeEnd> Episodes() {
+    std::vector<EpisodeEnd> episodes;
+    env->TakeEpisodes(episodes);
+    return episodes;
+  }
+  static void EndAt(int frame, int at, FrameResult& result, End end = End::kTerminated) {
+    if (frame == at) result.end = end;
+  }
+
+  Scripted* game = nullptr;
+  std::unique_ptr<Wrapped> env;
+  std::vector<float> seen, rewards;
+  std::vector<std::uint8_t> ends;
+};
+
+constexpr auto kOver = static_cast<std::uint8_t>(End::kTerminated);
+constexpr auto kCutOff = static_cast<std::uint8_t>(End::kTruncated);
+
+TEST_F(WrappedTest, WithoutWrappersAStepIsAFrameAndAnEndAReset) {
+  Make({}, 2);
+  game->rule = [](int i, int frame, FrameResult& result) {
+    if (i == 1) EndAt(frame, 2, result);
+  };
+  env->Reset(seen);
+  EXPECT_THAT(seen, ElementsAre(0, 0, 0, 1, 0, 0));
+  Step({4, 5});
+  EXPECT_THAT(seen, ElementsAre(0, 1, 4, 1, 1, 5));
+  EXPECT_THAT(ends, ElementsAre(0, 0));
+  Step({6, 7});
+  EXPECT_THAT(seen, ElementsAre(0, 2, 6, 1, 0, 0)) << "env 1 shows its next episode";
+  EXPECT_THAT(ends, ElementsAre(0, kOver));
+  EXPECT_THAT(rewards, ElementsAre(1, 1));
+  const auto episodes = Episodes();
+  ASSERT_EQ(episodes.size(), 1u);
+  EXPECT_EQ(episodes[0].env, 1);
+  EXPECT_EQ(episodes[0].episode_return, 2);
+  EXPECT_EQ(episodes[0].length, 2);
+  EXPECT_FALSE(episodes[0].cut);
+  EXPECT_THAT(Episodes(), IsEmpty());
+}
+
+TEST_F(WrappedTest, AnActionIsRepeatedUntilAnEnd) {
+  Make({.repeat = 4}, 2);
+  game->rule = [](int i, int frame, FrameResult& result) {
+    if (i == 0) EndAt(frame, 6, result);
+  };
+  env->Reset(seen);
+  game->asked.clear();
+  Step({3, 4});
+  EXPECT_THAT(rewards, ElementsAre(4, 4));
+  Step({3, 4});  // env 0 ends in its second frame, env 1 plays all four
+  EXPECT_THAT(rewards, ElementsAre(2, 4));
+  EXPECT_THAT(ends, ElementsAre(kOver, 0));
+  EXPECT_THAT(game->asked,
+              ElementsAre(ElementsAre(3, 4), ElementsAre(3, 4), ElementsAre(3, 4),
+                          ElementsAre(3, 4), ElementsAre(3, 4), ElementsAre(3, 4),
+                          ElementsAre(FrameEnvs::kSkip, 4), ElementsAre(FrameEnvs::kSkip, 4),
+                          ElementsAre(FrameEnvs::kReset, FrameEnvs::kSkip)));
+  const auto episodes = Episodes();
+  ASSERT_EQ(episodes.size(), 1u);
+  EXPECT_EQ(episodes[0].episode_return, 6);
+  EXPECT_EQ(episodes[0].length, 2) << "counted in the agent's steps";
+}
+
+TEST_F(WrappedTest, TheMaximumOfTheLastTwoFramesIsSeen) {
+  Make({.repeat = 3, .max_pool = true});
+  env->Reset(seen);
+  EXPECT_THAT(seen, ElementsAre(0, 0, 0)) << "the first frame stands alone";
+  Step({5});
+  EXPECT_THAT(seen, ElementsAre(0, 3, 5));
+  Make({.repeat = 2, .max_pool = true});
+  env->Reset(seen);
+  Step({7});
+  Step({2});
+  EXPECT_THAT(seen, ElementsAre(0, 4, 2)) << "both frames are of the second action";
+}
+
+TEST_F(WrappedTest, ALostLifeIsAnEndThatGoesOn) {
+  Make({.repeat = 4, .life_loss_ends = true});
+  game->rule = [](int, int frame, FrameResult& result) {
+    if (frame == 2) result.lives = 2;
+    EndAt(frame, 7, result);
+  };
+  env->Reset(seen);
+  Step({1});
+  EXPECT_THAT(ends, ElementsAre(kOver));
+  EXPECT_THAT(rewards, ElementsAre(2)) << "the repeat stops with the life";
+  EXPECT_THAT(seen, ElementsAre(0, 2, 1)) << "the game was not reset";
+  EXPECT_THAT(Episodes(), IsEmpty());
+  Step({1});
+  EXPECT_THAT(ends, ElementsAre(0)) << "the same two lives";
+  Step({1});
+  EXPECT_THAT(ends, ElementsAre(kOver));
+  EXPECT_THAT(seen, ElementsAre(0, 0, 0));
+  const auto episodes = Episodes();
+  ASSERT_EQ(episodes.size(), 1u);
+  EXPECT_EQ(episodes[0].episode_return, 7) << "of all lives";
+  EXPECT_EQ(episodes[0].length, 3);
+}
+
+TEST_F(WrappedTest, ALostLifeIsNothingUnlessAskedFor) {
+  Make({});
+  game->rule = [](int, int, FrameResult& result) { result.lives = 1; };
+  env->Reset(seen);
+  Step({1});
+  EXPECT_THAT(ends, ElementsAre(0));
+}
+
+TEST_F(WrappedTest, RewardsAreClippedAndReturnsAreNot) {
+  Make({.reward_clip = 1});
+  const float plan[] = {3, -2, 0.5};
+  game->rule = [&](int, int frame, FrameResult& result) {
+    result.reward = plan[frame - 1];
+    EndAt(frame, 3, result);
+  };
+  env->Reset(seen);
+  Step({0});
+  EXPECT_THAT(rewards, ElementsAre(1));
+  Step({0});
+  EXPECT_THAT(rewards, ElementsAre(-1));
+  Step({0});
+  EXPECT_THAT(rewards, ElementsAre(0.5));
+  EXPECT_EQ(Episodes().at(0).episode_return, 1.5);
+}
+
+TEST_F(WrappedTest, TheTimeLimitTruncates) {
+  Make({.repeat = 2, .time_limit = 3});
+  env->Reset(seen);
+  Step({0});
+  Step({0});
+  EXPECT_THAT(ends, ElementsAre(0));
+  Step({0});
+  EXPECT_THAT(ends, ElementsAre(kCutOff));
+  EXPECT_THAT(seen, ElementsAre(0, 0, 0));
+  EXPECT_EQ(Episodes().at(0).length, 3);
+}
+
+TEST_F(WrappedTest, AnEndAtTheTimeLimitIsAnEnd) {
+  Make({.time_limit = 3});
+  game->rule = [](int, int frame, FrameResult& result) { EndAt(frame, 3, result); };
+  env->Reset(seen);
+  for (int i = 0; i < 3; ++i) Step({0});
+  EXPECT_THAT(ends, ElementsAre(kOver));
+}
+
+TEST_F(WrappedTest, AnEpisodeCutShortSaysSo) {
+  Make({});
+  game->rule = [](int, int, FrameResult& result) { result.end = End::kCut; };
+  env->Reset(seen);
+  Step({0});
+  EXPECT_THAT(ends, ElementsAre(static_cast<std::uint8_t>(End::kCut)));
+  EXPECT_TRUE(Episodes().at(0).cut);
+}
+
+TEST_F(WrappedTest, NoopsComeFirstAndDifferFromEpisodeToEpisode) {
+  Make({.noop_max = 5});
+  game->rule = [](int, int, FrameResult& result) { result.end = End::kRunning; };
+  std::set<float> begins;
+  for (int i = 0; i < 100; ++i) {
+    env->Reset(seen);
+    EXPECT_EQ(seen[2], 0) << "action 0";
+    begins.insert(seen[1]);
+  }
+  EXPECT_THAT(begins, ElementsAre(1, 2, 3, 4, 5));
+  EXPECT_THAT(Episodes(), IsEmpty());
+}
+
+TEST_F(WrappedTest, AnEpisodeThatEndsInItsNoopsBeginsAgain) {
+  Make({.noop_max = 50});
+  game->rule = [](int, int frame, FrameResult& result) { EndAt(frame, 1, result); };
+  env->Reset(seen);
+  EXPECT_THAT(seen, ElementsAre(0, 0, 0));
+  EXPECT_THAT(game->asked, ElementsAre(ElementsAre(FrameEnvs::kReset), ElementsAre(0),
+                                       ElementsAre(FrameEnvs::kReset)));
+}
+
+TEST_F(WrappedTest, AStackHoldsTheLastFramesOldestFirst) {
+  Make({.stack = 3});
+  game->rule = [](int, int frame, FrameResult& result) { EndAt(frame, 4, result); };
+  EXPECT_EQ(env->spec().channels, 9);
+  env->Reset(seen);
+  EXPECT_THAT(seen, ElementsAre(0, 0, 0, 0, 0, 0, 0, 0, 0));
+  Step({5});
+  EXPECT_THAT(seen, ElementsAre(0, 0, 0, 0, 0, 0, 0, 1, 5));
+  Step({6});
+  Step({7});
+  EXPECT_THAT(seen, ElementsAre(0, 1, 5, 0, 2, 6, 0, 3, 7));
+  Step({8});
+  EXPECT_THAT(seen, ElementsAre(0, 0, 0, 0, 0, 0, 0, 0, 0)) << "nothing of the episode before";
+}
+
+// Bundled games play the same episodes with and without the wrappers' machinery.
+TEST(WrappedGames, AWrapperThatDoesNothingChangesNothing) {
+  for (const std::string& name : EnvNames()) {
+    const auto bare = MakeVecEnv({.name = name}, 3, {.seed = 9});
+    // A limit that is never reached.
+    const auto wrapped = MakeVecEnv({.name = name, .time_limit = 1'000'000}, 3, {.seed = 9});
+    const auto size = static_cast<std::size_t>(3 * bare->spec().obs_size());
+    std::vector<float> a(size), b(size), ra(3), rb(3);
+    std::vector<std::uint8_t> ta(3), tb(3);
+    bare->Reset(a);
+    wrapped->Reset(b);
+    ASSERT_EQ(a, b) << name;
+    RandomStream random(StreamId{.seed = 4});
+    for (int step = 0; step < 500; ++step) {
+      std::vector<std::int32_t> actions;
+      for (int i = 0; i < 3; ++i) {
+        actions.push_back(static_cast<std::int32_t>(
+            random.Below(static_cast<std::uint32_t>(bare->spec().num_actions))));
+      }
+      bare->Step(actions, a, ra, ta);
+      wrapped->Step(actions, b, rb, tb);
+      ASSERT_EQ(a, b) << name << ", step " << step;
+      ASSERT_EQ(ra, rb) << name << ", step " << step;
+      ASSERT_EQ(ta, tb) << name << ", step " << step;
+    }
+  }
+}
+
+TEST(WrappedGames, PixelsAndStackGiveThePapersShape) {
+  const EnvSpec spec = SpecOf({.name = "minatar/breakout", .pixels = true, .stack = 4});
+  EXPECT_EQ(spec.height, 84);
+  EXPECT_EQ(spec.width, 84);
+  EXPECT_EQ(spec.channels, 4);
+}
+
+}  // namespace
+}  // namespace starling::envs
