@@ -35,7 +35,11 @@ EvalResult Evaluate(const Config& config, std::span<const float> weights, const 
   const int envs = EnvsFor(plan.episodes);
   const auto n = static_cast<std::size_t>(envs);
   const auto wanted = static_cast<std::size_t>(plan.episodes / envs);
-  auto env = envs::MakeVecEnv(config.env, envs, {plan.seed, kEvalSlot, 0});
+  EnvConfig played = config.env;
+  if (played.time_limit == 0 || played.time_limit > plan.max_steps) {
+    played.time_limit = plan.max_steps;
+  }
+  const auto env = envs::MakeVecEnv(played, envs, {plan.seed, kEvalSlot, 0});
   const auto backend = net::MakeCpuBackend();
   const auto model = net::MakeModel<float>(ModelSpecOf(config, env->spec()), *backend, envs);
   CHECK(weights.size() == model->layout().size(), "{} weights", weights.size());
@@ -47,8 +51,7 @@ EvalResult Evaluate(const Config& config, std::span<const float> weights, const 
   std::vector<float> uniforms(n), rewards(n);
   std::vector<std::int32_t> actions(n);
   std::vector<std::uint8_t> terminals(n);
-  std::vector<double> running(n, 0.0);
-  std::vector<std::int64_t> length(n, 0);
+  std::vector<envs::EpisodeEnd> ended;
   std::vector<std::vector<double>> returns(n);
   EvalResult result;
   std::size_t unfinished = n;
@@ -62,17 +65,14 @@ EvalResult Evaluate(const Config& config, std::span<const float> weights, const 
       net::SampleActions(envs, model->num_actions(), model->logits(), uniforms, actions);
     }
     env->Step(actions, model->observations(), rewards, terminals);
-    for (std::size_t i = 0; i < n; ++i) {
-      running[i] += static_cast<double>(rewards[i]);
-      const bool cut = ++length[i] >= plan.max_steps && !terminals[i];
-      if (!terminals[i] && !cut) continue;
-      if (returns[i].size() < wanted) {
-        returns[i].push_back(running[i]);
-        result.cut += cut;
-        if (returns[i].size() == wanted) --unfinished;
-      }
-      running[i] = 0;
-      length[i] = 0;
+    ended.clear();
+    env->TakeEpisodes(ended);
+    for (const envs::EpisodeEnd& episode : ended) {
+      auto& of_env = returns[static_cast<std::size_t>(episode.env)];
+      if (episode.end == envs::End::kCut || of_env.size() == wanted) continue;
+      of_env.push_back(episode.episode_return);
+      result.cut += episode.end == envs::End::kTruncated && episode.length >= plan.max_steps;
+      if (of_env.size() == wanted) --unfinished;
     }
   }
   for (const auto& of_env : returns) {

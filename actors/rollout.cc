@@ -109,6 +109,7 @@ void Rollout::Gradient(double entropy, RolloutGradient& out) {
 std::vector<envs::EpisodeEnd> Rollout::TakeEpisodes() {
   std::vector<envs::EpisodeEnd> episodes;
   env_->TakeEpisodes(episodes);
+  std::erase_if(episodes, [](const auto& episode) { return episode.end == envs::End::kCut; });
   return episodes;
 }
 

@@ -47,7 +47,7 @@ class Rollout {
   // T steps with the weights as they are, and their gradient. `entropy` is the coefficient now.
   RolloutGradient Run(double entropy);
 
-  // Episodes that ended since the last call.
+  // Episodes that ended since the last call, without those cut by the end of their process.
   std::vector<envs::EpisodeEnd> TakeEpisodes();
 
  private:

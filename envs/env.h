@@ -36,7 +36,7 @@ struct EpisodeEnd {
   int env = 0;
   double episode_return = 0;
   std::int64_t length = 0;
-  bool cut = false;  // its process was replaced: the return is not the game's
+  End end = End::kTerminated;  // kCut: its process was replaced, the return is not the game's
 };
 
 // Where the streams of a VecEnv derive from; env index i of it draws from

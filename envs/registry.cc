@@ -4,6 +4,9 @@
 
 #include "core/error.h"
 #include "core/nearest.h"
+#include "envs/arcade_pong.h"
+#include "envs/bridge/gym.h"
+#include "envs/bridge/plugin_frames.h"
 #include "envs/catch.h"
 #include "envs/dummy.h"
 #include "envs/game_frames.h"
@@ -24,6 +27,7 @@ struct Entry {
   FrameSpec (*spec)(const EnvConfig& config);
   std::unique_ptr<VecEnv> (*make)(int num_envs, const EnvSeed& seed, const EnvConfig& config);
   std::unique_ptr<FrameEnvs> (*frames)(int num_envs, const EnvSeed& seed, const EnvConfig& config);
+  bool ramps = false;
 };
 
 template <Game G>
@@ -42,13 +46,19 @@ std::unique_ptr<FrameEnvs> MakeGameFrames(int num_envs, const EnvSeed& seed,
   return std::make_unique<GameFrames<G>>(num_envs, seed, config);
 }
 
+template <class G>
+concept CanRamp = requires(G game) {
+  game.ramping;
+};
+
 template <Game G>
 constexpr Entry Row(const char* name) {
-  return {name, SpecOfGame<G>, MakeVecGame<G>, MakeGameFrames<G>};
+  return {name, SpecOfGame<G>, MakeVecGame<G>, MakeGameFrames<G>, CanRamp<G>};
 }
 
 // One line an env, sorted by name, which is also the name in its spec.
 constexpr Entry kEnvs[] = {
+    Row<ArcadePong>("arcade/pong"),
     Row<Catch>("catch"),
     Row<Dummy>("dummy"),
     Row<MinatarAsterix>("minatar/asterix"),
@@ -58,7 +68,20 @@ constexpr Entry kEnvs[] = {
     Row<MinatarSpaceInvaders>("minatar/space_invaders"),
 };
 
+// Frames only: whatever is asked for, it goes through the wrappers.
+constexpr Entry kGym = {kGymPrefix, GymSpec, nullptr,
+                        [](int num_envs, const EnvSeed& seed, const EnvConfig& config) {
+                          return MakeGymFrames(config, num_envs, seed);
+                        }};
+
+constexpr Entry kPlugin = {kPluginPrefix, PluginSpec, nullptr,
+                           [](int num_envs, const EnvSeed& seed, const EnvConfig& config) {
+                             return MakePluginFrames(config, num_envs, seed);
+                           }};
+
 const Entry& Find(const std::string& name) {
+  if (name.starts_with(kGymPrefix)) return kGym;
+  if (name.starts_with(kPluginPrefix)) return kPlugin;
   for (const Entry& entry : kEnvs) {
     if (name == entry.name) return entry;
   }
@@ -86,6 +109,8 @@ std::vector<std::string> EnvNames() {
   return names;
 }
 
+bool Ramps(const std::string& name) { return Find(name).ramps; }
+
 EnvSpec SpecOf(const EnvConfig& config) {
   const FrameSpec raw = Find(config.name).spec(config);
   CheckFits(raw, config);
@@ -94,8 +119,14 @@ EnvSpec SpecOf(const EnvConfig& config) {
 
 std::unique_ptr<VecEnv> MakeVecEnv(const EnvConfig& config, int num_envs, const EnvSeed& seed) {
   const Entry& entry = Find(config.name);
-  if (!NeedsWrappers(config)) return entry.make(num_envs, seed, config);
+  if (entry.make != nullptr && !NeedsWrappers(config)) return entry.make(num_envs, seed, config);
   return std::make_unique<Wrapped>(entry.frames(num_envs, seed, config), seed, config);
+}
+
+std::unique_ptr<FrameEnvs> MakeFrames(const EnvConfig& config, int num_envs, const EnvSeed& seed) {
+  auto frames = Find(config.name).frames(num_envs, seed, config);
+  CheckFits(frames->spec(), config);
+  return frames;
 }
 
 }  // namespace starling::envs

@@ -16,7 +16,11 @@
 #include "envs/registry.h"
 #include "envs/trace.h"
 #include "fleet/eval.h"
+#include "fleet/image_file.h"
+#include "fleet/list_envs.h"
+#include "fleet/play.h"
 #include "fleet/process.h"
+#include "fleet/record.h"
 #include "fleet/train.h"
 
 namespace starling::fleet {
@@ -26,6 +30,8 @@ struct Options {
   TrainOptions train;
   std::string train_config, run_dir, resume;
   EvalOptions eval;
+  PlayOptions play;
+  RecordOptions record;
   std::string trace;
 };
 
@@ -59,6 +65,47 @@ void AddEval(CLI::App& app, Options& options) {
   eval.add_flag("--json", options.eval.json, "one JSON object on standard output");
 }
 
+void AddPlay(CLI::App& app, PlayOptions& options) {
+  CLI::App& play = *app.add_subcommand("play", "Play an environment yourself, in the terminal.");
+  play.add_option("ENV", options.env, "its name, as starling envs lists them")->required();
+  play.add_option("--set", options.overrides, "env.key=value")
+      ->allow_extra_args(false)
+      ->type_name("KEY=VALUE");
+  play.add_option("--fps", options.fps, "steps per second (30 for pictures, 8 for grids)")
+      ->check(CLI::Range(1, 1000));
+  play.add_option("--seed", options.seed, "of the episodes (1)");
+}
+
+void AddRecord(CLI::App& app, RecordOptions& options) {
+  CLI::App& record = *app.add_subcommand("record", "Pictures of play, as x.gif or x.png.");
+  CLI::Option* target = record.add_option("RUN_OR_CHECKPOINT", options.target,
+                                          "run directory or checkpoint whose net plays");
+  CLI::Option* env = record.add_option("--env", options.env, "a random player in this environment")
+                         ->excludes(target);
+  record.add_option("--set", options.overrides, "env.key=value, with --env")
+      ->allow_extra_args(false)
+      ->type_name("KEY=VALUE")
+      ->needs(env);
+  record.add_option("--out", options.out, "where to: x.gif or x.png")->required();
+  record.add_option("--episodes", options.episodes, "end after so many (1)")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
+  record.add_option("--steps", options.steps, "or after so many steps (2000)")
+      ->check(CLI::Range(std::int64_t{1}, kMostRecordedSteps));
+  record.add_flag("--greedy", options.greedy, "take the likeliest action, do not draw");
+  record.add_option("--seed", options.seed, "of the episodes (1)");
+  record.add_option("--fps", options.fps, "of a GIF (30 for pictures, 8 for grids)")
+      ->check(CLI::Range(1, GifWriter::kFastest));
+  record.add_option("--scale", options.scale, "pixels a cell or pixel; default: about 336 in all")
+      ->check(CLI::Range(1, 1024));
+  record.add_option("--tiles", options.tiles, "frames in a PNG, evenly spread (1: the last)")
+      ->check(CLI::Range(1, 100));
+  record.callback([&options] {
+    if (options.target.empty() && options.env.empty()) {
+      throw CLI::RequiredError("RUN_OR_CHECKPOINT or --env NAME");
+    }
+  });
+}
+
 void AddConform(CLI::App& app, Options& options) {
   CLI::App& conform = *app.add_subcommand("conform", "Replay a recorded trace against our game.");
   conform.add_option("TRACE", options.trace, "TRACE.jsonl.gz")->required();
@@ -74,23 +121,6 @@ int Conform(const std::string& trace) {
   return kExitFailed;
 }
 
-std::string Joined(const std::vector<std::string>& words) {
-  std::string joined;
-  for (const std::string& word : words) joined += (joined.empty() ? "" : " ") + word;
-  return joined;
-}
-
-int ListEnvs() {
-  std::printf("%-24s %-12s %s\n", "name", "shape", "actions");
-  for (const std::string& name : envs::EnvNames()) {
-    const envs::EnvSpec spec = envs::SpecOf({.name = name});
-    const std::string shape = fmt::format("{}x{}x{}", spec.height, spec.width, spec.channels);
-    std::printf("%-24s %-12s %d (%s)\n", name.c_str(), shape.c_str(), spec.num_actions,
-                Joined(spec.action_names).c_str());
-  }
-  return kExitDone;
-}
-
 int Dispatch(const CLI::App& app, Options& options) {
   if (app.got_subcommand("train")) {
     TrainOptions& train = options.train;
@@ -101,7 +131,10 @@ int Dispatch(const CLI::App& app, Options& options) {
   }
   if (app.got_subcommand("eval")) return RunEval(options.eval);
   if (app.got_subcommand("conform")) return Conform(options.trace);
-  return ListEnvs();
+  if (app.got_subcommand("play")) return RunPlay(options.play);
+  if (app.got_subcommand("record")) return RunRecord(options.record);
+  std::printf("%s", EnvTable().c_str());
+  return kExitDone;
 }
 
 // The subcommand that was typed, or `app`.
@@ -155,6 +188,8 @@ int RunCommandLine(int argc, char** argv) {
   app.require_subcommand(1);
   AddTrain(app, options);
   AddEval(app, options);
+  AddPlay(app, options.play);
+  AddRecord(app, options.record);
   AddConform(app, options);
   app.add_subcommand("envs", "List the environments.");
   try {

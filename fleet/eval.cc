@@ -9,42 +9,12 @@
 #include "actors/evaluator.h"
 #include "core/error.h"
 #include "core/log.h"
-#include "fleet/blueprint.h"
-#include "learner/checkpoint.h"
+#include "fleet/trained.h"
 
 namespace starling::fleet {
 
-namespace {
-
-learner::Checkpoint Load(const std::filesystem::path& target) {
-  if (std::filesystem::is_regular_file(target)) {
-    try {
-      return learner::ReadCheckpoint(target);
-    } catch (const std::runtime_error& error) {
-      throw UserError(error.what());
-    }
-  }
-  if (!std::filesystem::is_directory(target)) {
-    throw UserError(target.string() + " is neither a run directory nor a checkpoint");
-  }
-  learner::LastGoodResult last = learner::LastGood(target / "checkpoints");
-  for (const std::string& why : last.rejected) LogWarn("{}", why);
-  if (!last.checkpoint)
-    throw UserError("no good checkpoint in " + (target / "checkpoints").string());
-  LogInfo("evaluating {}", last.path.string());
-  return *std::move(last.checkpoint);
-}
-
-}  // namespace
-
 int RunEval(const EvalOptions& options) {
-  const learner::Checkpoint checkpoint = Load(options.target);
-  const Config config = ParseConfig(checkpoint.config, "the checkpoint's configuration");
-  if (BlueprintOf(config).layout.fingerprint() != checkpoint.layout.fingerprint()) {
-    throw UserError(options.target.string() +
-                    " holds another net than its configuration describes: "
-                    "was it written by another version of Starling?");
-  }
+  const auto [config, checkpoint] = LoadTrained(options.target);
   const actors::EvalResult result = actors::Evaluate(
       config, checkpoint.weights,
       {.episodes = options.episodes, .greedy = options.greedy, .seed = options.seed});

@@ -126,7 +126,7 @@ void Learner::Report(Moment moment) {
       {"phase", !running ? "done" : (first_grant_ms_ < 0 ? "waiting" : "running")},
       {"term", term_},
       {"steps", pipeline_.steps()},
-      {"frames", pipeline_.steps()},
+      {"frames", pipeline_.steps() * static_cast<std::uint64_t>(config_.env.repeat)},
       {"updates", counters_.updates},
       {"seconds", counters_.seconds},
       {"steps_per_second", rate},

@@ -118,7 +118,7 @@ void Wrapped::EndStep(std::size_t i) {
     if (env.end == End::kRunning) env.end = End::kTruncated;
   }
   if (!env.over) return;
-  episodes_.push_back({static_cast<int>(i), env.episode_return, env.length, env.end == End::kCut});
+  episodes_.push_back({static_cast<int>(i), env.episode_return, env.length, env.end});
 }
 
 void Wrapped::Restart() {

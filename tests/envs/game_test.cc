@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "envs/arcade_pong.h"
 #include "envs/catch.h"
 #include "envs/dummy.h"
 #include "envs/minatar_asterix.h"
@@ -45,6 +46,7 @@ constexpr float LargestObserved(int steps, int num_actions) {
 
 static_assert(LargestObserved<Dummy, 3>(20, Dummy::kNumActions) == 1);
 static_assert(LargestObserved<Catch, 50>(20, Catch::kNumActions) == 1);
+static_assert(LargestObserved<ArcadePong, 84 * 84>(12, ArcadePong::kNumActions) == 1);
 static_assert(LargestObserved<MinatarAsterix, 400>(30, MinatarAsterix::kNumActions) == 1);
 static_assert(LargestObserved<MinatarBreakout, 400>(30, MinatarBreakout::kNumActions) == 1);
 static_assert(LargestObserved<MinatarFreeway, 700>(30, MinatarFreeway::kNumActions) == 1);
@@ -54,8 +56,8 @@ static_assert(LargestObserved<MinatarSpaceInvaders, 600>(30, MinatarSpaceInvader
 
 template <class G>
 class AnyGame : public testing::Test {};
-using Games = testing::Types<Dummy, Catch, MinatarBreakout, MinatarAsterix, MinatarFreeway,
-                             MinatarSeaquest, MinatarSpaceInvaders>;
+using Games = testing::Types<Dummy, Catch, ArcadePong, MinatarBreakout, MinatarAsterix,
+                             MinatarFreeway, MinatarSeaquest, MinatarSpaceInvaders>;
 TYPED_TEST_SUITE(AnyGame, Games);
 
 TYPED_TEST(AnyGame, ResetLeavesNothingOfTheEpisodeBefore) {

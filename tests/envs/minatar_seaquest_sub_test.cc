@@ -157,7 +157,7 @@ TEST(MinatarSeaquestSub, SurfacingWithNoDiverEndsTheEpisode) {
 TEST(MinatarSeaquestSub, SurfacingWithAnyOtherNumberButSixCostsOneAndRefills) {
   for (const int held : {-4, -2, -1, 1, 2, 3, 4, 5}) {
     Game game = Diving(1, 5, held);
-    game.oxygen = 0;  // in time
+    game.oxygen = 1;  // in time
     EXPECT_EQ(Play(game, Game::kUp), Outcome{}) << held;
     EXPECT_EQ(game.divers_held, held - 1);
     EXPECT_EQ(game.oxygen, 200);
@@ -167,9 +167,22 @@ TEST(MinatarSeaquestSub, SurfacingWithAnyOtherNumberButSixCostsOneAndRefills) {
   }
 }
 
+// The last picture shows all that surfacing does, and what was shot is paid.
+TEST(MinatarSeaquestSub, SurfacingWhenNoOxygenIsLeftIsTooLate) {
+  for (const int held : {-2, -1, 0, 1, 5, 6}) {
+    Game game = Diving(1, 5, held);
+    game.oxygen = 0;
+    game.fish.Add(At(5, 4, kLeftward));
+    game.bullets.Add({5, 5, kLeftward});
+    EXPECT_EQ(Play(game, Game::kUp), (Outcome{1, true})) << held;
+    EXPECT_EQ(Lit(game, Game::kOxygenChannel).size(), held == 0 ? 0u : 10u);
+    EXPECT_EQ(Lit(game, Game::kDiverGaugeChannel).size(), held == 5 ? 4u : 0u);
+  }
+}
+
 // A point for each full 20 of the oxygen left: 0 of 19, 1 of 20, 9 of 199.
 TEST(MinatarSeaquestSub, ARescuePaysTheLitCellsOfTheGauge) {
-  for (int oxygen = 0; oxygen < 200; ++oxygen) {
+  for (int oxygen = 1; oxygen < 200; ++oxygen) {
     Game game = Diving(1, 5, 6);
     game.oxygen = oxygen;
     int full = 0;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <filesystem>
@@ -20,6 +21,7 @@ namespace starling::envs {
 namespace {
 
 constexpr int kMaxSteps = 40;
+constexpr int kLargeHeight = 20;  // of a grid whose rows are shown where they change only
 
 std::string FileName(const std::string& env) {
   std::string name = env;
@@ -29,13 +31,24 @@ std::string FileName(const std::string& env) {
 
 // A row of numbers for a vector; for a grid a character per cell: '.' where nothing is, the index
 // of the one channel that is set, or '*' where several are (named below the grid).
-std::string Picture(const EnvSpec& spec, const std::vector<float>& seen) {
+// Of a large grid, only the rows that differ from `before` (empty: all of them), with their numbers.
+std::string Picture(const EnvSpec& spec, const std::vector<float>& seen,
+                    const std::vector<float>& before) {
   std::string picture, several;
   if (spec.height * spec.width == 1) {
     for (const float value : seen) picture += fmt::format(" {:g}", value);
     return " " + picture + "\n";
   }
   for (int row = 0; row < spec.height; ++row) {
+    if (spec.height > kLargeHeight) {
+      const auto width = static_cast<std::ptrdiff_t>(spec.width * spec.channels);
+      if (!before.empty() &&
+          std::equal(seen.begin() + row * width, seen.begin() + (row + 1) * width,
+                     before.begin() + row * width)) {
+        continue;
+      }
+      picture += fmt::format("{:4}", row);
+    }
     picture += "  ";
     for (int column = 0; column < spec.width; ++column) {
       std::string set;
@@ -60,17 +73,20 @@ std::string Playthrough(const std::string& name) {
   std::vector<std::int32_t> action(1);
   RandomStream policy({.seed = 1, .purpose = Purpose::kAction});
   env->Reset(seen);
-  std::string text = fmt::format("{} ({}, {}, {}), {} actions\n\nreset\n{}", spec.name, spec.height,
-                                 spec.width, spec.channels, spec.num_actions, Picture(spec, seen));
+  std::string text =
+      fmt::format("{} ({}, {}, {}), {} actions\n\nreset\n{}", spec.name, spec.height, spec.width,
+                  spec.channels, spec.num_actions, Picture(spec, seen, {}));
   for (int step = 1; step <= kMaxSteps && !terminal[0]; ++step) {
     if (step == 1 || policy.Below(3) == 0) {
       action[0] =
           static_cast<std::int32_t>(policy.Below(static_cast<std::uint32_t>(spec.num_actions)));
     }
+    const std::vector<float> before = seen;
     env->Step(action, seen, reward, terminal);
     text += fmt::format("\nstep {}: {}, reward {:g}{}\n{}", step,
                         spec.action_names[static_cast<std::size_t>(action[0])], reward[0],
-                        terminal[0] ? ", end; the next episode begins" : "", Picture(spec, seen));
+                        terminal[0] ? ", end; the next episode begins" : "",
+                        Picture(spec, seen, before));
   }
   return text;
 }

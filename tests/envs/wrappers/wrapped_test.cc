@@ -114,7 +114,7 @@ TEST_F(WrappedTest, WithoutWrappersAStepIsAFrameAndAnEndAReset) {
   EXPECT_EQ(episodes[0].env, 1);
   EXPECT_EQ(episodes[0].episode_return, 2);
   EXPECT_EQ(episodes[0].length, 2);
-  EXPECT_FALSE(episodes[0].cut);
+  EXPECT_EQ(episodes[0].end, End::kTerminated);
   EXPECT_THAT(Episodes(), IsEmpty());
 }
 
@@ -211,7 +211,10 @@ TEST_F(WrappedTest, TheTimeLimitTruncates) {
   Step({0});
   EXPECT_THAT(ends, ElementsAre(kCutOff));
   EXPECT_THAT(seen, ElementsAre(0, 0, 0));
-  EXPECT_EQ(Episodes().at(0).length, 3);
+  const auto episodes = Episodes();
+  ASSERT_EQ(episodes.size(), 1u);
+  EXPECT_EQ(episodes[0].length, 3);
+  EXPECT_EQ(episodes[0].end, End::kTruncated);
 }
 
 TEST_F(WrappedTest, AnEndAtTheTimeLimitIsAnEnd) {
@@ -228,7 +231,7 @@ TEST_F(WrappedTest, AnEpisodeCutShortSaysSo) {
   env->Reset(seen);
   Step({0});
   EXPECT_THAT(ends, ElementsAre(static_cast<std::uint8_t>(End::kCut)));
-  EXPECT_TRUE(Episodes().at(0).cut);
+  EXPECT_EQ(Episodes().at(0).end, End::kCut);
 }
 
 TEST_F(WrappedTest, NoopsComeFirstAndDifferFromEpisodeToEpisode) {

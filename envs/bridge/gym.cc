@@ -1,0 +1,116 @@
+#include "envs/bridge/gym.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/check.h"
+#include "core/error.h"
+#include "envs/bridge/spawn.h"
+#include "envs/bridge/worker_envs.h"
+
+namespace starling::envs {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kAleSticky = 0.25;  // Machado et al., "Revisiting the Arcade Learning Environment"
+
+std::string IdOf(const EnvConfig& config) {
+  CHECK(config.name.starts_with(kGymPrefix), "{}", config.name);
+  return config.name.substr(sizeof kGymPrefix - 1);
+}
+
+nlohmann::json OptionsOf(const EnvConfig& config) {
+  if (config.options.empty()) return nlohmann::json::object();
+  const auto options = nlohmann::json::parse(config.options, nullptr, false);
+  if (!options.is_object()) {
+    throw UserError(
+        fmt::format("env.options: {} is no JSON object; write the keyword arguments of "
+                    "gymnasium.make as in '{{\"continuous\": false}}'",
+                    config.options));
+  }
+  return options;
+}
+
+double StickyOf(const EnvConfig& config) {
+  if (config.sticky_actions >= 0) return config.sticky_actions;
+  // Whoever has ALE do it does not want it twice.
+  const bool theirs = OptionsOf(config).contains("repeat_action_probability");
+  return IdOf(config).starts_with("ALE/") && !theirs ? kAleSticky : 0;
+}
+
+std::string PythonOf(const EnvConfig& config) {
+  std::error_code ignored;
+  return FindPython(config.python, fs::read_symlink("/proc/self/exe", ignored).parent_path(),
+                    fs::current_path(ignored));
+}
+
+WorkerProgram ProgramOf(const EnvConfig& config, const std::string& python) {
+  const std::string id = IdOf(config);
+  if (id.empty()) {
+    throw UserError("env.name: \"gym:\" wants the id of an env, as in \"gym:CartPole-v1\"");
+  }
+  const nlohmann::json settings = {{"env", id}, {"options", OptionsOf(config)}};
+  // Workers are as many as there are cores or more: one thread each.
+  return {.argv = {python, "-"},
+          .input = kGymWorker,
+          .environment = {"OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1", "MKL_NUM_THREADS=1",
+                          "PYGAME_HIDE_SUPPORT_PROMPT=1"},
+          .settings = settings.dump(),
+          .name = config.name};
+}
+
+bool Runs(const fs::path& python) { return !FindProgram(python.string()).empty(); }
+
+}  // namespace
+
+std::string FindPython(const std::string& python, const fs::path& program_dir,
+                       const fs::path& working_dir) {
+  const char* variable = std::getenv("STARLING_PYTHON");
+  const bool named = python != "auto", in_variable = variable != nullptr && *variable != '\0';
+  if (named || in_variable) {
+    const std::string asked = named ? python : variable;
+    if (Runs(asked)) return asked;
+    throw UserError(fmt::format(
+        "{}: there is no program \"{}\"; give the path of a Python interpreter that has gymnasium, "
+        "or \"auto\" after scripts/setup --gym",
+        named ? "env.python" : "$STARLING_PYTHON", asked));
+  }
+  const fs::path in_venv = fs::path(".venv-gym") / "bin" / "python";
+  for (const fs::path& root :
+       {program_dir.parent_path().parent_path().parent_path(), working_dir}) {
+    if (!root.empty() && Runs(root / in_venv)) return (root / in_venv).string();
+  }
+  if (Runs("python3")) return "python3";
+  throw UserError("env.python: there is no Python; run scripts/setup --gym");
+}
+
+FrameSpec GymSpec(const EnvConfig& config) {
+  static std::mutex mutex;
+  static std::map<std::tuple<std::string, std::string, std::string>, FrameSpec> specs;
+  const std::string python = PythonOf(config);
+  const std::lock_guard lock(mutex);
+  const auto key = std::make_tuple(config.name, config.options, python);
+  const auto found = specs.find(key);
+  if (found != specs.end()) return found->second;
+  const WorkerEnvs one(ProgramOf(config, python), 1, {}, {.timeout_s = config.timeout_s});
+  return specs.emplace(key, one.spec()).first->second;
+}
+
+std::unique_ptr<FrameEnvs> MakeGymFrames(const EnvConfig& config, int num_envs,
+                                         const EnvSeed& seed) {
+  return std::make_unique<WorkerEnvs>(
+      ProgramOf(config, PythonOf(config)), num_envs, seed,
+      WorkerOptions{.per_process = static_cast<int>(config.per_process),
+                    .timeout_s = config.timeout_s,
+                    .sticky_actions = StickyOf(config)});
+}
+
+}  // namespace starling::envs

@@ -1,0 +1,156 @@
+#include "envs/bridge/plugin_env.h"
+
+#include <fmt/format.h>
+#include <string.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <exception>
+#include <limits>
+#include <utility>
+
+#include "core/check.h"
+#include "core/error.h"
+
+namespace starling::envs {
+namespace {
+
+constexpr std::size_t kGuard = 64;        // floats behind an observation that nobody may touch
+constexpr std::size_t kMostReason = 500;  // bytes of a plug-in's own sentence
+constexpr std::uint32_t kGuardBits = 0xffc5ca11;  // a NaN that nobody computes
+constexpr float kUnwritten = std::numeric_limits<float>::quiet_NaN();
+
+// `text` on one line, not for ever.
+std::string OneLine(const char* text) {
+  std::string line(text, ::strnlen(text, kMostReason));
+  std::ranges::replace_if(
+      line, [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
+  return line;
+}
+
+}  // namespace
+
+PluginEnv::PluginEnv(std::shared_ptr<const PluginLibrary> library, std::string called,
+                     std::uint64_t seed)
+    : library_(std::move(library)),
+      called_(std::move(called)),
+      seeds_({.seed = seed, .purpose = Purpose::kEnv}),
+      seen_(static_cast<std::size_t>(library_->spec.env.obs_size()) + kGuard,
+            std::bit_cast<float>(kGuardBits)) {
+  Ask("create", [&] { return (env_ = library_->table.create()) != nullptr; });
+}
+
+PluginEnv::PluginEnv(PluginEnv&& other) noexcept
+    : library_(other.library_),
+      called_(std::move(other.called_)),
+      seeds_(other.seeds_),
+      env_(std::exchange(other.env_, nullptr)),
+      step_(other.step_),
+      seen_(std::move(other.seen_)) {}
+
+PluginEnv::~PluginEnv() {
+  if (env_ == nullptr) return;
+  try {
+    library_->table.destroy(env_);
+  } catch (...) {
+    // It is gone either way, and a destructor has nobody to tell.
+  }
+}
+
+FrameResult PluginEnv::Reset(std::span<float> frame) {
+  step_ = 0;
+  const std::uint64_t high = seeds_.Bits(), low = seeds_.Bits();
+  Ask("reset", [&] { return library_->table.reset(env_, high << 32 | low) == 0; });
+  const FrameResult result{.lives = Lives()};
+  Observe(frame);
+  return result;
+}
+
+FrameResult PluginEnv::Step(std::int32_t action, std::span<float> frame) {
+  ++step_;
+  FrameResult result;
+  std::int32_t end = STARLING_RUNNING;
+  Ask("step", [&] { return library_->table.step(env_, action, &result.reward, &end) == 0; });
+  if (!std::isfinite(result.reward)) {
+    Fail(fmt::format("the reward is {}, which is no finite number", result.reward));
+  }
+  if (end != STARLING_RUNNING && end != STARLING_TERMINATED && end != STARLING_TRUNCATED) {
+    Fail(
+        fmt::format("its end is {}, not one of STARLING_RUNNING, STARLING_TERMINATED and "
+                    "STARLING_TRUNCATED",
+                    end));
+  }
+  result.end = static_cast<End>(end);
+  result.lives = Lives();
+  Observe(frame);
+  return result;
+}
+
+template <class Call>
+void PluginEnv::Ask(const char* what, Call call) {
+  bool good = false;
+  std::string thrown;
+  try {
+    good = call();
+  } catch (const std::exception& error) {
+    thrown = OneLine(error.what());
+  } catch (...) {
+    thrown = "no std::exception";
+  }
+  if (good) return;
+  Fail(thrown.empty() ? fmt::format("{} failed{}", what, Reason())
+                      : fmt::format("{} threw an exception ({})", what, thrown));
+}
+
+int PluginEnv::Lives() {
+  if (library_->table.lives == nullptr) return 0;
+  std::int32_t lives = 0;
+  Ask("lives", [&] { return (lives = library_->table.lives(env_)) >= 0; });
+  return lives;
+}
+
+void PluginEnv::Observe(std::span<float> frame) {
+  const EnvSpec& spec = library_->spec.env;
+  const auto size = static_cast<std::size_t>(spec.obs_size());
+  CHECK(frame.size() == size, "a frame of {}", frame.size());
+  // What it leaves unwritten must not pass for the frame before.
+  std::fill_n(seen_.begin(), size, kUnwritten);
+  Ask("observe", [&] { return library_->table.observe(env_, seen_.data()) == 0; });
+  const auto touched = [](float v) { return std::bit_cast<std::uint32_t>(v) != kGuardBits; };
+  if (std::any_of(seen_.begin() + static_cast<std::ptrdiff_t>(size), seen_.end(), touched)) {
+    Fail(fmt::format("observe wrote more than its {} values", size));
+  }
+  // Counted rather than searched for, so that it is done in vectors; a NaN is not within either.
+  std::size_t outside = 0;
+  for (std::size_t i = 0; i < size; ++i)
+    outside += !(seen_[i] >= spec.low && seen_[i] <= spec.high);
+  if (outside > 0) {
+    const auto bad = std::find_if_not(seen_.begin(), seen_.end(),
+                                      [&](float v) { return v >= spec.low && v <= spec.high; });
+    const std::string which = fmt::format("observed value {} is {}", bad - seen_.begin(), *bad);
+    Fail(std::isfinite(*bad)
+             ? fmt::format("{}, outside of {} to {}", which, spec.low, spec.high)
+             : fmt::format("{}, which is no finite number (or was not written)", which));
+  }
+  std::copy_n(seen_.begin(), size, frame.begin());
+}
+
+void PluginEnv::Fail(const std::string& what) const {
+  throw UserError(fmt::format("{} ({}), {}, step {}: {}", library_->called, library_->table.name,
+                              called_, step_, what));
+}
+
+// What the plug-in itself says of a failure: ": its text", or "".
+std::string PluginEnv::Reason() const {
+  if (library_->table.error == nullptr) return "";
+  try {
+    const char* text = library_->table.error(env_);
+    if (text != nullptr && *text != '\0') return ": " + OneLine(text);
+  } catch (...) {
+    // The failure itself is told all the same.
+  }
+  return "";
+}
+
+}  // namespace starling::envs

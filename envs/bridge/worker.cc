@@ -1,0 +1,261 @@
+#include "envs/bridge/worker.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "core/check.h"
+#include "core/error.h"
+#include "envs/bridge/worker_spec.h"
+
+namespace starling::envs {
+namespace {
+
+constexpr std::size_t kPrintedLimit = 4096;  // bytes kept of what it prints
+constexpr std::size_t kLastWordsLimit = 300;
+constexpr int kGraceMs = 1000;  // to end by itself
+
+std::string FirstLine(const WorkerProgram& program, std::span<const std::uint64_t> seeds) {
+  nlohmann::json line = nlohmann::json::parse(program.settings, nullptr, false);
+  CHECK(line.is_object(), "settings of {}: {}", program.name, program.settings);
+  line["protocol"] = kWorkerProtocol;
+  line["count"] = seeds.size();
+  line["seeds"] = std::vector<std::uint64_t>(seeds.begin(), seeds.end());
+  return line.dump() + '\n';
+}
+
+std::string Reason(int error) {
+  const char* reason = ::strerrordesc_np(error);
+  return reason != nullptr ? reason : "unknown error";
+}
+
+}  // namespace
+
+Worker::Worker(const WorkerProgram& program, std::span<const std::uint64_t> seeds)
+    : name_(program.name), count_(seeds.size()), begun_(Clock::now()) {
+  CHECK(count_ > 0);
+  SpawnPlan plan{.argv = program.argv,
+                 .environment = program.environment,
+                 .input = program.input,
+                 .memory_fd = -1};
+  plan.argv[0] = FindProgram(program.argv[0]);
+  if (plan.argv[0].empty()) {
+    throw UserError(fmt::format("{}: there is no program \"{}\"", name_, program.argv[0]));
+  }
+  outgoing_ = FirstLine(program, seeds);
+  memory_ = Fd(::memfd_create("starling-envs", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (memory_.get() < 0) {
+    process_.error = errno;
+    return;
+  }
+  plan.memory_fd = memory_.get();
+  process_ = Spawn(plan);
+  if (process_.pid > 0) Send();
+}
+
+Worker::~Worker() {
+  if (process_.pid > 0) {
+    Close();
+    EndProcess(process_.pid, kGraceMs);
+  }
+  if (map_ != nullptr) ::munmap(map_, at_.size);
+}
+
+void Worker::Close() {
+  if (process_.pid > 0) ::shutdown(process_.control.get(), SHUT_RDWR);
+}
+
+std::optional<Trouble> Worker::Join(double limit_s) {
+  if (process_.pid < 0) {
+    return Trouble{.what = "could not be started: " + Reason(process_.error)};
+  }
+  if (auto trouble = Await("\n", limit_s)) return trouble;
+  std::string mistake;
+  const auto spec = ReadWorkerSpec(incoming_, name_, mistake);
+  if (!mistake.empty()) {
+    Trouble trouble = Fail(mistake, kGraceMs);
+    trouble.what = mistake;
+    trouble.mistake = true;
+    return trouble;
+  }
+  if (!spec) return Fail("answered nonsense instead of its spec");
+  spec_ = *spec;
+  frame_size_ = static_cast<std::size_t>(spec_.env.obs_size());
+  if (auto trouble = Share()) return trouble;
+  if (auto trouble = Await("\n", limit_s)) return trouble;
+  if (!SaysReady(incoming_)) return Fail("answered nonsense instead of being ready");
+  return std::nullopt;
+}
+
+// Gives the memory file its size for good, maps it and says where everything is.
+std::optional<Trouble> Worker::Share() {
+  at_ = LayOut(count_, frame_size_ * (spec_.bytes ? 1 : sizeof(float)));
+  // Sealed: a worker that made it shorter would end us at the next access.
+  void* map = MAP_FAILED;
+  if (::ftruncate(memory_.get(), static_cast<off_t>(at_.size)) == 0 &&
+      ::fcntl(memory_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0) {
+    map = ::mmap(nullptr, at_.size, PROT_READ | PROT_WRITE, MAP_SHARED, memory_.get(), 0);
+  }
+  if (map == MAP_FAILED) return Fail(fmt::format("needs {} bytes: {}", at_.size, Reason(errno)));
+  map_ = static_cast<std::byte*>(map);
+  const nlohmann::json line = {{"size", at_.size},       {"commands", at_.commands},
+                               {"rewards", at_.rewards}, {"ends", at_.ends},
+                               {"lives", at_.lives},     {"frames", at_.frames},
+                               {"stride", at_.stride}};
+  outgoing_ = line.dump() + '\n';
+  Send();
+  return std::nullopt;
+}
+
+void Worker::Play(std::span<const std::int32_t> commands) {
+  CHECK(commands.size() == count_, "{} commands", commands.size());
+  commands_.assign(commands.begin(), commands.end());
+  std::memcpy(map_ + at_.commands, commands.data(), commands.size_bytes());
+  begun_ = Clock::now();
+  outgoing_ = ++turn_;
+  Send();
+}
+
+std::optional<Trouble> Worker::Take(double limit_s) {
+  if (auto trouble = Await("", limit_s)) return trouble;
+  if (incoming_ != std::string_view(&turn_, 1)) return Fail("answered nonsense after playing");
+  for (int i = 0; i < static_cast<int>(count_); ++i) {
+    const std::int32_t command = commands_[static_cast<std::size_t>(i)];
+    if (command == FrameEnvs::kSkip) continue;
+    std::int32_t end = 0;
+    std::memcpy(&end, At(at_.ends, i, sizeof end), sizeof end);
+    const auto last = command == FrameEnvs::kReset ? End::kRunning : End::kTruncated;
+    if (end < 0 || end > static_cast<std::int32_t>(last)) {
+      return Fail(fmt::format("answered nonsense: {} as the end of env {}", end, i));
+    }
+    if (!std::isfinite(result(i).reward)) {
+      return Fail(fmt::format("answered nonsense: a reward of {} in env {}", result(i).reward, i));
+    }
+    if (!std::ranges::all_of(floats(i), [](float v) { return std::isfinite(v); })) {
+      return Fail(fmt::format("answered nonsense: an observation that is not finite in env {}", i));
+    }
+  }
+  return std::nullopt;
+}
+
+const std::byte* Worker::At(std::size_t offset, int env, std::size_t stride) const {
+  CHECK(env >= 0 && static_cast<std::size_t>(env) < count_, "env {}", env);
+  return map_ + offset + static_cast<std::size_t>(env) * stride;
+}
+
+FrameResult Worker::result(int env) const {
+  FrameResult result;
+  std::int32_t end = 0;
+  std::memcpy(&result.reward, At(at_.rewards, env, sizeof(float)), sizeof(float));
+  std::memcpy(&end, At(at_.ends, env, sizeof end), sizeof end);
+  std::memcpy(&result.lives, At(at_.lives, env, sizeof(std::int32_t)), sizeof(std::int32_t));
+  result.end = static_cast<End>(end);
+  return result;
+}
+
+std::span<const std::uint8_t> Worker::bytes(int env) const {
+  if (!spec_.bytes) return {};
+  return {reinterpret_cast<const std::uint8_t*>(At(at_.frames, env, at_.stride)), frame_size_};
+}
+
+std::span<const float> Worker::floats(int env) const {
+  if (spec_.bytes) return {};
+  return {reinterpret_cast<const float*>(At(at_.frames, env, at_.stride)), frame_size_};
+}
+
+// What the socket does not take now goes out while we wait; a dead worker shows in the answer.
+void Worker::Send() {
+  while (!outgoing_.empty()) {
+    const ssize_t done = ::send(process_.control.get(), outgoing_.data(), outgoing_.size(),
+                                MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0 && errno != EAGAIN) outgoing_.clear();
+    if (done <= 0) return;
+    outgoing_.erase(0, static_cast<std::size_t>(done));
+  }
+}
+
+// Keeps the end of what it has printed.
+void Worker::Listen() {
+  std::array<char, 4096> some;
+  for (int i = 0; i < 64; ++i) {  // a worker that prints for ever is not listened to for ever
+    const ssize_t got = ::read(process_.output.get(), some.data(), some.size());
+    if (got == 0) process_.output = Fd();  // nobody can print any more
+    if (got <= 0) return;
+    printed_.append(some.data(), static_cast<std::size_t>(got));
+    if (printed_.size() > kPrintedLimit) printed_.erase(0, printed_.size() - kPrintedLimit);
+  }
+}
+
+// Waits until something has come into `incoming_` that ends with `end`.
+std::optional<Trouble> Worker::Await(std::string_view end, double limit_s) {
+  incoming_.clear();
+  // Most answers come so soon that poll and a second call would only cost; Spawn limits the wait.
+  bool soon = outgoing_.empty();
+  while (incoming_.empty() || !incoming_.ends_with(end)) {
+    if (!soon) {
+      if (auto trouble = AwaitEvent(limit_s)) return trouble;
+    }
+    std::array<char, 4096> some;
+    const ssize_t got = ::recv(process_.control.get(), some.data(), some.size(),
+                               std::exchange(soon, false) ? 0 : MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) continue;
+    if (got <= 0) return Fail("", kGraceMs);
+    incoming_.append(some.data(), static_cast<std::size_t>(got));
+    if (incoming_.size() > kWorkerLineLimit) return Fail("answered without an end");
+  }
+  return std::nullopt;
+}
+
+// Until it may have answered, it prints or writes and reads; until `limit_s` from begun_ at most.
+std::optional<Trouble> Worker::AwaitEvent(double limit_s) {
+  const auto deadline =
+      begun_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(limit_s));
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+  const auto wanted = static_cast<short>(outgoing_.empty() ? POLLIN : POLLIN | POLLOUT);
+  std::array<pollfd, 2> fds{{{.fd = process_.control.get(), .events = wanted, .revents = 0},
+                             {.fd = process_.output.get(), .events = POLLIN, .revents = 0}}};
+  const int ready = ::poll(fds.data(), fds.size(),
+                           static_cast<int>(std::clamp<std::int64_t>(left, 0, 1'000'000)));
+  if (ready < 0 && errno != EINTR) return Fail("could not be waited for: " + Reason(errno));
+  // Whoever was stopped himself looks once more before he blames the other.
+  if (ready == 0 && left <= 0) return Fail(fmt::format("did not answer within {} s", limit_s));
+  if (fds[1].revents != 0) Listen();
+  if ((fds[0].revents & POLLOUT) != 0) Send();
+  return std::nullopt;
+}
+
+// Ends the process. Where `what` is empty it has closed its socket: how it ended says it all.
+Trouble Worker::Fail(std::string what, int wait_ms) {
+  const auto ended = EndProcess(process_.pid, wait_ms);
+  process_.pid = -1;
+  Listen();
+  if (what.empty()) what = ended.value_or("closed its control socket");
+  return {.what = std::move(what), .last_words = LastWords(), .mistake = false};
+}
+
+// The last line that is not empty, fit to be shown.
+std::string Worker::LastWords() const {
+  const auto last = printed_.find_last_not_of(" \r\n\t");
+  if (last == std::string::npos) return "";
+  const auto before = printed_.find_last_of('\n', last);
+  const auto first = before == std::string::npos ? 0 : before + 1;
+  std::string line = printed_.substr(first, last + 1 - first).substr(0, kLastWordsLimit);
+  std::ranges::replace_if(
+      line, [](char c) { return c >= 0 && c < ' '; }, ' ');
+  return line;
+}
+
+}  // namespace starling::envs

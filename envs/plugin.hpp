@@ -1,0 +1,202 @@
+// An environment of your own in C++ (17 or later): write a class, end the file with STARLING_ENV.
+//
+//   struct Coin {
+//     static constexpr const char* kName = "coin";
+//     static constexpr int kHeight = 1, kWidth = 1, kChannels = 1;
+//     static constexpr const char* kActions[] = {"heads", "tails"};
+//
+//     int side = 0;
+//
+//     void Reset(starling::plugin::Random& random) { side = random.Below(2); }
+//     starling::plugin::Outcome Step(int action, starling::plugin::Random&) {
+//       return {action == side ? 1.0f : 0.0f, starling::plugin::End::kTerminated};
+//     }
+//     void Observe(float* values) const { values[0] = static_cast<float>(side); }
+//   };
+//   STARLING_ENV(Coin);
+//
+// Reset begins an episode, whatever was before; it and Step take all their chance from `random`,
+// so that the same seed gives the same episode. `values` is all 0 before Observe.
+// Optional: `static constexpr float kLow = -1, kHigh = 1` (else 0 and 1) and `int Lives() const`.
+// The class is made by its default constructor. Anything may throw; the text of a std::exception
+// is what the user reads. examples/plugin is a whole plug-in; envs/plugin.h says the rest.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <iterator>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+// The .h beside this file, wherever the two have been copied to.
+#include "plugin.h"
+
+namespace starling::plugin {
+
+enum class End : std::int32_t {
+  kRunning = STARLING_RUNNING,
+  kTerminated = STARLING_TERMINATED,
+  kTruncated = STARLING_TRUNCATED,
+};
+
+struct Outcome {
+  float reward = 0;
+  End end = End::kRunning;
+};
+
+// A small generator: SplitMix64 (Steele, Lea and Flood, OOPSLA 2014). Equal seeds, equal numbers.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed = 0) : state_(seed) {}
+
+  std::uint64_t Bits() {
+    std::uint64_t z = state_ += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+  }
+  // In [0, 1).
+  float Uniform() { return static_cast<float>(Bits() >> 40) * 0x1p-24f; }
+  // In [0, n), n >= 1.
+  int Below(int n) {
+    return static_cast<int>(((Bits() >> 32) * static_cast<std::uint64_t>(n)) >> 32);
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+// The table of a class as above. Its functions let no exception out.
+template <class Env>
+class Exported {
+ public:
+  static const starling_env_v1* Table() {
+    static const starling_env_v1 table = {
+        STARLING_ENV_ABI,
+        sizeof(starling_env_v1),
+        Env::kName,
+        Env::kHeight,
+        Env::kWidth,
+        Env::kChannels,
+        Low<Env>(0),
+        High<Env>(0),
+        static_cast<std::int32_t>(std::size(Env::kActions)),
+        Env::kActions,
+        Create,
+        Destroy,
+        Reset,
+        Step,
+        Observe,
+        Lives<Env>(0),
+        Error,
+    };
+    return &table;
+  }
+
+ private:
+  struct Instance {
+    Env env{};
+    Random random{};
+  };
+
+  // 0, or 1 where `body` throws; its text is kept for Error.
+  template <class Body>
+  static std::int32_t Try(Body body) noexcept {
+    try {
+      body();
+      return 0;
+    } catch (const std::exception& error) {
+      Remember(error.what());
+    } catch (...) {
+      Remember("something was thrown that is no std::exception");
+    }
+    return 1;
+  }
+  static void Remember(const char* text) noexcept {
+    try {
+      Text() = text;
+    } catch (...) {
+    }
+  }
+  static std::string& Text() {
+    static thread_local std::string text;
+    return text;
+  }
+  static Instance& At(void* env) { return *static_cast<Instance*>(env); }
+
+  static void* Create() {
+    void* made = nullptr;
+    Try([&] { made = new Instance; });
+    return made;
+  }
+  static void Destroy(void* env) {
+    Try([&] { delete static_cast<Instance*>(env); });
+  }
+  static std::int32_t Reset(void* env, std::uint64_t seed) {
+    return Try([&] {
+      At(env).random = Random(seed);
+      At(env).env.Reset(At(env).random);
+    });
+  }
+  static std::int32_t Step(void* env, std::int32_t action, float* reward, std::int32_t* end) {
+    return Try([&] {
+      const Outcome outcome = At(env).env.Step(action, At(env).random);
+      *reward = outcome.reward;
+      *end = static_cast<std::int32_t>(outcome.end);
+    });
+  }
+  static std::int32_t Observe(void* env, float* values) {
+    constexpr std::size_t size = std::size_t{Env::kHeight} * Env::kWidth * Env::kChannels;
+    return Try([&] {
+      std::fill_n(values, size, 0.0f);
+      std::as_const(At(env).env).Observe(values);
+    });
+  }
+  static const char* Error(void*) { return Text().c_str(); }
+
+  // What a class may leave out: the overload with int is taken where the class has it.
+  template <class E>
+  static constexpr auto Low(int) -> decltype(float{E::kLow}) {
+    return E::kLow;
+  }
+  template <class E>
+  static constexpr float Low(long) {
+    return 0;
+  }
+  template <class E>
+  static constexpr auto High(int) -> decltype(float{E::kHigh}) {
+    return E::kHigh;
+  }
+  template <class E>
+  static constexpr float High(long) {
+    return 1;
+  }
+
+  using LivesFunction = std::int32_t (*)(void*);
+  template <class E>
+  static constexpr auto Lives(int)
+      -> std::enable_if_t<std::is_integral_v<decltype(std::declval<const E&>().Lives())>,
+                          LivesFunction> {
+    return [](void* env) {
+      std::int32_t lives = -1;
+      Try([&] { lives = std::as_const(At(env).env).Lives(); });
+      return lives;
+    };
+  }
+  template <class E>
+  static constexpr LivesFunction Lives(long) {
+    return nullptr;
+  }
+};
+
+}  // namespace starling::plugin
+
+// Exports the plug-in; once in a library, outside of any namespace.
+#define STARLING_ENV(Class)                              \
+  extern "C" const starling_env_v1* starling_env(void) { \
+    return starling::plugin::Exported<Class>::Table();   \
+  }                                                      \
+  static_assert(true, "so that a semicolon may follow")

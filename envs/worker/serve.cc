@@ -1,0 +1,183 @@
+#include "envs/worker/serve.h"
+
+#include <errno.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/error.h"
+#include "envs/bridge/plugin_env.h"
+#include "envs/bridge/plugin_library.h"
+#include "envs/bridge/protocol.h"
+
+namespace starling::envs {
+namespace {
+
+using nlohmann::json;
+
+// The control socket. Every function answers false or nothing once the client is gone.
+class Control {
+ public:
+  explicit Control(int fd) : fd_(fd) {}
+
+  std::optional<json> ReadLine() const {
+    std::string line;
+    while (!line.ends_with('\n')) {
+      char some[4096];
+      const ssize_t got = Again([&] { return ::read(fd_, some, sizeof some); });
+      if (got <= 0 || line.size() > kWorkerLineLimit) return std::nullopt;
+      line.append(some, static_cast<std::size_t>(got));
+    }
+    json said = json::parse(line, nullptr, false);
+    if (!said.is_object()) return std::nullopt;
+    return said;
+  }
+  bool WriteLine(const json& said) const {
+    // A plug-in's names may be no UTF-8.
+    const std::string line = said.dump(-1, ' ', false, json::error_handler_t::replace) + '\n';
+    return line.size() <= kWorkerLineLimit && Write(line);
+  }
+  std::optional<char> ReadTurn() const {
+    char turn = 0;
+    if (Again([&] { return ::read(fd_, &turn, 1); }) != 1) return std::nullopt;
+    return turn;
+  }
+  bool WriteTurn(char turn) const { return Write({&turn, 1}); }
+
+ private:
+  template <class Call>
+  static ssize_t Again(Call call) {
+    ssize_t done = 0;
+    do {
+      done = call();
+    } while (done < 0 && errno == EINTR);
+    return done;
+  }
+  bool Write(std::string_view text) const {
+    while (!text.empty()) {
+      const ssize_t done =
+          Again([&] { return ::send(fd_, text.data(), text.size(), MSG_NOSIGNAL); });
+      if (done <= 0) return false;
+      text.remove_prefix(static_cast<std::size_t>(done));
+    }
+    return true;
+  }
+
+  int fd_;
+};
+
+// The memory that is shared with the client.
+class Memory {
+ public:
+  Memory(int fd, const json& said, std::size_t count, std::size_t row) : row_(row) {
+    at_ = LayOut(count, row * sizeof(float));
+    // Both sides know the layout; what the line says is what holds them to it.
+    if (said.value("size", std::size_t{0}) != at_.size) return;
+    void* map = ::mmap(nullptr, at_.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (map != MAP_FAILED) base_ = static_cast<std::byte*>(map);
+  }
+  ~Memory() {
+    if (base_ != nullptr) ::munmap(base_, at_.size);
+  }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  bool mapped() const { return base_ != nullptr; }
+  std::int32_t command(std::size_t i) const { return Column(at_.commands)[i]; }
+  std::span<float> frame(std::size_t i) const {
+    return {reinterpret_cast<float*>(base_ + at_.frames + i * at_.stride), row_};
+  }
+  void Put(std::size_t i, const FrameResult& result) const {
+    reinterpret_cast<float*>(base_ + at_.rewards)[i] = result.reward;
+    Column(at_.ends)[i] = static_cast<std::int32_t>(result.end);
+    Column(at_.lives)[i] = result.lives;
+  }
+
+ private:
+  std::int32_t* Column(std::size_t offset) const {
+    return reinterpret_cast<std::int32_t*>(base_ + offset);
+  }
+
+  std::size_t row_;
+  WorkerMemory at_;
+  std::byte* base_ = nullptr;
+};
+
+json Described(const FrameSpec& spec) {
+  return {{"height", spec.env.height},
+          {"width", spec.env.width},
+          {"channels", spec.env.channels},
+          {"bytes", spec.bytes},
+          {"low", spec.env.low},
+          {"high", spec.env.high},
+          {"actions", spec.env.action_names},
+          {"lives", spec.lives}};
+}
+
+std::vector<PluginEnv> MakeEnvs(std::shared_ptr<const PluginLibrary> library,
+                                const std::vector<std::uint64_t>& seeds) {
+  std::vector<PluginEnv> envs;
+  for (std::size_t i = 0; i < seeds.size(); ++i) {
+    envs.emplace_back(library, fmt::format("env {} of the process", i), seeds[i]);
+  }
+  return envs;
+}
+
+// One turn after the other, until the client has gone.
+void Play(const Control& control, const Memory& memory, std::vector<PluginEnv>& envs) {
+  while (const auto turn = control.ReadTurn()) {
+    for (std::size_t i = 0; i < envs.size(); ++i) {
+      const std::int32_t command = memory.command(i);
+      if (command == FrameEnvs::kSkip) continue;
+      memory.Put(i, command == FrameEnvs::kReset ? envs[i].Reset(memory.frame(i))
+                                                 : envs[i].Step(command, memory.frame(i)));
+    }
+    if (!control.WriteTurn(*turn)) return;
+  }
+}
+
+}  // namespace
+
+int ServePlugin(int control_fd, int memory_fd) {
+  const Control control(control_fd);
+  const auto asked = control.ReadLine();
+  if (!asked || asked->value("protocol", 0) != kWorkerProtocol) {
+    control.WriteLine({{"error", "this starling-env-worker is of another Starling: build both"}});
+    return kExitFailed;
+  }
+  std::vector<PluginEnv> envs;
+  std::size_t row = 0;
+  try {
+    const auto library =
+        std::make_shared<PluginLibrary>(LoadPlugin(asked->value("plugin", std::string())));
+    envs = MakeEnvs(library, asked->value("seeds", std::vector<std::uint64_t>()));
+    row = static_cast<std::size_t>(library->spec.env.obs_size());
+    if (!control.WriteLine(Described(library->spec))) {
+      throw UserError(library->called + ": its action names are too long together: shorten them");
+    }
+  } catch (const UserError& error) {
+    control.WriteLine({{"error", error.what()}});
+    return kExitUserError;
+  }
+  const auto layout = control.ReadLine();
+  if (!layout) return kExitDone;
+  const Memory memory(memory_fd, *layout, envs.size(), row);
+  if (!memory.mapped() || !control.WriteLine({{"ready", true}})) return kExitFailed;
+  Play(control, memory, envs);
+  return kExitDone;
+}
+
+}  // namespace starling::envs

@@ -1,0 +1,50 @@
+// "glider": an environment in a library of its own, to copy and to change.
+//
+// A glider flies over ten columns and ten rows; walls with a gap of three come towards it, one
+// every five steps. It may rise or sink by one row a step. +1 for every wall it gets through; a wall
+// it does not get through ends the episode, and so does step 500.
+// Observed: channel 0 the glider, channel 1 the walls.
+#include <algorithm>
+
+#include "plugin.hpp"
+
+using starling::plugin::End;
+using starling::plugin::Outcome;
+using starling::plugin::Random;
+
+struct Glider {
+  static constexpr const char* kName = "glider";
+  static constexpr int kHeight = 10, kWidth = 10, kChannels = 2;
+  static constexpr const char* kActions[] = {"glide", "rise", "sink"};
+  static constexpr int kNose = 1, kGap = 3, kBetween = 5;  // the glider's column; rows; columns
+
+  int gap[kWidth] = {};  // the gap's upper row in every column; -1 where there is no wall
+  int row = 0, steps = 0;
+
+  void Reset(Random& random) {
+    std::fill_n(gap, kWidth, -1);
+    row = random.Below(kHeight);
+    steps = 0;
+  }
+
+  Outcome Step(int action, Random& random) {
+    row = std::clamp(row - (action == 1) + (action == 2), 0, kHeight - 1);
+    std::rotate(gap, gap + 1, gap + kWidth);
+    gap[kWidth - 1] = steps++ % kBetween == 0 ? random.Below(kHeight - kGap + 1) : -1;
+    const int here = gap[kNose];
+    if (here >= 0 && (row < here || row >= here + kGap)) return {0, End::kTerminated};
+    return {here >= 0 ? 1.0f : 0.0f, steps == 500 ? End::kTruncated : End::kRunning};
+  }
+
+  void Observe(float* values) const {
+    values[(row * kWidth + kNose) * kChannels] = 1;
+    for (int y = 0; y < kHeight; ++y) {
+      for (int x = 0; x < kWidth; ++x) {
+        const bool wall = gap[x] >= 0 && (y < gap[x] || y >= gap[x] + kGap);
+        if (wall) values[(y * kWidth + x) * kChannels + 1] = 1;
+      }
+    }
+  }
+};
+
+STARLING_ENV(Glider);

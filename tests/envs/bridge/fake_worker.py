@@ -1,0 +1,142 @@
+"""A worker as envs/bridge/protocol.h describes it, with the standard library only, which misbehaves
+on request.
+
+Its env counts: a frame is the floats (seed mod 2^20, steps played in this episode, episodes begun),
+a reward the action, and an episode ends after "length" steps (terminated; truncated if "truncates").
+Options, all about the env of index "who" (default 0) in the process, when it plays step number "at"
+(default 0: a reset) of any episode:
+  "crash": a signal's number   "exit": a status   "hang": true   "nonsense": what to get wrong
+  "once": a path; only the process that makes this file misbehaves
+  "start": how not to start    "goodbye": a path; made when ending in good order
+  "deaf": anything; does not end when its socket closes
+  "print": text on standard error at the beginning
+"""
+import json
+import mmap
+import os
+import signal
+import struct
+import sys
+
+settings, options = {}, {}
+
+
+def say(message):
+    os.write(3, json.dumps(message).encode() + b"\n")
+
+
+def hear():
+    line = b""
+    while not line.endswith(b"\n"):
+        some = os.read(3, 65536)
+        if not some:
+            sys.exit(0)
+        line += some
+    return json.loads(line)
+
+
+def for_ever():
+    while True:
+        signal.pause()
+
+
+def misbehaves(who, step):
+    if step != options.get("at", 0) or who != options.get("who", 0):
+        return False
+    if not any(key in options for key in ("crash", "exit", "hang", "nonsense")):
+        return False
+    if "once" in options:
+        try:
+            os.close(os.open(options["once"], os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return False
+    return True
+
+
+def main():
+    global settings, options
+    settings = hear()
+    options = settings.get("options", {})
+    count, seeds, length = settings["count"], settings["seeds"], options.get("length", 4)
+    print(options.get("print", ""), file=sys.stderr, flush=True)
+    start = options.get("start")
+    if start == "dies":
+        sys.exit(3)
+    if start == "mistake":
+        say({"error": "the fake is not in the mood"})
+        return
+    if start == "silent":
+        for_ever()
+    if start == "garbage":
+        os.write(3, b"hello\n")
+        for_ever()
+    actions = ["stay", "go", "jump"]
+    if start == "other":  # every process has one more action than the one before
+        with open(options["count"], "a+") as file:
+            file.write(".")
+            file.flush()
+            actions = ["a"] * (file.tell() + 1)
+    say({"height": 1, "width": 1, "channels": 3, "bytes": False, "low": 0, "high": 1e6,
+         "actions": actions, "lives": True})
+    place = hear()
+    memory = mmap.mmap(4, place["size"])
+    if start == "shrinks":
+        try:
+            os.ftruncate(4, 0)
+        except PermissionError:
+            print("sealed", file=sys.stderr)
+            sys.exit(4)
+    say({"ready": True})
+
+    def put(name, i, kind, value):
+        struct.pack_into(kind, memory, place[name] + 4 * i, value)
+
+    steps, episodes = [0] * count, [0] * count
+    while True:
+        turn = os.read(3, 1)
+        if not turn:
+            break
+        for i in range(count):
+            command = struct.unpack_from("<i", memory, place["commands"] + 4 * i)[0]
+            if command == -1:
+                continue
+            if command == -2:
+                steps[i] = 0
+                episodes[i] += 1
+            else:
+                steps[i] += 1
+            reward, end, value = max(command, 0), 0, seeds[i] % 2**20
+            if steps[i] == length:
+                end = 2 if options.get("truncates") else 1
+            if misbehaves(i, steps[i]):
+                if "crash" in options:
+                    os.kill(os.getpid(), options["crash"])
+                if "exit" in options:
+                    print("fake: I have had enough", file=sys.stderr, flush=True)
+                    os._exit(options["exit"])
+                if "hang" in options:
+                    for_ever()
+                wrong = options["nonsense"]
+                if wrong == "reward":
+                    reward = float("nan")
+                elif wrong == "observation":
+                    value = float("inf")
+                elif wrong == "end":
+                    end = 3
+                elif wrong == "turn":
+                    turn = bytes([turn[0] ^ 1])
+                elif wrong == "twice":
+                    turn += turn
+            put("rewards", i, "<f", reward)
+            put("ends", i, "<i", end)
+            put("lives", i, "<i", length - steps[i])
+            struct.pack_into("<3f", memory, place["frames"] + i * place["stride"],
+                             value, steps[i], episodes[i])
+        os.write(3, turn)
+    if "goodbye" in options:
+        open(options["goodbye"], "w").close()
+    if "deaf" in options:
+        for_ever()
+
+
+main()

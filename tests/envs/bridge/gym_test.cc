@@ -1,0 +1,308 @@
+#include "envs/bridge/gym.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "envs/registry.h"
+#include "tests/envs/bridge/gym_fixture.h"
+#include "tests/support/temp_dir.h"
+
+namespace starling::envs {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+std::string SpecErrorOf(const EnvConfig& config) {
+  try {
+    SpecOf(config);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::string MakeProgram(const TempDir& dir, const std::string& name) {
+  const fs::path path = dir.Write(name, "#!/bin/sh\n");
+  fs::permissions(path, fs::perms::owner_all);
+  return path.string();
+}
+
+class FindPythonTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const char* set = std::getenv("STARLING_PYTHON");
+    if (set != nullptr) before_ = set;
+    ::unsetenv("STARLING_PYTHON");
+  }
+  void TearDown() override {
+    ::unsetenv("STARLING_PYTHON");
+    if (!before_.empty()) ::setenv("STARLING_PYTHON", before_.c_str(), 1);
+  }
+  TempDir dir_;
+  std::string before_;
+};
+
+TEST_F(FindPythonTest, TheNearestIsTaken) {
+  const std::string here = MakeProgram(dir_, "work/.venv-gym/bin/python");
+  EXPECT_EQ(FindPython("auto", dir_ / "build/release/bin", dir_ / "work"), here);
+  const std::string beside = MakeProgram(dir_, ".venv-gym/bin/python");
+  EXPECT_EQ(FindPython("auto", dir_ / "build/release/bin", dir_ / "work"), beside);
+  const std::string other = MakeProgram(dir_, "other");
+  ASSERT_EQ(::setenv("STARLING_PYTHON", other.c_str(), 1), 0);
+  EXPECT_EQ(FindPython("auto", dir_ / "build/release/bin", dir_ / "work"), other);
+  EXPECT_EQ(FindPython(beside, dir_ / "build/release/bin", dir_ / "work"), beside);
+}
+
+TEST_F(FindPythonTest, WhatWasAskedForMustBeThere) {
+  const auto error = [&](const std::string& python) -> std::string {
+    try {
+      FindPython(python, "", "");
+    } catch (const UserError& e) {
+      return e.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(error("/no/python"),
+              testing::AllOf(HasSubstr("env.python: there is no program \"/no/python\""),
+                             HasSubstr("scripts/setup --gym")));
+  ASSERT_EQ(::setenv("STARLING_PYTHON", "/no/other", 1), 0);
+  EXPECT_THAT(error("auto"), HasSubstr("$STARLING_PYTHON: there is no program \"/no/other\""));
+}
+
+TEST(Gym, OptionsMustBeAnObject) {
+  for (const std::string options : {"{", "3", "[]", "\"x\""}) {
+    EnvConfig config;
+    config.name = "gym:CartPole-v1";
+    config.python = "/bin/sh";
+    config.options = options;
+    EXPECT_THAT(SpecErrorOf(config), HasSubstr("env.options: " + options + " is no JSON object"));
+  }
+}
+
+TEST(Gym, AnIdIsWanted) {
+  EnvConfig config;
+  config.name = "gym:";
+  config.python = "/bin/sh";
+  EXPECT_THAT(SpecErrorOf(config), HasSubstr("wants the id of an env"));
+}
+
+TEST(Gym, WithoutGymnasiumASentenceSaysWhatToDo) {
+  const TempDir dir;
+  const fs::path python = dir.Write("python", "#!/bin/sh\nexec python3 -S -I \"$@\"\n");
+  fs::permissions(python, fs::perms::owner_all);
+  EnvConfig config;
+  config.name = "gym:CartPole-v1";
+  config.python = python.string();
+  EXPECT_THAT(SpecErrorOf(config),
+              testing::AllOf(HasSubstr("cannot import"), HasSubstr("scripts/setup --gym")));
+}
+
+TEST(Gym, CartPoleIsAVectorOfFloats) {
+  STARLING_NEEDS_GYM("CartPole-v1");
+  const EnvSpec spec = SpecOf(GymConfig("CartPole-v1"));
+  EXPECT_EQ(spec.name, "gym:CartPole-v1");
+  EXPECT_EQ(spec.height * spec.width, 1);
+  EXPECT_EQ(spec.channels, 4);
+  EXPECT_EQ(spec.num_actions, 2);
+  EXPECT_THAT(spec.action_names, testing::ElementsAre("0", "1"));
+  EXPECT_FALSE(GymSpec(GymConfig("CartPole-v1")).lives);
+}
+
+// Observations, rewards and ends of `steps` steps of three envs.
+std::vector<float> Played(EnvConfig config, std::int64_t per_process, std::uint64_t seed,
+                          int steps) {
+  config.per_process = per_process;
+  const auto envs = MakeVecEnv(config, 3, {.seed = seed});
+  const auto row = static_cast<std::size_t>(envs->spec().obs_size());
+  std::vector<float> observations(3 * row), rewards(3), played;
+  std::vector<std::uint8_t> ends(3);
+  envs->Reset(observations);
+  played = observations;
+  for (int step = 0; step < steps; ++step) {
+    const std::vector<std::int32_t> actions{step % 2, step / 2 % 2, 1};
+    envs->Step(actions, observations, rewards, ends);
+    played.insert(played.end(), observations.begin(), observations.end());
+    played.insert(played.end(), rewards.begin(), rewards.end());
+    played.insert(played.end(), ends.begin(), ends.end());
+  }
+  return played;
+}
+
+TEST(Gym, SameSeedSameEpisodesHoweverTheyAreSpread) {
+  STARLING_NEEDS_GYM("CartPole-v1");
+  const auto played = Played(GymConfig("CartPole-v1"), 3, 7, 60);  // several episodes each
+  EXPECT_EQ(Played(GymConfig("CartPole-v1"), 1, 7, 60), played);
+  EXPECT_EQ(Played(GymConfig("CartPole-v1"), 2, 7, 60), played);
+  EXPECT_NE(Played(GymConfig("CartPole-v1"), 3, 8, 60), played);
+}
+
+TEST(Gym, EveryStepOfCartPoleIsWorthOne) {
+  STARLING_NEEDS_GYM("CartPole-v1");
+  const auto envs = MakeVecEnv(GymConfig("CartPole-v1"), 1, {.seed = 1});
+  std::vector<float> observation(4), reward(1);
+  std::vector<std::uint8_t> end(1);
+  envs->Reset(observation);
+  EXPECT_LT(std::abs(observation[2]), 0.05f);  // upright, as every episode begins
+  int steps = 0;
+  do {
+    envs->Step(std::vector<std::int32_t>{1}, observation, reward, end);
+    EXPECT_EQ(reward[0], 1);
+    ++steps;
+  } while (end[0] == 0 && steps < 100);
+  EXPECT_EQ(end[0], static_cast<std::uint8_t>(End::kTerminated));  // it falls when always pushed
+  EXPECT_LT(std::abs(observation[2]), 0.05f);                      // and stands up again
+  std::vector<EpisodeEnd> episodes;
+  envs->TakeEpisodes(episodes);
+  ASSERT_EQ(episodes.size(), 1u);
+  EXPECT_EQ(episodes[0].episode_return, steps);
+  EXPECT_EQ(episodes[0].length, steps);
+}
+
+TEST(Gym, ATimeLimitTruncates) {
+  STARLING_NEEDS_GYM("CartPole-v1");
+  const auto envs = MakeGymFrames(GymConfig("CartPole-v1", R"({"max_episode_steps": 2})"), 1, {});
+  envs->Advance(std::vector<std::int32_t>{FrameEnvs::kReset});
+  envs->Advance(std::vector<std::int32_t>{0});
+  EXPECT_EQ(envs->result(0).end, End::kRunning);
+  envs->Advance(std::vector<std::int32_t>{1});
+  EXPECT_EQ(envs->result(0).end, End::kTruncated);
+}
+
+TEST(Gym, ADiscreteObservationIsOneHot) {
+  STARLING_NEEDS_GYM("FrozenLake-v1");
+  const auto envs = MakeGymFrames(GymConfig("FrozenLake-v1", R"({"is_slippery": false})"), 1, {});
+  ASSERT_EQ(envs->spec().env.obs_size(), 16);
+  envs->Advance(std::vector<std::int32_t>{FrameEnvs::kReset});
+  envs->Advance(std::vector<std::int32_t>{1});  // down: from field 0 to field 4
+  for (int field = 0; field < 16; ++field) {
+    EXPECT_EQ(envs->floats(0)[static_cast<std::size_t>(field)], field == 4 ? 1 : 0);
+  }
+}
+
+// A user's own env: observes (last action, steps) twice, as whole numbers; its actions are 5, 6 and
+// 7; the option "breaks" is a step at which it raises.
+constexpr char kOwnEnv[] = R"(
+import gymnasium
+import numpy
+
+class Mine(gymnasium.Env):
+    action_space = gymnasium.spaces.Discrete(3, start=5)
+    observation_space = gymnasium.spaces.Box(-numpy.inf, 9, (2, 2), numpy.float64)
+
+    def __init__(self, breaks=0, shape=(2, 2)):
+        self.breaks, self.shape = breaks, shape
+
+    def reset(self, seed=None, options=None):
+        self.seen = [0, 0]
+        return numpy.resize(self.seen, (2, 2)), {}
+
+    def step(self, action):
+        self.seen = [action, self.seen[1] + 1]
+        if self.seen[1] == self.breaks:
+            raise ValueError("it broke")
+        return numpy.resize(self.seen, self.shape), action / 2, False, False, {}
+
+gymnasium.register("Mine-v0", Mine)
+)";
+
+class OwnEnv : public testing::Test {
+ protected:
+  void SetUp() override {
+    STARLING_NEEDS_GYM("CartPole-v1");
+    dir_.Write("starling_own_env.py", kOwnEnv);
+    ASSERT_EQ(::setenv("PYTHONPATH", dir_.path().c_str(), 1), 0);
+  }
+  void TearDown() override { ::unsetenv("PYTHONPATH"); }
+  TempDir dir_;
+};
+
+TEST_F(OwnEnv, IsPlayed) {
+  const auto envs = MakeGymFrames(GymConfig("starling_own_env:Mine-v0"), 1, {});
+  const EnvSpec& spec = envs->spec().env;
+  EXPECT_EQ(spec.height, 2);
+  EXPECT_EQ(spec.width, 2);
+  EXPECT_EQ(spec.channels, 1);
+  EXPECT_EQ(spec.num_actions, 3);
+  EXPECT_EQ(spec.low, std::numeric_limits<float>::lowest());
+  EXPECT_EQ(spec.high, 9);
+  envs->Advance(std::vector<std::int32_t>{FrameEnvs::kReset});
+  envs->Advance(std::vector<std::int32_t>{2});
+  EXPECT_EQ(envs->result(0).reward, 3.5f);  // action 7
+  EXPECT_THAT(envs->floats(0), testing::ElementsAre(7, 1, 7, 1));
+}
+
+TEST_F(OwnEnv, AnExceptionCostsAnEpisode) {
+  const auto envs = MakeGymFrames(GymConfig("starling_own_env:Mine-v0", R"({"breaks": 2})"), 1, {});
+  envs->Advance(std::vector<std::int32_t>{FrameEnvs::kReset});
+  envs->Advance(std::vector<std::int32_t>{0});
+  testing::internal::CaptureStderr();
+  envs->Advance(std::vector<std::int32_t>{0});
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("ended with exit status 1, its last words \"ValueError: it broke\""));
+  EXPECT_EQ(envs->result(0).end, End::kCut);
+  envs->Advance(std::vector<std::int32_t>{FrameEnvs::kReset});
+  EXPECT_EQ(envs->result(0).end, End::kRunning);
+}
+
+TEST_F(OwnEnv, AnObservationOfAnotherShapeIsNotSpreadOverTheFrame) {
+  const auto envs =
+      MakeGymFrames(GymConfig("starling_own_env:Mine-v0", R"({"shape": [2]})"), 1, {});
+  envs->Advance(std::vector<std::int32_t>{FrameEnvs::kReset});
+  testing::internal::CaptureStderr();
+  envs->Advance(std::vector<std::int32_t>{0});
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("an observation of shape (2,), not (2, 2)"));
+  EXPECT_EQ(envs->result(0).end, End::kCut);
+}
+
+TEST(Gym, MistakesAreSentences) {
+  STARLING_NEEDS_GYM("CartPole-v1");
+  EXPECT_THAT(SpecErrorOf(GymConfig("CartPol-v1")), HasSubstr("did you mean \"CartPole-v1\"?"));
+  EXPECT_THAT(SpecErrorOf(GymConfig("Pendulum-v1")),
+              HasSubstr("its actions are Box(-2.0, 2.0, (1,), float32)"));
+  EXPECT_THAT(SpecErrorOf(GymConfig("Blackjack-v1")), HasSubstr("its observations are Tuple("));
+  EXPECT_THAT(SpecErrorOf(GymConfig("CartPole-v1", R"({"wheels": 4})")),
+              testing::AllOf(HasSubstr("env.options {\"wheels\": 4}"), HasSubstr("unexpected")));
+  EnvConfig lives = GymConfig("CartPole-v1");
+  lives.life_loss_ends = true;
+  EXPECT_THAT(SpecErrorOf(lives), HasSubstr("has no lives to lose"));
+}
+
+TEST(Gym, AleShowsGreyFramesAndLives) {
+  STARLING_NEEDS_GYM("ALE/Breakout-v5");
+  const auto envs = MakeGymFrames(GymConfig("ALE/Breakout-v5"), 1, {});
+  EXPECT_TRUE(envs->spec().bytes);
+  EXPECT_TRUE(envs->spec().lives);
+  EXPECT_EQ(envs->spec().env.height, 210);
+  EXPECT_EQ(envs->spec().env.width, 160);
+  EXPECT_EQ(envs->spec().env.channels, 1);
+  EXPECT_THAT(envs->spec().env.action_names, testing::ElementsAre("NOOP", "FIRE", "RIGHT", "LEFT"));
+  envs->Advance(std::vector<std::int32_t>{FrameEnvs::kReset});
+  EXPECT_EQ(envs->result(0).lives, 5);
+}
+
+TEST(Gym, AleIsStickyUnlessToldOtherwise) {
+  STARLING_NEEDS_GYM("ALE/Pong-v5");
+  EnvConfig config = GymConfig("ALE/Pong-v5", R"({"obs_type": "ram"})");
+  const auto by_default = Played(config, 3, 1, 300);
+  config.sticky_actions = 0.25;
+  EXPECT_EQ(Played(config, 3, 1, 300), by_default);
+  config.sticky_actions = 0;
+  const auto obedient = Played(config, 3, 1, 300);
+  EXPECT_NE(obedient, by_default);
+  config.sticky_actions = -1;  // once is enough
+  config.options = R"({"obs_type": "ram", "repeat_action_probability": 0.0})";
+  EXPECT_EQ(Played(config, 3, 1, 300), obedient);
+}
+
+}  // namespace
+}  // namespace starling::envs

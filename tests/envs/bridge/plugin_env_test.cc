@@ -1,0 +1,147 @@
+#include "envs/bridge/plugin_env.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/envs/bridge/plugin_fixture.h"
+
+namespace starling::envs {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::EndsWith;
+using testing::HasSubstr;
+
+std::shared_ptr<const PluginLibrary> Library(const std::string& name) {
+  return std::make_shared<PluginLibrary>(LoadPlugin(PluginPath(name)));
+}
+
+// Plays until it fails, for at most 100 episodes; env 7.
+std::string FailureOf(const std::string& name) {
+  return RefusalOf([&] {
+    const auto library = Library(name);
+    std::vector<float> frame(static_cast<std::size_t>(library->spec.env.obs_size()));
+    PluginEnv env(library, "env 7", 1);
+    for (int episode = 0; episode < 100; ++episode) {
+      env.Reset(frame);
+      while (env.Step(0, frame).end == End::kRunning) {
+      }
+    }
+  });
+}
+
+struct Wrong {
+  const char* plugin;
+  const char* sentence;  // what it is ended with, without the plug-in
+};
+void PrintTo(const Wrong& wrong, std::ostream* out) { *out << wrong.plugin; }
+
+class WrongPlay : public testing::TestWithParam<Wrong> {};
+
+TEST_P(WrongPlay, IsNamedWithPluginEnvAndStep) {
+  EXPECT_THAT(FailureOf(GetParam().plugin),
+              AllOf(HasSubstr("plugin \"" + PluginPath(GetParam().plugin) + "\" ("),
+                    EndsWith(GetParam().sentence)));
+}
+
+// Every one goes wrong in the second step (but create and reset).
+INSTANTIATE_TEST_SUITE_P(
+    All, WrongPlay,
+    testing::Values(
+        Wrong{"wrong_create", "(counter), env 7, step 0: create failed: nothing could be made"},
+        Wrong{"wrong_reset", "env 7, step 0: reset failed: the dice fell from the table"},
+        Wrong{"wrong_step", "env 7, step 2: step failed: the dice fell from the table"},
+        Wrong{"wrong_observe", "step 2: observe failed: the dice fell from the table"},
+        Wrong{"wrong_lives", "step 2: lives failed: the dice fell from the table"},
+        Wrong{"wrong_reward_nan", "step 2: the reward is nan, which is no finite number"},
+        Wrong{"wrong_reward_infinite", "step 2: the reward is -inf, which is no finite number"},
+        Wrong{"wrong_seen_nan",
+              "observed value 4 is nan, which is no finite number (or was not "
+              "written)"},
+        Wrong{"wrong_seen_infinite",
+              "observed value 4 is inf, which is no finite number (or was "
+              "not written)"},
+        Wrong{"wrong_unwritten",
+              "observed value 4 is nan, which is no finite number (or was not "
+              "written)"},
+        Wrong{"wrong_seen_high", "step 2: observed value 4 is 10.5, outside of 0 to 10"},
+        Wrong{"wrong_seen_low", "step 2: observed value 4 is -1, outside of 0 to 10"},
+        Wrong{"wrong_overrun", "step 2: observe wrote more than its 6 values"},
+        Wrong{"wrong_end",
+              "step 2: its end is 3, not one of STARLING_RUNNING, "
+              "STARLING_TERMINATED and STARLING_TRUNCATED"},
+        Wrong{"throws", "(throws), env 7, step 2: step failed: out of cards"},
+        Wrong{"throws_raw", "env 7, step 1: step threw an exception (nobody caught me)"}),
+    [](const auto& wrong) { return std::string(wrong.param.plugin); });
+
+TEST(PluginEnv, PlaysAsThePluginSays) {
+  PluginEnv env(Library("counter"), "env 0", 1);
+  std::array<float, 6> frame{};
+  const FrameResult first = env.Reset(frame);
+  EXPECT_EQ(first.reward, 0);
+  EXPECT_EQ(first.end, End::kRunning);
+  EXPECT_EQ(first.lives, 1);
+  const float length = frame[1];
+  EXPECT_THAT(frame, ElementsAre(0, length, 0, 0, 0, 0));
+  for (float step = 1; step < length; ++step) {
+    const FrameResult result = env.Step(1, frame);
+    EXPECT_EQ(result.reward, 1);
+    EXPECT_EQ(result.end, End::kRunning);
+    EXPECT_EQ(result.lives, 1);
+    EXPECT_THAT(frame, ElementsAre(step, length, 1, 0, 0, 0));
+  }
+  const FrameResult last = env.Step(0, frame);
+  EXPECT_EQ(last.reward, 0);
+  EXPECT_EQ(last.end, End::kTerminated);
+  EXPECT_EQ(last.lives, 0);
+  EXPECT_THAT(frame, ElementsAre(length, length, 0, 0, 0, 0));
+}
+
+// Lengths are 2 + seed % 4: all four come up, in an order that the seed decides.
+TEST(PluginEnv, EveryEpisodeHasASeedOfItsOwn) {
+  const auto lengths = [](std::uint64_t seed) {
+    PluginEnv env(Library("counter"), "env 0", seed);
+    std::vector<float> all;
+    std::array<float, 6> frame{};
+    for (int episode = 0; episode < 64; ++episode) {
+      env.Reset(frame);
+      all.push_back(frame[1]);
+    }
+    return all;
+  };
+  const std::vector<float> some = lengths(5);
+  EXPECT_EQ(some, lengths(5));
+  EXPECT_NE(some, lengths(6));
+  for (const float length : {2.0f, 3.0f, 4.0f, 5.0f}) EXPECT_THAT(some, testing::Contains(length));
+}
+
+TEST(PluginEnv, AMovedEnvPlaysOn) {
+  PluginEnv env(Library("counter"), "env 0", 1);
+  std::array<float, 6> frame{};
+  env.Reset(frame);
+  PluginEnv moved(std::move(env));
+  moved.Step(1, frame);
+  EXPECT_EQ(frame[0], 1);
+}
+
+// What envs/plugin.hpp fills in where the class says something.
+TEST(PluginHeader, TakesBoundsAndLivesFromTheClass) {
+  const auto library = Library("throws");
+  EXPECT_EQ(library->spec.env.low, -1);
+  EXPECT_EQ(library->spec.env.high, 2);
+  EXPECT_TRUE(library->spec.lives);
+  PluginEnv env(library, "env 0", 1);
+  std::array<float, 1> frame{};
+  EXPECT_EQ(env.Reset(frame).lives, 3);
+  EXPECT_EQ(frame[0], -1);
+}
+
+}  // namespace
+}  // namespace starling::envs

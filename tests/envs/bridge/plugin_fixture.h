@@ -1,0 +1,68 @@
+// Plug-ins to play: the test ones (tests/envs/bridge/plugins) and the example.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/config.h"
+#include "core/error.h"
+#include "envs/frames.h"
+
+namespace starling::envs {
+
+inline std::string PluginPath(const std::string& name) {
+  return std::string(STARLING_PLUGINS) + "/" + name + ".so";
+}
+
+inline EnvConfig PluginNamed(const std::string& name) {
+  return {.name = "plugin:" + PluginPath(name)};
+}
+inline EnvConfig Isolated(const std::string& name, std::int64_t per_process = 1) {
+  EnvConfig config = PluginNamed(name);
+  config.isolate = true;
+  config.per_process = per_process;
+  config.timeout_s = 60;  // none is to be waited for, unless a test says so
+  return config;
+}
+
+// The sentence of the UserError that `call` throws; "" if it throws none.
+inline std::string RefusalOf(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+// Plays every env for so many turns, each action 1; begins what has ended. Returns the ends and,
+// for every turn, rewards, lives and frames of all envs, one after the other.
+struct Played {
+  std::vector<End> ends;
+  std::vector<float> seen;
+};
+inline Played PlayOn(FrameEnvs& envs, int turns) {
+  Played played;
+  std::vector<std::int32_t> commands(static_cast<std::size_t>(envs.size()), FrameEnvs::kReset);
+  for (int turn = 0; turn < turns; ++turn) {
+    envs.Advance(commands);
+    for (int i = 0; i < envs.size(); ++i) {
+      const FrameResult& result = envs.result(i);
+      if (result.end != End::kRunning) played.ends.push_back(result.end);
+      commands[static_cast<std::size_t>(i)] = result.end == End::kRunning ? 1 : FrameEnvs::kReset;
+      played.seen.push_back(result.reward);
+      played.seen.push_back(static_cast<float>(result.lives));
+      played.seen.insert(played.seen.end(), envs.floats(i).begin(), envs.floats(i).end());
+    }
+  }
+  return played;
+}
+
+inline int Count(const Played& played, End end) {
+  return static_cast<int>(std::ranges::count(played.ends, end));
+}
+
+}  // namespace starling::envs

@@ -1,0 +1,266 @@
+#include "envs/bridge/plugin_frames.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include "envs/registry.h"
+#include "envs/wrappers/wrapped.h"
+#include "tests/envs/bridge/plugin_fixture.h"
+
+namespace starling::envs {
+namespace {
+
+using testing::AllOf;
+using testing::AnyOf;
+using testing::ElementsAre;
+using testing::EndsWith;
+using testing::HasSubstr;
+
+constexpr EnvSeed kSeed{.seed = 5, .slot = 2, .incarnation = 1};
+
+EnvConfig GliderConfig() { return {.name = std::string("plugin:") + STARLING_GLIDER}; }
+
+// The numbers that PlayOn tells of one env, out of those of all.
+std::vector<float> OfEnv(const Played& played, int env, int num_envs, std::size_t row) {
+  std::vector<float> mine;
+  const std::size_t each = row + 2;  // reward and lives, too
+  for (std::size_t at = static_cast<std::size_t>(env) * each; at < played.seen.size();
+       at += each * static_cast<std::size_t>(num_envs)) {
+    const auto begin = played.seen.begin() + static_cast<std::ptrdiff_t>(at);
+    mine.insert(mine.end(), begin, begin + static_cast<std::ptrdiff_t>(each));
+  }
+  return mine;
+}
+
+TEST(PluginFrames, AnEnvPlaysTheSameWhateverIsBesideIt) {
+  const auto one = PlayOn(*MakePluginFrames(GliderConfig(), 1, kSeed), 300);
+  const auto five = PlayOn(*MakePluginFrames(GliderConfig(), 5, kSeed), 300);
+  EXPECT_GT(Count(one, End::kTerminated), 3);
+  EXPECT_EQ(one.seen, OfEnv(five, 0, 5, 200));
+  EXPECT_NE(one.seen, OfEnv(five, 1, 5, 200));
+  EXPECT_NE(one.seen, PlayOn(*MakePluginFrames(GliderConfig(), 1, {.seed = 6}), 300).seen);
+}
+
+TEST(PluginFrames, IsolatedItPlaysTheSame) {
+  for (const double sticky : {-1.0, 0.5}) {
+    EnvConfig config = GliderConfig();
+    config.sticky_actions = sticky;
+    const auto here = PlayOn(*MakePluginFrames(config, 5, kSeed), 300);
+    config.isolate = true;
+    config.per_process = 2;
+    EXPECT_EQ(here.seen, PlayOn(*MakePluginFrames(config, 5, kSeed), 300).seen) << sticky;
+  }
+}
+
+TEST(PluginFrames, StickyActionsAreNoneUnlessAskedFor) {
+  EnvConfig config = PluginNamed("counter");  // shows the action that was played
+  const auto others = [&] {
+    const auto envs = MakePluginFrames(config, 1, kSeed);
+    int count = 0;
+    std::vector<std::int32_t> command = {FrameEnvs::kReset};
+    for (int step = 0; step < 200; ++step) {
+      envs->Advance(command);
+      if (command[0] >= 0) count += envs->floats(0)[2] != static_cast<float>(command[0]);
+      const bool running = envs->result(0).end == End::kRunning;
+      command[0] = running ? step % 2 : FrameEnvs::kReset;
+    }
+    return count;
+  };
+  EXPECT_EQ(others(), 0);
+  config.sticky_actions = 0.5;
+  EXPECT_GT(others(), 20);
+}
+
+TEST(PluginFrames, SkippedEnvsStayAsTheyAre) {
+  const auto envs = MakePluginFrames(PluginNamed("counter"), 2, kSeed);
+  envs->Advance(std::vector<std::int32_t>{FrameEnvs::kReset, FrameEnvs::kReset});
+  envs->Advance(std::vector<std::int32_t>{1, FrameEnvs::kSkip});
+  EXPECT_EQ(envs->floats(0)[0], 1);
+  EXPECT_EQ(envs->result(0).reward, 1);
+  EXPECT_EQ(envs->floats(1)[0], 0);
+  EXPECT_EQ(envs->result(1).reward, 0);
+}
+
+// In this process a mistake ends whoever plays, with what could be done about it.
+TEST(PluginFrames, AMistakeWhilePlayingIsTheUsers) {
+  const auto envs = MakePluginFrames(PluginNamed("wrong_seen_nan"), 2, kSeed);
+  EXPECT_THAT(RefusalOf([&] { PlayOn(*envs, 100); }),
+              AllOf(HasSubstr("(counter), env "), HasSubstr(", step 2: observed value 4 is nan"),
+                    EndsWith("set env.isolate = true so that this costs an episode only")));
+}
+
+// Whatever a plug-in does to its process, in processes of their own it costs the episode.
+class Mishap : public testing::TestWithParam<const char*> {};
+
+TEST_P(Mishap, CostsAnEpisodeAndTheEnvGoesOn) {
+  const auto envs = MakePluginFrames(Isolated(GetParam()), 2, kSeed);
+  const Played played = PlayOn(*envs, 60);
+  EXPECT_GT(Count(played, End::kCut), 1);
+  EXPECT_GT(Count(played, End::kTerminated), 1);  // episodes too short to come to the mistake
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Mishap,
+                         testing::Values("wrong_segfault", "wrong_abort", "wrong_exit",
+                                         "wrong_step", "wrong_reward_nan", "wrong_seen_nan",
+                                         "wrong_seen_high", "wrong_end"),
+                         [](const auto& plugin) { return std::string(plugin.param); });
+
+TEST(IsolatedPlugin, AHangIsGivenUpAfterItsTime) {
+  EnvConfig config = Isolated("wrong_hang");
+  config.timeout_s = 1;
+  const auto envs = MakePluginFrames(config, 1, kSeed);
+  Played played = PlayOn(*envs, 4);
+  for (int i = 0; i < 20 && Count(played, End::kCut) == 0; ++i) played = PlayOn(*envs, 4);
+  EXPECT_GT(Count(played, End::kCut), 0);
+}
+
+TEST(IsolatedPlugin, EnvsOfOneProcessFallTogetherOthersDoNot) {
+  EnvConfig config = Isolated("wrong_segfault", 2);
+  const auto envs = MakePluginFrames(config, 6, kSeed);
+  std::vector<std::int32_t> commands(6, FrameEnvs::kReset);
+  bool seen = false;
+  for (int turn = 0; turn < 50 && !seen; ++turn) {
+    envs->Advance(commands);
+    int cut = 0;
+    for (std::size_t i = 0; i < 6; ++i) {
+      const End end = envs->result(static_cast<int>(i)).end;
+      cut += end == End::kCut;
+      commands[i] = end == End::kRunning ? 1 : FrameEnvs::kReset;
+    }
+    seen = cut == 2 || cut == 1;  // 1: the other had just ended by itself, or was being begun
+    EXPECT_LT(cut, 6);
+  }
+  EXPECT_TRUE(seen);
+}
+
+TEST(IsolatedPlugin, MayPrintAsMuchAsItLikes) {
+  const auto envs = MakePluginFrames(Isolated("wrong_chatter"), 1, kSeed);
+  EXPECT_EQ(Count(PlayOn(*envs, 40), End::kCut), 0);
+}
+
+TEST(IsolatedPlugin, OneThatNeverPlaysIsGivenUp) {
+  EXPECT_THAT(RefusalOf([] { PlayOn(*MakePluginFrames(Isolated("wrong_reset"), 1, kSeed), 3); }),
+              HasSubstr("reset failed: the dice fell from the table"));
+}
+
+// The kernel hands its orphans to this test, which so learns that they end.
+TEST(IsolatedPlugin, AWorkerDoesNotOutliveItsParent) {
+  ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+  int ready[2];
+  ASSERT_EQ(::pipe2(ready, O_CLOEXEC), 0);
+  const pid_t parent = ::fork();
+  if (parent == 0) {
+    const auto envs = MakePluginFrames(Isolated("counter"), 3, kSeed);
+    PlayOn(*envs, 2);
+    if (::write(ready[1], "!", 1) == 1) ::pause();
+    ::_exit(1);
+  }
+  char byte = 0;
+  ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+  ::close(ready[0]), ::close(ready[1]);
+  ASSERT_EQ(::kill(parent, SIGKILL), 0);
+  ASSERT_EQ(::waitpid(parent, nullptr, 0), parent);
+  int ended = 0;  // more under a sanitizer, whose own processes are orphans, too
+  while (::waitpid(-1, nullptr, 0) > 0) ++ended;
+  EXPECT_GE(ended, 3);
+  ::prctl(PR_SET_CHILD_SUBREAPER, 0);
+}
+
+TEST(PluginSpec, IsTheSameInAProcessOfItsOwn) {
+  const FrameSpec here = PluginSpec(PluginNamed("counter")),
+                  there = PluginSpec(Isolated("counter"));
+  EXPECT_EQ(here.env.name, there.env.name);
+  EXPECT_EQ(here.env.obs_size(), there.env.obs_size());
+  EXPECT_EQ(here.env.action_names, there.env.action_names);
+  EXPECT_EQ(here.env.high, there.env.high);
+  EXPECT_EQ(here.lives, there.lives);
+}
+
+TEST(PluginSpec, SaysTheSameSentenceOfAMistakeIsolatedOrNot) {
+  for (const char* wrong : {"wrong_version", "no_symbol", "wrong_bounds", "wrong_no_step"}) {
+    const std::string here = RefusalOf([&] { PluginSpec(PluginNamed(wrong)); });
+    EXPECT_THAT(here, HasSubstr(wrong));
+    EXPECT_EQ(here, RefusalOf([&] { PluginSpec(Isolated(wrong)); }));
+  }
+}
+
+TEST(PluginSpec, OneThatDiesWhenLoadedDiesInTheChild) {
+  EXPECT_THAT(
+      RefusalOf([] { PluginSpec(Isolated("segfault_at_load")); }),
+      AllOf(HasSubstr("the process it was tried in, before anything starts, "),
+            AnyOf(HasSubstr("was killed by SIGSEGV"), HasSubstr("ended with exit status"))));
+}
+
+TEST(PluginSpec, BeginsAnEpisodeToSeeThatItCan) {
+  const std::string what = "reset failed: the dice fell from the table";
+  EXPECT_THAT(RefusalOf([] { PluginSpec(PluginNamed("wrong_reset")); }), HasSubstr(what));
+  EXPECT_THAT(RefusalOf([] { PluginSpec(Isolated("wrong_reset")); }), HasSubstr(what));
+}
+
+TEST(PluginSpec, APathIsRelativeToTheCurrentDirectory) {
+  const auto relative = std::filesystem::relative(PluginPath("counter"));
+  const EnvConfig config{.name = "plugin:" + relative.string()};
+  EXPECT_EQ(PluginSpec(config).env.name, config.name);
+}
+
+TEST(Registry, KnowsPluginsByTheirPrefix) {
+  const EnvSpec spec = SpecOf(PluginNamed("counter"));
+  EXPECT_THAT(spec.action_names, ElementsAre("pass", "count"));
+  EXPECT_THAT(RefusalOf([] { SpecOf({.name = "plugin:./nowhere.so"}); }),
+              HasSubstr("there is no file"));
+}
+
+// What trains: wrappers, episodes and all. env.life_loss_ends is refused where there are no lives.
+TEST(Registry, PlaysPluginsAsVecEnvs) {
+  EnvConfig config = GliderConfig();
+  config.stack = 2;
+  const auto envs = MakeVecEnv(config, 3, kSeed);
+  EXPECT_EQ(envs->spec().channels, 4);
+  std::vector<float> seen(3 * 400), rewards(3);
+  std::vector<std::uint8_t> ends(3);
+  envs->Reset(seen);
+  for (int step = 0; step < 200; ++step) {
+    envs->Step(std::vector<std::int32_t>{0, 1, 2}, seen, rewards, ends);
+  }
+  std::vector<EpisodeEnd> episodes;
+  envs->TakeEpisodes(episodes);
+  EXPECT_GT(episodes.size(), 3u);
+  for (const EpisodeEnd& episode : episodes) {
+    EXPECT_GE(episode.length, 9);  // the first wall has ten columns to go
+    EXPECT_EQ(episode.end, End::kTerminated);
+  }
+  config.life_loss_ends = true;
+  EXPECT_THAT(RefusalOf([&] { SpecOf(config); }), HasSubstr("env.life_loss_ends"));
+}
+
+TEST(Registry, ACutEpisodeIsCountedAsCut) {
+  const auto envs = MakeVecEnv(Isolated("wrong_abort"), 2, kSeed);
+  std::vector<float> seen(2 * 6), rewards(2);
+  std::vector<std::uint8_t> ends(2);
+  std::vector<EpisodeEnd> episodes;
+  envs->Reset(seen);
+  for (int step = 0; step < 40; ++step) {
+    envs->Step(std::vector<std::int32_t>{1, 1}, seen, rewards, ends);
+  }
+  envs->TakeEpisodes(episodes);
+  int cut = 0;
+  for (const EpisodeEnd& episode : episodes) {
+    const bool is_cut = episode.end == End::kCut;
+    EXPECT_TRUE(is_cut ? episode.length == 2 : episode.length < 4) << episode.length;
+    cut += is_cut;
+  }
+  EXPECT_GT(cut, 0);
+  EXPECT_GT(static_cast<int>(episodes.size()), cut);
+}
+
+}  // namespace
+}  // namespace starling::envs

@@ -1,0 +1,137 @@
+#include "envs/bridge/plugin_library.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstring>
+#include <vector>
+
+#include "tests/envs/bridge/plugin_fixture.h"
+#include "tests/support/temp_dir.h"
+
+namespace starling::envs {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+struct Wrong {
+  const char* plugin;
+  const char* sentence;  // what it is refused with
+};
+void PrintTo(const Wrong& wrong, std::ostream* out) { *out << wrong.plugin; }
+
+class WrongPlugin : public testing::TestWithParam<Wrong> {};
+
+TEST_P(WrongPlugin, IsRefusedWithItsMistake) {
+  const std::string path = PluginPath(GetParam().plugin);
+  const std::string refusal = RefusalOf([&] { LoadPlugin(path); });
+  EXPECT_THAT(refusal,
+              AllOf(HasSubstr("plugin \"" + path + "\": "), HasSubstr(GetParam().sentence)));
+  EXPECT_EQ(refusal.find('\n'), std::string::npos);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, WrongPlugin,
+    testing::Values(Wrong{"no_symbol", "exports no function starling_env()"},
+                    Wrong{"wrong_null_table", "starling_env() returned null"},
+                    Wrong{"wrong_version", "abi_version 7, this Starling speaks 1"},
+                    Wrong{"wrong_struct_size", "struct_size is 64 bytes, at least 104 are needed"},
+                    Wrong{"wrong_no_create", "\"create\" is null"},
+                    Wrong{"wrong_no_destroy", "\"destroy\" is null"},
+                    Wrong{"wrong_no_reset", "\"reset\" is null"},
+                    Wrong{"wrong_no_step", "\"step\" is null"},
+                    Wrong{"wrong_no_observe", "\"observe\" is null"},
+                    Wrong{"wrong_height", "height, width and channels are -1, 2 and 3"},
+                    Wrong{"wrong_width_zero", "are 1, 0 and 3"},
+                    Wrong{"wrong_channels", "are 1, 2 and -2147483647"},
+                    Wrong{"wrong_too_large",
+                          "are 1073741824, 1073741824 and 1073741824: each must be at "
+                          "least 1 and their product at most 67108864"},
+                    Wrong{"wrong_low_nan", "low and high are nan and 10"},
+                    Wrong{"wrong_bounds", "low and high are 10 and 10"},
+                    Wrong{"wrong_no_actions", "num_actions is 0: it must be from 1 to 65536"},
+                    Wrong{"wrong_many_actions", "num_actions is 65537"},
+                    Wrong{"wrong_no_action_names",
+                          "action_names is null: it must hold the names of its 2"},
+                    Wrong{"wrong_null_action_name", "the name of action 1 must be a text"},
+                    Wrong{"wrong_no_name", "its name must be a text"},
+                    Wrong{"wrong_empty_name", "its name must be a text"},
+                    Wrong{"wrong_endless_name", "its name must be a text of 1 to 63 bytes"}),
+    [](const auto& wrong) { return std::string(wrong.param.plugin); });
+
+TEST(LoadPlugin, SaysWhatIsInTheTable) {
+  const PluginLibrary library = LoadPlugin(PluginPath("counter"));
+  const EnvSpec& spec = library.spec.env;
+  EXPECT_EQ(spec.name, "plugin:" + PluginPath("counter"));
+  EXPECT_EQ(spec.height, 1);
+  EXPECT_EQ(spec.width, 2);
+  EXPECT_EQ(spec.channels, 3);
+  EXPECT_EQ(spec.low, 0);
+  EXPECT_EQ(spec.high, 10);
+  EXPECT_THAT(spec.action_names, ElementsAre("pass", "count"));
+  EXPECT_EQ(spec.num_actions, 2);
+  EXPECT_TRUE(library.spec.lives);
+  EXPECT_FALSE(library.spec.bytes);
+}
+
+TEST(LoadPlugin, RefusesAMissingFile) {
+  EXPECT_THAT(RefusalOf([] { LoadPlugin("./nowhere.so"); }),
+              AllOf(HasSubstr("plugin \"./nowhere.so\": there is no file /"),
+                    HasSubstr("/nowhere.so: name one, relative to the current directory")));
+  EXPECT_THAT(RefusalOf([] { LoadPlugin(""); }), HasSubstr("there is no file behind"));
+}
+
+TEST(LoadPlugin, RefusesADirectory) {
+  const TempDir dir;
+  EXPECT_THAT(RefusalOf([&] { LoadPlugin(dir.path().string()); }), HasSubstr("is no file"));
+}
+
+TEST(LoadPlugin, RefusesWhatIsNoSharedLibraryWithTheLoadersWords) {
+  const TempDir dir;
+  const std::string path = dir.Write("mine.so", std::string(4096, 'x')).string();
+  EXPECT_THAT(RefusalOf([&] { LoadPlugin(path); }),
+              AllOf(HasSubstr("cannot be loaded as a shared library ("), HasSubstr("ELF")));
+}
+
+// The oldest table of this version, from a plug-in built before anything was added to it: what lies
+// behind is not its own.
+TEST(CheckPluginTable, ReadsNothingBehindTheTablesEnd) {
+  starling_env_v1 table = LoadPlugin(PluginPath("counter")).table;
+  std::vector<std::byte> bytes(table.struct_size);
+  std::memcpy(bytes.data(), &table, bytes.size());  // the sanitizer watches its end
+  const auto* copy = reinterpret_cast<const starling_env_v1*>(bytes.data());
+  EXPECT_EQ(CheckPluginTable("x", copy).table.step, table.step);
+}
+
+// A plug-in of a later Starling knows members that we do not.
+TEST(CheckPluginTable, TakesALongerTable) {
+  starling_env_v1 table = LoadPlugin(PluginPath("counter")).table;
+  table.struct_size = 4096;
+  const PluginLibrary library = CheckPluginTable("x", &table);
+  EXPECT_EQ(library.table.step, table.step);
+  EXPECT_EQ(library.table.error, table.error);
+}
+
+TEST(CheckPluginTable, LivesAndErrorMayBeMissing) {
+  starling_env_v1 table = LoadPlugin(PluginPath("counter")).table;
+  table.lives = nullptr;
+  table.error = nullptr;
+  EXPECT_FALSE(CheckPluginTable("x", &table).spec.lives);
+}
+
+TEST(CheckPluginTable, LimitsAreAllowed) {
+  starling_env_v1 table = LoadPlugin(PluginPath("counter")).table;
+  table.height = 1 << 10, table.width = 1 << 15, table.channels = 2;  // 64 Mi
+  const std::vector<const char*> names(65536, "a");
+  table.num_actions = 65536;
+  table.action_names = names.data();
+  EXPECT_EQ(CheckPluginTable("x", &table).spec.env.obs_size(), 67108864);
+  table.channels = 3;
+  EXPECT_THROW(CheckPluginTable("x", &table), UserError);
+}
+
+}  // namespace
+}  // namespace starling::envs

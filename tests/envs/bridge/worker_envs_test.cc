@@ -1,0 +1,249 @@
+#include "envs/bridge/worker_envs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cctype>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "tests/envs/bridge/fake_worker.h"
+#include "tests/support/temp_dir.h"
+
+namespace starling::envs {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::int32_t kSkip = FrameEnvs::kSkip, kReset = FrameEnvs::kReset;
+constexpr EnvSeed kSeed{.seed = 5, .slot = 1, .incarnation = 2};
+
+using Commands = std::vector<std::int32_t>;
+
+// What the fake shows of the `draw`th seed of env `env`.
+float Shown(std::uint32_t env, int draw = 1) {
+  RandomStream stream({kSeed.seed, kSeed.slot, kSeed.incarnation, env, Purpose::kEnv});
+  std::uint64_t seed = 0;
+  while (draw-- > 0) seed = WorkerSeed(stream);
+  return static_cast<float>(seed % (1 << 20));
+}
+
+std::vector<float> Frame(const FrameEnvs& envs, int env) {
+  const auto frame = envs.floats(env);
+  return {frame.begin(), frame.end()};
+}
+
+std::string ErrorOf(const std::string& options, int advances = 0) {
+  try {
+    WorkerEnvs envs(FakeWorker(options), 2, kSeed, {});
+    for (int i = 0; i < advances; ++i) {
+      envs.Advance(i % 2 == 0 ? Commands{kReset, kReset} : Commands{1, 1});
+    }
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(WorkerEnvs, PlaysWhatItIsTold) {
+  WorkerEnvs envs(FakeWorker(R"({"length": 2})"), 3, kSeed, {.per_process = 3});
+  EXPECT_EQ(envs.spec().env.name, "fake");
+  EXPECT_EQ(envs.spec().env.obs_size(), 3);
+  EXPECT_THAT(envs.spec().env.action_names, testing::ElementsAre("stay", "go", "jump"));
+  EXPECT_TRUE(envs.spec().lives);
+  EXPECT_FALSE(envs.spec().bytes);
+  EXPECT_TRUE(envs.bytes(0).empty());
+
+  envs.Advance(Commands{kReset, kReset, kSkip});
+  EXPECT_THAT(Frame(envs, 0), testing::ElementsAre(Shown(0), 0, 1));
+  EXPECT_THAT(Frame(envs, 1), testing::ElementsAre(Shown(1), 0, 1));
+  EXPECT_EQ(envs.result(0).end, End::kRunning);
+  EXPECT_EQ(envs.result(0).lives, 2);
+
+  envs.Advance(Commands{2, kSkip, kReset});
+  EXPECT_EQ(envs.result(0).reward, 2);
+  EXPECT_EQ(envs.result(0).lives, 1);
+  EXPECT_THAT(Frame(envs, 0), testing::ElementsAre(Shown(0), 1, 1));
+  EXPECT_THAT(Frame(envs, 1), testing::ElementsAre(Shown(1), 0, 1));
+  EXPECT_THAT(Frame(envs, 2), testing::ElementsAre(Shown(2), 0, 1));
+
+  envs.Advance(Commands{1, 1, 1});
+  EXPECT_EQ(envs.result(0).end, End::kTerminated);
+  EXPECT_EQ(envs.result(1).end, End::kRunning);
+  envs.Advance(Commands{kReset, kSkip, kSkip});
+  EXPECT_THAT(Frame(envs, 0), testing::ElementsAre(Shown(0), 0, 2));
+  EXPECT_EQ(envs.replaced(), 0);
+}
+
+TEST(WorkerEnvs, TruncationIsNotTermination) {
+  WorkerEnvs envs(FakeWorker(R"({"length": 1, "truncates": true})"), 1, kSeed, {});
+  envs.Advance(Commands{kReset});
+  envs.Advance(Commands{0});
+  EXPECT_EQ(envs.result(0).end, End::kTruncated);
+}
+
+TEST(WorkerEnvs, HowEnvsAreSpreadChangesNothing) {
+  for (const int per_process : {1, 2, 5, 64}) {
+    WorkerEnvs envs(FakeWorker(), 5, kSeed, {.per_process = per_process});
+    envs.Advance(Commands{kReset, kReset, kReset, kReset, kReset});
+    envs.Advance(Commands{0, 1, 2, 1, kSkip});
+    for (int i = 0; i < 5; ++i) {
+      EXPECT_THAT(Frame(envs, i),
+                  testing::ElementsAre(Shown(static_cast<std::uint32_t>(i)), i < 4 ? 1 : 0, 1))
+          << "env " << i << ", " << per_process << " in a process";
+    }
+    EXPECT_EQ(envs.result(2).reward, 2);
+  }
+}
+
+TEST(WorkerEnvs, StickyActionsRepeatTheLast) {
+  WorkerEnvs envs(FakeWorker(R"({"length": 100})"), 1, kSeed, {.sticky_actions = 1});
+  envs.Advance(Commands{kReset});
+  for (int i = 0; i < 5; ++i) {
+    envs.Advance(Commands{2});
+    EXPECT_EQ(envs.result(0).reward, 0);  // always the last, and that was 0 from the start
+  }
+}
+
+// Envs 0 and 1 share the process that fails at the third step; env 2 has its own.
+class Replaced : public testing::TestWithParam<const char*> {
+ protected:
+  std::string Options(const std::string& more) const {
+    return R"({"length": 9, "once": ")" + (dir_ / "once").string() + "\", " + GetParam() + ", " +
+           more + "}";
+  }
+  // Only one that hangs is not to be waited for long.
+  double timeout_s() const {
+    return std::string(GetParam()).find("hang") != std::string::npos ? 3 : 60;
+  }
+  TempDir dir_;
+};
+
+TEST_P(Replaced, ItsEpisodesAreCutAndTheRestGoesOn) {
+  WorkerEnvs envs(FakeWorker(Options(R"("at": 3)")), 3, kSeed,
+                  {.per_process = 2, .timeout_s = timeout_s()});
+  envs.Advance(Commands{kReset, kReset, kSkip});
+  envs.Advance(Commands{1, 1, kReset});
+  envs.Advance(Commands{1, 1, 1});
+  ASSERT_EQ(envs.replaced(), 0);
+  envs.Advance(Commands{1, kSkip, 1});
+  EXPECT_EQ(envs.replaced(), 1);
+  EXPECT_EQ(envs.result(0).end, End::kCut);
+  EXPECT_EQ(envs.result(0).reward, 0);
+  EXPECT_THAT(Frame(envs, 0), testing::ElementsAre(Shown(0), 2, 1));  // as it was
+  EXPECT_EQ(envs.result(1).end, End::kRunning);                       // it was not asked
+  EXPECT_EQ(envs.result(2).end, End::kRunning);
+  EXPECT_THAT(Frame(envs, 2), testing::ElementsAre(Shown(2), 2, 1));
+
+  envs.Advance(Commands{kReset, 1, 1});
+  EXPECT_EQ(envs.result(0).end, End::kRunning);
+  EXPECT_THAT(Frame(envs, 0), testing::ElementsAre(Shown(0, 2), 0, 1));  // its second seed
+  EXPECT_EQ(envs.result(1).end, End::kCut);                              // now it is told
+  EXPECT_THAT(Frame(envs, 2), testing::ElementsAre(Shown(2), 3, 1));
+
+  envs.Advance(Commands{2, kReset, kSkip});
+  EXPECT_EQ(envs.result(0).reward, 2);
+  EXPECT_THAT(Frame(envs, 1), testing::ElementsAre(Shown(1, 2), 0, 1));
+  EXPECT_EQ(envs.replaced(), 1);
+}
+
+TEST_P(Replaced, AResetThatFailsHappensInTheNext) {
+  WorkerEnvs envs(FakeWorker(Options(R"("at": 0, "who": 1)")), 2, kSeed,
+                  {.timeout_s = timeout_s()});
+  envs.Advance(Commands{kReset, kSkip});
+  envs.Advance(Commands{1, kReset});
+  EXPECT_EQ(envs.replaced(), 1);
+  EXPECT_EQ(envs.result(0).end, End::kCut);
+  EXPECT_EQ(envs.result(1).end, End::kRunning);
+  EXPECT_THAT(Frame(envs, 1), testing::ElementsAre(Shown(1, 2), 0, 1));
+  envs.Advance(Commands{kReset, 2});
+  EXPECT_EQ(envs.result(1).reward, 2);
+  EXPECT_THAT(Frame(envs, 0), testing::ElementsAre(Shown(0, 2), 0, 1));
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, Replaced,
+                         testing::Values(R"("crash": 11)", R"("crash": 9)", R"("exit": 0)",
+                                         R"("exit": 7)", R"("hang": true)",
+                                         R"("nonsense": "reward")", R"("nonsense": "observation")",
+                                         R"("nonsense": "end")", R"("nonsense": "turn")",
+                                         R"("nonsense": "twice")"),
+                         [](const auto& tested) {
+                           std::string name;
+                           for (const char c : std::string(tested.param)) {
+                             if (std::isalnum(static_cast<unsigned char>(c))) name += c;
+                           }
+                           return name;
+                         });
+
+TEST(WorkerEnvs, OneThatFailsAgainAndAgainIsGivenUp) {
+  EXPECT_THAT(ErrorOf(R"({"start": "dies", "print": "no licence"})"),
+              testing::AllOf(HasSubstr("fake: the process of envs 0 to 1 ended with exit status 3"),
+                             HasSubstr("\"no licence\""), HasSubstr("3 times in a row")));
+  EXPECT_THAT(ErrorOf(R"({"start": "garbage"})"), HasSubstr("nonsense instead of its spec"));
+  EXPECT_THAT(ErrorOf(R"({"start": "shrinks"})"),
+              testing::AllOf(HasSubstr("exit status 4"), HasSubstr("\"sealed\"")));
+  EXPECT_THAT(ErrorOf(R"({"at": 0, "exit": 5})", 1),
+              testing::AllOf(HasSubstr("exit status 5"), HasSubstr("I have had enough")));
+  EXPECT_EQ(ErrorOf(R"({"at": 1, "crash": 6})", 5), "");
+  EXPECT_THAT(ErrorOf(R"({"at": 1, "crash": 6})", 6), HasSubstr("was killed by SIGABRT"));
+}
+
+TEST(WorkerEnvs, AMistakeIsSaidAtOnce) {
+  EXPECT_EQ(ErrorOf(R"({"start": "mistake"})"), "fake: the fake is not in the mood");
+}
+
+TEST(WorkerEnvs, ASilentStartHasALimit) {
+  try {
+    WorkerEnvs envs(FakeWorker(R"({"start": "silent"})"), 1, kSeed, {.start_timeout_s = 0.05});
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("did not answer within 0.05 s"));
+  }
+}
+
+TEST(WorkerEnvs, OneThatComesBackDifferentIsGivenUp) {
+  const TempDir dir;
+  const std::string options =
+      R"({"start": "other", "at": 1, "exit": 1, "count": ")" + (dir / "count").string() + "\"}";
+  EXPECT_EQ(ErrorOf(options, 1), "");
+  EXPECT_THAT(ErrorOf(options, 2), HasSubstr("has other spaces than the one before"));
+}
+
+// Three deaths with steps played in between are no reason to give up.
+TEST(WorkerEnvs, ItMayFailForEverAsLongAsItPlays) {
+  WorkerEnvs envs(FakeWorker(R"({"at": 2, "crash": 11})"), 1, kSeed, {});
+  for (int death = 1; death <= 4; ++death) {
+    envs.Advance(Commands{kReset});
+    EXPECT_THAT(Frame(envs, 0), testing::ElementsAre(Shown(0, death), 0, 1));
+    envs.Advance(Commands{1});
+    EXPECT_EQ(envs.result(0).end, End::kRunning);
+    envs.Advance(Commands{1});
+    EXPECT_EQ(envs.result(0).end, End::kCut);
+    EXPECT_EQ(envs.replaced(), death);
+  }
+}
+
+TEST(WorkerEnvs, WorkersAreAskedToEnd) {
+  const TempDir dir;
+  const std::string bye = (dir / "bye").string();
+  { const WorkerEnvs envs(FakeWorker(R"({"goodbye": ")" + bye + "\"}"), 1, kSeed, {}); }
+  EXPECT_TRUE(std::filesystem::exists(bye));
+}
+
+TEST(WorkerEnvs, NoneIsLeftBehindNotEvenADeafOne) {
+  { const WorkerEnvs envs(FakeWorker(R"({"deaf": true})"), 3, kSeed, {.per_process = 1}); }
+  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);  // no child, living or dead
+}
+
+// A worker that says more than a pipe holds is listened to.
+TEST(WorkerEnvs, ATalkativeOneIsNotHeldUp) {
+  const WorkerEnvs envs(FakeWorker(R"({"print": ")" + std::string(300'000, 'x') + "\"}"), 1, kSeed,
+                        {});
+  EXPECT_EQ(envs.replaced(), 0);
+}
+
+}  // namespace
+}  // namespace starling::envs

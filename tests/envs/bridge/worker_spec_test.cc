@@ -1,0 +1,90 @@
+#include "envs/bridge/worker_spec.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace starling::envs {
+namespace {
+
+const std::string kGood =
+    R"({"height": 2, "width": 3, "channels": 4, "bytes": true, "low": 0, "high": 255,)"
+    R"( "actions": ["a", "b"], "lives": false})";
+
+std::string With(const std::string& from, const std::string& to) {
+  std::string line = kGood;
+  const auto at = line.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return line.replace(at, from.size(), to);
+}
+
+bool Reads(const std::string& line) {
+  std::string mistake;
+  return ReadWorkerSpec(line, "x", mistake).has_value();
+}
+
+TEST(WorkerSpec, IsRead) {
+  std::string mistake;
+  const auto spec = ReadWorkerSpec(kGood, "gym:X-v0", mistake);
+  ASSERT_TRUE(spec.has_value());
+  EXPECT_EQ(spec->env.name, "gym:X-v0");
+  EXPECT_EQ(spec->env.height, 2);
+  EXPECT_EQ(spec->env.width, 3);
+  EXPECT_EQ(spec->env.channels, 4);
+  EXPECT_EQ(spec->env.num_actions, 2);
+  EXPECT_THAT(spec->env.action_names, testing::ElementsAre("a", "b"));
+  EXPECT_EQ(spec->env.high, 255);
+  EXPECT_TRUE(spec->bytes);
+  EXPECT_FALSE(spec->lives);
+}
+
+TEST(WorkerSpec, NothingElseIs) {
+  for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
+           {"{", "["},
+           {"\"height\": 2", "\"height\": 0"},
+           {"\"height\": 2", "\"height\": -2"},
+           {"\"height\": 2", "\"height\": 2.5"},
+           {"\"height\": 2", "\"height\": \"2\""},
+           {"\"height\": 2", "\"height\": 67108864"},  // times 3 times 4: too large
+           {"\"height\": 2, ", ""},
+           {"\"bytes\": true", "\"bytes\": 1"},
+           {"\"high\": 255", "\"high\": 1e39"},  // no float
+           {"\"high\": 255", "\"high\": -1"},
+           {"\"high\": 255", "\"high\": null"},
+           {"[\"a\", \"b\"]", "[]"},
+           {"[\"a\", \"b\"]", "[1, 2]"},
+           {"[\"a\", \"b\"]", "2"},
+           {", \"lives\": false", ""},
+       }) {
+    EXPECT_FALSE(Reads(With(from, to))) << to;
+  }
+  EXPECT_FALSE(Reads(""));
+  EXPECT_FALSE(Reads("null"));
+}
+
+TEST(WorkerSpec, AMistakeIsASentence) {
+  std::string mistake;
+  EXPECT_FALSE(ReadWorkerSpec(R"({"error": "no such env"})", "x", mistake).has_value());
+  EXPECT_EQ(mistake, "no such env");
+}
+
+TEST(WorkerSpec, ReadyIsReady) {
+  EXPECT_TRUE(SaysReady("{\"ready\": true}\n"));
+  EXPECT_TRUE(SaysReady("{\"ready\":true}\n"));
+  EXPECT_FALSE(SaysReady("{\"ready\": false}\n"));
+  EXPECT_FALSE(SaysReady("{\"ready\": 1}\n"));
+  EXPECT_FALSE(SaysReady("ready\n"));
+}
+
+TEST(WorkerSpec, DifferencesAreSeen) {
+  std::string mistake;
+  const auto a = ReadWorkerSpec(kGood, "x", mistake);
+  const auto b = ReadWorkerSpec(With("\"b\"", "\"c\""), "x", mistake);
+  ASSERT_TRUE(a && b);
+  EXPECT_TRUE(SameSpec(*a, *a));
+  EXPECT_FALSE(SameSpec(*a, *b));
+}
+
+}  // namespace
+}  // namespace starling::envs
