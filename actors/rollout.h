@@ -36,7 +36,8 @@ struct RolloutGradient {
 
 class Rollout {
  public:
-  // `between_steps` is called after every env step (beats); may be empty.
+  // `between_steps` is called after every env step and while a slow env is waited for (beats); may
+  // be empty.
   Rollout(const Config& config, std::uint32_t slot, std::uint32_t incarnation,
           std::function<void()> between_steps = {});
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -45,6 +46,9 @@ struct EnvSeed {
   std::uint64_t seed = 0;
   std::uint32_t slot = 0, incarnation = 0;
 };
+
+// Called ten times a second while an env in another process is waited for; may be empty.
+using WhileWaiting = std::function<void()>;
 
 class VecEnv {
  public:

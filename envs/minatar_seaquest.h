@@ -303,14 +303,12 @@ struct MinatarSeaquest {
   }
 
   constexpr void MoveDivers() {
-    int kept = 0;
-    for (int i = 0; i < divers.count; ++i) {
-      Swimmer diver = divers.at[i];
-      if (PickUp(diver)) continue;
-      if (Swim(diver, kDiverWait) && (!InGrid(diver.column) || PickUp(diver))) continue;
-      divers.at[kept++] = diver;
+    for (int i = divers.count - 1; i >= 0; --i) {
+      Swimmer& diver = divers.at[i];
+      const bool goes =
+          PickUp(diver) || (Swim(diver, kDiverWait) && (!InGrid(diver.column) || PickUp(diver)));
+      if (goes) divers.RemoveAt(i);
     }
-    divers.count = kept;
   }
 
   constexpr bool PickUp(const Swimmer& diver) {
@@ -370,14 +368,15 @@ struct MinatarSeaquest {
 
   // Returns whether the episode ends here.
   constexpr bool Breathe(int& points) {
+    const bool too_late = oxygen == 0;
     if (row > 0) {
       surfaced = false;
-      return --oxygen < 0;
+      --oxygen;
+    } else if (!surfaced) {
+      if (divers_held == 0) return true;
+      Surface(points);
     }
-    if (surfaced) return false;
-    if (divers_held == 0) return true;
-    Surface(points);
-    return false;
+    return too_late;
   }
 
   constexpr void Surface(int& points) {

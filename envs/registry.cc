@@ -25,8 +25,9 @@ namespace {
 struct Entry {
   const char* name;
   FrameSpec (*spec)(const EnvConfig& config);
-  std::unique_ptr<VecEnv> (*make)(int num_envs, const EnvSeed& seed, const EnvConfig& config);
-  std::unique_ptr<FrameEnvs> (*frames)(int num_envs, const EnvSeed& seed, const EnvConfig& config);
+  std::unique_ptr<VecEnv> (*make)(const EnvConfig& config, int num_envs, const EnvSeed& seed);
+  std::unique_ptr<FrameEnvs> (*frames)(const EnvConfig& config, int num_envs, const EnvSeed& seed,
+                                       const WhileWaiting& while_waiting);
   bool ramps = false;
 };
 
@@ -36,13 +37,13 @@ FrameSpec SpecOfGame(const EnvConfig& config) {
 }
 
 template <Game G>
-std::unique_ptr<VecEnv> MakeVecGame(int num_envs, const EnvSeed& seed, const EnvConfig& config) {
+std::unique_ptr<VecEnv> MakeVecGame(const EnvConfig& config, int num_envs, const EnvSeed& seed) {
   return std::make_unique<VecGame<G>>(num_envs, seed, config);
 }
 
 template <Game G>
-std::unique_ptr<FrameEnvs> MakeGameFrames(int num_envs, const EnvSeed& seed,
-                                          const EnvConfig& config) {
+std::unique_ptr<FrameEnvs> MakeGameFrames(const EnvConfig& config, int num_envs,
+                                          const EnvSeed& seed, const WhileWaiting&) {
   return std::make_unique<GameFrames<G>>(num_envs, seed, config);
 }
 
@@ -69,15 +70,8 @@ constexpr Entry kEnvs[] = {
 };
 
 // Frames only: whatever is asked for, it goes through the wrappers.
-constexpr Entry kGym = {kGymPrefix, GymSpec, nullptr,
-                        [](int num_envs, const EnvSeed& seed, const EnvConfig& config) {
-                          return MakeGymFrames(config, num_envs, seed);
-                        }};
-
-constexpr Entry kPlugin = {kPluginPrefix, PluginSpec, nullptr,
-                           [](int num_envs, const EnvSeed& seed, const EnvConfig& config) {
-                             return MakePluginFrames(config, num_envs, seed);
-                           }};
+constexpr Entry kGym = {kGymPrefix, GymSpec, nullptr, MakeGymFrames};
+constexpr Entry kPlugin = {kPluginPrefix, PluginSpec, nullptr, MakePluginFrames};
 
 const Entry& Find(const std::string& name) {
   if (name.starts_with(kGymPrefix)) return kGym;
@@ -117,14 +111,16 @@ EnvSpec SpecOf(const EnvConfig& config) {
   return WrappedSpec(raw, config);
 }
 
-std::unique_ptr<VecEnv> MakeVecEnv(const EnvConfig& config, int num_envs, const EnvSeed& seed) {
+std::unique_ptr<VecEnv> MakeVecEnv(const EnvConfig& config, int num_envs, const EnvSeed& seed,
+                                   const WhileWaiting& while_waiting) {
   const Entry& entry = Find(config.name);
-  if (entry.make != nullptr && !NeedsWrappers(config)) return entry.make(num_envs, seed, config);
-  return std::make_unique<Wrapped>(entry.frames(num_envs, seed, config), seed, config);
+  if (entry.make != nullptr && !NeedsWrappers(config)) return entry.make(config, num_envs, seed);
+  return std::make_unique<Wrapped>(entry.frames(config, num_envs, seed, while_waiting), seed,
+                                   config);
 }
 
 std::unique_ptr<FrameEnvs> MakeFrames(const EnvConfig& config, int num_envs, const EnvSeed& seed) {
-  auto frames = Find(config.name).frames(num_envs, seed, config);
+  auto frames = Find(config.name).frames(config, num_envs, seed, {});
   CheckFits(frames->spec(), config);
   return frames;
 }

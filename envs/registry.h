@@ -22,7 +22,8 @@ bool Ramps(const std::string& name);
 EnvSpec SpecOf(const EnvConfig& config);
 
 // B = `num_envs` >= 1 envs. Throws UserError as SpecOf.
-std::unique_ptr<VecEnv> MakeVecEnv(const EnvConfig& config, int num_envs, const EnvSeed& seed);
+std::unique_ptr<VecEnv> MakeVecEnv(const EnvConfig& config, int num_envs, const EnvSeed& seed,
+                                   const WhileWaiting& while_waiting = {});
 
 // The same envs below the wrappers: only action_set, sticky_actions and ramping are done. Whoever
 // wants both builds Wrapped on them, which plays as MakeVecEnv's do. Throws UserError as SpecOf.

@@ -104,13 +104,14 @@ FrameSpec GymSpec(const EnvConfig& config) {
   return specs.emplace(key, one.spec()).first->second;
 }
 
-std::unique_ptr<FrameEnvs> MakeGymFrames(const EnvConfig& config, int num_envs,
-                                         const EnvSeed& seed) {
+std::unique_ptr<FrameEnvs> MakeGymFrames(const EnvConfig& config, int num_envs, const EnvSeed& seed,
+                                         const WhileWaiting& while_waiting) {
   return std::make_unique<WorkerEnvs>(
       ProgramOf(config, PythonOf(config)), num_envs, seed,
       WorkerOptions{.per_process = static_cast<int>(config.per_process),
                     .timeout_s = config.timeout_s,
-                    .sticky_actions = StickyOf(config)});
+                    .sticky_actions = StickyOf(config),
+                    .while_waiting = while_waiting});
 }
 
 }  // namespace starling::envs

@@ -238,7 +238,7 @@ try:
     start()
 except Mistake as mistake:
     say({"error": str(mistake)})
-except BrokenPipeError:
+except (BrokenPipeError, ConnectionResetError):  # the client is gone
     pass
 sys.stdout.flush()
 sys.stderr.flush()

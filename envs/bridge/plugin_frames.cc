@@ -140,7 +140,8 @@ FrameSpec PluginSpec(const EnvConfig& config) {
 }
 
 std::unique_ptr<FrameEnvs> MakePluginFrames(const EnvConfig& config, int num_envs,
-                                            const EnvSeed& seed) {
+                                            const EnvSeed& seed,
+                                            const WhileWaiting& while_waiting) {
   if (!config.isolate) {
     return std::make_unique<PluginFrames>(Load(config), num_envs, seed, StickyOf(config));
   }
@@ -149,7 +150,8 @@ std::unique_ptr<FrameEnvs> MakePluginFrames(const EnvConfig& config, int num_env
       WorkerOptions{.per_process = static_cast<int>(config.per_process),
                     .timeout_s = config.timeout_s,
                     .start_timeout_s = kStartTimeoutS,
-                    .sticky_actions = StickyOf(config)});
+                    .sticky_actions = StickyOf(config),
+                    .while_waiting = while_waiting});
 }
 
 std::string EnvWorkerProgram() {

@@ -22,7 +22,8 @@ FrameSpec PluginSpec(const EnvConfig& config);
 // actions "auto" are none. Throws UserError as PluginSpec; so does Advance, if it is this process
 // that plays.
 std::unique_ptr<FrameEnvs> MakePluginFrames(const EnvConfig& config, int num_envs,
-                                            const EnvSeed& seed);
+                                            const EnvSeed& seed,
+                                            const WhileWaiting& while_waiting = {});
 
 // The program that plays isolated plug-ins: beside the program that runs, or in ../bin beside it
 // (tests). Throws UserError where it is in neither.

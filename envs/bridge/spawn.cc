@@ -89,7 +89,7 @@ struct ChildPlan {
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  // A group of its own: Ctrl-C in a terminal is not for it, and what it starts can be ended with it.
+  // A group of its own: Ctrl-C in a terminal is not for it, and what it starts ends with it.
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != plan.parent) ::_exit(1);  // it died before the line above

@@ -26,6 +26,7 @@ namespace {
 constexpr std::size_t kPrintedLimit = 4096;  // bytes kept of what it prints
 constexpr std::size_t kLastWordsLimit = 300;
 constexpr int kGraceMs = 1000;  // to end by itself
+constexpr int kWaitMs = 100;    // between two calls of while_waiting
 
 std::string FirstLine(const WorkerProgram& program, std::span<const std::uint64_t> seeds) {
   nlohmann::json line = nlohmann::json::parse(program.settings, nullptr, false);
@@ -43,8 +44,12 @@ std::string Reason(int error) {
 
 }  // namespace
 
-Worker::Worker(const WorkerProgram& program, std::span<const std::uint64_t> seeds)
-    : name_(program.name), count_(seeds.size()), begun_(Clock::now()) {
+Worker::Worker(const WorkerProgram& program, std::span<const std::uint64_t> seeds,
+               WhileWaiting while_waiting)
+    : name_(program.name),
+      while_waiting_(std::move(while_waiting)),
+      count_(seeds.size()),
+      begun_(Clock::now()) {
   CHECK(count_ > 0);
   SpawnPlan plan{.argv = program.argv,
                  .environment = program.environment,
@@ -203,10 +208,10 @@ void Worker::Listen() {
 std::optional<Trouble> Worker::Await(std::string_view end, double limit_s) {
   incoming_.clear();
   // Most answers come so soon that poll and a second call would only cost; Spawn limits the wait.
-  bool soon = outgoing_.empty();
+  bool soon = outgoing_.empty(), late = false;
   while (incoming_.empty() || !incoming_.ends_with(end)) {
     if (!soon) {
-      if (auto trouble = AwaitEvent(limit_s)) return trouble;
+      if (auto trouble = AwaitEvent(limit_s, late)) return trouble;
     }
     std::array<char, 4096> some;
     const ssize_t got = ::recv(process_.control.get(), some.data(), some.size(),
@@ -219,19 +224,23 @@ std::optional<Trouble> Worker::Await(std::string_view end, double limit_s) {
   return std::nullopt;
 }
 
-// Until it may have answered, it prints or writes and reads; until `limit_s` from begun_ at most.
-std::optional<Trouble> Worker::AwaitEvent(double limit_s) {
+// Waits until it may have answered, has printed or has room for what goes out. When `limit_s` since
+// begun_ are over it looks once more (we may have been stopped ourselves) and sets `late`.
+std::optional<Trouble> Worker::AwaitEvent(double limit_s, bool& late) {
   const auto deadline =
       begun_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(limit_s));
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
   const auto wanted = static_cast<short>(outgoing_.empty() ? POLLIN : POLLIN | POLLOUT);
   std::array<pollfd, 2> fds{{{.fd = process_.control.get(), .events = wanted, .revents = 0},
                              {.fd = process_.output.get(), .events = POLLIN, .revents = 0}}};
-  const int ready = ::poll(fds.data(), fds.size(),
-                           static_cast<int>(std::clamp<std::int64_t>(left, 0, 1'000'000)));
+  const std::int64_t at_most = while_waiting_ ? kWaitMs : 1'000'000;
+  const int ready =
+      ::poll(fds.data(), fds.size(), static_cast<int>(std::clamp<std::int64_t>(left, 0, at_most)));
+  if (ready == 0 && while_waiting_) while_waiting_();
   if (ready < 0 && errno != EINTR) return Fail("could not be waited for: " + Reason(errno));
-  // Whoever was stopped himself looks once more before he blames the other.
-  if (ready == 0 && left <= 0) return Fail(fmt::format("did not answer within {} s", limit_s));
+  if (left <= 0 && ready >= 0 && (std::exchange(late, true) || fds[0].revents == 0)) {
+    return Fail(fmt::format("did not answer within {} s", limit_s));
+  }
   if (fds[1].revents != 0) Listen();
   if ((fds[0].revents & POLLOUT) != 0) Send();
   return std::nullopt;

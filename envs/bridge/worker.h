@@ -40,7 +40,8 @@ struct Trouble {
 class Worker {
  public:
   // Starts a process that plays seeds.size() >= 1 envs. Throws UserError if argv[0] is not found.
-  Worker(const WorkerProgram& program, std::span<const std::uint64_t> seeds);
+  Worker(const WorkerProgram& program, std::span<const std::uint64_t> seeds,
+         WhileWaiting while_waiting = {});
   ~Worker();  // ends it: asks, waits up to a second, kills
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
@@ -68,7 +69,7 @@ class Worker {
   using Clock = std::chrono::steady_clock;
 
   std::optional<Trouble> Await(std::string_view end, double limit_s);
-  std::optional<Trouble> AwaitEvent(double limit_s);
+  std::optional<Trouble> AwaitEvent(double limit_s, bool& late);
   std::optional<Trouble> Share();
   void Listen();
   void Send();
@@ -77,6 +78,7 @@ class Worker {
   const std::byte* At(std::size_t offset, int env, std::size_t stride) const;
 
   const std::string name_;
+  const WhileWaiting while_waiting_;
   const std::size_t count_;
   Fd memory_;
   Spawned process_;

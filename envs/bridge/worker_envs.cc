@@ -73,7 +73,7 @@ void WorkerEnvs::Start(std::span<Slot* const> slots) {
       for (std::size_t i = 0; i < slot->count; ++i) {
         seeds.push_back(WorkerSeed(envs_[slot->first + i].seeds));
       }
-      slot->worker = std::make_unique<Worker>(program_, seeds);
+      slot->worker = std::make_unique<Worker>(program_, seeds, options_.while_waiting);
     }
     std::erase_if(waiting, [this](Slot* slot) { return Join(*slot); });
   }

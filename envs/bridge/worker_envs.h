@@ -32,6 +32,7 @@ struct WorkerOptions {
   double timeout_s = 5;  // for one Advance
   double start_timeout_s = 60;
   double sticky_actions = 0;  // chance that a frame repeats the last action
+  WhileWaiting while_waiting = {};
 };
 
 class WorkerEnvs final : public FrameEnvs {

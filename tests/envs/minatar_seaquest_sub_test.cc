@@ -124,7 +124,35 @@ TEST(MinatarSeaquestSub, TwoDiversCanBePickedUpAtOnceUpToSix) {
   game.divers.Add(At(4, 5, kRightward));
   Play(game);
   EXPECT_EQ(game.divers_held, 6);
-  EXPECT_EQ(game.divers.at[0].step, kRightward) << "the older is taken";
+  EXPECT_EQ(game.divers.count, 1);
+  EXPECT_EQ(game.divers.at[0].step, kLeftward) << "the younger is taken";
+}
+
+TEST(MinatarSeaquestSub, OfTwoDiversThatSwimToUsTheYoungerIsTheSixth) {
+  Game game = Diving(1, 7, 5);
+  game.divers.Add(At(1, 6, kRightward, 0));
+  game.divers.Add(At(1, 8, kLeftward, 0));
+  Play(game);
+  EXPECT_EQ(game.divers_held, 6);
+  EXPECT_EQ(Lit(game, Game::kDiverChannel), (Cells{{1, 7}}));
+  EXPECT_EQ(Lit(game, Game::kTrailChannel), (Cells{{1, 6}})) << "of the older";
+}
+
+TEST(MinatarSeaquestSub, TheOthersKeepTheirAgeWhenADiverGoes) {
+  for (const int gone : {0, 1}) {
+    Game game = Diving(4, 5, 2);
+    game.divers.Add(At(gone == 0 ? 4 : 3, 5, kLeftward));
+    game.divers.Add(At(gone == 1 ? 4 : 3, 5, kRightward));
+    Play(game);
+    ASSERT_EQ(game.divers.count, 1);
+    EXPECT_EQ(game.divers.at[0].step, gone == 0 ? kRightward : kLeftward);
+  }
+  Game game = Diving(4, 5, 2);
+  game.divers.Add(At(2, 5, kLeftward));
+  game.divers.Add(At(3, 5, kRightward));
+  Play(game);
+  EXPECT_EQ(game.divers.at[0].row, 2);
+  EXPECT_EQ(game.divers.at[1].row, 3);
 }
 
 TEST(MinatarSeaquestSub, OxygenLastsTwoHundredStepsBelowTheSurface) {

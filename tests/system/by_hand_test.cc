@@ -58,7 +58,6 @@ TEST_F(ByHandTest, TheLearnerFirst) {
   EXPECT_EQ(WaitFor(*other), 0) << said_;
   EXPECT_THAT(learner->err(), HasSubstr("done in"));
   EXPECT_THAT(learner->err(), HasSubstr("/starling eval " + run().string()));
-  EXPECT_THAT(learner->err(), testing::Not(HasSubstr("build/release")));
   ExpectSummary(16'000, 2);
 }
 

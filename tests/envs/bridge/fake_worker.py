@@ -2,10 +2,11 @@
 on request.
 
 Its env counts: a frame is the floats (seed mod 2^20, steps played in this episode, episodes begun),
-a reward the action, and an episode ends after "length" steps (terminated; truncated if "truncates").
+a reward the action, and an episode ends after "length" steps (truncated if "truncates").
 Options, all about the env of index "who" (default 0) in the process, when it plays step number "at"
 (default 0: a reset) of any episode:
-  "crash": a signal's number   "exit": a status   "hang": true   "nonsense": what to get wrong
+  "crash": a signal's number   "exit": a status   "hang": true or "loudly"
+  "nonsense": what to get wrong
   "once": a path; only the process that makes this file misbehaves
   "start": how not to start    "goodbye": a path; made when ending in good order
   "deaf": anything; does not end when its socket closes
@@ -35,7 +36,9 @@ def hear():
     return json.loads(line)
 
 
-def for_ever():
+def for_ever(loudly=False):
+    while loudly:
+        print("la" * 1000, file=sys.stderr, flush=True)
     while True:
         signal.pause()
 
@@ -115,7 +118,7 @@ def main():
                     print("fake: I have had enough", file=sys.stderr, flush=True)
                     os._exit(options["exit"])
                 if "hang" in options:
-                    for_ever()
+                    for_ever(loudly=options["hang"] == "loudly")
                 wrong = options["nonsense"]
                 if wrong == "reward":
                     reward = float("nan")

@@ -166,7 +166,7 @@ TEST_P(Replaced, AResetThatFailsHappensInTheNext) {
 
 INSTANTIATE_TEST_SUITE_P(Every, Replaced,
                          testing::Values(R"("crash": 11)", R"("crash": 9)", R"("exit": 0)",
-                                         R"("exit": 7)", R"("hang": true)",
+                                         R"("exit": 7)", R"("hang": true)", R"("hang": "loudly")",
                                          R"("nonsense": "reward")", R"("nonsense": "observation")",
                                          R"("nonsense": "end")", R"("nonsense": "turn")",
                                          R"("nonsense": "twice")"),
@@ -202,6 +202,16 @@ TEST(WorkerEnvs, ASilentStartHasALimit) {
   } catch (const UserError& error) {
     EXPECT_THAT(error.what(), HasSubstr("did not answer within 0.05 s"));
   }
+}
+
+TEST(WorkerEnvs, WhoeverWaitsMayDoSomethingMeanwhile) {
+  int calls = 0;
+  WorkerEnvs envs(FakeWorker(R"({"hang": true})"), 1, {},
+                  {.timeout_s = 0.5, .while_waiting = [&] { ++calls; }});
+  const int before = calls;  // of the start
+  const std::vector reset{FrameEnvs::kReset};
+  EXPECT_THROW(envs.Advance(reset), UserError) << "it hangs three times";
+  EXPECT_GE(calls - before, 3) << "in three times half a second";
 }
 
 TEST(WorkerEnvs, OneThatComesBackDifferentIsGivenUp) {

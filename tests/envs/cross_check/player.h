@@ -16,21 +16,12 @@ namespace starling::envs::cross_check {
 template <class G>
 class Player {
  public:
-  Player(const StreamId& id, double sticky) : stream_(id), sticky_(sticky) { NewStyle(); }
+  Player(const StreamId& id, double sticky) : stream_(id), sticky_(sticky) {}
 
-  void NewStyle() {
-    style_.plans = 1 + Pick(40);
-    style_.reward = One() * 2;
-    style_.death = Pick(8) == 0 ? -1 : 5 + 50 * One();
-    style_.noise = Pick(2) == 0 ? 0 : 0.1 * One() * One();
-    style_.wish = std::uint64_t{1} << Pick(static_cast<int>(Rarities<G>::kNames.size()));
-    style_.wish_weight = 1 + 10 * One();
-    for (double& taste : style_.tastes) taste = One();
-  }
-
-  // The action to ask for in this step. `last`: the action played before (sticky actions).
-  int Choose(const G& game, const BentChance& chance, int last) {
-    if (Pick(kStylePeriod) == 0) NewStyle();
+  // The action to ask for in this step. `last`: the action played before (sticky actions). `rare`:
+  // situations that were hardly seen so far, as bits.
+  int Choose(const G& game, const BentChance& chance, int last, std::uint64_t rare) {
+    if (style_.steps_left-- == 0) NewStyle(rare);
     for (std::size_t i = 0; i + 1 < kDepth; ++i) best_[i] = best_[i + 1];
     best_[kDepth - 1] = Any();
     if (One() < style_.noise) return best_[0] = Any();
@@ -48,20 +39,36 @@ class Player {
 
  private:
   static constexpr std::size_t kDepth = Rarities<G>::kDepth;
-  static constexpr int kStylePeriod = 300;
+  static constexpr int kMaxPlans = 60, kShortestStyle = 50;
   using Plan = std::array<std::int8_t, kDepth>;
 
   struct Style {
-    int plans = 0;
+    int steps_left = 0, plans = 0;
     double reward = 0, death = 0, noise = 0;
     std::uint64_t wish = 0;  // a rarity it is after
     double wish_weight = 0;
     Tastes tastes{};
   };
 
+  void NewStyle(std::uint64_t rare) {
+    style_.steps_left = kShortestStyle << Pick(6);
+    style_.plans = 1 + Pick(kMaxPlans);
+    style_.reward = One() * 2;
+    style_.death = Pick(8) == 0 ? -1 : 5 + 50 * One();
+    style_.noise = Pick(2) == 0 ? 0 : 0.1 * One() * One();
+    style_.wish = std::uint64_t{1} << Pick(static_cast<int>(Rarities<G>::kNames.size()));
+    if (Pick(2) == 0) style_.wish = rare;
+    style_.wish_weight = 1 + 30 * One();
+    for (double& taste : style_.tastes) taste = One();
+  }
+
   int Pick(int n) { return static_cast<int>(stream_.Below(static_cast<std::uint32_t>(n))); }
   double One() { return stream_.UniformDouble(); }
-  std::int8_t Any() { return static_cast<std::int8_t>(Pick(G::kNumActions)); }
+  std::int8_t Any() {
+    const auto& useful = G::kMinimalActions;
+    const int any = Pick(20) == 0 ? Pick(G::kNumActions) : useful[stream_.Below(useful.size())];
+    return static_cast<std::int8_t>(any);
+  }
 
   // One to four stretches get another action each, or other actions.
   void Change(Plan& plan) {

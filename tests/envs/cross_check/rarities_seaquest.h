@@ -1,3 +1,5 @@
+// The situations of minatar/seaquest (rarities.h). What happens within a step is told from the game
+// before and after it, so an enemy that has just come in is sometimes overlooked.
 #pragma once
 
 #include <algorithm>
@@ -15,32 +17,98 @@ struct Rarities<MinatarSeaquest> {
   static constexpr std::size_t kDepth = 24;
   // The first ten: a rescue with 0 to 9 lit cells.
   enum : std::size_t {
-    kRescue, kSurfacedWithSome = 10, kSurfacedWithNone, kSurfacedBelowNone, kSurfacedAtZeroOxygen,
-    kDrowned, kSeventhDiver, kTwoDiversAtOnce, kDiverSwimsToUs, kDiverComesOnUs, kBackToNone,
-    kBulletAtTwo, kBulletAtFishAndSub, kBulletAtThree, kTwoSwimOntoBullet, kPointBlank,
-    kSubSwimsToUs, kSubSwimsToUsGunDue, kSubSwimsOntoBullet, kSubSwimsOntoBulletGunDue,
-    kSubLeavesGunDue, kFishSwimsToUs, kWeGoToEnemy, kWeGoToEnemyBullet, kEnemyBulletComes,
-    kEnemyComesOnUs, kOpposing, kOurTwoBullets, kBulletsCross, kPointsInLastStep, kBelowMinusTwo,
-    kInterval10, kInterval5, kInterval2, kInterval1, kInterval1Again, kWait4, kWait3, kWait2,
-    kShotAtSurface, kSixAndSurfaced, kCount
+    kRescue,
+    kSurfacedWithSome = 10,
+    kSurfacedWithNone,
+    kSurfacedBelowNone,
+    kSurfacedAtZeroOxygen,
+    kDrowned,
+    kSeventhDiver,
+    kTwoDiversAtOnce,
+    kDiverSwimsToUs,
+    kDiverComesOnUs,
+    kBackToNone,
+    kBulletAtTwo,
+    kBulletAtFishAndSub,
+    kBulletAtThree,
+    kTwoSwimOntoBullet,
+    kPointBlank,
+    kSubSwimsToUs,
+    kSubSwimsToUsGunDue,
+    kSubSwimsOntoBullet,
+    kSubSwimsOntoBulletGunDue,
+    kSubLeavesGunDue,
+    kFishSwimsToUs,
+    kWeGoToEnemy,
+    kWeGoToEnemyBullet,
+    kEnemyBulletComes,
+    kEnemyComesOnUs,
+    kOpposing,
+    kOurTwoBullets,
+    kBulletsCross,
+    kPointsInLastStep,
+    kBelowMinusTwo,
+    kInterval10,
+    kInterval5,
+    kInterval2,
+    kInterval1,
+    kInterval1Again,
+    kWait4,
+    kWait3,
+    kWait2,
+    kShotAtSurface,
+    kCount
   };
   static constexpr std::array<const char*, kCount> kNames = {
-      "rescue, 0 cells lit", "rescue, 1 lit", "rescue, 2 lit", "rescue, 3 lit", "rescue, 4 lit",
-      "rescue, 5 lit", "rescue, 6 lit", "rescue, 7 lit", "rescue, 8 lit", "rescue, 9 lit",
-      "surfaced with 1 to 5 divers", "surfaced with none", "surfaced with a negative count",
-      "surfaced at oxygen 0", "oxygen ran out", "a diver touched with six aboard",
-      "two divers picked up in one step", "a diver swims to us", "a diver comes in on us",
-      "count back at 0 from below", "bullet comes to two enemies or more",
-      "bullet comes to a fish and a sub", "bullet comes to three enemies or more",
-      "two enemies swim onto one bullet", "an enemy shot point-blank", "enemy sub swims into us",
-      "enemy sub swims into us, its gun due", "enemy sub swims onto a bullet",
-      "enemy sub swims onto a bullet, its gun due", "enemy sub leaves, its gun due",
-      "fish swims into us", "we go to an enemy", "we go to an enemy bullet",
-      "an enemy bullet comes to us", "an enemy comes in on us", "an enemy stays away (traffic)",
-      "two of our bullets", "our bullet meets one of theirs", "points in the last step",
-      "a count below -2", "interval 10 to 6", "interval 5 to 3", "interval 2", "interval 1",
-      "ramp at interval 1", "swim wait 4", "swim wait 3", "swim wait 2", "shot from the surface",
-      "the sixth diver and the surface in one step"};
+      "rescue, 0 cells lit",
+      "rescue, 1 lit",
+      "rescue, 2 lit",
+      "rescue, 3 lit",
+      "rescue, 4 lit",
+      "rescue, 5 lit",
+      "rescue, 6 lit",
+      "rescue, 7 lit",
+      "rescue, 8 lit",
+      "rescue, 9 lit",
+      "surfaced with 1 to 5 divers",
+      "surfaced with none",
+      "surfaced with a negative count",
+      "surfaced at oxygen 0",
+      "oxygen ran out",
+      "a diver touched with six aboard",
+      "two divers picked up in one step",
+      "a diver swims to us",
+      "a diver comes in on us",
+      "count back at 0 from below",
+      "bullet comes to two enemies or more",
+      "bullet comes to a fish and a sub",
+      "bullet comes to three enemies or more",
+      "two enemies swim onto one bullet",
+      "an enemy shot point-blank",
+      "enemy sub swims into us",
+      "enemy sub swims into us, its gun due",
+      "enemy sub swims onto a bullet",
+      "enemy sub swims onto a bullet, its gun due",
+      "enemy sub leaves, its gun due",
+      "fish swims into us",
+      "we go to an enemy",
+      "we go to an enemy bullet",
+      "an enemy bullet comes to us",
+      "an enemy comes in on us",
+      "an enemy stays away (traffic)",
+      "two of our bullets",
+      "our bullet meets one of theirs",
+      "points in the last step",
+      "a count below -2",
+      "interval 10 to 6",
+      "interval 5 to 3",
+      "interval 2",
+      "interval 1",
+      "ramp at interval 1",
+      "swim wait 4",
+      "swim wait 3",
+      "swim wait 2",
+      "shot from the surface"};
 
   static std::uint64_t Seen(const G& before, const G& after, int action, const Outcome& outcome) {
     Bits seen;
@@ -66,16 +134,15 @@ struct Rarities<MinatarSeaquest> {
     int nearest = 20;
     for (int i = 0; i < later.divers.count; ++i) {
       const G::Swimmer& diver = later.divers.at[i];
-      nearest = std::min(nearest, std::abs(diver.row - later.row) +
-                                      std::abs(diver.column - later.column));
+      nearest = std::min(nearest,
+                         std::abs(diver.row - later.row) + std::abs(diver.column - later.column));
     }
     if (later.divers_held < G::kMaxDiversHeld) liking -= 0.1 * tastes[0] * nearest;
     const bool surfaces = later.oxygen > now.oxygen;
     const bool full = now.divers_held == G::kMaxDiversHeld;
-    const bool wants = now.divers_held < 0
-                           ? tastes[1] < 0.7
-                           : now.oxygen < 10 || ((full || tastes[3] < 0.2) &&
-                                                 now.oxygen < 200 * tastes[2]);
+    const bool wants = now.divers_held < 0 ? tastes[1] < 0.7
+                                           : now.oxygen < 10 || ((full || tastes[3] < 0.2) &&
+                                                                 now.oxygen < 200 * tastes[2]);
     liking += surfaces == wants ? 8 : 0;
     if (wants) liking -= 0.3 * later.row;
     return liking;
@@ -98,9 +165,8 @@ struct Rarities<MinatarSeaquest> {
     seen.Add(kSurfacedAtZeroOxygen, before.oxygen == 0);
     seen.Add(kSurfacedWithNone, outcome.terminal && !after.surfaced);
     if (!after.surfaced) return;
-    const bool rescue = before.divers_held >= 5 && after.divers_held == -1;
+    const bool rescue = before.divers_held == G::kMaxDiversHeld;
     if (rescue) seen.Add(kRescue + static_cast<std::size_t>(before.OxygenCells()));
-    seen.Add(kSixAndSurfaced, rescue && before.divers_held == 5);
     seen.Add(kSurfacedWithSome, !rescue && after.divers_held >= 0);
     seen.Add(kSurfacedBelowNone, !rescue && after.divers_held < 0);
   }
@@ -113,11 +179,12 @@ struct Rarities<MinatarSeaquest> {
       seen.Add(kSeventhDiver, At(after.divers.at[i], after.row, after.column));
     }
     const bool picked = after.divers_held > before.divers_held;
-    seen.Add(kDiverComesOnUs, picked && before.diver_timer == 0 && after.divers.count == before.divers.count);
+    seen.Add(kDiverComesOnUs,
+             picked && before.diver_timer == 0 && after.divers.count == before.divers.count);
     for (int i = 0; i < before.divers.count; ++i) {
       const G::Swimmer& diver = before.divers.at[i];
-      seen.Add(kDiverSwimsToUs, picked && diver.wait == 0 &&
-                                    At(diver, after.row, after.column - diver.step));
+      seen.Add(kDiverSwimsToUs,
+               picked && diver.wait == 0 && At(diver, after.row, after.column - diver.step));
     }
   }
 
@@ -128,8 +195,9 @@ struct Rarities<MinatarSeaquest> {
     const int step = before.facing_right ? 1 : -1;
     if (fires) {
       const int column = before.column + step;
-      seen.Add(kPointBlank, CountAt(before.fish, before.row, column) +
-                                    CountAt(before.subs, before.row, column) > 0);
+      seen.Add(
+          kPointBlank,
+          CountAt(before.fish, before.row, column) + CountAt(before.subs, before.row, column) > 0);
       BulletAt(before, before.row, column, seen);
     }
     for (int i = 0; i < before.bullets.count; ++i) {
@@ -144,7 +212,8 @@ struct Rarities<MinatarSeaquest> {
     seen.Add(kBulletAtTwo, fish + subs > 1);
     seen.Add(kBulletAtThree, fish + subs > 2);
     seen.Add(kBulletAtFishAndSub, fish > 0 && subs > 0);
-    seen.Add(kBulletsCross, ((before.bullets_left[row] | before.bullets_right[row]) >> column & 1) != 0);
+    seen.Add(kBulletsCross,
+             ((before.bullets_left[row] | before.bullets_right[row]) >> column & 1) != 0);
     if (fish + subs > 0) return;
     int comers = 0;
     for (const Swimmers* list : {&before.fish, &before.subs}) {
@@ -164,10 +233,12 @@ struct Rarities<MinatarSeaquest> {
     const int enemies = CountAt(before.fish, row, column) + CountAt(before.subs, row, column);
     seen.Add(kWeGoToEnemy, enemies > 0);
     const bool comes = before.enemy_timer == 0;
-    seen.Add(kEnemyComesOnUs, comes && enemies == 0 &&
-                                  CountAt(after.fish, row, column) + CountAt(after.subs, row, column) > 0 &&
-                                  (column == 0 || column == G::kSide - 1));
-    seen.Add(kOpposing, comes && after.fish.count + after.subs.count < before.fish.count + before.subs.count);
+    seen.Add(kEnemyComesOnUs,
+             comes && enemies == 0 &&
+                 CountAt(after.fish, row, column) + CountAt(after.subs, row, column) > 0 &&
+                 (column == 0 || column == G::kSide - 1));
+    seen.Add(kOpposing,
+             comes && after.fish.count + after.subs.count < before.fish.count + before.subs.count);
     for (const Swimmers* list : {&before.fish, &before.subs}) {
       const bool fish = list == &before.fish;
       for (int i = 0; i < list->count; ++i) {

@@ -13,13 +13,17 @@
 #include "envs/chance.h"
 #include "tests/envs/cross_check/bent_chance.h"
 #include "tests/envs/cross_check/player.h"
-#include "tests/envs/cross_check/rarities_others.h"
+#include "tests/envs/cross_check/rarities_asterix.h"
+#include "tests/envs/cross_check/rarities_breakout.h"
+#include "tests/envs/cross_check/rarities_freeway.h"
 #include "tests/envs/cross_check/rarities_seaquest.h"
+#include "tests/envs/cross_check/rarities_space_invaders.h"
 
 namespace starling::envs::cross_check {
 namespace {
 
 constexpr int kMaxEpisodeSteps = 4000;
+constexpr long kRare = 30;  // a situation seen less often is sought
 
 struct Order {
   std::string game;
@@ -36,15 +40,23 @@ std::string Picture(const G& game) {
   while (seen.size() % 8 != 0) seen.push_back(0);
   std::string hex;
   for (std::size_t i = 0; i < seen.size(); i += 4) {
-    const int digit = 8 * (seen[i] != 0) + 4 * (seen[i + 1] != 0) + 2 * (seen[i + 2] != 0) + (seen[i + 3] != 0);
+    const int digit =
+        8 * (seen[i] != 0) + 4 * (seen[i + 1] != 0) + 2 * (seen[i + 2] != 0) + (seen[i + 3] != 0);
     hex += "0123456789abcdef"[digit];
   }
   return hex;
 }
 
+std::uint64_t Rare(const std::vector<long>& counts) {
+  std::uint64_t rare = 0;
+  for (std::size_t i = 0; i < counts.size(); ++i) rare |= std::uint64_t{counts[i] < kRare} << i;
+  return rare;
+}
+
 template <class G>
 void Record(const Order& order) {
-  fmt::print(R"({{"game":"{}","sticky_action_prob":{},"difficulty_ramping":{},"shape":[10,10,{}]}})" "\n",
+  fmt::print(R"({{"game":"{}","sticky_action_prob":{},"difficulty_ramping":{},"shape":[10,10,{}]}})"
+             "\n",
              order.game, order.sticky, order.ramping, G::kChannels);
   BentChance chance({.seed = order.seed, .purpose = Purpose::kEnv});
   Player<G> player({.seed = order.seed, .purpose = Purpose::kAction}, order.sticky);
@@ -59,20 +71,22 @@ void Record(const Order& order) {
     if (over || episode_steps == kMaxEpisodeSteps) {
       chance.NextStep();
       game.Reset(recording);
-      fmt::print(R"({{"reset":true,"d":[{}],"s":"{}"}})" "\n", draws, Picture(game));
+      fmt::print(R"({{"reset":true,"d":[{}],"s":"{}"}})"
+                 "\n",
+                 draws, Picture(game));
       draws.clear();
-      player.NewStyle();
       episode_steps = 0;
     }
-    const int asked = player.Choose(game, chance, last);
+    const int asked = player.Choose(game, chance, last, Rare(counts));
     chance.NextStep();
     last = StickyAction(asked, last, order.sticky, recording);
     const G before = game;
     const Outcome outcome = game.Step(last, recording);
     std::uint64_t seen = Rarities<G>::Seen(before, game, last, outcome);
     for (std::size_t i = 0; seen != 0; ++i, seen >>= 1) counts[i] += seen & 1;
-    fmt::print(R"({{"a":{},"d":[{}],"r":{},"t":{},"s":"{}"}})" "\n", asked, draws, outcome.reward,
-               outcome.terminal, Picture(game));
+    fmt::print(R"({{"a":{},"d":[{}],"r":{},"t":{},"s":"{}"}})"
+               "\n",
+               asked, draws, outcome.reward, outcome.terminal, Picture(game));
     over = outcome.terminal;
     ++episode_steps;
   }
@@ -88,11 +102,16 @@ int Main(int argc, char** argv) {
   }
   const Order order{argv[1], std::atol(argv[2]), std::strtoull(argv[3], nullptr, 10),
                     std::atof(argv[4]), std::string_view(argv[5]) != "0"};
-  if (order.game == "asterix") Record<MinatarAsterix>(order);
-  else if (order.game == "breakout") Record<MinatarBreakout>(order);
-  else if (order.game == "freeway") Record<MinatarFreeway>(order);
-  else if (order.game == "seaquest") Record<MinatarSeaquest>(order);
-  else if (order.game == "space_invaders") Record<MinatarSpaceInvaders>(order);
+  if (order.game == "asterix")
+    Record<MinatarAsterix>(order);
+  else if (order.game == "breakout")
+    Record<MinatarBreakout>(order);
+  else if (order.game == "freeway")
+    Record<MinatarFreeway>(order);
+  else if (order.game == "seaquest")
+    Record<MinatarSeaquest>(order);
+  else if (order.game == "space_invaders")
+    Record<MinatarSpaceInvaders>(order);
   else {
     fmt::print(stderr, "record-games: there is no game {}\n", order.game);
     return 2;
