@@ -20,7 +20,7 @@ struct ChildCall {
   double timeout_s = 60;
   int stop_fd = -1;  // readable: end the child and throw Interrupted
   std::function<void(int)>
-      watch;  // called with its pid about a hundred times a second; may be empty
+      watch{};  // called with its pid about a hundred times a second; may be empty
 };
 
 struct ChildReport {

@@ -70,6 +70,9 @@ Result MeasureEnvs(const Site& site) {
     result.rows.push_back(row);
     json[name] = {{"steps_per_second", rate}, {"ns_per_step", 1e9 / rate}};
   }
+  const Result gym = MeasureGym(site);
+  result.rows.insert(result.rows.end(), gym.rows.begin(), gym.rows.end());
+  if (!gym.json.empty()) json["gym:ALE/Pong-v5"] = nlohmann::ordered_json::parse(gym.json);
   result.json = json.dump();
   return result;
 }

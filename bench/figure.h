@@ -44,5 +44,6 @@ Result MeasureReproducible(const Site& site);
 Result MeasureMemory(const Site& site);
 Result MeasureKernels(const Site& site);
 Result MeasureEnvs(const Site& site);
+Result MeasureGym(const Site& site);  // a part of envs
 
 }  // namespace starling::bench

@@ -2,8 +2,8 @@
 // of 1/256 pixel, so an episode is the same, bit for bit, on every machine. Our own rules.
 //
 // The field is 84 x 84 pixels, one channel, grey: a wall in row 6 and one in row 83, the opponent's
-// paddle in columns 8 and 9, ours in 74 and 75 (2 x 12 pixels each), the ball (2 x 2). A pixel is as
-// bright as the share of it that is covered. Above the upper wall stand the points, a tick each:
+// paddle in columns 8 and 9, ours in 74 and 75 (2 x 12 pixels each), the ball (2 x 2). A pixel is
+// as bright as the share of it that is covered. Above the upper wall stand the points, a tick each:
 // the opponent's from the left, ours from the right; so all that matters but the ball's heading is
 // to be seen. Three actions. Reward +1 for a point, -1 for one lost; 21 of either end the episode.
 //
@@ -19,10 +19,10 @@
 //              and the ball is served at once.
 //   serve      from the middle of the field, 1.25 pixels per step sideways. Drawn: the side (0 the
 //              opponent's, 1 ours), the slope (at most 45 degrees), the opponent's error.
-//   opponent   it follows the ball's height, coming or going, 1 pixel per step at most, and wants to meet
-//              it off its middle by its error: up to 8 pixels, drawn when we hit the ball. At more
-//              than 7 it misses even a ball that it has followed, so no rally is for ever. A steep
-//              ball is too fast for it.
+//   opponent   it follows the ball's height, coming or going, 1 pixel per step at most, and wants
+//              to meet it off its middle by its error: up to 8 pixels, drawn when we hit the ball.
+//              At 7 or more it misses even a ball that it has followed, so no rally is for ever.
+//              A steep ball is too fast for it.
 #pragma once
 
 #include <algorithm>

@@ -22,9 +22,7 @@
 //     gold), and which of the free rows, counted from above. They are free before the step's moves:
 //     one whose entity leaves in this very step is not among them.
 //   - With no free row, side and kind are drawn, nothing enters, and the next entry is due after
-//     the usual time (our choice: no recording reaches it).
-//   - Recordings reach step 760, ramp 7. They would also allow every ramp to come one step later;
-//     the description has the first wait as long as the others, and that is what we play.
+//     the usual time.
 //   - The touch is looked for twice, so player and entity never pass through each other; but a
 //     player who walks away in front of an entity is not touched.
 //   - An enemy that was walked into still moves, if moves are due, in the last picture.

@@ -21,8 +21,7 @@
 //   - At a wall the cell ahead is in the ball's own column, so a corner is saved by the paddle
 //     under it alone, and never by a double turn.
 //   - A cleared wall comes back, whole, only when the ball next looks at the paddle row. A ball
-//     that is lost in that very step shows the new wall in its last picture (our choice: no recording
-//     reaches it, and the next episode has a new wall anyway).
+//     that is lost in that very step shows the new wall in its last picture.
 //   - On the first picture the trail lies under the ball.
 //   - Only the column and the heading are drawn, by one integer below 2, at reset.
 #pragma once

@@ -24,7 +24,7 @@
 //     one.
 //   - A chicken that steps under a car is hit, even if the car drives on in that step; one that
 //     steps away in time is not.
-//   - An arrival in the last step counts (our choice: no recording reaches it).
+//   - An arrival in the last step counts.
 #pragma once
 
 #include <array>

@@ -18,14 +18,14 @@
 //   our bullets  move one cell, a new one too, and leave at the edges. A bullet that comes to an
 //                enemy goes with it, +1.
 //   divers       are picked up where they touch the sub, before and after they swim, while we hold
-//                fewer than six.
+//                fewer than six. The youngest comes first.
 //   enemy subs   touch: the end. They swim: into us, the end; into a bullet of ours: both go, +1.
 //                Then the gun: a bullet starts from where they are now.
 //   theirs       (enemy bullets) touch: the end. They move one cell, a new one too: into us, the
 //                end.
 //   fish         as enemy subs, without a gun.
-//   oxygen       below row 0 one of 200 is used; where there was none left, the end. Coming to row
-//                0 with no diver: the end. With any other number we surface.
+//   oxygen       where none of the 200 was left, the end. Below row 0 one is used. Coming to row 0
+//                with no diver: the end. With any other number we surface.
 // Swimmers move when a count of 5 is down to 0, which makes every sixth step: the step at 0 moves
 // and sets the count, and does not count down. An enemy's count is set to `swim_wait`, which ramps;
 // the guns' count is 10, a shot every eleventh step. Spawn counts and our own gun are exact.
@@ -43,13 +43,14 @@
 //   - A friendly and an enemy bullet pass each other. Enemies and enemy bullets never pass through
 //     the sub, since they look before they move as well.
 //
-// What no recording reaches, and we chose:
+// What recordings do not show, but the package does (scripts/cross-check-minatar):
 //   - Several enemies in the cell of one bullet: it takes one, fish before subs, the older first.
-//     Several that swim onto one bullet in one step: it is gone with the first, subs before fish.
-//   - An enemy sub that swims into us or onto a bullet does as a fish does, and an enemy bullet is
-//     looked for before it moves as enemies are. A sub shot in the step of its gun fires all the
-//     same.
-//   - A seventh diver is left where it is. Surfacing when the oxygen is down to 0 is in time.
+//   - An enemy sub shot in the step of its gun fires all the same, as does one that swims into us.
+//   - Divers are looked at from the youngest to the oldest: of two at the sub, the younger is the
+//     sixth. A seventh is left where it is.
+//   - Surfacing with oxygen down to 0 is too late: everything happens, and the episode ends.
+// Two enemies never swim onto one bullet in the same step: in a row all swim one way, and who came
+// later never catches up.
 #pragma once
 
 #include <array>
@@ -368,7 +369,7 @@ struct MinatarSeaquest {
 
   // Returns whether the episode ends here.
   constexpr bool Breathe(int& points) {
-    const bool too_late = oxygen == 0;
+    const bool too_late = oxygen == 0;  // even at row 0
     if (row > 0) {
       surfaced = false;
       --oxygen;

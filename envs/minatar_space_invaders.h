@@ -33,7 +33,8 @@
 //     new base counts from the wave's first move on.
 //   - The aliens that drop from row 9 are seen in row 0 in the last picture.
 //   - An episode that ends plays its last step out: the aliens move, and hits are rewarded.
-//   - Bases below 9 and two hits in one step are in no recording; they follow the same rules.
+//   - Two hits in one step: only in an episode's last, as aliens drop from row 9 to row 0. Bullets
+//     are at least five rows apart, the rows of a wave no more than four.
 #pragma once
 
 #include <array>

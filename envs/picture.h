@@ -1,10 +1,10 @@
 // What a raw frame looks like to a person: an RGB image, for the terminal, for GIF and PNG.
 //
-//   picture   frames of 1 or 3 channels that are bytes, or floats with a side of 32 or more: grey or
-//             RGB, as they are
+//   picture   frames of 1 or 3 channels that are bytes, or floats with a side of 32 or more: grey
+//             or RGB, as they are
 //   grid      other frames with a height: a cell has the colour of its first lit channel, as bright
-//             as the value. Twelve colours that the colour-blind can tell apart too (Okabe and Ito's
-//             eight less black, and some between), then again from the first
+//             as the value. Twelve colours that the colour-blind can tell apart too (Okabe and
+//             Ito's eight less black, and some between), then again from the first
 //   vector    (1, 1, n): n cells in a row, from blue (low) over dark to orange (high)
 #pragma once
 

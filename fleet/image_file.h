@@ -1,5 +1,5 @@
-// Pictures as files: animated GIF (giflib) and PNG (libpng), made in memory so that a file is either
-// whole or absent (core/file.h).
+// Pictures as files: animated GIF (giflib) and PNG (libpng), made in memory so that a file is
+// either whole or absent (core/file.h).
 //
 // Thread safety: none needed; nothing is shared.
 #pragma once
@@ -15,8 +15,8 @@ struct GifFileType;
 namespace starling::fleet {
 
 // A GIF that begins anew when it is over. A frame stores only the rectangle that changed, with the
-// colours in it (more than 256 of them are rounded to a cube of 6 x 7 x 6), and a frame that changes
-// nothing only makes the one before last longer.
+// colours in it (more than 256 of them are rounded to a cube of 6 x 7 x 6), and a frame that
+// changes nothing only makes the one before last longer.
 class GifWriter {
  public:
   static constexpr int kFastest = 50;  // frames per second; viewers slow down what is faster

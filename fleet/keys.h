@@ -31,8 +31,8 @@ class KeyDecoder {
   enum class State { kPlain, kEscape, kSequence } state_ = State::kPlain;
 };
 
-// Which action keys mean, by the names of the actions: "up", "left" …, "fire" alone, and together as
-// Atari names them ("upleftfire"); a digit is the action of that index.
+// Which action keys mean, by the names of the actions: "up", "left" …, "fire" alone, and together
+// as Atari names them ("upleftfire"); a digit is the action of that index.
 class Steering {
  public:
   static constexpr std::int64_t kHoldMs = 100;

@@ -25,8 +25,8 @@ struct RecordOptions {
   int tiles = 1;  // frames in a PNG, evenly over the whole, the last one the last
 };
 
-// The frames are raw ones, every one of them, whatever the net sees (repeats, no-ops, the last of an
-// episode). The episodes are those that `starling eval --episodes 1` plays from the same seed.
+// The frames are raw ones, every one of them, whatever the net sees (repeats, no-ops, the last of
+// an episode). The episodes are those that `starling eval --episodes 1` plays from the same seed.
 // Returns the exit status. Throws UserError; what goes wrong when the file is written is another
 // exception that names the file, and leaves no file behind.
 int RunRecord(const RecordOptions& options);

@@ -11,8 +11,8 @@ namespace starling::fleet {
 
 class WatchedFrames final : public envs::FrameEnvs {
  public:
-  // `watch(envs, command)` is called after every Advance that did not skip env 0: its newest frame and
-  // result, and the command (an action, or kReset) that led to them.
+  // `watch(envs, command)` is called after every Advance that did not skip env 0: its newest frame
+  // and result, and the command (an action, or kReset) that led to them.
   using Watch = std::function<void(const envs::FrameEnvs& envs, std::int32_t command)>;
 
   WatchedFrames(std::unique_ptr<envs::FrameEnvs> frames, Watch watch)

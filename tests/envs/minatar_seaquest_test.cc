@@ -296,6 +296,7 @@ TEST(MinatarSeaquest, ABulletTakesOneEnemyOfACellFishFirstAndTheOlder) {
   }
 }
 
+// Play cannot reach this; somebody must have it all the same.
 TEST(MinatarSeaquest, TwoThatSwimOntoABulletShareItSubsFirst) {
   Game game = Diving(8, 9);
   game.bullets.Add({5, 3, kLeftward});
