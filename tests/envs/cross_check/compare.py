@@ -12,6 +12,7 @@ import minatar
 import numpy as np
 
 MAX_REPORTS = 5
+sys.tracebacklimit = 0  # a traceback would quote the package's source
 
 
 class Script:
@@ -78,7 +79,7 @@ def main():
     script = Script()
     game.random = game.env.random = script
     steps = episodes = different = 0
-    in_step = True  # since the last reset: did everything agree?
+    in_step = True  # has everything agreed since the last reset?
     for line_number, line in enumerate(sys.stdin, 2):
         event = json.loads(line)
         script.load(event["d"])
@@ -98,7 +99,7 @@ def main():
             seen = bits_of(game.state())
             if seen != event["s"]:
                 what.append("picture")
-        except Exception as error:  # no traceback: it would quote the package's source
+        except Exception as error:
             what.append(f"{type(error).__name__}: {error}")
         if script.mismatch():
             what.append("draws: " + script.mismatch())
