@@ -1,6 +1,7 @@
 #include "fleet/cli.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <CLI/CLI.hpp>
@@ -16,11 +17,11 @@
 #include "envs/registry.h"
 #include "envs/trace.h"
 #include "fleet/eval.h"
-#include "fleet/image_file.h"
-#include "fleet/list_envs.h"
-#include "fleet/play.h"
 #include "fleet/process.h"
-#include "fleet/record.h"
+#include "fleet/show/image_file.h"
+#include "fleet/show/list_envs.h"
+#include "fleet/show/play.h"
+#include "fleet/show/record.h"
 #include "fleet/train.h"
 
 namespace starling::fleet {
@@ -121,6 +122,24 @@ int Conform(const std::string& trace) {
   return kExitFailed;
 }
 
+// Everything after the word is for starling-bench, which lies beside this program.
+void AddBench(CLI::App& app) {
+  CLI::App& bench = *app.add_subcommand("bench", "Measure: see starling bench --help.");
+  bench.prefix_command();
+  bench.set_help_flag();
+}
+
+int Bench(std::vector<std::string> words) {
+  const std::string program = (ProgramDir() / "starling-bench").string();
+  words.insert(words.begin(), program);
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  ::execv(program.c_str(), argv.data());
+  throw UserError(program +
+                  ": cannot be started; build it with scripts/build release starling-bench");
+}
+
 int Dispatch(const CLI::App& app, Options& options) {
   if (app.got_subcommand("train")) {
     TrainOptions& train = options.train;
@@ -133,6 +152,7 @@ int Dispatch(const CLI::App& app, Options& options) {
   if (app.got_subcommand("conform")) return Conform(options.trace);
   if (app.got_subcommand("play")) return RunPlay(options.play);
   if (app.got_subcommand("record")) return RunRecord(options.record);
+  if (app.got_subcommand("bench")) return Bench(app.get_subcommand("bench")->remaining());
   std::printf("%s", EnvTable().c_str());
   return kExitDone;
 }
@@ -191,6 +211,7 @@ int RunCommandLine(int argc, char** argv) {
   AddPlay(app, options.play);
   AddRecord(app, options.record);
   AddConform(app, options);
+  AddBench(app);
   app.add_subcommand("envs", "List the environments.");
   try {
     app.parse(argc, argv);

@@ -34,7 +34,7 @@ TEST_F(CliTest, VersionAndHelpGoToStandardOutput) {
   EXPECT_THAT(version.out, StartsWith("starling "));
   const Finished help = Starling({"--help"});
   EXPECT_EQ(help.status, 0);
-  for (const char* command : {"train", "eval", "play", "record", "conform", "envs"}) {
+  for (const char* command : {"train", "eval", "play", "record", "conform", "envs", "bench"}) {
     EXPECT_THAT(help.out, HasSubstr(command));
   }
   EXPECT_THAT(Starling({"train", "--help"}).out, HasSubstr("--resume"));

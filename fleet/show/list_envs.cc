@@ -1,4 +1,4 @@
-#include "fleet/list_envs.h"
+#include "fleet/show/list_envs.h"
 
 #include <fmt/format.h>
 

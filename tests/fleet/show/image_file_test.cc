@@ -1,12 +1,12 @@
 // What is written is read again by the libraries' own readers.
-#include "fleet/image_file.h"
+#include "fleet/show/image_file.h"
 
 #include <gtest/gtest.h>
 #include <png.h>
 
 #include <cstdlib>
 
-#include "tests/fleet/watch_gif.h"
+#include "tests/fleet/show/watch_gif.h"
 
 namespace starling::fleet {
 namespace {

@@ -1,11 +1,11 @@
 // The built `starling play`, in a terminal made by the test.
-#include "fleet/play.h"
+#include "fleet/show/play.h"
 
 #include <gmock/gmock.h>
 
 #include "core/error.h"
 #include "tests/fleet/fixtures.h"
-#include "tests/fleet/pty.h"
+#include "tests/fleet/show/pty.h"
 
 namespace starling::fleet {
 namespace {

@@ -1,4 +1,4 @@
-#include "fleet/record.h"
+#include "fleet/show/record.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -17,10 +17,10 @@
 #include "envs/picture.h"
 #include "envs/registry.h"
 #include "envs/wrappers/wrapped.h"
-#include "fleet/env_options.h"
-#include "fleet/image_file.h"
+#include "fleet/show/env_options.h"
+#include "fleet/show/image_file.h"
+#include "fleet/show/watched_frames.h"
 #include "fleet/trained.h"
-#include "fleet/watched_frames.h"
 
 namespace starling::fleet {
 namespace {

@@ -1,4 +1,4 @@
-#include "fleet/play_session.h"
+#include "fleet/show/play_session.h"
 
 #include <gmock/gmock.h>
 

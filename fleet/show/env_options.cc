@@ -1,4 +1,4 @@
-#include "fleet/env_options.h"
+#include "fleet/show/env_options.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "fleet/play_session.h"
+#include "fleet/show/play_session.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 
 #include "envs/registry.h"
 #include "envs/wrappers/wrapped.h"
-#include "fleet/watched_frames.h"
+#include "fleet/show/watched_frames.h"
 
 namespace starling::fleet {
 namespace {

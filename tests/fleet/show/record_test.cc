@@ -1,4 +1,4 @@
-#include "fleet/record.h"
+#include "fleet/show/record.h"
 
 #include <gmock/gmock.h>
 
@@ -8,7 +8,7 @@
 #include "fleet/blueprint.h"
 #include "learner/checkpoint.h"
 #include "tests/fleet/fixtures.h"
-#include "tests/fleet/watch_gif.h"
+#include "tests/fleet/show/watch_gif.h"
 
 namespace starling::fleet {
 namespace {

@@ -1,4 +1,4 @@
-#include "fleet/keys.h"
+#include "fleet/show/keys.h"
 
 #include <gmock/gmock.h>
 

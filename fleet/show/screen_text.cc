@@ -1,4 +1,4 @@
-#include "fleet/screen_text.h"
+#include "fleet/show/screen_text.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "fleet/play.h"
+#include "fleet/show/play.h"
 
 #include <poll.h>
 #include <sys/timerfd.h>
@@ -12,9 +12,9 @@
 
 #include "core/error.h"
 #include "fleet/console.h"
-#include "fleet/env_options.h"
-#include "fleet/play_session.h"
-#include "fleet/terminal.h"
+#include "fleet/show/env_options.h"
+#include "fleet/show/play_session.h"
+#include "fleet/show/terminal.h"
 
 namespace starling::fleet {
 namespace {

@@ -1,4 +1,4 @@
-#include "fleet/image_file.h"
+#include "fleet/show/image_file.h"
 
 #include <gif_lib.h>
 #include <png.h>

@@ -1,4 +1,4 @@
-#include "fleet/terminal.h"
+#include "fleet/show/terminal.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -13,8 +13,8 @@
 #include "core/config.h"
 #include "envs/env.h"
 #include "envs/picture.h"
-#include "fleet/keys.h"
-#include "fleet/screen_text.h"
+#include "fleet/show/keys.h"
+#include "fleet/show/screen_text.h"
 
 namespace starling::fleet {
 

@@ -1,5 +1,5 @@
 // A terminal is given back on every way out. What signals do to it: play_test.cc.
-#include "fleet/terminal.h"
+#include "fleet/show/terminal.h"
 
 #include <gtest/gtest.h>
 #include <poll.h>
