@@ -49,19 +49,20 @@ std::string ConfigSource::Where(std::string_view key) const {
 }
 
 Config ParseConfig(const std::string& text, const std::string& name,
-                   const std::vector<std::string>& overrides, ConfigSource* source) {
+                   const std::vector<std::string>& overrides, ConfigSource* source,
+                   const ConfigCheck& check) {
   ConfigReader reader(name);
   const bool parsed = reader.ReadDocument(text);
   for (const std::string& setting : overrides) reader.ReadOverride(setting);
-  if (parsed) reader.Finish(UsableCores());
+  if (parsed) reader.Finish(UsableCores(), check);
   if (const std::string mistakes = reader.Mistakes(); !mistakes.empty()) throw UserError(mistakes);
   if (source != nullptr) *source = reader.Source();
   return reader.config();
 }
 
 Config LoadConfig(const std::filesystem::path& path, const std::vector<std::string>& overrides,
-                  ConfigSource* source) {
-  return ParseConfig(ReadConfigFile(path), path.string(), overrides, source);
+                  ConfigSource* source, const ConfigCheck& check) {
+  return ParseConfig(ReadConfigFile(path), path.string(), overrides, source, check);
 }
 
 }  // namespace starling

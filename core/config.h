@@ -37,8 +37,8 @@ struct EnvConfig {
   std::int64_t repeat = 1;      // frames an action is repeated for
   bool max_pool = false;        // the maximum of the last two frames is seen
   bool life_loss_ends = false;  // a lost life is an end to the one who trains
-  double reward_clip = 0;       // rewards are cut to [-reward_clip, reward_clip]; 0 = off
   std::int64_t time_limit = 0;  // steps of the agent in an episode; 0 = no limit
+  double reward_clip = 0;       // rewards are cut to [-reward_clip, reward_clip]; 0 = off
   bool pixels = false;          // 84 x 84 grey
   std::int64_t stack = 1;       // frames seen at once
 
@@ -178,17 +178,27 @@ struct ConfigSource {
   std::string Where(std::string_view key) const;
 };
 
+// What is wrong between keys, each right by itself: the keys it depends on, the one to point at first.
+struct Contradiction {
+  std::vector<std::string> keys;
+  std::string sentence;
+};
+// Finds what core cannot know of: games, nets, sockets.
+using ConfigCheck = std::function<std::vector<Contradiction>(const Config& resolved)>;
+
 // Reads `path`, applies each override ("section.key=value"; the value is TOML, a bare word a
 // string), resolves what is "auto" (cores, names, directories), and checks types, ranges and
 // contradictions. Throws UserError whose text lists every mistake, one line each:
 // "file:line:column: what was found, what is allowed, nearest known name"; mistakes of an override
-// are located at "--set section.key=...". `source`, if given, learns where every key was set.
+// are located at "--set section.key=...". `source`, if given, learns where every key was set; what
+// `check` finds is a mistake like any other, unless one of its keys has a mistake of its own.
 Config LoadConfig(const std::filesystem::path& path, const std::vector<std::string>& overrides = {},
-                  ConfigSource* source = nullptr);
+                  ConfigSource* source = nullptr, const ConfigCheck& check = {});
 
 // The same from text; `name` stands where the file's path would.
 Config ParseConfig(const std::string& text, const std::string& name,
-                   const std::vector<std::string>& overrides = {}, ConfigSource* source = nullptr);
+                   const std::vector<std::string>& overrides = {}, ConfigSource* source = nullptr,
+                   const ConfigCheck& check = {});
 
 // The whole effective configuration as TOML that ParseConfig reads back to an equal Config.
 std::string ToToml(const Config& config);

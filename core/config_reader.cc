@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <sstream>
 #include <tuple>
 
@@ -263,15 +264,17 @@ void ConfigReader::ReadOverride(const std::string& setting) {
   Walk{*this}.Set(section, key, *value.get("value"), place, place);
 }
 
-void ConfigReader::Finish(std::int64_t cores) {
+void ConfigReader::Finish(std::int64_t cores, const ConfigCheck& check) {
   ResolveAuto(config_, file_, cores);
-  for (const Contradiction& contradiction : FindContradictions(config_)) {
+  std::vector<Contradiction> found = FindContradictions(config_);
+  if (check) std::ranges::move(check(config_), std::back_inserter(found));
+  for (const Contradiction& contradiction : found) {
     const auto refused = [&](const std::string& key) { return refused_.contains(key); };
     if (std::ranges::any_of(contradiction.keys, refused)) continue;
-    Place place{file_};  // reached only if defaults contradict each other on this machine
+    Place place{file_};  // if it is a default that does not fit
     for (const std::string& key : contradiction.keys) {
-      if (const auto found = places_.find(key); found != places_.end()) {
-        place = found->second;
+      if (const auto set = places_.find(key); set != places_.end()) {
+        place = set->second;
         break;
       }
     }

@@ -28,8 +28,9 @@ class ConfigReader {
   bool ReadDocument(const std::string& text);
   // `setting` is "section.key=value".
   void ReadOverride(const std::string& setting);
-  // Resolves what is "auto" and notes contradictions between keys that are right by themselves.
-  void Finish(std::int64_t cores);
+  // Resolves what is "auto" and notes contradictions between keys that are right by themselves, those
+  // that `check` finds too.
+  void Finish(std::int64_t cores, const ConfigCheck& check);
 
   const Config& config() const { return config_; }
   // All mistakes, in the order of the file, then of the overrides; one line each. "" if there are

@@ -76,6 +76,12 @@ std::vector<Contradiction> FindContradictions(const Config& config) {
                        "exactly 1, as in [128]",
                        config.net.hidden.size(), config.net.kind));
   }
+  if (config.env.max_pool && config.env.repeat < 2) {
+    refuse(
+        {"env.max_pool", "env.repeat"},
+        "env.max_pool = true contradicts env.repeat = 1: it takes the maximum of the last two of "
+        "the repeated frames, so repeat at least 2");
+  }
   if (config.samples_per_gradient() > kMostSamples) {
     refuse(
         {"actors.envs_per_actor", "actors.unroll"},

@@ -16,11 +16,6 @@ std::int64_t UsableCores();
 // + 1)).
 void ResolveAuto(Config& config, const std::string& file, std::int64_t cores);
 
-// A contradiction names the keys it is between, the one to point at first.
-struct Contradiction {
-  std::vector<std::string> keys;
-  std::string sentence;
-};
 std::vector<Contradiction> FindContradictions(const Config& resolved);
 
 }  // namespace starling

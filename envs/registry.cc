@@ -85,14 +85,18 @@ const Entry& Find(const std::string& name) {
 }
 
 // What an env cannot do is refused, never ignored.
-void CheckFits(const FrameSpec& raw, const EnvConfig& config) {
-  if (config.life_loss_ends && !raw.lives) {
-    throw UserError(
-        fmt::format("env.life_loss_ends: {} has no lives to lose; leave it out", config.name));
-  }
-  if (config.max_pool && config.repeat == 1) {
-    throw UserError("env.max_pool looks at the last two of env.repeat frames: repeat at least 2");
-  }
+void CheckFits(const Entry& entry, const FrameSpec& raw, const EnvConfig& config) {
+  const EnvConfig standard;
+  const bool gym = &entry == &kGym, plugin = &entry == &kPlugin;
+  const auto refuse = [&](bool wrong, const char* key, const char* why) {
+    if (wrong) throw UserError(fmt::format("env.{}: {} {}; leave it out", key, config.name, why));
+  };
+  refuse(config.life_loss_ends && !raw.lives, "life_loss_ends", "has no lives to lose");
+  refuse(config.action_set != standard.action_set && (gym || plugin), "action_set",
+         "is no bundled game, its actions are its own");
+  refuse(!config.ramping && !entry.ramps, "ramping", "does not grow harder");
+  refuse(!config.options.empty() && !gym, "options", "takes none, only Gymnasium's envs do");
+  refuse(config.isolate && !plugin, "isolate", "is no plug-in");
 }
 
 }  // namespace
@@ -107,21 +111,26 @@ bool Ramps(const std::string& name) { return Find(name).ramps; }
 
 EnvSpec SpecOf(const EnvConfig& config) {
   const FrameSpec raw = Find(config.name).spec(config);
-  CheckFits(raw, config);
+  CheckFits(Find(config.name), raw, config);
   return WrappedSpec(raw, config);
 }
 
 std::unique_ptr<VecEnv> MakeVecEnv(const EnvConfig& config, int num_envs, const EnvSeed& seed,
                                    const WhileWaiting& while_waiting) {
   const Entry& entry = Find(config.name);
-  if (entry.make != nullptr && !NeedsWrappers(config)) return entry.make(config, num_envs, seed);
-  return std::make_unique<Wrapped>(entry.frames(config, num_envs, seed, while_waiting), seed,
-                                   config);
+  if (entry.make != nullptr && !NeedsWrappers(config)) {
+    CheckFits(entry, entry.spec(config), config);
+    return entry.make(config, num_envs, seed);
+  }
+  auto frames = entry.frames(config, num_envs, seed, while_waiting);
+  CheckFits(entry, frames->spec(), config);
+  return std::make_unique<Wrapped>(std::move(frames), seed, config);
 }
 
 std::unique_ptr<FrameEnvs> MakeFrames(const EnvConfig& config, int num_envs, const EnvSeed& seed) {
-  auto frames = Find(config.name).frames(config, num_envs, seed, {});
-  CheckFits(frames->spec(), config);
+  const Entry& entry = Find(config.name);
+  auto frames = entry.frames(config, num_envs, seed, {});
+  CheckFits(entry, frames->spec(), config);
   return frames;
 }
 

@@ -1,9 +1,5 @@
 #include "fleet/check_config.h"
 
-#include <fmt/format.h>
-
-#include <string>
-
 #include "core/error.h"
 #include "envs/registry.h"
 #include "fleet/blueprint.h"
@@ -13,44 +9,38 @@
 namespace starling::fleet {
 namespace {
 
-// Collects the mistakes that checks find, each with the place where its key was set.
-class Mistakes {
- public:
-  explicit Mistakes(const ConfigSource& source) : source_(source) {}
+// The key that a sentence begins with ("env.pixels draws ..."), or `key`, which it is then given.
+Contradiction About(const std::string& key, const std::string& sentence) {
+  const std::string section = key.substr(0, key.find('.') + 1);
+  if (!sentence.starts_with(section)) return {{key}, key + ": " + sentence};
+  return {{sentence.substr(0, sentence.find_first_of(" :="))}, sentence};
+}
 
-  template <class Check>
-  bool Find(const char* key, Check check) {
-    try {
-      check();
-      return true;
-    } catch (const UserError& error) {
-      const std::string where = source_.Where(key);
-      text_ += fmt::format("{}{}{}: {}", text_.empty() ? "" : "\n",
-                           where.empty() ? "" : where + ": ", key, error.what());
-      return false;
-    }
+// Adds what `check` throws; whether it threw nothing.
+template <class Check>
+bool Passes(const std::string& key, std::vector<Contradiction>& found, Check check) {
+  try {
+    check();
+    return true;
+  } catch (const UserError& error) {
+    found.push_back(About(key, error.what()));
+    return false;
   }
-  void Throw() const {
-    if (!text_.empty()) throw UserError(text_);
-  }
-
- private:
-  const ConfigSource& source_;
-  std::string text_;
-};
+}
 
 }  // namespace
 
-void CheckConfig(const Config& config, const ConfigSource& source) {
-  Mistakes mistakes(source);
-  if (mistakes.Find("env.name", [&] { envs::SpecOf(config.env); })) {
-    mistakes.Find("net.kind", [&] { BlueprintOf(config); });
+std::vector<Contradiction> CheckConfig(const Config& config) {
+  std::vector<Contradiction> found;
+  if (Passes("env.name", found, [&] { envs::SpecOf(config.env); })) {
+    const bool fits = Passes("net.kind", found, [&] { BlueprintOf(config); });
+    if (!fits) found.back().keys.insert(found.back().keys.end(), {"net.kind", "net.hidden"});
   }
-  mistakes.Find("wire.endpoint", [&] {
+  Passes("wire.endpoint", found, [&] {
     if (config.wire.endpoint != "auto") wire::CheckEndpoint(config.wire.endpoint);
   });
-  mistakes.Find("wire.runtime_dir", [&] { wire::RuntimeRoot(config.wire.runtime_dir); });
-  mistakes.Throw();
+  Passes("wire.runtime_dir", found, [&] { wire::RuntimeRoot(config.wire.runtime_dir); });
+  return found;
 }
 
 }  // namespace starling::fleet

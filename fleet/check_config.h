@@ -1,11 +1,13 @@
 // What core cannot check in a configuration: games, nets, sockets and places.
 #pragma once
 
+#include <vector>
+
 #include "core/config.h"
 
 namespace starling::fleet {
 
-// Throws UserError, with the place where the key was set.
-void CheckConfig(const Config& config, const ConfigSource& source);
+// A ConfigCheck (core/config.h).
+std::vector<Contradiction> CheckConfig(const Config& config);
 
 }  // namespace starling::fleet

@@ -74,9 +74,7 @@ class StatusPipe {
 Config Prepare(const Options& options) {
   if (options.config.empty())
     return LoadConfig(options.run_dir + "/config.toml", options.overrides);
-  ConfigSource source;
-  Config config = LoadConfig(options.config, options.overrides, &source);
-  fleet::CheckConfig(config, source);
+  Config config = LoadConfig(options.config, options.overrides, nullptr, fleet::CheckConfig);
   config.run.dir = fleet::CreateRunDir(options.run_dir, false).string();
   fleet::WriteConfig(config.run.dir, config);
   return config;

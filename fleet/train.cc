@@ -41,8 +41,7 @@ struct Plan {
 
 Plan PlanNew(const TrainOptions& options) {
   ConfigSource source;
-  Plan plan{LoadConfig(options.config, options.overrides, &source), {}, false};
-  CheckConfig(plan.config, source);
+  Plan plan{LoadConfig(options.config, options.overrides, &source, CheckConfig), {}, false};
   const bool named = options.run_dir || !source.Where("run.dir").empty();
   plan.run_dir = CreateRunDir(options.run_dir.value_or(plan.config.run.dir), !named);
   return plan;
@@ -50,9 +49,7 @@ Plan PlanNew(const TrainOptions& options) {
 
 Plan PlanResume(const fs::path& run_dir, const std::vector<std::string>& overrides) {
   CheckResumable(run_dir);
-  ConfigSource source;
-  Plan plan{LoadConfig(run_dir / "config.toml", overrides, &source), run_dir, true};
-  CheckConfig(plan.config, source);
+  Plan plan{LoadConfig(run_dir / "config.toml", overrides, nullptr, CheckConfig), run_dir, true};
   learner::CheckStart(plan.config, BlueprintOf(plan.config), run_dir, true);
   return plan;
 }

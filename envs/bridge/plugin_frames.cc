@@ -34,12 +34,6 @@ std::shared_ptr<const PluginLibrary> Load(const EnvConfig& config) {
   return std::make_shared<PluginLibrary>(LoadPlugin(PathOf(config)));
 }
 
-// As WorkerEnvs does: an env plays the same, isolated or not.
-std::uint64_t SeedFrom(RandomStream& stream) {
-  const std::uint64_t high = stream.Bits() >> 1;
-  return high << 32 | stream.Bits();
-}
-
 // The envs of a plug-in that plays in this process.
 class PluginFrames final : public FrameEnvs {
  public:
@@ -52,7 +46,7 @@ class PluginFrames final : public FrameEnvs {
                            .incarnation = seed.incarnation,
                            .env = static_cast<std::uint32_t>(i),
                            .purpose = Purpose::kEnv});
-      envs_.emplace_back(library, fmt::format("env {}", i), SeedFrom(stream));
+      envs_.emplace_back(library, fmt::format("env {}", i), WorkerSeed(stream));
     }
     results_.resize(envs_.size());
     frames_.resize(envs_.size() * row());

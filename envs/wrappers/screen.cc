@@ -32,12 +32,13 @@ Screen::Screen(const FrameSpec& spec, bool pixels)
   if (!pixels) return;
   const bool picture = spec.bytes && (raw_.channels == 1 || raw_.channels == 3);
   const bool fits = spec.bytes ? picture && raw_.height >= kSide && raw_.width >= kSide
-                               : raw_.height > 1 && raw_.height <= kSide && raw_.width <= kSide;
+                               : raw_.height > 1 && raw_.height <= kSide && raw_.width <= kSide &&
+                                     raw_.low >= 0 && raw_.high <= 1;
   if (!fits) {
     throw UserError(fmt::format(
-        "env.pixels draws grids and shrinks pictures to {0} x {0}, but {1} observes ({2}, {3}, "
-        "{4}): leave env.pixels out",
-        kSide, raw_.name, raw_.height, raw_.width, raw_.channels));
+        "env.pixels draws grids of values from 0 to 1 and shrinks pictures to {0} x {0}, but {1} "
+        "observes ({2}, {3}, {4}) from {5} to {6}: leave env.pixels out",
+        kSide, raw_.name, raw_.height, raw_.width, raw_.channels, raw_.low, raw_.high));
   }
   observed_.height = observed_.width = kSide;
   observed_.channels = 1;
@@ -65,7 +66,8 @@ void Screen::Show(std::span<const std::uint8_t> bytes, float* out) {
 
 void Screen::Show(std::span<const float> floats, float* out) const {
   CHECK(floats.size() == static_cast<std::size_t>(raw_.obs_size()), "{} floats", floats.size());
-  if (pixels_ && raw_.height != kSide) {
+  const bool drawn = raw_.height == kSide && raw_.width == kSide && raw_.channels == 1;
+  if (pixels_ && !drawn) {
     Draw(floats, out);
   } else {
     std::ranges::copy(floats, out);

@@ -2,7 +2,9 @@
 //
 //   frame      env.pixels = false        env.pixels = true
 //   picture    bytes / 255               grey, shrunk to 84 x 84 (AreaResize), / 255
-//   grid       as it is                  drawn: a cell is a square, the colour of grey its channel
+//   grid       as it is                  drawn: a cell is a square, as bright as its first channel
+//                                        that is not zero (the first channel is white, the last a
+//                                        quarter as bright)
 //   vector     as it is                  refused
 #pragma once
 
@@ -27,7 +29,7 @@ class Screen {
   // What is observed: shape and bounds (name and actions are those of the raw env).
   const EnvSpec& spec() const { return observed_; }
 
-  // One frame, of the kind that the spec says; out (spec().obs_size()).
+  // One frame, of the kind that the spec says; out (spec().obs_size() floats).
   void Show(std::span<const std::uint8_t> bytes, float* out);
   void Show(std::span<const float> floats, float* out) const;
 

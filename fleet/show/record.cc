@@ -226,8 +226,11 @@ Played Play(envs::VecEnv& env, Policy& policy, const RecordOptions& options) {
     ended.clear();
     env.TakeEpisodes(ended);
     for (const envs::EpisodeEnd& episode : ended) {
-      if (episode.end == envs::End::kCut) LogWarn("an episode was cut: its process was replaced");
-      played.returns.push_back(episode.episode_return);
+      if (episode.end == envs::End::kCut) {
+        LogWarn("an episode was cut: its process was replaced");
+      } else {
+        played.returns.push_back(episode.episode_return);
+      }
     }
   }
   return played;

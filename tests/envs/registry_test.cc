@@ -49,5 +49,25 @@ TEST(Registry, MakingAnUnknownEnvIsRefusedAlike) {
   EXPECT_THROW(MakeVecEnv({.name = "cathc"}, 1, {}), UserError);
 }
 
+TEST(Registry, WhatAnEnvCannotDoIsRefusedByItsKey) {
+  const auto refusal = [](const EnvConfig& config) -> std::string {
+    try {
+      SpecOf(config);
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(refusal({.name = "catch", .ramping = false}),
+              testing::StartsWith("env.ramping: catch does not grow harder"));
+  EXPECT_EQ(refusal({.name = "minatar/asterix", .ramping = false}), "");
+  EXPECT_THAT(refusal({.name = "catch", .life_loss_ends = true}),
+              testing::StartsWith("env.life_loss_ends: catch has no lives"));
+  EXPECT_THAT(refusal({.name = "catch", .options = "{}"}), testing::StartsWith("env.options"));
+  EXPECT_THAT(refusal({.name = "catch", .isolate = true}), testing::StartsWith("env.isolate"));
+  EXPECT_THROW(MakeVecEnv({.name = "catch", .isolate = true}, 1, {}), UserError);
+  EXPECT_THROW(MakeVecEnv({.name = "catch", .stack = 2, .isolate = true}, 1, {}), UserError);
+}
+
 }  // namespace
 }  // namespace starling::envs

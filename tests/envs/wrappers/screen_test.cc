@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/error.h"
 
 namespace starling::envs {
@@ -68,6 +70,21 @@ TEST(ScreenTest, AGridIsDrawnInSquares) {
   }
 }
 
+TEST(ScreenTest, WhatIsAsLargeAsTheScreenIsDrawnUnlessItIsOne) {
+  std::vector<float> out(84 * 84, -1.0f);
+  Screen two(Raw(84, 84, 2, false), true);
+  std::vector<float> second(84 * 84 * 2, 0.0f);
+  for (std::size_t i = 1; i < second.size(); i += 2) second[i] = 1;
+  two.Show(second, out.data());
+  EXPECT_THAT(out, testing::Each(0.25f));
+  Screen narrow(Raw(84, 40, 1, false), true);
+  narrow.Show(std::vector<float>(84 * 40, 1.0f), out.data());
+  EXPECT_EQ(std::ranges::count(out, 1.0f), 84 * 40);
+  Screen one(Raw(84, 84, 1, false), true);
+  one.Show(std::vector<float>(84 * 84, 0.5f), out.data());
+  EXPECT_THAT(out, testing::Each(0.5f));
+}
+
 TEST(ScreenTest, WhereChannelsMeetTheFirstIsSeen) {
   Screen screen(Raw(2, 2, 2, false), true);
   const std::vector<float> both(2 * 2 * 2, 1.0f);
@@ -91,6 +108,9 @@ TEST(ScreenTest, PixelsOfAVectorAreRefused) {
   EXPECT_THAT(Refusal(Raw(100, 100, 2, true)), testing::HasSubstr("(100, 100, 2)"));
   EXPECT_EQ(Refusal(Raw(84, 84, 1, true)), "");
   EXPECT_EQ(Refusal(Raw(10, 10, 4, false)), "");
+  FrameSpec wide = Raw(10, 10, 4, false);
+  wide.env.low = -1;
+  EXPECT_THAT(Refusal(wide), testing::HasSubstr("from -1 to 1"));
 }
 
 }  // namespace
