@@ -28,7 +28,7 @@ struct EnvSpec {
 enum class End : std::uint8_t {
   kRunning = 0,
   kTerminated = 1,  // the game is over, or a life is lost and env.life_loss_ends
-  kTruncated = 2,   // a time limit: the state is worth what would have followed
+  kTruncated = 2,   // a time limit; training takes it for an end so far
   kCut = 3,         // the process that played it was replaced
 };
 

@@ -1,4 +1,5 @@
-// B copies of a game side by side: the one implementation of VecEnv (envs/env.h) for bundled games.
+// B copies of a game side by side: VecEnv (envs/env.h) for bundled games without wrappers. With them,
+// Wrapped over GameFrames plays the same episodes.
 //
 // Env i draws from its own stream, StreamId{seed, slot, incarnation, i, Purpose::kEnv}, in this
 // order: one Uniform() for the sticky action at the start of every step, then what the game's Step

@@ -1,8 +1,7 @@
 // The wrappers: the A3C paper's (and everybody's) treatment of Atari, for any env, from `[env]`.
 //
-// In this order, every one off by default:
-//   action_set      the actions there are (bundled games)
-//   sticky_actions  every frame: the last action instead of the one asked for
+// In this order, each off by default (action_set and sticky_actions come before: they are the envs'
+// own):
 //   noop_max        an episode begins with 1 to noop_max frames of action 0
 //   repeat          an action is played for so many frames, their rewards added up; it stops early
 //                   at an end

@@ -17,6 +17,7 @@ struct Glider {
   static constexpr int kHeight = 10, kWidth = 10, kChannels = 2;
   static constexpr const char* kActions[] = {"glide", "rise", "sink"};
   static constexpr int kNose = 1, kGap = 3, kBetween = 5;  // the glider's column; rows; columns
+  static constexpr int kMaxSteps = 500;
 
   int gap[kWidth] = {};  // the gap's upper row in every column; -1 where there is no wall
   int row = 0, steps = 0;
@@ -33,7 +34,7 @@ struct Glider {
     gap[kWidth - 1] = steps++ % kBetween == 0 ? random.Below(kHeight - kGap + 1) : -1;
     const int here = gap[kNose];
     if (here >= 0 && (row < here || row >= here + kGap)) return {0, End::kTerminated};
-    return {here >= 0 ? 1.0f : 0.0f, steps == 500 ? End::kTruncated : End::kRunning};
+    return {here >= 0 ? 1.0f : 0.0f, steps == kMaxSteps ? End::kTruncated : End::kRunning};
   }
 
   void Observe(float* values) const {

@@ -1,5 +1,5 @@
 // A person's play: the env, the keys that are down, the score; and the screen as lines of text.
-// Time comes in as a number and nothing is read or written here: fleet/play.cc is the loop around.
+// Time comes in as a number and nothing is read or written here: fleet/show/play.cc is the loop around.
 //
 // An episode that has ended is shown as it ended until the space bar goes on with the next.
 #pragma once

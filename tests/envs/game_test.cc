@@ -4,14 +4,14 @@
 
 #include <gtest/gtest.h>
 
-#include "envs/arcade_pong.h"
-#include "envs/catch.h"
-#include "envs/dummy.h"
-#include "envs/minatar_asterix.h"
-#include "envs/minatar_breakout.h"
-#include "envs/minatar_freeway.h"
-#include "envs/minatar_seaquest.h"
-#include "envs/minatar_space_invaders.h"
+#include "envs/games/arcade_pong.h"
+#include "envs/games/catch.h"
+#include "envs/games/dummy.h"
+#include "envs/games/minatar_asterix.h"
+#include "envs/games/minatar_breakout.h"
+#include "envs/games/minatar_freeway.h"
+#include "envs/games/minatar_seaquest.h"
+#include "envs/games/minatar_space_invaders.h"
 
 namespace starling::envs {
 namespace {

@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "envs/dummy.h"
-#include "envs/minatar_asterix.h"
-#include "envs/minatar_breakout.h"
+#include "envs/games/dummy.h"
+#include "envs/games/minatar_asterix.h"
+#include "envs/games/minatar_breakout.h"
 
 namespace starling::envs {
 namespace {

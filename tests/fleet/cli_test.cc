@@ -97,6 +97,23 @@ TEST_F(CliTest, EndpointThatNeedsKeysIsFoundBeforeAnythingStarts) {
   EXPECT_THAT(Mistake({"train", "a.toml"}), StartsWith("a.toml:2:"));
 }
 
+TEST_F(CliTest, WhatFleetFindsIsToldWithWhatCoreFinds) {
+  dir_.Write("a.toml",
+             "[run]\nsteps = -1\n[env]\nname = \"cach\"\n[wire]\nendpoint = "
+             "\"tcp://example.com:1\"\n");
+  const std::string err = Mistake({"train", "a.toml"});
+  EXPECT_THAT(err, HasSubstr("a.toml:2:9: run.steps"));
+  EXPECT_THAT(err, HasSubstr("a.toml:4:8: env.name: there is no env \"cach\""));
+  EXPECT_THAT(err, HasSubstr("a.toml:6:12: wire.endpoint: "));
+}
+
+TEST_F(CliTest, AFleetThatNoMachineCouldHoldIsAMistake) {
+  dir_.Write("a.toml",
+             "[env]\nname = \"catch\"\npixels = true\n[actors]\ncount = 1024\n"
+             "envs_per_actor = 65536\nunroll = 15\n[net]\nkind = \"atari\"\n");
+  EXPECT_THAT(Mistake({"train", "a.toml"}), HasSubstr("a.toml:6:18: actors.envs_per_actor"));
+}
+
 TEST_F(CliTest, TraceThatIsNotThereIsAMistake) {
   EXPECT_THAT(Mistake({"conform", "absent.jsonl.gz"}), HasSubstr("absent.jsonl.gz"));
 }

@@ -3,7 +3,7 @@
 
 #include <bit>
 
-#include "envs/minatar_asterix.h"
+#include "envs/games/minatar_asterix.h"
 #include "tests/envs/cross_check/rarities.h"
 
 namespace starling::envs::cross_check {

@@ -1,7 +1,7 @@
 // The situations of minatar/freeway (rarities.h).
 #pragma once
 
-#include "envs/minatar_freeway.h"
+#include "envs/games/minatar_freeway.h"
 #include "tests/envs/cross_check/rarities.h"
 
 namespace starling::envs::cross_check {

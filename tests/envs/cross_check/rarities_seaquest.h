@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "envs/minatar_seaquest.h"
+#include "envs/games/minatar_seaquest.h"
 #include "tests/envs/cross_check/rarities.h"
 
 namespace starling::envs::cross_check {

@@ -1,7 +1,7 @@
 // What swims and what is shot, in positions that recorded play reaches rarely, set up by hand. What
 // the traces show often is held by trace_test.cc; the sub's own fate is in
 // minatar_seaquest_sub_test.cc.
-#include "envs/minatar_seaquest.h"
+#include "envs/games/minatar_seaquest.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/envs/seaquest_positions.h"
+#include "tests/envs/games/seaquest_positions.h"
 
 namespace starling::envs::seaquest {
 namespace {

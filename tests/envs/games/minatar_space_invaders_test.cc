@@ -1,6 +1,6 @@
 // The rules that recorded play reaches rarely, each from a position set up by hand. What the traces
 // show often is held by trace_test.cc.
-#include "envs/minatar_space_invaders.h"
+#include "envs/games/minatar_space_invaders.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "envs/catch.h"
+#include "envs/games/catch.h"
 
 #include <gtest/gtest.h>
 

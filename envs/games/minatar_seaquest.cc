@@ -1,9 +1,9 @@
-#include "envs/minatar_asterix.h"
+#include "envs/games/minatar_seaquest.h"
 
 namespace starling::envs {
 
-EnvSpec MinatarAsterix::Spec() {
-  return {.name = "minatar/asterix",
+EnvSpec MinatarSeaquest::Spec() {
+  return {.name = "minatar/seaquest",
           .height = kSide,
           .width = kSide,
           .channels = kChannels,

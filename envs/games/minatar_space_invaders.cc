@@ -1,9 +1,9 @@
-#include "envs/minatar_breakout.h"
+#include "envs/games/minatar_space_invaders.h"
 
 namespace starling::envs {
 
-EnvSpec MinatarBreakout::Spec() {
-  return {.name = "minatar/breakout",
+EnvSpec MinatarSpaceInvaders::Spec() {
+  return {.name = "minatar/space_invaders",
           .height = kSide,
           .width = kSide,
           .channels = kChannels,

@@ -1,6 +1,6 @@
 // The rules that recorded play reaches rarely or not at all, each from a position set up by hand.
 // What the traces show often is held by trace_test.cc.
-#include "envs/minatar_asterix.h"
+#include "envs/games/minatar_asterix.h"
 
 #include <gtest/gtest.h>
 

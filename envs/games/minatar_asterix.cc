@@ -1,9 +1,9 @@
-#include "envs/minatar_freeway.h"
+#include "envs/games/minatar_asterix.h"
 
 namespace starling::envs {
 
-EnvSpec MinatarFreeway::Spec() {
-  return {.name = "minatar/freeway",
+EnvSpec MinatarAsterix::Spec() {
+  return {.name = "minatar/asterix",
           .height = kSide,
           .width = kSide,
           .channels = kChannels,

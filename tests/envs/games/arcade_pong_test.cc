@@ -1,5 +1,5 @@
 // The rules with their arithmetic written out, in 1/256 pixel; then whole games by simple players.
-#include "envs/arcade_pong.h"
+#include "envs/games/arcade_pong.h"
 
 #include <gtest/gtest.h>
 

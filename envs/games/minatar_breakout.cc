@@ -1,9 +1,9 @@
-#include "envs/minatar_seaquest.h"
+#include "envs/games/minatar_breakout.h"
 
 namespace starling::envs {
 
-EnvSpec MinatarSeaquest::Spec() {
-  return {.name = "minatar/seaquest",
+EnvSpec MinatarBreakout::Spec() {
+  return {.name = "minatar/breakout",
           .height = kSide,
           .width = kSide,
           .channels = kChannels,

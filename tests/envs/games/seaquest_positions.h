@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "envs/minatar_seaquest.h"
+#include "envs/games/minatar_seaquest.h"
 
 namespace starling::envs::seaquest {
 

@@ -1,4 +1,4 @@
-#include "envs/arcade_pong.h"
+#include "envs/games/arcade_pong.h"
 
 namespace starling::envs {
 

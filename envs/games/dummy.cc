@@ -1,4 +1,4 @@
-#include "envs/dummy.h"
+#include "envs/games/dummy.h"
 
 namespace starling::envs {
 

@@ -1,9 +1,9 @@
-#include "envs/minatar_space_invaders.h"
+#include "envs/games/minatar_freeway.h"
 
 namespace starling::envs {
 
-EnvSpec MinatarSpaceInvaders::Spec() {
-  return {.name = "minatar/space_invaders",
+EnvSpec MinatarFreeway::Spec() {
+  return {.name = "minatar/freeway",
           .height = kSide,
           .width = kSide,
           .channels = kChannels,

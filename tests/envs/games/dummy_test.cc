@@ -1,4 +1,4 @@
-#include "envs/dummy.h"
+#include "envs/games/dummy.h"
 
 #include <gtest/gtest.h>
 

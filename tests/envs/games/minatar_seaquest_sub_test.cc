@@ -1,6 +1,6 @@
 // The sub's own fate in minatar/seaquest: what it meets, divers, air, rescues and the ramp, in
 // positions that recorded play reaches rarely, set up by hand.
-#include "envs/minatar_seaquest.h"
+#include "envs/games/minatar_seaquest.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/random.h"
-#include "tests/envs/seaquest_positions.h"
+#include "tests/envs/games/seaquest_positions.h"
 
 namespace starling::envs::seaquest {
 namespace {
