@@ -35,9 +35,10 @@ function(starling_library name)
   target_link_libraries(${name} PUBLIC starling_flags ${ARG_LINK})
 endfunction()
 
-# starling_test(NAME SOURCES... LINK targets...): a GoogleTest program whose cases ctest runs one by one.
+# starling_test(NAME SOURCES... LINK targets... [WHOLE]): a GoogleTest program whose cases ctest runs one by
+# one; WHOLE: all in one process under sanitizers, where a thousand starts would take a minute.
 function(starling_test name)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "WHOLE" "TIMEOUT" "SOURCES;LINK" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
@@ -47,5 +48,10 @@ function(starling_test name)
   # Half the build time; what is tested is optimised.
   target_compile_options(${name} PRIVATE $<IF:$<CONFIG:Debug>,-O0,-O1>)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${ARG_TIMEOUT})
+  if(ARG_WHOLE AND STARLING_SANITIZE)
+    add_test(NAME ${name} COMMAND ${name})
+    set_tests_properties(${name} PROPERTIES TIMEOUT 900)
+  else()
+    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${ARG_TIMEOUT})
+  endif()
 endfunction()

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -36,6 +37,9 @@ struct Options {
   std::string trace;
 };
 
+// One below the largest: what overflows is read as the largest.
+const CLI::Range kSeed(std::int64_t{0}, std::numeric_limits<std::int64_t>::max() - 1);
+
 void AddTrain(CLI::App& app, Options& options) {
   CLI::App& train = *app.add_subcommand("train", "Train: one learner and a fleet of actors.");
   CLI::Option* config = train.add_option("CONFIG", options.train_config,
@@ -62,7 +66,7 @@ void AddEval(CLI::App& app, Options& options) {
   eval.add_option("--episodes", options.eval.episodes, "how many (100)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{10'000'000}));
   eval.add_flag("--greedy", options.eval.greedy, "take the likeliest action, do not draw");
-  eval.add_option("--seed", options.eval.seed, "of the episodes (1)");
+  eval.add_option("--seed", options.eval.seed, "of the episodes (1)")->check(kSeed);
   eval.add_flag("--json", options.eval.json, "one JSON object on standard output");
 }
 
@@ -74,7 +78,7 @@ void AddPlay(CLI::App& app, PlayOptions& options) {
       ->type_name("KEY=VALUE");
   play.add_option("--fps", options.fps, "steps per second (30 for pictures, 8 for grids)")
       ->check(CLI::Range(1, 1000));
-  play.add_option("--seed", options.seed, "of the episodes (1)");
+  play.add_option("--seed", options.seed, "of the episodes (1)")->check(kSeed);
 }
 
 void AddRecord(CLI::App& app, RecordOptions& options) {
@@ -93,7 +97,7 @@ void AddRecord(CLI::App& app, RecordOptions& options) {
   record.add_option("--steps", options.steps, "or after so many steps (2000)")
       ->check(CLI::Range(std::int64_t{1}, kMostRecordedSteps));
   record.add_flag("--greedy", options.greedy, "take the likeliest action, do not draw");
-  record.add_option("--seed", options.seed, "of the episodes (1)");
+  record.add_option("--seed", options.seed, "of the episodes (1)")->check(kSeed);
   record.add_option("--fps", options.fps, "of a GIF (30 for pictures, 8 for grids)")
       ->check(CLI::Range(1, GifWriter::kFastest));
   record.add_option("--scale", options.scale, "pixels a cell or pixel; default: about 336 in all")
@@ -215,7 +219,11 @@ int RunCommandLine(int argc, char** argv) {
   app.add_subcommand("envs", "List the environments.");
   try {
     app.parse(argc, argv);
-    return Dispatch(app, options);
+    const int status = Dispatch(app, options);
+    // A result that was not written (a full disk behind a redirection) is no result.
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+    std::fprintf(stderr, "starling: standard output cannot be written\n");
+    return status == kExitDone ? kExitFailed : status;
   } catch (const CLI::ParseError& error) {
     return AnswerParseError(app, error);
   } catch (const UserError& error) {

@@ -17,7 +17,7 @@ void CheckSameRun(const Config& config, const NetBlueprint& net, const Checkpoin
   if (from.layout.fingerprint() != net.layout.fingerprint()) {
     throw UserError(path +
                     " holds another net than the configuration describes; resume with the "
-                    "[net] and env.name that it was trained with");
+                    "[net] and [env] that it was trained with");
   }
   if (from.state.size() != NumSlots(MakeOptimizerSpec(config.optimizer))) {
     throw UserError(

@@ -41,18 +41,18 @@ class ScriptedLearner {
         const wire::DecodeResult decoded = wire::Decode(envelope.frames(), 16);
         if (!decoded) continue;
         if (decoded.message.header.kind == wire::Kind::kHello) {
-          Say(envelope.peer(), welcome_);
+          EXPECT_TRUE(Say(envelope.peer(), welcome_));
           if (after_) Say(envelope.peer(), *after_);
         } else if (decoded.message.header.kind == wire::Kind::kHeartbeat) {
-          Say(envelope.peer(), wire::Heartbeat{});
+          Say(envelope.peer(), wire::Heartbeat{});  // who asked may have gone
         }
       }
     }
   }
-  void Say(const std::string& peer, const wire::Body& body) {
+  bool Say(const std::string& peer, const wire::Body& body) {
     const wire::Header header{
         .incarnation = 1, .sequence = ++said_, .term = 1, .fingerprint = kFingerprint};
-    EXPECT_TRUE(socket_.Send(peer, wire::Encode(header, body)));
+    return socket_.Send(peer, wire::Encode(header, body));
   }
 
   const wire::Welcome welcome_;

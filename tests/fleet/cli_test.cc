@@ -62,6 +62,8 @@ TEST_F(CliTest, WhatIsMissingOrContradicts) {
   EXPECT_THAT(Mistake({"train", "x", "--set"}), HasSubstr("--set"));
   EXPECT_THAT(Mistake({"eval"}), HasSubstr("RUN_OR_CHECKPOINT is required"));
   EXPECT_THAT(Mistake({"eval", "x", "--episodes", "0"}), HasSubstr("--episodes"));
+  EXPECT_THAT(Mistake({"eval", "x", "--seed", "-1"}), HasSubstr("--seed"));
+  EXPECT_THAT(Mistake({"eval", "x", "--seed", "99999999999999999999999"}), HasSubstr("--seed"));
   EXPECT_THAT(Mistake({"conform"}), HasSubstr("TRACE is required"));
 }
 
@@ -112,6 +114,13 @@ TEST_F(CliTest, AFleetThatNoMachineCouldHoldIsAMistake) {
              "[env]\nname = \"catch\"\npixels = true\n[actors]\ncount = 1024\n"
              "envs_per_actor = 65536\nunroll = 15\n[net]\nkind = \"atari\"\n");
   EXPECT_THAT(Mistake({"train", "a.toml"}), HasSubstr("a.toml:6:18: actors.envs_per_actor"));
+}
+
+TEST_F(CliTest, AResultThatCannotBeWrittenIsAFailure) {
+  dir_.Write("envs.sh", std::string("#!/bin/sh\nexec ") + STARLING_PROGRAM + " envs >/dev/full\n");
+  const Finished finished = RunProgram(dir_, {"/bin/sh", (dir_.path() / "envs.sh").string()});
+  EXPECT_EQ(finished.status, kExitFailed);
+  EXPECT_THAT(finished.err, HasSubstr("standard output"));
 }
 
 TEST_F(CliTest, TraceThatIsNotThereIsAMistake) {
