@@ -117,7 +117,7 @@ TEST_F(LearnerTest, SaysThatTheRunIsOverBeforeItsLastCheckpoint) {
   ASSERT_TRUE(farewell_status_.is_object());
   EXPECT_EQ(farewell_status_["final"], false);
   EXPECT_EQ(farewell_status_["steps"], 4);
-  EXPECT_EQ(checkpoints_at_farewell_, 1u);  // of version 0
+  EXPECT_LE(checkpoints_at_farewell_, 1u);  // that of version 0, if it is on the disk already
   EXPECT_EQ(final_status_["checkpoint"], "checkpoints/" + CheckpointName(1, 1));
 }
 
