@@ -9,6 +9,7 @@
 #include <map>
 
 #include "tests/fleet/fixtures.h"
+#include "tests/support/pty.h"
 
 namespace starling::fleet {
 namespace {
@@ -100,8 +101,9 @@ TEST(ConsoleTest, ClosedScreenIsNoTrouble) {
 // A terminal of our own, and the environment as it is given.
 class StyleTest : public testing::Test {
  protected:
-  StyleTest() {
-    EXPECT_EQ(::openpty(&ours_, &theirs_, nullptr, nullptr, nullptr), 0);
+  void SetUp() override {
+    if (!HasPty()) GTEST_SKIP() << kNoPty;
+    ASSERT_EQ(::openpty(&ours_, &theirs_, nullptr, nullptr, nullptr), 0);
     Set({{"TERM", "xterm"}, {"NO_COLOR", ""}, {"LC_ALL", ""}, {"LC_CTYPE", ""}, {"LANG", ""}});
   }
   ~StyleTest() override {

@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "tests/fleet/fixtures.h"
 #include "tests/fleet/show/pty.h"
+#include "tests/support/pty.h"
 
 namespace starling::fleet {
 namespace {
@@ -15,10 +16,17 @@ using testing::Not;
 
 const std::string kEnter = "\033[?1049h\033[?25l", kLeave = "\033[0m\033[?25h\033[?1049l";
 
-std::vector<std::string> Play(std::vector<std::string> words) {
+std::vector<std::string> Words(std::vector<std::string> words) {
   words.insert(words.begin(), {STARLING_PROGRAM, "play"});
   return words;
 }
+
+class Play : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!HasPty()) GTEST_SKIP() << kNoPty;
+  }
+};
 
 // The screen is given back last, after everything that was drawn on it.
 void ExpectGivenBack(const ProgramInTerminal& program) {
@@ -28,8 +36,8 @@ void ExpectGivenBack(const ProgramInTerminal& program) {
   EXPECT_EQ(program.shown().find("\033", left + kLeave.size()), std::string::npos);
 }
 
-TEST(Play, APersonPlaysAnEpisodeAndQuits) {
-  ProgramInTerminal program(Play({"catch", "--fps", "100"}), 80, 24);
+TEST_F(Play, APersonPlaysAnEpisodeAndQuits) {
+  ProgramInTerminal program(Words({"catch", "--fps", "100"}), 80, 24);
   EXPECT_TRUE(program.Shows(kEnter));
   EXPECT_TRUE(program.Shows("▀"));
   EXPECT_TRUE(program.Shows("catch  score 0  episode 1"));
@@ -43,17 +51,17 @@ TEST(Play, APersonPlaysAnEpisodeAndQuits) {
   EXPECT_THAT(program.shown(), HasSubstr("catch: "));
 }
 
-TEST(Play, CtrlCIsAnInterruption) {
-  ProgramInTerminal program(Play({"arcade/pong"}), 100, 50);
+TEST_F(Play, CtrlCIsAnInterruption) {
+  ProgramInTerminal program(Words({"arcade/pong"}), 100, 50);
   EXPECT_TRUE(program.Shows("arcade/pong  score 0"));
   program.Type("\003");
   EXPECT_EQ(program.Wait(), kExitInterrupted);
   ExpectGivenBack(program);
 }
 
-TEST(Play, SignalsGiveTheTerminalBack) {
+TEST_F(Play, SignalsGiveTheTerminalBack) {
   for (const int signal : {SIGTERM, SIGHUP, SIGINT, SIGQUIT}) {
-    ProgramInTerminal program(Play({"catch"}), 80, 24);
+    ProgramInTerminal program(Words({"catch"}), 80, 24);
     EXPECT_TRUE(program.Shows("score"));
     program.Signal(signal);
     EXPECT_EQ(program.Wait(), kExitInterrupted) << signal;
@@ -61,9 +69,9 @@ TEST(Play, SignalsGiveTheTerminalBack) {
   }
 }
 
-TEST(Play, ACrashGivesTheTerminalBack) {
+TEST_F(Play, ACrashGivesTheTerminalBack) {
   for (const int signal : {SIGABRT, SIGSEGV}) {
-    ProgramInTerminal program(Play({"catch"}), 80, 24);
+    ProgramInTerminal program(Words({"catch"}), 80, 24);
     EXPECT_TRUE(program.Shows("score"));
     program.Signal(signal);
     EXPECT_EQ(program.Wait(), 128 + signal);
@@ -71,16 +79,16 @@ TEST(Play, ACrashGivesTheTerminalBack) {
   }
 }
 
-TEST(Play, WithoutColorsThereAreLetters) {
-  ProgramInTerminal program(Play({"minatar/breakout"}), 80, 24, {"NO_COLOR=1"});
+TEST_F(Play, WithoutColorsThereAreLetters) {
+  ProgramInTerminal program(Words({"minatar/breakout"}), 80, 24, {"NO_COLOR=1"});
   EXPECT_TRUE(program.Shows(std::string(40, 'd'))) << "bricks, four characters a cell";
   program.Type("q");
   EXPECT_EQ(program.Wait(), 0);
   EXPECT_THAT(program.shown(), Not(HasSubstr("\033[38")));
 }
 
-TEST(Play, PicturesFollowTheSizeOfTheTerminal) {
-  ProgramInTerminal program(Play({"arcade/pong"}), 84, 44, {"COLORTERM=truecolor"});
+TEST_F(Play, PicturesFollowTheSizeOfTheTerminal) {
+  ProgramInTerminal program(Words({"arcade/pong"}), 84, 44, {"COLORTERM=truecolor"});
   EXPECT_TRUE(program.Shows("\033[42;1H")) << "42 lines";
   EXPECT_TRUE(program.Shows("\033[43;1Harcade/pong"));
   program.Resize(60, 23);
@@ -90,31 +98,31 @@ TEST(Play, PicturesFollowTheSizeOfTheTerminal) {
 }
 
 // In 80 x 24 a cell of catch is four characters wide and two lines high, the paddle in line 20.
-TEST(Play, KeysMoveThePaddle) {
-  ProgramInTerminal program(Play({"catch", "--fps", "50"}), 80, 24, {"NO_COLOR=1"});
+TEST_F(Play, KeysMoveThePaddle) {
+  ProgramInTerminal program(Words({"catch", "--fps", "50"}), 80, 24, {"NO_COLOR=1"});
   EXPECT_TRUE(program.Shows("\033[20;1Haaaa....", "\033[D "));
   EXPECT_TRUE(program.Shows("\033[20;1H................aaaa", "d "));
   program.Type("q");
   EXPECT_EQ(program.Wait(), 0);
 }
 
-TEST(Play, IsRefusedWithoutATerminal) {
+TEST_F(Play, IsRefusedWithoutATerminal) {
   TempDir dir;
-  const Finished finished = RunProgram(dir, Play({"catch"}));
+  const Finished finished = RunProgram(dir, Words({"catch"}));
   EXPECT_EQ(finished.status, kExitUserError);
   EXPECT_THAT(finished.err, HasSubstr("needs a terminal"));
   EXPECT_EQ(finished.out, "");
 }
 
-TEST(Play, IsRefusedWhereTheCursorCannotMove) {
-  ProgramInTerminal program(Play({"catch"}), 80, 24, {"TERM=dumb"});
+TEST_F(Play, IsRefusedWhereTheCursorCannotMove) {
+  ProgramInTerminal program(Words({"catch"}), 80, 24, {"TERM=dumb"});
   EXPECT_TRUE(program.Shows("needs a terminal"));
   EXPECT_EQ(program.Wait(), kExitUserError);
   EXPECT_TRUE(program.IsAsBefore());
   EXPECT_THAT(program.shown(), Not(HasSubstr("\033")));
 }
 
-TEST(Play, MistakesAreALineAndLeaveTheTerminalAlone) {
+TEST_F(Play, MistakesAreALineAndLeaveTheTerminalAlone) {
   const struct {
     std::vector<std::string> words;
     const char* said;
@@ -124,7 +132,7 @@ TEST(Play, MistakesAreALineAndLeaveTheTerminalAlone) {
                {{"catch", "--set", "env.life_loss_ends=true"}, "no lives"},
                {{"catch", "--fps", "0"}, "--fps"}};
   for (const auto& mistake : cases) {
-    ProgramInTerminal program(Play(mistake.words), 80, 24);
+    ProgramInTerminal program(Words(mistake.words), 80, 24);
     EXPECT_TRUE(program.Shows(mistake.said)) << mistake.said;
     EXPECT_EQ(program.Wait(), kExitUserError);
     EXPECT_THAT(program.shown(), Not(HasSubstr("\033")));

@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "core/error.h"
+#include "tests/support/pty.h"
 
 namespace starling::fleet {
 namespace {
@@ -18,6 +19,7 @@ namespace {
 class TerminalTest : public testing::Test {
  protected:
   void SetUp() override {
+    if (!HasPty()) GTEST_SKIP() << kNoPty;
     ::setenv("TERM", "xterm", 1);
     winsize size{};
     size.ws_col = 77;
