@@ -1,14 +1,9 @@
 #include "envs/games/minatar_asterix.h"
 
+#include "envs/games/minatar_spec.h"
+
 namespace starling::envs {
 
-EnvSpec MinatarAsterix::Spec() {
-  return {.name = "minatar/asterix",
-          .height = kSide,
-          .width = kSide,
-          .channels = kChannels,
-          .num_actions = kNumActions,
-          .action_names = {"noop", "left", "up", "right", "down", "fire"}};
-}
+EnvSpec MinatarAsterix::Spec() { return MinatarSpec("asterix", kChannels); }
 
 }  // namespace starling::envs

@@ -1,14 +1,9 @@
 #include "envs/games/minatar_breakout.h"
 
+#include "envs/games/minatar_spec.h"
+
 namespace starling::envs {
 
-EnvSpec MinatarBreakout::Spec() {
-  return {.name = "minatar/breakout",
-          .height = kSide,
-          .width = kSide,
-          .channels = kChannels,
-          .num_actions = kNumActions,
-          .action_names = {"noop", "left", "up", "right", "down", "fire"}};
-}
+EnvSpec MinatarBreakout::Spec() { return MinatarSpec("breakout", kChannels); }
 
 }  // namespace starling::envs

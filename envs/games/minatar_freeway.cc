@@ -1,14 +1,9 @@
 #include "envs/games/minatar_freeway.h"
 
+#include "envs/games/minatar_spec.h"
+
 namespace starling::envs {
 
-EnvSpec MinatarFreeway::Spec() {
-  return {.name = "minatar/freeway",
-          .height = kSide,
-          .width = kSide,
-          .channels = kChannels,
-          .num_actions = kNumActions,
-          .action_names = {"noop", "left", "up", "right", "down", "fire"}};
-}
+EnvSpec MinatarFreeway::Spec() { return MinatarSpec("freeway", kChannels); }
 
 }  // namespace starling::envs

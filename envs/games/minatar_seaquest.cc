@@ -1,14 +1,9 @@
 #include "envs/games/minatar_seaquest.h"
 
+#include "envs/games/minatar_spec.h"
+
 namespace starling::envs {
 
-EnvSpec MinatarSeaquest::Spec() {
-  return {.name = "minatar/seaquest",
-          .height = kSide,
-          .width = kSide,
-          .channels = kChannels,
-          .num_actions = kNumActions,
-          .action_names = {"noop", "left", "up", "right", "down", "fire"}};
-}
+EnvSpec MinatarSeaquest::Spec() { return MinatarSpec("seaquest", kChannels); }
 
 }  // namespace starling::envs

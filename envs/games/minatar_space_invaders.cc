@@ -1,14 +1,9 @@
 #include "envs/games/minatar_space_invaders.h"
 
+#include "envs/games/minatar_spec.h"
+
 namespace starling::envs {
 
-EnvSpec MinatarSpaceInvaders::Spec() {
-  return {.name = "minatar/space_invaders",
-          .height = kSide,
-          .width = kSide,
-          .channels = kChannels,
-          .num_actions = kNumActions,
-          .action_names = {"noop", "left", "up", "right", "down", "fire"}};
-}
+EnvSpec MinatarSpaceInvaders::Spec() { return MinatarSpec("space_invaders", kChannels); }
 
 }  // namespace starling::envs
