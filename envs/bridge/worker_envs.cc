@@ -175,8 +175,8 @@ void WorkerEnvs::Keep(Slot& slot) {
   }
 }
 
-// The process of `slot` is gone: the episodes it played are over, whether or not they were asked
-// for now; those that were to begin now shall begin in the next one.
+// The process of `slot` is gone: the episodes it played are over, skipped ones too; those that this
+// Advance was to begin shall begin in the next process.
 void WorkerEnvs::Cut(const Slot& slot) {
   for (std::size_t i = slot.first; i < slot.first + slot.count; ++i) {
     if (commands_[i] == kSkip) envs_[i].lost = envs_[i].running;
