@@ -18,7 +18,7 @@ void RunIncarnation(LearnerLink& link) {
   wire::SnapshotMeta meta;  // of the weights in the replica
   while (const auto grant = link.NextGrant()) {
     if (!link.Refresh(grant->version, rollout.weights(), meta)) return;
-    const RolloutGradient gradient = rollout.Run(meta.entropy);
+    const RolloutGradient gradient = rollout.Run(meta.entropy, link.GradientSpace());
     if (!link.Push(*grant, meta, gradient, rollout.TakeEpisodes())) return;
   }
 }

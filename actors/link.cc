@@ -45,6 +45,7 @@ bool LearnerLink::Join() {
   socket_.reset();
   beacon_.reset();
   reader_.reset();
+  buffers_.reset();
   grants_.clear();
   unanswered_ = 0;
   incarnation_ = term_ = 0;
@@ -99,9 +100,11 @@ bool LearnerLink::CheckNet(std::uint64_t fingerprint, std::size_t floats) {
         "are they of the same version?";
     return false;
   }
+  floats_ = floats;
   if (welcome_.snapshot.empty()) return true;
   try {
     reader_.emplace(welcome_.snapshot, floats, fingerprint);
+    if (!welcome_.buffers.empty()) buffers_.emplace(welcome_.buffers, floats);
     if (!welcome_.beacon.empty()) {
       beacon_ = std::make_unique<wire::BeaconReceiver>(context_, welcome_.beacon);
     }
@@ -178,9 +181,18 @@ bool LearnerLink::Fetch(std::uint64_t version, std::span<float> weights, wire::S
 
 // ---- pushing
 
+std::span<float> LearnerLink::GradientSpace() {
+  buffer_ = buffers_ ? buffers_->Free() : std::nullopt;
+  if (buffer_) return buffers_->floats(*buffer_);
+  unshared_.resize(floats_);
+  return unshared_;
+}
+
 bool LearnerLink::Push(const wire::Grant& grant, const wire::SnapshotMeta& meta,
                        const RolloutGradient& gradient, std::vector<envs::EpisodeEnd> episodes) {
+  const auto buffer = static_cast<std::uint32_t>(buffer_ ? *buffer_ + 1 : 0);
   wire::Gradient body{.grant = grant.number,
+                      .buffer = buffer,
                       .samples = gradient.samples,
                       .norm = gradient.norm,
                       .policy_loss = gradient.loss.policy_loss,
@@ -198,7 +210,9 @@ bool LearnerLink::Push(const wire::Grant& grant, const wire::SnapshotMeta& meta,
     body.episodes.push_back(
         {.episode_return = end.episode_return, .length = static_cast<std::uint64_t>(end.length)});
   }
-  if (!SendSoon(body, gradient.values, meta.version)) return false;
+  const auto tensor = buffer_ ? std::span<const float>() : gradient.values;
+  if (!SendSoon(body, tensor, meta.version)) return false;
+  if (buffer_) buffers_->Pushed(*buffer_, sequence_);
   ++unanswered_;
   pushed_ms_ = clock_.NowMs();
   return Pump(0);
@@ -290,6 +304,7 @@ void LearnerLink::Handle(const wire::Message& message, std::span<float> weights,
     state_ = LinkState::kLost;
   } else if (const auto* answer = std::get_if<wire::Answer>(&message.body)) {
     if (answer->answers != 0 && unanswered_ > 0) --unanswered_;
+    if (buffers_) buffers_->Answered(answer->answers);
     if (answer->outcome > wire::Outcome::kMerged) {
       LogDebug("a gradient was refused: {}", wire::OutcomeName(answer->outcome));
     }

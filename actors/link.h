@@ -13,10 +13,12 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "actors/rollout.h"
 #include "core/clock.h"
 #include "core/config.h"
+#include "wire/gradient_buffers.h"
 #include "wire/protocol.h"
 #include "wire/snapshot.h"
 #include "wire/socket.h"
@@ -56,7 +58,7 @@ class LearnerLink {
   std::uint32_t slot() const { return slot_; }
   std::uint32_t incarnation() const { return incarnation_; }
 
-  // The learner's net must be ours. False: refused. Opens the shared weights if there are any.
+  // The learner's net must be ours. False: refused. Opens what memory the learner shares with us.
   bool CheckNet(std::uint64_t fingerprint, std::size_t floats);
 
   // The next grant; waits for it. Nothing: look at state().
@@ -65,6 +67,10 @@ class LearnerLink {
   // Brings `weights` to the newest version there is, at least `version`; `meta` tells which. Both
   // hold what the last call left in them. False: look at state().
   bool Refresh(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& meta);
+
+  // Where the next gradient is to be computed: where the learner reads it, if it shares memory with
+  // us.
+  std::span<float> GradientSpace();
 
   // Sends one gradient computed on `meta`'s weights under `grant`. False: look at state().
   bool Push(const wire::Grant& grant, const wire::SnapshotMeta& meta,
@@ -94,6 +100,10 @@ class LearnerLink {
   std::unique_ptr<wire::ClientSocket> socket_;
   std::unique_ptr<wire::BeaconReceiver> beacon_;
   std::optional<wire::SnapshotReader> reader_;
+  std::optional<wire::GradientBuffersClient> buffers_;
+  std::size_t floats_ = 0;             // of the net
+  std::optional<std::size_t> buffer_;  // where the next gradient is; nothing: in unshared_
+  std::vector<float> unshared_;
 
   LinkState state_ = LinkState::kLost;
   std::string text_;

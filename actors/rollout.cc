@@ -28,8 +28,7 @@ Rollout::Rollout(const Config& config, std::uint32_t slot, std::uint32_t incarna
       backend_(net::MakeCpuBackend()),
       model_(net::MakeModel<float>(ModelSpecOf(config, env_->spec()), *backend_,
                                    (unroll_ + 1) * envs_)),
-      weights_(model_->layout().size()),
-      gradient_(model_->layout().size()) {
+      weights_(model_->layout().size()) {
   for (int env = 0; env < envs_; ++env) {
     action_streams_.emplace_back(StreamId{.seed = config.run.seed,
                                           .slot = slot,
@@ -53,7 +52,7 @@ std::span<float> Rollout::Rows(int t) {
   return model_->observations().subspan(static_cast<std::size_t>(t) * size, size);
 }
 
-RolloutGradient Rollout::Run(double entropy) {
+RolloutGradient Rollout::Run(double entropy, std::span<float> gradient) {
   const SteadyClock clock;
   const std::int64_t begin = clock.NowNs();
   if (std::exchange(fresh_, false)) {
@@ -62,11 +61,11 @@ RolloutGradient Rollout::Run(double entropy) {
     std::ranges::copy(Rows(unroll_), Rows(0).begin());  // where the last unroll ended
   }
   for (int t = 0; t < unroll_; ++t) Act(t);
-  model_->Forward(weights_, unroll_ * envs_, envs_);  // the bootstrap's values
+  model_->Forward(weights_.span(), unroll_ * envs_, envs_);  // the bootstrap's values
   const std::int64_t acted = clock.NowNs();
 
   RolloutGradient out;
-  Gradient(entropy, out);
+  Gradient(entropy, gradient, out);
   out.act_us = static_cast<std::uint32_t>((acted - begin) / 1000);
   out.gradient_us = static_cast<std::uint32_t>((clock.NowNs() - acted) / 1000);
   return out;
@@ -75,7 +74,7 @@ RolloutGradient Rollout::Run(double entropy) {
 void Rollout::Act(int t) {
   const int row = t * envs_;
   const auto at = static_cast<std::size_t>(row), n = static_cast<std::size_t>(envs_);
-  model_->Forward(weights_, row, envs_);
+  model_->Forward(weights_.span(), row, envs_);
   for (std::size_t env = 0; env < n; ++env) uniforms_[env] = action_streams_[env].Uniform();
   const auto taken = std::span(actions_).subspan(at, n);
   const auto width = static_cast<std::size_t>(model_->num_actions());
@@ -86,7 +85,7 @@ void Rollout::Act(int t) {
   if (between_steps_) between_steps_();
 }
 
-void Rollout::Gradient(double entropy, RolloutGradient& out) {
+void Rollout::Gradient(double entropy, std::span<float> gradient, RolloutGradient& out) {
   const int samples = unroll_ * envs_;
   const auto n = static_cast<std::size_t>(samples);
   const std::span<const float> values = model_->values();
@@ -101,9 +100,9 @@ void Rollout::Gradient(double entropy, RolloutGradient& out) {
   out.loss = net::ActorCriticLoss<float>(
       samples, model_->num_actions(), model_->logits().first(n * width), values.first(n), actions_,
       advantages_, returns_, weights, dlogits_, dvalues_);
-  model_->Backward(weights_, 0, samples, dlogits_, dvalues_, gradient_);
-  out.norm = net::ClipByGlobalNorm(gradient_, config_.optimizer.clip_norm);
-  out.values = gradient_;
+  model_->Backward(weights_.span(), 0, samples, dlogits_, dvalues_, gradient);
+  out.norm = net::ClipByGlobalNorm(gradient, config_.optimizer.clip_norm);
+  out.values = gradient;
   out.samples = static_cast<std::uint32_t>(samples);
 }
 

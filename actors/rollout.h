@@ -18,6 +18,7 @@
 #include "core/random.h"
 #include "envs/env.h"
 #include "net/backend.h"
+#include "net/buffer.h"
 #include "net/loss.h"
 #include "net/model.h"
 
@@ -27,7 +28,7 @@ namespace starling::actors {
 net::ModelSpec ModelSpecOf(const Config& config, const envs::EnvSpec& env);
 
 struct RolloutGradient {
-  std::span<const float> values;  // (layout.size()), clipped; borrowed until the next Run
+  std::span<const float> values;  // (layout.size()), clipped: what Run was given
   double norm = 0;                // global L2 norm before clipping
   net::LossReport loss;
   std::uint32_t samples = 0;  // T * B
@@ -43,17 +44,18 @@ class Rollout {
 
   const net::ParameterLayout& layout() const { return model_->layout(); }
   // The replica's weights (layout().size()): written by the caller between two Runs.
-  std::span<float> weights() { return weights_; }
+  std::span<float> weights() { return weights_.span(); }
 
-  // T steps with the weights as they are, and their gradient. `entropy` is the coefficient now.
-  RolloutGradient Run(double entropy);
+  // T steps with the weights as they are, and their gradient, which goes into `gradient`
+  // (layout().size()). `entropy` is the coefficient now.
+  RolloutGradient Run(double entropy, std::span<float> gradient);
 
   // Episodes that ended since the last call, without those cut by the end of their process.
   std::vector<envs::EpisodeEnd> TakeEpisodes();
 
  private:
   void Act(int t);
-  void Gradient(double entropy, RolloutGradient& out);
+  void Gradient(double entropy, std::span<float> gradient, RolloutGradient& out);
   std::span<float> Rows(int t);  // observations (B, H, W, C) of step t
 
   const Config config_;
@@ -62,7 +64,7 @@ class Rollout {
   std::unique_ptr<envs::VecEnv> env_;
   std::unique_ptr<net::Backend<float>> backend_;
   std::unique_ptr<net::Model<float>> model_;
-  std::vector<float> weights_, gradient_;
+  net::Buffer<float> weights_;                // at a cache line
   std::vector<RandomStream> action_streams_;  // per env
 
   std::vector<float> uniforms_;                                  // (B)

@@ -108,8 +108,9 @@ double RolloutNs(Config config, double seconds) {
   config.actors.unroll = kUnroll;
   actors::Rollout rollout(config, 0, 1);
   std::ranges::copy(fleet::BlueprintOf(config).initial, rollout.weights().begin());
+  std::vector<float> gradient(rollout.layout().size());
   return Median(TimeManyNs(seconds, [&] {
-    rollout.Run(config.loss.entropy);
+    rollout.Run(config.loss.entropy, gradient);
     rollout.TakeEpisodes();
   }));
 }

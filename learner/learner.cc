@@ -180,22 +180,24 @@ void Learner::OnGradient(wire::Envelope envelope, const wire::Message& message) 
   const wire::Header header = message.header;
   const auto gradient = std::get<wire::Gradient>(message.body);
   const std::string peer = envelope.peer();
-  if (header.fingerprint != layout_.fingerprint() || header.count != layout_.size()) {
-    const bool count = header.fingerprint == layout_.fingerprint();
-    ++counters_.frames_refused[count ? "count" : "fingerprint"];
+  const bool count = gradient.buffer > 0 || header.count == layout_.size();
+  if (header.fingerprint != layout_.fingerprint() || !count) {
+    ++counters_.frames_refused[count ? "fingerprint" : "count"];
     Say(peer, nullptr, wire::Bye{wire::ByeReason::kRefused, "your net is not the learner's"});
     return;
   }
   ++counters_.received;
   Member* member = nullptr;
-  wire::Outcome outcome = CheckGradient(message, member);
+  Received received;
+  wire::Outcome outcome = CheckGradient(message, member, received);
   if (member) {
     member->heard_ms = clock_.NowMs();
     member->peer = peer;
     if (outcome == wire::Outcome::kNone) {
       for (const wire::Episode& episode : gradient.episodes) counters_.AddEpisode(episode);
       newest_ = gradient;
-      outcome = SpendGrant(std::move(envelope), message, *member);
+      received.envelope = std::move(envelope);
+      outcome = SpendGrant(gradient.grant, std::move(received), *member);
     } else if (outcome != wire::Outcome::kDuplicate &&
                pipeline_.judge().Lose(member->slot, gradient.grant)) {
       granted_ms_.erase(gradient.grant);
@@ -230,8 +232,10 @@ void Learner::Journal(const wire::Message& message, wire::Outcome outcome) {
                                 .norm = gradient.norm});
 }
 
-// What can be said of a gradient without the judge; `member` is its sender if it is one of us.
-wire::Outcome Learner::CheckGradient(const wire::Message& message, Member*& member) {
+// What can be said of a gradient without the judge; `member` is its sender if it is one of us,
+// `received` the gradient, once its values are found.
+wire::Outcome Learner::CheckGradient(const wire::Message& message, Member*& member,
+                                     Received& received) {
   const wire::Header& header = message.header;
   const auto& gradient = std::get<wire::Gradient>(message.body);
   if (header.term != term_) return wire::Outcome::kOtherTerm;
@@ -245,23 +249,27 @@ wire::Outcome Learner::CheckGradient(const wire::Message& message, Member*& memb
       gradient.samples > static_cast<std::uint64_t>(config_.samples_per_gradient())) {
     return wire::Outcome::kBadSamples;
   }
-  const net::FiniteNorm norm = net::CheckFinite(message.floats());
+  received = {.slot = member->slot,
+              .incarnation = member->incarnation,
+              .sequence = header.sequence,
+              .base = header.version,
+              .samples = gradient.samples};
+  if (gradient.buffer == 0) {
+    received.values = message.floats();
+  } else {
+    auto loan = member->buffers ? member->buffers->Lend(gradient.buffer - 1) : std::nullopt;
+    if (!loan) return wire::Outcome::kNoBuffer;
+    received.loan = *std::move(loan);
+    received.values = received.loan.values;
+  }
+  const net::FiniteNorm norm = net::CheckFinite(received.values);
   if (!norm.finite) return wire::Outcome::kNotFinite;
   if (norm.norm > config_.updates.max_norm) return wire::Outcome::kNormTooLarge;
   return wire::Outcome::kNone;
 }
 
-wire::Outcome Learner::SpendGrant(wire::Envelope envelope, const wire::Message& message,
-                                  Member& member) {
-  const auto& gradient = std::get<wire::Gradient>(message.body);
-  const std::uint64_t number = gradient.grant;
-  const Arrival arrival = pipeline_.Hold(number, {.envelope = std::move(envelope),
-                                                  .values = message.floats(),
-                                                  .slot = member.slot,
-                                                  .incarnation = member.incarnation,
-                                                  .sequence = message.header.sequence,
-                                                  .base = message.header.version,
-                                                  .samples = gradient.samples});
+wire::Outcome Learner::SpendGrant(std::uint64_t number, Received received, Member& member) {
+  const Arrival arrival = pipeline_.Hold(number, std::move(received));
   if (arrival == Arrival::kHeld) ++member.accepted;
   if (arrival == Arrival::kBelowGrant || arrival == Arrival::kFutureVersion) {
     pipeline_.judge().Lose(member.slot, number);

@@ -68,14 +68,15 @@ class Learner {
   void OnHello(const std::string& peer, const wire::Hello& hello);
   void WelcomeAgain(Member& member);
   void SayWelcome(const Member& member);
+  void GiveBuffers(Member& member);
   void OnGradient(wire::Envelope envelope, const wire::Message& message);
   void OnFetch(const std::string& peer, const wire::Header& header);
   void OnHeartbeat(const std::string& peer, const wire::Header& header);
 
   // check
-  wire::Outcome CheckGradient(const wire::Message& message, Member*& member);
+  wire::Outcome CheckGradient(const wire::Message& message, Member*& member, Received& received);
   void Journal(const wire::Message& message, wire::Outcome outcome);
-  wire::Outcome SpendGrant(wire::Envelope envelope, const wire::Message& message, Member& member);
+  wire::Outcome SpendGrant(std::uint64_t number, Received received, Member& member);
 
   // answer
   void SendAnswers(const std::vector<Pipeline::Applied>& applied);

@@ -1,7 +1,11 @@
 // Who comes, who stays, who leaves: the learner's dealings with its members.
+#include <fmt/format.h>
+
+#include <memory>
 #include <string>
 
 #include "core/check.h"
+#include "core/error.h"
 #include "learner/learner.h"
 
 namespace starling::learner {
@@ -22,8 +26,23 @@ void Learner::OnHello(const std::string& peer, const wire::Hello& hello) {
   journal_.Append(JoinRecord{slot, member.incarnation});
   comings_.Info(clock_.NowMs(), fmt::format("actor {} joined (pid {} on {}), {} here", slot,
                                             hello.pid, hello.host, roster_.size()));
+  GiveBuffers(member);
   SayWelcome(member);
   pipeline_.judge().Join(slot);
+}
+
+// Where its gradients go without being copied. Without, they come in messages: slower, but they
+// come.
+void Learner::GiveBuffers(Member& member) {
+  if (!beacon_) return;
+  try {
+    member.buffers = std::make_unique<wire::GradientBuffers>(
+        place_.BuffersPath(member.slot, member.incarnation),
+        static_cast<std::size_t>(config_.updates.in_flight), layout_.size());
+  } catch (const UserError& error) {
+    refusals_.Warn(clock_.NowMs(), fmt::format("{}: the gradients of actor {} are sent instead",
+                                               error.what(), member.slot));
+  }
 }
 
 // A connection whose life has not begun to work is not made a new one for asking again: it could
@@ -45,7 +64,8 @@ void Learner::SayWelcome(const Member& member) {
   Say(member.peer, &member,
       wire::Welcome{.config = ToToml(config_),
                     .snapshot = beacon_ ? place_.SnapshotPath(term_).string() : "",
-                    .beacon = beacon_ ? beacon_->endpoint() : ""});
+                    .beacon = beacon_ ? beacon_->endpoint() : "",
+                    .buffers = member.buffers ? member.buffers->path().string() : ""});
 }
 
 // Answered whoever asks: an actor sees in our term and in its incarnation whether it is still a

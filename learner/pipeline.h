@@ -21,14 +21,16 @@
 #include "learner/lanes.h"
 #include "learner/staleness.h"
 #include "learner/standing.h"
+#include "wire/gradient_buffers.h"
 #include "wire/socket.h"
 
 namespace starling::learner {
 
-// A gradient that arrived, with the frames that hold its values.
+// A gradient that arrived, with what holds its values.
 struct Received {
-  wire::Envelope envelope;
-  std::span<const float> values;  // into the envelope
+  std::span<const float> values{};  // into the envelope or the loan
+  wire::Envelope envelope{};
+  wire::Loan loan{};
   std::uint32_t slot = 0, incarnation = 0;
   std::uint64_t sequence = 0, base = 0;
   std::uint32_t samples = 0;

@@ -6,8 +6,11 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
+
+#include "wire/gradient_buffers.h"
 
 namespace starling::learner {
 
@@ -17,6 +20,7 @@ struct Member {
   std::int64_t heard_ms = 0;
   std::uint64_t last_sequence = 0;  // of its gradients
   std::uint64_t accepted = 0;       // gradients of this incarnation that were held or applied
+  std::unique_ptr<wire::GradientBuffers> buffers{};  // null: its gradients bring a tensor
 };
 
 class Roster {

@@ -55,6 +55,14 @@ class Backend {
   virtual void LinearBackwardInput(const LinearShape& shape, int n, const T* w, const T* dy,
                                    Put put, const T* relu_output, T* dx) = 0;
 
+  // Both gradients of a layer whose input x came out of a relu: LinearBackwardWeights, and
+  // LinearBackwardInput with x as the mask. One op, because most of x is zero.
+  virtual void LinearBackward(const LinearShape& shape, int n, const T* x, const T* w, const T* dy,
+                              T* dw, T* db, T* dx) {
+    LinearBackwardWeights(shape, n, x, dy, dw, db);
+    LinearBackwardInput(shape, n, w, dy, Put::kReplace, x, dx);
+  }
+
   // y (n, OH, OW, COUT) = activation(x (n, H, W, CIN) * w + b (COUT)), where
   // y[i,oy,ox,:] = sum over ky, kx, c of x[i, oy*stride+ky, ox*stride+kx, c] w[ky,kx,c,:].
   virtual void ConvForward(const ConvShape& shape, int n, const T* x, const T* w, const T* b,

@@ -182,26 +182,23 @@ class ActorCriticNet final : public Model<T> {
     backend_.LinearBackwardInput(value, n, p + value_.weight, dvalues, Put::kAdd, x, dx);
   }
 
-  // From the gradient of layer i's output to that of its parameters and of the layer below.
+  // From the gradient of layer i's output to that of its parameters and of the layer below. Nobody
+  // asks for the gradient of the observations.
   void BackwardHidden(std::size_t i, const T* p, int row, int n, T* gradient) {
     Hidden<T>& layer = hidden_[i];
     const T* const dy = Row(layer.output_gradient, row, layer.size);
-    T *const dw = gradient + layer.place.weight, *const db = gradient + layer.place.bias;
-    const T* const x = i == 0 ? Row(observations_, row, in_size_)
-                              : Row(hidden_[i - 1].output, row, hidden_[i - 1].size);
-    if (layer.conv) {
-      backend_.ConvBackwardWeights(*layer.conv, n, x, dy, dw, db);
-    } else {
-      backend_.LinearBackwardWeights(layer.linear, n, x, dy, dw, db);
-    }
-    if (i == 0) return;  // nobody asks for the gradient of the observations
-    T* const dx = Row(hidden_[i - 1].output_gradient, row, hidden_[i - 1].size);
     const T* const w = p + layer.place.weight;
-    if (layer.conv) {
-      backend_.ConvBackwardInput(*layer.conv, n, w, dy, x, dx);
-    } else {
-      backend_.LinearBackwardInput(layer.linear, n, w, dy, Put::kReplace, x, dx);
+    T *const dw = gradient + layer.place.weight, *const db = gradient + layer.place.bias;
+    if (i == 0) {
+      const T* const x = Row(observations_, row, in_size_);
+      if (layer.conv) return backend_.ConvBackwardWeights(*layer.conv, n, x, dy, dw, db);
+      return backend_.LinearBackwardWeights(layer.linear, n, x, dy, dw, db);
     }
+    const T* const x = Row(hidden_[i - 1].output, row, hidden_[i - 1].size);
+    T* const dx = Row(hidden_[i - 1].output_gradient, row, hidden_[i - 1].size);
+    if (!layer.conv) return backend_.LinearBackward(layer.linear, n, x, w, dy, dw, db, dx);
+    backend_.ConvBackwardWeights(*layer.conv, n, x, dy, dw, db);
+    backend_.ConvBackwardInput(*layer.conv, n, w, dy, x, dx);
   }
 
   Backend<T>& backend_;

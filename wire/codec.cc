@@ -43,11 +43,10 @@ Refusal CheckHeader(std::span<const std::byte> bytes, std::size_t max_elements) 
   const auto kind = Take<std::uint8_t>(bytes, kAtKind);
   if (kind < 1 || kind > kKinds) return Refusal::kKind;
   if (Take<std::uint32_t>(bytes, kAtReserved) != 0) return Refusal::kReserved;
-  const bool tensor = HasTensor(static_cast<Kind>(kind));
-  const ElementType carried = tensor ? ElementType::kF32 : ElementType::kNone;
-  if (Take<std::uint8_t>(bytes, kAtElementType) != static_cast<std::uint8_t>(carried)) {
-    return Refusal::kElementType;
-  }
+  const auto element = static_cast<ElementType>(Take<std::uint8_t>(bytes, kAtElementType));
+  const bool tensor = element == ElementType::kF32;
+  if (!tensor && element != ElementType::kNone) return Refusal::kElementType;
+  if (tensor && !MayHaveTensor(static_cast<Kind>(kind))) return Refusal::kElementType;
   const auto count = Take<std::uint64_t>(bytes, kAtCount);
   if ((count != 0) != tensor) return Refusal::kCount;
   if (count > max_elements) return Refusal::kTensorTooLarge;
@@ -72,7 +71,7 @@ Header ReadHeader(std::span<const std::byte> bytes) {
 
 Frames Encode(const Header& header, const Body& body, std::span<const float> tensor) {
   const Kind kind = KindOf(body);
-  CHECK(HasTensor(kind) == !tensor.empty(), "a {} with {} elements", KindName(kind), tensor.size());
+  CHECK(HasTensor(body) == !tensor.empty(), "a {} with {} elements", KindName(kind), tensor.size());
   Frames frames;
   frames.fields = PackFields(body);
   frames.tensor = tensor;
@@ -117,6 +116,7 @@ DecodeResult Decode(const FrameView& frames, std::size_t max_elements) {
   if (!UnpackFields(message.header.kind, frames.fields, message.body)) {
     return refuse(Refusal::kFields);
   }
+  if (HasTensor(message.body) != (message.header.count != 0)) return refuse(Refusal::kCount);
   message.tensor = frames.tensor;
   return result;
 }

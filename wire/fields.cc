@@ -29,10 +29,12 @@ void Visit(Visitor& visit, Is<Welcome> auto& welcome) {
   visit("config", welcome.config, kMaxConfigBytes);
   visit("snapshot", welcome.snapshot, kMaxTextBytes);
   visit("beacon", welcome.beacon, kMaxTextBytes);
+  visit("buffers", welcome.buffers, kMaxTextBytes);
 }
 template <class Visitor>
 void Visit(Visitor& visit, Is<Gradient> auto& gradient) {
   visit("grant", gradient.grant);
+  visit("buffer", gradient.buffer);
   visit("samples", gradient.samples);
   visit("norm", gradient.norm);
   visit("ploss", gradient.policy_loss);

@@ -33,6 +33,8 @@ const char* OutcomeName(Outcome outcome) {
       return "bad_samples";
     case Outcome::kUnknownActor:
       return "unknown_actor";
+    case Outcome::kNoBuffer:
+      return "no_buffer";
   }
   return "unknown";
 }

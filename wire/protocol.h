@@ -15,7 +15,7 @@
 namespace starling::wire {
 
 inline constexpr std::uint32_t kProtocolMagic = 0x4C525453;  // the bytes 'S' 'T' 'R' 'L'
-inline constexpr std::uint16_t kProtocolVersion = 1;
+inline constexpr std::uint16_t kProtocolVersion = 2;
 inline constexpr std::size_t kHeaderBytes = 64;
 inline constexpr std::size_t kMessageFrames = 3;
 
@@ -71,6 +71,7 @@ struct Welcome {
   std::string config{};    // the whole effective configuration, TOML
   std::string snapshot{};  // path of the shared-memory file; empty: fetch
   std::string beacon{};    // endpoint of the version beacon; empty: none
+  std::string buffers{};   // path of the actor's gradient buffers; empty: gradients bring a tensor
 
   friend bool operator==(const Welcome&, const Welcome&) = default;
 };
@@ -86,6 +87,8 @@ struct Episode {
 // receiver that averages them checks that they are finite.
 struct Gradient {
   std::uint64_t grant = 0;  // number of the grant it spends
+  std::uint32_t buffer =
+      0;  // its values: 0: the tensor, k > 0: buffer k - 1 of those of the welcome
   std::uint32_t samples = 0;
   double norm = 0;  // global L2 norm before clipping
   double policy_loss = 0, value_loss = 0, entropy = 0;
@@ -111,8 +114,9 @@ enum class Outcome : std::uint8_t {
   kNormTooLarge,
   kBadSamples,
   kUnknownActor,
+  kNoBuffer,  // it names a buffer that is not its sender's to push
 };
-inline constexpr std::size_t kOutcomes = 14;
+inline constexpr std::size_t kOutcomes = 15;
 // "applied", "no_grant", ...: the names in summary.json.
 const char* OutcomeName(Outcome outcome);
 
@@ -174,7 +178,11 @@ inline constexpr std::size_t kKinds = std::variant_size_v<Body>;
 const char* KindName(Kind kind);  // "hello", ...
 
 inline Kind KindOf(const Body& body) { return static_cast<Kind>(body.index() + 1); }
-// Gradients and weights carry an f32 tensor, everything else none.
-inline bool HasTensor(Kind kind) { return kind == Kind::kGradient || kind == Kind::kWeights; }
+// Weights carry an f32 tensor, gradients too unless they are in a buffer; everything else none.
+inline bool MayHaveTensor(Kind kind) { return kind == Kind::kGradient || kind == Kind::kWeights; }
+inline bool HasTensor(const Body& body) {
+  const Gradient* gradient = std::get_if<Gradient>(&body);
+  return gradient ? gradient->buffer == 0 : KindOf(body) == Kind::kWeights;
+}
 
 }  // namespace starling::wire

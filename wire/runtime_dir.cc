@@ -230,6 +230,10 @@ fs::path RunPlace::SnapshotPath(std::uint32_t term) const {
   return path_ / fmt::format("weights-{}", term);
 }
 
+fs::path RunPlace::BuffersPath(std::uint32_t slot, std::uint32_t incarnation) const {
+  return path_ / fmt::format("gradients-{}-{}", slot, incarnation);
+}
+
 void RunPlace::WriteEndpoint(const std::string& endpoint) const {
   WriteFileAtomically(path_ / "endpoint", endpoint);
 }

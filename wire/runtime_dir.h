@@ -3,7 +3,7 @@
 // reached.
 //
 // Layout: ROOT/starling-UID/lock, and for each run ROOT/starling-UID/HASH/{lock, endpoint, control,
-// beacon, weights-TERM}. A place belongs to the process that holds the flock on its `lock`; the
+// beacon, weights-TERM, gradients-SLOT-INCARNATION}. A place belongs to the process that holds the flock on its `lock`; the
 // kernel lets go of it however that process ends, so what a killed run left is recognised and
 // removed.
 #pragma once
@@ -38,6 +38,8 @@ class RunPlace {
   std::string SocketEndpoint(const std::string& name) const;
   // Where the weights of this term go (wire/snapshot.h).
   std::filesystem::path SnapshotPath(std::uint32_t term) const;
+  // Where the gradients of this life of an actor go (wire/gradient_buffers.h).
+  std::filesystem::path BuffersPath(std::uint32_t slot, std::uint32_t incarnation) const;
   // Tells the actors where to connect; written atomically.
   void WriteEndpoint(const std::string& endpoint) const;
 

@@ -1,9 +1,6 @@
 #include "wire/snapshot.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -19,6 +16,7 @@
 
 #include "core/check.h"
 #include "core/error.h"
+#include "wire/shared_memory.h"
 
 namespace starling::wire {
 namespace {
@@ -54,22 +52,10 @@ std::size_t FileBytes(std::size_t floats) {
   return kDataOffset + kSnapshotSlots * floats * sizeof(float);
 }
 
-std::string ErrorText(int error) { return std::generic_category().message(error); }
-
-struct FileDescriptor {
-  explicit FileDescriptor(int number) : fd(number) {}
-  ~FileDescriptor() {
-    if (fd >= 0) close(fd);
-  }
-  FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(const FileDescriptor&) = delete;
-  const int fd;
-};
-
-// The reader loads word by word, atomically. The writer's stores are ordered against it by Begin's
-// fence and Publish's `end`, and what it tears a reader throws away, so that they need not be atomic
-// in the machine: plain vector stores, 0.42 ns per weight through a lane where words one by one took
-// 0.65. C++ has no such store; a checker of its rules is shown the words.
+// Who writes and who reads are ordered by fences and by `begin` and `end`, and what it tears a reader
+// throws away, so that the words need not be atomic in the machine: plain vector loads and stores,
+// 0.42 ns per weight through a lane where words one by one took 0.65. C++ has no such access; a
+// checker of its rules is shown the words.
 void StoreWords(Word* to, const float* from, std::size_t words) {
 #ifdef __SANITIZE_THREAD__
   for (std::size_t i = 0; i < words; ++i) {
@@ -82,25 +68,25 @@ void StoreWords(Word* to, const float* from, std::size_t words) {
 #endif
 }
 
+void LoadWords(const Word* from, std::span<float> to) {
+#ifdef __SANITIZE_THREAD__
+  for (std::size_t i = 0; i < to.size() / 2; ++i) {
+    const std::uint64_t word = from[i].load(std::memory_order_relaxed);
+    std::memcpy(to.data() + 2 * i, &word, sizeof word);
+  }
+#else
+  std::memcpy(to.data(), static_cast<const void*>(from), to.size_bytes());
+#endif
+}
+
 }  // namespace
 
-// A mapped file or anonymous memory, unmapped with its last user.
+// The layout over the memory.
 class SnapshotMapping {
  public:
-  // `fd` -1: anonymous. Null if it cannot be mapped; errno says why.
-  static std::shared_ptr<SnapshotMapping> Map(int fd, std::size_t bytes, bool writable) {
-    // Populated now, so that the first copies do not pay for page faults.
-    const int flags = MAP_SHARED | MAP_POPULATE | (fd < 0 ? MAP_ANONYMOUS : 0);
-    void* base = mmap(nullptr, bytes, PROT_READ | (writable ? PROT_WRITE : 0), flags, fd, 0);
-    if (base == MAP_FAILED) return nullptr;
-    return std::shared_ptr<SnapshotMapping>(new SnapshotMapping(base, bytes));
-  }
-  ~SnapshotMapping() { munmap(base_, bytes_); }
-  SnapshotMapping(const SnapshotMapping&) = delete;
-  SnapshotMapping& operator=(const SnapshotMapping&) = delete;
+  explicit SnapshotMapping(std::shared_ptr<SharedMemory> memory) : memory_(std::move(memory)) {}
 
-  void* base() const { return base_; }
-  FileControl& control() const { return *static_cast<FileControl*>(base_); }
+  FileControl& control() const { return *reinterpret_cast<FileControl*>(memory_->data()); }
   SlotControl& slot(std::uint64_t version) const {
     return control().slot[version % kSnapshotSlots];
   }
@@ -108,70 +94,33 @@ class SnapshotMapping {
   Word* words(std::uint64_t version) const {
     const std::size_t offset =
         kDataOffset + (version % kSnapshotSlots) * control().floats * sizeof(float);
-    return reinterpret_cast<Word*>(static_cast<std::byte*>(base_) + offset);
+    return reinterpret_cast<Word*>(memory_->data() + offset);
   }
 
  private:
-  SnapshotMapping(void* base, std::size_t bytes) : base_(base), bytes_(bytes) {}
-  void* base_;
-  std::size_t bytes_;
+  std::shared_ptr<SharedMemory> memory_;
 };
-
-namespace {
-
-[[noreturn]] void ThrowCreate(const std::filesystem::path& path, std::size_t bytes, int error) {
-  throw UserError(fmt::format(
-      "{}: cannot reserve {} KiB of shared memory for the weights: {}; free space there or set "
-      "wire.runtime_dir",
-      path.string(), (bytes + 1023) / 1024, ErrorText(error)));
-}
-
-// A file of exactly `bytes` whose every page exists: a full file system is an error here, where a
-// sparse file would kill the process at the first write.
-std::shared_ptr<SnapshotMapping> CreateFile(const std::filesystem::path& path,
-                                            const std::string& temporary, std::size_t bytes) {
-  unlink(temporary.c_str());
-  const FileDescriptor file(
-      open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (file.fd < 0) ThrowCreate(path, bytes, errno);
-  int error = EINTR;
-  while (error == EINTR) error = posix_fallocate(file.fd, 0, static_cast<off_t>(bytes));
-  std::shared_ptr<SnapshotMapping> mapping;
-  if (error == 0) {
-    mapping = SnapshotMapping::Map(file.fd, bytes, true);
-    if (!mapping) error = errno;
-  }
-  if (!mapping) {
-    unlink(temporary.c_str());
-    ThrowCreate(path, bytes, error);
-  }
-  return mapping;
-}
-
-}  // namespace
 
 SnapshotWriter::SnapshotWriter(const std::filesystem::path& path, std::size_t floats,
                                std::uint64_t fingerprint, std::uint32_t term)
     : path_(path) {
   CHECK(floats > 0 && floats % kBlock == 0, "{} floats", floats);
-  const std::size_t bytes = FileBytes(floats);
+  const std::string what = "the weights";
   const std::string temporary = path.string() + "." + std::to_string(getpid()) + ".tmp";
-  if (path.empty()) {
-    mapping_ = SnapshotMapping::Map(-1, bytes, true);
-    if (!mapping_) ThrowCreate("anonymous memory", bytes, errno);
-  } else {
-    mapping_ = CreateFile(path, temporary, bytes);
-  }
-  auto* control = new (mapping_->base()) FileControl();
+  if (!path.empty()) unlink(temporary.c_str());
+  const auto memory = path.empty() ? SharedMemory::Anonymous(FileBytes(floats), what)
+                                   : SharedMemory::Create(temporary, FileBytes(floats), what);
+  auto* control = new (memory->data()) FileControl();
   control->floats = floats;
   control->fingerprint = fingerprint;
   control->term = term;
+  mapping_ = std::make_shared<SnapshotMapping>(memory);
   // Under its own name only now: who finds it, finds it ready.
-  if (!path.empty() && rename(temporary.c_str(), path.c_str()) != 0) {
-    const int error = errno;
-    unlink(temporary.c_str());
-    ThrowCreate(path, bytes, error);
-  }
+  if (path.empty() || rename(temporary.c_str(), path.c_str()) == 0) return;
+  const int error = errno;
+  unlink(temporary.c_str());
+  throw UserError(
+      fmt::format("{}: cannot be made: {}", path.string(), std::generic_category().message(error)));
 }
 
 SnapshotWriter::~SnapshotWriter() = default;
@@ -227,22 +176,18 @@ SnapshotReader::SnapshotReader(const std::filesystem::path& path, std::size_t fl
   const auto fail = [&](const std::string& what) {
     throw std::runtime_error(fmt::format("snapshot {}: {}", path.string(), what));
   };
-  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  if (file.fd < 0) fail(ErrorText(errno));
-  struct stat status {};
-  if (fstat(file.fd, &status) != 0) fail(ErrorText(errno));
-  if (!S_ISREG(status.st_mode)) fail("not a file");
-  const auto size = static_cast<std::size_t>(status.st_size);
-  if (size < kDataOffset) fail(fmt::format("{} bytes are too few", size));
-  mapping_ = SnapshotMapping::Map(file.fd, size, false);
-  if (!mapping_) fail(ErrorText(errno));
+  const auto memory = SharedMemory::Open(path, SharedMemory::Access::kRead);
+  if (memory->size() < kDataOffset) fail(fmt::format("{} bytes are too few", memory->size()));
+  mapping_ = std::make_shared<SnapshotMapping>(memory);
   const FileControl& control = mapping_->control();
   if (control.magic != kSnapshotMagic || control.slots != kSnapshotSlots) fail("another format");
   if (control.floats != floats) fail(fmt::format("{} floats, not {}", control.floats, floats));
   if (control.fingerprint != fingerprint) {
     fail(fmt::format("of the net {:016x}, not {:016x}", control.fingerprint, fingerprint));
   }
-  if (size != FileBytes(floats)) fail(fmt::format("{} bytes, not {}", size, FileBytes(floats)));
+  if (memory->size() != FileBytes(floats)) {
+    fail(fmt::format("{} bytes, not {}", memory->size(), FileBytes(floats)));
+  }
 }
 
 SnapshotReader::SnapshotReader(const SnapshotWriter& writer) : mapping_(writer.mapping_) {}
@@ -266,12 +211,7 @@ bool SnapshotReader::Read(std::uint64_t at_least, std::span<float> out, Snapshot
     if (!latest || *latest < at_least) return false;
     const SlotControl& slot = mapping_->slot(*latest);
     const std::uint64_t end = slot.end.load(std::memory_order_acquire);  // pairs with Publish
-    const Word* from = mapping_->words(*latest);
-    for (std::size_t w = 0; w < out.size() / 2; ++w) {
-      const std::uint64_t word =
-          from[w].load(std::memory_order_relaxed);  // judged by `begin` below
-      std::memcpy(out.data() + 2 * w, &word, sizeof word);
-    }
+    LoadWords(mapping_->words(*latest), out);
     meta.steps = slot.steps.load(std::memory_order_relaxed);
     meta.entropy = std::bit_cast<double>(slot.entropy_bits.load(std::memory_order_relaxed));
     // Pairs with the release fence in Begin.

@@ -6,6 +6,7 @@
 #include "net/cpu/conv2d_dense.h"
 #include "net/cpu/conv2d_sparse.h"
 #include "net/cpu/linear.h"
+#include "net/cpu/linear_sparse.h"
 #include "net/cpu/one_thread.h"
 
 namespace starling::net {
@@ -18,6 +19,7 @@ class CpuBackend final : public Backend<float> {
 
   void LinearForward(const LinearShape& shape, int n, const float* x, const float* w,
                      const float* b, Activation activation, float* y) override {
+    if (sparse_linear_.Forward(shape, n, x, w, b, activation, y)) return;
     cpu::LinearForward(shape, n, x, w, b, activation, y);
   }
   void LinearBackwardWeights(const LinearShape& shape, int n, const float* x, const float* dy,
@@ -27,6 +29,11 @@ class CpuBackend final : public Backend<float> {
   void LinearBackwardInput(const LinearShape& shape, int n, const float* w, const float* dy,
                            Put put, const float* relu_output, float* dx) override {
     cpu::LinearBackwardInput(shape, n, w, dy, put, relu_output, dx);
+  }
+  void LinearBackward(const LinearShape& shape, int n, const float* x, const float* w,
+                      const float* dy, float* dw, float* db, float* dx) override {
+    if (sparse_linear_.Backward(shape, n, x, w, dy, dw, db, dx)) return;
+    Backend::LinearBackward(shape, n, x, w, dy, dw, db, dx);
   }
 
   void ConvForward(const ConvShape& shape, int n, const float* x, const float* w, const float* b,
@@ -56,6 +63,7 @@ class CpuBackend final : public Backend<float> {
     return found != sparse_.end() ? &*found : &sparse_.emplace_back(shape);
   }
 
+  cpu::SparseLinear sparse_linear_;
   cpu::DenseConv dense_;
   std::vector<cpu::SparseConv> sparse_;
 };

@@ -3,17 +3,10 @@
 #include <algorithm>
 
 #include "core/check.h"
-#include "net/cpu/nonzeros.h"
+#include "net/cpu/vector.h"
 
 namespace starling::net::cpu {
 namespace {
-
-// g++ leaves plain loops of a short known length scalar, which is several times slower here; so the
-// loops over channels go sixteen at a time, as wide as the processor allows, at any alignment.
-using Sixteen [[gnu::vector_size(64), gnu::aligned(4), gnu::may_alias]] = float;
-
-inline Sixteen& At(float* p) { return *reinterpret_cast<Sixteen*>(p); }
-inline const Sixteen& At(const float* p) { return *reinterpret_cast<const Sixteen*>(p); }
 
 // to (count) += scale * from (count)
 inline void AddScaled(int count, float scale, const float* from, float* to) {
@@ -65,32 +58,21 @@ SparseConv::SparseConv(const ConvShape& shape)
 }
 
 bool SparseConv::Gather(int n, const float* x) {
-  const int size = shape_.in_size();
-  const int limit = n * size / 4;
-  nonzeros_.resize(static_cast<std::size_t>(limit + size + 16));
-  row_begin_.assign(1, 0);
-  int count = 0;
-  for (int i = 0; i < n; ++i, x += size) {
-    count += FindNonzeros(size, x, nonzeros_.data() + count);
-    if (count > limit) return false;
-    row_begin_.push_back(count);
-  }
-  return true;
+  return set_.Find(Which::kNonzero, n, shape_.in_size(), x, n * shape_.in_size() / 4);
 }
 
 // Calls visit(value, w_offset, frame_offset) for each product of the sample x with a row of
 // weights. The input at (iy, ix) is seen by output (iy - ky, ix - kx) at kernel cell (ky, kx),
 // which is cell (iy + KH - 1 - ky, ix + KW - 1 - kx) of the frame.
 template <int kKernel, int kChannels, class Visit>
-inline void SparseConv::ForEachProduct(std::size_t row, const float* x, Visit visit) const {
+inline void SparseConv::ForEachProduct(int row, const float* x, Visit visit) const {
   const int kernel_height = kKernel > 0 ? kKernel : shape_.kernel_height;
   const int kernel_width = kKernel > 0 ? kKernel : shape_.kernel_width;
   const int channels = kChannels > 0 ? kChannels : shape_.out_channels;
   const int cell_w = shape_.in_channels * channels, line = frame_width_ * channels;
-  const int* const end = nonzeros_.data() + row_begin_[row + 1];
-  for (const int* k = nonzeros_.data() + row_begin_[row]; k < end; ++k) {
-    const float value = x[*k];
-    const Input input = inputs_[static_cast<std::size_t>(*k)];
+  for (const int k : set_.row(row)) {
+    const float value = x[k];
+    const Input input = inputs_[static_cast<std::size_t>(k)];
     for (int ky = 0; ky < kernel_height; ++ky) {
       for (int kx = 0; kx < kernel_width; ++kx) {
         visit(value, input.w + (ky * kernel_width + kx) * cell_w,
@@ -117,7 +99,7 @@ void SparseConv::ForwardFor(const float* x, const float* w, const float* b, Acti
                             float* y) {
   const int channels = kChannels > 0 ? kChannels : shape_.out_channels;
   float* const frame = frame_.data();
-  for (std::size_t row = 0; row + 1 < row_begin_.size(); ++row) {
+  for (int row = 0; row < set_.rows(); ++row) {
     std::fill_n(frame, frame_.size(), 0.0f);
     ForEachProduct<kKernel, kChannels>(row, x, [=](float value, int from, int to) {
       AddScaled(channels, value, w + from, frame + to);
@@ -137,7 +119,7 @@ void SparseConv::BackwardWeightsFor(const float* x, const float* dy, float* dw, 
   std::fill_n(frame, frame_.size(), 0.0f);  // the border stays zero below
   std::fill_n(dw, shape_.num_weights(), 0.0f);
   std::fill_n(db, channels, 0.0f);
-  for (std::size_t row = 0; row + 1 < row_begin_.size(); ++row) {
+  for (int row = 0; row < set_.rows(); ++row) {
     ForEachOutput(channels,
                   [=](int from, int to) { CopyAndSum(channels, dy + from, frame + to, db); });
     ForEachProduct<kKernel, kChannels>(row, x, [=](float value, int to, int from) {

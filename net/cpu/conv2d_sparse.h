@@ -13,6 +13,7 @@
 
 #include "net/backend.h"
 #include "net/buffer.h"
+#include "net/cpu/nonzeros.h"
 
 namespace starling::net::cpu {
 
@@ -41,16 +42,15 @@ class SparseConv {
   template <int kKernel, int kChannels>
   void BackwardWeightsFor(const float* x, const float* dy, float* dw, float* db);
   template <int kKernel, int kChannels, class Visit>
-  void ForEachProduct(std::size_t row, const float* x, Visit visit) const;
+  void ForEachProduct(int row, const float* x, Visit visit) const;
   template <class Visit>
   void ForEachOutput(int channels, Visit visit) const;
 
   ConvShape shape_;
-  int frame_width_;             // cells
-  Buffer<float> frame_;         // (H + KH - 1, W + KW - 1, COUT)
-  std::vector<Input> inputs_;   // (H, W, CIN)
-  std::vector<int> nonzeros_;   // of all rows: offsets within a row, ascending
-  std::vector<int> row_begin_;  // (rows + 1)
+  int frame_width_;            // cells
+  Buffer<float> frame_;        // (H + KH - 1, W + KW - 1, COUT)
+  std::vector<Input> inputs_;  // (H, W, CIN)
+  SparseRows set_;             // of what was gathered last
 };
 
 }  // namespace starling::net::cpu

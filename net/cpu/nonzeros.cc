@@ -1,19 +1,23 @@
 #include "net/cpu/nonzeros.h"
 
+#include <cstddef>
+
 #ifdef __AVX512F__
 #include <immintrin.h>
 #endif
 
 namespace starling::net::cpu {
 
-int FindNonzeros(int n, const float* x, int* out) {
+int FindIndices(Which which, int n, const float* x, int* out) {
+  const bool negative = which == Which::kNonzero;
   int count = 0, i = 0;
 #ifdef __AVX512F__
   // Seven times faster than the loop below, which would be 8 % of the MinAtar net's whole work.
   __m512i index = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
   for (; i + 16 <= n; i += 16) {
-    const __mmask16 set =
-        _mm512_cmp_ps_mask(_mm512_loadu_ps(x + i), _mm512_setzero_ps(), _CMP_NEQ_UQ);
+    const __m512 values = _mm512_loadu_ps(x + i), zero = _mm512_setzero_ps();
+    const __mmask16 set = negative ? _mm512_cmp_ps_mask(values, zero, _CMP_NEQ_UQ)
+                                   : _mm512_cmp_ps_mask(values, zero, _CMP_GT_OQ);
     _mm512_storeu_si512(out + count, _mm512_maskz_compress_epi32(set, index));
     count += __builtin_popcount(set);
     index = _mm512_add_epi32(index, _mm512_set1_epi32(16));
@@ -21,9 +25,21 @@ int FindNonzeros(int n, const float* x, int* out) {
 #endif
   for (; i < n; ++i) {  // no branch: whether a cell is set cannot be predicted
     out[count] = i;
-    count += x[i] != 0.0f;
+    count += negative ? x[i] != 0.0f : x[i] > 0.0f;
   }
   return count;
+}
+
+bool SparseRows::Find(Which which, int rows, int width, const float* x, int most) {
+  indices_.resize(static_cast<std::size_t>(most + width + 16));
+  begin_.assign(1, 0);
+  int count = 0;
+  for (int i = 0; i < rows; ++i, x += width) {
+    count += FindIndices(which, width, x, indices_.data() + count);
+    if (count > most) return false;
+    begin_.push_back(count);
+  }
+  return true;
 }
 
 }  // namespace starling::net::cpu

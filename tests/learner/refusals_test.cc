@@ -64,6 +64,18 @@ TEST_F(RefusalsTest, ANormWhoseSquareIsNoFloat) {
   ExpectRefusedAndServed(wire::Outcome::kNormTooLarge);
 }
 
+TEST_F(RefusalsTest, NotANumberInABuffer) {
+  wire::GradientBuffersClient buffers(actor_->welcome.buffers, kFloats);
+  std::ranges::copy(Values(1, std::nanf("")), buffers.floats(0).begin());
+  actor_->Send(wire::Gradient{.grant = grant_.number, .buffer = 1, .samples = 4});
+  ExpectRefusedAndServed(wire::Outcome::kNotFinite);
+}
+
+TEST_F(RefusalsTest, ABufferThatDoesNotExist) {
+  actor_->Send(wire::Gradient{.grant = grant_.number, .buffer = 99, .samples = 4});
+  ExpectRefusedAndServed(wire::Outcome::kNoBuffer);
+}
+
 TEST_F(RefusalsTest, NoSamples) {
   actor_->Push(grant_, 0, Values(1, 1), 0);
   ExpectRefusedAndServed(wire::Outcome::kBadSamples);

@@ -1,5 +1,6 @@
 // The fast CPU backend against the reference, op by op. Same float inputs; the reference computes
 // in double. An error is the largest difference relative to the largest output of the op.
+#include <cmath>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -88,6 +89,30 @@ class CpuBackendTest : public ::testing::Test {
     }
   }
 
+  void CompareLinearAboveRelu(const LinearShape& s, int n, double density) {
+    Floats cells = Cells<float>(random_, n * s.in, density);
+    const Floats noise = Normals<float>(random_, n * s.in);
+    for (std::size_t i = 0; i < cells.size(); ++i) cells[i] *= std::abs(noise[i]);
+    const Input x(std::move(cells)), w = Noise(s.in * s.out), b = Noise(s.out);
+    const Input dy = Noise(n * s.out);
+    for (const Activation activation : {Activation::kNone, Activation::kRelu}) {
+      Output y(random_, n * s.out);
+      cpu_->LinearForward(s, n, x.fast.data(), w.fast.data(), b.fast.data(), activation,
+                          y.fast.data());
+      reference_->LinearForward(s, n, x.exact.data(), w.exact.data(), b.exact.data(), activation,
+                                y.exact.data());
+      y.Expect("linear y");
+    }
+    Output dw(random_, s.in * s.out), db(random_, s.out), dx(random_, n * s.in);
+    cpu_->LinearBackward(s, n, x.fast.data(), w.fast.data(), dy.fast.data(), dw.fast.data(),
+                         db.fast.data(), dx.fast.data());
+    reference_->LinearBackward(s, n, x.exact.data(), w.exact.data(), dy.exact.data(),
+                               dw.exact.data(), db.exact.data(), dx.exact.data());
+    dw.Expect("linear dw");
+    db.Expect("linear db");
+    dx.Expect("linear dx");
+  }
+
   void CompareConv(const ConvShape& s, int n, Floats cells) {
     const Input x(std::move(cells)), w = Noise(s.num_weights()), b = Noise(s.out_channels);
     const Input dy = Noise(n * s.out_size()), mask = Noise(n * s.in_size());
@@ -125,6 +150,19 @@ TEST_F(CpuBackendTest, LinearOverRandomShapes) {
     const auto c = testing::RandomLinear(random_, kWide);
     SCOPED_TRACE(c.Name());
     CompareLinear(c.shape, c.n);
+  }
+}
+
+// As relu leaves it: `density` of x is not zero. The sparse way and the dense one.
+TEST_F(CpuBackendTest, LinearAboveARelu) {
+  for (const double density : {0.0, 0.02, 0.13, 0.3, 1.0}) {
+    for (const LinearShape& shape : {LinearShape{1024, 128}, LinearShape{97, 208},
+                                     LinearShape{256, 256}, LinearShape{40, 17}}) {
+      for (const int n : {1, 5, 64, 150}) {
+        SCOPED_TRACE(fmt::format("{}x{}, {} samples, density {}", shape.in, shape.out, n, density));
+        CompareLinearAboveRelu(shape, n, density);
+      }
+    }
   }
 }
 
@@ -248,17 +286,34 @@ TEST(NonzerosTest, FindsThemAllInOrder) {
       for (int i = 0; i < n; ++i) {
         if (x[static_cast<std::size_t>(i)] != 0) expected.push_back(i);
       }
-      found.resize(static_cast<std::size_t>(cpu::FindNonzeros(n, x.data(), found.data())));
+      found.resize(static_cast<std::size_t>(
+          cpu::FindIndices(cpu::Which::kNonzero, n, x.data(), found.data())));
       EXPECT_EQ(found, expected);
     }
   }
 }
 
 TEST(NonzerosTest, AnythingThatIsNotZeroCounts) {
-  const Floats x{0.0f, -0.0f, 1e-40f, -3.0f, NAN, INFINITY};
-  std::vector<int> found(x.size() + 16);
-  found.resize(static_cast<std::size_t>(cpu::FindNonzeros(6, x.data(), found.data())));
-  EXPECT_EQ(found, (std::vector<int>{2, 3, 4, 5}));
+  Floats x{0.0f, -0.0f, 1e-40f, -3.0f, NAN, INFINITY};
+  x.resize(22);  // as long as a vector, and longer
+  const auto find = [&](cpu::Which which) {
+    std::vector<int> found(x.size() + 16);
+    const int size = static_cast<int>(x.size());
+    found.resize(static_cast<std::size_t>(cpu::FindIndices(which, size, x.data(), found.data())));
+    return found;
+  };
+  EXPECT_EQ(find(cpu::Which::kNonzero), (std::vector<int>{2, 3, 4, 5}));
+  EXPECT_EQ(find(cpu::Which::kPositive), (std::vector<int>{2, 5}));
+}
+
+TEST(SparseRowsTest, GivesUpAtItsLimit) {
+  const Floats x{1, 0, 0, 2, 3, 0};
+  cpu::SparseRows rows;
+  ASSERT_TRUE(rows.Find(cpu::Which::kNonzero, 2, 3, x.data(), 3));
+  EXPECT_EQ(rows.rows(), 2);
+  EXPECT_EQ(std::vector<int>(rows.row(0).begin(), rows.row(0).end()), std::vector<int>{0});
+  EXPECT_EQ(std::vector<int>(rows.row(1).begin(), rows.row(1).end()), (std::vector<int>{0, 1}));
+  EXPECT_FALSE(rows.Find(cpu::Which::kNonzero, 2, 3, x.data(), 2));
 }
 
 }  // namespace

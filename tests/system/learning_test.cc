@@ -22,13 +22,14 @@ Trained TrainInOneProcess(const Config& config) {
   actors::Rollout rollout(config, 0, 0);
   std::vector<float> weights = net::InitialParameters(rollout.layout(), config.run.seed);
   const auto spec = learner::MakeOptimizerSpec(config.optimizer);
-  std::vector<float> square_avg(weights.size());
+  std::vector<float> square_avg(weights.size()), space(weights.size());
   const std::array<std::span<float>, 1> state{square_avg};
   std::vector<double> returns;
   std::uint64_t steps = 0, updates = 0;
   while (steps < config.run.steps) {
     std::ranges::copy(weights, rollout.weights().begin());
-    const auto gradient = rollout.Run(learner::EntropyCoef(config.loss, config.run.steps, steps));
+    const auto gradient =
+        rollout.Run(learner::EntropyCoef(config.loss, config.run.steps, steps), space);
     const double lr = learner::LearningRate(config.optimizer, config.run.steps, steps);
     learner::ApplyUpdate(spec, learner::MakeStepSize(spec, lr, 1, ++updates), gradient.values,
                          weights, std::span(state).first(learner::NumSlots(spec)));

@@ -47,7 +47,7 @@ std::vector<Raw> Seeds() {
                                     Bye{.text = "so long"}};
   std::vector<Raw> seeds;
   for (const Body& body : bodies) {
-    const std::vector<float> tensor = Ramp(HasTensor(KindOf(body)) ? kElements : 0);
+    const std::vector<float> tensor = Ramp(HasTensor(body) ? kElements : 0);
     const Frames frames = Encode({.slot = 1, .sequence = 2, .term = 1, .version = 5}, body, tensor);
     seeds.push_back(
         {Copy(frames.header_bytes()), Copy(frames.field_bytes()), Copy(frames.tensor_bytes())});

@@ -54,7 +54,7 @@ std::vector<Body> AllBodies() {
 }
 
 std::vector<float> TensorOf(const Body& body) {
-  return HasTensor(KindOf(body)) ? Ramp(kElements) : std::vector<float>{};
+  return HasTensor(body) ? Ramp(kElements) : std::vector<float>{};
 }
 
 // A message as owned bytes that a test may spoil.
@@ -105,7 +105,7 @@ TEST(Codec, TheHeaderIsTheTableOfTheReadmeByteByByte) {
   const Frames frames = Encode(header, Weights{.steps = 5, .entropy = 0.5}, tensor);
   std::vector<std::uint8_t> expected = {
       'S',  'T',  'R',  'L',                           // 0 magic
-      1,    0,                                         // 4 protocol
+      2,    0,                                         // 4 protocol
       7,                                               // 6 kind: weights
       1,                                               // 7 element type: f32
       0x04, 0x03, 0x02, 0x01,                          // 8 slot
@@ -159,12 +159,12 @@ TEST(Codec, EachMistakeOfAGradientIsRefusedByItsName) {
       {"header long", [](Raw& raw) { raw.header.push_back('\0'); }, Refusal::kHeaderSize},
       {"header empty", [](Raw& raw) { raw.header.clear(); }, Refusal::kHeaderSize},
       {"magic", [](Raw& raw) { raw.header[0] = 'X'; }, Refusal::kMagic},
-      {"protocol", [](Raw& raw) { raw.Set<std::uint16_t>(4, 2); }, Refusal::kProtocol},
+      {"protocol", [](Raw& raw) { raw.Set<std::uint16_t>(4, 1); }, Refusal::kProtocol},
       {"kind 0", [](Raw& raw) { raw.Set<std::uint8_t>(6, 0); }, Refusal::kKind},
       {"kind 9", [](Raw& raw) { raw.Set<std::uint8_t>(6, 9); }, Refusal::kKind},
       {"kind 255", [](Raw& raw) { raw.Set<std::uint8_t>(6, 255); }, Refusal::kKind},
       {"reserved", [](Raw& raw) { raw.Set<std::uint32_t>(28, 1); }, Refusal::kReserved},
-      {"element type 0", [](Raw& raw) { raw.Set<std::uint8_t>(7, 0); }, Refusal::kElementType},
+      {"element type 0", [](Raw& raw) { raw.Set<std::uint8_t>(7, 0); }, Refusal::kCount},
       {"element type 2", [](Raw& raw) { raw.Set<std::uint8_t>(7, 2); }, Refusal::kElementType},
       {"count 0", [](Raw& raw) { raw.Set<std::uint64_t>(40, 0); }, Refusal::kCount},
       {"count too large", [](Raw& raw) { raw.Set<std::uint64_t>(40, kElements + 1); },
@@ -241,6 +241,36 @@ TEST(Codec, NumbersThatAreNoNumbersPass) {
   EXPECT_NE(std::get<Gradient>(result.message.body).norm,
             std::get<Gradient>(result.message.body).norm);
   EXPECT_EQ(result.message.floats()[5], std::numeric_limits<float>::infinity());
+}
+
+TEST(Codec, AGradientInABufferBringsNoTensor) {
+  Gradient gradient = AGradient();
+  gradient.buffer = 2;
+  const Frames frames = Encode(AHeader(), gradient);
+  const DecodeResult result = Decode(View(frames), kElements);
+  ASSERT_TRUE(result);
+  EXPECT_EQ(std::get<Gradient>(result.message.body), gradient);
+  EXPECT_EQ(result.message.header.count, 0u);
+  EXPECT_EQ(result.message.header.element_type, ElementType::kNone);
+}
+
+// Both, or neither: whoever says so is mistaken about where its values are.
+TEST(Codec, AGradientIsInABufferOrInATensor) {
+  Gradient in_buffer = AGradient();
+  in_buffer.buffer = 1;
+  const Frames without = Encode(AHeader(), in_buffer),
+               with = Encode(AHeader(), AGradient(), Ramp(kElements));
+  const auto refusal = [](const Frames& head, const Frames& fields) {
+    Frames mixed = head;
+    mixed.fields = fields.fields;
+    std::span<std::byte, kHeaderBytes> header = mixed.header;
+    const std::uint64_t sum = Checksum(header, mixed.field_bytes(), mixed.tensor_bytes());
+    std::memcpy(header.data() + 56, &sum, sizeof sum);
+    return Decode(View(mixed), kElements).refusal;
+  };
+  EXPECT_EQ(refusal(with, without), Refusal::kCount);
+  EXPECT_EQ(refusal(without, with), Refusal::kCount);
+  EXPECT_EQ(refusal(with, with), Refusal::kNone) << "the way the test mixes them is right";
 }
 
 TEST(CodecDeathTest, OurOwnMistakesAreChecked) {

@@ -1,0 +1,103 @@
+#include "net/cpu/linear_sparse.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "net/cpu/linear.h"
+#include "net/cpu/vector.h"
+
+namespace starling::net::cpu {
+namespace {
+
+// More set than this part of all, and the dense products are faster.
+int Most(const LinearShape& shape, int n) { return n * shape.in / 4; }
+
+// Calls pass.operator()<vectors>(first column) for parts of `columns` that fit the registers.
+template <class Pass>
+void ForEachPart(int columns, Pass pass) {
+  int j = 0;
+  for (; j + 128 <= columns; j += 128) pass.template operator()<8>(j);
+  for (; j + 64 <= columns; j += 64) pass.template operator()<4>(j);
+  for (; j < columns; j += 16) pass.template operator()<1>(j);
+}
+
+}  // namespace
+
+bool SparseLinear::Forward(const LinearShape& shape, int n, const float* x, const float* w,
+                           const float* b, Activation activation, float* y) {
+  if (shape.out % 16 != 0) return false;
+  if (!set_.Find(Which::kNonzero, n, shape.in, x, Most(shape, n))) return false;
+  const Sixteen least = (activation == Activation::kRelu ? 0.0f : -__builtin_inff()) - Sixteen{};
+  ForEachPart(shape.out, [&]<int kVectors>(int j) {
+    for (int i = 0; i < n; ++i) {
+      Sixteen sum[kVectors];
+      for (int v = 0; v < kVectors; ++v) sum[v] = At(b + j + 16 * v);
+      for (const int k : set_.row(i)) {
+        const float value = x[i * shape.in + k];
+        const float* const from = w + k * shape.out + j;
+        for (int v = 0; v < kVectors; ++v) sum[v] += value * At(from + 16 * v);
+      }
+      float* const to = y + i * shape.out + j;
+      for (int v = 0; v < kVectors; ++v) At(to + 16 * v) = sum[v] < least ? least : sum[v];
+    }
+  });
+  return true;
+}
+
+// Which samples of the block have input k set, a bit each, for every k.
+void SparseLinear::FindColumns(int in, int first, int samples) {
+  columns_.assign(static_cast<std::size_t>(in), 0);
+  for (int i = 0; i < samples; ++i) {
+    for (const int k : set_.row(first + i)) {
+      columns_[static_cast<std::size_t>(k)] |= std::uint64_t{1} << i;
+    }
+  }
+}
+
+// Input by input: its row of w and of dw stay in registers, and each sample's dy is read once for
+// both gradients. Block by block, so that the samples stay in cache.
+bool SparseLinear::Backward(const LinearShape& shape, int n, const float* x, const float* w,
+                            const float* dy, float* dw, float* db, float* dx) {
+  if (shape.out % 16 != 0) return false;
+  if (!set_.Find(Which::kPositive, n, shape.in, x, Most(shape, n))) return false;
+  for (int first = 0; first < n; first += kBlock) {
+    const int samples = std::min(kBlock, n - first);
+    FindColumns(shape.in, first, samples);
+    float* const dx_block = dx + first * shape.in;
+    std::fill_n(dx_block, samples * shape.in, 0.0f);
+    BackwardBlock(shape, x + first * shape.in, w, dy + first * shape.out, first == 0, dw, dx_block);
+  }
+  SumRows(n, shape.out, dy, db);
+  return true;
+}
+
+// dw is replaced by the first block and added to by the others.
+void SparseLinear::BackwardBlock(const LinearShape& shape, const float* x, const float* w,
+                                 const float* dy, bool replace, float* dw, float* dx) const {
+  ForEachPart(shape.out, [&]<int kVectors>(int j) {
+    for (int k = 0; k < shape.in; ++k) {
+      float* const to = dw + k * shape.out + j;
+      Sixteen weights[kVectors], sum[kVectors] = {};
+      for (int v = 0; v < kVectors; ++v) {
+        weights[v] = At(w + k * shape.out + j + 16 * v);
+        if (!replace) sum[v] = At(to + 16 * v);
+      }
+      for (std::uint64_t left = columns_[static_cast<std::size_t>(k)]; left != 0;
+           left &= left - 1) {
+        const int i = std::countr_zero(left), at = i * shape.in + k;
+        const float* const from = dy + i * shape.out + j;
+        const float value = x[at];
+        Sixteen dot = {};
+        for (int v = 0; v < kVectors; ++v) {
+          const Sixteen d = At(from + 16 * v);
+          sum[v] += value * d;
+          dot += weights[v] * d;
+        }
+        dx[at] += Sum(dot);
+      }
+      for (int v = 0; v < kVectors; ++v) At(to + 16 * v) = sum[v];
+    }
+  });
+}
+
+}  // namespace starling::net::cpu

@@ -1,0 +1,81 @@
+// Gradients that lie in memory which an actor shares with the learner.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "tests/support/learner_fixture.h"
+#include "wire/gradient_buffers.h"
+
+namespace starling::learner {
+namespace {
+
+using testing::Each;
+using testing::FloatNear;
+
+class BuffersTest : public LearnerFixture {
+ protected:
+  // `actor` pushes a gradient whose every value is `value` in its first buffer.
+  void Push(FakeActor& actor, const wire::Grant& grant, float value) {
+    const wire::GradientBuffersClient buffers(actor.welcome.buffers, kFloats);
+    std::ranges::fill(buffers.floats(0), value);
+    actor.header.version = grant.version;
+    actor.Send(wire::Gradient{.grant = grant.number, .buffer = 1, .samples = 4});
+  }
+};
+
+TEST_F(BuffersTest, AreAppliedAnsweredAndFreeAgain) {
+  Start();
+  const auto actor = NewActor();
+  for (int i = 0; i < 3; ++i) Push(*actor, actor->NextGrant(), 0.25f);
+  actor->NextGrant();
+  EXPECT_EQ(actor->outcomes, std::vector<wire::Outcome>(3, wire::Outcome::kApplied));
+  Stop();
+  EXPECT_THAT(LastCheckpoint().weights, Each(FloatNear(-0.75f, 1e-6f)));
+}
+
+TEST_F(BuffersTest, EveryActorHasItsOwnOfTheSizeOfItsGrants) {
+  Start("updates.in_flight=3");
+  const auto a = NewActor(), b = NewActor();
+  EXPECT_NE(a->welcome.buffers, b->welcome.buffers);
+  EXPECT_EQ(wire::GradientBuffersClient(a->welcome.buffers, kFloats).count(), 3u);
+}
+
+TEST_F(BuffersTest, ABufferThatIsInUseIsRefused) {
+  Start("staleness.bound=0");
+  const auto a = NewActor(), b = NewActor();
+  const wire::Grant grant = a->NextGrant();
+  Push(*a, grant, 1.0f);  // held: b's is not there yet
+  Push(*a, grant, 1.0f);
+  EXPECT_EQ(a->NextAnswer().outcome, wire::Outcome::kNoBuffer);
+  b->Push(b->NextGrant(), 1.0f);  // in a tensor: both ways in one update
+  EXPECT_EQ(a->NextAnswer().outcome, wire::Outcome::kMerged);
+  Stop();
+  EXPECT_THAT(LastCheckpoint().weights, Each(FloatNear(-1.0f, 1e-6f)));
+  EXPECT_EQ(Dropped("no_buffer"), 1u);
+}
+
+TEST_F(BuffersTest, AGradientWhoseActorHasLeftIsAppliedAllTheSame) {
+  Start("staleness.bound=0");
+  auto a = NewActor();
+  const auto b = NewActor();
+  const std::string path = a->welcome.buffers;
+  Push(*a, a->NextGrant(), 3.0f);
+  a->Send(wire::Bye{});
+  b->Push(b->NextGrant(), 1.0f);
+  EXPECT_EQ(b->NextAnswer().outcome, wire::Outcome::kMerged);
+  EXPECT_FALSE(std::filesystem::exists(path)) << "it goes with its actor";
+  Stop();
+  EXPECT_THAT(LastCheckpoint().weights, Each(FloatNear(-2.0f, 1e-6f)));
+}
+
+TEST_F(BuffersTest, OverTcpThereAreNone) {
+  Start("updates.start_with=1\nwire.endpoint=tcp://127.0.0.1:0");
+  const auto actor = NewActor();
+  EXPECT_EQ(actor->welcome.buffers, "");
+  actor->Send(wire::Gradient{.grant = actor->NextGrant().number, .buffer = 1, .samples = 4});
+  EXPECT_EQ(actor->NextAnswer().outcome, wire::Outcome::kNoBuffer);
+}
+
+}  // namespace
+}  // namespace starling::learner

@@ -1,0 +1,119 @@
+#include "wire/gradient_buffers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+
+#include "core/error.h"
+#include "tests/wire/wire_test_util.h"
+
+namespace starling::wire {
+namespace {
+
+using testing::Each;
+using testing::HasSubstr;
+
+constexpr std::size_t kFloats = 1024, kCount = 2;
+
+class GradientBuffersTest : public testing::Test {
+ protected:
+  GradientBuffersClient Client() const { return {path_, kFloats}; }
+
+  TempDir directory_;
+  const std::filesystem::path path_ = directory_.path() / "gradients";
+  std::optional<GradientBuffers> buffers_{std::in_place, path_, kCount, kFloats};
+};
+
+TEST_F(GradientBuffersTest, WhatTheActorWritesTheLearnerReads) {
+  const GradientBuffersClient client = Client();
+  ASSERT_EQ(client.count(), kCount);
+  for (std::size_t i = 0; i < kCount; ++i) {
+    std::ranges::fill(client.floats(i), static_cast<float>(i + 1));
+  }
+  for (std::size_t i = 0; i < kCount; ++i) {
+    const auto loan = buffers_->Lend(i);
+    ASSERT_TRUE(loan);
+    ASSERT_EQ(loan->values.size(), kFloats);
+    EXPECT_THAT(loan->values, Each(static_cast<float>(i + 1)));
+  }
+}
+
+TEST_F(GradientBuffersTest, ABufferIsLentOnceAtATime) {
+  auto loan = buffers_->Lend(1);
+  ASSERT_TRUE(loan);
+  EXPECT_FALSE(buffers_->Lend(1));
+  EXPECT_TRUE(buffers_->Lend(0)) << "another one is free";
+  const auto held = *loan;  // a copy holds it, too
+  loan.reset();
+  EXPECT_FALSE(buffers_->Lend(1));
+}
+
+TEST_F(GradientBuffersTest, ABufferThatIsGivenBackCanBeLentAgain) {
+  buffers_->Lend(1);
+  EXPECT_TRUE(buffers_->Lend(1));
+}
+
+TEST_F(GradientBuffersTest, ThereAreNoMoreThanThereAre) {
+  EXPECT_FALSE(buffers_->Lend(kCount));
+  EXPECT_FALSE(buffers_->Lend(~std::size_t{0}));
+}
+
+// An actor dies while its gradient waits: the learner applies it all the same.
+TEST_F(GradientBuffersTest, ALoanOutlivesTheBuffersAndTheirFile) {
+  std::ranges::fill(Client().floats(0), 5.0f);
+  const auto loan = buffers_->Lend(0);
+  buffers_.reset();
+  EXPECT_FALSE(std::filesystem::exists(path_));
+  ASSERT_TRUE(loan);
+  EXPECT_THAT(loan->values, Each(5.0f));
+}
+
+TEST_F(GradientBuffersTest, AnActorHasABufferAgainWhenItIsAnswered) {
+  GradientBuffersClient client = Client();
+  ASSERT_EQ(client.Free(), 0u);
+  client.Pushed(0, 7);
+  ASSERT_EQ(client.Free(), 1u);
+  client.Pushed(1, 9);
+  EXPECT_EQ(client.Free(), std::nullopt);
+  client.Answered(0);  // an answer to nothing
+  client.Answered(8);  // to something else
+  EXPECT_EQ(client.Free(), std::nullopt);
+  client.Answered(9);
+  EXPECT_EQ(client.Free(), 1u);
+  client.Answered(7);
+  EXPECT_EQ(client.Free(), 0u);
+}
+
+TEST_F(GradientBuffersTest, ClientsOfWhatIsNoneAreToldSo) {
+  const auto error = [](const std::filesystem::path& path) -> std::string {
+    try {
+      GradientBuffersClient(path, kFloats);
+    } catch (const std::runtime_error& thrown) {
+      return thrown.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(error(directory_.path() / "nothing"), HasSubstr("No such file"));
+  EXPECT_THAT(error(directory_.path()), HasSubstr("directory"));
+  std::ofstream(directory_.path() / "odd") << std::string(kFloats * 4 + 4, 'x');
+  EXPECT_THAT(error(directory_.path() / "odd"), HasSubstr("4100 bytes are no buffers of 1024"));
+  std::ofstream(directory_.path() / "empty");
+  EXPECT_THAT(error(directory_.path() / "empty"), HasSubstr("0 bytes are too few"));
+}
+
+TEST_F(GradientBuffersTest, NoMemoryIsAnErrorThatNamesThePath) {
+  try {
+    GradientBuffers(directory_.path() / "huge", 1, std::size_t{1} << 52);
+    FAIL() << "there is no such memory";
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("huge: cannot reserve"));
+  }
+  EXPECT_FALSE(std::filesystem::exists(directory_.path() / "huge"));
+}
+
+}  // namespace
+}  // namespace starling::wire
