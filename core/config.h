@@ -62,7 +62,7 @@ struct ActorsConfig {
 };
 
 struct NetConfig {
-  std::string kind = "minatar";              // "minatar", "atari", "mlp"
+  std::string kind = "minatar";              // "minatar", "atari", "nature", "mlp"
   std::vector<std::int64_t> hidden = {128};  // widths of the fully connected layers
   std::int64_t stages = 1;
 

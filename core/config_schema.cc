@@ -52,7 +52,7 @@ const std::vector<ConfigKey>& Table() {
       {KEY(actors, unroll), IntegerRule{1, 10'000}},
       {KEY(actors, backend), WordRule{{"auto", "cpu"}, {"cuda"}}},
 
-      {KEY(net, kind), WordRule{{"minatar", "atari", "mlp"}}},
+      {KEY(net, kind), WordRule{{"minatar", "atari", "nature", "mlp"}}},
       {KEY(net, hidden), ListRule{0, 8, 1, 65'536}},
       {KEY(net, stages), IntegerRule{.low = 1, .high = 64, .built = 1}},
 

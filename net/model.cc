@@ -39,6 +39,7 @@ const std::vector<Kind>& Kinds() {
   static const std::vector<Kind> kinds = {
       {"minatar", {{3, 1, 16}}},            // Young and Tian 2019
       {"atari", {{8, 4, 16}, {4, 2, 32}}},  // Mnih et al. 2016 (A3C), with hidden = [256]
+      {"nature", {{8, 4, 32}, {4, 2, 64}, {3, 1, 64}}},  // Mnih et al. 2015 (DQN), hidden = [512]
       {"mlp", {}},
   };
   return kinds;
@@ -214,8 +215,9 @@ void CheckSpec(const ModelSpec& spec) {
   CHECK(spec.height >= 1 && spec.width >= 1 && spec.channels >= 1 && spec.num_actions >= 1);
   const Kind* const kind = FindKind(spec.kind);
   if (kind == nullptr) {
-    throw UserError(fmt::format("net.kind \"{}\" is unknown: use \"minatar\", \"atari\" or \"mlp\"",
-                                spec.kind));
+    throw UserError(
+        fmt::format("net.kind \"{}\" is unknown: use \"minatar\", \"atari\", \"nature\" or \"mlp\"",
+                    spec.kind));
   }
   for (const std::int64_t width : spec.hidden) {
     if (width < 1 || width > 65536) {

@@ -1,9 +1,13 @@
 // A policy-and-value net for batches: layers over one flat parameter vector, written once for every
 // backend and scalar (float for training, double for gradient proofs).
 //
-// kinds: "minatar" is conv 16@3x3 stride 1, relu; "atari" is conv 16@8x8 stride 4, relu, conv
-// 32@4x4 stride 2, relu (A3C, arXiv 1602.01783); then both as "mlp": a linear layer and relu for
-// each width in `hidden`, then the policy head (A logits) and the value head (1).
+// kinds, every convolution followed by relu:
+//   "minatar"  16@3x3 stride 1
+//   "atari"    16@8x8 stride 4, 32@4x4 stride 2 (A3C, arXiv 1602.01783)
+//   "nature"   32@8x8 stride 4, 64@4x4 stride 2, 64@3x3 stride 1 (DQN, Nature 518, 2015)
+//   "mlp"      none
+// then all of them: a linear layer and relu for each width in `hidden`, then the policy head (A
+// logits) and the value head (1).
 //
 // Buffers are allocated once, for `max_rows` samples. Forward(row, n) fills the activations of rows
 // [row, row + n); an actor calls it once per unroll step with n = B and row = t * B, so that
@@ -24,7 +28,7 @@
 namespace starling::net {
 
 struct ModelSpec {
-  std::string kind = "minatar";  // "minatar", "atari", "mlp"
+  std::string kind = "minatar";  // "minatar", "atari", "nature", "mlp"
   std::vector<std::int64_t> hidden = {128};
   int height = 1, width = 1, channels = 1;  // observation
   int num_actions = 1;

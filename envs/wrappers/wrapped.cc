@@ -7,6 +7,33 @@
 
 namespace starling::envs {
 
+namespace {
+
+// frames (each H * W cells of C channels) to out (H, W, frames * C).
+void Interleave(const std::vector<const float*>& frames, std::size_t cells, std::size_t channels,
+                float* out) {
+  const std::size_t count = frames.size();
+  if (count == 4 &&
+      channels == 1) {  // everybody's stack: a loop that the compiler makes vectors of
+    const float *const a = frames[0], *const b = frames[1], *const c = frames[2],
+                       *const d = frames[3];
+    for (std::size_t i = 0; i < cells; ++i) {
+      out[4 * i] = a[i];
+      out[4 * i + 1] = b[i];
+      out[4 * i + 2] = c[i];
+      out[4 * i + 3] = d[i];
+    }
+    return;
+  }
+  for (std::size_t cell = 0; cell < cells; ++cell) {
+    for (std::size_t k = 0; k < count; ++k) {
+      out = std::copy_n(frames[k] + cell * channels, channels, out);
+    }
+  }
+}
+
+}  // namespace
+
 bool NeedsWrappers(const EnvConfig& config) {
   return config.noop_max > 0 || config.repeat > 1 || config.life_loss_ends ||
          config.reward_clip > 0 || config.time_limit > 0 || config.pixels || config.stack > 1;
@@ -186,26 +213,19 @@ void Wrapped::Show(std::size_t i, bool pool, float* newest) {
 void Wrapped::Observe(std::size_t i, bool first, std::span<float> out) {
   const auto frames = static_cast<std::size_t>(config_.stack);
   const std::size_t size = out.size() / frames;
-  std::vector<float>& stack = envs_[i].stack;
-  std::shift_left(stack.begin(), stack.end(), static_cast<std::ptrdiff_t>(size));
-  float* const newest = stack.data() + (frames - 1) * size;
+  if (frames == 1) return Show(i, config_.max_pool && !first, out.data());
+  One& env = envs_[i];
+  env.newest = (env.newest + 1) % frames;
+  float* const newest = &env.stack[env.newest * size];
   Show(i, config_.max_pool && !first, newest);
-  if (first) {
-    for (std::size_t k = 0; k + 1 < frames; ++k) std::copy_n(newest, size, &stack[k * size]);
+  std::vector<const float*> oldest_first;
+  for (std::size_t k = 1; k <= frames; ++k) {
+    float* const frame = &env.stack[(env.newest + k) % frames * size];
+    if (first && frame != newest) std::copy_n(newest, size, frame);
+    oldest_first.push_back(frame);
   }
-  if (frames == 1) {
-    std::ranges::copy(stack, out.begin());
-    return;
-  }
-  // (stack, H, W, C) to (H, W, stack * C).
   const auto channels = static_cast<std::size_t>(screen_.spec().channels);
-  for (std::size_t cell = 0; cell < size / channels; ++cell) {
-    for (std::size_t k = 0; k < frames; ++k) {
-      for (std::size_t c = 0; c < channels; ++c) {
-        out[(cell * frames + k) * channels + c] = stack[k * size + cell * channels + c];
-      }
-    }
-  }
+  Interleave(oldest_first, size / channels, channels, out.data());
 }
 
 void Wrapped::TakeEpisodes(std::vector<EpisodeEnd>& out) {

@@ -59,7 +59,8 @@ class Wrapped final : public VecEnv {
     // Bytes or floats of the frame before the newest, for max_pool; empty if there is none.
     std::vector<std::uint8_t> bytes_before{};
     std::vector<float> floats_before{};
-    std::vector<float> stack{};  // (stack, H, W, C) as observed, oldest first
+    std::vector<float> stack{};  // (stack, H, W, C) as observed, in a ring
+    std::size_t newest = 0;      // in it
   };
 
   void PlayFrames(std::span<const std::int32_t> actions);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "net/cpu/conv2d_dense.h"
+#include "net/cpu/conv2d_direct.h"
 #include "net/cpu/conv2d_sparse.h"
 #include "net/cpu/linear.h"
 #include "net/cpu/linear_sparse.h"
@@ -40,12 +41,14 @@ class CpuBackend final : public Backend<float> {
                    Activation activation, float* y) override {
     cpu::SparseConv* const sparse = SparseFor(shape);
     if (sparse != nullptr && sparse->Gather(n, x)) return sparse->Forward(x, w, b, activation, y);
+    if (cpu::DirectConvForward(shape, n, x, w, b, activation, y)) return;
     dense_.Forward(shape, n, x, w, b, activation, y);
   }
   void ConvBackwardWeights(const ConvShape& shape, int n, const float* x, const float* dy,
                            float* dw, float* db) override {
     cpu::SparseConv* const sparse = SparseFor(shape);
     if (sparse != nullptr && sparse->Gather(n, x)) return sparse->BackwardWeights(x, dy, dw, db);
+    if (cpu::DirectConvBackwardWeights(shape, n, x, dy, dw, db)) return;
     dense_.BackwardWeights(shape, n, x, dy, dw, db);
   }
   void ConvBackwardInput(const ConvShape& shape, int n, const float* w, const float* dy,

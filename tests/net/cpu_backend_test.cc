@@ -174,6 +174,21 @@ TEST_F(CpuBackendTest, LinearOfTheShippedNets) {
   }
 }
 
+// Their channels are sixteens: no patches are laid out. Widths that are and are not cut into parts.
+TEST_F(CpuBackendTest, DenseConvOfTheShippedNets) {
+  for (const ConvShape& shape :
+       {ConvShape{84, 84, 4, 8, 8, 4, 16}, ConvShape{20, 20, 16, 4, 4, 2, 32},
+        ConvShape{84, 84, 4, 8, 8, 4, 32}, ConvShape{20, 20, 32, 4, 4, 2, 64},
+        ConvShape{9, 9, 64, 3, 3, 1, 64}, ConvShape{10, 10, 7, 3, 3, 1, 16},
+        ConvShape{13, 31, 3, 2, 5, 1, 128}, ConvShape{5, 5, 2, 5, 5, 1, 16}}) {
+    for (const int n : {1, 3}) {
+      SCOPED_TRACE(fmt::format("{}x{} {} channels, {} samples", shape.height, shape.width,
+                               shape.out_channels, n));
+      CompareConv(shape, n, Normals<float>(random_, n * shape.in_size()));
+    }
+  }
+}
+
 TEST_F(CpuBackendTest, ConvOverRandomShapesSparseAndDense) {
   for (int trial = 0; trial < 60; ++trial) {
     const auto c = testing::RandomConv(random_, kWide);

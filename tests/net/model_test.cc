@@ -139,6 +139,16 @@ TEST(ModelTest, TheAtariNetIsThePapers) {
                          (256 + 1) * 6 + (256 + 1) * 1);
 }
 
+TEST(ModelTest, TheNatureNetIsThePapers) {
+  const auto backend = MakeReferenceBackend<float>();
+  const auto layout = MakeModel(ModelSpec{"nature", {512}, 84, 84, 4, 6}, *backend, 1)->layout();
+  std::size_t weights = 0;
+  for (const Parameter& parameter : layout.parameters()) weights += parameter.size;
+  // 84 -> 20 -> 9 -> 7 cells a side.
+  EXPECT_EQ(weights, (8 * 8 * 4 + 1) * 32 + (4 * 4 * 32 + 1) * 64 + (3 * 3 * 64 + 1) * 64 +
+                         (7 * 7 * 64 + 1) * 512 + (512 + 1) * 6 + (512 + 1) * 1);
+}
+
 TEST(ModelTest, GradientOfMlpsAgainstCentralDifferences) {
   RandomStream random(StreamId{.seed = 62});
   for (int trial = 0; trial < 30; ++trial) {
@@ -211,8 +221,8 @@ TEST(ModelTest, CpuAgainstReference) {
   for (const double density : {0.1, 0.6}) {
     for (const ModelSpec& spec :
          {Minatar(), ModelSpec{"minatar", {40, 24}, 7, 9, 3, 5},
-          ModelSpec{"atari", {32}, 44, 36, 2, 3}, ModelSpec{"mlp", {64, 32}, 1, 10, 5, 3},
-          ModelSpec{"mlp", {}, 4, 4, 2, 4}}) {
+          ModelSpec{"atari", {32}, 44, 36, 2, 3}, ModelSpec{"nature", {48}, 44, 36, 2, 3},
+          ModelSpec{"mlp", {64, 32}, 1, 10, 5, 3}, ModelSpec{"mlp", {}, 4, 4, 2, 4}}) {
       for (const int rows : {1, 15}) {
         SCOPED_TRACE(::testing::Message()
                      << spec.kind << " density " << density << " rows " << rows);

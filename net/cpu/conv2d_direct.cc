@@ -1,0 +1,130 @@
+#include "net/cpu/conv2d_direct.h"
+
+#include <algorithm>
+
+#include "net/cpu/linear.h"
+#include "net/cpu/vector.h"
+
+namespace starling::net::cpu {
+namespace {
+
+// Cells at once: their sums are in vector registers (of 32; some hold weights and inputs), their
+// addresses in others.
+template <int kVectors>
+constexpr int kCellsAtOnce = std::min(10, 20 / kVectors);
+
+// Calls f.operator()<vectors>(first channel) for parts of `channels`; false if they are no sixteens
+// that fit.
+template <class F>
+bool ForEachChannels(int channels, F f) {
+  if (channels == 16) return f.template operator()<1>(0), true;
+  if (channels == 32) return f.template operator()<2>(0), true;
+  if (channels % 64 != 0) return false;
+  for (int c = 0; c < channels; c += 64) f.template operator()<4>(c);
+  return true;
+}
+
+// Calls f.operator()<N>() where N is n, which is at most kMost.
+template <int kMost, class F>
+void WithConstant(int n, F f) {
+  if constexpr (kMost > 1) {
+    if (n < kMost) return WithConstant<kMost - 1>(n, f);
+  }
+  f.template operator()<kMost>();
+}
+
+// Calls f.operator()<length>(first) for parts of [0, n) of nearly equal lengths, at most kMost.
+template <int kMost, class F>
+void ForEachPart(int n, F f) {
+  const int parts = (n + kMost - 1) / kMost;
+  for (int i = 0; i < parts; ++i) {
+    const int first = n * i / parts, next = n * (i + 1) / parts;
+    WithConstant<kMost>(next - first,
+                        [&]<int kLength>() { f.template operator()<kLength>(first); });
+  }
+}
+
+// sums (cells, vectors) += for each of `taps`: the input of each cell, `step` floats apart, times a
+// row of weights, `row` floats apart.
+template <int kCells, int kVectors>
+inline void AddTaps(int taps, const float* x, int step, const float* w, int row,
+                    Sixteen (&sums)[kCells][kVectors]) {
+  for (int t = 0; t < taps; ++t) {
+    Sixteen weights[kVectors];
+    for (int v = 0; v < kVectors; ++v) weights[v] = At(w + t * row + 16 * v);
+    for (int c = 0; c < kCells; ++c) {
+      const float value = x[c * step + t];
+      for (int v = 0; v < kVectors; ++v) sums[c][v] += value * weights[v];
+    }
+  }
+}
+
+}  // namespace
+
+bool DirectConvForward(const ConvShape& s, int n, const float* x, const float* w, const float* b,
+                       Activation activation, float* y) {
+  const Sixteen least = (activation == Activation::kRelu ? 0.0f : -__builtin_inff()) - Sixteen{};
+  const int taps = s.kernel_width * s.in_channels, step = s.stride * s.in_channels;
+  return ForEachChannels(s.out_channels, [&]<int kVectors>(int channel) {
+    for (int line = 0; line < n * s.out_height(); ++line) {
+      const int i = line / s.out_height(), oy = line % s.out_height();
+      const float* const from = x + i * s.in_size() + oy * s.stride * s.width * s.in_channels;
+      float* const to = y + line * s.out_width() * s.out_channels + channel;
+      ForEachPart<kCellsAtOnce<kVectors>>(s.out_width(), [&]<int kCells>(int ox) {
+        Sixteen sums[kCells][kVectors];
+        for (int c = 0; c < kCells; ++c) {
+          for (int v = 0; v < kVectors; ++v) sums[c][v] = At(b + channel + 16 * v);
+        }
+        for (int ky = 0; ky < s.kernel_height; ++ky) {
+          AddTaps(taps, from + ky * s.width * s.in_channels + ox * step, step,
+                  w + ky * taps * s.out_channels + channel, s.out_channels, sums);
+        }
+        for (int c = 0; c < kCells; ++c) {
+          for (int v = 0; v < kVectors; ++v) {
+            At(to + (ox + c) * s.out_channels + 16 * v) = sums[c][v] < least ? least : sums[c][v];
+          }
+        }
+      });
+    }
+  });
+}
+
+// A part of the weights of one kernel line stays in registers while a sample's outputs pass.
+bool DirectConvBackwardWeights(const ConvShape& s, int n, const float* x, const float* dy,
+                               float* dw, float* db) {
+  const int taps = s.kernel_width * s.in_channels, step = s.stride * s.in_channels;
+  const bool fits = ForEachChannels(s.out_channels, [&]<int kVectors>(int channel) {
+    for (int i = 0; i < n; ++i) {
+      for (int ky = 0; ky < s.kernel_height; ++ky) {
+        ForEachPart<16 / kVectors>(taps, [&]<int kTaps>(int tap) {
+          float* const to = dw + (ky * taps + tap) * s.out_channels + channel;
+          Sixteen sums[kTaps][kVectors] = {};
+          if (i > 0) {
+            for (int t = 0; t < kTaps; ++t) {
+              for (int v = 0; v < kVectors; ++v) sums[t][v] = At(to + t * s.out_channels + 16 * v);
+            }
+          }
+          const float* d = dy + i * s.out_size() + channel;
+          for (int oy = 0; oy < s.out_height(); ++oy) {
+            const float* from =
+                x + i * s.in_size() + (oy * s.stride + ky) * s.width * s.in_channels + tap;
+            for (int ox = 0; ox < s.out_width(); ++ox, from += step, d += s.out_channels) {
+              Sixteen gradient[kVectors];
+              for (int v = 0; v < kVectors; ++v) gradient[v] = At(d + 16 * v);
+              for (int t = 0; t < kTaps; ++t) {
+                for (int v = 0; v < kVectors; ++v) sums[t][v] += from[t] * gradient[v];
+              }
+            }
+          }
+          for (int t = 0; t < kTaps; ++t) {
+            for (int v = 0; v < kVectors; ++v) At(to + t * s.out_channels + 16 * v) = sums[t][v];
+          }
+        });
+      }
+    }
+  });
+  if (fits) SumRows(n * s.out_cells(), s.out_channels, dy, db);
+  return fits;
+}
+
+}  // namespace starling::net::cpu
