@@ -39,6 +39,7 @@ struct Result {
 Result MeasureTraining(const Site& site);
 Result MeasureThroughput(const Site& site);
 Result MeasureScaling(const Site& site);
+Result MeasureTime(const Site& site);
 Result MeasureStartup(const Site& site);
 Result MeasureWire(const Site& site);
 Result MeasureLatency(const Site& site);

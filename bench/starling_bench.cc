@@ -37,6 +37,7 @@ constexpr Figure kFigures[] = {
     {"training", MeasureTraining},
     {"throughput", MeasureThroughput},
     {"scaling", MeasureScaling},
+    {"time", MeasureTime},
     {"startup", MeasureStartup},
     {"wire", MeasureWire},
     {"latency", MeasureLatency},

@@ -15,7 +15,7 @@
 namespace starling::wire {
 
 inline constexpr std::uint32_t kProtocolMagic = 0x4C525453;  // the bytes 'S' 'T' 'R' 'L'
-inline constexpr std::uint16_t kProtocolVersion = 1;
+inline constexpr std::uint16_t kProtocolVersion = 2;
 inline constexpr std::size_t kHeaderBytes = 64;
 inline constexpr std::size_t kMessageFrames = 3;
 
@@ -89,7 +89,9 @@ struct Gradient {
   std::uint32_t samples = 0;
   double norm = 0;  // global L2 norm before clipping
   double policy_loss = 0, value_loss = 0, entropy = 0;
-  std::uint32_t act_us = 0, gradient_us = 0, wait_us = 0;
+  // Where its actor's time went: for a grant, for weights, env steps, backward, sending the gradient
+  // before this one.
+  std::uint32_t wait_us = 0, refresh_us = 0, act_us = 0, gradient_us = 0, push_us = 0;
   std::vector<Episode> episodes{};  // ended since the last gradient, at most kMaxEpisodes
 
   friend bool operator==(const Gradient&, const Gradient&) = default;
