@@ -107,7 +107,7 @@ TEST(Codec, TheHeaderIsTheTableOfTheReadmeByteByByte) {
   const Frames frames = Encode(header, Weights{.steps = 5, .entropy = 0.5}, tensor);
   std::vector<std::uint8_t> expected = {
       'S',  'T',  'R',  'L',                           // 0 magic
-      1,    0,                                         // 4 protocol
+      2,    0,                                         // 4 protocol
       7,                                               // 6 kind: weights
       1,                                               // 7 element type: f32
       0x04, 0x03, 0x02, 0x01,                          // 8 slot
@@ -161,7 +161,7 @@ TEST(Codec, EachMistakeOfAGradientIsRefusedByItsName) {
       {"header long", [](Raw& raw) { raw.header.push_back('\0'); }, Refusal::kHeaderSize},
       {"header empty", [](Raw& raw) { raw.header.clear(); }, Refusal::kHeaderSize},
       {"magic", [](Raw& raw) { raw.header[0] = 'X'; }, Refusal::kMagic},
-      {"protocol", [](Raw& raw) { raw.Set<std::uint16_t>(4, 2); }, Refusal::kProtocol},
+      {"protocol", [](Raw& raw) { raw.Set<std::uint16_t>(4, 1); }, Refusal::kProtocol},
       {"kind 0", [](Raw& raw) { raw.Set<std::uint8_t>(6, 0); }, Refusal::kKind},
       {"kind 9", [](Raw& raw) { raw.Set<std::uint8_t>(6, 9); }, Refusal::kKind},
       {"kind 255", [](Raw& raw) { raw.Set<std::uint8_t>(6, 255); }, Refusal::kKind},
