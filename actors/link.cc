@@ -144,12 +144,23 @@ std::optional<wire::Grant> LearnerLink::NextGrant() {
   if (!Pump(0)) return std::nullopt;
   const wire::Grant grant = grants_.front();
   grants_.pop_front();
-  wait_us_ = static_cast<std::uint32_t>((clock_.NowNs() - begin) / 1000);
+  wait_us_ = UsSince(begin);
   return grant;
+}
+
+std::uint32_t LearnerLink::UsSince(std::int64_t begin_ns) const {
+  return static_cast<std::uint32_t>((clock_.NowNs() - begin_ns) / 1000);
 }
 
 bool LearnerLink::Refresh(std::uint64_t version, std::span<float> weights,
                           wire::SnapshotMeta& meta) {
+  const std::int64_t begin = clock_.NowNs();
+  const bool up = Renew(version, weights, meta);
+  refresh_us_ = UsSince(begin);
+  return up;
+}
+
+bool LearnerLink::Renew(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& meta) {
   const bool held = meta.term == term_;
   if (!reader_) return (held && meta.version >= version) || Fetch(version, weights, meta);
   const std::int64_t fetch_at_ms =
@@ -190,6 +201,7 @@ std::span<float> LearnerLink::GradientSpace() {
 
 bool LearnerLink::Push(const wire::Grant& grant, const wire::SnapshotMeta& meta,
                        const RolloutGradient& gradient, std::vector<envs::EpisodeEnd> episodes) {
+  const std::int64_t begin = clock_.NowNs();
   const auto buffer = static_cast<std::uint32_t>(buffer_ ? *buffer_ + 1 : 0);
   wire::Gradient body{.grant = grant.number,
                       .buffer = buffer,
@@ -198,9 +210,11 @@ bool LearnerLink::Push(const wire::Grant& grant, const wire::SnapshotMeta& meta,
                       .policy_loss = gradient.loss.policy_loss,
                       .value_loss = gradient.loss.value_loss,
                       .entropy = gradient.loss.entropy,
+                      .wait_us = wait_us_,
+                      .refresh_us = refresh_us_,
                       .act_us = gradient.act_us,
                       .gradient_us = gradient.gradient_us,
-                      .wait_us = wait_us_};
+                      .push_us = std::exchange(push_us_, 0)};
   if (episodes.size() > wire::kMaxEpisodes) {
     LogWarn("{} episodes ended in one unroll; only {} are reported", episodes.size(),
             wire::kMaxEpisodes);
@@ -215,6 +229,7 @@ bool LearnerLink::Push(const wire::Grant& grant, const wire::SnapshotMeta& meta,
   if (buffer_) buffers_->Pushed(*buffer_, sequence_);
   ++unanswered_;
   pushed_ms_ = clock_.NowMs();
+  push_us_ = UsSince(begin);
   return Pump(0);
 }
 

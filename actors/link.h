@@ -90,6 +90,8 @@ class LearnerLink {
   bool SendSoon(const wire::Body& body, std::span<const float> tensor = {},
                 std::uint64_t version = 0);
   bool Fetch(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& meta);
+  bool Renew(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& meta);
+  std::uint32_t UsSince(std::int64_t begin_ns) const;
   void HearLastWords();
   void WatchTime();
   bool Leaving();
@@ -116,7 +118,8 @@ class LearnerLink {
   std::deque<wire::Grant> grants_;
   std::size_t unanswered_ = 0;  // gradients
   std::int64_t heard_ms_ = 0, beat_ms_ = 0, looked_ms_ = 0, pushed_ms_ = 0;
-  std::uint32_t wait_us_ = 0;  // spent waiting for a grant before the last unroll
+  // Spent on the grant and the weights of the last unroll, and on the last push.
+  std::uint32_t wait_us_ = 0, refresh_us_ = 0, push_us_ = 0;
 };
 
 }  // namespace starling::actors

@@ -21,7 +21,8 @@ struct Site {
 };
 
 struct Row {
-  std::string what, measured;
+  std::string what;
+  std::string measured{};
   std::string wanted{};         // empty: nothing is asked of it
   std::optional<bool> holds{};  // absent: not asked, or too quick a run to say
 };
@@ -37,7 +38,11 @@ struct Result {
 // fails, Interrupted if site.stop_fd says so.
 Result MeasureTraining(const Site& site);
 Result MeasureThroughput(const Site& site);
+Result MeasureScaling(const Site& site);
+Result MeasureTime(const Site& site);
 Result MeasureStartup(const Site& site);
+Result MeasureWire(const Site& site);
+Result MeasureLatency(const Site& site);
 Result MeasureApply(const Site& site);
 Result MeasureStaleness(const Site& site);
 Result MeasureReproducible(const Site& site);

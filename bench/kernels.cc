@@ -1,5 +1,5 @@
-// The net on one core: forward, backward and a whole rollout, beside the best dense product that
-// this process manages.
+// The nets on one core: a whole rollout and gradient, and every op of it in the shapes and on the
+// data that it gets there, beside the best dense product that this process manages.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,102 +10,133 @@
 
 #include "actors/rollout.h"
 #include "bench/figure.h"
+#include "bench/sgemm.h"
 #include "bench/stats.h"
+#include "bench/watched_backend.h"
 #include "core/config.h"
 #include "core/random.h"
 #include "envs/registry.h"
 #include "fleet/blueprint.h"
 #include "fleet/summary.h"
-#include "net/backend.h"
-#include "net/cpu/gemm.h"
+#include "net/loss.h"
 #include "net/model.h"
 
 namespace starling::bench {
 namespace {
 
-constexpr int kEnvs = 64, kUnroll = 5;
-
-// Multiply-adds of one sample count two; what is zero counts, too. Backward is without the first
-// layer's input.
-struct Flops {
-  double forward = 0, backward = 0;
+// What the calls of one op cost.
+struct OpTimes {
+  std::string op;
+  int n = 0;
+  double flops = 0;
+  std::vector<double> ns;
 };
 
-Flops FlopsOf(const net::ParameterLayout& layout, const envs::EnvSpec& env) {
-  Flops flops;
-  for (const net::Parameter& parameter : layout.parameters()) {
-    if (!parameter.name.ends_with(".weight")) continue;
-    const bool conv = parameter.shape.size() == 4;
-    const double cells = conv ? (env.height - 2) * (env.width - 2) : 1;  // 3x3, stride 1
-    const double once = 2 * cells * static_cast<double>(parameter.size);
-    flops.forward += once;
-    flops.backward += conv ? once : 2 * once;
-  }
-  return flops;
-}
-
-double BestGemmGflops(double seconds) {
-  double best = 0;
-  for (const int n : {256, 512, 1024}) {
-    const auto size = static_cast<std::size_t>(n) * static_cast<std::size_t>(n);
-    std::vector<float> a(size, 0.5f), b(size, 0.25f), c(size);
-    const std::vector<double> times = TimeManyNs(seconds, [&] {
-      net::cpu::Gemm(net::cpu::Order::kPlain, net::cpu::Order::kPlain, n, n, n, a.data(), n,
-                     b.data(), n, 0, c.data(), n);
-    });
-    best = std::max(best, 2.0 * n * n * n / Least(times));
-  }
-  return best;
-}
-
-// The net of the configuration over observations of the game, played at random.
+// The net of a configuration over observations of its game, played at random.
 class NetBench {
  public:
-  explicit NetBench(const Config& config)
-      : env_(envs::MakeVecEnv(config.env, kEnvs, {.seed = 1})),
-        backend_(net::MakeCpuBackend()),
-        model_(net::MakeModel<float>(actors::ModelSpecOf(config, env_->spec()), *backend_, kRows)),
+  NetBench(Config config, int envs, int unroll)
+      : config_(std::move(config)),
+        envs_(envs),
+        unroll_(unroll),
+        env_(envs::MakeVecEnv(config_.env, envs, {.seed = 1})),
+        model_(net::MakeModel<float>(actors::ModelSpecOf(config_, env_->spec()), backend_, rows())),
         weights_(net::InitialParameters(model_->layout(), 1)),
-        gradient_(weights_.size()) {
+        gradient_(weights_.size()),
+        dlogits_(Size(rows() * model_->num_actions())),
+        dvalues_(Size(rows())),
+        uniforms_(Size(envs)),
+        taken_(Size(rows())),
+        advantages_(Size(rows())),
+        returns_(Size(rows())) {
     Play();
-    const auto width = static_cast<std::size_t>(model_->num_actions());
-    for (std::size_t i = 0; i < kRows * width; ++i) dlogits_.push_back(random_.Normal());
-    for (std::size_t i = 0; i < kRows; ++i) dvalues_.push_back(random_.Normal());
-    for (int t = 0; t < kUnroll; ++t) Forward(t);
+    for (float& value : uniforms_) value = random_.Uniform();
+    for (float& value : advantages_) value = random_.Normal();
+    for (float& value : returns_) value = random_.Normal();
+    for (int t = 0; t < unroll_; ++t) Forward(t);
   }
 
-  void Forward(int t) { model_->Forward(weights_, t * kEnvs, kEnvs); }
-  void Backward() { model_->Backward(weights_, 0, kRows, dlogits_, dvalues_, gradient_); }
-  Flops flops() const { return FlopsOf(model_->layout(), env_->spec()); }
+  int rows() const { return envs_ * unroll_; }
+
+  // Everything between two env steps and everything between two rollouts, again and again.
+  void Measure(double seconds) {
+    int t = 0;
+    TimeManyNs(seconds / 2, [&] { Act(t++ % unroll_); });
+    TimeManyNs(seconds / 2, [&] { Learn(); });
+  }
+  const std::vector<OpTimes>& ops() const { return ops_; }
+
+  void Act(int t) {
+    Note("all of the net, forward", envs_, [&] { Forward(t); });
+    const auto width = Size(model_->num_actions()), at = Size(t * envs_), n = Size(envs_);
+    Note("sampling of actions", envs_, [&] {
+      net::SampleActions(envs_, model_->num_actions(),
+                         model_->logits().subspan(at * width, n * width), uniforms_,
+                         std::span(taken_).subspan(at, n));
+    });
+  }
+  void Learn() {
+    Note("loss and its gradient", rows(), [&] {
+      net::ActorCriticLoss<float>(rows(), model_->num_actions(), model_->logits(), model_->values(),
+                                  taken_, advantages_, returns_, {}, dlogits_, dvalues_);
+    });
+    Note("all of the net, backward", rows(),
+         [&] { model_->Backward(weights_, 0, rows(), dlogits_, dvalues_, gradient_); });
+    Note("norm and clipping", rows(), [&] { net::ClipByGlobalNorm(gradient_, 1e-3); });
+  }
 
  private:
-  static constexpr int kRows = kEnvs * kUnroll;
+  static std::size_t Size(int n) { return static_cast<std::size_t>(n); }
+  void Forward(int t) { model_->Forward(weights_, t * envs_, envs_); }
+
+  // Times `work`, and the net's ops within it.
+  template <class Work>
+  void Note(const char* name, int n, const Work& work) {
+    backend_.TakeCalls();
+    const double ns = TimeNs(work);
+    const std::vector<OpCall> calls = backend_.TakeCalls();
+    Add({.op = name, .n = n, .flops = TotalFlops(calls), .ns = ns});
+    for (const OpCall& call : calls) Add(call);
+  }
+  void Add(const OpCall& call) {
+    auto found = std::ranges::find_if(
+        ops_, [&](const OpTimes& op) { return op.op == call.op && op.n == call.n; });
+    if (found == ops_.end()) {
+      found = ops_.insert(found, {.op = call.op, .n = call.n, .flops = call.flops, .ns = {}});
+    }
+    found->ns.push_back(call.ns);
+  }
 
   void Play() {
     constexpr int kWarmUp = 20;
-    const auto rows = static_cast<std::size_t>(kEnvs * env_->spec().obs_size());
+    const auto row = Size(envs_ * env_->spec().obs_size());
     const auto actions = static_cast<std::uint32_t>(env_->spec().num_actions);
-    std::vector<std::int32_t> taken(kEnvs);
-    std::vector<float> rewards(kEnvs);
-    std::vector<std::uint8_t> terminals(kEnvs);
-    env_->Reset(model_->observations().first(rows));
-    for (int step = 0; step < kWarmUp + kUnroll; ++step) {
+    std::vector<std::int32_t> taken(Size(envs_));
+    std::vector<float> rewards(Size(envs_));
+    std::vector<std::uint8_t> terminals(Size(envs_));
+    env_->Reset(model_->observations().first(row));
+    for (int step = 0; step < kWarmUp + unroll_; ++step) {
       for (auto& action : taken) action = static_cast<std::int32_t>(random_.Below(actions));
-      const auto t = static_cast<std::size_t>(std::max(0, step - kWarmUp));
-      env_->Step(taken, model_->observations().subspan(t * rows, rows), rewards, terminals);
+      const std::size_t t = Size(std::max(0, step - kWarmUp));
+      env_->Step(taken, model_->observations().subspan(t * row, row), rewards, terminals);
     }
   }
 
+  const Config config_;
+  const int envs_, unroll_;
   std::unique_ptr<envs::VecEnv> env_;
-  std::unique_ptr<net::Backend<float>> backend_;
+  WatchedBackend backend_;
   std::unique_ptr<net::Model<float>> model_;
-  std::vector<float> weights_, gradient_, dlogits_, dvalues_;
+  std::vector<float> weights_, gradient_, dlogits_, dvalues_, uniforms_;
+  std::vector<std::int32_t> taken_;
+  std::vector<float> advantages_, returns_;
   RandomStream random_{StreamId{.seed = 1}};
+  std::vector<OpTimes> ops_;
 };
 
-double RolloutNs(Config config, double seconds) {
-  config.actors.envs_per_actor = kEnvs;
-  config.actors.unroll = kUnroll;
+double RolloutNs(Config config, int envs, int unroll, double seconds) {
+  config.actors.envs_per_actor = envs;
+  config.actors.unroll = unroll;
   actors::Rollout rollout(config, 0, 1);
   std::ranges::copy(fleet::BlueprintOf(config).initial, rollout.weights().begin());
   std::vector<float> gradient(rollout.layout().size());
@@ -116,43 +147,71 @@ double RolloutNs(Config config, double seconds) {
 }
 
 std::string Rate(double ns, double flops, double best) {
-  const double rate = flops / ns;
-  return fmt::format("{:.0f} µs: as {:.0f} GFLOP/s dense, {:.0f} % of sgemm", ns / 1e3, rate,
-                     100 * rate / best);
+  if (flops == 0) return "";
+  return fmt::format("{:.0f} GFLOP/s dense, {:.0f} % of sgemm", flops / ns,
+                     100 * flops / ns / best);
+}
+
+struct Net {
+  const char* name;
+  std::filesystem::path config;
+  int envs, unroll;
+};
+
+// Adds the net's rows, its table of ops and its numbers.
+void Measure(const Net& net, double seconds, double best, Result& result,
+             nlohmann::ordered_json& json) {
+  const Config config = LoadConfig(net.config);
+  NetBench bench(config, net.envs, net.unroll);
+  bench.Measure(seconds);
+  const double rollout = RolloutNs(config, net.envs, net.unroll, seconds / 2);
+  const double steps_per_second = net.envs * net.unroll / rollout * 1e9;
+
+  double learn_ns = 0;  // of one gradient, after acting
+  auto& ops = json["ops"] = nlohmann::ordered_json::array();
+  result.details += fmt::format(
+      "{}The {} net's ops, medians:\n\n| op | samples | µs | as GFLOP/s dense | % of sgemm "
+      "|\n|---|---|---|---|---|\n",
+      result.details.empty() ? "" : "\n", net.name);
+  for (const OpTimes& op : bench.ops()) {
+    const double ns = Median(op.ns);
+    const bool whole = op.op.starts_with("all of the net");
+    if (op.n == bench.rows() && (whole || op.flops == 0)) learn_ns += ns;
+    const std::string rate =
+        op.flops == 0 ? " | "
+                      : fmt::format("{:.0f} | {:.0f}", op.flops / ns, 100 * op.flops / ns / best);
+    result.details += fmt::format("| {} | {} | {:.1f} | {} |\n", op.op, op.n, ns / 1e3, rate);
+    ops.push_back({{"op", op.op}, {"samples", op.n}, {"us", ns / 1e3}, {"flops", op.flops}});
+    if (!whole) continue;
+    result.rows.push_back(
+        {.what = fmt::format("{} net on one core: {}, batch {}", net.name, op.op.substr(16), op.n),
+         .measured = fmt::format("{:.0f} µs: as {}", ns / 1e3, Rate(ns, op.flops, best))});
+  }
+  const double learn_us = learn_ns / 1e3 / bench.rows();
+  result.rows.push_back({.what = fmt::format("… gradient alone, a step of one env"),
+                         .measured = fmt::format("{:.2f} µs", learn_us)});
+  result.rows.push_back(
+      {.what = fmt::format("… rollout and gradient, {} envs × {} steps", net.envs, net.unroll),
+       .measured = fmt::format("{} steps/s", fleet::Grouped(static_cast<std::uint64_t>(
+                                                 std::llround(steps_per_second))))});
+  json["gradient_us_per_step"] = learn_us;
+  json["rollout_steps_per_second"] = steps_per_second;
 }
 
 }  // namespace
 
 Result MeasureKernels(const Site& site) {
-  const double seconds = site.quick ? 0.1 : 2;
-  const Config config = LoadConfig(site.config);
-  NetBench net(config);
-  const double best = BestGemmGflops(seconds / 2);
-  int t = 0;
-  const double forward = Median(TimeManyNs(seconds, [&] { net.Forward(t++ % kUnroll); }));
-  const double backward = Median(TimeManyNs(seconds, [&] { net.Backward(); }));
-  const double rollout = RolloutNs(config, seconds);
-  const double steps_per_second = kEnvs * kUnroll / rollout * 1e9;
-
-  const Flops flops = net.flops();
-  const std::vector<Row> rows{
-      {.what = fmt::format("MinAtar net on one core: forward, batch {}", kEnvs),
-       .measured = Rate(forward, flops.forward * kEnvs, best)},
-      {.what = fmt::format("… backward, batch {}", kEnvs * kUnroll),
-       .measured = Rate(backward, flops.backward * kEnvs * kUnroll, best)},
-      {.what = fmt::format("… rollout and gradient, {} envs × {} steps", kEnvs, kUnroll),
-       .measured = fmt::format("{} steps/s", fleet::Grouped(static_cast<std::uint64_t>(
-                                                 std::llround(steps_per_second))))},
-      {.what = "… sgemm at its best in the same process",
-       .measured = fmt::format("{:.0f} GFLOP/s", best)}};
-  const nlohmann::ordered_json json{{"forward_64_ns", forward},
-                                    {"backward_320_ns", backward},
-                                    {"rollout_64x5_ns", rollout},
-                                    {"rollout_steps_per_second", steps_per_second},
-                                    {"forward_flops_per_sample", flops.forward},
-                                    {"backward_flops_per_sample", flops.backward},
-                                    {"sgemm_gflops", best}};
-  return {.rows = rows, .json = json.dump()};
+  const double seconds = site.quick ? 0.2 : 4;
+  const double best = BestSgemmGflops(site.quick ? 0.03 : 1, 1);
+  const Net nets[] = {{"MinAtar", site.config, 64, 5},
+                      {"Atari", site.config.parent_path() / "pong.toml", 8, 5}};
+  Result result;
+  nlohmann::ordered_json json{{"sgemm_gflops", best}};
+  for (const Net& net : nets) Measure(net, seconds, best, result, json[net.name]);
+  result.rows.push_back({.what = "sgemm at its best in the same process, one core",
+                         .measured = fmt::format("{:.0f} GFLOP/s", best)});
+  result.json = json.dump();
+  return result;
 }
 
 }  // namespace starling::bench

@@ -19,6 +19,7 @@
 #include "bench/training_run.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "core/log.h"
 #include "core/version.h"
 #include "fleet/process.h"
 
@@ -34,7 +35,9 @@ struct Figure {
 // In the order of the table.
 constexpr Figure kFigures[] = {
     {"training", MeasureTraining},   {"throughput", MeasureThroughput},
-    {"startup", MeasureStartup},     {"apply", MeasureApply},
+    {"scaling", MeasureScaling},     {"time", MeasureTime},
+    {"startup", MeasureStartup},     {"wire", MeasureWire},
+    {"latency", MeasureLatency},     {"apply", MeasureApply},
     {"staleness", MeasureStaleness}, {"reproducible", MeasureReproducible},
     {"memory", MeasureMemory},       {"kernels", MeasureKernels},
     {"envs", MeasureEnvs},
@@ -163,6 +166,7 @@ int Main(int argc, char** argv) {
           ->type_name("FILE");
   app.add_option("--config", options.config, "the Breakout configuration")->type_name("FILE");
   app.add_flag("--quick", options.quick, "short runs, to see that everything works");
+  InitLog("bench", LogLevel::kWarn);  // of a learner in this process
   try {
     app.parse(argc, argv);
     if (*keep) options.json = json;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 #include "core/check.h"
 
@@ -23,6 +25,18 @@ double Least(const std::vector<double>& values) {
 double Most(const std::vector<double>& values) {
   CHECK(!values.empty());
   return *std::ranges::max_element(values);
+}
+
+double Mean(const std::vector<double>& values) {
+  CHECK(!values.empty());
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+double Percentile(std::vector<double> values, double of) {
+  CHECK(!values.empty() && of >= 0 && of <= 1, "{} values, share {}", values.size(), of);
+  std::ranges::sort(values);
+  const auto rank = static_cast<std::size_t>(std::ceil(of * static_cast<double>(values.size())));
+  return values[std::max<std::size_t>(rank, 1) - 1];
 }
 
 std::string Listed(const std::vector<double>& values) {

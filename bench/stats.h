@@ -14,6 +14,9 @@ namespace starling::bench {
 double Median(std::vector<double> values);
 double Least(const std::vector<double>& values);
 double Most(const std::vector<double>& values);
+double Mean(const std::vector<double>& values);
+// The value that a share of `of` (in [0, 1]) of them does not exceed: 0.5 is about the median.
+double Percentile(std::vector<double> values, double of);
 
 // "43.1, 44.0": one decimal.
 std::string Listed(const std::vector<double>& values);

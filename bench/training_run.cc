@@ -10,7 +10,10 @@
 #include <system_error>
 
 #include "bench/child.h"
+#include "core/config.h"
+#include "core/error.h"
 #include "core/file.h"
+#include "fleet/blueprint.h"
 
 namespace starling::bench {
 namespace {
@@ -58,7 +61,8 @@ TrainingRun::TrainingRun(const Site& site, const TrainingPlan& plan)
     : dir_(site.scratch / plan.name) {
   Tell(plan.name);
   ChildCall call{.program = site.programs / "starling",
-                 .arguments = {"train", site.config.string(), "--run-dir", dir_.string()},
+                 .arguments = {"train", (plan.config.empty() ? site.config : plan.config).string(),
+                               "--run-dir", dir_.string()},
                  .timeout_s = plan.timeout_s,
                  .stop_fd = site.stop_fd,
                  .watch = plan.watch};
@@ -88,6 +92,8 @@ void TrainingRun::ReadSummary() {
     steps = summary.at("steps").get<std::uint64_t>();
     updates = summary.at("updates").get<std::uint64_t>();
     steps_per_second = summary.at("steps_per_second").get<double>();
+    const double running = summary.at("seconds").get<double>();
+    updates_per_second = running > 0 ? static_cast<double>(updates) / running : 0;
     max_staleness = summary.at("staleness").at("max").get<std::uint64_t>();
     mean_staleness = summary.at("staleness").at("mean").get<double>();
     applied = summary.at("gradients").at("applied").get<std::uint64_t>();
@@ -100,6 +106,30 @@ void TrainingRun::ReadSummary() {
     }
   } catch (const std::exception& error) {
     throw std::runtime_error(fmt::format("{}: {}", path.string(), error.what()));
+  }
+}
+
+double TrainingRun::SteadyRate() const {
+  constexpr double kEnough = 2;  // seconds
+  std::istringstream lines(ReadFile(dir_ / "metrics.jsonl"));
+  double first_step = 0, first_s = 0, last_step = 0, last_s = 0;
+  for (std::string line; std::getline(lines, line);) {
+    const Json json = Json::parse(line);
+    last_step = json.at("steps").get<double>();
+    last_s = json.at("seconds").get<double>();
+    if (first_step == 0) first_step = last_step, first_s = last_s;
+  }
+  if (last_s - first_s < kEnough) return steps_per_second;
+  return (last_step - first_step) / (last_s - first_s);
+}
+
+std::string WhyRefused(const fs::path& config, const std::vector<std::string>& overrides) {
+  try {
+    fleet::BlueprintOf(LoadConfig(config, overrides));
+    return "";
+  } catch (const UserError& error) {
+    const std::string text = error.what();
+    return text.substr(0, text.find('\n'));
   }
 }
 

@@ -17,6 +17,7 @@ struct TrainingPlan {
   std::vector<std::string> overrides;  // "section.key=value"
   double timeout_s = 120;
   std::function<void(int)> watch{};  // as ChildCall::watch, with the supervisor's pid; may be empty
+  std::filesystem::path config{};    // empty: site.config
 };
 
 // A run that ended well; its directory is removed with the object.
@@ -30,11 +31,15 @@ class TrainingRun {
 
   const std::filesystem::path& dir() const { return dir_; }
   std::filesystem::path FinalCheckpoint() const { return dir_ / final_checkpoint_; }
+  // Steps per second without the first second, in which slow envs are still started; all of the run
+  // if it was too short for that.
+  double SteadyRate() const;
 
   double seconds = 0;           // wall time of the whole command
   std::int64_t started_ns = 0;  // system clock
   std::uint64_t steps = 0, updates = 0, applied = 0, dropped = 0;
   double steps_per_second = 0;  // from the first grant to the last update
+  double updates_per_second = 0;
   std::uint64_t max_staleness = 0;
   double mean_staleness = 0;
 
@@ -44,6 +49,11 @@ class TrainingRun {
   std::filesystem::path dir_;
   std::string final_checkpoint_;
 };
+
+// Why a run with `config` would be refused, in one line ("gymnasium is not installed: ..."); empty
+// if it would not.
+std::string WhyRefused(const std::filesystem::path& config,
+                       const std::vector<std::string>& overrides);
 
 // Mean return over fresh episodes.
 double Evaluate(const Site& site, const TrainingRun& run, int episodes);

@@ -47,6 +47,18 @@ LearnerStatus FromJson(const Json& json) {
   Take(gradients, "in_flight", status.gradients.in_flight);
   Take(gradients, "dropped", status.gradients.dropped);
 
+  const Json& actors = Section(Section(json, "time"), "actors");
+  Take(actors, "wait", status.time.actors.wait);
+  Take(actors, "refresh", status.time.actors.refresh);
+  Take(actors, "act", status.time.actors.act);
+  Take(actors, "gradient", status.time.actors.gradient);
+  Take(actors, "push", status.time.actors.push);
+  const Json& learner = Section(Section(json, "time"), "learner");
+  Take(learner, "receive", status.time.learner.receive);
+  Take(learner, "dispatch", status.time.learner.dispatch);
+  Take(learner, "idle", status.time.learner.idle);
+  Take(learner, "lanes", status.time.learner.lanes);
+
   Take(json, "actors_alive", status.actors_alive);
   Take(json, "checkpoint", status.checkpoint);
   if (const auto found = json.find("joined"); found != json.end() && !found->is_null()) {

@@ -38,6 +38,19 @@ struct GradientStatus {
   bool AddUp() const { return received == applied + dropped_total() + in_flight; }
 };
 
+// Where the time went, in seconds, since the first grant of this learner.
+struct TimeStatus {
+  struct Actors {  // all of them together
+    double wait = 0, refresh = 0, act = 0, gradient = 0, push = 0;
+    double total() const { return wait + refresh + act + gradient + push; }
+  } actors;
+  struct Learner {
+    double receive = 0, dispatch = 0, idle = 0;  // of the network thread
+    double lanes = 0;                            // mean over the lanes
+    double total() const { return receive + dispatch + idle; }
+  } learner;
+};
+
 struct LearnerStatus {
   // "waiting" for the first actors, "running", "done": the actors were sent home.
   std::string phase = "waiting";
@@ -48,6 +61,7 @@ struct LearnerStatus {
   std::uint64_t episodes = 0;
   StalenessStatus staleness;
   GradientStatus gradients;
+  TimeStatus time;
   int actors_alive = 0;
   std::string checkpoint;  // the last complete one, relative to the run directory; "" if none
   std::vector<JoinedActor> joined;

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "fleet/bottleneck.h"
 #include "fleet/progress.h"
 
 namespace starling::fleet {
@@ -73,6 +74,7 @@ nlohmann::ordered_json BuildSummary(const Config& config,
                                     const std::optional<LearnerStatus>& status,
                                     const FleetCounts& counts) {
   const LearnerStatus last = status.value_or(LearnerStatus{});
+  const Json time = TimeShares(last.time);
   Json dropped = Json::object();
   for (const auto& [reason, count] : last.gradients.dropped) dropped[reason] = count;
   return {{"env", config.env.name},
@@ -96,6 +98,8 @@ nlohmann::ordered_json BuildSummary(const Config& config,
             {"dropped", dropped}}},
           {"actors", {{"started", counts.actors_started}, {"restarted", counts.actors_restarted}}},
           {"learner", {{"restarted", counts.learner_restarted}}},
+          {"time", time},
+          {"bottleneck", NameBottleneck(time)},
           {"final_checkpoint", last.checkpoint.empty() ? Json(nullptr) : Json(last.checkpoint)}};
 }
 
@@ -120,6 +124,9 @@ std::vector<std::string> DescribeRun(const nlohmann::ordered_json& summary, int 
   if (actors + learner > 0) {
     lines.push_back(
         fmt::format("  restarted   actors {} times, the learner {} times", actors, learner));
+  }
+  if (const auto bottleneck = summary["bottleneck"].get<std::string>(); !bottleneck.empty()) {
+    lines.push_back("  bottleneck  " + bottleneck);
   }
   const Json& checkpoint = summary["final_checkpoint"];
   if (checkpoint.is_null()) {

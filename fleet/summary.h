@@ -17,7 +17,8 @@ namespace starling::fleet {
 // The keys, in this order: env, seed, steps, frames, updates, seconds, steps_per_second,
 // mean_return (null without an episode), episodes, staleness {bound (a number or "unbounded"), max,
 // mean, histogram}, gradients {received, applied, merged, dropped {reason: n}}, actors {started,
-// restarted}, learner {restarted}, final_checkpoint (relative to the run directory, or null).
+// restarted}, learner {restarted}, time (fleet/bottleneck.h: shares, since this learner's first grant), bottleneck (a
+// sentence, or ""), final_checkpoint (relative to the run directory, or null).
 // `status` is absent if no learner ever spoke: then everything of training is 0.
 nlohmann::ordered_json BuildSummary(const Config& config,
                                     const std::optional<LearnerStatus>& status,
@@ -27,7 +28,7 @@ nlohmann::ordered_json BuildSummary(const Config& config,
 std::string WriteSummary(const std::filesystem::path& run_dir,
                          const nlohmann::ordered_json& summary);
 
-// What to print at the end: result, speed, staleness, losses, checkpoint, and what to run next.
+// What to print at the end: result, speed, staleness, losses, bottleneck, checkpoint, and what to run next.
 // `program` is how starling was called.
 std::vector<std::string> DescribeRun(const nlohmann::ordered_json& summary, int exit_status,
                                      const std::filesystem::path& run_dir,

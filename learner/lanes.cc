@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/check.h"
+#include "core/clock.h"
 #include "core/denormals.h"
 
 namespace starling::learner {
@@ -59,6 +60,7 @@ struct Lanes::Lane {
   SpscRing<Update*, std::bit_ceil(kMaxUpdatesInLanes)> ring;
   Parker parker;
   alignas(kCacheLine) std::array<float, kBlock> sum;
+  std::atomic<std::int64_t> busy_ns{0};  // written by the lane alone; a statistic, so relaxed
   std::thread thread;
 };
 
@@ -149,8 +151,15 @@ Capture Lanes::CaptureNow() const {
   return capture;
 }
 
+std::int64_t Lanes::BusyNs() const {
+  std::int64_t sum = 0;
+  for (const auto& lane : lanes_) sum += lane->busy_ns.load(std::memory_order_relaxed);
+  return sum / threads();
+}
+
 void Lanes::Run(Lane& lane) {
   FlushDenormals();
+  const SteadyClock clock;
   for (;;) {
     const std::uint32_t ticket = lane.parker.Ticket();
     // Partner: the release store in the destructor. Read before the ring, so that whoever sees it
@@ -158,10 +167,13 @@ void Lanes::Run(Lane& lane) {
     const bool stop = stop_.load(std::memory_order_acquire);
     Update* update = nullptr;
     if (lane.ring.TryPop(update)) {
+      const std::int64_t begin = clock.NowNs();
       Apply(lane, *update);
       // The release half hands this lane's writes to the last lane, the acquire half lets the last
       // lane see those of all others; nothing but the last lane touches the update afterwards.
       if (update->lanes_left.fetch_sub(1, std::memory_order_acq_rel) == 1) Finish(*update);
+      lane.busy_ns.store(lane.busy_ns.load(std::memory_order_relaxed) + clock.NowNs() - begin,
+                         std::memory_order_relaxed);
     } else if (stop) {
       return;
     } else {

@@ -94,6 +94,9 @@ class Lanes {
   // Weights and state of version Completed(). CHECKs that the lanes are idle.
   Capture CaptureNow() const;
 
+  // Time that the lanes have worked since they began, on average over them. The network thread's.
+  std::int64_t BusyNs() const;
+
   int threads() const { return static_cast<int>(lanes_.size()); }
 
  private:

@@ -88,7 +88,9 @@ bool Learner::Run() {
 
   bool stopped = false;
   while (true) {
+    times_.dispatch_ns += laps_.LapNs();
     wire::Poll(items, kIdleMs);
+    times_.idle_ns += laps_.LapNs();
     bell_.Silence();
     if (subscribers.readable) beacon_->Repeat();
     stopped = stop.readable || MustStop();
@@ -124,7 +126,9 @@ void Learner::Drain() {
   wire::Envelope envelope;
   for (int i = 0; i < kDrainAtMost && socket_.Receive(envelope); ++i) {
     Handle(std::move(envelope));
+    times_.receive_ns += laps_.LapNs();
     pipeline_.Advance();  // the judge looks after every arrival, as far as the lanes take updates
+    times_.dispatch_ns += laps_.LapNs();
   }
 }
 
@@ -196,6 +200,7 @@ void Learner::OnGradient(wire::Envelope envelope, const wire::Message& message) 
     if (outcome == wire::Outcome::kNone) {
       for (const wire::Episode& episode : gradient.episodes) counters_.AddEpisode(episode);
       newest_ = gradient;
+      times_.Add(gradient);
       received.envelope = std::move(envelope);
       outcome = SpendGrant(gradient.grant, std::move(received), *member);
     } else if (outcome != wire::Outcome::kDuplicate &&
@@ -331,7 +336,10 @@ std::map<std::uint32_t, std::vector<wire::Grant>> Learner::TakeGrants() {
     journal_.Append(GrantRecord{grant.slot, grant.number, grant.version});
     return true;
   });
-  if (first_grant_ms_ < 0 && !grants.empty()) first_grant_ms_ = now;
+  if (first_grant_ms_ < 0 && !grants.empty()) {
+    first_grant_ms_ = now;
+    times_ = {};  // the start is no part of them
+  }
   return grants;
 }
 

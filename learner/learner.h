@@ -27,6 +27,7 @@
 #include "learner/pipeline.h"
 #include "learner/roster.h"
 #include "learner/start.h"
+#include "learner/work_times.h"
 #include "net/parameters.h"
 #include "wire/runtime_dir.h"
 #include "wire/socket.h"
@@ -134,6 +135,8 @@ class Learner {
   std::int64_t last_alone_ms_ = 0;
   double seconds_before_ = 0;  // of earlier terms
   wire::Gradient newest_{};    // what the newest gradient said of itself
+  WorkTimes times_;
+  Laps laps_;
   bool journal_trouble_said_ = false;
 };
 

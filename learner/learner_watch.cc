@@ -23,6 +23,23 @@ nlohmann::ordered_json NumberOrNull(double value) {
   return value;
 }
 
+// In seconds; fleet/status.h reads it.
+nlohmann::ordered_json TimeStatus(const WorkTimes& times, std::int64_t lanes_ns) {
+  const auto of_us = [](std::uint64_t us) { return static_cast<double>(us) / 1e6; };
+  const auto of_ns = [](std::int64_t ns) { return static_cast<double>(ns) / 1e9; };
+  return {{"actors",
+           {{"wait", of_us(times.wait_us)},
+            {"refresh", of_us(times.refresh_us)},
+            {"act", of_us(times.act_us)},
+            {"gradient", of_us(times.gradient_us)},
+            {"push", of_us(times.push_us)}}},
+          {"learner",
+           {{"receive", of_ns(times.receive_ns)},
+            {"dispatch", of_ns(times.dispatch_ns)},
+            {"idle", of_ns(times.idle_ns)},
+            {"lanes", of_ns(lanes_ns)}}}};
+}
+
 }  // namespace
 
 void Learner::WatchStart() {
@@ -141,7 +158,12 @@ void Learner::Report(Moment moment) {
         {"entropy", NumberOrNull(newest_.entropy)},
         {"grad_norm", NumberOrNull(newest_.norm)}}},
       {"actor_us",
-       {{"act", newest_.act_us}, {"gradient", newest_.gradient_us}, {"wait", newest_.wait_us}}},
+       {{"wait", newest_.wait_us},
+        {"refresh", newest_.refresh_us},
+        {"act", newest_.act_us},
+        {"gradient", newest_.gradient_us},
+        {"push", newest_.push_us}}},
+      {"time", TimeStatus(times_, pipeline_.lanes_busy_ns())},
       {"gradients",
        {{"received", counters_.received},
         {"applied", counters_.applied},

@@ -40,9 +40,11 @@ void Visit(Visitor& visit, Is<Gradient> auto& gradient) {
   visit("ploss", gradient.policy_loss);
   visit("vloss", gradient.value_loss);
   visit("entropy", gradient.entropy);
+  visit("wait_us", gradient.wait_us);
+  visit("refresh_us", gradient.refresh_us);
   visit("act_us", gradient.act_us);
   visit("grad_us", gradient.gradient_us);
-  visit("wait_us", gradient.wait_us);
+  visit("push_us", gradient.push_us);
   visit("episodes", gradient.episodes, kMaxEpisodes);
 }
 template <class Visitor>

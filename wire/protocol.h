@@ -92,7 +92,9 @@ struct Gradient {
   std::uint32_t samples = 0;
   double norm = 0;  // global L2 norm before clipping
   double policy_loss = 0, value_loss = 0, entropy = 0;
-  std::uint32_t act_us = 0, gradient_us = 0, wait_us = 0;
+  // Where its actor's time went: for a grant, for weights, env steps, backward, sending the gradient
+  // before this one.
+  std::uint32_t wait_us = 0, refresh_us = 0, act_us = 0, gradient_us = 0, push_us = 0;
   std::vector<Episode> episodes{};  // ended since the last gradient, at most kMaxEpisodes
 
   friend bool operator==(const Gradient&, const Gradient&) = default;

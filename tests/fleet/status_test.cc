@@ -15,6 +15,8 @@ TEST(StatusTest, ReadsALine) {
       R"("staleness":{"bound":4,"max":2,"mean":0.5,"histogram":[1,1,1]},)"
       R"("gradients":{"received":6,"applied":3,"merged":2,"in_flight":1,"dropped":{"stale":2}},)"
       R"("actors_alive":2,"checkpoint":"checkpoints/x",)"
+      R"("time":{"actors":{"wait":1,"refresh":2,"act":3,"gradient":4,"push":5},)"
+      R"("learner":{"receive":6,"dispatch":7,"idle":8,"lanes":9}},)"
       R"("joined":[[0,1,3],[1,5,0]],"final":true,"of tomorrow":[]})");
   ASSERT_TRUE(status.has_value());
   EXPECT_EQ(status->phase, "running");
@@ -34,6 +36,15 @@ TEST(StatusTest, ReadsALine) {
   EXPECT_EQ(status->gradients.merged, 2u);
   EXPECT_THAT(status->gradients.dropped, ElementsAre(Pair("stale", 2)));
   EXPECT_TRUE(status->gradients.AddUp());  // 6 = 3 + 2 + 1
+  EXPECT_EQ(status->time.actors.wait, 1);
+  EXPECT_EQ(status->time.actors.refresh, 2);
+  EXPECT_EQ(status->time.actors.act, 3);
+  EXPECT_EQ(status->time.actors.gradient, 4);
+  EXPECT_EQ(status->time.actors.push, 5);
+  EXPECT_EQ(status->time.learner.receive, 6);
+  EXPECT_EQ(status->time.learner.dispatch, 7);
+  EXPECT_EQ(status->time.learner.idle, 8);
+  EXPECT_EQ(status->time.learner.lanes, 9);
   EXPECT_EQ(status->actors_alive, 2);
   EXPECT_EQ(status->checkpoint, "checkpoints/x");
   EXPECT_THAT(status->joined, ElementsAre(JoinedActor{0, 1, 3}, JoinedActor{1, 5, 0}));
@@ -52,7 +63,8 @@ TEST(StatusTest, WhatIsAbsentOrNullKeepsItsDefault) {
 TEST(StatusTest, TornAndForeignLinesAreRefused) {
   for (const char* line :
        {"", "x", "[]", "3", R"({"steps":32)", R"({"steps":"many"})", R"({"joined":[[0]]})",
-        R"({"joined":[3]})", R"({"staleness":{"histogram":7}})", R"({"mean_return":"good"})"}) {
+        R"({"joined":[3]})", R"({"staleness":{"histogram":7}})",
+        R"({"time":{"actors":{"act":"x"}}})", R"({"mean_return":"good"})"}) {
     EXPECT_FALSE(ParseStatus(line).has_value()) << line;
   }
 }

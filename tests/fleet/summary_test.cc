@@ -11,8 +11,10 @@ namespace starling::fleet {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 Config SomeConfig() {
   Config config;
@@ -38,6 +40,8 @@ LearnerStatus SomeStatus() {
                       .merged = 2,
                       .in_flight = 2,
                       .dropped = {{"not_finite", 3}, {"too_stale", 7}}};
+  status.time = {.actors = {.wait = 2, .refresh = 1, .act = 38, .gradient = 54, .push = 5},
+                 .learner = {.receive = 4, .dispatch = 1, .idle = 45, .lanes = 7}};
   status.checkpoint = "checkpoints/t0001-v000000006251.safetensors";
   status.final = true;
   return status;
@@ -51,9 +55,10 @@ std::vector<std::string> Keys(const Json& object) {
 
 TEST(SummaryTest, ExactlyTheKeysOfTheDesignInItsOrder) {
   const Json summary = BuildSummary(SomeConfig(), SomeStatus(), {5, 2, 1});
-  EXPECT_THAT(Keys(summary), ElementsAre("env", "seed", "steps", "frames", "updates", "seconds",
-                                         "steps_per_second", "mean_return", "episodes", "staleness",
-                                         "gradients", "actors", "learner", "final_checkpoint"));
+  EXPECT_THAT(Keys(summary),
+              ElementsAre("env", "seed", "steps", "frames", "updates", "seconds",
+                          "steps_per_second", "mean_return", "episodes", "staleness", "gradients",
+                          "actors", "learner", "time", "bottleneck", "final_checkpoint"));
   EXPECT_THAT(Keys(summary["staleness"]), ElementsAre("bound", "max", "mean", "histogram"));
   EXPECT_THAT(Keys(summary["gradients"]), ElementsAre("received", "applied", "merged", "dropped"));
   EXPECT_THAT(Keys(summary["actors"]), ElementsAre("started", "restarted"));
@@ -68,6 +73,9 @@ TEST(SummaryTest, ValuesOfStatusConfigAndCounts) {
     "gradients": {"received": 6263, "applied": 6251, "merged": 2,
                   "dropped": {"not_finite": 3, "too_stale": 7}},
     "actors": {"started": 5, "restarted": 2}, "learner": {"restarted": 1},
+    "time": {"actors": {"wait": 0.02, "refresh": 0.01, "act": 0.38, "gradient": 0.54, "push": 0.05},
+             "learner": {"receive": 0.08, "dispatch": 0.02, "idle": 0.9, "lanes": 0.14}},
+    "bottleneck": "the actors: they compute 92 % of the time (act 38 %, gradient 54 %); the learner's lanes are busy 14 %, its network thread 10 %",
     "final_checkpoint": "checkpoints/t0001-v000000006251.safetensors"})");
   EXPECT_EQ(BuildSummary(SomeConfig(), SomeStatus(), {5, 2, 1}), expected);
 }
@@ -123,6 +131,8 @@ TEST(SummaryTest, LinesForPeople) {
                   "  gradients   6,263 received, 6,251 applied (2 merged), dropped: 3 not_finite, "
                   "7 too_stale",
                   "  restarted   actors 2 times, the learner 1 times",
+                  "  bottleneck  the actors: they compute 92 % of the time (act 38 %, gradient "
+                  "54 %); the learner's lanes are busy 14 %, its network thread 10 %",
                   "  checkpoint  runs/catch/checkpoints/t0001-v000000006251.safetensors",
                   "  next        bin/starling eval runs/catch --episodes 100"));
 }
@@ -137,6 +147,7 @@ TEST(SummaryTest, LinesAfterAnInterruptAndWithoutACheckpoint) {
   lines = DescribeRun(BuildSummary(SomeConfig(), status, {}), kExitFailed, "r", "s");
   EXPECT_EQ(lines[0], "failed after 0:00: 0 steps, 0 updates, 0 steps/s");
   EXPECT_EQ(lines[1], "  return      no episode has ended yet");
+  EXPECT_THAT(lines, Not(Contains(HasSubstr("bottleneck"))));
   EXPECT_EQ(lines.back(), "  no checkpoint was written; the log is r/log");
 }
 

@@ -27,10 +27,12 @@ TEST_F(TrainTest, ARunLeavesBehindWhatIsPromisedAndNothingElse) {
   ExpectDone(status, 60'000);
 
   const json summary = Summary();
-  EXPECT_THAT(Keys(summary),
-              UnorderedElementsAre("env", "seed", "steps", "frames", "updates", "seconds",
-                                   "steps_per_second", "mean_return", "episodes", "staleness",
-                                   "gradients", "actors", "learner", "final_checkpoint"));
+  EXPECT_THAT(
+      Keys(summary),
+      UnorderedElementsAre("env", "seed", "steps", "frames", "updates", "seconds",
+                           "steps_per_second", "mean_return", "episodes", "staleness", "gradients",
+                           "actors", "learner", "time", "bottleneck", "final_checkpoint"));
+  EXPECT_THAT(summary["bottleneck"], testing::HasSubstr("compute"));  // 60,000 real steps
   EXPECT_THAT(Keys(summary["staleness"]),
               UnorderedElementsAre("bound", "max", "mean", "histogram"));
   EXPECT_THAT(Keys(summary["gradients"]),

@@ -33,9 +33,11 @@ Gradient AGradient() {
           .policy_loss = -0.5,
           .value_loss = 1.5,
           .entropy = 1.75,
-          .act_us = 10,
-          .gradient_us = 20,
-          .wait_us = 30,
+          .wait_us = 10,
+          .refresh_us = 20,
+          .act_us = 30,
+          .gradient_us = 40,
+          .push_us = 50,
           .episodes = {{.episode_return = 12, .length = 345}, {.episode_return = -1, .length = 6}}};
 }
 

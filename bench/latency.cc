@@ -1,0 +1,202 @@
+// From a push to fresh weights in another actor: a real learner in this process, one actor that
+// pushes, others that only hold their connections, and one that waits for each new version, either
+// looking at the shared memory again and again, or asleep until the beacon wakes it.
+#include <fmt/format.h>
+#include <algorithm>
+
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "actors/link.h"
+#include "bench/child.h"
+#include "bench/figure.h"
+#include "bench/stats.h"
+#include "bench/training_run.h"
+#include "core/bell.h"
+#include "core/clock.h"
+#include "core/config.h"
+#include "fleet/blueprint.h"
+#include "fleet/summary.h"
+#include "learner/learner.h"
+#include "wire/runtime_dir.h"
+
+namespace starling::bench {
+namespace {
+
+constexpr double kWantedMs = 1;
+constexpr int kIdleActors = 2;
+constexpr std::chrono::microseconds kPause{200};  // between two pushes: all are at rest
+constexpr std::uint64_t kFailed = std::numeric_limits<std::uint64_t>::max();
+
+// A learner of the Breakout net, in a thread.
+class LearnerThread {
+ public:
+  LearnerThread(const Config& config, const learner::NetBlueprint& net,
+                const std::filesystem::path& run_dir)
+      : learner_(config, net, {.run_dir = run_dir, .stop_fd = stop_.fd()}), thread_([this] {
+          try {
+            learner_.Run();
+          } catch (const std::exception& error) {
+            Tell(error.what());  // its actors find it silent
+          }
+        }) {}
+  ~LearnerThread() {
+    stop_.Ring();
+    thread_.join();
+  }
+
+ private:
+  Bell stop_;
+  learner::Learner learner_;
+  std::thread thread_;
+};
+
+// An actor's end of the wire, and its replica of the weights.
+class Actor {
+ public:
+  Actor(const Site& site, const Config& config, const learner::NetBlueprint& net,
+        const std::filesystem::path& run_dir)
+      : link_({.find_endpoint = [root = wire::RuntimeRoot(config.wire.runtime_dir),
+                                 run_dir] { return wire::RunPlace::Find(root, run_dir).endpoint; },
+               .connect_timeout_s = 20,
+               .stop_fd = site.stop_fd,
+               .abandoned = {}}),
+        weights_(net.layout.size()) {
+    Expect(link_.Join() && link_.CheckNet(net.layout.fingerprint(), net.layout.size()));
+  }
+
+  std::uint64_t version() const { return meta_.version; }
+  void Refresh(std::uint64_t at_least) { Expect(link_.Refresh(at_least, weights_, meta_)); }
+
+  // Waits for a grant and its weights, then pushes; when it began to push.
+  std::int64_t Push() {
+    const auto grant = link_.NextGrant();
+    Expect(grant.has_value());
+    Refresh(grant->version);
+    std::this_thread::sleep_for(kPause);
+    const std::span<float> gradient = link_.GradientSpace();
+    std::ranges::fill(gradient, 1e-6f);
+    const std::int64_t begin = SteadyClock().NowNs();
+    Expect(
+        link_.Push(*grant, meta_, {.values = gradient, .norm = 1, .loss = {}, .samples = 1}, {}));
+    return begin;
+  }
+
+ private:
+  void Expect(bool good) const {
+    if (good) return;
+    if (link_.state() == actors::LinkState::kStopped) throw Interrupted();
+    throw std::runtime_error("an actor lost its learner: " + link_.text());
+  }
+
+  actors::LearnerLink link_;
+  std::vector<float> weights_;
+  wire::SnapshotMeta meta_;
+};
+
+// Keeps an actor at the newest version, in a thread, and notes when it got there.
+class Watcher {
+ public:
+  Watcher(Actor& actor, bool sleeps)
+      : actor_(actor), sleeps_(sleeps), thread_([this] { Watch(); }) {}
+  // A sleeper hears of it when the next version comes, or its link ends.
+  void Stop() { stop_.store(true, std::memory_order_relaxed); }
+  ~Watcher() {
+    Stop();
+    thread_.join();
+  }
+
+  // When `version`, or a newer one, had been read whole.
+  std::int64_t SeenNs(std::uint64_t version) const {
+    std::uint64_t seen = 0;
+    while ((seen = seen_.load(std::memory_order_acquire)) < version) seen_.wait(seen);
+    if (seen == kFailed) std::rethrow_exception(error_);
+    return seen_ns_;
+  }
+
+ private:
+  void Watch() {
+    try {
+      while (!stop_.load(std::memory_order_relaxed)) {
+        const std::uint64_t before = actor_.version();
+        actor_.Refresh(sleeps_ ? before + 1 : 0);
+        if (actor_.version() > before) Tell(actor_.version());
+      }
+    } catch (...) {
+      error_ = std::current_exception();
+      Tell(kFailed);
+    }
+  }
+  void Tell(std::uint64_t version) {
+    seen_ns_ = SteadyClock().NowNs();
+    seen_.store(version, std::memory_order_release);  // partner: the acquire load in SeenNs
+    seen_.notify_one();
+  }
+
+  Actor& actor_;
+  const bool sleeps_;
+  std::atomic<bool> stop_{false};
+  std::atomic<std::uint64_t> seen_{0};
+  std::int64_t seen_ns_ = 0;  // written before seen_; the next version comes after it was read
+  std::exception_ptr error_;
+  std::thread thread_;  // last: it uses the others
+};
+
+// Milliseconds of each push.
+std::vector<double> Measure(Actor& pusher, Actor& reader, bool sleeps, int pushes) {
+  std::vector<double> times;
+  Watcher watcher(reader, sleeps);
+  const auto push = [&] {
+    const std::int64_t begin = pusher.Push();
+    return static_cast<double>(watcher.SeenNs(pusher.version() + 1) - begin) / 1e6;
+  };
+  for (int i = 0; i < pushes; ++i) times.push_back(push());
+  watcher.Stop();
+  pusher.Push();  // wakes the watcher
+  return times;
+}
+
+}  // namespace
+
+Result MeasureLatency(const Site& site) {
+  const int pushes = site.quick ? 100 : 2000;
+  const auto run_dir = site.scratch / "latency";
+  std::filesystem::create_directories(run_dir);
+  const Config config = LoadConfig(
+      site.config, {fmt::format("actors.count={}", kIdleActors + 2), "actors.envs_per_actor=1",
+                    "staleness.bound=unbounded", "staleness.deadline_s=60", "wire.timeout_s=60",
+                    "checkpoint.every_steps=1_000_000_000", "optimizer.lr=1e-6"});
+  const learner::NetBlueprint net = fleet::BlueprintOf(config);
+  const LearnerThread learner(config, net, run_dir);
+  Actor pusher(site, config, net, run_dir), reader(site, config, net, run_dir);
+  std::vector<std::unique_ptr<Actor>> idle;
+  for (int i = 0; i < kIdleActors; ++i) {
+    idle.push_back(std::make_unique<Actor>(site, config, net, run_dir));
+  }
+
+  Result result;
+  nlohmann::ordered_json json{{"weights", net.layout.size()}, {"pushes", pushes}};
+  for (const bool sleeps : {false, true}) {
+    const std::vector<double> times = Measure(pusher, reader, sleeps, pushes);
+    const double median = Percentile(times, 0.5), most = Percentile(times, 0.99);
+    Row row{.what = sleeps ? "… the reader asleep until the beacon wakes it"
+                           : fmt::format("From a push to fresh weights in another actor, {} "
+                                         "weights, shared memory polled, p50 / p99 of {} pushes",
+                                         fleet::Grouped(net.layout.size()),
+                                         fleet::Grouped(static_cast<std::uint64_t>(pushes))),
+            .measured = fmt::format("{:.2f} / {:.2f} ms", median, most),
+            .wanted = fmt::format("p99 ≤ {:.0f} ms", kWantedMs)};
+    if (!site.quick) row.holds = most <= kWantedMs;
+    result.rows.push_back(row);
+    json[sleeps ? "beacon" : "polled"] = {
+        {"p50_ms", median}, {"p99_ms", most}, {"most_ms", Most(times)}};
+  }
+  result.json = json.dump();
+  return result;
+}
+
+}  // namespace starling::bench

@@ -1,0 +1,63 @@
+// How the rate grows with the number of actors on one machine: many games an actor, and the A3C
+// paper's own shape, one game an actor, whose gradients are small and many.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "bench/figure.h"
+#include "bench/training_run.h"
+#include "fleet/summary.h"
+
+namespace starling::bench {
+namespace {
+
+constexpr double kWantedUpdates = 4000;  // a second, of two actors with one env each
+
+struct Shape {
+  int envs = 1;
+  std::uint64_t steps, quick_steps;  // about four seconds, and half a second
+  bool counts_updates = false;       // what the row tells, instead of steps
+};
+
+std::string Count(double rate) {
+  return fleet::Grouped(static_cast<std::uint64_t>(std::llround(rate)));
+}
+
+Row Measure(const Site& site, const Shape& shape, nlohmann::ordered_json& json) {
+  Row row{.what = fmt::format("Scaling, {} env{} × 5 steps, 1 / 2 / 4 / 8 actors", shape.envs,
+                              shape.envs > 1 ? "s" : "")};
+  for (const int actors : {1, 2, 4, 8}) {
+    const TrainingRun run(
+        site,
+        {.name = fmt::format("scaling-{}x{}x5", actors, shape.envs),
+         .overrides = {fmt::format("actors.count={}", actors), "actors.unroll=5",
+                       fmt::format("actors.envs_per_actor={}", shape.envs),
+                       fmt::format("run.steps={}", site.quick ? shape.quick_steps : shape.steps)},
+         .timeout_s = 300});
+    const double rate = shape.counts_updates ? run.updates_per_second : run.steps_per_second;
+    row.measured += fmt::format("{}{}", actors > 1 ? " / " : "", Count(rate));
+    if (shape.counts_updates && actors == 2 && !site.quick) row.holds = rate >= kWantedUpdates;
+    json[fmt::format("{}x{}x5", actors, shape.envs)] = {
+        {"steps_per_second", run.steps_per_second},
+        {"updates_per_second", run.updates_per_second},
+        {"mean_staleness", run.mean_staleness}};
+  }
+  row.measured += shape.counts_updates ? " updates/s" : " steps/s";
+  if (shape.counts_updates) {
+    row.wanted = fmt::format("2 actors: ≥ {} updates/s on two cores", Count(kWantedUpdates));
+  }
+  return row;
+}
+
+}  // namespace
+
+Result MeasureScaling(const Site& site) {
+  nlohmann::ordered_json json;
+  const Row wide = Measure(site, {.envs = 64, .steps = 500'000, .quick_steps = 30'000}, json);
+  const Row narrow = Measure(
+      site, {.envs = 1, .steps = 80'000, .quick_steps = 4'000, .counts_updates = true}, json);
+  return {.rows = {wide, narrow}, .json = json.dump()};
+}
+
+}  // namespace starling::bench

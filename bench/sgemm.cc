@@ -1,0 +1,46 @@
+#include "bench/sgemm.h"
+
+#include <algorithm>
+#include <barrier>
+#include <thread>
+#include <vector>
+
+#include "bench/stats.h"
+#include "net/cpu/gemm.h"
+#include "net/cpu/one_thread.h"
+
+namespace starling::bench {
+namespace {
+
+double Gflops(int n, double seconds) {
+  const auto size = static_cast<std::size_t>(n) * static_cast<std::size_t>(n);
+  std::vector<float> a(size, 0.5f), b(size, 0.25f), c(size);
+  const std::vector<double> times = TimeManyNs(seconds, [&] {
+    net::cpu::Gemm(net::cpu::Order::kPlain, net::cpu::Order::kPlain, n, n, n, a.data(), n, b.data(),
+                   n, 0, c.data(), n);
+  });
+  return 2.0 * n * n * n / Least(times);
+}
+
+}  // namespace
+
+double BestSgemmGflops(double seconds, int threads) {
+  double best = 0;
+  for (const int n : {256, 512, 1024}) {
+    std::vector<double> rates(static_cast<std::size_t>(threads));
+    std::barrier together(threads);
+    std::vector<std::jthread> workers;
+    for (double& rate : rates) {
+      workers.emplace_back([&] {
+        net::UseOneThread();
+        together.arrive_and_wait();
+        rate = Gflops(n, seconds);
+      });
+    }
+    workers.clear();  // joins
+    best = std::max(best, Mean(rates));
+  }
+  return best;
+}
+
+}  // namespace starling::bench

@@ -1,0 +1,79 @@
+// Where each process spends its time during a run, and what that makes the bottleneck: as the run
+// itself tells in its summary.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "bench/figure.h"
+#include "bench/training_run.h"
+#include "core/file.h"
+
+namespace starling::bench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kActors = 2;
+
+struct Shape {
+  int envs;
+  std::uint64_t steps, quick_steps;
+  std::string Name() const { return fmt::format("{}x{}x5", kActors, envs); }
+};
+constexpr Shape kShapes[] = {{64, 500'000, 30'000}, {1, 60'000, 4'000}};
+
+// Rows of the table: whose time, key in the summary, in words.
+struct Activity {
+  const char *whose, *key, *what;
+};
+constexpr Activity kActivities[] = {
+    {"actors", "wait", "an actor: waiting for a grant"},
+    {"actors", "refresh", "an actor: fetching the newest weights"},
+    {"actors", "act", "an actor: acting (env steps, forward)"},
+    {"actors", "gradient", "an actor: gradient (loss, backward, clipping)"},
+    {"actors", "push", "an actor: pushing the gradient"},
+    {"learner", "receive", "the learner's network thread: receiving, decoding, checking"},
+    {"learner", "dispatch", "… judging, dispatching, answering"},
+    {"learner", "idle", "… idle"},
+    {"learner", "lanes", "a lane of the learner: applying and publishing"},
+};
+
+Json Measure(const Site& site, const Shape& shape) {
+  const TrainingRun run(
+      site,
+      {.name = "time-" + shape.Name(),
+       .overrides = {fmt::format("actors.count={}", kActors), "actors.unroll=5",
+                     fmt::format("actors.envs_per_actor={}", shape.envs),
+                     fmt::format("run.steps={}", site.quick ? shape.quick_steps : shape.steps)}});
+  const Json summary = Json::parse(ReadFile(run.dir() / "summary.json"));
+  return {{"time", summary.at("time")}, {"bottleneck", summary.at("bottleneck")}};
+}
+
+}  // namespace
+
+Result MeasureTime(const Site& site) {
+  Result result;
+  Json json;
+  std::string head = "% of the time that passes |", line = "|---|";
+  for (const Shape& shape : kShapes) {
+    const Json& run = json[shape.Name()] = Measure(site, shape);
+    result.rows.push_back({.what = fmt::format("The bottleneck, {} actors × {} env{} × 5 steps",
+                                               kActors, shape.envs, shape.envs > 1 ? "s" : ""),
+                           .measured = run["bottleneck"].get<std::string>()});
+    head += fmt::format(" {} |", shape.Name());
+    line += "---|";
+  }
+  result.details = fmt::format("| {}\n{}\n", head, line);
+  for (const Activity& activity : kActivities) {
+    result.details += fmt::format("| {} |", activity.what);
+    for (const auto& [name, run] : json.items()) {
+      const double share = run["time"][activity.whose][activity.key].get<double>();
+      result.details += fmt::format(" {:.1f} |", 100 * share);
+    }
+    result.details += "\n";
+  }
+  result.json = json.dump();
+  return result;
+}
+
+}  // namespace starling::bench

@@ -1,0 +1,60 @@
+// A backend that looks on: the fast one, with every call of an op timed and its work counted. So
+// the ops of any net are seen at work, in the shapes and on the data that they really get.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "net/backend.h"
+#include "net/model.h"
+
+namespace starling::bench {
+
+struct OpCall {
+  std::string op;    // "conv 16@3x3/1 forward", "linear 1024 x 128 backward input"
+  int n = 0;         // samples
+  double flops = 0;  // as a dense product; a multiply-add is two, what is zero counts, too
+  double ns = 0;
+};
+
+class WatchedBackend final : public net::Backend<float> {
+ public:
+  WatchedBackend() : inner_(net::MakeCpuBackend()) {}
+  const char* name() const override { return inner_->name(); }
+
+  // In order, since the last call of this.
+  std::vector<OpCall> TakeCalls() { return std::move(calls_); }
+
+  void LinearForward(const net::LinearShape& shape, int n, const float* x, const float* w,
+                     const float* b, net::Activation activation, float* y) override;
+  void LinearBackwardWeights(const net::LinearShape& shape, int n, const float* x, const float* dy,
+                             float* dw, float* db) override;
+  void LinearBackwardInput(const net::LinearShape& shape, int n, const float* w, const float* dy,
+                           net::Put put, const float* relu_output, float* dx) override;
+  void LinearBackward(const net::LinearShape& shape, int n, const float* x, const float* w,
+                      const float* dy, float* dw, float* db, float* dx) override;
+  void ConvForward(const net::ConvShape& shape, int n, const float* x, const float* w,
+                   const float* b, net::Activation activation, float* y) override;
+  void ConvBackwardWeights(const net::ConvShape& shape, int n, const float* x, const float* dy,
+                           float* dw, float* db) override;
+  void ConvBackwardInput(const net::ConvShape& shape, int n, const float* w, const float* dy,
+                         const float* relu_output, float* dx) override;
+
+ private:
+  template <class Shape, class Work>
+  void Watch(const Shape& shape, const char* direction, int n, const Work& work, int products = 1);
+
+  std::unique_ptr<net::Backend<float>> inner_;
+  std::vector<OpCall> calls_;
+};
+
+// Of one sample, over the whole net. Backward is without the first layer's input.
+struct Flops {
+  double forward = 0, backward = 0;
+};
+Flops FlopsOf(const net::ModelSpec& spec);
+
+double TotalFlops(const std::vector<OpCall>& calls);
+
+}  // namespace starling::bench

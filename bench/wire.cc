@@ -1,0 +1,197 @@
+// What it costs to move a gradient, or weights as large, from one thread to another the ways the
+// programs do it, beside a memcpy of the same bytes.
+#include <fmt/format.h>
+
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "bench/figure.h"
+#include "bench/stats.h"
+#include "core/clock.h"
+#include "core/config.h"
+#include "fleet/blueprint.h"
+#include "wire/codec.h"
+#include "wire/snapshot.h"
+#include "wire/socket.h"
+
+namespace starling::bench {
+namespace {
+
+constexpr int kBlock = 16;  // pushes timed together
+constexpr int kWindow = 2;  // of them unanswered at most
+constexpr std::int64_t kTickMs = 50;
+
+// The learner's end: receives, checks and answers, as fast as it can, in a thread.
+class Receiver {
+ public:
+  Receiver(wire::Context& context, const std::string& endpoint, std::size_t floats)
+      : socket_(context, endpoint, {.max_elements = floats}),
+        floats_(floats),
+        thread_([this] { Serve(); }) {}
+  ~Receiver() {
+    stop_.store(true, std::memory_order_relaxed);
+    thread_.join();
+  }
+  const std::string& endpoint() const { return socket_.endpoint(); }
+
+ private:
+  void Serve() {
+    std::array<wire::PollItem, 1> item{{{.socket = &socket_}}};
+    wire::Envelope envelope;
+    while (!stop_.load(std::memory_order_relaxed)) {
+      wire::Poll(item, kTickMs);
+      while (socket_.Receive(envelope)) {
+        const wire::DecodeResult decoded = wire::Decode(envelope.frames(), floats_);
+        if (!decoded) continue;  // the pusher misses its answer
+        socket_.Send(envelope.peer(),
+                     wire::Encode({}, wire::Answer{.answers = decoded.message.header.sequence}));
+      }
+    }
+  }
+
+  wire::ServerSocket socket_;
+  const std::size_t floats_;
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+};
+
+// The actor's end.
+class Pusher {
+ public:
+  // floats 0: the gradient is where the learner reads it already, only the message goes.
+  Pusher(wire::Context& context, const std::string& endpoint, std::size_t floats)
+      : socket_(context, endpoint, {.max_elements = floats}),
+        gradient_(floats, 0.5f),
+        buffer_(floats == 0 ? 1 : 0) {}
+
+  void PushBlock() {
+    for (int i = 0; i < kBlock; ++i) {
+      ++header_.sequence;
+      const wire::Frames frames =
+          wire::Encode(header_, wire::Gradient{.buffer = buffer_}, gradient_);
+      while (!socket_.Send(frames)) Wait(/*writable=*/true);
+      ++unanswered_;
+      while (unanswered_ >= kWindow) Hear();
+    }
+    while (unanswered_ > 0) Hear();
+  }
+
+ private:
+  void Hear() {
+    if (!socket_.Receive(envelope_)) return Wait(/*writable=*/false);
+    --unanswered_;
+    idle_ms_ = 0;
+  }
+  void Wait(bool writable) {
+    std::array<wire::PollItem, 1> item{
+        {{.socket = &socket_, .want_readable = !writable, .want_writable = writable}}};
+    if (wire::Poll(item, kTickMs)) return;
+    idle_ms_ += kTickMs;
+    if (idle_ms_ > 20'000) throw std::runtime_error("a gradient was not answered");
+  }
+
+  wire::ClientSocket socket_;
+  std::vector<float> gradient_;
+  const std::uint32_t buffer_;
+  wire::Header header_;
+  wire::Envelope envelope_;
+  int unanswered_ = 0;
+  std::int64_t idle_ms_ = 0;
+};
+
+double PushNs(const std::string& endpoint, std::size_t floats, double seconds) {
+  wire::Context context;
+  const Receiver receiver(context, endpoint, floats);
+  wire::Context other;  // each process has its own
+  Pusher pusher(other, receiver.endpoint(), floats);
+  return Median(TimeManyNs(seconds, [&] { pusher.PushBlock(); })) / kBlock;
+}
+
+// A whole version copied out of shared memory that another thread, on another core, has just
+// written.
+double SnapshotReadNs(std::size_t floats, double seconds) {
+  wire::SnapshotWriter writer("", floats, 1, 1);
+  wire::SnapshotReader reader(writer);
+  std::atomic<std::uint64_t> asked{0};  // 0: end
+  const std::vector<float> from(floats, 0.5f);
+  std::thread thread([&] {
+    std::uint64_t done = 0;
+    for (;;) {
+      asked.wait(done);
+      const std::uint64_t version = asked.load();
+      if (version == 0) return;
+      writer.Begin(version);
+      writer.Write(version, 0, from);
+      writer.Publish({.term = 1, .version = version});
+      done = version;
+    }
+  });
+  std::vector<float> to(floats);
+  wire::SnapshotMeta meta;
+  std::vector<double> times;
+  double spent = 0;
+  for (std::uint64_t version = 1; spent < seconds * 1e9 || times.size() < kMinRepeats; ++version) {
+    const SteadyClock clock;
+    const std::int64_t begin = clock.NowNs();
+    asked = version;
+    asked.notify_one();
+    while (!(reader.Latest() >= version)) std::this_thread::yield();
+    times.push_back(TimeNs([&] { reader.Read(version, to, meta); }));
+    spent += static_cast<double>(clock.NowNs() - begin);
+  }
+  asked = 0;
+  asked.notify_one();
+  thread.join();
+  return Median(times);
+}
+
+double CopyNs(std::size_t floats, double seconds) {
+  const std::vector<float> from(floats, 0.5f);
+  std::vector<float> to(floats);
+  return Median(TimeManyNs(seconds, [&] {
+    std::memcpy(to.data(), from.data(), floats * sizeof(float));
+    asm volatile("" : : "r"(to.data()) : "memory");
+  }));
+}
+
+struct Way {
+  const char* key;
+  const char* what;
+  double ns = 0;
+};
+
+}  // namespace
+
+Result MeasureWire(const Site& site) {
+  const double seconds = site.quick ? 0.05 : 0.7;
+  const std::size_t breakout = fleet::BlueprintOf(LoadConfig(site.config)).layout.size();
+  const std::string ipc = "ipc://" + (site.scratch / "wire").string();
+  Result result;
+  nlohmann::ordered_json json;
+  for (const std::size_t floats : {breakout, std::size_t{1'000'000}}) {
+    const double mb = static_cast<double>(floats) * 4 / 1e6;
+    const std::array<Way, 5> ways{
+        {{"snapshot", "read from shared memory", SnapshotReadNs(floats, seconds)},
+         {"buffer", "pushed in shared memory, told through ipc", PushNs(ipc, 0, seconds)},
+         {"ipc", "pushed through ipc", PushNs(ipc, floats, seconds)},
+         {"tcp", "through tcp on loopback", PushNs("tcp://127.0.0.1:*", floats, seconds)},
+         {"memcpy", "memcpy", CopyNs(floats, seconds)}}};
+    std::string measured;
+    auto& entry = json[fmt::format("{:.2f}_MB", mb)];
+    for (const Way& way : ways) {
+      const double gb_per_second = mb * 1e6 / way.ns;
+      measured += fmt::format("{}{} {:.0f} µs ({:.1f} GB/s)", measured.empty() ? "" : "; ",
+                              way.what, way.ns / 1e3, gb_per_second);
+      entry[way.key] = {{"us", way.ns / 1e3}, {"gb_per_second", gb_per_second}};
+    }
+    result.rows.push_back({.what = fmt::format("{:.2f} MB from thread to thread", mb),
+                           .measured = std::move(measured)});
+  }
+  result.json = json.dump();
+  return result;
+}
+
+}  // namespace starling::bench

@@ -1,0 +1,72 @@
+// The figures that need no other program, quickly: that they measure something, not how much.
+#include "bench/figure.h"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/support/temp_dir.h"
+
+namespace starling::bench {
+namespace {
+
+using nlohmann::json;
+using testing::Ge;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+class FiguresTest : public testing::Test {
+ protected:
+  // Too quick a run to say whether a limit is kept.
+  static void ExpectNoVerdict(const Result& result) {
+    for (const Row& row : result.rows) EXPECT_FALSE(row.holds) << row.what;
+    EXPECT_FALSE(result.broken);
+  }
+
+  const TempDir dir_;
+  const Site site_{.programs = "/nowhere",
+                   .config = std::filesystem::path(STARLING_SOURCE_DIR) / "configs/breakout.toml",
+                   .scratch = dir_.path(),
+                   .quick = true};
+};
+
+TEST_F(FiguresTest, Wire) {
+  const Result result = MeasureWire(site_);
+  ASSERT_THAT(result.rows, SizeIs(2));
+  ExpectNoVerdict(result);
+  const json numbers = json::parse(result.json);
+  for (const char* size : {"0.53_MB", "4.00_MB"}) {
+    for (const char* way : {"snapshot", "ipc", "tcp", "memcpy"}) {
+      EXPECT_GT(numbers[size][way]["us"].get<double>(), 0) << size << way;
+      EXPECT_GT(numbers[size][way]["gb_per_second"].get<double>(), 0) << size << way;
+    }
+  }
+}
+
+TEST_F(FiguresTest, Latency) {
+  const Result result = MeasureLatency(site_);
+  ASSERT_THAT(result.rows, SizeIs(2));
+  ExpectNoVerdict(result);
+  EXPECT_THAT(result.rows[0].what, HasSubstr("132,720 weights"));
+  const json numbers = json::parse(result.json);
+  for (const char* reader : {"polled", "beacon"}) {
+    EXPECT_GT(numbers[reader]["p50_ms"], 0) << reader;
+    EXPECT_GE(numbers[reader]["p99_ms"], numbers[reader]["p50_ms"]) << reader;
+  }
+}
+
+TEST_F(FiguresTest, KernelsShowEveryOpOfBothNets) {
+  const Result result = MeasureKernels(site_);
+  ExpectNoVerdict(result);
+  const json numbers = json::parse(result.json);
+  EXPECT_THAT(numbers["MinAtar"]["ops"], SizeIs(Ge(10)));
+  EXPECT_THAT(numbers["Atari"]["ops"], SizeIs(Ge(10)));
+  for (const char* net : {"MinAtar", "Atari"}) {
+    EXPECT_GT(numbers[net]["gradient_us_per_step"], 0) << net;
+    for (const json& op : numbers[net]["ops"]) EXPECT_GT(op["us"], 0) << op;
+  }
+  EXPECT_THAT(result.details, HasSubstr("| conv 16@8×8/4 backward weights | 40 |"));
+}
+
+}  // namespace
+}  // namespace starling::bench
