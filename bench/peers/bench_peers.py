@@ -2,6 +2,7 @@
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -21,7 +22,9 @@ def arguments(words):
         description="Measures other trainers and Starling on the same game, net and cores.",
         epilog="NAME: " + ", ".join(names),
     )
-    parser.add_argument("--quick", action="store_true", help="windows of 3 s: shows that it works")
+    parser.add_argument(
+        "--quick", action="store_true", help="windows of 3 s, one variant: shows that it works"
+    )
     parser.add_argument("--only", metavar="NAME", action="append", choices=names, help="this row")
     parser.add_argument("--json", metavar="FILE", help="also writes all numbers there")
     parser.add_argument(
@@ -54,9 +57,9 @@ def fastest(row, python, times):
 
 
 def measure(row, starling, quick):
-    trial, times = (Times(1, 1), Times(1, 3)) if quick else (Times(2, 4), Times(4, 20))
+    trial, times = Times(2, 4), Times(1, 3) if quick else Times(4, 20)
     python = python_for(row.packages)
-    variant = fastest(row, python, trial)
+    variant = next(iter(row.variants)) if quick else fastest(row, python, trial)
     rounds = []
     for number in range(ROUNDS):
         peer = run_peer(python, row, row.variants[variant], times)
@@ -93,4 +96,9 @@ def main(words):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    for stop in (signal.SIGINT, signal.SIGTERM):  # both end what is running, in the background too
+        signal.signal(stop, signal.default_int_handler)
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -2,7 +2,7 @@
 process for each worker, and no lock anywhere. Settings: workers, unroll.
 
 A worker copies the shared weights, plays `unroll` steps in one env, keeps the graph of each step,
-computes the gradient of the A3C paper's loss, and applies it to the shared weights itself (Hogwild).
+computes the gradient of the A3C paper's loss and applies it to the shared weights itself.
 """
 import time
 

@@ -1,8 +1,8 @@
 """What every peer's program has in common: its arguments, its window of time, its report.
 
 A peer is called as `python PEER.py SETTINGS WARM_UP SECONDS`: SETTINGS is a JSON object, the times
-are in seconds. It trains without end; what happens in the SECONDS after WARM_UP is counted. Its last
-line on standard output is a JSON object with steps, updates, seconds and packages.
+are in seconds. It trains on; what happens in the SECONDS after WARM_UP is counted. Its last line on
+standard output is a JSON object with steps, updates, seconds and packages.
 """
 import importlib.metadata
 import json
@@ -20,7 +20,7 @@ class Window:
         self.first = self.last = None  # (time, steps, updates)
 
     def see(self, steps, updates):
-        """Tells how far training has come, both numbers since its beginning; true once time is up."""
+        """Tells how far training has come since its beginning; true once time is up."""
         now = self.clock()
         if self.first is None:
             if now >= self.opens:

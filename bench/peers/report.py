@@ -9,7 +9,7 @@ def rate(report, what):
 
 
 def figures(row, variant, rounds):
-    """One row's medians. rounds: pairs of a peer's report and Starling's, run one after the other."""
+    """One row's medians. rounds: pairs of a peer's report and Starling's, taken in turn."""
     result = {"name": row.name, "trainer": row.trainer, "setting": row.setting, "variant": variant}
     result["starling_setting"] = f"{row.config}: {row.starling}"
     result["packages"] = rounds[0][0].get("packages", {})
@@ -43,7 +43,7 @@ def line(result):
 
 def table(results):
     head = [
-        "| trainer | setting | frames/s | updates/s | Starling frames/s | Starling updates/s | ratio |",
+        "| trainer | setting | frames/s | updates/s | Starling: frames/s | updates/s | ratio |",
         "|---|---|---|---|---|---|---|",
     ]
     return "\n".join(head + [line(result) for result in results])
@@ -53,8 +53,8 @@ def hardware():
     name = platform.processor() or platform.machine()
     try:
         with open("/proc/cpuinfo") as file:
-            names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
-        name = names[0] if names else name
+            models = [line for line in file if line.startswith("model name")]
+        name = models[0].split(":", 1)[1].strip() if models else name
     except OSError:
         pass
     return f"{name}, {os.cpu_count()} cores"

@@ -66,8 +66,8 @@ def sample_factory_row(name, game, setting, packages, config, overrides, frames)
 ROWS = [
     *(sb3_row(envs) for envs in (32, 64, 256)),
     Row(
-        "hogwild", "PyTorch Hogwild A3C", "2 workers × 1 env × 5 steps", "hogwild_a3c.py", PYTORCH,
-        {"as in the paper": {"workers": 2, "unroll": 5}},
+        "hogwild", "PyTorch Hogwild A3C", "2 workers × 1 env × 5 steps", "hogwild_a3c.py",
+        PYTORCH, {"as in the paper": {"workers": 2, "unroll": 5}},
         "configs/breakout.toml", two_actors(1, 5),
     ),
     sample_factory_row(

@@ -1,5 +1,5 @@
-"""Sample Factory's asynchronous PPO with two rollout workers, and its defaults but for a feed-forward
-net and a CPU. Settings: game ("breakout" or "pong"), envs (of one worker).
+"""Sample Factory's asynchronous PPO with two rollout workers: its defaults, but for a CPU and a
+feed-forward net. Settings: game ("breakout" or "pong"), envs (of one worker).
 """
 import os
 import sys

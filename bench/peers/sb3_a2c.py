@@ -1,4 +1,4 @@
-"""Stable-Baselines3's A2C. Settings: game ("breakout" or "pong"), net ("own", "minatar" or "atari"),
+"""Stable-Baselines3's A2C. Settings: game ("breakout" or "pong"), net ("own", "minatar", "atari"),
 envs, unroll, processes (whether every env has one: SubprocVecEnv) and threads (of PyTorch).
 """
 import sys
@@ -41,7 +41,10 @@ class Watch(BaseCallback):
 def make_envs(settings):
     make = games.Breakout if settings["game"] == "breakout" else lambda: AtariWrapper(games.pong())
     makers = [make] * settings["envs"]
-    envs = SubprocVecEnv(makers, start_method="fork") if settings["processes"] else DummyVecEnv(makers)
+    if settings["processes"]:
+        envs = SubprocVecEnv(makers, start_method="fork")
+    else:
+        envs = DummyVecEnv(makers)
     return envs if settings["game"] == "breakout" else VecFrameStack(envs, 4)
 
 

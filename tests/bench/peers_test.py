@@ -1,5 +1,6 @@
-"""What surrounds the measurements of bench/peers, with stand-ins for trainers and for Starling: needs
-Python's standard library only."""
+"""What surrounds the measurements of bench/peers, with stand-ins for trainers and for Starling.
+
+Needs Python's standard library only."""
 import contextlib
 import io
 import json
