@@ -125,7 +125,7 @@ def main():
         over = window.see(int(steps), int(updates))
         time.sleep(0.01)
     for process in processes:
-        process.terminate()
+        process.kill()
         process.join()
     report = {**window.report(), "mean_return": counts[:, 2].mean().item()}
     peer.tell(report, ["torch", "numpy", "MinAtar"])
