@@ -37,7 +37,9 @@ def end(process):
 def last_line(text):
     """What a program said last, without colours; for a person."""
     lines = [line.strip() for line in re.sub("\x1b\\[[0-9;]*m", "", text).splitlines()]
-    return next((line for line in reversed(lines) if line), "it said nothing")[:300]
+    lines = [line for line in lines if line] or ["it said nothing"]
+    # Starling's programs begin with their names what a person has to know; a summary may follow.
+    return ([line for line in lines if re.match(r"starling[a-z-]*: ", line)] or lines)[-1][:300]
 
 
 def run_peer(python, row, settings, times):

@@ -29,6 +29,10 @@ def two_actors(envs, unroll):
     return ("actors.count=2", f"actors.envs_per_actor={envs}", f"actors.unroll={unroll}")
 
 
+# Emulators take long to start where other work is going on.
+TWO_ATARI_ACTORS = (*two_actors(16, 20), "env.timeout_s=60")
+
+
 def sb3_variants(**settings):
     return {
         f"{'SubprocVecEnv' if processes else 'DummyVecEnv'}, torch threads {threads}": {
@@ -51,7 +55,7 @@ def sb3_pong_row(name, net, says):
     variants = sb3_variants(game="pong", net=net, envs=16, unroll=20)
     return Row(
         name, "Stable-Baselines3 A2C", f"ALE Pong, {says}, 16 envs × 20 steps", "sb3_a2c.py",
-        SB3 + ATARI, variants, "configs/ale_pong.toml", two_actors(16, 20), 4,
+        SB3 + ATARI, variants, "configs/ale_pong.toml", TWO_ATARI_ACTORS, 4,
     )  # fmt: skip
 
 
@@ -78,6 +82,6 @@ ROWS = [
     sb3_pong_row("sb3-pong-nature", "own", "its own net (DQN's)"),
     sample_factory_row(
         "sample-factory-pong", "pong", "ALE Pong, its own net (DQN's), 2 workers",
-        SAMPLE_FACTORY + ATARI, "configs/ale_pong.toml", two_actors(16, 20), 4,
+        SAMPLE_FACTORY + ATARI, "configs/ale_pong.toml", TWO_ATARI_ACTORS, 4,
     ),
 ]  # fmt: skip

@@ -34,7 +34,8 @@ with open(run_dir / "metrics.jsonl", "w") as file:
     for second in range({seconds}):
         line = {{"seconds": second, "steps": 1000 * second, "updates": 10 * second}}
         file.write(json.dumps(line) + "\\n")
-print("env.name is no game")
+print("starling: env.name is no game")
+print("go on with nothing", flush=True)
 if {seconds} < 2:
     sys.exit(2)
 while True:
@@ -107,8 +108,8 @@ class StarlingTest(unittest.TestCase):
         measured = measure.run_starling(program, row(), TIMES)
         self.assertEqual(measured, {"steps": 2000, "updates": 20, "seconds": 2})
 
-    def test_what_it_said_last_is_the_reason_if_it_fails(self):
-        with self.assertRaisesRegex(measure.Failure, "Starling failed: env.name is no game"):
+    def test_what_it_said_by_name_is_the_reason_if_it_fails(self):
+        with self.assertRaisesRegex(measure.Failure, "failed: starling: env.name is no game"):
             measure.run_starling(self.program(seconds=1, status=130), row(), TIMES)
 
     def test_a_line_that_is_still_being_written_is_left_out(self):
