@@ -65,9 +65,11 @@ def run_peer(python, row, settings, times):
 
 
 def between(lines, warm_up, window):
-    """Steps, updates and seconds between the first line of metrics.jsonl after the warm-up and the
-    last one of the window."""
-    lines = [line for line in lines if warm_up <= line["seconds"] <= warm_up + window + 1]
+    """Steps, updates and seconds between the first line of `metrics` after the warm-up and the last
+    one of the window."""
+    if lines:
+        opens = lines[0]["seconds"] + warm_up
+        lines = [line for line in lines if opens <= line["seconds"] <= opens + window + 1]
     if len(lines) < 2:
         raise Failure("Starling wrote fewer than two lines of metrics in the window")
     first, last = lines[0], lines[-1]
@@ -75,12 +77,14 @@ def between(lines, warm_up, window):
 
 
 def metrics(path):
-    """The complete lines of a metrics.jsonl, which may still be growing."""
+    """The complete lines of a metrics.jsonl, which may still be growing, from the first steps on:
+    starting is not measured, of nobody."""
     try:
         text = path.read_text()
     except FileNotFoundError:
         return []
-    return [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]
+    lines = [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]
+    return [line for line in lines if line["steps"] > 0]
 
 
 def run_starling(starling, row, times):
@@ -114,7 +118,7 @@ def wait_for(process, path, times):
     deadline = time.monotonic() + times.warm_up + times.window + times.limit
     while process.poll() is None:
         lines = metrics(path)
-        if lines and lines[-1]["seconds"] >= times.warm_up + times.window:
+        if lines and lines[-1]["seconds"] - lines[0]["seconds"] >= times.warm_up + times.window:
             return
         if time.monotonic() > deadline:
             raise Failure("Starling did not get through the window in time")

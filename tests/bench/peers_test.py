@@ -31,8 +31,8 @@ run_dir = pathlib.Path(sys.argv[sys.argv.index("--run-dir") + 1])
 run_dir.mkdir()
 signal.signal(signal.SIGINT, lambda *_: sys.exit({status}))
 with open(run_dir / "metrics.jsonl", "w") as file:
-    for second in range({seconds}):
-        line = {{"seconds": second, "steps": 1000 * second, "updates": 10 * second}}
+    for second in range({seconds}):  # nothing in the first two
+        line = {{"seconds": second, "steps": 1000 * max(0, second - 1), "updates": 10 * second}}
         file.write(json.dumps(line) + "\\n")
 print("starling: env.name is no game")
 print("go on with nothing", flush=True)
@@ -104,9 +104,9 @@ class StarlingTest(unittest.TestCase):
         return path
 
     def test_is_measured_over_the_window_and_interrupted(self):
-        program = self.program(seconds=3, status=130)
+        program = self.program(seconds=6, status=130)
         measured = measure.run_starling(program, row(), TIMES)
-        self.assertEqual(measured, {"steps": 2000, "updates": 20, "seconds": 2})
+        self.assertEqual(measured, {"steps": 2000, "updates": 20, "seconds": 2})  # to the next line
 
     def test_what_it_said_by_name_is_the_reason_if_it_fails(self):
         with self.assertRaisesRegex(measure.Failure, "failed: starling: env.name is no game"):
@@ -115,8 +115,8 @@ class StarlingTest(unittest.TestCase):
     def test_a_line_that_is_still_being_written_is_left_out(self):
         path = Path(self.dir) / "metrics.jsonl"
         self.assertEqual(measure.metrics(path), [])
-        path.write_text('{"seconds": 1}\n{"seco')
-        self.assertEqual(measure.metrics(path), [{"seconds": 1}])
+        path.write_text('{"steps": 0}\n{"steps": 7}\n{"ste')
+        self.assertEqual(measure.metrics(path), [{"steps": 7}])  # nor what is before the first
 
     def test_too_few_lines_are_no_figure(self):
         with self.assertRaisesRegex(measure.Failure, "fewer than two lines"):
