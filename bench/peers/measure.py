@@ -1,0 +1,129 @@
+"""Runs peers and Starling as their users would, for a window of time each."""
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+
+
+class Failure(Exception):
+    """Why there is no figure, in a sentence."""
+
+
+@dataclass
+class Times:
+    warm_up: float  # seconds
+    window: float
+    limit: float = 180  # for starting and ending
+
+
+def end(process):
+    """Ends a program that was started in a session of its own, and what it has started."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait()
+
+
+def last_line(text):
+    """What a program said last, without colours; for a person."""
+    lines = [line.strip() for line in re.sub("\x1b\\[[0-9;]*m", "", text).splitlines()]
+    lines = [line for line in lines if line] or ["it said nothing"]
+    # Starling's programs begin with their names what a person has to know; a summary may follow.
+    return ([line for line in lines if re.match(r"starling[a-z-]*: ", line)] or lines)[-1][:300]
+
+
+def run_peer(python, row, settings, times):
+    """What the peer's program reports: steps, updates, seconds, packages."""
+    command = [python, "-B", HERE / row.program, json.dumps(settings), times.warm_up, times.window]
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen(
+            [str(word) for word in command],
+            stdin=subprocess.DEVNULL, stdout=out, stderr=errors, start_new_session=True,
+        )  # fmt: skip
+        try:
+            process.wait(times.warm_up + times.window + times.limit)
+        except subprocess.TimeoutExpired:
+            raise Failure(f"{row.program} did not end in time") from None
+        finally:
+            end(process)
+        out.seek(0)
+        errors.seek(0)
+        said = out.read().splitlines()
+        if process.returncode != 0 or not said:
+            raise Failure(f"{row.program} failed: {last_line(errors.read())}")
+        return json.loads(said[-1])
+
+
+def between(lines, warm_up, window):
+    """Steps, updates and seconds between the first line of `metrics` after the warm-up and the last
+    one of the window."""
+    if lines:
+        opens = lines[0]["seconds"] + warm_up
+        lines = [line for line in lines if opens <= line["seconds"] <= opens + window + 1]
+    if len(lines) < 2:
+        raise Failure("Starling wrote fewer than two lines of metrics in the window")
+    first, last = lines[0], lines[-1]
+    return {key: last[key] - first[key] for key in ("steps", "updates", "seconds")}
+
+
+def metrics(path):
+    """The complete lines of a metrics.jsonl, which may still be growing, from the first steps on:
+    starting is not measured, of nobody."""
+    try:
+        text = path.read_text()
+    except FileNotFoundError:
+        return []
+    lines = [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]
+    return [line for line in lines if line["steps"] > 0]
+
+
+def run_starling(starling, row, times):
+    """The same of `starling train`, interrupted at the end of the window."""
+    with tempfile.TemporaryDirectory(prefix="starling-peers-") as scratch:
+        run_dir = Path(scratch) / "run"
+        settings = [*row.overrides, "run.steps=1_000_000_000_000"]
+        command = [starling, "train", ROOT / row.config, "--run-dir", run_dir]
+        command += [word for setting in settings for word in ("--set", setting)]
+        with tempfile.TemporaryFile("w+") as said:
+            process = subprocess.Popen(
+                [str(word) for word in command],
+                stdin=subprocess.DEVNULL, stdout=said, stderr=said, start_new_session=True,
+            )  # fmt: skip
+            try:
+                wait_for(process, run_dir / "metrics.jsonl", times)
+                process.send_signal(signal.SIGINT)
+                process.wait(times.limit)
+            except subprocess.TimeoutExpired:
+                raise Failure("Starling did not end in time") from None
+            finally:
+                end(process)
+            if process.returncode != 130:  # interrupted, with a summary
+                said.seek(0)
+                raise Failure(f"Starling failed: {last_line(said.read())}")
+        return between(metrics(run_dir / "metrics.jsonl"), times.warm_up, times.window)
+
+
+def wait_for(process, path, times):
+    """Until the window is over, or the program."""
+    deadline = time.monotonic() + times.warm_up + times.window + times.limit
+    while process.poll() is None:
+        lines = metrics(path)
+        if lines and lines[-1]["seconds"] - lines[0]["seconds"] >= times.warm_up + times.window:
+            return
+        if time.monotonic() > deadline:
+            raise Failure("Starling did not get through the window in time")
+        time.sleep(0.1)
+
+
+def tell(line):
+    print(f"bench-peers: {line}", file=sys.stderr, flush=True)

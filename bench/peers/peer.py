@@ -1,0 +1,47 @@
+"""What every peer's program has in common: its arguments, its window of time, its report.
+
+A peer is called as `python PEER.py SETTINGS WARM_UP SECONDS`: SETTINGS is a JSON object, the times
+are in seconds. It trains on; what happens in the SECONDS after WARM_UP is counted. Its last line on
+standard output is a JSON object with steps, updates, seconds and packages.
+"""
+import importlib.metadata
+import json
+import sys
+import time
+
+
+class Window:
+    """Counts what happens between the end of the warm-up and the end of the time."""
+
+    def __init__(self, warm_up, seconds, clock=time.monotonic):
+        self.clock = clock
+        self.opens = clock() + warm_up
+        self.seconds = seconds
+        self.first = self.last = None  # (time, steps, updates)
+
+    def see(self, steps, updates):
+        """Tells how far training has come since its beginning; true once time is up."""
+        now = self.clock()
+        if self.first is None:
+            if now >= self.opens:
+                self.first = (now, steps, updates)
+            return False
+        self.last = (now, steps, updates)
+        return now >= self.first[0] + self.seconds
+
+    def report(self):
+        if self.last is None:
+            raise RuntimeError("the training ended before its warm-up was over")
+        seconds, steps, updates = (b - a for a, b in zip(self.first, self.last))
+        return {"steps": steps, "updates": updates, "seconds": seconds}
+
+
+def arguments():
+    """The settings, and the times as a pair."""
+    settings, warm_up, seconds = sys.argv[1:]
+    return json.loads(settings), (float(warm_up), float(seconds))
+
+
+def tell(report, packages):
+    versions = {name: importlib.metadata.version(name) for name in packages}
+    print(json.dumps({**report, "packages": versions}), flush=True)
