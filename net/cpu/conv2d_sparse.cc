@@ -15,16 +15,22 @@ inline void AddScaled(int count, float scale, const float* from, float* to) {
   for (; i < count; ++i) to[i] += scale * from[i];
 }
 
-// to (count) = activation(from + b)
-inline void AddBias(int count, const float* from, const float* b, Activation activation,
-                    float* to) {
+// to (count) = activation(from)
+inline void Activate(int count, const float* from, Activation activation, float* to) {
   const float floor = activation == Activation::kRelu ? 0.0f : -__builtin_inff();
   int i = 0;
   for (; i + 16 <= count; i += 16) {
-    const Sixteen sum = At(from + i) + At(b + i), least = floor - Sixteen{};
-    At(to + i) = sum < least ? least : sum;
+    const Sixteen least = floor - Sixteen{};
+    At(to + i) = At(from + i) < least ? least : At(from + i);
   }
-  for (; i < count; ++i) to[i] = from[i] + b[i] < floor ? floor : from[i] + b[i];
+  for (; i < count; ++i) to[i] = from[i] < floor ? floor : from[i];
+}
+
+// to (count) = from
+inline void Copy(int count, const float* from, float* to) {
+  int i = 0;
+  for (; i + 16 <= count; i += 16) At(to + i) = At(from + i);
+  for (; i < count; ++i) to[i] = from[i];
 }
 
 // to (count) = from, sums (count) += from
@@ -99,14 +105,14 @@ void SparseConv::ForwardFor(const float* x, const float* w, const float* b, Acti
                             float* y) {
   const int channels = kChannels > 0 ? kChannels : shape_.out_channels;
   float* const frame = frame_.data();
+  std::fill_n(frame, frame_.size(), 0.0f);  // the border collects what nobody looks at
   for (int row = 0; row < set_.rows(); ++row) {
-    std::fill_n(frame, frame_.size(), 0.0f);
+    ForEachOutput(channels, [=](int, int to) { Copy(channels, b, frame + to); });
     ForEachProduct<kKernel, kChannels>(row, x, [=](float value, int from, int to) {
       AddScaled(channels, value, w + from, frame + to);
     });
-    ForEachOutput(channels, [=](int to, int from) {
-      AddBias(channels, frame + from, b, activation, y + to);
-    });
+    ForEachOutput(channels,
+                  [=](int to, int from) { Activate(channels, frame + from, activation, y + to); });
     x += shape_.in_size();
     y += shape_.out_size();
   }

@@ -9,8 +9,12 @@
 namespace starling::net::cpu {
 namespace {
 
-// More set than this part of all, and the dense products are faster.
-int Most(const LinearShape& shape, int n) { return n * shape.in / 4; }
+// More set than this part of x, and the dense products are faster.
+constexpr double kForwardMost = 0.25, kBackwardMost = 0.375;
+
+int Most(double part, const LinearShape& shape, int n) {
+  return static_cast<int>(part * n * shape.in);
+}
 
 // Calls pass.operator()<vectors>(first column) for parts of `columns` that fit the registers.
 template <class Pass>
@@ -26,7 +30,7 @@ void ForEachPart(int columns, Pass pass) {
 bool SparseLinear::Forward(const LinearShape& shape, int n, const float* x, const float* w,
                            const float* b, Activation activation, float* y) {
   if (shape.out % 16 != 0) return false;
-  if (!set_.Find(Which::kNonzero, n, shape.in, x, Most(shape, n))) return false;
+  if (!set_.Find(Which::kNonzero, n, shape.in, x, Most(kForwardMost, shape, n))) return false;
   const Sixteen least = (activation == Activation::kRelu ? 0.0f : -__builtin_inff()) - Sixteen{};
   ForEachPart(shape.out, [&]<int kVectors>(int j) {
     for (int i = 0; i < n; ++i) {
@@ -59,7 +63,7 @@ void SparseLinear::FindColumns(int in, int first, int samples) {
 bool SparseLinear::Backward(const LinearShape& shape, int n, const float* x, const float* w,
                             const float* dy, float* dw, float* db, float* dx) {
   if (shape.out % 16 != 0) return false;
-  if (!set_.Find(Which::kPositive, n, shape.in, x, Most(shape, n))) return false;
+  if (!set_.Find(Which::kPositive, n, shape.in, x, Most(kBackwardMost, shape, n))) return false;
   for (int first = 0; first < n; first += kBlock) {
     const int samples = std::min(kBlock, n - first);
     FindColumns(shape.in, first, samples);
