@@ -60,7 +60,7 @@ class CpuBackend final : public Backend<float> {
   // Nothing for a shape that only the dense way can do. A net has one or two shapes, so a search is
   // as good as a map.
   cpu::SparseConv* SparseFor(const ConvShape& shape) {
-    if (shape.stride != 1) return nullptr;
+    if (!cpu::SparseConv::Fits(shape)) return nullptr;
     const auto found = std::find_if(sparse_.begin(), sparse_.end(),
                                     [&](const cpu::SparseConv& s) { return s.shape() == shape; });
     return found != sparse_.end() ? &*found : &sparse_.emplace_back(shape);

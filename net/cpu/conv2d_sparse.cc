@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/check.h"
+#include "net/cpu/linear.h"
 #include "net/cpu/vector.h"
 
 namespace starling::net::cpu {
@@ -33,31 +34,27 @@ inline void Copy(int count, const float* from, float* to) {
   for (; i < count; ++i) to[i] = from[i];
 }
 
-// to (count) = from, sums (count) += from
-inline void CopyAndSum(int count, const float* from, float* to, float* sums) {
-  int i = 0;
-  for (; i + 16 <= count; i += 16) {
-    At(sums + i) += At(from + i);
-    At(to + i) = At(from + i);
-  }
-  for (; i < count; ++i) {
-    sums[i] += from[i];
-    to[i] = from[i];
-  }
-}
-
 }  // namespace
 
+bool SparseConv::Fits(const ConvShape& s) {
+  return s.kernel_height == s.kernel_width && s.kernel_width % s.stride == 0;
+}
+
 SparseConv::SparseConv(const ConvShape& shape)
-    : shape_(shape), frame_width_(shape.width + shape.kernel_width - 1) {
+    : shape_(shape),
+      taps_(shape.kernel_width / shape.stride),
+      frame_width_((shape.width - 1) / shape.stride + taps_) {
+  CHECK(Fits(shape));
   const ConvShape& s = shape_;
-  CHECK(s.stride == 1);
-  const int frame_cells = frame_width_ * (s.height + s.kernel_height - 1);
+  const int frame_cells = frame_width_ * ((s.height - 1) / s.stride + taps_);
   frame_ = Buffer<float>(static_cast<std::size_t>(frame_cells * s.out_channels));
   for (int iy = 0; iy < s.height; ++iy) {
     for (int ix = 0; ix < s.width; ++ix) {
+      const int cell = iy / s.stride * frame_width_ + ix / s.stride;
+      const int kernel_cell = iy % s.stride * s.kernel_width + ix % s.stride;
       for (int c = 0; c < s.in_channels; ++c) {
-        inputs_.push_back({(iy * frame_width_ + ix) * s.out_channels, c * s.out_channels});
+        inputs_.push_back({.frame = cell * s.out_channels,
+                           .w = (kernel_cell * s.in_channels + c) * s.out_channels});
       }
     }
   }
@@ -68,21 +65,21 @@ bool SparseConv::Gather(int n, const float* x) {
 }
 
 // Calls visit(value, w_offset, frame_offset) for each product of the sample x with a row of
-// weights. The input at (iy, ix) is seen by output (iy - ky, ix - kx) at kernel cell (ky, kx),
-// which is cell (iy + KH - 1 - ky, ix + KW - 1 - kx) of the frame.
-template <int kKernel, int kChannels, class Visit>
+// weights. The input at iy meets kernel cells ky = iy % stride + ty * stride at outputs
+// iy / stride - ty, which are lines iy / stride + (taps - 1 - ty) of the frame; ix likewise.
+template <int kTaps, int kChannels, class Visit>
 inline void SparseConv::ForEachProduct(int row, const float* x, Visit visit) const {
-  const int kernel_height = kKernel > 0 ? kKernel : shape_.kernel_height;
-  const int kernel_width = kKernel > 0 ? kKernel : shape_.kernel_width;
+  const int taps = kTaps > 0 ? kTaps : taps_;
   const int channels = kChannels > 0 ? kChannels : shape_.out_channels;
-  const int cell_w = shape_.in_channels * channels, line = frame_width_ * channels;
+  const int right = shape_.stride * shape_.in_channels * channels;
+  const int down = right * shape_.kernel_width, line = frame_width_ * channels;
   for (const int k : set_.row(row)) {
     const float value = x[k];
     const Input input = inputs_[static_cast<std::size_t>(k)];
-    for (int ky = 0; ky < kernel_height; ++ky) {
-      for (int kx = 0; kx < kernel_width; ++kx) {
-        visit(value, input.w + (ky * kernel_width + kx) * cell_w,
-              input.frame + (kernel_height - 1 - ky) * line + (kernel_width - 1 - kx) * channels);
+    for (int ty = 0; ty < taps; ++ty) {
+      for (int tx = 0; tx < taps; ++tx) {
+        visit(value, input.w + ty * down + tx * right,
+              input.frame + (taps - 1 - ty) * line + (taps - 1 - tx) * channels);
       }
     }
   }
@@ -91,16 +88,15 @@ inline void SparseConv::ForEachProduct(int row, const float* x, Visit visit) con
 // Calls visit(y_offset, frame_offset) for each output cell of a sample.
 template <class Visit>
 inline void SparseConv::ForEachOutput(int channels, Visit visit) const {
-  int y = 0;
-  for (int oy = 0; oy < shape_.out_height(); ++oy) {
-    const int first = (oy + shape_.kernel_height - 1) * frame_width_ + shape_.kernel_width - 1;
-    for (int ox = 0; ox < shape_.out_width(); ++ox, y += channels) {
-      visit(y, (first + ox) * channels);
-    }
+  // By value: for all the compiler knows, visit writes into shape_.
+  const int height = shape_.out_height(), width = shape_.out_width(), line = frame_width_;
+  int y = 0, cell = (taps_ - 1) * (line + 1);
+  for (int oy = 0; oy < height; ++oy, cell += line - width) {
+    for (int ox = 0; ox < width; ++ox, ++cell, y += channels) visit(y, cell * channels);
   }
 }
 
-template <int kKernel, int kChannels>
+template <int kTaps, int kChannels>
 void SparseConv::ForwardFor(const float* x, const float* w, const float* b, Activation activation,
                             float* y) {
   const int channels = kChannels > 0 ? kChannels : shape_.out_channels;
@@ -108,7 +104,7 @@ void SparseConv::ForwardFor(const float* x, const float* w, const float* b, Acti
   std::fill_n(frame, frame_.size(), 0.0f);  // the border collects what nobody looks at
   for (int row = 0; row < set_.rows(); ++row) {
     ForEachOutput(channels, [=](int, int to) { Copy(channels, b, frame + to); });
-    ForEachProduct<kKernel, kChannels>(row, x, [=](float value, int from, int to) {
+    ForEachProduct<kTaps, kChannels>(row, x, [=](float value, int from, int to) {
       AddScaled(channels, value, w + from, frame + to);
     });
     ForEachOutput(channels,
@@ -118,17 +114,16 @@ void SparseConv::ForwardFor(const float* x, const float* w, const float* b, Acti
   }
 }
 
-template <int kKernel, int kChannels>
+template <int kTaps, int kChannels>
 void SparseConv::BackwardWeightsFor(const float* x, const float* dy, float* dw, float* db) {
   const int channels = kChannels > 0 ? kChannels : shape_.out_channels;
   float* const frame = frame_.data();
   std::fill_n(frame, frame_.size(), 0.0f);  // the border stays zero below
   std::fill_n(dw, shape_.num_weights(), 0.0f);
-  std::fill_n(db, channels, 0.0f);
+  SumRows(set_.rows() * shape_.out_cells(), channels, dy, db);
   for (int row = 0; row < set_.rows(); ++row) {
-    ForEachOutput(channels,
-                  [=](int from, int to) { CopyAndSum(channels, dy + from, frame + to, db); });
-    ForEachProduct<kKernel, kChannels>(row, x, [=](float value, int to, int from) {
+    ForEachOutput(channels, [=](int from, int to) { Copy(channels, dy + from, frame + to); });
+    ForEachProduct<kTaps, kChannels>(row, x, [=](float value, int to, int from) {
       AddScaled(channels, value, frame + from, dw + to);
     });
     x += shape_.in_size();
@@ -138,14 +133,18 @@ void SparseConv::BackwardWeightsFor(const float* x, const float* dy, float* dw, 
 
 void SparseConv::Forward(const float* x, const float* w, const float* b, Activation activation,
                          float* y) {
-  const bool three = shape_.kernel_height == 3 && shape_.kernel_width == 3;
-  if (three && shape_.out_channels == 16) return ForwardFor<3, 16>(x, w, b, activation, y);
+  const int channels = shape_.out_channels;
+  if (taps_ == 3 && channels == 16) return ForwardFor<3, 16>(x, w, b, activation, y);
+  if (taps_ == 2 && channels == 16) return ForwardFor<2, 16>(x, w, b, activation, y);
+  if (taps_ == 2 && channels == 32) return ForwardFor<2, 32>(x, w, b, activation, y);
   ForwardFor<0, 0>(x, w, b, activation, y);
 }
 
 void SparseConv::BackwardWeights(const float* x, const float* dy, float* dw, float* db) {
-  const bool three = shape_.kernel_height == 3 && shape_.kernel_width == 3;
-  if (three && shape_.out_channels == 16) return BackwardWeightsFor<3, 16>(x, dy, dw, db);
+  const int channels = shape_.out_channels;
+  if (taps_ == 3 && channels == 16) return BackwardWeightsFor<3, 16>(x, dy, dw, db);
+  if (taps_ == 2 && channels == 16) return BackwardWeightsFor<2, 16>(x, dy, dw, db);
+  if (taps_ == 2 && channels == 32) return BackwardWeightsFor<2, 32>(x, dy, dw, db);
   BackwardWeightsFor<0, 0>(x, dy, dw, db);
 }
 

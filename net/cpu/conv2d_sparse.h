@@ -1,9 +1,10 @@
-// Convolution of sparse inputs on the CPU (grid games: a few cells of many are set), stride 1: each
-// nonzero input adds its weight rows to the outputs that see it. Shapes in net/backend.h.
+// Convolution of sparse inputs on the CPU (games of a few cells or pixels on black): each nonzero
+// input adds its weight rows to the outputs that see it. Shapes in net/backend.h.
 //
-// One sample's outputs are worked on in a frame: the outputs with a border of (kernel - 1) cells
-// all around, so that an input at the edge takes exactly the steps of one in the middle. That is
-// what makes it fast: no branch depends on where the inputs are.
+// Where the stride divides the kernel, each input is seen by `taps` x `taps` outputs. One sample's
+// outputs are worked on in a frame: the outputs with a border of (taps - 1) cells all around, so
+// that an input at the edge takes exactly the steps of one in the middle. That is what makes it
+// fast: no branch depends on where the inputs are.
 //
 // Zeros are skipped, so a weight that is not finite shows only where an input is set.
 #pragma once
@@ -19,7 +20,9 @@ namespace starling::net::cpu {
 
 class SparseConv {
  public:
-  explicit SparseConv(const ConvShape& shape);  // shape.stride is 1
+  // Whether the kernel is square and the stride divides it.
+  static bool Fits(const ConvShape& shape);
+  explicit SparseConv(const ConvShape& shape);  // Fits(shape)
   const ConvShape& shape() const { return shape_; }
 
   // Finds the nonzeros of x (n, H, W, CIN) for the passes below, which read x again. False, and
@@ -32,23 +35,24 @@ class SparseConv {
 
  private:
   struct Input {
-    int frame;  // offset of its first output in the frame; the others follow from the kernel's size
-    int w;      // offset of its channel within the weights of a kernel cell
+    int frame;  // offset of its first output in the frame; the others follow from `taps`
+    int w;      // offset of its weights at the kernel cell nearest to the origin that it meets
   };
 
-  // kKernel and kChannels: the kernel's width and height, and COUT; 0 if only known when it runs.
-  template <int kKernel, int kChannels>
+  // kTaps and kChannels: `taps_` and COUT; 0 if only known when it runs.
+  template <int kTaps, int kChannels>
   void ForwardFor(const float* x, const float* w, const float* b, Activation activation, float* y);
-  template <int kKernel, int kChannels>
+  template <int kTaps, int kChannels>
   void BackwardWeightsFor(const float* x, const float* dy, float* dw, float* db);
-  template <int kKernel, int kChannels, class Visit>
+  template <int kTaps, int kChannels, class Visit>
   void ForEachProduct(int row, const float* x, Visit visit) const;
   template <class Visit>
   void ForEachOutput(int channels, Visit visit) const;
 
   ConvShape shape_;
+  int taps_;                   // kernel / stride
   int frame_width_;            // cells
-  Buffer<float> frame_;        // (H + KH - 1, W + KW - 1, COUT)
+  Buffer<float> frame_;        // ((H - 1) / stride + taps, (W - 1) / stride + taps, COUT)
   std::vector<Input> inputs_;  // (H, W, CIN)
   SparseRows set_;             // of what was gathered last
 };

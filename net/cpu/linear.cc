@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "net/cpu/gemm.h"
+#include "net/cpu/vector.h"
 
 namespace starling::net::cpu {
 
@@ -17,9 +18,20 @@ void AddBiasActivate(int rows, int width, const float* b, Activation activation,
 }
 
 void SumRows(int rows, int width, const float* dy, float* sums) {
-  std::fill_n(sums, width, 0.0f);
-  for (int i = 0; i < rows; ++i, dy += width) {
-    for (int j = 0; j < width; ++j) sums[j] += dy[j];
+  int j = 0;
+  for (; j + 16 <= width; j += 16) {
+    Sixteen even = {}, odd = {};  // two, so that an addition need not wait for the one before
+    int i = 0;
+    for (; i + 2 <= rows; i += 2) {
+      even += At(dy + i * width + j);
+      odd += At(dy + (i + 1) * width + j);
+    }
+    if (i < rows) even += At(dy + i * width + j);
+    At(sums + j) = even + odd;
+  }
+  for (; j < width; ++j) {
+    sums[j] = 0;
+    for (int i = 0; i < rows; ++i) sums[j] += dy[i * width + j];
   }
 }
 
