@@ -179,7 +179,7 @@ bool LearnerLink::Fetch(std::uint64_t version, std::span<float> weights, wire::S
 // ---- pushing
 
 bool LearnerLink::Push(const wire::Grant& grant, const wire::SnapshotMeta& meta,
-                       const RolloutGradient& gradient, std::vector<envs::EpisodeEnd> episodes) {
+                       const RolloutGradient& gradient, RolloutEpisodes episodes) {
   wire::Gradient body{.grant = grant.number,
                       .samples = gradient.samples,
                       .norm = gradient.norm,
@@ -188,13 +188,15 @@ bool LearnerLink::Push(const wire::Grant& grant, const wire::SnapshotMeta& meta,
                       .entropy = gradient.loss.entropy,
                       .act_us = gradient.act_us,
                       .gradient_us = gradient.gradient_us,
-                      .wait_us = wait_us_};
-  if (episodes.size() > wire::kMaxEpisodes) {
-    LogWarn("{} episodes ended in one unroll; only {} are reported", episodes.size(),
+                      .wait_us = wait_us_,
+                      .episodes_cut = episodes.cut,
+                      .envs_replaced = episodes.replaced};
+  if (episodes.ended.size() > wire::kMaxEpisodes) {
+    LogWarn("{} episodes ended in one unroll; only {} are reported", episodes.ended.size(),
             wire::kMaxEpisodes);
-    episodes.resize(wire::kMaxEpisodes);
+    episodes.ended.resize(wire::kMaxEpisodes);
   }
-  for (const envs::EpisodeEnd& end : episodes) {
+  for (const envs::EpisodeEnd& end : episodes.ended) {
     body.episodes.push_back(
         {.episode_return = end.episode_return, .length = static_cast<std::uint64_t>(end.length)});
   }

@@ -96,6 +96,7 @@ nlohmann::ordered_json BuildSummary(const Config& config,
             {"dropped", dropped}}},
           {"actors", {{"started", counts.actors_started}, {"restarted", counts.actors_restarted}}},
           {"learner", {{"restarted", counts.learner_restarted}}},
+          {"envs", {{"replaced", last.envs_replaced}, {"episodes_cut", last.episodes_cut}}},
           {"final_checkpoint", last.checkpoint.empty() ? Json(nullptr) : Json(last.checkpoint)}};
 }
 
@@ -120,6 +121,11 @@ std::vector<std::string> DescribeRun(const nlohmann::ordered_json& summary, int 
   if (actors + learner > 0) {
     lines.push_back(
         fmt::format("  restarted   actors {} times, the learner {} times", actors, learner));
+  }
+  if (const auto envs = summary["envs"]["replaced"].get<std::uint64_t>(); envs > 0) {
+    lines.push_back(
+        fmt::format("  replaced    {} processes of envs, {} episodes were cut (see the log)",
+                    Grouped(envs), Grouped(summary["envs"]["episodes_cut"].get<std::uint64_t>())));
   }
   const Json& checkpoint = summary["final_checkpoint"];
   if (checkpoint.is_null()) {

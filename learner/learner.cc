@@ -194,6 +194,8 @@ void Learner::OnGradient(wire::Envelope envelope, const wire::Message& message) 
     member->peer = peer;
     if (outcome == wire::Outcome::kNone) {
       for (const wire::Episode& episode : gradient.episodes) counters_.AddEpisode(episode);
+      counters_.episodes_cut += gradient.episodes_cut;
+      counters_.envs_replaced += gradient.envs_replaced;
       newest_ = gradient;
       outcome = SpendGrant(std::move(envelope), message, *member);
     } else if (outcome != wire::Outcome::kDuplicate &&

@@ -42,6 +42,8 @@ void Visit(Visitor& visit, Is<Gradient> auto& gradient) {
   visit("grad_us", gradient.gradient_us);
   visit("wait_us", gradient.wait_us);
   visit("episodes", gradient.episodes, kMaxEpisodes);
+  visit("cut", gradient.episodes_cut);
+  visit("replaced", gradient.envs_replaced);
 }
 template <class Visitor>
 void Visit(Visitor& visit, Is<Answer> auto& answer) {

@@ -32,6 +32,8 @@ LearnerStatus SomeStatus() {
   status.steps_per_second = 16'262.8;
   status.mean_return = 24.5;
   status.episodes = 1234;
+  status.envs_replaced = 3;
+  status.episodes_cut = 24;
   status.staleness = {.max = 2, .mean = 0.5, .histogram = {3126, 3124, 1}};
   status.gradients = {.received = 6263,
                       .applied = 6251,
@@ -51,13 +53,15 @@ std::vector<std::string> Keys(const Json& object) {
 
 TEST(SummaryTest, ExactlyTheKeysOfTheDesignInItsOrder) {
   const Json summary = BuildSummary(SomeConfig(), SomeStatus(), {5, 2, 1});
-  EXPECT_THAT(Keys(summary), ElementsAre("env", "seed", "steps", "frames", "updates", "seconds",
-                                         "steps_per_second", "mean_return", "episodes", "staleness",
-                                         "gradients", "actors", "learner", "final_checkpoint"));
+  EXPECT_THAT(Keys(summary),
+              ElementsAre("env", "seed", "steps", "frames", "updates", "seconds",
+                          "steps_per_second", "mean_return", "episodes", "staleness", "gradients",
+                          "actors", "learner", "envs", "final_checkpoint"));
   EXPECT_THAT(Keys(summary["staleness"]), ElementsAre("bound", "max", "mean", "histogram"));
   EXPECT_THAT(Keys(summary["gradients"]), ElementsAre("received", "applied", "merged", "dropped"));
   EXPECT_THAT(Keys(summary["actors"]), ElementsAre("started", "restarted"));
   EXPECT_THAT(Keys(summary["learner"]), ElementsAre("restarted"));
+  EXPECT_THAT(Keys(summary["envs"]), ElementsAre("replaced", "episodes_cut"));
 }
 
 TEST(SummaryTest, ValuesOfStatusConfigAndCounts) {
@@ -68,6 +72,7 @@ TEST(SummaryTest, ValuesOfStatusConfigAndCounts) {
     "gradients": {"received": 6263, "applied": 6251, "merged": 2,
                   "dropped": {"not_finite": 3, "too_stale": 7}},
     "actors": {"started": 5, "restarted": 2}, "learner": {"restarted": 1},
+    "envs": {"replaced": 3, "episodes_cut": 24},
     "final_checkpoint": "checkpoints/t0001-v000000006251.safetensors"})");
   EXPECT_EQ(BuildSummary(SomeConfig(), SomeStatus(), {5, 2, 1}), expected);
 }
@@ -123,6 +128,7 @@ TEST(SummaryTest, LinesForPeople) {
                   "  gradients   6,263 received, 6,251 applied (2 merged), dropped: 3 not_finite, "
                   "7 too_stale",
                   "  restarted   actors 2 times, the learner 1 times",
+                  "  replaced    3 processes of envs, 24 episodes were cut (see the log)",
                   "  checkpoint  runs/catch/checkpoints/t0001-v000000006251.safetensors",
                   "  next        bin/starling eval runs/catch --episodes 100"));
 }

@@ -30,13 +30,14 @@ TEST_F(TrainTest, ARunLeavesBehindWhatIsPromisedAndNothingElse) {
   EXPECT_THAT(Keys(summary),
               UnorderedElementsAre("env", "seed", "steps", "frames", "updates", "seconds",
                                    "steps_per_second", "mean_return", "episodes", "staleness",
-                                   "gradients", "actors", "learner", "final_checkpoint"));
+                                   "gradients", "actors", "learner", "envs", "final_checkpoint"));
   EXPECT_THAT(Keys(summary["staleness"]),
               UnorderedElementsAre("bound", "max", "mean", "histogram"));
   EXPECT_THAT(Keys(summary["gradients"]),
               UnorderedElementsAre("received", "applied", "merged", "dropped"));
   EXPECT_THAT(Keys(summary["actors"]), UnorderedElementsAre("started", "restarted"));
   EXPECT_THAT(Keys(summary["learner"]), ElementsAre("restarted"));
+  EXPECT_EQ(summary["envs"], json({{"replaced", 0}, {"episodes_cut", 0}}));
   EXPECT_EQ(summary["env"], "catch");
   EXPECT_EQ(summary["seed"], 1);
   EXPECT_EQ(summary["actors"], json({{"started", 2}, {"restarted", 0}}));
