@@ -143,7 +143,7 @@ def drawer(env):
     if type(bare) is not getattr(sys.modules.get("ale_py"), "AtariEnv", None):
         return None
     while env is not bare:
-        if type(env).__name__ not in ("OrderEnforcing", "PassiveEnvChecker", "TimeLimit"):
+        if type(env).__name__ not in ("OrderEnforcing", "TimeLimit"):
             return None
         env = env.env
     if getattr(bare, "sound_obs", False) or getattr(bare, "_obs_type", None) != "grayscale":
