@@ -200,7 +200,7 @@ std::span<float> LearnerLink::GradientSpace() {
 }
 
 bool LearnerLink::Push(const wire::Grant& grant, const wire::SnapshotMeta& meta,
-                       const RolloutGradient& gradient, std::vector<envs::EpisodeEnd> episodes) {
+                       const RolloutGradient& gradient, RolloutEpisodes episodes) {
   const std::int64_t begin = clock_.NowNs();
   const auto buffer = static_cast<std::uint32_t>(buffer_ ? *buffer_ + 1 : 0);
   wire::Gradient body{.grant = grant.number,
@@ -214,13 +214,15 @@ bool LearnerLink::Push(const wire::Grant& grant, const wire::SnapshotMeta& meta,
                       .refresh_us = refresh_us_,
                       .act_us = gradient.act_us,
                       .gradient_us = gradient.gradient_us,
-                      .push_us = std::exchange(push_us_, 0)};
-  if (episodes.size() > wire::kMaxEpisodes) {
-    LogWarn("{} episodes ended in one unroll; only {} are reported", episodes.size(),
+                      .push_us = std::exchange(push_us_, 0),
+                      .episodes_cut = episodes.cut,
+                      .envs_replaced = episodes.replaced};
+  if (episodes.ended.size() > wire::kMaxEpisodes) {
+    LogWarn("{} episodes ended in one unroll; only {} are reported", episodes.ended.size(),
             wire::kMaxEpisodes);
-    episodes.resize(wire::kMaxEpisodes);
+    episodes.ended.resize(wire::kMaxEpisodes);
   }
-  for (const envs::EpisodeEnd& end : episodes) {
+  for (const envs::EpisodeEnd& end : episodes.ended) {
     body.episodes.push_back(
         {.episode_return = end.episode_return, .length = static_cast<std::uint64_t>(end.length)});
   }

@@ -74,7 +74,7 @@ class LearnerLink {
 
   // Sends one gradient computed on `meta`'s weights under `grant`. False: look at state().
   bool Push(const wire::Grant& grant, const wire::SnapshotMeta& meta,
-            const RolloutGradient& gradient, std::vector<envs::EpisodeEnd> episodes);
+            const RolloutGradient& gradient, RolloutEpisodes episodes);
 
   // Cheap; call often: sends a heartbeat if one is due.
   void Beat();

@@ -106,10 +106,13 @@ void Rollout::Gradient(double entropy, std::span<float> gradient, RolloutGradien
   out.samples = static_cast<std::uint32_t>(samples);
 }
 
-std::vector<envs::EpisodeEnd> Rollout::TakeEpisodes() {
-  std::vector<envs::EpisodeEnd> episodes;
-  env_->TakeEpisodes(episodes);
-  std::erase_if(episodes, [](const auto& episode) { return episode.end == envs::End::kCut; });
+RolloutEpisodes Rollout::TakeEpisodes() {
+  RolloutEpisodes episodes;
+  env_->TakeEpisodes(episodes.ended);
+  episodes.cut = static_cast<std::uint32_t>(std::erase_if(
+      episodes.ended, [](const auto& episode) { return episode.end == envs::End::kCut; }));
+  const std::uint64_t before = std::exchange(replaced_, env_->replaced());
+  episodes.replaced = static_cast<std::uint32_t>(replaced_ - before);
   return episodes;
 }
 

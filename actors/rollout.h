@@ -27,6 +27,13 @@ namespace starling::actors {
 // The net of a configuration; shared by actors, the evaluator and whoever makes first weights.
 net::ModelSpec ModelSpecOf(const Config& config, const envs::EnvSpec& env);
 
+// Episodes that ended, and those cut by the end of their process, whose returns are not the game's.
+struct RolloutEpisodes {
+  std::vector<envs::EpisodeEnd> ended;
+  std::uint32_t cut = 0;
+  std::uint32_t replaced = 0;  // processes
+};
+
 struct RolloutGradient {
   std::span<const float> values;  // (layout.size()), clipped: what Run was given
   double norm = 0;                // global L2 norm before clipping
@@ -50,8 +57,8 @@ class Rollout {
   // (layout().size()). `entropy` is the coefficient now.
   RolloutGradient Run(double entropy, std::span<float> gradient);
 
-  // Episodes that ended since the last call, without those cut by the end of their process.
-  std::vector<envs::EpisodeEnd> TakeEpisodes();
+  // Since the last call.
+  RolloutEpisodes TakeEpisodes();
 
  private:
   void Act(int t);
@@ -73,6 +80,7 @@ class Rollout {
   std::vector<std::uint8_t> terminals_;                          // (T, B)
   std::vector<float> dlogits_;                                   // (T, B, A)
   bool fresh_ = true;                                            // nothing observed yet
+  std::uint64_t replaced_ = 0;                                   // processes already told of
 };
 
 }  // namespace starling::actors

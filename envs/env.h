@@ -69,6 +69,9 @@ class VecEnv {
   // Moves the episodes that ended since the last call, in (step, env) order, behind `out`.
   virtual void TakeEpisodes(std::vector<EpisodeEnd>& out) = 0;
 
+  // Processes that played envs and were replaced so far.
+  virtual std::uint64_t replaced() const { return 0; }
+
   // Same state, same future draws; null where the state lies in other processes or libraries.
   virtual std::unique_ptr<VecEnv> Clone() const = 0;
 };

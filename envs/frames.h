@@ -1,13 +1,17 @@
-// What stands below the wrappers: B envs that only do as they are told, one raw frame at a time.
+// What stands below the wrappers: B envs that only do as they are told, raw frames.
 //
 // FrameEnvs knows nothing of training: it neither resets by itself nor counts episodes. Wrapped
 // (envs/wrappers/wrapped.h) makes a VecEnv of it. Bundled games are FrameEnvs through GameFrames,
 // Gymnasium's envs and isolated plug-ins through a child process (envs/bridge), plug-ins directly.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
+#include "core/check.h"
+#include "core/config.h"
 #include "envs/env.h"
 
 namespace starling::envs {
@@ -19,31 +23,113 @@ struct FrameSpec {
 };
 
 struct FrameResult {
-  float reward = 0;
+  double reward = 0;
   End end = End::kRunning;
   int lives = 0;
 };
+
+// An action may be repeated where it is played, so that envs in other processes are asked once an
+// action and not once a frame.
+struct Repeat {
+  int frames = 1;                  // the most that one Advance plays
+  bool keep_before = false;        // the frame before the newest is wanted, too
+  bool stop_at_lost_life = false;  // where fewer are left than before the Advance
+
+  friend bool operator==(const Repeat&, const Repeat&) = default;
+};
+
+// What Wrapped asks of the envs below it.
+inline Repeat RepeatOf(const EnvConfig& config) {
+  return {.frames = static_cast<int>(config.repeat),
+          .keep_before = config.max_pool,
+          .stop_at_lost_life = config.life_loss_ends};
+}
 
 class FrameEnvs {
  public:
   static constexpr std::int32_t kSkip = -1;   // leave this env as it is
   static constexpr std::int32_t kReset = -2;  // begin an episode
 
+  explicit FrameEnvs(const Repeat& repeat = {}) : repeat_(repeat) {}
   virtual ~FrameEnvs() = default;
   virtual const FrameSpec& spec() const = 0;
   virtual int size() const = 0;  // B
+  const Repeat& repeat() const { return repeat_; }
 
   // commands (B): an action in [0, num_actions), kSkip or kReset. The first command of an env, and
-  // the first after its episode has ended, is kReset (or kSkip). The results and frames of all envs
-  // but the skipped ones are new. An env whose process had to be replaced answers End::kCut with its
-  // frame as it was; if that happens during kReset, the episode has begun in the new process.
-  // Throws UserError if an env can no longer be played at all.
-  virtual void Advance(std::span<const std::int32_t> commands) = 0;
+  // the first after its episode has ended, is kReset (or kSkip). An action is played for `frames`
+  // frames, 1 to repeat().frames, or until the episode ends or, if asked for, a life is lost. The
+  // results (rewards added up) and frames of all envs but the skipped ones are new. An env whose
+  // process had to be replaced answers End::kCut with its frame as it was; if that happens during
+  // kReset, the episode has begun in the new process. Throws UserError if an env can no longer be
+  // played at all.
+  void Advance(std::span<const std::int32_t> commands, int frames = 1) {
+    CHECK(static_cast<int>(commands.size()) == size(), "{} commands", commands.size());
+    CHECK(frames >= 1 && frames <= repeat_.frames, "{} of {} frames", frames, repeat_.frames);
+    Play(commands, frames);
+  }
 
   virtual const FrameResult& result(int env) const = 0;
   // The newest frame (H, W, C), of the kind that spec().bytes says. Valid until the next Advance.
   virtual std::span<const std::uint8_t> bytes(int env) const = 0;
   virtual std::span<const float> floats(int env) const = 0;
+  // The frame before the newest, if repeat().keep_before; means nothing after a reset or an end.
+  virtual std::span<const std::uint8_t> bytes_before(int) const { return {}; }
+  virtual std::span<const float> floats_before(int) const { return {}; }
+  virtual std::uint64_t replaced() const { return 0; }  // processes, so far
+
+ protected:
+  virtual void Play(std::span<const std::int32_t> commands, int frames) = 0;
+
+ private:
+  const Repeat repeat_;
+};
+
+// One action of one env that has `lives` left: up to `frames` frames, `play()` each.
+template <class PlayFrame>
+FrameResult PlayRepeated(const Repeat& repeat, int frames, int lives, PlayFrame play) {
+  double reward = 0;
+  for (int frame = 1;; ++frame) {
+    FrameResult result = play();
+    reward += result.reward;
+    const bool lost = repeat.stop_at_lost_life && result.lives < lives;
+    if (frame < frames && result.end == End::kRunning && !lost) continue;
+    result.reward = reward;
+    return result;
+  }
+}
+
+// The newest frame of every env and, if it is kept, the one before.
+template <class T>
+class KeptFrames {
+ public:
+  KeptFrames() = default;
+  // (num_envs, row) numbers; a row may be 0.
+  KeptFrames(std::size_t num_envs, std::size_t row, bool keep_before)
+      : row_(row), each_(keep_before ? 2 : 1), frames_(num_envs * each_ * row), newest_(num_envs) {}
+
+  // Where the next frame of `env` is to be written; the newest becomes the one before.
+  std::span<T> Next(int env) {
+    std::uint8_t& newest = newest_[static_cast<std::size_t>(env)];
+    newest = each_ == 2 && newest == 0;
+    return std::span(frames_).subspan(At(env, newest), row_);
+  }
+  std::span<const T> newest(int env) const {
+    return std::span(frames_).subspan(At(env, newest_[static_cast<std::size_t>(env)]), row_);
+  }
+  std::span<const T> before(int env) const {
+    if (each_ == 1) return {};
+    return std::span(frames_).subspan(At(env, 1U - newest_[static_cast<std::size_t>(env)]), row_);
+  }
+
+ private:
+  std::size_t At(int env, std::size_t which) const {
+    return (static_cast<std::size_t>(env) * each_ + which) * row_;
+  }
+
+  std::size_t row_ = 0, each_ = 1;
+  std::vector<T> frames_;             // (B, 1 or 2, H, W, C)
+  std::vector<std::uint8_t> newest_;  // (B) which of the two
 };
 
 }  // namespace starling::envs

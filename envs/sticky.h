@@ -1,34 +1,31 @@
-// Sticky actions for envs whose chance is not ours (Gymnasium, plug-ins); bundled games draw theirs
-// in the stream they play from (envs/vec_env.h).
+// Sticky actions: how often, and the draws of envs whose chance is not ours (Gymnasium, plug-ins);
+// bundled games draw theirs in the stream they play from (envs/vec_env.h).
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
+#include "core/config.h"
 #include "core/random.h"
-#include "envs/chance.h"
 #include "envs/env.h"
 
 namespace starling::envs {
 
+// The chance, in every frame, that env `config` repeats its last action. "auto": 0.1 for bundled
+// games; 0.25 for ids of Gymnasium's under "ALE/", unless env.options has ALE do it; else 0.
+double StickyChance(const EnvConfig& config);
+
 class StickyActions {
  public:
   // `probability` of every frame; env i draws from StreamId{..., i, Purpose::kSticky}.
-  StickyActions(int num_envs, const EnvSeed& seed, double probability) : probability_(probability) {
-    for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(num_envs); ++i) {
-      envs_.push_back(
-          {RandomStream({seed.seed, seed.slot, seed.incarnation, i, Purpose::kSticky})});
-    }
-  }
+  StickyActions(int num_envs, const EnvSeed& seed, double probability);
 
-  // The action that env `i` plays where `asked` was asked for. One draw; the last action starts as
-  // 0 and outlives a reset.
-  std::int32_t Play(int i, std::int32_t asked) {
-    One& env = envs_[static_cast<std::size_t>(i)];
-    RandomChance chance(env.stream);
-    env.last = StickyAction(asked, env.last, probability_, chance);
-    return env.last;
-  }
+  // The actions of the next frames.size() frames of env `i` where `asked` was asked for. One draw a
+  // frame, all of them ahead of time, in this process: those of frames that are then not played
+  // (the episode ended) count, too, so that isolated or not an env plays the same. The last action
+  // starts as 0 and outlives a reset.
+  void Play(int i, std::int32_t asked, std::span<std::int32_t> frames);
 
  private:
   struct One {

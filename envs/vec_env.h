@@ -24,10 +24,9 @@
 #include "envs/chance.h"
 #include "envs/env.h"
 #include "envs/game.h"
+#include "envs/sticky.h"
 
 namespace starling::envs {
-
-inline constexpr double kStickyOfGames = 0.1;  // what "auto" means for bundled games
 
 // One env: a game, its stream, and the actions it is asked for.
 template <Game G>
@@ -72,7 +71,7 @@ EnvSpec SpecWith(const EnvConfig& config) {
 
 template <Game G>
 std::vector<Player<G>> MakePlayers(int num_envs, const EnvSeed& seed, const EnvConfig& config) {
-  const double sticky = config.sticky_actions < 0 ? kStickyOfGames : config.sticky_actions;
+  const double sticky = StickyChance(config);
   CHECK(num_envs >= 1, "num_envs = {}", num_envs);
   CHECK(sticky <= 1, "sticky_actions = {}", sticky);
   std::vector<Player<G>> players;

@@ -34,6 +34,8 @@ LearnerStatus FromJson(const Json& json) {
     status.mean_return = found->get<double>();
   }
   Take(json, "episodes", status.episodes);
+  Take(json, "envs_replaced", status.envs_replaced);
+  Take(json, "episodes_cut", status.episodes_cut);
 
   const Json& staleness = Section(json, "staleness");
   Take(staleness, "max", status.staleness.max);

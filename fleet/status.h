@@ -59,6 +59,8 @@ struct LearnerStatus {
   double seconds = 0, steps_per_second = 0;
   std::optional<double> mean_return;  // nothing until an episode has ended
   std::uint64_t episodes = 0;
+  // Processes of envs that were replaced, and the episodes that this cut.
+  std::uint64_t envs_replaced = 0, episodes_cut = 0;
   StalenessStatus staleness;
   GradientStatus gradients;
   TimeStatus time;

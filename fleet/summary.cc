@@ -98,6 +98,7 @@ nlohmann::ordered_json BuildSummary(const Config& config,
             {"dropped", dropped}}},
           {"actors", {{"started", counts.actors_started}, {"restarted", counts.actors_restarted}}},
           {"learner", {{"restarted", counts.learner_restarted}}},
+          {"envs", {{"replaced", last.envs_replaced}, {"episodes_cut", last.episodes_cut}}},
           {"time", time},
           {"bottleneck", NameBottleneck(time)},
           {"final_checkpoint", last.checkpoint.empty() ? Json(nullptr) : Json(last.checkpoint)}};
@@ -124,6 +125,11 @@ std::vector<std::string> DescribeRun(const nlohmann::ordered_json& summary, int 
   if (actors + learner > 0) {
     lines.push_back(
         fmt::format("  restarted   actors {} times, the learner {} times", actors, learner));
+  }
+  if (const auto envs = summary["envs"]["replaced"].get<std::uint64_t>(); envs > 0) {
+    lines.push_back(
+        fmt::format("  replaced    {} processes of envs, {} episodes were cut (see the log)",
+                    Grouped(envs), Grouped(summary["envs"]["episodes_cut"].get<std::uint64_t>())));
   }
   if (const auto bottleneck = summary["bottleneck"].get<std::string>(); !bottleneck.empty()) {
     lines.push_back("  bottleneck  " + bottleneck);

@@ -38,6 +38,8 @@ std::string Counters::Save() const {
       {"staleness_max", staleness.max()},
       {"staleness_mean", staleness.mean()},
       {"episodes", episodes},
+      {"episodes_cut", episodes_cut},
+      {"envs_replaced", envs_replaced},
       {"recent_returns", recent_returns},
       {"seconds", seconds},
   }
@@ -58,6 +60,8 @@ Counters Counters::Restore(const std::string& text) {
         json.at("staleness_counts").get<std::vector<std::uint64_t>>(),
         json.at("staleness_max").get<std::uint64_t>(), json.at("staleness_mean").get<double>());
     json.at("episodes").get_to(counters.episodes);
+    counters.episodes_cut = json.value("episodes_cut", counters.episodes_cut);
+    counters.envs_replaced = json.value("envs_replaced", counters.envs_replaced);
     json.at("recent_returns").get_to(counters.recent_returns);
     json.at("seconds").get_to(counters.seconds);
     counters.received = counters.applied + counters.dropped_total();

@@ -25,6 +25,8 @@ struct Counters {
   std::uint64_t deadlines = 0;  // grants that ended by staleness.deadline_s
   Histogram staleness;
   std::uint64_t episodes = 0;
+  std::uint64_t episodes_cut = 0;  // because the process of their env was replaced; not in episodes
+  std::uint64_t envs_replaced = 0;  // such processes
   std::deque<double> recent_returns;
   double seconds = 0;  // from the first grant to the last update, over all terms
 

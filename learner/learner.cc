@@ -199,6 +199,8 @@ void Learner::OnGradient(wire::Envelope envelope, const wire::Message& message) 
     member->peer = peer;
     if (outcome == wire::Outcome::kNone) {
       for (const wire::Episode& episode : gradient.episodes) counters_.AddEpisode(episode);
+      counters_.episodes_cut += gradient.episodes_cut;
+      counters_.envs_replaced += gradient.envs_replaced;
       newest_ = gradient;
       times_.Add(gradient);
       received.envelope = std::move(envelope);

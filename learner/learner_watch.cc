@@ -149,6 +149,8 @@ void Learner::Report(Moment moment) {
       {"steps_per_second", rate},
       {"mean_return", NumberOrNull(counters_.mean_return())},
       {"episodes", counters_.episodes},
+      {"episodes_cut", counters_.episodes_cut},
+      {"envs_replaced", counters_.envs_replaced},
       {"actors_alive", roster_.size()},
       {"lr", pipeline_.lr()},
       {"entropy_coef", pipeline_.entropy()},

@@ -46,6 +46,8 @@ void Visit(Visitor& visit, Is<Gradient> auto& gradient) {
   visit("grad_us", gradient.gradient_us);
   visit("push_us", gradient.push_us);
   visit("episodes", gradient.episodes, kMaxEpisodes);
+  visit("cut", gradient.episodes_cut);
+  visit("replaced", gradient.envs_replaced);
 }
 template <class Visitor>
 void Visit(Visitor& visit, Is<Answer> auto& answer) {

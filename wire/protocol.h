@@ -96,6 +96,9 @@ struct Gradient {
   // before this one.
   std::uint32_t wait_us = 0, refresh_us = 0, act_us = 0, gradient_us = 0, push_us = 0;
   std::vector<Episode> episodes{};  // ended since the last gradient, at most kMaxEpisodes
+  // Since the last gradient: episodes cut because the process of their env was replaced (they are not
+  // among the others), and such processes.
+  std::uint32_t episodes_cut = 0, envs_replaced = 0;
 
   friend bool operator==(const Gradient&, const Gradient&) = default;
 };

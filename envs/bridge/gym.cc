@@ -14,13 +14,12 @@
 #include "core/error.h"
 #include "envs/bridge/spawn.h"
 #include "envs/bridge/worker_envs.h"
+#include "envs/sticky.h"
 
 namespace starling::envs {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr double kAleSticky = 0.25;  // Machado et al., "Revisiting the Arcade Learning Environment"
 
 std::string IdOf(const EnvConfig& config) {
   CHECK(config.name.starts_with(kGymPrefix), "{}", config.name);
@@ -37,13 +36,6 @@ nlohmann::json OptionsOf(const EnvConfig& config) {
                     config.options));
   }
   return options;
-}
-
-double StickyOf(const EnvConfig& config) {
-  if (config.sticky_actions >= 0) return config.sticky_actions;
-  // Whoever has ALE do it does not want it twice.
-  const bool theirs = OptionsOf(config).contains("repeat_action_probability");
-  return IdOf(config).starts_with("ALE/") && !theirs ? kAleSticky : 0;
 }
 
 std::string PythonOf(const EnvConfig& config) {
@@ -100,8 +92,9 @@ FrameSpec GymSpec(const EnvConfig& config) {
   const auto key = std::make_tuple(config.name, config.options, python);
   const auto found = specs.find(key);
   if (found != specs.end()) return found->second;
-  const WorkerEnvs one(ProgramOf(config, python), 1, {}, {.timeout_s = config.timeout_s});
-  return specs.emplace(key, one.spec()).first->second;
+  const FrameSpec spec = TryWorker(ProgramOf(config, python), config.timeout_s,
+                                   "mend the env, or see to env.python and env.timeout_s");
+  return specs.emplace(key, spec).first->second;
 }
 
 std::unique_ptr<FrameEnvs> MakeGymFrames(const EnvConfig& config, int num_envs, const EnvSeed& seed,
@@ -110,7 +103,8 @@ std::unique_ptr<FrameEnvs> MakeGymFrames(const EnvConfig& config, int num_envs, 
       ProgramOf(config, PythonOf(config)), num_envs, seed,
       WorkerOptions{.per_process = static_cast<int>(config.per_process),
                     .timeout_s = config.timeout_s,
-                    .sticky_actions = StickyOf(config),
+                    .repeat = RepeatOf(config),
+                    .sticky_actions = StickyChance(config),
                     .while_waiting = while_waiting});
 }
 

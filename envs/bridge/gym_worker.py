@@ -8,6 +8,7 @@ import gc
 import json
 import mmap
 import os
+import struct
 import sys
 
 CONTROL, MEMORY = 3, 4
@@ -20,20 +21,26 @@ class Mistake(Exception):
 
 
 def say(message):
-    line = json.dumps(message).encode() + b"\n"
-    while line:
-        line = line[os.write(CONTROL, line):]
+    rest = json.dumps(message).encode() + b"\n"
+    while rest:
+        rest = rest[os.write(CONTROL, rest):]
 
 
 def hear():
     """The next line. Nothing can follow it before it is answered."""
-    line = b""
-    while not line.endswith(b"\n"):
+    heard = b""
+    while not heard.endswith(b"\n"):
         some = os.read(CONTROL, 65536)
         if not some:
             os._exit(0)
-        line += some
-    return json.loads(line)
+        heard += some
+    return json.loads(heard)
+
+
+def line(value):
+    """`value` for people: one line, of bounded length."""
+    text = " ".join(str(value).split())
+    return text if len(text) <= 200 else text[:200] + "..."
 
 
 def load(name):
@@ -41,7 +48,7 @@ def load(name):
         return __import__(name)
     except ImportError as error:
         raise Mistake(
-            f"{sys.executable} cannot import {name} ({error}); run scripts/setup --gym, or name "
+            f"{sys.executable} cannot import {name} ({line(error)}); run scripts/setup --gym, or name "
             "another interpreter in env.python"
         )
 
@@ -74,9 +81,8 @@ def make(gymnasium, name, options):
     try:
         return gymnasium.make(name, **arguments)
     except Exception as error:
-        given = f" with env.options {json.dumps(options)}" if options else ""
-        text = " ".join(str(error).split())
-        raise Mistake(f"gymnasium.make{given} fails: {type(error).__name__}: {text}")
+        given = f" with env.options {line(json.dumps(options))}" if options else ""
+        raise Mistake(f"gymnasium.make{given} fails: {type(error).__name__}: {line(error)}")
 
 
 class Observations:
@@ -90,7 +96,7 @@ class Observations:
             return
         if not isinstance(space, gymnasium.spaces.Box) or len(space.shape) > 3 or 0 in space.shape:
             raise Mistake(
-                f"its observations are {space}; Starling takes Box of up to three dimensions and "
+                f"its observations are {line(space)}; Starling takes Box of up to three dimensions and "
                 "Discrete: wrap it into one of them"
             )
         self.shape = tuple(int(n) for n in space.shape)
@@ -102,8 +108,8 @@ class Observations:
         self.low = max(float(numpy.min(space.low)), -LARGEST)
         self.high = min(float(numpy.max(space.high)), LARGEST)
 
-    def writer(self, row, env):
-        """A function that writes an observation of `env` into `row`, (H * W * C) numbers."""
+    def writer(self, row, draw):
+        """A function that writes an observation into `row`, (H * W * C) numbers; `draw`: drawer()."""
         if self.one_hot is not None:
             first = self.one_hot
 
@@ -114,11 +120,10 @@ class Observations:
             return write_one_hot
         view, copyto, asarray = row.reshape(self.shape), self.numpy.copyto, self.numpy.asarray
         shape, casting = self.shape, "same_kind" if self.dtype == "uint8" else "unsafe"
-        draw_in_place(env.unwrapped, view)
+        if draw is not None:
+            return lambda observation: draw(view)
 
         def write(observation):
-            if observation is view:
-                return
             if getattr(observation, "shape", None) != shape:  # it would be spread over the row
                 observation = asarray(observation)
                 if observation.shape != shape:
@@ -128,26 +133,30 @@ class Observations:
         return write
 
 
-def draw_in_place(bare, view):
-    """Has ALE draw grey pictures into `view` itself, where it can: a copy less."""
-    draw = getattr(getattr(bare, "ale", None), "getScreenGrayscale", None)
-    if draw is None or not hasattr(bare, "_get_obs") or getattr(bare, "sound_obs", False):
-        return
-    if getattr(bare, "_obs_type", None) != "grayscale" or view.dtype.name != "uint8":
-        return
+def drawer(env):
+    """What draws ALE's grey picture into an array, or None.
 
-    def observe():
-        draw(view)
-        return view
-
-    bare._get_obs = observe
+    Drawing is a third of a frame's time. Where nobody between ALE and us looks at the picture, ALE's
+    env is made to draw none by itself: ours are drawn in place, and only those that will be seen.
+    """
+    bare = env.unwrapped
+    if type(bare) is not getattr(sys.modules.get("ale_py"), "AtariEnv", None):
+        return None
+    while env is not bare:
+        if type(env).__name__ not in ("OrderEnforcing", "TimeLimit"):
+            return None
+        env = env.env
+    if getattr(bare, "sound_obs", False) or getattr(bare, "_obs_type", None) != "grayscale":
+        return None
+    bare._get_obs = lambda: None
+    return bare.ale.getScreenGrayscale
 
 
 def actions_of(gymnasium, env):
     """The names of the actions, and the number of the first."""
     space = env.action_space
     if not isinstance(space, gymnasium.spaces.Discrete):
-        raise Mistake(f"its actions are {space}; Starling takes Discrete only")
+        raise Mistake(f"its actions are {line(space)}; Starling takes Discrete only")
     names = []
     if hasattr(env.unwrapped, "get_action_meanings"):
         names = [str(name) for name in env.unwrapped.get_action_meanings()]
@@ -162,26 +171,58 @@ def lives_of(env):
     return getattr(ale, "lives", None)
 
 
-def share(numpy, place, count, size, dtype):
-    """Views of the memory: commands, rewards, ends, lives; rows of `size` numbers."""
+def share(numpy, place, count, frames, size, dtype):
+    """Views of the memory: commands, rewards, ends, lives; rows of `size` numbers: the newest frames
+    and, or None, those before them."""
     memory = mmap.mmap(MEMORY, place["size"])
     view = memoryview(memory)
 
-    def column(name, kind):
-        return view[place[name]:place[name] + 4 * count].cast(kind)
+    def column(name, kind, length):
+        begin = place[name]
+        return view[begin:begin + length * struct.calcsize(kind)].cast(kind)
 
-    rows = [
-        numpy.frombuffer(memory, dtype, size, place["frames"] + i * place["stride"])
-        for i in range(count)
-    ]
-    return column("commands", "i"), column("rewards", "f"), column("ends", "i"), \
-        column("lives", "i"), rows
+    def rows(name):
+        if name not in place:
+            return [None] * count
+        return [
+            numpy.frombuffer(memory, dtype, size, place[name] + i * place["stride"])
+            for i in range(count)
+        ]
+
+    return column("commands", "i", count * frames), column("rewards", "d", count), \
+        column("ends", "i", count), column("lives", "i", count), rows("frames"), rows("before")
 
 
-def play(envs, seeds, first_action, shared, writers):
+def player(env, observations, row, before, first_action, lost_life_stops):
+    """A function that plays `actions`, a frame each, and leaves the newest frame in `row` and the one
+    before it in `before`, unless that is None. Returns the rewards added up, and how it ended."""
+    step, lives, draw = env.step, lives_of(env), drawer(env)
+    write = observations.writer(row, draw)
+    write_before = None if before is None else observations.writer(before, draw)
+    stops = lost_life_stops and lives is not None
+
+    def play(actions):
+        rewards, last = 0.0, len(actions) - 1
+        left = lives() if stops else 0
+        for frame, action in enumerate(actions):
+            observation, reward, terminated, truncated, _ = step(action + first_action)
+            rewards += reward
+            if frame == last or terminated or truncated or (stops and lives() < left):
+                break
+            # It may be the one before the newest. Where no life stops the play, only one can be.
+            if before is not None and (stops or frame == last - 1):
+                write_before(observation)
+        if before is not None and frame == 0:
+            before[:] = row
+        write(observation)
+        return rewards, 1 if terminated else 2 if truncated else 0
+
+    return play, write
+
+
+def serve(envs, seeds, shared, players, frames):
     """Obeys for ever."""
-    commands, rewards, ends, lives, _ = shared
-    steps = [env.step for env in envs]
+    commands, rewards, ends, lives = shared
     left = [lives_of(env) for env in envs]
     everyone = range(len(envs))
     read, write = os.read, os.write
@@ -190,26 +231,27 @@ def play(envs, seeds, first_action, shared, writers):
         if not turn:
             return
         for i in everyone:
-            command = commands[i]
+            at = i * frames
+            command = commands[at]
             if command >= 0:
-                observation, reward, terminated, truncated, _ = steps[i](command + first_action)
-                rewards[i] = reward
-                ends[i] = 1 if terminated else 2 if truncated else 0
+                actions = commands[at:at + frames].tolist()
+                if actions[-1] == SKIP:
+                    del actions[actions.index(SKIP):]
+                rewards[i], ends[i] = players[i][0](actions)
             elif command == RESET:
                 observation, _ = envs[i].reset(seed=seeds[i])
                 seeds[i] = None
+                players[i][1](observation)
                 rewards[i] = 0.0
                 ends[i] = 0
             else:
                 continue
-            writers[i](observation)
             if left[i] is not None:
                 lives[i] = left[i]()
         write(CONTROL, turn)
 
 
-def start():
-    settings = hear()
+def start(settings):
     numpy, gymnasium = load("numpy"), load("gymnasium")
     name, options, seeds = settings["env"], settings.get("options", {}), settings["seeds"]
     register(gymnasium, name)
@@ -223,21 +265,25 @@ def start():
         "low": observations.low, "high": observations.high,
         "actions": names, "lives": lives_of(envs[0]) is not None,
     })
-    size = height * width * channels
-    shared = share(numpy, hear(), len(envs), size, observations.dtype)
-    writers = [observations.writer(row, env) for row, env in zip(shared[-1], envs)]
+    size, frames = height * width * channels, settings["frames"]
+    *shared, rows, before = share(numpy, hear(), len(envs), frames, size, observations.dtype)
+    players = [
+        player(env, observations, *frame, first_action, settings["lost_life_stops"])
+        for env, *frame in zip(envs, rows, before)
+    ]
     say({"ready": True})
     gc.collect()
     gc.freeze()
-    play(envs, seeds, first_action, shared, writers)
+    serve(envs, seeds, shared, players, frames)
     for env in envs:
         env.close()
 
 
+settings = hear()
 try:
-    start()
+    start(settings)
 except Mistake as mistake:
-    say({"error": str(mistake)})
+    say({"error": f"gym:{settings['env']}: {mistake}"})
 except (BrokenPipeError, ConnectionResetError):  # the client is gone
     pass
 sys.stdout.flush()

@@ -12,6 +12,7 @@
 
 #include "core/check.h"
 #include "core/error.h"
+#include "envs/bridge/one_line.h"
 
 namespace starling::envs {
 namespace {
@@ -21,12 +22,9 @@ constexpr std::size_t kMostReason = 500;  // bytes of a plug-in's own sentence
 constexpr std::uint32_t kGuardBits = 0xffc5ca11;  // a NaN that nobody computes
 constexpr float kUnwritten = std::numeric_limits<float>::quiet_NaN();
 
-// `text` on one line, not for ever.
-std::string OneLine(const char* text) {
-  std::string line(text, ::strnlen(text, kMostReason));
-  std::ranges::replace_if(
-      line, [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
-  return line;
+// A text of a plug-in's, which may have no end.
+std::string Said(const char* text) {
+  return OneLine({text, ::strnlen(text, kMostReason + 1)}, kMostReason);
 }
 
 }  // namespace
@@ -69,11 +67,11 @@ FrameResult PluginEnv::Reset(std::span<float> frame) {
 
 FrameResult PluginEnv::Step(std::int32_t action, std::span<float> frame) {
   ++step_;
-  FrameResult result;
+  float reward = 0;
   std::int32_t end = STARLING_RUNNING;
-  Ask("step", [&] { return library_->table.step(env_, action, &result.reward, &end) == 0; });
-  if (!std::isfinite(result.reward)) {
-    Fail(fmt::format("the reward is {}, which is no finite number", result.reward));
+  Ask("step", [&] { return library_->table.step(env_, action, &reward, &end) == 0; });
+  if (!std::isfinite(reward)) {
+    Fail(fmt::format("the reward is {}, which is no finite number", reward));
   }
   if (end != STARLING_RUNNING && end != STARLING_TERMINATED && end != STARLING_TRUNCATED) {
     Fail(
@@ -81,8 +79,8 @@ FrameResult PluginEnv::Step(std::int32_t action, std::span<float> frame) {
                     "STARLING_TRUNCATED",
                     end));
   }
-  result.end = static_cast<End>(end);
-  result.lives = Lives();
+  const FrameResult result{
+      .reward = static_cast<double>(reward), .end = static_cast<End>(end), .lives = Lives()};
   Observe(frame);
   return result;
 }
@@ -94,7 +92,7 @@ void PluginEnv::Ask(const char* what, Call call) {
   try {
     good = call();
   } catch (const std::exception& error) {
-    thrown = OneLine(error.what());
+    thrown = Said(error.what());
   } catch (...) {
     thrown = "no std::exception";
   }
@@ -146,7 +144,7 @@ std::string PluginEnv::Reason() const {
   if (library_->table.error == nullptr) return "";
   try {
     const char* text = library_->table.error(env_);
-    if (text != nullptr && *text != '\0') return ": " + OneLine(text);
+    if (text != nullptr && *text != '\0') return ": " + Said(text);
   } catch (...) {
     // The failure itself is told all the same.
   }

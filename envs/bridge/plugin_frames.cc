@@ -20,15 +20,11 @@
 namespace starling::envs {
 namespace {
 
-constexpr double kStartTimeoutS = 60;  // to load a library and make its envs
-
 std::string PathOf(const EnvConfig& config) {
   const std::size_t prefix = sizeof kPluginPrefix - 1;
   CHECK(config.name.starts_with(kPluginPrefix), "{}", config.name);
   return config.name.substr(prefix);
 }
-
-double StickyOf(const EnvConfig& config) { return std::max(0.0, config.sticky_actions); }
 
 std::shared_ptr<const PluginLibrary> Load(const EnvConfig& config) {
   return std::make_shared<PluginLibrary>(LoadPlugin(PathOf(config)));
@@ -37,9 +33,14 @@ std::shared_ptr<const PluginLibrary> Load(const EnvConfig& config) {
 // The envs of a plug-in that plays in this process.
 class PluginFrames final : public FrameEnvs {
  public:
-  PluginFrames(std::shared_ptr<const PluginLibrary> library, int num_envs, const EnvSeed& seed,
-               double sticky)
-      : spec_(library->spec), sticky_(num_envs, seed, sticky) {
+  PluginFrames(std::shared_ptr<const PluginLibrary> library, const EnvConfig& config, int num_envs,
+               const EnvSeed& seed)
+      : FrameEnvs(RepeatOf(config)),
+        spec_(library->spec),
+        sticky_(num_envs, seed, StickyChance(config)),
+        results_(static_cast<std::size_t>(num_envs)),
+        frames_(results_.size(), static_cast<std::size_t>(spec_.env.obs_size()),
+                repeat().keep_before) {
     for (int i = 0; i < num_envs; ++i) {
       RandomStream stream({.seed = seed.seed,
                            .slot = seed.slot,
@@ -48,18 +49,23 @@ class PluginFrames final : public FrameEnvs {
                            .purpose = Purpose::kEnv});
       envs_.emplace_back(library, fmt::format("env {}", i), WorkerSeed(stream));
     }
-    results_.resize(envs_.size());
-    frames_.resize(envs_.size() * row());
   }
 
   const FrameSpec& spec() const override { return spec_; }
   int size() const override { return static_cast<int>(envs_.size()); }
+  const FrameResult& result(int env) const override {
+    return results_[static_cast<std::size_t>(env)];
+  }
+  std::span<const std::uint8_t> bytes(int) const override { return {}; }
+  std::span<const float> floats(int env) const override { return frames_.newest(env); }
+  std::span<const float> floats_before(int env) const override { return frames_.before(env); }
 
-  void Advance(std::span<const std::int32_t> commands) override {
-    CHECK(commands.size() == envs_.size(), "{} commands", commands.size());
+ private:
+  void Play(std::span<const std::int32_t> commands, int frames) override {
     try {
-      for (std::size_t i = 0; i < envs_.size(); ++i) {
-        if (commands[i] != kSkip) Obey(i, commands[i]);
+      for (int i = 0; i < size(); ++i) {
+        const std::int32_t command = commands[static_cast<std::size_t>(i)];
+        if (command != kSkip) results_[static_cast<std::size_t>(i)] = Obey(i, command, frames);
       }
     } catch (const UserError& error) {
       throw UserError(
@@ -68,32 +74,23 @@ class PluginFrames final : public FrameEnvs {
     }
   }
 
-  const FrameResult& result(int env) const override {
-    return results_[static_cast<std::size_t>(env)];
-  }
-  std::span<const std::uint8_t> bytes(int) const override { return {}; }
-  std::span<const float> floats(int env) const override {
-    return std::span(frames_).subspan(static_cast<std::size_t>(env) * row(), row());
-  }
-
- private:
-  void Obey(std::size_t i, std::int32_t command) {
-    const std::span frame = std::span(frames_).subspan(i * row(), row());
-    if (command == kReset) {
-      results_[i] = envs_[i].Reset(frame);
-      return;
-    }
+  FrameResult Obey(int i, std::int32_t command, int frames) {
+    PluginEnv& env = envs_[static_cast<std::size_t>(i)];
+    if (command == kReset) return env.Reset(frames_.Next(i));
     CHECK(command >= 0 && command < spec_.env.num_actions, "command {}", command);
-    results_[i] = envs_[i].Step(sticky_.Play(static_cast<int>(i), command), frame);
+    actions_.resize(static_cast<std::size_t>(frames));
+    sticky_.Play(i, command, actions_);
+    auto action = actions_.begin();
+    return PlayRepeated(repeat(), frames, result(i).lives,
+                        [&] { return env.Step(*action++, frames_.Next(i)); });
   }
-
-  std::size_t row() const { return static_cast<std::size_t>(spec_.env.obs_size()); }
 
   FrameSpec spec_;
   StickyActions sticky_;
   std::vector<PluginEnv> envs_;
   std::vector<FrameResult> results_;
-  std::vector<float> frames_;  // (B, H, W, C)
+  KeptFrames<float> frames_;
+  std::vector<std::int32_t> actions_;  // of the frames of one Advance of one env
 };
 
 WorkerProgram ProgramOf(const EnvConfig& config) {
@@ -104,29 +101,13 @@ WorkerProgram ProgramOf(const EnvConfig& config) {
           .name = config.name};
 }
 
-void RefuseIf(const std::optional<Trouble>& trouble, const EnvConfig& config) {
-  if (!trouble) return;
-  if (trouble->mistake) throw UserError(trouble->what);
-  throw UserError(fmt::format(
-      "plugin \"{}\": the process it was tried in, before anything starts, {}{}: mend the plug-in",
-      PathOf(config), trouble->what,
-      trouble->last_words.empty() ? "" : fmt::format(" ({})", trouble->last_words)));
-}
-
-FrameSpec IsolatedSpec(const EnvConfig& config) {
-  const std::vector<std::uint64_t> seeds = {0};
-  const std::vector<std::int32_t> reset = {FrameEnvs::kReset};
-  Worker worker(ProgramOf(config), seeds);
-  RefuseIf(worker.Join(kStartTimeoutS), config);
-  worker.Play(reset);
-  RefuseIf(worker.Take(config.timeout_s), config);
-  return worker.spec();
-}
-
 }  // namespace
 
 FrameSpec PluginSpec(const EnvConfig& config) {
-  if (config.isolate) return IsolatedSpec(config);
+  if (config.isolate) {
+    return TryWorker(ProgramOf(config), config.timeout_s,
+                     "mend the plug-in, or see to env.timeout_s");
+  }
   const auto library = Load(config);
   std::vector<float> frame(static_cast<std::size_t>(library->spec.env.obs_size()));
   PluginEnv(library, "env 0", 0).Reset(frame);
@@ -137,14 +118,14 @@ std::unique_ptr<FrameEnvs> MakePluginFrames(const EnvConfig& config, int num_env
                                             const EnvSeed& seed,
                                             const WhileWaiting& while_waiting) {
   if (!config.isolate) {
-    return std::make_unique<PluginFrames>(Load(config), num_envs, seed, StickyOf(config));
+    return std::make_unique<PluginFrames>(Load(config), config, num_envs, seed);
   }
   return std::make_unique<WorkerEnvs>(
       ProgramOf(config), num_envs, seed,
       WorkerOptions{.per_process = static_cast<int>(config.per_process),
                     .timeout_s = config.timeout_s,
-                    .start_timeout_s = kStartTimeoutS,
-                    .sticky_actions = StickyOf(config),
+                    .repeat = RepeatOf(config),
+                    .sticky_actions = StickyChance(config),
                     .while_waiting = while_waiting});
 }
 

@@ -18,22 +18,28 @@
 
 #include "core/check.h"
 #include "core/error.h"
+#include "envs/bridge/one_line.h"
 #include "envs/bridge/worker_spec.h"
 
 namespace starling::envs {
 namespace {
 
-constexpr std::size_t kPrintedLimit = 4096;  // bytes kept of what it prints
-constexpr std::size_t kLastWordsLimit = 300;
-constexpr int kGraceMs = 1000;  // to end by itself
-constexpr int kWaitMs = 100;    // between two calls of while_waiting
+constexpr std::size_t kPrintedLimit = 4096;    // bytes kept of what it prints
+constexpr std::size_t kHeardLimit = 16 << 20;  // bytes that it may print before it plays
+constexpr std::size_t kLastWordsLimit = 300, kMistakeLimit = 1000;  // bytes of a sentence
+constexpr int kGraceMs = 1000;                                      // to end by itself
+constexpr int kWaitMs = 100;  // between two calls of while_waiting
 
-std::string FirstLine(const WorkerProgram& program, std::span<const std::uint64_t> seeds) {
+std::string FirstLine(const WorkerProgram& program, std::span<const std::uint64_t> seeds,
+                      const Repeat& repeat) {
   nlohmann::json line = nlohmann::json::parse(program.settings, nullptr, false);
   CHECK(line.is_object(), "settings of {}: {}", program.name, program.settings);
   line["protocol"] = kWorkerProtocol;
   line["count"] = seeds.size();
   line["seeds"] = std::vector<std::uint64_t>(seeds.begin(), seeds.end());
+  line["frames"] = repeat.frames;
+  line["before"] = repeat.keep_before;
+  line["lost_life_stops"] = repeat.stop_at_lost_life;
   return line.dump() + '\n';
 }
 
@@ -45,10 +51,11 @@ std::string Reason(int error) {
 }  // namespace
 
 Worker::Worker(const WorkerProgram& program, std::span<const std::uint64_t> seeds,
-               WhileWaiting while_waiting)
+               const Repeat& repeat, WhileWaiting while_waiting)
     : name_(program.name),
       while_waiting_(std::move(while_waiting)),
       count_(seeds.size()),
+      repeat_(repeat),
       begun_(Clock::now()) {
   CHECK(count_ > 0);
   SpawnPlan plan{.argv = program.argv,
@@ -59,7 +66,7 @@ Worker::Worker(const WorkerProgram& program, std::span<const std::uint64_t> seed
   if (plan.argv[0].empty()) {
     throw UserError(fmt::format("{}: there is no program \"{}\"", name_, program.argv[0]));
   }
-  outgoing_ = FirstLine(program, seeds);
+  outgoing_ = FirstLine(program, seeds, repeat);
   memory_ = Fd(::memfd_create("starling-envs", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (memory_.get() < 0) {
     process_.error = errno;
@@ -91,7 +98,7 @@ std::optional<Trouble> Worker::Join(double limit_s) {
   const auto spec = ReadWorkerSpec(incoming_, name_, mistake);
   if (!mistake.empty()) {
     Trouble trouble = Fail(mistake, kGraceMs);
-    trouble.what = mistake;
+    trouble.what = OneLine(mistake, kMistakeLimit);
     trouble.mistake = true;
     return trouble;
   }
@@ -106,7 +113,8 @@ std::optional<Trouble> Worker::Join(double limit_s) {
 
 // Gives the memory file its size for good, maps it and says where everything is.
 std::optional<Trouble> Worker::Share() {
-  at_ = LayOut(count_, frame_size_ * (spec_.bytes ? 1 : sizeof(float)));
+  at_ = LayOut(count_, static_cast<std::size_t>(repeat_.frames), repeat_.keep_before,
+               frame_size_ * (spec_.bytes ? 1 : sizeof(float)));
   // Sealed: a worker that made it shorter would end us at the next access.
   void* map = MAP_FAILED;
   if (::ftruncate(memory_.get(), static_cast<off_t>(at_.size)) == 0 &&
@@ -115,17 +123,19 @@ std::optional<Trouble> Worker::Share() {
   }
   if (map == MAP_FAILED) return Fail(fmt::format("needs {} bytes: {}", at_.size, Reason(errno)));
   map_ = static_cast<std::byte*>(map);
-  const nlohmann::json line = {{"size", at_.size},       {"commands", at_.commands},
-                               {"rewards", at_.rewards}, {"ends", at_.ends},
-                               {"lives", at_.lives},     {"frames", at_.frames},
-                               {"stride", at_.stride}};
+  nlohmann::json line = {{"size", at_.size},       {"commands", at_.commands},
+                         {"rewards", at_.rewards}, {"ends", at_.ends},
+                         {"lives", at_.lives},     {"frames", at_.frames},
+                         {"stride", at_.stride}};
+  if (repeat_.keep_before) line["before"] = at_.before;
   outgoing_ = line.dump() + '\n';
   Send();
   return std::nullopt;
 }
 
 void Worker::Play(std::span<const std::int32_t> commands) {
-  CHECK(commands.size() == count_, "{} commands", commands.size());
+  CHECK(commands.size() == count_ * static_cast<std::size_t>(repeat_.frames), "{} commands",
+        commands.size());
   commands_.assign(commands.begin(), commands.end());
   std::memcpy(map_ + at_.commands, commands.data(), commands.size_bytes());
   begun_ = Clock::now();
@@ -136,8 +146,9 @@ void Worker::Play(std::span<const std::int32_t> commands) {
 std::optional<Trouble> Worker::Take(double limit_s) {
   if (auto trouble = Await("", limit_s)) return trouble;
   if (incoming_ != std::string_view(&turn_, 1)) return Fail("answered nonsense after playing");
+  const auto frames = static_cast<std::size_t>(repeat_.frames);
   for (int i = 0; i < static_cast<int>(count_); ++i) {
-    const std::int32_t command = commands_[static_cast<std::size_t>(i)];
+    const std::int32_t command = commands_[static_cast<std::size_t>(i) * frames];
     if (command == FrameEnvs::kSkip) continue;
     std::int32_t end = 0;
     std::memcpy(&end, At(at_.ends, i, sizeof end), sizeof end);
@@ -145,10 +156,13 @@ std::optional<Trouble> Worker::Take(double limit_s) {
     if (end < 0 || end > static_cast<std::int32_t>(last)) {
       return Fail(fmt::format("answered nonsense: {} as the end of env {}", end, i));
     }
-    if (!std::isfinite(result(i).reward)) {
+    if (!std::isfinite(static_cast<float>(result(i).reward))) {
       return Fail(fmt::format("answered nonsense: a reward of {} in env {}", result(i).reward, i));
     }
-    if (!std::ranges::all_of(floats(i), [](float v) { return std::isfinite(v); })) {
+    const auto finite = [](float v) { return std::isfinite(v); };
+    const bool seen_before = command != FrameEnvs::kReset && end == 0 && repeat_.keep_before;
+    if (!std::ranges::all_of(floats(i), finite) ||
+        (seen_before && !std::ranges::all_of(floats_before(i), finite))) {
       return Fail(fmt::format("answered nonsense: an observation that is not finite in env {}", i));
     }
   }
@@ -163,21 +177,21 @@ const std::byte* Worker::At(std::size_t offset, int env, std::size_t stride) con
 FrameResult Worker::result(int env) const {
   FrameResult result;
   std::int32_t end = 0;
-  std::memcpy(&result.reward, At(at_.rewards, env, sizeof(float)), sizeof(float));
+  std::memcpy(&result.reward, At(at_.rewards, env, sizeof(double)), sizeof(double));
   std::memcpy(&end, At(at_.ends, env, sizeof end), sizeof end);
   std::memcpy(&result.lives, At(at_.lives, env, sizeof(std::int32_t)), sizeof(std::int32_t));
   result.end = static_cast<End>(end);
   return result;
 }
 
-std::span<const std::uint8_t> Worker::bytes(int env) const {
+std::span<const std::uint8_t> Worker::Bytes(std::size_t offset, int env) const {
   if (!spec_.bytes) return {};
-  return {reinterpret_cast<const std::uint8_t*>(At(at_.frames, env, at_.stride)), frame_size_};
+  return {reinterpret_cast<const std::uint8_t*>(At(offset, env, at_.stride)), frame_size_};
 }
 
-std::span<const float> Worker::floats(int env) const {
+std::span<const float> Worker::Floats(std::size_t offset, int env) const {
   if (spec_.bytes) return {};
-  return {reinterpret_cast<const float*>(At(at_.frames, env, at_.stride)), frame_size_};
+  return {reinterpret_cast<const float*>(At(offset, env, at_.stride)), frame_size_};
 }
 
 // What the socket does not take now goes out while we wait; a dead worker shows in the answer.
@@ -199,6 +213,7 @@ void Worker::Listen() {
     const ssize_t got = ::read(process_.output.get(), some.data(), some.size());
     if (got == 0) process_.output = Fd();  // nobody can print any more
     if (got <= 0) return;
+    heard_ += static_cast<std::size_t>(got);
     printed_.append(some.data(), static_cast<std::size_t>(got));
     if (printed_.size() > kPrintedLimit) printed_.erase(0, printed_.size() - kPrintedLimit);
   }
@@ -242,6 +257,9 @@ std::optional<Trouble> Worker::AwaitEvent(double limit_s, bool& late) {
     return Fail(fmt::format("did not answer within {} s", limit_s));
   }
   if (fds[1].revents != 0) Listen();
+  if (map_ == nullptr && heard_ > kHeardLimit) {
+    return Fail("prints without an end and does not speak as a worker does");
+  }
   if ((fds[0].revents & POLLOUT) != 0) Send();
   return std::nullopt;
 }
@@ -261,10 +279,7 @@ std::string Worker::LastWords() const {
   if (last == std::string::npos) return "";
   const auto before = printed_.find_last_of('\n', last);
   const auto first = before == std::string::npos ? 0 : before + 1;
-  std::string line = printed_.substr(first, last + 1 - first).substr(0, kLastWordsLimit);
-  std::ranges::replace_if(
-      line, [](char c) { return c >= 0 && c < ' '; }, ' ');
-  return line;
+  return OneLine(std::string_view(printed_).substr(first, last + 1 - first), kLastWordsLimit);
 }
 
 }  // namespace starling::envs

@@ -41,7 +41,7 @@ class Worker {
  public:
   // Starts a process that plays seeds.size() >= 1 envs. Throws UserError if argv[0] is not found.
   Worker(const WorkerProgram& program, std::span<const std::uint64_t> seeds,
-         WhileWaiting while_waiting = {});
+         const Repeat& repeat = {}, WhileWaiting while_waiting = {});
   ~Worker();  // ends it: asks, waits up to a second, kills
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
@@ -50,7 +50,7 @@ class Worker {
   std::optional<Trouble> Join(double limit_s);
   const FrameSpec& spec() const { return spec_; }  // after Join
 
-  // commands (count) as of FrameEnvs::Advance. Returns at once; Take must follow.
+  // commands (count, repeat.frames) as they lie in memory. Returns at once; Take must follow.
   void Play(std::span<const std::int32_t> commands);
 
   // Waits for what Play began, `limit_s` from that on, and checks every answer.
@@ -59,8 +59,11 @@ class Worker {
   // After Take, until the next Play; env in [0, count), not one that was skipped.
   FrameResult result(int env) const;
   // The frame as it lies in shared memory: height * width * channels bytes or floats.
-  std::span<const std::uint8_t> bytes(int env) const;
-  std::span<const float> floats(int env) const;
+  std::span<const std::uint8_t> bytes(int env) const { return Bytes(at_.frames, env); }
+  std::span<const float> floats(int env) const { return Floats(at_.frames, env); }
+  // The one before it, if repeat.keep_before.
+  std::span<const std::uint8_t> bytes_before(int env) const { return Bytes(at_.before, env); }
+  std::span<const float> floats_before(int env) const { return Floats(at_.before, env); }
 
   // Asks it to end, without waiting: to end many at once.
   void Close();
@@ -76,20 +79,24 @@ class Worker {
   Trouble Fail(std::string what, int wait_ms = 0);
   std::string LastWords() const;
   const std::byte* At(std::size_t offset, int env, std::size_t stride) const;
+  std::span<const std::uint8_t> Bytes(std::size_t offset, int env) const;
+  std::span<const float> Floats(std::size_t offset, int env) const;
 
   const std::string name_;
   const WhileWaiting while_waiting_;
   const std::size_t count_;
+  const Repeat repeat_;
   Fd memory_;
   Spawned process_;
   Clock::time_point begun_;  // the construction, or the last Play
   std::string outgoing_, incoming_, printed_;
+  std::size_t heard_ = 0;  // bytes that it has printed
   FrameSpec spec_;
   std::size_t frame_size_ = 0;  // numbers
   WorkerMemory at_;
-  std::byte* map_ = nullptr;  // at_.size bytes
-  std::vector<std::int32_t> commands_;
-  char turn_ = 0;  // the last byte sent
+  std::byte* map_ = nullptr;            // at_.size bytes
+  std::vector<std::int32_t> commands_;  // (count, repeat.frames)
+  char turn_ = 0;                       // the last byte sent
 };
 
 }  // namespace starling::envs

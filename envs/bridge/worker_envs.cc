@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "core/check.h"
@@ -33,9 +34,25 @@ std::uint64_t WorkerSeed(RandomStream& stream) {
   return high << 32 | stream.Bits();
 }
 
+FrameSpec TryWorker(const WorkerProgram& program, double timeout_s, const std::string& advice) {
+  const std::vector<std::uint64_t> seeds = {0};
+  const std::vector<std::int32_t> reset = {FrameEnvs::kReset};
+  Worker worker(program, seeds);
+  std::optional<Trouble> trouble = worker.Join(WorkerOptions().start_timeout_s);
+  if (!trouble) {
+    worker.Play(reset);
+    trouble = worker.Take(timeout_s);
+  }
+  if (!trouble) return worker.spec();
+  if (trouble->mistake) throw UserError(trouble->what);
+  throw UserError(fmt::format("{}: {}, tried before anything starts, {}; {}", program.name,
+                              program.argv[0], WithLastWords(*trouble), advice));
+}
+
 WorkerEnvs::WorkerEnvs(WorkerProgram program, int num_envs, const EnvSeed& seed,
                        const WorkerOptions& options)
-    : program_(std::move(program)),
+    : FrameEnvs(options.repeat),
+      program_(std::move(program)),
       options_(options),
       sticky_(num_envs, seed, options.sticky_actions) {
   CHECK(num_envs > 0 && options.per_process > 0, "{} envs", num_envs);
@@ -50,12 +67,13 @@ WorkerEnvs::WorkerEnvs(WorkerProgram program, int num_envs, const EnvSeed& seed,
     slots_.back().first = first;
     slots_.back().count = std::min(most, size - first);
   }
-  commands_.assign(size, kSkip);
+  commands_.assign(size * static_cast<std::size_t>(repeat().frames), kSkip);
   std::vector<Slot*> all;
   for (Slot& slot : slots_) all.push_back(&slot);
   Start(all);
-  const std::size_t numbers = size * static_cast<std::size_t>(spec_.env.obs_size());
-  (spec_.bytes ? bytes_.resize(numbers) : floats_.resize(numbers));
+  const auto row = static_cast<std::size_t>(spec_.env.obs_size());
+  bytes_ = {size, spec_.bytes ? row : 0, repeat().keep_before};
+  floats_ = {size, spec_.bytes ? 0 : row, repeat().keep_before};
 }
 
 WorkerEnvs::~WorkerEnvs() {
@@ -73,7 +91,7 @@ void WorkerEnvs::Start(std::span<Slot* const> slots) {
       for (std::size_t i = 0; i < slot->count; ++i) {
         seeds.push_back(WorkerSeed(envs_[slot->first + i].seeds));
       }
-      slot->worker = std::make_unique<Worker>(program_, seeds, options_.while_waiting);
+      slot->worker = std::make_unique<Worker>(program_, seeds, repeat(), options_.while_waiting);
     }
     std::erase_if(waiting, [this](Slot* slot) { return Join(*slot); });
   }
@@ -99,7 +117,7 @@ void WorkerEnvs::Fail(Slot& slot, const Trouble& trouble) {
   ++slot.failures;
   ++replaced_;
   const std::string& name = program_.name;
-  if (trouble.mistake) throw UserError(fmt::format("{}: {}", name, trouble.what));
+  if (trouble.mistake) throw UserError(trouble.what);
   const std::string why = fmt::format("{}: the process of envs {} to {} {}", name, slot.first,
                                       slot.first + slot.count - 1, WithLastWords(trouble));
   if (slot.failures >= kMostFailures) {
@@ -109,9 +127,8 @@ void WorkerEnvs::Fail(Slot& slot, const Trouble& trouble) {
   log_.Warn(NowMs(), why + "; it is replaced");
 }
 
-void WorkerEnvs::Advance(std::span<const std::int32_t> commands) {
-  CHECK(commands.size() == envs_.size(), "{} commands", commands.size());
-  for (std::size_t i = 0; i < envs_.size(); ++i) commands_[i] = CommandOf(i, commands[i]);
+void WorkerEnvs::Play(std::span<const std::int32_t> commands, int frames) {
+  for (std::size_t i = 0; i < envs_.size(); ++i) Ask(i, commands[i], frames);
   std::vector<Slot*> all;
   for (Slot& slot : slots_) all.push_back(&slot);
   std::vector<Slot*> failed = PlayAll(all);
@@ -122,30 +139,32 @@ void WorkerEnvs::Advance(std::span<const std::int32_t> commands) {
   }
 }
 
-// What the process of env `i` is told when its caller asks for `asked`.
-std::int32_t WorkerEnvs::CommandOf(std::size_t i, std::int32_t asked) {
+// Writes what the process of env `i` is told when its caller asks for `asked`.
+void WorkerEnvs::Ask(std::size_t i, std::int32_t asked, int frames) {
   One& env = envs_[i];
-  if (asked == kSkip) return kSkip;
+  const auto row = RowsOf(i, 1);
+  std::ranges::fill(row, kSkip);
+  if (asked == kSkip) return;
   if (asked == kReset) {
     env.running = true;
     env.lost = false;
-    return kReset;
+    row[0] = kReset;
+    return;
   }
   CHECK(asked >= 0 && asked < spec_.env.num_actions && env.running, "command {} of env {}", asked,
         i);
   if (env.lost) {
     CutOne(env);
-    return kSkip;
+    return;
   }
-  if (options_.sticky_actions <= 0) return asked;
-  return sticky_.Play(static_cast<int>(i), asked);
+  sticky_.Play(static_cast<int>(i), asked, row.first(static_cast<std::size_t>(frames)));
 }
 
 // Returns those that failed.
 std::vector<WorkerEnvs::Slot*> WorkerEnvs::PlayAll(std::span<Slot* const> slots) {
   std::vector<Slot*> playing, failed;
   for (Slot* slot : slots) {
-    const auto commands = CommandsOf(*slot);
+    const auto commands = RowsOf(slot->first, slot->count);
     if (std::ranges::all_of(commands, [](std::int32_t c) { return c == kSkip; })) continue;
     slot->worker->Play(commands);
     playing.push_back(slot);
@@ -163,15 +182,21 @@ std::vector<WorkerEnvs::Slot*> WorkerEnvs::PlayAll(std::span<Slot* const> slots)
 
 // Copies what is new: a frame is the caller's until the next Advance, whatever its worker does.
 void WorkerEnvs::Keep(Slot& slot) {
-  const auto row = static_cast<std::size_t>(spec_.env.obs_size());
-  for (std::size_t i = slot.first; i < slot.first + slot.count; ++i) {
-    if (commands_[i] == kSkip) continue;
-    if (commands_[i] >= 0) slot.failures = 0;
-    const int k = static_cast<int>(i - slot.first);
-    envs_[i].result = slot.worker->result(k);
-    envs_[i].running = envs_[i].result.end == End::kRunning;
-    std::ranges::copy(slot.worker->bytes(k), bytes_.data() + (spec_.bytes ? i * row : 0));
-    std::ranges::copy(slot.worker->floats(k), floats_.data() + (spec_.bytes ? 0 : i * row));
+  const Worker& worker = *slot.worker;
+  for (int k = 0; k < static_cast<int>(slot.count); ++k) {
+    const int i = static_cast<int>(slot.first) + k;
+    One& env = envs_[static_cast<std::size_t>(i)];
+    const std::int32_t command = RowsOf(static_cast<std::size_t>(i), 1)[0];
+    if (command == kSkip) continue;
+    if (command >= 0) slot.failures = 0;
+    env.result = worker.result(k);
+    env.running = env.result.end == End::kRunning;
+    if (repeat().keep_before) {
+      std::ranges::copy(worker.bytes_before(k), bytes_.Next(i).begin());
+      std::ranges::copy(worker.floats_before(k), floats_.Next(i).begin());
+    }
+    std::ranges::copy(worker.bytes(k), bytes_.Next(i).begin());
+    std::ranges::copy(worker.floats(k), floats_.Next(i).begin());
   }
 }
 
@@ -179,10 +204,11 @@ void WorkerEnvs::Keep(Slot& slot) {
 // Advance was to begin shall begin in the next process.
 void WorkerEnvs::Cut(const Slot& slot) {
   for (std::size_t i = slot.first; i < slot.first + slot.count; ++i) {
-    if (commands_[i] == kSkip) envs_[i].lost = envs_[i].running;
-    if (commands_[i] >= 0) {
+    const auto row = RowsOf(i, 1);
+    if (row[0] == kSkip) envs_[i].lost = envs_[i].running;
+    if (row[0] >= 0) {
       CutOne(envs_[i]);
-      commands_[i] = kSkip;
+      std::ranges::fill(row, kSkip);
     }
   }
 }
@@ -193,24 +219,10 @@ void WorkerEnvs::CutOne(One& env) {
   env.running = env.lost = false;
 }
 
-std::span<const std::int32_t> WorkerEnvs::CommandsOf(const Slot& slot) const {
-  return std::span(commands_).subspan(slot.first, slot.count);
-}
-
-const FrameResult& WorkerEnvs::result(int env) const {
-  return envs_[static_cast<std::size_t>(env)].result;
-}
-
-std::span<const std::uint8_t> WorkerEnvs::bytes(int env) const {
-  const auto row = static_cast<std::size_t>(spec_.env.obs_size());
-  if (!spec_.bytes) return {};
-  return std::span(bytes_).subspan(static_cast<std::size_t>(env) * row, row);
-}
-
-std::span<const float> WorkerEnvs::floats(int env) const {
-  const auto row = static_cast<std::size_t>(spec_.env.obs_size());
-  if (spec_.bytes) return {};
-  return std::span(floats_).subspan(static_cast<std::size_t>(env) * row, row);
+// The rows of `commands_` of envs [first, first + count).
+std::span<std::int32_t> WorkerEnvs::RowsOf(std::size_t first, std::size_t count) {
+  const auto frames = static_cast<std::size_t>(repeat().frames);
+  return std::span(commands_).subspan(first * frames, count * frames);
 }
 
 }  // namespace starling::envs

@@ -31,9 +31,15 @@ struct WorkerOptions {
   int per_process = 8;
   double timeout_s = 5;  // for one Advance
   double start_timeout_s = 60;
+  Repeat repeat = {};
   double sticky_actions = 0;  // chance that a frame repeats the last action
   WhileWaiting while_waiting = {};
 };
+
+// What one process of `program` plays; it is started, begins an episode in at most `timeout_s` and
+// ends. Throws UserError: the worker's own sentence if it says that there is a mistake, else what
+// happened to it and the `advice` what to do ("mend the env").
+FrameSpec TryWorker(const WorkerProgram& program, double timeout_s, const std::string& advice);
 
 class WorkerEnvs final : public FrameEnvs {
  public:
@@ -46,14 +52,15 @@ class WorkerEnvs final : public FrameEnvs {
   const FrameSpec& spec() const override { return spec_; }
   int size() const override { return static_cast<int>(envs_.size()); }
 
-  // Throws UserError if a process fails three times with nothing played in between.
-  void Advance(std::span<const std::int32_t> commands) override;
+  const FrameResult& result(int env) const override {
+    return envs_[static_cast<std::size_t>(env)].result;
+  }
+  std::span<const std::uint8_t> bytes(int env) const override { return bytes_.newest(env); }
+  std::span<const float> floats(int env) const override { return floats_.newest(env); }
+  std::span<const std::uint8_t> bytes_before(int env) const override { return bytes_.before(env); }
+  std::span<const float> floats_before(int env) const override { return floats_.before(env); }
 
-  const FrameResult& result(int env) const override;
-  std::span<const std::uint8_t> bytes(int env) const override;
-  std::span<const float> floats(int env) const override;
-
-  std::int64_t replaced() const { return replaced_; }  // processes, so far
+  std::uint64_t replaced() const override { return replaced_; }
 
  private:
   struct One {
@@ -69,15 +76,18 @@ class WorkerEnvs final : public FrameEnvs {
     int failures = 0;  // since something was last played
   };
 
+  // Throws UserError if a process fails three times with nothing played in between.
+  void Play(std::span<const std::int32_t> commands, int frames) override;
+
   void Start(std::span<Slot* const> slots);
   bool Join(Slot& slot);
   void Fail(Slot& slot, const Trouble& trouble);
-  std::int32_t CommandOf(std::size_t i, std::int32_t asked);
+  void Ask(std::size_t i, std::int32_t asked, int frames);
   std::vector<Slot*> PlayAll(std::span<Slot* const> slots);
   void Keep(Slot& slot);
   void Cut(const Slot& slot);
   static void CutOne(One& env);
-  std::span<const std::int32_t> CommandsOf(const Slot& slot) const;
+  std::span<std::int32_t> RowsOf(std::size_t first, std::size_t count);
 
   const WorkerProgram program_;
   const WorkerOptions options_;
@@ -85,10 +95,10 @@ class WorkerEnvs final : public FrameEnvs {
   std::vector<One> envs_;
   std::vector<Slot> slots_;
   StickyActions sticky_;
-  std::vector<std::int32_t> commands_;  // (B) as the workers get them
-  std::vector<std::uint8_t> bytes_;     // (B, H, W, C), one of the two: frames outlive their worker
-  std::vector<float> floats_;
-  std::int64_t replaced_ = 0;
+  std::vector<std::int32_t> commands_;  // (B, repeat().frames) as the workers get them
+  KeptFrames<std::uint8_t> bytes_;      // one of the two: frames outlive their worker
+  KeptFrames<float> floats_;
+  std::uint64_t replaced_ = 0;
   RateLimitedLog log_;
 };
 

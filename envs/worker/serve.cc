@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -82,8 +83,10 @@ class Control {
 // The memory that is shared with the client.
 class Memory {
  public:
-  Memory(int fd, const json& said, std::size_t count, std::size_t row) : row_(row) {
-    at_ = LayOut(count, row * sizeof(float));
+  Memory(int fd, const json& said, std::size_t count, const Repeat& repeat, std::size_t row)
+      : frames_(static_cast<std::size_t>(repeat.frames)),
+        row_(row),
+        at_(LayOut(count, frames_, repeat.keep_before, row * sizeof(float))) {
     // Both sides know the layout; what the line says is what holds them to it.
     if (said.value("size", std::size_t{0}) != at_.size) return;
     void* map = ::mmap(nullptr, at_.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -96,12 +99,18 @@ class Memory {
   Memory& operator=(const Memory&) = delete;
 
   bool mapped() const { return base_ != nullptr; }
-  std::int32_t command(std::size_t i) const { return Column(at_.commands)[i]; }
-  std::span<float> frame(std::size_t i) const {
-    return {reinterpret_cast<float*>(base_ + at_.frames + i * at_.stride), row_};
+  std::span<const std::int32_t> commands(std::size_t i) const {
+    return {Column(at_.commands) + i * frames_, frames_};
   }
+  // Where the next frame goes. The newest becomes the one before, if that is kept.
+  std::span<float> Next(std::size_t i) const {
+    const std::span frame(Frame(at_.frames, i), row_);
+    if (at_.before != 0) std::ranges::copy(frame, Frame(at_.before, i));
+    return frame;
+  }
+  int lives(std::size_t i) const { return Column(at_.lives)[i]; }
   void Put(std::size_t i, const FrameResult& result) const {
-    reinterpret_cast<float*>(base_ + at_.rewards)[i] = result.reward;
+    reinterpret_cast<double*>(base_ + at_.rewards)[i] = result.reward;
     Column(at_.ends)[i] = static_cast<std::int32_t>(result.end);
     Column(at_.lives)[i] = result.lives;
   }
@@ -110,8 +119,11 @@ class Memory {
   std::int32_t* Column(std::size_t offset) const {
     return reinterpret_cast<std::int32_t*>(base_ + offset);
   }
+  float* Frame(std::size_t offset, std::size_t i) const {
+    return reinterpret_cast<float*>(base_ + offset + i * at_.stride);
+  }
 
-  std::size_t row_;
+  std::size_t frames_, row_;
   WorkerMemory at_;
   std::byte* base_ = nullptr;
 };
@@ -136,14 +148,28 @@ std::vector<PluginEnv> MakeEnvs(std::shared_ptr<const PluginLibrary> library,
   return envs;
 }
 
+Repeat RepeatIn(const json& asked) {
+  return {.frames = asked.value("frames", 1),
+          .keep_before = asked.value("before", false),
+          .stop_at_lost_life = asked.value("lost_life_stops", false)};
+}
+
+FrameResult Obey(const Memory& memory, const Repeat& repeat, std::size_t i, PluginEnv& env) {
+  const auto commands = memory.commands(i);
+  if (commands[0] == FrameEnvs::kReset) return env.Reset(memory.Next(i));
+  const auto frames = std::ranges::find(commands, FrameEnvs::kSkip) - commands.begin();
+  auto action = commands.begin();
+  return PlayRepeated(repeat, static_cast<int>(frames), memory.lives(i),
+                      [&] { return env.Step(*action++, memory.Next(i)); });
+}
+
 // One turn after the other, until the client has gone.
-void Play(const Control& control, const Memory& memory, std::vector<PluginEnv>& envs) {
+void Play(const Control& control, const Memory& memory, const Repeat& repeat,
+          std::vector<PluginEnv>& envs) {
   while (const auto turn = control.ReadTurn()) {
     for (std::size_t i = 0; i < envs.size(); ++i) {
-      const std::int32_t command = memory.command(i);
-      if (command == FrameEnvs::kSkip) continue;
-      memory.Put(i, command == FrameEnvs::kReset ? envs[i].Reset(memory.frame(i))
-                                                 : envs[i].Step(command, memory.frame(i)));
+      if (memory.commands(i)[0] == FrameEnvs::kSkip) continue;
+      memory.Put(i, Obey(memory, repeat, i, envs[i]));
     }
     if (!control.WriteTurn(*turn)) return;
   }
@@ -174,9 +200,10 @@ int ServePlugin(int control_fd, int memory_fd) {
   }
   const auto layout = control.ReadLine();
   if (!layout) return kExitDone;
-  const Memory memory(memory_fd, *layout, envs.size(), row);
+  const Repeat repeat = RepeatIn(*asked);
+  const Memory memory(memory_fd, *layout, envs.size(), repeat, row);
   if (!memory.mapped() || !control.WriteLine({{"ready", true}})) return kExitFailed;
-  Play(control, memory, envs);
+  Play(control, memory, repeat, envs);
   return kExitDone;
 }
 

@@ -50,6 +50,7 @@ Wrapped::Wrapped(std::unique_ptr<FrameEnvs> frames, const EnvSeed& seed, const E
       frames_(std::move(frames)),
       screen_(frames_->spec(), config.pixels),
       spec_(WrappedSpec(frames_->spec(), config)) {
+  CHECK(frames_->repeat() == RepeatOf(config), "{} frames", frames_->repeat().frames);
   for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(frames_->size()); ++i) {
     envs_.push_back(
         {.noops = RandomStream({seed.seed, seed.slot, seed.incarnation, i, Purpose::kNoop})});
@@ -74,7 +75,7 @@ void Wrapped::Step(std::span<const std::int32_t> actions, std::span<float> obser
   CHECK(actions.size() == envs_.size() && observations.size() == envs_.size() * row &&
             rewards.size() == envs_.size() && terminals.size() == envs_.size(),
         "{} actions for {} envs", actions.size(), envs_.size());
-  PlayFrames(actions);
+  Play(actions);
   std::vector<std::uint8_t> fresh(envs_.size());
   for (std::size_t i = 0; i < envs_.size(); ++i) {
     EndStep(i);
@@ -90,50 +91,21 @@ void Wrapped::Step(std::span<const std::int32_t> actions, std::span<float> obser
   }
 }
 
-// Up to `repeat` frames; an env that has come to an end is skipped for the rest.
-void Wrapped::PlayFrames(std::span<const std::int32_t> actions) {
+void Wrapped::Play(std::span<const std::int32_t> actions) {
   for (std::size_t i = 0; i < envs_.size(); ++i) {
     CHECK(actions[i] >= 0 && actions[i] < spec_.num_actions, "action {} of env {}, not in [0, {})",
           actions[i], i, spec_.num_actions);
-    commands_[i] = actions[i];
-    envs_[i].reward = 0;
-    envs_[i].end = End::kRunning;
   }
-  for (std::int64_t frame = 0; frame < config_.repeat; ++frame) {
-    if (config_.max_pool) {
-      for (std::size_t i = 0; i < envs_.size(); ++i) {
-        if (commands_[i] != FrameEnvs::kSkip) KeepFrame(i);
-      }
-    }
-    frames_->Advance(commands_);
-    bool running = false;
-    for (std::size_t i = 0; i < envs_.size(); ++i) {
-      if (commands_[i] == FrameEnvs::kSkip) continue;
-      TakeFrame(i);
-      if (envs_[i].end != End::kRunning) commands_[i] = FrameEnvs::kSkip;
-      running |= commands_[i] != FrameEnvs::kSkip;
-    }
-    if (!running) break;
+  frames_->Advance(actions, frames_->repeat().frames);
+  for (std::size_t i = 0; i < envs_.size(); ++i) {
+    One& env = envs_[i];
+    const FrameResult& result = frames_->result(static_cast<int>(i));
+    env.reward = result.reward;
+    env.end = result.end;
+    env.over = result.end != End::kRunning;
+    const bool lost = result.lives < std::exchange(env.lives, result.lives);
+    if (lost && config_.life_loss_ends && !env.over) env.end = End::kTerminated;
   }
-}
-
-void Wrapped::TakeFrame(std::size_t i) {
-  One& env = envs_[i];
-  const FrameResult& result = frames_->result(static_cast<int>(i));
-  env.reward += static_cast<double>(result.reward);
-  env.end = result.end;
-  env.over = result.end != End::kRunning;
-  const bool lost = frames_->spec().lives && result.lives < std::exchange(env.lives, result.lives);
-  if (lost && config_.life_loss_ends && !env.over) env.end = End::kTerminated;
-}
-
-// The newest frame becomes the one before.
-void Wrapped::KeepFrame(std::size_t i) {
-  One& env = envs_[i];
-  const auto bytes = frames_->bytes(static_cast<int>(i));
-  const auto floats = frames_->floats(static_cast<int>(i));
-  env.bytes_before.assign(bytes.begin(), bytes.end());
-  env.floats_before.assign(floats.begin(), floats.end());
 }
 
 void Wrapped::EndStep(std::size_t i) {
@@ -188,13 +160,13 @@ void Wrapped::Restart() {
 
 // The frame to be seen, into `newest`.
 void Wrapped::Show(std::size_t i, bool pool, float* newest) {
-  const One& env = envs_[i];
   const auto larger = [](auto a, auto b) { return std::max(a, b); };
   if (frames_->spec().bytes) {
     std::span<const std::uint8_t> frame = frames_->bytes(static_cast<int>(i));
     if (pool) {
       pooled_bytes_.resize(frame.size());
-      std::ranges::transform(frame, env.bytes_before, pooled_bytes_.begin(), larger);
+      std::ranges::transform(frame, frames_->bytes_before(static_cast<int>(i)),
+                             pooled_bytes_.begin(), larger);
       frame = pooled_bytes_;
     }
     screen_.Show(frame, newest);
@@ -202,7 +174,8 @@ void Wrapped::Show(std::size_t i, bool pool, float* newest) {
     std::span<const float> frame = frames_->floats(static_cast<int>(i));
     if (pool) {
       pooled_floats_.resize(frame.size());
-      std::ranges::transform(frame, env.floats_before, pooled_floats_.begin(), larger);
+      std::ranges::transform(frame, frames_->floats_before(static_cast<int>(i)),
+                             pooled_floats_.begin(), larger);
       frame = pooled_floats_;
     }
     screen_.Show(frame, newest);

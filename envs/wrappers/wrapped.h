@@ -4,7 +4,7 @@
 // own):
 //   noop_max        an episode begins with 1 to noop_max frames of action 0
 //   repeat          an action is played for so many frames, their rewards added up; it stops early
-//                   at an end
+//                   at an end (the envs themselves do it: envs/frames.h)
 //   max_pool        the maximum of the last two of these frames is what is seen (sprites flicker)
 //   life_loss_ends  a lost life is an end to the one who trains; the game goes on
 //   time_limit      after so many of the agent's steps the episode is truncated
@@ -35,7 +35,7 @@ EnvSpec WrappedSpec(const FrameSpec& raw, const EnvConfig& config);
 
 class Wrapped final : public VecEnv {
  public:
-  // No-ops of env i are drawn from StreamId{seed, slot, incarnation, i, Purpose::kNoop}.
+  // `frames` repeat as RepeatOf(config). No-ops of env i are drawn from StreamId{seed, slot, incarnation, i, Purpose::kNoop}.
   Wrapped(std::unique_ptr<FrameEnvs> frames, const EnvSeed& seed, const EnvConfig& config);
 
   const EnvSpec& spec() const override { return spec_; }
@@ -44,6 +44,7 @@ class Wrapped final : public VecEnv {
   void Step(std::span<const std::int32_t> actions, std::span<float> observations,
             std::span<float> rewards, std::span<std::uint8_t> terminals) override;
   void TakeEpisodes(std::vector<EpisodeEnd>& out) override;
+  std::uint64_t replaced() const override { return frames_->replaced(); }
   std::unique_ptr<VecEnv> Clone() const override { return nullptr; }
 
  private:
@@ -54,18 +55,13 @@ class Wrapped final : public VecEnv {
     int lives = 0;
     // Of the step under way.
     double reward = 0;
-    End end = End::kRunning;  // to the one who trains
-    bool over = false;        // really: it must be reset
-    // Bytes or floats of the frame before the newest, for max_pool; empty if there is none.
-    std::vector<std::uint8_t> bytes_before{};
-    std::vector<float> floats_before{};
+    End end = End::kRunning;     // to the one who trains
+    bool over = false;           // really: it must be reset
     std::vector<float> stack{};  // (stack, H, W, C) as observed, in a ring
     std::size_t newest = 0;      // in it
   };
 
-  void PlayFrames(std::span<const std::int32_t> actions);
-  void TakeFrame(std::size_t i);
-  void KeepFrame(std::size_t i);
+  void Play(std::span<const std::int32_t> actions);
   void EndStep(std::size_t i);
   void Restart();  // every env that is over
   void Show(std::size_t i, bool pool, float* newest);

@@ -31,12 +31,13 @@ class KeptFrame final : public envs::FrameEnvs {
 
   const envs::FrameSpec& spec() const override { return spec_; }
   int size() const override { return 1; }
-  void Advance(std::span<const std::int32_t>) override {}
   const envs::FrameResult& result(int) const override { return result_; }
   std::span<const std::uint8_t> bytes(int) const override { return bytes_; }
   std::span<const float> floats(int) const override { return floats_; }
 
  private:
+  void Play(std::span<const std::int32_t>, int) override {}
+
   envs::FrameSpec spec_;
   envs::FrameResult result_;
   std::vector<std::uint8_t> bytes_;
@@ -89,9 +90,9 @@ class PlaySession::Stage {
 
   void Watch(const envs::FrameEnvs& envs, std::int32_t command) {
     if (command == envs::FrameEnvs::kReset) {
-      last_ = newest_;
+      last_.Keep(newest_);
     } else {
-      reward_ += static_cast<double>(envs.result(0).reward);
+      reward_ += envs.result(0).reward;
     }
     newest_.Keep(envs);
   }

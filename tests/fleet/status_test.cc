@@ -12,6 +12,7 @@ TEST(StatusTest, ReadsALine) {
   const auto status = ParseStatus(
       R"({"phase":"running","term":2,"steps":320,"frames":321,"updates":3,"seconds":1.5,)"
       R"("steps_per_second":213.5,"mean_return":4.25,"episodes":7,)"
+      R"("episodes_cut":9,"envs_replaced":2,)"
       R"("staleness":{"bound":4,"max":2,"mean":0.5,"histogram":[1,1,1]},)"
       R"("gradients":{"received":6,"applied":3,"merged":2,"in_flight":1,"dropped":{"stale":2}},)"
       R"("actors_alive":2,"checkpoint":"checkpoints/x",)"
@@ -28,6 +29,8 @@ TEST(StatusTest, ReadsALine) {
   EXPECT_EQ(status->steps_per_second, 213.5);
   EXPECT_EQ(status->mean_return, 4.25);
   EXPECT_EQ(status->episodes, 7u);
+  EXPECT_EQ(status->episodes_cut, 9u);
+  EXPECT_EQ(status->envs_replaced, 2u);
   EXPECT_EQ(status->staleness.max, 2u);
   EXPECT_EQ(status->staleness.mean, 0.5);
   EXPECT_THAT(status->staleness.histogram, ElementsAre(1, 1, 1));

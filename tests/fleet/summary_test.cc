@@ -34,6 +34,8 @@ LearnerStatus SomeStatus() {
   status.steps_per_second = 16'262.8;
   status.mean_return = 24.5;
   status.episodes = 1234;
+  status.envs_replaced = 3;
+  status.episodes_cut = 24;
   status.staleness = {.max = 2, .mean = 0.5, .histogram = {3126, 3124, 1}};
   status.gradients = {.received = 6263,
                       .applied = 6251,
@@ -58,11 +60,13 @@ TEST(SummaryTest, ExactlyTheKeysOfTheDesignInItsOrder) {
   EXPECT_THAT(Keys(summary),
               ElementsAre("env", "seed", "steps", "frames", "updates", "seconds",
                           "steps_per_second", "mean_return", "episodes", "staleness", "gradients",
-                          "actors", "learner", "time", "bottleneck", "final_checkpoint"));
+                          "actors", "learner", "envs", "time", "bottleneck",
+                          "final_checkpoint"));
   EXPECT_THAT(Keys(summary["staleness"]), ElementsAre("bound", "max", "mean", "histogram"));
   EXPECT_THAT(Keys(summary["gradients"]), ElementsAre("received", "applied", "merged", "dropped"));
   EXPECT_THAT(Keys(summary["actors"]), ElementsAre("started", "restarted"));
   EXPECT_THAT(Keys(summary["learner"]), ElementsAre("restarted"));
+  EXPECT_THAT(Keys(summary["envs"]), ElementsAre("replaced", "episodes_cut"));
 }
 
 TEST(SummaryTest, ValuesOfStatusConfigAndCounts) {
@@ -73,6 +77,7 @@ TEST(SummaryTest, ValuesOfStatusConfigAndCounts) {
     "gradients": {"received": 6263, "applied": 6251, "merged": 2,
                   "dropped": {"not_finite": 3, "too_stale": 7}},
     "actors": {"started": 5, "restarted": 2}, "learner": {"restarted": 1},
+    "envs": {"replaced": 3, "episodes_cut": 24},
     "time": {"actors": {"wait": 0.02, "refresh": 0.01, "act": 0.38, "gradient": 0.54, "push": 0.05},
              "learner": {"receive": 0.08, "dispatch": 0.02, "idle": 0.9, "lanes": 0.14}},
     "bottleneck": "the actors: they compute 92 % of the time (act 38 %, gradient 54 %); the learner's lanes are busy 14 %, its network thread 10 %",
@@ -131,6 +136,7 @@ TEST(SummaryTest, LinesForPeople) {
                   "  gradients   6,263 received, 6,251 applied (2 merged), dropped: 3 not_finite, "
                   "7 too_stale",
                   "  restarted   actors 2 times, the learner 1 times",
+                  "  replaced    3 processes of envs, 24 episodes were cut (see the log)",
                   "  bottleneck  the actors: they compute 92 % of the time (act 38 %, gradient "
                   "54 %); the learner's lanes are busy 14 %, its network thread 10 %",
                   "  checkpoint  runs/catch/checkpoints/t0001-v000000006251.safetensors",

@@ -34,7 +34,7 @@ Trained TrainInOneProcess(const Config& config) {
     learner::ApplyUpdate(spec, learner::MakeStepSize(spec, lr, 1, ++updates), gradient.values,
                          weights, std::span(state).first(learner::NumSlots(spec)));
     steps += gradient.samples;
-    for (const auto& end : rollout.TakeEpisodes()) returns.push_back(end.episode_return);
+    for (const auto& end : rollout.TakeEpisodes().ended) returns.push_back(end.episode_return);
   }
   Trained trained{.weights = weights};
   const std::size_t n = std::min<std::size_t>(100, returns.size());

@@ -40,6 +40,9 @@ TEST_F(PluginTest, ACrashInAProcessOfItsOwnCostsAnEpisode) {
   EXPECT_EQ(Summary()["actors"], json({{"started", 1}, {"restarted", 0}}));
   EXPECT_GT(Summary()["episodes"], 0);
   EXPECT_TRUE(LogHas("; it is replaced"));
+  EXPECT_GT(Summary()["envs"]["replaced"], 0);
+  EXPECT_GT(Summary()["envs"]["episodes_cut"], 0);
+  EXPECT_THAT(said_, HasSubstr("processes of envs, "));
 }
 
 TEST_F(PluginTest, AMistakeWhilePlayingEndsTheRunWithItsSentence) {
@@ -61,7 +64,7 @@ TEST_F(PluginTest, AMistakeInTheTableIsFoundBeforeAnythingStarts) {
 // Loaded by the supervisor itself it would be the supervisor that dies.
 TEST_F(PluginTest, OneThatDiesWhenItIsLoadedIsFoundBeforeAnythingStarts) {
   EXPECT_EQ(Train({Wrong("segfault_at_load"), "env.isolate=true"}), 2);
-  EXPECT_THAT(said_, AllOf(HasSubstr("the process it was tried in"),
+  EXPECT_THAT(said_, AllOf(HasSubstr(", tried before anything starts, "),
                            AnyOf(HasSubstr("SIGSEGV"), HasSubstr("exit status"))));
   EXPECT_FALSE(std::filesystem::exists(run()));
 }

@@ -31,7 +31,7 @@ TEST_F(TrainTest, ARunLeavesBehindWhatIsPromisedAndNothingElse) {
       Keys(summary),
       UnorderedElementsAre("env", "seed", "steps", "frames", "updates", "seconds",
                            "steps_per_second", "mean_return", "episodes", "staleness", "gradients",
-                           "actors", "learner", "time", "bottleneck", "final_checkpoint"));
+                           "actors", "learner", "envs", "time", "bottleneck", "final_checkpoint"));
   EXPECT_THAT(summary["bottleneck"], testing::HasSubstr("compute"));  // 60,000 real steps
   EXPECT_THAT(Keys(summary["staleness"]),
               UnorderedElementsAre("bound", "max", "mean", "histogram"));
@@ -39,6 +39,7 @@ TEST_F(TrainTest, ARunLeavesBehindWhatIsPromisedAndNothingElse) {
               UnorderedElementsAre("received", "applied", "merged", "dropped"));
   EXPECT_THAT(Keys(summary["actors"]), UnorderedElementsAre("started", "restarted"));
   EXPECT_THAT(Keys(summary["learner"]), ElementsAre("restarted"));
+  EXPECT_EQ(summary["envs"], json({{"replaced", 0}, {"episodes_cut", 0}}));
   EXPECT_EQ(summary["env"], "catch");
   EXPECT_EQ(summary["seed"], 1);
   EXPECT_EQ(summary["actors"], json({{"started", 2}, {"restarted", 0}}));

@@ -38,7 +38,9 @@ Gradient AGradient() {
           .act_us = 30,
           .gradient_us = 40,
           .push_us = 50,
-          .episodes = {{.episode_return = 12, .length = 345}, {.episode_return = -1, .length = 6}}};
+          .episodes = {{.episode_return = 12, .length = 345}, {.episode_return = -1, .length = 6}},
+          .episodes_cut = 3,
+          .envs_replaced = 2};
 }
 
 std::vector<Body> AllBodies() {

@@ -1,7 +1,7 @@
 """A worker as envs/bridge/protocol.h describes it, with the standard library only, which misbehaves
 on request.
 
-Its env counts: a frame is the floats (seed mod 2^20, steps played in this episode, episodes begun),
+It plays and stops as it should, however many frames are asked for. Its env counts: a frame is the floats (seed mod 2^20, steps played in this episode, episodes begun),
 a reward the action, and an episode ends after "length" steps (truncated if "truncates").
 Options, all about the env of index "who" (default 0) in the process, when it plays step number "at"
 (default 0: a reset) of any episode:
@@ -61,15 +61,18 @@ def main():
     settings = hear()
     options = settings.get("options", {})
     count, seeds, length = settings["count"], settings["seeds"], options.get("length", 4)
+    repeat = settings["frames"]
     print(options.get("print", ""), file=sys.stderr, flush=True)
     start = options.get("start")
     if start == "dies":
         sys.exit(3)
     if start == "mistake":
-        say({"error": "the fake is not in the mood"})
+        say({"error": "fake: the fake is not in the mood"})
         return
     if start == "silent":
         for_ever()
+    if start == "noise":
+        for_ever(loudly=True)
     if start == "garbage":
         os.write(3, b"hello\n")
         for_ever()
@@ -91,8 +94,8 @@ def main():
             sys.exit(4)
     say({"ready": True})
 
-    def put(name, i, kind, value):
-        struct.pack_into(kind, memory, place[name] + 4 * i, value)
+    def put(name, width, i, kind, value):
+        struct.pack_into(kind, memory, place[name] + width * i, value)
 
     steps, episodes = [0] * count, [0] * count
     while True:
@@ -100,41 +103,53 @@ def main():
         if not turn:
             break
         for i in range(count):
-            command = struct.unpack_from("<i", memory, place["commands"] + 4 * i)[0]
-            if command == -1:
+            row = struct.unpack_from(f"<{repeat}i", memory, place["commands"] + 4 * repeat * i)
+            if row[0] == -1:
                 continue
-            if command == -2:
-                steps[i] = 0
-                episodes[i] += 1
-            else:
-                steps[i] += 1
-            reward, end, value = max(command, 0), 0, seeds[i] % 2**20
-            if steps[i] == length:
-                end = 2 if options.get("truncates") else 1
-            if misbehaves(i, steps[i]):
-                if "crash" in options:
-                    os.kill(os.getpid(), options["crash"])
-                if "exit" in options:
-                    print("fake: I have had enough", file=sys.stderr, flush=True)
-                    os._exit(options["exit"])
-                if "hang" in options:
-                    for_ever(loudly=options["hang"] == "loudly")
-                wrong = options["nonsense"]
-                if wrong == "reward":
-                    reward = float("nan")
-                elif wrong == "observation":
-                    value = float("inf")
-                elif wrong == "end":
-                    end = 3
-                elif wrong == "turn":
-                    turn = bytes([turn[0] ^ 1])
-                elif wrong == "twice":
-                    turn += turn
-            put("rewards", i, "<f", reward)
-            put("ends", i, "<i", end)
-            put("lives", i, "<i", length - steps[i])
-            struct.pack_into("<3f", memory, place["frames"] + i * place["stride"],
-                             value, steps[i], episodes[i])
+            total, left = 0, length - steps[i]
+            for command in row:
+                if command == -1:
+                    break
+                if command == -2:
+                    steps[i] = 0
+                    episodes[i] += 1
+                else:
+                    steps[i] += 1
+                total += max(command, 0)
+                reward, end, value, value_before = total, 0, seeds[i] % 2**20, 0
+                if steps[i] == length:
+                    end = 2 if options.get("truncates") else 1
+                if misbehaves(i, steps[i]):
+                    if "crash" in options:
+                        os.kill(os.getpid(), options["crash"])
+                    if "exit" in options:
+                        print("fake: I have had enough", file=sys.stderr, flush=True)
+                        os._exit(options["exit"])
+                    if "hang" in options:
+                        for_ever(loudly=options["hang"] == "loudly")
+                    wrong = options["nonsense"]
+                    if wrong == "reward":
+                        reward = options.get("value", float("nan"))
+                    elif wrong == "observation":
+                        value = float("inf")
+                    elif wrong == "before":
+                        value_before = float("inf")
+                    elif wrong == "end":
+                        end = 3
+                    elif wrong == "turn":
+                        turn = bytes([turn[0] ^ 1])
+                    elif wrong == "twice":
+                        turn += turn
+                put("rewards", 8, i, "<d", reward)
+                put("ends", 4, i, "<i", end)
+                put("lives", 4, i, "<i", length - steps[i])
+                if "before" in place:
+                    struct.pack_into("<3f", memory, place["before"] + i * place["stride"],
+                                     value + value_before, steps[i] - 1, episodes[i])
+                struct.pack_into("<3f", memory, place["frames"] + i * place["stride"],
+                                 value, steps[i], episodes[i])
+                if end != 0 or (settings["lost_life_stops"] and length - steps[i] < left):
+                    break
         os.write(3, turn)
     if "goodbye" in options:
         open(options["goodbye"], "w").close()

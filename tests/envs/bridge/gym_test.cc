@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "envs/registry.h"
 #include "tests/envs/bridge/gym_fixture.h"
+#include "tests/envs/repeat_fixture.h"
 #include "tests/support/temp_dir.h"
 
 namespace starling::envs {
@@ -106,6 +107,18 @@ TEST(Gym, WithoutGymnasiumASentenceSaysWhatToDo) {
               testing::AllOf(HasSubstr("cannot import"), HasSubstr("scripts/setup --gym")));
 }
 
+TEST(Gym, AnInterpreterThatIsNoneIsToldAtOnce) {
+  const TempDir dir;
+  const fs::path python = dir.Write("python", "#!/bin/sh\nexec yes\n");
+  fs::permissions(python, fs::perms::owner_all);
+  EnvConfig config;
+  config.name = "gym:CartPole-v1";
+  config.python = python.string();
+  EXPECT_THAT(SpecErrorOf(config),
+              testing::AllOf(HasSubstr(python.string()), HasSubstr("prints without an end"),
+                             HasSubstr("see to env.python")));
+}
+
 TEST(Gym, CartPoleIsAVectorOfFloats) {
   STARLING_NEEDS_GYM("CartPole-v1");
   const EnvSpec spec = SpecOf(GymConfig("CartPole-v1"));
@@ -189,7 +202,7 @@ TEST(Gym, ADiscreteObservationIsOneHot) {
 }
 
 // A user's own env: observes (last action, steps) twice, as whole numbers; its actions are 5, 6 and
-// 7; the option "breaks" is a step at which it raises.
+// 7; the option "breaks" is a step at which it raises, -1 a reset, -2 when it is made.
 constexpr char kOwnEnv[] = R"(
 import gymnasium
 import numpy
@@ -200,9 +213,13 @@ class Mine(gymnasium.Env):
 
     def __init__(self, breaks=0, shape=(2, 2)):
         self.breaks, self.shape = breaks, shape
+        if breaks == -2:
+            raise ValueError("it does not want to\n" * 1000)
 
     def reset(self, seed=None, options=None):
         self.seen = [0, 0]
+        if self.breaks == -1:
+            raise ValueError("it broke at once")
         return numpy.resize(self.seen, (2, 2)), {}
 
     def step(self, action):
@@ -253,6 +270,27 @@ TEST_F(OwnEnv, AnExceptionCostsAnEpisode) {
   EXPECT_EQ(envs->result(0).end, End::kRunning);
 }
 
+TEST_F(OwnEnv, ARepeatedActionIsSoManyFrames) {
+  EnvConfig config = GymConfig("starling_own_env:Mine-v0", R"({"max_episode_steps": 10})");
+  config.repeat = 4;
+  config.max_pool = true;
+  const auto whole = MakeGymFrames(config, 1, {}), single = MakeGymFrames(config, 1, {});
+  EXPECT_GT(ExpectTheSameFrameByFrame(*whole, *single, 40), 3);
+}
+
+TEST_F(OwnEnv, WhoseResetFailsIsRefusedBeforeAnythingStarts) {
+  EXPECT_THAT(SpecErrorOf(GymConfig("starling_own_env:Mine-v0", R"({"breaks": -1})")),
+              testing::AllOf(HasSubstr("tried before anything starts"),
+                             HasSubstr("\"ValueError: it broke at once\"; mend the env")));
+}
+
+TEST_F(OwnEnv, ALongMistakeIsOneLine) {
+  const std::string error = SpecErrorOf(GymConfig("starling_own_env:Mine-v0", R"({"breaks": -2})"));
+  EXPECT_THAT(error, testing::AllOf(HasSubstr("ValueError: it does not want to it does not"),
+                                    testing::Not(HasSubstr("\n"))));
+  EXPECT_LT(error.size(), 600u);
+}
+
 TEST_F(OwnEnv, AnObservationOfAnotherShapeIsNotSpreadOverTheFrame) {
   const auto envs =
       MakeGymFrames(GymConfig("starling_own_env:Mine-v0", R"({"shape": [2]})"), 1, {});
@@ -288,6 +326,20 @@ TEST(Gym, AleShowsGreyFramesAndLives) {
   EXPECT_THAT(envs->spec().env.action_names, testing::ElementsAre("NOOP", "FIRE", "RIGHT", "LEFT"));
   envs->Advance(std::vector<std::int32_t>{FrameEnvs::kReset});
   EXPECT_EQ(envs->result(0).lives, 5);
+}
+
+// Few frames are drawn, and those that are seen must be.
+TEST(Gym, AleRepeatsAsIfFrameByFrame) {
+  STARLING_NEEDS_GYM("ALE/Breakout-v5");
+  EnvConfig config = GymConfig("ALE/Breakout-v5");
+  config.sticky_actions = 0;
+  config.repeat = 4;
+  config.max_pool = true;
+  for (const bool life_loss_ends : {false, true}) {
+    config.life_loss_ends = life_loss_ends;
+    const auto whole = MakeGymFrames(config, 1, {}), single = MakeGymFrames(config, 1, {});
+    EXPECT_GT(ExpectTheSameFrameByFrame(*whole, *single, 400), 0);
+  }
 }
 
 TEST(Gym, AleIsStickyUnlessToldOtherwise) {

@@ -38,8 +38,9 @@ inline std::string RefusalOf(const std::function<void()>& call) {
   return "";
 }
 
-// Plays every env for so many turns, each action 1; begins what has ended. Returns the ends and,
-// for every turn, rewards, lives and frames of all envs, one after the other.
+// Plays every env for so many turns, each action 1 as often as it may be repeated; begins what has
+// ended. Returns the ends and, for every turn, rewards, lives and frames of all envs, one after the
+// other.
 struct Played {
   std::vector<End> ends;
   std::vector<float> seen;
@@ -48,12 +49,12 @@ inline Played PlayOn(FrameEnvs& envs, int turns) {
   Played played;
   std::vector<std::int32_t> commands(static_cast<std::size_t>(envs.size()), FrameEnvs::kReset);
   for (int turn = 0; turn < turns; ++turn) {
-    envs.Advance(commands);
+    envs.Advance(commands, envs.repeat().frames);
     for (int i = 0; i < envs.size(); ++i) {
       const FrameResult& result = envs.result(i);
       if (result.end != End::kRunning) played.ends.push_back(result.end);
       commands[static_cast<std::size_t>(i)] = result.end == End::kRunning ? 1 : FrameEnvs::kReset;
-      played.seen.push_back(result.reward);
+      played.seen.push_back(static_cast<float>(result.reward));
       played.seen.push_back(static_cast<float>(result.lives));
       played.seen.insert(played.seen.end(), envs.floats(i).begin(), envs.floats(i).end());
     }

@@ -15,6 +15,7 @@
 #include "envs/registry.h"
 #include "envs/wrappers/wrapped.h"
 #include "tests/envs/bridge/plugin_fixture.h"
+#include "tests/envs/repeat_fixture.h"
 
 namespace starling::envs {
 namespace {
@@ -58,6 +59,30 @@ TEST(PluginFrames, IsolatedItPlaysTheSame) {
     config.isolate = true;
     config.per_process = 2;
     EXPECT_EQ(here.seen, PlayOn(*MakePluginFrames(config, 5, kSeed), 300).seen) << sticky;
+  }
+}
+
+TEST(PluginFrames, IsolatedItRepeatsTheSame) {
+  for (const double sticky : {-1.0, 0.5}) {
+    EnvConfig config = GliderConfig();
+    config.sticky_actions = sticky;
+    config.repeat = 4;
+    config.max_pool = true;
+    const auto here = PlayOn(*MakePluginFrames(config, 5, kSeed), 300);
+    config.isolate = true;
+    EXPECT_EQ(here.seen, PlayOn(*MakePluginFrames(config, 5, kSeed), 300).seen) << sticky;
+  }
+}
+
+TEST(PluginFrames, ARepeatedActionIsSoManyFrames) {
+  EnvConfig config = GliderConfig();
+  config.repeat = 4;
+  config.max_pool = true;
+  for (const bool isolate : {false, true}) {
+    config.isolate = isolate;
+    const auto whole = MakePluginFrames(config, 1, kSeed),
+               single = MakePluginFrames(config, 1, kSeed);
+    EXPECT_GT(ExpectTheSameFrameByFrame(*whole, *single, 300), 3);
   }
 }
 
@@ -196,7 +221,8 @@ TEST(PluginSpec, SaysTheSameSentenceOfAMistakeIsolatedOrNot) {
 TEST(PluginSpec, OneThatDiesWhenLoadedDiesInTheChild) {
   EXPECT_THAT(
       RefusalOf([] { PluginSpec(Isolated("segfault_at_load")); }),
-      AllOf(HasSubstr("the process it was tried in, before anything starts, "),
+      AllOf(HasSubstr("starling-env-worker, tried before anything starts, "),
+            HasSubstr("; mend the plug-in"),
             AnyOf(HasSubstr("was killed by SIGSEGV"), HasSubstr("ended with exit status"))));
 }
 

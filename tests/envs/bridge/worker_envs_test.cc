@@ -78,6 +78,45 @@ TEST(WorkerEnvs, PlaysWhatItIsTold) {
   EXPECT_EQ(envs.replaced(), 0);
 }
 
+TEST(WorkerEnvs, AnActionOfSeveralFramesIsOneExchange) {
+  WorkerEnvs envs(FakeWorker(R"({"length": 5})"), 2, kSeed,
+                  {.repeat = {.frames = 3, .keep_before = true}});
+  envs.Advance(Commands{kReset, kReset}, 3);
+  EXPECT_THAT(Frame(envs, 0), testing::ElementsAre(Shown(0), 0, 1)) << "a reset is a reset";
+  envs.Advance(Commands{2, kSkip}, 3);
+  EXPECT_EQ(envs.result(0).reward, 6);
+  EXPECT_THAT(Frame(envs, 0), testing::ElementsAre(Shown(0), 3, 1));
+  EXPECT_THAT(envs.floats_before(0), testing::ElementsAre(Shown(0), 2, 1));
+  EXPECT_THAT(Frame(envs, 1), testing::ElementsAre(Shown(1), 0, 1));
+  envs.Advance(Commands{1, 1}, 3);
+  EXPECT_EQ(envs.result(0).reward, 2) << "it ends before the third";
+  EXPECT_EQ(envs.result(0).end, End::kTerminated);
+  EXPECT_THAT(Frame(envs, 0), testing::ElementsAre(Shown(0), 5, 1));
+  EXPECT_EQ(envs.result(1).reward, 3);
+  envs.Advance(Commands{kReset, 1}, 1);
+  EXPECT_EQ(envs.result(1).reward, 1) << "fewer may be asked for";
+  EXPECT_THAT(Frame(envs, 1), testing::ElementsAre(Shown(1), 4, 1));
+  EXPECT_THAT(envs.floats_before(1), testing::ElementsAre(Shown(1), 3, 1));
+}
+
+TEST(WorkerEnvs, ALostLifeStopsTheRepeatIfAskedFor) {
+  WorkerEnvs envs(FakeWorker(), 1, kSeed, {.repeat = {.frames = 3, .stop_at_lost_life = true}});
+  envs.Advance(Commands{kReset});
+  envs.Advance(Commands{2}, 3);
+  EXPECT_EQ(envs.result(0).reward, 2) << "the fake loses one in every frame";
+}
+
+TEST(WorkerEnvs, WhatCannotBeIsNonsenseBeforeTheNewestFrame) {
+  for (const char* nonsense :
+       {R"("nonsense": "before")", R"("nonsense": "reward", "value": 1e39)"}) {
+    WorkerEnvs envs(FakeWorker(std::string(R"({"at": 2, )") + nonsense + "}"), 1, kSeed,
+                    {.repeat = {.frames = 2, .keep_before = true}});
+    envs.Advance(Commands{kReset});
+    envs.Advance(Commands{1}, 2);
+    EXPECT_EQ(envs.result(0).end, End::kCut) << nonsense;
+  }
+}
+
 TEST(WorkerEnvs, TruncationIsNotTermination) {
   WorkerEnvs envs(FakeWorker(R"({"length": 1, "truncates": true})"), 1, kSeed, {});
   envs.Advance(Commands{kReset});
@@ -193,6 +232,33 @@ TEST(WorkerEnvs, OneThatFailsAgainAndAgainIsGivenUp) {
 
 TEST(WorkerEnvs, AMistakeIsSaidAtOnce) {
   EXPECT_EQ(ErrorOf(R"({"start": "mistake"})"), "fake: the fake is not in the mood");
+}
+
+TEST(WorkerEnvs, OneThatOnlyMakesNoiseIsNotWaitedFor) {
+  EXPECT_THAT(ErrorOf(R"({"start": "noise"})"),
+              HasSubstr("prints without an end and does not speak as a worker does"));
+}
+
+std::string TrialOf(const std::string& options, double timeout_s = 60) {
+  try {
+    TryWorker(FakeWorker(options), timeout_s, "mend it");
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(TryWorker, SaysWhatIsPlayed) {
+  EXPECT_EQ(TryWorker(FakeWorker(), 60, "").env.action_names.size(), 3u);
+}
+
+TEST(TryWorker, SaysWhyNothingIs) {
+  EXPECT_EQ(TrialOf(R"({"start": "mistake"})"), "fake: the fake is not in the mood");
+  EXPECT_EQ(TrialOf(R"({"start": "dies", "print": "no licence"})"),
+            "fake: python3, tried before anything starts, ended with exit status 3, its last words "
+            "\"no licence\"; mend it");
+  EXPECT_THAT(TrialOf(R"({"at": 0, "exit": 5})"), HasSubstr("ended with exit status 5"));
+  EXPECT_THAT(TrialOf(R"({"at": 0, "hang": true})", 0.1), HasSubstr("did not answer within 0.1 s"));
 }
 
 TEST(WorkerEnvs, ASilentStartHasALimit) {

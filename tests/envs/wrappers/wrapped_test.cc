@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "envs/registry.h"
+#include "tests/envs/repeat_fixture.h"
 
 namespace starling::envs {
 namespace {
@@ -17,7 +18,10 @@ using testing::IsEmpty;
 // action); the reward is 1 a frame.
 class Scripted final : public FrameEnvs {
  public:
-  explicit Scripted(int num_envs) : envs_(static_cast<std::size_t>(num_envs)) {
+  Scripted(int num_envs, const Repeat& repeat)
+      : FrameEnvs(repeat),
+        envs_(static_cast<std::size_t>(num_envs)),
+        seen_(envs_.size(), 3, repeat.keep_before) {
     spec_.env = {.name = "scripted",
                  .channels = 3,
                  .num_actions = 10,
@@ -28,48 +32,62 @@ class Scripted final : public FrameEnvs {
 
   // Asked after every frame of an env: frames since its reset, what the frame did.
   std::function<void(int env, int frame, FrameResult& result)> rule;
-  std::vector<std::vector<std::int32_t>> asked;  // every Advance
+  // Every Advance: its commands and, behind them, how many frames.
+  std::vector<std::vector<std::int32_t>> asked;
 
   const FrameSpec& spec() const override { return spec_; }
   int size() const override { return static_cast<int>(envs_.size()); }
-  void Advance(std::span<const std::int32_t> commands) override {
-    asked.emplace_back(commands.begin(), commands.end());
-    for (std::size_t i = 0; i < envs_.size(); ++i) {
-      One& env = envs_[i];
-      if (commands[i] == kSkip) continue;
-      EXPECT_TRUE(commands[i] == kReset || !env.over) << "env " << i << " is over";
-      env.result = {.lives = env.result.lives};
-      if (commands[i] == kReset) {
-        env = One{.result = {.lives = 3}, .over = false};
-      } else {
-        ++env.frame;
-        env.result.reward = 1;
-        if (rule) rule(static_cast<int>(i), env.frame, env.result);
-        env.over = env.result.end != End::kRunning;
-      }
-      env.seen = {static_cast<float>(i), static_cast<float>(env.frame),
-                  static_cast<float>(std::max(0, commands[i]))};
-    }
-  }
   const FrameResult& result(int env) const override { return envs_[std::size_t(env)].result; }
   std::span<const std::uint8_t> bytes(int) const override { return {}; }
-  std::span<const float> floats(int env) const override { return envs_[std::size_t(env)].seen; }
+  std::span<const float> floats(int env) const override { return seen_.newest(env); }
+  std::span<const float> floats_before(int env) const override { return seen_.before(env); }
 
  private:
   struct One {
     FrameResult result{};
     int frame = 0;
     bool over = true;
-    std::array<float, 3> seen{};
   };
+
+  void Play(std::span<const std::int32_t> commands, int frames) override {
+    asked.emplace_back(commands.begin(), commands.end());
+    asked.back().push_back(frames);
+    for (int i = 0; i < size(); ++i) {
+      One& env = envs_[std::size_t(i)];
+      const std::int32_t command = commands[std::size_t(i)];
+      if (command == kSkip) continue;
+      EXPECT_TRUE(command == kReset || !env.over) << "env " << i << " is over";
+      if (command == kReset) {
+        env = One{.result = {.lives = 3}, .over = false};
+        Show(i, 0);
+        continue;
+      }
+      env.result = PlayRepeated(repeat(), frames, env.result.lives, [&] {
+        FrameResult result{.reward = 1, .lives = env.result.lives};
+        ++env.frame;
+        if (rule) rule(i, env.frame, result);
+        Show(i, command);
+        return result;
+      });
+      env.over = env.result.end != End::kRunning;
+    }
+  }
+  void Show(int env, std::int32_t action) {
+    std::ranges::copy(
+        std::array{static_cast<float>(env), static_cast<float>(envs_[std::size_t(env)].frame),
+                   static_cast<float>(action)},
+        seen_.Next(env).begin());
+  }
+
   FrameSpec spec_;
   std::vector<One> envs_;
+  KeptFrames<float> seen_;
 };
 
 class WrappedTest : public testing::Test {
  protected:
   void Make(const EnvConfig& config, int num_envs = 1) {
-    auto frames = std::make_unique<Scripted>(num_envs);
+    auto frames = std::make_unique<Scripted>(num_envs, RepeatOf(config));
     game = frames.get();
     env = std::make_unique<Wrapped>(std::move(frames), EnvSeed{.seed = 5}, config);
     seen.resize(static_cast<std::size_t>(num_envs * env->spec().obs_size()));
@@ -130,11 +148,9 @@ TEST_F(WrappedTest, AnActionIsRepeatedUntilAnEnd) {
   Step({3, 4});  // env 0 ends in its second frame, env 1 plays all four
   EXPECT_THAT(rewards, ElementsAre(2, 4));
   EXPECT_THAT(ends, ElementsAre(kOver, 0));
-  EXPECT_THAT(game->asked,
-              ElementsAre(ElementsAre(3, 4), ElementsAre(3, 4), ElementsAre(3, 4),
-                          ElementsAre(3, 4), ElementsAre(3, 4), ElementsAre(3, 4),
-                          ElementsAre(FrameEnvs::kSkip, 4), ElementsAre(FrameEnvs::kSkip, 4),
-                          ElementsAre(FrameEnvs::kReset, FrameEnvs::kSkip)));
+  EXPECT_THAT(game->asked, ElementsAre(ElementsAre(3, 4, 4), ElementsAre(3, 4, 4),
+                                       ElementsAre(FrameEnvs::kReset, FrameEnvs::kSkip, 1)))
+      << "an Advance a step";
   const auto episodes = Episodes();
   ASSERT_EQ(episodes.size(), 1u);
   EXPECT_EQ(episodes[0].episode_return, 6);
@@ -152,6 +168,12 @@ TEST_F(WrappedTest, TheMaximumOfTheLastTwoFramesIsSeen) {
   Step({7});
   Step({2});
   EXPECT_THAT(seen, ElementsAre(0, 4, 2)) << "both frames are of the second action";
+  Make({.repeat = 3, .max_pool = true, .life_loss_ends = true});
+  game->rule = [](int, int frame, FrameResult& result) { result.lives -= frame == 4; };
+  env->Reset(seen);
+  Step({7});
+  Step({2});
+  EXPECT_THAT(seen, ElementsAre(0, 4, 7)) << "one frame was played: the other is of the first";
 }
 
 TEST_F(WrappedTest, ALostLifeIsAnEndThatGoesOn) {
@@ -252,8 +274,8 @@ TEST_F(WrappedTest, AnEpisodeThatEndsInItsNoopsBeginsAgain) {
   game->rule = [](int, int frame, FrameResult& result) { EndAt(frame, 1, result); };
   env->Reset(seen);
   EXPECT_THAT(seen, ElementsAre(0, 0, 0));
-  EXPECT_THAT(game->asked, ElementsAre(ElementsAre(FrameEnvs::kReset), ElementsAre(0),
-                                       ElementsAre(FrameEnvs::kReset)));
+  EXPECT_THAT(game->asked, ElementsAre(ElementsAre(FrameEnvs::kReset, 1), ElementsAre(0, 1),
+                                       ElementsAre(FrameEnvs::kReset, 1)));
 }
 
 TEST_F(WrappedTest, AStackHoldsTheLastFramesOldestFirst) {
@@ -296,6 +318,16 @@ TEST(WrappedGames, AWrapperThatDoesNothingChangesNothing) {
       ASSERT_EQ(ra, rb) << name << ", step " << step;
       ASSERT_EQ(ta, tb) << name << ", step " << step;
     }
+  }
+}
+
+TEST(WrappedGames, ARepeatedActionIsSoManyFrames) {
+  for (const std::string& name : EnvNames()) {
+    const EnvConfig config{.name = name, .sticky_actions = 0, .repeat = 4, .max_pool = true};
+    const auto whole = MakeFrames(config, 1, {.seed = 9}),
+               single = MakeFrames(config, 1, {.seed = 9});
+    ExpectTheSameFrameByFrame(*whole, *single, 500);
+    ASSERT_FALSE(HasFailure()) << name;
   }
 }
 

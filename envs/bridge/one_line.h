@@ -1,0 +1,19 @@
+// What others say (a plug-in, a worker, Python), fit to stand in a sentence.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+namespace starling::envs {
+
+// `text` on one line, of at most `limit` bytes and then "..." if that is not all.
+inline std::string OneLine(std::string_view text, std::size_t limit) {
+  std::string line(text.substr(0, limit));
+  std::ranges::replace_if(
+      line, [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
+  if (text.size() > limit) line += "...";
+  return line;
+}
+
+}  // namespace starling::envs

@@ -1,0 +1,44 @@
+#include "envs/sticky.h"
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "envs/bridge/gym.h"
+#include "envs/bridge/plugin_library.h"
+#include "envs/chance.h"
+
+namespace starling::envs {
+namespace {
+
+constexpr double kGames = 0.1;
+constexpr double kAle = 0.25;  // Machado et al., "Revisiting the Arcade Learning Environment"
+
+}  // namespace
+
+double StickyChance(const EnvConfig& config) {
+  if (config.sticky_actions >= 0) return config.sticky_actions;
+  if (config.name.starts_with(kPluginPrefix)) return 0;
+  if (!config.name.starts_with(kGymPrefix)) return kGames;
+  // Whoever has ALE do it does not want it twice.
+  const auto options = nlohmann::json::parse(config.options, nullptr, false);
+  const bool theirs = options.contains("repeat_action_probability");
+  return config.name.starts_with(std::string(kGymPrefix) + "ALE/") && !theirs ? kAle : 0;
+}
+
+StickyActions::StickyActions(int num_envs, const EnvSeed& seed, double probability)
+    : probability_(probability) {
+  for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(num_envs); ++i) {
+    envs_.push_back({RandomStream({seed.seed, seed.slot, seed.incarnation, i, Purpose::kSticky})});
+  }
+}
+
+void StickyActions::Play(int i, std::int32_t asked, std::span<std::int32_t> frames) {
+  One& env = envs_[static_cast<std::size_t>(i)];
+  for (std::int32_t& frame : frames) {
+    RandomChance chance(env.stream);
+    env.last = StickyAction(asked, env.last, probability_, chance);
+    frame = env.last;
+  }
+}
+
+}  // namespace starling::envs
