@@ -15,7 +15,6 @@
 #include "fleet/summary.h"
 #include "learner/optimizer.h"
 #include "wire/snapshot.h"
-#include "wire/socket.h"
 
 namespace starling::bench {
 namespace {
@@ -62,12 +61,11 @@ class PeakWatch {
 
 struct LearnerLimit {
   std::size_t floats = 0, slots = 0;
-  double weights_mb = 0, queues_mb = 0;
-  double Mb() const { return weights_mb + kLearnerRoomMb + queues_mb; }
+  double weights_mb = 0, gradients_mb = 0;
+  double Mb() const { return weights_mb + kLearnerRoomMb + gradients_mb; }
 };
 
-// Queues: of every actor's gradients as many as its connection may hold, and the two checkpoints
-// that are being written and waiting.
+// Every actor's buffers of gradients, and the two checkpoints that are being written and waiting.
 LearnerLimit LimitOf(const Config& config) {
   LearnerLimit limit;
   limit.floats = fleet::BlueprintOf(config).layout.size();
@@ -75,7 +73,8 @@ LearnerLimit LimitOf(const Config& config) {
   const double vector_mb = 4.0 * static_cast<double>(limit.floats) / 1e6;
   const auto slots = static_cast<double>(limit.slots);
   limit.weights_mb = vector_mb * (static_cast<double>(wire::kSnapshotSlots) + 1 + slots);
-  limit.queues_mb = vector_mb * (kActors * wire::SocketOptions{}.receive_queue + 2 * (1 + slots));
+  const auto buffers = static_cast<double>(kActors * config.updates.in_flight);
+  limit.gradients_mb = vector_mb * (buffers + 2 * (1 + slots));
   return limit;
 }
 
@@ -98,14 +97,14 @@ Result MeasureMemory(const Site& site) {
                     .measured = fmt::format("{:.0f} MB", learner_mb),
                     .wanted = fmt::format(
                         "≤ {:.0f} MB: 4 bytes × {} × (3 snapshots + weights + {} slot) + 64 MB + "
-                        "{:.0f} MB of queues",
-                        limit.Mb(), fleet::Grouped(limit.floats), limit.slots, limit.queues_mb),
+                        "{:.0f} MB of gradients and checkpoints",
+                        limit.Mb(), fleet::Grouped(limit.floats), limit.slots, limit.gradients_mb),
                     .holds = learner_mb <= limit.Mb()};
   const nlohmann::ordered_json json{{"actor_mb", actor_mb},
                                     {"actor_limit_mb", kActorLimitMb},
                                     {"learner_mb", learner_mb},
                                     {"learner_limit_mb", limit.Mb()},
-                                    {"queues_mb", limit.queues_mb}};
+                                    {"gradients_mb", limit.gradients_mb}};
   return {.rows = {actor, learner}, .json = json.dump()};
 }
 
