@@ -1,8 +1,10 @@
 // Gradients that lie in memory which an actor shares with the learner.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 #include "tests/support/learner_fixture.h"
 #include "wire/gradient_buffers.h"
@@ -67,6 +69,19 @@ TEST_F(BuffersTest, AGradientWhoseActorHasLeftIsAppliedAllTheSame) {
   EXPECT_FALSE(std::filesystem::exists(path)) << "it goes with its actor";
   Stop();
   EXPECT_THAT(LastCheckpoint().weights, Each(FloatNear(-2.0f, 1e-6f)));
+}
+
+// A full /dev/shm, say: something else has the name here.
+TEST_F(BuffersTest, WhereThereIsNoMemoryGradientsBringATensor) {
+  Start();
+  const auto place = wire::RunPlace::Find(wire::RuntimeRoot(config_.wire.runtime_dir), dir_.path());
+  const std::uint32_t incarnation = 1u << 16;  // the first of slot 0 in term 1
+  std::ofstream(place.endpoint_file.parent_path() / fmt::format("gradients-0-{}", incarnation));
+  const auto actor = NewActor();
+  ASSERT_EQ(actor->header.incarnation, incarnation) << "the test knows the name no more";
+  EXPECT_EQ(actor->welcome.buffers, "");
+  actor->Push(actor->NextGrant(), 0.5f);
+  EXPECT_EQ(actor->NextAnswer().outcome, wire::Outcome::kApplied);
 }
 
 TEST_F(BuffersTest, OverTcpThereAreNone) {
