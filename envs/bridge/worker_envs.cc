@@ -92,6 +92,7 @@ void WorkerEnvs::Start(std::span<Slot* const> slots) {
         seeds.push_back(WorkerSeed(envs_[slot->first + i].seeds));
       }
       slot->worker = std::make_unique<Worker>(program_, seeds, repeat(), options_.while_waiting);
+      slot->fresh = true;
     }
     std::erase_if(waiting, [this](Slot* slot) { return Join(*slot); });
   }
@@ -170,7 +171,10 @@ std::vector<WorkerEnvs::Slot*> WorkerEnvs::PlayAll(std::span<Slot* const> slots)
     playing.push_back(slot);
   }
   for (Slot* slot : playing) {
-    if (auto trouble = slot->worker->Take(options_.timeout_s)) {
+    const double limit_s = std::exchange(slot->fresh, false)
+                               ? std::max(options_.start_timeout_s, options_.timeout_s)
+                               : options_.timeout_s;
+    if (auto trouble = slot->worker->Take(limit_s)) {
       Fail(*slot, *trouble);
       failed.push_back(slot);
     } else {

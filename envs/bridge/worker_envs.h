@@ -29,8 +29,8 @@ std::uint64_t WorkerSeed(RandomStream& stream);
 
 struct WorkerOptions {
   int per_process = 8;
-  double timeout_s = 5;  // for one Advance
-  double start_timeout_s = 60;
+  double timeout_s = 5;         // for one Advance
+  double start_timeout_s = 60;  // to start, and for the first Advance of a process
   Repeat repeat = {};
   double sticky_actions = 0;  // chance that a frame repeats the last action
   WhileWaiting while_waiting = {};
@@ -73,7 +73,8 @@ class WorkerEnvs final : public FrameEnvs {
   struct Slot {
     std::size_t first = 0, count = 0;
     std::unique_ptr<Worker> worker;
-    int failures = 0;  // since something was last played
+    int failures = 0;   // since something was last played
+    bool fresh = true;  // it has not played yet: its first episodes load what they need
   };
 
   // Throws UserError if a process fails three times with nothing played in between.

@@ -9,6 +9,7 @@ Options, all about the env of index "who" (default 0) in the process, when it pl
   "nonsense": what to get wrong
   "once": a path; only the process that makes this file misbehaves
   "start": how not to start    "goodbye": a path; made when ending in good order
+  "wait_for": a path; no reset ends before it exists
   "deaf": anything; does not end when its socket closes
   "print": text on standard error at the beginning
 """
@@ -111,6 +112,8 @@ def main():
                 if command == -1:
                     break
                 if command == -2:
+                    while "wait_for" in options and not os.path.exists(options["wait_for"]):
+                        pass
                     steps[i] = 0
                     episodes[i] += 1
                 else:

@@ -6,6 +6,7 @@
 
 #include <cctype>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -270,10 +271,26 @@ TEST(WorkerEnvs, ASilentStartHasALimit) {
   }
 }
 
+// It loads what it needs meanwhile, while others may load, too.
+TEST(WorkerEnvs, TheFirstEpisodeMayTakeAsLongAsTheStart) {
+  const TempDir dir;
+  const std::string file = (dir / "go").string();
+  int waits = 0;
+  const auto while_waiting = [&] {
+    if (++waits == 5) std::ofstream(file) << "on";
+  };
+  WorkerEnvs envs(FakeWorker("{\"wait_for\": \"" + file + "\"}"), 1, kSeed,
+                  {.timeout_s = 0.01, .while_waiting = while_waiting});
+  waits = 0;
+  envs.Advance(Commands{kReset});
+  EXPECT_EQ(envs.result(0).end, End::kRunning);
+  EXPECT_EQ(envs.replaced(), 0);
+}
+
 TEST(WorkerEnvs, WhoeverWaitsMayDoSomethingMeanwhile) {
   int calls = 0;
   WorkerEnvs envs(FakeWorker(R"({"hang": true})"), 1, {},
-                  {.timeout_s = 0.5, .while_waiting = [&] { ++calls; }});
+                  {.timeout_s = 0.5, .start_timeout_s = 0.5, .while_waiting = [&] { ++calls; }});
   const int before = calls;  // of the start
   const std::vector reset{FrameEnvs::kReset};
   EXPECT_THROW(envs.Advance(reset), UserError) << "it hangs three times";
