@@ -12,12 +12,13 @@
 #include "bench/ladder_linear.h"
 #include "bench/stats.h"
 #include "core/random.h"
+#include "net/buffer.h"
 #include "net/cpu/one_thread.h"
 
 namespace starling::bench {
 namespace {
 
-using Floats = std::vector<float>;
+using Floats = net::Buffer<float>;  // at a cache line, as in the nets
 
 constexpr int kForward = 64, kBackward = 320;  // samples: the envs of an actor; of its rollout
 constexpr net::LinearShape kLinear{.in = 1024, .out = 128};
@@ -28,14 +29,14 @@ constexpr double kActivations[] = {1.0, 0.3, 0.13}, kCells[] = {0.03, 0.08};
 
 Floats Noise(RandomStream& random, int count) {
   Floats values(static_cast<std::size_t>(count));
-  for (float& value : values) value = random.Normal();
+  for (float& value : values.span()) value = random.Normal();
   return values;
 }
 
 // What a relu leaves: zero but for a share of `density` that is positive.
 Floats Sparse(RandomStream& random, int count, double density) {
   Floats values(static_cast<std::size_t>(count));
-  for (float& value : values) {
+  for (float& value : values.span()) {
     value = random.UniformDouble() < density ? std::abs(random.Normal()) : 0.0f;
   }
   return values;
@@ -75,7 +76,7 @@ void Measure(const Ladder& ladder, double seconds, Result& result, nlohmann::ord
 
 std::vector<Rung> Climb(const Ladder& ladder, double seconds) {
   std::vector<Rung> rungs;
-  std::vector<Floats> expected;
+  std::vector<std::vector<float>> expected;
   for (const Kernel& kernel : ladder.kernels) {
     Rung& rung = rungs.emplace_back(Rung{.name = kernel.name});
     for (const auto output : ladder.outputs) {  // what a kernel leaves unwritten is found
@@ -131,7 +132,7 @@ Result MeasureLadder(const Site& site) {
     Measure(
         {.op = fmt::format("linear 1024×128 forward, batch {}, {}", kForward, Percent(density)),
          .kernels = LinearForwardKernels(kLinear, kForward, x.data(), w.data(), b.data(), y.data()),
-         .outputs = {y}},
+         .outputs = {y.span()}},
         seconds, result, json);
   }
   for (const double density : kActivations) {
@@ -140,7 +141,7 @@ Result MeasureLadder(const Site& site) {
         {.op = fmt::format("linear 1024×128 backward, batch {}, {}", kBackward, Percent(density)),
          .kernels = LinearBackwardKernels(kLinear, kBackward, x.data(), w.data(), dy.data(),
                                           dw.data(), db.data(), dx.data()),
-         .outputs = {dw, db, dx}},
+         .outputs = {dw.span(), db.span(), dx.span()}},
         seconds, result, json);
   }
 
@@ -152,7 +153,7 @@ Result MeasureLadder(const Site& site) {
                                Percent(density)),
              .kernels = ConvForwardKernels(kConv, kForward, x.data(), conv_w.data(), b.data(),
                                            conv_y.data()),
-             .outputs = {conv_y}},
+             .outputs = {conv_y.span()}},
             seconds, result, json);
   }
   result.json = json.dump();
