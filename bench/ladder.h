@@ -33,7 +33,7 @@ struct Rung {
 
 inline constexpr double kMostError = 1e-5;
 
-// Runs each kernel for `seconds`.
+// Compares the kernels, then times them for `seconds`.
 std::vector<Rung> Climb(const Ladder& ladder, double seconds);
 
 // Adds a row; the result is broken if kernels disagree.

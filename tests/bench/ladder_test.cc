@@ -36,7 +36,7 @@ class LadderTest : public testing::Test {
   }
   Floats Noise(int count) { return Normals<float>(random_, count); }
 
-  // Runs every kernel; each starts from noise, and must write what the reference did.
+  // Runs every kernel; each must write all of what the reference did.
   static void ExpectAll(const std::vector<Kernel>& kernels, std::vector<Floats*> outputs,
                         const std::vector<Floats>& expected) {
     for (const Kernel& kernel : kernels) {
