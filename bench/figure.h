@@ -1,7 +1,7 @@
 // What every figure of the bench is: a function that measures and returns rows of a table.
 //
 // A slow figure is shown, not asserted: only what must hold on any machine (the staleness bound,
-// the same bits twice, programs that end well) makes the bench fail.
+// the same bits twice, kernels that agree, programs that end well) makes the bench fail.
 #pragma once
 
 #include <filesystem>
@@ -48,6 +48,7 @@ Result MeasureStaleness(const Site& site);
 Result MeasureReproducible(const Site& site);
 Result MeasureMemory(const Site& site);
 Result MeasureKernels(const Site& site);
+Result MeasureLadder(const Site& site);
 Result MeasureEnvs(const Site& site);
 Result MeasureGym(const Site& site);  // a part of envs
 

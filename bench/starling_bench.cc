@@ -40,7 +40,7 @@ constexpr Figure kFigures[] = {
     {"latency", MeasureLatency},     {"apply", MeasureApply},
     {"staleness", MeasureStaleness}, {"reproducible", MeasureReproducible},
     {"memory", MeasureMemory},       {"kernels", MeasureKernels},
-    {"envs", MeasureEnvs},
+    {"ladder", MeasureLadder},       {"envs", MeasureEnvs},
 };
 
 std::vector<std::string> Names() {

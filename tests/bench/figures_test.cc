@@ -68,5 +68,18 @@ TEST_F(FiguresTest, KernelsShowEveryOpOfBothNets) {
   EXPECT_THAT(result.details, HasSubstr("| conv 16@8×8/4 backward weights | 40 |"));
 }
 
+TEST_F(FiguresTest, LadderShowsEveryKernel) {
+  const Result result = MeasureLadder(site_);
+  EXPECT_FALSE(result.broken);
+  ASSERT_THAT(result.rows, SizeIs(8));
+  for (const Row& row : result.rows) EXPECT_EQ(row.holds, true) << row.what << row.measured;
+  const json numbers = json::parse(result.json);
+  const json& backward = numbers["linear 1024×128 backward, batch 320, 13 % set"];
+  ASSERT_THAT(backward, SizeIs(3));
+  for (const json& kernel : backward) EXPECT_GT(kernel["us"], 0) << kernel;
+  EXPECT_FALSE(numbers["linear 1024×128 forward, batch 64, 100 % set"][1].contains("us"));
+  EXPECT_THAT(numbers["conv 16@3×3 of 10×10×4 forward, batch 64, 8 % set"], SizeIs(4));
+}
+
 }  // namespace
 }  // namespace starling::bench

@@ -1,0 +1,174 @@
+// The two hot ops of the MinAtar net in every version that taught something, on the same data.
+#include "bench/ladder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "bench/ladder_conv.h"
+#include "bench/ladder_linear.h"
+#include "bench/stats.h"
+#include "core/random.h"
+#include "net/buffer.h"
+#include "net/cpu/one_thread.h"
+
+namespace starling::bench {
+namespace {
+
+using Floats = net::Buffer<float>;  // at a cache line, as in the nets
+
+constexpr int kForward = 64, kBackward = 320;  // samples: the envs of an actor; of its rollout
+constexpr net::LinearShape kLinear{.in = 1024, .out = 128};
+constexpr net::ConvShape kConv{
+    .height = 10, .width = 10, .in_channels = 4, .out_channels = 16};  // 3 x 3
+// Shares that are set. Of activations: before sparse ways pay, at their edge, in a trained net.
+constexpr double kActivations[] = {1.0, 0.3, 0.13}, kCells[] = {0.03, 0.08};
+
+Floats Noise(RandomStream& random, int count) {
+  Floats values(static_cast<std::size_t>(count));
+  for (float& value : values.span()) value = random.Normal();
+  return values;
+}
+
+// What a relu leaves: zero but for a share of `density` that is positive.
+Floats Sparse(RandomStream& random, int count, double density) {
+  Floats values(static_cast<std::size_t>(count));
+  for (float& value : values.span()) {
+    value = random.UniformDouble() < density ? std::abs(random.Normal()) : 0.0f;
+  }
+  return values;
+}
+
+// Largest difference, relative to the largest magnitude of `expected`.
+double RelativeError(std::span<const float> actual, std::span<const float> expected) {
+  float difference = 0, magnitude = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    if (!std::isfinite(actual[i])) return std::numeric_limits<double>::infinity();
+    difference = std::max(difference, std::abs(actual[i] - expected[i]));
+    magnitude = std::max(magnitude, std::abs(expected[i]));
+  }
+  return difference == 0 ? 0 : difference / magnitude;
+}
+
+std::string Percent(double density) { return fmt::format("{:.0f} % set", 100 * density); }
+
+// Its row, the lines of the table below and its numbers.
+void Measure(const Ladder& ladder, double seconds, Result& result, nlohmann::ordered_json& json) {
+  const std::vector<Rung> rungs = Climb(ladder, seconds);
+  AddRow(ladder.op, rungs, result);
+  auto& kernels = json[ladder.op] = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < rungs.size(); ++i) {
+    const Rung& rung = rungs[i];
+    const std::string figures = rung.ran
+                                    ? fmt::format("{:.1f} | {:.2f}", rung.us, rungs[0].us / rung.us)
+                                    : "leaves it to 1 | ";
+    result.details +=
+        fmt::format("| {} | {} | {} | {} |\n", i == 0 ? ladder.op : "", i + 1, rung.name, figures);
+    kernels.push_back({{"kernel", i + 1}, {"name", rung.name}});
+    if (rung.ran) kernels.back().update({{"us", rung.us}, {"error", rung.error}});
+  }
+}
+
+}  // namespace
+
+std::vector<Rung> Climb(const Ladder& ladder, double seconds) {
+  std::vector<Rung> rungs;
+  std::vector<std::vector<float>> expected;
+  for (const Kernel& kernel : ladder.kernels) {
+    Rung& rung = rungs.emplace_back(Rung{.name = kernel.name});
+    for (const auto output : ladder.outputs) {  // what a kernel leaves unwritten is found
+      std::ranges::fill(output, std::numeric_limits<float>::quiet_NaN());
+    }
+    rung.ran = kernel.run();
+    if (!rung.ran) continue;
+    for (std::size_t i = 0; i < ladder.outputs.size(); ++i) {
+      const auto output = ladder.outputs[i];
+      if (rungs.size() == 1) expected.emplace_back(output.begin(), output.end());
+      rung.error = std::max(rung.error, RelativeError(output, expected[i]));
+    }
+  }
+  // In turn, so that what else the machine does hits all of them alike.
+  std::vector<std::vector<double>> times(rungs.size());
+  for (double spent = 0; spent < seconds * 1e9 || times[0].size() < kMinRepeats;) {
+    for (std::size_t i = 0; i < rungs.size(); ++i) {
+      if (!rungs[i].ran) continue;
+      times[i].push_back(TimeNs(ladder.kernels[i].run));
+      spent += times[i].back();
+    }
+  }
+  for (std::size_t i = 0; i < rungs.size(); ++i) {
+    if (rungs[i].ran) rungs[i].us = Median(times[i]) / 1e3;
+  }
+  return rungs;
+}
+
+void AddRow(const std::string& op, const std::vector<Rung>& rungs, Result& result) {
+  std::string times, apart;
+  for (std::size_t i = 0; i < rungs.size(); ++i) {
+    const Rung& rung = rungs[i];
+    times += fmt::format("{}{}: ", i == 0 ? "" : ", ", i + 1);
+    times += rung.ran ? fmt::format("{:.0f}", rung.us) : "–";
+    if (rung.ran && i > 0) times += fmt::format(" ({:.2f} ×)", rungs[0].us / rung.us);
+    if (rung.error > kMostError) {
+      apart += fmt::format("; kernel {} is wrong by {:.1g}", i + 1, rung.error);
+    }
+  }
+  result.rows.push_back({.what = op + ": µs of each kernel (times as fast as 1)",
+                         .measured = times + apart,
+                         .wanted = "they agree within 1e-5",
+                         .holds = apart.empty()});
+  result.broken = result.broken || !apart.empty();
+}
+
+Result MeasureLadder(const Site& site) {
+  net::UseOneThread();
+  const double seconds = site.quick ? 0.002 : 0.4;
+  Result result{.rows = {},
+                .details =
+                    "Kernels, numbered as they were found (`bench/ladder_*.cc`), medians:\n\n"
+                    "| op | number | kernel | µs | times as fast as 1 |\n"
+                    "|---|---|---|---|---|\n"};
+  nlohmann::ordered_json json;
+  RandomStream random(StreamId{.seed = 1});
+
+  const Floats w = Noise(random, kLinear.in * kLinear.out), b = Noise(random, kLinear.out);
+  const Floats dy = Noise(random, kBackward * kLinear.out);
+  Floats y(static_cast<std::size_t>(kForward * kLinear.out));
+  Floats dw(w.size()), db(b.size()), dx(static_cast<std::size_t>(kBackward * kLinear.in));
+  for (const double density : kActivations) {
+    const Floats x = Sparse(random, kForward * kLinear.in, density);
+    Measure(
+        {.op = fmt::format("linear 1024×128 forward, batch {}, {}", kForward, Percent(density)),
+         .kernels = LinearForwardKernels(kLinear, kForward, x.data(), w.data(), b.data(), y.data()),
+         .outputs = {y.span()}},
+        seconds, result, json);
+  }
+  for (const double density : kActivations) {
+    const Floats x = Sparse(random, kBackward * kLinear.in, density);
+    Measure(
+        {.op = fmt::format("linear 1024×128 backward, batch {}, {}", kBackward, Percent(density)),
+         .kernels = LinearBackwardKernels(kLinear, kBackward, x.data(), w.data(), dy.data(),
+                                          dw.data(), db.data(), dx.data()),
+         .outputs = {dw.span(), db.span(), dx.span()}},
+        seconds, result, json);
+  }
+
+  const Floats conv_w = Noise(random, kConv.num_weights());
+  Floats conv_y(static_cast<std::size_t>(kForward * kConv.out_size()));
+  for (const double density : kCells) {
+    const Floats x = Sparse(random, kForward * kConv.in_size(), density);
+    Measure({.op = fmt::format("conv 16@3×3 of 10×10×4 forward, batch {}, {}", kForward,
+                               Percent(density)),
+             .kernels = ConvForwardKernels(kConv, kForward, x.data(), conv_w.data(), b.data(),
+                                           conv_y.data()),
+             .outputs = {conv_y.span()}},
+            seconds, result, json);
+  }
+  result.json = json.dump();
+  return result;
+}
+
+}  // namespace starling::bench

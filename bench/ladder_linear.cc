@@ -1,0 +1,84 @@
+#include "bench/ladder_linear.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+
+#include "net/cpu/linear.h"
+#include "net/cpu/linear_sparse.h"
+#include "net/cpu/nonzeros.h"
+#include "net/cpu/vector.h"
+
+namespace starling::bench {
+namespace {
+
+using net::Activation;
+using net::LinearShape;
+using net::cpu::At;
+using net::cpu::Sixteen;
+
+// Backward, kernel 2. It does an eighth of the products and is hardly faster than all of them: it
+// reads w, and reads and writes dw, in the second-level cache for every one, and ends each in a sum.
+void BackwardSampleBySample(const LinearShape& shape, int n, const float* x, const float* w,
+                            const float* dy, float* dw, float* db, float* dx) {
+  std::vector<int> set(static_cast<std::size_t>(shape.in + 16));
+  std::fill_n(dw, shape.in * shape.out, 0.0f);
+  std::fill_n(dx, n * shape.in, 0.0f);
+  for (int i = 0; i < n; ++i, x += shape.in, dy += shape.out, dx += shape.in) {
+    const int count = net::cpu::FindIndices(net::cpu::Which::kPositive, shape.in, x, set.data());
+    for (int at = 0; at < count; ++at) {
+      const int k = set[static_cast<std::size_t>(at)];
+      const float* const weights = w + k * shape.out;
+      float* const gradient = dw + k * shape.out;
+      Sixteen dot = {};
+      for (int j = 0; j < shape.out; j += 16) {
+        At(gradient + j) += x[k] * At(dy + j);
+        dot += At(weights + j) * At(dy + j);
+      }
+      dx[k] = net::cpu::Sum(dot);
+    }
+  }
+  net::cpu::SumRows(n, shape.out, dy - n * shape.out, db);
+}
+
+}  // namespace
+
+std::vector<Kernel> LinearForwardKernels(LinearShape shape, int n, const float* x, const float* w,
+                                         const float* b, float* y) {
+  const auto sparse = std::make_shared<net::cpu::SparseLinear>();  // a std::function copies
+  return {
+      // Kernel 1: at the processor's peak, which is no use to an input of zeros.
+      {"dense product",
+       [=] {
+         net::cpu::LinearForward(shape, n, x, w, b, Activation::kRelu, y);
+         return true;
+       }},
+      // Kernel 2: a row of sums fits the registers, so rows of w can come in any order.
+      {"sample by sample, sums in registers",
+       [=] { return sparse->Forward(shape, n, x, w, b, Activation::kRelu, y); }},
+  };
+}
+
+std::vector<Kernel> LinearBackwardKernels(LinearShape shape, int n, const float* x, const float* w,
+                                          const float* dy, float* dw, float* db, float* dx) {
+  const auto sparse = std::make_shared<net::cpu::SparseLinear>();
+  return {
+      // Kernel 1: half of it is for dx where the mask throws it away.
+      {"two dense products",
+       [=] {
+         net::cpu::LinearBackwardWeights(shape, n, x, dy, dw, db);
+         net::cpu::LinearBackwardInput(shape, n, w, dy, net::Put::kReplace, x, dx);
+         return true;
+       }},
+      {"sample by sample",
+       [=] {
+         BackwardSampleBySample(shape, n, x, w, dy, dw, db, dx);
+         return true;
+       }},
+      // Kernel 3: the order of the loops is what kernel 2 lacked; what it rereads, dy, is small.
+      {"input by input, rows in registers",
+       [=] { return sparse->Backward(shape, n, x, w, dy, dw, db, dx); }},
+  };
+}
+
+}  // namespace starling::bench

@@ -1,0 +1,21 @@
+// The kernels of a fully connected layer whose input x (n, IN) came out of a relu: what is not zero
+// is positive. Shapes in net/backend.h; OUT in sixteens. All arrays outlive the kernels.
+#pragma once
+
+#include <vector>
+
+#include "bench/ladder.h"
+#include "net/backend.h"
+
+namespace starling::bench {
+
+// They write y = relu(x . w + b).
+std::vector<Kernel> LinearForwardKernels(net::LinearShape shape, int n, const float* x,
+                                         const float* w, const float* b, float* y);
+
+// They write dw, db and dx, the last with x as its mask.
+std::vector<Kernel> LinearBackwardKernels(net::LinearShape shape, int n, const float* x,
+                                          const float* w, const float* dy, float* dw, float* db,
+                                          float* dx);
+
+}  // namespace starling::bench
