@@ -49,7 +49,8 @@ class CpuBackend final : public Backend<float> {
   }
   void LinearBackward(const LinearShape& shape, int n, const float* x, const float* w,
                       const float* dy, float* dw, float* db, float* dx) override {
-    if (!InBf16(shape) && sparse_linear_.Backward(shape, n, x, w, dy, dw, db, dx)) return;
+    if (InBf16(shape)) return bf16_linear_->Backward(shape, n, x, w, dy, dw, db, dx);
+    if (sparse_linear_.Backward(shape, n, x, w, dy, dw, db, dx)) return;
     Backend::LinearBackward(shape, n, x, w, dy, dw, db, dx);
   }
 

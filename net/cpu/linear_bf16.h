@@ -2,13 +2,12 @@
 // and all that is written are f32.
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include "net/backend.h"
 #include "net/buffer.h"
 #include "net/cpu/bfloat16.h"
 #include "net/cpu/gemm_bf16.h"
+#include "net/cpu/held_copies.h"
+#include "net/cpu/linear_amx.h"
 
 namespace starling::net::cpu {
 
@@ -25,20 +24,15 @@ class Bf16Linear {
                        float* db);
   void BackwardInput(const LinearShape& shape, int n, const float* w, const float* dy,
                      const float* relu_output, float* dx);
+  void Backward(const LinearShape& shape, int n, const float* x, const float* w, const float* dy,
+                float* dw, float* db, float* dx);
 
  private:
-  // What became of some weights.
-  struct Copy {
-    const float* of = nullptr;
-    Buffer<Bfloat16> values{};
-    bool fresh = false;  // made since the weights are held
-    int checked = 0;     // the row that was last compared
-  };
   const Bfloat16* Weights(const LinearShape& shape, const float* w);
 
-  Bf16Gemm gemm_;
-  bool held_ = false;
-  std::vector<Copy> copies_;
+  AmxLinear amx_;       // for what suits it
+  Bf16Gemm gemm_;       // for the rest
+  HeldCopies weights_;  // (IN, OUT)
   Buffer<Bfloat16> x_, dy_;
 };
 
