@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cstdint>
 #include <vector>
 
 #include "core/check.h"
@@ -38,7 +40,7 @@ class HeldCopies {
   }
 
  private:
-  using Probe = std::vector<std::uint32_t>;
+  using Probe = std::array<std::uint32_t, 64>;  // bits of weights from all over
   struct Copy {
     const float* of = nullptr;
     Buffer<Bfloat16> values{};
@@ -48,8 +50,11 @@ class HeldCopies {
 
   static Probe ProbeOf(const float* w, int count) {
     Probe probe;
-    for (int i = 0; i < count; i += count / 64 + 1)
-      probe.push_back(std::bit_cast<std::uint32_t>(w[i]));
+    const auto size = static_cast<int>(probe.size());
+    for (int i = 0; i < size; ++i) {
+      const std::int64_t at = std::int64_t{count} * i / size;
+      probe[static_cast<std::size_t>(i)] = std::bit_cast<std::uint32_t>(w[at]);
+    }
     return probe;
   }
 

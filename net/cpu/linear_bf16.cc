@@ -27,22 +27,24 @@ void Bf16Linear::Forward(const LinearShape& shape, int n, const float* x, const 
                          const float* b, Activation activation, float* y) {
   if (AmxLinear::Suits(shape)) return amx_.Forward(shape, n, x, w, b, activation, y);
   const Bfloat16* const factor = Converted(n * shape.in, x, x_);
-  gemm_(Order::kPlain, Order::kPlain, n, shape.out, shape.in, factor, Weights(shape, w), y);
+  gemm_.Multiply(Order::kPlain, Order::kPlain, n, shape.out, shape.in, factor, Weights(shape, w),
+                 y);
   AddBiasActivate(n, shape.out, b, activation, y);
 }
 
 void Bf16Linear::BackwardWeights(const LinearShape& shape, int n, const float* x, const float* dy,
                                  float* dw, float* db) {
   const Bfloat16* const factor = Converted(n * shape.in, x, x_);
-  gemm_(Order::kTransposed, Order::kPlain, shape.in, shape.out, n, factor,
-        Converted(n * shape.out, dy, dy_), dw);
+  gemm_.Multiply(Order::kTransposed, Order::kPlain, shape.in, shape.out, n, factor,
+                 Converted(n * shape.out, dy, dy_), dw);
   SumRows(n, shape.out, dy, db);
 }
 
 void Bf16Linear::BackwardInput(const LinearShape& shape, int n, const float* w, const float* dy,
                                const float* relu_output, float* dx) {
   const Bfloat16* const factor = Converted(n * shape.out, dy, dy_);
-  gemm_(Order::kPlain, Order::kTransposed, n, shape.in, shape.out, factor, Weights(shape, w), dx);
+  gemm_.Multiply(Order::kPlain, Order::kTransposed, n, shape.in, shape.out, factor,
+                 Weights(shape, w), dx);
   if (relu_output != nullptr) MaskByRelu(n * shape.in, relu_output, dx);
 }
 

@@ -135,7 +135,7 @@ class Bf16BackendTest : public ::testing::Test {
 
 TEST_F(Bf16BackendTest, LinearIsNearTheReference) {
   for (const LinearShape& s : {LinearShape{1024, 128}, LinearShape{128, 128}, LinearShape{97, 211},
-                               LinearShape{2592, 256}, LinearShape{40, 17}}) {
+                               LinearShape{2592, 256}, LinearShape{512, 32}, LinearShape{40, 17}}) {
     for (const int n : {1, 5, 64, 150}) {
       for (const double density : {0.1, 0.5, 1.0}) {
         SCOPED_TRACE(fmt::format("{}x{}, {} samples, density {}", s.in, s.out, n, density));
