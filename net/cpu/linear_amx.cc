@@ -39,6 +39,13 @@ void PackRight(int n, int width, const float* x, Bfloat16* tile) {
   }
 }
 
+// dx = sums (rows, 32), zero where x is not positive; rows of x and dx lie `width` apart.
+void StoreMasked(int rows, int width, const float* sums, const float* x, float* dx) {
+  for (int row = 0; row < rows; ++row, x += width, dx += width, sums += 32) {
+    for (const int v : {0, 16}) At(dx + v) = At(x + v) > 0.0f ? At(sums + v) : Sixteen{};
+  }
+}
+
 }  // namespace
 
 void AmxLinear::Forward(const LinearShape& shape, int n, const float* x, const float* w,
@@ -64,41 +71,40 @@ void AmxLinear::Forward(const LinearShape& shape, int n, const float* x, const f
   }
 }
 
-// Block by block of 32 inputs: its columns of x, its rows of w and dw and its columns of dx.
+// Row by row through x and dx, which are much larger than the rest: 32 samples are packed for dw and
+// their dx is made while they are in cache.
 void AmxLinear::Backward(const LinearShape& shape, int n, const float* x, const float* w,
                          const float* dy, float* dw, float* db, float* dx) {
   const int in = shape.in, out = shape.out, samples = Blocks(n), outs = out / 32;
   const Bfloat16* const dy_left = PackLeft(n, out, dy, left_);
   Bfloat16* const dy_right = Tiles(samples * 2 * outs, right_);
   PackRight(n, out, dy, dy_right);
-  Bfloat16* const x_left = Tiles(2 * samples, x_);
-  Bfloat16* const w_right = Tiles(2 * outs, w_);
-  alignas(64) float sums[32 * 32];
-  const amx::Session session;
-  for (int k = 0; k < in; k += 32) {
-    for (int i = 0; i < samples; ++i) {
-      for (const int half : {0, 1}) {
-        amx::PackRowsTransposed(x + 32 * i * in + k + 16 * half, in, n - 32 * i,
-                                x_left + (half * samples + i) * kTile);
-      }
-    }
+  Bfloat16* const w_right = Tiles(in / 16 * outs, w_);  // of its transpose: (IN / 16, OUT / 32)
+  for (int k = 0; k < in; k += 16) {
     for (int j = 0; j < outs; ++j) {
-      for (const int half : {0, 1}) {
-        amx::PackPairsTransposed(w + (k + 16 * half) * out + 32 * j, out,
-                                 w_right + (half * outs + j) * kTile);
-      }
-      amx::Multiply(x_left, samples * kTile, dy_right + 2 * j * samples * kTile, samples * kTile,
-                    samples, dw + k * out + 32 * j, out);
+      amx::PackPairsTransposed(w + k * out + 32 * j, out, w_right + (k / 16 * outs + j) * kTile);
     }
-    for (int i = 0; i < n; i += 32) {
-      amx::Multiply(dy_left + i / 16 * outs * kTile, outs * kTile, w_right, outs * kTile, outs,
-                    sums, 32);
-      for (int row = 0; row < std::min(32, n - i); ++row) {
-        for (const int v : {0, 16}) {
-          const int at = (i + row) * in + k + v;
-          At(dx + at) = At(x + at) > 0.0f ? At(sums + 32 * row + v) : Sixteen{};
-        }
-      }
+  }
+  Bfloat16* const x_left = Tiles(in / 16 * samples, x_);  // likewise: (IN / 16, samples / 32)
+  const amx::Session session;
+  for (int i = 0; i < samples; ++i) {
+    const int first = 32 * i, rows = std::min(32, n - first);
+    for (int k = 0; k < in; k += 16) {
+      amx::PackRowsTransposed(x + first * in + k, in, rows,
+                              x_left + (k / 16 * samples + i) * kTile);
+    }
+    for (int k = 0; k < in; k += 32) {
+      alignas(64) float sums[32 * 32];
+      amx::Multiply(dy_left + 2 * i * outs * kTile, outs * kTile, w_right + k / 16 * outs * kTile,
+                    outs * kTile, outs, sums, 32);
+      StoreMasked(rows, in, sums, x + first * in + k, dx + first * in + k);
+    }
+  }
+  for (int k = 0; k < in; k += 32) {
+    for (int j = 0; j < outs; ++j) {
+      amx::Multiply(x_left + k / 16 * samples * kTile, samples * kTile,
+                    dy_right + 2 * j * samples * kTile, samples * kTile, samples,
+                    dw + k * out + 32 * j, out);
     }
   }
   SumRows(n, out, dy, db);

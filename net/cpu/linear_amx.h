@@ -1,5 +1,4 @@
-// Large fully connected layers on the CPU with factors in bf16, by AMX; shapes in net/backend.h. One
-// pass over the inputs makes both gradients, so that each array is read or written once.
+// Large fully connected layers on the CPU with factors in bf16, by AMX; shapes in net/backend.h.
 #pragma once
 
 #include "net/backend.h"
