@@ -17,6 +17,10 @@ net::ModelSpec ModelSpecOf(const Config& config, const envs::EnvSpec& env) {
           .num_actions = env.num_actions};
 }
 
+net::Precision PrecisionOf(const Config& config) {
+  return config.net.precision == "bf16" ? net::Precision::kBf16 : net::Precision::kF32;
+}
+
 Rollout::Rollout(const Config& config, std::uint32_t slot, std::uint32_t incarnation,
                  std::function<void()> between_steps)
     : config_(config),
@@ -25,7 +29,7 @@ Rollout::Rollout(const Config& config, std::uint32_t slot, std::uint32_t incarna
       between_steps_(std::move(between_steps)),
       env_(envs::MakeVecEnv(config.env, envs_, {config.run.seed, slot, incarnation},
                             between_steps_)),
-      backend_(net::MakeCpuBackend()),
+      backend_(net::MakeCpuBackend(PrecisionOf(config))),
       model_(net::MakeModel<float>(ModelSpecOf(config, env_->spec()), *backend_,
                                    (unroll_ + 1) * envs_)),
       weights_(model_->layout().size()) {
@@ -53,6 +57,7 @@ std::span<float> Rollout::Rows(int t) {
 }
 
 RolloutGradient Rollout::Run(double entropy, std::span<float> gradient) {
+  const net::HeldWeights held(*backend_);
   const SteadyClock clock;
   const std::int64_t begin = clock.NowNs();
   if (std::exchange(fresh_, false)) {

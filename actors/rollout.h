@@ -24,6 +24,9 @@
 
 namespace starling::actors {
 
+// Of the net's products in actors.
+net::Precision PrecisionOf(const Config& config);
+
 // The net of a configuration; shared by actors, the evaluator and whoever makes first weights.
 net::ModelSpec ModelSpecOf(const Config& config, const envs::EnvSpec& env);
 

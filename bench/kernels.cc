@@ -17,6 +17,7 @@
 #include "core/random.h"
 #include "envs/registry.h"
 #include "fleet/blueprint.h"
+#include "fleet/check_config.h"
 #include "fleet/summary.h"
 #include "net/loss.h"
 #include "net/model.h"
@@ -40,6 +41,7 @@ class NetBench {
         envs_(envs),
         unroll_(unroll),
         env_(envs::MakeVecEnv(config_.env, envs, {.seed = 1})),
+        backend_(actors::PrecisionOf(config_)),
         model_(net::MakeModel<float>(actors::ModelSpecOf(config_, env_->spec()), backend_, rows())),
         weights_(net::InitialParameters(model_->layout(), 1)),
         gradient_(weights_.size()),
@@ -58,13 +60,27 @@ class NetBench {
 
   int rows() const { return envs_ * unroll_; }
 
-  // Everything between two env steps and everything between two rollouts, again and again.
+  // Everything between two env steps and everything between two rollouts, again and again. What is
+  // done to weights once a rollout is done in the backward pass here.
   void Measure(double seconds) {
     int t = 0;
-    TimeManyNs(seconds / 2, [&] { Act(t++ % unroll_); });
+    {
+      const net::HeldWeights held(backend_);
+      TimeManyNs(seconds / 2, [&] { Act(t++ % unroll_); });
+    }
     TimeManyNs(seconds / 2, [&] { Learn(); });
   }
   const std::vector<OpTimes>& ops() const { return ops_; }
+  double MedianNs(const std::string& op) const {
+    return Median(std::ranges::find(ops_, op, &OpTimes::op)->ns);
+  }
+
+  // Before clipping; before the first Measure it is that of the same actions in every precision.
+  const std::vector<float>& Gradient() {
+    Loss();
+    Backward();
+    return gradient_;
+  }
 
   void Act(int t) {
     Note("all of the net, forward", envs_, [&] { Forward(t); });
@@ -76,18 +92,19 @@ class NetBench {
     });
   }
   void Learn() {
-    Note("loss and its gradient", rows(), [&] {
-      net::ActorCriticLoss<float>(rows(), model_->num_actions(), model_->logits(), model_->values(),
-                                  taken_, advantages_, returns_, {}, dlogits_, dvalues_);
-    });
-    Note("all of the net, backward", rows(),
-         [&] { model_->Backward(weights_, 0, rows(), dlogits_, dvalues_, gradient_); });
+    Note("loss and its gradient", rows(), [&] { Loss(); });
+    Note("all of the net, backward", rows(), [&] { Backward(); });
     Note("norm and clipping", rows(), [&] { net::ClipByGlobalNorm(gradient_, 1e-3); });
   }
 
  private:
   static std::size_t Size(int n) { return static_cast<std::size_t>(n); }
   void Forward(int t) { model_->Forward(weights_, t * envs_, envs_); }
+  void Loss() {
+    net::ActorCriticLoss<float>(rows(), model_->num_actions(), model_->logits(), model_->values(),
+                                taken_, advantages_, returns_, {}, dlogits_, dvalues_);
+  }
+  void Backward() { model_->Backward(weights_, 0, rows(), dlogits_, dvalues_, gradient_); }
 
   // Times `work`, and the net's ops within it.
   template <class Work>
@@ -198,6 +215,52 @@ void Measure(const Net& net, double seconds, double best, Result& result,
   json["rollout_steps_per_second"] = steps_per_second;
 }
 
+// Length of the difference, relative to the length of `exact`.
+double RelativeDistance(std::span<const float> values, std::span<const float> exact) {
+  double difference = 0, length = 0;
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    difference += std::pow(static_cast<double>(values[i]) - static_cast<double>(exact[i]), 2);
+    length += std::pow(static_cast<double>(exact[i]), 2);
+  }
+  return std::sqrt(difference / length);
+}
+
+// Adds the net's rows in bf16 beside f32, in turns, because machines have moods.
+void MeasureBf16(const Net& net, double seconds, Result& result, nlohmann::ordered_json& json) {
+  constexpr int kTurns = 4;
+  const Config f32 = LoadConfig(net.config);
+  Config bf16 = f32;
+  bf16.net.precision = "bf16";
+  if (!fleet::CheckConfig(bf16).empty()) {
+    result.rows.push_back({.what = fmt::format("{} net in bf16", net.name),
+                           .measured = "not measured: this processor has no bf16 products"});
+    return;
+  }
+  NetBench exact(f32, net.envs, net.unroll), rounded(bf16, net.envs, net.unroll);
+  const double error = RelativeDistance(rounded.Gradient(), exact.Gradient());
+  std::vector<double> exact_rollouts, rounded_rollouts;
+  for (int turn = 0; turn < kTurns; ++turn) {
+    exact.Measure(seconds / kTurns / 4);
+    rounded.Measure(seconds / kTurns / 4);
+    exact_rollouts.push_back(RolloutNs(f32, net.envs, net.unroll, seconds / kTurns / 4));
+    rounded_rollouts.push_back(RolloutNs(bf16, net.envs, net.unroll, seconds / kTurns / 4));
+  }
+  const auto add = [&](const char* what, const char* key, double exact_ns, double ns,
+                       const std::string& more = "") {
+    result.rows.push_back({.what = fmt::format("{} net in bf16: {}", net.name, what),
+                           .measured = fmt::format("{:.0f} µs, {:.2f} × as fast as f32{}", ns / 1e3,
+                                                   exact_ns / ns, more)});
+    json[key] = {{"f32_us", exact_ns / 1e3}, {"bf16_us", ns / 1e3}};
+  };
+  for (const char* pass : {"forward", "backward"}) {
+    const std::string op = fmt::format("all of the net, {}", pass);
+    add(pass, pass, exact.MedianNs(op), rounded.MedianNs(op));
+  }
+  add("rollout and gradient", "rollout", Median(exact_rollouts), Median(rounded_rollouts),
+      fmt::format("; gradient off by {:.2g} of its length", error));
+  json["gradient_error"] = error;
+}
+
 }  // namespace
 
 Result MeasureKernels(const Site& site) {
@@ -208,6 +271,7 @@ Result MeasureKernels(const Site& site) {
   Result result;
   nlohmann::ordered_json json{{"sgemm_gflops", best}};
   for (const Net& net : nets) Measure(net, seconds, best, result, json[net.name]);
+  MeasureBf16(nets[0], seconds, result, json["MinAtar in bf16"]);
   result.rows.push_back({.what = "sgemm at its best in the same process, one core",
                          .measured = fmt::format("{:.0f} GFLOP/s", best)});
   result.json = json.dump();

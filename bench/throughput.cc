@@ -127,6 +127,24 @@ Measured BesideSgemm(const Site& site, double rate) {
                    {"share", share}}};
 }
 
+// The first case with the net's products in bf16.
+Measured InBf16(const Site& site, double f32) {
+  constexpr double kWanted = 1.3;
+  Case one = Cases().front();
+  one.key = "2x64x5-bf16";
+  one.what = " × 64 envs × 5 steps, net.precision = \"bf16\"";
+  one.wanted = 0;
+  one.overrides.push_back("net.precision=bf16");
+  Measured measured = Run(site, one);
+  measured.row.wanted = fmt::format("≥ {:.1f} × f32", kWanted);
+  if (measured.steps_per_second == 0) return measured;
+  const double ratio = measured.steps_per_second / f32;
+  measured.row.measured += fmt::format(", {:.2f} × f32", ratio);
+  measured.json["of_f32"] = ratio;
+  if (!site.quick) measured.row.holds = ratio >= kWanted;
+  return measured;
+}
+
 // The slowest of the MinAtar games; Breakout's rate is known.
 Measured SlowestGame(const Site& site, double breakout) {
   constexpr double kWanted = 110e3;
@@ -161,6 +179,7 @@ Result MeasureThroughput(const Site& site) {
   const std::vector<Case> cases = Cases();
   const Measured breakout = Run(site, cases.front());
   add(cases.front().key, breakout);
+  add("2x64x5_bf16", InBf16(site, breakout.steps_per_second));
   add("beside_sgemm", BesideSgemm(site, breakout.steps_per_second));
   for (const Case& one : std::span(cases).subspan(1)) {
     add(one.key, Run(site, one));

@@ -20,8 +20,10 @@ struct OpCall {
 
 class WatchedBackend final : public net::Backend<float> {
  public:
-  WatchedBackend() : inner_(net::MakeCpuBackend()) {}
+  explicit WatchedBackend(net::Precision precision = net::Precision::kF32)
+      : inner_(net::MakeCpuBackend(precision)) {}
   const char* name() const override { return inner_->name(); }
+  void HoldWeights(bool held) override { inner_->HoldWeights(held); }
 
   // In order, since the last call of this.
   std::vector<OpCall> TakeCalls() { return std::move(calls_); }

@@ -64,6 +64,7 @@ struct ActorsConfig {
 struct NetConfig {
   std::string kind = "minatar";              // "minatar", "atari", "nature", "mlp"
   std::vector<std::int64_t> hidden = {128};  // widths of the fully connected layers
+  std::string precision = "f32";             // "f32", "bf16"
   std::int64_t stages = 1;
 
   friend bool operator==(const NetConfig&, const NetConfig&) = default;

@@ -54,6 +54,7 @@ const std::vector<ConfigKey>& Table() {
 
       {KEY(net, kind), WordRule{{"minatar", "atari", "nature", "mlp"}}},
       {KEY(net, hidden), ListRule{0, 8, 1, 65'536}},
+      {KEY(net, precision), WordRule{{"f32", "bf16"}}},
       {KEY(net, stages), IntegerRule{.low = 1, .high = 64, .built = 1}},
 
       {KEY(loss, gamma), NumberRule{0, 1}},

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "actors/rollout.h"
 #include "core/error.h"
 #include "envs/registry.h"
 #include "fleet/blueprint.h"
@@ -62,6 +63,7 @@ std::vector<Contradiction> CheckConfig(const Config& config) {
     const bool fits = Passes("net.kind", found, [&] { BlueprintOf(config); });
     if (!fits) found.back().keys.insert(found.back().keys.end(), {"net.kind", "net.hidden"});
   }
+  Passes("net.precision", found, [&] { net::MakeCpuBackend(actors::PrecisionOf(config)); });
   Passes("wire.endpoint", found, [&] {
     if (config.wire.endpoint != "auto") wire::CheckEndpoint(config.wire.endpoint);
   });

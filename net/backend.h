@@ -5,7 +5,7 @@
 //   activations     (n, H, W, C) or (n, features), n samples; one is the other flattened
 //   conv weights    (KH, KW, CIN, COUT): one input cell meets COUT adjacent weights
 //   linear weights  (IN, OUT)
-// An op writes all of its output; nothing is kept between calls.
+// An op writes all of its output; nothing is kept between calls, but of weights that are held.
 //
 // Thread safety: none; a backend may own scratch memory, so one thread at a time.
 #pragma once
@@ -36,11 +36,17 @@ struct ConvShape {
 enum class Activation { kNone, kRelu };  // fused into the op that produces y; relu keeps a NaN
 enum class Put { kReplace, kAdd };       // what to do with what the output held
 
+// Of the factors of large products; sums are f32 always.
+enum class Precision { kF32, kBf16 };
+
 template <class T>
 class Backend {
  public:
   virtual ~Backend() = default;
   virtual const char* name() const = 0;
+
+  // Called by HeldWeights (below) alone, at the begin and the end of its life.
+  virtual void HoldWeights(bool /*held*/) {}
 
   // y (n, OUT) = activation(x (n, IN) . w (IN, OUT) + b (OUT)).
   virtual void LinearForward(const LinearShape& shape, int n, const T* x, const T* w, const T* b,
@@ -75,12 +81,28 @@ class Backend {
                                  const T* relu_output, T* dx) = 0;
 };
 
+// While it lives, the weights that the backend is given stay as they are, address by address, so that
+// a backend may convert them once for many calls. Without it they are converted at every call. One
+// at a time for a backend, which must outlive it.
+template <class T>
+class HeldWeights {
+ public:
+  explicit HeldWeights(Backend<T>& backend) : backend_(backend) { backend_.HoldWeights(true); }
+  ~HeldWeights() { backend_.HoldWeights(false); }
+  HeldWeights(const HeldWeights&) = delete;
+  HeldWeights& operator=(const HeldWeights&) = delete;
+
+ private:
+  Backend<T>& backend_;
+};
+
 // The plain loops that define what is correct; float and double.
 template <class T>
 std::unique_ptr<Backend<T>> MakeReferenceBackend();
 
 // The fast one: oneDNN for dense products, own loops for sparse observations. Calls UseOneThread.
-// Equal inputs of equal shapes give equal bits.
-std::unique_ptr<Backend<float>> MakeCpuBackend();
+// Equal inputs of equal shapes give equal bits. kBf16 rounds the factors of linear layers of at least
+// 128 x 128 weights; throws UserError where the processor cannot multiply bf16.
+std::unique_ptr<Backend<float>> MakeCpuBackend(Precision precision = Precision::kF32);
 
 }  // namespace starling::net

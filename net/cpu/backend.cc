@@ -1,12 +1,16 @@
 #include "net/backend.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
+#include "core/error.h"
+#include "net/cpu/bfloat16.h"
 #include "net/cpu/conv2d_dense.h"
 #include "net/cpu/conv2d_direct.h"
 #include "net/cpu/conv2d_sparse.h"
 #include "net/cpu/linear.h"
+#include "net/cpu/linear_bf16.h"
 #include "net/cpu/linear_sparse.h"
 #include "net/cpu/one_thread.h"
 
@@ -15,24 +19,37 @@ namespace {
 
 class CpuBackend final : public Backend<float> {
  public:
-  CpuBackend() { UseOneThread(); }
-  const char* name() const override { return "cpu"; }
+  explicit CpuBackend(Precision precision) {
+    UseOneThread();
+    if (precision == Precision::kBf16) bf16_linear_.emplace();
+  }
+  const char* name() const override { return bf16_linear_ ? "cpu, bf16" : "cpu"; }
+  void HoldWeights(bool held) override {
+    if (bf16_linear_) bf16_linear_->HoldWeights(held);
+  }
 
   void LinearForward(const LinearShape& shape, int n, const float* x, const float* w,
                      const float* b, Activation activation, float* y) override {
+    if (InBf16(shape)) return bf16_linear_->Forward(shape, n, x, w, b, activation, y);
     if (sparse_linear_.Forward(shape, n, x, w, b, activation, y)) return;
     cpu::LinearForward(shape, n, x, w, b, activation, y);
   }
   void LinearBackwardWeights(const LinearShape& shape, int n, const float* x, const float* dy,
                              float* dw, float* db) override {
+    if (InBf16(shape)) return bf16_linear_->BackwardWeights(shape, n, x, dy, dw, db);
     cpu::LinearBackwardWeights(shape, n, x, dy, dw, db);
   }
   void LinearBackwardInput(const LinearShape& shape, int n, const float* w, const float* dy,
                            Put put, const float* relu_output, float* dx) override {
+    // Only the value head adds, and it is small.
+    if (InBf16(shape) && put == Put::kReplace) {
+      return bf16_linear_->BackwardInput(shape, n, w, dy, relu_output, dx);
+    }
     cpu::LinearBackwardInput(shape, n, w, dy, put, relu_output, dx);
   }
   void LinearBackward(const LinearShape& shape, int n, const float* x, const float* w,
                       const float* dy, float* dw, float* db, float* dx) override {
+    if (InBf16(shape)) return bf16_linear_->Backward(shape, n, x, w, dy, dw, db, dx);
     if (sparse_linear_.Backward(shape, n, x, w, dy, dw, db, dx)) return;
     Backend::LinearBackward(shape, n, x, w, dy, dw, db, dx);
   }
@@ -57,6 +74,10 @@ class CpuBackend final : public Backend<float> {
   }
 
  private:
+  bool InBf16(const LinearShape& shape) const {
+    return bf16_linear_ && cpu::Bf16Linear::Suits(shape);
+  }
+
   // Nothing for a shape that only the dense way can do. A net has one or two shapes, so a search is
   // as good as a map.
   cpu::SparseConv* SparseFor(const ConvShape& shape) {
@@ -66,6 +87,7 @@ class CpuBackend final : public Backend<float> {
     return found != sparse_.end() ? &*found : &sparse_.emplace_back(shape);
   }
 
+  std::optional<cpu::Bf16Linear> bf16_linear_;  // if that is the precision
   cpu::SparseLinear sparse_linear_;
   cpu::DenseConv dense_;
   std::vector<cpu::SparseConv> sparse_;
@@ -73,6 +95,13 @@ class CpuBackend final : public Backend<float> {
 
 }  // namespace
 
-std::unique_ptr<Backend<float>> MakeCpuBackend() { return std::make_unique<CpuBackend>(); }
+std::unique_ptr<Backend<float>> MakeCpuBackend(Precision precision) {
+  if (precision == Precision::kBf16 && !cpu::HasBf16Products()) {
+    throw UserError(
+        "net.precision: this processor has no bf16 products (avx512_bf16 or amx_bf16): use "
+        "\"f32\"");
+  }
+  return std::make_unique<CpuBackend>(precision);
+}
 
 }  // namespace starling::net

@@ -35,6 +35,10 @@ void SumRows(int rows, int width, const float* dy, float* sums) {
   }
 }
 
+void MaskByRelu(int count, const float* relu_output, float* dx) {
+  for (int j = 0; j < count; ++j) dx[j] = relu_output[j] > 0.0f ? dx[j] : 0.0f;
+}
+
 void LinearForward(const LinearShape& shape, int n, const float* x, const float* w, const float* b,
                    Activation activation, float* y) {
   Gemm(Order::kPlain, Order::kPlain, n, shape.out, shape.in, x, shape.in, w, shape.out, 0.0f, y,
@@ -53,8 +57,7 @@ void LinearBackwardInput(const LinearShape& shape, int n, const float* w, const 
                          const float* relu_output, float* dx) {
   Gemm(Order::kPlain, Order::kTransposed, n, shape.in, shape.out, dy, shape.out, w, shape.out,
        put == Put::kAdd ? 1.0f : 0.0f, dx, shape.in);
-  if (relu_output == nullptr) return;
-  for (int j = 0; j < n * shape.in; ++j) dx[j] = relu_output[j] > 0.0f ? dx[j] : 0.0f;
+  if (relu_output != nullptr) MaskByRelu(n * shape.in, relu_output, dx);
 }
 
 }  // namespace starling::net::cpu

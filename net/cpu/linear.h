@@ -10,6 +10,9 @@ void AddBiasActivate(int rows, int width, const float* b, Activation activation,
 // sums (width) = column sums of dy (rows, width).
 void SumRows(int rows, int width, const float* dy, float* sums);
 
+// dx (count) is set to zero where relu_output (count) is not positive.
+void MaskByRelu(int count, const float* relu_output, float* dx);
+
 void LinearForward(const LinearShape& shape, int n, const float* x, const float* w, const float* b,
                    Activation activation, float* y);
 void LinearBackwardWeights(const LinearShape& shape, int n, const float* x, const float* dy,

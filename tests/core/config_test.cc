@@ -162,6 +162,16 @@ TEST(Config, OutOfRange) {
   EXPECT_THAT(Mistakes("[run]\nname = \"a\\nb\"\n"), ElementsAre(HasSubstr("text on one line")));
 }
 
+TEST(Config, PrecisionOfTheNet) {
+  EXPECT_EQ(ParseConfig("", "x.toml", {}).net.precision, "f32");
+  EXPECT_EQ(ParseConfig("", "x.toml", {"net.precision=bf16"}).net.precision, "bf16");
+  EXPECT_THAT(Mistakes("[net]\nprecision = \"fp16\"\n"),
+              ElementsAre(AllOf(StartsWith("x.toml:2:13: net.precision = \"fp16\""),
+                                HasSubstr("\"f32\" or \"bf16\""))));
+  EXPECT_THAT(Mistakes("[net]\nprecison = \"bf16\"\n"),
+              ElementsAre(HasSubstr("did you mean \"precision\"?")));
+}
+
 TEST(Config, WhatIsNotBuiltYetIsRefusedByName) {
   EXPECT_THAT(
       Mistakes("[actors]\nbackend = \"cuda\"\n"),

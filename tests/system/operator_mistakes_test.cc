@@ -101,6 +101,17 @@ INSTANTIATE_TEST_SUITE_P(All, MistakeTest, testing::ValuesIn(kMistakes),
 
 class PlaceTest : public RunTest {};
 
+// oneDNN is told to take the processor for an older one.
+TEST_F(PlaceTest, AProcessorWithoutBf16ProductsIsRefusedThem) {
+  ASSERT_EQ(setenv("ONEDNN_MAX_CPU_ISA", "AVX2", 1), 0);
+  auto train = StartTrain({"net.precision=bf16"});
+  ASSERT_EQ(unsetenv("ONEDNN_MAX_CPU_ISA"), 0);
+  EXPECT_EQ(WaitFor(*train), 2);
+  EXPECT_THAT(said_, HasSubstr("net.precision: this processor has no bf16 products"));
+  EXPECT_THAT(said_, HasSubstr("use \"f32\""));
+  EXPECT_FALSE(std::filesystem::exists(run()));
+}
+
 TEST_F(PlaceTest, AMissingFileIsNamed) {
   auto train = Start("starling", {"train", "nowhere.toml"});
   EXPECT_EQ(WaitFor(*train), 2);

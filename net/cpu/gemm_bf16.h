@@ -1,0 +1,27 @@
+// Dense products of bf16 matrices, summed in f32, through oneDNN.
+#pragma once
+
+#include <memory>
+
+#include "net/cpu/bfloat16.h"
+#include "net/cpu/gemm.h"
+
+namespace starling::net::cpu {
+
+// oneDNN makes code for each shape; a net has a handful, whose code is kept.
+class Bf16Gemm {
+ public:
+  Bf16Gemm();
+  ~Bf16Gemm();
+
+  // C (m, n) = op(A) (m, k) . op(B) (k, n), all dense, row-major: A is stored (m, k), or (k, m) if
+  // transposed; B likewise. Runs in the calling thread alone.
+  void Multiply(Order a_order, Order b_order, int m, int n, int k, const Bfloat16* a,
+                const Bfloat16* b, float* c);
+
+ private:
+  class Products;
+  const std::unique_ptr<Products> products_;
+};
+
+}  // namespace starling::net::cpu

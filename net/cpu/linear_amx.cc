@@ -1,0 +1,113 @@
+#include "net/cpu/linear_amx.h"
+
+#include <algorithm>
+
+#include "net/cpu/linear.h"
+#include "net/cpu/vector.h"
+
+namespace starling::net::cpu {
+namespace {
+
+using amx::kTile;
+
+int Blocks(int n) { return (n + 31) / 32; }  // of 32, the last one filled with zeros
+
+// Room for `tiles` tiles.
+Bfloat16* Tiles(int tiles, Buffer<Bfloat16>& buffer) {
+  buffer.Reserve(static_cast<std::size_t>(tiles * kTile));
+  return buffer.data();
+}
+
+// Left tiles (rows / 16, width / 32) of x (n, width).
+Bfloat16* PackLeft(int n, int width, const float* x, Buffer<Bfloat16>& buffer) {
+  Bfloat16* const tiles = Tiles(2 * Blocks(n) * (width / 32), buffer);
+  Bfloat16* tile = tiles;
+  for (int i = 0; i < 32 * Blocks(n); i += 16) {
+    for (int k = 0; k < width; k += 32, tile += kTile) {
+      amx::PackRows(x + i * width + k, width, n - i, tile);
+    }
+  }
+  return tiles;
+}
+
+// Right tiles (width / 16, rows / 32) of x (n, width), whose rows are the terms.
+void PackRight(int n, int width, const float* x, Bfloat16* tile) {
+  for (int j = 0; j < width; j += 16) {
+    for (int k = 0; k < n; k += 32, tile += kTile) {
+      amx::PackPairs(x + k * width + j, width, n - k, tile);
+    }
+  }
+}
+
+// dx = sums (rows, 32), zero where x is not positive; rows of x and dx lie `width` apart.
+void StoreMasked(int rows, int width, const float* sums, const float* x, float* dx) {
+  for (int row = 0; row < rows; ++row, x += width, dx += width, sums += 32) {
+    for (const int v : {0, 16}) At(dx + v) = At(x + v) > 0.0f ? At(sums + v) : Sixteen{};
+  }
+}
+
+}  // namespace
+
+void AmxLinear::Forward(const LinearShape& shape, int n, const float* x, const float* w,
+                        const float* b, Activation activation, float* y) {
+  const int steps = shape.in / 32;
+  const Bfloat16* const right = weights_.Get(
+      w, shape.in * shape.out, [&](Bfloat16* tiles) { PackRight(shape.in, shape.out, w, tiles); });
+  const Bfloat16* const left = PackLeft(n, shape.in, x, left_);
+  const Sixteen least = (activation == Activation::kRelu ? 0.0f : -__builtin_inff()) - Sixteen{};
+  alignas(64) float sums[32 * 32];
+  const amx::Session session;
+  for (int j = 0; j < shape.out; j += 32) {
+    for (int i = 0; i < n; i += 32) {
+      amx::Multiply(left + i / 16 * steps * kTile, steps * kTile, right + j / 16 * steps * kTile,
+                    steps * kTile, steps, sums, 32);
+      for (int row = 0; row < std::min(32, n - i); ++row) {
+        for (const int v : {0, 16}) {
+          const Sixteen sum = At(sums + 32 * row + v) + At(b + j + v);
+          At(y + (i + row) * shape.out + j + v) = sum < least ? least : sum;
+        }
+      }
+    }
+  }
+}
+
+// Row by row through x and dx, which are much larger than the rest: 32 samples are packed for dw and
+// their dx is made while they are in cache.
+void AmxLinear::Backward(const LinearShape& shape, int n, const float* x, const float* w,
+                         const float* dy, float* dw, float* db, float* dx) {
+  const int in = shape.in, out = shape.out, samples = Blocks(n), outs = out / 32;
+  const Bfloat16* const dy_left = PackLeft(n, out, dy, left_);
+  Bfloat16* const dy_right = Tiles(samples * 2 * outs, right_);
+  PackRight(n, out, dy, dy_right);
+  Bfloat16* const w_right = Tiles(in / 16 * outs, w_);  // of its transpose: (IN / 16, OUT / 32)
+  for (int k = 0; k < in; k += 16) {
+    for (int j = 0; j < outs; ++j) {
+      amx::PackPairsTransposed(w + k * out + 32 * j, out, w_right + (k / 16 * outs + j) * kTile);
+    }
+  }
+  Bfloat16* const x_left = Tiles(in / 16 * samples, x_);  // likewise: (IN / 16, samples / 32)
+  const amx::Session session;
+  for (int i = 0; i < samples; ++i) {
+    const int first = 32 * i, rows = std::min(32, n - first);
+    for (int k = 0; k < in; k += 16) {
+      amx::PackRowsTransposed(x + first * in + k, in, rows,
+                              x_left + (k / 16 * samples + i) * kTile);
+    }
+    for (int k = 0; k < in; k += 32) {
+      alignas(64) float sums[32 * 32];
+      amx::Multiply(dy_left + 2 * i * outs * kTile, outs * kTile, w_right + k / 16 * outs * kTile,
+                    outs * kTile, outs, sums, 32);
+      StoreMasked(rows, in, sums, x + first * in + k, dx + first * in + k);
+    }
+  }
+  for (int k = 0; k < in; k += 32) {
+    for (int j = 0; j < outs; ++j) {
+      amx::Multiply(x_left + k / 16 * samples * kTile, samples * kTile,
+                    dy_right + 2 * j * samples * kTile, samples * kTile, samples,
+                    dw + k * out + 32 * j, out);
+    }
+  }
+  SumRows(n, out, dy, db);
+}
+
+}  // namespace starling::net::cpu

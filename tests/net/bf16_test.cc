@@ -1,0 +1,235 @@
+// The fast backend with products in bf16, against the reference in double, and the rounding itself.
+#include <cmath>
+#include <limits>
+
+#include "net/backend.h"
+#include "net/cpu/bfloat16.h"
+#include "tests/net/op_shapes.h"
+
+namespace starling::net {
+namespace {
+
+using cpu::Bfloat16;
+using cpu::ToBfloat16;
+using cpu::ToFloat;
+using testing::Cells;
+using testing::Normals;
+using testing::RelativeError;
+using Floats = std::vector<float>;
+using Doubles = std::vector<double>;
+using Limits = std::numeric_limits<float>;
+
+// A factor is off by 2^-9 of itself at most; the largest of many sums is longer than most.
+constexpr double kTolerance = 1e-2;
+
+float Bits(std::uint32_t bits) { return std::bit_cast<float>(bits); }
+
+// Every way of conversion: the constant one, and arrays of all lengths around a vector's.
+void ExpectRounded(float value, Bfloat16 expected) {
+  EXPECT_EQ(ToBfloat16(value), expected) << value;
+  for (const int n : {1, 31, 32, 33}) {
+    const Floats x(static_cast<std::size_t>(n), value);
+    std::vector<Bfloat16> out(x.size() + 1, 0x5555);
+    ToBfloat16(n, x.data(), out.data());
+    EXPECT_EQ(out.back(), 0x5555) << "written behind the end";
+    out.pop_back();
+    EXPECT_EQ(out, std::vector<Bfloat16>(x.size(), expected)) << value << ", " << n;
+  }
+}
+
+TEST(Bfloat16Test, RoundsToTheNearest) {
+  ExpectRounded(0.0f, 0x0000);
+  ExpectRounded(-0.0f, 0x8000);
+  ExpectRounded(1.0f, 0x3f80);
+  ExpectRounded(-2.5f, 0xc020);
+  ExpectRounded(Bits(0x3f807fff), 0x3f80);
+  ExpectRounded(Bits(0x3f808001), 0x3f81);
+  ExpectRounded(Bits(0x3fffffff), 0x4000);  // into the exponent
+}
+
+TEST(Bfloat16Test, TiesGoToEven) {
+  ExpectRounded(Bits(0x3f808000), 0x3f80);
+  ExpectRounded(Bits(0x3f818000), 0x3f82);
+  ExpectRounded(Bits(0xbf818000), 0xbf82);
+}
+
+TEST(Bfloat16Test, WhatIsTooLargeBecomesInfinite) {
+  ExpectRounded(Limits::infinity(), 0x7f80);
+  ExpectRounded(-Limits::infinity(), 0xff80);
+  ExpectRounded(Limits::max(), 0x7f80);
+  ExpectRounded(Limits::lowest(), 0xff80);
+  ExpectRounded(Bits(0x7f7f7fff), 0x7f7f);
+}
+
+TEST(Bfloat16Test, ANanStaysOne) {
+  // The last ones would become infinite if they were cut off, and zero if they were rounded.
+  for (const std::uint32_t bits : {0x7fc00000u, 0xffc00000u, 0x7f800001u, 0x7fffffffu}) {
+    ExpectRounded(Bits(bits), static_cast<Bfloat16>((bits | 0x00400000) >> 16));
+    EXPECT_TRUE(std::isnan(ToFloat(ToBfloat16(Bits(bits)))));
+  }
+}
+
+TEST(Bfloat16Test, DenormalsBecomeZero) {
+  ExpectRounded(Limits::denorm_min(), 0x0000);
+  ExpectRounded(Bits(0x807fffff), 0x8000);
+  ExpectRounded(Limits::min(), 0x0080);
+}
+
+TEST(Bfloat16Test, BothWaysAgreeOnAnything) {
+  RandomStream random(StreamId{.seed = 41});
+  Floats x(1 << 16);
+  for (float& value : x) value = Bits(random.Below(0xffffffffu));
+  std::vector<Bfloat16> out(x.size());
+  ToBfloat16(static_cast<int>(x.size()), x.data(), out.data());
+  for (std::size_t i = 0; i < x.size(); ++i) ASSERT_EQ(out[i], ToBfloat16(x[i])) << x[i];
+}
+
+class Bf16BackendTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!cpu::HasBf16Products()) GTEST_SKIP() << "this processor has no bf16 products";
+    backend_ = MakeCpuBackend(Precision::kBf16);
+  }
+
+  // What the ops of a layer write, of one backend.
+  template <class T>
+  struct Written {
+    std::vector<T> y, y_relu, dw, db, dx, dx_masked, dw_both, db_both, dx_both;
+    friend bool operator==(const Written&, const Written&) = default;
+  };
+  template <class T>
+  Written<T> Run(Backend<T>& backend, const LinearShape& s, int n) {
+    const auto as = [](const Floats& values) {
+      return std::vector<T>(values.begin(), values.end());
+    };
+    const auto x = as(x_), w = as(w_), b = as(b_), dy = as(dy_);
+    const std::vector<T> noise(std::max(x.size(), w.size()), T(9));  // must be overwritten
+    const auto like = [&](const std::vector<T>& other) {
+      return std::vector<T>(noise.begin(), noise.begin() + std::ssize(other));
+    };
+    Written<T> out{like(dy), like(dy), like(w), like(b), like(x),
+                   like(x),  like(w),  like(b), like(x)};
+    backend.LinearForward(s, n, x.data(), w.data(), b.data(), Activation::kNone, out.y.data());
+    backend.LinearForward(s, n, x.data(), w.data(), b.data(), Activation::kRelu, out.y_relu.data());
+    backend.LinearBackwardWeights(s, n, x.data(), dy.data(), out.dw.data(), out.db.data());
+    backend.LinearBackwardInput(s, n, w.data(), dy.data(), Put::kReplace, nullptr, out.dx.data());
+    backend.LinearBackwardInput(s, n, w.data(), dy.data(), Put::kAdd, x.data(),
+                                out.dx_masked.data());
+    backend.LinearBackward(s, n, x.data(), w.data(), dy.data(), out.dw_both.data(),
+                           out.db_both.data(), out.dx_both.data());
+    return out;
+  }
+  void Draw(const LinearShape& s, int n, double density) {
+    x_ = Cells<float>(random_, n * s.in, density);
+    for (float& value : x_) value *= std::abs(random_.Normal());
+    w_ = Normals<float>(random_, s.in * s.out);
+    b_ = Normals<float>(random_, s.out);
+    dy_ = Normals<float>(random_, n * s.out);
+  }
+
+  RandomStream random_{StreamId{.seed = 42}};
+  std::unique_ptr<Backend<float>> backend_;
+  std::unique_ptr<Backend<double>> reference_ = MakeReferenceBackend<double>();
+  Floats x_, w_, b_, dy_;
+};
+
+TEST_F(Bf16BackendTest, LinearIsNearTheReference) {
+  for (const LinearShape& s : {LinearShape{1024, 128}, LinearShape{128, 128}, LinearShape{97, 211},
+                               LinearShape{2592, 256}, LinearShape{512, 32}, LinearShape{40, 17}}) {
+    for (const int n : {1, 5, 64, 150}) {
+      for (const double density : {0.1, 0.5, 1.0}) {
+        SCOPED_TRACE(fmt::format("{}x{}, {} samples, density {}", s.in, s.out, n, density));
+        Draw(s, n, density);
+        const Written<float> fast = Run(*backend_, s, n);
+        const Written<double> exact = Run(*reference_, s, n);
+        EXPECT_LE(RelativeError(fast.y, exact.y), kTolerance);
+        EXPECT_LE(RelativeError(fast.y_relu, exact.y_relu), kTolerance);
+        EXPECT_LE(RelativeError(fast.dw, exact.dw), kTolerance);
+        EXPECT_LE(RelativeError(fast.db, exact.db), 1e-5) << "f32";
+        EXPECT_LE(RelativeError(fast.dx, exact.dx), kTolerance);
+        EXPECT_LE(RelativeError(fast.dx_masked, exact.dx_masked), kTolerance);
+        EXPECT_LE(RelativeError(fast.dw_both, exact.dw_both), kTolerance);
+        EXPECT_LE(RelativeError(fast.db_both, exact.db_both), 1e-5) << "f32";
+        EXPECT_LE(RelativeError(fast.dx_both, exact.dx_both), kTolerance);
+      }
+    }
+  }
+}
+
+// Else the tests above would pass without a product in bf16.
+TEST_F(Bf16BackendTest, OnlyLargeLayersAreRounded) {
+  for (const bool large : {false, true}) {
+    const LinearShape s = large ? LinearShape{128, 128} : LinearShape{128, 127};
+    Draw(s, 5, 1.0);
+    const double error = RelativeError(Run(*backend_, s, 5).y, Run(*reference_, s, 5).y);
+    EXPECT_EQ(error > 1e-4, large) << error;
+  }
+}
+
+TEST_F(Bf16BackendTest, WhatIsExactInBf16IsExact) {
+  const LinearShape s{256, 64};
+  Draw(s, 3, 1.0);
+  for (Floats* values : {&x_, &w_, &b_, &dy_}) {
+    for (float& value : *values) value = std::round(value);
+  }
+  EXPECT_EQ(RelativeError(Run(*backend_, s, 3).y, Run(*reference_, s, 3).y), 0);
+  EXPECT_EQ(RelativeError(Run(*backend_, s, 3).dw, Run(*reference_, s, 3).dw), 0);
+}
+
+TEST_F(Bf16BackendTest, EqualInputsGiveEqualBits) {
+  const LinearShape s{1024, 128};
+  Draw(s, 64, 0.5);
+  const auto first = Run(*backend_, s, 64);
+  EXPECT_EQ(Run(*backend_, s, 64), first) << "in the same backend";
+  EXPECT_EQ(Run(*MakeCpuBackend(Precision::kBf16), s, 64), first) << "in another one";
+}
+
+TEST_F(Bf16BackendTest, ANanIsSeenThroughTheRelu) {
+  const LinearShape s{128, 128};
+  Draw(s, 2, 1.0);
+  Floats y(256);
+  w_[5] = NAN;  // of output 5
+  backend_->LinearForward(s, 2, x_.data(), w_.data(), b_.data(), Activation::kRelu, y.data());
+  for (std::size_t i = 0; i < y.size(); ++i) EXPECT_EQ(std::isnan(y[i]), i % 128 == 5) << i;
+}
+
+// Held weights are converted once; before and after, changes count.
+TEST_F(Bf16BackendTest, ChangedWeightsCountOnceTheyAreNoLongerHeld) {
+  const LinearShape s{128, 128};
+  Draw(s, 4, 1.0);
+  const auto forward = [&](Backend<float>& backend) {
+    Floats y(4 * 128);
+    backend.LinearForward(s, 4, x_.data(), w_.data(), b_.data(), Activation::kNone, y.data());
+    return y;
+  };
+  for (int round = 0; round < 3; ++round) {
+    for (float& weight : w_) weight += 1.0f;
+    const Floats expected = forward(*MakeCpuBackend(Precision::kBf16));
+    if (round == 2) {
+      EXPECT_EQ(forward(*backend_), expected) << "not held";
+      break;
+    }
+    const HeldWeights held(*backend_);
+    EXPECT_EQ(forward(*backend_), expected) << "converted";
+    EXPECT_EQ(forward(*backend_), expected) << "kept";
+  }
+}
+
+using Bf16BackendDeathTest = Bf16BackendTest;
+
+TEST_F(Bf16BackendDeathTest, HeldWeightsMustNotChange) {
+  const LinearShape s{128, 128};
+  Draw(s, 1, 1.0);
+  Floats y(128);
+  const auto forward = [&] {
+    backend_->LinearForward(s, 1, x_.data(), w_.data(), b_.data(), Activation::kNone, y.data());
+  };
+  const HeldWeights held(*backend_);
+  forward();
+  for (float& weight : w_) weight += 1.0f;
+  EXPECT_DEATH(forward(), "weights changed while they were held");
+  EXPECT_DEATH(backend_->HoldWeights(true), "held once at a time");
+}
+
+}  // namespace
+}  // namespace starling::net
