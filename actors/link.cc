@@ -47,6 +47,7 @@ bool LearnerLink::Join() {
   reader_.reset();
   buffers_.reset();
   grants_.clear();
+  granted_ = false;
   unanswered_ = 0;
   incarnation_ = term_ = 0;
   while (clock_.NowMs() < give_up_ms) {
@@ -104,16 +105,26 @@ bool LearnerLink::CheckNet(std::uint64_t fingerprint, std::size_t floats) {
   if (welcome_.snapshot.empty()) return true;
   try {
     reader_.emplace(welcome_.snapshot, floats, fingerprint);
-    if (!welcome_.buffers.empty()) buffers_.emplace(welcome_.buffers, floats);
     if (!welcome_.beacon.empty()) {
       beacon_ = std::make_unique<wire::BeaconReceiver>(context_, welcome_.beacon);
     }
+    OpenBuffers();
     return true;
   } catch (const std::exception& error) {  // the learner has gone meanwhile
     reader_.reset();
     HearLastWords();
     if (state_ == LinkState::kLost) LogWarn("{}", error.what());
     return false;
+  }
+}
+
+// Without them gradients are sent: slower, but they come.
+void LearnerLink::OpenBuffers() {
+  if (welcome_.buffers.empty()) return;
+  try {
+    buffers_.emplace(welcome_.buffers, floats_);
+  } catch (const std::exception& error) {
+    LogWarn("{}: gradients are sent instead", error.what());
   }
 }
 
@@ -144,7 +155,8 @@ std::optional<wire::Grant> LearnerLink::NextGrant() {
   if (!Pump(0)) return std::nullopt;
   const wire::Grant grant = grants_.front();
   grants_.pop_front();
-  wait_us_ = UsSince(begin);
+  // What came before the first one was the start.
+  wait_us_ = std::exchange(granted_, true) ? UsSince(begin) : 0;
   return grant;
 }
 

@@ -7,6 +7,8 @@
 //   linear weights  (IN, OUT)
 // An op writes all of its output; nothing is kept between calls, but of weights that are held.
 //
+// The elements of each array can be counted as int (MakeModel in net/model.h sees to it).
+//
 // Thread safety: none; a backend may own scratch memory, so one thread at a time.
 #pragma once
 

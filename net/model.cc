@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 #include "core/check.h"
@@ -13,6 +14,15 @@ namespace starling::net {
 namespace {
 
 std::size_t Size(std::int64_t count) { return static_cast<std::size_t>(count); }
+
+// Ops count the elements of an array as int (net/backend.h).
+void CheckCounted(std::int64_t rows, std::int64_t size, const char* advice) {
+  if (rows <= std::numeric_limits<int>::max() / size) return;
+  throw UserError(
+      fmt::format("a net of {} x {} numbers in one array is too large: {}", rows, size, advice));
+}
+
+constexpr const char* kFewerSamples = "make actors.envs_per_actor or actors.unroll smaller";
 
 // Where a layer's weight and bias are in the flat vector.
 struct Place {
@@ -141,6 +151,7 @@ class ActorCriticNet final : public Model<T> {
   }
 
   void AddLinear(int width) {
+    CheckCounted(top_size(), width, "make net.hidden narrower");
     Hidden<T> layer;
     layer.linear = {top_size(), width};
     layer.place = AddLayer(layout_, fmt::format("fc{}", ++linears_), {layer.linear.in, width});
@@ -148,6 +159,7 @@ class ActorCriticNet final : public Model<T> {
   }
 
   void AddHidden(Hidden<T> layer, int size) {
+    CheckCounted(max_rows_, size, kFewerSamples);
     layer.size = size;
     layer.output = Buffer<T>(Size(max_rows_) * Size(size));
     layer.output_gradient = Buffer<T>(Size(max_rows_) * Size(size));
@@ -244,6 +256,7 @@ template <class T>
 std::unique_ptr<Model<T>> MakeModel(const ModelSpec& spec, Backend<T>& backend, int max_rows) {
   CheckSpec(spec);
   CHECK(max_rows >= 1);
+  CheckCounted(max_rows, std::int64_t{spec.height} * spec.width * spec.channels, kFewerSamples);
   return std::make_unique<ActorCriticNet<T>>(spec, backend, max_rows);
 }
 

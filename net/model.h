@@ -60,8 +60,8 @@ class Model {
 
 // The net has parameters "conv1", "fc1", "fc2" ..., "policy" and "value", each with ".weight" and
 // ".bias", in that order; shapes as in net/backend.h. `backend` must outlive it. Throws UserError
-// if the kind is unknown, a width is less than 1, or the kind does not fit the observation (a
-// convolution over a grid smaller than its kernel).
+// if the kind is unknown, a width is less than 1, the kind does not fit the observation (a
+// convolution over a grid smaller than its kernel), or an array would have 2^31 elements or more.
 template <class T>
 std::unique_ptr<Model<T>> MakeModel(const ModelSpec& spec, Backend<T>& backend, int max_rows);
 

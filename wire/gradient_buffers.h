@@ -4,7 +4,8 @@
 //
 // A buffer is the actor's until it pushes it, and the learner's from then on until it answers. The
 // learner makes the file, in the run's private place (wire/runtime_dir.h); it goes with the actor.
-// An actor that writes into a buffer that is not its own spoils its own gradient, nothing else.
+// The learner checks the values once: an actor, a process of the same user on the same machine, is
+// trusted not to write into a buffer that is not its own any more, nor to shrink the file.
 //
 // Thread safety: none; on either side one thread, except that anybody may read what is lent.
 #pragma once

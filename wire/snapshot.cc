@@ -52,10 +52,10 @@ std::size_t FileBytes(std::size_t floats) {
   return kDataOffset + kSnapshotSlots * floats * sizeof(float);
 }
 
-// Who writes and who reads are ordered by fences and by `begin` and `end`, and what it tears a reader
-// throws away, so that the words need not be atomic in the machine: plain vector loads and stores,
-// 0.42 ns per weight through a lane where words one by one took 0.65. C++ has no such access; a
-// checker of its rules is shown the words.
+// Who writes and who reads are ordered by fences and by `begin` and `end`, and a reader throws away a
+// copy that is torn, so that the words need not be atomic in the machine: plain vector loads and
+// stores, 0.42 ns per weight through a lane where words one by one took 0.65. C++ has no such access;
+// a checker of its rules is shown the words.
 void StoreWords(Word* to, const float* from, std::size_t words) {
 #ifdef __SANITIZE_THREAD__
   for (std::size_t i = 0; i < words; ++i) {

@@ -41,7 +41,7 @@ class CpuBackend final : public Backend<float> {
   }
   void LinearBackwardInput(const LinearShape& shape, int n, const float* w, const float* dy,
                            Put put, const float* relu_output, float* dx) override {
-    // Only the value head adds, and it is small.
+    // Only a value head adds: not worth rounding.
     if (InBf16(shape) && put == Put::kReplace) {
       return bf16_linear_->BackwardInput(shape, n, w, dy, relu_output, dx);
     }

@@ -9,14 +9,14 @@
 namespace starling::net::cpu {
 
 int FindIndices(Which which, int n, const float* x, int* out) {
-  const bool negative = which == Which::kNonzero;
+  const bool any_sign = which == Which::kNonzero;
   int count = 0, i = 0;
 #ifdef __AVX512F__
   // Seven times faster than the loop below, which would be 8 % of the MinAtar net's whole work.
   __m512i index = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
   for (; i + 16 <= n; i += 16) {
     const __m512 values = _mm512_loadu_ps(x + i), zero = _mm512_setzero_ps();
-    const __mmask16 set = negative ? _mm512_cmp_ps_mask(values, zero, _CMP_NEQ_UQ)
+    const __mmask16 set = any_sign ? _mm512_cmp_ps_mask(values, zero, _CMP_NEQ_UQ)
                                    : _mm512_cmp_ps_mask(values, zero, _CMP_GT_OQ);
     _mm512_storeu_si512(out + count, _mm512_maskz_compress_epi32(set, index));
     count += __builtin_popcount(set);
@@ -25,7 +25,7 @@ int FindIndices(Which which, int n, const float* x, int* out) {
 #endif
   for (; i < n; ++i) {  // no branch: whether a cell is set cannot be predicted
     out[count] = i;
-    count += negative ? x[i] != 0.0f : x[i] > 0.0f;
+    count += any_sign ? x[i] != 0.0f : x[i] > 0.0f;
   }
   return count;
 }

@@ -13,6 +13,7 @@
 namespace starling::actors {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 constexpr std::uint64_t kFingerprint = 7;
@@ -31,7 +32,15 @@ class ScriptedLearner {
     thread_.join();
   }
 
+  // Waits for a gradient; whether it brought a tensor of so many floats.
+  bool HeardGradient(std::size_t floats) const {
+    gradient_floats_.wait(kNone);
+    return gradient_floats_ == floats;
+  }
+
  private:
+  static constexpr std::size_t kNone = ~std::size_t{0};
+
   void Serve() {
     while (!stop_) {
       std::array<wire::PollItem, 1> item{{{.socket = &socket_}}};
@@ -43,6 +52,9 @@ class ScriptedLearner {
         if (decoded.message.header.kind == wire::Kind::kHello) {
           EXPECT_TRUE(Say(envelope.peer(), welcome_));
           if (after_) Say(envelope.peer(), *after_);
+        } else if (decoded.message.header.kind == wire::Kind::kGradient) {
+          gradient_floats_ = decoded.message.header.count;
+          gradient_floats_.notify_all();
         } else if (decoded.message.header.kind == wire::Kind::kHeartbeat) {
           Say(envelope.peer(), wire::Heartbeat{});  // who asked may have gone
         }
@@ -61,6 +73,7 @@ class ScriptedLearner {
   wire::ServerSocket socket_;
   std::uint64_t said_ = 0;
   std::atomic<bool> stop_ = false;
+  std::atomic<std::size_t> gradient_floats_ = kNone;
   std::thread thread_;
 };
 
@@ -123,6 +136,25 @@ TEST_F(LinkTest, ALearnerThatIsGoneWithoutAWordIsLookedForAgain) {
   EXPECT_FALSE(link.CheckNet(kFingerprint, 16));
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr((dir_ / "gone").string()));
   EXPECT_EQ(link.state(), LinkState::kLost);
+}
+
+// Not found here; elsewhere it may be the memory that is not there.
+TEST_F(LinkTest, WithoutItsBuffersAnActorSendsItsGradients) {
+  MoveTo(Endpoint("control"));
+  const wire::SnapshotWriter snapshot(dir_ / "weights", 16, kFingerprint, 1);
+  const ScriptedLearner learner(Endpoint("control"), {.config = PatientConfig(),
+                                                      .snapshot = (dir_ / "weights").string(),
+                                                      .buffers = (dir_ / "gone").string()});
+  LearnerLink link(Options());
+  ASSERT_TRUE(link.Join());
+  testing::internal::CaptureStderr();
+  EXPECT_TRUE(link.CheckNet(kFingerprint, 16));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              AllOf(HasSubstr((dir_ / "gone").string()), HasSubstr("are sent instead")));
+  const RolloutGradient gradient{.values = link.GradientSpace(), .loss = {}, .samples = 1};
+  ASSERT_EQ(gradient.values.size(), 16u);
+  EXPECT_TRUE(link.Push({.number = 1}, {.term = 1}, gradient, {}));
+  EXPECT_TRUE(learner.HeardGradient(16));
 }
 
 // A learner killed behind a port of its own choice: its successor has another one.

@@ -79,6 +79,23 @@ TEST(ModelTest, RefusesWhatTheOperatorGotWrong) {
   EXPECT_EQ(refusal({"minatar", {}, 3, 3, 1, 1}), "");
 }
 
+// Nothing of that size is allocated first.
+TEST(ModelTest, RefusesArraysThatAnIntCannotCount) {
+  const auto backend = MakeReferenceBackend<float>();
+  const auto refusal = [&](const ModelSpec& spec, int max_rows) -> std::string {
+    try {
+      MakeModel(spec, *backend, max_rows);
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(refusal({"atari", {8}, 84, 84, 4, 6}, 76'088),
+              ::testing::HasSubstr("make actors.envs_per_actor or actors.unroll smaller"));
+  EXPECT_THAT(refusal({"mlp", {65'536, 65'536}, 1, 1, 1, 6}, 1),
+              ::testing::HasSubstr("make net.hidden narrower"));
+}
+
 // The whole net in double: loss = dlogits . logits + dvalues . values over rows [row, row + n).
 void ProveGradient(const ModelSpec& spec, RandomStream& random) {
   const auto backend = MakeReferenceBackend<double>();
