@@ -6,12 +6,17 @@
 
 namespace starling::fleet {
 
-learner::NetBlueprint BlueprintOf(const Config& config) {
+net::ParameterLayout LayoutOf(const Config& config) {
   const auto backend = net::MakeCpuBackend();
-  const auto model =
-      net::MakeModel<float>(actors::ModelSpecOf(config, envs::SpecOf(config.env)), *backend, 1);
-  return {.layout = model->layout(),
-          .initial = net::InitialParameters(model->layout(), config.run.seed)};
+  const net::ModelSpec spec = actors::ModelSpecOf(config, envs::SpecOf(config.env));
+  return net::MakeModel<float>(spec, *backend, 1)->layout();
+}
+
+learner::NetBlueprint BlueprintOf(const Config& config) {
+  learner::NetBlueprint net;
+  net.layout = LayoutOf(config);
+  net.initial = net::InitialParameters(net.layout, config.run.seed);
+  return net;
 }
 
 }  // namespace starling::fleet

@@ -7,6 +7,8 @@
 namespace starling::fleet {
 
 // Throws UserError if the environment is unknown or the net does not fit it.
+net::ParameterLayout LayoutOf(const Config& config);
+// Takes seconds for wide layers, whose first weights are orthogonal.
 learner::NetBlueprint BlueprintOf(const Config& config);
 
 }  // namespace starling::fleet

@@ -60,7 +60,7 @@ std::vector<Contradiction> CheckConfig(const Config& config) {
   envs::EnvSpec env;
   if (Passes("env.name", found, [&] { env = envs::SpecOf(config.env); })) {
     CheckMemory(config, env, found);
-    const bool fits = Passes("net.kind", found, [&] { BlueprintOf(config); });
+    const bool fits = Passes("net.kind", found, [&] { LayoutOf(config); });
     if (!fits) found.back().keys.insert(found.back().keys.end(), {"net.kind", "net.hidden"});
   }
   Passes("net.precision", found, [&] { net::MakeCpuBackend(actors::PrecisionOf(config)); });

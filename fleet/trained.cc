@@ -33,7 +33,7 @@ learner::Checkpoint Load(const std::filesystem::path& target) {
 Trained LoadTrained(const std::filesystem::path& target) {
   learner::Checkpoint checkpoint = Load(target);
   Config config = ParseConfig(checkpoint.config, "the checkpoint's configuration");
-  if (BlueprintOf(config).layout.fingerprint() != checkpoint.layout.fingerprint()) {
+  if (LayoutOf(config).fingerprint() != checkpoint.layout.fingerprint()) {
     throw UserError(target.string() +
                     " holds another net than its configuration describes: "
                     "was it written by another version of Starling?");

@@ -92,7 +92,7 @@ FrameSpec GymSpec(const EnvConfig& config) {
   const auto key = std::make_tuple(config.name, config.options, python);
   const auto found = specs.find(key);
   if (found != specs.end()) return found->second;
-  const FrameSpec spec = TryWorker(ProgramOf(config, python), config.timeout_s,
+  const FrameSpec spec = TryWorker(ProgramOf(config, python), FirstEpisodeLimitS(config.timeout_s),
                                    "mend the env, or see to env.python and env.timeout_s");
   return specs.emplace(key, spec).first->second;
 }

@@ -105,7 +105,7 @@ WorkerProgram ProgramOf(const EnvConfig& config) {
 
 FrameSpec PluginSpec(const EnvConfig& config) {
   if (config.isolate) {
-    return TryWorker(ProgramOf(config), config.timeout_s,
+    return TryWorker(ProgramOf(config), FirstEpisodeLimitS(config.timeout_s),
                      "mend the plug-in, or see to env.timeout_s");
   }
   const auto library = Load(config);

@@ -172,7 +172,7 @@ std::vector<WorkerEnvs::Slot*> WorkerEnvs::PlayAll(std::span<Slot* const> slots)
   }
   for (Slot* slot : playing) {
     const double limit_s = std::exchange(slot->fresh, false)
-                               ? std::max(options_.start_timeout_s, options_.timeout_s)
+                               ? FirstEpisodeLimitS(options_.timeout_s, options_.start_timeout_s)
                                : options_.timeout_s;
     if (auto trouble = slot->worker->Take(limit_s)) {
       Fail(*slot, *trouble);

@@ -9,6 +9,7 @@
 // Thread safety: none; all calls from the one thread that made it, which the workers die with.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -35,6 +36,12 @@ struct WorkerOptions {
   double sticky_actions = 0;  // chance that a frame repeats the last action
   WhileWaiting while_waiting = {};
 };
+
+// Seconds that a process may take for its first episodes, which load what they need.
+inline double FirstEpisodeLimitS(double timeout_s,
+                                 double start_timeout_s = WorkerOptions().start_timeout_s) {
+  return std::max(timeout_s, start_timeout_s);
+}
 
 // What one process of `program` plays; it is started, begins an episode in at most `timeout_s` and
 // ends. Throws UserError: the worker's own sentence if it says that there is a mistake, else what
