@@ -59,6 +59,9 @@ std::string GradientsLine(const Json& gradients) {
                                  Grouped(gradients["received"].get<std::uint64_t>()),
                                  Grouped(gradients["applied"].get<std::uint64_t>()),
                                  Grouped(gradients["merged"].get<std::uint64_t>()));
+  if (const auto left = gradients["in_flight"].get<std::uint64_t>(); left > 0) {
+    line += fmt::format(", {} under way at the end", left);
+  }
   std::string reasons;
   for (const auto& [reason, count] : gradients["dropped"].items()) {
     if (count == 0) continue;
@@ -95,6 +98,7 @@ nlohmann::ordered_json BuildSummary(const Config& config,
            {{"received", last.gradients.received},
             {"applied", last.gradients.applied},
             {"merged", last.gradients.merged},
+            {"in_flight", last.gradients.in_flight},
             {"dropped", dropped}}},
           {"actors", {{"started", counts.actors_started}, {"restarted", counts.actors_restarted}}},
           {"learner", {{"restarted", counts.learner_restarted}}},

@@ -32,10 +32,6 @@ struct Counters {
 
   void AddEpisode(const wire::Episode& episode);  // one that is not finite is passed over
   void AddDropped(wire::Outcome outcome) { ++dropped[wire::OutcomeName(outcome)]; }
-  // The run is over: what is in flight will not be applied.
-  void DropInFlight() {
-    if (in_flight() > 0) dropped["run_over"] += in_flight();
-  }
   std::uint64_t dropped_total() const;
   std::uint64_t in_flight() const { return received - applied - dropped_total(); }
   double mean_return() const;  // NaN before the first episode

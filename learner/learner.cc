@@ -108,7 +108,6 @@ bool Learner::Run() {
   }
 
   const bool over = pipeline_.over();
-  counters_.DropInFlight();
   FarewellTo(over ? wire::ByeReason::kRunOver : wire::ByeReason::kShuttingDown,
              over ? "all steps are done" : "the learner was told to stop");
   // The actors leave now; the last checkpoint may take its time.

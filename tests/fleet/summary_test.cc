@@ -60,10 +60,10 @@ TEST(SummaryTest, ExactlyTheKeysOfTheDesignInItsOrder) {
   EXPECT_THAT(Keys(summary),
               ElementsAre("env", "seed", "steps", "frames", "updates", "seconds",
                           "steps_per_second", "mean_return", "episodes", "staleness", "gradients",
-                          "actors", "learner", "envs", "time", "bottleneck",
-                          "final_checkpoint"));
+                          "actors", "learner", "envs", "time", "bottleneck", "final_checkpoint"));
   EXPECT_THAT(Keys(summary["staleness"]), ElementsAre("bound", "max", "mean", "histogram"));
-  EXPECT_THAT(Keys(summary["gradients"]), ElementsAre("received", "applied", "merged", "dropped"));
+  EXPECT_THAT(Keys(summary["gradients"]),
+              ElementsAre("received", "applied", "merged", "in_flight", "dropped"));
   EXPECT_THAT(Keys(summary["actors"]), ElementsAre("started", "restarted"));
   EXPECT_THAT(Keys(summary["learner"]), ElementsAre("restarted"));
   EXPECT_THAT(Keys(summary["envs"]), ElementsAre("replaced", "episodes_cut"));
@@ -74,7 +74,7 @@ TEST(SummaryTest, ValuesOfStatusConfigAndCounts) {
     "env": "catch", "seed": 3, "steps": 1000160, "frames": 1000160, "updates": 6251,
     "seconds": 61.5, "steps_per_second": 16262.8, "mean_return": 24.5, "episodes": 1234,
     "staleness": {"bound": 4, "max": 2, "mean": 0.5, "histogram": [3126, 3124, 1]},
-    "gradients": {"received": 6263, "applied": 6251, "merged": 2,
+    "gradients": {"received": 6263, "applied": 6251, "merged": 2, "in_flight": 2,
                   "dropped": {"not_finite": 3, "too_stale": 7}},
     "actors": {"started": 5, "restarted": 2}, "learner": {"restarted": 1},
     "envs": {"replaced": 3, "episodes_cut": 24},

@@ -36,7 +36,7 @@ TEST_F(TrainTest, ARunLeavesBehindWhatIsPromisedAndNothingElse) {
   EXPECT_THAT(Keys(summary["staleness"]),
               UnorderedElementsAre("bound", "max", "mean", "histogram"));
   EXPECT_THAT(Keys(summary["gradients"]),
-              UnorderedElementsAre("received", "applied", "merged", "dropped"));
+              UnorderedElementsAre("received", "applied", "merged", "in_flight", "dropped"));
   EXPECT_THAT(Keys(summary["actors"]), UnorderedElementsAre("started", "restarted"));
   EXPECT_THAT(Keys(summary["learner"]), ElementsAre("restarted"));
   EXPECT_EQ(summary["envs"], json({{"replaced", 0}, {"episodes_cut", 0}}));

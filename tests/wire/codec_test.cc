@@ -262,8 +262,9 @@ TEST(Codec, AGradientInABufferBringsNoTensor) {
 TEST(Codec, AGradientIsInABufferOrInATensor) {
   Gradient in_buffer = AGradient();
   in_buffer.buffer = 1;
+  const std::vector<float> tensor = Ramp(kElements);
   const Frames without = Encode(AHeader(), in_buffer),
-               with = Encode(AHeader(), AGradient(), Ramp(kElements));
+               with = Encode(AHeader(), AGradient(), tensor);
   const auto refusal = [](const Frames& head, const Frames& fields) {
     Frames mixed = head;
     mixed.fields = fields.fields;
