@@ -17,8 +17,8 @@ namespace starling::fleet {
 // The keys, in this order: env, seed, steps, frames, updates, seconds, steps_per_second,
 // mean_return (null without an episode), episodes, staleness {bound (a number or "unbounded"), max,
 // mean, histogram}, gradients {received, applied, merged, in_flight (at the end), dropped
-// {reason: n}}, actors {started,
-// restarted}, learner {restarted}, envs {replaced, episodes_cut} (their processes), time
+// {reason: n}}, actors {started, restarted}, learner {restarted}, envs {replaced, episodes_cut}
+// (their processes), time
 // (fleet/bottleneck.h: shares, since this learner's first grant), bottleneck (a sentence, or ""),
 // final_checkpoint (relative to the run directory, or null).
 // `status` is absent if no learner ever spoke: then everything of training is 0.

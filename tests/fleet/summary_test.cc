@@ -133,8 +133,8 @@ TEST(SummaryTest, LinesForPeople) {
       ElementsAre("done in 1:02: 1,000,160 steps, 6,251 updates, 16,263 steps/s",
                   "  return      24.50, mean of the last 100 of 1,234 training episodes",
                   "  staleness   mean 0.50, max 2, bound 4",
-                  "  gradients   6,263 received, 6,251 applied (2 merged), dropped: 3 not_finite, "
-                  "7 too_stale",
+                  "  gradients   6,263 received, 6,251 applied (2 merged), 2 under way at the end, "
+                  "dropped: 3 not_finite, 7 too_stale",
                   "  restarted   actors 2 times, the learner 1 times",
                   "  replaced    3 processes of envs, 24 episodes were cut (see the log)",
                   "  bottleneck  the actors: they compute 92 % of the time (act 38 %, gradient "
