@@ -117,7 +117,7 @@ class LearnerLink {
   std::uint32_t slot_ = 0, incarnation_ = 0, term_ = 0;
   std::uint64_t sequence_ = 0;
   std::deque<wire::Grant> grants_;
-  bool granted_ = false;  // ever, as this incarnation
+  bool granted_ = false;        // ever, as this incarnation
   std::size_t unanswered_ = 0;  // gradients
   std::int64_t heard_ms_ = 0, beat_ms_ = 0, looked_ms_ = 0, pushed_ms_ = 0;
   // Spent on the grant and the weights of the last unroll, and on the last push.

@@ -44,31 +44,6 @@ TEST_F(LearnerTest, OneGradientIsAppliedAnsweredAndCheckpointed) {
   EXPECT_FALSE(over_);
 }
 
-TEST_F(LearnerTest, TheStatusTellsWhereTheTimeWent) {
-  Start();
-  const auto actor = NewActor();
-  for (int i = 0; i < 2; ++i) {
-    const wire::Grant grant = actor->NextGrant();
-    actor->header.version = grant.version;
-    actor->Send(wire::Gradient{.grant = grant.number,
-                               .samples = 4,
-                               .wait_us = 1'000'000,
-                               .refresh_us = 2'000'000,
-                               .act_us = 3'000'000,
-                               .gradient_us = 4'000'000,
-                               .push_us = 5'000'000},
-                std::vector<float>(kFloats, 0.5f));
-  }
-  actor->NextGrant();  // both are applied
-  Stop();
-  const auto& time = final_status_["time"];
-  EXPECT_EQ(time["actors"].dump(),
-            R"({"wait":2.0,"refresh":4.0,"act":6.0,"gradient":8.0,"push":10.0})");
-  for (const char* key : {"receive", "dispatch", "idle", "lanes"}) {
-    EXPECT_GT(time["learner"][key].get<double>(), 0) << key;
-  }
-}
-
 TEST_F(LearnerTest, BoundZeroAppliesTheWeightedMeanOfEveryActor) {
   Start("staleness.bound=0");
   const auto a = NewActor(), b = NewActor();
