@@ -60,39 +60,32 @@ TEST(ModelTest, TheMinatarNetHas132695Weights) {
   EXPECT_EQ(model->values().size(), 2u);
 }
 
-TEST(ModelTest, RefusesWhatTheOperatorGotWrong) {
+// What MakeModel says against it; empty: nothing.
+std::string Refusal(const ModelSpec& spec, int max_rows = 1) {
   const auto backend = MakeReferenceBackend<float>();
-  const auto refusal = [&](const ModelSpec& spec) -> std::string {
-    try {
-      MakeModel(spec, *backend, 1);
-    } catch (const UserError& error) {
-      return error.what();
-    }
-    return "";
-  };
-  EXPECT_THAT(refusal({"resnet", {8}, 10, 10, 4, 6}),
+  try {
+    MakeModel(spec, *backend, max_rows);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(ModelTest, RefusesWhatTheOperatorGotWrong) {
+  EXPECT_THAT(Refusal({"resnet", {8}, 10, 10, 4, 6}),
               ::testing::HasSubstr("\"resnet\" is unknown"));
-  EXPECT_THAT(refusal({"minatar", {8}, 2, 10, 4, 6}), ::testing::HasSubstr("2x10"));
-  EXPECT_THAT(refusal({"atari", {8}, 10, 10, 4, 6}), ::testing::HasSubstr("4x4"));
-  EXPECT_THAT(refusal({"atari", {8}, 12, 12, 4, 6}), ::testing::HasSubstr("2x2 at that layer"));
-  EXPECT_THAT(refusal({"mlp", {8, 0}, 2, 10, 4, 6}), ::testing::HasSubstr("width 0"));
-  EXPECT_EQ(refusal({"minatar", {}, 3, 3, 1, 1}), "");
+  EXPECT_THAT(Refusal({"minatar", {8}, 2, 10, 4, 6}), ::testing::HasSubstr("2x10"));
+  EXPECT_THAT(Refusal({"atari", {8}, 10, 10, 4, 6}), ::testing::HasSubstr("4x4"));
+  EXPECT_THAT(Refusal({"atari", {8}, 12, 12, 4, 6}), ::testing::HasSubstr("2x2 at that layer"));
+  EXPECT_THAT(Refusal({"mlp", {8, 0}, 2, 10, 4, 6}), ::testing::HasSubstr("width 0"));
+  EXPECT_EQ(Refusal({"minatar", {}, 3, 3, 1, 1}), "");
 }
 
 // Nothing of that size is allocated first.
 TEST(ModelTest, RefusesArraysThatAnIntCannotCount) {
-  const auto backend = MakeReferenceBackend<float>();
-  const auto refusal = [&](const ModelSpec& spec, int max_rows) -> std::string {
-    try {
-      MakeModel(spec, *backend, max_rows);
-    } catch (const UserError& error) {
-      return error.what();
-    }
-    return "";
-  };
-  EXPECT_THAT(refusal({"atari", {8}, 84, 84, 4, 6}, 76'088),
+  EXPECT_THAT(Refusal({"atari", {8}, 84, 84, 4, 6}, 76'088),
               ::testing::HasSubstr("make actors.envs_per_actor or actors.unroll smaller"));
-  EXPECT_THAT(refusal({"mlp", {65'536, 65'536}, 1, 1, 1, 6}, 1),
+  EXPECT_THAT(Refusal({"mlp", {65'536, 65'536}, 1, 1, 1, 6}, 1),
               ::testing::HasSubstr("make net.hidden narrower"));
 }
 
