@@ -99,7 +99,7 @@ struct OptimizerConfig {
 struct UpdatesConfig {
   std::int64_t gradients =
       1;  // K: gradients wanted in one update; "auto" (0 here) = ceil(N / (bound + 1))
-  std::int64_t in_flight = 1;   // grants an actor holds
+  std::int64_t in_flight = 0;   // grants an actor holds; "auto" (0 here) = 2 where the bound allows
   std::int64_t start_with = 0;  // "auto" (0 here) = actors.count
   double start_timeout_s = 30;
   double max_norm = 1e4;  // gradients with a larger global norm are refused

@@ -22,6 +22,15 @@ std::int64_t GradientsFor(std::int64_t actors, std::uint64_t bound) {
   return CeilDiv(actors, static_cast<std::int64_t>(bound) + 1);
 }
 
+// With a second grant an actor computes while its last gradient is applied. Worth it where the
+// natural staleness of so many grants fits the bound; elsewhere actors would only wait for each
+// other more.
+std::int64_t GrantsFor(std::int64_t actors, std::int64_t gradients, std::uint64_t bound) {
+  if (bound == 0) return 1;
+  const std::int64_t natural = CeilDiv(2 * actors, gradients) - 1;
+  return static_cast<std::uint64_t>(natural) <= bound ? 2 : 1;
+}
+
 }  // namespace
 
 std::int64_t UsableCores() {
@@ -39,6 +48,10 @@ void ResolveAuto(Config& config, const std::string& file, std::int64_t cores) {
   if (config.updates.start_with == 0) config.updates.start_with = config.actors.count;
   if (config.updates.gradients == 0) {
     config.updates.gradients = GradientsFor(config.actors.count, config.staleness.bound);
+  }
+  if (config.updates.in_flight == 0) {
+    config.updates.in_flight =
+        GrantsFor(config.actors.count, config.updates.gradients, config.staleness.bound);
   }
 }
 

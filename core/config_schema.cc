@@ -75,7 +75,7 @@ const std::vector<ConfigKey>& Table() {
       {KEY(optimizer, scale_lr), WordRule{{"none", "linear"}}},
 
       {KEY(updates, gradients), IntegerRule{1, 1024, "auto"}},
-      {KEY(updates, in_flight), IntegerRule{1, 16}},
+      {KEY(updates, in_flight), IntegerRule{1, 16, "auto"}},
       {KEY(updates, start_with), IntegerRule{1, 1024, "auto"}},
       {KEY(updates, start_timeout_s), NumberRule{.low = 0, .high = kDay, .low_open = true}},
       {KEY(updates, max_norm), NumberRule{.low = 0, .high = 1e30, .low_open = true}},

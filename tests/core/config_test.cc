@@ -37,6 +37,7 @@ TEST(Config, AnEmptyFileIsTheDefaultsResolved) {
   expected.run.name = "hello";
   expected.run.dir = "runs/hello";
   expected.actors.count = expected.updates.start_with = UsableCores();
+  expected.updates.in_flight = 2;  // nothing bounds the staleness
   EXPECT_EQ(config, expected);
 }
 
@@ -80,6 +81,25 @@ TEST(Config, AutomaticGradientsFitTheBound) {
   EXPECT_EQ(gradients("6"), 1);
   EXPECT_EQ(gradients("1000000000000000"), 1);
   EXPECT_EQ(gradients("unbounded"), 1);
+}
+
+// A second grant for each of 3 actors makes a natural staleness of 2 x 3 / K - 1.
+TEST(Config, AutomaticGrantsFitTheBound) {
+  const auto grants = [](const std::string& bound, const std::string& gradients) {
+    return ParseConfig("[actors]\ncount = 3", "x.toml",
+                       {"staleness.bound=" + bound, "updates.gradients=" + gradients})
+        .updates.in_flight;
+  };
+  EXPECT_EQ(grants("unbounded", "1"), 2);
+  EXPECT_EQ(grants("5", "1"), 2);
+  EXPECT_EQ(grants("4", "1"), 1);
+  EXPECT_EQ(grants("2", "2"), 2);
+  EXPECT_EQ(grants("1", "3"), 2);
+  EXPECT_EQ(grants("1", "2"), 1);
+  EXPECT_EQ(grants("0", "1"), 1);
+  EXPECT_EQ(grants("0", "3"), 1);
+  EXPECT_EQ(grants("5", "6"), 2);  // six can only be held with two each
+  EXPECT_EQ(grants("2", "auto"), 1);
 }
 
 TEST(Config, SyntaxErrorsAreLocated) {

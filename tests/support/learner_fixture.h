@@ -26,10 +26,12 @@ class LearnerFixture : public testing::Test {
   }
 
   // SGD with learning rate 1 on weights that start at 0: one update with gradient g makes them -g.
+  // One grant an actor.
   Config MakeConfig(const std::string& more = "") {
     return ParseConfig(
         "[run]\nsteps = 1000000\n[actors]\ncount = 2\nenvs_per_actor = 2\nunroll = 2\n"
-        "[optimizer]\nkind = \"sgd\"\nlr = 1.0\nlr_schedule = \"constant\"\n",
+        "[optimizer]\nkind = \"sgd\"\nlr = 1.0\nlr_schedule = \"constant\"\n"
+        "[updates]\nin_flight = 1\n",
         "test.toml", Overrides(more));
   }
 
