@@ -41,7 +41,8 @@ EvalResult Evaluate(const Config& config, std::span<const float> weights, const 
   }
   const auto env = envs::MakeVecEnv(played, envs, {plan.seed, kEvalSlot, 0});
   const auto backend = net::MakeCpuBackend();
-  const auto model = net::MakeModel<float>(ModelSpecOf(config, env->spec()), *backend, envs);
+  const auto model =
+      net::MakeModel<float>(ModelSpecOf(config, env->spec()), *backend, {.envs = envs});
   CHECK(weights.size() == model->layout().size(), "{} weights", weights.size());
 
   std::vector<RandomStream> streams;
@@ -57,7 +58,7 @@ EvalResult Evaluate(const Config& config, std::span<const float> weights, const 
   std::size_t unfinished = n;
   env->Reset(model->observations());
   while (unfinished > 0) {
-    model->Forward(weights, 0, envs);
+    model->Forward(weights, 0);
     if (plan.greedy) {
       net::GreedyActions(envs, model->num_actions(), model->logits(), actions);
     } else {
@@ -65,6 +66,8 @@ EvalResult Evaluate(const Config& config, std::span<const float> weights, const 
       net::SampleActions(envs, model->num_actions(), model->logits(), uniforms, actions);
     }
     env->Step(actions, model->observations(), rewards, terminals);
+    std::ranges::copy(terminals, model->resets().begin());
+    model->Carry(0);
     ended.clear();
     env->TakeEpisodes(ended);
     for (const envs::EpisodeEnd& episode : ended) {

@@ -14,7 +14,8 @@ net::ModelSpec ModelSpecOf(const Config& config, const envs::EnvSpec& env) {
           .height = env.height,
           .width = env.width,
           .channels = env.channels,
-          .num_actions = env.num_actions};
+          .num_actions = env.num_actions,
+          .layers = config.net.layers};
 }
 
 net::Precision PrecisionOf(const Config& config) {
@@ -31,7 +32,7 @@ Rollout::Rollout(const Config& config, std::uint32_t slot, std::uint32_t incarna
                             between_steps_)),
       backend_(net::MakeCpuBackend(PrecisionOf(config))),
       model_(net::MakeModel<float>(ModelSpecOf(config, env_->spec()), *backend_,
-                                   (unroll_ + 1) * envs_)),
+                                   {.envs = envs_, .steps = unroll_ + 1})),
       weights_(model_->layout().size()) {
   for (int env = 0; env < envs_; ++env) {
     action_streams_.emplace_back(StreamId{.seed = config.run.seed,
@@ -56,6 +57,11 @@ std::span<float> Rollout::Rows(int t) {
   return model_->observations().subspan(static_cast<std::size_t>(t) * size, size);
 }
 
+std::span<std::uint8_t> Rollout::Resets(int t) {
+  const auto size = static_cast<std::size_t>(envs_);
+  return model_->resets().subspan(static_cast<std::size_t>(t) * size, size);
+}
+
 RolloutGradient Rollout::Run(double entropy, std::span<float> gradient) {
   const net::HeldWeights held(*backend_);
   const SteadyClock clock;
@@ -63,10 +69,10 @@ RolloutGradient Rollout::Run(double entropy, std::span<float> gradient) {
   if (std::exchange(fresh_, false)) {
     env_->Reset(Rows(0));
   } else {
-    std::ranges::copy(Rows(unroll_), Rows(0).begin());  // where the last unroll ended
+    GoOn();
   }
   for (int t = 0; t < unroll_; ++t) Act(t);
-  model_->Forward(weights_.span(), unroll_ * envs_, envs_);  // the bootstrap's values
+  model_->Forward(weights_.span(), unroll_);  // the bootstrap's values
   const std::int64_t acted = clock.NowNs();
 
   RolloutGradient out;
@@ -76,10 +82,17 @@ RolloutGradient Rollout::Run(double entropy, std::span<float> gradient) {
   return out;
 }
 
+// Where the last unroll ended: its last observation, and what a net remembers from before that.
+void Rollout::GoOn() {
+  std::ranges::copy(Rows(unroll_), Rows(0).begin());
+  std::ranges::copy(Resets(unroll_), Resets(0).begin());
+  model_->Carry(unroll_ - 1);
+}
+
 void Rollout::Act(int t) {
   const int row = t * envs_;
   const auto at = static_cast<std::size_t>(row), n = static_cast<std::size_t>(envs_);
-  model_->Forward(weights_.span(), row, envs_);
+  model_->Forward(weights_.span(), t);
   for (std::size_t env = 0; env < n; ++env) uniforms_[env] = action_streams_[env].Uniform();
   const auto taken = std::span(actions_).subspan(at, n);
   const auto width = static_cast<std::size_t>(model_->num_actions());
@@ -87,6 +100,7 @@ void Rollout::Act(int t) {
                      uniforms_, taken);
   env_->Step(taken, Rows(t + 1), std::span(rewards_).subspan(at, n),
              std::span(terminals_).subspan(at, n));
+  std::ranges::copy(std::span(terminals_).subspan(at, n), Resets(t + 1).begin());
   if (between_steps_) between_steps_();
 }
 
@@ -105,7 +119,7 @@ void Rollout::Gradient(double entropy, std::span<float> gradient, RolloutGradien
   out.loss = net::ActorCriticLoss<float>(
       samples, model_->num_actions(), model_->logits().first(n * width), values.first(n), actions_,
       advantages_, returns_, weights, dlogits_, dvalues_);
-  model_->Backward(weights_.span(), 0, samples, dlogits_, dvalues_, gradient);
+  model_->Backward(weights_.span(), unroll_, dlogits_, dvalues_, gradient);
   out.norm = net::ClipByGlobalNorm(gradient, config_.optimizer.clip_norm);
   out.values = gradient;
   out.samples = static_cast<std::uint32_t>(samples);

@@ -64,9 +64,11 @@ class Rollout {
   RolloutEpisodes TakeEpisodes();
 
  private:
+  void GoOn();
   void Act(int t);
   void Gradient(double entropy, std::span<float> gradient, RolloutGradient& out);
-  std::span<float> Rows(int t);  // observations (B, H, W, C) of step t
+  std::span<float> Rows(int t);           // observations (B, H, W, C) of step t
+  std::span<std::uint8_t> Resets(int t);  // (B): an episode begins at step t
 
   const Config config_;
   const int unroll_, envs_;

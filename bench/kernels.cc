@@ -42,7 +42,8 @@ class NetBench {
         unroll_(unroll),
         env_(envs::MakeVecEnv(config_.env, envs, {.seed = 1})),
         backend_(actors::PrecisionOf(config_)),
-        model_(net::MakeModel<float>(actors::ModelSpecOf(config_, env_->spec()), backend_, rows())),
+        model_(net::MakeModel<float>(actors::ModelSpecOf(config_, env_->spec()), backend_,
+                                     {.envs = envs, .steps = unroll})),
         weights_(net::InitialParameters(model_->layout(), 1)),
         gradient_(weights_.size()),
         dlogits_(Size(rows() * model_->num_actions())),
@@ -99,12 +100,12 @@ class NetBench {
 
  private:
   static std::size_t Size(int n) { return static_cast<std::size_t>(n); }
-  void Forward(int t) { model_->Forward(weights_, t * envs_, envs_); }
+  void Forward(int t) { model_->Forward(weights_, t); }
   void Loss() {
     net::ActorCriticLoss<float>(rows(), model_->num_actions(), model_->logits(), model_->values(),
                                 taken_, advantages_, returns_, {}, dlogits_, dvalues_);
   }
-  void Backward() { model_->Backward(weights_, 0, rows(), dlogits_, dvalues_, gradient_); }
+  void Backward() { model_->Backward(weights_, unroll_, dlogits_, dvalues_, gradient_); }
 
   // Times `work`, and the net's ops within it.
   template <class Work>

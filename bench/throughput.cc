@@ -56,7 +56,7 @@ std::vector<Case> Cases() {
        {"net.kind=nature", "net.hidden=[512]"},
        12'000,
        1'280,
-       2.5e3,
+       0,
        /*counts_updates=*/false,
        /*starts_slowly=*/true},
   };

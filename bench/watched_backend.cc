@@ -33,6 +33,12 @@ void WatchedBackend::Watch(const Shape& shape, const char* direction, int n, con
                     .ns = ns});
 }
 
+template <class Work>
+void WatchedBackend::WatchCells(const char* op, int n, const Work& work) {
+  const double ns = TimeNs(work);
+  calls_.push_back({.op = op, .n = n, .flops = 0, .ns = ns});
+}
+
 void WatchedBackend::LinearForward(const LinearShape& shape, int n, const float* x, const float* w,
                                    const float* b, net::Activation activation, float* y) {
   Watch(shape, "forward", n, [&] { inner_->LinearForward(shape, n, x, w, b, activation, y); });
@@ -70,6 +76,50 @@ void WatchedBackend::ConvBackwardInput(const ConvShape& shape, int n, const floa
         [&] { inner_->ConvBackwardInput(shape, n, w, dy, relu_output, dx); });
 }
 
+void WatchedBackend::LinearAccumulate(const LinearShape& shape, int n, const float* x,
+                                      const float* w, float* y) {
+  Watch(shape, "added", n, [&] { inner_->LinearAccumulate(shape, n, x, w, y); });
+}
+
+// The rest is not products: no work is counted.
+void WatchedBackend::Activate(net::Activation activation, int count, const float* x, float* y) {
+  WatchCells("activation forward", count, [&] { inner_->Activate(activation, count, x, y); });
+}
+void WatchedBackend::ActivateBackward(net::Activation activation, int count, const float* y,
+                                      const float* dy, const float* relu_output, float* dx) {
+  WatchCells("activation backward", count,
+             [&] { inner_->ActivateBackward(activation, count, y, dy, relu_output, dx); });
+}
+void WatchedBackend::LayerNormForward(int width, int n, const float* x, const float* scale,
+                                      const float* bias, net::Activation activation, float* moments,
+                                      float* y) {
+  WatchCells("layer norm forward", n,
+             [&] { inner_->LayerNormForward(width, n, x, scale, bias, activation, moments, y); });
+}
+void WatchedBackend::LayerNormBackward(int width, int n, const float* x, const float* scale,
+                                       const float* moments, const float* dy,
+                                       const float* relu_output, float* dscale, float* dbias,
+                                       float* dx) {
+  WatchCells("layer norm backward", n, [&] {
+    inner_->LayerNormBackward(width, n, x, scale, moments, dy, relu_output, dscale, dbias, dx);
+  });
+}
+void WatchedBackend::LstmCellForward(int hidden, int n, float* gates, const float* c_in, float* c,
+                                     float* h) {
+  WatchCells("lstm cell forward", n,
+             [&] { inner_->LstmCellForward(hidden, n, gates, c_in, c, h); });
+}
+void WatchedBackend::LstmCellBackward(int hidden, int n, const float* gates, const float* c_in,
+                                      const float* c, const float* dy, const float* dh, float* dc,
+                                      float* dgates) {
+  WatchCells("lstm cell backward", n,
+             [&] { inner_->LstmCellBackward(hidden, n, gates, c_in, c, dy, dh, dc, dgates); });
+}
+void WatchedBackend::KeepState(int width, int n, const std::uint8_t* resets, const float* from,
+                               float* to) {
+  WatchCells("state kept", n, [&] { inner_->KeepState(width, n, resets, from, to); });
+}
+
 double TotalFlops(const std::vector<OpCall>& calls) {
   double sum = 0;
   for (const OpCall& call : calls) sum += call.flops;
@@ -78,13 +128,13 @@ double TotalFlops(const std::vector<OpCall>& calls) {
 
 Flops FlopsOf(const net::ModelSpec& spec) {
   WatchedBackend backend;
-  const auto model = net::MakeModel<float>(spec, backend, 1);
+  const auto model = net::MakeModel<float>(spec, backend, {});
   const std::vector<float> weights(model->layout().size()), dvalue(1),
       dlogits(static_cast<std::size_t>(model->num_actions()));
   std::vector<float> gradient(weights.size());
-  model->Forward(weights, 0, 1);
+  model->Forward(weights, 0);
   const double forward = TotalFlops(backend.TakeCalls());
-  model->Backward(weights, 0, 1, dlogits, dvalue, gradient);
+  model->Backward(weights, 1, dlogits, dvalue, gradient);
   return {.forward = forward, .backward = TotalFlops(backend.TakeCalls())};
 }
 

@@ -30,6 +30,8 @@ class WatchedBackend final : public net::Backend<float> {
 
   void LinearForward(const net::LinearShape& shape, int n, const float* x, const float* w,
                      const float* b, net::Activation activation, float* y) override;
+  void LinearAccumulate(const net::LinearShape& shape, int n, const float* x, const float* w,
+                        float* y) override;
   void LinearBackwardWeights(const net::LinearShape& shape, int n, const float* x, const float* dy,
                              float* dw, float* db) override;
   void LinearBackwardInput(const net::LinearShape& shape, int n, const float* w, const float* dy,
@@ -43,9 +45,27 @@ class WatchedBackend final : public net::Backend<float> {
   void ConvBackwardInput(const net::ConvShape& shape, int n, const float* w, const float* dy,
                          const float* relu_output, float* dx) override;
 
+  void Activate(net::Activation activation, int count, const float* x, float* y) override;
+  void ActivateBackward(net::Activation activation, int count, const float* y, const float* dy,
+                        const float* relu_output, float* dx) override;
+  void LayerNormForward(int width, int n, const float* x, const float* scale, const float* bias,
+                        net::Activation activation, float* moments, float* y) override;
+  void LayerNormBackward(int width, int n, const float* x, const float* scale, const float* moments,
+                         const float* dy, const float* relu_output, float* dscale, float* dbias,
+                         float* dx) override;
+  void LstmCellForward(int hidden, int n, float* gates, const float* c_in, float* c,
+                       float* h) override;
+  void LstmCellBackward(int hidden, int n, const float* gates, const float* c_in, const float* c,
+                        const float* dy, const float* dh, float* dc, float* dgates) override;
+  void KeepState(int width, int n, const std::uint8_t* resets, const float* from,
+                 float* to) override;
+
  private:
   template <class Shape, class Work>
   void Watch(const Shape& shape, const char* direction, int n, const Work& work, int products = 1);
+
+  template <class Work>
+  void WatchCells(const char* op, int n, const Work& work);
 
   std::unique_ptr<net::Backend<float>> inner_;
   std::vector<OpCall> calls_;

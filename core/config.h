@@ -62,8 +62,12 @@ struct ActorsConfig {
 };
 
 struct NetConfig {
-  std::string kind = "minatar";              // "minatar", "atari", "nature", "mlp"
-  std::vector<std::int64_t> hidden = {128};  // widths of the fully connected layers
+  // "minatar", "atari", "atari_lstm", "nature", "mlp", or "layers"; "auto" = "layers" if there are
+  // any, else "minatar"; resolved by Load
+  std::string kind = "auto";
+  std::vector<std::int64_t> hidden = {128};  // widths of the fully connected layers of such a kind
+  std::vector<std::string> layers{};         // the whole stack, bottom up (net/stack.h)
+  std::string init = "orthogonal";           // "orthogonal", "kaiming", "fan_in"
   std::string precision = "f32";             // "f32", "bf16"
   std::int64_t stages = 1;
 

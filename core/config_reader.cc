@@ -103,6 +103,21 @@ struct Assign {
     member(config) = std::move(values);
     return "";
   }
+  std::string operator()(MemberOf<std::vector<std::string>> member) const {
+    const toml::array* list = node.as_array();
+    if (list == nullptr) return WrongType();
+    const auto& rule = std::get<TextListRule>(key.rule);
+    if (list->size() > rule.most) return OutOfRange();
+    std::vector<std::string> values;
+    for (const toml::node& element : *list) {
+      const auto value = element.value_exact<std::string>();
+      if (!value) return WrongType();
+      if (!rule.valid(*value)) return OutOfRange();
+      values.push_back(*value);
+    }
+    member(config) = std::move(values);
+    return "";
+  }
 
  private:
   template <class T>

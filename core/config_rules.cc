@@ -45,6 +45,7 @@ void ResolveAuto(Config& config, const std::string& file, std::int64_t cores) {
   if (config.run.name.empty()) config.run.name = "run";
   if (config.run.dir.empty()) config.run.dir = "runs/" + config.run.name;
   if (config.actors.count == 0) config.actors.count = std::clamp<std::int64_t>(cores, 1, 1024);
+  if (config.net.kind == "auto") config.net.kind = config.net.layers.empty() ? "minatar" : "layers";
   if (config.updates.start_with == 0) config.updates.start_with = config.actors.count;
   if (config.updates.gradients == 0) {
     config.updates.gradients = GradientsFor(config.actors.count, config.staleness.bound);
@@ -83,7 +84,18 @@ std::vector<Contradiction> FindContradictions(const Config& config) {
                     updates.gradients, actors.count, updates.in_flight,
                     actors.count * updates.in_flight));
   }
-  if (config.net.kind != "mlp" && config.net.hidden.size() != 1) {
+  if (config.net.kind != "layers" && !config.net.layers.empty()) {
+    refuse({"net.layers", "net.kind"},
+           fmt::format("net.layers contradicts net.kind = \"{}\": the layers are the whole net, so "
+                       "leave net.kind out",
+                       config.net.kind));
+  }
+  if (config.net.kind == "layers" && config.net.hidden != NetConfig().hidden) {
+    refuse({"net.hidden", "net.layers"},
+           "net.hidden contradicts net.layers: write \"linear WIDTH\" layers instead");
+  }
+  const bool fixed = config.net.kind != "mlp" && config.net.kind != "layers";
+  if (fixed && config.net.hidden.size() != 1) {
     refuse({"net.hidden", "net.kind"},
            fmt::format("net.hidden has {} widths, which contradicts net.kind = \"{}\": it takes "
                        "exactly 1, as in [128]",

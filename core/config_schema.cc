@@ -52,8 +52,11 @@ const std::vector<ConfigKey>& Table() {
       {KEY(actors, unroll), IntegerRule{1, 10'000}},
       {KEY(actors, backend), WordRule{{"auto", "cpu"}, {"cuda"}}},
 
-      {KEY(net, kind), WordRule{{"minatar", "atari", "nature", "mlp"}}},
+      {KEY(net, kind),
+       WordRule{{"auto", "minatar", "atari", "atari_lstm", "nature", "mlp", "layers"}}},
       {KEY(net, hidden), ListRule{0, 8, 1, 65'536}},
+      {KEY(net, layers), TextListRule{64, IsName}},
+      {KEY(net, init), WordRule{{"orthogonal", "kaiming", "fan_in"}}},
       {KEY(net, precision), WordRule{{"f32", "bf16"}}},
       {KEY(net, stages), IntegerRule{.low = 1, .high = 64, .built = 1}},
 
@@ -135,6 +138,9 @@ struct InWords {
   std::string operator()(const ListRule& rule) const {
     return fmt::format("a list of {} to {} integers from {} to {}", rule.least, rule.most, rule.low,
                        rule.high);
+  }
+  std::string operator()(const TextListRule& rule) const {
+    return fmt::format("a list of up to {} strings, each on one line", rule.most);
   }
 };
 

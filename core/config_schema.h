@@ -19,7 +19,8 @@ template <class T>
 using MemberOf = T& (*)(Config&);
 using ConfigMember =
     std::variant<MemberOf<std::string>, MemberOf<bool>, MemberOf<std::int64_t>,
-                 MemberOf<std::uint64_t>, MemberOf<double>, MemberOf<std::vector<std::int64_t>>>;
+                 MemberOf<std::uint64_t>, MemberOf<double>, MemberOf<std::vector<std::int64_t>>,
+                 MemberOf<std::vector<std::string>>>;
 
 struct FlagRule {};
 
@@ -57,7 +58,14 @@ struct ListRule {
   std::int64_t low, high;
 };
 
-using ConfigRule = std::variant<FlagRule, IntegerRule, NumberRule, WordRule, TextRule, ListRule>;
+// A list of up to `most` texts, for each of which `valid` holds.
+struct TextListRule {
+  std::size_t most;
+  bool (*valid)(std::string_view);
+};
+
+using ConfigRule =
+    std::variant<FlagRule, IntegerRule, NumberRule, WordRule, TextRule, ListRule, TextListRule>;
 
 struct ConfigKey {
   std::string section, key;

@@ -63,6 +63,13 @@ struct Writer {
     }
     return "[" + text + "]";
   }
+  std::string operator()(MemberOf<std::vector<std::string>> member) const {
+    std::string text;
+    for (const std::string& value : member(config)) {
+      text += (text.empty() ? "" : ", ") + Quoted(value);
+    }
+    return "[" + text + "]";
+  }
 };
 
 }  // namespace

@@ -61,7 +61,8 @@ std::vector<Contradiction> CheckConfig(const Config& config) {
   if (Passes("env.name", found, [&] { env = envs::SpecOf(config.env); })) {
     CheckMemory(config, env, found);
     const bool fits = Passes("net.kind", found, [&] { LayoutOf(config); });
-    if (!fits) found.back().keys.insert(found.back().keys.end(), {"net.kind", "net.hidden"});
+    if (!fits)
+      found.back().keys.insert(found.back().keys.end(), {"net.layers", "net.kind", "net.hidden"});
   }
   Passes("net.precision", found, [&] { net::MakeCpuBackend(actors::PrecisionOf(config)); });
   Passes("wire.endpoint", found, [&] {

@@ -5,6 +5,7 @@
 //   activations     (n, H, W, C) or (n, features), n samples; one is the other flattened
 //   conv weights    (KH, KW, CIN, COUT): one input cell meets COUT adjacent weights
 //   linear weights  (IN, OUT)
+//   recurrent state (n, HIDDEN)
 // An op writes all of its output; nothing is kept between calls, but of weights that are held.
 //
 // The elements of each array can be counted as int (MakeModel in net/model.h sees to it).
@@ -12,6 +13,7 @@
 // Thread safety: none; a backend may own scratch memory, so one thread at a time.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 namespace starling::net {
@@ -35,8 +37,11 @@ struct ConvShape {
   friend bool operator==(const ConvShape&, const ConvShape&) = default;
 };
 
-enum class Activation { kNone, kRelu };  // fused into the op that produces y; relu keeps a NaN
-enum class Put { kReplace, kAdd };       // what to do with what the output held
+// kNone and kRelu are fused into the op that produces y; kTanh is an op of its own. All keep a NaN.
+enum class Activation { kNone, kRelu, kTanh };
+enum class Put { kReplace, kAdd };  // what to do with what the output held
+
+inline constexpr double kLayerNormEpsilon = 1e-5;  // PyTorch's
 
 // Of the factors of large products; sums are f32 always.
 enum class Precision { kF32, kBf16 };
@@ -53,6 +58,8 @@ class Backend {
   // y (n, OUT) = activation(x (n, IN) . w (IN, OUT) + b (OUT)).
   virtual void LinearForward(const LinearShape& shape, int n, const T* x, const T* w, const T* b,
                              Activation activation, T* y) = 0;
+  // y (n, OUT) += x (n, IN) . w (IN, OUT).
+  virtual void LinearAccumulate(const LinearShape& shape, int n, const T* x, const T* w, T* y) = 0;
   // dw (IN, OUT) = xT . dy, db (OUT) = sum of dy over n. dy (n, OUT) is the gradient *before* the
   // activation: whoever made it has applied the mask (see `relu_output`).
   virtual void LinearBackwardWeights(const LinearShape& shape, int n, const T* x, const T* dy,
@@ -81,6 +88,33 @@ class Backend {
   // dx (n, H, W, CIN); the mask as in LinearBackwardInput. Never called for a first layer.
   virtual void ConvBackwardInput(const ConvShape& shape, int n, const T* w, const T* dy,
                                  const T* relu_output, T* dx) = 0;
+
+  // y (count) = activation(x).
+  virtual void Activate(Activation activation, int count, const T* x, T* y) = 0;
+  // dx (count) = dy times the slope, which is known from y. The mask as in LinearBackwardInput.
+  virtual void ActivateBackward(Activation activation, int count, const T* y, const T* dy,
+                                const T* relu_output, T* dx) = 0;
+
+  // Each sample on its own (Ba et al. 2016): y (n, WIDTH) = activation((x - mean) rstd scale + bias)
+  // with rstd = 1 / sqrt(variance + kLayerNormEpsilon), the variance over WIDTH. Writes moments (n, 2): mean, rstd.
+  virtual void LayerNormForward(int width, int n, const T* x, const T* scale, const T* bias,
+                                Activation activation, T* moments, T* y) = 0;
+  // dscale, dbias (WIDTH), summed over n; dx (n, WIDTH) unless it is nullptr; dy as in
+  // LinearBackwardWeights, the mask as in LinearBackwardInput.
+  virtual void LayerNormBackward(int width, int n, const T* x, const T* scale, const T* moments,
+                                 const T* dy, const T* relu_output, T* dscale, T* dbias, T* dx) = 0;
+
+  // A step of an LSTM with a forget gate (Gers et al. 2000). gates (n, 4 HIDDEN): in, the sums of
+  // the input, forget, cell and output gates; out, i = sigmoid, f = sigmoid, g = tanh, o = sigmoid of
+  // them. c = f c_in + i g, h = o tanh(c), all (n, HIDDEN).
+  virtual void LstmCellForward(int hidden, int n, T* gates, const T* c_in, T* c, T* h) = 0;
+  // dy and dh, what the layer above and the next step say of h; dc: in, what the next step says of
+  // c; out, the gradient of c_in. Writes dgates (n, 4 HIDDEN), of the sums.
+  virtual void LstmCellBackward(int hidden, int n, const T* gates, const T* c_in, const T* c,
+                                const T* dy, const T* dh, T* dc, T* dgates) = 0;
+  // to (n, WIDTH) = from, but zero in the samples whose `resets` (n) is not 0. In place if they are
+  // the same array. State, and its gradient, through the end of an episode.
+  virtual void KeepState(int width, int n, const std::uint8_t* resets, const T* from, T* to) = 0;
 };
 
 // While it lives, the weights that the backend is given stay as they are, address by address, so that

@@ -1,4 +1,5 @@
-// Orthogonal initial parameters; declared in net/model.h.
+// First values of the parameters; declared in net/model.h.
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 
@@ -50,27 +51,67 @@ std::vector<Vector> OrthonormalVectors(std::size_t count, std::size_t length,
 double GainOf(const std::string& name) {
   if (name == "policy.weight") return 0.01;
   if (name == "value.weight") return 1.0;
-  return std::sqrt(2.0);
+  return name.ends_with(".weight") ? std::sqrt(2.0) : 1.0;  // an lstm's have other names
+}
+
+bool IsHead(const std::string& name) {
+  return name.starts_with("policy.") || name.starts_with("value.");
+}
+
+// Writes a (rows, columns) weight.
+void FillOrthogonal(std::size_t rows, std::size_t columns, double gain, RandomStream& random,
+                    float* weight) {
+  const bool tall = rows >= columns;
+  const std::vector<Vector> vectors =
+      tall ? OrthonormalVectors(columns, rows, random) : OrthonormalVectors(rows, columns, random);
+  for (std::size_t r = 0; r < rows; ++r) {
+    for (std::size_t c = 0; c < columns; ++c) {
+      weight[r * columns + c] = static_cast<float>(gain * (tall ? vectors[c][r] : vectors[r][c]));
+    }
+  }
+}
+
+void FillUniform(std::span<float> values, std::size_t fan_in, RandomStream& random) {
+  const double most = 1 / std::sqrt(static_cast<double>(fan_in));
+  for (float& value : values) value = static_cast<float>(most * (2 * random.UniformDouble() - 1));
+}
+
+void FillNormal(std::span<float> values, std::size_t fan_in, double gain, RandomStream& random) {
+  const double deviation = gain / std::sqrt(static_cast<double>(fan_in));
+  for (float& value : values) {
+    value = static_cast<float>(deviation * static_cast<double>(random.Normal()));
+  }
 }
 
 }  // namespace
 
-std::vector<float> InitialParameters(const ParameterLayout& layout, std::uint64_t seed) {
+std::vector<float> InitialParameters(const ParameterLayout& layout, std::uint64_t seed,
+                                     Initialisation init) {
   RandomStream random(StreamId{.seed = seed, .purpose = Purpose::kInit});
   std::vector<float> parameters(layout.size(), 0.0f);
+  std::size_t fan_in = 1;  // of the weight that a bias follows
   for (const Parameter& parameter : layout.parameters()) {
-    if (!parameter.name.ends_with(".weight")) continue;
-    const auto columns = static_cast<std::size_t>(parameter.shape.back());
-    const std::size_t rows = parameter.size / columns;
-    const bool tall = rows >= columns;
-    const std::vector<Vector> vectors = tall ? OrthonormalVectors(columns, rows, random)
-                                             : OrthonormalVectors(rows, columns, random);
-    const double gain = GainOf(parameter.name);
-    for (std::size_t r = 0; r < rows; ++r) {
-      for (std::size_t c = 0; c < columns; ++c) {
-        const double unit = tall ? vectors[c][r] : vectors[r][c];
-        parameters[parameter.offset + r * columns + c] = static_cast<float>(gain * unit);
+    const std::string& name = parameter.name;
+    const auto values = std::span(parameters).subspan(parameter.offset, parameter.size);
+    const Initialisation way = IsHead(name) ? Initialisation::kOrthogonal : init;
+    if (name.ends_with("weight")) {
+      const auto columns = static_cast<std::size_t>(parameter.shape.back());
+      fan_in = parameter.size / columns;
+      if (way == Initialisation::kOrthogonal) {
+        FillOrthogonal(fan_in, columns, GainOf(name), random, values.data());
+      } else if (way == Initialisation::kKaiming) {
+        FillNormal(values, fan_in, GainOf(name), random);
+      } else {
+        FillUniform(values, fan_in, random);
       }
+    } else if (name.ends_with(".scale")) {
+      std::ranges::fill(values, 1.0f);
+    } else if (way == Initialisation::kFanIn && !name.starts_with("norm")) {
+      FillUniform(values, fan_in, random);
+    }
+    if (name.starts_with("lstm") && name.ends_with(".bias")) {
+      const std::size_t width = parameter.size / 4;
+      std::ranges::fill(values.subspan(width, width), 1.0f);  // the forget gate
     }
   }
   return parameters;

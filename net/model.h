@@ -1,17 +1,13 @@
-// A policy-and-value net for batches: layers over one flat parameter vector, written once for every
-// backend and scalar (float for training, double for gradient proofs).
+// A policy-and-value net for batches: a stack of layers (net/stack.h) over one flat parameter vector,
+// written once for every backend and scalar (float for training, double for gradient proofs).
 //
-// kinds, every convolution followed by relu:
-//   "minatar"  16@3x3 stride 1
-//   "atari"    16@8x8 stride 4, 32@4x4 stride 2 (A3C, arXiv 1602.01783)
-//   "nature"   32@8x8 stride 4, 64@4x4 stride 2, 64@3x3 stride 1 (DQN, Nature 518, 2015)
-//   "mlp"      none
-// then all of them: a linear layer and relu for each width in `hidden`, then the policy head (A
-// logits) and the value head (1).
+// On top of the stack stand the policy head (A logits) and the value head (1).
 //
-// Buffers are allocated once, for `max_rows` samples. Forward(row, n) fills the activations of rows
-// [row, row + n); an actor calls it once per unroll step with n = B and row = t * B, so that
-// Backward(0, T * B) finds everything it needs and no forward pass is done twice.
+// Buffers are allocated once, for a batch of `envs` samples side by side and `steps` steps. Rows are
+// time-major: sample (t, b) is row t * envs + b. Forward(t) fills the activations of step t; an actor
+// calls it once per step of its unroll, so that Backward(T) finds everything it needs and no forward
+// pass is done twice. A net with a memory ("lstm") goes on, at each step, from the state after the
+// step before, or from nothing where an episode begins.
 //
 // Thread safety: none; one net per thread.
 #pragma once
@@ -24,14 +20,12 @@
 
 #include "net/backend.h"
 #include "net/parameters.h"
+#include "net/stack.h"
 
 namespace starling::net {
 
-struct ModelSpec {
-  std::string kind = "minatar";  // "minatar", "atari", "nature", "mlp"
-  std::vector<std::int64_t> hidden = {128};
-  int height = 1, width = 1, channels = 1;  // observation
-  int num_actions = 1;
+struct Batch {
+  int envs = 1, steps = 1;
 };
 
 template <class T>
@@ -40,35 +34,51 @@ class Model {
   virtual ~Model() = default;
   virtual const ParameterLayout& layout() const = 0;
   virtual int num_actions() const = 0;
-  virtual int max_rows() const = 0;
+  virtual const Batch& batch() const = 0;
+  virtual bool remembers() const = 0;  // an lstm is among the layers
 
-  // Observations (max_rows, H, W, C): the caller writes rows here before Forward.
+  // Observations (steps, envs, H, W, C): the caller writes those of a step before its Forward.
   virtual std::span<T> observations() = 0;
-  // Outputs of Forward: logits (max_rows, A), values (max_rows).
+  // (steps, envs): the caller sets 1 where a step is the first of an episode, else 0. Only a net that
+  // remembers looks.
+  virtual std::span<std::uint8_t> resets() = 0;
+  // Outputs of Forward: logits (steps, envs, A), values (steps, envs).
   virtual std::span<const T> logits() const = 0;
   virtual std::span<const T> values() const = 0;
 
-  // Forward over rows [row, row + n). parameters: layout().size() scalars.
-  virtual void Forward(std::span<const T> parameters, int row, int n) = 0;
+  // Step `step`, from the state after step `before`; -1: the state that was carried over, at first
+  // none. parameters: layout().size() scalars.
+  virtual void Forward(std::span<const T> parameters, int step, int before) = 0;
+  void Forward(std::span<const T> parameters, int step) { Forward(parameters, step, step - 1); }
+  // The state after `step` becomes the one that step 0 goes on from.
+  virtual void Carry(int step) = 0;
 
   // Gradient of a scalar loss with respect to the parameters: all of `gradient` (layout().size())
-  // is overwritten, the gaps with zero. dlogits (n, A) and dvalues (n) are dLoss/dlogits and
-  // dLoss/dvalues for rows [row, row + n), whose Forward must have run with the same parameters.
-  virtual void Backward(std::span<const T> parameters, int row, int n, std::span<const T> dlogits,
+  // is overwritten, the gaps with zero. dlogits (steps, envs, A) and dvalues (steps, envs) are
+  // dLoss/dlogits and dLoss/dvalues of steps [0, steps), whose Forward must have run with the same
+  // parameters; the state that was carried over is a constant (truncated backpropagation).
+  virtual void Backward(std::span<const T> parameters, int steps, std::span<const T> dlogits,
                         std::span<const T> dvalues, std::span<T> gradient) = 0;
 };
 
-// The net has parameters "conv1", "fc1", "fc2" ..., "policy" and "value", each with ".weight" and
-// ".bias", in that order; shapes as in net/backend.h. `backend` must outlive it. Throws UserError
-// if the kind is unknown, a width is less than 1, the kind does not fit the observation (a
-// convolution over a grid smaller than its kernel), or an array would have 2^31 elements or more.
+// Its parameters are "conv1", "fc1", "norm1", "lstm1" ... bottom up, then "policy" and "value";
+// shapes as in net/backend.h. `backend` must outlive it. Throws UserError as LayersOf, if a
+// convolution does not fit what is below it, or if an array would have 2^31 elements or more.
 template <class T>
-std::unique_ptr<Model<T>> MakeModel(const ModelSpec& spec, Backend<T>& backend, int max_rows);
+std::unique_ptr<Model<T>> MakeModel(const ModelSpec& spec, Backend<T>& backend, const Batch& batch);
 
-// Orthogonal initialisation (Saxe et al. 2014): a weight seen as a matrix (all but the last
-// dimension, last dimension) has orthogonal columns (rows, if it has fewer) of length `gain`:
-// sqrt(2) for hidden layers, 0.01 for the policy head, 1 for the value head; biases are 0. Drawn
-// from StreamId{seed, purpose kInit}. Deterministic.
-std::vector<float> InitialParameters(const ParameterLayout& layout, std::uint64_t seed);
+enum class Initialisation : std::uint8_t { kOrthogonal, kKaiming, kFanIn };
+
+// First values, drawn from StreamId{seed, purpose kInit}; deterministic. A weight is seen as a matrix
+// (all but the last dimension: its fan-in; last dimension).
+//   kOrthogonal  orthogonal columns (rows, if it has fewer) of length `gain`: sqrt(2) for hidden
+//                layers, 1 for lstm (Saxe et al. 2014)
+//   kKaiming     normal, standard deviation gain / sqrt(fan-in) (He et al. 2015)
+//   kFanIn       uniform in +-1 / sqrt(fan-in), biases of hidden layers too: PyTorch's default, and
+//                that of the A3C paper's implementations
+// Always: the policy head orthogonal with gain 0.01, the value head with 1; biases 0 but for kFanIn,
+// scales of layer norms 1, the bias of an lstm's forget gate 1 (Gers et al. 2000).
+std::vector<float> InitialParameters(const ParameterLayout& layout, std::uint64_t seed,
+                                     Initialisation init = Initialisation::kOrthogonal);
 
 }  // namespace starling::net

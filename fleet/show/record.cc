@@ -181,7 +181,7 @@ class NetPolicy final : public Policy {
       : weights_(trained.checkpoint.weights),
         greedy_(greedy),
         backend_(net::MakeCpuBackend()),
-        model_(net::MakeModel<float>(actors::ModelSpecOf(trained.config, spec), *backend_, 1)),
+        model_(net::MakeModel<float>(actors::ModelSpecOf(trained.config, spec), *backend_, {})),
         stream_({seed, kEvalSlot, 0, 0, Purpose::kEval}) {
     CHECK(weights_.size() == model_->layout().size(), "{} weights", weights_.size());
   }
@@ -189,7 +189,8 @@ class NetPolicy final : public Policy {
   std::span<float> observations() override { return model_->observations(); }
   std::int32_t Act() override {
     std::int32_t action = 0;
-    model_->Forward(weights_, 0, 1);
+    model_->Forward(weights_, 0);
+    model_->Carry(0);
     if (greedy_) {
       net::GreedyActions(1, model_->num_actions(), model_->logits(), {&action, 1});
     } else {

@@ -5,13 +5,16 @@
 #include <vector>
 
 #include "core/error.h"
+#include "net/cpu/activation.h"
 #include "net/cpu/bfloat16.h"
 #include "net/cpu/conv2d_dense.h"
 #include "net/cpu/conv2d_direct.h"
 #include "net/cpu/conv2d_sparse.h"
+#include "net/cpu/layer_norm.h"
 #include "net/cpu/linear.h"
 #include "net/cpu/linear_bf16.h"
 #include "net/cpu/linear_sparse.h"
+#include "net/cpu/lstm.h"
 #include "net/cpu/one_thread.h"
 
 namespace starling::net {
@@ -33,6 +36,10 @@ class CpuBackend final : public Backend<float> {
     if (InBf16(shape)) return bf16_linear_->Forward(shape, n, x, w, b, activation, y);
     if (sparse_linear_.Forward(shape, n, x, w, b, activation, y)) return;
     cpu::LinearForward(shape, n, x, w, b, activation, y);
+  }
+  void LinearAccumulate(const LinearShape& shape, int n, const float* x, const float* w,
+                        float* y) override {
+    cpu::LinearAccumulate(shape, n, x, w, y);
   }
   void LinearBackwardWeights(const LinearShape& shape, int n, const float* x, const float* dy,
                              float* dw, float* db) override {
@@ -71,6 +78,35 @@ class CpuBackend final : public Backend<float> {
   void ConvBackwardInput(const ConvShape& shape, int n, const float* w, const float* dy,
                          const float* relu_output, float* dx) override {
     dense_.BackwardInput(shape, n, w, dy, relu_output, dx);
+  }
+
+  void Activate(Activation activation, int count, const float* x, float* y) override {
+    cpu::Activate(activation, count, x, y);
+  }
+  void ActivateBackward(Activation activation, int count, const float* y, const float* dy,
+                        const float* relu_output, float* dx) override {
+    cpu::ActivateBackward(activation, count, y, dy, relu_output, dx);
+  }
+  void LayerNormForward(int width, int n, const float* x, const float* scale, const float* bias,
+                        Activation activation, float* moments, float* y) override {
+    cpu::LayerNormForward(width, n, x, scale, bias, activation, moments, y);
+  }
+  void LayerNormBackward(int width, int n, const float* x, const float* scale, const float* moments,
+                         const float* dy, const float* relu_output, float* dscale, float* dbias,
+                         float* dx) override {
+    cpu::LayerNormBackward(width, n, x, scale, moments, dy, relu_output, dscale, dbias, dx);
+  }
+  void LstmCellForward(int hidden, int n, float* gates, const float* c_in, float* c,
+                       float* h) override {
+    cpu::LstmCellForward(hidden, n, gates, c_in, c, h);
+  }
+  void LstmCellBackward(int hidden, int n, const float* gates, const float* c_in, const float* c,
+                        const float* dy, const float* dh, float* dc, float* dgates) override {
+    cpu::LstmCellBackward(hidden, n, gates, c_in, c, dy, dh, dc, dgates);
+  }
+  void KeepState(int width, int n, const std::uint8_t* resets, const float* from,
+                 float* to) override {
+    cpu::KeepState(width, n, resets, from, to);
   }
 
  private:

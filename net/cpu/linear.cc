@@ -46,6 +46,11 @@ void LinearForward(const LinearShape& shape, int n, const float* x, const float*
   AddBiasActivate(n, shape.out, b, activation, y);
 }
 
+void LinearAccumulate(const LinearShape& shape, int n, const float* x, const float* w, float* y) {
+  Gemm(Order::kPlain, Order::kPlain, n, shape.out, shape.in, x, shape.in, w, shape.out, 1.0f, y,
+       shape.out);
+}
+
 void LinearBackwardWeights(const LinearShape& shape, int n, const float* x, const float* dy,
                            float* dw, float* db) {
   Gemm(Order::kTransposed, Order::kPlain, shape.in, shape.out, n, x, shape.in, dy, shape.out, 0.0f,

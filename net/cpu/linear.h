@@ -15,6 +15,7 @@ void MaskByRelu(int count, const float* relu_output, float* dx);
 
 void LinearForward(const LinearShape& shape, int n, const float* x, const float* w, const float* b,
                    Activation activation, float* y);
+void LinearAccumulate(const LinearShape& shape, int n, const float* x, const float* w, float* y);
 void LinearBackwardWeights(const LinearShape& shape, int n, const float* x, const float* dy,
                            float* dw, float* db);
 void LinearBackwardInput(const LinearShape& shape, int n, const float* w, const float* dy, Put put,

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "net/backend.h"
-#include "net/reference/linear.h"
+#include "net/reference/activation.h"
 
 namespace starling::net::reference {
 
@@ -60,10 +60,7 @@ void ConvBackwardInput(const ConvShape& s, int n, const T* w, const T* dy, const
     ForEachProduct(s, [&](int xi, int wi, int yi) { row[xi] += dy[yi] * w[wi]; });
     dy += s.out_size();
   }
-  if (relu_output == nullptr) return;
-  for (int j = 0; j < n * s.in_size(); ++j) {
-    if (!(relu_output[j] > T(0))) dx[j] = T(0);
-  }
+  for (int j = 0; j < n * s.in_size(); ++j) dx[j] = Masked(relu_output, j, dx[j]);
 }
 
 }  // namespace starling::net::reference

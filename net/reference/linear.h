@@ -2,13 +2,9 @@
 #pragma once
 
 #include "net/backend.h"
+#include "net/reference/activation.h"
 
 namespace starling::net::reference {
-
-template <class T>
-T Activate(Activation activation, T value) {
-  return activation == Activation::kRelu && value < T(0) ? T(0) : value;
-}
 
 template <class T>
 void LinearForward(const LinearShape& s, int n, const T* x, const T* w, const T* b,
@@ -18,6 +14,15 @@ void LinearForward(const LinearShape& s, int n, const T* x, const T* w, const T*
       T sum = b[o];
       for (int k = 0; k < s.in; ++k) sum += x[i * s.in + k] * w[k * s.out + o];
       y[i * s.out + o] = Activate(activation, sum);
+    }
+  }
+}
+
+template <class T>
+void LinearAccumulate(const LinearShape& s, int n, const T* x, const T* w, T* y) {
+  for (int i = 0; i < n; ++i) {
+    for (int o = 0; o < s.out; ++o) {
+      for (int k = 0; k < s.in; ++k) y[i * s.out + o] += x[i * s.in + k] * w[k * s.out + o];
     }
   }
 }
@@ -43,8 +48,7 @@ void LinearBackwardInput(const LinearShape& s, int n, const T* w, const T* dy, P
     for (int k = 0; k < s.in; ++k) {
       T sum = put == Put::kAdd ? dx[i * s.in + k] : T(0);
       for (int o = 0; o < s.out; ++o) sum += dy[i * s.out + o] * w[k * s.out + o];
-      const bool dead = relu_output != nullptr && !(relu_output[i * s.in + k] > T(0));
-      dx[i * s.in + k] = dead ? T(0) : sum;
+      dx[i * s.in + k] = Masked(relu_output, i * s.in + k, sum);
     }
   }
 }

@@ -23,6 +23,8 @@ TEST(ConfigSchema, EveryRuleFitsItsMember) {
             return std::holds_alternative<NumberRule>(key.rule);
           } else if constexpr (std::is_same_v<T, std::vector<std::int64_t>>) {
             return std::holds_alternative<ListRule>(key.rule);
+          } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+            return std::holds_alternative<TextListRule>(key.rule);
           } else {
             return std::holds_alternative<IntegerRule>(key.rule);
           }

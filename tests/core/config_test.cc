@@ -37,6 +37,7 @@ TEST(Config, AnEmptyFileIsTheDefaultsResolved) {
   expected.run.name = "hello";
   expected.run.dir = "runs/hello";
   expected.actors.count = expected.updates.start_with = UsableCores();
+  expected.net.kind = "minatar";
   expected.updates.in_flight = 2;  // nothing bounds the staleness
   EXPECT_EQ(config, expected);
 }
@@ -227,6 +228,22 @@ TEST(Config, ContradictionsNameBothKeys) {
   EXPECT_THAT(Mistakes("[wire]\ntimeout_s = 0.5\n"),
               ElementsAre(AllOf(StartsWith("x.toml:2:13: "), HasSubstr("wire.heartbeat_ms = 500"),
                                 HasSubstr("wire.timeout_s = 0.5"))));
+}
+
+TEST(Config, LayersAreTheWholeNet) {
+  const Config config = ParseConfig("[net]\nlayers = [\"conv 8 3x3\", \"relu\"]\n", "x.toml");
+  EXPECT_EQ(config.net.kind, "layers");
+  EXPECT_EQ(config.net.layers, (std::vector<std::string>{"conv 8 3x3", "relu"}));
+  EXPECT_EQ(ParseConfig("", "x.toml", {"net.layers=[\"lstm 4\"]"}).net.kind, "layers");
+  EXPECT_THAT(Mistakes("[net]\nkind = \"atari\"\nlayers = [\"relu\"]\n"),
+              ElementsAre(AllOf(StartsWith("x.toml:3:10: net.layers contradicts net.kind"))));
+  EXPECT_THAT(Mistakes("[net]\nhidden = [64]\nlayers = [\"relu\"]\n"),
+              ElementsAre(StartsWith("x.toml:2:10: net.hidden contradicts net.layers")));
+  EXPECT_THAT(Mistakes("[net]\nlayers = \"relu\"\n"), ElementsAre(HasSubstr("net.layers")));
+  EXPECT_THAT(Mistakes("[net]\nlayers = [1]\n"), ElementsAre(HasSubstr("net.layers")));
+  EXPECT_THAT(Mistakes("[net]\nlayers = [\"\"]\n"), ElementsAre(HasSubstr("net.layers")));
+  // No layers are a net, too: heads on the observation.
+  EXPECT_EQ(ParseConfig("[net]\nkind = \"layers\"\n", "x.toml").net.layers.size(), 0u);
 }
 
 TEST(Config, PairsThatMayStandTogether) {

@@ -80,6 +80,9 @@ struct Shake {
     const auto& range = std::get<ListRule>(rule);
     member(config).assign(1 + random.Below(static_cast<std::uint32_t>(range.most)), range.high);
   }
+  void operator()(MemberOf<std::vector<std::string>> member) const {
+    member(config) = {"one", "quote \" and \\", std::to_string(random.Bits())};
+  }
 };
 
 // Keys that could contradict each other are kept apart: this is about writing, not about the rules.
@@ -91,7 +94,8 @@ Config RandomConfig(RandomStream& random) {
   config.actors.count = 1024;
   config.actors.envs_per_actor = 7;
   config.updates.in_flight = config.staleness.bound == 0 ? 1 : config.updates.in_flight;
-  config.net.kind = "mlp";
+  config.net.kind = "layers";
+  config.net.hidden = {128};
   config.env.max_pool = config.env.max_pool && config.env.repeat > 1;
   config.wire.timeout_s = 86'400;
   return config;

@@ -46,22 +46,87 @@ def flat(parameters):
     return np.concatenate(parts)
 
 
-def forward(kind, parameters, observations):
-    """Our layout in, PyTorch's functions: weights (KH, KW, CIN, COUT) -> (COUT, CIN, KH, KW),
-    (IN, OUT) -> (OUT, IN), observations NHWC -> NCHW, and back to NHWC before they are flattened."""
-    linear = torch.nn.functional.linear
-    rest = list(parameters)
-    x = observations
-    if kind == "minatar":
-        weight, bias = rest.pop(0), rest.pop(0)
-        x = torch.nn.functional.conv2d(x.permute(0, 3, 1, 2), weight.permute(3, 2, 0, 1), bias)
-        x = torch.relu(x).permute(0, 2, 3, 1)
+NETS = {  # the layers below the heads, as in net.layers
+    "minatar": ["conv 16 3x3", "relu", "linear 12", "relu"],
+    "mlp": ["linear 24", "relu", "linear 16", "relu"],
+    "lstm": ["linear 12", "relu", "lstm 16"],
+    "norm": ["conv 6 2x3", "layer_norm", "relu", "conv 5 2x2/2", "tanh", "linear 16", "layer_norm",
+             "tanh"],
+    "deep_lstm": ["conv 16 3x3", "relu", "lstm 7", "relu", "lstm 16", "layer_norm", "relu"],
+}
+
+
+def shapes_of(layers, height, width, channels):
+    """Of the parameters of each layer, in our layout; then of the two heads."""
+    shapes, picture = [], (height, width, channels)
+    for layer in layers:
+        kind, *words = layer.split()
+        size = int(np.prod(picture))
+        if kind == "conv":
+            out, (kernel, _, stride) = int(words[0]), words[1].partition("/")
+            high, wide = map(int, kernel.split("x"))
+            shapes.append([(high, wide, picture[2], out), (out,)])
+            picture = (*((side - k) // int(stride or 1) + 1
+                         for side, k in zip(picture, (high, wide))), out)
+        elif kind == "linear":
+            shapes.append([(size, int(words[0])), (int(words[0]),)])
+            picture = (int(words[0]),)
+        elif kind == "lstm":
+            units = int(words[0])
+            shapes.append([(size, 4 * units), (units, 4 * units), (4 * units,)])
+            picture = (units,)
+        elif kind == "layer_norm":
+            shapes.append([(size,), (size,)])
+        else:
+            shapes.append([])
+    size = int(np.prod(picture))
+    return [*shapes, [(size, ACTIONS), (ACTIONS,), (size, 1), (1,)]]
+
+
+def forward_step(layers, parameters, x, states):
+    """One time step of ENVS observations NHWC through PyTorch's own functions and modules. Our layout
+    in: weights (KH, KW, CIN, COUT) -> (COUT, CIN, KH, KW), (IN, OUT) -> (OUT, IN). `states` maps a
+    layer to its (h, c) and is brought up to date."""
+    functional = torch.nn.functional
+    for i, (layer, own) in enumerate(zip(layers, parameters)):
+        kind, *words = layer.split()
+        if kind == "conv":
+            stride = int(words[1].partition("/")[2] or 1)
+            x = functional.conv2d(x.permute(0, 3, 1, 2), own[0].permute(3, 2, 0, 1), own[1], stride)
+            x = x.permute(0, 2, 3, 1)
+        elif kind == "linear":
+            x = functional.linear(x.flatten(1), own[0].t(), own[1])
+        elif kind == "lstm":
+            units = int(words[0])
+            cell = torch.nn.LSTMCell(own[0].shape[0], units, dtype=torch.float64)
+            zero = torch.zeros(4 * units, dtype=torch.float64)  # PyTorch has two biases: one is enough
+            weights = {"weight_ih": own[0].t(), "weight_hh": own[1].t(), "bias_ih": own[2],
+                       "bias_hh": zero}
+            state = states.get(i, (torch.zeros(ENVS, units, dtype=torch.float64),) * 2)
+            states[i] = torch.func.functional_call(cell, weights, (x.flatten(1), state))
+            x = states[i][0]
+        elif kind == "layer_norm":
+            shape = x.shape
+            x = functional.layer_norm(x.flatten(1), own[0].shape, own[0], own[1]).reshape(shape)
+        else:
+            x = {"relu": torch.relu, "tanh": torch.tanh}[kind](x)
     x = x.flatten(1)
-    while len(rest) > 4:
-        weight, bias = rest.pop(0), rest.pop(0)
-        x = torch.relu(linear(x, weight.t(), bias))
-    policy_weight, policy_bias, value_weight, value_bias = rest
-    return linear(x, policy_weight.t(), policy_bias), linear(x, value_weight.t(), value_bias)[:, 0]
+    policy_weight, policy_bias, value_weight, value_bias = parameters[-1]
+    return (functional.linear(x, policy_weight.t(), policy_bias),
+            functional.linear(x, value_weight.t(), value_bias)[:, 0])
+
+
+def forward(layers, parameters, observations, terminals):
+    """All steps, the states zero behind the end of an episode."""
+    states, logits, values = {}, [], []
+    for t in range(STEPS + 1):
+        if t > 0:
+            kept = torch.tensor(1.0 - terminals[t - 1])[:, None]
+            states = {i: (h * kept, c * kept) for i, (h, c) in states.items()}
+        step = forward_step(layers, parameters, observations[t * ENVS:(t + 1) * ENVS], states)
+        logits.append(step[0])
+        values.append(step[1])
+    return torch.cat(logits), torch.cat(values)
 
 
 def advantages_of(rewards, terminals, values, bootstrap):
@@ -78,28 +143,25 @@ def advantages_of(rewards, terminals, values, bootstrap):
     return advantages
 
 
-def make_net(name, kind, hidden, height, width, channels):
+def make_net(name, height, width, channels):
     rng = np.random.default_rng(2024)
-    shapes = []
-    size = height * width * channels
-    if kind == "minatar":
-        shapes += [(3, 3, channels, 16), (16,)]
-        size = (height - 2) * (width - 2) * 16
-    for units in hidden:
-        shapes += [(size, units), (units,)]
-        size = units
-    shapes += [(size, ACTIONS), (ACTIONS,), (size, 1), (1,)]
-    arrays = [rng.normal(size=s, scale=(1.5 / np.sqrt(np.prod(s[:-1])) if len(s) > 1 else 0.1))
-              .astype(np.float32) for s in shapes]
+    layers = NETS[name]
+    arrays = [[rng.normal(size=s, scale=(1.5 / np.sqrt(np.prod(s[:-1])) if len(s) > 1 else 0.1))
+               .astype(np.float32) for s in of_layer]
+              for of_layer in shapes_of(layers, height, width, channels)]
+    for layer, own in zip(layers, arrays):
+        if layer == "layer_norm":
+            own[0] += 1
     rows = (STEPS + 1) * ENVS  # the last ENVS rows are the states after the rollout
     cells = (rng.random((rows, height, width, channels)) < 0.2).astype(np.float32)
     taken = rng.integers(ACTIONS, size=STEPS * ENVS)
     rewards = rng.normal(size=(STEPS, ENVS)).astype(np.float32)
     terminals = np.zeros((STEPS, ENVS), np.int64)
-    terminals[1, 0] = terminals[3, 1] = 1
+    terminals[1, 0] = terminals[3, 1] = 1  # in the middle, and before the states after the rollout
 
-    parameters = [torch.tensor(a, dtype=torch.float64, requires_grad=True) for a in arrays]
-    logits, values = forward(kind, parameters, torch.tensor(cells, dtype=torch.float64))
+    parameters = [[torch.tensor(a, dtype=torch.float64, requires_grad=True) for a in own]
+                  for own in arrays]
+    logits, values = forward(layers, parameters, torch.tensor(cells, dtype=torch.float64), terminals)
     n = STEPS * ENVS
     grid = values.detach().numpy().reshape(STEPS + 1, ENVS)
     advantages = advantages_of(rewards.astype(np.float64), terminals, grid[:-1], grid[-1])
@@ -113,7 +175,7 @@ def make_net(name, kind, hidden, height, width, channels):
     loss = policy_loss + VALUE_COEF * value_loss - ENTROPY * entropy
     loss.backward()
     write_safetensors(HERE / f"{name}.safetensors", {
-        "parameters": flat(arrays),
+        "parameters": flat([a for own in arrays for a in own]),
         "observations": cells,
         "taken": taken,
         "rewards": rewards,
@@ -123,8 +185,8 @@ def make_net(name, kind, hidden, height, width, channels):
         "advantages": advantages,
         "returns": returns,
         "losses": np.array([policy_loss.item(), value_loss.item(), entropy.item()]),
-        "gradient": flat([p.grad.numpy() for p in parameters]),
-    }, {"kind": kind, "hidden": " ".join(map(str, hidden)), "steps": STEPS, "envs": ENVS,
+        "gradient": flat([p.grad.numpy() for own in parameters for p in own]),
+    }, {"layers": ", ".join(layers), "steps": STEPS, "envs": ENVS,
         "actions": ACTIONS, "gamma": GAMMA, "lambda": LAMBDA, "value_coef": VALUE_COEF,
         "entropy": ENTROPY})
 
@@ -189,6 +251,9 @@ def make_optimizers():
 
 
 if __name__ == "__main__":
-    make_net("minatar", "minatar", [12], height=6, width=5, channels=3)
-    make_net("mlp", "mlp", [24, 16], height=1, width=10, channels=5)
+    make_net("minatar", height=6, width=5, channels=3)
+    make_net("mlp", height=1, width=10, channels=5)
+    make_net("lstm", height=1, width=1, channels=9)
+    make_net("norm", height=6, width=7, channels=2)
+    make_net("deep_lstm", height=5, width=4, channels=2)
     make_optimizers()

@@ -23,12 +23,16 @@ struct Golden {
         steps(static_cast<int>(Number("steps"))),
         envs(static_cast<int>(Number("envs"))) {
     const std::vector<std::uint64_t>& shape = file.Shape("observations");
-    std::vector<std::int64_t> hidden;
-    std::istringstream widths(file.metadata().at("hidden"));
-    for (std::int64_t width = 0; widths >> width;) hidden.push_back(width);
-    spec = {file.metadata().at("kind"), hidden,
-            static_cast<int>(shape[1]), static_cast<int>(shape[2]),
-            static_cast<int>(shape[3]), static_cast<int>(Number("actions"))};
+    spec = {"layers",
+            {},
+            static_cast<int>(shape[1]),
+            static_cast<int>(shape[2]),
+            static_cast<int>(shape[3]),
+            static_cast<int>(Number("actions"))};
+    std::istringstream layers(file.metadata().at("layers"));
+    for (std::string layer; std::getline(layers >> std::ws, layer, ',');) {
+      spec.layers.push_back(layer);
+    }
   }
   double Number(const std::string& key) const { return std::stod(file.metadata().at(key)); }
 };
@@ -44,20 +48,19 @@ std::vector<T> As(const std::vector<float>& values) {
 template <class T>
 void Compare(const Golden& golden, Backend<T>& backend, double tolerance) {
   const int n = golden.steps * golden.envs, actions = golden.spec.num_actions;
-  const auto model = MakeModel(golden.spec, backend, n + golden.envs);
+  const auto model = MakeModel(golden.spec, backend, {golden.envs, golden.steps + 1});
   const std::vector<T> parameters = As<T>(golden.file.F32("parameters"));
   ASSERT_EQ(parameters.size(), model->layout().size());
   const std::vector<T> cells = As<T>(golden.file.F32("observations"));
   ASSERT_EQ(cells.size(), model->observations().size());
   std::copy(cells.begin(), cells.end(), model->observations().begin());
-  for (int t = 0; t <= golden.steps; ++t) {
-    model->Forward(parameters, t * golden.envs, golden.envs);
-  }
+  const std::vector<std::int64_t> ends = golden.file.I64("terminals");
+  std::ranges::copy(ends, model->resets().begin() + golden.envs);
+  for (int t = 0; t <= golden.steps; ++t) model->Forward(parameters, t);
   EXPECT_LT(RelativeError(model->logits(), golden.file.F64("logits")), tolerance);
   EXPECT_LT(RelativeError(model->values(), golden.file.F64("values")), tolerance);
 
   const auto samples = static_cast<std::size_t>(n);
-  const std::vector<std::int64_t> ends = golden.file.I64("terminals");
   const std::vector<std::int64_t> actions_taken = golden.file.I64("taken");
   const std::vector<std::uint8_t> terminals(ends.begin(), ends.end());
   const std::vector<std::int32_t> taken(actions_taken.begin(), actions_taken.end());
@@ -81,7 +84,7 @@ void Compare(const Golden& golden, Backend<T>& backend, double tolerance) {
   }
 
   std::vector<T> gradient(parameters.size(), T(NAN));
-  model->Backward(parameters, 0, n, dlogits, dvalues, gradient);
+  model->Backward(parameters, golden.steps, dlogits, dvalues, gradient);
   const std::vector<double> expected = golden.file.F64("gradient");
   ASSERT_EQ(gradient.size(), expected.size());
   for (const Parameter& p : model->layout().parameters()) {
@@ -102,7 +105,8 @@ TEST_P(GoldenTest, ReferenceInFloat) {
 }
 TEST_P(GoldenTest, Cpu) { Compare(Golden(GetParam()), *MakeCpuBackend(), 1e-5); }
 
-INSTANTIATE_TEST_SUITE_P(Nets, GoldenTest, ::testing::Values("minatar", "mlp"),
+INSTANTIATE_TEST_SUITE_P(Nets, GoldenTest,
+                         ::testing::Values("minatar", "mlp", "lstm", "norm", "deep_lstm"),
                          [](const auto& net) { return std::string(net.param); });
 
 }  // namespace

@@ -1,3 +1,6 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
 #include <cmath>
 
 #include "net/model.h"
@@ -74,6 +77,78 @@ TEST(InitialParametersTest, PrefersNoDirection) {
     first += static_cast<double>(InitialParameters(layout, seed)[0]) / 400;
   }
   EXPECT_NEAR(first, 0.0, 5 / std::sqrt(36.0 * 400));
+}
+
+ParameterLayout HiddenLayout() {
+  ParameterLayout layout;
+  layout.Add("conv1.weight", {3, 3, 16, 64});  // fan-in 144
+  layout.Add("conv1.bias", {64});
+  layout.Add("norm1.scale", {64});
+  layout.Add("norm1.bias", {64});
+  layout.Add("lstm1.input_weight", {100, 256});
+  layout.Add("lstm1.hidden_weight", {64, 256});
+  layout.Add("lstm1.bias", {256});
+  layout.Add("policy.weight", {64, 6});
+  layout.Add("policy.bias", {6});
+  layout.Add("value.weight", {64, 1});
+  layout.Add("value.bias", {1});
+  return layout;
+}
+
+std::span<const float> Of(const std::vector<float>& all, const Parameter& p) {
+  return std::span(all).subspan(p.offset, p.size);
+}
+
+double Deviation(std::span<const float> values) {
+  double squares = 0;
+  for (const float v : values) squares += static_cast<double>(v) * static_cast<double>(v);
+  return std::sqrt(squares / static_cast<double>(values.size()));
+}
+
+TEST(InitialParametersTest, HeadsScalesAndForgetGatesAreTheSameInEveryWay) {
+  const ParameterLayout layout = HiddenLayout();
+  for (const auto init :
+       {Initialisation::kOrthogonal, Initialisation::kKaiming, Initialisation::kFanIn}) {
+    const std::vector<float> all = InitialParameters(layout, 7, init);
+    ExpectOrthogonal(all, layout.Find("policy.weight"), 0.01);
+    ExpectOrthogonal(all, layout.Find("value.weight"), 1.0);
+    EXPECT_EQ(Deviation(Of(all, layout.Find("policy.bias"))), 0);
+    for (const float scale : Of(all, layout.Find("norm1.scale"))) EXPECT_EQ(scale, 1.0f);
+    EXPECT_EQ(Deviation(Of(all, layout.Find("norm1.bias"))), 0);
+    const auto forget = Of(all, layout.Find("lstm1.bias")).subspan(64, 64);
+    for (const float bias : forget) EXPECT_EQ(bias, 1.0f);
+  }
+}
+
+TEST(InitialParametersTest, OrthogonalLstmsKeepLengths) {
+  const ParameterLayout layout = HiddenLayout();
+  const std::vector<float> all = InitialParameters(layout, 7);
+  ExpectOrthogonal(all, layout.Find("lstm1.input_weight"), 1.0);
+  ExpectOrthogonal(all, layout.Find("lstm1.hidden_weight"), 1.0);
+}
+
+TEST(InitialParametersTest, KaimingIsNormalByFanIn) {
+  const ParameterLayout layout = HiddenLayout();
+  const std::vector<float> all = InitialParameters(layout, 7, Initialisation::kKaiming);
+  EXPECT_NEAR(Deviation(Of(all, layout.Find("conv1.weight"))), std::sqrt(2.0 / 144), 0.003);
+  EXPECT_NEAR(Deviation(Of(all, layout.Find("lstm1.input_weight"))), 0.1, 0.002);
+  EXPECT_EQ(Deviation(Of(all, layout.Find("conv1.bias"))), 0);
+}
+
+TEST(InitialParametersTest, FanInIsUniformWithBiases) {
+  const ParameterLayout layout = HiddenLayout();
+  const std::vector<float> all = InitialParameters(layout, 7, Initialisation::kFanIn);
+  const float most = 1 / std::sqrt(144.0f);
+  for (const char* name : {"conv1.weight", "conv1.bias"}) {
+    const auto values = Of(all, layout.Find(name));
+    const auto [low, high] = std::ranges::minmax(values);
+    EXPECT_GE(low, -most);
+    EXPECT_LE(high, most);
+    EXPECT_LT(low, -0.9f * most);
+    EXPECT_GT(high, 0.9f * most);
+  }
+  // A uniform number of [-a, a] has the standard deviation a / sqrt(3).
+  EXPECT_NEAR(Deviation(Of(all, layout.Find("conv1.weight"))), 1 / std::sqrt(3 * 144.0), 0.001);
 }
 
 }  // namespace

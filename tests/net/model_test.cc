@@ -42,7 +42,7 @@ std::vector<T> Copy(std::span<const T> values) {
 
 TEST(ModelTest, TheMinatarNetHas132695Weights) {
   const auto backend = MakeReferenceBackend<float>();
-  const auto model = MakeModel(Minatar(), *backend, 2);
+  const auto model = MakeModel(Minatar(), *backend, {.envs = 2});
   std::vector<std::string> names;
   for (const Parameter& p : model->layout().parameters()) names.push_back(p.name);
   EXPECT_EQ(names, (std::vector<std::string>{"conv1.weight", "conv1.bias", "fc1.weight", "fc1.bias",
@@ -61,10 +61,10 @@ TEST(ModelTest, TheMinatarNetHas132695Weights) {
 }
 
 // What MakeModel says against it; empty: nothing.
-std::string Refusal(const ModelSpec& spec, int max_rows = 1) {
+std::string Refusal(const ModelSpec& spec, const Batch& batch = {}) {
   const auto backend = MakeReferenceBackend<float>();
   try {
-    MakeModel(spec, *backend, max_rows);
+    MakeModel(spec, *backend, batch);
   } catch (const UserError& error) {
     return error.what();
   }
@@ -83,39 +83,37 @@ TEST(ModelTest, RefusesWhatTheOperatorGotWrong) {
 
 // Nothing of that size is allocated first.
 TEST(ModelTest, RefusesArraysThatAnIntCannotCount) {
-  EXPECT_THAT(Refusal({"atari", {8}, 84, 84, 4, 6}, 76'088),
+  EXPECT_THAT(Refusal({"atari", {8}, 84, 84, 4, 6}, {.envs = 76'088}),
               ::testing::HasSubstr("make actors.envs_per_actor or actors.unroll smaller"));
-  EXPECT_THAT(Refusal({"mlp", {65'536, 65'536}, 1, 1, 1, 6}, 1),
+  EXPECT_THAT(Refusal({"mlp", {65'536, 65'536}, 1, 1, 1, 6}),
               ::testing::HasSubstr("make net.hidden narrower"));
 }
 
-// The whole net in double: loss = dlogits . logits + dvalues . values over rows [row, row + n).
-void ProveGradient(const ModelSpec& spec, RandomStream& random) {
+// The whole net in double: loss = dlogits . logits + dvalues . values over some of its steps, after a
+// state that was carried over, through the ends of episodes.
+void ProveGradient(const ModelSpec& spec, RandomStream& random, double tolerance = 1e-7) {
   const auto backend = MakeReferenceBackend<double>();
-  const int row = Between(random, 0, 2), n = Between(random, 1, 3);
-  const auto model = MakeModel(spec, *backend, row + n);
+  const int steps = Between(random, 1, 3), envs = Between(random, 1, 3);
+  const auto model = MakeModel(spec, *backend, {envs, steps + Between(random, 0, 1)});
   std::vector<double> parameters = RandomParameters<double>(model->layout(), random);
   Observe(*model, Normals<double>(random, static_cast<int>(model->observations().size())));
-  const auto dlogits = Normals<double>(random, n * spec.num_actions);
-  const auto dvalues = Normals<double>(random, n);
+  model->Forward(parameters, 0);
+  model->Carry(0);
+  for (std::uint8_t& reset : model->resets()) reset = random.Below(4) == 0;
+  const auto dlogits = Normals<double>(random, steps * envs * spec.num_actions);
+  const auto dvalues = Normals<double>(random, steps * envs);
   const auto loss = [&] {
-    model->Forward(parameters, row, n);
+    for (int t = 0; t < steps; ++t) model->Forward(parameters, t);
     double sum = 0;
-    for (int i = 0; i < n * spec.num_actions; ++i) {
-      sum += dlogits[static_cast<std::size_t>(i)] *
-             model->logits()[static_cast<std::size_t>(row * spec.num_actions + i)];
-    }
-    for (int i = 0; i < n; ++i) {
-      sum +=
-          dvalues[static_cast<std::size_t>(i)] * model->values()[static_cast<std::size_t>(row + i)];
-    }
+    for (std::size_t i = 0; i < dlogits.size(); ++i) sum += dlogits[i] * model->logits()[i];
+    for (std::size_t i = 0; i < dvalues.size(); ++i) sum += dvalues[i] * model->values()[i];
     return sum;
   };
   loss();
   std::vector<double> gradient(parameters.size(), NAN);
-  model->Backward(parameters, row, n, dlogits, dvalues, gradient);
+  model->Backward(parameters, steps, dlogits, dvalues, gradient);
   // In the gaps both sides are zero: nothing depends on what stands there.
-  testing::ExpectGradient("gradient", parameters, gradient, loss);
+  testing::ExpectGradient("gradient", parameters, gradient, loss, tolerance);
 }
 
 TEST(ModelTest, GradientOfMinatarNetsAgainstCentralDifferences) {
@@ -141,7 +139,7 @@ TEST(ModelTest, GradientOfAtariNetsAgainstCentralDifferences) {
 
 TEST(ModelTest, TheAtariNetIsThePapers) {
   const auto backend = MakeReferenceBackend<float>();
-  const auto layout = MakeModel(ModelSpec{"atari", {256}, 84, 84, 4, 6}, *backend, 1)->layout();
+  const auto layout = MakeModel(ModelSpec{"atari", {256}, 84, 84, 4, 6}, *backend, {})->layout();
   std::size_t weights = 0;
   for (const Parameter& parameter : layout.parameters()) weights += parameter.size;
   // 84 -> 20 -> 9 cells a side.
@@ -151,12 +149,104 @@ TEST(ModelTest, TheAtariNetIsThePapers) {
 
 TEST(ModelTest, TheNatureNetIsThePapers) {
   const auto backend = MakeReferenceBackend<float>();
-  const auto layout = MakeModel(ModelSpec{"nature", {512}, 84, 84, 4, 6}, *backend, 1)->layout();
+  const auto layout = MakeModel(ModelSpec{"nature", {512}, 84, 84, 4, 6}, *backend, {})->layout();
   std::size_t weights = 0;
   for (const Parameter& parameter : layout.parameters()) weights += parameter.size;
   // 84 -> 20 -> 9 -> 7 cells a side.
   EXPECT_EQ(weights, (8 * 8 * 4 + 1) * 32 + (4 * 4 * 32 + 1) * 64 + (3 * 3 * 64 + 1) * 64 +
                          (7 * 7 * 64 + 1) * 512 + (512 + 1) * 6 + (512 + 1) * 1);
+}
+
+// Layers "..." over a picture or a row of numbers.
+ModelSpec Stack(std::vector<std::string> layers, int height, int width, int channels) {
+  ModelSpec spec{"layers", {}, height, width, channels, 3};
+  spec.layers = std::move(layers);
+  return spec;
+}
+
+TEST(ModelTest, GradientOfAnyStackAgainstCentralDifferences) {
+  // Over few features the norm bends so much that the difference quotient is that far off.
+  constexpr double kBent = 1e-6;
+  RandomStream random(StreamId{.seed = 66});
+  const std::vector<std::vector<std::string>> flat = {
+      {},
+      {"relu"},
+      {"tanh", "linear 3"},
+      {"linear 5", "layer_norm", "relu", "linear 4", "tanh"},
+      {"layer_norm", "tanh", "relu", "linear 3", "layer_norm"},
+      {"lstm 3"},
+      {"linear 4", "relu", "lstm 3"},
+      {"lstm 2", "relu", "lstm 4", "tanh", "linear 3", "relu"},
+      {"layer_norm", "relu", "layer_norm", "lstm 5", "layer_norm"},
+  };
+  for (const auto& layers : flat) {
+    for (int trial = 0; trial < 4; ++trial) {
+      SCOPED_TRACE(::testing::PrintToString(layers));
+      ProveGradient(Stack(layers, 1, 1, Between(random, 4, 6)), random, kBent);
+      ProveGradient(Stack(layers, 3, 1, Between(random, 2, 3)), random, kBent);
+    }
+  }
+  const std::vector<std::vector<std::string>> pictures = {
+      {"conv 2 2x3", "layer_norm", "relu", "conv 3 2x1/2", "relu", "lstm 2"},
+      {"relu", "conv 2 2x2", "tanh", "conv 1 1x1", "linear 3", "relu"},
+  };
+  for (const auto& layers : pictures) ProveGradient(Stack(layers, 5, 5, 2), random, kBent);
+}
+
+// An episode that ends takes what was remembered with it: what came before changes nothing behind.
+TEST(ModelTest, AnEndForgets) {
+  RandomStream random(StreamId{.seed = 67});
+  const auto backend = MakeCpuBackend();
+  const auto model = MakeModel(Stack({"lstm 16"}, 1, 1, 4), *backend, {.envs = 2, .steps = 3});
+  EXPECT_TRUE(model->remembers());
+  const auto parameters = RandomParameters<float>(model->layout(), random);
+  const auto play = [&](bool reset) {
+    for (float& cell : model->observations().first(2 * 4)) cell = random.Normal();  // of step 0
+    std::ranges::fill(model->observations().subspan(2 * 4), 0.5f);
+    model->resets()[2] = reset;  // env 0, step 1
+    for (int t = 0; t < 3; ++t) model->Forward(parameters, t);
+    return Copy(model->values());
+  };
+  const std::vector<float> first = play(true), again = play(true), remembered = play(false);
+  EXPECT_EQ(first[2], again[2]);
+  EXPECT_EQ(first[4], again[4]);
+  EXPECT_NE(first[3], again[3]);  // env 1 remembers
+  EXPECT_NE(remembered[2], again[2]);
+}
+
+// Two unrolls of two steps see what one of four sees.
+TEST(ModelTest, TheStateIsCarriedFromUnrollToUnroll) {
+  RandomStream random(StreamId{.seed = 68});
+  const auto backend = MakeCpuBackend();
+  const ModelSpec spec = Stack({"linear 16", "relu", "lstm 16"}, 1, 1, 3);
+  const auto whole = MakeModel(spec, *backend, {.envs = 2, .steps = 4});
+  const auto parts = MakeModel(spec, *backend, {.envs = 2, .steps = 3});
+  const auto parameters = RandomParameters<float>(whole->layout(), random);
+  const auto cells = Normals<float>(random, 4 * 2 * 3);
+  Observe(*whole, cells);
+  whole->resets()[5] = 1;  // step 2, env 1
+  for (int t = 0; t < 4; ++t) whole->Forward(parameters, t);
+  std::vector<float> values;
+  for (int unroll = 0; unroll < 2; ++unroll) {
+    if (unroll > 0) {
+      parts->Forward(parameters, 2, 1);  // a bootstrap on the way changes nothing
+      parts->Carry(1);
+    }
+    std::copy_n(cells.begin() + unroll * 12, 12, parts->observations().begin());
+    parts->resets()[1] = unroll == 1;
+    for (int t = 0; t < 2; ++t) parts->Forward(parameters, t);
+    values.insert(values.end(), parts->values().begin(), parts->values().begin() + 4);
+  }
+  EXPECT_EQ(values, Copy(whole->values()));
+}
+
+TEST(ModelTest, TheLstmNetIsThePapers) {
+  const auto backend = MakeReferenceBackend<float>();
+  const auto layout =
+      MakeModel(ModelSpec{"atari_lstm", {256}, 84, 84, 4, 6}, *backend, {})->layout();
+  EXPECT_EQ(layout.Find("lstm1.input_weight").shape, (std::vector<std::int64_t>{256, 1024}));
+  EXPECT_EQ(layout.Find("lstm1.hidden_weight").shape, (std::vector<std::int64_t>{256, 1024}));
+  EXPECT_EQ(layout.Find("policy.weight").shape, (std::vector<std::int64_t>{256, 6}));
 }
 
 TEST(ModelTest, GradientOfMlpsAgainstCentralDifferences) {
@@ -169,21 +259,21 @@ TEST(ModelTest, GradientOfMlpsAgainstCentralDifferences) {
   }
 }
 
-// Everything a training step computes, on one backend.
+// Everything a training step computes, on one backend. `envs` samples a step.
 template <class T>
-struct Step {
+struct Pass {
   std::vector<T> logits, values, gradient;
 
-  Step(Backend<T>& backend, const ModelSpec& spec, const std::vector<float>& parameters,
+  Pass(Backend<T>& backend, const ModelSpec& spec, const std::vector<float>& parameters,
        const std::vector<float>& observations, const std::vector<float>& dlogits,
-       const std::vector<float>& dvalues, int chunk) {
-    const int rows = static_cast<int>(dvalues.size());
-    const auto model = MakeModel(spec, backend, rows);
+       const std::vector<float>& dvalues, int envs) {
+    const int steps = static_cast<int>(dvalues.size()) / envs;
+    const auto model = MakeModel(spec, backend, {envs, steps});
     const std::vector<T> p(parameters.begin(), parameters.end());
     Observe(*model, std::vector<T>(observations.begin(), observations.end()));
-    for (int row = 0; row < rows; row += chunk) model->Forward(p, row, chunk);
+    for (int t = 0; t < steps; ++t) model->Forward(p, t);
     gradient.assign(p.size(), T(NAN));
-    model->Backward(p, 0, rows, std::vector<T>(dlogits.begin(), dlogits.end()),
+    model->Backward(p, steps, std::vector<T>(dlogits.begin(), dlogits.end()),
                     std::vector<T>(dvalues.begin(), dvalues.end()), gradient);
     logits = Copy(model->logits());
     values = Copy(model->values());
@@ -197,25 +287,25 @@ struct Inputs {
   Inputs(const ModelSpec& model_spec, int rows, double density, RandomStream& random)
       : spec(model_spec) {
     const auto backend = MakeReferenceBackend<float>();
-    parameters = RandomParameters<float>(MakeModel(spec, *backend, 1)->layout(), random);
+    parameters = RandomParameters<float>(MakeModel(spec, *backend, {})->layout(), random);
     observations = Cells<float>(random, rows * spec.height * spec.width * spec.channels, density);
     dlogits = Normals<float>(random, rows * spec.num_actions);
     dvalues = Normals<float>(random, rows);
   }
   template <class T>
-  Step<T> Run(Backend<T>& backend, int chunk) const {
-    return Step<T>(backend, spec, parameters, observations, dlogits, dvalues, chunk);
+  Pass<T> Run(Backend<T>& backend, int envs) const {
+    return Pass<T>(backend, spec, parameters, observations, dlogits, dvalues, envs);
   }
 };
 
 // Relative to the largest logit, value and gradient of each parameter.
 constexpr double kNetTolerance = 1e-5;
 
-void ExpectNear(const Inputs& in, const Step<float>& fast, const Step<double>& exact) {
+void ExpectNear(const Inputs& in, const Pass<float>& fast, const Pass<double>& exact) {
   EXPECT_LT(RelativeError(fast.logits, exact.logits), kNetTolerance);
   EXPECT_LT(RelativeError(fast.values, exact.values), kNetTolerance);
   const auto backend = MakeReferenceBackend<float>();
-  const auto model = MakeModel(in.spec, *backend, 1);
+  const auto model = MakeModel(in.spec, *backend, {});
   for (const Parameter& p : model->layout().parameters()) {
     EXPECT_LT(RelativeError(std::span(fast.gradient).subspan(p.offset, p.size),
                             std::span(exact.gradient).subspan(p.offset, p.size)),
@@ -232,18 +322,22 @@ TEST(ModelTest, CpuAgainstReference) {
     for (const ModelSpec& spec :
          {Minatar(), ModelSpec{"minatar", {40, 24}, 7, 9, 3, 5},
           ModelSpec{"atari", {32}, 44, 36, 2, 3}, ModelSpec{"nature", {48}, 44, 36, 2, 3},
-          ModelSpec{"mlp", {64, 32}, 1, 10, 5, 3}, ModelSpec{"mlp", {}, 4, 4, 2, 4}}) {
+          ModelSpec{"mlp", {64, 32}, 1, 10, 5, 3}, ModelSpec{"mlp", {}, 4, 4, 2, 4},
+          ModelSpec{"atari_lstm", {32}, 44, 36, 2, 3},
+          Stack({"linear 48", "layer_norm", "relu", "lstm 32", "tanh"}, 1, 10, 5),
+          Stack({"conv 16 3x3", "relu", "layer_norm", "lstm 17"}, 8, 7, 3)}) {
       for (const int rows : {1, 15}) {
         SCOPED_TRACE(::testing::Message()
                      << spec.kind << " density " << density << " rows " << rows);
         const Inputs in(spec, rows, density, random);
-        ExpectNear(in, in.Run(*cpu, rows), in.Run(*reference, rows));
+        const int envs = rows == 1 ? 1 : 3;
+        ExpectNear(in, in.Run(*cpu, envs), in.Run(*reference, envs));
       }
     }
   }
 }
 
-TEST(ModelTest, ForwardInChunksIsForwardAtOnce) {
+TEST(ModelTest, ForwardInStepsIsForwardAtOnce) {
   RandomStream random(StreamId{.seed = 64});
   const Inputs in(Minatar(), 20, 0.1, random);
   const auto reference = MakeReferenceBackend<double>();
@@ -257,21 +351,21 @@ TEST(ModelTest, EqualInputsGiveEqualBits) {
   RandomStream random(StreamId{.seed = 65});
   const Inputs in(Minatar(), 160, 0.1, random);
   const auto first_backend = MakeCpuBackend(), second_backend = MakeCpuBackend();
-  const Step<float> first = in.Run(*first_backend, 32);
+  const Pass<float> first = in.Run(*first_backend, 32);
   for (Backend<float>* backend : {first_backend.get(), second_backend.get()}) {
-    const Step<float> again = in.Run(*backend, 32);
+    const Pass<float> again = in.Run(*backend, 32);
     EXPECT_EQ(again.logits, first.logits);
     EXPECT_EQ(again.values, first.values);
     EXPECT_EQ(again.gradient, first.gradient);
   }
 }
 
-TEST(ModelDeathTest, RowsBeyondTheBuffersAbort) {
+TEST(ModelDeathTest, StepsBeyondTheBuffersAbort) {
   const auto backend = MakeReferenceBackend<float>();
-  const auto model = MakeModel({"mlp", {2}, 1, 1, 3, 2}, *backend, 4);
+  const auto model = MakeModel({"mlp", {2}, 1, 1, 3, 2}, *backend, {.envs = 2, .steps = 4});
   const std::vector<float> parameters(model->layout().size());
-  EXPECT_DEATH(model->Forward(parameters, 3, 2), "rows .3, 5. of 4");
-  EXPECT_DEATH(model->Forward(std::span(parameters).first(5), 0, 1), "parameters.size");
+  EXPECT_DEATH(model->Forward(parameters, 4), "step 4 after 3 of 4");
+  EXPECT_DEATH(model->Forward(std::span(parameters).first(5), 0), "parameters.size");
 }
 
 }  // namespace

@@ -1,0 +1,157 @@
+#include "net/build_layers.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <map>
+
+#include "core/check.h"
+#include "core/error.h"
+
+namespace starling::net {
+namespace {
+
+constexpr const char* kFewerSamples = "make actors.envs_per_actor or actors.unroll smaller";
+constexpr const char* kNarrower = "make net.hidden narrower";
+
+// Ops count the elements of an array as int (net/backend.h).
+void CheckCounted(std::int64_t rows, std::int64_t size, const char* advice) {
+  if (rows <= std::numeric_limits<int>::max() / size) return;
+  throw UserError(
+      fmt::format("a net of {} x {} numbers in one array is too large: {}", rows, size, advice));
+}
+
+ConvShape ShapeOf(const LayerSpec& layer, const Features& input) {
+  return {input.height,       input.width,  input.channels, layer.kernel_height,
+          layer.kernel_width, layer.stride, layer.width};
+}
+
+// A convolution that does not fit. For a kind, the operator did not choose it.
+[[noreturn]] void RefuseConv(const ModelSpec& spec, const LayerSpec& layer, const Features& input,
+                             bool first) {
+  const std::string found = input.flat() && input.channels > 1
+                                ? fmt::format("a row of {} numbers", input.size())
+                                : fmt::format("{}x{} cells", input.height, input.width);
+  const std::string where = first ? "" : " at that layer";
+  if (spec.kind == "layers") {
+    throw UserError(fmt::format("net.layers: \"{}\" convolves {}x{} cells, but gets {}{}",
+                                layer.text, layer.kernel_height, layer.kernel_width, found, where));
+  }
+  const bool minatar_fits = spec.height >= 3 && spec.width >= 3 && spec.kind != "minatar";
+  throw UserError(
+      fmt::format("net.kind \"{}\" convolves {}x{} cells, but an observation of this env is "
+                  "{}x{}{}: use net.kind "
+                  "{}",
+                  spec.kind, layer.kernel_height, layer.kernel_width, spec.height, spec.width,
+                  first ? "" : fmt::format(", {}x{} at that layer", input.height, input.width),
+                  minatar_fits ? "\"minatar\" or \"mlp\"" : "\"mlp\""));
+}
+
+// What a layer makes of its input.
+Features After(const ModelSpec& spec, const LayerSpec& layer, const Features& input, bool first) {
+  switch (layer.kind) {
+    case LayerKind::kConv: {
+      if (input.height < layer.kernel_height || input.width < layer.kernel_width) {
+        RefuseConv(spec, layer, input, first);
+      }
+      const ConvShape shape = ShapeOf(layer, input);
+      return {shape.out_height(), shape.out_width(), shape.out_channels};
+    }
+    case LayerKind::kLinear:
+    case LayerKind::kLstm:
+      return {.channels = layer.width};
+    default:
+      return input;
+  }
+}
+
+bool FusesRelu(LayerKind kind) {
+  return kind == LayerKind::kConv || kind == LayerKind::kLinear || kind == LayerKind::kLayerNorm;
+}
+
+const char* NameOf(LayerKind kind) {
+  switch (kind) {
+    case LayerKind::kConv:
+      return "conv";
+    case LayerKind::kLinear:
+      return "fc";
+    case LayerKind::kLstm:
+      return "lstm";
+    case LayerKind::kLayerNorm:
+      return "norm";
+    default:
+      return "";
+  }
+}
+
+Features ObservationOf(const ModelSpec& spec) { return {spec.height, spec.width, spec.channels}; }
+
+template <class T>
+std::unique_ptr<Layer<T>> Make(const LayerSpec& layer, const Place<T>& place, bool relu) {
+  switch (layer.kind) {
+    case LayerKind::kConv:
+      return MakeConv(place, ShapeOf(layer, place.input), relu);
+    case LayerKind::kLinear:
+      return MakeLinear(place, layer.width, relu);
+    case LayerKind::kLayerNorm:
+      return MakeLayerNorm(place, relu);
+    case LayerKind::kLstm:
+      return MakeLstm(place, layer.width);
+    case LayerKind::kRelu:
+      return MakeActivation(place, Activation::kRelu);
+    case LayerKind::kTanh:
+      break;
+  }
+  return MakeActivation(place, Activation::kTanh);
+}
+
+}  // namespace
+
+void CheckFits(const ModelSpec& spec, const Batch& batch) {
+  CHECK(spec.height >= 1 && spec.width >= 1 && spec.channels >= 1 && spec.num_actions >= 1);
+  const std::int64_t rows = std::int64_t{batch.envs} * batch.steps;
+  Features features = ObservationOf(spec);
+  CheckCounted(rows, features.size(), kFewerSamples);
+  bool first = true;
+  for (const LayerSpec& layer : LayersOf(spec)) {
+    const Features output = After(spec, layer, features, first);
+    const int gates = layer.kind == LayerKind::kLstm ? 4 : 1;
+    if (layer.kind == LayerKind::kLinear || layer.kind == LayerKind::kLstm) {
+      CheckCounted(std::max(features.size(), output.size()), gates * output.size(), kNarrower);
+    }
+    CheckCounted(rows, std::int64_t{gates} * output.size(), kFewerSamples);
+    features = output;
+    first = false;
+  }
+}
+
+template <class T>
+Layers<T> BuildLayers(const ModelSpec& spec, Backend<T>& backend, const Batch& batch,
+                      ParameterLayout& layout) {
+  const std::vector<LayerSpec> specs = LayersOf(spec);
+  Layers<T> layers;
+  std::map<LayerKind, int> count;
+  Features input = ObservationOf(spec);
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    const LayerSpec& layer = specs[i];
+    const bool relu =
+        FusesRelu(layer.kind) && i + 1 < specs.size() && specs[i + 1].kind == LayerKind::kRelu;
+    const Place<T> place{backend,
+                         layout,
+                         fmt::format("{}{}", NameOf(layer.kind), ++count[layer.kind]),
+                         input,
+                         batch.envs * batch.steps,
+                         batch.envs};
+    layers.push_back(Make(layer, place, relu));
+    input = layers.back()->features();
+    if (relu) ++i;
+  }
+  return layers;
+}
+
+template Layers<float> BuildLayers(const ModelSpec&, Backend<float>&, const Batch&,
+                                   ParameterLayout&);
+template Layers<double> BuildLayers(const ModelSpec&, Backend<double>&, const Batch&,
+                                    ParameterLayout&);
+
+}  // namespace starling::net

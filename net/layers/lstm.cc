@@ -1,0 +1,108 @@
+#include <algorithm>
+
+#include "net/layers/layer.h"
+
+namespace starling::net {
+namespace {
+
+// gates = x input_weight + h_in hidden_weight + bias, in the order input, forget, cell, output;
+// h_in and c_in are h and c of the step before, or zero where an episode begins.
+template <class T>
+class Lstm final : public Layer<T> {
+ public:
+  Lstm(const Place<T>& place, int width)
+      : Layer<T>(place.backend, {.channels = width}, place.rows),
+        width_(width),
+        input_{place.input.size(), 4 * width},
+        recurrent_{width, 4 * width},
+        input_relu_(place.input.relu),
+        input_weight_(
+            place.layout.Add(place.name + ".input_weight", {input_.in, 4 * width}).offset),
+        hidden_weight_(place.layout.Add(place.name + ".hidden_weight", {width, 4 * width}).offset),
+        bias_(place.layout.Add(place.name + ".bias", {4 * width}).offset),
+        gates_(At(4 * place.rows)),
+        dgates_(At(4 * place.rows)),
+        h_in_(At(place.rows)),
+        c_in_(At(place.rows)),
+        c_(At(place.rows)),
+        carried_h_(At(place.envs)),
+        carried_c_(At(place.envs)),
+        dh_(At(place.envs)),
+        dc_(At(place.envs)) {}
+
+  void Forward(const T* p, const Step& step, const T* x) override {
+    const bool carried = step.before < 0;
+    T *const gates = gates_.data() + At(4 * step.row), *const h_in = h_in_.data() + At(step.row);
+    T* const c_in = c_in_.data() + At(step.row);
+    this->backend_.KeepState(width_, step.envs, step.resets,
+                             carried ? carried_h_.data() : this->output(step.before), h_in);
+    this->backend_.KeepState(width_, step.envs, step.resets,
+                             carried ? carried_c_.data() : c_.data() + At(step.before), c_in);
+    this->backend_.LinearForward(input_, step.envs, x, p + input_weight_, p + bias_,
+                                 Activation::kNone, gates);
+    this->backend_.LinearAccumulate(recurrent_, step.envs, h_in, p + hidden_weight_, gates);
+    this->backend_.LstmCellForward(width_, step.envs, gates, c_in, c_.data() + At(step.row),
+                                   this->output(step.row));
+  }
+
+  void Backward(const T* p, const Steps& steps, const T* x, T* gradient, T* dx) override {
+    std::fill_n(dh_.data(), dh_.size(), T(0));  // nothing is known of the step after the last
+    std::fill_n(dc_.data(), dc_.size(), T(0));
+    for (int t = steps.count - 1; t >= 0; --t) BackwardStep(p, steps, t);
+
+    const int rows = steps.rows();
+    const T* const dgates = dgates_.data();
+    this->backend_.LinearBackwardWeights(input_, rows, x, dgates, gradient + input_weight_,
+                                         gradient + bias_);
+    this->backend_.LinearBackwardWeights(recurrent_, rows, h_in_.data(), dgates,
+                                         gradient + hidden_weight_, gradient + bias_);  // the same
+    if (dx == nullptr) return;
+    this->backend_.LinearBackwardInput(input_, rows, p + input_weight_, dgates, Put::kReplace,
+                                       input_relu_ ? x : nullptr, dx);
+  }
+
+  void Carry(int row, int envs) override {
+    std::copy_n(this->output(row), At(envs), carried_h_.data());
+    std::copy_n(c_.data() + At(row), At(envs), carried_c_.data());
+  }
+
+ private:
+  std::size_t At(int rows) const {
+    return static_cast<std::size_t>(rows) * static_cast<std::size_t>(width_);
+  }
+
+  // dh_ and dc_ are of this step's h and c before it, of h_in and c_in behind it.
+  void BackwardStep(const T* p, const Steps& steps, int t) {
+    const int row = t * steps.envs;
+    const std::uint8_t* const resets = steps.resets + row;
+    T* const dgates = dgates_.data() + At(4 * row);
+    this->backend_.LstmCellBackward(width_, steps.envs, gates_.data() + At(4 * row),
+                                    c_in_.data() + At(row), c_.data() + At(row),
+                                    this->output_gradient(row), dh_.data(), dc_.data(), dgates);
+    if (t == 0) return;
+    this->backend_.LinearBackwardInput(recurrent_, steps.envs, p + hidden_weight_, dgates,
+                                       Put::kReplace, nullptr, dh_.data());
+    this->backend_.KeepState(width_, steps.envs, resets, dh_.data(), dh_.data());
+    this->backend_.KeepState(width_, steps.envs, resets, dc_.data(), dc_.data());
+  }
+
+  const int width_;
+  const LinearShape input_, recurrent_;
+  const bool input_relu_;
+  const std::size_t input_weight_, hidden_weight_, bias_;
+  Buffer<T> gates_, dgates_;         // (rows, 4 width)
+  Buffer<T> h_in_, c_in_, c_;        // (rows, width); h is the output
+  Buffer<T> carried_h_, carried_c_;  // (envs, width): before row 0
+  Buffer<T> dh_, dc_;                // (envs, width)
+};
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<Layer<T>> MakeLstm(const Place<T>& place, int width) {
+  return std::make_unique<Lstm<T>>(place, width);
+}
+template std::unique_ptr<Layer<float>> MakeLstm(const Place<float>&, int);
+template std::unique_ptr<Layer<double>> MakeLstm(const Place<double>&, int);
+
+}  // namespace starling::net

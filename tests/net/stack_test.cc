@@ -1,0 +1,104 @@
+// Layers from their names.
+#include "net/stack.h"
+
+#include <gmock/gmock.h>
+
+#include "core/error.h"
+#include "net/model.h"
+
+namespace starling::net {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+TEST(StackTest, ReadsEveryLayer) {
+  const LayerSpec conv = ParseLayer("conv 32 8x6/4");
+  EXPECT_EQ(conv.kind, LayerKind::kConv);
+  EXPECT_EQ(conv.width, 32);
+  EXPECT_EQ(conv.kernel_height, 8);
+  EXPECT_EQ(conv.kernel_width, 6);
+  EXPECT_EQ(conv.stride, 4);
+  EXPECT_EQ(ParseLayer("conv 16 3x3").stride, 1);
+  EXPECT_EQ(ParseLayer(" linear   128 ").width, 128);
+  EXPECT_EQ(ParseLayer("lstm 256").kind, LayerKind::kLstm);
+  EXPECT_EQ(ParseLayer("layer_norm").kind, LayerKind::kLayerNorm);
+  EXPECT_EQ(ParseLayer("relu").kind, LayerKind::kRelu);
+  EXPECT_EQ(ParseLayer("tanh").kind, LayerKind::kTanh);
+}
+
+template <class Work>
+std::string Refusal(Work work) {
+  try {
+    work();
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(StackTest, WhatIsNoLayerIsAnsweredWithTheGrammar) {
+  for (const char* text : {"",
+                           "conf 16 3x3",
+                           "conv 16",
+                           "conv 16 3",
+                           "conv 16 3x",
+                           "conv 16 x3",
+                           "conv 16 3x3/",
+                           "conv 16 3x3/0",
+                           "conv 0 3x3",
+                           "conv 16 3x3 4",
+                           "conv 16 3x3x3",
+                           "conv -1 3x3",
+                           "linear",
+                           "linear 1.5",
+                           "linear 65537",
+                           "linear 1e3",
+                           "lstm 0",
+                           "lstm 4 4",
+                           "relu 5",
+                           "tanh x",
+                           "conv 16 257x3",
+                           "linear 99999999999999999999"}) {
+    EXPECT_THAT(Refusal([&] { ParseLayer(text); }),
+                AllOf(HasSubstr(std::string("\"") + text + "\" is no layer"),
+                      HasSubstr("\"conv CHANNELS HxW/STRIDE\"")))
+        << text;
+  }
+}
+
+std::vector<std::string> Texts(const ModelSpec& spec) {
+  std::vector<std::string> texts;
+  for (const LayerSpec& layer : LayersOf(spec)) texts.push_back(layer.text);
+  return texts;
+}
+
+TEST(StackTest, AKindIsAStack) {
+  EXPECT_EQ(Texts({.kind = "minatar", .hidden = {64}}),
+            (std::vector<std::string>{"conv 16 3x3", "relu", "linear 64", "relu"}));
+  EXPECT_EQ(Texts({.kind = "atari_lstm", .hidden = {256}}),
+            (std::vector<std::string>{"conv 16 8x8/4", "relu", "conv 32 4x4/2", "relu",
+                                      "linear 256", "relu", "lstm 256"}));
+  EXPECT_EQ(Texts({.kind = "mlp", .hidden = {}}), std::vector<std::string>{});
+  EXPECT_EQ(Texts({.kind = "layers", .layers = {"tanh"}}), std::vector<std::string>{"tanh"});
+}
+
+TEST(StackTest, AConvolutionThatDoesNotFitIsNamed) {
+  const auto refusal = [](std::vector<std::string> layers, int side) {
+    ModelSpec spec{"layers", {}, side, side, 2, 3};
+    spec.layers = std::move(layers);
+    const auto backend = MakeReferenceBackend<float>();
+    return Refusal([&] { MakeModel(spec, *backend, {}); });
+  };
+  EXPECT_EQ(refusal({"conv 8 3x3", "relu", "conv 4 2x2/2"}, 4), "");
+  EXPECT_EQ(refusal({"conv 8 3x3", "relu", "conv 4 3x3"}, 4),
+            "net.layers: \"conv 4 3x3\" convolves 3x3 cells, but gets 2x2 cells at that layer");
+  EXPECT_EQ(refusal({"conv 8 5x5"}, 4),
+            "net.layers: \"conv 8 5x5\" convolves 5x5 cells, but gets 4x4 cells");
+  EXPECT_EQ(refusal({"linear 8", "conv 8 3x3"}, 4),
+            "net.layers: \"conv 8 3x3\" convolves 3x3 cells, but gets a row of 8 numbers at that "
+            "layer");
+}
+
+}  // namespace
+}  // namespace starling::net
