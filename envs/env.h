@@ -28,7 +28,7 @@ struct EnvSpec {
 enum class End : std::uint8_t {
   kRunning = 0,
   kTerminated = 1,  // the game is over, or a life is lost and env.life_loss_ends
-  kTruncated = 2,   // a time limit; training takes it for an end so far
+  kTruncated = 2,   // a time limit: the game would have gone on from VecEnv::truncated()
   kCut = 3,         // the process that played it was replaced
 };
 
@@ -38,6 +38,12 @@ struct EpisodeEnd {
   double episode_return = 0;
   std::int64_t length = 0;
   End end = End::kTerminated;  // kCut: its process was replaced, the return is not the game's
+};
+
+// What an env whose episode was truncated would have shown next.
+struct Truncated {
+  int env = 0;
+  std::span<const float> observation{};  // (H, W, C)
 };
 
 // Where the streams of a VecEnv derive from; env index i of it draws from
@@ -65,6 +71,11 @@ class VecEnv {
   // values of End.
   virtual void Step(std::span<const std::int32_t> actions, std::span<float> observations,
                     std::span<float> rewards, std::span<std::uint8_t> terminals) = 0;
+
+  // The final observations of the envs that the last Step truncated, in the order of the envs;
+  // pooled, drawn and stacked like all others. (In `observations` their next episode has begun.)
+  // Valid until the next Step or Reset. Nearly always empty, and then it has cost nothing.
+  virtual std::span<const Truncated> truncated() const { return {}; }
 
   // Moves the episodes that ended since the last call, in (step, env) order, behind `out`.
   virtual void TakeEpisodes(std::vector<EpisodeEnd>& out) = 0;

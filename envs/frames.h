@@ -73,7 +73,8 @@ class FrameEnvs {
   // The newest frame (H, W, C), of the kind that spec().bytes says. Valid until the next Advance.
   virtual std::span<const std::uint8_t> bytes(int env) const = 0;
   virtual std::span<const float> floats(int env) const = 0;
-  // The frame before the newest, if repeat().keep_before; means nothing after a reset or an end.
+  // The frame before the newest, if repeat().keep_before. Means nothing after a reset or any end but
+  // kTruncated; where that came in the middle of an action it may be the newest once more.
   virtual std::span<const std::uint8_t> bytes_before(int) const { return {}; }
   virtual std::span<const float> floats_before(int) const { return {}; }
   virtual std::uint64_t replaced() const { return 0; }  // processes, so far

@@ -10,6 +10,7 @@
 #include "envs/games/arcade_pong.h"
 #include "envs/games/catch.h"
 #include "envs/games/dummy.h"
+#include "envs/games/memory_recall.h"
 #include "envs/games/minatar_asterix.h"
 #include "envs/games/minatar_breakout.h"
 #include "envs/games/minatar_freeway.h"
@@ -62,6 +63,7 @@ constexpr Entry kEnvs[] = {
     Row<ArcadePong>("arcade/pong"),
     Row<Catch>("catch"),
     Row<Dummy>("dummy"),
+    Row<MemoryRecall>("memory/recall"),
     Row<MinatarAsterix>("minatar/asterix"),
     Row<MinatarBreakout>("minatar/breakout"),
     Row<MinatarFreeway>("minatar/freeway"),

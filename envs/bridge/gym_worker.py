@@ -202,7 +202,7 @@ def player(env, observations, row, before, first_action, lost_life_stops):
     stops = lost_life_stops and lives is not None
 
     def play(actions):
-        rewards, last = 0.0, len(actions) - 1
+        rewards, last, previous = 0.0, len(actions) - 1, None
         left = lives() if stops else 0
         for frame, action in enumerate(actions):
             observation, reward, terminated, truncated, _ = step(action + first_action)
@@ -212,8 +212,12 @@ def player(env, observations, row, before, first_action, lost_life_stops):
             # It may be the one before the newest. Where no life stops the play, only one can be.
             if before is not None and (stops or frame == last - 1):
                 write_before(observation)
-        if before is not None and frame == 0:
-            before[:] = row
+            previous = observation
+        if before is not None:
+            if frame == 0:
+                before[:] = row
+            elif truncated and frame < last and not stops:
+                write_before(previous)  # where frames are drawn: the newest, no other is left
         write(observation)
         return rewards, 1 if terminated else 2 if truncated else 0
 

@@ -10,7 +10,7 @@
 // it ends by itself.
 //
 // Starting, one line of JSON each, ended by "\n":
-//   client  {"protocol": 2, "count": k, "seeds": [k integers in [0, 2^63)], "frames": r,
+//   client  {"protocol": 3, "count": k, "seeds": [k integers in [0, 2^63)], "frames": r,
 //            "before": true or false, "lost_life_stops": true or false, ...}
 //           and what the kind of worker takes: "env", "options" (an object), ...
 //   worker  {"height": h, "width": w, "channels": c, "bytes": true or false, "low": x, "high": x,
@@ -31,7 +31,8 @@
 //   lives     int32 (k)     those left; 0 where "lives" is false                  worker writes
 //   frames    k of them, `stride` bytes apart: the newest; floats are finite      worker writes
 //   before    k of them, `stride` bytes apart: those before the newest; mean      worker writes
-//             nothing after kReset or an end
+//             nothing after kReset or kTerminated; after a kTruncated in the middle of a
+//             row of actions the newest will do
 //
 // Then, for ever: the client writes the commands and sends one byte, which counts up; the worker
 // obeys them, leaves what belongs to envs with kSkip alone, and answers the same byte. A row of
@@ -46,7 +47,7 @@
 
 namespace starling::envs {
 
-inline constexpr int kWorkerProtocol = 2;
+inline constexpr int kWorkerProtocol = 3;
 inline constexpr int kWorkerControlFd = 3;
 inline constexpr int kWorkerMemoryFd = 4;
 inline constexpr std::size_t kWorkerLineLimit = 1 << 20;  // bytes of a line of JSON

@@ -160,7 +160,8 @@ std::optional<Trouble> Worker::Take(double limit_s) {
       return Fail(fmt::format("answered nonsense: a reward of {} in env {}", result(i).reward, i));
     }
     const auto finite = [](float v) { return std::isfinite(v); };
-    const bool seen_before = command != FrameEnvs::kReset && end == 0 && repeat_.keep_before;
+    const bool seen_before = repeat_.keep_before && command != FrameEnvs::kReset &&
+                             static_cast<End>(end) != End::kTerminated;
     if (!std::ranges::all_of(floats(i), finite) ||
         (seen_before && !std::ranges::all_of(floats_before(i), finite))) {
       return Fail(fmt::format("answered nonsense: an observation that is not finite in env {}", i));

@@ -61,6 +61,7 @@ Wrapped::Wrapped(std::unique_ptr<FrameEnvs> frames, const EnvSeed& seed, const E
 
 void Wrapped::Reset(std::span<float> observations) {
   CHECK(observations.size() == envs_.size() * static_cast<std::size_t>(spec_.obs_size()));
+  truncated_.clear();
   for (One& env : envs_) env.over = true;
   Restart();
   const auto row = static_cast<std::size_t>(spec_.obs_size());
@@ -75,11 +76,13 @@ void Wrapped::Step(std::span<const std::int32_t> actions, std::span<float> obser
   CHECK(actions.size() == envs_.size() && observations.size() == envs_.size() * row &&
             rewards.size() == envs_.size() && terminals.size() == envs_.size(),
         "{} actions for {} envs", actions.size(), envs_.size());
+  truncated_.clear();
   Play(actions);
   std::vector<std::uint8_t> fresh(envs_.size());
   for (std::size_t i = 0; i < envs_.size(); ++i) {
     EndStep(i);
     fresh[i] = envs_[i].over;
+    if (envs_[i].end == End::kTruncated) KeepFinal(i);
     const double clip = config_.reward_clip;
     const double reward = clip > 0 ? std::clamp(envs_[i].reward, -clip, clip) : envs_[i].reward;
     rewards[i] = static_cast<float>(reward);
@@ -104,7 +107,7 @@ void Wrapped::Play(std::span<const std::int32_t> actions) {
     env.end = result.end;
     env.over = result.end != End::kRunning;
     const bool lost = result.lives < std::exchange(env.lives, result.lives);
-    if (lost && config_.life_loss_ends && !env.over) env.end = End::kTerminated;
+    if (lost && config_.life_loss_ends && env.end != End::kCut) env.end = End::kTerminated;
   }
 }
 
@@ -118,6 +121,15 @@ void Wrapped::EndStep(std::size_t i) {
   }
   if (!env.over) return;
   episodes_.push_back({static_cast<int>(i), env.episode_return, env.length, env.end});
+}
+
+// Before the reset: what would be seen if the episode went on.
+void Wrapped::KeepFinal(std::size_t i) {
+  const auto row = static_cast<std::size_t>(spec_.obs_size());
+  finals_.resize(envs_.size() * row);  // the first time; later it stays as it is
+  const auto observation = std::span(finals_).subspan(i * row, row);
+  Observe(i, false, observation);
+  truncated_.push_back({static_cast<int>(i), observation});
 }
 
 void Wrapped::Restart() {

@@ -7,7 +7,8 @@
 //                   at an end (the envs themselves do it: envs/frames.h)
 //   max_pool        the maximum of the last two of these frames is what is seen (sprites flicker)
 //   life_loss_ends  a lost life is an end to the one who trains; the game goes on
-//   time_limit      after so many of the agent's steps the episode is truncated
+//   time_limit      after so many of the agent's steps the episode is truncated, unless it has just
+//                   ended or (life_loss_ends) a life was lost
 //   (the return and the length of the whole episode are taken here, unclipped)
 //   reward_clip     the step's reward is cut to [-reward_clip, reward_clip]
 //   pixels          84 x 84 grey
@@ -43,6 +44,7 @@ class Wrapped final : public VecEnv {
   void Reset(std::span<float> observations) override;
   void Step(std::span<const std::int32_t> actions, std::span<float> observations,
             std::span<float> rewards, std::span<std::uint8_t> terminals) override;
+  std::span<const Truncated> truncated() const override { return truncated_; }
   void TakeEpisodes(std::vector<EpisodeEnd>& out) override;
   std::uint64_t replaced() const override { return frames_->replaced(); }
   std::unique_ptr<VecEnv> Clone() const override { return nullptr; }
@@ -63,6 +65,7 @@ class Wrapped final : public VecEnv {
 
   void Play(std::span<const std::int32_t> actions);
   void EndStep(std::size_t i);
+  void KeepFinal(std::size_t i);
   void Restart();  // every env that is over
   void Show(std::size_t i, bool pool, float* newest);
   void Observe(std::size_t i, bool first, std::span<float> out);
@@ -76,6 +79,8 @@ class Wrapped final : public VecEnv {
   std::vector<std::uint8_t> pooled_bytes_;
   std::vector<float> pooled_floats_;
   std::vector<EpisodeEnd> episodes_;
+  std::vector<Truncated> truncated_;  // by the last Step
+  std::vector<float> finals_;         // (B, H, W, C), their observations; empty before the first
 };
 
 }  // namespace starling::envs

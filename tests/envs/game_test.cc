@@ -7,6 +7,7 @@
 #include "envs/games/arcade_pong.h"
 #include "envs/games/catch.h"
 #include "envs/games/dummy.h"
+#include "envs/games/memory_recall.h"
 #include "envs/games/minatar_asterix.h"
 #include "envs/games/minatar_breakout.h"
 #include "envs/games/minatar_freeway.h"
@@ -46,6 +47,7 @@ constexpr float LargestObserved(int steps, int num_actions) {
 
 static_assert(LargestObserved<Dummy, 3>(20, Dummy::kNumActions) == 1);
 static_assert(LargestObserved<Catch, 50>(20, Catch::kNumActions) == 1);
+static_assert(LargestObserved<MemoryRecall, 6>(20, MemoryRecall::kNumActions) == 1);
 static_assert(LargestObserved<ArcadePong, 84 * 84>(12, ArcadePong::kNumActions) == 1);
 static_assert(LargestObserved<MinatarAsterix, 400>(30, MinatarAsterix::kNumActions) == 1);
 static_assert(LargestObserved<MinatarBreakout, 400>(30, MinatarBreakout::kNumActions) == 1);
@@ -56,8 +58,9 @@ static_assert(LargestObserved<MinatarSpaceInvaders, 600>(30, MinatarSpaceInvader
 
 template <class G>
 class AnyGame : public testing::Test {};
-using Games = testing::Types<Dummy, Catch, ArcadePong, MinatarBreakout, MinatarAsterix,
-                             MinatarFreeway, MinatarSeaquest, MinatarSpaceInvaders>;
+using Games =
+    testing::Types<Dummy, Catch, MemoryRecall, ArcadePong, MinatarBreakout, MinatarAsterix,
+                   MinatarFreeway, MinatarSeaquest, MinatarSpaceInvaders>;
 TYPED_TEST_SUITE(AnyGame, Games);
 
 TYPED_TEST(AnyGame, ResetLeavesNothingOfTheEpisodeBefore) {

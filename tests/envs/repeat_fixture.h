@@ -46,7 +46,8 @@ inline int ExpectTheSameFrameByFrame(FrameEnvs& whole, FrameEnvs& single, int tu
     EXPECT_EQ(whole.result(0).end, single.result(0).end) << "turn " << turn;
     EXPECT_EQ(whole.result(0).lives, single.result(0).lives) << "turn " << turn;
     const bool running = single.result(0).end == End::kRunning;
-    const bool before = command != FrameEnvs::kReset && running && whole.repeat().keep_before;
+    const bool shown = running || single.result(0).end == End::kTruncated;  // and so pooled
+    const bool before = command != FrameEnvs::kReset && shown && whole.repeat().keep_before;
     EXPECT_EQ(Seen(whole, 0, before), Seen(single, 0, before)) << "turn " << turn;
     if (testing::Test::HasFailure()) return stopped;
     const auto actions = static_cast<std::uint32_t>(whole.spec().env.num_actions);

@@ -190,6 +190,60 @@ TEST(Gym, ATimeLimitTruncates) {
   EXPECT_EQ(envs->result(0).end, End::kTruncated);
 }
 
+// Balances the pole for as long as it is let.
+std::int32_t Balance(const float* seen) {
+  const float position = seen[0], speed = seen[1], angle = seen[2], turn = seen[3];
+  return 0.1f * position + 0.3f * speed + 3 * angle + turn > 0;
+}
+
+// Plays CartPole until it is truncated, beside one with the same seed that is truncated later: the
+// final observation is what the other one shows. Returns the steps.
+int StepsToTheFinalObservation(const EnvConfig& limited, const EnvConfig& longer) {
+  const auto envs = MakeVecEnv(limited, 2, {.seed = 4}), beside = MakeVecEnv(longer, 2, {.seed = 4});
+  const auto row = static_cast<std::size_t>(envs->spec().obs_size());
+  std::vector<float> seen(2 * row), beside_seen(2 * row), rewards(2);
+  std::vector<std::uint8_t> ends(2), beside_ends(2);
+  envs->Reset(seen);
+  beside->Reset(beside_seen);
+  for (int step = 1; step <= 600; ++step) {
+    EXPECT_EQ(seen, beside_seen) << "step " << step;
+    const std::vector<std::int32_t> actions{Balance(&seen[row - 4]), Balance(&seen[2 * row - 4])};
+    envs->Step(actions, seen, rewards, ends);
+    beside->Step(actions, beside_seen, rewards, beside_ends);
+    EXPECT_THAT(beside_ends, testing::ElementsAre(0, 0)) << "step " << step;
+    if (testing::Test::HasFailure()) return step;
+    if (envs->truncated().empty()) continue;
+    EXPECT_THAT(ends, testing::Each(static_cast<std::uint8_t>(End::kTruncated)));
+    std::vector<float> finals;
+    for (const Truncated& last : envs->truncated()) {
+      finals.insert(finals.end(), last.observation.begin(), last.observation.end());
+    }
+    EXPECT_EQ(finals, beside_seen);
+    EXPECT_NE(finals, seen) << "the next episodes";
+    return step;
+  }
+  return 0;
+}
+
+TEST(Gym, WhatATruncatedEpisodeWouldHaveShownNextIsKept) {
+  STARLING_NEEDS_GYM("CartPole-v1");
+  const EnvConfig longer = GymConfig("CartPole-v1", R"({"max_episode_steps": 1000})");
+  EXPECT_EQ(StepsToTheFinalObservation(GymConfig("CartPole-v1"), longer), 500)
+      << "CartPole's own limit";
+}
+
+TEST(Gym, AFinalObservationIsStackedHoweverItCameAbout) {
+  STARLING_NEEDS_GYM("CartPole-v1");
+  EnvConfig longer = GymConfig("CartPole-v1");
+  longer.stack = 3;
+  longer.per_process = 1;
+  EnvConfig own = longer, ours = longer;
+  own.options = R"({"max_episode_steps": 2})";
+  ours.time_limit = 2;
+  EXPECT_EQ(StepsToTheFinalObservation(own, longer), 2);
+  EXPECT_EQ(StepsToTheFinalObservation(ours, longer), 2);
+}
+
 TEST(Gym, ADiscreteObservationIsOneHot) {
   STARLING_NEEDS_GYM("FrozenLake-v1");
   const auto envs = MakeGymFrames(GymConfig("FrozenLake-v1", R"({"is_slippery": false})"), 1, {});
@@ -326,6 +380,21 @@ TEST(Gym, AleShowsGreyFramesAndLives) {
   EXPECT_THAT(envs->spec().env.action_names, testing::ElementsAre("NOOP", "FIRE", "RIGHT", "LEFT"));
   envs->Advance(std::vector<std::int32_t>{FrameEnvs::kReset});
   EXPECT_EQ(envs->result(0).lives, 5);
+}
+
+// ALE's own limit comes in the second of four frames. Of the first no picture is left.
+TEST(Gym, AleTruncatedWithinAnActionShowsItsNewestFrameAlone) {
+  STARLING_NEEDS_GYM("ALE/Breakout-v5");
+  EnvConfig config =
+      GymConfig("ALE/Breakout-v5", R"({"max_num_frames_per_episode": 10})");
+  config.sticky_actions = 0;
+  config.repeat = 4;
+  config.max_pool = true;
+  const auto envs = MakeGymFrames(config, 1, {});
+  envs->Advance(std::vector<std::int32_t>{FrameEnvs::kReset});
+  while (envs->result(0).end == End::kRunning) envs->Advance(std::vector<std::int32_t>{1}, 4);
+  EXPECT_EQ(envs->result(0).end, End::kTruncated);
+  EXPECT_TRUE(std::ranges::equal(envs->bytes(0), envs->bytes_before(0)));
 }
 
 // Few frames are drawn, and those that are seen must be.

@@ -268,6 +268,69 @@ TEST(Registry, PlaysPluginsAsVecEnvs) {
   EXPECT_THAT(RefusalOf([&] { SpecOf(config); }), HasSubstr("env.life_loss_ends"));
 }
 
+// The final observations of `steps` steps of three envs, the counts of all; action 1 is played.
+std::vector<std::vector<float>> FinalsOf(const EnvConfig& config, int steps) {
+  const auto envs = MakeVecEnv(config, 3, kSeed);
+  std::vector<float> seen(static_cast<std::size_t>(3 * envs->spec().obs_size())), rewards(3);
+  std::vector<std::uint8_t> ends(3);
+  envs->Reset(seen);
+  std::vector<std::vector<float>> finals;
+  for (int step = 0; step < steps; ++step) {
+    envs->Step(std::vector<std::int32_t>{1, 1, 1}, seen, rewards, ends);
+    std::vector<int> truncated;
+    for (const Truncated& last : envs->truncated()) {
+      truncated.push_back(last.env);
+      finals.emplace_back(last.observation.begin(), last.observation.end());
+    }
+    std::vector<int> expected;
+    for (int i = 0; i < 3; ++i) {
+      if (ends[std::size_t(i)] == static_cast<std::uint8_t>(End::kTruncated)) expected.push_back(i);
+    }
+    EXPECT_EQ(truncated, expected);
+  }
+  return finals;
+}
+
+// "truncated" counts to its length and is truncated then: (steps, length, action, 0, 0, 0).
+TEST(Registry, ATruncatedPluginHasAFinalObservation) {
+  for (const bool isolate : {false, true}) {
+    EnvConfig config = Isolated("truncated", 2);
+    config.isolate = isolate;
+    config.stack = 2;
+    const auto finals = FinalsOf(config, 12);
+    EXPECT_GE(finals.size(), 6u);  // episodes are of 2 to 5 steps
+    for (const std::vector<float>& last : finals) {
+      const float length = last[1];
+      EXPECT_THAT(last, ElementsAre(length - 1, length, 1, length, length, 1, 0, 0, 0, 0, 0, 0));
+    }
+    config.stack = 1;
+    config.repeat = 2;
+    config.max_pool = true;
+    for (const std::vector<float>& last : FinalsOf(config, 12)) {
+      EXPECT_THAT(last, ElementsAre(last[1], last[1], 1, 0, 0, 0));
+    }
+    config.life_loss_ends = true;  // its last life is lost at the end
+    EXPECT_THAT(FinalsOf(config, 12), testing::IsEmpty());
+  }
+}
+
+TEST(Registry, APluginAtTheTimeLimitHasAFinalObservation) {
+  for (const bool isolate : {false, true}) {
+    EnvConfig config = Isolated("counter", 2);
+    config.isolate = isolate;
+    config.stack = 2;
+    config.time_limit = 1;
+    const auto finals = FinalsOf(config, 4);
+    EXPECT_EQ(finals.size(), 12u);
+    for (const std::vector<float>& last : finals) {
+      const float length = last[1];
+      EXPECT_THAT(last, ElementsAre(0, length, 0, 1, length, 1, 0, 0, 0, 0, 0, 0));
+    }
+    config.time_limit = 5;  // at most as long as an episode is
+    EXPECT_THAT(FinalsOf(config, 20), testing::IsEmpty()) << "they end by themselves";
+  }
+}
+
 TEST(Registry, ACutEpisodeIsCountedAsCut) {
   const auto envs = MakeVecEnv(Isolated("wrong_abort"), 2, kSeed);
   std::vector<float> seen(2 * 6), rewards(2);

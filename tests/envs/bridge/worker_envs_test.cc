@@ -118,6 +118,24 @@ TEST(WorkerEnvs, WhatCannotBeIsNonsenseBeforeTheNewestFrame) {
   }
 }
 
+// The frame before the newest is pooled into the final observation of a truncated episode only.
+TEST(WorkerEnvs, TheFrameBeforeMeansSomethingWhereAnEpisodeIsTruncated) {
+  const auto end_of = [](const std::string& options) {
+    WorkerEnvs envs(FakeWorker(R"({"length": 2, "at": 2, )" + options + "}"), 1, kSeed,
+                    {.repeat = {.frames = 3, .keep_before = true}});
+    envs.Advance(Commands{kReset});
+    envs.Advance(Commands{1}, 3);
+    if (envs.result(0).end == End::kTruncated) {
+      EXPECT_THAT(Frame(envs, 0), testing::ElementsAre(Shown(0), 2, 1));
+      EXPECT_THAT(envs.floats_before(0), testing::ElementsAre(Shown(0), 1, 1));
+    }
+    return envs.result(0).end;
+  };
+  EXPECT_EQ(end_of(R"("truncates": true)"), End::kTruncated);
+  EXPECT_EQ(end_of(R"("truncates": true, "nonsense": "before")"), End::kCut);
+  EXPECT_EQ(end_of(R"("nonsense": "before")"), End::kTerminated);
+}
+
 TEST(WorkerEnvs, TruncationIsNotTermination) {
   WorkerEnvs envs(FakeWorker(R"({"length": 1, "truncates": true})"), 1, kSeed, {});
   envs.Advance(Commands{kReset});

@@ -95,6 +95,15 @@ class WrappedTest : public testing::Test {
     ends.resize(static_cast<std::size_t>(num_envs));
   }
   void Step(const std::vector<std::int32_t>& actions) { env->Step(actions, seen, rewards, ends); }
+  // The final observations of env 0, 1, ... that were truncated; each begins with its env's number.
+  std::vector<std::vector<float>> Finals() const {
+    std::vector<std::vector<float>> finals;
+    for (const Truncated& truncated : env->truncated()) {
+      finals.emplace_back(truncated.observation.begin(), truncated.observation.end());
+      EXPECT_EQ(truncated.env, static_cast<int>(finals.back().at(0)));
+    }
+    return finals;
+  }
   std::vector<EpisodeEnd> Episodes() {
     std::vector<EpisodeEnd> episodes;
     env->TakeEpisodes(episodes);
@@ -247,12 +256,100 @@ TEST_F(WrappedTest, AnEndAtTheTimeLimitIsAnEnd) {
   EXPECT_THAT(ends, ElementsAre(kOver));
 }
 
+TEST_F(WrappedTest, WhatATruncatedEpisodeWouldHaveShownNextIsKept) {
+  Make({.repeat = 2, .time_limit = 3});
+  env->Reset(seen);
+  for (const std::int32_t action : {5, 6}) Step({action});
+  EXPECT_THAT(Finals(), IsEmpty());
+  Step({7});
+  EXPECT_THAT(seen, ElementsAre(0, 0, 0)) << "the next episode";
+  EXPECT_THAT(Finals(), ElementsAre(ElementsAre(0, 6, 7)));
+  Step({8});
+  EXPECT_THAT(seen, ElementsAre(0, 2, 8));
+  EXPECT_THAT(Finals(), IsEmpty()) << "of the last step only";
+  for (int i = 0; i < 2; ++i) Step({9});
+  EXPECT_THAT(Finals(), ElementsAre(ElementsAre(0, 6, 9)));
+  env->Reset(seen);
+  EXPECT_THAT(Finals(), IsEmpty());
+}
+
+TEST_F(WrappedTest, AFinalObservationIsStackedAndTheNextEpisodeHasNothingOfIt) {
+  Make({.time_limit = 3, .stack = 2});
+  env->Reset(seen);
+  for (const std::int32_t action : {5, 6, 7}) Step({action});
+  EXPECT_THAT(Finals(), ElementsAre(ElementsAre(0, 2, 6, 0, 3, 7)));
+  EXPECT_THAT(seen, ElementsAre(0, 0, 0, 0, 0, 0));
+  Step({8});
+  EXPECT_THAT(seen, ElementsAre(0, 0, 0, 0, 1, 8));
+  Make({.time_limit = 1, .stack = 4});
+  env->Reset(seen);
+  for (const std::int32_t action : {5, 6}) {
+    Step({action});
+    const auto taken = static_cast<float>(action);
+    EXPECT_THAT(Finals(), ElementsAre(ElementsAre(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, taken)))
+        << "the first frame stands for those before it";
+  }
+}
+
+TEST_F(WrappedTest, AFinalObservationIsPooled) {
+  Make({.noop_max = 3, .repeat = 3, .max_pool = true});
+  env->Reset(seen);
+  const float begun = seen[1];  // no-ops
+  game->rule = [&](int, int frame, FrameResult& result) {
+    if (static_cast<float>(frame) == begun + 4) result.end = End::kTruncated;
+  };
+  Step({9});
+  Step({4});  // its first frame is the last
+  EXPECT_THAT(ends, ElementsAre(kCutOff));
+  EXPECT_THAT(Finals(), ElementsAre(ElementsAre(0, begun + 4, 9)));
+  EXPECT_THAT(seen, ElementsAre(0, testing::Le(3), 0)) << "no-ops again, and nothing pooled";
+}
+
+TEST_F(WrappedTest, ManyEnvsMayBeTruncatedInOneStep) {
+  Make({.time_limit = 4}, 3);
+  game->rule = [](int i, int frame, FrameResult& result) {
+    if (i == 0) EndAt(frame, 3, result, End::kTruncated);
+    if (i == 1) EndAt(frame, 3, result);
+  };
+  env->Reset(seen);
+  for (int i = 0; i < 3; ++i) Step({5, 6, 7});
+  EXPECT_THAT(ends, ElementsAre(kCutOff, kOver, 0));
+  EXPECT_THAT(Finals(), ElementsAre(ElementsAre(0, 3, 5)));
+  Step({5, 6, 7});
+  EXPECT_THAT(Finals(), ElementsAre(ElementsAre(2, 4, 7)));
+  game->rule = nullptr;
+  for (int i = 0; i < 3; ++i) Step({1, 2, 3});
+  EXPECT_THAT(Finals(), ElementsAre(ElementsAre(0, 4, 1), ElementsAre(1, 4, 2)));
+}
+
+TEST_F(WrappedTest, WhatHasEndedIsNotTruncated) {
+  const auto end_of = [&](const EnvConfig& config, const FrameResult& last) {
+    Make(config);
+    game->rule = [last](int, int frame, FrameResult& result) {
+      if (frame == 3) result = last;
+    };
+    env->Reset(seen);
+    for (int i = 0; i < 3; ++i) Step({0});
+    EXPECT_THAT(Finals(), IsEmpty());
+    EXPECT_THAT(Episodes(), testing::SizeIs(1)) << "it was reset";
+    return static_cast<End>(ends[0]);
+  };
+  const EnvConfig limited{.time_limit = 3}, lives{.life_loss_ends = true, .time_limit = 3};
+  EXPECT_EQ(end_of(limited, {.end = End::kTerminated, .lives = 3}), End::kTerminated);
+  EXPECT_EQ(end_of(limited, {.end = End::kCut, .lives = 3}), End::kCut);
+  EXPECT_EQ(end_of(lives, {.end = End::kRunning, .lives = 2}), End::kTerminated)
+      << "a life was lost in the last step";
+  EXPECT_EQ(end_of(lives, {.end = End::kTruncated, .lives = 2}), End::kTerminated);
+  EXPECT_EQ(end_of(lives, {.end = End::kCut, .lives = 2}), End::kCut);
+}
+
 TEST_F(WrappedTest, AnEpisodeCutShortSaysSo) {
   Make({});
   game->rule = [](int, int, FrameResult& result) { result.end = End::kCut; };
   env->Reset(seen);
   Step({0});
   EXPECT_THAT(ends, ElementsAre(static_cast<std::uint8_t>(End::kCut)));
+  EXPECT_THAT(Finals(), IsEmpty()) << "nobody knows what would have been seen";
   EXPECT_EQ(Episodes().at(0).end, End::kCut);
 }
 
@@ -319,6 +416,39 @@ TEST(WrappedGames, AWrapperThatDoesNothingChangesNothing) {
       ASSERT_EQ(ta, tb) << name << ", step " << step;
     }
   }
+}
+
+// The same seeds and actions, with a limit and without: the final observation is what the env
+// without shows.
+TEST(WrappedGames, ATruncatedOneWouldHaveShownWhatTheUntruncatedShows) {
+  int truncated = 0;
+  for (const std::string& name : EnvNames()) {
+    EnvConfig config{.name = name, .repeat = 2, .max_pool = true, .stack = 3};
+    config.pixels = SpecOf(config).height > 1;
+    for (int limit = 1; limit <= 5; ++limit) {
+      const auto free = MakeVecEnv(config, 2, {.seed = 9});
+      EnvConfig with_limit = config;
+      with_limit.time_limit = limit;
+      const auto limited = MakeVecEnv(with_limit, 2, {.seed = 9});
+      std::vector<float> a(static_cast<std::size_t>(2 * free->spec().obs_size())), b(a), rewards(2);
+      std::vector<std::uint8_t> ends(2), free_ends(2);
+      free->Reset(a);
+      limited->Reset(b);
+      for (int step = 0; step < limit; ++step) {
+        const std::vector<std::int32_t> actions{1 + step % 2, 2};
+        free->Step(actions, a, rewards, free_ends);
+        limited->Step(actions, b, rewards, ends);
+      }
+      for (const Truncated& last : limited->truncated()) {
+        ++truncated;
+        EXPECT_EQ(ends[std::size_t(last.env)], kCutOff) << name;
+        const auto shown = std::span(a).subspan(std::size_t(last.env) * last.observation.size(),
+                                                last.observation.size());
+        EXPECT_TRUE(std::ranges::equal(last.observation, shown)) << name << ", limit " << limit;
+      }
+    }
+  }
+  EXPECT_GT(truncated, 50) << "few had ended before";
 }
 
 TEST(WrappedGames, ARepeatedActionIsSoManyFrames) {

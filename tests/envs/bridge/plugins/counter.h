@@ -10,6 +10,10 @@
 
 #include "envs/plugin.h"
 
+#ifndef COUNTER_END
+#define COUNTER_END STARLING_TERMINATED
+#endif
+
 typedef struct {
   int steps, length, action;
 } counter;
@@ -28,7 +32,7 @@ static int32_t counter_step(void* env, int32_t action, float* reward, int32_t* e
   counter* self = (counter*)env;
   self->action = action;
   *reward = (float)action;
-  if (++self->steps == self->length) *end = STARLING_TERMINATED;
+  if (++self->steps == self->length) *end = COUNTER_END;
   return 0;
 }
 

@@ -1,0 +1,146 @@
+#include "envs/games/memory_recall.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <set>
+#include <vector>
+
+#include "envs/registry.h"
+
+namespace starling::envs {
+namespace {
+
+using Lights = std::array<float, MemoryRecall::kLights>;
+
+Lights Seen(const MemoryRecall& game) {
+  Lights lights;
+  lights.fill(-1);
+  game.Observe(lights.data());
+  return lights;
+}
+
+// A whole episode: what is seen from the reset on, and what every step gives.
+struct Episode {
+  std::vector<Lights> seen;
+  std::vector<Outcome> outcomes;
+};
+
+// The lamp flickers as the lowest bits of `flicker` say; step i plays actions[i], the last of them
+// from there on.
+Episode Play(int cue, int delay, unsigned flicker, const std::vector<int>& actions) {
+  std::vector<Draw> draws = {Draw::Below(4, cue), Draw::Integer(4, 10, delay)};
+  for (int step = 0; step < delay + 2; ++step) {
+    draws.push_back(Draw::Below(2, static_cast<int>(flicker >> step & 1)));
+  }
+  ScriptedChance chance(draws);
+  MemoryRecall game;
+  game.Reset(chance);
+  Episode episode{.seen = {Seen(game)}, .outcomes = {}};
+  for (std::size_t step = 0; episode.outcomes.empty() || !episode.outcomes.back().terminal;
+       ++step) {
+    episode.outcomes.push_back(game.Step(actions[std::min(step, actions.size() - 1)], chance));
+    if (!episode.outcomes.back().terminal) episode.seen.push_back(Seen(game));
+  }
+  EXPECT_EQ(chance.Mismatch(), "");
+  return episode;
+}
+
+TEST(MemoryRecall, ShowsTheCueThenNothingThenGo) {
+  const Episode episode = Play(2, 4, 0b010011, {0});
+  EXPECT_EQ(episode.seen, (std::vector<Lights>{{0, 0, 1, 0, 0, 1},
+                                               {0, 0, 0, 0, 0, 1},
+                                               {0, 0, 0, 0, 0, 0},
+                                               {0, 0, 0, 0, 0, 0},
+                                               {0, 0, 0, 0, 0, 1},
+                                               {0, 0, 0, 0, 1, 0}}));
+}
+
+TEST(MemoryRecall, TheActionOfTheGoStepIsTheAnswer) {
+  for (int cue = 0; cue < 4; ++cue) {
+    for (int delay = 4; delay <= 9; ++delay) {
+      for (int answer = 0; answer < 5; ++answer) {
+        std::vector<int> actions(static_cast<std::size_t>(delay + 1), 1 + cue);
+        actions.push_back(answer);
+        std::vector<Outcome> expected(actions.size());
+        expected.back() = {answer == 1 + cue ? 1.0f : 0.0f, true};
+        EXPECT_EQ(Play(cue, delay, 0, actions).outcomes, expected)
+            << "cue " << cue << ", delay " << delay << ", answer " << answer;
+      }
+    }
+  }
+}
+
+// So a net without memory cannot know: neither the cue nor anything an agent could have written
+// down by its actions is in what it sees.
+TEST(MemoryRecall, NothingSeenAfterTheCueTellsIt) {
+  const std::vector<std::vector<int>> policies = {{0}, {1}, {4}, {3, 2, 1, 0}, {1, 2, 3, 4, 0}};
+  for (int delay = 4; delay <= 9; ++delay) {
+    for (const unsigned flicker : {0u, 0x7ffu, 0x2aau, 0x5b1u}) {
+      std::set<Lights> cues;
+      const Episode expected = Play(0, delay, flicker, {0});
+      for (int cue = 0; cue < 4; ++cue) {
+        for (const std::vector<int>& actions : policies) {
+          Episode episode = Play(cue, delay, flicker, actions);
+          cues.insert(episode.seen[0]);
+          episode.seen[0] = expected.seen[0];
+          EXPECT_EQ(episode.seen, expected.seen) << "cue " << cue << ", delay " << delay;
+          episode.outcomes.back() = expected.outcomes.back();  // the answer's
+          EXPECT_EQ(episode.outcomes, expected.outcomes) << "cue " << cue << ", delay " << delay;
+        }
+      }
+      EXPECT_EQ(cues.size(), 4u) << "while the first tells it";
+    }
+  }
+}
+
+// Mean return of 8000 episodes in which `act` plays, given the lights and what it remembers.
+template <class Act>
+double MeanReturn(Act act) {
+  constexpr int kEnvs = 8;
+  const auto env =
+      MakeVecEnv({.name = "memory/recall", .sticky_actions = 0}, kEnvs, {.seed = 3, .slot = 1});
+  std::vector<float> seen(kEnvs * MemoryRecall::kLights), rewards(kEnvs);
+  std::vector<std::uint8_t> ends(kEnvs);
+  std::vector<std::int32_t> actions(kEnvs);
+  std::vector<EpisodeEnd> episodes;
+  env->Reset(seen);
+  while (episodes.size() < 8000) {
+    for (std::size_t i = 0; i < kEnvs; ++i) {
+      act(&seen[i * MemoryRecall::kLights], actions[i]);
+    }
+    env->Step(actions, seen, rewards, ends);
+    env->TakeEpisodes(episodes);
+  }
+  double sum = 0;
+  std::set<std::int64_t> lengths;
+  for (const EpisodeEnd& episode : episodes) {
+    sum += episode.episode_return;
+    lengths.insert(episode.length);
+  }
+  EXPECT_EQ(lengths, (std::set<std::int64_t>{6, 7, 8, 9, 10, 11}));
+  return sum / static_cast<double>(episodes.size());
+}
+
+// The standard deviation of a mean of 8000 is 0.005.
+TEST(MemoryRecall, ABlindAnswerIsRightOnceInFour) {
+  for (int answer = 1; answer <= 4; ++answer) {
+    EXPECT_NEAR(MeanReturn([&](const float*, std::int32_t& action) { action = answer; }), 0.25,
+                0.03);
+  }
+}
+
+TEST(MemoryRecall, WhoRemembersIsAlwaysRight) {
+  const auto remember = [](const float* lights, std::int32_t& action) {
+    const float* cue = std::find(lights, lights + MemoryRecall::kCues, 1.0f);
+    if (cue != lights + MemoryRecall::kCues) {
+      action = static_cast<std::int32_t>(1 + (cue - lights));
+    }
+  };
+  EXPECT_EQ(MeanReturn(remember), 1);
+}
+
+}  // namespace
+}  // namespace starling::envs
