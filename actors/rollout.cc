@@ -32,7 +32,7 @@ Rollout::Rollout(const Config& config, std::uint32_t slot, std::uint32_t incarna
                             between_steps_)),
       backend_(net::MakeCpuBackend(PrecisionOf(config))),
       model_(net::MakeModel<float>(ModelSpecOf(config, env_->spec()), *backend_,
-                                   {.envs = envs_, .steps = unroll_ + 1})),
+                                   {.envs = envs_, .steps = unroll_ + 2})),
       weights_(model_->layout().size()) {
   for (int env = 0; env < envs_; ++env) {
     action_streams_.emplace_back(StreamId{.seed = config.run.seed,
@@ -101,7 +101,26 @@ void Rollout::Act(int t) {
   env_->Step(taken, Rows(t + 1), std::span(rewards_).subspan(at, n),
              std::span(terminals_).subspan(at, n));
   std::ranges::copy(std::span(terminals_).subspan(at, n), Resets(t + 1).begin());
+  if (!env_->truncated().empty()) BootstrapTruncated(t);
   if (between_steps_) between_steps_();
+}
+
+// A time limit ends an episode whose game would have gone on: the value of the state that was cut off
+// joins the last reward, and then it is an end like any other (Pardo et al. 2018).
+void Rollout::BootstrapTruncated(int t) {
+  const int spare = unroll_ + 1;  // a step that is no sample
+  const auto size = static_cast<std::size_t>(env_->spec().obs_size());
+  for (const envs::Truncated& end : env_->truncated()) {
+    const auto at = static_cast<std::size_t>(end.env) * size;
+    std::ranges::copy(end.observation, Rows(spare).subspan(at, size).begin());
+  }
+  model_->Forward(weights_.span(), spare, t);
+  for (const envs::Truncated& end : env_->truncated()) {
+    const auto env = static_cast<std::size_t>(end.env), n = static_cast<std::size_t>(envs_);
+    rewards_[static_cast<std::size_t>(t) * n + env] +=
+        static_cast<float>(config_.loss.gamma) *
+        model_->values()[static_cast<std::size_t>(spare) * n + env];
+  }
 }
 
 void Rollout::Gradient(double entropy, std::span<float> gradient, RolloutGradient& out) {

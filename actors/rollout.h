@@ -3,7 +3,8 @@
 //
 // The weights do not change during an unroll, so the activations of acting are those of the
 // gradient: nothing is computed forward twice. Rows are time-major: sample (t, b) is row t * B + b,
-// and row block T holds the observations after the last step, whose values bootstrap the returns.
+// and row block T holds the observations after the last step, whose values bootstrap the returns, as
+// do those of states that a time limit cut off.
 //
 // Thread safety: none; one thread. Buffers are allocated once.
 #pragma once
@@ -66,6 +67,7 @@ class Rollout {
  private:
   void GoOn();
   void Act(int t);
+  void BootstrapTruncated(int t);
   void Gradient(double entropy, std::span<float> gradient, RolloutGradient& out);
   std::span<float> Rows(int t);           // observations (B, H, W, C) of step t
   std::span<std::uint8_t> Resets(int t);  // (B): an episode begins at step t
