@@ -87,12 +87,8 @@ std::vector<Contradiction> FindContradictions(const Config& config) {
   if (config.net.kind != "layers" && !config.net.layers.empty()) {
     refuse({"net.layers", "net.kind"},
            fmt::format("net.layers contradicts net.kind = \"{}\": the layers are the whole net, so "
-                       "leave net.kind out",
+                       "leave net.kind out or set it to \"layers\"",
                        config.net.kind));
-  }
-  if (config.net.kind == "layers" && config.net.hidden != NetConfig().hidden) {
-    refuse({"net.hidden", "net.layers"},
-           "net.hidden contradicts net.layers: write \"linear WIDTH\" layers instead");
   }
   const bool fixed = config.net.kind != "mlp" && config.net.kind != "layers";
   if (fixed && config.net.hidden.size() != 1) {

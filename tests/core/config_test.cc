@@ -237,8 +237,6 @@ TEST(Config, LayersAreTheWholeNet) {
   EXPECT_EQ(ParseConfig("", "x.toml", {"net.layers=[\"lstm 4\"]"}).net.kind, "layers");
   EXPECT_THAT(Mistakes("[net]\nkind = \"atari\"\nlayers = [\"relu\"]\n"),
               ElementsAre(AllOf(StartsWith("x.toml:3:10: net.layers contradicts net.kind"))));
-  EXPECT_THAT(Mistakes("[net]\nhidden = [64]\nlayers = [\"relu\"]\n"),
-              ElementsAre(StartsWith("x.toml:2:10: net.hidden contradicts net.layers")));
   EXPECT_THAT(Mistakes("[net]\nlayers = \"relu\"\n"), ElementsAre(HasSubstr("net.layers")));
   EXPECT_THAT(Mistakes("[net]\nlayers = [1]\n"), ElementsAre(HasSubstr("net.layers")));
   EXPECT_THAT(Mistakes("[net]\nlayers = [\"\"]\n"), ElementsAre(HasSubstr("net.layers")));

@@ -95,7 +95,6 @@ Config RandomConfig(RandomStream& random) {
   config.actors.envs_per_actor = 7;
   config.updates.in_flight = config.staleness.bound == 0 ? 1 : config.updates.in_flight;
   config.net.kind = "layers";
-  config.net.hidden = {128};
   config.env.max_pool = config.env.max_pool && config.env.repeat > 1;
   config.wire.timeout_s = 86'400;
   return config;

@@ -70,6 +70,19 @@ TEST(Learning, BreakoutLeavesChanceBehind) {
   EXPECT_GT(actors::Evaluate(config, trained.weights, {.episodes = 100}).mean, 2.0);
 }
 
+// Chance is 1/4: the same net without its memory, with the same budget, stays there.
+TEST(Learning, OnlyAMemoryRecalls) {
+  const Config config = ShippedConfig("recall.toml", {});
+  const Trained trained = TrainInOneProcess(config);
+  EXPECT_GT(actors::Evaluate(config, trained.weights, {.episodes = 100}).mean, 0.95);
+
+  const Config without = ShippedConfig("recall.toml", {"net.layers=[\"linear 32\", \"relu\"]"});
+  const Trained forgetful = TrainInOneProcess(without);
+  const double mean = actors::Evaluate(without, forgetful.weights, {.episodes = 400}).mean;
+  EXPECT_GT(mean, 0.15);
+  EXPECT_LT(mean, 0.35);
+}
+
 TEST(Learning, TheSameSeedGivesTheSameBits) {
   const Config config = ShippedConfig("breakout.toml", {"run.steps=3200"});
   EXPECT_EQ(TrainInOneProcess(config).weights, TrainInOneProcess(config).weights);

@@ -79,7 +79,7 @@ const Mistake kMistakes[] = {
      {"mine.toml:2:10: net.layers: \"rleu\" is no layer", "\"lstm WIDTH\""}},
     {"LayerThatDoesNotFit",
      "",
-     {"env.name=minatar/breakout", "net.layers=[\"linear 8\", \"conv 8 3x3\"]"},
+     {"net.kind=layers", "net.layers=[\"linear 8\", \"conv 8 3x3\"]"},
      {"--set net.layers=", "\"conv 8 3x3\" convolves 3x3 cells, but gets a row of 8 numbers"}},
     {"UnknownSetting", "", {"run.sed=3"}, {"--set run.sed=3: ", "did you mean \"seed\"?"}},
     {"SettingWithoutValue", "", {"run.seed"}, {"--set run.seed"}},
