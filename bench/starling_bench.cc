@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "bench/child.h"
@@ -169,6 +170,8 @@ int Main(int argc, char** argv) {
   InitLog("bench", LogLevel::kWarn);  // of a learner in this process
   try {
     app.parse(argc, argv);
+    // "--json wire": the figure, not a file of that name.
+    if (std::ranges::count(Names(), json) > 0) options.only.push_back(std::exchange(json, ""));
     if (*keep) options.json = json;
     return Run(options);
   } catch (const CLI::ParseError& error) {

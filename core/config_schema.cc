@@ -18,7 +18,7 @@ constexpr std::int64_t kMany =
 constexpr double kDay = 86'400;
 
 bool IsPrintable(std::string_view text) {
-  return std::ranges::none_of(text, [](char c) { return c >= 0 && c < ' '; });
+  return std::ranges::none_of(text, [](char c) { return static_cast<unsigned char>(c) < ' '; });
 }
 bool IsName(std::string_view text) { return IsPrintable(text) && !text.empty(); }
 

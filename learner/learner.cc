@@ -33,8 +33,16 @@ std::string RouterEndpoint(const Config& config, const wire::RunPlace& place) {
 }
 
 // Weights go through shared memory where every actor is on this host: on ipc. Over tcp they are
-// fetched.
-bool UsesSharedMemory(const Config& config) { return !config.wire.endpoint.starts_with("tcp://"); }
+// fetched. A first start that finds no room for them is told so; one in the middle of a run goes on.
+wire::SnapshotWriter MakeSnapshot(const Config& config, const net::ParameterLayout& layout,
+                                  const std::filesystem::path& path, std::uint32_t term,
+                                  bool resume) {
+  const std::size_t floats = layout.size();
+  const std::uint64_t fingerprint = layout.fingerprint();
+  if (config.wire.endpoint.starts_with("tcp://")) return {{}, floats, fingerprint, term};
+  if (!resume) return {path, floats, fingerprint, term};
+  return wire::SnapshotWriter::SharedIfThereIsRoom(path, floats, fingerprint, term);
+}
 
 }  // namespace
 
@@ -59,15 +67,14 @@ Learner::Learner(const Config& config, NetBlueprint net, LearnerOptions options,
       checkpoints_(options_.run_dir / "checkpoints",
                    static_cast<std::size_t>(config.checkpoint.keep), [this] { bell_.Ring(); }),
       place_(std::move(place)),
-      snapshot_(UsesSharedMemory(config) ? place_.SnapshotPath(term_) : std::filesystem::path(),
-                layout_.size(), layout_.fingerprint(), term_),
+      snapshot_(MakeSnapshot(config, layout_, place_.SnapshotPath(term_), term_, options_.resume)),
       reader_(snapshot_),
       socket_(context_, RouterEndpoint(config, place_), {.max_elements = layout_.size()}),
       pipeline_(config_, start.standing, snapshot_, journal_, counters_, [this] { bell_.Ring(); }),
       fetch_buffer_(layout_.size()),
       last_checkpoint_(start.checkpoint),
       seconds_before_(counters_.seconds) {
-  if (UsesSharedMemory(config)) beacon_.emplace(context_, place_.SocketEndpoint("beacon"));
+  if (snapshot_.shared()) beacon_.emplace(context_, place_.SocketEndpoint("beacon"));
   journal_.Append(TermRecord{term_, start.standing.version, start.standing.steps});
   journal_.Append(HashRecord{start.standing.version, HashWeights(start.standing.weights)});
   if (!options_.resume) {

@@ -16,7 +16,7 @@ namespace {
 
 [[noreturn]] void Malformed(const std::string& text, const std::string& what) {
   throw UserError(fmt::format(
-      "endpoint \"{}\": {}; write ipc://PATH or tcp://127.0.0.1:PORT (port * takes any free one)",
+      "endpoint \"{}\": {}; write ipc://PATH or tcp://127.0.0.1:PORT (port 0 takes any free one)",
       text, what));
 }
 
@@ -24,7 +24,7 @@ namespace {
   throw UserError(fmt::format(
       "endpoint \"{}\": {}, and plain sockets carry no encryption and no authentication; reaching "
       "other hosts needs CURVE keys, which is not built yet, so use ipc://PATH or a loopback "
-      "address such as tcp://127.0.0.1:*",
+      "address such as tcp://127.0.0.1:0",
       text, what));
 }
 

@@ -16,6 +16,7 @@
 
 #include "core/check.h"
 #include "core/error.h"
+#include "core/log.h"
 #include "wire/shared_memory.h"
 
 namespace starling::wire {
@@ -121,6 +122,17 @@ SnapshotWriter::SnapshotWriter(const std::filesystem::path& path, std::size_t fl
   unlink(temporary.c_str());
   throw UserError(
       fmt::format("{}: cannot be made: {}", path.string(), std::generic_category().message(error)));
+}
+
+SnapshotWriter SnapshotWriter::SharedIfThereIsRoom(const std::filesystem::path& path,
+                                                   std::size_t floats, std::uint64_t fingerprint,
+                                                   std::uint32_t term) {
+  try {
+    return {path, floats, fingerprint, term};
+  } catch (const UserError& error) {
+    LogWarn("{}: weights and gradients go through sockets instead", error.what());
+    return {{}, floats, fingerprint, term};
+  }
 }
 
 SnapshotWriter::~SnapshotWriter() = default;

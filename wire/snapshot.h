@@ -43,12 +43,17 @@ class SnapshotWriter {
   // naming the path if it cannot be created or the memory is not there (a full /dev/shm).
   SnapshotWriter(const std::filesystem::path& path, std::size_t floats, std::uint64_t fingerprint,
                  std::uint32_t term);
+  // The same, but with anonymous memory and a warning if there is no room: weights have to be fetched
+  // then. For a learner that comes back while its actors still hold the memory of the last one.
+  static SnapshotWriter SharedIfThereIsRoom(const std::filesystem::path& path, std::size_t floats,
+                                            std::uint64_t fingerprint, std::uint32_t term);
   ~SnapshotWriter();
   SnapshotWriter(const SnapshotWriter&) = delete;
   SnapshotWriter& operator=(const SnapshotWriter&) = delete;
 
   std::size_t floats() const;
   std::uint32_t term() const;
+  bool shared() const { return !path_.empty(); }
 
   // One version: every writing thread calls Begin(v) and then Write(v, ...) for its own part, parts
   // not overlapping; when all are done one thread calls Publish. The caller sees to it that

@@ -11,10 +11,9 @@ class RolloutTest : public ::testing::Test {
  protected:
   // A linear net: it does nothing, and its value is `share` times the share still to come plus `bias`.
   net::LossReport Losses(const std::vector<std::string>& overrides, float share, float bias) {
-    std::vector<std::string> all = {"env.name=dummy",       "env.sticky_actions=0",
-                                    "net.kind=mlp",         "net.hidden=[]",
-                                    "loss.gae_lambda=1",    "loss.gamma=1",
-                                    "actors.envs_per_actor=3"};
+    std::vector<std::string> all = {
+        "env.name=dummy",    "env.sticky_actions=0", "net.kind=mlp",           "net.hidden=[]",
+        "loss.gae_lambda=1", "loss.gamma=1",         "actors.envs_per_actor=3"};
     all.insert(all.end(), overrides.begin(), overrides.end());
     Rollout rollout(ParseConfig("", "test.toml", all), 0, 1);
     const auto at = [&](const char* name) { return rollout.layout().Find(name).offset; };

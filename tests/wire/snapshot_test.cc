@@ -232,6 +232,17 @@ TEST_F(Snapshot, AMissingDirectoryIsTheOperatorsMistake) {
   }
 }
 
+// A learner that comes back must not end the run because its memory is still taken.
+TEST_F(Snapshot, WithoutRoomItIsNotShared) {
+  EXPECT_TRUE(SnapshotWriter::SharedIfThereIsRoom(path_, kFloats, kFingerprint, kTerm).shared());
+  auto writer = SnapshotWriter::SharedIfThereIsRoom(directory_.path() / "no" / "weights", kFloats,
+                                                    kFingerprint, kTerm);
+  EXPECT_FALSE(writer.shared());
+  SnapshotReader reader(writer);
+  WriteVersion(writer, 3);
+  ExpectReads(reader, 3);
+}
+
 // Runs `body` in a child process that ends without running any destructors or exit handlers.
 template <class Body>
 pid_t Fork(const Body& body) {
