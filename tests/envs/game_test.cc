@@ -58,9 +58,8 @@ static_assert(LargestObserved<MinatarSpaceInvaders, 600>(30, MinatarSpaceInvader
 
 template <class G>
 class AnyGame : public testing::Test {};
-using Games =
-    testing::Types<Dummy, Catch, MemoryRecall, ArcadePong, MinatarBreakout, MinatarAsterix,
-                   MinatarFreeway, MinatarSeaquest, MinatarSpaceInvaders>;
+using Games = testing::Types<Dummy, Catch, MemoryRecall, ArcadePong, MinatarBreakout,
+                             MinatarAsterix, MinatarFreeway, MinatarSeaquest, MinatarSpaceInvaders>;
 TYPED_TEST_SUITE(AnyGame, Games);
 
 TYPED_TEST(AnyGame, ResetLeavesNothingOfTheEpisodeBefore) {

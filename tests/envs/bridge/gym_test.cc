@@ -199,7 +199,8 @@ std::int32_t Balance(const float* seen) {
 // Plays CartPole until it is truncated, beside one with the same seed that is truncated later: the
 // final observation is what the other one shows. Returns the steps.
 int StepsToTheFinalObservation(const EnvConfig& limited, const EnvConfig& longer) {
-  const auto envs = MakeVecEnv(limited, 2, {.seed = 4}), beside = MakeVecEnv(longer, 2, {.seed = 4});
+  const auto envs = MakeVecEnv(limited, 2, {.seed = 4}),
+             beside = MakeVecEnv(longer, 2, {.seed = 4});
   const auto row = static_cast<std::size_t>(envs->spec().obs_size());
   std::vector<float> seen(2 * row), beside_seen(2 * row), rewards(2);
   std::vector<std::uint8_t> ends(2), beside_ends(2);
@@ -385,8 +386,7 @@ TEST(Gym, AleShowsGreyFramesAndLives) {
 // ALE's own limit comes in the second of four frames. Of the first no picture is left.
 TEST(Gym, AleTruncatedWithinAnActionShowsItsNewestFrameAlone) {
   STARLING_NEEDS_GYM("ALE/Breakout-v5");
-  EnvConfig config =
-      GymConfig("ALE/Breakout-v5", R"({"max_num_frames_per_episode": 10})");
+  EnvConfig config = GymConfig("ALE/Breakout-v5", R"({"max_num_frames_per_episode": 10})");
   config.sticky_actions = 0;
   config.repeat = 4;
   config.max_pool = true;
