@@ -17,7 +17,7 @@
 namespace starling::net {
 
 struct ModelSpec {
-  std::string kind = "minatar";              // a key of KindNames(), or "layers"
+  std::string kind = "minatar";              // of Kinds() in stack.cc, or "layers"
   std::vector<std::int64_t> hidden = {128};  // of every other kind
   int height = 1, width = 1, channels = 1;   // observation
   int num_actions = 1;

@@ -155,7 +155,8 @@ class Policy {
  public:
   virtual ~Policy() = default;
   virtual std::span<float> observations() = 0;
-  virtual std::int32_t Act() = 0;
+  // `begins`: it is the first of an episode.
+  virtual std::int32_t Act(bool begins) = 0;
 };
 
 class RandomPolicy final : public Policy {
@@ -166,7 +167,9 @@ class RandomPolicy final : public Policy {
         stream_({seed, kEvalSlot, 0, 0, Purpose::kAction}) {}
 
   std::span<float> observations() override { return seen_; }
-  std::int32_t Act() override { return static_cast<std::int32_t>(stream_.Below(actions_)); }
+  std::int32_t Act(bool /*begins*/) override {
+    return static_cast<std::int32_t>(stream_.Below(actions_));
+  }
 
  private:
   std::vector<float> seen_;
@@ -187,8 +190,9 @@ class NetPolicy final : public Policy {
   }
 
   std::span<float> observations() override { return model_->observations(); }
-  std::int32_t Act() override {
+  std::int32_t Act(bool begins) override {
     std::int32_t action = 0;
+    model_->resets()[0] = begins;
     model_->Forward(weights_, 0);
     model_->Carry(0);
     if (greedy_) {
@@ -216,12 +220,12 @@ struct Played {
 Played Play(envs::VecEnv& env, Policy& policy, const RecordOptions& options) {
   Played played;
   std::vector<envs::EpisodeEnd> ended;
+  std::uint8_t terminal = 1;  // nothing came before
   env.Reset(policy.observations());
   while (played.steps < options.steps &&
          static_cast<std::int64_t>(played.returns.size()) < options.episodes) {
-    const std::int32_t action = policy.Act();
+    const std::int32_t action = policy.Act(terminal != 0);
     float reward = 0;
-    std::uint8_t terminal = 0;
     env.Step({&action, 1}, policy.observations(), {&reward, 1}, {&terminal, 1});
     ++played.steps;
     ended.clear();
