@@ -50,7 +50,8 @@ std::vector<Scalar> ScalarsOf(const Json& status, const Progress& before) {
   return scalars;
 }
 
-Board::Board(bool wanted, const std::filesystem::path& run_dir, std::uint64_t steps) {
+Board::Board(bool wanted, const std::filesystem::path& run_dir, std::uint64_t steps)
+    : before_{.steps = static_cast<double>(steps)} {
   if (!wanted) return;
   try {
     events_.emplace(run_dir / "tensorboard", steps + 1);
@@ -61,8 +62,9 @@ Board::Board(bool wanted, const std::filesystem::path& run_dir, std::uint64_t st
 
 void Board::Show(const Json& status) {
   if (!events_) return;
-  const std::vector<Scalar> scalars = ScalarsOf(status, before_);
-  before_ = ProgressOf(status);
+  const Progress before = std::exchange(before_, ProgressOf(status));
+  if (before_.steps == before.steps) return;
+  const std::vector<Scalar> scalars = ScalarsOf(status, before);
   if (events_->Write(status["steps"].get<std::uint64_t>(), scalars)) return;
   if (!std::exchange(trouble_said_, true)) LogWarn("tensorboard: points could not be written");
 }

@@ -29,6 +29,7 @@ class Board {
   // is said once and training goes on.
   Board(bool wanted, const std::filesystem::path& run_dir, std::uint64_t steps);
 
+  // Nothing if no step was made since the line before: then there is no new gradient to tell of.
   void Show(const nlohmann::ordered_json& status);
 
  private:

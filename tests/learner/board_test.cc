@@ -50,6 +50,22 @@ TEST(Scalars, WhatIsNotKnownYetHasNoPoint) {
   EXPECT_EQ(charts.size(), 7u);
 }
 
+// Before the first gradient of a learner its losses are not known, and read 0.
+TEST(Board, ShowsNothingUntilAStepIsMade) {
+  const TempDir dir;
+  Board board(true, dir.path(), 3000);
+  board.Show(kStatus);
+  const auto file = std::filesystem::directory_iterator(dir / "tensorboard")->path();
+  EXPECT_EQ(std::filesystem::file_size(file), 0u);
+  Json status = kStatus;
+  status["steps"] = 3160;
+  board.Show(status);
+  const auto size = std::filesystem::file_size(file);
+  EXPECT_GT(size, 0u);
+  board.Show(status);
+  EXPECT_EQ(std::filesystem::file_size(file), size);
+}
+
 class BoardTest : public LearnerFixture {
  protected:
   // Everything in the event files.
