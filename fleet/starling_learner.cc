@@ -20,6 +20,7 @@
 #include "fleet/blueprint.h"
 #include "fleet/check_config.h"
 #include "fleet/console.h"
+#include "fleet/eval_results.h"
 #include "fleet/process.h"
 #include "fleet/progress.h"
 #include "fleet/run_dir.h"
@@ -100,7 +101,8 @@ class Screen {
   }
 
   int SumUp(const std::string& run_dir, int exit_status) {
-    const auto summary = fleet::BuildSummary(config_, status_, {.actors_started = actors_.size()});
+    const auto summary = fleet::BuildSummary(config_, status_, {.actors_started = actors_.size()},
+                                             fleet::ReadEvalStanding(run_dir));
     const std::string trouble = fleet::WriteSummary(run_dir, summary);
     const std::string program =
         fleet::CallName(fleet::ProgramDir() / "starling", std::filesystem::current_path());

@@ -11,6 +11,7 @@
 #include "fleet/blueprint.h"
 #include "fleet/check_config.h"
 #include "fleet/console.h"
+#include "fleet/eval_results.h"
 #include "fleet/process.h"
 #include "fleet/run_dir.h"
 #include "fleet/run_log.h"
@@ -89,7 +90,8 @@ std::vector<std::string> ActorArguments(const Config& config) {
 
 int Report(const Plan& plan, const SupervisorResult& result, const TrainOptions& options,
            RunLog& log, Console& console) {
-  const auto summary = BuildSummary(plan.config, result.status, result.counts);
+  const auto summary =
+      BuildSummary(plan.config, result.status, result.counts, ReadEvalStanding(plan.run_dir));
   // A resumed run whose learner never spoke keeps the summary it has.
   const bool nothing_new = plan.resume && !result.status;
   const std::string trouble = nothing_new ? "" : WriteSummary(plan.run_dir, summary);
@@ -137,3 +139,5 @@ int RunTrain(const TrainOptions& options) {
 }
 
 }  // namespace starling::fleet
+                                             .evaluates = plan.config.eval.every_steps > 0,
+  RemoveUnfinishedBest(plan.run_dir);
