@@ -26,6 +26,7 @@
 #include "fleet/run_dir.h"
 #include "fleet/status.h"
 #include "fleet/summary.h"
+#include "fleet/trained.h"
 #include "learner/learner.h"
 #include "wire/runtime_dir.h"
 
@@ -76,6 +77,7 @@ Config Prepare(const Options& options) {
   if (options.config.empty())
     return LoadConfig(options.run_dir + "/config.toml", options.overrides);
   Config config = LoadConfig(options.config, options.overrides, nullptr, fleet::CheckConfig);
+  fleet::ResolveInitFrom(config);
   config.run.dir = fleet::CreateRunDir(options.run_dir, false).string();
   fleet::WriteConfig(config.run.dir, config);
   return config;
@@ -138,7 +140,9 @@ int Run(const Options& options) {
                                 .on_status = [&](const nlohmann::ordered_json& status) {
                                   supervised ? pipe.Write(status) : screen.Show(status);
                                 }};
-  learner::Learner learner(config, fleet::BlueprintOf(config), std::move(setup));
+  learner::Learner learner(
+      config, options.resume ? fleet::BlueprintToResume(config) : fleet::BlueprintOf(config),
+      std::move(setup));
   const bool over = learner.Run();
   int exit_status = over || supervised ? kExitDone : kExitInterrupted;
   if (!learner.checkpoint_trouble().empty()) {
