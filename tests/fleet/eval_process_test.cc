@@ -40,7 +40,7 @@ class EvalProcessTest : public testing::Test {
   Config MakeConfig() const {
     return ParseConfig(
         "[run]\nseed = 5\n[env]\nname = \"catch\"\n[actors]\ncount = 1\n[net]\n"
-        "kind = \"mlp\"\nhidden = [4]\n[eval]\nevery_steps = 100\nepisodes = 6\n",
+        "kind = \"mlp\"\nhidden = [4]\n[eval]\nevery_steps = 100\nepisodes = 200\n",
         "x.toml", {"wire.runtime_dir=" + runtime_.path().string()});
   }
 
@@ -59,7 +59,7 @@ class EvalProcessTest : public testing::Test {
   // Weights that differ from version to version.
   std::vector<float> WeightsOf(std::uint64_t version) const {
     std::vector<float> weights = net_.initial;
-    for (float& weight : weights) weight *= 1 + static_cast<float>(version);
+    for (float& weight : weights) weight /= 1 + static_cast<float>(version);
     return weights;
   }
   void Publish(std::uint64_t version, std::uint64_t steps) {
@@ -112,13 +112,16 @@ TEST_F(EvalProcessTest, PlaysTheNewestWeightsWhenAMultipleIsPassed) {
   ASSERT_TRUE(AwaitLines(1));
   Finish();  // the best is saved after the line
   // What any later evaluation with the same seed finds: that of the run and the version.
-  const actors::EvalResult same =
-      actors::Evaluate(config_, WeightsOf(2), {.episodes = 6, .seed = 5 + 2});
+  const auto evaluate = [&](std::uint64_t seed) {
+    return actors::Evaluate(config_, WeightsOf(2), {.episodes = 200, .seed = seed});
+  };
+  const actors::EvalResult same = evaluate(5 + 2);
+  ASSERT_NE(evaluate(5).mean, same.mean) << "the test cannot tell seeds apart";
   const EvalLine line = Lines()[0];
   EXPECT_EQ(line, (EvalLine{.steps = 120,
                             .term = 3,
                             .version = 2,
-                            .episodes = 6,
+                            .episodes = 200,
                             .mean_return = same.mean,
                             .std = same.std,
                             .seconds = line.seconds}));
