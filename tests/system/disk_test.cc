@@ -70,7 +70,7 @@ TEST_F(DiskTest, WithoutSharedMemoryOnlyTheLastWeightsAreEvaluated) {
                         "eval.every_steps=160", "eval.episodes=2"}),
             40 << 10);
   ExpectDone(WaitFor(*train), 16'000);
-  EXPECT_THAT(said_, HasSubstr("only the weights at the end are evaluated"));
+  EXPECT_THAT(said_, HasSubstr("only those at the end are evaluated"));
   EXPECT_EQ(TextOf(run() / "eval.jsonl").find("{\"steps\":16000,"), 0u);
 }
 
