@@ -20,8 +20,10 @@ struct RunConfig {
   std::string name;  // default: the config file's name without .toml
   std::uint64_t seed = 1;
   std::uint64_t steps =
-      5'000'000;    // environment steps over all actors; ends at the first update >= it
-  std::string dir;  // default: runs/<name>
+      5'000'000;            // environment steps over all actors; ends at the first update >= it
+  std::string dir;          // default: runs/<name>
+  std::string init_from{};  // a run or checkpoint whose weights a new run starts with; "" = none
+  bool tensorboard = true;  // event files for TensorBoard, beside metrics.jsonl
 
   friend bool operator==(const RunConfig&, const RunConfig&) = default;
 };
@@ -149,6 +151,15 @@ struct CheckpointConfig {
   friend bool operator==(const CheckpointConfig&, const CheckpointConfig&) = default;
 };
 
+// Evaluation while training goes on.
+struct EvalConfig {
+  std::int64_t every_steps = 0;  // 0 = off
+  std::int64_t episodes = 100;
+  bool greedy = false;  // the likeliest action instead of a drawn one
+
+  friend bool operator==(const EvalConfig&, const EvalConfig&) = default;
+};
+
 struct StatusConfig {
   std::int64_t port = 0;  // 0 = off; anything else is refused by name until it is built
 
@@ -167,6 +178,7 @@ struct Config {
   LearnerConfig learner;
   WireConfig wire;
   CheckpointConfig checkpoint;
+  EvalConfig eval;
   StatusConfig status;
 
   std::int64_t samples_per_gradient() const { return actors.envs_per_actor * actors.unroll; }

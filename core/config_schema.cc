@@ -28,6 +28,8 @@ const std::vector<ConfigKey>& Table() {
       {KEY(run, seed), IntegerRule{0, std::numeric_limits<std::int64_t>::max()}},
       {KEY(run, steps), IntegerRule{1, kMany}},
       {KEY(run, dir), TextRule{"text on one line", IsPrintable}},
+      {KEY(run, init_from), TextRule{"text on one line", IsPrintable}},
+      {KEY(run, tensorboard), FlagRule{}},
 
       {KEY(env, name), TextRule{"the name of an environment", IsName}},
       {KEY(env, sticky_actions), NumberRule{.low = 0, .high = 1, .word = "auto"}},
@@ -106,6 +108,10 @@ const std::vector<ConfigKey>& Table() {
 
       {KEY(checkpoint, every_steps), IntegerRule{1, kMany}},
       {KEY(checkpoint, keep), IntegerRule{1, 1000}},
+
+      {KEY(eval, every_steps), IntegerRule{0, kMany}},
+      {KEY(eval, episodes), IntegerRule{1, 10'000'000}},
+      {KEY(eval, greedy), FlagRule{}},
 
       {KEY(status, port), IntegerRule{.low = 0, .high = 65'535, .built = 0}},
   };

@@ -2,6 +2,7 @@
 
 #include "actors/rollout.h"
 #include "envs/registry.h"
+#include "fleet/trained.h"
 #include "net/model.h"
 
 namespace starling::fleet {
@@ -21,10 +22,13 @@ net::ParameterLayout LayoutOf(const Config& config) {
 }
 
 learner::NetBlueprint BlueprintOf(const Config& config) {
-  learner::NetBlueprint net;
-  net.layout = LayoutOf(config);
-  net.initial = net::InitialParameters(net.layout, config.run.seed, InitOf(config.net));
+  learner::NetBlueprint net = BlueprintToResume(config);
+  net.initial = config.run.init_from.empty()
+                    ? net::InitialParameters(net.layout, config.run.seed, InitOf(config.net))
+                    : LoadFirstWeights(config).checkpoint.weights;
   return net;
 }
+
+learner::NetBlueprint BlueprintToResume(const Config& config) { return {LayoutOf(config), {}}; }
 
 }  // namespace starling::fleet

@@ -8,7 +8,10 @@ namespace starling::fleet {
 
 // Throws UserError if the environment is unknown or the net does not fit it.
 net::ParameterLayout LayoutOf(const Config& config);
-// Takes seconds for wide layers, whose first weights are orthogonal.
+// The first weights are those of run.init_from (fleet/trained.h, whose UserErrors it throws), or drawn
+// from run.seed, which takes seconds for wide layers.
 learner::NetBlueprint BlueprintOf(const Config& config);
+// To go on with a run: without first weights.
+learner::NetBlueprint BlueprintToResume(const Config& config);
 
 }  // namespace starling::fleet

@@ -49,9 +49,18 @@ void AddTrain(CLI::App& app, Options& options) {
       ->type_name("KEY=VALUE");
   CLI::Option* run_dir =
       train.add_option("--run-dir", options.run_dir, "where the run goes; default: runs/NAME");
+  CLI::Option* init_from = train.add_option(
+      "--init-from", options.train.init_from,
+      "start from the weights of this run or checkpoint (same net, fresh optimizer)");
   train.add_option("--resume", options.resume, "go on with the run in this directory")
       ->excludes(config)
-      ->excludes(run_dir);
+      ->excludes(run_dir)
+      ->excludes(init_from);
+  train.footer(
+      "--set eval.every_steps=N evaluates the newest weights every N steps while training goes "
+      "on:\n"
+      "results in eval.jsonl, the best weights in checkpoints/best.safetensors.\n"
+      "tensorboard --logdir RUN shows the run's charts.");
   train.callback([&options] {
     if (options.train_config.empty() && options.resume.empty()) {
       throw CLI::RequiredError("CONFIG or --resume DIR");

@@ -1,4 +1,7 @@
-// starling-actor: one actor. Started by `starling train`, or by hand in any order with the learner.
+// starling-actor: one actor, or the evaluator, an actor that never pushes. Started by `starling train`,
+// or by hand in any order with the learner.
+#include <sys/resource.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <string>
@@ -7,6 +10,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "core/version.h"
+#include "fleet/eval_process.h"
 #include "fleet/process.h"
 #include "wire/runtime_dir.h"
 
@@ -20,6 +24,7 @@ struct Options {
   int parent = 0;
   double connect_timeout_s = WireConfig{}.connect_timeout_s;
   std::string runtime_dir;
+  bool evaluate = false, finish = false;
 };
 
 std::function<std::optional<std::string>()> EndpointFinder(const Options& options) {
@@ -56,26 +61,46 @@ int Run(const Options& options) {
   }
 }
 
+int Evaluate(const Options& options) {
+  InitLog("evaluator");
+  constexpr int kLowest = 19;  // whatever trains has the cores first
+  ::setpriority(PRIO_PROCESS, 0, kLowest);
+  fleet::RunEvalProcess({.run_dir = options.run_dir,
+                         .finish = options.finish,
+                         .stop_fd = fleet::CatchStopSignals(),
+                         .abandoned = fleet::WatchParent(options.parent)});
+  return kExitDone;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app("One actor: runs environments and pushes gradients to a learner.", "starling-actor");
+  CLI::App app("One actor: runs environments and pushes gradients to a learner; or its evaluator.",
+               "starling-actor");
   app.set_version_flag("--version", VersionLine("starling-actor"));
   auto* dir =
       app.add_option("--run-dir", options.run_dir, "run directory of a learner on this host");
   auto* connect = app.add_option("--connect", options.connect, "endpoint of the learner instead")
                       ->excludes(dir);
-  app.add_option("--slot", options.slot, "slot to take; default: the lowest free one")
-      ->check(CLI::NonNegativeNumber);
+  auto* slot = app.add_option("--slot", options.slot, "slot to take; default: the lowest free one")
+                   ->check(CLI::NonNegativeNumber);
   app.add_option("--connect-timeout", options.connect_timeout_s, "seconds to wait for a learner")
       ->check(CLI::PositiveNumber);
   app.add_option("--runtime-dir", options.runtime_dir, "as wire.runtime_dir of the learner");
   app.add_option("--parent", options.parent, "process id of the supervisor");
+  auto* evaluate =
+      app.add_flag("--evaluate", options.evaluate,
+                   "compute no gradients: play with the newest weights every eval.every_steps of "
+                   "the run")
+          ->needs(dir)
+          ->excludes(slot);
+  app.add_flag("--finish", options.finish, "only with its newest checkpoint, and end")
+      ->needs(evaluate);
   try {
     app.parse(argc, argv);
     if (dir->empty() && connect->empty()) throw CLI::RequiredError("--run-dir or --connect");
-    return Run(options);
+    return options.evaluate ? Evaluate(options) : Run(options);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kExitDone : kExitUserError;
   } catch (const UserError& error) {

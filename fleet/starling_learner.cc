@@ -20,11 +20,13 @@
 #include "fleet/blueprint.h"
 #include "fleet/check_config.h"
 #include "fleet/console.h"
+#include "fleet/eval_results.h"
 #include "fleet/process.h"
 #include "fleet/progress.h"
 #include "fleet/run_dir.h"
 #include "fleet/status.h"
 #include "fleet/summary.h"
+#include "fleet/trained.h"
 #include "learner/learner.h"
 #include "wire/runtime_dir.h"
 
@@ -75,6 +77,7 @@ Config Prepare(const Options& options) {
   if (options.config.empty())
     return LoadConfig(options.run_dir + "/config.toml", options.overrides);
   Config config = LoadConfig(options.config, options.overrides, nullptr, fleet::CheckConfig);
+  fleet::ResolveInitFrom(config);
   config.run.dir = fleet::CreateRunDir(options.run_dir, false).string();
   fleet::WriteConfig(config.run.dir, config);
   return config;
@@ -100,7 +103,8 @@ class Screen {
   }
 
   int SumUp(const std::string& run_dir, int exit_status) {
-    const auto summary = fleet::BuildSummary(config_, status_, {.actors_started = actors_.size()});
+    const auto summary = fleet::BuildSummary(config_, status_, {.actors_started = actors_.size()},
+                                             fleet::ReadEvalStanding(run_dir));
     const std::string trouble = fleet::WriteSummary(run_dir, summary);
     const std::string program =
         fleet::CallName(fleet::ProgramDir() / "starling", std::filesystem::current_path());
@@ -136,7 +140,9 @@ int Run(const Options& options) {
                                 .on_status = [&](const nlohmann::ordered_json& status) {
                                   supervised ? pipe.Write(status) : screen.Show(status);
                                 }};
-  learner::Learner learner(config, fleet::BlueprintOf(config), std::move(setup));
+  learner::Learner learner(
+      config, options.resume ? fleet::BlueprintToResume(config) : fleet::BlueprintOf(config),
+      std::move(setup));
   const bool over = learner.Run();
   int exit_status = over || supervised ? kExitDone : kExitInterrupted;
   if (!learner.checkpoint_trouble().empty()) {

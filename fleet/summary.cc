@@ -54,6 +54,22 @@ std::string StalenessLine(const Json& staleness) {
                                        : fmt::format("bound {}", bound.get<std::uint64_t>()));
 }
 
+Json LineOrNull(const std::optional<EvalLine>& line) {
+  return line ? ToJson(*line) : Json(nullptr);
+}
+
+// "best 24.10 at 4,500,000 steps, last 22.00 at 5,000,000 steps"
+std::string EvalText(const Json& eval) {
+  std::string text;
+  for (const char* which : {"best", "last"}) {
+    if (eval[which].is_null()) continue;
+    text += fmt::format("{}{} {:.2f} at {} steps", text.empty() ? "" : ", ", which,
+                        eval[which]["mean_return"].get<double>(),
+                        Grouped(eval[which]["steps"].get<std::uint64_t>()));
+  }
+  return text.empty() ? "none has ended" : text;
+}
+
 std::string GradientsLine(const Json& gradients) {
   std::string line = fmt::format("  gradients   {} received, {} applied ({} merged)",
                                  Grouped(gradients["received"].get<std::uint64_t>()),
@@ -71,11 +87,8 @@ std::string GradientsLine(const Json& gradients) {
   return line + reasons;
 }
 
-}  // namespace
-
-nlohmann::ordered_json BuildSummary(const Config& config,
-                                    const std::optional<LearnerStatus>& status,
-                                    const FleetCounts& counts) {
+Json OfTraining(const Config& config, const std::optional<LearnerStatus>& status,
+                const FleetCounts& counts) {
   const LearnerStatus last = status.value_or(LearnerStatus{});
   const Json time = TimeShares(last.time);
   Json dropped = Json::object();
@@ -108,6 +121,19 @@ nlohmann::ordered_json BuildSummary(const Config& config,
           {"final_checkpoint", last.checkpoint.empty() ? Json(nullptr) : Json(last.checkpoint)}};
 }
 
+}  // namespace
+
+nlohmann::ordered_json BuildSummary(const Config& config,
+                                    const std::optional<LearnerStatus>& status,
+                                    const FleetCounts& counts, const EvalStanding& evaluated) {
+  Json summary = OfTraining(config, status, counts);
+  if (!config.run.init_from.empty()) summary["init_from"] = config.run.init_from;
+  if (config.eval.every_steps > 0) {
+    summary["eval"] = {{"best", LineOrNull(evaluated.best)}, {"last", LineOrNull(evaluated.last)}};
+  }
+  return summary;
+}
+
 std::string WriteSummary(const std::filesystem::path& run_dir,
                          const nlohmann::ordered_json& summary) {
   try {
@@ -137,6 +163,10 @@ std::vector<std::string> DescribeRun(const nlohmann::ordered_json& summary, int 
   }
   if (const auto bottleneck = summary["bottleneck"].get<std::string>(); !bottleneck.empty()) {
     lines.push_back("  bottleneck  " + bottleneck);
+  }
+  if (summary.contains("eval")) lines.push_back("  evaluation  " + EvalText(summary["eval"]));
+  if (summary.contains("eval") && !summary["eval"]["best"].is_null()) {
+    lines.push_back("  best        " + BestPath(run_dir).string());
   }
   const Json& checkpoint = summary["final_checkpoint"];
   if (checkpoint.is_null()) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/config.h"
+#include "fleet/eval_results.h"
 #include "fleet/status.h"
 #include "fleet/supervisor_policy.h"
 
@@ -20,11 +21,13 @@ namespace starling::fleet {
 // {reason: n}}, actors {started, restarted}, learner {restarted}, envs {replaced, episodes_cut}
 // (their processes), time
 // (fleet/bottleneck.h: shares, since this learner's first grant), bottleneck (a sentence, or ""),
-// final_checkpoint (relative to the run directory, or null).
-// `status` is absent if no learner ever spoke: then everything of training is 0.
+// final_checkpoint (relative to the run directory, or null); and, where they have a meaning,
+// init_from (as in the configuration), eval {best, last (lines of eval.jsonl, or null)}.
+// `status` is absent if no learner ever spoke: then everything of training is 0. `evaluated` is
+// looked at if evaluation is on.
 nlohmann::ordered_json BuildSummary(const Config& config,
                                     const std::optional<LearnerStatus>& status,
-                                    const FleetCounts& counts);
+                                    const FleetCounts& counts, const EvalStanding& evaluated = {});
 
 // run_dir/summary.json, complete or as it was. Empty, or why it could not be written.
 std::string WriteSummary(const std::filesystem::path& run_dir,

@@ -22,6 +22,7 @@
 #include "core/check.h"
 #include "core/clock.h"
 #include "fleet/child.h"
+#include "fleet/eval_results.h"
 #include "fleet/process.h"
 #include "fleet/progress.h"
 #include "fleet/run_dir.h"
@@ -84,6 +85,11 @@ class LineReader : public std::enable_shared_from_this<LineReader> {
   bool closed_ = false;
 };
 
+std::string NameOf(int slot) {
+  if (slot == kLearnerSlot) return "learner";
+  return slot == kEvaluatorSlot ? "evaluator" : fmt::format("actor {}", slot);
+}
+
 struct Process {
   int pid = -1;
   std::shared_ptr<LineReader> output, status;
@@ -97,7 +103,7 @@ class Supervisor {
         log_(log),
         console_(console),
         policy_(options.limits, options.actors, options.run_steps, options.resume,
-                (options.run_dir / "log").string()),
+                (options.run_dir / "log").string(), options.evaluates),
         signals_(io_),
         tick_(io_),
         actors_(static_cast<std::size_t>(options.actors)) {
@@ -130,13 +136,15 @@ class Supervisor {
   template <class Function>
   void ForEachAlive(Function function) {
     if (learner_.alive()) function(kLearnerSlot, learner_);
+    if (evaluator_.alive()) function(kEvaluatorSlot, evaluator_);
     for (std::size_t slot = 0; slot < actors_.size(); ++slot) {
       if (actors_[slot].alive()) function(static_cast<int>(slot), actors_[slot]);
     }
   }
 
   Process& At(int slot) {
-    return slot == kLearnerSlot ? learner_ : actors_[static_cast<std::size_t>(slot)];
+    if (slot == kLearnerSlot) return learner_;
+    return slot == kEvaluatorSlot ? evaluator_ : actors_[static_cast<std::size_t>(slot)];
   }
 
   // Actions may lead to events (a program that cannot be started), and those to actions.
@@ -176,6 +184,16 @@ class Supervisor {
     StartChild(start.slot, std::move(spec));
   }
 
+  void Perform(const StartEvaluator& start) {
+    ChildSpec spec{.program = options_.actor_program,
+                   .arguments = {"--evaluate", "--run-dir", options_.run_dir.string()},
+                   .status_pipe = false,
+                   .death_signal = SIGKILL};
+    if (start.finish) spec.arguments.push_back("--finish");
+    results_before_ = ReadEvalLines(options_.run_dir).size();
+    StartChild(kEvaluatorSlot, std::move(spec));
+  }
+
   void Perform(const SendSignal& send) {
     const Process& process = At(send.slot);
     if (!process.alive()) return;
@@ -183,7 +201,10 @@ class Supervisor {
     ::kill(send.signal == SIGKILL ? -process.pid : process.pid, send.signal);
   }
 
-  void Perform(const Say& say) { log_.Say(say.level, say.text); }
+  void Perform(const Say& say) {
+    log_.Say(say.level, say.text);
+    if (say.on_screen) console_.Print(say.text);
+  }
   void Perform(const Finish& finish) { finish_ = finish.exit_status; }
 
   void StartChild(int slot, ChildSpec spec) {
@@ -193,10 +214,7 @@ class Supervisor {
       Ended(slot, -1, {ChildExit::How::kNotStarted, child.error});
       return;
     }
-    log_.Say(LogLevel::kInfo, fmt::format("{} started, pid {}",
-                                          slot == kLearnerSlot ? std::string("learner")
-                                                               : fmt::format("actor {}", slot),
-                                          child.pid));
+    log_.Say(LogLevel::kInfo, fmt::format("{} started, pid {}", NameOf(slot), child.pid));
     Process& process = At(slot);
     process.pid = child.pid;
     process.output = std::make_shared<LineReader>(
@@ -243,8 +261,14 @@ class Supervisor {
   }
 
   void Ended(int slot, int pid, const ChildExit& exit) {
-    Do(slot == kLearnerSlot ? policy_.OnLearnerExit(NowMs(), pid, exit)
-                            : policy_.OnActorExit(NowMs(), slot, pid, exit));
+    if (slot == kLearnerSlot) {
+      Do(policy_.OnLearnerExit(NowMs(), pid, exit));
+    } else if (slot == kEvaluatorSlot) {
+      const bool results = ReadEvalLines(options_.run_dir).size() > results_before_;
+      Do(policy_.OnEvaluatorExit(NowMs(), pid, exit, results));
+    } else {
+      Do(policy_.OnActorExit(NowMs(), slot, pid, exit));
+    }
   }
 
   void AwaitSignal() {
@@ -283,7 +307,8 @@ class Supervisor {
   asio::io_context io_;
   asio::signal_set signals_;
   asio::steady_timer tick_;
-  Process learner_;
+  Process learner_, evaluator_;
+  std::size_t results_before_ = 0;  // lines of eval.jsonl when the evaluator was started
   std::vector<Process> actors_;
   std::deque<Action> todo_;
   bool doing_ = false;

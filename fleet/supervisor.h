@@ -1,4 +1,4 @@
-// Starts the learner and the actors as direct children, watches them, restarts and stops them: the
+// Starts the learner, the actors and the evaluator as direct children, watches them, restarts and stops them: the
 // hands of fleet/supervisor_policy.h. Nothing of theirs is left when it returns.
 //
 // Must run in the main thread: the kernel ends the children with the thread that started them.
@@ -22,6 +22,7 @@ struct SupervisorOptions {
   std::filesystem::path learner_program, actor_program;
   std::vector<std::string> actor_arguments;  // besides --run-dir, --slot and --parent
   bool resume = false;                       // the first learner, too, goes on from a checkpoint
+  bool evaluates = false;  // an evaluator beside the actors: also an actor_program
   int actors = 1;
   std::uint64_t run_steps = 0;
   PolicyLimits limits;

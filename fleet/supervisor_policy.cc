@@ -11,35 +11,20 @@
 namespace starling::fleet {
 namespace {
 
-std::string Who(std::string_view name, int pid, const ChildExit& exit) {
-  if (exit.how == ChildExit::How::kNotStarted) return fmt::format("{} {}", name, Describe(exit));
-  return fmt::format("{} (pid {}) {}", name, pid, Describe(exit));
-}
-
 std::string Wait(std::int64_t ms) {
   return ms == 0 ? std::string("at once") : fmt::format("in {} ms", ms);
 }
 
-template <class... Args>
-void Add(Actions& out, LogLevel level, fmt::format_string<Args...> format, Args&&... args) {
-  out.emplace_back(Say{level, fmt::format(format, std::forward<Args>(args)...)});
-}
-
 }  // namespace
 
-std::int64_t SupervisorPolicy::Backoff::Next(const PolicyLimits& limits) {
-  ++deaths;
-  const int doublings = std::min(deaths - 1, 30);
-  return std::min(limits.backoff_first_ms << doublings, limits.backoff_max_ms);
-}
-
 SupervisorPolicy::SupervisorPolicy(const PolicyLimits& limits, int actors, std::uint64_t run_steps,
-                                   bool resume, std::string log_path)
+                                   bool resume, std::string log_path, bool evaluates)
     : limits_(limits),
       run_steps_(run_steps),
       resume_(resume),
       log_path_(std::move(log_path)),
-      actors_(static_cast<std::size_t>(actors)) {
+      actors_(static_cast<std::size_t>(actors)),
+      evaluator_(limits_, evaluates, log_path_) {
   CHECK(actors >= 1, "{} actors", actors);
 }
 
@@ -47,6 +32,7 @@ Actions SupervisorPolicy::Start(std::int64_t) {
   Actions out;
   BringUpLearner(resume_, out);
   for (int slot = 0; slot < static_cast<int>(actors_.size()); ++slot) BringUpActor(slot, out);
+  evaluator_.Start(out);
   return out;
 }
 
@@ -204,6 +190,14 @@ void SupervisorPolicy::RestartLearner(std::int64_t now_ms, Actions& out) {
   BringUpLearner(/*resume=*/true, out);
 }
 
+Actions SupervisorPolicy::OnEvaluatorExit(std::int64_t now_ms, int pid, const ChildExit& exit,
+                                          bool results) {
+  Actions out;
+  evaluator_.OnExit(now_ms, pid, exit, results, out);
+  MaybeFinish(out);
+  return out;
+}
+
 Actions SupervisorPolicy::OnStopSignal(std::int64_t now_ms, int signal) {
   Actions out;
   if (finished_) return out;
@@ -214,8 +208,10 @@ Actions SupervisorPolicy::OnStopSignal(std::int64_t now_ms, int signal) {
     return out;
   }
   first_signal_ms_ = now_ms;
+  evaluator_.Stop(out);
   if (ending_) {  // it is over anyway: only hurry
     if (!learner_.alive) actor_term_ms_ = now_ms;
+    MaybeFinish(out);
     return out;
   }
   if (learner_.alive && learner_.over && Complete()) {
@@ -237,6 +233,11 @@ void SupervisorPolicy::BeginEnding(std::int64_t now_ms, int exit_status, Actions
   actor_term_ms_ = now_ms + limits_.actor_term_ms;
   actor_kill_ms_ = now_ms + limits_.actor_kill_ms;
   learner_kill_ms_ = now_ms + limits_.learner_kill_ms;
+  if (exit_status == kExitDone) {
+    evaluator_.Finish(now_ms, out);
+  } else {
+    evaluator_.Stop(out);
+  }
   if (learner_.alive) {
     out.emplace_back(SendSignal{kLearnerSlot, SIGTERM});
   } else {
@@ -254,6 +255,7 @@ void SupervisorPolicy::LearnerLeft(std::int64_t now_ms, Actions& out) {
 
 void SupervisorPolicy::KillAll(Actions& out) {
   learner_killed_ = actors_killed_ = true;
+  evaluator_.Stop(out);
   if (learner_.alive) out.emplace_back(SendSignal{kLearnerSlot, SIGKILL});
   for (int slot = 0; slot < static_cast<int>(actors_.size()); ++slot) {
     if (actors_[static_cast<std::size_t>(slot)].alive) out.emplace_back(SendSignal{slot, SIGKILL});
@@ -263,6 +265,7 @@ void SupervisorPolicy::KillAll(Actions& out) {
 Actions SupervisorPolicy::Tick(std::int64_t now_ms) {
   Actions out;
   if (finished_) return out;
+  evaluator_.Tick(now_ms, out);
   if (ending_) {
     TickEnding(now_ms, out);
     return out;
@@ -306,7 +309,7 @@ void SupervisorPolicy::TickEnding(std::int64_t now_ms, Actions& out) {
 }
 
 bool SupervisorPolicy::AnyAlive() const {
-  return learner_.alive ||
+  return learner_.alive || evaluator_.busy() ||
          std::any_of(actors_.begin(), actors_.end(), [](const Actor& a) { return a.alive; });
 }
 

@@ -9,6 +9,8 @@
 //  - A learner that died is started again from its last checkpoint; after `learner_deaths` deaths
 //    in a row without an applied update the run is given up.
 //  - Exit status 2 of a child is the operator's mistake: the run ends with it.
+//  - The evaluator (fleet/evaluator_policy.h) can neither hold the run up nor make it fail; a run that
+//    is done waits for the evaluation of its last weights.
 //  - The first signal to stop is passed to the learner, which writes a final checkpoint; everything
 //    is gone `learner_kill_ms` later. A second one kills at once.
 //
@@ -18,58 +20,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
-#include "core/log.h"
 #include "fleet/child.h"
+#include "fleet/evaluator_policy.h"
 #include "fleet/status.h"
+#include "fleet/supervisor_actions.h"
 
 namespace starling::fleet {
-
-struct PolicyLimits {
-  std::int64_t backoff_first_ms = 50;
-  std::int64_t backoff_max_ms = 1000;
-  // An actor that left with status 0 was told that the run is over; if the learner does not say so
-  // within this time, someone else stopped the actor and it is replaced.
-  std::int64_t left_actor_ms = 1000;
-  int learner_deaths = 5;              // in a row, without an applied update
-  int learner_deaths_checkpoint = 30;  // in a row, without a newer checkpoint
-  int actor_deaths = 10;               // in a row in *every* slot, before a first accepted gradient
-  // After the run is to stop (the sum of it all stays below five seconds):
-  std::int64_t actor_term_ms = 1500;    // SIGTERM to the actors that are left
-  std::int64_t actor_kill_ms = 3000;    // SIGKILL to them
-  std::int64_t learner_kill_ms = 4200;  // SIGKILL to the learner
-  std::int64_t actor_grace_ms = 500;    // SIGTERM so long after the learner has left
-  std::int64_t second_signal_ms = 50;   // one signal delivered twice is not a second one
-};
-
-inline constexpr int kLearnerSlot = -1;
-
-struct StartLearner {
-  bool resume = false;
-  friend bool operator==(const StartLearner&, const StartLearner&) = default;
-};
-struct StartActor {
-  int slot = 0;
-  friend bool operator==(const StartActor&, const StartActor&) = default;
-};
-struct SendSignal {
-  int slot = kLearnerSlot;
-  int signal = 0;
-  friend bool operator==(const SendSignal&, const SendSignal&) = default;
-};
-struct Say {
-  LogLevel level = LogLevel::kInfo;
-  std::string text;
-  friend bool operator==(const Say&, const Say&) = default;
-};
-struct Finish {  // no child is alive; comes once, last
-  int exit_status = 0;
-  friend bool operator==(const Finish&, const Finish&) = default;
-};
-using Action = std::variant<StartLearner, StartActor, SendSignal, Say, Finish>;
-using Actions = std::vector<Action>;
 
 struct FleetCounts {
   std::uint64_t actors_started = 0, actors_restarted = 0, learner_restarted = 0;
@@ -77,15 +35,17 @@ struct FleetCounts {
 
 class SupervisorPolicy {
  public:
-  // `log_path` is named to the operator where the run is given up.
+  // `log_path` is named to the operator where the run is given up. `evaluates`: beside the fleet.
   SupervisorPolicy(const PolicyLimits& limits, int actors, std::uint64_t run_steps, bool resume,
-                   std::string log_path);
+                   std::string log_path, bool evaluates = false);
 
   Actions Start(std::int64_t now_ms);
   Actions OnStatus(std::int64_t now_ms, const LearnerStatus& status);
   // `pid` is only for the text; every line a child wrote must have been handed in before.
   Actions OnLearnerExit(std::int64_t now_ms, int pid, const ChildExit& exit);
   Actions OnActorExit(std::int64_t now_ms, int slot, int pid, const ChildExit& exit);
+  // `results`: it has left some since it was started.
+  Actions OnEvaluatorExit(std::int64_t now_ms, int pid, const ChildExit& exit, bool results);
   Actions OnStopSignal(std::int64_t now_ms, int signal);
   Actions Tick(std::int64_t now_ms);
 
@@ -94,11 +54,6 @@ class SupervisorPolicy {
   const std::optional<LearnerStatus>& last_status() const { return status_; }
 
  private:
-  // Waiting times of a child that keeps dying young.
-  struct Backoff {
-    int deaths = 0;  // in a row
-    std::int64_t Next(const PolicyLimits& limits);
-  };
   // Which life of an actor a row of LearnerStatus::joined speaks of.
   struct Life {
     std::uint64_t term = 0, incarnation = 0;
@@ -145,6 +100,7 @@ class SupervisorPolicy {
   const std::string log_path_;
   std::vector<Actor> actors_;
   Learner learner_;
+  EvaluatorPolicy evaluator_;
   std::optional<LearnerStatus> status_;
   FleetCounts counts_;
 

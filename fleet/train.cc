@@ -11,11 +11,13 @@
 #include "fleet/blueprint.h"
 #include "fleet/check_config.h"
 #include "fleet/console.h"
+#include "fleet/eval_results.h"
 #include "fleet/process.h"
 #include "fleet/run_dir.h"
 #include "fleet/run_log.h"
 #include "fleet/summary.h"
 #include "fleet/supervisor.h"
+#include "fleet/trained.h"
 #include "learner/start.h"
 #include "wire/runtime_dir.h"
 
@@ -42,6 +44,8 @@ struct Plan {
 Plan PlanNew(const TrainOptions& options) {
   ConfigSource source;
   Plan plan{LoadConfig(options.config, options.overrides, &source, CheckConfig), {}, false};
+  if (!options.init_from.empty()) plan.config.run.init_from = options.init_from;
+  ResolveInitFrom(plan.config);
   const bool named = options.run_dir || !source.Where("run.dir").empty();
   plan.run_dir = CreateRunDir(options.run_dir.value_or(plan.config.run.dir), !named);
   return plan;
@@ -49,8 +53,12 @@ Plan PlanNew(const TrainOptions& options) {
 
 Plan PlanResume(const fs::path& run_dir, const std::vector<std::string>& overrides) {
   CheckResumable(run_dir);
-  Plan plan{LoadConfig(run_dir / "config.toml", overrides, nullptr, CheckConfig), run_dir, true};
-  learner::CheckStart(plan.config, BlueprintOf(plan.config), run_dir, true);
+  ConfigSource source;
+  Plan plan{LoadConfig(run_dir / "config.toml", overrides, &source, CheckConfig), run_dir, true};
+  if (const std::string where = source.Where("run.init_from"); where.starts_with("--set")) {
+    throw UserError(where + ": only a new run starts from other weights, this one has its own");
+  }
+  learner::CheckStart(plan.config, BlueprintToResume(plan.config), run_dir, true);
   return plan;
 }
 
@@ -87,9 +95,19 @@ std::vector<std::string> ActorArguments(const Config& config) {
   return arguments;
 }
 
+std::string Headline(const Plan& plan) {
+  const RunConfig& run = plan.config.run;
+  const bool given = !plan.resume && !run.init_from.empty();
+  return fmt::format("{} {} in {}: {} actors, {} steps{}",
+                     plan.resume ? "going on with" : "training", plan.config.env.name,
+                     plan.run_dir.string(), plan.config.actors.count, Grouped(run.steps),
+                     given ? ", from the weights of " + run.init_from : "");
+}
+
 int Report(const Plan& plan, const SupervisorResult& result, const TrainOptions& options,
            RunLog& log, Console& console) {
-  const auto summary = BuildSummary(plan.config, result.status, result.counts);
+  const auto summary =
+      BuildSummary(plan.config, result.status, result.counts, ReadEvalStanding(plan.run_dir));
   // A resumed run whose learner never spoke keeps the summary it has.
   const bool nothing_new = plan.resume && !result.status;
   const std::string trouble = nothing_new ? "" : WriteSummary(plan.run_dir, summary);
@@ -119,20 +137,19 @@ int RunTrain(const TrainOptions& options) {
   plan.config.run.dir = plan.run_dir.string();
   WriteConfig(plan.run_dir, plan.config);
   RemoveLeftovers(plan.config, log);
-  console.Print(fmt::format("{} {} in {}: {} actors, {} steps",
-                            plan.resume ? "going on with" : "training", plan.config.env.name,
-                            plan.run_dir.string(), plan.config.actors.count,
-                            Grouped(plan.config.run.steps)));
+  console.Print(Headline(plan));
   const SupervisorResult result = Supervise({.run_dir = plan.run_dir,
                                              .learner_program = learner,
                                              .actor_program = actor,
                                              .actor_arguments = ActorArguments(plan.config),
                                              .resume = plan.resume,
+                                             .evaluates = plan.config.eval.every_steps > 0,
                                              .actors = static_cast<int>(plan.config.actors.count),
                                              .run_steps = plan.config.run.steps,
                                              .limits = {}},
                                             log, console);
   RemoveLeftovers(plan.config, log);
+  RemoveUnfinishedBest(plan.run_dir);
   return Report(plan, result, options, log, console);
 }
 

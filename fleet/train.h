@@ -14,6 +14,7 @@ struct TrainOptions {
   std::vector<std::string> overrides;            // "section.key=value"
   std::optional<std::filesystem::path> run_dir;  // refused if it exists and is not empty
   std::optional<std::filesystem::path> resume;   // a run directory
+  std::string init_from;                         // over run.init_from; not with `resume`
   std::string program = "starling";              // how to call it again, for the hints at the end
 };
 

@@ -121,6 +121,11 @@ std::string CheckpointName(std::uint32_t term, std::uint64_t version) {
 
 std::filesystem::path WriteCheckpoint(const std::filesystem::path& dir,
                                       const Checkpoint& checkpoint) {
+  return WriteCheckpoint(dir, CheckpointName(checkpoint.term, checkpoint.version), checkpoint);
+}
+
+std::filesystem::path WriteCheckpoint(const std::filesystem::path& dir, std::string_view name,
+                                      const Checkpoint& checkpoint) {
   const net::ParameterLayout& layout = checkpoint.layout;
   CHECK(checkpoint.weights.size() == layout.size(), "{} weights", checkpoint.weights.size());
   CHECK(checkpoint.state.size() == checkpoint.slot_names.size(), "{} slots",
@@ -151,7 +156,7 @@ std::filesystem::path WriteCheckpoint(const std::filesystem::path& dir,
       {"counters", checkpoint.counters},
   };
   std::filesystem::create_directories(dir);
-  const std::filesystem::path path = dir / CheckpointName(checkpoint.term, checkpoint.version);
+  const std::filesystem::path path = dir / name;
   WriteSafetensors(path, tensors, metadata);
   return path;
 }

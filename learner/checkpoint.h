@@ -3,7 +3,8 @@
 // optimizer's likewise ("optimizer.square_avg.conv1.weight"), the rest in the metadata. Nothing of
 // the wall clock.
 //
-// Thread safety: the functions share nothing but the directory; one thread writes to a directory.
+// Thread safety: the functions share nothing but the directory; one thread writes to a directory,
+// its best checkpoint apart.
 // CheckpointWriter: one thread (the network thread) calls it.
 #pragma once
 
@@ -15,6 +16,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -39,9 +41,15 @@ struct Checkpoint {
 
 // "t0001-v000000012345.safetensors"
 std::string CheckpointName(std::uint32_t term, std::uint64_t version);
+// Beside them, but none of them: the weights that did best in an evaluation. Neither listed nor
+// pruned, and written by another process.
+inline constexpr std::string_view kBestCheckpoint = "best.safetensors";
 
-// Writes dir/CheckpointName, atomically and synced; creates `dir`. Throws std::system_error.
+// Writes dir/CheckpointName, or dir/`name`, atomically and synced; creates `dir`. Throws
+// std::system_error.
 std::filesystem::path WriteCheckpoint(const std::filesystem::path& dir,
+                                      const Checkpoint& checkpoint);
+std::filesystem::path WriteCheckpoint(const std::filesystem::path& dir, std::string_view name,
                                       const Checkpoint& checkpoint);
 
 // Throws std::runtime_error with a sentence naming the file and what is wrong. The layout is
@@ -59,7 +67,8 @@ struct LastGoodResult {
 LastGoodResult LastGood(const std::filesystem::path& dir);
 
 // Removes all but the newest `keep` (>= 1) checkpoints, and never the newest that can be read back.
-// Removes temporary files that a killed writer left. Returns what was removed.
+// Removes temporary files that a killed writer left, but for those of the best, whose writer may be at
+// work. Returns what was removed.
 std::vector<std::filesystem::path> Prune(const std::filesystem::path& dir, std::size_t keep);
 
 // The term of a learner that starts now: larger than every one handed out before in this directory

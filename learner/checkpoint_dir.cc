@@ -74,7 +74,8 @@ std::vector<std::filesystem::path> Prune(const std::filesystem::path& dir, std::
   };
   std::vector<std::filesystem::path> leftovers;
   for (const auto& entry : std::filesystem::directory_iterator(dir)) {
-    if (entry.path().extension() == ".tmp") leftovers.push_back(entry.path());
+    const bool best = entry.path().filename().string().starts_with(kBestCheckpoint);
+    if (entry.path().extension() == ".tmp" && !best) leftovers.push_back(entry.path());
   }
   for (const auto& path : leftovers) remove(path);
 

@@ -8,11 +8,25 @@
 
 namespace starling::learner {
 
+namespace {
+
+void Remember(std::deque<double>& recent, double value) {
+  recent.push_back(value);
+  if (recent.size() > Counters::kEpisodeWindow) recent.pop_front();
+}
+
+double Mean(const std::deque<double>& values) {
+  if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+}  // namespace
+
 void Counters::AddEpisode(const wire::Episode& episode) {
   if (!std::isfinite(episode.episode_return)) return;
   ++episodes;
-  recent_returns.push_back(episode.episode_return);
-  if (recent_returns.size() > kEpisodeWindow) recent_returns.pop_front();
+  Remember(recent_returns, episode.episode_return);
+  Remember(recent_lengths, static_cast<double>(episode.length));
 }
 
 std::uint64_t Counters::dropped_total() const {
@@ -20,11 +34,8 @@ std::uint64_t Counters::dropped_total() const {
                          [](std::uint64_t sum, const auto& item) { return sum + item.second; });
 }
 
-double Counters::mean_return() const {
-  if (recent_returns.empty()) return std::numeric_limits<double>::quiet_NaN();
-  return std::accumulate(recent_returns.begin(), recent_returns.end(), 0.0) /
-         static_cast<double>(recent_returns.size());
-}
+double Counters::mean_return() const { return Mean(recent_returns); }
+double Counters::mean_length() const { return Mean(recent_lengths); }
 
 std::string Counters::Save() const {
   return nlohmann::json{
@@ -41,6 +52,7 @@ std::string Counters::Save() const {
       {"episodes_cut", episodes_cut},
       {"envs_replaced", envs_replaced},
       {"recent_returns", recent_returns},
+      {"recent_lengths", recent_lengths},
       {"seconds", seconds},
   }
       .dump();
@@ -63,6 +75,7 @@ Counters Counters::Restore(const std::string& text) {
     counters.episodes_cut = json.value("episodes_cut", counters.episodes_cut);
     counters.envs_replaced = json.value("envs_replaced", counters.envs_replaced);
     json.at("recent_returns").get_to(counters.recent_returns);
+    counters.recent_lengths = json.value("recent_lengths", counters.recent_lengths);
     json.at("seconds").get_to(counters.seconds);
     counters.received = counters.applied + counters.dropped_total();
     return counters;

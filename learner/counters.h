@@ -15,7 +15,7 @@
 namespace starling::learner {
 
 struct Counters {
-  static constexpr std::size_t kEpisodeWindow = 100;  // mean_return is over so many
+  static constexpr std::size_t kEpisodeWindow = 100;
 
   std::uint64_t received = 0;             // gradients
   std::uint64_t applied = 0, merged = 0;  // merged: those of the applied that shared an update
@@ -26,15 +26,17 @@ struct Counters {
   Histogram staleness;
   std::uint64_t episodes = 0;
   std::uint64_t episodes_cut = 0;  // because the process of their env was replaced; not in episodes
-  std::uint64_t envs_replaced = 0;  // such processes
-  std::deque<double> recent_returns;
+  std::uint64_t envs_replaced = 0;                    // such processes
+  std::deque<double> recent_returns, recent_lengths;  // lengths in steps of the agent
   double seconds = 0;  // from the first grant to the last update, over all terms
 
   void AddEpisode(const wire::Episode& episode);  // one that is not finite is passed over
   void AddDropped(wire::Outcome outcome) { ++dropped[wire::OutcomeName(outcome)]; }
   std::uint64_t dropped_total() const;
   std::uint64_t in_flight() const { return received - applied - dropped_total(); }
-  double mean_return() const;  // NaN before the first episode
+  // Of the last kEpisodeWindow; NaN before the first episode.
+  double mean_return() const;
+  double mean_length() const;
 
   // What was in flight when this was saved died with its learner: it is no longer received.
   std::string Save() const;  // JSON

@@ -32,15 +32,19 @@ std::string RouterEndpoint(const Config& config, const wire::RunPlace& place) {
   return config.wire.endpoint == "auto" ? place.SocketEndpoint("control") : config.wire.endpoint;
 }
 
-// Weights go through shared memory where every actor is on this host: on ipc. Over tcp they are
-// fetched. A first start that finds no room for them is told so; one in the middle of a run goes on.
+// Weights and gradients go through shared memory where every actor is on this host: on ipc. Over tcp
+// weights are fetched.
+bool OnThisHost(const Config& config) { return !config.wire.endpoint.starts_with("tcp://"); }
+
+// A first start that finds no room for them is told so; one in the middle of a run goes on. Over tcp
+// actors do not look into it, but the evaluator, which plays on this host, does.
 wire::SnapshotWriter MakeSnapshot(const Config& config, const net::ParameterLayout& layout,
                                   const std::filesystem::path& path, std::uint32_t term,
                                   bool resume) {
   const std::size_t floats = layout.size();
   const std::uint64_t fingerprint = layout.fingerprint();
-  if (config.wire.endpoint.starts_with("tcp://")) return {{}, floats, fingerprint, term};
-  if (!resume) return {path, floats, fingerprint, term};
+  if (!OnThisHost(config) && config.eval.every_steps == 0) return {{}, floats, fingerprint, term};
+  if (OnThisHost(config) && !resume) return {path, floats, fingerprint, term};
   return wire::SnapshotWriter::SharedIfThereIsRoom(path, floats, fingerprint, term);
 }
 
@@ -64,6 +68,7 @@ Learner::Learner(const Config& config, NetBlueprint net, LearnerOptions options,
                {.seed = config.run.seed, .fingerprint = layout_.fingerprint()},
                start.cut_journal_at),
       metrics_(options_.run_dir / "metrics.jsonl"),
+      board_(config.run.tensorboard, options_.run_dir, start.standing.steps),
       checkpoints_(options_.run_dir / "checkpoints",
                    static_cast<std::size_t>(config.checkpoint.keep), [this] { bell_.Ring(); }),
       place_(std::move(place)),
@@ -74,7 +79,11 @@ Learner::Learner(const Config& config, NetBlueprint net, LearnerOptions options,
       fetch_buffer_(layout_.size()),
       last_checkpoint_(start.checkpoint),
       seconds_before_(counters_.seconds) {
-  if (snapshot_.shared()) beacon_.emplace(context_, place_.SocketEndpoint("beacon"));
+  if (OnThisHost(config) && snapshot_.shared())
+    beacon_.emplace(context_, place_.SocketEndpoint("beacon"));
+  if (config.eval.every_steps > 0 && !snapshot_.shared()) {
+    LogWarn("the evaluator cannot see the weights: only those at the end are evaluated");
+  }
   journal_.Append(TermRecord{term_, start.standing.version, start.standing.steps});
   journal_.Append(HashRecord{start.standing.version, HashWeights(start.standing.weights)});
   if (!options_.resume) {

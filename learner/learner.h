@@ -20,6 +20,7 @@
 #include "core/config.h"
 #include "core/log.h"
 #include "core/metrics.h"
+#include "learner/board.h"
 #include "learner/checkpoint.h"
 #include "learner/counters.h"
 #include "learner/journal.h"
@@ -112,6 +113,7 @@ class Learner {
   Roster roster_;
   JournalWriter journal_;
   MetricsFile metrics_;
+  Board board_;
   Bell bell_;
   CheckpointWriter checkpoints_;
   wire::RunPlace place_;

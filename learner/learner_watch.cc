@@ -148,6 +148,7 @@ void Learner::Report(Moment moment) {
       {"seconds", counters_.seconds},
       {"steps_per_second", rate},
       {"mean_return", NumberOrNull(counters_.mean_return())},
+      {"mean_length", NumberOrNull(counters_.mean_length())},
       {"episodes", counters_.episodes},
       {"episodes_cut", counters_.episodes_cut},
       {"envs_replaced", counters_.envs_replaced},
@@ -179,6 +180,7 @@ void Learner::Report(Moment moment) {
   if (final || now - last_metrics_ms_ >= kMetricsMs) {
     last_metrics_ms_ = now;
     if (!metrics_.Write(status)) refusals_.Warn(now, "metrics.jsonl: a line could not be written");
+    board_.Show(status);
     journal_.Flush();
   }
   if (!journal_.trouble().empty() && !std::exchange(journal_trouble_said_, true)) {

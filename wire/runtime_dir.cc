@@ -26,6 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kNameDigits = 12;
+constexpr std::string_view kWeights = "weights-";
 
 std::string ErrorText(int error) { return std::generic_category().message(error); }
 
@@ -227,7 +228,7 @@ std::string RunPlace::SocketEndpoint(const std::string& name) const {
 }
 
 fs::path RunPlace::SnapshotPath(std::uint32_t term) const {
-  return path_ / fmt::format("weights-{}", term);
+  return path_ / fmt::format("{}{}", kWeights, term);
 }
 
 fs::path RunPlace::BuffersPath(std::uint32_t slot, std::uint32_t incarnation) const {
@@ -245,6 +246,16 @@ RunPlace::Found RunPlace::Find(const fs::path& root, const fs::path& run_dir) {
   } catch (const std::system_error&) {  // not there yet
   }
   return found;
+}
+
+// Create removes what a killed learner left, so that there is one at most.
+std::optional<fs::path> RunPlace::FindSnapshot(const fs::path& root, const fs::path& run_dir) {
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(PlacePath(root, run_dir), none)) {
+    const fs::path& path = entry.path();
+    if (path.filename().string().starts_with(kWeights) && !path.has_extension()) return path;
+  }
+  return std::nullopt;
 }
 
 std::size_t RunPlace::RemoveStale(const fs::path& root) {

@@ -52,6 +52,10 @@ class RunPlace {
     std::optional<std::string> endpoint;  // its content, if it is there
   };
   static Found Find(const std::filesystem::path& root, const std::filesystem::path& run_dir);
+  // Where the learner of `run_dir` has its weights (or had, if it was killed); nothing if there is
+  // none, or it does not share them.
+  static std::optional<std::filesystem::path> FindSnapshot(const std::filesystem::path& root,
+                                                           const std::filesystem::path& run_dir);
 
   // Removes every place under `root` whose lock nobody holds; returns how many.
   static std::size_t RemoveStale(const std::filesystem::path& root);

@@ -70,6 +70,7 @@ void StoreWords(Word* to, const float* from, std::size_t words) {
 }
 
 void LoadWords(const Word* from, std::span<float> to) {
+  if (to.empty()) return;
 #ifdef __SANITIZE_THREAD__
   for (std::size_t i = 0; i < to.size() / 2; ++i) {
     const std::uint64_t word = from[i].load(std::memory_order_relaxed);
@@ -218,6 +219,15 @@ std::optional<std::uint64_t> SnapshotReader::Latest() const {
 
 bool SnapshotReader::Read(std::uint64_t at_least, std::span<float> out, SnapshotMeta& meta) {
   CHECK(out.size() == floats(), "{} floats into room for {}", floats(), out.size());
+  return Copy(at_least, out, meta);
+}
+
+std::optional<SnapshotMeta> SnapshotReader::Peek() {
+  SnapshotMeta meta;
+  return Copy(0, {}, meta) ? std::optional(meta) : std::nullopt;
+}
+
+bool SnapshotReader::Copy(std::uint64_t at_least, std::span<float> out, SnapshotMeta& meta) {
   for (int i = 0; i < kSnapshotTries; ++i) {
     const std::optional<std::uint64_t> latest = Latest();
     if (!latest || *latest < at_least) return false;

@@ -98,8 +98,13 @@ class SnapshotReader {
   // `at_least`. False, with `out` in an unspecified state, if it is not there yet, or if writers
   // overtook every one of kSnapshotTries copies.
   bool Read(std::uint64_t at_least, std::span<float> out, SnapshotMeta& meta);
+  // What belongs to the newest complete version, without its weights; nothing where Read says false.
+  std::optional<SnapshotMeta> Peek();
 
  private:
+  // Read, or Peek if `out` is empty.
+  bool Copy(std::uint64_t at_least, std::span<float> out, SnapshotMeta& meta);
+
   std::shared_ptr<SnapshotMapping> mapping_;
 };
 

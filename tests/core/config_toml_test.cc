@@ -16,7 +16,8 @@ using testing::HasSubstr;
 TEST(ToToml, LooksAsAPersonWouldWriteIt) {
   const std::string text = ToToml(ParseConfig("[actors]\ncount = 2\n", "hello.toml"));
   EXPECT_THAT(text, testing::StartsWith("[run]\nname = \"hello\"\nseed = 1\nsteps = 5000000\n"
-                                        "dir = \"runs/hello\"\n\n[env]\n"));
+                                        "dir = \"runs/hello\"\ninit_from = \"\"\n"
+                                        "tensorboard = true\n\n[env]\n"));
   EXPECT_THAT(text, HasSubstr("hidden = [128]\n"));
   EXPECT_THAT(text, HasSubstr("bound = \"unbounded\"\n"));
   EXPECT_THAT(text, HasSubstr("start_timeout_s = 30.0\n"));

@@ -37,7 +37,9 @@ TEST_F(CliTest, VersionAndHelpGoToStandardOutput) {
   for (const char* command : {"train", "eval", "play", "record", "conform", "envs", "bench"}) {
     EXPECT_THAT(help.out, HasSubstr(command));
   }
-  EXPECT_THAT(Starling({"train", "--help"}).out, HasSubstr("--resume"));
+  for (const char* word : {"--resume", "--init-from", "eval.every_steps", "tensorboard"}) {
+    EXPECT_THAT(Starling({"train", "--help"}).out, HasSubstr(word));
+  }
 }
 
 TEST_F(CliTest, EnvsIsATable) {
@@ -59,6 +61,7 @@ TEST_F(CliTest, WhatIsMissingOrContradicts) {
   EXPECT_THAT(Mistake({"train"}), HasSubstr("CONFIG or --resume DIR is required"));
   EXPECT_THAT(Mistake({"train", "x", "--resume", "y"}), HasSubstr("excludes"));
   EXPECT_THAT(Mistake({"train", "--resume", "y", "--run-dir", "z"}), HasSubstr("excludes"));
+  EXPECT_THAT(Mistake({"train", "--resume", "y", "--init-from", "z"}), HasSubstr("excludes"));
   EXPECT_THAT(Mistake({"train", "x", "--set"}), HasSubstr("--set"));
   EXPECT_THAT(Mistake({"eval"}), HasSubstr("RUN_OR_CHECKPOINT is required"));
   EXPECT_THAT(Mistake({"eval", "x", "--episodes", "0"}), HasSubstr("--episodes"));

@@ -1,19 +1,22 @@
-// A stand-in for starling-learner and starling-actor. It is a learner unless it is given --slot.
-// What it does is read from script.learner, script.actor or script.actor.SLOT in the run directory
+// A stand-in for starling-learner and starling-actor. It is a learner unless it is given --slot, or
+// --evaluate. What it does is read from script.learner, script.actor, script.actor.SLOT or
+// script.evaluator in the run directory
 // (or in $FAKE_SCRIPTS, if that is set): one line for each life, the last one for all that follow;
 // commands separated by ';':
 //   say TEXT        a line on standard error
 //   print TEXT      a line on standard output
 //   status JSON     a line to the status descriptor
 //   touch FILE      creates RUN_DIR/FILE
+//   append FILE TEXT  a line to the end of RUN_DIR/FILE
 //   await FILE      waits until RUN_DIR/FILE exists
 //   mkdir PATH      creates RUN_DIR/PATH, with its parents
 //   hold            waits until SIGTERM or until RUN_DIR/over exists
+//   asked           waits until SIGTERM
 //   interrupt       sends SIGINT to its parent
 //   deaf            ignores SIGTERM from now on, with nothing to tell
 //   forever         waits for ever
 //   exit N, kill N  ends with that status, or by that signal
-// Each life appends its pid to RUN_DIR/pids.learner or RUN_DIR/pids.actor.SLOT, and its arguments
+// Each life appends its pid to RUN_DIR/pids.WHO (learner, actor.SLOT, evaluator), and its arguments
 // to RUN_DIR/arguments.
 #include <fcntl.h>
 #include <signal.h>
@@ -34,7 +37,7 @@ namespace {
 volatile sig_atomic_t termed = 0;
 
 struct Self {
-  std::string run_dir, slot, who;
+  std::string run_dir, slot, who = "learner";
   int status_fd = -1;
 };
 
@@ -42,11 +45,12 @@ Self Parse(int argc, char** argv) {
   Self self;
   for (int i = 1; i + 1 < argc; ++i) {
     const std::string key = argv[i];
+    if (key == "--evaluate") self.who = "evaluator";
     if (key == "--run-dir") self.run_dir = argv[i + 1];
     if (key == "--slot") self.slot = argv[i + 1];
     if (key == "--status-fd") self.status_fd = std::atoi(argv[i + 1]);
   }
-  self.who = self.slot.empty() ? "learner" : "actor." + self.slot;
+  if (!self.slot.empty()) self.who = "actor." + self.slot;
   return self;
 }
 
@@ -77,6 +81,10 @@ void Perform(const Self& self, const std::string& command, const std::string& re
   if (command == "print") WriteTo(1, rest);
   if (command == "status") WriteTo(self.status_fd, rest);
   if (command == "touch") AppendLine(self.run_dir + "/" + rest, "");
+  if (command == "append") {
+    const std::size_t space = rest.find(' ');
+    AppendLine(self.run_dir + "/" + rest.substr(0, space), rest.substr(space + 1));
+  }
   if (command == "mkdir") std::filesystem::create_directories(self.run_dir + "/" + rest);
   if (command == "await") {
     while (!Exists(self.run_dir + "/" + rest)) usleep(1000);
@@ -84,6 +92,7 @@ void Perform(const Self& self, const std::string& command, const std::string& re
   if (command == "hold") {
     while (!termed && !Exists(self.run_dir + "/over")) usleep(1000);
   }
+  while (command == "asked" && !termed) usleep(1000);
   if (command == "interrupt") kill(getppid(), SIGINT);
   if (command == "deaf") signal(SIGTERM, SIG_IGN);
   while (command == "forever") pause();

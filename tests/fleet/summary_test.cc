@@ -110,6 +110,57 @@ TEST(SummaryTest, RunInWhichNoLearnerEverSpoke) {
   EXPECT_EQ(summary["learner"]["restarted"], 4);
 }
 
+EvalStanding SomeEvaluations() {
+  return {.best = EvalLine{.steps = 900'000,
+                           .term = 1,
+                           .version = 5625,
+                           .episodes = 20,
+                           .mean_return = 30.25,
+                           .std = 2.5,
+                           .seconds = 1.5},
+          .last = EvalLine{.steps = 1'000'160,
+                           .term = 1,
+                           .version = 6251,
+                           .episodes = 20,
+                           .mean_return = 28.5,
+                           .std = 3,
+                           .seconds = 1.25}};
+}
+
+TEST(SummaryTest, EvaluationsAndWhereItStartedFromIfThereWereAny) {
+  Config config = SomeConfig();
+  Json summary = BuildSummary(config, SomeStatus(), {}, SomeEvaluations());
+  EXPECT_FALSE(summary.contains("eval") || summary.contains("init_from"));
+  config.eval.every_steps = 100'000;
+  config.run.init_from = "/runs/a/checkpoints/best.safetensors";
+  summary = BuildSummary(config, SomeStatus(), {}, SomeEvaluations());
+  EXPECT_EQ(summary["init_from"], config.run.init_from);
+  EXPECT_EQ(summary["eval"], Json::parse(R"({
+    "best": {"steps": 900000, "term": 1, "version": 5625, "episodes": 20, "mean_return": 30.25,
+             "std": 2.5, "seconds": 1.5},
+    "last": {"steps": 1000160, "term": 1, "version": 6251, "episodes": 20, "mean_return": 28.5,
+             "std": 3.0, "seconds": 1.25}})"));
+  EXPECT_EQ(BuildSummary(config, SomeStatus(), {})["eval"],
+            Json::parse(R"({"best": null, "last": null})"));
+}
+
+TEST(SummaryTest, LinesOnTheEvaluations) {
+  Config config = SomeConfig();
+  config.eval.every_steps = 100'000;
+  const auto lines = [&](const EvalStanding& evaluated) {
+    return DescribeRun(BuildSummary(config, SomeStatus(), {}, evaluated), kExitDone, "r", "s");
+  };
+  EvalStanding evaluated = SomeEvaluations();
+  EXPECT_THAT(lines(evaluated),
+              testing::IsSupersetOf(
+                  {"  evaluation  best 30.25 at 900,000 steps, last 28.50 at 1,000,160 steps",
+                   "  best        r/checkpoints/best.safetensors"}));
+  evaluated.best.reset();  // it could not be saved
+  EXPECT_THAT(lines(evaluated), Contains("  evaluation  last 28.50 at 1,000,160 steps"));
+  EXPECT_THAT(lines(evaluated), Not(Contains(HasSubstr("best"))));
+  EXPECT_THAT(lines({}), Contains("  evaluation  none has ended"));
+}
+
 TEST(SummaryTest, IsWrittenWholeOneKeyALine) {
   TempDir dir;
   dir.Write("summary.json", "of an earlier run");

@@ -144,6 +144,63 @@ TEST_F(SupervisorTest, ChildrenAreToldWhatTheyNeed) {
                   "actor.1 --run-dir " + run + " --slot 1 --connect-timeout 7" + parent));
 }
 
+constexpr char kResult[] =
+    R"(append eval.jsonl {"steps":1,"term":1,"version":1,"episodes":1,"mean_return":1.0,"std":0.0,)"
+    R"("seconds":0.5})";
+
+TEST_F(SupervisorTest, EvaluatorIsToldWhatItNeedsAndToFinishWhenTheRunIsDone) {
+  options_.evaluates = true;
+  Script("learner", "await pids.evaluator; " + kEnd);
+  Script("evaluator", "asked; touch finished; exit 0");
+  Launch();
+  EXPECT_EQ(Join(), kExitDone);
+  EXPECT_TRUE(std::filesystem::exists(dir_ / "finished"));
+  EXPECT_THAT(dir_.Lines("arguments"),
+              Contains("evaluator --evaluate --run-dir " + dir_.path().string() + " --parent " +
+                       std::to_string(pid_)));
+  EXPECT_EQ(Result()["started"], 2) << "it is no actor";
+  EXPECT_THAT(dir_.Read("log"), HasSubstr("evaluator started, pid "));
+}
+
+TEST_F(SupervisorTest, EvaluatorThatDiesIsStartedAgainAndSparesTheRun) {
+  options_.evaluates = true;
+  options_.limits.backoff_first_ms = options_.limits.backoff_max_ms = 5;
+  options_.limits.evaluator_deaths = 3;
+  // Every other life leaves a result: only the last three in a row do not.
+  Script("learner", "await hopeless; " + kEnd);
+  Script("evaluator", std::string("kill 9\n") + kResult + "; kill 9\nkill 9\n" + kResult +
+                          "; kill 9\nkill 9\ntouch hopeless; kill 6");
+  Launch();
+  EXPECT_EQ(Join(), kExitDone);
+  EXPECT_THAT(dir_.Lines("pids.evaluator"), SizeIs(6));
+  EXPECT_EQ(Result()["actors_restarted"], 0);
+  EXPECT_EQ(dir_.Lines("screen").size(), 1u) << dir_.Read("screen");
+  EXPECT_THAT(dir_.Read("screen"), HasSubstr("the run goes on without evaluation"));
+}
+
+TEST_F(SupervisorTest, InterruptDuringTheLastEvaluationEndsItAndTheRunIsDone) {
+  options_.evaluates = true;
+  Script("learner", "await pids.evaluator; " + kEnd);
+  Script("evaluator", "deaf; forever");
+  Launch();
+  ASSERT_TRUE(Eventually(
+      [&] { return dir_.Read("screen").find("still being evaluated") != std::string::npos; }));
+  ::kill(pid_, SIGINT);
+  EXPECT_EQ(Join(), kExitDone);
+  EXPECT_TRUE(NobodyLeft());
+}
+
+TEST_F(SupervisorTest, InterruptedRunDoesNotWaitForItsEvaluator) {
+  options_.evaluates = true;
+  Script("learner", Status(160, false) + "; hold; " + Status(320, true) + "; touch over; exit 0");
+  Script("evaluator", "deaf; touch ready; forever");
+  Launch();
+  ASSERT_TRUE(Await("ready") && Await("pids.learner") && Await("pids.actor.0"));
+  ::kill(pid_, SIGINT);
+  EXPECT_EQ(Join(), kExitInterrupted);
+  EXPECT_TRUE(NobodyLeft());
+}
+
 TEST_F(SupervisorTest, DeadActorIsReplacedInItsSlot) {
   Script("learner", "await again; " + kEnd);
   Script("actor.1", "kill 9\ntouch again; hold; exit 0");

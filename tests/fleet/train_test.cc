@@ -131,6 +131,77 @@ TEST_F(TrainTest, ResumeUsesItsOwnConfigAndKeepsTheDirectory) {
   EXPECT_EQ(dir_.Read("moved/config.toml"), kept);
 }
 
+class InitFromTest : public TrainTest {
+ protected:
+  // A run of another name, with one checkpoint; where that is.
+  std::filesystem::path SaveRun(const std::string& name,
+                                const std::vector<std::string>& changes = {}) {
+    const Config config = LoadConfig(dir_ / "game.toml", changes);
+    const learner::NetBlueprint net = BlueprintOf(config);
+    return learner::WriteCheckpoint(dir_ / (name + "/checkpoints"),
+                                    {.term = 1,
+                                     .version = 7,
+                                     .steps = 1000,
+                                     .layout = net.layout,
+                                     .weights = net.initial,
+                                     .slot_names = {"square_avg"},
+                                     .state = {net.initial},
+                                     .config = ToToml(config),
+                                     .counters = learner::Counters{}.Save()});
+  }
+};
+
+TEST_F(InitFromTest, TheCheckpointIsFoundNotedAndTold) {
+  dir_.Write("script.learner", std::string(kFinal) + "; touch over; exit 0\n");
+  const std::string checkpoint = std::filesystem::canonical(SaveRun("old"));
+  for (const std::string& from : {std::string("old"), checkpoint}) {
+    std::filesystem::remove_all(dir_ / "runs");
+    const Finished run = Train({"game.toml", "--init-from", from});
+    EXPECT_EQ(run.status, kExitDone) << run.err;
+    EXPECT_THAT(run.err, HasSubstr("1,000 steps, from the weights of " + checkpoint));
+    EXPECT_EQ(LoadConfig(dir_ / "runs/game/config.toml").run.init_from, checkpoint);
+    EXPECT_EQ(nlohmann::json::parse(dir_.Read("runs/game/summary.json"))["init_from"], checkpoint);
+  }
+}
+
+TEST_F(InitFromTest, WhatARunCannotStartFromIsSaidInASentenceBeforeAnythingStarts) {
+  SaveRun("wide", {"net.hidden=[64]"});
+  SaveRun("deep", {"net.hidden=[128, 128]"});
+  dir_.Write("noise.safetensors", "this is no checkpoint, but it is long enough");
+  const auto refusal = [&](const std::string& from) {
+    const Finished run = Train({"game.toml", "--init-from", from});
+    EXPECT_EQ(run.status, kExitUserError);
+    EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
+    return run.err;
+  };
+  EXPECT_THAT(
+      refusal("wide"),
+      HasSubstr(
+          "wide/checkpoints/t0001-v000000000007.safetensors cannot be started from: "
+          "its net has fc1.weight (50, 64) where this configuration's has fc1.weight (50, 128)"));
+  EXPECT_THAT(refusal("deep"),
+              HasSubstr("its net has fc2.weight (128, 128) where this configuration's has "));
+  EXPECT_THAT(refusal("absent"), HasSubstr("absent is neither a run directory nor a checkpoint"));
+  EXPECT_THAT(refusal("place"), HasSubstr("no good checkpoint in place/checkpoints"));
+  EXPECT_THAT(refusal("noise.safetensors"), HasSubstr("noise.safetensors"));
+  EXPECT_FALSE(std::filesystem::exists(dir_ / "runs"));
+}
+
+TEST_F(InitFromTest, ARunThatIsGoneOnWithKeepsItsWeightsWhateverBecameOfTheOthers) {
+  dir_.Write("script.learner", "interrupt; hold; exit 0\n");
+  SaveRun("old");
+  EXPECT_EQ(Train({"game.toml", "--init-from", "old", "--run-dir", "mine"}).status,
+            kExitInterrupted);
+  SaveRun("mine");
+  std::filesystem::remove_all(dir_ / "old");
+  EXPECT_EQ(Train({"--resume", "mine"}).status, kExitInterrupted);
+  const Finished other = Train({"--resume", "mine", "--set", "run.init_from=mine"});
+  EXPECT_EQ(other.status, kExitUserError);
+  EXPECT_EQ(
+      other.err,
+      "--set run.init_from=mine: only a new run starts from other weights, this one has its own\n");
+}
+
 TEST_F(TrainTest, SummaryThatCannotBeWrittenIsSaidAndFails) {
   // A directory in the way stands for a full disk.
   dir_.Write("script.learner",

@@ -125,6 +125,25 @@ TEST(Prune, NeverRemovesTheNewestGoodOne) {
   EXPECT_EQ(LastGood(dir.path()).checkpoint->version, 1u);
 }
 
+// An evaluator writes it, at any time.
+TEST(BestCheckpoint, IsNeitherTheNewestNorPruned) {
+  TempDir dir;
+  const auto newest = WriteCheckpoint(dir.path(), MakeCheckpoint(1, 7));
+  Checkpoint weights_only = MakeCheckpoint(9, 9);
+  weights_only.slot_names.clear();
+  weights_only.state.clear();
+  const auto best = WriteCheckpoint(dir.path(), kBestCheckpoint, weights_only);
+  EXPECT_EQ(best, dir / "best.safetensors");
+  const auto under_way = dir.Write("best.safetensors.123.0.tmp", "half");
+  const auto left = dir.Write("t0001-v000000000006.safetensors.123.0.tmp", "half");
+  EXPECT_THAT(Prune(dir.path(), 1), ElementsAre(left));
+  EXPECT_TRUE(std::filesystem::exists(best) && std::filesystem::exists(under_way));
+  EXPECT_EQ(LastGood(dir.path()).path, newest);
+  const Checkpoint read = ReadCheckpoint(best);
+  EXPECT_EQ(read.weights, weights_only.weights);
+  EXPECT_THAT(read.state, IsEmpty());
+}
+
 TEST(OpenTerm, GrowsWithEveryCall) {
   TempDir dir;
   const auto checkpoints = dir / "checkpoints";

@@ -200,6 +200,22 @@ TEST_F(LearnerTest, OverTcpThereIsNoSharedMemoryToOffer) {
   const auto actor = NewActor();
   EXPECT_EQ(actor->welcome.snapshot, "");
   actor->NextGrant();
+  EXPECT_EQ(wire::RunPlace::FindSnapshot(wire::RuntimeRoot(config_.wire.runtime_dir), dir_.path()),
+            std::nullopt);
+}
+
+// It plays on the learner's host, wherever the actors are.
+TEST_F(LearnerTest, OverTcpTheEvaluatorFindsTheWeightsAllTheSame) {
+  Start("updates.start_with=1\nwire.endpoint=tcp://127.0.0.1:0\neval.every_steps=4");
+  const auto actor = NewActor();
+  EXPECT_EQ(actor->welcome.snapshot, "");
+  actor->Push(actor->NextGrant(), 0.5f);
+  actor->NextGrant();
+  const auto path =
+      wire::RunPlace::FindSnapshot(wire::RuntimeRoot(config_.wire.runtime_dir), dir_.path());
+  ASSERT_TRUE(path);
+  const auto layout = Blueprint().layout;
+  EXPECT_EQ(wire::SnapshotReader(*path, layout.size(), layout.fingerprint()).Peek()->steps, 4u);
 }
 
 // ---- the disk

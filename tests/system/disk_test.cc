@@ -62,6 +62,18 @@ TEST_F(DiskTest, AFileSizeLimitCostsCheckpointsAndJournalButKillsNobody) {
   ExpectNothingLeft();
 }
 
+// Room for a checkpoint, not for three versions of the weights in shared memory.
+TEST_F(DiskTest, WithoutSharedMemoryOnlyTheLastWeightsAreEvaluated) {
+  auto train =
+      Start("starling",
+            TrainWords({"run.steps=16000", "actors.count=1", "wire.endpoint=tcp://127.0.0.1:0",
+                        "eval.every_steps=160", "eval.episodes=2"}),
+            40 << 10);
+  ExpectDone(WaitFor(*train), 16'000);
+  EXPECT_THAT(said_, HasSubstr("only those at the end are evaluated"));
+  EXPECT_EQ(TextOf(run() / "eval.jsonl").find("{\"steps\":16000,"), 0u);
+}
+
 TEST_F(DiskTest, ALearnerWithoutRoomForACheckpointSaysSo) {
   MakeRunDir({"run.steps=16000", "actors.count=1", "wire.endpoint=tcp://127.0.0.1:0"});
   auto learner = Start("starling-learner", {"--run-dir", run().string()}, kTight);

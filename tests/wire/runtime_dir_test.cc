@@ -143,6 +143,17 @@ TEST_F(Places, ActorsFindTheEndpoint) {
   EXPECT_EQ(found.endpoint_file, place.path() / "endpoint");
 }
 
+TEST_F(Places, TheWeightsOfALearnerAreFound) {
+  EXPECT_EQ(RunPlace::FindSnapshot(root_, run_dir_), std::nullopt);
+  const RunPlace place = Create();
+  EXPECT_EQ(RunPlace::FindSnapshot(root_, run_dir_), std::nullopt);
+  Touch(place.path() / "weights-12.4711.tmp");  // about to be renamed
+  Touch(place.path() / "gradients-0-1");
+  EXPECT_EQ(RunPlace::FindSnapshot(root_, run_dir_), std::nullopt);
+  Touch(place.SnapshotPath(12));
+  EXPECT_EQ(RunPlace::FindSnapshot(root_, run_dir_), place.SnapshotPath(12));
+}
+
 TEST_F(Places, TheRunDirectoryMayBeSpeltInManyWays) {
   fs::create_directories(run_dir_);
   fs::create_directory_symlink(run_dir_, directory_.path() / "link");

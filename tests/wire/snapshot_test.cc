@@ -106,6 +106,17 @@ TEST_F(Snapshot, TheFirstVersionIsAny) {
   }
 }
 
+TEST_F(Snapshot, ItsStepsCanBeSeenWithoutTheWeights) {
+  SnapshotWriter writer = Writer();
+  SnapshotReader reader = Reader();
+  EXPECT_EQ(reader.Peek(), std::nullopt);
+  WriteVersion(writer, 4);
+  WriteVersion(writer, 5);
+  EXPECT_EQ(reader.Peek(), MetaOf(5));
+  writer.Begin(6);  // and killed here
+  EXPECT_EQ(reader.Peek(), MetaOf(5));
+}
+
 TEST_F(Snapshot, OnlyWhatIsNewEnoughIsRead) {
   SnapshotWriter writer = Writer();
   SnapshotReader reader = Reader();

@@ -1,0 +1,167 @@
+#include "fleet/eval_process.h"
+
+#include <poll.h>
+
+#include <optional>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "actors/evaluator.h"
+#include "core/clock.h"
+#include "core/config.h"
+#include "core/error.h"
+#include "core/log.h"
+#include "core/tensorboard.h"
+#include "fleet/blueprint.h"
+#include "fleet/eval_results.h"
+#include "fleet/eval_schedule.h"
+#include "learner/checkpoint.h"
+#include "wire/runtime_dir.h"
+#include "wire/snapshot.h"
+
+namespace starling::fleet {
+namespace {
+
+constexpr int kLookMs = 50;  // between two looks at the learner's steps
+
+Config LoadRun(const std::filesystem::path& run_dir) {
+  Config config = LoadConfig(run_dir / "config.toml");
+  if (config.eval.every_steps == 0) {
+    throw UserError(run_dir.string() +
+                    " is not evaluated while it is trained: eval.every_steps = 0");
+  }
+  return config;
+}
+
+class EvalProcess {
+ public:
+  explicit EvalProcess(const EvalProcessOptions& options)
+      : options_(options),
+        config_(LoadRun(options.run_dir)),
+        layout_(LayoutOf(config_)),
+        root_(wire::RuntimeRoot(config_.wire.runtime_dir)),
+        results_(options.run_dir),
+        schedule_(static_cast<std::uint64_t>(config_.eval.every_steps), LastSteps()) {
+    OpenEvents();
+  }
+
+  void Run() {
+    for (bool finish = options_.finish; !finish;) {
+      if (options_.abandoned && options_.abandoned()) return;
+      auto due = TakeDue();
+      if (due) Evaluate(*std::move(due));
+      finish = IsTold(due ? 0 : kLookMs);
+    }
+    EvaluateNewestCheckpoint();
+  }
+
+ private:
+  std::uint64_t LastSteps() const {
+    const auto& last = results_.standing().last;
+    return last ? last->steps : 0;
+  }
+
+  bool IsTold(int patience_ms) const {
+    pollfd stop{.fd = options_.stop_fd, .events = POLLIN, .revents = 0};
+    return ::poll(&stop, 1, patience_ms) > 0;
+  }
+
+  // In a directory of its own: TensorBoard follows one writer in each, and shows both in one chart.
+  void OpenEvents() {
+    if (!config_.run.tensorboard) return;
+    try {
+      events_.emplace(options_.run_dir / "tensorboard" / "eval", LastSteps() + 1);
+    } catch (const std::system_error& error) {
+      LogWarn("nothing for TensorBoard: {}", error.what());
+    }
+  }
+
+  // The weights of the learner that is at work now, if there is one.
+  void FindLearner() {
+    const auto path = wire::RunPlace::FindSnapshot(root_, options_.run_dir);
+    if (path == path_) return;
+    path_ = path;
+    reader_.reset();
+    if (!path) return;
+    try {
+      reader_.emplace(*path, layout_.size(), layout_.fingerprint());
+    } catch (const std::runtime_error& error) {
+      LogInfo("{}",
+              error.what());  // it has ended meanwhile, perhaps: another will have another path
+    }
+  }
+
+  std::optional<learner::Checkpoint> TakeDue() {
+    FindLearner();
+    const auto newest = reader_ ? reader_->Peek() : std::nullopt;
+    if (!newest || !schedule_.Due(newest->steps)) return std::nullopt;
+    learner::Checkpoint taken;
+    taken.weights.resize(layout_.size());
+    wire::SnapshotMeta meta;
+    if (!reader_->Read(0, taken.weights, meta)) return std::nullopt;  // overtaken: the next look
+    schedule_.Done(meta.steps);
+    taken.term = meta.term;
+    taken.version = meta.version;
+    taken.steps = meta.steps;
+    taken.layout = layout_;
+    taken.config = ToToml(config_);
+    taken.counters = "{}";
+    return taken;
+  }
+
+  void EvaluateNewestCheckpoint() {
+    learner::LastGoodResult newest = learner::LastGood(options_.run_dir / "checkpoints");
+    if (!newest.checkpoint) {
+      LogWarn("there is no good checkpoint whose weights could be evaluated");
+      return;
+    }
+    const auto& last = results_.standing().last;
+    const std::pair age{newest.checkpoint->term, newest.checkpoint->version};
+    if (!last || age > last->age()) Evaluate(*std::move(newest.checkpoint));
+  }
+
+  void Evaluate(learner::Checkpoint played) {
+    const SteadyClock clock;
+    const std::int64_t begin = clock.NowNs();
+    const actors::EvalResult result = actors::Evaluate(config_, played.weights,
+                                                       {.episodes = config_.eval.episodes,
+                                                        .greedy = config_.eval.greedy,
+                                                        .seed = config_.run.seed + played.version});
+    const EvalLine line{.steps = played.steps,
+                        .term = played.term,
+                        .version = played.version,
+                        .episodes = config_.eval.episodes,
+                        .mean_return = result.mean,
+                        .std = result.std,
+                        .seconds = static_cast<double>(clock.NowNs() - begin) / 1e9};
+    LogInfo("version {} of term {}, {} steps: mean return {:.2f} over {} episodes, {} of them cut",
+            line.version, line.term, line.steps, line.mean_return, line.episodes, result.cut);
+    results_.Add(line, std::move(played));
+    Show(line);
+  }
+
+  void Show(const EvalLine& line) {
+    const std::vector<Scalar> scalars{{"return", line.mean_return}, {"return_std", line.std}};
+    if (!events_ || events_->Write(line.steps, scalars)) return;
+    if (!std::exchange(trouble_said_, true)) LogWarn("tensorboard: points could not be written");
+  }
+
+  const EvalProcessOptions& options_;
+  const Config config_;
+  const net::ParameterLayout layout_;
+  const std::filesystem::path root_;
+  EvalResults results_;
+  EvalSchedule schedule_;
+  std::optional<EventFile> events_;
+  bool trouble_said_ = false;
+  std::optional<std::filesystem::path> path_;  // of what `reader_` reads
+  std::optional<wire::SnapshotReader> reader_;
+};
+
+}  // namespace
+
+void RunEvalProcess(const EvalProcessOptions& options) { EvalProcess(options).Run(); }
+
+}  // namespace starling::fleet

@@ -1,0 +1,94 @@
+// What the supervisor may be told to do, and the times and numbers by which that is decided
+// (fleet/supervisor_policy.h, fleet/evaluator_policy.h).
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/log.h"
+#include "fleet/child.h"
+
+namespace starling::fleet {
+
+struct PolicyLimits {
+  std::int64_t backoff_first_ms = 50;
+  std::int64_t backoff_max_ms = 1000;
+  // An actor that left with status 0 was told that the run is over; if the learner does not say so
+  // within this time, someone else stopped the actor and it is replaced.
+  std::int64_t left_actor_ms = 1000;
+  int learner_deaths = 5;              // in a row, without an applied update
+  int learner_deaths_checkpoint = 30;  // in a row, without a newer checkpoint
+  int actor_deaths = 10;               // in a row in *every* slot, before a first accepted gradient
+  // After the run is to stop (the sum of it all stays below five seconds):
+  std::int64_t actor_term_ms = 1500;     // SIGTERM to the actors that are left
+  std::int64_t actor_kill_ms = 3000;     // SIGKILL to them
+  std::int64_t learner_kill_ms = 4200;   // SIGKILL to the learner
+  std::int64_t actor_grace_ms = 500;     // SIGTERM so long after the learner has left
+  std::int64_t second_signal_ms = 50;    // one signal delivered twice is not a second one
+  int evaluator_deaths = 5;              // in a row, without a result
+  std::int64_t evaluator_said_ms = 300;  // a run that is done and so long waits for it, says so
+};
+
+inline constexpr int kLearnerSlot = -1, kEvaluatorSlot = -2;
+
+struct StartLearner {
+  bool resume = false;
+  friend bool operator==(const StartLearner&, const StartLearner&) = default;
+};
+struct StartActor {
+  int slot = 0;
+  friend bool operator==(const StartActor&, const StartActor&) = default;
+};
+struct StartEvaluator {
+  bool finish = false;  // only for the weights at the end
+  friend bool operator==(const StartEvaluator&, const StartEvaluator&) = default;
+};
+struct SendSignal {
+  int slot = kLearnerSlot;
+  int signal = 0;
+  friend bool operator==(const SendSignal&, const SendSignal&) = default;
+};
+struct Say {
+  LogLevel level = LogLevel::kInfo;
+  std::string text;
+  bool on_screen = false;  // where warnings are in any case
+  friend bool operator==(const Say&, const Say&) = default;
+};
+struct Finish {  // no child is alive; comes once, last
+  int exit_status = 0;
+  friend bool operator==(const Finish&, const Finish&) = default;
+};
+using Action = std::variant<StartLearner, StartActor, StartEvaluator, SendSignal, Say, Finish>;
+using Actions = std::vector<Action>;
+
+// ---- for those who decide
+
+// "the learner (pid 7) was killed by SIGKILL".
+inline std::string Who(std::string_view name, int pid, const ChildExit& exit) {
+  if (exit.how == ChildExit::How::kNotStarted) return fmt::format("{} {}", name, Describe(exit));
+  return fmt::format("{} (pid {}) {}", name, pid, Describe(exit));
+}
+
+template <class... Args>
+void Add(Actions& out, LogLevel level, fmt::format_string<Args...> format, Args&&... args) {
+  out.emplace_back(Say{level, fmt::format(format, std::forward<Args>(args)...)});
+}
+
+// Waiting times of a child that keeps dying young.
+struct Backoff {
+  int deaths = 0;  // in a row
+  std::int64_t Next(const PolicyLimits& limits) {
+    ++deaths;
+    const int doublings = std::min(deaths - 1, 30);
+    return std::min(limits.backoff_first_ms << doublings, limits.backoff_max_ms);
+  }
+};
+
+}  // namespace starling::fleet
