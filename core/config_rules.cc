@@ -31,6 +31,24 @@ std::int64_t GrantsFor(std::int64_t actors, std::int64_t gradients, std::uint64_
   return static_cast<std::uint64_t>(natural) <= bound ? 2 : 1;
 }
 
+void CheckSchedules(const Config& config, std::vector<Contradiction>& found) {
+  const OptimizerConfig& optimizer = config.optimizer;
+  if (static_cast<std::uint64_t>(optimizer.warmup_steps) > config.run.steps) {
+    found.push_back({{"optimizer.warmup_steps", "run.steps"},
+                     fmt::format("optimizer.warmup_steps = {} contradicts run.steps = {}: the run "
+                                 "would end before optimizer.lr is reached",
+                                 optimizer.warmup_steps, config.run.steps)});
+  }
+  const LossConfig& loss = config.loss;
+  if (loss.entropy_schedule == "exponential" && (loss.entropy == 0 || loss.entropy_end == 0)) {
+    const std::string zero = loss.entropy == 0 ? "loss.entropy" : "loss.entropy_end";
+    found.push_back({{zero, "loss.entropy_schedule"},
+                     fmt::format("{} = 0 contradicts loss.entropy_schedule = \"exponential\": no "
+                                 "factor leads to or from 0; take a small number or \"linear\"",
+                                 zero)});
+  }
+}
+
 }  // namespace
 
 std::int64_t UsableCores() {
@@ -117,6 +135,7 @@ std::vector<Contradiction> FindContradictions(const Config& config) {
                "fit into the timeout",
                config.wire.heartbeat_ms, config.wire.timeout_s));
   }
+  CheckSchedules(config, found);
   return found;
 }
 

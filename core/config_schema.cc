@@ -65,11 +65,13 @@ const std::vector<ConfigKey>& Table() {
       {KEY(loss, value_coef), NumberRule{0, 100}},
       {KEY(loss, entropy), NumberRule{0, 10}},
       {KEY(loss, entropy_end), NumberRule{0, 10}},
+      {KEY(loss, entropy_schedule), WordRule{{"linear", "exponential", "constant"}}},
       {KEY(loss, reduction), WordRule{{"mean", "sum"}}},
 
       {KEY(optimizer, kind), WordRule{{"rmsprop", "sgd"}}},
       {KEY(optimizer, lr), NumberRule{.low = 0, .high = 10, .low_open = true}},
       {KEY(optimizer, lr_schedule), WordRule{{"linear", "constant"}}},
+      {KEY(optimizer, warmup_steps), IntegerRule{0, kMany}},
       {KEY(optimizer, decay), NumberRule{.low = 0, .high = 1, .high_open = true}},
       {KEY(optimizer, epsilon), NumberRule{.low = 0, .high = 1, .low_open = true}},
       {KEY(optimizer, epsilon_place), WordRule{{"outside", "inside"}}},

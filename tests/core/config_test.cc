@@ -173,6 +173,7 @@ TEST(Config, OutOfRange) {
   EXPECT_THAT(Mistakes("[staleness]\nbound = -1\n"), ElementsAre(HasSubstr("out of range")));
   EXPECT_THAT(Mistakes("[optimizer]\nlr = 0.0\n"), ElementsAre(HasSubstr("above 0 to 10")));
   EXPECT_THAT(Mistakes("[optimizer]\ndecay = 1\n"), ElementsAre(HasSubstr("from 0 to below 1")));
+  EXPECT_THAT(Mistakes("[optimizer]\nwarmup_steps = -1\n"), ElementsAre(HasSubstr("from 0 to")));
   EXPECT_THAT(Mistakes("[optimizer]\nlr = nan\n"), ElementsAre(HasSubstr("out of range")));
   EXPECT_THAT(Mistakes("[updates]\nmax_norm = inf\n"), ElementsAre(HasSubstr("out of range")));
   EXPECT_THAT(Mistakes("[net]\nhidden = [1, 0]\n"), ElementsAre(HasSubstr("out of range")));
@@ -242,6 +243,22 @@ TEST(Config, LayersAreTheWholeNet) {
   EXPECT_THAT(Mistakes("[net]\nlayers = [\"\"]\n"), ElementsAre(HasSubstr("net.layers")));
   // No layers are a net, too: heads on the observation.
   EXPECT_EQ(ParseConfig("[net]\nkind = \"layers\"\n", "x.toml").net.layers.size(), 0u);
+}
+
+TEST(Config, SchedulesFitTheRun) {
+  EXPECT_THAT(
+      Mistakes("[run]\nsteps = 1000\n[optimizer]\nwarmup_steps = 1001\n"),
+      ElementsAre("x.toml:4:16: optimizer.warmup_steps = 1001 contradicts run.steps = 1000: "
+                  "the run would end before optimizer.lr is reached"));
+  EXPECT_THAT(Mistakes("[run]\nsteps = 1000\n[optimizer]\nwarmup_steps = 1000\n"), ElementsAre());
+  EXPECT_THAT(Mistakes("[loss]\nentropy_end = 0\nentropy_schedule = \"exponential\"\n"),
+              ElementsAre("x.toml:2:15: loss.entropy_end = 0 contradicts loss.entropy_schedule = "
+                          "\"exponential\": no factor leads to or from 0; take a small number or "
+                          "\"linear\""));
+  EXPECT_THAT(Mistakes("[loss]\nentropy = 0.0\nentropy_schedule = \"exponential\"\n"),
+              ElementsAre(StartsWith("x.toml:2:11: loss.entropy = 0 contradicts")));
+  EXPECT_THAT(Mistakes("[loss]\nentropy_end = 0\nentropy_schedule = \"constant\"\n"),
+              ElementsAre());
 }
 
 TEST(Config, PairsThatMayStandTogether) {

@@ -30,7 +30,8 @@ Trained TrainInOneProcess(const Config& config) {
     std::ranges::copy(weights, rollout.weights().begin());
     const auto gradient =
         rollout.Run(learner::EntropyCoef(config.loss, config.run.steps, steps), space);
-    const double lr = learner::LearningRate(config.optimizer, config.run.steps, steps);
+    const double lr =
+        learner::LearningRate(config.optimizer, config.run.steps, steps, gradient.samples);
     learner::ApplyUpdate(spec, learner::MakeStepSize(spec, lr, 1, ++updates), gradient.values,
                          weights, std::span(state).first(learner::NumSlots(spec)));
     steps += gradient.samples;
