@@ -19,7 +19,7 @@ void CheckSameRun(const Config& config, const NetBlueprint& net, const Checkpoin
                     " holds another net than the configuration describes; resume with the "
                     "[net] and [env] that it was trained with");
   }
-  if (from.state.size() != NumSlots(MakeOptimizerSpec(config.optimizer))) {
+  if (from.state.size() != MakeOptimizerSpec(config.optimizer).slots.size()) {
     throw UserError(
         fmt::format("{} holds the state of another optimizer than optimizer.kind = "
                     "\"{}\"; resume with the one it was trained with",

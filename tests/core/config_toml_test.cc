@@ -95,6 +95,7 @@ Config RandomConfig(RandomStream& random) {
   config.actors.envs_per_actor = 7;
   config.updates.in_flight = config.staleness.bound == 0 ? 1 : config.updates.in_flight;
   config.net.kind = "layers";
+  config.optimizer.kind = "rmsprop";
   config.optimizer.warmup_steps = 1;
   config.loss.entropy = 1;
   config.loss.entropy_end = 0.5;
