@@ -66,9 +66,7 @@ Timing TimeCopy(std::size_t weights, int floats_moved, double seconds) {
 }
 
 learner::OptimizerSpec SpecOf(bool inside) {
-  learner::OptimizerSpec spec;
-  spec.epsilon_inside = inside;
-  return spec;
+  return learner::MakeOptimizerSpec({.epsilon_place = inside ? "inside" : "outside"});
 }
 
 Timing TimeLoop(std::size_t weights, bool inside, double seconds) {

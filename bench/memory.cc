@@ -69,7 +69,7 @@ struct LearnerLimit {
 LearnerLimit LimitOf(const Config& config) {
   LearnerLimit limit;
   limit.floats = fleet::BlueprintOf(config).layout.size();
-  limit.slots = learner::NumSlots(learner::MakeOptimizerSpec(config.optimizer));
+  limit.slots = learner::MakeOptimizerSpec(config.optimizer).slots.size();
   const double vector_mb = 4.0 * static_cast<double>(limit.floats) / 1e6;
   const auto slots = static_cast<double>(limit.slots);
   limit.weights_mb = vector_mb * (static_cast<double>(wire::kSnapshotSlots) + 1 + slots);

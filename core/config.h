@@ -80,24 +80,29 @@ struct LossConfig {
   double gamma = 0.99;
   double gae_lambda = 0.8;
   double value_coef = 0.5;
-  double entropy = 0.03;           // at step 0
-  double entropy_end = 0.01;       // at run.steps, linear between
-  std::string reduction = "mean";  // "mean", "sum" (multiplies the gradient by the unroll)
+  double entropy = 0.03;                    // at step 0
+  double entropy_end = 0.01;                // at run.steps
+  std::string entropy_schedule = "linear";  // "linear", "exponential", "constant" (entropy)
+  std::string reduction = "mean";           // "mean", "sum" (multiplies the gradient by the unroll)
 
   friend bool operator==(const LossConfig&, const LossConfig&) = default;
 };
 
 struct OptimizerConfig {
-  std::string kind = "rmsprop";  // "rmsprop", "sgd"
+  std::string kind = "rmsprop";  // "rmsprop", "adam", "sgd"
   double lr = 3e-3;
   std::string lr_schedule = "linear";  // "linear" (to 0 at run.steps), "constant"
+  std::int64_t warmup_steps = 0;       // the learning rate rises from 0 over so many
+  double momentum = 0;                 // sgd, rmsprop
   double decay = 0.99;
   double epsilon = 1e-5;
   std::string epsilon_place =
-      "outside";  // "outside", "inside" the square root (as in the A3C paper)
+      "outside";          // "outside", "inside" the square root (as in the A3C paper)
+  bool centered = false;  // rmsprop: divides by the deviation from the mean gradient
   bool bias_correction = true;
-  double clip_norm = 0.5;         // global norm, in the actor; 0 = off
-  std::string scale_lr = "none";  // "none", "linear"
+  double beta1 = 0.9, beta2 = 0.999;  // adam
+  double clip_norm = 0.5;             // global norm, in the actor; 0 = off
+  std::string scale_lr = "none";      // "none", "linear"
 
   friend bool operator==(const OptimizerConfig&, const OptimizerConfig&) = default;
 };

@@ -31,6 +31,48 @@ std::int64_t GrantsFor(std::int64_t actors, std::int64_t gradients, std::uint64_
   return static_cast<std::uint64_t>(natural) <= bound ? 2 : 1;
 }
 
+// Switches of an optimizer that the chosen kind does not have. What only tunes one (decay, beta1, ...)
+// may stay where it is while kinds are compared.
+void CheckOptimizer(const OptimizerConfig& optimizer, std::vector<Contradiction>& found) {
+  const std::string& kind = optimizer.kind;
+  const auto refuse = [&](const std::string& key, const std::string& value, const char* why) {
+    found.push_back({{"optimizer." + key, "optimizer.kind"},
+                     fmt::format("optimizer.{} = {} contradicts optimizer.kind = \"{}\": {}", key,
+                                 value, kind, why)});
+  };
+  if (optimizer.momentum > 0 && kind == "adam") {
+    refuse("momentum", fmt::format("{}", optimizer.momentum),
+           "Adam's own momentum is optimizer.beta1");
+  }
+  if (optimizer.centered && kind != "rmsprop") {
+    refuse("centered", "true", "only \"rmsprop\" can be centred");
+  }
+  if (optimizer.epsilon_place == "inside" && kind == "adam") {
+    refuse("epsilon_place", "\"inside\"", "Adam adds epsilon outside the square root");
+  }
+  if (!optimizer.bias_correction && kind == "adam") {
+    refuse("bias_correction", "false", "Adam always corrects");
+  }
+}
+
+void CheckSchedules(const Config& config, std::vector<Contradiction>& found) {
+  const OptimizerConfig& optimizer = config.optimizer;
+  if (static_cast<std::uint64_t>(optimizer.warmup_steps) > config.run.steps) {
+    found.push_back({{"optimizer.warmup_steps", "run.steps"},
+                     fmt::format("optimizer.warmup_steps = {} contradicts run.steps = {}: the run "
+                                 "would end before optimizer.lr is reached",
+                                 optimizer.warmup_steps, config.run.steps)});
+  }
+  const LossConfig& loss = config.loss;
+  if (loss.entropy_schedule == "exponential" && (loss.entropy == 0 || loss.entropy_end == 0)) {
+    const std::string zero = loss.entropy == 0 ? "loss.entropy" : "loss.entropy_end";
+    found.push_back({{zero, "loss.entropy_schedule"},
+                     fmt::format("{} = 0 contradicts loss.entropy_schedule = \"exponential\": no "
+                                 "factor leads to or from 0; take a small number or \"linear\"",
+                                 zero)});
+  }
+}
+
 }  // namespace
 
 std::int64_t UsableCores() {
@@ -117,6 +159,8 @@ std::vector<Contradiction> FindContradictions(const Config& config) {
                "fit into the timeout",
                config.wire.heartbeat_ms, config.wire.timeout_s));
   }
+  CheckOptimizer(config.optimizer, found);
+  CheckSchedules(config, found);
   return found;
 }
 

@@ -67,15 +67,21 @@ const std::vector<ConfigKey>& Table() {
       {KEY(loss, value_coef), NumberRule{0, 100}},
       {KEY(loss, entropy), NumberRule{0, 10}},
       {KEY(loss, entropy_end), NumberRule{0, 10}},
+      {KEY(loss, entropy_schedule), WordRule{{"linear", "exponential", "constant"}}},
       {KEY(loss, reduction), WordRule{{"mean", "sum"}}},
 
-      {KEY(optimizer, kind), WordRule{{"rmsprop", "sgd"}}},
+      {KEY(optimizer, kind), WordRule{{"rmsprop", "adam", "sgd"}}},
       {KEY(optimizer, lr), NumberRule{.low = 0, .high = 10, .low_open = true}},
       {KEY(optimizer, lr_schedule), WordRule{{"linear", "constant"}}},
+      {KEY(optimizer, warmup_steps), IntegerRule{0, kMany}},
+      {KEY(optimizer, momentum), NumberRule{.low = 0, .high = 1, .high_open = true}},
       {KEY(optimizer, decay), NumberRule{.low = 0, .high = 1, .high_open = true}},
-      {KEY(optimizer, epsilon), NumberRule{.low = 0, .high = 1, .low_open = true}},
+      {KEY(optimizer, epsilon), NumberRule{1e-30, 1}},  // as a float it must not be 0
       {KEY(optimizer, epsilon_place), WordRule{{"outside", "inside"}}},
+      {KEY(optimizer, centered), FlagRule{}},
       {KEY(optimizer, bias_correction), FlagRule{}},
+      {KEY(optimizer, beta1), NumberRule{.low = 0, .high = 1, .high_open = true}},
+      {KEY(optimizer, beta2), NumberRule{.low = 0, .high = 1, .high_open = true}},
       {KEY(optimizer, clip_norm), NumberRule{0, 1e6}},
       {KEY(optimizer, scale_lr), WordRule{{"none", "linear"}}},
 

@@ -79,7 +79,7 @@ Lanes::Lanes(const LanesSpec& spec, std::span<const float> weights,
       weights_(MakeAligned(spec.size)),
       submitted_(initial.version),
       completed_(initial.version) {
-  const std::size_t slots = NumSlots(spec.optimizer);
+  const std::size_t slots = spec.optimizer.slots.size();
   CHECK(spec.threads >= 1, "{} lanes", spec.threads);
   CHECK(spec.size % kGroup == 0 && weights.size() == spec.size, "{} weights for lanes of {}",
         weights.size(), spec.size);
@@ -191,7 +191,7 @@ void Lanes::Apply(Lane& lane, Update& update) {
     const std::size_t n = std::min(kBlock, lane.size - done);
     const float* gradient = SumGradients(update.gradients, offset, n, lane.sum.data());
     const std::span<float> weights(weights_.get() + offset, n);
-    std::array<std::span<float>, 2> slots;  // as many as any optimizer keeps
+    std::array<std::span<float>, kMaxSlots> slots;
     for (std::size_t s = 0; s < state_.size(); ++s) slots.at(s) = {state_[s].get() + offset, n};
     ApplyUpdate(spec_.optimizer, step, {gradient, n}, weights,
                 std::span(slots).first(state_.size()));

@@ -30,7 +30,7 @@ inline constexpr std::size_t kMaxUpdatesInLanes = wire::kSnapshotSlots - 1;
 // Weights and optimizer state of one version.
 struct Capture {
   std::vector<float> weights;
-  std::vector<std::vector<float>> state;  // as SlotNames orders them
+  std::vector<std::vector<float>> state;  // in the order of OptimizerSpec::slots
 };
 
 struct GradientRef {
@@ -70,7 +70,7 @@ struct LanesSpec {
 
 class Lanes {
  public:
-  // `state` holds NumSlots(spec.optimizer) vectors of spec.size floats, or is empty: zeros.
+  // `state` holds spec.size floats for each of spec.optimizer.slots, or is empty: zeros.
   // Publishes `weights` as `initial` (any version) before it returns. `on_progress` is called by a
   // lane thread after Completed() has moved; it must not block (it writes an eventfd, say).
   Lanes(const LanesSpec& spec, std::span<const float> weights,

@@ -100,7 +100,7 @@ void Learner::SaveCheckpoint(Pipeline::Finished::Checkpoint from, bool last) {
                  .journal_offset = from.journal_offset,
                  .layout = layout_,
                  .weights = std::move(standing.weights),
-                 .slot_names = SlotNames(MakeOptimizerSpec(config_.optimizer)),
+                 .slot_names = MakeOptimizerSpec(config_.optimizer).slots,
                  .state = std::move(standing.state),
                  .config = ToToml(config_),
                  .counters = std::move(from.counters)});

@@ -1,6 +1,6 @@
 // One update of a slice of the weights: plain loops that the compiler vectorises, exact square root
 // and division, every weight on its own, so the result does not depend on how the vector is cut
-// into slices (multiples of 16 floats).
+// into slices (multiples of 16 floats). The formula of each kind is in its file in optimizers/.
 //
 // Thread safety: pure functions of their arguments; different slices may be updated at once.
 #pragma once
@@ -15,37 +15,37 @@
 
 namespace starling::learner {
 
-enum class OptimizerKind : std::uint8_t { kSgd, kRmsProp };
+struct OptimizerRule;  // how one kind works: learner/optimizers/rule.h
 
+// As many slots as any optimizer keeps.
+inline constexpr std::size_t kMaxSlots = 3;
+
+// A kind with its settings: those keys of [optimizer] that shape a step.
 struct OptimizerSpec {
-  OptimizerKind kind = OptimizerKind::kRmsProp;
-  double decay = 0.99;
-  double epsilon = 1e-5;
+  const OptimizerRule* rule = nullptr;
+  double momentum = 0;
+  double decay = 0;
+  double epsilon = 0;
   bool epsilon_inside = false;  // under the square root, as in the A3C paper
-  bool bias_correction = true;
+  bool centered = false;
+  bool bias_correction = false;
+  double beta1 = 0, beta2 = 0;
+  // Its state: the names of vectors of the size of the weights, which all start at zero.
+  std::vector<std::string> slots;
 };
 OptimizerSpec MakeOptimizerSpec(const OptimizerConfig& config);
 
-// Vectors of the size of the weights that the optimizer keeps: RMSProp 1 ("square_avg"), SGD 0.
-// All start at zero.
-std::size_t NumSlots(const OptimizerSpec& spec);
-std::vector<std::string> SlotNames(const OptimizerSpec& spec);
-
 // What is the same for all weights of one update.
 struct StepSize {
-  float lr = 0;          // learning rate times damping
-  float correction = 1;  // 1 / (1 - decay^t) with bias correction, else 1
+  float lr = 0;          // learning rate times damping, and what else multiplies the whole step
+  float correction = 1;  // of the average of squares, for having started at zero
 };
-// `scale` multiplies the step after the normalisation (1 = none); `step` is the number of updates
-// including this one, >= 1.
+// `scale` multiplies the step after the normalisation (1 = none), and with momentum the whole of it;
+// `step` is the number of updates including this one, >= 1.
 StepSize MakeStepSize(const OptimizerSpec& spec, double lr, double scale, std::uint64_t step);
 
 // One update with `gradient` already averaged; all spans have the same size n, a multiple of 16.
-// SGD:     w -= lr g
-// RMSProp: s = d s + (1 - d) g^2, s' = s * correction, then
-//          w -= lr g / (sqrt(s') + epsilon), or inside: w -= lr g / sqrt(s' + epsilon)
-// (Tieleman & Hinton 2012; epsilon inside: Mnih et al. 2016; correction: Kingma & Ba 2015, sec. 3).
-// `state` holds NumSlots(spec) spans.
+// `state` holds one span for each of spec.slots.
 void ApplyUpdate(const OptimizerSpec& spec, const StepSize& step, std::span<const float> gradient,
                  std::span<float> weights, std::span<const std::span<float>> state);
 

@@ -36,7 +36,8 @@ Pipeline::Pipeline(const Config& config, Standing standing, wire::SnapshotWriter
       judge_(RulesOf(config), standing.version),
       steps_(standing.steps),
       optimizer_step_(standing.optimizer_step),
-      lr_(LearningRate(config.optimizer, config.run.steps, standing.steps)),
+      lr_(LearningRate(config.optimizer, config.run.steps, standing.steps,
+                       static_cast<std::uint64_t>(config.samples_per_gradient()))),
       entropy_(EntropyCoef(config.loss, config.run.steps, standing.steps)),
       lanes_({.threads = static_cast<int>(config.learner.threads),
               .optimizer = MakeOptimizerSpec(config.optimizer),
@@ -84,7 +85,7 @@ void Pipeline::Launch(const Judge::Update& decided) {
   if (decided.gradients.size() > 1) counters_.merged += decided.gradients.size();
 
   // The schedules are read at the samples applied before this update, as its gradients' actors did.
-  lr_ = LearningRate(config_.optimizer, config_.run.steps, steps_) *
+  lr_ = LearningRate(config_.optimizer, config_.run.steps, steps_, samples) *
         LinearScale(config_.optimizer, samples,
                     static_cast<std::uint64_t>(config_.samples_per_gradient()));
   const std::uint64_t before = std::exchange(steps_, steps_ + samples);

@@ -1,6 +1,7 @@
 #include "learner/schedule.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/check.h"
 
@@ -13,17 +14,30 @@ double Remaining(std::uint64_t run_steps, std::uint64_t steps_applied) {
   return static_cast<double>(run_steps - steps_applied) / static_cast<double>(run_steps);
 }
 
+// The part of optimizer.lr that the warm-up allows at `steps`: 1 after it, and without one.
+double Warmup(std::uint64_t warmup_steps, std::uint64_t steps) {
+  if (steps >= warmup_steps) return 1;
+  return static_cast<double>(steps) / static_cast<double>(warmup_steps);
+}
+
 }  // namespace
 
 double LearningRate(const OptimizerConfig& config, std::uint64_t run_steps,
-                    std::uint64_t steps_applied) {
-  if (config.lr_schedule == "constant") return config.lr;
+                    std::uint64_t steps_applied, std::uint64_t samples) {
+  const double lr =
+      config.lr * Warmup(static_cast<std::uint64_t>(config.warmup_steps), steps_applied + samples);
+  if (config.lr_schedule == "constant") return lr;
   CHECK(config.lr_schedule == "linear", "optimizer.lr_schedule = {}", config.lr_schedule);
-  return config.lr * Remaining(run_steps, steps_applied);
+  return lr * Remaining(run_steps, steps_applied);
 }
 
 double EntropyCoef(const LossConfig& config, std::uint64_t run_steps, std::uint64_t steps_applied) {
+  if (config.entropy_schedule == "constant") return config.entropy;
   const double remaining = Remaining(run_steps, steps_applied);
+  if (config.entropy_schedule == "exponential") {
+    return std::pow(config.entropy, remaining) * std::pow(config.entropy_end, 1 - remaining);
+  }
+  CHECK(config.entropy_schedule == "linear", "loss.entropy_schedule = {}", config.entropy_schedule);
   return config.entropy * remaining + config.entropy_end * (1 - remaining);
 }
 

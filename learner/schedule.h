@@ -8,12 +8,15 @@
 
 namespace starling::learner {
 
-// optimizer.lr, or with lr_schedule "linear" the line from lr at step 0 to 0 at run_steps. Never
+// The rate of an update of `samples` after `steps_applied`: optimizer.lr, or with lr_schedule
+// "linear" the line from lr at step 0 to 0 at run_steps; times (steps_applied + samples) /
+// warmup_steps while that is less than 1, so that the first update moves the weights as well. Never
 // below 0, also past the end.
 double LearningRate(const OptimizerConfig& config, std::uint64_t run_steps,
-                    std::uint64_t steps_applied);
+                    std::uint64_t steps_applied, std::uint64_t samples);
 
-// The line from loss.entropy at step 0 to loss.entropy_end at run_steps, constant past the end.
+// From loss.entropy at step 0 to loss.entropy_end at run_steps, constant past the end: along a line,
+// or "exponential", by the same factor in every step (both are above 0). "constant": loss.entropy.
 double EntropyCoef(const LossConfig& config, std::uint64_t run_steps, std::uint64_t steps_applied);
 
 // optimizer.scale_lr: 1 for "none"; samples / samples_per_gradient for "linear", with `samples` of

@@ -11,6 +11,12 @@ namespace starling::learner {
 
 namespace {
 
+std::string Names(const std::vector<std::string>& slots) {
+  std::string names;
+  for (const std::string& slot : slots) names += (names.empty() ? "" : ", ") + slot;
+  return slots.empty() ? "none" : names;
+}
+
 // What the checkpoint was made with and the configuration cannot change.
 void CheckSameRun(const Config& config, const NetBlueprint& net, const Checkpoint& from,
                   const std::string& path) {
@@ -19,11 +25,12 @@ void CheckSameRun(const Config& config, const NetBlueprint& net, const Checkpoin
                     " holds another net than the configuration describes; resume with the "
                     "[net] and [env] that it was trained with");
   }
-  if (from.state.size() != NumSlots(MakeOptimizerSpec(config.optimizer))) {
+  const std::vector<std::string> slots = MakeOptimizerSpec(config.optimizer).slots;
+  if (from.slot_names != slots) {
     throw UserError(
-        fmt::format("{} holds the state of another optimizer than optimizer.kind = "
-                    "\"{}\"; resume with the one it was trained with",
-                    path, config.optimizer.kind));
+        fmt::format("{} holds the state of another optimizer ({}) than this optimizer.kind = "
+                    "\"{}\" keeps ({}); resume with the [optimizer] it was trained with",
+                    path, Names(from.slot_names), config.optimizer.kind, Names(slots)));
   }
   const std::uint64_t seed = ParseConfig(from.config, path).run.seed;
   if (seed != config.run.seed) {

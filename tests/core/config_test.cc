@@ -173,6 +173,12 @@ TEST(Config, OutOfRange) {
   EXPECT_THAT(Mistakes("[staleness]\nbound = -1\n"), ElementsAre(HasSubstr("out of range")));
   EXPECT_THAT(Mistakes("[optimizer]\nlr = 0.0\n"), ElementsAre(HasSubstr("above 0 to 10")));
   EXPECT_THAT(Mistakes("[optimizer]\ndecay = 1\n"), ElementsAre(HasSubstr("from 0 to below 1")));
+  EXPECT_THAT(Mistakes("[optimizer]\nmomentum = 1\n"), ElementsAre(HasSubstr("0 to below 1")));
+  EXPECT_THAT(Mistakes("[optimizer]\nbeta1 = 1\n"), ElementsAre(HasSubstr("0 to below 1")));
+  EXPECT_THAT(Mistakes("[optimizer]\nbeta2 = -0.1\n"), ElementsAre(HasSubstr("0 to below 1")));
+  EXPECT_THAT(Mistakes("[optimizer]\nwarmup_steps = -1\n"), ElementsAre(HasSubstr("from 0 to")));
+  EXPECT_THAT(Mistakes("[optimizer]\nepsilon = 1e-40\n"),
+              ElementsAre(HasSubstr("from 1e-30 to 1")));
   EXPECT_THAT(Mistakes("[optimizer]\nlr = nan\n"), ElementsAre(HasSubstr("out of range")));
   EXPECT_THAT(Mistakes("[updates]\nmax_norm = inf\n"), ElementsAre(HasSubstr("out of range")));
   EXPECT_THAT(Mistakes("[net]\nhidden = [1, 0]\n"), ElementsAre(HasSubstr("out of range")));
@@ -272,6 +278,49 @@ TEST(Config, LayersAreTheWholeNet) {
   EXPECT_THAT(Mistakes("[net]\nlayers = [\"\"]\n"), ElementsAre(HasSubstr("net.layers")));
   // No layers are a net, too: heads on the observation.
   EXPECT_EQ(ParseConfig("[net]\nkind = \"layers\"\n", "x.toml").net.layers.size(), 0u);
+}
+
+TEST(Config, AnOptimizerIsNotAskedForWhatItDoesNotHave) {
+  EXPECT_THAT(Mistakes("[optimizer]\nkind = \"adam\"\nmomentum = 0.9\n"),
+              ElementsAre("x.toml:3:12: optimizer.momentum = 0.9 contradicts optimizer.kind = "
+                          "\"adam\": Adam's own momentum is optimizer.beta1"));
+  EXPECT_THAT(Mistakes("[optimizer]\nkind = \"adam\"\nepsilon_place = \"inside\"\n"),
+              ElementsAre("x.toml:3:17: optimizer.epsilon_place = \"inside\" contradicts "
+                          "optimizer.kind = \"adam\": Adam adds epsilon outside the square root"));
+  EXPECT_THAT(Mistakes("[optimizer]\nkind = \"adam\"\nbias_correction = false\n"),
+              ElementsAre("x.toml:3:19: optimizer.bias_correction = false contradicts "
+                          "optimizer.kind = \"adam\": Adam always corrects"));
+  for (const std::string kind : {"adam", "sgd"}) {
+    EXPECT_THAT(
+        Mistakes("[optimizer]\ncentered = true\n", {"optimizer.kind=" + kind}),
+        ElementsAre("x.toml:2:12: optimizer.centered = true contradicts optimizer.kind = \"" +
+                    kind + "\": only \"rmsprop\" can be centred"));
+  }
+}
+
+TEST(Config, NumbersOfAnotherOptimizerMayStay) {
+  EXPECT_THAT(Mistakes("[optimizer]\ndecay = 0.9\nbeta1 = 0.5\nbeta2 = 0.5\nepsilon = 0.1\n",
+                       {"optimizer.kind=sgd", "optimizer.momentum=0.9"}),
+              ElementsAre());
+  EXPECT_THAT(Mistakes("[optimizer]\ncentered = true\nmomentum = 0.9\nbias_correction = false\n"
+                       "epsilon_place = \"inside\"\n"),
+              ElementsAre());
+}
+
+TEST(Config, SchedulesFitTheRun) {
+  EXPECT_THAT(
+      Mistakes("[run]\nsteps = 1000\n[optimizer]\nwarmup_steps = 1001\n"),
+      ElementsAre("x.toml:4:16: optimizer.warmup_steps = 1001 contradicts run.steps = 1000: "
+                  "the run would end before optimizer.lr is reached"));
+  EXPECT_THAT(Mistakes("[run]\nsteps = 1000\n[optimizer]\nwarmup_steps = 1000\n"), ElementsAre());
+  EXPECT_THAT(Mistakes("[loss]\nentropy_end = 0\nentropy_schedule = \"exponential\"\n"),
+              ElementsAre("x.toml:2:15: loss.entropy_end = 0 contradicts loss.entropy_schedule = "
+                          "\"exponential\": no factor leads to or from 0; take a small number or "
+                          "\"linear\""));
+  EXPECT_THAT(Mistakes("[loss]\nentropy = 0.0\nentropy_schedule = \"exponential\"\n"),
+              ElementsAre(StartsWith("x.toml:2:11: loss.entropy = 0 contradicts")));
+  EXPECT_THAT(Mistakes("[loss]\nentropy_end = 0\nentropy_schedule = \"constant\"\n"),
+              ElementsAre());
 }
 
 TEST(Config, PairsThatMayStandTogether) {

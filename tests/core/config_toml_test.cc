@@ -96,6 +96,10 @@ Config RandomConfig(RandomStream& random) {
   config.actors.envs_per_actor = 7;
   config.updates.in_flight = config.staleness.bound == 0 ? 1 : config.updates.in_flight;
   config.net.kind = "layers";
+  config.optimizer.kind = "rmsprop";
+  config.optimizer.warmup_steps = 1;
+  config.loss.entropy = 1;
+  config.loss.entropy_end = 0.5;
   config.env.max_pool = config.env.max_pool && config.env.repeat > 1;
   config.wire.timeout_s = 86'400;
   return config;

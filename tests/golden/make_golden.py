@@ -8,6 +8,7 @@ PyTorch works in float64 on float32 inputs, so the expected values are exact to 
 the textbook's sum in numpy. Read by tests/net/golden_test.cc and by the tests of the optimizers.
 """
 
+import itertools
 import json
 import pathlib
 import struct
@@ -191,12 +192,21 @@ def make_net(name, height, width, channels):
         "entropy": ENTROPY})
 
 
+UPDATES, SIZE, KEPT_EVERY = 100, 37, 20
+LR, WARMUP, EPSILON, DECAY, MOMENTUM, BETA1, BETA2 = 3e-3, 25, 1e-3, 0.99, 0.8, 0.9, 0.995
+
+
+def rate(t):
+    """The learning rate of update t, counted from 1: another one for each update."""
+    return LR * min(1, t / WARMUP) * (1 - (t - 1) / UPDATES)
+
+
 def trajectory(start, gradients, step):
-    """The weights after updates 10, 20, ... of step(t, weights, gradient) -> weights, t from 1."""
+    """The weights after each KEPT_EVERY updates by step(t, weights, gradient) -> weights, t from 1."""
     weights, kept = start.astype(np.float64), []
     for t, gradient in enumerate(gradients.astype(np.float64), start=1):
         weights = step(t, weights, gradient)
-        if t % 10 == 0:
+        if t % KEPT_EVERY == 0:
             kept.append(weights.copy())
     return np.array(kept)
 
@@ -205,49 +215,67 @@ def torch_step(start, make):
     weights = torch.tensor(start, dtype=torch.float64, requires_grad=True)
     optimizer = make([weights])
 
-    def step(_, __, gradient):
+    def step(t, _, gradient):
+        optimizer.param_groups[0]["lr"] = rate(t)
         weights.grad = torch.tensor(gradient)
         optimizer.step()
         return weights.detach().numpy().copy()
     return step
 
 
-def rmsprop_step(size, lr, decay, epsilon, inside, correct):
-    square = np.zeros(size)
+def rmsprop_step(centered, inside, correct, momentum):
+    """With what PyTorch's RMSprop has not: epsilon inside the root, and bias correction."""
+    square, mean, velocity = np.zeros(SIZE), np.zeros(SIZE), np.zeros(SIZE)
 
     def step(t, weights, gradient):
-        square[:] = decay * square + (1 - decay) * gradient ** 2
-        s = square / (1 - decay ** t) if correct else square
-        root = np.sqrt(s + epsilon) if inside else np.sqrt(s) + epsilon
-        return weights - lr * gradient / root
+        square[:] = DECAY * square + (1 - DECAY) * gradient ** 2
+        mean[:] = DECAY * mean + (1 - DECAY) * gradient
+        s = square - mean ** 2 if centered else square
+        if correct:
+            s = s / (1 - DECAY ** t)
+        root = np.sqrt(s + EPSILON) if inside else np.sqrt(s) + EPSILON
+        velocity[:] = momentum * velocity + gradient / root
+        return weights - rate(t) * velocity
     return step
 
 
 def make_optimizers():
-    lr, decay, epsilon, count, size = 3e-3, 0.99, 1e-3, 100, 37
     rng = np.random.default_rng(2025)
-    start = rng.normal(size=size).astype(np.float32)
-    # From well above epsilon to well below it, and a weight that never gets a gradient.
-    scale = 10.0 ** rng.uniform(-5, 0, size=size)
-    gradients = (rng.normal(size=(count, size)) * scale).astype(np.float32)
+    start = rng.normal(size=SIZE).astype(np.float32)
+    # From well above epsilon to well below it, around means of their own, and a weight that never gets
+    # a gradient.
+    scale = 10.0 ** rng.uniform(-5, 0, size=SIZE)
+    gradients = ((rng.normal(size=(UPDATES, SIZE)) + rng.normal(size=SIZE)) * scale).astype(np.float32)
     gradients[:, 5] = 0
-    own = {f"rmsprop_{place}{suffix}":
-           trajectory(start, gradients, rmsprop_step(size, lr, decay, epsilon, place == "inside", correct))
-           for place in ("inside", "outside") for suffix, correct in (("", False), ("_corrected", True))}
+    by_hand = {}
+    for centered, inside, correct, momentum in itertools.product((False, True), repeat=4):
+        name = ("rmsprop" + "_centered" * centered + "_inside" * inside + "_corrected" * correct
+                + "_momentum" * momentum)
+        by_hand[name] = rmsprop_step(centered, inside, correct, MOMENTUM * momentum)
+    optim, common = torch.optim, {"alpha": DECAY, "eps": EPSILON}
     by_torch = {
-        "rmsprop_outside": lambda p: torch.optim.RMSprop(p, lr=lr, alpha=decay, eps=epsilon),
+        "sgd": lambda p: optim.SGD(p),
+        "sgd_momentum": lambda p: optim.SGD(p, momentum=MOMENTUM),
+        "rmsprop": lambda p: optim.RMSprop(p, **common),
         # Adam without momentum is RMSProp with bias correction, epsilon outside.
-        "rmsprop_outside_corrected":
-            lambda p: torch.optim.Adam(p, lr=lr, betas=(0.0, decay), eps=epsilon),
-        "sgd": lambda p: torch.optim.SGD(p, lr=lr),
+        "rmsprop_corrected": lambda p: optim.Adam(p, betas=(0.0, DECAY), eps=EPSILON),
+        "rmsprop_centered": lambda p: optim.RMSprop(p, centered=True, **common),
+        "rmsprop_momentum": lambda p: optim.RMSprop(p, momentum=MOMENTUM, **common),
+        "rmsprop_centered_momentum":
+            lambda p: optim.RMSprop(p, centered=True, momentum=MOMENTUM, **common),
+        "adam": lambda p: optim.Adam(p, betas=(BETA1, BETA2), eps=EPSILON),
     }
-    tensors = {"start": start, "gradients": gradients, **own}
+    tensors = {"start": start, "gradients": gradients}
+    for name, step in by_hand.items():
+        tensors[name] = trajectory(start, gradients, step)
     for name, make in by_torch.items():
-        tensors[name] = trajectory(start, gradients, torch_step(start, make))
-        if name in own:
-            np.testing.assert_allclose(own[name], tensors[name], rtol=1e-12, atol=1e-14)
+        expected = trajectory(start, gradients, torch_step(start, make))
+        if name in tensors:
+            np.testing.assert_allclose(tensors[name], expected, rtol=1e-12, atol=1e-14)
+        tensors[name] = expected
     write_safetensors(HERE / "optimizers.safetensors", tensors,
-                      {"lr": lr, "decay": decay, "epsilon": epsilon, "every": 10})
+                      {"lr": LR, "warmup": WARMUP, "epsilon": EPSILON, "decay": DECAY,
+                       "momentum": MOMENTUM, "beta1": BETA1, "beta2": BETA2, "every": KEPT_EVERY})
 
 
 if __name__ == "__main__":

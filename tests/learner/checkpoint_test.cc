@@ -65,6 +65,18 @@ TEST(Checkpoint, OfAnOptimizerWithoutStateHasNone) {
   ExpectEqual(ReadCheckpoint(WriteCheckpoint(dir.path(), checkpoint)), checkpoint);
 }
 
+TEST(Checkpoint, OfAnOptimizerOfTwoSlotsKeepsThemApart) {
+  TempDir dir;
+  Checkpoint checkpoint = MakeCheckpoint(1, 1);
+  checkpoint.slot_names = {"exp_avg", "exp_avg_sq"};
+  checkpoint.state.push_back(checkpoint.weights);
+  ASSERT_NE(checkpoint.state[0], checkpoint.state[1]);
+  const auto path = WriteCheckpoint(dir.path(), checkpoint);
+  ExpectEqual(ReadCheckpoint(path), checkpoint);
+  EXPECT_EQ(SafetensorsFile::Read(path).F32("optimizer.exp_avg_sq.fc1.bias"),
+            SafetensorsFile::Read(path).F32("fc1.bias"));
+}
+
 TEST(Checkpoint, HoldsOneTensorForEachParameterInItsShape) {
   TempDir dir;
   const auto path = WriteCheckpoint(dir.path(), MakeCheckpoint(1, 0));

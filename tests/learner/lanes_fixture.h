@@ -25,8 +25,8 @@ inline std::vector<float> RandomFloats(std::size_t n, std::uint32_t slot, float 
 // `versions` updates of a vector of `size`; version v merges 1 + v % 3 gradients.
 class UpdateStream {
  public:
-  UpdateStream(std::size_t size, std::uint64_t versions, const OptimizerSpec& spec = {})
-      : spec_(spec), initial_(RandomFloats(size, 0)), updates_(versions + 1) {
+  UpdateStream(std::size_t size, std::uint64_t versions, const OptimizerConfig& config = {})
+      : spec_(MakeOptimizerSpec(config)), initial_(RandomFloats(size, 0)), updates_(versions + 1) {
     constexpr std::uint32_t kGradients = 7;  // shared by the updates, to keep the test small
     for (std::uint32_t i = 0; i < kGradients; ++i) {
       gradients_.push_back(RandomFloats(size, i + 1, 0.1f));
@@ -59,7 +59,7 @@ class UpdateStream {
   std::vector<Capture> Reference() {
     std::vector<Capture> all(1);
     all[0].weights = initial_;
-    all[0].state.assign(NumSlots(spec_), std::vector<float>(initial_.size()));
+    all[0].state.assign(spec_.slots.size(), std::vector<float>(initial_.size()));
     for (std::uint64_t v = 1; v <= versions(); ++v) {
       Capture next = all.back();
       const Update& update = at(v);

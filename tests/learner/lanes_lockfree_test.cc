@@ -49,7 +49,7 @@ TEST(LanesLockfree, EverySnapshotReadIsExactlyOneVersionAndVersionsNeverGoBack) 
 // are overwritten as soon as the update is completed.
 TEST(LanesLockfree, UpdatesAndGradientsAreFreeForUseOnceCompleted) {
   constexpr std::uint64_t kVersions = 3000;
-  UpdateStream stream(kSize, 1, OptimizerSpec{.kind = OptimizerKind::kSgd});
+  UpdateStream stream(kSize, 1, {.kind = "sgd"});
   TestLanes lanes(stream, 3);
   std::vector<Update> updates(kMaxUpdatesInLanes);
   std::vector<std::vector<float>> gradients(kMaxUpdatesInLanes, std::vector<float>(kSize));

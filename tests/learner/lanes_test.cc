@@ -7,28 +7,23 @@
 #include <thread>
 
 #include "tests/learner/lanes_fixture.h"
+#include "tests/learner/optimizer_fixture.h"
 
 namespace starling::learner {
 namespace {
 
 constexpr std::size_t kSize = 16 * 101;  // cuts into no number of lanes evenly
 
-std::vector<OptimizerSpec> Specs() {
-  OptimizerSpec inside;
-  inside.epsilon_inside = true;
-  return {OptimizerSpec{}, inside, OptimizerSpec{.kind = OptimizerKind::kSgd}};
-}
-
 TEST(Lanes, AnyNumberOfThemEqualsThePlainOptimizerBitForBit) {
-  for (const OptimizerSpec& spec : Specs()) {
-    UpdateStream stream(kSize, 30, spec);
+  for (const auto& [name, config] : OptimizerVariants()) {
+    UpdateStream stream(kSize, 30, config);
     const Capture expected = stream.Reference().back();
     for (int threads = 1; threads <= 5; ++threads) {
       TestLanes lanes(stream, threads);
       lanes.Run(stream, 1, 30);
       const Capture got = lanes->CaptureNow();
-      EXPECT_EQ(got.weights, expected.weights) << threads << " lanes";
-      EXPECT_EQ(got.state, expected.state) << threads << " lanes";
+      EXPECT_EQ(got.weights, expected.weights) << name << " in " << threads << " lanes";
+      EXPECT_EQ(got.state, expected.state) << name << " in " << threads << " lanes";
     }
   }
 }
@@ -73,7 +68,7 @@ TEST(Lanes, EachVersionIsPublishedWithItsWeightsAndMeta) {
 
 TEST(Lanes, GradientsAreSummedInTheOrderGiven) {
   // In floats (1e8 + 1) - 1e8 is 0 and (1e8 - 1e8) + 1 is 1.
-  UpdateStream stream(kSize, 1, OptimizerSpec{.kind = OptimizerKind::kSgd});
+  UpdateStream stream(kSize, 1, {.kind = "sgd"});
   const std::vector<float> huge(kSize, 1e8f), one(kSize, 1), minus(kSize, -1e8f);
   const std::vector<float> start(kSize, 0);
   const Capture from{start, {}};

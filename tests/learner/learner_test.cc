@@ -82,6 +82,15 @@ TEST_F(LearnerTest, LinearScalingMultipliesTheStepByTheSamples) {
   EXPECT_THAT(LastCheckpoint().weights, Each(FloatNear(-2.0f, 1e-6f)));
 }
 
+TEST_F(LearnerTest, TheFirstUpdatesAreWarmedUpByTheirOwnSamples) {
+  Start("updates.start_with=1\noptimizer.warmup_steps=8");
+  const auto actor = NewActor();
+  for (int i = 0; i < 3; ++i) actor->Push(actor->NextGrant(), 1.0f);  // 4 samples each
+  actor->NextGrant();
+  Stop();
+  EXPECT_THAT(LastCheckpoint().weights, Each(FloatNear(-2.5f, 1e-6f)));  // 4/8 + 8/8 + 1
+}
+
 TEST_F(LearnerTest, DropRefusesTheStaleGradientAndGrantsAnew) {
   Start("staleness.bound=0\nstaleness.on_exceed=drop");
   const auto a = NewActor(), b = NewActor();

@@ -1,3 +1,4 @@
+// What holds for every optimizer; the arithmetic of each is in optimizers/.
 #include "learner/optimizer.h"
 
 #include <gtest/gtest.h>
@@ -6,196 +7,75 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <set>
 #include <string>
-#include <utility>
+#include <variant>
 #include <vector>
 
-#include "core/random.h"
+#include "core/config_schema.h"
 #include "core/safetensors.h"
+#include "learner/schedule.h"
+#include "tests/learner/optimizer_fixture.h"
 
 namespace starling::learner {
 namespace {
 
-constexpr std::size_t kWidth = 16;
+// What PyTorch makes of the same gradients in float64, with another learning rate for each update;
+// where PyTorch has no such variant, what its formula makes of them in numpy.
+class GoldenTrajectory : public testing::Test {
+ protected:
+  double Number(const char* key) const { return std::stod(golden_.metadata().at(key)); }
 
-OptimizerSpec RmsProp(double decay, double epsilon, bool inside, bool correction) {
-  return {OptimizerKind::kRmsProp, decay, epsilon, inside, correction};
-}
-
-std::vector<float> RandomVector(std::size_t n, std::uint32_t slot, float scale = 1) {
-  RandomStream stream(StreamId{.seed = 5, .slot = slot});
-  std::vector<float> values(n);
-  for (float& value : values) value = scale * stream.Normal();
-  return values;
-}
-
-// Weights and state that go together.
-struct Model {
-  std::vector<float> weights;
-  std::vector<std::vector<float>> state;
-
-  Model(const OptimizerSpec& spec, std::vector<float> start)
-      : weights(std::move(start)), state(NumSlots(spec), std::vector<float>(weights.size())) {}
-
-  void Apply(const OptimizerSpec& spec, const StepSize& step, std::span<const float> gradient,
-             std::size_t begin, std::size_t size) {
-    std::vector<std::span<float>> slots;
-    for (auto& slot : state) slots.push_back(std::span(slot).subspan(begin, size));
-    ApplyUpdate(spec, step, gradient.subspan(begin, size), std::span(weights).subspan(begin, size),
-                slots);
-  }
-  void Apply(const OptimizerSpec& spec, const StepSize& step, std::span<const float> gradient) {
-    Apply(spec, step, gradient, 0, weights.size());
-  }
+  const SafetensorsFile golden_ = SafetensorsFile::Read(std::filesystem::path(STARLING_SOURCE_DIR) /
+                                                        "tests/golden/optimizers.safetensors");
 };
 
-// One weight of 1 and one gradient of 2, repeated over a whole slice.
-struct OneWeight {
-  OptimizerSpec spec;
-  Model model;
-  std::uint64_t t = 0;
-
-  explicit OneWeight(const OptimizerSpec& s) : spec(s), model(s, std::vector<float>(kWidth, 1)) {}
-  float Step(float gradient, double lr, double scale = 1) {
-    const std::vector<float> gradients(kWidth, gradient);
-    model.Apply(spec, MakeStepSize(spec, lr, scale, ++t), gradients);
-    for (const float weight : model.weights) EXPECT_EQ(weight, model.weights[0]);
-    return model.weights[0];
-  }
-};
-
-TEST(Sgd, MovesAgainstTheGradient) {
-  OneWeight one(OptimizerSpec{.kind = OptimizerKind::kSgd});
-  EXPECT_EQ(one.Step(2, 0.25), 0.5f);        // 1 - 0.25 * 2
-  EXPECT_EQ(one.Step(-4, 0.25), 1.5f);       // 0.5 + 0.25 * 4
-  EXPECT_EQ(one.Step(2, 0.25, 0.5), 1.25f);  // half a step
+TEST_F(GoldenTrajectory, ThereIsOneForEveryVariantAndNoOther) {
+  std::set<std::string> expected = {"start", "gradients"};
+  for (const auto& [name, _] : OptimizerVariants()) expected.insert(name);
+  const std::vector<std::string> names = golden_.names();
+  EXPECT_EQ(std::set<std::string>(names.begin(), names.end()), expected);
+  std::set<std::string> kinds;
+  for (const auto& [_, config] : OptimizerVariants()) kinds.insert(config.kind);
+  const auto& words = std::get<WordRule>(FindConfigKey("optimizer", "kind")->rule).words;
+  EXPECT_EQ(kinds, std::set<std::string>(words.begin(), words.end()));
 }
 
-TEST(RmsPropUpdate, EpsilonOutsideTheRoot) {
-  OneWeight one(RmsProp(0.75, 1, false, false));
-  // s = 0.25 * 4 = 1; w = 1 - 0.5 * 2 / (sqrt(1) + 1) = 0.5
-  EXPECT_EQ(one.Step(2, 0.5), 0.5f);
-  EXPECT_EQ(one.model.state[0][0], 1);
-  // s = 0.75 * 1 + 0.25 * 13 = 4, up to the rounding of sqrt(13)^2; w = 0.5 - 0.5 * sqrt(13) / 3
-  const float g = std::sqrt(13.0f);
-  EXPECT_FLOAT_EQ(one.Step(g, 0.5), 0.5f - 0.5f * g / 3);
-  EXPECT_FLOAT_EQ(one.model.state[0][0], 4);
-}
-
-TEST(RmsPropUpdate, EpsilonInsideTheRoot) {
-  OneWeight one(RmsProp(0.75, 3, true, false));
-  // s = 1; w = 1 - 0.5 * 2 / sqrt(1 + 3) = 0.5
-  EXPECT_EQ(one.Step(2, 0.5), 0.5f);
-}
-
-TEST(RmsPropUpdate, BiasCorrectionDividesByWhatTheAverageLacks) {
-  OneWeight one(RmsProp(0.75, 2, false, true));
-  // s = 1, 1 - d = 0.25, s' = 4; w = 1 - 0.5 * 2 / (2 + 2) = 0.75
-  EXPECT_FLOAT_EQ(one.Step(2, 0.5), 0.75f);
-  // A constant gradient gives the same corrected average for ever: the same step again.
-  EXPECT_FLOAT_EQ(one.Step(2, 0.5), 0.5f);
-  EXPECT_FLOAT_EQ(one.Step(2, 0.5), 0.25f);
-  EXPECT_FLOAT_EQ(one.model.state[0][0], 4 * (1 - 0.75f * 0.75f * 0.75f));
-}
-
-TEST(RmsPropUpdate, ScaleComesAfterTheNormalisation) {
-  OneWeight one(RmsProp(0.75, 1, false, false));
-  EXPECT_EQ(one.Step(2, 0.5, 0.25), 0.875f);  // a quarter of the step of 0.5
-  EXPECT_EQ(one.model.state[0][0], 1);        // the statistics know nothing of it
-}
-
-TEST(MakeStepSize, CorrectionApproachesOneAndIsExactForADecayNextToOne) {
-  const OptimizerSpec spec = RmsProp(0.99, 1e-5, false, true);
-  EXPECT_FLOAT_EQ(MakeStepSize(spec, 1, 1, 1).correction, 100);
-  EXPECT_EQ(MakeStepSize(spec, 1, 1, 10'000'000).correction, 1);
-  const OptimizerSpec slow = RmsProp(1 - 1e-12, 1e-5, false, true);
-  EXPECT_NEAR(MakeStepSize(slow, 1, 1, 1000).correction, 1e9, 1e5);
-  const OptimizerSpec none = RmsProp(0, 1e-5, false, true);
-  EXPECT_EQ(MakeStepSize(none, 1, 1, 1).correction, 1);
-  const OptimizerSpec off = RmsProp(0.99, 1e-5, false, false);
-  EXPECT_EQ(MakeStepSize(off, 1, 1, 1).correction, 1);
-}
-
-// The formulas of optimizer.h in double precision.
-struct Reference {
-  OptimizerSpec spec;
-  std::vector<double> weights, square_avg;
-
-  void Step(const std::vector<float>& gradient, double lr, std::uint64_t t) {
-    for (std::size_t i = 0; i < weights.size(); ++i) {
-      const double g = gradient[i];
-      if (spec.kind == OptimizerKind::kSgd) {
-        weights[i] -= lr * g;
-        continue;
-      }
-      square_avg[i] = spec.decay * square_avg[i] + (1 - spec.decay) * g * g;
-      double s = square_avg[i];
-      if (spec.bias_correction) s /= 1 - std::pow(spec.decay, static_cast<double>(t));
-      const double root =
-          spec.epsilon_inside ? std::sqrt(s + spec.epsilon) : std::sqrt(s) + spec.epsilon;
-      weights[i] -= lr * g / root;
-    }
-  }
-};
-
-TEST(ApplyUpdate, FollowsDoublePrecisionOverAThousandSteps) {
-  std::vector<OptimizerSpec> specs = {OptimizerSpec{.kind = OptimizerKind::kSgd}};
-  for (const bool inside : {false, true}) {
-    for (const bool correction : {false, true}) {
-      specs.push_back(RmsProp(0.99, 1e-5, inside, correction));
-      specs.push_back(RmsProp(0.9, 0.1, inside, correction));
-    }
-  }
-  for (const OptimizerSpec& spec : specs) {
-    const std::vector<float> start = RandomVector(64, 0);
-    Model model(spec, start);
-    Reference reference{spec, {start.begin(), start.end()}, std::vector<double>(64)};
-    for (std::uint64_t t = 1; t <= 1000; ++t) {
-      const auto gradient = RandomVector(64, static_cast<std::uint32_t>(t), 0.01f);
-      const double lr = 3e-3 * (1 - static_cast<double>(t) / 1001);
-      model.Apply(spec, MakeStepSize(spec, lr, 1, t), gradient);
-      reference.Step(gradient, lr, t);
-    }
-    // A thousand roundings of half a unit in the last place of a weight of about 1, at random.
-    for (std::size_t i = 0; i < 64; ++i) {
-      EXPECT_NEAR(model.weights[i], reference.weights[i], 1e-5) << spec.epsilon;
-    }
-  }
-}
-
-// What PyTorch's optimizers (and the A3C paper's variant) make of the same gradients, in float64.
-TEST(ApplyUpdate, FollowsTheGoldenTrajectories) {
-  const auto golden = SafetensorsFile::Read(std::filesystem::path(STARLING_SOURCE_DIR) /
-                                            "tests/golden/optimizers.safetensors");
-  const auto number = [&](const char* key) { return std::stod(golden.metadata().at(key)); };
-  const std::vector<float> start = golden.F32("start"), gradients = golden.F32("gradients");
+TEST_F(GoldenTrajectory, IsFollowedByEveryVariant) {
+  const std::vector<float> start = golden_.F32("start"), gradients = golden_.F32("gradients");
   const std::size_t n = start.size(), padded = (n + 15) / 16 * 16, count = gradients.size() / n;
-  const double decay = number("decay"), epsilon = number("epsilon");
-  const std::vector<std::pair<std::string, OptimizerSpec>> variants = {
-      {"sgd", OptimizerSpec{.kind = OptimizerKind::kSgd}},
-      {"rmsprop_inside", RmsProp(decay, epsilon, true, false)},
-      {"rmsprop_inside_corrected", RmsProp(decay, epsilon, true, true)},
-      {"rmsprop_outside", RmsProp(decay, epsilon, false, false)},
-      {"rmsprop_outside_corrected", RmsProp(decay, epsilon, false, true)}};
+  const auto every = static_cast<std::size_t>(Number("every"));
   ASSERT_EQ(count, 100u);
-  ASSERT_EQ(number("every"), 10);
-  for (const auto& [name, spec] : variants) {
-    const std::vector<double> expected = golden.F64(name);
-    ASSERT_EQ(expected.size(), count / 10 * n);
+  for (auto [name, config] : OptimizerVariants()) {
+    config.lr = Number("lr");
+    config.warmup_steps = static_cast<std::int64_t>(Number("warmup"));
+    config.epsilon = Number("epsilon");
+    config.decay = Number("decay");
+    config.beta1 = Number("beta1");
+    config.beta2 = Number("beta2");
+    if (config.momentum > 0) config.momentum = Number("momentum");
+    const OptimizerSpec spec = MakeOptimizerSpec(config);
+    const std::vector<double> expected = golden_.F64(name);
+    ASSERT_EQ(expected.size(), count / every * n);
+
     std::vector<float> weights(padded, 0.0f), gradient(padded, 0.0f);
     std::ranges::copy(start, weights.begin());
     Model model(spec, weights);
+    double worst = 0;  // error, of the size that the weight has or began with
     for (std::size_t t = 1; t <= count; ++t) {
       std::copy_n(gradients.begin() + static_cast<std::ptrdiff_t>((t - 1) * n), n,
                   gradient.begin());
-      model.Apply(spec, MakeStepSize(spec, number("lr"), 1, t), gradient);
-      for (std::size_t i = 0; t % 10 == 0 && i < n; ++i) {
-        // Each step may round a weight of up to 3 by half of 2^-22.
-        EXPECT_NEAR(model.weights[i], expected[(t / 10 - 1) * n + i],
-                    1.2e-7 * static_cast<double>(t))
-            << name << ", step " << t << ", weight " << i;
+      // One sample an update.
+      const double lr = LearningRate(config, count, t - 1, 1);
+      model.Apply(spec, MakeStepSize(spec, lr, 1, t), gradient);
+      for (std::size_t i = 0; t % every == 0 && i < n; ++i) {
+        const double right = expected[(t / every - 1) * n + i];
+        const double size = std::max(std::abs(right), std::abs(double{start[i]}));
+        worst = std::max(worst, std::abs(model.weights[i] - right) / size);
       }
     }
+    // A hundred roundings by at most half of 2^-23, at random.
+    EXPECT_LT(worst, 2e-6) << name;
     EXPECT_TRUE(std::all_of(model.weights.begin() + static_cast<std::ptrdiff_t>(n),
                             model.weights.end(), [](float w) { return w == 0; }));
   }
@@ -203,8 +83,8 @@ TEST(ApplyUpdate, FollowsTheGoldenTrajectories) {
 
 TEST(ApplyUpdate, ResultIsTheSameBitForBitHoweverTheVectorIsCut) {
   constexpr std::size_t kSize = 16 * 61;
-  for (const bool inside : {false, true}) {
-    const OptimizerSpec spec = RmsProp(0.99, 1e-5, inside, true);
+  for (const auto& [name, config] : OptimizerVariants()) {
+    const OptimizerSpec spec = MakeOptimizerSpec(config);
     const std::vector<float> start = RandomVector(kSize, 0);
     Model whole(spec, start);
     Model cut(spec, start);
@@ -216,50 +96,74 @@ TEST(ApplyUpdate, ResultIsTheSameBitForBitHoweverTheVectorIsCut) {
         cut.Apply(spec, step, gradient, begin, std::min(width, kSize - begin));
       }
     }
-    EXPECT_EQ(cut.weights, whole.weights);
-    EXPECT_EQ(cut.state, whole.state);
-    EXPECT_NE(whole.weights, start);
+    EXPECT_EQ(cut.weights, whole.weights) << name;
+    EXPECT_EQ(cut.state, whole.state) << name;
+    EXPECT_NE(whole.weights, start) << name;
   }
 }
 
 TEST(ApplyUpdate, AWeightThatNeverHasAGradientStaysAndStaysFinite) {
-  for (const bool inside : {false, true}) {
-    OneWeight one(RmsProp(0.99, 1e-8, inside, true));
-    for (int i = 0; i < 100; ++i) EXPECT_EQ(one.Step(0, 0.01), 1);
+  for (auto [name, config] : OptimizerVariants()) {
+    config.epsilon = 1e-8;
+    OneWeight one(config);
+    for (int i = 0; i < 100; ++i) EXPECT_EQ(one.Step(0, 0.01), 1) << name;
   }
 }
 
 TEST(ApplyUpdate, StaysFiniteForTheSmallestAndLargestGradientsThatAreLetThrough) {
-  for (const bool inside : {false, true}) {
-    for (const float gradient : {std::numeric_limits<float>::denorm_min(), 1e-30f, 1e4f, 1e15f}) {
-      OneWeight one(RmsProp(0.99, 1e-8, inside, true));
-      for (int i = 0; i < 10; ++i) EXPECT_TRUE(std::isfinite(one.Step(gradient, 0.01)));
+  for (auto [name, config] : OptimizerVariants()) {
+    config.epsilon = 1e-8;
+    for (const float gradient : {std::numeric_limits<float>::denorm_min(), 1e-30f, 1e4f, 1e15f,
+                                 1e25f}) {  // the square of the last one is infinite
+      OneWeight one(config);
+      for (int i = 0; i < 10; ++i) EXPECT_TRUE(std::isfinite(one.Step(gradient, 0.01))) << name;
+      for (int i = 0; i < 10; ++i) EXPECT_TRUE(std::isfinite(one.Step(-1, 0.01))) << name;
     }
   }
 }
 
-TEST(OptimizerSpecFromConfig, TakesEveryKey) {
-  OptimizerConfig config;
-  config.kind = "rmsprop";
-  config.decay = 0.9;
-  config.epsilon = 0.1;
-  config.epsilon_place = "inside";
-  config.bias_correction = false;
-  const OptimizerSpec spec = MakeOptimizerSpec(config);
-  EXPECT_EQ(spec.kind, OptimizerKind::kRmsProp);
+TEST(ApplyUpdate, HalfTheScaleIsHalfTheStepAndTheStateKnowsNothingOfIt) {
+  for (const auto& [name, config] : OptimizerVariants()) {
+    OneWeight whole(config), half(config);
+    const float by_whole = whole.Step(2, 0.25, 1) - 1, by_half = half.Step(2, 0.25, 0.5) - 1;
+    EXPECT_NEAR(by_half, by_whole / 2, 1e-7) << name;
+    EXPECT_EQ(half.model.state, whole.model.state) << name;
+  }
+}
+
+TEST(MakeOptimizerSpec, TakesEveryKey) {
+  const OptimizerSpec spec = MakeOptimizerSpec({.kind = "rmsprop",
+                                                .momentum = 0.5,
+                                                .decay = 0.9,
+                                                .epsilon = 0.1,
+                                                .epsilon_place = "inside",
+                                                .centered = true,
+                                                .bias_correction = false,
+                                                .beta1 = 0.7,
+                                                .beta2 = 0.8});
+  EXPECT_EQ(spec.momentum, 0.5);
   EXPECT_EQ(spec.decay, 0.9);
   EXPECT_EQ(spec.epsilon, 0.1);
   EXPECT_TRUE(spec.epsilon_inside);
+  EXPECT_TRUE(spec.centered);
   EXPECT_FALSE(spec.bias_correction);
-  EXPECT_EQ(SlotNames(spec), std::vector<std::string>{"square_avg"});
-  EXPECT_EQ(NumSlots(spec), 1u);
+  EXPECT_EQ(spec.beta1, 0.7);
+  EXPECT_EQ(spec.beta2, 0.8);
+  EXPECT_FALSE(MakeOptimizerSpec({.epsilon_place = "outside"}).epsilon_inside);
+}
 
-  config.kind = "sgd";
-  config.epsilon_place = "outside";
-  EXPECT_EQ(MakeOptimizerSpec(config).kind, OptimizerKind::kSgd);
-  EXPECT_FALSE(MakeOptimizerSpec(config).epsilon_inside);
-  EXPECT_EQ(NumSlots(MakeOptimizerSpec(config)), 0u);
-  EXPECT_TRUE(SlotNames(MakeOptimizerSpec(config)).empty());
+// Checkpoints name them, so they are for ever.
+TEST(MakeOptimizerSpec, NamesTheStateThatIsKept) {
+  const auto slots = [](const OptimizerConfig& config) { return MakeOptimizerSpec(config).slots; };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(slots({.kind = "sgd"}), Names{});
+  EXPECT_EQ(slots({.kind = "sgd", .momentum = 0.1}), Names{"momentum"});
+  EXPECT_EQ(slots({.kind = "rmsprop"}), Names{"square_avg"});
+  EXPECT_EQ(slots({.kind = "rmsprop", .momentum = 0.1}), (Names{"square_avg", "momentum"}));
+  EXPECT_EQ(slots({.kind = "rmsprop", .centered = true}), (Names{"square_avg", "grad_avg"}));
+  EXPECT_EQ(slots({.kind = "rmsprop", .momentum = 0.1, .centered = true}),
+            (Names{"square_avg", "grad_avg", "momentum"}));
+  EXPECT_EQ(slots({.kind = "adam"}), (Names{"exp_avg", "exp_avg_sq"}));
 }
 
 }  // namespace

@@ -22,17 +22,19 @@ Trained TrainInOneProcess(const Config& config) {
   actors::Rollout rollout(config, 0, 0);
   std::vector<float> weights = net::InitialParameters(rollout.layout(), config.run.seed);
   const auto spec = learner::MakeOptimizerSpec(config.optimizer);
-  std::vector<float> square_avg(weights.size()), space(weights.size());
-  const std::array<std::span<float>, 1> state{square_avg};
+  std::vector<float> space(weights.size());
+  std::vector<std::vector<float>> slots(spec.slots.size(), std::vector<float>(weights.size()));
+  const std::vector<std::span<float>> state(slots.begin(), slots.end());
   std::vector<double> returns;
   std::uint64_t steps = 0, updates = 0;
   while (steps < config.run.steps) {
     std::ranges::copy(weights, rollout.weights().begin());
     const auto gradient =
         rollout.Run(learner::EntropyCoef(config.loss, config.run.steps, steps), space);
-    const double lr = learner::LearningRate(config.optimizer, config.run.steps, steps);
+    const double lr =
+        learner::LearningRate(config.optimizer, config.run.steps, steps, gradient.samples);
     learner::ApplyUpdate(spec, learner::MakeStepSize(spec, lr, 1, ++updates), gradient.values,
-                         weights, std::span(state).first(learner::NumSlots(spec)));
+                         weights, state);
     steps += gradient.samples;
     for (const auto& end : rollout.TakeEpisodes().ended) returns.push_back(end.episode_return);
   }
@@ -53,6 +55,13 @@ TEST(Learning, CatchIsSolved) {
   const Trained trained = TrainInOneProcess(config);
   EXPECT_GT(trained.mean_return, 0.9);  // +1 caught, -1 missed
   EXPECT_GT(actors::Evaluate(config, trained.weights, {.episodes = 100}).mean, 0.9);
+}
+
+TEST(Learning, CatchIsSolvedByAdamWithAWarmUp) {
+  const Config config = ShippedConfig(
+      "catch.toml",
+      {"optimizer.kind=adam", "optimizer.warmup_steps=5000", "loss.entropy_schedule=exponential"});
+  EXPECT_GT(TrainInOneProcess(config).mean_return, 0.9);
 }
 
 TEST(Learning, AnUntrainedNetDoesNotSolveCatch) {
