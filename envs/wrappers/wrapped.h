@@ -7,8 +7,8 @@
 //                   at an end (the envs themselves do it: envs/frames.h)
 //   max_pool        the maximum of the last two of these frames is what is seen (sprites flicker)
 //   life_loss_ends  a lost life is an end to the one who trains; the game goes on
-//   time_limit      after so many of the agent's steps the episode is truncated, unless it has just
-//                   ended or (life_loss_ends) a life was lost
+//   time_limit      after so many of the agent's steps the episode is truncated (to the one who
+//                   trains terminated, where that very step lost a life and life_loss_ends)
 //   (the return and the length of the whole episode are taken here, unclipped)
 //   reward_clip     the step's reward is cut to [-reward_clip, reward_clip]
 //   pixels          84 x 84 grey
