@@ -46,6 +46,8 @@ Json ToJson(const EvalLine& line) {
 
 std::vector<EvalLine> ReadEvalLines(const fs::path& run_dir) {
   std::vector<EvalLine> lines;
+  std::error_code ignored;
+  if (!fs::is_regular_file(run_dir / kFile, ignored)) return lines;  // a device may never end
   std::ifstream file(run_dir / kFile);
   for (std::string text; std::getline(file, text);) {
     if (const auto line = FromJson(text)) lines.push_back(*line);
