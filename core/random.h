@@ -19,8 +19,9 @@ enum class Purpose : std::uint32_t {
   kInit = 3,
   kEval = 4,
   kTest = 5,
-  kNoop = 6,    // no-ops before an episode
-  kSticky = 7,  // sticky actions of envs that draw by themselves
+  kNoop = 6,       // no-ops before an episode
+  kSticky = 7,     // sticky actions of envs that draw by themselves
+  kBootstrap = 8,  // runs drawn anew, for the intervals of a report
 };
 
 struct StreamId {

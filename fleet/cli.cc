@@ -19,10 +19,12 @@
 #include "envs/trace.h"
 #include "fleet/eval.h"
 #include "fleet/process.h"
+#include "fleet/report/report.h"
 #include "fleet/show/image_file.h"
 #include "fleet/show/list_envs.h"
 #include "fleet/show/play.h"
 #include "fleet/show/record.h"
+#include "fleet/sweep/sweep.h"
 #include "fleet/train.h"
 
 namespace starling::fleet {
@@ -34,6 +36,8 @@ struct Options {
   EvalOptions eval;
   PlayOptions play;
   RecordOptions record;
+  SweepOptions sweep;
+  ReportOptions report;
   std::string trace;
 };
 
@@ -120,6 +124,19 @@ void AddRecord(CLI::App& app, RecordOptions& options) {
   });
 }
 
+void AddSweep(CLI::App& app, SweepOptions& options) {
+  CLI::App& sweep = *app.add_subcommand(
+      "sweep", "Train every point of a grid with every seed; called again, it goes on.");
+  sweep.add_option("GRID", options.grid, "TOML file; docs/sweeps-and-reports.md explains")
+      ->required();
+}
+
+void AddReport(CLI::App& app, ReportOptions& options) {
+  CLI::App& report = *app.add_subcommand("report", "Compare runs, on one page for a browser.");
+  report.add_option("RUN", options.runs, "run directories, or those of sweeps")->required();
+  report.add_option("--out", options.out, "where to (report.html)");
+}
+
 void AddConform(CLI::App& app, Options& options) {
   CLI::App& conform = *app.add_subcommand("conform", "Replay a recorded trace against our game.");
   conform.add_option("TRACE", options.trace, "TRACE.jsonl.gz")->required();
@@ -165,6 +182,8 @@ int Dispatch(const CLI::App& app, Options& options) {
   if (app.got_subcommand("conform")) return Conform(options.trace);
   if (app.got_subcommand("play")) return RunPlay(options.play);
   if (app.got_subcommand("record")) return RunRecord(options.record);
+  if (app.got_subcommand("sweep")) return RunSweep(options.sweep);
+  if (app.got_subcommand("report")) return RunReport(options.report);
   if (app.got_subcommand("bench")) return Bench(app.get_subcommand("bench")->remaining());
   std::printf("%s", EnvTable().c_str());
   return kExitDone;
@@ -214,7 +233,7 @@ int AnswerParseError(const CLI::App& app, const CLI::ParseError& error) {
 int RunCommandLine(int argc, char** argv) {
   IgnoreFileSizeSignal();
   Options options;
-  options.train.program = argv[0];
+  options.train.program = options.sweep.program = argv[0];
   CLI::App app("Starling: asynchronous actor-critic training, with a bound on staleness.",
                "starling");
   app.set_version_flag("--version", VersionLine("starling"));
@@ -223,6 +242,8 @@ int RunCommandLine(int argc, char** argv) {
   AddEval(app, options);
   AddPlay(app, options.play);
   AddRecord(app, options.record);
+  AddSweep(app, options.sweep);
+  AddReport(app, options.report);
   AddConform(app, options);
   AddBench(app);
   app.add_subcommand("envs", "List the environments.");

@@ -68,15 +68,21 @@ void Console::Print(std::string_view line, LogLevel level) {
 }
 
 void Console::Show(const Progress& progress, std::int64_t now_ms) {
-  const std::int64_t period = style_.terminal ? kTerminalPeriodMs : kPlainPeriodMs;
-  if (!shown_ms_ && !style_.terminal) shown_ms_ = now_ms;  // the first line after a period, too
-  if (shown_ms_ && now_ms - *shown_ms_ < period) return;
-  shown_ms_ = now_ms;
-  if (!style_.terminal) {
-    Write(ProgressLine(progress) + "\n");
+  if (style_.terminal) {
+    Draw([&](const ProgressStyle& style) { return ProgressBar(progress, style); }, now_ms);
     return;
   }
-  bar_ = ProgressBar(progress, {Width(), style_.utf8, style_.color});
+  if (!shown_ms_) shown_ms_ = now_ms;  // the first line after a period, too
+  if (now_ms - *shown_ms_ < kPlainPeriodMs) return;
+  shown_ms_ = now_ms;
+  Write(ProgressLine(progress) + "\n");
+}
+
+void Console::Draw(const std::function<std::string(const ProgressStyle&)>& bar,
+                   std::int64_t now_ms) {
+  if (!style_.terminal || (shown_ms_ && now_ms - *shown_ms_ < kTerminalPeriodMs)) return;
+  shown_ms_ = now_ms;
+  bar_ = bar({Width(), style_.utf8, style_.color});
   Write(std::string(kClear) + bar_);
 }
 

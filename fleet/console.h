@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,6 +38,8 @@ class Console {
   // Draws at most 5 times a second on a terminal, elsewhere a line every 5 s. `now_ms` is any
   // monotonic clock.
   void Show(const Progress& progress, std::int64_t now_ms);
+  // Draws `bar` of that style over the last one: on a terminal only, at most 5 times a second.
+  void Draw(const std::function<std::string(const ProgressStyle&)>& bar, std::int64_t now_ms);
   // Takes the bar away.
   void Clear();
 

@@ -66,18 +66,6 @@ int Columns(const std::vector<Piece>& pieces, int gap) {
   });
 }
 
-std::string Bar(double fraction, int columns, const ProgressStyle& style) {
-  const int cells = style.utf8 ? columns : columns - 2;
-  const int full = static_cast<int>(std::floor(fraction * cells));
-  std::string bar = style.color ? std::string(kGreen) : "";
-  if (!style.utf8) bar += '[';
-  for (int i = 0; i < full; ++i) bar += style.utf8 ? "\u2588" : "#";
-  if (style.color) bar += kPlain;
-  for (int i = full; i < cells; ++i) bar += style.utf8 ? "\u2591" : "-";
-  if (!style.utf8) bar += ']';
-  return bar;
-}
-
 }  // namespace
 
 Progress MakeProgress(const std::optional<LearnerStatus>& status, std::uint64_t total,
@@ -95,6 +83,18 @@ Progress MakeProgress(const std::optional<LearnerStatus>& status, std::uint64_t 
   progress.staleness_max = status->staleness.max;
   progress.actors_alive = status->actors_alive;
   return progress;
+}
+
+std::string BarOf(double fraction, int columns, const ProgressStyle& style) {
+  const int cells = style.utf8 ? columns : columns - 2;
+  const int full = static_cast<int>(std::floor(fraction * cells));
+  std::string bar = style.color ? std::string(kGreen) : "";
+  if (!style.utf8) bar += '[';
+  for (int i = 0; i < full; ++i) bar += style.utf8 ? "\u2588" : "#";
+  if (style.color) bar += kPlain;
+  for (int i = full; i < cells; ++i) bar += style.utf8 ? "\u2591" : "-";
+  if (!style.utf8) bar += ']';
+  return bar;
 }
 
 std::string ProgressBar(const Progress& progress, const ProgressStyle& style) {
@@ -115,7 +115,7 @@ std::string ProgressBar(const Progress& progress, const ProgressStyle& style) {
   if (bar < least_bar) {  // too narrow for any bar
     return pieces.front().text.substr(0, static_cast<std::size_t>(room));
   }
-  std::string line = Bar(Fraction(progress), bar, style);
+  std::string line = BarOf(Fraction(progress), bar, style);
   for (const Piece& piece : pieces) {
     line.append(static_cast<std::size_t>(gap), ' ');
     line += piece.text;

@@ -32,6 +32,9 @@ struct ProgressStyle {
   bool color = false;  // escape codes for colour
 };
 
+// So many columns, the first `fraction` of them full.
+std::string BarOf(double fraction, int columns, const ProgressStyle& style);
+
 // At most width - 1 columns, so that no terminal wraps it; what does not fit is left out, the least
 // interesting first.
 std::string ProgressBar(const Progress& progress, const ProgressStyle& style);

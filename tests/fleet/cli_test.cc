@@ -34,7 +34,8 @@ TEST_F(CliTest, VersionAndHelpGoToStandardOutput) {
   EXPECT_THAT(version.out, StartsWith("starling "));
   const Finished help = Starling({"--help"});
   EXPECT_EQ(help.status, 0);
-  for (const char* command : {"train", "eval", "play", "record", "conform", "envs", "bench"}) {
+  for (const char* command :
+       {"train", "eval", "play", "record", "sweep", "report", "conform", "envs", "bench"}) {
     EXPECT_THAT(help.out, HasSubstr(command));
   }
   for (const char* word : {"--resume", "--init-from", "eval.every_steps", "tensorboard"}) {
@@ -68,6 +69,8 @@ TEST_F(CliTest, WhatIsMissingOrContradicts) {
   EXPECT_THAT(Mistake({"eval", "x", "--seed", "-1"}), HasSubstr("--seed"));
   EXPECT_THAT(Mistake({"eval", "x", "--seed", "99999999999999999999999"}), HasSubstr("--seed"));
   EXPECT_THAT(Mistake({"conform"}), HasSubstr("TRACE is required"));
+  EXPECT_THAT(Mistake({"sweep"}), HasSubstr("GRID is required"));
+  EXPECT_THAT(Mistake({"report"}), HasSubstr("RUN is required"));
 }
 
 TEST_F(CliTest, SetTakesOneWordEach) {
@@ -124,6 +127,15 @@ TEST_F(CliTest, AResultThatCannotBeWrittenIsAFailure) {
   const Finished finished = RunProgram(dir_, {"/bin/sh", (dir_.path() / "envs.sh").string()});
   EXPECT_EQ(finished.status, kExitFailed);
   EXPECT_THAT(finished.err, HasSubstr("standard output"));
+}
+
+TEST_F(CliTest, ASweepOfNothingAndAReportOnNothing) {
+  EXPECT_THAT(Mistake({"sweep", "absent.toml"}), HasSubstr("grid absent.toml cannot be read"));
+  EXPECT_EQ(Mistake({"report", "absent", "also"}),
+            "absent: there is no such directory; give the directory of a run or of a sweep\n"
+            "also: there is no such directory; give the directory of a run or of a sweep\n");
+  EXPECT_THAT(Mistake({"report", "."}), HasSubstr(".: there is no run in it"));
+  EXPECT_FALSE(std::filesystem::exists(dir_ / "report.html"));
 }
 
 TEST_F(CliTest, TraceThatIsNotThereIsAMistake) {

@@ -55,6 +55,18 @@ TEST(ConsoleTest, BarIsDrawnOverItself) {
   EXPECT_EQ(screen.Text(), once + once);
 }
 
+TEST(ConsoleTest, AnyBarIsDrawnInTheSameWayAndOnATerminalOnly) {
+  const auto bar = [](const ProgressStyle& style) { return std::to_string(style.width); };
+  Screen screen(Terminal());
+  screen->Draw(bar, 0);
+  screen->Draw(bar, 199);  // too early
+  screen->Print("hello");
+  EXPECT_EQ(screen.Text(), "\r\033[K20\r\033[Khello\n20");
+  Screen file({});
+  file->Draw(bar, 0);
+  EXPECT_EQ(file.Text(), "");
+}
+
 TEST(ConsoleTest, LinesStayAboveTheBar) {
   Screen screen(Terminal());
   screen->Show(Halfway(), 0);

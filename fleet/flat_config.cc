@@ -1,0 +1,27 @@
+#include "fleet/flat_config.h"
+
+#include <stdexcept>
+
+#include "fleet/toml_text.h"
+
+namespace starling::fleet {
+
+FlatConfig Flatten(const std::string& toml) {
+  toml::table document;
+  try {
+    document = toml::parse(toml);
+  } catch (const toml::parse_error& error) {
+    throw std::runtime_error(std::string(error.description()));
+  }
+  FlatConfig flat;
+  for (const auto& [section, node] : document) {
+    const toml::table* keys = node.as_table();
+    if (keys == nullptr) continue;
+    for (const auto& [key, value] : *keys) {
+      flat[std::string(section.str()) + "." + std::string(key.str())] = TomlText(value);
+    }
+  }
+  return flat;
+}
+
+}  // namespace starling::fleet

@@ -1,0 +1,124 @@
+#include "fleet/report/groups.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "fleet/sweep/names.h"
+
+namespace starling::fleet {
+namespace {
+
+FlatConfig WithoutSeed(FlatConfig config) {
+  for (const char* key : {"run.seed", "run.name", "run.dir"}) config.erase(key);
+  return config;
+}
+
+int Rank(const std::string& key) {
+  if (key == "env.name") return 0;
+  // "auto" makes updates.* follow from the others.
+  for (const char* section : {"updates.", "checkpoint.", "learner.", "run."}) {
+    if (key.starts_with(section)) return 2;
+  }
+  return 1;
+}
+
+// How many groups `keys` tell apart.
+std::size_t Classes(const std::vector<const KeyDifference*>& keys, std::size_t groups) {
+  std::set<std::vector<std::string>> classes;
+  for (std::size_t group = 0; group < groups; ++group) {
+    std::vector<std::string> values;
+    for (const KeyDifference* key : keys) values.push_back(key->values[group]);
+    classes.insert(values);
+  }
+  return classes.size();
+}
+
+std::string Plain(const std::string& toml) {
+  const bool quoted = toml.size() >= 2 && (toml.front() == '"' || toml.front() == '\'');
+  return quoted ? toml.substr(1, toml.size() - 2) : toml;
+}
+
+void Label(std::vector<Group>& groups) {
+  constexpr std::size_t kMostKeys = 3;  // a longer label is no label
+  const std::vector<KeyDifference> telling = TellingKeys(Differences(groups), groups.size());
+  std::vector<std::string> keys;
+  for (const KeyDifference& difference : telling) keys.push_back(difference.key);
+  keys = ShortKeys(keys);
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    std::string label;
+    for (std::size_t k = 0; k < keys.size(); ++k) {
+      const std::string& value = telling[k].values[g];
+      label += fmt::format("{}{} = {}", k > 0 ? ", " : "", keys[k],
+                           value.empty() ? "(not there)" : Plain(value));
+    }
+    if (keys.size() > kMostKeys) label = fmt::format("group {}", g + 1);
+    groups[g].label = label.empty() ? Plain(groups[g].config.at("env.name")) : label;
+  }
+}
+
+}  // namespace
+
+std::vector<const LoadedRun*> Group::Finished() const {
+  std::vector<const LoadedRun*> finished;
+  std::ranges::copy_if(runs, std::back_inserter(finished), &LoadedRun::finished);
+  return finished;
+}
+
+std::vector<Group> MakeGroups(const std::vector<LoadedRun>& runs) {
+  std::vector<Group> groups;
+  for (const LoadedRun& run : runs) {
+    if (run.config.empty()) continue;
+    const FlatConfig config = WithoutSeed(run.config);
+    auto group = std::ranges::find(groups, config, &Group::config);
+    if (group == groups.end())
+      group = groups.insert(group, {.label = "", .config = config, .runs = {}});
+    group->runs.push_back(&run);
+  }
+  Label(groups);
+  return groups;
+}
+
+std::vector<KeyDifference> Differences(const std::vector<Group>& groups) {
+  std::set<std::string> keys;
+  for (const Group& group : groups) {
+    for (const auto& [key, value] : group.config) keys.insert(key);
+  }
+  std::vector<KeyDifference> differences;
+  for (const std::string& key : keys) {
+    KeyDifference difference{key, {}};
+    for (const Group& group : groups) {
+      const auto found = group.config.find(key);
+      difference.values.push_back(found == group.config.end() ? "" : found->second);
+    }
+    const std::string& first = difference.values.front();
+    const bool same =
+        std::ranges::count(difference.values, first) == static_cast<std::ptrdiff_t>(groups.size());
+    if (!same) differences.push_back(std::move(difference));
+  }
+  return differences;
+}
+
+std::vector<KeyDifference> TellingKeys(const std::vector<KeyDifference>& differences,
+                                       std::size_t groups) {
+  std::vector<const KeyDifference*> chosen, left;
+  for (const KeyDifference& difference : differences) left.push_back(&difference);
+  std::ranges::stable_sort(left, {}, [](const KeyDifference* key) { return Rank(key->key); });
+  while (!left.empty() && Classes(chosen, groups) < groups) {
+    const auto with = [&](const KeyDifference* key) {
+      std::vector<const KeyDifference*> keys = chosen;
+      keys.push_back(key);
+      return Classes(keys, groups);
+    };
+    const auto best = std::ranges::max_element(left, {}, with);  // the first of equals
+    chosen.push_back(*best);
+    left.erase(best);
+  }
+  std::vector<KeyDifference> telling;
+  for (const KeyDifference* key : chosen) telling.push_back(*key);
+  return telling;
+}
+
+}  // namespace starling::fleet

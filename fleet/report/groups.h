@@ -1,0 +1,36 @@
+// Runs that differ in their seed alone belong together; what distinguishes the groups names them.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "fleet/report/loaded_run.h"
+
+namespace starling::fleet {
+
+struct Group {
+  std::string label;                   // "bound = 4"
+  FlatConfig config;                   // without run.seed, run.name and run.dir
+  std::vector<const LoadedRun*> runs;  // in the order in which they were given
+  // Those that are finished: all that is said of a group is said of them.
+  std::vector<const LoadedRun*> Finished() const;
+};
+
+// In the order of their first runs. Runs whose configuration cannot be read are in none. `runs` must
+// outlive the groups.
+std::vector<Group> MakeGroups(const std::vector<LoadedRun>& runs);
+
+// A key in which groups differ, and its value in each of them as TOML ("" where it is not there).
+struct KeyDifference {
+  std::string key;
+  std::vector<std::string> values;
+};
+std::vector<KeyDifference> Differences(const std::vector<Group>& groups);
+
+// The fewest of them that tell all groups apart, found one after the other: whichever splits most,
+// among equals the environment first, what often follows from other keys last.
+std::vector<KeyDifference> TellingKeys(const std::vector<KeyDifference>& differences,
+                                       std::size_t groups);
+
+}  // namespace starling::fleet

@@ -1,0 +1,254 @@
+#include "fleet/report/page.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+#include <string_view>
+
+#include "fleet/report/groups.h"
+#include "fleet/report/plot.h"
+#include "fleet/report/score.h"
+#include "fleet/report/style.h"
+#include "fleet/report/tables.h"
+
+namespace starling::fleet {
+namespace {
+
+constexpr std::size_t kPointsOfGroup = 200, kPointsOfRun = 150;
+constexpr double kWindows = 60;  // of throughput, in the longest run
+
+using SamplesOf = std::function<Samples(const LoadedRun&)>;
+
+std::string Plural(std::size_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+double LongestTime(const std::vector<LoadedRun>& runs) {
+  double longest = 0;
+  for (const LoadedRun& run : runs) {
+    if (!run.metrics.empty()) longest = std::max(longest, run.metrics.back().seconds);
+  }
+  return longest;
+}
+
+// Seconds in the unit that suits the longest run.
+struct TimeUnit {
+  double longest_s, seconds;
+  const char* label;
+};
+
+TimeUnit UnitFor(const std::vector<LoadedRun>& runs) {
+  const double longest = LongestTime(runs);
+  if (longest > 2 * 3600) return {longest, 3600, "wall-clock time of training, h"};
+  if (longest > 5 * 60) return {longest, 60, "wall-clock time of training, min"};
+  return {longest, 1, "wall-clock time of training, s"};
+}
+
+SamplesOf InUnit(const SamplesOf& of_seconds, TimeUnit unit) {
+  return [=](const LoadedRun& run) {
+    Samples samples = of_seconds(run);
+    for (Sample& sample : samples) sample.x /= unit.seconds;
+    return samples;
+  };
+}
+
+// Each group's curve and band over its finished runs, these runs thinly, and those that did not
+// finish as far as they came.
+void AddGroups(const std::vector<Group>& groups, const SamplesOf& samples_of, bool dots,
+               Plot& plot) {
+  std::vector<Curve> thick;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    std::vector<Samples> finished;
+    for (const LoadedRun* run : groups[g].runs) {
+      Samples samples = samples_of(*run);
+      const std::string title = fmt::format("{}, {}", run->dir.string(), NameOf(run->state));
+      if (run->finished()) finished.push_back(samples);
+      if (run->finished() && groups[g].Finished().size() == 1) continue;  // it is the group's curve
+      plot.curves.push_back({.kind = run->finished() ? Curve::Kind::kRun : Curve::Kind::kUnfinished,
+                             .group = g,
+                             .samples = Thinned(samples, kPointsOfRun),
+                             .title = title});
+    }
+    const GroupCurve across = Across(finished, kPointsOfGroup, static_cast<std::uint32_t>(g));
+    thick.push_back({.kind = Curve::Kind::kGroup,
+                     .group = g,
+                     .samples = across.middle,
+                     .title = groups[g].label,
+                     .dots = dots});
+    plot.bands.push_back({g, across});
+  }
+  plot.curves.insert(plot.curves.end(), thick.begin(), thick.end());
+}
+
+std::string Legend(const std::vector<Group>& groups) {
+  std::string items;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    items += fmt::format("<li>{}{}</li>\n", Chip(g), Escaped(groups[g].label));
+  }
+  return "<ul class=\"legend\">\n" + items + "</ul>\n";
+}
+
+std::string Figure(const std::string& caption, const std::string& drawing) {
+  return fmt::format("<figure><figcaption>{}</figcaption>\n{}</figure>\n", caption, drawing);
+}
+
+std::string LearningSection(const std::vector<Group>& groups, TimeUnit unit) {
+  const std::string if_empty = "no episode has ended in any of these runs";
+  Plot steps{.x_label = "environment steps", .y_label = "return", .if_empty = if_empty};
+  Plot time{.x_label = unit.label, .y_label = "return", .if_empty = if_empty};
+  AddGroups(groups, ReturnBySteps, false, steps);
+  AddGroups(groups, InUnit(ReturnBySeconds, unit), false, time);
+  return "<h2>Learning</h2>\n" + Legend(groups) + "<div class=\"figures\">\n" +
+         Figure("Return against steps", DrawPlot(steps)) +
+         Figure("Return against time", DrawPlot(time)) + "</div>\n";
+}
+
+std::string EvaluationSection(const std::vector<Group>& groups,
+                              const std::vector<LoadedRun>& runs) {
+  const auto none = [](const LoadedRun& run) { return run.evals.empty(); };
+  if (std::ranges::all_of(runs, none)) return "";
+  Plot plot{.x_label = "environment steps",
+            .y_label = "return of evaluation",
+            .if_empty = "these evaluations are of runs without a configuration"};
+  AddGroups(groups, EvaluationBySteps, true, plot);
+  return "<h2>Evaluation while training</h2>\n" + Legend(groups) + "<div class=\"figures\">\n" +
+         Figure("Mean return of the episodes of each evaluation (eval.jsonl)", DrawPlot(plot)) +
+         "</div>\n";
+}
+
+std::string ThroughputSection(const std::vector<Group>& groups, TimeUnit unit) {
+  Plot plot{.x_label = unit.label,
+            .y_label = "steps per second",
+            .from_zero = true,
+            .if_empty = "these runs left no two points to take a rate from"};
+  const double window_s = std::max(unit.longest_s / kWindows, 1e-3);
+  const auto throughput = [=](const LoadedRun& run) { return Throughput(run, window_s); };
+  AddGroups(groups, InUnit(throughput, unit), false, plot);
+  return "<h2>Throughput</h2>\n" + Legend(groups) + "<div class=\"figures\">\n" +
+         Figure("Steps per second over time", DrawPlot(plot)) + "</div>\n";
+}
+
+std::vector<std::uint64_t> StalenessOf(const Group& group) {
+  std::vector<std::uint64_t> counts;
+  for (const LoadedRun* run : group.runs) {
+    counts.resize(std::max(counts.size(), run->staleness.size()));
+    for (std::size_t tau = 0; tau < run->staleness.size(); ++tau)
+      counts[tau] += run->staleness[tau];
+  }
+  return counts;
+}
+
+std::string StalenessSection(const std::vector<Group>& groups) {
+  constexpr std::size_t kMostBars = 24;
+  constexpr double kRare = 0.001;
+  std::size_t last = 3;
+  double top = 0;
+  std::vector<std::vector<std::uint64_t>> histograms;
+  for (const Group& group : groups) {
+    histograms.push_back(StalenessOf(group));
+    double all = 0;
+    for (const std::uint64_t count : histograms.back()) all += static_cast<double>(count);
+    for (std::size_t tau = 0; tau < histograms.back().size(); ++tau) {
+      const double share = static_cast<double>(histograms.back()[tau]) / std::max(all, 1.0);
+      top = std::max(top, share);
+      if (share >= kRare) last = std::max(last, std::min(tau + 1, kMostBars));
+    }
+  }
+  std::string panels;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    panels +=
+        Figure(Chip(g) + Escaped(groups[g].label), DrawHistogram(histograms[g], last, top, g));
+  }
+  return "<h2>Realised staleness</h2>\n<p class=\"faint\">How many updates came between the "
+         "weights a gradient was computed on and those it was applied to: all applied gradients of "
+         "a group's runs that left a summary.</p>\n<div class=\"panels\">\n" +
+         panels + "</div>\n";
+}
+
+// "1 run is unfinished, 2 are damaged": nothing is left out silently.
+std::string Notice(const std::vector<LoadedRun>& runs) {
+  std::map<std::string_view, std::size_t> counts;
+  for (const LoadedRun& run : runs) {
+    if (!run.finished()) ++counts[NameOf(run.state)];
+  }
+  if (counts.empty()) return "";
+  std::string text;
+  for (const auto& [state, count] : counts) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, state);
+  }
+  return fmt::format(
+      "<p class=\"notice\">Not all of these runs are finished: {}. They are in the table of runs "
+      "and, as far as they came, dotted in the figures; the numbers and the thick curves are those "
+      "of finished runs.</p>\n",
+      text);
+}
+
+std::string Explanations(const std::vector<LoadedRun>& runs, Measure measure) {
+  return fmt::format(
+      "<h2>How to read this</h2>\n"
+      "<p>A group is all runs whose configurations differ in nothing but run.seed, run.name and "
+      "run.dir. A run counts by {}.</p>\n"
+      "<p>The interquartile mean leaves out the lowest and the highest quarter of a group's runs, "
+      "rounded down: of fewer than four runs, none. Its 95 % interval is a percentile bootstrap, "
+      "stratified by group: the seeds of each group are drawn anew, with replacement, 10,000 times "
+      "(Agarwal et al., Deep reinforcement learning at the edge of the statistical precipice, "
+      "NeurIPS 2021). Draws come from a fixed seed, so that this page can be made again bit for "
+      "bit. With few seeds an interval says little: of three runs it goes from about the worst to "
+      "about the best.</p>\n"
+      "<p>Smoothing: the return of training is the mean of the last 100 episodes (all, until there "
+      "are so many) at every second, nothing else is smoothed there. Throughput is the mean over "
+      "1/{:.0f} of the longest run's time, or over a second or so if that is longer. Thick curves "
+      "are the "
+      "interquartile mean over runs, linear between their points, from where all of them have "
+      "begun "
+      "to where the first of them ends; bands are its 95 % intervals (1,000 draws); thin curves "
+      "are "
+      "the runs. No curve has more than {} points. Time is that of training, without what passed "
+      "between an interruption and going on.</p>\n",
+      InWords(measure, runs), kWindows, kPointsOfGroup);
+}
+
+std::string Title(const std::vector<LoadedRun>& runs) {
+  std::set<std::string> envs;
+  for (const LoadedRun& run : runs) {
+    std::string name = run.Key("env.name");
+    std::erase_if(name, [](char c) { return c == '"' || c == '\''; });
+    if (!name.empty()) envs.insert(name);
+  }
+  std::string text;
+  for (const std::string& env : envs) text += (text.empty() ? "" : ", ") + env;
+  return text.empty() ? "damaged runs" : text;
+}
+
+}  // namespace
+
+std::string MakePage(const std::vector<LoadedRun>& runs) {
+  const std::vector<Group> groups = MakeGroups(runs);
+  const Measure measure = MeasureFor(runs);
+  const TimeUnit unit = UnitFor(runs);
+  const std::string title = Escaped(Title(runs));
+  std::string body = fmt::format("<h1>{}</h1>\n<p class=\"faint\">Starling: {} in {}</p>\n", title,
+                                 Plural(runs.size(), "run"), Plural(groups.size(), "group"));
+  body += Notice(runs);
+  if (!groups.empty()) {
+    body +=
+        "<h2>Result</h2>\n" + ResultTable(groups, measure) +
+        fmt::format("<p class=\"faint\">Returns: of each run {}.</p>\n", InWords(measure, runs)) +
+        LearningSection(groups, unit) + EvaluationSection(groups, runs) +
+        ThroughputSection(groups, unit) + StalenessSection(groups);
+  }
+  if (const std::string differences = DifferenceTable(groups); !differences.empty()) {
+    body += "<h2>What differs in the configurations</h2>\n" + differences;
+  }
+  body += "<h2>Runs</h2>\n" + RunTable(runs, groups, measure) + Explanations(runs, measure);
+  return fmt::format(
+      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta "
+      "name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>Starling: "
+      "{}</title>\n<style>{}</style>\n</head>\n<body>\n{}</body>\n</html>\n",
+      title, kReportStyle, body);
+}
+
+}  // namespace starling::fleet

@@ -1,0 +1,228 @@
+#include "fleet/report/plot.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "fleet/report/axis.h"
+#include "fleet/summary.h"
+
+namespace starling::fleet {
+namespace {
+
+constexpr double kTop = 10, kRight = 16, kBottom = 44, kDigit = 6.8;  // pixels of the drawing
+
+// From values to the drawing.
+struct Frame {
+  Axis x, y;
+  double width, height, left;
+
+  double bottom() const { return height - kBottom; }
+  double right() const { return width - kRight; }
+  double X(double value) const {
+    return left + (value - x.low) / (x.high - x.low) * (right() - left);
+  }
+  double Y(double value) const {
+    return bottom() - (value - y.low) / (y.high - y.low) * (bottom() - kTop);
+  }
+};
+
+Frame MakeFrame(Axis x, Axis y, double width, double height) {
+  std::size_t longest = 1;
+  for (const std::string& text : y.tick_text) longest = std::max(longest, text.size());
+  const double left = 32 + kDigit * static_cast<double>(longest);
+  return {std::move(x), std::move(y), width, height, left};
+}
+
+std::string Open(const Frame& frame) {
+  return fmt::format("<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\">\n", frame.width,
+                     frame.height);
+}
+
+std::string Text(double x, double y, const char* how, const std::string& text) {
+  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\">{}</text>\n", x, y, how,
+                     Escaped(text));
+}
+
+std::string Line(double x1, double y1, double x2, double y2, const char* how) {
+  return fmt::format(
+      "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" class=\"{}\"/>\n", x1, y1, x2,
+      y2, how);
+}
+
+std::string Titles(const Frame& frame, const std::string& x_label, const std::string& y_label) {
+  const double middle = (kTop + frame.bottom()) / 2;
+  return Text((frame.left + frame.right()) / 2, frame.height - 6, "mid", x_label) +
+         fmt::format(
+             "<text transform=\"translate(13 {:.1f}) rotate(-90)\" class=\"mid\">{}</text>\n",
+             middle, Escaped(y_label));
+}
+
+std::string GridY(const Frame& frame) {
+  std::string svg;
+  for (std::size_t i = 0; i < frame.y.ticks.size(); ++i) {
+    const double y = frame.Y(frame.y.ticks[i]);
+    svg += Line(frame.left, y, frame.right(), y, "grid");
+    svg += Text(frame.left - 6, y + 4, "end", frame.y.tick_text[i]);
+  }
+  return svg + Line(frame.left, frame.bottom(), frame.right(), frame.bottom(), "axis");
+}
+
+std::string TicksX(const Frame& frame) {
+  std::string svg;
+  for (std::size_t i = 0; i < frame.x.ticks.size(); ++i) {
+    const double x = frame.X(frame.x.ticks[i]);
+    svg += Line(x, frame.bottom(), x, frame.bottom() + 4, "axis");
+    svg += Text(x, frame.bottom() + 18, "mid", frame.x.tick_text[i]);
+  }
+  return svg;
+}
+
+std::string Points(const Frame& frame, const Samples& samples) {
+  std::string points;
+  for (const Sample& sample : samples) {
+    points += fmt::format("{}{:.1f},{:.1f}", points.empty() ? "" : " ", frame.X(sample.x),
+                          frame.Y(sample.y));
+  }
+  return points;
+}
+
+std::string DrawBand(const Frame& frame, const Band& band) {
+  const GroupCurve& curve = band.curve;
+  if (curve.low.empty()) return "";
+  Samples edge;
+  for (std::size_t i = 0; i < curve.low.size(); ++i) {
+    edge.push_back({curve.middle[i].x, curve.low[i]});
+  }
+  for (std::size_t i = curve.high.size(); i-- > 0;) {
+    edge.push_back({curve.middle[i].x, curve.high[i]});
+  }
+  return fmt::format("<polygon class=\"band {}\" points=\"{}\"/>\n", GroupClass(band.group),
+                     Points(frame, edge));
+}
+
+std::string Cross(const Frame& frame, const Curve& curve) {
+  const double x = frame.X(curve.samples.back().x), y = frame.Y(curve.samples.back().y);
+  return fmt::format("<path class=\"cross {}\" d=\"M{:.1f},{:.1f}l8,8m0,-8l-8,8\"/>\n",
+                     GroupClass(curve.group), x - 4, y - 4);
+}
+
+std::string DrawCurve(const Frame& frame, const Curve& curve) {
+  if (curve.samples.empty()) return "";
+  static constexpr const char* kClass[] = {"line", "run", "open"};
+  const std::string classes =
+      fmt::format("{} {}", kClass[static_cast<int>(curve.kind)], GroupClass(curve.group));
+  std::string svg =
+      fmt::format("<polyline class=\"{}\" points=\"{}\"><title>{}</title></polyline>\n", classes,
+                  Points(frame, curve.samples), Escaped(curve.title));
+  // A single sample is no line.
+  if (curve.dots || curve.samples.size() == 1) {
+    for (const Sample& sample : curve.samples) {
+      svg += fmt::format("<circle class=\"dot {}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.5\"/>\n",
+                         GroupClass(curve.group), frame.X(sample.x), frame.Y(sample.y));
+    }
+  }
+  return curve.kind == Curve::Kind::kUnfinished ? svg + Cross(frame, curve) : svg;
+}
+
+std::string Empty(const std::string& sentence) {
+  return fmt::format("<p class=\"empty\">{}</p>\n", Escaped(sentence));
+}
+
+struct Extent {
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  void Add(double value) {
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  bool empty() const { return low > high; }
+};
+
+}  // namespace
+
+std::string Escaped(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+std::string GroupClass(std::size_t group) {
+  constexpr std::size_t kColors = 8, kDashes = 3;
+  return fmt::format("g{} d{}", group % kColors, group / kColors % kDashes);
+}
+
+std::string DrawPlot(const Plot& plot) {
+  Extent x, y;
+  for (const Curve& curve : plot.curves) {
+    for (const Sample& sample : curve.samples) x.Add(sample.x), y.Add(sample.y);
+  }
+  if (x.empty()) return Empty(plot.if_empty);
+  for (const Band& band : plot.bands) {
+    for (const double value : band.curve.low) y.Add(value);
+    for (const double value : band.curve.high) y.Add(value);
+  }
+  const double range = y.high - y.low;
+  if (plot.from_zero || (y.low >= 0 && y.low < range / 2)) y.Add(0);  // zero means something
+  const double margin = 0.03 * (y.high - y.low);
+  const Frame frame =
+      MakeFrame(MakeAxis(std::min(x.low, 0.0), x.high, 6, false),
+                MakeAxis(y.low == 0 ? 0 : y.low - margin, y.high + margin, 5, false), 560, 320);
+  std::string svg =
+      Open(frame) + GridY(frame) + TicksX(frame) + Titles(frame, plot.x_label, plot.y_label);
+  for (const Band& band : plot.bands) svg += DrawBand(frame, band);
+  for (const Curve& curve : plot.curves) svg += DrawCurve(frame, curve);
+  return svg + "</svg>\n";
+}
+
+std::string DrawHistogram(const std::vector<std::uint64_t>& counts, std::size_t last, double top,
+                          std::size_t group) {
+  const auto all = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+  if (all == 0) return Empty("no gradient was applied");
+  std::vector<std::uint64_t> bars(last + 1);
+  for (std::size_t tau = 0; tau < counts.size(); ++tau) bars[std::min(tau, last)] += counts[tau];
+  const bool beyond = counts.size() > last + 1;
+  const Axis none{
+      .low = -0.5, .high = static_cast<double>(last) + 0.5, .ticks = {}, .tick_text = {}};
+  const Frame frame = MakeFrame(none, MakeAxis(0, 100 * top, 4, true), 270, 190);
+  std::string svg =
+      Open(frame) + GridY(frame) + Titles(frame, "staleness of a gradient", "share, %");
+  const std::size_t every = last / 8 + 1;
+  for (std::size_t tau = 0; tau <= last; ++tau) {
+    const double x = frame.X(static_cast<double>(tau)), wide = frame.X(1) - frame.X(0);
+    const double share = static_cast<double>(bars[tau]) / static_cast<double>(all);
+    const double high = frame.bottom() - frame.Y(100 * share);
+    const std::string name = fmt::format("{}{}", tau, beyond && tau == last ? "+" : "");
+    if (bars[tau] > 0) {
+      const double seen = std::max(high, 1.0);  // what is rare is still there
+      svg += fmt::format(
+          "<rect class=\"bar {}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\">"
+          "<title>{}: {} gradients, {:.2f} %</title></rect>\n",
+          GroupClass(group), x - 0.4 * wide, frame.bottom() - seen, 0.8 * wide, seen, name,
+          Grouped(bars[tau]), 100 * share);
+    }
+    const bool room = tau % every == 0 && (tau == last || tau + every <= last);
+    if (room || tau == last) svg += Text(x, frame.bottom() + 16, "mid", name);
+  }
+  return svg + "</svg>\n";
+}
+
+}  // namespace starling::fleet

@@ -1,0 +1,52 @@
+// Figures as inline SVG, drawn with the classes of the page's style sheet (fleet/report/page.cc):
+// nothing in them is a colour, so that they follow a light or dark page.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "fleet/report/curves.h"
+
+namespace starling::fleet {
+
+// Text as it may stand in HTML.
+std::string Escaped(const std::string& text);
+
+// "g2 d0": the classes that give the elements of a group its colour and its dashes.
+std::string GroupClass(std::size_t group);
+
+struct Curve {
+  enum class Kind : std::uint8_t {
+    kGroup,       // thick
+    kRun,         // thin: one of the runs behind a group
+    kUnfinished,  // dotted, with a cross where it stopped
+  };
+  Kind kind = Kind::kGroup;
+  std::size_t group = 0;
+  Samples samples;
+  std::string title;  // shown under the pointer
+  bool dots = false;  // mark every sample
+};
+
+struct Band {
+  std::size_t group = 0;
+  GroupCurve curve;
+};
+
+struct Plot {
+  std::string x_label, y_label;
+  bool from_zero = false;  // y
+  std::vector<Band> bands{};
+  std::vector<Curve> curves{};
+  std::string if_empty{};  // said instead, if there is not a single sample
+};
+std::string DrawPlot(const Plot& plot);
+
+// Shares of `counts` (of staleness 0, 1, ...) as bars up to `last`, those beyond together in the
+// last bar; `top` is the largest share on the axis. An empty histogram is said to be so.
+std::string DrawHistogram(const std::vector<std::uint64_t>& counts, std::size_t last, double top,
+                          std::size_t group);
+
+}  // namespace starling::fleet

@@ -1,0 +1,134 @@
+#include "fleet/report/tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "fleet/progress.h"
+#include "fleet/report/plot.h"
+#include "fleet/summary.h"
+
+namespace starling::fleet {
+namespace {
+
+std::string Number(const std::optional<double>& value) {
+  return value ? fmt::format("{:.2f}", *value) : "–";
+}
+
+std::string Rate(const std::optional<double>& value) {
+  return value ? Grouped(static_cast<std::uint64_t>(*value + 0.5)) : "–";
+}
+
+std::string Cell(const std::string& html, const char* how = "") {
+  return *how == '\0' ? fmt::format("<td>{}</td>", html)
+                      : fmt::format("<td class=\"{}\">{}</td>", how, html);
+}
+
+std::string Table(const std::string& head, const std::string& rows) {
+  return fmt::format(
+      "<div "
+      "class=\"wide\"><table>\n<thead><tr>{}</tr></thead>\n<tbody>\n{}</tbody></table></div>\n",
+      head, rows);
+}
+
+std::string Head(const std::vector<std::string>& names, std::size_t words) {
+  std::string head;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    head += fmt::format("<th{}>{}</th>", i < words ? " class=\"word\"" : "", names[i]);
+  }
+  return head;
+}
+
+// Of `run` among `groups`, or nothing.
+std::optional<std::size_t> GroupOf(const LoadedRun& run, const std::vector<Group>& groups) {
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    if (std::ranges::count(groups[g].runs, &run) > 0) return g;
+  }
+  return std::nullopt;
+}
+
+std::string Troubles(const LoadedRun& run) {
+  std::string text;
+  for (const std::string& trouble : run.troubles) {
+    text += (text.empty() ? "" : "; ") + Escaped(trouble);
+  }
+  return text;
+}
+
+std::string RunRow(const LoadedRun& run, const std::vector<Group>& groups, Measure measure) {
+  const std::optional<std::size_t> group = GroupOf(run, groups);
+  std::string state(NameOf(run.state)), how = state;
+  std::ranges::replace(how, ' ', '-');
+  const std::string seed = run.Key("run.seed");
+  const auto& summary = run.summary;
+  return "<tr>" + Cell(fmt::format("<code>{}</code>", Escaped(run.dir.string())), "key") +
+         Cell(group ? Chip(*group) + Escaped(groups[*group].label) : "–", "key") +
+         Cell(seed.empty() ? "–" : seed) + Cell(state, ("word " + how).c_str()) +
+         Cell(Grouped(static_cast<std::uint64_t>(run.steps()))) +
+         Cell(summary ? HumanTime(summary->seconds) : "–") +
+         Cell(summary ? Rate(summary->steps_per_second) : "–") +
+         Cell(Number(ScoreOf(run, measure))) +
+         Cell(summary ? fmt::format("{:.2f} / {}", summary->staleness_mean, summary->staleness_max)
+                      : "–") +
+         Cell(Troubles(run), "long") + "</tr>\n";
+}
+
+}  // namespace
+
+std::string Chip(std::size_t group) {
+  return fmt::format(
+      "<svg class=\"chip\" viewBox=\"0 0 26 10\" aria-hidden=\"true\"><line class=\"line {}\" "
+      "x1=\"0\" y1=\"5\" x2=\"26\" y2=\"5\"/></svg>",
+      GroupClass(group));
+}
+
+std::string ResultTable(const std::vector<Group>& groups, Measure measure) {
+  std::string rows;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const GroupNumbers numbers = NumbersOf(groups[g], measure, static_cast<std::uint32_t>(g));
+    const auto& interval = numbers.interval;
+    rows += "<tr>" + Cell(Chip(g) + Escaped(groups[g].label), "key") +
+            Cell(fmt::format("{} of {}", numbers.finished, groups[g].runs.size())) +
+            Cell(Number(numbers.interquartile_mean)) +
+            Cell(interval ? fmt::format("{:.2f} to {:.2f}", interval->low, interval->high) : "–") +
+            Cell(Number(numbers.median)) + Cell(Number(numbers.mean)) +
+            Cell(Rate(numbers.steps_per_second)) + Cell(Escaped(numbers.bottleneck), "long") +
+            "</tr>\n";
+  }
+  return Table(
+      Head({"group"}, 1) +
+          Head({"finished", "interquartile mean", "95 % interval", "median", "mean", "steps/s"},
+               0) +
+          Head({"what limits the speed"}, 1),
+      rows);
+}
+
+std::string DifferenceTable(const std::vector<Group>& groups) {
+  const std::vector<KeyDifference> differences = Differences(groups);
+  if (differences.empty()) return "";
+  std::string head = Head({"key"}, 1), rows;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    head += fmt::format("<th>{}{}</th>", Chip(g), Escaped(groups[g].label));
+  }
+  for (const KeyDifference& difference : differences) {
+    rows += "<tr>" + Cell(fmt::format("<code>{}</code>", Escaped(difference.key)), "key");
+    for (const std::string& value : difference.values) {
+      rows += Cell(value.empty() ? "–" : fmt::format("<code>{}</code>", Escaped(value)));
+    }
+    rows += "</tr>\n";
+  }
+  return Table(head, rows);
+}
+
+std::string RunTable(const std::vector<LoadedRun>& runs, const std::vector<Group>& groups,
+                     Measure measure) {
+  std::string rows;
+  for (const LoadedRun& run : runs) rows += RunRow(run, groups, measure);
+  return Table(Head({"run", "group"}, 2) + Head({"seed"}, 0) + Head({"state"}, 1) +
+                   Head({"steps", "time", "steps/s", "return", "staleness mean / max"}, 0) +
+                   Head({"remarks"}, 1),
+               rows);
+}
+
+}  // namespace starling::fleet

@@ -1,0 +1,25 @@
+// The tables of a report, as HTML.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "fleet/report/groups.h"
+#include "fleet/report/score.h"
+
+namespace starling::fleet {
+
+// A short piece of a group's line, for legends and tables.
+std::string Chip(std::size_t group);
+
+// A row for each group: its numbers, what limits its speed.
+std::string ResultTable(const std::vector<Group>& groups, Measure measure);
+
+// A row for each key in which groups differ; "" if there is none.
+std::string DifferenceTable(const std::vector<Group>& groups);
+
+// A row for every run, whatever has become of it.
+std::string RunTable(const std::vector<LoadedRun>& runs, const std::vector<Group>& groups,
+                     Measure measure);
+
+}  // namespace starling::fleet

@@ -1,0 +1,138 @@
+#include "fleet/sweep/grid.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <sstream>
+
+#include "core/error.h"
+#include "fleet/check_config.h"
+#include "fleet/sweep/grid_file.h"
+#include "fleet/sweep/names.h"
+
+namespace starling::fleet {
+namespace {
+
+// One value for each key of the grid.
+using Choice = std::vector<const GridValue*>;
+
+std::vector<Choice> Product(const std::vector<GridKey>& keys) {
+  std::vector<Choice> choices = {{}};
+  for (const GridKey& key : keys) {
+    std::vector<Choice> longer;
+    for (const Choice& choice : choices) {
+      for (const GridValue& value : key.values) {
+        longer.push_back(choice);
+        longer.back().push_back(&value);
+      }
+    }
+    choices = std::move(longer);
+  }
+  return choices;
+}
+
+std::size_t CountRuns(const GridFile& file) {
+  std::size_t runs = file.seeds.size();
+  for (const GridKey& key : file.grid) {
+    runs = std::min(runs * key.values.size(), kMostRuns + 1);  // no overflow
+  }
+  return runs;
+}
+
+// Two values that would share a directory.
+void CheckNames(const GridKey& key, Mistakes& mistakes) {
+  std::map<std::string, const GridValue*> seen;
+  for (const GridValue& value : key.values) {
+    const auto [before, is_new] = seen.emplace(ValueName(value.toml), &value);
+    if (is_new) continue;
+    const std::string& other = before->second->toml;
+    mistakes.Add(value.spot,
+                 other == value.toml
+                     ? fmt::format("{} = {} is listed twice", key.name, value.toml)
+                     : fmt::format("{} = {} and {} would both be called \"{}\" in the names of "
+                                   "directories: write one of them differently",
+                                   key.name, other, value.toml, before->first));
+  }
+}
+
+// Where each override of a point stands in the grid's file.
+struct Origin {
+  std::string override_text;
+  Spot key, value;
+};
+
+// `line` is what the reader of configurations says, at "--set section.key=value" for an override.
+void AddFromConfig(const std::string& line, const GridFile& file, const std::filesystem::path& base,
+                   const std::vector<Origin>& origins, Mistakes& mistakes) {
+  for (const Origin& origin : origins) {
+    const std::string prefix = fmt::format("--set {}: ", origin.override_text);
+    if (!line.starts_with(prefix)) continue;
+    const std::string sentence = line.substr(prefix.size());
+    mistakes.Add(sentence.starts_with("unknown ") ? origin.key : origin.value, sentence);
+    return;
+  }
+  if (const std::string prefix = base.string() + ":"; line.starts_with(prefix)) {
+    const std::size_t end = line.find(": ");
+    mistakes.Add({.text = line.substr(0, end)}, line.substr(std::min(end + 2, line.size())));
+    return;
+  }
+  mistakes.Add(file.config_spot, line);  // that it cannot be read, say
+}
+
+GridPoint TryOut(const GridFile& file, const std::filesystem::path& base, const Choice& choice,
+                 Mistakes& mistakes) {
+  GridPoint point;
+  std::vector<Origin> origins;
+  const auto add = [&](const GridKey& key, const GridValue& value) {
+    point.overrides.push_back(fmt::format("{}={}", key.name, value.toml));
+    origins.push_back({point.overrides.back(), key.spot, value.spot});
+  };
+  for (const GridKey& key : file.set) add(key, key.values.front());
+  for (std::size_t i = 0; i < choice.size(); ++i) {
+    add(file.grid[i], *choice[i]);
+    point.varied.emplace_back(file.grid[i].name, choice[i]->toml);
+  }
+  point.name = PointName(point.varied);
+  try {
+    point.config = LoadConfig(base, point.overrides, nullptr, CheckConfig);
+  } catch (const UserError& error) {
+    std::istringstream lines(error.what());
+    for (std::string line; std::getline(lines, line);) {
+      AddFromConfig(line, file, base, origins, mistakes);
+    }
+  }
+  return point;
+}
+
+}  // namespace
+
+Grid ReadGrid(const std::filesystem::path& path) {
+  Mistakes mistakes;
+  const GridFile file = ReadGridFile(path, mistakes);
+  Grid grid{.file = path,
+            .config = (path.parent_path() / file.config).lexically_normal(),
+            .dir = file.dir,
+            .at_once = file.at_once,
+            .seeds = file.seeds,
+            .eval_episodes = file.eval_episodes,
+            .points = {}};
+  for (const GridKey& key : file.grid) CheckNames(key, mistakes);
+  if (file.config.empty()) {
+    mistakes.Add(file.config_spot,
+                 "config = \"...\" is missing: the configuration that the grid varies, relative to "
+                 "this file");
+  } else if (CountRuns(file) > kMostRuns) {
+    mistakes.Add({.text = path.string()},
+                 fmt::format("the grid has more than {} runs; leave some values out", kMostRuns));
+  } else {
+    for (const Choice& choice : Product(file.grid)) {
+      grid.points.push_back(TryOut(file, grid.config, choice, mistakes));
+    }
+  }
+  if (const std::string text = mistakes.Text(); !text.empty()) throw UserError(text);
+  return grid;
+}
+
+}  // namespace starling::fleet

@@ -1,0 +1,45 @@
+// A sweep as it will be run: the points of a grid, every one of them tried out against the
+// configuration before anything starts.
+//
+//   config = "../breakout.toml"   # relative to the grid's file
+//   seeds = [1, 2, 3]
+//   [set]
+//   run.steps = 1_000_000
+//   [grid]
+//   staleness.bound = [0, 4, "unbounded"]
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/config.h"
+
+namespace starling::fleet {
+
+// What a sweep may have in all: a limit against slips of the pen.
+inline constexpr std::size_t kMostRuns = 10'000;
+
+struct GridPoint {
+  std::string name;  // of its directory (fleet/sweep/names.h)
+  std::vector<std::pair<std::string, std::string>> varied;  // keys of [grid], values as TOML
+  std::vector<std::string> overrides;  // "section.key=value": [set], then [grid]
+  Config config;                       // resolved; run.seed and run.dir are a run's
+};
+
+struct Grid {
+  std::filesystem::path file, config, dir;
+  int at_once = 1;
+  std::vector<std::uint64_t> seeds;
+  std::int64_t eval_episodes = 0;  // of the final weights of every run; 0: none
+  std::vector<GridPoint> points;   // the product of all values, the last key fastest
+};
+
+// Throws UserError whose text lists every mistake, one line each, with its place in the grid's file
+// or in the configuration.
+Grid ReadGrid(const std::filesystem::path& path);
+
+}  // namespace starling::fleet

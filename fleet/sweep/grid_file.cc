@@ -1,0 +1,229 @@
+#include "fleet/sweep/grid_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <system_error>
+#include <tuple>
+
+#include "core/config_schema.h"
+#include "core/error.h"
+#include "core/file.h"
+#include "core/nearest.h"
+#include "fleet/toml_text.h"
+
+namespace starling::fleet {
+namespace {
+
+constexpr std::int64_t kMostAtOnce = 64, kMostEpisodes = 10'000'000;
+
+// What the sweep sets itself, and by what.
+std::string_view TakenBy(std::string_view key) {
+  if (key == "run.seed") return "list them in seeds = [...]";
+  if (key == "run.dir") return "every run has a directory of its own under dir = \"...\"";
+  if (key == "run.name") return "runs are named after their point of the grid";
+  return "";
+}
+
+class Reader {
+ public:
+  Reader(GridFile& file, Mistakes& mistakes) : file_(file), mistakes_(mistakes) {}
+
+  void Read(const toml::table& document) {
+    for (const auto& [key, node] : document) {
+      const std::string name(key.str());
+      if (name == "config") {
+        Text(name, node, file_.config);
+        file_.config_spot = At(node.source());
+      } else if (name == "dir") {
+        Text(name, node, file_.dir);
+      } else if (name == "at_once") {
+        if (const auto value = Integer(name, node, 1, kMostAtOnce)) {
+          file_.at_once = static_cast<int>(*value);
+        }
+      } else if (name == "eval_episodes") {
+        file_.eval_episodes = Integer(name, node, 0, kMostEpisodes).value_or(file_.eval_episodes);
+      } else if (name == "seeds") {
+        Seeds(node);
+      } else if (name == "set" || name == "grid") {
+        Keys(name, node, name == "set" ? file_.set : file_.grid);
+      } else {
+        Unknown(name, At(key.source()));
+      }
+    }
+    Overlaps();
+  }
+
+ private:
+  Spot At(const toml::source_region& region) const {
+    const auto [line, column] = region.begin;
+    return {fmt::format("{}:{}:{}", file_.file.string(), line, column), line, column};
+  }
+
+  void Unknown(const std::string& name, const Spot& spot) {
+    static const std::vector<std::string> known = {"config",        "dir", "at_once", "seeds",
+                                                   "eval_episodes", "set", "grid"};
+    const bool section = std::ranges::count(ConfigSections(), name) > 0;
+    mistakes_.Add(spot,
+                  section ? fmt::format("{} is a section of a configuration: write its keys under "
+                                        "[grid] (lists of values) or [set] (one value each)",
+                                        name)
+                          : fmt::format("unknown key {}; keys of a grid: {}{}", name,
+                                        fmt::join(known, ", "), DidYouMean(name, known)));
+  }
+
+  void Text(const std::string& name, const toml::node& node, std::filesystem::path& out) {
+    const auto text = node.value_exact<std::string>();
+    if (text && !text->empty()) {
+      out = *text;
+    } else {
+      mistakes_.Add(At(node.source()),
+                    fmt::format("{} = {} is not allowed; allowed: a path", name, TomlText(node)));
+    }
+  }
+
+  std::optional<std::int64_t> Integer(const std::string& name, const toml::node& node,
+                                      std::int64_t low, std::int64_t high) {
+    const auto value = node.value_exact<std::int64_t>();
+    if (value && *value >= low && *value <= high) return value;
+    mistakes_.Add(At(node.source()),
+                  fmt::format("{} = {} is not allowed; allowed: an integer from {} to {}", name,
+                              TomlText(node), low, high));
+    return std::nullopt;
+  }
+
+  void Seeds(const toml::node& node) {
+    const toml::array* list = node.as_array();
+    if (list == nullptr || list->empty()) {
+      mistakes_.Add(At(node.source()),
+                    fmt::format("seeds = {} is not allowed; allowed: a list of integers, as in "
+                                "[1, 2, 3]",
+                                TomlText(node)));
+      return;
+    }
+    file_.seeds.clear();
+    for (const toml::node& element : *list) {
+      const auto seed = Integer("a seed", element, 0, std::numeric_limits<std::int64_t>::max());
+      if (!seed) continue;
+      const auto value = static_cast<std::uint64_t>(*seed);
+      if (std::ranges::count(file_.seeds, value) > 0) {
+        mistakes_.Add(At(element.source()), fmt::format("seed {} is listed twice", value));
+      }
+      file_.seeds.push_back(value);
+    }
+  }
+
+  // Of [set] or [grid]: keys in sections, dotted, or dotted within quotes.
+  void Keys(const std::string& part, const toml::node& node, std::vector<GridKey>& out) {
+    const toml::table* sections = node.as_table();
+    if (sections == nullptr) {
+      mistakes_.Add(At(node.source()), fmt::format("{} is a section: write [{}]", part, part));
+      return;
+    }
+    for (const auto& [section, inner] : *sections) {
+      const std::string name(section.str());
+      if (const toml::table* keys = inner.as_table()) {
+        for (const auto& [key, value] : *keys) {
+          Key(part, fmt::format("{}.{}", name, key.str()), At(key.source()), value, out);
+        }
+      } else if (name.find('.') != std::string::npos) {
+        Key(part, name, At(section.source()), inner, out);
+      } else {
+        mistakes_.Add(
+            At(section.source()),
+            fmt::format("{} stands outside of every section: write it as section.{}", name, name));
+      }
+    }
+    // A table knows no order; the file does.
+    std::ranges::sort(
+        out, {}, [](const GridKey& key) { return std::tuple(key.spot.line, key.spot.column); });
+  }
+
+  void Key(const std::string& part, const std::string& name, const Spot& spot,
+           const toml::node& node, std::vector<GridKey>& out) {
+    if (const std::string_view by = TakenBy(name); !by.empty()) {
+      mistakes_.Add(spot, fmt::format("{} is the sweep's to set: {}", name, by));
+      return;
+    }
+    GridKey key{name, spot, {}};
+    if (part == "set") {
+      key.values.push_back({TomlText(node), At(node.source())});
+    } else if (const toml::array* list = node.as_array(); list != nullptr && !list->empty()) {
+      for (const toml::node& value : *list) {
+        key.values.push_back({TomlText(value), At(value.source())});
+      }
+    } else {
+      mistakes_.Add(At(node.source()),
+                    fmt::format("{} = {} is no list of values: write [...], or put one value for "
+                                "all runs under [set]",
+                                name, TomlText(node)));
+      return;
+    }
+    out.push_back(std::move(key));
+  }
+
+  void Overlaps() {
+    for (const GridKey& key : file_.grid) {
+      const auto same = std::ranges::find(file_.set, key.name, &GridKey::name);
+      if (same == file_.set.end()) continue;
+      mistakes_.Add(key.spot,
+                    fmt::format("{} is under [set], too ({})", key.name, same->spot.text));
+    }
+  }
+
+  GridFile& file_;
+  Mistakes& mistakes_;
+};
+
+std::string ReadText(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    throw UserError(fmt::format("{} is a directory; give the TOML file of a grid", path.string()));
+  }
+  try {
+    return ReadFile(path);
+  } catch (const std::system_error& error) {
+    throw UserError(
+        fmt::format("grid {} cannot be read: {}", path.string(), error.code().message()));
+  }
+}
+
+}  // namespace
+
+void Mistakes::Add(const Spot& spot, const std::string& sentence) {
+  if (!lines_.insert(spot.text + ": " + sentence).second) return;
+  found_.emplace_back(spot, sentence);
+}
+
+std::string Mistakes::Text() const {
+  auto sorted = found_;
+  std::ranges::stable_sort(sorted, {}, [](const auto& mistake) {
+    const Spot& spot = mistake.first;
+    return std::tuple(spot.line == 0, spot.line, spot.column);
+  });
+  std::string text;
+  for (const auto& [spot, sentence] : sorted) {
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "\n", spot.text, sentence);
+  }
+  return text;
+}
+
+GridFile ReadGridFile(const std::filesystem::path& path, Mistakes& mistakes) {
+  GridFile file;
+  file.file = path;
+  file.dir = std::filesystem::path("sweeps") / path.stem();
+  file.config_spot.text = path.string();
+  try {
+    Reader(file, mistakes).Read(toml::parse(ReadText(path), path.string()));
+  } catch (const toml::parse_error& error) {
+    std::string sentence(error.description());
+    std::ranges::replace(sentence, '\n', ' ');
+    const auto [line, column] = error.source().begin;
+    throw UserError(fmt::format("{}:{}:{}: {}", path.string(), line, column, sentence));
+  }
+  return file;
+}
+
+}  // namespace starling::fleet

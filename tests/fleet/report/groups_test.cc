@@ -1,0 +1,96 @@
+#include "fleet/report/groups.h"
+
+#include <gmock/gmock.h>
+
+namespace starling::fleet {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+LoadedRun RunOf(FlatConfig config, RunState state = RunState::kFinished) {
+  config.emplace("env.name", "\"catch\"");
+  LoadedRun run;
+  run.state = state;
+  run.config = std::move(config);
+  return run;
+}
+
+std::vector<std::string> Labels(const std::vector<Group>& groups) {
+  std::vector<std::string> labels;
+  for (const Group& group : groups) labels.push_back(group.label);
+  return labels;
+}
+
+TEST(GroupsTest, SeedNameAndDirectoryMakeNoDifference) {
+  const std::vector<LoadedRun> runs = {
+      RunOf({{"run.seed", "1"}, {"run.name", "a"}, {"run.dir", "x"}, {"staleness.bound", "4"}}),
+      RunOf({{"run.seed", "1"}, {"run.name", "b"}, {"run.dir", "y"}, {"staleness.bound", "0"}}),
+      RunOf({{"run.seed", "2"}, {"run.name", "c"}, {"run.dir", "z"}, {"staleness.bound", "4"}},
+            RunState::kUnfinished)};
+  const std::vector<Group> groups = MakeGroups(runs);
+  EXPECT_THAT(Labels(groups), ElementsAre("bound = 4", "bound = 0"));
+  EXPECT_THAT(groups[0].runs, ElementsAre(&runs[0], &runs[2]));
+  EXPECT_THAT(groups[0].Finished(), ElementsAre(&runs[0]));
+  EXPECT_THAT(groups[1].runs, ElementsAre(&runs[1]));
+}
+
+TEST(GroupsTest, OneGroupIsCalledAfterItsEnvironment) {
+  const std::vector<LoadedRun> runs = {RunOf({{"run.seed", "1"}}), RunOf({{"run.seed", "2"}})};
+  EXPECT_THAT(Labels(MakeGroups(runs)), ElementsAre("catch"));
+}
+
+TEST(GroupsTest, ARunWithoutAConfigurationIsInNone) {
+  std::vector<LoadedRun> runs(1);
+  EXPECT_THAT(MakeGroups(runs), IsEmpty());
+}
+
+TEST(GroupsTest, DifferencesAreKeysThatDiffer) {
+  const std::vector<LoadedRun> runs = {
+      RunOf({{"staleness.bound", "0"}, {"updates.in_flight", "1"}, {"loss.gamma", "0.9"}}),
+      RunOf({{"staleness.bound", "\"unbounded\""},
+             {"updates.in_flight", "2"},
+             {"loss.gamma", "0.9"}}),
+      RunOf({{"staleness.bound", "4"}, {"loss.gamma", "0.9"}})};
+  const std::vector<KeyDifference> differences = Differences(MakeGroups(runs));
+  ASSERT_THAT(differences, SizeIs(2));
+  EXPECT_EQ(differences[0].key, "staleness.bound");
+  EXPECT_THAT(differences[0].values, ElementsAre("0", "\"unbounded\"", "4"));
+  EXPECT_EQ(differences[1].key, "updates.in_flight");
+  EXPECT_THAT(differences[1].values, ElementsAre("1", "2", ""));
+}
+
+TEST(GroupsTest, TheFewestKeysThatTellAllGroupsApart) {
+  // updates.in_flight follows from the bound, and adds nothing.
+  const std::vector<KeyDifference> differences = {{"staleness.bound", {"0", "4", "0", "4"}},
+                                                  {"optimizer.lr", {"0.1", "0.1", "0.2", "0.2"}},
+                                                  {"updates.in_flight", {"1", "2", "1", "2"}}};
+  const std::vector<KeyDifference> telling = TellingKeys(differences, 4);
+  ASSERT_THAT(telling, SizeIs(2));
+  EXPECT_EQ(telling[0].key, "staleness.bound");
+  EXPECT_EQ(telling[1].key, "optimizer.lr");
+}
+
+TEST(GroupsTest, AmongEqualsTheEnvironmentFirst) {
+  const auto telling = TellingKeys(
+      {{"actors.unroll", {"5", "10"}}, {"env.name", {"\"a\"", "\"b\""}}, {"run.steps", {"1", "2"}}},
+      2);
+  ASSERT_THAT(telling, SizeIs(1));
+  EXPECT_EQ(telling[0].key, "env.name");
+}
+
+TEST(GroupsTest, TooManyKeysForALabelAreNumbers) {
+  std::vector<LoadedRun> runs;
+  for (int i = 0; i < 16; ++i) {
+    FlatConfig config;
+    for (int bit = 0; bit < 4; ++bit) {
+      config["loss.k" + std::to_string(bit)] = std::to_string(i >> bit & 1);
+    }
+    runs.push_back(RunOf(config));
+  }
+  EXPECT_EQ(MakeGroups(runs)[15].label, "group 16");
+}
+
+}  // namespace
+}  // namespace starling::fleet

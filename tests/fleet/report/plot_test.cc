@@ -1,0 +1,106 @@
+#include "fleet/report/plot.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/support/html.h"
+
+namespace starling::fleet {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::size_t Count(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; ++at) ++count;
+  return count;
+}
+
+Plot SomePlot() {
+  Plot plot{.x_label = "steps", .y_label = "a & b"};
+  plot.curves.push_back({.group = 0, .samples = {{0, 0}, {100, 10}}, .title = "<first>"});
+  return plot;
+}
+
+TEST(PlotTest, AxesCurvesAndTitles) {
+  const std::string svg = DrawPlot(SomePlot());
+  EXPECT_EQ(HtmlMistake(svg), "");
+  EXPECT_THAT(svg, HasSubstr(">100</text>"));
+  EXPECT_THAT(svg, HasSubstr("a &amp; b"));
+  EXPECT_THAT(svg, HasSubstr("<title>&lt;first&gt;</title>"));
+  // From the lower left corner of the axes (45.6 = 32 + 2 digits) to the right, 3 % below the top:
+  // 276 - 266 x 10 / 10.3.
+  EXPECT_THAT(svg, HasSubstr("class=\"line g0 d0\" points=\"45.6,276.0 544.0,17.7\""));
+}
+
+TEST(PlotTest, BandsAreAsHighAsTheyAre) {
+  Plot plot = SomePlot();
+  plot.bands.push_back({0, {.middle = {{0, 0}, {100, 10}}, .low = {-10, 0}, .high = {10, 20}}});
+  const std::string svg = DrawPlot(plot);
+  EXPECT_THAT(svg, HasSubstr(">-10</text>"));
+  EXPECT_THAT(svg, HasSubstr(">20</text>"));
+  EXPECT_EQ(Count(svg, "<polygon class=\"band g0 d0\""), 1u);
+}
+
+TEST(PlotTest, WhatDidNotFinishEndsInACross) {
+  Plot plot = SomePlot();
+  EXPECT_THAT(DrawPlot(plot), Not(HasSubstr("cross")));
+  plot.curves[0].kind = Curve::Kind::kUnfinished;
+  EXPECT_THAT(DrawPlot(plot), HasSubstr("class=\"cross g0 d0\""));
+  EXPECT_THAT(DrawPlot(plot), HasSubstr("class=\"open g0 d0\""));
+}
+
+TEST(PlotTest, ASingleSampleIsADot) {
+  Plot plot = SomePlot();
+  EXPECT_EQ(Count(DrawPlot(plot), "<circle"), 0u);
+  plot.curves[0].samples = {{5, 5}};
+  EXPECT_EQ(Count(DrawPlot(plot), "<circle"), 1u);
+}
+
+TEST(PlotTest, NothingToDrawIsSaid) {
+  Plot plot = SomePlot();
+  plot.curves[0].samples.clear();
+  plot.if_empty = "no episode";
+  EXPECT_EQ(DrawPlot(plot), "<p class=\"empty\">no episode</p>\n");
+}
+
+TEST(PlotTest, NineGroupsAreTold) {
+  EXPECT_EQ(GroupClass(0), "g0 d0");
+  EXPECT_EQ(GroupClass(7), "g7 d0");
+  EXPECT_EQ(GroupClass(8), "g0 d1");
+  EXPECT_EQ(GroupClass(23), "g7 d2");
+}
+
+// 60, 30, 9 and 1 of 100.
+TEST(HistogramTest, SharesOfAllAndTheRareAreSeen) {
+  const std::string svg = DrawHistogram({60, 30, 9, 0, 1}, 4, 0.6, 1);
+  EXPECT_EQ(HtmlMistake(svg), "");
+  EXPECT_EQ(Count(svg, "<rect"), 4u);
+  EXPECT_THAT(svg, HasSubstr("<title>0: 60 gradients, 60.00 %</title>"));
+  EXPECT_THAT(svg, HasSubstr("<title>4: 1 gradients, 1.00 %</title>"));
+  EXPECT_THAT(svg, HasSubstr(">4</text>"));
+}
+
+TEST(HistogramTest, WhatLiesBeyondIsInTheLastBar) {
+  const std::string svg = DrawHistogram({60, 30, 0, 9, 1}, 2, 0.6, 1);
+  EXPECT_THAT(svg, HasSubstr("<title>2+: 10 gradients, 10.00 %</title>"));
+  EXPECT_THAT(svg, HasSubstr(">2+</text>"));
+  EXPECT_EQ(Count(svg, "<rect"), 3u);
+}
+
+TEST(HistogramTest, NoGradients) {
+  EXPECT_THAT(DrawHistogram({}, 4, 0, 0), HasSubstr("no gradient"));
+  EXPECT_THAT(DrawHistogram({0, 0}, 4, 0, 0), HasSubstr("no gradient"));
+}
+
+TEST(HtmlTest, TheTestFindsWhatIsWrong) {
+  EXPECT_EQ(HtmlMistake("<!doctype html><p class=\"a\">x<meta b><line x=\"1\"/></p>"), "");
+  EXPECT_NE(HtmlMistake("<p>"), "");
+  EXPECT_NE(HtmlMistake("<p></div>"), "");
+  EXPECT_NE(HtmlMistake("</p>"), "");
+  EXPECT_NE(HtmlMistake("<b><i></b></i>"), "");
+  EXPECT_NE(HtmlMistake("a < b"), "");
+}
+
+}  // namespace
+}  // namespace starling::fleet

@@ -1,0 +1,146 @@
+// Whole pages, from directories written by hand.
+#include "fleet/report/report.h"
+
+#include <gmock/gmock.h>
+
+#include "core/error.h"
+#include "tests/fleet/fixtures.h"
+#include "tests/fleet/report/written_run.h"
+#include "tests/support/html.h"
+
+namespace starling::fleet {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class ReportTest : public testing::Test {
+ protected:
+  void WriteSeeds(const std::string& bound, int seeds) {
+    for (int seed = 1; seed <= seeds; ++seed) {
+      WriteRun(dir_, fmt::format("runs/b{}-{}", bound, seed),
+               {.seed = seed, .bound = bound, .mean_return = 5.0 + seed});
+    }
+  }
+  Finished Report(std::vector<std::string> words) {
+    words.insert(words.begin(), {STARLING_PROGRAM, "report"});
+    return RunProgram(dir_, words);
+  }
+  // The page on all of runs/.
+  std::string Page() {
+    const Finished report = Report({"runs"});
+    EXPECT_EQ(report.status, 0) << report.err;
+    const std::string page = dir_.Read("report.html");
+    EXPECT_EQ(HtmlMistake(page), "");
+    for (const char* reference : {"http:", "https:", "src=", "href=", "url(", "@import"}) {
+      EXPECT_THAT(page, Not(HasSubstr(reference))) << "not by itself";
+    }
+    return page;
+  }
+  TempDir dir_;
+};
+
+TEST_F(ReportTest, GroupsAreNamedByWhatDiffers) {
+  WriteSeeds("0", 3);
+  WriteSeeds("4", 2);
+  const std::string page = Page();
+  EXPECT_THAT(page, AllOf(HasSubstr("<h1>catch</h1>"), HasSubstr("5 runs in 2 groups"),
+                          HasSubstr("bound = 0"), HasSubstr("bound = 4"),
+                          HasSubstr("<td>3 of 3</td>"), HasSubstr("<td>2 of 2</td>"),
+                          HasSubstr("<code>staleness.bound</code>"), HasSubstr("<polygon"),
+                          HasSubstr("class=\"bar g1 d0\""), Not(HasSubstr("class=\"notice\""))));
+  // 6, 7 and 8: of three runs none is left out, and draws of three times the worst are 1 of 27.
+  EXPECT_THAT(page, HasSubstr("<td>7.00</td><td>6.00 to 8.00</td><td>7.00</td><td>7.00</td>"));
+  EXPECT_THAT(page, HasSubstr("the actors: they compute 90 % of the time"));
+}
+
+TEST_F(ReportTest, TheSameRunsMakeTheSameBytes) {
+  WriteSeeds("0", 3);
+  WriteSeeds("4", 3);
+  EXPECT_EQ(Page(), Page());
+}
+
+TEST_F(ReportTest, WhatIsNotFinishedIsShownAsSuch) {
+  WriteSeeds("4", 2);
+  WriteRun(dir_, "runs/half", {.seed = 3, .steps = 500, .summary = false});
+  dir_.Write("runs/half/metrics.jsonl", MetricsOf({.seed = 3, .steps = 500}) + "{\"steps\":6");
+  WriteRun(dir_, "runs/broke", {.seed = 4, .steps = 300});
+  dir_.Write("runs/broke/log", "12:00:01.000 error fleet: the <learner> gave up\n");
+  dir_.Write("runs/torn/config.toml", "[run");
+  const std::string page = Page();
+  EXPECT_THAT(page, HasSubstr("Not all of these runs are finished: 1 damaged, 1 failed, 1 "
+                              "unfinished."));
+  EXPECT_THAT(page, HasSubstr("<td>2 of 4</td>"));
+  EXPECT_THAT(page, HasSubstr("runs/half"));
+  EXPECT_THAT(page, HasSubstr("stopped at 50 % of its steps"));
+  EXPECT_THAT(page, HasSubstr("the &lt;learner&gt; gave up"));
+  EXPECT_THAT(page, HasSubstr("runs/torn"));
+  EXPECT_THAT(page, HasSubstr("config.toml is damaged"));
+  EXPECT_THAT(page, HasSubstr("class=\"open g0 d0\""));
+}
+
+TEST_F(ReportTest, WithoutASingleFinishedRun) {
+  WriteRun(dir_, "runs/half", {.steps = 500});
+  const std::string page = Page();
+  EXPECT_THAT(page, HasSubstr("<td>0 of 1</td>"));
+  EXPECT_THAT(page, HasSubstr("class=\"open g0 d0\""));
+}
+
+TEST_F(ReportTest, WithNothingButWreckage) {
+  dir_.Write("runs/torn/log", "");
+  const std::string page = Page();
+  EXPECT_THAT(page, HasSubstr("runs/torn"));
+  EXPECT_THAT(page, Not(HasSubstr("<h2>Learning</h2>")));
+}
+
+TEST_F(ReportTest, EvaluationsAreDrawnWhereThereAreAny) {
+  WriteSeeds("4", 2);
+  EXPECT_THAT(Page(), Not(HasSubstr("Evaluation while training")));
+  dir_.Write("runs/b4-1/eval.jsonl",
+             "{\"steps\":500,\"mean_return\":1.25}\n"
+             "{\"steps\":1000,\"mean_return\":2.5}\n");
+  const std::string page = Page();
+  EXPECT_THAT(page, HasSubstr("Evaluation while training"));
+  EXPECT_THAT(page, HasSubstr("the mean return of its last 100 training episodes"))
+      << "one of the two has no evaluation";
+}
+
+TEST_F(ReportTest, CurvesAreThinned) {
+  std::string lines;
+  for (int i = 0; i < 20'000; ++i) {
+    lines += fmt::format("{{\"steps\":{},\"seconds\":{},\"mean_return\":{}}}\n", 10 * i, i, i % 7);
+  }
+  for (int seed : {1, 2, 3}) {
+    const std::string name = fmt::format("runs/{}", seed);
+    WriteRun(dir_, name, {.seed = seed});
+    dir_.Write(name + "/metrics.jsonl", lines);
+  }
+  EXPECT_LT(Page().size(), 100'000u);
+}
+
+TEST_F(ReportTest, WhereItGoes) {
+  WriteSeeds("4", 1);
+  const Finished report = Report({"runs/b4-1", "--out", "there.html"});
+  EXPECT_EQ(report.status, 0) << report.err;
+  EXPECT_THAT(report.out, HasSubstr("there.html: 1 of 1 runs finished, "));
+  EXPECT_THAT(dir_.Read("there.html"), HasSubstr("<!doctype html>"));
+  const Finished nowhere = Report({"runs", "--out", "absent/there.html"});
+  EXPECT_EQ(nowhere.status, kExitUserError);
+  EXPECT_THAT(nowhere.err, HasSubstr("absent/there.html cannot be written"));
+}
+
+TEST_F(ReportTest, OfASweepWithWhatIsStillToCome) {
+  WriteRun(dir_, "s/bound=4/seed-1", {});
+  dir_.Write("s/sweep.json", R"({"points": [{"runs": [
+      {"dir": "bound=4/seed-1", "error": null}, {"dir": "bound=4/seed-2", "error": null},
+      {"dir": "bound=4/seed-3", "error": "there is no gymnasium"}]}]})");
+  EXPECT_EQ(Report({"s"}).status, 0);
+  const std::string page = dir_.Read("report.html");
+  EXPECT_EQ(HtmlMistake(page), "");
+  EXPECT_THAT(page, AllOf(HasSubstr("1 failed, 1 not begun"), HasSubstr("s/bound=4/seed-2"),
+                          HasSubstr("there is no gymnasium")));
+}
+
+}  // namespace
+}  // namespace starling::fleet

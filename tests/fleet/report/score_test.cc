@@ -1,0 +1,83 @@
+#include "fleet/report/score.h"
+
+#include <gmock/gmock.h>
+
+namespace starling::fleet {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+LoadedRun Finished(double training) {
+  LoadedRun run;
+  run.state = RunState::kFinished;
+  run.config["env.name"] = "\"catch\"";
+  run.summary = RunSummary{.steps = 100,
+                           .seconds = 1,
+                           .steps_per_second = 10 * training,
+                           .mean_return = training,
+                           .staleness_max = 0,
+                           .staleness_mean = 0,
+                           .final_checkpoint = {}};
+  return run;
+}
+
+TEST(MeasureTest, TheBestThatEveryFinishedRunHas) {
+  std::vector<LoadedRun> runs = {Finished(1), Finished(2), {}};
+  EXPECT_EQ(MeasureFor(runs), Measure::kTraining);
+  runs[0].evals = {{10, 3}, {20, 4}};
+  EXPECT_EQ(MeasureFor(runs), Measure::kTraining);
+  runs[1].evals = {{20, 5}};
+  EXPECT_EQ(MeasureFor(runs), Measure::kLastEval);
+  EXPECT_EQ(ScoreOf(runs[0], Measure::kLastEval), 4);
+  for (int i : {0, 1}) runs[static_cast<std::size_t>(i)].final_eval = FinalEval{"c", 20, 7.5, 1};
+  EXPECT_EQ(MeasureFor(runs), Measure::kFinalEval);
+  EXPECT_EQ(ScoreOf(runs[0], Measure::kFinalEval), 7.5);
+  EXPECT_THAT(InWords(Measure::kFinalEval, runs), HasSubstr("of 20 episodes"));
+  runs[1].final_eval->episodes = 100;
+  EXPECT_THAT(InWords(Measure::kFinalEval, runs), HasSubstr("of 20 to 100 episodes"));
+  EXPECT_EQ(MeasureFor({{}}), Measure::kTraining);
+}
+
+TEST(MeasureTest, ARunWithoutASingleEpisodeHasNoScore) {
+  LoadedRun run = Finished(1);
+  run.summary->mean_return.reset();
+  EXPECT_FALSE(ScoreOf(run, Measure::kTraining));
+  EXPECT_FALSE(ScoreOf({}, Measure::kTraining));
+}
+
+// 1, 2, 3 and 4: tests/fleet/statistics_test.cc. The fifth did not finish.
+TEST(GroupNumbersTest, OfTheFinishedRuns) {
+  std::vector<LoadedRun> runs = {Finished(4), Finished(3), Finished(2), Finished(1), Finished(99)};
+  runs[4].state = RunState::kUnfinished;
+  for (LoadedRun& run : runs) run.time.actors = {.wait = 0.2, .act = 0.3, .gradient = 0.5};
+  const std::vector<Group> groups = MakeGroups(runs);
+  const GroupNumbers numbers = NumbersOf(groups.front(), Measure::kTraining, 0);
+  EXPECT_EQ(numbers.finished, 4u);
+  EXPECT_THAT(numbers.scores, ElementsAre(4, 3, 2, 1));
+  EXPECT_EQ(numbers.interquartile_mean, 2.5);
+  EXPECT_EQ(numbers.median, 2.5);
+  EXPECT_EQ(numbers.mean, 2.5);
+  EXPECT_EQ(numbers.interval, (Interval{1, 4}));
+  EXPECT_EQ(numbers.steps_per_second, 25);  // (40 + 30 + 20 + 10) / 4
+  EXPECT_THAT(numbers.bottleneck, StartsWith("the actors: they compute 80 % of the time"));
+}
+
+TEST(GroupNumbersTest, OneRunHasNoInterval) {
+  const std::vector<LoadedRun> runs = {Finished(4)};
+  const GroupNumbers numbers = NumbersOf(MakeGroups(runs).front(), Measure::kTraining, 0);
+  EXPECT_EQ(numbers.interquartile_mean, 4);
+  EXPECT_FALSE(numbers.interval);
+}
+
+TEST(GroupNumbersTest, WithoutAFinishedRunNothingIsSaid) {
+  std::vector<LoadedRun> runs = {Finished(4)};
+  runs[0].state = RunState::kFailed;
+  const GroupNumbers numbers = NumbersOf(MakeGroups(runs).front(), Measure::kTraining, 0);
+  EXPECT_EQ(numbers.finished, 0u);
+  EXPECT_FALSE(numbers.mean || numbers.interval || numbers.steps_per_second);
+}
+
+}  // namespace
+}  // namespace starling::fleet

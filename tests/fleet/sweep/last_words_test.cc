@@ -1,0 +1,53 @@
+#include "fleet/sweep/last_words.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace starling::fleet {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+TEST(LastWordsTest, AnErrorCountsMoreThanTheSummaryAfterIt) {
+  EXPECT_EQ(LastWords(Lines{
+                "training catch in x: 2 actors, 100 steps",
+                "12:00:00.000 error fleet: the learner gave up",
+                "failed after 0:03: 0 steps, 0 updates, 0 steps/s",
+                "  return      no episode has ended yet",
+            }),
+            "the learner gave up");
+}
+
+TEST(LastWordsTest, AnErrorThatPointsUpwardsIsFollowed) {
+  EXPECT_EQ(
+      LastWords(Lines{
+          "training gym:X in x: 2 actors, 100 steps",
+          "gym:X cannot be made: there is no module gymnasium",
+          "12:00:00.000 warn  fleet: actor 1 hangs: killed",
+          "12:00:00.000 error fleet: actor 0 (pid 7) ended with exit status 2: its message is "
+          "above, the run ends",
+          "  no checkpoint was written; the log is x/log",
+      }),
+      "gym:X cannot be made: there is no module gymnasium");
+}
+
+TEST(LastWordsTest, WithoutAnErrorTheLastLine) {
+  EXPECT_EQ(LastWords(Lines{"a.toml:2:1: unknown key", "a.toml:3:1: out of range", ""}),
+            "a.toml:3:1: out of range");
+  EXPECT_EQ(LastWords(Lines{}), "");
+}
+
+TEST(LastErrorTest, OfTheSupervisorSinceTheLastStart) {
+  const Lines first = {"12:00:00.000 info  fleet: learner started, pid 3",
+                       "12:00:01.000 error fleet: gave up"};
+  EXPECT_EQ(LastError(first), "gave up");
+  Lines again = first;
+  again.push_back("12:01:00.000 info  fleet: learner started, pid 9");
+  again.push_back("12:01:01.000 error learner: no checkpoint of version 3: disk full");
+  EXPECT_EQ(LastError(again), "") << "what the learner could live with ended nothing";
+  EXPECT_EQ(LastError(Lines{}), "");
+}
+
+}  // namespace
+}  // namespace starling::fleet

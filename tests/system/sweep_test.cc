@@ -1,0 +1,108 @@
+// A sweep of real runs, ended by Ctrl-C in its middle and gone on with; and the report on it.
+#include "tests/support/html.h"
+#include "tests/system/run_fixture.h"
+
+namespace starling {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class SweepTest : public RunTest {
+ protected:
+  // Two bounds and two seeds of catch.
+  void WriteGrid(std::uint64_t steps) const {
+    std::ofstream(dir_ / "bounds.toml")
+        << "config = \"" << config_ << "\"\ndir = \"swept\"\nseeds = [1, 2]\neval_episodes = 20\n"
+        << "[set]\nactors.count = 2\nrun.steps = " << steps
+        << "\ncheckpoint.every_steps = 16000\nwire.runtime_dir = \"" << runtime().string()
+        << "\"\n[grid]\nstaleness.bound = [0, \"unbounded\"]\n";
+  }
+  std::filesystem::path swept() const { return dir_ / "swept"; }
+  json SweepJson() const { return json::parse(TextOf(swept() / "sweep.json"), nullptr, false); }
+  std::string State(std::size_t point, std::size_t seed) const {
+    const json sweep = SweepJson();
+    if (!sweep.is_object()) return "";
+    return sweep["points"][point]["runs"][seed]["state"].get<std::string>();
+  }
+  bool HasWeights(const std::string& run) const {
+    std::error_code ignored;
+    for (const auto& entry :
+         std::filesystem::directory_iterator(swept() / run / "checkpoints", ignored)) {
+      const std::string name = entry.path().filename();
+      if (name.ends_with(".safetensors") && name.find("-v000000000000.") == std::string::npos) {
+        return true;
+      }
+    }
+    return false;
+  }
+};
+
+TEST_F(SweepTest, InterruptedGoneOnWithAndReported) {
+  constexpr std::uint64_t kSteps = kSeconds / 4;
+  WriteGrid(kSteps);
+  auto sweep = Start("starling", {"sweep", "bounds.toml"});
+  ASSERT_TRUE(Eventually([&] { return State(0, 0) == "running" || !sweep->Running(); }));
+  auto second = Start("starling", {"sweep", "bounds.toml"});
+  EXPECT_EQ(WaitFor(*second), 2);
+  EXPECT_THAT(second->err(), HasSubstr("another starling sweep is running in swept"));
+
+  // Seed by seed: the first run is done, and the second has weights to go on from.
+  ASSERT_TRUE(Eventually([&] {
+    return (State(0, 0) == "done" && HasWeights("bound=unbounded/seed-1")) || !sweep->Running();
+  }));
+  sweep->Signal(SIGINT);
+  EXPECT_EQ(WaitFor(*sweep), 130) << sweep->err();
+  EXPECT_THAT(sweep->err(), HasSubstr("runs are done; go on with: "));
+  EXPECT_THAT(sweep->err(), HasSubstr("starling sweep bounds.toml"));
+  ExpectNothingLeft();
+  ASSERT_EQ(State(1, 0), "open") << "it was to be interrupted in its middle";
+  EXPECT_EQ(State(0, 1), "open");
+
+  auto report = Start("starling", {"report", "swept", "--out", "half.html"});
+  EXPECT_EQ(WaitFor(*report), 0) << report->err();
+  EXPECT_THAT(TextOf(dir_ / "half.html"), AllOf(HasSubstr("1 unfinished"), HasSubstr("not begun")));
+
+  auto resumed = Start("starling", {"sweep", "bounds.toml"});
+  EXPECT_EQ(WaitFor(*resumed), 0) << resumed->err();
+  EXPECT_THAT(resumed->err(), HasSubstr("4 runs (2 points, 2 seeds), 1 at a time; 1 done already; "
+                                        "1 to go on with"));
+  EXPECT_THAT(resumed->out(), HasSubstr("bound=unbounded         2 "));
+  EXPECT_THAT(TextOf(swept() / "bound=unbounded/seed-1/log"), HasSubstr("resuming from "));
+  EXPECT_THAT(TextOf(swept() / "bound=0/seed-1/log"), Not(HasSubstr("resuming from ")));
+  ExpectNothingLeft();
+
+  const json points = SweepJson()["points"];
+  for (const json& point : points) {
+    EXPECT_EQ(point["finished"], 2);
+    EXPECT_EQ(point["interquartile_mean"], point["mean"]) << "of two none is left out";
+    for (const json& run : point["runs"]) {
+      EXPECT_EQ(run["state"], "done");
+      EXPECT_GE(run["steps"], kSteps);
+      EXPECT_EQ(run["evaluation"]["episodes"], 20);
+    }
+  }
+  EXPECT_EQ(points[0]["runs"][0]["staleness"]["max"], 0);
+}
+
+TEST_F(SweepTest, ItsEvaluationIsThatOfStarlingEval) {
+  WriteGrid(32'000);
+  auto sweep = Start("starling", {"sweep", "bounds.toml"});
+  EXPECT_EQ(WaitFor(*sweep), 0) << sweep->err();
+  const std::string run = "swept/bound=0/seed-2";
+  auto eval = Start("starling", {"eval", run, "--episodes", "20", "--json"});
+  EXPECT_EQ(WaitFor(*eval), 0) << eval->err();
+  EXPECT_EQ(SweepJson()["points"][0]["runs"][1]["evaluation"], json::parse(eval->out()));
+
+  auto report = Start("starling", {"report", "swept"});
+  EXPECT_EQ(WaitFor(*report), 0) << report->err();
+  const std::string page = TextOf(dir_ / "report.html");
+  EXPECT_EQ(HtmlMistake(page), "");
+  EXPECT_THAT(page, AllOf(HasSubstr("bound = 0"), HasSubstr("bound = unbounded"),
+                          HasSubstr("4 runs in 2 groups"), Not(HasSubstr("http")),
+                          HasSubstr("the mean return of 20 episodes that its final weights")));
+}
+
+}  // namespace
+}  // namespace starling
