@@ -35,7 +35,8 @@ TEST(SweepBarTest, WhatEachWidthShows) {
   EXPECT_EQ(at(100),
             "[###################-------------------]  5/12 runs done, 1 failed, 12:34 left, "
             "2 running");
-  EXPECT_EQ(at(80), "[##########----------]  5/12 runs done, 1 failed, 12:34 left, 2 running");
+  EXPECT_EQ(at(80),
+            "[##############--------------]  5/12 runs done, 1 failed, 12:34 left, 2 running");
   EXPECT_EQ(at(50), "5/12 runs done, 1 failed, 12:34 left, 2 running");
   EXPECT_EQ(at(30), "5/12 runs done, 1 failed");
   EXPECT_EQ(at(15), "5/12 runs done");
@@ -46,7 +47,7 @@ TEST(SweepBarTest, WhatEachWidthShows) {
 TEST(SweepBarTest, WhatIsNotKnownIsLeftOut) {
   EXPECT_EQ(SweepBar({.total = 2, .done = 0, .running = 1, .failed = 0, .left_s = {}},
                      {50, false, false}),
-            "[-------------------]  0/2 runs done, 1 running");
+            "[---------------------]  0/2 runs done, 1 running");
 }
 
 }  // namespace
