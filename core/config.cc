@@ -55,7 +55,7 @@ Config ParseConfig(const std::string& text, const std::string& name,
   const bool parsed = reader.ReadDocument(text);
   for (const std::string& setting : overrides) reader.ReadOverride(setting);
   if (parsed) reader.Finish(UsableCores(), check);
-  if (const std::string mistakes = reader.Mistakes(); !mistakes.empty()) throw UserError(mistakes);
+  if (const std::string said = reader.mistakes().Text(); !said.empty()) throw UserError(said);
   if (source != nullptr) *source = reader.Source();
   return reader.config();
 }

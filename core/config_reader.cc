@@ -7,7 +7,6 @@
 #include <cmath>
 #include <iterator>
 #include <sstream>
-#include <tuple>
 
 #include "core/config_rules.h"
 #include "core/config_schema.h"
@@ -209,16 +208,16 @@ struct ConfigReader::Walk {
            const Place& key_place, const Place& value_place) {
     const ConfigKey* entry = FindConfigKey(section, key);
     if (entry == nullptr) {
-      reader.Note(key_place,
-                  fmt::format("unknown key {}.{}; keys of [{}]: {}{}", section, key, section,
-                              Listed(ConfigKeysOf(section)), NearestKey(section, key)));
+      reader.mistakes_.Add(
+          key_place, fmt::format("unknown key {}.{}; keys of [{}]: {}{}", section, key, section,
+                                 Listed(ConfigKeysOf(section)), NearestKey(section, key)));
       return;
     }
     reader.places_[entry->name()] = value_place;
     const std::string wrong = std::visit(Assign{*entry, node, reader.config_}, entry->member);
     if (wrong.empty()) return;
     reader.refused_.insert(entry->name());
-    reader.Note(value_place, wrong);
+    reader.mistakes_.Add(value_place, wrong);
   }
 
   void Document(const toml::table& document) {
@@ -232,21 +231,17 @@ struct ConfigReader::Walk {
           Set(name.str(), key.str(), value, At(key.source()), At(value.source()));
         }
       } else if (known) {
-        reader.Note(place, fmt::format("{} is {}, but it is a section: write [{}]", name.str(),
-                                       TypeOf(node), name.str()));
+        reader.mistakes_.Add(place, fmt::format("{} is {}, but it is a section: write [{}]",
+                                                name.str(), TypeOf(node), name.str()));
       } else if (section != nullptr) {
-        reader.Note(place, UnknownSection(name.str()));
+        reader.mistakes_.Add(place, UnknownSection(name.str()));
       } else {
-        reader.Note(place, fmt::format("{} stands outside of every section{}", name.str(),
-                                       NearestKey("", name.str())));
+        reader.mistakes_.Add(place, fmt::format("{} stands outside of every section{}", name.str(),
+                                                NearestKey("", name.str())));
       }
     }
   }
 };
-
-void ConfigReader::Note(const Place& place, std::string sentence) {
-  mistakes_.emplace_back(place, std::move(sentence));
-}
 
 bool ConfigReader::ReadDocument(const std::string& text) {
   Walk walk{*this};
@@ -256,7 +251,7 @@ bool ConfigReader::ReadDocument(const std::string& text) {
   } catch (const toml::parse_error& error) {
     std::string sentence(error.description());
     std::ranges::replace(sentence, '\n', ' ');
-    Note(walk.At(error.source()), sentence);
+    mistakes_.Add(walk.At(error.source()), sentence);
     return false;
   }
 }
@@ -267,12 +262,12 @@ void ConfigReader::ReadOverride(const std::string& setting) {
   const std::string_view name = Trimmed(std::string_view(setting).substr(0, equals));
   const std::size_t dot = name.find('.');
   if (equals == std::string::npos || dot == std::string_view::npos) {
-    Note(place, "an override is written section.key=value, as in --set staleness.bound=4");
+    mistakes_.Add(place, "an override is written section.key=value, as in --set staleness.bound=4");
     return;
   }
   const std::string_view section = name.substr(0, dot), key = name.substr(dot + 1);
   if (std::ranges::count(ConfigSections(), section) == 0) {
-    Note(place, UnknownSection(section));
+    mistakes_.Add(place, UnknownSection(section));
     return;
   }
   const toml::table value = OverrideValue(Trimmed(std::string_view(setting).substr(equals + 1)));
@@ -293,21 +288,8 @@ void ConfigReader::Finish(std::int64_t cores, const ConfigCheck& check) {
         break;
       }
     }
-    Note(place, contradiction.sentence);
+    mistakes_.Add(place, contradiction.sentence);
   }
-}
-
-std::string ConfigReader::Mistakes() const {
-  auto sorted = mistakes_;
-  std::ranges::stable_sort(sorted, {}, [](const auto& mistake) {
-    const Place& place = mistake.first;
-    return std::tuple(place.line == 0, place.line, place.column);
-  });
-  std::string text;
-  for (const auto& [place, sentence] : sorted) {
-    text += fmt::format("{}{}: {}", text.empty() ? "" : "\n", place.text, sentence);
-  }
-  return text;
 }
 
 ConfigSource ConfigReader::Source() const {

@@ -7,18 +7,11 @@
 #include <map>
 #include <set>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "core/config.h"
+#include "core/mistakes.h"
 
 namespace starling {
-
-// Where something stands: a line and column of a file, or an override (line 0).
-struct Place {
-  std::string text;  // "file:line:column" or "--set section.key=value"
-  std::uint32_t line = 0, column = 0;
-};
 
 class ConfigReader {
  public:
@@ -33,20 +26,18 @@ class ConfigReader {
   void Finish(std::int64_t cores, const ConfigCheck& check);
 
   const Config& config() const { return config_; }
-  // All mistakes, in the order of the file, then of the overrides; one line each. "" if there are
-  // none.
-  std::string Mistakes() const;
+  // Those of the file, then those of the overrides.
+  const Mistakes& mistakes() const { return mistakes_; }
   ConfigSource Source() const;
 
  private:
   struct Walk;
-  void Note(const Place& place, std::string sentence);
 
   std::string file_;
   Config config_;
   std::map<std::string, Place, std::less<>> places_;  // of every key that was set
   std::set<std::string, std::less<>> refused_;        // keys whose own value is a mistake
-  std::vector<std::pair<Place, std::string>> mistakes_;
+  Mistakes mistakes_;
 };
 
 }  // namespace starling

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -109,6 +110,14 @@ std::string ReadFile(const std::filesystem::path& path) {
   }
   content.resize(size);
   return content;
+}
+
+std::string ReadRegularFile(const std::filesystem::path& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) Fail(errno, "read", path);
+  if (S_ISDIR(status.st_mode)) Fail(EISDIR, "read", path);
+  if (!S_ISREG(status.st_mode)) Fail(EINVAL, "read", path);
+  return ReadFile(path);
 }
 
 }  // namespace starling

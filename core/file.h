@@ -17,5 +17,7 @@ void WriteFileAtomically(const std::filesystem::path& path, std::string_view con
 
 // The whole file. Throws std::system_error naming the path.
 std::string ReadFile(const std::filesystem::path& path);
+// The same of a regular file only: a pipe or a device may never end.
+std::string ReadRegularFile(const std::filesystem::path& path);
 
 }  // namespace starling
