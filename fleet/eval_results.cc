@@ -44,13 +44,16 @@ Json ToJson(const EvalLine& line) {
           {"seconds", line.seconds}};
 }
 
-std::vector<EvalLine> ReadEvalLines(const fs::path& run_dir) {
+std::vector<EvalLine> ReadEvalLines(const fs::path& run_dir, int* damaged) {
   std::vector<EvalLine> lines;
+  if (damaged != nullptr) *damaged = 0;
   std::error_code ignored;
   if (!fs::is_regular_file(run_dir / kFile, ignored)) return lines;  // a device may never end
   std::ifstream file(run_dir / kFile);
   for (std::string text; std::getline(file, text);) {
-    if (const auto line = FromJson(text)) lines.push_back(*line);
+    const std::optional<EvalLine> line = FromJson(text);
+    if (line) lines.push_back(*line);
+    if (!line && damaged != nullptr && !file.eof()) ++*damaged;
   }
   return lines;
 }

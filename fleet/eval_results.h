@@ -31,7 +31,8 @@ struct EvalLine {
 nlohmann::ordered_json ToJson(const EvalLine& line);  // the keys are the members, in this order
 
 // The lines of eval.jsonl, oldest first; what is none (the end of a killed writer's) is passed over.
-std::vector<EvalLine> ReadEvalLines(const std::filesystem::path& run_dir);
+// `damaged` counts such lines but for one that does not end.
+std::vector<EvalLine> ReadEvalLines(const std::filesystem::path& run_dir, int* damaged = nullptr);
 
 // `best` is the line of the weights that are in best.safetensors: a higher return whose weights could
 // not be saved is not it.

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
+#include <algorithm>
+#include <stdexcept>
+#include <string>
 #include <system_error>
 
 #include "core/error.h"
@@ -29,8 +31,12 @@ bool TryCreate(const fs::path& dir) {
   return created;
 }
 
+constexpr char kProbe[] = ".probe";
+
+bool IsProbe(const fs::path& path) { return path.filename().string().starts_with(kProbe); }
+
 void TestWritable(const fs::path& dir) {
-  const fs::path probe = dir / ".probe";
+  const fs::path probe = dir / kProbe;
   try {
     WriteFileAtomically(probe, "");
   } catch (const std::system_error& error) {
@@ -69,7 +75,7 @@ fs::path CreateRunDir(const fs::path& wanted, bool may_number) {
     if (!fs::is_directory(dir, error)) Unusable(dir, "it is not a directory");
     const bool empty = fs::is_empty(dir, error);
     if (error) Unusable(dir, error.message());
-    if (!empty) {
+    if (!empty && !IsUnused(dir)) {
       throw UserError(fmt::format(
           "run directory {} is not empty; go on with it by: starling train --resume {}, or choose "
           "another --run-dir",
@@ -78,6 +84,21 @@ fs::path CreateRunDir(const fs::path& wanted, bool may_number) {
   }
   TestWritable(dir);
   return dir;
+}
+
+bool IsUnused(const fs::path& run_dir) {
+  std::error_code ignored;
+  fs::directory_iterator entry(run_dir, ignored);
+  if (ignored) return !fs::exists(run_dir, ignored);
+  return std::all_of(begin(entry), end(entry), IsProbe);
+}
+
+bool IsCheckpointOf(const fs::path& path, std::uint64_t steps) {
+  try {
+    return learner::ReadCheckpoint(path).steps >= steps;
+  } catch (const std::runtime_error&) {
+    return false;
+  }
 }
 
 bool HasCheckpoint(const fs::path& run_dir) {
@@ -95,18 +116,6 @@ void CheckResumable(const fs::path& run_dir) {
     refuse("it has no checkpoint to go on from; start again with: starling train CONFIG");
   }
   TestWritable(run_dir);
-}
-
-std::optional<EarlierSummary> ReadEarlierSummary(const fs::path& run_dir) {
-  try {
-    const auto json = nlohmann::json::parse(ReadFile(run_dir / "summary.json"));
-    return EarlierSummary{json.at("steps").get<std::uint64_t>(),
-                          json.at("final_checkpoint").get<std::string>()};
-  } catch (const std::system_error&) {
-    return std::nullopt;
-  } catch (const nlohmann::json::exception&) {
-    return std::nullopt;
-  }
 }
 
 void WriteConfig(const fs::path& run_dir, const Config& config) {

@@ -1,9 +1,8 @@
 // The directory that a run leaves behind (docs: "A run leaves behind").
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
-#include <optional>
-#include <string>
 
 #include "core/config.h"
 
@@ -15,18 +14,18 @@ namespace starling::fleet {
 // directory if it is in use, or cannot be created or written.
 std::filesystem::path CreateRunDir(const std::filesystem::path& wanted, bool may_number);
 
+// Whether there is nothing in `run_dir` but what a `starling train` that was killed in its first
+// moments left; true if it does not exist.
+bool IsUnused(const std::filesystem::path& run_dir);
+
+// Whether `path` is a good checkpoint of no fewer than so many steps.
+bool IsCheckpointOf(const std::filesystem::path& path, std::uint64_t steps);
+
 // Whether a learner could go on here: any checkpoint under run_dir/checkpoints.
 bool HasCheckpoint(const std::filesystem::path& run_dir);
 
 // Throws UserError unless `run_dir` is a run with a configuration and a checkpoint.
 void CheckResumable(const std::filesystem::path& run_dir);
-
-// Steps and final checkpoint that run_dir/summary.json tells; nothing if there is none to be read.
-struct EarlierSummary {
-  std::uint64_t steps = 0;
-  std::string final_checkpoint;
-};
-std::optional<EarlierSummary> ReadEarlierSummary(const std::filesystem::path& run_dir);
 
 // Writes run_dir/config.toml, atomically. Throws UserError naming it if it cannot.
 void WriteConfig(const std::filesystem::path& run_dir, const Config& config);

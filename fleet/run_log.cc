@@ -1,13 +1,12 @@
 #include "fleet/run_log.h"
 
-#include <fcntl.h>
 #include <string.h>
-#include <sys/file.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <system_error>
 #include <utility>
 
 #include "core/error.h"
@@ -35,6 +34,15 @@ std::string TimeOfDay() {
                      now.tv_nsec / 1'000'000);
 }
 
+LockedFile OpenLog(const std::filesystem::path& path) {
+  try {
+    return LockedFile(path);
+  } catch (const std::system_error& error) {
+    throw UserError(fmt::format("{} cannot be written: {}; choose another --run-dir", path.string(),
+                                error.code().message()));
+  }
+}
+
 }  // namespace
 
 std::optional<LogLevel> LevelOf(std::string_view line) {
@@ -50,21 +58,13 @@ std::optional<LogLevel> LevelOf(std::string_view line) {
   return std::nullopt;
 }
 
-RunLog::RunLog(const std::filesystem::path& run_dir, Console& console) : console_(console) {
-  const std::filesystem::path path = run_dir / "log";
-  fd_ = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
-  if (fd_ < 0) {
-    throw UserError(fmt::format("{} cannot be written: {}; choose another --run-dir", path.string(),
-                                ::strerrordesc_np(errno)));
-  }
-  if (::flock(fd_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    ::close(fd_);
+RunLog::RunLog(const std::filesystem::path& run_dir, Console& console)
+    : console_(console), file_(OpenLog(run_dir / "log")) {
+  if (!file_.held()) {
     throw UserError(
         fmt::format("another starling train is running in {}; wait for its end", run_dir.string()));
   }
 }
-
-RunLog::~RunLog() { ::close(fd_); }
 
 void RunLog::Say(LogLevel level, std::string_view text) {
   const std::string line = fmt::format("{} {} fleet: {}", TimeOfDay(), NameOf(level), text);
@@ -87,7 +87,7 @@ void RunLog::Append(std::string_view line) {
   const std::string bytes = std::string(line) + '\n';
   ssize_t written = 0;
   do {
-    written = ::write(fd_, bytes.data(), bytes.size());
+    written = ::write(file_.fd(), bytes.data(), bytes.size());
   } while (written < 0 && errno == EINTR);
   if (written == static_cast<ssize_t>(bytes.size()) || write_failed_) return;
   write_failed_ = true;  // once: the run goes on, and the next line may fit again

@@ -14,6 +14,7 @@
 
 #include "core/log.h"
 #include "fleet/console.h"
+#include "fleet/locked_file.h"
 
 namespace starling::fleet {
 
@@ -26,7 +27,6 @@ class RunLog {
   // Opens run_dir/log for appending and holds a lock on it as long as this lives: one `starling
   // train` per directory. Throws UserError if it cannot be opened or another process has it.
   RunLog(const std::filesystem::path& run_dir, Console& console);
-  ~RunLog();
   RunLog(const RunLog&) = delete;
   RunLog& operator=(const RunLog&) = delete;
 
@@ -39,7 +39,7 @@ class RunLog {
   void Append(std::string_view line);
 
   Console& console_;
-  int fd_ = -1;
+  LockedFile file_;
   bool write_failed_ = false;
   std::string last_shown_;  // of the lines that are no log lines: N actors say the same thing
 };

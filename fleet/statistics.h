@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace starling::fleet {
@@ -16,6 +17,17 @@ double Median(std::vector<double> values);
 // that of fewer than four all count. As in Agarwal et al., "Deep reinforcement learning at the edge
 // of the statistical precipice", NeurIPS 2021.
 double InterquartileMean(std::vector<double> values);
+
+struct Spread {
+  double mean = 0, median = 0, interquartile_mean = 0;
+};
+Spread SpreadOf(const std::vector<double>& values);
+
+// Whether a number read from a file can be one of a run: finite, and of no more than 15 digits.
+bool IsPlausible(double value);
+
+// Two decimals; of what is nearer to zero than 0.1, two significant digits.
+std::string Decimals(double value);
 
 // The value that a share `of` in [0, 1] of them lies below, linear between neighbours: 0 is the
 // least, 0.5 the median, 1 the largest.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <system_error>
@@ -10,6 +11,7 @@
 #include "core/file.h"
 #include "fleet/bottleneck.h"
 #include "fleet/progress.h"
+#include "fleet/statistics.h"
 
 namespace starling::fleet {
 namespace {
@@ -31,11 +33,11 @@ std::string Headline(const Json& summary, int exit_status) {
   std::string word = "failed after";
   if (exit_status == kExitDone) word = "done in";
   if (exit_status == kExitInterrupted) word = "interrupted after";
-  return fmt::format(
-      "{} {}: {} steps, {} updates, {} steps/s", word, HumanTime(summary["seconds"].get<double>()),
-      Grouped(summary["steps"].get<std::uint64_t>()),
-      Grouped(summary["updates"].get<std::uint64_t>()),
-      Grouped(static_cast<std::uint64_t>(std::llround(summary["steps_per_second"].get<double>()))));
+  return fmt::format("{} {}: {} steps, {} updates, {} steps/s", word,
+                     HumanTime(summary["seconds"].get<double>()),
+                     Grouped(summary["steps"].get<std::uint64_t>()),
+                     Grouped(summary["updates"].get<std::uint64_t>()),
+                     Rounded(summary["steps_per_second"].get<double>()));
 }
 
 std::string ReturnLine(const Json& summary) {
@@ -144,6 +146,36 @@ std::string WriteSummary(const std::filesystem::path& run_dir,
   return "";
 }
 
+namespace {
+
+// A negative count is read as a huge one.
+bool IsPlausible(const LearnerStatus& summary) {
+  const auto count = [](std::uint64_t number) {
+    return fleet::IsPlausible(static_cast<double>(number));
+  };
+  const auto at_least_0 = [](double value) { return value >= 0 && fleet::IsPlausible(value); };
+  return count(summary.steps) && count(summary.staleness.max) &&
+         std::ranges::all_of(summary.staleness.histogram, count) && at_least_0(summary.seconds) &&
+         at_least_0(summary.steps_per_second) && at_least_0(summary.staleness.mean) &&
+         fleet::IsPlausible(summary.mean_return.value_or(0));
+}
+
+}  // namespace
+
+std::optional<LearnerStatus> ReadSummary(const std::filesystem::path& run_dir) {
+  try {
+    const std::string text = ReadRegularFile(run_dir / "summary.json");
+    std::optional<LearnerStatus> summary = ParseStatus(text);
+    const Json last = summary ? Json::parse(text).at("final_checkpoint") : Json(nullptr);
+    if (!last.is_null()) summary->checkpoint = last.get<std::string>();
+    return summary && IsPlausible(*summary) ? summary : std::nullopt;
+  } catch (const std::system_error&) {
+    return std::nullopt;
+  } catch (const Json::exception&) {
+    return std::nullopt;
+  }
+}
+
 std::vector<std::string> DescribeRun(const nlohmann::ordered_json& summary, int exit_status,
                                      const std::filesystem::path& run_dir,
                                      const std::string& program) {
@@ -188,6 +220,14 @@ std::string Grouped(std::uint64_t number) {
   std::string digits = fmt::format("{}", number);
   for (std::size_t end = digits.size(); end > 3; end -= 3) digits.insert(end - 3, 1, ',');
   return digits;
+}
+
+std::string Rounded(double number) {
+  return Grouped(static_cast<std::uint64_t>(std::llround(number)));
+}
+
+std::string Plural(std::size_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 }  // namespace starling::fleet

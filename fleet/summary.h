@@ -6,6 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/config.h"
@@ -33,6 +34,10 @@ nlohmann::ordered_json BuildSummary(const Config& config,
 std::string WriteSummary(const std::filesystem::path& run_dir,
                          const nlohmann::ordered_json& summary);
 
+// What run_dir/summary.json tells of training, `time` being shares and `checkpoint` the final one.
+// Nothing if there is none that can be read.
+std::optional<LearnerStatus> ReadSummary(const std::filesystem::path& run_dir);
+
 // What to print at the end: result, speed, staleness, losses, bottleneck, checkpoint, and what to run next.
 // `program` is how starling was called.
 std::vector<std::string> DescribeRun(const nlohmann::ordered_json& summary, int exit_status,
@@ -41,5 +46,8 @@ std::vector<std::string> DescribeRun(const nlohmann::ordered_json& summary, int 
 
 // "1234567" with groups: "1,234,567".
 std::string Grouped(std::uint64_t number);
+std::string Rounded(double number);  // and grouped
+// "1 run", "2 runs".
+std::string Plural(std::size_t count, std::string_view what);
 
 }  // namespace starling::fleet

@@ -64,10 +64,10 @@ Plan PlanResume(const fs::path& run_dir, const std::vector<std::string>& overrid
 
 bool AlreadyComplete(const Plan& plan) {
   if (!plan.resume) return false;
-  const std::optional<EarlierSummary> earlier = ReadEarlierSummary(plan.run_dir);
-  std::error_code ignored;
-  return earlier && earlier->steps >= plan.config.run.steps &&
-         fs::exists(plan.run_dir / earlier->final_checkpoint, ignored);
+  const std::optional<LearnerStatus> earlier = ReadSummary(plan.run_dir);
+  const std::uint64_t wanted = plan.config.run.steps;
+  return earlier && earlier->steps >= wanted &&
+         IsCheckpointOf(plan.run_dir / earlier->checkpoint, wanted);
 }
 
 // What killed learners left behind; ours, if it was killed.

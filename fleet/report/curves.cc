@@ -38,7 +38,9 @@ Samples ReturnBySeconds(const LoadedRun& run) {
 
 Samples EvaluationBySteps(const LoadedRun& run) {
   Samples samples;
-  for (const EvalPoint& point : run.evals) Append(samples, {point.steps, point.mean_return});
+  for (const EvalLine& line : run.evals) {
+    Append(samples, {static_cast<double>(line.steps), line.mean_return});
+  }
   return samples;
 }
 

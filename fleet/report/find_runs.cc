@@ -25,8 +25,8 @@ bool IsRun(const fs::path& dir) {
 std::vector<fs::path> FoldersIn(const fs::path& dir) {
   std::vector<fs::path> folders;
   std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(dir, ignored)) {
-    if (entry.is_directory(ignored)) folders.push_back(entry.path());
+  for (fs::directory_iterator entry(dir, ignored), end; entry != end; entry.increment(ignored)) {
+    if (std::error_code other; entry->is_directory(other)) folders.push_back(entry->path());
   }
   std::ranges::sort(folders);
   return folders;
@@ -44,7 +44,7 @@ void Scan(const fs::path& dir, int depth, std::vector<FoundRun>& found) {
 std::vector<FoundRun> Listed(const fs::path& dir) {
   std::vector<FoundRun> found;
   try {
-    const auto sweep = nlohmann::json::parse(ReadFile(dir / "sweep.json"));
+    const auto sweep = nlohmann::json::parse(ReadRegularFile(dir / "sweep.json"));
     for (const auto& point : sweep.at("points")) {
       for (const auto& run : point.at("runs")) {
         const fs::path place = dir / run.at("dir").get<std::string>();
@@ -67,7 +67,11 @@ std::vector<FoundRun> FindRuns(const std::vector<fs::path>& given) {
   for (const fs::path& dir : given) {
     std::error_code ignored;
     std::vector<FoundRun> here = Listed(dir);
-    Scan(dir, 2, here);
+    if (here.empty()) {
+      Scan(dir, 2, here);
+    } else {  // a sweep's directory is no run, whatever else lies in it
+      for (const fs::path& folder : FoldersIn(dir)) Scan(folder, 1, here);
+    }
     if (here.empty()) {
       mistakes += fmt::format("{}{}: {}; give the directory of a run or of a sweep",
                               mistakes.empty() ? "" : "\n", dir.string(),
@@ -77,9 +81,9 @@ std::vector<FoundRun> FindRuns(const std::vector<fs::path>& given) {
                                   : "there is no run in it, nor two levels below it");
     }
     for (FoundRun& run : here) {
-      if (seen.insert(fs::weakly_canonical(run.dir, ignored)).second) {
-        found.push_back(std::move(run));
-      }
+      const fs::path place = fs::weakly_canonical(run.dir, ignored);
+      const bool is_new = seen.insert(ignored ? run.dir : place).second;
+      if (is_new) found.push_back(std::move(run));
     }
   }
   if (!mistakes.empty()) throw UserError(mistakes);

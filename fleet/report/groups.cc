@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -63,8 +64,22 @@ void Label(std::vector<Group>& groups) {
 
 std::vector<const LoadedRun*> Group::Finished() const {
   std::vector<const LoadedRun*> finished;
-  std::ranges::copy_if(runs, std::back_inserter(finished), &LoadedRun::finished);
+  std::ranges::copy_if(runs, std::back_inserter(finished), &LoadedRun::counts);
   return finished;
+}
+
+void MarkRepeated(std::vector<LoadedRun>& runs) {
+  std::map<FlatConfig, const LoadedRun*> seen;
+  for (LoadedRun& run : runs) {
+    if (!run.finished() || run.config.empty()) continue;
+    FlatConfig config = run.config;
+    for (const char* key : {"run.name", "run.dir"}) config.erase(key);
+    const auto [first, is_new] = seen.emplace(std::move(config), &run);
+    if (is_new) continue;
+    run.repeated = true;
+    run.troubles.push_back(fmt::format("the same configuration and seed as {}: that one counts",
+                                       first->second->dir.string()));
+  }
 }
 
 std::vector<Group> MakeGroups(const std::vector<LoadedRun>& runs) {
@@ -105,14 +120,15 @@ std::vector<KeyDifference> TellingKeys(const std::vector<KeyDifference>& differe
                                        std::size_t groups) {
   std::vector<const KeyDifference*> chosen, left;
   for (const KeyDifference& difference : differences) left.push_back(&difference);
-  std::ranges::stable_sort(left, {}, [](const KeyDifference* key) { return Rank(key->key); });
-  while (!left.empty() && Classes(chosen, groups) < groups) {
-    const auto with = [&](const KeyDifference* key) {
+  for (std::size_t now = 1; !left.empty() && now < groups; now = Classes(chosen, groups)) {
+    // Causes before what follows from them, as long as they split.
+    const auto worth = [&](const KeyDifference* key) {
       std::vector<const KeyDifference*> keys = chosen;
       keys.push_back(key);
-      return Classes(keys, groups);
+      const std::size_t classes = Classes(keys, groups);
+      return std::tuple(classes > now, -Rank(key->key), classes);
     };
-    const auto best = std::ranges::max_element(left, {}, with);  // the first of equals
+    const auto best = std::ranges::max_element(left, {}, worth);  // the first of equals
     chosen.push_back(*best);
     left.erase(best);
   }

@@ -13,9 +13,13 @@ struct Group {
   std::string label;                   // "bound = 4"
   FlatConfig config;                   // without run.seed, run.name and run.dir
   std::vector<const LoadedRun*> runs;  // in the order in which they were given
-  // Those that are finished: all that is said of a group is said of them.
+  // Those that count: all that is said of a group is said of them.
   std::vector<const LoadedRun*> Finished() const;
 };
+
+// Of finished runs with the same configuration, seed and all, the first counts: the others are marked
+// and say so. Otherwise a copied directory would be evidence.
+void MarkRepeated(std::vector<LoadedRun>& runs);
 
 // In the order of their first runs. Runs whose configuration cannot be read are in none. `runs` must
 // outlive the groups.
@@ -28,8 +32,8 @@ struct KeyDifference {
 };
 std::vector<KeyDifference> Differences(const std::vector<Group>& groups);
 
-// The fewest of them that tell all groups apart, found one after the other: whichever splits most,
-// among equals the environment first, what often follows from other keys last.
+// Few of them that tell all groups apart, found one after the other: the environment first, what
+// often follows from other keys last, and otherwise whichever splits most.
 std::vector<KeyDifference> TellingKeys(const std::vector<KeyDifference>& differences,
                                        std::size_t groups);
 

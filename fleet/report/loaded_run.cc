@@ -10,6 +10,8 @@
 #include <system_error>
 
 #include "core/file.h"
+#include "fleet/statistics.h"
+#include "fleet/summary.h"
 #include "fleet/sweep/last_words.h"
 
 namespace starling::fleet {
@@ -18,50 +20,49 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-std::optional<std::string> TextOf(const fs::path& path) {
+struct Text {
+  std::string text;
+  std::string trouble;  // why it could not be read
+};
+constexpr char kMissing[] = "is missing";
+
+Text TextOf(const fs::path& path) {
   try {
-    return ReadFile(path);
-  } catch (const std::system_error&) {
-    return std::nullopt;
-  }
-}
-
-std::vector<std::string> LinesOf(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
-}
-
-// Calls take(json) for every line that is JSON; take throws if it is not what it should be.
-template <class Take>
-void ForEachLine(const std::string& text, int& damaged, Take take) {
-  damaged = 0;
-  const std::vector<std::string> lines = LinesOf(text);
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    try {
-      take(json::parse(lines[i]));
-    } catch (const json::exception&) {
-      const bool cut = i + 1 == lines.size();
-      damaged += cut ? 0 : 1;
-    }
+    return {ReadRegularFile(path), ""};
+  } catch (const std::system_error& error) {
+    const bool absent = error.code() == std::errc::no_such_file_or_directory;
+    return {"", absent ? kMissing : "cannot be read: " + error.code().message()};
   }
 }
 
 // What the run did beyond `steps` before it was gone on with from there counts no more.
 template <class Point>
 void TakeBack(std::vector<Point>& points, double steps) {
-  while (!points.empty() && points.back().steps > steps) points.pop_back();
+  while (!points.empty() && static_cast<double>(points.back().steps) > steps) points.pop_back();
+}
+
+std::optional<MetricPoint> PointOf(const std::string& line) {
+  try {
+    const json object = json::parse(line);
+    MetricPoint point{object.at("steps").get<double>(), object.at("seconds").get<double>(), {}};
+    const json& mean_return = object.at("mean_return");
+    if (!mean_return.is_null()) point.mean_return = mean_return.get<double>();
+    const bool can_be = point.steps >= 0 && point.seconds >= 0 && IsPlausible(point.steps) &&
+                        IsPlausible(point.seconds) && IsPlausible(point.mean_return.value_or(0));
+    return can_be ? std::optional(point) : std::nullopt;
+  } catch (const json::exception&) {
+    return std::nullopt;
+  }
 }
 
 void LoadConfigOf(LoadedRun& run) {
-  const std::optional<std::string> text = TextOf(run.dir / "config.toml");
-  if (!text) {
-    run.troubles.emplace_back("config.toml is missing");
+  const Text file = TextOf(run.dir / "config.toml");
+  if (!file.trouble.empty()) {
+    run.troubles.push_back("config.toml " + file.trouble);
     return;
   }
   try {
-    run.config = Flatten(*text);
+    run.config = Flatten(file.text);
     for (const char* key : {"run.steps", "env.name"}) {
       if (run.Key(key).empty()) throw std::runtime_error(fmt::format("there is no {} in it", key));
     }
@@ -72,67 +73,64 @@ void LoadConfigOf(LoadedRun& run) {
 }
 
 void LoadCurves(LoadedRun& run) {
-  const std::optional<std::string> metrics = TextOf(run.dir / "metrics.jsonl");
-  if (!metrics) run.troubles.emplace_back("metrics.jsonl is missing: no curves");
   const auto note = [&](const char* file, int damaged) {
     if (damaged == 0) return;
-    run.troubles.push_back(
-        fmt::format("{} damaged line{} of {} left out", damaged, damaged == 1 ? "" : "s", file));
+    run.troubles.push_back(fmt::format(
+        "{} of {} left out", Plural(static_cast<std::size_t>(damaged), "damaged line"), file));
   };
   int damaged = 0;
-  run.metrics = ParseMetrics(metrics.value_or(""), damaged);
+  const Text metrics = TextOf(run.dir / "metrics.jsonl");
+  run.metrics = ParseMetrics(metrics.text, damaged);
   note("metrics.jsonl", damaged);
-  run.evals = ParseEvals(TextOf(run.dir / "eval.jsonl").value_or(""), damaged);
+  if (run.metrics.empty()) {
+    run.troubles.push_back(fmt::format("metrics.jsonl {}: no curves",
+                                       metrics.trouble.empty() ? "is empty" : metrics.trouble));
+  }
+  for (const EvalLine& line : ReadEvalLines(run.dir, &damaged)) {
+    TakeBack(run.evals, static_cast<double>(line.steps));
+    run.evals.push_back(line);
+  }
   note("eval.jsonl", damaged);
 }
 
-// What RunSummary does not hold. False if summary.json is there, but damaged.
+// False if summary.json is there, but tells nothing.
 bool LoadSummary(LoadedRun& run) {
-  const std::optional<std::string> text = TextOf(run.dir / "summary.json");
-  if (!text) return true;
-  run.summary = ReadRunSummary(run.dir);
+  const std::string trouble = TextOf(run.dir / "summary.json").trouble;
+  if (trouble == kMissing) return true;
+  run.summary = ReadSummary(run.dir);
   if (!run.summary) {
-    run.troubles.emplace_back("summary.json is damaged");
-    return false;
+    run.troubles.push_back("summary.json " + (trouble.empty() ? "is damaged" : trouble));
   }
-  const json summary = json::parse(*text);
-  try {
-    run.staleness = summary.at("staleness").at("histogram").get<std::vector<std::uint64_t>>();
-    const json& actors = summary.at("time").at("actors");
-    const json& learner = summary.at("time").at("learner");
-    run.time = {.actors = {actors.at("wait"), actors.at("refresh"), actors.at("act"),
-                           actors.at("gradient"), actors.at("push")},
-                .learner = {learner.at("receive"), learner.at("dispatch"), learner.at("idle"),
-                            learner.at("lanes")}};
-  } catch (const json::exception&) {
-    run.troubles.emplace_back("summary.json does not tell staleness and times");
-  }
-  return true;
+  return run.summary.has_value();
+}
+
+// A curve that ends early would cut short that of its group.
+void LeaveOutShortCurves(LoadedRun& run) {
+  const auto steps = static_cast<double>(run.summary->steps);
+  if (run.metrics.empty() || run.metrics.back().steps >= 0.99 * steps) return;
+  run.troubles.push_back(fmt::format("metrics.jsonl ends at {:.0f} % of its steps: no curves",
+                                     100 * run.metrics.back().steps / steps));
+  run.metrics.clear();
+}
+
+void LoadFinalEval(LoadedRun& run) {
+  run.final_eval = ReadFinalEval(run.dir);
+  if (!run.final_eval) return;
+  if (run.summary && run.summary->checkpoint == run.final_eval->checkpoint) return;
+  run.final_eval.reset();
+  run.troubles.emplace_back("final_eval.json is not of its final weights: left out");
 }
 
 std::string LastErrorOf(const fs::path& dir) {
   constexpr std::size_t kTail = 256 << 10;
-  const std::string text = TextOf(dir / "log").value_or("");
-  return LastError(LinesOf(text.substr(text.size() - std::min(text.size(), kTail))));
+  const std::string text = TextOf(dir / "log").text;
+  std::istringstream tail(text.substr(text.size() - std::min(text.size(), kTail)));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(tail, line);) lines.push_back(line);
+  return LastError(lines);
 }
 
 }  // namespace
-
-std::string_view NameOf(RunState state) {
-  switch (state) {
-    case RunState::kFinished:
-      return "finished";
-    case RunState::kUnfinished:
-      return "unfinished";
-    case RunState::kFailed:
-      return "failed";
-    case RunState::kDamaged:
-      return "damaged";
-    case RunState::kNotBegun:
-      break;
-  }
-  return "not begun";
-}
 
 std::string LoadedRun::Key(const std::string& key) const {
   const auto found = config.find(key);
@@ -146,24 +144,18 @@ double LoadedRun::steps() const {
 
 std::vector<MetricPoint> ParseMetrics(const std::string& text, int& damaged) {
   std::vector<MetricPoint> points;
-  ForEachLine(text, damaged, [&](const json& line) {
-    MetricPoint point{line.at("steps").get<double>(), line.at("seconds").get<double>(), {}};
-    const json& mean_return = line.at("mean_return");
-    if (!mean_return.is_null()) point.mean_return = mean_return.get<double>();
-    TakeBack(points, point.steps);
-    while (!points.empty() && points.back().seconds > point.seconds) points.pop_back();
-    points.push_back(point);
-  });
-  return points;
-}
-
-std::vector<EvalPoint> ParseEvals(const std::string& text, int& damaged) {
-  std::vector<EvalPoint> points;
-  ForEachLine(text, damaged, [&](const json& line) {
-    const EvalPoint point{line.at("steps").get<double>(), line.at("mean_return").get<double>()};
-    TakeBack(points, point.steps);
-    points.push_back(point);
-  });
+  damaged = 0;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const std::optional<MetricPoint> point = PointOf(line);
+    if (!point) {
+      if (!lines.eof()) ++damaged;
+      continue;
+    }
+    TakeBack(points, point->steps);
+    while (!points.empty() && points.back().seconds > point->seconds) points.pop_back();
+    points.push_back(*point);
+  }
   return points;
 }
 
@@ -172,7 +164,7 @@ LoadedRun LoadRun(const fs::path& dir) {
   LoadConfigOf(run);
   LoadCurves(run);
   const bool sound = LoadSummary(run) && !run.config.empty();
-  run.final_eval = ReadFinalEval(dir);
+  LoadFinalEval(run);
   double wanted = 0;
   const std::string steps = run.Key("run.steps");
   std::from_chars(steps.data(), steps.data() + steps.size(), wanted);
@@ -180,12 +172,13 @@ LoadedRun LoadRun(const fs::path& dir) {
     run.state = RunState::kDamaged;
   } else if (run.summary && static_cast<double>(run.summary->steps) >= wanted) {
     run.state = RunState::kFinished;
+    LeaveOutShortCurves(run);
   } else {
     const std::string error = LastErrorOf(dir);
     run.state = error.empty() ? RunState::kUnfinished : RunState::kFailed;
     if (!error.empty()) run.troubles.push_back(error);
-    run.troubles.push_back(fmt::format("stopped at {:.0f} % of its steps",
-                                       wanted > 0 ? 100 * run.steps() / wanted : 0));
+    run.troubles.push_back(
+        fmt::format("is at {:.0f} % of its steps", wanted > 0 ? 100 * run.steps() / wanted : 0));
   }
   return run;
 }

@@ -11,20 +11,18 @@
 #include "fleet/report/groups.h"
 #include "fleet/report/plot.h"
 #include "fleet/report/score.h"
+#include "fleet/report/staleness.h"
 #include "fleet/report/style.h"
 #include "fleet/report/tables.h"
+#include "fleet/summary.h"
 
 namespace starling::fleet {
 namespace {
 
-constexpr std::size_t kPointsOfGroup = 200, kPointsOfRun = 150;
+constexpr std::size_t kPointsOfGroup = 200, kPointsOfRun = 150, kMostThin = 12;
 constexpr double kWindows = 60;  // of throughput, in the longest run
 
 using SamplesOf = std::function<Samples(const LoadedRun&)>;
-
-std::string Plural(std::size_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
 
 double LongestTime(const std::vector<LoadedRun>& runs) {
   double longest = 0;
@@ -62,11 +60,14 @@ void AddGroups(const std::vector<Group>& groups, const SamplesOf& samples_of, bo
   std::vector<Curve> thick;
   for (std::size_t g = 0; g < groups.size(); ++g) {
     std::vector<Samples> finished;
+    const std::size_t count = groups[g].Finished().size();
     for (const LoadedRun* run : groups[g].runs) {
+      if (run->repeated) continue;
       Samples samples = samples_of(*run);
       const std::string title = fmt::format("{}, {}", run->dir.string(), NameOf(run->state));
       if (run->finished()) finished.push_back(samples);
-      if (run->finished() && groups[g].Finished().size() == 1) continue;  // it is the group's curve
+      // A single one is the group's curve; many would hide it.
+      if (run->finished() && (count == 1 || count > kMostThin)) continue;
       plot.curves.push_back({.kind = run->finished() ? Curve::Kind::kRun : Curve::Kind::kUnfinished,
                              .group = g,
                              .samples = Thinned(samples, kPointsOfRun),
@@ -89,10 +90,6 @@ std::string Legend(const std::vector<Group>& groups) {
     items += fmt::format("<li>{}{}</li>\n", Chip(g), Escaped(groups[g].label));
   }
   return "<ul class=\"legend\">\n" + items + "</ul>\n";
-}
-
-std::string Figure(const std::string& caption, const std::string& drawing) {
-  return fmt::format("<figure><figcaption>{}</figcaption>\n{}</figure>\n", caption, drawing);
 }
 
 std::string LearningSection(const std::vector<Group>& groups, TimeUnit unit) {
@@ -131,45 +128,12 @@ std::string ThroughputSection(const std::vector<Group>& groups, TimeUnit unit) {
          Figure("Steps per second over time", DrawPlot(plot)) + "</div>\n";
 }
 
-std::vector<std::uint64_t> StalenessOf(const Group& group) {
-  std::vector<std::uint64_t> counts;
-  for (const LoadedRun* run : group.runs) {
-    counts.resize(std::max(counts.size(), run->staleness.size()));
-    for (std::size_t tau = 0; tau < run->staleness.size(); ++tau)
-      counts[tau] += run->staleness[tau];
-  }
-  return counts;
+std::string Paragraph(const std::string& text) {
+  return text.empty() ? "" : fmt::format("<p class=\"notice\">{}</p>\n", Escaped(text));
 }
 
-std::string StalenessSection(const std::vector<Group>& groups) {
-  constexpr std::size_t kMostBars = 24;
-  constexpr double kRare = 0.001;
-  std::size_t last = 3;
-  double top = 0;
-  std::vector<std::vector<std::uint64_t>> histograms;
-  for (const Group& group : groups) {
-    histograms.push_back(StalenessOf(group));
-    double all = 0;
-    for (const std::uint64_t count : histograms.back()) all += static_cast<double>(count);
-    for (std::size_t tau = 0; tau < histograms.back().size(); ++tau) {
-      const double share = static_cast<double>(histograms.back()[tau]) / std::max(all, 1.0);
-      top = std::max(top, share);
-      if (share >= kRare) last = std::max(last, std::min(tau + 1, kMostBars));
-    }
-  }
-  std::string panels;
-  for (std::size_t g = 0; g < groups.size(); ++g) {
-    panels +=
-        Figure(Chip(g) + Escaped(groups[g].label), DrawHistogram(histograms[g], last, top, g));
-  }
-  return "<h2>Realised staleness</h2>\n<p class=\"faint\">How many updates came between the "
-         "weights a gradient was computed on and those it was applied to: all applied gradients of "
-         "a group's runs that left a summary.</p>\n<div class=\"panels\">\n" +
-         panels + "</div>\n";
-}
-
-// "1 run is unfinished, 2 are damaged": nothing is left out silently.
-std::string Notice(const std::vector<LoadedRun>& runs) {
+// "1 damaged, 2 unfinished": nothing is left out silently.
+std::string NotFinished(const std::vector<LoadedRun>& runs) {
   std::map<std::string_view, std::size_t> counts;
   for (const LoadedRun& run : runs) {
     if (!run.finished()) ++counts[NameOf(run.state)];
@@ -180,17 +144,23 @@ std::string Notice(const std::vector<LoadedRun>& runs) {
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, state);
   }
   return fmt::format(
-      "<p class=\"notice\">Not all of these runs are finished: {}. They are in the table of runs "
-      "and, as far as they came, dotted in the figures; the numbers and the thick curves are those "
-      "of finished runs.</p>\n",
+      "Not all of these runs are finished: {}. They are in the table of runs and, as far as they "
+      "came, dotted in the figures; the numbers and the thick curves are those of finished runs.",
       text);
+}
+
+std::string Repeated(const std::vector<LoadedRun>& runs) {
+  const auto count = static_cast<std::size_t>(std::ranges::count_if(runs, &LoadedRun::repeated));
+  if (count == 0) return "";
+  return fmt::format("{} repeated: the configuration of another, seed and all, which alone counts.",
+                     Plural(count, "run") + (count == 1 ? " is" : " are"));
 }
 
 std::string Explanations(const std::vector<LoadedRun>& runs, Measure measure) {
   return fmt::format(
       "<h2>How to read this</h2>\n"
       "<p>A group is all runs whose configurations differ in nothing but run.seed, run.name and "
-      "run.dir. A run counts by {}.</p>\n"
+      "run.dir; each seed counts once. A run counts by {}.</p>\n"
       "<p>The interquartile mean leaves out the lowest and the highest quarter of a group's runs, "
       "rounded down: of fewer than four runs, none. Its 95 % interval is a percentile bootstrap, "
       "stratified by group: the seeds of each group are drawn anew, with replacement, 10,000 times "
@@ -206,9 +176,10 @@ std::string Explanations(const std::vector<LoadedRun>& runs, Measure measure) {
       "begun "
       "to where the first of them ends; bands are its 95 % intervals (1,000 draws); thin curves "
       "are "
-      "the runs. No curve has more than {} points. Time is that of training, without what passed "
+      "the runs, where there are no more than {} of them. No curve has more than {} points. Time "
+      "is that of training, without what passed "
       "between an interruption and going on.</p>\n",
-      InWords(measure, runs), kWindows, kPointsOfGroup);
+      InWords(measure, runs), kWindows, kMostThin, kPointsOfGroup);
 }
 
 std::string Title(const std::vector<LoadedRun>& runs) {
@@ -220,7 +191,7 @@ std::string Title(const std::vector<LoadedRun>& runs) {
   }
   std::string text;
   for (const std::string& env : envs) text += (text.empty() ? "" : ", ") + env;
-  return text.empty() ? "damaged runs" : text;
+  return text.empty() ? "runs" : text;
 }
 
 }  // namespace
@@ -232,7 +203,8 @@ std::string MakePage(const std::vector<LoadedRun>& runs) {
   const std::string title = Escaped(Title(runs));
   std::string body = fmt::format("<h1>{}</h1>\n<p class=\"faint\">Starling: {} in {}</p>\n", title,
                                  Plural(runs.size(), "run"), Plural(groups.size(), "group"));
-  body += Notice(runs);
+  body += Paragraph(NotFinished(runs)) + Paragraph(Repeated(runs)) +
+          Paragraph(WhyNoBetter(measure, runs));
   if (!groups.empty()) {
     body +=
         "<h2>Result</h2>\n" + ResultTable(groups, measure) +

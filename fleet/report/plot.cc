@@ -131,6 +131,14 @@ std::string Empty(const std::string& sentence) {
   return fmt::format("<p class=\"empty\">{}</p>\n", Escaped(sentence));
 }
 
+// "4", "10–14", "24+".
+std::string BarName(const Histogram& histogram, std::size_t bar) {
+  const auto& [bars, width, open] = histogram;
+  const std::size_t begin = bar * width;
+  if (open && bar + 1 == bars.size()) return fmt::format("{}+", begin);
+  return width == 1 ? fmt::format("{}", begin) : fmt::format("{}–{}", begin, begin + width - 1);
+}
+
 struct Extent {
   double low = std::numeric_limits<double>::infinity(), high = -low;
   void Add(double value) {
@@ -193,34 +201,34 @@ std::string DrawPlot(const Plot& plot) {
   return svg + "</svg>\n";
 }
 
-std::string DrawHistogram(const std::vector<std::uint64_t>& counts, std::size_t last, double top,
-                          std::size_t group) {
-  const auto all = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+std::string DrawHistogram(const Histogram& histogram, double top, std::size_t group) {
+  const auto& [bars, width, open] = histogram;
+  const auto all = std::accumulate(bars.begin(), bars.end(), std::uint64_t{0});
   if (all == 0) return Empty("no gradient was applied");
-  std::vector<std::uint64_t> bars(last + 1);
-  for (std::size_t tau = 0; tau < counts.size(); ++tau) bars[std::min(tau, last)] += counts[tau];
-  const bool beyond = counts.size() > last + 1;
+  const std::size_t last = bars.size() - 1, every = last / 8 + 1;
   const Axis none{
       .low = -0.5, .high = static_cast<double>(last) + 0.5, .ticks = {}, .tick_text = {}};
   const Frame frame = MakeFrame(none, MakeAxis(0, 100 * top, 4, true), 270, 190);
+  const double wide = frame.X(1) - frame.X(0);
   std::string svg =
       Open(frame) + GridY(frame) + Titles(frame, "staleness of a gradient", "share, %");
-  const std::size_t every = last / 8 + 1;
-  for (std::size_t tau = 0; tau <= last; ++tau) {
-    const double x = frame.X(static_cast<double>(tau)), wide = frame.X(1) - frame.X(0);
-    const double share = static_cast<double>(bars[tau]) / static_cast<double>(all);
-    const double high = frame.bottom() - frame.Y(100 * share);
-    const std::string name = fmt::format("{}{}", tau, beyond && tau == last ? "+" : "");
-    if (bars[tau] > 0) {
-      const double seen = std::max(high, 1.0);  // what is rare is still there
+  for (std::size_t i = 0; i <= last; ++i) {
+    const double x = frame.X(static_cast<double>(i));
+    if (bars[i] > 0) {
+      const double share = static_cast<double>(bars[i]) / static_cast<double>(all);
+      const double high = std::max(frame.bottom() - frame.Y(100 * share), 1.0);  // the rare, too
       svg += fmt::format(
           "<rect class=\"bar {}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\">"
           "<title>{}: {} gradients, {:.2f} %</title></rect>\n",
-          GroupClass(group), x - 0.4 * wide, frame.bottom() - seen, 0.8 * wide, seen, name,
-          Grouped(bars[tau]), 100 * share);
+          GroupClass(group), x - 0.4 * wide, frame.bottom() - high, 0.8 * wide, high,
+          BarName(histogram, i), Grouped(bars[i]), 100 * share);
     }
-    const bool room = tau % every == 0 && (tau == last || tau + every <= last);
-    if (room || tau == last) svg += Text(x, frame.bottom() + 16, "mid", name);
+    // A wide bar begins at its number.
+    const bool room = i % every == 0 && (i == last || i + every <= last);
+    const std::string number = fmt::format("{}{}", i * width, open && i == last ? "+" : "");
+    if (room || i == last) {
+      svg += Text(width == 1 ? x : x - wide / 2, frame.bottom() + 16, "mid", number);
+    }
   }
   return svg + "</svg>\n";
 }

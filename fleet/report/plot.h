@@ -1,4 +1,4 @@
-// Figures as inline SVG, drawn with the classes of the page's style sheet (fleet/report/page.cc):
+// Figures as inline SVG, drawn with the classes of the page's style sheet (fleet/report/style.h):
 // nothing in them is a colour, so that they follow a light or dark page.
 #pragma once
 
@@ -44,9 +44,13 @@ struct Plot {
 };
 std::string DrawPlot(const Plot& plot);
 
-// Shares of `counts` (of staleness 0, 1, ...) as bars up to `last`, those beyond together in the
-// last bar; `top` is the largest share on the axis. An empty histogram is said to be so.
-std::string DrawHistogram(const std::vector<std::uint64_t>& counts, std::size_t last, double top,
-                          std::size_t group);
+// Counts in bars of equal width, from 0 on.
+struct Histogram {
+  std::vector<std::uint64_t> bars;
+  std::size_t width = 1;
+  bool open = false;  // the last bar holds all that lies beyond, too
+};
+// As shares; `top` is the largest on the axis. An empty histogram is said to be so.
+std::string DrawHistogram(const Histogram& histogram, double top, std::size_t group);
 
 }  // namespace starling::fleet

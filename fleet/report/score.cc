@@ -17,7 +17,7 @@ constexpr std::size_t kDraws = 10'000;
 TimeStatus Sum(const std::vector<const LoadedRun*>& runs) {
   TimeStatus sum;
   for (const LoadedRun* run : runs) {
-    const auto& [actors, learner] = run->time;
+    const auto& [actors, learner] = run->summary->time;
     sum.actors.wait += actors.wait;
     sum.actors.refresh += actors.refresh;
     sum.actors.act += actors.act;
@@ -31,18 +31,25 @@ TimeStatus Sum(const std::vector<const LoadedRun*>& runs) {
   return sum;
 }
 
+bool Has(const LoadedRun& run, Measure measure) {
+  return measure == Measure::kFinalEval ? run.final_eval.has_value() : !run.evals.empty();
+}
+
+std::vector<const LoadedRun*> Without(Measure measure, const std::vector<LoadedRun>& runs) {
+  std::vector<const LoadedRun*> without;
+  for (const LoadedRun& run : runs) {
+    if (run.counts() && !Has(run, measure)) without.push_back(&run);
+  }
+  return without;
+}
+
 }  // namespace
 
 Measure MeasureFor(const std::vector<LoadedRun>& runs) {
-  const auto every = [&](auto has) {
-    return std::ranges::all_of(runs,
-                               [&](const LoadedRun& run) { return !run.finished() || has(run); });
-  };
-  if (std::ranges::none_of(runs, &LoadedRun::finished)) return Measure::kTraining;
-  if (every([](const LoadedRun& run) { return run.final_eval.has_value(); })) {
-    return Measure::kFinalEval;
+  if (std::ranges::none_of(runs, &LoadedRun::counts)) return Measure::kTraining;
+  for (const Measure measure : {Measure::kFinalEval, Measure::kLastEval}) {
+    if (Without(measure, runs).empty()) return measure;
   }
-  if (every([](const LoadedRun& run) { return !run.evals.empty(); })) return Measure::kLastEval;
   return Measure::kTraining;
 }
 
@@ -58,7 +65,7 @@ std::string InWords(Measure measure, const std::vector<LoadedRun>& runs) {
     case Measure::kFinalEval: {
       std::set<std::int64_t> episodes;
       for (const LoadedRun& run : runs) {
-        if (run.finished()) episodes.insert(run.final_eval->episodes);
+        if (run.counts()) episodes.insert(run.final_eval->episodes);
       }
       const std::string count =
           episodes.size() == 1 ? fmt::format("{}", *episodes.begin())
@@ -71,6 +78,21 @@ std::string InWords(Measure measure, const std::vector<LoadedRun>& runs) {
       break;
   }
   return "the mean return of its last 100 training episodes";
+}
+
+std::string WhyNoBetter(Measure measure, const std::vector<LoadedRun>& runs) {
+  const auto all = static_cast<std::size_t>(std::ranges::count_if(runs, &LoadedRun::counts));
+  for (const Measure better : {Measure::kFinalEval, Measure::kLastEval}) {
+    if (better == measure) break;
+    const std::vector<const LoadedRun*> without = Without(better, runs);
+    if (without.empty() || without.size() == all) continue;
+    return fmt::format("{} of {} finished runs {} no {} ({}{}), so that every run is judged by {}.",
+                       without.size(), all, without.size() == 1 ? "has" : "have",
+                       better == Measure::kFinalEval ? "final_eval.json" : "eval.jsonl",
+                       without.front()->dir.string(), without.size() > 1 ? ", ..." : "",
+                       InWords(measure, runs));
+  }
+  return "";
 }
 
 GroupNumbers NumbersOf(const Group& group, Measure measure, std::uint32_t stratum) {
@@ -86,9 +108,7 @@ GroupNumbers NumbersOf(const Group& group, Measure measure, std::uint32_t stratu
   numbers.bottleneck = NameBottleneck(TimeShares(Sum(finished)));
   const std::vector<double>& scores = numbers.scores;
   if (scores.empty()) return numbers;
-  numbers.interquartile_mean = InterquartileMean(scores);
-  numbers.median = Median(scores);
-  numbers.mean = Mean(scores);
+  numbers.returns = SpreadOf(scores);
   if (scores.size() > 1) {
     numbers.interval = Bootstrap(scores.size(), kDraws, stratum).OfInterquartileMean(scores);
   }

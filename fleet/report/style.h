@@ -38,7 +38,8 @@ table { border-collapse: collapse; margin: .6rem 0; font-variant-numeric: tabula
 th, td { padding: .28rem .7rem; text-align: right; border-bottom: 1px solid var(--grid); }
 th { font-weight: 600; color: var(--faint); white-space: nowrap; }
 td.word, th.word { text-align: left; }
-td.key { text-align: left; white-space: nowrap; }
+td.key { text-align: left; min-width: 16ch; max-width: 60ch; }
+h1, li, figcaption, td { overflow-wrap: anywhere; }
 td.long { text-align: left; min-width: 40ch; color: var(--faint); font-size: .88em; }
 code { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: .9em; }
 .finished { color: var(--good); }

@@ -7,18 +7,13 @@
 
 #include "fleet/progress.h"
 #include "fleet/report/plot.h"
+#include "fleet/statistics.h"
 #include "fleet/summary.h"
 
 namespace starling::fleet {
 namespace {
 
-std::string Number(const std::optional<double>& value) {
-  return value ? fmt::format("{:.2f}", *value) : "–";
-}
-
-std::string Rate(const std::optional<double>& value) {
-  return value ? Grouped(static_cast<std::uint64_t>(*value + 0.5)) : "–";
-}
+std::string Number(const std::optional<double>& value) { return value ? Decimals(*value) : "–"; }
 
 std::string Cell(const std::string& html, const char* how = "") {
   return *how == '\0' ? fmt::format("<td>{}</td>", html)
@@ -64,14 +59,22 @@ std::string RunRow(const LoadedRun& run, const std::vector<Group>& groups, Measu
   const auto& summary = run.summary;
   return "<tr>" + Cell(fmt::format("<code>{}</code>", Escaped(run.dir.string())), "key") +
          Cell(group ? Chip(*group) + Escaped(groups[*group].label) : "–", "key") +
-         Cell(seed.empty() ? "–" : seed) + Cell(state, ("word " + how).c_str()) +
-         Cell(Grouped(static_cast<std::uint64_t>(run.steps()))) +
+         Cell(seed.empty() ? "–" : Escaped(seed)) + Cell(state, ("word " + how).c_str()) +
+         Cell(Troubles(run), "long") + Cell(Rounded(run.steps())) +
          Cell(summary ? HumanTime(summary->seconds) : "–") +
-         Cell(summary ? Rate(summary->steps_per_second) : "–") +
+         Cell(summary ? Rounded(summary->steps_per_second) : "–") +
          Cell(Number(ScoreOf(run, measure))) +
-         Cell(summary ? fmt::format("{:.2f} / {}", summary->staleness_mean, summary->staleness_max)
+         Cell(summary ? fmt::format("{:.2f} / {}", summary->staleness.mean, summary->staleness.max)
                       : "–") +
-         Cell(Troubles(run), "long") + "</tr>\n";
+         "</tr>\n";
+}
+
+// "2 of 3", and of how many of the two there is a return, if not of both.
+std::string Finished(const Group& group, const GroupNumbers& numbers) {
+  const auto all = std::ranges::count(group.runs, false, &LoadedRun::repeated);
+  const std::size_t scored = numbers.scores.size();
+  return fmt::format("{} of {}{}", numbers.finished, all,
+                     scored < numbers.finished ? fmt::format(" ({} with a return)", scored) : "");
 }
 
 }  // namespace
@@ -83,18 +86,22 @@ std::string Chip(std::size_t group) {
       GroupClass(group));
 }
 
+std::string Figure(const std::string& caption, const std::string& drawing) {
+  return fmt::format("<figure><figcaption>{}</figcaption>\n{}</figure>\n", caption, drawing);
+}
+
 std::string ResultTable(const std::vector<Group>& groups, Measure measure) {
   std::string rows;
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const GroupNumbers numbers = NumbersOf(groups[g], measure, static_cast<std::uint32_t>(g));
-    const auto& interval = numbers.interval;
+    const auto& [finished, scores, returns, interval, rate, bottleneck] = numbers;
     rows += "<tr>" + Cell(Chip(g) + Escaped(groups[g].label), "key") +
-            Cell(fmt::format("{} of {}", numbers.finished, groups[g].runs.size())) +
-            Cell(Number(numbers.interquartile_mean)) +
-            Cell(interval ? fmt::format("{:.2f} to {:.2f}", interval->low, interval->high) : "–") +
-            Cell(Number(numbers.median)) + Cell(Number(numbers.mean)) +
-            Cell(Rate(numbers.steps_per_second)) + Cell(Escaped(numbers.bottleneck), "long") +
-            "</tr>\n";
+            Cell(Finished(groups[g], numbers)) +
+            Cell(returns ? Decimals(returns->interquartile_mean) : "–") +
+            Cell(interval ? Decimals(interval->low) + " to " + Decimals(interval->high) : "–") +
+            Cell(returns ? Decimals(returns->median) : "–") +
+            Cell(returns ? Decimals(returns->mean) : "–") + Cell(rate ? Rounded(*rate) : "–") +
+            Cell(Escaped(bottleneck), "long") + "</tr>\n";
   }
   return Table(
       Head({"group"}, 1) +
@@ -125,9 +132,8 @@ std::string RunTable(const std::vector<LoadedRun>& runs, const std::vector<Group
                      Measure measure) {
   std::string rows;
   for (const LoadedRun& run : runs) rows += RunRow(run, groups, measure);
-  return Table(Head({"run", "group"}, 2) + Head({"seed"}, 0) + Head({"state"}, 1) +
-                   Head({"steps", "time", "steps/s", "return", "staleness mean / max"}, 0) +
-                   Head({"remarks"}, 1),
+  return Table(Head({"run", "group"}, 2) + Head({"seed"}, 0) + Head({"state", "remarks"}, 2) +
+                   Head({"steps", "time", "steps/s", "return", "staleness mean / max"}, 0),
                rows);
 }
 

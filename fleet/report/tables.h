@@ -12,6 +12,8 @@ namespace starling::fleet {
 // A short piece of a group's line, for legends and tables.
 std::string Chip(std::size_t group);
 
+std::string Figure(const std::string& caption, const std::string& drawing);
+
 // A row for each group: its numbers, what limits its speed.
 std::string ResultTable(const std::vector<Group>& groups, Measure measure);
 

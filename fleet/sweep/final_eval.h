@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -22,7 +23,11 @@ std::optional<FinalEval> ReadFinalEval(const std::filesystem::path& run_dir);
 void WriteFinalEval(const std::filesystem::path& run_dir, const FinalEval& eval);
 
 // What `starling eval --json` prints, {"mean_return", "std", "episodes"}; nothing if `line` is no
-// such object. `checkpoint` is left empty.
-std::optional<FinalEval> ParseEvalOutput(std::string_view line);
+// such object. `checkpoint` is that which was evaluated.
+std::optional<FinalEval> ParseEvalOutput(std::string_view line, const std::string& checkpoint);
+
+// Keeps the result among the lines that an evaluation of `checkpoint` printed. "", or why not.
+std::string KeepEval(const std::filesystem::path& run_dir, const std::string& checkpoint,
+                     std::span<const std::string> said);
 
 }  // namespace starling::fleet

@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <sstream>
 
 #include "core/error.h"
 #include "fleet/check_config.h"
 #include "fleet/sweep/grid_file.h"
 #include "fleet/sweep/names.h"
+#include "fleet/trained.h"
 
 namespace starling::fleet {
 namespace {
@@ -48,7 +48,7 @@ void CheckNames(const GridKey& key, Mistakes& mistakes) {
     const auto [before, is_new] = seen.emplace(ValueName(value.toml), &value);
     if (is_new) continue;
     const std::string& other = before->second->toml;
-    mistakes.Add(value.spot,
+    mistakes.Add(value.place,
                  other == value.toml
                      ? fmt::format("{} = {} is listed twice", key.name, value.toml)
                      : fmt::format("{} = {} and {} would both be called \"{}\" in the names of "
@@ -57,53 +57,89 @@ void CheckNames(const GridKey& key, Mistakes& mistakes) {
   }
 }
 
-// Where each override of a point stands in the grid's file.
-struct Origin {
-  std::string override_text;
-  Spot key, value;
+// An override "section.key=value" of a point, and where it stands in the grid's file.
+struct Setting {
+  std::string text;
+  const GridKey& key;
+  const GridValue& value;
 };
+
+// [set], then [grid].
+std::vector<Setting> SettingsOf(const GridFile& file, const Choice& choice) {
+  std::vector<Setting> settings;
+  const auto add = [&](const GridKey& key, const GridValue& value) {
+    settings.push_back({fmt::format("{}={}", key.name, value.toml), key, value});
+  };
+  for (const GridKey& key : file.set) add(key, key.values.front());
+  for (std::size_t i = 0; i < choice.size(); ++i) add(file.grid[i], *choice[i]);
+  return settings;
+}
 
 // `line` is what the reader of configurations says, at "--set section.key=value" for an override.
 void AddFromConfig(const std::string& line, const GridFile& file, const std::filesystem::path& base,
-                   const std::vector<Origin>& origins, Mistakes& mistakes) {
-  for (const Origin& origin : origins) {
-    const std::string prefix = fmt::format("--set {}: ", origin.override_text);
+                   const std::vector<Setting>& settings, Mistakes& mistakes) {
+  for (const Setting& setting : settings) {
+    const std::string prefix = fmt::format("--set {}: ", setting.text);
     if (!line.starts_with(prefix)) continue;
     const std::string sentence = line.substr(prefix.size());
-    mistakes.Add(sentence.starts_with("unknown ") ? origin.key : origin.value, sentence);
+    mistakes.Add(sentence.starts_with("unknown ") ? setting.key.place : setting.value.place,
+                 sentence);
     return;
   }
   if (const std::string prefix = base.string() + ":"; line.starts_with(prefix)) {
-    const std::size_t end = line.find(": ");
-    mistakes.Add({.text = line.substr(0, end)}, line.substr(std::min(end + 2, line.size())));
+    const std::size_t end = line.find(": ", prefix.size());
+    mistakes.Add({.text = line.substr(0, end)}, line.substr(std::min(end, line.size() - 2) + 2));
     return;
   }
-  mistakes.Add(file.config_spot, line);  // that it cannot be read, say
+  mistakes.Add(file.config_place, line);  // that it cannot be read, say
+}
+
+// The weights that the runs start from, tried out like everything else.
+void TryOutWeights(Config& config, const GridFile& file, const std::vector<Setting>& settings,
+                   Mistakes& mistakes) {
+  try {
+    ResolveInitFrom(config);
+  } catch (const UserError& error) {
+    Place place = file.config_place;
+    for (const Setting& setting : settings) {
+      if (setting.key.name == "run.init_from") place = setting.value.place;
+    }
+    mistakes.Add(place, error.what());
+  }
 }
 
 GridPoint TryOut(const GridFile& file, const std::filesystem::path& base, const Choice& choice,
                  Mistakes& mistakes) {
   GridPoint point;
-  std::vector<Origin> origins;
-  const auto add = [&](const GridKey& key, const GridValue& value) {
-    point.overrides.push_back(fmt::format("{}={}", key.name, value.toml));
-    origins.push_back({point.overrides.back(), key.spot, value.spot});
-  };
-  for (const GridKey& key : file.set) add(key, key.values.front());
   for (std::size_t i = 0; i < choice.size(); ++i) {
-    add(file.grid[i], *choice[i]);
     point.varied.emplace_back(file.grid[i].name, choice[i]->toml);
   }
   point.name = PointName(point.varied);
+  const std::vector<Setting> settings = SettingsOf(file, choice);
+  std::vector<std::string> overrides;
+  for (const Setting& setting : settings) overrides.push_back(setting.text);
   try {
-    point.config = LoadConfig(base, point.overrides, nullptr, CheckConfig);
+    point.config = LoadConfig(base, overrides, nullptr, CheckConfig);
+    TryOutWeights(point.config, file, settings, mistakes);
   } catch (const UserError& error) {
     std::istringstream lines(error.what());
     for (std::string line; std::getline(lines, line);) {
-      AddFromConfig(line, file, base, origins, mistakes);
+      AddFromConfig(line, file, base, settings, mistakes);
     }
   }
   return point;
+}
+
+// Two points that would train the same: a seed would count twice.
+void CheckConfigs(const Grid& grid, Mistakes& mistakes) {
+  std::map<std::string, const GridPoint*> seen;
+  for (const GridPoint& point : grid.points) {
+    const auto [before, is_new] = seen.emplace(ToToml(point.config), &point);
+    if (is_new) continue;
+    mistakes.Add({.text = grid.file.string()},
+                 fmt::format("the points {} and {} are the same configuration: leave one out",
+                             before->second->name, point.name));
+  }
 }
 
 }  // namespace
@@ -113,14 +149,16 @@ Grid ReadGrid(const std::filesystem::path& path) {
   const GridFile file = ReadGridFile(path, mistakes);
   Grid grid{.file = path,
             .config = (path.parent_path() / file.config).lexically_normal(),
-            .dir = file.dir,
+            .dir = file.dir.string().starts_with('-') ? "." / file.dir : file.dir,
             .at_once = file.at_once,
             .seeds = file.seeds,
             .eval_episodes = file.eval_episodes,
             .points = {}};
   for (const GridKey& key : file.grid) CheckNames(key, mistakes);
-  if (file.config.empty()) {
-    mistakes.Add(file.config_spot,
+  if (file.config.empty() && file.config_place.line > 0) {
+    // What is there is said to be none.
+  } else if (file.config.empty()) {
+    mistakes.Add(file.config_place,
                  "config = \"...\" is missing: the configuration that the grid varies, relative to "
                  "this file");
   } else if (CountRuns(file) > kMostRuns) {
@@ -131,6 +169,7 @@ Grid ReadGrid(const std::filesystem::path& path) {
       grid.points.push_back(TryOut(file, grid.config, choice, mistakes));
     }
   }
+  if (mistakes.Text().empty()) CheckConfigs(grid, mistakes);
   if (const std::string text = mistakes.Text(); !text.empty()) throw UserError(text);
   return grid;
 }

@@ -1,12 +1,5 @@
 // A sweep as it will be run: the points of a grid, every one of them tried out against the
-// configuration before anything starts.
-//
-//   config = "../breakout.toml"   # relative to the grid's file
-//   seeds = [1, 2, 3]
-//   [set]
-//   run.steps = 1_000_000
-//   [grid]
-//   staleness.bound = [0, 4, "unbounded"]
+// configuration before anything starts. docs/sweeps-and-reports.md shows one.
 #pragma once
 
 #include <cstddef>
@@ -26,8 +19,7 @@ inline constexpr std::size_t kMostRuns = 10'000;
 struct GridPoint {
   std::string name;  // of its directory (fleet/sweep/names.h)
   std::vector<std::pair<std::string, std::string>> varied;  // keys of [grid], values as TOML
-  std::vector<std::string> overrides;  // "section.key=value": [set], then [grid]
-  Config config;                       // resolved; run.seed and run.dir are a run's
+  Config config;  // resolved, run.init_from too; run.seed, run.name and run.dir are a run's
 };
 
 struct Grid {

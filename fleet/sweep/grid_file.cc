@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <optional>
 #include <system_error>
 #include <tuple>
@@ -36,7 +37,7 @@ class Reader {
       const std::string name(key.str());
       if (name == "config") {
         Text(name, node, file_.config);
-        file_.config_spot = At(node.source());
+        file_.config_place = At(node.source());
       } else if (name == "dir") {
         Text(name, node, file_.dir);
       } else if (name == "at_once") {
@@ -57,16 +58,16 @@ class Reader {
   }
 
  private:
-  Spot At(const toml::source_region& region) const {
+  Place At(const toml::source_region& region) const {
     const auto [line, column] = region.begin;
     return {fmt::format("{}:{}:{}", file_.file.string(), line, column), line, column};
   }
 
-  void Unknown(const std::string& name, const Spot& spot) {
+  void Unknown(const std::string& name, const Place& place) {
     static const std::vector<std::string> known = {"config",        "dir", "at_once", "seeds",
                                                    "eval_episodes", "set", "grid"};
     const bool section = std::ranges::count(ConfigSections(), name) > 0;
-    mistakes_.Add(spot,
+    mistakes_.Add(place,
                   section ? fmt::format("{} is a section of a configuration: write its keys under "
                                         "[grid] (lists of values) or [set] (one value each)",
                                         name)
@@ -138,16 +139,20 @@ class Reader {
     }
     // A table knows no order; the file does.
     std::ranges::sort(
-        out, {}, [](const GridKey& key) { return std::tuple(key.spot.line, key.spot.column); });
+        out, {}, [](const GridKey& key) { return std::tuple(key.place.line, key.place.column); });
   }
 
-  void Key(const std::string& part, const std::string& name, const Spot& spot,
+  void Key(const std::string& part, const std::string& name, const Place& place,
            const toml::node& node, std::vector<GridKey>& out) {
     if (const std::string_view by = TakenBy(name); !by.empty()) {
-      mistakes_.Add(spot, fmt::format("{} is the sweep's to set: {}", name, by));
+      mistakes_.Add(place, fmt::format("{} is the sweep's to set: {}", name, by));
       return;
     }
-    GridKey key{name, spot, {}};
+    if (node.is_table()) {
+      mistakes_.Add(place, fmt::format("{} is a table: keys are written section.key", name));
+      return;
+    }
+    GridKey key{name, place, {}};
     if (part == "set") {
       key.values.push_back({TomlText(node), At(node.source())});
     } else if (const toml::array* list = node.as_array(); list != nullptr && !list->empty()) {
@@ -165,11 +170,14 @@ class Reader {
   }
 
   void Overlaps() {
-    for (const GridKey& key : file_.grid) {
-      const auto same = std::ranges::find(file_.set, key.name, &GridKey::name);
-      if (same == file_.set.end()) continue;
-      mistakes_.Add(key.spot,
-                    fmt::format("{} is under [set], too ({})", key.name, same->spot.text));
+    std::map<std::string, Place> seen;
+    for (const std::vector<GridKey>* keys : {&file_.set, &file_.grid}) {
+      for (const GridKey& key : *keys) {
+        const auto [before, is_new] = seen.emplace(key.name, key.place);
+        if (is_new) continue;
+        mistakes_.Add(key.place,
+                      fmt::format("{} stands here twice ({})", key.name, before->second.text));
+      }
     }
   }
 
@@ -192,29 +200,11 @@ std::string ReadText(const std::filesystem::path& path) {
 
 }  // namespace
 
-void Mistakes::Add(const Spot& spot, const std::string& sentence) {
-  if (!lines_.insert(spot.text + ": " + sentence).second) return;
-  found_.emplace_back(spot, sentence);
-}
-
-std::string Mistakes::Text() const {
-  auto sorted = found_;
-  std::ranges::stable_sort(sorted, {}, [](const auto& mistake) {
-    const Spot& spot = mistake.first;
-    return std::tuple(spot.line == 0, spot.line, spot.column);
-  });
-  std::string text;
-  for (const auto& [spot, sentence] : sorted) {
-    text += fmt::format("{}{}: {}", text.empty() ? "" : "\n", spot.text, sentence);
-  }
-  return text;
-}
-
 GridFile ReadGridFile(const std::filesystem::path& path, Mistakes& mistakes) {
   GridFile file;
   file.file = path;
   file.dir = std::filesystem::path("sweeps") / path.stem();
-  file.config_spot.text = path.string();
+  file.config_place.text = path.string();
   try {
     Reader(file, mistakes).Read(toml::parse(ReadText(path), path.string()));
   } catch (const toml::parse_error& error) {

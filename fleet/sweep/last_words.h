@@ -4,13 +4,20 @@
 #include <span>
 #include <string>
 
+#include "fleet/child.h"
+
 namespace starling::fleet {
 
 // The sentence among `lines`, which a `starling train` or `starling eval` printed, that tells best
 // why it ended: its last error or, where that one only points at a message above it (an operator's
-// mistake that a child found), that message; without any error the last line that belongs to no
-// summary. "" if nothing was said.
+// mistake that a child found), that message; of a child's end also the last error of a child;
+// without any error the last lines, up to three, that belong to no summary. "" if nothing was said.
 std::string LastWords(std::span<const std::string> lines);
+
+// Why a child that printed `lines` did not end well, "" if it did.
+std::string Trouble(const ChildExit& exit, std::span<const std::string> lines);
+// Whether that is how one ends that was asked to stop: an evaluation has nothing to save.
+bool IsStop(const ChildExit& exit);
 
 // The same of a run's log: the supervisor's last error since the learner was last started, "" if
 // there was none.

@@ -1,32 +1,31 @@
 // What has become of the runs of a sweep: sweep.json, and the table that is printed at the end.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "fleet/run_state.h"
+#include "fleet/statistics.h"
+#include "fleet/status.h"
 #include "fleet/sweep/final_eval.h"
 #include "fleet/sweep/grid.h"
-#include "fleet/sweep/run_state.h"
 
 namespace starling::fleet {
-
-enum class RunStanding : std::uint8_t { kOpen, kRunning, kDone, kFailed };
-std::string_view NameOf(RunStanding standing);  // "open", "running", "done", "failed"
 
 struct RunOutcome {
   std::uint64_t seed = 0;
   std::string dir;  // relative to the sweep's
-  RunStanding standing = RunStanding::kOpen;
-  std::string error{};  // of a failed one: its last sentence
-  std::optional<RunSummary> summary{};
+  RunState state = RunState::kNotBegun;
+  std::string error{};                     // of a failed one: its last sentence
+  std::optional<LearnerStatus> summary{};  // fleet/summary.h
   std::optional<FinalEval> eval{};
 
   // What the run is judged by: its evaluation, or (without one) the return of its last training
-  // episodes. Nothing unless it is done.
+  // episodes. Nothing unless it is finished.
   std::optional<double> Score(bool evaluated) const;
 };
 
@@ -36,10 +35,12 @@ struct PointOutcome {
   std::vector<RunOutcome> runs;
 };
 
-// Over the runs of a point that are done.
+// Over the runs of a point that are finished.
 struct PointNumbers {
-  std::size_t runs = 0;
-  std::optional<double> mean, median, interquartile_mean, steps_per_second;  // the last a mean
+  std::size_t finished = 0;
+  std::size_t scored = 0;  // those of them that have a return: the spread is theirs
+  std::optional<Spread> returns{};
+  std::optional<double> steps_per_second{};  // mean
 };
 PointNumbers NumbersOf(const PointOutcome& point, bool evaluated);
 
@@ -47,9 +48,9 @@ PointNumbers NumbersOf(const PointOutcome& point, bool evaluated);
 // "finished", "mean", "median", "interquartile_mean", "steps_per_second", "runs": [{"seed", "dir",
 // "state", "error", "steps", "seconds", "steps_per_second", "training_return", "staleness": {"mean",
 // "max"}, "evaluation": {"mean_return", "std", "episodes"}}]}]}; null is what is not known.
-nlohmann::ordered_json SweepJson(const Grid& grid, const std::vector<PointOutcome>& points);
+std::string SweepJson(const Grid& grid, const std::vector<PointOutcome>& points);
 
-// A line for each point: seeds that are done, mean, median and interquartile mean, steps per second.
+// A line for each point: seeds that count, mean, median and interquartile mean, steps per second.
 std::string SweepTable(const Grid& grid, const std::vector<PointOutcome>& points);
 
 }  // namespace starling::fleet

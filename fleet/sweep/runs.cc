@@ -1,17 +1,55 @@
 #include "fleet/sweep/runs.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <string.h>
-#include <sys/file.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <system_error>
 
 #include "core/error.h"
+#include "core/file.h"
+#include "fleet/run_dir.h"
+#include "fleet/summary.h"
 
 namespace starling::fleet {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The configuration of a point as it was tried out: files may be edited while a sweep goes on.
+fs::path ConfigOf(const Grid& grid, const GridPoint& point) {
+  return grid.dir / point.name / "point.toml";
+}
+
+// What its directory tells.
+void Look(const Grid& grid, Run& run) {
+  Config config = run.point.config;
+  config.run.seed = run.outcome.seed;
+  CheckItIsOurs(run.dir, config);
+  run.todo = WhatIsLeft(grid, run);
+  run.outcome.state = RunState::kNotBegun;
+  if (run.todo == Todo::kBegin) return;
+  run.outcome.summary = ReadSummary(run.dir);
+  run.before_s = run.outcome.summary ? run.outcome.summary->seconds : 0;
+  run.outcome.state = RunState::kUnfinished;
+  if (run.todo != Todo::kNothing) return;
+  run.outcome.state = RunState::kFinished;
+  if (grid.eval_episodes > 0) run.outcome.eval = ReadFinalEval(run.dir);
+}
+
+}  // namespace
+
+std::string Run::name() const { return fmt::format("{} seed {}", point.name, outcome.seed); }
+
+LockedFile OpenLock(const Grid& grid) {
+  std::error_code error;
+  fs::create_directories(grid.dir, error);
+  try {
+    return LockedFile(grid.dir / "lock");
+  } catch (const std::system_error& opening) {
+    throw UserError(
+        fmt::format("the sweep's directory {} cannot be written: {}; give it another dir = \"...\"",
+                    grid.dir.string(), (error ? error : opening.code()).message()));
+  }
+}
 
 std::vector<PointOutcome> OpenOutcomes(const Grid& grid) {
   std::vector<PointOutcome> outcomes;
@@ -32,59 +70,53 @@ std::vector<Run> PlanRuns(const Grid& grid, std::vector<PointOutcome>& outcomes)
     for (std::size_t p = 0; p < grid.points.size(); ++p) {
       RunOutcome& outcome = outcomes[p].runs[s];
       runs.push_back({grid.points[p], outcome, grid.dir / outcome.dir});
-      Run& run = runs.back();
-      Config config = run.point.config;
-      config.run.seed = outcome.seed;
       try {
-        CheckItIsOurs(run.dir, config);
+        Look(grid, runs.back());
       } catch (const UserError& error) {
         mistakes += (mistakes.empty() ? "" : "\n") + std::string(error.what());
-        continue;
+      } catch (const std::system_error&) {
+        // It cannot be read: that is a failure once its turn comes, and of this run only.
       }
-      run.todo = WhatIsLeft(grid, run);
-      outcome.summary = ReadRunSummary(run.dir);
-      if (outcome.summary) run.before_s = outcome.summary->seconds;
-      if (run.todo == Todo::kNothing) outcome.standing = RunStanding::kDone;
-      if (run.todo == Todo::kNothing) outcome.eval = ReadFinalEval(run.dir);
     }
   }
   if (!mistakes.empty()) throw UserError(mistakes);
   return runs;
 }
 
+fs::path MakeReady(const Grid& grid, Run& run) {
+  if (IsLocked(run.dir / "log")) {
+    throw UserError(
+        fmt::format("another starling train is running in {}; wait for its end", run.dir.string()));
+  }
+  Look(grid, run);
+  fs::path aside;
+  if (run.todo == Todo::kBeginAnew) {
+    aside = CreateRunDir(grid.dir / "old" / run.outcome.dir, /*may_number=*/true);
+    fs::rename(run.dir, aside);
+    run.todo = Todo::kBegin;
+    run.before_s = 0;
+  }
+  if (run.todo == Todo::kBegin) {
+    fs::create_directories(grid.dir / run.point.name);
+    WriteFileAtomically(ConfigOf(grid, run.point), ToToml(run.point.config));
+  }
+  return aside;
+}
+
 Todo WhatIsLeft(const Grid& grid, const Run& run) {
-  return WhatIsLeft(LookAt(run.dir, run.point.config.run.steps, grid.eval_episodes));
+  return WhatIsLeft(ReadRunFacts(run.dir, run.point.config.run.steps, grid.eval_episodes));
 }
 
 std::vector<std::string> Arguments(const Grid& grid, const Run& run) {
   if (run.todo == Todo::kResume) return {"train", "--resume", run.dir.string()};
   if (run.todo == Todo::kEvaluate) {
-    return {"eval", (run.dir / *run.outcome.summary->final_checkpoint).string(), "--json",
-            "--episodes", std::to_string(grid.eval_episodes)};
+    return {"eval", (run.dir / run.outcome.summary->checkpoint).string(), "--json", "--episodes",
+            std::to_string(grid.eval_episodes)};
   }
-  std::vector<std::string> words = {"train", grid.config.string(), "--run-dir", run.dir.string()};
-  std::vector<std::string> settings = run.point.overrides;
-  settings.push_back(fmt::format("run.seed={}", run.outcome.seed));
-  settings.push_back(fmt::format("run.name=\"{}\"", run.point.name));
-  for (const std::string& setting : settings) words.insert(words.end(), {"--set", setting});
-  return words;
+  return {"train",     ConfigOf(grid, run.point).string(),
+          "--run-dir", run.dir.string(),
+          "--set",     fmt::format("run.seed={}", run.outcome.seed),
+          "--set",     fmt::format("run.name=\"{}\"", run.point.name)};
 }
-
-SweepLock::SweepLock(const std::filesystem::path& dir) {
-  std::error_code error;
-  std::filesystem::create_directories(dir, error);
-  fd_ = ::open((dir / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (fd_ < 0) {
-    throw UserError(
-        fmt::format("the sweep's directory {} cannot be written: {}; give it another dir = \"...\"",
-                    dir.string(), error ? error.message() : ::strerrordesc_np(errno)));
-  }
-  if (::flock(fd_, LOCK_EX | LOCK_NB) == 0) return;
-  ::close(fd_);
-  throw UserError(
-      fmt::format("another starling sweep is running in {}; wait for its end", dir.string()));
-}
-
-SweepLock::~SweepLock() { ::close(fd_); }
 
 }  // namespace starling::fleet

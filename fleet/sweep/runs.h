@@ -7,10 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "fleet/locked_file.h"
 #include "fleet/sweep/grid.h"
 #include "fleet/sweep/job.h"
 #include "fleet/sweep/outcome.h"
-#include "fleet/sweep/run_state.h"
+#include "fleet/sweep/what_is_left.h"
 
 namespace starling::fleet {
 
@@ -22,32 +23,34 @@ struct Run {
   double before_s = 0;          // that it was trained earlier
   std::int64_t started_ms = 0;  // its child, on the clock of the sweep
   std::unique_ptr<Job> job{};
+
+  bool open() const {
+    return outcome.state == RunState::kNotBegun || outcome.state == RunState::kUnfinished;
+  }
+  std::string name() const;  // "bound=4 seed 2"
 };
 
-// Every run of the grid, open.
+// DIR/lock, held while a sweep runs there. Makes the directory; throws UserError if it cannot be
+// written.
+LockedFile OpenLock(const Grid& grid);
+
+// Every run of the grid, not begun.
 std::vector<PointOutcome> OpenOutcomes(const Grid& grid);
 
 // The runs in the order in which they are to be started: seed by seed, so that every point is seen
-// early. Those that are done already are marked so. `outcomes`, of OpenOutcomes, and `grid` must
-// outlive them. Throws UserError if a directory among them holds something else (run_state.h).
+// early. `outcomes`, of OpenOutcomes, tell afterwards which of them are finished or begun; they and
+// `grid` must outlive the runs. Throws UserError if a directory among them holds something else
+// (what_is_left.h).
 std::vector<Run> PlanRuns(const Grid& grid, std::vector<PointOutcome>& outcomes);
+
+// Looks at its directory anew, hours after the plan was made. What leads nowhere makes room: it is
+// moved, and where to is returned, otherwise "". Throws std::runtime_error, with a sentence, if the
+// run can not be started.
+std::filesystem::path MakeReady(const Grid& grid, Run& run);
 
 Todo WhatIsLeft(const Grid& grid, const Run& run);
 
 // Words for `starling` that do what is to be done for `run`; it is not kNothing.
 std::vector<std::string> Arguments(const Grid& grid, const Run& run);
-
-// Holds DIR/lock for as long as it lives: one sweep in a directory at a time. Makes the directory.
-// Throws UserError if it cannot be written or another process has it.
-class SweepLock {
- public:
-  explicit SweepLock(const std::filesystem::path& dir);
-  ~SweepLock();
-  SweepLock(const SweepLock&) = delete;
-  SweepLock& operator=(const SweepLock&) = delete;
-
- private:
-  int fd_ = -1;
-};
 
 }  // namespace starling::fleet

@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
+#include <stdexcept>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -18,8 +18,11 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "fleet/console.h"
+#include "fleet/locked_file.h"
 #include "fleet/process.h"
+#include "fleet/run_log.h"
 #include "fleet/summary.h"
+#include "fleet/sweep/final_eval.h"
 #include "fleet/sweep/grid.h"
 #include "fleet/sweep/last_words.h"
 #include "fleet/sweep/outcome.h"
@@ -28,8 +31,6 @@
 
 namespace starling::fleet {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr int kTickMs = 100;
 constexpr std::int64_t kKillMs = 20'000;  // `starling train` ends within five seconds by itself
@@ -43,17 +44,17 @@ class Sweep {
         points_(OpenOutcomes(grid)),
         runs_(PlanRuns(grid, points_)) {
     for (const Run& run : runs_) {
-      if (run.outcome.standing == RunStanding::kDone) finished_s_.push_back(run.before_s);
+      if (run.outcome.state == RunState::kFinished) finished_s_.push_back(run.before_s);
     }
   }
 
   int Go() {
     stop_fd_ = CatchStopSignals();
     ::signal(SIGPIPE, SIG_IGN);  // a closed terminal must not end a sweep
-    SayWhatIsAhead();
+    console_.Print(SweepHeadline(grid_, runs_));
     for (;;) {
       StartWhatFits();
-      if (CountRunning() == 0) break;
+      if (Count(RunState::kRunning) == 0) break;
       AwaitNews();
       if (stopping_ms_ && NowMs() - *stopping_ms_ > kKillMs) SignalAll(SIGKILL, SIGKILL);
       console_.Draw([this](const ProgressStyle& style) { return SweepBar(Progress(), style); },
@@ -68,46 +69,36 @@ class Sweep {
  private:
   std::int64_t NowMs() const { return clock_.NowMs(); }
 
-  int Count(RunStanding standing) const {
-    return static_cast<int>(
-        std::ranges::count(runs_, standing, [](const Run& run) { return run.outcome.standing; }));
-  }
-  int CountRunning() const { return Count(RunStanding::kRunning); }
+  int Count(RunState state) const { return static_cast<int>(fleet::Count(runs_, state)); }
 
   double SecondsOf(const Run& run) const {
     return run.before_s + static_cast<double>(NowMs() - run.started_ms) / 1000.0;
   }
 
-  void SayWhatIsAhead() {
-    const auto resumed = std::ranges::count(runs_, Todo::kResume, &Run::todo);
-    const int done = Count(RunStanding::kDone);
-    console_.Print(fmt::format("sweep in {}: {} runs ({} points, {} seeds), {} at a time{}{}",
-                               grid_.dir.string(), runs_.size(), grid_.points.size(),
-                               grid_.seeds.size(), grid_.at_once,
-                               done > 0 ? fmt::format("; {} done already", done) : "",
-                               resumed > 0 ? fmt::format("; {} to go on with", resumed) : ""));
-  }
-
   void StartWhatFits() {
     for (Run& run : runs_) {
-      if (stopping_ms_ || CountRunning() >= grid_.at_once) return;
-      if (run.outcome.standing == RunStanding::kOpen) Start(run);
+      if (!run.open()) continue;
+      if (stopping_ms_ || Count(RunState::kRunning) >= grid_.at_once) return;
+      Start(run);
+      WriteJson();
     }
   }
 
   void Start(Run& run) {
-    if (run.todo == Todo::kBeginAnew) {
-      console_.Print(
-          fmt::format("{}: nothing in it to go on from; it is begun anew", run.dir.string()));
-      std::error_code ignored;  // what cannot be removed `starling train` will refuse
-      fs::remove_all(run.dir, ignored);
-      run.todo = Todo::kBegin;
-    }
-    if (run.todo == Todo::kBegin) run.before_s = 0;
-    run.outcome.standing = RunStanding::kRunning;
     run.started_ms = NowMs();
+    try {
+      const std::filesystem::path aside = MakeReady(grid_, run);
+      if (!aside.empty()) {
+        console_.Print(fmt::format(
+            "{}: nothing in it to go on from; it is begun anew, what was there is in {}",
+            run.dir.string(), aside.string()));
+      }
+    } catch (const std::runtime_error& error) {
+      return Fail(run, error.what());
+    }
+    if (run.todo == Todo::kNothing) return Finish(run);  // somebody has done it meanwhile
+    run.outcome.state = RunState::kRunning;
     run.job = std::make_unique<Job>(ProgramDir() / "starling", Arguments(grid_, run));
-    WriteJson();
   }
 
   // A line of a child, an end of one, a signal to stop, or a moment.
@@ -149,91 +140,66 @@ class Sweep {
 
   void Ended(Run& run, const ChildExit& exit) {
     const std::vector<std::string> said = std::exchange(run.job, nullptr)->said();
-    bool well = exit.how == ChildExit::How::kExited && exit.code == kExitDone;
-    const bool evaluated = run.todo == Todo::kEvaluate;
-    if (well && evaluated) well = KeepEval(run, said);
-    run.outcome.summary = ReadRunSummary(run.dir);
+    const bool evaluation = run.todo == Todo::kEvaluate;
+    std::string trouble = Trouble(exit, said);
+    if (evaluation) ShowWarnings(run, said);
+    if (evaluation && trouble.empty()) {
+      trouble = KeepEval(run.dir, run.outcome.summary->checkpoint, said);
+    }
+    run.outcome.summary = ReadSummary(run.dir);
     const Todo next = WhatIsLeft(grid_, run);
-    if (well && next == Todo::kNothing) {
-      run.outcome.standing = RunStanding::kDone;
+    if (trouble.empty() && next == Todo::kNothing) {
       if (grid_.eval_episodes > 0) run.outcome.eval = ReadFinalEval(run.dir);
-      finished_s_.push_back(SecondsOf(run));
-      Tell(run);
+      Finish(run);
     } else if (stopping_ms_) {
-      run.outcome.standing = RunStanding::kOpen;
-    } else if (well && next == Todo::kEvaluate && !evaluated) {
+      run.outcome.state = RunState::kUnfinished;
+      if (!IsStop(exit)) console_.Print(run.name() + ": " + trouble, LogLevel::kError);
+    } else if (trouble.empty() && next == Todo::kEvaluate && !evaluation) {
       run.todo = next;
       run.job = std::make_unique<Job>(ProgramDir() / "starling", Arguments(grid_, run));
     } else {
-      Fail(run, (evaluated ? "evaluation: " : "") + Reason(exit, said));
+      if (trouble.empty()) trouble = "it ended well, but is not complete";
+      Fail(run, (evaluation ? "evaluation: " : "") + trouble);
     }
     WriteJson();
   }
 
-  static std::string Reason(const ChildExit& exit, const std::vector<std::string>& said) {
-    if (exit.how != ChildExit::How::kExited) return Describe(exit);
-    if (exit.code == kExitDone) return "it ended well, but is not complete";
-    if (exit.code == kExitInterrupted) return "it was interrupted, and not by us";
-    const std::string words = LastWords(said);
-    return words.empty() ? Describe(exit) : words;
+  // An evaluation has no log of its own.
+  void ShowWarnings(const Run& run, const std::vector<std::string>& said) {
+    for (const std::string& line : said) {
+      const std::optional<LogLevel> level = LevelOf(line);
+      if (level && *level >= LogLevel::kWarn) console_.Print(run.name() + ": " + line, *level);
+    }
   }
 
-  // Whether the evaluation told its result, and that could be kept.
-  bool KeepEval(const Run& run, const std::vector<std::string>& said) {
-    for (const std::string& line : said) {
-      std::optional<FinalEval> eval = ParseEvalOutput(line);
-      if (!eval) continue;
-      eval->checkpoint = *run.outcome.summary->final_checkpoint;
-      try {
-        WriteFinalEval(run.dir, *eval);
-        return true;
-      } catch (const std::system_error& error) {
-        console_.Print(error.what(), LogLevel::kError);
-      }
-    }
-    return false;
+  void Finish(Run& run) {
+    run.outcome.state = RunState::kFinished;
+    finished_s_.push_back(SecondsOf(run));
+    console_.Print(RunLine(grid_, runs_, run, finished_s_.back()));
   }
 
   void Fail(Run& run, const std::string& reason) {
-    run.outcome.standing = RunStanding::kFailed;
+    run.outcome.state = RunState::kFailed;
     run.outcome.error = reason;
-    Tell(run);
-  }
-
-  // The line of a run that is over.
-  void Tell(const Run& run) {
-    const RunOutcome& outcome = run.outcome;
-    const int over = Count(RunStanding::kDone) + Count(RunStanding::kFailed);
-    const std::string who =
-        fmt::format("{}/{}  {} seed {}", over, runs_.size(), run.point.name, outcome.seed);
-    if (outcome.standing == RunStanding::kFailed) {
-      console_.Print(fmt::format("{} failed: {}", who, outcome.error), LogLevel::kError);
-      return;
-    }
-    const std::optional<double> score = outcome.Score(grid_.eval_episodes > 0);
-    const auto rate = static_cast<std::uint64_t>(outcome.summary->steps_per_second + 0.5);
-    console_.Print(fmt::format("{}: {}, {} steps/s, {}", who,
-                               score ? fmt::format("return {:.2f}", *score) : "no return",
-                               Grouped(rate), HumanTime(finished_s_.back())));
+    console_.Print(RunLine(grid_, runs_, run, SecondsOf(run)), LogLevel::kError);
   }
 
   SweepProgress Progress() const {
     std::vector<double> running;
     for (const Run& run : runs_) {
-      if (run.outcome.standing != RunStanding::kRunning) continue;
-      running.push_back(SecondsOf(run));
+      if (run.outcome.state == RunState::kRunning) running.push_back(SecondsOf(run));
     }
-    return {
-        .total = static_cast<int>(runs_.size()),
-        .done = Count(RunStanding::kDone),
-        .running = CountRunning(),
-        .failed = Count(RunStanding::kFailed),
-        .left_s = SweepTimeLeft(finished_s_, running, Count(RunStanding::kOpen), grid_.at_once)};
+    const auto open = static_cast<int>(std::ranges::count_if(runs_, &Run::open));
+    return {.total = static_cast<int>(runs_.size()),
+            .done = Count(RunState::kFinished),
+            .running = Count(RunState::kRunning),
+            .failed = Count(RunState::kFailed),
+            .left_s = SweepTimeLeft(finished_s_, running, open, grid_.at_once)};
   }
 
   void WriteJson() {
     try {
-      WriteFileAtomically(grid_.dir / "sweep.json", SweepJson(grid_, points_).dump(2) + "\n");
+      WriteFileAtomically(grid_.dir / "sweep.json", SweepJson(grid_, points_));
       json_trouble_.clear();
     } catch (const std::system_error& error) {
       if (json_trouble_.empty()) console_.Print(error.what(), LogLevel::kError);
@@ -242,24 +208,15 @@ class Sweep {
   }
 
   int Conclude() {
-    const int done = Count(RunStanding::kDone), failed = Count(RunStanding::kFailed);
-    const std::string again = fmt::format("{} sweep {}", options_.program, grid_.file.string());
     for (const Run& run : runs_) {
-      if (run.outcome.standing != RunStanding::kFailed) continue;
+      if (run.outcome.state != RunState::kFailed) continue;
       console_.Print(fmt::format("failed: {}: {}", run.dir.string(), run.outcome.error),
                      LogLevel::kError);
     }
-    if (done < static_cast<int>(runs_.size())) {
-      console_.Print(
-          fmt::format("{} of {} runs are done; go on with: {}", done, runs_.size(), again));
-    }
-    if (done > 0) {
-      console_.Print(fmt::format("all of it is in {}; to look at it: {} report {}",
-                                 (grid_.dir / "sweep.json").string(), options_.program,
-                                 grid_.dir.string()));
-    }
-    if (stopping_ms_ && done < static_cast<int>(runs_.size())) return kExitInterrupted;
-    return failed > 0 || !json_trouble_.empty() ? kExitFailed : kExitDone;
+    for (const std::string& line : WhatNext(grid_, runs_, options_.program)) console_.Print(line);
+    const bool all = Count(RunState::kFinished) == static_cast<int>(runs_.size());
+    if (stopping_ms_ && !all) return kExitInterrupted;
+    return all && json_trouble_.empty() ? kExitDone : kExitFailed;
   }
 
   const Grid& grid_;
@@ -278,7 +235,11 @@ class Sweep {
 
 int RunSweep(const SweepOptions& options) {
   const Grid grid = ReadGrid(options.grid);
-  const SweepLock lock(grid.dir);
+  const LockedFile lock = OpenLock(grid);
+  if (!lock.held()) {
+    throw UserError(fmt::format("another starling sweep is running in {}; wait for its end",
+                                grid.dir.string()));
+  }
   return Sweep(grid, options).Go();
 }
 

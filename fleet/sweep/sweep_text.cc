@@ -6,8 +6,51 @@
 #include <vector>
 
 #include "fleet/statistics.h"
+#include "fleet/summary.h"
 
 namespace starling::fleet {
+
+std::size_t Count(const std::vector<Run>& runs, RunState state) {
+  return static_cast<std::size_t>(
+      std::ranges::count(runs, state, [](const Run& run) { return run.outcome.state; }));
+}
+
+std::string SweepHeadline(const Grid& grid, const std::vector<Run>& runs) {
+  const std::size_t done = Count(runs, RunState::kFinished);
+  const auto resumed = std::ranges::count(runs, Todo::kResume, &Run::todo);
+  return fmt::format("sweep in {}: {} ({}, {}), {} at a time{}{}", grid.dir.string(),
+                     Plural(runs.size(), "run"), Plural(grid.points.size(), "point"),
+                     Plural(grid.seeds.size(), "seed"), grid.at_once,
+                     done > 0 ? fmt::format("; {} done already", done) : "",
+                     resumed > 0 ? fmt::format("; {} to go on with", resumed) : "");
+}
+
+std::string RunLine(const Grid& grid, const std::vector<Run>& runs, const Run& run,
+                    double seconds) {
+  const std::size_t over = Count(runs, RunState::kFinished) + Count(runs, RunState::kFailed);
+  const std::string who = fmt::format("{}/{}  {}", over, runs.size(), run.name());
+  const RunOutcome& outcome = run.outcome;
+  if (outcome.state == RunState::kFailed) return fmt::format("{} failed: {}", who, outcome.error);
+  const std::optional<double> score = outcome.Score(grid.eval_episodes > 0);
+  return fmt::format("{}: {}, {} steps/s, {}", who,
+                     score ? "return " + Decimals(*score) : "no return",
+                     Rounded(outcome.summary->steps_per_second), HumanTime(seconds));
+}
+
+std::vector<std::string> WhatNext(const Grid& grid, const std::vector<Run>& runs,
+                                  const std::string& program) {
+  std::vector<std::string> lines;
+  const std::size_t done = Count(runs, RunState::kFinished);
+  if (done < runs.size()) {
+    lines.push_back(fmt::format("{} of {} runs are done; go on with: {} sweep {}", done,
+                                runs.size(), program, grid.file.string()));
+  }
+  if (done > 0) {
+    lines.push_back(fmt::format("all of it is in {}; to look at it: {} report {}",
+                                (grid.dir / "sweep.json").string(), program, grid.dir.string()));
+  }
+  return lines;
+}
 
 std::string SweepBar(const SweepProgress& progress, const ProgressStyle& style) {
   constexpr int kMostBar = 40, kLeastBar = 8;

@@ -1,13 +1,29 @@
-// What the operator sees of a sweep that goes on: pure functions from numbers to text.
+// What the operator sees of a sweep: pure functions from runs and numbers to text.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "fleet/progress.h"
+#include "fleet/sweep/grid.h"
+#include "fleet/sweep/runs.h"
 
 namespace starling::fleet {
+
+std::size_t Count(const std::vector<Run>& runs, RunState state);
+
+// "sweep in sweeps/bounds: 6 runs (3 points, 2 seeds), 1 at a time; 2 done already"
+std::string SweepHeadline(const Grid& grid, const std::vector<Run>& runs);
+
+// The line of a run that has just finished, or failed; it took so many seconds.
+std::string RunLine(const Grid& grid, const std::vector<Run>& runs, const Run& run, double seconds);
+
+// The last lines: how many are done, and what to call next; `program` is how starling was called.
+std::vector<std::string> WhatNext(const Grid& grid, const std::vector<Run>& runs,
+                                  const std::string& program);
 
 struct SweepProgress {
   int total = 0, done = 0, running = 0, failed = 0;

@@ -10,6 +10,7 @@
 //   append FILE TEXT  a line to the end of RUN_DIR/FILE
 //   await FILE      waits until RUN_DIR/FILE exists
 //   mkdir PATH      creates RUN_DIR/PATH, with its parents
+//   remove FILE     removes RUN_DIR/FILE
 //   hold            waits until SIGTERM or until RUN_DIR/over exists
 //   asked           waits until SIGTERM
 //   interrupt       sends SIGINT to its parent
@@ -86,6 +87,7 @@ void Perform(const Self& self, const std::string& command, const std::string& re
     AppendLine(self.run_dir + "/" + rest.substr(0, space), rest.substr(space + 1));
   }
   if (command == "mkdir") std::filesystem::create_directories(self.run_dir + "/" + rest);
+  if (command == "remove") std::filesystem::remove(self.run_dir + "/" + rest);
   if (command == "await") {
     while (!Exists(self.run_dir + "/" + rest)) usleep(1000);
   }

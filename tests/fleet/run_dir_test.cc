@@ -103,19 +103,17 @@ TEST(RunDirTest, WhatCanBeResumed) {
   EXPECT_EQ(Mistake([&] { CheckResumable(dir.path()); }), "(none)");
 }
 
-TEST(RunDirTest, EarlierSummary) {
+TEST(RunDirTest, WhatAStartThatWasKilledLeftIsNothing) {
   TempDir dir;
-  EXPECT_FALSE(ReadEarlierSummary(dir.path()).has_value());
-  for (const char* text :
-       {"", "{}", R"({"steps":1,"final_checkpoint":null})", R"({"steps":"x"})"}) {
-    dir.Write("summary.json", text);
-    EXPECT_FALSE(ReadEarlierSummary(dir.path()).has_value()) << text;
-  }
-  dir.Write("summary.json", R"({"steps":1000,"final_checkpoint":"checkpoints/x"})");
-  const auto earlier = ReadEarlierSummary(dir.path());
-  ASSERT_TRUE(earlier.has_value());
-  EXPECT_EQ(earlier->steps, 1000u);
-  EXPECT_EQ(earlier->final_checkpoint, "checkpoints/x");
+  EXPECT_TRUE(IsUnused(dir / "absent"));
+  EXPECT_TRUE(IsUnused(dir.path()));
+  dir.Write("run/.probe", "");
+  dir.Write("run/.probe.17.0.tmp", "");
+  EXPECT_TRUE(IsUnused(dir / "run"));
+  EXPECT_EQ(CreateRunDir(dir / "run", /*may_number=*/false), dir / "run");
+  dir.Write("run/log", "");
+  EXPECT_FALSE(IsUnused(dir / "run"));
+  EXPECT_FALSE(IsUnused(dir / "run/log")) << "a file";
 }
 
 TEST(RunDirTest, ConfigCanBeReadBack) {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include <cmath>
+
 namespace starling::fleet {
 namespace {
 
@@ -73,6 +75,19 @@ TEST(BootstrapTest, GroupsAreDrawnApartAndReproducibly) {
   EXPECT_NEAR(second.high, first.high, 0.4);
   EXPECT_LT(first.low, InterquartileMean(values));
   EXPECT_GT(first.high, InterquartileMean(values));
+}
+
+TEST(DecimalsTest, SmallNumbersAreNotNothing) {
+  EXPECT_EQ(Decimals(12.345), "12.35");
+  EXPECT_EQ(Decimals(-0.5), "-0.50");
+  EXPECT_EQ(Decimals(0), "0.00");
+  EXPECT_EQ(Decimals(-0.00123), "-0.0012");
+  EXPECT_EQ(Decimals(1.5e-6), "1.5e-06");
+}
+
+TEST(IsPlausibleTest, WhatCanBeANumberOfARun) {
+  EXPECT_TRUE(IsPlausible(-21) && IsPlausible(1e12));
+  EXPECT_FALSE(IsPlausible(1e300) || IsPlausible(-1e16) || IsPlausible(std::nan("")));
 }
 
 }  // namespace

@@ -215,5 +215,37 @@ TEST(SummaryTest, Grouped) {
   EXPECT_EQ(Grouped(1'234'567), "1,234,567");
 }
 
+TEST(SummaryTest, WhatIsWrittenIsRead) {
+  const TempDir dir;
+  const LearnerStatus status = SomeStatus();
+  ASSERT_EQ(WriteSummary(dir.path(), BuildSummary(SomeConfig(), status, {5, 2, 1})), "");
+  const std::optional<LearnerStatus> read = ReadSummary(dir.path());
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->steps, status.steps);
+  EXPECT_EQ(read->seconds, status.seconds);
+  EXPECT_EQ(read->steps_per_second, status.steps_per_second);
+  EXPECT_EQ(read->mean_return, status.mean_return);
+  EXPECT_EQ(read->staleness.mean, status.staleness.mean);
+  EXPECT_EQ(read->staleness.histogram, status.staleness.histogram);
+  EXPECT_EQ(read->time.actors.gradient, 0.54);
+  EXPECT_EQ(read->checkpoint, status.checkpoint);
+
+  ASSERT_EQ(WriteSummary(dir.path(), BuildSummary(SomeConfig(), {}, {5, 2, 1})), "");
+  EXPECT_EQ(ReadSummary(dir.path())->checkpoint, "");
+}
+
+TEST(SummaryTest, ADamagedSummaryIsNone) {
+  const TempDir dir;
+  EXPECT_FALSE(ReadSummary(dir.path()));
+  for (const char* text :
+       {"", "{}", "[]", "{\"steps\": 100", R"({"steps":"x"})",
+        R"({"steps":1,"final_checkpoint":2})", R"({"steps":-5,"final_checkpoint":null})",
+        R"({"steps":1,"steps_per_second":-1e300,"final_checkpoint":null})",
+        R"({"steps":1,"staleness":{"histogram":[-1]},"final_checkpoint":null})"}) {
+    dir.Write("summary.json", text);
+    EXPECT_FALSE(ReadSummary(dir.path())) << text;
+  }
+}
+
 }  // namespace
 }  // namespace starling::fleet

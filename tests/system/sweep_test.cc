@@ -50,15 +50,15 @@ TEST_F(SweepTest, InterruptedGoneOnWithAndReported) {
 
   // Seed by seed: the first run is done, and the second has weights to go on from.
   ASSERT_TRUE(Eventually([&] {
-    return (State(0, 0) == "done" && HasWeights("bound=unbounded/seed-1")) || !sweep->Running();
+    return (State(0, 0) == "finished" && HasWeights("bound=unbounded/seed-1")) || !sweep->Running();
   }));
   sweep->Signal(SIGINT);
   EXPECT_EQ(WaitFor(*sweep), 130) << sweep->err();
   EXPECT_THAT(sweep->err(), HasSubstr("runs are done; go on with: "));
   EXPECT_THAT(sweep->err(), HasSubstr("starling sweep bounds.toml"));
   ExpectNothingLeft();
-  ASSERT_EQ(State(1, 0), "open") << "it was to be interrupted in its middle";
-  EXPECT_EQ(State(0, 1), "open");
+  ASSERT_EQ(State(1, 0), "unfinished") << "it was to be interrupted in its middle";
+  EXPECT_EQ(State(0, 1), "not begun");
 
   auto report = Start("starling", {"report", "swept", "--out", "half.html"});
   EXPECT_EQ(WaitFor(*report), 0) << report->err();
@@ -78,7 +78,7 @@ TEST_F(SweepTest, InterruptedGoneOnWithAndReported) {
     EXPECT_EQ(point["finished"], 2);
     EXPECT_EQ(point["interquartile_mean"], point["mean"]) << "of two none is left out";
     for (const json& run : point["runs"]) {
-      EXPECT_EQ(run["state"], "done");
+      EXPECT_EQ(run["state"], "finished");
       EXPECT_GE(run["steps"], kSteps);
       EXPECT_EQ(run["evaluation"]["episodes"], 20);
     }

@@ -57,6 +57,24 @@ TEST_F(FindRunsTest, ASweepIsInTheOrderOfItsGridWithWhatIsStillToCome) {
   EXPECT_THAT(Find({"s"}), ElementsAre("s/bound=16/seed-1", "s/bound=4/seed-1", "s/old/seed-1"));
 }
 
+TEST_F(FindRunsTest, ASweepWithALogOfItsOwnIsStillASweep) {
+  WriteRun(dir_, "s/bound=4/seed-1", {});
+  WriteRun(dir_, "s/old/bound=4/seed-1", {});  // what made room for it
+  dir_.Write("s/log", "");
+  dir_.Write("s/sweep.json",
+             R"({"points": [{"runs": [{"dir": "bound=4/seed-1", "error": null}]}]})");
+  EXPECT_THAT(Find({"s"}), ElementsAre("s/bound=4/seed-1"));
+}
+
+// Two directories that cannot be resolved are still two.
+TEST_F(FindRunsTest, WhatCannotBeResolvedIsThere) {
+  std::filesystem::create_directory(dir_ / "s");
+  std::filesystem::create_symlink("loop", dir_ / "s/loop");
+  dir_.Write("s/sweep.json", R"({"points": [{"runs": [
+      {"dir": "loop/seed-1", "error": null}, {"dir": "loop/seed-2", "error": null}]}]})");
+  EXPECT_THAT(Find({"s"}), ElementsAre("-s/loop/seed-1", "-s/loop/seed-2"));
+}
+
 TEST_F(FindRunsTest, WhatIsNoRunIsNamed) {
   dir_.Write("file", "");
   std::filesystem::create_directory(dir_ / "empty");

@@ -61,7 +61,30 @@ TEST(GroupsTest, DifferencesAreKeysThatDiffer) {
   EXPECT_THAT(differences[1].values, ElementsAre("1", "2", ""));
 }
 
-TEST(GroupsTest, TheFewestKeysThatTellAllGroupsApart) {
+// The numbers of gradients follow from bound and actors, and split more than either of them.
+TEST(GroupsTest, CausesComeBeforeWhatFollowsFromThem) {
+  const auto telling = TellingKeys({{"actors.count", {"4", "4", "8", "8"}},
+                                    {"staleness.bound", {"0", "1", "0", "1"}},
+                                    {"updates.gradients", {"4", "2", "8", "4"}}},
+                                   4);
+  ASSERT_THAT(telling, SizeIs(2));
+  EXPECT_EQ(telling[0].key, "actors.count");
+  EXPECT_EQ(telling[1].key, "staleness.bound");
+}
+
+TEST(GroupsTest, ASeedCountsOnce) {
+  std::vector<LoadedRun> runs = {RunOf({{"run.seed", "1"}, {"run.dir", "x"}}),
+                                 RunOf({{"run.seed", "1"}, {"run.dir", "y"}}),
+                                 RunOf({{"run.seed", "2"}, {"run.dir", "z"}})};
+  runs[0].dir = "x";
+  MarkRepeated(runs);
+  EXPECT_TRUE(runs[1].repeated);
+  EXPECT_THAT(runs[1].troubles,
+              ElementsAre("the same configuration and seed as x: that one counts"));
+  EXPECT_THAT(MakeGroups(runs)[0].Finished(), ElementsAre(&runs[0], &runs[2]));
+}
+
+TEST(GroupsTest, FewKeysTellAllGroupsApart) {
   // updates.in_flight follows from the bound, and adds nothing.
   const std::vector<KeyDifference> differences = {{"staleness.bound", {"0", "4", "0", "4"}},
                                                   {"optimizer.lr", {"0.1", "0.1", "0.2", "0.2"}},

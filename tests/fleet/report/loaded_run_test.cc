@@ -1,12 +1,16 @@
 #include "fleet/report/loaded_run.h"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
+
+#include "fleet/report/curves.h"
 
 #include "tests/fleet/report/written_run.h"
 
 namespace starling::fleet {
 namespace {
 
+using namespace std::string_literals;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -38,7 +42,7 @@ TEST(ParseMetricsTest, ALastLineThatWasCutIsPassedOver) {
 TEST(ParseMetricsTest, OtherDamagedLinesAreCounted) {
   int damaged = 0;
   const auto points =
-      ParseMetrics(Metric(0, 0, "1") + "\0\0\n{\"steps\":3}\n" + Metric(10, 1, "1"), damaged);
+      ParseMetrics(Metric(0, 0, "1") + "\0\0\n{\"steps\":3}\n"s + Metric(10, 1, "1"), damaged);
   EXPECT_THAT(StepsOf(points), ElementsAre(0, 10));
   EXPECT_EQ(damaged, 2);
 }
@@ -53,15 +57,20 @@ TEST(ParseMetricsTest, WhatARunLostIsTakenBack) {
   EXPECT_THAT(StepsOf(points), ElementsAre(0, 10, 10, 25));
 }
 
-TEST(ParseEvalsTest, StepsAndReturns) {
+TEST(ParseMetricsTest, NumbersThatCannotBeAreDamage) {
   int damaged = 0;
-  const auto points = ParseEvals(
-      "{\"steps\":10,\"term\":1,\"version\":3,\"episodes\":5,\"mean_return\":1.5,\"std\":0.1,"
-      "\"seconds\":0.2}\n{\"steps\":20,\"mean_return\":2.5}\n",
-      damaged);
-  ASSERT_THAT(points, SizeIs(2));
-  EXPECT_EQ(points[0].steps, 10);
-  EXPECT_EQ(points[1].mean_return, 2.5);
+  const auto points =
+      ParseMetrics(Metric(0, 0, "1") + Metric(10, 1, "1") + Metric(-5, 2, "1") +
+                       Metric(20, -5, "1") + Metric(20, 2, "1e300") + "{\"steps\":2",
+                   damaged);
+  EXPECT_THAT(StepsOf(points), ElementsAre(0, 10));
+  EXPECT_EQ(damaged, 3);
+}
+
+TEST(ParseMetricsTest, AWholeLastLineThatIsGarbageIsDamage) {
+  int damaged = 0;
+  ParseMetrics(Metric(0, 0, "1") + "garbage\n", damaged);
+  EXPECT_EQ(damaged, 1);
 }
 
 class LoadRunTest : public testing::Test {
@@ -77,9 +86,10 @@ TEST_F(LoadRunTest, AFinishedRun) {
   EXPECT_EQ(run.Key("env.name"), "\"catch\"");
   EXPECT_EQ(run.Key("env.nome"), "");
   EXPECT_THAT(run.metrics, SizeIs(11));
-  EXPECT_THAT(run.staleness, ElementsAre(60, 30, 9, 1));
-  EXPECT_EQ(run.time.actors.gradient, 0.5);
-  EXPECT_EQ(run.time.learner.lanes, 0.2);
+  ASSERT_TRUE(run.summary);
+  EXPECT_THAT(run.summary->staleness.histogram, ElementsAre(60, 30, 9, 1));
+  EXPECT_EQ(run.summary->time.actors.gradient, 0.5);
+  EXPECT_EQ(run.summary->time.learner.lanes, 0.2);
   EXPECT_EQ(run.steps(), 1000);
 }
 
@@ -88,7 +98,7 @@ TEST_F(LoadRunTest, OneThatWasInterruptedOrKilled) {
     const LoadedRun run =
         LoadRun(WriteRun(dir_, summary ? "a" : "b", {.steps = 400, .summary = summary}));
     EXPECT_EQ(run.state, RunState::kUnfinished);
-    EXPECT_THAT(run.troubles, ElementsAre("stopped at 40 % of its steps"));
+    EXPECT_THAT(run.troubles, ElementsAre("is at 40 % of its steps"));
   }
 }
 
@@ -100,6 +110,66 @@ TEST_F(LoadRunTest, AFailedOneSaysWhy) {
   const LoadedRun run = LoadRun(dir_ / "a");
   EXPECT_EQ(run.state, RunState::kFailed);
   EXPECT_THAT(run.troubles, Contains("the learner gave up"));
+}
+
+TEST_F(LoadRunTest, CurvesThatEndEarlyAreLeftOut) {
+  WriteRun(dir_, "a", {});
+  dir_.Write("a/metrics.jsonl", MetricsOf({.steps = 300}));
+  LoadedRun run = LoadRun(dir_ / "a");
+  EXPECT_EQ(run.state, RunState::kFinished);
+  EXPECT_THAT(run.troubles, ElementsAre("metrics.jsonl ends at 30 % of its steps: no curves"));
+  EXPECT_THAT(run.metrics, IsEmpty());
+  dir_.Write("a/metrics.jsonl", "");
+  EXPECT_THAT(LoadRun(dir_ / "a").troubles, ElementsAre("metrics.jsonl is empty: no curves"));
+}
+
+TEST_F(LoadRunTest, AnEvaluationOfOtherWeightsIsLeftOut) {
+  WriteRun(dir_, "a", {});
+  WriteFinalEval(dir_ / "a", {.checkpoint = "checkpoints/a", .episodes = 5, .mean_return = 2});
+  EXPECT_TRUE(LoadRun(dir_ / "a").final_eval);
+  WriteFinalEval(dir_ / "a", {.checkpoint = "checkpoints/old", .episodes = 5, .mean_return = 2});
+  const LoadedRun run = LoadRun(dir_ / "a");
+  EXPECT_FALSE(run.final_eval);
+  EXPECT_THAT(run.troubles, ElementsAre("final_eval.json is not of its final weights: left out"));
+}
+
+TEST_F(LoadRunTest, EvaluationsThatARunLostAreTakenBack) {
+  WriteRun(dir_, "a", {});
+  std::string lines;
+  for (const int steps : {10, 20, 30, 20}) {
+    lines += fmt::format(
+        "{{\"steps\":{},\"term\":1,\"version\":3,\"episodes\":5,\"mean_return\":1.5,\"std\":0.1,"
+        "\"seconds\":0.2}}\n",
+        steps);
+  }
+  dir_.Write("a/eval.jsonl", lines + "{\"steps\":20}\n{\"ste");
+  const LoadedRun run = LoadRun(dir_ / "a");
+  ASSERT_THAT(run.evals, SizeIs(3));
+  EXPECT_EQ(run.evals[1].steps, 20u);
+  EXPECT_EQ(run.evals[2].steps, 20u);
+  EXPECT_THAT(run.troubles, ElementsAre("1 damaged line of eval.jsonl left out"));
+}
+
+// Gone on with from half of it: the curve and the rate are those of all its terms.
+TEST_F(LoadRunTest, ARunOfTwoTerms) {
+  WriteRun(dir_, "a", {.steps = 30});
+  dir_.Write("a/metrics.jsonl", Metric(0, 0, "0") + Metric(10, 1, "1") + Metric(20, 2, "9") +
+                                    Metric(10, 1.5, "1") + Metric(30, 3.5, "3"));
+  const LoadedRun run = LoadRun(dir_ / "a");
+  EXPECT_THAT(ReturnBySteps(run), ElementsAre(Sample{0, 0}, Sample{10, 1}, Sample{30, 3}));
+  EXPECT_THAT(Throughput(run, 100), ElementsAre(Sample{1.75, 30 / 3.5}));
+}
+
+TEST_F(LoadRunTest, WhatIsNoFileIsNotReadForEver) {
+  WriteRun(dir_, "a", {});
+  for (const char* name : {"metrics.jsonl", "summary.json", "log", "final_eval.json"}) {
+    std::filesystem::remove(dir_ / ("a/" + std::string(name)));
+    ASSERT_EQ(::mkfifo((dir_ / ("a/" + std::string(name))).c_str(), 0600), 0);
+  }
+  const LoadedRun run = LoadRun(dir_ / "a");
+  EXPECT_EQ(run.state, RunState::kDamaged);
+  EXPECT_THAT(run.troubles, ElementsAre("metrics.jsonl cannot be read: Invalid argument: no curves",
+                                        "summary.json cannot be read: Invalid argument"));
 }
 
 TEST_F(LoadRunTest, DamageIsSaidAndTheRestIsRead) {

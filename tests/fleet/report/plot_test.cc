@@ -73,7 +73,7 @@ TEST(PlotTest, NineGroupsAreTold) {
 
 // 60, 30, 9 and 1 of 100.
 TEST(HistogramTest, SharesOfAllAndTheRareAreSeen) {
-  const std::string svg = DrawHistogram({60, 30, 9, 0, 1}, 4, 0.6, 1);
+  const std::string svg = DrawHistogram({.bars = {60, 30, 9, 0, 1}}, 0.6, 1);
   EXPECT_EQ(HtmlMistake(svg), "");
   EXPECT_EQ(Count(svg, "<rect"), 4u);
   EXPECT_THAT(svg, HasSubstr("<title>0: 60 gradients, 60.00 %</title>"));
@@ -81,16 +81,18 @@ TEST(HistogramTest, SharesOfAllAndTheRareAreSeen) {
   EXPECT_THAT(svg, HasSubstr(">4</text>"));
 }
 
-TEST(HistogramTest, WhatLiesBeyondIsInTheLastBar) {
-  const std::string svg = DrawHistogram({60, 30, 0, 9, 1}, 2, 0.6, 1);
-  EXPECT_THAT(svg, HasSubstr("<title>2+: 10 gradients, 10.00 %</title>"));
-  EXPECT_THAT(svg, HasSubstr(">2+</text>"));
-  EXPECT_EQ(Count(svg, "<rect"), 3u);
+TEST(HistogramTest, BarsMayBeWideAndTheLastOneOpen) {
+  const std::string svg = DrawHistogram({.bars = {60, 30, 10}, .width = 5, .open = true}, 0.6, 1);
+  EXPECT_EQ(HtmlMistake(svg), "");
+  EXPECT_THAT(svg, HasSubstr("<title>5–9: 30 gradients, 30.00 %</title>"));
+  EXPECT_THAT(svg, HasSubstr("<title>10+: 10 gradients, 10.00 %</title>"));
+  EXPECT_THAT(svg, HasSubstr(">5</text>"));
+  EXPECT_THAT(svg, HasSubstr(">10+</text>"));
 }
 
 TEST(HistogramTest, NoGradients) {
-  EXPECT_THAT(DrawHistogram({}, 4, 0, 0), HasSubstr("no gradient"));
-  EXPECT_THAT(DrawHistogram({0, 0}, 4, 0, 0), HasSubstr("no gradient"));
+  EXPECT_THAT(DrawHistogram({.bars = {0, 0}}, 0, 0), HasSubstr("no gradient"));
+  EXPECT_THAT(DrawHistogram({.bars = {}}, 0, 0), HasSubstr("no gradient"));
 }
 
 TEST(HtmlTest, TheTestFindsWhatIsWrong) {

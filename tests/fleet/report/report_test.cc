@@ -2,8 +2,10 @@
 #include "fleet/report/report.h"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include "core/error.h"
+#include "fleet/sweep/final_eval.h"
 #include "tests/fleet/fixtures.h"
 #include "tests/fleet/report/written_run.h"
 #include "tests/support/html.h"
@@ -73,7 +75,7 @@ TEST_F(ReportTest, WhatIsNotFinishedIsShownAsSuch) {
                               "unfinished."));
   EXPECT_THAT(page, HasSubstr("<td>2 of 4</td>"));
   EXPECT_THAT(page, HasSubstr("runs/half"));
-  EXPECT_THAT(page, HasSubstr("stopped at 50 % of its steps"));
+  EXPECT_THAT(page, HasSubstr("is at 50 % of its steps"));
   EXPECT_THAT(page, HasSubstr("the &lt;learner&gt; gave up"));
   EXPECT_THAT(page, HasSubstr("runs/torn"));
   EXPECT_THAT(page, HasSubstr("config.toml is damaged"));
@@ -94,12 +96,55 @@ TEST_F(ReportTest, WithNothingButWreckage) {
   EXPECT_THAT(page, Not(HasSubstr("<h2>Learning</h2>")));
 }
 
+TEST_F(ReportTest, WhateverIsInAConfigurationIsText) {
+  WriteRun(dir_, "runs/a", {});
+  dir_.Write("runs/a/config.toml", "[run]\nsteps = 9\nseed = \"<b>\"\n[env]\nname = \"<i>\"\n");
+  EXPECT_THAT(Page(), AllOf(HasSubstr("<td>&quot;&lt;b&gt;&quot;</td>"), Not(HasSubstr("<b>")),
+                            Not(HasSubstr("<i>"))));
+}
+
+TEST_F(ReportTest, ARunThatWasNotEvaluatedIsSaidToBeSo) {
+  WriteSeeds("4", 3);
+  for (const char* run : {"runs/b4-1", "runs/b4-2"}) {
+    WriteFinalEval(dir_ / run,
+                   {.checkpoint = "checkpoints/a", .episodes = 5, .mean_return = 2, .std = 0});
+  }
+  dir_.Write("runs/sweep.json", R"({"points": [{"runs": [
+      {"dir": "b4-1", "error": null}, {"dir": "b4-2", "error": null},
+      {"dir": "b4-3", "error": "evaluation: was killed by SIGKILL"}]}]})");
+  const std::string page = Page();
+  EXPECT_THAT(page,
+              AllOf(HasSubstr("1 of 3 finished runs has no final_eval.json (runs/b4-3)"),
+                    HasSubstr("evaluation: was killed by SIGKILL"), HasSubstr("<td>3 of 3</td>")));
+}
+
+TEST_F(ReportTest, ASeedCountsOnce) {
+  WriteSeeds("4", 2);
+  std::filesystem::copy(dir_ / "runs/b4-1", dir_ / "runs/copy");
+  const std::string page = Page();
+  EXPECT_THAT(page, AllOf(HasSubstr("<td>2 of 2</td>"), HasSubstr("1 run is repeated"),
+                          HasSubstr("the same configuration and seed as runs/b4-1")));
+}
+
+TEST_F(ReportTest, AReturnThatIsNotThereIsNotCounted) {
+  WriteSeeds("4", 2);
+  dir_.Write("runs/b4-2/summary.json", R"({"steps":1000,"seconds":1,"final_checkpoint":null})");
+  EXPECT_THAT(Page(), HasSubstr("<td>2 of 2 (1 with a return)</td>"));
+}
+
+TEST_F(ReportTest, ManyRunsDoNotHideTheirMean) {
+  WriteSeeds("4", 12);
+  EXPECT_THAT(Page(), HasSubstr("class=\"run g0 d0\""));
+  WriteSeeds("4", 13);
+  EXPECT_THAT(Page(), Not(HasSubstr("class=\"run g0 d0\"")));
+}
+
 TEST_F(ReportTest, EvaluationsAreDrawnWhereThereAreAny) {
   WriteSeeds("4", 2);
   EXPECT_THAT(Page(), Not(HasSubstr("Evaluation while training")));
   dir_.Write("runs/b4-1/eval.jsonl",
-             "{\"steps\":500,\"mean_return\":1.25}\n"
-             "{\"steps\":1000,\"mean_return\":2.5}\n");
+             "{\"steps\":500,\"term\":1,\"version\":3,\"episodes\":5,\"mean_return\":1.5,"
+             "\"std\":0.1,\"seconds\":0.2}\n");
   const std::string page = Page();
   EXPECT_THAT(page, HasSubstr("Evaluation while training"));
   EXPECT_THAT(page, HasSubstr("the mean return of its last 100 training episodes"))
@@ -128,6 +173,28 @@ TEST_F(ReportTest, WhereItGoes) {
   const Finished nowhere = Report({"runs", "--out", "absent/there.html"});
   EXPECT_EQ(nowhere.status, kExitUserError);
   EXPECT_THAT(nowhere.err, HasSubstr("absent/there.html cannot be written"));
+  const Finished folder = Report({"runs", "--out", "runs"});
+  EXPECT_EQ(folder.status, kExitUserError);
+  EXPECT_THAT(folder.err,
+              HasSubstr("runs cannot be written: Is a directory; choose another --out"));
+}
+
+TEST_F(ReportTest, LinksAndPipesStayWhatTheyAre) {
+  WriteSeeds("4", 1);
+  dir_.Write("real.html", "");
+  std::filesystem::create_symlink("real.html", dir_ / "link.html");
+  EXPECT_EQ(Report({"runs", "--out", "link.html"}).status, 0);
+  EXPECT_TRUE(std::filesystem::is_symlink(dir_ / "link.html"));
+  EXPECT_THAT(dir_.Read("real.html"), HasSubstr("<!doctype html>"));
+
+  ASSERT_EQ(::mkfifo((dir_ / "pipe").c_str(), 0600), 0);
+  const int pipe = ::open((dir_ / "pipe").c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+  EXPECT_EQ(Report({"runs", "--out", "pipe"}).status, 0);
+  std::string begin(15, ' ');
+  EXPECT_EQ(::read(pipe, begin.data(), begin.size()), 15);
+  ::close(pipe);
+  EXPECT_EQ(begin, "<!doctype html>");
+  EXPECT_TRUE(std::filesystem::is_fifo(dir_ / "pipe"));
 }
 
 TEST_F(ReportTest, OfASweepWithWhatIsStillToCome) {

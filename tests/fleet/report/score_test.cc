@@ -13,22 +13,26 @@ LoadedRun Finished(double training) {
   LoadedRun run;
   run.state = RunState::kFinished;
   run.config["env.name"] = "\"catch\"";
-  run.summary = RunSummary{.steps = 100,
-                           .seconds = 1,
-                           .steps_per_second = 10 * training,
-                           .mean_return = training,
-                           .staleness_max = 0,
-                           .staleness_mean = 0,
-                           .final_checkpoint = {}};
+  run.summary.emplace();
+  run.summary->steps = 100;
+  run.summary->steps_per_second = 10 * training;
+  run.summary->mean_return = training;
   return run;
+}
+
+EvalLine Line(std::uint64_t steps, double mean_return) {
+  EvalLine line;
+  line.steps = steps;
+  line.mean_return = mean_return;
+  return line;
 }
 
 TEST(MeasureTest, TheBestThatEveryFinishedRunHas) {
   std::vector<LoadedRun> runs = {Finished(1), Finished(2), {}};
   EXPECT_EQ(MeasureFor(runs), Measure::kTraining);
-  runs[0].evals = {{10, 3}, {20, 4}};
+  runs[0].evals = {Line(10, 3), Line(20, 4)};
   EXPECT_EQ(MeasureFor(runs), Measure::kTraining);
-  runs[1].evals = {{20, 5}};
+  runs[1].evals = {Line(20, 5)};
   EXPECT_EQ(MeasureFor(runs), Measure::kLastEval);
   EXPECT_EQ(ScoreOf(runs[0], Measure::kLastEval), 4);
   for (int i : {0, 1}) runs[static_cast<std::size_t>(i)].final_eval = FinalEval{"c", 20, 7.5, 1};
@@ -38,6 +42,18 @@ TEST(MeasureTest, TheBestThatEveryFinishedRunHas) {
   runs[1].final_eval->episodes = 100;
   EXPECT_THAT(InWords(Measure::kFinalEval, runs), HasSubstr("of 20 to 100 episodes"));
   EXPECT_EQ(MeasureFor({{}}), Measure::kTraining);
+}
+
+TEST(MeasureTest, WhoeverKeepsTheOthersFromABetterOneIsNamed) {
+  std::vector<LoadedRun> runs = {Finished(1), Finished(2), Finished(3)};
+  EXPECT_EQ(WhyNoBetter(Measure::kTraining, runs), "");
+  runs[1].dir = "runs/b";
+  runs[0].final_eval = runs[2].final_eval = FinalEval{"c", 20, 7.5, 1};
+  EXPECT_EQ(WhyNoBetter(MeasureFor(runs), runs),
+            "1 of 3 finished runs has no final_eval.json (runs/b), so that every run is judged by "
+            "the mean return of its last 100 training episodes.");
+  runs[1].state = RunState::kUnfinished;
+  EXPECT_EQ(WhyNoBetter(MeasureFor(runs), runs), "");
 }
 
 TEST(MeasureTest, ARunWithoutASingleEpisodeHasNoScore) {
@@ -51,14 +67,14 @@ TEST(MeasureTest, ARunWithoutASingleEpisodeHasNoScore) {
 TEST(GroupNumbersTest, OfTheFinishedRuns) {
   std::vector<LoadedRun> runs = {Finished(4), Finished(3), Finished(2), Finished(1), Finished(99)};
   runs[4].state = RunState::kUnfinished;
-  for (LoadedRun& run : runs) run.time.actors = {.wait = 0.2, .act = 0.3, .gradient = 0.5};
+  for (LoadedRun& run : runs) run.summary->time.actors = {.wait = 0.2, .act = 0.3, .gradient = 0.5};
   const std::vector<Group> groups = MakeGroups(runs);
   const GroupNumbers numbers = NumbersOf(groups.front(), Measure::kTraining, 0);
   EXPECT_EQ(numbers.finished, 4u);
   EXPECT_THAT(numbers.scores, ElementsAre(4, 3, 2, 1));
-  EXPECT_EQ(numbers.interquartile_mean, 2.5);
-  EXPECT_EQ(numbers.median, 2.5);
-  EXPECT_EQ(numbers.mean, 2.5);
+  EXPECT_EQ(numbers.returns->interquartile_mean, 2.5);
+  EXPECT_EQ(numbers.returns->median, 2.5);
+  EXPECT_EQ(numbers.returns->mean, 2.5);
   EXPECT_EQ(numbers.interval, (Interval{1, 4}));
   EXPECT_EQ(numbers.steps_per_second, 25);  // (40 + 30 + 20 + 10) / 4
   EXPECT_THAT(numbers.bottleneck, StartsWith("the actors: they compute 80 % of the time"));
@@ -67,7 +83,7 @@ TEST(GroupNumbersTest, OfTheFinishedRuns) {
 TEST(GroupNumbersTest, OneRunHasNoInterval) {
   const std::vector<LoadedRun> runs = {Finished(4)};
   const GroupNumbers numbers = NumbersOf(MakeGroups(runs).front(), Measure::kTraining, 0);
-  EXPECT_EQ(numbers.interquartile_mean, 4);
+  EXPECT_EQ(numbers.returns->interquartile_mean, 4);
   EXPECT_FALSE(numbers.interval);
 }
 
@@ -76,7 +92,7 @@ TEST(GroupNumbersTest, WithoutAFinishedRunNothingIsSaid) {
   runs[0].state = RunState::kFailed;
   const GroupNumbers numbers = NumbersOf(MakeGroups(runs).front(), Measure::kTraining, 0);
   EXPECT_EQ(numbers.finished, 0u);
-  EXPECT_FALSE(numbers.mean || numbers.interval || numbers.steps_per_second);
+  EXPECT_FALSE(numbers.returns || numbers.interval || numbers.steps_per_second);
 }
 
 }  // namespace

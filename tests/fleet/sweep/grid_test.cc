@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 
 #include "core/error.h"
+#include "fleet/blueprint.h"
+#include "learner/checkpoint.h"
+#include "learner/counters.h"
 #include "tests/support/temp_dir.h"
 
 namespace starling::fleet {
@@ -11,7 +14,6 @@ namespace {
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
 using testing::Not;
 using testing::Pair;
 using testing::SizeIs;
@@ -49,7 +51,6 @@ TEST_F(GridTest, DefaultsAreThreeSeedsOneAtATime) {
   EXPECT_EQ(grid.eval_episodes, 100);
   ASSERT_THAT(grid.points, SizeIs(1));
   EXPECT_EQ(grid.points[0].name, "base");
-  EXPECT_THAT(grid.points[0].overrides, IsEmpty());
   EXPECT_EQ(grid.points[0].config.env.name, "catch");
 }
 
@@ -68,8 +69,6 @@ TEST_F(GridTest, PointsAreTheProductInTheOrderOfTheFile) {
   EXPECT_THAT(names, ElementsAre("bound=4,lr=0.001", "bound=4,lr=0.01", "bound=unbounded,lr=0.001",
                                  "bound=unbounded,lr=0.01"));
   const GridPoint& third = grid.points[2];
-  EXPECT_THAT(third.overrides,
-              ElementsAre("run.steps=500", "staleness.bound=\"unbounded\"", "optimizer.lr=0.001"));
   EXPECT_THAT(third.varied,
               ElementsAre(Pair("staleness.bound", "\"unbounded\""), Pair("optimizer.lr", "0.001")));
   EXPECT_EQ(third.config.staleness.bound, kUnbounded);
@@ -162,7 +161,7 @@ TEST_F(GridTest, ValuesThatCouldNotBeToldApart) {
               HasSubstr("would both be called \"a-b\""));
   EXPECT_THAT(
       Mistake("config = \"catch.toml\"\n[set]\nloss.gamma = 0.9\n[grid]\nloss.gamma = [0.9]\n"),
-      HasSubstr("mine.toml:5:6: loss.gamma is under [set], too"));
+      HasSubstr("mine.toml:5:6: loss.gamma stands here twice (mine.toml:3:6)"));
 }
 
 TEST_F(GridTest, KeysOfAConfigurationOutsideOfTheTables) {
@@ -176,11 +175,97 @@ TEST_F(GridTest, KeysOfAConfigurationOutsideOfTheTables) {
 TEST_F(GridTest, WhatIsNoGridAtAll) {
   EXPECT_THAT(Mistake("config = = 3\n"), HasSubstr("mine.toml:1:10: "));
   EXPECT_THAT(Mistake("config = 3\nseeds = []\ngrid = 4\n"),
-              AllOf(HasSubstr("1:10: config = 3 is not allowed"),
+              AllOf(HasSubstr("1:10: config = 3 is not allowed"), Not(HasSubstr("missing")),
                     HasSubstr("2:9: seeds = [] is not allowed"),
                     HasSubstr("3:8: grid is a section: write [grid]")));
-  EXPECT_THROW(ReadGrid(dir_ / "absent.toml"), UserError);
-  EXPECT_THROW(ReadGrid(dir_.path()), UserError);
+  EXPECT_THAT(Mistake("config = \"catch.toml\"\ndir = \"\"\nseeds = [1.5]\n"
+                      "eval_episodes = -1\n"),
+              AllOf(HasSubstr("2:7: dir = \"\" is not allowed; allowed: a path"),
+                    HasSubstr("3:10: a seed = 1.5 is not allowed; allowed: an integer from 0"),
+                    HasSubstr("4:17: eval_episodes = -1 is not allowed; allowed: an integer from 0 "
+                              "to 10000000")));
+}
+
+TEST_F(GridTest, AGridThatCannotBeRead) {
+  const auto said = [](const std::filesystem::path& path) -> std::string {
+    try {
+      ReadGrid(path);
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(said(dir_ / "absent.toml"),
+              HasSubstr("absent.toml cannot be read: No such file or directory"));
+  EXPECT_THAT(said(dir_.path()), HasSubstr(" is a directory; give the TOML file of a grid"));
+}
+
+TEST_F(GridTest, WhatEveryRunHasOfItsOwn) {
+  EXPECT_THAT(
+      Mistake("config = \"catch.toml\"\n[grid]\nrun.name = [\"a\"]\nrun.dir = [\"b\"]\n"),
+      AllOf(HasSubstr("3:5: run.name is the sweep's to set: runs are named after their point"),
+            HasSubstr("4:5: run.dir is the sweep's to set: every run has a directory of its own")));
+}
+
+// The weights of the source may move on: every run starts from the same.
+TEST_F(GridTest, WeightsToStartFromAreOneCheckpoint) {
+  const Config config = LoadConfig(dir_ / "catch.toml");
+  const learner::NetBlueprint net = BlueprintOf(config);
+  learner::WriteCheckpoint(dir_ / "source/checkpoints", {.term = 1,
+                                                         .version = 7,
+                                                         .steps = 50,
+                                                         .layout = net.layout,
+                                                         .weights = net.initial,
+                                                         .slot_names = {"square_avg"},
+                                                         .state = {net.initial},
+                                                         .config = ToToml(config),
+                                                         .counters = learner::Counters{}.Save()});
+  const std::string set =
+      "config = \"catch.toml\"\n[set]\nrun.init_from = \"" + (dir_ / "source").string() + "\"\n";
+  const Grid grid = Read(set);
+  const std::string path =
+      std::filesystem::canonical(learner::ListCheckpoints(dir_ / "source/checkpoints").front());
+  EXPECT_EQ(grid.points[0].config.run.init_from, path);
+
+  EXPECT_THAT(
+      Mistake(set + "net.hidden = [3]\n"),
+      AllOf(HasSubstr("mine.toml:3:17: "), HasSubstr("cannot be started from: its net has")));
+  EXPECT_THAT(Mistake("config = \"catch.toml\"\n[grid]\nrun.init_from = [\"gone\"]\n"),
+              HasSubstr("mine.toml:3:18: gone is neither a run directory nor a checkpoint"));
+  dir_.Write("catch.toml", "[run]\ninit_from = \"gone\"\n[env]\nname = \"catch\"\n");
+  EXPECT_THAT(Mistake("config = \"catch.toml\"\n"),
+              HasSubstr("mine.toml:1:10: gone is neither a run directory nor a checkpoint"));
+}
+
+TEST_F(GridTest, TheSameKeyTwice) {
+  EXPECT_THAT(
+      Mistake(
+          "config = \"catch.toml\"\n[grid]\nstaleness.bound = [0]\n\"staleness.bound\" = [4]\n"),
+      HasSubstr("mine.toml:4:1: staleness.bound stands here twice (mine.toml:3:11)"));
+  EXPECT_THAT(Mistake("config = \"catch.toml\"\n[set]\nloss.gamma = 0.9\n\"loss.gamma\" = 0.8\n"),
+              HasSubstr("mine.toml:4:1: loss.gamma stands here twice (mine.toml:3:6)"));
+}
+
+TEST_F(GridTest, ATableIsNoKey) {
+  EXPECT_THAT(Mistake("config = \"catch.toml\"\n[set]\nrun.steps.x = 3\n[grid]\n"
+                      "optimizer.lr.x = [1]\n"),
+              AllOf(HasSubstr("3:5: run.steps is a table: keys are written section.key"),
+                    HasSubstr("5:11: optimizer.lr is a table")));
+}
+
+TEST_F(GridTest, ADirectoryThatLooksLikeAnOption) {
+  EXPECT_EQ(Read("config = \"catch.toml\"\ndir = \"-x\"\n").dir, "./-x");
+}
+
+TEST_F(GridTest, TwoPointsOfOneConfiguration) {
+  EXPECT_THAT(Mistake("config = \"catch.toml\"\n[grid]\noptimizer.lr = [1, 0.5, 1.0]\n"),
+              HasSubstr("the points lr=1 and lr=1.0 are the same configuration"));
+}
+
+TEST_F(GridTest, ThePathOfAConfigurationMayLookLikeASentence) {
+  dir_.Write("a: b/wrong.toml", "[run]\nsteps = 0\n");
+  EXPECT_THAT(Mistake("config = \"a: b/wrong.toml\"\n"),
+              HasSubstr("a: b/wrong.toml:2:9: run.steps = 0 is out of range"));
 }
 
 TEST_F(GridTest, ASlipOfThePenIsNotTenMillionRuns) {

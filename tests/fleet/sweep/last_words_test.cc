@@ -1,6 +1,7 @@
 #include "fleet/sweep/last_words.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <vector>
 
@@ -32,9 +33,39 @@ TEST(LastWordsTest, AnErrorThatPointsUpwardsIsFollowed) {
       "gym:X cannot be made: there is no module gymnasium");
 }
 
-TEST(LastWordsTest, WithoutAnErrorTheLastLine) {
+TEST(LastWordsTest, WhyAChildEndedIsItsOwnLastError) {
+  EXPECT_EQ(LastWords(Lines{
+                "12:00:00.000 error learner: no checkpoint of version 9: No space left on device",
+                "12:00:00.000 error fleet: the learner (pid 7) ended with exit status 1",
+                "failed after 0:03: 0 steps, 0 updates, 0 steps/s",
+            }),
+            "the learner (pid 7) ended with exit status 1: no checkpoint of version 9: No space "
+            "left on device");
+  EXPECT_EQ(LastWords(Lines{"12:00:00.000 error fleet: no summary: the disk is full; it would have "
+                            "been: {\"env\":\"catch\"}"}),
+            "no summary: the disk is full");
+}
+
+TEST(TroubleTest, HowAChildEnded) {
+  using How = ChildExit::How;
+  const Lines said = {"it is gone"};
+  EXPECT_EQ(Trouble({How::kExited, 0}, said), "");
+  EXPECT_EQ(Trouble({How::kExited, 1}, said), "it is gone");
+  EXPECT_EQ(Trouble({How::kExited, 3}, Lines{}), "ended with exit status 3");
+  EXPECT_EQ(Trouble({How::kExited, 130}, said), "it was interrupted, and not by us");
+  EXPECT_EQ(Trouble({How::kKilled, SIGKILL}, said), "was killed by SIGKILL");
+  EXPECT_TRUE(IsStop({How::kExited, 130}) && IsStop({How::kKilled, SIGTERM}));
+  EXPECT_FALSE(IsStop({How::kExited, 1}) || IsStop({How::kKilled, SIGKILL}) ||
+               IsStop({How::kNotStarted, 2}));
+}
+
+TEST(LastWordsTest, WithoutAnErrorTheLastThreeLines) {
   EXPECT_EQ(LastWords(Lines{"a.toml:2:1: unknown key", "a.toml:3:1: out of range", ""}),
-            "a.toml:3:1: out of range");
+            "a.toml:2:1: unknown key; a.toml:3:1: out of range");
+  EXPECT_EQ(LastWords(Lines{"1", "2", "3", "4"}), "2; 3; 4");
+  EXPECT_EQ(LastWords(Lines{"training catch in x: 1 actors, 100 steps", "broken"}), "broken");
+  EXPECT_EQ(LastWords(Lines{"12:00:00.000 info  playing x", "it is gone"}), "it is gone");
+  EXPECT_EQ(LastWords(Lines{"12:00:00.000 info  playing: x"}), "x");
   EXPECT_EQ(LastWords(Lines{}), "");
 }
 

@@ -1,0 +1,27 @@
+// How stale the gradients of each group were: the section of the page.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "fleet/report/groups.h"
+#include "fleet/report/plot.h"
+
+namespace starling::fleet {
+
+// Gradients applied of staleness 0, 1, ...
+using Counts = std::vector<std::uint64_t>;
+
+// Bars for all of `groups`: so many that of each group no more than one gradient in a thousand lies
+// beyond, and so wide that there are no more than 25.
+struct Bars {
+  std::size_t width = 1, number = 1;
+};
+Bars BarsFor(const std::vector<Counts>& groups);
+Histogram InBars(const Counts& counts, Bars bars);
+
+std::string StalenessSection(const std::vector<Group>& groups);
+
+}  // namespace starling::fleet

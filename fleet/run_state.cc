@@ -1,0 +1,13 @@
+#include "fleet/run_state.h"
+
+#include <array>
+
+namespace starling::fleet {
+
+std::string_view NameOf(RunState state) {
+  static constexpr std::array<std::string_view, 6> kNames = {"not begun", "unfinished", "running",
+                                                             "finished",  "failed",     "damaged"};
+  return kNames[static_cast<std::size_t>(state)];
+}
+
+}  // namespace starling::fleet
