@@ -93,6 +93,15 @@ bool IsStop(const ChildExit& exit) {
          (exit.code == kExitDone || exit.code == kExitInterrupted);
 }
 
+std::vector<std::string> Warnings(std::span<const std::string> lines) {
+  std::vector<std::string> warnings;
+  for (const std::string& line : lines) {
+    const std::optional<LogLevel> level = LevelOf(line);
+    if (level && *level >= LogLevel::kWarn) warnings.push_back(line);
+  }
+  return warnings;
+}
+
 std::string LastError(std::span<const std::string> log_lines) {
   for (std::size_t end = log_lines.size(); end > 0; --end) {
     const std::string& line = log_lines[end - 1];

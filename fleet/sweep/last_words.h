@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "fleet/child.h"
 
@@ -19,7 +20,10 @@ std::string Trouble(const ChildExit& exit, std::span<const std::string> lines);
 // Whether that is how one ends that was asked to stop: an evaluation has nothing to save.
 bool IsStop(const ChildExit& exit);
 
-// The same of a run's log: the supervisor's last error since the learner was last started, "" if
+// Those that are warnings, or worse.
+std::vector<std::string> Warnings(std::span<const std::string> lines);
+
+// The same as LastWords of a run's log: the supervisor's last error since the learner was last started, "" if
 // there was none.
 std::string LastError(std::span<const std::string> log_lines);
 

@@ -20,7 +20,6 @@
 #include "fleet/console.h"
 #include "fleet/locked_file.h"
 #include "fleet/process.h"
-#include "fleet/run_log.h"
 #include "fleet/summary.h"
 #include "fleet/sweep/final_eval.h"
 #include "fleet/sweep/grid.h"
@@ -142,9 +141,11 @@ class Sweep {
     const std::vector<std::string> said = std::exchange(run.job, nullptr)->said();
     const bool evaluation = run.todo == Todo::kEvaluate;
     std::string trouble = Trouble(exit, said);
-    if (evaluation) ShowWarnings(run, said);
-    if (evaluation && trouble.empty()) {
-      trouble = KeepEval(run.dir, run.outcome.summary->checkpoint, said);
+    if (evaluation) {
+      for (const std::string& line : Warnings(said)) {  // it has no log of its own
+        console_.Print(run.name() + ": " + line, LogLevel::kWarn);
+      }
+      if (trouble.empty()) trouble = KeepEval(run.dir, run.outcome.summary->checkpoint, said);
     }
     run.outcome.summary = ReadSummary(run.dir);
     const Todo next = WhatIsLeft(grid_, run);
@@ -162,14 +163,6 @@ class Sweep {
       Fail(run, (evaluation ? "evaluation: " : "") + trouble);
     }
     WriteJson();
-  }
-
-  // An evaluation has no log of its own.
-  void ShowWarnings(const Run& run, const std::vector<std::string>& said) {
-    for (const std::string& line : said) {
-      const std::optional<LogLevel> level = LevelOf(line);
-      if (level && *level >= LogLevel::kWarn) console_.Print(run.name() + ": " + line, *level);
-    }
   }
 
   void Finish(Run& run) {

@@ -69,6 +69,12 @@ TEST(LastWordsTest, WithoutAnErrorTheLastThreeLines) {
   EXPECT_EQ(LastWords(Lines{}), "");
 }
 
+TEST(WarningsTest, WhatAnEvaluationQualifiesItsResultBy) {
+  const std::string cut = "12:00:00.000 warn  3 episodes did not end by themselves and were cut";
+  EXPECT_EQ(Warnings(Lines{"12:00:00.000 info  playing x", cut, "{\"mean_return\": 1}"}),
+            Lines{cut});
+}
+
 TEST(LastErrorTest, OfTheSupervisorSinceTheLastStart) {
   const Lines first = {"12:00:00.000 info  fleet: learner started, pid 3",
                        "12:00:01.000 error fleet: gave up"};
