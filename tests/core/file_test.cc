@@ -45,6 +45,19 @@ TEST(WriteFileAtomically, WritesAndReplaces) {
   EXPECT_EQ(dir.CountFiles(), 1u);
 }
 
+TEST(ReadRegularFile, NothingElse) {
+  const TempDir dir;
+  WriteFileAtomically(dir / "a", "one");
+  EXPECT_EQ(ReadRegularFile(dir / "a"), "one");
+  ASSERT_EQ(::mkfifo((dir / "pipe").c_str(), 0600), 0);
+  const auto code = [](const std::filesystem::path& path) {
+    return ErrorOf([&] { ReadRegularFile(path); }, path);
+  };
+  EXPECT_EQ(code(dir / "pipe"), std::errc::invalid_argument);
+  EXPECT_EQ(code(dir.path()), std::errc::is_a_directory);
+  EXPECT_EQ(code(dir / "absent"), std::errc::no_such_file_or_directory);
+}
+
 TEST(WriteFileAtomically, WritesIntoTheWorkingDirectoryToo) {
   const TempDir dir;
   const auto before = std::filesystem::current_path();

@@ -12,10 +12,11 @@ using testing::Not;
 class SweepTest : public RunTest {
  protected:
   // Two bounds and two seeds of catch.
-  void WriteGrid(std::uint64_t steps) const {
+  void WriteGrid(std::uint64_t steps, const std::string& seeds = "[1, 2]",
+                 int episodes = 20) const {
     std::ofstream(dir_ / "bounds.toml")
-        << "config = \"" << config_ << "\"\ndir = \"swept\"\nseeds = [1, 2]\neval_episodes = 20\n"
-        << "[set]\nactors.count = 2\nrun.steps = " << steps
+        << "config = \"" << config_ << "\"\ndir = \"" << swept().string() << "\"\nseeds = " << seeds
+        << "\neval_episodes = " << episodes << "\n[set]\nactors.count = 2\nrun.steps = " << steps
         << "\ncheckpoint.every_steps = 16000\nwire.runtime_dir = \"" << runtime().string()
         << "\"\n[grid]\nstaleness.bound = [0, \"unbounded\"]\n";
   }
@@ -46,7 +47,7 @@ TEST_F(SweepTest, InterruptedGoneOnWithAndReported) {
   ASSERT_TRUE(Eventually([&] { return State(0, 0) == "running" || !sweep->Running(); }));
   auto second = Start("starling", {"sweep", "bounds.toml"});
   EXPECT_EQ(WaitFor(*second), 2);
-  EXPECT_THAT(second->err(), HasSubstr("another starling sweep is running in swept"));
+  EXPECT_THAT(second->err(), HasSubstr("another starling sweep is running in "));
 
   // Seed by seed: the first run is done, and the second has weights to go on from.
   ASSERT_TRUE(Eventually([&] {
@@ -84,6 +85,69 @@ TEST_F(SweepTest, InterruptedGoneOnWithAndReported) {
     }
   }
   EXPECT_EQ(points[0]["runs"][0]["staleness"]["max"], 0);
+}
+
+// Its runs write their checkpoints, and the next sweep goes on from there.
+TEST_F(SweepTest, Killed) {
+  WriteGrid(kSeconds / 4, "[1]");
+  auto sweep = Start("starling", {"sweep", "bounds.toml"});
+  ASSERT_TRUE(Eventually([&] { return HasWeights("bound=0/seed-1") || !sweep->Running(); }));
+  sweep->Signal(SIGKILL);
+  EXPECT_EQ(WaitFor(*sweep), 128 + SIGKILL);
+  EXPECT_TRUE(Eventually([&] { return ProcessesNaming(dir_.path().string()).empty(); }));
+  EXPECT_EQ(State(0, 0), "running") << "nobody could say otherwise";
+  auto next = Start("starling", {"sweep", "bounds.toml"});
+  EXPECT_EQ(WaitFor(*next), 0) << next->err();
+  EXPECT_THAT(next->err(), HasSubstr("; 1 to go on with\n"));
+  EXPECT_THAT(TextOf(swept() / "bound=0/seed-1/log"), HasSubstr("resuming from "));
+  ExpectNothingLeft();
+}
+
+// The learner does not answer, so that one Ctrl-C is not enough.
+TEST_F(SweepTest, TheSecondCtrlCEndsItAtOnce) {
+  WriteGrid(kEndless, "[1]");
+  auto sweep = Start("starling", {"sweep", "bounds.toml"});
+  const auto learner = [&] {
+    for (const Running& process : ProcessesNaming(swept().string())) {
+      if (process.program == "starling-learner") return process.pid;
+    }
+    return pid_t{0};
+  };
+  ASSERT_TRUE(Eventually([&] { return HasWeights("bound=0/seed-1") || !sweep->Running(); }));
+  const pid_t pid = learner();
+  ASSERT_NE(pid, 0);
+  ::kill(pid, SIGSTOP);
+  sweep->Signal(SIGINT);
+  ASSERT_TRUE(
+      Eventually([&] { return sweep->err().find("once more ends it") != std::string::npos; }));
+  sweep->Signal(SIGINT);
+  EXPECT_EQ(WaitFor(*sweep), 128 + SIGINT);
+  ::kill(pid, SIGCONT);
+  EXPECT_TRUE(Eventually([&] { return learner() == 0; }));
+}
+
+TEST_F(SweepTest, InterruptedInAnEvaluation) {
+  WriteGrid(16'000, "[1]", 10'000'000);
+  auto sweep = Start("starling", {"sweep", "bounds.toml"});
+  ASSERT_TRUE(Eventually([&] {
+    for (const Running& process :
+         ProcessesNaming((swept() / "bound=0/seed-1/checkpoints").string())) {
+      if (process.After("--episodes") == "10000000") return true;
+    }
+    return !sweep->Running();
+  }));
+  sweep->Signal(SIGTERM);
+  EXPECT_EQ(WaitFor(*sweep), 130) << sweep->err();
+  EXPECT_THAT(sweep->err(), Not(HasSubstr("was killed")));
+  EXPECT_EQ(State(0, 0), "unfinished");
+  const std::string log = TextOf(swept() / "bound=0/seed-1/log");
+
+  WriteGrid(16'000, "[1]", 20);
+  auto next = Start("starling", {"sweep", "bounds.toml"});
+  EXPECT_EQ(WaitFor(*next), 0) << next->err();
+  EXPECT_EQ(TextOf(swept() / "bound=0/seed-1/log"), log) << "it was only evaluated";
+  EXPECT_EQ(SweepJson()["points"][0]["runs"][0]["evaluation"]["episodes"], 20);
+  ExpectNothingLeft();
 }
 
 TEST_F(SweepTest, ItsEvaluationIsThatOfStarlingEval) {
