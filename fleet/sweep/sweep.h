@@ -3,7 +3,9 @@
 //
 //   DIR/lock         held while a sweep runs here: one at a time
 //   DIR/sweep.json   what has become of every run (fleet/sweep/outcome.h), after each of them
+//   DIR/POINT/point.toml   the configuration that was tried out: what its runs train
 //   DIR/POINT/seed-N/   a run like any other, with final_eval.json
+//   DIR/old/POINT/seed-N/   what made room for it: a sweep deletes nothing
 //
 // Must run in the main thread: the kernel ends the children with the thread that started them.
 #pragma once
