@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <sstream>
 
 #include "core/config_rules.h"
 #include "core/config_schema.h"
 #include "core/nearest.h"
+#include "core/toml_text.h"
 
 namespace starling {
 namespace {
@@ -18,11 +18,8 @@ namespace {
 // A value as it would stand in a file, cut short if it is long.
 std::string Shown(const toml::node& node) {
   if (node.is_table()) return "{...}";
-  std::ostringstream out;
-  out << toml::toml_formatter(node, toml::format_flags::none);
-  std::string text = out.str();
-  std::ranges::replace(text, '\n', ' ');
   constexpr std::size_t kMost = 80;
+  const std::string text = TomlText(node);
   return text.size() <= kMost ? text : text.substr(0, kMost) + "...";
 }
 

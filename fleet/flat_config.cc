@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "fleet/toml_text.h"
+#include "core/toml_text.h"
 
 namespace starling::fleet {
 

@@ -13,7 +13,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/nearest.h"
-#include "fleet/toml_text.h"
+#include "core/toml_text.h"
 
 namespace starling::fleet {
 namespace {

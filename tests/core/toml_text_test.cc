@@ -1,10 +1,8 @@
-#include "fleet/toml_text.h"
+#include "core/toml_text.h"
 
 #include <gtest/gtest.h>
 
-#include "fleet/flat_config.h"
-
-namespace starling::fleet {
+namespace starling {
 namespace {
 
 std::string Again(const std::string& value) {
@@ -23,11 +21,5 @@ TEST(TomlTextTest, EveryTypeReadsBack) {
   EXPECT_EQ(Again("'a \"b\" \\'"), Again("\"a \\\"b\\\" \\\\\"")) << "a backslash and quotes";
 }
 
-TEST(FlatConfigTest, KeysOfAllSections) {
-  const FlatConfig flat = Flatten("outside = 1\n[a]\nx = 0.003\ny = [1, 2]\n[b]\nx = \"w\"\n");
-  EXPECT_EQ(flat, (FlatConfig{{"a.x", "0.003"}, {"a.y", "[1, 2]"}, {"b.x", "\"w\""}}));
-  EXPECT_THROW(Flatten("[a"), std::runtime_error);
-}
-
 }  // namespace
-}  // namespace starling::fleet
+}  // namespace starling

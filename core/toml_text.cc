@@ -1,11 +1,11 @@
-#include "fleet/toml_text.h"
+#include "core/toml_text.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <sstream>
 
-namespace starling::fleet {
+namespace starling {
 
 std::string TomlText(const toml::node& node) {
   if (const auto* number = node.as_floating_point()) {
@@ -25,4 +25,4 @@ std::string TomlText(const toml::node& node) {
   return text;
 }
 
-}  // namespace starling::fleet
+}  // namespace starling
