@@ -149,6 +149,12 @@ std::string NotFinished(const std::vector<LoadedRun>& runs) {
       text);
 }
 
+std::string LookAlike(const std::vector<Group>& groups) {
+  if (groups.size() <= kStyles) return "";
+  return fmt::format("There are {} groups and only {} styles of lines: some look alike.",
+                     groups.size(), kStyles);
+}
+
 std::string Repeated(const std::vector<LoadedRun>& runs) {
   const auto count = static_cast<std::size_t>(std::ranges::count_if(runs, &LoadedRun::repeated));
   if (count == 0) return "";
@@ -204,7 +210,7 @@ std::string MakePage(const std::vector<LoadedRun>& runs) {
   std::string body = fmt::format("<h1>{}</h1>\n<p class=\"faint\">Starling: {} in {}</p>\n", title,
                                  Plural(runs.size(), "run"), Plural(groups.size(), "group"));
   body += Paragraph(NotFinished(runs)) + Paragraph(Repeated(runs)) +
-          Paragraph(WhyNoBetter(measure, runs));
+          Paragraph(WhyNoBetter(measure, runs)) + Paragraph(LookAlike(groups));
   if (!groups.empty()) {
     body +=
         "<h2>Result</h2>\n" + ResultTable(groups, measure) +

@@ -174,7 +174,6 @@ std::string Escaped(const std::string& text) {
 }
 
 std::string GroupClass(std::size_t group) {
-  constexpr std::size_t kColors = 8, kDashes = 3;
   return fmt::format("g{} d{}", group % kColors, group / kColors % kDashes);
 }
 

@@ -14,6 +14,8 @@ namespace starling::fleet {
 // Text as it may stand in HTML.
 std::string Escaped(const std::string& text);
 
+inline constexpr std::size_t kColors = 8, kDashes = 3, kStyles = kColors * kDashes;
+
 // "g2 d0": the classes that give the elements of a group its colour and its dashes.
 std::string GroupClass(std::size_t group);
 

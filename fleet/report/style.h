@@ -38,9 +38,9 @@ table { border-collapse: collapse; margin: .6rem 0; font-variant-numeric: tabula
 th, td { padding: .28rem .7rem; text-align: right; border-bottom: 1px solid var(--grid); }
 th { font-weight: 600; color: var(--faint); white-space: nowrap; }
 td.word, th.word { text-align: left; }
-td.key { text-align: left; min-width: 16ch; max-width: 60ch; }
-h1, li, figcaption, td { overflow-wrap: anywhere; }
-td.long { text-align: left; min-width: 40ch; color: var(--faint); font-size: .88em; }
+td.key { text-align: left; min-width: 22ch; max-width: 60ch; }
+h1, li, figcaption, td.key, td.long { overflow-wrap: anywhere; }
+td.long { text-align: left; min-width: 30ch; color: var(--faint); font-size: .88em; }
 code { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: .9em; }
 .finished { color: var(--good); }
 .unfinished, .failed, .damaged, .not-begun { color: var(--bad); font-weight: 600; }

@@ -132,6 +132,13 @@ TEST_F(ReportTest, AReturnThatIsNotThereIsNotCounted) {
   EXPECT_THAT(Page(), HasSubstr("<td>2 of 2 (1 with a return)</td>"));
 }
 
+TEST_F(ReportTest, GroupsThatLookAlikeAreSaidToDoSo) {
+  for (int i = 0; i < 24; ++i) WriteSeeds(std::to_string(i), 1);
+  EXPECT_THAT(Page(), Not(HasSubstr("look alike")));
+  WriteSeeds("24", 1);
+  EXPECT_THAT(Page(), HasSubstr("There are 25 groups and only 24 styles of lines"));
+}
+
 TEST_F(ReportTest, ManyRunsDoNotHideTheirMean) {
   WriteSeeds("4", 12);
   EXPECT_THAT(Page(), HasSubstr("class=\"run g0 d0\""));
