@@ -41,7 +41,7 @@ void Scan(const fs::path& dir, int depth, std::vector<FoundRun>& found) {
 }
 
 // Those that sweep.json lists. Nothing if there is none that can be read: the scan finds the rest.
-std::vector<FoundRun> Listed(const fs::path& dir) {
+std::vector<FoundRun> RunsOfSweepJson(const fs::path& dir) {
   std::vector<FoundRun> found;
   try {
     const auto sweep = nlohmann::json::parse(ReadRegularFile(dir / "sweep.json"));
@@ -66,7 +66,7 @@ std::vector<FoundRun> FindRuns(const std::vector<fs::path>& given) {
   std::string mistakes;
   for (const fs::path& dir : given) {
     std::error_code ignored;
-    std::vector<FoundRun> here = Listed(dir);
+    std::vector<FoundRun> here = RunsOfSweepJson(dir);
     if (here.empty()) {
       Scan(dir, 2, here);
     } else {  // a sweep's directory is no run, whatever else lies in it

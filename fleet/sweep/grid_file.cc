@@ -77,11 +77,15 @@ class Reader {
 
   void Text(const std::string& name, const toml::node& node, std::filesystem::path& out) {
     const auto text = node.value_exact<std::string>();
-    if (text && !text->empty()) {
+    const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+    if (text && !text->empty() && *text->begin() != '~' &&
+        std::ranges::none_of(*text, is_control)) {
       out = *text;
     } else {
       mistakes_.Add(At(node.source()),
-                    fmt::format("{} = {} is not allowed; allowed: a path", name, TomlText(node)));
+                    fmt::format("{} = {} is not allowed; allowed: a path, without ~ and control "
+                                "characters",
+                                name, TomlText(node)));
     }
   }
 

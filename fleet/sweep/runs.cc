@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <system_error>
 
 #include "core/error.h"
@@ -33,6 +34,20 @@ void Look(const Grid& grid, Run& run) {
   if (run.todo != Todo::kNothing) return;
   run.outcome.state = RunState::kFinished;
   if (grid.eval_episodes > 0) run.outcome.eval = ReadFinalEval(run.dir);
+}
+
+// Moves a run that leads nowhere out of the way, and says where to.
+fs::path MoveAside(const Grid& grid, const Run& run) {
+  if (const std::optional<FinalEval> eval = ReadFinalEval(run.dir)) {
+    throw UserError(
+        fmt::format("it was evaluated with {} episodes, and its weights are gone or damaged: set "
+                    "eval_episodes = {}, or "
+                    "move {} away to train it again",
+                    eval->episodes, eval->episodes, run.dir.string()));
+  }
+  const fs::path aside = CreateRunDir(grid.dir / "old" / run.outcome.dir, /*may_number=*/true);
+  fs::rename(run.dir, aside);
+  return aside;
 }
 
 }  // namespace
@@ -91,8 +106,7 @@ fs::path MakeReady(const Grid& grid, Run& run) {
   Look(grid, run);
   fs::path aside;
   if (run.todo == Todo::kBeginAnew) {
-    aside = CreateRunDir(grid.dir / "old" / run.outcome.dir, /*may_number=*/true);
-    fs::rename(run.dir, aside);
+    aside = MoveAside(grid, run);
     run.todo = Todo::kBegin;
     run.before_s = 0;
   }

@@ -186,6 +186,13 @@ TEST_F(GridTest, WhatIsNoGridAtAll) {
                               "to 10000000")));
 }
 
+TEST_F(GridTest, PathsThatMeanSomethingElseToAShell) {
+  for (const char* dir : {"~/sweeps", "a\\nb"}) {
+    EXPECT_THAT(Mistake("config = \"catch.toml\"\ndir = \"" + std::string(dir) + "\"\n"),
+                HasSubstr("2:7: dir = "));
+  }
+}
+
 TEST_F(GridTest, AGridThatCannotBeRead) {
   const auto said = [](const std::filesystem::path& path) -> std::string {
     try {

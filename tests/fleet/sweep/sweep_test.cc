@@ -239,6 +239,20 @@ TEST_F(SweepTest, ATrainedRunIsEvaluatedOnly) {
   EXPECT_EQ(SweepJson()["points"][0]["runs"][0]["evaluation"]["episodes"], 3);
 }
 
+TEST_F(SweepTest, AnEvaluatedRunWhoseWeightsAreGoneIsNotTrainedAgain) {
+  WriteOneRun(/*eval_episodes=*/3);
+  WriteTrained("[128]");
+  EXPECT_EQ(Sweep().status, kExitDone);
+  std::filesystem::remove_all(dir_ / "sweeps/bounds/bound=4/seed-1/checkpoints");
+  EXPECT_EQ(Sweep().status, kExitDone);
+  WriteOneRun(/*eval_episodes=*/5);
+  const Finished sweep = Sweep();
+  EXPECT_EQ(sweep.status, kExitFailed);
+  EXPECT_THAT(sweep.err, HasSubstr("bound=4 seed 1 failed: it was evaluated with 3 episodes, and "
+                                   "its weights are gone or damaged: set eval_episodes = 3"));
+  EXPECT_TRUE(std::filesystem::exists(dir_ / "sweeps/bounds/bound=4/seed-1/final_eval.json"));
+}
+
 TEST_F(SweepTest, AnEvaluationThatFailsIsTheRunsFailure) {
   WriteOneRun(/*eval_episodes=*/3);
   WriteTrained("[3]");
