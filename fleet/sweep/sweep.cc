@@ -148,7 +148,12 @@ class Sweep {
       if (trouble.empty()) trouble = KeepEval(run.dir, run.outcome.summary->checkpoint, said);
     }
     run.outcome.summary = ReadSummary(run.dir);
-    const Todo next = WhatIsLeft(grid_, run);
+    Todo next = Todo::kBegin;
+    try {
+      next = WhatIsLeft(grid_, run);
+    } catch (const std::system_error& error) {  // what is there cannot be read
+      trouble = error.what();
+    }
     if (trouble.empty() && next == Todo::kNothing) {
       if (grid_.eval_episodes > 0) run.outcome.eval = ReadFinalEval(run.dir);
       Finish(run);
