@@ -9,6 +9,8 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "fleet/locked_file.h"
+#include "fleet/run_state.h"
 
 namespace starling::fleet {
 namespace {
@@ -43,13 +45,15 @@ void Scan(const fs::path& dir, int depth, std::vector<FoundRun>& found) {
 // Those that sweep.json lists. Nothing if there is none that can be read: the scan finds the rest.
 std::vector<FoundRun> RunsOfSweepJson(const fs::path& dir) {
   std::vector<FoundRun> found;
+  const bool at_work = IsLocked(dir / "lock");  // what a killed one wrote may be old
   try {
     const auto sweep = nlohmann::json::parse(ReadRegularFile(dir / "sweep.json"));
     for (const auto& point : sweep.at("points")) {
       for (const auto& run : point.at("runs")) {
         const fs::path place = dir / run.at("dir").get<std::string>();
         const auto& error = run.at("error");
-        found.push_back({place, IsRun(place), error.is_null() ? "" : error.get<std::string>()});
+        found.push_back({place, IsRun(place), error.is_null() ? "" : error.get<std::string>(),
+                         at_work && run.value("state", "") == NameOf(RunState::kRunning)});
       }
     }
   } catch (const std::system_error&) {

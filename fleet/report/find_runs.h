@@ -9,8 +9,9 @@ namespace starling::fleet {
 
 struct FoundRun {
   std::filesystem::path dir;
-  bool begun = true;    // false: a sweep has it before it
-  std::string error{};  // the last sentence of a failed one, if a sweep knows it
+  bool begun = true;     // false: a sweep has it before it
+  std::string error{};   // the last sentence of a failed one, if a sweep knows it
+  bool running = false;  // of a sweep that is at work
 };
 
 // Each of `given` is a run directory, a sweep's, or a folder that holds runs up to two levels below

@@ -56,7 +56,7 @@ void Label(std::vector<Group>& groups) {
                            value.empty() ? "(not there)" : Plain(value));
     }
     if (keys.size() > kMostKeys) label = fmt::format("group {}", g + 1);
-    groups[g].label = label.empty() ? Plain(groups[g].config.at("env.name")) : label;
+    groups[g].label = label.empty() ? groups[g].Env() : label;
   }
 }
 
@@ -67,6 +67,8 @@ std::vector<const LoadedRun*> Group::Finished() const {
   std::ranges::copy_if(runs, std::back_inserter(finished), &LoadedRun::counts);
   return finished;
 }
+
+std::string Group::Env() const { return Plain(config.at("env.name")); }
 
 void MarkRepeated(std::vector<LoadedRun>& runs) {
   std::map<FlatConfig, const LoadedRun*> seen;

@@ -15,6 +15,7 @@ struct Group {
   std::vector<const LoadedRun*> runs;  // in the order in which they were given
   // Those that count: all that is said of a group is said of them.
   std::vector<const LoadedRun*> Finished() const;
+  std::string Env() const;  // "minatar/breakout"
 };
 
 // Of finished runs with the same configuration, seed and all, the first counts: the others are marked

@@ -53,12 +53,13 @@ SamplesOf InUnit(const SamplesOf& of_seconds, TimeUnit unit) {
   };
 }
 
-// Each group's curve and band over its finished runs, these runs thinly, and those that did not
-// finish as far as they came.
-void AddGroups(const std::vector<Group>& groups, const SamplesOf& samples_of, bool dots,
-               Plot& plot) {
+// The curve and band of each group (in `env`, if it is not "") over its finished runs, these runs
+// thinly, and those that did not finish as far as they came.
+void AddGroups(const std::vector<Group>& groups, const std::string& env,
+               const SamplesOf& samples_of, bool dots, Plot& plot) {
   std::vector<Curve> thick;
   for (std::size_t g = 0; g < groups.size(); ++g) {
+    if (!env.empty() && groups[g].Env() != env) continue;
     std::vector<Samples> finished;
     const std::size_t count = groups[g].Finished().size();
     for (const LoadedRun* run : groups[g].runs) {
@@ -92,28 +93,54 @@ std::string Legend(const std::vector<Group>& groups) {
   return "<ul class=\"legend\">\n" + items + "</ul>\n";
 }
 
+std::vector<std::string> EnvsOf(const std::vector<Group>& groups) {
+  std::vector<std::string> envs;
+  for (const Group& group : groups) {
+    if (std::ranges::count(envs, group.Env()) == 0) envs.push_back(group.Env());
+  }
+  return envs;
+}
+
+// A row of figures for each environment, as returns of different ones have no scale in common.
+// `figures` draws one row; its captions begin with the environment if there are several.
+using FiguresOf =
+    std::function<std::string(const std::string& env, const std::string& caption_begin)>;
+std::string RowsOfFigures(const std::vector<Group>& groups, const FiguresOf& figures) {
+  const std::vector<std::string> envs = EnvsOf(groups);
+  std::string rows;
+  for (const std::string& env : envs) {
+    const std::string begin = envs.size() > 1 ? Escaped(env) + ": " : "";
+    rows += "<div class=\"figures\">\n" + figures(env, begin) + "</div>\n";
+  }
+  return rows;
+}
+
 std::string LearningSection(const std::vector<Group>& groups, TimeUnit unit) {
-  const std::string if_empty = "no episode has ended in any of these runs";
-  Plot steps{.x_label = "environment steps", .y_label = "return", .if_empty = if_empty};
-  Plot time{.x_label = unit.label, .y_label = "return", .if_empty = if_empty};
-  AddGroups(groups, ReturnBySteps, false, steps);
-  AddGroups(groups, InUnit(ReturnBySeconds, unit), false, time);
-  return "<h2>Learning</h2>\n" + Legend(groups) + "<div class=\"figures\">\n" +
-         Figure("Return against steps", DrawPlot(steps)) +
-         Figure("Return against time", DrawPlot(time)) + "</div>\n";
+  const auto figures = [&](const std::string& env, const std::string& begin) {
+    const std::string if_empty = "no episode has ended in any of these runs";
+    Plot steps{.x_label = "environment steps", .y_label = "return", .if_empty = if_empty};
+    Plot time{.x_label = unit.label, .y_label = "return", .if_empty = if_empty};
+    AddGroups(groups, env, ReturnBySteps, false, steps);
+    AddGroups(groups, env, InUnit(ReturnBySeconds, unit), false, time);
+    return Figure(begin + "return against steps", DrawPlot(steps)) +
+           Figure(begin + "return against time", DrawPlot(time));
+  };
+  return "<h2>Learning</h2>\n" + Legend(groups) + RowsOfFigures(groups, figures);
 }
 
 std::string EvaluationSection(const std::vector<Group>& groups,
                               const std::vector<LoadedRun>& runs) {
   const auto none = [](const LoadedRun& run) { return run.evals.empty(); };
   if (std::ranges::all_of(runs, none)) return "";
-  Plot plot{.x_label = "environment steps",
-            .y_label = "return of evaluation",
-            .if_empty = "these evaluations are of runs without a configuration"};
-  AddGroups(groups, EvaluationBySteps, true, plot);
-  return "<h2>Evaluation while training</h2>\n" + Legend(groups) + "<div class=\"figures\">\n" +
-         Figure("Mean return of the episodes of each evaluation (eval.jsonl)", DrawPlot(plot)) +
-         "</div>\n";
+  const auto figures = [&](const std::string& env, const std::string& begin) {
+    Plot plot{.x_label = "environment steps",
+              .y_label = "return of evaluation",
+              .if_empty = "none of these runs was evaluated while training"};
+    AddGroups(groups, env, EvaluationBySteps, true, plot);
+    return Figure(begin + "mean return of the episodes of each evaluation (eval.jsonl)",
+                  DrawPlot(plot));
+  };
+  return "<h2>Evaluation while training</h2>\n" + Legend(groups) + RowsOfFigures(groups, figures);
 }
 
 std::string ThroughputSection(const std::vector<Group>& groups, TimeUnit unit) {
@@ -123,7 +150,7 @@ std::string ThroughputSection(const std::vector<Group>& groups, TimeUnit unit) {
             .if_empty = "these runs left no two points to take a rate from"};
   const double window_s = std::max(unit.longest_s / kWindows, 1e-3);
   const auto throughput = [=](const LoadedRun& run) { return Throughput(run, window_s); };
-  AddGroups(groups, InUnit(throughput, unit), false, plot);
+  AddGroups(groups, "", InUnit(throughput, unit), false, plot);
   return "<h2>Throughput</h2>\n" + Legend(groups) + "<div class=\"figures\">\n" +
          Figure("Steps per second over time", DrawPlot(plot)) + "</div>\n";
 }

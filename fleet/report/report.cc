@@ -28,6 +28,7 @@ LoadedRun Load(const FoundRun& found) {
     return run;
   }
   LoadedRun run = LoadRun(found.dir);
+  if (found.running && !run.finished()) run.state = RunState::kRunning;
   if (found.error.empty()) return run;
   if (run.state == RunState::kUnfinished) run.state = RunState::kFailed;
   const bool known = std::ranges::count(run.troubles, found.error) > 0;

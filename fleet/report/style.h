@@ -42,7 +42,7 @@ td.key { text-align: left; min-width: 22ch; max-width: 60ch; }
 h1, li, figcaption, td.key, td.long { overflow-wrap: anywhere; }
 td.long { text-align: left; min-width: 30ch; color: var(--faint); font-size: .88em; }
 code { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: .9em; }
-.finished { color: var(--good); }
+.finished, .running { color: var(--good); }
 .unfinished, .failed, .damaged, .not-begun { color: var(--bad); font-weight: 600; }
 .figures { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(460px, 100%), 1fr)); gap: 1rem 1.5rem; }
 .panels { display: grid; grid-template-columns: repeat(auto-fill, minmax(250px, 1fr)); gap: 1rem; }

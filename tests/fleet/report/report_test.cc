@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "core/error.h"
+#include "fleet/locked_file.h"
 #include "fleet/sweep/final_eval.h"
 #include "tests/fleet/fixtures.h"
 #include "tests/fleet/report/written_run.h"
@@ -202,6 +203,19 @@ TEST_F(ReportTest, LinksAndPipesStayWhatTheyAre) {
   ::close(pipe);
   EXPECT_EQ(begin, "<!doctype html>");
   EXPECT_TRUE(std::filesystem::is_fifo(dir_ / "pipe"));
+}
+
+TEST_F(ReportTest, OfASweepThatIsAtWork) {
+  WriteRun(dir_, "s/base/seed-1", {.steps = 400, .summary = false});
+  dir_.Write("s/sweep.json", R"({"points": [{"runs": [
+      {"dir": "base/seed-1", "error": null, "state": "running"}]}]})");
+  std::optional<LockedFile> lock(dir_ / "s/lock");
+  EXPECT_EQ(Report({"s"}).status, 0);
+  EXPECT_THAT(dir_.Read("report.html"),
+              AllOf(HasSubstr("finished: 1 running."), HasSubstr("is at 40 % of its steps")));
+  lock.reset();  // it was killed: what it wrote is old
+  EXPECT_EQ(Report({"s"}).status, 0);
+  EXPECT_THAT(dir_.Read("report.html"), HasSubstr("finished: 1 unfinished."));
 }
 
 TEST_F(ReportTest, OfASweepWithWhatIsStillToCome) {
