@@ -14,7 +14,8 @@ namespace starling::bench {
 // Where and how a bench works.
 struct Site {
   std::filesystem::path programs;  // directory of `starling` and its companions
-  std::filesystem::path config;    // the Breakout configuration
+  std::filesystem::path config;    // bench/minatar.toml: what is measured if nothing else is said
+  std::filesystem::path shipped;   // configs/
   std::filesystem::path scratch;   // for run directories; ours alone, removed at the end
   int stop_fd = -1;                // readable: give up (fleet/process.h)
   bool quick = false;              // short runs that only show that everything works

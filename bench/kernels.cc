@@ -267,8 +267,7 @@ void MeasureBf16(const Net& net, double seconds, Result& result, nlohmann::order
 Result MeasureKernels(const Site& site) {
   const double seconds = site.quick ? 0.2 : 4;
   const double best = BestSgemmGflops(site.quick ? 0.03 : 1, 1);
-  const Net nets[] = {{"MinAtar", site.config, 64, 5},
-                      {"Atari", site.config.parent_path() / "pong.toml", 8, 5}};
+  const Net nets[] = {{"MinAtar", site.config, 64, 5}, {"Atari", site.shipped / "pong.toml", 8, 5}};
   Result result;
   nlohmann::ordered_json json{{"sgemm_gflops", best}};
   for (const Net& net : nets) Measure(net, seconds, best, result, json[net.name]);

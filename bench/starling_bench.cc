@@ -82,7 +82,7 @@ class Scratch {
 struct Options {
   std::vector<std::string> only;
   std::optional<std::string> json;  // a file, or "" for standard output
-  std::string config = "configs/breakout.toml";
+  fs::path root = ".";              // of the repository
   bool quick = false;
 };
 
@@ -122,14 +122,16 @@ void CheckDirectoryOf(const fs::path& file) {
 }
 
 int Run(const Options& options) {
-  if (!fs::exists(options.config)) {
-    throw UserError(options.config + " is not there: name the Breakout configuration (--config)");
+  const fs::path config = options.root / "bench/minatar.toml";
+  if (!fs::exists(config)) {
+    throw UserError(config.string() + " is not there: name the root of the repository (--root)");
   }
   if (options.json && !options.json->empty()) CheckDirectoryOf(*options.json);
   const int stop_fd = fleet::CatchStopSignals();  // before there is anything to clean up
   const Scratch scratch;
   const Site site{.programs = fs::read_symlink("/proc/self/exe").parent_path(),
-                  .config = options.config,
+                  .config = config,
+                  .shipped = options.root / "configs",
                   .scratch = scratch.path(),
                   .stop_fd = stop_fd,
                   .quick = options.quick};
@@ -165,7 +167,8 @@ int Main(int argc, char** argv) {
       app.add_option("--json", json, "the numbers as JSON: into FILE, or instead of the table")
           ->expected(0, 1)
           ->type_name("FILE");
-  app.add_option("--config", options.config, "the Breakout configuration")->type_name("FILE");
+  app.add_option("--root", options.root, "of the repository, for its configurations")
+      ->type_name("DIR");
   app.add_flag("--quick", options.quick, "short runs, to see that everything works");
   InitLog("bench", LogLevel::kWarn);  // of a learner in this process
   try {

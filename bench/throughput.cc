@@ -22,7 +22,7 @@ constexpr int kActors = 2;
 struct Case {
   const char* key;     // in the JSON
   const char* what;    // for people, after "2 actors"
-  const char* config;  // beside the Breakout configuration; "": that one
+  const char* config;  // in configs/; "": bench/minatar.toml
   std::vector<std::string> overrides;
   std::uint64_t steps, quick_steps;
   double wanted;                // steps or updates per second; 0: nothing
@@ -78,8 +78,7 @@ Measured Run(const Site& site, const Case& one) {
   const char* const unit = one.counts_updates ? "updates/s" : "steps/s";
   if (one.wanted > 0) row.wanted = fmt::format("≥ {} {} on two cores", Count(one.wanted), unit);
 
-  const bool breakout = one.config[0] == '\0';
-  const auto config = breakout ? site.config : site.config.parent_path() / one.config;
+  const auto config = one.config[0] == '\0' ? site.config : site.shipped / one.config;
   if (const std::string why = WhyRefused(config, one.overrides); !why.empty()) {
     row.measured = "not measured: " + why;
     return {.row = row, .json = {{"not_measured", why}}};
@@ -152,9 +151,9 @@ Measured SlowestGame(const Site& site, double breakout) {
   double least = breakout;
   nlohmann::ordered_json json{{"breakout", breakout}};
   for (const char* game : {"asterix", "freeway", "seaquest", "space_invaders"}) {
-    const std::string config = std::string(game) + ".toml";
-    const double rate =
-        Run(site, {game, game, config.c_str(), Shape(64, 5), 500'000, 30'000, 0}).steps_per_second;
+    std::vector<std::string> overrides = Shape(64, 5);
+    overrides.push_back(std::string("env.name=minatar/") + game);
+    const double rate = Run(site, {game, game, "", overrides, 500'000, 30'000, 0}).steps_per_second;
     json[game] = rate;
     if (rate < least) slowest = game, least = rate;
   }

@@ -25,7 +25,8 @@ Result MeasureTraining(const Site& site) {
     const TrainingRun run(
         site, {.name = fmt::format("training-seed-{}", seed),
                .overrides = {fmt::format("run.seed={}", seed), fmt::format("run.steps={}", steps)},
-               .timeout_s = 900});
+               .timeout_s = 900,
+               .config = site.shipped / "breakout.toml"});
     returns.push_back(Evaluate(site, run, kEpisodes));
     seconds.push_back(run.seconds);
     rates.push_back(run.steps_per_second);

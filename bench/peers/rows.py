@@ -47,7 +47,7 @@ def sb3_row(envs):
     variants = sb3_variants(game="breakout", net="minatar", envs=envs, unroll=5)
     return Row(
         f"sb3-{envs}", "Stable-Baselines3 A2C", f"{envs} envs × 5 steps", "sb3_a2c.py", SB3,
-        variants, "configs/breakout.toml", two_actors(envs, 5),
+        variants, "bench/minatar.toml", two_actors(envs, 5),
     )  # fmt: skip
 
 
@@ -72,11 +72,11 @@ ROWS = [
     Row(
         "hogwild", "PyTorch Hogwild A3C", "2 workers × 1 env × 5 steps", "hogwild_a3c.py",
         PYTORCH, {"as in the paper": {"workers": 2, "unroll": 5}},
-        "configs/breakout.toml", two_actors(1, 5),
+        "bench/minatar.toml", two_actors(1, 5),
     ),
     sample_factory_row(
         "sample-factory", "breakout", "2 workers, batches of 1,024", SAMPLE_FACTORY,
-        "configs/breakout.toml", two_actors(64, 5), 1,
+        "bench/minatar.toml", two_actors(64, 5), 1,
     ),
     sb3_pong_row("sb3-pong", "atari", "the A3C paper's net"),
     sb3_pong_row("sb3-pong-nature", "own", "its own net (DQN's)"),

@@ -25,7 +25,8 @@ class FiguresTest : public testing::Test {
 
   const TempDir dir_;
   const Site site_{.programs = "/nowhere",
-                   .config = std::filesystem::path(STARLING_SOURCE_DIR) / "configs/breakout.toml",
+                   .config = std::filesystem::path(STARLING_SOURCE_DIR) / "bench/minatar.toml",
+                   .shipped = std::filesystem::path(STARLING_SOURCE_DIR) / "configs",
                    .scratch = dir_.path(),
                    .quick = true};
 };

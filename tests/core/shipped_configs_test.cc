@@ -95,10 +95,22 @@ TEST(ShippedConfigs, BreakoutIsTheSettingThatWasMeasured) {
   EXPECT_EQ(config.env.name, "minatar/breakout");
   EXPECT_EQ(config.run.steps, 5'000'000u);
   EXPECT_EQ(config.samples_per_gradient(), 160);
-  EXPECT_EQ(config.loss.gamma, 0.97);
-  EXPECT_EQ(config.loss.entropy, 0.04);
+  EXPECT_EQ(config.net.hidden, (std::vector<std::int64_t>{256}));
+  EXPECT_EQ(config.loss.gamma, 0.98);
+  EXPECT_EQ(config.loss.entropy, 0.03);
   EXPECT_EQ(config.optimizer.epsilon_place, "outside");
   EXPECT_EQ(config.staleness.bound, kUnbounded);
+}
+
+TEST(ShippedConfigs, OneSettingForAllGamesOfMinAtar) {
+  const Config breakout = LoadConfig(kConfigs / "breakout.toml");
+  for (const std::string game : {"asterix", "freeway", "seaquest", "space_invaders"}) {
+    Config config = LoadConfig(kConfigs / (game + ".toml"));
+    EXPECT_EQ(config.env.name, "minatar/" + game);
+    config.run = breakout.run;
+    config.env.name = breakout.env.name;
+    EXPECT_EQ(config, breakout) << game;
+  }
 }
 
 }  // namespace

@@ -230,5 +230,17 @@ TEST_F(ReportTest, OfASweepWithWhatIsStillToCome) {
                           HasSubstr("there is no gymnasium")));
 }
 
+// Returns of 20 and of 300 on one axis would hide the learning of the first.
+TEST_F(ReportTest, EachEnvironmentHasFiguresOfItsOwn) {
+  WriteSeeds("0", 1);
+  EXPECT_THAT(Page(), HasSubstr("<figcaption>return against steps</figcaption>"));
+  WriteRun(dir_, "runs/other", {.seed = 1, .env = "minatar/breakout"});
+  const std::string page = Page();
+  EXPECT_THAT(page, AllOf(HasSubstr("<figcaption>catch: return against steps</figcaption>"),
+                          HasSubstr("<figcaption>minatar/breakout: return against steps"),
+                          HasSubstr("<figcaption>minatar/breakout: return against time"),
+                          Not(HasSubstr("<figcaption>return against"))));
+}
+
 }  // namespace
 }  // namespace starling::fleet

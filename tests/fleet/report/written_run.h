@@ -16,13 +16,14 @@ struct WrittenRun {
   double rate = 100;                // steps per second
   double mean_return = 5;           // at the end; it grows from 0
   bool summary = true;
+  std::string env = "catch";
 };
 
 inline std::string ConfigOf(const WrittenRun& run) {
   return fmt::format(
-      "[run]\nname = \"n{}\"\nseed = {}\nsteps = {}\ndir = \"d{}\"\n[env]\nname = \"catch\"\n"
+      "[run]\nname = \"n{}\"\nseed = {}\nsteps = {}\ndir = \"d{}\"\n[env]\nname = \"{}\"\n"
       "[staleness]\nbound = {}\n",
-      run.seed, run.seed, run.wanted, run.seed, run.bound);
+      run.seed, run.seed, run.wanted, run.seed, run.env, run.bound);
 }
 
 // Eleven lines, evenly spread; the first is from before any episode has ended.
