@@ -33,8 +33,9 @@ TEST_F(SweepTest, WhateverAFailedRunSaidTheOthersAreTried) {
   dir_.Write("script.learner", "say " + std::string(6000, '\xe9') + "; touch over; exit 2");
   const Finished failed = Sweep();
   EXPECT_EQ(failed.status, kExitFailed) << failed.err;
-  ASSERT_TRUE(SweepJson().is_object());
-  for (const auto& point : SweepJson()["points"]) {
+  const auto sweep = SweepJson();
+  ASSERT_TRUE(sweep.is_object());
+  for (const auto& point : sweep["points"]) {
     for (const auto& run : point["runs"]) EXPECT_EQ(run["state"], "failed");
   }
 }
