@@ -9,9 +9,8 @@
 
 #include "core/config.h"
 #include "core/error.h"
-#include "fleet/blueprint.h"
 #include "learner/checkpoint.h"
-#include "learner/counters.h"
+#include "tests/fleet/first_checkpoint.h"
 #include "tests/fleet/fixtures.h"
 
 namespace starling::fleet {
@@ -94,16 +93,7 @@ TEST_F(TrainTest, ResumeUsesItsOwnConfigAndKeepsTheDirectory) {
   EXPECT_EQ(Train({"game.toml", "--run-dir", "mine"}).status, kExitDone);
   EXPECT_THAT(Train({"--resume", "mine"}).err, HasSubstr("it has no checkpoint to go on from"));
   const Config trained = LoadConfig(dir_ / "mine/config.toml");
-  const learner::NetBlueprint net = BlueprintOf(trained);
-  learner::WriteCheckpoint(dir_ / "mine/checkpoints", {.term = 1,
-                                                       .version = 7,
-                                                       .steps = 1000,
-                                                       .layout = net.layout,
-                                                       .weights = net.initial,
-                                                       .slot_names = {"square_avg"},
-                                                       .state = {net.initial},
-                                                       .config = ToToml(trained),
-                                                       .counters = learner::Counters{}.Save()});
+  learner::WriteCheckpoint(dir_ / "mine/checkpoints", FirstCheckpoint(trained));
 
   const Finished complete = Train({"--resume", "mine"});
   EXPECT_EQ(complete.status, kExitDone);
@@ -137,17 +127,7 @@ class InitFromTest : public TrainTest {
   std::filesystem::path SaveRun(const std::string& name,
                                 const std::vector<std::string>& changes = {}) {
     const Config config = LoadConfig(dir_ / "game.toml", changes);
-    const learner::NetBlueprint net = BlueprintOf(config);
-    return learner::WriteCheckpoint(dir_ / (name + "/checkpoints"),
-                                    {.term = 1,
-                                     .version = 7,
-                                     .steps = 1000,
-                                     .layout = net.layout,
-                                     .weights = net.initial,
-                                     .slot_names = {"square_avg"},
-                                     .state = {net.initial},
-                                     .config = ToToml(config),
-                                     .counters = learner::Counters{}.Save()});
+    return learner::WriteCheckpoint(dir_ / (name + "/checkpoints"), FirstCheckpoint(config));
   }
 };
 

@@ -1,8 +1,7 @@
 #include "fleet/sweep/grid.h"
 
-#include "fleet/blueprint.h"
 #include "learner/checkpoint.h"
-#include "learner/counters.h"
+#include "tests/fleet/first_checkpoint.h"
 #include "tests/fleet/sweep/grid_fixture.h"
 
 namespace starling::fleet {
@@ -66,16 +65,7 @@ TEST_F(GridTest, AValueMayItselfBeAList) {
 // The weights of the source may move on: every run starts from the same.
 TEST_F(GridTest, WeightsToStartFromAreOneCheckpoint) {
   const Config config = LoadConfig(dir_ / "catch.toml");
-  const learner::NetBlueprint net = BlueprintOf(config);
-  learner::WriteCheckpoint(dir_ / "source/checkpoints", {.term = 1,
-                                                         .version = 7,
-                                                         .steps = 50,
-                                                         .layout = net.layout,
-                                                         .weights = net.initial,
-                                                         .slot_names = {"square_avg"},
-                                                         .state = {net.initial},
-                                                         .config = ToToml(config),
-                                                         .counters = learner::Counters{}.Save()});
+  learner::WriteCheckpoint(dir_ / "source/checkpoints", FirstCheckpoint(config));
   const std::string set =
       "config = \"catch.toml\"\n[set]\nrun.init_from = \"" + (dir_ / "source").string() + "\"\n";
   const Grid grid = Read(set);

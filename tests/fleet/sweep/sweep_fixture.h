@@ -9,11 +9,10 @@
 
 #include "core/config.h"
 #include "core/error.h"
-#include "fleet/blueprint.h"
 #include "fleet/run_dir.h"
 #include "fleet/summary.h"
 #include "learner/checkpoint.h"
-#include "learner/counters.h"
+#include "tests/fleet/first_checkpoint.h"
 #include "tests/fleet/fixtures.h"
 
 namespace starling::fleet {
@@ -56,18 +55,10 @@ class SweepTest : public testing::Test {
   void WriteTrained(const std::string& hidden) const {
     const Config right = LoadConfig(dir_ / "catch.toml", {"staleness.bound=4"});
     const Config config = LoadConfig(dir_ / "catch.toml", {"net.hidden=" + hidden});
-    const learner::NetBlueprint net = BlueprintOf(config);
     const auto run = dir_ / "sweeps/bounds/bound=4/seed-1";
-    const auto last =
-        learner::WriteCheckpoint(run / "checkpoints", {.term = 1,
-                                                       .version = 7,
-                                                       .steps = 1000,
-                                                       .layout = net.layout,
-                                                       .weights = net.initial,
-                                                       .slot_names = {"square_avg"},
-                                                       .state = {net.initial},
-                                                       .config = ToToml(right),
-                                                       .counters = learner::Counters{}.Save()});
+    learner::Checkpoint checkpoint = FirstCheckpoint(config);
+    checkpoint.config = ToToml(right);
+    const auto last = learner::WriteCheckpoint(run / "checkpoints", checkpoint);
     LearnerStatus status;
     status.steps = 1000;
     status.checkpoint = "checkpoints/" + last.filename().string();

@@ -3,10 +3,9 @@
 #include <gmock/gmock.h>
 
 #include "core/error.h"
-#include "fleet/blueprint.h"
 #include "fleet/sweep/final_eval.h"
 #include "learner/checkpoint.h"
-#include "learner/counters.h"
+#include "tests/fleet/first_checkpoint.h"
 #include "tests/support/temp_dir.h"
 
 namespace starling::fleet {
@@ -43,16 +42,7 @@ class ReadRunFactsTest : public testing::Test {
                    last + "\"}");
   }
   std::filesystem::path WriteCheckpoint(std::uint64_t steps) const {
-    const learner::NetBlueprint net = BlueprintOf(config_);
-    return learner::WriteCheckpoint(run_ / "checkpoints", {.term = 1,
-                                                           .version = steps,
-                                                           .steps = steps,
-                                                           .layout = net.layout,
-                                                           .weights = net.initial,
-                                                           .slot_names = {"square_avg"},
-                                                           .state = {net.initial},
-                                                           .config = ToToml(config_),
-                                                           .counters = learner::Counters{}.Save()});
+    return learner::WriteCheckpoint(run_ / "checkpoints", FirstCheckpoint(config_, steps, steps));
   }
   TempDir dir_;
   const std::filesystem::path run_ = dir_ / "run";
