@@ -123,6 +123,18 @@ Json OfTraining(const Config& config, const std::optional<LearnerStatus>& status
           {"final_checkpoint", last.checkpoint.empty() ? Json(nullptr) : Json(last.checkpoint)}};
 }
 
+// A negative count is read as a huge one.
+bool IsPlausible(const LearnerStatus& summary) {
+  const auto count = [](std::uint64_t number) {
+    return fleet::IsPlausible(static_cast<double>(number));
+  };
+  const auto at_least_0 = [](double value) { return value >= 0 && fleet::IsPlausible(value); };
+  return count(summary.steps) && count(summary.staleness.max) &&
+         std::ranges::all_of(summary.staleness.histogram, count) && at_least_0(summary.seconds) &&
+         at_least_0(summary.steps_per_second) && at_least_0(summary.staleness.mean) &&
+         fleet::IsPlausible(summary.mean_return.value_or(0));
+}
+
 }  // namespace
 
 nlohmann::ordered_json BuildSummary(const Config& config,
@@ -145,22 +157,6 @@ std::string WriteSummary(const std::filesystem::path& run_dir,
   }
   return "";
 }
-
-namespace {
-
-// A negative count is read as a huge one.
-bool IsPlausible(const LearnerStatus& summary) {
-  const auto count = [](std::uint64_t number) {
-    return fleet::IsPlausible(static_cast<double>(number));
-  };
-  const auto at_least_0 = [](double value) { return value >= 0 && fleet::IsPlausible(value); };
-  return count(summary.steps) && count(summary.staleness.max) &&
-         std::ranges::all_of(summary.staleness.histogram, count) && at_least_0(summary.seconds) &&
-         at_least_0(summary.steps_per_second) && at_least_0(summary.staleness.mean) &&
-         fleet::IsPlausible(summary.mean_return.value_or(0));
-}
-
-}  // namespace
 
 std::optional<LearnerStatus> ReadSummary(const std::filesystem::path& run_dir) {
   try {
