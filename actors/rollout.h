@@ -19,7 +19,7 @@
 #include "core/random.h"
 #include "envs/env.h"
 #include "net/backend.h"
-#include "net/buffer.h"
+#include "core/buffer.h"
 #include "net/loss.h"
 #include "net/model.h"
 
@@ -78,7 +78,7 @@ class Rollout {
   std::unique_ptr<envs::VecEnv> env_;
   std::unique_ptr<net::Backend<float>> backend_;
   std::unique_ptr<net::Model<float>> model_;
-  net::Buffer<float> weights_;                // at a cache line
+  Buffer<float> weights_;                // at a cache line
   std::vector<RandomStream> action_streams_;  // per env
 
   std::vector<float> uniforms_;                                  // (B)

@@ -12,13 +12,13 @@
 #include "bench/ladder_linear.h"
 #include "bench/stats.h"
 #include "core/random.h"
-#include "net/buffer.h"
+#include "core/buffer.h"
 #include "net/cpu/one_thread.h"
 
 namespace starling::bench {
 namespace {
 
-using Floats = net::Buffer<float>;  // at a cache line, as in the nets
+using Floats = Buffer<float>;  // at a cache line, as in the nets
 
 constexpr int kForward = 64, kBackward = 320;  // samples: the envs of an actor; of its rollout
 constexpr net::LinearShape kLinear{.in = 1024, .out = 128};

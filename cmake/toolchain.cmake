@@ -1,10 +1,11 @@
 # Flags every target is built with. No -ffast-math: results must not depend on how a loop was vectorised.
 add_library(starling_flags INTERFACE)
 target_include_directories(starling_flags INTERFACE ${PROJECT_SOURCE_DIR})
-target_compile_options(starling_flags INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow
-  -fno-math-errno -fno-trapping-math -ffp-contract=fast)
+target_compile_options(starling_flags INTERFACE
+  "$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wconversion;-Wshadow;-fno-math-errno;-fno-trapping-math;-ffp-contract=fast>"
+  "$<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;-Xcompiler=-Wall>")
 if(STARLING_NATIVE)
-  target_compile_options(starling_flags INTERFACE -march=native)
+  target_compile_options(starling_flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:-march=native>")
 endif()
 if(STARLING_SANITIZE)
   target_compile_options(starling_flags INTERFACE -fsanitize=${STARLING_SANITIZE} -fno-omit-frame-pointer)
@@ -26,6 +27,7 @@ endif()
 find_program(CCACHE ccache)
 if(CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE})
 endif()
 
 # starling_library(NAME SOURCES... LINK targets...)

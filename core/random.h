@@ -1,6 +1,7 @@
 // Counter-based random numbers: Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as
 // 1, 2, 3", SC 2011). A stream is a key and a counter, so it is plain data: copyable, comparable,
-// restartable, and any two streams with different keys are independent.
+// restartable, and any two streams with different keys are independent. Drawing is constexpr, so
+// that it compiles for a GPU as it is.
 #pragma once
 
 #include <array>
@@ -8,9 +9,41 @@
 
 namespace starling {
 
+namespace random_detail {
+
+// The finaliser of splitmix64 (Steele, Lea, Flood, OOPSLA 2014): a bijection that mixes every bit.
+constexpr std::uint64_t Mix(std::uint64_t x) {
+  x ^= x >> 30;
+  x *= 0xbf58476d1ce4e5b9u;
+  x ^= x >> 27;
+  x *= 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+inline constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15u;
+
+constexpr std::array<std::uint32_t, 2> Split(std::uint64_t x) {
+  return {static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(x >> 32)};
+}
+
+}  // namespace random_detail
+
 // Ten rounds of Philox 4x32 over `counter` under `key`. Known answers: tests/core/random_test.cc.
-std::array<std::uint32_t, 4> Philox4x32(std::array<std::uint32_t, 4> counter,
-                                        std::array<std::uint32_t, 2> key);
+constexpr std::array<std::uint32_t, 4> Philox4x32(std::array<std::uint32_t, 4> counter,
+                                                  std::array<std::uint32_t, 2> key) {
+  constexpr std::uint64_t kMultiply0 = 0xD2511F53u, kMultiply1 = 0xCD9E8D57u;
+  constexpr std::uint32_t kWeyl0 = 0x9E3779B9u, kWeyl1 = 0xBB67AE85u;
+  for (int round = 0; round < 10; ++round) {
+    const std::uint64_t product0 = kMultiply0 * counter[0], product1 = kMultiply1 * counter[2];
+    counter = {static_cast<std::uint32_t>(product1 >> 32) ^ counter[1] ^ key[0],
+               static_cast<std::uint32_t>(product1),
+               static_cast<std::uint32_t>(product0 >> 32) ^ counter[3] ^ key[1],
+               static_cast<std::uint32_t>(product0)};
+    key[0] += kWeyl0;
+    key[1] += kWeyl1;
+  }
+  return counter;
+}
 
 // What a stream is drawn for; part of its key, so that purposes never share numbers.
 enum class Purpose : std::uint32_t {
@@ -37,15 +70,52 @@ class RandomStream {
  public:
   explicit RandomStream(const StreamId& id = {});
 
-  std::uint32_t Bits();                      // uniform over 2^32
-  float Uniform();                           // [0, 1), 24 bits
-  double UniformDouble();                    // [0, 1), 53 bits
-  std::uint32_t Below(std::uint32_t bound);  // uniform over [0, bound), unbiased; bound >= 1
-  float Normal();                            // standard normal (Box-Muller)
+  // Uniform over 2^32.
+  constexpr std::uint32_t Bits() {
+    if (used_ == block_.size()) NextBlock();
+    return block_[used_++];
+  }
+  // [0, 1), 24 bits.
+  constexpr float Uniform() { return static_cast<float>(Bits() >> 8) * 0x1p-24f; }
+  // [0, 1), 53 bits.
+  constexpr double UniformDouble() {
+    const std::uint64_t high = Bits();
+    const std::uint64_t bits = high << 32 | Bits();
+    return static_cast<double>(bits >> 11) * 0x1p-53;
+  }
+  // Uniform over [0, bound), unbiased; bound >= 1. Multiply and take the high half; the few low
+  // halves that would favour some results are drawn again (Lemire, "Fast random integer generation in
+  // an interval", 2019).
+  constexpr std::uint32_t Below(std::uint32_t bound) {
+#ifndef __CUDA_ARCH__
+    if (bound == 0) BelowZero();
+#endif
+    std::uint64_t product = std::uint64_t{Bits()} * bound;
+    if (static_cast<std::uint32_t>(product) < bound) {
+      const std::uint32_t surplus = (0u - bound) % bound;  // 2^32 mod bound
+      while (static_cast<std::uint32_t>(product) < surplus) {
+        product = std::uint64_t{Bits()} * bound;
+      }
+    }
+    return static_cast<std::uint32_t>(product >> 32);
+  }
+  float Normal();  // standard normal (Box-Muller)
 
   friend bool operator==(const RandomStream&, const RandomStream&) = default;
 
  private:
+  [[noreturn]] static void BelowZero();  // our bug
+
+  constexpr void NextBlock() {
+    block_ = Philox4x32(counter_, key_);
+    used_ = 0;
+    // Only one word counts blocks: after 2^34 draws the stream goes on under another key.
+    if (++counter_[0] == 0) {
+      key_ = random_detail::Split(random_detail::Mix((std::uint64_t{key_[1]} << 32 | key_[0]) +
+                                                     random_detail::kGolden));
+    }
+  }
+
   std::array<std::uint32_t, 2> key_{};
   std::array<std::uint32_t, 4> counter_{};
   std::array<std::uint32_t, 4> block_{};

@@ -31,11 +31,13 @@ concept Chance = requires(T& chance, int n) {
 // Draws from a stream that somebody else keeps (and that must outlive this).
 class RandomChance {
  public:
-  explicit RandomChance(RandomStream& stream) : stream_(stream) {}
+  explicit constexpr RandomChance(RandomStream& stream) : stream_(stream) {}
 
-  double Uniform() { return stream_.UniformDouble(); }
-  int Below(int n) { return static_cast<int>(stream_.Below(static_cast<std::uint32_t>(n))); }
-  int Between(int low, int high) { return low + Below(high - low); }
+  constexpr double Uniform() { return stream_.UniformDouble(); }
+  constexpr int Below(int n) {
+    return static_cast<int>(stream_.Below(static_cast<std::uint32_t>(n)));
+  }
+  constexpr int Between(int low, int high) { return low + Below(high - low); }
 
  private:
   RandomStream& stream_;

@@ -21,36 +21,12 @@
 #include "core/check.h"
 #include "core/config.h"
 #include "core/random.h"
-#include "envs/chance.h"
 #include "envs/env.h"
 #include "envs/game.h"
+#include "envs/player.h"
 #include "envs/sticky.h"
 
 namespace starling::envs {
-
-// One env: a game, its stream, and the actions it is asked for.
-template <Game G>
-struct Player {
-  RandomStream stream;
-  double sticky = 0;
-  bool minimal = false;  // actions are indices into G::kMinimalActions
-  G game{};
-  int last_action = 0;
-
-  void Restart() {
-    RandomChance chance(stream);
-    game.Reset(chance);
-  }
-
-  Outcome Play(int asked) {
-    RandomChance chance(stream);
-    if constexpr (requires { G::kMinimalActions; }) {
-      if (minimal) asked = G::kMinimalActions[static_cast<std::size_t>(asked)];
-    }
-    last_action = StickyAction(asked, last_action, sticky, chance);
-    return game.Step(last_action, chance);
-  }
-};
 
 // The spec of a game as `config` wants it: with all of its actions, or those that do something.
 template <Game G>

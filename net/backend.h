@@ -1,20 +1,28 @@
 // The contract of a backend: the ops that every net is made of, on plain arrays.
 //
 // A backend implements ops, never networks: layers and models (net/model.h) are written once on
-// top. net/reference says what is correct; net/cpu is the fast path. Arrays are dense, C order:
+// top. net/reference says what is correct; net/cpu is the fast path, net/cuda that of a GPU. Arrays
+// lie in the backend's memory() and are dense, C order:
 //   activations     (n, H, W, C) or (n, features), n samples; one is the other flattened
 //   conv weights    (KH, KW, CIN, COUT): one input cell meets COUT adjacent weights
 //   linear weights  (IN, OUT)
 //   recurrent state (n, HIDDEN)
-// An op writes all of its output; nothing is kept between calls, but of weights that are held.
+// An op writes all of its output; nothing is kept between calls, but of weights that are held. It may
+// return before it is done (core/memory.h).
 //
 // The elements of each array can be counted as int (MakeModel in net/model.h sees to it).
 //
 // Thread safety: none; a backend may own scratch memory, so one thread at a time.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+
+#include "core/memory.h"
+#include "core/random.h"
+#include "net/loss.h"
 
 namespace starling::net {
 
@@ -27,13 +35,13 @@ struct ConvShape {
   int height = 1, width = 1, in_channels = 1;  // of the input
   int kernel_height = 3, kernel_width = 3, stride = 1, out_channels = 1;
 
-  int out_height() const { return (height - kernel_height) / stride + 1; }
-  int out_width() const { return (width - kernel_width) / stride + 1; }
-  int in_size() const { return height * width * in_channels; }
-  int out_cells() const { return out_height() * out_width(); }
-  int out_size() const { return out_cells() * out_channels; }
-  int patch() const { return kernel_height * kernel_width * in_channels; }  // inputs of one output
-  int num_weights() const { return patch() * out_channels; }
+  constexpr int out_height() const { return (height - kernel_height) / stride + 1; }
+  constexpr int out_width() const { return (width - kernel_width) / stride + 1; }
+  constexpr int in_size() const { return height * width * in_channels; }
+  constexpr int out_cells() const { return out_height() * out_width(); }
+  constexpr int out_size() const { return out_cells() * out_channels; }
+  constexpr int patch() const { return kernel_height * kernel_width * in_channels; }  // inputs of one output
+  constexpr int num_weights() const { return patch() * out_channels; }
   friend bool operator==(const ConvShape&, const ConvShape&) = default;
 };
 
@@ -43,14 +51,26 @@ enum class Put { kReplace, kAdd };  // what to do with what the output held
 
 inline constexpr double kLayerNormEpsilon = 1e-5;  // PyTorch's
 
-// Of the factors of large products; sums are f32 always.
-enum class Precision { kF32, kBf16 };
+// Of the factors of large products; sums are f32 always. kTf32: 10 bits of 23, and on GPUs only.
+enum class Precision { kF32, kBf16, kTf32 };
+
+// A (steps, envs) block of an unroll, and how its rewards are summed.
+struct UnrollShape {
+  int steps = 1, envs = 1;
+  double gamma = 0.99, lambda = 1;
+};
 
 template <class T>
 class Backend {
  public:
   virtual ~Backend() = default;
   virtual const char* name() const = 0;
+
+  virtual Memory& memory() { return HostMemory(); }
+  // Calls ops(), which asks for ops of this backend and moves in its memory; or does, without a call,
+  // what was asked under this id before. So what is asked must depend on nothing that changes but the
+  // contents of the arrays. Ids from 0; never within another Repeat.
+  virtual void Repeat(int /*id*/, const std::function<void()>& ops) { ops(); }
 
   // Called by HeldWeights (below) alone, at the begin and the end of its life.
   virtual void HoldWeights(bool /*held*/) {}
@@ -115,6 +135,25 @@ class Backend {
   // to (n, WIDTH) = from, but zero in the samples whose `resets` (n) is not 0. In place if they are
   // the same array. State, and its gradient, through the end of an episode.
   virtual void KeepState(int width, int n, const std::uint8_t* resets, const T* from, T* to) = 0;
+
+  // What stands above a net, as net/loss.h defines it. If it is not overridden it is done by that, on
+  // the host.
+
+  // taken (n): an action for each row of logits (n, A), by one Uniform of each of streams (n).
+  virtual void SampleActions(int n, int actions, const T* logits, RandomStream* streams,
+                             std::int32_t* taken);
+  // rewards (n) += gamma values (n), where ends (n) is `truncated`.
+  virtual void AddBootstrap(int n, double gamma, const std::uint8_t* ends, std::uint8_t truncated,
+                            const T* values, T* rewards);
+  // GeneralisedAdvantages.
+  virtual void Advantages(const UnrollShape& shape, const T* rewards, const std::uint8_t* terminals,
+                          const T* values, const T* bootstrap, T* advantages, T* returns);
+  // ActorCriticLoss; weights (1) and report (1) are arrays, too.
+  virtual void Loss(int n, int actions, const T* logits, const T* values,
+                    const std::int32_t* taken, const T* advantages, const T* returns,
+                    const LossWeights* weights, T* dlogits, T* dvalues, LossReport* report);
+  // ClipByGlobalNorm; norm (1) is that before.
+  virtual void ClipByGlobalNorm(std::size_t size, double max_norm, T* gradient, double* norm);
 };
 
 // While it lives, the weights that the backend is given stay as they are, address by address, so that
@@ -138,7 +177,7 @@ std::unique_ptr<Backend<T>> MakeReferenceBackend();
 
 // The fast one: oneDNN for dense products, own loops for sparse observations. Calls UseOneThread.
 // Equal inputs of equal shapes give equal bits. kBf16 rounds the factors of linear layers of at least
-// 128 x 128 weights; throws UserError where the processor cannot multiply bf16.
+// 128 x 128 weights; throws UserError where the processor cannot multiply bf16, and of kTf32.
 std::unique_ptr<Backend<float>> MakeCpuBackend(Precision precision = Precision::kF32);
 
 }  // namespace starling::net

@@ -46,6 +46,8 @@ LossReport ActorCriticLoss(int n, int actions, std::span<const T> logits, std::s
 // in [0, 1). Always writes valid actions, whatever the logits.
 void SampleActions(int n, int actions, std::span<const float> logits,
                    std::span<const float> uniforms, std::span<std::int32_t> taken);
+void SampleActions(int n, int actions, std::span<const double> logits,
+                   std::span<const float> uniforms, std::span<std::int32_t> taken);
 // The action with the largest logit, the first of equals.
 void GreedyActions(int n, int actions, std::span<const float> logits,
                    std::span<std::int32_t> taken);

@@ -1,7 +1,5 @@
 #include "net/model.h"
 
-#include <algorithm>
-
 #include "core/check.h"
 #include "net/build_layers.h"
 #include "net/layers/layer.h"
@@ -19,14 +17,14 @@ class ActorCriticNet final : public Model<T> {
         num_actions_(spec.num_actions),
         in_size_(spec.height * spec.width * spec.channels),
         batch_(batch),
-        observations_(Rows() * Size(in_size_)),
-        resets_(Rows()),
+        observations_(Rows() * Size(in_size_), backend.memory()),
+        resets_(Rows(), backend.memory()),
         layers_(BuildLayers(spec, backend, batch, layout_)),
         top_(layers_.empty() ? Features{.channels = in_size_} : layers_.back()->features()),
         policy_(layout_, "policy", {top_.size(), num_actions_}),
         value_(layout_, "value", {top_.size(), 1}),
-        logits_(Rows() * Size(num_actions_)),
-        values_(Rows()) {
+        logits_(Rows() * Size(num_actions_), backend.memory()),
+        values_(Rows(), backend.memory()) {
     for (const LayerSpec& layer : LayersOf(spec)) remembers_ |= layer.kind == LayerKind::kLstm;
   }
 
@@ -90,8 +88,8 @@ class ActorCriticNet final : public Model<T> {
     const std::vector<Parameter>& all = layout_.parameters();
     for (std::size_t i = 0; i < all.size(); ++i) {
       const std::size_t end = i + 1 < all.size() ? all[i + 1].offset : layout_.size();
-      std::fill(gradient.begin() + static_cast<std::ptrdiff_t>(all[i].offset + all[i].size),
-                gradient.begin() + static_cast<std::ptrdiff_t>(end), T(0));
+      const std::size_t begin = all[i].offset + all[i].size;
+      if (begin < end) Clear(backend_.memory(), gradient.subspan(begin, end - begin));
     }
   }
 

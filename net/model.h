@@ -3,7 +3,7 @@
 //
 // On top of the stack stand the policy head (A logits) and the value head (1).
 //
-// Buffers are allocated once, for a batch of `envs` samples side by side and `steps` steps. Rows are
+// Buffers are allocated once, in the backend's memory, for a batch of `envs` samples side by side and `steps` steps. Rows are
 // time-major: sample (t, b) is row t * envs + b. Forward(t) fills the activations of step t; an actor
 // calls it once per step of its unroll, so that Backward(T) finds everything it needs and no forward
 // pass is done twice. A net with a memory ("lstm") goes on, at each step, from the state after the

@@ -7,10 +7,11 @@ namespace starling::net {
 namespace {
 
 // Partial sums in a fixed order, so that the loop vectorises without -ffast-math.
-double SumOfSquares(std::span<const float> values) {
+template <class T>
+double SumOfSquares(std::span<const T> values) {
   constexpr std::size_t kLanes = 64;
   double lanes[kLanes] = {};
-  const float* const v = values.data();
+  const T* const v = values.data();
   std::size_t i = 0;
   for (; i + kLanes <= values.size(); i += kLanes) {
     for (std::size_t j = 0; j < kLanes; ++j) {
@@ -27,20 +28,31 @@ double SumOfSquares(std::span<const float> values) {
   return sum;
 }
 
-}  // namespace
-
-FiniteNorm CheckFinite(std::span<const float> values) {
+template <class T>
+FiniteNorm Check(std::span<const T> values) {
   const double sum = SumOfSquares(values);
   return {.finite = std::isfinite(sum), .norm = std::sqrt(sum)};
 }
 
-double ClipByGlobalNorm(std::span<float> gradient, double max_norm) {
-  const FiniteNorm before = CheckFinite(gradient);
+template <class T>
+double Clip(std::span<T> gradient, double max_norm) {
+  const FiniteNorm before = Check<T>(gradient);
   if (max_norm > 0 && before.finite && before.norm > max_norm) {
-    const float factor = static_cast<float>(max_norm / before.norm);
-    for (float& g : gradient) g *= factor;
+    const T factor = static_cast<T>(max_norm / before.norm);
+    for (T& g : gradient) g *= factor;
   }
   return before.norm;
+}
+
+}  // namespace
+
+FiniteNorm CheckFinite(std::span<const float> values) { return Check(values); }
+
+double ClipByGlobalNorm(std::span<float> gradient, double max_norm) {
+  return Clip(gradient, max_norm);
+}
+double ClipByGlobalNorm(std::span<double> gradient, double max_norm) {
+  return Clip(gradient, max_norm);
 }
 
 }  // namespace starling::net

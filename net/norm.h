@@ -18,5 +18,6 @@ FiniteNorm CheckFinite(std::span<const float> values);
 // Scales `gradient` so that its L2 norm is at most `max_norm`, to rounding (0: off); returns the
 // norm before. A gradient that is not finite is left as it is, for its receiver to refuse.
 double ClipByGlobalNorm(std::span<float> gradient, double max_norm);
+double ClipByGlobalNorm(std::span<double> gradient, double max_norm);
 
 }  // namespace starling::net

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "net/backend.h"
-#include "net/buffer.h"
+#include "core/buffer.h"
 
 namespace starling::net::cpu {
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "net/backend.h"
-#include "net/buffer.h"
+#include "core/buffer.h"
 #include "net/cpu/nonzeros.h"
 
 namespace starling::net::cpu {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/check.h"
-#include "net/buffer.h"
+#include "core/buffer.h"
 #include "net/cpu/bfloat16.h"
 
 namespace starling::net::cpu {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "net/backend.h"
-#include "net/buffer.h"
+#include "core/buffer.h"
 #include "net/cpu/amx.h"
 #include "net/cpu/held_copies.h"
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "net/backend.h"
-#include "net/buffer.h"
+#include "core/buffer.h"
 #include "net/cpu/bfloat16.h"
 #include "net/cpu/gemm_bf16.h"
 #include "net/cpu/held_copies.h"

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "net/backend.h"
-#include "net/buffer.h"
+#include "core/buffer.h"
 #include "net/parameters.h"
 
 namespace starling::net {
@@ -45,8 +45,8 @@ class Layer {
   Layer(Backend<T>& backend, const Features& output, int rows)
       : backend_(backend), output_features_(output) {
     const auto size = static_cast<std::size_t>(rows) * static_cast<std::size_t>(output.size());
-    output_ = Buffer<T>(size);
-    gradient_ = Buffer<T>(size);
+    output_ = Buffer<T>(size, backend.memory());
+    gradient_ = Buffer<T>(size, backend.memory());
   }
   virtual ~Layer() = default;
 

@@ -19,7 +19,7 @@ class LayerNorm final : public Layer<T> {
         activation_(relu ? Activation::kRelu : Activation::kNone),
         scale_(place.layout.Add(place.name + ".scale", {width_}).offset),
         bias_(place.layout.Add(place.name + ".bias", {width_}).offset),
-        moments_(2 * static_cast<std::size_t>(place.rows)) {}
+        moments_(2 * static_cast<std::size_t>(place.rows), place.backend.memory()) {}
 
   void Forward(const T* p, const Step& step, const T* x) override {
     this->backend_.LayerNormForward(width_, step.envs, x, p + scale_, p + bias_, activation_,

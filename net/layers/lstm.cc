@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "net/layers/layer.h"
 
 namespace starling::net {
@@ -20,15 +18,15 @@ class Lstm final : public Layer<T> {
             place.layout.Add(place.name + ".input_weight", {input_.in, 4 * width}).offset),
         hidden_weight_(place.layout.Add(place.name + ".hidden_weight", {width, 4 * width}).offset),
         bias_(place.layout.Add(place.name + ".bias", {4 * width}).offset),
-        gates_(At(4 * place.rows)),
-        dgates_(At(4 * place.rows)),
-        h_in_(At(place.rows)),
-        c_in_(At(place.rows)),
-        c_(At(place.rows)),
-        carried_h_(At(place.envs)),
-        carried_c_(At(place.envs)),
-        dh_(At(place.envs)),
-        dc_(At(place.envs)) {}
+        gates_(At(4 * place.rows), place.backend.memory()),
+        dgates_(At(4 * place.rows), place.backend.memory()),
+        h_in_(At(place.rows), place.backend.memory()),
+        c_in_(At(place.rows), place.backend.memory()),
+        c_(At(place.rows), place.backend.memory()),
+        carried_h_(At(place.envs), place.backend.memory()),
+        carried_c_(At(place.envs), place.backend.memory()),
+        dh_(At(place.envs), place.backend.memory()),
+        dc_(At(place.envs), place.backend.memory()) {}
 
   void Forward(const T* p, const Step& step, const T* x) override {
     const bool carried = step.before < 0;
@@ -46,8 +44,9 @@ class Lstm final : public Layer<T> {
   }
 
   void Backward(const T* p, const Steps& steps, const T* x, T* gradient, T* dx) override {
-    std::fill_n(dh_.data(), dh_.size(), T(0));  // nothing is known of the step after the last
-    std::fill_n(dc_.data(), dc_.size(), T(0));
+    // Nothing is known of the step after the last.
+    Clear(this->backend_.memory(), dh_.span());
+    Clear(this->backend_.memory(), dc_.span());
     for (int t = steps.count - 1; t >= 0; --t) BackwardStep(p, steps, t);
 
     const int rows = steps.rows();
@@ -62,8 +61,9 @@ class Lstm final : public Layer<T> {
   }
 
   void Carry(int row, int envs) override {
-    std::copy_n(this->output(row), At(envs), carried_h_.data());
-    std::copy_n(c_.data() + At(row), At(envs), carried_c_.data());
+    Memory& memory = this->backend_.memory();
+    Copy<T>(memory, carried_h_.span(), {this->output(row), At(envs)});
+    Copy<T>(memory, carried_c_.span(), {c_.data() + At(row), At(envs)});
   }
 
  private:

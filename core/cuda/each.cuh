@@ -1,0 +1,53 @@
+// One thread, or one warp, for each of n things, in a stream. What is done is a body: a struct that holds
+// its arguments and whose operator() is HOST_DEVICE, so that tests run it on the host (core/cuda/each.h).
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "core/cuda/each.h"
+
+namespace starling::cuda {
+
+inline constexpr int kBlock = 256, kWarp = 32;
+
+template <class Body>
+__global__ void __launch_bounds__(kBlock) EachKernel(long long n, const Body body) {
+  const long long i = static_cast<long long>(blockIdx.x) * kBlock + threadIdx.x;
+  if (i < n) body(i);
+}
+
+// A warp works on one thing together.
+struct WarpLanes {
+  __device__ int index() const { return static_cast<int>(threadIdx.x) % kWarp; }
+  __device__ int count() const { return kWarp; }
+  // Over the lanes, the same for every one of them.
+  template <class T>
+  __device__ T Sum(T value) const {
+    for (int offset = kWarp / 2; offset > 0; offset /= 2) {
+      value += __shfl_xor_sync(0xffffffffu, value, offset);
+    }
+    return value;
+  }
+};
+
+template <class Body>
+__global__ void __launch_bounds__(kBlock) EachWarpKernel(long long n, const Body body) {
+  const long long i = (static_cast<long long>(blockIdx.x) * kBlock + threadIdx.x) / kWarp;
+  if (i < n) body(i, WarpLanes{});  // whole warps
+}
+
+template <class Body>
+void ForEach(void* stream, long long n, const Body& body) {
+  if (n == 0) return;
+  const auto blocks = static_cast<unsigned>((n + kBlock - 1) / kBlock);
+  EachKernel<<<blocks, kBlock, 0, static_cast<cudaStream_t>(stream)>>>(n, body);
+}
+
+template <class Body>
+void ForEachWarp(void* stream, long long n, const Body& body) {
+  if (n == 0) return;
+  const auto blocks = static_cast<unsigned>((n * kWarp + kBlock - 1) / kBlock);
+  EachWarpKernel<<<blocks, kBlock, 0, static_cast<cudaStream_t>(stream)>>>(n, body);
+}
+
+}  // namespace starling::cuda

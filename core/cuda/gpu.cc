@@ -1,0 +1,201 @@
+#include "core/gpu.h"
+
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+
+#include <map>
+#include <utility>
+
+#include "core/check.h"
+#include "core/cuda/check.h"
+#include "core/error.h"
+
+namespace starling {
+namespace {
+
+using cuda::Check;
+
+std::string Gib(std::size_t bytes) {
+  return fmt::format("allocating {:.2f} GiB", static_cast<double>(bytes) / (1024.0 * 1024 * 1024));
+}
+
+// The host's memory that a GPU reads and writes by itself.
+class PinnedMemory final : public Memory {
+ public:
+  bool on_host() const override { return true; }
+  Memory& host_side() override { return *this; }
+  void* Allocate(std::size_t bytes) override {
+    void* data = nullptr;
+    Check(cudaHostAlloc(&data, std::max<std::size_t>(bytes, 1), cudaHostAllocDefault),
+          (Gib(bytes) + " of the host's memory").c_str());
+    Clear(data, bytes);
+    return data;
+  }
+  void Free(void* data) noexcept override { cudaFreeHost(data); }
+  void Clear(void* to, std::size_t bytes) override { HostMemory().Clear(to, bytes); }
+  void Copy(void* to, const void* from, std::size_t bytes) override {
+    HostMemory().Copy(to, from, bytes);
+  }
+  void Write(void* to, const void* from, std::size_t bytes) override { Copy(to, from, bytes); }
+  void Read(void* to, const void* from, std::size_t bytes) override { Copy(to, from, bytes); }
+  void Wait() override {}
+};
+
+class DeviceMemory final : public Memory {
+ public:
+  explicit DeviceMemory(cudaStream_t stream) : stream_(stream) {}
+
+  bool on_host() const override { return false; }
+  Memory& host_side() override { return pinned_; }
+
+  void* Allocate(std::size_t bytes) override {
+    void* data = nullptr;
+    Check(cudaMalloc(&data, std::max<std::size_t>(bytes, 1)), Gib(bytes).c_str());
+    Clear(data, bytes);
+    return data;
+  }
+  void Free(void* data) noexcept override { cudaFree(data); }
+
+  void Clear(void* to, std::size_t bytes) override {
+    if (bytes > 0) Check(cudaMemsetAsync(to, 0, bytes, stream_), "clearing its memory");
+  }
+  void Copy(void* to, const void* from, std::size_t bytes) override {
+    if (to != from) Move(to, from, bytes, cudaMemcpyDeviceToDevice);
+  }
+  void Write(void* to, const void* from, std::size_t bytes) override {
+    Move(to, from, bytes, cudaMemcpyHostToDevice);
+  }
+  void Read(void* to, const void* from, std::size_t bytes) override {
+    Move(to, from, bytes, cudaMemcpyDeviceToHost);
+  }
+  void Wait() override {
+    Check(cudaStreamSynchronize(stream_), "computing");
+    Check(cudaGetLastError(), "starting a kernel");
+  }
+
+ private:
+  void Move(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
+    if (bytes > 0) Check(cudaMemcpyAsync(to, from, bytes, kind, stream_), "moving numbers");
+  }
+
+  cudaStream_t stream_;
+  PinnedMemory pinned_;
+};
+
+// What was asked for in a stream, as one graph.
+class Recording {
+ public:
+  Recording(cudaStream_t stream, const std::function<void()>& work) {
+    Check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "recording a graph");
+    cudaGraph_t graph = nullptr;
+    try {
+      work();
+    } catch (...) {
+      cudaStreamEndCapture(stream, &graph);
+      if (graph != nullptr) cudaGraphDestroy(graph);
+      throw;
+    }
+    Check(cudaStreamEndCapture(stream, &graph), "recording a graph");
+    const cudaError_t made = cudaGraphInstantiate(&graph_, graph, 0);
+    cudaGraphDestroy(graph);
+    Check(made, "making a graph");
+  }
+  ~Recording() { cudaGraphExecDestroy(graph_); }
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+
+  void Play(cudaStream_t stream) { Check(cudaGraphLaunch(graph_, stream), "starting a graph"); }
+
+ private:
+  cudaGraphExec_t graph_ = nullptr;
+};
+
+class CudaGpu final : public Gpu {
+ public:
+  CudaGpu(int index, GpuInfo info) : info_(std::move(info)) {
+    // A thread that waits sleeps: cores are for environments.
+    Check(cudaInitDevice(index, cudaDeviceScheduleBlockingSync, cudaInitDeviceFlagsAreValid),
+          "opening it");
+    Check(cudaSetDevice(index), "opening it");
+    Check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
+    memory_ = std::make_unique<DeviceMemory>(stream_);
+  }
+  ~CudaGpu() override {
+    recordings_.clear();
+    cudaStreamDestroy(stream_);
+  }
+
+  const GpuInfo& info() const override { return info_; }
+  Memory& memory() override { return *memory_; }
+  void* stream() override { return stream_; }
+
+  void Repeat(int id, const std::function<void()>& work) override {
+    const auto [at, first] = recordings_.try_emplace(id);
+    if (first) return work();
+    if (at->second == nullptr) at->second = std::make_unique<Recording>(stream_, work);
+    at->second->Play(stream_);
+  }
+
+ private:
+  const GpuInfo info_;
+  cudaStream_t stream_ = nullptr;
+  std::unique_ptr<DeviceMemory> memory_;
+  std::map<int, std::unique_ptr<Recording>> recordings_;  // null: done once, not yet recorded
+};
+
+GpuInfo InfoOf(int index) {
+  cudaDeviceProp properties{};
+  Check(cudaGetDeviceProperties(&properties, index), "asking for its properties");
+  return {.name = properties.name,
+          .memory = properties.totalGlobalMem,
+          .major = properties.major,
+          .minor = properties.minor,
+          .multiprocessors = properties.multiProcessorCount};
+}
+
+constexpr int kOldestMajor = 8;  // what cmake/cuda.cmake has code for
+
+}  // namespace
+
+bool BuiltWithCuda() { return true; }
+
+GpuSearch FindGpus() {
+  GpuSearch found;
+  int count = 0;
+  cudaError_t status = cudaGetDeviceCount(&count);
+  if (status == cudaSuccess && count == 0) status = cudaErrorNoDevice;
+  if (status != cudaSuccess) {
+    cudaGetLastError();  // it is not to be found again by the next who asks
+    found.why_none =
+        fmt::format("no GPU can be used ({}): {}", cudaGetErrorString(status), cuda::Advice(status));
+    return found;
+  }
+  for (int index = 0; index < count; ++index) {
+    try {
+      found.gpus.push_back(InfoOf(index));
+    } catch (const std::exception& error) {
+      found.gpus.clear();
+      found.why_none = error.what();
+      return found;
+    }
+    const GpuInfo& gpu = found.gpus.back();
+    if (gpu.major >= kOldestMajor) continue;
+    found.why_none = fmt::format(
+        "the {} has compute capability {}.{}, and the least that is supported is {}.0: hide it by "
+        "CUDA_VISIBLE_DEVICES, or set actors.backend = \"cpu\"",
+        gpu.name, gpu.major, gpu.minor, kOldestMajor);
+    found.gpus.clear();
+    return found;
+  }
+  return found;
+}
+
+std::unique_ptr<Gpu> OpenGpu(int index) {
+  GpuSearch found = FindGpus();
+  if (found.gpus.empty()) throw UserError(found.why_none);
+  CHECK(index >= 0 && index < static_cast<int>(found.gpus.size()), "GPU {} of {}", index,
+        found.gpus.size());
+  return std::make_unique<CudaGpu>(index, std::move(found.gpus[static_cast<std::size_t>(index)]));
+}
+
+}  // namespace starling

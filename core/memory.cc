@@ -1,0 +1,41 @@
+#include "core/memory.h"
+
+#include <cstring>
+#include <new>
+
+namespace starling {
+namespace {
+
+constexpr std::align_val_t kCacheLine{64};
+
+class TheHosts final : public Memory {
+ public:
+  bool on_host() const override { return true; }
+  Memory& host_side() override { return *this; }
+
+  void* Allocate(std::size_t bytes) override {
+    void* const data = ::operator new(bytes, kCacheLine);
+    Clear(data, bytes);
+    return data;
+  }
+  void Free(void* data) noexcept override { ::operator delete(data, kCacheLine); }
+
+  void Clear(void* to, std::size_t bytes) override {
+    if (bytes > 0) std::memset(to, 0, bytes);
+  }
+  void Copy(void* to, const void* from, std::size_t bytes) override {
+    if (bytes > 0 && to != from) std::memmove(to, from, bytes);
+  }
+  void Write(void* to, const void* from, std::size_t bytes) override { Copy(to, from, bytes); }
+  void Read(void* to, const void* from, std::size_t bytes) override { Copy(to, from, bytes); }
+  void Wait() override {}
+};
+
+}  // namespace
+
+Memory& HostMemory() {
+  static TheHosts memory;
+  return memory;
+}
+
+}  // namespace starling

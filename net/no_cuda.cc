@@ -1,0 +1,11 @@
+// Built without CUDA: there is no such backend.
+#include "core/error.h"
+#include "net/gpu.h"
+
+namespace starling::net {
+
+std::unique_ptr<Backend<float>> MakeCudaBackend(Gpu&, Precision) {
+  throw UserError(FindGpus().why_none);
+}
+
+}  // namespace starling::net
