@@ -2,18 +2,51 @@
 
 #include "actors/rollout.h"
 #include "core/denormals.h"
+#include "core/error.h"
 #include "core/log.h"
 
 namespace starling::actors {
 
 namespace {
 
+void UseProcessor(Config& config) {
+  config.actors.backend = "cpu";
+  config.actors.env_device = "auto";
+}
+
+// With "auto", a GPU that cannot be had is no reason to give up.
+std::unique_ptr<Rollout> MakeRollout(Config config, const LearnerLink& link,
+                                     const std::function<void()>& beat) {
+  const auto make = [&] {
+    return std::make_unique<Rollout>(config, link.slot(), link.incarnation(), beat);
+  };
+  if (config.actors.backend != "auto") return make();
+  try {
+    if (UsesGpu(config)) return make();
+    LogInfo("{}; computing on the processor", FindGpus().why_none);
+  } catch (const UserError& error) {
+    LogWarn("{}; going on with the processor", error.what());
+  }
+  UseProcessor(config);
+  return make();
+}
+
+// What this actor computes on, if it was told so by itself.
+Config WithBackend(Config config, const std::string& backend) {
+  if (backend == "cpu") UseProcessor(config);
+  if (!backend.empty()) config.actors.backend = backend;
+  return config;
+}
+
 // One incarnation: from the welcome until the link goes down.
-void RunIncarnation(LearnerLink& link) {
-  Rollout rollout(link.config(), link.slot(), link.incarnation(), [&link] { link.Beat(); });
+void RunIncarnation(LearnerLink& link, const std::string& backend) {
+  const auto made =
+      MakeRollout(WithBackend(link.config(), backend), link, [&link] { link.Beat(); });
+  Rollout& rollout = *made;
   if (!link.CheckNet(rollout.layout().fingerprint(), rollout.layout().size())) return;
-  LogInfo("slot {}, incarnation {}: {} envs x {} steps a gradient", link.slot(), link.incarnation(),
-          link.config().actors.envs_per_actor, link.config().actors.unroll);
+  LogInfo("slot {}, incarnation {}: {} envs x {} steps a gradient{}", link.slot(),
+          link.incarnation(), link.config().actors.envs_per_actor, link.config().actors.unroll,
+          rollout.where());
 
   wire::SnapshotMeta meta;  // of the weights in the replica
   while (const auto grant = link.NextGrant()) {
@@ -25,11 +58,11 @@ void RunIncarnation(LearnerLink& link) {
 
 }  // namespace
 
-LinkState RunActor(const LinkOptions& options, std::string& text) {
+LinkState RunActor(const LinkOptions& options, std::string& text, const std::string& backend) {
   FlushDenormals();
   LearnerLink link(options);
   while (link.Join()) {
-    RunIncarnation(link);
+    RunIncarnation(link, backend);
     if (link.state() != LinkState::kLost) break;
     LogInfo("the learner is gone; looking for it again");
   }

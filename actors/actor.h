@@ -9,6 +9,7 @@ namespace starling::actors {
 // is joined again as a new incarnation. Returns how it ended: kRunOver, kStopped, kRefused or
 // kNobody, the last two with `text` set to a sentence. Throws UserError if the run's environment or
 // net cannot be built here.
-LinkState RunActor(const LinkOptions& options, std::string& text);
+// `backend`: instead of the run's actors.backend, unless it is empty.
+LinkState RunActor(const LinkOptions& options, std::string& text, const std::string& backend = "");
 
 }  // namespace starling::actors

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "core/clock.h"
-#include "envs/registry.h"
 
 namespace starling::actors {
 
@@ -18,130 +17,190 @@ net::ModelSpec ModelSpecOf(const Config& config, const envs::EnvSpec& env) {
           .layers = config.net.layers};
 }
 
-net::Precision PrecisionOf(const Config& config) {
-  return config.net.precision == "bf16" ? net::Precision::kBf16 : net::Precision::kF32;
-}
+namespace {
+
+constexpr int kLongestRecorded = 512;  // steps; more would make graphs of many thousand nodes
+
+std::size_t Size(int count) { return static_cast<std::size_t>(count); }
+
+}  // namespace
 
 Rollout::Rollout(const Config& config, std::uint32_t slot, std::uint32_t incarnation,
+                 std::function<void()> between_steps)
+    : Rollout(config, slot, incarnation, MakeReplica(config, slot), nullptr,
+              std::move(between_steps)) {}
+
+Rollout::Rollout(const Config& config, std::uint32_t slot, std::uint32_t incarnation,
+                 Replica replica, std::unique_ptr<envs::VecEnv> env,
                  std::function<void()> between_steps)
     : config_(config),
       unroll_(static_cast<int>(config.actors.unroll)),
       envs_(static_cast<int>(config.actors.envs_per_actor)),
       between_steps_(std::move(between_steps)),
-      env_(envs::MakeVecEnv(config.env, envs_, {config.run.seed, slot, incarnation},
-                            between_steps_)),
-      backend_(net::MakeCpuBackend(PrecisionOf(config))),
-      model_(net::MakeModel<float>(ModelSpecOf(config, env_->spec()), *backend_,
+      replica_(std::move(replica)),
+      env_(env != nullptr
+               ? std::move(env)
+               : MakeEnv(config, replica_, {config.run.seed, slot, incarnation}, between_steps_)),
+      model_(net::MakeModel<float>(ModelSpecOf(config, env_->spec()), *replica_.backend,
                                    {.envs = envs_, .steps = unroll_ + 2})),
-      weights_(model_->layout().size()) {
-  for (int env = 0; env < envs_; ++env) {
-    action_streams_.emplace_back(StreamId{.seed = config.run.seed,
-                                          .slot = slot,
-                                          .incarnation = incarnation,
-                                          .env = static_cast<std::uint32_t>(env),
-                                          .purpose = Purpose::kAction});
+      memory_(replica_.backend->memory()),
+      weights_(model_->layout().size(), memory_),
+      loss_weights_(1, memory_),
+      action_streams_(Size(envs_), memory_),
+      actions_(Size(unroll_ * envs_), memory_),
+      rewards_(actions_.size(), memory_),
+      advantages_(actions_.size(), memory_),
+      returns_(actions_.size(), memory_),
+      dvalues_(actions_.size(), memory_),
+      terminals_(actions_.size(), memory_),
+      dlogits_(actions_.size() * Size(model_->num_actions()), memory_),
+      report_(1, memory_),
+      gradient_(memory_.on_host() ? 0 : model_->layout().size(), memory_) {
+  for (int i = 0; i < envs_; ++i) {
+    action_streams_.host.span()[Size(i)] = RandomStream({.seed = config.run.seed,
+                                                         .slot = slot,
+                                                         .incarnation = incarnation,
+                                                         .env = static_cast<std::uint32_t>(i),
+                                                         .purpose = Purpose::kAction});
   }
-  const auto samples = static_cast<std::size_t>(unroll_ * envs_);
-  uniforms_.resize(static_cast<std::size_t>(envs_));
-  actions_.resize(samples);
-  rewards_.resize(samples);
-  advantages_.resize(samples);
-  returns_.resize(samples);
-  dvalues_.resize(samples);
-  terminals_.resize(samples);
-  dlogits_.resize(samples * static_cast<std::size_t>(model_->num_actions()));
+  Write<RandomStream>(memory_, action_streams_.span(), action_streams_.host.span());
 }
 
 std::span<float> Rollout::Rows(int t) {
-  const auto size = static_cast<std::size_t>(envs_ * env_->spec().obs_size());
-  return model_->observations().subspan(static_cast<std::size_t>(t) * size, size);
+  const std::size_t size = Size(envs_) * Size(env_->spec().obs_size());
+  return model_->observations().subspan(Size(t) * size, size);
 }
 
 std::span<std::uint8_t> Rollout::Resets(int t) {
-  const auto size = static_cast<std::size_t>(envs_);
-  return model_->resets().subspan(static_cast<std::size_t>(t) * size, size);
+  return model_->resets().subspan(Size(t) * Size(envs_), Size(envs_));
+}
+
+template <class T>
+std::span<T> Rollout::Step(Buffer<T>& rows, int t) {
+  return rows.span().subspan(Size(t) * Size(envs_), Size(envs_));
+}
+
+std::string Rollout::where() const {
+  if (replica_.gpu == nullptr) return "";
+  return ", on the " + replica_.gpu->info().name + (env_->on_gpu() ? ", games too" : "");
 }
 
 RolloutGradient Rollout::Run(double entropy, std::span<float> gradient) {
-  const net::HeldWeights held(*backend_);
+  const net::HeldWeights held(*replica_.backend);
   const SteadyClock clock;
   const std::int64_t begin = clock.NowNs();
-  if (std::exchange(fresh_, false)) {
-    env_->Reset(Rows(0));
-  } else {
-    GoOn();
-  }
-  for (int t = 0; t < unroll_; ++t) Act(t);
-  model_->Forward(weights_.span(), unroll_);  // the bootstrap's values
+  Send(entropy);
+  Begin();
+  Unroll();
+  memory_.Wait();
   const std::int64_t acted = clock.NowNs();
+  Gradient(gradient);
+  Fetch(gradient);
 
-  RolloutGradient out;
-  Gradient(entropy, gradient, out);
-  out.act_us = static_cast<std::uint32_t>((acted - begin) / 1000);
-  out.gradient_us = static_cast<std::uint32_t>((clock.NowNs() - acted) / 1000);
-  return out;
+  const Report& report = report_.host.span()[0];
+  return {.values = gradient,
+          .norm = report.norm,
+          .loss = report.loss,
+          .samples = static_cast<std::uint32_t>(unroll_ * envs_),
+          .act_us = static_cast<std::uint32_t>((acted - begin) / 1000),
+          .gradient_us = static_cast<std::uint32_t>((clock.NowNs() - acted) / 1000)};
+}
+
+void Rollout::Send(double entropy) {
+  loss_weights_.host.span()[0] = {.value_coef = config_.loss.value_coef,
+                                  .entropy = entropy,
+                                  .scale = config_.loss.reduction == "sum" ? unroll_ : 1.0};
+  Write<float>(memory_, weights_.span(), weights_.host.span());
+  Write<net::LossWeights>(memory_, loss_weights_.span(), loss_weights_.host.span());
 }
 
 // Where the last unroll ended: its last observation, and what a net remembers from before that.
-void Rollout::GoOn() {
-  std::ranges::copy(Rows(unroll_), Rows(0).begin());
-  std::ranges::copy(Resets(unroll_), Resets(0).begin());
+void Rollout::Begin() {
+  if (std::exchange(fresh_, false)) return env_->Reset(Rows(0));
+  Copy<float>(memory_, Rows(0), Rows(unroll_));
+  Copy<std::uint8_t>(memory_, Resets(0), Resets(unroll_));
   model_->Carry(unroll_ - 1);
 }
 
+// The ids under which things are repeated: the steps have theirs from 0 to unroll_ - 1.
+void Rollout::Unroll() {
+  const int whole = unroll_, bootstrap = unroll_ + 1;
+  const auto value_the_last = [this] { model_->Forward(weights_.span(), unroll_); };
+  if (env_->on_gpu()) {
+    Repeat(whole, [&] {
+      for (int t = 0; t < unroll_; ++t) {
+        Act(t);
+        StepEnvs(t);
+      }
+      value_the_last();
+    });
+    if (between_steps_) between_steps_();
+    return;
+  }
+  for (int t = 0; t < unroll_; ++t) {
+    Repeat(t, [this, t] { Act(t); });
+    StepEnvs(t);
+    if (!env_->truncated().empty()) BootstrapTruncated(t);
+    if (between_steps_) between_steps_();
+  }
+  Repeat(bootstrap, value_the_last);
+}
+
 void Rollout::Act(int t) {
-  const int row = t * envs_;
-  const auto at = static_cast<std::size_t>(row), n = static_cast<std::size_t>(envs_);
   model_->Forward(weights_.span(), t);
-  for (std::size_t env = 0; env < n; ++env) uniforms_[env] = action_streams_[env].Uniform();
-  const auto taken = std::span(actions_).subspan(at, n);
-  const auto width = static_cast<std::size_t>(model_->num_actions());
-  net::SampleActions(envs_, model_->num_actions(), model_->logits().subspan(at * width, n * width),
-                     uniforms_, taken);
-  env_->Step(taken, Rows(t + 1), std::span(rewards_).subspan(at, n),
-             std::span(terminals_).subspan(at, n));
-  std::ranges::copy(std::span(terminals_).subspan(at, n), Resets(t + 1).begin());
-  if (!env_->truncated().empty()) BootstrapTruncated(t);
-  if (between_steps_) between_steps_();
+  const int actions = model_->num_actions();
+  replica_.backend->SampleActions(envs_, actions,
+                                  model_->logits().data() + Size(t * envs_) * Size(actions),
+                                  action_streams_.span().data(), Step(actions_, t).data());
+}
+
+void Rollout::StepEnvs(int t) {
+  env_->Step(Step(actions_, t), Rows(t + 1), Step(rewards_, t), Step(terminals_, t));
+  Copy<std::uint8_t>(memory_, Resets(t + 1), Step(terminals_, t));
 }
 
 // A time limit ends an episode whose game would have gone on: the value of the state that was cut off
 // joins the last reward, and then it is an end like any other (Pardo et al. 2018).
 void Rollout::BootstrapTruncated(int t) {
   const int spare = unroll_ + 1;  // a step that is no sample
-  const auto size = static_cast<std::size_t>(env_->spec().obs_size());
   for (const envs::Truncated& end : env_->truncated()) {
-    const auto at = static_cast<std::size_t>(end.env) * size;
-    std::ranges::copy(end.observation, Rows(spare).subspan(at, size).begin());
+    const std::size_t size = end.observation.size();
+    Write<float>(memory_, Rows(spare).subspan(Size(end.env) * size, size), end.observation);
   }
   model_->Forward(weights_.span(), spare, t);
-  for (const envs::Truncated& end : env_->truncated()) {
-    const auto env = static_cast<std::size_t>(end.env), n = static_cast<std::size_t>(envs_);
-    rewards_[static_cast<std::size_t>(t) * n + env] +=
-        static_cast<float>(config_.loss.gamma) *
-        model_->values()[static_cast<std::size_t>(spare) * n + env];
-  }
+  replica_.backend->AddBootstrap(envs_, config_.loss.gamma, Step(terminals_, t).data(),
+                                 static_cast<std::uint8_t>(envs::End::kTruncated),
+                                 model_->values().data() + Size(spare) * Size(envs_),
+                                 Step(rewards_, t).data());
 }
 
-void Rollout::Gradient(double entropy, std::span<float> gradient, RolloutGradient& out) {
-  const int samples = unroll_ * envs_;
-  const auto n = static_cast<std::size_t>(samples);
-  const std::span<const float> values = model_->values();
-  net::GeneralisedAdvantages<float>(unroll_, envs_, rewards_, terminals_, values.first(n),
-                                    values.subspan(n, static_cast<std::size_t>(envs_)),
-                                    config_.loss.gamma, config_.loss.gae_lambda, advantages_,
-                                    returns_);
-  const net::LossWeights weights{.value_coef = config_.loss.value_coef,
-                                 .entropy = entropy,
-                                 .scale = config_.loss.reduction == "sum" ? unroll_ : 1.0};
-  const auto width = static_cast<std::size_t>(model_->num_actions());
-  out.loss = net::ActorCriticLoss<float>(
-      samples, model_->num_actions(), model_->logits().first(n * width), values.first(n), actions_,
-      advantages_, returns_, weights, dlogits_, dvalues_);
-  model_->Backward(weights_.span(), unroll_, dlogits_, dvalues_, gradient);
-  out.norm = net::ClipByGlobalNorm(gradient, config_.optimizer.clip_norm);
-  out.values = gradient;
-  out.samples = static_cast<std::uint32_t>(samples);
+void Rollout::Gradient(std::span<float> gradient) {
+  net::Backend<float>& backend = *replica_.backend;
+  const auto to = memory_.on_host() ? gradient : gradient_.span();
+  Repeat(unroll_ + 2, [&, to] {
+    const int n = unroll_ * envs_, actions = model_->num_actions();
+    const float *const logits = model_->logits().data(), *const values = model_->values().data();
+    Report& report = *report_.span().data();
+    backend.Advantages({unroll_, envs_, config_.loss.gamma, config_.loss.gae_lambda},
+                       rewards_.data(), terminals_.data(), values, values + n, advantages_.data(),
+                       returns_.data());
+    backend.Loss(n, actions, logits, values, actions_.data(), advantages_.data(), returns_.data(),
+                 loss_weights_.span().data(), dlogits_.data(), dvalues_.data(), &report.loss);
+    model_->Backward(weights_.span(), unroll_, dlogits_.span(), dvalues_.span(), to);
+    backend.ClipByGlobalNorm(to.size(), config_.optimizer.clip_norm, to.data(), &report.norm);
+  });
+}
+
+void Rollout::Fetch(std::span<float> gradient) {
+  Read<Report>(memory_, report_.host.span(), report_.span());
+  Read<float>(memory_, gradient_.host.span(), gradient_.span());
+  memory_.Wait();
+  std::ranges::copy(gradient_.host.span(), gradient.begin());  // nothing, where it is there already
+}
+
+void Rollout::Repeat(int id, const std::function<void()>& ops) {
+  if (unroll_ > kLongestRecorded) return ops();
+  replica_.backend->Repeat(id, ops);
 }
 
 RolloutEpisodes Rollout::TakeEpisodes() {

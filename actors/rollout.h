@@ -6,6 +6,10 @@
 // and row block T holds the observations after the last step, whose values bootstrap the returns, as
 // do those of states that a time limit cut off.
 //
+// Where the replica is on a GPU, so is everything else here; what is asked of it is asked ahead, and
+// recorded (Backend::Repeat): a step, or the whole unroll where the envs are played there, too. Weights go
+// there and one flat gradient comes back.
+//
 // Thread safety: none; one thread. Buffers are allocated once.
 #pragma once
 
@@ -13,20 +17,18 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "actors/replica.h"
+#include "core/buffer.h"
 #include "core/config.h"
 #include "core/random.h"
 #include "envs/env.h"
-#include "net/backend.h"
-#include "core/buffer.h"
 #include "net/loss.h"
 #include "net/model.h"
 
 namespace starling::actors {
-
-// Of the net's products in actors.
-net::Precision PrecisionOf(const Config& config);
 
 // The net of a configuration; shared by actors, the evaluator and whoever makes first weights.
 net::ModelSpec ModelSpecOf(const Config& config, const envs::EnvSpec& env);
@@ -52,10 +54,16 @@ class Rollout {
   // be empty.
   Rollout(const Config& config, std::uint32_t slot, std::uint32_t incarnation,
           std::function<void()> between_steps = {});
+  // The same with a replica and envs for it that are there already.
+  Rollout(const Config& config, std::uint32_t slot, std::uint32_t incarnation, Replica replica,
+          std::unique_ptr<envs::VecEnv> env, std::function<void()> between_steps = {});
 
   const net::ParameterLayout& layout() const { return model_->layout(); }
+  // ", on the NVIDIA H100, games too"; "" for the processor.
+  std::string where() const;
+
   // The replica's weights (layout().size()): written by the caller between two Runs.
-  std::span<float> weights() { return weights_.span(); }
+  std::span<float> weights() { return weights_.host.span(); }
 
   // T steps with the weights as they are, and their gradient, which goes into `gradient`
   // (layout().size()). `entropy` is the coefficient now.
@@ -65,29 +73,53 @@ class Rollout {
   RolloutEpisodes TakeEpisodes();
 
  private:
-  void GoOn();
+  // An array of the replica's, and its other side on the host.
+  template <class T>
+  struct Mirrored {
+    Mirrored(std::size_t size, Memory& memory) : host(size, memory.host_side()) {
+      if (!memory.on_host()) there = Buffer<T>(size, memory);
+    }
+    std::span<T> span() { return there.size() > 0 ? there.span() : host.span(); }
+    Buffer<T> host, there;
+  };
+  struct Report {
+    net::LossReport loss;
+    double norm = 0;
+  };
+
+  void Send(double entropy);
+  void Begin();
+  void Unroll();
   void Act(int t);
+  void StepEnvs(int t);
   void BootstrapTruncated(int t);
-  void Gradient(double entropy, std::span<float> gradient, RolloutGradient& out);
+  void Gradient(std::span<float> gradient);
+  void Fetch(std::span<float> gradient);
+  void Repeat(int id, const std::function<void()>& ops);
   std::span<float> Rows(int t);           // observations (B, H, W, C) of step t
   std::span<std::uint8_t> Resets(int t);  // (B): an episode begins at step t
+  template <class T>
+  std::span<T> Step(Buffer<T>& rows, int t);  // (B) of (T, B)
 
   const Config config_;
   const int unroll_, envs_;
   std::function<void()> between_steps_;
+  Replica replica_;
   std::unique_ptr<envs::VecEnv> env_;
-  std::unique_ptr<net::Backend<float>> backend_;
   std::unique_ptr<net::Model<float>> model_;
-  Buffer<float> weights_;                // at a cache line
-  std::vector<RandomStream> action_streams_;  // per env
+  Memory& memory_;  // the replica's: of all that follows
 
-  std::vector<float> uniforms_;                                  // (B)
-  std::vector<std::int32_t> actions_;                            // (T, B)
-  std::vector<float> rewards_, advantages_, returns_, dvalues_;  // (T, B)
-  std::vector<std::uint8_t> terminals_;                          // (T, B)
-  std::vector<float> dlogits_;                                   // (T, B, A)
-  bool fresh_ = true;                                            // nothing observed yet
-  std::uint64_t replaced_ = 0;                                   // processes already told of
+  Mirrored<float> weights_;
+  Mirrored<net::LossWeights> loss_weights_;                 // (1)
+  Mirrored<RandomStream> action_streams_;                   // (B)
+  Buffer<std::int32_t> actions_;                            // (T, B)
+  Buffer<float> rewards_, advantages_, returns_, dvalues_;  // (T, B)
+  Buffer<std::uint8_t> terminals_;                          // (T, B)
+  Buffer<float> dlogits_;                                   // (T, B, A)
+  Mirrored<Report> report_;                                 // (1)
+  Mirrored<float> gradient_;    // (layout().size()); none where the caller's can be written at once
+  bool fresh_ = true;           // nothing observed yet
+  std::uint64_t replaced_ = 0;  // processes already told of
 };
 
 }  // namespace starling::actors

@@ -54,7 +54,7 @@ Config ParseConfig(const std::string& text, const std::string& name,
   ConfigReader reader(name);
   const bool parsed = reader.ReadDocument(text);
   for (const std::string& setting : overrides) reader.ReadOverride(setting);
-  if (parsed) reader.Finish(UsableCores(), check);
+  if (parsed) reader.Finish(ActorsThatFit(reader.config().actors), check);
   if (const std::string said = reader.mistakes().Text(); !said.empty()) throw UserError(said);
   if (source != nullptr) *source = reader.Source();
   return reader.config();

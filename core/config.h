@@ -55,10 +55,11 @@ struct EnvConfig {
 };
 
 struct ActorsConfig {
-  std::int64_t count = 0;  // "auto" (0 here) = cores; resolved by Load
+  std::int64_t count = 0;  // "auto" (0 here) = cores, or GPUs; resolved by Load
   std::int64_t envs_per_actor = 32;
-  std::int64_t unroll = 5;       // steps per env in one gradient
-  std::string backend = "auto";  // "cpu", "auto"; "cuda" is refused by name until it is built
+  std::int64_t unroll = 5;          // steps per env in one gradient
+  std::string backend = "cpu";      // what computes the net: "cpu", "cuda", "auto" (cuda if it can)
+  std::string env_device = "auto";  // where the env is played: "auto", "cpu", "cuda"
 
   friend bool operator==(const ActorsConfig&, const ActorsConfig&) = default;
 };
@@ -70,7 +71,7 @@ struct NetConfig {
   std::vector<std::int64_t> hidden = {128};  // widths of the fully connected layers of such a kind
   std::vector<std::string> layers{};         // the whole stack, bottom up (net/stack.h)
   std::string init = "orthogonal";           // "orthogonal", "kaiming", "fan_in"
-  std::string precision = "f32";             // "f32", "bf16"
+  std::string precision = "f32";             // "f32", "bf16", "tf32"
   std::int64_t stages = 1;
 
   friend bool operator==(const NetConfig&, const NetConfig&) = default;

@@ -271,8 +271,8 @@ void ConfigReader::ReadOverride(const std::string& setting) {
   Walk{*this}.Set(section, key, *value.get("value"), place, place);
 }
 
-void ConfigReader::Finish(std::int64_t cores, const ConfigCheck& check) {
-  ResolveAuto(config_, file_, cores);
+void ConfigReader::Finish(std::int64_t actors_that_fit, const ConfigCheck& check) {
+  ResolveAuto(config_, file_, actors_that_fit);
   std::vector<Contradiction> found = FindContradictions(config_);
   if (check) std::ranges::move(check(config_), std::back_inserter(found));
   for (const Contradiction& contradiction : found) {

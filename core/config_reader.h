@@ -23,7 +23,7 @@ class ConfigReader {
   void ReadOverride(const std::string& setting);
   // Resolves what is "auto" and notes contradictions between keys that are right by themselves, those
   // that `check` finds too.
-  void Finish(std::int64_t cores, const ConfigCheck& check);
+  void Finish(std::int64_t actors_that_fit, const ConfigCheck& check);
 
   const Config& config() const { return config_; }
   // Those of the file, then those of the overrides.

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <thread>
 
+#include "core/gpu.h"
+
 namespace starling {
 namespace {
 
@@ -82,11 +84,20 @@ std::int64_t UsableCores() {
                   1u);  // more processors than a cpu_set_t holds
 }
 
-void ResolveAuto(Config& config, const std::string& file, std::int64_t cores) {
+std::int64_t ActorsThatFit(const ActorsConfig& actors) {
+  if (actors.count != 0) return actors.count;
+  if (actors.backend == "cpu") return UsableCores();
+  const auto gpus = static_cast<std::int64_t>(FindGpus().gpus.size());
+  return gpus > 0 ? gpus : UsableCores();
+}
+
+void ResolveAuto(Config& config, const std::string& file, std::int64_t actors_that_fit) {
   if (config.run.name.empty()) config.run.name = std::filesystem::path(file).stem().string();
   if (config.run.name.empty()) config.run.name = "run";
   if (config.run.dir.empty()) config.run.dir = "runs/" + config.run.name;
-  if (config.actors.count == 0) config.actors.count = std::clamp<std::int64_t>(cores, 1, 1024);
+  if (config.actors.count == 0) {
+    config.actors.count = std::clamp<std::int64_t>(actors_that_fit, 1, 1024);
+  }
   if (config.net.kind == "auto") config.net.kind = config.net.layers.empty() ? "minatar" : "layers";
   if (config.updates.start_with == 0) config.updates.start_with = config.actors.count;
   if (config.updates.gradients == 0) {
@@ -144,6 +155,18 @@ std::vector<Contradiction> FindContradictions(const Config& config) {
         {"env.max_pool", "env.repeat"},
         "env.max_pool = true contradicts env.repeat = 1: it takes the maximum of the last two of "
         "the repeated frames, so repeat at least 2");
+  }
+  if (actors.env_device == "cuda" && actors.backend == "cpu") {
+    refuse({"actors.env_device", "actors.backend"},
+           "actors.env_device = \"cuda\" contradicts actors.backend = \"cpu\": games on a GPU are "
+           "for a "
+           "net on the same GPU, so set actors.backend = \"cuda\"");
+  }
+  if (config.net.precision == "tf32" && actors.backend == "cpu") {
+    refuse(
+        {"net.precision", "actors.backend"},
+        "net.precision = \"tf32\" contradicts actors.backend = \"cpu\": only GPUs multiply it; use "
+        "\"f32\"");
   }
   if (config.samples_per_gradient() > kMostSamples) {
     refuse(

@@ -52,14 +52,15 @@ const std::vector<ConfigKey>& Table() {
       {KEY(actors, count), IntegerRule{1, 1024, "auto"}},
       {KEY(actors, envs_per_actor), IntegerRule{1, 65'536}},
       {KEY(actors, unroll), IntegerRule{1, 10'000}},
-      {KEY(actors, backend), WordRule{{"auto", "cpu"}, {"cuda"}}},
+      {KEY(actors, backend), WordRule{{"cpu", "cuda", "auto"}}},
+      {KEY(actors, env_device), WordRule{{"auto", "cpu", "cuda"}}},
 
       {KEY(net, kind),
        WordRule{{"auto", "minatar", "atari", "atari_lstm", "nature", "mlp", "layers"}}},
       {KEY(net, hidden), ListRule{0, 8, 1, 65'536}},
       {KEY(net, layers), TextListRule{64, IsName}},
       {KEY(net, init), WordRule{{"orthogonal", "kaiming", "fan_in"}}},
-      {KEY(net, precision), WordRule{{"f32", "bf16"}}},
+      {KEY(net, precision), WordRule{{"f32", "bf16", "tf32"}}},
       {KEY(net, stages), IntegerRule{.low = 1, .high = 64, .built = 1}},
 
       {KEY(loss, gamma), NumberRule{0, 1}},

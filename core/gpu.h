@@ -16,9 +16,9 @@
 namespace starling {
 
 struct GpuInfo {
-  std::string name;            // "NVIDIA H100 80GB HBM3"
-  std::size_t memory = 0;      // bytes
-  int major = 0, minor = 0;    // compute capability
+  std::string name;          // "NVIDIA H100 80GB HBM3"
+  std::size_t memory = 0;    // bytes
+  int major = 0, minor = 0;  // compute capability
   int multiprocessors = 0;
 };
 

@@ -111,8 +111,8 @@ class RandomStream {
     used_ = 0;
     // Only one word counts blocks: after 2^34 draws the stream goes on under another key.
     if (++counter_[0] == 0) {
-      key_ = random_detail::Split(random_detail::Mix((std::uint64_t{key_[1]} << 32 | key_[0]) +
-                                                     random_detail::kGolden));
+      key_ = random_detail::Split(
+          random_detail::Mix((std::uint64_t{key_[1]} << 32 | key_[0]) + random_detail::kGolden));
     }
   }
 

@@ -65,6 +65,9 @@ class VecEnv {
   // Starts B fresh episodes; writes observations (B, H, W, C).
   virtual void Reset(std::span<float> observations) = 0;
 
+  // Whether Reset and Step only ask for work on a GPU, whose memory their arrays are then in (envs/gpu.h).
+  virtual bool on_gpu() const { return false; }
+
   // One step in every env. An env that ends is reset at once: its row of `observations` is then the
   // first of the next episode, `terminals` is its End and `rewards` the last reward of the old one.
   // actions (B), each in [0, num_actions); observations (B, H, W, C); rewards (B); terminals (B):

@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "actors/rollout.h"
+#include "actors/replica.h"
 #include "core/error.h"
+#include "core/gpu.h"
 #include "envs/registry.h"
 #include "fleet/blueprint.h"
 #include "wire/runtime_dir.h"
@@ -32,25 +33,49 @@ bool Passes(const std::string& key, std::vector<Contradiction>& found, Check che
   }
 }
 
-// The observations of one unroll alone, of all actors, must fit into this machine's memory: what
-// does not would take it down with everything else on it.
-void CheckMemory(const Config& config, const envs::EnvSpec& env,
+// What holds the observations, in GiB, and how it is called.
+struct Room {
+  double gib = 0;
+  std::string name;
+};
+
+Room RoomFor(bool on_gpu) {
+  constexpr double kGib = 1024.0 * 1024 * 1024;
+  if (!on_gpu) {
+    return {static_cast<double>(::sysconf(_SC_PHYS_PAGES)) *
+                static_cast<double>(::sysconf(_SC_PAGE_SIZE)) / kGib,
+            "this machine has"};
+  }
+  std::size_t bytes = 0;
+  for (const GpuInfo& gpu : FindGpus().gpus) bytes += gpu.memory;
+  return {static_cast<double>(bytes) / kGib, "its GPUs have"};
+}
+
+// The observations of one unroll alone, of all actors, must fit into memory: what does not would take
+// this machine down with everything else on it, or be refused by the GPU once the run has begun.
+void CheckMemory(const Config& config, const envs::EnvSpec& env, bool on_gpu,
                  std::vector<Contradiction>& found) {
   const double gib = 1024.0 * 1024 * 1024;
-  const double has = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) *
-                     static_cast<double>(::sysconf(_SC_PAGE_SIZE)) / gib;
+  const Room room = RoomFor(on_gpu);
   const ActorsConfig& actors = config.actors;
   const double takes = static_cast<double>(actors.count * actors.envs_per_actor) *
                        static_cast<double>(actors.unroll + 1) * env.obs_size() * sizeof(float) /
                        gib;
-  if (takes <= has) return;
+  if (takes <= room.gib) return;
   found.push_back(
       {{"actors.envs_per_actor", "actors.count", "actors.unroll"},
        fmt::format(
            "actors.envs_per_actor = {} contradicts actors.count = {} and actors.unroll = {}: "
-           "observations of ({}, {}, {}) would take {:.0f} GiB, and this machine has {:.0f}",
+           "observations of ({}, {}, {}) would take {:.0f} GiB, and {} {:.0f}",
            actors.envs_per_actor, actors.count, actors.unroll, env.height, env.width, env.channels,
-           takes, has)});
+           takes, room.name, room.gib)});
+}
+
+// Whether the processor has it; a GPU has all of them, and one that is missing is somebody else's mistake.
+void CheckPrecision(const Config& config) {
+  const std::string& backend = config.actors.backend;
+  if (backend == "cuda" || (backend == "auto" && !FindGpus().gpus.empty())) return;
+  net::MakeCpuBackend(actors::PrecisionOf(config));
 }
 
 }  // namespace
@@ -59,12 +84,15 @@ std::vector<Contradiction> CheckConfig(const Config& config) {
   std::vector<Contradiction> found;
   envs::EnvSpec env;
   if (Passes("env.name", found, [&] { env = envs::SpecOf(config.env); })) {
-    CheckMemory(config, env, found);
+    bool on_gpu = false;
+    Passes("actors.backend", found, [&] { on_gpu = actors::UsesGpu(config); });
+    if (on_gpu) Passes("actors.env_device", found, [&] { actors::PlaysOnGpu(config); });
+    CheckMemory(config, env, on_gpu, found);
     const bool fits = Passes("net.kind", found, [&] { LayoutOf(config); });
     if (!fits)
       found.back().keys.insert(found.back().keys.end(), {"net.layers", "net.kind", "net.hidden"});
   }
-  Passes("net.precision", found, [&] { net::MakeCpuBackend(actors::PrecisionOf(config)); });
+  Passes("net.precision", found, [&] { CheckPrecision(config); });
   Passes("wire.endpoint", found, [&] {
     if (config.wire.endpoint != "auto") wire::CheckEndpoint(config.wire.endpoint);
   });

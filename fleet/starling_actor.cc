@@ -23,7 +23,7 @@ struct Options {
   std::int64_t slot = -1;
   int parent = 0;
   double connect_timeout_s = WireConfig{}.connect_timeout_s;
-  std::string runtime_dir;
+  std::string runtime_dir, backend;
   bool evaluate = false, finish = false;
 };
 
@@ -44,7 +44,7 @@ int Run(const Options& options) {
                            .stop_fd = fleet::CatchStopSignals(),
                            .abandoned = fleet::WatchParent(options.parent)};
   std::string text;
-  switch (actors::RunActor(link, text)) {
+  switch (actors::RunActor(link, text, options.backend)) {
     case actors::LinkState::kRunOver:
       LogInfo("{}", text);
       return kExitDone;
@@ -88,6 +88,9 @@ int main(int argc, char** argv) {
   app.add_option("--connect-timeout", options.connect_timeout_s, "seconds to wait for a learner")
       ->check(CLI::PositiveNumber);
   app.add_option("--runtime-dir", options.runtime_dir, "as wire.runtime_dir of the learner");
+  app.add_option("--backend", options.backend,
+                 "cpu, cuda or auto: what this actor computes on, whatever the run's say")
+      ->check(CLI::IsMember({"cpu", "cuda", "auto"}));
   app.add_option("--parent", options.parent, "process id of the supervisor");
   auto* evaluate =
       app.add_flag("--evaluate", options.evaluate,

@@ -40,7 +40,9 @@ struct ConvShape {
   constexpr int in_size() const { return height * width * in_channels; }
   constexpr int out_cells() const { return out_height() * out_width(); }
   constexpr int out_size() const { return out_cells() * out_channels; }
-  constexpr int patch() const { return kernel_height * kernel_width * in_channels; }  // inputs of one output
+  constexpr int patch() const {
+    return kernel_height * kernel_width * in_channels;
+  }  // inputs of one output
   constexpr int num_weights() const { return patch() * out_channels; }
   friend bool operator==(const ConvShape&, const ConvShape&) = default;
 };
@@ -149,9 +151,9 @@ class Backend {
   virtual void Advantages(const UnrollShape& shape, const T* rewards, const std::uint8_t* terminals,
                           const T* values, const T* bootstrap, T* advantages, T* returns);
   // ActorCriticLoss; weights (1) and report (1) are arrays, too.
-  virtual void Loss(int n, int actions, const T* logits, const T* values,
-                    const std::int32_t* taken, const T* advantages, const T* returns,
-                    const LossWeights* weights, T* dlogits, T* dvalues, LossReport* report);
+  virtual void Loss(int n, int actions, const T* logits, const T* values, const std::int32_t* taken,
+                    const T* advantages, const T* returns, const LossWeights* weights, T* dlogits,
+                    T* dvalues, LossReport* report);
   // ClipByGlobalNorm; norm (1) is that before.
   virtual void ClipByGlobalNorm(std::size_t size, double max_norm, T* gradient, double* norm);
 };

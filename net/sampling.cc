@@ -12,7 +12,7 @@ namespace {
 
 template <class T>
 void Sample(int n, int actions, std::span<const T> logits, std::span<const float> uniforms,
-                   std::span<std::int32_t> taken) {
+            std::span<std::int32_t> taken) {
   const auto samples = static_cast<std::size_t>(n), width = static_cast<std::size_t>(actions);
   CHECK(logits.size() == samples * width && uniforms.size() == samples && taken.size() == samples);
   std::vector<T> mass(width);

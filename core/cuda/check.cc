@@ -30,7 +30,8 @@ bool IsTheOperators(cudaError_t status) {
 const char* Advice(cudaError_t status) {
   switch (status) {
     case cudaErrorMemoryAllocation:
-      return "its memory is full: make actors.envs_per_actor, actors.unroll or actors.count smaller, "
+      return "its memory is full: make actors.envs_per_actor, actors.unroll or actors.count "
+             "smaller, "
              "or end what else runs on it (nvidia-smi shows it)";
     case cudaErrorNoDevice:
       return "there is none: check nvidia-smi and CUDA_VISIBLE_DEVICES, or set actors.backend = "
@@ -39,11 +40,13 @@ const char* Advice(cudaError_t status) {
       return "its driver is too old or absent: install one for CUDA 12 or newer, or set "
              "actors.backend = \"cpu\"";
     case cudaErrorDevicesUnavailable:
-      return "another process holds it alone (nvidia-smi shows the compute mode): end that process, "
+      return "another process holds it alone (nvidia-smi shows the compute mode): end that "
+             "process, "
              "or choose another GPU by CUDA_VISIBLE_DEVICES";
     case cudaErrorNoKernelImageForDevice:
     case cudaErrorUnsupportedPtxVersion:
-      return "this program has no code for it: build with -DCMAKE_CUDA_ARCHITECTURES=native on this "
+      return "this program has no code for it: build with -DCMAKE_CUDA_ARCHITECTURES=native on "
+             "this "
              "machine";
     case cudaErrorInvalidDevice:
       return "there is no GPU of that number: check CUDA_VISIBLE_DEVICES";

@@ -166,8 +166,8 @@ GpuSearch FindGpus() {
   if (status == cudaSuccess && count == 0) status = cudaErrorNoDevice;
   if (status != cudaSuccess) {
     cudaGetLastError();  // it is not to be found again by the next who asks
-    found.why_none =
-        fmt::format("no GPU can be used ({}): {}", cudaGetErrorString(status), cuda::Advice(status));
+    found.why_none = fmt::format("no GPU can be used ({}): {}", cudaGetErrorString(status),
+                                 cuda::Advice(status));
     return found;
   }
   for (int index = 0; index < count; ++index) {

@@ -132,6 +132,9 @@ class CpuBackend final : public Backend<float> {
 }  // namespace
 
 std::unique_ptr<Backend<float>> MakeCpuBackend(Precision precision) {
+  if (precision == Precision::kTf32) {
+    throw UserError("net.precision: \"tf32\" is a GPU's; use \"f32\", or actors.backend = \"cuda\"");
+  }
   if (precision == Precision::kBf16 && !cpu::HasBf16Products()) {
     throw UserError(
         "net.precision: this processor has no bf16 products (avx512_bf16 or amx_bf16): use "

@@ -230,10 +230,6 @@ TEST(Config, WhereWeightsComeFromAndWhatIsWrittenBeside) {
 }
 
 TEST(Config, WhatIsNotBuiltYetIsRefusedByName) {
-  EXPECT_THAT(
-      Mistakes("[actors]\nbackend = \"cuda\"\n"),
-      ElementsAre("x.toml:2:11: actors.backend = \"cuda\" is not built yet; use \"auto\" or "
-                  "\"cpu\""));
   EXPECT_THAT(Mistakes("[learner]\nshards = 2\n"),
               ElementsAre("x.toml:2:10: learner.shards = 2 is not built yet; use 1"));
   EXPECT_THAT(Mistakes("", {"learner.apply=hogwild", "net.stages=2", "status.port=8080",

@@ -85,7 +85,11 @@ const Mistake kMistakes[] = {
     {"SettingWithoutValue", "", {"run.seed"}, {"--set run.seed"}},
     {"SettingOfWrongType", "", {"run.seed=x"}, {"--set run.seed=x: ", "an integer from 0"}},
     {"NoSuchEnvBySetting", "", {"env.name=cacth"}, {"--set env.name=cacth: ", "\"catch\"?"}},
-    {"Cuda", "", {"actors.backend=cuda"}, {"actors.backend = \"cuda\"", "not built yet"}},
+    {"Tf32OnAProcessor", "", {"net.precision=tf32"}, {"--set net.precision=tf32: ", "only GPUs"}},
+    {"GamesOnAGpuWithoutANetThere",
+     "[actors]\nenv_device = \"cuda\"\n",
+     {},
+     {"mine.toml:2:14: actors.env_device = \"cuda\" contradicts actors.backend = \"cpu\""}},
     {"Hogwild", "", {"learner.apply=hogwild"}, {"learner.apply = \"hogwild\"", "not built yet"}},
     {"Shards", "", {"learner.shards=2"}, {"learner.shards = 2", "not built yet"}},
     {"StatusPort", "", {"status.port=8080"}, {"status.port = 8080", "not built yet"}},
@@ -108,6 +112,17 @@ INSTANTIATE_TEST_SUITE_P(All, MistakeTest, testing::ValuesIn(kMistakes),
                          [](const auto& test) { return test.param.name; });
 
 class PlaceTest : public RunTest {};
+
+// The driver, if there is one, is told to show none.
+TEST_F(PlaceTest, AGpuThatIsNotThereIsRefused) {
+  ASSERT_EQ(setenv("CUDA_VISIBLE_DEVICES", "", 1), 0);
+  auto train = StartTrain({"actors.backend=cuda"});
+  ASSERT_EQ(unsetenv("CUDA_VISIBLE_DEVICES"), 0);
+  EXPECT_EQ(WaitFor(*train), 2);
+  EXPECT_THAT(said_, HasSubstr("--set actors.backend=cuda: actors.backend = \"cuda\": "));
+  EXPECT_THAT(said_, HasSubstr("CUDA"));
+  EXPECT_FALSE(std::filesystem::exists(run()));
+}
 
 // oneDNN is told to take the processor for an older one.
 TEST_F(PlaceTest, AProcessorWithoutBf16ProductsIsRefusedThem) {

@@ -1,0 +1,60 @@
+#include "actors/replica.h"
+
+#include <utility>
+
+#include "actors/staged_env.h"
+#include "core/error.h"
+#include "envs/gpu.h"
+#include "envs/registry.h"
+#include "net/gpu.h"
+
+namespace starling::actors {
+
+bool UsesGpu(const Config& config) {
+  const std::string& backend = config.actors.backend;
+  if (backend == "cpu") return false;
+  const GpuSearch found = FindGpus();
+  if (found.gpus.empty() && backend == "cuda") {
+    throw UserError("actors.backend = \"cuda\": " + found.why_none);
+  }
+  return !found.gpus.empty();
+}
+
+net::Precision PrecisionOf(const Config& config) {
+  if (config.net.precision == "tf32") return net::Precision::kTf32;
+  return config.net.precision == "bf16" ? net::Precision::kBf16 : net::Precision::kF32;
+}
+
+Replica MakeReplica(const Config& config, std::uint32_t slot) {
+  Replica replica;
+  if (UsesGpu(config)) {
+    replica.gpu = OpenGpu(static_cast<int>(slot % FindGpus().gpus.size()));
+    replica.backend = net::MakeCudaBackend(*replica.gpu, PrecisionOf(config));
+  } else {
+    replica.backend = net::MakeCpuBackend(PrecisionOf(config));
+  }
+  return replica;
+}
+
+bool PlaysOnGpu(const Config& config) {
+  if (config.actors.env_device == "cpu") return false;
+  const std::string why_not = envs::WhyNotOnGpu(config.env);
+  if (why_not.empty()) return true;
+  if (config.actors.env_device == "auto") return false;
+  throw UserError("actors.env_device = \"cuda\": " + why_not);
+}
+
+std::unique_ptr<envs::VecEnv> MakeEnv(const Config& config, const Replica& replica,
+                                      const envs::EnvSeed& seed,
+                                      const envs::WhileWaiting& while_waiting) {
+  const int envs = static_cast<int>(config.actors.envs_per_actor);
+  if (replica.gpu != nullptr && PlaysOnGpu(config)) {
+    return envs::MakeGpuEnv(config.env, envs, seed, *replica.gpu);
+  }
+  auto env = envs::MakeVecEnv(config.env, envs, seed, while_waiting);
+  Memory& memory = replica.backend->memory();
+  if (memory.on_host()) return env;
+  return std::make_unique<StagedEnv>(std::move(env), memory);
+}
+
+}  // namespace starling::actors
