@@ -13,6 +13,7 @@
 #include "net/checks/op_checks.h"
 #include "net/cpu/bfloat16.h"
 #include "net/gpu.h"
+#include "tests/support/broken_backend.h"
 
 namespace starling::net {
 namespace {
@@ -71,12 +72,63 @@ INSTANTIATE_TEST_SUITE_P(All, BackendOps,
                          ::testing::Combine(::testing::ValuesIn(kContenders),
                                             ::testing::ValuesIn(OpChecks().begin(),
                                                                 OpChecks().end())),
-                         [](const auto& info) {
-                           std::string name = std::string(std::get<0>(info.param).name) + "_" +
-                                              std::get<1>(info.param).op;
+                         [](const auto& which) {
+                           std::string name = std::string(std::get<0>(which.param).name) + "_" +
+                                              std::get<1>(which.param).op;
                            std::replace(name.begin(), name.end(), ' ', '_');
                            return name;
                          });
+
+// The checks themselves: what is broken is found, and nothing else.
+
+using testing::BrokenBackend;
+using testing::Fault;
+
+bool Finds(const char* op, Fault fault) {
+  BrokenBackend broken(op, fault);
+  const auto check = std::find_if(OpChecks().begin(), OpChecks().end(),
+                                  [&](const OpCheck& c) { return c.op == std::string(op); });
+  return !CheckOp(*check, broken).ok();
+}
+
+TEST(OpChecksTest, FindAnElementThatIsLeftOrSlightlyWrong) {
+  for (const OpCheck& check : OpChecks()) {
+    EXPECT_TRUE(Finds(check.op, Fault::kLeavesTheLast)) << check.op;
+    // Small whole numbers stay as they are.
+    if (check.op == std::string("sample actions")) continue;
+    EXPECT_TRUE(Finds(check.op, Fault::kOffByAThousandth)) << check.op;
+  }
+}
+
+TEST(OpChecksTest, FindAMissingMask) {
+  for (const char* op :
+       {"linear backward input", "linear backward", "conv backward input", "activate backward"}) {
+    EXPECT_TRUE(Finds(op, Fault::kNoMask)) << op;
+  }
+  EXPECT_TRUE(Finds("layer norm backward", Fault::kNoMask));
+}
+
+TEST(OpChecksTest, FindAMissingBiasAndAHiddenNan) {
+  for (const char* op : {"linear forward", "conv forward"}) {
+    EXPECT_TRUE(Finds(op, Fault::kNoBias)) << op;
+    EXPECT_TRUE(Finds(op, Fault::kHidesNans)) << op;
+  }
+  EXPECT_TRUE(Finds("activate", Fault::kHidesNans));
+}
+
+TEST(OpChecksTest, FindWhatIsAddedAndWhatIsWrittenBehindTheEnd) {
+  for (const char* op : {"conv backward weights", "lstm cell forward", "advantages"}) {
+    EXPECT_TRUE(Finds(op, Fault::kAdds)) << op;
+    EXPECT_TRUE(Finds(op, Fault::kWritesBehind)) << op;
+  }
+}
+
+TEST(OpChecksTest, BlameNoOtherOp) {
+  BrokenBackend broken("conv backward weights", Fault::kLeavesTheLast);
+  for (const OpError& found : CheckOps(broken)) {
+    EXPECT_EQ(found.ok(), found.op != "conv backward weights") << found.op;
+  }
+}
 
 }  // namespace
 }  // namespace starling::net
