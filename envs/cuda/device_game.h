@@ -22,6 +22,7 @@
 #include "core/buffer.h"
 #include "core/check.h"
 #include "core/config.h"
+#include "core/cuda/each.h"
 #include "core/memory.h"
 #include "envs/cuda/play.h"
 #include "envs/env.h"
@@ -113,6 +114,8 @@ class DeviceGames final : public VecEnv {
         since_here_(envs(), device_.memory().host_side()),
         ended_here_(0, device_.memory().host_side()) {
     CHECK(steps >= 1, "steps = {}", steps);
+    CHECK(Table<G>::Bytes(spec.obs_size()) <= cuda::kMostScratch,
+          "{} values are too large a picture", spec.obs_size());
   }
 
   std::size_t envs() const { return static_cast<std::size_t>(num_envs_); }

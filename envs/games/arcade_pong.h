@@ -90,9 +90,7 @@ struct ArcadePong {
 
  private:
   // By value: code for a GPU cannot refer to the constants above, only read them.
-  static constexpr int Within(int low, int value, int high) {
-    return std::clamp(value, low, high);
-  }
+  static constexpr int Within(int low, int value, int high) { return std::clamp(value, low, high); }
   static constexpr int Least(int a, int b) { return std::min(a, b); }
 
   static constexpr int OnField(int top) { return Within(kTop, top, kBottom - kPaddle); }
