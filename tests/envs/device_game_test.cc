@@ -1,0 +1,281 @@
+// Games on a device are those of the host, bit for bit: over loops everywhere, over a GPU where one is.
+#include "envs/cuda/device_game.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <numeric>
+#include <string>
+
+#include "core/error.h"
+#include "envs/games/arcade_pong.h"
+#include "envs/games/catch.h"
+#include "envs/games/dummy.h"
+#include "envs/games/memory_recall.h"
+#include "envs/games/minatar_asterix.h"
+#include "envs/games/minatar_breakout.h"
+#include "envs/games/minatar_freeway.h"
+#include "envs/games/minatar_seaquest.h"
+#include "envs/games/minatar_space_invaders.h"
+#include "envs/gpu.h"
+#include "envs/registry.h"
+#include "tests/envs/on_loops.h"
+
+namespace starling::envs {
+namespace {
+
+using starling::testing::FakeGpu;
+
+using Make = std::unique_ptr<VecEnv> (*)(const EnvConfig& config, int num_envs, const EnvSeed& seed,
+                                         int steps, Gpu& gpu);
+
+const std::pair<const char*, Make> kOnLoops[] = {
+    {"arcade/pong", MakeOnLoops<ArcadePong>},
+    {"catch", MakeOnLoops<Catch>},
+    {"dummy", MakeOnLoops<Dummy>},
+    {"memory/recall", MakeOnLoops<MemoryRecall>},
+    {"minatar/asterix", MakeOnLoops<MinatarAsterix>},
+    {"minatar/breakout", MakeOnLoops<MinatarBreakout>},
+    {"minatar/freeway", MakeOnLoops<MinatarFreeway>},
+    {"minatar/seaquest", MakeOnLoops<MinatarSeaquest>},
+    {"minatar/space_invaders", MakeOnLoops<MinatarSpaceInvaders>},
+};
+
+Make OnLoopsOf(const std::string& name) {
+  for (const auto& [game, make] : kOnLoops) {
+    if (name == game) return make;
+  }
+  CHECK(false, "{} has no line in the test's table", name);
+}
+
+constexpr int kMostSteps = 97;  // between two takings of episodes
+constexpr int kSteps = 2600;    // an episode of Freeway is 2501
+constexpr EnvSeed kSeed{.seed = 5, .slot = 1, .incarnation = 2};
+
+template <class T, class U>
+bool SameBits(const T& a, const U& b) {
+  return a.size() == b.size() &&
+         std::memcmp(a.data(), b.data(), a.size() * sizeof(a.data()[0])) == 0;
+}
+
+void ExpectSameEpisodes(const std::vector<EpisodeEnd>& ours,
+                        const std::vector<EpisodeEnd>& wanted) {
+  ASSERT_EQ(ours.size(), wanted.size());
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    EXPECT_EQ(ours[i].env, wanted[i].env) << i;
+    EXPECT_EQ(ours[i].episode_return, wanted[i].episode_return) << i;
+    EXPECT_EQ(ours[i].length, wanted[i].length) << i;
+    EXPECT_EQ(ours[i].end, wanted[i].end) << i;
+  }
+}
+
+// The same env on the host, and a random policy for both.
+struct Pair {
+  Pair(const EnvConfig& config, int num_envs, Gpu& gpu, Make make)
+      : there(gpu, make(config, num_envs, kSeed, kMostSteps, gpu)),
+        here(MakeVecEnv(config, num_envs, kSeed)),
+        seen(there.seen.size()),
+        rewards(there.envs()),
+        terminals(there.envs()) {
+    here->Reset(seen);
+  }
+
+  void Step() {
+    for (std::int32_t& action : there.actions.span()) {
+      action = static_cast<std::int32_t>(
+          draws.Below(static_cast<std::uint32_t>(here->spec().num_actions)));
+    }
+    there.Step();
+    here->Step(there.actions.span(), seen, rewards, terminals);
+  }
+
+  bool Same() const {
+    return SameBits(there.seen, seen) && SameBits(there.rewards, rewards) &&
+           SameBits(there.terminals, terminals);
+  }
+
+  // How many there were.
+  std::size_t TakeBoth() {
+    std::vector<EpisodeEnd> ours(1), wanted(1);  // to be appended to
+    there.env->TakeEpisodes(ours);
+    here->TakeEpisodes(wanted);
+    ExpectSameEpisodes(ours, wanted);
+    return ours.size() - 1;
+  }
+
+  OnGpuBench there;
+  std::unique_ptr<VecEnv> here;
+  std::vector<float> seen, rewards;
+  std::vector<std::uint8_t> terminals;
+  RandomStream draws{{.seed = 3, .purpose = Purpose::kTest}};
+};
+
+void ExpectTheSamePlay(const EnvConfig& config, int num_envs, Gpu& gpu, Make make) {
+  SCOPED_TRACE(fmt::format("{}, {} actions, sticky {}, ramping {}", config.name, config.action_set,
+                           config.sticky_actions, config.ramping));
+  Pair pair(config, num_envs, gpu, make);
+  EXPECT_EQ(pair.there.env->spec().action_names, pair.here->spec().action_names);
+  ASSERT_TRUE(SameBits(pair.there.seen, pair.seen)) << "the first picture";
+  std::size_t ended = 0;
+  int until_taken = kMostSteps;
+  for (int step = 0; step < kSteps; ++step) {
+    pair.Step();
+    ASSERT_TRUE(pair.Same()) << "step " << step;
+    if (--until_taken > 0) continue;
+    ended += pair.TakeBoth();
+    until_taken = 1 + static_cast<int>(pair.draws.Below(kMostSteps));
+  }
+  ended += pair.TakeBoth();
+  EXPECT_GE(ended, pair.there.envs()) << "too few episodes to have shown anything";
+}
+
+std::vector<EnvConfig> AllWays(const std::string& name) {
+  std::vector<EnvConfig> all;
+  for (const char* actions : {"full", "minimal"}) {
+    for (const double sticky : {-1.0, 0.0, 0.6}) {
+      all.push_back({.name = name, .sticky_actions = sticky, .action_set = actions});
+      if (!Ramps(name)) continue;
+      all.push_back(all.back());
+      all.back().ramping = false;
+    }
+  }
+  return all;
+}
+
+class EveryGame : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(EveryGame, PlaysOverLoopsAsOnTheHost) {
+  for (const EnvConfig& config : AllWays(GetParam())) {
+    FakeGpu gpu;
+    ExpectTheSamePlay(config, 3, gpu, OnLoopsOf(GetParam()));
+    EXPECT_EQ(gpu.recordings(), 1);
+  }
+}
+
+TEST_P(EveryGame, PlaysOnAGpuAsOnTheHost) {
+  if (FindGpus().gpus.empty()) GTEST_SKIP() << FindGpus().why_none;
+  for (const EnvConfig& config : AllWays(GetParam())) {
+    const auto gpu = OpenGpu(0);
+    ExpectTheSamePlay(config, 67, *gpu, MakeGpuEnv);  // the last block is not full
+  }
+}
+
+// Nothing is played for this: it is the table of games that is looked at.
+TEST_P(EveryGame, CanBeMadeOnAGpu) {
+  if (!BuiltWithCuda()) GTEST_SKIP() << FindGpus().why_none;
+  FakeGpu gpu;
+  const EnvConfig config{.name = GetParam(), .action_set = "minimal"};
+  const auto env = MakeGpuEnv(config, 4, kSeed, 5, gpu);
+  EXPECT_EQ(env->size(), 4);
+  EXPECT_EQ(env->spec().name, GetParam());
+  EXPECT_EQ(env->spec().action_names, SpecOf(config).action_names);
+}
+
+std::string WithoutSlash(const ::testing::TestParamInfo<std::string>& game) {
+  std::string name = game.param;
+  std::replace(name.begin(), name.end(), '/', '_');
+  return name;
+}
+INSTANTIATE_TEST_SUITE_P(Games, EveryGame, ::testing::ValuesIn(EnvNames()), WithoutSlash);
+
+TEST(DeviceGame, AResetAbandonsEpisodesAndKeepsThoseThatEnded) {
+  FakeGpu gpu;
+  Pair pair({.name = "catch"}, 4, gpu, MakeOnLoops<Catch>);
+  for (int step = 0; step < 13; ++step) pair.Step();
+  pair.there.env->Reset(pair.there.seen_there.span());
+  pair.there.ReadBack();
+  pair.here->Reset(pair.seen);
+  EXPECT_TRUE(pair.Same());
+  for (int step = 0; step < 13; ++step) pair.Step();
+  EXPECT_TRUE(pair.Same());
+  EXPECT_EQ(pair.TakeBoth(), 8u);
+  EXPECT_EQ(pair.TakeBoth(), 0u) << "once";
+}
+
+TEST(DeviceGame, AnActionOutOfRangeIsPlayedAsTheNearest) {
+  FakeGpu gpu;
+  Pair pair({.name = "minatar/breakout", .sticky_actions = 0, .action_set = "minimal"}, 2, gpu,
+            MakeOnLoops<MinatarBreakout>);
+  for (int step = 0; step < 4; ++step) {
+    pair.there.actions.span()[0] = -1;
+    pair.there.actions.span()[1] = 3;
+    pair.there.Step();
+    pair.here->Step(std::vector<std::int32_t>{0, 2}, pair.seen, pair.rewards, pair.terminals);
+    ASSERT_TRUE(pair.Same()) << step;
+  }
+}
+
+TEST(DeviceGame, ACloneGoesOnByItself) {
+  FakeGpu gpu;
+  Pair pair({.name = "catch"}, 3, gpu, MakeOnLoops<Catch>);
+  for (int step = 0; step < 10; ++step) pair.Step();
+  auto clone = pair.there.env->Clone(), clone_here = pair.here->Clone();
+  for (int step = 0; step < 10; ++step) pair.Step();
+  EXPECT_EQ(pair.TakeBoth(), 6u);
+  pair.there.env.swap(clone);
+  pair.here.swap(clone_here);
+  pair.there.recording = 1;  // the other is of the env that was cloned
+  for (int step = 0; step < 20; ++step) pair.Step();
+  EXPECT_TRUE(pair.Same());
+  EXPECT_EQ(pair.TakeBoth(), 9u);
+}
+
+TEST(DeviceGame, TooLittleMemoryIsTheOperatorsToMend) {
+  FakeGpu gpu(1 << 20);
+  EXPECT_THROW(MakeOnLoops<MinatarBreakout>({}, 1 << 14, kSeed, 1, gpu), UserError);
+}
+
+TEST(DeviceGameDeathTest, RefusesWhatItWasNotMadeFor) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  FakeGpu gpu;
+  Pair pair({.name = "dummy"}, 2, gpu, MakeOnLoops<Dummy>);
+  EXPECT_DEATH(pair.there.env->Reset(pair.there.rewards_there.span()), "CHECK");
+  EXPECT_DEATH(pair.there.env->Step(pair.there.actions_there.span(), {}, {}, {}), "0 rewards");
+  for (int step = 0; step <= kMostSteps; ++step) pair.Step();
+  std::vector<EpisodeEnd> ended;
+  EXPECT_DEATH(pair.there.env->TakeEpisodes(ended), "98 steps since episodes were taken");
+  EXPECT_DEATH(MakeOnLoops<Dummy>({}, 1, kSeed, 0, gpu), "steps = 0");
+}
+
+TEST(GpuEnv, RefusesWhatMakeVecEnvRefusesAndWrappers) {
+  FakeGpu gpu;
+  EXPECT_THROW(MakeGpuEnv({.name = "catch", .stack = 4}, 1, kSeed, 1, gpu), UserError);
+  EXPECT_THROW(MakeGpuEnv({.name = "catch", .ramping = false}, 1, kSeed, 1, gpu), UserError);
+  EXPECT_THROW(MakeGpuEnv({.name = "cathc"}, 1, kSeed, 1, gpu), UserError);
+}
+
+// A lane of several, to whom the others have done nothing yet.
+struct LaneOf {
+  int its_index, its_count;
+  int index() const { return its_index; }
+  int count() const { return its_count; }
+  void Sync() const {}
+};
+
+TEST(Table, LanesTogetherCarryAllOfASeatAndItsPicture) {
+  constexpr int kLanes = 32, kObsSize = 600;
+  using Games = Seat<MinatarSpaceInvaders>;
+  Games seat{.player = MakePlayers<MinatarSpaceInvaders>(1, kSeed, {})[0], .length = 7};
+  seat.player.game.heading = 1;
+  std::vector<std::byte> scratch(Table<MinatarSpaceInvaders>::Bytes(kObsSize));
+  const Table<MinatarSpaceInvaders> table(scratch.data());
+  for (int lane = 0; lane < kLanes; ++lane) table.CarryIn(seat, LaneOf{lane, kLanes});
+  EXPECT_EQ(table.seat().player.stream, seat.player.stream);
+  EXPECT_EQ(table.seat().player.game, seat.player.game);
+  EXPECT_EQ(table.seat().length, 7);
+
+  std::iota(table.picture(), table.picture() + kObsSize, 1.0f);
+  Games back;
+  std::vector<float> observation(kObsSize + 1);
+  for (int lane = 0; lane < kLanes; ++lane) {
+    table.CarryOut(kObsSize, LaneOf{lane, kLanes}, back, observation.data());
+  }
+  EXPECT_EQ(back.player.game, seat.player.game);
+  EXPECT_EQ(back.length, 7);
+  for (int k = 0; k < kObsSize; ++k) ASSERT_EQ(observation[static_cast<std::size_t>(k)], k + 1);
+  EXPECT_EQ(observation.back(), 0) << "no further";
+}
+
+}  // namespace
+}  // namespace starling::envs
