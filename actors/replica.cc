@@ -25,10 +25,12 @@ net::Precision PrecisionOf(const Config& config) {
   return config.net.precision == "bf16" ? net::Precision::kBf16 : net::Precision::kF32;
 }
 
+int GpuOf(std::uint32_t slot, std::size_t gpus) { return static_cast<int>(slot % gpus); }
+
 Replica MakeReplica(const Config& config, std::uint32_t slot) {
   Replica replica;
   if (UsesGpu(config)) {
-    replica.gpu = OpenGpu(static_cast<int>(slot % FindGpus().gpus.size()));
+    replica.gpu = OpenGpu(GpuOf(slot, FindGpus().gpus.size()));
     replica.backend = net::MakeCudaBackend(*replica.gpu, PrecisionOf(config));
   } else {
     replica.backend = net::MakeCpuBackend(PrecisionOf(config));
@@ -49,7 +51,8 @@ std::unique_ptr<envs::VecEnv> MakeEnv(const Config& config, const Replica& repli
                                       const envs::WhileWaiting& while_waiting) {
   const int envs = static_cast<int>(config.actors.envs_per_actor);
   if (replica.gpu != nullptr && PlaysOnGpu(config)) {
-    return envs::MakeGpuEnv(config.env, envs, seed, *replica.gpu);
+    return envs::MakeGpuEnv(config.env, envs, seed, static_cast<int>(config.actors.unroll),
+                            *replica.gpu);
   }
   auto env = envs::MakeVecEnv(config.env, envs, seed, while_waiting);
   Memory& memory = replica.backend->memory();

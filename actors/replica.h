@@ -24,7 +24,10 @@ struct Replica {
   std::unique_ptr<net::Backend<float>> backend;
 };
 
-// GPUs are dealt to slots in turn. Throws UserError as OpenGpu and the backend.
+// GPUs are dealt to slots in turn: which of so many, at least one.
+int GpuOf(std::uint32_t slot, std::size_t gpus);
+
+// Throws UserError as OpenGpu and the backend.
 Replica MakeReplica(const Config& config, std::uint32_t slot);
 
 // B = actors.envs_per_actor envs whose arrays are those of replica's backend: on the GPU, or on the host

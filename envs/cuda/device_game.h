@@ -48,6 +48,7 @@ class DeviceGames final : public VecEnv {
 
   const EnvSpec& spec() const override { return spec_; }
   int size() const override { return num_envs_; }
+  bool on_gpu() const override { return true; }
 
   void Reset(std::span<float> observations) override {
     CHECK(observations.size() == envs() * row());

@@ -8,8 +8,12 @@
 #include "actors/rollout.h"
 #include "actors/staged_env.h"
 #include "core/error.h"
+#include "envs/games/catch.h"
+#include "envs/games/dummy.h"
+#include "envs/games/memory_recall.h"
+#include "envs/games/minatar_breakout.h"
 #include "envs/registry.h"
-#include "tests/envs/fake_gpu_env.h"
+#include "tests/envs/on_loops.h"
 #include "tests/net/arrays.h"
 #include "tests/net/fake_gpu_backend.h"
 #include "tests/support/fake_gpu.h"
@@ -38,6 +42,17 @@ class GpuRolloutTest : public ::testing::TestWithParam<Case> {
     return ParseConfig("", "test.toml", all);
   }
 
+  static std::unique_ptr<envs::VecEnv> GamesOn(FakeGpu& gpu, const Config& config,
+                                               const envs::EnvSeed& seed) {
+    const auto make = config.env.name == "catch"   ? envs::MakeOnLoops<envs::Catch>
+                      : config.env.name == "dummy" ? envs::MakeOnLoops<envs::Dummy>
+                      : config.env.name == "memory/recall"
+                          ? envs::MakeOnLoops<envs::MemoryRecall>
+                          : envs::MakeOnLoops<envs::MinatarBreakout>;
+    return make(config.env, static_cast<int>(config.actors.envs_per_actor), seed,
+                static_cast<int>(config.actors.unroll), gpu);
+  }
+
   // On the GPU; `gpu`, if given, is what to ask about it.
   static std::unique_ptr<Rollout> OnGpu(const Config& config, Games games, FakeGpu** gpu = nullptr,
                                         std::size_t limit = FakeGpu::kNoLimit) {
@@ -47,7 +62,7 @@ class GpuRolloutTest : public ::testing::TestWithParam<Case> {
     const envs::EnvSeed seed{config.run.seed, kSlot, kIncarnation};
     std::unique_ptr<envs::VecEnv> env;
     if (games == Games::kOnTheGpu) {
-      env = envs::testing::MakeFakeGpuEnv(config.env, envs, seed, *fake);
+      env = GamesOn(*fake, config, seed);
     } else {
       env = std::make_unique<StagedEnv>(envs::MakeVecEnv(config.env, envs, seed), fake->memory());
     }

@@ -1,0 +1,69 @@
+// What an actor computes on.
+#include "actors/replica.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+
+namespace starling::actors {
+namespace {
+
+Config ConfigOf(const std::vector<std::string>& settings) {
+  return ParseConfig("", "test.toml", settings);
+}
+
+std::string Refusal(const std::function<void()>& what) {
+  try {
+    what();
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(ReplicaTest, SlotsTakeGpusInTurn) {
+  EXPECT_EQ(GpuOf(0, 3), 0);
+  EXPECT_EQ(GpuOf(2, 3), 2);
+  EXPECT_EQ(GpuOf(3, 3), 0);
+  EXPECT_EQ(GpuOf(7, 1), 0);
+}
+
+TEST(ReplicaTest, AProcessorIsAskedForNoGpu) {
+  EXPECT_FALSE(UsesGpu(ConfigOf({})));
+  const Replica replica = MakeReplica(ConfigOf({}), 0);
+  EXPECT_EQ(replica.gpu, nullptr);
+  EXPECT_TRUE(replica.backend->memory().on_host());
+}
+
+TEST(ReplicaTest, WithoutAGpuAutoIsTheProcessorAndCudaIsRefused) {
+  if (!FindGpus().gpus.empty()) GTEST_SKIP() << "there is a GPU";
+  EXPECT_FALSE(UsesGpu(ConfigOf({"actors.backend=auto", "actors.count=1"})));
+  const std::string refusal = Refusal([] {
+    UsesGpu(ConfigOf({"actors.backend=cuda", "actors.count=1"}));
+  });
+  EXPECT_THAT(refusal, testing::StartsWith("actors.backend = \"cuda\": "));
+  EXPECT_THAT(refusal, testing::HasSubstr(FindGpus().why_none));
+}
+
+TEST(ReplicaTest, OnAGpuAutoIsTheGpu) {
+  if (FindGpus().gpus.empty()) GTEST_SKIP() << FindGpus().why_none;
+  const Replica replica = MakeReplica(ConfigOf({"actors.backend=auto", "actors.count=1"}), 5);
+  ASSERT_NE(replica.gpu, nullptr);
+  EXPECT_FALSE(replica.backend->memory().on_host());
+}
+
+TEST(ReplicaTest, GamesAreOnTheGpuWhereTheyCanBe) {
+  EXPECT_TRUE(PlaysOnGpu(ConfigOf({})));
+  EXPECT_FALSE(PlaysOnGpu(ConfigOf({"actors.env_device=cpu"})));
+  EXPECT_FALSE(PlaysOnGpu(ConfigOf({"env.stack=4"})));
+  EXPECT_TRUE(PlaysOnGpu(ConfigOf({"actors.backend=auto", "actors.env_device=cuda"})));
+  const std::string refusal = Refusal([] {
+    PlaysOnGpu(ConfigOf({"actors.backend=auto", "actors.env_device=cuda", "env.stack=4"}));
+  });
+  EXPECT_THAT(refusal, testing::StartsWith("actors.env_device = \"cuda\": "));
+  EXPECT_THAT(refusal, testing::HasSubstr("env.stack"));
+}
+
+}  // namespace
+}  // namespace starling::actors
