@@ -52,10 +52,8 @@ struct DirectConv {
 };
 
 // The gradients of weights and biases, a bias being the weight of an input that is always one: partial
-// (chunks, patch + 1, OUT), summed over the output cells [c * cells, (c + 1) * cells) of all samples. A
-// linear layer is a convolution with one cell. kOut: OUT itself, or for up to kNarrow the most it may be.
-inline constexpr int kNarrow = 8;
-
+// (chunks, patch + 1, kOut), summed over the output cells [c * cells, (c + 1) * cells) of all samples. A
+// linear layer is a convolution of one sample: its samples are the cells of a row.
 template <int kOut>
 struct DirectWeightGradient {
   ConvShape shape;
@@ -93,13 +91,12 @@ struct DirectWeightGradient {
         ++sample;
       }
     }
-    float* const to = partial + i * shape.out_channels;
-    for (int o = 0; o < kOut; ++o) {
-      if (kOut > kNarrow || o < shape.out_channels) to[o] = sums[o];
-    }
+    for (int o = 0; o < kOut; ++o) partial[i * kOut + o] = sums[o];
   }
 
  private:
+  static constexpr int kWide = kOut % 4 == 0 ? 4 : kOut % 2 == 0 ? 2 : 1;
+
   // Of input k of a patch, from its first; k = patch is the bias.
   HOST_DEVICE int InPatch(int k) const {
     std::uint32_t ky = static_cast<std::uint32_t>(k);
@@ -107,16 +104,10 @@ struct DirectWeightGradient {
     return static_cast<int>(ky) * shape.width * shape.in_channels + j;
   }
   HOST_DEVICE void Accumulate(float in, int cell, float (&sums)[kOut]) const {
-    const float* const from = dy + static_cast<long long>(cell) * shape.out_channels;
-    if constexpr (kOut > kNarrow) {
-      for (int o = 0; o < kOut; o += 4) {
-        const Pack<4> gradient = Load<4>(from + o);
-        for (int u = 0; u < 4; ++u) sums[o + u] += in * gradient.v[u];
-      }
-    } else {
-      for (int o = 0; o < kOut; ++o) {
-        if (o < shape.out_channels) sums[o] += in * from[o];
-      }
+    const float* const from = dy + static_cast<long long>(cell) * kOut;
+    for (int o = 0; o < kOut; o += kWide) {
+      const Pack<kWide> gradient = Load<kWide>(from + o);
+      for (int u = 0; u < kWide; ++u) sums[o + u] += in * gradient.v[u];
     }
   }
 };

@@ -5,6 +5,8 @@
 
 namespace starling::net::cuda {
 
+inline constexpr int kNarrow = 8;  // outputs of which a layer has few
+
 template <class Device>
 class Linear {
  public:
@@ -27,7 +29,7 @@ class Linear {
 
   void BackwardWeights(const LinearShape& s, int n, const float* x, const float* dy, float* dw,
                        float* db) {
-    if (Narrow(s)) return NarrowBackwardWeights(s, n, x, dy, dw, db);
+    if (Narrow(s) && Aligned({dy})) return NarrowBackwardWeights(s, n, x, dy, dw, db);
     work_.MultiplyOverRows(n, s.in, s.out, x, dy, Put::kReplace, dw);
     work_.SumColumns(n, s.out, dy, db);
   }
@@ -54,16 +56,21 @@ class Linear {
   Device& device() { return work_.device(); }
   bool Narrow(const LinearShape& s) const { return work_.limits().direct && s.out <= kNarrow; }
 
+  template <int kOut = kNarrow>
   void NarrowBackwardWeights(const LinearShape& s, int n, const float* x, const float* dy,
                              float* dw, float* db) {
-    const ConvShape row{.height = 1,
-                        .width = n,
-                        .in_channels = s.in,
-                        .kernel_height = 1,
-                        .kernel_width = 1,
-                        .stride = 1,
-                        .out_channels = s.out};
-    WeightGradient<kNarrow>(work_, row, 1, x, dy, dw, db);
+    if (s.out == kOut) {
+      const ConvShape row{.height = 1,
+                          .width = n,
+                          .in_channels = s.in,
+                          .kernel_height = 1,
+                          .kernel_width = 1,
+                          .stride = 1,
+                          .out_channels = s.out};
+      WeightGradient<kOut>(work_, row, 1, x, dy, dw, db);
+    } else if constexpr (kOut > 1) {
+      NarrowBackwardWeights<kOut - 1>(s, n, x, dy, dw, db);
+    }
   }
 
   Work<Device>& work_;

@@ -107,7 +107,7 @@ class Work {
   static constexpr long long kManySums = 1 << 14;
   static constexpr int kFewShares = 8;
   static constexpr int kTile = 64,
-                       kTiles = 264;  // cells a side that a block of threads does, blocks
+                       kTiles = 512;  // cells a side that a block of threads does, blocks
   static constexpr int kRowsOfAShare = 256, kRowsAtOnce = 32;
 
   int Shares(int rows, int in, int out) const {
