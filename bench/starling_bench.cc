@@ -15,13 +15,13 @@
 
 #include "bench/child.h"
 #include "bench/figure.h"
-#include "bench/machine.h"
 #include "bench/report.h"
 #include "bench/training_run.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/log.h"
 #include "core/version.h"
+#include "fleet/doctor/machine.h"
 #include "fleet/process.h"
 
 namespace starling::bench {
@@ -142,7 +142,7 @@ int Run(const Options& options) {
     results.push_back({figure.name, Measure(figure, site)});
     broken = broken || results.back().result.broken;
   }
-  const std::string hardware = HardwareLine(), command = CommandOf(options);
+  const std::string hardware = fleet::HardwareLine(), command = CommandOf(options);
   if (options.json && options.json->empty()) {
     std::printf("%s\n", ToJson(results, hardware, command, options.quick).c_str());
     return broken ? kExitFailed : kExitDone;

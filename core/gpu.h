@@ -25,6 +25,7 @@ struct GpuInfo {
 struct GpuSearch {
   std::vector<GpuInfo> gpus;  // in the order of CUDA_VISIBLE_DEVICES, if that is set
   std::string why_none;       // what is missing and what to do, if there are none
+  std::string driver;         // "driver for CUDA 12.8, runtime 13.0"; "" without a driver
 };
 
 bool BuiltWithCuda();

@@ -10,7 +10,8 @@ GpuSearch FindGpus() {
   return {.gpus = {},
           .why_none =
               "this program was built without CUDA: install the CUDA Toolkit (12 or newer), "
-              "configure again and build"};
+              "configure again and build",
+          .driver = ""};
 }
 
 std::unique_ptr<Gpu> OpenGpu(int) { throw UserError(FindGpus().why_none); }

@@ -17,6 +17,7 @@
 #include "core/version.h"
 #include "envs/registry.h"
 #include "envs/trace.h"
+#include "fleet/doctor/doctor.h"
 #include "fleet/eval.h"
 #include "fleet/process.h"
 #include "fleet/report/report.h"
@@ -38,6 +39,7 @@ struct Options {
   RecordOptions record;
   SweepOptions sweep;
   ReportOptions report;
+  DoctorOptions doctor;
   std::string trace;
 };
 
@@ -137,6 +139,12 @@ void AddReport(CLI::App& app, ReportOptions& options) {
   report.add_option("--out", options.out, "where to (report.html)");
 }
 
+void AddDoctor(CLI::App& app, DoctorOptions& options) {
+  CLI::App& doctor = *app.add_subcommand(
+      "doctor", "What this machine has, whether it computes correctly, and what is missing.");
+  doctor.add_flag("--json", options.json, "one JSON object on standard output");
+}
+
 void AddConform(CLI::App& app, Options& options) {
   CLI::App& conform = *app.add_subcommand("conform", "Replay a recorded trace against our game.");
   conform.add_option("TRACE", options.trace, "TRACE.jsonl.gz")->required();
@@ -184,6 +192,7 @@ int Dispatch(const CLI::App& app, Options& options) {
   if (app.got_subcommand("record")) return RunRecord(options.record);
   if (app.got_subcommand("sweep")) return RunSweep(options.sweep);
   if (app.got_subcommand("report")) return RunReport(options.report);
+  if (app.got_subcommand("doctor")) return RunDoctor(options.doctor);
   if (app.got_subcommand("bench")) return Bench(app.get_subcommand("bench")->remaining());
   std::printf("%s", EnvTable().c_str());
   return kExitDone;
@@ -245,6 +254,7 @@ int RunCommandLine(int argc, char** argv) {
   AddSweep(app, options.sweep);
   AddReport(app, options.report);
   AddConform(app, options);
+  AddDoctor(app, options.doctor);
   AddBench(app);
   app.add_subcommand("envs", "List the environments.");
   try {

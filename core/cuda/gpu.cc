@@ -153,6 +153,16 @@ GpuInfo InfoOf(int index) {
           .multiprocessors = properties.multiProcessorCount};
 }
 
+std::string Driver() {
+  int driver = 0, runtime = 0;
+  if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0) return "";
+  if (cudaRuntimeGetVersion(&runtime) != cudaSuccess) return "";
+  const auto version = [](int number) {
+    return fmt::format("{}.{}", number / 1000, number % 1000 / 10);
+  };
+  return fmt::format("driver for CUDA {}, runtime {}", version(driver), version(runtime));
+}
+
 constexpr int kOldestMajor = 8;  // what cmake/cuda.cmake has code for
 
 }  // namespace
@@ -160,7 +170,7 @@ constexpr int kOldestMajor = 8;  // what cmake/cuda.cmake has code for
 bool BuiltWithCuda() { return true; }
 
 GpuSearch FindGpus() {
-  GpuSearch found;
+  GpuSearch found{.gpus = {}, .why_none = "", .driver = Driver()};
   int count = 0;
   cudaError_t status = cudaGetDeviceCount(&count);
   if (status == cudaSuccess && count == 0) status = cudaErrorNoDevice;

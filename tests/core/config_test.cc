@@ -194,7 +194,7 @@ TEST(Config, PrecisionOfTheNet) {
   EXPECT_EQ(ParseConfig("", "x.toml", {"net.precision=bf16"}).net.precision, "bf16");
   EXPECT_THAT(Mistakes("[net]\nprecision = \"fp16\"\n"),
               ElementsAre(AllOf(StartsWith("x.toml:2:13: net.precision = \"fp16\""),
-                                HasSubstr("\"f32\" or \"bf16\""))));
+                                HasSubstr("\"f32\", \"bf16\" or \"tf32\""))));
   EXPECT_THAT(Mistakes("[net]\nprecison = \"bf16\"\n"),
               ElementsAre(HasSubstr("did you mean \"precision\"?")));
 }

@@ -94,6 +94,10 @@ Config RandomConfig(RandomStream& random) {
   }
   config.actors.count = 1024;
   config.actors.envs_per_actor = 7;
+  if (config.actors.backend == "cpu") {
+    config.actors.env_device = "cpu";
+    config.net.precision = "bf16";
+  }
   config.updates.in_flight = config.staleness.bound == 0 ? 1 : config.updates.in_flight;
   config.net.kind = "layers";
   config.optimizer.kind = "rmsprop";

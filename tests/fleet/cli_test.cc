@@ -34,8 +34,8 @@ TEST_F(CliTest, VersionAndHelpGoToStandardOutput) {
   EXPECT_THAT(version.out, StartsWith("starling "));
   const Finished help = Starling({"--help"});
   EXPECT_EQ(help.status, 0);
-  for (const char* command :
-       {"train", "eval", "play", "record", "sweep", "report", "conform", "envs", "bench"}) {
+  for (const char* command : {"train", "eval", "play", "record", "sweep", "report", "conform",
+                              "envs", "bench", "doctor"}) {
     EXPECT_THAT(help.out, HasSubstr(command));
   }
   for (const char* word : {"--resume", "--init-from", "eval.every_steps", "tensorboard"}) {
