@@ -1,5 +1,5 @@
-// The ops of a GPU beyond what every backend is held to (backend_ops_test.cc): however work is cut, what
-// comes out is correct; what is not finite; what needs no more than it should.
+// The ops of a GPU beyond what every backend is held to (backend_ops_test.cc): however work is cut,
+// what comes out is correct; what is not finite; what needs no more than it should.
 #include <gtest/gtest.h>
 
 #include <cmath>
