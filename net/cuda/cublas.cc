@@ -12,8 +12,8 @@
 namespace starling::net::cuda {
 namespace {
 
-// NVIDIA's advice for Hopper. Given to it at the start: within a recorded graph it cannot allocate, and
-// where several streams shared one its choice of an algorithm could vary.
+// NVIDIA's advice for Hopper. Given to it at the start: within a recorded graph it cannot allocate,
+// and where several streams shared one its choice of an algorithm could vary.
 constexpr std::size_t kWorkspace = 32u << 20;
 
 // The newest that these headers describe first; the functions below are the same in all of them.
@@ -130,7 +130,7 @@ Cublas::Cublas(Gpu& gpu, Precision precision)
 
 Cublas::~Cublas() = default;
 
-// cuBLAS counts columns first. In its eyes our arrays are transposed, so it is asked for cT = bT . aT.
+// cuBLAS counts columns first. In its eyes our arrays are transposed: it is asked for cT = bT . aT.
 void Cublas::Multiply(const MatrixProduct& p) {
   const Library& library = state_->library;
   const cublasOperation_t of_a = Operation(p.a_transposed), of_b = Operation(p.b_transposed);

@@ -1,5 +1,5 @@
-// Products on a GPU by NVIDIA's cuBLAS, which is opened when the program runs: a machine without it, and
-// without a GPU, runs everything else.
+// Products on a GPU by NVIDIA's cuBLAS, which is opened when the program runs: a machine without
+// it, and without a GPU, runs everything else.
 #pragma once
 
 #include "core/gpu.h"

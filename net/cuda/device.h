@@ -1,4 +1,4 @@
-// What the ops of a GPU (ops.h) ask of whatever does the work: a GPU (backend.cc), or loops in the tests.
+// What the ops of a GPU (ops.h) ask of whatever works: a GPU (backend.cc), or loops in the tests.
 //
 //   Memory& memory();
 //   const char* name() const;
@@ -17,8 +17,8 @@
 
 namespace starling::net::cuda {
 
-// c (rows, columns) = a (rows, depth) . b (depth, columns), or is added to it; all dense, C order. Of a
-// transposed factor the array holds the transpose.
+// c (rows, columns) = a (rows, depth) . b (depth, columns), or is added to it; all dense, C order.
+// Of a transposed factor the array holds the transpose.
 struct MatrixProduct {
   int rows = 1, depth = 1, columns = 1;
   const float* a = nullptr;

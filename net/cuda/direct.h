@@ -7,8 +7,8 @@
 
 namespace starling::net::cuda {
 
-// y (n, OH, OW, kOut) = activation(x * w + b): a thread for each cell of y. All threads of a warp read
-// the same weights, at once. kWide divides KW * CIN.
+// y (n, OH, OW, kOut) = activation(x * w + b): a thread for each cell of y. All threads of a warp
+// read the same weights, at once. kWide divides KW * CIN.
 template <int kOut, int kWide>
 struct DirectConv {
   ConvShape shape;
@@ -51,9 +51,9 @@ struct DirectConv {
   }
 };
 
-// The gradients of weights and biases, a bias being the weight of an input that is always one: partial
-// (chunks, patch + 1, kOut), summed over the output cells [c * cells, (c + 1) * cells) of all samples. A
-// linear layer is a convolution of one sample: its samples are the cells of a row.
+// The gradients of weights and biases, a bias being the weight of an input that is always one:
+// partial (chunks, patch + 1, kOut), summed over the output cells [c * cells, (c + 1) * cells) of
+// all samples. A linear layer is a convolution of one sample: its samples are the cells of a row.
 template <int kOut>
 struct DirectWeightGradient {
   ConvShape shape;

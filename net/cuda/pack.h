@@ -1,8 +1,8 @@
-// What bodies for a GPU's threads have in common: loads of adjacent floats at once, fast division, sums.
+// What bodies for a GPU's threads share: loads of adjacent floats at once, fast division, sums.
 //
 // A body is a struct that holds its arguments; operator()(i) is what thread i of n does, or
-// operator()(i, lanes) what warp i of n does together (core/cuda/each.h). Bodies compile for the host,
-// too, where the tests run them; this is also why they include no checks and no fmt.
+// operator()(i, lanes) what warp i of n does together (core/cuda/each.h). Bodies compile for the
+// host, too, where the tests run them; this is also why they include no checks and no fmt.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,8 @@ HOST_DEVICE inline void Store(float* to, const Pack<kWide>& pack) {
 }
 
 // Division of indices by what is only known when the program runs: a multiplication and a shift.
-// Exact below 2^31: the multiplier is too large by less than 1 in 2^31 (Granlund and Montgomery 1994).
+// Exact below 2^31: the multiplier is too large by less than 1 in 2^31 (Granlund and Montgomery
+// 1994).
 class Divisor {
  public:
   Divisor() = default;
@@ -52,8 +53,8 @@ class Divisor {
   std::uint32_t divisor_ = 1, multiplier_ = 0x80000000u, shift_ = 31;
 };
 
-// The sum of at(first), at(first + step) ... below end, eight at a time: a thread that waits for one
-// load waits for all eight.
+// The sum of at(first), at(first + step) ... below end, eight at a time: a thread that waits for
+// one load waits for all eight.
 template <class T, class At>
 HOST_DEVICE inline T StridedSum(long long first, long long end, long long step, At at) {
   T sums[8] = {};

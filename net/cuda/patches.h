@@ -1,4 +1,4 @@
-// Convolution as a product: the patches of the input as a matrix, and their gradients back to the input.
+// Convolution as a product: the patches of the input as a matrix, and their gradients put back.
 #pragma once
 
 #include "net/cuda/elementwise.h"
@@ -21,8 +21,8 @@ struct ConvDivisors {
         stride(s.stride) {}
 };
 
-// patches (n, OH, OW, KH, KW, CIN) of x (n, H, W, CIN). A row of a kernel, KW * CIN floats, is adjacent
-// in both.
+// patches (n, OH, OW, KH, KW, CIN) of x (n, H, W, CIN). A row of a kernel, KW * CIN floats, is
+// adjacent in both.
 template <int kWide>
 struct Patches {
   ConvShape shape;

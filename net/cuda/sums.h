@@ -1,4 +1,4 @@
-// Sums over rows, in two stages and a fixed order: parts of the rows by many threads, then the parts.
+// Sums over rows, in two stages and a fixed order: parts of them by many threads, then the parts.
 #pragma once
 
 #include "net/backend.h"
@@ -6,8 +6,8 @@
 
 namespace starling::net::cuda {
 
-// partial (chunks, columns): chunk c sums the rows c, c + chunks, ... of x (rows, columns). Adjacent
-// threads read adjacent floats, however few columns there are.
+// partial (chunks, columns): chunk c sums the rows c, c + chunks, ... of x (rows, columns).
+// Adjacent threads read adjacent floats, however few columns there are.
 struct ColumnPartials {
   long long size, threads;  // rows * columns, chunks * columns
   const float* x;
@@ -31,7 +31,8 @@ struct SumTarget {
   }
 };
 
-// target (size) = the sum over the shares of partial (shares, size): of many numbers, a thread each.
+// target (size) = the sum over the shares of partial (shares, size): a thread each, for
+// many numbers.
 struct SumShares {
   int shares;
   long long size;

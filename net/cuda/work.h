@@ -65,8 +65,8 @@ class Work {
     return std::max(1, std::min({kThreads / width, rows / kRowsOfAChunk, kMostChunks}));
   }
 
-  // dw (in, out) = xT . dy, or is added to it: x (rows, in), dy (rows, out). One product would leave
-  // most of a GPU idle where dw is small, so many do a share of the rows each.
+  // dw (in, out) = xT . dy, or is added to it: x (rows, in), dy (rows, out). One product would
+  // leave most of a GPU idle where dw is small, so many do a share of the rows each.
   void MultiplyOverRows(int rows, int in, int out, const float* x, const float* dy, Put put,
                         float* dw) {
     MatrixProduct product{.rows = in,

@@ -1,7 +1,8 @@
-// A GPU for machines without one: memory that the host must not touch, and work that is only done when
-// somebody waits for it. What is asked for is a closure; a test sees what code for a GPU gets wrong:
+// A GPU for machines without one: memory that the host must not touch, and work that is only done
+// when somebody waits for it. What is asked for is a closure; a test sees what code for a GPU gets
+// wrong:
 //   - a load or a store by the host crashes, because the memory is closed while nothing runs;
-//   - a result that was not waited for is not there yet, and what was to be written later has changed;
+//   - a result that was not waited for is not there, and what is to be written may have changed;
 //   - allocating, freeing or waiting while a graph is recorded fails the test.
 #pragma once
 
