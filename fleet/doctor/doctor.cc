@@ -125,11 +125,11 @@ void AddMissing(const Machine& m, std::vector<std::string>& missing) {
   if (m.python.found.empty()) {
     missing.push_back("For the envs of Gymnasium (gym:...): Python: " + m.python.why_none + ".");
   } else if (m.gymnasium.empty()) {
-    missing.push_back(fmt::format(
-        "For the envs of Gymnasium (gym:...): {} does not seem to have it; run scripts/setup "
-        "--gym, or name "
-        "another interpreter by env.python.",
-        m.python.found));
+    missing.push_back(
+        fmt::format("For the envs of Gymnasium (gym:...): {} does not seem to have it; run "
+                    "scripts/setup --gym, "
+                    "or name another interpreter by env.python.",
+                    m.python.found));
   }
 }
 
