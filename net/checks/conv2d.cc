@@ -1,0 +1,115 @@
+// Convolutions.
+#include <cmath>
+
+#include "net/checks/kinds.h"
+#include "net/checks/trial.h"
+
+namespace starling::net::checks {
+namespace {
+
+// As for linear layers; the gradients of weights sum over cells of all samples.
+constexpr double kSums = 3e-6, kOverCells = 1e-5, kLongSums = 3e-5;
+constexpr int kMany = 70'001;  // samples: more than a grid of blocks has in its second dimension
+
+struct Case {
+  ConvShape shape;
+  int n = 1;
+  double density = 1;
+  std::string Name() const {
+    const ConvShape& s = shape;
+    return fmt::format("{}x{}x{} by {}x{} / {} to {}, {} samples", s.height, s.width, s.in_channels,
+                       s.kernel_height, s.kernel_width, s.stride, s.out_channels, n);
+  }
+  int inputs() const { return n * shape.in_size(); }
+  int outputs() const { return n * shape.out_size(); }
+  int cells() const { return n * shape.out_cells(); }
+  double over_cells() const { return cells() > 10'000 ? kLongSums : kOverCells; }
+};
+
+ConvShape RandomShape(Trial& trial) {
+  ConvShape s;
+  s.kernel_height = trial.Between(1, 4);
+  s.kernel_width = trial.Between(1, 4);
+  s.height = trial.Between(s.kernel_height, 12);
+  s.width = trial.Between(s.kernel_width, 12);
+  s.stride = trial.Between(1, 3);
+  s.in_channels = trial.Between(1, 6);
+  s.out_channels = trial.Between(1, 40);
+  return s;
+}
+
+std::vector<Case> Cases(Trial& trial) {
+  std::vector<Case> cases = {
+      // MinAtar, and Atari by two nets.
+      {{10, 10, 4, 3, 3, 1, 16}, 1, 0.1},
+      {{10, 10, 4, 3, 3, 1, 16}, 20, 0.1},
+      {{10, 10, 7, 3, 3, 1, 16}, 3, 0.3},
+      {{10, 10, 10, 3, 3, 1, 16}, 5, 0.03},
+      {{84, 84, 4, 8, 8, 4, 16}, 1, 1},
+      {{20, 20, 16, 4, 4, 2, 32}, 2, 0.5},
+      {{20, 20, 32, 4, 4, 2, 64}, 1, 1},
+      {{9, 9, 64, 3, 3, 1, 64}, 1, 0.5},
+      // Odd ones: a kernel as large as the picture, cells that no kernel reaches, one of everything.
+      {{13, 31, 3, 2, 5, 1, 17}, 2, 1},
+      {{5, 5, 2, 5, 5, 1, 16}, 3, 1},
+      {{11, 7, 3, 2, 1, 3, 5}, 4, 1},
+      {{1, 1, 1, 1, 1, 1, 1}, 1, 1},
+      {{6, 6, 2, 3, 3, 1, 16}, 200, 0.2},
+      {{2, 2, 1, 2, 2, 1, 3}, kMany, 1},
+  };
+  for (int i = 0; i < 8; ++i) {
+    cases.push_back({RandomShape(trial), trial.Between(1, 9), i % 2 == 0 ? 1.0 : 0.2});
+  }
+  return cases;
+}
+
+}  // namespace
+
+void ConvForward(Trial& trial) {
+  bool odd = false;
+  for (const Case& c : Cases(trial)) {
+    trial.Begin(c.Name());
+    Floats x = trial.Sparse(c.inputs(), c.density), w = trial.Weights(c.shape.num_weights());
+    std::vector<float> bias(static_cast<std::size_t>(c.shape.out_channels), 0.75f);
+    odd = !odd;
+    if (odd) bias.back() = NAN;  // a relu must not hide that a net blew up
+    Floats b = trial.Given(bias), y = trial.Noise(c.outputs()), y_relu = trial.Noise(c.outputs());
+    trial.Both([&](auto& backend, auto of) {
+      backend.ConvForward(c.shape, c.n, of(x), of(w), of(b), Activation::kNone, of(y));
+      backend.ConvForward(c.shape, c.n, of(x), of(w), of(b), Activation::kRelu, of(y_relu));
+    });
+    trial.ExpectProducts(y, "y", kSums, c.shape.patch());
+    trial.ExpectProducts(y_relu, "y behind a relu", kSums, c.shape.patch());
+  }
+}
+
+void ConvBackwardWeights(Trial& trial) {
+  for (const Case& c : Cases(trial)) {
+    trial.Begin(c.Name());
+    Floats x = trial.Sparse(c.inputs(), c.density), dy = trial.Noise(c.outputs());
+    Floats dw = trial.Weights(c.shape.num_weights()), db = trial.Weights(c.shape.out_channels);
+    trial.Both([&](auto& backend, auto of) {
+      backend.ConvBackwardWeights(c.shape, c.n, of(x), of(dy), of(dw), of(db));
+    });
+    trial.ExpectProducts(dw, "dw", c.over_cells(), c.cells());
+    trial.Expect(db, "db", c.over_cells(), std::sqrt(c.cells()));
+  }
+}
+
+void ConvBackwardInput(Trial& trial) {
+  for (const Case& c : Cases(trial)) {
+    trial.Begin(c.Name());
+    Floats w = trial.Weights(c.shape.num_weights()), dy = trial.Noise(c.outputs());
+    Floats mask = trial.Mask(c.inputs());
+    for (Floats* const relu_output : {static_cast<Floats*>(nullptr), &mask}) {
+      Floats dx = trial.Noise(c.inputs());
+      trial.Both([&](auto& backend, auto of) {
+        backend.ConvBackwardInput(c.shape, c.n, of(w), of(dy), of(relu_output), of(dx));
+      });
+      trial.ExpectProducts(dx, relu_output != nullptr ? "masked dx" : "dx", kSums,
+                           c.shape.out_channels);
+    }
+  }
+}
+
+}  // namespace starling::net::checks

@@ -1,0 +1,195 @@
+// What stands above a net: acting, returns, the loss, clipping.
+#include <cmath>
+#include <numeric>
+
+#include "net/checks/kinds.h"
+#include "net/checks/trial.h"
+
+namespace starling::net::checks {
+namespace {
+
+constexpr double kSteps = 3e-6, kSums = 1e-5;
+constexpr double kBoundary = 1e-5;  // how near to another action's share a draw may count as its
+constexpr int kMany = 100'003;
+
+std::size_t Size(int count) { return static_cast<std::size_t>(count); }
+
+struct Heads {
+  int n, actions;
+  float scale = 2;  // of the logits
+  std::string Name() const {
+    return fmt::format("{} samples of {} actions, logits to {}", n, actions, scale);
+  }
+};
+
+Floats Logits(Trial& trial, const Heads& heads) {
+  std::vector<float> logits(Size(heads.n) * Size(heads.actions));
+  for (float& z : logits) z = heads.scale * (2 * trial.random().Uniform() - 1);
+  return trial.Given(logits);
+}
+
+// Streams in the midst of their blocks.
+Twin<RandomStream> Streams(Trial& trial, int n) {
+  std::vector<RandomStream> streams;
+  for (int i = 0; i < n; ++i) {
+    streams.emplace_back(StreamId{.seed = 3, .env = static_cast<std::uint32_t>(i)});
+    for (int drawn = 0; drawn < i % 6; ++drawn) streams.back().Bits();
+  }
+  return trial.Same(std::move(streams));
+}
+
+template <class T>
+std::vector<T> Below(Trial& trial, int count, int bound) {
+  std::vector<T> values(Size(count));
+  for (T& value : values) {
+    value = static_cast<T>(trial.random().Below(static_cast<std::uint32_t>(bound)));
+  }
+  return values;
+}
+
+// How far u lies from the share of [0, 1) that belongs to the action taken.
+double Distance(int actions, const double* logits, double u, std::int32_t taken) {
+  if (taken < 0 || taken >= actions) return INFINITY;
+  const double top = *std::max_element(logits, logits + actions);
+  // In float it has none, so it is never taken.
+  if (logits[taken] - top < -110) return INFINITY;
+  double total = 0, begin = 0;
+  for (int a = 0; a < actions; ++a) {
+    if (a == taken) begin = total;
+    total += std::exp(logits[a] - top);
+  }
+  begin /= total;
+  const double end = begin + std::exp(logits[taken] - top) / total;
+  return std::max({0.0, begin - u, u - end});
+}
+
+}  // namespace
+
+void SampleActions(Trial& trial) {
+  for (const Heads& heads : {Heads{1, 1}, Heads{1, 6}, Heads{300, 3}, Heads{77, 18},
+                             Heads{16, 6, 1e30f}, Heads{33, 5, 60}, Heads{5000, 4}}) {
+    trial.Begin(heads.Name());
+    Floats logits = Logits(trial, heads);
+    auto streams = Streams(trial, heads.n);
+    std::vector<RandomStream> before = streams.exact;
+    auto taken = trial.Same(std::vector<std::int32_t>(Size(heads.n), -7));
+    trial.Both([&](auto& backend, auto of) {
+      backend.SampleActions(heads.n, heads.actions, of(logits), of(streams), of(taken));
+    });
+    const auto content = taken.Read();
+    double furthest = content.within ? 0 : INFINITY;
+    for (std::size_t i = 0; i < content.values.size(); ++i) {
+      const double* const row = logits.exact.data() + i * Size(heads.actions);
+      furthest =
+          std::max(furthest, Distance(heads.actions, row, static_cast<double>(before[i].Uniform()),
+                                      content.values[i]));
+    }
+    trial.Note(furthest, kBoundary, "actions");
+    trial.ExpectEqual(streams, "streams");
+  }
+  // Whatever the logits are, an action is taken.
+  trial.Begin("logits that are no numbers");
+  Floats logits = trial.Given(std::vector<float>{NAN, 0, 1, INFINITY, 0, 2, 1, NAN, NAN});
+  auto streams = Streams(trial, 3);
+  auto taken = trial.Same(std::vector<std::int32_t>(3, -7));
+  trial.Both([&](auto& backend, auto of) {
+    backend.SampleActions(3, 3, of(logits), of(streams), of(taken));
+  });
+  for (const std::int32_t action : taken.Read().values) {
+    trial.Note(action >= 0 && action < 3 ? 0 : INFINITY, kBoundary, "actions");
+  }
+}
+
+void AddBootstrap(Trial& trial) {
+  for (const int n : {1, 33, 300, kMany}) {
+    trial.Begin(fmt::format("{} samples", n));
+    auto ends = trial.Same(Below<std::uint8_t>(trial, n, 4));
+    Floats values = trial.Noise(n), rewards = trial.Noise(n);
+    trial.Both([&](auto& backend, auto of) {
+      backend.AddBootstrap(n, 0.97, of(ends), 2, of(values), of(rewards));
+    });
+    trial.Expect(rewards, "rewards", kSteps, 1);
+  }
+}
+
+void Advantages(Trial& trial) {
+  for (const UnrollShape& shape :
+       {UnrollShape{1, 1, 0.99, 1}, UnrollShape{5, 1, 0.99, 0.95}, UnrollShape{1, 33, 0.9, 1},
+        UnrollShape{20, 16, 0.99, 1}, UnrollShape{128, 3, 0.999, 0.9},
+        UnrollShape{7, 1000, 0.99, 0.95}, UnrollShape{2, 70'001, 0.99, 0}}) {
+    trial.Begin(fmt::format("{} steps of {} environments", shape.steps, shape.envs));
+    const int n = shape.steps * shape.envs;
+    std::vector<std::uint8_t> ends = Below<std::uint8_t>(trial, n, 20);
+    for (std::uint8_t& end : ends) end = end < 18 ? 0 : static_cast<std::uint8_t>(end - 17);
+    auto terminals = trial.Same(std::move(ends));
+    Floats rewards = trial.Noise(n), values = trial.Noise(n), bootstrap = trial.Noise(shape.envs);
+    Floats advantages = trial.Noise(n), returns = trial.Noise(n);
+    trial.Both([&](auto& backend, auto of) {
+      backend.Advantages(shape, of(rewards), of(terminals), of(values), of(bootstrap),
+                         of(advantages), of(returns));
+    });
+    trial.Expect(advantages, "advantages", kSteps, 1);
+    trial.Expect(returns, "returns", kSteps, 1);
+  }
+}
+
+void Loss(Trial& trial) {
+  for (const Heads& heads : {Heads{1, 1}, Heads{1, 6}, Heads{300, 3}, Heads{77, 18}, Heads{20, 6},
+                             Heads{33, 5, 1e4f}, Heads{320, 4}, Heads{kMany, 3}}) {
+    trial.Begin(heads.Name());
+    const int n = heads.n;
+    Floats logits = Logits(trial, heads), values = trial.Noise(n), advantages = trial.Noise(n);
+    Floats returns = trial.Noise(n), dlogits = trial.Noise(n * heads.actions);
+    Floats dvalues = trial.Noise(n);
+    auto taken = trial.Same(Below<std::int32_t>(trial, n, heads.actions));
+    auto weights =
+        trial.Same(std::vector{LossWeights{.value_coef = 0.4, .entropy = 0.02, .scale = 3}});
+    auto report = trial.Same(std::vector{LossReport{7, 7, 7}});
+    trial.Both([&](auto& backend, auto of) {
+      backend.Loss(n, heads.actions, of(logits), of(values), of(taken), of(advantages), of(returns),
+                   of(weights), of(dlogits), of(dvalues), of(report));
+    });
+    trial.Expect(dlogits, "dlogits", kSums, 1.0 / n);
+    trial.Expect(dvalues, "dvalues", kSteps, 1.0 / n);
+    const LossReport is = report.Read().values[0], should = report.exact[0];
+    const auto note = [&](double LossReport::*part, const char* what) {
+      const double error = std::fabs(is.*part - should.*part);
+      trial.Note(std::isfinite(error) ? error / std::max(1.0, std::fabs(should.*part)) : INFINITY,
+                 kSums, what);
+    };
+    note(&LossReport::policy_loss, "policy_loss");
+    note(&LossReport::value_loss, "value_loss");
+    note(&LossReport::entropy, "entropy");
+  }
+}
+
+void ClipByGlobalNorm(Trial& trial) {
+  const auto check = [&](Floats gradient, double max_norm, bool unchanged) {
+    auto norm = trial.Same(std::vector<double>{-7});
+    trial.Both([&](auto& backend, auto of) {
+      backend.ClipByGlobalNorm(gradient.size(), max_norm, of(gradient), of(norm));
+    });
+    trial.Expect(gradient, "gradient", unchanged ? 0 : kSteps);
+    const double is = norm.Read().values[0], should = norm.exact[0];
+    const bool same = is == should || (std::isnan(is) && std::isnan(should));
+    trial.Note(same                ? 0
+               : std::isfinite(is) ? std::fabs(is - should) / should
+                                   : INFINITY,
+               kSteps, "norm");
+  };
+  for (const int size : {1, 100, 4096, 300'007}) {
+    trial.Begin(fmt::format("{} numbers", size));
+    check(trial.Weights(size), 0.5, false);
+    check(trial.Weights(size), 1e6, true);
+    check(trial.Weights(size), 0, true);
+  }
+  // Left as it is, for the learner to refuse.
+  for (const float bad : {NAN, INFINITY}) {
+    trial.Begin("a gradient that is not finite");
+    std::vector<float> values(1000, 0.25f);
+    values[617] = bad;
+    check(trial.Given(values), 0.5, true);
+  }
+}
+
+}  // namespace starling::net::checks

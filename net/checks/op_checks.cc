@@ -1,0 +1,53 @@
+#include "net/checks/op_checks.h"
+
+#include "net/checks/kinds.h"
+#include "net/checks/trial.h"
+
+namespace starling::net {
+namespace {
+
+constexpr OpCheck kChecks[] = {
+    {"linear forward", checks::LinearForward},
+    {"linear accumulate", checks::LinearAccumulate},
+    {"linear backward weights", checks::LinearBackwardWeights},
+    {"linear backward input", checks::LinearBackwardInput},
+    {"linear backward", checks::LinearBackward},
+    {"conv forward", checks::ConvForward},
+    {"conv backward weights", checks::ConvBackwardWeights},
+    {"conv backward input", checks::ConvBackwardInput},
+    {"activate", checks::Activate},
+    {"activate backward", checks::ActivateBackward},
+    {"layer norm forward", checks::LayerNormForward},
+    {"layer norm backward", checks::LayerNormBackward},
+    {"lstm cell forward", checks::LstmCellForward},
+    {"lstm cell backward", checks::LstmCellBackward},
+    {"keep state", checks::KeepState},
+    {"sample actions", checks::SampleActions},
+    {"add bootstrap", checks::AddBootstrap},
+    {"advantages", checks::Advantages},
+    {"loss", checks::Loss},
+    {"clip by global norm", checks::ClipByGlobalNorm},
+};
+
+}  // namespace
+
+std::span<const OpCheck> OpChecks() { return kChecks; }
+
+OpError CheckOp(const OpCheck& check, Backend<float>& backend, Precision precision,
+                std::uint64_t seed) {
+  checks::Trial trial(backend, precision, seed);
+  check.run(trial);
+  OpError worst = trial.worst();
+  worst.op = check.op;
+  return worst;
+}
+
+std::vector<OpError> CheckOps(Backend<float>& backend, Precision precision, std::uint64_t seed) {
+  std::vector<OpError> errors;
+  for (const OpCheck& check : OpChecks()) {
+    errors.push_back(CheckOp(check, backend, precision, seed));
+  }
+  return errors;
+}
+
+}  // namespace starling::net

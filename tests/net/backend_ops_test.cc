@@ -1,0 +1,134 @@
+// Every backend against the reference, op by op (net/checks).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <string>
+#include <tuple>
+
+#include "core/error.h"
+#include "core/gpu.h"
+#include "net/backend.h"
+#include "net/checks/op_checks.h"
+#include "net/cpu/bfloat16.h"
+#include "net/gpu.h"
+#include "tests/support/broken_backend.h"
+
+namespace starling::net {
+namespace {
+
+enum class Where { kReference, kCpu, kCuda };
+
+struct Contender {
+  const char* name;
+  Where where;
+  Precision precision = Precision::kF32;
+};
+
+constexpr Contender kContenders[] = {
+    {"reference", Where::kReference},
+    {"cpu", Where::kCpu},
+    {"cpu_bf16", Where::kCpu, Precision::kBf16},
+    {"cuda", Where::kCuda},
+    {"cuda_tf32", Where::kCuda, Precision::kTf32},
+    {"cuda_bf16", Where::kCuda, Precision::kBf16},
+};
+
+class BackendOps : public ::testing::TestWithParam<std::tuple<Contender, OpCheck>> {
+ protected:
+  void SetUp() override {
+    const auto& [contender, check] = GetParam();
+    switch (contender.where) {
+      case Where::kReference:
+        backend_ = MakeReferenceBackend<float>();
+        return;
+      case Where::kCpu:
+        if (contender.precision == Precision::kBf16 && !cpu::HasBf16Products()) {
+          GTEST_SKIP() << "this processor has no bf16 products";
+        }
+        backend_ = MakeCpuBackend(contender.precision);
+        return;
+      case Where::kCuda:
+        const GpuSearch found = FindGpus();
+        if (found.gpus.empty()) GTEST_SKIP() << found.why_none;
+        gpu_ = OpenGpu(0);
+        backend_ = MakeCudaBackend(*gpu_, contender.precision);
+    }
+  }
+
+  std::unique_ptr<Gpu> gpu_;
+  std::unique_ptr<Backend<float>> backend_;
+};
+
+TEST_P(BackendOps, AgreeWithTheReference) {
+  const auto& [contender, check] = GetParam();
+  const OpError found = CheckOp(check, *backend_, contender.precision);
+  EXPECT_TRUE(found.ok()) << found.error << " of " << found.tolerance << ", " << found.where;
+  RecordProperty("error", std::to_string(found.error));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, BackendOps,
+                         ::testing::Combine(::testing::ValuesIn(kContenders),
+                                            ::testing::ValuesIn(OpChecks().begin(),
+                                                                OpChecks().end())),
+                         [](const auto& which) {
+                           std::string name = std::string(std::get<0>(which.param).name) + "_" +
+                                              std::get<1>(which.param).op;
+                           std::replace(name.begin(), name.end(), ' ', '_');
+                           return name;
+                         });
+
+// The checks themselves: what is broken is found, and nothing else.
+
+using testing::BrokenBackend;
+using testing::Fault;
+
+bool Finds(const char* op, Fault fault) {
+  BrokenBackend broken(op, fault);
+  const auto check = std::find_if(OpChecks().begin(), OpChecks().end(),
+                                  [&](const OpCheck& c) { return c.op == std::string(op); });
+  return !CheckOp(*check, broken).ok();
+}
+
+TEST(OpChecksTest, FindAnElementThatIsLeftOrSlightlyWrong) {
+  for (const OpCheck& check : OpChecks()) {
+    EXPECT_TRUE(Finds(check.op, Fault::kLeavesTheLast)) << check.op;
+    // Small whole numbers stay as they are.
+    if (check.op == std::string("sample actions")) continue;
+    EXPECT_TRUE(Finds(check.op, Fault::kOffByAThousandth)) << check.op;
+  }
+}
+
+TEST(OpChecksTest, FindAMissingMask) {
+  for (const char* op :
+       {"linear backward input", "linear backward", "conv backward input", "activate backward"}) {
+    EXPECT_TRUE(Finds(op, Fault::kNoMask)) << op;
+  }
+  EXPECT_TRUE(Finds("layer norm backward", Fault::kNoMask));
+}
+
+TEST(OpChecksTest, FindAMissingBiasAndAHiddenNan) {
+  for (const char* op : {"linear forward", "conv forward"}) {
+    EXPECT_TRUE(Finds(op, Fault::kNoBias)) << op;
+    EXPECT_TRUE(Finds(op, Fault::kHidesNans)) << op;
+  }
+  EXPECT_TRUE(Finds("activate", Fault::kHidesNans));
+}
+
+TEST(OpChecksTest, FindWhatIsAddedAndWhatIsWrittenBehindTheEnd) {
+  for (const char* op : {"conv backward weights", "lstm cell forward", "advantages"}) {
+    EXPECT_TRUE(Finds(op, Fault::kAdds)) << op;
+    EXPECT_TRUE(Finds(op, Fault::kWritesBehind)) << op;
+  }
+}
+
+TEST(OpChecksTest, BlameNoOtherOp) {
+  BrokenBackend broken("conv backward weights", Fault::kLeavesTheLast);
+  for (const OpError& found : CheckOps(broken)) {
+    EXPECT_EQ(found.ok(), found.op != "conv backward weights") << found.op;
+  }
+}
+
+}  // namespace
+}  // namespace starling::net
