@@ -16,9 +16,11 @@ std::string WhyNotOnGpu(const EnvConfig& config);
 
 // The envs that MakeVecEnv (envs/registry.h) makes of the same arguments, step for step the same for the
 // same actions, played in gpu's stream: the arrays of Reset and Step are in gpu.memory(), and an action
-// out of range is not found but played as the nearest that there is. TakeEpisodes waits for the GPU.
-// `gpu` must outlive it. Throws UserError if WhyNotOnGpu.
+// out of range is not found but played as the nearest that there is. Reset and Step may be recorded
+// (Gpu::Repeat); TakeEpisodes waits for the GPU. At most `steps` Steps between two calls of TakeEpisodes: the
+// GPU keeps 24 bytes for each of them and env, for what may end there. `gpu` must outlive it. Throws UserError
+// if WhyNotOnGpu, and as MakeVecEnv.
 std::unique_ptr<VecEnv> MakeGpuEnv(const EnvConfig& config, int num_envs, const EnvSeed& seed,
-                                   Gpu& gpu);
+                                   int steps, Gpu& gpu);
 
 }  // namespace starling::envs

@@ -4,7 +4,7 @@
 
 namespace starling::envs {
 
-std::unique_ptr<VecEnv> MakeGpuEnv(const EnvConfig&, int, const EnvSeed&, Gpu&) {
+std::unique_ptr<VecEnv> MakeGpuEnv(const EnvConfig&, int, const EnvSeed&, int, Gpu&) {
   throw UserError(FindGpus().why_none);
 }
 

@@ -20,6 +20,8 @@ __global__ void __launch_bounds__(kBlock) EachKernel(long long n, const Body bod
 struct WarpLanes {
   __device__ int index() const { return static_cast<int>(threadIdx.x) % kWarp; }
   __device__ int count() const { return kWarp; }
+  // What every lane wrote before is seen by all of them after.
+  __device__ void Sync() const { __syncwarp(); }
   // Over the lanes, the same for every one of them.
   template <class T>
   __device__ T Sum(T value) const {
@@ -37,6 +39,15 @@ __global__ void __launch_bounds__(kBlock) EachWarpKernel(long long n, const Body
 }
 
 template <class Body>
+__global__ void __launch_bounds__(kBlock)
+    EachWarpKernel(long long n, unsigned bytes, const Body body) {
+  extern __shared__ __align__(16) std::byte scratch[];  // `bytes` for each warp of the block
+  const unsigned warp = threadIdx.x / kWarp;
+  const long long i = static_cast<long long>(blockIdx.x) * (blockDim.x / kWarp) + warp;
+  if (i < n) body(i, WarpLanes{}, scratch + warp * bytes);
+}
+
+template <class Body>
 void ForEach(void* stream, long long n, const Body& body) {
   if (n == 0) return;
   const auto blocks = static_cast<unsigned>((n + kBlock - 1) / kBlock);
@@ -48,6 +59,17 @@ void ForEachWarp(void* stream, long long n, const Body& body) {
   if (n == 0) return;
   const auto blocks = static_cast<unsigned>((n * kWarp + kBlock - 1) / kBlock);
   EachWarpKernel<<<blocks, kBlock, 0, static_cast<cudaStream_t>(stream)>>>(n, body);
+}
+
+template <class Body>
+void ForEachWarp(void* stream, long long n, std::size_t bytes, const Body& body) {
+  if (n == 0) return;
+  bytes = (bytes + 15) / 16 * 16;
+  const std::size_t fit = bytes == 0 ? kBlock : kMostScratch / bytes;
+  const auto warps = static_cast<unsigned>(fit < kBlock / kWarp ? fit : kBlock / kWarp);
+  const auto blocks = static_cast<unsigned>((n + warps - 1) / warps);
+  EachWarpKernel<<<blocks, warps * kWarp, warps * bytes, static_cast<cudaStream_t>(stream)>>>(
+      n, static_cast<unsigned>(bytes), body);
 }
 
 }  // namespace starling::cuda

@@ -68,7 +68,7 @@ struct ArcadePong {
     if (action == kUp) paddle = OnField(paddle - kPaddleSpeed);
     if (action == kDown) paddle = OnField(paddle + kPaddleSpeed);
     const int wanted = OnField(ball_y + kBall / 2 - kPaddle / 2 - error);
-    opponent += std::clamp(wanted - opponent, -kOpponentSpeed, kOpponentSpeed);
+    opponent += Within(-kOpponentSpeed, wanted - opponent, kOpponentSpeed);
     return MoveBall(chance);
   }
 
@@ -89,7 +89,13 @@ struct ArcadePong {
   friend constexpr bool operator==(const ArcadePong&, const ArcadePong&) = default;
 
  private:
-  static constexpr int OnField(int top) { return std::clamp(top, kTop, kBottom - kPaddle); }
+  // By value: code for a GPU cannot refer to the constants above, only read them.
+  static constexpr int Within(int low, int value, int high) {
+    return std::clamp(value, low, high);
+  }
+  static constexpr int Least(int a, int b) { return std::min(a, b); }
+
+  static constexpr int OnField(int top) { return Within(kTop, top, kBottom - kPaddle); }
 
   // Where a ball comes to that flew to `y` with walls in between.
   static constexpr int BetweenWalls(int y) {
@@ -128,7 +134,7 @@ struct ArcadePong {
       if (off_middle > -kReach && off_middle < kReach) {
         if (ours) DrawError(chance);
         ball_x = 2 * face - ball_x;
-        const int faster = std::min(speed + kFaster, kTopSpeed);
+        const int faster = Least(speed + kFaster, kTopSpeed);
         speed_x = ours ? -faster : faster;
         speed_y = faster * off_middle / kReach;
         return {};
@@ -154,7 +160,7 @@ struct ArcadePong {
 
   // A rectangle; whatever is covered is drawn over what is there if it is brighter.
   static constexpr void Draw(int x, int y, int width, int height, float grey, float* out) {
-    const int right = std::min(kSide, (x + width + kPixel - 1) / kPixel);
+    const int right = Least(kSide, (x + width + kPixel - 1) / kPixel);
     const int bottom = (y + height + kPixel - 1) / kPixel;
     for (int row = y / kPixel; row < bottom; ++row) {
       const int down = Covered(row, y, height);

@@ -1,0 +1,155 @@
+// B copies of a game in the memory of a device: VecGame (envs/vec_env.h) with its arrays elsewhere.
+//
+// A Device is where bodies are done: a GPU (gpu.cc), or plain loops in tests. It is a value with
+//   Memory& memory() const;
+//   void ForEachWarp(long long n, std::size_t bytes, const Body&) const;   as core/cuda/each.h
+//
+// Reset and Step only ask for work: they wait for nothing, allocate nothing, and what they ask for
+// depends on nothing that changes on the host, so that they can be recorded (Gpu::Repeat).
+//
+// Episodes that ended lie in the device's memory until they are taken. Every env has a row of its own
+// for as many as there can be, one a step: so none is ever lost, and none has to wait for another env
+// in order to be written. Only as many as the busiest env had are read back.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/buffer.h"
+#include "core/check.h"
+#include "core/config.h"
+#include "core/memory.h"
+#include "envs/cuda/play.h"
+#include "envs/env.h"
+#include "envs/vec_env.h"
+
+namespace starling::envs {
+
+template <Game G, class Device>
+class DeviceGames final : public VecEnv {
+ public:
+  // `steps` >= 1: the most Steps between two calls of TakeEpisodes.
+  DeviceGames(const Device& device, const EnvConfig& config, int num_envs, const EnvSeed& seed,
+              int steps)
+      : DeviceGames(device, SpecWith<G>(config), num_envs, steps) {
+    Buffer<Seat<G>> seats(envs(), device_.memory().host_side());
+    std::size_t i = 0;
+    for (const Player<G>& player : MakePlayers<G>(num_envs, seed, config)) {
+      seats.span()[i++] = {.player = player};
+    }
+    device_.memory().Write(seats_.data(), seats.data(), seats_.span().size_bytes());
+    device_.memory().Wait();
+  }
+
+  const EnvSpec& spec() const override { return spec_; }
+  int size() const override { return num_envs_; }
+
+  void Reset(std::span<float> observations) override {
+    CHECK(observations.size() == envs() * row());
+    device_.ForEachWarp(num_envs_, Table<G>::Bytes(spec_.obs_size()),
+                        ResetGame<G>{seats_.data(), spec_.obs_size(), observations.data()});
+  }
+
+  void Step(std::span<const std::int32_t> actions, std::span<float> observations,
+            std::span<float> rewards, std::span<std::uint8_t> terminals) override {
+    CHECK(actions.size() == envs() && observations.size() == envs() * row() &&
+              rewards.size() == envs() && terminals.size() == envs(),
+          "{} actions, {} observed values, {} rewards, {} terminals for {} envs", actions.size(),
+          observations.size(), rewards.size(), terminals.size(), envs());
+    device_.ForEachWarp(num_envs_, Table<G>::Bytes(spec_.obs_size()),
+                        StepGame<G>{.n = num_envs_,
+                                    .num_actions = spec_.num_actions,
+                                    .obs_size = spec_.obs_size(),
+                                    .most_ended = steps_,
+                                    .seats = seats_.data(),
+                                    .since = since_.data(),
+                                    .ended = ended_.data(),
+                                    .actions = actions.data(),
+                                    .observations = observations.data(),
+                                    .rewards = rewards.data(),
+                                    .terminals = terminals.data()});
+  }
+
+  void TakeEpisodes(std::vector<EpisodeEnd>& out) override {
+    Memory& memory = device_.memory();
+    memory.Read(since_here_.data(), since_.data(), since_.span().size_bytes());
+    memory.Clear(since_.data(), since_.span().size_bytes());
+    memory.Wait();
+    SinceTaken most;
+    for (const SinceTaken& since : since_here_.span()) {
+      most = {std::max(most.steps, since.steps), std::max(most.ended, since.ended)};
+    }
+    CHECK(most.steps <= steps_, "{} steps since episodes were taken, made for {}", most.steps,
+          steps_);
+    if (most.ended == 0) return;
+    const std::size_t size = static_cast<std::size_t>(most.ended) * envs();
+    ended_here_.Reserve(size);
+    memory.Read(ended_here_.data(), ended_.data(), size * sizeof(EndedEpisode));
+    memory.Wait();
+    Order(out);
+  }
+
+  std::unique_ptr<VecEnv> Clone() const override {
+    std::unique_ptr<DeviceGames> clone(new DeviceGames(device_, spec_, num_envs_, steps_));
+    Copy(device_.memory(), clone->seats_.span(), seats_.span());
+    Copy(device_.memory(), clone->since_.span(), since_.span());
+    Copy(device_.memory(), clone->ended_.span(), ended_.span());
+    return clone;
+  }
+
+ private:
+  DeviceGames(const Device& device, const EnvSpec& spec, int num_envs, int steps)
+      : device_(device),
+        spec_(spec),
+        num_envs_(num_envs),
+        steps_(steps),
+        seats_(envs(), device_.memory()),
+        since_(envs(), device_.memory()),
+        ended_(envs() * static_cast<std::size_t>(steps), device_.memory()),
+        since_here_(envs(), device_.memory().host_side()),
+        ended_here_(0, device_.memory().host_side()) {
+    CHECK(steps >= 1, "steps = {}", steps);
+  }
+
+  std::size_t envs() const { return static_cast<std::size_t>(num_envs_); }
+  std::size_t row() const { return static_cast<std::size_t>(spec_.obs_size()); }
+
+  // What was read, behind `out` in (step, env) order: each step has its places, filled env by env.
+  void Order(std::vector<EpisodeEnd>& out) const {
+    std::vector<std::size_t> place(static_cast<std::size_t>(steps_) + 1, 0);
+    EachEnded([&](int, const EndedEpisode& episode) { ++place[Index(episode.step) + 1]; });
+    place[0] = out.size();
+    for (std::size_t step = 1; step < place.size(); ++step) place[step] += place[step - 1];
+    out.resize(place.back());
+    EachEnded([&](int env, const EndedEpisode& episode) {
+      out[place[Index(episode.step)]++] = {env, episode.episode_return, episode.length};
+    });
+  }
+
+  template <class Do>
+  void EachEnded(const Do& todo) const {
+    for (std::size_t env = 0; env < envs(); ++env) {
+      for (std::size_t k = 0; k < Index(since_here_.span()[env].ended); ++k) {
+        todo(static_cast<int>(env), ended_here_.span()[k * envs() + env]);
+      }
+    }
+  }
+
+  static std::size_t Index(std::int64_t number) { return static_cast<std::size_t>(number); }
+
+  Device device_;
+  EnvSpec spec_;
+  int num_envs_;
+  int steps_;
+  Buffer<Seat<G>> seats_;            // (B)
+  Buffer<SinceTaken> since_;         // (B)
+  Buffer<EndedEpisode> ended_;       // (steps, B), as StepGame
+  Buffer<SinceTaken> since_here_;    // (B), of the host, as last read
+  Buffer<EndedEpisode> ended_here_;  // (most that ended in an env, B), likewise
+};
+
+}  // namespace starling::envs
