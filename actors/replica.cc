@@ -49,7 +49,8 @@ std::unique_ptr<envs::VecEnv> MakeEnv(const Config& config, const Replica& repli
                                       const envs::WhileWaiting& while_waiting) {
   const int envs = static_cast<int>(config.actors.envs_per_actor);
   if (replica.gpu != nullptr && PlaysOnGpu(config)) {
-    return envs::MakeGpuEnv(config.env, envs, seed, *replica.gpu);
+    return envs::MakeGpuEnv(config.env, envs, seed, static_cast<int>(config.actors.unroll),
+                            *replica.gpu);
   }
   auto env = envs::MakeVecEnv(config.env, envs, seed, while_waiting);
   Memory& memory = replica.backend->memory();
