@@ -41,7 +41,8 @@ constexpr Figure kFigures[] = {
     {"latency", MeasureLatency},     {"apply", MeasureApply},
     {"staleness", MeasureStaleness}, {"reproducible", MeasureReproducible},
     {"memory", MeasureMemory},       {"kernels", MeasureKernels},
-    {"ladder", MeasureLadder},       {"envs", MeasureEnvs},
+    {"gpu", MeasureGpu},             {"ladder", MeasureLadder},
+    {"envs", MeasureEnvs},
 };
 
 std::vector<std::string> Names() {

@@ -144,9 +144,6 @@ void Check(Report& report, const EnvConfig& config, bool quick) {
   const int steps = quick ? 64 : 1024;
   const std::string name = fmt::format("games: {}, {} actions, {} envs x {} steps", config.name,
                                        config.action_set, num_envs, steps);
-  if (const GpuSearch found = FindGpus(); found.gpus.empty()) {
-    return report.Skip(name, found.why_none);
-  }
   report.Check(name, [&]() -> Verdict {
     Pair pair(config, num_envs);
     const std::string differs = pair.Play(steps);
@@ -158,6 +155,9 @@ void Check(Report& report, const EnvConfig& config, bool quick) {
 }  // namespace
 
 void CheckGames(Report& report, bool quick) {
+  if (const GpuSearch found = FindGpus(); found.gpus.empty()) {
+    return report.Skip("games: on a GPU", found.why_none);
+  }
   for (const std::string& name : envs::EnvNames()) {
     EnvConfig full, minimal;
     full.name = minimal.name = name;
