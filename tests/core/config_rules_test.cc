@@ -5,6 +5,8 @@
 
 #include <thread>
 
+#include "core/gpu.h"
+
 namespace starling {
 namespace {
 
@@ -42,6 +44,27 @@ TEST(ConfigRules, NameAndDirectoryFollowEachOther) {
   config.run.name = "mine";
   ResolveAuto(config, "x.toml", 1);
   EXPECT_EQ(config.run.dir, "runs/mine");
+}
+
+TEST(ConfigRules, AnActorForEachCoreOnTheProcessor) {
+  EXPECT_EQ(ActorsThatFit({.backend = "cpu"}), UsableCores());
+  EXPECT_EQ(ActorsThatFit({.count = 7, .backend = "cuda"}), 7) << "what is set stays";
+}
+
+TEST(ConfigRules, AnActorForEachGpu) {
+  const auto gpus = static_cast<std::int64_t>(FindGpus().gpus.size());
+  EXPECT_EQ(ActorsThatFit({.backend = "cuda"}), gpus > 0 ? gpus : UsableCores());
+}
+
+TEST(ConfigRules, GamesOnAGpuContradictANetOnTheProcessor) {
+  Config config;
+  ResolveAuto(config, "x.toml", 2);
+  config.actors.env_device = "cuda";
+  const auto found = FindContradictions(config);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].keys.front(), "actors.env_device");
+  config.actors.backend = "auto";
+  EXPECT_TRUE(FindContradictions(config).empty());
 }
 
 TEST(ConfigRules, NoMoreActorsThanAConfigMayAskFor) {

@@ -49,6 +49,22 @@ class ByHandTest : public RunTest {
   }
 };
 
+// Each actor computes on what it is told to: one fleet may have both kinds.
+TEST_F(ByHandTest, AnActorOfAnotherBackend) {
+  auto learner = Learner({"run.steps=16000", "actors.count=2"});
+  ASSERT_TRUE(AwaitEndpoint());
+  ASSERT_EQ(setenv("CUDA_VISIBLE_DEVICES", "", 1), 0);
+  auto gpu = Actor({"--backend", "cuda"}), either = Actor({"--backend", "auto"});
+  ASSERT_EQ(unsetenv("CUDA_VISIBLE_DEVICES"), 0);
+  EXPECT_EQ(WaitFor(*gpu), 2);
+  EXPECT_THAT(said_, HasSubstr("actors.backend = \"cuda\": "));
+  auto processor = Actor({"--backend", "cpu"});
+  EXPECT_EQ(WaitFor(*learner), 0) << said_;
+  EXPECT_EQ(WaitFor(*either), 0) << said_;
+  EXPECT_THAT(said_, HasSubstr("computing on the processor"));
+  EXPECT_EQ(WaitFor(*processor), 0) << said_;
+}
+
 TEST_F(ByHandTest, TheLearnerFirst) {
   auto learner = Learner({"run.steps=16000", "actors.count=2"});
   ASSERT_TRUE(AwaitEndpoint());

@@ -145,6 +145,14 @@ TEST_F(TrainTest, BreakoutWithItsConvolution) {
   ExpectNothingLeft();
 }
 
+TEST_F(TrainTest, WithoutAGpuAutoGoesOnWithTheProcessorAndSaysSo) {
+  ASSERT_EQ(setenv("CUDA_VISIBLE_DEVICES", "", 1), 0);
+  auto train = StartTrain({"run.steps=20000", "actors.count=2", "actors.backend=auto"});
+  ASSERT_EQ(unsetenv("CUDA_VISIBLE_DEVICES"), 0);
+  ExpectDone(WaitFor(*train), 20'000);
+  EXPECT_THAT(Log(), testing::HasSubstr("computing on the processor"));
+}
+
 TEST_F(TrainTest, TwoRunsShareAHost) {
   auto one = StartTrain({"run.steps=40000", "actors.count=2"});
   Words words = TrainWords({"run.steps=40000", "actors.count=2"});

@@ -1,0 +1,168 @@
+// Unrolls on a GPU made of loops: the same samples and the same gradient as on the processor, whether the
+// games are played on the host or on the GPU, asked directly or recorded.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "actors/rollout.h"
+#include "actors/staged_env.h"
+#include "core/error.h"
+#include "envs/registry.h"
+#include "tests/envs/fake_gpu_env.h"
+#include "tests/net/arrays.h"
+#include "tests/net/fake_gpu_backend.h"
+#include "tests/support/fake_gpu.h"
+
+namespace starling::actors {
+namespace {
+
+using starling::testing::FakeGpu;
+
+constexpr std::uint32_t kSlot = 3, kIncarnation = 2;
+
+enum class Games { kStaged, kOnTheGpu };
+
+struct Case {
+  std::string name;
+  Games games;
+  std::vector<std::string> settings;
+};
+
+class GpuRolloutTest : public ::testing::TestWithParam<Case> {
+ protected:
+  static Config ConfigOf(const std::vector<std::string>& settings) {
+    std::vector<std::string> all = {"actors.envs_per_actor=4", "actors.unroll=3",
+                                    "net.hidden=[24]"};
+    all.insert(all.end(), settings.begin(), settings.end());
+    return ParseConfig("", "test.toml", all);
+  }
+
+  // On the GPU; `gpu`, if given, is what to ask about it.
+  static std::unique_ptr<Rollout> OnGpu(const Config& config, Games games, FakeGpu** gpu = nullptr,
+                                        std::size_t limit = FakeGpu::kNoLimit) {
+    auto fake = std::make_unique<FakeGpu>(limit);
+    if (gpu != nullptr) *gpu = fake.get();
+    const int envs = static_cast<int>(config.actors.envs_per_actor);
+    const envs::EnvSeed seed{config.run.seed, kSlot, kIncarnation};
+    std::unique_ptr<envs::VecEnv> env;
+    if (games == Games::kOnTheGpu) {
+      env = envs::testing::MakeFakeGpuEnv(config.env, envs, seed, *fake);
+    } else {
+      env = std::make_unique<StagedEnv>(envs::MakeVecEnv(config.env, envs, seed), fake->memory());
+    }
+    Replica replica{.gpu = {}, .backend = net::testing::MakeFakeGpuBackend(*fake)};
+    replica.gpu = std::move(fake);
+    return std::make_unique<Rollout>(config, kSlot, kIncarnation, std::move(replica),
+                                     std::move(env));
+  }
+
+  // Weights of some run, other ones in every round.
+  static void DrawWeights(int round, std::span<float> weights) {
+    RandomStream random({.seed = 7, .slot = static_cast<std::uint32_t>(round)});
+    for (float& weight : weights) weight = 0.1f * random.Normal();
+  }
+};
+
+TEST_P(GpuRolloutTest, ItsGradientsAreThoseOfTheProcessor) {
+  const Config config = ConfigOf(GetParam().settings);
+  Rollout host(config, kSlot, kIncarnation);
+  FakeGpu* fake = nullptr;
+  const auto gpu = OnGpu(config, GetParam().games, &fake);
+  ASSERT_EQ(gpu->layout().fingerprint(), host.layout().fingerprint());
+  std::vector<float> expected(host.layout().size()), found(expected.size(), 9.0f);
+  for (int round = 0; round < 6; ++round) {
+    SCOPED_TRACE(round);
+    DrawWeights(round, host.weights());
+    DrawWeights(round, gpu->weights());
+    const RolloutGradient a = host.Run(0.02, expected), b = gpu->Run(0.02, found);
+    EXPECT_LE(net::testing::RelativeError(found, expected), 1e-4);
+    EXPECT_NEAR(b.norm, a.norm, 1e-4 * (1 + a.norm));
+    EXPECT_NEAR(b.loss.policy_loss, a.loss.policy_loss, 1e-4 * (1 + std::abs(a.loss.policy_loss)));
+    EXPECT_NEAR(b.loss.value_loss, a.loss.value_loss, 1e-4 * (1 + a.loss.value_loss));
+    EXPECT_NEAR(b.loss.entropy, a.loss.entropy, 1e-4);
+    EXPECT_EQ(b.samples, a.samples);
+    const RolloutEpisodes ends = host.TakeEpisodes(), gpu_ends = gpu->TakeEpisodes();
+    ASSERT_EQ(gpu_ends.ended.size(), ends.ended.size());
+    for (std::size_t i = 0; i < ends.ended.size(); ++i) {
+      EXPECT_EQ(gpu_ends.ended[i].env, ends.ended[i].env);
+      EXPECT_EQ(gpu_ends.ended[i].episode_return, ends.ended[i].episode_return);
+      EXPECT_EQ(gpu_ends.ended[i].length, ends.ended[i].length);
+      EXPECT_EQ(gpu_ends.ended[i].end, ends.ended[i].end);
+    }
+  }
+  EXPECT_GT(fake->replays(), 0) << "nothing was recorded";
+}
+
+const std::vector<std::string> kMemory = {
+    "env.name=memory/recall", "env.sticky_actions=0",
+    "net.layers=[\"linear 12\", \"layer_norm\", \"tanh\", \"lstm 8\"]", "net.hidden=[]",
+    "actors.unroll=7"};
+
+INSTANTIATE_TEST_SUITE_P(
+    All, GpuRolloutTest,
+    ::testing::Values(
+        Case{"Breakout", Games::kOnTheGpu, {"actors.unroll=9"}},
+        Case{"BreakoutStaged", Games::kStaged, {}}, Case{"Memory", Games::kOnTheGpu, kMemory},
+        Case{"MemoryStaged", Games::kStaged, kMemory},
+        Case{"TimeLimit", Games::kStaged, {"env.name=dummy", "net.kind=mlp", "env.time_limit=3"}},
+        Case{"SumsAndSmallClip",
+             Games::kOnTheGpu,
+             {"env.name=catch", "loss.reduction=sum", "optimizer.clip_norm=0.05"}},
+        Case{"AtariNet",
+             Games::kStaged,
+             {"env.name=arcade/pong", "env.stack=4", "net.kind=atari", "actors.envs_per_actor=1",
+              "actors.unroll=2"}}),
+    [](const auto& test) { return test.param.name; });
+
+TEST_F(GpuRolloutTest, AnUnrollOnTheGpuIsTwoGraphs) {
+  FakeGpu* gpu = nullptr;
+  const auto rollout = OnGpu(ConfigOf({}), Games::kOnTheGpu, &gpu);
+  std::vector<float> gradient(rollout->layout().size());
+  for (int round = 0; round < 5; ++round) rollout->Run(0.01, gradient);
+  EXPECT_EQ(gpu->recordings(), 2) << "the unroll and its gradient";
+  EXPECT_EQ(gpu->replays(), 2 * 4) << "all but the first round";
+}
+
+// Recorded or asked for anew: the same numbers.
+TEST_F(GpuRolloutTest, AnUnrollThatIsTooLongToRecordIsAsGood) {
+  const std::vector<std::string> settings = {"env.name=dummy", "net.kind=mlp", "net.hidden=[4]",
+                                             "actors.envs_per_actor=2", "actors.unroll=513"};
+  const Config config = ConfigOf(settings);
+  FakeGpu* fake = nullptr;
+  const auto gpu = OnGpu(config, Games::kOnTheGpu, &fake);
+  Rollout host(config, kSlot, kIncarnation);
+  std::vector<float> expected(host.layout().size()), found(expected.size());
+  for (int round = 0; round < 2; ++round) {
+    host.Run(0.01, expected);
+    gpu->Run(0.01, found);
+    EXPECT_LE(net::testing::RelativeError(found, expected), 1e-4);
+  }
+  EXPECT_EQ(fake->recordings(), 0);
+}
+
+TEST_F(GpuRolloutTest, WhatDoesNotFitIsSaidInASentence) {
+  try {
+    OnGpu(ConfigOf({}), Games::kStaged, nullptr, 50'000);
+    FAIL() << "50 kB are enough?";
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(),
+                ::testing::HasSubstr("its memory is full: make actors.envs_per_actor"));
+  }
+}
+
+TEST_F(GpuRolloutTest, BetweenStepsItBeats) {
+  int beats = 0;
+  const Config config = ConfigOf({"env.name=catch"});
+  auto fake = std::make_unique<FakeGpu>();
+  auto env = std::make_unique<StagedEnv>(envs::MakeVecEnv(config.env, 4, {}), fake->memory());
+  Replica replica{.gpu = {}, .backend = net::testing::MakeFakeGpuBackend(*fake)};
+  replica.gpu = std::move(fake);
+  Rollout rollout(config, 0, 1, std::move(replica), std::move(env), [&] { ++beats; });
+  std::vector<float> gradient(rollout.layout().size());
+  rollout.Run(0.01, gradient);
+  EXPECT_EQ(beats, 3);
+}
+
+}  // namespace
+}  // namespace starling::actors
