@@ -114,12 +114,42 @@ void AddActors(const Site& site, Figures& figures) {
   if (details != none) figures.AddDetails(details);
 }
 
+std::string ProductsTable(const char* precision, const ProductTimes& times) {
+  std::string table = fmt::format(
+      "\nThe ops of the Atari net in {}, each alone, and the product in it:\n\n"
+      "| op | rows × in × out | µs | its product alone, µs |\n|---|---|---|---|\n",
+      precision);
+  for (const auto& [product, op_us, product_us] : times.products) {
+    table +=
+        fmt::format("| {} | {} × ({} × {} × {}) | {:.1f} | {:.1f} |\n", product.what, product.times,
+                    product.rows, product.shape.in, product.shape.out, op_us, product_us);
+  }
+  return table;
+}
+
+Json ProductsJson(const ProductTimes& times) {
+  Json list = Json::array();
+  for (const auto& [product, op_us, product_us] : times.products) {
+    list.push_back({{"op", product.what},
+                    {"us", op_us},
+                    {"product_us", product_us},
+                    {"flops", product.flops()}});
+  }
+  return {{"whole_us", times.whole_us},
+          {"products_us", times.products_us()},
+          {"share", times.share()},
+          {"flops", times.flops()},
+          {"products", list}};
+}
+
+// "How much is in products" is timed, not profiled: bench/net_products.h says what and how.
 void AddProducts(const Site& site, const char* name, net::Precision precision, double wanted,
                  Figures& figures) {
   const int envs = site.quick ? 8 : 256, steps = site.quick ? 2 : 8;
-  Row empty{.what = fmt::format("The A3C paper's Atari net in {} on a GPU: time of its matrix products "
-                                "alone, beside {} forward passes of {} and the backward pass",
-                                name, steps, envs)};
+  Row empty{.what =
+                fmt::format("The A3C paper's Atari net in {} on a GPU: matrix products, each timed "
+                            "alone, in {} forward passes of {} and the backward pass",
+                            name, steps, envs)};
   if (wanted > 0) empty.wanted = fmt::format("≥ {:.0f} %", 100 * wanted);
   figures.Add(fmt::format("atari_products_{}", name).c_str(), std::move(empty), [&](Row& row) {
     Tell(fmt::format("products of the Atari net in {}", name));
@@ -127,27 +157,12 @@ void AddProducts(const Site& site, const char* name, net::Precision precision, d
     const auto backend = net::MakeCudaBackend(*gpu, precision);
     const ProductTimes times =
         MeasureProducts(*backend, AtariSpec(), envs, steps, site.quick ? 0.2 : 6);
-    row.measured = fmt::format("{:.0f} % ({:.0f} of {:.0f} µs), {:.1f} TFLOP/s in all",
-                               100 * times.share(), times.products_us, times.whole_us,
-                               times.flops / times.whole_us / 1e6);
+    row.measured =
+        fmt::format("{:.0f} % ({:.0f} of {:.0f} µs), {:.1f} TFLOP/s in all", 100 * times.share(),
+                    times.products_us(), times.whole_us, times.flops() / times.whole_us / 1e6);
     if (wanted > 0) row.holds = times.share() >= wanted;
-    std::string table = fmt::format(
-        "\nThe Atari net's products in {}, alone:\n\n| product | m × k × n | µs | TFLOP/s "
-        "|\n|---|---|---|---|\n",
-        name);
-    Json list = Json::array();
-    for (const auto& [product, us] : times.products) {
-      table += fmt::format("| {} | {} × ({} × {} × {}) | {:.1f} | {:.1f} |\n", product.what,
-                           product.times, product.m, product.k, product.n, us,
-                           product.flops() / us / 1e6);
-      list.push_back({{"product", product.what}, {"us", us}, {"flops", product.flops()}});
-    }
-    figures.AddDetails(table);
-    return Json{{"whole_us", times.whole_us},
-                {"products_us", times.products_us},
-                {"share", times.share()},
-                {"flops", times.flops},
-                {"products", list}};
+    figures.AddDetails(ProductsTable(name, times));
+    return ProductsJson(times);
   });
 }
 
@@ -167,37 +182,37 @@ void AddTraining(const Site& site, Figures& figures) {
   std::optional<TrainingRun> run;
   figures.Add(
       "push",
-      {.what = "`starling train` with configs/gpu/breakout.toml: the actor's time for pushing "
+      {.what = "`starling train` with configs/breakout_gpu.toml: the actor's time for pushing "
                "gradients (the last copy and the message)",
        .wanted = fmt::format("≤ {:.0f} %", 100 * kMostPush)},
       [&](Row& row) -> Json {
         TrainingPlan plan{.name = "gpu-breakout",
                           .overrides = {},
                           .timeout_s = 600,
-                          .config = site.shipped / "gpu" / "breakout.toml"};
+                          .config = site.shipped / "breakout_gpu.toml"};
         if (site.quick) plan.overrides.push_back("run.steps=2_000_000");
         run.emplace(site, plan);
         const Json summary = Json::parse(ReadFile(run->dir() / "summary.json"));
         const Json& time = summary.at("time").at("actors");
         const double share = time.at("push").get<double>();
-        row.measured = fmt::format("{:.2f} % ({} steps/s end to end; {})", 100 * share,
-                                   Count(run->steps_per_second),
-                                   summary.at("bottleneck").get<std::string>());
+        row.measured =
+            fmt::format("{:.2f} % ({} steps/s end to end; {})", 100 * share,
+                        Count(run->steps_per_second), summary.at("bottleneck").get<std::string>());
         row.holds = share <= kMostPush;
         return {{"time", time}, {"steps_per_second", run->steps_per_second}};
       });
   figures.Add(
       "to_return_40",
-      {.what = fmt::format("… from the command to a mean of {:.0f} over 100 training episodes", kReturn),
+      {.what = fmt::format("… from the command to a mean of {:.0f} over 100 training episodes",
+                           kReturn),
        .wanted = fmt::format("≤ {:.0f} s", kMostSeconds)},
       [&](Row& row) -> Json {
         const std::optional<double> seconds = SecondsToReturn(*run);
         const Json summary = Json::parse(ReadFile(run->dir() / "summary.json"));
         const double evaluated = Evaluate(site, *run, site.quick ? 10 : 100);
         Json json{{"seconds", run->seconds}, {"evaluated", evaluated}, {"steps", run->steps}};
-        const std::string after =
-            fmt::format("evaluated after {} steps in {:.1f} s: {:.1f}",
-                        fleet::Grouped(run->steps), run->seconds, evaluated);
+        const std::string after = fmt::format("evaluated after {} steps in {:.1f} s: {:.1f}",
+                                              fleet::Grouped(run->steps), run->seconds, evaluated);
         row.holds = false;
         row.measured = "not reached; " + after;
         if (!seconds) return json;

@@ -87,20 +87,21 @@ void MeasureProducts(const char* name, net::Precision precision, double seconds,
     const auto backend = net::MakeCudaBackend(*gpu, precision);
     const ProductTimes times =
         bench::MeasureProducts(*backend, bench::AtariSpec(), envs, steps, seconds);
-    Say(fmt::format("{}: {:.0f} us, {:.1f} TFLOP/s; its products alone {:.0f} us, {:.0f} %", what,
-                    times.whole_us, times.flops / times.whole_us / 1e6, times.products_us,
+    Say(fmt::format("{}: {:.0f} us, {:.1f} TFLOP/s; its products {:.0f} us, {:.0f} %", what,
+                    times.whole_us, times.flops() / times.whole_us / 1e6, times.products_us(),
                     100 * times.share()));
     std::string list;
-    for (const auto& [product, us] : times.products) {
-      Say(fmt::format("  {}, {} x ({} x {} x {}): {:.1f} us, {:.1f} TFLOP/s", product.what,
-                      product.times, product.m, product.k, product.n, us,
-                      product.flops() / us / 1e6));
-      list += fmt::format("{}{{\"what\": {}, \"us\": {:.2f}}}", list.empty() ? "" : ", ",
-                          Quoted(product.what), us);
+    for (const ProductTimes::One& one : times.products) {
+      const auto& [product, op_us, product_us] = one;
+      Say(fmt::format("  {:<32} {:>2} x ({} x {} x {}): {:.1f} us, its product alone {:.1f} us",
+                      product.what, product.times, product.rows, product.shape.in,
+                      product.shape.out, op_us, product_us));
+      list += fmt::format("{}{{\"op\": {}, \"us\": {:.2f}, \"product_us\": {:.2f}}}",
+                          list.empty() ? "" : ", ", Quoted(product.what), op_us, product_us);
     }
     json.Add(key, fmt::format("{{\"whole_us\": {:.2f}, \"products_us\": {:.2f}, \"share\": {:.3f}, "
                               "\"products\": [{}]}}",
-                              times.whole_us, times.products_us, times.share(), list));
+                              times.whole_us, times.products_us(), times.share(), list));
   });
 }
 
