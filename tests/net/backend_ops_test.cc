@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include "core/error.h"
 #include "core/gpu.h"
@@ -13,12 +14,13 @@
 #include "net/checks/op_checks.h"
 #include "net/cpu/bfloat16.h"
 #include "net/gpu.h"
+#include "tests/net/fake_gpu_backend.h"
 #include "tests/support/broken_backend.h"
 
 namespace starling::net {
 namespace {
 
-enum class Where { kReference, kCpu, kCuda };
+enum class Where { kReference, kCpu, kLoops, kCuda };
 
 struct Contender {
   const char* name;
@@ -30,6 +32,7 @@ constexpr Contender kContenders[] = {
     {"reference", Where::kReference},
     {"cpu", Where::kCpu},
     {"cpu_bf16", Where::kCpu, Precision::kBf16},
+    {"loops", Where::kLoops},  // what a GPU's threads do, one after the other
     {"cuda", Where::kCuda},
     {"cuda_tf32", Where::kCuda, Precision::kTf32},
     {"cuda_bf16", Where::kCuda, Precision::kBf16},
@@ -49,6 +52,12 @@ class BackendOps : public ::testing::TestWithParam<std::tuple<Contender, OpCheck
         }
         backend_ = MakeCpuBackend(contender.precision);
         return;
+      case Where::kLoops: {
+        auto gpu = std::make_unique<starling::testing::FakeGpu>();
+        backend_ = testing::MakeFakeGpuBackend(*gpu);
+        gpu_ = std::move(gpu);
+        return;
+      }
       case Where::kCuda:
         const GpuSearch found = FindGpus();
         if (found.gpus.empty()) GTEST_SKIP() << found.why_none;

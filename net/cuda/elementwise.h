@@ -1,0 +1,89 @@
+// Bodies that look at one number, or a few adjacent ones, at a time.
+#pragma once
+
+#include <cmath>
+
+#include "net/backend.h"
+#include "net/cuda/pack.h"
+
+namespace starling::net::cuda {
+
+// All keep a NaN.
+HOST_DEVICE inline float Activated(Activation activation, float value) {
+  if (activation == Activation::kTanh) return std::tanh(value);
+  return activation == Activation::kRelu && value < 0 ? 0.0f : value;
+}
+
+// What the mask leaves of a gradient.
+HOST_DEVICE inline float Masked(const float* relu_output, std::int64_t at, float gradient) {
+  return relu_output != nullptr && !(relu_output[at] > 0) ? 0.0f : gradient;
+}
+
+// y (n, columns) = activation(y + bias): what follows a product.
+template <int kWide>
+struct BiasActivation {
+  Divisor columns;
+  const float* bias;
+  Activation activation;
+  float* y;
+
+  HOST_DEVICE void operator()(long long i) const {
+    const long long at = i * kWide;
+    const std::uint32_t column = columns.Remainder(static_cast<std::uint32_t>(at));
+    Pack<kWide> pack = Load<kWide>(y + at);
+    const Pack<kWide> b = Load<kWide>(bias + column);
+    for (int j = 0; j < kWide; ++j) pack.v[j] = Activated(activation, pack.v[j] + b.v[j]);
+    Store(y + at, pack);
+  }
+};
+
+// dx = 0 where relu_output is not positive.
+template <int kWide>
+struct ReluMask {
+  const float* relu_output;
+  float* dx;
+
+  HOST_DEVICE void operator()(long long i) const {
+    const long long at = i * kWide;
+    const Pack<kWide> x = Load<kWide>(relu_output + at);
+    Pack<kWide> pack = Load<kWide>(dx + at);
+    for (int j = 0; j < kWide; ++j) {
+      if (!(x.v[j] > 0)) pack.v[j] = 0;
+    }
+    Store(dx + at, pack);
+  }
+};
+
+struct Activate {
+  Activation activation;
+  const float* x;
+  float* y;
+
+  HOST_DEVICE void operator()(long long i) const { y[i] = Activated(activation, x[i]); }
+};
+
+struct ActivateBackward {
+  Activation activation;
+  const float *y, *dy, *relu_output;
+  float* dx;
+
+  HOST_DEVICE void operator()(long long i) const {
+    float gradient = dy[i];
+    if (activation == Activation::kTanh) gradient *= 1 - y[i] * y[i];
+    if (activation == Activation::kRelu && !(y[i] > 0)) gradient = 0;
+    dx[i] = Masked(relu_output, i, gradient);
+  }
+};
+
+struct KeepState {
+  Divisor width;
+  const std::uint8_t* resets;
+  const float* from;
+  float* to;
+
+  HOST_DEVICE void operator()(long long i) const {
+    to[i] = resets[width.Quotient(static_cast<std::uint32_t>(i))] != 0 ? 0.0f : from[i];
+  }
+};
+
+}  // namespace starling::net::cuda

@@ -1,0 +1,80 @@
+// What stands above a net but for the loss: acting, and the advantages. As net/sampling.cc and
+// net/returns.cc, to the bit where exp is.
+#pragma once
+
+#include <cmath>
+
+#include "core/random.h"
+#include "net/cuda/pack.h"
+
+namespace starling::net::cuda {
+
+HOST_DEVICE inline float Largest(int count, const float* values) {
+  float top = values[0];
+  for (int a = 1; a < count; ++a) {
+    if (top < values[a]) top = values[a];
+  }
+  return top;
+}
+
+struct SampleActions {
+  int actions;
+  const float* logits;
+  RandomStream* streams;
+  std::int32_t* taken;
+
+  HOST_DEVICE void operator()(long long i) const {
+    const float* const z = logits + i * actions;
+    const float top = Largest(actions, z);
+    float total = 0;
+    for (int a = 0; a < actions; ++a) total += std::exp(z[a] - top);
+    // The first action whose cumulated mass exceeds u * total, or the last that has any.
+    const float target = streams[i].Uniform() * total;
+    float below = 0;
+    std::int32_t chosen = 0;
+    for (int a = 0; a < actions; ++a) {
+      const float mass = std::exp(z[a] - top);
+      if (mass > 0) chosen = a;
+      below += mass;
+      if (below > target) break;
+    }
+    taken[i] = chosen;
+  }
+};
+
+struct AddBootstrap {
+  float gamma;
+  const std::uint8_t* ends;
+  std::uint8_t truncated;
+  const float* values;
+  float* rewards;
+
+  HOST_DEVICE void operator()(long long i) const {
+    if (ends[i] == truncated) rewards[i] += gamma * values[i];
+  }
+};
+
+// A thread for each env, backwards in time.
+struct Advantages {
+  int steps, envs;
+  float discount, decay;
+  const float* rewards;
+  const std::uint8_t* terminals;
+  const float *values, *bootstrap;
+  float *advantages, *returns;
+
+  HOST_DEVICE void operator()(long long env) const {
+    float next_value = bootstrap[env], next_advantage = 0;
+    for (int t = steps - 1; t >= 0; --t) {
+      const long long i = static_cast<long long>(t) * envs + env;
+      const float goes_on = terminals[i] != 0 ? 0.0f : 1.0f, value = values[i];
+      const float delta = rewards[i] + goes_on * discount * next_value - value;
+      next_advantage = delta + goes_on * decay * next_advantage;
+      next_value = value;
+      advantages[i] = next_advantage;
+      returns[i] = next_advantage + value;
+    }
+  }
+};
+
+}  // namespace starling::net::cuda

@@ -1,0 +1,84 @@
+// The loss and its gradient at the heads. As net/loss.cc: its formulas are written there.
+#pragma once
+
+#include <cmath>
+
+#include "net/cuda/heads.h"
+#include "net/loss.h"
+
+namespace starling::net::cuda {
+
+// Warp g does the samples [g * group, (g + 1) * group), and sums their three terms into partial
+// (3, groups).
+struct LossOfSamples {
+  int n, actions, group, groups;
+  const float *logits, *values;
+  const std::int32_t* taken;
+  const float *advantages, *returns;
+  const LossWeights* weights;
+  float *dlogits, *dvalues;
+  double* partial;
+
+  struct Terms {
+    double policy = 0, value = 0, entropy = 0;
+  };
+
+  template <class Lanes>
+  HOST_DEVICE void operator()(long long g, const Lanes& lanes) const {
+    const long long begin = g * group, end = n - begin < group ? n : begin + group;
+    Terms sum;
+    for (long long i = begin + lanes.index(); i < end; i += lanes.count()) Add(i, sum);
+    const double policy = lanes.Sum(sum.policy), value = lanes.Sum(sum.value);
+    const double entropy = lanes.Sum(sum.entropy);
+    if (lanes.index() != 0) return;
+    partial[g] = policy;
+    partial[groups + g] = value;
+    partial[2ll * groups + g] = entropy;
+  }
+
+ private:
+  HOST_DEVICE void Add(long long i, Terms& terms) const {
+    const float* const z = logits + i * actions;
+    const float advantage = advantages[i], error = values[i] - returns[i];
+    const float each = static_cast<float>(weights->scale / n);
+    const float top = Largest(actions, z);
+    float sum = 0, weighted = 0;
+    for (int a = 0; a < actions; ++a) {
+      const float mass = std::exp(z[a] - top);
+      sum += mass;
+      weighted += mass * (z[a] - top);
+    }
+    const float log_sum = std::log(sum), entropy = log_sum - weighted / sum;
+    terms.policy -= static_cast<double>(advantage * (z[taken[i]] - top - log_sum));
+    terms.value += static_cast<double>(error * error);
+    terms.entropy += static_cast<double>(entropy);
+    const float entropy_weight = static_cast<float>(weights->entropy);
+    for (int a = 0; a < actions; ++a) {
+      const float p = std::exp(z[a] - top) / sum, one = a == taken[i] ? 1.0f : 0.0f;
+      dlogits[i * actions + a] =
+          each * (advantage * (p - one) + entropy_weight * p * (z[a] - top - log_sum + entropy));
+    }
+    dvalues[i] = each * static_cast<float>(2 * weights->value_coef) * error;
+  }
+};
+
+// A warp for each of the three means.
+struct ReportLoss {
+  int n, groups;
+  const double* partial;
+  LossReport* report;
+
+  template <class Lanes>
+  HOST_DEVICE void operator()(long long i, const Lanes& lanes) const {
+    const double* const from = partial + i * groups;
+    const double sum = lanes.Sum(StridedSum<double>(lanes.index(), groups, lanes.count(),
+                                                    [from](long long j) { return from[j]; }));
+    if (lanes.index() != 0) return;
+    double* const to = i == 0   ? &report->policy_loss
+                       : i == 1 ? &report->value_loss
+                                : &report->entropy;
+    *to = sum / n;
+  }
+};
+
+}  // namespace starling::net::cuda

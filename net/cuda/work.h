@@ -1,0 +1,126 @@
+// What the ops of a GPU are made of: passes over numbers, sums over rows, products cut into shares.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+
+#include "net/cuda/device.h"
+#include "net/cuda/elementwise.h"
+#include "net/cuda/scratch.h"
+#include "net/cuda/sums.h"
+
+namespace starling::net::cuda {
+
+template <class Device>
+class Work {
+ public:
+  Work(Device& device, const Limits& limits)
+      : device_(device), limits_(limits), scratch_(device.memory()) {}
+
+  Device& device() { return device_; }
+  const Limits& limits() const { return limits_; }
+  Scratch& scratch() { return scratch_; }
+
+  // A Body for each of n numbers, or for each four of them if `fours`.
+  template <template <int> class Body, class... Arguments>
+  void ForEachNumber(long long n, bool fours, const Arguments&... arguments) {
+    if (fours) {
+      device_.ForEach(n / 4, Body<4>{arguments...});
+    } else {
+      device_.ForEach(n, Body<1>{arguments...});
+    }
+  }
+
+  // y (n, columns) = activation(y + bias).
+  void AddBias(long long n, int columns, const float* bias, Activation activation, float* y) {
+    ForEachNumber<BiasActivation>(n * columns, columns % 4 == 0 && Aligned({bias, y}),
+                                  Divisor(columns), bias, activation, y);
+  }
+  void Mask(long long size, const float* relu_output, float* dx) {
+    if (relu_output == nullptr) return;
+    ForEachNumber<ReluMask>(size, size % 4 == 0 && Aligned({relu_output, dx}), relu_output, dx);
+  }
+
+  // target (size) = the sum over shares of partial (shares, size).
+  void SumOver(int shares, long long size, const float* partial, const SumTarget& target) {
+    if (size >= kManySums || shares <= kFewShares) {
+      device_.ForEach(size, SumShares{shares, size, partial, target});
+    } else {
+      device_.ForEachWarp(size, SumSharesByWarps{shares, size, partial, target});
+    }
+  }
+  // to (columns) = the sum over the rows of x (rows, columns).
+  void SumColumns(int rows, int columns, const float* x, float* to) {
+    const SumTarget target{Put::kReplace, columns, to, nullptr};
+    const int chunks = Chunks(rows, columns);
+    if (chunks <= 1) return SumOver(rows, columns, x, target);
+    const long long threads = static_cast<long long>(chunks) * columns;
+    float* const partial = scratch_.Get<float>(Scratch::kSums, threads);
+    device_.ForEach(threads,
+                    ColumnPartials{static_cast<long long>(rows) * columns, threads, x, partial});
+    SumOver(chunks, columns, partial, target);
+  }
+  // In how many chunks many threads sum over `rows`, `width` threads a chunk.
+  static int Chunks(int rows, int width) {
+    return std::max(1, std::min({kThreads / width, rows / kRowsOfAChunk, kMostChunks}));
+  }
+
+  // dw (in, out) = xT . dy, or is added to it: x (rows, in), dy (rows, out). One product would leave
+  // most of a GPU idle where dw is small, so many do a share of the rows each.
+  void MultiplyOverRows(int rows, int in, int out, const float* x, const float* dy, Put put,
+                        float* dw) {
+    MatrixProduct product{.rows = in,
+                          .depth = rows,
+                          .columns = out,
+                          .a = x,
+                          .a_transposed = true,
+                          .b = dy,
+                          .put = put,
+                          .c = dw};
+    const int shares = Shares(rows, in, out);
+    if (shares == 1) return device_.Multiply(product);
+    const int each = rows / shares / kRowsAtOnce * kRowsAtOnce, rest = rows - shares * each;
+    const long long size = static_cast<long long>(in) * out;
+    float* const partial = scratch_.Get<float>(Scratch::kShares, (shares + 1) * size);
+    product.depth = each;
+    product.put = Put::kReplace;
+    product.c = partial;
+    product.shares = shares;
+    product.a_stride = static_cast<long long>(each) * in;
+    product.b_stride = static_cast<long long>(each) * out;
+    product.c_stride = size;
+    device_.Multiply(product);
+    if (rest > 0) {
+      product.a += shares * product.a_stride;
+      product.b += shares * product.b_stride;
+      product.c += shares * size;
+      product.depth = rest;
+      product.shares = 1;
+      device_.Multiply(product);
+    }
+    SumOver(shares + (rest > 0 ? 1 : 0), size, partial, {put, size, dw, nullptr});
+  }
+
+ private:
+  // Enough to fill a GPU, and no more than are summed quickly afterwards.
+  static constexpr int kThreads = 1 << 17, kRowsOfAChunk = 8, kMostChunks = 4096;
+  static constexpr long long kManySums = 1 << 14;
+  static constexpr int kFewShares = 8;
+  static constexpr int kTile = 64,
+                       kTiles = 512;  // cells a side that a block of threads does, blocks
+  static constexpr int kRowsOfAShare = 256, kRowsAtOnce = 32;
+
+  int Shares(int rows, int in, int out) const {
+    const long long tiles = static_cast<long long>((in + kTile - 1) / kTile) *
+                            static_cast<long long>((out + kTile - 1) / kTile);
+    const long long wanted =
+        std::min<long long>({kTiles / tiles, limits_.shares, rows / kRowsOfAShare});
+    return wanted <= 1 ? 1 : static_cast<int>(std::bit_floor(static_cast<unsigned>(wanted)));
+  }
+
+  Device& device_;
+  const Limits limits_;
+  Scratch scratch_;
+};
+
+}  // namespace starling::net::cuda

@@ -1,0 +1,87 @@
+// The GPU that the tests have where there is none (tests/support/fake_gpu.h).
+#include "tests/support/fake_gpu.h"
+
+#include <gtest/gtest-spi.h>
+
+#include <cstdlib>
+#include <vector>
+
+#include "core/buffer.h"
+
+namespace starling {
+namespace {
+
+using testing::FakeGpu;
+
+// Doubles each of three numbers.
+class FakeGpuTest : public ::testing::Test {
+ protected:
+  void Double() {
+    gpu_.Ask([data = there_.data()] {
+      for (int i = 0; i < 3; ++i) data[i] *= 2;
+    });
+  }
+  std::vector<int> Here() {
+    std::vector<int> here(3);
+    Read<int>(gpu_.memory(), here, there_.span());
+    gpu_.memory().Wait();
+    return here;
+  }
+
+  FakeGpu gpu_;
+  Buffer<int> there_{3, gpu_.memory()};
+};
+
+TEST_F(FakeGpuTest, DoesNothingBeforeItIsWaitedFor) {
+  std::vector<int> from{1, 2, 3}, to(3, 9);
+  Write<int>(gpu_.memory(), there_.span(), from);
+  Double();
+  Read<int>(gpu_.memory(), to, there_.span());
+  from = {4, 5, 6};  // what a GPU may not have read yet
+  EXPECT_EQ(to, std::vector<int>(3, 9));
+  gpu_.memory().Wait();
+  EXPECT_EQ(to, (std::vector<int>{8, 10, 12}));
+}
+
+TEST_F(FakeGpuTest, RepeatsWhatWasRecorded) {
+  const std::vector<int> from{1, 2, 3};
+  Write<int>(gpu_.memory(), there_.span(), from);
+  int asked = 0;
+  for (int round = 0; round < 4; ++round) {
+    gpu_.Repeat(7, [&] {
+      ++asked;
+      Double();
+    });
+  }
+  EXPECT_EQ(Here(), (std::vector<int>{16, 32, 48}));
+  EXPECT_EQ(asked, 2);
+  EXPECT_EQ(gpu_.recordings(), 1);
+  EXPECT_EQ(gpu_.replays(), 3);
+}
+
+TEST_F(FakeGpuTest, FailsATestThatAllocatesInARecording) {
+  gpu_.Repeat(1, [] {});
+  void* data = nullptr;
+  EXPECT_NONFATAL_FAILURE(gpu_.Repeat(1, [&] { data = gpu_.memory().Allocate(1); }),
+                          "allocated while a graph is recorded");
+  gpu_.memory().Free(data);
+}
+
+TEST_F(FakeGpuTest, NewArraysAreZero) { EXPECT_EQ(Here(), std::vector<int>(3, 0)); }
+
+TEST(FakeGpuMemoryTest, SaysThatItIsFull) {
+  FakeGpu gpu(1000);
+  const Buffer<char> most(900, gpu.memory());
+  EXPECT_THROW(Buffer<char>(200, gpu.memory()), UserError);
+  EXPECT_EQ(gpu.allocated(), 900u);
+}
+
+using FakeGpuDeathTest = FakeGpuTest;
+
+TEST_F(FakeGpuDeathTest, TheHostCannotTouchItsMemory) {
+  EXPECT_DEATH(std::exit(there_.data()[0]), "");
+  EXPECT_DEATH(there_.data()[1] = 5, "");
+}
+
+}  // namespace
+}  // namespace starling

@@ -1,0 +1,197 @@
+// The ops of a GPU beyond what every backend is held to (backend_ops_test.cc): however work is cut, what
+// comes out is correct; what is not finite; what needs no more than it should.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "core/error.h"
+#include "net/checks/op_checks.h"
+#include "net/loss.h"
+#include "tests/net/arrays.h"
+#include "tests/net/gpu_fixture.h"
+
+namespace starling::net {
+namespace {
+
+using starling::testing::FakeGpu;
+using testing::GpuTest;
+using testing::Here;
+using testing::MakeFakeGpuBackend;
+using testing::Normals;
+using testing::There;
+using Floats = std::vector<float>;
+
+TEST(DivisorTest, DividesAsTheProcessorDoes) {
+  RandomStream random(StreamId{.seed = 3});
+  const auto expect = [](std::uint32_t n, int divisor) {
+    const auto d = static_cast<std::uint32_t>(divisor);
+    const cuda::Divisor by(divisor);
+    std::uint32_t quotient = n;
+    ASSERT_EQ(by.Split(quotient), n % d) << n << " by " << divisor;
+    ASSERT_EQ(quotient, n / d) << n << " by " << divisor;
+  };
+  for (int divisor = 1; divisor < 300; ++divisor) {
+    for (std::uint32_t n = 0; n < 1000; ++n) expect(n, divisor);
+  }
+  constexpr std::uint32_t kMost = 0x7fffffffu;
+  for (int trial = 0; trial < 100'000; ++trial) {
+    const int divisor = 1 + static_cast<int>(random.Below(kMost) >> random.Below(31));
+    const std::uint32_t d = static_cast<std::uint32_t>(divisor), multiple = kMost / d * d;
+    for (const std::uint32_t n : {random.Below(kMost), multiple, multiple - 1, kMost}) {
+      expect(n, divisor);
+    }
+  }
+}
+
+// However the work is cut, each op is what it should be.
+struct Cut {
+  const char* name;
+  cuda::Limits limits;
+};
+class GpuCutTest : public ::testing::TestWithParam<Cut> {};
+
+TEST_P(GpuCutTest, EveryOpIsCorrect) {
+  FakeGpu gpu;
+  const auto backend = MakeFakeGpuBackend(gpu, GetParam().limits);
+  for (const OpError& found : CheckOps(*backend)) {
+    EXPECT_TRUE(found.ok()) << found.op << ": " << found.error << " of " << found.tolerance << ", "
+                            << found.where;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, GpuCutTest,
+                         ::testing::Values(Cut{"ProductsOnly", {.direct = false}},
+                                           Cut{"SampleBySample", {.patches = 1, .direct = false}},
+                                           Cut{"SomeSamples", {.patches = 5000, .direct = false}},
+                                           Cut{"NoShares", {.shares = 1, .direct = false}},
+                                           Cut{"TwoShares", {.shares = 2, .direct = false}}),
+                         [](const auto& cut) { return cut.param.name; });
+
+// Enough rows for as many shares as there may be, and some left over.
+TEST(GpuSharesTest, ManyRowsAreSummedCorrectlyAndWithFewRounds) {
+  FakeGpu gpu;
+  RandomStream random(StreamId{.seed = 32});
+  const LinearShape shape{3, 10};
+  const int rows = 256 * 130 + 7;
+  const Floats x = Normals<float>(random, rows * shape.in);
+  const Floats dy = Normals<float>(random, rows * shape.out);
+  const auto gradient = [&](const cuda::Limits& limits) {
+    const auto backend = MakeFakeGpuBackend(gpu, limits);
+    const auto there_x = There(*backend, x), there_dy = There(*backend, dy);
+    Buffer<float> dw(30, backend->memory()), db(10, backend->memory());
+    backend->LinearBackwardWeights(shape, rows, there_x.data(), there_dy.data(), dw.data(),
+                                   db.data());
+    Floats both = Here(*backend, dw);
+    for (const float value : Here(*backend, db)) both.push_back(value);
+    return both;
+  };
+  const Floats whole = gradient({.shares = 1}), cut = gradient({});
+  EXPECT_NE(whole, cut) << "another order of sums: it was cut";
+  EXPECT_LE(testing::RelativeError(cut, whole), 1e-6);
+}
+
+TEST(GpuPatchesTest, TooManyOfOnePictureAreRefused) {
+  FakeGpu gpu;
+  const auto backend = MakeFakeGpuBackend(gpu);
+  const ConvShape shape{.height = 4000,
+                        .width = 4000,
+                        .in_channels = 3,
+                        .kernel_height = 9,
+                        .kernel_width = 9,
+                        .out_channels = 8};
+  try {
+    backend->ConvForward(shape, 1, nullptr, nullptr, nullptr, Activation::kNone, nullptr);
+    FAIL() << "not refused";
+  } catch (const UserError& error) {
+    EXPECT_NE(std::string(error.what()).find("actors.backend = \"cpu\""), std::string::npos);
+  }
+}
+
+using GpuOpsTest = GpuTest;
+INSTANTIATE_TEST_SUITE_P(On, GpuOpsTest, ::testing::Bool(), testing::LoopsOrGpu);
+
+// The same streams give the same actions, and go on from where they are, as on the host.
+TEST_P(GpuOpsTest, ActsAsTheHostDoes) {
+  constexpr int kRows = 300, kActions = 18, kRounds = 20;
+  RandomStream random(StreamId{.seed = 33});
+  std::vector<RandomStream> streams;
+  for (std::uint32_t env = 0; env < kRows; ++env) {
+    streams.emplace_back(StreamId{.seed = 5, .env = env, .purpose = Purpose::kAction});
+  }
+  auto there_streams = There(*backend_, streams);
+  Buffer<std::int32_t> taken(kRows, backend_->memory());
+  int others = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    const Floats logits = Normals<float>(random, kRows * kActions, 2.0);
+    const auto there_logits = There(*backend_, logits);
+    backend_->SampleActions(kRows, kActions, there_logits.data(), there_streams.data(),
+                            taken.data());
+    Floats uniforms;
+    for (RandomStream& stream : streams) uniforms.push_back(stream.Uniform());
+    std::vector<std::int32_t> expected(kRows);
+    SampleActions(kRows, kActions, logits, uniforms, expected);
+    const auto found = Here(*backend_, taken);
+    for (std::size_t i = 0; i < expected.size(); ++i) others += found[i] != expected[i];
+  }
+  // Of a GPU an exp may be off by its last bit, and a draw that is that near to a border is rare.
+  EXPECT_LE(others, fake_ != nullptr ? 0 : 2);
+  EXPECT_EQ(Here(*backend_, there_streams), streams);
+}
+
+TEST_P(GpuOpsTest, ANetThatBlewUpStillActs) {
+  const float nan = std::numeric_limits<float>::quiet_NaN(), infinity = INFINITY;
+  const Floats logits{nan, nan, nan, 0, nan, 0, infinity, 0, infinity, -infinity, -infinity, 0};
+  const auto there = There(*backend_, logits);
+  auto streams = There(*backend_, std::vector<RandomStream>(4));
+  Buffer<std::int32_t> taken(4, backend_->memory());
+  backend_->SampleActions(4, 3, there.data(), streams.data(), taken.data());
+  for (const std::int32_t action : Here(*backend_, taken)) {
+    EXPECT_GE(action, 0);
+    EXPECT_LT(action, 3);
+  }
+}
+
+TEST_P(GpuOpsTest, ClipsWhatIsFiniteAndTooLong) {
+  const Floats gradient(1000, 3.0f);
+  const double before = 3.0 * std::sqrt(1000.0);
+  Buffer<double> norm(1, backend_->memory());
+  const auto clipped = [&](const Floats& values, double max_norm) {
+    auto there = There(*backend_, values);
+    backend_->ClipByGlobalNorm(values.size(), max_norm, there.data(), norm.data());
+    return Here(*backend_, there);
+  };
+  const Floats shorter(1000, 3.0f * static_cast<float>(10.0 / before));
+  EXPECT_EQ(clipped(gradient, 10.0), shorter);
+  EXPECT_DOUBLE_EQ(Here(*backend_, norm)[0], before);
+  EXPECT_EQ(clipped(gradient, 100.0), gradient) << "short enough";
+  EXPECT_EQ(clipped(gradient, 0.0), gradient) << "off";
+  EXPECT_DOUBLE_EQ(Here(*backend_, norm)[0], before);
+}
+
+// The learner refuses such a gradient only if it sees it.
+TEST_P(GpuOpsTest, ClippingLeavesWhatIsNotFiniteAlone) {
+  for (const float bad : {NAN, INFINITY, -INFINITY}) {
+    Floats gradient(1000, 3.0f);
+    gradient[999] = bad;
+    auto there = There(*backend_, gradient);
+    Buffer<double> norm(1, backend_->memory());
+    backend_->ClipByGlobalNorm(gradient.size(), 0.5, there.data(), norm.data());
+    const Floats after = Here(*backend_, there);
+    EXPECT_EQ(Floats(after.begin(), after.end() - 1), Floats(999, 3.0f));
+    EXPECT_FALSE(std::isfinite(after.back()));
+    EXPECT_FALSE(std::isfinite(Here(*backend_, norm)[0]));
+  }
+}
+
+// Squares of the largest floats do not overflow.
+TEST_P(GpuOpsTest, ClipsWhatIsHuge) {
+  const Floats gradient(3, 3e38f);
+  auto there = There(*backend_, gradient);
+  Buffer<double> norm(1, backend_->memory());
+  backend_->ClipByGlobalNorm(3, 1.0, there.data(), norm.data());
+  for (const float value : Here(*backend_, there)) EXPECT_NEAR(value, 1 / std::sqrt(3.0f), 1e-6f);
+}
+
+}  // namespace
+}  // namespace starling::net

@@ -1,0 +1,170 @@
+// A GPU for machines without one: memory that the host must not touch, and work that is only done when
+// somebody waits for it. What is asked for is a closure; a test sees what code for a GPU gets wrong:
+//   - a load or a store by the host crashes, because the memory is closed while nothing runs;
+//   - a result that was not waited for is not there yet, and what was to be written later has changed;
+//   - allocating, freeing or waiting while a graph is recorded fails the test.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/check.h"
+#include "core/error.h"
+#include "core/gpu.h"
+
+namespace starling::testing {
+
+class FakeGpu final : public Gpu {
+ public:
+  static constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
+
+  // `limit`: bytes, beyond which it says that its memory is full.
+  explicit FakeGpu(std::size_t limit = kNoLimit)
+      : info_{.name = "loops", .memory = limit, .major = 9, .minor = 0, .multiprocessors = 1},
+        memory_(*this) {}
+  ~FakeGpu() override { EXPECT_EQ(memory_.arrays(), 0u) << "arrays that nobody freed"; }
+
+  const GpuInfo& info() const override { return info_; }
+  Memory& memory() override { return memory_; }
+  void* stream() override { return this; }
+
+  // To be done at the next Wait, and once for each time that it is repeated.
+  void Ask(std::function<void()> work) {
+    (recording_ != nullptr ? *recording_ : queue_).push_back(std::move(work));
+  }
+
+  void Repeat(int id, const std::function<void()>& work) override {
+    EXPECT_EQ(recording_, nullptr) << "a Repeat within another";
+    const auto [at, first] = graphs_.try_emplace(id);
+    if (first) return work();
+    if (at->second == nullptr) Record(at->second, work);
+    ++replays_;
+    Ask([graph = at->second] {
+      for (const auto& step : *graph) step();
+    });
+  }
+
+  int recordings() const { return recordings_; }
+  int replays() const { return replays_; }  // also the one that follows a recording
+  std::size_t asked() const { return queue_.size(); }
+  std::size_t allocated() const { return memory_.allocated(); }  // bytes
+
+ private:
+  using Steps = std::vector<std::function<void()>>;
+
+  class PlainMemory final : public Memory {
+   public:
+    bool on_host() const override { return true; }
+    Memory& host_side() override { return *this; }
+    void* Allocate(std::size_t bytes) override { return HostMemory().Allocate(bytes); }
+    void Free(void* data) noexcept override { HostMemory().Free(data); }
+    void Clear(void* to, std::size_t bytes) override { HostMemory().Clear(to, bytes); }
+    void Copy(void* to, const void* from, std::size_t bytes) override {
+      HostMemory().Copy(to, from, bytes);
+    }
+    void Write(void* to, const void* from, std::size_t bytes) override { Copy(to, from, bytes); }
+    void Read(void* to, const void* from, std::size_t bytes) override { Copy(to, from, bytes); }
+    void Wait() override {}
+  };
+
+  class ClosedMemory final : public Memory {
+   public:
+    explicit ClosedMemory(FakeGpu& gpu) : gpu_(gpu) {}
+
+    bool on_host() const override { return false; }
+    Memory& host_side() override { return host_side_; }
+
+    void* Allocate(std::size_t bytes) override {
+      EXPECT_EQ(gpu_.recording_, nullptr) << "allocated while a graph is recorded";
+      if (bytes > gpu_.info_.memory - allocated_) {
+        throw UserError(fmt::format(
+            "the GPU: allocating {:.2f} GiB failed (out of memory): its memory is full: make "
+            "actors.envs_per_actor, actors.unroll or actors.count smaller, or end what else runs "
+            "on it "
+            "(nvidia-smi shows it)",
+            static_cast<double>(bytes) / (1024.0 * 1024 * 1024)));
+      }
+      const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+      const std::size_t length = (bytes / page + 1) * page;
+      void* const data =
+          mmap(nullptr, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      CHECK(data != MAP_FAILED, "mmap of {} bytes", length);
+      arrays_[data] = {length, bytes};
+      allocated_ += bytes;
+      return data;
+    }
+    void Free(void* data) noexcept override {
+      EXPECT_EQ(gpu_.recording_, nullptr) << "freed while a graph is recorded";
+      Wait();
+      const auto array = arrays_.find(data);
+      CHECK(array != arrays_.end(), "freed, but never allocated");
+      munmap(data, array->second.length);
+      allocated_ -= array->second.bytes;
+      arrays_.erase(array);
+    }
+
+    void Clear(void* to, std::size_t bytes) override {
+      if (bytes > 0) gpu_.Ask([=] { std::memset(to, 0, bytes); });
+    }
+    void Copy(void* to, const void* from, std::size_t bytes) override {
+      if (bytes > 0) gpu_.Ask([=] { std::memmove(to, from, bytes); });
+    }
+    void Write(void* to, const void* from, std::size_t bytes) override { Copy(to, from, bytes); }
+    void Read(void* to, const void* from, std::size_t bytes) override { Copy(to, from, bytes); }
+
+    void Wait() override {
+      EXPECT_EQ(gpu_.recording_, nullptr) << "waited while a graph is recorded";
+      if (gpu_.queue_.empty()) return;
+      Protect(PROT_READ | PROT_WRITE);
+      const Steps queue = std::exchange(gpu_.queue_, {});
+      for (const auto& step : queue) step();
+      Protect(PROT_NONE);
+    }
+
+    std::size_t allocated() const { return allocated_; }
+    std::size_t arrays() const { return arrays_.size(); }
+
+   private:
+    struct Array {
+      std::size_t length, bytes;  // mapped, asked for
+    };
+    void Protect(int protection) {
+      for (const auto& [data, array] : arrays_) {
+        CHECK(mprotect(data, array.length, protection) == 0, "mprotect");
+      }
+    }
+
+    FakeGpu& gpu_;
+    PlainMemory host_side_;
+    std::map<void*, Array> arrays_;
+    std::size_t allocated_ = 0;
+  };
+
+  void Record(std::shared_ptr<Steps>& graph, const std::function<void()>& work) {
+    graph = std::make_shared<Steps>();
+    recording_ = graph.get();
+    work();
+    recording_ = nullptr;
+    ++recordings_;
+  }
+
+  const GpuInfo info_;
+  ClosedMemory memory_;
+  Steps queue_;
+  Steps* recording_ = nullptr;
+  std::map<int, std::shared_ptr<Steps>> graphs_;  // null: done once, not yet recorded
+  int recordings_ = 0, replays_ = 0;
+};
+
+}  // namespace starling::testing
