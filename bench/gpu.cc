@@ -11,6 +11,7 @@
 #include "bench/figure.h"
 #include "bench/net_products.h"
 #include "bench/training_run.h"
+#include "core/error.h"
 #include "core/file.h"
 #include "core/gpu.h"
 #include "fleet/summary.h"

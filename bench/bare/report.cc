@@ -44,6 +44,8 @@ void Report::Watch(std::stop_token stop) {
     if (moved || stop.stop_requested() || !busy_) continue;
     Say("HANG ", current_,
         fmt::format("not done in {:.0f} s; what follows was not checked", limit_s_));
+    ++failed_;  // the other thread is busy with that
+    End();
     std::_Exit(kExitFailed);
   }
 }
