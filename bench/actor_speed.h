@@ -20,8 +20,9 @@ struct ActorSpeed {
   std::string where;             // Rollout::where
 };
 
-// Unroll after unroll for about `seconds`, in five parts, after a few that do not count; weights are sent anew
-// for every one, as in a run. Throws UserError as Rollout, std::runtime_error if a gradient is not finite.
+// Unroll after unroll for about `seconds`, in five parts, after a few that do not count; weights
+// are sent anew for every one, as in a run. Throws UserError as Rollout, std::runtime_error if a
+// gradient is not finite.
 ActorSpeed MeasureActor(const Config& config, double seconds);
 
 // bench/minatar.toml, for whoever cannot read it.
@@ -34,8 +35,8 @@ struct ActorCase {
   Config config;
 };
 
-// Breakout with the net of the MinAtar paper, net and games on the GPU: 5 million steps a second are wanted
-// of the best.
+// Breakout with the net of the MinAtar paper, net and games on the GPU: 5 million steps a second
+// are wanted of the best.
 inline constexpr double kWantedOnGpu = 5e6;
 std::vector<ActorCase> CasesOnGpu(bool quick);
 // The same games on the host, beside a net on the GPU.

@@ -1,5 +1,5 @@
-// What a GPU brings: one actor by itself, the share of its time in matrix products, what a push costs it in a
-// real run, and how long a real run takes to play Breakout well.
+// What a GPU brings: one actor by itself, the share of its time in matrix products, what a push
+// costs it in a real run, and how long a real run takes to play Breakout well.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -39,8 +39,8 @@ class Figures {
  public:
   Figures(const Site& site, std::string why_none) : site_(site), why_none_(std::move(why_none)) {}
 
-  // measure() fills in the row and returns its numbers; without a GPU, or where that has no room for it, the row
-  // says so.
+  // measure() fills in the row and returns its numbers; without a GPU, or where that has no room
+  // for it, the row says so.
   template <class Measure>
   void Add(const char* key, Row row, const Measure& measure) {
     std::string why = why_none_;

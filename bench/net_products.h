@@ -27,8 +27,8 @@ struct Product {
   double flops() const { return 2.0 * rows * shape.in * shape.out * times; }
 };
 
-// Of `steps` forward passes over `envs` samples each, and one backward pass over all of them. Of nets of
-// convolutions and fully connected layers (CHECKed).
+// Of `steps` forward passes over `envs` samples each, and one backward pass over all of them. Of
+// nets of convolutions and fully connected layers (CHECKed).
 std::vector<Product> ProductsOf(const net::ModelSpec& spec, int envs, int steps);
 
 struct ProductTimes {
@@ -45,11 +45,11 @@ struct ProductTimes {
   double share() const { return products_us() / whole_us; }
 };
 
-// Medians over about `seconds`, of what is recorded and repeated (Backend::Repeat): the whole over random
-// numbers; every op of it alone; and its product alone, without patches, bias, activation and mask, as an op of a
-// fully connected layer (which for its weights sums the gradient of the bias, too). An op that is done
-// without such a product and faster counts with its own time.
-// Takes the ids of `backend` from 0 on.
+// Medians over about `seconds`, of what is recorded and repeated (Backend::Repeat): the whole over
+// random numbers; every op of it alone; and its product alone, without patches, bias, activation
+// and mask, as an op of a fully connected layer (which for its weights sums the gradient of the
+// bias, too). An op that is done without such a product and faster counts with its own time. Takes
+// the ids of `backend` from 0 on.
 ProductTimes MeasureProducts(net::Backend<float>& backend, const net::ModelSpec& spec, int envs,
                              int steps, double seconds);
 

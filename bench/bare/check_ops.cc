@@ -1,4 +1,5 @@
-// Ops: the reference in float, and a GPU's backend in each precision, beside the reference in double.
+// Ops: the reference in float, and a GPU's backend in each precision, beside the reference in
+// double.
 #include <fmt/format.h>
 
 #include <memory>

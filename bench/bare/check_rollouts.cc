@@ -1,9 +1,10 @@
-// Whole unrolls and their gradients: on a GPU beside the reference on the host, and twice on the same.
+// Whole unrolls and their gradients: on a GPU beside the reference on the host, and twice on the
+// same.
 //
-// Both sides draw the same numbers and start from the same weights, whose policies are all but uniform: a
-// rounding changes an action only where a draw falls within some 1e-8 of the border between two. Where one
-// does, the games part ways, and the gradients with them. After every unroll both get the same new
-// weights.
+// Both sides draw the same numbers and start from the same weights, whose policies are all but
+// uniform: a rounding changes an action only where a draw falls within some 1e-8 of the border
+// between two. Where one does, the games part ways, and the gradients with them. After every unroll
+// both get the same new weights.
 #include <fmt/format.h>
 
 #include <algorithm>

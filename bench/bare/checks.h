@@ -1,4 +1,5 @@
-// The checks of `starling-bare check`: a GPU, where there is one, held to the plain loops on the host.
+// The checks of `starling-bare check`: a GPU, where there is one, held to the plain loops on the
+// host.
 #pragma once
 
 #include "bench/bare/report.h"

@@ -1,5 +1,6 @@
 // What the sources below fleet/ use of fmt, for a build without it: {} and
-// {[[fill]align][0][width][.precision][type]}, align of "<>^", type of "defgsxX". Widths count bytes.
+// {[[fill]align][0][width][.precision][type]}, align of "<>^", type of "defgsxX". Widths count
+// bytes.
 //
 // Thread safety: pure functions.
 #pragma once

@@ -18,8 +18,8 @@ struct Verdict {
 
 class Report {
  public:
-  // Only checks whose name contains `only` are done. One that takes more than `limit_s` ends the process, with
-  // a line that says so, as does one that aborts.
+  // Only checks whose name contains `only` are done. One that takes more than `limit_s` ends the
+  // process, with a line that says so, as does one that aborts.
   Report(std::string only, double limit_s);
   ~Report();
   Report(const Report&) = delete;

@@ -1,5 +1,5 @@
-// What the build without libraries has instead of what it leaves out: envs in other processes and the fast
-// backend of the processor.
+// What the build without libraries has instead of what it leaves out: envs in other processes and
+// the fast backend of the processor.
 #include "core/error.h"
 #include "envs/bridge/gym.h"
 #include "envs/bridge/plugin_frames.h"

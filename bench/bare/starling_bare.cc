@@ -1,4 +1,5 @@
-// starling-bare: what an actor is made of, checked and measured on a machine with a GPU and little else.
+// starling-bare: what an actor is made of, checked and measured on a machine with a GPU and little
+// else.
 #include <fmt/format.h>
 
 #include <charconv>

@@ -1,5 +1,5 @@
-// The hash XXH64, from its specification (github.com/Cyan4973/xxHash, doc/xxhash_spec.md), for a build
-// without its library.
+// The hash XXH64, from its specification (github.com/Cyan4973/xxHash, doc/xxhash_spec.md), for a
+// build without its library.
 #pragma once
 
 #include <cstddef>
