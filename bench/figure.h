@@ -49,6 +49,7 @@ Result MeasureStaleness(const Site& site);
 Result MeasureReproducible(const Site& site);
 Result MeasureMemory(const Site& site);
 Result MeasureKernels(const Site& site);
+Result MeasureGpu(const Site& site);
 Result MeasureLadder(const Site& site);
 Result MeasureEnvs(const Site& site);
 Result MeasureGym(const Site& site);  // a part of envs

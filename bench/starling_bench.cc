@@ -35,13 +35,21 @@ struct Figure {
 };
 // In the order of the table.
 constexpr Figure kFigures[] = {
-    {"training", MeasureTraining},   {"throughput", MeasureThroughput},
-    {"scaling", MeasureScaling},     {"time", MeasureTime},
-    {"startup", MeasureStartup},     {"wire", MeasureWire},
-    {"latency", MeasureLatency},     {"apply", MeasureApply},
-    {"staleness", MeasureStaleness}, {"reproducible", MeasureReproducible},
-    {"memory", MeasureMemory},       {"kernels", MeasureKernels},
-    {"ladder", MeasureLadder},       {"envs", MeasureEnvs},
+    {"training", MeasureTraining},
+    {"throughput", MeasureThroughput},
+    {"scaling", MeasureScaling},
+    {"time", MeasureTime},
+    {"startup", MeasureStartup},
+    {"wire", MeasureWire},
+    {"latency", MeasureLatency},
+    {"apply", MeasureApply},
+    {"staleness", MeasureStaleness},
+    {"reproducible", MeasureReproducible},
+    {"memory", MeasureMemory},
+    {"kernels", MeasureKernels},
+    {"gpu", MeasureGpu},
+    {"ladder", MeasureLadder},
+    {"envs", MeasureEnvs},
 };
 
 std::vector<std::string> Names() {

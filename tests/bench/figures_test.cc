@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/gpu.h"
 #include "tests/support/temp_dir.h"
 
 namespace starling::bench {
@@ -67,6 +68,19 @@ TEST_F(FiguresTest, KernelsShowEveryOpOfBothNets) {
     for (const json& op : numbers[net]["ops"]) EXPECT_GT(op["us"], 0) << op;
   }
   EXPECT_THAT(result.details, HasSubstr("| conv 16@8×8/4 backward weights | 40 |"));
+}
+
+TEST_F(FiguresTest, GpuSaysWhyNothingIsMeasuredWhereThereIsNone) {
+  const std::string why = FindGpus().why_none;
+  if (why.empty()) GTEST_SKIP() << "there is one";
+  const Result result = MeasureGpu(site_);
+  ASSERT_THAT(result.rows, SizeIs(7));
+  ExpectNoVerdict(result);
+  for (const Row& row : result.rows) EXPECT_THAT(row.measured, HasSubstr("not measured: " + why));
+  EXPECT_THAT(result.rows[0].wanted, HasSubstr("5,000,000"));
+  const json numbers = json::parse(result.json);
+  ASSERT_THAT(numbers, SizeIs(7));
+  for (const json& row : numbers) EXPECT_EQ(row["not_measured"], why);
 }
 
 TEST_F(FiguresTest, LadderShowsEveryKernel) {

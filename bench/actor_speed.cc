@@ -1,0 +1,133 @@
+#include "bench/actor_speed.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+#include "actors/rollout.h"
+#include "bench/stats.h"
+#include "net/model.h"
+
+namespace starling::bench {
+namespace {
+
+constexpr int kWarmUp = 4;  // unrolls; the second is recorded, the third the first that is repeated
+constexpr int kParts = 5;
+
+class Actor {
+ public:
+  explicit Actor(const Config& config)
+      : config_(config),
+        rollout_(config, 0, 1),
+        weights_(net::InitialParameters(rollout_.layout(), config.run.seed)),
+        gradient_(weights_.size()) {}
+
+  void Run() {
+    std::ranges::copy(weights_, rollout_.weights().begin());
+    const auto done = rollout_.Run(config_.loss.entropy, gradient_);
+    rollout_.TakeEpisodes();
+    if (!std::isfinite(done.norm)) throw std::runtime_error("a gradient is not finite");
+    act_ns_ += 1e3 * done.act_us;
+    gradient_ns_ += 1e3 * done.gradient_us;
+    steps_ += done.samples;
+  }
+  void Forget() { act_ns_ = gradient_ns_ = 0, steps_ = 0; }
+
+  double act_ns() const { return act_ns_; }
+  double gradient_ns() const { return gradient_ns_; }
+  std::uint64_t steps() const { return steps_; }
+  std::string where() const { return rollout_.where(); }
+
+ private:
+  const Config config_;
+  actors::Rollout rollout_;
+  const std::vector<float> weights_;
+  std::vector<float> gradient_;
+  double act_ns_ = 0, gradient_ns_ = 0;
+  std::uint64_t steps_ = 0;
+};
+
+std::string Grouped(int count) {
+  std::string text = std::to_string(count);
+  for (std::size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, ",");
+  return text;
+}
+
+ActorCase Breakout(const std::string& key, const std::string& what, int envs, int unroll) {
+  ActorCase one{.key = fmt::format("{}_{}x{}", key, envs, unroll),
+                .what = fmt::format("{}, {} envs × {} steps", what, Grouped(envs), unroll),
+                .config = MinatarConfig()};
+  one.config.actors.envs_per_actor = envs;
+  one.config.actors.unroll = unroll;
+  return one;
+}
+
+std::vector<ActorCase> Breakouts(const std::string& key, const std::string& what,
+                                 const std::string& env_device, bool quick) {
+  std::vector<ActorCase> cases;
+  for (const int envs : {1024, 4096, 16384}) {
+    for (const int unroll : {8, 32}) {
+      if (quick && (envs > 1024 || unroll > 8)) continue;
+      cases.push_back(Breakout(key, what, envs, unroll));
+      cases.back().config.actors.backend = "cuda";
+      cases.back().config.actors.env_device = env_device;
+    }
+  }
+  return cases;
+}
+
+}  // namespace
+
+ActorSpeed MeasureActor(const Config& config, double seconds) {
+  Actor actor(config);
+  for (int i = 0; i < kWarmUp; ++i) actor.Run();
+  actor.Forget();
+
+  std::vector<double> rates;
+  double spent_ns = 0;
+  for (int part = 0; part < kParts; ++part) {
+    const std::uint64_t before = actor.steps();
+    double ns = 0;
+    do {
+      ns += TimeNs([&] { actor.Run(); });
+    } while (ns < seconds / kParts * 1e9);
+    rates.push_back(static_cast<double>(actor.steps() - before) / ns * 1e9);
+    spent_ns += ns;
+  }
+  return {.steps_per_second = Median(rates),
+          .least = Least(rates),
+          .most = Most(rates),
+          .act = actor.act_ns() / spent_ns,
+          .gradient = actor.gradient_ns() / spent_ns,
+          .steps = actor.steps(),
+          .where = actor.where()};
+}
+
+Config MinatarConfig() {
+  Config config;
+  config.env.name = "minatar/breakout";
+  config.actors.envs_per_actor = 32;
+  config.actors.unroll = 5;
+  config.net.kind = "minatar";
+  config.net.hidden = {128};
+  config.loss.gamma = 0.97;
+  config.loss.gae_lambda = 0.8;
+  config.loss.entropy = 0.04;
+  config.loss.entropy_end = 0.01;
+  return config;
+}
+
+std::vector<ActorCase> CasesOnGpu(bool quick) {
+  return Breakouts("gpu", "games on the GPU", "cuda", quick);
+}
+
+std::vector<ActorCase> CasesStaged(bool quick) {
+  return Breakouts("staged", "net on the GPU, games on one core", "cpu", quick);
+}
+
+ActorCase CaseOnProcessor() { return Breakout("cpu", "net and games on one core", 64, 5); }
+
+}  // namespace starling::bench

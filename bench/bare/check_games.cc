@@ -1,0 +1,172 @@
+// Games on a GPU beside the same games on the host: what is seen, paid and ended, bit for bit.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <memory>
+#include <vector>
+
+#include "bench/bare/checks.h"
+#include "core/buffer.h"
+#include "core/gpu.h"
+#include "core/random.h"
+#include "envs/gpu.h"
+#include "envs/registry.h"
+
+namespace starling::bare {
+namespace {
+
+using envs::VecEnv;
+
+constexpr int kTakeEvery = 16;  // steps between two looks at the episodes
+
+std::size_t Size(int count) { return static_cast<std::size_t>(count); }
+
+struct Seen {
+  explicit Seen(int envs, int obs_size, Memory& memory)
+      : observations(Size(envs) * Size(obs_size), memory),
+        rewards(Size(envs), memory),
+        terminals(Size(envs), memory) {}
+  Buffer<float> observations;
+  Buffer<float> rewards;
+  Buffer<std::uint8_t> terminals;
+};
+
+// Two games of the same seed.
+class Pair {
+ public:
+  Pair(const EnvConfig& config, int num_envs)
+      : envs_(num_envs),
+        gpu_(OpenGpu(0)),
+        memory_(gpu_->memory()),
+        host_(envs::MakeVecEnv(config, num_envs, kSeed)),
+        device_(envs::MakeGpuEnv(config, num_envs, kSeed, kTakeEvery, *gpu_)),
+        expected_(num_envs, host_->spec().obs_size(), HostMemory()),
+        fetched_(num_envs, host_->spec().obs_size(), memory_.host_side()),
+        there_(num_envs, host_->spec().obs_size(), memory_),
+        actions_(Size(num_envs), memory_.host_side()),
+        actions_there_(Size(num_envs), memory_) {}
+
+  // What differs first; "" if nothing does.
+  std::string Play(int steps) {
+    if (std::string differs = Reset(); !differs.empty()) return differs;
+    for (int step = 0; step < steps; ++step) {
+      if (step == steps / 2) {
+        if (std::string differs = Reset(); !differs.empty()) return "again: " + differs;
+      }
+      Step();
+      const std::string differs = Difference();
+      if (!differs.empty()) return fmt::format("step {}: {}", step, differs);
+      if (step % kTakeEvery == kTakeEvery - 1 && !SameEpisodes()) {
+        return fmt::format("the episodes that ended before step {}", step + 1);
+      }
+    }
+    return "";
+  }
+  std::size_t episodes() const { return episodes_; }
+
+ private:
+  static constexpr envs::EnvSeed kSeed{.seed = 7, .slot = 1, .incarnation = 2};
+
+  std::string Reset() {
+    host_->Reset(expected_.observations.span());
+    device_->Reset(there_.observations.span());
+    Fetch();
+    return SameObservations();
+  }
+
+  void Step() {
+    const auto actions = static_cast<std::uint32_t>(host_->spec().num_actions);
+    for (std::int32_t& action : actions_.span()) {
+      action = static_cast<std::int32_t>(random_.Below(actions));
+    }
+    host_->Step(actions_.span(), expected_.observations.span(), expected_.rewards.span(),
+                expected_.terminals.span());
+    Write<std::int32_t>(memory_, actions_there_.span(), actions_.span());
+    device_->Step(actions_there_.span(), there_.observations.span(), there_.rewards.span(),
+                  there_.terminals.span());
+    Fetch();
+  }
+
+  void Fetch() {
+    Read<float>(memory_, fetched_.observations.span(), there_.observations.span());
+    Read<float>(memory_, fetched_.rewards.span(), there_.rewards.span());
+    Read<std::uint8_t>(memory_, fetched_.terminals.span(), there_.terminals.span());
+    memory_.Wait();
+  }
+
+  std::string SameObservations() {
+    const auto here = expected_.observations.span(), there = fetched_.observations.span();
+    const auto [a, b] = std::ranges::mismatch(here, there);
+    if (a == here.end()) return "";
+    const auto at = static_cast<int>(a - here.begin()), row = host_->spec().obs_size();
+    return fmt::format("env {}, number {} seen: {} on the host, {} on the GPU", at / row, at % row,
+                       *a, *b);
+  }
+
+  std::string Difference() {
+    for (std::size_t env = 0; env < Size(envs_); ++env) {
+      const float here = expected_.rewards.span()[env], there = fetched_.rewards.span()[env];
+      const int ended = expected_.terminals.span()[env], over = fetched_.terminals.span()[env];
+      if (here != there || ended != over) {
+        return fmt::format("env {}: reward {} and end {} on the host, {} and {} on the GPU", env,
+                           here, ended, there, over);
+      }
+    }
+    return SameObservations();
+  }
+
+  bool SameEpisodes() {
+    std::vector<envs::EpisodeEnd> here, there;
+    host_->TakeEpisodes(here);
+    device_->TakeEpisodes(there);
+    episodes_ += here.size();
+    return std::ranges::equal(here, there, [](const auto& a, const auto& b) {
+      return a.env == b.env && a.episode_return == b.episode_return && a.length == b.length &&
+             a.end == b.end;
+    });
+  }
+
+  const int envs_;
+  std::unique_ptr<Gpu> gpu_;
+  Memory& memory_;
+  std::unique_ptr<VecEnv> host_, device_;
+  Seen expected_, fetched_, there_;
+  Buffer<std::int32_t> actions_, actions_there_;
+  RandomStream random_{StreamId{.seed = 5}};
+  std::size_t episodes_ = 0;
+};
+
+void Check(Report& report, const EnvConfig& config, bool quick) {
+  constexpr int kLargePicture = 1000;  // numbers
+  const bool large = envs::SpecOf(config).obs_size() > kLargePicture;
+  const int num_envs = quick ? 37 : large ? 101 : 1003;  // no multiple of anything
+  const int steps = quick ? 64 : 1024;
+  const std::string name = fmt::format("games: {}, {} actions, {} envs x {} steps", config.name,
+                                       config.action_set, num_envs, steps);
+  report.Check(name, [&]() -> Verdict {
+    Pair pair(config, num_envs);
+    const std::string differs = pair.Play(steps);
+    return {differs.empty(),
+            differs.empty() ? fmt::format("the same, {} episodes", pair.episodes()) : differs};
+  });
+}
+
+}  // namespace
+
+void CheckGames(Report& report, bool quick) {
+  if (const GpuSearch found = FindGpus(); found.gpus.empty()) {
+    return report.Skip("games: on a GPU", found.why_none);
+  }
+  for (const std::string& name : envs::EnvNames()) {
+    EnvConfig full, minimal;
+    full.name = minimal.name = name;
+    minimal.action_set = "minimal";
+    Check(report, full, quick);
+    if (envs::SpecOf(minimal).num_actions < envs::SpecOf(full).num_actions) {
+      Check(report, minimal, quick);
+    }
+  }
+}
+
+}  // namespace starling::bare

@@ -1,0 +1,52 @@
+// Ops: the reference in float, and a GPU's backend in each precision, beside the reference in
+// double.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "bench/bare/checks.h"
+#include "core/gpu.h"
+#include "net/checks/op_checks.h"
+#include "net/gpu.h"
+
+namespace starling::bare {
+namespace {
+
+void Check(Report& report, const char* name, net::Backend<float>& backend,
+           net::Precision precision) {
+  for (const net::OpCheck& op : net::OpChecks()) {
+    report.Check(fmt::format("ops: {}: {}", name, op.op), [&]() -> Verdict {
+      const net::OpError found = net::CheckOp(op, backend, precision);
+      return {found.ok(),
+              fmt::format("off by {:.1e} of {:.1e} allowed{}{}", found.error, found.tolerance,
+                          found.where.empty() ? "" : ", ", found.where)};
+    });
+  }
+}
+
+}  // namespace
+
+void CheckOps(Report& report) {
+  Check(report, "reference", *net::MakeReferenceBackend<float>(), net::Precision::kF32);
+  if (const GpuSearch found = FindGpus(); found.gpus.empty()) {
+    return report.Skip("ops: cuda", found.why_none);
+  }
+  const struct {
+    const char* name;
+    net::Precision precision;
+  } backends[] = {{"cuda f32", net::Precision::kF32},
+                  {"cuda tf32", net::Precision::kTf32},
+                  {"cuda bf16", net::Precision::kBf16}};
+  for (const auto& [name, precision] : backends) {
+    std::unique_ptr<Gpu> gpu;
+    std::unique_ptr<net::Backend<float>> backend;
+    report.Check(fmt::format("ops: {}: made", name), [&]() -> Verdict {
+      gpu = OpenGpu(0);
+      backend = net::MakeCudaBackend(*gpu, precision);
+      return {.text = gpu->info().name};
+    });
+    if (backend != nullptr) Check(report, name, *backend, precision);
+  }
+}
+
+}  // namespace starling::bare

@@ -1,0 +1,35 @@
+// What the sources below fleet/ use of fmt, for a build without it: {} and
+// {[[fill]align][0][width][.precision][type]}, align of "<>^", type of "defgsxX". Widths count
+// bytes.
+//
+// Thread safety: pure functions.
+#pragma once
+
+#include <concepts>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace starling::bare {
+
+using Value =
+    std::variant<bool, char, long long, unsigned long long, float, double, std::string_view>;
+
+template <class T>
+Value ValueOf(const T& value) {
+  if constexpr (std::same_as<T, bool> || std::same_as<T, char> || std::floating_point<T>) {
+    return value;
+  } else if constexpr (std::signed_integral<T>) {
+    return static_cast<long long>(value);
+  } else if constexpr (std::unsigned_integral<T>) {
+    return static_cast<unsigned long long>(value);
+  } else {
+    return std::string_view(value);
+  }
+}
+
+// As fmt::format. A pattern that fmt would not compile gives "{?}" where it goes wrong.
+std::string Format(std::string_view pattern, std::span<const Value> values);
+
+}  // namespace starling::bare

@@ -1,0 +1,40 @@
+// What the build without libraries has instead of what it leaves out: envs in other processes and
+// the fast backend of the processor.
+#include "core/error.h"
+#include "envs/bridge/gym.h"
+#include "envs/bridge/plugin_frames.h"
+#include "net/backend.h"
+
+namespace starling {
+
+namespace envs {
+
+namespace {
+[[noreturn]] void Refuse(const EnvConfig& config) {
+  throw UserError(config.name + ": starling-bare plays bundled games only");
+}
+}  // namespace
+
+FrameSpec GymSpec(const EnvConfig& config) { Refuse(config); }
+FrameSpec PluginSpec(const EnvConfig& config) { Refuse(config); }
+std::unique_ptr<FrameEnvs> MakeGymFrames(const EnvConfig& config, int, const EnvSeed&,
+                                         const WhileWaiting&) {
+  Refuse(config);
+}
+std::unique_ptr<FrameEnvs> MakePluginFrames(const EnvConfig& config, int, const EnvSeed&,
+                                            const WhileWaiting&) {
+  Refuse(config);
+}
+
+}  // namespace envs
+
+namespace net {
+
+std::unique_ptr<Backend<float>> MakeCpuBackend(Precision precision) {
+  if (precision != Precision::kF32) throw UserError("starling-bare computes in f32 on processors");
+  return MakeReferenceBackend<float>();
+}
+
+}  // namespace net
+
+}  // namespace starling

@@ -1,0 +1,203 @@
+#include "bench/net_products.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+#include "bench/stats.h"
+#include "core/buffer.h"
+#include "core/check.h"
+#include "core/random.h"
+#include "net/model.h"
+
+namespace starling::bench {
+namespace {
+
+using net::Backend;
+
+constexpr int kAtOnce = 16;  // ops in one recording: starting it costs nothing beside them
+
+std::size_t Size(int count) { return static_cast<std::size_t>(count); }
+
+// Random numbers, the same again and again.
+void FillWithNoise(std::span<float> numbers, Memory& memory) {
+  constexpr std::size_t kMost = 1 << 20;
+  RandomStream random(StreamId{.seed = 3});
+  Buffer<float> here(std::min(kMost, numbers.size()), memory.host_side());
+  for (float& value : here.span()) value = 2 * random.Uniform() - 1;
+  for (std::size_t at = 0; at < numbers.size(); at += here.size()) {
+    const std::size_t size = std::min(here.size(), numbers.size() - at);
+    Write<float>(memory, numbers.subspan(at, size), here.span().first(size));
+  }
+  memory.Wait();
+}
+
+Buffer<float> Noise(std::size_t size, Memory& memory) {
+  Buffer<float> numbers(size, memory);
+  FillWithNoise(numbers.span(), memory);
+  return numbers;
+}
+
+// Median nanoseconds of ops(), recorded under `id` and repeated.
+template <class Ops>
+double RecordedNs(Backend<float>& backend, int id, double seconds, const Ops& ops) {
+  const net::HeldWeights held(backend);
+  const auto once = [&] {
+    backend.Repeat(id, ops);
+    backend.memory().Wait();
+  };
+  once();  // as it is asked
+  once();  // recorded
+  return Median(TimeManyNs(seconds, once));
+}
+
+double WholeNs(Backend<float>& backend, const net::ModelSpec& spec, int envs, int steps, int id,
+               double seconds) {
+  const auto model = net::MakeModel<float>(spec, backend, {.envs = envs, .steps = steps});
+  Memory& memory = backend.memory();
+  FillWithNoise(model->observations(), memory);
+  const std::vector<float> initial = net::InitialParameters(model->layout(), 1);
+  Buffer<float> here(initial.size(), memory.host_side()), weights(initial.size(), memory);
+  std::ranges::copy(initial, here.data());
+  Write<float>(memory, weights.span(), here.span());
+  const std::size_t rows = Size(envs) * Size(steps);
+  const Buffer<float> dlogits = Noise(rows * Size(spec.num_actions), memory),
+                      dvalues = Noise(rows, memory);
+  Buffer<float> gradient(initial.size(), memory);
+  return RecordedNs(backend, id, seconds, [&] {
+    for (int step = 0; step < steps; ++step) model->Forward(weights.span(), step);
+    model->Backward(weights.span(), steps, dlogits.span(), dvalues.span(), gradient.span());
+  });
+}
+
+// What an op is given, in the backend's memory. Every array has room for what any pass makes of it.
+struct Arrays {
+  Arrays(std::size_t in, const net::LinearShape& shape, std::size_t out, Memory& memory)
+      : x(Noise(in, memory)),
+        dx(in, memory),
+        w(Noise(Size(shape.in) * Size(shape.out), memory)),
+        dw(w.size(), memory),
+        b(Noise(Size(shape.out), memory)),
+        db(b.size(), memory),
+        y(Noise(out, memory)) {}
+  Buffer<float> x, dx, w, dw, b, db, y;
+};
+
+// As the net calls it, behind a relu.
+void CallOp(Backend<float>& backend, const Product& product, Arrays& of) {
+  const auto& [what, pass, conv, shape, n, rows, times] = product;
+  const auto relu = net::Activation::kRelu;
+  if (conv && pass == Pass::kForward) {
+    backend.ConvForward(*conv, n, of.x.data(), of.w.data(), of.b.data(), relu, of.y.data());
+  } else if (conv && pass == Pass::kBackwardWeights) {
+    backend.ConvBackwardWeights(*conv, n, of.x.data(), of.y.data(), of.dw.data(), of.db.data());
+  } else if (conv) {
+    backend.ConvBackwardInput(*conv, n, of.w.data(), of.y.data(), of.x.data(), of.dx.data());
+  } else if (pass == Pass::kForward) {
+    backend.LinearForward(shape, n, of.x.data(), of.w.data(), of.b.data(), relu, of.y.data());
+  } else if (pass == Pass::kBackwardWeights) {
+    backend.LinearBackwardWeights(shape, n, of.x.data(), of.y.data(), of.dw.data(), of.db.data());
+  } else {
+    backend.LinearBackwardInput(shape, n, of.w.data(), of.y.data(), net::Put::kReplace, of.x.data(),
+                                of.dx.data());
+  }
+}
+
+void CallProduct(Backend<float>& backend, const Product& product, Arrays& of) {
+  const auto& [what, pass, conv, shape, n, rows, times] = product;
+  if (pass == Pass::kForward) {
+    backend.LinearAccumulate(shape, rows, of.x.data(), of.w.data(), of.y.data());
+  } else if (pass == Pass::kBackwardWeights) {
+    backend.LinearBackwardWeights(shape, rows, of.x.data(), of.y.data(), of.dw.data(),
+                                  of.db.data());
+  } else {
+    backend.LinearBackwardInput(shape, rows, of.w.data(), of.y.data(), net::Put::kReplace, nullptr,
+                                of.dx.data());
+  }
+}
+
+template <class Call>
+double AloneUs(Backend<float>& backend, const Product& product, std::size_t in, int id,
+               double seconds, const Call& call) {
+  Arrays arrays(in, product.shape, Size(product.rows) * Size(product.shape.out), backend.memory());
+  const double ns = RecordedNs(backend, id, seconds, [&] {
+    for (int i = 0; i < kAtOnce; ++i) call(backend, product, arrays);
+  });
+  return ns / kAtOnce * product.times / 1e3;
+}
+
+}  // namespace
+
+double ProductTimes::products_us() const {
+  double sum = 0;
+  for (const One& one : products) sum += one.counted_us();
+  return sum;
+}
+
+double ProductTimes::flops() const {
+  double sum = 0;
+  for (const One& one : products) sum += one.product.flops();
+  return sum;
+}
+
+std::vector<Product> ProductsOf(const net::ModelSpec& spec, int envs, int steps) {
+  using net::LayerKind;
+  std::vector<Product> products;
+  const auto add = [&](const std::string& layer, const std::optional<net::ConvShape>& conv,
+                       const net::LinearShape& shape) {
+    const int cells = conv ? conv->out_cells() : 1, all = envs * steps;
+    products.push_back(
+        {layer + ", forward", Pass::kForward, conv, shape, envs, envs * cells, steps});
+    products.push_back(
+        {layer + ", backward weights", Pass::kBackwardWeights, conv, shape, all, all * cells, 1});
+    if (products.size() == 2) return;  // nobody asks for the gradient of observations
+    products.push_back(
+        {layer + ", backward input", Pass::kBackwardInput, conv, shape, all, all * cells, 1});
+  };
+  net::ConvShape below{.height = spec.height, .width = spec.width, .in_channels = spec.channels};
+  for (const net::LayerSpec& layer : net::LayersOf(spec)) {
+    if (layer.kind == LayerKind::kRelu || layer.kind == LayerKind::kTanh) continue;
+    CHECK(layer.kind == LayerKind::kConv || layer.kind == LayerKind::kLinear, "{}", layer.text);
+    if (layer.kind == LayerKind::kConv) {
+      below.kernel_height = layer.kernel_height;
+      below.kernel_width = layer.kernel_width;
+      below.stride = layer.stride;
+      below.out_channels = layer.width;
+      add(layer.text, below, {.in = below.patch(), .out = layer.width});
+      below = {
+          .height = below.out_height(), .width = below.out_width(), .in_channels = layer.width};
+    } else {
+      add(layer.text, std::nullopt, {.in = below.in_size(), .out = layer.width});
+      below = {.in_channels = layer.width};
+    }
+  }
+  add("policy", std::nullopt, {.in = below.in_size(), .out = spec.num_actions});
+  add("value", std::nullopt, {.in = below.in_size(), .out = 1});
+  return products;
+}
+
+ProductTimes MeasureProducts(Backend<float>& backend, const net::ModelSpec& spec, int envs,
+                             int steps, double seconds) {
+  const std::vector<Product> products = ProductsOf(spec, envs, steps);
+  const double each_s = seconds / 3 / static_cast<double>(products.size());
+  ProductTimes times;
+  int id = 0;
+  times.whole_us = WholeNs(backend, spec, envs, steps, id++, seconds / 3) / 1e3;
+  for (const Product& product : products) {
+    const int in = product.conv ? product.conv->in_size() : product.shape.in;
+    const double op_us =
+        AloneUs(backend, product, Size(product.samples) * Size(in), id++, each_s, CallOp);
+    const double product_us = AloneUs(backend, product, Size(product.rows) * Size(product.shape.in),
+                                      id++, each_s, CallProduct);
+    times.products.push_back({product, op_us, product_us});
+  }
+  return times;
+}
+
+net::ModelSpec AtariSpec() {
+  return {
+      .kind = "atari", .hidden = {256}, .height = 84, .width = 84, .channels = 4, .num_actions = 6};
+}
+
+}  // namespace starling::bench

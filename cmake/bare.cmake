@@ -1,0 +1,32 @@
+# The build without libraries: starling-bare, of a C++20 compiler and, if it is there, the CUDA Toolkit. What
+# an actor is made of (net, games, rollout) from the same sources; bench/bare has stand-ins for the libraries
+# that they use, found by this build alone.
+include(cmake/cuda.cmake)
+find_package(Threads REQUIRED)
+
+# From `root`, the .cc files of its folders and of nothing else: starling_bare_glob(OUT net . layers).
+function(starling_bare_glob out root)
+  foreach(folder ${ARGN})
+    file(GLOB found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${root}/${folder}/*.cc)
+    list(APPEND sources ${found})
+  endforeach()
+  list(FILTER sources EXCLUDE REGEX "/no_cuda\\.cc$")
+  set(${out} ${sources} PARENT_SCOPE)
+endfunction()
+
+set(core check.cc denormals.cc memory.cc nearest.cc random.cc)
+list(TRANSFORM core PREPEND core/)
+starling_bare_glob(envs envs . games wrappers)
+list(FILTER envs EXCLUDE REGEX "/(picture|trace|trace_file)\\.cc$")  # for people and for recordings
+starling_bare_glob(net net . checks layers reference)
+set(actors replica.cc rollout.cc staged_env.cc)
+list(TRANSFORM actors PREPEND actors/)
+starling_bare_glob(bench bench bare)
+
+file(GLOB gpu_sources CONFIGURE_DEPENDS core/cuda/*.cc envs/cuda/*.cc envs/cuda/*.cu net/cuda/*.cc net/cuda/*.cu)
+add_executable(starling-bare ${core} ${envs} ${net} ${actors} ${bench}
+  bench/actor_speed.cc bench/net_products.cc bench/stats.cc)
+target_include_directories(starling-bare BEFORE PRIVATE bench/bare/stand_ins)
+target_link_libraries(starling-bare PRIVATE starling_flags Threads::Threads ${CMAKE_DL_LIBS})
+starling_gpu_sources(starling-bare HAVING ${gpu_sources} LACKING core/no_cuda.cc envs/no_cuda.cc net/no_cuda.cc)
+set_source_files_properties(envs/wrappers/area_resize.cc PROPERTIES COMPILE_OPTIONS -ffp-contract=off)

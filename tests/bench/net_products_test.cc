@@ -1,0 +1,65 @@
+#include "bench/net_products.h"
+
+#include <gmock/gmock.h>
+
+#include "bench/watched_backend.h"
+
+namespace starling::bench {
+namespace {
+
+using testing::ElementsAre;
+
+double Sum(const std::vector<Product>& products) {
+  double sum = 0;
+  for (const Product& product : products) sum += product.flops();
+  return sum;
+}
+
+// Every op of the net is among them, once for each time that it is called.
+TEST(NetProductsTest, TheirWorkIsThatOfTheNet) {
+  const net::ModelSpec minatar{.kind = "minatar",
+                               .hidden = {128, 32},
+                               .height = 10,
+                               .width = 10,
+                               .channels = 4,
+                               .num_actions = 6};
+  for (const net::ModelSpec& spec : {AtariSpec(), minatar}) {
+    const Flops flops = FlopsOf(spec);
+    EXPECT_EQ(Sum(ProductsOf(spec, 1, 1)), flops.forward + flops.backward) << spec.kind;
+    EXPECT_EQ(Sum(ProductsOf(spec, 3, 5)), 15 * (flops.forward + flops.backward)) << spec.kind;
+  }
+}
+
+TEST(NetProductsTest, TheSecondConvolutionOfTheAtariNet) {
+  const std::vector<Product> products = ProductsOf(AtariSpec(), 4, 2);
+  std::vector<std::string> names;
+  for (const Product& product : products) names.push_back(product.what);
+  EXPECT_EQ(names.size(), 2u + 4 * 3);
+  EXPECT_THAT(std::vector(names.begin(), names.begin() + 5),
+              ElementsAre("conv 16 8x8/4, forward", "conv 16 8x8/4, backward weights",
+                          "conv 32 4x4/2, forward", "conv 32 4x4/2, backward weights",
+                          "conv 32 4x4/2, backward input"));
+  const Product& forward = products[2];
+  EXPECT_EQ(forward.rows, 4 * 81);
+  EXPECT_EQ(forward.times, 2);
+  EXPECT_EQ(forward.shape.in, 4 * 4 * 16);
+  EXPECT_EQ(products[4].rows, 2 * 4 * 81);
+}
+
+TEST(NetProductsTest, EveryOpAndItsProductTakeTime) {
+  const auto backend = net::MakeCpuBackend();
+  const net::ModelSpec spec{
+      .kind = "minatar", .hidden = {16}, .height = 6, .width = 6, .channels = 2, .num_actions = 3};
+  const ProductTimes times = MeasureProducts(*backend, spec, 2, 2, 0);
+  EXPECT_GT(times.whole_us, 0);
+  ASSERT_EQ(times.products.size(), 2u + 3 * 3);
+  for (const ProductTimes::One& one : times.products) {
+    EXPECT_GT(one.op_us, 0) << one.product.what;
+    EXPECT_GT(one.product_us, 0) << one.product.what;
+    EXPECT_LE(one.counted_us(), one.op_us) << one.product.what;
+  }
+  EXPECT_GT(times.products_us(), 0);
+}
+
+}  // namespace
+}  // namespace starling::bench
