@@ -11,8 +11,8 @@
 #include "bench/ladder_conv.h"
 #include "bench/ladder_linear.h"
 #include "bench/stats.h"
-#include "core/random.h"
 #include "core/buffer.h"
+#include "core/random.h"
 #include "net/cpu/one_thread.h"
 
 namespace starling::bench {

@@ -133,7 +133,8 @@ class CpuBackend final : public Backend<float> {
 
 std::unique_ptr<Backend<float>> MakeCpuBackend(Precision precision) {
   if (precision == Precision::kTf32) {
-    throw UserError("net.precision: \"tf32\" is a GPU's; use \"f32\", or actors.backend = \"cuda\"");
+    throw UserError(
+        "net.precision: \"tf32\" is a GPU's; use \"f32\", or actors.backend = \"cuda\"");
   }
   if (precision == Precision::kBf16 && !cpu::HasBf16Products()) {
     throw UserError(
