@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "bench/actor_speed.h"
+#include "bench/child.h"
 #include "bench/figure.h"
 #include "bench/net_products.h"
 #include "bench/training_run.h"
@@ -44,16 +45,24 @@ class Figures {
   template <class Measure>
   void Add(const char* key, Row row, const Measure& measure) {
     std::string why = why_none_;
+    bool failed = false;
     try {
       if (why.empty()) json_[key] = measure(row);
+    } catch (const Interrupted&) {
+      throw;
     } catch (const UserError& error) {
       why = error.what();
+    } catch (const std::exception& error) {  // the other rows are worth having
+      Tell(error.what());
+      why = "it failed";
+      failed = result_.broken = true;
     }
     if (!why.empty()) {
       row.measured = "not measured: " + why;
       json_[key] = {{"not_measured", why}};
     }
     if (site_.quick || !why.empty()) row.holds.reset();
+    if (failed) row.holds = false;
     result_.rows.push_back(std::move(row));
   }
   void AddDetails(const std::string& text) { result_.details += text; }
@@ -69,14 +78,23 @@ class Figures {
   Json json_;
 };
 
-// Measures all of them, a line of the details each; the best is the row's.
+// Measures all of them, a line of the details each; the best is the row's. One for which the GPU
+// has no room is a line that says so.
 Json Actors(const Site& site, const std::vector<ActorCase>& cases, Row& row, std::string& details,
             double& best) {
   const double seconds = site.quick ? 0.1 : 4;
   Json json;
+  row.measured = "not measured";
   for (const ActorCase& one : cases) {
     Tell(one.what);
-    const ActorSpeed speed = MeasureActor(one.config, seconds);
+    ActorSpeed speed;
+    try {
+      speed = MeasureActor(one.config, seconds);
+    } catch (const UserError& error) {
+      details += fmt::format("| {} | not measured: {} | | | |\n", one.what, error.what());
+      json[one.key] = {{"not_measured", error.what()}};
+      continue;
+    }
     details += fmt::format("| {} | {} | {} to {} | {:.0f} | {:.0f} |\n", one.what,
                            Count(speed.steps_per_second), Count(speed.least), Count(speed.most),
                            100 * speed.act, 100 * speed.gradient);
@@ -178,7 +196,7 @@ std::optional<double> SecondsToReturn(const TrainingRun& run) {
   return std::nullopt;
 }
 
-// The real run that both of the rows below look at, or why there is none.
+// Two rows that look at one real run.
 void AddTraining(const Site& site, Figures& figures) {
   std::optional<TrainingRun> run;
   figures.Add(
@@ -208,6 +226,7 @@ void AddTraining(const Site& site, Figures& figures) {
                            kReturn),
        .wanted = fmt::format("≤ {:.0f} s", kMostSeconds)},
       [&](Row& row) -> Json {
+        if (!run) throw UserError("there was no such run");
         const std::optional<double> seconds = SecondsToReturn(*run);
         const Json summary = Json::parse(ReadFile(run->dir() / "summary.json"));
         const double evaluated = Evaluate(site, *run, site.quick ? 10 : 100);
