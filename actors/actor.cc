@@ -1,5 +1,7 @@
 #include "actors/actor.h"
 
+#include <stdexcept>
+
 #include "actors/rollout.h"
 #include "core/denormals.h"
 #include "core/error.h"
@@ -22,7 +24,10 @@ std::unique_ptr<Rollout> MakeRollout(Config config, const LearnerLink& link,
   };
   if (config.actors.backend != "auto") return make();
   try {
-    if (UsesGpu(config)) return make();
+    if (UsesGpu(config)) {
+      beat();  // a driver that wakes up takes its time
+      return make();
+    }
     LogInfo("{}; computing on the processor", FindGpus().why_none);
   } catch (const UserError& error) {
     LogWarn("{}; going on with the processor", error.what());
@@ -38,11 +43,8 @@ Config WithBackend(Config config, const std::string& backend) {
   return config;
 }
 
-// One incarnation: from the welcome until the link goes down.
-void RunIncarnation(LearnerLink& link, const std::string& backend) {
-  const auto made =
-      MakeRollout(WithBackend(link.config(), backend), link, [&link] { link.Beat(); });
-  Rollout& rollout = *made;
+// Until the link goes down.
+void Train(LearnerLink& link, Rollout& rollout) {
   if (!link.CheckNet(rollout.layout().fingerprint(), rollout.layout().size())) return;
   LogInfo("slot {}, incarnation {}: {} envs x {} steps a gradient{}", link.slot(),
           link.incarnation(), link.config().actors.envs_per_actor, link.config().actors.unroll,
@@ -53,6 +55,22 @@ void RunIncarnation(LearnerLink& link, const std::string& backend) {
     if (!link.Refresh(grant->version, rollout.weights(), meta)) return;
     const RolloutGradient gradient = rollout.Run(meta.entropy, link.GradientSpace());
     if (!link.Push(*grant, meta, gradient, rollout.TakeEpisodes())) return;
+  }
+}
+
+// One incarnation: from the welcome until the link goes down.
+void RunIncarnation(LearnerLink& link, const std::string& backend) {
+  const Config config = WithBackend(link.config(), backend);
+  const bool first_life = (link.incarnation() & 0xffff) == 0;
+  bool had_gpu = !first_life && config.actors.backend != "cpu";
+  try {
+    const auto rollout = MakeRollout(config, link, [&link] { link.Beat(); });
+    had_gpu = rollout->on_gpu();
+    Train(link, *rollout);
+  } catch (const UserError& error) {
+    if (!had_gpu) throw;
+    // A GPU that could be had before is no mistake of the operator's: the actor is started again.
+    throw std::runtime_error(error.what());
   }
 }
 

@@ -33,6 +33,18 @@ std::string HostName() {
   return name.data();
 }
 
+// Evenly out of all of them: those that end early in an unroll are not as the others.
+void KeepWhatFits(std::vector<envs::EpisodeEnd>& ended) {
+  const std::size_t all = ended.size(), most = wire::kMaxEpisodes;
+  if (all <= most) return;
+  static bool said = false;
+  if (!std::exchange(said, true)) {
+    LogWarn("{} episodes ended in one unroll; at most {} of each are counted", all, most);
+  }
+  for (std::size_t i = 0; i < most; ++i) ended[i] = ended[i * all / most];
+  ended.resize(most);
+}
+
 }  // namespace
 
 LearnerLink::LearnerLink(LinkOptions options) : options_(std::move(options)) {}
@@ -229,11 +241,7 @@ bool LearnerLink::Push(const wire::Grant& grant, const wire::SnapshotMeta& meta,
                       .push_us = std::exchange(push_us_, 0),
                       .episodes_cut = episodes.cut,
                       .envs_replaced = episodes.replaced};
-  if (episodes.ended.size() > wire::kMaxEpisodes) {
-    LogWarn("{} episodes ended in one unroll; only {} are reported", episodes.ended.size(),
-            wire::kMaxEpisodes);
-    episodes.ended.resize(wire::kMaxEpisodes);
-  }
+  KeepWhatFits(episodes.ended);
   for (const envs::EpisodeEnd& end : episodes.ended) {
     body.episodes.push_back(
         {.episode_return = end.episode_return, .length = static_cast<std::uint64_t>(end.length)});

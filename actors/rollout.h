@@ -61,6 +61,7 @@ class Rollout {
   const net::ParameterLayout& layout() const { return model_->layout(); }
   // ", on the NVIDIA H100, games too"; "" for the processor.
   std::string where() const;
+  bool on_gpu() const { return replica_.gpu != nullptr; }
 
   // The replica's weights (layout().size()): written by the caller between two Runs.
   std::span<float> weights() { return weights_.host.span(); }

@@ -58,7 +58,7 @@ class Figures {
       failed = result_.broken = true;
     }
     if (!why.empty()) {
-      row.measured = "not measured: " + why;
+      row.measured = "not measured: " + (why == why_none_ ? "no GPU (see below)" : why);
       json_[key] = {{"not_measured", why}};
     }
     if (site_.quick || !why.empty()) row.holds.reset();
@@ -250,7 +250,8 @@ void AddTraining(const Site& site, Figures& figures) {
 Result MeasureGpu(const Site& site) {
   const GpuSearch found = FindGpus();
   Figures figures(site, found.why_none);
-  if (!found.gpus.empty()) figures.AddDetails(NameOf(found.gpus[0]) + ".\n\n");
+  figures.AddDetails(found.gpus.empty() ? "GPU: " + found.why_none + ".\n\n"
+                                        : NameOf(found.gpus[0]) + ".\n\n");
   AddActors(site, figures);
   AddProducts(site, "f32", net::Precision::kF32, kWantedInProducts, figures);
   AddProducts(site, "tf32", net::Precision::kTf32, 0, figures);

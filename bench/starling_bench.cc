@@ -150,7 +150,8 @@ int Run(const Options& options) {
     results.push_back({figure.name, Measure(figure, site)});
     broken = broken || results.back().result.broken;
   }
-  const std::string hardware = fleet::HardwareLine(), command = CommandOf(options);
+  const bool asks_gpu = options.only.empty() || std::ranges::count(options.only, "gpu") > 0;
+  const std::string hardware = fleet::HardwareLine(asks_gpu), command = CommandOf(options);
   if (options.json && options.json->empty()) {
     std::printf("%s\n", ToJson(results, hardware, command, options.quick).c_str());
     return broken ? kExitFailed : kExitDone;

@@ -4,7 +4,7 @@
 // in the order in which it was asked for, and may still be under way when a call returns. The host's
 // is never: there, every call has done its work, and moving an array to where it is costs nothing.
 //
-// Thread safety: a Memory of a GPU belongs to one thread at a time; the host's to all.
+// Thread safety: a GPU's belongs to the thread that opened it; the host's to all.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,8 @@ class Memory {
   // From host_side() to here and back; until the next Wait `from` stays as it is, `to` unread.
   virtual void Write(void* to, const void* from, std::size_t bytes) = 0;
   virtual void Read(void* to, const void* from, std::size_t bytes) = 0;
-  // Until everything asked for is done. Throws std::runtime_error if the GPU failed at it.
+  // Until everything asked for is done. Throws if the GPU failed at it: UserError if it was full,
+  // std::runtime_error if it was lost.
   virtual void Wait() = 0;
 };
 

@@ -21,8 +21,8 @@ inline constexpr std::size_t kMessageFrames = 3;
 
 // Limits of one message. The receiver refuses what exceeds them, the sender CHECKs. What bounds the
 // tensor is the net: the receiver passes its own number of elements to Decode.
-inline constexpr std::size_t kMaxFieldsBytes = 128 * 1024;
-inline constexpr std::size_t kMaxEpisodes = 4096;          // in one gradient; 18 bytes each at most
+inline constexpr std::size_t kMaxFieldsBytes = 320 * 1024;
+inline constexpr std::size_t kMaxEpisodes = 16'384;        // in one gradient; 18 bytes each at most
 inline constexpr std::size_t kMaxGrants = 256;             // in one answer
 inline constexpr std::size_t kMaxConfigBytes = 64 * 1024;  // Welcome::config
 inline constexpr std::size_t kMaxTextBytes = 1024;         // every other string

@@ -9,58 +9,58 @@
 namespace starling::cuda {
 namespace {
 
-// Something that the operator can change before it is tried again.
-bool IsTheOperators(cudaError_t status) {
-  switch (status) {
-    case cudaErrorMemoryAllocation:
-    case cudaErrorNoDevice:
-    case cudaErrorInsufficientDriver:
-    case cudaErrorDevicesUnavailable:
-    case cudaErrorNoKernelImageForDevice:
-    case cudaErrorInvalidDevice:
-    case cudaErrorUnsupportedPtxVersion:
-      return true;
-    default:
-      return false;
+struct Explanation {
+  cudaError_t status;
+  const char* advice;
+};
+// What the operator can change before it is tried again.
+constexpr Explanation kOperators[] = {
+    {cudaErrorMemoryAllocation,
+     "its memory is full: make actors.envs_per_actor, actors.unroll or actors.count smaller, or "
+     "end what else runs on it (nvidia-smi shows it)"},
+    {cudaErrorNoDevice,
+     "there is none: check nvidia-smi and CUDA_VISIBLE_DEVICES, or set actors.backend = \"cpu\""},
+    {cudaErrorInsufficientDriver,
+     "its driver is too old or absent: install one for CUDA 12 or newer, or set actors.backend = "
+     "\"cpu\""},
+    {cudaErrorDevicesUnavailable,
+     "another process holds it alone (nvidia-smi shows the compute mode): end that process, or "
+     "choose another GPU by CUDA_VISIBLE_DEVICES"},
+    {cudaErrorNoKernelImageForDevice,
+     "this program has no code for it: build with its compute capability, as in "
+     "-DCMAKE_CUDA_ARCHITECTURES=90 for 9.0"},
+    {cudaErrorUnsupportedPtxVersion,
+     "its driver is older than the compiler of this program and has to translate for it: install a "
+     "newer driver, or build with the GPU's compute capability, as in "
+     "-DCMAKE_CUDA_ARCHITECTURES=90 for 9.0"},
+    {cudaErrorInvalidDevice, "there is no GPU of that number: check CUDA_VISIBLE_DEVICES"},
+    {cudaErrorSystemNotReady,
+     "the system's part of it is not ready: on machines with NVSwitch, start nvidia-fabricmanager"},
+    {cudaErrorSystemDriverMismatch,
+     "the driver and its library are of different versions: after an update, reboot"},
+};
+
+const char* OperatorsAdvice(cudaError_t status) {
+  for (const Explanation& explanation : kOperators) {
+    if (explanation.status == status) return explanation.advice;
   }
+  return nullptr;
 }
 
 }  // namespace
 
 const char* Advice(cudaError_t status) {
-  switch (status) {
-    case cudaErrorMemoryAllocation:
-      return "its memory is full: make actors.envs_per_actor, actors.unroll or actors.count "
-             "smaller, "
-             "or end what else runs on it (nvidia-smi shows it)";
-    case cudaErrorNoDevice:
-      return "there is none: check nvidia-smi and CUDA_VISIBLE_DEVICES, or set actors.backend = "
-             "\"cpu\"";
-    case cudaErrorInsufficientDriver:
-      return "its driver is too old or absent: install one for CUDA 12 or newer, or set "
-             "actors.backend = \"cpu\"";
-    case cudaErrorDevicesUnavailable:
-      return "another process holds it alone (nvidia-smi shows the compute mode): end that "
-             "process, "
-             "or choose another GPU by CUDA_VISIBLE_DEVICES";
-    case cudaErrorNoKernelImageForDevice:
-    case cudaErrorUnsupportedPtxVersion:
-      return "this program has no code for it: build with -DCMAKE_CUDA_ARCHITECTURES=native on "
-             "this "
-             "machine";
-    case cudaErrorInvalidDevice:
-      return "there is no GPU of that number: check CUDA_VISIBLE_DEVICES";
-    default:
-      return "the GPU was lost or failed: look into the system's log for its driver (dmesg, Xid), "
-             "and run `starling doctor`";
-  }
+  if (const char* const advice = OperatorsAdvice(status)) return advice;
+  return "the GPU was lost or failed: look into the system's log for its driver (dmesg, Xid), and "
+         "run `starling doctor`";
 }
 
 void Check(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
+  cudaGetLastError();  // told now: the next who asks is not to find it again
   const std::string sentence =
       fmt::format("the GPU: {} failed ({}): {}", what, cudaGetErrorString(status), Advice(status));
-  if (IsTheOperators(status)) throw UserError(sentence);
+  if (OperatorsAdvice(status) != nullptr) throw UserError(sentence);
   throw std::runtime_error(sentence);
 }
 

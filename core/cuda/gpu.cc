@@ -3,6 +3,7 @@
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -26,8 +27,15 @@ class PinnedMemory final : public Memory {
   Memory& host_side() override { return *this; }
   void* Allocate(std::size_t bytes) override {
     void* data = nullptr;
-    Check(cudaHostAlloc(&data, std::max<std::size_t>(bytes, 1), cudaHostAllocDefault),
-          (Gib(bytes) + " of the host's memory").c_str());
+    const cudaError_t status =
+        cudaHostAlloc(&data, std::max<std::size_t>(bytes, 1), cudaHostAllocDefault);
+    if (status == cudaErrorMemoryAllocation) {
+      cudaGetLastError();
+      throw UserError(Gib(bytes) +
+                      " of this machine's memory for a GPU to read failed: make "
+                      "actors.envs_per_actor, actors.unroll or actors.count smaller");
+    }
+    Check(status, Gib(bytes).c_str());
     Clear(data, bytes);
     return data;
   }
@@ -112,11 +120,11 @@ class Recording {
 
 class CudaGpu final : public Gpu {
  public:
-  CudaGpu(int index, GpuInfo info) : info_(std::move(info)) {
+  explicit CudaGpu(GpuInfo info) : info_(std::move(info)) {
     // A thread that waits sleeps: cores are for environments.
-    Check(cudaInitDevice(index, cudaDeviceScheduleBlockingSync, cudaInitDeviceFlagsAreValid),
+    Check(cudaInitDevice(info_.number, cudaDeviceScheduleBlockingSync, cudaInitDeviceFlagsAreValid),
           "opening it");
-    Check(cudaSetDevice(index), "opening it");
+    Check(cudaSetDevice(info_.number), "opening it");
     Check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
     memory_ = std::make_unique<DeviceMemory>(stream_);
   }
@@ -143,10 +151,11 @@ class CudaGpu final : public Gpu {
   std::map<int, std::unique_ptr<Recording>> recordings_;  // null: done once, not yet recorded
 };
 
-GpuInfo InfoOf(int index) {
+GpuInfo InfoOf(int number) {
   cudaDeviceProp properties{};
-  Check(cudaGetDeviceProperties(&properties, index), "asking for its properties");
+  Check(cudaGetDeviceProperties(&properties, number), "asking for its properties");
   return {.name = properties.name,
+          .number = number,
           .memory = properties.totalGlobalMem,
           .major = properties.major,
           .minor = properties.minor,
@@ -163,7 +172,23 @@ std::string Driver() {
   return fmt::format("driver for CUDA {}, runtime {}", version(driver), version(runtime));
 }
 
-constexpr int kOldestMajor = 8;  // what cmake/cuda.cmake has code for
+// Adds GPU `number`, or why it is left out.
+void Look(int number, GpuSearch& found) {
+  try {
+    GpuInfo gpu = InfoOf(number);
+    if (HasCodeFor(STARLING_CUDA_ARCHITECTURES, gpu.major, gpu.minor)) {
+      found.gpus.push_back(std::move(gpu));
+      return;
+    }
+    found.why_none = fmt::format(
+        "the {} has compute capability {}.{}, and this program has code for {} alone: build with "
+        "-DCMAKE_CUDA_ARCHITECTURES={}{} (8.0 is the least that is supported), or set "
+        "actors.backend = \"cpu\"",
+        gpu.name, gpu.major, gpu.minor, STARLING_CUDA_ARCHITECTURES, gpu.major, gpu.minor);
+  } catch (const std::exception& error) {
+    found.why_none = error.what();
+  }
+}
 
 }  // namespace
 
@@ -180,23 +205,8 @@ GpuSearch FindGpus() {
                                  cuda::Advice(status));
     return found;
   }
-  for (int index = 0; index < count; ++index) {
-    try {
-      found.gpus.push_back(InfoOf(index));
-    } catch (const std::exception& error) {
-      found.gpus.clear();
-      found.why_none = error.what();
-      return found;
-    }
-    const GpuInfo& gpu = found.gpus.back();
-    if (gpu.major >= kOldestMajor) continue;
-    found.why_none = fmt::format(
-        "the {} has compute capability {}.{}, and the least that is supported is {}.0: hide it by "
-        "CUDA_VISIBLE_DEVICES, or set actors.backend = \"cpu\"",
-        gpu.name, gpu.major, gpu.minor, kOldestMajor);
-    found.gpus.clear();
-    return found;
-  }
+  for (int number = 0; number < count; ++number) Look(number, found);
+  if (!found.gpus.empty()) found.why_none.clear();
   return found;
 }
 
@@ -205,7 +215,7 @@ std::unique_ptr<Gpu> OpenGpu(int index) {
   if (found.gpus.empty()) throw UserError(found.why_none);
   CHECK(index >= 0 && index < static_cast<int>(found.gpus.size()), "GPU {} of {}", index,
         found.gpus.size());
-  return std::make_unique<CudaGpu>(index, std::move(found.gpus[static_cast<std::size_t>(index)]));
+  return std::make_unique<CudaGpu>(std::move(found.gpus[static_cast<std::size_t>(index)]));
 }
 
 }  // namespace starling

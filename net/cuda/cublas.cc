@@ -21,7 +21,7 @@ void* Open() {
   const std::string own = fmt::format("libcublas.so.{}", CUBLAS_VER_MAJOR);
   for (const std::string& name : {own, std::string("libcublas.so.13"),
                                   std::string("libcublas.so.12"), std::string("libcublas.so")}) {
-    for (const char* folder : {"", "/usr/local/cuda/lib64/"}) {
+    for (const char* folder : {"", STARLING_CUDA_LIBRARIES "/", "/usr/local/cuda/lib64/"}) {
       if (void* const library = dlopen((folder + name).c_str(), RTLD_NOW | RTLD_LOCAL)) {
         return library;
       }

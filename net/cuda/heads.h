@@ -1,5 +1,5 @@
 // What stands above a net but for the loss: acting, and the advantages. As net/sampling.cc and
-// net/returns.cc, to the bit where exp is.
+// net/returns.cc, but for the last bits.
 #pragma once
 
 #include <cmath>

@@ -108,7 +108,7 @@ class Work {
   static constexpr int kFewShares = 8;
   static constexpr int kTile = 64,
                        kTiles = 512;  // cells a side that a block of threads does, blocks
-  static constexpr int kRowsOfAShare = 256, kRowsAtOnce = 32;
+  static constexpr int kRowsOfAShare = 256, kRowsAtOnce = 4;
 
   int Shares(int rows, int in, int out) const {
     const long long tiles = static_cast<long long>((in + kTile - 1) / kTile) *

@@ -1,5 +1,5 @@
 // Unrolls on a GPU made of loops: the same samples and the same gradient as on the processor, whether the
-// games are played on the host or on the GPU, asked directly or recorded.
+// games are played on the host or on the GPU, asked directly or recorded. And on a real one, where there is.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -71,19 +71,17 @@ class GpuRolloutTest : public ::testing::TestWithParam<Case> {
     return std::make_unique<Rollout>(config, kSlot, kIncarnation, std::move(replica),
                                      std::move(env));
   }
-
-  // Weights of some run, other ones in every round.
-  static void DrawWeights(int round, std::span<float> weights) {
-    RandomStream random({.seed = 7, .slot = static_cast<std::uint32_t>(round)});
-    for (float& weight : weights) weight = 0.1f * random.Normal();
-  }
 };
 
-TEST_P(GpuRolloutTest, ItsGradientsAreThoseOfTheProcessor) {
-  const Config config = ConfigOf(GetParam().settings);
-  Rollout host(config, kSlot, kIncarnation);
-  FakeGpu* fake = nullptr;
-  const auto gpu = OnGpu(config, GetParam().games, &fake);
+// Weights of some run, other ones in every round.
+void DrawWeights(int round, std::span<float> weights) {
+  RandomStream random({.seed = 7, .slot = static_cast<std::uint32_t>(round)});
+  for (float& weight : weights) weight = 0.1f * random.Normal();
+}
+
+// Six unrolls, side by side.
+void ExpectSame(Rollout& host, Rollout& on_gpu) {
+  Rollout* const gpu = &on_gpu;
   ASSERT_EQ(gpu->layout().fingerprint(), host.layout().fingerprint());
   std::vector<float> expected(host.layout().size()), found(expected.size(), 9.0f);
   for (int round = 0; round < 6; ++round) {
@@ -106,7 +104,26 @@ TEST_P(GpuRolloutTest, ItsGradientsAreThoseOfTheProcessor) {
       EXPECT_EQ(gpu_ends.ended[i].end, ends.ended[i].end);
     }
   }
+}
+
+TEST_P(GpuRolloutTest, ItsGradientsAreThoseOfTheProcessor) {
+  const Config config = ConfigOf(GetParam().settings);
+  Rollout host(config, kSlot, kIncarnation);
+  FakeGpu* fake = nullptr;
+  const auto gpu = OnGpu(config, GetParam().games, &fake);
+  ExpectSame(host, *gpu);
   EXPECT_GT(fake->replays(), 0) << "nothing was recorded";
+}
+
+TEST_P(GpuRolloutTest, OnARealGpuToo) {
+  if (FindGpus().gpus.empty()) GTEST_SKIP() << FindGpus().why_none;
+  Config config = ConfigOf(GetParam().settings);
+  Rollout host(config, kSlot, kIncarnation);
+  config.actors.backend = "cuda";
+  config.actors.env_device = GetParam().games == Games::kOnTheGpu ? "cuda" : "cpu";
+  Rollout gpu(config, kSlot, kIncarnation);
+  ASSERT_TRUE(gpu.on_gpu());
+  ExpectSame(host, gpu);
 }
 
 const std::vector<std::string> kMemory = {

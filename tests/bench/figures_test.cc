@@ -76,7 +76,8 @@ TEST_F(FiguresTest, GpuSaysWhyNothingIsMeasuredWhereThereIsNone) {
   const Result result = MeasureGpu(site_);
   ASSERT_THAT(result.rows, SizeIs(7));
   ExpectNoVerdict(result);
-  for (const Row& row : result.rows) EXPECT_THAT(row.measured, HasSubstr("not measured: " + why));
+  for (const Row& row : result.rows) EXPECT_EQ(row.measured, "not measured: no GPU (see below)");
+  EXPECT_THAT(result.details, HasSubstr(why));
   EXPECT_THAT(result.rows[0].wanted, HasSubstr("5,000,000"));
   const json numbers = json::parse(result.json);
   ASSERT_THAT(numbers, SizeIs(7));

@@ -3,6 +3,7 @@
 // wrong:
 //   - a load or a store by the host crashes, because the memory is closed while nothing runs;
 //   - a result that was not waited for is not there, and what is to be written may have changed;
+//   - what is moved is on the side where it is said to be, and on the host where a GPU could reach it;
 //   - allocating, freeing or waiting while a graph is recorded fails the test.
 #pragma once
 
@@ -68,8 +69,21 @@ class FakeGpu final : public Gpu {
    public:
     bool on_host() const override { return true; }
     Memory& host_side() override { return *this; }
-    void* Allocate(std::size_t bytes) override { return HostMemory().Allocate(bytes); }
-    void Free(void* data) noexcept override { HostMemory().Free(data); }
+    void* Allocate(std::size_t bytes) override {
+      void* const data = HostMemory().Allocate(bytes);
+      arrays_[data] = bytes;
+      return data;
+    }
+    void Free(void* data) noexcept override {
+      if (data != nullptr) arrays_.erase(data);
+      HostMemory().Free(data);
+    }
+    bool Has(const void* place) const {
+      const auto behind = arrays_.upper_bound(const_cast<void*>(place));
+      if (behind == arrays_.begin()) return false;
+      const auto& [data, bytes] = *std::prev(behind);
+      return place < static_cast<const std::byte*>(data) + bytes;
+    }
     void Clear(void* to, std::size_t bytes) override { HostMemory().Clear(to, bytes); }
     void Copy(void* to, const void* from, std::size_t bytes) override {
       HostMemory().Copy(to, from, bytes);
@@ -77,6 +91,9 @@ class FakeGpu final : public Gpu {
     void Write(void* to, const void* from, std::size_t bytes) override { Copy(to, from, bytes); }
     void Read(void* to, const void* from, std::size_t bytes) override { Copy(to, from, bytes); }
     void Wait() override {}
+
+   private:
+    std::map<void*, std::size_t> arrays_;
   };
 
   class ClosedMemory final : public Memory {
@@ -119,10 +136,14 @@ class FakeGpu final : public Gpu {
       if (bytes > 0) gpu_.Ask([=] { std::memset(to, 0, bytes); });
     }
     void Copy(void* to, const void* from, std::size_t bytes) override {
-      if (bytes > 0) gpu_.Ask([=] { std::memmove(to, from, bytes); });
+      Move(to, Has(to), from, Has(from), bytes);
     }
-    void Write(void* to, const void* from, std::size_t bytes) override { Copy(to, from, bytes); }
-    void Read(void* to, const void* from, std::size_t bytes) override { Copy(to, from, bytes); }
+    void Write(void* to, const void* from, std::size_t bytes) override {
+      Move(to, Has(to), from, host_side_.Has(from), bytes);
+    }
+    void Read(void* to, const void* from, std::size_t bytes) override {
+      Move(to, host_side_.Has(to), from, Has(from), bytes);
+    }
 
     void Wait() override {
       EXPECT_EQ(gpu_.recording_, nullptr) << "waited while a graph is recorded";
@@ -140,6 +161,17 @@ class FakeGpu final : public Gpu {
     struct Array {
       std::size_t length, bytes;  // mapped, asked for
     };
+    bool Has(const void* place) const {
+      const auto behind = arrays_.upper_bound(const_cast<void*>(place));
+      if (behind == arrays_.begin()) return false;
+      const auto& [data, array] = *std::prev(behind);
+      return place < static_cast<const std::byte*>(data) + array.length;
+    }
+    void Move(void* to, bool to_is_right, const void* from, bool from_is_right, std::size_t bytes) {
+      if (bytes == 0) return;
+      EXPECT_TRUE(to_is_right && from_is_right) << "moved from or to the other memory's array";
+      gpu_.Ask([=] { std::memmove(to, from, bytes); });
+    }
     void Protect(int protection) {
       for (const auto& [data, array] : arrays_) {
         CHECK(mprotect(data, array.length, protection) == 0, "mprotect");

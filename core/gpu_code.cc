@@ -1,0 +1,33 @@
+// For which GPUs a program has code; declared in core/gpu.h.
+#include <charconv>
+
+#include "core/gpu.h"
+
+namespace starling {
+namespace {
+
+// One of CMake's names: a number ("90" is 9.0), maybe a letter for one GPU alone ("90a"), maybe
+// "-real" (code only) or "-virtual" (only what a driver translates).
+bool Covers(std::string_view name, int major, int minor) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  if (error != std::errc()) return true;
+  const std::string_view kind(end, static_cast<std::size_t>(name.data() + name.size() - end));
+  const int wanted = 10 * major + minor;
+  if (kind.starts_with("a")) return number == wanted;
+  const bool translated = number <= wanted, same = number / 10 == major;
+  return translated && (same || kind != "-real");
+}
+
+}  // namespace
+
+bool HasCodeFor(std::string_view architectures, int major, int minor) {
+  while (!architectures.empty()) {
+    const std::size_t end = std::min(architectures.find(';'), architectures.size());
+    if (Covers(architectures.substr(0, end), major, minor)) return true;
+    architectures.remove_prefix(std::min(end + 1, architectures.size()));
+  }
+  return false;
+}
+
+}  // namespace starling
