@@ -2,8 +2,8 @@
 // samples at a time so that the patches stay in cache; shapes in net/backend.h.
 #pragma once
 
-#include "net/backend.h"
 #include "core/buffer.h"
+#include "net/backend.h"
 
 namespace starling::net::cpu {
 

@@ -12,8 +12,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "net/backend.h"
 #include "core/buffer.h"
+#include "net/backend.h"
 #include "net/cpu/nonzeros.h"
 
 namespace starling::net::cpu {

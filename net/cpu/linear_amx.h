@@ -1,8 +1,8 @@
 // Large fully connected layers on the CPU with factors in bf16, by AMX; shapes in net/backend.h.
 #pragma once
 
-#include "net/backend.h"
 #include "core/buffer.h"
+#include "net/backend.h"
 #include "net/cpu/amx.h"
 #include "net/cpu/held_copies.h"
 

@@ -2,8 +2,8 @@
 // and all that is written are f32.
 #pragma once
 
-#include "net/backend.h"
 #include "core/buffer.h"
+#include "net/backend.h"
 #include "net/cpu/bfloat16.h"
 #include "net/cpu/gemm_bf16.h"
 #include "net/cpu/held_copies.h"

@@ -10,8 +10,8 @@
 #include <memory>
 #include <string>
 
-#include "net/backend.h"
 #include "core/buffer.h"
+#include "net/backend.h"
 #include "net/parameters.h"
 
 namespace starling::net {

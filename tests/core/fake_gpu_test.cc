@@ -3,6 +3,7 @@
 
 #include <gtest/gtest-spi.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <vector>
 
@@ -21,31 +22,28 @@ class FakeGpuTest : public ::testing::Test {
       for (int i = 0; i < 3; ++i) data[i] *= 2;
     });
   }
-  std::vector<int> Here() {
-    std::vector<int> here(3);
-    Read<int>(gpu_.memory(), here, there_.span());
-    gpu_.memory().Wait();
-    return here;
+  void Send(const std::vector<int>& numbers) {
+    std::ranges::copy(numbers, here_.data());
+    Write<int>(gpu_.memory(), there_.span(), here_.span());
   }
+  std::vector<int> Here() const { return {here_.data(), here_.data() + here_.size()}; }
 
   FakeGpu gpu_;
-  Buffer<int> there_{3, gpu_.memory()};
+  Buffer<int> there_{3, gpu_.memory()}, here_{3, gpu_.memory().host_side()};
 };
 
 TEST_F(FakeGpuTest, DoesNothingBeforeItIsWaitedFor) {
-  std::vector<int> from{1, 2, 3}, to(3, 9);
-  Write<int>(gpu_.memory(), there_.span(), from);
+  Send({1, 2, 3});
   Double();
-  Read<int>(gpu_.memory(), to, there_.span());
-  from = {4, 5, 6};  // what a GPU may not have read yet
-  EXPECT_EQ(to, std::vector<int>(3, 9));
+  Read<int>(gpu_.memory(), here_.span(), there_.span());
+  std::ranges::copy(std::vector<int>{4, 5, 6}, here_.data());  // what a GPU may not have read yet
+  EXPECT_EQ(Here(), (std::vector<int>{4, 5, 6}));
   gpu_.memory().Wait();
-  EXPECT_EQ(to, (std::vector<int>{8, 10, 12}));
+  EXPECT_EQ(Here(), (std::vector<int>{8, 10, 12}));
 }
 
 TEST_F(FakeGpuTest, RepeatsWhatWasRecorded) {
-  const std::vector<int> from{1, 2, 3};
-  Write<int>(gpu_.memory(), there_.span(), from);
+  Send({1, 2, 3});
   int asked = 0;
   for (int round = 0; round < 4; ++round) {
     gpu_.Repeat(7, [&] {
@@ -53,6 +51,8 @@ TEST_F(FakeGpuTest, RepeatsWhatWasRecorded) {
       Double();
     });
   }
+  Read<int>(gpu_.memory(), here_.span(), there_.span());
+  gpu_.memory().Wait();
   EXPECT_EQ(Here(), (std::vector<int>{16, 32, 48}));
   EXPECT_EQ(asked, 2);
   EXPECT_EQ(gpu_.recordings(), 1);
@@ -67,7 +67,20 @@ TEST_F(FakeGpuTest, FailsATestThatAllocatesInARecording) {
   gpu_.memory().Free(data);
 }
 
-TEST_F(FakeGpuTest, NewArraysAreZero) { EXPECT_EQ(Here(), std::vector<int>(3, 0)); }
+TEST_F(FakeGpuTest, NewArraysAreZero) {
+  here_.data()[1] = 9;
+  Read<int>(gpu_.memory(), here_.span(), there_.span());
+  gpu_.memory().Wait();
+  EXPECT_EQ(Here(), std::vector<int>(3, 0));
+}
+
+TEST_F(FakeGpuTest, FailsATestThatMixesUpTheSides) {
+  std::vector<int> anywhere(3);
+  const char* const why = "the other memory's array";
+  EXPECT_NONFATAL_FAILURE(gpu_.memory().Write(here_.data(), there_.data(), 4), why);
+  EXPECT_NONFATAL_FAILURE(gpu_.memory().Read(there_.data(), here_.data(), 4), why);
+  EXPECT_NONFATAL_FAILURE(gpu_.memory().Write(there_.data(), anywhere.data(), 4), why);
+}
 
 TEST(FakeGpuMemoryTest, SaysThatItIsFull) {
   FakeGpu gpu(1000);

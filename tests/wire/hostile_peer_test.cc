@@ -17,7 +17,7 @@
 namespace starling::wire {
 namespace {
 
-constexpr std::size_t kElements = 64 * 1024;
+constexpr std::size_t kElements = 128 * 1024;  // larger than any fields
 const SocketOptions kOptions = {.max_elements = kElements};
 
 Frames Beat() { return Encode({.sequence = 5}, Heartbeat{}); }
