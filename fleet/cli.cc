@@ -20,6 +20,7 @@
 #include "fleet/doctor/doctor.h"
 #include "fleet/eval.h"
 #include "fleet/process.h"
+#include "fleet/replay/replay.h"
 #include "fleet/report/report.h"
 #include "fleet/show/image_file.h"
 #include "fleet/show/list_envs.h"
@@ -40,6 +41,7 @@ struct Options {
   SweepOptions sweep;
   ReportOptions report;
   DoctorOptions doctor;
+  ReplayOptions replay;
   std::string trace;
 };
 
@@ -145,6 +147,19 @@ void AddDoctor(CLI::App& app, DoctorOptions& options) {
   doctor.add_flag("--json", options.json, "one JSON object on standard output");
 }
 
+void AddReplay(CLI::App& app, ReplayOptions& options) {
+  CLI::App& replay = *app.add_subcommand(
+      "replay", "Do a run again from its journal, in one process, to the same bits.");
+  replay.add_option("RUN", options.run_dir, "run directory")->required();
+  CLI::Option* const until =
+      replay.add_option("--until", options.until, "stop after this version")->type_name("VERSION");
+  replay
+      .add_option("--explain", options.explain,
+                  "only tell which gradients made this version: whose, how old, their norms")
+      ->type_name("VERSION")
+      ->excludes(until);
+}
+
 void AddConform(CLI::App& app, Options& options) {
   CLI::App& conform = *app.add_subcommand("conform", "Replay a recorded trace against our game.");
   conform.add_option("TRACE", options.trace, "TRACE.jsonl.gz")->required();
@@ -193,6 +208,7 @@ int Dispatch(const CLI::App& app, Options& options) {
   if (app.got_subcommand("sweep")) return RunSweep(options.sweep);
   if (app.got_subcommand("report")) return RunReport(options.report);
   if (app.got_subcommand("doctor")) return RunDoctor(options.doctor);
+  if (app.got_subcommand("replay")) return RunReplay(options.replay);
   if (app.got_subcommand("bench")) return Bench(app.get_subcommand("bench")->remaining());
   std::printf("%s", EnvTable().c_str());
   return kExitDone;
@@ -255,6 +271,7 @@ int RunCommandLine(int argc, char** argv) {
   AddReport(app, options.report);
   AddConform(app, options);
   AddDoctor(app, options.doctor);
+  AddReplay(app, options.replay);
   AddBench(app);
   app.add_subcommand("envs", "List the environments.");
   try {
