@@ -1,0 +1,122 @@
+// A real run, done again in one process to the same bits: `starling replay`.
+#include <fstream>
+
+#include "core/file.h"
+#include "tests/system/run_fixture.h"
+
+namespace starling {
+namespace {
+
+using testing::ContainsRegex;
+using testing::HasSubstr;
+
+class ReplayTest : public RunTest {
+ protected:
+  int Replay(const Words& more = {}) {
+    Words words = {"replay", run().string()};
+    words.insert(words.end(), more.begin(), more.end());
+    replay_ = Start("starling", words);
+    return WaitFor(*replay_);
+  }
+  void ExpectTheSameBits() {
+    EXPECT_EQ(Replay(), 0) << said_;
+    EXPECT_THAT(
+        replay_->out(),
+        ContainsRegex("replayed [0-9,]+ versions in .* s: [0-9,]+ hashes agree, weights and "
+                      "optimizer are those of checkpoints/t.*safetensors, bit for bit"));
+  }
+
+  std::unique_ptr<Process> replay_;
+};
+
+struct Kind {
+  const char* name;
+  Words settings;
+};
+void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
+
+class ReplayOfTest : public ReplayTest, public testing::WithParamInterface<Kind> {};
+
+TEST_P(ReplayOfTest, EndsOnTheSameWeights) {
+  Words settings = {"run.steps=24000", "actors.count=3"};
+  settings.insert(settings.end(), GetParam().settings.begin(), GetParam().settings.end());
+  ASSERT_EQ(Train(settings), 0) << said_;
+  ExpectTheSameBits();
+}
+
+const Kind kKinds[] = {
+    {"Free", {}},
+    {"FourAheadOfTwo", {"actors.count=2", "updates.in_flight=4"}},
+    {"Synchronous", {"staleness.bound=0", "optimizer.kind=adam"}},
+    {"MergedUnderABound",
+     {"staleness.bound=2", "updates.gradients=2", "optimizer.scale_lr=linear"}},
+    {"DroppedWhatIsLate", {"staleness.bound=1", "staleness.on_exceed=drop", "updates.in_flight=2"}},
+    {"DampedInThreeLanes", {"staleness.damping=inverse", "learner.threads=3"}},
+    {"MemoryAndTimeLimit",
+     {"net.kind=layers", "net.layers=[\"linear 12\", \"layer_norm\", \"tanh\", \"lstm 8\"]",
+      "env.time_limit=5"}},
+    {"OverTcp", {"wire.endpoint=tcp://127.0.0.1:0"}},
+};
+INSTANTIATE_TEST_SUITE_P(All, ReplayOfTest, testing::ValuesIn(kKinds),
+                         [](const auto& test) { return test.param.name; });
+
+TEST_F(ReplayTest, OfARunWhoseActorAndLearnerWereKilled) {
+  auto train = StartTrain({Steps(kSeconds / 4), "actors.count=2", "checkpoint.every_steps=8000"});
+  const auto checkpoint_of_now = [&] {
+    return Eventually([&] { return Checkpoints().size() > 1 || !train->Running(); });
+  };
+  ASSERT_TRUE(checkpoint_of_now());
+  const auto actors = Find("starling-actor");
+  ASSERT_FALSE(actors.empty());
+  ASSERT_EQ(kill(actors[0].pid, SIGKILL), 0);
+  ASSERT_EQ(kill(LearnerPid(), SIGKILL), 0);
+  ExpectDone(WaitFor(*train), kSeconds / 4);
+  ASSERT_EQ(Summary()["learner"]["restarted"], 1);
+  ExpectTheSameBits();
+}
+
+TEST_F(ReplayTest, OfARunThatWentOn) {
+  ASSERT_EQ(Train({"run.steps=8000", "actors.count=2"}), 0);
+  ASSERT_EQ(WaitFor(*Start("starling", ResumeWords({"run.steps=16000"}))), 0) << said_;
+  ExpectTheSameBits();
+}
+
+TEST_F(ReplayTest, TellsWhatMadeAVersionAndStopsWhereItIsTold) {
+  ASSERT_EQ(Train({"run.steps=8000", "actors.count=2", "updates.gradients=2"}), 0);
+  EXPECT_EQ(Replay({"--explain", "3"}), 0);
+  EXPECT_THAT(replay_->out(), HasSubstr("version 3: 2 gradients, "));
+  EXPECT_THAT(replay_->out(), ContainsRegex("actor +life +sequence +computed on +staleness"));
+  EXPECT_EQ(Replay({"--until", "5"}), 0);
+  EXPECT_THAT(replay_->out(), HasSubstr("replayed 5 versions"));
+  for (const char* what : {"--until", "--explain"}) {
+    EXPECT_EQ(Replay({what, "5000"}), 2);
+    EXPECT_THAT(said_, HasSubstr("the journal holds no version 5000: it has those from 1 to "));
+  }
+}
+
+TEST_F(ReplayTest, SaysWhereTheBitsDiffer) {
+  ASSERT_EQ(Train({"run.steps=16000", "actors.count=2", "learner.hash_every=10"}), 0);
+  std::string config = ReadFile(run() / "config.toml");
+  const std::size_t gamma = config.find("gamma = ");
+  ASSERT_NE(gamma, std::string::npos);
+  config.replace(gamma, std::string("gamma = 0.9").size(), "gamma = 0.5");
+  WriteFileAtomically(run() / "config.toml", config);
+  EXPECT_EQ(Replay(), 1);
+  EXPECT_THAT(said_, HasSubstr("the weights of version 10 are not those that the run had: was it "
+                               "trained by another program"));
+}
+
+TEST_F(ReplayTest, WhatCannotBeReplayedIsSaid) {
+  EXPECT_EQ(Replay(), 2);
+  EXPECT_THAT(said_, HasSubstr("journal cannot be read"));
+  ASSERT_EQ(Train({"run.steps=1600", "actors.count=1"}), 0);
+  const std::string journal = ReadFile(run() / "journal");
+  WriteFileAtomically(run() / "journal", journal.substr(0, journal.size() - 3));
+  EXPECT_EQ(Replay(), 0);
+  EXPECT_THAT(replay_->out(), HasSubstr("the journal breaks off after version"));
+  WriteFileAtomically(run() / "journal", "not a journal at all, but long enough to be looked at");
+  EXPECT_EQ(Replay(), 2);
+}
+
+}  // namespace
+}  // namespace starling
