@@ -48,6 +48,8 @@ struct Options {
 // One below the largest: what overflows is read as the largest.
 const CLI::Range kSeed(std::int64_t{0}, std::numeric_limits<std::int64_t>::max() - 1);
 
+const CLI::Range kVersion(std::int64_t{0}, std::int64_t{1'000'000'000'000'000});
+
 void AddTrain(CLI::App& app, Options& options) {
   CLI::App& train = *app.add_subcommand("train", "Train: one learner and a fleet of actors.");
   CLI::Option* config = train.add_option("CONFIG", options.train_config,
@@ -151,11 +153,13 @@ void AddReplay(CLI::App& app, ReplayOptions& options) {
   CLI::App& replay = *app.add_subcommand(
       "replay", "Do a run again from its journal, in one process, to the same bits.");
   replay.add_option("RUN", options.run_dir, "run directory")->required();
-  CLI::Option* const until =
-      replay.add_option("--until", options.until, "stop after this version")->type_name("VERSION");
+  CLI::Option* const until = replay.add_option("--until", options.until, "stop after this version")
+                                 ->check(kVersion)
+                                 ->type_name("VERSION");
   replay
       .add_option("--explain", options.explain,
                   "only tell which gradients made this version: whose, how old, their norms")
+      ->check(kVersion)
       ->type_name("VERSION")
       ->excludes(until);
 }

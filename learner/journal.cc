@@ -101,6 +101,8 @@ void Fields(Io& io, Record& record) {
     io.List(record.items);
   } else if constexpr (std::is_same_v<T, UpdateRecord::Item>) {
     io(record.slot), io(record.incarnation), io(record.sequence);
+  } else if constexpr (std::is_same_v<T, EntropyRecord>) {
+    io(record.entropy);
   } else {
     static_assert(std::is_same_v<T, HashRecord>);
     io(record.version), io(record.hash);

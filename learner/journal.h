@@ -81,9 +81,15 @@ struct HashRecord {  // of the weights, learner/lanes.h HashWeights
   friend bool operator==(const HashRecord&, const HashRecord&) = default;
 };
 
+struct
+    EntropyRecord {  // of the weights that the last term began with; what comes later is in updates
+  double entropy = 0;
+  friend bool operator==(const EntropyRecord&, const EntropyRecord&) = default;
+};
+
 // The kind in the file is the index here plus one: append only, never reorder.
 using JournalRecord = std::variant<TermRecord, JoinRecord, GrantRecord, ArrivalRecord, LostRecord,
-                                   DeathRecord, UpdateRecord, HashRecord>;
+                                   DeathRecord, UpdateRecord, HashRecord, EntropyRecord>;
 
 class JournalWriter {
  public:

@@ -85,6 +85,7 @@ Learner::Learner(const Config& config, NetBlueprint net, LearnerOptions options,
     LogWarn("the evaluator cannot see the weights: only those at the end are evaluated");
   }
   journal_.Append(TermRecord{term_, start.standing.version, start.standing.steps});
+  journal_.Append(EntropyRecord{pipeline_.entropy()});
   journal_.Append(HashRecord{start.standing.version, HashWeights(start.standing.weights)});
   if (!options_.resume) {
     SaveCheckpoint({std::move(start.standing), counters_.Save(), journal_.offset()});

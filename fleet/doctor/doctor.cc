@@ -178,7 +178,8 @@ std::string ToJson(const Diagnosis& diagnosis) {
                                     {"machine", MachineJson(diagnosis.machine)},
                                     {"ops", std::move(ops)},
                                     {"missing", WhatIsMissing(diagnosis)}};
-  return json.dump(2) + "\n";
+  // What the environment holds need not be text.
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 int Print(const Diagnosis& diagnosis, const DoctorOptions& options) {

@@ -57,22 +57,71 @@ bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
-struct Compared {
-  std::string with;  // the checkpoint, or "" if none is of a version that was replayed to
-  bool same = true;
+// The newest checkpoint, which the replay is held to when it passes it.
+class Goal {
+ public:
+  explicit Goal(const std::filesystem::path& run_dir)
+      : found_(learner::LastGood(run_dir / "checkpoints")) {
+    if (!found_.rejected.empty()) {
+      trouble_ = found_.rejected.front();
+    } else if (!found_.checkpoint) {
+      trouble_ = "there is no checkpoint to compare with in " + (run_dir / "checkpoints").string();
+    }
+  }
+
+  void Pass(const Replayer& replayer) {
+    if (passed_ || !found_.checkpoint || replayer.version() != found_.checkpoint->version) return;
+    passed_ = true;
+    const learner::Capture now = replayer.Now();
+    bool same = SameBits(now.weights, found_.checkpoint->weights) &&
+                now.state.size() == found_.checkpoint->state.size();
+    for (std::size_t i = 0; same && i < now.state.size(); ++i) {
+      same = SameBits(now.state[i], found_.checkpoint->state[i]);
+    }
+    if (!same) trouble_ = "weights or optimizer are not those of " + name();
+  }
+
+  bool passed() const { return passed_; }
+  std::string name() const { return "checkpoints/" + found_.path.filename().string(); }
+  // Why the run is not proven to be the same, once all is replayed; "" if it is.
+  std::string Trouble() const {
+    if (!trouble_.empty() || passed_) return trouble_;
+    return fmt::format("the journal ends before {}, so that was not compared", name());
+  }
+
+ private:
+  const learner::LastGoodResult found_;
+  std::string trouble_;
+  bool passed_ = false;
 };
 
-// With the newest checkpoint that is of this version: its weights and its optimizer's state.
-Compared CompareWithCheckpoint(const std::filesystem::path& run_dir, const Replayer& replayer) {
-  const auto found = learner::LastGood(run_dir / "checkpoints");
-  if (!found.checkpoint || found.checkpoint->version != replayer.version()) return {};
-  const learner::Capture now = replayer.Now();
-  bool same = SameBits(now.weights, found.checkpoint->weights) &&
-              now.state.size() == found.checkpoint->state.size();
-  for (std::size_t i = 0; same && i < now.state.size(); ++i) {
-    same = SameBits(now.state[i], found.checkpoint->state[i]);
+// The weights that the run began with.
+learner::NetBlueprint FirstWeights(const Config& config) {
+  try {
+    return BlueprintOf(config);
+  } catch (const UserError& error) {
+    if (config.run.init_from.empty()) throw;
+    throw UserError(
+        fmt::format("{} (run.init_from: a replay begins with those weights)", error.what()));
   }
-  return {"checkpoints/" + found.path.filename().string(), same};
+}
+
+// Until `last`, or where the weights are not those of the run.
+void Replay(const Story& story, std::uint64_t last, Replayer& replayer, Goal& goal) {
+  const SteadyClock clock;
+  Console console(STDERR_FILENO, DetectStyle(STDERR_FILENO));
+  goal.Pass(replayer);
+  for (const learner::JournalRecord& record : story.records) {
+    const bool update = std::holds_alternative<learner::UpdateRecord>(record);
+    if (update && replayer.version() == last) return;
+    if (!replayer.Do(record)) return;
+    if (update) goal.Pass(replayer);
+    ShowProgress(console, replayer.version(), last, clock.NowMs());
+  }
+}
+
+std::string Counted(std::uint64_t count, const char* one, const char* many) {
+  return Grouped(count) + " " + (count == 1 ? one : many);
 }
 
 }  // namespace
@@ -84,7 +133,7 @@ int RunReplay(const ReplayOptions& options) {
     return kExitDone;
   }
   const Config config = ConfigOf(options.run_dir);
-  const learner::NetBlueprint net = BlueprintOf(config);
+  const learner::NetBlueprint net = FirstWeights(config);
   if (net.layout.fingerprint() != story.header.fingerprint ||
       config.run.seed != story.header.seed) {
     throw UserError(fmt::format("the journal and the configuration in {} are not of one run",
@@ -97,30 +146,24 @@ int RunReplay(const ReplayOptions& options) {
   const SteadyClock clock;
   const std::int64_t begin = clock.NowMs();
   Replayer replayer(config, story, net.initial, net.layout.fingerprint());
-  {
-    Console console(STDERR_FILENO, DetectStyle(STDERR_FILENO));
-    for (const learner::JournalRecord& record : story.records) {
-      if (std::holds_alternative<learner::UpdateRecord>(record) && replayer.version() == last)
-        break;
-      if (!replayer.Do(record)) break;
-      ShowProgress(console, replayer.version(), last, clock.NowMs());
-    }
-  }
+  Goal goal(options.run_dir);
+  if (replayer.difference().empty()) Replay(story, last, replayer, goal);
   if (!replayer.difference().empty()) {
     return Fail(replayer.difference() +
                 ": was it trained by another program or on another kind of processor, or resumed "
                 "with other settings?");
   }
-  const Compared compared = CompareWithCheckpoint(options.run_dir, replayer);
-  if (!compared.same) return Fail("the weights are not those of " + compared.with);
-  std::printf(
-      "replayed %s versions in %.1f s: %s hashes agree%s\n", Grouped(replayer.version()).c_str(),
-      static_cast<double>(clock.NowMs() - begin) / 1000, Grouped(replayer.hashes()).c_str(),
-      compared.with.empty()
-          ? ""
-          : (", weights and optimizer are those of " + compared.with + ", bit for bit").c_str());
-  if (!story.torn.empty() && !options.until) std::printf("%s\n", story.torn.c_str());
-  return kExitDone;
+  const bool proven = goal.passed() && goal.Trouble().empty();
+  const std::string text = fmt::format(
+      "replayed {} in {:.1f} s: {}{}", Counted(replayer.version(), "version", "versions"),
+      static_cast<double>(clock.NowMs() - begin) / 1000,
+      Counted(replayer.hashes(), "hash agrees", "hashes agree"),
+      proven ? ", weights and optimizer are those of " + goal.name() + ", bit for bit" : "");
+  std::printf("%s\n", text.c_str());
+  if (options.until) return kExitDone;
+  if (!story.torn.empty()) std::printf("%s\n", story.torn.c_str());
+  if (!proven) return Fail(goal.Trouble());
+  return story.damaged ? kExitFailed : kExitDone;
 }
 
 }  // namespace starling::fleet

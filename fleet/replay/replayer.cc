@@ -36,6 +36,8 @@ Replayer::Replayer(const Config& config, const Story& story, std::span<const flo
 bool Replayer::Do(const learner::JournalRecord& record) {
   if (const auto* term = std::get_if<learner::TermRecord>(&record)) {
     Begin(*term);
+  } else if (const auto* first = std::get_if<learner::EntropyRecord>(&record)) {
+    Keep(version_, first->entropy);
   } else if (const auto* death = std::get_if<learner::DeathRecord>(&record)) {
     actors_.erase({death->slot, death->incarnation});
   } else if (const auto* arrival = std::get_if<learner::ArrivalRecord>(&record)) {
@@ -59,6 +61,12 @@ void Replayer::Begin(const learner::TermRecord& term) {
 
 // Whatever became of it, its actor has computed it: its environments have gone on.
 void Replayer::Compute(const learner::ArrivalRecord& arrival) {
+  const std::int64_t samples = config_.samples_per_gradient();
+  if (samples != arrival.samples) {
+    difference_ = fmt::format("a gradient of actor {} has {} samples, and {} in this configuration",
+                              arrival.slot, arrival.samples, samples);
+    return;
+  }
   const auto base = versions_.find(arrival.base_version);
   if (base == versions_.end()) {
     difference_ =

@@ -31,8 +31,8 @@ JournalReader Open(const std::filesystem::path& path) {
 std::string WhyItEnds(JournalReader::Ending ending, std::uint64_t version) {
   switch (ending) {
     case JournalReader::Ending::kTorn:
-      return fmt::format("the journal breaks off after version {}: its learner was killed",
-                         version);
+      return fmt::format(
+          "the journal breaks off after version {}: its learner was killed, or writes on", version);
     case JournalReader::Ending::kDamaged:
       return fmt::format("the journal is damaged after version {}", version);
     default:
@@ -51,6 +51,9 @@ Key KeyOf(const ArrivalRecord& arrival) {
 
 Story ReadStory(const std::filesystem::path& run_dir) {
   const std::filesystem::path path = run_dir / "journal";
+  if (std::filesystem::exists(path) && !std::filesystem::is_regular_file(path)) {
+    throw UserError(path.string() + " is no file: a run is replayed from its journal");
+  }
   JournalReader reader = Open(path);
   Story story;
   story.header = reader.header();
@@ -65,6 +68,7 @@ Story ReadStory(const std::filesystem::path& run_dir) {
     story.records.push_back(*std::move(record));
   }
   story.torn = WhyItEnds(reader.ending(), story.last);
+  story.damaged = reader.ending() == JournalReader::Ending::kDamaged;
   const auto* begin =
       story.records.empty() ? nullptr : std::get_if<TermRecord>(&story.records.front());
   if (begin == nullptr || begin->version != 0) {

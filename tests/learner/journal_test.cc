@@ -40,6 +40,7 @@ std::vector<JournalRecord> OneOfEach() {
                    .entropy = 0.03,
                    .items = {{1, 2, 3}, {4, 5, kBig}}},
       HashRecord{.version = kBig, .hash = ~std::uint64_t{0}},
+      EntropyRecord{.entropy = 0.03},
   };
 }
 
