@@ -15,7 +15,7 @@ struct Story {
   learner::JournalHeader header;
   std::vector<learner::JournalRecord> records;
   std::string torn;                                    // why it ends early, in a sentence; or ""
-  bool damaged = false;     // not only torn
+  bool damaged = false;                                // not only torn
   std::uint64_t last = 0;                              // version; the first is 0
   std::map<std::uint64_t, std::uint64_t> computed_on;  // how many gradients, by version
   std::map<std::uint64_t, std::uint64_t> hashes;       // of weights, by version
