@@ -33,6 +33,8 @@ struct Case {
   std::vector<std::string> settings;
 };
 
+void PrintTo(const Case& one, std::ostream* out) { *out << one.name; }
+
 class GpuRolloutTest : public ::testing::TestWithParam<Case> {
  protected:
   static Config ConfigOf(const std::vector<std::string>& settings) {
