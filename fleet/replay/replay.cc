@@ -11,7 +11,6 @@
 #include "core/clock.h"
 #include "core/denormals.h"
 #include "core/error.h"
-#include "envs/registry.h"
 #include "fleet/blueprint.h"
 #include "fleet/console.h"
 #include "fleet/replay/replayer.h"

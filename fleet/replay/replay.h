@@ -14,8 +14,8 @@ struct ReplayOptions {
 };
 
 // Returns the exit status: done if the weights are the run's, bit for bit, at every hash and at the
-// newest checkpoint (if the replay comes that far); failed if not, with the version where they differ.
-// Throws UserError if there is nothing to be replayed.
+// newest checkpoint (with `until`: as far as it goes); failed, with a sentence, if they are not or could
+// not be compared. Throws UserError if there is nothing to be replayed.
 int RunReplay(const ReplayOptions& options);
 
 }  // namespace starling::fleet

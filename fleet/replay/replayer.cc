@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "core/check.h"
-#include "core/error.h"
 #include "learner/optimizer.h"
 #include "learner/schedule.h"
 #include "wire/protocol.h"
@@ -56,6 +55,7 @@ void Replayer::Begin(const learner::TermRecord& term) {
     difference_ = fmt::format("the journal goes on at version {} after {}", term.version, version_);
     return;
   }
+  // As it was if run.steps never changed; the EntropyRecord behind it, in newer journals, knows.
   Keep(version_, learner::EntropyCoef(config_.loss, config_.run.steps, term.steps));
 }
 
