@@ -18,7 +18,7 @@ std::size_t Count(const std::string& text, const std::string& part) {
 
 Plot SomePlot() {
   Plot plot{.x_label = "steps", .y_label = "a & b"};
-  plot.curves.push_back({.group = 0, .samples = {{0, 0}, {100, 10}}, .title = "<first>"});
+  plot.curves.push_back({.style = 0, .samples = {{0, 0}, {100, 10}}, .title = "<first>"});
   return plot;
 }
 
