@@ -65,11 +65,10 @@ std::string Simulated(const std::vector<LoadedRun>& runs) {
   const auto count = static_cast<std::size_t>(std::ranges::count_if(runs, &LoadedRun::simulated));
   if (count == 0) return "";
   return fmt::format(
-      "{} simulated: training and staleness are real, but all seconds and steps per second of {} "
-      "are virtual time, not measured on any machine.",
-      count == runs.size() ? "All of these runs are"
-                           : fmt::format("{} of {} runs are", count, runs.size()),
-      count == 1 ? "it" : "them");
+      "{} of {} {} simulated: seconds and steps per second are virtual there, and were not "
+      "measured "
+      "on any machine.",
+      count, Plural(runs.size(), "run"), count == 1 ? "is" : "are");
 }
 
 std::string EnvsOf(const std::vector<Part>& parts) {

@@ -41,13 +41,13 @@ p { margin: .4rem 0; max-width: 75ch; }
 .notice { border-left: 4px solid var(--bad); background: var(--box); padding: .5rem .8rem; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; margin: .6rem 0; font-variant-numeric: tabular-nums; }
-th, td { padding: .28rem .7rem; text-align: right; border-bottom: 1px solid var(--grid); }
+th, td { padding: .28rem .55rem; text-align: right; border-bottom: 1px solid var(--grid); }
 th { font-weight: 600; color: var(--faint); white-space: nowrap; }
 td.word, th.word { text-align: left; }
 td.label { text-align: left; white-space: nowrap; }
 td.key { text-align: left; min-width: 22ch; max-width: 60ch; }
 h1, li, figcaption, td.key, td.long { overflow-wrap: anywhere; }
-td.long { text-align: left; min-width: 30ch; color: var(--faint); font-size: .88em; }
+td.long { text-align: left; min-width: 22ch; color: var(--faint); font-size: .88em; }
 code { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: .9em; }
 .finished, .running { color: var(--good); }
 .unfinished, .failed, .damaged, .not-begun { color: var(--bad); font-weight: 600; }
@@ -87,6 +87,9 @@ table.heat { border-collapse: separate; border-spacing: 2px; font-size: 13px; ma
 .heat td, .heat th[scope=col], .heat th[colspan] { text-align: center; }
 .heat td { min-width: 2.9rem; padding: .3rem .2rem; border: 0; }
 @media (max-width: 560px) {
+  th, td { padding: .25rem .4rem; }
+  th { white-space: normal; }
+  td.label { white-space: normal; min-width: 16ch; }
   table.heat { width: 100%; font-size: 11px; border-spacing: 1px; }
   .heat th { padding: .1rem; font-size: .9em; overflow-wrap: anywhere; white-space: normal; }
   .heat td { min-width: 0; padding: .3rem .05rem; }

@@ -77,8 +77,13 @@ std::string Chip(std::size_t style) {
 
 std::string GroupCell(const Group& group) {
   constexpr std::size_t kOneLine = 48;  // letters
-  return Cell(Chip(group.style) + Escaped(group.label),
-              group.label.size() <= kOneLine ? "label" : "key");
+  if (group.label.size() > kOneLine) return Cell(Chip(group.style) + Escaped(group.label), "key");
+  std::string label = Escaped(group.label);
+  const std::string equals = " = ", held = "&nbsp;=&nbsp;";  // lines break between keys
+  for (std::size_t at = 0; (at = label.find(equals, at)) != std::string::npos;) {
+    label.replace(at, equals.size(), held);
+  }
+  return Cell(Chip(group.style) + label, "label");
 }
 
 std::string ResultTable(const std::vector<Group>& groups, Measure measure) {

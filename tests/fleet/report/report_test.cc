@@ -326,9 +326,9 @@ TEST_F(ReportTest, VirtualTimeIsSaidToBeSo) {
   summary.insert(1, "\"simulated\":true,");
   dir_.Write("runs/b4-2/summary.json", summary);
   const std::string page = Page();
-  EXPECT_THAT(page, AllOf(HasSubstr("1 of 2 runs are simulated"), HasSubstr("simulated = true"),
-                          HasSubstr("finished, virtual time"), HasSubstr("2 runs in 2 groups"),
-                          HasSubstr("virtual where simulated")));
+  EXPECT_THAT(page, AllOf(HasSubstr("1 of 2 runs is simulated: seconds"),
+                          HasSubstr("simulated = true"), HasSubstr("finished, virtual time"),
+                          HasSubstr("2 runs in 2 groups"), HasSubstr("virtual where simulated")));
 }
 
 TEST_F(ReportTest, ManyRunsAreFolded) {
