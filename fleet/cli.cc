@@ -141,6 +141,18 @@ void AddReport(CLI::App& app, ReportOptions& options) {
   CLI::App& report = *app.add_subcommand("report", "Compare runs, on one page for a browser.");
   report.add_option("RUN", options.runs, "run directories, or those of sweeps")->required();
   report.add_option("--out", options.out, "where to (report.html)");
+  report
+      .add_option("--score", options.scores,
+                  "a return: tell steps and seconds until it was reached; ENV=RETURN for one "
+                  "environment")
+      ->allow_extra_args(false)
+      ->type_name("RETURN");
+  report.add_flag("--parts", options.parts,
+                  "each RUN is a part of the page, with groups and figures of its own");
+  report.add_option("--title", options.title, "of the page; default: the environments");
+  report.add_option("--notes", options.notes,
+                    "a text file for the top of the page: paragraphs, # headings, - lists");
+  report.add_option("--data", options.data, "x.csv or x.json: every number, a row for each run");
 }
 
 void AddDoctor(CLI::App& app, DoctorOptions& options) {

@@ -12,18 +12,29 @@
 namespace starling::fleet {
 namespace {
 
+constexpr char kSimulated[] = "simulated";
+
+// What the time of a run is made of belongs to what was tried.
+FlatConfig WhatWasTried(const LoadedRun& run) {
+  FlatConfig config = run.config;
+  for (const char* key : {"run.name", "run.dir"}) config.erase(key);
+  config[kSimulated] = run.simulated ? "true" : "false";
+  return config;
+}
+
 FlatConfig WithoutSeed(FlatConfig config) {
-  for (const char* key : {"run.seed", "run.name", "run.dir"}) config.erase(key);
+  config.erase("run.seed");
   return config;
 }
 
 int Rank(const std::string& key) {
   if (key == "env.name") return 0;
+  if (key == kSimulated) return 1;
   // "auto" makes updates.* follow from the others.
   for (const char* section : {"updates.", "checkpoint.", "learner.", "run."}) {
-    if (key.starts_with(section)) return 2;
+    if (key.starts_with(section)) return 3;
   }
-  return 1;
+  return 2;
 }
 
 // How many groups `keys` tell apart.
@@ -37,11 +48,6 @@ std::size_t Classes(const std::vector<const KeyDifference*>& keys, std::size_t g
   return classes.size();
 }
 
-std::string Plain(const std::string& toml) {
-  const bool quoted = toml.size() >= 2 && (toml.front() == '"' || toml.front() == '\'');
-  return quoted ? toml.substr(1, toml.size() - 2) : toml;
-}
-
 void Label(std::vector<Group>& groups) {
   constexpr std::size_t kMostKeys = 3;  // a longer label is no label
   const std::vector<KeyDifference> telling = TellingKeys(Differences(groups), groups.size());
@@ -51,9 +57,7 @@ void Label(std::vector<Group>& groups) {
   for (std::size_t g = 0; g < groups.size(); ++g) {
     std::string label;
     for (std::size_t k = 0; k < keys.size(); ++k) {
-      const std::string& value = telling[k].values[g];
-      label += fmt::format("{}{} = {}", k > 0 ? ", " : "", keys[k],
-                           value.empty() ? "(not there)" : Plain(value));
+      label += fmt::format("{}{} = {}", k > 0 ? ", " : "", keys[k], Plain(telling[k].values[g]));
     }
     if (keys.size() > kMostKeys) label = fmt::format("group {}", g + 1);
     groups[g].label = label.empty() ? groups[g].Env() : label;
@@ -61,6 +65,12 @@ void Label(std::vector<Group>& groups) {
 }
 
 }  // namespace
+
+std::string Plain(const std::string& toml) {
+  if (toml.empty()) return "(not there)";
+  const bool quoted = toml.size() >= 2 && (toml.front() == '"' || toml.front() == '\'');
+  return quoted ? toml.substr(1, toml.size() - 2) : toml;
+}
 
 std::vector<const LoadedRun*> Group::Finished() const {
   std::vector<const LoadedRun*> finished;
@@ -74,9 +84,7 @@ void MarkRepeated(std::vector<LoadedRun>& runs) {
   std::map<FlatConfig, const LoadedRun*> seen;
   for (LoadedRun& run : runs) {
     if (!run.finished() || run.config.empty()) continue;
-    FlatConfig config = run.config;
-    for (const char* key : {"run.name", "run.dir"}) config.erase(key);
-    const auto [first, is_new] = seen.emplace(std::move(config), &run);
+    const auto [first, is_new] = seen.emplace(WhatWasTried(run), &run);
     if (is_new) continue;
     run.repeated = true;
     run.troubles.push_back(fmt::format("the same configuration and seed as {}: that one counts",
@@ -88,12 +96,13 @@ std::vector<Group> MakeGroups(const std::vector<LoadedRun>& runs) {
   std::vector<Group> groups;
   for (const LoadedRun& run : runs) {
     if (run.config.empty()) continue;
-    const FlatConfig config = WithoutSeed(run.config);
+    const FlatConfig config = WithoutSeed(WhatWasTried(run));
     auto group = std::ranges::find(groups, config, &Group::config);
     if (group == groups.end())
       group = groups.insert(group, {.label = "", .config = config, .runs = {}});
     group->runs.push_back(&run);
   }
+  for (std::size_t g = 0; g < groups.size(); ++g) groups[g].style = g;
   Label(groups);
   return groups;
 }

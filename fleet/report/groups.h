@@ -10,9 +10,10 @@
 namespace starling::fleet {
 
 struct Group {
-  std::string label;                   // "bound = 4"
-  FlatConfig config;                   // without run.seed, run.name and run.dir
+  std::string label;  // "bound = 4"
+  FlatConfig config;  // without run.seed, run.name and run.dir, but with "simulated"
   std::vector<const LoadedRun*> runs;  // in the order in which they were given
+  std::size_t style = 0;               // of its lines (GroupClass): its number, or its column's
   // Those that count: all that is said of a group is said of them.
   std::vector<const LoadedRun*> Finished() const;
   std::string Env() const;  // "minatar/breakout"
@@ -22,7 +23,11 @@ struct Group {
 // and say so. Otherwise a copied directory would be evidence.
 void MarkRepeated(std::vector<LoadedRun>& runs);
 
-// In the order of their first runs. Runs whose configuration cannot be read are in none. `runs` must
+// A value as people read it: TOML without its quotes; "(not there)" if it is "".
+std::string Plain(const std::string& toml);
+
+// In the order of their first runs. Simulated runs are never in one group with others: "simulated" is
+// a key in which they differ. Runs whose configuration cannot be read are in none. `runs` must
 // outlive the groups.
 std::vector<Group> MakeGroups(const std::vector<LoadedRun>& runs);
 
@@ -33,7 +38,8 @@ struct KeyDifference {
 };
 std::vector<KeyDifference> Differences(const std::vector<Group>& groups);
 
-// Few of them that tell all groups apart, found one after the other: the environment first, what
+// Few of them that tell all groups apart, found one after the other: the environment first, whether
+// it was simulated next, what
 // often follows from other keys last, and otherwise whichever splits most.
 std::vector<KeyDifference> TellingKeys(const std::vector<KeyDifference>& differences,
                                        std::size_t groups);

@@ -44,9 +44,10 @@ void TakeBack(std::vector<Point>& points, double steps) {
 std::optional<MetricPoint> PointOf(const std::string& line) {
   try {
     const json object = json::parse(line);
-    MetricPoint point{object.at("steps").get<double>(), object.at("seconds").get<double>(), {}};
+    MetricPoint point{object.at("steps").get<double>(), object.at("seconds").get<double>()};
     const json& mean_return = object.at("mean_return");
     if (!mean_return.is_null()) point.mean_return = mean_return.get<double>();
+    if (object.contains("episodes")) point.episodes = object["episodes"].get<std::uint64_t>();
     const bool can_be = point.steps >= 0 && point.seconds >= 0 && IsPlausible(point.steps) &&
                         IsPlausible(point.seconds) && IsPlausible(point.mean_return.value_or(0));
     return can_be ? std::optional(point) : std::nullopt;
@@ -93,13 +94,21 @@ void LoadCurves(LoadedRun& run) {
   note("eval.jsonl", damaged);
 }
 
+// Whether `text`, a summary that can be read, is of a run in virtual time.
+bool IsSimulated(const std::string& text) {
+  const json summary = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  return summary.is_object() && summary.value("simulated", json()) == json(true);
+}
+
 // False if summary.json is there, but tells nothing.
 bool LoadSummary(LoadedRun& run) {
-  const std::string trouble = TextOf(run.dir / "summary.json").trouble;
+  const auto [text, trouble] = TextOf(run.dir / "summary.json");
   if (trouble == kMissing) return true;
   run.summary = ReadSummary(run.dir);
   if (!run.summary) {
     run.troubles.push_back("summary.json " + (trouble.empty() ? "is damaged" : trouble));
+  } else {
+    run.simulated = IsSimulated(text);
   }
   return run.summary.has_value();
 }

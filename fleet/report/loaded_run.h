@@ -1,6 +1,7 @@
 // One run as a report sees it: whatever its directory still holds, and what is wrong with it.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -17,7 +18,8 @@ namespace starling::fleet {
 // A line of metrics.jsonl.
 struct MetricPoint {
   double steps = 0, seconds = 0;
-  std::optional<double> mean_return;
+  std::optional<double> mean_return{};
+  std::optional<std::uint64_t> episodes{};  // that have ended; older runs do not tell
 };
 
 struct LoadedRun {
@@ -29,6 +31,7 @@ struct LoadedRun {
   std::vector<EvalLine> evals{};        // likewise
   std::optional<LearnerStatus> summary{};
   std::optional<FinalEval> final_eval{};  // of the final weights, no others
+  bool simulated = false;                 // its seconds are virtual ones
   bool repeated = false;  // another finished run has the same configuration, seed and all
 
   bool finished() const { return state == RunState::kFinished; }

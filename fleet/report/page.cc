@@ -8,7 +8,11 @@
 #include <string_view>
 
 #include "fleet/report/figures.h"
-#include "fleet/report/groups.h"
+#include "fleet/report/heat_section.h"
+#include "fleet/report/how_to_read.h"
+#include "fleet/report/html.h"
+#include "fleet/report/notes.h"
+#include "fleet/report/plane.h"
 #include "fleet/report/plot.h"
 #include "fleet/report/score.h"
 #include "fleet/report/staleness.h"
@@ -18,6 +22,8 @@
 
 namespace starling::fleet {
 namespace {
+
+constexpr std::size_t kMostRunsOpen = 20;  // a longer table of runs is folded
 
 std::string Paragraph(const std::string& text) {
   return text.empty() ? "" : fmt::format("<p class=\"notice\">{}</p>\n", Escaped(text));
@@ -41,7 +47,9 @@ std::string NotFinished(const std::vector<LoadedRun>& runs) {
 }
 
 std::string LookAlike(const std::vector<Group>& groups) {
-  if (groups.size() <= kStyles) return "";
+  std::size_t styles = 0;
+  for (const Group& group : groups) styles = std::max(styles, group.style + 1);
+  if (styles <= kStyles) return "";
   return fmt::format("There are {} groups and only {} styles of lines: some look alike.",
                      groups.size(), kStyles);
 }
@@ -53,70 +61,80 @@ std::string Repeated(const std::vector<LoadedRun>& runs) {
                      Plural(count, "run") + (count == 1 ? " is" : " are"));
 }
 
-std::string Explanations(const std::vector<LoadedRun>& runs, Measure measure) {
+std::string Simulated(const std::vector<LoadedRun>& runs) {
+  const auto count = static_cast<std::size_t>(std::ranges::count_if(runs, &LoadedRun::simulated));
+  if (count == 0) return "";
   return fmt::format(
-      "<h2>How to read this</h2>\n"
-      "<p>A group is all runs whose configurations differ in nothing but run.seed, run.name and "
-      "run.dir; each seed counts once. A run counts by {}.</p>\n"
-      "<p>The interquartile mean leaves out the lowest and the highest quarter of a group's runs, "
-      "rounded down: of fewer than four runs, none. Its 95 % interval is a percentile bootstrap, "
-      "stratified by group: the seeds of each group are drawn anew, with replacement, 10,000 times "
-      "(Agarwal et al., Deep reinforcement learning at the edge of the statistical precipice, "
-      "NeurIPS 2021). Draws come from a fixed seed, so that this page can be made again bit for "
-      "bit. With few seeds an interval says little: of three runs it goes from about the worst to "
-      "about the best.</p>\n"
-      "<p>Smoothing: the return of training is the mean of the last 100 episodes (all, until there "
-      "are so many) at every second, nothing else is smoothed there. Throughput is the mean over "
-      "1/{:.0f} of the longest run's time, or over a second or so if that is longer. Thick curves "
-      "are the "
-      "interquartile mean over runs, linear between their points, from where all of them have "
-      "begun "
-      "to where the first of them ends; bands are its 95 % intervals (1,000 draws); thin curves "
-      "are "
-      "the runs, where there are no more than {} of them. No curve has more than {} points. Time "
-      "is that of training, without what passed "
-      "between an interruption and going on.</p>\n",
-      InWords(measure, runs), kWindows, kMostThin, kPointsOfGroup);
+      "{} of {} {} simulated: seconds and steps per second are virtual there, and were not "
+      "measured "
+      "on any machine.",
+      count, Plural(runs.size(), "run"), count == 1 ? "is" : "are");
 }
 
-std::string Title(const std::vector<LoadedRun>& runs) {
+std::string EnvsOf(const std::vector<Part>& parts) {
   std::set<std::string> envs;
-  for (const LoadedRun& run : runs) {
-    std::string name = run.Key("env.name");
-    std::erase_if(name, [](char c) { return c == '"' || c == '\''; });
-    if (!name.empty()) envs.insert(name);
+  for (const Part& part : parts) {
+    for (const LoadedRun& run : part.runs) {
+      if (!run.config.empty()) envs.insert(Plain(run.Key("env.name")));
+    }
   }
-  std::string text;
-  for (const std::string& env : envs) text += (text.empty() ? "" : ", ") + env;
-  return text.empty() ? "runs" : text;
+  return envs.empty() ? "runs" : fmt::format("{}", fmt::join(envs, ", "));
+}
+
+std::string Results(const std::vector<Group>& groups, const std::vector<LoadedRun>& runs,
+                    const std::optional<Plane>& plane, const Targets& targets) {
+  const Measure measure = MeasureFor(runs);
+  const Plane* const heat = plane ? &*plane : nullptr;
+  const Plane* const rows = groups.size() > kMostTogether ? heat : nullptr;
+  const std::string maps = HeatSection(groups, heat, measure, targets);
+  std::string html =
+      (rows != nullptr ? maps : "") + "<h2>Result</h2>\n" + ResultTable(groups, measure) +
+      fmt::format("<p class=\"faint\">Returns: of each run {}.</p>\n", InWords(measure, runs));
+  if (const std::string to_score = ToScoreTable(groups, targets); !to_score.empty()) {
+    html += "<h2>Time to score</h2>\n" + to_score;
+  }
+  html += (rows == nullptr ? maps : "") + LearningSection(groups, runs, rows) +
+          EvaluationSection(groups, runs, rows) + ThroughputSection(groups, runs, rows) +
+          StalenessSection(groups, rows);
+  const std::string differences = DifferenceTable(groups);
+  return differences.empty() ? html
+                             : html + "<h2>What differs in the configurations</h2>\n" + differences;
+}
+
+std::string Body(const Part& part, const Targets& targets) {
+  const std::vector<LoadedRun>& runs = part.runs;
+  std::vector<Group> groups = MakeGroups(runs);
+  const std::optional<Plane> plane = PlaneOf(groups);
+  if (plane && groups.size() > kMostTogether) StyleByColumn(*plane, groups);
+  const Measure measure = MeasureFor(runs);
+  std::string body =
+      part.name.empty() ? "" : fmt::format("<h1 class=\"part\">{}</h1>\n", Escaped(part.name));
+  body += fmt::format("<p class=\"faint\">Starling: {} in {}</p>\n", Plural(runs.size(), "run"),
+                      Plural(groups.size(), "group"));
+  body += Paragraph(NotFinished(runs)) + Paragraph(Simulated(runs)) + Paragraph(Repeated(runs)) +
+          Paragraph(WhyNoBetter(measure, runs)) + Paragraph(LookAlike(groups));
+  if (!groups.empty()) body += Results(groups, runs, plane, targets);
+  const std::string table = RunTable(runs, groups, measure);
+  return body + "<h2>Runs</h2>\n" +
+         (runs.size() > kMostRunsOpen ? Folded(fmt::format("all {} runs", runs.size()), table)
+                                      : table);
 }
 
 }  // namespace
 
-std::string MakePage(const std::vector<LoadedRun>& runs) {
-  const std::vector<Group> groups = MakeGroups(runs);
-  const Measure measure = MeasureFor(runs);
-  const std::string title = Escaped(Title(runs));
-  std::string body = fmt::format("<h1>{}</h1>\n<p class=\"faint\">Starling: {} in {}</p>\n", title,
-                                 Plural(runs.size(), "run"), Plural(groups.size(), "group"));
-  body += Paragraph(NotFinished(runs)) + Paragraph(Repeated(runs)) +
-          Paragraph(WhyNoBetter(measure, runs)) + Paragraph(LookAlike(groups));
-  if (!groups.empty()) {
-    body +=
-        "<h2>Result</h2>\n" + ResultTable(groups, measure) +
-        fmt::format("<p class=\"faint\">Returns: of each run {}.</p>\n", InWords(measure, runs)) +
-        LearningSection(groups, runs) + EvaluationSection(groups, runs) +
-        ThroughputSection(groups, runs) + StalenessSection(groups);
+std::string MakePage(const std::vector<Part>& parts, const PageText& text, const Targets& targets) {
+  const std::string title = Escaped(text.title.empty() ? EnvsOf(parts) : text.title);
+  std::string body = fmt::format("<h1>{}</h1>\n", title);
+  if (!text.notes.empty()) {
+    body += "<div class=\"notes\">\n" + NotesToHtml(text.notes) + "</div>\n";
   }
-  if (const std::string differences = DifferenceTable(groups); !differences.empty()) {
-    body += "<h2>What differs in the configurations</h2>\n" + differences;
-  }
-  body += "<h2>Runs</h2>\n" + RunTable(runs, groups, measure) + Explanations(runs, measure);
+  for (const Part& part : parts) body += Body(part, targets);
+  body += HowToRead(!targets.empty());
   return fmt::format(
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta "
-      "name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>Starling: "
-      "{}</title>\n<style>{}</style>\n</head>\n<body>\n{}</body>\n</html>\n",
-      title, kReportStyle, body);
+      "name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{}"
+      "</title>\n<style>{}</style>\n</head>\n<body>\n{}</body>\n</html>\n",
+      text.title.empty() ? "Starling: " + title : title, kReportStyle, body);
 }
 
 }  // namespace starling::fleet

@@ -4,11 +4,17 @@
 #include <string>
 #include <vector>
 
-#include "fleet/report/loaded_run.h"
+#include "fleet/report/part.h"
+#include "fleet/report/to_score.h"
 
 namespace starling::fleet {
 
+struct PageText {
+  std::string title{};  // "": the names of the environments
+  std::string notes{};  // fleet/report/notes.h
+};
+
 // Of at least one run. The same bytes for the same runs, whenever it is made.
-std::string MakePage(const std::vector<LoadedRun>& runs);
+std::string MakePage(const std::vector<Part>& parts, const PageText& text, const Targets& targets);
 
 }  // namespace starling::fleet

@@ -3,23 +3,29 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 #include "fleet/report/axis.h"
+#include "fleet/report/html.h"
 #include "fleet/summary.h"
 
 namespace starling::fleet {
 namespace {
 
-constexpr double kTop = 10, kRight = 16, kBottom = 44, kDigit = 6.8;  // pixels of the drawing
+constexpr double kTop = 10, kRight = 16, kDigit = 6.8;  // pixels of the drawing
+
+// Room for the ticks of an axis, and for its name if it has one.
+struct Margins {
+  double left, below;
+};
+constexpr Margins kNamed{32, 44}, kBare{12, 24};
 
 // From values to the drawing.
 struct Frame {
   Axis x, y;
-  double width, height, left;
+  double width, height, left, below;
 
-  double bottom() const { return height - kBottom; }
+  double bottom() const { return height - below; }
   double right() const { return width - kRight; }
   double X(double value) const {
     return left + (value - x.low) / (x.high - x.low) * (right() - left);
@@ -29,11 +35,11 @@ struct Frame {
   }
 };
 
-Frame MakeFrame(Axis x, Axis y, double width, double height) {
+Frame MakeFrame(Axis x, Axis y, double width, double height, Margins margins = kNamed) {
   std::size_t longest = 1;
   for (const std::string& text : y.tick_text) longest = std::max(longest, text.size());
-  const double left = 32 + kDigit * static_cast<double>(longest);
-  return {std::move(x), std::move(y), width, height, left};
+  const double left = margins.left + kDigit * static_cast<double>(longest);
+  return {std::move(x), std::move(y), width, height, left, margins.below};
 }
 
 std::string Open(const Frame& frame) {
@@ -99,21 +105,21 @@ std::string DrawBand(const Frame& frame, const Band& band) {
   for (std::size_t i = curve.high.size(); i-- > 0;) {
     edge.push_back({curve.middle[i].x, curve.high[i]});
   }
-  return fmt::format("<polygon class=\"band {}\" points=\"{}\"/>\n", GroupClass(band.group),
+  return fmt::format("<polygon class=\"band {}\" points=\"{}\"/>\n", GroupClass(band.style),
                      Points(frame, edge));
 }
 
 std::string Cross(const Frame& frame, const Curve& curve) {
   const double x = frame.X(curve.samples.back().x), y = frame.Y(curve.samples.back().y);
   return fmt::format("<path class=\"cross {}\" d=\"M{:.1f},{:.1f}l8,8m0,-8l-8,8\"/>\n",
-                     GroupClass(curve.group), x - 4, y - 4);
+                     GroupClass(curve.style), x - 4, y - 4);
 }
 
 std::string DrawCurve(const Frame& frame, const Curve& curve) {
   if (curve.samples.empty()) return "";
   static constexpr const char* kClass[] = {"line", "run", "open"};
   const std::string classes =
-      fmt::format("{} {}", kClass[static_cast<int>(curve.kind)], GroupClass(curve.group));
+      fmt::format("{} {}", kClass[static_cast<int>(curve.kind)], GroupClass(curve.style));
   std::string svg =
       fmt::format("<polyline class=\"{}\" points=\"{}\"><title>{}</title></polyline>\n", classes,
                   Points(frame, curve.samples), Escaped(curve.title));
@@ -121,7 +127,7 @@ std::string DrawCurve(const Frame& frame, const Curve& curve) {
   if (curve.dots || curve.samples.size() == 1) {
     for (const Sample& sample : curve.samples) {
       svg += fmt::format("<circle class=\"dot {}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.5\"/>\n",
-                         GroupClass(curve.group), frame.X(sample.x), frame.Y(sample.y));
+                         GroupClass(curve.style), frame.X(sample.x), frame.Y(sample.y));
     }
   }
   return curve.kind == Curve::Kind::kUnfinished ? svg + Cross(frame, curve) : svg;
@@ -139,60 +145,45 @@ std::string BarName(const Histogram& histogram, std::size_t bar) {
   return width == 1 ? fmt::format("{}", begin) : fmt::format("{}–{}", begin, begin + width - 1);
 }
 
-struct Extent {
-  double low = std::numeric_limits<double>::infinity(), high = -low;
-  void Add(double value) {
-    low = std::min(low, value);
-    high = std::max(high, value);
-  }
-  bool empty() const { return low > high; }
+struct Extents {
+  Extent x, y;
 };
 
-}  // namespace
-
-std::string Escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
-
-std::string GroupClass(std::size_t group) {
-  return fmt::format("g{} d{}", group % kColors, group / kColors % kDashes);
-}
-
-std::string DrawPlot(const Plot& plot) {
-  Extent x, y;
+// What all curves and bands of a plot cover.
+Extents ExtentsOf(const Plot& plot) {
+  Extents all;
   for (const Curve& curve : plot.curves) {
-    for (const Sample& sample : curve.samples) x.Add(sample.x), y.Add(sample.y);
+    for (const Sample& sample : curve.samples) all.x.Add(sample.x), all.y.Add(sample.y);
   }
-  if (x.empty()) return Empty(plot.if_empty);
   for (const Band& band : plot.bands) {
-    for (const double value : band.curve.low) y.Add(value);
-    for (const double value : band.curve.high) y.Add(value);
+    for (const double value : band.curve.low) all.y.Add(value);
+    for (const double value : band.curve.high) all.y.Add(value);
   }
+  return all;
+}
+
+Frame FrameOf(const Plot& plot, Extents shown) {
+  auto& [x, y] = shown;
   const double range = y.high - y.low;
   if (plot.from_zero || (y.low >= 0 && y.low < range / 2)) y.Add(0);  // zero means something
   const double margin = 0.03 * (y.high - y.low);
-  const Frame frame =
-      MakeFrame(MakeAxis(std::min(x.low, 0.0), x.high, 6, false),
-                MakeAxis(y.low == 0 ? 0 : y.low - margin, y.high + margin, 5, false), 560, 320);
+  const Axis across = MakeAxis(std::min(x.low, 0.0), x.high, plot.small ? 4 : 6, false);
+  const Axis up = MakeAxis(y.low == 0 ? 0 : y.low - margin, y.high + margin, 5, false);
+  return plot.small ? MakeFrame(across, up, 380, 250) : MakeFrame(across, up, 560, 320);
+}
+
+}  // namespace
+
+std::string GroupClass(std::size_t style) {
+  return fmt::format("g{} d{}", style % kColors, style / kColors % kDashes);
+}
+
+std::string DrawPlot(const Plot& plot) {
+  Extents shown = ExtentsOf(plot);
+  if (shown.x.empty()) return Empty(plot.if_empty);
+  shown.x.Add(plot.x);
+  shown.y.Add(plot.y);
+  const Frame frame = FrameOf(plot, shown);
   std::string svg =
       Open(frame) + GridY(frame) + TicksX(frame) + Titles(frame, plot.x_label, plot.y_label);
   for (const Band& band : plot.bands) svg += DrawBand(frame, band);
@@ -200,17 +191,39 @@ std::string DrawPlot(const Plot& plot) {
   return svg + "</svg>\n";
 }
 
-std::string DrawHistogram(const Histogram& histogram, double top, std::size_t group) {
+void Extent::Add(double value) {
+  low = std::min(low, value);
+  high = std::max(high, value);
+}
+
+void Extent::Add(const Extent& other) {
+  low = std::min(low, other.low);
+  high = std::max(high, other.high);
+}
+
+void ShareScale(std::vector<Plot>& plots) {
+  Extents all;
+  for (const Plot& plot : plots) {
+    const auto [x, y] = ExtentsOf(plot);
+    all.x.Add(x);
+    all.y.Add(y);
+  }
+  for (Plot& plot : plots) plot.x = all.x, plot.y = all.y;
+}
+
+std::string DrawHistogram(const Histogram& histogram, double top, std::size_t style, bool small) {
   const auto& [bars, width, open] = histogram;
   const auto all = std::accumulate(bars.begin(), bars.end(), std::uint64_t{0});
   if (all == 0) return Empty("no gradient was applied");
-  const std::size_t last = bars.size() - 1, every = last / 8 + 1;
+  const std::size_t last = bars.size() - 1, every = last / (small ? 4 : 8) + 1;
   const Axis none{
       .low = -0.5, .high = static_cast<double>(last) + 0.5, .ticks = {}, .tick_text = {}};
-  const Frame frame = MakeFrame(none, MakeAxis(0, 100 * top, 4, true), 270, 190);
+  const Axis shares = MakeAxis(0, 100 * top, small ? 2 : 4, true);
+  const Frame frame =
+      small ? MakeFrame(none, shares, 170, 120, kBare) : MakeFrame(none, shares, 270, 190);
   const double wide = frame.X(1) - frame.X(0);
-  std::string svg =
-      Open(frame) + GridY(frame) + Titles(frame, "staleness of a gradient", "share, %");
+  std::string svg = Open(frame) + GridY(frame);
+  if (!small) svg += Titles(frame, "staleness of a gradient", "share, %");
   for (std::size_t i = 0; i <= last; ++i) {
     const double x = frame.X(static_cast<double>(i));
     if (bars[i] > 0) {
@@ -219,7 +232,7 @@ std::string DrawHistogram(const Histogram& histogram, double top, std::size_t gr
       svg += fmt::format(
           "<rect class=\"bar {}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\">"
           "<title>{}: {} gradients, {:.2f} %</title></rect>\n",
-          GroupClass(group), x - 0.4 * wide, frame.bottom() - high, 0.8 * wide, high,
+          GroupClass(style), x - 0.4 * wide, frame.bottom() - high, 0.8 * wide, high,
           BarName(histogram, i), Grouped(bars[i]), 100 * share);
     }
     // A wide bar begins at its number.

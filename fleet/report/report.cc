@@ -1,18 +1,23 @@
 #include "fleet/report/report.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <system_error>
 
 #include "core/error.h"
 #include "core/file.h"
+#include "fleet/report/data.h"
 #include "fleet/report/find_runs.h"
 #include "fleet/report/groups.h"
 #include "fleet/report/loaded_run.h"
 #include "fleet/report/page.h"
+#include "fleet/report/part.h"
 
 namespace starling::fleet {
 namespace {
@@ -50,22 +55,90 @@ void Write(const std::filesystem::path& out, const std::string& page) {
   }
 }
 
+void WriteOrSay(const std::filesystem::path& out, const std::string& text, const char* option) {
+  try {
+    Write(out, text);
+  } catch (const std::system_error& error) {
+    throw UserError(fmt::format("{} cannot be written: {}; choose another {}", out.string(),
+                                error.code().message(), option));
+  }
+}
+
+std::string NotesOf(const std::filesystem::path& file) {
+  if (file.empty()) return "";
+  try {
+    return ReadRegularFile(file);
+  } catch (const std::system_error& error) {
+    throw UserError(
+        fmt::format("--notes {} cannot be read: {}", file.string(), error.code().message()));
+  }
+}
+
+// "bound-by-actors" of "sweeps/study/bound-by-actors/".
+std::string NameOfPart(const std::filesystem::path& dir) {
+  std::error_code ignored;
+  const std::filesystem::path whole = std::filesystem::weakly_canonical(dir, ignored);
+  return whole.filename().empty() ? dir.string() : whole.filename().string();
+}
+
+Part LoadPart(const std::string& name, const std::vector<std::filesystem::path>& dirs) {
+  Part part{.name = name, .runs = {}};
+  for (const FoundRun& found : FindRuns(dirs)) part.runs.push_back(Load(found));
+  MarkRepeated(part.runs);
+  return part;
+}
+
+std::vector<Part> LoadParts(const ReportOptions& options) {
+  if (!options.parts) return {LoadPart("", options.runs)};
+  std::vector<Part> parts;
+  for (const std::filesystem::path& dir : options.runs) {
+    parts.push_back(LoadPart(NameOfPart(dir), {dir}));
+  }
+  return parts;
+}
+
+std::vector<const LoadedRun*> AllRuns(const std::vector<Part>& parts) {
+  std::vector<const LoadedRun*> runs;
+  for (const Part& part : parts) {
+    for (const LoadedRun& run : part.runs) runs.push_back(&run);
+  }
+  return runs;
+}
+
+Targets TargetsOf(const std::vector<std::string>& words) {
+  Targets targets;
+  for (const std::string& word : words) targets.Add(word);
+  return targets;
+}
+
+std::string DataText(const ReportOptions& options, const std::vector<Part>& parts,
+                     const Targets& targets) {
+  const auto rows = DataRows(parts, targets);
+  return options.data.extension() == ".json" ? ToJsonText(rows) : ToCsv(rows);
+}
+
 }  // namespace
 
 int RunReport(const ReportOptions& options) {
-  std::vector<LoadedRun> runs;
-  for (const FoundRun& found : FindRuns(options.runs)) runs.push_back(Load(found));
-  MarkRepeated(runs);
-  const std::string page = MakePage(runs);
-  try {
-    Write(options.out, page);
-  } catch (const std::system_error& error) {
-    throw UserError(options.out.string() + " cannot be written: " + error.code().message() +
-                    "; choose another --out");
+  const std::string extension = options.data.extension();
+  if (!options.data.empty() && extension != ".csv" && extension != ".json") {
+    throw UserError(
+        fmt::format("--data {}: write x.csv or x.json: the name tells how", options.data.string()));
   }
-  const auto finished = std::ranges::count_if(runs, &LoadedRun::finished);
+  const Targets targets = TargetsOf(options.scores);
+  const std::string notes = NotesOf(options.notes);
+  const std::vector<Part> parts = LoadParts(options);
+  const std::vector<const LoadedRun*> runs = AllRuns(parts);
+  targets.Check(runs);
+  const std::string page = MakePage(parts, {.title = options.title, .notes = notes}, targets);
+  WriteOrSay(options.out, page, "--out");
+  const auto finished =
+      std::ranges::count_if(runs, [](const auto* run) { return run->finished(); });
   std::printf("%s: %td of %zu runs finished, %zu bytes\n", options.out.c_str(), finished,
               runs.size(), page.size());
+  if (options.data.empty()) return kExitDone;
+  WriteOrSay(options.data, DataText(options, parts, targets), "--data");
+  std::printf("%s: a row for each run\n", options.data.c_str());
   return kExitDone;
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "fleet/report/groups.h"
+#include "fleet/report/plane.h"
 #include "fleet/report/plot.h"
 
 namespace starling::fleet {
@@ -15,13 +15,14 @@ namespace starling::fleet {
 using Counts = std::vector<std::uint64_t>;
 
 // Bars for all of `groups`: so many that of each group no more than one gradient in a thousand lies
-// beyond, and so wide that there are no more than 25.
+// beyond, and so wide that there are no more than `most`.
 struct Bars {
   std::size_t width = 1, number = 1;
 };
-Bars BarsFor(const std::vector<Counts>& groups);
+Bars BarsFor(const std::vector<Counts>& groups, std::size_t most);
 Histogram InBars(const Counts& counts, Bars bars);
 
-std::string StalenessSection(const std::vector<Group>& groups);
+// A histogram for each group, in the rows of `plane` if there is one.
+std::string StalenessSection(const std::vector<Group>& groups, const Plane* plane = nullptr);
 
 }  // namespace starling::fleet

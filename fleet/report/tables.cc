@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "fleet/progress.h"
+#include "fleet/report/html.h"
 #include "fleet/report/plot.h"
 #include "fleet/statistics.h"
 #include "fleet/summary.h"
@@ -13,27 +14,9 @@
 namespace starling::fleet {
 namespace {
 
+constexpr std::size_t kMostAcross = 4;  // groups beside each other in a table
+
 std::string Number(const std::optional<double>& value) { return value ? Decimals(*value) : "–"; }
-
-std::string Cell(const std::string& html, const char* how = "") {
-  return *how == '\0' ? fmt::format("<td>{}</td>", html)
-                      : fmt::format("<td class=\"{}\">{}</td>", how, html);
-}
-
-std::string Table(const std::string& head, const std::string& rows) {
-  return fmt::format(
-      "<div "
-      "class=\"wide\"><table>\n<thead><tr>{}</tr></thead>\n<tbody>\n{}</tbody></table></div>\n",
-      head, rows);
-}
-
-std::string Head(const std::vector<std::string>& names, std::size_t words) {
-  std::string head;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    head += fmt::format("<th{}>{}</th>", i < words ? " class=\"word\"" : "", names[i]);
-  }
-  return head;
-}
 
 // Of `run` among `groups`, or nothing.
 std::optional<std::size_t> GroupOf(const LoadedRun& run, const std::vector<Group>& groups) {
@@ -58,8 +41,9 @@ std::string RunRow(const LoadedRun& run, const std::vector<Group>& groups, Measu
   const std::string seed = run.Key("run.seed");
   const auto& summary = run.summary;
   return "<tr>" + Cell(fmt::format("<code>{}</code>", Escaped(run.dir.string())), "key") +
-         Cell(group ? Chip(*group) + Escaped(groups[*group].label) : "–", "key") +
-         Cell(seed.empty() ? "–" : Escaped(seed)) + Cell(state, ("word " + how).c_str()) +
+         Cell(group ? Chip(groups[*group].style) + Escaped(groups[*group].label) : "–", "key") +
+         Cell(seed.empty() ? "–" : Escaped(seed)) +
+         Cell(state + (run.simulated ? ", virtual time" : ""), ("word " + how).c_str()) +
          Cell(Troubles(run), "long") + Cell(Rounded(run.steps())) +
          Cell(summary ? HumanTime(summary->seconds) : "–") +
          Cell(summary ? Rounded(summary->steps_per_second) : "–") +
@@ -67,6 +51,11 @@ std::string RunRow(const LoadedRun& run, const std::vector<Group>& groups, Measu
          Cell(summary ? fmt::format("{:.2f} / {}", summary->staleness.mean, summary->staleness.max)
                       : "–") +
          "</tr>\n";
+}
+
+// Of many groups each has a line: the sentence, without what stands behind it.
+std::string Bottleneck(const std::string& sentence, std::size_t groups) {
+  return groups > kMostAcross ? sentence.substr(0, sentence.find(" (")) : sentence;
 }
 
 // "2 of 3", and of how many of the two there is a return, if not of both.
@@ -79,15 +68,22 @@ std::string Finished(const Group& group, const GroupNumbers& numbers) {
 
 }  // namespace
 
-std::string Chip(std::size_t group) {
+std::string Chip(std::size_t style) {
   return fmt::format(
       "<svg class=\"chip\" viewBox=\"0 0 26 10\" aria-hidden=\"true\"><line class=\"line {}\" "
       "x1=\"0\" y1=\"5\" x2=\"26\" y2=\"5\"/></svg>",
-      GroupClass(group));
+      GroupClass(style));
 }
 
-std::string Figure(const std::string& caption, const std::string& drawing) {
-  return fmt::format("<figure><figcaption>{}</figcaption>\n{}</figure>\n", caption, drawing);
+std::string GroupCell(const Group& group) {
+  constexpr std::size_t kOneLine = 48;  // letters
+  if (group.label.size() > kOneLine) return Cell(Chip(group.style) + Escaped(group.label), "key");
+  std::string label = Escaped(group.label);
+  const std::string equals = " = ", held = "&nbsp;=&nbsp;";  // lines break between keys
+  for (std::size_t at = 0; (at = label.find(equals, at)) != std::string::npos;) {
+    label.replace(at, equals.size(), held);
+  }
+  return Cell(Chip(group.style) + label, "label");
 }
 
 std::string ResultTable(const std::vector<Group>& groups, Measure measure) {
@@ -95,13 +91,12 @@ std::string ResultTable(const std::vector<Group>& groups, Measure measure) {
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const GroupNumbers numbers = NumbersOf(groups[g], measure, static_cast<std::uint32_t>(g));
     const auto& [finished, scores, returns, interval, rate, bottleneck] = numbers;
-    rows += "<tr>" + Cell(Chip(g) + Escaped(groups[g].label), "key") +
-            Cell(Finished(groups[g], numbers)) +
+    rows += "<tr>" + GroupCell(groups[g]) + Cell(Finished(groups[g], numbers)) +
             Cell(returns ? Decimals(returns->interquartile_mean) : "–") +
             Cell(interval ? Decimals(interval->low) + " to " + Decimals(interval->high) : "–") +
             Cell(returns ? Decimals(returns->median) : "–") +
             Cell(returns ? Decimals(returns->mean) : "–") + Cell(rate ? Rounded(*rate) : "–") +
-            Cell(Escaped(bottleneck), "long") + "</tr>\n";
+            Cell(Escaped(Bottleneck(bottleneck, groups.size())), "long") + "</tr>\n";
   }
   return Table(
       Head({"group"}, 1) +
@@ -114,15 +109,26 @@ std::string ResultTable(const std::vector<Group>& groups, Measure measure) {
 std::string DifferenceTable(const std::vector<Group>& groups) {
   const std::vector<KeyDifference> differences = Differences(groups);
   if (differences.empty()) return "";
-  std::string head = Head({"key"}, 1), rows;
-  for (std::size_t g = 0; g < groups.size(); ++g) {
-    head += fmt::format("<th>{}{}</th>", Chip(g), Escaped(groups[g].label));
-  }
-  for (const KeyDifference& difference : differences) {
-    rows += "<tr>" + Cell(fmt::format("<code>{}</code>", Escaped(difference.key)), "key");
-    for (const std::string& value : difference.values) {
-      rows += Cell(value.empty() ? "–" : fmt::format("<code>{}</code>", Escaped(value)));
+  const auto code = [](const std::string& text) {
+    return text.empty() ? "–" : fmt::format("<code>{}</code>", Escaped(text));
+  };
+  const auto name = [](const Group& group) { return Chip(group.style) + Escaped(group.label); };
+  std::string head, rows;
+  if (groups.size() > kMostAcross) {
+    head = Head({"group"}, 1);
+    for (const KeyDifference& key : differences) head += "<th>" + code(key.key) + "</th>";
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      rows += "<tr>" + GroupCell(groups[g]);
+      for (const KeyDifference& key : differences) rows += Cell(code(key.values[g]));
+      rows += "</tr>\n";
     }
+    return Table(head, rows);
+  }
+  head = Head({"key"}, 1);
+  for (const Group& group : groups) head += "<th>" + name(group) + "</th>";
+  for (const KeyDifference& key : differences) {
+    rows += "<tr>" + Cell(code(key.key), "key");
+    for (const std::string& value : key.values) rows += Cell(code(value));
     rows += "</tr>\n";
   }
   return Table(head, rows);

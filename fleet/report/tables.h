@@ -9,15 +9,17 @@
 
 namespace starling::fleet {
 
-// A short piece of a group's line, for legends and tables.
-std::string Chip(std::size_t group);
+// A short piece of the line of a group of this style, for legends and tables.
+std::string Chip(std::size_t style);
 
-std::string Figure(const std::string& caption, const std::string& drawing);
+// A cell with chip and label of a group.
+std::string GroupCell(const Group& group);
 
 // A row for each group: its numbers, what limits its speed.
 std::string ResultTable(const std::vector<Group>& groups, Measure measure);
 
-// A row for each key in which groups differ; "" if there is none.
+// A row for each key in which groups differ, or for each group if they are many; "" if they differ
+// in nothing.
 std::string DifferenceTable(const std::vector<Group>& groups);
 
 // A row for every run, whatever has become of it.

@@ -36,6 +36,26 @@ TEST(GroupsTest, SeedNameAndDirectoryMakeNoDifference) {
   EXPECT_THAT(groups[1].runs, ElementsAre(&runs[1]));
 }
 
+// Their seconds have nothing in common.
+TEST(GroupsTest, SimulatedRunsAreNeverInOneGroupWithOthers) {
+  std::vector<LoadedRun> runs(3, RunOf({{"run.seed", "1"}}));
+  runs[1].simulated = true;
+  runs[2].simulated = true;
+  runs[2].config["run.seed"] = "2";
+  MarkRepeated(runs);
+  EXPECT_FALSE(runs[1].repeated) << "another clock is not the same run again";
+  const std::vector<Group> groups = MakeGroups(runs);
+  EXPECT_THAT(Labels(groups), ElementsAre("simulated = false", "simulated = true"));
+  EXPECT_THAT(groups[1].runs, ElementsAre(&runs[1], &runs[2]));
+}
+
+TEST(GroupsTest, WhatIsSimulatedIsToldBeforeOtherKeys) {
+  const auto telling =
+      TellingKeys({{"actors.count", {"4", "1024"}}, {"simulated", {"false", "true"}}}, 2);
+  ASSERT_THAT(telling, SizeIs(1));
+  EXPECT_EQ(telling[0].key, "simulated");
+}
+
 TEST(GroupsTest, OneGroupIsCalledAfterItsEnvironment) {
   const std::vector<LoadedRun> runs = {RunOf({{"run.seed", "1"}}), RunOf({{"run.seed", "2"}})};
   EXPECT_THAT(Labels(MakeGroups(runs)), ElementsAre("catch"));

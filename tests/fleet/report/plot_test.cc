@@ -18,7 +18,7 @@ std::size_t Count(const std::string& text, const std::string& part) {
 
 Plot SomePlot() {
   Plot plot{.x_label = "steps", .y_label = "a & b"};
-  plot.curves.push_back({.group = 0, .samples = {{0, 0}, {100, 10}}, .title = "<first>"});
+  plot.curves.push_back({.style = 0, .samples = {{0, 0}, {100, 10}}, .title = "<first>"});
   return plot;
 }
 
@@ -57,6 +57,21 @@ TEST(PlotTest, ASingleSampleIsADot) {
   EXPECT_EQ(Count(DrawPlot(plot), "<circle"), 1u);
 }
 
+// One goes to 10, the other to 1000: what is as high in both is worth the same.
+TEST(PlotTest, PlotsBesideEachOtherShareTheirScale) {
+  std::vector<Plot> plots = {SomePlot(), SomePlot()};
+  plots[1].curves[0].samples = {{0, 0}, {400, 1000}};
+  EXPECT_THAT(DrawPlot(plots[0]), Not(HasSubstr(">1000</text>")));
+  ShareScale(plots);
+  for (const Plot& plot : plots) {
+    EXPECT_THAT(DrawPlot(plot), HasSubstr(">1000</text>"));
+    EXPECT_THAT(DrawPlot(plot), HasSubstr(">400</text>"));
+  }
+  plots[0].curves[0].samples.clear();
+  plots[0].if_empty = "no episode";
+  EXPECT_THAT(DrawPlot(plots[0]), HasSubstr("no episode")) << "no axes without a curve";
+}
+
 TEST(PlotTest, NothingToDrawIsSaid) {
   Plot plot = SomePlot();
   plot.curves[0].samples.clear();
@@ -88,6 +103,15 @@ TEST(HistogramTest, BarsMayBeWideAndTheLastOneOpen) {
   EXPECT_THAT(svg, HasSubstr("<title>10+: 10 gradients, 10.00 %</title>"));
   EXPECT_THAT(svg, HasSubstr(">5</text>"));
   EXPECT_THAT(svg, HasSubstr(">10+</text>"));
+}
+
+TEST(HistogramTest, ASmallOneHasNoNamesOfAxes) {
+  const Histogram histogram{.bars = {60, 40}};
+  EXPECT_THAT(DrawHistogram(histogram, 0.6, 1), HasSubstr("staleness of a gradient"));
+  const std::string small = DrawHistogram(histogram, 0.6, 1, /*small=*/true);
+  EXPECT_EQ(HtmlMistake(small), "");
+  EXPECT_EQ(Count(small, "<rect"), 2u);
+  EXPECT_THAT(small, Not(HasSubstr("staleness of a gradient")));
 }
 
 TEST(HistogramTest, NoGradients) {

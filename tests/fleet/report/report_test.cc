@@ -242,5 +242,101 @@ TEST_F(ReportTest, EachEnvironmentHasFiguresOfItsOwn) {
                           Not(HasSubstr("<figcaption>return against"))));
 }
 
+TEST_F(ReportTest, TimeToAScore) {
+  WriteSeeds("0", 3);  // they end at 6, 7 and 8, in ten seconds
+  const Finished report = Report({"runs", "--score", "6.5"});
+  EXPECT_EQ(report.status, 0) << report.err;
+  const std::string page = dir_.Read("report.html");
+  EXPECT_EQ(HtmlMistake(page), "");
+  // The second reaches 6.5 after 9.29 s, the third after 8.13 s: with the first the median is the later.
+  EXPECT_THAT(page, AllOf(HasSubstr("<td>6.5</td><td>2 of 3</td><td>929</td><td>9.29</td>"),
+                          HasSubstr("never, 9.29, 8.12"), HasSubstr("A run reached a score when")));
+  const Finished wrong = Report({"runs", "--score", "much"});
+  EXPECT_EQ(wrong.status, kExitUserError);
+  EXPECT_THAT(wrong.err, HasSubstr("--score much: no number"));
+}
+
+// Three bounds in two environments are six groups, four bounds ten.
+TEST_F(ReportTest, TwoKeysMakeHeatMapsAndManyGroupsSmallFigures) {
+  const auto write = [&](const std::string& bound) {
+    for (const char* env : {"catch", "minatar/breakout"}) {
+      WriteRun(dir_, fmt::format("runs/{}-{}", std::string(env).substr(0, 3), bound),
+               {.bound = bound, .env = env});
+    }
+  };
+  for (const char* bound : {"\"unbounded\"", "0", "4"}) write(bound);
+  const std::string few = Page();
+  EXPECT_THAT(few, AllOf(HasSubstr("<h2>env.name by staleness.bound</h2>"),
+                         HasSubstr("final return, interquartile mean"),
+                         Not(HasSubstr("class=\"multiples\""))));
+  for (const char* bound : {"8", "16"}) write(bound);
+  const std::string many = Page();
+  EXPECT_THAT(many, AllOf(HasSubstr("class=\"multiples\""), HasSubstr("class=\"tiny\""),
+                          HasSubstr("<figcaption>env.name = catch</figcaption>"),
+                          HasSubstr("</svg>bound = 16</li>")));
+  const std::string at0 =
+      "<th scope=\"col\">0</th><th scope=\"col\">4</th><th scope=\"col\">8</th>"
+      "<th scope=\"col\">16</th><th scope=\"col\">unbounded</th>";
+  EXPECT_THAT(many, HasSubstr(at0));
+}
+
+TEST_F(ReportTest, PartsHaveGroupsOfTheirOwn) {
+  WriteRun(dir_, "a/one", {.bound = "0"});
+  WriteRun(dir_, "a/two", {.bound = "4"});
+  WriteRun(dir_, "b/one", {.bound = "8", .env = "minatar/breakout"});
+  const Finished report = Report({"a", "b/", "--parts"});
+  EXPECT_EQ(report.status, 0) << report.err;
+  EXPECT_THAT(report.out, HasSubstr("3 of 3 runs finished"));
+  const std::string page = dir_.Read("report.html");
+  EXPECT_EQ(HtmlMistake(page), "");
+  EXPECT_THAT(page, AllOf(HasSubstr("<h1>catch, minatar/breakout</h1>"),
+                          HasSubstr("<h1 class=\"part\">a</h1>"), HasSubstr("2 runs in 2 groups"),
+                          HasSubstr("<h1 class=\"part\">b</h1>"), HasSubstr("1 run in 1 group")));
+}
+
+TEST_F(ReportTest, TitleAndNotesAreText) {
+  WriteSeeds("0", 1);
+  dir_.Write("notes.txt", "# What it shows\n\nBounds < 4 & more.\n");
+  const Finished report = Report({"runs", "--title", "A <study>", "--notes", "notes.txt"});
+  EXPECT_EQ(report.status, 0) << report.err;
+  const std::string page = dir_.Read("report.html");
+  EXPECT_EQ(HtmlMistake(page), "");
+  EXPECT_THAT(page, AllOf(HasSubstr("<title>A &lt;study&gt;</title>"),
+                          HasSubstr("<h1>A &lt;study&gt;</h1>"),
+                          HasSubstr("<h2>What it shows</h2>\n<p>Bounds &lt; 4 &amp; more.</p>")));
+  const Finished absent = Report({"runs", "--notes", "absent.txt"});
+  EXPECT_EQ(absent.status, kExitUserError);
+  EXPECT_THAT(absent.err, HasSubstr("--notes absent.txt cannot be read: No such file"));
+}
+
+TEST_F(ReportTest, TheNumbersCanBeKept) {
+  WriteSeeds("4", 2);
+  EXPECT_EQ(Report({"runs", "--data", "x.csv"}).status, 0);
+  EXPECT_THAT(dir_.Read("x.csv"), HasSubstr("runs/b4-2,finished,true,false,catch,2,1000,"));
+  EXPECT_EQ(Report({"runs", "--data", "x.json"}).status, 0);
+  EXPECT_THAT(dir_.Read("x.json"), HasSubstr("\"run\":\"runs/b4-2\""));
+  const Finished wrong = Report({"runs", "--data", "x.txt"});
+  EXPECT_EQ(wrong.status, kExitUserError);
+  EXPECT_THAT(wrong.err, HasSubstr("--data x.txt: write x.csv or x.json"));
+}
+
+TEST_F(ReportTest, VirtualTimeIsSaidToBeSo) {
+  WriteSeeds("4", 2);
+  std::string summary = SummaryOf({.seed = 2, .mean_return = 7});
+  summary.insert(1, "\"simulated\":true,");
+  dir_.Write("runs/b4-2/summary.json", summary);
+  const std::string page = Page();
+  EXPECT_THAT(page, AllOf(HasSubstr("1 of 2 runs is simulated: seconds"),
+                          HasSubstr("simulated = true"), HasSubstr("finished, virtual time"),
+                          HasSubstr("2 runs in 2 groups"), HasSubstr("virtual where simulated")));
+}
+
+TEST_F(ReportTest, ManyRunsAreFolded) {
+  WriteSeeds("4", 20);
+  EXPECT_THAT(Page(), Not(HasSubstr("<details>")));
+  WriteSeeds("4", 21);
+  EXPECT_THAT(Page(), HasSubstr("<details><summary>all 21 runs</summary>"));
+}
+
 }  // namespace
 }  // namespace starling::fleet

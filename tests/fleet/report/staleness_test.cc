@@ -18,16 +18,16 @@ Group GroupOf(std::vector<LoadedRun>& runs, const Counts& counts) {
 }
 
 TEST(BarsTest, ASmallBoundIsABarEach) {
-  const Bars bars = BarsFor({{5, 5}, {5, 5, 5, 5, 5}});
+  const Bars bars = BarsFor({{5, 5}, {5, 5, 5, 5, 5}}, 25);
   EXPECT_EQ(bars.width, 1u);
   EXPECT_THAT(InBars({5, 5}, bars).bars, ElementsAre(5, 5, 0, 0, 0));
-  EXPECT_EQ(BarsFor({}).number, 4u);
+  EXPECT_EQ(BarsFor({}, 25).number, 4u);
 }
 
 TEST(BarsTest, WideStalenessKeepsItsShape) {
   Counts counts(100);
   for (std::size_t tau = 0; tau < counts.size(); ++tau) counts[tau] = tau < 50 ? 1 : 3;
-  const Bars bars = BarsFor({counts});
+  const Bars bars = BarsFor({counts}, 25);
   EXPECT_EQ(bars.width, 4u);
   const Histogram histogram = InBars(counts, bars);
   ASSERT_THAT(histogram.bars, SizeIs(25));
@@ -42,7 +42,7 @@ TEST(BarsTest, TheRareLieBeyond) {
   counts[0] = 600;
   counts[3] = 399;
   counts[199] = 1;
-  const Bars bars = BarsFor({counts});
+  const Bars bars = BarsFor({counts}, 25);
   EXPECT_EQ(bars.width, 1u);
   const Histogram histogram = InBars(counts, bars);
   EXPECT_THAT(histogram.bars, ElementsAre(600, 0, 0, 399, 1));
