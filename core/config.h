@@ -23,6 +23,7 @@ struct RunConfig {
       5'000'000;            // environment steps over all actors; ends at the first update >= it
   std::string dir;          // default: runs/<name>
   std::string init_from{};  // a run or checkpoint whose weights a new run starts with; "" = none
+  double metrics_s = 1;     // between two lines of metrics.jsonl
   bool tensorboard = true;  // event files for TensorBoard, beside metrics.jsonl
 
   friend bool operator==(const RunConfig&, const RunConfig&) = default;

@@ -29,6 +29,7 @@ const std::vector<ConfigKey>& Table() {
       {KEY(run, steps), IntegerRule{1, kMany}},
       {KEY(run, dir), TextRule{"text on one line", IsPrintable}},
       {KEY(run, init_from), TextRule{"text on one line", IsPrintable}},
+      {KEY(run, metrics_s), NumberRule{0.2, kDay}},
       {KEY(run, tensorboard), FlagRule{}},
 
       {KEY(env, name), TextRule{"the name of an environment", IsName}},

@@ -13,7 +13,6 @@ namespace starling::learner {
 namespace {
 
 constexpr std::int64_t kReportMs = 200;    // between two status lines
-constexpr std::int64_t kMetricsMs = 1000;  // between two lines of metrics.jsonl
 constexpr std::int64_t kAloneMs = 10'000;  // between two complaints that nobody is there
 
 std::int64_t Ms(double seconds) { return static_cast<std::int64_t>(seconds * 1000.0); }
@@ -177,7 +176,7 @@ void Learner::Report(Moment moment) {
       {"deadlines", counters_.deadlines},
       {"staleness", {{"max", counters_.staleness.max()}, {"mean", counters_.staleness.mean()}}},
   };
-  if (final || now - last_metrics_ms_ >= kMetricsMs) {
+  if (final || now - last_metrics_ms_ >= Ms(config_.run.metrics_s)) {
     last_metrics_ms_ = now;
     if (!metrics_.Write(status)) refusals_.Warn(now, "metrics.jsonl: a line could not be written");
     board_.Show(status);

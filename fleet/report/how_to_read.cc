@@ -21,7 +21,8 @@ constexpr char kOfGroups[] =
 
 constexpr char kOfScores[] =
     "<p>A run reached a score when the mean return of its last 100 training episodes did, once so "
-    "many had ended; a run writes that down every second, and what lies between is taken to be "
+    "many had ended; a run writes that down every second (run.metrics_s), and what lies between is "
+    "taken to be "
     "straight, as in the curves. Medians are over the runs of a group, and a run that never "
     "reached the score took longer than any that did: the median of three of which one reached it "
     "is never.</p>\n";
@@ -29,7 +30,8 @@ constexpr char kOfScores[] =
 std::string OfCurves() {
   return fmt::format(
       "<p>Smoothing: the return of training is the mean of the last 100 episodes (all, until there "
-      "are so many) at every second, nothing else is smoothed there. Throughput is the mean over "
+      "are so many) at every line of metrics.jsonl, nothing else is smoothed there. Throughput is "
+      "the mean over "
       "1/{:.0f} of the longest run's time, or over a second or so if that is longer. Thick curves "
       "are the interquartile mean over runs, linear between their points, from where all of them "
       "have begun to where the first of them ends; bands are its 95 % intervals (1,000 draws); "

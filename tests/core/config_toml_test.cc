@@ -17,7 +17,7 @@ TEST(ToToml, LooksAsAPersonWouldWriteIt) {
   const std::string text = ToToml(ParseConfig("[actors]\ncount = 2\n", "hello.toml"));
   EXPECT_THAT(text, testing::StartsWith("[run]\nname = \"hello\"\nseed = 1\nsteps = 5000000\n"
                                         "dir = \"runs/hello\"\ninit_from = \"\"\n"
-                                        "tensorboard = true\n\n[env]\n"));
+                                        "metrics_s = 1.0\ntensorboard = true\n\n[env]\n"));
   EXPECT_THAT(text, HasSubstr("hidden = [128]\n"));
   EXPECT_THAT(text, HasSubstr("bound = \"unbounded\"\n"));
   EXPECT_THAT(text, HasSubstr("start_timeout_s = 30.0\n"));

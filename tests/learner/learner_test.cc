@@ -412,5 +412,13 @@ TEST_F(LearnerTest, ASecondLearnerOfALiveRunIsRefusedAndHarmsNothing) {
   EXPECT_EQ(updates, 2u);
 }
 
+TEST_F(LearnerTest, WritesALineOfMetricsAsOftenAsItIsAskedTo) {
+  Start("run.metrics_s=0.2");  // as often as it reports: nothing is left out
+  for (int seen = 0; (seen = statuses_) < 4;) statuses_.wait(seen);
+  Stop();
+  const std::string metrics = dir_.Read("metrics.jsonl");
+  EXPECT_EQ(Count(metrics, "\n"), static_cast<std::size_t>(statuses_));
+}
+
 }  // namespace
 }  // namespace starling::learner

@@ -103,10 +103,13 @@ class LearnerFixture : public testing::Test {
   // The first that says that the run is over, and how many checkpoints there were by then.
   nlohmann::ordered_json farewell_status_;
   std::size_t checkpoints_at_farewell_ = 0;
+  std::atomic<int> statuses_{0};  // so many so far
   bool over_ = false;
 
  private:
   void OnStatus(const nlohmann::ordered_json& status) {
+    ++statuses_;
+    statuses_.notify_all();
     if (status["phase"] == "done" && farewell_status_.is_null()) {
       farewell_status_ = status;
       checkpoints_at_farewell_ = learner::ListCheckpoints(dir_ / "checkpoints").size();
