@@ -15,6 +15,8 @@
 namespace starling {
 
 inline constexpr std::uint64_t kUnbounded = std::numeric_limits<std::uint64_t>::max();
+// Of one gradient: their activations stay in memory.
+inline constexpr std::int64_t kMostSamples = 1'000'000;
 
 struct RunConfig {
   std::string name;  // default: the config file's name without .toml
