@@ -66,8 +66,10 @@ std::optional<std::int64_t> Replayer::EnvsOf(const learner::ArrivalRecord& arriv
   const std::int64_t unroll = config_.actors.unroll, samples = arrival.samples;
   if (samples < 1 || samples > kMostSamples || samples % unroll != 0) {
     difference_ = fmt::format(
-        "a gradient of actor {} has {} samples, which are no whole unrolls of actors.unroll = {}",
-        arrival.slot, samples, unroll);
+        "a gradient of actor {} has {} samples, which should be whole unrolls of actors.unroll = "
+        "{}, "
+        "at most {}",
+        arrival.slot, samples, unroll, kMostSamples);
   } else if (known != actors_.end() && known->second.envs * unroll != samples) {
     difference_ = fmt::format("a gradient of actor {} has {} samples, and its last one had {}",
                               arrival.slot, samples, known->second.envs * unroll);

@@ -156,7 +156,7 @@ std::vector<std::vector<std::string>> TimelinesOf(const fs::path& page) {
   return timelines;
 }
 
-void Run(const std::vector<std::string>& lines) {
+void RunTimeline(const std::vector<std::string>& lines) {
   std::vector<std::string> settings = WordsOf(lines.at(0));
   ASSERT_EQ(settings.at(0), "set");
   settings.erase(settings.begin());
@@ -182,7 +182,7 @@ TEST(SpectrumTimelines, AreWhatTheJudgeDoes) {
     for (const auto& lines : TimelinesOf(entry.path())) {
       SCOPED_TRACE(entry.path().filename());
       ++found[entry.path().stem()];
-      Run(lines);
+      RunTimeline(lines);
     }
   }
   for (const char* page : {"mirrored", "softsync", "auto", "bounded-wait", "bounded-drop", "damped",

@@ -136,7 +136,7 @@ TEST_F(ReplayTest, SaysWhereTheBitsDiffer) {
   config.replace(config.find("unroll = 5"), std::string("unroll = 5").size(), "unroll = 6");
   WriteFileAtomically(run() / "config.toml", config);
   EXPECT_EQ(Replay(), 1);
-  EXPECT_THAT(said_, HasSubstr("has 160 samples, and 192 in this configuration"));
+  EXPECT_THAT(said_, HasSubstr("has 160 samples, which should be whole unrolls of actors.unroll = 6"));
 }
 
 TEST_F(ReplayTest, WhatCannotBeReplayedIsSaid) {
