@@ -54,9 +54,9 @@ class UnequalBatchesTest : public RunTest {
 TEST_F(UnequalBatchesTest, TheCommandsOfThePage) {
   const std::vector<Words> commands = Commands();
   ASSERT_EQ(commands.size(), 5u);
-  auto learner =
-      StartAsWritten(commands[0], {"--set", "wire.runtime_dir=" + runtime().string(), "--set",
-                                   "run.steps=16000", "--set", "learner.hash_every=10"});
+  auto learner = StartAsWritten(
+      commands[0], {"--set", "wire.runtime_dir=" + runtime().string(), "--set", "run.steps=16000",
+                    "--set", "learner.hash_every=10", "--set", "wire.timeout_s=600"});
   auto small = StartAsWritten(commands[1], {"--runtime-dir", runtime().string()});
   auto large = StartAsWritten(commands[2], {"--runtime-dir", runtime().string()});
   for (Process* process : {learner.get(), small.get(), large.get()}) {
