@@ -131,8 +131,8 @@ struct StalenessConfig {
 };
 
 struct LearnerConfig {
-  std::string apply = "lanes";  // "hogwild" is refused by name until it is built
-  std::int64_t threads = 1;     // lanes
+  std::string apply = "lanes";  // "lanes", "hogwild"
+  std::int64_t threads = 1;     // that apply
   std::int64_t shards = 1;
   std::int64_t hash_every = 1000;  // updates between two hashes of the weights in the journal
 
