@@ -148,6 +148,8 @@ TEST(Spectrum, EachPointIsBreakoutWithEightActorsAndItsOwnDial) {
   EXPECT_EQ(points.at("damped").staleness.damping, "inverse");
   EXPECT_EQ(points.at("free").staleness.bound, kUnbounded);
   EXPECT_EQ(points.at("free").updates.gradients, 1);
+  EXPECT_EQ(points.at("hogwild").learner.apply, "hogwild");
+  EXPECT_GT(points.at("hogwild").learner.threads, 1);
   EXPECT_EQ(points.at("linear_scaling").optimizer.scale_lr, "linear");
   EXPECT_EQ(points.at("linear_scaling").updates.gradients, 4);
 }
