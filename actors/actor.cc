@@ -1,5 +1,7 @@
 #include "actors/actor.h"
 
+#include <fmt/format.h>
+
 #include <stdexcept>
 #include <utility>
 
@@ -41,19 +43,11 @@ std::unique_ptr<Rollout> MakeRollout(Config config, const LearnerLink& link,
   return make();
 }
 
-// What this actor computes on, if it was told so by itself.
-Config WithBackend(Config config, const std::string& backend) {
-  if (backend == "cpu") UseProcessor(config);
-  if (!backend.empty()) config.actors.backend = backend;
-  return config;
-}
-
 // Until the link goes down.
-void Train(LearnerLink& link, Rollout& rollout) {
+void Train(LearnerLink& link, Rollout& rollout, const ActorsConfig& actors) {
   if (!link.CheckNet(rollout.layout().fingerprint(), rollout.layout().size())) return;
   LogInfo("slot {}, incarnation {}: {} envs x {} steps a gradient{}", link.slot(),
-          link.incarnation(), link.config().actors.envs_per_actor, link.config().actors.unroll,
-          rollout.where());
+          link.incarnation(), actors.envs_per_actor, actors.unroll, rollout.where());
 
   wire::SnapshotMeta meta;  // of the weights in the replica
   while (const auto grant = link.NextGrant()) {
@@ -64,14 +58,14 @@ void Train(LearnerLink& link, Rollout& rollout) {
 }
 
 // One incarnation: from the welcome until the link goes down.
-void RunIncarnation(LearnerLink& link, const std::string& backend) {
-  const Config config = WithBackend(link.config(), backend);
+void RunIncarnation(LearnerLink& link, const OwnSettings& own) {
+  const Config config = WithOwn(link.config(), own);
   const bool first_life = (link.incarnation() & 0xffff) == 0;
   bool had_gpu = !first_life && config.actors.backend != "cpu";
   try {
     const auto rollout = MakeRollout(config, link, [&link] { link.Beat(); });
     had_gpu = rollout->on_gpu();
-    Train(link, *rollout);
+    Train(link, *rollout, config.actors);
   } catch (const UserError& error) {
     if (!had_gpu) throw;
     // A GPU that could be had before is no mistake of the operator's: the actor is started again.
@@ -81,11 +75,30 @@ void RunIncarnation(LearnerLink& link, const std::string& backend) {
 
 }  // namespace
 
-LinkState RunActor(const LinkOptions& options, std::string& text, const std::string& backend) {
+Config WithOwn(Config config, const OwnSettings& own) {
+  if (own.backend == "cpu") UseProcessor(config);
+  if (!own.backend.empty()) config.actors.backend = own.backend;
+  if (own.envs == 0) return config;
+  config.actors.envs_per_actor = own.envs;
+  if (config.samples_per_gradient() > kMostSamples) {
+    throw UserError(
+        fmt::format("--envs {} contradicts actors.unroll = {} of the run: their product, the "
+                    "samples of one gradient, may be at most {}",
+                    own.envs, config.actors.unroll, kMostSamples));
+  }
+  return config;
+}
+
+LinkState RunActor(const LinkOptions& options, std::string& text, const OwnSettings& own) {
   FlushDenormals();
   LearnerLink link(options);
   while (link.Join()) {
-    RunIncarnation(link, backend);
+    try {
+      RunIncarnation(link, own);
+    } catch (const UserError&) {
+      link.SayGoodbye();  // so that nobody waits for what this actor will never send
+      throw;
+    }
     if (link.state() != LinkState::kLost) break;
     LogInfo("the learner is gone; looking for it again");
   }

@@ -53,6 +53,7 @@ Result MeasureStartup(const Site& site);
 Result MeasureWire(const Site& site);
 Result MeasureLatency(const Site& site);
 Result MeasureApply(const Site& site);
+Result MeasureLock(const Site& site);
 Result MeasureStaleness(const Site& site);
 Result MeasureReproducible(const Site& site);
 Result MeasureMemory(const Site& site);

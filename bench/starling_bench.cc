@@ -44,6 +44,7 @@ constexpr Figure kFigures[] = {
     {"wire", MeasureWire},
     {"latency", MeasureLatency},
     {"apply", MeasureApply},
+    {"lock", MeasureLock},
     {"staleness", MeasureStaleness},
     {"reproducible", MeasureReproducible},
     {"memory", MeasureMemory},

@@ -15,6 +15,8 @@
 namespace starling {
 
 inline constexpr std::uint64_t kUnbounded = std::numeric_limits<std::uint64_t>::max();
+// Of one gradient: their activations stay in memory.
+inline constexpr std::int64_t kMostSamples = 1'000'000;
 
 struct RunConfig {
   std::string name;  // default: the config file's name without .toml
@@ -134,8 +136,8 @@ struct StalenessConfig {
 };
 
 struct LearnerConfig {
-  std::string apply = "lanes";  // "hogwild" is refused by name until it is built
-  std::int64_t threads = 1;     // lanes
+  std::string apply = "lanes";  // "lanes", "hogwild"
+  std::int64_t threads = 1;     // that apply
   std::int64_t shards = 1;
   std::int64_t hash_every = 1000;  // updates between two hashes of the weights in the journal
 

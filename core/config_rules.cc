@@ -12,9 +12,6 @@
 namespace starling {
 namespace {
 
-constexpr std::int64_t kMostSamples =
-    1'000'000;  // of one gradient: their activations stay in memory
-
 std::int64_t CeilDiv(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // Free-running actors have a natural staleness of about N / K - 1; this is the K that fits the

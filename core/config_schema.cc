@@ -100,7 +100,7 @@ const std::vector<ConfigKey>& Table() {
       {KEY(staleness, damping), WordRule{{"none", "inverse"}}},
       {KEY(staleness, deadline_s), NumberRule{.low = 0, .high = kDay, .low_open = true}},
 
-      {KEY(learner, apply), WordRule{{"lanes"}, {"hogwild"}}},
+      {KEY(learner, apply), WordRule{{"lanes", "hogwild"}}},
       {KEY(learner, threads), IntegerRule{1, 256}},
       {KEY(learner, shards), IntegerRule{.low = 1, .high = 1024, .built = 1}},
       {KEY(learner, hash_every), IntegerRule{1, 1'000'000'000}},

@@ -1,17 +1,21 @@
 // starling-actor: one actor, or the evaluator, an actor that never pushes. Started by `starling train`,
 // or by hand in any order with the learner.
+#include <fmt/format.h>
 #include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <string>
+#include <variant>
 
 #include "actors/actor.h"
+#include "core/config_schema.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "core/version.h"
 #include "fleet/eval_process.h"
 #include "fleet/process.h"
+#include "learner/parse_number.h"
 #include "wire/runtime_dir.h"
 
 namespace {
@@ -23,7 +27,8 @@ struct Options {
   std::int64_t slot = -1;
   int parent = 0;
   double connect_timeout_s = WireConfig{}.connect_timeout_s;
-  std::string runtime_dir, backend;
+  std::string runtime_dir;
+  actors::OwnSettings own;
   bool evaluate = false, finish = false;
 };
 
@@ -36,6 +41,21 @@ std::function<std::optional<std::string>()> EndpointFinder(const Options& option
   return [root, run_dir = options.run_dir] { return wire::RunPlace::Find(root, run_dir).endpoint; };
 }
 
+// As actors.envs_per_actor.
+CLI::Validator EnvsCheck() {
+  const auto check = [](const std::string& text) -> std::string {
+    const ConfigRule& rule = FindConfigKey("actors", "envs_per_actor")->rule;
+    const auto& range = std::get<IntegerRule>(rule);
+    const auto envs = learner::ParseNumber(text);
+    if (envs && *envs >= static_cast<std::uint64_t>(range.low) &&
+        *envs <= static_cast<std::uint64_t>(range.high)) {
+      return "";
+    }
+    return fmt::format("\"{}\" is not {}", text, Allowed(rule));
+  };
+  return {check, ""};
+}
+
 int Run(const Options& options) {
   InitLog(options.slot < 0 ? "actor" : "actor " + std::to_string(options.slot));
   actors::LinkOptions link{.find_endpoint = EndpointFinder(options),
@@ -44,7 +64,7 @@ int Run(const Options& options) {
                            .stop_fd = fleet::CatchStopSignals(),
                            .abandoned = fleet::WatchParent(options.parent)};
   std::string text;
-  switch (actors::RunActor(link, text, options.backend)) {
+  switch (actors::RunActor(link, text, options.own)) {
     case actors::LinkState::kRunOver:
       LogInfo("{}", text);
       return kExitDone;
@@ -88,16 +108,21 @@ int main(int argc, char** argv) {
   app.add_option("--connect-timeout", options.connect_timeout_s, "seconds to wait for a learner")
       ->check(CLI::PositiveNumber);
   app.add_option("--runtime-dir", options.runtime_dir, "as wire.runtime_dir of the learner");
-  app.add_option("--backend", options.backend,
+  app.add_option("--backend", options.own.backend,
                  "cpu, cuda or auto: what this actor computes on, whatever the run's say")
       ->check(CLI::IsMember({"cpu", "cuda", "auto"}));
+  auto* envs = app.add_option("--envs", options.own.envs,
+                              "environments that this actor plays, whatever the run's "
+                              "actors.envs_per_actor says")
+                   ->check(EnvsCheck());
   app.add_option("--parent", options.parent, "process id of the supervisor");
   auto* evaluate =
       app.add_flag("--evaluate", options.evaluate,
                    "compute no gradients: play with the newest weights every eval.every_steps of "
                    "the run")
           ->needs(dir)
-          ->excludes(slot);
+          ->excludes(slot)
+          ->excludes(envs);
   app.add_flag("--finish", options.finish, "only with its newest checkpoint, and end")
       ->needs(evaluate);
   try {

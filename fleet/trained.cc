@@ -58,7 +58,7 @@ FoundCheckpoint FindCheckpoint(const std::filesystem::path& target) {
 Trained LoadTrained(const std::filesystem::path& target) {
   auto [path, checkpoint] = FindCheckpoint(target);
   if (path != target) LogInfo("playing {}", path.string());
-  Config config = ParseConfig(checkpoint.config, "the checkpoint's configuration");
+  Config config = ParseConfig(checkpoint.config, "the configuration in " + path.string());
   if (LayoutOf(config).fingerprint() != checkpoint.layout.fingerprint()) {
     throw UserError(target.string() +
                     " holds another net than its configuration describes: "

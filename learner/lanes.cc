@@ -1,9 +1,6 @@
 #include "learner/lanes.h"
 
-#include <xxhash.h>
-
 #include <algorithm>
-#include <cstring>
 #include <new>
 #include <utility>
 
@@ -14,44 +11,9 @@
 namespace starling::learner {
 namespace {
 
-constexpr std::size_t kGroup = 16;  // floats in a cache line
-// Floats summed, applied and published at a time. So few that the processor, while the divisions
-// and roots of one block keep its divider busy, already sums the next block and stores the last
-// one: 0.49 ns per weight with 2048, 0.42 with 256.
-constexpr std::size_t kBlock = 256;
 constexpr std::align_val_t kAlignment{kCacheLine};
 
-void Scale(std::size_t n, float weight, const float* __restrict values, float* __restrict sum) {
-  for (std::size_t i = 0; i < n; ++i) sum[i] = weight * values[i];
-}
-void AddScaled(std::size_t n, float weight, const float* __restrict values, float* __restrict sum) {
-  for (std::size_t i = 0; i < n; ++i) sum[i] += weight * values[i];
-}
-
-// sum_k weight_k * g_k over [offset, offset + n), added in the order given, in `room`; or where it
-// already lies, if there is one gradient of weight 1: 1 * g is g, bit for bit.
-const float* SumGradients(const std::vector<GradientRef>& gradients, std::size_t offset,
-                          std::size_t n, float* room) {
-  const float* first = gradients[0].values.data() + offset;
-  if (gradients.size() == 1 && gradients[0].weight == 1) return first;
-  Scale(n, gradients[0].weight, first, room);
-  for (std::size_t k = 1; k < gradients.size(); ++k) {
-    AddScaled(n, gradients[k].weight, gradients[k].values.data() + offset, room);
-  }
-  return room;
-}
-
 }  // namespace
-
-std::uint64_t HashWeights(std::span<const float> weights, std::size_t first_group) {
-  CHECK(weights.size() % kGroup == 0, "{} weights", weights.size());
-  std::uint64_t hash = 0;
-  for (std::size_t group = 0; group < weights.size() / kGroup; ++group) {
-    hash +=
-        XXH3_64bits_withSeed(&weights[group * kGroup], kGroup * sizeof(float), first_group + group);
-  }
-  return hash;
-}
 
 // What one thread owns: the slice [begin, begin + size) and the queue of updates for it. The ring
 // holds every update that may be unfinished, so a push never fails.
@@ -59,7 +21,7 @@ struct Lanes::Lane {
   std::size_t begin = 0, size = 0;  // floats, multiples of 16
   SpscRing<Update*, std::bit_ceil(kMaxUpdatesInLanes)> ring;
   Parker parker;
-  alignas(kCacheLine) std::array<float, kBlock> sum;
+  alignas(kCacheLine) std::array<float, kApplyBlock> sum;
   std::atomic<std::int64_t> busy_ns{0};  // written by the lane alone; a statistic, so relaxed
   std::thread thread;
 };
@@ -70,7 +32,7 @@ Lanes::AlignedFloats Lanes::MakeAligned(std::size_t size) {
   return AlignedFloats(static_cast<float*>(::operator new(size * sizeof(float), kAlignment)));
 }
 
-Lanes::Lanes(const LanesSpec& spec, std::span<const float> weights,
+Lanes::Lanes(const ApplierSpec& spec, std::span<const float> weights,
              std::span<const std::vector<float>> state, wire::SnapshotWriter& snapshot,
              const wire::SnapshotMeta& initial, std::function<void()> on_progress)
     : spec_(spec),
@@ -118,17 +80,7 @@ Lanes::~Lanes() {
 
 bool Lanes::Submit(Update* update) {
   if (submitted_ - Completed() >= kMaxUpdatesInLanes) return false;
-  CHECK(update->version == submitted_ + 1, "version {} after {}", update->version, submitted_);
-  CHECK(update->meta.version == update->version, "meta of version {}", update->meta.version);
-  CHECK(!update->gradients.empty(), "an update without gradients");
-  for (const GradientRef& gradient : update->gradients) {
-    CHECK(gradient.values.size() == spec_.size, "a gradient of {}", gradient.values.size());
-  }
-  if (update->capture) {
-    update->capture->weights.resize(spec_.size);
-    update->capture->state.resize(state_.size());
-    for (auto& slot : update->capture->state) slot.resize(spec_.size);
-  }
+  Admit(*update, submitted_, spec_.size, state_.size());
   // Relaxed: the ring hands the whole update over.
   update->weights_hash.store(0, std::memory_order_relaxed);
   update->lanes_left.store(threads(), std::memory_order_relaxed);
@@ -186,9 +138,9 @@ void Lanes::Apply(Lane& lane, Update& update) {
   const StepSize step =
       MakeStepSize(spec_.optimizer, update.lr, update.scale, update.optimizer_step);
   snapshot_.Begin(update.version);
-  for (std::size_t done = 0; done < lane.size; done += kBlock) {
+  for (std::size_t done = 0; done < lane.size; done += kApplyBlock) {
     const std::size_t offset = lane.begin + done;
-    const std::size_t n = std::min(kBlock, lane.size - done);
+    const std::size_t n = std::min(kApplyBlock, lane.size - done);
     const float* gradient = SumGradients(update.gradients, offset, n, lane.sum.data());
     const std::span<float> weights(weights_.get() + offset, n);
     std::array<std::span<float>, kMaxSlots> slots;

@@ -269,8 +269,9 @@ wire::Outcome Learner::CheckGradient(const wire::Message& message, Member*& memb
   member = found;
   if (header.sequence <= member->last_sequence) return wire::Outcome::kDuplicate;
   member->last_sequence = header.sequence;
-  if (gradient.samples < 1 ||
-      gradient.samples > static_cast<std::uint64_t>(config_.samples_per_gradient())) {
+  // Whole unrolls, of as many envs as its actor has: not all need have the same number.
+  if (gradient.samples < 1 || gradient.samples > kMostSamples ||
+      gradient.samples % static_cast<std::uint64_t>(config_.actors.unroll) != 0) {
     return wire::Outcome::kBadSamples;
   }
   received = {.slot = member->slot,

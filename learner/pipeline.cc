@@ -39,12 +39,13 @@ Pipeline::Pipeline(const Config& config, Standing standing, wire::SnapshotWriter
       lr_(LearningRate(config.optimizer, config.run.steps, standing.steps,
                        static_cast<std::uint64_t>(config.samples_per_gradient()))),
       entropy_(EntropyCoef(config.loss, config.run.steps, standing.steps)),
-      lanes_({.threads = static_cast<int>(config.learner.threads),
-              .optimizer = MakeOptimizerSpec(config.optimizer),
-              .size = standing.weights.size()},
-             standing.weights, standing.state, snapshot,
-             MetaOf(config, standing.term, standing.version, standing.steps),
-             std::move(on_progress)) {}
+      applier_(MakeApplier(config.learner.apply,
+                           {.threads = static_cast<int>(config.learner.threads),
+                            .optimizer = MakeOptimizerSpec(config.optimizer),
+                            .size = standing.weights.size()},
+                           standing.weights, standing.state, snapshot,
+                           MetaOf(config, standing.term, standing.version, standing.steps),
+                           std::move(on_progress))) {}
 
 Arrival Pipeline::Hold(std::uint64_t number, Received gradient) {
   const Arrival verdict = judge_.Arrive(gradient.slot, number, gradient.base, next_ticket_);
@@ -53,11 +54,18 @@ Arrival Pipeline::Hold(std::uint64_t number, Received gradient) {
 }
 
 void Pipeline::Advance() {
-  while (!over() && flights_.size() < kMaxUpdatesInLanes) {
+  while (!over() && MayLaunch()) {
     const auto decided = judge_.Next();
     if (!decided) return;
     Launch(*decided);
   }
+}
+
+bool Pipeline::MayLaunch() const {
+  if (flights_.size() >= applier_->capacity()) return false;
+  return applier_->in_order() || std::ranges::all_of(flights_, [&](const auto& flight) {
+           return MayOvertake(config_.staleness.bound, judge_.version() + 1, flight->oldest_base);
+         });
 }
 
 void Pipeline::Launch(const Judge::Update& decided) {
@@ -65,10 +73,12 @@ void Pipeline::Launch(const Judge::Update& decided) {
   std::vector<Contribution> contributions;
   std::uint64_t samples = 0;
   UpdateRecord record{.version = decided.version};
+  flight->oldest_base = decided.version;
   for (const HeldGradient& held : decided.gradients) {
     Received& gradient =
         flight->gradients.emplace_back(std::move(held_.extract(held.ticket).mapped()));
     const std::uint64_t staleness = decided.version - 1 - gradient.base;
+    flight->oldest_base = std::min(flight->oldest_base, gradient.base);
     contributions.push_back({.samples = gradient.samples, .staleness = staleness});
     samples += gradient.samples;
     flight->applied.push_back(
@@ -103,8 +113,9 @@ void Pipeline::Launch(const Judge::Update& decided) {
   update.meta = MetaOf(config_, term_, decided.version, steps_);
   entropy_ = update.meta.entropy;
   const bool checkpoint = CheckpointDue(before, steps_);
-  update.hash = checkpoint || over() ||
-                decided.version % static_cast<std::uint64_t>(config_.learner.hash_every) == 0;
+  update.hash = applier_->in_order() &&
+                (checkpoint || over() ||
+                 decided.version % static_cast<std::uint64_t>(config_.learner.hash_every) == 0);
   if (checkpoint) {
     update.capture = std::make_shared<Capture>();
     flight->counters = counters_.Save();
@@ -118,7 +129,7 @@ void Pipeline::Launch(const Judge::Update& decided) {
   flight->steps = steps_;
   flight->journal_offset = journal_.offset();
 
-  CHECK(lanes_.Submit(&update), "the lanes took no update {}", decided.version);
+  CHECK(applier_->Submit(&update), "the applier took no update {}", decided.version);
   flights_.push_back(std::move(flight));
 }
 
@@ -128,7 +139,7 @@ bool Pipeline::CheckpointDue(std::uint64_t before, std::uint64_t after) const {
 }
 
 std::optional<Pipeline::Finished> Pipeline::TakeFinished() {
-  if (flights_.empty() || flights_.front()->update.version > lanes_.Completed()) {
+  if (flights_.empty() || flights_.front()->update.version > applier_->Completed()) {
     return std::nullopt;
   }
   const std::unique_ptr<Flight> flight = std::move(flights_.front());
@@ -151,10 +162,10 @@ std::optional<Pipeline::Finished> Pipeline::TakeFinished() {
 }
 
 Standing Pipeline::Settle() {
-  CHECK(flights_.empty() && lanes_.Idle(), "settled with {} updates in the lanes", flights_.size());
-  Capture now = lanes_.CaptureNow();
+  CHECK(flights_.empty() && applier_->Idle(), "settled with {} updates under way", flights_.size());
+  Capture now = applier_->CaptureNow();
   return {.term = term_,
-          .version = lanes_.Completed(),
+          .version = applier_->Completed(),
           .steps = steps_,
           .optimizer_step = optimizer_step_,
           .weights = std::move(now.weights),

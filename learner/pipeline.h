@@ -1,7 +1,7 @@
-// held gradients -> judge -> lanes -> a finished version: the learner's work between the socket
+// held gradients -> judge -> applier -> a finished version: the learner's work between the socket
 // that brings a gradient and the socket that answers it.
 //
-// Thread safety: none; it belongs to the network thread. The lanes are threads of its own.
+// Thread safety: none; it belongs to the network thread. The applier's threads are its own.
 // Invariants: a gradient that Hold took is in exactly one update, or still held when the run ends;
 // updates are finished in the order of their versions.
 #pragma once
@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "core/config.h"
+#include "learner/applier.h"
 #include "learner/counters.h"
 #include "learner/journal.h"
-#include "learner/lanes.h"
 #include "learner/staleness.h"
 #include "learner/standing.h"
 #include "wire/gradient_buffers.h"
@@ -38,7 +38,7 @@ struct Received {
 
 class Pipeline {
  public:
-  // `on_progress` is called by a lane's thread after a version is finished.
+  // `on_progress` is called by a thread of the applier after a version is finished.
   Pipeline(const Config& config, Standing standing, wire::SnapshotWriter& snapshot,
            JournalWriter& journal, Counters& counters, std::function<void()> on_progress);
 
@@ -47,7 +47,7 @@ class Pipeline {
   // Spends grant `number`. kHeld: `gradient` is kept until it is applied.
   Arrival Hold(std::uint64_t number, Received gradient);
 
-  // Hands the lanes every update that is due, as far as they take them; none once the run is over.
+  // Hands the applier every update that is due, as far as it may take them; none once the run is over.
   void Advance();
 
   // What became of one gradient.
@@ -68,29 +68,30 @@ class Pipeline {
     };
     std::optional<Checkpoint> checkpoint;  // if one is due at this version
   };
-  // The next version that is published and that no lane touches any more.
+  // The next version that is completed.
   std::optional<Finished> TakeFinished();
 
-  // Waits for the lanes; what is still held stays unapplied.
+  // CHECKs that all updates are finished; what is still held stays unapplied.
   Standing Settle();
 
-  std::uint64_t published() const { return lanes_.Completed(); }
+  std::uint64_t published() const { return applier_->Completed(); }
   std::uint64_t steps() const { return steps_; }
   bool idle() const { return flights_.empty(); }  // every update decided is taken back as finished
   bool over() const { return steps_ >= config_.run.steps; }
-  std::int64_t lanes_busy_ns() const { return lanes_.BusyNs(); }
+  std::int64_t lanes_busy_ns() const { return applier_->BusyNs(); }
   double lr() const { return lr_; }
   double entropy() const { return entropy_; }
 
  private:
-  // An update on its way through the lanes; owns the gradients it reads.
+  // An update on its way; owns the gradients it reads.
   struct Flight {
     Update update;
     std::vector<Received> gradients;
     std::vector<Applied> applied;
-    std::uint64_t steps = 0, journal_offset = 0;
+    std::uint64_t steps = 0, journal_offset = 0, oldest_base = 0;
     std::string counters;  // if a checkpoint is due
   };
+  bool MayLaunch() const;
   void Launch(const Judge::Update& decided);
   bool CheckpointDue(std::uint64_t before, std::uint64_t after) const;
 
@@ -104,7 +105,7 @@ class Pipeline {
   std::map<std::uint64_t, Received> held_;  // by ticket
   std::uint64_t next_ticket_ = 0;
   std::deque<std::unique_ptr<Flight>> flights_;
-  Lanes lanes_;  // last: its threads end before what they use
+  std::unique_ptr<Applier> applier_;  // last: its threads end before what they use
 };
 
 }  // namespace starling::learner

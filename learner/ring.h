@@ -1,7 +1,7 @@
 // What carries updates from the network thread to a lane: a bounded ring without locks, and a
-// Parker on which the lane sleeps while the ring is empty.
+// Parker on which a thread sleeps while there is nothing for it.
 //
-// Thread safety: one thread pushes, one thread pops; they may be different threads over time if
+// Thread safety of the ring: one thread pushes, one thread pops; they may be different threads over time if
 // something else orders the hand-over.
 // Invariants: head_ <= tail_ <= head_ + Capacity; slots [head_, tail_) belong to the consumer, the
 // others to the producer; head_ is written by the consumer only, tail_ by the producer only. Both
@@ -66,7 +66,8 @@ class SpscRing {
 //   sleeper: ticket = Ticket(); if (!ring.TryPop(x)) Park(ticket);
 //   waker:   ring.TryPush(x); Wake();
 //
-// Thread safety: one sleeper, any number of wakers.
+// Thread safety: any number of sleepers and wakers; of several sleepers a Wake wakes at least one, so
+// that is how much work it may stand for.
 class Parker {
  public:
   // Partner: the release increment in Wake. Work made before a Wake that the ticket has seen is

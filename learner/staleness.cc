@@ -39,6 +39,10 @@ std::vector<std::size_t> DueUpdate(const JudgeRules& rules, const JudgeState& st
   return order;
 }
 
+bool MayOvertake(std::uint64_t bound, std::uint64_t version, std::uint64_t base) {
+  return version - 1 - base <= bound;
+}
+
 Judge::Judge(const JudgeRules& rules, std::uint64_t version) : rules_(rules) {
   CHECK(rules.gradients >= 1 && rules.in_flight >= 1);
   CHECK(rules.bound != 0 || rules.in_flight == 1, "in_flight {} at bound 0", rules.in_flight);

@@ -64,6 +64,11 @@ struct JudgeState {
 // afterwards: v + 1 - base > bound.
 std::vector<std::size_t> DueUpdate(const JudgeRules& rules, const JudgeState& state);
 
+// Where updates may land in another order than they were decided in (learner.apply = "hogwild"):
+// whether the update that makes `version` may land before one that is decided but not completed and
+// has a gradient of `base`, which would then be version - 1 - base versions stale.
+bool MayOvertake(std::uint64_t bound, std::uint64_t version, std::uint64_t base);
+
 class Judge {
  public:
   Judge(const JudgeRules& rules, std::uint64_t version);

@@ -60,6 +60,8 @@ class SnapshotWriter {
   //  - Publish(v) happens after every Write(v) (an acquire-release counter of finished threads), and
   //  - Begin(v) happens after Publish(v - 2): at most kSnapshotSlots - 1 versions are being written
   //    at any time, so that the newest complete one is never touched. The first version is any.
+  //    Versions may be left out where one is written at a time: Begin(v) after Publish(v - 1) or, with
+  //    v - 1 left out, Publish(v - 2).
   // Begin CHECKs that the slot holds no version that was begun and not published.
   void Begin(std::uint64_t version);
   // offset and values.size() are multiples of 16 floats (CHECKed).

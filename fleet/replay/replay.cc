@@ -27,6 +27,13 @@ Config ConfigOf(const std::filesystem::path& run_dir) {
     throw UserError(run_dir.string() + " is no run directory: it has no config.toml");
   }
   Config config = LoadConfig(path);
+  if (config.learner.apply == "hogwild") {
+    throw UserError(
+        fmt::format("{} cannot be replayed: its weights were applied by learner.apply = "
+                    "\"hogwild\", whose threads write over each other, and no journal tells "
+                    "who came first",
+                    run_dir.string()));
+  }
   for (const char* elsewhere : {"gym:", "plugin:"}) {
     if (!config.env.name.starts_with(elsewhere)) continue;
     throw UserError(

@@ -59,14 +59,40 @@ void Replayer::Begin(const learner::TermRecord& term) {
   Keep(version_, learner::EntropyCoef(config_.loss, config_.run.steps, term.steps));
 }
 
+// How many envs its actor has: those of one actor need not be as many as another's, but they stay. Nothing:
+// difference_ tells why.
+std::optional<std::int64_t> Replayer::EnvsOf(const learner::ArrivalRecord& arrival) {
+  const auto known = actors_.find({arrival.slot, arrival.incarnation});
+  const std::int64_t unroll = config_.actors.unroll, samples = arrival.samples;
+  if (samples < 1 || samples > kMostSamples || samples % unroll != 0) {
+    difference_ = fmt::format(
+        "a gradient of actor {} has {} samples, which should be whole unrolls of actors.unroll = "
+        "{}, "
+        "at most {}",
+        arrival.slot, samples, unroll, kMostSamples);
+  } else if (known != actors_.end() && known->second.envs * unroll != samples) {
+    difference_ = fmt::format("a gradient of actor {} has {} samples, and its last one had {}",
+                              arrival.slot, samples, known->second.envs * unroll);
+  } else {
+    return samples / unroll;
+  }
+  return std::nullopt;
+}
+
+actors::Rollout& Replayer::ActorOf(const learner::ArrivalRecord& arrival, std::int64_t envs) {
+  Actor& actor = actors_[{arrival.slot, arrival.incarnation}];
+  if (actor.rollout == nullptr) {
+    Config config = config_;
+    config.actors.envs_per_actor = envs;
+    actor = {envs, std::make_unique<actors::Rollout>(config, arrival.slot, arrival.incarnation)};
+  }
+  return *actor.rollout;
+}
+
 // Whatever became of it, its actor has computed it: its environments have gone on.
 void Replayer::Compute(const learner::ArrivalRecord& arrival) {
-  const std::int64_t samples = config_.samples_per_gradient();
-  if (samples != arrival.samples) {
-    difference_ = fmt::format("a gradient of actor {} has {} samples, and {} in this configuration",
-                              arrival.slot, arrival.samples, samples);
-    return;
-  }
+  const auto envs = EnvsOf(arrival);
+  if (!envs) return;
   const auto base = versions_.find(arrival.base_version);
   if (base == versions_.end()) {
     difference_ =
@@ -74,14 +100,11 @@ void Replayer::Compute(const learner::ArrivalRecord& arrival) {
                     arrival.slot, arrival.base_version);
     return;
   }
-  auto& actor = actors_[{arrival.slot, arrival.incarnation}];
-  if (actor == nullptr) {
-    actor = std::make_unique<actors::Rollout>(config_, arrival.slot, arrival.incarnation);
-  }
+  actors::Rollout& actor = ActorOf(arrival, *envs);
   Version& version = base->second;
-  std::ranges::copy(version.weights, actor->weights().begin());
-  const actors::RolloutGradient gradient = actor->Run(version.entropy, room_);
-  actor->TakeEpisodes();
+  std::ranges::copy(version.weights, actor.weights().begin());
+  const actors::RolloutGradient gradient = actor.Run(version.entropy, room_);
+  actor.TakeEpisodes();
   if (--version.uses == 0) versions_.erase(base);
   if (arrival.outcome != static_cast<std::uint8_t>(wire::Outcome::kNone)) return;
   held_[{arrival.slot, arrival.incarnation, arrival.sequence}] = {room_, gradient.samples};

@@ -42,6 +42,10 @@ class Replayer {
 
  private:
   using Life = std::pair<std::uint32_t, std::uint32_t>;  // slot, incarnation
+  struct Actor {
+    std::int64_t envs = 0;
+    std::unique_ptr<actors::Rollout> rollout;
+  };
   struct Gradient {
     std::vector<float> values;
     std::uint32_t samples = 0;
@@ -55,6 +59,8 @@ class Replayer {
 
   void Begin(const learner::TermRecord& term);
   void Compute(const learner::ArrivalRecord& arrival);
+  std::optional<std::int64_t> EnvsOf(const learner::ArrivalRecord& arrival);
+  actors::Rollout& ActorOf(const learner::ArrivalRecord& arrival, std::int64_t envs);
   void Apply(const learner::UpdateRecord& update);
   void Keep(std::uint64_t version, double entropy);
   void CompareHash(std::uint64_t version, std::uint64_t hash);
@@ -66,7 +72,7 @@ class Replayer {
   wire::SnapshotReader reader_;
   std::binary_semaphore applied_{0};
   learner::Lanes lanes_;
-  std::map<Life, std::unique_ptr<actors::Rollout>> actors_;
+  std::map<Life, Actor> actors_;
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>, Gradient> held_;
   std::map<std::uint64_t, Version> versions_;
   std::vector<float> room_;  // of a gradient

@@ -57,6 +57,25 @@ TEST_F(FiguresTest, Latency) {
   }
 }
 
+TEST_F(FiguresTest, LockShowsEveryWayAtEveryNumberOfPushers) {
+  const Result result = MeasureLock(site_);
+  ASSERT_THAT(result.rows, SizeIs(7));
+  ExpectNoVerdict(result);
+  EXPECT_THAT(result.rows[0].what, HasSubstr("132,720 weights, 1 thread pushes"));
+  const json numbers = json::parse(result.json);
+  for (const char* way : {"lanes", "hogwild", "mutex"}) {
+    for (const char* pushers : {"1", "2", "4", "8", "16"}) {
+      const json& one = numbers["pushers"][pushers][way];
+      EXPECT_GT(one["updates_per_second"], 0) << way << pushers;
+      EXPECT_GT(one["waiting"], 0) << way << pushers;
+      EXPECT_LE(one["waiting"], 1) << way << pushers;
+    }
+    for (const char* game : {"catch", "minatar/breakout"}) {
+      EXPECT_THAT(numbers["scores"][game][way]["mean_return"], SizeIs(1)) << way << game;
+    }
+  }
+}
+
 TEST_F(FiguresTest, KernelsShowEveryOpOfBothNets) {
   const Result result = MeasureKernels(site_);
   ExpectNoVerdict(result);

@@ -232,10 +232,9 @@ TEST(Config, WhereWeightsComeFromAndWhatIsWrittenBeside) {
 TEST(Config, WhatIsNotBuiltYetIsRefusedByName) {
   EXPECT_THAT(Mistakes("[learner]\nshards = 2\n"),
               ElementsAre("x.toml:2:10: learner.shards = 2 is not built yet; use 1"));
-  EXPECT_THAT(Mistakes("", {"learner.apply=hogwild", "net.stages=2", "status.port=8080",
-                            "wire.gradient=bf16", "wire.gradient=topk"}),
-              ElementsAre(HasSubstr("\"hogwild\" is not built yet; use \"lanes\""),
-                          HasSubstr("net.stages = 2 is not built yet; use 1"),
+  EXPECT_THAT(Mistakes("", {"net.stages=2", "status.port=8080", "wire.gradient=bf16",
+                            "wire.gradient=topk"}),
+              ElementsAre(HasSubstr("net.stages = 2 is not built yet; use 1"),
                           HasSubstr("status.port = 8080 is not built yet; use 0"),
                           HasSubstr("\"bf16\" is not built yet; use \"f32\""),
                           HasSubstr("\"topk\" is not built yet; use \"f32\"")));

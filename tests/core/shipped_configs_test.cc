@@ -113,5 +113,56 @@ TEST(ShippedConfigs, OneSettingForAllGamesOfMinAtar) {
   }
 }
 
+// What a point of the spectrum is made of; all else is as shipped for the game.
+void ForgetTheDial(Config& config) {
+  const Config plain = ParseConfig("", "plain.toml");
+  config.run.name = config.run.dir = "";
+  config.actors.count = 8;
+  config.updates = plain.updates;
+  config.staleness = plain.staleness;
+  config.learner = plain.learner;
+  config.optimizer.scale_lr = plain.optimizer.scale_lr;
+  config.optimizer.warmup_steps = plain.optimizer.warmup_steps;
+}
+
+TEST(Spectrum, EachPointIsBreakoutWithEightActorsAndItsOwnDial) {
+  Config breakout = LoadConfig(kConfigs / "breakout.toml");
+  ForgetTheDial(breakout);
+  std::map<std::string, Config> points;
+  for (const auto& entry : std::filesystem::directory_iterator(kConfigs / "spectrum")) {
+    Config config = LoadConfig(entry.path());
+    EXPECT_EQ(config.actors.count, 8) << entry.path();
+    EXPECT_EQ(config.updates.in_flight, 1) << entry.path();
+    points.emplace(entry.path().stem(), config);
+    ForgetTheDial(config);
+    EXPECT_EQ(config, breakout) << entry.path();
+  }
+  EXPECT_EQ(points.at("mirrored").staleness.bound, 0u);
+  EXPECT_EQ(points.at("softsync").updates.gradients, 4);
+  EXPECT_EQ(points.at("softsync").staleness.bound, kUnbounded);
+  EXPECT_EQ(points.at("auto").updates.gradients, 4);
+  EXPECT_EQ(points.at("auto").staleness.bound, 1u);
+  EXPECT_EQ(points.at("bounded_wait").staleness.on_exceed, "wait");
+  EXPECT_EQ(points.at("bounded_drop").staleness.on_exceed, "drop");
+  EXPECT_EQ(points.at("bounded_drop").staleness.bound, points.at("bounded_wait").staleness.bound);
+  EXPECT_EQ(points.at("damped").staleness.damping, "inverse");
+  EXPECT_EQ(points.at("free").staleness.bound, kUnbounded);
+  EXPECT_EQ(points.at("free").updates.gradients, 1);
+  EXPECT_EQ(points.at("hogwild").learner.apply, "hogwild");
+  EXPECT_GT(points.at("hogwild").learner.threads, 1);
+  EXPECT_EQ(points.at("linear_scaling").optimizer.scale_lr, "linear");
+  EXPECT_EQ(points.at("linear_scaling").updates.gradients, 4);
+}
+
+// docs/spectrum/auto.md has it as a table.
+TEST(Spectrum, AutoIsTheFewestGradientsThatKeepActorsBelowTheBound) {
+  const std::vector<std::int64_t> wanted = {8, 4, 3, 2, 2, 2, 2, 1, 1};
+  for (std::size_t bound = 0; bound < wanted.size(); ++bound) {
+    const Config config =
+        LoadConfig(kConfigs / "spectrum/auto.toml", {"staleness.bound=" + std::to_string(bound)});
+    EXPECT_EQ(config.updates.gradients, wanted[bound]) << "bound " << bound;
+  }
+}
+
 }  // namespace
 }  // namespace starling

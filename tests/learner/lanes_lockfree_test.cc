@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "learner/lanes.h"
-#include "tests/learner/lanes_fixture.h"
+#include "tests/learner/applier_fixture.h"
 
 namespace starling::learner {
 namespace {
@@ -76,34 +76,6 @@ TEST(LanesLockfree, UpdatesAndGradientsAreFreeForUseOnceCompleted) {
       ASSERT_EQ(update.capture->weights, expected) << v;
     }
   }
-}
-
-TEST(LanesLockfree, EndInTheMiddleWithEverythingTakenFinished) {
-  UpdateStream stream(kSize, 8);
-  const std::vector<Capture> expected = stream.Reference();
-  for (int round = 0; round < 300; ++round) {
-    wire::SnapshotWriter snapshot("", kSize, 1, kTestTerm);
-    std::atomic<int> progress{0};
-    std::uint64_t taken = 0;
-    {
-      Lanes lanes({1 + round % 4, stream.spec(), kSize}, stream.initial(), {}, snapshot,
-                  UpdateStream::Meta(0), [&] { progress.fetch_add(1); });
-      // As many as fit at this moment, and away.
-      while (taken < 8 && lanes.Submit(&stream.at(taken + 1))) ++taken;
-    }
-    ASSERT_GE(taken, kMaxUpdatesInLanes);
-    ASSERT_EQ(static_cast<std::uint64_t>(progress.load()), taken);
-    wire::SnapshotReader reader(snapshot);
-    std::vector<float> weights(kSize);
-    wire::SnapshotMeta meta;
-    ASSERT_TRUE(reader.Read(taken, weights, meta));
-    ASSERT_EQ(weights, expected[taken].weights);
-  }
-}
-
-TEST(LanesLockfree, EndWithoutAnyUpdate) {
-  UpdateStream stream(kSize, 1);
-  for (int round = 0; round < 200; ++round) TestLanes lanes(stream, 1 + round % 4);
 }
 
 }  // namespace

@@ -47,8 +47,8 @@ TEST_F(LearnerTest, OneGradientIsAppliedAnsweredAndCheckpointed) {
 TEST_F(LearnerTest, BoundZeroAppliesTheWeightedMeanOfEveryActor) {
   Start("staleness.bound=0");
   const auto a = NewActor(), b = NewActor();
-  a->Push(a->NextGrant(), 1.0f, 1);  // 1 sample
-  b->Push(b->NextGrant(), 2.0f, 3);  // 3 samples
+  a->Push(a->NextGrant(), 1.0f, 2);  // 1 env x 2 steps
+  b->Push(b->NextGrant(), 2.0f, 6);  // 3 envs x 2 steps, more than actors.envs_per_actor
   EXPECT_EQ(a->NextGrant().version, 1u);
   EXPECT_EQ(b->NextGrant().version, 1u);
   EXPECT_EQ(a->outcomes.back(), wire::Outcome::kMerged);
@@ -57,6 +57,7 @@ TEST_F(LearnerTest, BoundZeroAppliesTheWeightedMeanOfEveryActor) {
   EXPECT_THAT(LastCheckpoint().weights, Each(FloatNear(-1.75f, 1e-6f)));
   EXPECT_EQ(counters().merged, 2u);
   EXPECT_EQ(counters().updates, 1u);
+  EXPECT_EQ(LastCheckpoint().steps, 8u);
 }
 
 TEST_F(LearnerTest, InverseDampingDividesTheStepByTheStaleness) {
@@ -80,6 +81,17 @@ TEST_F(LearnerTest, LinearScalingMultipliesTheStepByTheSamples) {
   Stop();
   // 8 samples against envs_per_actor * unroll = 4: twice the learning rate.
   EXPECT_THAT(LastCheckpoint().weights, Each(FloatNear(-2.0f, 1e-6f)));
+}
+
+TEST_F(LearnerTest, LinearScalingCountsTheSamplesThatThereAre) {
+  Start("staleness.bound=0\noptimizer.scale_lr=linear");
+  const auto a = NewActor(), b = NewActor();
+  a->Push(a->NextGrant(), 1.0f, 2);
+  b->Push(b->NextGrant(), 2.0f, 6);
+  a->NextGrant();
+  Stop();
+  // The mean 1/4 * 1 + 3/4 * 2 = 1.75, and (2 + 6) / 4 of the learning rate.
+  EXPECT_THAT(LastCheckpoint().weights, Each(FloatNear(-3.5f, 1e-6f)));
 }
 
 TEST_F(LearnerTest, TheFirstUpdatesAreWarmedUpByTheirOwnSamples) {

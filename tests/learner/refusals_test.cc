@@ -81,8 +81,13 @@ TEST_F(RefusalsTest, NoSamples) {
   ExpectRefusedAndServed(wire::Outcome::kBadSamples);
 }
 
-TEST_F(RefusalsTest, MoreSamplesThanAnActorHas) {
-  actor_->Push(grant_, 0, Values(1, 1), 5);  // 2 envs x 2 steps
+TEST_F(RefusalsTest, SamplesThatAreNoWholeUnrolls) {
+  actor_->Push(grant_, 0, Values(1, 1), 5);  // of 2 steps
+  ExpectRefusedAndServed(wire::Outcome::kBadSamples);
+}
+
+TEST_F(RefusalsTest, MoreSamplesThanAGradientMayHave) {
+  actor_->Push(grant_, 0, Values(1, 1), static_cast<std::uint32_t>(kMostSamples) + 2);
   ExpectRefusedAndServed(wire::Outcome::kBadSamples);
 }
 

@@ -170,7 +170,7 @@ TEST_F(ByHandTest, AStoppedActorLeavesAndTheOthersGoOn) {
 }
 
 TEST_F(ByHandTest, AnActorThatIsBusyAtTheEndStillHearsOfIt) {
-  auto learner = Learner({Steps(kSeconds / 4), "actors.count=2"});
+  auto learner = Learner({Steps(kSeconds / 4), "actors.count=2", "wire.timeout_s=600"});
   auto busy = Actor(), other = Actor();
   ASSERT_TRUE(AwaitJoined(*learner, 2));
   ASSERT_TRUE(

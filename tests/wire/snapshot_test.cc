@@ -144,6 +144,18 @@ TEST_F(Snapshot, AVersionIsSeenWhenItIsPublishedNotBefore) {
   ExpectReads(reader, 2);
 }
 
+TEST_F(Snapshot, VersionsMayBeLeftOutOneByOne) {
+  SnapshotWriter writer = Writer();
+  SnapshotReader reader = Reader();
+  for (const std::uint64_t version : {0, 2, 3, 5, 7, 9, 10}) {
+    writer.Begin(version);
+    writer.Write(version, 0, WeightsOf(version));
+    if (const auto newest = reader.Latest()) ExpectReads(reader, *newest);  // whole meanwhile
+    writer.Publish(MetaOf(version));
+    ExpectReads(reader, version);
+  }
+}
+
 TEST_F(Snapshot, LatestNeverGoesBack) {
   SnapshotWriter writer = Writer();
   SnapshotReader reader = Reader();

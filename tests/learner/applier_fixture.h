@@ -1,4 +1,4 @@
-// A stream of updates for lanes, and the same updates applied by the plain optimizer.
+// A stream of updates for an applier, and the same updates applied by the plain optimizer.
 #pragma once
 
 #include <atomic>
@@ -9,7 +9,7 @@
 
 #include "core/check.h"
 #include "core/random.h"
-#include "learner/lanes.h"
+#include "learner/applier.h"
 
 namespace starling::learner {
 
@@ -67,7 +67,7 @@ class UpdateStream {
       for (std::size_t k = 0; k < update.gradients.size(); ++k) {
         const auto [values, weight] = update.gradients[k];
         for (std::size_t i = 0; i < sum.size(); ++i) {
-          // The lanes' sum may be contracted to a fused multiply-add; weights that are powers of
+          // The applier's sum may be contracted to a fused multiply-add; weights that are powers of
           // two make both the same.
           sum[i] = k == 0 ? weight * values[i] : sum[i] + weight * values[i];
         }
@@ -87,35 +87,36 @@ class UpdateStream {
   std::vector<std::unique_ptr<Update>> updates_;
 };
 
-// Lanes with their snapshot, and a way to wait for them without spinning.
-class TestLanes {
+// An applier with its snapshot, and a way to wait for it without spinning.
+class TestApplier {
  public:
-  TestLanes(UpdateStream& stream, int threads, const Capture* from = nullptr,
-            std::uint64_t version = 0)
+  TestApplier(const char* how, UpdateStream& stream, int threads, const Capture* from = nullptr,
+              std::uint64_t version = 0)
       : snapshot_("", stream.initial().size(), 1, kTestTerm),
-        lanes_(LanesSpec{threads, stream.spec(), stream.initial().size()},
-               from ? from->weights : stream.initial(),
-               from ? from->state : std::vector<std::vector<float>>{}, snapshot_,
-               UpdateStream::Meta(version), [this] {
-                 progress_.fetch_add(1);
-                 progress_.notify_all();
-               }) {}
+        applier_(MakeApplier(
+            how, {.threads = threads, .optimizer = stream.spec(), .size = stream.initial().size()},
+            from ? from->weights : stream.initial(),
+            from ? from->state : std::vector<std::vector<float>>{}, snapshot_,
+            UpdateStream::Meta(version), [this] {
+              progress_.fetch_add(1);
+              progress_.notify_all();
+            })) {}
 
-  Lanes& operator*() { return lanes_; }
-  Lanes* operator->() { return &lanes_; }
+  Applier& operator*() { return *applier_; }
+  Applier* operator->() { return applier_.get(); }
   const wire::SnapshotWriter& snapshot() const { return snapshot_; }
   int progress() const { return progress_.load(); }
 
   void WaitFor(std::uint64_t version) {
     for (;;) {
       const int seen = progress_.load();
-      if (lanes_.Completed() >= version) return;
+      if (applier_->Completed() >= version) return;
       progress_.wait(seen);
     }
   }
   void SubmitWhenThereIsRoom(Update& update) {
-    if (update.version > kMaxUpdatesInLanes) WaitFor(update.version - kMaxUpdatesInLanes);
-    CHECK(lanes_.Submit(&update), "room for version {}", update.version);
+    if (update.version > applier_->capacity()) WaitFor(update.version - applier_->capacity());
+    CHECK(applier_->Submit(&update), "room for version {}", update.version);
   }
   void Run(UpdateStream& stream, std::uint64_t first, std::uint64_t last) {
     for (std::uint64_t v = first; v <= last; ++v) SubmitWhenThereIsRoom(stream.at(v));
@@ -125,7 +126,14 @@ class TestLanes {
  private:
   wire::SnapshotWriter snapshot_;
   std::atomic<int> progress_{0};
-  Lanes lanes_;
+  std::unique_ptr<Applier> applier_;  // last: its threads call back
+};
+
+class TestLanes : public TestApplier {
+ public:
+  TestLanes(UpdateStream& stream, int threads, const Capture* from = nullptr,
+            std::uint64_t version = 0)
+      : TestApplier("lanes", stream, threads, from, version) {}
 };
 
 }  // namespace starling::learner

@@ -1,0 +1,166 @@
+// Is the lock needed? Lanes, hogwild and a mutex (push_ways.h says what each is given), with 1 to 16
+// threads that push gradients in this process: how many updates a second, how long a pusher waits, and
+// what is learned from the same number of gradients.
+//
+// The speed is that of the net of bench/minatar.toml with gradients computed beforehand: between two
+// pushes a pusher copies the newest weights and writes a gradient, as an actor does, and computes
+// nothing, so the applying is all there is to wait for. The scores are of real rollouts, each on the
+// newest weights, the same seeds for all three ways; which gradient comes first is chance.
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "actors/rollout.h"
+#include "bench/child.h"
+#include "bench/figure.h"
+#include "bench/push_ways.h"
+#include "bench/pushers.h"
+#include "bench/stats.h"
+#include "core/config.h"
+#include "fleet/summary.h"
+#include "net/model.h"
+
+namespace starling::bench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kPushers[] = {1, 2, 4, 8, 16};
+constexpr std::size_t kTraining = 4;  // pushers that play
+
+void ThrowIfStopped(const Site& site) {
+  pollfd item{site.stop_fd, POLLIN, 0};
+  if (::poll(&item, 1, 0) > 0) throw Interrupted();
+}
+
+std::string Share(double share) { return fmt::format("{:.0f} %", 100 * share); }
+std::string Whole(double number) {
+  return fleet::Grouped(static_cast<std::uint64_t>(number + 0.5));
+}
+
+// "lanes 1, hogwild 2, mutex 3".
+class Ways {
+ public:
+  void Add(std::string_view way, const std::string& text) {
+    text_ += fmt::format("{}{} {}", text_.empty() ? "" : ", ", way, text);
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+// Of the first unrolls: as dense, or as sparse, as a run's.
+std::vector<std::vector<float>> RealGradients(const Config& config,
+                                              const std::vector<float>& weights) {
+  actors::Rollout rollout(config, 0, 1);
+  std::vector<std::vector<float>> gradients;
+  for (int i = 0; i < 8; ++i) {
+    std::ranges::copy(weights, rollout.weights().begin());
+    rollout.Run(config.loss.entropy, gradients.emplace_back(weights.size()));
+  }
+  return gradients;
+}
+
+// The ways in turn, several times over, so that what else the machine does meets all of them.
+Row MeasureSpeed(const Site& site, const Config& config, const std::vector<float>& weights,
+                 const std::vector<std::vector<float>>& gradients, std::size_t pushers,
+                 Json& json) {
+  const int repeats = site.quick ? 1 : 5;
+  const double seconds = site.quick ? 0.05 : 1;
+  std::vector<std::vector<double>> rates(kPushWays.size()), waits(kPushWays.size());
+  for (int i = 0; i < repeats; ++i) {
+    for (std::size_t way = 0; way < kPushWays.size(); ++way) {
+      ThrowIfStopped(site);
+      const PushSpeed speed =
+          MeasurePushes(kPushWays[way], config, weights, gradients, pushers, seconds);
+      rates[way].push_back(speed.updates_per_second);
+      waits[way].push_back(speed.waiting);
+    }
+  }
+  Ways text;
+  for (std::size_t way = 0; way < kPushWays.size(); ++way) {
+    const double rate = Median(rates[way]), wait = Median(waits[way]);
+    text.Add(kPushWays[way], fmt::format("{} (waits {})", Whole(rate), Share(wait)));
+    json[fmt::format("{}", pushers)][std::string(kPushWays[way])] = {{"updates_per_second", rate},
+                                                                     {"least", Least(rates[way])},
+                                                                     {"most", Most(rates[way])},
+                                                                     {"waiting", wait}};
+  }
+  return {.what = fmt::format("Updates/s of {} weights, {} thread{} push{}",
+                              Whole(static_cast<double>(weights.size())), pushers,
+                              pushers > 1 ? "s" : "", pushers > 1 ? "" : "es"),
+          .measured = text.text()};
+}
+
+struct Game {
+  const char* key;
+  const char* config;
+  std::vector<std::string> overrides;
+  const char* steps;  // run.steps
+  const char* quick_steps;
+  int seeds;
+};
+
+Row MeasureScore(const Site& site, const Game& game, Json& json) {
+  const int seeds = site.quick ? 1 : game.seeds;
+  std::vector<std::vector<double>> scores(kPushWays.size()), waits(kPushWays.size()),
+      rates(kPushWays.size());
+  std::uint64_t updates = 0;
+  for (int seed = 1; seed <= seeds; ++seed) {
+    std::vector<std::string> overrides = game.overrides;
+    overrides.push_back(fmt::format("run.steps={}", site.quick ? game.quick_steps : game.steps));
+    overrides.push_back(fmt::format("run.seed={}", seed));
+    overrides.push_back(fmt::format("actors.count={}", kTraining));
+    const Config config = LoadConfig(site.shipped / game.config, overrides);
+    for (std::size_t way = 0; way < kPushWays.size(); ++way) {
+      ThrowIfStopped(site);
+      const TrainedBy trained = TrainByPushes(kPushWays[way], config, kTraining);
+      scores[way].push_back(trained.mean_return);
+      waits[way].push_back(trained.speed.waiting);
+      rates[way].push_back(trained.speed.updates_per_second);
+      updates = trained.updates;
+    }
+  }
+  Ways text;
+  for (std::size_t way = 0; way < kPushWays.size(); ++way) {
+    text.Add(kPushWays[way],
+             fmt::format("{:.2f} ({:.2f} to {:.2f}; waits {})", Mean(scores[way]),
+                         Least(scores[way]), Most(scores[way]), Share(Median(waits[way]))));
+    json[game.key][std::string(kPushWays[way])] = {
+        {"mean_return", scores[way]}, {"waiting", waits[way]}, {"updates_per_second", rates[way]}};
+  }
+  return {.what = fmt::format("Return of {} after {} gradients of {} threads, last 100 episodes, "
+                              "mean of {} seed{} (least to most)",
+                              game.key, fleet::Grouped(updates), kTraining, seeds,
+                              seeds > 1 ? "s" : ""),
+          .measured = text.text()};
+}
+
+}  // namespace
+
+Result MeasureLock(const Site& site) {
+  // Steps so small that however many updates leave the weights where they are.
+  const Config config =
+      LoadConfig(site.config, {"optimizer.lr=1e-9", "optimizer.lr_schedule=constant"});
+  const std::vector<float> weights =
+      net::InitialParameters(actors::Rollout(config, 0, 1).layout(), config.run.seed);
+  const auto gradients = RealGradients(config, weights);
+  Result result;
+  Json speed, scores;
+  for (const std::size_t pushers : kPushers) {
+    result.rows.push_back(MeasureSpeed(site, config, weights, gradients, pushers, speed));
+  }
+  const std::vector<Game> games = {
+      {"catch", "catch.toml", {}, "150_000", "4_000", 10},
+      {"minatar/breakout", "breakout.toml", {}, "1_000_000", "4_000", 5},
+  };
+  for (const Game& game : games) result.rows.push_back(MeasureScore(site, game, scores));
+  result.json = Json{{"weights", weights.size()}, {"pushers", speed}, {"scores", scores}}.dump();
+  return result;
+}
+
+}  // namespace starling::bench

@@ -1,0 +1,49 @@
+// What one actor is told by itself, beside what the run's configuration tells all.
+#include "actors/actor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+
+namespace starling::actors {
+namespace {
+
+using testing::HasSubstr;
+
+Config RunsConfig() {
+  return ParseConfig("", "test.toml", {"actors.envs_per_actor=32", "actors.unroll=100"});
+}
+
+TEST(WithOwn, NothingToldIsTheRunsConfiguration) {
+  EXPECT_EQ(WithOwn(RunsConfig(), {}), RunsConfig());
+}
+
+TEST(WithOwn, ItsOwnEnvs) {
+  const Config config = WithOwn(RunsConfig(), {.envs = 8});
+  EXPECT_EQ(config.samples_per_gradient(), 800);
+  Config expected = RunsConfig();
+  expected.actors.envs_per_actor = 8;
+  EXPECT_EQ(config, expected);
+}
+
+TEST(WithOwn, ItsOwnBackend) {
+  EXPECT_EQ(WithOwn(RunsConfig(), {.backend = "cuda"}).actors.backend, "cuda");
+  Config gpu = RunsConfig();
+  gpu.actors.backend = gpu.actors.env_device = "cuda";
+  EXPECT_EQ(WithOwn(gpu, {.backend = "cpu"}), RunsConfig()) << "games on a GPU need a net there";
+}
+
+TEST(WithOwn, NoMoreSamplesThanAGradientMayHave) {
+  EXPECT_EQ(WithOwn(RunsConfig(), {.envs = 10'000}).samples_per_gradient(), kMostSamples);
+  try {
+    WithOwn(RunsConfig(), {.envs = 10'001});
+    ADD_FAILURE();
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("--envs 10001 contradicts actors.unroll = 100"));
+    EXPECT_THAT(error.what(), HasSubstr("at most 1000000"));
+  }
+}
+
+}  // namespace
+}  // namespace starling::actors

@@ -1,0 +1,82 @@
+// learner.apply = "hogwild" on real processes: it learns, keeps the bound, adds up, comes back after a
+// crash, and where one update is applied at a time it is what the lanes are.
+#include <cstring>
+#include <map>
+
+#include "core/safetensors.h"
+#include "tests/system/run_fixture.h"
+
+namespace starling {
+namespace {
+
+using testing::HasSubstr;
+
+class HogwildTest : public RunTest {
+ protected:
+  static Words With(Words settings) {
+    settings.insert(settings.begin(), {"learner.apply=hogwild", "learner.threads=2"});
+    return settings;
+  }
+};
+
+class HogwildLearnsTest : public HogwildTest, public testing::WithParamInterface<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Bounds, HogwildLearnsTest, testing::Values("unbounded", "4"),
+                         [](const auto& test) { return std::string(test.param); });
+
+TEST_P(HogwildLearnsTest, CatchWithinTheBound) {
+  const int status = Train(With({"actors.count=3", std::string("staleness.bound=") + GetParam()}));
+  ExpectDone(status, 150'000);  // which holds max against the bound, and that all adds up
+  const json summary = Summary();
+  EXPECT_EQ(summary["gradients"]["dropped"], json::object());
+  EXPECT_GT(summary["mean_return"], 0.5);  // +1 caught, -1 missed
+}
+
+TEST_F(HogwildTest, DropsWhatIsLateAndMergesWhatItIsTold) {
+  ExpectDone(Train(With({"run.steps=32000", "actors.count=5", "staleness.bound=1",
+                         "staleness.on_exceed=drop", "updates.gradients=2"})),
+             32'000);
+}
+
+TEST_F(HogwildTest, GoesOnFromACheckpointThatWasMadeOnTheWay) {
+  auto train = StartTrain(With(
+      {Steps(kSeconds / 4), "actors.count=2", "learner.threads=4", "checkpoint.every_steps=8000"}));
+  ASSERT_TRUE(AwaitCheckpoint(*train));
+  ASSERT_EQ(kill(LearnerPid(), SIGKILL), 0);
+  ExpectDone(WaitFor(*train), kSeconds / 4);
+  EXPECT_EQ(Summary()["learner"]["restarted"], 1);
+}
+
+TEST_F(HogwildTest, IsNotReplayedButExplained) {
+  ASSERT_EQ(Train(With({"run.steps=8000", "actors.count=2"})), 0);
+  EXPECT_EQ(WaitFor(*Start("starling", {"replay", run().string()})), 2);
+  EXPECT_THAT(said_, HasSubstr("cannot be replayed: its weights were applied by learner.apply = "
+                               "\"hogwild\""));
+  auto explain = Start("starling", {"replay", run().string(), "--explain", "3"});
+  EXPECT_EQ(WaitFor(*explain), 0);
+  EXPECT_THAT(explain->out(), HasSubstr("version 3: 1 gradient, "));
+}
+
+TEST_F(HogwildTest, WithBoundZeroGivesTheBitsOfTheLanes) {
+  std::map<std::string, std::map<std::string, std::vector<float>>> tensors;  // by way, by name
+  for (const std::string apply : {"lanes", "hogwild"}) {
+    Words words = TrainWords({"run.steps=24000", "actors.count=4", "staleness.bound=0",
+                              "learner.threads=3", "learner.apply=" + apply});
+    words[3] = (dir_ / apply).string();
+    ASSERT_EQ(WaitFor(*Start("starling", words)), 0) << said_;
+    const json summary = json::parse(TextOf(dir_ / apply / "summary.json"), nullptr, false);
+    ASSERT_TRUE(summary.is_object());
+    const auto file =
+        SafetensorsFile::Read(dir_ / apply / summary["final_checkpoint"].get<std::string>());
+    for (const std::string& name : file.names()) tensors[apply][name] = file.F32(name);
+  }
+  ASSERT_GT(tensors["lanes"].size(), 4u);
+  ASSERT_EQ(tensors["lanes"].size(), tensors["hogwild"].size());
+  for (const auto& [name, values] : tensors["lanes"]) {
+    const std::vector<float>& other = tensors["hogwild"][name];
+    ASSERT_EQ(values.size(), other.size()) << name;
+    EXPECT_EQ(std::memcmp(values.data(), other.data(), values.size() * sizeof(float)), 0) << name;
+  }
+}
+
+}  // namespace
+}  // namespace starling

@@ -1,0 +1,127 @@
+// Actors of one fleet with different numbers of environments: docs/spectrum/unequal-batches.md, done.
+#include <sstream>
+
+#include "core/file.h"
+#include "tests/system/run_fixture.h"
+
+namespace starling {
+namespace {
+
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::Not;
+
+const std::filesystem::path kRoot = STARLING_SOURCE_DIR;
+
+class UnequalBatchesTest : public RunTest {
+ protected:
+  // The words of the page's commands, in order.
+  static std::vector<Words> Commands() {
+    std::istringstream page(ReadFile(kRoot / "docs/spectrum/unequal-batches.md"));
+    std::vector<Words> commands;
+    bool shell = false;
+    for (std::string line; std::getline(page, line);) {
+      if (line.starts_with("```")) {
+        shell = line == "```sh";
+      } else if (shell) {
+        std::istringstream words(line.substr(0, line.find('#')));
+        commands.emplace_back();
+        for (std::string word; words >> word;) commands.back().push_back(word);
+      }
+    }
+    return commands;
+  }
+  // What the scripts start, but in this test's directory; with words of the test's own.
+  std::unique_ptr<Process> StartAsWritten(Words words, const Words& more = {}) {
+    std::string program = std::filesystem::path(words[0]).filename();
+    words.erase(words.begin());
+    if (program == "launch-learner") {
+      program = "starling-learner";
+      words[0] = kRoot / words[0];
+    } else if (program == "launch-actors") {
+      program = "starling-actor";
+      EXPECT_EQ(words[0], "1");
+      words.erase(words.begin());
+    }
+    for (std::string& word : words) {
+      if (word == "runs/unequal") word = run().string();
+    }
+    words.insert(words.end(), more.begin(), more.end());
+    return Start(program, words);
+  }
+};
+
+TEST_F(UnequalBatchesTest, TheCommandsOfThePage) {
+  const std::vector<Words> commands = Commands();
+  ASSERT_EQ(commands.size(), 5u);
+  auto learner = StartAsWritten(
+      commands[0], {"--set", "wire.runtime_dir=" + runtime().string(), "--set", "run.steps=16000",
+                    "--set", "learner.hash_every=10", "--set", "wire.timeout_s=600"});
+  auto small = StartAsWritten(commands[1], {"--runtime-dir", runtime().string()});
+  auto large = StartAsWritten(commands[2], {"--runtime-dir", runtime().string()});
+  for (Process* process : {learner.get(), small.get(), large.get()}) {
+    ASSERT_EQ(WaitFor(*process), 0) << said_;
+  }
+  EXPECT_THAT(small->err(), HasSubstr("slot 0, incarnation 65536: 8 envs x 5 steps a gradient"));
+  EXPECT_THAT(large->err(), HasSubstr("slot 1, incarnation 65536: 24 envs x 5 steps a gradient"));
+
+  const json summary = Summary();
+  ASSERT_TRUE(summary.is_object());
+  EXPECT_EQ(summary["updates"], 100);  // (8 + 24) x 5 = 160 samples each
+  EXPECT_EQ(summary["steps"], 16'000);
+  EXPECT_EQ(summary["gradients"]["merged"], 200);
+  EXPECT_EQ(summary["staleness"]["max"], 0);
+  ExpectFinalCheckpoint(summary);
+
+  auto explain = StartAsWritten(commands[3]);
+  EXPECT_EQ(WaitFor(*explain), 0) << said_;
+  EXPECT_THAT(explain->out(), HasSubstr("version 100: 2 gradients, 16,000 steps after it"));
+  EXPECT_THAT(explain->out(), ContainsRegex("\n +0 +1\\.0 +[0-9]+ +99 +0 +40 +0\\.2500 "));
+  EXPECT_THAT(explain->out(), ContainsRegex("\n +1 +1\\.0 +[0-9]+ +99 +0 +120 +0\\.7500 "));
+  auto replay = StartAsWritten(commands[4]);
+  EXPECT_EQ(WaitFor(*replay), 0) << said_;
+  EXPECT_THAT(replay->out(),
+              ContainsRegex("replayed 100 versions .*: 11 hashes agree, .* bit for"));
+  ExpectNothingLeft();
+}
+
+TEST_F(UnequalBatchesTest, WrongNumbersAreRefusedBeforeALearnerIsLookedFor) {
+  for (const char* wrong : {"0", "-1", "1e9", "1000000000", "65537", "eight", "8.5", " 8", ""}) {
+    auto actor = Start("starling-actor", {"--run-dir", run().string(), "--envs", wrong});
+    EXPECT_EQ(WaitFor(*actor), 2) << wrong;
+    EXPECT_THAT(actor->err(),
+                HasSubstr(fmt::format("--envs: \"{}\" is not an integer from 1 to 65536", wrong)));
+  }
+  auto evaluator =
+      Start("starling-actor", {"--run-dir", run().string(), "--evaluate", "--envs", "8"});
+  EXPECT_EQ(WaitFor(*evaluator), 2);
+  EXPECT_THAT(evaluator->err(), HasSubstr("--envs excludes --evaluate"));
+}
+
+// Known only when the learner has said what an unroll is; nobody waits for that actor afterwards.
+TEST_F(UnequalBatchesTest, MoreSamplesThanAGradientMayHaveAreRefused) {
+  Words words = TrainWords({"run.steps=1000", "actors.count=2", "actors.unroll=100",
+                            "actors.envs_per_actor=1", "wire.timeout_s=3600"});
+  words.erase(words.begin());  // "train"
+  auto learner = Start("starling-learner", words);
+  Words actor_words = {"--run-dir", run().string(), "--runtime-dir", runtime().string()};
+  const auto start_actor = [&](Words more) {
+    more.insert(more.begin(), actor_words.begin(), actor_words.end());
+    return Start("starling-actor", more);
+  };
+  auto greedy = start_actor({"--envs", "10001"});
+  EXPECT_EQ(WaitFor(*greedy), 2);
+  EXPECT_THAT(greedy->err(),
+              HasSubstr("--envs 10001 contradicts actors.unroll = 100 of the run: their product, "
+                        "the samples of one gradient, may be at most 1000000"));
+  auto one = start_actor({}), other = start_actor({"--envs", "2"});
+  for (Process* process : {learner.get(), one.get(), other.get()}) {
+    EXPECT_EQ(WaitFor(*process), 0) << said_;
+  }
+  EXPECT_THAT(learner->err(), HasSubstr("said goodbye"));
+  EXPECT_THAT(learner->err(), Not(HasSubstr("refused a gradient")));
+  ExpectNothingLeft();
+}
+
+}  // namespace
+}  // namespace starling
