@@ -47,6 +47,7 @@ std::vector<std::uint32_t> Roster::SilentSince(std::int64_t ms) const {
 std::vector<const Member*> Roster::InTurn(std::size_t most) {
   std::vector<const Member*> turn;
   const std::size_t count = std::min(most, members_.size());
+  if (count == members_.size()) turn_ = 0;
   for (auto at = members_.lower_bound(turn_); turn.size() < count; ++at) {
     if (at == members_.end()) at = members_.begin();
     turn.push_back(&at->second);

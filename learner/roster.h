@@ -42,7 +42,8 @@ class Roster {
   // Slots of the members that were last heard before `ms`.
   std::vector<std::uint32_t> SilentSince(std::int64_t ms) const;
 
-  // At most `most` members, by slot, from where the last call ended; round and round.
+  // At most `most` members, by slot, from where the last call ended, round and round; if that is
+  // everybody, from the first.
   std::vector<const Member*> InTurn(std::size_t most);
 
   const std::map<std::uint32_t, Member>& members() const { return members_; }
