@@ -80,11 +80,10 @@ ConsoleStyle DetectStyle(int fd) {
 
 void Console::Print(std::string_view line, LogLevel level) {
   const std::string_view color = style_.color ? ColorOf(level) : "";
-  std::string out = block_.empty() ? "" : ToTop(AskSize().columns);
+  std::string out = block_.empty() ? "" : ToTop(AskSize().columns).append(kClearBelow);
   out += color;
   out += Printable(line);
   if (!color.empty()) out += kPlain;
-  if (!block_.empty()) out += kClearLine;
   out += '\n';
   out += Whole(block_);  // one write, so that the block does not flicker
   Write(out);

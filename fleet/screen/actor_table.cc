@@ -19,11 +19,10 @@ struct Column {
   int width;
   bool narrow;
 };
-constexpr std::array<Column, 8> kColumns{{{"actor", 5, true},
+constexpr std::array<Column, 7> kColumns{{{"actor", 5, true},
                                           {"state", 9, true},
                                           {"version", 10, true},
                                           {"lag", 6, true},
-                                          {"stale", 6, false},
                                           {"steps/s", 8, true},
                                           {"waits", 6, false},
                                           {"restarts", 9, true}}};
@@ -71,7 +70,6 @@ Fields FieldsOf(const ActorRow& row) {
            {std::string(NameOf(row.state)), InkOf(row.state)},
            {known(Number(row.version.value_or(0), 9))},
            {known(Number(row.lag, 5))},
-           {known(Number(row.staleness, 5))},
            {row.steps_per_second ? HumanCount(*row.steps_per_second) : "-"},
            {row.waiting ? fmt::format("{:.0f} %", 100 * *row.waiting) : "-"},
            {std::to_string(row.restarts), row.restarts > 0 ? Ink::kWarn : Ink::kPlain}}};

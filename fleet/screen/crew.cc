@@ -20,11 +20,9 @@ void Crew::Hear(std::int64_t now_ms, const LearnerStatus& status) {
     Slot& slot = slots_[static_cast<std::size_t>(row.slot)];
     slot.heard_ms = now_ms;
     if (slot.term != status.term || slot.newest.incarnation != row.incarnation) slot.points.clear();
-    // A little early is in time: status lines come every 200 ms, more or less.
-    if (!slot.points.empty() && now_ms - slot.points.back().ms < kPointMs - 50) continue;
+    if (!slot.points.empty() && now_ms / kPointMs == slot.points.back().ms / kPointMs) continue;
     slot.term = status.term;
     slot.newest = row;
-    slot.lag = status.version - std::min(status.version, row.version);
     slot.points.push_back({now_ms, row.steps, row.wait_ms});
     while (slot.points.size() > 2 && slot.points[1].ms <= now_ms - kWindowMs) {
       slot.points.pop_front();
@@ -47,8 +45,7 @@ std::vector<ActorRow> Crew::Rows(const std::vector<ActorStanding>& standings) co
                                          : ActorRow::State::kAlive;
     if (slot.points.empty() || slot.newest.accepted == 0) continue;
     row.version = slot.newest.version;
-    row.lag = slot.lag;
-    row.staleness = slot.newest.staleness;
+    row.lag = slot.newest.staleness;
     const Point &first = slot.points.front(), &last = slot.points.back();
     if (last.ms <= first.ms || row.state != ActorRow::State::kAlive) continue;
     const auto passed_ms = static_cast<double>(last.ms - first.ms);

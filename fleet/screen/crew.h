@@ -19,8 +19,7 @@ struct ActorRow {
   State state = State::kStarting;
   // Nothing before its first gradient.
   std::optional<std::uint64_t> version;    // of the weights behind its newest gradient
-  std::uint64_t lag = 0;                   // by how many versions those were behind the newest
-  std::uint64_t staleness = 0;             // of its last applied gradient
+  std::uint64_t lag = 0;                   // the staleness of its last applied gradient
   std::optional<double> steps_per_second;  // of the last seconds
   std::optional<double> waiting;           // share of them that it waited for a grant, 0 to 1
   std::uint64_t restarts = 0;
@@ -30,7 +29,7 @@ class Crew {
  public:
   explicit Crew(int actors) : slots_(static_cast<std::size_t>(actors)) {}
 
-  // A row changes once a second, so that it can be read.
+  // Rows change once a second, so that they can be read, and all of them together.
   void Hear(std::int64_t now_ms, const LearnerStatus& status);
   // By slot; `standings` has one entry each.
   std::vector<ActorRow> Rows(const std::vector<ActorStanding>& standings) const;
@@ -43,7 +42,6 @@ class Crew {
   struct Slot {
     std::uint64_t term = 0;
     JoinedActor newest;
-    std::uint64_t lag = 0;
     std::int64_t heard_ms = 0;  // that it is a member
     std::deque<Point> points;   // of this incarnation, about a second apart
   };

@@ -70,20 +70,20 @@ Axis AxisOf(const Values& values, bool from_zero, int rows) {
     low = std::min(low, *value);
     high = std::max(high, *value);
   }
-  return MakeAxis(low, high, std::clamp(rows / 3, 1, 4), /*round=*/true);
+  return MakeAxis(low, high, std::clamp(rows / 2, 2, 5), /*round=*/true);
 }
 
 void DrawLine(const Values& values, const Axis& axis, Dots& dots) {
-  std::optional<int> before;
+  int before = -1;  // the row of the dot at the left; -1: there is none
   for (int x = 0; x < dots.width(); ++x) {
     const auto& value = values[static_cast<std::size_t>(x)];
     if (!value) {
-      before.reset();
+      before = -1;
       continue;
     }
     const int y = DotRow(*value, axis, dots.height());
     // Steep parts are drawn as upright lines, so that the curve has no holes.
-    const int from = !before || *before == y ? y : *before < y ? *before + 1 : *before - 1;
+    const int from = before < 0 || before == y ? y : before < y ? before + 1 : before - 1;
     for (int dot = std::min(from, y); dot <= std::max(from, y); ++dot) dots.Set(x, dot);
     before = y;
   }

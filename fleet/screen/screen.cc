@@ -15,22 +15,29 @@
 namespace starling::fleet {
 namespace {
 
-std::string BoundOf(const ScreenFacts& facts) {
-  if (facts.bound == kUnbounded) return "unbounded";
-  return fmt::format("bound {}, {}", facts.bound, facts.drop ? "drop" : "wait");
+// Which run it is, as fully as there is room for.
+std::string Described(const ScreenFacts& facts, int room) {
+  const bool none = facts.bound == kUnbounded;
+  const std::string seed = fmt::format("  seed {}", facts.seed);
+  const std::string bound = none ? "  unbounded" : fmt::format("  bound {}", facts.bound);
+  const std::string rule = none ? "" : facts.drop ? ", drop" : ", wait";
+  for (const std::string& text : {seed + bound + rule, seed + bound, bound}) {
+    if (static_cast<int>(text.size()) <= room) return text;
+  }
+  return "";
 }
 
 void DrawHeadline(Canvas& canvas, const Area& area, const ScreenView& view) {
   const Progress& progress = view.progress;
-  std::string times = HumanTime(view.elapsed_s) + " elapsed";
+  std::string times = "  " + HumanTime(view.elapsed_s) + " elapsed";
   if (progress.steps_per_second > 0 && progress.steps < progress.total) {
     times += fmt::format(", {} left", TimeLeft(progress));
   }
-  const std::string run = fmt::format("  seed {}  {}", view.facts.seed, BoundOf(view.facts));
-  const int room = area.width - static_cast<int>(times.size() + run.size()) - 2;
-  const std::string env = view.facts.env.substr(0, static_cast<std::size_t>(std::max(8, room)));
+  const int room = area.width - static_cast<int>(times.size());
+  const std::string env = view.facts.env.substr(0, static_cast<std::size_t>(std::max(0, room)));
+  const int columns = static_cast<int>(env.size());
   canvas.Text(area.x, area.y, env, Ink::kBold);
-  canvas.Text(area.x + static_cast<int>(env.size()), area.y, run);
+  canvas.Text(area.x + columns, area.y, Described(view.facts, room - columns));
   canvas.TextBefore(area.right(), area.y, times);
 }
 

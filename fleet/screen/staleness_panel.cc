@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 #include <string>
+#include <string_view>
 
 #include "core/config.h"
 #include "fleet/screen/frame.h"
@@ -80,9 +81,12 @@ std::vector<Mark> ValueMarks(const Area& plot, const StalenessBars& bars) {
   return marks;
 }
 
-std::string Described(const StalenessStatus& staleness, std::uint64_t bound) {
-  return fmt::format("mean {:.1f}  max {}  {}", staleness.mean, staleness.max,
-                     bound == kUnbounded ? "unbounded" : fmt::format("bound {}", bound));
+std::string Described(const StalenessStatus& staleness, std::uint64_t bound, int room) {
+  const std::string mean = fmt::format("mean {:.1f}", staleness.mean),
+                    max = fmt::format("max {}", staleness.max),
+                    limit = bound == kUnbounded ? "unbounded" : fmt::format("bound {}", bound);
+  const std::string all = fmt::format("{}  {}  {}", mean, max, limit);
+  return static_cast<int>(all.size()) <= room ? all : fmt::format("{}  {}", mean, limit);
 }
 
 }  // namespace
@@ -111,7 +115,9 @@ void DrawStalenessPanel(Canvas& canvas, const Area& area, const StalenessStatus&
                         std::uint64_t bound, bool utf8) {
   const Area plot = PlotOf(area);
   if (plot.width < 1 || plot.height < 1) return;
-  DrawTitle(canvas, area, "staleness", Described(staleness, bound));
+  constexpr std::string_view kTitle = "staleness";
+  const int room = area.width - static_cast<int>(kTitle.size()) - 1;
+  DrawTitle(canvas, area, kTitle, Described(staleness, bound, room));
   const StalenessBars bars = ArrangeStaleness(staleness.histogram, bound, plot.width);
   const double top = TopShare(bars.shares);
   std::vector<Mark> rows{{plot.y, fmt::format("{:.0f} %", 100 * top)}};

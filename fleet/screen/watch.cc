@@ -15,9 +15,10 @@ void Watch::Hear(std::int64_t now_ms, const LearnerStatus& status) {
   crew_.Hear(now_ms, status);
   time_.Add(now_ms, status.term, status.time);
   meter_.Add(now_ms, status.steps);
-  if (status.phase != "running") return;
+  if (status.phase == "waiting") return;
   if (status.mean_return) returns_.Add(SecondsAt(now_ms), *status.mean_return);
-  if (meter_.PerSecond() > 0) rate_.Add(SecondsAt(now_ms), meter_.PerSecond());
+  if (status.phase == "running" && meter_.PerSecond() > 0)
+    rate_.Add(SecondsAt(now_ms), meter_.PerSecond());
 }
 
 ScreenView Watch::Look(std::int64_t now_ms, const Progress& progress,

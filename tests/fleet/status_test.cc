@@ -51,7 +51,8 @@ TEST(StatusTest, ReadsALine) {
   EXPECT_EQ(status->time.learner.lanes, 9);
   EXPECT_EQ(status->actors_alive, 2);
   EXPECT_EQ(status->checkpoint, "checkpoints/x");
-  EXPECT_THAT(status->joined, ElementsAre(JoinedActor{0, 1, 3, 30, 2, 1, 99}, JoinedActor{1, 5, 0}));
+  EXPECT_THAT(status->joined,
+              ElementsAre(JoinedActor{0, 1, 3, 30, 2, 1, 99}, JoinedActor{1, 5, 0}));
   EXPECT_TRUE(status->final);
 }
 
