@@ -54,6 +54,8 @@ class Console {
   // Likewise a block of lines, none wider or higher than the style says; only those that have
   // changed are written. False if it was not time yet.
   bool DrawLines(const std::function<Lines(const ProgressStyle&)>& block, std::int64_t now_ms);
+  // The next block is drawn however short ago the last one was.
+  void Hurry() { shown_ms_.reset(); }
   // What was drawn stays where it is; what comes next stands below it.
   void Keep();
   // Takes the block away.

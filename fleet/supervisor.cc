@@ -129,12 +129,7 @@ class Supervisor {
     AwaitTick();
     Do(policy_.Start(NowMs()));
     if (!finish_) io_.run();
-    // Of a screen the last state stays above the summary.
-    if (on_screen_) {
-      console_.Keep();
-    } else {
-      console_.Clear();
-    }
+    LeaveProgress();
     return {*finish_, policy_.last_status(), policy_.counts()};
   }
 
@@ -253,7 +248,7 @@ class Supervisor {
                            gradients.in_flight));
     }
     rate_.Add(NowMs(), status->steps);
-    watch_.Hear(NowMs(), *status);
+    if (options_.screen) watch_.Hear(NowMs(), *status);
     Do(policy_.OnStatus(NowMs(), *status));
   }
 
@@ -316,6 +311,15 @@ class Supervisor {
       return lines;
     };
     console_.DrawLines(draw, now);
+  }
+
+  // Of a screen with something on it the last state stays, above the summary.
+  void LeaveProgress() {
+    const auto& status = policy_.last_status();
+    if (!on_screen_ || !status || status->steps == 0) return console_.Clear();
+    console_.Hurry();
+    ShowProgress();
+    console_.Keep();
   }
 
   const SupervisorOptions& options_;

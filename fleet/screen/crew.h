@@ -18,10 +18,10 @@ struct ActorRow {
   int slot = 0;
   State state = State::kStarting;
   // Nothing before its first gradient.
-  std::optional<std::uint64_t> version;    // of the weights behind its newest gradient
-  std::uint64_t lag = 0;                   // the staleness of its last applied gradient
-  std::optional<double> steps_per_second;  // of the last seconds
-  std::optional<double> waiting;           // share of them that it waited for a grant, 0 to 1
+  std::optional<std::uint64_t> version{};    // of the weights behind its newest gradient
+  std::uint64_t lag = 0;                     // the staleness of its last applied gradient
+  std::optional<double> steps_per_second{};  // of the last seconds
+  std::optional<double> waiting{};           // share of them that it waited for a grant, 0 to 1
   std::uint64_t restarts = 0;
 };
 

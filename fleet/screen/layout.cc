@@ -15,7 +15,8 @@ constexpr int kLeastBarColumns = 28;
 constexpr int kHighestCurve = 14, kHighestBars = 11, kHighestStacked = 9;
 constexpr int kLeastPanel = 5;  // rows
 constexpr int kLongestSentence = 150;
-constexpr int kRoomy = 30;  // rows of a terminal where there are empty lines between panels
+// Rows of a terminal where there are empty lines between panels, side by side and stacked.
+constexpr int kRoomy = 30, kRoomyStacked = 40;
 
 // Panels one above the other.
 class Stack {
@@ -96,8 +97,9 @@ void PlanStacked(int width, int actors, int gap, Stack& stack, Layout& layout) {
 
 std::optional<Layout> PlanScreen(int columns, int rows, int actors) {
   if (columns < kLeastColumns || rows < kLeastRows) return std::nullopt;
-  const bool roomy = rows >= kRoomy;
-  const int width = columns - 1;    // a character in the last column may wrap
+  const int width = columns - 1;  // a character in the last column may wrap
+  const bool beside = width >= kLeastBeside;
+  const bool roomy = rows >= (beside ? kRoomy : kRoomyStacked);
   const int gap = roomy ? 1 : 0;    // rows between panels
   const int above = roomy ? 4 : 1;  // lines that stay remain in sight
   const int below = 2;              // the bar, and the line of the cursor
@@ -105,7 +107,7 @@ std::optional<Layout> PlanScreen(int columns, int rows, int actors) {
   Layout layout;
   Stack stack(0, rows - above - below - sentence, gap);
   layout.title = {0, stack.Take(1), width, 1};
-  if (width >= kLeastBeside) {
+  if (beside) {
     PlanBeside(width, actors, gap, stack, layout);
   } else {
     PlanStacked(width, actors, gap, stack, layout);

@@ -97,12 +97,15 @@ StalenessBars ArrangeStaleness(const std::vector<std::uint64_t>& histogram, std:
   const int room = std::max(1, columns - 1);
   const std::uint64_t last = LastShown(histogram, bound, static_cast<std::uint64_t>(room));
   bars.values = last / static_cast<std::uint64_t>(room) + 1;
-  bars.shares.resize(static_cast<std::size_t>(last / bars.values + 1));
-  bars.columns = std::min(room / static_cast<int>(bars.shares.size()), kWidestBar);
-  bars.open = histogram.size() > last + 1;
+  auto count = static_cast<int>(last / bars.values + 1);
+  bars.columns = std::min(room / count, kWidestBar);
   if (bound != kUnbounded && bound <= last) {
-    bars.bound_column = static_cast<int>(bars.shares.size()) * bars.columns;
+    bars.bound_column = count * bars.columns;
+  } else {
+    count = room / bars.columns;  // nothing ends there: as far as there is room
   }
+  bars.shares.resize(static_cast<std::size_t>(count));
+  bars.open = histogram.size() > bars.shares.size() * bars.values;
   const auto total = static_cast<double>(std::max(std::uint64_t{1}, Total(histogram)));
   for (std::size_t value = 0; value < histogram.size(); ++value) {
     const std::size_t bar = std::min(value / bars.values, bars.shares.size() - 1);

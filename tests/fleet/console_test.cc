@@ -85,9 +85,11 @@ TEST(ConsoleTest, OnlyTheLinesOfABlockThatChangedAreWritten) {
   Screen screen(Terminal());
   EXPECT_TRUE(screen->DrawLines(Abc, 0));
   EXPECT_FALSE(screen->DrawLines(Abc, 199)) << "too early";
-  EXPECT_EQ(screen.Text(), "\ra\033[K\nb\033[K\nc\033[K\n\033[J");
+  screen->Hurry();
+  EXPECT_TRUE(screen->DrawLines(Abc, 199)) << "but for the last time";
+  EXPECT_EQ(screen.Text(), "\ra\033[K\nb\033[K\nc\033[K\n\033[J\r\033[3A\n\n\n\033[J");
   const auto other = [](const ProgressStyle&) { return Console::Lines{"a", "B", "c", ""}; };
-  EXPECT_TRUE(screen->DrawLines(other, 200));
+  EXPECT_TRUE(screen->DrawLines(other, 400));
   EXPECT_THAT(screen.Text(), testing::EndsWith("\033[J\r\033[3A\nB\033[K\n\n\033[J"));
   EXPECT_TRUE(screen->DrawLines(other, 5000));
   EXPECT_THAT(screen.Text(), testing::EndsWith("\r\033[3Aa\033[K\nB\033[K\nc\033[K\n\033[J"))

@@ -48,16 +48,16 @@ TEST(ActorTableTest, ARowForEach) {
   dead.restarts = 2;
   const ActorRow fresh{.slot = 2, .state = State::kStarting};
   EXPECT_THAT(Drawn({Row(0), dead, fresh}, 53, 5),
-              ElementsAre("actor state       version   lag steps/s waits restarts",
-                          "    0 alive         12345     3   40.0k  12 %        0",
-                          "    1 dead          12345     3       -     -        2",
-                          "    2 starting          -     -       -     -        0", ""));
+              ElementsAre("actor state      version   lag steps/s waits restarts",
+                          "    0 alive        12345     3   40.0k  12 %        0",
+                          "    1 dead         12345     3       -     -        2",
+                          "    2 starting         -     -       -     -        0", ""));
 }
 
 TEST(ActorTableTest, ANarrowOneHasLessToTell) {
   EXPECT_THAT(Drawn({Row(0)}, 47, 2),
-              ElementsAre("actor state       version   lag steps/s restarts",
-                          "    0 alive         12345     3   40.0k        0"));
+              ElementsAre("actor state      version   lag steps/s restarts",
+                          "    0 alive        12345     3   40.0k        0"));
 }
 
 TEST(ActorTableTest, LargeNumbersKeepTheirColumns) {
@@ -65,7 +65,7 @@ TEST(ActorTableTest, LargeNumbersKeepTheirColumns) {
   row.version = 123'456'789'012;
   row.lag = 1'234'567;
   row.restarts = 12'345;
-  EXPECT_THAT(Drawn({row}, 53, 2)[1], "1023 alive           123G 1.23M   1.50G  12 %    12345");
+  EXPECT_THAT(Drawn({row}, 53, 2)[1], " 1023 alive         123G 1.23M   1.50G  12 %    12345");
 }
 
 TEST(ActorTableTest, AllBySlotWhileTheyFit) {

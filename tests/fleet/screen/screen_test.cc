@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <regex>
 
 #include "core/config.h"
 
@@ -19,9 +20,9 @@ using testing::SizeIs;
 constexpr ScreenFacts kFacts{.env = {}, .seed = 7, .bound = 4, .drop = false};
 
 // A run of `seconds`: the return rises to 20, and 80,000 steps a second come from all actors alike.
-class Run {
+class FakeRun {
  public:
-  Run(int actors, int seconds, std::uint64_t bound = 4)
+  FakeRun(int actors, int seconds, std::uint64_t bound = 4)
       : actors_(actors), watch_(Facts(bound), actors, 0) {
     LearnerStatus status;
     for (int tick = 0; tick <= 5 * seconds; ++tick) {
@@ -101,10 +102,65 @@ std::string Joined(const std::vector<std::string>& lines) {
   return text;
 }
 
-TEST(ScreenTest, Golden) {
-  Run run(4, 20);
-  EXPECT_EQ("", Joined(run.Lines(80, 24)));
-  EXPECT_EQ("", Joined(run.Lines(60, 16, false)));
+TEST(ScreenTest, OfAnOrdinaryTerminal) {
+  FakeRun run(4, 20);
+  EXPECT_EQ('\n' + Joined(run.Lines(80, 24)), R"(
+minatar/breakout  seed 7  bound 4, wait                 0:20 elapsed, 0:43 left
+return                            17.3  steps per second                  80.0k
+     20┤                                    80k┤⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉
+       │              ⣀⡠⠤⠔⠒⠊⠁                  │
+     15┤          ⣀⠤⠒⠉                      60k┤
+       │       ⡠⠔⠉                             │
+     10┤    ⢀⠤⠊                             40k┤
+      5┤   ⡰⠁                               20k┤
+       │ ⡠⠊                                    │
+      0┤⠔⠁                                    0┤
+       └0:00 ─────── 0:15 ─────── 0:30         └0:00 ─────── 0:15 ──────── 0:30
+staleness    mean 1.2  bound 4  actor state      version   lag steps/s restarts
+   40 %┤    ███             ┃       0 alive         9999     1   20.0k        0
+       │▄▄▄ ███             ┃       1 alive         9999     1   20.0k        0
+       │███ ███ ▆▆▆         ┃       2 alive         9999     1   20.0k        0
+       │███ ███ ███         ┃       3 alive         9999     1   20.0k        0
+       │███ ███ ███         ┃
+       ┤███ ███ ███ ▆▆▆     ┃
+       └0───1───2───3───4───┃─
+bottleneck the actors: they compute 90 % of the time (act 40 %, gradient 50 %);
+           the learner's lanes are busy 30 %, its network thread 20 %
+███░░░░░░░░  32% 1.60M/5.00M 80.0k/s 0:43 left return 17.3 stale 1.2/3 4 actors
+
+)");
+}
+
+TEST(ScreenTest, OfTheSmallestTerminalInAscii) {
+  FakeRun run(4, 20);
+  EXPECT_EQ('\n' + Joined(run.Lines(60, 16, /*utf8=*/false)), R"(
+minatar/breakout  seed 7  bound 4   0:20 elapsed, 0:43 left
+return                                                 17.3
+     20+                        ***********
+     10+     *******************
+      0+*****
+       +0:00 ----------------- 0:15 ------------------ 0:30
+actor state      version   lag steps/s waits restarts
+    0 alive         9999     1   20.0k  10 %        0
+    1 alive         9999     1   20.0k  10 %        0
+ ...and 2 more: 2 alive, 20.0k to 20.0k steps/s
+bottleneck the actors: they compute 90 % of the time (act
+           40 %, gradient 50 %); the learner's lanes are
+           busy 30 %, its network thread 20 %
+[###-------]  32% 1.60M/5.00M 80.0k/s 0:43 left return 17.3
+
+)");
+}
+
+TEST(ScreenTest, ColoursAreOnTopOfTheSameText) {
+  FakeRun run(4, 20);
+  run.standings()[2] = {.alive = false, .accepted = false, .restarts = 3};
+  const auto plain = run.Lines(80, 24), colored = run.Lines(80, 24, true, /*color=*/true);
+  ASSERT_EQ(plain.size(), colored.size());
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    EXPECT_EQ(std::regex_replace(colored[i], std::regex("\033\\[[0-9]*m"), ""), plain[i]);
+  }
+  EXPECT_THAT(Joined(colored), HasSubstr("\033[31mdead\033[0m"));
 }
 
 TEST(ScreenTest, BeforeAnythingIsKnown) {
@@ -121,7 +177,7 @@ TEST(ScreenTest, BeforeAnythingIsKnown) {
 
 TEST(ScreenTest, FitsEveryTerminal) {
   for (const int actors : {1, 16, 1024}) {
-    Run run(actors, 20);
+    FakeRun run(actors, 20);
     for (const int width : {60, 61, 75, 76, 77, 80, 100, 120, 199, 400}) {
       for (const int height : {16, 17, 24, 29, 30, 50, 120}) {
         for (const bool utf8 : {false, true}) {
@@ -140,7 +196,7 @@ TEST(ScreenTest, FitsEveryTerminal) {
 }
 
 TEST(ScreenTest, TooSmallATerminalHasNone) {
-  Run run(2, 20);
+  FakeRun run(2, 20);
   EXPECT_THAT(run.Lines(59, 24), IsEmpty());
   EXPECT_THAT(run.Lines(80, 15), IsEmpty());
 }
@@ -149,7 +205,7 @@ TEST(ScreenTest, ItsHeightDependsOnTheTerminalAlone) {
   Watch early(kFacts, 4, 0);
   const std::vector<ActorStanding> standings(4);
   const ScreenView first = early.Look(0, MakeProgress({}, 100, 0, 4), standings, false);
-  Run late(4, 50);
+  FakeRun late(4, 50);
   for (const int height : {16, 24, 40, 60}) {
     EXPECT_THAT(late.Lines(100, height),
                 SizeIs(ScreenLines(first, {100, true, false, height}).size()));
