@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <limits>
+#include <map>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -66,6 +67,15 @@ void AddTrain(CLI::App& app, Options& options) {
       ->excludes(config)
       ->excludes(run_dir)
       ->excludes(init_from);
+  const std::map<std::string, ShowProgress> progress{{"screen", ShowProgress::kScreen},
+                                                     {"bar", ShowProgress::kBar},
+                                                     {"lines", ShowProgress::kLines},
+                                                     {"none", ShowProgress::kNone}};
+  train
+      .add_option("--progress", options.train.progress,
+                  "on a terminal: screen (the default: charts and actors), bar, lines or none")
+      ->type_name("HOW")
+      ->transform(CLI::CheckedTransformer(progress));
   train.footer(
       "--set eval.every_steps=N evaluates the newest weights every N steps while training goes "
       "on:\n"

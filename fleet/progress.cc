@@ -25,11 +25,6 @@ std::string Percent(const Progress& progress) {
   return fmt::format("{:3}%", static_cast<int>(std::floor(Fraction(progress) * 100)));
 }
 
-std::string TimeLeft(const Progress& progress) {
-  const std::uint64_t left = progress.total - std::min(progress.total, progress.steps);
-  return HumanTime(static_cast<double>(left) / progress.steps_per_second);
-}
-
 std::string Waiting(const Progress& progress) {
   if (progress.phase == Progress::Phase::kStarting) return "starting";
   return fmt::format("waiting for the first actors ({} of {} alive)", progress.actors_alive,
@@ -83,6 +78,11 @@ Progress MakeProgress(const std::optional<LearnerStatus>& status, std::uint64_t 
   progress.staleness_max = status->staleness.max;
   progress.actors_alive = status->actors_alive;
   return progress;
+}
+
+std::string TimeLeft(const Progress& progress) {
+  const std::uint64_t left = progress.total - std::min(progress.total, progress.steps);
+  return HumanTime(static_cast<double>(left) / progress.steps_per_second);
 }
 
 std::string BarOf(double fraction, int columns, const ProgressStyle& style) {

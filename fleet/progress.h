@@ -30,7 +30,10 @@ struct ProgressStyle {
   int width = 80;      // columns of the terminal
   bool utf8 = false;   // block characters instead of # and -
   bool color = false;  // escape codes for colour
+  int height = 24;     // rows of the terminal
 };
+
+std::string TimeLeft(const Progress& progress);  // at its rate, which is not 0
 
 // So many columns, the first `fraction` of them full.
 std::string BarOf(double fraction, int columns, const ProgressStyle& style);

@@ -28,6 +28,7 @@ LearnerStatus FromJson(const Json& json) {
   Take(json, "steps", status.steps);
   Take(json, "frames", status.frames);
   Take(json, "updates", status.updates);
+  Take(json, "version", status.version);
   Take(json, "seconds", status.seconds);
   Take(json, "steps_per_second", status.steps_per_second);
   if (const auto found = json.find("mean_return"); found != json.end() && !found->is_null()) {
@@ -65,8 +66,14 @@ LearnerStatus FromJson(const Json& json) {
   Take(json, "checkpoint", status.checkpoint);
   if (const auto found = json.find("joined"); found != json.end() && !found->is_null()) {
     for (const Json& row : *found) {
-      status.joined.push_back(
-          {row.at(0).get<int>(), row.at(1).get<std::uint64_t>(), row.at(2).get<std::uint64_t>()});
+      const auto number = [&](std::size_t i) { return row.at(i).get<std::uint64_t>(); };
+      status.joined.push_back({.slot = row.at(0).get<int>(),
+                               .incarnation = number(1),
+                               .accepted = number(2),
+                               .steps = number(3),
+                               .version = number(4),
+                               .staleness = number(5),
+                               .wait_ms = number(6)});
     }
   }
   Take(json, "final", status.final);

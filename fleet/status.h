@@ -15,7 +15,11 @@ namespace starling::fleet {
 struct JoinedActor {
   int slot = 0;
   std::uint64_t incarnation = 0;
-  std::uint64_t accepted = 0;  // gradients of this incarnation that were accepted
+  std::uint64_t accepted = 0;   // gradients of this incarnation that were accepted
+  std::uint64_t steps = 0;      // in those
+  std::uint64_t version = 0;    // that the newest of them was computed on
+  std::uint64_t staleness = 0;  // of the last that was applied
+  std::uint64_t wait_ms = 0;    // for a grant, in all
 
   friend bool operator==(const JoinedActor&, const JoinedActor&) = default;
 };
@@ -56,6 +60,7 @@ struct LearnerStatus {
   std::string phase = "waiting";
   std::uint64_t term = 0;
   std::uint64_t steps = 0, frames = 0, updates = 0;
+  std::uint64_t version = 0;  // of the newest weights
   double seconds = 0, steps_per_second = 0;
   std::optional<double> mean_return;  // nothing until an episode has ended
   std::uint64_t episodes = 0;
@@ -66,7 +71,7 @@ struct LearnerStatus {
   TimeStatus time;
   int actors_alive = 0;
   std::string checkpoint;  // the last complete one, relative to the run directory; "" if none
-  std::vector<JoinedActor> joined;
+  std::vector<JoinedActor> joined;  // of a large fleet a part, in turns; all in the last lines
   bool final = false;  // the last line of this learner: its last checkpoint is written, or failed
 };
 

@@ -26,6 +26,8 @@
 #include "fleet/process.h"
 #include "fleet/progress.h"
 #include "fleet/run_dir.h"
+#include "fleet/screen/screen.h"
+#include "fleet/screen/watch.h"
 
 namespace starling::fleet {
 namespace {
@@ -104,6 +106,7 @@ class Supervisor {
         console_(console),
         policy_(options.limits, options.actors, options.run_steps, options.resume,
                 (options.run_dir / "log").string(), options.evaluates),
+        watch_(options.screen.value_or(ScreenFacts{}), options.actors, NowMs()),
         signals_(io_),
         tick_(io_),
         actors_(static_cast<std::size_t>(options.actors)) {
@@ -126,7 +129,7 @@ class Supervisor {
     AwaitTick();
     Do(policy_.Start(NowMs()));
     if (!finish_) io_.run();
-    console_.Clear();
+    LeaveProgress();
     return {*finish_, policy_.last_status(), policy_.counts()};
   }
 
@@ -245,6 +248,7 @@ class Supervisor {
                            gradients.in_flight));
     }
     rate_.Add(NowMs(), status->steps);
+    if (options_.screen) watch_.Hear(NowMs(), *status);
     Do(policy_.OnStatus(NowMs(), *status));
   }
 
@@ -289,13 +293,33 @@ class Supervisor {
       if (error) return;
       ReapAll();  // a signal may tell of two deaths
       Do(policy_.Tick(NowMs()));
-      if (!finish_) {
-        console_.Show(MakeProgress(policy_.last_status(), options_.run_steps, rate_.PerSecond(),
-                                   options_.actors),
-                      NowMs());
-      }
+      if (!finish_) ShowProgress();
       AwaitTick();
     });
+  }
+
+  void ShowProgress() {
+    const std::int64_t now = NowMs();
+    const Progress progress =
+        MakeProgress(policy_.last_status(), options_.run_steps, rate_.PerSecond(), options_.actors);
+    if (!options_.screen || !console_.terminal()) return console_.Show(progress, now);
+    const auto draw = [&](const ProgressStyle& style) {
+      const ScreenView view = watch_.Look(now, progress, policy_.standings(), policy_.over());
+      std::vector<std::string> lines = ScreenLines(view, style);
+      on_screen_ = !lines.empty();
+      if (lines.empty()) lines.push_back(ProgressBar(progress, style));
+      return lines;
+    };
+    console_.DrawLines(draw, now);
+  }
+
+  // Of a screen with something on it the last state stays, above the summary.
+  void LeaveProgress() {
+    const auto& status = policy_.last_status();
+    if (!on_screen_ || !status || status->steps == 0) return console_.Clear();
+    console_.Hurry();
+    ShowProgress();
+    console_.Keep();
   }
 
   const SupervisorOptions& options_;
@@ -304,6 +328,8 @@ class Supervisor {
   SteadyClock clock_;
   SupervisorPolicy policy_;
   RateMeter rate_;
+  Watch watch_;
+  bool on_screen_ = false;  // what was drawn last is more than a bar
   asio::io_context io_;
   asio::signal_set signals_;
   asio::steady_timer tick_;

@@ -12,6 +12,7 @@
 
 #include "fleet/console.h"
 #include "fleet/run_log.h"
+#include "fleet/screen/watch.h"
 #include "fleet/status.h"
 #include "fleet/supervisor_policy.h"
 
@@ -25,6 +26,7 @@ struct SupervisorOptions {
   bool evaluates = false;  // an evaluator beside the actors: also an actor_program
   int actors = 1;
   std::uint64_t run_steps = 0;
+  std::optional<ScreenFacts> screen{};  // on a terminal a screen of many lines; nothing: the bar
   PolicyLimits limits;
 };
 

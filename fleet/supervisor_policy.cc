@@ -49,6 +49,7 @@ void SupervisorPolicy::BringUpLearner(bool resume, Actions& out) {
 void SupervisorPolicy::BringUpActor(int slot, Actions& out) {
   Actor& actor = actors_[static_cast<std::size_t>(slot)];
   ++(actor.started_before ? counts_.actors_restarted : counts_.actors_started);
+  if (actor.started_before) ++actor.restarts;
   actor.alive = actor.started_before = true;
   actor.accepted = false;
   actor.before = actor.life;
@@ -306,6 +307,14 @@ void SupervisorPolicy::TickEnding(std::int64_t now_ms, Actions& out) {
     Add(out, LogLevel::kWarn, "the learner did not end in time: killed");
     out.emplace_back(SendSignal{kLearnerSlot, SIGKILL});
   }
+}
+
+std::vector<ActorStanding> SupervisorPolicy::standings() const {
+  std::vector<ActorStanding> standings;
+  for (const Actor& actor : actors_) {
+    standings.push_back({actor.alive, actor.accepted, actor.restarts});
+  }
+  return standings;
 }
 
 bool SupervisorPolicy::AnyAlive() const {

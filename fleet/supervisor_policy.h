@@ -33,6 +33,15 @@ struct FleetCounts {
   std::uint64_t actors_started = 0, actors_restarted = 0, learner_restarted = 0;
 };
 
+// How one actor's process stands.
+struct ActorStanding {
+  bool alive = false;
+  bool accepted = false;  // this process has had a gradient accepted
+  std::uint64_t restarts = 0;
+
+  friend bool operator==(const ActorStanding&, const ActorStanding&) = default;
+};
+
 class SupervisorPolicy {
  public:
   // `log_path` is named to the operator where the run is given up. `evaluates`: beside the fleet.
@@ -50,6 +59,9 @@ class SupervisorPolicy {
   Actions Tick(std::int64_t now_ms);
 
   const FleetCounts& counts() const { return counts_; }
+  std::vector<ActorStanding> standings() const;  // by slot
+  // The run is about to end: whoever leaves now is not missed.
+  bool over() const { return ending_ || learner_.over; }
   // The last there was, of whichever learner.
   const std::optional<LearnerStatus>& last_status() const { return status_; }
 
@@ -62,7 +74,8 @@ class SupervisorPolicy {
   struct Actor {
     bool alive = false;
     bool started_before = false;
-    bool accepted = false;                 // this process has had a gradient accepted
+    bool accepted = false;  // this process has had a gradient accepted
+    std::uint64_t restarts = 0;
     std::optional<Life> life;              // the last that the learner named in this slot
     std::optional<Life> before;            // that of the process before this one
     std::optional<std::int64_t> start_ms;  // when to start it, if it is dead

@@ -104,6 +104,21 @@ std::string Headline(const Plan& plan) {
                      given ? ", from the weights of " + run.init_from : "");
 }
 
+ConsoleStyle StyleFor(ShowProgress progress) {
+  ConsoleStyle style = DetectStyle(STDERR_FILENO);
+  style.progress = progress != ShowProgress::kNone;
+  if (progress == ShowProgress::kLines) style.terminal = false;
+  return style;
+}
+
+std::optional<ScreenFacts> ScreenFor(const Config& config, ShowProgress progress) {
+  if (progress != ShowProgress::kScreen) return std::nullopt;
+  return ScreenFacts{.env = config.env.name,
+                     .seed = config.run.seed,
+                     .bound = config.staleness.bound,
+                     .drop = config.staleness.on_exceed == "drop"};
+}
+
 int Report(const Plan& plan, const SupervisorResult& result, const TrainOptions& options,
            RunLog& log, Console& console) {
   const auto summary =
@@ -126,7 +141,7 @@ int Report(const Plan& plan, const SupervisorResult& result, const TrainOptions&
 int RunTrain(const TrainOptions& options) {
   const fs::path learner = Sibling("starling-learner"), actor = Sibling("starling-actor");
   Plan plan = options.resume ? PlanResume(*options.resume, options.overrides) : PlanNew(options);
-  Console console(STDERR_FILENO, DetectStyle(STDERR_FILENO));
+  Console console(STDERR_FILENO, StyleFor(options.progress));
   if (AlreadyComplete(plan)) {
     console.Print(fmt::format("{} is complete ({} steps); to go on, raise --set run.steps=...",
                               plan.run_dir.string(), plan.config.run.steps));
@@ -146,6 +161,7 @@ int RunTrain(const TrainOptions& options) {
                                              .evaluates = plan.config.eval.every_steps > 0,
                                              .actors = static_cast<int>(plan.config.actors.count),
                                              .run_steps = plan.config.run.steps,
+                                             .screen = ScreenFor(plan.config, options.progress),
                                              .limits = {}},
                                             log, console);
   RemoveLeftovers(plan.config, log);

@@ -2,6 +2,7 @@
 // run and writes its summary.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -9,13 +10,22 @@
 
 namespace starling::fleet {
 
+// What is seen of the progress, besides messages. Off a terminal all but kNone are kLines.
+enum class ShowProgress : std::uint8_t {
+  kScreen,  // charts, actors and what limits the speed; the bar where there is no room for them
+  kBar,
+  kLines,  // a plain line every five seconds
+  kNone,
+};
+
 struct TrainOptions {
   std::filesystem::path config;                  // not with `resume`
   std::vector<std::string> overrides;            // "section.key=value"
   std::optional<std::filesystem::path> run_dir;  // refused if it exists and is not empty
   std::optional<std::filesystem::path> resume;   // a run directory
   std::string init_from;                         // over run.init_from; not with `resume`
-  std::string program = "starling";              // how to call it again, for the hints at the end
+  ShowProgress progress = ShowProgress::kScreen;
+  std::string program = "starling";  // how to call it again, for the hints at the end
 };
 
 // Returns the exit status (core/error.h). Throws UserError before anything is started.

@@ -221,7 +221,7 @@ void Learner::OnGradient(wire::Envelope envelope, const wire::Message& message) 
       newest_ = gradient;
       times_.Add(gradient);
       received.envelope = std::move(envelope);
-      outcome = SpendGrant(gradient.grant, std::move(received), *member);
+      outcome = SpendGrant(gradient, std::move(received), *member);
     } else if (outcome != wire::Outcome::kDuplicate &&
                pipeline_.judge().Lose(member->slot, gradient.grant)) {
       granted_ms_.erase(gradient.grant);
@@ -293,9 +293,16 @@ wire::Outcome Learner::CheckGradient(const wire::Message& message, Member*& memb
   return wire::Outcome::kNone;
 }
 
-wire::Outcome Learner::SpendGrant(std::uint64_t number, Received received, Member& member) {
+wire::Outcome Learner::SpendGrant(const wire::Gradient& gradient, Received received,
+                                  Member& member) {
+  const std::uint64_t number = gradient.grant, base = received.base;
   const Arrival arrival = pipeline_.Hold(number, std::move(received));
-  if (arrival == Arrival::kHeld) ++member.accepted;
+  if (arrival == Arrival::kHeld) {
+    ++member.accepted;
+    member.steps += gradient.samples;
+    member.wait_us += gradient.wait_us;
+    member.version = base;
+  }
   if (arrival == Arrival::kBelowGrant || arrival == Arrival::kFutureVersion) {
     pipeline_.judge().Lose(member.slot, number);
   }
@@ -329,8 +336,9 @@ void Learner::SendAnswers(const std::vector<Pipeline::Applied>& applied) {
     if (!Say(member.peer, &member, answer)) unreachable.push_back(member.slot);
   };
   for (const Pipeline::Applied& one : applied) {
-    const Member* member = roster_.Find(one.slot);
+    Member* member = roster_.Find(one.slot);
     if (!member || member->incarnation != one.incarnation) continue;  // it died meanwhile
+    member->staleness = one.staleness;
     wire::Answer answer{
         .answers = one.sequence, .outcome = one.outcome, .staleness = one.staleness};
     if (auto node = grants.extract(one.slot)) answer.grants = std::move(node.mapped());

@@ -78,7 +78,7 @@ class Learner {
   // check
   wire::Outcome CheckGradient(const wire::Message& message, Member*& member, Received& received);
   void Journal(const wire::Message& message, wire::Outcome outcome);
-  wire::Outcome SpendGrant(std::uint64_t number, Received received, Member& member);
+  wire::Outcome SpendGrant(const wire::Gradient& gradient, Received received, Member& member);
 
   // answer
   void SendAnswers(const std::vector<Pipeline::Applied>& applied);
@@ -102,6 +102,7 @@ class Learner {
     kEnd,       // the last checkpoint is written, or could not be
   };
   void Report(Moment moment);
+  nlohmann::ordered_json JoinedRows(bool all);
   bool MustStop();
 
   const Config config_;

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::int64_t kReportMs = 200;    // between two status lines
 constexpr std::int64_t kAloneMs = 10'000;  // between two complaints that nobody is there
+constexpr std::size_t kRowsAtOnce = 256;   // actors in a status line
 
 std::int64_t Ms(double seconds) { return static_cast<std::int64_t>(seconds * 1000.0); }
 
@@ -191,13 +192,22 @@ void Learner::Report(Moment moment) {
                            ? nlohmann::ordered_json("unbounded")
                            : nlohmann::ordered_json(config_.staleness.bound);
   staleness["histogram"] = counters_.staleness.counts();
+  status["version"] = pipeline_.published();
   status["checkpoint"] = last_checkpoint_;
-  status["joined"] = nlohmann::ordered_json::array();
-  for (const auto& [slot, member] : roster_.members()) {
-    status["joined"].push_back({slot, member.incarnation, member.accepted});
-  }
+  status["joined"] = JoinedRows(/*all=*/!running);
   status["final"] = final;
   options_.on_status(status);
+}
+
+// A pipe holds 64 KiB, and a line that does not fit is torn: a large fleet is told of in turns, a
+// few hundred actors a line. The last lines are waited for, and tell of everybody.
+nlohmann::ordered_json Learner::JoinedRows(bool all) {
+  auto rows = nlohmann::ordered_json::array();
+  for (const Member* member : roster_.InTurn(all ? roster_.size() : kRowsAtOnce)) {
+    rows.push_back({member->slot, member->incarnation, member->accepted, member->steps,
+                    member->version, member->staleness, member->wait_us / 1000});
+  }
+  return rows;
 }
 
 }  // namespace starling::learner

@@ -1,5 +1,6 @@
 #include "learner/roster.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/check.h"
@@ -41,6 +42,18 @@ std::vector<std::uint32_t> Roster::SilentSince(std::int64_t ms) const {
     if (member.heard_ms < ms) silent.push_back(slot);
   }
   return silent;
+}
+
+std::vector<const Member*> Roster::InTurn(std::size_t most) {
+  std::vector<const Member*> turn;
+  const std::size_t count = std::min(most, members_.size());
+  if (count == members_.size()) turn_ = 0;
+  for (auto at = members_.lower_bound(turn_); turn.size() < count; ++at) {
+    if (at == members_.end()) at = members_.begin();
+    turn.push_back(&at->second);
+    turn_ = at->first + 1;
+  }
+  return turn;
 }
 
 }  // namespace starling::learner

@@ -20,6 +20,10 @@ struct Member {
   std::int64_t heard_ms = 0;
   std::uint64_t last_sequence = 0;  // of its gradients
   std::uint64_t accepted = 0;       // gradients of this incarnation that were held or applied
+  std::uint64_t steps = 0;          // that are in them
+  std::uint64_t wait_us = 0;        // for a grant, as they tell
+  std::uint64_t version = 0;        // the base of the newest of them
+  std::uint64_t staleness = 0;      // of the last that was applied
   std::unique_ptr<wire::GradientBuffers> buffers{};  // null: its gradients bring a tensor
 };
 
@@ -38,6 +42,10 @@ class Roster {
   // Slots of the members that were last heard before `ms`.
   std::vector<std::uint32_t> SilentSince(std::int64_t ms) const;
 
+  // At most `most` members, by slot, from where the last call ended, round and round; if that is
+  // everybody, from the first.
+  std::vector<const Member*> InTurn(std::size_t most);
+
   const std::map<std::uint32_t, Member>& members() const { return members_; }
   std::size_t size() const { return members_.size(); }
 
@@ -45,6 +53,7 @@ class Roster {
   std::uint32_t term_;
   std::map<std::uint32_t, Member> members_;
   std::map<std::uint32_t, std::uint32_t> lives_;  // incarnations given so far, by slot
+  std::uint32_t turn_ = 0;                        // the slot where InTurn goes on
 };
 
 }  // namespace starling::learner

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "tests/fleet/fixtures.h"
+#include "tests/support/fake_terminal.h"
 #include "tests/support/pty.h"
 
 namespace starling::fleet {
@@ -51,7 +52,7 @@ TEST(ConsoleTest, BarIsDrawnOverItself) {
   screen->Show(Halfway(), 0);
   screen->Show(Halfway(), 199);  // too early
   screen->Show(Halfway(), 200);
-  const std::string once = std::string("\r\033[K") + kBar20;
+  const std::string once = std::string("\r") + kBar20 + "\033[J";
   EXPECT_EQ(screen.Text(), once + once);
 }
 
@@ -61,7 +62,8 @@ TEST(ConsoleTest, AnyBarIsDrawnInTheSameWayAndOnATerminalOnly) {
   screen->Draw(bar, 0);
   screen->Draw(bar, 199);  // too early
   screen->Print("hello");
-  EXPECT_EQ(screen.Text(), "\r\033[K20\r\033[Khello\n20");
+  screen->Clear();
+  EXPECT_EQ(screen.Text(), "\r20\033[J\r\033[Jhello\n20\033[J\r\033[J");
   Screen file({});
   file->Draw(bar, 0);
   EXPECT_EQ(file.Text(), "");
@@ -74,7 +76,104 @@ TEST(ConsoleTest, LinesStayAboveTheBar) {
   screen->Clear();
   screen->Print("bye");
   EXPECT_EQ(screen.Text(),
-            std::string("\r\033[K") + kBar20 + "\r\033[Khello\n" + kBar20 + "\r\033[Kbye\n");
+            std::string("\r") + kBar20 + "\033[J\r\033[Jhello\n" + kBar20 + "\033[J\r\033[Jbye\n");
+}
+
+Console::Lines Abc(const ProgressStyle&) { return {"a", "b", "c", ""}; }
+
+TEST(ConsoleTest, OnlyTheLinesOfABlockThatChangedAreWritten) {
+  Screen screen(Terminal());
+  EXPECT_TRUE(screen->DrawLines(Abc, 0));
+  EXPECT_FALSE(screen->DrawLines(Abc, 199)) << "too early";
+  screen->Hurry();
+  EXPECT_TRUE(screen->DrawLines(Abc, 199)) << "but for the last time";
+  EXPECT_EQ(screen.Text(), "\ra\033[K\nb\033[K\nc\033[K\n\033[J\r\033[3A\n\n\n\033[J");
+  const auto other = [](const ProgressStyle&) { return Console::Lines{"a", "B", "c", ""}; };
+  EXPECT_TRUE(screen->DrawLines(other, 400));
+  EXPECT_THAT(screen.Text(), testing::EndsWith("\033[J\r\033[3A\nB\033[K\n\n\033[J"));
+  EXPECT_TRUE(screen->DrawLines(other, 5000));
+  EXPECT_THAT(screen.Text(), testing::EndsWith("\r\033[3Aa\033[K\nB\033[K\nc\033[K\n\033[J"))
+      << "now and then all of it";
+  screen->Clear();
+  EXPECT_THAT(screen.Text(), testing::EndsWith("\033[J\r\033[3A\033[J"));
+}
+
+TEST(ConsoleTest, LinesStayAboveABlock) {
+  Screen screen(Terminal());
+  screen->DrawLines(Abc, 0);
+  screen->Print("hello");
+  EXPECT_THAT(screen.Text(),
+              testing::EndsWith("\033[J\r\033[3A\033[Jhello\na\033[K\nb\033[K\nc\033[K\n\033[J"));
+}
+
+TEST(ConsoleTest, ABlockMayGrowAndShrink) {
+  Screen screen(Terminal());
+  screen->DrawLines(Abc, 0);
+  screen->DrawLines([](const ProgressStyle&) { return Console::Lines{"a"}; }, 200);
+  EXPECT_THAT(screen.Text(), testing::EndsWith("\r\033[3Aa\033[J"));
+  screen->DrawLines(Abc, 400);
+  EXPECT_THAT(screen.Text(), testing::EndsWith("a\033[J\r\nb\033[K\nc\033[K\n\033[J"));
+}
+
+TEST(ConsoleTest, ABlockThatIsKeptStaysAboveWhatFollows) {
+  Screen screen(Terminal());
+  screen->DrawLines(Abc, 0);
+  screen->Keep();
+  screen->Print("bye");
+  EXPECT_EQ(screen.Text(), "\ra\033[K\nb\033[K\nc\033[K\n\033[Jbye\n");
+  screen->DrawLines([](const ProgressStyle&) { return Console::Lines{"a"}; }, 1000);
+  screen->Keep();
+  EXPECT_THAT(screen.Text(), testing::EndsWith("bye\n\ra\033[J\n"))
+      << "a bar has a line of its own";
+}
+
+// Whatever is printed and drawn in whatever order: first all that stays, then the newest block.
+TEST(ConsoleTest, ATerminalShowsWhatStaysAndBelowItTheBlock) {
+  constexpr int kColumns = 20, kRows = 12;
+  ConsoleStyle style = Terminal(/*color=*/true);
+  style.height = kRows;
+  Screen screen(style);
+  FakeTerminal terminal(kColumns, kRows);
+  std::string stays;
+  std::size_t read = 0;
+  for (int i = 0; i < 300; ++i) {
+    Console::Lines block;
+    for (int line = 0; line < i * 7 % 9; ++line) {
+      block.push_back("line " + std::to_string(line) + (i * line % 3 == 0 ? " \u2588 new" : ""));
+    }
+    block.emplace_back();
+    screen->DrawLines([&](const ProgressStyle&) { return block; }, 200 * i);
+    if (i % 4 == 0) {
+      screen->Print("this line stays where it is " + std::to_string(i), LogLevel::kWarn);
+      stays += "this line stays wher\ne it is " + std::to_string(i) + "\n";
+    }
+    if (i % 50 == 49) {
+      screen->Keep();
+      for (const std::string& line : block) stays += line.empty() ? "" : line + "\n";
+      block.clear();
+    }
+    const std::string text = screen.Text();
+    terminal.Feed(text.substr(read));
+    read = text.size();
+    std::string wanted = stays;
+    for (const std::string& line : block) wanted += line.empty() ? "" : line + "\n";
+    ASSERT_EQ(terminal.All(), wanted) << i;
+    ASSERT_TRUE(terminal.plain());
+  }
+}
+
+TEST(ConsoleTest, WithoutProgressThereAreOnlyLinesThatStay) {
+  for (const bool terminal : {false, true}) {
+    ConsoleStyle style = Terminal();
+    style.terminal = terminal;
+    style.progress = false;
+    Screen screen(style);
+    screen->Show(Halfway(), 0);
+    screen->Show(Halfway(), 10'000);
+    EXPECT_FALSE(screen->DrawLines(Abc, 20'000));
+    screen->Print("hello");
+    EXPECT_EQ(screen.Text(), "hello\n");
+  }
 }
 
 TEST(ConsoleTest, OffATerminalALineEveryFiveSecondsAndNoEscapeCodes) {
@@ -171,8 +270,9 @@ TEST_F(StyleTest, TheTerminalIsAskedForItsWidthEachTime) {
     const ssize_t read = ::read(ours_, buffer.data(), buffer.size());
     return std::string(buffer.data(), static_cast<std::size_t>(std::max<ssize_t>(read, 0)));
   };
-  EXPECT_EQ(shown(20, 0), std::string("\r\033[K") + kBar20);
-  EXPECT_EQ(shown(5, 1000), "\r\033[K 50%");
+  EXPECT_EQ(shown(20, 0), std::string("\r") + kBar20 + "\033[J");
+  // The bar has 19 columns: wrapped, it takes four lines.
+  EXPECT_EQ(shown(5, 1000), "\r\033[3A 50%\033[J");
   console.Clear();
 }
 

@@ -10,7 +10,7 @@ using testing::Pair;
 
 TEST(StatusTest, ReadsALine) {
   const auto status = ParseStatus(
-      R"({"phase":"running","term":2,"steps":320,"frames":321,"updates":3,"seconds":1.5,)"
+      R"({"phase":"running","term":2,"steps":320,"frames":321,"updates":3,"version":4,"seconds":1.5,)"
       R"("steps_per_second":213.5,"mean_return":4.25,"episodes":7,)"
       R"("episodes_cut":9,"envs_replaced":2,)"
       R"("staleness":{"bound":4,"max":2,"mean":0.5,"histogram":[1,1,1]},)"
@@ -18,13 +18,14 @@ TEST(StatusTest, ReadsALine) {
       R"("actors_alive":2,"checkpoint":"checkpoints/x",)"
       R"("time":{"actors":{"wait":1,"refresh":2,"act":3,"gradient":4,"push":5},)"
       R"("learner":{"receive":6,"dispatch":7,"idle":8,"lanes":9}},)"
-      R"("joined":[[0,1,3],[1,5,0]],"final":true,"of tomorrow":[]})");
+      R"("joined":[[0,1,3,30,2,1,99],[1,5,0,0,0,0,0]],"final":true,"of tomorrow":[]})");
   ASSERT_TRUE(status.has_value());
   EXPECT_EQ(status->phase, "running");
   EXPECT_EQ(status->term, 2u);
   EXPECT_EQ(status->steps, 320u);
   EXPECT_EQ(status->frames, 321u);
   EXPECT_EQ(status->updates, 3u);
+  EXPECT_EQ(status->version, 4u);
   EXPECT_EQ(status->seconds, 1.5);
   EXPECT_EQ(status->steps_per_second, 213.5);
   EXPECT_EQ(status->mean_return, 4.25);
@@ -50,7 +51,8 @@ TEST(StatusTest, ReadsALine) {
   EXPECT_EQ(status->time.learner.lanes, 9);
   EXPECT_EQ(status->actors_alive, 2);
   EXPECT_EQ(status->checkpoint, "checkpoints/x");
-  EXPECT_THAT(status->joined, ElementsAre(JoinedActor{0, 1, 3}, JoinedActor{1, 5, 0}));
+  EXPECT_THAT(status->joined,
+              ElementsAre(JoinedActor{0, 1, 3, 30, 2, 1, 99}, JoinedActor{1, 5, 0}));
   EXPECT_TRUE(status->final);
 }
 
@@ -65,7 +67,7 @@ TEST(StatusTest, WhatIsAbsentOrNullKeepsItsDefault) {
 
 TEST(StatusTest, TornAndForeignLinesAreRefused) {
   for (const char* line :
-       {"", "x", "[]", "3", R"({"steps":32)", R"({"steps":"many"})", R"({"joined":[[0]]})",
+       {"", "x", "[]", "3", R"({"steps":32)", R"({"steps":"many"})", R"({"joined":[[0,1,2]]})",
         R"({"joined":[3]})", R"({"staleness":{"histogram":7}})",
         R"({"time":{"actors":{"act":"x"}}})", R"({"mean_return":"good"})"}) {
     EXPECT_FALSE(ParseStatus(line).has_value()) << line;

@@ -13,6 +13,22 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
+TEST_F(PolicyTest, TellsHowEachActorStands) {
+  SupervisorPolicy policy = Started(2);
+  EXPECT_EQ(policy.standings(), (std::vector<ActorStanding>{{true, false, 0}, {true, false, 0}}));
+  policy.OnStatus(100, Joined(1, {{1, 7, 3}}));
+  EXPECT_EQ(policy.standings()[1], (ActorStanding{true, true, 0}));
+  policy.OnActorExit(200, 1, 99, kKilled9);  // replaced at once
+  EXPECT_EQ(policy.standings()[1], (ActorStanding{true, false, 1}));
+  policy.OnActorExit(300, 0, 98, kKilled9);  // in 50 ms
+  EXPECT_EQ(policy.standings()[0], (ActorStanding{false, false, 0}));
+  policy.Tick(350);
+  EXPECT_EQ(policy.standings()[0], (ActorStanding{true, false, 1}));
+  EXPECT_FALSE(policy.over());
+  policy.OnStopSignal(400, SIGINT);
+  EXPECT_TRUE(policy.over());
+}
+
 TEST_F(PolicyTest, StartsTheLearnerThenEveryActor) {
   SupervisorPolicy policy(PolicyLimits{}, 2, 1000, /*resume=*/true, "run/log");
   EXPECT_THAT(policy.Start(0), ElementsAre(Action(StartLearner{true}), Action(StartActor{0}),

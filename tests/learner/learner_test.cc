@@ -130,6 +130,26 @@ TEST_F(LearnerTest, TheRunEndsAtTheFirstUpdateWithEnoughSteps) {
   EXPECT_EQ(final_status_["phase"], "done");
 }
 
+TEST_F(LearnerTest, ItsStatusTellsHowFarEachActorIs) {
+  Start();
+  const auto a = NewActor(0);
+  const wire::Grant early = a->NextGrant();
+  const auto b = NewActor(7);
+  for (int i = 0; i < 2; ++i) b->Push(b->NextGrant(), 1.0f, 3);
+  b->NextGrant();
+  a->Push(early, 1.0f);
+  a->NextGrant();
+  Stop();
+  EXPECT_EQ(final_status_["version"], 3);
+  const auto& rows = final_status_["joined"];
+  ASSERT_EQ(rows.size(), 2u);
+  // Accepted, steps, base version of the newest, staleness, milliseconds waited.
+  const auto told = [](const nlohmann::ordered_json& row) { return row.dump(); };
+  const std::string term = std::to_string(1 << 16);
+  EXPECT_EQ(told(rows[0]), "[0," + term + ",1,4,0,2,0]");
+  EXPECT_EQ(told(rows[1]), "[7," + term + ",2,6,1,0,0]");
+}
+
 TEST_F(LearnerTest, SaysThatTheRunIsOverBeforeItsLastCheckpoint) {
   Start("run.steps=4\nupdates.start_with=1");
   const auto actor = NewActor();

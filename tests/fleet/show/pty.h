@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -66,6 +67,11 @@ class ProgramInTerminal {
       seen_ = at + text.size();
       return true;
     });
+  }
+
+  // Reads until anything shown so far matches. False after a long time.
+  bool ShowsSomethingLike(const std::regex& pattern) {
+    return Until([&] { return std::regex_search(shown_, pattern); });
   }
 
   // Reads on until the program is gone: its exit status or 128 + signal; -1 after a long time.

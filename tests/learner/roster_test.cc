@@ -1,0 +1,36 @@
+#include "learner/roster.h"
+
+#include <gmock/gmock.h>
+
+namespace starling::learner {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+std::vector<std::uint32_t> Slots(const std::vector<const Member*>& members) {
+  std::vector<std::uint32_t> slots;
+  for (const Member* member : members) slots.push_back(member->slot);
+  return slots;
+}
+
+TEST(RosterTest, EverybodyHasATurn) {
+  Roster roster(1);
+  EXPECT_THAT(Slots(roster.InTurn(2)), IsEmpty());
+  for (const std::uint32_t slot : {0u, 1u, 2u, 5u, 9u}) roster.Join(slot, "peer", 0);
+  EXPECT_THAT(Slots(roster.InTurn(2)), ElementsAre(0, 1));
+  EXPECT_THAT(Slots(roster.InTurn(2)), ElementsAre(2, 5));
+  EXPECT_THAT(Slots(roster.InTurn(2)), ElementsAre(9, 0));
+  EXPECT_THAT(Slots(roster.InTurn(7)), ElementsAre(0, 1, 2, 5, 9)) << "nobody twice, in order";
+}
+
+TEST(RosterTest, ATurnPassesOverThoseWhoLeft) {
+  Roster roster(1);
+  for (const std::uint32_t slot : {0u, 1u, 2u, 3u}) roster.Join(slot, "peer", 0);
+  EXPECT_THAT(Slots(roster.InTurn(2)), ElementsAre(0, 1));
+  roster.Leave(2);
+  EXPECT_THAT(Slots(roster.InTurn(2)), ElementsAre(3, 0));
+}
+
+}  // namespace
+}  // namespace starling::learner
