@@ -7,7 +7,6 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <limits>
-#include <map>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -35,7 +34,7 @@ namespace {
 
 struct Options {
   TrainOptions train;
-  std::string train_config, run_dir, resume;
+  std::string train_config, run_dir, resume, progress = "screen";
   EvalOptions eval;
   PlayOptions play;
   RecordOptions record;
@@ -67,15 +66,12 @@ void AddTrain(CLI::App& app, Options& options) {
       ->excludes(config)
       ->excludes(run_dir)
       ->excludes(init_from);
-  const std::map<std::string, ShowProgress> progress{{"screen", ShowProgress::kScreen},
-                                                     {"bar", ShowProgress::kBar},
-                                                     {"lines", ShowProgress::kLines},
-                                                     {"none", ShowProgress::kNone}};
   train
-      .add_option("--progress", options.train.progress,
-                  "on a terminal: screen (the default: charts and actors), bar, lines or none")
+      .add_option("--progress", options.progress,
+                  "what a terminal shows: screen (default: charts and actors), bar, lines or none")
       ->type_name("HOW")
-      ->transform(CLI::CheckedTransformer(progress));
+      ->check(CLI::IsMember(std::vector<std::string>{"screen", "bar", "lines", "none"})
+                  .description(""));
   train.footer(
       "--set eval.every_steps=N evaluates the newest weights every N steps while training goes "
       "on:\n"
@@ -219,10 +215,17 @@ int Bench(std::vector<std::string> words) {
                   ": cannot be started; build it with scripts/build release starling-bench");
 }
 
+ShowProgress ProgressNamed(const std::string& name) {
+  if (name == "bar") return ShowProgress::kBar;
+  if (name == "lines") return ShowProgress::kLines;
+  return name == "none" ? ShowProgress::kNone : ShowProgress::kScreen;
+}
+
 int Dispatch(const CLI::App& app, Options& options) {
   if (app.got_subcommand("train")) {
     TrainOptions& train = options.train;
     train.config = options.train_config;
+    train.progress = ProgressNamed(options.progress);
     if (!options.run_dir.empty()) train.run_dir = options.run_dir;
     if (!options.resume.empty()) train.resume = options.resume;
     return RunTrain(train);
