@@ -1,11 +1,12 @@
-// Is the lock needed? Lanes, hogwild and a mutex (push_ways.h says what each is given), with 1 to 16
-// threads that push gradients in this process: how many updates a second, how long a pusher waits, and
-// what is learned from the same number of gradients.
+// Is the lock needed? Lanes, hogwild and a mutex (push_ways.h says what each is given), with 1 to
+// 16 threads that push gradients in this process: how many updates a second, how long a pusher
+// waits, and what is learned from the same number of gradients.
 //
-// The speed is that of the net of bench/minatar.toml with gradients computed beforehand: between two
-// pushes a pusher copies the newest weights and writes a gradient, as an actor does, and computes
-// nothing, so the applying is all there is to wait for. The scores are of real rollouts, each on the
-// newest weights, the same seeds for all three ways; which gradient comes first is chance.
+// The speed is that of the net of bench/minatar.toml with gradients computed beforehand: between
+// two pushes a pusher copies the newest weights and writes a gradient, as an actor does, and
+// computes nothing, so the applying is all there is to wait for. The scores are of real rollouts,
+// each on the newest weights, the same seeds for all three ways; which gradient comes first is
+// chance.
 #include <fmt/format.h>
 #include <poll.h>
 

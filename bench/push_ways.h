@@ -6,9 +6,10 @@
 //   mutex    no dispatcher: each pusher takes one mutex, applies its gradient and publishes
 //            (mutex_apply.h), which spares it the two wake-ups that the others' pushers pay for
 //
-// Lanes and hogwild get as many threads as there are pushers, at most one for each core. All three run
-// the same optimizer loop, publish every version to the same kind of snapshot, or a newer one in its
-// place, and are alike in what a pusher may do next: its own update is in what it reads then.
+// Lanes and hogwild get as many threads as there are pushers, at most one for each core. All three
+// run the same optimizer loop, publish every version to the same kind of snapshot, or a newer one
+// in its place, and are alike in what a pusher may do next: its own update is in what it reads
+// then.
 //
 // Thread safety: Push by each pusher in its own thread.
 #pragma once
@@ -33,8 +34,8 @@ class PushWay {
   explicit PushWay(std::size_t floats) : snapshot_({}, floats, 1, 1) {}
   virtual ~PushWay() = default;
 
-  // By pusher `who`: returns when an update of this one gradient of `samples` samples is applied and
-  // published. `gradient` is borrowed until then.
+  // By pusher `who`: returns when an update of this one gradient of `samples` samples is applied
+  // and published. `gradient` is borrowed until then.
   virtual void Push(std::size_t who, std::span<const float> gradient, std::uint32_t samples) = 0;
 
   const wire::SnapshotWriter& snapshot() const { return snapshot_; }

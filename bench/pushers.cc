@@ -4,13 +4,10 @@
 #include <atomic>
 #include <functional>
 #include <latch>
-#include <numeric>
-#include <stdexcept>
 #include <thread>
 
 #include "actors/rollout.h"
 #include "bench/push_ways.h"
-#include "core/check.h"
 #include "core/clock.h"
 #include "core/denormals.h"
 #include "net/model.h"
@@ -37,7 +34,15 @@ class Pusher {
     ++pushes_;
   }
 
+  void Run(const std::function<void()>& work) {
+    begin_ns_ = clock_.NowNs();
+    work();
+    end_ns_ = clock_.NowNs();
+  }
+
   const wire::SnapshotMeta& meta() const { return meta_; }
+  std::int64_t begin_ns() const { return begin_ns_; }
+  std::int64_t end_ns() const { return end_ns_; }
   std::int64_t waited_ns() const { return waited_ns_; }
   std::uint64_t pushes() const { return pushes_; }
   // Read after its thread has ended.
@@ -49,36 +54,36 @@ class Pusher {
   wire::SnapshotReader reader_;
   const SteadyClock clock_;
   wire::SnapshotMeta meta_;
-  std::int64_t waited_ns_ = 0;
+  std::int64_t begin_ns_ = 0, end_ns_ = 0, waited_ns_ = 0;
   std::uint64_t pushes_ = 0;
 };
 
-// Runs `work` for every pusher in a thread of its own, once `prepare`d; how fast they were together.
-// `prepare` returns the work.
+// Runs `work` for every pusher in a thread of its own, once `prepare`d; how fast they were
+// together. `prepare` returns the work.
 using Work = std::function<void()>;
 PushSpeed RunAll(std::vector<Pusher>& pushers, const std::function<Work(std::size_t)>& prepare) {
-  const SteadyClock clock;
-  std::latch ready(static_cast<std::ptrdiff_t>(pushers.size()) + 1);
+  std::latch ready(static_cast<std::ptrdiff_t>(pushers.size()));
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < pushers.size(); ++i) {
     threads.emplace_back([&, i] {
       FlushDenormals();
       const Work work = prepare(i);
       ready.arrive_and_wait();
-      work();
+      pushers[i].Run(work);
     });
   }
-  ready.arrive_and_wait();
-  const std::int64_t begin = clock.NowNs();
   for (std::thread& thread : threads) thread.join();
-  const auto ns = static_cast<double>(clock.NowNs() - begin);
-  double pushes = 0, waited = 0;
+  std::int64_t begin = pushers[0].begin_ns(), end = pushers[0].end_ns();
+  double pushes = 0, waited = 0, worked = 0;
   for (const Pusher& pusher : pushers) {
+    begin = std::min(begin, pusher.begin_ns());
+    end = std::max(end, pusher.end_ns());
     pushes += static_cast<double>(pusher.pushes());
     waited += static_cast<double>(pusher.waited_ns());
+    worked += static_cast<double>(pusher.end_ns() - pusher.begin_ns());
   }
-  return {.updates_per_second = pushes / ns * 1e9,
-          .waiting = waited / ns / static_cast<double>(pushers.size())};
+  return {.updates_per_second = pushes / static_cast<double>(end - begin) * 1e9,
+          .waiting = waited / worked};
 }
 
 std::vector<Pusher> MakePushers(PushWay& way, std::size_t count) {

@@ -1,5 +1,5 @@
-// Threads that push gradients as actors do: the newest weights, a gradient, and the wait until it is
-// applied.
+// Threads that push gradients as actors do: the newest weights, a gradient, and the wait until it
+// is applied.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ struct PushSpeed {
   double waiting = 0;  // share of the pushers' time from a push to its acknowledgement
 };
 
-// Every pusher, for `seconds`: copies the newest weights, copies one of `gradients` to where its own
-// goes, pushes it.
+// Every pusher, for `seconds`: copies the newest weights, copies one of `gradients` to where its
+// own goes, pushes it.
 PushSpeed MeasurePushes(std::string_view way, const Config& config, std::span<const float> weights,
                         const std::vector<std::vector<float>>& gradients, std::size_t pushers,
                         double seconds);

@@ -145,9 +145,9 @@ void Hogwild::Apply(const Update& update) {
   }
 }
 
-// Who raises the counter from zero holds the publication, and lets go when it is zero again: then it
-// has looked after every update that was counted. The acquire-release chain of the counter hands what
-// the holder knows to the next one.
+// Who raises the counter from zero holds the publication, and lets go when it is zero again: then
+// it has looked after every update that was counted. The acquire-release chain of the counter hands
+// what the holder knows to the next one.
 void Hogwild::Finish(std::uint64_t version) {
   // Partner: the acquire load in PublishAllDone, who then sees all that this update has written.
   PlaceOf(version).done.store(version, std::memory_order_release);
@@ -158,8 +158,8 @@ void Hogwild::Finish(std::uint64_t version) {
   }
 }
 
-// The holder's. Never further at once than the snapshot's slot is another than the newest version's,
-// which stays whole for its readers.
+// The holder's. Never further at once than the snapshot's slot is another than the newest
+// version's, which stays whole for its readers.
 void Hogwild::PublishAllDone() {
   for (;;) {
     const std::uint64_t before = completed_.load(std::memory_order_relaxed);  // the holder's

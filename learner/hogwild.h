@@ -1,26 +1,26 @@
 // The applying half of the learner as it was published: Hogwild (Recht et al. 2011) with the shared
-// RMSProp of the A3C paper (Mnih et al. 2016). Each thread takes a whole update and applies it to all
-// of the weights and of the optimizer's state while other threads apply theirs: a block is read, changed
-// in a copy, and the cache lines that changed are written back. Two updates that read a line before
-// either has written it leave the effect of one: that is lost, and it is hogwild. What an update does not
-// change it does not write, so sparse gradients lose little; gradients that touch different lines lose
-// nothing.
+// RMSProp of the A3C paper (Mnih et al. 2016). Each thread takes a whole update and applies it to
+// all of the weights and of the optimizer's state while other threads apply theirs: a block is
+// read, changed in a copy, and the cache lines that changed are written back. Two updates that read
+// a line before either has written it leave the effect of one: that is lost, and it is hogwild.
+// What an update does not change it does not write, so sparse gradients lose little; gradients that
+// touch different lines lose nothing.
 //
-// A version is the number of an update in the order of Submit; it is completed when it and all before it
-// have landed. Who finishes an update publishes what is completed by then: it copies the weights, block
-// by block, while others go on writing. So a snapshot called v holds all that updates up to v left, and
-// may hold parts of later ones; versions may be left out. Publishing is one thread's at a time: a counter
-// of finished updates says who, and nobody waits for it; who finds it taken leaves its update to the
-// holder, who looks again before it lets go.
+// A version is the number of an update in the order of Submit; it is completed when it and all
+// before it have landed. Who finishes an update publishes what is completed by then: it copies the
+// weights, block by block, while others go on writing. So a snapshot called v holds all that
+// updates up to v left, and may hold parts of later ones; versions may be left out. Publishing is
+// one thread's at a time: a counter of finished updates says who, and nobody waits for it; who
+// finds it taken leaves its update to the holder, who looks again before it lets go.
 //
-// A capture (a checkpoint) is read in the same way, when its version is completed: weights and state of
-// version v, with what later updates had written by then. There is no hash of it. One thread has nobody
-// beside it: its weights are those of the lanes, bit for bit.
+// A capture (a checkpoint) is read in the same way, when its version is completed: weights and
+// state of version v, with what later updates had written by then. There is no hash of it. One
+// thread has nobody beside it: its weights are those of the lanes, bit for bit.
 //
 // Thread safety: see applier.h.
-// Invariants: weights and state are written by relaxed atomics alone (shared_floats.h). Of threads + 1
-// unfinished updates each thread has one and one waits; so an update begins only when all but the last
-// `threads` before it have landed.
+// Invariants: weights and state are written by relaxed atomics alone (shared_floats.h). Of threads
+// + 1 unfinished updates each thread has one and one waits; so an update begins only when all but
+// the last `threads` before it have landed.
 #pragma once
 
 #include <atomic>

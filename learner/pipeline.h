@@ -47,7 +47,8 @@ class Pipeline {
   // Spends grant `number`. kHeld: `gradient` is kept until it is applied.
   Arrival Hold(std::uint64_t number, Received gradient);
 
-  // Hands the applier every update that is due, as far as it may take them; none once the run is over.
+  // Hands the applier every update that is due, as far as it may take them; none once the run is
+  // over.
   void Advance();
 
   // What became of one gradient.

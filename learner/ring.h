@@ -1,8 +1,8 @@
 // What carries updates from the network thread to a lane: a bounded ring without locks, and a
 // Parker on which a thread sleeps while there is nothing for it.
 //
-// Thread safety of the ring: one thread pushes, one thread pops; they may be different threads over time if
-// something else orders the hand-over.
+// Thread safety of the ring: one thread pushes, one thread pops; they may be different threads over
+// time if something else orders the hand-over.
 // Invariants: head_ <= tail_ <= head_ + Capacity; slots [head_, tail_) belong to the consumer, the
 // others to the producer; head_ is written by the consumer only, tail_ by the producer only. Both
 // count for ever (64 bits do not wrap), the slot is the low bits.
@@ -66,8 +66,8 @@ class SpscRing {
 //   sleeper: ticket = Ticket(); if (!ring.TryPop(x)) Park(ticket);
 //   waker:   ring.TryPush(x); Wake();
 //
-// Thread safety: any number of sleepers and wakers; of several sleepers a Wake wakes at least one, so
-// that is how much work it may stand for.
+// Thread safety: any number of sleepers and wakers; of several sleepers a Wake wakes at least one,
+// so that is how much work it may stand for.
 class Parker {
  public:
   // Partner: the release increment in Wake. Work made before a Wake that the ticket has seen is

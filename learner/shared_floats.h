@@ -1,9 +1,11 @@
-// Floats that any threads may read and write at the same time: relaxed atomics, two floats to a word,
-// so that a reader finds old or new values and never an undefined race. Nothing is ordered by them.
+// Floats that any threads may read and write at the same time: relaxed atomics, two floats to a
+// word, so that a reader finds old or new values and never an undefined race. Nothing is ordered by
+// them.
 //
 // They are copied out and in by blocks, for arithmetic that the compiler turns into vector code: it
 // makes none of atomics. With RMSProp's loop that takes three quarters of the time of a loop over
-// single std::atomic_ref<float>; blocks copied float by float would take half as long again as the loop.
+// single std::atomic_ref<float>; blocks copied float by float would take half as long again as the
+// loop.
 //
 // Thread safety: every function may be called from any thread at any time.
 // Invariants: offsets and sizes are multiples of 16 floats (CHECKed).

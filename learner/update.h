@@ -55,8 +55,8 @@ inline constexpr std::size_t kGroup = 16;  // floats in a cache line
 // one: 0.49 ns per weight with 2048, 0.42 with 256.
 inline constexpr std::size_t kApplyBlock = 256;
 
-// sum_k weight_k * g_k over [offset, offset + n), added in the order given, in `room` (n floats); or
-// where it already lies, if there is one gradient of weight 1: 1 * g is g, bit for bit.
+// sum_k weight_k * g_k over [offset, offset + n), added in the order given, in `room` (n floats);
+// or where it already lies, if there is one gradient of weight 1: 1 * g is g, bit for bit.
 const float* SumGradients(const std::vector<GradientRef>& gradients, std::size_t offset,
                           std::size_t n, float* room);
 

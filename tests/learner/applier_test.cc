@@ -106,8 +106,8 @@ TEST_P(ApplierTest, GoesOnFromACaptureAsIfNothingHadHappened) {
   EXPECT_EQ(applier->CaptureNow().state, expected.state);
 }
 
-// The running square of a weight whose gradient has become zero decays for ever; as a denormal number
-// it would make every later update many times slower.
+// The running square of a weight whose gradient has become zero decays for ever; as a denormal
+// number it would make every later update many times slower.
 TEST_P(ApplierTest, WhatDecaysBecomesZeroNotADenormal) {
   constexpr std::uint64_t kVersions = 40;
   UpdateStream stream(kSize, kVersions, {.decay = 0.5});

@@ -2,8 +2,8 @@
 //
 // Most of it is counted in ones: weights begin at 0 and every update takes 1 from each, so a weight
 // says how many updates are in it. Let C be the capacity. Update v begins when all up to v - C have
-// landed, so it never reads what one before v - 2 C + 1 wrote: that one's write is before the begin of
-// another's that is finished. So of 2 C - 1 updates in a row at least one is built upon.
+// landed, so it never reads what one before v - 2 C + 1 wrote: that one's write is before the begin
+// of another's that is finished. So of 2 C - 1 updates in a row at least one is built upon.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -68,8 +68,8 @@ TEST(HogwildLockfree, UpdatesOfDifferentLinesLoseNothing) {
     const std::vector<float> values = RandomFloats(kLine, static_cast<std::uint32_t>(line + 1));
     std::ranges::copy(values, &gradients[line % kUpdates][line * kLine]);
   }
-  // An average of squares is no obstacle: where it is zero it stays so without a gradient, and where
-  // it decays the weight stays.
+  // An average of squares is no obstacle: where it is zero it stays so without a gradient, and
+  // where it decays the weight stays.
   for (const char* kind : {"sgd", "rmsprop"}) {
     UpdateStream stream(kSize, kUpdates, {.kind = kind});
     for (std::uint64_t v = 1; v <= kUpdates; ++v)
@@ -171,8 +171,8 @@ TEST(HogwildLockfree, ACaptureHoldsAllOfItsVersion) {
   }
 }
 
-// The network thread's way: a few Update objects used again and again, buffers of gradients that are
-// overwritten as soon as the update is completed.
+// The network thread's way: a few Update objects used again and again, buffers of gradients that
+// are overwritten as soon as the update is completed.
 TEST(HogwildLockfree, UpdatesAndGradientsAreFreeForUseOnceCompleted) {
   constexpr std::uint64_t kVersions = 2000;
   UpdateStream stream(kSize, 1);

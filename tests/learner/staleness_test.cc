@@ -256,8 +256,8 @@ TEST_F(JudgeTest, NothingIsGrantedBeforeOpen) {
   EXPECT_EQ(grants[0].version, 40u);
 }
 
-// Of an update that is not completed, computed on version 7, the staleness if those up to `version` land
-// before it: 9 makes it 1, 12 makes it 4.
+// Of an update that is not completed, computed on version 7, the staleness if those up to `version`
+// land before it: 9 makes it 1, 12 makes it 4.
 TEST(MayOvertake, CountsTheOvertakerAsOneMoreVersionBetween) {
   EXPECT_TRUE(MayOvertake(1, 9, 7));
   EXPECT_FALSE(MayOvertake(1, 10, 7));
