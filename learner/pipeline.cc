@@ -52,12 +52,11 @@ Arrival Pipeline::Hold(std::uint64_t number, Received gradient) {
   return verdict;
 }
 
-void Pipeline::Advance() {
-  while (!over() && flights_.size() < kMaxUpdatesInLanes) {
-    const auto decided = judge_.Next();
-    if (!decided) return;
-    Launch(*decided);
-  }
+bool Pipeline::AdvanceOne() {
+  if (over() || flights_.size() >= kMaxUpdatesInLanes) return false;
+  const auto decided = judge_.Next();
+  if (decided) Launch(*decided);
+  return decided.has_value();
 }
 
 void Pipeline::Launch(const Judge::Update& decided) {

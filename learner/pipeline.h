@@ -48,7 +48,11 @@ class Pipeline {
   Arrival Hold(std::uint64_t number, Received gradient);
 
   // Hands the lanes every update that is due, as far as they take them; none once the run is over.
-  void Advance();
+  void Advance() {
+    while (AdvanceOne()) continue;
+  }
+  // At most one of them: whether there was one.
+  bool AdvanceOne();
 
   // What became of one gradient.
   struct Applied {
