@@ -1,6 +1,7 @@
 #include "actors/actor.h"
 
 #include <stdexcept>
+#include <utility>
 
 #include "actors/rollout.h"
 #include "core/denormals.h"
@@ -20,7 +21,11 @@ void UseProcessor(Config& config) {
 std::unique_ptr<Rollout> MakeRollout(Config config, const LearnerLink& link,
                                      const std::function<void()>& beat) {
   const auto make = [&] {
-    return std::make_unique<Rollout>(config, link.slot(), link.incarnation(), beat);
+    const envs::EnvSeed seed{config.run.seed, link.slot(), link.incarnation()};
+    Replica replica = MakeReplica(config, link.slot());
+    auto env = MakePacedEnv(config, replica, seed, beat);
+    return std::make_unique<Rollout>(config, link.slot(), link.incarnation(), std::move(replica),
+                                     std::move(env), beat);
   };
   if (config.actors.backend != "auto") return make();
   try {

@@ -5,6 +5,7 @@
 #include "actors/staged_env.h"
 #include "core/error.h"
 #include "envs/gpu.h"
+#include "envs/paced.h"
 #include "envs/registry.h"
 #include "net/gpu.h"
 
@@ -58,6 +59,16 @@ std::unique_ptr<envs::VecEnv> MakeEnv(const Config& config, const Replica& repli
   Memory& memory = replica.backend->memory();
   if (memory.on_host()) return env;
   return std::make_unique<StagedEnv>(std::move(env), memory);
+}
+
+std::unique_ptr<envs::VecEnv> MakePacedEnv(const Config& config, const Replica& replica,
+                                           const envs::EnvSeed& seed,
+                                           const envs::WhileWaiting& while_waiting) {
+  auto env = MakeEnv(config, replica, seed, while_waiting);
+  if (config.env.step_ms == 0) return env;
+  return std::make_unique<envs::Paced>(std::move(env),
+                                       envs::Pace(config.env, config.actors.unroll, seed),
+                                       std::make_unique<envs::SteadySleeper>(), while_waiting);
 }
 
 }  // namespace starling::actors

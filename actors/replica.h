@@ -37,6 +37,11 @@ std::unique_ptr<envs::VecEnv> MakeEnv(const Config& config, const Replica& repli
                                       const envs::EnvSeed& seed,
                                       const envs::WhileWaiting& while_waiting);
 
+// The same at the pace that env.step_ms sets (envs/paced.h), if it sets one: for an actor at work.
+std::unique_ptr<envs::VecEnv> MakePacedEnv(const Config& config, const Replica& replica,
+                                           const envs::EnvSeed& seed,
+                                           const envs::WhileWaiting& while_waiting);
+
 // Whether the envs of `config` are played on the GPU of an actor that uses one. Throws UserError if they
 // are to be and cannot.
 bool PlaysOnGpu(const Config& config);

@@ -51,7 +51,7 @@ struct RolloutGradient {
 class Rollout {
  public:
   // `between_steps` is called after every env step (once an unroll where the games are on a GPU) and
-  // while a slow env is waited for (beats); may be empty.
+  // while a slow env is waited for (beats); may be empty. The envs keep no pace.
   Rollout(const Config& config, std::uint32_t slot, std::uint32_t incarnation,
           std::function<void()> between_steps = {});
   // The same with a replica and envs for it that are there already.

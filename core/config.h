@@ -44,6 +44,10 @@ struct EnvConfig {
   bool pixels = false;          // 84 x 84 grey
   std::int64_t stack = 1;       // frames seen at once
 
+  // The pace at which actors play (envs/paced.h); nobody else keeps it.
+  double step_ms = 0;      // that a step of an actor's envs takes at least; 0 = as fast as they can
+  double step_jitter = 0;  // each unroll's pace is uniform within step_ms +- this share of it
+
   // Envs in processes of their own (gym:, plugin: with isolate).
   std::string python = "auto";  // the interpreter with gymnasium
   std::string options{};        // JSON object: keyword arguments of gymnasium.make

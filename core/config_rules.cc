@@ -156,6 +156,12 @@ std::vector<Contradiction> FindContradictions(const Config& config) {
         "env.max_pool = true contradicts env.repeat = 1: it takes the maximum of the last two of "
         "the repeated frames, so repeat at least 2");
   }
+  if (config.env.step_jitter > 0 && config.env.step_ms == 0) {
+    refuse({"env.step_jitter", "env.step_ms"},
+           fmt::format("env.step_jitter = {} contradicts env.step_ms = 0, under which there is no "
+                       "pace to vary",
+                       config.env.step_jitter));
+  }
   if (actors.env_device == "cuda" && actors.backend == "cpu") {
     refuse({"actors.env_device", "actors.backend"},
            "actors.env_device = \"cuda\" contradicts actors.backend = \"cpu\": games on a GPU are "

@@ -44,6 +44,8 @@ const std::vector<ConfigKey>& Table() {
       {KEY(env, reward_clip), NumberRule{0, 1e6}},
       {KEY(env, pixels), FlagRule{}},
       {KEY(env, stack), IntegerRule{1, 64}},
+      {KEY(env, step_ms), NumberRule{0, 60'000}},
+      {KEY(env, step_jitter), NumberRule{0, 1}},
       {KEY(env, python), TextRule{"\"auto\" or the path of a Python interpreter", IsName}},
       {KEY(env, options), TextRule{"a JSON object on one line, or nothing", IsPrintable}},
       {KEY(env, per_process), IntegerRule{1, 1024}},

@@ -55,7 +55,8 @@ enum class Purpose : std::uint32_t {
   kNoop = 6,       // no-ops before an episode
   kSticky = 7,     // sticky actions of envs that draw by themselves
   kBootstrap = 8,  // runs drawn anew, for the intervals of a report
-  kTime = 9,       // how long things take in a simulated fleet
+  kPace = 9,       // how long the steps of an unroll take, where that is set
+  kTime = 10,      // how long things take in a simulated fleet
 };
 
 struct StreamId {

@@ -22,6 +22,11 @@ std::string WhyNotOnGpu(const EnvConfig& config) {
                                 " is a library for a CPU; only bundled games can be "
                                 "played on a GPU");
   }
+  if (config.step_ms > 0) {
+    return sentence("step_ms",
+                    "is a pace that only envs on a CPU can keep: a GPU plays a whole "
+                    "unroll at once; leave it out");
+  }
   if (!NeedsWrappers(config)) return "";
   const struct {
     bool set;

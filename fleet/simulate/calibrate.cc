@@ -13,7 +13,8 @@
 namespace starling::fleet {
 namespace {
 
-constexpr double kFewest = 20;  // gradients that a mean is taken of
+constexpr double kFewest = 20;     // gradients that a mean is taken of
+constexpr double kLeastMs = 1e-6;  // that an actor computes for a gradient: 1 ns
 
 bool WaitsForItsOwnOnly(const Config& config) {
   return config.staleness.bound == kUnbounded && config.updates.gradients == 1 &&
@@ -75,7 +76,9 @@ std::optional<SimulateConfig> TimesBetween(const LearnerStatus& begin, const Lea
     return std::max(0.0, 1000 * (after - before) / gradients);
   };
   const TimeStatus::Actors &a = begin.time.actors, &b = end.time.actors;
-  simulate.compute_ms = each_ms(a.act + a.gradient + a.push, b.act + b.gradient + b.push);
+  const double paced_ms = config.env.step_ms * static_cast<double>(config.actors.unroll);
+  simulate.compute_ms = std::max(
+      kLeastMs, each_ms(a.act + a.gradient + a.push, b.act + b.gradient + b.push) - paced_ms);
   simulate.refresh_ms = each_ms(a.refresh, b.refresh);
   const TimeStatus::Learner &c = begin.time.learner, &d = end.time.learner;
   simulate.receive_ms = each_ms(c.receive + c.dispatch, d.receive + d.dispatch);
@@ -121,7 +124,7 @@ std::vector<std::string> TakeTimes(const std::filesystem::path& run_dir,
   const auto lines = LastTermOf(MetricsOf(run_dir));
   const auto times =
       lines ? TimesBetween(lines->first, lines->last, theirs, config.simulate) : std::nullopt;
-  if (!times || times->compute_ms <= 0) {
+  if (!times || times->compute_ms <= kLeastMs) {
     throw UserError(fmt::format(
         "--times-from {}: its metrics.jsonl does not tell how long things took: a run of a few "
         "seconds or more does",

@@ -14,7 +14,7 @@ namespace starling::fleet {
 
 // `simulate` with the times of a run of `config`, from what its learner said of itself at two moments of
 // one term (all of its counters and times so far; the first may be nothing at all):
-//   compute_ms   act, gradient and push of its actors, a gradient
+//   compute_ms   act, gradient and push of its actors, a gradient, less what env.step_ms set
 //   refresh_ms   fetching weights, a gradient
 //   receive_ms   the network thread at work, a gradient
 //   apply_ms, merge_ms   the lanes; only their sum is known, so their ratio stays

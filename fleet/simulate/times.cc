@@ -25,14 +25,18 @@ std::int64_t ApplyNs(const SimulateConfig& simulate, std::size_t gradients) {
 
 ActorTimes::ActorTimes(const Config& config, std::uint32_t slot, std::uint32_t incarnation)
     : simulate_(config.simulate),
-      compute_ms_(simulate_.compute_ms *
-                  (slot < simulate_.stragglers ? simulate_.straggler_factor : 1.0)),
+      factor_(slot < simulate_.stragglers ? simulate_.straggler_factor : 1.0),
+      unroll_(config.actors.unroll),
+      pace_(config.env, config.actors.unroll, {config.run.seed, slot, incarnation}),
       computes_(Stream(config.run.seed, slot, incarnation, kComputes)),
       pushes_(Stream(config.run.seed, slot, incarnation, kPushes)) {}
 
 std::int64_t ActorTimes::ComputeNs() {
   const double between = 2 * computes_.UniformDouble() - 1;  // -1 to 1
-  return NsOf(compute_ms_ * (1 + simulate_.compute_spread * between));
+  const double compute_ms = simulate_.compute_ms * (1 + simulate_.compute_spread * between);
+  std::int64_t paced_ns = 0;
+  for (std::int64_t step = 0; step < unroll_; ++step) paced_ns += pace_.NextStepNs();
+  return NsOf(factor_ * (compute_ms + static_cast<double>(paced_ns) / 1e6));
 }
 
 std::int64_t ActorTimes::PushNs() {

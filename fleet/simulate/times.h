@@ -5,6 +5,7 @@
 
 #include "core/config.h"
 #include "core/random.h"
+#include "envs/paced.h"
 
 namespace starling::fleet {
 
@@ -14,7 +15,8 @@ std::int64_t NsOf(double ms);  // rounded
 std::int64_t ApplyNs(const SimulateConfig& simulate, std::size_t gradients);
 
 // What one life of one actor takes. Its draws depend on (run.seed, slot, incarnation) and on how many
-// went before, not on what any other actor does.
+// went before, not on what any other actor does. Envs with a pace of their own (env.step_ms) keep the
+// one that this actor would draw in a real fleet, beside what it computes.
 class ActorTimes {
  public:
   ActorTimes(const Config& config, std::uint32_t slot, std::uint32_t incarnation);
@@ -24,8 +26,10 @@ class ActorTimes {
   std::int64_t PushNs();
 
  private:
-  SimulateConfig simulate_;
-  double compute_ms_;  // on average, of this actor
+  const SimulateConfig simulate_;
+  const double factor_;  // of this actor
+  const std::int64_t unroll_;
+  envs::Pace pace_;
   RandomStream computes_, pushes_;
 };
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "envs/paced.h"
 
 namespace starling::actors {
 namespace {
@@ -57,12 +58,25 @@ TEST(ReplicaTest, GamesAreOnTheGpuWhereTheyCanBe) {
   EXPECT_TRUE(PlaysOnGpu(ConfigOf({})));
   EXPECT_FALSE(PlaysOnGpu(ConfigOf({"actors.env_device=cpu"})));
   EXPECT_FALSE(PlaysOnGpu(ConfigOf({"env.stack=4"})));
+  EXPECT_FALSE(PlaysOnGpu(ConfigOf({"env.step_ms=2"})));
   EXPECT_TRUE(PlaysOnGpu(ConfigOf({"actors.backend=auto", "actors.env_device=cuda"})));
   const std::string refusal = Refusal([] {
     PlaysOnGpu(ConfigOf({"actors.backend=auto", "actors.env_device=cuda", "env.stack=4"}));
   });
   EXPECT_THAT(refusal, testing::StartsWith("actors.env_device = \"cuda\": "));
   EXPECT_THAT(refusal, testing::HasSubstr("env.stack"));
+}
+
+// A minute a step would be noticed in whoever replays a run or measures kernels.
+TEST(ReplicaTest, OnlyEnvsOfAnActorAtWorkKeepThePace) {
+  const auto paced = [](const auto& make, const char* step_ms) {
+    const Config config = ConfigOf({std::string("env.step_ms=") + step_ms});
+    const auto env = make(config, MakeReplica(config, 0), envs::EnvSeed{}, envs::WhileWaiting{});
+    return dynamic_cast<const envs::Paced*>(env.get()) != nullptr;
+  };
+  EXPECT_TRUE(paced(MakePacedEnv, "60000"));
+  EXPECT_FALSE(paced(MakePacedEnv, "0"));
+  EXPECT_FALSE(paced(MakeEnv, "60000"));
 }
 
 }  // namespace

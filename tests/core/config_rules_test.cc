@@ -67,6 +67,17 @@ TEST(ConfigRules, GamesOnAGpuContradictANetOnTheProcessor) {
   EXPECT_TRUE(FindContradictions(config).empty());
 }
 
+TEST(ConfigRules, APaceThatVariesContradictsNone) {
+  Config config;
+  ResolveAuto(config, "x.toml", 2);
+  config.env.step_jitter = 0.2;
+  const auto found = FindContradictions(config);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].keys.front(), "env.step_jitter");
+  config.env.step_ms = 2;
+  EXPECT_TRUE(FindContradictions(config).empty());
+}
+
 TEST(ConfigRules, NoMoreActorsThanAConfigMayAskFor) {
   Config config;
   ResolveAuto(config, "x.toml", 5000);

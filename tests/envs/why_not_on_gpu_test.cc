@@ -48,5 +48,10 @@ TEST(WhyNotOnGpu, NamesTheWrapperThatIsInTheWay) {
   }
 }
 
+TEST(WhyNotOnGpu, NamesThePaceThatAGpuCannotKeep) {
+  EXPECT_THAT(WhyNotOnGpu({.step_ms = 2}),
+              AllOf(StartsWith("env.step_ms: "), HasSubstr("leave it out")));
+}
+
 }  // namespace
 }  // namespace starling::envs

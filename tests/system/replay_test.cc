@@ -55,6 +55,7 @@ const Kind kKinds[] = {
     {"MemoryAndTimeLimit",
      {"net.kind=layers", "net.layers=[\"linear 12\", \"layer_norm\", \"tanh\", \"lstm 8\"]",
       "env.time_limit=5"}},
+    {"AtAPace", {"env.step_ms=1", "env.step_jitter=0.5"}},
     {"OverTcp", {"wire.endpoint=tcp://127.0.0.1:0"}},
 };
 INSTANTIATE_TEST_SUITE_P(All, ReplayOfTest, testing::ValuesIn(kKinds),

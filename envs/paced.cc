@@ -1,0 +1,70 @@
+#include "envs/paced.h"
+
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <ctime>
+#include <utility>
+
+#include "core/check.h"
+
+namespace starling::envs {
+namespace {
+
+constexpr std::int64_t kBetweenCallsNs = 100'000'000;
+
+}  // namespace
+
+Pace::Pace(const EnvConfig& config, std::int64_t unroll, const EnvSeed& seed)
+    : step_ms_(config.step_ms),
+      jitter_(config.step_jitter),
+      unroll_(unroll),
+      stream_({seed.seed, seed.slot, seed.incarnation, 0, Purpose::kPace}) {
+  CHECK(step_ms_ >= 0 && jitter_ >= 0 && jitter_ <= 1 && unroll >= 1,
+        "step_ms {}, step_jitter {}, unroll {}", step_ms_, jitter_, unroll);
+}
+
+std::int64_t Pace::NextStepNs() {
+  if (left_ == 0) {
+    left_ = unroll_;
+    const double factor = 1 + jitter_ * (2 * stream_.UniformDouble() - 1);
+    step_ns_ = std::llround(step_ms_ * factor * 1e6);
+  }
+  --left_;
+  return step_ns_;
+}
+
+SteadySleeper::SteadySleeper() {
+  ::prctl(PR_SET_TIMERSLACK, 1UL);  // ns; at worst the slack stays what it was
+}
+
+void SteadySleeper::SleepUntilNs(std::int64_t ns) {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  const timespec until{.tv_sec = static_cast<time_t>(ns / kSecond),
+                       .tv_nsec = static_cast<long>(ns % kSecond)};
+  while (::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) {
+  }
+}
+
+Paced::Paced(std::unique_ptr<VecEnv> env, const Pace& pace, std::unique_ptr<Sleeper> sleeper,
+             WhileWaiting while_waiting)
+    : env_(std::move(env)),
+      pace_(pace),
+      sleeper_(std::move(sleeper)),
+      while_waiting_(std::move(while_waiting)) {
+  CHECK(!env_->on_gpu(), "{} on a GPU cannot keep a pace", env_->spec().name);
+}
+
+void Paced::Step(std::span<const std::int32_t> actions, std::span<float> observations,
+                 std::span<float> rewards, std::span<std::uint8_t> terminals) {
+  const std::int64_t end = sleeper_->NowNs() + pace_.NextStepNs();
+  env_->Step(actions, observations, rewards, terminals);
+  for (std::int64_t now = sleeper_->NowNs(); now < end; now = sleeper_->NowNs()) {
+    sleeper_->SleepUntilNs(std::min(end, now + kBetweenCallsNs));
+    if (end - now > kBetweenCallsNs && while_waiting_) while_waiting_();
+  }
+}
+
+}  // namespace starling::envs

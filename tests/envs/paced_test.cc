@@ -1,0 +1,224 @@
+#include "envs/paced.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "envs/registry.h"
+
+namespace starling::envs {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+
+constexpr EnvSeed kSeed{.seed = 7, .slot = 3, .incarnation = 2};
+constexpr std::int64_t kMs = 1'000'000;
+
+std::vector<std::int64_t> Draws(Pace pace, int steps) {
+  std::vector<std::int64_t> times;
+  for (int i = 0; i < steps; ++i) times.push_back(pace.NextStepNs());
+  return times;
+}
+
+EnvConfig At(double step_ms, double jitter = 0) {
+  return {.name = "catch", .step_ms = step_ms, .step_jitter = jitter};
+}
+
+TEST(PaceTest, WithoutJitterEveryStepTakesTheSame) {
+  EXPECT_THAT(Draws(Pace(At(2.5), 3, kSeed), 10), Each(2'500'000));
+  EXPECT_THAT(Draws(Pace(At(0), 3, kSeed), 10), Each(0));
+}
+
+TEST(PaceTest, JitterIsDrawnOnceAnUnroll) {
+  RandomStream stream({7, 3, 2, 0, Purpose::kPace});
+  const auto drawn = [&] { return std::llround(2 * kMs * (0.8 + 0.4 * stream.UniformDouble())); };
+  const std::int64_t first = drawn(), second = drawn(), third = drawn();
+  const auto times = Draws(Pace(At(2, 0.2), 3, kSeed), 9);
+  const std::int64_t expected[] = {first,  first, first, second, second,
+                                   second, third, third, third};
+  for (std::size_t i = 0; i < times.size(); ++i) EXPECT_NEAR(times[i], expected[i], 1) << i;
+}
+
+TEST(PaceTest, JitterIsUniformWithinItsShareAndItsMeanIsThePace) {
+  constexpr int kUnrolls = 20'000;
+  const auto times = Draws(Pace(At(2, 0.2), 1, kSeed), kUnrolls);
+  const auto [least, most] = std::ranges::minmax(times);
+  EXPECT_GE(least, 1.6 * kMs);
+  EXPECT_LE(most, 2.4 * kMs);
+  double mean = 0, square = 0;
+  for (const std::int64_t time : times) mean += static_cast<double>(time) / kMs / kUnrolls;
+  for (const std::int64_t time : times) {
+    square += std::pow(static_cast<double>(time) / kMs - mean, 2) / kUnrolls;
+  }
+  EXPECT_NEAR(mean, 2, 0.01);                                 // sd / sqrt(n) = 0.0016
+  EXPECT_NEAR(std::sqrt(square), 0.8 / std::sqrt(12), 0.01);  // of a uniform draw
+}
+
+TEST(PaceTest, IsReproducibleAndEveryActorsOwn) {
+  const auto once = Draws(Pace(At(2, 0.5), 5, kSeed), 50);
+  EXPECT_EQ(Draws(Pace(At(2, 0.5), 5, kSeed), 50), once);
+  EXPECT_NE(Draws(Pace(At(2, 0.5), 5, {.seed = 8, .slot = 3, .incarnation = 2}), 50), once);
+  EXPECT_NE(Draws(Pace(At(2, 0.5), 5, {.seed = 7, .slot = 4, .incarnation = 2}), 50), once);
+  EXPECT_NE(Draws(Pace(At(2, 0.5), 5, {.seed = 7, .slot = 3, .incarnation = 3}), 50), once);
+}
+
+// Time passes when somebody sleeps, or when a game is said to take some.
+struct FakeTime {
+  std::int64_t now = 5'000 * kMs;
+  std::int64_t late = 0;  // by which a sleeper is woken too late
+  std::vector<std::int64_t> slept_until{};
+};
+
+class FakeSleeper final : public Sleeper {
+ public:
+  explicit FakeSleeper(FakeTime& time) : time_(time) {}
+  std::int64_t NowNs() const override { return time_.now; }
+  void SleepUntilNs(std::int64_t ns) override {
+    time_.slept_until.push_back(ns);
+    time_.now = std::max(time_.now, ns + time_.late);
+  }
+
+ private:
+  FakeTime& time_;
+};
+
+// Buffers of one env, and the env.
+struct Player {
+  explicit Player(std::unique_ptr<VecEnv> made) : env(std::move(made)) { env->Reset(seen); }
+  void Step(int action = 0) {
+    actions[0] = action;
+    env->Step(actions, seen, rewards, terminals);
+  }
+
+  std::unique_ptr<VecEnv> env;
+  std::vector<std::int32_t> actions = std::vector<std::int32_t>(1);
+  std::vector<float> seen = std::vector<float>(static_cast<std::size_t>(env->spec().obs_size()));
+  std::vector<float> rewards = std::vector<float>(1);
+  std::vector<std::uint8_t> terminals = std::vector<std::uint8_t>(1);
+};
+
+std::unique_ptr<VecEnv> Slowed(const EnvConfig& config, FakeTime& time, std::int64_t unroll = 20,
+                               WhileWaiting while_waiting = {}) {
+  return std::make_unique<Paced>(MakeVecEnv(config, 1, kSeed), Pace(config, unroll, kSeed),
+                                 std::make_unique<FakeSleeper>(time), std::move(while_waiting));
+}
+
+TEST(PacedTest, AStepEndsItsTimeAfterItBegan) {
+  FakeTime time;
+  Player player(Slowed(At(2), time));
+  EXPECT_THAT(time.slept_until, ElementsAre()) << "a reset takes no time";
+  player.Step();
+  EXPECT_EQ(time.now, 5'002 * kMs);
+  time.now += 3 * kMs;  // its actor thinks
+  player.Step();
+  EXPECT_EQ(time.now, 5'007 * kMs) << "that is not made up for by a shorter step";
+}
+
+TEST(PacedTest, ASleeperThatWakesLateIsNotSentToSleepAgainNorSpared) {
+  FakeTime time{.late = kMs / 2};
+  Player player(Slowed(At(2), time));
+  player.Step();
+  player.Step();
+  EXPECT_THAT(time.slept_until, ElementsAre(5'002 * kMs, 5'004 * kMs + kMs / 2));
+}
+
+// Plays for some time by itself.
+class Slow final : public VecEnv {
+ public:
+  Slow(FakeTime& time, std::int64_t takes) : time_(time), takes_(takes) {}
+  const EnvSpec& spec() const override { return env_->spec(); }
+  int size() const override { return 1; }
+  void Reset(std::span<float> observations) override { env_->Reset(observations); }
+  void Step(std::span<const std::int32_t> actions, std::span<float> observations,
+            std::span<float> rewards, std::span<std::uint8_t> terminals) override {
+    env_->Step(actions, observations, rewards, terminals);
+    time_.now += takes_;
+  }
+  void TakeEpisodes(std::vector<EpisodeEnd>& out) override { env_->TakeEpisodes(out); }
+  std::unique_ptr<VecEnv> Clone() const override { return nullptr; }
+
+ private:
+  FakeTime& time_;
+  std::int64_t takes_;
+  std::unique_ptr<VecEnv> env_ = MakeVecEnv({.name = "catch"}, 1, kSeed);
+};
+
+TEST(PacedTest, WhatTheGameTakesItselfIsPartOfTheStep) {
+  FakeTime time;
+  Player player(std::make_unique<Paced>(std::make_unique<Slow>(time, kMs), Pace(At(2), 20, kSeed),
+                                        std::make_unique<FakeSleeper>(time)));
+  player.Step();
+  EXPECT_EQ(time.now, 5'002 * kMs);
+}
+
+TEST(PacedTest, AGameSlowerThanItsPaceIsNotHeldUp) {
+  FakeTime time;
+  Player player(std::make_unique<Paced>(std::make_unique<Slow>(time, 3 * kMs),
+                                        Pace(At(2), 20, kSeed),
+                                        std::make_unique<FakeSleeper>(time)));
+  player.Step();
+  EXPECT_EQ(time.now, 5'003 * kMs);
+  EXPECT_THAT(time.slept_until, ElementsAre());
+}
+
+TEST(PacedTest, AnUnrollTakesItsStepsTimesItsPace) {
+  constexpr int kUnroll = 20;
+  FakeTime time;
+  Player player(Slowed(At(2, 0.2), time, kUnroll));
+  Pace pace(At(2, 0.2), kUnroll, kSeed);
+  for (int unroll = 0; unroll < 5; ++unroll) {
+    const std::int64_t began = time.now, step = pace.NextStepNs();
+    for (int t = 1; t < kUnroll; ++t) ASSERT_EQ(pace.NextStepNs(), step);
+    for (int t = 0; t < kUnroll; ++t) player.Step();
+    EXPECT_EQ(time.now - began, kUnroll * step);
+  }
+}
+
+TEST(PacedTest, LongStepsLetTheirActorGiveSignsOfLife) {
+  FakeTime time;
+  int calls = 0;
+  Player player(Slowed(At(350), time, 20, [&] { ++calls; }));
+  player.Step();
+  EXPECT_EQ(time.now, 5'350 * kMs);
+  EXPECT_EQ(calls, 3);
+}
+
+TEST(PacedTest, WhatIsPlayedIsTheSameBitForBit) {
+  for (const char* name : {"catch", "minatar/breakout"}) {
+    EnvConfig config = At(2, 0.2);
+    config.name = name;
+    config.time_limit = 30;
+    FakeTime time;
+    Player paced(Slowed(config, time, 5)), free(MakeVecEnv(config, 1, kSeed));
+    std::vector<EpisodeEnd> paced_ends, free_ends;
+    for (int i = 0; i < 500; ++i) {
+      paced.Step(i % 3);
+      free.Step(i % 3);
+      ASSERT_EQ(paced.seen, free.seen) << name << i;
+      ASSERT_EQ(paced.rewards, free.rewards) << name << i;
+      ASSERT_EQ(paced.terminals, free.terminals) << name << i;
+      ASSERT_EQ(paced.env->truncated().size(), free.env->truncated().size()) << name << i;
+    }
+    paced.env->TakeEpisodes(paced_ends);
+    free.env->TakeEpisodes(free_ends);
+    ASSERT_EQ(paced_ends.size(), free_ends.size());
+    EXPECT_GT(paced_ends.size(), 2u);
+    for (std::size_t i = 0; i < free_ends.size(); ++i) {
+      EXPECT_EQ(paced_ends[i].episode_return, free_ends[i].episode_return);
+    }
+  }
+}
+
+TEST(SteadySleeperTest, WakesNoEarlierThanAsked) {
+  SteadySleeper sleeper;
+  const std::int64_t until = sleeper.NowNs() + kMs / 10;
+  sleeper.SleepUntilNs(until);
+  EXPECT_GE(sleeper.NowNs(), until);
+  sleeper.SleepUntilNs(until - kMs);  // has passed
+}
+
+}  // namespace
+}  // namespace starling::envs
