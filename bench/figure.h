@@ -46,6 +46,7 @@ Result MeasureWire(const Site& site);
 Result MeasureLatency(const Site& site);
 Result MeasureApply(const Site& site);
 Result MeasureStaleness(const Site& site);
+Result MeasureSimulated(const Site& site);
 Result MeasureReproducible(const Site& site);
 Result MeasureMemory(const Site& site);
 Result MeasureKernels(const Site& site);

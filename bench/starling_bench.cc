@@ -44,6 +44,7 @@ constexpr Figure kFigures[] = {
     {"latency", MeasureLatency},
     {"apply", MeasureApply},
     {"staleness", MeasureStaleness},
+    {"simulated", MeasureSimulated},
     {"reproducible", MeasureReproducible},
     {"memory", MeasureMemory},
     {"kernels", MeasureKernels},

@@ -69,6 +69,7 @@ LearnerStatus FromJson(const Json& json) {
           {row.at(0).get<int>(), row.at(1).get<std::uint64_t>(), row.at(2).get<std::uint64_t>()});
     }
   }
+  Take(json, "simulated", status.simulated);
   Take(json, "final", status.final);
   return status;
 }

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/config.h"
@@ -43,11 +44,11 @@ class Simulator {
     ActorTimes times;
     std::deque<learner::Grant> grants;
     bool computing = false;
-    std::uint64_t holds = 0;           // the version of its weights
-    std::uint64_t sequence = 0;        // of its last gradient
-    std::int64_t idle_since_ns = -1;   // waiting for a grant; before the first: not counted
-    std::int64_t last_arrival_ns = 0;  // of its gradients at the learner
-    std::deque<Pushed> under_way;      // in this order
+    std::optional<std::uint64_t> holds{};  // the version of its weights
+    std::uint64_t sequence = 0;            // of its last gradient
+    std::int64_t idle_since_ns = -1;       // waiting for a grant; before the first: not counted
+    std::int64_t last_arrival_ns = 0;      // of its gradients at the learner
+    std::deque<Pushed> under_way;          // in this order
   };
   struct Published {
     std::int64_t at_ns = 0;
@@ -73,7 +74,7 @@ class Simulator {
   const std::int64_t network_ns_, receive_ns_, refresh_ns_, deadline_ns_;
   VirtualLearner& learner_;
   EventQueue events_;
-  std::vector<Actor> actors_;
+  std::deque<Actor> actors_;         // by slot
   std::deque<Published> published_;  // the newest that has reached the actors, and all after it
   std::deque<Pushed> inbox_;         // the first one is being received
   std::int64_t lanes_free_ns_ = 0;
