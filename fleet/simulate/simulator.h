@@ -42,13 +42,13 @@ class Simulator {
  private:
   struct Actor {
     ActorTimes times;
-    std::deque<learner::Grant> grants;
+    std::deque<learner::Grant> grants{};
     bool computing = false;
     std::optional<std::uint64_t> holds{};  // the version of its weights
     std::uint64_t sequence = 0;            // of its last gradient
     std::int64_t idle_since_ns = -1;       // waiting for a grant; before the first: not counted
     std::int64_t last_arrival_ns = 0;      // of its gradients at the learner
-    std::deque<Pushed> under_way;          // in this order
+    std::deque<Pushed> under_way{};        // in this order
   };
   struct Published {
     std::int64_t at_ns = 0;

@@ -80,7 +80,7 @@ TEST_P(VirtualRunTest, IsReplayedToTheSameBits) {
   Words settings = Restless(GetParam().settings);
   settings.emplace_back("learner.hash_every=7");
   const SmallFleet fleet(100, settings);
-  EXPECT_EQ(RunReplay({.run_dir = fleet.dir.path()}), kExitDone);
+  EXPECT_EQ(RunReplay({fleet.dir.path(), {}, {}}), kExitDone);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, VirtualRunTest, testing::ValuesIn(kKinds),
@@ -103,7 +103,8 @@ TEST(VirtualRun, TimesChangeTheOrderAndNotTheGames) {
   };
   const auto a = norms(quick), b = norms(slow);
   for (const auto& [slot, norm] : a) {
-    if (b.contains(slot)) EXPECT_EQ(norm, b.at(slot)) << slot;
+    const auto other = b.find(slot);
+    EXPECT_TRUE(other == b.end() || other->second == norm) << slot;
   }
 }
 
