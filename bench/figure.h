@@ -55,6 +55,7 @@ Result MeasureLatency(const Site& site);
 Result MeasureApply(const Site& site);
 Result MeasureLock(const Site& site);
 Result MeasureStaleness(const Site& site);
+Result MeasureSimulated(const Site& site);
 Result MeasureReproducible(const Site& site);
 Result MeasureMemory(const Site& site);
 Result MeasureKernels(const Site& site);

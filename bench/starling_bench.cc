@@ -46,6 +46,7 @@ constexpr Figure kFigures[] = {
     {"apply", MeasureApply},
     {"lock", MeasureLock},
     {"staleness", MeasureStaleness},
+    {"simulated", MeasureSimulated},
     {"reproducible", MeasureReproducible},
     {"memory", MeasureMemory},
     {"kernels", MeasureKernels},

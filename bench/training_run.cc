@@ -71,15 +71,17 @@ std::string EndOfLog(const fs::path& run_dir) {
 TrainingRun::TrainingRun(const Site& site, const TrainingPlan& plan)
     : dir_(site.scratch / plan.name) {
   Tell(plan.name);
-  ChildCall call{.program = site.programs / "starling",
-                 .arguments = {"train", (plan.config.empty() ? site.config : plan.config).string(),
-                               "--run-dir", dir_.string()},
-                 .timeout_s = plan.timeout_s,
-                 .stop_fd = site.stop_fd,
-                 .watch = plan.watch};
+  ChildCall call{
+      .program = site.programs / "starling",
+      .arguments = {plan.command, (plan.config.empty() ? site.config : plan.config).string(),
+                    "--run-dir", dir_.string()},
+      .timeout_s = plan.timeout_s,
+      .stop_fd = site.stop_fd,
+      .watch = plan.watch};
   for (const std::string& setting : plan.overrides) {
     call.arguments.insert(call.arguments.end(), {"--set", setting});
   }
+  call.arguments.insert(call.arguments.end(), plan.words.begin(), plan.words.end());
   started_ns = SystemNs();
   const double cpu_before = CpuSecondsOfChildren();
   try {

@@ -1,4 +1,4 @@
-// `starling train` and `starling eval`, run as an operator would run them.
+// `starling train` (or `simulate`) and `starling eval`, run as an operator would run them.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,8 @@ struct TrainingPlan {
   double timeout_s = 120;
   std::function<void(int)> watch{};  // as ChildCall::watch, with the supervisor's pid; may be empty
   std::filesystem::path config{};    // empty: site.config
+  std::string command = "train";     // or "simulate"
+  std::vector<std::string> words{};  // besides
 };
 
 // A run that ended well; its directory is removed with the object.

@@ -173,6 +173,23 @@ struct EvalConfig {
   friend bool operator==(const EvalConfig&, const EvalConfig&) = default;
 };
 
+// `starling simulate`: the time that things take in a fleet that is not there. Read by nothing else.
+struct SimulateConfig {
+  double compute_ms = 3;        // one unroll and its gradient
+  double compute_spread = 0.1;  // uniform, +- this share of it, drawn for every unroll
+  double refresh_ms = 0.1;      // taking newer weights
+  double network_ms = 0.1;      // a message, one way
+  double receive_ms = 0.1;      // the learner's network thread, for a gradient
+  double apply_ms = 0.1;        // the learner's lanes, for an update of one gradient
+  double merge_ms = 0.05;       // and for every further gradient in it
+  std::int64_t stragglers = 0;  // actors whose unrolls take straggler_factor times as long
+  double straggler_factor = 10;
+  double delayed_share = 0;  // of the gradients, under way for delayed_factor times network_ms
+  double delayed_factor = 20;
+
+  friend bool operator==(const SimulateConfig&, const SimulateConfig&) = default;
+};
+
 struct StatusConfig {
   std::int64_t port = 0;  // 0 = off; anything else is refused by name until it is built
 
@@ -192,6 +209,7 @@ struct Config {
   WireConfig wire;
   CheckpointConfig checkpoint;
   EvalConfig eval;
+  SimulateConfig simulate;
   StatusConfig status;
 
   std::int64_t samples_per_gradient() const { return actors.envs_per_actor * actors.unroll; }

@@ -16,6 +16,7 @@ namespace {
 constexpr std::int64_t kMany =
     1'000'000'000'000'000;  // 10^15: exact as a double, centuries of steps
 constexpr double kDay = 86'400;
+constexpr double kHourMs = 3'600'000;
 
 bool IsPrintable(std::string_view text) {
   return std::ranges::none_of(text, [](char c) { return static_cast<unsigned char>(c) < ' '; });
@@ -122,6 +123,18 @@ const std::vector<ConfigKey>& Table() {
       {KEY(eval, every_steps), IntegerRule{0, kMany}},
       {KEY(eval, episodes), IntegerRule{1, 10'000'000}},
       {KEY(eval, greedy), FlagRule{}},
+
+      {KEY(simulate, compute_ms), NumberRule{.low = 0, .high = kHourMs, .low_open = true}},
+      {KEY(simulate, compute_spread), NumberRule{0, 1}},
+      {KEY(simulate, refresh_ms), NumberRule{0, kHourMs}},
+      {KEY(simulate, network_ms), NumberRule{0, kHourMs}},
+      {KEY(simulate, receive_ms), NumberRule{0, kHourMs}},
+      {KEY(simulate, apply_ms), NumberRule{0, kHourMs}},
+      {KEY(simulate, merge_ms), NumberRule{0, kHourMs}},
+      {KEY(simulate, stragglers), IntegerRule{0, 1024}},
+      {KEY(simulate, straggler_factor), NumberRule{1, 1e6}},
+      {KEY(simulate, delayed_share), NumberRule{0, 1}},
+      {KEY(simulate, delayed_factor), NumberRule{1, 1e6}},
 
       {KEY(status, port), IntegerRule{.low = 0, .high = 65'535, .built = 0}},
   };

@@ -56,6 +56,7 @@ enum class Purpose : std::uint32_t {
   kSticky = 7,     // sticky actions of envs that draw by themselves
   kBootstrap = 8,  // runs drawn anew, for the intervals of a report
   kPace = 9,       // how long the steps of an unroll take, where that is set
+  kTime = 10,      // how long things take in a simulated fleet
 };
 
 struct StreamId {

@@ -57,8 +57,12 @@ std::string NameBottleneck(const Json& shares) {
   const std::string learner_too = fmt::format(
       "the learner's lanes are busy {}, its network thread {}", Percent(lanes), Percent(network));
   if (compute >= std::max(wait, move)) {
-    return fmt::format("the actors: they compute {} of the time (act {}, gradient {}); {}",
-                       Percent(compute), Percent(actors("act")), Percent(actors("gradient")),
+    // A simulated actor's time is not divided.
+    const std::string parts = actors("gradient") == 0
+                                  ? ""
+                                  : fmt::format(" (act {}, gradient {})", Percent(actors("act")),
+                                                Percent(actors("gradient")));
+    return fmt::format("the actors: they compute {} of the time{}; {}", Percent(compute), parts,
                        learner_too);
   }
   if (wait >= move) {

@@ -26,6 +26,7 @@
 #include "fleet/show/list_envs.h"
 #include "fleet/show/play.h"
 #include "fleet/show/record.h"
+#include "fleet/simulate/simulate.h"
 #include "fleet/sweep/sweep.h"
 #include "fleet/train.h"
 
@@ -42,7 +43,8 @@ struct Options {
   ReportOptions report;
   DoctorOptions doctor;
   ReplayOptions replay;
-  std::string trace;
+  SimulateOptions simulate;
+  std::string simulated_run_dir, times_from, trace;
 };
 
 // One below the largest: what overflows is read as the largest.
@@ -182,6 +184,24 @@ void AddReplay(CLI::App& app, ReplayOptions& options) {
       ->excludes(until);
 }
 
+void AddSimulate(CLI::App& app, Options& options) {
+  CLI::App& simulate = *app.add_subcommand(
+      "simulate", "Train with a fleet of any size in one process, in virtual time.");
+  simulate
+      .add_option("CONFIG", options.simulate.config,
+                  "TOML file; [simulate] in it tells how long things take")
+      ->required();
+  simulate.add_option("--set", options.simulate.overrides, "section.key=value, over the file's")
+      ->allow_extra_args(false)
+      ->type_name("KEY=VALUE");
+  simulate.add_option("--run-dir", options.simulated_run_dir,
+                      "where the run goes; default: runs/NAME");
+  simulate
+      .add_option("--times-from", options.times_from,
+                  "take the mean times of this real run instead of those of [simulate]")
+      ->type_name("RUN");
+}
+
 void AddConform(CLI::App& app, Options& options) {
   CLI::App& conform = *app.add_subcommand("conform", "Replay a recorded trace against our game.");
   conform.add_option("TRACE", options.trace, "TRACE.jsonl.gz")->required();
@@ -229,6 +249,12 @@ int Dispatch(const CLI::App& app, Options& options) {
     if (!options.run_dir.empty()) train.run_dir = options.run_dir;
     if (!options.resume.empty()) train.resume = options.resume;
     return RunTrain(train);
+  }
+  if (app.got_subcommand("simulate")) {
+    SimulateOptions& simulate = options.simulate;
+    if (!options.simulated_run_dir.empty()) simulate.run_dir = options.simulated_run_dir;
+    if (!options.times_from.empty()) simulate.times_from = options.times_from;
+    return RunSimulate(simulate);
   }
   if (app.got_subcommand("eval")) return RunEval(options.eval);
   if (app.got_subcommand("conform")) return Conform(options.trace);
@@ -287,7 +313,7 @@ int AnswerParseError(const CLI::App& app, const CLI::ParseError& error) {
 int RunCommandLine(int argc, char** argv) {
   IgnoreFileSizeSignal();
   Options options;
-  options.train.program = options.sweep.program = argv[0];
+  options.train.program = options.sweep.program = options.simulate.program = argv[0];
   CLI::App app("Starling: asynchronous actor-critic training, with a bound on staleness.",
                "starling");
   app.set_version_flag("--version", VersionLine("starling"));
@@ -301,6 +327,7 @@ int RunCommandLine(int argc, char** argv) {
   AddConform(app, options);
   AddDoctor(app, options.doctor);
   AddReplay(app, options.replay);
+  AddSimulate(app, options);
   AddBench(app);
   app.add_subcommand("envs", "List the environments.");
   try {

@@ -204,7 +204,8 @@ std::vector<std::string> DescribeRun(const nlohmann::ordered_json& summary, int 
   }
   lines.push_back("  checkpoint  " + (run_dir / checkpoint.get<std::string>()).string());
   const std::string directory = run_dir.string();
-  if (exit_status == kExitDone) {
+  // There is no fleet that could go on with what was simulated.
+  if (exit_status == kExitDone || summary.contains("simulated")) {
     lines.push_back(fmt::format("  next        {} eval {} --episodes 100", program, directory));
   } else {
     lines.push_back(fmt::format("  go on with  {} train --resume {}", program, directory));

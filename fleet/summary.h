@@ -23,7 +23,8 @@ namespace starling::fleet {
 // (their processes), time
 // (fleet/bottleneck.h: shares, since this learner's first grant), bottleneck (a sentence, or ""),
 // final_checkpoint (relative to the run directory, or null); and, where they have a meaning,
-// init_from (as in the configuration), eval {best, last (lines of eval.jsonl, or null)}.
+// init_from (as in the configuration), eval {best, last (lines of eval.jsonl, or null)}; the summary of
+// a simulation also says simulated: true (its times are virtual, all that an actor computes is `act`).
 // `status` is absent if no learner ever spoke: then everything of training is 0. `evaluated` is
 // looked at if evaluation is on.
 nlohmann::ordered_json BuildSummary(const Config& config,

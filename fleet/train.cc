@@ -53,6 +53,12 @@ Plan PlanNew(const TrainOptions& options) {
 
 Plan PlanResume(const fs::path& run_dir, const std::vector<std::string>& overrides) {
   CheckResumable(run_dir);
+  if (const auto earlier = ReadSummary(run_dir); earlier && earlier->simulated) {
+    throw UserError(fmt::format(
+        "--resume {}: it was simulated, and there is no fleet to go on with; a new run may start "
+        "from its weights: starling train CONFIG --init-from {}",
+        run_dir.string(), run_dir.string()));
+  }
   ConfigSource source;
   Plan plan{LoadConfig(run_dir / "config.toml", overrides, &source, CheckConfig), run_dir, true};
   if (const std::string where = source.Where("run.init_from"); where.starts_with("--set")) {

@@ -53,12 +53,11 @@ Arrival Pipeline::Hold(std::uint64_t number, Received gradient) {
   return verdict;
 }
 
-void Pipeline::Advance() {
-  while (!over() && MayLaunch()) {
-    const auto decided = judge_.Next();
-    if (!decided) return;
-    Launch(*decided);
-  }
+bool Pipeline::AdvanceOne() {
+  if (over() || !MayLaunch()) return false;
+  const auto decided = judge_.Next();
+  if (decided) Launch(*decided);
+  return decided.has_value();
 }
 
 bool Pipeline::MayLaunch() const {

@@ -49,7 +49,11 @@ class Pipeline {
 
   // Hands the applier every update that is due, as far as it may take them; none once the run is
   // over.
-  void Advance();
+  void Advance() {
+    while (AdvanceOne()) continue;
+  }
+  // At most one of them: whether there was one.
+  bool AdvanceOne();
 
   // What became of one gradient.
   struct Applied {

@@ -174,6 +174,9 @@ LoadedRun LoadRun(const fs::path& dir) {
   LoadCurves(run);
   const bool sound = LoadSummary(run) && !run.config.empty();
   LoadFinalEval(run);
+  if (run.summary && run.summary->simulated) {
+    run.troubles.emplace_back("simulated: its times are virtual");
+  }
   double wanted = 0;
   const std::string steps = run.Key("run.steps");
   std::from_chars(steps.data(), steps.data() + steps.size(), wanted);

@@ -80,14 +80,31 @@ TEST(ReferenceToml, IsWrittenInTheOrderOfTheSchema) {
 }
 
 TEST(ShippedConfigs, AllOfThemLoad) {
-  int count = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(kConfigs)) {
-    if (entry.path().extension() != ".toml") continue;
-    const Config config = LoadConfig(entry.path());
-    EXPECT_EQ(config.run.name, entry.path().stem());
-    ++count;
+  for (const auto& [directory, at_least] : {std::pair{kConfigs, 3}, {kConfigs / "simulate", 3}}) {
+    int count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+      if (entry.path().extension() != ".toml") continue;
+      const Config config = LoadConfig(entry.path());
+      EXPECT_EQ(config.run.name, entry.path().stem());
+      ++count;
+    }
+    EXPECT_GE(count, at_least) << directory;
   }
-  EXPECT_GE(count, 3);
+}
+
+// What a fleet is simulated with differs from the game's own configuration in the fleet alone.
+TEST(ShippedConfigs, SimulatedFleetsPlayBreakoutAsItIsTrained) {
+  const Config breakout = LoadConfig(kConfigs / "breakout.toml");
+  for (const auto& entry : std::filesystem::directory_iterator(kConfigs / "simulate")) {
+    Config config = LoadConfig(entry.path());
+    EXPECT_NE(config.simulate, breakout.simulate) << entry.path();
+    config.run = breakout.run;
+    config.actors = breakout.actors;
+    config.updates = breakout.updates;
+    config.staleness = breakout.staleness;
+    config.simulate = breakout.simulate;
+    EXPECT_EQ(config, breakout) << entry.path();
+  }
 }
 
 TEST(ShippedConfigs, BreakoutIsTheSettingThatWasMeasured) {

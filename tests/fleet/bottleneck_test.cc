@@ -28,6 +28,11 @@ TEST(BottleneckTest, Actors) {
             "lanes are busy 14 %, its network thread 9 %");
 }
 
+TEST(BottleneckTest, ActorsWhoseTimeIsNotDivided) {
+  EXPECT_THAT(Named({.actors = {.wait = 8, .act = 92}, .learner = {.idle = 1}}),
+              StartsWith("the actors: they compute 92 % of the time; the learner's lanes"));
+}
+
 TEST(BottleneckTest, WhatIsSaidAddsUp) {
   EXPECT_THAT(Named({.actors = {.wait = 26.8, .refresh = 0, .act = 29.6, .gradient = 43.6},
                      .learner = {.idle = 1}}),

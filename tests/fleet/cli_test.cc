@@ -35,7 +35,7 @@ TEST_F(CliTest, VersionAndHelpGoToStandardOutput) {
   const Finished help = Starling({"--help"});
   EXPECT_EQ(help.status, 0);
   for (const char* command : {"train", "eval", "play", "record", "sweep", "report", "conform",
-                              "envs", "bench", "doctor"}) {
+                              "envs", "bench", "doctor", "replay", "simulate"}) {
     EXPECT_THAT(help.out, HasSubstr(command));
   }
   for (const char* word : {"--resume", "--init-from", "eval.every_steps", "tensorboard"}) {
@@ -70,6 +70,8 @@ TEST_F(CliTest, WhatIsMissingOrContradicts) {
   EXPECT_THAT(Mistake({"eval", "x", "--seed", "99999999999999999999999"}), HasSubstr("--seed"));
   EXPECT_THAT(Mistake({"conform"}), HasSubstr("TRACE is required"));
   EXPECT_THAT(Mistake({"sweep"}), HasSubstr("GRID is required"));
+  EXPECT_THAT(Mistake({"simulate"}), HasSubstr("CONFIG is required"));
+  EXPECT_THAT(Mistake({"simulate", "x.toml", "--resume", "y"}), HasSubstr("--resume"));
   EXPECT_THAT(Mistake({"report"}), HasSubstr("RUN is required"));
 }
 

@@ -1,0 +1,189 @@
+#include "fleet/simulate/simulate.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "core/clock.h"
+#include "core/config_rules.h"
+#include "core/denormals.h"
+#include "core/error.h"
+#include "fleet/blueprint.h"
+#include "fleet/check_config.h"
+#include "fleet/console.h"
+#include "fleet/process.h"
+#include "fleet/progress.h"
+#include "fleet/run_dir.h"
+#include "fleet/run_log.h"
+#include "fleet/simulate/calibrate.h"
+#include "fleet/simulate/simulator.h"
+#include "fleet/simulate/virtual_learner.h"
+#include "fleet/summary.h"
+#include "fleet/trained.h"
+
+namespace starling::fleet {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kLookMs = 50;  // between two looks at the operator's signals and screen
+
+struct Plan {
+  Config config;
+  fs::path run_dir;
+  std::vector<std::string> said;  // of its times
+};
+
+// Where --set gave a time, a run's does not replace it.
+std::vector<std::string> TimesThatWereSet(const ConfigSource& source) {
+  std::vector<std::string> keys;
+  for (const auto& [key, where] : source.where) {
+    if (key.starts_with("simulate.") && where.starts_with("--set")) keys.push_back(key);
+  }
+  return keys;
+}
+
+Plan MakePlan(const SimulateOptions& options) {
+  ConfigSource source;
+  Plan plan{LoadConfig(options.config, options.overrides, &source, CheckSimulation), {}, {}};
+  Config& config = plan.config;
+  ResolveInitFrom(config);
+  if (options.times_from) {
+    plan.said = TakeTimes(*options.times_from, TimesThatWereSet(source), config);
+  }
+  config.actors.backend = "cpu";
+  config.actors.env_device = "auto";
+  const bool named = options.run_dir || !source.Where("run.dir").empty();
+  plan.run_dir = CreateRunDir(options.run_dir.value_or(config.run.dir), !named);
+  config.run.dir = plan.run_dir.string();
+  return plan;
+}
+
+std::string Headline(const Plan& plan, int threads) {
+  const Config& config = plan.config;
+  return fmt::format(
+      "simulating {} in {}: {}, {} steps, in {}", config.env.name, plan.run_dir.string(),
+      Plural(static_cast<std::size_t>(config.actors.count), "actor"), Grouped(config.run.steps),
+      Plural(static_cast<std::size_t>(threads), "thread"));
+}
+
+bool StopAsked(int stop_fd) {
+  pollfd item{stop_fd, POLLIN, 0};
+  return ::poll(&item, 1, 0) > 0;
+}
+
+LearnerStatus StatusOf(const VirtualLearner& learner) {
+  return ParseStatus(learner.Status().dump()).value_or(LearnerStatus{});
+}
+
+// To the end, or to where the operator stops it: whether it came to its end.
+bool RunToItsEnd(const Config& config, VirtualLearner& learner, Simulator& simulator, int stop_fd,
+                 Console& console) {
+  const SteadyClock clock;
+  RateMeter rate;  // of real time: it tells how long the operator has to wait
+  std::int64_t looked_ms = 0;
+  while (simulator.Step()) {
+    const std::int64_t now = clock.NowMs();
+    if (now - looked_ms < kLookMs) continue;
+    looked_ms = now;
+    if (StopAsked(stop_fd)) simulator.Stop();
+    const LearnerStatus status = StatusOf(learner);
+    rate.Add(now, status.steps);
+    console.Show(MakeProgress(status, config.run.steps, rate.PerSecond(),
+                              static_cast<int>(config.actors.count)),
+                 now);
+  }
+  console.Clear();
+  return learner.over();
+}
+
+int SumUp(const Plan& plan, const VirtualLearner& learner, int exit_status, double real_s,
+          const SimulateOptions& options, RunLog& log, Console& console) {
+  const LearnerStatus status = StatusOf(learner);
+  const auto actors = static_cast<std::uint64_t>(plan.config.actors.count);
+  auto summary = BuildSummary(plan.config, status, {.actors_started = actors});
+  summary["simulated"] = true;
+  const std::string trouble = WriteSummary(plan.run_dir, summary);
+  console.Print(fmt::format("simulated {:.4g} s in {:.4g} s; what follows is of virtual time",
+                            status.seconds, real_s));
+  for (const std::string& line : DescribeRun(summary, exit_status, plan.run_dir, options.program)) {
+    console.Print(line);
+  }
+  if (trouble.empty()) return exit_status;
+  log.Say(LogLevel::kError, "no summary: " + trouble);
+  return exit_status == kExitDone ? kExitFailed : exit_status;
+}
+
+// What an event of the fleet that is simulated cannot be: somebody else's draws, or time that is real.
+void RefuseWhatIsElsewhere(const Config& config, std::vector<Contradiction>& found) {
+  for (const char* elsewhere : {"gym:", "plugin:"}) {
+    if (!config.env.name.starts_with(elsewhere)) continue;
+    found.push_back({{"env.name"},
+                     fmt::format("env.name = \"{}\" cannot be simulated: what it draws is not "
+                                 "Starling's; only bundled envs can",
+                                 config.env.name)});
+  }
+  if (config.actors.backend == "cuda") {
+    found.push_back({{"actors.backend"},
+                     "actors.backend = \"cuda\" cannot be simulated: all actors of a simulation "
+                     "share this machine's cores; leave it out or set it to \"cpu\""});
+  }
+  if (config.eval.every_steps > 0) {
+    found.push_back({{"eval.every_steps"},
+                     fmt::format("eval.every_steps = {} cannot be simulated: an evaluator plays in "
+                                 "real time; starling eval plays with the weights at the end",
+                                 config.eval.every_steps)});
+  }
+}
+
+}  // namespace
+
+std::vector<Contradiction> CheckSimulation(const Config& config) {
+  std::vector<Contradiction> found;
+  RefuseWhatIsElsewhere(config, found);
+  if (config.simulate.stragglers > config.actors.count) {
+    found.push_back({{"simulate.stragglers", "actors.count"},
+                     fmt::format("simulate.stragglers = {} contradicts actors.count = {}",
+                                 config.simulate.stragglers, config.actors.count)});
+  }
+  if (!found.empty()) return found;  // a game from elsewhere is not even looked for
+  return CheckConfig(config);
+}
+
+int RunSimulate(const SimulateOptions& options) {
+  const Plan plan = MakePlan(options);
+  const Config& config = plan.config;
+  const int stop_fd = CatchStopSignals();
+  Console console(STDERR_FILENO, DetectStyle(STDERR_FILENO));
+  RunLog log(plan.run_dir, console);
+  WriteConfig(plan.run_dir, config);
+  const int threads = static_cast<int>(std::min(UsableCores(), config.actors.count));
+  const std::string headline = Headline(plan, threads);
+  log.Say(LogLevel::kInfo, headline);
+  console.Print(headline);
+  for (const std::string& line : plan.said) {
+    log.Say(LogLevel::kInfo, line);
+    console.Print(line);
+  }
+
+  FlushDenormals();
+  const SteadyClock clock;
+  const std::int64_t begin = clock.NowNs();
+  VirtualLearner learner(config, BlueprintOf(config), plan.run_dir);
+  bool over = false;
+  {
+    Simulator simulator(config, learner, threads);
+    over = RunToItsEnd(config, learner, simulator, stop_fd, console);
+    learner.SetTime(simulator.Time());
+  }
+  int exit_status = over ? kExitDone : kExitInterrupted;
+  if (!learner.End()) exit_status = kExitFailed;
+  return SumUp(plan, learner, exit_status, static_cast<double>(clock.NowNs() - begin) / 1e9,
+               options, log, console);
+}
+
+}  // namespace starling::fleet
