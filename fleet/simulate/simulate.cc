@@ -132,6 +132,11 @@ void RefuseWhatIsElsewhere(const Config& config, std::vector<Contradiction>& fou
                      "actors.backend = \"cuda\" cannot be simulated: all actors of a simulation "
                      "share this machine's cores; leave it out or set it to \"cpu\""});
   }
+  if (config.learner.apply == "hogwild") {
+    found.push_back({{"learner.apply"},
+                     "learner.apply = \"hogwild\" cannot be simulated: which writes overlap is "
+                     "the processor's; leave it out or set it to \"lanes\""});
+  }
   if (config.eval.every_steps > 0) {
     found.push_back({{"eval.every_steps"},
                      fmt::format("eval.every_steps = {} cannot be simulated: an evaluator plays in "

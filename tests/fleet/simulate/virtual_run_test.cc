@@ -122,6 +122,7 @@ TEST(CheckSimulation, RefusesWhatIsNotOurs) {
   EXPECT_THAT(Refused("[env]\nname = \"gym:ALE/Pong-v5\"\n"), HasSubstr("only bundled envs can"));
   EXPECT_THAT(Refused("[env]\nname = \"plugin:./mine.so\"\n"), HasSubstr("only bundled envs can"));
   EXPECT_THAT(Refused("[actors]\nbackend = \"cuda\"\n"), HasSubstr("share this machine's cores"));
+  EXPECT_THAT(Refused("[learner]\napply = \"hogwild\"\n"), HasSubstr("which writes overlap"));
   EXPECT_THAT(Refused("[eval]\nevery_steps = 1000\n"), HasSubstr("plays in real time"));
   EXPECT_THAT(Refused("[actors]\ncount = 2\n[simulate]\nstragglers = 3\n"),
               HasSubstr("simulate.stragglers = 3 contradicts actors.count = 2"));
