@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/check.h"
+#include "core/error.h"
 #include "core/log.h"
 
 namespace starling::actors {
@@ -117,9 +118,6 @@ bool LearnerLink::CheckNet(std::uint64_t fingerprint, std::size_t floats) {
   if (welcome_.snapshot.empty()) return true;
   try {
     reader_.emplace(welcome_.snapshot, floats, fingerprint);
-    if (!welcome_.beacon.empty()) {
-      beacon_ = std::make_unique<wire::BeaconReceiver>(context_, welcome_.beacon);
-    }
     OpenBuffers();
     return true;
   } catch (const std::exception& error) {  // the learner has gone meanwhile
@@ -180,6 +178,7 @@ bool LearnerLink::Refresh(std::uint64_t version, std::span<float> weights,
                           wire::SnapshotMeta& meta) {
   const std::int64_t begin = clock_.NowNs();
   const bool up = Renew(version, weights, meta);
+  beacon_.reset();
   refresh_us_ = UsSince(begin);
   return up;
 }
@@ -195,7 +194,21 @@ bool LearnerLink::Renew(std::uint64_t version, std::span<float> weights, wire::S
     if (latest >= version && reader_->Read(version, weights, meta)) return true;
     const std::int64_t left = fetch_at_ms - clock_.NowMs();
     if (left <= 0) return Fetch(version, weights, meta);
+    if (!beacon_) ListenForVersions();
     if (!Pump(left)) return false;
+  }
+}
+
+// Only while one is waited for, which is rare, as a grant is sent once its version is there: every
+// version wakes every actor that listens, and with many actors that is most of what wakes them. Who
+// begins to listen is told the newest, so none is missed.
+void LearnerLink::ListenForVersions() {
+  if (welcome_.beacon.empty()) return;
+  try {
+    beacon_ = std::make_unique<wire::BeaconReceiver>(context_, welcome_.beacon);
+  } catch (const UserError& error) {  // then the weights are fetched
+    LogWarn("{}", error.what());
+    welcome_.beacon.clear();
   }
 }
 

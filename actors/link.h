@@ -91,6 +91,7 @@ class LearnerLink {
                 std::uint64_t version = 0);
   bool Fetch(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& meta);
   bool Renew(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& meta);
+  void ListenForVersions();
   std::uint32_t UsSince(std::int64_t begin_ns) const;
   void OpenBuffers();
   void HearLastWords();
@@ -101,7 +102,7 @@ class LearnerLink {
   SteadyClock clock_;
   wire::Context context_;
   std::unique_ptr<wire::ClientSocket> socket_;
-  std::unique_ptr<wire::BeaconReceiver> beacon_;
+  std::unique_ptr<wire::BeaconReceiver> beacon_;  // while a version is waited for
   std::optional<wire::SnapshotReader> reader_;
   std::optional<wire::GradientBuffersClient> buffers_;
   std::size_t floats_ = 0;             // of the net

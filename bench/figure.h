@@ -28,11 +28,18 @@ struct Row {
   std::optional<bool> holds{};  // absent: not asked, or too quick a run to say
 };
 
+// A drawing that stands alone.
+struct Picture {
+  std::string file;  // its name
+  std::string svg;
+};
+
 struct Result {
   std::vector<Row> rows;
   std::string details{};  // Markdown that follows the table; may be empty
   std::string json{};     // an object, as text
-  bool broken = false;    // something that must hold on any machine does not
+  std::vector<Picture> pictures{};
+  bool broken = false;  // something that must hold on any machine does not
 };
 
 // Each takes what it needs from `site` and throws std::runtime_error with a sentence if a program
@@ -40,6 +47,7 @@ struct Result {
 Result MeasureTraining(const Site& site);
 Result MeasureThroughput(const Site& site);
 Result MeasureScaling(const Site& site);
+Result MeasureEfficiency(const Site& site);
 Result MeasureTime(const Site& site);
 Result MeasureStartup(const Site& site);
 Result MeasureWire(const Site& site);

@@ -38,6 +38,7 @@ constexpr Figure kFigures[] = {
     {"training", MeasureTraining},
     {"throughput", MeasureThroughput},
     {"scaling", MeasureScaling},
+    {"efficiency", MeasureEfficiency},
     {"time", MeasureTime},
     {"startup", MeasureStartup},
     {"wire", MeasureWire},
@@ -90,8 +91,9 @@ class Scratch {
 
 struct Options {
   std::vector<std::string> only;
-  std::optional<std::string> json;  // a file, or "" for standard output
-  fs::path root = ".";              // of the repository
+  std::optional<std::string> json;   // a file, or "" for standard output
+  std::optional<fs::path> pictures;  // a directory
+  fs::path root = ".";               // of the repository
   bool quick = false;
 };
 
@@ -124,10 +126,9 @@ Result Measure(const Figure& figure, const Site& site) {
 }
 
 // A path that cannot be written is found before ten minutes have gone by.
-void CheckDirectoryOf(const fs::path& file) {
-  const fs::path directory = fs::absolute(file).parent_path();
+void CheckDirectory(const fs::path& directory, const std::string& option) {
   if (fs::is_directory(directory)) return;
-  throw UserError(directory.string() + " is not a directory: make it, or change --json");
+  throw UserError(directory.string() + " is not a directory: make it, or change " + option);
 }
 
 int Run(const Options& options) {
@@ -135,7 +136,10 @@ int Run(const Options& options) {
   if (!fs::exists(config)) {
     throw UserError(config.string() + " is not there: name the root of the repository (--root)");
   }
-  if (options.json && !options.json->empty()) CheckDirectoryOf(*options.json);
+  if (options.json && !options.json->empty()) {
+    CheckDirectory(fs::absolute(*options.json).parent_path(), "--json");
+  }
+  if (options.pictures) CheckDirectory(*options.pictures, "--pictures");
   const int stop_fd = fleet::CatchStopSignals();  // before there is anything to clean up
   const Scratch scratch;
   const Site site{.programs = fs::read_symlink("/proc/self/exe").parent_path(),
@@ -150,6 +154,10 @@ int Run(const Options& options) {
     if (!options.only.empty() && std::ranges::count(options.only, figure.name) == 0) continue;
     results.push_back({figure.name, Measure(figure, site)});
     broken = broken || results.back().result.broken;
+    if (!options.pictures) continue;
+    for (const auto& [file, svg] : results.back().result.pictures) {
+      WriteFileAtomically(*options.pictures / file, svg);
+    }
   }
   const bool asks_gpu = options.only.empty() || std::ranges::count(options.only, "gpu") > 0;
   const std::string hardware = fleet::HardwareLine(asks_gpu), command = CommandOf(options);
@@ -177,6 +185,9 @@ int Main(int argc, char** argv) {
       app.add_option("--json", json, "the numbers as JSON: into FILE, or instead of the table")
           ->expected(0, 1)
           ->type_name("FILE");
+  app.add_option("--pictures", options.pictures,
+                 "where to write the drawings of figures that have some")
+      ->type_name("DIR");
   app.add_option("--root", options.root, "of the repository, for its configurations")
       ->type_name("DIR");
   app.add_flag("--quick", options.quick, "short runs, to see that everything works");

@@ -1,6 +1,7 @@
 #include "bench/training_run.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
@@ -25,6 +26,16 @@ std::int64_t SystemNs() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::system_clock::now().time_since_epoch())
       .count();
+}
+
+// Of those that ended, and theirs.
+double CpuSecondsOfChildren() {
+  rusage usage{};
+  ::getrusage(RUSAGE_CHILDREN, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
 // The last line of `output` that is a JSON object with `key`: log lines may stand around it.
@@ -72,8 +83,10 @@ TrainingRun::TrainingRun(const Site& site, const TrainingPlan& plan)
   }
   call.arguments.insert(call.arguments.end(), plan.words.begin(), plan.words.end());
   started_ns = SystemNs();
+  const double cpu_before = CpuSecondsOfChildren();
   try {
     seconds = RunChild(call).seconds;
+    cpu_seconds = CpuSecondsOfChildren() - cpu_before;
     ReadSummary();
   } catch (const Interrupted&) {
     RemoveAll(dir_);

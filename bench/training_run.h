@@ -38,6 +38,7 @@ class TrainingRun {
   double SteadyRate() const;
 
   double seconds = 0;           // wall time of the whole command
+  double cpu_seconds = 0;       // of all of its processes
   std::int64_t started_ns = 0;  // system clock
   std::uint64_t steps = 0, updates = 0, applied = 0, dropped = 0;
   double steps_per_second = 0;  // from the first grant to the last update

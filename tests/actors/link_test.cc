@@ -157,6 +157,49 @@ TEST_F(LinkTest, WithoutItsBuffersAnActorSendsItsGradients) {
   EXPECT_TRUE(learner.HeardGradient(16));
 }
 
+// Every actor was woken by every version, most of them while they played.
+TEST_F(LinkTest, VersionsWakeAnActorOnlyWhileItWaitsForOne) {
+  MoveTo(Endpoint("control"));
+  wire::SnapshotWriter snapshot(dir_ / "weights", 16, kFingerprint, 1);
+  const auto publish = [&](std::uint64_t version) {
+    snapshot.Begin(version);
+    snapshot.Write(version, 0, std::vector<float>(16, static_cast<float>(version)));
+    snapshot.Publish({.term = 1, .version = version});
+  };
+  publish(1);
+  wire::Context context;
+  wire::BeaconSender beacon(context, Endpoint("beacon"));
+  const auto listened_to = [&](std::int64_t timeout_ms) {
+    std::array<wire::PollItem, 1> item{{{.socket = &beacon}}};
+    return wire::Poll(item, timeout_ms);
+  };
+  // Neither signs of life nor fetching wake it.
+  const ScriptedLearner learner(
+      Endpoint("control"),
+      {.config = ToToml(ParseConfig("", "test.toml",
+                                    {"wire.timeout_s=600", "wire.heartbeat_ms=60000",
+                                     "wire.fetch_after_ms=60000", "staleness.deadline_s=600"})),
+       .snapshot = (dir_ / "weights").string(),
+       .beacon = beacon.endpoint()});
+  LearnerLink link(Options());
+  ASSERT_TRUE(link.Join());
+  ASSERT_TRUE(link.CheckNet(kFingerprint, 16));
+  std::vector<float> weights(16);
+  wire::SnapshotMeta meta;
+  ASSERT_TRUE(link.Refresh(1, weights, meta));
+  EXPECT_FALSE(listened_to(0)) << "the version was there";
+
+  std::thread next([&] {
+    EXPECT_TRUE(listened_to(kPatienceMs));
+    publish(2);
+    beacon.Publish({.term = 1, .version = 2});
+  });
+  EXPECT_TRUE(link.Refresh(2, weights, meta));
+  next.join();
+  EXPECT_EQ(meta.version, 2u);
+  EXPECT_EQ(weights, std::vector<float>(16, 2));
+}
+
 // A learner killed behind a port of its own choice: its successor has another one.
 TEST_F(LinkTest, ALearnerThatStartsAnewElsewhereIsFoundLongBeforeTheTimeout) {
   MoveTo(Endpoint("first"));

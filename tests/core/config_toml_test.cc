@@ -105,6 +105,7 @@ Config RandomConfig(RandomStream& random) {
   config.loss.entropy = 1;
   config.loss.entropy_end = 0.5;
   config.env.max_pool = config.env.max_pool && config.env.repeat > 1;
+  if (config.env.step_ms == 0) config.env.step_jitter = 0;
   config.wire.timeout_s = 86'400;
   return config;
 }
