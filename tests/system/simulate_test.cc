@@ -94,8 +94,9 @@ TEST_F(SimulateTest, InterruptedItLeavesASummary) {
 TEST_F(SimulateTest, TakesTheTimesOfARealRun) {
   ASSERT_EQ(Train({"run.steps=24000", "actors.count=1", "updates.in_flight=1"}), 0) << said_;
   const std::string simulated = (dir_ / "simulated").string();
-  Words words = {"simulate", config_, "--run-dir", simulated, "--times-from", run().string()};
-  AddSettings({"run.steps=24000", "actors.count=4", "simulate.apply_ms=0.25"}, words);
+  const Words words = {"simulate",     config_,          "--run-dir", simulated,
+                       "--times-from", run().string(),   "--set",     "run.steps=24000",
+                       "--set",        "actors.count=4", "--set",     "simulate.apply_ms=0.25"};
   ASSERT_EQ(Call(words), 0) << said_;
   EXPECT_THAT(said_, ContainsRegex("milliseconds, as in .*: compute_ms [0-9.e-]+, refresh_ms "));
   const std::string config = ReadFile(dir_ / "simulated" / "config.toml");
