@@ -75,7 +75,7 @@ TEST(HogwildLockfree, UpdatesOfDifferentLinesLoseNothing) {
     for (std::uint64_t v = 1; v <= kUpdates; ++v)
       stream.at(v).gradients.assign(1, {gradients[v - 1], 1});
     const Capture expected = stream.Reference().back();
-    for (int round = 0; round < 40; ++round) {
+    for (int round = 0; round < 24; ++round) {
       TestApplier hogwild("hogwild", stream, 1 + round % 8);
       hogwild.Run(stream, 1, kUpdates);
       ASSERT_EQ(hogwild->CaptureNow().weights, expected.weights) << kind << ", round " << round;
@@ -84,8 +84,8 @@ TEST(HogwildLockfree, UpdatesOfDifferentLinesLoseNothing) {
 }
 
 TEST(HogwildLockfree, UpdatesOfEverythingLoseAtMostWhatOverlapped) {
-  constexpr std::uint64_t kVersions = 1500;
-  for (const int threads : {1, 2, 4, 8}) {
+  constexpr std::uint64_t kVersions = 600;
+  for (const int threads : {1, 2, 6}) {
     Ones stream(kVersions);
     TestApplier hogwild("hogwild", stream, threads, &Zeros());
     hogwild.Run(stream, 1, kVersions);
@@ -129,7 +129,7 @@ TEST(HogwildLockfree, EverySnapshotIsOfACompletedVersionAndVersionsNeverGoBack) 
 }
 
 TEST(HogwildLockfree, ProgressIsSeenToTheLastVersionAndNeverSkipsTheNewestSlot) {
-  constexpr std::uint64_t kVersions = 800;
+  constexpr std::uint64_t kVersions = 400;
   Ones stream(kVersions);
   wire::SnapshotWriter snapshot("", kSize, 1, kTestTerm);
   std::vector<std::uint64_t> seen;  // by whoever publishes: one at a time
@@ -159,6 +159,19 @@ TEST(HogwildLockfree, ProgressIsSeenToTheLastVersionAndNeverSkipsTheNewestSlot) 
   }
 }
 
+// Who finishes while another publishes leaves its version to that one, who may just have looked: here
+// nobody comes after the last of each round to publish what was left.
+TEST(HogwildLockfree, NothingIsLeftUnpublished) {
+  constexpr std::uint64_t kRounds = 1500, kTogether = 3;
+  UpdateStream stream(kLine, kRounds * kTogether, {.kind = "sgd"});
+  TestApplier hogwild("hogwild", stream, kTogether);
+  for (std::uint64_t v = 0; v < kRounds * kTogether;) {
+    for (std::uint64_t i = 0; i < kTogether; ++i) ASSERT_TRUE(hogwild->Submit(&stream.at(++v)));
+    while (!hogwild->Idle()) std::this_thread::yield();
+  }
+  EXPECT_EQ(wire::SnapshotReader(hogwild.snapshot()).Latest(), kRounds * kTogether);
+}
+
 TEST(HogwildLockfree, ACaptureHoldsAllOfItsVersion) {
   constexpr std::uint64_t kVersions = 400;
   Ones stream(kVersions);
@@ -174,7 +187,7 @@ TEST(HogwildLockfree, ACaptureHoldsAllOfItsVersion) {
 // The network thread's way: a few Update objects used again and again, buffers of gradients that
 // are overwritten as soon as the update is completed.
 TEST(HogwildLockfree, UpdatesAndGradientsAreFreeForUseOnceCompleted) {
-  constexpr std::uint64_t kVersions = 2000;
+  constexpr std::uint64_t kVersions = 1000;
   UpdateStream stream(kSize, 1);
   TestApplier hogwild("hogwild", stream, 3);
   const std::uint64_t capacity = hogwild->capacity();
