@@ -53,9 +53,9 @@ double JitterOf(const PacedRuns& runs) {
 std::string Panel(const PacedRuns& runs, const std::string& wire, int left) {
   fleet::Plot plot{.x_label = "actors", .y_label = "steps per second", .from_zero = true};
   double most = 0;
-  std::size_t group = 1;
+  std::size_t style = 1;
   for (const auto& [bound, name] : kGroups) {
-    fleet::Curve curve{.group = group++, .samples = {}, .title = name, .dots = true};
+    fleet::Curve curve{.style = style++, .samples = {}, .title = name, .dots = true};
     for (const PacedPoint& point : PointsOf(runs, {wire, JitterOf(runs), bound})) {
       curve.samples.push_back({static_cast<double>(point.actors), point.rate});
       most = std::max(most, static_cast<double>(point.actors));
@@ -64,7 +64,7 @@ std::string Panel(const PacedRuns& runs, const std::string& wire, int left) {
   }
   plot.curves.insert(
       plot.curves.begin(),
-      {.group = 0, .samples = {{0, 0}, {most, most * IdealRate(runs)}}, .title = "ideal"});
+      {.style = 0, .samples = {{0, 0}, {most, most * IdealRate(runs)}}, .title = "ideal"});
   const std::string svg = fleet::DrawPlot(plot);
   constexpr std::string_view kOpening = "<svg ";
   CHECK(svg.starts_with(kOpening));
@@ -74,13 +74,13 @@ std::string Panel(const PacedRuns& runs, const std::string& wire, int left) {
 
 std::string Legend(double left) {
   std::string svg;
-  std::size_t group = 0;
+  std::size_t style = 0;
   const auto add = [&](double x, const char* name) {
     svg += fmt::format(
         "<line x1=\"{0:.0f}\" y1=\"38\" x2=\"{1:.0f}\" y2=\"38\" class=\"line g{2}\"/>"
         "<text x=\"{3:.0f}\" y=\"42\">{4}</text>\n",
-        x, x + 26, group, x + 32, name);
-    ++group;
+        x, x + 26, style, x + 32, name);
+    ++style;
   };
   add(left, "ideal: no time but the envs'");
   double x = left + 220;
