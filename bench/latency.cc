@@ -65,7 +65,8 @@ class Actor {
                .connect_timeout_s = 20,
                .stop_fd = site.stop_fd,
                .abandoned = {}}),
-        weights_(net.layout.size()) {
+        weights_(net.layout.size()),
+        samples_(static_cast<std::uint32_t>(config.samples_per_gradient())) {
     Expect(link_.Join() && link_.CheckNet(net.layout.fingerprint(), net.layout.size()));
   }
 
@@ -81,8 +82,8 @@ class Actor {
     const std::span<float> gradient = link_.GradientSpace();
     std::ranges::fill(gradient, 1e-6f);
     const std::int64_t begin = SteadyClock().NowNs();
-    Expect(
-        link_.Push(*grant, meta_, {.values = gradient, .norm = 1, .loss = {}, .samples = 1}, {}));
+    Expect(link_.Push(*grant, meta_,
+                      {.values = gradient, .norm = 1, .loss = {}, .samples = samples_}, {}));
     return begin;
   }
 
@@ -95,6 +96,7 @@ class Actor {
 
   actors::LearnerLink link_;
   std::vector<float> weights_;
+  std::uint32_t samples_;
   wire::SnapshotMeta meta_;
 };
 

@@ -43,8 +43,8 @@ TEST(ConfigSchema, NoKeyTwiceAndSectionsInOnePiece) {
   const auto sections = ConfigSections();
   EXPECT_EQ(std::set<std::string>(sections.begin(), sections.end()).size(), sections.size());
   EXPECT_EQ(FindConfigKey("run", "count"), nullptr);
-  EXPECT_THAT(ConfigKeysOf("run"),
-              testing::ElementsAre("name", "seed", "steps", "dir", "init_from", "tensorboard"));
+  EXPECT_THAT(ConfigKeysOf("run"), testing::ElementsAre("name", "seed", "steps", "dir", "init_from",
+                                                        "metrics_s", "tensorboard"));
 }
 
 TEST(ConfigSchema, RulesInWords) {

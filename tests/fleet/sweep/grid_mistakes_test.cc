@@ -27,7 +27,7 @@ TEST_F(GridTest, EveryMistakeOfAGridIsALineInTheOrderOfTheFile) {
             "9223372036854775807\n"
             "mine.toml:4:17: seed 1 is listed twice\n"
             "mine.toml:6:5: unknown key run.stepps; keys of [run]: name, seed, steps, dir, "
-            "init_from, tensorboard; did you mean \"steps\"?\n"
+            "init_from, metrics_s, tensorboard; did you mean \"steps\"?\n"
             "mine.toml:7:5: run.seed is the sweep's to set: list them in seeds = [...]\n"
             "mine.toml:9:23: staleness.bound = -4 is out of range; allowed: an integer from 0 to "
             "1000000000000000 or \"unbounded\"\n"
