@@ -109,8 +109,8 @@ struct Game {
 
 Row MeasureScore(const Site& site, const Game& game, Json& json) {
   const int seeds = site.quick ? 1 : game.seeds;
-  std::vector<std::vector<double>> scores(kPushWays.size()), waits(kPushWays.size()),
-      rates(kPushWays.size());
+  using Values = std::vector<std::vector<double>>;  // by way, by seed
+  Values scores(kPushWays.size()), waits = scores, rates = scores, staleness = scores;
   std::uint64_t updates = 0;
   for (int seed = 1; seed <= seeds; ++seed) {
     std::vector<std::string> overrides = game.overrides;
@@ -124,16 +124,19 @@ Row MeasureScore(const Site& site, const Game& game, Json& json) {
       scores[way].push_back(trained.mean_return);
       waits[way].push_back(trained.speed.waiting);
       rates[way].push_back(trained.speed.updates_per_second);
+      staleness[way].push_back(trained.speed.staleness);
       updates = trained.updates;
     }
   }
   Ways text;
   for (std::size_t way = 0; way < kPushWays.size(); ++way) {
-    text.Add(kPushWays[way],
-             fmt::format("{:.2f} ({:.2f} to {:.2f}; waits {})", Mean(scores[way]),
-                         Least(scores[way]), Most(scores[way]), Share(Median(waits[way]))));
-    json[game.key][std::string(kPushWays[way])] = {
-        {"mean_return", scores[way]}, {"waiting", waits[way]}, {"updates_per_second", rates[way]}};
+    text.Add(kPushWays[way], fmt::format("{:.2f} ({:.2f} to {:.2f}; staleness {:.1f}, waits {})",
+                                         Mean(scores[way]), Least(scores[way]), Most(scores[way]),
+                                         Mean(staleness[way]), Share(Median(waits[way]))));
+    json[game.key][std::string(kPushWays[way])] = {{"mean_return", scores[way]},
+                                                   {"staleness", staleness[way]},
+                                                   {"waiting", waits[way]},
+                                                   {"updates_per_second", rates[way]}};
   }
   return {.what = fmt::format("Return of {} after {} gradients of {} threads, last 100 episodes, "
                               "mean of {} seed{} (least to most)",

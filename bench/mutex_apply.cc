@@ -17,7 +17,8 @@ MutexApply::MutexApply(const Config& config, std::span<const float> weights)
 }
 
 // By blocks, as the lanes do: each is still in the nearest cache when it is published.
-void MutexApply::Push(std::size_t, std::span<const float> gradient, std::uint32_t samples) {
+std::uint64_t MutexApply::Push(std::size_t, std::span<const float> gradient,
+                               std::uint32_t samples) {
   const std::lock_guard lock(mutex_);
   schedule_.Stamp(update_, gradient, samples);
   const learner::StepSize step =
@@ -35,6 +36,7 @@ void MutexApply::Push(std::size_t, std::span<const float> gradient, std::uint32_
     snapshot_.Write(update_.version, offset, weights);
   }
   snapshot_.Publish(update_.meta);
+  return update_.version;
 }
 
 }  // namespace starling::bench

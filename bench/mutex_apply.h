@@ -16,7 +16,8 @@ class MutexApply : public PushWay {
  public:
   MutexApply(const Config& config, std::span<const float> weights);
 
-  void Push(std::size_t who, std::span<const float> gradient, std::uint32_t samples) override;
+  std::uint64_t Push(std::size_t who, std::span<const float> gradient,
+                     std::uint32_t samples) override;
 
  private:
   const learner::OptimizerSpec optimizer_;

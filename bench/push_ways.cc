@@ -40,7 +40,8 @@ class Dispatched : public PushWay {
     thread_.join();
   }
 
-  void Push(std::size_t who, std::span<const float> gradient, std::uint32_t samples) override {
+  std::uint64_t Push(std::size_t who, std::span<const float> gradient,
+                     std::uint32_t samples) override {
     Mailbox& box = boxes_[who];
     box.gradient = gradient;
     box.samples = samples;
@@ -50,6 +51,7 @@ class Dispatched : public PushWay {
     for (State state; (state = box.state.load(std::memory_order_acquire)) != kEmpty;) {
       box.state.wait(state, std::memory_order_acquire);
     }
+    return box.update.version;
   }
 
  private:

@@ -6,6 +6,9 @@
 //   mutex    no dispatcher: each pusher takes one mutex, applies its gradient and publishes
 //            (mutex_apply.h), which spares it the two wake-ups that the others' pushers pay for
 //
+// On few cores the dispatcher and the applier's threads compete with the pushers, which the mutex's
+// do not know: what more threads gain shows where there are cores for them.
+//
 // Lanes and hogwild get as many threads as there are pushers, at most one for each core. All three
 // run the same optimizer loop, publish every version to the same kind of snapshot, or a newer one
 // in its place, and are alike in what a pusher may do next: its own update is in what it reads
@@ -35,8 +38,9 @@ class PushWay {
   virtual ~PushWay() = default;
 
   // By pusher `who`: returns when an update of this one gradient of `samples` samples is applied
-  // and published. `gradient` is borrowed until then.
-  virtual void Push(std::size_t who, std::span<const float> gradient, std::uint32_t samples) = 0;
+  // and published, and says which version it made. `gradient` is borrowed until then.
+  virtual std::uint64_t Push(std::size_t who, std::span<const float> gradient,
+                             std::uint32_t samples) = 0;
 
   const wire::SnapshotWriter& snapshot() const { return snapshot_; }
 

@@ -29,7 +29,8 @@ class Pusher {
   }
   void Push(std::span<const float> gradient, std::uint32_t samples) {
     const std::int64_t begin = clock_.NowNs();
-    way_.Push(who_, gradient, samples);
+    const std::uint64_t version = way_.Push(who_, gradient, samples);
+    staleness_ += version - 1 - meta_.version;
     waited_ns_ += clock_.NowNs() - begin;
     ++pushes_;
   }
@@ -45,6 +46,7 @@ class Pusher {
   std::int64_t end_ns() const { return end_ns_; }
   std::int64_t waited_ns() const { return waited_ns_; }
   std::uint64_t pushes() const { return pushes_; }
+  std::uint64_t staleness() const { return staleness_; }  // of all pushes together
   // Read after its thread has ended.
   std::vector<std::pair<std::uint64_t, double>> episodes;  // version played on, return
 
@@ -55,7 +57,7 @@ class Pusher {
   const SteadyClock clock_;
   wire::SnapshotMeta meta_;
   std::int64_t begin_ns_ = 0, end_ns_ = 0, waited_ns_ = 0;
-  std::uint64_t pushes_ = 0;
+  std::uint64_t pushes_ = 0, staleness_ = 0;
 };
 
 // Runs `work` for every pusher in a thread of its own, once `prepare`d; how fast they were
@@ -74,15 +76,17 @@ PushSpeed RunAll(std::vector<Pusher>& pushers, const std::function<Work(std::siz
   }
   for (std::thread& thread : threads) thread.join();
   std::int64_t begin = pushers[0].begin_ns(), end = pushers[0].end_ns();
-  double pushes = 0, waited = 0, worked = 0;
+  double pushes = 0, staleness = 0, waited = 0, worked = 0;
   for (const Pusher& pusher : pushers) {
     begin = std::min(begin, pusher.begin_ns());
     end = std::max(end, pusher.end_ns());
     pushes += static_cast<double>(pusher.pushes());
+    staleness += static_cast<double>(pusher.staleness());
     waited += static_cast<double>(pusher.waited_ns());
     worked += static_cast<double>(pusher.end_ns() - pusher.begin_ns());
   }
   return {.updates_per_second = pushes / static_cast<double>(end - begin) * 1e9,
+          .staleness = staleness / pushes,
           .waiting = waited / worked};
 }
 

@@ -14,7 +14,8 @@ namespace starling::bench {
 
 struct PushSpeed {
   double updates_per_second = 0;
-  double waiting = 0;  // share of the pushers' time from a push to its acknowledgement
+  double staleness = 0;  // mean: updates between the weights that a pusher had read and its own
+  double waiting = 0;    // share of the pushers' time from a push to its acknowledgement
 };
 
 // Every pusher, for `seconds`: copies the newest weights, copies one of `gradients` to where its
