@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "core/histogram.h"
@@ -37,6 +38,9 @@ struct Counters {
   // Of the last kEpisodeWindow; NaN before the first episode.
   double mean_return() const;
   double mean_length() const;
+
+  // As the status line, metrics.jsonl and the summary tell of them.
+  nlohmann::ordered_json Gradients() const;
 
   // What was in flight when this was saved died with its learner: it is no longer received.
   std::string Save() const;  // JSON

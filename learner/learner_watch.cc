@@ -91,20 +91,8 @@ void Learner::WatchSilence() {
 bool Learner::MustStop() { return options_.abandoned && options_.abandoned(); }
 
 void Learner::SaveCheckpoint(Pipeline::Finished::Checkpoint from, bool last) {
-  Standing& standing = from.standing;
-  auto checkpoint = std::make_shared<Checkpoint>(
-      Checkpoint{.term = standing.term,
-                 .version = standing.version,
-                 .steps = standing.steps,
-                 .optimizer_step = standing.optimizer_step,
-                 .journal_offset = from.journal_offset,
-                 .layout = layout_,
-                 .weights = std::move(standing.weights),
-                 .slot_names = MakeOptimizerSpec(config_.optimizer).slots,
-                 .state = std::move(standing.state),
-                 .config = ToToml(config_),
-                 .counters = std::move(from.counters)});
-  checkpoint->state.resize(checkpoint->slot_names.size(), std::vector<float>(layout_.size()));
+  const auto checkpoint = std::make_shared<Checkpoint>(CheckpointOf(
+      config_, layout_, std::move(from.standing), std::move(from.counters), from.journal_offset));
   journal_.Flush();
   while (!checkpoints_.Submit(checkpoint)) {
     if (!last) {
@@ -167,12 +155,7 @@ void Learner::Report(Moment moment) {
         {"gradient", newest_.gradient_us},
         {"push", newest_.push_us}}},
       {"time", TimeStatus(times_, pipeline_.lanes_busy_ns())},
-      {"gradients",
-       {{"received", counters_.received},
-        {"applied", counters_.applied},
-        {"merged", counters_.merged},
-        {"in_flight", counters_.in_flight()},
-        {"dropped", counters_.dropped}}},
+      {"gradients", counters_.Gradients()},
       {"frames_refused", counters_.frames_refused},
       {"deadlines", counters_.deadlines},
       {"staleness", {{"max", counters_.staleness.max()}, {"mean", counters_.staleness.mean()}}},

@@ -2,9 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "core/error.h"
 #include "core/log.h"
-#include "learner/checkpoint.h"
 #include "learner/optimizer.h"
 
 namespace starling::learner {
@@ -61,6 +62,23 @@ Start FromCheckpoint(const Config& config, Checkpoint from, const std::filesyste
 }
 
 }  // namespace
+
+Checkpoint CheckpointOf(const Config& config, const net::ParameterLayout& layout, Standing standing,
+                        std::string counters, std::uint64_t journal_offset) {
+  Checkpoint checkpoint{.term = standing.term,
+                        .version = standing.version,
+                        .steps = standing.steps,
+                        .optimizer_step = standing.optimizer_step,
+                        .journal_offset = journal_offset,
+                        .layout = layout,
+                        .weights = std::move(standing.weights),
+                        .slot_names = MakeOptimizerSpec(config.optimizer).slots,
+                        .state = std::move(standing.state),
+                        .config = ToToml(config),
+                        .counters = std::move(counters)};
+  checkpoint.state.resize(checkpoint.slot_names.size(), std::vector<float>(layout.size()));
+  return checkpoint;
+}
 
 void CheckStart(const Config& config, const NetBlueprint& net, const std::filesystem::path& run_dir,
                 bool resume) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/config.h"
+#include "learner/checkpoint.h"
 #include "learner/counters.h"
 #include "learner/standing.h"
 #include "net/parameters.h"
@@ -26,6 +27,11 @@ struct Start {
   std::optional<std::uint64_t> cut_journal_at;
   std::string checkpoint;  // the one resumed from, relative to the run directory; "" = none
 };
+
+// What a checkpoint of `standing` holds, complete with an optimizer that has not begun (zeros). `counters`:
+// Counters::Save when it was decided, `journal_offset` the journal's bytes then.
+Checkpoint CheckpointOf(const Config& config, const net::ParameterLayout& layout, Standing standing,
+                        std::string counters, std::uint64_t journal_offset);
 
 // Throws UserError if a learner cannot start like this: to resume there must be a good checkpoint, of
 // this net, optimizer and seed; to begin there must be none. Changes nothing.

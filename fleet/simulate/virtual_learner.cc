@@ -179,19 +179,8 @@ bool VirtualLearner::End() {
 
 // At once, not in a thread of its own: which checkpoints there are must not depend on the disk.
 void VirtualLearner::SaveCheckpoint(learner::Pipeline::Finished::Checkpoint from) {
-  learner::Standing& standing = from.standing;
-  learner::Checkpoint checkpoint{.term = standing.term,
-                                 .version = standing.version,
-                                 .steps = standing.steps,
-                                 .optimizer_step = standing.optimizer_step,
-                                 .journal_offset = from.journal_offset,
-                                 .layout = layout_,
-                                 .weights = std::move(standing.weights),
-                                 .slot_names = learner::MakeOptimizerSpec(config_.optimizer).slots,
-                                 .state = std::move(standing.state),
-                                 .config = ToToml(config_),
-                                 .counters = std::move(from.counters)};
-  checkpoint.state.resize(checkpoint.slot_names.size(), std::vector<float>(layout_.size()));
+  const learner::Checkpoint checkpoint = learner::CheckpointOf(
+      config_, layout_, std::move(from.standing), std::move(from.counters), from.journal_offset);
   journal_.Flush();
   try {
     const auto path = learner::WriteCheckpoint(run_dir_ / "checkpoints", checkpoint);
@@ -238,12 +227,7 @@ Json VirtualLearner::Status() const {
        {{"actors", {{"wait", actors.wait}, {"refresh", actors.refresh}, {"act", actors.act}}},
         {"learner",
          {{"receive", learner.receive}, {"idle", learner.idle}, {"lanes", learner.lanes}}}}},
-      {"gradients",
-       {{"received", counters_.received},
-        {"applied", counters_.applied},
-        {"merged", counters_.merged},
-        {"in_flight", counters_.in_flight()},
-        {"dropped", counters_.dropped}}},
+      {"gradients", counters_.Gradients()},
       {"deadlines", counters_.deadlines},
       {"staleness",
        {{"max", counters_.staleness.max()},
