@@ -52,7 +52,7 @@ void Train(LearnerLink& link, Rollout& rollout, const ActorsConfig& actors) {
   wire::SnapshotMeta meta;  // of the weights in the replica
   while (const auto grant = link.NextGrant()) {
     if (!link.Refresh(grant->version, rollout.weights(), meta)) return;
-    const RolloutGradient gradient = rollout.Run(meta.entropy, link.GradientSpace());
+    const RolloutGradient gradient = rollout.Run(meta.entropy, link.NextGradientSpace());
     if (!link.Push(*grant, meta, gradient, rollout.TakeEpisodes())) return;
   }
 }

@@ -58,7 +58,7 @@ bool LearnerLink::Join() {
   socket_.reset();
   beacon_.reset();
   reader_.reset();
-  buffers_.reset();
+  space_.Close();
   grants_.clear();
   granted_ = false;
   unanswered_ = 0;
@@ -114,27 +114,19 @@ bool LearnerLink::CheckNet(std::uint64_t fingerprint, std::size_t floats) {
         "are they of the same version?";
     return false;
   }
-  floats_ = floats;
-  if (welcome_.snapshot.empty()) return true;
+  if (welcome_.snapshot.empty()) {
+    space_.Open("", floats);
+    return true;
+  }
   try {
     reader_.emplace(welcome_.snapshot, floats, fingerprint);
-    OpenBuffers();
+    space_.Open(welcome_.buffers, floats);
     return true;
   } catch (const std::exception& error) {  // the learner has gone meanwhile
     reader_.reset();
     HearLastWords();
     if (state_ == LinkState::kLost) LogWarn("{}", error.what());
     return false;
-  }
-}
-
-// Without them gradients are sent: slower, but they come.
-void LearnerLink::OpenBuffers() {
-  if (welcome_.buffers.empty()) return;
-  try {
-    buffers_.emplace(welcome_.buffers, floats_);
-  } catch (const std::exception& error) {
-    LogWarn("{}: gradients are sent instead", error.what());
   }
 }
 
@@ -229,19 +221,11 @@ bool LearnerLink::Fetch(std::uint64_t version, std::span<float> weights, wire::S
 
 // ---- pushing
 
-std::span<float> LearnerLink::GradientSpace() {
-  buffer_ = buffers_ ? buffers_->Free() : std::nullopt;
-  if (buffer_) return buffers_->floats(*buffer_);
-  unshared_.resize(floats_);
-  return unshared_;
-}
-
 bool LearnerLink::Push(const wire::Grant& grant, const wire::SnapshotMeta& meta,
                        const RolloutGradient& gradient, RolloutEpisodes episodes) {
   const std::int64_t begin = clock_.NowNs();
-  const auto buffer = static_cast<std::uint32_t>(buffer_ ? *buffer_ + 1 : 0);
   wire::Gradient body{.grant = grant.number,
-                      .buffer = buffer,
+                      .buffer = space_.buffer(),
                       .samples = gradient.samples,
                       .norm = gradient.norm,
                       .policy_loss = gradient.loss.policy_loss,
@@ -259,9 +243,9 @@ bool LearnerLink::Push(const wire::Grant& grant, const wire::SnapshotMeta& meta,
     body.episodes.push_back(
         {.episode_return = end.episode_return, .length = static_cast<std::uint64_t>(end.length)});
   }
-  const auto tensor = buffer_ ? std::span<const float>() : gradient.values;
+  const auto tensor = body.buffer > 0 ? std::span<const float>() : gradient.values;
   if (!SendSoon(body, tensor, meta.version)) return false;
-  if (buffer_) buffers_->Pushed(*buffer_, sequence_);
+  space_.Pushed(sequence_);
   ++unanswered_;
   pushed_ms_ = clock_.NowMs();
   push_us_ = UsSince(begin);
@@ -354,7 +338,7 @@ void LearnerLink::Handle(const wire::Message& message, std::span<float> weights,
     state_ = LinkState::kLost;
   } else if (const auto* answer = std::get_if<wire::Answer>(&message.body)) {
     if (answer->answers != 0 && unanswered_ > 0) --unanswered_;
-    if (buffers_) buffers_->Answered(answer->answers);
+    space_.Answered(answer->answers);
     if (answer->outcome > wire::Outcome::kMerged) {
       LogDebug("a gradient was refused: {}", wire::OutcomeName(answer->outcome));
     }

@@ -13,12 +13,11 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
+#include "actors/gradient_space.h"
 #include "actors/rollout.h"
 #include "core/clock.h"
 #include "core/config.h"
-#include "wire/gradient_buffers.h"
 #include "wire/protocol.h"
 #include "wire/snapshot.h"
 #include "wire/socket.h"
@@ -70,7 +69,7 @@ class LearnerLink {
 
   // Where the next gradient is to be computed: where the learner reads it, if it shares memory with
   // us.
-  std::span<float> GradientSpace();
+  std::span<float> NextGradientSpace() { return space_.Next(); }
 
   // Sends one gradient computed on `meta`'s weights under `grant`. False: look at state().
   bool Push(const wire::Grant& grant, const wire::SnapshotMeta& meta,
@@ -93,7 +92,6 @@ class LearnerLink {
   bool Renew(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& meta);
   void ListenForVersions();
   std::uint32_t UsSince(std::int64_t begin_ns) const;
-  void OpenBuffers();
   void HearLastWords();
   void WatchTime();
   bool Leaving();
@@ -104,10 +102,7 @@ class LearnerLink {
   std::unique_ptr<wire::ClientSocket> socket_;
   std::unique_ptr<wire::BeaconReceiver> beacon_;  // while a version is waited for
   std::optional<wire::SnapshotReader> reader_;
-  std::optional<wire::GradientBuffersClient> buffers_;
-  std::size_t floats_ = 0;             // of the net
-  std::optional<std::size_t> buffer_;  // where the next gradient is; nothing: in unshared_
-  std::vector<float> unshared_;
+  GradientSpace space_;
 
   LinkState state_ = LinkState::kLost;
   std::string text_;

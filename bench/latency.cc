@@ -79,7 +79,7 @@ class Actor {
     Expect(grant.has_value());
     Refresh(grant->version);
     std::this_thread::sleep_for(kPause);
-    const std::span<float> gradient = link_.GradientSpace();
+    const std::span<float> gradient = link_.NextGradientSpace();
     std::ranges::fill(gradient, 1e-6f);
     const std::int64_t begin = SteadyClock().NowNs();
     Expect(link_.Push(*grant, meta_,

@@ -151,7 +151,7 @@ TEST_F(LinkTest, WithoutItsBuffersAnActorSendsItsGradients) {
   EXPECT_TRUE(link.CheckNet(kFingerprint, 16));
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
               AllOf(HasSubstr((dir_ / "gone").string()), HasSubstr("are sent instead")));
-  const RolloutGradient gradient{.values = link.GradientSpace(), .loss = {}, .samples = 1};
+  const RolloutGradient gradient{.values = link.NextGradientSpace(), .loss = {}, .samples = 1};
   ASSERT_EQ(gradient.values.size(), 16u);
   EXPECT_TRUE(link.Push({.number = 1}, {.term = 1}, gradient, {}));
   EXPECT_TRUE(learner.HeardGradient(16));

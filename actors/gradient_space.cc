@@ -1,0 +1,39 @@
+#include "actors/gradient_space.h"
+
+#include <exception>
+
+#include "core/log.h"
+
+namespace starling::actors {
+
+void GradientSpace::Open(const std::string& shared, std::size_t floats) {
+  floats_ = floats;
+  if (shared.empty()) return;
+  try {
+    buffers_.emplace(shared, floats);
+  } catch (const std::exception& error) {
+    LogWarn("{}: gradients are sent instead", error.what());
+  }
+}
+
+void GradientSpace::Close() {
+  buffer_.reset();
+  buffers_.reset();
+}
+
+std::span<float> GradientSpace::Next() {
+  buffer_ = buffers_ ? buffers_->Free() : std::nullopt;
+  if (buffer_) return buffers_->floats(*buffer_);
+  unshared_.resize(floats_);
+  return unshared_;
+}
+
+void GradientSpace::Pushed(std::uint64_t sequence) {
+  if (buffer_) buffers_->Pushed(*buffer_, sequence);
+}
+
+void GradientSpace::Answered(std::uint64_t sequence) {
+  if (buffers_) buffers_->Answered(sequence);
+}
+
+}  // namespace starling::actors

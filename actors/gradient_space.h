@@ -1,0 +1,41 @@
+// Where an actor computes its gradients: in the memory that the learner shares with it, so that nothing
+// is copied, or in its own, from where they are sent.
+//
+// Thread safety: none; one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "wire/gradient_buffers.h"
+
+namespace starling::actors {
+
+class GradientSpace {
+ public:
+  // Gradients have `floats` floats; `shared` is the learner's file, "" if there is none. If it cannot be
+  // opened they are sent: slower, but they come.
+  void Open(const std::string& shared, std::size_t floats);
+  void Close();
+
+  // Room for the next gradient.
+  std::span<float> Next();
+  // Which of the learner's buffers that is, from 1; 0: none, so it is to be sent.
+  std::uint32_t buffer() const { return static_cast<std::uint32_t>(buffer_ ? *buffer_ + 1 : 0); }
+
+  // The gradient went with message `sequence`; the learner has answered one.
+  void Pushed(std::uint64_t sequence);
+  void Answered(std::uint64_t sequence);
+
+ private:
+  std::size_t floats_ = 0;
+  std::optional<wire::GradientBuffersClient> buffers_;
+  std::optional<std::size_t> buffer_;  // where the next gradient is; nothing: in unshared_
+  std::vector<float> unshared_;
+};
+
+}  // namespace starling::actors

@@ -1,0 +1,41 @@
+#include "actors/gradient_space.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/temp_dir.h"
+
+namespace starling::actors {
+namespace {
+
+constexpr std::size_t kFloats = 32;
+
+TEST(GradientSpace, WithoutSharedMemoryGradientsAreSent) {
+  TempDir dir;
+  for (const std::string& shared : {std::string(), (dir / "nothing").string()}) {
+    GradientSpace space;
+    space.Open(shared, kFloats);
+    EXPECT_EQ(space.Next().size(), kFloats);
+    EXPECT_EQ(space.buffer(), 0u);
+  }
+}
+
+TEST(GradientSpace, ASharedBufferIsFreeAgainOnceItsMessageIsAnswered) {
+  TempDir dir;
+  const wire::GradientBuffers learner(dir / "buffers", 1, kFloats);
+  GradientSpace space;
+  space.Open(learner.path().string(), kFloats);
+  const float* const shared = space.Next().data();
+  EXPECT_EQ(space.buffer(), 1u);
+  space.Pushed(7);
+  EXPECT_NE(space.Next().data(), shared);  // it is the learner's: the next one would be sent
+  EXPECT_EQ(space.buffer(), 0u);
+  space.Answered(6);
+  space.Next();
+  EXPECT_EQ(space.buffer(), 0u);
+  space.Answered(7);
+  EXPECT_EQ(space.Next().data(), shared);
+  EXPECT_EQ(space.buffer(), 1u);
+}
+
+}  // namespace
+}  // namespace starling::actors
