@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "tests/fleet/columns.h"
+
 namespace starling::fleet {
 namespace {
 
@@ -22,19 +24,6 @@ Progress Midway() {
   progress.actors_alive = 2;
   progress.actors = 2;
   return progress;
-}
-
-// Columns of a line of ASCII, one-column block characters and colours.
-int Columns(const std::string& line) {
-  int columns = 0;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    if (line[i] == '\033') {
-      i = line.find('m', i);
-    } else if ((static_cast<unsigned char>(line[i]) & 0xC0) != 0x80) {
-      ++columns;
-    }
-  }
-  return columns;
 }
 
 struct Golden {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <thread>
 #include <vector>
 
 #include "core/check.h"
@@ -128,6 +129,36 @@ class TestApplier {
   std::atomic<int> progress_{0};
   std::unique_ptr<Applier> applier_;  // last: its threads call back
 };
+
+// What two readers saw of the snapshots while an applier ran a stream.
+struct Watched {
+  std::atomic<std::uint64_t> wrong{0};     // not `right`
+  std::atomic<std::uint64_t> backward{0};  // older than the one before, or with the meta of another
+  std::atomic<std::uint64_t> read{0};
+};
+
+// Runs all of `stream`; right(weights, version) judges each snapshot that is read meanwhile.
+template <class Right>
+void RunWatched(TestApplier& applier, UpdateStream& stream, const Right& right, Watched& watched) {
+  const auto watch = [&] {
+    wire::SnapshotReader reader(applier.snapshot());
+    std::vector<float> weights(stream.initial().size());
+    wire::SnapshotMeta meta;
+    for (std::uint64_t newest = 0; newest < stream.versions();) {
+      // Reading the same version again is worth it only if nobody else wants the processor.
+      if (reader.Latest() == newest) std::this_thread::yield();
+      if (!reader.Read(newest, weights, meta)) continue;
+      if (!right(weights, meta.version)) ++watched.wrong;
+      if (meta.version < newest || meta != UpdateStream::Meta(meta.version)) ++watched.backward;
+      newest = meta.version;
+      ++watched.read;
+    }
+  };
+  std::thread first(watch), second(watch);
+  applier.Run(stream, 1, stream.versions());
+  first.join();
+  second.join();
+}
 
 class TestLanes : public TestApplier {
  public:

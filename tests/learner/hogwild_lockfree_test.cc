@@ -104,27 +104,16 @@ TEST(HogwildLockfree, EverySnapshotIsOfACompletedVersionAndVersionsNeverGoBack) 
     Ones stream(kVersions);
     TestApplier hogwild("hogwild", stream, threads, &Zeros());
     const std::uint64_t capacity = hogwild->capacity();
-    std::atomic<std::uint64_t> wrong{0}, backward{0}, read{0};
-    const auto watch = [&] {
-      wire::SnapshotReader reader(hogwild.snapshot());
-      std::vector<float> weights(kSize);
-      wire::SnapshotMeta meta;
-      for (std::uint64_t newest = 0; newest < kVersions;) {
-        if (reader.Latest() == newest) std::this_thread::yield();
-        if (!reader.Read(newest, weights, meta)) continue;
-        if (!Holds(Count(weights), meta.version, capacity)) ++wrong;
-        if (meta.version < newest || meta != UpdateStream::Meta(meta.version)) ++backward;
-        newest = meta.version;
-        ++read;
-      }
-    };
-    std::thread first(watch), second(watch);
-    hogwild.Run(stream, 1, kVersions);
-    first.join();
-    second.join();
-    EXPECT_EQ(wrong, 0u) << threads << " threads";
-    EXPECT_EQ(backward, 0u) << threads << " threads";
-    EXPECT_GE(read, 2u);
+    Watched watched;
+    RunWatched(
+        hogwild, stream,
+        [&](const std::vector<float>& weights, std::uint64_t version) {
+          return Holds(Count(weights), version, capacity);
+        },
+        watched);
+    EXPECT_EQ(watched.wrong, 0u) << threads << " threads";
+    EXPECT_EQ(watched.backward, 0u) << threads << " threads";
+    EXPECT_GE(watched.read, 2u);
   }
 }
 

@@ -20,28 +20,16 @@ TEST(LanesLockfree, EverySnapshotReadIsExactlyOneVersionAndVersionsNeverGoBack) 
 
   for (const int threads : {1, 2, 4}) {
     TestLanes lanes(stream, threads);
-    std::atomic<std::uint64_t> wrong{0}, backward{0}, read{0};
-    const auto watch = [&] {
-      wire::SnapshotReader reader(lanes.snapshot());
-      std::vector<float> weights(kSize);
-      wire::SnapshotMeta meta;
-      for (std::uint64_t newest = 0; newest < kVersions;) {
-        // Reading the same version again is worth it only if nobody else wants the processor.
-        if (reader.Latest() == newest) std::this_thread::yield();
-        if (!reader.Read(newest, weights, meta)) continue;
-        if (HashWeights(weights) != hashes.at(meta.version)) ++wrong;
-        if (meta.version < newest || meta.steps != 160 * meta.version) ++backward;
-        newest = meta.version;
-        ++read;
-      }
-    };
-    std::thread first(watch), second(watch);
-    lanes.Run(stream, 1, kVersions);
-    first.join();
-    second.join();
-    EXPECT_EQ(wrong, 0u) << threads << " lanes";
-    EXPECT_EQ(backward, 0u) << threads << " lanes";
-    EXPECT_GE(read, 2u);
+    Watched watched;
+    RunWatched(
+        lanes, stream,
+        [&](const std::vector<float>& weights, std::uint64_t version) {
+          return HashWeights(weights) == hashes.at(version);
+        },
+        watched);
+    EXPECT_EQ(watched.wrong, 0u) << threads << " lanes";
+    EXPECT_EQ(watched.backward, 0u) << threads << " lanes";
+    EXPECT_GE(watched.read, 2u);
   }
 }
 

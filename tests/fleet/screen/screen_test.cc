@@ -7,6 +7,7 @@
 #include <regex>
 
 #include "core/config.h"
+#include "tests/fleet/columns.h"
 
 namespace starling::fleet {
 namespace {
@@ -82,19 +83,6 @@ class FakeRun {
   std::vector<ActorStanding> standings_;
   std::int64_t now_ms_ = 0;
 };
-
-// Columns of a line of one-column characters, without colours.
-int Columns(const std::string& line) {
-  int columns = 0;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    if (line[i] == '\033') {
-      i = line.find('m', i);
-    } else if ((static_cast<unsigned char>(line[i]) & 0xC0) != 0x80) {
-      ++columns;
-    }
-  }
-  return columns;
-}
 
 std::string Joined(const std::vector<std::string>& lines) {
   std::string text;
