@@ -2,11 +2,11 @@
 // silent members, reports) and what it does with checkpoints.
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "learner/learner.h"
+#include "learner/training_status.h"
 
 namespace starling::learner {
 
@@ -17,11 +17,6 @@ constexpr std::int64_t kAloneMs = 10'000;  // between two complaints that nobody
 constexpr std::size_t kRowsAtOnce = 256;   // actors in a status line
 
 std::int64_t Ms(double seconds) { return static_cast<std::int64_t>(seconds * 1000.0); }
-
-nlohmann::ordered_json NumberOrNull(double value) {
-  if (!std::isfinite(value)) return nullptr;
-  return value;
-}
 
 // In seconds; fleet/status.h reads it.
 nlohmann::ordered_json TimeStatus(const WorkTimes& times, std::int64_t lanes_ns) {
@@ -125,41 +120,19 @@ void Learner::Report(Moment moment) {
   const bool running = moment == Moment::kRunning, final = moment == Moment::kEnd;
   if (running && now - last_report_ms_ < kReportMs) return;
   last_report_ms_ = now;
-  const double rate =
-      counters_.seconds > 0 ? static_cast<double>(pipeline_.steps()) / counters_.seconds : 0;
-  nlohmann::ordered_json status{
-      {"phase", !running ? "done" : (first_grant_ms_ < 0 ? "waiting" : "running")},
-      {"term", term_},
-      {"steps", pipeline_.steps()},
-      {"frames", pipeline_.steps() * static_cast<std::uint64_t>(config_.env.repeat)},
-      {"updates", counters_.updates},
-      {"seconds", counters_.seconds},
-      {"steps_per_second", rate},
-      {"mean_return", NumberOrNull(counters_.mean_return())},
-      {"mean_length", NumberOrNull(counters_.mean_length())},
-      {"episodes", counters_.episodes},
-      {"episodes_cut", counters_.episodes_cut},
-      {"envs_replaced", counters_.envs_replaced},
-      {"actors_alive", roster_.size()},
-      {"lr", pipeline_.lr()},
-      {"entropy_coef", pipeline_.entropy()},
-      {"losses",
-       {{"policy", NumberOrNull(newest_.policy_loss)},
-        {"value", NumberOrNull(newest_.value_loss)},
-        {"entropy", NumberOrNull(newest_.entropy)},
-        {"grad_norm", NumberOrNull(newest_.norm)}}},
-      {"actor_us",
-       {{"wait", newest_.wait_us},
-        {"refresh", newest_.refresh_us},
-        {"act", newest_.act_us},
-        {"gradient", newest_.gradient_us},
-        {"push", newest_.push_us}}},
-      {"time", TimeStatus(times_, pipeline_.lanes_busy_ns())},
-      {"gradients", counters_.Gradients()},
-      {"frames_refused", counters_.frames_refused},
-      {"deadlines", counters_.deadlines},
-      {"staleness", {{"max", counters_.staleness.max()}, {"mean", counters_.staleness.mean()}}},
-  };
+  const std::string_view phase = !running ? "done" : first_grant_ms_ < 0 ? "waiting" : "running";
+  nlohmann::ordered_json status = TrainingStatus(phase, term_, config_, pipeline_, counters_,
+                                                 {.policy = newest_.policy_loss,
+                                                  .value = newest_.value_loss,
+                                                  .entropy = newest_.entropy,
+                                                  .grad_norm = newest_.norm});
+  status["actors_alive"] = roster_.size();
+  status["actor_us"] = {{"wait", newest_.wait_us},
+                        {"refresh", newest_.refresh_us},
+                        {"act", newest_.act_us},
+                        {"gradient", newest_.gradient_us},
+                        {"push", newest_.push_us}};
+  status["time"] = TimeStatus(times_, pipeline_.busy_ns());
   if (final || now - last_metrics_ms_ >= Ms(config_.run.metrics_s)) {
     last_metrics_ms_ = now;
     if (!metrics_.Write(status)) refusals_.Warn(now, "metrics.jsonl: a line could not be written");

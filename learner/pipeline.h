@@ -83,7 +83,7 @@ class Pipeline {
   std::uint64_t steps() const { return steps_; }
   bool idle() const { return flights_.empty(); }  // every update decided is taken back as finished
   bool over() const { return steps_ >= config_.run.steps; }
-  std::int64_t lanes_busy_ns() const { return applier_->BusyNs(); }
+  std::int64_t busy_ns() const { return applier_->BusyNs(); }
   double lr() const { return lr_; }
   double entropy() const { return entropy_; }
 

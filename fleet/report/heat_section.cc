@@ -92,7 +92,7 @@ std::string HeatSection(const std::vector<Group>& groups, const Plane* plane, Me
   });
   add("steps per second, mean", false,
       [&](std::size_t g) { return Plainly(numbers[g].steps_per_second, HumanCount); });
-  add("realised staleness, mean over gradients", false,
+  add("realised staleness, mean of the runs' means", false,
       [&](std::size_t g) { return Plainly(MeanStaleness(groups[g]), Short); });
   return fmt::format(
       "<h2>{} by {}</h2>\n<p class=\"faint\">Of finished runs. The stronger the colour, the larger "

@@ -94,21 +94,13 @@ void LoadCurves(LoadedRun& run) {
   note("eval.jsonl", damaged);
 }
 
-// Whether `text`, a summary that can be read, is of a run in virtual time.
-bool IsSimulated(const std::string& text) {
-  const json summary = json::parse(text, nullptr, /*allow_exceptions=*/false);
-  return summary.is_object() && summary.value("simulated", json()) == json(true);
-}
-
 // False if summary.json is there, but tells nothing.
 bool LoadSummary(LoadedRun& run) {
-  const auto [text, trouble] = TextOf(run.dir / "summary.json");
+  const std::string trouble = TextOf(run.dir / "summary.json").trouble;
   if (trouble == kMissing) return true;
   run.summary = ReadSummary(run.dir);
   if (!run.summary) {
     run.troubles.push_back("summary.json " + (trouble.empty() ? "is damaged" : trouble));
-  } else {
-    run.simulated = IsSimulated(text);
   }
   return run.summary.has_value();
 }
@@ -174,9 +166,6 @@ LoadedRun LoadRun(const fs::path& dir) {
   LoadCurves(run);
   const bool sound = LoadSummary(run) && !run.config.empty();
   LoadFinalEval(run);
-  if (run.summary && run.summary->simulated) {
-    run.troubles.emplace_back("simulated: its times are virtual");
-  }
   double wanted = 0;
   const std::string steps = run.Key("run.steps");
   std::from_chars(steps.data(), steps.data() + steps.size(), wanted);

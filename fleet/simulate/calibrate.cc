@@ -107,6 +107,10 @@ std::optional<FirstAndLast> LastTermOf(std::string_view metrics) {
     found->last = *status;
     ++lines;
   }
+  // With the first grant a learner begins to count its times anew, but for those of its lanes.
+  if (found && found->first.phase == "waiting") {
+    found->first.time = {.actors = {}, .learner = {.lanes = found->first.time.learner.lanes}};
+  }
   if (lines == 1 && found->last.term > 1) return std::nullopt;
   if (lines == 1) found->first = {};
   return found;

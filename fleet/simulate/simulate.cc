@@ -13,13 +13,13 @@
 #include "core/denormals.h"
 #include "core/error.h"
 #include "fleet/blueprint.h"
-#include "fleet/check_config.h"
 #include "fleet/console.h"
 #include "fleet/process.h"
 #include "fleet/progress.h"
 #include "fleet/run_dir.h"
 #include "fleet/run_log.h"
 #include "fleet/simulate/calibrate.h"
+#include "fleet/simulate/check_simulation.h"
 #include "fleet/simulate/simulator.h"
 #include "fleet/simulate/virtual_learner.h"
 #include "fleet/summary.h"
@@ -55,8 +55,7 @@ Plan MakePlan(const SimulateOptions& options) {
   if (options.times_from) {
     plan.said = TakeTimes(*options.times_from, TimesThatWereSet(source), config);
   }
-  config.actors.backend = "cpu";
-  config.actors.env_device = "auto";
+  SettleSimulation(config);
   const bool named = options.run_dir || !source.Where("run.dir").empty();
   plan.run_dir = CreateRunDir(options.run_dir.value_or(config.run.dir), !named);
   config.run.dir = plan.run_dir.string();
@@ -80,9 +79,13 @@ LearnerStatus StatusOf(const VirtualLearner& learner) {
   return ParseStatus(learner.Status().dump()).value_or(LearnerStatus{});
 }
 
+void SayAll(const std::vector<std::string>& troubles, RunLog& log) {
+  for (const std::string& trouble : troubles) log.Say(LogLevel::kError, trouble);
+}
+
 // To the end, or to where the operator stops it: whether it came to its end.
 bool RunToItsEnd(const Config& config, VirtualLearner& learner, Simulator& simulator, int stop_fd,
-                 Console& console) {
+                 RunLog& log, Console& console) {
   const SteadyClock clock;
   RateMeter rate;  // of real time: it tells how long the operator has to wait
   std::int64_t looked_ms = 0;
@@ -91,6 +94,7 @@ bool RunToItsEnd(const Config& config, VirtualLearner& learner, Simulator& simul
     if (now - looked_ms < kLookMs) continue;
     looked_ms = now;
     if (StopAsked(stop_fd)) simulator.Stop();
+    SayAll(learner.TakeTroubles(), log);
     const LearnerStatus status = StatusOf(learner);
     rate.Add(now, status.steps);
     console.Show(MakeProgress(status, config.run.steps, rate.PerSecond(),
@@ -101,12 +105,17 @@ bool RunToItsEnd(const Config& config, VirtualLearner& learner, Simulator& simul
   return learner.over();
 }
 
-int SumUp(const Plan& plan, const VirtualLearner& learner, int exit_status, double real_s,
-          const SimulateOptions& options, RunLog& log, Console& console) {
-  const LearnerStatus status = StatusOf(learner);
+nlohmann::ordered_json SummaryOf(const Plan& plan, const LearnerStatus& status) {
   const auto actors = static_cast<std::uint64_t>(plan.config.actors.count);
   auto summary = BuildSummary(plan.config, status, {.actors_started = actors});
   summary["simulated"] = true;
+  return summary;
+}
+
+int SumUp(const Plan& plan, const VirtualLearner& learner, int exit_status, double real_s,
+          const SimulateOptions& options, RunLog& log, Console& console) {
+  const LearnerStatus status = StatusOf(learner);
+  const auto summary = SummaryOf(plan, status);
   const std::string trouble = WriteSummary(plan.run_dir, summary);
   console.Print(fmt::format("simulated {:.4g} s in {:.4g} s; what follows is of virtual time",
                             status.seconds, real_s));
@@ -118,46 +127,7 @@ int SumUp(const Plan& plan, const VirtualLearner& learner, int exit_status, doub
   return exit_status == kExitDone ? kExitFailed : exit_status;
 }
 
-// What an event of the fleet that is simulated cannot be: somebody else's draws, or time that is real.
-void RefuseWhatIsElsewhere(const Config& config, std::vector<Contradiction>& found) {
-  for (const char* elsewhere : {"gym:", "plugin:"}) {
-    if (!config.env.name.starts_with(elsewhere)) continue;
-    found.push_back({{"env.name"},
-                     fmt::format("env.name = \"{}\" cannot be simulated: what it draws is not "
-                                 "Starling's; only bundled envs can",
-                                 config.env.name)});
-  }
-  if (config.actors.backend == "cuda") {
-    found.push_back({{"actors.backend"},
-                     "actors.backend = \"cuda\" cannot be simulated: all actors of a simulation "
-                     "share this machine's cores; leave it out or set it to \"cpu\""});
-  }
-  if (config.learner.apply == "hogwild") {
-    found.push_back({{"learner.apply"},
-                     "learner.apply = \"hogwild\" cannot be simulated: which writes overlap is "
-                     "the processor's; leave it out or set it to \"lanes\""});
-  }
-  if (config.eval.every_steps > 0) {
-    found.push_back({{"eval.every_steps"},
-                     fmt::format("eval.every_steps = {} cannot be simulated: an evaluator plays in "
-                                 "real time; starling eval plays with the weights at the end",
-                                 config.eval.every_steps)});
-  }
-}
-
 }  // namespace
-
-std::vector<Contradiction> CheckSimulation(const Config& config) {
-  std::vector<Contradiction> found;
-  RefuseWhatIsElsewhere(config, found);
-  if (config.simulate.stragglers > config.actors.count) {
-    found.push_back({{"simulate.stragglers", "actors.count"},
-                     fmt::format("simulate.stragglers = {} contradicts actors.count = {}",
-                                 config.simulate.stragglers, config.actors.count)});
-  }
-  if (!found.empty()) return found;  // a game from elsewhere is not even looked for
-  return CheckConfig(config);
-}
 
 int RunSimulate(const SimulateOptions& options) {
   const Plan plan = MakePlan(options);
@@ -166,6 +136,12 @@ int RunSimulate(const SimulateOptions& options) {
   Console console(STDERR_FILENO, DetectStyle(STDERR_FILENO));
   RunLog log(plan.run_dir, console);
   WriteConfig(plan.run_dir, config);
+  // Whatever becomes of this process: nobody takes the run for one of real actors.
+  if (const std::string trouble = WriteSummary(plan.run_dir, SummaryOf(plan, {}));
+      !trouble.empty()) {
+    log.Say(LogLevel::kError, "no summary: " + trouble);
+    return kExitFailed;
+  }
   const int threads = static_cast<int>(std::min(UsableCores(), config.actors.count));
   const std::string headline = Headline(plan, threads);
   log.Say(LogLevel::kInfo, headline);
@@ -182,11 +158,12 @@ int RunSimulate(const SimulateOptions& options) {
   bool over = false;
   {
     Simulator simulator(config, learner, threads);
-    over = RunToItsEnd(config, learner, simulator, stop_fd, console);
+    over = RunToItsEnd(config, learner, simulator, stop_fd, log, console);
     learner.SetTime(simulator.Time());
   }
   int exit_status = over ? kExitDone : kExitInterrupted;
   if (!learner.End()) exit_status = kExitFailed;
+  SayAll(learner.TakeTroubles(), log);
   return SumUp(plan, learner, exit_status, static_cast<double>(clock.NowNs() - begin) / 1e9,
                options, log, console);
 }

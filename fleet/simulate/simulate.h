@@ -7,8 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "core/config.h"
-
 namespace starling::fleet {
 
 struct SimulateOptions {
@@ -18,9 +16,6 @@ struct SimulateOptions {
   std::optional<std::filesystem::path> times_from;  // a run whose mean times are taken
   std::string program = "starling";  // how to call it again, for the hints at the end
 };
-
-// CheckConfig (fleet/check_config.h), and what cannot be simulated.
-std::vector<Contradiction> CheckSimulation(const Config& config);
 
 // Returns the exit status (core/error.h). Throws UserError before anything is made.
 int RunSimulate(const SimulateOptions& options);

@@ -1,22 +1,21 @@
 #include "fleet/simulate/virtual_learner.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
 
 #include "core/check.h"
-#include "core/log.h"
 #include "learner/checkpoint.h"
+#include "learner/training_status.h"
 #include "net/norm.h"
 
 namespace starling::fleet {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-Json NumberOrNull(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 wire::Outcome OutcomeOf(learner::Arrival arrival) {
   switch (arrival) {
@@ -173,8 +172,19 @@ bool VirtualLearner::End() {
   SaveCheckpoint({pipeline_.Settle(), counters_.Save(), journal_.offset()});
   WriteMetrics();
   journal_.Sync();
-  if (!journal_.trouble().empty()) LogError("the journal is not complete: {}", journal_.trouble());
+  if (!journal_.trouble().empty()) {
+    Trouble("the journal is not complete: " + journal_.trouble());
+  }
   return saved_;
+}
+
+void VirtualLearner::Trouble(const std::string& sentence) {
+  if (std::ranges::count(troubles_, sentence) == 0) troubles_.push_back(sentence);
+}
+
+std::vector<std::string> VirtualLearner::TakeTroubles() {
+  const auto told = static_cast<std::ptrdiff_t>(std::exchange(troubles_told_, troubles_.size()));
+  return {troubles_.begin() + told, troubles_.end()};
 }
 
 // At once, not in a thread of its own: which checkpoints there are must not depend on the disk.
@@ -188,7 +198,7 @@ void VirtualLearner::SaveCheckpoint(learner::Pipeline::Finished::Checkpoint from
     last_checkpoint_ = "checkpoints/" + path.filename().string();
     saved_ = true;
   } catch (const std::system_error& error) {
-    LogError("no checkpoint of version {}: {}", checkpoint.version, error.what());
+    Trouble(fmt::format("no checkpoint of version {}: {}", checkpoint.version, error.what()));
     saved_ = false;
   }
 }
@@ -196,45 +206,26 @@ void VirtualLearner::SaveCheckpoint(learner::Pipeline::Finished::Checkpoint from
 void VirtualLearner::WriteMetrics() {
   Json line = Status();
   line["staleness"].erase("histogram");
-  if (!metrics_.Write(line)) LogWarn("metrics.jsonl: a line could not be written");
+  if (!metrics_.Write(line)) Trouble("metrics.jsonl: a line could not be written");
   board_.Show(line);
 }
 
 Json VirtualLearner::Status() const {
-  const double seconds = counters_.seconds;
+  Json status = learner::TrainingStatus("running", term_, config_, pipeline_, counters_,
+                                        {.policy = newest_.loss.policy_loss,
+                                         .value = newest_.loss.value_loss,
+                                         .entropy = newest_.loss.entropy,
+                                         .grad_norm = newest_.norm});
   const TimeStatus::Actors& actors = time_.actors;
   const TimeStatus::Learner& learner = time_.learner;
-  return {
-      {"phase", "running"},
-      {"term", term_},
-      {"steps", pipeline_.steps()},
-      {"frames", pipeline_.steps() * static_cast<std::uint64_t>(config_.env.repeat)},
-      {"updates", counters_.updates},
-      {"seconds", seconds},
-      {"steps_per_second", seconds > 0 ? static_cast<double>(pipeline_.steps()) / seconds : 0},
-      {"mean_return", NumberOrNull(counters_.mean_return())},
-      {"mean_length", NumberOrNull(counters_.mean_length())},
-      {"episodes", counters_.episodes},
-      {"actors_alive", roster_.size()},
-      {"lr", pipeline_.lr()},
-      {"entropy_coef", pipeline_.entropy()},
-      {"losses",
-       {{"policy", NumberOrNull(newest_.loss.policy_loss)},
-        {"value", NumberOrNull(newest_.loss.value_loss)},
-        {"entropy", NumberOrNull(newest_.loss.entropy)},
-        {"grad_norm", NumberOrNull(newest_.norm)}}},
-      {"time",
-       {{"actors", {{"wait", actors.wait}, {"refresh", actors.refresh}, {"act", actors.act}}},
-        {"learner",
-         {{"receive", learner.receive}, {"idle", learner.idle}, {"lanes", learner.lanes}}}}},
-      {"gradients", counters_.Gradients()},
-      {"deadlines", counters_.deadlines},
-      {"staleness",
-       {{"max", counters_.staleness.max()},
-        {"mean", counters_.staleness.mean()},
-        {"histogram", counters_.staleness.counts()}}},
-      {"checkpoint", last_checkpoint_},
-  };
+  status["actors_alive"] = roster_.size();
+  status["time"] = {
+      {"actors", {{"wait", actors.wait}, {"refresh", actors.refresh}, {"act", actors.act}}},
+      {"learner",
+       {{"receive", learner.receive}, {"idle", learner.idle}, {"lanes", learner.lanes}}}};
+  status["staleness"]["histogram"] = counters_.staleness.counts();
+  status["checkpoint"] = last_checkpoint_;
+  return status;
 }
 
 }  // namespace starling::fleet

@@ -72,8 +72,10 @@ class VirtualLearner {
   void Expire(const learner::Grant& grant);
 
   // Everything decided is published: the last checkpoint, and all of it on the disk. False, with a
-  // logged sentence, if it could not be written.
+  // trouble, if it could not be written.
   bool End();
+  // What could not be written, since the last call; each sentence once.
+  std::vector<std::string> TakeTroubles();
 
   std::shared_ptr<const Weights> first_weights() const { return first_weights_; }
   std::uint32_t incarnation() const { return incarnation_; }  // of all actors
@@ -95,6 +97,7 @@ class VirtualLearner {
                  const std::filesystem::path& run_dir, learner::Start start);
   wire::Outcome Check(const Computed& computed) const;
   wire::Outcome Spend(const Pushed& pushed, Computed computed);
+  void Trouble(const std::string& sentence);
   void SaveCheckpoint(learner::Pipeline::Finished::Checkpoint checkpoint);
 
   const Config config_;
@@ -117,6 +120,8 @@ class VirtualLearner {
   TimeStatus time_;
   std::string last_checkpoint_;
   bool saved_ = false;
+  std::vector<std::string> troubles_;  // all there were
+  std::size_t troubles_told_ = 0;
 
   std::counting_semaphore<> applied_{0};
   learner::Pipeline pipeline_;  // last: its threads end before what they use

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "fleet/check_config.h"
+#include "fleet/simulate/check_simulation.h"
 #include "fleet/sweep/grid_file.h"
 #include "fleet/sweep/names.h"
 #include "fleet/trained.h"
@@ -119,7 +120,9 @@ GridPoint TryOut(const GridFile& file, const std::filesystem::path& base, const 
   std::vector<std::string> overrides;
   for (const Setting& setting : settings) overrides.push_back(setting.text);
   try {
-    point.config = LoadConfig(base, overrides, nullptr, CheckConfig);
+    point.config =
+        LoadConfig(base, overrides, nullptr, file.simulate ? CheckSimulation : CheckConfig);
+    if (file.simulate) SettleSimulation(point.config);
     TryOutWeights(point.config, file, settings, mistakes);
   } catch (const UserError& error) {
     std::istringstream lines(error.what());
@@ -151,6 +154,7 @@ Grid ReadGrid(const std::filesystem::path& path) {
             .config = (path.parent_path() / file.config).lexically_normal(),
             .dir = file.dir.string().starts_with('-') ? "." / file.dir : file.dir,
             .at_once = file.at_once,
+            .simulate = file.simulate,
             .seeds = file.seeds,
             .eval_episodes = file.eval_episodes,
             .points = {}};

@@ -25,6 +25,7 @@ struct GridPoint {
 struct Grid {
   std::filesystem::path file, config, dir;
   int at_once = 1;
+  bool simulate = false;  // runs are simulated, not trained
   std::vector<std::uint64_t> seeds;
   std::int64_t eval_episodes = 0;  // of the final weights of every run; 0: none
   std::vector<GridPoint> points;   // the product of all values, the last key fastest

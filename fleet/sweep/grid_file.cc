@@ -44,6 +44,8 @@ class Reader {
         if (const auto value = Integer(name, node, 1, kMostAtOnce)) {
           file_.at_once = static_cast<int>(*value);
         }
+      } else if (name == "simulate") {
+        file_.simulate = Boolean(name, node);
       } else if (name == "eval_episodes") {
         file_.eval_episodes = Integer(name, node, 0, kMostEpisodes).value_or(file_.eval_episodes);
       } else if (name == "seeds") {
@@ -64,8 +66,8 @@ class Reader {
   }
 
   void Unknown(const std::string& name, const Place& place) {
-    static const std::vector<std::string> known = {"config",        "dir", "at_once", "seeds",
-                                                   "eval_episodes", "set", "grid"};
+    static const std::vector<std::string> known = {"config", "dir",           "at_once", "simulate",
+                                                   "seeds",  "eval_episodes", "set",     "grid"};
     const bool section = std::ranges::count(ConfigSections(), name) > 0;
     mistakes_.Add(place,
                   section ? fmt::format("{} is a section of a configuration: write its keys under "
@@ -97,6 +99,19 @@ class Reader {
                   fmt::format("{} = {} is not allowed; allowed: an integer from {} to {}", name,
                               TomlText(node), low, high));
     return std::nullopt;
+  }
+
+  bool Boolean(const std::string& name, const toml::node& node) {
+    const auto value = node.value_exact<bool>();
+    if (!value) {
+      mistakes_.Add(
+          At(node.source()),
+          fmt::format("{} = {} is not allowed; allowed: true, false{}", name, TomlText(node),
+                      node.is_table() ? "; keys of the section simulate stand under [set] "
+                                        "or [grid]: simulate.stragglers = ..."
+                                      : ""));
+    }
+    return value.value_or(false);
   }
 
   void Seeds(const toml::node& node) {

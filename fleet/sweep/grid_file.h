@@ -28,6 +28,7 @@ struct GridFile {
   Place config_place;
   std::filesystem::path dir;
   int at_once = 1;
+  bool simulate = false;
   std::vector<std::uint64_t> seeds = {1, 2, 3};
   std::int64_t eval_episodes = 100;
   std::vector<GridKey> set;   // one value each

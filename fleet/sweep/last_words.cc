@@ -23,10 +23,12 @@ std::string Text(const std::string& line) {
 
 bool IsError(const std::string& line) { return LevelOf(line) == LogLevel::kError; }
 
-// What `starling train` prints before and after all else: headlines, and lines that are set in.
+// What `starling train` and `starling simulate` print before and after all else: headlines, and lines
+// that are set in.
 bool IsSummary(const std::string& line) {
-  constexpr std::array<std::string_view, 5> kBegins = {"  ", "failed after ", "interrupted after ",
-                                                       "training ", "going on with "};
+  constexpr std::array<std::string_view, 7> kBegins = {
+      "  ",          "failed after ", "interrupted after ", "training ",
+      "simulating ", "simulated ",    "going on with "};
   return line.empty() || std::ranges::any_of(kBegins, [&](std::string_view begin) {
            return line.starts_with(begin);
          });

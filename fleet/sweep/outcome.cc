@@ -77,11 +77,9 @@ std::string SweepJson(const Grid& grid, const std::vector<PointOutcome>& points)
   for (const PointOutcome& point : points) {
     list.push_back(JsonOf(point, NumbersOf(point, grid.eval_episodes > 0)));
   }
-  const Json json{{"grid", grid.file.string()},
-                  {"config", grid.config.string()},
-                  {"seeds", grid.seeds},
-                  {"eval_episodes", grid.eval_episodes},
-                  {"points", list}};
+  const Json json{{"grid", grid.file.string()},          {"config", grid.config.string()},
+                  {"simulated", grid.simulate},          {"seeds", grid.seeds},
+                  {"eval_episodes", grid.eval_episodes}, {"points", list}};
   // Paths, and what a run said last, may be no UTF-8.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -103,9 +101,10 @@ std::string SweepTable(const Grid& grid, const std::vector<PointOutcome>& points
                          returns ? Decimals(returns->interquartile_mean) : "-",
                          rate ? Rounded(*rate) : "-");
   }
-  return table + (evaluated ? fmt::format("Returns of the final weights, {} episodes a run.\n",
-                                          Grouped(static_cast<std::uint64_t>(grid.eval_episodes)))
-                            : "Returns of the last 100 training episodes of each run.\n");
+  table += evaluated ? fmt::format("Returns of the final weights, {} episodes a run.\n",
+                                   Grouped(static_cast<std::uint64_t>(grid.eval_episodes)))
+                     : "Returns of the last 100 training episodes of each run.\n";
+  return table + (grid.simulate ? "Simulated: steps per second of virtual time.\n" : "");
 }
 
 }  // namespace starling::fleet

@@ -44,7 +44,7 @@ struct PointNumbers {
 };
 PointNumbers NumbersOf(const PointOutcome& point, bool evaluated);
 
-// {"grid", "config", "seeds", "eval_episodes", "points": [{"name", "settings": {key: value},
+// {"grid", "config", "simulated", "seeds", "eval_episodes", "points": [{"name", "settings": {key: value},
 // "finished", "mean", "median", "interquartile_mean", "steps_per_second", "runs": [{"seed", "dir",
 // "state", "error", "steps", "seconds", "steps_per_second", "training_return", "staleness": {"mean",
 // "max"}, "evaluation": {"mean_return", "std", "episodes"}}]}]}; null is what is not known.

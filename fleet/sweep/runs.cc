@@ -24,12 +24,14 @@ fs::path ConfigOf(const Grid& grid, const GridPoint& point) {
 void Look(const Grid& grid, Run& run) {
   Config config = run.point.config;
   config.run.seed = run.outcome.seed;
-  CheckItIsOurs(run.dir, config);
+  CheckItIsOurs(run.dir, config, grid.simulate);
   run.todo = WhatIsLeft(grid, run);
+  if (grid.simulate && run.todo == Todo::kResume) run.todo = Todo::kBeginAnew;
   run.outcome.state = RunState::kNotBegun;
   if (run.todo == Todo::kBegin) return;
   run.outcome.summary = ReadSummary(run.dir);
-  run.before_s = run.outcome.summary ? run.outcome.summary->seconds : 0;
+  // A simulation's seconds are virtual.
+  run.before_s = run.outcome.summary && !grid.simulate ? run.outcome.summary->seconds : 0;
   run.outcome.state = RunState::kUnfinished;
   if (run.todo != Todo::kNothing) return;
   run.outcome.state = RunState::kFinished;
@@ -127,10 +129,14 @@ std::vector<std::string> Arguments(const Grid& grid, const Run& run) {
     return {"eval", (run.dir / run.outcome.summary->checkpoint).string(), "--json", "--episodes",
             std::to_string(grid.eval_episodes)};
   }
-  return {"train",     ConfigOf(grid, run.point).string(),
-          "--run-dir", run.dir.string(),
-          "--set",     fmt::format("run.seed={}", run.outcome.seed),
-          "--set",     fmt::format("run.name=\"{}\"", run.point.name)};
+  return {grid.simulate ? "simulate" : "train",
+          ConfigOf(grid, run.point).string(),
+          "--run-dir",
+          run.dir.string(),
+          "--set",
+          fmt::format("run.seed={}", run.outcome.seed),
+          "--set",
+          fmt::format("run.name=\"{}\"", run.point.name)};
 }
 
 }  // namespace starling::fleet

@@ -43,7 +43,8 @@ class Sweep {
         points_(OpenOutcomes(grid)),
         runs_(PlanRuns(grid, points_)) {
     for (const Run& run : runs_) {
-      if (run.outcome.state == RunState::kFinished) finished_s_.push_back(run.before_s);
+      if (run.outcome.state != RunState::kFinished || grid.simulate) continue;
+      finished_s_.push_back(run.before_s);
     }
   }
 

@@ -1,5 +1,5 @@
-// `starling sweep GRID.toml`: a `starling train` for every point of a grid and every seed, so many at
-// a time, each evaluated at its end. Called again, it goes on where it stopped.
+// `starling sweep GRID.toml`: a `starling train`, or a `starling simulate`, for every point of a grid and
+// every seed, so many at a time, each evaluated at its end. Called again, it goes on where it stopped.
 //
 //   DIR/lock         held while a sweep runs here: one at a time
 //   DIR/sweep.json   what has become of every run (fleet/sweep/outcome.h), after each of them

@@ -19,9 +19,9 @@ std::string SweepHeadline(const Grid& grid, const std::vector<Run>& runs) {
   const std::size_t done = Count(runs, RunState::kFinished);
   const auto resumed = std::ranges::count(runs, Todo::kResume, &Run::todo);
   return fmt::format("sweep in {}: {} ({}, {}), {} at a time{}{}", grid.dir.string(),
-                     Plural(runs.size(), "run"), Plural(grid.points.size(), "point"),
-                     Plural(grid.seeds.size(), "seed"), grid.at_once,
-                     done > 0 ? fmt::format("; {} done already", done) : "",
+                     Plural(runs.size(), grid.simulate ? "simulation" : "run"),
+                     Plural(grid.points.size(), "point"), Plural(grid.seeds.size(), "seed"),
+                     grid.at_once, done > 0 ? fmt::format("; {} done already", done) : "",
                      resumed > 0 ? fmt::format("; {} to go on with", resumed) : "");
 }
 
@@ -32,9 +32,10 @@ std::string RunLine(const Grid& grid, const std::vector<Run>& runs, const Run& r
   const RunOutcome& outcome = run.outcome;
   if (outcome.state == RunState::kFailed) return fmt::format("{} failed: {}", who, outcome.error);
   const std::optional<double> score = outcome.Score(grid.eval_episodes > 0);
-  return fmt::format("{}: {}, {} steps/s, {}", who,
+  return fmt::format("{}: {}, {} steps/s{}, {}", who,
                      score ? "return " + Decimals(*score) : "no return",
-                     Rounded(outcome.summary->steps_per_second), HumanTime(seconds));
+                     Rounded(outcome.summary->steps_per_second),
+                     grid.simulate ? " of virtual time" : "", HumanTime(seconds));
 }
 
 std::vector<std::string> WhatNext(const Grid& grid, const std::vector<Run>& runs,

@@ -56,7 +56,7 @@ std::string Difference(const Config& there, const Config& here) {
   return text;
 }
 
-void CheckItIsOurs(const fs::path& run_dir, const Config& config) {
+void CheckItIsOurs(const fs::path& run_dir, const Config& config, bool simulate) {
   if (IsUnused(run_dir)) return;
   const auto refuse = [&](const std::string& why, const char* first) {
     throw UserError(fmt::format("{} {}; {}, or give the sweep another dir = \"...\"",
@@ -72,6 +72,11 @@ void CheckItIsOurs(const fs::path& run_dir, const Config& config) {
     there = LoadConfig(run_dir / "config.toml");
   } catch (const UserError& error) {
     refuse(fmt::format("has a configuration that cannot be read ({})", error.what()),
+           "move it away");
+  }
+  if (const auto summary = ReadSummary(run_dir); summary && summary->simulated != simulate) {
+    refuse(simulate ? "was trained, and here runs are simulated"
+                    : "was simulated, and here runs are trained",
            "move it away");
   }
   const std::string difference = Difference(*there, config);

@@ -36,7 +36,8 @@ Todo WhatIsLeft(const RunFacts& facts);
 std::string Difference(const Config& there, const Config& here);
 
 // Throws UserError, saying what to do, if the directory is there and is none of this sweep's: it was
-// trained with another configuration than `config`, or is no run at all.
-void CheckItIsOurs(const std::filesystem::path& run_dir, const Config& config);
+// trained with another configuration than `config`, was simulated and is not to be (`simulate`) or the
+// other way round, or is no run at all.
+void CheckItIsOurs(const std::filesystem::path& run_dir, const Config& config, bool simulate);
 
 }  // namespace starling::fleet

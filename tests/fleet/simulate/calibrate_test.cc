@@ -22,7 +22,7 @@ std::string Line(int hundreds, int term = 1) {
   const double gradients = 100.0 * hundreds;
   const auto s = [&](double ms) { return ms * gradients / 1000; };
   return fmt::format(
-      R"({{"term":{},"updates":{},"gradients":{{"received":{},"applied":{}}},)"
+      R"({{"phase":"running","term":{},"updates":{},"gradients":{{"received":{},"applied":{}}},)"
       R"("time":{{"actors":{{"wait":{},"refresh":{},"act":{},"gradient":{},"push":{}}},)"
       R"("learner":{{"receive":{},"dispatch":{},"idle":1,"lanes":{}}}}}}})"
       "\n",
@@ -107,6 +107,17 @@ TEST_F(CalibrateTest, TheLastTermCountsFromItsFirstLine) {
   EXPECT_EQ(one->first.updates, 0u) << "a run's only line is all of it";
   EXPECT_FALSE(LastTermOf(Line(3) + Line(4, 2))) << "of a resumed one it is not";
   EXPECT_FALSE(LastTermOf(""));
+}
+
+TEST_F(CalibrateTest, WhatTheLearnerDidBeforeTheFirstGrantIsNotCountedAgain) {
+  const std::string waiting =
+      R"({"phase":"waiting","term":1,"time":{"learner":{"receive":5,"dispatch":7,"idle":1,"lanes":0}}})"
+      "\n";
+  const auto lines = LastTermOf(waiting + Line(4));
+  ASSERT_TRUE(lines);
+  const auto times = TimesBetween(lines->first, lines->last, config_, base_);
+  ASSERT_TRUE(times);
+  EXPECT_NEAR(times->receive_ms, 0.5, 1e-9);
 }
 
 TEST_F(CalibrateTest, TakesThoseOfARunButWhatWasSet) {

@@ -156,11 +156,5 @@ TEST(Simulator, AnUpdateOfSeveralGradients) {
   EXPECT_THAT(fleet.staleness(), ElementsAre(2, 6)) << "N / K - 1";
 }
 
-TEST(Simulator, NobodyBeginsBeforeEnoughHaveJoined) {
-  const SmallFleet fleet(4, {"updates.start_with=1", "updates.in_flight=1"});
-  EXPECT_EQ(fleet.Journal<learner::JoinRecord>().size(), 2u);
-  EXPECT_THAT(fleet.published_ms, ElementsAre(11, 12, 22, 23)) << "all join at once anyway";
-}
-
 }  // namespace
 }  // namespace starling::fleet

@@ -53,6 +53,16 @@ TEST(ActorTimes, TheLowestSlotsAreTheStragglers) {
   EXPECT_EQ(ActorTimes(config, 2, 0).ComputeNs(), 2 * kMs);
 }
 
+// Ten times (2 ms of its own and 3 steps of 4 ms).
+TEST(ActorTimes, AStragglersGamesAreSlowToo) {
+  Config config =
+      With({.compute_ms = 2, .compute_spread = 0, .stragglers = 1, .straggler_factor = 10});
+  config.env.step_ms = 4;
+  config.actors.unroll = 3;
+  EXPECT_EQ(ActorTimes(config, 0, 0).ComputeNs(), 140 * kMs);
+  EXPECT_EQ(ActorTimes(config, 1, 0).ComputeNs(), 14 * kMs);
+}
+
 TEST(ActorTimes, AShareOfThePushesIsDelayed) {
   ActorTimes times(With({.network_ms = 1, .delayed_share = 0.05, .delayed_factor = 20}), 1, 0);
   int delayed = 0;

@@ -9,7 +9,6 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "fleet/replay/replay.h"
-#include "fleet/simulate/simulate.h"
 #include "tests/fleet/simulate/small_fleet.h"
 
 namespace starling::fleet {
@@ -59,9 +58,8 @@ TEST_P(VirtualRunTest, LosesNothingAndKeepsTheBound) {
   EXPECT_EQ(fleet.Journal<learner::ArrivalRecord>().size(), counters.received);
   EXPECT_EQ(fleet.Journal<learner::UpdateRecord>().size(), counters.updates);
   EXPECT_EQ(fleet.published_ms.size(), counters.updates);
-  // An actor's time is all accounted for, as is the learner's.
-  EXPECT_NEAR(fleet.time.learner.receive + fleet.time.learner.idle,
-              fleet.published_ms.back() / 1000, 1e-9);
+  // The actors' time is all accounted for, but for what is under way at the end: no more than 0.1 s each.
+  EXPECT_NEAR(fleet.time.actors.total(), 5 * fleet.published_ms.back() / 1000, 5 * 0.1);
   EXPECT_LE(fleet.time.learner.lanes, fleet.published_ms.back() / 1000 + 1e-9);
 }
 
@@ -106,35 +104,6 @@ TEST(VirtualRun, TimesChangeTheOrderAndNotTheGames) {
     const auto other = b.find(slot);
     EXPECT_TRUE(other == b.end() || other->second == norm) << slot;
   }
-}
-
-// ---- what cannot be simulated
-
-std::string Refused(const std::string& settings) {
-  Config config = ParseConfig(settings, "x.toml");
-  const auto found = CheckSimulation(config);
-  return found.empty() ? "" : found.front().sentence;
-}
-
-TEST(CheckSimulation, RefusesWhatIsNotOurs) {
-  using testing::HasSubstr;
-  EXPECT_EQ(Refused("[env]\nname = \"catch\"\n[net]\nkind = \"mlp\"\n"), "");
-  EXPECT_THAT(Refused("[env]\nname = \"gym:ALE/Pong-v5\"\n"), HasSubstr("only bundled envs can"));
-  EXPECT_THAT(Refused("[env]\nname = \"plugin:./mine.so\"\n"), HasSubstr("only bundled envs can"));
-  EXPECT_THAT(Refused("[actors]\nbackend = \"cuda\"\n"), HasSubstr("share this machine's cores"));
-  EXPECT_THAT(Refused("[learner]\napply = \"hogwild\"\n"), HasSubstr("which writes overlap"));
-  EXPECT_THAT(Refused("[eval]\nevery_steps = 1000\n"), HasSubstr("plays in real time"));
-  EXPECT_THAT(Refused("[actors]\ncount = 2\n[simulate]\nstragglers = 3\n"),
-              HasSubstr("simulate.stragglers = 3 contradicts actors.count = 2"));
-  EXPECT_THAT(Refused("[env]\nname = \"nonsense\"\n"), HasSubstr("nonsense"));
-}
-
-TEST(CheckSimulation, RefusesAllMistakesAtOnce) {
-  EXPECT_EQ(CheckSimulation(ParseConfig("[env]\nname = \"gym:X-v0\"\n[actors]\ncount = 2\n"
-                                        "[eval]\nevery_steps = 10\n[simulate]\nstragglers = 3\n",
-                                        "x.toml"))
-                .size(),
-            3u);
 }
 
 }  // namespace

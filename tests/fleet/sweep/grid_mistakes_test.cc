@@ -20,8 +20,8 @@ TEST_F(GridTest, EveryMistakeOfAGridIsALineInTheOrderOfTheFile) {
                     "staleness.bound = [0, -4]\n"
                     "staleness.on_exceed = [\"wait\", \"wiat\"]\n"
                     "loss.gamma = 0.9\n"),
-            "mine.toml:2:1: unknown key seed; keys of a grid: config, dir, at_once, seeds, "
-            "eval_episodes, set, grid; did you mean \"seeds\"?\n"
+            "mine.toml:2:1: unknown key seed; keys of a grid: config, dir, at_once, "
+            "simulate, seeds, eval_episodes, set, grid; did you mean \"seeds\"?\n"
             "mine.toml:3:11: at_once = 0 is not allowed; allowed: an integer from 1 to 64\n"
             "mine.toml:4:13: a seed = -1 is not allowed; allowed: an integer from 0 to "
             "9223372036854775807\n"
@@ -43,6 +43,18 @@ TEST_F(GridTest, AnUnknownKeyIsOneMistake) {
       "config = \"catch.toml\"\n[grid]\nstaleness.boud = [0, 4]\nloss.gamma = [0.9, 0.99]\n");
   EXPECT_THAT(said, AllOf(HasSubstr("mine.toml:3:11: unknown key staleness.boud"),
                           HasSubstr("did you mean \"bound\"?"), Not(HasSubstr("\n"))));
+}
+
+TEST_F(GridTest, ASimulationIsTriedOutAsOne) {
+  const std::string text =
+      "config = \"catch.toml\"\nsimulate = true\n[grid]\n"
+      "learner.apply = [\"lanes\", \"hogwild\"]\n";
+  EXPECT_THAT(Mistake(text), HasSubstr("mine.toml:4:27: learner.apply = \"hogwild\" cannot be "
+                                       "simulated"));
+  EXPECT_EQ(Mistake("config = \"catch.toml\"\nsimulate = 1\n"),
+            "mine.toml:2:12: simulate = 1 is not allowed; allowed: true, false");
+  EXPECT_THAT(Mistake("config = \"catch.toml\"\n[simulate]\nstragglers = 1\n"),
+              HasSubstr("keys of the section simulate stand under [set] or [grid]"));
 }
 
 TEST_F(GridTest, WhatOnlyAWholePointShowsIsFound) {

@@ -64,6 +64,8 @@ TEST(LastWordsTest, WithoutAnErrorTheLastThreeLines) {
             "a.toml:2:1: unknown key; a.toml:3:1: out of range");
   EXPECT_EQ(LastWords(Lines{"1", "2", "3", "4"}), "2; 3; 4");
   EXPECT_EQ(LastWords(Lines{"training catch in x: 1 actors, 100 steps", "broken"}), "broken");
+  EXPECT_EQ(LastWords(Lines{"simulating catch in x: 2 actors, 100 steps, in 2 threads", "broken"}),
+            "broken");
   EXPECT_EQ(LastWords(Lines{"12:00:00.000 info  playing x", "it is gone"}), "it is gone");
   EXPECT_EQ(LastWords(Lines{"12:00:00.000 info  playing: x"}), "x");
   EXPECT_EQ(LastWords(Lines{}), "");

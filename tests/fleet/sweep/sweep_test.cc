@@ -61,6 +61,32 @@ TEST_F(SweepTest, RunsSideBySide) {
   EXPECT_EQ(Sweep().status, kExitDone);
 }
 
+// No child of a run is started: all of a simulation is in one process.
+TEST_F(SweepTest, Simulates) {
+  dir_.Write("bounds.toml",
+             "config = \"catch.toml\"\nseeds = [1]\neval_episodes = 2\nsimulate = true\n"
+             "[grid]\nsimulate.stragglers = [0, 1]\n");
+  dir_.Write("script.learner", "exit 1");
+  const Finished first = Sweep();
+  EXPECT_EQ(first.status, kExitDone) << first.err;
+  EXPECT_THAT(first.err, AllOf(HasSubstr("2 simulations (2 points, 1 seed)"),
+                               HasSubstr("steps/s of virtual time")));
+  EXPECT_THAT(first.out, HasSubstr("Simulated: steps per second of virtual time.\n"));
+  EXPECT_EQ(SweepJson()["simulated"], true);
+  const std::string run = "sweeps/bounds/stragglers=1/seed-1";
+  EXPECT_EQ(nlohmann::json::parse(dir_.Read(run + "/summary.json"))["simulated"], true);
+  EXPECT_EQ(SweepJson()["points"][1]["runs"][0]["evaluation"]["episodes"], 2);
+  EXPECT_THAT(Sweep().err, HasSubstr("; 2 done already\n"));
+
+  // As if it had been interrupted: a simulation cannot be gone on with.
+  std::filesystem::remove(dir_ / (run + "/summary.json"));
+  std::filesystem::remove(dir_ / (run + "/final_eval.json"));
+  const Finished again = Sweep();
+  EXPECT_EQ(again.status, kExitDone) << again.err;
+  EXPECT_THAT(again.err, AllOf(HasSubstr("; 1 done already\n"), HasSubstr("it is begun anew")));
+  EXPECT_TRUE(std::filesystem::exists(dir_ / "sweeps/bounds/old/stragglers=1/seed-1/journal"));
+}
+
 TEST_F(SweepTest, ARunThatIsFinishedNeedsItsCheckpointsNoMore) {
   EXPECT_EQ(Sweep().status, kExitDone);
   std::filesystem::remove_all(dir_ / "sweeps/bounds/bound=4/seed-1/checkpoints");

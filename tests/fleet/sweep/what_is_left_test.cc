@@ -119,9 +119,9 @@ TEST_F(ReadRunFactsTest, DifferencesNameTheKeyAndBothValues) {
 
 class OursTest : public ReadRunFactsTest {
  protected:
-  std::string Refusal() const {
+  std::string Refusal(bool simulate = false) const {
     try {
-      CheckItIsOurs(run_, config_);
+      CheckItIsOurs(run_, config_, simulate);
     } catch (const UserError& error) {
       return error.what();
     }
@@ -151,6 +151,17 @@ TEST_F(OursTest, AnythingElseIsRefused) {
   dir_.Write("run/config.toml", ToToml(other));
   EXPECT_THAT(Refusal(), HasSubstr("was trained with another configuration: loss.gamma is 0.5 "
                                    "there and 0.99 here; write what is there under [set]"));
+}
+
+TEST_F(OursTest, VirtualTimeAndRealTimeAreNotMixed) {
+  dir_.Write("run/config.toml", ToToml(config_));
+  EXPECT_EQ(Refusal(/*simulate=*/true), "") << "not begun";
+  WriteSummary(100);
+  EXPECT_THAT(Refusal(/*simulate=*/true), HasSubstr("was trained, and here runs are simulated"));
+  dir_.Write("run/summary.json",
+             "{\"steps\": 100, \"simulated\": true, \"final_checkpoint\": null}");
+  EXPECT_EQ(Refusal(/*simulate=*/true), "");
+  EXPECT_THAT(Refusal(), HasSubstr("was simulated, and here runs are trained"));
 }
 
 TEST_F(OursTest, ARunThatNobodyKnowsTheConfigurationOf) {

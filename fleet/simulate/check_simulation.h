@@ -1,0 +1,16 @@
+// Which configurations can be simulated.
+#pragma once
+
+#include <vector>
+
+#include "core/config.h"
+
+namespace starling::fleet {
+
+// CheckConfig (fleet/check_config.h), and what cannot be simulated.
+std::vector<Contradiction> CheckSimulation(const Config& config);
+
+// Where everything of a simulation is: on the processor.
+void SettleSimulation(Config& config);
+
+}  // namespace starling::fleet
