@@ -14,12 +14,12 @@ std::unique_ptr<Applier> MakeApplier(std::string_view how, const ApplierSpec& sp
                                      wire::SnapshotWriter& snapshot,
                                      const wire::SnapshotMeta& initial,
                                      std::function<void()> on_progress) {
-  const auto make = [&]<class Kind>(std::type_identity<Kind>) -> std::unique_ptr<Applier> {
-    return std::make_unique<Kind>(spec, weights, state, snapshot, initial, std::move(on_progress));
-  };
-  if (how == "hogwild") return make(std::type_identity<Hogwild>());
+  if (how == "hogwild") {
+    return std::make_unique<Hogwild>(spec, weights, state, snapshot, initial,
+                                     std::move(on_progress));
+  }
   CHECK(how == "lanes", "learner.apply = {}", how);
-  return make(std::type_identity<Lanes>());
+  return std::make_unique<Lanes>(spec, weights, state, snapshot, initial, std::move(on_progress));
 }
 
 }  // namespace starling::learner

@@ -1,6 +1,7 @@
 // The learner: receive -> check -> judge -> apply -> publish.
 //
-// One thread owns the socket and decides the order; the lanes (learner/lanes.h) do the arithmetic.
+// One thread owns the socket and decides the order; the applier's (learner/applier.h) do
+// the arithmetic.
 // Whatever a peer sends is answered, refused and counted, or ignored: it never ends the learner.
 //
 // Thread safety: Run() is the network thread; nothing else is called while it runs.

@@ -4,11 +4,10 @@
 
 #include "core/check.h"
 #include "learner/optimizers/rule.h"
+#include "learner/update.h"
 
 namespace starling::learner {
 namespace {
-
-constexpr std::size_t kGroup = 16;  // floats; slices are multiples of it, so no loop has a tail
 
 constexpr const OptimizerRule* kRules[] = {
     &kSgd,

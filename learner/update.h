@@ -38,7 +38,7 @@ struct Update {
   // Results, valid once the applier's Completed() >= version.
   std::uint64_t WeightsHash() const { return weights_hash.load(std::memory_order_relaxed); }
 
-  // The lanes' own. Relaxed sums into weights_hash are ordered by lanes_left.
+  // The applier's own. Relaxed sums into weights_hash are ordered by lanes_left.
   std::atomic<std::uint64_t> weights_hash{0};
   std::atomic<int> lanes_left{0};
 };
@@ -48,7 +48,8 @@ struct Update {
 // add their parts in any order. `first_group` is the index of the first group in `weights`.
 std::uint64_t HashWeights(std::span<const float> weights, std::size_t first_group = 0);
 
-inline constexpr std::size_t kGroup = 16;  // floats in a cache line
+// Floats in a cache line; slices are multiples of it, so no loop has a tail.
+inline constexpr std::size_t kGroup = 16;
 
 // Floats summed, applied and published at a time. So few that the processor, while the divisions
 // and roots of one block keep its divider busy, already sums the next block and stores the last

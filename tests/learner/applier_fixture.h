@@ -106,6 +106,8 @@ class TestApplier {
   Applier& operator*() { return *applier_; }
   Applier* operator->() { return applier_.get(); }
   const wire::SnapshotWriter& snapshot() const { return snapshot_; }
+  // Its threads end.
+  void End() { applier_.reset(); }
   int progress() const { return progress_.load(); }
 
   void WaitFor(std::uint64_t version) {
