@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <thread>
 
 #include "core/gpu.h"
@@ -72,6 +73,108 @@ void CheckSchedules(const Config& config, std::vector<Contradiction>& found) {
   }
 }
 
+// Adds a sentence about keys that contradict each other.
+using Refuse = std::function<void(std::vector<std::string> keys, std::string sentence)>;
+
+void CheckUpdates(const Config& config, const Refuse& refuse) {
+  const ActorsConfig& actors = config.actors;
+  const UpdatesConfig& updates = config.updates;
+  if (config.staleness.bound == 0 && updates.in_flight != 1) {
+    refuse(
+        {"updates.in_flight", "staleness.bound"},
+        fmt::format("updates.in_flight = {} contradicts staleness.bound = 0, under which an actor "
+                    "holds exactly 1 grant",
+                    updates.in_flight));
+  }
+  if (updates.start_with > actors.count) {
+    refuse({"updates.start_with", "actors.count"},
+           fmt::format(
+               "updates.start_with = {} contradicts actors.count = {}: so many will never join",
+               updates.start_with, actors.count));
+  }
+  if (updates.gradients > actors.count * updates.in_flight) {
+    refuse(
+        {"updates.gradients", "actors.count", "updates.in_flight"},
+        fmt::format("updates.gradients = {} contradicts actors.count = {} with updates.in_flight = "
+                    "{}: at most {} gradients can be held",
+                    updates.gradients, actors.count, updates.in_flight,
+                    actors.count * updates.in_flight));
+  }
+}
+
+void CheckNet(const Config& config, const Refuse& refuse) {
+  if (config.net.kind != "layers" && !config.net.layers.empty()) {
+    refuse({"net.layers", "net.kind"},
+           fmt::format("net.layers contradicts net.kind = \"{}\": the layers are the whole net, so "
+                       "leave net.kind out or set it to \"layers\"",
+                       config.net.kind));
+  }
+  const bool fixed = config.net.kind != "mlp" && config.net.kind != "layers";
+  if (fixed && config.net.hidden.size() != 1) {
+    refuse({"net.hidden", "net.kind"},
+           fmt::format("net.hidden has {} widths, which contradicts net.kind = \"{}\": it takes "
+                       "exactly 1, as in [128]",
+                       config.net.hidden.size(), config.net.kind));
+  }
+}
+
+void CheckEnv(const Config& config, const Refuse& refuse) {
+  if (config.env.max_pool && config.env.repeat < 2) {
+    refuse(
+        {"env.max_pool", "env.repeat"},
+        "env.max_pool = true contradicts env.repeat = 1: it takes the maximum of the last two of "
+        "the repeated frames, so repeat at least 2");
+  }
+  if (config.env.step_jitter > 0 && config.env.step_ms == 0) {
+    refuse({"env.step_jitter", "env.step_ms"},
+           fmt::format("env.step_jitter = {} contradicts env.step_ms = 0, under which there is no "
+                       "pace to vary",
+                       config.env.step_jitter));
+  }
+  const double unroll_s = config.env.step_ms * (1 - config.env.step_jitter) *
+                          static_cast<double>(config.actors.unroll) / 1000;
+  if (unroll_s >= config.staleness.deadline_s) {
+    refuse({"env.step_ms", "staleness.deadline_s"},
+           fmt::format(
+               "env.step_ms = {} contradicts staleness.deadline_s = {}: an unroll of {} steps "
+               "takes {:.4g} s at least, and its grant has ended by then",
+               config.env.step_ms, config.staleness.deadline_s, config.actors.unroll, unroll_s));
+  }
+}
+
+void CheckActors(const Config& config, const Refuse& refuse) {
+  const ActorsConfig& actors = config.actors;
+  if (actors.env_device == "cuda" && actors.backend == "cpu") {
+    refuse({"actors.env_device", "actors.backend"},
+           "actors.env_device = \"cuda\" contradicts actors.backend = \"cpu\": games on a GPU are "
+           "for a "
+           "net on the same GPU, so set actors.backend = \"cuda\"");
+  }
+  if (config.net.precision == "tf32" && actors.backend == "cpu") {
+    refuse(
+        {"net.precision", "actors.backend"},
+        "net.precision = \"tf32\" contradicts actors.backend = \"cpu\": only GPUs multiply it; use "
+        "\"f32\"");
+  }
+  if (config.samples_per_gradient() > kMostSamples) {
+    refuse(
+        {"actors.envs_per_actor", "actors.unroll"},
+        fmt::format("actors.envs_per_actor = {} contradicts actors.unroll = {}: their product, the "
+                    "samples of one gradient, may be at most {}",
+                    actors.envs_per_actor, actors.unroll, kMostSamples));
+  }
+}
+
+void CheckWire(const Config& config, const Refuse& refuse) {
+  if (config.wire.heartbeat_ms * 2 > config.wire.timeout_s * 1000) {
+    refuse({"wire.heartbeat_ms", "wire.timeout_s"},
+           fmt::format(
+               "wire.heartbeat_ms = {} contradicts wire.timeout_s = {}: at least two beats must "
+               "fit into the timeout",
+               config.wire.heartbeat_ms, config.wire.timeout_s));
+  }
+}
+
 }  // namespace
 
 std::int64_t UsableCores() {
@@ -108,83 +211,14 @@ void ResolveAuto(Config& config, const std::string& file, std::int64_t actors_th
 
 std::vector<Contradiction> FindContradictions(const Config& config) {
   std::vector<Contradiction> found;
-  const auto refuse = [&](std::vector<std::string> keys, std::string sentence) {
+  const Refuse refuse = [&](std::vector<std::string> keys, std::string sentence) {
     found.push_back({std::move(keys), std::move(sentence)});
   };
-  const ActorsConfig& actors = config.actors;
-  const UpdatesConfig& updates = config.updates;
-  if (config.staleness.bound == 0 && updates.in_flight != 1) {
-    refuse(
-        {"updates.in_flight", "staleness.bound"},
-        fmt::format("updates.in_flight = {} contradicts staleness.bound = 0, under which an actor "
-                    "holds exactly 1 grant",
-                    updates.in_flight));
-  }
-  if (updates.start_with > actors.count) {
-    refuse({"updates.start_with", "actors.count"},
-           fmt::format(
-               "updates.start_with = {} contradicts actors.count = {}: so many will never join",
-               updates.start_with, actors.count));
-  }
-  if (updates.gradients > actors.count * updates.in_flight) {
-    refuse(
-        {"updates.gradients", "actors.count", "updates.in_flight"},
-        fmt::format("updates.gradients = {} contradicts actors.count = {} with updates.in_flight = "
-                    "{}: at most {} gradients can be held",
-                    updates.gradients, actors.count, updates.in_flight,
-                    actors.count * updates.in_flight));
-  }
-  if (config.net.kind != "layers" && !config.net.layers.empty()) {
-    refuse({"net.layers", "net.kind"},
-           fmt::format("net.layers contradicts net.kind = \"{}\": the layers are the whole net, so "
-                       "leave net.kind out or set it to \"layers\"",
-                       config.net.kind));
-  }
-  const bool fixed = config.net.kind != "mlp" && config.net.kind != "layers";
-  if (fixed && config.net.hidden.size() != 1) {
-    refuse({"net.hidden", "net.kind"},
-           fmt::format("net.hidden has {} widths, which contradicts net.kind = \"{}\": it takes "
-                       "exactly 1, as in [128]",
-                       config.net.hidden.size(), config.net.kind));
-  }
-  if (config.env.max_pool && config.env.repeat < 2) {
-    refuse(
-        {"env.max_pool", "env.repeat"},
-        "env.max_pool = true contradicts env.repeat = 1: it takes the maximum of the last two of "
-        "the repeated frames, so repeat at least 2");
-  }
-  if (config.env.step_jitter > 0 && config.env.step_ms == 0) {
-    refuse({"env.step_jitter", "env.step_ms"},
-           fmt::format("env.step_jitter = {} contradicts env.step_ms = 0, under which there is no "
-                       "pace to vary",
-                       config.env.step_jitter));
-  }
-  if (actors.env_device == "cuda" && actors.backend == "cpu") {
-    refuse({"actors.env_device", "actors.backend"},
-           "actors.env_device = \"cuda\" contradicts actors.backend = \"cpu\": games on a GPU are "
-           "for a "
-           "net on the same GPU, so set actors.backend = \"cuda\"");
-  }
-  if (config.net.precision == "tf32" && actors.backend == "cpu") {
-    refuse(
-        {"net.precision", "actors.backend"},
-        "net.precision = \"tf32\" contradicts actors.backend = \"cpu\": only GPUs multiply it; use "
-        "\"f32\"");
-  }
-  if (config.samples_per_gradient() > kMostSamples) {
-    refuse(
-        {"actors.envs_per_actor", "actors.unroll"},
-        fmt::format("actors.envs_per_actor = {} contradicts actors.unroll = {}: their product, the "
-                    "samples of one gradient, may be at most {}",
-                    actors.envs_per_actor, actors.unroll, kMostSamples));
-  }
-  if (config.wire.heartbeat_ms * 2 > config.wire.timeout_s * 1000) {
-    refuse({"wire.heartbeat_ms", "wire.timeout_s"},
-           fmt::format(
-               "wire.heartbeat_ms = {} contradicts wire.timeout_s = {}: at least two beats must "
-               "fit into the timeout",
-               config.wire.heartbeat_ms, config.wire.timeout_s));
-  }
+  CheckUpdates(config, refuse);
+  CheckNet(config, refuse);
+  CheckEnv(config, refuse);
+  CheckActors(config, refuse);
+  CheckWire(config, refuse);
   CheckOptimizer(config.optimizer, found);
   CheckSchedules(config, found);
   return found;

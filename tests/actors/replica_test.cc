@@ -70,7 +70,8 @@ TEST(ReplicaTest, GamesAreOnTheGpuWhereTheyCanBe) {
 // A minute a step would be noticed in whoever replays a run or measures kernels.
 TEST(ReplicaTest, OnlyEnvsOfAnActorAtWorkKeepThePace) {
   const auto paced = [](const auto& make, const char* step_ms) {
-    const Config config = ConfigOf({std::string("env.step_ms=") + step_ms});
+    const Config config =
+        ConfigOf({std::string("env.step_ms=") + step_ms, "staleness.deadline_s=3600"});
     const auto env = make(config, MakeReplica(config, 0), envs::EnvSeed{}, envs::WhileWaiting{});
     return dynamic_cast<const envs::Paced*>(env.get()) != nullptr;
   };

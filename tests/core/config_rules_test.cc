@@ -78,6 +78,21 @@ TEST(ConfigRules, APaceThatVariesContradictsNone) {
   EXPECT_TRUE(FindContradictions(config).empty());
 }
 
+// 20 steps of 8 ms at least.
+TEST(ConfigRules, APaceThatNoGrantOutlastsIsAContradiction) {
+  Config config;
+  ResolveAuto(config, "x.toml", 2);
+  config.env.step_ms = 10;
+  config.env.step_jitter = 0.2;
+  config.actors.unroll = 20;
+  config.staleness.deadline_s = 0.161;
+  EXPECT_TRUE(FindContradictions(config).empty());
+  config.staleness.deadline_s = 0.16;
+  const auto found = FindContradictions(config);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].keys.front(), "env.step_ms");
+}
+
 TEST(ConfigRules, NoMoreActorsThanAConfigMayAskFor) {
   Config config;
   ResolveAuto(config, "x.toml", 5000);

@@ -106,6 +106,8 @@ Config RandomConfig(RandomStream& random) {
   config.loss.entropy_end = 0.5;
   config.env.max_pool = config.env.max_pool && config.env.repeat > 1;
   if (config.env.step_ms == 0) config.env.step_jitter = 0;
+  config.staleness.deadline_s = 86'400;  // of at most 1,000 steps of a minute
+  config.actors.unroll = 1000;
   config.wire.timeout_s = 86'400;
   return config;
 }
