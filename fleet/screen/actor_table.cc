@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -108,15 +109,16 @@ double MedianSpeed(const std::vector<ActorRow>& rows) {
   return *middle;
 }
 
-// "and 12 more: 2 starting, 10 alive with 38.1k to 42.0k steps/s".
+// "and 12 more: 2 starting, 10 alive, 38.1k to 42.0k steps/s".
 std::string Others(const std::vector<ActorRow>& rows, std::size_t from, bool utf8) {
   std::array<int, 4> states{};
-  double least = 0, most = 0;
+  std::optional<double> least, most;
   for (std::size_t i = from; i < rows.size(); ++i) {
     ++states[static_cast<std::size_t>(rows[i].state)];
-    const double speed = rows[i].steps_per_second.value_or(0);
-    least = i == from ? speed : std::min(least, speed);
-    most = std::max(most, speed);
+    if (!rows[i].steps_per_second) continue;
+    const double speed = *rows[i].steps_per_second;
+    least = std::min(least.value_or(speed), speed);
+    most = std::max(most.value_or(speed), speed);
   }
   std::string text = fmt::format("and {} more:", rows.size() - from);
   const char* between = " ";
@@ -126,7 +128,7 @@ std::string Others(const std::vector<ActorRow>& rows, std::size_t from, bool utf
         fmt::format("{}{} {}", between, states[state], NameOf(static_cast<ActorRow::State>(state)));
     between = ", ";
   }
-  if (most > 0) text += fmt::format(", {} to {} steps/s", HumanCount(least), HumanCount(most));
+  if (most) text += fmt::format(", {} to {} steps/s", HumanCount(*least), HumanCount(*most));
   return utf8 ? text : "..." + text;
 }
 

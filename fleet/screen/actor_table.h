@@ -12,7 +12,6 @@ namespace starling::fleet {
 
 // Columns of a table; the narrow one has less to tell.
 inline constexpr int kTableColumns = 53, kNarrowTableColumns = 47, kTableGap = 3;
-inline constexpr int kLeastTableHeight = 3;  // head, an actor, the others
 
 // How many tables fit side by side.
 int TablesAbreast(int columns);
