@@ -29,12 +29,14 @@ std::string BoundSetting(std::uint64_t bound) {
 PacedPoint Run(const Site& site, const Config& config, const PacedWay& way, int actors,
                double seconds, const std::vector<std::string>& more = {}) {
   const double steps = seconds * actors * 1000 / config.env.step_ms;
+  const bool bounded = way.bound > 0 && way.bound != kUnbounded;
   TrainingPlan plan{
       .name = fmt::format("efficiency-{}-{}-{}-{}", actors, way.wire, BoundSetting(way.bound),
                           way.jitter > 0 ? "jitter" : "even"),
       .overrides = {fmt::format("actors.count={}", actors),
                     fmt::format("env.step_jitter={}", way.jitter),
                     fmt::format("staleness.bound={}", BoundSetting(way.bound)),
+                    fmt::format("updates.in_flight={}", bounded ? "2" : "auto"),
                     fmt::format("wire.endpoint={}",
                                 way.wire == "tcp" ? "tcp://127.0.0.1:0" : "auto"),
                     fmt::format("run.steps={:.0f}", steps)},

@@ -10,8 +10,10 @@
 
 namespace starling::bench {
 
-// The ways to run that are compared. A bound goes with updates.gradients = "auto": as many gradients in
-// an update as the bound needs, which is what somebody who sets a bound would choose.
+// The ways to run that are compared. A bound goes with updates.gradients = "auto", as many gradients in
+// an update as the bound needs, and one above 0 with updates.in_flight = 2, so that an actor goes on
+// while its gradient waits for the others of its update: what somebody who sets a bound and wants speed
+// would choose.
 struct PacedWay {
   std::string wire;         // "ipc", "tcp"
   double jitter = 0;        // env.step_jitter

@@ -11,6 +11,7 @@
 
 #include "bench/figure.h"
 #include "bench/training_run.h"
+#include "core/config.h"
 #include "core/file.h"
 #include "fleet/summary.h"
 
@@ -21,7 +22,6 @@ using Json = nlohmann::ordered_json;
 using Counts = std::vector<double>;
 
 constexpr double kWithin = 0.15;  // of the real throughput; and of histograms, what they share
-constexpr double kStepsPerSecond = 500;  // of an actor, as paced.toml sets it
 constexpr double kSeconds = 8, kQuickSeconds = 1;
 
 struct Fleet {
@@ -30,9 +30,12 @@ struct Fleet {
   std::string Name() const { return fmt::format("{}-bound-{}", actors, bound); }
 };
 
-// What both have in common.
+// What both have in common: so many steps that the pace alone takes a few seconds.
 std::vector<std::string> Settings(const Site& site, const Fleet& fleet) {
-  const double steps = kStepsPerSecond * fleet.actors * (site.quick ? kQuickSeconds : kSeconds);
+  const Config paced = LoadConfig(site.shipped / "paced.toml");
+  const double steps_per_second =
+      1000 / paced.env.step_ms * static_cast<double>(paced.actors.envs_per_actor);
+  const double steps = steps_per_second * fleet.actors * (site.quick ? kQuickSeconds : kSeconds);
   return {fmt::format("actors.count={}", fleet.actors),
           fmt::format("staleness.bound={}", fleet.bound),
           fmt::format("run.steps={}", std::llround(steps))};
