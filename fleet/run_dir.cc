@@ -31,7 +31,7 @@ bool TryCreate(const fs::path& dir) {
   return created;
 }
 
-constexpr char kProbe[] = ".probe";
+constexpr char kProbe[] = ".probe", kSimulatedMark[] = "simulated";
 
 bool IsProbe(const fs::path& path) { return path.filename().string().starts_with(kProbe); }
 
@@ -77,9 +77,10 @@ fs::path CreateRunDir(const fs::path& wanted, bool may_number) {
     if (error) Unusable(dir, error.message());
     if (!empty && !IsUnused(dir)) {
       throw UserError(fmt::format(
-          "run directory {} is not empty; go on with it by: starling train --resume {}, or choose "
-          "another --run-dir",
-          dir.string(), dir.string()));
+          "run directory {} is not empty; {}choose another --run-dir", dir.string(),
+          IsSimulated(dir)
+              ? ""
+              : fmt::format("go on with it by: starling train --resume {}, or ", dir.string())));
     }
   }
   TestWritable(dir);
@@ -91,6 +92,15 @@ bool IsUnused(const fs::path& run_dir) {
   fs::directory_iterator entry(run_dir, ignored);
   if (ignored) return !fs::exists(run_dir, ignored);
   return std::all_of(begin(entry), end(entry), IsProbe);
+}
+
+void MarkSimulated(const fs::path& run_dir) {
+  WriteFileAtomically(run_dir / kSimulatedMark, "by starling simulate: its times are virtual\n");
+}
+
+bool IsSimulated(const fs::path& run_dir) {
+  std::error_code ignored;
+  return fs::exists(run_dir / kSimulatedMark, ignored);
 }
 
 bool IsCheckpointOf(const fs::path& path, std::uint64_t steps) {

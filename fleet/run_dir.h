@@ -18,6 +18,11 @@ std::filesystem::path CreateRunDir(const std::filesystem::path& wanted, bool may
 // moments left; true if it does not exist.
 bool IsUnused(const std::filesystem::path& run_dir);
 
+// A run in virtual time carries a mark from its first moment on, so that whatever becomes of its other
+// files it is never gone on with, or counted, as a real one.
+void MarkSimulated(const std::filesystem::path& run_dir);
+bool IsSimulated(const std::filesystem::path& run_dir);
+
 // Whether `path` is a good checkpoint of no fewer than so many steps.
 bool IsCheckpointOf(const std::filesystem::path& path, std::uint64_t steps);
 

@@ -53,7 +53,7 @@ Plan PlanNew(const TrainOptions& options) {
 
 Plan PlanResume(const fs::path& run_dir, const std::vector<std::string>& overrides) {
   CheckResumable(run_dir);
-  if (const auto earlier = ReadSummary(run_dir); earlier && earlier->simulated) {
+  if (IsSimulated(run_dir)) {
     throw UserError(fmt::format(
         "--resume {}: it was simulated, and there is no fleet to go on with; a new run may start "
         "from its weights: starling train CONFIG --init-from {}",

@@ -134,7 +134,7 @@ std::vector<Json> DataRows(const std::vector<Part>& parts, const Targets& target
                   {"run", run.dir.string()},
                   {"state", NameOf(run.state)},
                   {"counts", run.counts()},
-                  {"simulated", run.simulated()},
+                  {"simulated", run.simulated},
                   {"env", run.config.empty() ? Json(nullptr) : ValueOf(run.Key("env.name"))},
                   {"seed", ValueOf(run.Key("run.seed"))}};
       for (const std::string& key : keys) row[key] = ValueOf(run.Key(key));

@@ -14,7 +14,7 @@ struct TimeUnit {
 };
 
 std::string WhoseTime(const std::vector<LoadedRun>& runs) {
-  const auto simulated = std::ranges::count_if(runs, &LoadedRun::simulated);
+  const auto simulated = std::ranges::count(runs, true, &LoadedRun::simulated);
   if (simulated == 0) return "wall-clock time of training";
   return static_cast<std::size_t>(simulated) == runs.size()
              ? "virtual time of training"

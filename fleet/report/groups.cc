@@ -18,7 +18,7 @@ constexpr char kSimulated[] = "simulated";
 FlatConfig WhatWasTried(const LoadedRun& run) {
   FlatConfig config = run.config;
   for (const char* key : {"run.name", "run.dir"}) config.erase(key);
-  config[kSimulated] = run.simulated() ? "true" : "false";
+  config[kSimulated] = run.simulated ? "true" : "false";
   return config;
 }
 

@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "core/file.h"
+#include "fleet/run_dir.h"
 #include "fleet/statistics.h"
 #include "fleet/summary.h"
 #include "fleet/sweep/last_words.h"
@@ -161,7 +162,7 @@ std::vector<MetricPoint> ParseMetrics(const std::string& text, int& damaged) {
 }
 
 LoadedRun LoadRun(const fs::path& dir) {
-  LoadedRun run{.dir = dir};
+  LoadedRun run{.dir = dir, .simulated = IsSimulated(dir)};
   LoadConfigOf(run);
   LoadCurves(run);
   const bool sound = LoadSummary(run) && !run.config.empty();

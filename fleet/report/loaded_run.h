@@ -31,9 +31,9 @@ struct LoadedRun {
   std::vector<EvalLine> evals{};        // likewise
   std::optional<LearnerStatus> summary{};
   std::optional<FinalEval> final_eval{};  // of the final weights, no others
+  bool simulated = false;                 // its seconds are virtual ones
   bool repeated = false;  // another finished run has the same configuration, seed and all
 
-  bool simulated() const { return summary && summary->simulated; }  // its seconds are virtual ones
   bool finished() const { return state == RunState::kFinished; }
   // Whether the numbers of its group are made of it, too.
   bool counts() const { return finished() && !repeated; }

@@ -64,6 +64,22 @@ void WriteOrSay(const std::filesystem::path& out, const std::string& text, const
   }
 }
 
+// A file that one option names is not another's to replace.
+void CheckFilesDiffer(const ReportOptions& options) {
+  const auto same = [](const std::filesystem::path& a, const std::filesystem::path& b) {
+    std::error_code ignored;
+    return !a.empty() && !b.empty() &&
+           std::filesystem::weakly_canonical(a, ignored) ==
+               std::filesystem::weakly_canonical(b, ignored);
+  };
+  const auto refuse = [](const char* a, const char* b, const std::filesystem::path& file) {
+    throw UserError(fmt::format("{} and {} are both {}: name two files", a, b, file.string()));
+  };
+  if (same(options.out, options.notes)) refuse("--out", "--notes", options.out);
+  if (same(options.data, options.notes)) refuse("--data", "--notes", options.data);
+  if (same(options.out, options.data)) refuse("--out", "--data", options.out);
+}
+
 std::string NotesOf(const std::filesystem::path& file) {
   if (file.empty()) return "";
   try {
@@ -125,6 +141,7 @@ int RunReport(const ReportOptions& options) {
     throw UserError(
         fmt::format("--data {}: write x.csv or x.json: the name tells how", options.data.string()));
   }
+  CheckFilesDiffer(options);
   const Targets targets = TargetsOf(options.scores);
   const std::string notes = NotesOf(options.notes);
   const std::vector<Part> parts = LoadParts(options);

@@ -43,7 +43,7 @@ std::string RunRow(const LoadedRun& run, const std::vector<Group>& groups, Measu
   return "<tr>" + Cell(fmt::format("<code>{}</code>", Escaped(run.dir.string())), "key") +
          Cell(group ? Chip(groups[*group].style) + Escaped(groups[*group].label) : "–", "key") +
          Cell(seed.empty() ? "–" : Escaped(seed)) +
-         Cell(state + (run.simulated() ? ", virtual time" : ""), ("word " + how).c_str()) +
+         Cell(state + (run.simulated ? ", virtual time" : ""), ("word " + how).c_str()) +
          Cell(Troubles(run), "long") + Cell(Rounded(run.steps())) +
          Cell(summary ? HumanTime(summary->seconds) : "–") +
          Cell(summary ? Rounded(summary->steps_per_second) : "–") +

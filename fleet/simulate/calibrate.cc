@@ -9,6 +9,7 @@
 #include "core/config_rules.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "fleet/run_dir.h"
 
 namespace starling::fleet {
 namespace {
@@ -118,6 +119,12 @@ std::optional<FirstAndLast> LastTermOf(std::string_view metrics) {
 
 std::vector<std::string> TakeTimes(const std::filesystem::path& run_dir,
                                    const std::vector<std::string>& keep, Config& config) {
+  if (IsSimulated(run_dir)) {
+    throw UserError(fmt::format(
+        "--times-from {}: it was simulated itself; its config.toml has the times, this takes those "
+        "of a real run",
+        run_dir.string()));
+  }
   const Config theirs = ConfigOf(run_dir);
   if (theirs.samples_per_gradient() != config.samples_per_gradient()) {
     throw UserError(fmt::format(

@@ -68,8 +68,10 @@ double UnrollMs(const Config& config, int sign) {
 void RefuseDeadlinesThatNobodyMeets(const Config& config, std::vector<Contradiction>& found) {
   const SimulateConfig& simulate = config.simulate;
   const bool all_are_slow = simulate.stragglers == config.actors.count;
-  const double shortest = UnrollMs(config, -1) * (all_are_slow ? simulate.straggler_factor : 1) +
-                          2 * simulate.network_ms + simulate.receive_ms;
+  const double shortest =
+      UnrollMs(config, -1) * (all_are_slow ? simulate.straggler_factor : 1) +
+      simulate.network_ms * (1 + (simulate.delayed_share == 1 ? simulate.delayed_factor : 1)) +
+      simulate.receive_ms;
   if (shortest < config.staleness.deadline_s * 1000) return;
   found.push_back(
       {{"simulate.compute_ms", "staleness.deadline_s"},

@@ -105,17 +105,12 @@ bool RunToItsEnd(const Config& config, VirtualLearner& learner, Simulator& simul
   return learner.over();
 }
 
-nlohmann::ordered_json SummaryOf(const Plan& plan, const LearnerStatus& status) {
-  const auto actors = static_cast<std::uint64_t>(plan.config.actors.count);
-  auto summary = BuildSummary(plan.config, status, {.actors_started = actors});
-  summary["simulated"] = true;
-  return summary;
-}
-
 int SumUp(const Plan& plan, const VirtualLearner& learner, int exit_status, double real_s,
           const SimulateOptions& options, RunLog& log, Console& console) {
   const LearnerStatus status = StatusOf(learner);
-  const auto summary = SummaryOf(plan, status);
+  const auto actors = static_cast<std::uint64_t>(plan.config.actors.count);
+  auto summary = BuildSummary(plan.config, status, {.actors_started = actors});
+  summary["simulated"] = true;
   const std::string trouble = WriteSummary(plan.run_dir, summary);
   console.Print(fmt::format("simulated {:.4g} s in {:.4g} s; what follows is of virtual time",
                             status.seconds, real_s));
@@ -135,13 +130,8 @@ int RunSimulate(const SimulateOptions& options) {
   const int stop_fd = CatchStopSignals();
   Console console(STDERR_FILENO, DetectStyle(STDERR_FILENO));
   RunLog log(plan.run_dir, console);
+  MarkSimulated(plan.run_dir);
   WriteConfig(plan.run_dir, config);
-  // Whatever becomes of this process: nobody takes the run for one of real actors.
-  if (const std::string trouble = WriteSummary(plan.run_dir, SummaryOf(plan, {}));
-      !trouble.empty()) {
-    log.Say(LogLevel::kError, "no summary: " + trouble);
-    return kExitFailed;
-  }
   const int threads = static_cast<int>(std::min(UsableCores(), config.actors.count));
   const std::string headline = Headline(plan, threads);
   log.Say(LogLevel::kInfo, headline);

@@ -57,6 +57,7 @@ class Reader {
       }
     }
     Overlaps();
+    VariedInVain();
   }
 
  private:
@@ -186,6 +187,17 @@ class Reader {
       return;
     }
     out.push_back(std::move(key));
+  }
+
+  void VariedInVain() {
+    if (file_.simulate) return;
+    for (const GridKey& key : file_.grid) {
+      if (!key.name.starts_with("simulate.")) continue;
+      mistakes_.Add(key.place,
+                    fmt::format("{} varies, and training reads none of it: to simulate the "
+                                "runs write simulate = true at the top",
+                                key.name));
+    }
   }
 
   void Overlaps() {

@@ -90,8 +90,9 @@ class Sweep {
       const std::filesystem::path aside = MakeReady(grid_, run);
       if (!aside.empty()) {
         console_.Print(fmt::format(
-            "{}: nothing in it to go on from; it is begun anew, what was there is in {}",
-            run.dir.string(), aside.string()));
+            "{}: {}; it is begun anew, what was there is in {}", run.dir.string(),
+            grid_.simulate ? "a simulation cannot be gone on with" : "nothing in it to go on from",
+            aside.string()));
       }
     } catch (const std::runtime_error& error) {
       return Fail(run, error.what());

@@ -74,7 +74,7 @@ void CheckItIsOurs(const fs::path& run_dir, const Config& config, bool simulate)
     refuse(fmt::format("has a configuration that cannot be read ({})", error.what()),
            "move it away");
   }
-  if (const auto summary = ReadSummary(run_dir); summary && summary->simulated != simulate) {
+  if (IsSimulated(run_dir) != simulate) {
     refuse(simulate ? "was trained, and here runs are simulated"
                     : "was simulated, and here runs are trained",
            "move it away");

@@ -87,6 +87,10 @@ TEST_F(SimulateTest, InterruptedItLeavesASummary) {
   EXPECT_GT(summary["steps"], 0);
   ExpectFinalCheckpoint(summary);
   EXPECT_THAT(said_, Not(HasSubstr("--resume")));
+  // Whatever becomes of its summary, it is no run of real actors.
+  std::filesystem::remove(run() / "summary.json");
+  EXPECT_EQ(Call({"train", "--resume", run().string()}), 2);
+  EXPECT_THAT(said_, HasSubstr("it was simulated, and there is no fleet to go on with"));
   EXPECT_EQ(Call({"replay", run().string()}), 0) << said_;
 }
 

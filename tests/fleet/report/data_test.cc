@@ -35,7 +35,7 @@ LoadedRun Finished(const std::string& bound, const std::string& seed) {
 std::vector<Part> SomeParts() {
   std::vector<Part> parts = {{.name = "real", .runs = {Finished("0", "1"), Finished("4", "1")}},
                              {.name = "virtual", .runs = {Finished("4", "1")}}};
-  parts[1].runs[0].summary->simulated = true;
+  parts[1].runs[0].simulated = true;
   return parts;
 }
 

@@ -39,7 +39,7 @@ TEST(GroupsTest, SeedNameAndDirectoryMakeNoDifference) {
 // Their seconds have nothing in common.
 TEST(GroupsTest, SimulatedRunsAreNeverInOneGroupWithOthers) {
   std::vector<LoadedRun> runs(3, RunOf({{"run.seed", "1"}}));
-  for (std::size_t i : {1u, 2u}) runs[i].summary.emplace().simulated = true;
+  for (std::size_t i : {1u, 2u}) runs[i].simulated = true;
   runs[2].config["run.seed"] = "2";
   MarkRepeated(runs);
   EXPECT_FALSE(runs[1].repeated) << "another clock is not the same run again";

@@ -315,6 +315,11 @@ TEST_F(ReportTest, TheNumbersCanBeKept) {
   EXPECT_THAT(dir_.Read("x.csv"), HasSubstr("runs/b4-2,finished,true,false,catch,2,1000,"));
   EXPECT_EQ(Report({"runs", "--data", "x.json"}).status, 0);
   EXPECT_THAT(dir_.Read("x.json"), HasSubstr("\"run\":\"runs/b4-2\""));
+  dir_.Write("notes.txt", "mine");
+  EXPECT_THAT(Report({"runs", "--out", "x.csv", "--data", "./x.csv"}).err,
+              HasSubstr("--out and --data are both x.csv: name two files"));
+  EXPECT_EQ(Report({"runs", "--out", "notes.txt", "--notes", "notes.txt"}).status, kExitUserError);
+  EXPECT_EQ(dir_.Read("notes.txt"), "mine");
   const Finished wrong = Report({"runs", "--data", "x.txt"});
   EXPECT_EQ(wrong.status, kExitUserError);
   EXPECT_THAT(wrong.err, HasSubstr("--data x.txt: write x.csv or x.json"));
@@ -322,9 +327,7 @@ TEST_F(ReportTest, TheNumbersCanBeKept) {
 
 TEST_F(ReportTest, VirtualTimeIsSaidToBeSo) {
   WriteSeeds("4", 2);
-  std::string summary = SummaryOf({.seed = 2, .mean_return = 7});
-  summary.insert(1, "\"simulated\":true,");
-  dir_.Write("runs/b4-2/summary.json", summary);
+  dir_.Write("runs/b4-2/simulated", "");
   const std::string page = Page();
   EXPECT_THAT(page, AllOf(HasSubstr("1 of 2 runs is simulated: seconds"),
                           HasSubstr("simulated = true"), HasSubstr("finished, virtual time"),

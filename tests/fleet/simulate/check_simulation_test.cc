@@ -53,6 +53,12 @@ TEST(CheckSimulation, RefusesADeadlineThatNobodyMeets) {
   EXPECT_NE(Refused(paced + "[staleness]\ndeadline_s = 0.067\n"), "");
 }
 
+TEST(CheckSimulation, WhereEveryPushIsDelayedTheDelayCounts) {
+  const std::string late = "[simulate]\nnetwork_ms = 1.0\ndelayed_factor = 1e5\ndelayed_share = ";
+  EXPECT_EQ(Refused(late + "0.9\n"), "");
+  EXPECT_THAT(Refused(late + "1.0\n"), testing::HasSubstr("the quickest gradient takes 100"));
+}
+
 TEST(CheckSimulation, OneStragglerMayBeLateForEverButNotAll) {
   const std::string slow = "[simulate]\nstraggler_factor = 1e5\nstragglers = ";
   EXPECT_EQ(Refused("[actors]\ncount = 2\n" + slow + "1\n"), "");

@@ -51,6 +51,8 @@ TEST_F(GridTest, ASimulationIsTriedOutAsOne) {
       "learner.apply = [\"lanes\", \"hogwild\"]\n";
   EXPECT_THAT(Mistake(text), HasSubstr("mine.toml:4:27: learner.apply = \"hogwild\" cannot be "
                                        "simulated"));
+  EXPECT_THAT(Mistake("config = \"catch.toml\"\n[grid]\nsimulate.stragglers = [0, 1]\n"),
+              HasSubstr("simulate.stragglers varies, and training reads none of it"));
   EXPECT_EQ(Mistake("config = \"catch.toml\"\nsimulate = 1\n"),
             "mine.toml:2:12: simulate = 1 is not allowed; allowed: true, false");
   EXPECT_THAT(Mistake("config = \"catch.toml\"\n[simulate]\nstragglers = 1\n"),

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "core/error.h"
+#include "fleet/run_dir.h"
 #include "fleet/sweep/final_eval.h"
 #include "learner/checkpoint.h"
 #include "tests/fleet/first_checkpoint.h"
@@ -155,11 +156,8 @@ TEST_F(OursTest, AnythingElseIsRefused) {
 
 TEST_F(OursTest, VirtualTimeAndRealTimeAreNotMixed) {
   dir_.Write("run/config.toml", ToToml(config_));
-  EXPECT_EQ(Refusal(/*simulate=*/true), "") << "not begun";
-  WriteSummary(100);
   EXPECT_THAT(Refusal(/*simulate=*/true), HasSubstr("was trained, and here runs are simulated"));
-  dir_.Write("run/summary.json",
-             "{\"steps\": 100, \"simulated\": true, \"final_checkpoint\": null}");
+  MarkSimulated(run_);
   EXPECT_EQ(Refusal(/*simulate=*/true), "");
   EXPECT_THAT(Refusal(), HasSubstr("was simulated, and here runs are trained"));
 }
