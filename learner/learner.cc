@@ -327,8 +327,8 @@ void Learner::Finish() {
   SendAnswers(applied);
 }
 
-// Answers what was applied and hands out the grants whose version is published; an actor that gets
-// both gets them in one message.
+// Answers what was applied and hands out the grants whose version is published, and taken back: an actor
+// that gets both gets them in one message.
 void Learner::SendAnswers(const std::vector<Pipeline::Applied>& applied) {
   std::map<std::uint32_t, std::vector<wire::Grant>> grants = TakeGrants();
   std::vector<std::uint32_t> unreachable;
@@ -358,7 +358,7 @@ std::map<std::uint32_t, std::vector<wire::Grant>> Learner::TakeGrants() {
   std::map<std::uint32_t, std::vector<wire::Grant>> grants;
   const std::int64_t now = clock_.NowMs();
   std::erase_if(unsent_, [&](const Grant& grant) {
-    if (grant.version > pipeline_.published()) return false;
+    if (grant.version > pipeline_.taken()) return false;
     grants[grant.slot].push_back({.number = grant.number, .version = grant.version});
     granted_ms_[grant.number] = now;
     journal_.Append(GrantRecord{grant.slot, grant.number, grant.version});

@@ -36,6 +36,7 @@ Pipeline::Pipeline(const Config& config, Standing standing, wire::SnapshotWriter
       judge_(RulesOf(config), standing.version),
       steps_(standing.steps),
       optimizer_step_(standing.optimizer_step),
+      taken_(standing.version),
       lr_(LearningRate(config.optimizer, config.run.steps, standing.steps,
                        static_cast<std::uint64_t>(config.samples_per_gradient()))),
       entropy_(EntropyCoef(config.loss, config.run.steps, standing.steps)),
@@ -144,6 +145,7 @@ std::optional<Pipeline::Finished> Pipeline::TakeFinished() {
   const std::unique_ptr<Flight> flight = std::move(flights_.front());
   flights_.pop_front();
   Update& update = flight->update;
+  taken_ = update.version;
   if (update.hash) journal_.Append(HashRecord{update.version, update.WeightsHash()});
   Finished finished{
       .version = update.version, .applied = std::move(flight->applied), .checkpoint = std::nullopt};

@@ -80,6 +80,7 @@ class Pipeline {
   Standing Settle();
 
   std::uint64_t published() const { return applier_->Completed(); }
+  std::uint64_t taken() const { return taken_; }  // the last version that TakeFinished told of
   std::uint64_t steps() const { return steps_; }
   bool idle() const { return flights_.empty(); }  // every update decided is taken back as finished
   bool over() const { return steps_ >= config_.run.steps; }
@@ -105,7 +106,7 @@ class Pipeline {
   JournalWriter& journal_;
   Counters& counters_;
   Judge judge_;
-  std::uint64_t steps_, optimizer_step_;
+  std::uint64_t steps_, optimizer_step_, taken_;
   double lr_ = 0, entropy_ = 0;
   std::map<std::uint64_t, Received> held_;  // by ticket
   std::uint64_t next_ticket_ = 0;

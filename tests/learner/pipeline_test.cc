@@ -45,6 +45,7 @@ class HogwildPipeline {
   void TakeOne() {
     while (!pipeline_.TakeFinished()) progress_.acquire();
   }
+  std::uint64_t taken() const { return pipeline_.taken(); }
   const Counters& counters() const { return counters_; }
 
  private:
@@ -69,7 +70,9 @@ TEST(PipelineTest, WhatWouldMakeAnUpdateUnderWayTooOldWaitsForIt) {
   ASSERT_TRUE(pipeline.Advance());
   pipeline.Push(0);
   EXPECT_FALSE(pipeline.Advance());
+  EXPECT_EQ(pipeline.taken(), 0u) << "wherever the threads are by now";
   pipeline.TakeOne();
+  EXPECT_EQ(pipeline.taken(), 1u);
   EXPECT_FALSE(pipeline.Advance());
   pipeline.TakeOne();
   EXPECT_TRUE(pipeline.Advance());
