@@ -30,8 +30,8 @@ struct Contribution {
   std::uint64_t staleness = 0;  // tau_k
 };
 // staleness.damping: 1 for "none"; for "inverse" the sum of (m_k / n) / max(1, tau_k) with
-// n = sum of m_k (after Zhang et al. 2015, arXiv 1511.05950, who
-// weigh each gradient of the sum instead). 0 < result <= 1.
+// n = sum of m_k (after Zhang et al. 2015, arXiv 1511.05950, who weigh each gradient of
+// the sum instead). 0 < result <= 1.
 double DampingScale(const StalenessConfig& config, std::span<const Contribution> contributions);
 
 }  // namespace starling::learner
