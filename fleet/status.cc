@@ -76,7 +76,6 @@ LearnerStatus FromJson(const Json& json) {
                                .wait_ms = number(6)});
     }
   }
-  Take(json, "simulated", status.simulated);
   Take(json, "final", status.final);
   return status;
 }

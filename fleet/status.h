@@ -72,7 +72,6 @@ struct LearnerStatus {
   int actors_alive = 0;
   std::string checkpoint;  // the last complete one, relative to the run directory; "" if none
   std::vector<JoinedActor> joined;  // of a large fleet a part, in turns; all in the last lines
-  bool simulated = false;           // of a summary: its times are virtual
   bool final = false;  // the last line of this learner: its last checkpoint is written, or failed
 };
 

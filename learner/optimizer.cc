@@ -4,7 +4,6 @@
 
 #include "core/check.h"
 #include "learner/optimizers/rule.h"
-#include "learner/update.h"
 
 namespace starling::learner {
 namespace {

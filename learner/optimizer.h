@@ -15,6 +15,9 @@
 
 namespace starling::learner {
 
+// Floats in a cache line; slices are multiples of it, so no loop has a tail.
+inline constexpr std::size_t kGroup = 16;
+
 struct OptimizerRule;  // how one kind works: learner/optimizers/rule.h
 
 // As many slots as any optimizer keeps.

@@ -3,6 +3,7 @@
 #include <xxhash.h>
 
 #include "core/check.h"
+#include "learner/optimizer.h"
 
 namespace starling::learner {
 namespace {

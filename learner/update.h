@@ -48,9 +48,6 @@ struct Update {
 // add their parts in any order. `first_group` is the index of the first group in `weights`.
 std::uint64_t HashWeights(std::span<const float> weights, std::size_t first_group = 0);
 
-// Floats in a cache line; slices are multiples of it, so no loop has a tail.
-inline constexpr std::size_t kGroup = 16;
-
 // Floats summed, applied and published at a time. So few that the processor, while the divisions
 // and roots of one block keep its divider busy, already sums the next block and stores the last
 // one: 0.49 ns per weight with 2048, 0.42 with 256.
