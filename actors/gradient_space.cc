@@ -1,6 +1,7 @@
 #include "actors/gradient_space.h"
 
 #include <exception>
+#include <utility>
 
 #include "core/log.h"
 
@@ -24,8 +25,13 @@ void GradientSpace::Close() {
 std::span<float> GradientSpace::Next() {
   buffer_ = buffers_ ? buffers_->Free() : std::nullopt;
   if (buffer_) return buffers_->floats(*buffer_);
-  unshared_.resize(floats_);
-  return unshared_;
+  unshared_ = std::make_shared_for_overwrite<float[]>(floats_);
+  return {unshared_.get(), floats_};
+}
+
+wire::SharedTensor GradientSpace::TakeUnshared() {
+  if (buffer_) return {};
+  return {std::move(unshared_), floats_};
 }
 
 void GradientSpace::Pushed(std::uint64_t sequence) {

@@ -6,11 +6,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
+#include "wire/codec.h"
 #include "wire/gradient_buffers.h"
 
 namespace starling::actors {
@@ -26,6 +27,8 @@ class GradientSpace {
   std::span<float> Next();
   // Which of the learner's buffers that is, from 1; 0: none, so it is to be sent.
   std::uint32_t buffer() const { return static_cast<std::uint32_t>(buffer_ ? *buffer_ + 1 : 0); }
+  // What is to be sent, now that it is complete: nothing where the learner has it already.
+  wire::SharedTensor TakeUnshared();
 
   // The gradient went with message `sequence`; the learner has answered one.
   void Pushed(std::uint64_t sequence);
@@ -34,8 +37,8 @@ class GradientSpace {
  private:
   std::size_t floats_ = 0;
   std::optional<wire::GradientBuffersClient> buffers_;
-  std::optional<std::size_t> buffer_;  // where the next gradient is; nothing: in unshared_
-  std::vector<float> unshared_;
+  std::optional<std::size_t> buffer_;  // where the next gradient is; nothing: to be sent
+  std::shared_ptr<float[]> unshared_;
 };
 
 }  // namespace starling::actors

@@ -243,8 +243,7 @@ bool LearnerLink::Push(const wire::Grant& grant, const wire::SnapshotMeta& meta,
     body.episodes.push_back(
         {.episode_return = end.episode_return, .length = static_cast<std::uint64_t>(end.length)});
   }
-  const auto tensor = body.buffer > 0 ? std::span<const float>() : gradient.values;
-  if (!SendSoon(body, tensor, meta.version)) return false;
+  if (!SendSoon(body, space_.TakeUnshared(), meta.version)) return false;
   space_.Pushed(sequence_);
   ++unanswered_;
   pushed_ms_ = clock_.NowMs();
@@ -265,7 +264,7 @@ void LearnerLink::SayGoodbye() {
 
 // ---- the pump
 
-bool LearnerLink::Send(const wire::Body& body, std::span<const float> tensor,
+bool LearnerLink::Send(const wire::Body& body, const wire::SharedTensor& tensor,
                        std::uint64_t version) {
   const wire::Header header{.slot = slot_,
                             .incarnation = incarnation_,
@@ -278,7 +277,7 @@ bool LearnerLink::Send(const wire::Body& body, std::span<const float> tensor,
   return true;
 }
 
-bool LearnerLink::SendSoon(const wire::Body& body, std::span<const float> tensor,
+bool LearnerLink::SendSoon(const wire::Body& body, const wire::SharedTensor& tensor,
                            std::uint64_t version) {
   while (!Send(body, tensor, version)) {
     std::array<wire::PollItem, 1> item{{{.socket = socket_.get(), .want_writable = true}}};

@@ -85,8 +85,9 @@ class LearnerLink {
   bool Pump(std::int64_t timeout_ms, std::span<float> weights = {},
             wire::SnapshotMeta* meta = nullptr);
   void Handle(const wire::Message& message, std::span<float> weights, wire::SnapshotMeta* meta);
-  bool Send(const wire::Body& body, std::span<const float> tensor = {}, std::uint64_t version = 0);
-  bool SendSoon(const wire::Body& body, std::span<const float> tensor = {},
+  bool Send(const wire::Body& body, const wire::SharedTensor& tensor = {},
+            std::uint64_t version = 0);
+  bool SendSoon(const wire::Body& body, const wire::SharedTensor& tensor = {},
                 std::uint64_t version = 0);
   bool Fetch(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& meta);
   bool Renew(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& meta);

@@ -46,7 +46,7 @@ PacedPoint Run(const Site& site, const Config& config, const PacedWay& way, int 
   const TrainingRun run(site, plan);
   return {.way = way,
           .actors = actors,
-          .rate = run.steps_per_second,
+          .rate = run.SteadyRate(),
           .updates = run.updates,
           .max_staleness = run.max_staleness,
           .mean_staleness = run.mean_staleness,
@@ -110,7 +110,7 @@ std::string OtherChoices(const Site& site, const Config& config, const PacedRuns
 
 Result MeasureEfficiency(const Site& site) {
   const Config config = LoadConfig(site.shipped / kConfig);
-  const Extent extent = site.quick ? Extent{{1, 8}, 0.4, 1} : Extent{{1, 2, 4, 8, 16, 32}, 5, 3};
+  const Extent extent = site.quick ? Extent{{1, 8}, 0.4, 1} : Extent{{1, 2, 4, 8, 16, 32}, 8, 3};
   const PacedRuns runs = MeasureAll(site, config, extent);
   Result result{.rows = EfficiencyRows(runs, !site.quick),
                 .details = EfficiencyTable(runs),

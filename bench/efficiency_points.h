@@ -24,7 +24,7 @@ struct PacedWay {
 struct PacedPoint {
   PacedWay way;
   int actors = 1;
-  double rate = 0;  // steps per second
+  double rate = 0;  // steps per second, the start left out (TrainingRun::SteadyRate)
   std::uint64_t updates = 0, max_staleness = 0;
   double mean_staleness = 0;
   double cpu_ms = 0;  // of all processes for one gradient, start and end of the run included

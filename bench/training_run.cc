@@ -126,13 +126,14 @@ void TrainingRun::ReadSummary() {
 
 double TrainingRun::SteadyRate() const {
   constexpr double kEnough = 2;  // seconds
+  const double start = static_cast<double>(steps) / 4;
   std::istringstream lines(ReadFile(dir_ / "metrics.jsonl"));
   double first_step = 0, first_s = 0, last_step = 0, last_s = 0;
   for (std::string line; std::getline(lines, line);) {
     const Json json = Json::parse(line);
     last_step = json.at("steps").get<double>();
     last_s = json.at("seconds").get<double>();
-    if (first_step == 0) first_step = last_step, first_s = last_s;
+    if (first_step == 0 && last_step >= start) first_step = last_step, first_s = last_s;
   }
   if (last_s - first_s < kEnough) return steps_per_second;
   return (last_step - first_step) / (last_s - first_s);

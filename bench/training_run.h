@@ -33,8 +33,8 @@ class TrainingRun {
 
   const std::filesystem::path& dir() const { return dir_; }
   std::filesystem::path FinalCheckpoint() const { return dir_ / final_checkpoint_; }
-  // Steps per second without the first second, in which slow envs are still started; all of the run
-  // if it was too short for that.
+  // Steps per second without the first quarter of them, in which processes still build their nets and
+  // slow envs are started; of the whole run if it was too short for that.
   double SteadyRate() const;
 
   double seconds = 0;           // wall time of the whole command

@@ -11,6 +11,7 @@
 #include "actors/actor.h"
 #include "core/config_schema.h"
 #include "core/error.h"
+#include "core/heap.h"
 #include "core/log.h"
 #include "core/version.h"
 #include "fleet/eval_process.h"
@@ -57,6 +58,7 @@ CLI::Validator EnvsCheck() {
 }
 
 int Run(const Options& options) {
+  KeepFreedMemory();
   InitLog(options.slot < 0 ? "actor" : "actor " + std::to_string(options.slot));
   actors::LinkOptions link{.find_endpoint = EndpointFinder(options),
                            .slot = options.slot,

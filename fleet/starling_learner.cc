@@ -15,6 +15,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/heap.h"
 #include "core/log.h"
 #include "core/version.h"
 #include "fleet/blueprint.h"
@@ -126,6 +127,7 @@ class Screen {
 };
 
 int Run(const Options& options) {
+  KeepFreedMemory();
   InitLog("learner");
   const int stop_fd = fleet::CatchStopSignals();
   const Config config = Prepare(options);

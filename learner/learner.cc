@@ -76,7 +76,6 @@ Learner::Learner(const Config& config, NetBlueprint net, LearnerOptions options,
       reader_(snapshot_),
       socket_(context_, RouterEndpoint(config, place_), {.max_elements = layout_.size()}),
       pipeline_(config_, start.standing, snapshot_, journal_, counters_, [this] { bell_.Ring(); }),
-      fetch_buffer_(layout_.size()),
       last_checkpoint_(start.checkpoint),
       seconds_before_(counters_.seconds) {
   if (OnThisHost(config) && snapshot_.shared())
@@ -189,10 +188,24 @@ void Learner::OnFetch(const std::string& peer, const wire::Header& header) {
   Member* member = roster_.Find(header.slot);
   if (!member || member->incarnation != header.incarnation || header.term != term_) return;
   member->heard_ms = clock_.NowMs();
-  wire::SnapshotMeta meta;
-  if (!reader_.Read(0, fetch_buffer_, meta)) return;  // overtaken: the actor asks again
-  Say(peer, member, wire::Weights{.steps = meta.steps, .entropy = meta.entropy}, fetch_buffer_,
+  const wire::SnapshotMeta& meta = fetched_meta_;
+  if ((meta.term != term_ || reader_.Latest() != meta.version) && !ReadWeights()) {
+    return;  // overtaken: the actor asks again
+  }
+  Say(peer, member, wire::Weights{.steps = meta.steps, .entropy = meta.entropy}, fetched_,
       meta.version);
+}
+
+// The newest, once for all who ask for them.
+bool Learner::ReadWeights() {
+  const std::size_t floats = layout_.size();
+  auto values = std::make_shared_for_overwrite<float[]>(floats);
+  if (!reader_.Read(0, {values.get(), floats}, fetched_meta_)) {
+    fetched_meta_ = {};
+    return false;
+  }
+  fetched_ = {std::move(values), floats};
+  return true;
 }
 
 // ---- check, judge
@@ -372,12 +385,12 @@ std::map<std::uint32_t, std::vector<wire::Grant>> Learner::TakeGrants() {
 }
 
 bool Learner::Say(const std::string& peer, const Member* member, const wire::Body& body,
-                  std::span<const float> tensor, std::uint64_t version) {
+                  const wire::SharedTensor& tensor, std::uint64_t version) {
   const wire::Header header{.slot = member ? member->slot : 0,
                             .incarnation = member ? member->incarnation : 0,
                             .sequence = ++said_,
                             .term = term_,
-                            .version = tensor.empty() ? pipeline_.published() : version,
+                            .version = tensor.values().empty() ? pipeline_.published() : version,
                             .fingerprint = layout_.fingerprint()};
   return socket_.Send(peer, wire::Encode(header, body, tensor));
 }

@@ -74,6 +74,7 @@ class Learner {
   void GiveBuffers(Member& member);
   void OnGradient(wire::Envelope envelope, const wire::Message& message);
   void OnFetch(const std::string& peer, const wire::Header& header);
+  bool ReadWeights();
   void OnHeartbeat(const std::string& peer, const wire::Header& header);
 
   // check
@@ -86,7 +87,7 @@ class Learner {
   std::map<std::uint32_t, std::vector<wire::Grant>> TakeGrants();
   // False if the peer is gone or does not read.
   bool Say(const std::string& peer, const Member* member, const wire::Body& body,
-           std::span<const float> tensor = {}, std::uint64_t version = 0);
+           const wire::SharedTensor& tensor = {}, std::uint64_t version = 0);
   void Remove(std::uint32_t slot, const std::string& why);
   void FarewellTo(wire::ByeReason reason, const std::string& text);
 
@@ -128,7 +129,8 @@ class Learner {
 
   std::vector<Grant> unsent_;                         // their version is not published yet
   std::map<std::uint64_t, std::int64_t> granted_ms_;  // live grants by number: when they were sent
-  std::vector<float> fetch_buffer_;
+  wire::SnapshotMeta fetched_meta_;  // of the weights that were sent last; term 0: none were
+  wire::SharedTensor fetched_;
   RateLimitedLog refusals_, slow_disk_{10'000};
   LineBudget comings_{kComingsAtOnce, 10'000};
   std::uint64_t said_ = 0;  // messages sent

@@ -3,14 +3,10 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "core/check.h"
 #include "wire/fields.h"
-
-// Compiled into this file, for the processor at hand: twice as fast as the library's portable
-// build.
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 namespace starling::wire {
 namespace {
@@ -67,9 +63,8 @@ Header ReadHeader(std::span<const std::byte> bytes) {
   return header;
 }
 
-}  // namespace
-
-Frames Encode(const Header& header, const Body& body, std::span<const float> tensor) {
+Frames EncodeWith(const Header& header, const Body& body, std::span<const float> tensor,
+                  std::uint64_t digest) {
   const Kind kind = KindOf(body);
   CHECK(HasTensor(body) == !tensor.empty(), "a {} with {} elements", KindName(kind), tensor.size());
   Frames frames;
@@ -88,7 +83,24 @@ Frames Encode(const Header& header, const Body& body, std::span<const float> ten
   Put(bytes, kAtVersion, header.version);
   Put(bytes, kAtCount, std::uint64_t{tensor.size()});
   Put(bytes, kAtFingerprint, header.fingerprint);
-  Put(bytes, kAtChecksum, Checksum(bytes, frames.field_bytes(), frames.tensor_bytes()));
+  Put(bytes, kAtChecksum, Checksum(bytes, frames.field_bytes(), digest));
+  return frames;
+}
+
+}  // namespace
+
+SharedTensor::SharedTensor(std::shared_ptr<const float[]> values, std::size_t count)
+    : values_(std::move(values)),
+      count_(count),
+      digest_(TensorDigest(std::as_bytes(this->values()))) {}
+
+Frames Encode(const Header& header, const Body& body, std::span<const float> tensor) {
+  return EncodeWith(header, body, tensor, TensorDigest(std::as_bytes(tensor)));
+}
+
+Frames Encode(const Header& header, const Body& body, const SharedTensor& tensor) {
+  Frames frames = EncodeWith(header, body, tensor.values(), tensor.digest());
+  frames.owner = tensor.owner();
   return frames;
 }
 
@@ -110,7 +122,7 @@ DecodeResult Decode(const FrameView& frames, std::size_t max_elements) {
   }
   if (frames.fields.size() > kMaxFieldsBytes) return refuse(Refusal::kFieldsTooLarge);
   if (Take<std::uint64_t>(frames.header, kAtChecksum) !=
-      Checksum(frames.header, frames.fields, frames.tensor)) {
+      Checksum(frames.header, frames.fields, TensorDigest(frames.tensor))) {
     return refuse(Refusal::kChecksum);
   }
   if (!UnpackFields(message.header.kind, frames.fields, message.body)) {

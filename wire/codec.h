@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 
@@ -16,11 +17,30 @@
 
 namespace starling::wire {
 
-// An encoded message. The tensor is borrowed, never copied: it must live until the frames are sent.
+// Numbers that any number of messages bring, from where they lie: written once, hashed once, copied
+// by no socket.
+class SharedTensor {
+ public:
+  SharedTensor() = default;  // no numbers
+  // `count` floats, which never change again.
+  SharedTensor(std::shared_ptr<const float[]> values, std::size_t count);
+
+  std::span<const float> values() const { return {values_.get(), count_}; }
+  const std::shared_ptr<const float[]>& owner() const { return values_; }
+  std::uint64_t digest() const { return digest_; }
+
+ private:
+  std::shared_ptr<const float[]> values_;
+  std::size_t count_ = 0;
+  std::uint64_t digest_ = 0;
+};
+
+// An encoded message.
 struct Frames {
   std::array<std::byte, kHeaderBytes> header{};
-  std::string fields;  // MessagePack
-  std::span<const float> tensor;
+  std::string fields;             // MessagePack
+  std::span<const float> tensor;  // without an owner it must live until the frames are sent
+  std::shared_ptr<const float[]> owner{};
 
   std::span<const std::byte> header_bytes() const { return header; }
   std::span<const std::byte> field_bytes() const {
@@ -33,6 +53,7 @@ struct Frames {
 // and count follow from `body` and `tensor`. CHECKs the limits of protocol.h and that exactly
 // gradients and weights bring a tensor.
 Frames Encode(const Header& header, const Body& body, std::span<const float> tensor = {});
+Frames Encode(const Header& header, const Body& body, const SharedTensor& tensor);
 
 // A message as it came off a socket: `count` frames were seen, the first three of them are here.
 struct FrameView {
@@ -80,9 +101,11 @@ struct DecodeResult {
 // `max_elements`: the largest tensor the caller can use (its net's number of floats).
 DecodeResult Decode(const FrameView& frames, std::size_t max_elements);
 
-// XXH3-64 over the header with its checksum field zero, then the fields, then the tensor.
+// XXH3-64 of a tensor frame; 0 of an empty one.
+std::uint64_t TensorDigest(std::span<const std::byte> tensor);
+// XXH3-64 over the header with its checksum field zero, then the fields, then the tensor's digest.
 // `header` is kHeaderBytes long (CHECKed).
 std::uint64_t Checksum(std::span<const std::byte> header, std::span<const std::byte> fields,
-                       std::span<const std::byte> tensor);
+                       std::uint64_t tensor_digest);
 
 }  // namespace starling::wire

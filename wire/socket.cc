@@ -79,17 +79,25 @@ SendStatus SendFirst(zmq::socket_t& socket, zmq::message_t& frame) {
   return SendFrame(socket, frame, true);
 }
 
+using Owner = std::shared_ptr<const float[]>;
+
+// Sent from where it lies, if it has an owner, which the frame keeps.
+zmq::message_t TensorFrame(const Frames& frames) {
+  const std::span<const std::byte> bytes = frames.tensor_bytes();
+  if (!frames.owner) return {bytes.data(), bytes.size()};
+  const auto release = [](void*, void* owner) { delete static_cast<Owner*>(owner); };
+  // libzmq reads what it sends, no more.
+  return {const_cast<std::byte*>(bytes.data()), bytes.size(), release, new Owner(frames.owner)};
+}
+
 // The frames of a message after `status`, that of the frame before them. If a connection ends
 // between two frames the rest must be sent all the same: libzmq throws it away up to the end of the
 // message.
 SendStatus SendBody(zmq::socket_t& socket, const Frames& frames, SendStatus status) {
-  const std::array<std::span<const std::byte>, 2> body = {frames.field_bytes(),
-                                                          frames.tensor_bytes()};
-  for (std::size_t i = 0; i < body.size(); ++i) {
-    zmq::message_t frame(body[i].data(), body[i].size());
-    const SendStatus sent = SendFrame(socket, frame, i + 1 < body.size());
-    if (sent != SendStatus::kSent) status = SendStatus::kGone;
-  }
+  zmq::message_t fields(frames.fields.data(), frames.fields.size());
+  if (SendFrame(socket, fields, true) != SendStatus::kSent) status = SendStatus::kGone;
+  zmq::message_t tensor = TensorFrame(frames);
+  if (SendFrame(socket, tensor, false) != SendStatus::kSent) status = SendStatus::kGone;
   return status;
 }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/support/temp_dir.h"
 
 namespace starling::actors {
@@ -14,8 +16,14 @@ TEST(GradientSpace, WithoutSharedMemoryGradientsAreSent) {
   for (const std::string& shared : {std::string(), (dir / "nothing").string()}) {
     GradientSpace space;
     space.Open(shared, kFloats);
-    EXPECT_EQ(space.Next().size(), kFloats);
+    const std::span<float> gradient = space.Next();
+    ASSERT_EQ(gradient.size(), kFloats);
     EXPECT_EQ(space.buffer(), 0u);
+    std::ranges::fill(gradient, 0.5f);
+    const wire::SharedTensor sent = space.TakeUnshared();
+    EXPECT_EQ(sent.values().data(), gradient.data());
+    EXPECT_NE(space.Next().data(), gradient.data());  // it may still be under way
+    EXPECT_TRUE(std::ranges::all_of(sent.values(), [](float value) { return value == 0.5f; }));
   }
 }
 
@@ -26,6 +34,7 @@ TEST(GradientSpace, ASharedBufferIsFreeAgainOnceItsMessageIsAnswered) {
   space.Open(learner.path().string(), kFloats);
   const float* const shared = space.Next().data();
   EXPECT_EQ(space.buffer(), 1u);
+  EXPECT_TRUE(space.TakeUnshared().values().empty());  // it is there already
   space.Pushed(7);
   EXPECT_NE(space.Next().data(), shared);  // it is the learner's: the next one would be sent
   EXPECT_EQ(space.buffer(), 0u);

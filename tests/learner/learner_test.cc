@@ -226,14 +226,20 @@ TEST_F(LearnerTest, StartsWithThoseWhoCameInTime) {
 TEST_F(LearnerTest, WeightsCanBeFetched) {
   Start();
   const auto actor = NewActor();
-  actor->Push(actor->NextGrant(), 0.5f);
+  const auto grant = actor->NextGrant();
+  const auto fetch = [&](std::uint64_t version, float value) {
+    actor->Send(wire::Fetch{.version = version});
+    const auto weights = actor->Wait(wire::Kind::kWeights);
+    ASSERT_TRUE(weights);
+    EXPECT_EQ(weights->header.version, version);
+    EXPECT_EQ(std::get<wire::Weights>(weights->body).steps, 4 * version);
+    EXPECT_THAT(weights->tensor, Each(FloatNear(value, 1e-6f)));
+  };
+  fetch(0, 0);
+  actor->Push(grant, 0.5f);
   actor->NextGrant();
-  actor->Send(wire::Fetch{.version = 1});
-  const auto weights = actor->Wait(wire::Kind::kWeights);
-  ASSERT_TRUE(weights);
-  EXPECT_EQ(weights->header.version, 1u);
-  EXPECT_EQ(std::get<wire::Weights>(weights->body).steps, 4u);
-  EXPECT_THAT(weights->tensor, Each(FloatNear(-0.5f, 1e-6f)));
+  fetch(1, -0.5f);
+  fetch(1, -0.5f);  // what was sent once is sent again
 }
 
 TEST_F(LearnerTest, OverTcpThereIsNoSharedMemoryToOffer) {

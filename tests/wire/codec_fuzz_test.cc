@@ -23,7 +23,7 @@ struct Raw {
   FrameView view() const { return {3, header, fields, tensor}; }
   void FixChecksum() {
     if (header.size() != kHeaderBytes) return;
-    const std::uint64_t checksum = Checksum(header, fields, tensor);
+    const std::uint64_t checksum = Checksum(header, fields, TensorDigest(tensor));
     std::memcpy(header.data() + 56, &checksum, 8);
   }
 };

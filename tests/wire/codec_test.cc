@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -78,7 +80,9 @@ struct Raw {
     std::memcpy(header.data() + at, &value, sizeof value);
   }
   // After spoiling: only what was spoilt shall be wrong.
-  void FixChecksum() { Set(56, Checksum(Bytes(header), Bytes(fields), Bytes(tensor))); }
+  void FixChecksum() {
+    Set(56, Checksum(Bytes(header), Bytes(fields), TensorDigest(Bytes(tensor))));
+  }
 };
 
 TEST(Codec, EveryKindComesBackAsItWasSent) {
@@ -109,7 +113,7 @@ TEST(Codec, TheHeaderIsTheTableOfTheReadmeByteByByte) {
   const Frames frames = Encode(header, Weights{.steps = 5, .entropy = 0.5}, tensor);
   std::vector<std::uint8_t> expected = {
       'S',  'T',  'R',  'L',                           // 0 magic
-      2,    0,                                         // 4 protocol
+      3,    0,                                         // 4 protocol
       7,                                               // 6 kind: weights
       1,                                               // 7 element type: f32
       0x04, 0x03, 0x02, 0x01,                          // 8 slot
@@ -129,7 +133,8 @@ TEST(Codec, TheHeaderIsTheTableOfTheReadmeByteByByte) {
   const std::vector<std::uint8_t> data = {0, 0, 0x80, 0x3F, 0, 0, 0, 0xC0};  // 1.0f, -2.0f
   std::vector<std::uint8_t> all = expected;
   all.insert(all.end(), fields.begin(), fields.end());
-  all.insert(all.end(), data.begin(), data.end());
+  const std::uint64_t digest = XXH3_64bits(data.data(), data.size());
+  for (int i = 0; i < 8; ++i) all.push_back(static_cast<std::uint8_t>(digest >> (8 * i)));
   const std::uint64_t checksum = XXH3_64bits(all.data(), all.size());
   std::memcpy(expected.data() + 56, &checksum, 8);
 
@@ -141,6 +146,21 @@ TEST(Codec, TheHeaderIsTheTableOfTheReadmeByteByByte) {
   EXPECT_EQ(bytes(frames.header_bytes()), expected);
   EXPECT_EQ(bytes(frames.field_bytes()), fields);
   EXPECT_EQ(bytes(frames.tensor_bytes()), data);
+}
+
+TEST(Codec, ASharedTensorMakesTheSameMessageAsABorrowedOne) {
+  const std::vector<float> tensor = Ramp(kElements);
+  const std::shared_ptr<float[]> values = std::make_shared<float[]>(kElements);
+  std::ranges::copy(tensor, values.get());
+  const Frames borrowed = Encode(AHeader(), AGradient(), tensor);
+  const Frames shared = Encode(AHeader(), AGradient(), SharedTensor(values, kElements));
+  EXPECT_EQ(shared.header, borrowed.header);
+  EXPECT_EQ(shared.fields, borrowed.fields);
+  EXPECT_EQ(shared.tensor.data(), values.get());
+  EXPECT_EQ(shared.owner, values);
+  EXPECT_EQ(borrowed.owner, nullptr);
+  const Frames nothing = Encode(AHeader(), Heartbeat{}, SharedTensor());
+  EXPECT_EQ(nothing.header, Encode(AHeader(), Heartbeat{}).header);
 }
 
 TEST(Codec, TheTensorIsNotCopied) {
@@ -269,7 +289,8 @@ TEST(Codec, AGradientIsInABufferOrInATensor) {
     Frames mixed = head;
     mixed.fields = fields.fields;
     std::span<std::byte, kHeaderBytes> header = mixed.header;
-    const std::uint64_t sum = Checksum(header, mixed.field_bytes(), mixed.tensor_bytes());
+    const std::uint64_t sum =
+        Checksum(header, mixed.field_bytes(), TensorDigest(mixed.tensor_bytes()));
     std::memcpy(header.data() + 56, &sum, sizeof sum);
     return Decode(View(mixed), kElements).refusal;
   };

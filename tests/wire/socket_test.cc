@@ -10,6 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <memory>
@@ -98,6 +99,53 @@ TEST_P(Sockets, AGradientAndItsAnswer) {
   const DecodeResult answered = Decode(answer.frames(), 0);
   ASSERT_TRUE(answered) << RefusalName(answered.refusal);
   EXPECT_EQ(answered.message.body, Body(said));
+}
+
+// Its memory is free again when the last of them is out, and not before.
+TEST_P(Sockets, ASharedTensorReachesEveryPeerThatItIsSentTo) {
+  const auto one = Client(), other = Client();
+  const std::string name = Introduce(*one), other_name = Introduce(*other);
+  const std::vector<float> sent = Ramp(kElements);
+  std::weak_ptr<float[]> memory;
+  {
+    const auto values = std::make_shared<float[]>(kElements);
+    memory = values;
+    std::ranges::copy(sent, values.get());
+    const SharedTensor tensor(values, kElements);
+    for (const std::string& peer : {name, other_name}) {
+      ASSERT_TRUE(server_->Send(peer, Encode({.version = 5}, Weights{.steps = 9}, tensor)));
+    }
+  }
+  for (ClientSocket* client : {one.get(), other.get()}) {
+    const Envelope received = Next(*client);
+    const DecodeResult decoded = Decode(received.frames(), kElements);
+    ASSERT_TRUE(decoded) << RefusalName(decoded.refusal);
+    EXPECT_TRUE(std::ranges::equal(decoded.message.floats(), sent));
+  }
+  EXPECT_TRUE(Until([&] { return memory.expired() || (std::this_thread::yield(), false); }));
+}
+
+TEST_P(Sockets, ASharedTensorWaitsWhereItLies) {
+  const auto deaf = Client();
+  const std::string name = Introduce(*deaf);
+  std::weak_ptr<float[]> last;  // of those that were taken: it cannot have left
+  SendStatus status = SendStatus::kSent;
+  for (int i = 0; i < 1000 && status == SendStatus::kSent; ++i) {
+    const auto values = std::make_shared<float[]>(kElements);
+    status = server_->TrySend(name, Encode({}, Weights{}, SharedTensor(values, kElements)));
+    if (status == SendStatus::kSent) last = values;
+  }
+  ASSERT_EQ(status, SendStatus::kFull);
+  EXPECT_FALSE(last.expired());
+}
+
+// Nor is it lost where it cannot be sent.
+TEST_P(Sockets, ASharedTensorIsFreeAgainWhereNobodyTakesIt) {
+  auto values = std::make_shared<float[]>(kElements);
+  const std::weak_ptr<float[]> memory = values;
+  const SharedTensor tensor(std::move(values), kElements);
+  EXPECT_EQ(server_->TrySend("nobody", Encode({}, Weights{}, tensor)), SendStatus::kGone);
+  EXPECT_EQ(memory.use_count(), 1);
 }
 
 TEST_P(Sockets, MessagesOfOnePeerKeepTheirOrder) {
