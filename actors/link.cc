@@ -79,8 +79,12 @@ bool LearnerLink::Join() {
 bool LearnerLink::TryJoin(const std::string& endpoint, std::int64_t give_up_ms) {
   state_ = LinkState::kLost;
   endpoint_ = endpoint;
-  socket_ = std::make_unique<wire::ClientSocket>(
-      context_, endpoint, wire::SocketOptions{.max_elements = kMaxElements, .linger_ms = 200});
+  wire::SocketOptions socket{.max_elements = kMaxElements, .linger_ms = 200};
+  if (const auto keys = options_.find_keys ? options_.find_keys() : std::nullopt) {
+    socket.keys = keys->own;
+    socket.server_key = keys->server_key;
+  }
+  socket_ = std::make_unique<wire::ClientSocket>(context_, endpoint, socket);
   std::int64_t asked_ms = -1;
   while (clock_.NowMs() < give_up_ms && !Leaving()) {
     const std::int64_t now = clock_.NowMs();

@@ -27,6 +27,8 @@ namespace starling::actors {
 struct LinkOptions {
   // Where the learner is, as far as is known now; asked again until it answers.
   std::function<std::optional<std::string>()> find_endpoint;
+  // The keys for it; nothing, or empty: it asks for none.
+  std::function<std::optional<wire::Credentials>()> find_keys{};
   std::int64_t slot = -1;  // wanted; negative: any
   double connect_timeout_s = 60;
   int stop_fd = -1;                 // readable: leave

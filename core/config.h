@@ -147,6 +147,9 @@ struct LearnerConfig {
 struct WireConfig {
   std::string endpoint =
       "auto";  // "auto" (ipc in the private place), "ipc://path", "tcp://host:port" (port 0 = any)
+  // Files of CURVE keys (wire/keys.h), "" = none: the learner's own, and the directory of those who may
+  // come in.
+  std::string secret, allowed;
   std::string gradient = "f32";
   double fetch_after_ms = 20;
   double heartbeat_ms = 500;

@@ -173,6 +173,21 @@ void CheckWire(const Config& config, const Refuse& refuse) {
                "fit into the timeout",
                config.wire.heartbeat_ms, config.wire.timeout_s));
   }
+  const WireConfig& wire = config.wire;
+  if (wire.secret.empty() != wire.allowed.empty()) {
+    refuse(
+        {"wire.secret", "wire.allowed"},
+        fmt::format("wire.secret = \"{}\" contradicts wire.allowed = \"{}\": keys need both, the "
+                    "learner's own and the list of those who may come in",
+                    wire.secret, wire.allowed));
+  }
+  if (!wire.secret.empty() && !wire.endpoint.starts_with("tcp://")) {
+    refuse({"wire.secret", "wire.endpoint"},
+           fmt::format(
+               "wire.secret = \"{}\" contradicts wire.endpoint = \"{}\": only tcp has keys; the "
+               "permissions of its file guard an ipc socket",
+               wire.secret, wire.endpoint));
+  }
 }
 
 }  // namespace

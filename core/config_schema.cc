@@ -110,6 +110,8 @@ const std::vector<ConfigKey>& Table() {
        TextRule{"\"auto\", \"ipc://PATH\" (at most 107 bytes) or \"tcp://HOST:PORT\" (port 0 to "
                 "65535, 0 for any free one)",
                 LooksLikeEndpoint}},
+      {KEY(wire, secret), TextRule{"text on one line", IsPrintable}},
+      {KEY(wire, allowed), TextRule{"text on one line", IsPrintable}},
       {KEY(wire, gradient), WordRule{{"f32"}, {"bf16", "topk"}}},
       {KEY(wire, fetch_after_ms), NumberRule{0, 60'000}},
       {KEY(wire, heartbeat_ms), NumberRule{1, 60'000}},

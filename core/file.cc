@@ -72,10 +72,10 @@ void SyncDirectoryOf(const std::filesystem::path& path) {
 
 }  // namespace
 
-void WriteFileAtomically(const std::filesystem::path& path,
-                         std::span<const std::string_view> parts) {
+void WriteFileAtomically(const std::filesystem::path& path, std::span<const std::string_view> parts,
+                         unsigned mode) {
   const std::filesystem::path temporary = TemporaryBeside(path);
-  Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
   if (file.get() < 0) Fail(errno, "write", path);
   Unlinker unlinker{temporary};
   for (const std::string_view part : parts) {
@@ -88,8 +88,9 @@ void WriteFileAtomically(const std::filesystem::path& path,
   SyncDirectoryOf(path);
 }
 
-void WriteFileAtomically(const std::filesystem::path& path, std::string_view content) {
-  WriteFileAtomically(path, std::span(&content, 1));
+void WriteFileAtomically(const std::filesystem::path& path, std::string_view content,
+                         unsigned mode) {
+  WriteFileAtomically(path, std::span(&content, 1), mode);
 }
 
 std::string ReadFile(const std::filesystem::path& path) {

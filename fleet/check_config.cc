@@ -8,6 +8,7 @@
 #include "core/gpu.h"
 #include "envs/registry.h"
 #include "fleet/blueprint.h"
+#include "wire/keys.h"
 #include "wire/runtime_dir.h"
 #include "wire/socket.h"
 
@@ -95,7 +96,15 @@ std::vector<Contradiction> CheckConfig(const Config& config) {
   }
   Passes("net.precision", found, [&] { CheckPrecision(config); });
   Passes("wire.endpoint", found, [&] {
-    if (config.wire.endpoint != "auto") wire::CheckEndpoint(config.wire.endpoint);
+    if (config.wire.endpoint != "auto") {
+      wire::CheckEndpoint(config.wire.endpoint, !config.wire.secret.empty());
+    }
+  });
+  Passes("wire.secret", found, [&] {
+    if (!config.wire.secret.empty()) wire::ReadSecretFile(config.wire.secret);
+  });
+  Passes("wire.allowed", found, [&] {
+    if (!config.wire.allowed.empty()) wire::Allowlist::Read(config.wire.allowed);
   });
   Passes("wire.runtime_dir", found, [&] { wire::RuntimeRoot(config.wire.runtime_dir); });
   return found;

@@ -19,6 +19,7 @@
 #include "envs/trace.h"
 #include "fleet/doctor/doctor.h"
 #include "fleet/eval.h"
+#include "fleet/new_keys.h"
 #include "fleet/process.h"
 #include "fleet/replay/replay.h"
 #include "fleet/report/report.h"
@@ -44,6 +45,7 @@ struct Options {
   DoctorOptions doctor;
   ReplayOptions replay;
   SimulateOptions simulate;
+  NewKeysOptions new_keys;
   std::string simulated_run_dir, times_from, trace;
 };
 
@@ -202,6 +204,15 @@ void AddSimulate(CLI::App& app, Options& options) {
       ->type_name("RUN");
 }
 
+void AddKeys(CLI::App& app, NewKeysOptions& options) {
+  CLI::App& keys = *app.add_subcommand("keys", "Keys for a fleet on several machines.");
+  keys.require_subcommand(1);
+  CLI::App& make =
+      *keys.add_subcommand("new", "Make a pair: NAME.secret to keep, NAME.public to hand out.");
+  make.add_option("NAME", options.name, "of the learner, a host or a person")->required();
+  make.add_option("--dir", options.dir, "where to (keys)");
+}
+
 void AddConform(CLI::App& app, Options& options) {
   CLI::App& conform = *app.add_subcommand("conform", "Replay a recorded trace against our game.");
   conform.add_option("TRACE", options.trace, "TRACE.jsonl.gz")->required();
@@ -264,6 +275,7 @@ int Dispatch(const CLI::App& app, Options& options) {
   if (app.got_subcommand("report")) return RunReport(options.report);
   if (app.got_subcommand("doctor")) return RunDoctor(options.doctor);
   if (app.got_subcommand("replay")) return RunReplay(options.replay);
+  if (app.got_subcommand("keys")) return RunNewKeys(options.new_keys);
   if (app.got_subcommand("bench")) return Bench(app.get_subcommand("bench")->remaining());
   std::printf("%s", EnvTable().c_str());
   return kExitDone;
@@ -328,6 +340,7 @@ int RunCommandLine(int argc, char** argv) {
   AddDoctor(app, options.doctor);
   AddReplay(app, options.replay);
   AddSimulate(app, options);
+  AddKeys(app, options.new_keys);
   AddBench(app);
   app.add_subcommand("envs", "List the environments.");
   try {

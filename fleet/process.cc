@@ -10,7 +10,7 @@ namespace starling::fleet {
 
 namespace {
 
-int stop_fd = -1;
+int stop_fd = -1, reload_fd = -1;
 
 void OnStop(int) {
   // Async-signal-safe: one write. The handler is gone after its first call (SA_RESETHAND).
@@ -18,7 +18,23 @@ void OnStop(int) {
   [[maybe_unused]] const auto written = write(stop_fd, &one, sizeof one);
 }
 
+void OnReload(int) {
+  const eventfd_t one = 1;
+  [[maybe_unused]] const auto written = write(reload_fd, &one, sizeof one);
+}
+
 }  // namespace
+
+int CatchReloadSignal() {
+  CHECK(reload_fd < 0);
+  reload_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  CHECK(reload_fd >= 0);
+  struct sigaction action {};
+  action.sa_handler = OnReload;
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGHUP, &action, nullptr);
+  return reload_fd;
+}
 
 int CatchStopSignals() {
   IgnoreFileSizeSignal();

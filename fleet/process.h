@@ -15,6 +15,10 @@ namespace starling::fleet {
 // IgnoreFileSizeSignal is part of it.
 int CatchStopSignals();
 
+// From now on SIGHUP makes the returned eventfd readable instead, every time. Call once, after
+// CatchStopSignals.
+int CatchReloadSignal();
+
 // A write beyond the limit on the size of files fails (EFBIG) instead of killing the process, so
 // that whoever writes can say what could not be written.
 void IgnoreFileSizeSignal();

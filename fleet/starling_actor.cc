@@ -24,7 +24,7 @@ namespace {
 using namespace starling;
 
 struct Options {
-  std::string run_dir, connect;
+  std::string run_dir, connect, secret, learner_key;
   std::int64_t slot = -1;
   int parent = 0;
   double connect_timeout_s = WireConfig{}.connect_timeout_s;
@@ -35,11 +35,22 @@ struct Options {
 
 std::function<std::optional<std::string>()> EndpointFinder(const Options& options) {
   if (!options.connect.empty()) {
-    wire::CheckEndpoint(options.connect);
+    wire::CheckEndpoint(options.connect, !options.secret.empty());
     return [endpoint = options.connect] { return endpoint; };
   }
   const auto root = wire::RuntimeRoot(options.runtime_dir);
   return [root, run_dir = options.run_dir] { return wire::RunPlace::Find(root, run_dir).endpoint; };
+}
+
+std::function<std::optional<wire::Credentials>()> KeysFinder(const Options& options) {
+  if (!options.secret.empty()) {
+    const wire::Credentials keys{wire::ReadSecretFile(options.secret),
+                                 wire::ReadPublicFile(options.learner_key)};
+    return [keys] { return keys; };
+  }
+  if (!options.connect.empty()) return {};
+  const auto root = wire::RuntimeRoot(options.runtime_dir);
+  return [root, run_dir = options.run_dir] { return wire::RunPlace::FindKeys(root, run_dir); };
 }
 
 // As actors.envs_per_actor.
@@ -57,10 +68,19 @@ CLI::Validator EnvsCheck() {
   return {check, ""};
 }
 
+// A learner tells strangers nothing, not even that it is there.
+const char* AboutKeys(const Options& options) {
+  if (options.connect.empty()) return "";
+  return options.secret.empty()
+             ? ". If one is there it may ask for keys: give --secret and --learner-key"
+             : ". If one is there our key may not be on its list, or --learner-key not be its key";
+}
+
 int Run(const Options& options) {
   KeepFreedMemory();
   InitLog(options.slot < 0 ? "actor" : "actor " + std::to_string(options.slot));
   actors::LinkOptions link{.find_endpoint = EndpointFinder(options),
+                           .find_keys = KeysFinder(options),
                            .slot = options.slot,
                            .connect_timeout_s = options.connect_timeout_s,
                            .stop_fd = fleet::CatchStopSignals(),
@@ -76,9 +96,9 @@ int Run(const Options& options) {
       LogError("the learner refused: {}", text);
       return kExitFailed;
     default:
-      LogError("no learner within {} s at {}; start one, or give --connect-timeout",
+      LogError("no learner within {} s at {}; start one, or give --connect-timeout{}",
                options.connect_timeout_s,
-               options.connect.empty() ? options.run_dir : options.connect);
+               options.connect.empty() ? options.run_dir : options.connect, AboutKeys(options));
       return kExitFailed;
   }
 }
@@ -105,6 +125,13 @@ int main(int argc, char** argv) {
       app.add_option("--run-dir", options.run_dir, "run directory of a learner on this host");
   auto* connect = app.add_option("--connect", options.connect, "endpoint of the learner instead")
                       ->excludes(dir);
+  auto* secret = app.add_option("--secret", options.secret,
+                                "our secret key (NAME.secret), for a learner that asks for keys")
+                     ->needs(connect);
+  auto* learner_key =
+      app.add_option("--learner-key", options.learner_key, "the learner's public key (NAME.public)")
+          ->needs(secret);
+  secret->needs(learner_key);
   auto* slot = app.add_option("--slot", options.slot, "slot to take; default: the lowest free one")
                    ->check(CLI::NonNegativeNumber);
   app.add_option("--connect-timeout", options.connect_timeout_s, "seconds to wait for a learner")

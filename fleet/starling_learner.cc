@@ -135,13 +135,15 @@ int Run(const Options& options) {
   const bool supervised = options.status_fd >= 0;
   Screen screen(config);
   StatusPipe pipe(options.status_fd);
-  learner::LearnerOptions setup{.run_dir = options.run_dir,
-                                .resume = options.resume,
-                                .stop_fd = stop_fd,
-                                .abandoned = fleet::WatchParent(options.parent),
-                                .on_status = [&](const nlohmann::ordered_json& status) {
-                                  supervised ? pipe.Write(status) : screen.Show(status);
-                                }};
+  learner::LearnerOptions setup{
+      .run_dir = options.run_dir,
+      .resume = options.resume,
+      .stop_fd = stop_fd,
+      .reload_fd = config.wire.secret.empty() ? -1 : fleet::CatchReloadSignal(),
+      .abandoned = fleet::WatchParent(options.parent),
+      .on_status = [&](const nlohmann::ordered_json& status) {
+        supervised ? pipe.Write(status) : screen.Show(status);
+      }};
   learner::Learner learner(
       config, options.resume ? fleet::BlueprintToResume(config) : fleet::BlueprintOf(config),
       std::move(setup));

@@ -48,6 +48,16 @@ wire::SnapshotWriter MakeSnapshot(const Config& config, const net::ParameterLayo
   return wire::SnapshotWriter::SharedIfThereIsRoom(path, floats, fingerprint, term);
 }
 
+std::optional<wire::KeyPair> OwnKeys(const Config& config) {
+  if (config.wire.secret.empty()) return std::nullopt;
+  return wire::ReadSecretFile(config.wire.secret);
+}
+
+std::optional<wire::Gate> MakeGate(const Config& config, wire::Context& context) {
+  if (config.wire.secret.empty()) return std::nullopt;
+  return std::optional<wire::Gate>(std::in_place, context, config.wire.allowed);
+}
+
 }  // namespace
 
 Learner::Learner(const Config& config, NetBlueprint net, LearnerOptions options)
@@ -74,7 +84,10 @@ Learner::Learner(const Config& config, NetBlueprint net, LearnerOptions options,
       place_(std::move(place)),
       snapshot_(MakeSnapshot(config, layout_, place_.SnapshotPath(term_), term_, options_.resume)),
       reader_(snapshot_),
-      socket_(context_, RouterEndpoint(config, place_), {.max_elements = layout_.size()}),
+      keys_(OwnKeys(config)),
+      gate_(MakeGate(config, context_)),
+      socket_(context_, RouterEndpoint(config, place_),
+              {.max_elements = layout_.size(), .keys = keys_}),
       pipeline_(config_, start.standing, snapshot_, journal_, counters_, [this] { bell_.Ring(); }),
       last_checkpoint_(start.checkpoint),
       seconds_before_(counters_.seconds) {
@@ -89,18 +102,21 @@ Learner::Learner(const Config& config, NetBlueprint net, LearnerOptions options,
   if (!options_.resume) {
     SaveCheckpoint({std::move(start.standing), counters_.Save(), journal_.offset()});
   }
+  if (gate_) OpenGate();
   place_.WriteEndpoint(socket_.endpoint());
   LogInfo("term {}, listening on {}", term_, socket_.endpoint());
 }
 
 bool Learner::Run() {
   started_ms_ = last_alone_ms_ = clock_.NowMs();
-  std::array<wire::PollItem, 4> items{};
-  auto& [messages, bell, stop, subscribers] = items;
+  std::array<wire::PollItem, 6> items{};
+  auto& [messages, bell, stop, subscribers, newcomers, reload] = items;
   messages.socket = &socket_;
   bell.fd = bell_.fd();
   stop.fd = options_.stop_fd;
   if (beacon_) subscribers.socket = &*beacon_;
+  if (gate_) newcomers.socket = &*gate_;
+  reload.fd = gate_ ? options_.reload_fd : -1;
 
   bool stopped = false;
   while (true) {
@@ -109,6 +125,7 @@ bool Learner::Run() {
     times_.idle_ns += laps_.LapNs();
     bell_.Silence();
     if (subscribers.readable) beacon_->Repeat();
+    if (gate_) WatchGate(reload.readable);
     stopped = stop.readable || MustStop();
     if (!stopped && !pipeline_.over()) {
       Drain();
@@ -149,6 +166,7 @@ void Learner::Drain() {
 }
 
 void Learner::Handle(wire::Envelope envelope) {
+  if (!MayComeIn(envelope)) return;
   const wire::DecodeResult decoded = wire::Decode(envelope.frames(), layout_.size());
   if (!decoded) {
     ++counters_.frames_refused[wire::RefusalName(decoded.refusal)];
@@ -166,7 +184,7 @@ void Learner::Handle(wire::Envelope envelope) {
   const std::string peer = envelope.peer();
   switch (message.header.kind) {
     case wire::Kind::kHello:
-      return OnHello(peer, std::get<wire::Hello>(message.body));
+      return OnHello(envelope, std::get<wire::Hello>(message.body));
     case wire::Kind::kGradient:
       return OnGradient(std::move(envelope), message);
     case wire::Kind::kFetch:

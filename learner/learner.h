@@ -31,6 +31,7 @@
 #include "learner/start.h"
 #include "learner/work_times.h"
 #include "net/parameters.h"
+#include "wire/gate.h"
 #include "wire/runtime_dir.h"
 #include "wire/socket.h"
 
@@ -40,6 +41,7 @@ struct LearnerOptions {
   std::filesystem::path run_dir;
   bool resume = false;
   int stop_fd = -1;                   // readable: write a final checkpoint and end
+  int reload_fd = -1;                 // an eventfd; readable: read the list of keys again
   std::function<bool()> abandoned{};  // true: as stop_fd (our parent is gone); may be empty
   // Several times a second; may be empty.
   std::function<void(const nlohmann::ordered_json&)> on_status{};
@@ -68,7 +70,8 @@ class Learner {
   // receive
   void Drain();
   void Handle(wire::Envelope envelope);
-  void OnHello(const std::string& peer, const wire::Hello& hello);
+  bool MayComeIn(const wire::Envelope& envelope);
+  void OnHello(const wire::Envelope& envelope, const wire::Hello& hello);
   void WelcomeAgain(Member& member);
   void SayWelcome(const Member& member);
   void GiveBuffers(Member& member);
@@ -90,6 +93,8 @@ class Learner {
            const wire::SharedTensor& tensor = {}, std::uint64_t version = 0);
   void Remove(std::uint32_t slot, const std::string& why);
   void FarewellTo(wire::ByeReason reason, const std::string& text);
+  void OpenGate();
+  void WatchGate(bool reload);
 
   // finish, watch the clock, report
   void Finish();
@@ -123,6 +128,8 @@ class Learner {
   wire::SnapshotWriter snapshot_;
   wire::SnapshotReader reader_;
   wire::Context context_;
+  std::optional<wire::KeyPair> keys_;
+  std::optional<wire::Gate> gate_;  // where there are keys; answers before the socket asks
   wire::ServerSocket socket_;
   std::optional<wire::BeaconSender> beacon_;
   Pipeline pipeline_;
@@ -131,7 +138,7 @@ class Learner {
   std::map<std::uint64_t, std::int64_t> granted_ms_;  // live grants by number: when they were sent
   wire::SnapshotMeta fetched_meta_;  // of the weights that were sent last; term 0: none were
   wire::SharedTensor fetched_;
-  RateLimitedLog refusals_, slow_disk_{10'000};
+  RateLimitedLog refusals_, slow_disk_{10'000}, strangers_{5'000}, handshakes_{5'000};
   LineBudget comings_{kComingsAtOnce, 10'000};
   std::uint64_t said_ = 0;  // messages sent
   std::string last_checkpoint_;

@@ -1,5 +1,7 @@
 // Who comes, who stays, who leaves: the learner's dealings with its members.
 #include <fmt/format.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <memory>
 #include <string>
@@ -10,7 +12,56 @@
 
 namespace starling::learner {
 
-void Learner::OnHello(const std::string& peer, const wire::Hello& hello) {
+// The local actors' keys are new with every start: whoever read them once cannot come back with them.
+void Learner::OpenGate() {
+  const wire::KeyPair local = wire::NewKeyPair();
+  gate_->Admit(local.public_key, "of this host");
+  place_.WriteKeys({.own = local, .server_key = keys_->public_key});
+  LogInfo("whoever comes in shows a key; our public key is {}", keys_->public_key);
+  for (const std::string& line : gate_->Reload()) LogInfo("{}", line);
+  LogInfo("kill -HUP {} reads {} again", ::getpid(), config_.wire.allowed);
+}
+
+void Learner::WatchGate(bool reload) {
+  const std::int64_t now = clock_.NowMs();
+  if (reload) {
+    eventfd_t count;
+    ::eventfd_read(options_.reload_fd, &count);
+    for (const std::string& line : gate_->Reload()) LogInfo("{}", line);
+    std::vector<std::uint32_t> revoked;
+    for (const auto& [slot, member] : roster_.members()) {
+      if (!gate_->NameOf(member.key)) revoked.push_back(slot);
+    }
+    for (const std::uint32_t slot : revoked) {
+      const Member& member = *roster_.Find(slot);
+      Say(member.peer, &member,
+          wire::Bye{wire::ByeReason::kRefused, "your key is no longer on the learner's list"});
+      Remove(slot, "has a key that is no longer on the list");
+    }
+  }
+  for (const std::string& line : gate_->Answer()) {
+    ++counters_.frames_refused["unknown_key"];
+    strangers_.Warn(now, "turned away: " + line);
+  }
+  if (const std::size_t failed = socket_.FailedHandshakes()) {
+    counters_.frames_refused["handshake"] += failed;
+    handshakes_.Warn(now,
+                     fmt::format("turned away: {} connections without a key, or meant for another "
+                                 "learner",
+                                 failed));
+  }
+}
+
+// Newcomers are turned away by the gate; this is for those who came in before their key was revoked.
+bool Learner::MayComeIn(const wire::Envelope& envelope) {
+  if (!gate_ || gate_->NameOf(envelope.key())) return true;
+  ++counters_.frames_refused["revoked_key"];
+  refusals_.Warn(clock_.NowMs(), "threw a message away: its sender's key is no longer on the list");
+  return false;
+}
+
+void Learner::OnHello(const wire::Envelope& envelope, const wire::Hello& hello) {
+  const std::string& peer = envelope.peer();
   if (Member* again = roster_.FindPeer(peer)) {
     if (again->last_sequence == 0) return WelcomeAgain(*again);
     Remove(again->slot, "said hello again");
@@ -23,9 +74,12 @@ void Learner::OnHello(const std::string& peer, const wire::Hello& hello) {
     Remove(slot, "was replaced by a new actor in its slot");
   }
   Member& member = roster_.Join(slot, peer, clock_.NowMs());
+  member.key = envelope.key();
   journal_.Append(JoinRecord{slot, member.incarnation});
-  comings_.Info(clock_.NowMs(), fmt::format("actor {} joined (pid {} on {}), {} here", slot,
-                                            hello.pid, hello.host, roster_.size()));
+  const std::string* name = gate_ ? gate_->NameOf(member.key) : nullptr;
+  comings_.Info(clock_.NowMs(),
+                fmt::format("actor {} joined (pid {} on {}{}), {} here", slot, hello.pid,
+                            hello.host, name ? ", key " + *name : "", roster_.size()));
   GiveBuffers(member);
   SayWelcome(member);
   pipeline_.judge().Join(slot);

@@ -16,7 +16,8 @@ namespace starling::learner {
 
 struct Member {
   std::uint32_t slot = 0, incarnation = 0;
-  std::string peer;  // the connection it speaks through
+  std::string peer;   // the connection it speaks through
+  std::string key{};  // that it showed when it joined; "" where none is asked for
   std::int64_t heard_ms = 0;
   std::uint64_t last_sequence = 0;  // of its gradients
   std::uint64_t accepted = 0;       // gradients of this incarnation that were held or applied

@@ -23,8 +23,10 @@ namespace {
 [[noreturn]] void NotPrivate(const std::string& text, const std::string& what) {
   throw UserError(fmt::format(
       "endpoint \"{}\": {}, and plain sockets carry no encryption and no authentication; reaching "
-      "other hosts needs CURVE keys, which is not built yet, so use ipc://PATH or a loopback "
-      "address such as tcp://127.0.0.1:0",
+      "other hosts needs CURVE keys (docs/fleet.md: wire.secret and wire.allowed of a learner, "
+      "--secret and "
+      "--learner-key of an actor), or use ipc://PATH or a loopback address such as "
+      "tcp://127.0.0.1:0",
       text, what));
 }
 
@@ -36,6 +38,19 @@ bool IsLoopback4(const std::string& host) {
 bool IsLoopback6(const std::string& host) {
   in6_addr address{};
   return inet_pton(AF_INET6, host.c_str(), &address) == 1 && IN6_IS_ADDR_LOOPBACK(&address);
+}
+
+bool IsAddress6(const std::string& host) {
+  in6_addr address{};
+  return inet_pton(AF_INET6, host.c_str(), &address) == 1;
+}
+
+// A name, an address, or "*" for all of this host's.
+bool IsHost(const std::string& host) {
+  return host == "*" || std::ranges::all_of(host, [](unsigned char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  c == '-' || c == '_' || c == '.';
+         });
 }
 
 void CheckPort(const std::string& text, std::string_view port) {
@@ -50,16 +65,16 @@ void CheckPort(const std::string& text, std::string_view port) {
 Endpoint ParseIpc(const std::string& text, const std::string& path) {
   if (path.empty() || path == "*") Malformed(text, "the path is missing");
   if (path.front() == '@') {
-    NotPrivate(text, "an abstract socket has no permissions, so every user can reach it");
+    Malformed(text, "an abstract socket has no permissions, so every user can reach it");
   }
   if (path.size() > kMaxSocketPath) {
     Malformed(text, fmt::format("the path has {} bytes, a socket's may have {}", path.size(),
                                 kMaxSocketPath));
   }
-  return {.ipc = true, .path = path, .zmq = "ipc://" + path};
+  return {.ipc = true, .on_this_host = true, .path = path, .zmq = "ipc://" + path};
 }
 
-Endpoint ParseTcp(const std::string& text, const std::string& address) {
+Endpoint ParseTcp(const std::string& text, const std::string& address, bool keys) {
   const std::size_t colon = address.rfind(':');
   if (colon == std::string::npos) Malformed(text, "the port is missing");
   std::string host = address.substr(0, colon);
@@ -74,10 +89,15 @@ Endpoint ParseTcp(const std::string& text, const std::string& address) {
   }
   // By number, so that no name service can say that localhost is elsewhere.
   if (host == "localhost") host = "127.0.0.1";
-  if (bracketed ? !IsLoopback6(host) : !IsLoopback4(host)) {
+  const bool loopback = bracketed ? IsLoopback6(host) : IsLoopback4(host);
+  if (!loopback && !keys) {
     NotPrivate(text, fmt::format("{} is not on this host's loopback", host));
   }
+  if (bracketed ? !IsAddress6(host) : !IsHost(host)) {
+    Malformed(text, fmt::format("\"{}\" is no host", host));
+  }
   return {.ipc = false,
+          .on_this_host = loopback,
           .path = {},
           .ipv6 = bracketed,
           .zmq = bracketed ? fmt::format("tcp://[{}]:{}", host, port)
@@ -86,7 +106,7 @@ Endpoint ParseTcp(const std::string& text, const std::string& address) {
 
 }  // namespace
 
-Endpoint ParseEndpoint(const std::string& text) {
+Endpoint ParseEndpoint(const std::string& text, bool keys) {
   const auto printable = [](unsigned char c) { return c >= ' ' && c != 0x7F; };
   if (!std::all_of(text.begin(), text.end(), printable)) {
     throw UserError(
@@ -97,10 +117,10 @@ Endpoint ParseEndpoint(const std::string& text) {
   const std::string transport = text.substr(0, separator);
   const std::string address = text.substr(separator + 3);
   if (transport == "ipc") return ParseIpc(text, address);
-  if (transport == "tcp") return ParseTcp(text, address);
+  if (transport == "tcp") return ParseTcp(text, address, keys);
   Malformed(text, fmt::format("\"{}\" is not a transport of Starling", transport));
 }
 
-void CheckEndpoint(const std::string& endpoint) { ParseEndpoint(endpoint); }
+void CheckEndpoint(const std::string& endpoint, bool keys) { ParseEndpoint(endpoint, keys); }
 
 }  // namespace starling::wire

@@ -11,12 +11,13 @@ inline constexpr std::size_t kMaxSocketPath = 107;
 
 struct Endpoint {
   bool ipc = false;
-  std::string path;  // ipc
+  bool on_this_host = false;  // only its own processes reach it
+  std::string path;           // ipc
   bool ipv6 = false;
   std::string zmq;  // as libzmq wants it: with a numeric host
 };
 
 // Throws UserError as CheckEndpoint (wire/socket.h).
-Endpoint ParseEndpoint(const std::string& text);
+Endpoint ParseEndpoint(const std::string& text, bool keys);
 
 }  // namespace starling::wire

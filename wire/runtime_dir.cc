@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <sstream>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -233,6 +234,22 @@ fs::path RunPlace::SnapshotPath(std::uint32_t term) const {
 
 fs::path RunPlace::BuffersPath(std::uint32_t slot, std::uint32_t incarnation) const {
   return path_ / fmt::format("gradients-{}-{}", slot, incarnation);
+}
+
+void RunPlace::WriteKeys(const Credentials& keys) const {
+  WriteFileAtomically(
+      path_ / "keys",
+      fmt::format("{}\n{}\n{}\n", keys.own.public_key, keys.own.secret_key, keys.server_key), 0600);
+}
+
+std::optional<Credentials> RunPlace::FindKeys(const fs::path& root, const fs::path& run_dir) {
+  try {
+    std::istringstream text(ReadFile(PlacePath(root, run_dir) / "keys"));
+    Credentials keys;
+    if (text >> keys.own.public_key >> keys.own.secret_key >> keys.server_key) return keys;
+  } catch (const std::system_error&) {  // a learner without keys, or none
+  }
+  return std::nullopt;
 }
 
 void RunPlace::WriteEndpoint(const std::string& endpoint) const {

@@ -3,7 +3,7 @@
 // reached.
 //
 // Layout: ROOT/starling-UID/lock, and for each run ROOT/starling-UID/HASH/{lock, endpoint, control,
-// beacon, weights-TERM, gradients-SLOT-INCARNATION}. A place belongs to the process that holds the flock on its `lock`; the
+// keys, beacon, weights-TERM, gradients-SLOT-INCARNATION}. A place belongs to the process that holds the flock on its `lock`; the
 // kernel lets go of it however that process ends, so what a killed run left is recognised and
 // removed.
 #pragma once
@@ -13,6 +13,8 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+
+#include "wire/keys.h"
 
 namespace starling::wire {
 
@@ -40,6 +42,8 @@ class RunPlace {
   std::filesystem::path SnapshotPath(std::uint32_t term) const;
   // Where the gradients of this life of an actor go (wire/gradient_buffers.h).
   std::filesystem::path BuffersPath(std::uint32_t slot, std::uint32_t incarnation) const;
+  // Where the learner asks for keys: those with which actors of this host come in. Before WriteEndpoint.
+  void WriteKeys(const Credentials& keys) const;
   // Tells the actors where to connect; written atomically.
   void WriteEndpoint(const std::string& endpoint) const;
 
@@ -52,6 +56,9 @@ class RunPlace {
     std::optional<std::string> endpoint;  // its content, if it is there
   };
   static Found Find(const std::filesystem::path& root, const std::filesystem::path& run_dir);
+  // Nothing if there are none (yet).
+  static std::optional<Credentials> FindKeys(const std::filesystem::path& root,
+                                             const std::filesystem::path& run_dir);
   // Where the learner of `run_dir` has its weights (or had, if it was killed); nothing if there is
   // none, or it does not share them.
   static std::optional<std::filesystem::path> FindSnapshot(const std::filesystem::path& root,

@@ -30,6 +30,27 @@ void Configure(zmq::socket_t& socket, const SocketOptions& options) {
   socket.set(zmq::sockopt::rcvhwm, options.receive_queue);
   socket.set(zmq::sockopt::sndhwm, options.send_queue);
   socket.set(zmq::sockopt::linger, options.linger_ms);
+  if (!options.keys) return;
+  socket.set(zmq::sockopt::curve_publickey, options.keys->public_key);
+  socket.set(zmq::sockopt::curve_secretkey, options.keys->secret_key);
+}
+
+// Without a Gate in the context nobody comes in.
+void AskTheGate(Context& context, Socket::Impl& impl) {
+  static constexpr int kFailures =
+      ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL;
+  impl.socket.set(zmq::sockopt::curve_server, true);
+  impl.socket.set(zmq::sockopt::zap_domain, "starling");
+  constexpr int kZapEnforceDomain = 93, kOn = 1;  // zmq.h names it among its drafts only
+  CHECK(zmq_setsockopt(impl.socket.handle(), kZapEnforceDomain, &kOn, sizeof kOn) == 0, "{}",
+        zmq_strerror(zmq_errno()));
+  const std::string name = fmt::format("inproc://events-{}", fmt::ptr(impl.socket.handle()));
+  CHECK(zmq_socket_monitor(impl.socket.handle(), name.c_str(), kFailures) == 0, "{}",
+        zmq_strerror(zmq_errno()));
+  impl.events = OpenSocket(context, zmq::socket_type::pair);
+  impl.events.set(zmq::sockopt::linger, 0);
+  impl.events.set(zmq::sockopt::rcvhwm, 0);  // or a full queue would stop the I/O thread
+  impl.events.connect(name);
 }
 
 std::span<const std::byte> Bytes(const zmq::message_t& frame) {
@@ -64,6 +85,8 @@ bool ReceiveMessage(zmq::socket_t& socket, bool routed, Envelope& out) {
     more = frame.more();
   }
   for (std::size_t i = impl.count; i < kMessageFrames; ++i) impl.frames[i].rebuild();
+  const char* const key = zmq_msg_gets(impl.frames[0].handle(), "User-Id");
+  impl.key = key != nullptr ? key : "";
   impl.view = {.count = impl.count,
                .header = Bytes(impl.frames[0]),
                .fields = Bytes(impl.frames[1]),
@@ -124,6 +147,11 @@ const std::string& Envelope::peer() const {
   return impl_ ? impl_->peer : nobody;
 }
 
+const std::string& Envelope::key() const {
+  static const std::string none;
+  return impl_ ? impl_->key : none;
+}
+
 FrameView Envelope::frames() const { return impl_ ? impl_->view : FrameView{}; }
 
 Envelope::Impl& Envelope::impl() {
@@ -139,9 +167,19 @@ ServerSocket::ServerSocket(Context& context, const std::string& endpoint,
   impl_->socket = OpenSocket(context, zmq::socket_type::router);
   Configure(impl_->socket, options);
   impl_->socket.set(zmq::sockopt::router_mandatory, true);  // or sends to the dead succeed silently
-  endpoint_ = Bind(*impl_, endpoint);
+  if (options.keys) AskTheGate(context, *impl_);
+  endpoint_ = Bind(*impl_, endpoint, options.keys.has_value());
 }
 ServerSocket::~ServerSocket() = default;
+
+std::size_t ServerSocket::FailedHandshakes() {
+  if (!impl_->events) return 0;
+  std::size_t failed = 0;
+  for (zmq::message_t frame; ReceiveFrame(impl_->events, frame);) {
+    failed += frame.more() ? 1 : 0;  // of two frames each
+  }
+  return failed;
+}
 
 bool ServerSocket::Receive(Envelope& out) { return ReceiveMessage(impl_->socket, true, out); }
 
@@ -160,7 +198,8 @@ ClientSocket::ClientSocket(Context& context, const std::string& endpoint,
   Configure(impl_->socket, options);
   // Not ZMQ_IMMEDIATE: with it a learner's last words are thrown away unread when its connection ends.
   // So what is queued for a learner that is not there reaches its successor, which refuses its term.
-  Connect(impl_->socket, endpoint);
+  if (options.keys) impl_->socket.set(zmq::sockopt::curve_serverkey, options.server_key);
+  Connect(impl_->socket, endpoint, options.keys.has_value());
 }
 ClientSocket::~ClientSocket() = default;
 

@@ -1,8 +1,8 @@
 // The sockets between learner and actors: ROUTER and DEALER for messages, XPUB and SUB for the
 // version beacon. Thin: nothing here knows what a message means.
 //
-// Every call but Poll returns at once. Plain sockets exist only on ipc and loopback
-// (CheckEndpoint); queues are a few messages long and a full one is a returned `false`.
+// Every call but Poll returns at once. Plain sockets exist only on ipc and loopback, all others speak
+// CURVE (CheckEndpoint); queues are a few messages long and a full one is a returned `false`.
 //
 // Thread safety: a Context may be shared; each socket belongs to one thread. An Envelope may be
 // moved to another thread and destroyed there.
@@ -11,17 +11,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "wire/codec.h"
+#include "wire/keys.h"
 
 namespace starling::wire {
 
 // Throws UserError unless `endpoint` is "ipc://PATH" (PATH of 1 to 107 bytes, not abstract) or
-// "tcp://HOST:PORT" with a loopback HOST (127.0.0.0/8, [::1], localhost) and PORT a number up to
-// 65535 or "*" (any free one, as 0).
-void CheckEndpoint(const std::string& endpoint);
+// "tcp://HOST:PORT" with PORT a number up to 65535 or "*" (any free one, as 0) and a loopback HOST
+// (127.0.0.0/8, [::1], localhost) or, with `keys`, any: a name, an address, "*" for all of a host's.
+void CheckEndpoint(const std::string& endpoint, bool keys = false);
 
 // One I/O thread. Must outlive its sockets. Raises the soft limit of open files to the hard one,
 // since a listener without descriptors spins. Throws UserError if there are none left.
@@ -44,6 +46,10 @@ struct SocketOptions {
   int receive_queue = 8;         // messages per peer
   int send_queue = 8;
   int linger_ms = 500;  // how long a closing socket still tries to deliver
+  // CURVE: a server's own keys, for a Gate (wire/gate.h) decides who may come in; a client's own and its
+  // server's public key. Without, the socket is plain.
+  std::optional<KeyPair> keys{};
+  std::string server_key{};
 };
 
 // A received message; owns its frames.
@@ -56,6 +62,8 @@ class Envelope {
 
   // Who sent it: an opaque name that the server's socket gave to the connection; empty at a client.
   const std::string& peer() const;
+  // Its sender's public key, which was proved; empty at a client and on a plain socket.
+  const std::string& key() const;
   // Valid while this envelope lives (moving it does not move the bytes). The tensor is aligned for
   // floats. Of a message with more than three frames the rest was thrown away and only counted.
   FrameView frames() const;
@@ -90,8 +98,12 @@ class ServerSocket : public Socket {
   ServerSocket(Context& context, const std::string& endpoint, const SocketOptions& options);
   ~ServerSocket();
 
-  // The endpoint that peers connect to, with the port that was chosen.
+  // The endpoint that peers of this host connect to, with the port that was chosen.
   const std::string& endpoint() const { return endpoint_; }
+
+  // Since the last call: connections that ended before their peer had shown a key (none, a wrong key of
+  // ours, something else than ZeroMQ). Call it often: the news are kept until then.
+  std::size_t FailedHandshakes();
 
   // False if nothing is there. `out` is overwritten.
   bool Receive(Envelope& out);

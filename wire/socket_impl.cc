@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "core/check.h"
 #include "core/error.h"
@@ -31,6 +32,16 @@ bool SomebodyListens(const std::string& path) {
   const bool listens = status == 0 || errno == EAGAIN || errno == EINPROGRESS;
   close(fd);
   return listens;
+}
+
+// Where processes of this host reach a socket that listens on all of its addresses.
+std::string Nearest(std::string endpoint) {
+  const std::pair<std::string, const char*> all[] = {{"tcp://0.0.0.0:", "tcp://127.0.0.1:"},
+                                                     {"tcp://[::]:", "tcp://[::1]:"}};
+  for (const auto& [any, loopback] : all) {
+    if (endpoint.starts_with(any)) return endpoint.replace(0, any.size(), loopback);
+  }
+  return endpoint;
 }
 
 // libzmq unlinks whatever has the name before it binds: look first.
@@ -58,9 +69,9 @@ zmq::socket_t OpenSocket(Context& context, zmq::socket_type type) {
   }
 }
 
-std::string Bind(Socket::Impl& impl, const std::string& text) {
+std::string Bind(Socket::Impl& impl, const std::string& text, bool keys) {
   zmq::socket_t& socket = impl.socket;
-  const Endpoint endpoint = ParseEndpoint(text);
+  const Endpoint endpoint = ParseEndpoint(text, keys);
   CheckFree(endpoint, text);
   socket.set(zmq::sockopt::ipv6, endpoint.ipv6);
   socket.set(zmq::sockopt::backlog, 1024);
@@ -69,14 +80,14 @@ std::string Bind(Socket::Impl& impl, const std::string& text) {
   } catch (const zmq::error_t& error) {
     Fail("listen on", text, error.what(), "choose another wire.endpoint");
   }
-  if (!endpoint.ipc) return socket.get(zmq::sockopt::last_endpoint);
+  if (!endpoint.ipc) return Nearest(socket.get(zmq::sockopt::last_endpoint));
   impl.bound_path = endpoint.path;
   chmod(endpoint.path.c_str(), 0600);  // connecting needs write permission
   return endpoint.zmq;
 }
 
-void Connect(zmq::socket_t& socket, const std::string& text) {
-  const Endpoint endpoint = ParseEndpoint(text);
+void Connect(zmq::socket_t& socket, const std::string& text, bool keys) {
+  const Endpoint endpoint = ParseEndpoint(text, keys);
   socket.set(zmq::sockopt::ipv6, endpoint.ipv6);
   // Learners come back within a fraction of a second.
   socket.set(zmq::sockopt::reconnect_ivl, 20);

@@ -19,6 +19,7 @@ struct Context::Impl {
 
 struct Socket::Impl {
   zmq::socket_t socket;
+  zmq::socket_t events;    // of a server with keys: handshakes that failed
   std::string bound_path;  // of an ipc socket that listens
 
   // libzmq leaves the file behind. While this socket listens nobody else can have bound the path.
@@ -28,7 +29,7 @@ struct Socket::Impl {
 };
 
 struct Envelope::Impl {
-  std::string peer;
+  std::string peer, key;
   std::size_t count = 0;
   std::array<zmq::message_t, kMessageFrames> frames;
   std::vector<float> aligned;  // the tensor, if it did not arrive aligned
@@ -40,8 +41,9 @@ zmq::socket_t OpenSocket(Context& context, zmq::socket_type type);
 
 // Both throw UserError naming the endpoint. Bind returns the endpoint as peers must write it; it
 // takes over the file of a dead ipc socket, never that of a live one or of something else.
-std::string Bind(Socket::Impl& impl, const std::string& endpoint);
-void Connect(zmq::socket_t& socket, const std::string& endpoint);
+// `keys`: it speaks CURVE.
+std::string Bind(Socket::Impl& impl, const std::string& endpoint, bool keys = false);
+void Connect(zmq::socket_t& socket, const std::string& endpoint, bool keys = false);
 
 // Takes in what the I/O thread has reported. libzmq does so by itself only now and then, and until
 // it has, a queue that the peer has long emptied looks full.

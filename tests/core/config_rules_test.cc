@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "core/gpu.h"
 
@@ -25,6 +27,27 @@ TEST(ConfigRules, UsableCoresFollowTheAffinityMask) {
   })
       .join();
   EXPECT_EQ(pinned, 1);
+}
+
+// Half a set of keys would be an open door, or a closed one.
+TEST(ConfigRules, KeysAreWholeAndForTcp) {
+  const auto contradictions = [](const char* endpoint, const char* secret, const char* allowed) {
+    Config config;
+    config.wire.endpoint = endpoint;
+    config.wire.secret = secret;
+    config.wire.allowed = allowed;
+    ResolveAuto(config, "x.toml", 2);
+    std::vector<std::vector<std::string>> keys;
+    for (const Contradiction& found : FindContradictions(config)) keys.push_back(found.keys);
+    return keys;
+  };
+  using Keys = std::vector<std::vector<std::string>>;
+  EXPECT_EQ(contradictions("tcp://*:1", "s", "a"), Keys());
+  EXPECT_EQ(contradictions("tcp://127.0.0.1:1", "", ""), Keys());
+  EXPECT_EQ(contradictions("tcp://*:1", "s", ""), (Keys{{"wire.secret", "wire.allowed"}}));
+  EXPECT_EQ(contradictions("tcp://*:1", "", "a"), (Keys{{"wire.secret", "wire.allowed"}}));
+  EXPECT_EQ(contradictions("auto", "s", "a"), (Keys{{"wire.secret", "wire.endpoint"}}));
+  EXPECT_EQ(contradictions("ipc://x", "s", "a"), (Keys{{"wire.secret", "wire.endpoint"}}));
 }
 
 TEST(ConfigRules, AutoIsResolvedOnceAndWhatIsSetStays) {

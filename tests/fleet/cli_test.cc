@@ -3,10 +3,12 @@
 
 #include "core/error.h"
 #include "tests/fleet/fixtures.h"
+#include "wire/keys.h"
 
 namespace starling::fleet {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
@@ -35,7 +37,7 @@ TEST_F(CliTest, VersionAndHelpGoToStandardOutput) {
   const Finished help = Starling({"--help"});
   EXPECT_EQ(help.status, 0);
   for (const char* command : {"train", "eval", "play", "record", "sweep", "report", "conform",
-                              "envs", "bench", "doctor", "replay", "simulate"}) {
+                              "envs", "bench", "doctor", "replay", "simulate", "keys"}) {
     EXPECT_THAT(help.out, HasSubstr(command));
   }
   for (const char* word : {"--resume", "--init-from", "eval.every_steps", "tensorboard"}) {
@@ -48,6 +50,19 @@ TEST_F(CliTest, EnvsIsATable) {
   EXPECT_EQ(envs.status, 0);
   EXPECT_THAT(envs.out, StartsWith("name "));
   EXPECT_THAT(envs.out, testing::ContainsRegex("minatar/breakout +10x10x4 +6 "));
+}
+
+TEST_F(CliTest, KeysAreMadeOnceAndTheSecretIsNotShown) {
+  const Finished made = Starling({"keys", "new", "ada"});
+  EXPECT_EQ(made.status, 0);
+  const std::string secret = wire::ReadSecretFile(dir_ / "keys" / "ada.secret").secret_key;
+  EXPECT_THAT(made.out, AllOf(HasSubstr("keys/ada.secret"), HasSubstr("keys/ada.public"),
+                              HasSubstr("wire.secret=keys/ada.secret"), Not(HasSubstr(secret))));
+  EXPECT_THAT(Mistake({"keys", "new", "ada"}), HasSubstr("is there already"));
+  EXPECT_THAT(Mistake({"keys", "new", "../ada"}), HasSubstr("cannot name a key"));
+  EXPECT_THAT(Mistake({"keys"}), HasSubstr("Run starling"));
+  EXPECT_EQ(Starling({"keys", "new", "ada", "--dir", "others"}).status, 0);
+  EXPECT_NE(wire::ReadSecretFile(dir_ / "others" / "ada.secret").secret_key, secret);
 }
 
 TEST_F(CliTest, UnknownWordsAreAnsweredWithTheNearest) {

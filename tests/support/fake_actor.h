@@ -19,6 +19,10 @@ class FakeActor {
 
   FakeActor(const std::string& endpoint, std::size_t floats)
       : socket_(context_, endpoint, {.max_elements = floats}), floats_(floats) {}
+  FakeActor(const std::string& endpoint, std::size_t floats, const wire::Credentials& keys)
+      : socket_(context_, endpoint,
+                {.max_elements = floats, .keys = keys.own, .server_key = keys.server_key}),
+        floats_(floats) {}
 
   // Joins and takes over what the welcome says.
   void Join(std::int64_t slot = -1) {

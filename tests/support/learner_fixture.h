@@ -19,10 +19,12 @@ class LearnerFixture : public testing::Test {
  protected:
   static constexpr std::size_t kFloats = 32;
 
-  LearnerFixture() : stop_fd_(eventfd(0, EFD_CLOEXEC)) {}
+  LearnerFixture()
+      : reload_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), stop_fd_(eventfd(0, EFD_CLOEXEC)) {}
   ~LearnerFixture() override {
     Stop();
     close(stop_fd_);
+    close(reload_fd_);
   }
 
   // SGD with learning rate 1 on weights that start at 0: one update with gradient g makes them -g.
@@ -43,6 +45,7 @@ class LearnerFixture : public testing::Test {
         learner::LearnerOptions{.run_dir = dir_.path(),
                                 .resume = resume,
                                 .stop_fd = stop_fd_,
+                                .reload_fd = reload_fd_,
                                 .abandoned = {},
                                 .on_status = [this](const auto& status) { OnStatus(status); }});
     thread_ = std::thread([this] { over_ = learner_->Run(); });
@@ -97,6 +100,7 @@ class LearnerFixture : public testing::Test {
   }
 
   TempDir dir_;
+  const int reload_fd_;
   Config config_;
   std::unique_ptr<learner::Learner> learner_;
   nlohmann::ordered_json final_status_;

@@ -37,10 +37,21 @@ TEST(Endpoint, OtherHostsAreRefusedWithWhatIsNeeded) {
   for (const char* open :
        {"tcp://0.0.0.0:5555", "tcp://*:5555", "tcp://10.0.0.1:5555", "tcp://128.0.0.1:1",
         "tcp://learner.example:5555", "tcp://[::]:80", "tcp://[fe80::1]:80", "tcp://127.1:80",
-        "tcp://127.0.0.1.example.org:80", "tcp://localhost.example.org:80", "ipc://@abstract"}) {
+        "tcp://127.0.0.1.example.org:80", "tcp://localhost.example.org:80"}) {
     EXPECT_THAT(ErrorOf(open),
                 AllOf(HasSubstr(open), HasSubstr("no encryption"), HasSubstr("no authentication"),
-                      HasSubstr("CURVE"), HasSubstr("not built yet"), HasSubstr("ipc://")));
+                      HasSubstr("CURVE"), HasSubstr("wire.secret"), HasSubstr("ipc://")));
+    EXPECT_NO_THROW(CheckEndpoint(open, /*keys=*/true)) << open;
+    EXPECT_FALSE(ParseEndpoint(open, true).on_this_host);
+  }
+  EXPECT_TRUE(ParseEndpoint("tcp://127.0.0.1:80", true).on_this_host);
+  EXPECT_TRUE(ParseEndpoint("ipc://a", true).on_this_host);
+}
+
+TEST(Endpoint, KeysMakeNoHostOfWhatIsNone) {
+  for (const char* bad : {"tcp://a b:80", "tcp://a/b:80", "tcp://[fe80::x]:80", "tcp://[]:80",
+                          "tcp://**:80", "tcp://10.0.0.1;10.0.0.2:80", "ipc://@abstract"}) {
+    EXPECT_THROW(CheckEndpoint(bad, true), UserError) << bad;
   }
 }
 
@@ -52,8 +63,9 @@ TEST(Endpoint, MalformedOnesAreRefusedWithAnExample) {
         std::string("tcp://127.0.0.1:65536"), std::string("tcp://127.0.0.1:-1"),
         std::string("tcp://127.0.0.1:80x"), std::string("tcp://127.0.0.1: 80"),
         std::string("tcp://::1:80"), std::string("tcp://127.0.0.1:0;127.0.0.1:80"),
-        std::string("ipc://"), std::string("ipc://*"), std::string("inproc://x"),
-        std::string("TCP://127.0.0.1:5"), std::string("pgm://127.0.0.1:5"), long_path}) {
+        std::string("ipc://"), std::string("ipc://@abstract"), std::string("ipc://*"),
+        std::string("inproc://x"), std::string("TCP://127.0.0.1:5"),
+        std::string("pgm://127.0.0.1:5"), long_path}) {
     EXPECT_THAT(ErrorOf(bad), AllOf(HasSubstr("\"" + bad + "\""), HasSubstr("write ipc://PATH")))
         << bad;
   }
@@ -62,11 +74,11 @@ TEST(Endpoint, MalformedOnesAreRefusedWithAnExample) {
 }
 
 TEST(Endpoint, NamesBecomeNumbers) {
-  EXPECT_EQ(ParseEndpoint("tcp://localhost:80").zmq, "tcp://127.0.0.1:80");
-  EXPECT_EQ(ParseEndpoint("tcp://[::1]:80").zmq, "tcp://[::1]:80");
-  EXPECT_TRUE(ParseEndpoint("tcp://[::1]:80").ipv6);
-  EXPECT_FALSE(ParseEndpoint("tcp://127.0.0.1:80").ipv6);
-  EXPECT_EQ(ParseEndpoint("ipc://a/b").path, "a/b");
+  EXPECT_EQ(ParseEndpoint("tcp://localhost:80", false).zmq, "tcp://127.0.0.1:80");
+  EXPECT_EQ(ParseEndpoint("tcp://[::1]:80", false).zmq, "tcp://[::1]:80");
+  EXPECT_TRUE(ParseEndpoint("tcp://[::1]:80", false).ipv6);
+  EXPECT_FALSE(ParseEndpoint("tcp://127.0.0.1:80", false).ipv6);
+  EXPECT_EQ(ParseEndpoint("ipc://a/b", false).path, "a/b");
 }
 
 }  // namespace

@@ -1,9 +1,5 @@
 // A learner's socket among peers that break every rule: it goes on serving the others.
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <memory>
 #include <string>
@@ -11,6 +7,7 @@
 #include <zmq.hpp>
 
 #include "core/random.h"
+#include "tests/wire/raw_tcp.h"
 #include "tests/wire/wire_test_util.h"
 #include "wire/socket.h"
 
@@ -134,22 +131,13 @@ TEST_F(HostilePeer, TheLargestFrameIsLetThrough) {
 }
 
 TEST_F(HostilePeer, SomethingThatDoesNotSpeakZeroMQ) {
-  const std::string endpoint = server_.endpoint();
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port =
-      htons(static_cast<std::uint16_t>(std::stoi(endpoint.substr(endpoint.rfind(':') + 1))));
   RandomStream random({.seed = 7});
   for (int round = 0; round < 50; ++round) {
-    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    ASSERT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
     std::string garbage = round % 2 == 0 ? "GET / HTTP/1.1\r\n\r\n" : "";
     // Every other one begins as ZMTP 3 does.
     if (round % 2 == 1) garbage = std::string("\xFF\0\0\0\0\0\0\0\x01\x7F\x03", 11);
     for (int i = 0; i < 200; ++i) garbage.push_back(static_cast<char>(random.Below(256)));
-    (void)send(fd, garbage.data(), garbage.size(), MSG_NOSIGNAL);
-    close(fd);
+    RawTcp(server_.endpoint()).Send(garbage);
   }
   ExpectService();
 }

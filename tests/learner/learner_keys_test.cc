@@ -1,0 +1,132 @@
+// A learner that asks for keys.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/file.h"
+#include "tests/support/learner_fixture.h"
+#include "wire/keys.h"
+
+namespace starling {
+namespace {
+
+using testing::HasSubstr;
+
+class LearnerKeys : public LearnerFixture {
+ protected:
+  LearnerKeys() {
+    secret_ = wire::WriteKeyFiles(keys_.path(), "learner", own_).secret_file;
+    std::filesystem::create_directory(allowed());
+    wire::WriteKeyFiles(allowed(), "ada", ada_);
+  }
+  std::filesystem::path allowed() const { return keys_ / "allowed"; }
+  // `more`: overrides, one per line.
+  void StartWithKeys(const std::string& more = "updates.start_with=1") {
+    Start("wire.endpoint=tcp://127.0.0.1:0\nwire.secret=" + secret_.string() +
+          "\nwire.allowed=" + allowed().string() + "\n" + more);
+  }
+  std::string Endpoint() {
+    return wire::RunPlace::Find(wire::RuntimeRoot(config_.wire.runtime_dir), dir_.path())
+        .endpoint.value_or("ipc:///nowhere");
+  }
+  std::unique_ptr<FakeActor> Peer(const wire::KeyPair& keys) {
+    return std::make_unique<FakeActor>(Endpoint(), kFloats,
+                                       wire::Credentials{keys, own_.public_key});
+  }
+  std::uint64_t Refused(const std::string& reason) const {
+    const auto found = counters().frames_refused.find(reason);
+    return found == counters().frames_refused.end() ? 0 : found->second;
+  }
+  // Until metrics.jsonl counts something for each of `reasons`; `actor` stays alive meanwhile.
+  bool AwaitRefused(FakeActor& actor, const std::vector<std::string>& reasons) {
+    const SteadyClock clock;
+    for (const std::int64_t end = clock.NowMs() + FakeActor::kPatienceMs; clock.NowMs() < end;) {
+      const std::string lines = ReadFile(dir_ / "metrics.jsonl");
+      const std::string last = lines.substr(0, lines.find_last_of('\n') + 1);
+      if (std::ranges::all_of(reasons, [&](const std::string& reason) {
+            return last.find("\"" + reason + "\"") != std::string::npos;
+          })) {
+        return true;
+      }
+      actor.Send(wire::Heartbeat{});
+      actor.Wait(wire::Kind::kHeartbeat);
+    }
+    return false;
+  }
+
+  TempDir keys_;
+  const wire::KeyPair own_ = wire::NewKeyPair(), ada_ = wire::NewKeyPair(),
+                      eve_ = wire::NewKeyPair();
+  std::filesystem::path secret_;
+};
+
+TEST_F(LearnerKeys, AnActorOfTheListTrains) {
+  StartWithKeys();
+  const auto ada = Peer(ada_);
+  ada->Join();
+  ada->Push(ada->NextGrant(), 1.0f);
+  EXPECT_EQ(ada->NextGrant().version, 1u);
+}
+
+// Those of this host find keys in the learner's private place; they are on no list.
+TEST_F(LearnerKeys, AnActorOfThisHostNeedsNoneOfItsOwn) {
+  StartWithKeys();
+  const auto root = wire::RuntimeRoot(config_.wire.runtime_dir);
+  const auto keys = wire::RunPlace::FindKeys(root, dir_.path());
+  ASSERT_TRUE(keys);
+  EXPECT_EQ(keys->server_key, own_.public_key);
+  FakeActor actor(Endpoint(), kFloats, *keys);
+  actor.Join();
+  EXPECT_EQ(actor.NextGrant().version, 0u);
+}
+
+TEST_F(LearnerKeys, NoFrameOfAnyoneElseReachesIt) {
+  StartWithKeys("updates.start_with=1\nrun.metrics_s=0.2");
+  const auto eve = Peer(eve_);
+  FakeActor plain(Endpoint(), kFloats),
+      lost(Endpoint(), kFloats, {ada_, eve_.public_key});  // meant for another learner
+  for (FakeActor* actor : {eve.get(), &plain, &lost}) {
+    actor->Send(wire::Hello{.slot = 0, .host = "test", .pid = 1});
+  }
+  const auto ada = Peer(ada_);
+  ada->Join(0);
+  const wire::Grant grant = ada->NextGrant();
+  EXPECT_TRUE(AwaitRefused(*ada, {"unknown_key", "handshake"}));
+  ada->Push(grant, 1.0f);
+  EXPECT_EQ(ada->NextGrant().version, 1u);
+  Stop();
+  EXPECT_GE(Refused("unknown_key"), 1u);
+  EXPECT_GE(Refused("handshake"), 1u);
+  EXPECT_EQ(counters().received, 1u);
+}
+
+TEST_F(LearnerKeys, WhoseKeyIsRevokedIsSentAwayAndHeardNoMore) {
+  StartWithKeys();
+  const auto ada = Peer(ada_);
+  ada->Join();
+  const wire::Grant grant = ada->NextGrant();
+  std::filesystem::remove(allowed() / "ada.public");
+  wire::WriteKeyFiles(allowed(), "eve", eve_);
+  eventfd_write(reload_fd_, 1);
+  const auto bye = ada->Wait(wire::Kind::kBye);
+  ASSERT_TRUE(bye);
+  EXPECT_EQ(std::get<wire::Bye>(bye->body).reason, wire::ByeReason::kRefused);
+  EXPECT_THAT(std::get<wire::Bye>(bye->body).text, HasSubstr("no longer on the learner's list"));
+  ada->Push(grant, 1.0f);
+  const auto eve = Peer(eve_);
+  eve->Join();
+  eve->Push(eve->NextGrant(), 1.0f);
+  EXPECT_EQ(eve->NextGrant().version, 1u);
+  Stop();
+  EXPECT_EQ(counters().received, 1u);
+  EXPECT_GE(Refused("revoked_key"), 1u);
+}
+
+}  // namespace
+}  // namespace starling

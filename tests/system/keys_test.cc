@@ -1,0 +1,128 @@
+// A learner that other hosts can reach, and actors that come with keys.
+#include <filesystem>
+
+#include "tests/system/run_fixture.h"
+#include "wire/keys.h"
+
+namespace starling {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class KeysTest : public RunTest {
+ protected:
+  KeysTest() {
+    std::filesystem::create_directory(keys() / "allowed");
+    wire::WriteKeyFiles(keys(), "learner", wire::NewKeyPair());
+    for (const char* name : {"ada", "eve"}) wire::WriteKeyFiles(keys(), name, wire::NewKeyPair());
+    std::filesystem::copy(keys() / "ada.public", keys() / "allowed");
+  }
+  std::filesystem::path keys() const { return keys_.path(); }
+  Words Keyed(Words settings) const {
+    for (const std::string& setting : {"wire.secret=" + (keys() / "learner.secret").string(),
+                                       "wire.allowed=" + (keys() / "allowed").string()}) {
+      settings.push_back(setting);
+    }
+    return settings;
+  }
+  std::unique_ptr<Process> Learner(const Words& settings) {
+    Words words = TrainWords(Keyed(settings));
+    words.erase(words.begin());  // "train"
+    return Start("starling-learner", words);
+  }
+  // As on another host: it knows nothing but the endpoint and its keys.
+  std::unique_ptr<Process> Actor(const std::string& endpoint, const std::string& name,
+                                 const Words& more = {}) {
+    Words words = {"--connect",     endpoint,
+                   "--secret",      (keys() / (name + ".secret")).string(),
+                   "--learner-key", (keys() / "learner.public").string()};
+    words.insert(words.end(), more.begin(), more.end());
+    return Start("starling-actor", words);
+  }
+  // "tcp://127.0.0.1:PORT"; "" if it did not come up.
+  std::string AwaitEndpoint(Process& learner) {
+    const std::string before = "listening on ";
+    Eventually([&] {
+      return learner.err().find('\n', learner.err().find(before)) != std::string::npos ||
+             !learner.Running();
+    });
+    const std::string said = learner.err();
+    const std::size_t at = said.find(before);
+    if (at == std::string::npos) return "";
+    const std::size_t begin = at + before.size();
+    return said.substr(begin, said.find_first_of("\n ;,", begin) - begin);
+  }
+
+  TempDir keys_;
+};
+
+TEST_F(KeysTest, ActorsOfOtherHostsTrainWithOneThatFoundItself) {
+  auto learner = Learner({"run.steps=16000", "actors.count=2", "wire.endpoint=tcp://*:0"});
+  const std::string endpoint = AwaitEndpoint(*learner);
+  ASSERT_THAT(endpoint, HasSubstr("tcp://127.0.0.1:")) << learner->err();
+  auto far = Actor(endpoint, "ada");
+  auto near =
+      Start("starling-actor", {"--run-dir", run().string(), "--runtime-dir", runtime().string()});
+  EXPECT_EQ(WaitFor(*learner), 0) << said_;
+  EXPECT_THAT(learner->err(), AllOf(HasSubstr("key ada"), HasSubstr("key of this host")));
+  EXPECT_EQ(WaitFor(*far), 0) << said_;
+  EXPECT_EQ(WaitFor(*near), 0) << said_;
+  ExpectSound(Summary());
+  ExpectNothingLeft();
+}
+
+TEST_F(KeysTest, TheSupervisorsActorsNeedNoKeys) {
+  EXPECT_EQ(Train(Keyed({"run.steps=16000", "actors.count=2", "wire.endpoint=tcp://*:0"})), 0)
+      << said_;
+  ExpectSound(Summary());
+  ExpectNothingLeft();
+}
+
+TEST_F(KeysTest, WhoIsNotOnTheListIsToldSoInTheEndAndSeenByTheLearner) {
+  auto learner = Learner({"run.steps=16000", "actors.count=1", "wire.endpoint=tcp://*:0"});
+  const std::string endpoint = AwaitEndpoint(*learner);
+  auto stranger = Actor(endpoint, "eve", {"--connect-timeout", "1"});
+  auto plain = Start("starling-actor", {"--connect", endpoint, "--connect-timeout", "1"});
+  EXPECT_EQ(WaitFor(*stranger), 1);
+  EXPECT_THAT(said_, AllOf(HasSubstr("no learner within"), HasSubstr("on its list")));
+  EXPECT_EQ(WaitFor(*plain), 1);
+  EXPECT_THAT(said_, AllOf(HasSubstr("no learner within"), HasSubstr("--secret")));
+  EXPECT_THAT(learner->err(), AllOf(HasSubstr("is not on the list"), HasSubstr("without a key"),
+                                    Not(HasSubstr("joined"))));
+  // Eve is let in, and nothing is started anew.
+  std::filesystem::copy(keys() / "eve.public", keys() / "allowed");
+  learner->Signal(SIGHUP);
+  auto friendly = Actor(endpoint, "eve");
+  EXPECT_EQ(WaitFor(*learner), 0) << said_;
+  EXPECT_EQ(WaitFor(*friendly), 0) << said_;
+}
+
+TEST_F(KeysTest, MistakesAreFoundBeforeAnythingStarts) {
+  const std::string secret = (keys() / "learner.secret").string();
+  const auto mistake = [&](const Words& settings) {
+    EXPECT_EQ(Train(settings), 2) << said_;
+    EXPECT_FALSE(std::filesystem::exists(run()));
+    return said_;
+  };
+  EXPECT_THAT(mistake({"wire.endpoint=tcp://*:0"}),
+              AllOf(HasSubstr("no encryption"), HasSubstr("wire.secret")));
+  EXPECT_THAT(mistake({"wire.endpoint=tcp://*:0", "wire.secret=" + secret}),
+              HasSubstr("wire.allowed"));
+  EXPECT_THAT(mistake(Keyed({})), HasSubstr("only tcp has keys"));
+  std::filesystem::permissions(secret, std::filesystem::perms(0644));
+  EXPECT_THAT(mistake(Keyed({"wire.endpoint=tcp://*:0"})),
+              AllOf(HasSubstr(secret), HasSubstr("chmod 600")));
+  std::filesystem::remove(secret);
+  EXPECT_THAT(mistake(Keyed({"wire.endpoint=tcp://*:0"})), HasSubstr("cannot be read"));
+  auto actor = Start("starling-actor", {"--connect", "tcp://10.0.0.1:5555"});
+  EXPECT_EQ(WaitFor(*actor), 2);
+  EXPECT_THAT(said_, HasSubstr("--secret"));
+  auto half = Start("starling-actor", {"--connect", "tcp://127.0.0.1:5555", "--secret", secret});
+  EXPECT_EQ(WaitFor(*half), 2);
+  EXPECT_THAT(said_, HasSubstr("--learner-key"));
+}
+
+}  // namespace
+}  // namespace starling

@@ -1,0 +1,176 @@
+#include "wire/gate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "tests/wire/raw_tcp.h"
+#include "tests/wire/wire_test_util.h"
+
+namespace starling::wire {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// A server with keys that ada may speak to, on loopback; each client is a process of its own.
+class Gates : public testing::Test {
+ protected:
+  Gates() { WriteKeyFiles(allowed(), "ada", ada_); }
+  std::filesystem::path allowed() const { return dir_ / "allowed"; }
+
+  std::unique_ptr<ClientSocket> Client(const std::optional<KeyPair>& keys) {
+    return Client(keys, server_keys_.public_key);
+  }
+  std::unique_ptr<ClientSocket> Client(const std::optional<KeyPair>& keys,
+                                       const std::string& server_key) {
+    return std::make_unique<ClientSocket>(
+        outside_, server_.endpoint(),
+        SocketOptions{.linger_ms = 0, .keys = keys, .server_key = server_key});
+  }
+  void Open() { ASSERT_NO_THROW(Read()); }
+  // Looks at everything that came, for at most 50 ms. True if a message did.
+  bool Read() {
+    PollItem items[] = {{.socket = &gate_}, {.socket = &server_}};
+    Poll(items, 50);
+    for (std::string& line : gate_.Answer()) turned_away_.push_back(std::move(line));
+    failed_ += server_.FailedHandshakes();
+    return server_.Receive(received_);
+  }
+  // False if the server turned somebody away instead.
+  bool Heard(ClientSocket& client) {
+    while (!client.Send(Encode({}, Heartbeat{}))) Read();
+    bool heard = false;
+    const std::size_t before = turned_away_.size() + failed_;
+    EXPECT_TRUE(Until([&] {
+      heard = Read();
+      return heard || turned_away_.size() + failed_ > before;
+    }));
+    return heard;
+  }
+
+  TempDir dir_;
+  const KeyPair server_keys_ = NewKeyPair(), ada_ = NewKeyPair(), eve_ = NewKeyPair();
+  Context context_, outside_;
+  Gate gate_{context_, MakeAllowed()};
+  ServerSocket server_{context_, "tcp://127.0.0.1:*", {.keys = server_keys_}};
+  Envelope received_;
+  std::vector<std::string> turned_away_;
+  std::size_t failed_ = 0;
+
+ private:
+  std::filesystem::path MakeAllowed() {
+    std::filesystem::create_directories(allowed());
+    return allowed();
+  }
+};
+
+TEST_F(Gates, WhoIsOnTheListComesInByTheKeyThatIsThere) {
+  EXPECT_THAT(gate_.Reload(), ElementsAre(HasSubstr("1 keys on the list")));
+  const auto client = Client(ada_);
+  ASSERT_TRUE(Heard(*client));
+  EXPECT_EQ(received_.key(), ada_.public_key);
+  ASSERT_NE(gate_.NameOf(received_.key()), nullptr);
+  EXPECT_EQ(*gate_.NameOf(received_.key()), "ada");
+  ASSERT_TRUE(server_.Send(received_.peer(), Encode({}, Heartbeat{})));
+  Envelope answer;
+  EXPECT_TRUE(
+      Until([&] { return client->Receive(answer) || (WaitReadable(*client, 100), false); }));
+  EXPECT_TRUE(Decode(answer.frames(), 0));
+  EXPECT_EQ(answer.key(), "");
+}
+
+TEST_F(Gates, AnUnknownKeyIsTurnedAwayByName) {
+  const auto client = Client(eve_);
+  EXPECT_FALSE(Heard(*client));
+  EXPECT_THAT(turned_away_, Contains(HasSubstr(eve_.public_key)));
+  EXPECT_THAT(turned_away_.front(), HasSubstr("127.0.0.1"));
+}
+
+TEST_F(Gates, WithAWrongServerKeyNobodyComesIn) {
+  gate_.Reload();
+  const auto client = Client(ada_, eve_.public_key);
+  EXPECT_FALSE(Heard(*client));
+  EXPECT_THAT(turned_away_, IsEmpty());  // it did not come so far as to show its own
+  EXPECT_GE(failed_, 1u);
+}
+
+TEST_F(Gates, PlainTextIsTurnedAway) {
+  const auto client = Client(std::nullopt, "");
+  EXPECT_FALSE(Heard(*client));
+  EXPECT_GE(failed_, 1u);
+}
+
+TEST_F(Gates, AChangedListHoldsFromTheReloadOn) {
+  gate_.Reload();
+  const auto ada = Client(ada_);
+  ASSERT_TRUE(Heard(*ada));
+  std::filesystem::remove(allowed() / "ada.public");
+  WriteKeyFiles(allowed(), "eve", eve_);
+  EXPECT_NE(gate_.NameOf(ada_.public_key), nullptr);
+  gate_.Reload();
+  // What comes over the connection that stands carries a key that is nobody's any more; a new one does
+  // not get so far.
+  EXPECT_EQ(gate_.NameOf(ada_.public_key), nullptr);
+  ASSERT_TRUE(Heard(*ada));
+  EXPECT_EQ(received_.key(), ada_.public_key);
+  EXPECT_FALSE(Heard(*Client(ada_)));
+  EXPECT_TRUE(Heard(*Client(eve_)));
+}
+
+TEST_F(Gates, AListThatCannotBeReadAdmitsNobodyButItsOwn) {
+  gate_.Admit(eve_.public_key, "of this host");
+  std::filesystem::remove_all(allowed());
+  EXPECT_THAT(gate_.Reload(), ElementsAre(HasSubstr("0 keys"), HasSubstr("cannot be read")));
+  EXPECT_FALSE(Heard(*Client(ada_)));
+  EXPECT_TRUE(Heard(*Client(eve_)));
+  EXPECT_EQ(*gate_.NameOf(eve_.public_key), "of this host");
+}
+
+TEST_F(Gates, ADirectoryThatIsNotThereIsTheOperatorsMistake) {
+  Context other;
+  EXPECT_THROW(Gate(other, dir_ / "gone"), UserError);
+}
+
+// Fails closed.
+TEST(GateTest, WithoutAGateNobodyComesIn) {
+  const KeyPair server_keys = NewKeyPair(), ada = NewKeyPair();
+  Context context, outside;
+  ServerSocket server(context, "tcp://127.0.0.1:*", {.keys = server_keys});
+  ClientSocket client(outside, server.endpoint(),
+                      {.linger_ms = 0, .keys = ada, .server_key = server_keys.public_key});
+  EXPECT_TRUE(client.Send(Encode({}, Heartbeat{})));
+  std::size_t failed = 0;
+  Envelope received;
+  EXPECT_TRUE(Until([&] {
+    WaitReadable(server, 20);
+    EXPECT_FALSE(server.Receive(received));
+    failed += server.FailedHandshakes();
+    return failed > 0;
+  }));
+}
+
+TEST_F(Gates, BytesThatAreNoZeroMqAreCountedAndHarmNobody) {
+  gate_.Reload();
+  for (const std::string& garbage :
+       {std::string("GET / HTTP/1.1\r\nHost: learner\r\n\r\n"), std::string(1000, '\xff')}) {
+    const RawTcp peer(server_.endpoint());
+    peer.Send(garbage);
+  }
+  EXPECT_TRUE(Until([&] {
+    EXPECT_FALSE(Read());
+    return failed_ >= 1;
+  }));
+  EXPECT_TRUE(Heard(*Client(ada_)));
+}
+
+}  // namespace
+}  // namespace starling::wire

@@ -1,0 +1,138 @@
+#include "wire/keys.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "tests/support/temp_dir.h"
+
+namespace starling::wire {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Pair;
+using testing::UnorderedElementsAre;
+
+mode_t ModeOf(const fs::path& path) {
+  struct stat status {};
+  EXPECT_EQ(::stat(path.c_str(), &status), 0) << path;
+  return status.st_mode & 07777;
+}
+
+void Write(const fs::path& path, const std::string& text, mode_t mode = 0600) {
+  std::ofstream(path) << text;
+  ASSERT_EQ(::chmod(path.c_str(), mode), 0);
+}
+
+template <class Call>
+std::string ErrorOf(const Call& call) {
+  try {
+    call();
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+class Keys : public testing::Test {
+ protected:
+  TempDir dir_;
+};
+
+TEST_F(Keys, NewOnesDifferAndComeBackFromTheirFiles) {
+  const KeyPair ada = NewKeyPair(), bob = NewKeyPair();
+  EXPECT_NE(ada.public_key, bob.public_key);
+  EXPECT_NE(ada.public_key, ada.secret_key);
+  const KeyFiles files = WriteKeyFiles(dir_ / "new" / "keys", "ada", ada);
+  EXPECT_EQ(files.public_file, dir_ / "new" / "keys" / "ada.public");
+  EXPECT_EQ(ReadPublicFile(files.public_file), ada.public_key);
+  const KeyPair read = ReadSecretFile(files.secret_file);
+  EXPECT_EQ(read.public_key, ada.public_key);
+  EXPECT_EQ(read.secret_key, ada.secret_key);
+  EXPECT_EQ(ModeOf(files.secret_file), 0600u);
+  EXPECT_THAT(ReadFile(files.public_file), Not(HasSubstr(ada.secret_key)));
+}
+
+TEST_F(Keys, ANewOneReplacesNothing) {
+  const KeyPair ada = NewKeyPair();
+  const KeyFiles files = WriteKeyFiles(dir_.path(), "ada", ada);
+  const auto again = [&] { WriteKeyFiles(dir_.path(), "ada", NewKeyPair()); };
+  EXPECT_THAT(ErrorOf(again), AllOf(HasSubstr("ada.public"), HasSubstr("never replaced")));
+  fs::remove(files.public_file);
+  EXPECT_THAT(ErrorOf(again), AllOf(HasSubstr("ada.secret"), HasSubstr("never replaced")));
+  EXPECT_EQ(ReadSecretFile(files.secret_file).secret_key, ada.secret_key);
+}
+
+TEST_F(Keys, AreNamedLikeFiles) {
+  for (const char* name : {"", "a/b", "../a", ".hidden", "a b", "a\nb"}) {
+    EXPECT_THAT(ErrorOf([&] { WriteKeyFiles(dir_.path(), name, NewKeyPair()); }),
+                HasSubstr("cannot name a key"))
+        << name;
+  }
+}
+
+TEST_F(Keys, ASecretThatOthersCanReadIsRefused) {
+  const KeyFiles files = WriteKeyFiles(dir_.path(), "ada", NewKeyPair());
+  for (const mode_t mode : {0640, 0604, 0644, 0610, 0666}) {
+    ASSERT_EQ(::chmod(files.secret_file.c_str(), mode), 0);
+    EXPECT_THAT(ErrorOf([&] { ReadSecretFile(files.secret_file); }),
+                AllOf(HasSubstr(files.secret_file.string()), HasSubstr("chmod 600")))
+        << mode;
+  }
+  ASSERT_EQ(::chmod(files.secret_file.c_str(), 0400), 0);
+  EXPECT_NO_THROW(ReadSecretFile(files.secret_file));
+}
+
+TEST_F(Keys, WhatIsNoKeyIsRefusedByName) {
+  const KeyPair ada = NewKeyPair(), bob = NewKeyPair();
+  const fs::path file = dir_ / "x.secret";
+  const auto secret_error = [&](const std::string& text) {
+    Write(file, text);
+    return ErrorOf([&] { ReadSecretFile(file); });
+  };
+  EXPECT_THAT(secret_error(""), AllOf(HasSubstr(file.string()), HasSubstr("is no secret key")));
+  EXPECT_THAT(secret_error(ada.public_key + "\n"), HasSubstr("is no secret key"));
+  EXPECT_THAT(secret_error(ada.public_key + "\n" + ada.secret_key + "x\n"),
+              HasSubstr("is no secret key"));
+  EXPECT_THAT(secret_error(ada.public_key + "\n" + std::string(40, '"') + "\n"),
+              HasSubstr("is no secret key"));
+  EXPECT_THAT(secret_error(ada.public_key + "\n" + bob.secret_key + "\n"),
+              HasSubstr("do not belong together"));
+  EXPECT_THAT(secret_error(std::string(100'000, '#')), HasSubstr("too large"));
+  EXPECT_EQ(secret_error("# mine\n\n  " + ada.public_key + " \r\n" + ada.secret_key), "no error");
+  fs::remove(file);
+  EXPECT_THAT(ErrorOf([&] { ReadSecretFile(file); }),
+              AllOf(HasSubstr(file.string()), HasSubstr("cannot be read")));
+  EXPECT_THAT(ErrorOf([&] { ReadPublicFile(file); }), HasSubstr("cannot be read"));
+  EXPECT_THAT(ErrorOf([&] { ReadPublicFile(dir_.path()); }), HasSubstr("cannot be read"));
+}
+
+TEST_F(Keys, TheAllowlistIsTheReadablePublicFilesOfItsDirectory) {
+  const KeyPair ada = NewKeyPair(), bob = NewKeyPair(), eve = NewKeyPair();
+  WriteKeyFiles(dir_.path(), "ada", ada);
+  WriteKeyFiles(dir_.path(), "bob", bob);
+  Write(dir_ / "notes.txt", eve.public_key);
+  Write(dir_ / "broken.public", eve.public_key.substr(1));
+  const Allowlist list = Allowlist::Read(dir_.path());
+  EXPECT_THAT(list.names,
+              UnorderedElementsAre(Pair(ada.public_key, "ada"), Pair(bob.public_key, "bob")));
+  EXPECT_THAT(list.troubles, ElementsAre(HasSubstr((dir_ / "broken.public").string())));
+}
+
+TEST_F(Keys, ADirectoryThatCannotBeReadAdmitsNobody) {
+  EXPECT_THAT(ErrorOf([&] { Allowlist::Read(dir_ / "gone"); }),
+              AllOf(HasSubstr((dir_ / "gone").string()), HasSubstr("cannot be read")));
+  EXPECT_THAT(Allowlist::Read(dir_.path()).names, IsEmpty());
+}
+
+}  // namespace
+}  // namespace starling::wire
