@@ -27,7 +27,7 @@ void Learner::WatchGate(bool reload) {
   if (reload) {
     eventfd_t count;
     ::eventfd_read(options_.reload_fd, &count);
-    for (const std::string& line : gate_->Reload()) LogInfo("{}", line);
+    for (const std::string& line : gate_->Reload()) LogWarn("{}", line);
     std::vector<std::uint32_t> revoked;
     for (const auto& [slot, member] : roster_.members()) {
       if (!gate_->NameOf(member.key)) revoked.push_back(slot);

@@ -51,13 +51,21 @@ std::vector<std::string> Lines(const fs::path& file) {
 
 void CheckPrivate(const fs::path& file) {
   struct stat status {};
-  if (::stat(file.c_str(), &status) != 0) return;  // reading it says why
+  if (::stat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode))
+    return;  // reading it says why
   if ((status.st_mode & 077) != 0) {
     Fail(file,
          fmt::format("others than its owner may open this secret key (mode {:04o}); if nobody has, "
                      "chmod 600 it, else make a new one with starling keys new",
                      status.st_mode & 07777));
   }
+}
+
+// Or anybody on this machine could let himself in.
+void CheckGuarded(const fs::path& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0 || (status.st_mode & S_IWOTH) == 0) return;
+  Fail(path, "everybody may write to it, so it says nothing about who may come in; chmod o-w it");
 }
 
 bool IsPlainName(const std::string& name) {
@@ -119,7 +127,10 @@ KeyPair ReadSecretFile(const fs::path& file) {
 
 std::string ReadPublicFile(const fs::path& file) {
   const std::vector<std::string> lines = Lines(file);
-  if (lines.empty() || lines.size() > 2 || !IsKey(lines[0])) {
+  if (lines.size() == 2) {
+    Fail(file, "has two keys; a NAME.public has one, and a NAME.secret is for its owner only");
+  }
+  if (lines.size() != 1 || !IsKey(lines[0])) {
     Fail(file,
          "is no public key: it has one line of 40 characters, as starling keys new writes it");
   }
@@ -129,6 +140,7 @@ std::string ReadPublicFile(const fs::path& file) {
 Allowlist Allowlist::Read(const fs::path& dir) {
   Allowlist list;
   std::vector<fs::path> files;
+  CheckGuarded(dir);
   try {
     for (const fs::directory_entry& entry : fs::directory_iterator(dir)) {
       if (entry.path().extension() == ".public") files.push_back(entry.path());
@@ -142,7 +154,9 @@ Allowlist Allowlist::Read(const fs::path& dir) {
   std::ranges::sort(files);
   for (const fs::path& file : files) {
     try {
-      list.names.emplace(ReadPublicFile(file), file.stem().string());
+      CheckGuarded(file);
+      const auto [entry, is_new] = list.names.emplace(ReadPublicFile(file), file.stem().string());
+      if (!is_new) Fail(file, fmt::format("the key of {}, again", entry->second));
     } catch (const UserError& error) {
       list.troubles.emplace_back(error.what());
     }

@@ -25,7 +25,10 @@ void RaiseOpenFiles() {
 }
 
 void Configure(zmq::socket_t& socket, const SocketOptions& options) {
-  const std::size_t largest = std::max(kMaxFieldsBytes, options.max_elements * sizeof(float));
+  // What CURVE makes longer: the command's name, its nonce, a flag and the tag that authenticates it.
+  constexpr std::size_t kCurveBytes = 8 + 8 + 1 + 16;
+  const std::size_t largest = std::max(kMaxFieldsBytes, options.max_elements * sizeof(float)) +
+                              (options.keys ? kCurveBytes : 0);
   socket.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(largest));
   socket.set(zmq::sockopt::rcvhwm, options.receive_queue);
   socket.set(zmq::sockopt::sndhwm, options.send_queue);
@@ -39,6 +42,8 @@ void Configure(zmq::socket_t& socket, const SocketOptions& options) {
 void AskTheGate(Context& context, Socket::Impl& impl) {
   static constexpr int kFailures =
       ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL;
+  constexpr int kHandshakeMs = 5000;  // who has shown no key by then is cut off
+  impl.socket.set(zmq::sockopt::handshake_ivl, kHandshakeMs);
   impl.socket.set(zmq::sockopt::curve_server, true);
   impl.socket.set(zmq::sockopt::zap_domain, "starling");
   constexpr int kZapEnforceDomain = 93, kOn = 1;  // zmq.h names it among its drafts only
@@ -59,7 +64,8 @@ std::span<const std::byte> Bytes(const zmq::message_t& frame) {
 
 // Small frames arrive at any address.
 std::span<const std::byte> Aligned(std::span<const std::byte> bytes, std::vector<float>& room) {
-  if (reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(float) == 0) return bytes;
+  const bool aligned = reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(float) == 0;
+  if (aligned || bytes.empty()) return bytes;
   room.resize((bytes.size() + sizeof(float) - 1) / sizeof(float));
   std::memcpy(room.data(), bytes.data(), bytes.size());
   return std::as_bytes(std::span<const float>(room)).first(bytes.size());

@@ -78,7 +78,11 @@ std::string Bind(Socket::Impl& impl, const std::string& text, bool keys) {
   try {
     socket.bind(endpoint.zmq);
   } catch (const zmq::error_t& error) {
-    Fail("listen on", text, error.what(), "choose another wire.endpoint");
+    Fail("listen on", text, error.what(),
+         endpoint.ipc
+             ? "choose another wire.endpoint"
+             : "choose another wire.endpoint: a free port on an address of this machine, not on "
+               "its name, or on * for all addresses");
   }
   if (!endpoint.ipc) return Nearest(socket.get(zmq::sockopt::last_endpoint));
   impl.bound_path = endpoint.path;

@@ -18,8 +18,9 @@ struct Context::Impl {
 };
 
 struct Socket::Impl {
+  // Of a server with keys: handshakes that failed. It outlives the socket, whose I/O thread writes to it.
+  zmq::socket_t events;
   zmq::socket_t socket;
-  zmq::socket_t events;    // of a server with keys: handshakes that failed
   std::string bound_path;  // of an ipc socket that listens
 
   // libzmq leaves the file behind. While this socket listens nobody else can have bound the path.

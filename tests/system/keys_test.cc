@@ -73,6 +73,15 @@ TEST_F(KeysTest, ActorsOfOtherHostsTrainWithOneThatFoundItself) {
   ExpectNothingLeft();
 }
 
+// Its gradients are larger than all other messages.
+TEST_F(KeysTest, ALargeNetTrains) {
+  auto learner = Learner(
+      {"run.steps=4000", "actors.count=1", "wire.endpoint=tcp://*:0", "net.hidden=[512, 512]"});
+  auto far = Actor(AwaitEndpoint(*learner), "ada");
+  EXPECT_EQ(WaitFor(*learner), 0) << said_;
+  EXPECT_EQ(WaitFor(*far), 0) << said_;
+}
+
 TEST_F(KeysTest, TheSupervisorsActorsNeedNoKeys) {
   EXPECT_EQ(Train(Keyed({"run.steps=16000", "actors.count=2", "wire.endpoint=tcp://*:0"})), 0)
       << said_;

@@ -128,6 +128,23 @@ TEST_F(Keys, TheAllowlistIsTheReadablePublicFilesOfItsDirectory) {
   EXPECT_THAT(list.troubles, ElementsAre(HasSubstr((dir_ / "broken.public").string())));
 }
 
+TEST_F(Keys, WhatAdmitsNobodyIsNamed) {
+  const KeyPair ada = NewKeyPair(), bob = NewKeyPair();
+  const auto trouble_with = [&](const std::string& text, mode_t mode = 0644) {
+    Write(dir_ / "x.public", text, mode);
+    const Allowlist list = Allowlist::Read(dir_.path());
+    EXPECT_THAT(list.troubles, testing::SizeIs(1));
+    return list.troubles.empty() ? "" : list.troubles.front();
+  };
+  EXPECT_THAT(trouble_with(ada.public_key + "\n" + bob.public_key), HasSubstr("has two keys"));
+  EXPECT_THAT(trouble_with(ada.public_key, 0666), HasSubstr("everybody may write to it"));
+  WriteKeyFiles(dir_.path(), "ada", ada);
+  EXPECT_THAT(trouble_with(ada.public_key), HasSubstr("the key of ada, again"));
+  ASSERT_EQ(::chmod(dir_.path().c_str(), 0777), 0);
+  EXPECT_THAT(ErrorOf([&] { Allowlist::Read(dir_.path()); }),
+              AllOf(HasSubstr(dir_.path().string()), HasSubstr("everybody may write to it")));
+}
+
 TEST_F(Keys, ADirectoryThatCannotBeReadAdmitsNobody) {
   EXPECT_THAT(ErrorOf([&] { Allowlist::Read(dir_ / "gone"); }),
               AllOf(HasSubstr((dir_ / "gone").string()), HasSubstr("cannot be read")));
