@@ -202,30 +202,6 @@ void Learner::Handle(wire::Envelope envelope) {
   }
 }
 
-void Learner::OnFetch(const std::string& peer, const wire::Header& header) {
-  Member* member = roster_.Find(header.slot);
-  if (!member || member->incarnation != header.incarnation || header.term != term_) return;
-  member->heard_ms = clock_.NowMs();
-  const wire::SnapshotMeta& meta = fetched_meta_;
-  if ((meta.term != term_ || reader_.Latest() != meta.version) && !ReadWeights()) {
-    return;  // overtaken: the actor asks again
-  }
-  Say(peer, member, wire::Weights{.steps = meta.steps, .entropy = meta.entropy}, fetched_,
-      meta.version);
-}
-
-// The newest, once for all who ask for them.
-bool Learner::ReadWeights() {
-  const std::size_t floats = layout_.size();
-  auto values = std::make_shared_for_overwrite<float[]>(floats);
-  if (!reader_.Read(0, {values.get(), floats}, fetched_meta_)) {
-    fetched_meta_ = {};
-    return false;
-  }
-  fetched_ = {std::move(values), floats};
-  return true;
-}
-
 // ---- check, judge
 
 void Learner::OnGradient(wire::Envelope envelope, const wire::Message& message) {

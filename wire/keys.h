@@ -35,7 +35,7 @@ KeyFiles WriteKeyFiles(const std::filesystem::path& dir, const std::string& name
 // Throws UserError naming the file: not there, readable by others, no key in it, halves that do not belong
 // together.
 KeyPair ReadSecretFile(const std::filesystem::path& file);
-// Of NAME.public, or of NAME.secret's first line. Throws UserError naming the file.
+// Of NAME.public, and of nothing else. Throws UserError naming the file.
 std::string ReadPublicFile(const std::filesystem::path& file);
 
 // Who may come in: the names of the files DIR/*.public by the key in them.
