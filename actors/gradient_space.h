@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "wire/codec.h"
 #include "wire/gradient_buffers.h"
@@ -29,6 +30,8 @@ class GradientSpace {
   std::uint32_t buffer() const { return static_cast<std::uint32_t>(buffer_ ? *buffer_ + 1 : 0); }
   // What is to be sent, now that it is complete: nothing where the learner has it already.
   wire::SharedTensor TakeUnshared();
+  // The same where slices of it are sent to several. Only of a space that is not shared.
+  std::shared_ptr<const float[]> TakeValues() { return std::move(unshared_); }
 
   // The gradient went with message `sequence`; the learner has answered one.
   void Pushed(std::uint64_t sequence);

@@ -16,17 +16,11 @@ namespace starling::actors {
 namespace {
 
 constexpr std::size_t kMaxElements = std::size_t{1} << 28;  // of weights: 1 GiB
-constexpr std::int64_t kLookMs = 20;       // between two looks for a learner that is not there yet
-constexpr std::int64_t kWelcomeMs = 5000;  // a hello that is not answered for so long is repeated
-constexpr std::int64_t kPumpMs = 50;
+constexpr std::int64_t kLookMs = 20;        // between two looks for a learner that is not there yet
+constexpr std::int64_t kWelcomeMs = 5000;   // a hello that is not answered for so long is repeated
 constexpr std::int64_t kLastWordsMs = 500;  // of a learner that is gone: they are under way
 
 std::int64_t Ms(double seconds) { return static_cast<std::int64_t>(seconds * 1000.0); }
-
-// A gradient is held no longer than its slowest companion's grant lives; with as much again to spare.
-std::int64_t AnswerMs(const Config& config) {
-  return Ms(config.wire.timeout_s) + 2 * Ms(config.staleness.deadline_s);
-}
 
 std::string HostName() {
   std::array<char, 256> name{};
@@ -58,11 +52,14 @@ bool LearnerLink::Join() {
   socket_.reset();
   beacon_.reset();
   reader_.reset();
+  shards_.reset();
+  first_meta_ = {};
   space_.Close();
   grants_.clear();
   granted_ = false;
+  fetched_.Reset();
   unanswered_ = 0;
-  incarnation_ = term_ = 0;
+  incarnation_ = term_ = session_ = 0;
   while (clock_.NowMs() < give_up_ms) {
     if (Leaving()) return false;
     if (const auto endpoint = options_.find_endpoint()) {
@@ -80,9 +77,10 @@ bool LearnerLink::TryJoin(const std::string& endpoint, std::int64_t give_up_ms) 
   state_ = LinkState::kLost;
   endpoint_ = endpoint;
   wire::SocketOptions socket{.max_elements = kMaxElements, .linger_ms = 200};
-  if (const auto keys = options_.find_keys ? options_.find_keys() : std::nullopt) {
-    socket.keys = keys->own;
-    socket.server_key = keys->server_key;
+  keys_ = options_.find_keys ? options_.find_keys() : std::nullopt;
+  if (keys_) {
+    socket.keys = keys_->own;
+    socket.server_key = keys_->server_key;
   }
   socket_ = std::make_unique<wire::ClientSocket>(context_, endpoint, socket);
   std::int64_t asked_ms = -1;
@@ -100,12 +98,11 @@ bool LearnerLink::TryJoin(const std::string& endpoint, std::int64_t give_up_ms) 
     while (socket_->Receive(envelope)) {
       const wire::DecodeResult decoded = wire::Decode(envelope.frames(), kMaxElements);
       if (!decoded) continue;
-      Handle(decoded.message, {}, nullptr);
+      Handle(std::move(envelope), decoded.message);
       if (state_ == LinkState::kUp) return true;
       if (state_ != LinkState::kLost) return false;
     }
-    if (options_.find_endpoint().value_or(endpoint) != endpoint)
-      return false;  // a learner started anew elsewhere
+    if (LearnerMoved()) return false;
   }
   return false;
 }
@@ -118,20 +115,32 @@ bool LearnerLink::CheckNet(std::uint64_t fingerprint, std::size_t floats) {
         "are they of the same version?";
     return false;
   }
-  if (welcome_.snapshot.empty()) {
-    space_.Open("", floats);
-    return true;
-  }
   try {
-    reader_.emplace(welcome_.snapshot, floats, fingerprint);
+    if (!welcome_.shards.empty()) OpenShards(floats);
+    const std::size_t first = shards_ ? shards_->first().size : floats;
+    if (!welcome_.snapshot.empty()) reader_.emplace(welcome_.snapshot, first, fingerprint);
     space_.Open(welcome_.buffers, floats);
     return true;
   } catch (const std::exception& error) {  // the learner has gone meanwhile
     reader_.reset();
+    shards_.reset();
     HearLastWords();
     if (state_ == LinkState::kLost) LogWarn("{}", error.what());
     return false;
   }
+}
+
+void LearnerLink::OpenShards(std::size_t floats) {
+  shards_.emplace(context_, ShardLinks::Where{.places = welcome_.shards,
+                                              .learner = endpoint_,
+                                              .keys = keys_,
+                                              .header = {.slot = slot_,
+                                                         .incarnation = incarnation_,
+                                                         .term = term_,
+                                                         .session = session_,
+                                                         .fingerprint = fingerprint_},
+                                              .floats = floats,
+                                              .fetch_again_ms = FetchAgainMs()});
 }
 
 // The learner says goodbye before it takes its weights away: that the run is over must not be
@@ -143,84 +152,6 @@ void LearnerLink::HearLastWords() {
     Pump(end - now);
   }
   if (state_ == LinkState::kUp) state_ = LinkState::kLost;
-}
-
-// ---- grants and weights
-
-std::optional<wire::Grant> LearnerLink::NextGrant() {
-  const std::int64_t begin = clock_.NowNs();
-  const std::int64_t give_up_ms =
-      clock_.NowMs() + AnswerMs(config_) + Ms(config_.updates.start_timeout_s);
-  while (grants_.empty()) {
-    if (!Pump(kPumpMs)) return std::nullopt;
-    if (clock_.NowMs() < give_up_ms) continue;
-    LogWarn("no grant came: joining again");  // one was lost with a connection, say
-    state_ = LinkState::kLost;
-    return std::nullopt;
-  }
-  if (!Pump(0)) return std::nullopt;
-  const wire::Grant grant = grants_.front();
-  grants_.pop_front();
-  // What came before the first one was the start.
-  wait_us_ = std::exchange(granted_, true) ? UsSince(begin) : 0;
-  return grant;
-}
-
-std::uint32_t LearnerLink::UsSince(std::int64_t begin_ns) const {
-  return static_cast<std::uint32_t>((clock_.NowNs() - begin_ns) / 1000);
-}
-
-bool LearnerLink::Refresh(std::uint64_t version, std::span<float> weights,
-                          wire::SnapshotMeta& meta) {
-  const std::int64_t begin = clock_.NowNs();
-  const bool up = Renew(version, weights, meta);
-  beacon_.reset();
-  refresh_us_ = UsSince(begin);
-  return up;
-}
-
-bool LearnerLink::Renew(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& meta) {
-  const bool held = meta.term == term_;
-  if (!reader_) return (held && meta.version >= version) || Fetch(version, weights, meta);
-  const std::int64_t fetch_at_ms =
-      clock_.NowMs() + static_cast<std::int64_t>(config_.wire.fetch_after_ms);
-  while (true) {
-    const auto latest = reader_->Latest();
-    if (held && latest == meta.version && meta.version >= version) return true;  // still the newest
-    if (latest >= version && reader_->Read(version, weights, meta)) return true;
-    const std::int64_t left = fetch_at_ms - clock_.NowMs();
-    if (left <= 0) return Fetch(version, weights, meta);
-    if (!beacon_) ListenForVersions();
-    if (!Pump(left)) return false;
-  }
-}
-
-// Only while one is waited for, which is rare, as a grant is sent once its version is there: every
-// version wakes every actor that listens, and with many actors that is most of what wakes them. Who
-// begins to listen is told the newest, so none is missed.
-void LearnerLink::ListenForVersions() {
-  if (welcome_.beacon.empty()) return;
-  try {
-    beacon_ = std::make_unique<wire::BeaconReceiver>(context_, welcome_.beacon);
-  } catch (const UserError& error) {  // then the weights are fetched
-    LogWarn("{}", error.what());
-    welcome_.beacon.clear();
-  }
-}
-
-bool LearnerLink::Fetch(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& meta) {
-  meta.term = 0;  // of no learner: `weights` may be half overwritten
-  std::int64_t ask_ms = 0;
-  while (meta.term != term_ || meta.version < version) {
-    const std::int64_t now = clock_.NowMs();
-    if (now >= ask_ms) {
-      if (!SendSoon(wire::Fetch{.version = version})) return false;
-      ask_ms =
-          now + std::max<std::int64_t>(200, static_cast<std::int64_t>(config_.wire.fetch_after_ms));
-    }
-    if (!Pump(kPumpMs, weights, &meta)) return false;
-  }
-  return true;
 }
 
 // ---- pushing
@@ -247,12 +178,31 @@ bool LearnerLink::Push(const wire::Grant& grant, const wire::SnapshotMeta& meta,
     body.episodes.push_back(
         {.episode_return = end.episode_return, .length = static_cast<std::uint64_t>(end.length)});
   }
-  if (!SendSoon(body, space_.TakeUnshared(), meta.version)) return false;
-  space_.Pushed(sequence_);
+  const std::uint64_t sequence = ++sequence_;
+  wire::SharedTensor tensor;
+  if (shards_) {
+    const auto values = space_.TakeValues();
+    if (!PushSlices(sequence, meta.version, values)) return false;
+    tensor = {values, shards_->first().size};
+  } else {
+    tensor = space_.TakeUnshared();
+  }
+  if (!SendSoon(body, tensor, meta.version, sequence)) return false;
+  space_.Pushed(sequence);
   ++unanswered_;
   pushed_ms_ = clock_.NowMs();
   push_us_ = UsSince(begin);
   return Pump(0);
+}
+
+bool LearnerLink::PushSlices(std::uint64_t sequence, std::uint64_t base,
+                             const std::shared_ptr<const float[]>& values) {
+  while (!shards_->Push(sequence, base, values)) {
+    auto items = shards_->items(/*want_writable=*/true);
+    wire::Poll(items, kLookMs);
+    if (!Pump(0)) return false;
+  }
+  return true;
 }
 
 void LearnerLink::Beat() {
@@ -269,21 +219,22 @@ void LearnerLink::SayGoodbye() {
 // ---- the pump
 
 bool LearnerLink::Send(const wire::Body& body, const wire::SharedTensor& tensor,
-                       std::uint64_t version) {
+                       std::uint64_t version, std::uint64_t sequence) {
   const wire::Header header{.slot = slot_,
                             .incarnation = incarnation_,
-                            .sequence = sequence_ + 1,
+                            .sequence = sequence > 0 ? sequence : sequence_ + 1,
                             .term = term_,
+                            .session = session_,
                             .version = version,
                             .fingerprint = fingerprint_};
   if (!socket_->Send(wire::Encode(header, body, tensor))) return false;
-  ++sequence_;
+  if (sequence == 0) ++sequence_;
   return true;
 }
 
 bool LearnerLink::SendSoon(const wire::Body& body, const wire::SharedTensor& tensor,
-                           std::uint64_t version) {
-  while (!Send(body, tensor, version)) {
+                           std::uint64_t version, std::uint64_t sequence) {
+  while (!Send(body, tensor, version, sequence)) {
     std::array<wire::PollItem, 1> item{{{.socket = socket_.get(), .want_writable = true}}};
     wire::Poll(item, kLookMs);
     if (!Pump(0)) return false;
@@ -293,8 +244,7 @@ bool LearnerLink::SendSoon(const wire::Body& body, const wire::SharedTensor& ten
 
 // Waits up to `timeout_ms` for something to happen and handles what came. False if the link is not
 // up.
-bool LearnerLink::Pump(std::int64_t timeout_ms, std::span<float> weights,
-                       wire::SnapshotMeta* meta) {
+bool LearnerLink::Pump(std::int64_t timeout_ms) {
   if (timeout_ms > 0) {
     std::array<wire::PollItem, 3> items{
         {{.socket = socket_.get()}, {.socket = beacon_.get()}, {.fd = options_.stop_fd}}};
@@ -311,15 +261,15 @@ bool LearnerLink::Pump(std::int64_t timeout_ms, std::span<float> weights,
       state_ = LinkState::kLost;
       break;
     }
-    Handle(decoded.message, weights, meta);
+    Handle(std::move(envelope), decoded.message);
   }
   WatchTime();
   Leaving();
   return state_ == LinkState::kUp;
 }
 
-void LearnerLink::Handle(const wire::Message& message, std::span<float> weights,
-                         wire::SnapshotMeta* meta) {
+// `message` is what is in the envelope.
+void LearnerLink::Handle(wire::Envelope envelope, const wire::Message& message) {
   const wire::Header& header = message.header;
   heard_ms_ = clock_.NowMs();
   if (const auto* welcome = std::get_if<wire::Welcome>(&message.body)) {
@@ -329,6 +279,7 @@ void LearnerLink::Handle(const wire::Message& message, std::span<float> weights,
     slot_ = header.slot;
     incarnation_ = header.incarnation;
     term_ = header.term;
+    session_ = header.session;
     fingerprint_ = header.fingerprint;
     state_ = LinkState::kUp;
   } else if (const auto* bye = std::get_if<wire::Bye>(&message.body)) {
@@ -336,7 +287,8 @@ void LearnerLink::Handle(const wire::Message& message, std::span<float> weights,
     state_ = bye->reason == wire::ByeReason::kRefused   ? LinkState::kRefused
              : bye->reason == wire::ByeReason::kLeaving ? LinkState::kLost
                                                         : LinkState::kRunOver;
-  } else if (header.term != term_ || header.incarnation != incarnation_) {
+  } else if (header.term != term_ || header.session != session_ ||
+             header.incarnation != incarnation_) {
     if (state_ == LinkState::kUp) LogInfo("the learner does not know us any more: joining again");
     state_ = LinkState::kLost;
   } else if (const auto* answer = std::get_if<wire::Answer>(&message.body)) {
@@ -346,14 +298,23 @@ void LearnerLink::Handle(const wire::Message& message, std::span<float> weights,
       LogDebug("a gradient was refused: {}", wire::OutcomeName(answer->outcome));
     }
     grants_.insert(grants_.end(), answer->grants.begin(), answer->grants.end());
-  } else if (const auto* body = std::get_if<wire::Weights>(&message.body)) {
-    if (!meta || header.count != weights.size()) return;  // an answer that came too late
-    std::ranges::copy(message.floats(), weights.begin());
-    *meta = {.term = header.term,
-             .version = header.version,
-             .steps = body->steps,
-             .entropy = body->entropy};
+    if (!answer->grants.empty() && WeightsFollow()) ExpectWeights();
+  } else if (std::holds_alternative<wire::Weights>(message.body)) {
+    fetched_.Came(std::move(envelope), message);
   }
+}
+
+// A gradient is held no longer than its slowest companion's grant lives; with as much again to spare.
+std::int64_t LearnerLink::AnswerMs() const {
+  return Ms(config_.wire.timeout_s) + 2 * Ms(config_.staleness.deadline_s);
+}
+
+std::int64_t LearnerLink::FetchAgainMs() const {
+  return std::max<std::int64_t>(200, static_cast<std::int64_t>(config_.wire.fetch_after_ms));
+}
+
+std::uint32_t LearnerLink::UsSince(std::int64_t begin_ns) const {
+  return static_cast<std::uint32_t>((clock_.NowNs() - begin_ns) / 1000);
 }
 
 void LearnerLink::WatchTime() {
@@ -363,14 +324,14 @@ void LearnerLink::WatchTime() {
   // A learner that was killed says nothing; but the next one says where it is.
   if (now - looked_ms_ >= static_cast<std::int64_t>(config_.wire.heartbeat_ms)) {
     looked_ms_ = now;
-    if (options_.find_endpoint().value_or(endpoint_) != endpoint_) {
-      LogInfo("there is a new learner elsewhere");
+    if (LearnerMoved()) {
+      LogInfo("there is a new learner");
       state_ = LinkState::kLost;
       return;
     }
   }
   const std::int64_t silence_ms = Ms(config_.wire.timeout_s);
-  const std::int64_t answer_ms = AnswerMs(config_);
+  const std::int64_t answer_ms = AnswerMs();
   if (now - heard_ms_ > silence_ms) {
     LogWarn("the learner was silent for wire.timeout_s = {} s: joining again",
             config_.wire.timeout_s);
@@ -379,6 +340,13 @@ void LearnerLink::WatchTime() {
     LogWarn("a gradient was not answered for {} s: joining again", answer_ms / 1000);
     state_ = LinkState::kLost;
   }
+}
+
+// It started anew elsewhere, or where it was with other keys for us.
+bool LearnerLink::LearnerMoved() const {
+  if (options_.find_endpoint().value_or(endpoint_) != endpoint_) return true;
+  const auto keys = options_.find_keys ? options_.find_keys() : std::nullopt;
+  return keys && keys != keys_;
 }
 
 bool LearnerLink::Leaving() {

@@ -14,8 +14,10 @@
 #include <span>
 #include <string>
 
+#include "actors/fetched_weights.h"
 #include "actors/gradient_space.h"
 #include "actors/rollout.h"
+#include "actors/shard_links.h"
 #include "core/clock.h"
 #include "core/config.h"
 #include "wire/protocol.h"
@@ -84,20 +86,29 @@ class LearnerLink {
 
  private:
   bool TryJoin(const std::string& endpoint, std::int64_t give_up_ms);
-  bool Pump(std::int64_t timeout_ms, std::span<float> weights = {},
-            wire::SnapshotMeta* meta = nullptr);
-  void Handle(const wire::Message& message, std::span<float> weights, wire::SnapshotMeta* meta);
+  bool Pump(std::int64_t timeout_ms);
+  void Handle(wire::Envelope envelope, const wire::Message& message);
+  // `sequence`: taken before, with ++sequence_; 0: the next.
   bool Send(const wire::Body& body, const wire::SharedTensor& tensor = {},
-            std::uint64_t version = 0);
+            std::uint64_t version = 0, std::uint64_t sequence = 0);
   bool SendSoon(const wire::Body& body, const wire::SharedTensor& tensor = {},
-                std::uint64_t version = 0);
+                std::uint64_t version = 0, std::uint64_t sequence = 0);
+  void OpenShards(std::size_t floats);
+  bool PushSlices(std::uint64_t sequence, std::uint64_t base,
+                  const std::shared_ptr<const float[]>& values);
+  bool RenewSlices(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& meta);
   bool Fetch(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& meta);
+  void ExpectWeights();
+  bool WeightsFollow() const;
   bool Renew(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& meta);
   void ListenForVersions();
+  std::int64_t AnswerMs() const;
+  std::int64_t FetchAgainMs() const;
   std::uint32_t UsSince(std::int64_t begin_ns) const;
   void HearLastWords();
   void WatchTime();
   bool Leaving();
+  bool LearnerMoved() const;
 
   const LinkOptions options_;
   SteadyClock clock_;
@@ -105,17 +116,21 @@ class LearnerLink {
   std::unique_ptr<wire::ClientSocket> socket_;
   std::unique_ptr<wire::BeaconReceiver> beacon_;  // while a version is waited for
   std::optional<wire::SnapshotReader> reader_;
+  std::optional<ShardLinks> shards_;  // where the learner is several processes
+  wire::SnapshotMeta first_meta_;     // there: of the first slice of the weights
   GradientSpace space_;
 
   LinkState state_ = LinkState::kLost;
   std::string text_;
   std::string endpoint_;  // of the learner we speak with
+  std::optional<wire::Credentials> keys_;
   Config config_;
   wire::Welcome welcome_;
   std::uint64_t fingerprint_ = 0;
-  std::uint32_t slot_ = 0, incarnation_ = 0, term_ = 0;
+  std::uint32_t slot_ = 0, incarnation_ = 0, term_ = 0, session_ = 0;
   std::uint64_t sequence_ = 0;
   std::deque<wire::Grant> grants_;
+  FetchedWeights fetched_;
   bool granted_ = false;        // ever, as this incarnation
   std::size_t unanswered_ = 0;  // gradients
   std::int64_t heard_ms_ = 0, beat_ms_ = 0, looked_ms_ = 0, pushed_ms_ = 0;

@@ -37,10 +37,10 @@ function(starling_library name)
   target_link_libraries(${name} PUBLIC starling_flags ${ARG_LINK})
 endfunction()
 
-# starling_test(NAME SOURCES... LINK targets... [WHOLE]): a GoogleTest program whose cases ctest runs one by
-# one; WHOLE: all in one process under sanitizers, where a thousand starts would take a minute.
+# starling_test(NAME SOURCES... LINK targets... [WHOLE] [TIMEOUT seconds] [LABELS label]): a GoogleTest program whose
+# cases ctest runs one by one; WHOLE: all in one process under sanitizers, where a thousand starts would take a minute.
 function(starling_test name)
-  cmake_parse_arguments(ARG "WHOLE" "TIMEOUT" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "WHOLE" "TIMEOUT;LABELS" "SOURCES;LINK" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
@@ -54,6 +54,11 @@ function(starling_test name)
     add_test(NAME ${name} COMMAND ${name})
     set_tests_properties(${name} PROPERTIES TIMEOUT 900)
   else()
-    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${ARG_TIMEOUT})
+    set(alone FALSE)  # what is long measures, too
+    if(ARG_LABELS)
+      set(alone TRUE)
+    endif()
+    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60
+      PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}" RUN_SERIAL ${alone})
   endif()
 endfunction()

@@ -3,6 +3,7 @@
 // ranges and members together. A Config that Load returned is valid: nothing below re-checks it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -15,6 +16,8 @@
 namespace starling {
 
 inline constexpr std::uint64_t kUnbounded = std::numeric_limits<std::uint64_t>::max();
+// Of ToToml(config): a run's configuration is sent to each actor in one message.
+inline constexpr std::size_t kMostConfigBytes = 48 * 1024;
 // Of one gradient: their activations stay in memory.
 inline constexpr std::int64_t kMostSamples = 1'000'000;
 
@@ -150,6 +153,7 @@ struct WireConfig {
   // Files of CURVE keys (wire/keys.h), "" = none: the learner's own, and the directory of those who may
   // come in.
   std::string secret, allowed;
+  std::string address;  // under which others reach this machine; not "": RUN/endpoint says it
   std::string gradient = "f32";
   double fetch_after_ms = 20;
   double heartbeat_ms = 500;
@@ -194,7 +198,7 @@ struct SimulateConfig {
 };
 
 struct StatusConfig {
-  std::int64_t port = 0;  // 0 = off; anything else is refused by name until it is built
+  std::int64_t port = 0;  // of the status pages, on 127.0.0.1; 0: off
 
   friend bool operator==(const StatusConfig&, const StatusConfig&) = default;
 };

@@ -11,6 +11,7 @@
 #include "core/config_schema.h"
 #include "core/nearest.h"
 #include "core/toml_text.h"
+#include "core/utf8.h"
 
 namespace starling {
 namespace {
@@ -182,13 +183,27 @@ std::string_view Trimmed(std::string_view text) {
 // TOML if it is one value, else a bare word.
 toml::table OverrideValue(std::string_view text) {
   try {
-    toml::table table = toml::parse(fmt::format("value = {}", text));
+    toml::table table = ParseToml(fmt::format("value = {}", text));
     if (table.size() == 1 && table.contains("value")) return table;
   } catch (const toml::parse_error&) {
     // Not TOML: a word such as wait, minatar/breakout or tcp://127.0.0.1:0.
   }
   return toml::table{{"value", text}};
 }
+
+// Whether a value can be written as TOML; numbers can.
+struct IsText {
+  Config& config;
+
+  bool operator()(MemberOf<std::string> member) const { return IsUtf8(member(config)); }
+  bool operator()(MemberOf<std::vector<std::string>> member) const {
+    return std::ranges::all_of(member(config), IsUtf8);
+  }
+  template <class T>
+  bool operator()(MemberOf<T>) const {
+    return true;
+  }
+};
 
 }  // namespace
 
@@ -203,6 +218,7 @@ struct ConfigReader::Walk {
 
   void Set(std::string_view section, std::string_view key, const toml::node& node,
            const Place& key_place, const Place& value_place) {
+    if (reader.mistakes_.full()) return;
     const ConfigKey* entry = FindConfigKey(section, key);
     if (entry == nullptr) {
       reader.mistakes_.Add(
@@ -220,6 +236,7 @@ struct ConfigReader::Walk {
   void Document(const toml::table& document) {
     const std::vector<std::string> sections = ConfigSections();
     for (const auto& [name, node] : document) {
+      if (reader.mistakes_.full()) return;
       const Place place = At(name.source());
       const toml::table* section = node.as_table();
       const bool known = std::ranges::count(sections, name.str()) > 0;
@@ -243,7 +260,7 @@ struct ConfigReader::Walk {
 bool ConfigReader::ReadDocument(const std::string& text) {
   Walk walk{*this};
   try {
-    walk.Document(toml::parse(text, file_));
+    walk.Document(ParseToml(text, file_));
     return true;
   } catch (const toml::parse_error& error) {
     std::string sentence(error.description());
@@ -286,6 +303,26 @@ void ConfigReader::Finish(std::int64_t actors_that_fit, const ConfigCheck& check
       }
     }
     mistakes_.Add(place, contradiction.sentence);
+  }
+  CheckWritten();
+}
+
+// The configuration is written out to be read again: by the actors, who are sent it, and by a run that is resumed.
+// Texts of a file are UTF-8; those of an override, and the file's own name, may be anything.
+void ConfigReader::CheckWritten() {
+  for (const ConfigKey& key : ConfigSchema()) {
+    if (std::visit(IsText{config_}, key.member)) continue;
+    const auto set = places_.find(key.name());
+    mistakes_.Add(set == places_.end() ? Place{file_} : set->second,
+                  fmt::format("{} is no UTF-8 text", key.name()));
+    break;  // run.dir may only follow run.name
+  }
+  if (const std::size_t size = ToToml(config_).size(); size > kMostConfigBytes) {
+    mistakes_.Add(
+        {file_},
+        fmt::format("the whole configuration is {} bytes long, its texts with it; at most {} can "
+                    "be sent to actors",
+                    size, kMostConfigBytes));
   }
 }
 

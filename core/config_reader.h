@@ -33,6 +33,8 @@ class ConfigReader {
  private:
   struct Walk;
 
+  void CheckWritten();
+
   std::string file_;
   Config config_;
   std::map<std::string, Place, std::less<>> places_;  // of every key that was set

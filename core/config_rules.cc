@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <functional>
 #include <thread>
@@ -12,6 +13,8 @@
 
 namespace starling {
 namespace {
+
+constexpr std::int64_t kMostPort = 65'535;
 
 std::int64_t CeilDiv(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -188,6 +191,47 @@ void CheckWire(const Config& config, const Refuse& refuse) {
                "permissions of its file guard an ipc socket",
                wire.secret, wire.endpoint));
   }
+  if (!wire.address.empty() && !wire.endpoint.starts_with("tcp://")) {
+    refuse({"wire.address", "wire.endpoint"},
+           fmt::format("wire.address = \"{}\" contradicts wire.endpoint = \"{}\": other machines "
+                       "reach this one over tcp only",
+                       wire.address, wire.endpoint));
+  }
+}
+
+// Of a tcp endpoint; 0 if it is none, or any free port.
+std::int64_t TcpPort(const std::string& endpoint) {
+  const std::size_t colon = endpoint.rfind(':');
+  std::int64_t port = 0;
+  if (!endpoint.starts_with("tcp://")) return 0;
+  std::from_chars(endpoint.data() + colon + 1, endpoint.data() + endpoint.size(), port);
+  return port;
+}
+
+void CheckLearner(const Config& config, const Refuse& refuse) {
+  if (config.learner.shards > 1 && config.learner.apply == "hogwild") {
+    refuse({"learner.shards", "learner.apply"},
+           fmt::format("learner.shards = {} contradicts learner.apply = \"hogwild\": shards apply "
+                       "the same updates in the same order, so use \"lanes\"",
+                       config.learner.shards));
+  }
+  const std::int64_t first = TcpPort(config.wire.endpoint);
+  if (first > 0 && first + config.learner.shards - 1 > kMostPort) {
+    refuse({"learner.shards", "wire.endpoint"},
+           fmt::format("learner.shards = {} contradicts wire.endpoint = \"{}\": each shard takes a "
+                       "port behind the learner's, and {} is the last there is",
+                       config.learner.shards, config.wire.endpoint, kMostPort));
+  }
+}
+
+void CheckStatus(const Config& config, const Refuse& refuse) {
+  const std::int64_t first = TcpPort(config.wire.endpoint), port = config.status.port;
+  if (port == 0 || first == 0 || port < first || port >= first + config.learner.shards) return;
+  refuse({"status.port", "wire.endpoint"},
+         fmt::format("status.port = {} contradicts wire.endpoint = \"{}\": that is {} where "
+                     "the actors come in",
+                     port, config.wire.endpoint,
+                     config.learner.shards > 1 ? "one of the ports" : "the port"));
 }
 
 }  // namespace
@@ -234,6 +278,8 @@ std::vector<Contradiction> FindContradictions(const Config& config) {
   CheckEnv(config, refuse);
   CheckActors(config, refuse);
   CheckWire(config, refuse);
+  CheckLearner(config, refuse);
+  CheckStatus(config, refuse);
   CheckOptimizer(config.optimizer, found);
   CheckSchedules(config, found);
   return found;

@@ -103,7 +103,7 @@ const std::vector<ConfigKey>& Table() {
 
       {KEY(learner, apply), WordRule{{"lanes", "hogwild"}}},
       {KEY(learner, threads), IntegerRule{1, 256}},
-      {KEY(learner, shards), IntegerRule{.low = 1, .high = 1024, .built = 1}},
+      {KEY(learner, shards), IntegerRule{1, 8}},
       {KEY(learner, hash_every), IntegerRule{1, 1'000'000'000}},
 
       {KEY(wire, endpoint),
@@ -112,6 +112,7 @@ const std::vector<ConfigKey>& Table() {
                 LooksLikeEndpoint}},
       {KEY(wire, secret), TextRule{"text on one line", IsPrintable}},
       {KEY(wire, allowed), TextRule{"text on one line", IsPrintable}},
+      {KEY(wire, address), TextRule{"text on one line", IsPrintable}},
       {KEY(wire, gradient), WordRule{{"f32"}, {"bf16", "topk"}}},
       {KEY(wire, fetch_after_ms), NumberRule{0, 60'000}},
       {KEY(wire, heartbeat_ms), NumberRule{1, 60'000}},
@@ -138,7 +139,7 @@ const std::vector<ConfigKey>& Table() {
       {KEY(simulate, delayed_share), NumberRule{0, 1}},
       {KEY(simulate, delayed_factor), NumberRule{1, 1e6}},
 
-      {KEY(status, port), IntegerRule{.low = 0, .high = 65'535, .built = 0}},
+      {KEY(status, port), IntegerRule{0, 65'535}},
   };
   return table;
 }

@@ -8,6 +8,7 @@
 namespace starling {
 
 void Mistakes::Add(const Place& place, const std::string& sentence) {
+  if (full()) return;
   if (lines_.insert(place.text + ": " + sentence).second) found_.emplace_back(place, sentence);
 }
 
@@ -21,6 +22,8 @@ std::string Mistakes::Text() const {
   for (const auto& [place, sentence] : sorted) {
     text += fmt::format("{}{}: {}", text.empty() ? "" : "\n", place.text, sentence);
   }
+  if (full())
+    text += fmt::format("\nand perhaps more: these are the first {} that were found", kMost);
   return text;
 }
 

@@ -1,6 +1,7 @@
 // What is wrong with a file that an operator wrote, collected before anything of it is said.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <set>
 #include <string>
@@ -17,8 +18,11 @@ struct Place {
 
 class Mistakes {
  public:
-  // Each sentence of a place once.
+  static constexpr std::size_t kMost = 100;  // nobody mends more at once
+
+  // Each sentence of a place once, unless it is full.
   void Add(const Place& place, const std::string& sentence);
+  bool full() const { return found_.size() >= kMost; }
   // One line each, in the order of the file; what stands elsewhere comes last. "" if there are none.
   std::string Text() const;
 

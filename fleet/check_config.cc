@@ -8,6 +8,7 @@
 #include "core/gpu.h"
 #include "envs/registry.h"
 #include "fleet/blueprint.h"
+#include "fleet/pages/status_server.h"
 #include "wire/keys.h"
 #include "wire/runtime_dir.h"
 #include "wire/socket.h"
@@ -100,11 +101,20 @@ std::vector<Contradiction> CheckConfig(const Config& config) {
       wire::CheckEndpoint(config.wire.endpoint, !config.wire.secret.empty());
     }
   });
+  Passes("wire.address", found, [&] {
+    const WireConfig& wire = config.wire;
+    if (!wire.address.empty()) {
+      wire::CheckEndpoint(fmt::format("tcp://{}:0", wire.address), !wire.secret.empty());
+    }
+  });
   Passes("wire.secret", found, [&] {
     if (!config.wire.secret.empty()) wire::ReadSecretFile(config.wire.secret);
   });
   Passes("wire.allowed", found, [&] {
     if (!config.wire.allowed.empty()) wire::Allowlist::Read(config.wire.allowed);
+  });
+  Passes("status.port", found, [&] {
+    if (config.status.port != 0) CheckStatusPort(static_cast<std::uint16_t>(config.status.port));
   });
   Passes("wire.runtime_dir", found, [&] { wire::RuntimeRoot(config.wire.runtime_dir); });
   return found;

@@ -136,6 +136,7 @@ Spawned Spawn(const ChildSpec& spec) {
   const Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (null.get() < 0) return Failed(errno);
   SetNonBlocking(output.read.get());
+  const int shared = spec.our_output ? STDERR_FILENO : output.write.get();
   if (spec.status_pipe) {
     SetNonBlocking(status.read.get());
     SetNonBlocking(status.write.get());
@@ -150,7 +151,7 @@ Spawned Spawn(const ChildSpec& spec) {
   const ChildPlan plan{.program = program.c_str(),
                        .argv = argv.data(),
                        .null_fd = null.get(),
-                       .output_fd = output.write.get(),
+                       .output_fd = shared,
                        .status_fd = status.write.get(),
                        .error_fd = error.write.get(),
                        .death_signal = spec.death_signal,
@@ -173,7 +174,7 @@ Spawned Spawn(const ChildSpec& spec) {
   }
   return {.pid = pid,
           .error = 0,
-          .output_fd = output.read.Release(),
+          .output_fd = spec.our_output ? -1 : output.read.Release(),
           .status_fd = status.read.Release()};
 }
 

@@ -35,6 +35,7 @@ struct ChildSpec {
   std::vector<std::string> arguments;  // without the program's name
   bool status_pipe = false;  // kStatusFd, non-blocking: a full pipe must not hold a child up
   int death_signal = 0;      // 0: none
+  bool our_output = false;   // standard output and error are ours: no pipe
 };
 
 struct Spawned {

@@ -28,6 +28,7 @@
 #include "fleet/show/play.h"
 #include "fleet/show/record.h"
 #include "fleet/simulate/simulate.h"
+#include "fleet/stop.h"
 #include "fleet/sweep/sweep.h"
 #include "fleet/train.h"
 
@@ -46,6 +47,7 @@ struct Options {
   ReplayOptions replay;
   SimulateOptions simulate;
   NewKeysOptions new_keys;
+  StopOptions stop;
   std::string simulated_run_dir, times_from, trace;
 };
 
@@ -70,6 +72,8 @@ void AddTrain(CLI::App& app, Options& options) {
       ->excludes(config)
       ->excludes(run_dir)
       ->excludes(init_from);
+  train.add_flag("--no-actors", options.train.no_actors,
+                 "start none: all come from elsewhere (docs/fleet.md)");
   train
       .add_option("--progress", options.progress,
                   "what a terminal shows: screen (default: charts and actors), bar, lines or none")
@@ -213,6 +217,14 @@ void AddKeys(CLI::App& app, NewKeysOptions& options) {
   make.add_option("--dir", options.dir, "where to (keys)");
 }
 
+void AddStop(CLI::App& app, StopOptions& options) {
+  CLI::App& stop = *app.add_subcommand(
+      "stop", "End a fleet in order: actors go home, the learner writes its last checkpoint.");
+  stop.add_option("RUN", options.run_dir, "run directory, on the learner's machine")->required();
+  stop.add_option("--timeout", options.timeout_s, "seconds to wait for its end (60)")
+      ->check(CLI::Range(0.0, 86'400.0));
+}
+
 void AddConform(CLI::App& app, Options& options) {
   CLI::App& conform = *app.add_subcommand("conform", "Replay a recorded trace against our game.");
   conform.add_option("TRACE", options.trace, "TRACE.jsonl.gz")->required();
@@ -276,6 +288,7 @@ int Dispatch(const CLI::App& app, Options& options) {
   if (app.got_subcommand("doctor")) return RunDoctor(options.doctor);
   if (app.got_subcommand("replay")) return RunReplay(options.replay);
   if (app.got_subcommand("keys")) return RunNewKeys(options.new_keys);
+  if (app.got_subcommand("stop")) return RunStop(options.stop);
   if (app.got_subcommand("bench")) return Bench(app.get_subcommand("bench")->remaining());
   std::printf("%s", EnvTable().c_str());
   return kExitDone;
@@ -341,6 +354,7 @@ int RunCommandLine(int argc, char** argv) {
   AddReplay(app, options.replay);
   AddSimulate(app, options);
   AddKeys(app, options.new_keys);
+  AddStop(app, options.stop);
   AddBench(app);
   app.add_subcommand("envs", "List the environments.");
   try {

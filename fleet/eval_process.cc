@@ -2,7 +2,9 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -19,6 +21,7 @@
 #include "fleet/eval_schedule.h"
 #include "learner/checkpoint.h"
 #include "wire/runtime_dir.h"
+#include "wire/slices.h"
 #include "wire/snapshot.h"
 
 namespace starling::fleet {
@@ -41,6 +44,8 @@ class EvalProcess {
       : options_(options),
         config_(LoadRun(options.run_dir)),
         layout_(LayoutOf(config_)),
+        slices_(
+            wire::CutIntoSlices(layout_.size(), static_cast<std::size_t>(config_.learner.shards))),
         root_(wire::RuntimeRoot(config_.wire.runtime_dir)),
         results_(options.run_dir),
         schedule_(static_cast<std::uint64_t>(config_.eval.every_steps), LastSteps()) {
@@ -78,16 +83,33 @@ class EvalProcess {
     }
   }
 
+  static bool Exists(const std::filesystem::path& path) {
+    std::error_code none;
+    return std::filesystem::exists(path, none);
+  }
+  std::vector<std::filesystem::path> SlicePaths(const std::filesystem::path& first) const {
+    std::vector<std::filesystem::path> paths{first};
+    while (paths.size() < slices_.size()) {
+      paths.push_back(wire::RunPlace::SlicePath(first, paths.size()));
+    }
+    return paths;
+  }
+
   // The weights of the learner that is at work now, if there is one.
   void FindLearner() {
     const auto path = wire::RunPlace::FindSnapshot(root_, options_.run_dir);
     if (path == path_) return;
+    path_.reset();
+    readers_.clear();
+    // The other shards of a learner begin later than its first: until then it is looked for again.
+    if (!path || !std::ranges::all_of(SlicePaths(*path), Exists)) return;
     path_ = path;
-    reader_.reset();
-    if (!path) return;
     try {
-      reader_.emplace(*path, layout_.size(), layout_.fingerprint());
+      for (const auto& slice : SlicePaths(*path)) {
+        readers_.emplace_back(slice, slices_[readers_.size()].size, layout_.fingerprint());
+      }
     } catch (const std::runtime_error& error) {
+      readers_.clear();
       LogInfo("{}",
               error.what());  // it has ended meanwhile, perhaps: another will have another path
     }
@@ -95,12 +117,12 @@ class EvalProcess {
 
   std::optional<learner::Checkpoint> TakeDue() {
     FindLearner();
-    const auto newest = reader_ ? reader_->Peek() : std::nullopt;
+    const auto newest = readers_.empty() ? std::nullopt : readers_.front().Peek();
     if (!newest || !schedule_.Due(newest->steps)) return std::nullopt;
     learner::Checkpoint taken;
     taken.weights.resize(layout_.size());
     wire::SnapshotMeta meta;
-    if (!reader_->Read(0, taken.weights, meta)) return std::nullopt;  // overtaken: the next look
+    if (!ReadAll(taken.weights, meta)) return std::nullopt;  // overtaken: the next look
     schedule_.Done(meta.steps);
     taken.term = meta.term;
     taken.version = meta.version;
@@ -109,6 +131,15 @@ class EvalProcess {
     taken.config = ToToml(config_);
     taken.counters = "{}";
     return taken;
+  }
+
+  // Of a learner of several processes: each slice as new as it is; `meta` is the first's.
+  bool ReadAll(std::span<float> weights, wire::SnapshotMeta& meta) {
+    for (std::size_t shard = readers_.size(); shard-- > 0;) {
+      const auto [begin, size] = slices_[shard];
+      if (!readers_[shard].Read(0, weights.subspan(begin, size), meta)) return false;
+    }
+    return true;
   }
 
   void EvaluateNewestCheckpoint() {
@@ -151,13 +182,14 @@ class EvalProcess {
   const EvalProcessOptions& options_;
   const Config config_;
   const net::ParameterLayout layout_;
+  const std::vector<wire::Slice> slices_;
   const std::filesystem::path root_;
   EvalResults results_;
   EvalSchedule schedule_;
   std::optional<EventFile> events_;
   bool trouble_said_ = false;
-  std::optional<std::filesystem::path> path_;  // of what `reader_` reads
-  std::optional<wire::SnapshotReader> reader_;
+  std::optional<std::filesystem::path> path_;  // of what the first of them reads
+  std::vector<wire::SnapshotReader> readers_;  // one for each shard of the learner
 };
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace starling::fleet {
 FlatConfig Flatten(const std::string& toml) {
   toml::table document;
   try {
-    document = toml::parse(toml);
+    document = ParseToml(toml);
   } catch (const toml::parse_error& error) {
     throw std::runtime_error(std::string(error.description()));
   }

@@ -13,7 +13,7 @@ namespace {
 int stop_fd = -1, reload_fd = -1;
 
 void OnStop(int) {
-  // Async-signal-safe: one write. The handler is gone after its first call (SA_RESETHAND).
+  // Async-signal-safe: one write.
   const eventfd_t one = 1;
   [[maybe_unused]] const auto written = write(stop_fd, &one, sizeof one);
 }
@@ -36,15 +36,16 @@ int CatchReloadSignal() {
   return reload_fd;
 }
 
-int CatchStopSignals() {
+int CatchStopSignals(bool again_ends) {
   IgnoreFileSizeSignal();
   CHECK(stop_fd < 0);
   stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   CHECK(stop_fd >= 0);
   struct sigaction action {};
   action.sa_handler = OnStop;
-  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
-  for (int number : {SIGINT, SIGTERM, SIGHUP}) {
+  action.sa_flags = SA_RESTART;
+  for (int number : {SIGTERM, SIGINT, SIGHUP}) {
+    if (again_ends && number != SIGTERM) action.sa_flags |= static_cast<int>(SA_RESETHAND);
     struct sigaction before {};
     sigaction(number, nullptr, &before);
     if (before.sa_handler != SIG_IGN) sigaction(number, &action, nullptr);  // nohup stays nohup

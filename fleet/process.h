@@ -10,10 +10,11 @@
 
 namespace starling::fleet {
 
-// From now on the first SIGINT, SIGTERM or SIGHUP makes the returned descriptor readable, for good;
-// a second one ends the process at once, as if nobody had asked. Call once, early.
-// IgnoreFileSizeSignal is part of it.
-int CatchStopSignals();
+// From now on the first SIGINT, SIGTERM or SIGHUP makes the returned descriptor readable, for good. A second
+// SIGINT or SIGHUP ends the process at once, as if nobody had asked, unless `again_ends` is false: somebody
+// else sees to that. SIGTERM may be sent as often as one likes: whoever is impatient with that has SIGKILL.
+// Call once, early. IgnoreFileSizeSignal is part of it.
+int CatchStopSignals(bool again_ends = true);
 
 // From now on SIGHUP makes the returned eventfd readable instead, every time. Call once, after
 // CatchStopSignals.

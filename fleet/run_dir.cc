@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "core/utf8.h"
 #include "learner/checkpoint.h"
 
 namespace starling::fleet {
@@ -63,6 +64,8 @@ fs::path Numbered(const fs::path& wanted, int number) {
 fs::path CreateRunDir(const fs::path& wanted, bool may_number) {
   // "runs/a/" is "runs/a": a number goes behind the name.
   const fs::path plain = wanted.has_filename() ? wanted : wanted.parent_path();
+  // The configuration, which is UTF-8, names it.
+  if (!IsUtf8(plain.string())) Unusable(plain, "its name is no UTF-8 text");
   CreateParents(plain);
   fs::path dir = plain;
   if (may_number) {
@@ -129,8 +132,14 @@ void CheckResumable(const fs::path& run_dir) {
 }
 
 void WriteConfig(const fs::path& run_dir, const Config& config) {
+  Config kept = config;  // a run may be resumed from anywhere
+  for (std::string* path : {&kept.wire.secret, &kept.wire.allowed}) {
+    if (!path->empty()) *path = fs::absolute(*path).lexically_normal().string();
+  }
+  const std::string text = ToToml(kept);
+  if (!IsUtf8(text)) Unusable(run_dir, "a path in its configuration is no UTF-8 text");
   try {
-    WriteFileAtomically(run_dir / "config.toml", ToToml(config));
+    WriteFileAtomically(run_dir / "config.toml", text);
   } catch (const std::system_error& error) {
     Unusable(run_dir, error.code().message());
   }

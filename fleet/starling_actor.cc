@@ -3,20 +3,24 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <string>
+#include <system_error>
 #include <variant>
 
 #include "actors/actor.h"
 #include "core/config_schema.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "core/heap.h"
 #include "core/log.h"
 #include "core/version.h"
 #include "fleet/eval_process.h"
 #include "fleet/process.h"
 #include "learner/parse_number.h"
+#include "wire/endpoint.h"
 #include "wire/runtime_dir.h"
 
 namespace {
@@ -24,7 +28,7 @@ namespace {
 using namespace starling;
 
 struct Options {
-  std::string run_dir, connect, secret, learner_key;
+  std::string run_dir, connect, connect_file, secret, learner_key;
   std::int64_t slot = -1;
   int parent = 0;
   double connect_timeout_s = WireConfig{}.connect_timeout_s;
@@ -33,10 +37,30 @@ struct Options {
   bool evaluate = false, finish = false;
 };
 
+// What the learner wrote there (wire.address); nothing if it has not yet, or has ended.
+std::optional<std::string> EndpointIn(const std::string& file) {
+  std::string text;
+  try {
+    text = ReadRegularFile(file);
+  } catch (const std::system_error&) {
+    return std::nullopt;
+  }
+  text.erase(std::min(text.find('\n'), text.size()));
+  return text;
+}
+
 std::function<std::optional<std::string>()> EndpointFinder(const Options& options) {
   if (!options.connect.empty()) {
     wire::CheckEndpoint(options.connect, !options.secret.empty());
+    if (options.connect.ends_with(":0") || options.connect.ends_with(":*")) {
+      throw UserError(fmt::format(
+          "--connect {}: that is any port; give the one that the learner says it listens on",
+          options.connect));
+    }
     return [endpoint = options.connect] { return endpoint; };
+  }
+  if (!options.connect_file.empty()) {
+    return [file = options.connect_file] { return EndpointIn(file); };
   }
   const auto root = wire::RuntimeRoot(options.runtime_dir);
   return [root, run_dir = options.run_dir] { return wire::RunPlace::Find(root, run_dir).endpoint; };
@@ -48,7 +72,7 @@ std::function<std::optional<wire::Credentials>()> KeysFinder(const Options& opti
                                  wire::ReadPublicFile(options.learner_key)};
     return [keys] { return keys; };
   }
-  if (!options.connect.empty()) return {};
+  if (options.run_dir.empty()) return {};
   const auto root = wire::RuntimeRoot(options.runtime_dir);
   return [root, run_dir = options.run_dir] { return wire::RunPlace::FindKeys(root, run_dir); };
 }
@@ -68,12 +92,21 @@ CLI::Validator EnvsCheck() {
   return {check, ""};
 }
 
+CLI::Validator NotEmpty(const char* what) {
+  return {[what](const std::string& text) { return text.empty() ? std::string(what) : ""; }, ""};
+}
+
 // A learner tells strangers nothing, not even that it is there.
-const char* AboutKeys(const Options& options) {
-  if (options.connect.empty()) return "";
+std::string WhyNobody(const Options& options) {
+  if (!options.run_dir.empty()) return "";
+  if (!options.connect.empty()) {
+    const std::string trouble = wire::NameTrouble(options.connect, !options.secret.empty());
+    if (!trouble.empty()) return ". " + trouble;
+  }
   return options.secret.empty()
              ? ". If one is there it may ask for keys: give --secret and --learner-key"
-             : ". If one is there our key may not be on its list, or --learner-key not be its key";
+             : ". If one is there our key may not be on its list, --learner-key not be its key, "
+               "or it asks for no keys";
 }
 
 int Run(const Options& options) {
@@ -97,8 +130,8 @@ int Run(const Options& options) {
       return kExitFailed;
     default:
       LogError("no learner within {} s at {}; start one, or give --connect-timeout{}",
-               options.connect_timeout_s,
-               options.connect.empty() ? options.run_dir : options.connect, AboutKeys(options));
+               options.connect_timeout_s, options.connect + options.connect_file + options.run_dir,
+               WhyNobody(options));
       return kExitFailed;
   }
 }
@@ -125,11 +158,18 @@ int main(int argc, char** argv) {
       app.add_option("--run-dir", options.run_dir, "run directory of a learner on this host");
   auto* connect = app.add_option("--connect", options.connect, "endpoint of the learner instead")
                       ->excludes(dir);
+  auto* connect_file =
+      app.add_option("--connect-file", options.connect_file,
+                     "file with the endpoint, RUN/endpoint: read again whenever it is looked for")
+          ->excludes(dir)
+          ->excludes(connect);
   auto* secret = app.add_option("--secret", options.secret,
                                 "our secret key (NAME.secret), for a learner that asks for keys")
-                     ->needs(connect);
+                     ->check(NotEmpty("it is empty; name a file"))
+                     ->excludes(dir);
   auto* learner_key =
       app.add_option("--learner-key", options.learner_key, "the learner's public key (NAME.public)")
+          ->check(NotEmpty("it is empty; name a file"))
           ->needs(secret);
   secret->needs(learner_key);
   auto* slot = app.add_option("--slot", options.slot, "slot to take; default: the lowest free one")
@@ -156,7 +196,9 @@ int main(int argc, char** argv) {
       ->needs(evaluate);
   try {
     app.parse(argc, argv);
-    if (dir->empty() && connect->empty()) throw CLI::RequiredError("--run-dir or --connect");
+    if (dir->empty() && connect->empty() && connect_file->empty()) {
+      throw CLI::RequiredError("--run-dir, --connect or --connect-file");
+    }
     return options.evaluate ? Evaluate(options) : Run(options);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kExitDone : kExitUserError;

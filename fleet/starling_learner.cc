@@ -1,9 +1,11 @@
 // starling-learner: one learner. Started by `starling train`, or by hand in any order with its
 // actors.
+#include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -22,13 +24,16 @@
 #include "fleet/check_config.h"
 #include "fleet/console.h"
 #include "fleet/eval_results.h"
+#include "fleet/pages/status_server.h"
 #include "fleet/process.h"
 #include "fleet/progress.h"
 #include "fleet/run_dir.h"
+#include "fleet/shard_processes.h"
 #include "fleet/status.h"
 #include "fleet/summary.h"
 #include "fleet/trained.h"
 #include "learner/learner.h"
+#include "learner/shard.h"
 #include "wire/runtime_dir.h"
 
 namespace {
@@ -39,6 +44,8 @@ struct Options {
   std::string config, run_dir;
   std::vector<std::string> overrides;
   bool resume = false;
+  std::size_t shard = 0;
+  std::string learner;
   int status_fd = -1;
   int parent = 0;
 };
@@ -126,28 +133,60 @@ class Screen {
   std::set<std::pair<int, std::uint64_t>> actors_;
 };
 
+// A further process of a learner that is cut into shards: it has the configuration of the run, and ends
+// when the first says so, however it is told to stop.
+int RunShard(const Options& options) {
+  KeepFreedMemory();
+  InitLog(fmt::format("shard {}", options.shard));
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_IGN);
+  const Config config = LoadConfig(options.run_dir + "/config.toml", options.overrides);
+  learner::Shard shard(config, fleet::LayoutOf(config),
+                       {.run_dir = options.run_dir,
+                        .learner = options.learner,
+                        .shard = options.shard,
+                        .abandoned = fleet::WatchParent(options.parent)});
+  return shard.Run() ? kExitDone : kExitFailed;
+}
+
 int Run(const Options& options) {
   KeepFreedMemory();
   InitLog("learner");
-  const int stop_fd = fleet::CatchStopSignals();
+  const bool supervised = options.status_fd >= 0;
+  // What ends a whole job tells its supervisor and us, and the supervisor tells us again: it is he who
+  // loses patience.
+  const int stop_fd = fleet::CatchStopSignals(/*again_ends=*/!supervised);
   const Config config = Prepare(options);
   wire::RunPlace::RemoveStale(wire::RuntimeRoot(config.wire.runtime_dir));
-  const bool supervised = options.status_fd >= 0;
+  std::optional<fleet::StatusServer> pages;
+  if (config.status.port != 0) {
+    pages.emplace(config,
+                  fleet::StatusServerOptions{.port = static_cast<std::uint16_t>(config.status.port),
+                                             .keep_trying = supervised && options.resume});
+  }
   Screen screen(config);
   StatusPipe pipe(options.status_fd);
+  std::optional<fleet::ShardProcesses> shards;
   learner::LearnerOptions setup{
       .run_dir = options.run_dir,
       .resume = options.resume,
       .stop_fd = stop_fd,
       .reload_fd = config.wire.secret.empty() ? -1 : fleet::CatchReloadSignal(),
       .abandoned = fleet::WatchParent(options.parent),
-      .on_status = [&](const nlohmann::ordered_json& status) {
-        supervised ? pipe.Write(status) : screen.Show(status);
-      }};
+      .shard_trouble = [&] { return shards ? shards->Trouble() : ""; },
+      .on_status =
+          [&](const nlohmann::ordered_json& status) {
+            supervised ? pipe.Write(status) : screen.Show(status);
+          }};
+  if (pages) setup.on_bulletin = [&](auto bulletin) { pages->Show(std::move(bulletin)); };
   learner::Learner learner(
       config, options.resume ? fleet::BlueprintToResume(config) : fleet::BlueprintOf(config),
       std::move(setup));
+  if (config.learner.shards > 1) {
+    shards.emplace(static_cast<std::size_t>(config.learner.shards) - 1, options.run_dir,
+                   options.overrides, learner.shards_endpoint(), !options.resume);
+  }
   const bool over = learner.Run();
+  if (shards) shards->AwaitEnd();
   int exit_status = over || supervised ? kExitDone : kExitInterrupted;
   if (!learner.checkpoint_trouble().empty()) {
     LogError("the last checkpoint could not be written: {}", learner.checkpoint_trouble());
@@ -170,11 +209,13 @@ int main(int argc, char** argv) {
   app.add_option("--set", options.overrides, "section.key=value, as often as you like")
       ->allow_extra_args(false);
   app.add_flag("--resume", options.resume, "go on from the last good checkpoint");
+  app.add_option("--shard", options.shard, "which other shard of a learner this is");
+  app.add_option("--learner", options.learner, "where its first is");
   app.add_option("--status-fd", options.status_fd, "descriptor for status lines (JSON)");
   app.add_option("--parent", options.parent, "process id of the supervisor");
   try {
     app.parse(argc, argv);
-    return Run(options);
+    return options.shard > 0 ? RunShard(options) : Run(options);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kExitDone : kExitUserError;
   } catch (const UserError& error) {

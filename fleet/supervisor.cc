@@ -300,8 +300,8 @@ class Supervisor {
 
   void ShowProgress() {
     const std::int64_t now = NowMs();
-    const Progress progress =
-        MakeProgress(policy_.last_status(), options_.run_steps, rate_.PerSecond(), options_.actors);
+    const Progress progress = MakeProgress(policy_.last_status(), options_.run_steps,
+                                           rate_.PerSecond(), options_.actors_awaited);
     if (!options_.screen || !console_.terminal()) return console_.Show(progress, now);
     const auto draw = [&](const ProgressStyle& style) {
       const ScreenView view = watch_.Look(now, progress, policy_.standings(), policy_.over());

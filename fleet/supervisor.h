@@ -24,7 +24,8 @@ struct SupervisorOptions {
   std::vector<std::string> actor_arguments;  // besides --run-dir, --slot and --parent
   bool resume = false;                       // the first learner, too, goes on from a checkpoint
   bool evaluates = false;  // an evaluator beside the actors: also an actor_program
-  int actors = 1;
+  int actors = 1;          // to start; 0: all come from elsewhere
+  int actors_awaited = 1;  // wherever they come from
   std::uint64_t run_steps = 0;
   std::optional<ScreenFacts> screen{};  // on a terminal a screen of many lines; nothing: the bar
   PolicyLimits limits;

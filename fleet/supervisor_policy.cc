@@ -25,7 +25,7 @@ SupervisorPolicy::SupervisorPolicy(const PolicyLimits& limits, int actors, std::
       log_path_(std::move(log_path)),
       actors_(static_cast<std::size_t>(actors)),
       evaluator_(limits_, evaluates, log_path_) {
-  CHECK(actors >= 1, "{} actors", actors);
+  CHECK(actors >= 0, "{} actors", actors);
 }
 
 Actions SupervisorPolicy::Start(std::int64_t) {
@@ -71,16 +71,26 @@ Actions SupervisorPolicy::OnStatus(std::int64_t now_ms, const LearnerStatus& sta
 
 void SupervisorPolicy::NoteJoined(const LearnerStatus& status) {
   for (const JoinedActor& row : status.joined) {
-    if (row.slot < 0 || row.slot >= static_cast<int>(actors_.size())) continue;  // started by hand
+    learner_.progress = learner_.progress || row.accepted > 0;
+    if (row.slot < 0 || row.slot >= static_cast<int>(actors_.size())) {
+      NoteGuest(row.slot, {status.term, row.incarnation});
+      continue;
+    }
     Actor& actor = actors_[static_cast<std::size_t>(row.slot)];
     actor.life = Life{status.term, row.incarnation};
-    if (row.accepted == 0) continue;
-    learner_.progress = true;
-    if (actor.alive && actor.life != actor.before) {
+    if (row.accepted > 0 && actor.alive && actor.life != actor.before) {
       actor.accepted = true;
       actor.backoff.deaths = 0;
     }
   }
+}
+
+// With every term all of them join anew.
+void SupervisorPolicy::NoteGuest(int slot, const Life& life) {
+  const auto [at, first] = guests_.try_emplace(slot, life);
+  if (first) ++counts_.actors_started;
+  if (at->second.term == life.term && at->second != life) ++counts_.actors_restarted;
+  at->second = life;
 }
 
 Actions SupervisorPolicy::OnActorExit(std::int64_t now_ms, int slot, int pid,

@@ -8,6 +8,8 @@
 //    writes its last checkpoint.
 //  - A learner that died is started again from its last checkpoint; after `learner_deaths` deaths
 //    in a row without an applied update the run is given up.
+//  - Actors from elsewhere, in slots above ours, are counted as the learner welcomes them: one that takes a
+//    slot again within a term is a restarted one.
 //  - Exit status 2 of a child is the operator's mistake: the run ends with it.
 //  - The evaluator (fleet/evaluator_policy.h) can neither hold the run up nor make it fail; a run that
 //    is done waits for the evaluation of its last weights.
@@ -18,6 +20,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,7 +47,7 @@ struct ActorStanding {
 
 class SupervisorPolicy {
  public:
-  // `log_path` is named to the operator where the run is given up. `evaluates`: beside the fleet.
+  // With 0 actors all come from elsewhere. `log_path` is named to the operator where the run is given up. `evaluates`: beside the fleet.
   SupervisorPolicy(const PolicyLimits& limits, int actors, std::uint64_t run_steps, bool resume,
                    std::string log_path, bool evaluates = false);
 
@@ -98,6 +101,7 @@ class SupervisorPolicy {
   void BringUpLearner(bool resume, Actions& out);
   void RestartLearner(std::int64_t now_ms, Actions& out);
   void NoteJoined(const LearnerStatus& status);
+  void NoteGuest(int slot, const Life& life);
   void LearnerCrashed(std::int64_t now_ms, const std::string& who, Actions& out);
   void LearnerLeft(std::int64_t now_ms, Actions& out);
   bool EverySlotHopeless() const;
@@ -112,6 +116,7 @@ class SupervisorPolicy {
   const bool resume_;
   const std::string log_path_;
   std::vector<Actor> actors_;
+  std::map<int, Life> guests_;  // by slot: actors that are not ours
   Learner learner_;
   EvaluatorPolicy evaluator_;
   std::optional<LearnerStatus> status_;

@@ -101,12 +101,13 @@ std::vector<std::string> ActorArguments(const Config& config) {
   return arguments;
 }
 
-std::string Headline(const Plan& plan) {
+std::string Headline(const Plan& plan, bool no_actors) {
   const RunConfig& run = plan.config.run;
   const bool given = !plan.resume && !run.init_from.empty();
-  return fmt::format("{} {} in {}: {} actors, {} steps{}",
+  return fmt::format("{} {} in {}: {} actors{}, {} steps{}",
                      plan.resume ? "going on with" : "training", plan.config.env.name,
-                     plan.run_dir.string(), plan.config.actors.count, Grouped(run.steps),
+                     plan.run_dir.string(), plan.config.actors.count,
+                     no_actors ? " from elsewhere" : "", Grouped(run.steps),
                      given ? ", from the weights of " + run.init_from : "");
 }
 
@@ -158,14 +159,16 @@ int RunTrain(const TrainOptions& options) {
   plan.config.run.dir = plan.run_dir.string();
   WriteConfig(plan.run_dir, plan.config);
   RemoveLeftovers(plan.config, log);
-  console.Print(Headline(plan));
+  console.Print(Headline(plan, options.no_actors));
+  const int actors = static_cast<int>(plan.config.actors.count);
   const SupervisorResult result = Supervise({.run_dir = plan.run_dir,
                                              .learner_program = learner,
                                              .actor_program = actor,
                                              .actor_arguments = ActorArguments(plan.config),
                                              .resume = plan.resume,
                                              .evaluates = plan.config.eval.every_steps > 0,
-                                             .actors = static_cast<int>(plan.config.actors.count),
+                                             .actors = options.no_actors ? 0 : actors,
+                                             .actors_awaited = actors,
                                              .run_steps = plan.config.run.steps,
                                              .screen = ScreenFor(plan.config, options.progress),
                                              .limits = {}},

@@ -24,6 +24,7 @@ struct TrainOptions {
   std::optional<std::filesystem::path> run_dir;  // refused if it exists and is not empty
   std::optional<std::filesystem::path> resume;   // a run directory
   std::string init_from;                         // over run.init_from; not with `resume`
+  bool no_actors = false;                        // all of them come from elsewhere
   ShowProgress progress = ShowProgress::kScreen;
   std::string program = "starling";  // how to call it again, for the hints at the end
 };

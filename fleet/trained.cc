@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "fleet/blueprint.h"
+#include "learner/checkpoint_parts.h"
 
 namespace starling::fleet {
 namespace {
@@ -38,7 +39,7 @@ std::string Difference(const net::ParameterLayout& theirs, const net::ParameterL
 }  // namespace
 
 FoundCheckpoint FindCheckpoint(const std::filesystem::path& target) {
-  if (std::filesystem::is_regular_file(target)) {
+  if (std::filesystem::is_regular_file(target) || learner::HoldsCheckpointParts(target)) {
     try {
       return {target, learner::ReadCheckpoint(target)};
     } catch (const std::runtime_error& error) {

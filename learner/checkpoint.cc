@@ -3,16 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string_view>
-#include <utility>
 
 #include "core/check.h"
 #include "core/safetensors.h"
-#include "learner/parse_number.h"
+#include "learner/checkpoint_metadata.h"
+#include "learner/checkpoint_parts.h"
 
 namespace starling::learner {
 namespace {
@@ -32,49 +30,6 @@ std::span<const float> Slice(const std::vector<float>& flat, const net::Paramete
 std::vector<std::uint64_t> Shape(const net::Parameter& parameter) {
   return {parameter.shape.begin(), parameter.shape.end()};
 }
-
-std::string Join(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
-  return text;
-}
-
-std::vector<std::string> Split(std::string_view text) {
-  std::vector<std::string> words;
-  while (!text.empty()) {
-    const std::size_t comma = std::min(text.find(','), text.size());
-    words.emplace_back(text.substr(0, comma));
-    text.remove_prefix(std::min(comma + 1, text.size()));
-  }
-  return words;
-}
-
-// The metadata of one file, with sentences for what is missing.
-class Metadata {
- public:
-  Metadata(const SafetensorsFile& file, std::string path)
-      : entries_(file.metadata()), path_(std::move(path)) {}
-
-  const std::string& Text(const std::string& key) const {
-    const auto found = entries_.find(key);
-    if (found == entries_.end()) {
-      throw std::runtime_error(fmt::format("{} is no checkpoint: it has no \"{}\"", path_, key));
-    }
-    return found->second;
-  }
-  std::uint64_t Number(const std::string& key, int base = 10) const {
-    const std::optional<std::uint64_t> value = ParseNumber(Text(key), base);
-    if (!value) {
-      throw std::runtime_error(
-          fmt::format("{}: \"{}\" is \"{}\", not a number", path_, key, Text(key)));
-    }
-    return *value;
-  }
-
- private:
-  const std::map<std::string, std::string>& entries_;
-  std::string path_;
-};
 
 // Names and shapes in file order give the offsets again.
 net::ParameterLayout RebuildLayout(const SafetensorsFile& file, const std::string& path,
@@ -143,46 +98,19 @@ std::filesystem::path WriteCheckpoint(const std::filesystem::path& dir, std::str
                                 Shape(parameter), Slice(checkpoint.state[slot], parameter)));
     }
   }
-  const std::map<std::string, std::string> metadata = {
-      {"format", std::string(kFormat)},
-      {"term", std::to_string(checkpoint.term)},
-      {"version", std::to_string(checkpoint.version)},
-      {"steps", std::to_string(checkpoint.steps)},
-      {"optimizer_step", std::to_string(checkpoint.optimizer_step)},
-      {"optimizer_slots", Join(checkpoint.slot_names)},
-      {"journal_offset", std::to_string(checkpoint.journal_offset)},
-      {"fingerprint", fmt::format("{:016x}", layout.fingerprint())},
-      {"config", checkpoint.config},
-      {"counters", checkpoint.counters},
-  };
   std::filesystem::create_directories(dir);
   const std::filesystem::path path = dir / name;
-  WriteSafetensors(path, tensors, metadata);
+  WriteSafetensors(path, tensors, MetadataOf(checkpoint, kFormat));
   return path;
 }
 
 Checkpoint ReadCheckpoint(const std::filesystem::path& file_path) {
+  if (std::filesystem::is_directory(file_path)) return ReadCheckpointParts(file_path);
   const std::string path = file_path.string();
   const SafetensorsFile file = SafetensorsFile::Read(file_path);
   const Metadata metadata(file, path);
-  if (metadata.Text("format") != kFormat) {
-    throw std::runtime_error(fmt::format("{} has the format \"{}\"; this program reads \"{}\"",
-                                         path, metadata.Text("format"), kFormat));
-  }
-  Checkpoint checkpoint;
-  const std::uint64_t term = metadata.Number("term");
-  if (term > UINT32_MAX) {
-    throw std::runtime_error(fmt::format("{}: the term {} is out of range", path, term));
-  }
-  checkpoint.term = static_cast<std::uint32_t>(term);
-  checkpoint.version = metadata.Number("version");
-  checkpoint.steps = metadata.Number("steps");
-  checkpoint.optimizer_step = metadata.Number("optimizer_step");
-  checkpoint.journal_offset = metadata.Number("journal_offset");
+  Checkpoint checkpoint = FromMetadata(metadata, path, kFormat);
   checkpoint.layout = RebuildLayout(file, path, metadata.Number("fingerprint", 16));
-  checkpoint.slot_names = Split(metadata.Text("optimizer_slots"));
-  checkpoint.config = metadata.Text("config");
-  checkpoint.counters = metadata.Text("counters");
   const net::ParameterLayout& layout = checkpoint.layout;
   checkpoint.weights = Gather(file, path, layout, [](const auto& p) { return p.name; });
   for (const std::string& slot : checkpoint.slot_names) {

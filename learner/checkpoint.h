@@ -1,7 +1,8 @@
 // Checkpoints: complete or absent, found damaged if they are, and sortable by name
 // ("t0001-v000000012345.safetensors"). One tensor per named parameter ("conv1.weight"), the
 // optimizer's likewise ("optimizer.square_avg.conv1.weight"), the rest in the metadata. Nothing of
-// the wall clock.
+// the wall clock. Of a learner of several processes it is a directory of parts (checkpoint_parts.h), which
+// everything here takes for a file.
 //
 // Thread safety: the functions share nothing but the directory; one thread writes to a directory,
 // its best checkpoint apart.
@@ -56,7 +57,7 @@ std::filesystem::path WriteCheckpoint(const std::filesystem::path& dir, std::str
 // rebuilt from the names and shapes and must have the fingerprint that was noted.
 Checkpoint ReadCheckpoint(const std::filesystem::path& path);
 
-// Checkpoint files of `dir` by (term, version), newest last. Empty if there is no such directory.
+// Checkpoints of `dir` by (term, version), newest last. Empty if there is no such directory.
 std::vector<std::filesystem::path> ListCheckpoints(const std::filesystem::path& dir);
 
 struct LastGoodResult {
@@ -77,19 +78,26 @@ std::vector<std::filesystem::path> Prune(const std::filesystem::path& dir, std::
 // std::runtime_error if the file holds anything but a number.
 std::uint32_t OpenTerm(const std::filesystem::path& dir, std::uint32_t at_least = 1);
 
-// Writes and prunes in a thread of its own, so that the network thread never waits for the disk.
+// One of the processes that a learner is cut into, which write a part of each checkpoint.
+struct ShardOf {
+  std::size_t shard = 0, shards = 1;
+};
+
+// Writes and prunes in a thread of its own, so that the network thread never waits for the disk. Of a
+// checkpoint that is only a shard's slice it writes that part; shard 0, which writes when all others have,
+// completes it and prunes.
 class CheckpointWriter {
  public:
   struct Result {
     std::uint32_t term = 0;
     std::uint64_t version = 0;
-    std::filesystem::path path;  // empty if it failed
+    std::filesystem::path path;  // empty if it failed, and of a part that completes nothing
     std::string error;           // why it failed; the older checkpoints are untouched
   };
 
   // `on_result` is called by the writing thread after each result is there (may be empty).
   CheckpointWriter(std::filesystem::path dir, std::size_t keep,
-                   std::function<void()> on_result = {});
+                   std::function<void()> on_result = {}, ShardOf which = {});
   ~CheckpointWriter();  // Finish
   CheckpointWriter(const CheckpointWriter&) = delete;
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
@@ -105,10 +113,12 @@ class CheckpointWriter {
 
  private:
   void Run();
+  std::filesystem::path Write(const Checkpoint& checkpoint) const;
 
   const std::filesystem::path dir_;
   const std::size_t keep_;
   const std::function<void()> on_result_;
+  const ShardOf which_;
   BoundedQueue<std::shared_ptr<const Checkpoint>> queue_{1};
   mutable std::mutex mutex_;  // results_, pending_
   std::deque<Result> results_;

@@ -10,6 +10,7 @@
 #include "core/check.h"
 #include "core/file.h"
 #include "learner/checkpoint.h"
+#include "learner/checkpoint_parts.h"
 #include "learner/parse_number.h"
 
 namespace starling::learner {
@@ -22,10 +23,10 @@ struct NameParts {
   friend auto operator<=>(const NameParts&, const NameParts&) = default;
 };
 
-// CheckpointName backwards; nothing for any other file.
-std::optional<NameParts> ParseName(std::string_view name) {
-  if (!name.starts_with('t') || !name.ends_with(kSuffix)) return std::nullopt;
-  const std::string_view stem = name.substr(1, name.size() - 1 - kSuffix.size());
+// CheckpointName backwards, with `suffix` as its end; nothing for any other name.
+std::optional<NameParts> ParseName(std::string_view name, std::string_view suffix) {
+  if (!name.starts_with('t') || !name.ends_with(suffix)) return std::nullopt;
+  const std::string_view stem = name.substr(1, name.size() - 1 - suffix.size());
   const std::size_t dash = stem.find("-v");
   if (dash == std::string_view::npos) return std::nullopt;
   const auto term = ParseNumber(stem.substr(0, dash));
@@ -34,13 +35,25 @@ std::optional<NameParts> ParseName(std::string_view name) {
   return NameParts{*term, *version};
 }
 
+// A file, or the directory of a checkpoint in parts.
+std::optional<NameParts> NameOf(const std::filesystem::directory_entry& entry) {
+  return ParseName(entry.path().filename().string(), entry.is_directory() ? "" : kSuffix);
+}
+
+// Parts that no checkpoint became of, and none will: there is a newer one.
+bool IsLeftover(const std::filesystem::directory_entry& entry,
+                const std::filesystem::path& newest) {
+  const auto parts = ParseName(entry.path().filename().string(), kUncommitted);
+  return parts && parts < NameOf(std::filesystem::directory_entry(newest));
+}
+
 }  // namespace
 
 std::vector<std::filesystem::path> ListCheckpoints(const std::filesystem::path& dir) {
   std::vector<std::pair<NameParts, std::filesystem::path>> found;
   if (std::filesystem::is_directory(dir)) {
     for (const auto& entry : std::filesystem::directory_iterator(dir)) {
-      const auto parts = ParseName(entry.path().filename().string());
+      const auto parts = NameOf(entry);
       if (parts) found.emplace_back(*parts, entry.path());
     }
   }
@@ -70,16 +83,25 @@ std::vector<std::filesystem::path> Prune(const std::filesystem::path& dir, std::
   std::vector<std::filesystem::path> removed;
   const auto remove = [&](const std::filesystem::path& path) {
     std::error_code ignored;  // a file that stays is tried again next time
-    if (std::filesystem::remove(path, ignored)) removed.push_back(path);
+    std::filesystem::path doomed = path;
+    // A directory goes file by file: first it must not look complete any more.
+    if (std::filesystem::is_directory(path, ignored) && path.extension() != kUncommitted) {
+      doomed += kUncommitted;
+      std::filesystem::rename(path, doomed, ignored);
+      if (ignored) return;
+    }
+    if (std::filesystem::remove_all(doomed, ignored) > 0) removed.push_back(path);
   };
+  const std::vector<std::filesystem::path> paths = ListCheckpoints(dir);
   std::vector<std::filesystem::path> leftovers;
   for (const auto& entry : std::filesystem::directory_iterator(dir)) {
     const bool best = entry.path().filename().string().starts_with(kBestCheckpoint);
-    if (entry.path().extension() == ".tmp" && !best) leftovers.push_back(entry.path());
+    const bool temporary = entry.path().extension() == ".tmp" && !best;
+    if (temporary || (!paths.empty() && IsLeftover(entry, paths.back()))) {
+      leftovers.push_back(entry.path());
+    }
   }
   for (const auto& path : leftovers) remove(path);
-
-  const std::vector<std::filesystem::path> paths = ListCheckpoints(dir);
   if (paths.size() <= keep) return removed;
   const std::filesystem::path newest_good = LastGood(dir).path;
   for (std::size_t i = 0; i < paths.size() - keep; ++i) {

@@ -3,14 +3,16 @@
 #include <utility>
 
 #include "learner/checkpoint.h"
+#include "learner/checkpoint_parts.h"
 
 namespace starling::learner {
 
 CheckpointWriter::CheckpointWriter(std::filesystem::path dir, std::size_t keep,
-                                   std::function<void()> on_result)
+                                   std::function<void()> on_result, ShardOf which)
     : dir_(std::move(dir)),
       keep_(keep),
       on_result_(std::move(on_result)),
+      which_(which),
       thread_([this] { Run(); }) {}
 
 CheckpointWriter::~CheckpointWriter() { Finish(); }
@@ -44,12 +46,20 @@ void CheckpointWriter::Finish() {
   if (thread_.joinable()) thread_.join();
 }
 
+std::filesystem::path CheckpointWriter::Write(const Checkpoint& checkpoint) const {
+  const bool whole = checkpoint.weights.size() == checkpoint.layout.size();
+  if (whole) return WriteCheckpoint(dir_, checkpoint);
+  WriteCheckpointPart(dir_, checkpoint, which_);
+  if (which_.shard > 0) return {};
+  return CommitCheckpointParts(dir_, checkpoint.term, checkpoint.version);
+}
+
 void CheckpointWriter::Run() {
   while (const auto checkpoint = queue_.Pop()) {
     Result result{(*checkpoint)->term, (*checkpoint)->version, {}, {}};
     try {
-      result.path = WriteCheckpoint(dir_, **checkpoint);
-      Prune(dir_, keep_);
+      result.path = Write(**checkpoint);
+      if (which_.shard == 0) Prune(dir_, keep_);
     } catch (const std::exception& error) {
       // A full disk must not end the run: the older checkpoints are untouched.
       result.error = error.what();

@@ -120,6 +120,9 @@ std::optional<JournalRecord> Decode(std::size_t kind, std::string_view payload) 
     In in(payload);
     Fields(in, record);
     if (!in.Done()) return std::nullopt;
+    if constexpr (std::is_same_v<decltype(record), LostRecord>) {
+      if (record.why != LostWhy::kDeath && record.why != LostWhy::kDeadline) return std::nullopt;
+    }
     return record;
   }
 }
@@ -258,6 +261,7 @@ JournalReader::JournalReader(const std::filesystem::path& path) : bytes_(ReadFil
   if (checksum != Checksum(bytes.substr(0, kHeaderSize - sizeof checksum))) {
     refuse("has a damaged header");
   }
+  if (zero != 0) refuse("has a damaged header");
   if (format != kJournalFormat) {
     refuse(fmt::format("has journal format {}; this program reads {}", format, kJournalFormat));
   }

@@ -1,32 +1,25 @@
 #include "learner/learner.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
+#include <random>
+#include <system_error>
 #include <utility>
 
-#include "net/norm.h"
+#include "core/error.h"
+#include "core/file.h"
 
 namespace starling::learner {
 
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr int kDrainAtMost = 256;     // messages handled before the lanes are looked at again
 constexpr std::int64_t kIdleMs = 50;  // the clock is looked at so often if nothing happens
-
-wire::Outcome OutcomeOf(Arrival arrival) {
-  switch (arrival) {
-    case Arrival::kHeld:
-      return wire::Outcome::kNone;
-    case Arrival::kNoGrant:
-      return wire::Outcome::kNoGrant;
-    case Arrival::kBelowGrant:
-      return wire::Outcome::kBelowGrant;
-    case Arrival::kFutureVersion:
-      return wire::Outcome::kFutureVersion;
-    case Arrival::kStale:
-      return wire::Outcome::kStale;
-  }
-  return wire::Outcome::kNone;
-}
+constexpr char kEndpointFile[] = "endpoint";  // in the run directory, while we listen
 
 std::string RouterEndpoint(const Config& config, const wire::RunPlace& place) {
   return config.wire.endpoint == "auto" ? place.SocketEndpoint("control") : config.wire.endpoint;
@@ -38,14 +31,28 @@ bool OnThisHost(const Config& config) { return !config.wire.endpoint.starts_with
 
 // A first start that finds no room for them is told so; one in the middle of a run goes on. Over tcp
 // actors do not look into it, but the evaluator, which plays on this host, does.
-wire::SnapshotWriter MakeSnapshot(const Config& config, const net::ParameterLayout& layout,
-                                  const std::filesystem::path& path, std::uint32_t term,
-                                  bool resume) {
-  const std::size_t floats = layout.size();
-  const std::uint64_t fingerprint = layout.fingerprint();
+wire::SnapshotWriter MakeSnapshot(const Config& config, std::size_t floats,
+                                  std::uint64_t fingerprint, const std::filesystem::path& path,
+                                  std::uint32_t term, bool resume) {
   if (!OnThisHost(config) && config.eval.every_steps == 0) return {{}, floats, fingerprint, term};
   if (OnThisHost(config) && !resume) return {path, floats, fingerprint, term};
   return wire::SnapshotWriter::SharedIfThereIsRoom(path, floats, fingerprint, term);
+}
+
+wire::Slice OwnSlice(const Config& config, std::size_t floats) {
+  const auto shards = static_cast<std::size_t>(config.learner.shards);
+  const auto slices = wire::CutIntoSlices(floats, shards);
+  if (slices.front().size > 0) return slices.front();
+  throw UserError(
+      fmt::format("learner.shards = {}: the net has no more than {} weights, 16 a shard "
+                  "are the least",
+                  shards, floats));
+}
+
+// For actors of other machines that see the run directory, too: which port was free they cannot know.
+void Announce(const fs::path& file, const std::string& address, const std::string& bound) {
+  const std::string port = bound.substr(bound.rfind(':'));
+  WriteFileAtomically(file, fmt::format("tcp://{}{}\n", address, port));
 }
 
 std::optional<wire::KeyPair> OwnKeys(const Config& config) {
@@ -56,6 +63,11 @@ std::optional<wire::KeyPair> OwnKeys(const Config& config) {
 std::optional<wire::Gate> MakeGate(const Config& config, wire::Context& context) {
   if (config.wire.secret.empty()) return std::nullopt;
   return std::optional<wire::Gate>(std::in_place, context, config.wire.allowed);
+}
+
+std::uint32_t NewSession() {
+  std::random_device random;
+  return std::max(1u, static_cast<std::uint32_t>(random()));
 }
 
 }  // namespace
@@ -70,8 +82,10 @@ Learner::Learner(const Config& config, NetBlueprint net, LearnerOptions options,
                  wire::RunPlace place, Start start)
     : config_(config),
       layout_(std::move(net.layout)),
+      slice_(OwnSlice(config, layout_.size())),
       options_(std::move(options)),
       term_(start.standing.term),
+      session_(NewSession()),
       counters_(std::move(start.counters)),
       roster_(term_),
       journal_(options_.run_dir / "journal",
@@ -80,16 +94,22 @@ Learner::Learner(const Config& config, NetBlueprint net, LearnerOptions options,
       metrics_(options_.run_dir / "metrics.jsonl"),
       board_(config.run.tensorboard, options_.run_dir, start.standing.steps),
       checkpoints_(options_.run_dir / "checkpoints",
-                   static_cast<std::size_t>(config.checkpoint.keep), [this] { bell_.Ring(); }),
+                   static_cast<std::size_t>(config.checkpoint.keep), [this] { bell_.Ring(); },
+                   {0, static_cast<std::size_t>(config.learner.shards)}),
       place_(std::move(place)),
-      snapshot_(MakeSnapshot(config, layout_, place_.SnapshotPath(term_), term_, options_.resume)),
-      reader_(snapshot_),
+      snapshot_(MakeSnapshot(config, slice_.size, layout_.fingerprint(), place_.SnapshotPath(term_),
+                             term_, options_.resume)),
+      newest_weights_(snapshot_),
       keys_(OwnKeys(config)),
       gate_(MakeGate(config, context_)),
       socket_(context_, RouterEndpoint(config, place_),
-              {.max_elements = layout_.size(), .keys = keys_}),
-      pipeline_(config_, start.standing, snapshot_, journal_, counters_, [this] { bell_.Ring(); }),
+              {.max_elements = slice_.size,
+               .silence_ms = static_cast<int>(config_.wire.timeout_s * 1000.0),
+               .keys = keys_}),
+      pipeline_(config_, CutOut(start.standing, slice_), snapshot_, journal_, counters_,
+                [this] { bell_.Ring(); }),
       last_checkpoint_(start.checkpoint),
+      last_saved_(pipeline_.taken()),
       seconds_before_(counters_.seconds) {
   if (OnThisHost(config) && snapshot_.shared())
     beacon_.emplace(context_, place_.SocketEndpoint("beacon"));
@@ -103,29 +123,36 @@ Learner::Learner(const Config& config, NetBlueprint net, LearnerOptions options,
     SaveCheckpoint({std::move(start.standing), counters_.Save(), journal_.offset()});
   }
   if (gate_) OpenGate();
+  if (config_.learner.shards > 1) OpenShards();
   place_.WriteEndpoint(socket_.endpoint());
+  if (!config_.wire.address.empty()) {
+    Announce(options_.run_dir / kEndpointFile, config_.wire.address, socket_.endpoint());
+  }
   LogInfo("term {}, listening on {}", term_, socket_.endpoint());
 }
 
 bool Learner::Run() {
   started_ms_ = last_alone_ms_ = clock_.NowMs();
-  std::array<wire::PollItem, 6> items{};
-  auto& [messages, bell, stop, subscribers, newcomers, reload] = items;
+  std::array<wire::PollItem, 7> items{};
+  auto& [messages, bell, stop, subscribers, newcomers, reload, others] = items;
   messages.socket = &socket_;
   bell.fd = bell_.fd();
   stop.fd = options_.stop_fd;
   if (beacon_) subscribers.socket = &*beacon_;
   if (gate_) newcomers.socket = &*gate_;
   reload.fd = gate_ ? options_.reload_fd : -1;
+  if (shards_) others.socket = &shards_->socket();
 
-  bool stopped = false;
-  while (true) {
+  const bool begun = !shards_ || AwaitShards();
+  bool stopped = !begun;
+  while (begun) {
     times_.dispatch_ns += laps_.LapNs();
     wire::Poll(items, kIdleMs);
     times_.idle_ns += laps_.LapNs();
     bell_.Silence();
     if (subscribers.readable) beacon_->Repeat();
     if (gate_) WatchGate(reload.readable);
+    if (shards_) HearShards();
     stopped = stop.readable || MustStop();
     if (!stopped && !pipeline_.over()) {
       Drain();
@@ -134,6 +161,7 @@ bool Learner::Run() {
       WatchSilence();
       pipeline_.Advance();
     }
+    WatchConnections();
     Finish();
     CollectCheckpoints();
     if ((stopped || pipeline_.over()) && pipeline_.idle()) break;
@@ -141,11 +169,18 @@ bool Learner::Run() {
   }
 
   const bool over = pipeline_.over();
+  std::error_code ignored;
+  fs::remove(options_.run_dir / kEndpointFile, ignored);
   FarewellTo(over ? wire::ByeReason::kRunOver : wire::ByeReason::kShuttingDown,
              over ? "all steps are done" : "the learner was told to stop");
   // The actors leave now; the last checkpoint may take its time.
   Report(Moment::kFarewell);
-  SaveCheckpoint({pipeline_.Settle(), counters_.Save(), journal_.offset()}, true);
+  if (shards_) {
+    if (begun) SealShards();
+    shards_->Farewell();
+  } else {
+    SaveCheckpoint({pipeline_.Settle(), counters_.Save(), journal_.offset()}, true);
+  }
   checkpoints_.Finish();
   CollectCheckpoints();
   journal_.Sync();
@@ -167,7 +202,7 @@ void Learner::Drain() {
 
 void Learner::Handle(wire::Envelope envelope) {
   if (!MayComeIn(envelope)) return;
-  const wire::DecodeResult decoded = wire::Decode(envelope.frames(), layout_.size());
+  const wire::DecodeResult decoded = wire::Decode(envelope.frames(), slice_.size);
   if (!decoded) {
     ++counters_.frames_refused[wire::RefusalName(decoded.refusal)];
     refusals_.Warn(clock_.NowMs(), std::string("refused a message that is not ours: ") +
@@ -181,140 +216,26 @@ void Learner::Handle(wire::Envelope envelope) {
     return;
   }
   const wire::Message& message = decoded.message;
+  if (SpeaksForAnother(envelope, message.header)) return;
   const std::string peer = envelope.peer();
   switch (message.header.kind) {
     case wire::Kind::kHello:
       return OnHello(envelope, std::get<wire::Hello>(message.body));
     case wire::Kind::kGradient:
-      return OnGradient(std::move(envelope), message);
+      if (assembly_) return Gather(std::move(envelope), message);
+      OnGradient(std::move(envelope), message);
+      return;
     case wire::Kind::kFetch:
-      return OnFetch(peer, message.header);
+      return OnFetch(message.header);
     case wire::Kind::kHeartbeat:
       return OnHeartbeat(peer, message.header);
     case wire::Kind::kBye:
       if (const Member* member = roster_.FindPeer(peer)) Remove(member->slot, "said goodbye");
       return;
-    case wire::Kind::kWelcome:
-    case wire::Kind::kAnswer:
-    case wire::Kind::kWeights:
+    default:
       ++counters_.frames_refused["kind"];
       return;
   }
-}
-
-// ---- check, judge
-
-void Learner::OnGradient(wire::Envelope envelope, const wire::Message& message) {
-  const wire::Header header = message.header;
-  const auto gradient = std::get<wire::Gradient>(message.body);
-  const std::string peer = envelope.peer();
-  const bool count = gradient.buffer > 0 || header.count == layout_.size();
-  if (header.fingerprint != layout_.fingerprint() || !count) {
-    ++counters_.frames_refused[count ? "fingerprint" : "count"];
-    Say(peer, nullptr, wire::Bye{wire::ByeReason::kRefused, "your net is not the learner's"});
-    return;
-  }
-  ++counters_.received;
-  Member* member = nullptr;
-  Received received;
-  wire::Outcome outcome = CheckGradient(message, member, received);
-  if (member) {
-    member->heard_ms = clock_.NowMs();
-    member->peer = peer;
-    if (outcome == wire::Outcome::kNone) {
-      for (const wire::Episode& episode : gradient.episodes) counters_.AddEpisode(episode);
-      counters_.episodes_cut += gradient.episodes_cut;
-      counters_.envs_replaced += gradient.envs_replaced;
-      newest_ = gradient;
-      times_.Add(gradient);
-      received.envelope = std::move(envelope);
-      outcome = SpendGrant(gradient, std::move(received), *member);
-    } else if (outcome != wire::Outcome::kDuplicate &&
-               pipeline_.judge().Lose(member->slot, gradient.grant)) {
-      granted_ms_.erase(gradient.grant);
-    }
-  }
-  if (member) Journal(message, outcome);
-  if (outcome == wire::Outcome::kNone) return;  // held: answered when it is applied
-
-  counters_.AddDropped(outcome);
-  if (outcome != wire::Outcome::kStale) {  // that one is what "drop" is for
-    refusals_.Warn(clock_.NowMs(), fmt::format("refused a gradient of actor {}: {}", header.slot,
-                                               wire::OutcomeName(outcome)));
-  }
-  if (!member) {
-    Say(peer, nullptr, wire::Answer{.answers = header.sequence, .outcome = outcome});
-    return;
-  }
-  Say(peer, member, wire::Answer{.answers = header.sequence, .outcome = outcome});
-  pipeline_.judge().Retry(member->slot);
-}
-
-// Only members' gradients: what a stranger sends is no part of the run.
-void Learner::Journal(const wire::Message& message, wire::Outcome outcome) {
-  const auto& gradient = std::get<wire::Gradient>(message.body);
-  journal_.Append(ArrivalRecord{.slot = message.header.slot,
-                                .incarnation = message.header.incarnation,
-                                .sequence = message.header.sequence,
-                                .grant = gradient.grant,
-                                .base_version = message.header.version,
-                                .samples = gradient.samples,
-                                .outcome = static_cast<std::uint8_t>(outcome),
-                                .norm = gradient.norm});
-}
-
-// What can be said of a gradient without the judge; `member` is its sender if it is one of us,
-// `received` the gradient, once its values are found.
-wire::Outcome Learner::CheckGradient(const wire::Message& message, Member*& member,
-                                     Received& received) {
-  const wire::Header& header = message.header;
-  const auto& gradient = std::get<wire::Gradient>(message.body);
-  if (header.term != term_) return wire::Outcome::kOtherTerm;
-  Member* found = roster_.Find(header.slot);
-  if (!found) return wire::Outcome::kUnknownActor;
-  if (header.incarnation != found->incarnation) return wire::Outcome::kOldIncarnation;
-  member = found;
-  if (header.sequence <= member->last_sequence) return wire::Outcome::kDuplicate;
-  member->last_sequence = header.sequence;
-  // Whole unrolls, of as many envs as its actor has: not all need have the same number.
-  if (gradient.samples < 1 || gradient.samples > kMostSamples ||
-      gradient.samples % static_cast<std::uint64_t>(config_.actors.unroll) != 0) {
-    return wire::Outcome::kBadSamples;
-  }
-  received = {.slot = member->slot,
-              .incarnation = member->incarnation,
-              .sequence = header.sequence,
-              .base = header.version,
-              .samples = gradient.samples};
-  if (gradient.buffer == 0) {
-    received.values = message.floats();
-  } else {
-    auto loan = member->buffers ? member->buffers->Lend(gradient.buffer - 1) : std::nullopt;
-    if (!loan) return wire::Outcome::kNoBuffer;
-    received.loan = *std::move(loan);
-    received.values = received.loan.values;
-  }
-  const net::FiniteNorm norm = net::CheckFinite(received.values);
-  if (!norm.finite) return wire::Outcome::kNotFinite;
-  if (norm.norm > config_.updates.max_norm) return wire::Outcome::kNormTooLarge;
-  return wire::Outcome::kNone;
-}
-
-wire::Outcome Learner::SpendGrant(const wire::Gradient& gradient, Received received,
-                                  Member& member) {
-  const std::uint64_t number = gradient.grant, base = received.base;
-  const Arrival arrival = pipeline_.Hold(number, std::move(received));
-  if (arrival == Arrival::kHeld) {
-    ++member.accepted;
-    member.steps += gradient.samples;
-    member.wait_us += gradient.wait_us;
-    member.version = base;
-  }
-  if (arrival == Arrival::kBelowGrant || arrival == Arrival::kFutureVersion) {
-    pipeline_.judge().Lose(member.slot, number);
-  }
-  if (arrival != Arrival::kNoGrant) granted_ms_.erase(number);
-  return OutcomeOf(arrival);
 }
 
 // ---- apply, publish, answer
@@ -338,9 +259,13 @@ void Learner::Finish() {
 // that gets both gets them in one message.
 void Learner::SendAnswers(const std::vector<Pipeline::Applied>& applied) {
   std::map<std::uint32_t, std::vector<wire::Grant>> grants = TakeGrants();
+  // Where they have to travel, an actor that holds one grant at a time waits for them: they come right
+  // behind it.
+  const bool weights_follow = !beacon_ && config_.updates.in_flight == 1;
   std::vector<std::uint32_t> unreachable;
   const auto send = [&](const Member& member, const wire::Answer& answer) {
-    if (!Say(member.peer, &member, answer)) unreachable.push_back(member.slot);
+    if (!Say(member.peer, &member, answer)) return unreachable.push_back(member.slot);
+    if (!answer.grants.empty() && weights_follow) SendWeights(member);
   };
   for (const Pipeline::Applied& one : applied) {
     Member* member = roster_.Find(one.slot);
@@ -384,6 +309,7 @@ bool Learner::Say(const std::string& peer, const Member* member, const wire::Bod
                             .incarnation = member ? member->incarnation : 0,
                             .sequence = ++said_,
                             .term = term_,
+                            .session = session_,
                             .version = tensor.values().empty() ? pipeline_.published() : version,
                             .fingerprint = layout_.fingerprint()};
   return socket_.Send(peer, wire::Encode(header, body, tensor));

@@ -1,16 +1,18 @@
 // The learner: receive -> check -> judge -> apply -> publish.
 //
-// One thread owns the socket and decides the order; the applier's (learner/applier.h) do
-// the arithmetic.
+// One thread owns the socket and decides the order; those of the applier (learner/applier.h) do the
+// arithmetic.
 // Whatever a peer sends is answered, refused and counted, or ignored: it never ends the learner.
 //
 // Thread safety: Run() is the network thread; nothing else is called while it runs.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -21,21 +23,27 @@
 #include "core/config.h"
 #include "core/log.h"
 #include "core/metrics.h"
+#include "learner/assembly.h"
 #include "learner/board.h"
 #include "learner/checkpoint.h"
 #include "learner/counters.h"
 #include "learner/journal.h"
 #include "learner/line_budget.h"
+#include "learner/newest_weights.h"
 #include "learner/pipeline.h"
 #include "learner/roster.h"
+#include "learner/shards.h"
 #include "learner/start.h"
 #include "learner/work_times.h"
 #include "net/parameters.h"
 #include "wire/gate.h"
 #include "wire/runtime_dir.h"
+#include "wire/slices.h"
 #include "wire/socket.h"
 
 namespace starling::learner {
+
+struct Bulletin;
 
 struct LearnerOptions {
   std::filesystem::path run_dir;
@@ -43,8 +51,12 @@ struct LearnerOptions {
   int stop_fd = -1;                   // readable: write a final checkpoint and end
   int reload_fd = -1;                 // an eventfd; readable: read the list of keys again
   std::function<bool()> abandoned{};  // true: as stop_fd (our parent is gone); may be empty
+  // Where the learner is several processes: what has become of one that has ended; "" while all live.
+  std::function<std::string()> shard_trouble{};
   // Several times a second; may be empty.
   std::function<void(const nlohmann::ordered_json&)> on_status{};
+  // As often, for watchers in other threads; may be empty. It must not wait for them.
+  std::function<void(std::shared_ptr<const Bulletin>)> on_bulletin{};
 };
 
 class Learner {
@@ -53,6 +65,9 @@ class Learner {
   // private place, shared memory and sockets. Throws UserError or std::runtime_error with a
   // sentence.
   Learner(const Config& config, NetBlueprint net, LearnerOptions options);
+
+  // Where the other shards find us; "" if the learner is one process. Start them before Run.
+  std::string shards_endpoint() const { return shards_ ? shards_->socket().endpoint() : ""; }
 
   // Until the run is over or stopped. True if it is over (all steps done).
   bool Run();
@@ -71,17 +86,23 @@ class Learner {
   void Drain();
   void Handle(wire::Envelope envelope);
   bool MayComeIn(const wire::Envelope& envelope);
+  bool SpeaksForAnother(const wire::Envelope& envelope, const wire::Header& header);
+  void CountImpostor(std::uint32_t slot);
+  // The member whose message this is, if it knows us; nobody if it takes us for another learner, or is of an
+  // earlier life.
+  Member* SenderOf(const wire::Header& header);
   void OnHello(const wire::Envelope& envelope, const wire::Hello& hello);
   void WelcomeAgain(Member& member);
   void SayWelcome(const Member& member);
   void GiveBuffers(Member& member);
-  void OnGradient(wire::Envelope envelope, const wire::Message& message);
-  void OnFetch(const std::string& peer, const wire::Header& header);
-  bool ReadWeights();
+  bool OnGradient(wire::Envelope envelope, const wire::Message& message, double other_square = 0);
+  void OnFetch(const wire::Header& header);
+  void SendWeights(const Member& member);
   void OnHeartbeat(const std::string& peer, const wire::Header& header);
 
   // check
-  wire::Outcome CheckGradient(const wire::Message& message, Member*& member, Received& received);
+  wire::Outcome CheckGradient(const wire::Message& message, double other_square, Member*& member,
+                              Received& received);
   void Journal(const wire::Message& message, wire::Outcome outcome);
   wire::Outcome SpendGrant(const wire::Gradient& gradient, Received received, Member& member);
 
@@ -95,10 +116,26 @@ class Learner {
   void FarewellTo(wire::ByeReason reason, const std::string& text);
   void OpenGate();
   void WatchGate(bool reload);
+  void WatchConnections();
+
+  // the other shards, if there are any
+  void OpenShards();
+  bool AwaitShards();
+  void HearShards();
+  void Gather(wire::Envelope envelope, const wire::Message& message);
+  void HearSlice(const Shards::Heard& heard);
+  void WelcomeShards();
+  void JudgeWhole();
+  void ForgetSlices(std::uint32_t slot, std::uint32_t incarnation);
+  void AwaitParts(std::shared_ptr<const Checkpoint> checkpoint);
+  void SaveWhatAllHave();
+  void WatchShards();
+  void SealShards();
 
   // finish, watch the clock, report
   void Finish();
   void SaveCheckpoint(Pipeline::Finished::Checkpoint checkpoint, bool last = false);
+  void SayDiskIsSlow(std::uint64_t version);
   void CollectCheckpoints();
   void WatchStart();
   void WatchDeadlines();
@@ -110,13 +147,16 @@ class Learner {
   };
   void Report(Moment moment);
   nlohmann::ordered_json JoinedRows(bool all);
+  void ShowBulletin(const nlohmann::ordered_json& status, std::int64_t now_ms);
   bool MustStop();
 
   const Config config_;
   const net::ParameterLayout layout_;
+  const wire::Slice slice_;  // of the weights that is ours: all of them, or that of shard 0
   const LearnerOptions options_;
   SteadyClock clock_;
   std::uint32_t term_;
+  const std::uint32_t session_;
   Counters counters_;
   Roster roster_;
   JournalWriter journal_;
@@ -126,22 +166,34 @@ class Learner {
   CheckpointWriter checkpoints_;
   wire::RunPlace place_;
   wire::SnapshotWriter snapshot_;
-  wire::SnapshotReader reader_;
+  NewestWeights newest_weights_;
   wire::Context context_;
   std::optional<wire::KeyPair> keys_;
   std::optional<wire::Gate> gate_;  // where there are keys; answers before the socket asks
+  std::string local_key_;           // public, of the actors of this host
   wire::ServerSocket socket_;
+  std::optional<Shards> shards_;
+  std::optional<Assembly> assembly_;  // where there are shards
   std::optional<wire::BeaconSender> beacon_;
   Pipeline pipeline_;
 
   std::vector<Grant> unsent_;                         // their version is not published yet
   std::map<std::uint64_t, std::int64_t> granted_ms_;  // live grants by number: when they were sent
-  wire::SnapshotMeta fetched_meta_;  // of the weights that were sent last; term 0: none were
-  wire::SharedTensor fetched_;
+  std::vector<std::size_t> unwelcomed_;               // shards that have said hello
+  // Checkpoints of which other shards are still writing their parts, and the last one begun.
+  struct Unsaved {
+    std::uint64_t version = 0;
+    std::shared_ptr<const Checkpoint>
+        checkpoint;  // null: too many were on their way, it is given up
+  };
+  std::deque<Unsaved> unsaved_;
+  std::optional<std::uint64_t> newest_saved_;
+  std::int64_t shards_looked_ms_ = 0, unreachable_ms_ = 0;
   RateLimitedLog refusals_, slow_disk_{10'000}, strangers_{5'000}, handshakes_{5'000};
   LineBudget comings_{kComingsAtOnce, 10'000};
   std::uint64_t said_ = 0;  // messages sent
   std::string last_checkpoint_;
+  std::uint64_t last_saved_ = 0;  // its version
   std::string checkpoint_trouble_;
 
   std::int64_t started_ms_ = 0, first_grant_ms_ = -1, last_report_ms_ = 0, last_metrics_ms_ = 0;

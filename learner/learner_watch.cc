@@ -2,9 +2,11 @@
 // silent members, reports) and what it does with checkpoints.
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "learner/bulletin.h"
 #include "learner/learner.h"
 #include "learner/training_status.h"
 
@@ -89,18 +91,24 @@ void Learner::SaveCheckpoint(Pipeline::Finished::Checkpoint from, bool last) {
   const auto checkpoint = std::make_shared<Checkpoint>(CheckpointOf(
       config_, layout_, std::move(from.standing), std::move(from.counters), from.journal_offset));
   journal_.Flush();
+  newest_saved_ = checkpoint->version;
+  if (checkpoint->weights.size() < layout_.size()) {  // the other shards write their parts first
+    return AwaitParts(checkpoint);
+  }
   while (!checkpoints_.Submit(checkpoint)) {
-    if (!last) {
-      slow_disk_.Warn(clock_.NowMs(),
-                      fmt::format("the disk is slower than checkpoint.every_steps = {}: no "
-                                  "checkpoint of version {}",
-                                  config_.checkpoint.every_steps, checkpoint->version));
-      return;
-    }
+    if (!last) return SayDiskIsSlow(checkpoint->version);
     std::array<wire::PollItem, 1> bell{{{.fd = bell_.fd()}}};
     wire::Poll(bell, kReportMs);
     bell_.Silence();
   }
+}
+
+void Learner::SayDiskIsSlow(std::uint64_t version) {
+  slow_disk_.Warn(
+      clock_.NowMs(),
+      fmt::format(
+          "the disk is slower than checkpoint.every_steps = {}: no checkpoint of version {}",
+          config_.checkpoint.every_steps, version));
 }
 
 void Learner::CollectCheckpoints() {
@@ -108,7 +116,9 @@ void Learner::CollectCheckpoints() {
     checkpoint_trouble_ = result->error;
     if (result->path.empty()) {
       LogError("no checkpoint of version {}: {}", result->version, result->error);
+      if (newest_saved_ == result->version) newest_saved_.reset();
     } else {
+      last_saved_ = result->version;
       last_checkpoint_ = "checkpoints/" + result->path.filename().string();
       LogInfo("wrote {}", last_checkpoint_);
     }
@@ -142,7 +152,7 @@ void Learner::Report(Moment moment) {
   if (!journal_.trouble().empty() && !std::exchange(journal_trouble_said_, true)) {
     LogError("the journal is not complete, this run cannot be replayed: {}", journal_.trouble());
   }
-  if (!options_.on_status) return;
+  if (!options_.on_status && !options_.on_bulletin) return;
   auto& staleness = status["staleness"];
   staleness["bound"] = config_.staleness.bound == kUnbounded
                            ? nlohmann::ordered_json("unbounded")
@@ -150,9 +160,24 @@ void Learner::Report(Moment moment) {
   staleness["histogram"] = counters_.staleness.counts();
   status["version"] = pipeline_.published();
   status["checkpoint"] = last_checkpoint_;
+  if (options_.on_bulletin) ShowBulletin(status, now);
+  if (!options_.on_status) return;
   status["joined"] = JoinedRows(/*all=*/!running);
   status["final"] = final;
   options_.on_status(status);
+}
+
+void Learner::ShowBulletin(const nlohmann::ordered_json& status, std::int64_t now_ms) {
+  auto bulletin = std::make_shared<Bulletin>();
+  bulletin->at_ms = now_ms;
+  bulletin->unix_s =
+      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  bulletin->status = status;
+  bulletin->actors = ActorRows(roster_, static_cast<std::size_t>(config_.actors.count), now_ms);
+  bulletin->not_listed =
+      roster_.size() - static_cast<std::size_t>(std::ranges::count_if(
+                           bulletin->actors, [](const ActorRow& row) { return row.alive; }));
+  options_.on_bulletin(std::move(bulletin));
 }
 
 // A pipe holds 64 KiB, and a line that does not fit is torn: a large fleet is told of in turns, a

@@ -129,6 +129,7 @@ void Pipeline::Launch(const Judge::Update& decided) {
   flight->steps = steps_;
   flight->journal_offset = journal_.offset();
 
+  if (tell_) tell_(record, update, checkpoint);
   CHECK(applier_->Submit(&update), "the applier took no update {}", decided.version);
   flights_.push_back(std::move(flight));
 }
@@ -139,7 +140,8 @@ bool Pipeline::CheckpointDue(std::uint64_t before, std::uint64_t after) const {
 }
 
 std::optional<Pipeline::Finished> Pipeline::TakeFinished() {
-  if (flights_.empty() || flights_.front()->update.version > applier_->Completed()) {
+  if (flights_.empty() ||
+      flights_.front()->update.version > std::min(applier_->Completed(), elsewhere_)) {
     return std::nullopt;
   }
   const std::unique_ptr<Flight> flight = std::move(flights_.front());

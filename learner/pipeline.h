@@ -44,6 +44,16 @@ class Pipeline {
 
   Judge& judge() { return judge_; }
 
+  // Where other processes apply the same updates to their slices: `tell` is called for each before
+  // anything else is decided (`checkpoint`: one is due of it), and none is finished before
+  // FinishedElsewhere has said that it is there. Call once, first.
+  using Tell = std::function<void(const UpdateRecord&, const Update&, bool checkpoint)>;
+  void ShareWith(Tell tell) {
+    tell_ = std::move(tell);
+    elsewhere_ = taken_;
+  }
+  void FinishedElsewhere(std::uint64_t version) { elsewhere_ = version; }
+
   // Spends grant `number`. kHeld: `gradient` is kept until it is applied.
   Arrival Hold(std::uint64_t number, Received gradient);
 
@@ -108,6 +118,8 @@ class Pipeline {
   Judge judge_;
   std::uint64_t steps_, optimizer_step_, taken_;
   double lr_ = 0, entropy_ = 0;
+  Tell tell_;
+  std::uint64_t elsewhere_ = UINT64_MAX;    // finished there; for ever, where there is no elsewhere
   std::map<std::uint64_t, Received> held_;  // by ticket
   std::uint64_t next_ticket_ = 0;
   std::deque<std::unique_ptr<Flight>> flights_;

@@ -21,7 +21,13 @@ Member& Roster::Join(std::uint32_t slot, std::string peer, std::int64_t now_ms) 
       Member{
           .slot = slot, .incarnation = incarnation, .peer = std::move(peer), .heard_ms = now_ms});
   CHECK(inserted, "slot {} is taken", slot);
+  left_.erase(slot);
   return at->second;
+}
+
+void Roster::Leave(std::uint32_t slot, std::string why) {
+  members_.erase(slot);
+  if (slot < kRemembered) left_[slot] = std::move(why);
 }
 
 Member* Roster::Find(std::uint32_t slot) {

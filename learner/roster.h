@@ -16,8 +16,12 @@ namespace starling::learner {
 
 struct Member {
   std::uint32_t slot = 0, incarnation = 0;
-  std::string peer;   // the connection it speaks through
-  std::string key{};  // that it showed when it joined; "" where none is asked for
+  std::string peer;        // the connection it speaks through
+  bool asked = false;      // for this slot
+  std::string key{};       // that it showed when it joined; "" where none is asked for
+  std::string key_name{};  // of its owner
+  std::string host{};      // and the process there, as it says
+  std::uint32_t pid = 0;
   std::int64_t heard_ms = 0;
   std::uint64_t last_sequence = 0;  // of its gradients
   std::uint64_t accepted = 0;       // gradients of this incarnation that were held or applied
@@ -36,7 +40,7 @@ class Roster {
   std::uint32_t SlotFor(std::int64_t wanted) const;
   // The slot must be free (whoever had it has left).
   Member& Join(std::uint32_t slot, std::string peer, std::int64_t now_ms);
-  void Leave(std::uint32_t slot) { members_.erase(slot); }
+  void Leave(std::uint32_t slot, std::string why = "");
 
   Member* Find(std::uint32_t slot);
   Member* FindPeer(const std::string& peer);
@@ -48,11 +52,16 @@ class Roster {
   std::vector<const Member*> InTurn(std::size_t most);
 
   const std::map<std::uint32_t, Member>& members() const { return members_; }
+  // Why the last member of a slot left, where there is none now; of slots below kRemembered.
+  const std::map<std::uint32_t, std::string>& left() const { return left_; }
   std::size_t size() const { return members_.size(); }
 
  private:
+  static constexpr std::uint32_t kRemembered = 1024;  // peers choose their slots
+
   std::uint32_t term_;
   std::map<std::uint32_t, Member> members_;
+  std::map<std::uint32_t, std::string> left_;
   std::map<std::uint32_t, std::uint32_t> lives_;  // incarnations given so far, by slot
   std::uint32_t turn_ = 0;                        // the slot where InTurn goes on
 };

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "wire/slices.h"
+
 namespace starling::learner {
 
 struct Standing {
@@ -12,5 +14,8 @@ struct Standing {
   std::vector<float> weights;
   std::vector<std::vector<float>> state;  // of the optimizer; empty: zeros
 };
+
+// The same of a slice of the weights alone.
+Standing CutOut(Standing whole, wire::Slice slice);
 
 }  // namespace starling::learner

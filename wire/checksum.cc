@@ -6,8 +6,10 @@
 
 // xxHash is compiled into this file for the processor at hand: twice as fast as the distribution's
 // portable library. g++ 12 takes the undefined operands of its own AVX-512 intrinsics for mistakes.
+#ifndef __clang__
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #pragma GCC diagnostic ignored "-Wuninitialized"
+#endif
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

@@ -15,7 +15,7 @@ static_assert(std::endian::native == std::endian::little, "the wire is little-en
 
 // Where the fields of the header are; the table in wire/README.md.
 constexpr std::size_t kAtMagic = 0, kAtProtocol = 4, kAtKind = 6, kAtElementType = 7, kAtSlot = 8,
-                      kAtIncarnation = 12, kAtSequence = 16, kAtTerm = 24, kAtReserved = 28,
+                      kAtIncarnation = 12, kAtSequence = 16, kAtTerm = 24, kAtSession = 28,
                       kAtVersion = 32, kAtCount = 40, kAtFingerprint = 48, kAtChecksum = 56;
 static_assert(kAtChecksum + sizeof(std::uint64_t) == kHeaderBytes);
 
@@ -38,7 +38,6 @@ Refusal CheckHeader(std::span<const std::byte> bytes, std::size_t max_elements) 
   if (Take<std::uint16_t>(bytes, kAtProtocol) != kProtocolVersion) return Refusal::kProtocol;
   const auto kind = Take<std::uint8_t>(bytes, kAtKind);
   if (kind < 1 || kind > kKinds) return Refusal::kKind;
-  if (Take<std::uint32_t>(bytes, kAtReserved) != 0) return Refusal::kReserved;
   const auto element = static_cast<ElementType>(Take<std::uint8_t>(bytes, kAtElementType));
   const bool tensor = element == ElementType::kF32;
   if (!tensor && element != ElementType::kNone) return Refusal::kElementType;
@@ -57,6 +56,7 @@ Header ReadHeader(std::span<const std::byte> bytes) {
   header.incarnation = Take<std::uint32_t>(bytes, kAtIncarnation);
   header.sequence = Take<std::uint64_t>(bytes, kAtSequence);
   header.term = Take<std::uint32_t>(bytes, kAtTerm);
+  header.session = Take<std::uint32_t>(bytes, kAtSession);
   header.version = Take<std::uint64_t>(bytes, kAtVersion);
   header.count = Take<std::uint64_t>(bytes, kAtCount);
   header.fingerprint = Take<std::uint64_t>(bytes, kAtFingerprint);
@@ -80,6 +80,7 @@ Frames EncodeWith(const Header& header, const Body& body, std::span<const float>
   Put(bytes, kAtIncarnation, header.incarnation);
   Put(bytes, kAtSequence, header.sequence);
   Put(bytes, kAtTerm, header.term);
+  Put(bytes, kAtSession, header.session);
   Put(bytes, kAtVersion, header.version);
   Put(bytes, kAtCount, std::uint64_t{tensor.size()});
   Put(bytes, kAtFingerprint, header.fingerprint);
@@ -153,8 +154,6 @@ const char* RefusalName(Refusal refusal) {
       return "protocol";
     case Refusal::kKind:
       return "kind";
-    case Refusal::kReserved:
-      return "reserved";
     case Refusal::kElementType:
       return "element_type";
     case Refusal::kCount:

@@ -69,7 +69,6 @@ enum class Refusal : std::uint8_t {
   kMagic,
   kProtocol,        // another protocol version
   kKind,            // unknown
-  kReserved,        // reserved bytes are not zero
   kElementType,     // unknown, or not what this kind carries
   kCount,           // elements where there must be none, or none where there must be some
   kTensorTooLarge,  // more elements than the caller allows
@@ -78,7 +77,7 @@ enum class Refusal : std::uint8_t {
   kChecksum,
   kFields,  // bad MessagePack, a missing, doubled or mistyped key, a value out of its limits
 };
-inline constexpr std::size_t kRefusals = 14;
+inline constexpr std::size_t kRefusals = 13;
 const char* RefusalName(Refusal refusal);  // "frame_count", ...
 
 struct Message {

@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
+#include <netdb.h>
 #include <netinet/in.h>
 
 #include <algorithm>
@@ -122,5 +123,20 @@ Endpoint ParseEndpoint(const std::string& text, bool keys) {
 }
 
 void CheckEndpoint(const std::string& endpoint, bool keys) { ParseEndpoint(endpoint, keys); }
+
+std::string NameTrouble(const std::string& text, bool keys) {
+  const Endpoint endpoint = ParseEndpoint(text, keys);
+  if (endpoint.ipc || endpoint.ipv6) return "";
+  const std::size_t begin = endpoint.zmq.find("//") + 2;
+  const std::string host = endpoint.zmq.substr(begin, endpoint.zmq.rfind(':') - begin);
+  addrinfo wanted{};
+  wanted.ai_family = AF_INET;  // as ZeroMQ looks it up
+  addrinfo* found = nullptr;
+  const int error = ::getaddrinfo(host.c_str(), nullptr, &wanted, &found);
+  if (found) ::freeaddrinfo(found);
+  return error == 0 ? ""
+                    : fmt::format("no IPv4 address is known here for \"{}\": {}", host,
+                                  ::gai_strerror(error));
+}
 
 }  // namespace starling::wire

@@ -1,4 +1,4 @@
-// Endpoint texts taken apart. Part of the sockets; others include wire/socket.h.
+// Endpoint texts taken apart, for the sockets (wire/socket.h).
 #pragma once
 
 #include <cstddef>
@@ -19,5 +19,9 @@ struct Endpoint {
 
 // Throws UserError as CheckEndpoint (wire/socket.h).
 Endpoint ParseEndpoint(const std::string& text, bool keys);
+
+// Why no connection to this endpoint can begin: its host is a name that cannot be looked up. "" if there
+// is no such reason. May take as long as name servers do. Throws as ParseEndpoint.
+std::string NameTrouble(const std::string& text, bool keys);
 
 }  // namespace starling::wire

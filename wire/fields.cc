@@ -30,6 +30,7 @@ void Visit(Visitor& visit, Is<Welcome> auto& welcome) {
   visit("snapshot", welcome.snapshot, kMaxTextBytes);
   visit("beacon", welcome.beacon, kMaxTextBytes);
   visit("buffers", welcome.buffers, kMaxTextBytes);
+  visit("shards", welcome.shards, kMaxShardsNamed);
 }
 template <class Visitor>
 void Visit(Visitor& visit, Is<Gradient> auto& gradient) {
@@ -72,6 +73,55 @@ void Visit(Visitor& visit, Is<Bye> auto& bye) {
   visit("reason", bye.reason, kByeReasons);
   visit("text", bye.text, kMaxTextBytes);
 }
+template <class Visitor>
+void Visit(Visitor& visit, Is<GradientSlice> auto& slice) {
+  visit("gradient", slice.gradient);
+}
+template <class Visitor>
+void Visit(Visitor& visit, Is<ShardHello> auto& hello) {
+  visit("shard", hello.shard);
+  visit("pid", hello.pid);
+}
+template <class Visitor>
+void Visit(Visitor& visit, Is<ShardWelcome> auto& welcome) {
+  visit("checkpoint", welcome.checkpoint, kMaxTextBytes);
+  visit("endpoint", welcome.endpoint, kMaxTextBytes);
+  visit("snapshot", welcome.snapshot, kMaxTextBytes);
+  visit("local_key", welcome.local_key, kMaxTextBytes);
+}
+template <class Visitor>
+void Visit(Visitor& visit, Is<ShardReady> auto& ready) {
+  visit("endpoint", ready.place.endpoint, kMaxTextBytes);
+  visit("snapshot", ready.place.snapshot, kMaxTextBytes);
+}
+template <class Visitor>
+void Visit(Visitor& visit, Is<SliceHeld> auto& held) {
+  visit("gradient", held.gradient);
+  visit("norm", held.norm);
+  visit("key", held.key, kMaxTextBytes);
+}
+template <class Visitor>
+void Visit(Visitor& visit, Is<Forget> auto& forget) {
+  visit("gradient", forget.gradient);
+}
+template <class Visitor>
+void Visit(Visitor& visit, Is<Verdict> auto& verdict) {
+  visit("items", verdict.items, kMaxVerdictItems);
+  visit("lr", verdict.lr);
+  visit("scale", verdict.scale);
+  visit("step", verdict.optimizer_step);
+  visit("steps", verdict.steps);
+  visit("entropy", verdict.entropy);
+  visit("checkpoint", verdict.checkpoint);
+}
+template <class Visitor>
+void Visit(Visitor&, Is<ShardApplied> auto&) {}
+template <class Visitor>
+void Visit(Visitor& visit, Is<ShardSaved> auto& saved) {
+  visit("error", saved.error, kMaxTextBytes);
+}
+template <class Visitor>
+void Visit(Visitor&, Is<ReloadKeys> auto&) {}
 
 struct StringSink {
   std::string& out;
@@ -97,7 +147,7 @@ class Packer {
   requires std::integral<T> || std::floating_point<T>
   void operator()(std::string_view key, const T& value) {
     Key(key);
-    pack_.pack(value);
+    Number(value);
   }
   void operator()(std::string_view key, const std::string& value, std::size_t limit) {
     CHECK(value.size() <= limit, "{} of {} bytes", key, value.size());
@@ -116,10 +166,7 @@ class Packer {
     CHECK(values.size() <= limit, "{} {}", values.size(), key);
     Key(key);
     pack_.pack_array(static_cast<std::uint32_t>(values.size()));
-    for (const T& value : values) {
-      pack_.pack_array(2);
-      Item(value);
-    }
+    for (const T& value : values) Item(value);
   }
 
  private:
@@ -128,13 +175,28 @@ class Packer {
     pack_.pack_str_body(text.data(), static_cast<std::uint32_t>(text.size()));
   }
   void Key(std::string_view key) { String(key); }
-  void Item(const Episode& episode) {
-    pack_.pack(episode.episode_return);
-    pack_.pack(episode.length);
+  void Number(std::integral auto value) { pack_.pack(value); }
+  // The library packs whole reals as integers, 2^64 too, which is none; 2^64 - 1 reads back as the same double.
+  void Number(double value) {
+    if (value == 0x1p64) {
+      pack_.pack(std::numeric_limits<std::uint64_t>::max());
+    } else {
+      pack_.pack(value);
+    }
   }
-  void Item(const Grant& grant) {
-    pack_.pack(grant.number);
-    pack_.pack(grant.version);
+  void Array(const auto&... values) {
+    pack_.pack_array(sizeof...(values));
+    (Number(values), ...);
+  }
+  void Item(const Episode& episode) { Array(episode.episode_return, episode.length); }
+  void Item(const Grant& grant) { Array(grant.number, grant.version); }
+  void Item(const Verdict::Item& item) {
+    Array(item.slot, item.incarnation, item.gradient, item.weight);
+  }
+  void Item(const ShardPlace& place) {
+    pack_.pack_array(2);
+    String(place.endpoint);
+    String(place.snapshot);
   }
 
   StringSink sink_;
@@ -183,15 +245,27 @@ bool Get(const msgpack::object& object, double& out) {
       return false;
   }
 }
-bool GetPair(const msgpack::object& object, auto& first, auto& second) {
-  return object.type == object_type::ARRAY && object.via.array.size == 2 &&
-         Get(object.via.array.ptr[0], first) && Get(object.via.array.ptr[1], second);
+bool Get(const msgpack::object& object, std::string& out) {
+  if (object.type != object_type::STR || object.via.str.size > kMaxTextBytes) return false;
+  out.assign(object.via.str.ptr, object.via.str.size);
+  return true;
+}
+bool GetAll(const msgpack::object& object, auto&... values) {
+  if (object.type != object_type::ARRAY || object.via.array.size != sizeof...(values)) return false;
+  const msgpack::object* next = object.via.array.ptr;
+  return (Get(*next++, values) && ...);
 }
 bool Get(const msgpack::object& object, Episode& out) {
-  return GetPair(object, out.episode_return, out.length);
+  return GetAll(object, out.episode_return, out.length);
 }
 bool Get(const msgpack::object& object, Grant& out) {
-  return GetPair(object, out.number, out.version);
+  return GetAll(object, out.number, out.version);
+}
+bool Get(const msgpack::object& object, Verdict::Item& out) {
+  return GetAll(object, out.slot, out.incarnation, out.gradient, out.weight);
+}
+bool Get(const msgpack::object& object, ShardPlace& out) {
+  return GetAll(object, out.endpoint, out.snapshot);
 }
 
 // Reads members from a map; what fails once stays failed.

@@ -14,6 +14,8 @@ namespace starling::wire {
 
 struct KeyPair {
   std::string public_key, secret_key;  // Z85, 40 characters each
+
+  friend bool operator==(const KeyPair&, const KeyPair&) = default;
 };
 
 KeyPair NewKeyPair();
@@ -22,6 +24,8 @@ KeyPair NewKeyPair();
 struct Credentials {
   KeyPair own;
   std::string server_key;  // Z85
+
+  friend bool operator==(const Credentials&, const Credentials&) = default;
 };
 
 struct KeyFiles {

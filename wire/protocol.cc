@@ -71,6 +71,26 @@ const char* KindName(Kind kind) {
       return "weights";
     case Kind::kBye:
       return "bye";
+    case Kind::kGradientSlice:
+      return "gradient_slice";
+    case Kind::kShardHello:
+      return "shard_hello";
+    case Kind::kShardWelcome:
+      return "shard_welcome";
+    case Kind::kShardReady:
+      return "shard_ready";
+    case Kind::kSliceHeld:
+      return "slice_held";
+    case Kind::kForget:
+      return "forget";
+    case Kind::kVerdict:
+      return "verdict";
+    case Kind::kShardApplied:
+      return "shard_applied";
+    case Kind::kShardSaved:
+      return "shard_saved";
+    case Kind::kReloadKeys:
+      return "reload_keys";
   }
   return "unknown";
 }

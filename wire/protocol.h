@@ -15,7 +15,7 @@
 namespace starling::wire {
 
 inline constexpr std::uint32_t kProtocolMagic = 0x4C525453;  // the bytes 'S' 'T' 'R' 'L'
-inline constexpr std::uint16_t kProtocolVersion = 3;
+inline constexpr std::uint16_t kProtocolVersion = 5;
 inline constexpr std::size_t kHeaderBytes = 64;
 inline constexpr std::size_t kMessageFrames = 3;
 
@@ -26,6 +26,8 @@ inline constexpr std::size_t kMaxEpisodes = 16'384;        // in one gradient; 1
 inline constexpr std::size_t kMaxGrants = 256;             // in one answer
 inline constexpr std::size_t kMaxConfigBytes = 64 * 1024;  // Welcome::config
 inline constexpr std::size_t kMaxTextBytes = 1024;         // every other string
+inline constexpr std::size_t kMaxShardsNamed = 7;          // in a welcome, beside the first
+inline constexpr std::size_t kMaxVerdictItems = 8192;      // gradients in one update; 29 bytes each
 inline constexpr std::size_t kMaxMapEntries = 64;          // known and unknown keys of one body
 inline constexpr std::size_t kMaxFieldsDepth = 8;
 
@@ -38,6 +40,17 @@ enum class Kind : std::uint8_t {
   kFetch,      // actor to learner: send me weights
   kWeights,    // answer
   kBye,        // either way: this is the last message
+  // Where the learner is several processes (docs/shards.md):
+  kGradientSlice,  // actor to shard: its part of a gradient
+  kShardHello,     // shard to learner: I am here
+  kShardWelcome,   // answer: what to begin with
+  kShardReady,     // shard to learner: where actors find it
+  kSliceHeld,      // shard to learner: a slice has come
+  kForget,         // learner to shard: it will not be applied
+  kVerdict,        // learner to shard: apply these
+  kShardApplied,   // shard to learner: a version is done
+  kShardSaved,     // shard to learner: its part of a checkpoint is written, or could not be
+  kReloadKeys,     // learner to shard: read the list of keys again
 };
 
 enum class ElementType : std::uint8_t { kNone = 0, kF32 = 1 };
@@ -51,6 +64,9 @@ struct Header {
   std::uint32_t incarnation = 0;  // of the actor in that slot
   std::uint64_t sequence = 0;     // the sender counts its messages from 1
   std::uint32_t term = 0;         // of the learner
+  // Of the learner, drawn anew with every start: runs that follow each other on an endpoint have the same
+  // slots, incarnations and terms. Everybody repeats what the welcome said; 0 before that.
+  std::uint32_t session = 0;
   std::uint64_t version = 0;  // gradient: its base; weights: theirs; answer, welcome: the newest
   std::uint64_t count = 0;    // elements of the tensor
   std::uint64_t fingerprint = 0;  // of the parameter layout
@@ -66,12 +82,22 @@ struct Hello {
   friend bool operator==(const Hello&, const Hello&) = default;
 };
 
+// Where an actor finds a shard. A tcp endpoint names the host as the shard itself sees it.
+struct ShardPlace {
+  std::string endpoint{};
+  std::string snapshot{};  // path of the shared-memory file; empty: fetch
+
+  friend bool operator==(const ShardPlace&, const ShardPlace&) = default;
+};
+
 // Slot, incarnation, term, version and fingerprint are in the header.
 struct Welcome {
   std::string config{};    // the whole effective configuration, TOML
   std::string snapshot{};  // path of the shared-memory file; empty: fetch
   std::string beacon{};    // endpoint of the version beacon; empty: none
   std::string buffers{};   // path of the actor's gradient buffers; empty: gradients bring a tensor
+  // The other processes of a learner cut into shards; slice 0 is that of whom the welcome is from.
+  std::vector<ShardPlace> shards{};
 
   friend bool operator==(const Welcome&, const Welcome&) = default;
 };
@@ -177,17 +203,103 @@ struct Bye {
   friend bool operator==(const Bye&, const Bye&) = default;
 };
 
+// The tensor is the shard's slice of the gradient that its sender pushes with the message of this number;
+// slot, incarnation, term and base version as there.
+struct GradientSlice {
+  std::uint64_t gradient = 0;
+
+  friend bool operator==(const GradientSlice&, const GradientSlice&) = default;
+};
+
+struct ShardHello {
+  std::uint32_t shard = 0;  // from 1
+  std::uint32_t pid = 0;
+
+  friend bool operator==(const ShardHello&, const ShardHello&) = default;
+};
+
+// Term and version are in the header.
+struct ShardWelcome {
+  std::string checkpoint{};  // to begin with, relative to the run directory
+  std::string endpoint{};    // to listen on
+  std::string snapshot{};    // shared-memory file to make; empty: none
+  std::string local_key{};   // public key of the actors of this host; empty: no keys are asked for
+
+  friend bool operator==(const ShardWelcome&, const ShardWelcome&) = default;
+};
+
+struct ShardReady {
+  ShardPlace place{};
+
+  friend bool operator==(const ShardReady&, const ShardReady&) = default;
+};
+
+// Slot and incarnation of the gradient are in the header, as its sender wrote them.
+struct SliceHeld {
+  std::uint64_t gradient = 0;
+  double norm = 0;    // L2; not finite where the slice is not
+  std::string key{};  // that its sender showed; empty where none is asked for
+
+  friend bool operator==(const SliceHeld&, const SliceHeld&) = default;
+};
+
+// Slot and incarnation of the gradient's sender are in the header.
+struct Forget {
+  std::uint64_t gradient = 0;
+
+  friend bool operator==(const Forget&, const Forget&) = default;
+};
+
+// The update that makes the header's version.
+struct Verdict {
+  struct Item {  // in the order of summation
+    std::uint32_t slot = 0, incarnation = 0;
+    std::uint64_t gradient = 0;
+    double weight = 1;
+
+    friend bool operator==(const Item&, const Item&) = default;
+  };
+  std::vector<Item> items{};  // none: nothing to apply, only a checkpoint of the version there is
+  double lr = 0, scale = 1;
+  std::uint64_t optimizer_step = 0, steps = 0;
+  double entropy = 0;
+  std::uint32_t checkpoint = 0;  // 1: write your part of one of this version
+
+  friend bool operator==(const Verdict&, const Verdict&) = default;
+};
+
+// The version is in the header.
+struct ShardApplied {
+  friend bool operator==(const ShardApplied&, const ShardApplied&) = default;
+};
+
+// The version is in the header.
+struct ShardSaved {
+  std::string error{};  // empty: it is written
+
+  friend bool operator==(const ShardSaved&, const ShardSaved&) = default;
+};
+
+struct ReloadKeys {
+  friend bool operator==(const ReloadKeys&, const ReloadKeys&) = default;
+};
+
 // In the order of Kind: index() + 1 is the kind.
-using Body = std::variant<Hello, Welcome, Gradient, Answer, Heartbeat, Fetch, Weights, Bye>;
+using Body = std::variant<Hello, Welcome, Gradient, Answer, Heartbeat, Fetch, Weights, Bye,
+                          GradientSlice, ShardHello, ShardWelcome, ShardReady, SliceHeld, Forget,
+                          Verdict, ShardApplied, ShardSaved, ReloadKeys>;
 inline constexpr std::size_t kKinds = std::variant_size_v<Body>;
 const char* KindName(Kind kind);  // "hello", ...
 
 inline Kind KindOf(const Body& body) { return static_cast<Kind>(body.index() + 1); }
-// Weights carry an f32 tensor, gradients too unless they are in a buffer; everything else none.
-inline bool MayHaveTensor(Kind kind) { return kind == Kind::kGradient || kind == Kind::kWeights; }
+// Weights and slices carry an f32 tensor, gradients too unless they are in a buffer; everything else none.
+inline bool AlwaysHasTensor(Kind kind) {
+  return kind == Kind::kWeights || kind == Kind::kGradientSlice;
+}
+inline bool MayHaveTensor(Kind kind) { return kind == Kind::kGradient || AlwaysHasTensor(kind); }
 inline bool HasTensor(const Body& body) {
   const Gradient* gradient = std::get_if<Gradient>(&body);
-  return gradient ? gradient->buffer == 0 : KindOf(body) == Kind::kWeights;
+  return gradient ? gradient->buffer == 0 : AlwaysHasTensor(KindOf(body));
 }
 
 }  // namespace starling::wire

@@ -232,6 +232,11 @@ fs::path RunPlace::SnapshotPath(std::uint32_t term) const {
   return path_ / fmt::format("{}{}", kWeights, term);
 }
 
+fs::path RunPlace::SlicePath(const fs::path& snapshot, std::size_t shard) {
+  const std::string name = snapshot.filename().string();
+  return snapshot.parent_path() / fmt::format("slice-{}-of-{}", shard, name);
+}
+
 fs::path RunPlace::BuffersPath(std::uint32_t slot, std::uint32_t incarnation) const {
   return path_ / fmt::format("gradients-{}-{}", slot, incarnation);
 }
@@ -263,6 +268,19 @@ RunPlace::Found RunPlace::Find(const fs::path& root, const fs::path& run_dir) {
   } catch (const std::system_error&) {  // not there yet
   }
   return found;
+}
+
+std::optional<int> RunPlace::FindOwner(const fs::path& root, const fs::path& run_dir) {
+  const fs::path path = PlacePath(root, run_dir) / "lock";
+  std::error_code none;
+  if (!fs::exists(path, none)) return std::nullopt;
+  FileLock root_lock(root / "lock");  // who is opening a place shall not find it locked by us
+  LockRoot(root, root_lock);
+  FileLock lock(path);
+  if (lock.error() != 0 || lock.TryLock()) return std::nullopt;
+  int pid = 0;
+  std::istringstream(ReadFile(path)) >> pid;
+  return pid > 0 ? std::optional(pid) : std::nullopt;
 }
 
 // Create removes what a killed learner left, so that there is one at most.

@@ -3,7 +3,7 @@
 // reached.
 //
 // Layout: ROOT/starling-UID/lock, and for each run ROOT/starling-UID/HASH/{lock, endpoint, control,
-// keys, beacon, weights-TERM, gradients-SLOT-INCARNATION}. A place belongs to the process that holds the flock on its `lock`; the
+// keys, beacon, shards, control-SHARD, weights-TERM, slice-SHARD-of-weights-TERM, gradients-SLOT-INCARNATION}. A place belongs to the process that holds the flock on its `lock`; the
 // kernel lets go of it however that process ends, so what a killed run left is recognised and
 // removed.
 #pragma once
@@ -40,6 +40,8 @@ class RunPlace {
   std::string SocketEndpoint(const std::string& name) const;
   // Where the weights of this term go (wire/snapshot.h).
   std::filesystem::path SnapshotPath(std::uint32_t term) const;
+  // Where another shard of the learner has its slice of them (learner/shard.h), from the path of the first.
+  static std::filesystem::path SlicePath(const std::filesystem::path& snapshot, std::size_t shard);
   // Where the gradients of this life of an actor go (wire/gradient_buffers.h).
   std::filesystem::path BuffersPath(std::uint32_t slot, std::uint32_t incarnation) const;
   // Where the learner asks for keys: those with which actors of this host come in. Before WriteEndpoint.
@@ -56,6 +58,9 @@ class RunPlace {
     std::optional<std::string> endpoint;  // its content, if it is there
   };
   static Found Find(const std::filesystem::path& root, const std::filesystem::path& run_dir);
+  // The process that has the place of this run now, if there is one.
+  static std::optional<int> FindOwner(const std::filesystem::path& root,
+                                      const std::filesystem::path& run_dir);
   // Nothing if there are none (yet).
   static std::optional<Credentials> FindKeys(const std::filesystem::path& root,
                                              const std::filesystem::path& run_dir);

@@ -16,6 +16,7 @@ namespace starling::wire {
 namespace {
 
 constexpr std::size_t kMaxPollItems = 16;
+constexpr int kHandshakeMs = 5000;  // who has not shown what it is by then, or no key, is cut off
 
 void RaiseOpenFiles() {
   rlimit limit{};
@@ -24,11 +25,20 @@ void RaiseOpenFiles() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+std::size_t LargestFrame(const SocketOptions& options) {
+  return std::max(kMaxFieldsBytes, options.max_elements * sizeof(float));
+}
+
+// What a peer's queue may hold, and one message that is on its way.
+std::uint64_t MostUnheard(const SocketOptions& options) {
+  const auto messages = static_cast<std::uint64_t>(options.receive_queue) + 1;
+  return messages * (kHeaderBytes + kMaxFieldsBytes + LargestFrame(options));
+}
+
 void Configure(zmq::socket_t& socket, const SocketOptions& options) {
   // What CURVE makes longer: the command's name, its nonce, a flag and the tag that authenticates it.
   constexpr std::size_t kCurveBytes = 8 + 8 + 1 + 16;
-  const std::size_t largest = std::max(kMaxFieldsBytes, options.max_elements * sizeof(float)) +
-                              (options.keys ? kCurveBytes : 0);
+  const std::size_t largest = LargestFrame(options) + (options.keys ? kCurveBytes : 0);
   socket.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(largest));
   socket.set(zmq::sockopt::rcvhwm, options.receive_queue);
   socket.set(zmq::sockopt::sndhwm, options.send_queue);
@@ -39,23 +49,12 @@ void Configure(zmq::socket_t& socket, const SocketOptions& options) {
 }
 
 // Without a Gate in the context nobody comes in.
-void AskTheGate(Context& context, Socket::Impl& impl) {
-  static constexpr int kFailures =
-      ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL;
-  constexpr int kHandshakeMs = 5000;  // who has shown no key by then is cut off
-  impl.socket.set(zmq::sockopt::handshake_ivl, kHandshakeMs);
-  impl.socket.set(zmq::sockopt::curve_server, true);
-  impl.socket.set(zmq::sockopt::zap_domain, "starling");
+void AskTheGate(zmq::socket_t& socket) {
+  socket.set(zmq::sockopt::curve_server, true);
+  socket.set(zmq::sockopt::zap_domain, "starling");
   constexpr int kZapEnforceDomain = 93, kOn = 1;  // zmq.h names it among its drafts only
-  CHECK(zmq_setsockopt(impl.socket.handle(), kZapEnforceDomain, &kOn, sizeof kOn) == 0, "{}",
+  CHECK(zmq_setsockopt(socket.handle(), kZapEnforceDomain, &kOn, sizeof kOn) == 0, "{}",
         zmq_strerror(zmq_errno()));
-  const std::string name = fmt::format("inproc://events-{}", fmt::ptr(impl.socket.handle()));
-  CHECK(zmq_socket_monitor(impl.socket.handle(), name.c_str(), kFailures) == 0, "{}",
-        zmq_strerror(zmq_errno()));
-  impl.events = OpenSocket(context, zmq::socket_type::pair);
-  impl.events.set(zmq::sockopt::linger, 0);
-  impl.events.set(zmq::sockopt::rcvhwm, 0);  // or a full queue would stop the I/O thread
-  impl.events.connect(name);
 }
 
 std::span<const std::byte> Bytes(const zmq::message_t& frame) {
@@ -172,22 +171,41 @@ ServerSocket::ServerSocket(Context& context, const std::string& endpoint,
                            const SocketOptions& options) {
   impl_->socket = OpenSocket(context, zmq::socket_type::router);
   Configure(impl_->socket, options);
+  // A host that has gone says nothing, and neither does a peer in the middle of a frame. libzmq asks for a
+  // sign of life and takes whole frames only for one.
+  impl_->socket.set(zmq::sockopt::heartbeat_ivl, options.silence_ms);
+  impl_->socket.set(zmq::sockopt::heartbeat_timeout, options.silence_ms);
+  impl_->socket.set(zmq::sockopt::handshake_ivl, kHandshakeMs);
   impl_->socket.set(zmq::sockopt::router_mandatory, true);  // or sends to the dead succeed silently
-  if (options.keys) AskTheGate(context, *impl_);
+  if (options.keys) AskTheGate(impl_->socket);
+  if (endpoint.starts_with("tcp:")) {
+    impl_->events.emplace(context, impl_->socket, options.keys.has_value());
+    impl_->unfinished.emplace(MostUnheard(options));
+  }
   endpoint_ = Bind(*impl_, endpoint, options.keys.has_value());
 }
 ServerSocket::~ServerSocket() = default;
 
 std::size_t ServerSocket::FailedHandshakes() {
   if (!impl_->events) return 0;
-  std::size_t failed = 0;
-  for (zmq::message_t frame; ReceiveFrame(impl_->events, frame);) {
-    failed += frame.more() ? 1 : 0;  // of two frames each
-  }
-  return failed;
+  impl_->events->Read();
+  return impl_->events->TakeFailedHandshakes();
 }
 
-bool ServerSocket::Receive(Envelope& out) { return ReceiveMessage(impl_->socket, true, out); }
+std::vector<std::string> ServerSocket::CutUnfinished(std::int64_t now_ms) {
+  if (!impl_->events) return {};
+  impl_->events->Read();
+  for (const int fd : impl_->events->TakeAccepted()) impl_->unfinished->Accepted(fd);
+  return impl_->unfinished->Cut(now_ms);
+}
+
+bool ServerSocket::Receive(Envelope& out) {
+  if (!ReceiveMessage(impl_->socket, true, out)) return false;
+  if (impl_->unfinished) {
+    impl_->unfinished->Heard(zmq_msg_get(out.impl().frames[0].handle(), ZMQ_SRCFD));
+  }
+  return true;
+}
 
 SendStatus ServerSocket::TrySend(const std::string& peer, const Frames& frames) {
   zmq::message_t name(peer.data(), peer.size());

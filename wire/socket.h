@@ -14,6 +14,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "wire/codec.h"
 #include "wire/keys.h"
@@ -46,6 +47,9 @@ struct SocketOptions {
   int receive_queue = 8;         // messages per peer
   int send_queue = 8;
   int linger_ms = 500;  // how long a closing socket still tries to deliver
+  // A server: of a peer of whom no whole frame has come for so long the connection is closed, at the latest
+  // after twice as long. 0: never; who has shown its key may then go on with a frame for ever.
+  int silence_ms = 0;
   // CURVE: a server's own keys, for a Gate (wire/gate.h) decides who may come in; a client's own and its
   // server's public key. Without, the socket is plain.
   std::optional<KeyPair> keys{};
@@ -104,6 +108,10 @@ class ServerSocket : public Socket {
   // Since the last call: connections that ended before their peer had shown a key (none, a wrong key of
   // ours, something else than ZeroMQ). Call it often: the news are kept until then.
   std::size_t FailedHandshakes();
+  // Over tcp: ends the connections over which more bytes have come since the last whole message than a full
+  // queue of the largest has (wire/unfinished.h). A sentence for each. Call it often, after Receive; `now_ms`
+  // is any monotonic milliseconds clock.
+  std::vector<std::string> CutUnfinished(std::int64_t now_ms);
 
   // False if nothing is there. `out` is overwritten.
   bool Receive(Envelope& out);

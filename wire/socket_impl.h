@@ -5,11 +5,15 @@
 #include <unistd.h>
 
 #include <array>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 #include <zmq.hpp>
 
 #include "wire/socket.h"
+#include "wire/socket_events.h"
+#include "wire/unfinished.h"
 
 namespace starling::wire {
 
@@ -18,8 +22,9 @@ struct Context::Impl {
 };
 
 struct Socket::Impl {
-  // Of a server with keys: handshakes that failed. It outlives the socket, whose I/O thread writes to it.
-  zmq::socket_t events;
+  // Of a server over tcp. It outlives the socket, whose I/O thread writes to it.
+  std::optional<SocketEvents> events;
+  std::optional<UnfinishedMessages> unfinished;  // where there are events
   zmq::socket_t socket;
   std::string bound_path;  // of an ipc socket that listens
 

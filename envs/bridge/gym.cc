@@ -28,7 +28,17 @@ std::string IdOf(const EnvConfig& config) {
 
 nlohmann::json OptionsOf(const EnvConfig& config) {
   if (config.options.empty()) return nlohmann::json::object();
-  const auto options = nlohmann::json::parse(config.options, nullptr, false);
+  // Copies are made and written by functions that call themselves for each level.
+  constexpr int kMostLevels = 64;
+  bool too_deep = false;
+  const auto watch = [&](int depth, nlohmann::json::parse_event_t, const nlohmann::json&) {
+    too_deep = too_deep || depth > kMostLevels;
+    return !too_deep;
+  };
+  const auto options = nlohmann::json::parse(config.options, watch, false);
+  if (too_deep) {
+    throw UserError(fmt::format("env.options nests deeper than {} levels", kMostLevels));
+  }
   if (!options.is_object()) {
     throw UserError(
         fmt::format("env.options: {} is no JSON object; write the keyword arguments of "

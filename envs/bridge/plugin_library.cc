@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "core/error.h"
+#include "core/utf8.h"
 
 namespace starling::envs {
 namespace {
@@ -46,9 +47,10 @@ class Refusal {
 bool IsName(const char* text) {
   if (text == nullptr) return false;
   const std::size_t size = ::strnlen(text, kMostName + 1);
-  return size >= 1 && size <= kMostName && std::all_of(text, text + size, [](char c) {
-           return static_cast<unsigned char>(c) >= ' ' && c != 0x7f;
-         });
+  return size >= 1 && size <= kMostName &&
+         std::all_of(text, text + size,
+                     [](char c) { return static_cast<unsigned char>(c) >= ' ' && c != 0x7f; }) &&
+         IsUtf8({text, size});
 }
 
 void CheckVersion(const Refusal& refuse, const starling_env_v1& table) {
@@ -97,7 +99,8 @@ void CheckObservation(const Refusal& refuse, const starling_env_v1& table) {
 
 void CheckNames(const Refusal& refuse, const starling_env_v1& table) {
   if (!IsName(table.name)) {
-    refuse("its name must be a text of 1 to {} bytes without control characters", kMostName);
+    refuse("its name must be a text of 1 to {} bytes of UTF-8 without control characters",
+           kMostName);
   }
   if (table.num_actions < 1 || table.num_actions > kMostActions) {
     refuse("num_actions is {}: it must be from 1 to {}", table.num_actions, kMostActions);
@@ -107,8 +110,10 @@ void CheckNames(const Refusal& refuse, const starling_env_v1& table) {
   }
   for (std::int32_t i = 0; i < table.num_actions; ++i) {
     if (!IsName(table.action_names[i])) {
-      refuse("the name of action {} must be a text of 1 to {} bytes without control characters", i,
-             kMostName);
+      refuse(
+          "the name of action {} must be a text of 1 to {} bytes of UTF-8 without control "
+          "characters",
+          i, kMostName);
     }
   }
 }

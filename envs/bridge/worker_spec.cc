@@ -35,6 +35,18 @@ std::optional<bool> Flag(const json& said, const char* key) {
 
 }  // namespace
 
+std::string WorkerSpecLine(const FrameSpec& spec) {
+  const json said = {{"height", spec.env.height},
+                     {"width", spec.env.width},
+                     {"channels", spec.env.channels},
+                     {"bytes", spec.bytes},
+                     {"low", spec.env.low},
+                     {"high", spec.env.high},
+                     {"actions", spec.env.action_names},
+                     {"lives", spec.lives}};
+  return said.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
 std::optional<FrameSpec> ReadWorkerSpec(std::string_view line, const std::string& name,
                                         std::string& mistake) {
   const json said = json::parse(line, nullptr, false);

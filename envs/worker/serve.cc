@@ -23,6 +23,7 @@
 #include "envs/bridge/plugin_env.h"
 #include "envs/bridge/plugin_library.h"
 #include "envs/bridge/protocol.h"
+#include "envs/bridge/worker_spec.h"
 
 namespace starling::envs {
 namespace {
@@ -47,8 +48,11 @@ class Control {
     return said;
   }
   bool WriteLine(const json& said) const {
-    // A plug-in's names may be no UTF-8.
-    const std::string line = said.dump(-1, ' ', false, json::error_handler_t::replace) + '\n';
+    // What a plug-in or a path is called may be no UTF-8.
+    return WriteText(said.dump(-1, ' ', false, json::error_handler_t::replace));
+  }
+  bool WriteText(std::string line) const {
+    line += '\n';
     return line.size() <= kWorkerLineLimit && Write(line);
   }
   std::optional<char> ReadTurn() const {
@@ -128,17 +132,6 @@ class Memory {
   std::byte* base_ = nullptr;
 };
 
-json Described(const FrameSpec& spec) {
-  return {{"height", spec.env.height},
-          {"width", spec.env.width},
-          {"channels", spec.env.channels},
-          {"bytes", spec.bytes},
-          {"low", spec.env.low},
-          {"high", spec.env.high},
-          {"actions", spec.env.action_names},
-          {"lives", spec.lives}};
-}
-
 std::vector<PluginEnv> MakeEnvs(std::shared_ptr<const PluginLibrary> library,
                                 const std::vector<std::uint64_t>& seeds) {
   std::vector<PluginEnv> envs;
@@ -191,7 +184,7 @@ int ServePlugin(int control_fd, int memory_fd) {
         std::make_shared<PluginLibrary>(LoadPlugin(asked->value("plugin", std::string())));
     envs = MakeEnvs(library, asked->value("seeds", std::vector<std::uint64_t>()));
     row = static_cast<std::size_t>(library->spec.env.obs_size());
-    if (!control.WriteLine(Described(library->spec))) {
+    if (!control.WriteText(WorkerSpecLine(library->spec))) {
       throw UserError(library->called + ": its action names are too long together: shorten them");
     }
   } catch (const UserError& error) {

@@ -34,6 +34,12 @@ Config ConfigOf(const std::filesystem::path& run_dir) {
                     "who came first",
                     run_dir.string()));
   }
+  if (config.learner.shards > 1) {
+    throw UserError(fmt::format(
+        "{} cannot be replayed: learner.shards = {}, and an actor's slices of the weights "
+        "may be of different versions, which no journal tells",
+        run_dir.string(), config.learner.shards));
+  }
   for (const char* elsewhere : {"gym:", "plugin:"}) {
     if (!config.env.name.starts_with(elsewhere)) continue;
     throw UserError(

@@ -47,6 +47,13 @@ void RefuseWhatIsElsewhere(const Config& config, std::vector<Contradiction>& fou
                                  "real time; starling eval plays with the weights at the end",
                                  config.eval.every_steps)});
   }
+  if (config.status.port != 0) {
+    found.push_back(
+        {{"status.port"},
+         fmt::format("status.port = {} cannot be simulated: its pages are of a fleet at "
+                     "work; leave it out or set it to 0",
+                     config.status.port)});
+  }
 }
 
 void RefuseStragglersThatAreNotThere(const Config& config, std::vector<Contradiction>& found) {
@@ -114,6 +121,12 @@ std::vector<Contradiction> CheckSimulation(const Config& config) {
 void SettleSimulation(Config& config) {
   config.actors.backend = "cpu";
   config.actors.env_device = "auto";
+  config.learner.shards = 1;
+  for (std::string WireConfig::*const of_a_network :
+       {&WireConfig::secret, &WireConfig::allowed, &WireConfig::address}) {
+    config.wire.*of_a_network = "";
+  }
+  config.wire.endpoint = "auto";
 }
 
 }  // namespace starling::fleet

@@ -10,7 +10,7 @@ namespace starling::fleet {
 // CheckConfig (fleet/check_config.h), and what cannot be simulated.
 std::vector<Contradiction> CheckSimulation(const Config& config);
 
-// Where everything of a simulation is: on the processor.
+// Where everything of a simulation is: on the processor, in one process; there is no network.
 void SettleSimulation(Config& config);
 
 }  // namespace starling::fleet

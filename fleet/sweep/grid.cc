@@ -133,6 +133,18 @@ GridPoint TryOut(const GridFile& file, const std::filesystem::path& base, const 
   return point;
 }
 
+// Runs side by side cannot be served on one port.
+void CheckPorts(const Grid& grid, Mistakes& mistakes) {
+  for (const GridPoint& point : grid.points) {
+    if (grid.at_once == 1 || point.config.status.port == 0) continue;
+    return mistakes.Add(
+        {.text = grid.file.string()},
+        fmt::format("at_once = {} contradicts status.port = {}: runs side by side "
+                    "cannot be served on one port; set at_once = 1 or status.port = 0",
+                    grid.at_once, point.config.status.port));
+  }
+}
+
 // Two points that would train the same: a seed would count twice.
 void CheckConfigs(const Grid& grid, Mistakes& mistakes) {
   std::map<std::string, const GridPoint*> seen;
@@ -174,6 +186,7 @@ Grid ReadGrid(const std::filesystem::path& path) {
     }
   }
   if (mistakes.Text().empty()) CheckConfigs(grid, mistakes);
+  CheckPorts(grid, mistakes);
   if (const std::string text = mistakes.Text(); !text.empty()) throw UserError(text);
   return grid;
 }

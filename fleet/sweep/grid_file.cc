@@ -237,7 +237,7 @@ GridFile ReadGridFile(const std::filesystem::path& path, Mistakes& mistakes) {
   file.dir = std::filesystem::path("sweeps") / path.stem();
   file.config_place.text = path.string();
   try {
-    Reader(file, mistakes).Read(toml::parse(ReadText(path), path.string()));
+    Reader(file, mistakes).Read(ParseToml(ReadText(path), path.string()));
   } catch (const toml::parse_error& error) {
     std::string sentence(error.description());
     std::ranges::replace(sentence, '\n', ' ');

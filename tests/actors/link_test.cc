@@ -18,11 +18,12 @@ using testing::HasSubstr;
 
 constexpr std::uint64_t kFingerprint = 7;
 
-// Welcomes whoever says hello, with `after` right behind the welcome; answers heartbeats.
+// Welcomes whoever says hello, with `after` right behind the welcome (weights are of version 5); answers
+// heartbeats, and a request for weights, the n-th, with version 10 + n.
 class ScriptedLearner {
  public:
   ScriptedLearner(const std::string& endpoint, wire::Welcome welcome,
-                  std::optional<wire::Bye> after = {})
+                  std::vector<wire::Body> after = {})
       : welcome_(std::move(welcome)),
         after_(std::move(after)),
         socket_(context_, endpoint, {.max_elements = 16}),
@@ -32,6 +33,7 @@ class ScriptedLearner {
     thread_.join();
   }
 
+  std::uint64_t fetches() const { return fetches_; }
   // Waits for a gradient; whether it brought a tensor of so many floats.
   bool HeardGradient(std::size_t floats) const {
     gradient_floats_.wait(kNone);
@@ -51,7 +53,13 @@ class ScriptedLearner {
         if (!decoded) continue;
         if (decoded.message.header.kind == wire::Kind::kHello) {
           EXPECT_TRUE(Say(envelope.peer(), welcome_));
-          if (after_) Say(envelope.peer(), *after_);
+          for (const wire::Body& body : after_) {
+            std::holds_alternative<wire::Weights>(body)
+                ? SayWeights(envelope.peer(), 5)
+                : static_cast<void>(Say(envelope.peer(), body));
+          }
+        } else if (decoded.message.header.kind == wire::Kind::kFetch) {
+          SayWeights(envelope.peer(), 10 + ++fetches_);
         } else if (decoded.message.header.kind == wire::Kind::kGradient) {
           gradient_floats_ = decoded.message.header.count;
           gradient_floats_.notify_all();
@@ -67,13 +75,25 @@ class ScriptedLearner {
     return socket_.Send(peer, wire::Encode(header, body));
   }
 
+  // Of 16 floats, all of which are `version`.
+  void SayWeights(const std::string& peer, std::uint64_t version) {
+    const std::vector<float> values(16, static_cast<float>(version));
+    const wire::Header header{.incarnation = 1,
+                              .sequence = ++said_,
+                              .term = 1,
+                              .version = version,
+                              .fingerprint = kFingerprint};
+    EXPECT_TRUE(socket_.Send(peer, wire::Encode(header, wire::Weights{}, values)));
+  }
+
   const wire::Welcome welcome_;
-  const std::optional<wire::Bye> after_;
+  const std::vector<wire::Body> after_;
   wire::Context context_;
   wire::ServerSocket socket_;
   std::uint64_t said_ = 0;
   std::atomic<bool> stop_ = false;
   std::atomic<std::size_t> gradient_floats_ = kNone;
+  std::atomic<std::uint64_t> fetches_ = 0;
   std::thread thread_;
 };
 
@@ -92,10 +112,11 @@ class LinkTest : public testing::Test {
             .abandoned = [this] { return clock_.NowMs() > begin_ms_ + kPatienceMs; }};
   }
   // Nothing but what the test does makes a link with this configuration give up.
-  static std::string PatientConfig() {
-    return ToToml(
-        ParseConfig("", "test.toml",
-                    {"wire.timeout_s=600", "wire.heartbeat_ms=20", "staleness.deadline_s=600"}));
+  static std::string PatientConfig() { return ConfigWith("updates.in_flight=auto"); }
+  static std::string ConfigWith(const std::string& setting) {
+    return ToToml(ParseConfig("", "test.toml",
+                              {"wire.timeout_s=600", "wire.heartbeat_ms=20",
+                               "staleness.deadline_s=600", "actors.count=2", setting}));
   }
   std::string Endpoint(const std::string& name) { return "ipc://" + (dir_ / name).string(); }
   void MoveTo(const std::string& endpoint) {
@@ -118,7 +139,7 @@ TEST_F(LinkTest, ALearnerThatIsDoneBeforeItsWeightsAreOpenedIsHeard) {
   MoveTo(Endpoint("control"));
   const ScriptedLearner learner(Endpoint("control"),
                                 {.config = PatientConfig(), .snapshot = (dir_ / "gone").string()},
-                                wire::Bye{wire::ByeReason::kRunOver, "all steps are done"});
+                                {wire::Bye{wire::ByeReason::kRunOver, "all steps are done"}});
   LearnerLink link(Options());
   ASSERT_TRUE(link.Join());
   EXPECT_FALSE(link.CheckNet(kFingerprint, 16));
@@ -155,6 +176,46 @@ TEST_F(LinkTest, WithoutItsBuffersAnActorSendsItsGradients) {
   ASSERT_EQ(gradient.values.size(), 16u);
   EXPECT_TRUE(link.Push({.number = 1}, {.term = 1}, gradient, {}));
   EXPECT_TRUE(learner.HeardGradient(16));
+}
+
+// What the weights that `link` has got now are of.
+class Weights {
+ public:
+  std::uint64_t Refresh(LearnerLink& link, std::uint64_t version) {
+    EXPECT_TRUE(link.Refresh(version, values_, meta_));
+    EXPECT_THAT(values_, testing::Each(static_cast<float>(meta_.version)));
+    return meta_.version;
+  }
+
+ private:
+  std::vector<float> values_ = std::vector<float>(16);
+  wire::SnapshotMeta meta_;
+};
+
+TEST_F(LinkTest, WeightsThatAreTooOldAreAskedForAgain) {
+  MoveTo(Endpoint("control"));
+  const wire::Answer grants{.grants = {{.number = 1, .version = 0}}};
+  const ScriptedLearner learner(Endpoint("control"), {.config = ConfigWith("updates.in_flight=2")},
+                                {grants});
+  LearnerLink link(Options());
+  ASSERT_TRUE(link.Join() && link.CheckNet(kFingerprint, 16));
+  Weights weights;
+  EXPECT_EQ(weights.Refresh(link, 12), 12u);  // 11 came first
+  EXPECT_EQ(learner.fetches(), 2u);
+}
+
+TEST_F(LinkTest, WeightsComeUnaskedBehindTheOnlyGrant) {
+  MoveTo(Endpoint("control"));
+  const wire::Answer grant{.grants = {{.number = 1, .version = 5}}};
+  const ScriptedLearner learner(Endpoint("control"), {.config = ConfigWith("updates.in_flight=1")},
+                                {grant, wire::Weights{}});
+  LearnerLink link(Options());
+  ASSERT_TRUE(link.Join() && link.CheckNet(kFingerprint, 16));
+  ASSERT_EQ(link.NextGrant()->version, 5u);
+  Weights weights;
+  EXPECT_EQ(weights.Refresh(link, 5), 5u);
+  EXPECT_EQ(learner.fetches(), 0u);
+  EXPECT_EQ(weights.Refresh(link, 6), 11u);  // had they been lost
 }
 
 // Every actor was woken by every version, most of them while they played.

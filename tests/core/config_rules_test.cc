@@ -50,6 +50,17 @@ TEST(ConfigRules, KeysAreWholeAndForTcp) {
   EXPECT_EQ(contradictions("ipc://x", "s", "a"), (Keys{{"wire.secret", "wire.endpoint"}}));
 }
 
+TEST(ConfigRules, AnAddressForOtherMachinesIsForTcp) {
+  Config config;
+  config.wire.address = "node1";
+  ResolveAuto(config, "x.toml", 2);
+  ASSERT_EQ(FindContradictions(config).size(), 1u);
+  EXPECT_EQ(FindContradictions(config).front().keys,
+            (std::vector<std::string>{"wire.address", "wire.endpoint"}));
+  config.wire.endpoint = "tcp://*:0";
+  EXPECT_TRUE(FindContradictions(config).empty());
+}
+
 TEST(ConfigRules, AutoIsResolvedOnceAndWhatIsSetStays) {
   Config config;
   ResolveAuto(config, "dir/pong.toml", 6);

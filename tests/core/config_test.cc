@@ -3,11 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <sstream>
-
 #include "core/config_rules.h"
-#include "core/error.h"
-#include "tests/support/temp_dir.h"
+#include "tests/core/config_mistakes.h"
 
 namespace starling {
 namespace {
@@ -16,20 +13,6 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
-using Overrides = std::vector<std::string>;
-
-// The mistakes in `text`, line by line; empty if there are none.
-std::vector<std::string> Mistakes(const std::string& text, const Overrides& overrides = {}) {
-  std::vector<std::string> lines;
-  try {
-    ParseConfig(text, "x.toml", overrides);
-  } catch (const UserError& error) {
-    std::string line;
-    std::istringstream stream(error.what());
-    while (std::getline(stream, line)) lines.push_back(line);
-  }
-  return lines;
-}
 
 TEST(Config, AnEmptyFileIsTheDefaultsResolved) {
   const Config config = ParseConfig("", "configs/hello.toml");
@@ -229,13 +212,43 @@ TEST(Config, WhereWeightsComeFromAndWhatIsWrittenBeside) {
                           HasSubstr("run.tensorboard = \"yes\" is a string")));
 }
 
+TEST(Config, ThePortOfTheStatusPages) {
+  EXPECT_EQ(ParseConfig("", "x.toml").status.port, 0);
+  EXPECT_EQ(ParseConfig("[status]\nport = 8080\n", "x.toml").status.port, 8080);
+  EXPECT_THAT(Mistakes("[status]\nport = 65536\n"),
+              ElementsAre(AllOf(StartsWith("x.toml:2:8: status.port = 65536"),
+                                HasSubstr("an integer from 0 to 65535"))));
+  EXPECT_THAT(Mistakes("[status]\nport = \"auto\"\n"),
+              ElementsAre(HasSubstr("status.port = \"auto\" is a string")));
+}
+
+TEST(Config, ThePortOfTheStatusPagesIsNotThatOfTheActors) {
+  EXPECT_THAT(Mistakes("[status]\nport = 5555\n", {"wire.endpoint=tcp://127.0.0.1:5555"}),
+              ElementsAre("x.toml:2:8: status.port = 5555 contradicts wire.endpoint = "
+                          "\"tcp://127.0.0.1:5555\": that is the port where the actors come in"));
+  EXPECT_THAT(Mistakes("[status]\nport = 555\n", {"wire.endpoint=tcp://127.0.0.1:5555"}),
+              ElementsAre());
+  EXPECT_THAT(Mistakes("", {"wire.endpoint=tcp://127.0.0.1:0"}), ElementsAre());
+}
+
+TEST(Config, EveryShardHasAPort) {
+  EXPECT_THAT(Mistakes("[learner]\nshards = 3\n", {"wire.endpoint=tcp://*:65534"}),
+              ElementsAre("x.toml:2:10: learner.shards = 3 contradicts wire.endpoint = "
+                          "\"tcp://*:65534\": each shard takes a port behind the learner's, and "
+                          "65535 is the last there is"));
+  EXPECT_THAT(Mistakes("[learner]\nshards = 2\n", {"wire.endpoint=tcp://*:65534"}), ElementsAre());
+  EXPECT_THAT(Mistakes("[learner]\nshards = 2\n", {"wire.endpoint=tcp://*:0"}), ElementsAre());
+  EXPECT_THAT(
+      Mistakes("[learner]\nshards = 2\n[status]\nport = 5556\n", {"wire.endpoint=tcp://*:5555"}),
+      ElementsAre("x.toml:4:8: status.port = 5556 contradicts wire.endpoint = \"tcp://*:5555\": "
+                  "that is one of the ports where the actors come in"));
+}
+
 TEST(Config, WhatIsNotBuiltYetIsRefusedByName) {
-  EXPECT_THAT(Mistakes("[learner]\nshards = 2\n"),
-              ElementsAre("x.toml:2:10: learner.shards = 2 is not built yet; use 1"));
-  EXPECT_THAT(Mistakes("", {"net.stages=2", "status.port=8080", "wire.gradient=bf16",
-                            "wire.gradient=topk"}),
+  EXPECT_THAT(Mistakes("[net]\nstages = 2\n"),
+              ElementsAre("x.toml:2:10: net.stages = 2 is not built yet; use 1"));
+  EXPECT_THAT(Mistakes("", {"net.stages=2", "wire.gradient=bf16", "wire.gradient=topk"}),
               ElementsAre(HasSubstr("net.stages = 2 is not built yet; use 1"),
-                          HasSubstr("status.port = 8080 is not built yet; use 0"),
                           HasSubstr("\"bf16\" is not built yet; use \"f32\""),
                           HasSubstr("\"topk\" is not built yet; use \"f32\"")));
 }
@@ -340,105 +353,6 @@ TEST(Config, AllMistakesComeAtOnceInTheOrderOfTheFile) {
 TEST(Config, ARefusedValueIsNoPartOfAContradiction) {
   EXPECT_THAT(Mistakes("[actors]\ncount = \"two\"\n[updates]\nstart_with = 1000\n"),
               ElementsAre(HasSubstr("actors.count = \"two\"")));
-}
-
-TEST(ConfigOverride, IsTomlOrABareWord) {
-  const Config config = ParseConfig(
-      "[run]\nseed = 5\n", "x.toml",
-      {"run.seed=7", "staleness.on_exceed=drop", "env.name=minatar/breakout", "run.name = \"a b\"",
-       "wire.endpoint=tcp://127.0.0.1:0", "net.kind=mlp", "net.hidden=[3, 4]", "loss.gamma=1e-1",
-       "optimizer.bias_correction=false", "staleness.bound=unbounded", "actors.count=auto",
-       "run.dir=/tmp/a=b", "run.seed=8"});
-  EXPECT_EQ(config.run.seed, 8u);  // the last one holds
-  EXPECT_EQ(config.staleness.on_exceed, "drop");
-  EXPECT_EQ(config.env.name, "minatar/breakout");
-  EXPECT_EQ(config.run.name, "a b");
-  EXPECT_EQ(config.wire.endpoint, "tcp://127.0.0.1:0");
-  EXPECT_EQ(config.net.hidden, (std::vector<std::int64_t>{3, 4}));
-  EXPECT_EQ(config.loss.gamma, 0.1);
-  EXPECT_FALSE(config.optimizer.bias_correction);
-  EXPECT_EQ(config.staleness.bound, kUnbounded);
-  EXPECT_EQ(config.actors.count, UsableCores());
-  EXPECT_EQ(config.run.dir, "/tmp/a=b");
-}
-
-TEST(ConfigOverride, MistakesAreLocatedAtTheOption) {
-  EXPECT_THAT(
-      Mistakes("", {"actors.count=many"}),
-      ElementsAre("--set actors.count=many: actors.count = \"many\" is not allowed; allowed: an "
-                  "integer from 1 to 1024 or \"auto\""));
-  EXPECT_THAT(Mistakes("", {"actors.cout=3"}),
-              ElementsAre(AllOf(StartsWith("--set actors.cout=3: unknown key actors.cout"),
-                                HasSubstr("did you mean \"count\"?"))));
-  EXPECT_THAT(Mistakes("", {"actor.count=3"}),
-              ElementsAre(AllOf(StartsWith("--set actor.count=3: unknown section \"actor\""),
-                                HasSubstr("did you mean \"actors\"?"))));
-  EXPECT_THAT(
-      Mistakes("[actors]\ncount = 4\n", {"updates.start_with=5"}),
-      ElementsAre(StartsWith("--set updates.start_with=5: updates.start_with = 5 contradicts")));
-}
-
-TEST(ConfigOverride, MalformedOnes) {
-  for (const char* setting : {"", "=", "run", "run.seed", "seed=3", "run=3", "=run.seed"}) {
-    EXPECT_THAT(Mistakes("", {setting}), ElementsAre(StartsWith(std::string("--set ") + setting +
-                                                                ": an override is written")));
-  }
-  EXPECT_THAT(Mistakes("", {".=3"}), ElementsAre(HasSubstr("unknown section")));
-  EXPECT_THAT(Mistakes("", {"run.seed.x=3"}), ElementsAre(HasSubstr("unknown key run.seed.x")));
-  EXPECT_THAT(Mistakes("", {"run.seed="}), ElementsAre(HasSubstr("run.seed = \"\" is a string")));
-  // A second line of TOML is not a second setting.
-  EXPECT_THAT(Mistakes("", {"run.seed=1\nsteps=2"}), testing::SizeIs(testing::Ge(1u)));
-}
-
-TEST(ConfigSource, TellsWhereAKeyWasSet) {
-  ConfigSource source;
-  ParseConfig("[env]\nname = \"catch\"\n", "a/x.toml", {"run.seed=3"}, &source);
-  EXPECT_EQ(source.Where("env.name"), "a/x.toml:2:8");
-  EXPECT_EQ(source.Where("run.seed"), "--set run.seed=3");
-  EXPECT_EQ(source.Where("run.steps"), "");
-}
-
-TEST(LoadConfig, ReadsAFileAndNamesTheRunAfterIt) {
-  const TempDir dir;
-  const Config config =
-      LoadConfig(dir.Write("my.game.toml", "[run]\nseed = 4\n"), {"run.steps=10"});
-  EXPECT_EQ(config.run.name, "my.game");
-  EXPECT_EQ(config.run.dir, "runs/my.game");
-  EXPECT_EQ(config.run.seed, 4u);
-  EXPECT_EQ(config.run.steps, 10u);
-}
-
-TEST(LoadConfig, LocatesMistakesInTheFile) {
-  const TempDir dir;
-  const auto path = dir.Write("x.toml", "[run]\nseed = -4\n");
-  try {
-    LoadConfig(path);
-    FAIL();
-  } catch (const UserError& error) {
-    EXPECT_THAT(error.what(), StartsWith(path.string() + ":2:8: run.seed = -4"));
-  }
-}
-
-TEST(LoadConfig, AMissingFileIsNamedWithTheNearestOne) {
-  const TempDir dir;
-  dir.Write("breakout.toml", "");
-  dir.Write("catch.toml", "");
-  dir.Write("braekout.txt", "");
-  const auto message = [&](const std::filesystem::path& path) -> std::string {
-    try {
-      LoadConfig(path);
-    } catch (const UserError& error) {
-      return error.what();
-    }
-    return "";
-  };
-  EXPECT_THAT(message(dir / "braekout.toml"),
-              AllOf(HasSubstr((dir / "braekout.toml").string()), HasSubstr("No such file"),
-                    HasSubstr("did you mean \"" + (dir / "breakout.toml").string() + "\"?")));
-  EXPECT_THAT(message(dir / "breakout"), HasSubstr("did you mean"));
-  EXPECT_THAT(message(dir / "seaquest.toml"), testing::Not(HasSubstr("did you mean")));
-  EXPECT_THAT(message(dir / "absent/x.toml"), HasSubstr("No such file"));
-  EXPECT_THAT(message(dir.path()), HasSubstr("is a directory"));
 }
 
 }  // namespace

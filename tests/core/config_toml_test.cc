@@ -100,6 +100,7 @@ Config RandomConfig(RandomStream& random) {
   }
   config.updates.in_flight = config.staleness.bound == 0 ? 1 : config.updates.in_flight;
   config.net.kind = "layers";
+  if (config.learner.shards > 1) config.learner.apply = "lanes";
   config.optimizer.kind = "rmsprop";
   config.optimizer.warmup_steps = 1;
   config.loss.entropy = 1;

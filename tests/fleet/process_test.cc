@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -46,6 +47,25 @@ TEST(CatchStopSignals, AWriteBeyondTheFileSizeLimitFailsInsteadOfKilling) {
   ASSERT_EQ(waitpid(pid, &status, 0), pid);
   ASSERT_TRUE(WIFEXITED(status)) << "killed by signal " << WTERMSIG(status);
   EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST(CatchStopSignals, ASecondSignalEndsTheProcessUnlessSomebodyElseSeesToThat) {
+  for (const auto& [signal, again_ends] : {std::pair(SIGINT, true), std::pair(SIGHUP, true),
+                                           std::pair(SIGINT, false), std::pair(SIGTERM, true)}) {
+    const pid_t pid = fork();
+    if (pid == 0) {
+      const int fd = CatchStopSignals(again_ends);
+      raise(signal);
+      raise(signal);
+      pollfd stop{.fd = fd, .events = POLLIN, .revents = 0};
+      _exit(poll(&stop, 1, 0) == 1 ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(pid, &status, 0), pid);
+    const bool ended = again_ends && signal != SIGTERM;
+    EXPECT_EQ(WIFSIGNALED(status), ended) << signal;
+    EXPECT_EQ(status == 0, !ended) << signal;
+  }
 }
 
 }  // namespace

@@ -21,6 +21,13 @@ std::string Mistake(Function function) {
   return "(none)";
 }
 
+TEST(RunDirTest, ANameThatNoConfigurationCanHoldIsRefused) {
+  TempDir dir;
+  const fs::path wanted = dir.path() / "caf\xe9";
+  EXPECT_THAT(Mistake([&] { CreateRunDir(wanted, false); }), HasSubstr("is no UTF-8 text"));
+  EXPECT_FALSE(fs::exists(wanted));
+}
+
 TEST(RunDirTest, DefaultOneIsNumberedOn) {
   TempDir dir;
   const fs::path wanted = dir.path() / "runs/breakout";
@@ -124,6 +131,17 @@ TEST(RunDirTest, ConfigCanBeReadBack) {
   EXPECT_EQ(LoadConfig(dir.path() / "config.toml"), config);
   EXPECT_THAT(Mistake([&] { WriteConfig(dir.path() / "no", config); }),
               HasSubstr("/no cannot be written"));
+}
+
+TEST(RunDirTest, KeysAreFoundFromAnywhere) {
+  TempDir dir;
+  Config config = ParseConfig(
+      "[wire]\nendpoint = \"tcp://*:1\"\nsecret = \"keys/us.secret\"\nallowed = \"./keys/ok\"\n",
+      "x.toml");
+  WriteConfig(dir.path(), config);
+  const WireConfig wire = LoadConfig(dir.path() / "config.toml").wire;
+  EXPECT_EQ(wire.secret, std::filesystem::current_path() / "keys/us.secret");
+  EXPECT_EQ(wire.allowed, std::filesystem::current_path() / "keys/ok");
 }
 
 }  // namespace

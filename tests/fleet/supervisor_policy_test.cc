@@ -87,6 +87,23 @@ TEST_F(PolicyTest, RowsOfActorsStartedByHandAreIgnored) {
   EXPECT_THAT(Started(1).OnStatus(10, Joined(1, {{7, 1, 5}, {-1, 1, 5}})), IsEmpty());
 }
 
+TEST_F(PolicyTest, WhereAllActorsComeFromElsewhereTheyAreCountedAsTheyJoin) {
+  SupervisorPolicy policy(PolicyLimits{}, 0, 1000, /*resume=*/false, "run/log");
+  EXPECT_THAT(policy.Start(0), ElementsAre(Action(StartLearner{false})));
+  policy.OnStatus(10, Joined(1, {{0, 0x10000, 2}, {1, 0x10000, 0}}));
+  policy.OnStatus(20, Joined(1, {{0, 0x10000, 3}, {1, 0x10001, 1}}));
+  EXPECT_EQ(policy.counts().actors_started, 2u);
+  EXPECT_EQ(policy.counts().actors_restarted, 1u);
+  // A new learner's members are those of the one before, and another.
+  EXPECT_THAT(Deeds(policy.OnLearnerExit(30, 77, kKilled9)),
+              ElementsAre(Action(StartLearner{true})));
+  policy.OnStatus(40, Joined(2, {{0, 0x20000, 1}, {1, 0x20000, 1}, {2, 0x20000, 0}}));
+  EXPECT_EQ(policy.counts().actors_started, 3u);
+  EXPECT_EQ(policy.counts().actors_restarted, 1u);
+  policy.OnStatus(50, Final(1000));
+  EXPECT_THAT(Deeds(policy.OnLearnerExit(60, 78, Exit(0))), ElementsAre(Action(Finish{0})));
+}
+
 TEST_F(PolicyTest, AnAcceptedGradientEndsTheBackOff) {
   SupervisorPolicy policy = Started(2);
   policy.OnActorExit(0, 0, 1, kAborted);

@@ -116,6 +116,7 @@ TEST(Checkpoint, ASafetensorsFileThatIsNoneIsRefusedWithASentence) {
       {"format", "starling.checkpoint.1"}, {"term", "1"}, {"version", "-2"}};
   EXPECT_THAT(refusal({ViewF32("w", {4}, data)}, metadata), HasSubstr("not a number"));
   metadata.insert({{"steps", "1"}, {"optimizer_step", "1"}, {"journal_offset", "0"}});
+  metadata.insert({{"optimizer_slots", ""}, {"config", ""}, {"counters", ""}});
   metadata["version"] = "2";
   metadata["fingerprint"] = "00000000000000ff";
   EXPECT_THAT(refusal({ViewF32("w", {4}, data)}, metadata), HasSubstr("fingerprint"));

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <xxhash.h>
 
+#include <cstring>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -137,6 +139,35 @@ TEST(Journal, AFlippedBitAnywhereIsFound) {
     EXPECT_NE(reader.ending(), JournalReader::Ending::kEnd) << byte;
     EXPECT_LE(reader.offset(), byte);
     EXPECT_GT(offsets[count + 1], byte);  // everything before the flip was read
+  }
+}
+
+// As another program would have signed it.
+void PutChecksum(std::string& bytes, std::size_t begin, std::size_t end) {
+  const auto checksum = static_cast<std::uint32_t>(XXH3_64bits(bytes.data() + begin, end - begin));
+  std::memcpy(bytes.data() + end, &checksum, sizeof checksum);
+}
+
+TEST(Journal, WhatIsReservedMustBeZero) {
+  TempDir dir;
+  WriteOneOfEach(dir / "journal");
+  std::string bytes = ReadFile(dir / "journal");
+  bytes[12] = 1;
+  PutChecksum(bytes, 0, kHeaderBytes - 4);
+  EXPECT_THROW(JournalReader(dir.Write("reserved", bytes)), JournalUnreadable);
+}
+
+TEST(Journal, AReasonThatThereIsNotIsDamage) {
+  TempDir dir;
+  {
+    JournalWriter writer(dir / "journal", kHeader);
+    writer.Append(LostRecord{.slot = 1, .grant = 2, .why = LostWhy::kDeadline});
+  }
+  std::string bytes = ReadFile(dir / "journal");
+  for (const char why : {'\0', '\3'}) {
+    bytes[bytes.size() - 5] = why;
+    PutChecksum(bytes, kHeaderBytes + 4, bytes.size() - 4);
+    EXPECT_TRUE(ReadAll(dir.Write("lost", bytes), JournalReader::Ending::kDamaged).empty());
   }
 }
 

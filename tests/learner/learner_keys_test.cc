@@ -72,6 +72,8 @@ TEST_F(LearnerKeys, AnActorOfTheListTrains) {
   ada->Join();
   ada->Push(ada->NextGrant(), 1.0f);
   EXPECT_EQ(ada->NextGrant().version, 1u);
+  Stop();
+  EXPECT_EQ(LastBulletin()->actors.at(0).key, "ada");
 }
 
 // Those of this host find keys in the learner's private place; they are on no list.
@@ -104,6 +106,25 @@ TEST_F(LearnerKeys, NoFrameOfAnyoneElseReachesIt) {
   EXPECT_GE(Refused("unknown_key"), 1u);
   EXPECT_GE(Refused("handshake"), 1u);
   EXPECT_EQ(counters().received, 1u);
+}
+
+// Being on the list is not being everybody on it.
+TEST_F(LearnerKeys, NobodySpeaksForAnother) {
+  wire::WriteKeyFiles(allowed(), "eve", eve_);
+  StartWithKeys();
+  const auto ada = Peer(ada_), eve = Peer(eve_);
+  ada->Join(0);
+  const wire::Grant grant = ada->NextGrant();
+  eve->header = ada->header;
+  eve->Push(grant, 9.0f);
+  eve->header = {};
+  eve->Send(wire::Hello{.slot = 1, .host = "test", .pid = 1});  // behind it
+  ASSERT_TRUE(eve->Wait(wire::Kind::kWelcome));
+  ada->Push(grant, 1.0f);
+  EXPECT_EQ(ada->NextGrant().version, 1u);
+  Stop();
+  EXPECT_EQ(counters().received, 1u);
+  EXPECT_EQ(Refused("another_key"), 1u);
 }
 
 TEST_F(LearnerKeys, WhoseKeyIsRevokedIsSentAwayAndHeardNoMore) {

@@ -107,6 +107,13 @@ TEST_F(RefusalsTest, AnotherTerm) {
   ExpectRefusedAndServed(wire::Outcome::kOtherTerm);
 }
 
+// Of the learner that had this endpoint before: the first of its run, too.
+TEST_F(RefusalsTest, AnotherSession) {
+  ++actor_->header.session;
+  actor_->Push(grant_, 3.0f);
+  ExpectRefusedAndServed(wire::Outcome::kOtherTerm);
+}
+
 TEST_F(RefusalsTest, AnOldIncarnation) {
   --actor_->header.incarnation;
   actor_->Push(grant_, 3.0f);

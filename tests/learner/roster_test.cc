@@ -7,6 +7,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::Pair;
 
 std::vector<std::uint32_t> Slots(const std::vector<const Member*>& members) {
   std::vector<std::uint32_t> slots;
@@ -30,6 +31,20 @@ TEST(RosterTest, ATurnPassesOverThoseWhoLeft) {
   EXPECT_THAT(Slots(roster.InTurn(2)), ElementsAre(0, 1));
   roster.Leave(2);
   EXPECT_THAT(Slots(roster.InTurn(2)), ElementsAre(3, 0));
+}
+
+TEST(RosterTest, RemembersWhyASlotIsEmpty) {
+  Roster roster(1);
+  roster.Join(2, "peer", 0);
+  EXPECT_THAT(roster.left(), IsEmpty());
+  roster.Leave(2, "said goodbye");
+  EXPECT_THAT(roster.left(), ElementsAre(Pair(2, "said goodbye")));
+  roster.Join(2, "peer", 0);
+  EXPECT_THAT(roster.left(), IsEmpty()) << "it has a member again";
+  // A peer may ask for any slot: what is remembered of them is bounded.
+  roster.Join(4'000'000'000, "peer", 0);
+  roster.Leave(4'000'000'000, "said goodbye");
+  EXPECT_THAT(roster.left(), IsEmpty());
 }
 
 }  // namespace

@@ -95,7 +95,7 @@ class FakeActor {
     if (header.incarnation != 0) socket_.Send(wire::Encode(header, wire::Heartbeat{}));
   }
 
-  wire::Header header;  // slot, incarnation, term and fingerprint are the welcome's
+  wire::Header header;  // slot, incarnation, term, session and fingerprint are the welcome's
   wire::Welcome welcome;
   std::vector<wire::Outcome> outcomes;
   bool beats = true;
@@ -116,6 +116,7 @@ class FakeActor {
       header.slot = heard.header.slot;
       header.incarnation = heard.header.incarnation;
       header.term = heard.header.term;
+      header.session = heard.header.session;
       header.fingerprint = heard.header.fingerprint;
     }
     return heard;

@@ -6,9 +6,11 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "learner/bulletin.h"
 #include "learner/learner.h"
 #include "tests/support/fake_actor.h"
 #include "tests/support/temp_dir.h"
@@ -47,7 +49,12 @@ class LearnerFixture : public testing::Test {
                                 .stop_fd = stop_fd_,
                                 .reload_fd = reload_fd_,
                                 .abandoned = {},
-                                .on_status = [this](const auto& status) { OnStatus(status); }});
+                                .on_status = [this](const auto& status) { OnStatus(status); },
+                                .on_bulletin =
+                                    [this](auto bulletin) {
+                                      const std::lock_guard lock(bulletin_mutex_);
+                                      bulletin_ = std::move(bulletin);
+                                    }});
     thread_ = std::thread([this] { over_ = learner_->Run(); });
   }
 
@@ -88,6 +95,12 @@ class LearnerFixture : public testing::Test {
     return std::make_unique<FakeActor>(found.endpoint.value_or("ipc:///nowhere"), kFloats);
   }
 
+  // Null before the first.
+  std::shared_ptr<const learner::Bulletin> LastBulletin() {
+    const std::lock_guard lock(bulletin_mutex_);
+    return bulletin_;
+  }
+
   learner::Checkpoint LastCheckpoint() {
     auto last = learner::LastGood(dir_ / "checkpoints");
     EXPECT_TRUE(last.checkpoint) << testing::PrintToString(last.rejected);
@@ -111,6 +124,9 @@ class LearnerFixture : public testing::Test {
   bool over_ = false;
 
  private:
+  std::mutex bulletin_mutex_;
+  std::shared_ptr<const learner::Bulletin> bulletin_;
+
   void OnStatus(const nlohmann::ordered_json& status) {
     ++statuses_;
     statuses_.notify_all();

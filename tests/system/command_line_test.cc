@@ -76,7 +76,7 @@ TEST_F(CommandLineTest, WithoutArgumentsItSaysWhatIsMissing) {
   EXPECT_EQ(Run("starling-learner", {}), 2);
   EXPECT_THAT(err(), HasSubstr("--run-dir"));
   EXPECT_EQ(Run("starling-actor", {}), 2);
-  EXPECT_THAT(err(), HasSubstr("--run-dir or --connect"));
+  EXPECT_THAT(err(), HasSubstr("--run-dir, --connect or --connect-file"));
 }
 
 TEST_F(CommandLineTest, ResumeAndAConfigurationExcludeEachOther) {
@@ -96,6 +96,12 @@ TEST_F(CommandLineTest, WhatCannotBeEvaluatedIsNamed) {
 }
 
 TEST_F(CommandLineTest, AnActorDoesNotCallAnotherHost) {
+  EXPECT_EQ(Run("starling-actor", {"--connect", "tcp://127.0.0.1:0"}), 2);
+  EXPECT_THAT(err(), HasSubstr("that is any port"));
+  EXPECT_EQ(Run("starling-actor",
+                {"--connect", "tcp://127.0.0.1:1", "--secret", "", "--learner-key", "x"}),
+            2);
+  EXPECT_THAT(err(), HasSubstr("--secret: it is empty"));
   EXPECT_EQ(Run("starling-actor", {"--connect", "tcp://10.1.2.3:1"}), 2);
   EXPECT_THAT(err(), HasSubstr("CURVE"));
 }

@@ -1,6 +1,11 @@
 // A disk that is full, or fails: the run says so and ends, later, with a status that is not 0.
+#include <sched.h>
 #include <stdio.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+
+#include <cstring>
+#include <regex>
 
 #include "core/config.h"
 #include "tests/system/run_fixture.h"
@@ -11,6 +16,42 @@ namespace {
 using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
+
+// Of 64 MiB, seen by this process and those it starts. Nobody but root may, where users have no namespaces.
+class OwnDisk {
+ public:
+  explicit OwnDisk(std::filesystem::path at) : at_(std::move(at)) {
+    if (!Mount()) trouble_ = std::strerror(errno);
+  }
+  ~OwnDisk() { umount2(at_.c_str(), MNT_DETACH); }
+  OwnDisk(const OwnDisk&) = delete;
+  OwnDisk& operator=(const OwnDisk&) = delete;
+
+  const std::string& trouble() const { return trouble_; }
+  // With a file, or with more of it.
+  static void Fill(const std::filesystem::path& file) {
+    std::ofstream out(file, std::ios::app);
+    const std::string zeros(4096, '\0');
+    while (out.write(zeros.data(), static_cast<std::streamsize>(zeros.size())).flush()) continue;
+  }
+
+ private:
+  bool Mount() const {
+    const uid_t user = getuid();
+    const gid_t group = getgid();
+    if (unshare(CLONE_NEWNS | (user != 0 ? CLONE_NEWUSER : 0)) != 0) return false;
+    if (user != 0) {
+      std::ofstream("/proc/self/setgroups") << "deny";
+      std::ofstream("/proc/self/uid_map") << fmt::format("{0} {0} 1", user);
+      std::ofstream("/proc/self/gid_map") << fmt::format("{0} {0} 1", group);
+    }
+    return mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+           mount("tmpfs", at_.c_str(), "tmpfs", 0, "size=64m") == 0;
+  }
+
+  const std::filesystem::path at_;
+  std::string trouble_;
+};
 
 class DiskTest : public RunTest {
  protected:
@@ -39,6 +80,39 @@ TEST_F(DiskTest, CheckpointsThatFailMidwayAreSaidAndTheRunFails) {
   const json summary = Summary();
   ExpectSound(summary);
   EXPECT_GE(summary["steps"], 400'000);  // the training itself went on
+  ExpectNothingLeft();
+}
+
+// Somebody else fills the disk for a while.
+TEST_F(DiskTest, AFullDiskCostsTheCheckpointsOfItsTime) {
+  std::filesystem::create_directory(run());
+  const OwnDisk disk(run());
+  if (!disk.trouble().empty()) GTEST_SKIP() << "no disk of our own here: " << disk.trouble();
+  auto train = StartTrain(
+      {Steps(kEndless), "actors.count=2", "checkpoint.every_steps=32000", "run.metrics_s=0.2"});
+  ASSERT_TRUE(AwaitCheckpoint(*train));
+  const std::filesystem::path filler = run() / "filler";
+  ASSERT_TRUE(Eventually([&] {
+    disk.Fill(filler);
+    return std::regex_search(train->err(), std::regex("no checkpoint of version [0-9]+: .*No space "
+                                                      "left on device")) ||
+           !train->Running();
+  }));
+  std::filesystem::remove(filler);
+  const std::string last = Checkpoints().back();
+  ASSERT_TRUE(Eventually([&] { return Checkpoints().back() > last || !train->Running(); }));
+  train->Signal(SIGINT);
+  EXPECT_EQ(WaitFor(*train), 130) << said_;
+  const json summary = Summary();
+  ExpectSound(summary);
+  ASSERT_TRUE(summary.is_object());
+  ExpectFinalCheckpoint(summary);
+  EXPECT_EQ(summary["learner"]["restarted"], 0);
+  EXPECT_EQ(summary["actors"]["restarted"], 0);
+  // A line may be torn, but not the next.
+  const std::string metrics = TextOf(run() / "metrics.jsonl");
+  EXPECT_EQ(json::parse(metrics.substr(metrics.rfind('\n', metrics.size() - 2)))["steps"],
+            summary["steps"]);
   ExpectNothingLeft();
 }
 

@@ -73,6 +73,32 @@ TEST_F(KeysTest, ActorsOfOtherHostsTrainWithOneThatFoundItself) {
   ExpectNothingLeft();
 }
 
+// As a job of a cluster does it: the supervisor has no actors of its own, and they know a file, not the port.
+TEST_F(KeysTest, ActorsFromElsewhereFindTheirLearnerAndTheNextByTheFileItLeaves) {
+  const std::string file = (run() / "endpoint").string();
+  Words words = TrainWords(Keyed({Steps(kSeconds), "actors.count=2", "wire.endpoint=tcp://*:0",
+                                  "wire.address=localhost", "checkpoint.every_steps=16000"}));
+  words.push_back("--no-actors");
+  auto train = Start("starling", words);
+  const Words way = {"--connect-file", file,
+                     "--secret",       (keys() / "ada.secret").string(),
+                     "--learner-key",  (keys() / "learner.public").string()};
+  auto one = Start("starling-actor", way), other = Start("starling-actor", way);
+  ASSERT_TRUE(AwaitCheckpoint(*train));
+  EXPECT_THAT(TextOf(file), AllOf(HasSubstr("tcp://localhost:"), Not(HasSubstr(":0\n"))));
+  ASSERT_GT(LearnerPid(), 0);
+  kill(LearnerPid(), SIGKILL);
+  EXPECT_EQ(WaitFor(*train), 0) << said_;
+  EXPECT_EQ(WaitFor(*one), 0) << said_;
+  EXPECT_EQ(WaitFor(*other), 0) << said_;
+  const json summary = Summary();
+  ExpectSound(summary);
+  EXPECT_EQ(summary["actors"]["started"], 2);
+  EXPECT_EQ(summary["learner"]["restarted"], 1);
+  EXPECT_FALSE(std::filesystem::exists(file));
+  ExpectNothingLeft();
+}
+
 // Its gradients are larger than all other messages.
 TEST_F(KeysTest, ALargeNetTrains) {
   auto learner = Learner(
@@ -87,6 +113,13 @@ TEST_F(KeysTest, TheSupervisorsActorsNeedNoKeys) {
       << said_;
   ExpectSound(Summary());
   ExpectNothingLeft();
+}
+
+TEST_F(KeysTest, AHostThatNobodyKnowsIsNamed) {
+  const std::string host(64, 'x');
+  auto actor = Actor("tcp://" + host + ":5555", "eve", {"--connect-timeout", "0.1"});
+  EXPECT_EQ(WaitFor(*actor), 1);
+  EXPECT_THAT(said_, HasSubstr("no IPv4 address is known here for \"" + host + "\""));
 }
 
 TEST_F(KeysTest, WhoIsNotOnTheListIsToldSoInTheEndAndSeenByTheLearner) {

@@ -108,19 +108,20 @@ TEST(Codec, TheHeaderIsTheTableOfTheReadmeByteByByte) {
                          .incarnation = 0x11121314,
                          .sequence = 0x2122232425262728,
                          .term = 0x31323334,
+                         .session = 0x61626364,
                          .version = 0x4142434445464748,
                          .fingerprint = 0x5152535455565758};
   const Frames frames = Encode(header, Weights{.steps = 5, .entropy = 0.5}, tensor);
   std::vector<std::uint8_t> expected = {
       'S',  'T',  'R',  'L',                           // 0 magic
-      3,    0,                                         // 4 protocol
+      5,    0,                                         // 4 protocol
       7,                                               // 6 kind: weights
       1,                                               // 7 element type: f32
       0x04, 0x03, 0x02, 0x01,                          // 8 slot
       0x14, 0x13, 0x12, 0x11,                          // 12 incarnation
       0x28, 0x27, 0x26, 0x25, 0x24, 0x23, 0x22, 0x21,  // 16 sequence
       0x34, 0x33, 0x32, 0x31,                          // 24 term
-      0,    0,    0,    0,                             // 28 reserved
+      0x64, 0x63, 0x62, 0x61,                          // 28 session
       0x48, 0x47, 0x46, 0x45, 0x44, 0x43, 0x42, 0x41,  // 32 weight version
       2,    0,    0,    0,    0,    0,    0,    0,     // 40 element count
       0x58, 0x57, 0x56, 0x55, 0x54, 0x53, 0x52, 0x51,  // 48 fingerprint
@@ -185,9 +186,8 @@ TEST(Codec, EachMistakeOfAGradientIsRefusedByItsName) {
       {"magic", [](Raw& raw) { raw.header[0] = 'X'; }, Refusal::kMagic},
       {"protocol", [](Raw& raw) { raw.Set<std::uint16_t>(4, 1); }, Refusal::kProtocol},
       {"kind 0", [](Raw& raw) { raw.Set<std::uint8_t>(6, 0); }, Refusal::kKind},
-      {"kind 9", [](Raw& raw) { raw.Set<std::uint8_t>(6, 9); }, Refusal::kKind},
+      {"kind 19", [](Raw& raw) { raw.Set<std::uint8_t>(6, 19); }, Refusal::kKind},
       {"kind 255", [](Raw& raw) { raw.Set<std::uint8_t>(6, 255); }, Refusal::kKind},
-      {"reserved", [](Raw& raw) { raw.Set<std::uint32_t>(28, 1); }, Refusal::kReserved},
       {"element type 0", [](Raw& raw) { raw.Set<std::uint8_t>(7, 0); }, Refusal::kCount},
       {"element type 2", [](Raw& raw) { raw.Set<std::uint8_t>(7, 2); }, Refusal::kElementType},
       {"count 0", [](Raw& raw) { raw.Set<std::uint64_t>(40, 0); }, Refusal::kCount},

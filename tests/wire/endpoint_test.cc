@@ -81,5 +81,15 @@ TEST(Endpoint, NamesBecomeNumbers) {
   EXPECT_EQ(ParseEndpoint("ipc://a/b", false).path, "a/b");
 }
 
+// A label of 64 letters is no name anywhere, which needs no name server to be known.
+TEST(Endpoint, NamesThatNobodyKnowsAreTold) {
+  const std::string host(64, 'x');
+  EXPECT_THAT(NameTrouble("tcp://" + host + ":5555", true), HasSubstr("\"" + host + "\""));
+  EXPECT_EQ(NameTrouble("tcp://127.0.0.1:5555", false), "");
+  EXPECT_EQ(NameTrouble("tcp://localhost:5555", false), "");
+  EXPECT_EQ(NameTrouble("tcp://[::1]:5555", false), "");
+  EXPECT_EQ(NameTrouble("ipc:///tmp/socket", false), "");
+}
+
 }  // namespace
 }  // namespace starling::wire

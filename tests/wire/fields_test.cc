@@ -116,7 +116,7 @@ TEST(Fields, WholeRealsTravelAsIntegers) {
   EXPECT_EQ(weights.entropy, 3.0);
   ASSERT_TRUE(Accepts(Map(2) + steps + Str("entropy") + "\xFE", weights));
   EXPECT_EQ(weights.entropy, -2.0);
-  for (const double value : {0.0, -1.0, 0.1, -1e300, 1e19, 4294967296.0}) {
+  for (const double value : {0.0, -1.0, 0.1, -1e300, 1e19, 4294967296.0, 0x1p63, 0x1p64, -0x1p63}) {
     ASSERT_TRUE(Accepts(PackFields(Weights{.entropy = value}), weights));
     EXPECT_EQ(weights.entropy, value);
   }

@@ -89,6 +89,16 @@ TEST(Gym, OptionsMustBeAnObject) {
   }
 }
 
+TEST(Gym, OptionsMayNestToALimit) {
+  EnvConfig config;
+  config.name = "gym:CartPole-v1";
+  config.python = "/bin/sh";
+  for (const std::size_t levels : {70u, 1'000'000u}) {
+    config.options = "{\"a\":" + std::string(levels, '[') + std::string(levels, ']') + "}";
+    EXPECT_THAT(SpecErrorOf(config), HasSubstr("env.options nests deeper than 64 levels"));
+  }
+}
+
 TEST(Gym, AnIdIsWanted) {
   EnvConfig config;
   config.name = "gym:";

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
 
 namespace starling::envs {
@@ -67,6 +68,19 @@ TEST(WorkerSpec, AMistakeIsASentence) {
   std::string mistake;
   EXPECT_FALSE(ReadWorkerSpec(R"({"error": "no such env"})", "x", mistake).has_value());
   EXPECT_EQ(mistake, "no such env");
+}
+
+TEST(WorkerSpec, IsReadAsItWasWritten) {
+  std::string mistake;
+  auto spec = ReadWorkerSpec(kGood, "x", mistake);
+  ASSERT_TRUE(spec.has_value());
+  spec->bytes = false;
+  spec->env.low = -std::numeric_limits<float>::max();
+  spec->env.high = 0.1f;
+  spec->env.action_names = {"quote \"", "caf\xc3\xa9"};
+  const auto again = ReadWorkerSpec(WorkerSpecLine(*spec), "x", mistake);
+  ASSERT_TRUE(again.has_value());
+  EXPECT_TRUE(SameSpec(*again, *spec));
 }
 
 TEST(WorkerSpec, ReadyIsReady) {

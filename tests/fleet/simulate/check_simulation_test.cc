@@ -26,9 +26,17 @@ TEST(CheckSimulation, RefusesWhatIsNotOurs) {
               HasSubstr("only GPUs multiply it"));
   EXPECT_THAT(Refused("[learner]\napply = \"hogwild\"\n"), HasSubstr("which writes overlap"));
   EXPECT_THAT(Refused("[eval]\nevery_steps = 1000\n"), HasSubstr("plays in real time"));
+  EXPECT_THAT(Refused("[status]\nport = 8080\n"), HasSubstr("status.port = 8080 cannot be sim"));
   EXPECT_THAT(Refused("[actors]\ncount = 2\n[simulate]\nstragglers = 3\n"),
               HasSubstr("simulate.stragglers = 3 contradicts actors.count = 2"));
   EXPECT_THAT(Refused("[env]\nname = \"nonsense\"\n"), HasSubstr("nonsense"));
+}
+
+// It has no network, and one learner.
+TEST(CheckSimulation, NeedsNoKeysAndNoShards) {
+  EXPECT_EQ(Refused("[net]\nkind = \"mlp\"\n[learner]\nshards = 3\n[wire]\nendpoint = "
+                    "\"tcp://*:1\"\nsecret = \"nowhere\"\nallowed = \"nowhere\"\n"),
+            "");
 }
 
 TEST(CheckSimulation, RefusesAllMistakesAtOnce) {

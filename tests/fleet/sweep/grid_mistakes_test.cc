@@ -1,5 +1,6 @@
 // What is said of a grid that is wrong.
 #include "tests/fleet/sweep/grid_fixture.h"
+#include "tests/support/reserved_port.h"
 
 namespace starling::fleet {
 namespace {
@@ -178,6 +179,15 @@ TEST_F(GridTest, ASlipOfThePenIsNotTenMillionRuns) {
   EXPECT_THAT(Mistake("config = \"catch.toml\"\nseeds = [1]\n[grid]\nstaleness.bound = [" + values +
                       "]\ncheckpoint.every_steps = [" + values + "]\n"),
               HasSubstr("the grid has more than 10000 runs"));  // 101 x 101 = 10,201
+}
+
+TEST_F(GridTest, RunsSideBySideOnOnePort) {
+  const ReservedPort port;
+  const std::string set = "[set]\nstatus.port = " + std::to_string(port.port()) + "\n";
+  EXPECT_THAT(Mistake("config = \"catch.toml\"\nat_once = 2\n" + set),
+              AllOf(HasSubstr("at_once = 2 contradicts status.port = "),
+                    HasSubstr("set at_once = 1 or status.port = 0")));
+  EXPECT_EQ(Read("config = \"catch.toml\"\nat_once = 1\n" + set).points.size(), 1u);
 }
 
 }  // namespace

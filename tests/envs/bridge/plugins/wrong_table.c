@@ -50,6 +50,11 @@ const starling_env_v1* starling_env(void) {
   table->name = "";
 #elif defined(WRONG_endless_name)
   table->name = NAME_64;
+#elif defined(WRONG_name_no_utf_8)
+  table->name = "caf\xe9";
+#elif defined(WRONG_action_no_utf_8)
+  static const char* const names[] = {"pass", "\xc0\x80"};
+  table->action_names = names;
 #else
 #error "what is to be wrong?"
 #endif

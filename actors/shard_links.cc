@@ -1,0 +1,122 @@
+#include "actors/shard_links.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace starling::actors {
+namespace {
+
+// A shard names its port; where its host is we know from the learner: they are on one.
+std::string Reach(const std::string& place, const std::string& learner) {
+  if (!place.starts_with("tcp://") || !learner.starts_with("tcp://")) return place;
+  return learner.substr(0, learner.rfind(':')) + place.substr(place.rfind(':'));
+}
+
+}  // namespace
+
+ShardLinks::ShardLinks(wire::Context& context, const Where& where)
+    : where_(where), slices_(wire::CutIntoSlices(where.floats, where.places.size() + 1)) {
+  for (std::size_t i = 0; i < where.places.size(); ++i) {
+    const wire::ShardPlace& place = where.places[i];
+    Link link{.endpoint = Reach(place.endpoint, where.learner),
+              .slice = slices_[i + 1],
+              .socket = {},
+              .reader = {},
+              .meta = {}};
+    wire::SocketOptions options{.max_elements = link.slice.size, .linger_ms = 200};
+    if (where.keys) {
+      options.keys = where.keys->own;
+      options.server_key = where.keys->server_key;
+    }
+    link.socket = std::make_unique<wire::ClientSocket>(context, link.endpoint, options);
+    if (!place.snapshot.empty()) {
+      link.reader.emplace(place.snapshot, link.slice.size, where.header.fingerprint);
+    }
+    links_.push_back(std::move(link));
+  }
+}
+
+bool ShardLinks::Push(std::uint64_t sequence, std::uint64_t base,
+                      const std::shared_ptr<const float[]>& gradient) {
+  for (Link& link : links_) {
+    if (link.pushed == sequence) continue;
+    const std::shared_ptr<const float[]> slice(gradient, gradient.get() + link.slice.begin);
+    if (!Send(link, wire::GradientSlice{sequence}, base, {slice, link.slice.size})) return false;
+    link.pushed = sequence;
+  }
+  return true;
+}
+
+bool ShardLinks::Refresh(std::uint64_t version, std::span<float> weights,
+                         wire::SnapshotMeta& oldest) {
+  const Link* last = nullptr;
+  bool all = true;
+  for (Link& link : links_) {  // all are asked before one of them is waited for
+    all = RefreshOne(link, version, weights.subspan(link.slice.begin, link.slice.size)) && all;
+    if (!last || link.meta.version < last->meta.version) last = &link;
+  }
+  if (all) oldest = last->meta;
+  return all;
+}
+
+bool ShardLinks::RefreshOne(Link& link, std::uint64_t version, std::span<float> slice) {
+  const bool held = link.meta.term == where_.header.term && link.meta.version >= version;
+  if (!link.reader) return held || Fetched(link, version, slice);
+  const auto latest = link.reader->Latest();
+  if (held && latest == link.meta.version) return true;  // still the newest
+  return latest >= version && link.reader->Read(version, slice, link.meta);
+}
+
+// Asks again after a while: an answer may be lost, or be older than what is wanted.
+bool ShardLinks::Fetched(Link& link, std::uint64_t version, std::span<float> slice) {
+  wire::Envelope envelope;
+  while (link.socket->Receive(envelope)) {
+    const wire::DecodeResult decoded = wire::Decode(envelope.frames(), link.slice.size);
+    if (!decoded) continue;
+    const auto& [header, body, tensor] = decoded.message;
+    const auto* weights = std::get_if<wire::Weights>(&body);
+    if (!weights || header.term != where_.header.term || header.session != where_.header.session ||
+        header.count != slice.size()) {
+      continue;
+    }
+    std::ranges::copy(decoded.message.floats(), slice.begin());
+    link.meta = {.term = header.term,
+                 .version = header.version,
+                 .steps = weights->steps,
+                 .entropy = weights->entropy};
+    link.ask_again_ms = 0;
+  }
+  if (link.meta.term == where_.header.term && link.meta.version >= version) return true;
+  if (clock_.NowMs() < link.ask_again_ms) return false;
+  if (Send(link, wire::Fetch{version}, 0)) {
+    link.ask_again_ms = clock_.NowMs() + where_.fetch_again_ms;
+  }
+  return false;
+}
+
+bool ShardLinks::Send(Link& link, const wire::Body& body, std::uint64_t version,
+                      const wire::SharedTensor& tensor) {
+  wire::Header header = where_.header;
+  header.sequence = ++link.said;
+  header.version = version;
+  return link.socket->Send(wire::Encode(header, body, tensor));
+}
+
+std::string ShardLinks::Behind(std::uint64_t version) const {
+  std::string behind;
+  for (const Link& link : links_) {
+    if (link.meta.term == where_.header.term && link.meta.version >= version) continue;
+    behind += (behind.empty() ? "" : ", ") + link.endpoint;
+  }
+  return behind;
+}
+
+std::vector<wire::PollItem> ShardLinks::items(bool want_writable) const {
+  std::vector<wire::PollItem> items;
+  for (const Link& link : links_) {
+    items.push_back({.socket = link.socket.get(), .want_writable = want_writable});
+  }
+  return items;
+}
+
+}  // namespace starling::actors

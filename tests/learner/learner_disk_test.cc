@@ -1,0 +1,218 @@
+// What a learner leaves on the disk, and how it goes on from that.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/error.h"
+#include "learner/learner.h"
+#include "tests/support/learner_fixture.h"
+
+namespace starling::learner {
+namespace {
+
+using testing::Each;
+using testing::FloatNear;
+
+class LearnerDiskTest : public LearnerFixture {
+ protected:
+  static std::size_t Count(const std::string& text, const std::string& word) {
+    std::size_t count = 0;
+    for (std::size_t at = 0; (at = text.find(word, at)) != std::string::npos; ++at) ++count;
+    return count;
+  }
+};
+
+TEST_F(LearnerDiskTest, AJournalOnAFullDiskIsSaidOnceAndTheTrainingGoesOn) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
+  std::filesystem::create_symlink("/dev/full", dir_ / "journal");
+  testing::internal::CaptureStderr();
+  Start();
+  const auto actor = NewActor();
+  for (int i = 0; i < 20; ++i) actor->Push(actor->NextGrant(), 1.0f);
+  EXPECT_EQ(actor->NextGrant().version, 20u);
+  Stop();
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(Count(said, "the journal is not complete, this run cannot be replayed"), 1u) << said;
+  EXPECT_THAT(said, testing::HasSubstr("No space left on device"));
+  EXPECT_EQ(LastCheckpoint().version, 20u);
+}
+
+TEST_F(LearnerDiskTest, ACheckpointThatFailsIsSaidAndTheNextIsTriedAgain) {
+  testing::internal::CaptureStderr();
+  Start("updates.start_with=1\ncheckpoint.every_steps=1\ncheckpoint.keep=1000");
+  // A directory is where the file of version 1 must go.
+  std::filesystem::create_directories(dir_ / "checkpoints" / CheckpointName(1, 1) / "in the way");
+  const auto actor = NewActor();
+  const auto later = [this] {
+    const auto files = ListCheckpoints(dir_ / "checkpoints");
+    return files.back().filename() > CheckpointName(1, 1);
+  };
+  // Those that come while one is being written are left out: until one comes in time.
+  for (int i = 0; i < 100'000 && !later(); ++i) actor->Push(actor->NextGrant(), 0.0f);
+  EXPECT_TRUE(later());
+  Stop();
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(Count(said, "no checkpoint of version 1: "), 1u) << said;
+  EXPECT_EQ(learner_->checkpoint_trouble(), "");
+}
+
+TEST_F(LearnerDiskTest, ADiskThatIsTooSlowIsSaidWithALimit) {
+  Start("updates.start_with=1\ncheckpoint.every_steps=1\ncheckpoint.keep=1");
+  // Who looks for the newest checkpoint waits here until there is someone to write.
+  const std::filesystem::path pipe = dir_ / "checkpoints" / CheckpointName(9, 1);
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  testing::internal::CaptureStderr();
+  const SteadyClock clock;
+  const std::int64_t begin = clock.NowMs();
+  const auto actor = NewActor();
+  for (int i = 0; i < 50; ++i) actor->Push(actor->NextGrant(), 0.0f);
+  actor->NextGrant();
+  const auto periods = static_cast<std::size_t>((clock.NowMs() - begin) / 10'000);
+  const int fd = open(pipe.c_str(), O_WRONLY | O_CLOEXEC);
+  std::filesystem::remove(pipe);
+  close(fd);
+  Stop();
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(Count(said, "the disk is slower than checkpoint.every_steps = 1"),
+              testing::AllOf(testing::Ge(1u), testing::Le(periods + 1)))
+      << said;
+  EXPECT_EQ(LastCheckpoint().version, 50u);
+}
+
+// ---- resuming
+
+TEST_F(LearnerDiskTest, ResumesWhereItStoppedInANewTerm) {
+  Start();
+  auto actor = NewActor();
+  actor->Push(actor->NextGrant(), 0.25f);
+  actor->NextGrant();
+  const std::uint32_t first_term = actor->header.term;
+  actor.reset();
+  Discard();
+  Start("updates.start_with=1", true);
+  actor = NewActor();
+  EXPECT_GT(actor->header.term, first_term);
+  const wire::Grant grant = actor->NextGrant();
+  EXPECT_EQ(grant.version, 1u);
+  actor->Push(grant, 0.25f);
+  actor->NextGrant();
+  Stop();
+  EXPECT_THAT(LastCheckpoint().weights, Each(FloatNear(-0.5f, 1e-6f)));
+  EXPECT_EQ(counters().applied, 2u);
+  EXPECT_EQ(counters().received, 2u);
+}
+
+TEST_F(LearnerDiskTest, ACheckpointsCountersAreThoseOfItsVersion) {
+  // A checkpoint every update; two actors keep updates in the lanes while one is being written.
+  Start("checkpoint.every_steps=1\ncheckpoint.keep=100\nrun.steps=160");
+  const auto a = NewActor(), b = NewActor();
+  for (int i = 0; i < 20; ++i) {
+    a->Push(a->NextGrant(), 0.0f);
+    b->Push(b->NextGrant(), 0.0f);
+  }
+  Wait();
+  for (const auto& path : ListCheckpoints(dir_ / "checkpoints")) {
+    const Checkpoint checkpoint = ReadCheckpoint(path);
+    EXPECT_EQ(Counters::Restore(checkpoint.counters).updates, checkpoint.version) << path;
+    EXPECT_EQ(Counters::Restore(checkpoint.counters).applied * 4, checkpoint.steps) << path;
+  }
+}
+
+TEST_F(LearnerDiskTest, AnActorOfTheTermBeforeIsToldAndRefused) {
+  Start();
+  auto old = NewActor();
+  const wire::Grant grant = old->NextGrant();
+  const wire::Header header = old->header;
+  old.reset();
+  Discard();
+  Start("updates.start_with=1", true);
+  const auto peer = NewPeer();
+  peer->header = header;
+  peer->Push(grant, 9.0f);
+  const auto answer = peer->Wait(wire::Kind::kAnswer);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(std::get<wire::Answer>(answer->body).outcome, wire::Outcome::kOtherTerm);
+  EXPECT_NE(answer->header.term, header.term);
+  Stop();
+  EXPECT_THAT(LastCheckpoint().weights, Each(0.0f));
+  EXPECT_EQ(Dropped("other_term"), 1u);
+}
+
+TEST_F(LearnerDiskTest, ADamagedCheckpointIsPassedOverForTheOneBefore) {
+  Start();
+  auto actor = NewActor();
+  actor->Push(actor->NextGrant(), 0.25f);
+  actor->NextGrant();
+  actor.reset();
+  Discard();
+  const auto files = ListCheckpoints(dir_ / "checkpoints");
+  ASSERT_EQ(files.size(), 2u);  // version 0 and the last
+  std::filesystem::resize_file(files.back(), std::filesystem::file_size(files.back()) - 1);
+  testing::internal::CaptureStderr();
+  Start("updates.start_with=1", true);
+  actor = NewActor();
+  EXPECT_EQ(actor->NextGrant().version, 0u);
+  Stop();
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(said, testing::HasSubstr(files.front().filename().string()));
+  EXPECT_THAT(said, testing::HasSubstr(files.back().filename().string()));
+}
+
+TEST_F(LearnerDiskTest, ARunThatIsDoneEndsAtOnceWhenItIsResumed) {
+  Start("run.steps=4\nupdates.start_with=1");
+  auto actor = NewActor();
+  actor->Push(actor->NextGrant(), 0.25f);
+  Wait();
+  actor.reset();
+  Discard();
+  Start("run.steps=4", true);
+  Wait();
+  EXPECT_TRUE(over_);
+  EXPECT_EQ(LastCheckpoint().steps, 4u);
+}
+
+TEST_F(LearnerDiskTest, ATrainedRunIsNotBegunAgain) {
+  Start("run.steps=4\nupdates.start_with=1");
+  auto actor = NewActor();
+  actor->Push(actor->NextGrant(), 0.25f);
+  Wait();
+  actor.reset();
+  Discard();
+  EXPECT_THROW(Start("run.steps=4"), UserError);
+  EXPECT_EQ(LastCheckpoint().steps, 4u);
+}
+
+TEST_F(LearnerDiskTest, AnotherSeedIsAnotherRun) {
+  Start();
+  Discard();
+  EXPECT_THROW(Start("run.seed=2", true), UserError);
+}
+
+TEST_F(LearnerDiskTest, ASecondLearnerOfALiveRunIsRefusedAndHarmsNothing) {
+  Start();
+  const auto actor = NewActor();
+  actor->Push(actor->NextGrant(), 0.25f);
+  const wire::Grant next = actor->NextGrant();
+  EXPECT_THROW(Learner(config_, Blueprint(), {.run_dir = dir_.path(), .resume = true}), UserError);
+  actor->Push(next, 0.25f);
+  EXPECT_EQ(actor->NextGrant().version, 2u);
+  Stop();
+  JournalReader journal(dir_ / "journal");
+  std::uint64_t updates = 0;
+  while (const auto record = journal.Next())
+    updates += std::holds_alternative<UpdateRecord>(*record);
+  EXPECT_EQ(journal.ending(), JournalReader::Ending::kEnd);
+  EXPECT_EQ(updates, 2u);
+}
+
+TEST_F(LearnerDiskTest, WritesALineOfMetricsAsOftenAsItIsAskedTo) {
+  Start("run.metrics_s=0.2");  // as often as it reports while it runs
+  for (int seen = 0; (seen = statuses_) < 4;) statuses_.wait(seen);
+  Stop();
+  const std::string metrics = dir_.Read("metrics.jsonl");
+  EXPECT_GE(Count(metrics, "\n"), static_cast<std::size_t>(statuses_ - 1));  // not the farewell
+}
+
+}  // namespace
+}  // namespace starling::learner

@@ -1,0 +1,76 @@
+// 50,000 connections of garbage, 500 a second: what they cost a learner at work, and what they leave behind.
+#include "tests/network/hostile_peers.h"
+#include "tests/network/network_fixture.h"
+
+namespace starling {
+namespace {
+
+using testing::Ge;
+using testing::Le;
+
+class FloodTest : public NetworkTest {
+ protected:
+  struct Mark {
+    double seconds = 0, steps = 0;
+  };
+  Mark Now() const {
+    const json metrics = Metrics();
+    return {metrics["seconds"].get<double>(), metrics["steps"].get<double>()};
+  }
+  static double Rate(const Mark& from, const Mark& to) {
+    return (to.steps - from.steps) / (to.seconds - from.seconds);
+  }
+  void StartAll() {
+    Words settings = kQuick;
+    settings.emplace_back("actors.count=1");
+    ASSERT_TRUE(StartLearner(settings)) << learner_->err();
+    StartActor(endpoint());
+    ASSERT_TRUE(AwaitJoins(1));
+    ASSERT_TRUE(GoesOn());
+  }
+};
+
+TEST_F(FloodTest, FiftyThousandConnectionsCostLittleAndLeaveNothing) {
+  ASSERT_NO_FATAL_FAILURE(StartAll());
+  Flood(port_, 500, 500);  // what the allocator keeps is there from now on
+  const std::size_t descriptors = Descriptors(learner_->pid());
+  const std::uint64_t before = Resident(learner_->pid());
+  // By turns, so that other work on this machine falls on both.
+  double calm = 0, flooded = 0;
+  constexpr int kTurns = 10;
+  std::vector<double> ratios;
+  for (int turn = 0; turn < kTurns; ++turn) {
+    const Mark begin = Now();
+    std::this_thread::sleep_for(std::chrono::seconds(10));  // as long as the flood; looking would cost
+    const Mark between = Now();
+    EXPECT_EQ(Flood(port_, 5000, 500), 5000u);
+    const Mark end = Now();
+    calm += Rate(begin, between) / kTurns;
+    flooded += Rate(between, end) / kTurns;
+    ratios.push_back(Rate(between, end) / Rate(begin, between));
+  }
+  const double growth =
+      static_cast<double>(Resident(learner_->pid())) - static_cast<double>(before);
+  std::cout << fmt::format("calm {:.0f} steps/s, flooded {:.0f} ({:+.1f} %), memory {:+.0f} kB\n",
+                           calm, flooded, 100 * (flooded / calm - 1), growth / 1e3);
+  // The median turn: what happens to this machine for a second or two is not the flood's doing.
+  std::ranges::nth_element(ratios, ratios.begin() + kTurns / 2);
+  EXPECT_THAT(ratios[kTurns / 2], Ge(0.95));
+  EXPECT_THAT(growth, Le(1e6));
+  EXPECT_TRUE(Until([&] { return Descriptors(learner_->pid()) <= descriptors; }));
+  const RunFacts facts = Finish();
+  EXPECT_EQ(facts.joins, 1u);
+}
+
+TEST_F(FloodTest, WhoSaysNothingAtAllIsCutOff) {
+  ASSERT_NO_FATAL_FAILURE(StartAll());
+  TcpConnection silent(port_);
+  TcpConnection half(port_);
+  half.Send(ZmtpOpening().substr(0, 30));
+  EXPECT_TRUE(Until([&] { return silent.HasClosed() && half.HasClosed(); }));
+  EXPECT_TRUE(GoesOn());
+  Finish();
+}
+
+}  // namespace
+}  // namespace starling

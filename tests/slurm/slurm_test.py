@@ -1,0 +1,295 @@
+"""scripts/slurm/train.sbatch on a real Slurm: a run over two nodes, the time limit, requeueing, preemption,
+cancelling, deaths. Started by scripts/test --slurm; where a Slurm of our own cannot run it says why, and is
+skipped."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from cluster import Cluster, eventually
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "scripts/slurm/train.sbatch"
+CATCH = ROOT / "configs/catch.toml"
+BIN = ROOT / "build/release/bin"
+# A pace, so that a run takes as long on every machine: an actor plays 32 games, a step of all takes 20 ms.
+PACE = ["--set", "env.step_ms=20", "--set", "checkpoint.every_steps=5_000"]
+STEPS_PER_SECOND = 3 * 32 * 50  # of the three actors that two nodes with two CPUs have
+TWO_NODES = ["--nodes=2", "--ntasks-per-node=2", "--mem=500"]
+
+# The shortest limit that Slurm has is a minute. It looks at limits every half minute and may be early by one:
+# the signal comes 15 to 45 seconds after the start.
+SHORT = ["--time=1", "--signal=B:USR1@15"]
+ENDED = {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "PREEMPTED", "OUT_OF_MEMORY"}
+
+cluster = None
+
+
+def setUpModule():
+    global cluster
+    cluster = Cluster()
+    unittest.addModuleCleanup(cluster.stop)
+    (cluster.dir / "work").mkdir()
+    cluster.start()
+
+
+class Job:
+    """One job, submitted in a directory that is not the repository's."""
+
+    def __init__(self, options, *words, command=("sbatch",)):
+        self.work = cluster.dir / "work"
+        said = cluster.run(*command, *options, *([SCRIPT] if command == ("sbatch",) else []), *map(str, words),
+                           cwd=self.work)
+        self.id = re.search(r"Submitted batch job (\d+)", said)[1]
+        self.run_dir = self.work / f"runs/slurm-{self.id}"
+        self.started_again = 0
+
+    def facts(self):
+        shown = cluster.run("scontrol", "show", "job", self.id)
+        return dict(word.split("=", 1) for word in shown.split() if "=" in word)
+
+    def state(self):
+        return self.facts()["JobState"]
+
+    def restarts(self):
+        return int(self.facts()["Restarts"])
+
+    def out(self):
+        path = self.work / f"slurm-{self.id}.out"
+        return path.read_text(errors="replace") if path.exists() else ""
+
+    def log(self):
+        path = self.run_dir / "log"
+        return path.read_text(errors="replace") if path.exists() else ""
+
+    def metrics(self):
+        path = self.run_dir / "metrics.jsonl"
+        lines = path.read_text().split("\n")[:-1] if path.exists() else []
+        return [json.loads(line) for line in lines]
+
+    def steps(self):
+        return max([line["steps"] for line in self.metrics()], default=0)
+
+    def summary(self):
+        return json.loads((self.run_dir / "summary.json").read_text())
+
+    def place(self):
+        return self.work / f"runs/.slurm-{self.id}"
+
+    def await_steps(self, steps):
+        self.wait(lambda: self.steps() >= steps, f"{steps} steps")
+
+    def wait(self, condition, what):
+        """Until it holds; a job that has ended will not get there."""
+        def look():
+            if condition():
+                return True
+            if self.state() in ENDED:
+                return condition() or self.fail(what)
+            return False
+        try:
+            eventually(look, what)
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self.out()}") from None
+
+    def fail(self, what):
+        raise AssertionError(f"the job has ended ({self.state()}) without: {what}")
+
+    def start_again(self):
+        """Slurm starts what it has requeued after two minutes: its nodes may need them. These need a second or
+        two: a start within the second of the end is refused, and the job fails ("Job credential revoked")."""
+        if self.restarts() > self.started_again:
+            self.started_again = self.restarts()
+            cluster.run("scontrol", "update", f"JobId={self.id}", "StartTime=now+3")
+
+    def end(self):
+        def ended():
+            state = self.state()
+            if state == "PENDING" and self.facts()["Reason"] == "BeginTime":
+                self.start_again()
+            return state in ENDED and state
+        return eventually(ended, f"job {self.id} ends", patience=300)
+
+    def nodes_of_actors(self):
+        return {int(slot): node for slot, node in re.findall(r"^\d+: actor (\d+) on (n\d)$", self.out(), re.M)}
+
+    def gradients_from(self, versions):
+        """The nodes whose actors' gradients are in these versions, as the journal has it."""
+        nodes = self.nodes_of_actors()
+        found = set()
+        for version in versions:
+            told = subprocess.run([BIN / "starling", "replay", self.run_dir, "--explain", str(version)],
+                                  capture_output=True, text=True, check=True).stdout
+            found |= {nodes[int(slot)] for slot in re.findall(r"^ +(\d+) +\d+\.\d+ ", told, re.M)}
+        return found
+
+    def processes(self, program):
+        return [pid for pid, command in cluster.processes().items()
+                if Path(command[0]).name == program and str(self.run_dir.name) in " ".join(command)]
+
+
+class SlurmTest(unittest.TestCase):
+    def assert_ended_well(self, job, steps):
+        state = job.end()
+        self.assertEqual(state, "COMPLETED", f"{job.facts()}\n{job.out()}")
+        self.assertEqual(job.facts()["ExitCode"], "0:0")
+        summary = job.summary()
+        self.assertGreaterEqual(summary["steps"], steps)
+        gradients = summary["gradients"]
+        self.assertEqual(gradients["received"], gradients["applied"] + sum(gradients["dropped"].values()) +
+                         gradients["in_flight"])
+        self.assertTrue((job.run_dir / summary["final_checkpoint"]).exists())
+        self.assertIn("done in", job.out())
+        self.assert_nothing_left(job)
+        return summary
+
+    def assert_nothing_left(self, job):
+        eventually(lambda: not cluster.processes(), f"no process is left: {cluster.processes()}")
+        self.assertFalse(job.place().exists(), "the job's keys are there")
+        self.assertFalse((job.run_dir / "endpoint").exists())
+        left = [path for path in cluster.runtime.glob("starling-*/*") if path.name != "lock"]
+        self.assertEqual(left, [], "sockets or shared memory of a learner")
+
+    def assert_goes_on(self, job):
+        """Every life of the learner began where a checkpoint of the one before was, with a term of its own."""
+        lines = job.metrics()
+        for before, after in zip(lines, lines[1:]):
+            if after["term"] != before["term"]:
+                self.assertGreater(after["steps"], 0)
+                self.assertGreater(after["term"], before["term"])
+        return lines[-1]["term"]
+
+    def test_trains_over_two_nodes_to_its_end(self):
+        steps = 20 * STEPS_PER_SECOND
+        # By itself, outside a job: it submits itself.
+        job = Job(TWO_NODES, CATCH, "--set", f"run.steps={steps}", *PACE, command=(SCRIPT,))
+        job.await_steps(2 * STEPS_PER_SECOND)
+        endpoint = (job.run_dir / "endpoint").read_text().strip()
+        self.assertRegex(endpoint, r"^tcp://127\.0\.0\.1:\d+$")  # NodeAddr
+        self.assertEqual(job.place().stat().st_mode & 0o777, 0o700)
+        for secret in job.place().glob("*.secret"):
+            self.assertEqual(secret.stat().st_mode & 0o777, 0o600)
+        plain = subprocess.run([BIN / "starling-actor", "--connect", endpoint, "--connect-timeout", "2"],
+                               capture_output=True, text=True)
+        self.assertEqual(plain.returncode, 1)
+        self.assertIn("it may ask for keys", plain.stderr)
+        summary = self.assert_ended_well(job, steps)
+        self.assertEqual(summary["actors"], {"started": 3, "restarted": 0})
+        self.assertEqual(sorted(job.nodes_of_actors().values()), ["n1", "n2", "n2"])  # one CPU is the learner's
+        self.assertEqual(job.gradients_from(range(10, 20)), {"n1", "n2"})
+        self.assertEqual(len(re.findall(r"actor \d joined .*, key actor\)", job.log())), 3)
+        self.assertIn("without a key", job.log())
+
+    def test_goes_on_after_its_time_limit(self):
+        steps = 45 * STEPS_PER_SECOND
+        job = Job([*TWO_NODES, *SHORT], CATCH, "--set", f"run.steps={steps}", *PACE)
+        summary = self.assert_ended_well(job, steps)
+        self.assertGreaterEqual(job.restarts(), 1)
+        self.assertEqual(self.assert_goes_on(job), 1 + job.restarts())
+        self.assertIn("the time limit is near", job.out())
+        self.assertIn("going on with catch", job.out())
+        self.assertEqual(summary["learner"]["restarted"], 0)
+
+    def test_goes_on_after_it_was_requeued_and_preempted(self):
+        steps = 20 * STEPS_PER_SECOND
+        job = Job(TWO_NODES, CATCH, "--set", f"run.steps={steps}", *PACE, "--run-dir", "runs/mine")
+        job.run_dir = job.work / "runs/mine"
+        job.await_steps(3 * STEPS_PER_SECOND)
+        cluster.run("scontrol", "requeue", job.id)
+        job.wait(lambda: job.state() == "PENDING", "requeued")
+        # It was told in time, and saved everything: not what was at the last regular checkpoint.
+        saved = job.steps()
+        self.assertEqual(job.summary()["steps"], saved)
+        job.start_again()
+        job.await_steps(saved + 3 * STEPS_PER_SECOND)
+        urgent = cluster.run("sbatch", "--parsable", "--partition=high", "--nodes=3", "--exclusive",
+                             f"--output={job.work}/urgent.out", "--wrap=true").strip()
+        job.wait(lambda: job.restarts() == 2, "preempted")
+        eventually(lambda: "JobState=COMPLETED" in cluster.run("scontrol", "show", "job", urgent), "the urgent job")
+        self.assert_ended_well(job, steps)
+        self.assertEqual(self.assert_goes_on(job), 3)
+
+    def test_is_cancelled(self):
+        job = Job(TWO_NODES, CATCH, "--set", "run.steps=1_000_000_000", *PACE)
+        job.await_steps(STEPS_PER_SECOND)
+        cluster.run("scancel", job.id)
+        self.assertEqual(job.end(), "CANCELLED")
+        self.assert_nothing_left(job)
+        summary = job.summary()
+        self.assertEqual(summary["steps"], job.steps())
+        self.assertTrue((job.run_dir / summary["final_checkpoint"]).exists())
+        # Another job goes on with it; here on one node.
+        steps = summary["steps"] + 2 * STEPS_PER_SECOND
+        more = Job(["--nodes=1", "--ntasks=2", "--mem=500"], "--resume", job.run_dir, "--set", f"run.steps={steps}")
+        more.run_dir = job.run_dir
+        self.assertEqual(self.assert_ended_well(more, steps)["actors"], {"started": 1, "restarted": 0})
+        self.assertEqual(self.assert_goes_on(more), 2)
+
+    def test_survives_deaths(self):
+        steps = 25 * STEPS_PER_SECOND
+        job = Job(TWO_NODES, CATCH, "--set", f"run.steps={steps}", *PACE)
+        job.await_steps(2 * STEPS_PER_SECOND)
+        for program in ["starling-actor", "starling-learner", "starling"]:
+            pid = job.processes(program)[0]
+            os.kill(pid, signal.SIGKILL)
+            # Actors are joined again, and as many as before.
+            job.wait(lambda: pid not in cluster.processes() and len(job.processes("starling-actor")) == 3,
+                     f"another {program}")
+            job.await_steps(job.steps() + 2 * STEPS_PER_SECOND)
+        summary = self.assert_ended_well(job, steps)
+        self.assertEqual(self.assert_goes_on(job), 3)
+        self.assertIn("ended with status 137: started again", job.out())
+        self.assertIn("the learner's process died (status 137): started again", job.out())
+        # The learner's death was counted by a supervisor that died, too.
+        self.assertEqual(summary["learner"]["restarted"], 0)
+        self.assertIn("the learner (pid", job.log())
+
+    def test_gives_up_where_nothing_is_learned_within_the_time_limit(self):
+        job = Job(["--nodes=1", "--ntasks=2", "--mem=500", *SHORT], CATCH, "--set",
+                  "env.step_ms=60_000", "--set", "staleness.deadline_s=10_000")
+        self.assertEqual(job.end(), "FAILED")
+        self.assertEqual(job.restarts(), 0)
+        self.assertIn("not requeued", job.out())
+        self.assert_nothing_left(job)
+
+    def test_tells_of_mistakes(self):
+        job = Job(["--nodes=1", "--mem=500"], CATCH, "--set", "run.stepz=1")
+        self.assertEqual(job.end(), "FAILED")
+        self.assertEqual(job.facts()["ExitCode"], "2:0")
+        self.assertIn('did you mean "steps"?', job.out())
+        self.assert_nothing_left(job)
+
+
+def why_not():
+    missing = [name for name in ["slurmctld", "slurmd", "munged", "sbatch", "srun"]
+               if not shutil.which(name, path=os.environ["PATH"] + ":/usr/sbin:/sbin")]
+    if missing:
+        return f"{', '.join(missing)} missing: scripts/setup --slurm installs Slurm"
+    return ""
+
+
+if __name__ == "__main__":
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)  # as Ctrl-C: the cluster goes with us
+    if why_not():
+        print(f"slurm_test: skipped: {why_not()}")
+        sys.exit(0)
+    started = time.monotonic()
+    try:
+        unittest.main(verbosity=2)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    finally:
+        if cluster:
+            cluster.stop()
+        print(f"slurm_test: {time.monotonic() - started:.0f} s", file=sys.stderr)

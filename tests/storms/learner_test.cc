@@ -1,0 +1,125 @@
+// Learners killed again and again, also while they write checkpoints.
+#include <map>
+#include <optional>
+
+#include "learner/checkpoint.h"
+#include "tests/network/invariants.h"
+#include "tests/storms/storm_fixture.h"
+
+namespace starling {
+namespace {
+
+class LearnerStorm : public StormTest {
+ protected:
+  std::filesystem::path checkpoints() const { return run() / "checkpoints"; }
+
+  // Whether something is being written to the directory of checkpoints now.
+  bool IsWriting() const {
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator(checkpoints(), ignored)) {
+      const std::string name = entry.path().filename();
+      if (name.ends_with(".tmp") || name.ends_with(".parts")) return true;
+    }
+    return false;
+  }
+  // Every one that has its name is whole, at any moment; it may be removed by the next, but not be torn.
+  void ExpectNoneTorn() const {
+    for (const auto& path : learner::ListCheckpoints(checkpoints())) {
+      try {
+        learner::ReadCheckpoint(path);
+      } catch (const std::exception& error) {
+        EXPECT_FALSE(std::filesystem::exists(path)) << error.what();
+      }
+    }
+  }
+  // Of the run's learner, of whatever term, once it has applied something.
+  std::optional<json> AtWork(std::int64_t after_term) const {
+    const json status = Status();
+    if (!status.is_object() || status["term"] <= after_term) return std::nullopt;
+    for (const json& row : status["actors"]) {
+      if (row["alive"] && row["gradients"] > 0) return status;
+    }
+    return std::nullopt;
+  }
+  // Waits for a learner of a newer term at work; the seconds since `begin`. Negative: none came.
+  double AwaitNext(Process& train, std::int64_t& term, Clock::time_point begin) {
+    std::optional<json> status;
+    Eventually([&] { return (status = AtWork(term)) || !train.Running(); });
+    if (!status) return -1;
+    term = (*status)["term"];
+    return SecondsSince(begin);
+  }
+  // That the newest learner went on from, as it says itself.
+  std::uint64_t ResumedVersion() const {
+    const std::string log = Log(), before = "(version ";
+    const std::size_t at = log.find(before, log.rfind("resuming from "));
+    return at == std::string::npos ? 0 : std::stoull(log.substr(at + before.size()));
+  }
+  // The newest that is complete.
+  learner::Checkpoint Newest() const {
+    auto good = learner::LastGood(checkpoints());
+    EXPECT_TRUE(good.checkpoint);
+    return good.checkpoint ? *std::move(good.checkpoint) : learner::Checkpoint{};
+  }
+  // `kills` at one of the learner's processes, each once there is a newer checkpoint, every other one in the
+  // middle of the next.
+  void Storm(Process& train, int kills) {
+    std::int64_t term = 0;
+    ASSERT_GE(AwaitNext(train, term, Clock::now()), 0.0) << said_;
+    std::optional<std::filesystem::path> last;
+    for (int i = 0; i < kills && train.Running(); ++i) {
+      ASSERT_TRUE(Eventually([&] {
+        const auto list = learner::ListCheckpoints(checkpoints());
+        return (!list.empty() && list.back() != last) || !train.Running();
+      }));
+      const std::vector<Running> learners = Find("starling-learner");
+      ASSERT_FALSE(learners.empty());
+      const Running& victim = learners[random_() % learners.size()];
+      if (i % 2 == 1) Eventually([&] { return IsWriting(); }, std::chrono::seconds(5));
+      const auto begin = Clock::now();
+      ASSERT_EQ(kill(victim.pid, SIGKILL), 0);
+      writing_ += IsWriting() ? 1 : 0;
+      ++kills_[victim.After("--shard")];
+      const learner::Checkpoint newest = Newest();
+      ExpectNoneTorn();
+      const double seconds = AwaitNext(train, term, begin);
+      ASSERT_GE(seconds, 0.0) << said_;
+      seconds_.push_back(seconds);
+      if (newest.term < term) {
+        EXPECT_GE(ResumedVersion(), newest.version);
+      }
+      const auto list = learner::ListCheckpoints(checkpoints());
+      if (!list.empty()) last = list.back();
+    }
+    EndIt(train);
+    Tell("learner_back", seconds_);
+    std::cout << writing_ << " times something was half written\n";
+    for (const auto& [shard, count] : kills_) {
+      std::cout << count << " times shard " << (shard.empty() ? "0" : shard) << "\n";
+    }
+    EXPECT_GT(writing_, 0);
+    EXPECT_LE(P99(seconds_), 3.0);
+    EXPECT_EQ(Summary()["learner"]["restarted"], kills);
+    ExpectNoneTorn();
+    EXPECT_FALSE(IsWriting()) << "something half written is left";
+  }
+
+  int writing_ = 0;                   // kills that left something half written
+  std::map<std::string, int> kills_;  // by shard
+  std::vector<double> seconds_;       // from a kill to a gradient that the next learner accepted
+};
+
+TEST_F(LearnerStorm, FiftyLearners) {
+  auto train = StartStorm({"actors.count=2", "checkpoint.every_steps=8000"});
+  Storm(*train, 50);
+  const RunFacts facts = CheckRun(run());
+  EXPECT_THAT(facts.broken, testing::IsEmpty());
+}
+
+TEST_F(LearnerStorm, AnyShardOfALearner) {
+  auto train = StartStorm({"actors.count=2", "checkpoint.every_steps=8000", "learner.shards=2"});
+  Storm(*train, 15);
+}
+
+}  // namespace
+}  // namespace starling

@@ -1,0 +1,49 @@
+// A port of 127.0.0.1 that is a test's own as long as this lives: nobody who asks for any port gets it, and
+// whoever listens with SO_REUSEADDR can have it.
+#pragma once
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <stdexcept>
+
+namespace starling {
+
+class ReservedPort {
+ public:
+  // Throws std::runtime_error if `wanted` is somebody else's; 0: any.
+  explicit ReservedPort(std::uint16_t wanted = 0)
+      : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(wanted);
+    socklen_t size = sizeof address;
+    auto* const plain = reinterpret_cast<sockaddr*>(&address);
+    const int yes = 1;
+    // Afterwards: a socket that shares may be given a port that others share.
+    if (::bind(fd_, plain, size) != 0 || ::getsockname(fd_, plain, &size) != 0 ||
+        ::setsockopt(fd_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) != 0) {
+      throw std::runtime_error("no port to be had");
+    }
+    port_ = ntohs(address.sin_port);
+  }
+  ~ReservedPort() { ::close(fd_); }
+  ReservedPort(const ReservedPort&) = delete;
+  ReservedPort& operator=(const ReservedPort&) = delete;
+
+  std::uint16_t port() const { return port_; }
+  // From now on it is taken.
+  void Listen() const {
+    if (::listen(fd_, 1) != 0) throw std::runtime_error("cannot listen");
+  }
+
+ private:
+  const int fd_;
+  std::uint16_t port_ = 0;
+};
+
+}  // namespace starling

@@ -1,0 +1,79 @@
+// The clock on the wall is set, by hours and by years, while a fleet is at work: it is for the eye only, and
+// nobody is given up, is late, or waits because of it.
+#include <sys/mman.h>
+
+#include <atomic>
+
+#include "tests/system/run_fixture.h"
+
+namespace starling {
+namespace {
+
+// What tests/system/jumping_clock.c, loaded into every process of a run, goes by.
+class WallClock {
+ public:
+  explicit WallClock(const std::filesystem::path& path) {
+    std::ofstream(path) << std::string(sizeof(Jump), '\0');
+    const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
+    void* const at = mmap(nullptr, sizeof(Jump), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    if (at == MAP_FAILED) throw std::runtime_error("no clock");
+    jump_ = static_cast<Jump*>(at);
+  }
+  ~WallClock() { munmap(jump_, sizeof(Jump)); }
+  WallClock(const WallClock&) = delete;
+  WallClock& operator=(const WallClock&) = delete;
+
+  void SetBy(std::chrono::seconds seconds) { jump_->seconds = seconds.count(); }
+  std::int64_t seen() const { return jump_->seen; }
+
+ private:
+  struct Jump {
+    std::atomic<std::int64_t> seconds, seen;
+  };
+  Jump* jump_ = nullptr;
+};
+
+class ClockTest : public RunTest {};
+
+TEST_F(ClockTest, AWallClockThatIsSetChangesNothing) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "AddressSanitizer wants to be loaded first";
+#endif
+  WallClock clock(dir_ / "clock");
+  Words words = {fmt::format("LD_PRELOAD={}", STARLING_JUMPING_CLOCK),
+                 fmt::format("JUMPING_CLOCK={}", (dir_ / "clock").string()),
+                 (std::filesystem::path(STARLING_BIN) / "starling").string()};
+  const Words train = TrainWords({Steps(kEndless), "actors.count=2", "staleness.bound=4",
+                                  "wire.endpoint=tcp://127.0.0.1:0", "staleness.deadline_s=30",
+                                  "run.metrics_s=0.2", "checkpoint.every_steps=16000"});
+  words.insert(words.end(), train.begin(), train.end());
+  Process run(Launch{.program = "/usr/bin/env",
+                     .arguments = words,
+                     .directory = dir_.path(),
+                     .output = dir_ / "env"});
+  ASSERT_TRUE(AwaitActors(run, 2));
+  const auto lines = [&] {
+    return std::ranges::count(TextOf(this->run() / "metrics.jsonl"), '\n');
+  };
+  using std::chrono::hours;
+  for (const auto by : {hours(5), hours(-24 * 365), hours(24 * 365 * 10), hours(0)}) {
+    const std::int64_t seen = clock.seen();
+    clock.SetBy(by);
+    const auto before = lines();
+    ASSERT_TRUE(Eventually([&] { return lines() >= before + 6 || !run.Running(); }));
+    ASSERT_TRUE(run.Running()) << run.err();
+    EXPECT_TRUE(by.count() == 0 || clock.seen() > seen);
+  }
+  run.Signal(SIGINT);
+  EXPECT_EQ(WaitFor(run), 130) << said_;
+  const json summary = Summary();
+  ExpectSound(summary);
+  EXPECT_EQ(summary["actors"]["restarted"], 0);
+  EXPECT_EQ(summary["learner"]["restarted"], 0);
+  EXPECT_EQ(CountInLog(" joined (pid "), 2u);
+  ExpectNothingLeft();
+}
+
+}  // namespace
+}  // namespace starling

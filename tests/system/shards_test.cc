@@ -1,0 +1,220 @@
+// A learner of several processes.
+#include "core/file.h"
+#include "learner/checkpoint.h"
+#include "tests/support/reserved_port.h"
+#include "tests/system/run_fixture.h"
+
+namespace starling {
+namespace {
+
+using testing::AnyOf;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+
+class ShardsSystemTest : public RunTest {
+ protected:
+  // The processes of the learner beside its first.
+  std::vector<Running> Others() const {
+    std::vector<Running> found = Find("starling-learner");
+    std::erase_if(found, [](const Running& process) { return process.After("--shard").empty(); });
+    return found;
+  }
+  learner::Checkpoint Last() const {
+    auto last = learner::LastGood(run() / "checkpoints");
+    EXPECT_TRUE(last.checkpoint);
+    return last.checkpoint ? *std::move(last.checkpoint) : learner::Checkpoint{};
+  }
+  void ExpectAllSteps(int status, std::uint64_t steps) const {
+    EXPECT_EQ(status, 0) << said_;
+    const json summary = Summary();
+    ExpectSound(summary);
+    EXPECT_GE(summary["steps"], steps);
+    EXPECT_EQ(Last().version, summary["updates"]);
+    EXPECT_EQ(Last().steps, summary["steps"]);
+    ExpectNothingLeft();
+  }
+};
+
+// Who applies what is all that differs: with a bound of 0 it is the same run.
+TEST_F(ShardsSystemTest, TheSameBitsAsOfOneProcess) {
+  std::vector<learner::Checkpoint> ends;
+  for (const char* shards : {"1", "3"}) {
+    EXPECT_EQ(Train({Steps(16'000), "staleness.bound=0", "actors.count=3",
+                     std::string("learner.shards=") + shards}),
+              0)
+        << said_;
+    ends.push_back(Last());
+    std::filesystem::rename(run(), dir_ / (std::string("of-") + shards));
+  }
+  EXPECT_EQ(ends[0].version, ends[1].version);
+  EXPECT_EQ(ends[0].weights, ends[1].weights);
+  EXPECT_EQ(ends[0].state, ends[1].state);
+}
+
+TEST_F(ShardsSystemTest, TrainsOverTcp) {
+  ExpectAllSteps(Train({Steps(32'000), "actors.count=2", "learner.shards=2", "staleness.bound=4",
+                        "wire.endpoint=tcp://127.0.0.1:0"}),
+                 32'000);
+  EXPECT_GT(Summary()["gradients"]["applied"], 0);
+}
+
+// With an evaluator, who sees the slices in shared memory; over tcp the actors do not.
+TEST_F(ShardsSystemTest, IsEvaluatedOnTheWay) {
+  ExpectAllSteps(
+      Train({Steps(kSeconds / 8), "actors.count=2", "learner.shards=2", "eval.every_steps=16000",
+             "eval.episodes=5", "wire.endpoint=tcp://127.0.0.1:0"}),
+      kSeconds / 8);
+  std::istringstream lines(TextOf(run() / "eval.jsonl"));
+  std::string first;
+  ASSERT_TRUE(std::getline(lines, first));
+  EXPECT_LT(json::parse(first)["steps"], Summary()["steps"]) << "only at the end";
+}
+
+TEST_F(ShardsSystemTest, ItsCheckpointsAreBegunFrom) {
+  ASSERT_EQ(Train({Steps(16'000), "learner.shards=2"}), 0) << said_;
+  const auto of = dir_ / "of";
+  std::filesystem::rename(run(), of);
+  const auto path = learner::LastGood(of / "checkpoints").path;
+  for (const auto& from : {of, path}) {
+    EXPECT_EQ(Train({Steps(8'000), "run.init_from=" + from.string()}), 0) << said_;
+    std::filesystem::remove_all(run());
+    const auto eval = Start("starling", {"eval", from.string(), "--episodes", "2"});
+    EXPECT_EQ(WaitFor(*eval), 0) << eval->err();
+  }
+}
+
+// By hand it is resumed with another number, which no file says.
+TEST_F(ShardsSystemTest, TheNumberMayBeSaidByHand) {
+  ASSERT_EQ(Train({Steps(8'000), "learner.shards=2", "actors.count=1"}), 0) << said_;
+  const auto learner = Start("starling-learner", {"--run-dir", run().string(), "--resume", "--set",
+                                                  "learner.shards=3", "--set", "run.steps=16000"});
+  const auto actor =
+      Start("starling-actor", {"--run-dir", run().string(), "--runtime-dir", runtime().string()});
+  EXPECT_EQ(WaitFor(*learner), 0) << learner->err();
+  EXPECT_EQ(WaitFor(*actor), 0) << actor->err();
+  EXPECT_EQ(Last().steps, 16'000u);
+}
+
+// As whoever wants the list of keys to be read again says to all of the name.
+TEST_F(ShardsSystemTest, AHangupIsNotItsEnd) {
+  auto train = StartTrain(
+      {Steps(kEndless), "actors.count=1", "learner.shards=2", "checkpoint.every_steps=16000"});
+  ASSERT_TRUE(AwaitActors(*train, 1));
+  ASSERT_EQ(Others().size(), 1u);
+  const pid_t shard = Others().front().pid;
+  ASSERT_EQ(kill(shard, SIGHUP), 0);
+  // It writes its part of further ones.
+  const std::uint64_t before = Last().version;
+  ASSERT_TRUE(Eventually([&] { return Last().version > before + 300 || !train->Running(); }));
+  ASSERT_EQ(Others().size(), 1u);
+  EXPECT_EQ(Others().front().pid, shard);
+  train->Signal(SIGINT);
+  EXPECT_EQ(WaitFor(*train), 130);
+  EXPECT_EQ(Summary()["learner"]["restarted"], 0);
+}
+
+// Before it has begun, too.
+TEST_F(ShardsSystemTest, OneThatHangsWhileItBeginsIsNotWaitedForForEver) {
+  Words words =
+      TrainWords({Steps(kEndless), "actors.count=1", "learner.shards=2",
+                  "updates.start_timeout_s=1", "wire.timeout_s=1", "wire.heartbeat_ms=100"});
+  words.erase(words.begin());
+  const auto learner = Start("starling-learner", words);
+  ASSERT_TRUE(Eventually([&] { return !Others().empty() || !learner->Running(); }));
+  ASSERT_EQ(kill(Others().front().pid, SIGSTOP), 0);
+  EXPECT_EQ(WaitFor(*learner), 1);
+  // The latter if it was quicker than this test.
+  EXPECT_THAT(said_, AnyOf(HasSubstr("begun within updates.start_timeout_s = 1 s"),
+                           HasSubstr("shard 1 was silent for wire.timeout_s = 1 s")));
+  ExpectNothingLeft();
+}
+
+TEST_F(ShardsSystemTest, OneThatHangsIsNotWaitedForForEver) {
+  auto train = StartTrain({Steps(kSeconds / 8), "actors.count=1", "learner.shards=2",
+                           "wire.timeout_s=2", "wire.heartbeat_ms=100"});
+  ASSERT_TRUE(AwaitActors(*train, 1));
+  ASSERT_EQ(Others().size(), 1u);
+  ASSERT_EQ(kill(Others().front().pid, SIGSTOP), 0);
+  ExpectAllSteps(WaitFor(*train), kSeconds / 8);
+  EXPECT_EQ(Summary()["learner"]["restarted"], 1);
+  EXPECT_THAT(Log(), HasSubstr("shard 1 was silent for wire.timeout_s = 2 s"));
+}
+
+TEST_F(ShardsSystemTest, AKilledShardComesBack) {
+  auto train = StartTrain(
+      {Steps(kSeconds / 4), "checkpoint.every_steps=16000", "actors.count=3", "learner.shards=3"});
+  ASSERT_TRUE(Eventually([&] {
+    const auto list = learner::ListCheckpoints(run() / "checkpoints");
+    return list.size() > 1 || !train->Running();
+  }));
+  const auto others = Others();
+  ASSERT_EQ(others.size(), 2u);
+  ASSERT_EQ(kill(others.back().pid, SIGKILL), 0);
+  ExpectAllSteps(WaitFor(*train), kSeconds / 4);
+  EXPECT_EQ(Summary()["learner"]["restarted"], 1);
+  EXPECT_THAT(Log(), ContainsRegex("shard [12] was killed by SIGKILL.*go back to their last "
+                                   "checkpoint, of version [0-9]+, and the [0-9]+ updates"));
+}
+
+TEST_F(ShardsSystemTest, AKilledLearnerTakesItsShardsAlong) {
+  auto train = StartTrain(
+      {Steps(kSeconds / 4), "checkpoint.every_steps=16000", "actors.count=2", "learner.shards=2"});
+  ASSERT_TRUE(Eventually([&] {
+    const auto list = learner::ListCheckpoints(run() / "checkpoints");
+    return list.size() > 1 || !train->Running();
+  }));
+  for (const Running& process : Find("starling-learner")) {
+    if (process.After("--shard").empty()) kill(process.pid, SIGKILL);
+  }
+  ExpectAllSteps(WaitFor(*train), kSeconds / 4);
+  EXPECT_EQ(Summary()["learner"]["restarted"], 1);
+}
+
+// Whose port is the one after the learner's.
+TEST_F(ShardsSystemTest, AShardWhosePortIsTakenIsTheOperatorsMistake) {
+  std::optional<ReservedPort> taken, free;
+  ASSERT_TRUE(Eventually([&] {
+    taken.emplace();
+    try {
+      free.emplace(static_cast<std::uint16_t>(taken->port() - 1));
+    } catch (const std::runtime_error&) {
+      return false;
+    }
+    return true;
+  }));
+  taken->Listen();
+  const std::string endpoint = fmt::format("tcp://127.0.0.1:{}", taken->port());
+  EXPECT_EQ(Train({"actors.count=1", "learner.shards=2",
+                   fmt::format("wire.endpoint=tcp://127.0.0.1:{}", free->port())}),
+            2)
+      << said_;
+  EXPECT_THAT(said_, HasSubstr("cannot listen on " + endpoint));
+  EXPECT_THAT(said_, HasSubstr("shard 1 cannot begin: its message is above"));
+  EXPECT_EQ(CountInLog("started again"), 0u);
+  ExpectNothingLeft();
+}
+
+TEST_F(ShardsSystemTest, IsInterruptedInOrder) {
+  auto train = StartTrain({Steps(kEndless), "actors.count=2", "learner.shards=2"});
+  ASSERT_TRUE(AwaitActors(*train, 2));
+  train->Signal(SIGINT);
+  EXPECT_EQ(WaitFor(*train), 130);
+  EXPECT_EQ(Last().version, Summary()["updates"]);
+  ExpectNothingLeft();
+}
+
+TEST_F(ShardsSystemTest, GoesOnWithAnotherNumber) {
+  EXPECT_EQ(Train({Steps(16'000), "learner.shards=2"}), 0) << said_;
+  const auto process = Start("starling", ResumeWords({Steps(32'000), "learner.shards=3"}));
+  ExpectAllSteps(WaitFor(*process), 32'000);
+}
+
+TEST_F(ShardsSystemTest, IsNotReplayed) {
+  ASSERT_EQ(Train({Steps(8'000), "learner.shards=2"}), 0) << said_;
+  const auto replay = Start("starling", {"replay", run().string()});
+  EXPECT_EQ(WaitFor(*replay), 2);
+  EXPECT_THAT(replay->err(), HasSubstr("learner.shards = 2"));
+}
+
+}  // namespace
+}  // namespace starling

@@ -1,0 +1,213 @@
+// The status pages of real runs.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/support/http_client.h"
+#include "tests/support/prometheus_parser.h"
+#include "tests/support/reserved_port.h"
+#include "tests/system/run_fixture.h"
+
+namespace starling {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class StatusPagesTest : public RunTest {
+ protected:
+  std::string Port() const { return fmt::format("status.port={}", port_.port()); }
+  Words LearnerWords(const Words& settings) const {
+    Words words = TrainWords(settings);
+    words.erase(words.begin());  // "train"
+    return words;
+  }
+  json Status() const {
+    return json::parse(Get(port_.port(), "/status.json").body, nullptr, false);
+  }
+  // The first status for which `condition` holds.
+  template <class Condition>
+  json AwaitStatus(Process& run, Condition condition) const {
+    json status;
+    const bool came = Eventually([&] {
+      status = Status();
+      return (status.is_object() && condition(status)) || !run.Running();
+    });
+    EXPECT_TRUE(came && status.is_object()) << run.err();
+    return status.is_object() ? status : json::object();
+  }
+  json AwaitUpdates(Process& run, std::uint64_t more) const {
+    std::optional<std::uint64_t> first;
+    return AwaitStatus(run, [&](const json& status) {
+      const auto updates = status["updates"].get<std::uint64_t>();
+      if (!first) first = updates;
+      return updates >= *first + more;
+    });
+  }
+  void StopIt(Process& run) {
+    run.Signal(SIGINT);
+    EXPECT_EQ(WaitFor(run), 130) << said_;
+    ExpectSound(Summary());
+    ExpectNothingLeft();
+  }
+  // "0100007F:1F90": addresses on which `pid` accepts connections over tcp, as the kernel writes them.
+  static std::vector<std::string> Listening(pid_t pid) {
+    const std::string process = "/proc/" + std::to_string(pid);
+    std::string sockets;
+    for (const auto& entry : std::filesystem::directory_iterator(process + "/fd")) {
+      std::error_code ignored;
+      sockets += std::filesystem::read_symlink(entry.path(), ignored).string() + "\n";
+    }
+    std::vector<std::string> found;
+    for (const char* table : {"/net/tcp", "/net/tcp6"}) {
+      std::istringstream lines(TextOf(process + table));
+      for (std::string line; std::getline(lines, line);) {
+        std::istringstream words(line);
+        const std::vector<std::string> row(std::istream_iterator<std::string>{words}, {});
+        const bool listens = row.size() > 9 && row[3] == "0A";
+        if (listens && sockets.find("socket:[" + row[9] + "]") != std::string::npos) {
+          found.push_back(row[1]);
+        }
+      }
+    }
+    return found;
+  }
+
+  const ReservedPort port_;
+};
+
+// The page of metrics and the status of one and the same moment.
+std::pair<PrometheusPage, json> SameMoment(std::uint16_t port) {
+  std::optional<std::pair<PrometheusPage, json>> both;
+  EXPECT_TRUE(Eventually([&] {
+    const std::string metrics = Get(port, "/metrics").body, status = Get(port, "/status.json").body;
+    both.emplace(PrometheusPage(metrics), json::parse(status));
+    return both->first.Value("starling_status_timestamp_seconds") == both->second["unix_seconds"];
+  }));
+  return *std::move(both);
+}
+
+TEST_F(StatusPagesTest, TellOfARun) {
+  auto train = StartTrain({Port(), Steps(kEndless), "actors.count=2", "staleness.bound=4"});
+  AwaitUpdates(*train, 20);
+  EXPECT_EQ(Get(port_.port(), "/healthz").body, "ok\n");
+  const auto [page, status] = SameMoment(port_.port());
+  EXPECT_EQ(status["phase"], "running");
+  EXPECT_EQ(status["run"]["env"], "catch");
+  EXPECT_EQ(status["actors_alive"], 2);
+  ASSERT_EQ(status["actors"].size(), 2u);
+  for (int slot = 0; slot < 2; ++slot) {
+    const json& actor = status["actors"][static_cast<std::size_t>(slot)];
+    EXPECT_EQ(actor["alive"], true);
+    EXPECT_EQ(actor["pid"], ActorPid(slot));
+    EXPECT_GE(actor["silent_seconds"], 0.0);
+    EXPECT_EQ(page.Value("starling_actor_steps_total", {{"slot", std::to_string(slot)}}),
+              actor["steps"]);
+  }
+  EXPECT_EQ(page.Value("starling_updates_total"), status["updates"]);
+  EXPECT_EQ(page.Value("starling_steps_total"), status["steps"]);
+  EXPECT_EQ(page.Value("starling_gradients_applied_total"), status["gradients"]["applied"]);
+  // Of the histogram, what adds up: everything applied is in it, and nothing is above the bound.
+  EXPECT_EQ(page.Value("starling_staleness_count"), status["gradients"]["applied"]);
+  EXPECT_EQ(page.Value("starling_staleness_bucket", {{"le", "4"}}), status["gradients"]["applied"]);
+  const auto histogram = status["staleness"]["histogram"].get<std::vector<double>>();
+  double sum = 0;
+  for (std::size_t tau = 0; tau < histogram.size(); ++tau) {
+    sum += static_cast<double>(tau) * histogram[tau];
+  }
+  EXPECT_EQ(page.Value("starling_staleness_bucket", {{"le", "0"}}), histogram.at(0));
+  EXPECT_EQ(page.Value("starling_staleness_sum"), sum);
+  StopIt(*train);
+  EXPECT_EQ(Get(port_.port(), "/healthz").status, 0) << "gone with the run";
+}
+
+TEST_F(StatusPagesTest, OfALearnerByHandThatWaitsForItsActors) {
+  auto learner =
+      Start("starling-learner", LearnerWords({Port(), Steps(kEndless), "actors.count=2"}));
+  const json status = AwaitStatus(*learner, [](const json&) { return true; });
+  EXPECT_EQ(status["phase"], "waiting");
+  EXPECT_EQ(status["actors"], json::array({{{"slot", 0}, {"alive", false}, {"left", nullptr}},
+                                           {{"slot", 1}, {"alive", false}, {"left", nullptr}}}));
+  EXPECT_EQ(Get(port_.port(), "/healthz").status, 200);
+  EXPECT_EQ(PrometheusPage(Get(port_.port(), "/metrics").body).Value("starling_actors_alive"), 0);
+  const auto listening = Listening(learner->pid());
+  EXPECT_THAT(listening, testing::ElementsAre(fmt::format("0100007F:{:04X}", port_.port())));
+  learner->Signal(SIGTERM);
+  EXPECT_EQ(WaitFor(*learner), 130) << said_;
+}
+
+TEST_F(StatusPagesTest, AreOffByDefault) {
+  auto train = StartTrain({Steps(kEndless), "actors.count=1"});
+  ASSERT_TRUE(AwaitActors(*train, 1));
+  ASSERT_GT(LearnerPid(), 0);
+  EXPECT_THAT(Listening(LearnerPid()), testing::IsEmpty());
+  EXPECT_THAT(Listening(train->pid()), testing::IsEmpty());
+  StopIt(*train);
+}
+
+TEST_F(StatusPagesTest, ComeBackWithALearnerThatWasKilled) {
+  auto train =
+      StartTrain({Port(), Steps(kEndless), "actors.count=2", "checkpoint.every_steps=16000"});
+  ASSERT_TRUE(AwaitCheckpoint(*train));
+  const json before = AwaitUpdates(*train, 1);
+  // Somebody is in the middle of reading: its connection lingers where the next one listens.
+  const HttpClient half(port_.port());
+  ASSERT_TRUE(half.Send("GET /healthz HT"));
+  kill(LearnerPid(), SIGKILL);
+  const json after = AwaitStatus(*train, [](const json& status) { return status["term"] == 2; });
+  EXPECT_EQ(before["term"], 1);
+  EXPECT_EQ(after["term"], 2);
+  AwaitUpdates(*train, 20);
+  StopIt(*train);
+}
+
+TEST_F(StatusPagesTest, ReadersThatMeanNoGoodDoNotTouchTraining) {
+  auto train = StartTrain({Port(), Steps(kEndless), "actors.count=2", "staleness.bound=0"});
+  AwaitUpdates(*train, 1);
+  std::vector<HttpClient> idle;
+  for (int i = 0; i < 200; ++i) idle.emplace_back(port_.port());
+  for (const HttpClient& reader : idle) ASSERT_TRUE(reader.connected());
+  for (int i = 0; i < 200; ++i) {
+    const HttpClient rude(port_.port());
+    rude.Send(i % 2 ? "\xff\xfe\r\n\r\n" : "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  }
+  AwaitUpdates(*train, 50);
+  EXPECT_EQ(Get(port_.port(), "/healthz").body, "ok\n");
+  EXPECT_THAT(Log(), testing::Not(HasSubstr("error")));
+  StopIt(*train);
+}
+
+TEST_F(StatusPagesTest, APortThatIsTakenIsRefusedBeforeThereIsARun) {
+  port_.Listen();
+  const std::string sentence = fmt::format("status.port = {}: 127.0.0.1:{} cannot be listened on",
+                                           port_.port(), port_.port());
+  EXPECT_EQ(Train({Port()}), 2);
+  EXPECT_THAT(said_, AllOf(HasSubstr("--set " + Port() + ": " + sentence),
+                           HasSubstr("set another port, or 0")));
+  EXPECT_FALSE(std::filesystem::exists(run()));
+  auto learner = Start("starling-learner", LearnerWords({Port()}));
+  EXPECT_EQ(WaitFor(*learner), 2);
+  EXPECT_THAT(learner->err(), HasSubstr(sentence));
+  EXPECT_FALSE(std::filesystem::exists(run()));
+  ExpectNothingLeft();
+}
+
+TEST_F(StatusPagesTest, APortThatIsTakenIsRefusedBeforeARunGoesOn) {
+  ASSERT_EQ(Train({Port(), Steps(1600), "actors.count=1"}), 0) << said_;
+  port_.Listen();
+  const std::string log = Log();
+  EXPECT_EQ(WaitFor(*Start("starling", ResumeWords({Steps(kEndless)}))), 2);
+  EXPECT_THAT(said_, HasSubstr("cannot be listened on"));
+  auto learner = Start("starling-learner", {"--run-dir", run().string(), "--resume"});
+  EXPECT_EQ(WaitFor(*learner), 2);
+  EXPECT_THAT(learner->err(), HasSubstr("cannot be listened on"));
+  EXPECT_EQ(Log(), log);
+}
+
+}  // namespace
+}  // namespace starling

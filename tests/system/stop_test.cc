@@ -1,0 +1,119 @@
+// `starling stop`: a fleet that ends in order.
+#include "learner/checkpoint.h"
+#include "tests/system/run_fixture.h"
+
+namespace starling {
+namespace {
+
+using testing::HasSubstr;
+
+class StopTest : public RunTest {
+ protected:
+  std::unique_ptr<Process> Stop(const Words& more = {}) {
+    Words words = {"stop", run().string()};
+    words.insert(words.end(), more.begin(), more.end());
+    return Start("starling", words);
+  }
+  // By hand; it is at work when this returns.
+  std::unique_ptr<Process> StartLearner() {
+    Words words = TrainWords({Steps(kEndless), "actors.count=2"});
+    words.erase(words.begin());
+    auto learner = Start("starling-learner", words);
+    EXPECT_TRUE(Eventually([&] {
+      return learner->err().find("listening on") != std::string::npos || !learner->Running();
+    }));
+    return learner;
+  }
+  // All that was applied is in the last checkpoint.
+  void ExpectEndedInOrder() const {
+    const json summary = Summary();
+    ASSERT_TRUE(summary.is_object()) << said_;
+    const auto last = learner::LastGood(run() / "checkpoints");
+    ASSERT_TRUE(last.checkpoint);
+    EXPECT_EQ(last.checkpoint->version, summary["updates"]);
+    ExpectNothingLeft();
+  }
+};
+
+TEST_F(StopTest, ASupervisedFleet) {
+  auto train = StartTrain({Steps(kEndless), "actors.count=2"});
+  ASSERT_TRUE(AwaitActors(*train, 2));
+  const auto stop = Stop();
+  EXPECT_EQ(WaitFor(*stop), 0) << stop->err();
+  EXPECT_FALSE(train->Running()) << "its supervisor is waited for, too";
+  EXPECT_EQ(WaitFor(*train), 130);
+  EXPECT_THAT(stop->out(), HasSubstr("has ended; its last checkpoint is " + run().string()));
+  ExpectEndedInOrder();
+}
+
+TEST_F(StopTest, AFleetByHand) {
+  const auto learner = StartLearner();
+  const auto actor = [&] {
+    return Start("starling-actor",
+                 {"--run-dir", run().string(), "--runtime-dir", runtime().string()});
+  };
+  const auto one = actor(), other = actor();
+  ASSERT_TRUE(Eventually([&] {
+    return learner->err().find("actor 1 joined") != std::string::npos || !learner->Running();
+  }));
+  const auto stop = Stop();
+  EXPECT_EQ(WaitFor(*stop), 0) << stop->err();
+  EXPECT_EQ(WaitFor(*learner), 130);
+  EXPECT_EQ(WaitFor(*one), 0);
+  EXPECT_EQ(WaitFor(*other), 0);
+  ExpectEndedInOrder();
+}
+
+TEST_F(StopTest, NobodyIsThere) {
+  const auto nothing = Stop();
+  EXPECT_EQ(WaitFor(*nothing), 2);
+  EXPECT_THAT(nothing->err(), HasSubstr("is no run directory"));
+  ASSERT_EQ(Train({Steps(8'000)}), 0) << said_;
+  const auto over = Stop();
+  EXPECT_EQ(WaitFor(*over), 2);
+  EXPECT_THAT(over->err(), HasSubstr("no learner of yours is at work on it on this machine"));
+}
+
+TEST_F(StopTest, OneThatDoesNotEndIsNotWaitedForForEver) {
+  auto train = StartTrain({Steps(kEndless), "actors.count=1"});
+  ASSERT_TRUE(AwaitActors(*train, 1));
+  const pid_t learner = LearnerPid();
+  ASSERT_EQ(kill(learner, SIGSTOP), 0);
+  const auto first = Stop({"--timeout", "0.1"});
+  EXPECT_EQ(WaitFor(*first), 1);
+  EXPECT_THAT(first->err(), HasSubstr("has not within 0.1 s"));
+  ASSERT_EQ(kill(learner, SIGCONT), 0);
+  EXPECT_EQ(WaitFor(*train), 130);
+  ExpectEndedInOrder();
+}
+
+// Nobody watches this one; that it is told twice is no reason to drop its last checkpoint.
+TEST_F(StopTest, OneByHandIsWaitedForAgain) {
+  const auto learner = StartLearner();
+  learner->Signal(SIGSTOP);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(WaitFor(*Stop({"--timeout", "0.1"})), 1);
+  learner->Signal(SIGCONT);
+  EXPECT_EQ(WaitFor(*learner), 130);
+  ExpectEndedInOrder();
+}
+
+TEST_F(StopTest, WhatIsLostIsSaid) {
+  const auto learner = StartLearner();
+  learner->Signal(SIGSTOP);
+  const auto stop = Stop();
+  // Among the signals that wait for it is SIGTERM.
+  const auto told = [&] {
+    const std::string text = TextOf(fmt::format("/proc/{}/status", learner->pid()));
+    const std::size_t at = text.find("ShdPnd:");
+    return at != std::string::npos &&
+           (std::stoull(text.substr(at + 7), nullptr, 16) >> (SIGTERM - 1) & 1) != 0;
+  };
+  ASSERT_TRUE(Eventually([&] { return told() || !stop->Running(); }));
+  learner->Signal(SIGKILL);
+  EXPECT_EQ(WaitFor(*stop), 1);
+  EXPECT_THAT(stop->err(), HasSubstr("is lost: what it said tells why"));
+  EXPECT_EQ(stop->out(), "");
+}
+
+}  // namespace
+}  // namespace starling
