@@ -16,9 +16,9 @@ namespace starling::actors {
 namespace {
 
 constexpr std::size_t kMaxElements = std::size_t{1} << 28;  // of weights: 1 GiB
-constexpr std::int64_t kLookMs = 20;        // between two looks for a learner that is not there yet
-constexpr std::int64_t kWelcomeMs = 5000;   // a hello that is not answered for so long is repeated
-constexpr std::int64_t kLastWordsMs = 500;  // of a learner that is gone: they are under way
+constexpr std::int64_t kLookMs = 20;       // between two looks for a learner that is not there yet
+constexpr std::int64_t kWelcomeMs = 5000;  // a hello that is not answered for so long is repeated
+constexpr std::int64_t kLastWordsMs = 2000;  // of a learner that is gone: they are under way
 
 std::int64_t Ms(double seconds) { return static_cast<std::int64_t>(seconds * 1000.0); }
 

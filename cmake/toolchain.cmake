@@ -54,11 +54,10 @@ function(starling_test name)
     add_test(NAME ${name} COMMAND ${name})
     set_tests_properties(${name} PROPERTIES TIMEOUT 900)
   else()
-    set(alone FALSE)  # what is long measures, too
+    set(labels)
     if(ARG_LABELS)
-      set(alone TRUE)
+      set(labels LABELS ${ARG_LABELS} RUN_SERIAL TRUE)  # what is long measures, too
     endif()
-    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60
-      PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}" RUN_SERIAL ${alone})
+    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${ARG_TIMEOUT} ${labels})
   endif()
 endfunction()

@@ -171,10 +171,10 @@ bool Learner::Run() {
   const bool over = pipeline_.over();
   std::error_code ignored;
   fs::remove(options_.run_dir / kEndpointFile, ignored);
+  Report(Moment::kFarewell);  // before the actors leave: nobody is to replace them
   FarewellTo(over ? wire::ByeReason::kRunOver : wire::ByeReason::kShuttingDown,
              over ? "all steps are done" : "the learner was told to stop");
-  // The actors leave now; the last checkpoint may take its time.
-  Report(Moment::kFarewell);
+  // They leave now; the last checkpoint may take its time.
   if (shards_) {
     if (begun) SealShards();
     shards_->Farewell();

@@ -8,6 +8,9 @@ namespace {
 
 class HostilePeersTest : public NetworkTest {
  protected:
+  // The actor is held to be there, whatever else this machine does.
+  static inline const Words kPatient = {"wire.timeout_s=60", "staleness.deadline_s=60"};
+
   void StartAll(Words settings = {}) {
     settings.insert(settings.begin(), kQuick.begin(), kQuick.end());
     settings.emplace_back("actors.count=1");
@@ -63,7 +66,7 @@ TEST_F(HostilePeersTest, AMessageThatNeverEndsIsBoundedAndCutOff) {
   for (int i = 0; i < 1000; ++i) empty += std::string("\x01\0", 2);
   const Case cases[] = {{ZmtpFrame(64 << 10, true) + std::string(64 << 10, 'x'), 2'000'000'000, 2},
                         {empty, 100'000'000, 32}};
-  ASSERT_NO_FATAL_FAILURE(StartAll());
+  ASSERT_NO_FATAL_FAILURE(StartAll(kPatient));
   std::uint64_t cut = 0, queued = 0;
   for (const auto& [frames, most_sent, memory_per_byte] : cases) {
     const std::uint64_t before = Resident(learner_->pid());
@@ -79,13 +82,13 @@ TEST_F(HostilePeersTest, AMessageThatNeverEndsIsBoundedAndCutOff) {
     ++cut;
     EXPECT_TRUE(Until([&] { return Refused("endless") == cut; }));
   }
-  EXPECT_EQ(CountSaid(*learner_, "cut off: 127.0.0.1 has sent "), std::size(cases));
+  EXPECT_TRUE(AwaitSaid("cut off: 127.0.0.1 has sent "));
   EXPECT_TRUE(GoesOn());
   EXPECT_EQ(Finish(queued).deaths, 0u);
 }
 
 TEST_F(HostilePeersTest, AShortFloodOfGarbageLeavesNothingBehind) {
-  ASSERT_NO_FATAL_FAILURE(StartAll());
+  ASSERT_NO_FATAL_FAILURE(StartAll(kPatient));
   Flood(port_, 500, 500);  // what the allocator keeps is there from now on
   const std::size_t descriptors = Descriptors(learner_->pid());
   const std::uint64_t before = Resident(learner_->pid());

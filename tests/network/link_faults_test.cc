@@ -59,7 +59,7 @@ TEST_F(LinkFaultsTest, AnActorWhoseLinkWasCutForLongJoinsAgain) {
   proxy_->Restore();
   ExpectBack();
   const RunFacts facts = Finish();
-  EXPECT_EQ(facts.joins, 3u);
+  EXPECT_EQ(facts.joins, facts.deaths + 2);
 }
 
 // With bound 0 all wait for one whose link has gone, no longer than they must.
@@ -77,8 +77,8 @@ TEST_F(LinkFaultsTest, AHalfOpenConnectionIsNoticedOnBothEnds) {
   ASSERT_NO_FATAL_FAILURE(StartAll());
   const auto begin = std::chrono::steady_clock::now();
   proxy_->SetBoth({.stalled = true});
-  ASSERT_TRUE(AwaitSaid("was silent for wire.timeout_s = 1"));
-  EXPECT_THAT(std::chrono::steady_clock::now() - begin, Ge(milliseconds(400)));
+  ASSERT_TRUE(AwaitSaid("was silent for wire.timeout_s = 3"));
+  EXPECT_THAT(std::chrono::steady_clock::now() - begin, Ge(milliseconds(1000)));
   EXPECT_TRUE(GoesOn());
   ASSERT_TRUE(
       Until([&] { return CountSaid(*far_, "the learner was silent for wire.timeout_s") > 0; }));
@@ -104,7 +104,7 @@ TEST_F(LinkFaultsTest, AnActorThatHearsNothingComesBackOnceItDoes) {
 TEST_F(LinkFaultsTest, AnActorThatIsNotHeardComesBackOnceItIs) {
   ASSERT_NO_FATAL_FAILURE(StartAll());
   proxy_->Set(Direction::kToServer, {.stalled = true});
-  ASSERT_TRUE(AwaitSaid("was silent for wire.timeout_s = 1"));
+  ASSERT_TRUE(AwaitSaid("was silent for wire.timeout_s = 3"));
   EXPECT_TRUE(GoesOn());
   proxy_->Set(Direction::kToServer, {});
   ExpectBack();
@@ -156,7 +156,7 @@ TEST_F(LinkFaultsTest, WhatIsGarbledOnTheWayToTheLearnerIsRefusedAndNotApplied) 
 }
 
 TEST_F(LinkFaultsTest, WhatIsGarbledOnTheWayToAnActorIsNotComputedOn) {
-  ASSERT_NO_FATAL_FAILURE(StartAll());
+  ASSERT_NO_FATAL_FAILURE(StartAll({"wire.timeout_s=60", "staleness.deadline_s=60"}));
   proxy_->Set(Direction::kToClient, {.corrupt_from = 20'000, .corrupt_every = 30'000});
   ASSERT_TRUE(Until([&] { return CountSaid(*far_, "joining again") >= 3; }));
   EXPECT_THAT(far_->err(), HasSubstr("the learner sent a damaged message (checksum)"));

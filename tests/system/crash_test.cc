@@ -89,10 +89,9 @@ TEST_F(CrashTest, AKilledLearnerGoesOnFromItsLastCheckpoint) {
 }
 
 TEST_F(CrashTest, ALearnerKilledAtItsVeryStartIsStartedAgain) {
-  auto train = StartTrain({"run.steps=16000", "actors.count=2"});
-  ASSERT_TRUE(Eventually([&] { return LearnerPid() != 0; }));
-  ASSERT_EQ(kill(LearnerPid(), SIGKILL), 0);
-  ExpectDone(WaitFor(*train), 16'000);
+  auto train = StartTrain({Steps(kSeconds / 8), "actors.count=2"});
+  ASSERT_TRUE(Eventually([&] { return KillLearner(); }));
+  ExpectDone(WaitFor(*train), kSeconds / 8);
   EXPECT_EQ(Summary()["learner"]["restarted"], 1);
 }
 
@@ -111,7 +110,7 @@ TEST_F(CrashTest, LearnerAndActorsKilledTogether) {
 TEST_F(CrashTest, WhoeverIsKilledOverTcp) {
   auto train = StartThree(kSeconds, {"wire.endpoint=tcp://127.0.0.1:0", "wire.timeout_s=2"});
   ASSERT_TRUE(AwaitCheckpoint(*train));
-  ASSERT_EQ(kill(LearnerPid(), SIGKILL), 0);
+  ASSERT_TRUE(KillLearner());
   ASSERT_TRUE(Eventually([&] { return LogHas("resuming from") || !train->Running(); }));
   if (const pid_t actor = ActorPid(0)) kill(actor, SIGKILL);
   ExpectDone(WaitFor(*train), kSeconds);
@@ -137,7 +136,7 @@ TEST_F(CrashTest, WhatAKilledRunLeftIsRemovedByTheNextStart) {
   auto train = StartThree(kEndless);
   ASSERT_TRUE(AwaitCheckpoint(*train));
   train->Signal(SIGSTOP);  // so that it cannot clean up behind the learner
-  ASSERT_EQ(kill(LearnerPid(), SIGKILL), 0);
+  ASSERT_TRUE(KillLearner());
   train->Signal(SIGKILL);
   train->Wait();
   ASSERT_TRUE(Eventually([&] { return ProcessesNaming(dir_.path().string()).empty(); }));

@@ -41,7 +41,7 @@ TEST_F(HogwildTest, GoesOnFromACheckpointThatWasMadeOnTheWay) {
   auto train = StartTrain(With(
       {Steps(kSeconds / 4), "actors.count=2", "learner.threads=4", "checkpoint.every_steps=8000"}));
   ASSERT_TRUE(AwaitCheckpoint(*train));
-  ASSERT_EQ(kill(LearnerPid(), SIGKILL), 0);
+  ASSERT_TRUE(KillLearner());
   ExpectDone(WaitFor(*train), kSeconds / 4);
   EXPECT_EQ(Summary()["learner"]["restarted"], 1);
 }

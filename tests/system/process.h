@@ -24,7 +24,7 @@
 namespace starling {
 
 // A deadline against hanging tests, not an expectation: the machine may be loaded tenfold.
-inline constexpr std::chrono::seconds kPatience{120};
+inline constexpr std::chrono::seconds kPatience{240};
 
 // Looks at `condition` until it holds; false if it never did.
 template <class Condition>

@@ -70,7 +70,7 @@ TEST_F(ReplayTest, OfARunWhoseActorAndLearnerWereKilled) {
   const auto actors = Find("starling-actor");
   ASSERT_FALSE(actors.empty());
   ASSERT_EQ(kill(actors[0].pid, SIGKILL), 0);
-  ASSERT_EQ(kill(LearnerPid(), SIGKILL), 0);
+  ASSERT_TRUE(KillLearner());
   ExpectDone(WaitFor(*train), kSeconds / 4);
   ASSERT_EQ(Summary()["learner"]["restarted"], 1);
   ExpectTheSameBits();

@@ -135,6 +135,11 @@ class RunTest : public testing::Test {
     const auto learners = Find("starling-learner");
     return learners.empty() ? 0 : learners.front().pid;
   }
+  // kill -9; false if there is none.
+  bool KillLearner() const {
+    const pid_t learner = LearnerPid();
+    return learner > 0 && kill(learner, SIGKILL) == 0;  // 0 would be all of us
+  }
 
   // No process of ours, and of what had a name while the run lived, only the lock of the place.
   void ExpectNothingLeft() const {

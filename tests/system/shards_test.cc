@@ -120,8 +120,10 @@ TEST_F(ShardsSystemTest, OneThatHangsWhileItBeginsIsNotWaitedForForEver) {
                   "updates.start_timeout_s=1", "wire.timeout_s=1", "wire.heartbeat_ms=100"});
   words.erase(words.begin());
   const auto learner = Start("starling-learner", words);
-  ASSERT_TRUE(Eventually([&] { return !Others().empty() || !learner->Running(); }));
-  ASSERT_EQ(kill(Others().front().pid, SIGSTOP), 0);
+  std::vector<Running> others;
+  ASSERT_TRUE(Eventually([&] { return !(others = Others()).empty() || !learner->Running(); }));
+  ASSERT_FALSE(others.empty());
+  ASSERT_EQ(kill(others.front().pid, SIGSTOP), 0);
   EXPECT_EQ(WaitFor(*learner), 1);
   // The latter if it was quicker than this test.
   EXPECT_THAT(said_, AnyOf(HasSubstr("begun within updates.start_timeout_s = 1 s"),
@@ -130,13 +132,14 @@ TEST_F(ShardsSystemTest, OneThatHangsWhileItBeginsIsNotWaitedForForEver) {
 }
 
 TEST_F(ShardsSystemTest, OneThatHangsIsNotWaitedForForEver) {
-  auto train = StartTrain({Steps(kSeconds / 8), "actors.count=1", "learner.shards=2",
+  auto train = StartTrain({Steps(kSeconds / 2), "actors.count=1", "learner.shards=2",
                            "wire.timeout_s=2", "wire.heartbeat_ms=100"});
   ASSERT_TRUE(AwaitActors(*train, 1));
-  ASSERT_EQ(Others().size(), 1u);
-  ASSERT_EQ(kill(Others().front().pid, SIGSTOP), 0);
-  ExpectAllSteps(WaitFor(*train), kSeconds / 8);
-  EXPECT_EQ(Summary()["learner"]["restarted"], 1);
+  const auto others = Others();
+  ASSERT_EQ(others.size(), 1u);
+  ASSERT_EQ(kill(others.front().pid, SIGSTOP), 0);
+  ExpectAllSteps(WaitFor(*train), kSeconds / 2);
+  EXPECT_GE(Summary()["learner"]["restarted"], 1);
   EXPECT_THAT(Log(), HasSubstr("shard 1 was silent for wire.timeout_s = 2 s"));
 }
 

@@ -85,8 +85,9 @@ class StatusPagesTest : public RunTest {
 std::pair<PrometheusPage, json> SameMoment(std::uint16_t port) {
   std::optional<std::pair<PrometheusPage, json>> both;
   EXPECT_TRUE(Eventually([&] {
-    const std::string metrics = Get(port, "/metrics").body, status = Get(port, "/status.json").body;
-    both.emplace(PrometheusPage(metrics), json::parse(status));
+    const auto metrics = Get(port, "/metrics"), status = Get(port, "/status.json");
+    if (metrics.status != 200 || status.status != 200) return false;
+    both.emplace(PrometheusPage(metrics.body), json::parse(status.body));
     return both->first.Value("starling_status_timestamp_seconds") == both->second["unix_seconds"];
   }));
   return *std::move(both);
@@ -95,7 +96,7 @@ std::pair<PrometheusPage, json> SameMoment(std::uint16_t port) {
 TEST_F(StatusPagesTest, TellOfARun) {
   auto train = StartTrain({Port(), Steps(kEndless), "actors.count=2", "staleness.bound=4"});
   AwaitUpdates(*train, 20);
-  EXPECT_EQ(Get(port_.port(), "/healthz").body, "ok\n");
+  EXPECT_TRUE(Eventually([&] { return Get(port_.port(), "/healthz").body == "ok\n"; }));
   const auto [page, status] = SameMoment(port_.port());
   EXPECT_EQ(status["phase"], "running");
   EXPECT_EQ(status["run"]["env"], "catch");
@@ -133,7 +134,7 @@ TEST_F(StatusPagesTest, OfALearnerByHandThatWaitsForItsActors) {
   EXPECT_EQ(status["phase"], "waiting");
   EXPECT_EQ(status["actors"], json::array({{{"slot", 0}, {"alive", false}, {"left", nullptr}},
                                            {{"slot", 1}, {"alive", false}, {"left", nullptr}}}));
-  EXPECT_EQ(Get(port_.port(), "/healthz").status, 200);
+  EXPECT_TRUE(Eventually([&] { return Get(port_.port(), "/healthz").status == 200; }));
   EXPECT_EQ(PrometheusPage(Get(port_.port(), "/metrics").body).Value("starling_actors_alive"), 0);
   const auto listening = Listening(learner->pid());
   EXPECT_THAT(listening, testing::ElementsAre(fmt::format("0100007F:{:04X}", port_.port())));
@@ -177,7 +178,7 @@ TEST_F(StatusPagesTest, ReadersThatMeanNoGoodDoNotTouchTraining) {
     rude.Send(i % 2 ? "\xff\xfe\r\n\r\n" : "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
   }
   AwaitUpdates(*train, 50);
-  EXPECT_EQ(Get(port_.port(), "/healthz").body, "ok\n");
+  EXPECT_TRUE(Eventually([&] { return Get(port_.port(), "/healthz").body == "ok\n"; }));
   EXPECT_THAT(Log(), testing::Not(HasSubstr("error")));
   StopIt(*train);
 }

@@ -128,15 +128,17 @@ TEST_P(Sockets, ASharedTensorReachesEveryPeerThatItIsSentTo) {
 TEST_P(Sockets, ASharedTensorWaitsWhereItLies) {
   const auto deaf = Client();
   const std::string name = Introduce(*deaf);
-  std::weak_ptr<float[]> last;  // of those that were taken: it cannot have left
-  SendStatus status = SendStatus::kSent;
-  for (int i = 0; i < 1000 && status == SendStatus::kSent; ++i) {
-    const auto values = std::make_shared<float[]>(kElements);
-    status = server_->TrySend(name, Encode({}, Weights{}, SharedTensor(values, kElements)));
-    if (status == SendStatus::kSent) last = values;
-  }
-  ASSERT_EQ(status, SendStatus::kFull);
-  EXPECT_FALSE(last.expired());
+  std::vector<std::weak_ptr<float[]>> taken;
+  // Until the peer's side is full as well: what is taken then cannot leave.
+  EXPECT_TRUE(Until([&] {
+    auto values = std::make_shared<float[]>(kElements);
+    const std::weak_ptr<float[]> memory = values;
+    const SharedTensor tensor(std::move(values), kElements);
+    const SendStatus status = server_->TrySend(name, Encode({}, Weights{}, tensor));
+    if (status == SendStatus::kSent) taken.push_back(memory);
+    std::this_thread::yield();
+    return status == SendStatus::kFull && !taken.back().expired();
+  }));
 }
 
 // Nor is it lost where it cannot be sent.

@@ -126,7 +126,7 @@ class ProgramInTerminal {
 
   template <class Condition>
   bool Until(const Condition& condition) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(240);
     while (!condition()) {
       if (std::chrono::steady_clock::now() > end) return false;
       Drain(20);
