@@ -8,6 +8,10 @@
 // count for ever (64 bits do not wrap), the slot is the low bits.
 #pragma once
 
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <array>
 #include <atomic>
 #include <bit>
@@ -59,31 +63,46 @@ class SpscRing {
   alignas(kCacheLine) std::array<T, Capacity> slots_{};
 };
 
-// Where one thread sleeps until there may be something to do. The sleeper asks for a ticket, looks
-// for work, and parks on the ticket if there is none: a Wake between the two makes the Park return
-// at once, so no wake-up is lost.
+// Where threads sleep until there may be something to do. A sleeper asks for a ticket, looks for work, and
+// parks on the ticket if there is none: a Wake between the two makes the Park return at once, so no
+// wake-up is lost.
 //
 //   sleeper: ticket = Ticket(); if (!ring.TryPop(x)) Park(ticket);
 //   waker:   ring.TryPush(x); Wake();
+//
+// A futex and not std::atomic::wait, which yields before it sleeps: on a machine with more threads
+// than cores each yield is a turn of all the others, in which it cannot be woken.
 //
 // Thread safety: any number of sleepers and wakers; of several sleepers a Wake wakes at least one,
 // so that is how much work it may stand for.
 class Parker {
  public:
-  // Partner: the release increment in Wake. Work made before a Wake that the ticket has seen is
-  // found by looking; a Wake that it has not seen makes Park return.
+  // Partner: the increment in Wake. Work made before a Wake that the ticket has seen is found by
+  // looking; a Wake that it has not seen makes Park return.
   std::uint32_t Ticket() const { return wakes_.load(std::memory_order_acquire); }
 
-  // Sleeps in the kernel (std::atomic::wait spins for less than a microsecond first).
-  void Park(std::uint32_t ticket) const { wakes_.wait(ticket, std::memory_order_acquire); }
+  // May return without a Wake.
+  void Park(std::uint32_t ticket) {
+    sleepers_.fetch_add(1);  // partner: the load in Wake; one of the two sees what the other wrote
+    if (wakes_.load() == ticket) Futex(FUTEX_WAIT_PRIVATE, ticket);  // not if it has changed since
+    sleepers_.fetch_sub(1, std::memory_order_relaxed);
+  }
 
   void Wake() {
-    wakes_.fetch_add(1, std::memory_order_release);  // partner: Ticket and Park
-    wakes_.notify_one();
+    wakes_.fetch_add(1);
+    if (sleepers_.load() > 0) Futex(FUTEX_WAKE_PRIVATE, 1);
   }
 
  private:
+  static_assert(std::atomic<std::uint32_t>::is_always_lock_free &&
+                sizeof(std::atomic<std::uint32_t>) == 4);
+
+  void Futex(int operation, std::uint32_t value) {
+    ::syscall(SYS_futex, &wakes_, operation, value, nullptr, nullptr, 0);
+  }
+
   alignas(kCacheLine) std::atomic<std::uint32_t> wakes_{0};
+  std::atomic<std::uint32_t> sleepers_{0};
 };
 
 }  // namespace starling::learner
