@@ -55,24 +55,27 @@ class LineReader : public std::enable_shared_from_this<LineReader> {
  public:
   LineReader(asio::io_context& io, int fd, std::size_t limit,
              std::function<void(std::string_view)> on_line)
-      : stream_(io, fd), lines_(limit, std::move(on_line)) {}
+      : stream_(io, fd), lines_(limit, std::move(on_line)) {
+    stream_.native_non_blocking(true);
+  }
 
+  // What is read is handed on at once: what an asynchronous read had read by the time of Drain would be lost.
   void Start() {
-    stream_.async_read_some(asio::buffer(buffer_),
-                            [self = shared_from_this()](error_code error, std::size_t size) {
-                              if (error || self->closed_) return;
-                              self->lines_.Add({self->buffer_.data(), size});
-                              self->Start();
-                            });
+    stream_.async_wait(asio::posix::stream_descriptor::wait_read,
+                       [self = shared_from_this()](error_code error) {
+                         if (error || self->closed_) return;
+                         const ssize_t size = self->Read();
+                         if (size == 0 || (size < 0 && errno != EAGAIN)) return;
+                         if (size > 0)
+                           self->lines_.Add({self->buffer_.data(), static_cast<std::size_t>(size)});
+                         self->Start();
+                       });
   }
 
   // Everything that is in the pipe now; then closes it. The child is dead: nothing more will come.
   void Drain() {
     closed_ = true;
-    for (;;) {
-      const ssize_t size = ::read(stream_.native_handle(), buffer_.data(), buffer_.size());
-      if (size < 0 && errno == EINTR) continue;
-      if (size <= 0) break;
+    for (ssize_t size; (size = Read()) > 0;) {
       lines_.Add({buffer_.data(), static_cast<std::size_t>(size)});
     }
     lines_.End();
@@ -81,6 +84,14 @@ class LineReader : public std::enable_shared_from_this<LineReader> {
   }
 
  private:
+  // As ::read, again if a signal came between.
+  ssize_t Read() {
+    for (;;) {
+      const ssize_t size = ::read(stream_.native_handle(), buffer_.data(), buffer_.size());
+      if (size >= 0 || errno != EINTR) return size;
+    }
+  }
+
   asio::posix::stream_descriptor stream_;
   LineSplitter lines_;
   std::array<char, 16 << 10> buffer_{};

@@ -64,6 +64,8 @@ TEST_F(BuffersTest, AGradientWhoseActorHasLeftIsAppliedAllTheSame) {
   const std::string path = a->welcome.buffers;
   Push(*a, a->NextGrant(), 3.0f);
   a->Send(wire::Bye{});
+  a->Send(wire::Heartbeat{});
+  ASSERT_TRUE(a->Wait(wire::Kind::kHeartbeat));  // so the goodbye was heard
   b->Push(b->NextGrant(), 1.0f);
   EXPECT_EQ(b->NextAnswer().outcome, wire::Outcome::kMerged);
   EXPECT_FALSE(std::filesystem::exists(path)) << "it goes with its actor";

@@ -95,7 +95,8 @@ TEST_F(BulletinTest, TellsOfTrainingAndOfEverySlot) {
   b->NextGrant();
   b->Send(wire::Bye{wire::ByeReason::kLeaving, "enough"});
   const auto bulletin = Await(*a, [](const Bulletin& seen) {  // one was alone at the beginning, too
-    return seen.status["actors_alive"] == 1 && seen.status["version"] == 3;
+    return seen.status["actors_alive"] == 1 && seen.status["version"] == 3 &&
+           seen.status["checkpoint"] != "";
   });
   EXPECT_EQ(bulletin->status["phase"], "running");
   EXPECT_EQ(bulletin->status["steps"], 12);

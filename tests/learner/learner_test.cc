@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "tests/support/learner_fixture.h"
 
 namespace starling::learner {
@@ -155,14 +157,20 @@ TEST_F(LearnerTest, AnActorThatHangsButBeatsLosesItsGrantAtTheDeadline) {
   Start("staleness.bound=0\nstaleness.deadline_s=0.3\nwire.timeout_s=60");
   const auto good = NewActor(), hung = NewActor();
   const wire::Grant unspent = hung->NextGrant();
-  good->Push(good->NextGrant(), 1.0f);
-  hung->Beat();
-  EXPECT_EQ(good->NextGrant().version, 1u);  // went on without the other
-  hung->Push(unspent, 1.0f);                 // wakes up too late
+  wire::Grant grant = good->NextGrant();
+  // Goes on without the other; more than once where this machine is late.
+  for (int i = 0; i < 50 && grant.version == 0; ++i) {
+    good->Push(grant, 1.0f);
+    hung->Beat();
+    grant = good->NextGrant();
+  }
+  EXPECT_EQ(grant.version, 1u);
+  hung->Push(unspent, 1.0f);  // wakes up too late
   EXPECT_EQ(hung->NextAnswer().outcome, wire::Outcome::kNoGrant);
   Stop();
   EXPECT_GE(counters().deadlines, 1u);
-  EXPECT_EQ(Dropped("no_grant"), 1u);
+  const auto late = std::ranges::count(good->outcomes, wire::Outcome::kNoGrant);
+  EXPECT_EQ(Dropped("no_grant"), 1u + static_cast<std::uint64_t>(late));
 }
 
 TEST_F(LearnerTest, ALateActorIsGrantedAgain) {

@@ -17,7 +17,7 @@ using testing::FloatNear;
 class RefusalsTest : public LearnerFixture {
  protected:
   void SetUp() override {
-    Start("updates.start_with=1\nupdates.max_norm=100");
+    Start("updates.start_with=1\nupdates.max_norm=100\nstaleness.deadline_s=600");
     actor_ = NewActor();
     grant_ = actor_->NextGrant();
   }
