@@ -59,15 +59,15 @@ class LineReader : public std::enable_shared_from_this<LineReader> {
     stream_.native_non_blocking(true);
   }
 
-  // What is read is handed on at once: what an asynchronous read had read by the time of Drain would be lost.
+  // Waits, and then reads and hands on at once: an asynchronous read may have read by the time of
+  // Drain what it has yet to hand on, and that would be lost.
   void Start() {
     stream_.async_wait(asio::posix::stream_descriptor::wait_read,
                        [self = shared_from_this()](error_code error) {
                          if (error || self->closed_) return;
                          const ssize_t size = self->Read();
                          if (size == 0 || (size < 0 && errno != EAGAIN)) return;
-                         if (size > 0)
-                           self->lines_.Add({self->buffer_.data(), static_cast<std::size_t>(size)});
+                         if (size > 0) self->Add(size);
                          self->Start();
                        });
   }
@@ -75,9 +75,7 @@ class LineReader : public std::enable_shared_from_this<LineReader> {
   // Everything that is in the pipe now; then closes it. The child is dead: nothing more will come.
   void Drain() {
     closed_ = true;
-    for (ssize_t size; (size = Read()) > 0;) {
-      lines_.Add({buffer_.data(), static_cast<std::size_t>(size)});
-    }
+    for (ssize_t size; (size = Read()) > 0;) Add(size);
     lines_.End();
     error_code ignored;
     stream_.close(ignored);
@@ -91,6 +89,7 @@ class LineReader : public std::enable_shared_from_this<LineReader> {
       if (size >= 0 || errno != EINTR) return size;
     }
   }
+  void Add(ssize_t size) { lines_.Add({buffer_.data(), static_cast<std::size_t>(size)}); }
 
   asio::posix::stream_descriptor stream_;
   LineSplitter lines_;
