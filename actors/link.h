@@ -19,7 +19,7 @@
 #include "actors/rollout.h"
 #include "actors/shard_links.h"
 #include "core/clock.h"
-#include "core/config.h"
+#include "core/config/config.h"
 #include "wire/protocol.h"
 #include "wire/snapshot.h"
 #include "wire/socket.h"

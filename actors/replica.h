@@ -5,7 +5,7 @@
 #include <functional>
 #include <memory>
 
-#include "core/config.h"
+#include "core/config/config.h"
 #include "core/gpu.h"
 #include "envs/env.h"
 #include "net/backend.h"

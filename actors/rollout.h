@@ -22,7 +22,7 @@
 
 #include "actors/replica.h"
 #include "core/buffer.h"
-#include "core/config.h"
+#include "core/config/config.h"
 #include "core/random.h"
 #include "envs/env.h"
 #include "net/loss.h"

@@ -10,12 +10,13 @@
 
 #include "bench/figure.h"
 #include "bench/stats.h"
-#include "core/config.h"
+#include "core/config/config.h"
 #include "core/random.h"
-#include "fleet/blueprint.h"
-#include "fleet/summary.h"
-#include "learner/lanes.h"
-#include "learner/optimizer.h"
+#include "core/text.h"
+#include "learner/apply/lanes.h"
+#include "learner/apply/optimizer.h"
+#include "results/initial_net.h"
+#include "results/summary.h"
 #include "wire/snapshot.h"
 
 namespace starling::bench {
@@ -161,7 +162,7 @@ nlohmann::ordered_json Json(const Timing& timing) {
 
 Result MeasureApply(const Site& site) {
   const double seconds = site.quick ? 0.1 : 2;
-  const std::size_t n = fleet::BlueprintOf(LoadConfig(site.config)).layout.size();
+  const std::size_t n = results::BlueprintOf(LoadConfig(site.config)).layout.size();
 
   // Weights and state are read and written, the gradient is read: five floats. The snapshot is a
   // sixth; its weights are still in the nearest cache.
@@ -174,7 +175,7 @@ Result MeasureApply(const Site& site) {
     return a.median <= kWantedNs && b.median <= kWantedNs;
   };
   const std::string what = fmt::format(
-      "RMSProp, {} weights, epsilon outside / inside, per weight and update", fleet::Grouped(n));
+      "RMSProp, {} weights, epsilon outside / inside, per weight and update", Grouped(n));
   const Row loop{.what = what + ": the loop alone",
                  .measured = Text(loop_out, loop_in, copy5),
                  .wanted = wanted,

@@ -9,8 +9,8 @@
 #include <cstring>
 #include <optional>
 
+#include "core/child.h"
 #include "core/clock.h"
-#include "fleet/child.h"
 
 namespace starling::bench {
 namespace {
@@ -28,8 +28,8 @@ std::string Ending(const std::string& output) {
 class Child {
  public:
   explicit Child(const ChildCall& call) {
-    const fleet::Spawned spawned = fleet::Spawn(
-        {.program = call.program, .arguments = call.arguments, .death_signal = SIGTERM});
+    const Spawned spawned =
+        Spawn({.program = call.program, .arguments = call.arguments, .death_signal = SIGTERM});
     if (spawned.pid < 0) {
       throw std::runtime_error(fmt::format("{} could not be started: {}", call.program.string(),
                                            std::strerror(spawned.error)));
@@ -48,13 +48,13 @@ class Child {
   const std::string& output() const { return output_; }
 
   // Waits a tick at most, for output or the child's end; then how it ended, if it has.
-  std::optional<fleet::ChildExit> Wait(int stop_fd, bool& stopped) {
+  std::optional<ChildExit> Wait(int stop_fd, bool& stopped) {
     // Once all the output is here, only the end is missing: look often.
     std::array<pollfd, 2> items{pollfd{drained_ ? -1 : fd_, POLLIN, 0}, pollfd{stop_fd, POLLIN, 0}};
     ::poll(items.data(), items.size(), drained_ ? 1 : kTickMs);
     stopped = items[1].revents != 0;
     Drain();
-    const std::optional<fleet::ChildExit> exit = fleet::Reap(pid_);
+    const std::optional<ChildExit> exit = Reap(pid_);
     if (!exit) return std::nullopt;
     pid_ = -1;
     Drain();
@@ -100,11 +100,11 @@ ChildReport RunChild(const ChildCall& call) {
   while (true) {
     bool stopped = false;
     if (call.watch) call.watch(child.pid());
-    const std::optional<fleet::ChildExit> exit = child.Wait(call.stop_fd, stopped);
+    const std::optional<ChildExit> exit = child.Wait(call.stop_fd, stopped);
     if (exit) {
-      if (exit->how == fleet::ChildExit::How::kExited && exit->code == 0) break;
+      if (exit->how == ChildExit::How::kExited && exit->code == 0) break;
       throw std::runtime_error(
-          fmt::format("{} {}:\n{}", name, fleet::Describe(*exit), Ending(child.output())));
+          fmt::format("{} {}:\n{}", name, Describe(*exit), Ending(child.output())));
     }
     if (stopped) throw Interrupted();
     if (seconds() > call.timeout_s) {

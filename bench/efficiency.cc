@@ -7,8 +7,9 @@
 
 #include "bench/efficiency_points.h"
 #include "bench/training_run.h"
-#include "core/config.h"
-#include "fleet/summary.h"
+#include "core/config/config.h"
+#include "core/text.h"
+#include "results/summary.h"
 
 namespace starling::bench {
 namespace {
@@ -100,8 +101,7 @@ std::string OtherChoices(const Site& site, const Config& config, const PacedRuns
                                  {std::string("updates.gradients=") + gradients,
                                   std::string("updates.in_flight=") + in_flight});
     text += fmt::format("| {} | {} | {} | {:.0f} % | {:.1f} |\n", gradients, in_flight,
-                        fleet::Rounded(point.rate), 100 * Efficiency(runs, point),
-                        point.mean_staleness);
+                        Rounded(point.rate), 100 * Efficiency(runs, point), point.mean_staleness);
   }
   return text;
 }

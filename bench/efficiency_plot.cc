@@ -1,4 +1,4 @@
-// DrawEfficiency: two panels of fleet/report/plot.h in one SVG that needs no page around it.
+// DrawEfficiency: two panels of tools/report/plot.h in one SVG that needs no page around it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,8 +7,8 @@
 
 #include "bench/efficiency_points.h"
 #include "core/check.h"
-#include "core/config.h"
-#include "fleet/report/plot.h"
+#include "core/config/config.h"
+#include "tools/report/plot.h"
 
 namespace starling::bench {
 namespace {
@@ -51,11 +51,11 @@ double JitterOf(const PacedRuns& runs) {
 }
 
 std::string Panel(const PacedRuns& runs, const std::string& wire, int left) {
-  fleet::Plot plot{.x_label = "actors", .y_label = "steps per second", .from_zero = true};
+  report::Plot plot{.x_label = "actors", .y_label = "steps per second", .from_zero = true};
   double most = 0;
   std::size_t style = 1;
   for (const auto& [bound, name] : kGroups) {
-    fleet::Curve curve{.style = style++, .samples = {}, .title = name, .dots = true};
+    report::Curve curve{.style = style++, .samples = {}, .title = name, .dots = true};
     for (const PacedPoint& point : PointsOf(runs, {wire, JitterOf(runs), bound})) {
       curve.samples.push_back({static_cast<double>(point.actors), point.rate});
       most = std::max(most, static_cast<double>(point.actors));
@@ -65,7 +65,7 @@ std::string Panel(const PacedRuns& runs, const std::string& wire, int left) {
   plot.curves.insert(
       plot.curves.begin(),
       {.style = 0, .samples = {{0, 0}, {most, most * IdealRate(runs)}}, .title = "ideal"});
-  const std::string svg = fleet::DrawPlot(plot);
+  const std::string svg = report::DrawPlot(plot);
   constexpr std::string_view kOpening = "<svg ";
   CHECK(svg.starts_with(kOpening));
   return fmt::format("<svg x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" {}", left, kHead, kPanel,

@@ -7,8 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "core/check.h"
-#include "core/config.h"
-#include "fleet/summary.h"
+#include "core/config/config.h"
+#include "core/text.h"
+#include "results/summary.h"
 
 namespace starling::bench {
 namespace {
@@ -116,7 +117,7 @@ std::string EfficiencyTable(const PacedRuns& runs) {
         return one.way == way && one.actors == actors;
       });
       text += point == runs.points.end() ? "  |"
-                                         : fmt::format(" {}, {} |", fleet::Rounded(point->rate),
+                                         : fmt::format(" {}, {} |", Rounded(point->rate),
                                                        Percent(Efficiency(runs, *point)));
     }
     text += "\n";

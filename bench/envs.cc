@@ -8,8 +8,9 @@
 #include "bench/figure.h"
 #include "bench/stats.h"
 #include "core/random.h"
+#include "core/text.h"
 #include "envs/registry.h"
-#include "fleet/summary.h"
+#include "results/summary.h"
 
 namespace starling::bench {
 namespace {
@@ -49,9 +50,10 @@ double WantedOf(const std::string& name) {
 }
 
 std::string Rate(double rate) {
-  return rate >= 1e6 ? fmt::format("{:.1f} million steps/s", rate / 1e6)
-                     : fmt::format("{} steps/s", fleet::Grouped(static_cast<std::uint64_t>(
-                                                     std::llround(rate / 1000) * 1000)));
+  return rate >= 1e6
+             ? fmt::format("{:.1f} million steps/s", rate / 1e6)
+             : fmt::format("{} steps/s",
+                           Grouped(static_cast<std::uint64_t>(std::llround(rate / 1000) * 1000)));
 }
 
 }  // namespace

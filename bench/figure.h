@@ -17,7 +17,7 @@ struct Site {
   std::filesystem::path config;    // bench/minatar.toml: what is measured if nothing else is said
   std::filesystem::path shipped;   // configs/
   std::filesystem::path scratch;   // for run directories; ours alone, removed at the end
-  int stop_fd = -1;                // readable: give up (fleet/process.h)
+  int stop_fd = -1;                // readable: give up (core/process.h)
   bool quick = false;              // short runs that only show that everything works
 };
 

@@ -15,8 +15,9 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/gpu.h"
-#include "fleet/summary.h"
+#include "core/text.h"
 #include "net/gpu.h"
+#include "results/summary.h"
 
 namespace starling::bench {
 namespace {
@@ -25,9 +26,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kMostPush = 0.02, kReturn = 40, kMostSeconds = 60;
 
-std::string Count(double rate) {
-  return fleet::Grouped(static_cast<std::uint64_t>(std::llround(rate)));
-}
+std::string Count(double rate) { return Grouped(static_cast<std::uint64_t>(std::llround(rate))); }
 
 std::string NameOf(const GpuInfo& gpu) {
   return fmt::format("{}, compute capability {}.{}, {} multiprocessors, {:.0f} GiB", gpu.name,
@@ -232,7 +231,7 @@ void AddTraining(const Site& site, Figures& figures) {
         const double evaluated = Evaluate(site, *run, site.quick ? 10 : 100);
         Json json{{"seconds", run->seconds}, {"evaluated", evaluated}, {"steps", run->steps}};
         const std::string after = fmt::format("evaluated after {} steps in {:.1f} s: {:.1f}",
-                                              fleet::Grouped(run->steps), run->seconds, evaluated);
+                                              Grouped(run->steps), run->seconds, evaluated);
         row.holds = false;
         row.measured = "not reached; " + after;
         if (!seconds) return json;

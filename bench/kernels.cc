@@ -13,14 +13,15 @@
 #include "bench/sgemm.h"
 #include "bench/stats.h"
 #include "bench/watched_backend.h"
-#include "core/config.h"
+#include "core/config/config.h"
 #include "core/random.h"
+#include "core/text.h"
 #include "envs/registry.h"
-#include "fleet/blueprint.h"
 #include "fleet/check_config.h"
-#include "fleet/summary.h"
 #include "net/loss.h"
 #include "net/model.h"
+#include "results/initial_net.h"
+#include "results/summary.h"
 
 namespace starling::bench {
 namespace {
@@ -156,7 +157,7 @@ double RolloutNs(Config config, int envs, int unroll, double seconds) {
   config.actors.envs_per_actor = envs;
   config.actors.unroll = unroll;
   actors::Rollout rollout(config, 0, 1);
-  std::ranges::copy(fleet::BlueprintOf(config).initial, rollout.weights().begin());
+  std::ranges::copy(results::BlueprintOf(config).initial, rollout.weights().begin());
   std::vector<float> gradient(rollout.layout().size());
   return Median(TimeManyNs(seconds, [&] {
     rollout.Run(config.loss.entropy, gradient);
@@ -210,8 +211,8 @@ void Measure(const Net& net, double seconds, double best, Result& result,
                          .measured = fmt::format("{:.2f} µs", learn_us)});
   result.rows.push_back(
       {.what = fmt::format("… rollout and gradient, {} envs × {} steps", net.envs, net.unroll),
-       .measured = fmt::format("{} steps/s", fleet::Grouped(static_cast<std::uint64_t>(
-                                                 std::llround(steps_per_second))))});
+       .measured = fmt::format(
+           "{} steps/s", Grouped(static_cast<std::uint64_t>(std::llround(steps_per_second))))});
   json["gradient_us_per_step"] = learn_us;
   json["rollout_steps_per_second"] = steps_per_second;
 }

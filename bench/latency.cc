@@ -18,10 +18,11 @@
 #include "bench/training_run.h"
 #include "core/bell.h"
 #include "core/clock.h"
-#include "core/config.h"
-#include "fleet/blueprint.h"
-#include "fleet/summary.h"
+#include "core/config/config.h"
+#include "core/text.h"
 #include "learner/learner.h"
+#include "results/initial_net.h"
+#include "results/summary.h"
 #include "wire/runtime_dir.h"
 
 namespace starling::bench {
@@ -172,7 +173,7 @@ Result MeasureLatency(const Site& site) {
       site.config, {fmt::format("actors.count={}", kIdleActors + 2), "actors.envs_per_actor=1",
                     "staleness.bound=unbounded", "staleness.deadline_s=60", "wire.timeout_s=60",
                     "checkpoint.every_steps=1_000_000_000", "optimizer.lr=1e-6"});
-  const learner::NetBlueprint net = fleet::BlueprintOf(config);
+  const learner::NetBlueprint net = results::BlueprintOf(config);
   const LearnerThread learner(config, net, run_dir);
   Actor pusher(site, config, net, run_dir), reader(site, config, net, run_dir);
   std::vector<std::unique_ptr<Actor>> idle;
@@ -188,8 +189,8 @@ Result MeasureLatency(const Site& site) {
     Row row{.what = sleeps ? "… the reader asleep until the beacon wakes it"
                            : fmt::format("From a push to fresh weights in another actor, {} "
                                          "weights, shared memory polled, p50 / p99 of {} pushes",
-                                         fleet::Grouped(net.layout.size()),
-                                         fleet::Grouped(static_cast<std::uint64_t>(pushes))),
+                                         Grouped(net.layout.size()),
+                                         Grouped(static_cast<std::uint64_t>(pushes))),
             .measured = fmt::format("{:.2f} / {:.2f} ms", median, most),
             .wanted = fmt::format("p99 ≤ {:.0f} ms", kWantedMs)};
     if (!site.quick) row.holds = most <= kWantedMs;

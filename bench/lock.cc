@@ -21,9 +21,10 @@
 #include "bench/push_ways.h"
 #include "bench/pushers.h"
 #include "bench/stats.h"
-#include "core/config.h"
-#include "fleet/summary.h"
+#include "core/config/config.h"
+#include "core/text.h"
 #include "net/model.h"
+#include "results/summary.h"
 
 namespace starling::bench {
 namespace {
@@ -39,9 +40,7 @@ void ThrowIfStopped(const Site& site) {
 }
 
 std::string Share(double share) { return fmt::format("{:.0f} %", 100 * share); }
-std::string Whole(double number) {
-  return fleet::Grouped(static_cast<std::uint64_t>(number + 0.5));
-}
+std::string Whole(double number) { return Grouped(static_cast<std::uint64_t>(number + 0.5)); }
 
 // "lanes 1, hogwild 2, mutex 3".
 class Ways {
@@ -140,8 +139,7 @@ Row MeasureScore(const Site& site, const Game& game, Json& json) {
   }
   return {.what = fmt::format("Return of {} after {} gradients of {} threads, last 100 episodes, "
                               "mean of {} seed{} (least to most)",
-                              game.key, fleet::Grouped(updates), kTraining, seeds,
-                              seeds > 1 ? "s" : ""),
+                              game.key, Grouped(updates), kTraining, seeds, seeds > 1 ? "s" : ""),
           .measured = text.text()};
 }
 

@@ -10,10 +10,11 @@
 
 #include "bench/figure.h"
 #include "bench/training_run.h"
-#include "core/config.h"
-#include "fleet/blueprint.h"
-#include "fleet/summary.h"
-#include "learner/optimizer.h"
+#include "core/config/config.h"
+#include "core/text.h"
+#include "learner/apply/optimizer.h"
+#include "results/initial_net.h"
+#include "results/summary.h"
 #include "wire/snapshot.h"
 
 namespace starling::bench {
@@ -68,7 +69,7 @@ struct LearnerLimit {
 // Every actor's buffers of gradients, and the two checkpoints that are being written and waiting.
 LearnerLimit LimitOf(const Config& config) {
   LearnerLimit limit;
-  limit.floats = fleet::BlueprintOf(config).layout.size();
+  limit.floats = results::BlueprintOf(config).layout.size();
   limit.slots = learner::MakeOptimizerSpec(config.optimizer).slots.size();
   const double vector_mb = 4.0 * static_cast<double>(limit.floats) / 1e6;
   const auto slots = static_cast<double>(limit.slots);
@@ -98,7 +99,7 @@ Result MeasureMemory(const Site& site) {
                     .wanted = fmt::format(
                         "≤ {:.0f} MB: 4 bytes × {} × (3 snapshots + weights + {} slot) + 64 MB + "
                         "{:.0f} MB of gradients and checkpoints",
-                        limit.Mb(), fleet::Grouped(limit.floats), limit.slots, limit.gradients_mb),
+                        limit.Mb(), Grouped(limit.floats), limit.slots, limit.gradients_mb),
                     .holds = learner_mb <= limit.Mb()};
   const nlohmann::ordered_json json{{"actor_mb", actor_mb},
                                     {"actor_limit_mb", kActorLimitMb},

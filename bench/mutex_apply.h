@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bench/push_ways.h"
-#include "learner/optimizer.h"
+#include "learner/apply/optimizer.h"
 
 namespace starling::bench {
 

@@ -9,11 +9,11 @@
 
 #include "bench/mutex_apply.h"
 #include "core/check.h"
-#include "core/config_rules.h"
-#include "learner/applier.h"
-#include "learner/optimizer.h"
-#include "learner/ring.h"
-#include "learner/schedule.h"
+#include "core/config/config_rules.h"
+#include "learner/apply/applier.h"
+#include "learner/apply/optimizer.h"
+#include "learner/apply/ring.h"
+#include "learner/apply/schedule.h"
 
 namespace starling::bench {
 namespace {

@@ -1,8 +1,8 @@
 // Three ways in which gradients that many threads push become published weights, in one process:
 //
 //   lanes    the learner's: a dispatcher thread takes the gradients from the pushers' mailboxes, as the
-//            network thread takes them from its sockets, and hands them to learner/lanes.h
-//   hogwild  the same dispatcher, before learner/hogwild.h
+//            network thread takes them from its sockets, and hands them to learner/apply/lanes.h
+//   hogwild  the same dispatcher, before learner/apply/hogwild.h
 //   mutex    no dispatcher: each pusher takes one mutex, applies its gradient and publishes
 //            (mutex_apply.h), which spares it the two wake-ups that the others' pushers pay for
 //
@@ -24,8 +24,8 @@
 #include <span>
 #include <string_view>
 
-#include "core/config.h"
-#include "learner/update.h"
+#include "core/config/config.h"
+#include "learner/apply/update.h"
 #include "wire/snapshot.h"
 
 namespace starling::bench {

@@ -8,7 +8,8 @@
 #include "bench/figure.h"
 #include "bench/training_run.h"
 #include "core/safetensors.h"
-#include "fleet/summary.h"
+#include "core/text.h"
+#include "results/summary.h"
 
 namespace starling::bench {
 namespace {
@@ -55,7 +56,7 @@ Result MeasureReproducible(const Site& site) {
                           kActors),
       .measured = again.different == 0
                       ? fmt::format("identical ({} values; with another seed {} differ)",
-                                    fleet::Grouped(again.values), fleet::Grouped(other.different))
+                                    Grouped(again.values), Grouped(other.different))
                       : fmt::format("{} of {} values differ", again.different, again.values),
       .wanted = "identical bit for bit",
       .holds = same};

@@ -7,7 +7,8 @@
 
 #include "bench/figure.h"
 #include "bench/training_run.h"
-#include "fleet/summary.h"
+#include "core/text.h"
+#include "results/summary.h"
 
 namespace starling::bench {
 namespace {
@@ -20,9 +21,7 @@ struct Shape {
   bool counts_updates = false;       // what the row tells, instead of steps
 };
 
-std::string Count(double rate) {
-  return fleet::Grouped(static_cast<std::uint64_t>(std::llround(rate)));
-}
+std::string Count(double rate) { return Grouped(static_cast<std::uint64_t>(std::llround(rate))); }
 
 Row Measure(const Site& site, const Shape& shape, nlohmann::ordered_json& json) {
   Row row{.what = fmt::format("Scaling, {} env{} × 5 steps, 1 / 2 / 4 / 8 actors", shape.envs,

@@ -11,9 +11,10 @@
 
 #include "bench/figure.h"
 #include "bench/training_run.h"
-#include "core/config.h"
+#include "core/config/config.h"
 #include "core/file.h"
-#include "fleet/summary.h"
+#include "core/text.h"
+#include "results/summary.h"
 
 namespace starling::bench {
 namespace {
@@ -82,12 +83,11 @@ Row Compare(const Site& site, const Fleet& fleet, const TrainingRun& times, Json
                         {"ratio", ratio},
                         {"histograms_share", shared}};
   Row row{.what = fmt::format("Simulated beside real, {}, bound {}",
-                              fleet::Plural(static_cast<std::size_t>(fleet.actors), "actor"),
-                              fleet.bound),
+                              Plural(static_cast<std::size_t>(fleet.actors), "actor"), fleet.bound),
           .measured = fmt::format(
               "{} / {} steps/s = {:.2f}; staleness mean {:.2f} / {:.2f}, histograms share {:.0f} %",
-              fleet::Rounded(simulated.steps_per_second), fleet::Rounded(real.steps_per_second),
-              ratio, simulated.mean_staleness, real.mean_staleness, 100 * shared),
+              Rounded(simulated.steps_per_second), Rounded(real.steps_per_second), ratio,
+              simulated.mean_staleness, real.mean_staleness, 100 * shared),
           .wanted = "throughput within 15 %, histograms share ≥ 85 %"};
   if (!site.quick) row.holds = std::abs(ratio - 1) <= kWithin && shared >= 1 - kWithin;
   return row;

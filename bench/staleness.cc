@@ -10,8 +10,8 @@
 
 #include "bench/figure.h"
 #include "bench/training_run.h"
-#include "core/config.h"
-#include "learner/journal.h"
+#include "core/config/config.h"
+#include "learner/storage/journal.h"
 
 namespace starling::bench {
 namespace {

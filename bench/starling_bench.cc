@@ -20,9 +20,9 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/log.h"
+#include "core/process.h"
 #include "core/version.h"
-#include "fleet/doctor/machine.h"
-#include "fleet/process.h"
+#include "tools/doctor/machine.h"
 
 namespace starling::bench {
 namespace {
@@ -141,7 +141,7 @@ int Run(const Options& options) {
     CheckDirectory(fs::absolute(*options.json).parent_path(), "--json");
   }
   if (options.pictures) CheckDirectory(*options.pictures, "--pictures");
-  const int stop_fd = fleet::CatchStopSignals();  // before there is anything to clean up
+  const int stop_fd = CatchStopSignals();  // before there is anything to clean up
   const Scratch scratch;
   const Site site{.programs = fs::read_symlink("/proc/self/exe").parent_path(),
                   .config = config,
@@ -161,7 +161,7 @@ int Run(const Options& options) {
     }
   }
   const bool asks_gpu = options.only.empty() || std::ranges::count(options.only, "gpu") > 0;
-  const std::string hardware = fleet::HardwareLine(asks_gpu), command = CommandOf(options);
+  const std::string hardware = doctor::HardwareLine(asks_gpu), command = CommandOf(options);
   if (options.json && options.json->empty()) {
     std::printf("%s\n", ToJson(results, hardware, command, options.quick).c_str());
     return broken ? kExitFailed : kExitDone;

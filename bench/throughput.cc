@@ -10,9 +10,10 @@
 #include "bench/sgemm.h"
 #include "bench/training_run.h"
 #include "bench/watched_backend.h"
-#include "core/config.h"
+#include "core/config/config.h"
+#include "core/text.h"
 #include "envs/registry.h"
-#include "fleet/summary.h"
+#include "results/summary.h"
 
 namespace starling::bench {
 namespace {
@@ -62,9 +63,7 @@ std::vector<Case> Cases() {
   };
 }
 
-std::string Count(double rate) {
-  return fleet::Grouped(static_cast<std::uint64_t>(std::llround(rate)));
-}
+std::string Count(double rate) { return Grouped(static_cast<std::uint64_t>(std::llround(rate))); }
 
 struct Measured {
   Row row;

@@ -7,7 +7,8 @@
 #include "bench/figure.h"
 #include "bench/stats.h"
 #include "bench/training_run.h"
-#include "fleet/summary.h"
+#include "core/text.h"
+#include "results/summary.h"
 
 namespace starling::bench {
 namespace {
@@ -36,7 +37,7 @@ Result MeasureTraining(const Site& site) {
   const double median = Median(returns), slowest = Most(seconds);
   Row learned{
       .what = fmt::format("Breakout, {} steps, seeds 1–{}: mean return of {} fresh episodes",
-                          fleet::Grouped(steps), kSeeds, kEpisodes),
+                          Grouped(steps), kSeeds, kEpisodes),
       .measured = fmt::format("median {:.1f} ({})", median, Listed(returns)),
       .wanted = "median ≥ 20, none below 15"};
   Row lasted{.what = "… wall time of each run, start and end included",

@@ -11,10 +11,10 @@
 #include <system_error>
 
 #include "bench/child.h"
-#include "core/config.h"
+#include "core/config/config.h"
 #include "core/error.h"
 #include "core/file.h"
-#include "fleet/blueprint.h"
+#include "results/initial_net.h"
 
 namespace starling::bench {
 namespace {
@@ -141,7 +141,7 @@ double TrainingRun::SteadyRate() const {
 
 std::string WhyRefused(const fs::path& config, const std::vector<std::string>& overrides) {
   try {
-    fleet::BlueprintOf(LoadConfig(config, overrides));
+    results::BlueprintOf(LoadConfig(config, overrides));
     return "";
   } catch (const UserError& error) {
     const std::string text = error.what();

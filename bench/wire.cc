@@ -11,8 +11,8 @@
 #include "bench/figure.h"
 #include "bench/stats.h"
 #include "core/clock.h"
-#include "core/config.h"
-#include "fleet/blueprint.h"
+#include "core/config/config.h"
+#include "results/initial_net.h"
 #include "wire/codec.h"
 #include "wire/snapshot.h"
 #include "wire/socket.h"
@@ -167,7 +167,7 @@ struct Way {
 
 Result MeasureWire(const Site& site) {
   const double seconds = site.quick ? 0.05 : 0.7;
-  const std::size_t breakout = fleet::BlueprintOf(LoadConfig(site.config)).layout.size();
+  const std::size_t breakout = results::BlueprintOf(LoadConfig(site.config)).layout.size();
   const std::string ipc = "ipc://" + (site.scratch / "wire").string();
   Result result;
   nlohmann::ordered_json json;

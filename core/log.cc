@@ -4,32 +4,15 @@
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <memory>
 
 namespace starling {
 namespace {
 
-// Level names of equal width, so that the texts line up.
-class LevelName final : public spdlog::custom_flag_formatter {
- public:
-  void format(const spdlog::details::log_msg& message, const std::tm&,
-              spdlog::memory_buf_t& out) override {
-    const std::string_view name = Name(message.level);
-    out.append(name.data(), name.data() + name.size());
-  }
-  std::unique_ptr<spdlog::custom_flag_formatter> clone() const override {
-    return std::make_unique<LevelName>();
-  }
-
- private:
-  static std::string_view Name(spdlog::level::level_enum level) {
-    if (level == spdlog::level::debug) return "debug";
-    if (level == spdlog::level::info) return "info ";
-    if (level == spdlog::level::warn) return "warn ";
-    return "error";
-  }
-};
+constexpr std::array<std::string_view, 4> kLevelNames = {"debug", "info ", "warn ", "error"};
 
 spdlog::level::level_enum ToSpdlog(LogLevel level) {
   switch (level) {
@@ -45,6 +28,26 @@ spdlog::level::level_enum ToSpdlog(LogLevel level) {
   return spdlog::level::err;
 }
 
+LogLevel FromSpdlog(spdlog::level::level_enum level) {
+  for (const LogLevel ours : {LogLevel::kDebug, LogLevel::kInfo, LogLevel::kWarn}) {
+    if (ToSpdlog(ours) == level) return ours;
+  }
+  return LogLevel::kError;
+}
+
+// Prints LevelName, so that the texts line up.
+class LevelFlag final : public spdlog::custom_flag_formatter {
+ public:
+  void format(const spdlog::details::log_msg& message, const std::tm&,
+              spdlog::memory_buf_t& out) override {
+    const std::string_view name = LevelName(FromSpdlog(message.level));
+    out.append(name.data(), name.data() + name.size());
+  }
+  std::unique_ptr<spdlog::custom_flag_formatter> clone() const override {
+    return std::make_unique<LevelFlag>();
+  }
+};
+
 // https://no-color.org: any value but the empty one asks for none.
 spdlog::color_mode ColourMode() {
   const char* no_color = std::getenv("NO_COLOR");
@@ -56,7 +59,7 @@ void SetProcess(spdlog::logger& logger, std::string_view process) {
   std::string pattern = "%H:%M:%S.%e %^%*%$ ";
   for (const char c : process) pattern += c == '%' ? std::string("%%") : std::string(1, c);
   auto formatter = std::make_unique<spdlog::pattern_formatter>();
-  formatter->add_flag<LevelName>('*').set_pattern(pattern + (process.empty() ? "%v" : ": %v"));
+  formatter->add_flag<LevelFlag>('*').set_pattern(pattern + (process.empty() ? "%v" : ": %v"));
   logger.set_formatter(std::move(formatter));
 }
 
@@ -114,6 +117,37 @@ void RateLimitedLog::Warn(std::int64_t now_ms, std::string_view text) {
   }
   swallowed_ = 0;
   next_ms_ = now_ms + period_ms_;
+}
+
+std::string_view LevelName(LogLevel level) { return kLevelNames[static_cast<std::size_t>(level)]; }
+
+std::optional<LogLevel> LevelOf(std::string_view line) {
+  constexpr std::string_view kShape = "00:00:00.000 ";
+  if (line.size() < kShape.size() + 6) return std::nullopt;
+  for (std::size_t i = 0; i < kShape.size(); ++i) {
+    const bool digit = line[i] >= '0' && line[i] <= '9';
+    if (kShape[i] == '0' ? !digit : line[i] != kShape[i]) return std::nullopt;
+  }
+  const auto* name = std::ranges::find(kLevelNames, line.substr(kShape.size(), 5));
+  if (name == kLevelNames.end()) return std::nullopt;
+  return static_cast<LogLevel>(name - kLevelNames.begin());
+}
+
+void LineBudget::Info(std::int64_t now_ms, std::string_view text) {
+  if (!begin_ms_ || now_ms - *begin_ms_ >= period_ms_) {
+    begin_ms_ = now_ms;
+    said_ = 0;
+  }
+  if (said_ == lines_) {
+    ++left_out_;
+    return;
+  }
+  ++said_;
+  if (left_out_ == 0) {
+    LogInfo("{}", text);
+  } else {
+    LogInfo("{} ({} lines like this were left out before it)", text, std::exchange(left_out_, 0));
+  }
 }
 
 }  // namespace starling

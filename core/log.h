@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,6 +18,12 @@
 namespace starling {
 
 enum class LogLevel : std::uint8_t { kDebug, kInfo, kWarn, kError };
+
+// As lines of the log spell it, all of one width: "debug", "info ", "warn ", "error".
+std::string_view LevelName(LogLevel level);
+
+// The level of a line of the log ("12:34:56.789 warn  actor 3: text"), or nullopt if it is none.
+std::optional<LogLevel> LevelOf(std::string_view line);
 
 // Called once, early; lines said before are unnamed. Names this process in its lines ("learner",
 // "actor 3") and sets the least level that is printed.
@@ -53,6 +60,25 @@ class RateLimitedLog {
   std::int64_t period_ms_;
   std::int64_t next_ms_ = std::numeric_limits<std::int64_t>::min();
   std::uint64_t swallowed_ = 0;
+};
+
+// Lines that are worth reading one by one, up to a number of them in a period: what comes after is
+// counted, and told with the first line of a later period.
+// Thread safety: one thread at a time.
+class LineBudget {
+ public:
+  LineBudget(int lines, std::int64_t period_ms) : lines_(lines), period_ms_(period_ms) {}
+
+  // Says `text` if the period that began with its first line has room. `now_ms` is any monotonic
+  // clock.
+  void Info(std::int64_t now_ms, std::string_view text);
+
+ private:
+  const int lines_;
+  const std::int64_t period_ms_;
+  std::optional<std::int64_t> begin_ms_;  // of the period
+  int said_ = 0;                          // in it
+  std::uint64_t left_out_ = 0;
 };
 
 }  // namespace starling

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/check.h"
-#include "core/config.h"
+#include "core/config/config.h"
 #include "envs/env.h"
 
 namespace starling::envs {

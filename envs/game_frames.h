@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/check.h"
-#include "core/config.h"
+#include "core/config/config.h"
 #include "envs/frames.h"
 #include "envs/vec_env.h"
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "core/config.h"
+#include "core/config/config.h"
 #include "core/gpu.h"
 #include "envs/env.h"
 

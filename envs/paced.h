@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/clock.h"
-#include "core/config.h"
+#include "core/config/config.h"
 #include "core/random.h"
 #include "envs/env.h"
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "core/config.h"
+#include "core/config/config.h"
 #include "core/random.h"
 #include "envs/env.h"
 

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "core/check.h"
-#include "core/config.h"
+#include "core/config/config.h"
 #include "core/random.h"
 #include "envs/env.h"
 #include "envs/game.h"

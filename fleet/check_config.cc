@@ -7,8 +7,8 @@
 #include "core/error.h"
 #include "core/gpu.h"
 #include "envs/registry.h"
-#include "fleet/blueprint.h"
-#include "fleet/pages/status_server.h"
+#include "monitor/http/status_server.h"
+#include "results/initial_net.h"
 #include "wire/keys.h"
 #include "wire/runtime_dir.h"
 #include "wire/socket.h"
@@ -76,7 +76,8 @@ void CheckMemory(const Config& config, const envs::EnvSpec& env, bool on_gpu,
 // Whether the processor has it; a GPU has all of them, and one that is missing is somebody else's mistake.
 void CheckPrecision(const Config& config) {
   const std::string& backend = config.actors.backend;
-  if (backend == "cpu" && config.net.precision == "tf32") return;  // core/config_rules.cc says so
+  if (backend == "cpu" && config.net.precision == "tf32")
+    return;  // core/config/config_rules.cc says so
   if (backend == "cuda" || (backend == "auto" && !FindGpus().gpus.empty())) return;
   net::MakeCpuBackend(actors::PrecisionOf(config));
 }
@@ -91,7 +92,7 @@ std::vector<Contradiction> CheckConfig(const Config& config) {
     Passes("actors.backend", found, [&] { on_gpu = actors::UsesGpu(config); });
     if (on_gpu) Passes("actors.env_device", found, [&] { actors::PlaysOnGpu(config); });
     CheckMemory(config, env, on_gpu, found);
-    const bool fits = Passes("net.kind", found, [&] { LayoutOf(config); });
+    const bool fits = Passes("net.kind", found, [&] { results::LayoutOf(config); });
     if (!fits)
       found.back().keys.insert(found.back().keys.end(), {"net.layers", "net.kind", "net.hidden"});
   }
@@ -114,7 +115,8 @@ std::vector<Contradiction> CheckConfig(const Config& config) {
     if (!config.wire.allowed.empty()) wire::Allowlist::Read(config.wire.allowed);
   });
   Passes("status.port", found, [&] {
-    if (config.status.port != 0) CheckStatusPort(static_cast<std::uint16_t>(config.status.port));
+    if (config.status.port != 0)
+      monitor::CheckStatusPort(static_cast<std::uint16_t>(config.status.port));
   });
   Passes("wire.runtime_dir", found, [&] { wire::RuntimeRoot(config.wire.runtime_dir); });
   return found;

@@ -3,11 +3,11 @@
 
 #include <vector>
 
-#include "core/config.h"
+#include "core/config/config.h"
 
 namespace starling::fleet {
 
-// A ConfigCheck (core/config.h).
+// A ConfigCheck (core/config/config.h).
 std::vector<Contradiction> CheckConfig(const Config& config);
 
 }  // namespace starling::fleet

@@ -12,14 +12,14 @@
 
 #include "actors/evaluator.h"
 #include "core/clock.h"
-#include "core/config.h"
+#include "core/config/config.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "core/tensorboard.h"
-#include "fleet/blueprint.h"
-#include "fleet/eval_results.h"
 #include "fleet/eval_schedule.h"
-#include "learner/checkpoint.h"
+#include "learner/storage/checkpoint.h"
+#include "results/eval_results.h"
+#include "results/initial_net.h"
 #include "wire/runtime_dir.h"
 #include "wire/slices.h"
 #include "wire/snapshot.h"
@@ -43,7 +43,7 @@ class EvalProcess {
   explicit EvalProcess(const EvalProcessOptions& options)
       : options_(options),
         config_(LoadRun(options.run_dir)),
-        layout_(LayoutOf(config_)),
+        layout_(results::LayoutOf(config_)),
         slices_(
             wire::CutIntoSlices(layout_.size(), static_cast<std::size_t>(config_.learner.shards))),
         root_(wire::RuntimeRoot(config_.wire.runtime_dir)),
@@ -160,20 +160,20 @@ class EvalProcess {
                                                        {.episodes = config_.eval.episodes,
                                                         .greedy = config_.eval.greedy,
                                                         .seed = config_.run.seed + played.version});
-    const EvalLine line{.steps = played.steps,
-                        .term = played.term,
-                        .version = played.version,
-                        .episodes = config_.eval.episodes,
-                        .mean_return = result.mean,
-                        .std = result.std,
-                        .seconds = static_cast<double>(clock.NowNs() - begin) / 1e9};
+    const results::EvalLine line{.steps = played.steps,
+                                 .term = played.term,
+                                 .version = played.version,
+                                 .episodes = config_.eval.episodes,
+                                 .mean_return = result.mean,
+                                 .std = result.std,
+                                 .seconds = static_cast<double>(clock.NowNs() - begin) / 1e9};
     LogInfo("version {} of term {}, {} steps: mean return {:.2f} over {} episodes, {} of them cut",
             line.version, line.term, line.steps, line.mean_return, line.episodes, result.cut);
     results_.Add(line, std::move(played));
     Show(line);
   }
 
-  void Show(const EvalLine& line) {
+  void Show(const results::EvalLine& line) {
     const std::vector<Scalar> scalars{{"return", line.mean_return}, {"return_std", line.std}};
     if (!events_ || events_->Write(line.steps, scalars)) return;
     if (!std::exchange(trouble_said_, true)) LogWarn("tensorboard: points could not be written");
@@ -184,7 +184,7 @@ class EvalProcess {
   const net::ParameterLayout layout_;
   const std::vector<wire::Slice> slices_;
   const std::filesystem::path root_;
-  EvalResults results_;
+  results::EvalResults results_;
   EvalSchedule schedule_;
   std::optional<EventFile> events_;
   bool trouble_said_ = false;

@@ -15,7 +15,7 @@ struct EvalProcessOptions {
   std::function<bool()> abandoned{};  // true: end, between two evaluations; may be empty
 };
 
-// Waits for a learner, follows it from start to start, and writes what fleet/eval_results.h says.
+// Waits for a learner, follows it from start to start, and writes what results/eval_results.h says.
 // Throws UserError if the run is not to be evaluated (eval.every_steps = 0).
 void RunEvalProcess(const EvalProcessOptions& options);
 

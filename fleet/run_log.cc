@@ -14,17 +14,6 @@
 namespace starling::fleet {
 namespace {
 
-struct LevelName {
-  LogLevel level;
-  std::string_view name;  // as wide as core/log.cc makes them
-};
-constexpr std::array<LevelName, 4> kLevels{{{LogLevel::kDebug, "debug"},
-                                            {LogLevel::kInfo, "info "},
-                                            {LogLevel::kWarn, "warn "},
-                                            {LogLevel::kError, "error"}}};
-
-std::string_view NameOf(LogLevel level) { return kLevels[static_cast<std::size_t>(level)].name; }
-
 std::string TimeOfDay() {
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME, &now);
@@ -34,9 +23,9 @@ std::string TimeOfDay() {
                      now.tv_nsec / 1'000'000);
 }
 
-LockedFile OpenLog(const std::filesystem::path& path) {
+results::LockedFile OpenLog(const std::filesystem::path& path) {
   try {
-    return LockedFile(path);
+    return results::LockedFile(path);
   } catch (const std::system_error& error) {
     throw UserError(fmt::format("{} cannot be written: {}; choose another --run-dir", path.string(),
                                 error.code().message()));
@@ -45,20 +34,7 @@ LockedFile OpenLog(const std::filesystem::path& path) {
 
 }  // namespace
 
-std::optional<LogLevel> LevelOf(std::string_view line) {
-  constexpr std::string_view kShape = "00:00:00.000 ";
-  if (line.size() < kShape.size() + 6) return std::nullopt;
-  for (std::size_t i = 0; i < kShape.size(); ++i) {
-    const bool digit = line[i] >= '0' && line[i] <= '9';
-    if (kShape[i] == '0' ? !digit : line[i] != kShape[i]) return std::nullopt;
-  }
-  for (const LevelName& level : kLevels) {
-    if (line.substr(kShape.size(), 5) == level.name) return level.level;
-  }
-  return std::nullopt;
-}
-
-RunLog::RunLog(const std::filesystem::path& run_dir, Console& console)
+RunLog::RunLog(const std::filesystem::path& run_dir, monitor::Console& console)
     : console_(console), file_(OpenLog(run_dir / "log")) {
   if (!file_.held()) {
     throw UserError(
@@ -67,7 +43,8 @@ RunLog::RunLog(const std::filesystem::path& run_dir, Console& console)
 }
 
 void RunLog::Say(LogLevel level, std::string_view text) {
-  const std::string line = fmt::format("{} {} fleet: {}", TimeOfDay(), NameOf(level), text);
+  const std::string line =
+      fmt::format("{} {} fleet: {}", TimeOfDay(), LevelName(level), text);
   Append(line);
   if (level >= LogLevel::kWarn) console_.Print(line, level);
 }

@@ -13,20 +13,16 @@
 #include <string_view>
 
 #include "core/log.h"
-#include "fleet/console.h"
-#include "fleet/locked_file.h"
+#include "monitor/console.h"
+#include "results/locked_file.h"
 
 namespace starling::fleet {
-
-// The level of a line as core/log.h writes it ("12:34:56.789 warn  actor 3: text"); nothing if it
-// is no such line.
-std::optional<LogLevel> LevelOf(std::string_view line);
 
 class RunLog {
  public:
   // Opens run_dir/log for appending and holds a lock on it as long as this lives: one `starling
   // train` per directory. Throws UserError if it cannot be opened or another process has it.
-  RunLog(const std::filesystem::path& run_dir, Console& console);
+  RunLog(const std::filesystem::path& run_dir, monitor::Console& console);
   RunLog(const RunLog&) = delete;
   RunLog& operator=(const RunLog&) = delete;
 
@@ -38,8 +34,8 @@ class RunLog {
  private:
   void Append(std::string_view line);
 
-  Console& console_;
-  LockedFile file_;
+  monitor::Console& console_;
+  results::LockedFile file_;
   bool write_failed_ = false;
   std::string last_shown_;  // of the lines that are no log lines: N actors say the same thing
 };

@@ -8,10 +8,10 @@
 #include <csignal>
 #include <stdexcept>
 
+#include "core/child.h"
 #include "core/clock.h"
 #include "core/error.h"
-#include "fleet/child.h"
-#include "fleet/process.h"
+#include "core/process.h"
 
 namespace starling::fleet {
 namespace {

@@ -20,14 +20,14 @@
 #include <vector>
 
 #include "core/check.h"
+#include "core/child.h"
 #include "core/clock.h"
-#include "fleet/child.h"
-#include "fleet/eval_results.h"
-#include "fleet/process.h"
-#include "fleet/progress.h"
-#include "fleet/run_dir.h"
-#include "fleet/screen/screen.h"
-#include "fleet/screen/watch.h"
+#include "core/process.h"
+#include "monitor/progress.h"
+#include "monitor/screen/history.h"
+#include "monitor/screen/screen.h"
+#include "results/eval_results.h"
+#include "results/run_dir.h"
 
 namespace starling::fleet {
 namespace {
@@ -110,13 +110,13 @@ struct Process {
 
 class Supervisor {
  public:
-  Supervisor(const SupervisorOptions& options, RunLog& log, Console& console)
+  Supervisor(const SupervisorOptions& options, RunLog& log, monitor::Console& console)
       : options_(options),
         log_(log),
         console_(console),
         policy_(options.limits, options.actors, options.run_steps, options.resume,
                 (options.run_dir / "log").string(), options.evaluates),
-        watch_(options.screen.value_or(ScreenFacts{}), options.actors, NowMs()),
+        watch_(options.screen.value_or(monitor::ScreenFacts{}), options.actors, NowMs()),
         signals_(io_),
         tick_(io_),
         actors_(static_cast<std::size_t>(options.actors)) {
@@ -180,7 +180,8 @@ class Supervisor {
                    // Not SIGKILL: should we be killed, the learner still writes its checkpoint.
                    .death_signal = SIGTERM};
     // It may have died before its very first checkpoint.
-    if (start.resume && HasCheckpoint(options_.run_dir)) spec.arguments.push_back("--resume");
+    if (start.resume && results::HasCheckpoint(options_.run_dir))
+      spec.arguments.push_back("--resume");
     spec.arguments.insert(spec.arguments.end(), {"--status-fd", std::to_string(kStatusFd)});
     StartChild(kLearnerSlot, std::move(spec));
   }
@@ -203,7 +204,7 @@ class Supervisor {
                    .status_pipe = false,
                    .death_signal = SIGKILL};
     if (start.finish) spec.arguments.push_back("--finish");
-    results_before_ = ReadEvalLines(options_.run_dir).size();
+    results_before_ = results::ReadEvalLines(options_.run_dir).size();
     StartChild(kEvaluatorSlot, std::move(spec));
   }
 
@@ -241,7 +242,7 @@ class Supervisor {
   }
 
   void OnStatusLine(std::string_view line) {
-    const std::optional<LearnerStatus> status = ParseStatus(line);
+    const std::optional<learner::LearnerStatus> status = learner::ParseStatus(line);
     if (!status) {
       if (!std::exchange(said_torn_, true)) {
         log_.Say(LogLevel::kInfo,
@@ -249,7 +250,7 @@ class Supervisor {
       }
       return;
     }
-    const GradientStatus& gradients = status->gradients;
+    const learner::GradientStatus& gradients = status->gradients;
     if (!gradients.AddUp() && !std::exchange(said_sum_, true)) {
       log_.Say(LogLevel::kError,
                fmt::format("the learner's count of gradients does not add up: {} received, {} "
@@ -278,7 +279,7 @@ class Supervisor {
     if (slot == kLearnerSlot) {
       Do(policy_.OnLearnerExit(NowMs(), pid, exit));
     } else if (slot == kEvaluatorSlot) {
-      const bool results = ReadEvalLines(options_.run_dir).size() > results_before_;
+      const bool results = results::ReadEvalLines(options_.run_dir).size() > results_before_;
       Do(policy_.OnEvaluatorExit(NowMs(), pid, exit, results));
     } else {
       Do(policy_.OnActorExit(NowMs(), slot, pid, exit));
@@ -310,14 +311,15 @@ class Supervisor {
 
   void ShowProgress() {
     const std::int64_t now = NowMs();
-    const Progress progress = MakeProgress(policy_.last_status(), options_.run_steps,
-                                           rate_.PerSecond(), options_.actors_awaited);
+    const monitor::Progress progress = monitor::MakeProgress(
+        policy_.last_status(), options_.run_steps, rate_.PerSecond(), options_.actors_awaited);
     if (!options_.screen || !console_.terminal()) return console_.Show(progress, now);
-    const auto draw = [&](const ProgressStyle& style) {
-      const ScreenView view = watch_.Look(now, progress, policy_.standings(), policy_.over());
-      std::vector<std::string> lines = ScreenLines(view, style);
+    const auto draw = [&](const monitor::ProgressStyle& style) {
+      const monitor::ScreenView view =
+          watch_.Look(now, progress, policy_.standings(), policy_.over());
+      std::vector<std::string> lines = monitor::ScreenLines(view, style);
       on_screen_ = !lines.empty();
-      if (lines.empty()) lines.push_back(ProgressBar(progress, style));
+      if (lines.empty()) lines.push_back(monitor::ProgressBar(progress, style));
       return lines;
     };
     console_.DrawLines(draw, now);
@@ -334,11 +336,11 @@ class Supervisor {
 
   const SupervisorOptions& options_;
   RunLog& log_;
-  Console& console_;
+  monitor::Console& console_;
   SteadyClock clock_;
   SupervisorPolicy policy_;
-  RateMeter rate_;
-  Watch watch_;
+  monitor::RateMeter rate_;
+  monitor::Watch watch_;
   bool on_screen_ = false;  // what was drawn last is more than a bar
   asio::io_context io_;
   asio::signal_set signals_;
@@ -354,7 +356,8 @@ class Supervisor {
 
 }  // namespace
 
-SupervisorResult Supervise(const SupervisorOptions& options, RunLog& log, Console& console) {
+SupervisorResult Supervise(const SupervisorOptions& options, RunLog& log,
+                           monitor::Console& console) {
   Supervisor supervisor(options, log, console);
   // The handlers are in place: let come what was held back.
   const sigset_t stop = StopSignals();

@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "fleet/console.h"
 #include "fleet/run_log.h"
-#include "fleet/screen/watch.h"
-#include "fleet/status.h"
 #include "fleet/supervisor_policy.h"
+#include "learner/status.h"
+#include "monitor/console.h"
+#include "monitor/screen/history.h"
 
 namespace starling::fleet {
 
@@ -27,18 +27,20 @@ struct SupervisorOptions {
   int actors = 1;          // to start; 0: all come from elsewhere
   int actors_awaited = 1;  // wherever they come from
   std::uint64_t run_steps = 0;
-  std::optional<ScreenFacts> screen{};  // on a terminal a screen of many lines; nothing: the bar
+  std::optional<monitor::ScreenFacts>
+      screen{};  // on a terminal a screen of many lines; nothing: the bar
   PolicyLimits limits;
 };
 
 struct SupervisorResult {
   int exit_status = 0;  // core/error.h
-  std::optional<LearnerStatus> status;
-  FleetCounts counts;
+  std::optional<learner::LearnerStatus> status;
+  results::FleetCounts counts;
 };
 
 // Handles SIGINT, SIGTERM, SIGHUP (unless ignored, as under nohup) and SIGCHLD while it runs.
-SupervisorResult Supervise(const SupervisorOptions& options, RunLog& log, Console& console);
+SupervisorResult Supervise(const SupervisorOptions& options, RunLog& log,
+                           monitor::Console& console);
 
 // Holds SIGINT, SIGTERM and SIGHUP back for as long as it lives, except while Supervise runs, so
 // that none can come between a run and its summary. What is still held back then is forgotten.

@@ -12,8 +12,8 @@
 #include <variant>
 #include <vector>
 
+#include "core/child.h"
 #include "core/log.h"
-#include "fleet/child.h"
 
 namespace starling::fleet {
 

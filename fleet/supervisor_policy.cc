@@ -57,7 +57,7 @@ void SupervisorPolicy::BringUpActor(int slot, Actions& out) {
   out.emplace_back(StartActor{slot});
 }
 
-Actions SupervisorPolicy::OnStatus(std::int64_t now_ms, const LearnerStatus& status) {
+Actions SupervisorPolicy::OnStatus(std::int64_t now_ms, const learner::LearnerStatus& status) {
   Actions out;
   NoteJoined(status);
   if (!learner_.first_steps) learner_.first_steps = status.steps;
@@ -69,8 +69,8 @@ Actions SupervisorPolicy::OnStatus(std::int64_t now_ms, const LearnerStatus& sta
   return out;
 }
 
-void SupervisorPolicy::NoteJoined(const LearnerStatus& status) {
-  for (const JoinedActor& row : status.joined) {
+void SupervisorPolicy::NoteJoined(const learner::LearnerStatus& status) {
+  for (const learner::JoinedActor& row : status.joined) {
     learner_.progress = learner_.progress || row.accepted > 0;
     if (row.slot < 0 || row.slot >= static_cast<int>(actors_.size())) {
       NoteGuest(row.slot, {status.term, row.incarnation});
@@ -319,8 +319,8 @@ void SupervisorPolicy::TickEnding(std::int64_t now_ms, Actions& out) {
   }
 }
 
-std::vector<ActorStanding> SupervisorPolicy::standings() const {
-  std::vector<ActorStanding> standings;
+std::vector<results::ActorStanding> SupervisorPolicy::standings() const {
+  std::vector<results::ActorStanding> standings;
   for (const Actor& actor : actors_) {
     standings.push_back({actor.alive, actor.accepted, actor.restarts});
   }

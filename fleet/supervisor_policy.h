@@ -25,25 +25,13 @@
 #include <string>
 #include <vector>
 
-#include "fleet/child.h"
+#include "core/child.h"
 #include "fleet/evaluator_policy.h"
-#include "fleet/status.h"
 #include "fleet/supervisor_actions.h"
+#include "learner/status.h"
+#include "results/fleet_counts.h"
 
 namespace starling::fleet {
-
-struct FleetCounts {
-  std::uint64_t actors_started = 0, actors_restarted = 0, learner_restarted = 0;
-};
-
-// How one actor's process stands.
-struct ActorStanding {
-  bool alive = false;
-  bool accepted = false;  // this process has had a gradient accepted
-  std::uint64_t restarts = 0;
-
-  friend bool operator==(const ActorStanding&, const ActorStanding&) = default;
-};
 
 class SupervisorPolicy {
  public:
@@ -52,7 +40,7 @@ class SupervisorPolicy {
                    std::string log_path, bool evaluates = false);
 
   Actions Start(std::int64_t now_ms);
-  Actions OnStatus(std::int64_t now_ms, const LearnerStatus& status);
+  Actions OnStatus(std::int64_t now_ms, const learner::LearnerStatus& status);
   // `pid` is only for the text; every line a child wrote must have been handed in before.
   Actions OnLearnerExit(std::int64_t now_ms, int pid, const ChildExit& exit);
   Actions OnActorExit(std::int64_t now_ms, int slot, int pid, const ChildExit& exit);
@@ -61,12 +49,12 @@ class SupervisorPolicy {
   Actions OnStopSignal(std::int64_t now_ms, int signal);
   Actions Tick(std::int64_t now_ms);
 
-  const FleetCounts& counts() const { return counts_; }
-  std::vector<ActorStanding> standings() const;  // by slot
+  const results::FleetCounts& counts() const { return counts_; }
+  std::vector<results::ActorStanding> standings() const;  // by slot
   // The run is about to end: whoever leaves now is not missed.
   bool over() const { return ending_ || learner_.over; }
   // The last there was, of whichever learner.
-  const std::optional<LearnerStatus>& last_status() const { return status_; }
+  const std::optional<learner::LearnerStatus>& last_status() const { return status_; }
 
  private:
   // Which life of an actor a row of LearnerStatus::joined speaks of.
@@ -100,7 +88,7 @@ class SupervisorPolicy {
   void BringUpActor(int slot, Actions& out);
   void BringUpLearner(bool resume, Actions& out);
   void RestartLearner(std::int64_t now_ms, Actions& out);
-  void NoteJoined(const LearnerStatus& status);
+  void NoteJoined(const learner::LearnerStatus& status);
   void NoteGuest(int slot, const Life& life);
   void LearnerCrashed(std::int64_t now_ms, const std::string& who, Actions& out);
   void LearnerLeft(std::int64_t now_ms, Actions& out);
@@ -119,8 +107,8 @@ class SupervisorPolicy {
   std::map<int, Life> guests_;  // by slot: actors that are not ours
   Learner learner_;
   EvaluatorPolicy evaluator_;
-  std::optional<LearnerStatus> status_;
-  FleetCounts counts_;
+  std::optional<learner::LearnerStatus> status_;
+  results::FleetCounts counts_;
 
   bool ending_ = false, finished_ = false;
   int exit_status_ = 0;

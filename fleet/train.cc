@@ -6,19 +6,20 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
-#include "core/config.h"
+#include "core/config/config.h"
 #include "core/error.h"
-#include "fleet/blueprint.h"
+#include "core/process.h"
+#include "core/text.h"
 #include "fleet/check_config.h"
-#include "fleet/console.h"
-#include "fleet/eval_results.h"
-#include "fleet/process.h"
-#include "fleet/run_dir.h"
 #include "fleet/run_log.h"
-#include "fleet/summary.h"
 #include "fleet/supervisor.h"
-#include "fleet/trained.h"
-#include "learner/start.h"
+#include "learner/storage/start.h"
+#include "monitor/console.h"
+#include "results/eval_results.h"
+#include "results/initial_net.h"
+#include "results/run_dir.h"
+#include "results/summary.h"
+#include "results/trained.h"
 #include "wire/runtime_dir.h"
 
 namespace starling::fleet {
@@ -45,15 +46,15 @@ Plan PlanNew(const TrainOptions& options) {
   ConfigSource source;
   Plan plan{LoadConfig(options.config, options.overrides, &source, CheckConfig), {}, false};
   if (!options.init_from.empty()) plan.config.run.init_from = options.init_from;
-  ResolveInitFrom(plan.config);
+  results::ResolveInitFrom(plan.config);
   const bool named = options.run_dir || !source.Where("run.dir").empty();
-  plan.run_dir = CreateRunDir(options.run_dir.value_or(plan.config.run.dir), !named);
+  plan.run_dir = results::CreateRunDir(options.run_dir.value_or(plan.config.run.dir), !named);
   return plan;
 }
 
 Plan PlanResume(const fs::path& run_dir, const std::vector<std::string>& overrides) {
-  CheckResumable(run_dir);
-  if (IsSimulated(run_dir)) {
+  results::CheckResumable(run_dir);
+  if (results::IsSimulated(run_dir)) {
     throw UserError(fmt::format(
         "--resume {}: it was simulated, and there is no fleet to go on with; a new run may start "
         "from its weights: starling train CONFIG --init-from {}",
@@ -64,16 +65,16 @@ Plan PlanResume(const fs::path& run_dir, const std::vector<std::string>& overrid
   if (const std::string where = source.Where("run.init_from"); where.starts_with("--set")) {
     throw UserError(where + ": only a new run starts from other weights, this one has its own");
   }
-  learner::CheckStart(plan.config, BlueprintToResume(plan.config), run_dir, true);
+  learner::CheckStart(plan.config, results::BlueprintToResume(plan.config), run_dir, true);
   return plan;
 }
 
 bool AlreadyComplete(const Plan& plan) {
   if (!plan.resume) return false;
-  const std::optional<LearnerStatus> earlier = ReadSummary(plan.run_dir);
+  const std::optional<learner::LearnerStatus> earlier = results::ReadSummary(plan.run_dir);
   const std::uint64_t wanted = plan.config.run.steps;
   return earlier && earlier->steps >= wanted &&
-         IsCheckpointOf(plan.run_dir / earlier->checkpoint, wanted);
+         results::IsCheckpointOf(plan.run_dir / earlier->checkpoint, wanted);
 }
 
 // What killed learners left behind; ours, if it was killed.
@@ -111,30 +112,30 @@ std::string Headline(const Plan& plan, bool no_actors) {
                      given ? ", from the weights of " + run.init_from : "");
 }
 
-ConsoleStyle StyleFor(ShowProgress progress) {
-  ConsoleStyle style = DetectStyle(STDERR_FILENO);
+monitor::ConsoleStyle StyleFor(ShowProgress progress) {
+  monitor::ConsoleStyle style = monitor::DetectStyle(STDERR_FILENO);
   style.progress = progress != ShowProgress::kNone;
   if (progress == ShowProgress::kLines) style.terminal = false;
   return style;
 }
 
-std::optional<ScreenFacts> ScreenFor(const Config& config, ShowProgress progress) {
+std::optional<monitor::ScreenFacts> ScreenFor(const Config& config, ShowProgress progress) {
   if (progress != ShowProgress::kScreen) return std::nullopt;
-  return ScreenFacts{.env = config.env.name,
-                     .seed = config.run.seed,
-                     .bound = config.staleness.bound,
-                     .drop = config.staleness.on_exceed == "drop"};
+  return monitor::ScreenFacts{.env = config.env.name,
+                              .seed = config.run.seed,
+                              .bound = config.staleness.bound,
+                              .drop = config.staleness.on_exceed == "drop"};
 }
 
 int Report(const Plan& plan, const SupervisorResult& result, const TrainOptions& options,
-           RunLog& log, Console& console) {
-  const auto summary =
-      BuildSummary(plan.config, result.status, result.counts, ReadEvalStanding(plan.run_dir));
+           RunLog& log, monitor::Console& console) {
+  const auto summary = results::BuildSummary(plan.config, result.status, result.counts,
+                                             results::ReadEvalStanding(plan.run_dir));
   // A resumed run whose learner never spoke keeps the summary it has.
   const bool nothing_new = plan.resume && !result.status;
-  const std::string trouble = nothing_new ? "" : WriteSummary(plan.run_dir, summary);
+  const std::string trouble = nothing_new ? "" : results::WriteSummary(plan.run_dir, summary);
   for (const std::string& line :
-       DescribeRun(summary, result.exit_status, plan.run_dir, options.program)) {
+       results::DescribeRun(summary, result.exit_status, plan.run_dir, options.program)) {
     console.Print(line);
   }
   if (trouble.empty()) return result.exit_status;
@@ -148,7 +149,7 @@ int Report(const Plan& plan, const SupervisorResult& result, const TrainOptions&
 int RunTrain(const TrainOptions& options) {
   const fs::path learner = Sibling("starling-learner"), actor = Sibling("starling-actor");
   Plan plan = options.resume ? PlanResume(*options.resume, options.overrides) : PlanNew(options);
-  Console console(STDERR_FILENO, StyleFor(options.progress));
+  monitor::Console console(STDERR_FILENO, StyleFor(options.progress));
   if (AlreadyComplete(plan)) {
     console.Print(fmt::format("{} is complete ({} steps); to go on, raise --set run.steps=...",
                               plan.run_dir.string(), plan.config.run.steps));
@@ -157,7 +158,7 @@ int RunTrain(const TrainOptions& options) {
   const StopSignalsHeld held;
   RunLog log(plan.run_dir, console);
   plan.config.run.dir = plan.run_dir.string();
-  WriteConfig(plan.run_dir, plan.config);
+  results::WriteConfig(plan.run_dir, plan.config);
   RemoveLeftovers(plan.config, log);
   console.Print(Headline(plan, options.no_actors));
   const int actors = static_cast<int>(plan.config.actors.count);
@@ -174,7 +175,7 @@ int RunTrain(const TrainOptions& options) {
                                              .limits = {}},
                                             log, console);
   RemoveLeftovers(plan.config, log);
-  RemoveUnfinishedBest(plan.run_dir);
+  results::RemoveUnfinishedBest(plan.run_dir);
   return Report(plan, result, options, log, console);
 }
 

@@ -30,11 +30,12 @@ struct ActorRow {
 };
 
 struct Bulletin {
-  std::int64_t at_ms = 0;         // of the steady clock: the network thread's loop turned then
-  double unix_s = 0;              // and what the clock on the wall showed
-  nlohmann::ordered_json status;  // the status line (fleet/status.h), but for "joined" and "final"
-  std::vector<ActorRow> actors;   // ActorRows
-  std::size_t not_listed = 0;     // members that are not among them
+  std::int64_t at_ms = 0;  // of the steady clock: the network thread's loop turned then
+  double unix_s = 0;       // and what the clock on the wall showed
+  nlohmann::ordered_json
+      status;                    // the status line (learner/status.h), but for "joined" and "final"
+  std::vector<ActorRow> actors;  // ActorRows
+  std::size_t not_listed = 0;    // members that are not among them
 };
 
 inline constexpr std::size_t kMostRows = 1024;  // as many as actors.count may be

@@ -1,6 +1,6 @@
 // The learner: receive -> check -> judge -> apply -> publish.
 //
-// One thread owns the socket and decides the order; those of the applier (learner/applier.h) do the
+// One thread owns the socket and decides the order; those of the applier (learner/apply/applier.h) do the
 // arithmetic.
 // Whatever a peer sends is answered, refused and counted, or ignored: it never ends the learner.
 //
@@ -20,20 +20,19 @@
 
 #include "core/bell.h"
 #include "core/clock.h"
-#include "core/config.h"
+#include "core/config/config.h"
 #include "core/log.h"
 #include "core/metrics.h"
-#include "learner/assembly.h"
-#include "learner/board.h"
-#include "learner/checkpoint.h"
 #include "learner/counters.h"
-#include "learner/journal.h"
-#include "learner/line_budget.h"
 #include "learner/newest_weights.h"
 #include "learner/pipeline.h"
 #include "learner/roster.h"
-#include "learner/shards.h"
-#include "learner/start.h"
+#include "learner/shards/gradient_assembler.h"
+#include "learner/shards/shard_links.h"
+#include "learner/storage/checkpoint.h"
+#include "learner/storage/journal.h"
+#include "learner/storage/start.h"
+#include "learner/tensorboard_log.h"
 #include "learner/work_times.h"
 #include "net/parameters.h"
 #include "wire/gate.h"

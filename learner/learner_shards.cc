@@ -1,4 +1,4 @@
-// The learner's dealings with the other processes it is cut into (learner/shards.h).
+// The learner's dealings with the other processes it is cut into (learner/shards/shard_links.h).
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -20,8 +20,8 @@ constexpr std::size_t kRowsAtOnce = 256;   // actors in a status line
 
 std::int64_t Ms(double seconds) { return static_cast<std::int64_t>(seconds * 1000.0); }
 
-// In seconds; fleet/status.h reads it.
-nlohmann::ordered_json TimeStatus(const WorkTimes& times, std::int64_t lanes_ns) {
+// In seconds; learner/status.h reads it.
+nlohmann::ordered_json TimeRow(const WorkTimes& times, std::int64_t lanes_ns) {
   const auto of_us = [](std::uint64_t us) { return static_cast<double>(us) / 1e6; };
   const auto of_ns = [](std::int64_t ns) { return static_cast<double>(ns) / 1e9; };
   return {{"actors",
@@ -142,7 +142,7 @@ void Learner::Report(Moment moment) {
                         {"act", newest_.act_us},
                         {"gradient", newest_.gradient_us},
                         {"push", newest_.push_us}};
-  status["time"] = TimeStatus(times_, pipeline_.busy_ns());
+  status["time"] = TimeRow(times_, pipeline_.busy_ns());
   if (final || now - last_metrics_ms_ >= Ms(config_.run.metrics_s)) {
     last_metrics_ms_ = now;
     if (!metrics_.Write(status)) refusals_.Warn(now, "metrics.jsonl: a line could not be written");

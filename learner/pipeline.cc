@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/check.h"
-#include "learner/schedule.h"
+#include "learner/apply/schedule.h"
 
 namespace starling::learner {
 

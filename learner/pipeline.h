@@ -15,12 +15,12 @@
 #include <span>
 #include <vector>
 
-#include "core/config.h"
-#include "learner/applier.h"
+#include "core/config/config.h"
+#include "learner/apply/applier.h"
+#include "learner/apply/standing.h"
 #include "learner/counters.h"
-#include "learner/journal.h"
 #include "learner/staleness.h"
-#include "learner/standing.h"
+#include "learner/storage/journal.h"
 #include "wire/gradient_buffers.h"
 #include "wire/socket.h"
 

@@ -22,7 +22,7 @@
 #include <span>
 #include <vector>
 
-#include "core/config.h"
+#include "core/config/config.h"
 
 namespace starling::learner {
 

@@ -6,7 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string_view>
 
-#include "core/config.h"
+#include "core/config/config.h"
 #include "learner/counters.h"
 #include "learner/pipeline.h"
 
@@ -17,7 +17,7 @@ struct Losses {
   double policy = 0, value = 0, entropy = 0, grad_norm = 0;
 };
 
-// An object; fleet/status.h reads it. `phase` as there. A number that is not finite is null.
+// An object; learner/status.h reads it. `phase` as there. A number that is not finite is null.
 nlohmann::ordered_json TrainingStatus(std::string_view phase, std::uint32_t term,
                                       const Config& config, const Pipeline& pipeline,
                                       const Counters& counters, const Losses& losses);

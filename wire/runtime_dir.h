@@ -40,7 +40,7 @@ class RunPlace {
   std::string SocketEndpoint(const std::string& name) const;
   // Where the weights of this term go (wire/snapshot.h).
   std::filesystem::path SnapshotPath(std::uint32_t term) const;
-  // Where another shard of the learner has its slice of them (learner/shard.h), from the path of the first.
+  // Where another shard of the learner has its slice of them (learner/shards/shard.h), from the path of the first.
   static std::filesystem::path SlicePath(const std::filesystem::path& snapshot, std::size_t shard);
   // Where the gradients of this life of an actor go (wire/gradient_buffers.h).
   std::filesystem::path BuffersPath(std::uint32_t slot, std::uint32_t incarnation) const;

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "core/config.h"
+#include "core/config/config.h"
 #include "envs/env.h"
 #include "envs/frames.h"
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "core/config.h"
+#include "core/config/config.h"
 #include "envs/bridge/plugin_library.h"  // kPluginPrefix
 #include "envs/env.h"
 #include "envs/frames.h"

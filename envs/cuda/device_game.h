@@ -21,7 +21,7 @@
 
 #include "core/buffer.h"
 #include "core/check.h"
-#include "core/config.h"
+#include "core/config/config.h"
 #include "core/cuda/each.h"
 #include "core/memory.h"
 #include "envs/cuda/play.h"

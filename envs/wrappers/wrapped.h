@@ -20,7 +20,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/config.h"
+#include "core/config/config.h"
 #include "core/random.h"
 #include "envs/env.h"
 #include "envs/frames.h"

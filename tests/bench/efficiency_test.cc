@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/efficiency_points.h"
-#include "core/config.h"
+#include "core/config/config.h"
 
 namespace starling::bench {
 namespace {

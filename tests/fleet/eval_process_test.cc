@@ -10,10 +10,10 @@
 
 #include "actors/evaluator.h"
 #include "core/error.h"
-#include "fleet/blueprint.h"
-#include "fleet/eval_results.h"
-#include "fleet/run_dir.h"
-#include "tests/fleet/fixtures.h"
+#include "results/eval_results.h"
+#include "results/initial_net.h"
+#include "results/run_dir.h"
+#include "tests/support/fleet_fixtures.h"
 #include "wire/runtime_dir.h"
 #include "wire/snapshot.h"
 
@@ -24,12 +24,12 @@ using testing::ElementsAre;
 using testing::Field;
 using testing::SizeIs;
 
-auto Version(std::uint64_t version) { return Field(&EvalLine::version, version); }
+auto Version(std::uint64_t version) { return Field(&results::EvalLine::version, version); }
 
 class EvalProcessTest : public testing::Test {
  protected:
   EvalProcessTest() : stop_fd_(eventfd(0, EFD_CLOEXEC)) {
-    WriteConfig(dir_.path(), config_);
+    results::WriteConfig(dir_.path(), config_);
     std::filesystem::create_directory(dir_ / "checkpoints");
   }
   ~EvalProcessTest() override {
@@ -89,14 +89,14 @@ class EvalProcessTest : public testing::Test {
     thread_.join();
   }
 
-  std::vector<EvalLine> Lines() const { return ReadEvalLines(dir_.path()); }
+  std::vector<results::EvalLine> Lines() const { return results::ReadEvalLines(dir_.path()); }
   bool AwaitLines(std::size_t count) {
     return Eventually([&] { return Lines().size() >= count; });
   }
 
   TempDir dir_, runtime_;
   const Config config_ = MakeConfig();
-  const learner::NetBlueprint net_ = BlueprintOf(config_);
+  const learner::NetBlueprint net_ = results::BlueprintOf(config_);
   std::optional<wire::RunPlace> place_;
   std::optional<wire::SnapshotWriter> writer_;
   const int stop_fd_;
@@ -117,15 +117,15 @@ TEST_F(EvalProcessTest, PlaysTheNewestWeightsWhenAMultipleIsPassed) {
   };
   const actors::EvalResult same = evaluate(5 + 2);
   ASSERT_NE(evaluate(5).mean, same.mean) << "the test cannot tell seeds apart";
-  const EvalLine line = Lines()[0];
-  EXPECT_EQ(line, (EvalLine{.steps = 120,
-                            .term = 3,
-                            .version = 2,
-                            .episodes = 200,
-                            .mean_return = same.mean,
-                            .std = same.std,
-                            .seconds = line.seconds}));
-  const learner::Checkpoint best = learner::ReadCheckpoint(BestPath(dir_.path()));
+  const results::EvalLine line = Lines()[0];
+  EXPECT_EQ(line, (results::EvalLine{.steps = 120,
+                                     .term = 3,
+                                     .version = 2,
+                                     .episodes = 200,
+                                     .mean_return = same.mean,
+                                     .std = same.std,
+                                     .seconds = line.seconds}));
+  const learner::Checkpoint best = learner::ReadCheckpoint(results::BestPath(dir_.path()));
   EXPECT_EQ(best.version, 2u);
   EXPECT_EQ(best.weights, WeightsOf(2));
   EXPECT_EQ(best.config, ToToml(config_));
@@ -176,7 +176,7 @@ TEST_F(EvalProcessTest, OnlyToFinishItNeedsNoLearner) {
   Save(1, 7, 70);
   RunEvalProcess({.run_dir = dir_.path(), .finish = true});
   EXPECT_THAT(Lines(), ElementsAre(Version(7)));
-  EXPECT_THAT(learner::ReadCheckpoint(BestPath(dir_.path())).state, SizeIs(1));
+  EXPECT_THAT(learner::ReadCheckpoint(results::BestPath(dir_.path())).state, SizeIs(1));
 }
 
 TEST_F(EvalProcessTest, FollowsALearnerThatWentOnFromACheckpoint) {
@@ -196,7 +196,7 @@ TEST_F(EvalProcessTest, FollowsALearnerThatWentOnFromACheckpoint) {
 
 // As after kill -9: the multiple that was evaluated is not due again.
 TEST_F(EvalProcessTest, GoesOnBehindWhatIsThere) {
-  EvalResults(dir_.path())
+  results::EvalResults(dir_.path())
       .Add({.steps = 110, .term = 1, .version = 1}, {.layout = net_.layout,
                                                      .weights = net_.initial,
                                                      .slot_names = {},
@@ -236,7 +236,7 @@ TEST_F(EvalProcessTest, ChartsGoIntoADirectoryOfTheirOwn) {
 TEST_F(EvalProcessTest, ARunWithoutEvaluationIsTheOperatorsMistake) {
   Config off = config_;
   off.eval.every_steps = 0;
-  WriteConfig(dir_.path(), off);
+  results::WriteConfig(dir_.path(), off);
   try {
     RunEvalProcess({.run_dir = dir_.path()});
     FAIL();

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "core/error.h"
-#include "tests/fleet/fixtures.h"
+#include "tests/support/fleet_fixtures.h"
 
 namespace starling::fleet {
 namespace {
@@ -54,7 +54,7 @@ class RunLogTest : public testing::Test {
   ~RunLogTest() override { ::close(fd_); }
   TempDir dir_;
   int fd_;
-  Console console_;
+  monitor::Console console_;
 };
 
 TEST_F(RunLogTest, OwnLinesLookLikeTheOthers) {

@@ -12,7 +12,7 @@
 #include <set>
 
 #include "core/error.h"
-#include "tests/fleet/fixtures.h"
+#include "tests/support/fleet_fixtures.h"
 
 namespace starling::fleet {
 namespace {
@@ -65,7 +65,7 @@ class SupervisorTest : public testing::Test {
     int status = 99;
     {
       const StopSignalsHeld held;
-      Console console(screen, {});
+      monitor::Console console(screen, {});
       RunLog log(dir_.path(), console);
       const SupervisorResult result = Supervise(options_, log, console);
       const nlohmann::json json{{"steps", result.status ? result.status->steps : 0},
@@ -346,7 +346,7 @@ TEST_F(SupervisorTest, SignalsComeInsteadOfBeingLostBeforeAndAfter) {
   if (pid == 0) {
     const StopSignalsHeld held;
     ::raise(SIGINT);  // too early for Supervise: held back, not lost
-    Console console(2, {});
+    monitor::Console console(2, {});
     RunLog log(dir_.path(), console);
     const int status = Supervise(options_, log, console).exit_status;
     ::raise(SIGTERM);  // too late: it must not cost the summary

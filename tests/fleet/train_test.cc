@@ -7,11 +7,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/config.h"
+#include "core/config/config.h"
 #include "core/error.h"
-#include "learner/checkpoint.h"
-#include "tests/fleet/first_checkpoint.h"
-#include "tests/fleet/fixtures.h"
+#include "learner/storage/checkpoint.h"
+#include "tests/results/first_checkpoint.h"
+#include "tests/support/fleet_fixtures.h"
 
 namespace starling::fleet {
 namespace {
@@ -93,7 +93,7 @@ TEST_F(TrainTest, ResumeUsesItsOwnConfigAndKeepsTheDirectory) {
   EXPECT_EQ(Train({"game.toml", "--run-dir", "mine"}).status, kExitDone);
   EXPECT_THAT(Train({"--resume", "mine"}).err, HasSubstr("it has no checkpoint to go on from"));
   const Config trained = LoadConfig(dir_ / "mine/config.toml");
-  learner::WriteCheckpoint(dir_ / "mine/checkpoints", FirstCheckpoint(trained));
+  learner::WriteCheckpoint(dir_ / "mine/checkpoints", results::FirstCheckpoint(trained));
 
   const Finished complete = Train({"--resume", "mine"});
   EXPECT_EQ(complete.status, kExitDone);
@@ -127,7 +127,8 @@ class InitFromTest : public TrainTest {
   std::filesystem::path SaveRun(const std::string& name,
                                 const std::vector<std::string>& changes = {}) {
     const Config config = LoadConfig(dir_ / "game.toml", changes);
-    return learner::WriteCheckpoint(dir_ / (name + "/checkpoints"), FirstCheckpoint(config));
+    return learner::WriteCheckpoint(dir_ / (name + "/checkpoints"),
+                                    results::FirstCheckpoint(config));
   }
 };
 

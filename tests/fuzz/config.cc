@@ -1,6 +1,6 @@
-// A config and its overrides (core/config.h). The input: the text of the file, then each "section.key=value",
+// A config and its overrides (core/config/config.h). The input: the text of the file, then each "section.key=value",
 // with zeros between them.
-#include "core/config.h"
+#include "core/config/config.h"
 
 #include <string>
 #include <unordered_set>

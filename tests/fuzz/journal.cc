@@ -1,6 +1,6 @@
-// A journal (learner/journal.h): u16, then the file. It is read and gone on with after about that many bytes:
+// A journal (learner/storage/journal.h): u16, then the file. It is read and gone on with after about that many bytes:
 // as it is, then with the checksums that belong to it.
-#include "learner/journal.h"
+#include "learner/storage/journal.h"
 
 #include <xxhash.h>
 

@@ -11,7 +11,7 @@
 #include "core/file.h"
 #include "core/safetensors.h"
 #include "envs/plugin.h"
-#include "learner/journal.h"
+#include "learner/storage/journal.h"
 #include "wire/codec.h"
 
 namespace {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "core/file.h"
-#include "learner/schedule.h"
+#include "learner/apply/schedule.h"
 #include "learner/staleness.h"
 
 namespace starling::learner {

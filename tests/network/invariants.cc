@@ -11,8 +11,8 @@
 #include <tuple>
 #include <utility>
 
-#include "learner/checkpoint.h"
-#include "learner/journal.h"
+#include "learner/storage/checkpoint.h"
+#include "learner/storage/journal.h"
 
 namespace starling {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "learner/journal.h"
+#include "learner/storage/journal.h"
 #include "tests/support/temp_dir.h"
 
 namespace starling {

@@ -3,8 +3,8 @@
 #include <deque>
 #include <optional>
 
-#include "core/config.h"
-#include "fleet/blueprint.h"
+#include "core/config/config.h"
+#include "results/initial_net.h"
 #include "tests/storms/storm_fixture.h"
 #include "wire/socket.h"
 
@@ -121,7 +121,7 @@ TEST_F(JoinersStorm, AThousandAreHereInTenSecondsAndServedAlike) {
   Tell("a_thousand_joined", {seconds});
   EXPECT_LE(seconds, 10.0);
 
-  gradient.assign(fleet::LayoutOf(ParseConfig(actors[0]->config(), "welcome")).size(), 0.0f);
+  gradient.assign(results::LayoutOf(ParseConfig(actors[0]->config(), "welcome")).size(), 0.0f);
   const auto serve = [&](double for_seconds) {
     for (const auto start = Clock::now(); SecondsSince(start) < for_seconds;) turn();
   };

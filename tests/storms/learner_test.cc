@@ -2,7 +2,7 @@
 #include <map>
 #include <optional>
 
-#include "learner/checkpoint.h"
+#include "learner/storage/checkpoint.h"
 #include "tests/network/invariants.h"
 #include "tests/storms/storm_fixture.h"
 

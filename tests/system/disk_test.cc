@@ -7,7 +7,7 @@
 #include <cstring>
 #include <regex>
 
-#include "core/config.h"
+#include "core/config/config.h"
 #include "tests/system/run_fixture.h"
 
 namespace starling {

@@ -1,17 +1,17 @@
 // Evaluation while training goes on.
-#include "fleet/eval_results.h"
-#include "learner/checkpoint.h"
+#include "learner/storage/checkpoint.h"
+#include "results/eval_results.h"
 #include "tests/system/run_fixture.h"
 
 namespace starling {
 namespace {
 
-using fleet::EvalLine;
+using results::EvalLine;
 using testing::HasSubstr;
 
 class EvaluationTest : public RunTest {
  protected:
-  std::vector<EvalLine> Lines() const { return fleet::ReadEvalLines(run()); }
+  std::vector<EvalLine> Lines() const { return results::ReadEvalLines(run()); }
   bool AwaitLines(Process& train, std::size_t count) {
     return Eventually([&] { return Lines().size() >= count || !train.Running(); }) &&
            train.Running();
@@ -37,7 +37,7 @@ class EvaluationTest : public RunTest {
   }
   void ExpectBestIsTheBestOf(const std::vector<EvalLine>& lines) const {
     const auto best = std::ranges::max_element(lines, {}, &EvalLine::mean_return);
-    const learner::Checkpoint saved = learner::ReadCheckpoint(fleet::BestPath(run()));
+    const learner::Checkpoint saved = learner::ReadCheckpoint(results::BestPath(run()));
     EXPECT_EQ(saved.version, best->version);
     EXPECT_EQ(saved.steps, best->steps);
     const json summary = Summary()["eval"];
@@ -56,20 +56,20 @@ TEST_F(EvaluationTest, ARunLeavesItsResultsAndItsBestWeights) {
   for (std::size_t i = 1; i < lines.size(); ++i) EXPECT_LT(lines[i - 1].age(), lines[i].age());
   EXPECT_EQ(lines.back().version, Summary()["updates"]) << "the weights at the end";
   ExpectBestIsTheBestOf(lines);
-  EXPECT_THAT(said_, HasSubstr("  best        " + fleet::BestPath(run()).string()));
+  EXPECT_THAT(said_, HasSubstr("  best        " + results::BestPath(run()).string()));
   EXPECT_EQ(Summary()["actors"], json({{"started", 2}, {"restarted", 0}}));
   EXPECT_FALSE(std::filesystem::is_empty(run() / "tensorboard/eval"));
 
   // Anybody can have the same episodes again, with the seed of the run + the version.
   const json best = Summary()["eval"]["best"];
   const std::string seed = std::to_string(1 + best["version"].get<std::uint64_t>());
-  auto eval = Start("starling",
-                    {"eval", fleet::BestPath(run()), "--episodes", "20", "--seed", seed, "--json"});
+  auto eval = Start(
+      "starling", {"eval", results::BestPath(run()), "--episodes", "20", "--seed", seed, "--json"});
   ASSERT_EQ(WaitFor(*eval), 0) << said_;
   const json again = json::parse(eval->out());
   EXPECT_EQ(again["mean_return"], best["mean_return"]);
   EXPECT_EQ(again["std"], best["std"]);
-  EXPECT_EQ(WaitFor(*Start("starling", {"record", fleet::BestPath(run()), "--out", "best.png"})),
+  EXPECT_EQ(WaitFor(*Start("starling", {"record", results::BestPath(run()), "--out", "best.png"})),
             0);
 
   // Gone on with, it goes on with the lines and the best.

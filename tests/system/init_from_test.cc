@@ -1,5 +1,5 @@
 // Runs that start from the weights of others.
-#include "learner/checkpoint.h"
+#include "learner/storage/checkpoint.h"
 #include "tests/system/run_fixture.h"
 
 namespace starling {

@@ -5,9 +5,9 @@
 
 #include "actors/evaluator.h"
 #include "actors/rollout.h"
-#include "core/config.h"
-#include "learner/optimizer.h"
-#include "learner/schedule.h"
+#include "core/config/config.h"
+#include "learner/apply/optimizer.h"
+#include "learner/apply/schedule.h"
 #include "net/model.h"
 
 namespace starling {

@@ -2,15 +2,15 @@
 #include <regex>
 
 #include "core/error.h"
-#include "tests/fleet/show/pty.h"
 #include "tests/support/fake_terminal.h"
 #include "tests/support/pty.h"
 #include "tests/system/run_fixture.h"
+#include "tests/tools/play/pty.h"
 
 namespace starling {
 namespace {
 
-using fleet::ProgramInTerminal;
+using play::ProgramInTerminal;
 using testing::HasSubstr;
 using testing::Not;
 

@@ -1,6 +1,6 @@
 // A learner of several processes.
 #include "core/file.h"
-#include "learner/checkpoint.h"
+#include "learner/storage/checkpoint.h"
 #include "tests/support/reserved_port.h"
 #include "tests/system/run_fixture.h"
 

@@ -1,5 +1,5 @@
 // `starling stop`: a fleet that ends in order.
-#include "learner/checkpoint.h"
+#include "learner/storage/checkpoint.h"
 #include "tests/system/run_fixture.h"
 
 namespace starling {

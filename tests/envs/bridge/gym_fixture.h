@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string>
 
-#include "core/config.h"
+#include "core/config/config.h"
 #include "core/error.h"
 #include "envs/bridge/gym.h"
 

@@ -1,0 +1,335 @@
+#include "core/config/config_reader.h"
+
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "core/config/config_rules.h"
+#include "core/config/config_schema.h"
+#include "core/config/nearest.h"
+#include "core/config/toml_text.h"
+#include "core/utf8.h"
+
+namespace starling {
+namespace {
+
+// A value as it would stand in a file, cut short if it is long.
+std::string Shown(const toml::node& node) {
+  if (node.is_table()) return "{...}";
+  constexpr std::size_t kMost = 80;
+  const std::string text = TomlText(node);
+  return text.size() <= kMost ? text : text.substr(0, kMost) + "...";
+}
+
+std::string Listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+std::string_view TypeOf(const toml::node& node) {
+  switch (node.type()) {
+    case toml::node_type::string:
+      return "a string";
+    case toml::node_type::integer:
+      return "an integer";
+    case toml::node_type::floating_point:
+      return "a number with a point";
+    case toml::node_type::boolean:
+      return "a truth value";
+    case toml::node_type::array:
+      return "a list";
+    case toml::node_type::table:
+      return "a table";
+    default:
+      return "a date or time";
+  }
+}
+
+// Stores the value of `node` in the member; returns what is wrong with it, or "".
+struct Assign {
+  const ConfigKey& key;
+  const toml::node& node;
+  Config& config;
+
+  std::string operator()(MemberOf<std::string> member) const {
+    const auto text = node.value_exact<std::string>();
+    if (!text) return WrongType();
+    if (const auto* words = std::get_if<WordRule>(&key.rule)) return Word(member, *text, *words);
+    if (!std::get<TextRule>(key.rule).valid(*text)) return NotAllowed();
+    member(config) = *text;
+    return "";
+  }
+  std::string operator()(MemberOf<bool> member) const {
+    const auto flag = node.value_exact<bool>();
+    if (!flag) return WrongType();
+    member(config) = *flag;
+    return "";
+  }
+  std::string operator()(MemberOf<std::int64_t> member) const { return Integer(member); }
+  std::string operator()(MemberOf<std::uint64_t> member) const { return Integer(member); }
+  std::string operator()(MemberOf<double> member) const {
+    const auto& rule = std::get<NumberRule>(key.rule);
+    if (!rule.word.empty() && node.value_exact<std::string>() == rule.word) {
+      member(config) = -1;
+      return "";
+    }
+    if (!node.is_number()) return WrongType();
+    const double number = *node.value<double>();
+    const bool low = rule.low_open ? number > rule.low : number >= rule.low;
+    const bool high = rule.high_open ? number < rule.high : number <= rule.high;
+    if (!std::isfinite(number) || !low || !high) return OutOfRange();
+    member(config) = number;
+    return "";
+  }
+  std::string operator()(MemberOf<std::vector<std::int64_t>> member) const {
+    const auto& rule = std::get<ListRule>(key.rule);
+    const toml::array* list = node.as_array();
+    if (list == nullptr) return WrongType();
+    if (list->size() < rule.least || list->size() > rule.most) return OutOfRange();
+    std::vector<std::int64_t> values;
+    for (const toml::node& element : *list) {
+      const auto value = element.value_exact<std::int64_t>();
+      if (!value) return WrongType();
+      if (*value < rule.low || *value > rule.high) return OutOfRange();
+      values.push_back(*value);
+    }
+    member(config) = std::move(values);
+    return "";
+  }
+  std::string operator()(MemberOf<std::vector<std::string>> member) const {
+    const toml::array* list = node.as_array();
+    if (list == nullptr) return WrongType();
+    const auto& rule = std::get<TextListRule>(key.rule);
+    if (list->size() > rule.most) return OutOfRange();
+    std::vector<std::string> values;
+    for (const toml::node& element : *list) {
+      const auto value = element.value_exact<std::string>();
+      if (!value) return WrongType();
+      if (!rule.valid(*value)) return OutOfRange();
+      values.push_back(*value);
+    }
+    member(config) = std::move(values);
+    return "";
+  }
+
+ private:
+  template <class T>
+  std::string Integer(MemberOf<T> member) const {
+    const auto& rule = std::get<IntegerRule>(key.rule);
+    if (const auto word = node.value_exact<std::string>(); word && !rule.word.empty()) {
+      if (*word != rule.word) return NotAllowed(DidYouMean(*word, {std::string(rule.word)}));
+      member(config) = static_cast<T>(rule.word_value);
+      return "";
+    }
+    const auto value = node.value_exact<std::int64_t>();
+    if (!value) return WrongType();
+    if (*value < rule.low || *value > rule.high) return OutOfRange();
+    if (rule.built && *value != *rule.built) {
+      return fmt::format("{} = {} is not built yet; use {}", key.name(), *value, *rule.built);
+    }
+    member(config) = static_cast<T>(*value);
+    return "";
+  }
+  std::string Word(MemberOf<std::string> member, const std::string& word,
+                   const WordRule& rule) const {
+    if (std::ranges::count(rule.later, word) > 0) {
+      return fmt::format("{} = \"{}\" is not built yet; use {}", key.name(), word, Allowed(rule));
+    }
+    if (std::ranges::count(rule.words, word) == 0) {
+      return NotAllowed(DidYouMean(word, rule.words));
+    }
+    member(config) = word;
+    return "";
+  }
+
+  std::string WrongType() const {
+    return fmt::format("{} = {} is {}; allowed: {}", key.name(), Shown(node), TypeOf(node),
+                       Allowed(key.rule));
+  }
+  std::string OutOfRange() const {
+    return fmt::format("{} = {} is out of range; allowed: {}", key.name(), Shown(node),
+                       Allowed(key.rule));
+  }
+  std::string NotAllowed(const std::string& hint = "") const {
+    return fmt::format("{} = {} is not allowed; allowed: {}{}", key.name(), Shown(node),
+                       Allowed(key.rule), hint);
+  }
+};
+
+// A key that stands in the wrong section is named with the right one.
+std::string NearestKey(std::string_view section, std::string_view key) {
+  if (const std::string hint = DidYouMean(key, ConfigKeysOf(section)); !hint.empty()) return hint;
+  for (const ConfigKey& entry : ConfigSchema()) {
+    if (entry.key == key) return fmt::format("; did you mean \"{}\"?", entry.name());
+  }
+  return "";
+}
+
+std::string UnknownSection(std::string_view section) {
+  return fmt::format("unknown section \"{}\"; sections: {}{}", section, Listed(ConfigSections()),
+                     DidYouMean(section, ConfigSections()));
+}
+
+std::string_view Trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return "";
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+// TOML if it is one value, else a bare word.
+toml::table OverrideValue(std::string_view text) {
+  try {
+    toml::table table = ParseToml(fmt::format("value = {}", text));
+    if (table.size() == 1 && table.contains("value")) return table;
+  } catch (const toml::parse_error&) {
+    // Not TOML: a word such as wait, minatar/breakout or tcp://127.0.0.1:0.
+  }
+  return toml::table{{"value", text}};
+}
+
+// Whether a value can be written as TOML; numbers can.
+struct IsText {
+  Config& config;
+
+  bool operator()(MemberOf<std::string> member) const { return IsUtf8(member(config)); }
+  bool operator()(MemberOf<std::vector<std::string>> member) const {
+    return std::ranges::all_of(member(config), IsUtf8);
+  }
+  template <class T>
+  bool operator()(MemberOf<T>) const {
+    return true;
+  }
+};
+
+}  // namespace
+
+// What needs toml++ and the reader's members both.
+struct ConfigReader::Walk {
+  ConfigReader& reader;
+
+  Place At(const toml::source_region& region) const {
+    const auto [line, column] = region.begin;
+    return {fmt::format("{}:{}:{}", reader.file_, line, column), line, column};
+  }
+
+  void Set(std::string_view section, std::string_view key, const toml::node& node,
+           const Place& key_place, const Place& value_place) {
+    if (reader.mistakes_.full()) return;
+    const ConfigKey* entry = FindConfigKey(section, key);
+    if (entry == nullptr) {
+      reader.mistakes_.Add(
+          key_place, fmt::format("unknown key {}.{}; keys of [{}]: {}{}", section, key, section,
+                                 Listed(ConfigKeysOf(section)), NearestKey(section, key)));
+      return;
+    }
+    reader.places_[entry->name()] = value_place;
+    const std::string wrong = std::visit(Assign{*entry, node, reader.config_}, entry->member);
+    if (wrong.empty()) return;
+    reader.refused_.insert(entry->name());
+    reader.mistakes_.Add(value_place, wrong);
+  }
+
+  void Document(const toml::table& document) {
+    const std::vector<std::string> sections = ConfigSections();
+    for (const auto& [name, node] : document) {
+      if (reader.mistakes_.full()) return;
+      const Place place = At(name.source());
+      const toml::table* section = node.as_table();
+      const bool known = std::ranges::count(sections, name.str()) > 0;
+      if (known && section != nullptr) {
+        for (const auto& [key, value] : *section) {
+          Set(name.str(), key.str(), value, At(key.source()), At(value.source()));
+        }
+      } else if (known) {
+        reader.mistakes_.Add(place, fmt::format("{} is {}, but it is a section: write [{}]",
+                                                name.str(), TypeOf(node), name.str()));
+      } else if (section != nullptr) {
+        reader.mistakes_.Add(place, UnknownSection(name.str()));
+      } else {
+        reader.mistakes_.Add(place, fmt::format("{} stands outside of every section{}", name.str(),
+                                                NearestKey("", name.str())));
+      }
+    }
+  }
+};
+
+bool ConfigReader::ReadDocument(const std::string& text) {
+  Walk walk{*this};
+  try {
+    walk.Document(ParseToml(text, file_));
+    return true;
+  } catch (const toml::parse_error& error) {
+    std::string sentence(error.description());
+    std::ranges::replace(sentence, '\n', ' ');
+    mistakes_.Add(walk.At(error.source()), sentence);
+    return false;
+  }
+}
+
+void ConfigReader::ReadOverride(const std::string& setting) {
+  const Place place{"--set " + setting};
+  const std::size_t equals = setting.find('=');
+  const std::string_view name = Trimmed(std::string_view(setting).substr(0, equals));
+  const std::size_t dot = name.find('.');
+  if (equals == std::string::npos || dot == std::string_view::npos) {
+    mistakes_.Add(place, "an override is written section.key=value, as in --set staleness.bound=4");
+    return;
+  }
+  const std::string_view section = name.substr(0, dot), key = name.substr(dot + 1);
+  if (std::ranges::count(ConfigSections(), section) == 0) {
+    mistakes_.Add(place, UnknownSection(section));
+    return;
+  }
+  const toml::table value = OverrideValue(Trimmed(std::string_view(setting).substr(equals + 1)));
+  Walk{*this}.Set(section, key, *value.get("value"), place, place);
+}
+
+void ConfigReader::Finish(std::int64_t actors_that_fit, const ConfigCheck& check) {
+  ResolveAuto(config_, file_, actors_that_fit);
+  std::vector<Contradiction> found = FindContradictions(config_);
+  if (check) std::ranges::move(check(config_), std::back_inserter(found));
+  for (const Contradiction& contradiction : found) {
+    const auto refused = [&](const std::string& key) { return refused_.contains(key); };
+    if (std::ranges::any_of(contradiction.keys, refused)) continue;
+    Place place{file_};  // if it is a default that does not fit
+    for (const std::string& key : contradiction.keys) {
+      if (const auto set = places_.find(key); set != places_.end()) {
+        place = set->second;
+        break;
+      }
+    }
+    mistakes_.Add(place, contradiction.sentence);
+  }
+  CheckWritten();
+}
+
+// The configuration is written out to be read again: by the actors, who are sent it, and by a run that is resumed.
+// Texts of a file are UTF-8; those of an override, and the file's own name, may be anything.
+void ConfigReader::CheckWritten() {
+  for (const ConfigKey& key : ConfigSchema()) {
+    if (std::visit(IsText{config_}, key.member)) continue;
+    const auto set = places_.find(key.name());
+    mistakes_.Add(set == places_.end() ? Place{file_} : set->second,
+                  fmt::format("{} is no UTF-8 text", key.name()));
+    break;  // run.dir may only follow run.name
+  }
+  if (const std::size_t size = ToToml(config_).size(); size > kMostConfigBytes) {
+    mistakes_.Add(
+        {file_},
+        fmt::format("the whole configuration is {} bytes long, its texts with it; at most {} can "
+                    "be sent to actors",
+                    size, kMostConfigBytes));
+  }
+}
+
+ConfigSource ConfigReader::Source() const {
+  ConfigSource source;
+  for (const auto& [key, place] : places_) source.where[key] = place.text;
+  return source;
+}
+
+}  // namespace starling

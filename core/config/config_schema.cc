@@ -1,0 +1,232 @@
+#include "core/config/config_schema.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace starling {
+namespace {
+
+// The names of a key and its member are the same, so a key cannot be tied to another's member.
+#define KEY(section, key) \
+#section, #key,         \
+      +[](Config & config) -> decltype((config.section.key)) { return config.section.key; }
+
+constexpr std::int64_t kMany =
+    1'000'000'000'000'000;  // 10^15: exact as a double, centuries of steps
+constexpr double kDay = 86'400;
+constexpr double kHourMs = 3'600'000;
+
+bool IsPrintable(std::string_view text) {
+  return std::ranges::none_of(text, [](char c) { return static_cast<unsigned char>(c) < ' '; });
+}
+bool IsName(std::string_view text) { return IsPrintable(text) && !text.empty(); }
+
+const std::vector<ConfigKey>& Table() {
+  static const std::vector<ConfigKey> table = {
+      {KEY(run, name), TextRule{"text on one line", IsPrintable}},
+      {KEY(run, seed), IntegerRule{0, std::numeric_limits<std::int64_t>::max()}},
+      {KEY(run, steps), IntegerRule{1, kMany}},
+      {KEY(run, dir), TextRule{"text on one line", IsPrintable}},
+      {KEY(run, init_from), TextRule{"text on one line", IsPrintable}},
+      {KEY(run, metrics_s), NumberRule{0.2, kDay}},
+      {KEY(run, tensorboard), FlagRule{}},
+
+      {KEY(env, name), TextRule{"the name of an environment", IsName}},
+      {KEY(env, sticky_actions), NumberRule{.low = 0, .high = 1, .word = "auto"}},
+      {KEY(env, ramping), FlagRule{}},
+      {KEY(env, action_set), WordRule{{"full", "minimal"}}},
+      {KEY(env, noop_max), IntegerRule{0, 1000}},
+      {KEY(env, repeat), IntegerRule{1, 1000}},
+      {KEY(env, max_pool), FlagRule{}},
+      {KEY(env, life_loss_ends), FlagRule{}},
+      {KEY(env, time_limit), IntegerRule{0, kMany}},
+      {KEY(env, reward_clip), NumberRule{0, 1e6}},
+      {KEY(env, pixels), FlagRule{}},
+      {KEY(env, stack), IntegerRule{1, 64}},
+      {KEY(env, step_ms), NumberRule{0, 60'000}},
+      {KEY(env, step_jitter), NumberRule{0, 1}},
+      {KEY(env, python), TextRule{"\"auto\" or the path of a Python interpreter", IsName}},
+      {KEY(env, options), TextRule{"a JSON object on one line, or nothing", IsPrintable}},
+      {KEY(env, per_process), IntegerRule{1, 1024}},
+      {KEY(env, timeout_s), NumberRule{0.01, kDay}},
+      {KEY(env, isolate), FlagRule{}},
+
+      {KEY(actors, count), IntegerRule{1, 1024, "auto"}},
+      {KEY(actors, envs_per_actor), IntegerRule{1, 65'536}},
+      {KEY(actors, unroll), IntegerRule{1, 10'000}},
+      {KEY(actors, backend), WordRule{{"cpu", "cuda", "auto"}}},
+      {KEY(actors, env_device), WordRule{{"auto", "cpu", "cuda"}}},
+
+      {KEY(net, kind),
+       WordRule{{"auto", "minatar", "atari", "atari_lstm", "nature", "mlp", "layers"}}},
+      {KEY(net, hidden), ListRule{0, 8, 1, 65'536}},
+      {KEY(net, layers), TextListRule{64, IsName}},
+      {KEY(net, init), WordRule{{"orthogonal", "kaiming", "fan_in"}}},
+      {KEY(net, precision), WordRule{{"f32", "bf16", "tf32"}}},
+      {KEY(net, stages), IntegerRule{.low = 1, .high = 64, .built = 1}},
+
+      {KEY(loss, gamma), NumberRule{0, 1}},
+      {KEY(loss, gae_lambda), NumberRule{0, 1}},
+      {KEY(loss, value_coef), NumberRule{0, 100}},
+      {KEY(loss, entropy), NumberRule{0, 10}},
+      {KEY(loss, entropy_end), NumberRule{0, 10}},
+      {KEY(loss, entropy_schedule), WordRule{{"linear", "exponential", "constant"}}},
+      {KEY(loss, reduction), WordRule{{"mean", "sum"}}},
+
+      {KEY(optimizer, kind), WordRule{{"rmsprop", "adam", "sgd"}}},
+      {KEY(optimizer, lr), NumberRule{.low = 0, .high = 10, .low_open = true}},
+      {KEY(optimizer, lr_schedule), WordRule{{"linear", "constant"}}},
+      {KEY(optimizer, warmup_steps), IntegerRule{0, kMany}},
+      {KEY(optimizer, momentum), NumberRule{.low = 0, .high = 1, .high_open = true}},
+      {KEY(optimizer, decay), NumberRule{.low = 0, .high = 1, .high_open = true}},
+      {KEY(optimizer, epsilon), NumberRule{1e-30, 1}},  // as a float it must not be 0
+      {KEY(optimizer, epsilon_place), WordRule{{"outside", "inside"}}},
+      {KEY(optimizer, centered), FlagRule{}},
+      {KEY(optimizer, bias_correction), FlagRule{}},
+      {KEY(optimizer, beta1), NumberRule{.low = 0, .high = 1, .high_open = true}},
+      {KEY(optimizer, beta2), NumberRule{.low = 0, .high = 1, .high_open = true}},
+      {KEY(optimizer, clip_norm), NumberRule{0, 1e6}},
+      {KEY(optimizer, scale_lr), WordRule{{"none", "linear"}}},
+
+      {KEY(updates, gradients), IntegerRule{1, 1024, "auto"}},
+      {KEY(updates, in_flight), IntegerRule{1, 16, "auto"}},
+      {KEY(updates, start_with), IntegerRule{1, 1024, "auto"}},
+      {KEY(updates, start_timeout_s), NumberRule{.low = 0, .high = kDay, .low_open = true}},
+      {KEY(updates, max_norm), NumberRule{.low = 0, .high = 1e30, .low_open = true}},
+
+      {KEY(staleness, bound), IntegerRule{0, kMany, "unbounded", kUnbounded}},
+      {KEY(staleness, on_exceed), WordRule{{"wait", "drop"}}},
+      {KEY(staleness, damping), WordRule{{"none", "inverse"}}},
+      {KEY(staleness, deadline_s), NumberRule{.low = 0, .high = kDay, .low_open = true}},
+
+      {KEY(learner, apply), WordRule{{"lanes", "hogwild"}}},
+      {KEY(learner, threads), IntegerRule{1, 256}},
+      {KEY(learner, shards), IntegerRule{1, 8}},
+      {KEY(learner, hash_every), IntegerRule{1, 1'000'000'000}},
+
+      {KEY(wire, endpoint),
+       TextRule{"\"auto\", \"ipc://PATH\" (at most 107 bytes) or \"tcp://HOST:PORT\" (port 0 to "
+                "65535, 0 for any free one)",
+                LooksLikeEndpoint}},
+      {KEY(wire, secret), TextRule{"text on one line", IsPrintable}},
+      {KEY(wire, allowed), TextRule{"text on one line", IsPrintable}},
+      {KEY(wire, address), TextRule{"text on one line", IsPrintable}},
+      {KEY(wire, gradient), WordRule{{"f32"}, {"bf16", "topk"}}},
+      {KEY(wire, fetch_after_ms), NumberRule{0, 60'000}},
+      {KEY(wire, heartbeat_ms), NumberRule{1, 60'000}},
+      {KEY(wire, timeout_s), NumberRule{0.1, kDay}},
+      {KEY(wire, connect_timeout_s), NumberRule{.low = 0, .high = kDay, .low_open = true}},
+      {KEY(wire, runtime_dir), TextRule{"text on one line", IsPrintable}},
+
+      {KEY(checkpoint, every_steps), IntegerRule{1, kMany}},
+      {KEY(checkpoint, keep), IntegerRule{1, 1000}},
+
+      {KEY(eval, every_steps), IntegerRule{0, kMany}},
+      {KEY(eval, episodes), IntegerRule{1, 10'000'000}},
+      {KEY(eval, greedy), FlagRule{}},
+
+      {KEY(simulate, compute_ms), NumberRule{.low = 0, .high = kHourMs, .low_open = true}},
+      {KEY(simulate, compute_spread), NumberRule{0, 1}},
+      {KEY(simulate, refresh_ms), NumberRule{0, kHourMs}},
+      {KEY(simulate, network_ms), NumberRule{0, kHourMs}},
+      {KEY(simulate, receive_ms), NumberRule{0, kHourMs}},
+      {KEY(simulate, apply_ms), NumberRule{0, kHourMs}},
+      {KEY(simulate, merge_ms), NumberRule{0, kHourMs}},
+      {KEY(simulate, stragglers), IntegerRule{0, 1024}},
+      {KEY(simulate, straggler_factor), NumberRule{1, 1e6}},
+      {KEY(simulate, delayed_share), NumberRule{0, 1}},
+      {KEY(simulate, delayed_factor), NumberRule{1, 1e6}},
+
+      {KEY(status, port), IntegerRule{0, 65'535}},
+  };
+  return table;
+}
+
+std::string Or(const std::vector<std::string>& words) {
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (i > 0) text += i + 1 == words.size() ? " or " : ", ";
+    text += '"' + words[i] + '"';
+  }
+  return text;
+}
+
+struct InWords {
+  std::string operator()(const FlagRule&) const { return "true or false"; }
+  std::string operator()(const IntegerRule& rule) const {
+    if (rule.built) return fmt::format("{}", *rule.built);
+    const std::string range = fmt::format("an integer from {} to {}", rule.low, rule.high);
+    return rule.word.empty() ? range : fmt::format("{} or \"{}\"", range, rule.word);
+  }
+  std::string operator()(const NumberRule& rule) const {
+    const std::string range = fmt::format("a number {} {} {} {}", rule.low_open ? "above" : "from",
+                                          rule.low, rule.high_open ? "to below" : "to", rule.high);
+    return rule.word.empty() ? range : fmt::format("{} or \"{}\"", range, rule.word);
+  }
+  std::string operator()(const WordRule& rule) const { return Or(rule.words); }
+  std::string operator()(const TextRule& rule) const { return std::string(rule.allowed); }
+  std::string operator()(const ListRule& rule) const {
+    return fmt::format("a list of {} to {} integers from {} to {}", rule.least, rule.most, rule.low,
+                       rule.high);
+  }
+  std::string operator()(const TextListRule& rule) const {
+    return fmt::format("a list of up to {} strings, each on one line", rule.most);
+  }
+};
+
+bool IsPort(std::string_view text) {
+  if (text.empty() || text.size() > 5) return false;
+  int port = 0;
+  for (const char c : text) {
+    if (c < '0' || c > '9') return false;
+    port = 10 * port + (c - '0');
+  }
+  return port <= 65'535;
+}
+
+}  // namespace
+
+std::span<const ConfigKey> ConfigSchema() { return Table(); }
+
+const ConfigKey* FindConfigKey(std::string_view section, std::string_view key) {
+  for (const ConfigKey& entry : Table()) {
+    if (entry.section == section && entry.key == key) return &entry;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> ConfigSections() {
+  std::vector<std::string> sections;
+  for (const ConfigKey& entry : Table()) {
+    if (sections.empty() || sections.back() != entry.section) sections.push_back(entry.section);
+  }
+  return sections;
+}
+
+std::vector<std::string> ConfigKeysOf(std::string_view section) {
+  std::vector<std::string> keys;
+  for (const ConfigKey& entry : Table()) {
+    if (entry.section == section) keys.push_back(entry.key);
+  }
+  return keys;
+}
+
+std::string Allowed(const ConfigRule& rule) { return std::visit(InWords{}, rule); }
+
+bool LooksLikeEndpoint(std::string_view text) {
+  constexpr std::size_t kLongestIpc = 107;  // sun_path less its final zero
+  if (!IsPrintable(text)) return false;
+  if (text == "auto") return true;
+  if (text.starts_with("ipc://")) {
+    const std::size_t length = text.size() - std::string_view("ipc://").size();
+    return length >= 1 && length <= kLongestIpc;
+  }
+  if (!text.starts_with("tcp://")) return false;
+  text.remove_prefix(std::string_view("tcp://").size());
+  const std::size_t colon = text.rfind(':');
+  return colon != std::string_view::npos && colon > 0 && IsPort(text.substr(colon + 1));
+}
+
+}  // namespace starling

@@ -1,0 +1,94 @@
+// The one table of the configuration: every key with its member, its type and what it may hold.
+// The parser, the writer, the messages and the test of configs/reference.toml all walk it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/config/config.h"
+
+namespace starling {
+
+// The member of a Config behind a key; one function type for each type of member.
+template <class T>
+using MemberOf = T& (*)(Config&);
+using ConfigMember =
+    std::variant<MemberOf<std::string>, MemberOf<bool>, MemberOf<std::int64_t>,
+                 MemberOf<std::uint64_t>, MemberOf<double>, MemberOf<std::vector<std::int64_t>>,
+                 MemberOf<std::vector<std::string>>>;
+
+struct FlagRule {};
+
+// An integer of [low, high], or `word`, which is stored as `word_value`.
+struct IntegerRule {
+  std::int64_t low, high;
+  std::string_view word = "";
+  std::uint64_t word_value = 0;
+  std::optional<std::int64_t> built = std::nullopt;  // the only value that works so far
+};
+
+// A finite number between low and high, an open end not allowed itself; or `word`, which is stored
+// as -1.
+struct NumberRule {
+  double low, high;
+  bool low_open = false, high_open = false;
+  std::string_view word = "";
+};
+
+// One of `words`; those of `later` are known but not built yet.
+struct WordRule {
+  std::vector<std::string> words;
+  std::vector<std::string> later = {};
+};
+
+// Text for which `valid` holds; `allowed` says it in words.
+struct TextRule {
+  std::string_view allowed;
+  bool (*valid)(std::string_view);
+};
+
+// A list of `least` to `most` integers of [low, high].
+struct ListRule {
+  std::size_t least, most;
+  std::int64_t low, high;
+};
+
+// A list of up to `most` texts, for each of which `valid` holds.
+struct TextListRule {
+  std::size_t most;
+  bool (*valid)(std::string_view);
+};
+
+using ConfigRule =
+    std::variant<FlagRule, IntegerRule, NumberRule, WordRule, TextRule, ListRule, TextListRule>;
+
+struct ConfigKey {
+  std::string section, key;
+  ConfigMember member;
+  ConfigRule rule;
+
+  std::string name() const { return section + "." + key; }
+};
+
+// In the order of the sections and keys of configs/reference.toml.
+std::span<const ConfigKey> ConfigSchema();
+
+// nullptr if there is none.
+const ConfigKey* FindConfigKey(std::string_view section, std::string_view key);
+
+std::vector<std::string> ConfigSections();
+std::vector<std::string> ConfigKeysOf(std::string_view section);
+
+// What a rule allows, in words: `an integer from 1 to 1024 or "auto"`.
+std::string Allowed(const ConfigRule& rule);
+
+// "auto", "ipc://PATH" or "tcp://HOST:PORT". Only the shape: whether a host may be used is the
+// wire's.
+bool LooksLikeEndpoint(std::string_view text);
+
+}  // namespace starling

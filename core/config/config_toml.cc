@@ -1,0 +1,90 @@
+// ToToml: the effective configuration written out, key by key along the schema.
+#include <fmt/format.h>
+
+#include "core/config/config.h"
+#include "core/config/config_schema.h"
+
+namespace starling {
+namespace {
+
+// A TOML basic string.
+std::string Quoted(const std::string& text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      quoted += {'\\', c};
+    } else if (code < 0x20 || code == 0x7f) {
+      quoted += fmt::format("\\u{:04X}", code);
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + '"';
+}
+
+// The fewest digits that read back to the same double, with a point or an exponent, so that the
+// value also looks like the number it is.
+std::string Written(double value) {
+  std::string text = fmt::format("{}", value);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return text;
+}
+
+template <class T>
+std::string WrittenInteger(T value, const ConfigRule& rule) {
+  const auto& integer = std::get<IntegerRule>(rule);
+  if (!integer.word.empty() && static_cast<std::uint64_t>(value) == integer.word_value) {
+    return Quoted(std::string(integer.word));
+  }
+  return fmt::format("{}", value);
+}
+
+struct Writer {
+  Config& config;
+  const ConfigRule& rule;
+  std::string operator()(MemberOf<std::string> member) const { return Quoted(member(config)); }
+  std::string operator()(MemberOf<bool> member) const { return member(config) ? "true" : "false"; }
+  std::string operator()(MemberOf<std::int64_t> member) const {
+    return WrittenInteger(member(config), rule);
+  }
+  std::string operator()(MemberOf<std::uint64_t> member) const {
+    return WrittenInteger(member(config), rule);
+  }
+  std::string operator()(MemberOf<double> member) const {
+    const std::string_view word = std::get<NumberRule>(rule).word;
+    return !word.empty() && member(config) < 0 ? Quoted(std::string(word))
+                                               : Written(member(config));
+  }
+  std::string operator()(MemberOf<std::vector<std::int64_t>> member) const {
+    std::string text;
+    for (const std::int64_t value : member(config)) {
+      text += fmt::format("{}{}", text.empty() ? "" : ", ", value);
+    }
+    return "[" + text + "]";
+  }
+  std::string operator()(MemberOf<std::vector<std::string>> member) const {
+    std::string text;
+    for (const std::string& value : member(config)) {
+      text += (text.empty() ? "" : ", ") + Quoted(value);
+    }
+    return "[" + text + "]";
+  }
+};
+
+}  // namespace
+
+std::string ToToml(const Config& config) {
+  Config copy = config;  // the schema's members are those of a Config that may be written to
+  std::string text, section;
+  for (const ConfigKey& key : ConfigSchema()) {
+    if (key.section != section) {
+      text += fmt::format("{}[{}]\n", section.empty() ? "" : "\n", key.section);
+      section = key.section;
+    }
+    text += fmt::format("{} = {}\n", key.key, std::visit(Writer{copy, key.rule}, key.member));
+  }
+  return text;
+}
+
+}  // namespace starling

@@ -1,0 +1,75 @@
+#include "core/process.h"
+
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "core/check.h"
+
+namespace starling {
+
+namespace {
+
+int stop_fd = -1, reload_fd = -1;
+
+void OnStop(int) {
+  // Async-signal-safe: one write.
+  const eventfd_t one = 1;
+  [[maybe_unused]] const auto written = write(stop_fd, &one, sizeof one);
+}
+
+void OnReload(int) {
+  const eventfd_t one = 1;
+  [[maybe_unused]] const auto written = write(reload_fd, &one, sizeof one);
+}
+
+}  // namespace
+
+int CatchReloadSignal() {
+  CHECK(reload_fd < 0);
+  reload_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  CHECK(reload_fd >= 0);
+  struct sigaction action {};
+  action.sa_handler = OnReload;
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGHUP, &action, nullptr);
+  return reload_fd;
+}
+
+int CatchStopSignals(bool again_ends) {
+  IgnoreFileSizeSignal();
+  CHECK(stop_fd < 0);
+  stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  CHECK(stop_fd >= 0);
+  struct sigaction action {};
+  action.sa_handler = OnStop;
+  action.sa_flags = SA_RESTART;
+  for (int number : {SIGTERM, SIGINT, SIGHUP}) {
+    if (again_ends && number != SIGTERM) action.sa_flags |= static_cast<int>(SA_RESETHAND);
+    struct sigaction before {};
+    sigaction(number, nullptr, &before);
+    if (before.sa_handler != SIG_IGN) sigaction(number, &action, nullptr);  // nohup stays nohup
+  }
+  return stop_fd;
+}
+
+void IgnoreFileSizeSignal() { signal(SIGXFSZ, SIG_IGN); }
+
+std::filesystem::path ProgramDir() {
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path();
+}
+
+std::string CallName(const std::filesystem::path& path, const std::filesystem::path& from) {
+  std::string absolute = path.lexically_normal().string();
+  std::string relative = path.lexically_relative(from).string();
+  if (relative.empty() || relative.size() >= absolute.size()) return absolute;
+  // A bare name would be looked for in PATH.
+  return relative.find('/') == std::string::npos ? "./" + relative : relative;
+}
+
+std::function<bool()> WatchParent(pid_t parent) {
+  if (parent == 0) return [] { return false; };
+  return [parent] { return getppid() != parent; };
+}
+
+}  // namespace starling

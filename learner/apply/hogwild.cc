@@ -1,0 +1,196 @@
+#include "learner/apply/hogwild.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "core/check.h"
+#include "core/clock.h"
+#include "core/denormals.h"
+
+namespace starling::learner {
+namespace {
+
+// What one thread reads of the shared floats, and what it makes of it.
+struct Block {
+  alignas(kCacheLine) std::array<float, kApplyBlock> before, now;
+
+  std::span<float> LoadFrom(const SharedFloats& shared, std::size_t offset, std::size_t n) {
+    shared.Load(offset, std::span(before).first(n));
+    std::copy_n(before.begin(), n, now.begin());
+    return std::span(now).first(n);
+  }
+  void StoreTo(SharedFloats& shared, std::size_t offset, std::size_t n) const {
+    shared.StoreChanged(offset, std::span(before).first(n), std::span(now).first(n));
+  }
+};
+
+}  // namespace
+
+Hogwild::Hogwild(const ApplierSpec& spec, std::span<const float> weights,
+                 std::span<const std::vector<float>> state, wire::SnapshotWriter& snapshot,
+                 const wire::SnapshotMeta& initial, std::function<void()> on_progress)
+    : spec_(spec),
+      snapshot_(snapshot),
+      on_progress_(std::move(on_progress)),
+      weights_(spec.size),
+      places_(static_cast<std::size_t>(std::max(spec.threads, 0)) + 1),
+      submitted_(initial.version),
+      taken_(initial.version),
+      completed_(initial.version),
+      workers_(static_cast<std::size_t>(std::max(spec.threads, 0))) {
+  const std::size_t slots = spec.optimizer.slots.size();
+  CHECK(spec.threads >= 1, "{} threads", spec.threads);
+  CHECK(weights.size() == spec.size, "{} weights for {}", weights.size(), spec.size);
+  CHECK(state.empty() || state.size() == slots, "{} slots", state.size());
+  CHECK(snapshot.floats() == spec.size, "snapshot of {} floats", snapshot.floats());
+
+  weights_.Store(0, weights);
+  for (std::size_t s = 0; s < slots; ++s) {
+    SharedFloats& slot = state_.emplace_back(spec.size);
+    if (state.empty()) continue;
+    CHECK(state[s].size() == spec.size, "slot of {} floats", state[s].size());
+    slot.Store(0, state[s]);
+  }
+  snapshot_.Begin(initial.version);
+  snapshot_.Write(initial.version, 0, weights);
+  snapshot_.Publish(initial);
+  for (Worker& worker : workers_) worker.thread = std::thread([this, &worker] { Run(worker); });
+}
+
+Hogwild::~Hogwild() {
+  stop_.store(true, std::memory_order_release);  // partner: the acquire load in Run
+  for (std::size_t i = 0; i < workers_.size(); ++i) parker_.Wake();  // each wakes one
+  for (Worker& worker : workers_) worker.thread.join();
+}
+
+bool Hogwild::Submit(Update* update) {
+  const std::uint64_t submitted = Submitted();
+  if (submitted - Completed() >= capacity()) return false;
+  Admit(*update, submitted, spec_.size, state_.size());
+  // Whoever used the place is done with it: Completed() is an acquire load.
+  PlaceOf(update->version).update = update;
+  submitted_.store(update->version, std::memory_order_release);  // partner: the load in Take
+  parker_.Wake();
+  return true;
+}
+
+Capture Hogwild::CaptureNow() const {
+  CHECK(Idle(), "version {} of {}", Completed(), Submitted());
+  Capture capture{std::vector<float>(spec_.size), {}};
+  capture.state.assign(state_.size(), std::vector<float>(spec_.size));
+  ReadInto(capture);
+  return capture;
+}
+
+std::int64_t Hogwild::BusyNs() const {
+  std::int64_t sum = 0;
+  for (const Worker& worker : workers_) sum += worker.busy_ns.load(std::memory_order_relaxed);
+  return sum / threads();
+}
+
+void Hogwild::Run(Worker& worker) {
+  FlushDenormals();
+  const SteadyClock clock;
+  for (;;) {
+    const std::uint32_t ticket = parker_.Ticket();
+    // Partner: the release store in the destructor. Read before Take, so that whoever sees it sees
+    // everything submitted before it, too.
+    const bool stop = stop_.load(std::memory_order_acquire);
+    if (const Update* const update = Take()) {
+      const std::int64_t begin = clock.NowNs();
+      const std::uint64_t version = update->version;
+      Apply(*update);
+      Finish(version);  // the update may be gone after this
+      worker.busy_ns.store(worker.busy_ns.load(std::memory_order_relaxed) + clock.NowNs() - begin,
+                           std::memory_order_relaxed);
+    } else if (stop) {
+      return;
+    } else {
+      parker_.Park(ticket);
+    }
+  }
+}
+
+// The next update nobody has taken; null if there is none.
+Update* Hogwild::Take() {
+  std::uint64_t taken = taken_.load(std::memory_order_relaxed);
+  // Partner: the release store in Submit, which makes the place's content visible. The count itself
+  // orders nothing: relaxed.
+  while (taken < submitted_.load(std::memory_order_acquire)) {
+    if (taken_.compare_exchange_weak(taken, taken + 1, std::memory_order_relaxed)) {
+      return PlaceOf(taken + 1).update;
+    }
+  }
+  return nullptr;
+}
+
+void Hogwild::Apply(const Update& update) {
+  const StepSize step =
+      MakeStepSize(spec_.optimizer, update.lr, update.scale, update.optimizer_step);
+  Block weights;
+  std::array<Block, kMaxSlots> slots;
+  alignas(kCacheLine) std::array<float, kApplyBlock> sum;
+  for (std::size_t offset = 0; offset < spec_.size; offset += kApplyBlock) {
+    const std::size_t n = std::min(kApplyBlock, spec_.size - offset);
+    const float* gradient = SumGradients(update.gradients, offset, n, sum.data());
+    std::array<std::span<float>, kMaxSlots> state;
+    for (std::size_t s = 0; s < state_.size(); ++s) {
+      state.at(s) = slots.at(s).LoadFrom(state_[s], offset, n);
+    }
+    ApplyUpdate(spec_.optimizer, step, {gradient, n}, weights.LoadFrom(weights_, offset, n),
+                std::span(state).first(state_.size()));
+    for (std::size_t s = 0; s < state_.size(); ++s) slots.at(s).StoreTo(state_[s], offset, n);
+    weights.StoreTo(weights_, offset, n);
+  }
+}
+
+// Who raises the counter from zero holds the publication, and lets go when it is zero again: then
+// it has looked after every update that was counted. The acquire-release chain of the counter hands
+// what the holder knows to the next one.
+void Hogwild::Finish(std::uint64_t version) {
+  // Partner: the acquire load in PublishAllDone, who then sees all that this update has written.
+  PlaceOf(version).done.store(version, std::memory_order_release);
+  if (unseen_.fetch_add(1, std::memory_order_acq_rel) != 0) return;
+  for (std::uint64_t seen = 1; seen > 0;) {
+    PublishAllDone();
+    seen = unseen_.fetch_sub(seen, std::memory_order_acq_rel) - seen;
+  }
+}
+
+// The holder's. Never further at once than the snapshot's slot is another than the newest
+// version's, which stays whole for its readers.
+void Hogwild::PublishAllDone() {
+  for (;;) {
+    const std::uint64_t before = completed_.load(std::memory_order_relaxed);  // the holder's
+    std::uint64_t version = before;
+    while (version < before + wire::kSnapshotSlots - 1 &&
+           PlaceOf(version + 1).done.load(std::memory_order_acquire) == version + 1) {
+      ++version;
+      if (Capture* capture = PlaceOf(version).update->capture.get()) ReadInto(*capture);
+    }
+    if (version == before) return;
+    Publish(version);
+  }
+}
+
+void Hogwild::Publish(std::uint64_t version) {
+  alignas(kCacheLine) std::array<float, kApplyBlock> room;
+  snapshot_.Begin(version);
+  for (std::size_t offset = 0; offset < spec_.size; offset += kApplyBlock) {
+    const std::span<float> block =
+        std::span(room).first(std::min(kApplyBlock, spec_.size - offset));
+    weights_.Load(offset, block);
+    snapshot_.Write(version, offset, block);
+  }
+  snapshot_.Publish(PlaceOf(version).update->meta);
+  completed_.store(version, std::memory_order_release);  // partner: the acquire load in Completed
+  if (on_progress_) on_progress_();
+}
+
+void Hogwild::ReadInto(Capture& capture) const {
+  weights_.Load(0, capture.weights);
+  for (std::size_t s = 0; s < state_.size(); ++s) state_[s].Load(0, capture.state[s]);
+}
+
+}  // namespace starling::learner

@@ -1,0 +1,176 @@
+#include "learner/apply/lanes.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "core/check.h"
+#include "core/clock.h"
+#include "core/denormals.h"
+
+namespace starling::learner {
+namespace {
+
+constexpr std::align_val_t kAlignment{kCacheLine};
+
+}  // namespace
+
+// What one thread owns: the slice [begin, begin + size) and the queue of updates for it. The ring
+// holds every update that may be unfinished, so a push never fails.
+struct Lanes::Lane {
+  std::size_t begin = 0, size = 0;  // floats, multiples of 16
+  SpscRing<Update*, std::bit_ceil(kMaxUpdatesInLanes)> ring;
+  Parker parker;
+  alignas(kCacheLine) std::array<float, kApplyBlock> sum;
+  std::atomic<std::int64_t> busy_ns{0};  // written by the lane alone; a statistic, so relaxed
+  std::thread thread;
+};
+
+void Lanes::FreeAligned::operator()(float* floats) const { ::operator delete(floats, kAlignment); }
+
+Lanes::AlignedFloats Lanes::MakeAligned(std::size_t size) {
+  return AlignedFloats(static_cast<float*>(::operator new(size * sizeof(float), kAlignment)));
+}
+
+Lanes::Lanes(const ApplierSpec& spec, std::span<const float> weights,
+             std::span<const std::vector<float>> state, wire::SnapshotWriter& snapshot,
+             const wire::SnapshotMeta& initial, std::function<void()> on_progress)
+    : spec_(spec),
+      snapshot_(snapshot),
+      on_progress_(std::move(on_progress)),
+      weights_(MakeAligned(spec.size)),
+      submitted_(initial.version),
+      completed_(initial.version) {
+  const std::size_t slots = spec.optimizer.slots.size();
+  CHECK(spec.threads >= 1, "{} lanes", spec.threads);
+  CHECK(spec.size % kGroup == 0 && weights.size() == spec.size, "{} weights for lanes of {}",
+        weights.size(), spec.size);
+  CHECK(state.empty() || state.size() == slots, "{} slots", state.size());
+  CHECK(snapshot.floats() == spec.size, "snapshot of {} floats", snapshot.floats());
+
+  std::ranges::copy(weights, weights_.get());
+  for (std::size_t slot = 0; slot < slots; ++slot) {
+    state_.push_back(MakeAligned(spec.size));
+    std::fill_n(state_[slot].get(), spec.size, 0.0f);
+    if (state.empty()) continue;
+    CHECK(state[slot].size() == spec.size, "slot of {} floats", state[slot].size());
+    std::ranges::copy(state[slot], state_[slot].get());
+  }
+  snapshot_.Begin(initial.version);
+  snapshot_.Write(initial.version, 0, {weights_.get(), spec.size});
+  snapshot_.Publish(initial);
+
+  const std::size_t groups = spec.size / kGroup;
+  const auto count = static_cast<std::size_t>(spec.threads);
+  for (std::size_t i = 0; i < count; ++i) {
+    auto lane = std::make_unique<Lane>();
+    lane->begin = groups * i / count * kGroup;
+    lane->size = groups * (i + 1) / count * kGroup - lane->begin;
+    lanes_.push_back(std::move(lane));
+  }
+  // Only now: a thread reads lanes_.
+  for (const auto& lane : lanes_) lane->thread = std::thread([this, &lane] { Run(*lane); });
+}
+
+Lanes::~Lanes() {
+  stop_.store(true, std::memory_order_release);  // partner: the acquire load in Run
+  for (const auto& lane : lanes_) lane->parker.Wake();
+  for (const auto& lane : lanes_) lane->thread.join();
+}
+
+bool Lanes::Submit(Update* update) {
+  if (submitted_ - Completed() >= kMaxUpdatesInLanes) return false;
+  Admit(*update, submitted_, spec_.size, state_.size());
+  // Relaxed: the ring hands the whole update over.
+  update->weights_hash.store(0, std::memory_order_relaxed);
+  update->lanes_left.store(threads(), std::memory_order_relaxed);
+  ++submitted_;
+  for (const auto& lane : lanes_) {
+    CHECK(lane->ring.TryPush(update), "the ring holds every unfinished update");
+    lane->parker.Wake();
+  }
+  return true;
+}
+
+Capture Lanes::CaptureNow() const {
+  // Completed() is an acquire load: what the lanes wrote before is ours to read.
+  CHECK(Idle(), "version {} of {}", Completed(), submitted_);
+  Capture capture;
+  capture.weights.assign(weights_.get(), weights_.get() + spec_.size);
+  for (const AlignedFloats& slot : state_) {
+    capture.state.emplace_back(slot.get(), slot.get() + spec_.size);
+  }
+  return capture;
+}
+
+std::int64_t Lanes::BusyNs() const {
+  std::int64_t sum = 0;
+  for (const auto& lane : lanes_) sum += lane->busy_ns.load(std::memory_order_relaxed);
+  return sum / threads();
+}
+
+void Lanes::Run(Lane& lane) {
+  FlushDenormals();
+  const SteadyClock clock;
+  for (;;) {
+    const std::uint32_t ticket = lane.parker.Ticket();
+    // Partner: the release store in the destructor. Read before the ring, so that whoever sees it
+    // sees everything submitted before it, too.
+    const bool stop = stop_.load(std::memory_order_acquire);
+    Update* update = nullptr;
+    if (lane.ring.TryPop(update)) {
+      const std::int64_t begin = clock.NowNs();
+      Apply(lane, *update);
+      // The release half hands this lane's writes to the last lane, the acquire half lets the last
+      // lane see those of all others; nothing but the last lane touches the update afterwards.
+      if (update->lanes_left.fetch_sub(1, std::memory_order_acq_rel) == 1) Finish(*update);
+      lane.busy_ns.store(lane.busy_ns.load(std::memory_order_relaxed) + clock.NowNs() - begin,
+                         std::memory_order_relaxed);
+    } else if (stop) {
+      return;
+    } else {
+      lane.parker.Park(ticket);
+    }
+  }
+}
+
+void Lanes::Apply(Lane& lane, Update& update) {
+  const StepSize step =
+      MakeStepSize(spec_.optimizer, update.lr, update.scale, update.optimizer_step);
+  snapshot_.Begin(update.version);
+  for (std::size_t done = 0; done < lane.size; done += kApplyBlock) {
+    const std::size_t offset = lane.begin + done;
+    const std::size_t n = std::min(kApplyBlock, lane.size - done);
+    const float* gradient = SumGradients(update.gradients, offset, n, lane.sum.data());
+    const std::span<float> weights(weights_.get() + offset, n);
+    std::array<std::span<float>, kMaxSlots> slots;
+    for (std::size_t s = 0; s < state_.size(); ++s) slots.at(s) = {state_[s].get() + offset, n};
+    ApplyUpdate(spec_.optimizer, step, {gradient, n}, weights,
+                std::span(slots).first(state_.size()));
+    snapshot_.Write(update.version, offset, weights);
+  }
+
+  const std::span<const float> slice(weights_.get() + lane.begin, lane.size);
+  if (update.hash) {
+    const std::uint64_t part = HashWeights(slice, lane.begin / kGroup);
+    update.weights_hash.fetch_add(part, std::memory_order_relaxed);  // ordered by lanes_left
+  }
+  if (update.capture) {
+    const auto at = static_cast<std::ptrdiff_t>(lane.begin);
+    std::ranges::copy(slice, update.capture->weights.begin() + at);
+    for (std::size_t s = 0; s < state_.size(); ++s) {
+      std::copy_n(state_[s].get() + lane.begin, lane.size, update.capture->state[s].begin() + at);
+    }
+  }
+}
+
+// By the last lane of the update, which cannot have counted down the next one yet: so versions are
+// published, and completed_ moves, in order.
+void Lanes::Finish(Update& update) {
+  const std::uint64_t version = update.version;
+  snapshot_.Publish(update.meta);
+  completed_.store(version, std::memory_order_release);  // partner: the acquire load in Completed
+  if (on_progress_) on_progress_();
+}
+
+}  // namespace starling::learner

@@ -1,0 +1,78 @@
+// The applying half of the learner. The flat vector is cut into lanes at multiples of 16 floats;
+// each lane is a thread that alone writes its slice of the weights and of the optimizer's state.
+// Updates reach the lanes in order through single-producer rings; the lane that is the last to
+// finish an update publishes the version. No mutex, and the result depends only on the order of the
+// updates.
+//
+// Thread safety: see applier.h.
+// Invariants: at most kMaxUpdatesInLanes are unfinished, so the snapshot of the newest published
+// version is never written.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "learner/apply/applier.h"
+#include "learner/apply/ring.h"
+#include "wire/snapshot.h"
+
+namespace starling::learner {
+
+inline constexpr std::size_t kMaxUpdatesInLanes = wire::kSnapshotSlots - 1;
+
+class Lanes final : public Applier {
+ public:
+  // As MakeApplier.
+  Lanes(const ApplierSpec& spec, std::span<const float> weights,
+        std::span<const std::vector<float>> state, wire::SnapshotWriter& snapshot,
+        const wire::SnapshotMeta& initial, std::function<void()> on_progress);
+  ~Lanes() override;
+  Lanes(const Lanes&) = delete;
+  Lanes& operator=(const Lanes&) = delete;
+
+  bool Submit(Update* update) override;
+  std::uint64_t Completed() const override {
+    return completed_.load(std::memory_order_acquire);  // partner: the release store in Finish
+  }
+  std::uint64_t Submitted() const override { return submitted_; }
+  Capture CaptureNow() const override;
+  std::int64_t BusyNs() const override;
+  int threads() const override { return static_cast<int>(lanes_.size()); }
+  std::size_t capacity() const override { return kMaxUpdatesInLanes; }
+  bool in_order() const override { return true; }
+
+ private:
+  struct Lane;
+  void Run(Lane& lane);
+  void Apply(Lane& lane, Update& update);
+  void Finish(Update& update);
+
+  const ApplierSpec spec_;
+  wire::SnapshotWriter& snapshot_;
+  const std::function<void()> on_progress_;
+
+  struct FreeAligned {
+    void operator()(float* floats) const;
+  };
+  using AlignedFloats = std::unique_ptr<float[], FreeAligned>;
+  static AlignedFloats MakeAligned(std::size_t size);
+
+  // Each lane writes its own slice only; the network thread reads when idle.
+  AlignedFloats weights_;
+  std::vector<AlignedFloats> state_;
+
+  std::uint64_t submitted_;  // network thread's
+  // Written by the last lane of each version; one version's last lane is ordered before the next's,
+  // because it must itself have counted down the next.
+  alignas(kCacheLine) std::atomic<std::uint64_t> completed_;
+  std::atomic<bool> stop_{false};
+  std::vector<std::unique_ptr<Lane>> lanes_;
+};
+
+}  // namespace starling::learner

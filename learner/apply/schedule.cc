@@ -1,0 +1,65 @@
+#include "learner/apply/schedule.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/check.h"
+
+namespace starling::learner {
+namespace {
+
+// The part of the run that is still to come: 1 at the start, 0 at and after the end.
+double Remaining(std::uint64_t run_steps, std::uint64_t steps_applied) {
+  if (steps_applied >= run_steps) return 0;
+  return static_cast<double>(run_steps - steps_applied) / static_cast<double>(run_steps);
+}
+
+// The part of optimizer.lr that the warm-up allows at `steps`: 1 after it, and without one.
+double Warmup(std::uint64_t warmup_steps, std::uint64_t steps) {
+  if (steps >= warmup_steps) return 1;
+  return static_cast<double>(steps) / static_cast<double>(warmup_steps);
+}
+
+}  // namespace
+
+double LearningRate(const OptimizerConfig& config, std::uint64_t run_steps,
+                    std::uint64_t steps_applied, std::uint64_t samples) {
+  const double lr =
+      config.lr * Warmup(static_cast<std::uint64_t>(config.warmup_steps), steps_applied + samples);
+  if (config.lr_schedule == "constant") return lr;
+  CHECK(config.lr_schedule == "linear", "optimizer.lr_schedule = {}", config.lr_schedule);
+  return lr * Remaining(run_steps, steps_applied);
+}
+
+double EntropyCoef(const LossConfig& config, std::uint64_t run_steps, std::uint64_t steps_applied) {
+  if (config.entropy_schedule == "constant") return config.entropy;
+  const double remaining = Remaining(run_steps, steps_applied);
+  if (config.entropy_schedule == "exponential") {
+    return std::pow(config.entropy, remaining) * std::pow(config.entropy_end, 1 - remaining);
+  }
+  CHECK(config.entropy_schedule == "linear", "loss.entropy_schedule = {}", config.entropy_schedule);
+  return config.entropy * remaining + config.entropy_end * (1 - remaining);
+}
+
+double LinearScale(const OptimizerConfig& config, std::uint64_t samples,
+                   std::uint64_t samples_per_gradient) {
+  if (config.scale_lr == "none") return 1;
+  CHECK(config.scale_lr == "linear", "optimizer.scale_lr = {}", config.scale_lr);
+  CHECK(samples_per_gradient > 0, "an actor sends samples");
+  return static_cast<double>(samples) / static_cast<double>(samples_per_gradient);
+}
+
+double DampingScale(const StalenessConfig& config, std::span<const Contribution> contributions) {
+  if (config.damping == "none") return 1;
+  CHECK(config.damping == "inverse", "staleness.damping = {}", config.damping);
+  double damped = 0, samples = 0;
+  for (const Contribution& part : contributions) {
+    const double m = static_cast<double>(part.samples);
+    samples += m;
+    damped += m / static_cast<double>(std::max<std::uint64_t>(1, part.staleness));
+  }
+  CHECK(samples > 0, "an update of {} gradients without samples", contributions.size());
+  return damped / samples;
+}
+
+}  // namespace starling::learner

@@ -1,0 +1,37 @@
+#include "learner/shards/pending_slices.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace starling::learner {
+
+std::string HeldSlices::Hold(const GradientName& name, HeldSlice slice) {
+  const auto same = held_.find(name);
+  const bool twice =
+      same != held_.end() &&
+      std::ranges::any_of(same->second, [&](const auto& held) { return held.peer == slice.peer; });
+  if (twice) return "duplicate";
+  std::size_t& count = of_[slice.peer];
+  if (count >= most_) return "too many";
+  ++count;
+  held_[name].push_back(std::move(slice));
+  return "";
+}
+
+const HeldSlice* HeldSlices::First(const GradientName& name) const {
+  const auto found = held_.find(name);
+  return found == held_.end() ? nullptr : &found->second.front();
+}
+
+std::optional<HeldSlice> HeldSlices::TakeFirst(const GradientName& name) {
+  const auto found = held_.find(name);
+  if (found == held_.end()) return std::nullopt;
+  HeldSlice first = std::move(found->second.front());
+  found->second.pop_front();
+  if (found->second.empty()) held_.erase(found);
+  const auto of = of_.find(first.peer);
+  if (--of->second == 0) of_.erase(of);
+  return first;
+}
+
+}  // namespace starling::learner

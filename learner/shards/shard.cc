@@ -1,0 +1,354 @@
+#include "learner/shards/shard.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+#include "core/check.h"
+#include "learner/apply/optimizer.h"
+#include "learner/apply/schedule.h"
+#include "net/norm.h"
+
+namespace starling::learner {
+namespace {
+
+constexpr std::int64_t kIdleMs = 50;
+constexpr int kDrainAtMost = 256;  // messages handled before the learner is heard again
+constexpr int kQueue = 4096;       // to shard 0: reports
+constexpr std::size_t kSpare = 8;  // slices over one connection, beside those that may be under way
+
+std::optional<wire::KeyPair> OwnKeys(const Config& config) {
+  if (config.wire.secret.empty()) return std::nullopt;
+  return wire::ReadSecretFile(config.wire.secret);
+}
+
+std::optional<wire::Gate> MakeGate(const Config& config, wire::Context& context,
+                                   const std::string& local_key) {
+  if (local_key.empty()) return std::nullopt;
+  return std::optional<wire::Gate>(std::in_place, context, config.wire.allowed);
+}
+
+// What the learner answers to our hello; `header` is that of the answer.
+wire::ShardWelcome AwaitWelcome(wire::ClientSocket& learner, const ShardOptions& options,
+                                wire::Header& header) {
+  std::array<wire::PollItem, 1> items{{{.socket = &learner}}};
+  for (wire::Envelope envelope; true;) {
+    if (!learner.Receive(envelope)) {
+      if (options.abandoned && options.abandoned()) {
+        throw std::runtime_error("the learner is gone before it had said anything");
+      }
+      wire::Poll(items, kIdleMs);
+      continue;
+    }
+    const auto decoded = wire::Decode(envelope.frames(), 0);
+    if (!decoded) continue;
+    if (std::holds_alternative<wire::Bye>(decoded.message.body)) {
+      throw std::runtime_error("the learner has ended before it had begun");
+    }
+    const auto* welcome = std::get_if<wire::ShardWelcome>(&decoded.message.body);
+    if (!welcome) continue;
+    header = decoded.message.header;
+    return *welcome;
+  }
+}
+
+}  // namespace
+
+Shard::Begin Shard::Greet(const Config& config, const net::ParameterLayout& layout,
+                          const ShardOptions& options) {
+  Begin begin;
+  begin.context = std::make_unique<wire::Context>();
+  begin.learner = std::make_unique<wire::ClientSocket>(
+      *begin.context, options.learner,
+      wire::SocketOptions{.receive_queue = kQueue, .send_queue = kQueue});
+  begin.learner->Send(wire::Encode(
+      {.sequence = 1}, wire::ShardHello{.shard = static_cast<std::uint32_t>(options.shard),
+                                        .pid = static_cast<std::uint32_t>(::getpid())}));
+  wire::Header header;
+  begin.welcome = AwaitWelcome(*begin.learner, options, header);
+  begin.term = header.term;
+  begin.session = header.session;
+  Checkpoint whole = ReadCheckpoint(options.run_dir / begin.welcome.checkpoint);
+  if (whole.layout.fingerprint() != layout.fingerprint()) {
+    throw std::runtime_error("the learner's checkpoint holds another net than its configuration");
+  }
+  const auto shards = static_cast<std::size_t>(config.learner.shards);
+  begin.standing = CutOut({.term = begin.term,
+                           .version = whole.version,
+                           .steps = whole.steps,
+                           .optimizer_step = whole.optimizer_step,
+                           .weights = std::move(whole.weights),
+                           .state = std::move(whole.state)},
+                          wire::CutIntoSlices(layout.size(), shards).at(options.shard));
+  return begin;
+}
+
+Shard::Shard(const Config& config, net::ParameterLayout layout, ShardOptions options)
+    : Shard{config, layout, options, Greet(config, layout, options)} {}
+
+Shard::Shard(const Config& config, net::ParameterLayout layout, ShardOptions options, Begin begin)
+    : config_(config),
+      layout_(std::move(layout)),
+      options_(std::move(options)),
+      slice_(wire::CutIntoSlices(layout_.size(),
+                                 static_cast<std::size_t>(config.learner.shards))[options_.shard]),
+      term_(begin.term),
+      session_(begin.session),
+      context_(std::move(begin.context)),
+      learner_(std::move(begin.learner)),
+      gate_(MakeGate(config, *context_, begin.welcome.local_key)),
+      socket_(*context_, begin.welcome.endpoint,
+              {.max_elements = slice_.size,
+               .silence_ms = static_cast<int>(config.wire.timeout_s * 1000.0),
+               .keys = OwnKeys(config)}),
+      snapshot_(wire::SnapshotWriter::SharedIfThereIsRoom(begin.welcome.snapshot, slice_.size,
+                                                          layout_.fingerprint(), term_)),
+      newest_(snapshot_),
+      checkpoints_(options_.run_dir / "checkpoints", 1, [this] { bell_.Ring(); },
+                   {options_.shard, static_cast<std::size_t>(config.learner.shards)}),
+      held_(kSpare + static_cast<std::size_t>(config.updates.in_flight)),
+      applier_(
+          MakeApplier(config.learner.apply,
+                      {.threads = static_cast<int>(config.learner.threads),
+                       .optimizer = MakeOptimizerSpec(config.optimizer),
+                       .size = slice_.size},
+                      begin.standing.weights, begin.standing.state, snapshot_,
+                      {.term = term_,
+                       .version = begin.standing.version,
+                       .steps = begin.standing.steps,
+                       .entropy = EntropyCoef(config.loss, config.run.steps, begin.standing.steps)},
+                      [this] { bell_.Ring(); })) {
+  if (gate_) gate_->Admit(begin.welcome.local_key, "of this host");
+  Say({}, wire::ShardReady{{.endpoint = socket_.endpoint(),
+                            .snapshot = snapshot_.shared() ? begin.welcome.snapshot : ""}});
+  LogInfo("term {}, weights {} to {} of {}, listening on {}", term_, slice_.begin,
+          slice_.begin + slice_.size, layout_.size(), socket_.endpoint());
+}
+
+bool Shard::Run() {
+  std::array<wire::PollItem, 4> items{};
+  items[0].socket = learner_.get();
+  items[1].socket = &socket_;
+  items[2].fd = bell_.fd();
+  if (gate_) items[3].socket = &*gate_;
+  while (!over_) {
+    wire::Poll(items, kIdleMs);
+    bell_.Silence();
+    if (options_.abandoned && options_.abandoned()) return false;
+    HearLearner();
+    HearActors();
+    Finish();
+    SealIfSettled();
+    CollectSaved();
+    if (gate_) WatchGate();
+    WatchConnections();
+    Beat();
+  }
+  checkpoints_.Finish();
+  return true;
+}
+
+// ---- actors
+
+void Shard::HearActors() {
+  wire::Envelope envelope;
+  for (int i = 0; i < kDrainAtMost && socket_.Receive(envelope); ++i) Handle(std::move(envelope));
+}
+
+void Shard::Handle(wire::Envelope envelope) {
+  if (gate_ && !gate_->NameOf(envelope.key())) {
+    return refusals_.Warn(clock_.NowMs(),
+                          "threw a message away: its sender's key is no longer on the list");
+  }
+  const wire::DecodeResult decoded = wire::Decode(envelope.frames(), slice_.size);
+  if (!decoded) {
+    return refusals_.Warn(clock_.NowMs(), std::string("refused a message that is not ours: ") +
+                                              wire::RefusalName(decoded.refusal));
+  }
+  const wire::Message& message = decoded.message;
+  if (message.header.term != term_ || message.header.session != session_ ||
+      message.header.fingerprint != layout_.fingerprint()) {
+    return;
+  }
+  if (message.header.kind == wire::Kind::kGradientSlice) OnSlice(std::move(envelope), message);
+  if (message.header.kind == wire::Kind::kFetch) OnFetch(envelope.peer(), message.header);
+}
+
+void Shard::OnSlice(wire::Envelope envelope, const wire::Message& message) {
+  const wire::Header& header = message.header;
+  const std::uint64_t sequence = std::get<wire::GradientSlice>(message.body).gradient;
+  const GradientName name{header.slot, header.incarnation, sequence};
+  std::string refused = "count";
+  if (header.count == slice_.size) {
+    HeldSlice slice{.peer = envelope.peer(), .envelope = {}, .values = message.floats()};
+    slice.envelope = std::move(envelope);
+    const bool first = !held_.First(name);
+    refused = held_.Hold(name, std::move(slice));
+    if (refused.empty() && first) return Report(name);
+  }
+  if (refused.empty()) return;
+  refusals_.Warn(clock_.NowMs(),
+                 fmt::format("refused a slice of actor {}: {}", header.slot, refused));
+}
+
+// To the learner: the slice whose turn it is under this name, if there is one.
+void Shard::Report(const GradientName& name) {
+  const HeldSlice* slice = held_.First(name);
+  if (!slice) return;
+  const net::FiniteNorm norm = net::CheckFinite(slice->values);
+  Say({.slot = name.slot, .incarnation = name.incarnation},
+      wire::SliceHeld{.gradient = name.sequence,
+                      .norm = norm.finite ? norm.norm : std::numeric_limits<double>::infinity(),
+                      .key = slice->envelope.key()});
+}
+
+void Shard::OnFetch(const std::string& peer, const wire::Header& header) {
+  if (!newest_.Look()) return;  // overtaken: the actor asks again
+  const wire::SnapshotMeta& meta = newest_.meta();
+  const wire::Header answer{.slot = header.slot,
+                            .incarnation = header.incarnation,
+                            .sequence = ++said_,
+                            .term = term_,
+                            .session = session_,
+                            .version = meta.version,
+                            .fingerprint = layout_.fingerprint()};
+  socket_.Send(peer,
+               wire::Encode(answer, wire::Weights{.steps = meta.steps, .entropy = meta.entropy},
+                            newest_.values()));
+}
+
+void Shard::WatchConnections() {
+  const std::int64_t now = clock_.NowMs();
+  for (const std::string& line : socket_.CutUnfinished(now)) {
+    refusals_.Warn(now, "cut off: " + line);
+  }
+}
+
+void Shard::WatchGate() {
+  for (const std::string& line : gate_->Answer()) {
+    refusals_.Warn(clock_.NowMs(), "turned away: " + line);
+  }
+  if (const std::size_t failed = socket_.FailedHandshakes()) {
+    refusals_.Warn(clock_.NowMs(),
+                   fmt::format("turned away: {} connections without a key", failed));
+  }
+}
+
+// ---- shard 0
+
+void Shard::HearLearner() {
+  wire::Envelope envelope;
+  while (learner_->Receive(envelope)) {
+    const wire::DecodeResult decoded = wire::Decode(envelope.frames(), 0);
+    if (!decoded || decoded.message.header.term != term_) continue;
+    const auto& [header, body, tensor] = decoded.message;
+    if (const auto* verdict = std::get_if<wire::Verdict>(&body)) {
+      if (verdict->items.empty()) {
+        seal_ = header.version;
+      } else {
+        Apply(header.version, *verdict);
+      }
+    } else if (const auto* forget = std::get_if<wire::Forget>(&body)) {
+      const GradientName name{header.slot, header.incarnation, forget->gradient};
+      held_.TakeFirst(name);
+      Report(name);
+    } else if (std::holds_alternative<wire::ReloadKeys>(body) && gate_) {
+      for (const std::string& line : gate_->Reload()) LogInfo("{}", line);
+    } else if (std::holds_alternative<wire::Bye>(body)) {
+      over_ = true;
+    }
+  }
+}
+
+void Shard::Apply(std::uint64_t version, const wire::Verdict& verdict) {
+  auto flight = std::make_unique<Flight>();
+  Update& update = flight->update;
+  for (const wire::Verdict::Item& item : verdict.items) {
+    const GradientName name{item.slot, item.incarnation, item.gradient};
+    auto slice = held_.TakeFirst(name);
+    CHECK(slice, "no slice of actor {}'s gradient {}", item.slot, item.gradient);
+    Report(name);
+    flight->slices.push_back(*std::move(slice));
+    update.gradients.push_back(
+        {.values = flight->slices.back().values, .weight = static_cast<float>(item.weight)});
+  }
+  update.version = version;
+  update.lr = verdict.lr;
+  update.scale = verdict.scale;
+  update.optimizer_step = verdict.optimizer_step;
+  update.meta = {
+      .term = term_, .version = version, .steps = verdict.steps, .entropy = verdict.entropy};
+  if (verdict.checkpoint != 0) update.capture = std::make_shared<Capture>();
+  CHECK(applier_->Submit(&update), "the applier took no update {}", version);
+  flights_.push_back(std::move(flight));
+}
+
+void Shard::Finish() {
+  std::optional<std::uint64_t> done;
+  while (!flights_.empty() && flights_.front()->update.version <= applier_->Completed()) {
+    const std::unique_ptr<Flight> flight = std::move(flights_.front());
+    flights_.pop_front();
+    Update& update = flight->update;
+    done = update.version;
+    if (!update.capture) continue;
+    Save({.term = term_,
+          .version = update.version,
+          .steps = update.meta.steps,
+          .optimizer_step = update.optimizer_step,
+          .weights = std::move(update.capture->weights),
+          .state = std::move(update.capture->state)});
+  }
+  if (done) Say({.version = *done}, wire::ShardApplied{});
+}
+
+// Everything is applied when the learner seals: it has waited for us.
+void Shard::SealIfSettled() {
+  if (!seal_ || !flights_.empty() || checkpoints_.pending() > 0) return;
+  CHECK(applier_->Completed() == *seal_, "sealed at {}, not {}", applier_->Completed(), *seal_);
+  Capture now = applier_->CaptureNow();
+  seal_.reset();
+  Save({.term = term_,
+        .version = applier_->Completed(),
+        .weights = std::move(now.weights),
+        .state = std::move(now.state)});
+}
+
+// Counters, steps and journal are shard 0's to note.
+void Shard::Save(Standing standing) {
+  const std::uint64_t version = standing.version;
+  const auto part =
+      std::make_shared<Checkpoint>(CheckpointOf(config_, layout_, std::move(standing), "{}", 0));
+  if (checkpoints_.Submit(part)) return;
+  Say({.version = version}, wire::ShardSaved{"the disk is slower than checkpoint.every_steps"});
+}
+
+void Shard::CollectSaved() {
+  while (const auto result = checkpoints_.Poll()) {
+    Say({.version = result->version},
+        wire::ShardSaved{result->error.substr(0, wire::kMaxTextBytes)});
+  }
+}
+
+// So that the learner knows that we live.
+void Shard::Beat() {
+  if (static_cast<double>(clock_.NowMs() - beat_ms_) < config_.wire.heartbeat_ms) return;
+  Say({.version = applier_->Completed()}, wire::ShardApplied{});
+}
+
+void Shard::Say(const wire::Header& header, const wire::Body& body) {
+  wire::Header full = header;
+  full.sequence = ++said_;
+  full.term = term_;
+  full.session = session_;
+  full.fingerprint = layout_.fingerprint();
+  beat_ms_ = clock_.NowMs();
+  if (!learner_->Send(wire::Encode(full, body))) {
+    throw std::runtime_error("the learner does not read what its shards say");
+  }
+}
+
+}  // namespace starling::learner

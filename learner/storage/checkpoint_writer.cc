@@ -1,0 +1,76 @@
+// Checkpoints in a thread of their own.
+#include <exception>
+#include <utility>
+
+#include "learner/storage/checkpoint.h"
+#include "learner/storage/checkpoint_parts.h"
+
+namespace starling::learner {
+
+CheckpointWriter::CheckpointWriter(std::filesystem::path dir, std::size_t keep,
+                                   std::function<void()> on_result, ShardOf which)
+    : dir_(std::move(dir)),
+      keep_(keep),
+      on_result_(std::move(on_result)),
+      which_(which),
+      thread_([this] { Run(); }) {}
+
+CheckpointWriter::~CheckpointWriter() { Finish(); }
+
+bool CheckpointWriter::Submit(std::shared_ptr<const Checkpoint> checkpoint) {
+  {
+    std::lock_guard lock(mutex_);
+    ++pending_;  // before the writer can have counted it down
+  }
+  if (queue_.TryPush(std::move(checkpoint))) return true;
+  std::lock_guard lock(mutex_);
+  --pending_;
+  return false;
+}
+
+std::optional<CheckpointWriter::Result> CheckpointWriter::Poll() {
+  std::lock_guard lock(mutex_);
+  if (results_.empty()) return std::nullopt;
+  Result result = std::move(results_.front());
+  results_.pop_front();
+  return result;
+}
+
+std::size_t CheckpointWriter::pending() const {
+  std::lock_guard lock(mutex_);
+  return pending_;
+}
+
+void CheckpointWriter::Finish() {
+  queue_.Close();
+  if (thread_.joinable()) thread_.join();
+}
+
+std::filesystem::path CheckpointWriter::Write(const Checkpoint& checkpoint) const {
+  const bool whole = checkpoint.weights.size() == checkpoint.layout.size();
+  if (whole) return WriteCheckpoint(dir_, checkpoint);
+  WriteCheckpointPart(dir_, checkpoint, which_);
+  if (which_.shard > 0) return {};
+  return CommitCheckpointParts(dir_, checkpoint.term, checkpoint.version);
+}
+
+void CheckpointWriter::Run() {
+  while (const auto checkpoint = queue_.Pop()) {
+    Result result{(*checkpoint)->term, (*checkpoint)->version, {}, {}};
+    try {
+      result.path = Write(**checkpoint);
+      if (which_.shard == 0) Prune(dir_, keep_);
+    } catch (const std::exception& error) {
+      // A full disk must not end the run: the older checkpoints are untouched.
+      result.error = error.what();
+    }
+    {
+      std::lock_guard lock(mutex_);
+      results_.push_back(std::move(result));
+      --pending_;
+    }
+    if (on_result_) on_result_();
+  }
+}
+
+}  // namespace starling::learner

@@ -1,0 +1,116 @@
+#include "learner/storage/start.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "core/error.h"
+#include "core/log.h"
+#include "learner/apply/optimizer.h"
+
+namespace starling::learner {
+
+namespace {
+
+std::string Names(const std::vector<std::string>& slots) {
+  std::string names;
+  for (const std::string& slot : slots) names += (names.empty() ? "" : ", ") + slot;
+  return slots.empty() ? "none" : names;
+}
+
+// What the checkpoint was made with and the configuration cannot change.
+void CheckSameRun(const Config& config, const NetBlueprint& net, const Checkpoint& from,
+                  const std::string& path) {
+  if (from.layout.fingerprint() != net.layout.fingerprint()) {
+    throw UserError(path +
+                    " holds another net than the configuration describes; resume with the "
+                    "[net] and [env] that it was trained with");
+  }
+  const std::vector<std::string> slots = MakeOptimizerSpec(config.optimizer).slots;
+  if (from.slot_names != slots) {
+    throw UserError(
+        fmt::format("{} holds the state of another optimizer ({}) than this optimizer.kind = "
+                    "\"{}\" keeps ({}); resume with the [optimizer] it was trained with",
+                    path, Names(from.slot_names), config.optimizer.kind, Names(slots)));
+  }
+  const std::uint64_t seed = ParseConfig(from.config, path).run.seed;
+  if (seed != config.run.seed) {
+    throw UserError(
+        fmt::format("{} was trained with run.seed = {}; a run keeps its seed, {} is a "
+                    "new run",
+                    path, seed, config.run.seed));
+  }
+}
+
+Start FromCheckpoint(const Config& config, Checkpoint from, const std::filesystem::path& path) {
+  Start start;
+  start.counters = Counters::Restore(from.counters);
+  if (config.staleness.bound < start.counters.staleness.max()) {
+    LogWarn("the run was staler than staleness.bound = {} before: its histogram begins anew",
+            config.staleness.bound);
+    start.counters.staleness = {};
+  }
+  start.cut_journal_at = from.journal_offset;
+  start.checkpoint = "checkpoints/" + path.filename().string();
+  start.standing = {.term = from.term,
+                    .version = from.version,
+                    .steps = from.steps,
+                    .optimizer_step = from.optimizer_step,
+                    .weights = std::move(from.weights),
+                    .state = std::move(from.state)};
+  return start;
+}
+
+}  // namespace
+
+Checkpoint CheckpointOf(const Config& config, const net::ParameterLayout& layout, Standing standing,
+                        std::string counters, std::uint64_t journal_offset) {
+  Checkpoint checkpoint{.term = standing.term,
+                        .version = standing.version,
+                        .steps = standing.steps,
+                        .optimizer_step = standing.optimizer_step,
+                        .journal_offset = journal_offset,
+                        .layout = layout,
+                        .weights = std::move(standing.weights),
+                        .slot_names = MakeOptimizerSpec(config.optimizer).slots,
+                        .state = std::move(standing.state),
+                        .config = ToToml(config),
+                        .counters = std::move(counters)};
+  checkpoint.state.resize(checkpoint.slot_names.size(), std::vector<float>(layout.size()));
+  return checkpoint;
+}
+
+void CheckStart(const Config& config, const NetBlueprint& net, const std::filesystem::path& run_dir,
+                bool resume) {
+  const auto dir = run_dir / "checkpoints";
+  if (!resume && !ListCheckpoints(dir).empty()) {
+    throw UserError(run_dir.string() + " has been trained already; --resume goes on with it");
+  }
+  if (!resume) return;
+  const LastGoodResult last = LastGood(dir);
+  if (!last.checkpoint) {
+    throw UserError("no good checkpoint in " + dir.string() + ": the run cannot be resumed");
+  }
+  CheckSameRun(config, net, *last.checkpoint, last.path.string());
+}
+
+Start FindStart(const Config& config, const NetBlueprint& net, const std::filesystem::path& run_dir,
+                bool resume) {
+  CheckStart(config, net, run_dir, resume);
+  const auto dir = run_dir / "checkpoints";
+  if (!resume) {
+    Start start;
+    start.standing.weights = net.initial;
+    start.standing.term = OpenTerm(dir);
+    return start;
+  }
+  LastGoodResult last = LastGood(dir);
+  for (const std::string& why : last.rejected) LogWarn("{}", why);
+  Start start = FromCheckpoint(config, *std::move(last.checkpoint), last.path);
+  LogInfo("resuming from {} (version {}, {} steps); what came after it is lost", last.path.string(),
+          start.standing.version, start.standing.steps);
+  start.standing.term = OpenTerm(dir, start.standing.term + 1);
+  return start;
+}
+
+}  // namespace starling::learner

@@ -1,0 +1,58 @@
+#include "monitor/axis.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+namespace starling::monitor {
+namespace {
+
+double NiceStep(double range, int wanted) {
+  const double rough = range / wanted;
+  const double power = std::pow(10.0, std::floor(std::log10(rough)));
+  for (const double factor : {1.0, 2.0, 5.0}) {
+    if (factor * power >= rough * 0.999) return factor * power;
+  }
+  return 10 * power;
+}
+
+std::pair<double, std::string_view> UnitFor(double largest) {
+  constexpr std::array<std::pair<double, std::string_view>, 3> kUnits{
+      {{1e9, "G"}, {1e6, "M"}, {1e4, "k"}}};
+  for (const auto& [least, name] : kUnits) {
+    if (largest >= least) return {name == "k" ? 1e3 : least, name};
+  }
+  return {1, ""};
+}
+
+}  // namespace
+
+Axis MakeAxis(double low, double high, int wanted, bool round) {
+  const double least = std::max({std::abs(low), std::abs(high), 1.0}) * 1e-9;
+  if (high - low < least) {
+    const double apart = std::max(std::abs(low) * 0.05, 0.5);
+    low -= apart;
+    high += apart;
+  }
+  const double step = NiceStep(high - low, wanted);
+  if (round) {
+    low = std::floor(low / step + 1e-9) * step;
+    high = std::ceil(high / step - 1e-9) * step;
+  }
+  const auto [unit, name] = UnitFor(std::max(std::abs(low), std::abs(high)));
+  const int decimals = std::max(0, static_cast<int>(std::ceil(-std::log10(step / unit) - 1e-9)));
+  Axis axis{.low = low, .high = high, .ticks = {}, .tick_text = {}};
+  const double first = std::ceil(low / step - 1e-9);
+  for (double i = first; i * step <= high + step * 1e-9; ++i) {
+    const double tick = i * step;
+    axis.ticks.push_back(tick);
+    axis.tick_text.push_back(i == 0 ? "0" : fmt::format("{:.{}f}{}", tick / unit, decimals, name));
+  }
+  return axis;
+}
+
+}  // namespace starling::monitor

@@ -1,0 +1,188 @@
+#include "monitor/http/metrics_page.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "monitor/http/prometheus_text.h"
+
+namespace starling::monitor {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Type = PrometheusText::Type;
+
+// A number of the status line that is a metric as it is; one that is null has no sample.
+struct Metric {
+  Type type;
+  const char *name, *path, *help;
+};
+
+constexpr Metric kNumbers[] = {
+    {Type::kGauge, "starling_term", "/term", "Term of the learner; every start opens a new one."},
+    {Type::kGauge, "starling_version", "/version", "Version of the newest weights."},
+    {Type::kCounter, "starling_steps_total", "/steps", "Environment steps in applied gradients."},
+    {Type::kCounter, "starling_frames_total", "/frames",
+     "Frames of the games in applied gradients."},
+    {Type::kCounter, "starling_updates_total", "/updates", "Updates of the weights."},
+    {Type::kCounter, "starling_training_seconds_total", "/seconds",
+     "From the first grant to the last update, over all terms."},
+    {Type::kCounter, "starling_episodes_total", "/episodes", "Training episodes that have ended."},
+    {Type::kCounter, "starling_episodes_cut_total", "/episodes_cut",
+     "Episodes cut because the process of their environment was replaced."},
+    {Type::kCounter, "starling_envs_replaced_total", "/envs_replaced",
+     "Processes of environments that were replaced."},
+    {Type::kGauge, "starling_mean_return", "/mean_return",
+     "Mean return of the last 100 training episodes."},
+    {Type::kGauge, "starling_mean_episode_steps", "/mean_length",
+     "Mean length of the last 100 training episodes, in steps of the agent."},
+    {Type::kGauge, "starling_learning_rate", "/lr", "Learning rate of the next update."},
+    {Type::kGauge, "starling_entropy_coefficient", "/entropy_coef",
+     "Weight of the entropy in the loss."},
+    {Type::kGauge, "starling_policy_loss", "/losses/policy", "Of the newest gradient."},
+    {Type::kGauge, "starling_value_loss", "/losses/value", "Of the newest gradient."},
+    {Type::kGauge, "starling_policy_entropy", "/losses/entropy", "Of the newest gradient."},
+    {Type::kGauge, "starling_gradient_norm", "/losses/grad_norm",
+     "Of the newest gradient, before it was clipped."},
+    {Type::kCounter, "starling_gradients_received_total", "/gradients/received",
+     "Gradients that have arrived."},
+    {Type::kCounter, "starling_gradients_applied_total", "/gradients/applied",
+     "Gradients that were applied."},
+    {Type::kCounter, "starling_gradients_merged_total", "/gradients/merged",
+     "Those of the applied that shared an update."},
+    {Type::kGauge, "starling_gradients_in_flight", "/gradients/in_flight",
+     "Gradients that have arrived and wait to be applied."},
+    {Type::kCounter, "starling_grants_expired_total", "/deadlines",
+     "Grants that were not spent within staleness.deadline_s."},
+    {Type::kGauge, "starling_staleness_max", "/staleness/max",
+     "Largest staleness of an applied gradient."},
+    {Type::kGauge, "starling_actors_alive", "/actors_alive", "Actors that are members now."},
+};
+
+// Numbers by a name: a family with a sample for each.
+struct LabelledMetric {
+  Type type;
+  const char *name, *path, *label, *help;
+};
+
+constexpr LabelledMetric kLabelled[] = {
+    {Type::kCounter, "starling_gradients_dropped_total", "/gradients/dropped", "reason",
+     "Gradients that were refused."},
+    {Type::kCounter, "starling_frames_refused_total", "/frames_refused", "reason",
+     "Messages and connections that were turned away."},
+    {Type::kCounter, "starling_actors_time_seconds_total", "/time/actors", "activity",
+     "What the actors have spent their time on, all together, in this term."},
+    {Type::kCounter, "starling_learner_time_seconds_total", "/time/learner", "activity",
+     "What the network thread has spent its time on in this term; lanes: mean over the lanes."},
+};
+
+void AddNumbers(const Json& status, PrometheusText& text) {
+  for (const Metric& metric : kNumbers) {
+    const Json& value = status.at(Json::json_pointer(metric.path));
+    text.Family(metric.type, metric.name, metric.help);
+    if (value.is_number()) text.Sample(value.get<double>());
+  }
+  for (const LabelledMetric& metric : kLabelled) {
+    text.Family(metric.type, metric.name, metric.help);
+    for (const auto& [name, value] : status.at(Json::json_pointer(metric.path)).items()) {
+      text.Sample(value.get<double>(), {{metric.label, name}});
+    }
+  }
+}
+
+void AddRun(const Config& config, double unix_s, PrometheusText& text) {
+  text.Family(Type::kGauge, "starling_run_info", "What is trained; always 1.");
+  text.Sample(1, {{"run", config.run.name}, {"env", config.env.name}});
+  text.Gauge("starling_run_steps", "Steps after which the run is over (run.steps).",
+             static_cast<double>(config.run.steps));
+  text.Gauge("starling_actors_configured", "actors.count.",
+             static_cast<double>(config.actors.count));
+  text.Gauge("starling_staleness_bound", "staleness.bound; +Inf if there is none.",
+             config.staleness.bound == kUnbounded ? std::numeric_limits<double>::infinity()
+                                                  : static_cast<double>(config.staleness.bound));
+  text.Gauge("starling_status_timestamp_seconds",
+             "When the learner said all this, in seconds since 1970.", unix_s);
+}
+
+void AddPhase(const Json& status, PrometheusText& text) {
+  text.Family(Type::kGauge, "starling_phase", "1 for the phase that the run is in, else 0.");
+  for (const char* phase : {"waiting", "running", "done"}) {
+    text.Sample(status.at("phase") == phase, {{"phase", phase}});
+  }
+}
+
+// The version in "checkpoints/t0001-v000000012345.safetensors"; no sample before the first.
+void AddCheckpoint(const Json& status, PrometheusText& text) {
+  text.Family(Type::kGauge, "starling_checkpoint_version",
+              "Version of the weights in the newest checkpoint.");
+  const auto& path = status.at("checkpoint").get_ref<const std::string&>();
+  const std::size_t at = path.rfind("-v");
+  if (at != std::string::npos) {
+    text.Sample(static_cast<double>(std::strtoull(path.c_str() + at + 2, nullptr, 10)));
+  }
+}
+
+void AddStaleness(const Json& status, PrometheusText& text) {
+  // Below Histogram::kLimit: its last bin is "so much and more".
+  static const std::vector<std::uint64_t> kBounds = {0,   1,   2,   3,   4,    6,    8,    12,
+                                                     16,  24,  32,  48,  64,   96,   128,  192,
+                                                     256, 384, 512, 768, 1024, 1536, 2048, 3072};
+  const Json& staleness = status.at("staleness");
+  const auto counts = staleness.at("histogram").get<std::vector<std::uint64_t>>();
+  const auto applied =
+      static_cast<double>(std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}));
+  text.Histogram("starling_staleness", "Staleness of the applied gradients, in versions.", counts,
+                 kBounds, std::round(staleness.at("mean").get<double>() * applied));
+}
+
+using ActorValue = double (*)(const learner::ActorRow&);
+
+void AddActors(const learner::Bulletin& bulletin, PrometheusText& text) {
+  const auto add = [&](Type type, const char* name, const char* help, ActorValue value) {
+    text.Family(type, name, help);
+    for (const learner::ActorRow& actor : bulletin.actors) {
+      if (actor.alive) text.Sample(value(actor), {{"slot", std::to_string(actor.slot)}});
+    }
+  };
+  text.Family(Type::kGauge, "starling_actor_alive", "1 if the slot has a member, else 0.");
+  for (const learner::ActorRow& actor : bulletin.actors) {
+    text.Sample(actor.alive, {{"slot", std::to_string(actor.slot)}});
+  }
+  text.Family(Type::kGauge, "starling_actor_info", "Who is in the slot; always 1.");
+  for (const learner::ActorRow& actor : bulletin.actors) {
+    if (!actor.alive) continue;
+    text.Sample(1,
+                {{"slot", std::to_string(actor.slot)}, {"host", actor.host}, {"key", actor.key}});
+  }
+  add(Type::kGauge, "starling_actor_version", "Version behind its newest gradient.",
+      [](const learner::ActorRow& actor) { return static_cast<double>(actor.version); });
+  add(Type::kGauge, "starling_actor_lag", "Staleness of its last applied gradient.",
+      [](const learner::ActorRow& actor) { return static_cast<double>(actor.lag); });
+  add(Type::kCounter, "starling_actor_gradients_total", "Accepted since it joined.",
+      [](const learner::ActorRow& actor) { return static_cast<double>(actor.gradients); });
+  add(Type::kCounter, "starling_actor_steps_total", "In its accepted gradients.",
+      [](const learner::ActorRow& actor) { return static_cast<double>(actor.steps); });
+  add(Type::kCounter, "starling_actor_wait_seconds_total", "For grants, since it joined.",
+      [](const learner::ActorRow& actor) { return actor.wait_s; });
+  add(Type::kGauge, "starling_actor_silent_seconds", "Since it was last heard.",
+      [](const learner::ActorRow& actor) { return actor.silent_s; });
+  text.Gauge("starling_actors_not_listed", "Members that have no samples of their own.",
+             static_cast<double>(bulletin.not_listed));
+}
+
+}  // namespace
+
+std::string MetricsPage(const Config& config, const learner::Bulletin& bulletin) {
+  PrometheusText text;
+  AddRun(config, bulletin.unix_s, text);
+  AddPhase(bulletin.status, text);
+  AddNumbers(bulletin.status, text);
+  AddCheckpoint(bulletin.status, text);
+  AddStaleness(bulletin.status, text);
+  AddActors(bulletin, text);
+  return text.text();
+}
+
+}  // namespace starling::monitor

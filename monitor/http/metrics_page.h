@@ -1,0 +1,14 @@
+// /metrics: a bulletin of the learner as Prometheus reads it.
+#pragma once
+
+#include <string>
+
+#include "core/config/config.h"
+#include "learner/bulletin.h"
+
+namespace starling::monitor {
+
+// Names, units and meaning: docs/watching-a-run.md.
+std::string MetricsPage(const Config& config, const learner::Bulletin& bulletin);
+
+}  // namespace starling::monitor

@@ -1,0 +1,75 @@
+// The status pages of a run over HTTP, for this machine only: a thread of its own beside the learner, of
+// the lowest priority, which shares nothing with it but the newest bulletin.
+//
+// Bounded: so many connections at a time, of which the oldest makes room for a new one; each has one
+// request of at most kMostHeader bytes, and a deadline for it and for its answer.
+#pragma once
+
+#include <utility>  // Boost 1.74's Asio needs it first
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <thread>
+
+#include "core/clock.h"
+#include "core/config/config.h"
+#include "core/log.h"
+#include "learner/bulletin.h"
+#include "monitor/http/pages.h"
+
+namespace starling::monitor {
+
+// Whether status.port = `port` could be listened on now. Throws UserError with a sentence if not.
+void CheckStatusPort(std::uint16_t port);
+
+struct StatusServerOptions {
+  std::uint16_t port = 0;  // 0: any free one
+  // Of a learner that comes back, whose run should not end because somebody took the port meanwhile: a port
+  // that is taken is tried again until it is free.
+  bool keep_trying = false;
+  std::chrono::milliseconds patience{5000};  // for a request, and again for its answer
+  std::size_t most_readers = 32;
+};
+
+class StatusServer {
+ public:
+  // Listens from now on. Throws UserError if the port cannot be had, unless it shall keep trying.
+  StatusServer(const Config& config, const StatusServerOptions& options);
+  ~StatusServer();
+  StatusServer(const StatusServer&) = delete;
+  StatusServer& operator=(const StatusServer&) = delete;
+
+  // Any thread; never waits.
+  void Show(std::shared_ptr<const learner::Bulletin> bulletin) { pages_.Show(std::move(bulletin)); }
+
+  // 0 if it could not be had at once.
+  std::uint16_t port() const { return port_; }
+
+ private:
+  using Reader = std::shared_ptr<boost::beast::tcp_stream>;
+
+  boost::asio::awaitable<void> Listen();
+  boost::asio::awaitable<void> Serve(Reader reader);
+  void MakeRoom();
+  void Run();
+
+  const Config config_;
+  const StatusServerOptions options_;
+  SteadyClock clock_;
+  Pages pages_;
+  boost::asio::io_context io_{1};
+  boost::asio::ip::tcp::acceptor acceptor_{io_};
+  std::list<Reader> readers_;  // oldest first
+  RateLimitedLog trouble_{60'000};
+  std::uint16_t port_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace starling::monitor

@@ -1,0 +1,155 @@
+#include "monitor/progress.h"
+#include "core/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace starling::monitor {
+namespace {
+
+constexpr std::string_view kGreen = "\033[32m", kPlain = "\033[0m";
+
+double Fraction(const Progress& progress) {
+  if (progress.total == 0) return 0;
+  return std::min(1.0, static_cast<double>(progress.steps) / static_cast<double>(progress.total));
+}
+
+std::string Percent(const Progress& progress) {
+  // Rounded down: 100 % is said only when it is reached.
+  return fmt::format("{:3}%", static_cast<int>(std::floor(Fraction(progress) * 100)));
+}
+
+std::string Waiting(const Progress& progress) {
+  if (progress.phase == Progress::Phase::kStarting) return "starting";
+  return fmt::format("waiting for the first actors ({} of {} alive)", progress.actors_alive,
+                     progress.actors);
+}
+
+// A piece of the bar's line; those of the lowest rank are left out first.
+struct Piece {
+  int rank;
+  std::string text;
+};
+
+std::vector<Piece> Pieces(const Progress& progress) {
+  std::vector<Piece> pieces;
+  pieces.push_back({7, Percent(progress)});
+  pieces.push_back({3, fmt::format("{}/{}", HumanCount(static_cast<double>(progress.steps)),
+                                   HumanCount(static_cast<double>(progress.total)))});
+  if (progress.steps_per_second > 0) {
+    pieces.push_back({5, HumanCount(progress.steps_per_second) + "/s"});
+    pieces.push_back({4, TimeLeft(progress) + " left"});
+  }
+  if (progress.mean_return)
+    pieces.push_back({6, fmt::format("return {:.1f}", *progress.mean_return)});
+  pieces.push_back(
+      {2, fmt::format("stale {:.1f}/{}", progress.staleness_mean, progress.staleness_max)});
+  pieces.push_back(
+      {1, fmt::format("{} actor{}", progress.actors_alive, progress.actors_alive == 1 ? "" : "s")});
+  return pieces;
+}
+
+int Columns(const std::vector<Piece>& pieces, int gap) {
+  return std::accumulate(pieces.begin(), pieces.end(), 0, [&](int sum, const Piece& piece) {
+    return sum + gap + static_cast<int>(piece.text.size());
+  });
+}
+
+}  // namespace
+
+Progress MakeProgress(const std::optional<learner::LearnerStatus>& status, std::uint64_t total,
+                      double steps_per_second, int actors) {
+  Progress progress;
+  progress.total = total;
+  progress.actors = actors;
+  if (!status) return progress;
+  progress.phase =
+      status->phase == "waiting" ? Progress::Phase::kWaiting : Progress::Phase::kRunning;
+  progress.steps = status->steps;
+  progress.steps_per_second = steps_per_second;
+  progress.mean_return = status->mean_return;
+  progress.staleness_mean = status->staleness.mean;
+  progress.staleness_max = status->staleness.max;
+  progress.actors_alive = status->actors_alive;
+  return progress;
+}
+
+std::string TimeLeft(const Progress& progress) {
+  const std::uint64_t left = progress.total - std::min(progress.total, progress.steps);
+  return HumanTime(static_cast<double>(left) / progress.steps_per_second);
+}
+
+std::string BarOf(double fraction, int columns, const ProgressStyle& style) {
+  const int cells = style.utf8 ? columns : columns - 2;
+  const int full = static_cast<int>(std::floor(fraction * cells));
+  std::string bar = style.color ? std::string(kGreen) : "";
+  if (!style.utf8) bar += '[';
+  for (int i = 0; i < full; ++i) bar += style.utf8 ? "\u2588" : "#";
+  if (style.color) bar += kPlain;
+  for (int i = full; i < cells; ++i) bar += style.utf8 ? "\u2591" : "-";
+  if (!style.utf8) bar += ']';
+  return bar;
+}
+
+std::string ProgressBar(const Progress& progress, const ProgressStyle& style) {
+  constexpr int kMostBar = 40;
+  const int room = std::max(0, style.width - 1);
+  if (progress.phase != Progress::Phase::kRunning) {
+    return Waiting(progress).substr(0, static_cast<std::size_t>(room));
+  }
+  std::vector<Piece> pieces = Pieces(progress);
+  // Roomy if that costs nothing, else dense, else with less and less.
+  int gap = 2, least_bar = 10;
+  if (Columns(pieces, gap) + least_bar > room) gap = 1, least_bar = 6;
+  while (pieces.size() > 1 && Columns(pieces, gap) + least_bar > room) {
+    pieces.erase(std::min_element(pieces.begin(), pieces.end(),
+                                  [](const Piece& a, const Piece& b) { return a.rank < b.rank; }));
+  }
+  const int bar = std::min(kMostBar, room - Columns(pieces, gap));
+  if (bar < least_bar) {  // too narrow for any bar
+    return pieces.front().text.substr(0, static_cast<std::size_t>(room));
+  }
+  std::string line = BarOf(Fraction(progress), bar, style);
+  for (const Piece& piece : pieces) {
+    line.append(static_cast<std::size_t>(gap), ' ');
+    line += piece.text;
+  }
+  return line;
+}
+
+std::string ProgressLine(const Progress& progress) {
+  if (progress.phase != Progress::Phase::kRunning) return Waiting(progress);
+  std::string line =
+      fmt::format("{} of {} steps ({}%)", HumanCount(static_cast<double>(progress.steps)),
+                  HumanCount(static_cast<double>(progress.total)),
+                  static_cast<int>(std::floor(Fraction(progress) * 100)));
+  if (progress.steps_per_second > 0) {
+    line += fmt::format(", {} steps/s, {} left", HumanCount(progress.steps_per_second),
+                        TimeLeft(progress));
+  }
+  if (progress.mean_return) line += fmt::format(", return {:.1f}", *progress.mean_return);
+  line += fmt::format(", staleness mean {:.1f} max {}, {} of {} actors", progress.staleness_mean,
+                      progress.staleness_max, progress.actors_alive, progress.actors);
+  return line;
+}
+
+void RateMeter::Add(std::int64_t now_ms, std::uint64_t steps) {
+  if (!points_.empty() && steps < points_.back().steps) points_.clear();
+  points_.push_back({now_ms, steps});
+  while (points_.size() > 2 && points_[1].ms <= now_ms - window_ms_) points_.pop_front();
+}
+
+double RateMeter::PerSecond() const {
+  if (points_.size() < 2 || points_.back().ms <= points_.front().ms) return 0;
+  return static_cast<double>(points_.back().steps - points_.front().steps) * 1000.0 /
+         static_cast<double>(points_.back().ms - points_.front().ms);
+}
+
+}  // namespace starling::monitor

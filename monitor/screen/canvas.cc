@@ -1,0 +1,93 @@
+#include "monitor/screen/canvas.h"
+
+#include <algorithm>
+
+namespace starling::monitor {
+namespace {
+
+constexpr std::string_view kOff = "\033[0m";
+
+std::string_view CodeOf(Ink ink) {
+  switch (ink) {
+    case Ink::kPlain:
+      return "";
+    case Ink::kBold:
+      return "\033[1m";
+    case Ink::kDim:
+      return "\033[2m";
+    case Ink::kGood:
+      return "\033[32m";
+    case Ink::kWarn:
+      return "\033[33m";
+    case Ink::kBad:
+      return "\033[31m";
+    case Ink::kCurve:
+      return "\033[36m";
+  }
+  return "";
+}
+
+void AppendUtf8(std::string& out, char32_t character) {
+  const auto low = [&](int shift) {
+    return static_cast<char>(0x80 | (static_cast<int>(character >> shift) & 0x3f));
+  };
+  if (character < 0x80) {
+    out += static_cast<char>(character);
+  } else if (character < 0x800) {
+    out += static_cast<char>(0xc0 | static_cast<int>(character >> 6));
+    out += low(0);
+  } else {  // nothing beyond U+FFFF is drawn
+    out += static_cast<char>(0xe0 | static_cast<int>(character >> 12));
+    out += low(6);
+    out += low(0);
+  }
+}
+
+}  // namespace
+
+Canvas::Canvas(int width, int height)
+    : width_(std::max(0, width)),
+      height_(std::max(0, height)),
+      cells_(static_cast<std::size_t>(width_) * static_cast<std::size_t>(height_)) {}
+
+void Canvas::Put(int x, int y, char32_t character, Ink ink) {
+  if (x < 0 || y < 0 || x >= width_ || y >= height_) return;
+  cells_[static_cast<std::size_t>(y * width_ + x)] = {character, ink};
+}
+
+void Canvas::Text(int x, int y, std::string_view text, Ink ink) {
+  for (const char c : text) {
+    Put(x++, y, c >= 0x20 && c < 0x7f ? static_cast<char32_t>(c) : U'?', ink);
+  }
+}
+
+void Canvas::TextBefore(int right, int y, std::string_view text, Ink ink) {
+  Text(right - static_cast<int>(text.size()), y, text, ink);
+}
+
+std::vector<std::string> Canvas::Lines(bool color) const {
+  std::vector<std::string> lines;
+  for (int y = 0; y < height_; ++y) lines.push_back(Line(y, color));
+  return lines;
+}
+
+std::string Canvas::Line(int y, bool color) const {
+  const Cell* const row = cells_.data() + static_cast<std::ptrdiff_t>(y) * width_;
+  int end = width_;
+  while (end > 0 && row[end - 1].character == U' ') --end;
+  std::string line;
+  Ink now = Ink::kPlain;
+  for (int x = 0; x < end; ++x) {
+    const Ink wanted = row[x].character == U' ' ? now : row[x].ink;  // a space has no colour
+    if (color && wanted != now) {
+      if (now != Ink::kPlain) line += kOff;
+      line += CodeOf(wanted);
+      now = wanted;
+    }
+    AppendUtf8(line, row[x].character);
+  }
+  if (now != Ink::kPlain) line += kOff;
+  return line;
+}
+
+}  // namespace starling::monitor

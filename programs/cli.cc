@@ -1,0 +1,378 @@
+#include "programs/cli.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "core/config/nearest.h"
+#include "core/error.h"
+#include "core/process.h"
+#include "core/version.h"
+#include "envs/registry.h"
+#include "envs/trace.h"
+#include "fleet/train.h"
+#include "tools/doctor/doctor.h"
+#include "tools/eval/eval.h"
+#include "tools/keys/new_keys.h"
+#include "tools/play/image_file.h"
+#include "tools/play/list_envs.h"
+#include "tools/play/play.h"
+#include "tools/play/record.h"
+#include "tools/replay/replay.h"
+#include "tools/report/report.h"
+#include "tools/simulate/simulate.h"
+#include "tools/stop/stop.h"
+#include "tools/sweep/sweep.h"
+
+namespace starling::programs {
+namespace {
+
+struct Options {
+  fleet::TrainOptions train;
+  std::string train_config, run_dir, resume, progress = "screen";
+  eval::EvalOptions eval;
+  play::PlayOptions play;
+  play::RecordOptions record;
+  sweep::SweepOptions sweep;
+  report::ReportOptions report;
+  doctor::DoctorOptions doctor;
+  replay::ReplayOptions replay;
+  simulate::SimulateOptions simulate;
+  keys::NewKeysOptions new_keys;
+  stop::StopOptions stop;
+  std::string simulated_run_dir, times_from, trace;
+};
+
+// One below the largest: what overflows is read as the largest.
+const CLI::Range kSeed(std::int64_t{0}, std::numeric_limits<std::int64_t>::max() - 1);
+
+const CLI::Range kVersion(std::int64_t{0}, std::int64_t{1'000'000'000'000'000});
+
+void AddTrain(CLI::App& app, Options& options) {
+  CLI::App& train = *app.add_subcommand("train", "Train: one learner and a fleet of actors.");
+  CLI::Option* config = train.add_option("CONFIG", options.train_config,
+                                         "TOML file; configs/reference.toml explains");
+  train.add_option("--set", options.train.overrides, "section.key=value, over the file's")
+      ->allow_extra_args(false)
+      ->type_name("KEY=VALUE");
+  CLI::Option* run_dir =
+      train.add_option("--run-dir", options.run_dir, "where the run goes; default: runs/NAME");
+  CLI::Option* init_from = train.add_option(
+      "--init-from", options.train.init_from,
+      "start from the weights of this run or checkpoint (same net, fresh optimizer)");
+  train.add_option("--resume", options.resume, "go on with the run in this directory")
+      ->excludes(config)
+      ->excludes(run_dir)
+      ->excludes(init_from);
+  train.add_flag("--no-actors", options.train.no_actors,
+                 "start none: all come from elsewhere (docs/fleet.md)");
+  train
+      .add_option("--progress", options.progress,
+                  "what a terminal shows: screen (default: charts and actors), bar, lines or none")
+      ->type_name("HOW")
+      ->check(CLI::IsMember(std::vector<std::string>{"screen", "bar", "lines", "none"})
+                  .description(""));
+  train.footer(
+      "--set eval.every_steps=N evaluates the newest weights every N steps while training goes "
+      "on:\n"
+      "results in eval.jsonl, the best weights in checkpoints/best.safetensors.\n"
+      "tensorboard --logdir RUN shows the run's charts.");
+  train.callback([&options] {
+    if (options.train_config.empty() && options.resume.empty()) {
+      throw CLI::RequiredError("CONFIG or --resume DIR");
+    }
+  });
+}
+
+void AddEval(CLI::App& app, Options& options) {
+  CLI::App& eval = *app.add_subcommand("eval", "Play fresh episodes with trained weights.");
+  eval.add_option("RUN_OR_CHECKPOINT", options.eval.target, "run directory or checkpoint")
+      ->required();
+  eval.add_option("--episodes", options.eval.episodes, "how many (100)")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{10'000'000}));
+  eval.add_flag("--greedy", options.eval.greedy, "take the likeliest action, do not draw");
+  eval.add_option("--seed", options.eval.seed, "of the episodes (1)")->check(kSeed);
+  eval.add_flag("--json", options.eval.json, "one JSON object on standard output");
+}
+
+void AddPlay(CLI::App& app, play::PlayOptions& options) {
+  CLI::App& play = *app.add_subcommand("play", "Play an environment yourself, in the terminal.");
+  play.add_option("ENV", options.env, "its name, as starling envs lists them")->required();
+  play.add_option("--set", options.overrides, "env.key=value")
+      ->allow_extra_args(false)
+      ->type_name("KEY=VALUE");
+  play.add_option("--fps", options.fps, "steps per second (30 for pictures, 8 for grids)")
+      ->check(CLI::Range(1, 1000));
+  play.add_option("--seed", options.seed, "of the episodes (1)")->check(kSeed);
+}
+
+void AddRecord(CLI::App& app, play::RecordOptions& options) {
+  CLI::App& record = *app.add_subcommand("record", "Pictures of play, as x.gif or x.png.");
+  CLI::Option* target = record.add_option("RUN_OR_CHECKPOINT", options.target,
+                                          "run directory or checkpoint whose net plays");
+  CLI::Option* env = record.add_option("--env", options.env, "a random player in this environment")
+                         ->excludes(target);
+  record.add_option("--set", options.overrides, "env.key=value, with --env")
+      ->allow_extra_args(false)
+      ->type_name("KEY=VALUE")
+      ->needs(env);
+  record.add_option("--out", options.out, "where to: x.gif or x.png")->required();
+  record.add_option("--episodes", options.episodes, "end after so many (1)")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
+  record.add_option("--steps", options.steps, "or after so many steps (2000)")
+      ->check(CLI::Range(std::int64_t{1}, play::kMostRecordedSteps));
+  record.add_flag("--greedy", options.greedy, "take the likeliest action, do not draw");
+  record.add_option("--seed", options.seed, "of the episodes (1)")->check(kSeed);
+  record.add_option("--fps", options.fps, "of a GIF (30 for pictures, 8 for grids)")
+      ->check(CLI::Range(1, play::GifWriter::kFastest));
+  record.add_option("--scale", options.scale, "pixels a cell or pixel; default: about 336 in all")
+      ->check(CLI::Range(1, 1024));
+  record.add_option("--tiles", options.tiles, "frames in a PNG, evenly spread (1: the last)")
+      ->check(CLI::Range(1, 100));
+  record.callback([&options] {
+    if (options.target.empty() && options.env.empty()) {
+      throw CLI::RequiredError("RUN_OR_CHECKPOINT or --env NAME");
+    }
+  });
+}
+
+void AddSweep(CLI::App& app, sweep::SweepOptions& options) {
+  CLI::App& sweep = *app.add_subcommand(
+      "sweep", "Train every point of a grid with every seed; called again, it goes on.");
+  sweep.add_option("GRID", options.grid, "TOML file; docs/sweeps-and-reports.md explains")
+      ->required();
+}
+
+void AddReport(CLI::App& app, report::ReportOptions& options) {
+  CLI::App& report = *app.add_subcommand("report", "Compare runs, on one page for a browser.");
+  report.add_option("RUN", options.runs, "run directories, or those of sweeps")->required();
+  report.add_option("--out", options.out, "where to (report.html)");
+  report
+      .add_option("--score", options.scores,
+                  "a return: tell steps and seconds until it was reached; ENV=RETURN for one "
+                  "environment")
+      ->allow_extra_args(false)
+      ->type_name("RETURN");
+  report.add_flag("--parts", options.parts,
+                  "each RUN is a part of the page, with groups and figures of its own");
+  report.add_option("--title", options.title, "of the page; default: the environments");
+  report.add_option("--notes", options.notes,
+                    "a text file for the top of the page: paragraphs, # headings, - lists");
+  report.add_option("--data", options.data, "x.csv or x.json: every number, a row for each run");
+}
+
+void AddDoctor(CLI::App& app, doctor::DoctorOptions& options) {
+  CLI::App& doctor = *app.add_subcommand(
+      "doctor", "What this machine has, whether it computes correctly, and what is missing.");
+  doctor.add_flag("--json", options.json, "one JSON object on standard output");
+}
+
+void AddReplay(CLI::App& app, replay::ReplayOptions& options) {
+  CLI::App& replay = *app.add_subcommand(
+      "replay", "Do a run again from its journal, in one process, to the same bits.");
+  replay.add_option("RUN", options.run_dir, "run directory")->required();
+  CLI::Option* const until = replay.add_option("--until", options.until, "stop after this version")
+                                 ->check(kVersion)
+                                 ->type_name("VERSION");
+  replay
+      .add_option("--explain", options.explain,
+                  "only tell which gradients made this version: whose, how old, their norms")
+      ->check(kVersion)
+      ->type_name("VERSION")
+      ->excludes(until);
+}
+
+void AddSimulate(CLI::App& app, Options& options) {
+  CLI::App& simulate = *app.add_subcommand(
+      "simulate", "Train with a fleet of any size in one process, in virtual time.");
+  simulate
+      .add_option("CONFIG", options.simulate.config,
+                  "TOML file; [simulate] in it tells how long things take")
+      ->required();
+  simulate.add_option("--set", options.simulate.overrides, "section.key=value, over the file's")
+      ->allow_extra_args(false)
+      ->type_name("KEY=VALUE");
+  simulate.add_option("--run-dir", options.simulated_run_dir,
+                      "where the run goes; default: runs/NAME");
+  simulate
+      .add_option("--times-from", options.times_from,
+                  "take the mean times of this real run instead of those of [simulate]")
+      ->type_name("RUN");
+}
+
+void AddKeys(CLI::App& app, keys::NewKeysOptions& options) {
+  CLI::App& keys = *app.add_subcommand("keys", "Keys for a fleet on several machines.");
+  keys.require_subcommand(1);
+  CLI::App& make =
+      *keys.add_subcommand("new", "Make a pair: NAME.secret to keep, NAME.public to hand out.");
+  make.add_option("NAME", options.name, "of the learner, a host or a person")->required();
+  make.add_option("--dir", options.dir, "where to (keys)");
+}
+
+void AddStop(CLI::App& app, stop::StopOptions& options) {
+  CLI::App& stop = *app.add_subcommand(
+      "stop", "End a fleet in order: actors go home, the learner writes its last checkpoint.");
+  stop.add_option("RUN", options.run_dir, "run directory, on the learner's machine")->required();
+  stop.add_option("--timeout", options.timeout_s, "seconds to wait for its end (60)")
+      ->check(CLI::Range(0.0, 86'400.0));
+}
+
+void AddConform(CLI::App& app, Options& options) {
+  CLI::App& conform = *app.add_subcommand("conform", "Replay a recorded trace against our game.");
+  conform.add_option("TRACE", options.trace, "TRACE.jsonl.gz")->required();
+}
+
+int Conform(const std::string& trace) {
+  const envs::TraceResult result = envs::Conform(trace);
+  if (result.conforms) {
+    std::printf("conforms: %ld steps\n", result.steps);
+    return kExitDone;
+  }
+  std::printf("%s\n", result.first_difference.c_str());
+  return kExitFailed;
+}
+
+// Everything after the word is for starling-bench, which lies beside this program.
+void AddBench(CLI::App& app) {
+  CLI::App& bench = *app.add_subcommand("bench", "Measure: see starling bench --help.");
+  bench.prefix_command();
+  bench.set_help_flag();
+}
+
+int Bench(std::vector<std::string> words) {
+  const std::string program = (ProgramDir() / "starling-bench").string();
+  words.insert(words.begin(), program);
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  ::execv(program.c_str(), argv.data());
+  throw UserError(program +
+                  ": cannot be started; build it with scripts/build release starling-bench");
+}
+
+fleet::ShowProgress ProgressNamed(const std::string& name) {
+  if (name == "bar") return fleet::ShowProgress::kBar;
+  if (name == "lines") return fleet::ShowProgress::kLines;
+  return name == "none" ? fleet::ShowProgress::kNone : fleet::ShowProgress::kScreen;
+}
+
+int Dispatch(const CLI::App& app, Options& options) {
+  if (app.got_subcommand("train")) {
+    fleet::TrainOptions& train = options.train;
+    train.config = options.train_config;
+    train.progress = ProgressNamed(options.progress);
+    if (!options.run_dir.empty()) train.run_dir = options.run_dir;
+    if (!options.resume.empty()) train.resume = options.resume;
+    return fleet::RunTrain(train);
+  }
+  if (app.got_subcommand("simulate")) {
+    simulate::SimulateOptions& simulate = options.simulate;
+    if (!options.simulated_run_dir.empty()) simulate.run_dir = options.simulated_run_dir;
+    if (!options.times_from.empty()) simulate.times_from = options.times_from;
+    return simulate::RunSimulate(simulate);
+  }
+  if (app.got_subcommand("eval")) return eval::RunEval(options.eval);
+  if (app.got_subcommand("conform")) return Conform(options.trace);
+  if (app.got_subcommand("play")) return play::RunPlay(options.play);
+  if (app.got_subcommand("record")) return play::RunRecord(options.record);
+  if (app.got_subcommand("sweep")) return sweep::RunSweep(options.sweep);
+  if (app.got_subcommand("report")) return report::RunReport(options.report);
+  if (app.got_subcommand("doctor")) return doctor::RunDoctor(options.doctor);
+  if (app.got_subcommand("replay")) return replay::RunReplay(options.replay);
+  if (app.got_subcommand("keys")) return keys::RunNewKeys(options.new_keys);
+  if (app.got_subcommand("stop")) return stop::RunStop(options.stop);
+  if (app.got_subcommand("bench")) return Bench(app.get_subcommand("bench")->remaining());
+  std::printf("%s", play::EnvTable().c_str());
+  return kExitDone;
+}
+
+// The subcommand that was typed, or `app`.
+const CLI::App& Chosen(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  return chosen.empty() ? app : *chosen.front();
+}
+
+std::vector<std::string> KnownWords(const CLI::App& app) {
+  std::vector<std::string> known = {"--help"};
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+  }
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
+    known.push_back(sub->get_name());
+  }
+  return known;
+}
+
+// "; did you mean "train"?" for the first word that CLI11 could not place.
+std::string Hint(const CLI::App& app) {
+  const std::vector<std::string> strays = app.remaining(/*recurse=*/true);
+  if (strays.empty()) return "";
+  const std::string word = strays.front().substr(0, strays.front().find('='));
+  return DidYouMean(word, KnownWords(Chosen(app)));
+}
+
+// Help and version go to standard output with status 0; everything else is the operator's mistake.
+int AnswerParseError(const CLI::App& app, const CLI::ParseError& error) {
+  if (error.get_exit_code() == 0) return app.exit(error);
+  const CLI::App& chosen = Chosen(app);
+  const std::vector<std::string> strays = app.remaining();
+  const std::string what = &chosen == &app && !strays.empty()
+                               ? fmt::format("there is no command \"{}\"", strays.front())
+                               : std::string(error.what());
+  std::fprintf(stderr, "starling: %s%s\n", what.c_str(), Hint(app).c_str());
+  std::fprintf(stderr, "Run starling%s --help for what there is.\n",
+               &chosen == &app ? "" : (" " + chosen.get_name()).c_str());
+  return kExitUserError;
+}
+
+}  // namespace
+
+int RunCommandLine(int argc, char** argv) {
+  IgnoreFileSizeSignal();
+  Options options;
+  options.train.program = options.sweep.program = options.simulate.program = argv[0];
+  CLI::App app("Starling: asynchronous actor-critic training, with a bound on staleness.",
+               "starling");
+  app.set_version_flag("--version", VersionLine("starling"));
+  app.require_subcommand(1);
+  AddTrain(app, options);
+  AddEval(app, options);
+  AddPlay(app, options.play);
+  AddRecord(app, options.record);
+  AddSweep(app, options.sweep);
+  AddReport(app, options.report);
+  AddConform(app, options);
+  AddDoctor(app, options.doctor);
+  AddReplay(app, options.replay);
+  AddSimulate(app, options);
+  AddKeys(app, options.new_keys);
+  AddStop(app, options.stop);
+  AddBench(app);
+  app.add_subcommand("envs", "List the environments.");
+  try {
+    app.parse(argc, argv);
+    const int status = Dispatch(app, options);
+    // A result that was not written (a full disk behind a redirection) is no result.
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+    std::fprintf(stderr, "starling: standard output cannot be written\n");
+    return status == kExitDone ? kExitFailed : status;
+  } catch (const CLI::ParseError& error) {
+    return AnswerParseError(app, error);
+  } catch (const UserError& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return kExitUserError;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "starling: %s\n", error.what());
+    return kExitFailed;
+  }
+}
+
+}  // namespace starling::programs

@@ -1,0 +1,212 @@
+// starling-actor: one actor, or the evaluator, an actor that never pushes. Started by `starling train`,
+// or by hand in any order with the learner.
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <string>
+#include <system_error>
+#include <variant>
+
+#include "actors/actor.h"
+#include "core/config/config_schema.h"
+#include "core/error.h"
+#include "core/file.h"
+#include "core/heap.h"
+#include "core/log.h"
+#include "core/parse_number.h"
+#include "core/process.h"
+#include "core/version.h"
+#include "fleet/eval_process.h"
+#include "wire/endpoint.h"
+#include "wire/runtime_dir.h"
+
+namespace {
+
+using namespace starling;
+
+struct Options {
+  std::string run_dir, connect, connect_file, secret, learner_key;
+  std::int64_t slot = -1;
+  int parent = 0;
+  double connect_timeout_s = WireConfig{}.connect_timeout_s;
+  std::string runtime_dir;
+  actors::OwnSettings own;
+  bool evaluate = false, finish = false;
+};
+
+// What the learner wrote there (wire.address); nothing if it has not yet, or has ended.
+std::optional<std::string> EndpointIn(const std::string& file) {
+  std::string text;
+  try {
+    text = ReadRegularFile(file);
+  } catch (const std::system_error&) {
+    return std::nullopt;
+  }
+  text.erase(std::min(text.find('\n'), text.size()));
+  return text;
+}
+
+std::function<std::optional<std::string>()> EndpointFinder(const Options& options) {
+  if (!options.connect.empty()) {
+    wire::CheckEndpoint(options.connect, !options.secret.empty());
+    if (options.connect.ends_with(":0") || options.connect.ends_with(":*")) {
+      throw UserError(fmt::format(
+          "--connect {}: that is any port; give the one that the learner says it listens on",
+          options.connect));
+    }
+    return [endpoint = options.connect] { return endpoint; };
+  }
+  if (!options.connect_file.empty()) {
+    return [file = options.connect_file] { return EndpointIn(file); };
+  }
+  const auto root = wire::RuntimeRoot(options.runtime_dir);
+  return [root, run_dir = options.run_dir] { return wire::RunPlace::Find(root, run_dir).endpoint; };
+}
+
+std::function<std::optional<wire::Credentials>()> KeysFinder(const Options& options) {
+  if (!options.secret.empty()) {
+    const wire::Credentials keys{wire::ReadSecretFile(options.secret),
+                                 wire::ReadPublicFile(options.learner_key)};
+    return [keys] { return keys; };
+  }
+  if (options.run_dir.empty()) return {};
+  const auto root = wire::RuntimeRoot(options.runtime_dir);
+  return [root, run_dir = options.run_dir] { return wire::RunPlace::FindKeys(root, run_dir); };
+}
+
+// As actors.envs_per_actor.
+CLI::Validator EnvsCheck() {
+  const auto check = [](const std::string& text) -> std::string {
+    const ConfigRule& rule = FindConfigKey("actors", "envs_per_actor")->rule;
+    const auto& range = std::get<IntegerRule>(rule);
+    const auto envs = ParseNumber(text);
+    if (envs && *envs >= static_cast<std::uint64_t>(range.low) &&
+        *envs <= static_cast<std::uint64_t>(range.high)) {
+      return "";
+    }
+    return fmt::format("\"{}\" is not {}", text, Allowed(rule));
+  };
+  return {check, ""};
+}
+
+CLI::Validator NotEmpty(const char* what) {
+  return {[what](const std::string& text) { return text.empty() ? std::string(what) : ""; }, ""};
+}
+
+// A learner tells strangers nothing, not even that it is there.
+std::string WhyNobody(const Options& options) {
+  if (!options.run_dir.empty()) return "";
+  if (!options.connect.empty()) {
+    const std::string trouble = wire::NameTrouble(options.connect, !options.secret.empty());
+    if (!trouble.empty()) return ". " + trouble;
+  }
+  return options.secret.empty()
+             ? ". If one is there it may ask for keys: give --secret and --learner-key"
+             : ". If one is there our key may not be on its list, --learner-key not be its key, "
+               "or it asks for no keys";
+}
+
+int Run(const Options& options) {
+  KeepFreedMemory();
+  InitLog(options.slot < 0 ? "actor" : "actor " + std::to_string(options.slot));
+  actors::LinkOptions link{.find_endpoint = EndpointFinder(options),
+                           .find_keys = KeysFinder(options),
+                           .slot = options.slot,
+                           .connect_timeout_s = options.connect_timeout_s,
+                           .stop_fd = CatchStopSignals(),
+                           .abandoned = WatchParent(options.parent)};
+  std::string text;
+  switch (actors::RunActor(link, text, options.own)) {
+    case actors::LinkState::kRunOver:
+      LogInfo("{}", text);
+      return kExitDone;
+    case actors::LinkState::kStopped:
+      return kExitDone;
+    case actors::LinkState::kRefused:
+      LogError("the learner refused: {}", text);
+      return kExitFailed;
+    default:
+      LogError("no learner within {} s at {}; start one, or give --connect-timeout{}",
+               options.connect_timeout_s, options.connect + options.connect_file + options.run_dir,
+               WhyNobody(options));
+      return kExitFailed;
+  }
+}
+
+int Evaluate(const Options& options) {
+  InitLog("evaluator");
+  constexpr int kLowest = 19;  // whatever trains has the cores first
+  ::setpriority(PRIO_PROCESS, 0, kLowest);
+  fleet::RunEvalProcess({.run_dir = options.run_dir,
+                         .finish = options.finish,
+                         .stop_fd = CatchStopSignals(),
+                         .abandoned = WatchParent(options.parent)});
+  return kExitDone;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app("One actor: runs environments and pushes gradients to a learner; or its evaluator.",
+               "starling-actor");
+  app.set_version_flag("--version", VersionLine("starling-actor"));
+  auto* dir =
+      app.add_option("--run-dir", options.run_dir, "run directory of a learner on this host");
+  auto* connect = app.add_option("--connect", options.connect, "endpoint of the learner instead")
+                      ->excludes(dir);
+  auto* connect_file =
+      app.add_option("--connect-file", options.connect_file,
+                     "file with the endpoint, RUN/endpoint: read again whenever it is looked for")
+          ->excludes(dir)
+          ->excludes(connect);
+  auto* secret = app.add_option("--secret", options.secret,
+                                "our secret key (NAME.secret), for a learner that asks for keys")
+                     ->check(NotEmpty("it is empty; name a file"))
+                     ->excludes(dir);
+  auto* learner_key =
+      app.add_option("--learner-key", options.learner_key, "the learner's public key (NAME.public)")
+          ->check(NotEmpty("it is empty; name a file"))
+          ->needs(secret);
+  secret->needs(learner_key);
+  auto* slot = app.add_option("--slot", options.slot, "slot to take; default: the lowest free one")
+                   ->check(CLI::NonNegativeNumber);
+  app.add_option("--connect-timeout", options.connect_timeout_s, "seconds to wait for a learner")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--runtime-dir", options.runtime_dir, "as wire.runtime_dir of the learner");
+  app.add_option("--backend", options.own.backend,
+                 "cpu, cuda or auto: what this actor computes on, whatever the run's say")
+      ->check(CLI::IsMember({"cpu", "cuda", "auto"}));
+  auto* envs = app.add_option("--envs", options.own.envs,
+                              "environments that this actor plays, whatever the run's "
+                              "actors.envs_per_actor says")
+                   ->check(EnvsCheck());
+  app.add_option("--parent", options.parent, "process id of the supervisor");
+  auto* evaluate =
+      app.add_flag("--evaluate", options.evaluate,
+                   "compute no gradients: play with the newest weights every eval.every_steps of "
+                   "the run")
+          ->needs(dir)
+          ->excludes(slot)
+          ->excludes(envs);
+  app.add_flag("--finish", options.finish, "only with its newest checkpoint, and end")
+      ->needs(evaluate);
+  try {
+    app.parse(argc, argv);
+    if (dir->empty() && connect->empty() && connect_file->empty()) {
+      throw CLI::RequiredError("--run-dir, --connect or --connect-file");
+    }
+    return options.evaluate ? Evaluate(options) : Run(options);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kExitDone : kExitUserError;
+  } catch (const UserError& error) {
+    std::fprintf(stderr, "starling-actor: %s\n", error.what());
+    return kExitUserError;
+  } catch (const std::exception& error) {
+    LogError("{}", error.what());
+    return kExitFailed;
+  }
+}

@@ -1,0 +1,229 @@
+// starling-learner: one learner. Started by `starling train`, or by hand in any order with its
+// actors.
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/heap.h"
+#include "core/log.h"
+#include "core/process.h"
+#include "core/version.h"
+#include "fleet/check_config.h"
+#include "fleet/shard_processes.h"
+#include "learner/learner.h"
+#include "learner/shards/shard.h"
+#include "learner/status.h"
+#include "monitor/console.h"
+#include "monitor/http/status_server.h"
+#include "monitor/progress.h"
+#include "results/eval_results.h"
+#include "results/initial_net.h"
+#include "results/run_dir.h"
+#include "results/summary.h"
+#include "results/trained.h"
+#include "wire/runtime_dir.h"
+
+namespace {
+
+using namespace starling;
+
+struct Options {
+  std::string config, run_dir;
+  std::vector<std::string> overrides;
+  bool resume = false;
+  std::size_t shard = 0;
+  std::string learner;
+  int status_fd = -1;
+  int parent = 0;
+};
+
+// A line per status to the supervisor. It does not wait: if the pipe is full the supervisor has older
+// ones to read, and the next line says it all.
+class StatusPipe {
+ public:
+  explicit StatusPipe(int fd) : fd_(fd) {}
+
+  void Write(const nlohmann::ordered_json& status) {
+    const std::string line = (torn_ ? "\n" : "") + status.dump() + "\n";
+    std::string_view rest = line;
+    Take(rest);
+    // That the run is over must arrive, whole, even if the supervisor is slow.
+    constexpr int kPatienceMs = 2000;
+    pollfd writable{.fd = fd_, .events = POLLOUT, .revents = 0};
+    while (status["phase"] == "done" && !rest.empty() && poll(&writable, 1, kPatienceMs) == 1) {
+      if (!Take(rest)) break;
+    }
+    if (rest.size() < line.size()) torn_ = !rest.empty();
+  }
+
+ private:
+  bool Take(std::string_view& rest) {
+    const auto written = write(fd_, rest.data(), rest.size());
+    if (written > 0) rest.remove_prefix(static_cast<std::size_t>(written));
+    return written > 0;
+  }
+
+  const int fd_;
+  bool torn_ = false;  // the last line ended in the middle: the next one must not be part of it
+};
+
+// By hand a new run begins with a configuration; the supervisor has prepared the directory already.
+Config Prepare(const Options& options) {
+  if (options.config.empty())
+    return LoadConfig(options.run_dir + "/config.toml", options.overrides);
+  Config config = LoadConfig(options.config, options.overrides, nullptr, fleet::CheckConfig);
+  results::ResolveInitFrom(config);
+  config.run.dir = results::CreateRunDir(options.run_dir, false).string();
+  results::WriteConfig(config.run.dir, config);
+  return config;
+}
+
+// By hand the learner shows its progress itself and sums up at the end, as far as it knows: an
+// actor that was started and never joined is not counted.
+class Screen {
+ public:
+  explicit Screen(const Config& config)
+      : config_(config), console_(STDERR_FILENO, monitor::DetectStyle(STDERR_FILENO)) {}
+
+  void Show(const nlohmann::ordered_json& line) {
+    status_ = learner::ParseStatus(line.dump());
+    for (const learner::JoinedActor& actor : status_->joined) {
+      actors_.emplace(actor.slot, actor.incarnation);
+    }
+    const std::int64_t now = clock_.NowMs();
+    rate_.Add(now, status_->steps);
+    console_.Show(monitor::MakeProgress(status_, config_.run.steps, rate_.PerSecond(),
+                                        static_cast<int>(config_.actors.count)),
+                  now);
+  }
+
+  int SumUp(const std::string& run_dir, int exit_status) {
+    const auto summary = results::BuildSummary(config_, status_, {.actors_started = actors_.size()},
+                                               results::ReadEvalStanding(run_dir));
+    const std::string trouble = results::WriteSummary(run_dir, summary);
+    const std::string program =
+        CallName(ProgramDir() / "starling", std::filesystem::current_path());
+    for (const std::string& text : results::DescribeRun(summary, exit_status, run_dir, program)) {
+      console_.Print(text);
+    }
+    if (trouble.empty()) return exit_status;
+    LogError("no summary: {}", trouble);
+    return exit_status == kExitDone ? kExitFailed : exit_status;
+  }
+
+ private:
+  const Config& config_;
+  SteadyClock clock_;
+  monitor::Console console_;
+  monitor::RateMeter rate_;
+  std::optional<learner::LearnerStatus> status_;
+  std::set<std::pair<int, std::uint64_t>> actors_;
+};
+
+// A further process of a learner that is cut into shards: it has the configuration of the run, and ends
+// when the first says so, however it is told to stop.
+int RunShard(const Options& options) {
+  KeepFreedMemory();
+  InitLog(fmt::format("shard {}", options.shard));
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_IGN);
+  const Config config = LoadConfig(options.run_dir + "/config.toml", options.overrides);
+  learner::Shard shard(config, results::LayoutOf(config),
+                       {.run_dir = options.run_dir,
+                        .learner = options.learner,
+                        .shard = options.shard,
+                        .abandoned = WatchParent(options.parent)});
+  return shard.Run() ? kExitDone : kExitFailed;
+}
+
+int Run(const Options& options) {
+  KeepFreedMemory();
+  InitLog("learner");
+  const bool supervised = options.status_fd >= 0;
+  // What ends a whole job tells its supervisor and us, and the supervisor tells us again: it is he who
+  // loses patience.
+  const int stop_fd = CatchStopSignals(/*again_ends=*/!supervised);
+  const Config config = Prepare(options);
+  wire::RunPlace::RemoveStale(wire::RuntimeRoot(config.wire.runtime_dir));
+  std::optional<monitor::StatusServer> pages;
+  if (config.status.port != 0) {
+    pages.emplace(
+        config, monitor::StatusServerOptions{.port = static_cast<std::uint16_t>(config.status.port),
+                                             .keep_trying = supervised && options.resume});
+  }
+  Screen screen(config);
+  StatusPipe pipe(options.status_fd);
+  std::optional<fleet::ShardProcesses> shards;
+  learner::LearnerOptions setup{.run_dir = options.run_dir,
+                                .resume = options.resume,
+                                .stop_fd = stop_fd,
+                                .reload_fd = config.wire.secret.empty() ? -1 : CatchReloadSignal(),
+                                .abandoned = WatchParent(options.parent),
+                                .shard_trouble = [&] { return shards ? shards->Trouble() : ""; },
+                                .on_status =
+                                    [&](const nlohmann::ordered_json& status) {
+                                      supervised ? pipe.Write(status) : screen.Show(status);
+                                    }};
+  if (pages) setup.on_bulletin = [&](auto bulletin) { pages->Show(std::move(bulletin)); };
+  learner::Learner learner(
+      config, options.resume ? results::BlueprintToResume(config) : results::BlueprintOf(config),
+      std::move(setup));
+  if (config.learner.shards > 1) {
+    shards.emplace(static_cast<std::size_t>(config.learner.shards) - 1, options.run_dir,
+                   options.overrides, learner.shards_endpoint(), !options.resume);
+  }
+  const bool over = learner.Run();
+  if (shards) shards->AwaitEnd();
+  int exit_status = over || supervised ? kExitDone : kExitInterrupted;
+  if (!learner.checkpoint_trouble().empty()) {
+    LogError("the last checkpoint could not be written: {}", learner.checkpoint_trouble());
+    exit_status = kExitFailed;
+  }
+  return supervised ? exit_status : screen.SumUp(options.run_dir, exit_status);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app("One learner: owns the weights, applies the gradients of its actors.",
+               "starling-learner");
+  app.set_version_flag("--version", VersionLine("starling-learner"));
+  app.add_option("config", options.config, "configuration of a new run, by hand");
+  app.add_option("--run-dir", options.run_dir,
+                 "run directory; without a configuration it has its own")
+      ->required();
+  app.add_option("--set", options.overrides, "section.key=value, as often as you like")
+      ->allow_extra_args(false);
+  app.add_flag("--resume", options.resume, "go on from the last good checkpoint");
+  app.add_option("--shard", options.shard, "which other shard of a learner this is");
+  app.add_option("--learner", options.learner, "where its first is");
+  app.add_option("--status-fd", options.status_fd, "descriptor for status lines (JSON)");
+  app.add_option("--parent", options.parent, "process id of the supervisor");
+  try {
+    app.parse(argc, argv);
+    return options.shard > 0 ? RunShard(options) : Run(options);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kExitDone : kExitUserError;
+  } catch (const UserError& error) {
+    // By hand as `starling` says it, a line for each mistake of a configuration.
+    if (options.status_fd < 0) std::fprintf(stderr, "%s\n", error.what());
+    if (options.status_fd >= 0) LogError("{}", error.what());
+    return kExitUserError;
+  } catch (const std::exception& error) {
+    LogError("{}", error.what());
+    return kExitFailed;
+  }
+}

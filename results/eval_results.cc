@@ -1,0 +1,126 @@
+#include "results/eval_results.h"
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+
+#include "core/log.h"
+
+namespace starling::results {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr char kFile[] = "eval.jsonl";
+
+std::optional<EvalLine> FromJson(const std::string& text) {
+  try {
+    const Json json = Json::parse(text);
+    return EvalLine{.steps = json.at("steps").get<std::uint64_t>(),
+                    .term = json.at("term").get<std::uint32_t>(),
+                    .version = json.at("version").get<std::uint64_t>(),
+                    .episodes = json.at("episodes").get<std::int64_t>(),
+                    .mean_return = json.at("mean_return").get<double>(),
+                    .std = json.at("std").get<double>(),
+                    .seconds = json.at("seconds").get<double>()};
+  } catch (const Json::exception&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+Json ToJson(const EvalLine& line) {
+  return {{"steps", line.steps},
+          {"term", line.term},
+          {"version", line.version},
+          {"episodes", line.episodes},
+          {"mean_return", line.mean_return},
+          {"std", line.std},
+          {"seconds", line.seconds}};
+}
+
+std::vector<EvalLine> ReadEvalLines(const fs::path& run_dir, int* damaged) {
+  std::vector<EvalLine> lines;
+  if (damaged != nullptr) *damaged = 0;
+  std::error_code ignored;
+  if (!fs::is_regular_file(run_dir / kFile, ignored)) return lines;  // a device may never end
+  std::ifstream file(run_dir / kFile);
+  for (std::string text; std::getline(file, text);) {
+    const std::optional<EvalLine> line = FromJson(text);
+    if (line) lines.push_back(*line);
+    if (!line && damaged != nullptr && !file.eof()) ++*damaged;
+  }
+  return lines;
+}
+
+EvalStanding ReadEvalStanding(const fs::path& run_dir) {
+  const std::vector<EvalLine> lines = ReadEvalLines(run_dir);
+  EvalStanding standing;
+  if (!lines.empty()) standing.last = lines.back();
+  try {
+    const learner::Checkpoint best = learner::ReadCheckpoint(BestPath(run_dir));
+    const auto found = std::ranges::find(lines, std::pair(best.term, best.version), &EvalLine::age);
+    if (found != lines.end()) standing.best = *found;
+  } catch (const std::runtime_error&) {  // none yet, or damaged: the next becomes it
+  }
+  return standing;
+}
+
+fs::path BestPath(const fs::path& run_dir) {
+  return run_dir / "checkpoints" / learner::kBestCheckpoint;
+}
+
+void RemoveUnfinishedBest(const fs::path& run_dir) {
+  std::error_code ignored;
+  std::vector<fs::path> unfinished;
+  for (const auto& entry : fs::directory_iterator(run_dir / "checkpoints", ignored)) {
+    const fs::path& path = entry.path();
+    const bool best = path.filename().string().starts_with(learner::kBestCheckpoint);
+    if (best && path.extension() == ".tmp") unfinished.push_back(path);
+  }
+  for (const fs::path& path : unfinished) fs::remove(path, ignored);
+}
+
+EvalResults::EvalResults(const fs::path& run_dir)
+    : run_dir_(run_dir), standing_(ReadEvalStanding(run_dir)), file_(run_dir / kFile) {
+  RemoveUnfinishedBest(run_dir);
+}
+
+void EvalResults::Add(const EvalLine& line, learner::Checkpoint checkpoint) {
+  standing_.last = line;
+  unwritten_.push_back(line);
+  WriteLines();
+  const std::optional<EvalLine> best = unsaved_ ? unsaved_->line : standing_.best;
+  if (!best || line.mean_return > best->mean_return) unsaved_ = {line, std::move(checkpoint)};
+  SaveBest();
+}
+
+void EvalResults::WriteLines() {
+  while (!unwritten_.empty() && file_.Write(ToJson(unwritten_.front()))) {
+    unwritten_.erase(unwritten_.begin());
+  }
+  if (!unwritten_.empty()) {
+    LogWarn("eval.jsonl: {} line(s) could not be written; tried again with the next",
+            unwritten_.size());
+  }
+}
+
+void EvalResults::SaveBest() {
+  if (!unsaved_) return;
+  try {
+    learner::WriteCheckpoint(run_dir_ / "checkpoints", learner::kBestCheckpoint,
+                             unsaved_->checkpoint);
+    standing_.best = unsaved_->line;
+    unsaved_.reset();
+  } catch (const std::system_error& error) {
+    LogWarn("the best weights could not be saved: {}; tried again after the next evaluation",
+            error.what());
+  }
+}
+
+}  // namespace starling::results

@@ -1,0 +1,34 @@
+#include "results/initial_net.h"
+
+#include "actors/rollout.h"
+#include "envs/registry.h"
+#include "net/model.h"
+#include "results/trained.h"
+
+namespace starling::results {
+namespace {
+
+net::Initialisation InitOf(const NetConfig& net) {
+  if (net.init == "kaiming") return net::Initialisation::kKaiming;
+  return net.init == "fan_in" ? net::Initialisation::kFanIn : net::Initialisation::kOrthogonal;
+}
+
+}  // namespace
+
+net::ParameterLayout LayoutOf(const Config& config) {
+  const auto backend = net::MakeCpuBackend();
+  const net::ModelSpec spec = actors::ModelSpecOf(config, envs::SpecOf(config.env));
+  return net::MakeModel<float>(spec, *backend, {})->layout();
+}
+
+learner::NetBlueprint BlueprintOf(const Config& config) {
+  learner::NetBlueprint net = BlueprintToResume(config);
+  net.initial = config.run.init_from.empty()
+                    ? net::InitialParameters(net.layout, config.run.seed, InitOf(config.net))
+                    : LoadFirstWeights(config).checkpoint.weights;
+  return net;
+}
+
+learner::NetBlueprint BlueprintToResume(const Config& config) { return {LayoutOf(config), {}}; }
+
+}  // namespace starling::results

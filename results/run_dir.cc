@@ -1,0 +1,148 @@
+#include "results/run_dir.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "core/utf8.h"
+#include "learner/storage/checkpoint.h"
+
+namespace starling::results {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void Unusable(const fs::path& dir, const std::string& reason) {
+  throw UserError(fmt::format("run directory {} cannot be written: {}; choose another --run-dir",
+                              dir.string(), reason));
+}
+
+// True if `dir` was created by this call, false if something of that name is there.
+bool TryCreate(const fs::path& dir) {
+  std::error_code error;
+  const bool created = fs::create_directory(dir, error);
+  // A file of that name is reported as an error by the library; to us it is a name that is taken.
+  std::error_code ignored;
+  if (error && !fs::exists(fs::symlink_status(dir, ignored))) Unusable(dir, error.message());
+  return created;
+}
+
+constexpr char kProbe[] = ".probe", kSimulatedMark[] = "simulated";
+
+bool IsProbe(const fs::path& path) { return path.filename().string().starts_with(kProbe); }
+
+void TestWritable(const fs::path& dir) {
+  const fs::path probe = dir / kProbe;
+  try {
+    WriteFileAtomically(probe, "");
+  } catch (const std::system_error& error) {
+    Unusable(dir, error.code().message());
+  }
+  fs::remove(probe);
+}
+
+void CreateParents(const fs::path& dir) {
+  if (!dir.has_parent_path()) return;
+  std::error_code error;
+  fs::create_directories(dir.parent_path(), error);
+  if (error) Unusable(dir, error.message());
+}
+
+fs::path Numbered(const fs::path& wanted, int number) {
+  fs::path path = wanted;
+  if (number > 1) path += fmt::format("-{}", number);
+  return path;
+}
+
+}  // namespace
+
+fs::path CreateRunDir(const fs::path& wanted, bool may_number) {
+  // "runs/a/" is "runs/a": a number goes behind the name.
+  const fs::path plain = wanted.has_filename() ? wanted : wanted.parent_path();
+  // The configuration, which is UTF-8, names it.
+  if (!IsUtf8(plain.string())) Unusable(plain, "its name is no UTF-8 text");
+  CreateParents(plain);
+  fs::path dir = plain;
+  if (may_number) {
+    constexpr int kMost = 100'000;
+    int number = 1;
+    while (number < kMost && !TryCreate(dir = Numbered(plain, number))) ++number;
+    if (number == kMost) Unusable(plain, "every numbered name is taken");
+  } else if (!TryCreate(dir)) {
+    std::error_code error;
+    if (!fs::is_directory(dir, error)) Unusable(dir, "it is not a directory");
+    const bool empty = fs::is_empty(dir, error);
+    if (error) Unusable(dir, error.message());
+    if (!empty && !IsUnused(dir)) {
+      throw UserError(fmt::format(
+          "run directory {} is not empty; {}choose another --run-dir", dir.string(),
+          IsSimulated(dir)
+              ? ""
+              : fmt::format("go on with it by: starling train --resume {}, or ", dir.string())));
+    }
+  }
+  TestWritable(dir);
+  return dir;
+}
+
+bool IsUnused(const fs::path& run_dir) {
+  std::error_code ignored;
+  fs::directory_iterator entry(run_dir, ignored);
+  if (ignored) return !fs::exists(run_dir, ignored);
+  return std::all_of(begin(entry), end(entry), IsProbe);
+}
+
+void MarkSimulated(const fs::path& run_dir) {
+  WriteFileAtomically(run_dir / kSimulatedMark, "by starling simulate: its times are virtual\n");
+}
+
+bool IsSimulated(const fs::path& run_dir) {
+  std::error_code ignored;
+  return fs::exists(run_dir / kSimulatedMark, ignored);
+}
+
+bool IsCheckpointOf(const fs::path& path, std::uint64_t steps) {
+  try {
+    return learner::ReadCheckpoint(path).steps >= steps;
+  } catch (const std::runtime_error&) {
+    return false;
+  }
+}
+
+bool HasCheckpoint(const fs::path& run_dir) {
+  return !learner::ListCheckpoints(run_dir / "checkpoints").empty();
+}
+
+void CheckResumable(const fs::path& run_dir) {
+  std::error_code ignored;
+  const auto refuse = [&](const char* what) {
+    throw UserError(fmt::format("--resume {}: {}", run_dir.string(), what));
+  };
+  if (!fs::is_directory(run_dir, ignored)) refuse("there is no such directory");
+  if (!fs::exists(run_dir / "config.toml", ignored)) refuse("it has no config.toml: not a run");
+  if (!HasCheckpoint(run_dir)) {
+    refuse("it has no checkpoint to go on from; start again with: starling train CONFIG");
+  }
+  TestWritable(run_dir);
+}
+
+void WriteConfig(const fs::path& run_dir, const Config& config) {
+  Config kept = config;  // a run may be resumed from anywhere
+  for (std::string* path : {&kept.wire.secret, &kept.wire.allowed}) {
+    if (!path->empty()) *path = fs::absolute(*path).lexically_normal().string();
+  }
+  const std::string text = ToToml(kept);
+  if (!IsUtf8(text)) Unusable(run_dir, "a path in its configuration is no UTF-8 text");
+  try {
+    WriteFileAtomically(run_dir / "config.toml", text);
+  } catch (const std::system_error& error) {
+    Unusable(run_dir, error.code().message());
+  }
+}
+
+}  // namespace starling::results

@@ -1,0 +1,189 @@
+#include "results/run_record.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <stdexcept>
+#include <system_error>
+
+#include "core/file.h"
+#include "core/text.h"
+#include "results/last_words.h"
+#include "results/run_dir.h"
+#include "results/statistics.h"
+#include "results/summary.h"
+
+namespace starling::results {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+struct Text {
+  std::string text;
+  std::string trouble;  // why it could not be read
+};
+constexpr char kMissing[] = "is missing";
+
+Text TextOf(const fs::path& path) {
+  try {
+    return {ReadRegularFile(path), ""};
+  } catch (const std::system_error& error) {
+    const bool absent = error.code() == std::errc::no_such_file_or_directory;
+    return {"", absent ? kMissing : "cannot be read: " + error.code().message()};
+  }
+}
+
+// What the run did beyond `steps` before it was gone on with from there counts no more.
+template <class Point>
+void TakeBack(std::vector<Point>& points, double steps) {
+  while (!points.empty() && static_cast<double>(points.back().steps) > steps) points.pop_back();
+}
+
+std::optional<MetricPoint> PointOf(const std::string& line) {
+  try {
+    const json object = json::parse(line);
+    MetricPoint point{object.at("steps").get<double>(), object.at("seconds").get<double>()};
+    const json& mean_return = object.at("mean_return");
+    if (!mean_return.is_null()) point.mean_return = mean_return.get<double>();
+    if (object.contains("episodes")) point.episodes = object["episodes"].get<std::uint64_t>();
+    const bool can_be = point.steps >= 0 && point.seconds >= 0 && IsPlausible(point.steps) &&
+                        IsPlausible(point.seconds) && IsPlausible(point.mean_return.value_or(0));
+    return can_be ? std::optional(point) : std::nullopt;
+  } catch (const json::exception&) {
+    return std::nullopt;
+  }
+}
+
+void LoadConfigOf(LoadedRun& run) {
+  const Text file = TextOf(run.dir / "config.toml");
+  if (!file.trouble.empty()) {
+    run.troubles.push_back("config.toml " + file.trouble);
+    return;
+  }
+  try {
+    run.config = Flatten(file.text);
+    for (const char* key : {"run.steps", "env.name"}) {
+      if (run.Key(key).empty()) throw std::runtime_error(fmt::format("there is no {} in it", key));
+    }
+  } catch (const std::runtime_error& error) {
+    run.config.clear();
+    run.troubles.push_back(fmt::format("config.toml is damaged: {}", error.what()));
+  }
+}
+
+void LoadCurves(LoadedRun& run) {
+  const auto note = [&](const char* file, int damaged) {
+    if (damaged == 0) return;
+    run.troubles.push_back(fmt::format(
+        "{} of {} left out", Plural(static_cast<std::size_t>(damaged), "damaged line"), file));
+  };
+  int damaged = 0;
+  const Text metrics = TextOf(run.dir / "metrics.jsonl");
+  run.metrics = ParseMetrics(metrics.text, damaged);
+  note("metrics.jsonl", damaged);
+  if (run.metrics.empty()) {
+    run.troubles.push_back(fmt::format("metrics.jsonl {}: no curves",
+                                       metrics.trouble.empty() ? "is empty" : metrics.trouble));
+  }
+  for (const EvalLine& line : ReadEvalLines(run.dir, &damaged)) {
+    TakeBack(run.evals, static_cast<double>(line.steps));
+    run.evals.push_back(line);
+  }
+  note("eval.jsonl", damaged);
+}
+
+// False if summary.json is there, but tells nothing.
+bool LoadSummary(LoadedRun& run) {
+  const std::string trouble = TextOf(run.dir / "summary.json").trouble;
+  if (trouble == kMissing) return true;
+  run.summary = ReadSummary(run.dir);
+  if (!run.summary) {
+    run.troubles.push_back("summary.json " + (trouble.empty() ? "is damaged" : trouble));
+  }
+  return run.summary.has_value();
+}
+
+// A curve that ends early would cut short that of its group.
+void LeaveOutShortCurves(LoadedRun& run) {
+  const auto steps = static_cast<double>(run.summary->steps);
+  if (run.metrics.empty() || run.metrics.back().steps >= 0.99 * steps) return;
+  run.troubles.push_back(fmt::format("metrics.jsonl ends at {:.0f} % of its steps: no curves",
+                                     100 * run.metrics.back().steps / steps));
+  run.metrics.clear();
+}
+
+void LoadFinalEval(LoadedRun& run) {
+  run.final_eval = ReadFinalEval(run.dir);
+  if (!run.final_eval) return;
+  if (run.summary && run.summary->checkpoint == run.final_eval->checkpoint) return;
+  run.final_eval.reset();
+  run.troubles.emplace_back("final_eval.json is not of its final weights: left out");
+}
+
+std::string LastErrorOf(const fs::path& dir) {
+  constexpr std::size_t kTail = 256 << 10;
+  const std::string text = TextOf(dir / "log").text;
+  std::istringstream tail(text.substr(text.size() - std::min(text.size(), kTail)));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(tail, line);) lines.push_back(line);
+  return LastError(lines);
+}
+
+}  // namespace
+
+std::string LoadedRun::Key(const std::string& key) const {
+  const auto found = config.find(key);
+  return found == config.end() ? "" : found->second;
+}
+
+double LoadedRun::steps() const {
+  const double told = summary ? static_cast<double>(summary->steps) : 0;
+  return std::max(told, metrics.empty() ? 0 : metrics.back().steps);
+}
+
+std::vector<MetricPoint> ParseMetrics(const std::string& text, int& damaged) {
+  std::vector<MetricPoint> points;
+  damaged = 0;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const std::optional<MetricPoint> point = PointOf(line);
+    if (!point) {
+      if (!lines.eof()) ++damaged;
+      continue;
+    }
+    TakeBack(points, point->steps);
+    while (!points.empty() && points.back().seconds > point->seconds) points.pop_back();
+    points.push_back(*point);
+  }
+  return points;
+}
+
+LoadedRun LoadRun(const fs::path& dir) {
+  LoadedRun run{.dir = dir, .simulated = IsSimulated(dir)};
+  LoadConfigOf(run);
+  LoadCurves(run);
+  const bool sound = LoadSummary(run) && !run.config.empty();
+  LoadFinalEval(run);
+  double wanted = 0;
+  const std::string steps = run.Key("run.steps");
+  std::from_chars(steps.data(), steps.data() + steps.size(), wanted);
+  if (!sound) {
+    run.state = RunState::kDamaged;
+  } else if (run.summary && static_cast<double>(run.summary->steps) >= wanted) {
+    run.state = RunState::kFinished;
+    LeaveOutShortCurves(run);
+  } else {
+    const std::string error = LastErrorOf(dir);
+    run.state = error.empty() ? RunState::kUnfinished : RunState::kFailed;
+    if (!error.empty()) run.troubles.push_back(error);
+    run.troubles.push_back(
+        fmt::format("is at {:.0f} % of its steps", wanted > 0 ? 100 * run.steps() / wanted : 0));
+  }
+  return run;
+}
+
+}  // namespace starling::results

@@ -1,0 +1,86 @@
+#include "results/trained.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/error.h"
+#include "core/log.h"
+#include "learner/storage/checkpoint_parts.h"
+#include "results/initial_net.h"
+
+namespace starling::results {
+namespace {
+
+// "conv1.weight (3, 3, 4, 16)"
+std::string Describe(const std::vector<net::Parameter>& parameters, std::size_t at) {
+  if (at >= parameters.size()) return "nothing more";
+  const net::Parameter& parameter = parameters[at];
+  std::string shape;
+  for (const std::int64_t size : parameter.shape) {
+    shape += fmt::format("{}{}", shape.empty() ? "" : ", ", size);
+  }
+  return fmt::format("{} ({})", parameter.name, shape);
+}
+
+// Of two layouts that differ, the first parameter that does, in both.
+std::string Difference(const net::ParameterLayout& theirs, const net::ParameterLayout& ours) {
+  const auto& a = theirs.parameters();
+  const auto& b = ours.parameters();
+  const auto same = [](const net::Parameter& x, const net::Parameter& y) {
+    return x.name == y.name && x.shape == y.shape;
+  };
+  const auto differ = std::ranges::mismatch(a, b, same);
+  const auto at = static_cast<std::size_t>(differ.in1 - a.begin());
+  return fmt::format("{} where this configuration's has {}", Describe(a, at), Describe(b, at));
+}
+
+}  // namespace
+
+FoundCheckpoint FindCheckpoint(const std::filesystem::path& target) {
+  if (std::filesystem::is_regular_file(target) || learner::HoldsCheckpointParts(target)) {
+    try {
+      return {target, learner::ReadCheckpoint(target)};
+    } catch (const std::runtime_error& error) {
+      throw UserError(error.what());
+    }
+  }
+  if (!std::filesystem::is_directory(target)) {
+    throw UserError(target.string() + " is neither a run directory nor a checkpoint");
+  }
+  learner::LastGoodResult last = learner::LastGood(target / "checkpoints");
+  for (const std::string& why : last.rejected) LogWarn("{}", why);
+  if (!last.checkpoint)
+    throw UserError("no good checkpoint in " + (target / "checkpoints").string());
+  return {last.path, *std::move(last.checkpoint)};
+}
+
+Trained LoadTrained(const std::filesystem::path& target) {
+  auto [path, checkpoint] = FindCheckpoint(target);
+  if (path != target) LogInfo("playing {}", path.string());
+  Config config = ParseConfig(checkpoint.config, "the configuration in " + path.string());
+  if (LayoutOf(config).fingerprint() != checkpoint.layout.fingerprint()) {
+    throw UserError(target.string() +
+                    " holds another net than its configuration describes: "
+                    "was it written by another version of Starling?");
+  }
+  return {std::move(config), std::move(checkpoint)};
+}
+
+FoundCheckpoint LoadFirstWeights(const Config& config) {
+  FoundCheckpoint found = FindCheckpoint(config.run.init_from);
+  const net::ParameterLayout ours = LayoutOf(config);
+  if (found.checkpoint.layout.fingerprint() != ours.fingerprint()) {
+    throw UserError(fmt::format("{} cannot be started from: its net has {}", found.path.string(),
+                                Difference(found.checkpoint.layout, ours)));
+  }
+  return found;
+}
+
+void ResolveInitFrom(Config& config) {
+  if (config.run.init_from.empty()) return;
+  config.run.init_from = std::filesystem::canonical(LoadFirstWeights(config).path);
+}
+
+}  // namespace starling::results

@@ -1,0 +1,172 @@
+#include "core/child.h"
+
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/prctl.h>
+
+#include <cerrno>
+
+#include "tests/support/fleet_fixtures.h"
+
+namespace starling {
+namespace {
+
+using testing::HasSubstr;
+
+// Everything that comes until the writers are gone.
+std::string ReadAll(int fd) {
+  std::string all;
+  char buffer[4096];
+  for (;;) {
+    const ssize_t size = ::read(fd, buffer, sizeof buffer);
+    if (size > 0) all.append(buffer, static_cast<std::size_t>(size));
+    if (size == 0) break;
+    if (size < 0 && errno != EAGAIN) break;
+    if (size < 0) ::usleep(1000);
+  }
+  ::close(fd);
+  return all;
+}
+
+ChildExit WaitFor(int pid) {
+  std::optional<ChildExit> exit;
+  EXPECT_TRUE(Eventually([&] { return (exit = Reap(pid)).has_value(); }));
+  return exit.value_or(ChildExit{});
+}
+
+struct Ran {
+  ChildExit exit;
+  std::string output, status;
+};
+
+Ran RunShell(const std::string& command, bool status_pipe = false) {
+  const Spawned child = Spawn({.program = "/bin/sh",
+                               .arguments = {"-c", command},
+                               .status_pipe = status_pipe,
+                               .death_signal = SIGKILL});
+  EXPECT_GT(child.pid, 0);
+  Ran ran;
+  ran.output = ReadAll(child.output_fd);
+  if (status_pipe) ran.status = ReadAll(child.status_fd);
+  ran.exit = WaitFor(child.pid);
+  return ran;
+}
+
+TEST(ChildTest, BothOutputsGoIntoOnePipe) {
+  const Ran ran = RunShell("echo one; echo two >&2; exit 3");
+  EXPECT_EQ(ran.output, "one\ntwo\n");
+  EXPECT_EQ(Describe(ran.exit), "ended with exit status 3");
+}
+
+TEST(ChildTest, StatusHasAPipeOfItsOwn) {
+  const Ran ran = RunShell("echo told >&3; echo said", /*status_pipe=*/true);
+  EXPECT_EQ(ran.status, "told\n");
+  EXPECT_EQ(ran.output, "said\n");
+}
+
+TEST(ChildTest, DeathBySignalIsNamed) {
+  EXPECT_EQ(Describe(RunShell("kill -USR1 $$").exit), "was killed by SIGUSR1");
+}
+
+TEST(ChildTest, ReapDoesNotWait) {
+  const Spawned asleep = Spawn({.program = "/bin/sleep",
+                                .arguments = {"600"},
+                                .status_pipe = false,
+                                .death_signal = SIGKILL});
+  EXPECT_FALSE(Reap(asleep.pid).has_value());
+  EXPECT_EQ(::getpgid(asleep.pid), asleep.pid) << "a process group of its own";
+  ::kill(-asleep.pid, SIGKILL);
+  EXPECT_EQ(WaitFor(asleep.pid).code, SIGKILL);
+  ::close(asleep.output_fd);
+}
+
+TEST(ChildTest, ProgramThatIsAbsentIsAnErrorAndNoChild) {
+  const Spawned child = Spawn(
+      {.program = "/nowhere/at/all", .arguments = {}, .status_pipe = true, .death_signal = 0});
+  EXPECT_EQ(child.pid, -1);
+  EXPECT_EQ(child.error, ENOENT);
+  EXPECT_EQ(child.output_fd, -1);
+  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
+  EXPECT_EQ(errno, ECHILD);
+  EXPECT_EQ(Describe({ChildExit::How::kNotStarted, child.error}),
+            "could not be started (No such file or directory)");
+}
+
+TEST(ChildTest, NothingOfOursIsOpenInTheChild) {
+  // One that leaks by itself, and both pipes of an earlier child.
+  const int leak = ::open("/dev/null", O_RDONLY);
+  const Spawned other = Spawn({.program = "/bin/sleep",
+                               .arguments = {"600"},
+                               .status_pipe = true,
+                               .death_signal = SIGKILL});
+  // ls needs one more, to read the directory.
+  for (const bool status_pipe : {false, true}) {
+    const Spawned child = Spawn({.program = "/bin/ls",
+                                 .arguments = {"/proc/self/fd"},
+                                 .status_pipe = status_pipe,
+                                 .death_signal = SIGKILL});
+    EXPECT_EQ(ReadAll(child.output_fd), status_pipe ? "0\n1\n2\n3\n4\n" : "0\n1\n2\n3\n");
+    EXPECT_EQ(WaitFor(child.pid).code, 0);
+    if (status_pipe) ::close(child.status_fd);
+  }
+  ::close(leak);
+  ::kill(other.pid, SIGKILL);
+  WaitFor(other.pid);
+  ::close(other.output_fd);
+  ::close(other.status_fd);
+}
+
+TEST(ChildTest, SignalsAreAsFreshExceptPipeAndFileSize) {
+  struct sigaction ignore {
+  }, before{};
+  ignore.sa_handler = SIG_IGN;
+  ::sigaction(SIGTERM, &ignore, &before);
+  sigset_t blocked, old;
+  ::sigemptyset(&blocked);
+  ::sigaddset(&blocked, SIGINT);
+  ::sigprocmask(SIG_BLOCK, &blocked, &old);
+  // Not through a shell: it blocks signals of its own while it forks.
+  const Spawned child = Spawn({.program = "/bin/grep",
+                               .arguments = {"-E", "Sig(Blk|Ign)", "/proc/self/status"},
+                               .status_pipe = false,
+                               .death_signal = SIGKILL});
+  const std::string output = ReadAll(child.output_fd);
+  EXPECT_EQ(WaitFor(child.pid).code, 0);
+  ::sigprocmask(SIG_SETMASK, &old, nullptr);
+  ::sigaction(SIGTERM, &before, nullptr);
+  EXPECT_THAT(output, HasSubstr("SigBlk:\t0000000000000000"));
+  EXPECT_THAT(output, HasSubstr("SigIgn:\t0000000001001000")) << "SIGPIPE is 13, SIGXFSZ 25";
+}
+
+TEST(ChildTest, FullStatusPipeDoesNotHoldTheChildUp) {
+  // Nobody reads: writing fails in the end instead of blocking.
+  const Spawned child = Spawn({.program = "/bin/sh",
+                               .arguments = {"-c", "while echo 0123456789 >&3; do :; done; exit 7"},
+                               .status_pipe = true,
+                               .death_signal = SIGKILL});
+  EXPECT_EQ(WaitFor(child.pid).code, 7);
+  ::close(child.output_fd);
+  ::close(child.status_fd);
+}
+
+TEST(ChildTest, DiesWithItsParent) {
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  const pid_t parent = ::fork();
+  if (parent == 0) {
+    Spawn({.program = "/bin/sleep",
+           .arguments = {"600"},
+           .status_pipe = false,
+           .death_signal = SIGKILL});
+    ::_exit(0);
+  }
+  ::waitpid(parent, nullptr, 0);
+  int status = 0;
+  pid_t orphan = 0;
+  EXPECT_TRUE(Eventually([&] { return (orphan = ::waitpid(-1, &status, WNOHANG)) != 0; }));
+  ::prctl(PR_SET_CHILD_SUBREAPER, 0);
+  ASSERT_GT(orphan, 0);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
+}  // namespace
+}  // namespace starling

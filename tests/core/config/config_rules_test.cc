@@ -1,0 +1,145 @@
+#include "core/config/config_rules.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/gpu.h"
+
+namespace starling {
+namespace {
+
+TEST(ConfigRules, UsableCoresFollowTheAffinityMask) {
+  EXPECT_GE(UsableCores(), 1);
+  std::int64_t pinned = 0;
+  std::thread([&] {  // the mask is a thread's own: this one's ends with it
+    cpu_set_t mask;
+    ASSERT_EQ(sched_getaffinity(0, sizeof mask, &mask), 0);
+    int first = 0;
+    while (!CPU_ISSET(first, &mask)) ++first;
+    CPU_ZERO(&mask);
+    CPU_SET(first, &mask);
+    ASSERT_EQ(sched_setaffinity(0, sizeof mask, &mask), 0);
+    pinned = UsableCores();
+  })
+      .join();
+  EXPECT_EQ(pinned, 1);
+}
+
+// Half a set of keys would be an open door, or a closed one.
+TEST(ConfigRules, KeysAreWholeAndForTcp) {
+  const auto contradictions = [](const char* endpoint, const char* secret, const char* allowed) {
+    Config config;
+    config.wire.endpoint = endpoint;
+    config.wire.secret = secret;
+    config.wire.allowed = allowed;
+    ResolveAuto(config, "x.toml", 2);
+    std::vector<std::vector<std::string>> keys;
+    for (const Contradiction& found : FindContradictions(config)) keys.push_back(found.keys);
+    return keys;
+  };
+  using Keys = std::vector<std::vector<std::string>>;
+  EXPECT_EQ(contradictions("tcp://*:1", "s", "a"), Keys());
+  EXPECT_EQ(contradictions("tcp://127.0.0.1:1", "", ""), Keys());
+  EXPECT_EQ(contradictions("tcp://*:1", "s", ""), (Keys{{"wire.secret", "wire.allowed"}}));
+  EXPECT_EQ(contradictions("tcp://*:1", "", "a"), (Keys{{"wire.secret", "wire.allowed"}}));
+  EXPECT_EQ(contradictions("auto", "s", "a"), (Keys{{"wire.secret", "wire.endpoint"}}));
+  EXPECT_EQ(contradictions("ipc://x", "s", "a"), (Keys{{"wire.secret", "wire.endpoint"}}));
+}
+
+TEST(ConfigRules, AnAddressForOtherMachinesIsForTcp) {
+  Config config;
+  config.wire.address = "node1";
+  ResolveAuto(config, "x.toml", 2);
+  ASSERT_EQ(FindContradictions(config).size(), 1u);
+  EXPECT_EQ(FindContradictions(config).front().keys,
+            (std::vector<std::string>{"wire.address", "wire.endpoint"}));
+  config.wire.endpoint = "tcp://*:0";
+  EXPECT_TRUE(FindContradictions(config).empty());
+}
+
+TEST(ConfigRules, AutoIsResolvedOnceAndWhatIsSetStays) {
+  Config config;
+  ResolveAuto(config, "dir/pong.toml", 6);
+  EXPECT_EQ(config.run.name, "pong");
+  EXPECT_EQ(config.run.dir, "runs/pong");
+  EXPECT_EQ(config.actors.count, 6);
+  EXPECT_EQ(config.updates.start_with, 6);
+  const Config once = config;
+  ResolveAuto(config, "other.toml", 2);
+  EXPECT_EQ(config, once);
+}
+
+TEST(ConfigRules, NameAndDirectoryFollowEachOther) {
+  Config config;
+  config.run.name = "mine";
+  ResolveAuto(config, "x.toml", 1);
+  EXPECT_EQ(config.run.dir, "runs/mine");
+}
+
+TEST(ConfigRules, AnActorForEachCoreOnTheProcessor) {
+  EXPECT_EQ(ActorsThatFit({.backend = "cpu"}), UsableCores());
+  EXPECT_EQ(ActorsThatFit({.count = 7, .backend = "cuda"}), 7) << "what is set stays";
+}
+
+TEST(ConfigRules, AnActorForEachGpu) {
+  const auto gpus = static_cast<std::int64_t>(FindGpus().gpus.size());
+  EXPECT_EQ(ActorsThatFit({.backend = "cuda"}), gpus > 0 ? gpus : UsableCores());
+}
+
+TEST(ConfigRules, GamesOnAGpuContradictANetOnTheProcessor) {
+  Config config;
+  ResolveAuto(config, "x.toml", 2);
+  config.actors.env_device = "cuda";
+  const auto found = FindContradictions(config);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].keys.front(), "actors.env_device");
+  config.actors.backend = "auto";
+  EXPECT_TRUE(FindContradictions(config).empty());
+}
+
+TEST(ConfigRules, APaceThatVariesContradictsNone) {
+  Config config;
+  ResolveAuto(config, "x.toml", 2);
+  config.env.step_jitter = 0.2;
+  const auto found = FindContradictions(config);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].keys.front(), "env.step_jitter");
+  config.env.step_ms = 2;
+  EXPECT_TRUE(FindContradictions(config).empty());
+}
+
+// 20 steps of 8 ms at least.
+TEST(ConfigRules, APaceThatNoGrantOutlastsIsAContradiction) {
+  Config config;
+  ResolveAuto(config, "x.toml", 2);
+  config.env.step_ms = 10;
+  config.env.step_jitter = 0.2;
+  config.actors.unroll = 20;
+  config.staleness.deadline_s = 0.161;
+  EXPECT_TRUE(FindContradictions(config).empty());
+  config.staleness.deadline_s = 0.16;
+  const auto found = FindContradictions(config);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].keys.front(), "env.step_ms");
+}
+
+TEST(ConfigRules, NoMoreActorsThanAConfigMayAskFor) {
+  Config config;
+  ResolveAuto(config, "x.toml", 5000);
+  EXPECT_EQ(config.actors.count, 1024);
+}
+
+TEST(ConfigRules, DefaultsDoNotContradictEachOtherOnAnyMachine) {
+  for (const std::int64_t cores : {1, 2, 3, 64, 1024}) {
+    Config config;
+    ResolveAuto(config, "x.toml", cores);
+    EXPECT_TRUE(FindContradictions(config).empty()) << cores;
+  }
+}
+
+}  // namespace
+}  // namespace starling

@@ -1,0 +1,359 @@
+#include "core/config/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/config/config_rules.h"
+#include "tests/core/config/config_mistakes.h"
+
+namespace starling {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+TEST(Config, AnEmptyFileIsTheDefaultsResolved) {
+  const Config config = ParseConfig("", "configs/hello.toml");
+  Config expected;
+  expected.run.name = "hello";
+  expected.run.dir = "runs/hello";
+  expected.actors.count = expected.updates.start_with = UsableCores();
+  expected.net.kind = "minatar";
+  expected.updates.in_flight = 2;  // nothing bounds the staleness
+  EXPECT_EQ(config, expected);
+}
+
+TEST(Config, ReadsEveryKindOfValue) {
+  const Config config = ParseConfig(R"(
+run.seed = 9223372036854775807
+[env]
+name = "catch"
+[actors]
+count = 3
+[net]
+kind = "mlp"
+hidden = [64, 32]
+[optimizer]
+lr = 1
+bias_correction = false
+[staleness]
+bound = 4
+)",
+                                    "x.toml");
+  EXPECT_EQ(config.run.seed, 9223372036854775807u);
+  EXPECT_EQ(config.env.name, "catch");
+  EXPECT_EQ(config.actors.count, 3);
+  EXPECT_EQ(config.net.hidden, (std::vector<std::int64_t>{64, 32}));
+  EXPECT_EQ(config.optimizer.lr, 1.0);  // an integer is a number
+  EXPECT_FALSE(config.optimizer.bias_correction);
+  EXPECT_EQ(config.staleness.bound, 4u);
+  EXPECT_EQ(config.samples_per_gradient(), 32 * 5);
+}
+
+TEST(Config, AutomaticGradientsFitTheBound) {
+  const auto gradients = [](const std::string& bound) {
+    return ParseConfig("[actors]\ncount = 7\n[updates]\ngradients = \"auto\"", "x.toml",
+                       {"staleness.bound=" + bound})
+        .updates.gradients;
+  };
+  EXPECT_EQ(gradients("0"), 7);  // ceil(7 / 1)
+  EXPECT_EQ(gradients("1"), 4);  // ceil(7 / 2)
+  EXPECT_EQ(gradients("2"), 3);
+  EXPECT_EQ(gradients("5"), 2);
+  EXPECT_EQ(gradients("6"), 1);
+  EXPECT_EQ(gradients("1000000000000000"), 1);
+  EXPECT_EQ(gradients("unbounded"), 1);
+}
+
+// A second grant for each of 3 actors makes a natural staleness of 2 x 3 / K - 1.
+TEST(Config, AutomaticGrantsFitTheBound) {
+  const auto grants = [](const std::string& bound, const std::string& gradients) {
+    return ParseConfig("[actors]\ncount = 3", "x.toml",
+                       {"staleness.bound=" + bound, "updates.gradients=" + gradients})
+        .updates.in_flight;
+  };
+  EXPECT_EQ(grants("unbounded", "1"), 2);
+  EXPECT_EQ(grants("5", "1"), 2);
+  EXPECT_EQ(grants("4", "1"), 1);
+  EXPECT_EQ(grants("2", "2"), 2);
+  EXPECT_EQ(grants("1", "3"), 2);
+  EXPECT_EQ(grants("1", "2"), 1);
+  EXPECT_EQ(grants("0", "1"), 1);
+  EXPECT_EQ(grants("0", "3"), 1);
+  EXPECT_EQ(grants("5", "6"), 2);  // six can only be held with two each
+  EXPECT_EQ(grants("2", "auto"), 1);
+}
+
+TEST(Config, SyntaxErrorsAreLocated) {
+  EXPECT_THAT(Mistakes("[run]\nseed = = 3\n"), ElementsAre(StartsWith("x.toml:2:8: ")));
+  EXPECT_THAT(Mistakes("[run]\nseed = 1\nseed = 2\n"), ElementsAre(StartsWith("x.toml:3:")));
+  EXPECT_THAT(Mistakes("[run]\n[env]\n[run]\n"), ElementsAre(StartsWith("x.toml:3:")));
+  EXPECT_THAT(Mistakes("[run\n"), ElementsAre(StartsWith("x.toml:1:")));
+  EXPECT_THAT(Mistakes("[run]\nname = \"\xff\"\n"), ElementsAre(StartsWith("x.toml:2:")));
+  EXPECT_THAT(Mistakes(std::string("[run]\nname = \"\0\"\n", 17)),
+              ElementsAre(StartsWith("x.toml:2:")));
+  EXPECT_THAT(Mistakes("[run]\nseed = 99999999999999999999\n"),
+              ElementsAre(StartsWith("x.toml:2:")));
+}
+
+TEST(Config, OverridesAreCheckedBesideASyntaxError) {
+  EXPECT_THAT(Mistakes("[run", {"run.sed=1"}),
+              ElementsAre(StartsWith("x.toml:1:"), StartsWith("--set run.sed=1: ")));
+}
+
+TEST(Config, UnknownNamesGetTheNearestKnownOne) {
+  EXPECT_THAT(Mistakes("[actor]\ncount = 1\n"),
+              ElementsAre(AllOf(StartsWith("x.toml:1:2: unknown section \"actor\""),
+                                HasSubstr("did you mean \"actors\"?"), HasSubstr("checkpoint"))));
+  EXPECT_THAT(Mistakes("[actors]\n  cuont = 1\n"),
+              ElementsAre(AllOf(StartsWith("x.toml:2:3: unknown key actors.cuont"),
+                                HasSubstr("did you mean \"count\"?"), HasSubstr("unroll"))));
+  EXPECT_THAT(
+      Mistakes("[loss]\nreduction = \"maen\"\n"),
+      ElementsAre("x.toml:2:13: loss.reduction = \"maen\" is not allowed; allowed: \"mean\" or "
+                  "\"sum\"; did you mean \"mean\"?"));
+  EXPECT_THAT(Mistakes("[staleness]\nbound = \"unbound\"\n"),
+              ElementsAre(HasSubstr("or \"unbounded\"; did you mean \"unbounded\"?")));
+}
+
+TEST(Config, AKeyInTheWrongPlaceIsToldTheRightOne) {
+  EXPECT_THAT(Mistakes("[optimizer]\ngamma = 0.9\n"),
+              ElementsAre(HasSubstr("did you mean \"loss.gamma\"?")));
+  EXPECT_THAT(Mistakes("seed = 3\n"),
+              ElementsAre("x.toml:1:1: seed stands outside of every section; did you mean "
+                          "\"run.seed\"?"));
+  EXPECT_THAT(Mistakes("run = 3\n"),
+              ElementsAre("x.toml:1:1: run is an integer, but it is a section: write [run]"));
+  EXPECT_THAT(Mistakes("[[run]]\nseed = 3\n"), ElementsAre(HasSubstr("run is a list")));
+}
+
+TEST(Config, WrongTypes) {
+  EXPECT_THAT(
+      Mistakes("[run]\nseed = \"one\"\n"),
+      ElementsAre("x.toml:2:8: run.seed = \"one\" is a string; allowed: an integer from 0 to "
+                  "9223372036854775807"));
+  EXPECT_THAT(Mistakes("[run]\nsteps = 5e6\n"), ElementsAre(HasSubstr("is a number with a point")));
+  EXPECT_THAT(Mistakes("[loss]\ngamma = true\n"), ElementsAre(HasSubstr("is a truth value")));
+  EXPECT_THAT(Mistakes("[env]\nname = 2024-01-01\n"), ElementsAre(HasSubstr("is a date or time")));
+  EXPECT_THAT(Mistakes("[optimizer]\nbias_correction = 1\n"),
+              ElementsAre(HasSubstr("is an integer; allowed: true or false")));
+  EXPECT_THAT(Mistakes("[net]\nhidden = 128\n"),
+              ElementsAre(HasSubstr("is an integer; allowed: a list of 0 to 8 integers")));
+  EXPECT_THAT(Mistakes("[net]\nhidden = [1.5]\n"), ElementsAre(HasSubstr("net.hidden")));
+  EXPECT_THAT(Mistakes("[run.seed]\na = 1\n"),
+              ElementsAre(HasSubstr("run.seed = {...} is a table")));
+}
+
+TEST(Config, OutOfRange) {
+  EXPECT_THAT(
+      Mistakes("[actors]\nunroll = 0\n"),
+      ElementsAre("x.toml:2:10: actors.unroll = 0 is out of range; allowed: an integer from 1 "
+                  "to 10000"));
+  EXPECT_THAT(Mistakes("[actors]\ncount = 0\n"), ElementsAre(HasSubstr("1 to 1024 or \"auto\"")));
+  EXPECT_THAT(Mistakes("[run]\nseed = -1\n"), ElementsAre(HasSubstr("out of range")));
+  EXPECT_THAT(Mistakes("[staleness]\nbound = -1\n"), ElementsAre(HasSubstr("out of range")));
+  EXPECT_THAT(Mistakes("[optimizer]\nlr = 0.0\n"), ElementsAre(HasSubstr("above 0 to 10")));
+  EXPECT_THAT(Mistakes("[optimizer]\ndecay = 1\n"), ElementsAre(HasSubstr("from 0 to below 1")));
+  EXPECT_THAT(Mistakes("[optimizer]\nmomentum = 1\n"), ElementsAre(HasSubstr("0 to below 1")));
+  EXPECT_THAT(Mistakes("[optimizer]\nbeta1 = 1\n"), ElementsAre(HasSubstr("0 to below 1")));
+  EXPECT_THAT(Mistakes("[optimizer]\nbeta2 = -0.1\n"), ElementsAre(HasSubstr("0 to below 1")));
+  EXPECT_THAT(Mistakes("[optimizer]\nwarmup_steps = -1\n"), ElementsAre(HasSubstr("from 0 to")));
+  EXPECT_THAT(Mistakes("[optimizer]\nepsilon = 1e-40\n"),
+              ElementsAre(HasSubstr("from 1e-30 to 1")));
+  EXPECT_THAT(Mistakes("[optimizer]\nlr = nan\n"), ElementsAre(HasSubstr("out of range")));
+  EXPECT_THAT(Mistakes("[updates]\nmax_norm = inf\n"), ElementsAre(HasSubstr("out of range")));
+  EXPECT_THAT(Mistakes("[net]\nhidden = [1, 0]\n"), ElementsAre(HasSubstr("out of range")));
+  EXPECT_THAT(Mistakes("[net]\nkind = \"mlp\"\nhidden = [1,1,1,1,1,1,1,1,1]\n"),
+              ElementsAre(HasSubstr("a list of 0 to 8")));
+  EXPECT_THAT(Mistakes("[env]\nname = \"\"\n"),
+              ElementsAre(HasSubstr("the name of an environment")));
+  EXPECT_THAT(Mistakes("[run]\nname = \"a\\nb\"\n"), ElementsAre(HasSubstr("text on one line")));
+}
+
+TEST(Config, PrecisionOfTheNet) {
+  EXPECT_EQ(ParseConfig("", "x.toml", {}).net.precision, "f32");
+  EXPECT_EQ(ParseConfig("", "x.toml", {"net.precision=bf16"}).net.precision, "bf16");
+  EXPECT_THAT(Mistakes("[net]\nprecision = \"fp16\"\n"),
+              ElementsAre(AllOf(StartsWith("x.toml:2:13: net.precision = \"fp16\""),
+                                HasSubstr("\"f32\", \"bf16\" or \"tf32\""))));
+  EXPECT_THAT(Mistakes("[net]\nprecison = \"bf16\"\n"),
+              ElementsAre(HasSubstr("did you mean \"precision\"?")));
+}
+
+TEST(Config, EvaluationDuringTraining) {
+  const EvalConfig off = ParseConfig("", "x.toml").eval;
+  EXPECT_EQ(off.every_steps, 0);
+  EXPECT_EQ(off.episodes, 100);
+  EXPECT_FALSE(off.greedy);
+  const Config on =
+      ParseConfig("[eval]\nevery_steps = 500_000\nepisodes = 20\ngreedy = true\n", "x.toml");
+  EXPECT_EQ(on.eval, (EvalConfig{500'000, 20, true}));
+  EXPECT_THAT(Mistakes("[eval]\nevery_steps = -1\nepisodes = 0\ngreedy = 1\nevery = 5\n"),
+              ElementsAre(AllOf(StartsWith("x.toml:2:15: eval.every_steps = -1"),
+                                HasSubstr("from 0 to 1000000000000000")),
+                          AllOf(StartsWith("x.toml:3:12: eval.episodes = 0"),
+                                HasSubstr("from 1 to 10000000")),
+                          HasSubstr("eval.greedy = 1 is an integer; allowed: true or false"),
+                          HasSubstr("unknown key eval.every")));
+}
+
+TEST(Config, WhereWeightsComeFromAndWhatIsWrittenBeside) {
+  const RunConfig run = ParseConfig("", "x.toml").run;
+  EXPECT_EQ(run.init_from, "");
+  EXPECT_TRUE(run.tensorboard);
+  const RunConfig other =
+      ParseConfig("", "x.toml", {"run.init_from=runs/catch", "run.tensorboard=false"}).run;
+  EXPECT_EQ(other.init_from, "runs/catch");
+  EXPECT_FALSE(other.tensorboard);
+  EXPECT_THAT(Mistakes("[run]\ninit_from = \"a\\nb\"\ntensorboard = \"yes\"\n"),
+              ElementsAre(HasSubstr("text on one line"),
+                          HasSubstr("run.tensorboard = \"yes\" is a string")));
+}
+
+TEST(Config, ThePortOfTheStatusPages) {
+  EXPECT_EQ(ParseConfig("", "x.toml").status.port, 0);
+  EXPECT_EQ(ParseConfig("[status]\nport = 8080\n", "x.toml").status.port, 8080);
+  EXPECT_THAT(Mistakes("[status]\nport = 65536\n"),
+              ElementsAre(AllOf(StartsWith("x.toml:2:8: status.port = 65536"),
+                                HasSubstr("an integer from 0 to 65535"))));
+  EXPECT_THAT(Mistakes("[status]\nport = \"auto\"\n"),
+              ElementsAre(HasSubstr("status.port = \"auto\" is a string")));
+}
+
+TEST(Config, ThePortOfTheStatusPagesIsNotThatOfTheActors) {
+  EXPECT_THAT(Mistakes("[status]\nport = 5555\n", {"wire.endpoint=tcp://127.0.0.1:5555"}),
+              ElementsAre("x.toml:2:8: status.port = 5555 contradicts wire.endpoint = "
+                          "\"tcp://127.0.0.1:5555\": that is the port where the actors come in"));
+  EXPECT_THAT(Mistakes("[status]\nport = 555\n", {"wire.endpoint=tcp://127.0.0.1:5555"}),
+              ElementsAre());
+  EXPECT_THAT(Mistakes("", {"wire.endpoint=tcp://127.0.0.1:0"}), ElementsAre());
+}
+
+TEST(Config, EveryShardHasAPort) {
+  EXPECT_THAT(Mistakes("[learner]\nshards = 3\n", {"wire.endpoint=tcp://*:65534"}),
+              ElementsAre("x.toml:2:10: learner.shards = 3 contradicts wire.endpoint = "
+                          "\"tcp://*:65534\": each shard takes a port behind the learner's, and "
+                          "65535 is the last there is"));
+  EXPECT_THAT(Mistakes("[learner]\nshards = 2\n", {"wire.endpoint=tcp://*:65534"}), ElementsAre());
+  EXPECT_THAT(Mistakes("[learner]\nshards = 2\n", {"wire.endpoint=tcp://*:0"}), ElementsAre());
+  EXPECT_THAT(
+      Mistakes("[learner]\nshards = 2\n[status]\nport = 5556\n", {"wire.endpoint=tcp://*:5555"}),
+      ElementsAre("x.toml:4:8: status.port = 5556 contradicts wire.endpoint = \"tcp://*:5555\": "
+                  "that is one of the ports where the actors come in"));
+}
+
+TEST(Config, WhatIsNotBuiltYetIsRefusedByName) {
+  EXPECT_THAT(Mistakes("[net]\nstages = 2\n"),
+              ElementsAre("x.toml:2:10: net.stages = 2 is not built yet; use 1"));
+  EXPECT_THAT(Mistakes("", {"net.stages=2", "wire.gradient=bf16", "wire.gradient=topk"}),
+              ElementsAre(HasSubstr("net.stages = 2 is not built yet; use 1"),
+                          HasSubstr("\"bf16\" is not built yet; use \"f32\""),
+                          HasSubstr("\"topk\" is not built yet; use \"f32\"")));
+}
+
+TEST(Config, ContradictionsNameBothKeys) {
+  EXPECT_THAT(Mistakes("[updates]\nin_flight = 2\n[staleness]\nbound = 0\n"),
+              ElementsAre(AllOf(StartsWith("x.toml:2:13: updates.in_flight = 2"),
+                                HasSubstr("staleness.bound = 0"))));
+  EXPECT_THAT(Mistakes("[actors]\ncount = 2\n[updates]\nstart_with = 3\n"),
+              ElementsAre(AllOf(StartsWith("x.toml:4:14: updates.start_with = 3"),
+                                HasSubstr("actors.count = 2"))));
+  EXPECT_THAT(
+      Mistakes("[actors]\ncount = 2\n[updates]\ngradients = 5\nin_flight = 2\n"),
+      ElementsAre(AllOf(StartsWith("x.toml:4:13: updates.gradients = 5"),
+                        HasSubstr("actors.count = 2"), HasSubstr("updates.in_flight = 2"))));
+  EXPECT_THAT(Mistakes("[net]\nhidden = [64, 64]\n"),
+              ElementsAre(AllOf(StartsWith("x.toml:2:10: net.hidden"), HasSubstr("net.kind"))));
+  EXPECT_THAT(Mistakes("[net]\nhidden = []\n"), ElementsAre(HasSubstr("net.kind")));
+  EXPECT_THAT(Mistakes("[actors]\nenvs_per_actor = 65536\nunroll = 100\n"),
+              ElementsAre(AllOf(HasSubstr("actors.envs_per_actor"), HasSubstr("actors.unroll"))));
+  EXPECT_THAT(Mistakes("[wire]\ntimeout_s = 0.5\n"),
+              ElementsAre(AllOf(StartsWith("x.toml:2:13: "), HasSubstr("wire.heartbeat_ms = 500"),
+                                HasSubstr("wire.timeout_s = 0.5"))));
+}
+
+TEST(Config, LayersAreTheWholeNet) {
+  const Config config = ParseConfig("[net]\nlayers = [\"conv 8 3x3\", \"relu\"]\n", "x.toml");
+  EXPECT_EQ(config.net.kind, "layers");
+  EXPECT_EQ(config.net.layers, (std::vector<std::string>{"conv 8 3x3", "relu"}));
+  EXPECT_EQ(ParseConfig("", "x.toml", {"net.layers=[\"lstm 4\"]"}).net.kind, "layers");
+  EXPECT_THAT(Mistakes("[net]\nkind = \"atari\"\nlayers = [\"relu\"]\n"),
+              ElementsAre(AllOf(StartsWith("x.toml:3:10: net.layers contradicts net.kind"))));
+  EXPECT_THAT(Mistakes("[net]\nlayers = \"relu\"\n"), ElementsAre(HasSubstr("net.layers")));
+  EXPECT_THAT(Mistakes("[net]\nlayers = [1]\n"), ElementsAre(HasSubstr("net.layers")));
+  EXPECT_THAT(Mistakes("[net]\nlayers = [\"\"]\n"), ElementsAre(HasSubstr("net.layers")));
+  // No layers are a net, too: heads on the observation.
+  EXPECT_EQ(ParseConfig("[net]\nkind = \"layers\"\n", "x.toml").net.layers.size(), 0u);
+}
+
+TEST(Config, AnOptimizerIsNotAskedForWhatItDoesNotHave) {
+  EXPECT_THAT(Mistakes("[optimizer]\nkind = \"adam\"\nmomentum = 0.9\n"),
+              ElementsAre("x.toml:3:12: optimizer.momentum = 0.9 contradicts optimizer.kind = "
+                          "\"adam\": Adam's own momentum is optimizer.beta1"));
+  EXPECT_THAT(Mistakes("[optimizer]\nkind = \"adam\"\nepsilon_place = \"inside\"\n"),
+              ElementsAre("x.toml:3:17: optimizer.epsilon_place = \"inside\" contradicts "
+                          "optimizer.kind = \"adam\": Adam adds epsilon outside the square root"));
+  EXPECT_THAT(Mistakes("[optimizer]\nkind = \"adam\"\nbias_correction = false\n"),
+              ElementsAre("x.toml:3:19: optimizer.bias_correction = false contradicts "
+                          "optimizer.kind = \"adam\": Adam always corrects"));
+  for (const std::string kind : {"adam", "sgd"}) {
+    EXPECT_THAT(
+        Mistakes("[optimizer]\ncentered = true\n", {"optimizer.kind=" + kind}),
+        ElementsAre("x.toml:2:12: optimizer.centered = true contradicts optimizer.kind = \"" +
+                    kind + "\": only \"rmsprop\" can be centred"));
+  }
+}
+
+TEST(Config, NumbersOfAnotherOptimizerMayStay) {
+  EXPECT_THAT(Mistakes("[optimizer]\ndecay = 0.9\nbeta1 = 0.5\nbeta2 = 0.5\nepsilon = 0.1\n",
+                       {"optimizer.kind=sgd", "optimizer.momentum=0.9"}),
+              ElementsAre());
+  EXPECT_THAT(Mistakes("[optimizer]\ncentered = true\nmomentum = 0.9\nbias_correction = false\n"
+                       "epsilon_place = \"inside\"\n"),
+              ElementsAre());
+}
+
+TEST(Config, SchedulesFitTheRun) {
+  EXPECT_THAT(
+      Mistakes("[run]\nsteps = 1000\n[optimizer]\nwarmup_steps = 1001\n"),
+      ElementsAre("x.toml:4:16: optimizer.warmup_steps = 1001 contradicts run.steps = 1000: "
+                  "the run would end before optimizer.lr is reached"));
+  EXPECT_THAT(Mistakes("[run]\nsteps = 1000\n[optimizer]\nwarmup_steps = 1000\n"), ElementsAre());
+  EXPECT_THAT(Mistakes("[loss]\nentropy_end = 0\nentropy_schedule = \"exponential\"\n"),
+              ElementsAre("x.toml:2:15: loss.entropy_end = 0 contradicts loss.entropy_schedule = "
+                          "\"exponential\": no factor leads to or from 0; take a small number or "
+                          "\"linear\""));
+  EXPECT_THAT(Mistakes("[loss]\nentropy = 0.0\nentropy_schedule = \"exponential\"\n"),
+              ElementsAre(StartsWith("x.toml:2:11: loss.entropy = 0 contradicts")));
+  EXPECT_THAT(Mistakes("[loss]\nentropy_end = 0\nentropy_schedule = \"constant\"\n"),
+              ElementsAre());
+}
+
+TEST(Config, PairsThatMayStandTogether) {
+  EXPECT_THAT(Mistakes("[staleness]\nbound = 0\non_exceed = \"drop\"\n"), ElementsAre());
+  EXPECT_THAT(Mistakes("[net]\nkind = \"mlp\"\nhidden = []\n"), ElementsAre());
+  EXPECT_THAT(Mistakes("[actors]\ncount = 2\n[updates]\ngradients = 4\nin_flight = 2\n"),
+              ElementsAre());
+}
+
+TEST(Config, AllMistakesComeAtOnceInTheOrderOfTheFile) {
+  EXPECT_THAT(Mistakes("[staleness]\nbound = -1\n[updates]\nin_flight = 3\nstart_with = 9\n"
+                       "[actors]\ncount = 4\nfoo = 1\n[bar]\n",
+                       {"env.name=5", "nonsense"}),
+              ElementsAre(StartsWith("x.toml:2:9: staleness.bound"),
+                          StartsWith("x.toml:5:14: updates.start_with = 9"),
+                          StartsWith("x.toml:8:1: unknown key actors.foo"),
+                          StartsWith("x.toml:9:2: unknown section \"bar\""),
+                          StartsWith("--set env.name=5: "), StartsWith("--set nonsense: ")));
+}
+
+// staleness.bound was refused, so its default must not be held against updates.in_flight.
+TEST(Config, ARefusedValueIsNoPartOfAContradiction) {
+  EXPECT_THAT(Mistakes("[actors]\ncount = \"two\"\n[updates]\nstart_with = 1000\n"),
+              ElementsAre(HasSubstr("actors.count = \"two\"")));
+}
+
+}  // namespace
+}  // namespace starling

@@ -1,0 +1,141 @@
+// ToToml writes what ParseConfig reads back.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/config/config.h"
+#include "core/config/config_schema.h"
+#include "core/random.h"
+
+namespace starling {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(ToToml, LooksAsAPersonWouldWriteIt) {
+  const std::string text = ToToml(ParseConfig("[actors]\ncount = 2\n", "hello.toml"));
+  EXPECT_THAT(text, testing::StartsWith("[run]\nname = \"hello\"\nseed = 1\nsteps = 5000000\n"
+                                        "dir = \"runs/hello\"\ninit_from = \"\"\n"
+                                        "metrics_s = 1.0\ntensorboard = true\n\n[env]\n"));
+  EXPECT_THAT(text, HasSubstr("hidden = [128]\n"));
+  EXPECT_THAT(text, HasSubstr("bound = \"unbounded\"\n"));
+  EXPECT_THAT(text, HasSubstr("start_timeout_s = 30.0\n"));
+  EXPECT_THAT(text, HasSubstr("lr = 0.003\n"));
+  EXPECT_THAT(text, HasSubstr("bias_correction = true\n"));
+}
+
+TEST(ToToml, HasEveryKeyOnce) {
+  const std::string text = "\n" + ToToml(Config{});
+  for (const ConfigKey& key : ConfigSchema()) {
+    const std::size_t section = text.find("\n[" + key.section + "]\n");
+    ASSERT_NE(section, std::string::npos) << key.name();
+    const std::size_t end = text.find("\n[", section + 1);
+    EXPECT_THAT(text.substr(section, end - section), HasSubstr("\n" + key.key + " = "));
+  }
+  EXPECT_EQ(static_cast<std::size_t>(std::count(text.begin(), text.end(), '=')),
+            ConfigSchema().size());
+}
+
+TEST(ToToml, StringsSurviveWhateverTheyHold) {
+  Config config = ParseConfig("[actors]\ncount = 2\n", "x.toml");
+  config.run.name = "quote \" backslash \\ hash # bracket ] caf\xc3\xa9 tab-free";
+  config.run.dir = "'''\"\"\"\\n";
+  config.env.name = std::string("del \x7f");
+  EXPECT_EQ(ParseConfig(ToToml(config), "other.toml"), config);
+}
+
+struct Shake {
+  Config& config;
+  const ConfigRule& rule;
+  RandomStream& random;
+  // A valid value of every member, its ends as likely as all between.
+  void operator()(MemberOf<bool> member) const { member(config) = random.Below(2) == 1; }
+  void operator()(MemberOf<std::string> member) const {
+    if (const auto* words = std::get_if<WordRule>(&rule)) {
+      member(config) = words->words[random.Below(static_cast<std::uint32_t>(words->words.size()))];
+    } else if (LooksLikeEndpoint(member(config))) {
+      member(config) = "tcp://host:" + std::to_string(random.Below(65'536));
+    } else {
+      member(config) = "text " + std::to_string(random.Bits());
+    }
+  }
+  template <class T>
+  void operator()(MemberOf<T> member) const requires std::is_integral_v<T> {
+    const auto& range = std::get<IntegerRule>(rule);
+    const std::int64_t values[] = {range.low, range.low + 1, range.high};
+    member(config) = static_cast<T>(range.built ? *range.built : values[random.Below(3)]);
+    if (!range.word.empty() && range.word != "auto" && random.Below(3) == 0) {
+      member(config) = static_cast<T>(range.word_value);
+    }
+  }
+  void operator()(MemberOf<double> member) const {
+    const auto& range = std::get<NumberRule>(rule);
+    const double between = range.low + random.UniformDouble() * (range.high - range.low);
+    const double tiny = range.low + (range.high - range.low) * 1e-12;
+    const double values[] = {range.low_open ? between : range.low,
+                             range.high_open ? between : range.high, between, tiny};
+    member(config) = values[random.Below(4)];
+  }
+  void operator()(MemberOf<std::vector<std::int64_t>> member) const {
+    const auto& range = std::get<ListRule>(rule);
+    member(config).assign(1 + random.Below(static_cast<std::uint32_t>(range.most)), range.high);
+  }
+  void operator()(MemberOf<std::vector<std::string>> member) const {
+    member(config) = {"one", "quote \" and \\", std::to_string(random.Bits())};
+  }
+};
+
+// Keys that could contradict each other are kept apart: this is about writing, not about the rules.
+Config RandomConfig(RandomStream& random) {
+  Config config;
+  for (const ConfigKey& key : ConfigSchema()) {
+    std::visit(Shake{config, key.rule, random}, key.member);
+  }
+  config.actors.count = 1024;
+  config.actors.envs_per_actor = 7;
+  if (config.actors.backend == "cpu") {
+    config.actors.env_device = "cpu";
+    config.net.precision = "bf16";
+  }
+  config.updates.in_flight = config.staleness.bound == 0 ? 1 : config.updates.in_flight;
+  config.net.kind = "layers";
+  if (config.learner.shards > 1) config.learner.apply = "lanes";
+  config.optimizer.kind = "rmsprop";
+  config.optimizer.warmup_steps = 1;
+  config.loss.entropy = 1;
+  config.loss.entropy_end = 0.5;
+  config.env.max_pool = config.env.max_pool && config.env.repeat > 1;
+  if (config.env.step_ms == 0) config.env.step_jitter = 0;
+  config.staleness.deadline_s = 86'400;  // of at most 1,000 steps of a minute
+  config.actors.unroll = 1000;
+  config.wire.timeout_s = 86'400;
+  return config;
+}
+
+TEST(ToToml, RandomConfigsSurviveTheRoundTrip) {
+  RandomStream random({.seed = 1});
+  for (int i = 0; i < 300; ++i) {
+    const Config config = RandomConfig(random);
+    const std::string text = ToToml(config);
+    ASSERT_EQ(ParseConfig(text, "x.toml"), config) << text;
+  }
+}
+
+TEST(Config, TwoThatDifferInOneKeyAreNotEqual) {
+  RandomStream random({.seed = 2});
+  for (const ConfigKey& key : ConfigSchema()) {
+    if (const auto* range = std::get_if<IntegerRule>(&key.rule); range && range->built) continue;
+    if (const auto* words = std::get_if<WordRule>(&key.rule); words && words->words.size() < 2)
+      continue;
+    const Config before;
+    Config after;
+    for (int tries = 0; tries < 100 && after == before; ++tries) {
+      std::visit(Shake{after, key.rule, random}, key.member);
+    }
+    EXPECT_FALSE(after == before) << key.name();
+  }
+}
+
+}  // namespace
+}  // namespace starling

@@ -1,0 +1,57 @@
+// Appliers that begin and end while they have work; run under ThreadSanitizer as well.
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "tests/learner/apply/applier_fixture.h"
+
+namespace starling::learner {
+namespace {
+
+constexpr std::size_t kSize = 16 * 67;
+
+class ApplierLockfree : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Ways, ApplierLockfree, testing::Values("lanes", "hogwild"),
+                         [](const auto& test) { return std::string(test.param); });
+
+TEST_P(ApplierLockfree, EndsInTheMiddleWithEverythingTakenFinished) {
+  UpdateStream stream(kSize, 8);
+  const std::vector<Capture> expected = stream.Reference();
+  for (int round = 0; round < 300; ++round) {
+    wire::SnapshotWriter snapshot("", kSize, 1, kTestTerm);
+    const int threads = 1 + round % 4;
+    std::atomic<std::uint64_t> progress{0};
+    std::uint64_t taken = 0;
+    bool in_order = true;
+    {
+      const auto applier = MakeApplier(
+          GetParam(), {.threads = threads, .optimizer = stream.spec(), .size = kSize},
+          stream.initial(), {}, snapshot, UpdateStream::Meta(0), [&] { progress.fetch_add(1); });
+      in_order = applier->in_order() || threads == 1;
+      // As many as fit at this moment, and away.
+      while (taken < 8 && applier->Submit(&stream.at(taken + 1))) ++taken;
+      ASSERT_GE(taken, applier->capacity());
+    }
+    // A call for every version, or one for several that were completed together.
+    if (in_order) {
+      ASSERT_EQ(progress, taken);
+    }
+    ASSERT_GE(progress, 1u);
+    ASSERT_LE(progress, taken);
+    wire::SnapshotReader reader(snapshot);
+    std::vector<float> weights(kSize);
+    wire::SnapshotMeta meta;
+    ASSERT_TRUE(reader.Read(taken, weights, meta));
+    if (in_order) {
+      ASSERT_EQ(weights, expected[taken].weights);
+    }
+  }
+}
+
+TEST_P(ApplierLockfree, EndsWithoutAnyUpdate) {
+  UpdateStream stream(kSize, 1);
+  for (int round = 0; round < 200; ++round) TestApplier(GetParam(), stream, 1 + round % 4);
+}
+
+}  // namespace
+}  // namespace starling::learner

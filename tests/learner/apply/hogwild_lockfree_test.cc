@@ -1,0 +1,205 @@
+// Threads that apply whole updates over each other's; run under ThreadSanitizer as well.
+//
+// Most of it is counted in ones: weights begin at 0 and every update takes 1 from each, so a weight
+// says how many updates are in it. Let C be the capacity. Update v begins when all up to v - C have
+// landed, so it never reads what one before v - 2 C + 1 wrote: that one's write is before the begin
+// of another's that is finished. So of 2 C - 1 updates in a row at least one is built upon.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <string>
+#include <thread>
+
+#include "tests/learner/apply/applier_fixture.h"
+
+namespace starling::learner {
+namespace {
+
+constexpr std::size_t kLine = 16, kLines = 97, kSize = kLine * kLines;
+
+const Capture& Zeros() {
+  static const Capture zeros{std::vector<float>(kSize), {}};
+  return zeros;
+}
+
+// Every update's gradient is ones and its learning rate 1.
+class Ones : public UpdateStream {
+ public:
+  explicit Ones(std::uint64_t versions) : UpdateStream(kSize, versions, {.kind = "sgd"}) {
+    for (std::uint64_t v = 1; v <= versions; ++v) {
+      at(v).gradients.assign(1, {ones_, 1});
+      at(v).lr = at(v).scale = 1;
+    }
+  }
+
+ private:
+  const std::vector<float> ones_ = std::vector<float>(kSize, 1);
+};
+
+// How many updates are in the weights, where `version` is completed.
+struct Counted {
+  double least = 0, most = 0;
+};
+Counted Count(std::span<const float> weights) {
+  const auto [low, high] = std::ranges::minmax(weights);
+  return {-high, -low};
+}
+// Others of the C unfinished ones may have landed, too.
+testing::AssertionResult Holds(const Counted& counted, std::uint64_t version,
+                               std::uint64_t capacity) {
+  const std::uint64_t most = version + capacity;
+  const std::uint64_t least = version < 2 * capacity
+                                  ? (version > 0 ? 1 : 0)
+                                  : 2 + (version - 2 * capacity) / (2 * capacity - 1);
+  if (counted.least >= static_cast<double>(least) && counted.most <= static_cast<double>(most)) {
+    return testing::AssertionSuccess();
+  }
+  return testing::AssertionFailure()
+         << counted.least << " to " << counted.most << " updates at version " << version
+         << ", not within " << least << " to " << most;
+}
+
+TEST(HogwildLockfree, UpdatesOfDifferentLinesLoseNothing) {
+  constexpr std::uint64_t kUpdates = 24;
+  std::vector<std::vector<float>> gradients(kUpdates, std::vector<float>(kSize));
+  for (std::size_t line = 0; line < kLines; ++line) {
+    const std::vector<float> values = RandomFloats(kLine, static_cast<std::uint32_t>(line + 1));
+    std::ranges::copy(values, &gradients[line % kUpdates][line * kLine]);
+  }
+  // An average of squares is no obstacle: where it is zero it stays so without a gradient, and
+  // where it decays the weight stays.
+  for (const char* kind : {"sgd", "rmsprop"}) {
+    UpdateStream stream(kSize, kUpdates, {.kind = kind});
+    for (std::uint64_t v = 1; v <= kUpdates; ++v)
+      stream.at(v).gradients.assign(1, {gradients[v - 1], 1});
+    const Capture expected = stream.Reference().back();
+    for (int round = 0; round < 24; ++round) {
+      TestApplier hogwild("hogwild", stream, 1 + round % 8);
+      hogwild.Run(stream, 1, kUpdates);
+      ASSERT_EQ(hogwild->CaptureNow().weights, expected.weights) << kind << ", round " << round;
+    }
+  }
+}
+
+TEST(HogwildLockfree, UpdatesOfEverythingLoseAtMostWhatOverlapped) {
+  constexpr std::uint64_t kVersions = 600;
+  for (const int threads : {1, 2, 6}) {
+    Ones stream(kVersions);
+    TestApplier hogwild("hogwild", stream, threads, &Zeros());
+    hogwild.Run(stream, 1, kVersions);
+    const Counted counted = Count(hogwild->CaptureNow().weights);
+    EXPECT_TRUE(Holds(counted, kVersions, hogwild->capacity())) << threads << " threads";
+    EXPECT_LE(counted.most, kVersions);
+    if (threads == 1) {
+      EXPECT_EQ(counted.least, kVersions);
+    }
+  }
+}
+
+TEST(HogwildLockfree, EverySnapshotIsOfACompletedVersionAndVersionsNeverGoBack) {
+  constexpr std::uint64_t kVersions = 600;
+  for (const int threads : {1, 2, 4}) {
+    Ones stream(kVersions);
+    TestApplier hogwild("hogwild", stream, threads, &Zeros());
+    const std::uint64_t capacity = hogwild->capacity();
+    Watched watched;
+    RunWatched(
+        hogwild, stream,
+        [&](const std::vector<float>& weights, std::uint64_t version) {
+          return Holds(Count(weights), version, capacity);
+        },
+        watched);
+    EXPECT_EQ(watched.wrong, 0u) << threads << " threads";
+    EXPECT_EQ(watched.backward, 0u) << threads << " threads";
+    EXPECT_GE(watched.read, 2u);
+  }
+}
+
+TEST(HogwildLockfree, ProgressIsSeenToTheLastVersionAndNeverSkipsTheNewestSlot) {
+  constexpr std::uint64_t kVersions = 400;
+  Ones stream(kVersions);
+  wire::SnapshotWriter snapshot("", kSize, 1, kTestTerm);
+  std::vector<std::uint64_t> seen;  // by whoever publishes: one at a time
+  std::atomic<std::uint64_t> completed{0};
+  std::unique_ptr<Applier> hogwild;
+  std::atomic<Applier*> made{nullptr};
+  hogwild = MakeApplier("hogwild", {.threads = 4, .optimizer = stream.spec(), .size = kSize},
+                        Zeros().weights, {}, snapshot, UpdateStream::Meta(0), [&] {
+                          seen.push_back(made.load()->Completed());
+                          std::this_thread::yield();  // the others get ahead
+                          completed.store(seen.back());
+                          completed.notify_one();
+                        });
+  made.store(hogwild.get());
+  for (std::uint64_t v = 1; v <= kVersions; ++v) {
+    for (std::uint64_t at; v - (at = completed.load()) > hogwild->capacity();) completed.wait(at);
+    ASSERT_TRUE(hogwild->Submit(&stream.at(v)));
+  }
+  hogwild.reset();
+  ASSERT_FALSE(seen.empty());
+  EXPECT_EQ(seen.back(), kVersions);
+  std::uint64_t before = 0;
+  for (const std::uint64_t version : seen) {
+    EXPECT_GT(version, before);
+    EXPECT_LT(version, before + wire::kSnapshotSlots);
+    before = version;
+  }
+}
+
+// Who finishes while another publishes leaves its version to that one, who may just have looked: here
+// nobody comes after the last of each round to publish what was left.
+TEST(HogwildLockfree, NothingIsLeftUnpublished) {
+  constexpr std::uint64_t kRounds = 1500, kTogether = 3;
+  UpdateStream stream(kLine, kRounds * kTogether, {.kind = "sgd"});
+  TestApplier hogwild("hogwild", stream, kTogether);
+  for (std::uint64_t v = 0; v < kRounds * kTogether;) {
+    for (std::uint64_t i = 0; i < kTogether; ++i) ASSERT_TRUE(hogwild->Submit(&stream.at(++v)));
+    while (!hogwild->Idle()) std::this_thread::yield();
+  }
+  EXPECT_EQ(wire::SnapshotReader(hogwild.snapshot()).Latest(), kRounds * kTogether);
+}
+
+TEST(HogwildLockfree, ACaptureHoldsAllOfItsVersion) {
+  constexpr std::uint64_t kVersions = 400;
+  Ones stream(kVersions);
+  for (std::uint64_t v = 1; v <= kVersions; v += 7)
+    stream.at(v).capture = std::make_shared<Capture>();
+  TestApplier hogwild("hogwild", stream, 4, &Zeros());
+  hogwild.Run(stream, 1, kVersions);
+  for (std::uint64_t v = 1; v <= kVersions; v += 7) {
+    EXPECT_TRUE(Holds(Count(stream.at(v).capture->weights), v, hogwild->capacity()));
+  }
+}
+
+// The network thread's way: a few Update objects used again and again, buffers of gradients that
+// are overwritten as soon as the update is completed.
+TEST(HogwildLockfree, UpdatesAndGradientsAreFreeForUseOnceCompleted) {
+  constexpr std::uint64_t kVersions = 1000;
+  Ones stream(1);
+  TestApplier hogwild("hogwild", stream, 3, &Zeros());
+  const std::uint64_t capacity = hogwild->capacity();
+  std::vector<Update> updates(capacity);
+  std::vector<std::vector<float>> gradients(capacity, std::vector<float>(kSize));
+  for (std::uint64_t v = 1; v <= kVersions; ++v) {
+    if (v > capacity) hogwild.WaitFor(v - capacity);
+    Update& update = updates[v % capacity];
+    std::vector<float>& gradient = gradients[v % capacity];
+    std::ranges::fill(gradient, 1e6f);  // whoever still reads it takes far too much
+    asm volatile("" : : "r"(gradient.data()) : "memory");  // and the compiler leaves it in
+    std::ranges::fill(gradient, 1.0f);
+    update.version = v;
+    update.gradients.assign(1, {gradient, 1});
+    update.lr = update.scale = 1;
+    update.optimizer_step = v;
+    update.meta = UpdateStream::Meta(v);
+    ASSERT_TRUE(hogwild->Submit(&update));
+  }
+  hogwild.WaitFor(kVersions);
+  const Counted counted = Count(hogwild->CaptureNow().weights);
+  EXPECT_TRUE(Holds(counted, kVersions, capacity));
+  EXPECT_LE(counted.most, kVersions);
+}
+
+}  // namespace
+}  // namespace starling::learner

@@ -1,0 +1,114 @@
+#include "learner/apply/lanes.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/learner/apply/applier_fixture.h"
+#include "tests/learner/apply/optimizer_fixture.h"
+
+namespace starling::learner {
+namespace {
+
+constexpr std::size_t kSize = 16 * 101;  // cuts into no number of lanes evenly
+
+TEST(Lanes, AnyNumberOfThemEqualsThePlainOptimizerBitForBit) {
+  for (const auto& [name, config] : OptimizerVariants()) {
+    UpdateStream stream(kSize, 30, config);
+    const Capture expected = stream.Reference().back();
+    for (int threads = 1; threads <= 5; ++threads) {
+      TestLanes lanes(stream, threads);
+      lanes.Run(stream, 1, 30);
+      const Capture got = lanes->CaptureNow();
+      EXPECT_EQ(got.weights, expected.weights) << name << " in " << threads << " lanes";
+      EXPECT_EQ(got.state, expected.state) << name << " in " << threads << " lanes";
+    }
+  }
+}
+
+TEST(Lanes, MoreLanesThanCacheLinesLeaveSomeWithNothingToDo) {
+  UpdateStream stream(32, 5);
+  const Capture expected = stream.Reference().back();
+  TestLanes lanes(stream, 5);
+  lanes.Run(stream, 1, 5);
+  EXPECT_EQ(lanes->CaptureNow().weights, expected.weights);
+}
+
+TEST(Lanes, GradientsAreSummedInTheOrderGiven) {
+  // In floats (1e8 + 1) - 1e8 is 0 and (1e8 - 1e8) + 1 is 1.
+  UpdateStream stream(kSize, 1, {.kind = "sgd"});
+  const std::vector<float> huge(kSize, 1e8f), one(kSize, 1), minus(kSize, -1e8f);
+  const std::vector<float> start(kSize, 0);
+  const Capture from{start, {}};
+  Update& update = stream.at(1);
+  update.lr = 1;
+  update.scale = 1;
+  const auto result = [&](std::vector<GradientRef> gradients) {
+    update.gradients = std::move(gradients);
+    TestLanes lanes(stream, 2, &from);
+    lanes.Run(stream, 1, 1);
+    return lanes->CaptureNow().weights;
+  };
+  EXPECT_EQ(result({{huge, 1}, {one, 1}, {minus, 1}}), start);
+  EXPECT_EQ(result({{huge, 1}, {minus, 1}, {one, 1}}), std::vector<float>(kSize, -1));
+}
+
+TEST(Lanes, OneGradientOfWeightOneIsWhatTwoHalvesOfItAre) {
+  UpdateStream stream(kSize, 1);
+  const std::vector<float> gradient = RandomFloats(kSize, 90);
+  std::vector<std::vector<float>> results;
+  for (const std::vector<GradientRef>& gradients :
+       {std::vector<GradientRef>{{gradient, 1}}, {{gradient, 0.5f}, {gradient, 0.5f}}}) {
+    stream.at(1).gradients = gradients;
+    TestLanes lanes(stream, 2);
+    lanes.Run(stream, 1, 1);
+    results.push_back(lanes->CaptureNow().weights);
+  }
+  EXPECT_EQ(results[0], results[1]);
+  EXPECT_NE(results[0], stream.initial());
+}
+
+TEST(Lanes, TheHashIsThatOfTheWeightsAndDoesNotDependOnTheLanes) {
+  UpdateStream stream(kSize, 6);
+  const std::vector<Capture> expected = stream.Reference();
+  for (int threads = 1; threads <= 5; ++threads) {
+    for (std::uint64_t v = 1; v <= 6; ++v) stream.at(v).hash = v % 2 == 0;
+    TestLanes lanes(stream, threads);
+    lanes.Run(stream, 1, 6);
+    for (std::uint64_t v = 1; v <= 6; ++v) {
+      const std::uint64_t hash = v % 2 == 0 ? HashWeights(expected[v].weights) : 0;
+      EXPECT_EQ(stream.at(v).WeightsHash(), hash);
+    }
+  }
+}
+
+TEST(HashWeights, TellsAnyChangedBitAndAnyTwoLinesExchanged) {
+  std::vector<float> weights = RandomFloats(64, 1);
+  const std::uint64_t hash = HashWeights(weights);
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    std::vector<float> other = weights;
+    other[i] = -other[i];
+    EXPECT_NE(HashWeights(other), hash);
+  }
+  std::vector<float> other = weights;
+  std::swap_ranges(other.begin(), other.begin() + 16, other.begin() + 16);
+  EXPECT_NE(HashWeights(other), hash);
+  // Parts add up, whatever the cut.
+  const std::span<const float> all(weights);
+  EXPECT_EQ(HashWeights(all.first(16)) + HashWeights(all.subspan(16), 1), hash);
+}
+
+TEST(Lanes, ACaptureIsThatOfItsVersionThoughLaterUpdatesRun) {
+  UpdateStream stream(kSize, 40);
+  const std::vector<Capture> expected = stream.Reference();
+  for (std::uint64_t v = 1; v <= 40; v += 3) stream.at(v).capture = std::make_shared<Capture>();
+  TestLanes lanes(stream, 4);
+  lanes.Run(stream, 1, 40);
+  for (std::uint64_t v = 1; v <= 40; v += 3) {
+    EXPECT_EQ(stream.at(v).capture->weights, expected[v].weights);
+    EXPECT_EQ(stream.at(v).capture->state, expected[v].state);
+  }
+}
+
+}  // namespace
+}  // namespace starling::learner

@@ -1,0 +1,170 @@
+// What holds for every optimizer; the arithmetic of each is in optimizers/.
+#include "learner/apply/optimizer.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/config/config_schema.h"
+#include "core/safetensors.h"
+#include "learner/apply/schedule.h"
+#include "tests/learner/apply/optimizer_fixture.h"
+
+namespace starling::learner {
+namespace {
+
+// What PyTorch makes of the same gradients in float64, with another learning rate for each update;
+// where PyTorch has no such variant, what its formula makes of them in numpy.
+class GoldenTrajectory : public testing::Test {
+ protected:
+  double Number(const char* key) const { return std::stod(golden_.metadata().at(key)); }
+
+  const SafetensorsFile golden_ = SafetensorsFile::Read(std::filesystem::path(STARLING_SOURCE_DIR) /
+                                                        "tests/golden/optimizers.safetensors");
+};
+
+TEST_F(GoldenTrajectory, ThereIsOneForEveryVariantAndNoOther) {
+  std::set<std::string> expected = {"start", "gradients"};
+  for (const auto& [name, _] : OptimizerVariants()) expected.insert(name);
+  const std::vector<std::string> names = golden_.names();
+  EXPECT_EQ(std::set<std::string>(names.begin(), names.end()), expected);
+  std::set<std::string> kinds;
+  for (const auto& [_, config] : OptimizerVariants()) kinds.insert(config.kind);
+  const auto& words = std::get<WordRule>(FindConfigKey("optimizer", "kind")->rule).words;
+  EXPECT_EQ(kinds, std::set<std::string>(words.begin(), words.end()));
+}
+
+TEST_F(GoldenTrajectory, IsFollowedByEveryVariant) {
+  const std::vector<float> start = golden_.F32("start"), gradients = golden_.F32("gradients");
+  const std::size_t n = start.size(), padded = (n + 15) / 16 * 16, count = gradients.size() / n;
+  const auto every = static_cast<std::size_t>(Number("every"));
+  ASSERT_EQ(count, 100u);
+  for (auto [name, config] : OptimizerVariants()) {
+    config.lr = Number("lr");
+    config.warmup_steps = static_cast<std::int64_t>(Number("warmup"));
+    config.epsilon = Number("epsilon");
+    config.decay = Number("decay");
+    config.beta1 = Number("beta1");
+    config.beta2 = Number("beta2");
+    if (config.momentum > 0) config.momentum = Number("momentum");
+    const OptimizerSpec spec = MakeOptimizerSpec(config);
+    const std::vector<double> expected = golden_.F64(name);
+    ASSERT_EQ(expected.size(), count / every * n);
+
+    std::vector<float> weights(padded, 0.0f), gradient(padded, 0.0f);
+    std::ranges::copy(start, weights.begin());
+    Model model(spec, weights);
+    double worst = 0;  // error, of the size that the weight has or began with
+    for (std::size_t t = 1; t <= count; ++t) {
+      std::copy_n(gradients.begin() + static_cast<std::ptrdiff_t>((t - 1) * n), n,
+                  gradient.begin());
+      // One sample an update.
+      const double lr = LearningRate(config, count, t - 1, 1);
+      model.Apply(spec, MakeStepSize(spec, lr, 1, t), gradient);
+      for (std::size_t i = 0; t % every == 0 && i < n; ++i) {
+        const double right = expected[(t / every - 1) * n + i];
+        const double size = std::max(std::abs(right), std::abs(double{start[i]}));
+        worst = std::max(worst, std::abs(model.weights[i] - right) / size);
+      }
+    }
+    // A hundred roundings by at most half of 2^-23, at random.
+    EXPECT_LT(worst, 2e-6) << name;
+    EXPECT_TRUE(std::all_of(model.weights.begin() + static_cast<std::ptrdiff_t>(n),
+                            model.weights.end(), [](float w) { return w == 0; }));
+  }
+}
+
+TEST(ApplyUpdate, ResultIsTheSameBitForBitHoweverTheVectorIsCut) {
+  constexpr std::size_t kSize = 16 * 61;
+  for (const auto& [name, config] : OptimizerVariants()) {
+    const OptimizerSpec spec = MakeOptimizerSpec(config);
+    const std::vector<float> start = RandomVector(kSize, 0);
+    Model whole(spec, start);
+    Model cut(spec, start);
+    for (std::uint64_t t = 1; t <= 20; ++t) {
+      const auto gradient = RandomVector(kSize, static_cast<std::uint32_t>(t), 0.1f);
+      const StepSize step = MakeStepSize(spec, 1e-3, 1, t);
+      whole.Apply(spec, step, gradient);
+      for (std::size_t begin = 0, width = 16 * t; begin < kSize; begin += width) {
+        cut.Apply(spec, step, gradient, begin, std::min(width, kSize - begin));
+      }
+    }
+    EXPECT_EQ(cut.weights, whole.weights) << name;
+    EXPECT_EQ(cut.state, whole.state) << name;
+    EXPECT_NE(whole.weights, start) << name;
+  }
+}
+
+TEST(ApplyUpdate, AWeightThatNeverHasAGradientStaysAndStaysFinite) {
+  for (auto [name, config] : OptimizerVariants()) {
+    config.epsilon = 1e-8;
+    OneWeight one(config);
+    for (int i = 0; i < 100; ++i) EXPECT_EQ(one.Step(0, 0.01), 1) << name;
+  }
+}
+
+TEST(ApplyUpdate, StaysFiniteForTheSmallestAndLargestGradientsThatAreLetThrough) {
+  for (auto [name, config] : OptimizerVariants()) {
+    config.epsilon = 1e-8;
+    for (const float gradient : {std::numeric_limits<float>::denorm_min(), 1e-30f, 1e4f, 1e15f,
+                                 1e25f}) {  // the square of the last one is infinite
+      OneWeight one(config);
+      for (int i = 0; i < 10; ++i) EXPECT_TRUE(std::isfinite(one.Step(gradient, 0.01))) << name;
+      for (int i = 0; i < 10; ++i) EXPECT_TRUE(std::isfinite(one.Step(-1, 0.01))) << name;
+    }
+  }
+}
+
+TEST(ApplyUpdate, HalfTheScaleIsHalfTheStepAndTheStateKnowsNothingOfIt) {
+  for (const auto& [name, config] : OptimizerVariants()) {
+    OneWeight whole(config), half(config);
+    const float by_whole = whole.Step(2, 0.25, 1) - 1, by_half = half.Step(2, 0.25, 0.5) - 1;
+    EXPECT_NEAR(by_half, by_whole / 2, 1e-7) << name;
+    EXPECT_EQ(half.model.state, whole.model.state) << name;
+  }
+}
+
+TEST(MakeOptimizerSpec, TakesEveryKey) {
+  const OptimizerSpec spec = MakeOptimizerSpec({.kind = "rmsprop",
+                                                .momentum = 0.5,
+                                                .decay = 0.9,
+                                                .epsilon = 0.1,
+                                                .epsilon_place = "inside",
+                                                .centered = true,
+                                                .bias_correction = false,
+                                                .beta1 = 0.7,
+                                                .beta2 = 0.8});
+  EXPECT_EQ(spec.momentum, 0.5);
+  EXPECT_EQ(spec.decay, 0.9);
+  EXPECT_EQ(spec.epsilon, 0.1);
+  EXPECT_TRUE(spec.epsilon_inside);
+  EXPECT_TRUE(spec.centered);
+  EXPECT_FALSE(spec.bias_correction);
+  EXPECT_EQ(spec.beta1, 0.7);
+  EXPECT_EQ(spec.beta2, 0.8);
+  EXPECT_FALSE(MakeOptimizerSpec({.epsilon_place = "outside"}).epsilon_inside);
+}
+
+// Checkpoints name them, so they are for ever.
+TEST(MakeOptimizerSpec, NamesTheStateThatIsKept) {
+  const auto slots = [](const OptimizerConfig& config) { return MakeOptimizerSpec(config).slots; };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(slots({.kind = "sgd"}), Names{});
+  EXPECT_EQ(slots({.kind = "sgd", .momentum = 0.1}), Names{"momentum"});
+  EXPECT_EQ(slots({.kind = "rmsprop"}), Names{"square_avg"});
+  EXPECT_EQ(slots({.kind = "rmsprop", .momentum = 0.1}), (Names{"square_avg", "momentum"}));
+  EXPECT_EQ(slots({.kind = "rmsprop", .centered = true}), (Names{"square_avg", "grad_avg"}));
+  EXPECT_EQ(slots({.kind = "rmsprop", .momentum = 0.1, .centered = true}),
+            (Names{"square_avg", "grad_avg", "momentum"}));
+  EXPECT_EQ(slots({.kind = "adam"}), (Names{"exp_avg", "exp_avg_sq"}));
+}
+
+}  // namespace
+}  // namespace starling::learner

@@ -1,0 +1,135 @@
+// Two threads and one ring; run under ThreadSanitizer as well.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <thread>
+
+#include "learner/apply/ring.h"
+
+namespace starling::learner {
+namespace {
+
+// A value that tells whether it arrived whole and from the right place in the order.
+struct Parcel {
+  std::uint64_t number = 0;
+  std::array<std::uint64_t, 7> contents{};
+};
+
+Parcel MakeParcel(std::uint64_t number) {
+  Parcel parcel{number, {}};
+  for (std::size_t i = 0; i < parcel.contents.size(); ++i) {
+    parcel.contents[i] = (number + i) * 0x9E3779B97F4A7C15ull;
+  }
+  return parcel;
+}
+
+template <std::size_t Capacity>
+void EveryParcelArrivesWholeAndInOrder(std::uint64_t count) {
+  SpscRing<Parcel, Capacity> ring;
+  Parker not_empty, not_full;
+  std::thread producer([&] {
+    for (std::uint64_t n = 0; n < count; ++n) {
+      for (;;) {
+        const std::uint32_t ticket = not_full.Ticket();
+        if (ring.TryPush(MakeParcel(n))) break;
+        not_full.Park(ticket);
+      }
+      not_empty.Wake();
+    }
+  });
+  std::uint64_t damaged = 0;
+  for (std::uint64_t n = 0; n < count; ++n) {
+    Parcel parcel;
+    for (;;) {
+      const std::uint32_t ticket = not_empty.Ticket();
+      if (ring.TryPop(parcel)) break;
+      not_empty.Park(ticket);
+    }
+    not_full.Wake();
+    const Parcel expected = MakeParcel(n);
+    if (parcel.number != n || parcel.contents != expected.contents) ++damaged;
+  }
+  producer.join();
+  Parcel left;
+  EXPECT_FALSE(ring.TryPop(left));
+  EXPECT_EQ(damaged, 0u);
+}
+
+TEST(SpscRingLockfree, EveryParcelArrivesWholeAndInOrder) {
+  EveryParcelArrivesWholeAndInOrder<1>(20'000);
+  EveryParcelArrivesWholeAndInOrder<2>(20'000);
+  EveryParcelArrivesWholeAndInOrder<64>(100'000);
+}
+
+// Ping-pong: both sides park before nearly every message, so a lost wake-up would hang here. As many
+// rounds as a loaded machine does in a few seconds.
+TEST(ParkerLockfree, LosesNoWakeUp) {
+  SpscRing<std::uint64_t, 1> there, back;
+  Parker there_parker, back_parker;
+  constexpr std::uint64_t kRounds = 20'000, kLast = ~std::uint64_t{0};
+  const auto wait_for = [](auto& ring, Parker& parker) {
+    std::uint64_t value = 0;
+    for (;;) {
+      const std::uint32_t ticket = parker.Ticket();
+      if (ring.TryPop(value)) return value;
+      parker.Park(ticket);
+    }
+  };
+  const auto send = [](auto& ring, Parker& parker, std::uint64_t value) {
+    ASSERT_TRUE(ring.TryPush(value));
+    parker.Wake();
+  };
+  std::thread echo([&] {
+    for (std::uint64_t value; (value = wait_for(there, there_parker)) != kLast;) {
+      send(back, back_parker, value + 1);
+    }
+  });
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  std::uint64_t value = 0, round = 0;
+  for (; round < kRounds && std::chrono::steady_clock::now() < end; ++round) {
+    send(there, there_parker, value);
+    value = wait_for(back, back_parker);
+  }
+  send(there, there_parker, kLast);
+  echo.join();
+  EXPECT_EQ(value, round);
+}
+
+// The shutdown protocol of the lanes: a flag, then a wake-up; everything pushed before is drained.
+TEST(ParkerLockfree, AFlagSetBeforeAWakeEndsTheSleeperAfterItDrained) {
+  for (std::uint64_t round = 0; round < 2'000; ++round) {
+    SpscRing<std::uint64_t, 4> ring;
+    Parker parker;
+    std::atomic<bool> stop{false};
+    std::uint64_t popped = 0;
+    std::thread sleeper([&] {
+      for (;;) {
+        const std::uint32_t ticket = parker.Ticket();
+        const bool stopping = stop.load(std::memory_order_acquire);
+        std::uint64_t value = 0;
+        if (ring.TryPop(value)) {
+          ++popped;
+        } else if (stopping) {
+          return;
+        } else {
+          parker.Park(ticket);
+        }
+      }
+    });
+    const std::uint64_t pushes = round % 4;
+    for (std::uint64_t i = 0; i < pushes; ++i) {
+      ASSERT_TRUE(ring.TryPush(i));
+      parker.Wake();
+    }
+    stop.store(true, std::memory_order_release);
+    parker.Wake();
+    sleeper.join();
+    ASSERT_EQ(popped, pushes);
+  }
+}
+
+}  // namespace
+}  // namespace starling::learner

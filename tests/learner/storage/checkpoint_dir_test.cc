@@ -1,0 +1,174 @@
+// The directory of checkpoints: the last good one, pruning, terms.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <utility>
+
+#include "core/file.h"
+#include "learner/storage/checkpoint.h"
+#include "tests/learner/storage/checkpoint_fixture.h"
+#include "tests/support/temp_dir.h"
+
+namespace starling::learner {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST(LastGood, IsNothingWithoutCheckpoints) {
+  TempDir dir;
+  EXPECT_FALSE(LastGood(dir.path()).checkpoint);
+  EXPECT_FALSE(LastGood(dir / "missing").checkpoint);
+  EXPECT_THAT(ListCheckpoints(dir / "missing"), IsEmpty());
+}
+
+TEST(LastGood, IsTheNewestByTermThenVersionAsNumbers) {
+  TempDir dir;
+  for (const auto& [term, version] : {std::pair<std::uint32_t, std::uint64_t>{2, 900},
+                                      {1, 1000},
+                                      {10'000, 5},
+                                      {2, 1'000'000'000'000'000}}) {
+    WriteCheckpoint(dir.path(), MakeCheckpoint(term, version));
+  }
+  dir.Write("term", "10000\n");
+  dir.Write("t0003-v12.txt", "");
+  std::vector<std::string> names;
+  for (const auto& path : ListCheckpoints(dir.path())) names.push_back(path.filename());
+  EXPECT_THAT(names,
+              ElementsAre(CheckpointName(1, 1000), CheckpointName(2, 900),
+                          CheckpointName(2, 1'000'000'000'000'000), CheckpointName(10'000, 5)));
+  EXPECT_EQ(LastGood(dir.path()).checkpoint->term, 10'000u);
+}
+
+// The newest of three holds `content`: it is refused, the one before is used, both are named.
+void ExpectFallsBack(const TempDir& dir, const std::filesystem::path& newest,
+                     std::string_view content) {
+  dir.Write(newest.filename().string(), content);
+  const LastGoodResult result = LastGood(dir.path());
+  ASSERT_TRUE(result.checkpoint);
+  EXPECT_EQ(result.checkpoint->version, 20u);
+  EXPECT_EQ(result.path.filename(), CheckpointName(1, 20));
+  EXPECT_THAT(result.rejected, ElementsAre(HasSubstr(newest.string())));
+}
+
+std::filesystem::path WriteThree(const TempDir& dir) {
+  std::filesystem::path newest;
+  for (const std::uint64_t version : {10, 20, 30}) {
+    newest = WriteCheckpoint(dir.path(), MakeCheckpoint(1, version, 1));
+  }
+  return newest;
+}
+
+TEST(LastGood, OfATruncatedNewestIsTheOneBeforeWhateverItsLength) {
+  TempDir dir;
+  const auto newest = WriteThree(dir);
+  const std::string bytes = ReadFile(newest);
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    ExpectFallsBack(dir, newest, std::string_view(bytes).substr(0, size));
+    ASSERT_FALSE(testing::Test::HasFailure()) << size;
+  }
+  ExpectFallsBack(dir, newest, bytes + '\0');
+}
+
+TEST(LastGood, OfANewestWithAFlippedBitIsTheOneBeforeWhicheverTheByte) {
+  TempDir dir;
+  const auto newest = WriteThree(dir);
+  const std::string bytes = ReadFile(newest);
+  for (std::size_t byte = 0; byte < bytes.size(); ++byte) {
+    std::string flipped = bytes;
+    flipped[byte] = static_cast<char>(flipped[byte] ^ (1 << byte % 8));  // each bit has its turn
+    ExpectFallsBack(dir, newest, flipped);
+    ASSERT_FALSE(testing::Test::HasFailure()) << byte;
+  }
+}
+
+TEST(LastGood, NamesEveryDamagedOneNewestFirst) {
+  TempDir dir;
+  for (const std::uint64_t version : {10, 20, 30}) {
+    WriteCheckpoint(dir.path(), MakeCheckpoint(1, version));
+  }
+  for (const std::uint64_t version : {20, 30}) dir.Write(CheckpointName(1, version), "damaged");
+  EXPECT_THAT(LastGood(dir.path()).rejected,
+              ElementsAre(HasSubstr(CheckpointName(1, 30)), HasSubstr(CheckpointName(1, 20))));
+  EXPECT_EQ(LastGood(dir.path()).checkpoint->version, 10u);
+  dir.Write(CheckpointName(1, 10), "damaged");
+  EXPECT_FALSE(LastGood(dir.path()).checkpoint);
+  EXPECT_EQ(LastGood(dir.path()).rejected.size(), 3u);
+}
+
+TEST(Prune, KeepsTheNewest) {
+  TempDir dir;
+  for (std::uint64_t version = 0; version < 6; ++version) {
+    WriteCheckpoint(dir.path(), MakeCheckpoint(1, version));
+  }
+  dir.Write("term", "1\n");
+  EXPECT_EQ(Prune(dir.path(), 2).size(), 4u);
+  EXPECT_THAT(ListCheckpoints(dir.path()),
+              ElementsAre(dir / CheckpointName(1, 4), dir / CheckpointName(1, 5)));
+  EXPECT_THAT(Prune(dir.path(), 2), IsEmpty());
+  EXPECT_THAT(Prune(dir.path(), 9), IsEmpty());
+  EXPECT_TRUE(std::filesystem::exists(dir / "term"));
+}
+
+TEST(Prune, NeverRemovesTheNewestGoodOne) {
+  TempDir dir;
+  for (std::uint64_t version = 0; version < 5; ++version) {
+    WriteCheckpoint(dir.path(), MakeCheckpoint(1, version));
+  }
+  for (const std::uint64_t version : {2, 3, 4}) dir.Write(CheckpointName(1, version), "damaged");
+  Prune(dir.path(), 1);
+  EXPECT_THAT(ListCheckpoints(dir.path()),
+              ElementsAre(dir / CheckpointName(1, 1), dir / CheckpointName(1, 4)));
+  EXPECT_EQ(LastGood(dir.path()).checkpoint->version, 1u);
+}
+
+// An evaluator writes it, at any time.
+TEST(BestCheckpoint, IsNeitherTheNewestNorPruned) {
+  TempDir dir;
+  const auto newest = WriteCheckpoint(dir.path(), MakeCheckpoint(1, 7));
+  Checkpoint weights_only = MakeCheckpoint(9, 9);
+  weights_only.slot_names.clear();
+  weights_only.state.clear();
+  const auto best = WriteCheckpoint(dir.path(), kBestCheckpoint, weights_only);
+  EXPECT_EQ(best, dir / "best.safetensors");
+  const auto under_way = dir.Write("best.safetensors.123.0.tmp", "half");
+  const auto left = dir.Write("t0001-v000000000006.safetensors.123.0.tmp", "half");
+  EXPECT_THAT(Prune(dir.path(), 1), ElementsAre(left));
+  EXPECT_TRUE(std::filesystem::exists(best) && std::filesystem::exists(under_way));
+  EXPECT_EQ(LastGood(dir.path()).path, newest);
+  const Checkpoint read = ReadCheckpoint(best);
+  EXPECT_EQ(read.weights, weights_only.weights);
+  EXPECT_THAT(read.state, IsEmpty());
+}
+
+TEST(OpenTerm, GrowsWithEveryCall) {
+  TempDir dir;
+  const auto checkpoints = dir / "checkpoints";
+  EXPECT_EQ(OpenTerm(checkpoints), 1u);
+  EXPECT_EQ(OpenTerm(checkpoints), 2u);
+  EXPECT_EQ(OpenTerm(checkpoints, 2), 3u);
+  EXPECT_EQ(OpenTerm(checkpoints, 10), 10u);
+  EXPECT_EQ(OpenTerm(checkpoints, 3), 11u);
+  EXPECT_EQ(OpenTerm(checkpoints, 0), 12u);
+  EXPECT_EQ(ReadFile(checkpoints / "term"), "12\n");
+}
+
+TEST(OpenTerm, NamesAFileThatHoldsNoNumber) {
+  TempDir dir;
+  for (const char* content : {"", "twelve\n", "-1\n", "12 13\n", "4294967295\n"}) {
+    const auto path = dir.Write("term", content);
+    try {
+      OpenTerm(dir.path());
+      ADD_FAILURE() << content;
+    } catch (const std::runtime_error& error) {
+      EXPECT_THAT(error.what(), HasSubstr(path.string()));
+    }
+    EXPECT_EQ(ReadFile(path), content);
+  }
+}
+
+}  // namespace
+}  // namespace starling::learner

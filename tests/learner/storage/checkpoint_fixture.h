@@ -1,0 +1,37 @@
+// A small checkpoint whose every field is different from its default.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "learner/storage/checkpoint.h"
+
+namespace starling::learner {
+
+inline Checkpoint MakeCheckpoint(std::uint32_t term, std::uint64_t version,
+                                 std::int64_t width = 5) {
+  Checkpoint checkpoint;
+  checkpoint.term = term;
+  checkpoint.version = version;
+  checkpoint.steps = 160 * version;
+  checkpoint.optimizer_step = version;
+  checkpoint.journal_offset = 36 + version;
+  checkpoint.layout.Add("fc1.weight", {3, width});
+  checkpoint.layout.Add("fc1.bias", {width});
+  checkpoint.layout.Add("value.weight", {width, 1});
+  checkpoint.slot_names = {"square_avg"};
+  checkpoint.weights.assign(checkpoint.layout.size(), 0.0f);
+  checkpoint.state.assign(1, std::vector<float>(checkpoint.layout.size(), 0.0f));
+  for (const net::Parameter& parameter : checkpoint.layout.parameters()) {
+    for (std::size_t i = 0; i < parameter.size; ++i) {
+      const std::size_t at = parameter.offset + i;
+      checkpoint.weights[at] = static_cast<float>(at) + 0.5f + static_cast<float>(version);
+      checkpoint.state[0][at] = 1 / static_cast<float>(at + 1);
+    }
+  }
+  checkpoint.config = "[run]\nname = \"a \\\"b\\\" \u00e9\"\n";
+  checkpoint.counters = R"({"received": 3, "dropped": {"stale": 1}})";
+  return checkpoint;
+}
+
+}  // namespace starling::learner

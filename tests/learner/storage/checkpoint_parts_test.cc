@@ -1,0 +1,131 @@
+#include "learner/storage/checkpoint_parts.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <stdexcept>
+
+#include "core/file.h"
+#include "learner/apply/standing.h"
+#include "tests/learner/storage/checkpoint_fixture.h"
+#include "tests/support/temp_dir.h"
+#include "wire/slices.h"
+
+namespace starling::learner {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class CheckpointPartsTest : public testing::Test {
+ protected:
+  static constexpr std::int64_t kWide = 40;  // 3 x 40, 40 and 40 x 1: cuts are within parameters
+
+  static Checkpoint PartOf(Checkpoint whole, ShardOf which) {
+    const auto slice = wire::CutIntoSlices(whole.weights.size(), which.shards)[which.shard];
+    Standing cut = CutOut({.weights = whole.weights, .state = whole.state}, slice);
+    whole.weights = std::move(cut.weights);
+    whole.state = std::move(cut.state);
+    return whole;
+  }
+  std::filesystem::path Write(std::uint64_t version, std::size_t shards) {
+    const Checkpoint whole = MakeCheckpoint(1, version, kWide);
+    for (std::size_t shard = 0; shard < shards; ++shard) {
+      WriteCheckpointPart(dir_.path(), PartOf(whole, {shard, shards}), {shard, shards});
+    }
+    return CommitCheckpointParts(dir_.path(), 1, version);
+  }
+
+  TempDir dir_;
+};
+
+TEST_F(CheckpointPartsTest, TogetherTheyAreTheWhole) {
+  for (const std::size_t shards : {2u, 3u, 8u}) {
+    const std::uint64_t version = 900 + shards;
+    const Checkpoint read = ReadCheckpoint(Write(version, shards));
+    const Checkpoint whole = MakeCheckpoint(1, version, kWide);
+    EXPECT_EQ(read.weights, whole.weights) << shards;
+    EXPECT_EQ(read.state, whole.state);
+    EXPECT_EQ(read.slot_names, whole.slot_names);
+    EXPECT_EQ(read.layout.fingerprint(), whole.layout.fingerprint());
+    EXPECT_EQ(read.steps, whole.steps);
+    EXPECT_EQ(read.optimizer_step, whole.optimizer_step);
+    EXPECT_EQ(read.journal_offset, whole.journal_offset);
+    EXPECT_EQ(read.config, whole.config);
+    EXPECT_EQ(read.counters, whole.counters);
+  }
+}
+
+TEST_F(CheckpointPartsTest, AreFoundAndSortedAmongFiles) {
+  const auto file = WriteCheckpoint(dir_.path(), MakeCheckpoint(1, 20));
+  const auto older = Write(10, 2), newer = Write(30, 2);
+  EXPECT_THAT(ListCheckpoints(dir_.path()), ElementsAre(older, file, newer));
+  EXPECT_EQ(LastGood(dir_.path()).path, newer);
+}
+
+// A shard was killed before it had written its own.
+TEST_F(CheckpointPartsTest, AreAbsentUntilAllAreThere) {
+  const auto before = Write(1, 2);
+  WriteCheckpointPart(dir_.path(), PartOf(MakeCheckpoint(1, 2, kWide), {1, 2}), {1, 2});
+  EXPECT_THAT(ListCheckpoints(dir_.path()), ElementsAre(before));
+  EXPECT_EQ(LastGood(dir_.path()).path, before);
+}
+
+TEST_F(CheckpointPartsTest, ADamagedPartIsADamagedCheckpoint) {
+  const auto before = Write(1, 3), damaged = Write(2, 3);
+  const auto part = damaged / "shard-1-of-3.safetensors";
+  std::string bytes = ReadFile(part);
+  bytes[bytes.size() - 5] ^= 1;
+  WriteFileAtomically(part, bytes);
+  const LastGoodResult last = LastGood(dir_.path());
+  EXPECT_EQ(last.path, before);
+  EXPECT_THAT(last.rejected, ElementsAre(HasSubstr("shard-1-of-3.safetensors")));
+}
+
+TEST_F(CheckpointPartsTest, AMissingPartIsSaidSo) {
+  const auto path = Write(2, 3);
+  std::filesystem::remove(path / "shard-2-of-3.safetensors");
+  try {
+    ReadCheckpoint(path);
+    FAIL() << "was read";
+  } catch (const std::runtime_error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("shard-2-of-3.safetensors"));
+  }
+  std::filesystem::remove(path / "shard-0-of-3.safetensors");
+  try {
+    ReadCheckpoint(path);
+    FAIL() << "was read";
+  } catch (const std::runtime_error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("the part of shard 0 is missing"));
+  }
+}
+
+TEST_F(CheckpointPartsTest, PartsOfAnotherCheckpointAreNoneOfThisOne) {
+  const auto one = Write(1, 2), two = Write(2, 2);
+  std::filesystem::copy_file(one / "shard-1-of-2.safetensors", two / "shard-1-of-2.safetensors",
+                             std::filesystem::copy_options::overwrite_existing);
+  try {
+    ReadCheckpoint(two);
+    FAIL() << "was read";
+  } catch (const std::runtime_error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("another checkpoint than the other parts"));
+  }
+}
+
+// What others are writing now is newer than every complete one, and stays.
+TEST_F(CheckpointPartsTest, PruneTakesWhatNothingWillBecomeOf) {
+  const auto old = Write(1, 2);
+  WriteCheckpointPart(dir_.path(), PartOf(MakeCheckpoint(1, 2, kWide), {1, 2}), {1, 2});
+  const auto leftover = dir_ / "t0001-v000000000002.parts";
+  const auto newest = Write(3, 2);
+  WriteCheckpointPart(dir_.path(), PartOf(MakeCheckpoint(1, 4, kWide), {1, 2}), {1, 2});
+  EXPECT_THAT(Prune(dir_.path(), 1), ElementsAre(leftover, old));
+  EXPECT_THAT(ListCheckpoints(dir_.path()), ElementsAre(newest));
+  EXPECT_TRUE(std::filesystem::exists(dir_ / "t0001-v000000000004.parts"));
+  EXPECT_THAT(Prune(dir_.path(), 1), IsEmpty());
+}
+
+}  // namespace
+}  // namespace starling::learner

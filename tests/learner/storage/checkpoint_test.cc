@@ -1,0 +1,159 @@
+#include "learner/storage/checkpoint.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <string>
+
+#include "core/file.h"
+#include "core/safetensors.h"
+#include "tests/learner/storage/checkpoint_fixture.h"
+#include "tests/support/temp_dir.h"
+
+namespace starling::learner {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+void ExpectEqual(const Checkpoint& got, const Checkpoint& expected) {
+  EXPECT_EQ(got.term, expected.term);
+  EXPECT_EQ(got.version, expected.version);
+  EXPECT_EQ(got.steps, expected.steps);
+  EXPECT_EQ(got.optimizer_step, expected.optimizer_step);
+  EXPECT_EQ(got.journal_offset, expected.journal_offset);
+  EXPECT_EQ(got.layout.fingerprint(), expected.layout.fingerprint());
+  EXPECT_EQ(got.weights, expected.weights);
+  EXPECT_EQ(got.slot_names, expected.slot_names);
+  EXPECT_EQ(got.state, expected.state);
+  EXPECT_EQ(got.config, expected.config);
+  EXPECT_EQ(got.counters, expected.counters);
+}
+
+TEST(Checkpoint, ReadsBackWhatWasWritten) {
+  TempDir dir;
+  const Checkpoint checkpoint = MakeCheckpoint(1, 12345);
+  const auto path = WriteCheckpoint(dir / "checkpoints", checkpoint);
+  EXPECT_EQ(path, dir / "checkpoints" / "t0001-v000000012345.safetensors");
+  ExpectEqual(ReadCheckpoint(path), checkpoint);
+}
+
+TEST(Checkpoint, KeepsTheLargestNumbersAndEveryBitOfAWeight) {
+  TempDir dir;
+  Checkpoint checkpoint = MakeCheckpoint(UINT32_MAX, UINT64_MAX);
+  checkpoint.steps = checkpoint.optimizer_step = checkpoint.journal_offset = UINT64_MAX;
+  checkpoint.weights[0] = -0.0f;
+  checkpoint.weights[1] = std::numeric_limits<float>::denorm_min();
+  const Checkpoint got = ReadCheckpoint(WriteCheckpoint(dir.path(), checkpoint));
+  ExpectEqual(got, checkpoint);
+  EXPECT_TRUE(std::signbit(got.weights[0]));
+}
+
+TEST(Checkpoint, OfAnOptimizerWithoutStateHasNone) {
+  TempDir dir;
+  Checkpoint checkpoint = MakeCheckpoint(1, 1);
+  checkpoint.slot_names.clear();
+  checkpoint.state.clear();
+  ExpectEqual(ReadCheckpoint(WriteCheckpoint(dir.path(), checkpoint)), checkpoint);
+}
+
+TEST(Checkpoint, OfAnOptimizerOfTwoSlotsKeepsThemApart) {
+  TempDir dir;
+  Checkpoint checkpoint = MakeCheckpoint(1, 1);
+  checkpoint.slot_names = {"exp_avg", "exp_avg_sq"};
+  checkpoint.state.push_back(checkpoint.weights);
+  ASSERT_NE(checkpoint.state[0], checkpoint.state[1]);
+  const auto path = WriteCheckpoint(dir.path(), checkpoint);
+  ExpectEqual(ReadCheckpoint(path), checkpoint);
+  EXPECT_EQ(SafetensorsFile::Read(path).F32("optimizer.exp_avg_sq.fc1.bias"),
+            SafetensorsFile::Read(path).F32("fc1.bias"));
+}
+
+TEST(Checkpoint, HoldsOneTensorForEachParameterInItsShape) {
+  TempDir dir;
+  const auto path = WriteCheckpoint(dir.path(), MakeCheckpoint(1, 0));
+  const SafetensorsFile file = SafetensorsFile::Read(path);
+  EXPECT_THAT(
+      file.names(),
+      ElementsAre("fc1.weight", "fc1.bias", "value.weight", "optimizer.square_avg.fc1.weight",
+                  "optimizer.square_avg.fc1.bias", "optimizer.square_avg.value.weight"));
+  EXPECT_THAT(file.Shape("fc1.weight"), ElementsAre(3u, 5u));
+  // fc1.bias starts at float 16, behind the gap.
+  EXPECT_THAT(file.F32("fc1.bias"), ElementsAre(16.5f, 17.5f, 18.5f, 19.5f, 20.5f));
+}
+
+TEST(Checkpoint, TheSameRunWritesTheSameBytes) {
+  TempDir dir;
+  const auto first = WriteCheckpoint(dir / "a", MakeCheckpoint(2, 9));
+  const auto second = WriteCheckpoint(dir / "b", MakeCheckpoint(2, 9));
+  EXPECT_EQ(ReadFile(first), ReadFile(second));
+}
+
+TEST(Checkpoint, ASafetensorsFileThatIsNoneIsRefusedWithASentence) {
+  TempDir dir;
+  const std::vector<float> data(4, 1);
+  const auto refusal = [&](std::vector<TensorView> tensors,
+                           const std::map<std::string, std::string>& metadata) -> std::string {
+    WriteSafetensors(dir / "file.safetensors", tensors, metadata);
+    try {
+      ReadCheckpoint(dir / "file.safetensors");
+    } catch (const std::runtime_error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(refusal({ViewF32("w", {4}, data)}, {}), HasSubstr("it has no \"format\""));
+  EXPECT_THAT(refusal({ViewF32("w", {4}, data)}, {{"format", "x"}}), HasSubstr("has the format"));
+  std::map<std::string, std::string> metadata = {
+      {"format", "starling.checkpoint.1"}, {"term", "1"}, {"version", "-2"}};
+  EXPECT_THAT(refusal({ViewF32("w", {4}, data)}, metadata), HasSubstr("not a number"));
+  metadata.insert({{"steps", "1"}, {"optimizer_step", "1"}, {"journal_offset", "0"}});
+  metadata.insert({{"optimizer_slots", ""}, {"config", ""}, {"counters", ""}});
+  metadata["version"] = "2";
+  metadata["fingerprint"] = "00000000000000ff";
+  EXPECT_THAT(refusal({ViewF32("w", {4}, data)}, metadata), HasSubstr("fingerprint"));
+  EXPECT_THAT(refusal({ViewF32("w", {0, 4}, {})}, metadata), HasSubstr("dimension of 0"));
+  metadata["term"] = "4294967296";
+  EXPECT_THAT(refusal({ViewF32("w", {4}, data)}, metadata), HasSubstr("term"));
+}
+
+TEST(Checkpoint, AWriterKilledInTheMiddleLeavesNoPartialFileUnderTheFinalName) {
+  TempDir dir;
+  WriteCheckpoint(dir.path(), MakeCheckpoint(1, 0));
+  const Checkpoint big = MakeCheckpoint(1, 7, 20'000);  // half a megabyte
+  for (int round = 0; round < 30; ++round) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      // Somewhere in its work, at another place in each round.
+      const itimerval end{.it_interval = {},
+                          .it_value = {.tv_sec = 0, .tv_usec = 500 + 500 * round}};
+      ::setitimer(ITIMER_REAL, &end, nullptr);
+      for (std::uint32_t term = 2;; ++term) {
+        Checkpoint next = big;
+        next.term = 2 + (term % 4);
+        WriteCheckpoint(dir.path(), next);
+      }
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM);
+    for (const auto& path : ListCheckpoints(dir.path())) {
+      ASSERT_NO_THROW(ReadCheckpoint(path)) << path;
+    }
+  }
+  // What a killed writer left beside them goes with the next pruning.
+  dir.Write(CheckpointName(9, 9) + ".123.0.tmp", "half");
+  Prune(dir.path(), 1);
+  EXPECT_EQ(dir.CountFiles(), 1u);
+}
+
+}  // namespace
+}  // namespace starling::learner

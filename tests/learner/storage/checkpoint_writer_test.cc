@@ -1,0 +1,110 @@
+// Checkpoints written in a thread of their own.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <atomic>
+#include <memory>
+
+#include "learner/storage/checkpoint.h"
+#include "tests/learner/storage/checkpoint_fixture.h"
+#include "tests/support/temp_dir.h"
+
+namespace starling::learner {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(CheckpointWriter, WritesInOrderAndPrunes) {
+  TempDir dir;
+  std::atomic<int> called{0};
+  CheckpointWriter writer(dir.path(), 2, [&] {
+    ++called;
+    called.notify_one();
+  });
+  for (int version = 0; version < 5; ++version) {
+    auto checkpoint =
+        std::make_shared<Checkpoint>(MakeCheckpoint(1, static_cast<std::uint64_t>(version)));
+    ASSERT_TRUE(writer.Submit(checkpoint));
+    called.wait(version);
+    const auto result = writer.Poll();
+    ASSERT_TRUE(result);
+    EXPECT_EQ(result->error, "");
+    EXPECT_EQ(result->version, static_cast<std::uint64_t>(version));
+    EXPECT_EQ(result->path, dir / CheckpointName(1, result->version));
+    EXPECT_FALSE(writer.Poll());
+    EXPECT_EQ(writer.pending(), 0u);
+  }
+  EXPECT_THAT(ListCheckpoints(dir.path()),
+              ElementsAre(dir / CheckpointName(1, 3), dir / CheckpointName(1, 4)));
+}
+
+TEST(CheckpointWriter, FinishLeavesEverythingTakenOnTheDisk) {
+  for (int round = 0; round < 20; ++round) {
+    TempDir dir;
+    CheckpointWriter writer(dir.path(), 9);
+    std::size_t taken = 0;
+    for (std::uint64_t version = 0; version < 4; ++version) {
+      taken += writer.Submit(std::make_shared<Checkpoint>(MakeCheckpoint(1, version)));
+    }
+    EXPECT_GE(taken, 1u);
+    writer.Finish();
+    EXPECT_EQ(ListCheckpoints(dir.path()).size(), taken);
+    EXPECT_EQ(writer.pending(), 0u);
+    EXPECT_FALSE(writer.Submit(std::make_shared<Checkpoint>(MakeCheckpoint(1, 9))));
+    while (writer.Poll()) --taken;
+    EXPECT_EQ(taken, 0u);
+  }
+}
+
+// The network thread must not wait: with one being written and one waiting, the next is refused.
+TEST(CheckpointWriter, RefusesAThirdWhileItIsBusy) {
+  TempDir dir;
+  std::atomic<bool> entered{false}, go_on{false};
+  CheckpointWriter writer(dir.path(), 9, [&] {
+    entered = true;
+    entered.notify_one();
+    go_on.wait(false);
+  });
+  const auto checkpoint = [](std::uint64_t version) {
+    return std::make_shared<Checkpoint>(MakeCheckpoint(1, version));
+  };
+  ASSERT_TRUE(writer.Submit(checkpoint(1)));
+  entered.wait(false);  // the writing thread stands in its call-back
+  EXPECT_TRUE(writer.Submit(checkpoint(2)));
+  EXPECT_FALSE(writer.Submit(checkpoint(3)));
+  EXPECT_EQ(writer.pending(), 1u);
+  go_on = true;
+  go_on.notify_one();
+  writer.Finish();
+  EXPECT_EQ(ListCheckpoints(dir.path()).size(), 2u);
+}
+
+// A disk that is full part of the way through: the file size limit stands in for it.
+TEST(CheckpointWriter, AFailedWriteIsReportedAndTheOldCheckpointsStay) {
+  TempDir dir;
+  WriteCheckpoint(dir.path(), MakeCheckpoint(1, 1));
+  CheckpointWriter writer(dir.path(), 1);
+  struct rlimit before {};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto old_handler = ::signal(SIGXFSZ, SIG_IGN);
+  const struct rlimit small { .rlim_cur = 4096, .rlim_max = before.rlim_max };
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  writer.Submit(std::make_shared<Checkpoint>(MakeCheckpoint(1, 2, 1000)));
+  writer.Finish();
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  ::signal(SIGXFSZ, old_handler);
+
+  const auto result = writer.Poll();
+  ASSERT_TRUE(result);
+  EXPECT_TRUE(result->path.empty());
+  EXPECT_THAT(result->error, HasSubstr(CheckpointName(1, 2)));
+  EXPECT_EQ(result->version, 2u);
+  EXPECT_EQ(LastGood(dir.path()).checkpoint->version, 1u);
+  EXPECT_EQ(dir.CountFiles(), 1u);
+}
+
+}  // namespace
+}  // namespace starling::learner

@@ -1,0 +1,103 @@
+// Going on with a run: the optimizer's state comes along, and must be that of the optimizer.
+#include "learner/storage/start.h"
+
+#include <gmock/gmock.h>
+
+#include "core/error.h"
+#include "learner/apply/optimizer.h"
+#include "tests/support/learner_fixture.h"
+
+namespace starling::learner {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class StartTest : public LearnerFixture {
+ protected:
+  // What a resume with `now` says to a checkpoint that was made with `before`; "" = nothing.
+  std::string Refusal(const std::string& before, const std::string& now) {
+    const TempDir run;
+    const Config config = MakeConfig(before);
+    Checkpoint checkpoint{.term = 1,
+                          .layout = Blueprint().layout,
+                          .weights = Blueprint().initial,
+                          .slot_names = MakeOptimizerSpec(config.optimizer).slots,
+                          .state = {},
+                          .config = ToToml(config),
+                          .counters = Counters{}.Save()};
+    checkpoint.state.resize(checkpoint.slot_names.size(), Blueprint().initial);
+    WriteCheckpoint(run / "checkpoints", checkpoint);
+    try {
+      CheckStart(MakeConfig(now), Blueprint(), run.path(), true);
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "";
+  }
+};
+
+const char kUseSgd[] = "optimizer.kind=sgd";
+const char kUseRmsProp[] = "optimizer.kind=rmsprop";
+const char kUseAdam[] = "optimizer.kind=adam";
+
+TEST_F(StartTest, AnotherOptimizerIsRefusedByTheNamesOfWhatItKeeps) {
+  EXPECT_THAT(
+      Refusal(kUseRmsProp, kUseAdam),
+      AllOf(HasSubstr("t0001-v000000000000.safetensors holds the state of another optimizer "
+                      "(square_avg)"),
+            HasSubstr("optimizer.kind = \"adam\" keeps (exp_avg, exp_avg_sq)"),
+            HasSubstr("resume with the [optimizer] it was trained with")));
+  EXPECT_THAT(Refusal(kUseAdam, kUseSgd),
+              AllOf(HasSubstr("(exp_avg, exp_avg_sq)"), HasSubstr("(none)")));
+  EXPECT_THAT(Refusal(kUseSgd, kUseRmsProp), AllOf(HasSubstr("(none)"), HasSubstr("(square_avg)")));
+}
+
+TEST_F(StartTest, AsManySlotsOfOtherNamesAreAnotherOptimizer) {
+  EXPECT_THAT(Refusal(kUseRmsProp, "optimizer.kind=sgd\noptimizer.momentum=0.9"),
+              AllOf(HasSubstr("(square_avg)"), HasSubstr("(momentum)")));
+  EXPECT_THAT(Refusal("optimizer.kind=rmsprop\noptimizer.centered=true", kUseAdam),
+              HasSubstr("(square_avg, grad_avg)"));
+  EXPECT_THAT(Refusal("optimizer.kind=rmsprop\noptimizer.centered=true",
+                      "optimizer.kind=rmsprop\noptimizer.momentum=0.9"),
+              HasSubstr("(square_avg, momentum)"));
+}
+
+TEST_F(StartTest, OtherNumbersOfTheSameOptimizerAreNot) {
+  for (const char* kind : {kUseSgd, kUseRmsProp, kUseAdam}) EXPECT_EQ(Refusal(kind, kind), "");
+  EXPECT_EQ(Refusal(kUseAdam, "optimizer.kind=adam\noptimizer.beta1=0.5\noptimizer.lr=0.1"), "");
+  EXPECT_EQ(Refusal(kUseRmsProp, "optimizer.kind=rmsprop\noptimizer.epsilon_place=inside"), "");
+}
+
+TEST_F(StartTest, AdamGoesOnAsIfNothingHadHappened) {
+  const std::string config = "updates.start_with=1\noptimizer.kind=adam\noptimizer.lr=0.5";
+  // One update for each gradient, by a learner that starts anew or goes on.
+  const auto train = [&](const std::vector<float>& gradients, bool resume) {
+    Start(config, resume);
+    auto actor = NewActor();
+    for (const float gradient : gradients) actor->Push(actor->NextGrant(), gradient);
+    actor->NextGrant();
+    actor.reset();
+    Discard();
+    return LastCheckpoint();
+  };
+  const Checkpoint whole = train({0.25f, -1.0f, 3.0f}, false);
+  for (const auto& entry : std::filesystem::directory_iterator(dir_.path())) {
+    std::filesystem::remove_all(entry);
+  }
+  train({0.25f}, false);
+  train({-1.0f}, true);
+  const Checkpoint cut = train({3.0f}, true);
+  EXPECT_EQ(cut.term, 3u);
+  EXPECT_EQ(cut.optimizer_step, 3u);
+  EXPECT_EQ(cut.weights, whole.weights);
+  EXPECT_THAT(cut.slot_names, ElementsAre("exp_avg", "exp_avg_sq"));
+  EXPECT_EQ(cut.state, whole.state);
+  // Something happened: 0.1 of each gradient, 0.9 of which stays after each update.
+  EXPECT_NE(cut.weights[0], 0);
+  EXPECT_FLOAT_EQ(cut.state[0][0], 0.1f * (0.81f * 0.25f - 0.9f + 3));
+}
+
+}  // namespace
+}  // namespace starling::learner

@@ -1,0 +1,171 @@
+// What a request is answered with.
+#include "monitor/http/pages.h"
+
+#include <gmock/gmock.h>
+
+#include "monitor/http/health.h"
+#include "monitor/http/status_page.h"
+#include "tests/monitor/http/bulletins.h"
+
+namespace starling::monitor {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class PagesTest : public testing::Test {
+ protected:
+  static PageRequest Request(std::string target, std::string method = "GET",
+                             std::string host = "localhost:8080") {
+    return {.method = std::move(method), .target = std::move(target), .host = std::move(host)};
+  }
+  unsigned StatusFor(const std::string& host) {
+    return pages_.Answer(Request("/healthz", "GET", host)).status;
+  }
+
+  const Config config_ = ParseConfig("[run]\nname = \"r\"\nseed = 7\n", "x.toml");
+  FakeClock clock_;
+  Pages pages_{config_, clock_};
+};
+
+TEST_F(PagesTest, BeforeTheLearnerSpeaksThereIsNothing) {
+  for (const char* path : {"/metrics", "/status.json", "/healthz"}) {
+    const PageAnswer answer = pages_.Answer(Request(path));
+    EXPECT_EQ(answer.status, 503u) << path;
+    EXPECT_THAT(*answer.body, HasSubstr("starting: ")) << path;
+  }
+}
+
+TEST_F(PagesTest, EachHasItsPage) {
+  pages_.Show(MakeBulletin());
+  const PageAnswer metrics = pages_.Answer(Request("/metrics"));
+  EXPECT_EQ(metrics.status, 200u);
+  EXPECT_EQ(metrics.content_type, "text/plain; version=0.0.4; charset=utf-8");
+  EXPECT_THAT(*metrics.body, HasSubstr("starling_version 5\n"));
+  const PageAnswer status = pages_.Answer(Request("/status.json?at=once"));
+  EXPECT_EQ(status.status, 200u);
+  EXPECT_EQ(status.content_type, "application/json");
+  EXPECT_EQ(json::parse(*status.body)["version"], 5);
+  const PageAnswer health = pages_.Answer(Request("/healthz"));
+  EXPECT_EQ(health.status, 200u);
+  EXPECT_EQ(*health.body, "ok\n");
+}
+
+TEST_F(PagesTest, APageIsMadeOnceForEachBulletin) {
+  pages_.Show(MakeBulletin());
+  const auto first = pages_.Answer(Request("/metrics")).body;
+  EXPECT_EQ(pages_.Answer(Request("/metrics")).body, first);
+  auto next = MakeBulletin();
+  next->status["version"] = 6;
+  pages_.Show(next);
+  EXPECT_THAT(*pages_.Answer(Request("/metrics")).body, HasSubstr("starling_version 6\n"));
+  EXPECT_THAT(*first, HasSubstr("starling_version 5\n")) << "it may still be on its way";
+}
+
+TEST_F(PagesTest, TheStatusIsThatOfTheLearnerWithItsActors) {
+  pages_.Show(MakeBulletin());
+  const json status = json::parse(*pages_.Answer(Request("/status.json")).body);
+  EXPECT_EQ(status["run"]["name"], "r");
+  EXPECT_EQ(status["run"]["seed"], 7);
+  EXPECT_EQ(status["phase"], "running");
+  EXPECT_EQ(status["gradients"]["dropped"]["stale"], 4);
+  EXPECT_THAT(status["staleness"]["histogram"], ElementsAre(3, 1, 1, 0, 0, 1));
+  EXPECT_EQ(status["unix_seconds"], 1234.5);
+  ASSERT_EQ(status["actors"].size(), 4u);
+  EXPECT_EQ(status["actors"][0], json({{"slot", 0},
+                                       {"alive", true},
+                                       {"host", "here"},
+                                       {"pid", 41},
+                                       {"key", nullptr},
+                                       {"version", 4},
+                                       {"lag", 1},
+                                       {"gradients", 3},
+                                       {"steps", 480},
+                                       {"wait_seconds", 0.5},
+                                       {"silent_seconds", 0.25}}));
+  EXPECT_EQ(status["actors"][1], json({{"slot", 1}, {"alive", false}, {"left", "said goodbye"}}));
+  EXPECT_EQ(status["actors"][2]["key"], "ada");
+  EXPECT_EQ(status["actors"][3], json({{"slot", 3}, {"alive", false}, {"left", nullptr}}));
+  EXPECT_EQ(status["actors_not_listed"], 0);
+}
+
+TEST_F(PagesTest, AnActorMayCallItsHostWhatItWants) {
+  auto bulletin = MakeBulletin();
+  bulletin->actors[0].host = "\xff\"}\n";
+  pages_.Show(bulletin);
+  EXPECT_EQ(json::parse(*pages_.Answer(Request("/status.json")).body)["actors"][0]["host"],
+            "\uFFFD\"}\n");
+}
+
+TEST_F(PagesTest, OnlyReadingIsAllowed) {
+  pages_.Show(MakeBulletin());
+  for (const char* method : {"POST", "PUT", "DELETE", "OPTIONS", "TRACE", "get", "BREW"}) {
+    EXPECT_EQ(pages_.Answer(Request("/metrics", method)).status, 405u) << method;
+  }
+  const PageAnswer head = pages_.Answer(Request("/metrics", "HEAD"));
+  EXPECT_EQ(head.status, 200u);
+  EXPECT_TRUE(head.head_only);
+  PageRequest with_body = Request("/metrics");
+  with_body.has_body = true;
+  EXPECT_EQ(pages_.Answer(with_body).status, 413u);
+}
+
+TEST_F(PagesTest, OtherPathsAreToldWhatThereIs) {
+  for (const char* path : {"/", "/metrics/", "/Metrics", "//healthz", "*", "/../healthz",
+                           "http://localhost/metrics", "/?/metrics"}) {
+    const PageAnswer answer = pages_.Answer(Request(path));
+    EXPECT_EQ(answer.status, 404u) << path;
+    EXPECT_THAT(*answer.body,
+                AllOf(HasSubstr("/metrics"), HasSubstr("/status.json"), HasSubstr("/healthz")));
+  }
+}
+
+TEST_F(PagesTest, OnlyNamesOfThisMachineAreAnswered) {
+  pages_.Show(MakeBulletin());
+  for (const char* host : {"localhost", "LocalHost:80", "127.0.0.1", "127.0.0.1:65535", "[::1]",
+                           "[::1]:8080", "localhost:"}) {
+    EXPECT_EQ(StatusFor(host), 200u) << host;
+  }
+  for (const char* host : {"evil.example", "evil.example:8080", "localhost.evil.example",
+                           "127.0.0.1.evil.example", "0.0.0.0", "", ":8080", "localhost:80:80",
+                           "localhost:x", "[::1", "::1", "[::1]x", "user@localhost", "10.0.0.5"}) {
+    EXPECT_EQ(StatusFor(host), 403u) << host;
+  }
+}
+
+TEST_F(PagesTest, ARequestNamesItsHostOnce) {
+  pages_.Show(MakeBulletin());
+  PageRequest request = Request("/healthz");
+  request.hosts = 2;
+  EXPECT_EQ(pages_.Answer(request).status, 400u);
+  request.hosts = 0;
+  request.host = "";
+  EXPECT_EQ(pages_.Answer(request).status, 400u);
+  request.http_1_1 = false;  // older ones knew no Host
+  EXPECT_EQ(pages_.Answer(request).status, 200u);
+}
+
+TEST_F(PagesTest, HealthIsThatOfTheLearnersLoop) {
+  const auto health = [this](const char* phase) {
+    auto bulletin = MakeBulletin(clock_.NowMs());
+    bulletin->status["phase"] = phase;
+    pages_.Show(bulletin);
+    return pages_.Answer(Request("/healthz"));
+  };
+  EXPECT_EQ(health("done").status, 503u);
+  EXPECT_THAT(*health("done").body, HasSubstr("done: "));
+  EXPECT_EQ(health("waiting").status, 200u) << "that nobody has come yet is nothing bad";
+  EXPECT_EQ(health("running").status, 200u);
+  clock_.AdvanceMs(kMostSilentMs - 1);
+  EXPECT_EQ(pages_.Answer(Request("/healthz")).status, 200u);
+  clock_.AdvanceMs(1);
+  EXPECT_EQ(pages_.Answer(Request("/healthz")).status, 503u);
+  EXPECT_EQ(*pages_.Answer(Request("/healthz")).body,
+            "stuck: the learner's loop turned 5.0 s ago for the last time\n");
+  EXPECT_EQ(health("running").status, 200u) << "it turns again";
+}
+
+}  // namespace
+}  // namespace starling::monitor

@@ -1,0 +1,209 @@
+#include "monitor/progress.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "core/text.h"
+#include "tests/monitor/columns.h"
+
+namespace starling::monitor {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+Progress Midway() {
+  Progress progress;
+  progress.phase = Progress::Phase::kRunning;
+  progress.steps = 2'250'000;
+  progress.total = 5'000'000;
+  progress.steps_per_second = 81'234;
+  progress.mean_return = 12.34;
+  progress.staleness_mean = 0.94;
+  progress.staleness_max = 4;
+  progress.actors_alive = 2;
+  progress.actors = 2;
+  return progress;
+}
+
+struct Golden {
+  int width;
+  std::string line;
+};
+
+TEST(ProgressTest, WhatEachWidthShows) {
+  for (const auto& [width, line] : std::vector<Golden>{
+           {0, ""},
+           {1, ""},
+           {4, " 45"},
+           {5, " 45%"},
+           {20, "[#####-------]  45%"},
+           {30, "[####------]  45% return 12.3"},
+           {40, "[#####-------]  45% 81.2k/s return 12.3"},
+           {50, "[#####-------]  45% 81.2k/s 0:34 left return 12.3"},
+           {60, "[####------]  45% 2.25M/5.00M 81.2k/s 0:34 left return 12.3"},
+           {70, "[###-----]  45% 2.25M/5.00M 81.2k/s 0:34 left return 12.3 stale 0.9/4"},
+           {80, "[####-----]  45% 2.25M/5.00M 81.2k/s 0:34 left return 12.3 stale 0.9/4 2 actors"},
+           {90,
+            "[#####-------]   45%  2.25M/5.00M  81.2k/s  0:34 left  return 12.3  stale 0.9/4  "
+            "2 actors"},
+           {200,
+            "[#################---------------------]   45%  2.25M/5.00M  81.2k/s  0:34 left  "
+            "return 12.3  stale 0.9/4  2 actors"},
+       }) {
+    EXPECT_EQ(ProgressBar(Midway(), {width, false, false}), line) << width;
+  }
+}
+
+TEST(ProgressTest, BlocksAndColour) {
+  EXPECT_EQ(ProgressBar(Midway(), {20, true, false}),
+            "\u2588\u2588\u2588\u2588\u2588\u2588\u2591\u2591\u2591\u2591\u2591\u2591\u2591\u2591"
+            "  45%");
+  EXPECT_EQ(ProgressBar(Midway(), {20, false, true}), "\033[32m[#####\033[0m-------]  45%");
+}
+
+TEST(ProgressTest, TheEndsOfTheBar) {
+  Progress progress = Midway();
+  progress.steps = 0;
+  EXPECT_EQ(ProgressBar(progress, {20, false, false}), "[------------]   0%");
+  progress.steps = progress.total - 1;
+  EXPECT_THAT(ProgressBar(progress, {20, false, false}), "[###########-]  99%");
+  progress.steps = progress.total + 96;  // the last update may overshoot
+  EXPECT_EQ(ProgressBar(progress, {20, false, false}), "[############] 100%");
+}
+
+TEST(ProgressTest, WhatIsNotKnownIsLeftOut) {
+  Progress progress = Midway();
+  progress.steps_per_second = 0;
+  progress.mean_return.reset();
+  progress.actors_alive = 1;
+  const std::string line = ProgressBar(progress, {200, false, false});
+  EXPECT_THAT(line, Not(HasSubstr("left")));
+  EXPECT_THAT(line, Not(HasSubstr("/s")));
+  EXPECT_THAT(line, Not(HasSubstr("return")));
+  EXPECT_TRUE(line.ends_with("  1 actor")) << line;
+  EXPECT_EQ(ProgressLine(progress),
+            "2.25M of 5.00M steps (45%), staleness mean 0.9 max 4, 1 of 2 actors");
+}
+
+TEST(ProgressTest, PlainLine) {
+  EXPECT_EQ(ProgressLine(Midway()),
+            "2.25M of 5.00M steps (45%), 81.2k steps/s, 0:34 left, return 12.3, staleness mean 0.9 "
+            "max 4, 2 of 2 actors");
+}
+
+TEST(ProgressTest, Waiting) {
+  Progress progress;
+  EXPECT_EQ(ProgressLine(progress), "starting");
+  learner::LearnerStatus status;
+  status.actors_alive = 1;
+  progress = MakeProgress(status, 100, 0, 2);
+  EXPECT_EQ(ProgressLine(progress), "waiting for the first actors (1 of 2 alive)");
+  EXPECT_EQ(ProgressBar(progress, {80, true, true}), "waiting for the first actors (1 of 2 alive)");
+  EXPECT_EQ(ProgressBar(progress, {20, true, true}), "waiting for the fir");
+}
+
+TEST(ProgressTest, TakesTheNumbersFromTheStatus) {
+  learner::LearnerStatus status;
+  status.phase = "running";
+  status.steps = 7;
+  status.mean_return = -1.5;
+  status.staleness.max = 3;
+  status.staleness.mean = 0.25;
+  status.actors_alive = 4;
+  const Progress progress = MakeProgress(status, 70, 11.0, 5);
+  EXPECT_EQ(progress.phase, Progress::Phase::kRunning);
+  EXPECT_EQ(progress.steps, 7u);
+  EXPECT_EQ(progress.total, 70u);
+  EXPECT_EQ(progress.steps_per_second, 11.0);
+  EXPECT_EQ(progress.mean_return, -1.5);
+  EXPECT_EQ(progress.staleness_max, 3u);
+  EXPECT_EQ(progress.staleness_mean, 0.25);
+  EXPECT_EQ(progress.actors_alive, 4);
+  EXPECT_EQ(progress.actors, 5);
+  EXPECT_EQ(MakeProgress(std::nullopt, 70, 0, 5).phase, Progress::Phase::kStarting);
+}
+
+TEST(ProgressTest, CountsHaveThreeDigits) {
+  for (const auto& [count, text] : std::vector<std::pair<double, std::string>>{{0, "0"},
+                                                                               {999, "999"},
+                                                                               {1000, "1.00k"},
+                                                                               {9994, "9.99k"},
+                                                                               {9996, "10.0k"},
+                                                                               {81'234, "81.2k"},
+                                                                               {99'960, "100k"},
+                                                                               {999'400, "999k"},
+                                                                               {999'600, "1.00M"},
+                                                                               {5e6, "5.00M"},
+                                                                               {2.5e9, "2.50G"},
+                                                                               {7e12, "7.00T"},
+                                                                               {7e15, "7000T"}}) {
+    EXPECT_EQ(HumanCount(count), text);
+  }
+}
+
+TEST(ProgressTest, TimesAreShort) {
+  for (const auto& [seconds, text] :
+       std::vector<std::pair<double, std::string>>{{-1, "0:00"},
+                                                   {0, "0:00"},
+                                                   {7.4, "0:07"},
+                                                   {59.6, "1:00"},
+                                                   {754, "12:34"},
+                                                   {3723, "1:02:03"},
+                                                   {3 * 86'400 + 4 * 3'600 + 300, "3d 04:05"},
+                                                   {1e300, "999d 00:00"}}) {
+    EXPECT_EQ(HumanTime(seconds), text);
+  }
+}
+
+TEST(RateMeterTest, SlopeOverTheWindow) {
+  RateMeter meter(1000);
+  EXPECT_EQ(meter.PerSecond(), 0);
+  meter.Add(0, 0);
+  EXPECT_EQ(meter.PerSecond(), 0);
+  meter.Add(500, 100);
+  EXPECT_EQ(meter.PerSecond(), 200);  // 100 in half a second
+  meter.Add(1000, 400);
+  EXPECT_EQ(meter.PerSecond(), 400);  // from 0 at 0 to 400 at 1000
+  meter.Add(1500, 1100);
+  EXPECT_EQ(meter.PerSecond(), 1000);  // from 100 at 500 to 1100 at 1500
+}
+
+TEST(RateMeterTest, GoingBackToACheckpointStartsItAnew) {
+  RateMeter meter(1000);
+  meter.Add(0, 1000);
+  meter.Add(100, 500);
+  EXPECT_EQ(meter.PerSecond(), 0);
+  meter.Add(200, 600);
+  EXPECT_EQ(meter.PerSecond(), 1000);
+}
+
+TEST(ProgressTest, NeverWiderThanTheTerminal) {
+  for (int width = 0; width <= 200; ++width) {
+    for (const bool utf8 : {false, true}) {
+      for (const bool color : {false, true}) {
+        const std::string line = ProgressBar(Midway(), {width, utf8, color});
+        EXPECT_LE(Columns(line), std::max(0, width - 1)) << width << ": " << line;
+      }
+    }
+  }
+}
+
+TEST(ProgressTest, WiderShowsNoLess) {
+  std::size_t words = 0;
+  for (int width = 20; width <= 200; ++width) {
+    const std::string line = ProgressBar(Midway(), {width, false, false});
+    std::size_t found = 0;
+    for (const char* word :
+         {"45%", "2.25M/5.00M", "81.2k/s", "0:34 left", "return 12.3", "stale 0.9/4", "2 actors"}) {
+      found += line.find(word) != std::string::npos;
+    }
+    EXPECT_GE(found, words) << width << ": " << line;
+    words = found;
+  }
+  EXPECT_EQ(words, 7u);
+}
+
+}  // namespace
+}  // namespace starling::monitor

@@ -1,0 +1,122 @@
+#include "monitor/screen/actor_table.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+namespace starling::monitor {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::SizeIs;
+using State = ActorRow::State;
+
+ActorRow Row(int slot, double speed = 40'000, State state = State::kAlive) {
+  return {.slot = slot,
+          .state = state,
+          .version = 12'345,
+          .lag = 3,
+          .steps_per_second = speed,
+          .waiting = 0.125,
+          .restarts = 0};
+}
+
+std::vector<ActorRow> Rows(int count) {
+  std::vector<ActorRow> rows;
+  for (int slot = 0; slot < count; ++slot) rows.push_back(Row(slot, 40'000 + slot));
+  return rows;
+}
+
+std::vector<std::string> Drawn(const std::vector<ActorRow>& rows, int width, int height,
+                               bool utf8 = true) {
+  Canvas canvas(width, height);
+  DrawActorTable(canvas, {0, 0, width, height}, rows, utf8);
+  return canvas.Lines(false);
+}
+
+std::vector<int> Slots(const std::vector<ActorRow>& rows) {
+  std::vector<int> slots;
+  for (const ActorRow& row : rows) slots.push_back(row.slot);
+  return slots;
+}
+
+TEST(ActorTableTest, ARowForEach) {
+  ActorRow dead = Row(1, 0, State::kDead);
+  dead.steps_per_second.reset();
+  dead.waiting.reset();
+  dead.restarts = 2;
+  const ActorRow fresh{.slot = 2, .state = State::kStarting};
+  EXPECT_THAT(Drawn({Row(0), dead, fresh}, 53, 5),
+              ElementsAre("actor state      version   lag steps/s waits restarts",
+                          "    0 alive        12345     3   40.0k  12 %        0",
+                          "    1 dead         12345     3       -     -        2",
+                          "    2 starting         -     -       -     -        0", ""));
+}
+
+TEST(ActorTableTest, ANarrowOneHasLessToTell) {
+  EXPECT_THAT(Drawn({Row(0)}, 47, 2),
+              ElementsAre("actor state      version   lag steps/s restarts",
+                          "    0 alive        12345     3   40.0k        0"));
+}
+
+TEST(ActorTableTest, LargeNumbersKeepTheirColumns) {
+  ActorRow row = Row(1023, 1.5e9);
+  row.version = 123'456'789'012;
+  row.lag = 1'234'567;
+  row.restarts = 12'345;
+  EXPECT_THAT(Drawn({row}, 53, 2)[1], " 1023 alive         123G 1.23M   1.50G  12 %    12345");
+}
+
+TEST(ActorTableTest, AllBySlotWhileTheyFit) {
+  auto rows = Rows(6);
+  rows[4].state = State::kDead;
+  EXPECT_THAT(Slots(InOrder(rows, 6)), ElementsAre(0, 1, 2, 3, 4, 5));
+}
+
+TEST(ActorTableTest, ThoseThatDeserveALookFirst) {
+  auto rows = Rows(9);
+  rows[8].state = State::kDead;
+  rows[7].state = State::kStarting;
+  rows[6].state = State::kSilent;
+  rows[5].steps_per_second = 15'000;  // less than half of the median
+  rows[4].steps_per_second = 10'000;
+  rows[3].steps_per_second = 30'000;  // slow, but not so slow
+  EXPECT_THAT(Slots(InOrder(rows, 5)), ElementsAre(8, 6, 7, 4, 5, 0, 1, 2, 3));
+}
+
+TEST(ActorTableTest, TheOthersAreSummedUp) {
+  auto rows = Rows(16);
+  rows[12].state = State::kDead;
+  rows[11].state = State::kStarting;
+  rows[11].steps_per_second.reset();
+  const auto lines = Drawn(rows, 53, 4);
+  EXPECT_THAT(lines[1], HasSubstr("   12 dead "));
+  EXPECT_THAT(lines[2], HasSubstr("   11 starting "));
+  EXPECT_EQ(lines[3], " … and 14 more: 14 alive, 40.0k to 40.0k steps/s");
+  rows[10].steps_per_second.reset();  // not known yet, as after a restart of the learner
+  EXPECT_EQ(Drawn(rows, 53, 4)[3], " … and 14 more: 14 alive, 40.0k to 40.0k steps/s");
+  EXPECT_EQ(Drawn(Rows(16), 53, 4, false)[3], " ...and 14 more: 14 alive, 40.0k to 40.0k steps/s");
+}
+
+TEST(ActorTableTest, SideBySideWhereThatIsWideEnough) {
+  const auto lines = Drawn(Rows(5), 2 * kTableColumns + kTableGap, 4);
+  EXPECT_THAT(lines[1], HasSubstr("    0 alive "));
+  EXPECT_THAT(lines[1], HasSubstr("    3 alive "));
+  EXPECT_THAT(lines[3], HasSubstr("    2 alive "));
+  EXPECT_EQ(TablesAbreast(108), 1);
+  EXPECT_EQ(TablesAbreast(109), 2);
+}
+
+TEST(ActorTableTest, AThousandAndNoRoom) {
+  for (int height = 0; height < 12; ++height) {
+    for (const int width : {0, 10, 47, 53, 200, 500}) {
+      EXPECT_THAT(Drawn(Rows(1024), width, height), SizeIs(height));
+    }
+  }
+  EXPECT_THAT(Drawn(Rows(1024), 53, 10)[9], HasSubstr("and 1016 more: 1016 alive"));
+  EXPECT_THAT(Drawn({}, 53, 2), SizeIs(2));
+}
+
+}  // namespace
+}  // namespace starling::monitor

@@ -1,0 +1,77 @@
+#include "monitor/screen/layout.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace starling::monitor {
+namespace {
+
+std::vector<Area> Panels(const Layout& layout) {
+  std::vector<Area> areas{layout.title, layout.bottleneck};
+  for (const auto& area : {layout.returns, layout.rate, layout.staleness, layout.actors}) {
+    if (area) areas.push_back(*area);
+  }
+  return areas;
+}
+
+bool Overlap(const Area& a, const Area& b) {
+  return a.x < b.right() && b.x < a.right() && a.y < b.bottom() && b.y < a.bottom();
+}
+
+TEST(LayoutTest, NothingOverlapsOrStandsOutsideWhateverTheSize) {
+  for (const int actors : {1, 2, 16, 1024}) {
+    for (int columns = kLeastColumns; columns <= 300; columns += 3) {
+      for (int rows = kLeastRows; rows <= 90; ++rows) {
+        const auto layout = PlanScreen(columns, rows, actors);
+        ASSERT_TRUE(layout);
+        // Below it the bar and the cursor, above it a line that stays.
+        ASSERT_LE(layout->height, rows - 3) << columns << " x " << rows;
+        ASSERT_TRUE(layout->returns) << columns << " x " << rows;
+        const auto areas = Panels(*layout);
+        for (std::size_t i = 0; i < areas.size(); ++i) {
+          ASSERT_GE(areas[i].height, 1) << i << ": " << columns << " x " << rows;
+          ASSERT_GE(areas[i].x, 0);
+          ASSERT_LE(areas[i].right(), columns - 1);
+          ASSERT_LE(areas[i].bottom(), layout->height) << i << ": " << columns << " x " << rows;
+          for (std::size_t j = 0; j < i; ++j) {
+            ASSERT_FALSE(Overlap(areas[i], areas[j]))
+                << i << " " << j << ": " << columns << " x " << rows << ", " << actors << " actors";
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(LayoutTest, TooSmallIsNothing) {
+  EXPECT_FALSE(PlanScreen(kLeastColumns - 1, 50, 2));
+  EXPECT_FALSE(PlanScreen(200, kLeastRows - 1, 2));
+  EXPECT_FALSE(PlanScreen(0, 0, 2));
+}
+
+TEST(LayoutTest, SideBySideWhereItIsWideEnoughElseOneAboveTheOther) {
+  const auto wide = PlanScreen(80, 24, 4);
+  EXPECT_EQ(wide->returns->y, wide->rate->y);
+  EXPECT_EQ(wide->staleness->y, wide->actors->y);
+  const auto narrow = PlanScreen(70, 40, 4);
+  EXPECT_LT(narrow->returns->y, narrow->rate->y);
+  EXPECT_LT(narrow->rate->y, narrow->staleness->y);
+  EXPECT_LT(narrow->staleness->y, narrow->actors->y);
+}
+
+TEST(LayoutTest, TheLeastInterestingIsLeftOutFirst) {
+  const auto all = PlanScreen(60, 30, 2), three = PlanScreen(60, 22, 2),
+             two = PlanScreen(60, 16, 2);
+  EXPECT_TRUE(all->actors && all->rate && all->staleness);
+  EXPECT_TRUE(three->actors && three->rate && !three->staleness);
+  EXPECT_TRUE(two->actors && !two->rate && !two->staleness);
+}
+
+TEST(LayoutTest, ALargeTerminalIsNotFilledForItsOwnSake) {
+  EXPECT_LT(PlanScreen(120, 90, 4)->height, 40);
+  EXPECT_GE(PlanScreen(120, 90, 40)->actors->height, 41) << "but every actor has its row";
+}
+
+}  // namespace
+}  // namespace starling::monitor

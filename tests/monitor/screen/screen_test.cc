@@ -1,0 +1,212 @@
+// The whole screen, written out.
+#include "monitor/screen/screen.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <regex>
+
+#include "core/config/config.h"
+#include "tests/monitor/columns.h"
+
+namespace starling::monitor {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+constexpr ScreenFacts kFacts{.env = {}, .seed = 7, .bound = 4, .drop = false};
+
+// A run of `seconds`: the return rises to 20, and 80,000 steps a second come from all actors alike.
+class FakeRun {
+ public:
+  FakeRun(int actors, int seconds, std::uint64_t bound = 4)
+      : actors_(actors), watch_(Facts(bound), actors, 0) {
+    learner::LearnerStatus status;
+    for (int tick = 0; tick <= 5 * seconds; ++tick) {
+      now_ms_ = 200 * tick;
+      status = At(tick);
+      watch_.Hear(now_ms_, status);
+    }
+    progress_ = MakeProgress(status, 5'000'000, 80'000, actors);
+    standings_.assign(static_cast<std::size_t>(actors), {.alive = true, .accepted = true});
+  }
+
+  std::vector<results::ActorStanding>& standings() { return standings_; }
+  std::vector<std::string> Lines(int width, int height, bool utf8 = true, bool color = false) {
+    return ScreenLines(watch_.Look(now_ms_, progress_, standings_, false),
+                       {width, utf8, color, height});
+  }
+
+ private:
+  static ScreenFacts Facts(std::uint64_t bound) {
+    ScreenFacts facts = kFacts;
+    facts.env = "minatar/breakout";
+    facts.bound = bound;
+    return facts;
+  }
+
+  learner::LearnerStatus At(int tick) const {
+    const double second = tick / 5.0;
+    const auto steps = static_cast<std::uint64_t>(16'000 * tick);
+    learner::LearnerStatus status;
+    status.phase = "running";
+    status.term = 1;
+    status.steps = steps;
+    status.version = steps / 160;
+    if (tick > 0) status.mean_return = 20 * (1 - std::exp(-second / 10));
+    status.staleness = {.max = 3, .mean = 1.2, .histogram = {300, 400, 250, 50}};
+    status.time = {
+        .actors = {.wait = 0.1 * second, .act = 0.4 * second, .gradient = 0.5 * second},
+        .learner = {.receive = 0.2 * second, .idle = 0.8 * second, .lanes = 0.3 * second}};
+    status.actors_alive = actors_;
+    for (int slot = 0; slot < actors_; ++slot) {
+      const auto own = steps / static_cast<std::uint64_t>(actors_);
+      status.joined.push_back(
+          {.slot = slot,
+           .incarnation = 1,
+           .accepted = own / 160,
+           .steps = own,
+           .version = status.version - std::min<std::uint64_t>(status.version, 1),
+           .staleness = 1,
+           .wait_ms = static_cast<std::uint64_t>(20 * tick)});
+    }
+    return status;
+  }
+
+  int actors_;
+  Watch watch_;
+  Progress progress_;
+  std::vector<results::ActorStanding> standings_;
+  std::int64_t now_ms_ = 0;
+};
+
+std::string Joined(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
+TEST(ScreenTest, OfAnOrdinaryTerminal) {
+  FakeRun run(4, 20);
+  EXPECT_EQ('\n' + Joined(run.Lines(80, 24)), R"(
+minatar/breakout  seed 7  bound 4, wait                 0:20 elapsed, 0:43 left
+return                            17.3  steps per second                  80.0k
+     20┤                                    80k┤⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉
+       │              ⣀⡠⠤⠔⠒⠊⠁                  │
+     15┤          ⣀⠤⠒⠉                      60k┤
+       │       ⡠⠔⠉                             │
+     10┤    ⢀⠤⠊                             40k┤
+      5┤   ⡰⠁                               20k┤
+       │ ⡠⠊                                    │
+      0┤⠔⠁                                    0┤
+       └0:00 ─────── 0:15 ─────── 0:30         └0:00 ─────── 0:15 ──────── 0:30
+staleness    mean 1.2  bound 4  actor state      version   lag steps/s restarts
+   40 %┤    ███             ┃       0 alive         9999     1   20.0k        0
+       │▄▄▄ ███             ┃       1 alive         9999     1   20.0k        0
+       │███ ███ ▆▆▆         ┃       2 alive         9999     1   20.0k        0
+       │███ ███ ███         ┃       3 alive         9999     1   20.0k        0
+       │███ ███ ███         ┃
+       ┤███ ███ ███ ▆▆▆     ┃
+       └0───1───2───3───4───┃─
+bottleneck the actors: they compute 90 % of the time (act 40 %, gradient 50 %);
+           the learner's lanes are busy 30 %, its network thread 20 %
+███░░░░░░░░  32% 1.60M/5.00M 80.0k/s 0:43 left return 17.3 stale 1.2/3 4 actors
+
+)");
+}
+
+TEST(ScreenTest, OfTheSmallestTerminalInAscii) {
+  FakeRun run(4, 20);
+  EXPECT_EQ('\n' + Joined(run.Lines(60, 16, /*utf8=*/false)), R"(
+minatar/breakout  seed 7  bound 4   0:20 elapsed, 0:43 left
+return                                                 17.3
+     20+                        ***********
+     10+     *******************
+      0+*****
+       +0:00 ----------------- 0:15 ------------------ 0:30
+actor state      version   lag steps/s waits restarts
+    0 alive         9999     1   20.0k  10 %        0
+    1 alive         9999     1   20.0k  10 %        0
+ ...and 2 more: 2 alive, 20.0k to 20.0k steps/s
+bottleneck the actors: they compute 90 % of the time (act
+           40 %, gradient 50 %); the learner's lanes are
+           busy 30 %, its network thread 20 %
+[###-------]  32% 1.60M/5.00M 80.0k/s 0:43 left return 17.3
+
+)");
+}
+
+TEST(ScreenTest, ColoursAreOnTopOfTheSameText) {
+  FakeRun run(4, 20);
+  run.standings()[2] = {.alive = false, .accepted = false, .restarts = 3};
+  const auto plain = run.Lines(80, 24), colored = run.Lines(80, 24, true, /*color=*/true);
+  ASSERT_EQ(plain.size(), colored.size());
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    EXPECT_EQ(std::regex_replace(colored[i], std::regex("\033\\[[0-9]*m"), ""), plain[i]);
+  }
+  EXPECT_THAT(Joined(colored), HasSubstr("\033[31mdead "));
+}
+
+TEST(ScreenTest, BeforeAnythingIsKnown) {
+  Watch watch(kFacts, 2, 0);
+  const ScreenView view = watch.Look(0, MakeProgress({}, 100, 0, 2), {{}, {}}, false);
+  const std::string text = Joined(ScreenLines(view, {80, true, false, 24}));
+  for (const char* said :
+       {"no episode has ended yet", "not known yet", "dead", "starting", "0:00 elapsed"}) {
+    EXPECT_THAT(text, HasSubstr(said));
+  }
+  EXPECT_THAT(text, Not(HasSubstr("nan")));
+  EXPECT_THAT(text, Not(HasSubstr("left")));
+}
+
+TEST(ScreenTest, FitsEveryTerminal) {
+  for (const int actors : {1, 16, 1024}) {
+    FakeRun run(actors, 20);
+    for (const int width : {60, 61, 75, 76, 77, 80, 100, 120, 199, 400}) {
+      for (const int height : {16, 17, 24, 29, 30, 50, 120}) {
+        for (const bool utf8 : {false, true}) {
+          const auto lines = run.Lines(width, height, utf8);
+          ASSERT_FALSE(lines.empty());
+          ASSERT_LT(static_cast<int>(lines.size()), height);
+          EXPECT_EQ(lines.back(), "");
+          for (const std::string& line : lines) {
+            ASSERT_LT(Columns(line), width) << width << " x " << height << "\n" << line;
+          }
+          EXPECT_THAT(Joined(lines), Not(HasSubstr("nan")));
+        }
+      }
+    }
+  }
+}
+
+TEST(ScreenTest, TooSmallATerminalHasNone) {
+  FakeRun run(2, 20);
+  EXPECT_THAT(run.Lines(59, 24), IsEmpty());
+  EXPECT_THAT(run.Lines(80, 15), IsEmpty());
+}
+
+TEST(ScreenTest, ItsHeightDependsOnTheTerminalAlone) {
+  Watch early(kFacts, 4, 0);
+  const std::vector<results::ActorStanding> standings(4);
+  const ScreenView first = early.Look(0, MakeProgress({}, 100, 0, 4), standings, false);
+  FakeRun late(4, 50);
+  for (const int height : {16, 24, 40, 60}) {
+    EXPECT_THAT(late.Lines(100, height),
+                SizeIs(ScreenLines(first, {100, true, false, height}).size()));
+  }
+}
+
+TEST(ScreenTest, WhoGoesHomeAtTheEndIsNotCalledDead) {
+  Watch watch(kFacts, 1, 0);
+  const Progress progress;
+  watch.Look(0, progress, {{.alive = true, .accepted = true}}, false);
+  const ScreenView view = watch.Look(1000, progress, {{.alive = false, .accepted = true}}, true);
+  EXPECT_NE(view.actors[0].state, ActorRow::State::kDead);
+}
+
+}  // namespace
+}  // namespace starling::monitor

@@ -1,0 +1,77 @@
+#include "monitor/screen/staleness_panel.h"
+
+#include <gmock/gmock.h>
+
+#include <numeric>
+
+#include "core/config/config.h"
+
+namespace starling::monitor {
+namespace {
+
+using testing::DoubleNear;
+using testing::ElementsAre;
+
+std::vector<std::string> Drawn(const learner::StalenessStatus& staleness, std::uint64_t bound,
+                               int width, int height, bool utf8 = true) {
+  Canvas canvas(width, height);
+  DrawStalenessPanel(canvas, {0, 0, width, height}, staleness, bound, utf8);
+  return canvas.Lines(false);
+}
+
+TEST(StalenessPanelTest, ABarForEachValueUpToTheBound) {
+  const StalenessBars bars = ArrangeStaleness({50, 30, 20}, 4, 40);
+  EXPECT_THAT(bars.shares, ElementsAre(0.5, 0.3, 0.2, 0, 0));
+  EXPECT_EQ(bars.values, 1u);
+  EXPECT_EQ(bars.columns, 6);
+  EXPECT_EQ(bars.bound_column, 30);
+  EXPECT_FALSE(bars.open);
+}
+
+TEST(StalenessPanelTest, UnboundedShowsWhereAlmostAllIs) {
+  std::vector<std::uint64_t> histogram(200, 0);
+  histogram[0] = 600;
+  histogram[5] = 398;
+  histogram[199] = 2;
+  const StalenessBars bars = ArrangeStaleness(histogram, kUnbounded, 41);
+  EXPECT_THAT(bars.shares,
+              ElementsAre(0.6, 0, 0, 0, 0, DoubleNear(0.398, 1e-9), 0, DoubleNear(0.002, 1e-9)));
+  EXPECT_TRUE(bars.open) << "the last holds what is more";
+  EXPECT_EQ(bars.bound_column, -1);
+}
+
+TEST(StalenessPanelTest, AFarBoundIsNotShown) {
+  EXPECT_EQ(ArrangeStaleness({50, 50}, 1000, 40).bound_column, -1);
+  EXPECT_EQ(ArrangeStaleness({50, 50}, 1000, 40).shares.size(), 6u) << "as many as have room";
+}
+
+TEST(StalenessPanelTest, ManyValuesShareABar) {
+  const std::vector<std::uint64_t> histogram(4097, 1);
+  for (int columns = 1; columns < 300; ++columns) {
+    for (const std::uint64_t bound :
+         {std::uint64_t{0}, std::uint64_t{3}, std::uint64_t{4096}, kUnbounded}) {
+      const StalenessBars bars = ArrangeStaleness(histogram, bound, columns);
+      EXPECT_GE(bars.columns, 1);
+      EXPECT_LE(static_cast<int>(bars.shares.size()) * bars.columns, std::max(1, columns - 1));
+      EXPECT_NEAR(std::accumulate(bars.shares.begin(), bars.shares.end(), 0.0), 1, 1e-9);
+    }
+  }
+}
+
+TEST(StalenessPanelTest, TheBoundIsALine) {
+  const learner::StalenessStatus staleness{.max = 2, .mean = 0.7, .histogram = {500, 300, 199, 0}};
+  EXPECT_THAT(Drawn(staleness, 3, 44, 6),
+              ElementsAre("staleness           mean 0.7  max 2  bound 3",
+                          "   60 %┤▃▃▃▃▃                   ┃", "       │█████                   ┃",
+                          "       │█████ █████ ▃▃▃▃▃       ┃", "       ┤█████ █████ █████       ┃",
+                          "       └0─────1─────2─────3─────┃───────────"));
+}
+
+TEST(StalenessPanelTest, AsciiAndNothingYet) {
+  EXPECT_THAT(Drawn({}, 0, 40, 4, false),
+              ElementsAre("staleness       mean 0.0  max 0  bound 0", "   10 %+      |",
+                          "       +      |", "       +0-----|-------------------------"));
+}
+
+}  // namespace
+}  // namespace starling::monitor

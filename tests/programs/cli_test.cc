@@ -1,0 +1,163 @@
+// The built `starling`, as it is called.
+#include <gmock/gmock.h>
+
+#include "core/error.h"
+#include "tests/support/fleet_fixtures.h"
+#include "wire/keys.h"
+
+namespace starling::programs {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+class CliTest : public testing::Test {
+ protected:
+  Finished Starling(std::vector<std::string> words) {
+    words.insert(words.begin(), STARLING_PROGRAM);
+    return RunProgram(dir_, words);
+  }
+  // The operator's mistake: nothing on standard output, nothing started, status 2.
+  std::string Mistake(const std::vector<std::string>& words) {
+    const Finished finished = Starling(words);
+    EXPECT_EQ(finished.status, kExitUserError) << testing::PrintToString(words);
+    EXPECT_THAT(finished.out, IsEmpty());
+    EXPECT_FALSE(std::filesystem::exists(dir_.path() / "runs"));
+    return finished.err;
+  }
+  TempDir dir_;
+};
+
+TEST_F(CliTest, VersionAndHelpGoToStandardOutput) {
+  const Finished version = Starling({"--version"});
+  EXPECT_EQ(version.status, 0);
+  EXPECT_THAT(version.out, StartsWith("starling "));
+  const Finished help = Starling({"--help"});
+  EXPECT_EQ(help.status, 0);
+  for (const char* command : {"train", "eval", "play", "record", "sweep", "report", "conform",
+                              "envs", "bench", "doctor", "replay", "simulate", "keys"}) {
+    EXPECT_THAT(help.out, HasSubstr(command));
+  }
+  for (const char* word : {"--resume", "--init-from", "eval.every_steps", "tensorboard"}) {
+    EXPECT_THAT(Starling({"train", "--help"}).out, HasSubstr(word));
+  }
+}
+
+TEST_F(CliTest, EnvsIsATable) {
+  const Finished envs = Starling({"envs"});
+  EXPECT_EQ(envs.status, 0);
+  EXPECT_THAT(envs.out, StartsWith("name "));
+  EXPECT_THAT(envs.out, testing::ContainsRegex("minatar/breakout +10x10x4 +6 "));
+}
+
+TEST_F(CliTest, KeysAreMadeOnceAndTheSecretIsNotShown) {
+  const Finished made = Starling({"keys", "new", "ada"});
+  EXPECT_EQ(made.status, 0);
+  const std::string secret = wire::ReadSecretFile(dir_ / "keys" / "ada.secret").secret_key;
+  EXPECT_THAT(made.out, AllOf(HasSubstr("keys/ada.secret"), HasSubstr("keys/ada.public"),
+                              HasSubstr("wire.secret=keys/ada.secret"), Not(HasSubstr(secret))));
+  EXPECT_THAT(Mistake({"keys", "new", "ada"}), HasSubstr("is there already"));
+  EXPECT_THAT(Mistake({"keys", "new", "../ada"}), HasSubstr("cannot name a key"));
+  EXPECT_THAT(Mistake({"keys"}), HasSubstr("Run starling"));
+  EXPECT_EQ(Starling({"keys", "new", "ada", "--dir", "others"}).status, 0);
+  EXPECT_NE(wire::ReadSecretFile(dir_ / "others" / "ada.secret").secret_key, secret);
+}
+
+TEST_F(CliTest, UnknownWordsAreAnsweredWithTheNearest) {
+  EXPECT_THAT(Mistake({"trian", "x.toml"}),
+              HasSubstr("there is no command \"trian\"; did you mean \"train\"?"));
+  EXPECT_THAT(Mistake({"train", "--rezume", "x"}), HasSubstr("did you mean \"--resume\"?"));
+  EXPECT_THAT(Mistake({"eval", "x", "--greddy"}), HasSubstr("did you mean \"--greedy\"?"));
+}
+
+TEST_F(CliTest, WhatIsMissingOrContradicts) {
+  EXPECT_THAT(Mistake({}), HasSubstr("subcommand is required"));
+  EXPECT_THAT(Mistake({"train"}), HasSubstr("CONFIG or --resume DIR is required"));
+  EXPECT_THAT(Mistake({"train", "x", "--resume", "y"}), HasSubstr("excludes"));
+  EXPECT_THAT(Mistake({"train", "--resume", "y", "--run-dir", "z"}), HasSubstr("excludes"));
+  EXPECT_THAT(Mistake({"train", "--resume", "y", "--init-from", "z"}), HasSubstr("excludes"));
+  EXPECT_THAT(Mistake({"train", "x", "--set"}), HasSubstr("--set"));
+  EXPECT_THAT(Mistake({"eval"}), HasSubstr("RUN_OR_CHECKPOINT is required"));
+  EXPECT_THAT(Mistake({"eval", "x", "--episodes", "0"}), HasSubstr("--episodes"));
+  EXPECT_THAT(Mistake({"eval", "x", "--seed", "-1"}), HasSubstr("--seed"));
+  EXPECT_THAT(Mistake({"eval", "x", "--seed", "99999999999999999999999"}), HasSubstr("--seed"));
+  EXPECT_THAT(Mistake({"conform"}), HasSubstr("TRACE is required"));
+  EXPECT_THAT(Mistake({"sweep"}), HasSubstr("GRID is required"));
+  EXPECT_THAT(Mistake({"simulate"}), HasSubstr("CONFIG is required"));
+  EXPECT_THAT(Mistake({"simulate", "x.toml", "--resume", "y"}), HasSubstr("--resume"));
+  EXPECT_THAT(Mistake({"report"}), HasSubstr("RUN is required"));
+}
+
+TEST_F(CliTest, SetTakesOneWordEach) {
+  // The config after it is not swallowed, and both settings arrive.
+  const std::string err = Mistake({"train", "--set", "run.stepps=1", "absent.toml"});
+  EXPECT_THAT(err, HasSubstr("absent.toml cannot be read"));
+  dir_.Write("a.toml", "");
+  const std::string both =
+      Mistake({"train", "--set", "run.stepps=1", "a.toml", "--set", "evn.name=catch"});
+  EXPECT_THAT(both, HasSubstr("run.stepps"));
+  EXPECT_THAT(both, HasSubstr("evn"));
+}
+
+TEST_F(CliTest, EveryMistakeOfAConfigIsALine) {
+  dir_.Write("a.toml", "[run]\nstepps = 5\n[actors]\nunroll = -1\n");
+  const std::string err = Mistake({"train", "a.toml"});
+  EXPECT_THAT(err, HasSubstr("a.toml:2:"));
+  EXPECT_THAT(err, HasSubstr("a.toml:4:"));
+}
+
+TEST_F(CliTest, UnknownEnvIsFoundBeforeAnythingStarts) {
+  dir_.Write("a.toml", "[run]\nsteps = 5\n[env]\nname = \"minatar/brakeout\"\n");
+  const std::string err = Mistake({"train", "a.toml"});
+  EXPECT_THAT(err, StartsWith("a.toml:4:"));
+  EXPECT_THAT(err, HasSubstr("minatar/breakout"));
+  EXPECT_THAT(Mistake({"train", "a.toml", "--set", "env.name=cach"}),
+              StartsWith("--set env.name=cach: "));
+}
+
+TEST_F(CliTest, EndpointThatNeedsKeysIsFoundBeforeAnythingStarts) {
+  dir_.Write("a.toml", "[wire]\nendpoint = \"tcp://10.0.0.1:5555\"\n");
+  EXPECT_THAT(Mistake({"train", "a.toml"}), StartsWith("a.toml:2:"));
+}
+
+TEST_F(CliTest, WhatFleetFindsIsToldWithWhatCoreFinds) {
+  dir_.Write("a.toml",
+             "[run]\nsteps = -1\n[env]\nname = \"cach\"\n[wire]\nendpoint = "
+             "\"tcp://example.com:1\"\n");
+  const std::string err = Mistake({"train", "a.toml"});
+  EXPECT_THAT(err, HasSubstr("a.toml:2:9: run.steps"));
+  EXPECT_THAT(err, HasSubstr("a.toml:4:8: env.name: there is no env \"cach\""));
+  EXPECT_THAT(err, HasSubstr("a.toml:6:12: wire.endpoint: "));
+}
+
+TEST_F(CliTest, AFleetThatNoMachineCouldHoldIsAMistake) {
+  dir_.Write("a.toml",
+             "[env]\nname = \"catch\"\npixels = true\n[actors]\ncount = 1024\n"
+             "envs_per_actor = 65536\nunroll = 15\n[net]\nkind = \"atari\"\n");
+  EXPECT_THAT(Mistake({"train", "a.toml"}), HasSubstr("a.toml:6:18: actors.envs_per_actor"));
+}
+
+TEST_F(CliTest, AResultThatCannotBeWrittenIsAFailure) {
+  dir_.Write("envs.sh", std::string("#!/bin/sh\nexec ") + STARLING_PROGRAM + " envs >/dev/full\n");
+  const Finished finished = RunProgram(dir_, {"/bin/sh", (dir_.path() / "envs.sh").string()});
+  EXPECT_EQ(finished.status, kExitFailed);
+  EXPECT_THAT(finished.err, HasSubstr("standard output"));
+}
+
+TEST_F(CliTest, ASweepOfNothingAndAReportOnNothing) {
+  EXPECT_THAT(Mistake({"sweep", "absent.toml"}), HasSubstr("grid absent.toml cannot be read"));
+  EXPECT_EQ(Mistake({"report", "absent", "also"}),
+            "absent: there is no such directory; give the directory of a run or of a sweep\n"
+            "also: there is no such directory; give the directory of a run or of a sweep\n");
+  EXPECT_THAT(Mistake({"report", "."}), HasSubstr(".: there is no run in it"));
+  EXPECT_FALSE(std::filesystem::exists(dir_ / "report.html"));
+}
+
+TEST_F(CliTest, TraceThatIsNotThereIsAMistake) {
+  EXPECT_THAT(Mistake({"conform", "absent.jsonl.gz"}), HasSubstr("absent.jsonl.gz"));
+}
+
+}  // namespace
+}  // namespace starling::programs

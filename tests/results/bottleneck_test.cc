@@ -1,0 +1,76 @@
+#include "results/bottleneck.h"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+namespace starling::results {
+namespace {
+
+using testing::StartsWith;
+
+std::string Named(const learner::TimeStatus& time) { return NameBottleneck(TimeShares(time)); }
+
+TEST(BottleneckTest, SharesAreOfTheTimeThatPassed) {
+  // Two actors and ten seconds; the lanes are other threads than the one that receives.
+  const auto shares =
+      TimeShares({.actors = {.wait = 2, .refresh = 1, .act = 6, .gradient = 10, .push = 1},
+                  .learner = {.receive = 2, .dispatch = 0.5, .idle = 7.5, .lanes = 9}});
+  EXPECT_EQ(shares["actors"].dump(),
+            R"({"wait":0.1,"refresh":0.05,"act":0.3,"gradient":0.5,"push":0.05})");
+  EXPECT_EQ(shares["learner"].dump(), R"({"receive":0.2,"dispatch":0.05,"idle":0.75,"lanes":0.9})");
+}
+
+TEST(BottleneckTest, Actors) {
+  EXPECT_EQ(Named({.actors = {.wait = 5, .refresh = 1, .act = 38, .gradient = 54, .push = 2},
+                   .learner = {.receive = 8, .dispatch = 1, .idle = 91, .lanes = 14}}),
+            "the actors: they compute 92 % of the time (act 38 %, gradient 54 %); the learner's "
+            "lanes are busy 14 %, its network thread 9 %");
+}
+
+TEST(BottleneckTest, ActorsWhoseTimeIsNotDivided) {
+  EXPECT_THAT(Named({.actors = {.wait = 8, .act = 92}, .learner = {.idle = 1}}),
+              StartsWith("the actors: they compute 92 % of the time; the learner's lanes"));
+}
+
+TEST(BottleneckTest, WhatIsSaidAddsUp) {
+  EXPECT_THAT(Named({.actors = {.wait = 26.8, .refresh = 0, .act = 29.6, .gradient = 43.6},
+                     .learner = {.idle = 1}}),
+              StartsWith("the actors: they compute 74 % of the time (act 30 %, gradient 44 %)"));
+}
+
+TEST(BottleneckTest, LearnerWhereOneOfItsThreadsIsBusyAllTheTime) {
+  const learner::TimeStatus::Actors waiting{
+      .wait = 30, .refresh = 5, .act = 20, .gradient = 40, .push = 5};
+  EXPECT_EQ(Named({.actors = waiting,
+                   .learner = {.receive = 15, .dispatch = 5, .idle = 80, .lanes = 95}}),
+            "the learner: its lanes are busy 95 % of the time, its network thread 20 %; actors "
+            "wait 30 % and compute 60 %");
+  EXPECT_THAT(
+      Named(
+          {.actors = waiting, .learner = {.receive = 70, .dispatch = 20, .idle = 10, .lanes = 30}}),
+      StartsWith("the learner: its lanes are busy 30 % of the time, its network thread 90 %"));
+}
+
+TEST(BottleneckTest, WaitingForEachOther) {
+  EXPECT_EQ(Named({.actors = {.wait = 60, .refresh = 2, .act = 15, .gradient = 20, .push = 3},
+                   .learner = {.receive = 8, .dispatch = 2, .idle = 90, .lanes = 14}}),
+            "waiting: actors wait 60 % of the time for a grant and compute 35 %; the learner's "
+            "lanes are busy 14 %, its network thread 10 %");
+}
+
+TEST(BottleneckTest, Wire) {
+  EXPECT_EQ(
+      Named({.actors = {.wait = 10, .refresh = 40, .act = 10, .gradient = 20, .push = 20},
+             .learner = {.receive = 8, .dispatch = 2, .idle = 90, .lanes = 14}}),
+      "the wire: actors fetch weights 40 % of the time, push gradients 20 % and compute 30 %; "
+      "the learner's lanes are busy 14 %, its network thread 10 %");
+}
+
+TEST(BottleneckTest, NothingIsNamedBeforeTheFirstGradient) {
+  EXPECT_EQ(Named({}), "");
+  EXPECT_EQ(Named({.actors = {}, .learner = {.idle = 3}}), "");
+}
+
+}  // namespace
+}  // namespace starling::results

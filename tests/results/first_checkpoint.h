@@ -1,0 +1,28 @@
+// A checkpoint as a learner leaves it, without one.
+#pragma once
+
+#include <cstdint>
+
+#include "core/config/config.h"
+#include "learner/counters.h"
+#include "learner/storage/checkpoint.h"
+#include "results/initial_net.h"
+
+namespace starling::results {
+
+// The first weights of `config`'s net, as if they had come after `steps`.
+inline learner::Checkpoint FirstCheckpoint(const Config& config, std::uint64_t version = 7,
+                                           std::uint64_t steps = 1000) {
+  const learner::NetBlueprint net = BlueprintOf(config);
+  return {.term = 1,
+          .version = version,
+          .steps = steps,
+          .layout = net.layout,
+          .weights = net.initial,
+          .slot_names = {"square_avg"},
+          .state = {net.initial},
+          .config = ToToml(config),
+          .counters = learner::Counters{}.Save()};
+}
+
+}  // namespace starling::results

@@ -1,0 +1,148 @@
+#include "results/run_dir.h"
+
+#include <gmock/gmock.h>
+
+#include "core/error.h"
+#include "tests/support/fleet_fixtures.h"
+
+namespace starling::results {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+template <class Function>
+std::string Mistake(Function function) {
+  try {
+    function();
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "(none)";
+}
+
+TEST(RunDirTest, ANameThatNoConfigurationCanHoldIsRefused) {
+  TempDir dir;
+  const fs::path wanted = dir.path() / "caf\xe9";
+  EXPECT_THAT(Mistake([&] { CreateRunDir(wanted, false); }), HasSubstr("is no UTF-8 text"));
+  EXPECT_FALSE(fs::exists(wanted));
+}
+
+TEST(RunDirTest, DefaultOneIsNumberedOn) {
+  TempDir dir;
+  const fs::path wanted = dir.path() / "runs/breakout";
+  EXPECT_EQ(CreateRunDir(wanted, true), wanted);
+  EXPECT_EQ(CreateRunDir(wanted, true), dir.path() / "runs/breakout-2");
+  EXPECT_EQ(CreateRunDir(wanted, true), dir.path() / "runs/breakout-3");
+  fs::remove(dir.path() / "runs/breakout-2");
+  EXPECT_EQ(CreateRunDir(wanted, true), dir.path() / "runs/breakout-2");
+  EXPECT_TRUE(fs::is_empty(wanted));
+}
+
+TEST(RunDirTest, NumberGoesBehindTheName) {
+  TempDir dir;
+  dir.Write("a/file", "");
+  EXPECT_EQ(CreateRunDir(dir.path() / "a/", true), dir.path() / "a-2");
+}
+
+TEST(RunDirTest, NameTakenByAFileIsPassedOver) {
+  TempDir dir;
+  dir.Write("a", "");
+  EXPECT_EQ(CreateRunDir(dir.path() / "a", true), dir.path() / "a-2");
+}
+
+TEST(RunDirTest, ExplicitOneIsCreatedWithItsParents) {
+  TempDir dir;
+  EXPECT_EQ(CreateRunDir(dir.path() / "x/y/z", false), dir.path() / "x/y/z");
+  EXPECT_TRUE(fs::is_directory(dir.path() / "x/y/z"));
+}
+
+TEST(RunDirTest, ExplicitOneMayBeEmptyButNotInUse) {
+  TempDir dir;
+  EXPECT_EQ(CreateRunDir(dir.path(), false), dir.path());
+  dir.Write("config.toml", "");
+  EXPECT_EQ(Mistake([&] { CreateRunDir(dir.path(), false); }),
+            "run directory " + dir.path().string() +
+                " is not empty; go on with it by: starling train --resume " + dir.path().string() +
+                ", or choose another --run-dir");
+}
+
+TEST(RunDirTest, ExplicitFileIsRefused) {
+  TempDir dir;
+  const fs::path file = dir.Write("file", "");
+  EXPECT_THAT(Mistake([&] { CreateRunDir(file, false); }), HasSubstr("it is not a directory"));
+}
+
+TEST(RunDirTest, OneThatCannotBeWrittenIsNamed) {
+  TempDir dir;
+  dir.Write("file", "");
+  // Below a file nothing can be created, not even by root.
+  EXPECT_THAT(Mistake([&] { CreateRunDir(dir.path() / "file/run", false); }),
+              HasSubstr("run directory " + dir.path().string() +
+                        "/file/run cannot be written: Not a directory"));
+  EXPECT_THAT(Mistake([&] { CreateRunDir("/proc/self/run", true); }),
+              HasSubstr("run directory /proc/self/run cannot be written"));
+}
+
+TEST(RunDirTest, ReadOnlyDirectoryIsNamed) {
+  TempDir dir;
+  const uid_t user = ::geteuid();
+  fs::permissions(dir.path(), fs::perms::owner_read | fs::perms::owner_exec);
+  if (user == 0) {  // who writes everywhere
+    ASSERT_EQ(::seteuid(65'534), 0);
+  }
+  EXPECT_THAT(Mistake([&] { CreateRunDir(dir.path(), false); }),
+              HasSubstr("cannot be written: Permission denied"));
+  ASSERT_EQ(::seteuid(user), 0);
+  fs::permissions(dir.path(), fs::perms::owner_all);
+}
+
+TEST(RunDirTest, WhatCanBeResumed) {
+  TempDir dir;
+  EXPECT_THAT(Mistake([&] { CheckResumable(dir.path() / "no"); }), HasSubstr("no such directory"));
+  EXPECT_THAT(Mistake([&] { CheckResumable(dir.path()); }), HasSubstr("not a run"));
+  dir.Write("config.toml", "");
+  dir.Write("checkpoints/notes.txt", "");
+  EXPECT_FALSE(HasCheckpoint(dir.path()));
+  EXPECT_THAT(Mistake([&] { CheckResumable(dir.path()); }), HasSubstr("it has no checkpoint"));
+  dir.Write("checkpoints/t0001-v000000000000.safetensors", "");
+  EXPECT_TRUE(HasCheckpoint(dir.path()));
+  EXPECT_EQ(Mistake([&] { CheckResumable(dir.path()); }), "(none)");
+}
+
+TEST(RunDirTest, WhatAStartThatWasKilledLeftIsNothing) {
+  TempDir dir;
+  EXPECT_TRUE(IsUnused(dir / "absent"));
+  EXPECT_TRUE(IsUnused(dir.path()));
+  dir.Write("run/.probe", "");
+  dir.Write("run/.probe.17.0.tmp", "");
+  EXPECT_TRUE(IsUnused(dir / "run"));
+  EXPECT_EQ(CreateRunDir(dir / "run", /*may_number=*/false), dir / "run");
+  dir.Write("run/log", "");
+  EXPECT_FALSE(IsUnused(dir / "run"));
+  EXPECT_FALSE(IsUnused(dir / "run/log")) << "a file";
+}
+
+TEST(RunDirTest, ConfigCanBeReadBack) {
+  TempDir dir;
+  Config config = ParseConfig("[run]\nsteps = 1234\n", "x.toml");
+  config.run.dir = dir.path().string();
+  WriteConfig(dir.path(), config);
+  EXPECT_EQ(LoadConfig(dir.path() / "config.toml"), config);
+  EXPECT_THAT(Mistake([&] { WriteConfig(dir.path() / "no", config); }),
+              HasSubstr("/no cannot be written"));
+}
+
+TEST(RunDirTest, KeysAreFoundFromAnywhere) {
+  TempDir dir;
+  Config config = ParseConfig(
+      "[wire]\nendpoint = \"tcp://*:1\"\nsecret = \"keys/us.secret\"\nallowed = \"./keys/ok\"\n",
+      "x.toml");
+  WriteConfig(dir.path(), config);
+  const WireConfig wire = LoadConfig(dir.path() / "config.toml").wire;
+  EXPECT_EQ(wire.secret, std::filesystem::current_path() / "keys/us.secret");
+  EXPECT_EQ(wire.allowed, std::filesystem::current_path() / "keys/ok");
+}
+
+}  // namespace
+}  // namespace starling::results

@@ -1,0 +1,252 @@
+#include "results/summary.h"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "tests/support/fleet_fixtures.h"
+
+namespace starling::results {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+Config SomeConfig() {
+  Config config;
+  config.env.name = "catch";
+  config.run.seed = 3;
+  config.staleness.bound = 4;
+  return config;
+}
+
+learner::LearnerStatus SomeStatus() {
+  learner::LearnerStatus status;
+  status.phase = "done";
+  status.steps = 1'000'160;
+  status.frames = 1'000'160;
+  status.updates = 6251;
+  status.seconds = 61.5;
+  status.steps_per_second = 16'262.8;
+  status.mean_return = 24.5;
+  status.episodes = 1234;
+  status.envs_replaced = 3;
+  status.episodes_cut = 24;
+  status.staleness = {.max = 2, .mean = 0.5, .histogram = {3126, 3124, 1}};
+  status.gradients = {.received = 6263,
+                      .applied = 6251,
+                      .merged = 2,
+                      .in_flight = 2,
+                      .dropped = {{"not_finite", 3}, {"too_stale", 7}}};
+  status.time = {.actors = {.wait = 2, .refresh = 1, .act = 38, .gradient = 54, .push = 5},
+                 .learner = {.receive = 4, .dispatch = 1, .idle = 45, .lanes = 7}};
+  status.checkpoint = "checkpoints/t0001-v000000006251.safetensors";
+  status.final = true;
+  return status;
+}
+
+std::vector<std::string> Keys(const Json& object) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : object.items()) keys.push_back(key);
+  return keys;
+}
+
+TEST(SummaryTest, ExactlyTheKeysOfTheDesignInItsOrder) {
+  const Json summary = BuildSummary(SomeConfig(), SomeStatus(), {5, 2, 1});
+  EXPECT_THAT(Keys(summary),
+              ElementsAre("env", "seed", "steps", "frames", "updates", "seconds",
+                          "steps_per_second", "mean_return", "episodes", "staleness", "gradients",
+                          "actors", "learner", "envs", "time", "bottleneck", "final_checkpoint"));
+  EXPECT_THAT(Keys(summary["staleness"]), ElementsAre("bound", "max", "mean", "histogram"));
+  EXPECT_THAT(Keys(summary["gradients"]),
+              ElementsAre("received", "applied", "merged", "in_flight", "dropped"));
+  EXPECT_THAT(Keys(summary["actors"]), ElementsAre("started", "restarted"));
+  EXPECT_THAT(Keys(summary["learner"]), ElementsAre("restarted"));
+  EXPECT_THAT(Keys(summary["envs"]), ElementsAre("replaced", "episodes_cut"));
+}
+
+TEST(SummaryTest, ValuesOfStatusConfigAndCounts) {
+  const Json expected = Json::parse(R"({
+    "env": "catch", "seed": 3, "steps": 1000160, "frames": 1000160, "updates": 6251,
+    "seconds": 61.5, "steps_per_second": 16262.8, "mean_return": 24.5, "episodes": 1234,
+    "staleness": {"bound": 4, "max": 2, "mean": 0.5, "histogram": [3126, 3124, 1]},
+    "gradients": {"received": 6263, "applied": 6251, "merged": 2, "in_flight": 2,
+                  "dropped": {"not_finite": 3, "too_stale": 7}},
+    "actors": {"started": 5, "restarted": 2}, "learner": {"restarted": 1},
+    "envs": {"replaced": 3, "episodes_cut": 24},
+    "time": {"actors": {"wait": 0.02, "refresh": 0.01, "act": 0.38, "gradient": 0.54, "push": 0.05},
+             "learner": {"receive": 0.08, "dispatch": 0.02, "idle": 0.9, "lanes": 0.14}},
+    "bottleneck": "the actors: they compute 92 % of the time (act 38 %, gradient 54 %); the learner's lanes are busy 14 %, its network thread 10 %",
+    "final_checkpoint": "checkpoints/t0001-v000000006251.safetensors"})");
+  EXPECT_EQ(BuildSummary(SomeConfig(), SomeStatus(), {5, 2, 1}), expected);
+}
+
+// received = applied + dropped + in flight: 6263 = 6251 + (3 + 7) + 2.
+TEST(SummaryTest, GradientsAddUp) {
+  const learner::LearnerStatus status = SomeStatus();
+  const Json gradients = BuildSummary(SomeConfig(), status, {})["gradients"];
+  std::uint64_t dropped = 0;
+  for (const auto& [reason, count] : gradients["dropped"].items()) {
+    dropped += count.get<std::uint64_t>();
+  }
+  EXPECT_EQ(gradients["received"].get<std::uint64_t>(),
+            gradients["applied"].get<std::uint64_t>() + dropped + status.gradients.in_flight);
+}
+
+TEST(SummaryTest, RunInWhichNoLearnerEverSpoke) {
+  Config config = SomeConfig();
+  config.staleness.bound = kUnbounded;
+  const Json summary = BuildSummary(config, std::nullopt, {2, 0, 4});
+  EXPECT_EQ(summary["steps"], 0);
+  EXPECT_EQ(summary["mean_return"], nullptr);
+  EXPECT_EQ(summary["final_checkpoint"], nullptr);
+  EXPECT_EQ(summary["staleness"]["bound"], "unbounded");
+  EXPECT_EQ(summary["staleness"]["histogram"], Json::array());
+  EXPECT_EQ(summary["gradients"]["dropped"], Json::object());
+  EXPECT_EQ(summary["learner"]["restarted"], 4);
+}
+
+EvalStanding SomeEvaluations() {
+  return {.best = EvalLine{.steps = 900'000,
+                           .term = 1,
+                           .version = 5625,
+                           .episodes = 20,
+                           .mean_return = 30.25,
+                           .std = 2.5,
+                           .seconds = 1.5},
+          .last = EvalLine{.steps = 1'000'160,
+                           .term = 1,
+                           .version = 6251,
+                           .episodes = 20,
+                           .mean_return = 28.5,
+                           .std = 3,
+                           .seconds = 1.25}};
+}
+
+TEST(SummaryTest, EvaluationsAndWhereItStartedFromIfThereWereAny) {
+  Config config = SomeConfig();
+  Json summary = BuildSummary(config, SomeStatus(), {}, SomeEvaluations());
+  EXPECT_FALSE(summary.contains("eval") || summary.contains("init_from"));
+  config.eval.every_steps = 100'000;
+  config.run.init_from = "/runs/a/checkpoints/best.safetensors";
+  summary = BuildSummary(config, SomeStatus(), {}, SomeEvaluations());
+  EXPECT_EQ(summary["init_from"], config.run.init_from);
+  EXPECT_EQ(summary["eval"], Json::parse(R"({
+    "best": {"steps": 900000, "term": 1, "version": 5625, "episodes": 20, "mean_return": 30.25,
+             "std": 2.5, "seconds": 1.5},
+    "last": {"steps": 1000160, "term": 1, "version": 6251, "episodes": 20, "mean_return": 28.5,
+             "std": 3.0, "seconds": 1.25}})"));
+  EXPECT_EQ(BuildSummary(config, SomeStatus(), {})["eval"],
+            Json::parse(R"({"best": null, "last": null})"));
+}
+
+TEST(SummaryTest, LinesOnTheEvaluations) {
+  Config config = SomeConfig();
+  config.eval.every_steps = 100'000;
+  const auto lines = [&](const EvalStanding& evaluated) {
+    return DescribeRun(BuildSummary(config, SomeStatus(), {}, evaluated), kExitDone, "r", "s");
+  };
+  EvalStanding evaluated = SomeEvaluations();
+  EXPECT_THAT(lines(evaluated),
+              testing::IsSupersetOf(
+                  {"  evaluation  best 30.25 at 900,000 steps, last 28.50 at 1,000,160 steps",
+                   "  best        r/checkpoints/best.safetensors"}));
+  evaluated.best.reset();  // it could not be saved
+  EXPECT_THAT(lines(evaluated), Contains("  evaluation  last 28.50 at 1,000,160 steps"));
+  EXPECT_THAT(lines(evaluated), Not(Contains(HasSubstr("best"))));
+  EXPECT_THAT(lines({}), Contains("  evaluation  none has ended"));
+}
+
+TEST(SummaryTest, IsWrittenWholeOneKeyALine) {
+  TempDir dir;
+  dir.Write("summary.json", "of an earlier run");
+  const Json summary = BuildSummary(SomeConfig(), SomeStatus(), {5, 2, 1});
+  EXPECT_EQ(WriteSummary(dir.path(), summary), "");
+  EXPECT_EQ(Json::parse(dir.Read("summary.json")), summary);
+  EXPECT_THAT(dir.Lines("summary.json"), testing::SizeIs(summary.size() + 2));
+}
+
+TEST(SummaryTest, TroubleWithTheDiskIsReturned) {
+  TempDir dir;
+  const std::string trouble = WriteSummary(dir.path() / "absent", Json::object());
+  EXPECT_THAT(trouble, HasSubstr("absent"));
+  EXPECT_THAT(trouble, HasSubstr("No such file"));
+}
+
+TEST(SummaryTest, LinesForPeople) {
+  const Json summary = BuildSummary(SomeConfig(), SomeStatus(), {5, 2, 1});
+  EXPECT_THAT(
+      DescribeRun(summary, kExitDone, "runs/catch", "bin/starling"),
+      ElementsAre("done in 1:02: 1,000,160 steps, 6,251 updates, 16,263 steps/s",
+                  "  return      24.50, mean of the last 100 of 1,234 training episodes",
+                  "  staleness   mean 0.50, max 2, bound 4",
+                  "  gradients   6,263 received, 6,251 applied (2 merged), 2 under way at the end, "
+                  "dropped: 3 not_finite, 7 too_stale",
+                  "  restarted   actors 2 times, the learner 1 times",
+                  "  replaced    3 processes of envs, 24 episodes were cut (see the log)",
+                  "  bottleneck  the actors: they compute 92 % of the time (act 38 %, gradient "
+                  "54 %); the learner's lanes are busy 14 %, its network thread 10 %",
+                  "  checkpoint  runs/catch/checkpoints/t0001-v000000006251.safetensors",
+                  "  next        bin/starling eval runs/catch --episodes 100"));
+}
+
+TEST(SummaryTest, LinesAfterAnInterruptAndWithoutACheckpoint) {
+  learner::LearnerStatus status = SomeStatus();
+  auto lines = DescribeRun(BuildSummary(SomeConfig(), status, {}), kExitInterrupted, "r", "s");
+  EXPECT_THAT(lines.front(), HasSubstr("interrupted after 1:02"));
+  EXPECT_EQ(lines.back(), "  go on with  s train --resume r");
+
+  status = learner::LearnerStatus{};
+  lines = DescribeRun(BuildSummary(SomeConfig(), status, {}), kExitFailed, "r", "s");
+  EXPECT_EQ(lines[0], "failed after 0:00: 0 steps, 0 updates, 0 steps/s");
+  EXPECT_EQ(lines[1], "  return      no episode has ended yet");
+  EXPECT_THAT(lines, Not(Contains(HasSubstr("bottleneck"))));
+  EXPECT_EQ(lines.back(), "  no checkpoint was written; the log is r/log");
+}
+
+TEST(SummaryTest, Grouped) {
+  EXPECT_EQ(Grouped(0), "0");
+  EXPECT_EQ(Grouped(999), "999");
+  EXPECT_EQ(Grouped(1000), "1,000");
+  EXPECT_EQ(Grouped(1'234'567), "1,234,567");
+}
+
+TEST(SummaryTest, WhatIsWrittenIsRead) {
+  const TempDir dir;
+  const learner::LearnerStatus status = SomeStatus();
+  ASSERT_EQ(WriteSummary(dir.path(), BuildSummary(SomeConfig(), status, {5, 2, 1})), "");
+  const std::optional<learner::LearnerStatus> read = ReadSummary(dir.path());
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->steps, status.steps);
+  EXPECT_EQ(read->seconds, status.seconds);
+  EXPECT_EQ(read->steps_per_second, status.steps_per_second);
+  EXPECT_EQ(read->mean_return, status.mean_return);
+  EXPECT_EQ(read->staleness.mean, status.staleness.mean);
+  EXPECT_EQ(read->staleness.histogram, status.staleness.histogram);
+  EXPECT_EQ(read->time.actors.gradient, 0.54);
+  EXPECT_EQ(read->checkpoint, status.checkpoint);
+
+  ASSERT_EQ(WriteSummary(dir.path(), BuildSummary(SomeConfig(), {}, {5, 2, 1})), "");
+  EXPECT_EQ(ReadSummary(dir.path())->checkpoint, "");
+}
+
+TEST(SummaryTest, ADamagedSummaryIsNone) {
+  const TempDir dir;
+  EXPECT_FALSE(ReadSummary(dir.path()));
+  for (const char* text :
+       {"", "{}", "[]", "{\"steps\": 100", R"({"steps":"x"})",
+        R"({"steps":1,"final_checkpoint":2})", R"({"steps":-5,"final_checkpoint":null})",
+        R"({"steps":1,"steps_per_second":-1e300,"final_checkpoint":null})",
+        R"({"steps":1,"staleness":{"histogram":[-1]},"final_checkpoint":null})"}) {
+    dir.Write("summary.json", text);
+    EXPECT_FALSE(ReadSummary(dir.path())) << text;
+  }
+}
+
+}  // namespace
+}  // namespace starling::results

@@ -1,0 +1,143 @@
+// The built `starling play`, in a terminal made by the test.
+#include "tools/play/play.h"
+
+#include <gmock/gmock.h>
+
+#include "core/error.h"
+#include "tests/support/fleet_fixtures.h"
+#include "tests/support/pty.h"
+#include "tests/tools/play/pty.h"
+
+namespace starling::play {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+const std::string kEnter = "\033[?1049h\033[?25l", kLeave = "\033[0m\033[?25h\033[?1049l";
+
+std::vector<std::string> Words(std::vector<std::string> words) {
+  words.insert(words.begin(), {STARLING_PROGRAM, "play"});
+  return words;
+}
+
+class Play : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!HasPty()) GTEST_SKIP() << kNoPty;
+  }
+};
+
+// The screen is given back last, after everything that was drawn on it.
+void ExpectGivenBack(const ProgramInTerminal& program) {
+  EXPECT_TRUE(program.IsAsBefore());
+  const std::size_t left = program.shown().rfind(kLeave);
+  ASSERT_NE(left, std::string::npos);
+  EXPECT_EQ(program.shown().find("\033", left + kLeave.size()), std::string::npos);
+}
+
+TEST_F(Play, APersonPlaysAnEpisodeAndQuits) {
+  ProgramInTerminal program(Words({"catch", "--fps", "100"}), 80, 24);
+  EXPECT_TRUE(program.Shows(kEnter));
+  EXPECT_TRUE(program.Shows("▀"));
+  EXPECT_TRUE(program.Shows("catch  score 0  episode 1"));
+  EXPECT_FALSE(program.IsAsBefore());
+  EXPECT_TRUE(program.Shows("OVER: space goes on"));
+  program.Type(" ");
+  EXPECT_TRUE(program.Shows("episode 2"));
+  program.Type("q");
+  EXPECT_EQ(program.Wait(), 0);
+  ExpectGivenBack(program);
+  EXPECT_THAT(program.shown(), HasSubstr("catch: "));
+}
+
+TEST_F(Play, CtrlCIsAnInterruption) {
+  ProgramInTerminal program(Words({"arcade/pong"}), 100, 50);
+  EXPECT_TRUE(program.Shows("arcade/pong  score 0"));
+  program.Type("\003");
+  EXPECT_EQ(program.Wait(), kExitInterrupted);
+  ExpectGivenBack(program);
+}
+
+TEST_F(Play, SignalsGiveTheTerminalBack) {
+  for (const int signal : {SIGTERM, SIGHUP, SIGINT, SIGQUIT}) {
+    ProgramInTerminal program(Words({"catch"}), 80, 24);
+    EXPECT_TRUE(program.Shows("score"));
+    program.Signal(signal);
+    EXPECT_EQ(program.Wait(), kExitInterrupted) << signal;
+    ExpectGivenBack(program);
+  }
+}
+
+TEST_F(Play, ACrashGivesTheTerminalBack) {
+  for (const int signal : {SIGABRT, SIGSEGV}) {
+    ProgramInTerminal program(Words({"catch"}), 80, 24);
+    EXPECT_TRUE(program.Shows("score"));
+    program.Signal(signal);
+    EXPECT_EQ(program.Wait(), 128 + signal);
+    ExpectGivenBack(program);
+  }
+}
+
+TEST_F(Play, WithoutColorsThereAreLetters) {
+  ProgramInTerminal program(Words({"minatar/breakout"}), 80, 24, {"NO_COLOR=1"});
+  EXPECT_TRUE(program.Shows(std::string(40, 'd'))) << "bricks, four characters a cell";
+  program.Type("q");
+  EXPECT_EQ(program.Wait(), 0);
+  EXPECT_THAT(program.shown(), Not(HasSubstr("\033[38")));
+}
+
+TEST_F(Play, PicturesFollowTheSizeOfTheTerminal) {
+  ProgramInTerminal program(Words({"arcade/pong"}), 84, 44, {"COLORTERM=truecolor"});
+  EXPECT_TRUE(program.Shows("\033[42;1H")) << "42 lines";
+  EXPECT_TRUE(program.Shows("\033[43;1Harcade/pong"));
+  program.Resize(60, 23);
+  EXPECT_TRUE(program.Shows("\033[22;1Harcade/pong")) << "shrunk by two: 21 lines";
+  program.Type("q");
+  EXPECT_EQ(program.Wait(), 0);
+}
+
+// In 80 x 24 a cell of catch is four characters wide and two lines high, the paddle in line 20.
+TEST_F(Play, KeysMoveThePaddle) {
+  ProgramInTerminal program(Words({"catch", "--fps", "50"}), 80, 24, {"NO_COLOR=1"});
+  EXPECT_TRUE(program.Shows("\033[20;1Haaaa....", "\033[D "));
+  EXPECT_TRUE(program.Shows("\033[20;1H................aaaa", "d "));
+  program.Type("q");
+  EXPECT_EQ(program.Wait(), 0);
+}
+
+TEST_F(Play, IsRefusedWithoutATerminal) {
+  TempDir dir;
+  const Finished finished = RunProgram(dir, Words({"catch"}));
+  EXPECT_EQ(finished.status, kExitUserError);
+  EXPECT_THAT(finished.err, HasSubstr("needs a terminal"));
+  EXPECT_EQ(finished.out, "");
+}
+
+TEST_F(Play, IsRefusedWhereTheCursorCannotMove) {
+  ProgramInTerminal program(Words({"catch"}), 80, 24, {"TERM=dumb"});
+  EXPECT_TRUE(program.Shows("needs a terminal"));
+  EXPECT_EQ(program.Wait(), kExitUserError);
+  EXPECT_TRUE(program.IsAsBefore());
+  EXPECT_THAT(program.shown(), Not(HasSubstr("\033")));
+}
+
+TEST_F(Play, MistakesAreALineAndLeaveTheTerminalAlone) {
+  const struct {
+    std::vector<std::string> words;
+    const char* said;
+  } cases[] = {{{"cathc"}, "did you mean \"catch\"?"},
+               {{"catch", "--set", "run.steps=5"}, "only keys of [env]"},
+               {{"catch", "--set", "env.stick=1"}, "env.stick"},
+               {{"catch", "--set", "env.life_loss_ends=true"}, "no lives"},
+               {{"catch", "--fps", "0"}, "--fps"}};
+  for (const auto& mistake : cases) {
+    ProgramInTerminal program(Words(mistake.words), 80, 24);
+    EXPECT_TRUE(program.Shows(mistake.said)) << mistake.said;
+    EXPECT_EQ(program.Wait(), kExitUserError);
+    EXPECT_THAT(program.shown(), Not(HasSubstr("\033")));
+  }
+}
+
+}  // namespace
+}  // namespace starling::play

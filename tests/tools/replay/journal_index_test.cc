@@ -1,0 +1,111 @@
+// What a journal tells of a run.
+#include "tools/replay/journal_index.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "tests/support/temp_dir.h"
+
+namespace starling::replay {
+namespace {
+
+using testing::HasSubstr;
+
+learner::ArrivalRecord Arrival(std::uint32_t slot, std::uint64_t sequence, std::uint64_t base,
+                               std::uint32_t samples, std::uint8_t outcome = 0) {
+  return {.slot = slot,
+          .incarnation = 0x10002,
+          .sequence = sequence,
+          .base_version = base,
+          .samples = samples,
+          .outcome = outcome,
+          .norm = 0.5 * slot};
+}
+
+class StoryTest : public testing::Test {
+ protected:
+  // Version 1 of actor 7's gradient, version 2 of those of 4 and 7; one of 4's was refused.
+  void Write(bool from_the_beginning = true) {
+    learner::JournalWriter journal(dir_ / "journal", {.seed = 3, .fingerprint = 9});
+    journal.Append(learner::TermRecord{.term = 1, .version = from_the_beginning ? 0u : 5u});
+    journal.Append(learner::HashRecord{0, 77});
+    journal.Append(Arrival(7, 1, 0, 160));
+    journal.Append(Arrival(4, 1, 0, 160, 3));
+    journal.Append(learner::UpdateRecord{.version = 1, .steps = 160, .items = {{7, 0x10002, 1}}});
+    journal.Append(Arrival(4, 2, 0, 40));
+    journal.Append(Arrival(7, 2, 1, 120));
+    journal.Append(learner::UpdateRecord{.version = 2,
+                                         .steps = 320,
+                                         .lr = 0.25,
+                                         .scale = 0.5,
+                                         .entropy = 0.01,
+                                         .items = {{4, 0x10002, 2}, {7, 0x10002, 2}}});
+    journal.Append(learner::HashRecord{2, 88});
+  }
+
+  TempDir dir_;
+};
+
+TEST_F(StoryTest, WhatIsComputedOnWhichVersionAndTheHashes) {
+  Write();
+  const Story story = ReadStory(dir_.path());
+  EXPECT_EQ(story.header.seed, 3u);
+  EXPECT_EQ(story.last, 2u);
+  EXPECT_EQ(story.records.size(), 9u);
+  EXPECT_EQ(story.computed_on, (std::map<std::uint64_t, std::uint64_t>{{0, 3}, {1, 1}}))
+      << "the refused one was computed, too";
+  EXPECT_EQ(story.hashes, (std::map<std::uint64_t, std::uint64_t>{{0, 77}, {2, 88}}));
+  EXPECT_EQ(story.torn, "");
+}
+
+TEST_F(StoryTest, AnUpdateIsTheMeanOfItsGradients) {
+  Write();
+  const UpdateStory update = FindUpdate(ReadStory(dir_.path()), 2);
+  ASSERT_EQ(update.gradients.size(), 2u);
+  EXPECT_EQ(update.gradients[0].from.slot, 4u);
+  EXPECT_EQ(update.gradients[0].base, 0u);
+  EXPECT_EQ(update.gradients[0].staleness, 1u);
+  EXPECT_DOUBLE_EQ(update.gradients[0].weight, 0.25);
+  EXPECT_DOUBLE_EQ(update.gradients[0].norm, 2);
+  EXPECT_EQ(update.gradients[1].staleness, 0u);
+  EXPECT_DOUBLE_EQ(update.gradients[1].weight, 0.75);
+  const std::string text = ToText(update);
+  EXPECT_THAT(text,
+              HasSubstr("version 2: 2 gradients, 320 steps after it, learning rate 0.25, step "
+                        "scaled by 0.5, entropy 0.01\n"));
+  EXPECT_THAT(text,
+              HasSubstr("     4    1.2            2            0          1        40   0.2500"));
+}
+
+TEST_F(StoryTest, AVersionThatThereIsNotIsAnsweredWithThoseThereAre) {
+  Write();
+  const Story story = ReadStory(dir_.path());
+  for (const std::uint64_t version : {0, 3}) {
+    try {
+      FindUpdate(story, version);
+      ADD_FAILURE() << version;
+    } catch (const UserError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("it has those from 1 to 2"));
+    }
+  }
+}
+
+TEST_F(StoryTest, AJournalThatLacksItsBeginningIsNoStory) {
+  Write(false);
+  try {
+    ReadStory(dir_.path());
+    ADD_FAILURE();
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("does not begin with the run"));
+  }
+}
+
+TEST_F(StoryTest, ATornEndIsSaid) {
+  Write();
+  std::filesystem::resize_file(dir_ / "journal", std::filesystem::file_size(dir_ / "journal") - 1);
+  EXPECT_THAT(ReadStory(dir_.path()).torn, HasSubstr("breaks off after version 2"));
+}
+
+}  // namespace
+}  // namespace starling::replay

@@ -1,0 +1,108 @@
+#include "tools/report/curves.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/support/written_run.h"
+
+namespace starling::report {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+results::LoadedRun RunOf(const std::vector<results::MetricPoint>& metrics) {
+  results::LoadedRun run;
+  run.metrics = metrics;
+  return run;
+}
+
+// Resumed from half of it: the curve and the rate are those of both terms.
+TEST(CurvesTest, ARunOfTwoTerms) {
+  TempDir dir;
+  WriteRun(dir, "a", {.steps = 30});
+  const auto metric = [](int steps, double seconds, int mean_return) {
+    return fmt::format("{{\"steps\":{},\"seconds\":{},\"mean_return\":{}}}\n", steps, seconds,
+                       mean_return);
+  };
+  dir.Write("a/metrics.jsonl", metric(0, 0, 0) + metric(10, 1, 1) + metric(20, 2, 9) +
+                                   metric(10, 1.5, 1) + metric(30, 3.5, 3));
+  const results::LoadedRun run = results::LoadRun(dir / "a");
+  EXPECT_THAT(ReturnBySteps(run), ElementsAre(Sample{0, 0}, Sample{10, 1}, Sample{30, 3}));
+  EXPECT_THAT(Throughput(run, 100), ElementsAre(Sample{1.75, 30 / 3.5}));
+}
+
+TEST(CurvesTest, ReturnsFromTheFirstEpisodeThatEnded) {
+  const results::LoadedRun run = RunOf({{0, 0, {}}, {10, 1, 2.0}, {30, 2, 4.0}});
+  EXPECT_THAT(ReturnBySteps(run), ElementsAre(Sample{10, 2}, Sample{30, 4}));
+  EXPECT_THAT(ReturnBySeconds(run), ElementsAre(Sample{1, 2}, Sample{2, 4}));
+}
+
+TEST(CurvesTest, OfTwoPointsAtTheSameStepsTheLaterCounts) {
+  EXPECT_THAT(ReturnBySteps(RunOf({{10, 1, 2.0}, {10, 2, 3.0}})), ElementsAre(Sample{10, 3}));
+}
+
+TEST(CurvesTest, LinearBetweenNeighbours) {
+  const Samples samples = {{10, 2}, {30, 4}, {40, 0}};
+  EXPECT_EQ(At(samples, 5), 2);
+  EXPECT_EQ(At(samples, 10), 2);
+  EXPECT_EQ(At(samples, 15), 2.5);
+  EXPECT_EQ(At(samples, 35), 2);
+  EXPECT_EQ(At(samples, 99), 0);
+}
+
+// 100 steps in the first second, 300 in the next two, none in the fourth.
+TEST(CurvesTest, ThroughputIsAMeanOverEqualParts) {
+  const results::LoadedRun run = RunOf({{0, 0, {}}, {100, 1, {}}, {400, 3, {}}, {400, 4, {}}});
+  EXPECT_THAT(Throughput(run, 4), ElementsAre(Sample{2, 100}));                 // 400 / 4
+  EXPECT_THAT(Throughput(run, 2), ElementsAre(Sample{1, 125}, Sample{3, 75}));  // 250 / 2, 150 / 2
+  EXPECT_THAT(Throughput(run, 2.3), SizeIs(2)) << "equal parts of about that";
+  EXPECT_THAT(Throughput(run, 99), SizeIs(1));
+  EXPECT_THAT(Throughput(run, 0.1), SizeIs(3)) << "as many as there are lines after the first";
+  EXPECT_THAT(Throughput(RunOf({{0, 0, {}}}), 5), IsEmpty());
+  EXPECT_THAT(Throughput(RunOf({}), 5), IsEmpty());
+}
+
+TEST(CurvesTest, ThinnedKeepsBothEnds) {
+  Samples samples;
+  for (int i = 0; i <= 1000; ++i) samples.push_back({1.0 * i, 2.0 * i});
+  EXPECT_THAT(Thinned(samples, 5), ElementsAre(Sample{0, 0}, Sample{250, 500}, Sample{500, 1000},
+                                               Sample{750, 1500}, Sample{1000, 2000}));
+  EXPECT_THAT(Thinned(samples, 500), SizeIs(500));
+  EXPECT_THAT(Thinned({{1, 1}, {2, 2}}, 5), SizeIs(2));
+}
+
+// Four runs with slopes 1, 2, 3 and 4: in the middle 2.5, for certain between 1 and 4
+// (tests/results/statistics_test.cc). One begins at 2, one ends at 6.
+TEST(CurvesTest, AcrossTheRunsThatAreAllThere) {
+  std::vector<Samples> runs;
+  for (const double slope : {1.0, 2.0, 3.0, 4.0}) {
+    const double begin = slope == 3 ? 2 : 0, end = slope == 2 ? 6 : 10;
+    runs.push_back({{begin, slope * begin}, {5, slope * 5}, {end, slope * end}});
+  }
+  const GroupCurve curve = Across(runs, 100, 0);
+  EXPECT_THAT(curve.middle, ElementsAre(Sample{2, 5}, Sample{4, 10}, Sample{6, 15}));
+  EXPECT_THAT(curve.low, ElementsAre(2, 4, 6));
+  EXPECT_THAT(curve.high, ElementsAre(8, 16, 24));
+}
+
+TEST(CurvesTest, OneRunHasNoBand) {
+  const GroupCurve curve = Across({{{0, 1}, {10, 3}}, {}}, 100, 0);
+  EXPECT_THAT(curve.middle, ElementsAre(Sample{0, 1}, Sample{10, 3}));
+  EXPECT_THAT(curve.low, IsEmpty());
+}
+
+TEST(CurvesTest, RunsThatNeverMeetHaveNoCurve) {
+  EXPECT_THAT(Across({{{0, 1}, {1, 1}}, {{2, 1}, {3, 1}}}, 100, 0).middle, IsEmpty());
+  EXPECT_THAT(Across({}, 100, 0).middle, IsEmpty());
+  EXPECT_THAT(Across({{{4, 1}}, {{4, 3}}}, 100, 0).middle, ElementsAre(Sample{4, 2}));
+}
+
+TEST(CurvesTest, NoMorePointsThanAskedFor) {
+  Samples samples;
+  for (int i = 0; i < 5000; ++i) samples.push_back({1.0 * i, 0});
+  EXPECT_THAT(Across({samples}, 200, 0).middle, SizeIs(200));
+}
+
+}  // namespace
+}  // namespace starling::report

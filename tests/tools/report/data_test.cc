@@ -1,0 +1,124 @@
+#include "tools/report/data.h"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+namespace starling::report {
+namespace {
+
+using nlohmann::ordered_json;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+results::LoadedRun Finished(const std::string& bound, const std::string& seed) {
+  results::LoadedRun run;
+  run.dir = "runs/b" + bound + "-" + seed;
+  run.state = results::RunState::kFinished;
+  run.config = {{"env.name", "\"catch\""},
+                {"run.seed", seed},
+                {"run.name", "\"" + seed + "\""},
+                {"loss.gamma", "0.9"},
+                {"staleness.bound", bound}};
+  run.metrics = {{0, 0, {}}, {50, 1, 4.0}, {100, 2, 8.0}};
+  run.summary.emplace();
+  run.summary->steps = 100;
+  run.summary->seconds = 2;
+  run.summary->steps_per_second = 50;
+  run.summary->mean_return = 8;
+  run.summary->staleness = {.max = 2, .mean = 0.5, .histogram = {60, 30, 10}};
+  run.summary->gradients.applied = 100;
+  return run;
+}
+
+std::vector<Part> SomeParts() {
+  std::vector<Part> parts = {{.name = "real", .runs = {Finished("0", "1"), Finished("4", "1")}},
+                             {.name = "virtual", .runs = {Finished("4", "1")}}};
+  parts[1].runs[0].simulated = true;
+  return parts;
+}
+
+Targets TargetOf(const std::string& word) {
+  Targets targets;
+  targets.Add(word);
+  return targets;
+}
+
+TEST(DataTest, ARowForEachRunWithEveryNumber) {
+  const auto rows = DataRows(SomeParts(), TargetOf("6"));
+  ASSERT_EQ(rows.size(), 3u);
+  const ordered_json& row = rows[1];
+  EXPECT_EQ(row["part"], "real");
+  EXPECT_EQ(row["group"], "bound = 4");
+  EXPECT_EQ(row["run"], "runs/b4-1");
+  EXPECT_EQ(row["state"], "finished");
+  EXPECT_EQ(row["counts"], true);
+  EXPECT_EQ(row["simulated"], false);
+  EXPECT_EQ(row["env"], "catch");
+  EXPECT_EQ(row["seed"], 1);
+  EXPECT_EQ(row["staleness.bound"], 4);
+  EXPECT_FALSE(row.contains("loss.gamma")) << "all runs have the same";
+  EXPECT_FALSE(row.contains("run.name"));
+  EXPECT_EQ(row["steps"], 100);
+  EXPECT_EQ(row["seconds"], 2);
+  EXPECT_EQ(row["steps_per_second"], 50);
+  EXPECT_EQ(row["training_return"], 8);
+  EXPECT_TRUE(row["final_eval_return"].is_null());
+  EXPECT_EQ(row["score"], 6);
+  EXPECT_EQ(row["reached"], true);
+  EXPECT_EQ(row["steps_to_score"], 75);
+  EXPECT_EQ(row["seconds_to_score"], 1.5);
+  EXPECT_EQ(row["gradients_applied"], 100);
+  EXPECT_EQ(row["staleness_mean"], 0.5);
+  EXPECT_EQ(row["staleness_max"], 2);
+  EXPECT_EQ(row["staleness_histogram"], ordered_json({60, 30, 10}));
+  EXPECT_EQ(row["curve"]["return"], ordered_json({nullptr, 4.0, 8.0}));
+  EXPECT_EQ(row["curve"]["steps"], ordered_json({0.0, 50.0, 100.0}));
+  EXPECT_EQ(rows[2]["part"], "virtual");
+  EXPECT_EQ(rows[2]["simulated"], true);
+}
+
+TEST(DataTest, NeverIsNotUnknown) {
+  std::vector<Part> parts = SomeParts();
+  parts[0].runs[1].metrics.clear();
+  const auto rows = DataRows(parts, TargetOf("9"));
+  EXPECT_EQ(rows[0]["reached"], false);
+  EXPECT_TRUE(rows[0]["seconds_to_score"].is_null());
+  EXPECT_TRUE(rows[1]["reached"].is_null());
+  EXPECT_TRUE(DataRows(parts, {})[0]["reached"].is_null()) << "no score was asked for";
+}
+
+TEST(DataTest, WhateverIsLeftOfARunHasARow) {
+  std::vector<Part> parts = SomeParts();
+  parts[0].runs.push_back(
+      {.dir = "runs/torn", .state = results::RunState::kDamaged, .troubles = {"a, \"b\""}});
+  const auto rows = DataRows(parts, {});
+  EXPECT_EQ(rows[2]["state"], "damaged");
+  EXPECT_TRUE(rows[2]["env"].is_null());
+  EXPECT_TRUE(rows[2]["seconds"].is_null());
+  EXPECT_THAT(ToCsv(rows), HasSubstr(",\"a, \"\"b\"\"\"\n"));
+}
+
+TEST(DataTest, CsvHasAHeadAndALineForEachRun) {
+  const std::string csv = ToCsv(DataRows(SomeParts(), TargetOf("6")));
+  EXPECT_THAT(csv,
+              StartsWith("part,group,run,state,counts,simulated,env,seed,staleness.bound,steps,"
+                         "updates,episodes,seconds,steps_per_second,training_return,"
+                         "last_eval_return,final_eval_return,final_eval_episodes,score,reached,"
+                         "steps_to_score,seconds_to_score,gradients_applied,gradients_dropped,"
+                         "staleness_mean,staleness_max,staleness_histogram,remarks\n"
+                         "real,bound = 0,runs/b0-1,finished,true,false,catch,1,0,100,0,0,2.0,"
+                         "50.0,8.0,,,,6.0,true,75.0,1.5,100,0,0.5,2,60 30 10,\n"));
+  EXPECT_EQ(std::ranges::count(csv, '\n'), 4);
+}
+
+TEST(DataTest, JsonIsAListOfObjects) {
+  const auto rows = DataRows(SomeParts(), {});
+  const ordered_json read = ordered_json::parse(ToJsonText(rows));
+  ASSERT_EQ(read.size(), 3u);
+  EXPECT_EQ(read[1], rows[1]);
+}
+
+}  // namespace
+}  // namespace starling::report

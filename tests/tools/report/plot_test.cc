@@ -1,0 +1,132 @@
+#include "tools/report/plot.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/support/html.h"
+
+namespace starling::report {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::size_t Count(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; ++at) ++count;
+  return count;
+}
+
+Plot SomePlot() {
+  Plot plot{.x_label = "steps", .y_label = "a & b"};
+  plot.curves.push_back({.style = 0, .samples = {{0, 0}, {100, 10}}, .title = "<first>"});
+  return plot;
+}
+
+TEST(PlotTest, AxesCurvesAndTitles) {
+  const std::string svg = DrawPlot(SomePlot());
+  EXPECT_EQ(HtmlMistake(svg), "");
+  EXPECT_THAT(svg, HasSubstr(">100</text>"));
+  EXPECT_THAT(svg, HasSubstr("a &amp; b"));
+  EXPECT_THAT(svg, HasSubstr("<title>&lt;first&gt;</title>"));
+  // From the lower left corner of the axes (45.6 = 32 + 2 digits) to the right, 3 % below the top:
+  // 276 - 266 x 10 / 10.3.
+  EXPECT_THAT(svg, HasSubstr("class=\"line g0 d0\" points=\"45.6,276.0 544.0,17.7\""));
+}
+
+TEST(PlotTest, BandsAreAsHighAsTheyAre) {
+  Plot plot = SomePlot();
+  plot.bands.push_back({0, {.middle = {{0, 0}, {100, 10}}, .low = {-10, 0}, .high = {10, 20}}});
+  const std::string svg = DrawPlot(plot);
+  EXPECT_THAT(svg, HasSubstr(">-10</text>"));
+  EXPECT_THAT(svg, HasSubstr(">20</text>"));
+  EXPECT_EQ(Count(svg, "<polygon class=\"band g0 d0\""), 1u);
+}
+
+TEST(PlotTest, WhatDidNotFinishEndsInACross) {
+  Plot plot = SomePlot();
+  EXPECT_THAT(DrawPlot(plot), Not(HasSubstr("cross")));
+  plot.curves[0].kind = Curve::Kind::kUnfinished;
+  EXPECT_THAT(DrawPlot(plot), HasSubstr("class=\"cross g0 d0\""));
+  EXPECT_THAT(DrawPlot(plot), HasSubstr("class=\"open g0 d0\""));
+}
+
+TEST(PlotTest, ASingleSampleIsADot) {
+  Plot plot = SomePlot();
+  EXPECT_EQ(Count(DrawPlot(plot), "<circle"), 0u);
+  plot.curves[0].samples = {{5, 5}};
+  EXPECT_EQ(Count(DrawPlot(plot), "<circle"), 1u);
+}
+
+// One goes to 10, the other to 1000: what is as high in both is worth the same.
+TEST(PlotTest, PlotsBesideEachOtherShareTheirScale) {
+  std::vector<Plot> plots = {SomePlot(), SomePlot()};
+  plots[1].curves[0].samples = {{0, 0}, {400, 1000}};
+  EXPECT_THAT(DrawPlot(plots[0]), Not(HasSubstr(">1000</text>")));
+  ShareScale(plots);
+  for (const Plot& plot : plots) {
+    EXPECT_THAT(DrawPlot(plot), HasSubstr(">1000</text>"));
+    EXPECT_THAT(DrawPlot(plot), HasSubstr(">400</text>"));
+  }
+  plots[0].curves[0].samples.clear();
+  plots[0].if_empty = "no episode";
+  EXPECT_THAT(DrawPlot(plots[0]), HasSubstr("no episode")) << "no axes without a curve";
+}
+
+TEST(PlotTest, NothingToDrawIsSaid) {
+  Plot plot = SomePlot();
+  plot.curves[0].samples.clear();
+  plot.if_empty = "no episode";
+  EXPECT_EQ(DrawPlot(plot), "<p class=\"empty\">no episode</p>\n");
+}
+
+TEST(PlotTest, NineGroupsAreTold) {
+  EXPECT_EQ(GroupClass(0), "g0 d0");
+  EXPECT_EQ(GroupClass(7), "g7 d0");
+  EXPECT_EQ(GroupClass(8), "g0 d1");
+  EXPECT_EQ(GroupClass(23), "g7 d2");
+}
+
+// 60, 30, 9 and 1 of 100.
+TEST(HistogramTest, SharesOfAllAndTheRareAreSeen) {
+  const std::string svg = DrawHistogram({.bars = {60, 30, 9, 0, 1}}, 0.6, 1);
+  EXPECT_EQ(HtmlMistake(svg), "");
+  EXPECT_EQ(Count(svg, "<rect"), 4u);
+  EXPECT_THAT(svg, HasSubstr("<title>0: 60 gradients, 60.00 %</title>"));
+  EXPECT_THAT(svg, HasSubstr("<title>4: 1 gradients, 1.00 %</title>"));
+  EXPECT_THAT(svg, HasSubstr(">4</text>"));
+}
+
+TEST(HistogramTest, BarsMayBeWideAndTheLastOneOpen) {
+  const std::string svg = DrawHistogram({.bars = {60, 30, 10}, .width = 5, .open = true}, 0.6, 1);
+  EXPECT_EQ(HtmlMistake(svg), "");
+  EXPECT_THAT(svg, HasSubstr("<title>5–9: 30 gradients, 30.00 %</title>"));
+  EXPECT_THAT(svg, HasSubstr("<title>10+: 10 gradients, 10.00 %</title>"));
+  EXPECT_THAT(svg, HasSubstr(">5</text>"));
+  EXPECT_THAT(svg, HasSubstr(">10+</text>"));
+}
+
+TEST(HistogramTest, ASmallOneHasNoNamesOfAxes) {
+  const Histogram histogram{.bars = {60, 40}};
+  EXPECT_THAT(DrawHistogram(histogram, 0.6, 1), HasSubstr("staleness of a gradient"));
+  const std::string small = DrawHistogram(histogram, 0.6, 1, /*small=*/true);
+  EXPECT_EQ(HtmlMistake(small), "");
+  EXPECT_EQ(Count(small, "<rect"), 2u);
+  EXPECT_THAT(small, Not(HasSubstr("staleness of a gradient")));
+}
+
+TEST(HistogramTest, NoGradients) {
+  EXPECT_THAT(DrawHistogram({.bars = {0, 0}}, 0, 0), HasSubstr("no gradient"));
+  EXPECT_THAT(DrawHistogram({.bars = {}}, 0, 0), HasSubstr("no gradient"));
+}
+
+TEST(HtmlTest, TheTestFindsWhatIsWrong) {
+  EXPECT_EQ(HtmlMistake("<!doctype html><p class=\"a\">x<meta b><line x=\"1\"/></p>"), "");
+  EXPECT_NE(HtmlMistake("<p>"), "");
+  EXPECT_NE(HtmlMistake("<p></div>"), "");
+  EXPECT_NE(HtmlMistake("</p>"), "");
+  EXPECT_NE(HtmlMistake("<b><i></b></i>"), "");
+  EXPECT_NE(HtmlMistake("a < b"), "");
+}
+
+}  // namespace
+}  // namespace starling::report

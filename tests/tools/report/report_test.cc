@@ -1,0 +1,345 @@
+// Whole pages, from directories written by hand.
+#include "tools/report/report.h"
+
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+
+#include "core/error.h"
+#include "results/final_eval.h"
+#include "results/locked_file.h"
+#include "tests/support/fleet_fixtures.h"
+#include "tests/support/html.h"
+#include "tests/support/written_run.h"
+
+namespace starling::report {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class ReportTest : public testing::Test {
+ protected:
+  void WriteSeeds(const std::string& bound, int seeds) {
+    for (int seed = 1; seed <= seeds; ++seed) {
+      WriteRun(dir_, fmt::format("runs/b{}-{}", bound, seed),
+               {.seed = seed, .bound = bound, .mean_return = 5.0 + seed});
+    }
+  }
+  Finished Report(std::vector<std::string> words) {
+    words.insert(words.begin(), {STARLING_PROGRAM, "report"});
+    return RunProgram(dir_, words);
+  }
+  // The page on all of runs/.
+  std::string Page() {
+    const Finished report = Report({"runs"});
+    EXPECT_EQ(report.status, 0) << report.err;
+    const std::string page = dir_.Read("report.html");
+    EXPECT_EQ(HtmlMistake(page), "");
+    for (const char* reference : {"http:", "https:", "src=", "href=", "url(", "@import"}) {
+      EXPECT_THAT(page, Not(HasSubstr(reference))) << "not by itself";
+    }
+    return page;
+  }
+  TempDir dir_;
+};
+
+TEST_F(ReportTest, GroupsAreNamedByWhatDiffers) {
+  WriteSeeds("0", 3);
+  WriteSeeds("4", 2);
+  const std::string page = Page();
+  EXPECT_THAT(page, AllOf(HasSubstr("<h1>catch</h1>"), HasSubstr("5 runs in 2 groups"),
+                          HasSubstr("bound = 0"), HasSubstr("bound = 4"),
+                          HasSubstr("<td>3 of 3</td>"), HasSubstr("<td>2 of 2</td>"),
+                          HasSubstr("<code>staleness.bound</code>"), HasSubstr("<polygon"),
+                          HasSubstr("class=\"bar g1 d0\""), Not(HasSubstr("class=\"notice\""))));
+  // 6, 7 and 8: of three runs none is left out, and draws of three times the worst are 1 of 27.
+  EXPECT_THAT(page, HasSubstr("<td>7.00</td><td>6.00 to 8.00</td><td>7.00</td><td>7.00</td>"));
+  EXPECT_THAT(page, HasSubstr("the actors: they compute 90 % of the time"));
+}
+
+TEST_F(ReportTest, TheSameRunsMakeTheSameBytes) {
+  WriteSeeds("0", 3);
+  WriteSeeds("4", 3);
+  EXPECT_EQ(Page(), Page());
+}
+
+TEST_F(ReportTest, WhatIsNotFinishedIsShownAsSuch) {
+  WriteSeeds("4", 2);
+  WriteRun(dir_, "runs/half", {.seed = 3, .steps = 500, .summary = false});
+  dir_.Write("runs/half/metrics.jsonl", MetricsOf({.seed = 3, .steps = 500}) + "{\"steps\":6");
+  WriteRun(dir_, "runs/broke", {.seed = 4, .steps = 300});
+  dir_.Write("runs/broke/log", "12:00:01.000 error fleet: the <learner> gave up\n");
+  dir_.Write("runs/torn/config.toml", "[run");
+  const std::string page = Page();
+  EXPECT_THAT(page, HasSubstr("Not all of these runs are finished: 1 damaged, 1 failed, 1 "
+                              "unfinished."));
+  EXPECT_THAT(page, HasSubstr("<td>2 of 4</td>"));
+  EXPECT_THAT(page, HasSubstr("runs/half"));
+  EXPECT_THAT(page, HasSubstr("is at 50 % of its steps"));
+  EXPECT_THAT(page, HasSubstr("the &lt;learner&gt; gave up"));
+  EXPECT_THAT(page, HasSubstr("runs/torn"));
+  EXPECT_THAT(page, HasSubstr("config.toml is damaged"));
+  EXPECT_THAT(page, HasSubstr("class=\"open g0 d0\""));
+}
+
+TEST_F(ReportTest, WithoutASingleFinishedRun) {
+  WriteRun(dir_, "runs/half", {.steps = 500});
+  const std::string page = Page();
+  EXPECT_THAT(page, HasSubstr("<td>0 of 1</td>"));
+  EXPECT_THAT(page, HasSubstr("class=\"open g0 d0\""));
+}
+
+TEST_F(ReportTest, WithNothingButWreckage) {
+  dir_.Write("runs/torn/log", "");
+  const std::string page = Page();
+  EXPECT_THAT(page, HasSubstr("runs/torn"));
+  EXPECT_THAT(page, Not(HasSubstr("<h2>Learning</h2>")));
+}
+
+TEST_F(ReportTest, WhateverIsInAConfigurationIsText) {
+  WriteRun(dir_, "runs/a", {});
+  dir_.Write("runs/a/config.toml", "[run]\nsteps = 9\nseed = \"<b>\"\n[env]\nname = \"<i>\"\n");
+  EXPECT_THAT(Page(), AllOf(HasSubstr("<td>&quot;&lt;b&gt;&quot;</td>"), Not(HasSubstr("<b>")),
+                            Not(HasSubstr("<i>"))));
+}
+
+TEST_F(ReportTest, ARunThatWasNotEvaluatedIsSaidToBeSo) {
+  WriteSeeds("4", 3);
+  for (const char* run : {"runs/b4-1", "runs/b4-2"}) {
+    results::WriteFinalEval(
+        dir_ / run, {.checkpoint = "checkpoints/a", .episodes = 5, .mean_return = 2, .std = 0});
+  }
+  dir_.Write("runs/sweep.json", R"({"points": [{"runs": [
+      {"dir": "b4-1", "error": null}, {"dir": "b4-2", "error": null},
+      {"dir": "b4-3", "error": "evaluation: was killed by SIGKILL"}]}]})");
+  const std::string page = Page();
+  EXPECT_THAT(page,
+              AllOf(HasSubstr("1 of 3 finished runs has no final_eval.json (runs/b4-3)"),
+                    HasSubstr("evaluation: was killed by SIGKILL"), HasSubstr("<td>3 of 3</td>")));
+}
+
+TEST_F(ReportTest, ASeedCountsOnce) {
+  WriteSeeds("4", 2);
+  std::filesystem::copy(dir_ / "runs/b4-1", dir_ / "runs/copy");
+  const std::string page = Page();
+  EXPECT_THAT(page, AllOf(HasSubstr("<td>2 of 2</td>"), HasSubstr("1 run is repeated"),
+                          HasSubstr("the same configuration and seed as runs/b4-1")));
+}
+
+TEST_F(ReportTest, AReturnThatIsNotThereIsNotCounted) {
+  WriteSeeds("4", 2);
+  dir_.Write("runs/b4-2/summary.json", R"({"steps":1000,"seconds":1,"final_checkpoint":null})");
+  EXPECT_THAT(Page(), HasSubstr("<td>2 of 2 (1 with a return)</td>"));
+}
+
+TEST_F(ReportTest, GroupsThatLookAlikeAreSaidToDoSo) {
+  for (int i = 0; i < 24; ++i) WriteSeeds(std::to_string(i), 1);
+  EXPECT_THAT(Page(), Not(HasSubstr("look alike")));
+  WriteSeeds("24", 1);
+  EXPECT_THAT(Page(), HasSubstr("There are 25 groups and only 24 styles of lines"));
+}
+
+TEST_F(ReportTest, ManyRunsDoNotHideTheirMean) {
+  WriteSeeds("4", 12);
+  EXPECT_THAT(Page(), HasSubstr("class=\"run g0 d0\""));
+  WriteSeeds("4", 13);
+  EXPECT_THAT(Page(), Not(HasSubstr("class=\"run g0 d0\"")));
+}
+
+TEST_F(ReportTest, EvaluationsAreDrawnWhereThereAreAny) {
+  WriteSeeds("4", 2);
+  EXPECT_THAT(Page(), Not(HasSubstr("Evaluation while training")));
+  dir_.Write("runs/b4-1/eval.jsonl",
+             "{\"steps\":500,\"term\":1,\"version\":3,\"episodes\":5,\"mean_return\":1.5,"
+             "\"std\":0.1,\"seconds\":0.2}\n");
+  const std::string page = Page();
+  EXPECT_THAT(page, HasSubstr("Evaluation while training"));
+  EXPECT_THAT(page, HasSubstr("the mean return of its last 100 training episodes"))
+      << "one of the two has no evaluation";
+}
+
+TEST_F(ReportTest, CurvesAreThinned) {
+  std::string lines;
+  for (int i = 0; i < 20'000; ++i) {
+    lines += fmt::format("{{\"steps\":{},\"seconds\":{},\"mean_return\":{}}}\n", 10 * i, i, i % 7);
+  }
+  for (int seed : {1, 2, 3}) {
+    const std::string name = fmt::format("runs/{}", seed);
+    WriteRun(dir_, name, {.seed = seed});
+    dir_.Write(name + "/metrics.jsonl", lines);
+  }
+  EXPECT_LT(Page().size(), 100'000u);
+}
+
+TEST_F(ReportTest, WhereItGoes) {
+  WriteSeeds("4", 1);
+  const Finished report = Report({"runs/b4-1", "--out", "there.html"});
+  EXPECT_EQ(report.status, 0) << report.err;
+  EXPECT_THAT(report.out, HasSubstr("there.html: 1 of 1 runs finished, "));
+  EXPECT_THAT(dir_.Read("there.html"), HasSubstr("<!doctype html>"));
+  const Finished nowhere = Report({"runs", "--out", "absent/there.html"});
+  EXPECT_EQ(nowhere.status, kExitUserError);
+  EXPECT_THAT(nowhere.err, HasSubstr("absent/there.html cannot be written"));
+  const Finished folder = Report({"runs", "--out", "runs"});
+  EXPECT_EQ(folder.status, kExitUserError);
+  EXPECT_THAT(folder.err,
+              HasSubstr("runs cannot be written: Is a directory; choose another --out"));
+}
+
+TEST_F(ReportTest, LinksAndPipesStayWhatTheyAre) {
+  WriteSeeds("4", 1);
+  dir_.Write("real.html", "");
+  std::filesystem::create_symlink("real.html", dir_ / "link.html");
+  EXPECT_EQ(Report({"runs", "--out", "link.html"}).status, 0);
+  EXPECT_TRUE(std::filesystem::is_symlink(dir_ / "link.html"));
+  EXPECT_THAT(dir_.Read("real.html"), HasSubstr("<!doctype html>"));
+
+  ASSERT_EQ(::mkfifo((dir_ / "pipe").c_str(), 0600), 0);
+  const int pipe = ::open((dir_ / "pipe").c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+  EXPECT_EQ(Report({"runs", "--out", "pipe"}).status, 0);
+  std::string begin(15, ' ');
+  EXPECT_EQ(::read(pipe, begin.data(), begin.size()), 15);
+  ::close(pipe);
+  EXPECT_EQ(begin, "<!doctype html>");
+  EXPECT_TRUE(std::filesystem::is_fifo(dir_ / "pipe"));
+}
+
+TEST_F(ReportTest, OfASweepThatIsAtWork) {
+  WriteRun(dir_, "s/base/seed-1", {.steps = 400, .summary = false});
+  dir_.Write("s/sweep.json", R"({"points": [{"runs": [
+      {"dir": "base/seed-1", "error": null, "state": "running"}]}]})");
+  std::optional<results::LockedFile> lock(dir_ / "s/lock");
+  EXPECT_EQ(Report({"s"}).status, 0);
+  EXPECT_THAT(dir_.Read("report.html"),
+              AllOf(HasSubstr("finished: 1 running."), HasSubstr("is at 40 % of its steps")));
+  lock.reset();  // it was killed: what it wrote is old
+  EXPECT_EQ(Report({"s"}).status, 0);
+  EXPECT_THAT(dir_.Read("report.html"), HasSubstr("finished: 1 unfinished."));
+}
+
+TEST_F(ReportTest, OfASweepWithWhatIsStillToCome) {
+  WriteRun(dir_, "s/bound=4/seed-1", {});
+  dir_.Write("s/sweep.json", R"({"points": [{"runs": [
+      {"dir": "bound=4/seed-1", "error": null}, {"dir": "bound=4/seed-2", "error": null},
+      {"dir": "bound=4/seed-3", "error": "there is no gymnasium"}]}]})");
+  EXPECT_EQ(Report({"s"}).status, 0);
+  const std::string page = dir_.Read("report.html");
+  EXPECT_EQ(HtmlMistake(page), "");
+  EXPECT_THAT(page, AllOf(HasSubstr("1 failed, 1 not begun"), HasSubstr("s/bound=4/seed-2"),
+                          HasSubstr("there is no gymnasium")));
+}
+
+// Returns of 20 and of 300 on one axis would hide the learning of the first.
+TEST_F(ReportTest, EachEnvironmentHasFiguresOfItsOwn) {
+  WriteSeeds("0", 1);
+  EXPECT_THAT(Page(), HasSubstr("<figcaption>return against steps</figcaption>"));
+  WriteRun(dir_, "runs/other", {.seed = 1, .env = "minatar/breakout"});
+  const std::string page = Page();
+  EXPECT_THAT(page, AllOf(HasSubstr("<figcaption>catch: return against steps</figcaption>"),
+                          HasSubstr("<figcaption>minatar/breakout: return against steps"),
+                          HasSubstr("<figcaption>minatar/breakout: return against time"),
+                          Not(HasSubstr("<figcaption>return against"))));
+}
+
+TEST_F(ReportTest, TimeToAScore) {
+  WriteSeeds("0", 3);  // they end at 6, 7 and 8, in ten seconds
+  const Finished report = Report({"runs", "--score", "6.5"});
+  EXPECT_EQ(report.status, 0) << report.err;
+  const std::string page = dir_.Read("report.html");
+  EXPECT_EQ(HtmlMistake(page), "");
+  // The second reaches 6.5 after 9.29 s, the third after 8.13 s: with the first the median is the later.
+  EXPECT_THAT(page, AllOf(HasSubstr("<td>6.5</td><td>2 of 3</td><td>929</td><td>9.29</td>"),
+                          HasSubstr("never, 9.29, 8.12"), HasSubstr("A run reached a score when")));
+  const Finished wrong = Report({"runs", "--score", "much"});
+  EXPECT_EQ(wrong.status, kExitUserError);
+  EXPECT_THAT(wrong.err, HasSubstr("--score much: no number"));
+}
+
+// Three bounds in two environments are six groups, four bounds ten.
+TEST_F(ReportTest, TwoKeysMakeHeatMapsAndManyGroupsSmallFigures) {
+  const auto write = [&](const std::string& bound) {
+    for (const char* env : {"catch", "minatar/breakout"}) {
+      WriteRun(dir_, fmt::format("runs/{}-{}", std::string(env).substr(0, 3), bound),
+               {.bound = bound, .env = env});
+    }
+  };
+  for (const char* bound : {"\"unbounded\"", "0", "4"}) write(bound);
+  const std::string few = Page();
+  EXPECT_THAT(few, AllOf(HasSubstr("<h2>env.name by staleness.bound</h2>"),
+                         HasSubstr("final return, interquartile mean"),
+                         Not(HasSubstr("class=\"multiples\""))));
+  for (const char* bound : {"8", "16"}) write(bound);
+  const std::string many = Page();
+  EXPECT_THAT(many, AllOf(HasSubstr("class=\"multiples\""), HasSubstr("class=\"tiny\""),
+                          HasSubstr("<figcaption>env.name = catch</figcaption>"),
+                          HasSubstr("</svg>bound = 16</li>")));
+  const std::string at0 =
+      "<th scope=\"col\">0</th><th scope=\"col\">4</th><th scope=\"col\">8</th>"
+      "<th scope=\"col\">16</th><th scope=\"col\">unbounded</th>";
+  EXPECT_THAT(many, HasSubstr(at0));
+}
+
+TEST_F(ReportTest, PartsHaveGroupsOfTheirOwn) {
+  WriteRun(dir_, "a/one", {.bound = "0"});
+  WriteRun(dir_, "a/two", {.bound = "4"});
+  WriteRun(dir_, "b/one", {.bound = "8", .env = "minatar/breakout"});
+  const Finished report = Report({"a", "b/", "--parts"});
+  EXPECT_EQ(report.status, 0) << report.err;
+  EXPECT_THAT(report.out, HasSubstr("3 of 3 runs finished"));
+  const std::string page = dir_.Read("report.html");
+  EXPECT_EQ(HtmlMistake(page), "");
+  EXPECT_THAT(page, AllOf(HasSubstr("<h1>catch, minatar/breakout</h1>"),
+                          HasSubstr("<h1 class=\"part\">a</h1>"), HasSubstr("2 runs in 2 groups"),
+                          HasSubstr("<h1 class=\"part\">b</h1>"), HasSubstr("1 run in 1 group")));
+}
+
+TEST_F(ReportTest, TitleAndNotesAreText) {
+  WriteSeeds("0", 1);
+  dir_.Write("notes.txt", "# What it shows\n\nBounds < 4 & more.\n");
+  const Finished report = Report({"runs", "--title", "A <study>", "--notes", "notes.txt"});
+  EXPECT_EQ(report.status, 0) << report.err;
+  const std::string page = dir_.Read("report.html");
+  EXPECT_EQ(HtmlMistake(page), "");
+  EXPECT_THAT(page, AllOf(HasSubstr("<title>A &lt;study&gt;</title>"),
+                          HasSubstr("<h1>A &lt;study&gt;</h1>"),
+                          HasSubstr("<h2>What it shows</h2>\n<p>Bounds &lt; 4 &amp; more.</p>")));
+  const Finished absent = Report({"runs", "--notes", "absent.txt"});
+  EXPECT_EQ(absent.status, kExitUserError);
+  EXPECT_THAT(absent.err, HasSubstr("--notes absent.txt cannot be read: No such file"));
+}
+
+TEST_F(ReportTest, TheNumbersCanBeKept) {
+  WriteSeeds("4", 2);
+  EXPECT_EQ(Report({"runs", "--data", "x.csv"}).status, 0);
+  EXPECT_THAT(dir_.Read("x.csv"), HasSubstr("runs/b4-2,finished,true,false,catch,2,1000,"));
+  EXPECT_EQ(Report({"runs", "--data", "x.json"}).status, 0);
+  EXPECT_THAT(dir_.Read("x.json"), HasSubstr("\"run\":\"runs/b4-2\""));
+  dir_.Write("notes.txt", "mine");
+  EXPECT_THAT(Report({"runs", "--out", "x.csv", "--data", "./x.csv"}).err,
+              HasSubstr("--out and --data are both x.csv: name two files"));
+  EXPECT_EQ(Report({"runs", "--out", "notes.txt", "--notes", "notes.txt"}).status, kExitUserError);
+  EXPECT_EQ(dir_.Read("notes.txt"), "mine");
+  const Finished wrong = Report({"runs", "--data", "x.txt"});
+  EXPECT_EQ(wrong.status, kExitUserError);
+  EXPECT_THAT(wrong.err, HasSubstr("--data x.txt: write x.csv or x.json"));
+}
+
+TEST_F(ReportTest, VirtualTimeIsSaidToBeSo) {
+  WriteSeeds("4", 2);
+  dir_.Write("runs/b4-2/simulated", "");
+  const std::string page = Page();
+  EXPECT_THAT(page, AllOf(HasSubstr("1 of 2 runs is simulated: seconds"),
+                          HasSubstr("simulated = true"), HasSubstr("finished, virtual time"),
+                          HasSubstr("2 runs in 2 groups"), HasSubstr("virtual where simulated")));
+}
+
+TEST_F(ReportTest, ManyRunsAreFolded) {
+  WriteSeeds("4", 20);
+  EXPECT_THAT(Page(), Not(HasSubstr("<details>")));
+  WriteSeeds("4", 21);
+  EXPECT_THAT(Page(), HasSubstr("<details><summary>all 21 runs</summary>"));
+}
+
+}  // namespace
+}  // namespace starling::report

@@ -1,0 +1,65 @@
+#include "tools/report/staleness.h"
+
+#include <gmock/gmock.h>
+
+namespace starling::report {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+using testing::SizeIs;
+
+Group GroupOf(std::vector<results::LoadedRun>& runs, const Counts& counts) {
+  runs.push_back({});
+  runs.back().summary.emplace();
+  runs.back().summary->staleness.histogram = counts;
+  return {.label = "a", .config = {}, .runs = {&runs.back()}};
+}
+
+TEST(BarsTest, ASmallBoundIsABarEach) {
+  const Bars bars = BarsFor({{5, 5}, {5, 5, 5, 5, 5}}, 25);
+  EXPECT_EQ(bars.width, 1u);
+  EXPECT_THAT(InBars({5, 5}, bars).bars, ElementsAre(5, 5, 0, 0, 0));
+  EXPECT_EQ(BarsFor({}, 25).number, 4u);
+}
+
+TEST(BarsTest, WideStalenessKeepsItsShape) {
+  Counts counts(100);
+  for (std::size_t tau = 0; tau < counts.size(); ++tau) counts[tau] = tau < 50 ? 1 : 3;
+  const Bars bars = BarsFor({counts}, 25);
+  EXPECT_EQ(bars.width, 4u);
+  const Histogram histogram = InBars(counts, bars);
+  ASSERT_THAT(histogram.bars, SizeIs(25));
+  EXPECT_EQ(histogram.bars.front(), 4u);
+  EXPECT_EQ(histogram.bars.back(), 12u);
+  EXPECT_FALSE(histogram.open);
+}
+
+// One in a thousand far away makes no bars for itself.
+TEST(BarsTest, TheRareLieBeyond) {
+  Counts counts(200);
+  counts[0] = 600;
+  counts[3] = 399;
+  counts[199] = 1;
+  const Bars bars = BarsFor({counts}, 25);
+  EXPECT_EQ(bars.width, 1u);
+  const Histogram histogram = InBars(counts, bars);
+  EXPECT_THAT(histogram.bars, ElementsAre(600, 0, 0, 399, 1));
+  EXPECT_TRUE(histogram.open);
+}
+
+TEST(StalenessSectionTest, NoBarIsHigherThanItsAxis) {
+  std::vector<results::LoadedRun> runs;
+  runs.reserve(2);
+  Counts late(31);
+  late[0] = 1;
+  late[30] = 99;
+  const std::vector<Group> groups = {GroupOf(runs, late), GroupOf(runs, {50, 50})};
+  const std::string section = StalenessSection(groups);
+  EXPECT_THAT(section, HasSubstr("<title>30–31: 99 gradients, 99.00 %</title>"));
+  EXPECT_THAT(section, Not(HasSubstr(" y=\"-")));
+}
+
+}  // namespace
+}  // namespace starling::report

@@ -1,0 +1,78 @@
+// Sweeps of the built program, beside which stand-ins (fake_child.cc) play learner and actor.
+#pragma once
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "core/config/config.h"
+#include "core/error.h"
+#include "learner/storage/checkpoint.h"
+#include "results/run_dir.h"
+#include "results/summary.h"
+#include "tests/results/first_checkpoint.h"
+#include "tests/support/fleet_fixtures.h"
+
+namespace starling::sweep {
+
+// A whole training, within a moment.
+inline const char* const kTrains =
+    R"(mkdir checkpoints; touch checkpoints/a.safetensors; status {"phase":"done","term":1,)"
+    R"("steps":1000,"frames":1000,"updates":7,"seconds":2.5,"steps_per_second":400.0,)"
+    R"("mean_return":1.5,"episodes":9,"staleness":{"max":1,"mean":0.5,"histogram":[4,4]},)"
+    R"("gradients":{"received":8,"applied":8,"merged":0,"in_flight":0,"dropped":{}},)"
+    R"("checkpoint":"checkpoints/a.safetensors","final":true}; touch over; exit 0)";
+
+class SweepTest : public testing::Test {
+ protected:
+  SweepTest() {
+    const auto bin = dir_.path() / "bin";
+    std::filesystem::create_directory(bin);
+    std::filesystem::copy_file(STARLING_PROGRAM, bin / "starling");
+    for (const char* name : {"starling-learner", "starling-actor"}) {
+      std::filesystem::copy_file(STARLING_FAKE_CHILD, bin / name);
+    }
+    std::filesystem::create_directory(dir_.path() / "place");
+    dir_.Write("catch.toml",
+               "[run]\nsteps = 1000\n[env]\nname = \"catch\"\n[actors]\ncount = 1\n[net]\n"
+               "kind = \"mlp\"\n[wire]\nruntime_dir = \"" +
+                   (dir_.path() / "place").string() + "\"\n");
+    dir_.Write("bounds.toml",
+               "config = \"catch.toml\"\nseeds = [1, 2]\nat_once = 3\neval_episodes = 0\n"
+               "[grid]\nstaleness.bound = [0, 4]\n");
+    dir_.Write("script.learner", kTrains);
+  }
+  Finished Sweep() {
+    return RunProgram(dir_, {(dir_.path() / "bin/starling").string(), "sweep", "bounds.toml"},
+                      {"FAKE_SCRIPTS=" + dir_.path().string()});
+  }
+  nlohmann::json SweepJson() const {
+    return nlohmann::json::parse(dir_.Read("sweeps/bounds/sweep.json"), nullptr, false);
+  }
+  // Its run, trained, with weights of a net of that width that claim to be of the right one.
+  void WriteTrained(const std::string& hidden) const {
+    const Config right = LoadConfig(dir_ / "catch.toml", {"staleness.bound=4"});
+    const Config config = LoadConfig(dir_ / "catch.toml", {"net.hidden=" + hidden});
+    const auto run = dir_ / "sweeps/bounds/bound=4/seed-1";
+    learner::Checkpoint checkpoint = results::FirstCheckpoint(config);
+    checkpoint.config = ToToml(right);
+    const auto last = learner::WriteCheckpoint(run / "checkpoints", checkpoint);
+    learner::LearnerStatus status;
+    status.steps = 1000;
+    status.checkpoint = "checkpoints/" + last.filename().string();
+    results::WriteConfig(run, right);
+    EXPECT_EQ(results::WriteSummary(run, results::BuildSummary(right, status, {})), "");
+  }
+  // One run, and how it is judged.
+  void WriteOneRun(int eval_episodes) const {
+    dir_.Write("bounds.toml",
+               fmt::format("config = \"catch.toml\"\nseeds = [1]\neval_episodes = {}\n[grid]\n"
+                           "staleness.bound = [4]\n",
+                           eval_episodes));
+  }
+  TempDir dir_;
+};
+
+}  // namespace starling::sweep

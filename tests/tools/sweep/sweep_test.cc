@@ -1,0 +1,159 @@
+// `starling sweep`: what it starts, goes on with and refuses.
+#include "tools/sweep/sweep.h"
+
+#include <sys/file.h>
+
+#include "tests/tools/sweep/sweep_fixture.h"
+
+namespace starling::sweep {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+TEST_F(SweepTest, EveryPointWithEverySeedAndThenNothingMore) {
+  const Finished first = Sweep();
+  EXPECT_EQ(first.status, kExitDone) << first.err;
+  const std::string table =
+      "point       seeds       mean     median    iq mean    steps/s\n"
+      "bound=0         2       1.50       1.50       1.50        400\n"
+      "bound=4         2       1.50       1.50       1.50        400\n"
+      "Returns of the last 100 training episodes of each run.\n";
+  EXPECT_EQ(first.out, table);
+  EXPECT_THAT(first.err, AllOf(HasSubstr("sweep in sweeps/bounds: 4 runs (2 points, 2 seeds), 3 at "
+                                         "a time\n"),
+                               HasSubstr("bound=4 seed 2: return 1.50, 400 steps/s"),
+                               HasSubstr("4/4  "), HasSubstr("starling report sweeps/bounds")));
+  for (const char* run : {"bound=0/seed-1", "bound=0/seed-2", "bound=4/seed-1", "bound=4/seed-2"}) {
+    const Config config = LoadConfig(dir_ / ("sweeps/bounds/" + std::string(run) + "/config.toml"));
+    EXPECT_EQ(config.staleness.bound, run[6] == '4' ? 4u : 0u);
+    EXPECT_EQ(config.run.seed, run[13] == '2' ? 2u : 1u);
+    EXPECT_EQ(config.run.name, std::string(run, 7));
+  }
+  EXPECT_EQ(SweepJson()["points"][1]["runs"][0]["state"], "finished");
+  EXPECT_EQ(SweepJson()["points"][1]["finished"], 2);
+
+  dir_.Write("script.learner", "exit 1");  // nobody is started
+  const Finished second = Sweep();
+  EXPECT_EQ(second.status, kExitDone) << second.err;
+  EXPECT_EQ(second.out, table);
+  EXPECT_THAT(second.err, HasSubstr("; 4 done already\n"));
+}
+
+TEST_F(SweepTest, AGridMayGrow) {
+  EXPECT_EQ(Sweep().status, kExitDone);
+  dir_.Write("bounds.toml",
+             "config = \"catch.toml\"\nseeds = [1, 2]\neval_episodes = 0\n"
+             "[grid]\nstaleness.bound = [0, 1, 4]\n");
+  const Finished grown = Sweep();
+  EXPECT_EQ(grown.status, kExitDone) << grown.err;
+  EXPECT_THAT(grown.err, AllOf(HasSubstr("6 runs (3 points, 2 seeds), 1 at a time; 4 done already"),
+                               HasSubstr("bound=1 seed 2: "), Not(HasSubstr("bound=0 seed"))));
+}
+
+// Each of the two learners waits for the other.
+TEST_F(SweepTest, RunsSideBySide) {
+  dir_.Write("bounds.toml",
+             "config = \"catch.toml\"\nseeds = [1, 2]\nat_once = 2\neval_episodes = 0\n");
+  dir_.Write("script.learner",
+             std::string("touch here; await ../seed-1/here; await ../seed-2/here; ") + kTrains);
+  EXPECT_EQ(Sweep().status, kExitDone);
+}
+
+// No child of a run is started: all of a simulation is in one process.
+TEST_F(SweepTest, Simulates) {
+  dir_.Write("bounds.toml",
+             "config = \"catch.toml\"\nseeds = [1]\neval_episodes = 2\nsimulate = true\n"
+             "[grid]\nsimulate.stragglers = [0, 1]\n");
+  dir_.Write("script.learner", "exit 1");
+  const Finished first = Sweep();
+  EXPECT_EQ(first.status, kExitDone) << first.err;
+  EXPECT_THAT(first.err, AllOf(HasSubstr("2 simulations (2 points, 1 seed)"),
+                               HasSubstr("steps/s of virtual time")));
+  EXPECT_THAT(first.out, HasSubstr("Simulated: steps per second of virtual time.\n"));
+  EXPECT_EQ(SweepJson()["simulated"], true);
+  const std::string run = "sweeps/bounds/stragglers=1/seed-1";
+  EXPECT_EQ(nlohmann::json::parse(dir_.Read(run + "/summary.json"))["simulated"], true);
+  EXPECT_EQ(SweepJson()["points"][1]["runs"][0]["evaluation"]["episodes"], 2);
+  EXPECT_THAT(Sweep().err, HasSubstr("; 2 done already\n"));
+
+  // As if it had been interrupted: a simulation cannot be gone on with.
+  std::filesystem::remove(dir_ / (run + "/summary.json"));
+  std::filesystem::remove(dir_ / (run + "/final_eval.json"));
+  const Finished again = Sweep();
+  EXPECT_EQ(again.status, kExitDone) << again.err;
+  EXPECT_THAT(again.err, AllOf(HasSubstr("; 1 done already\n"), HasSubstr("it is begun anew")));
+  EXPECT_TRUE(std::filesystem::exists(dir_ / "sweeps/bounds/old/stragglers=1/seed-1/journal"));
+}
+
+TEST_F(SweepTest, ARunThatIsFinishedNeedsItsCheckpointsNoMore) {
+  EXPECT_EQ(Sweep().status, kExitDone);
+  std::filesystem::remove_all(dir_ / "sweeps/bounds/bound=4/seed-1/checkpoints");
+  const Finished second = Sweep();
+  EXPECT_THAT(second.err, HasSubstr("; 4 done already\n"));
+}
+
+TEST_F(SweepTest, ATrainedRunIsEvaluatedOnly) {
+  WriteOneRun(/*eval_episodes=*/3);
+  WriteTrained("[128]");
+  dir_.Write("script.learner", "exit 1");  // nobody is started
+  const Finished sweep = Sweep();
+  EXPECT_EQ(sweep.status, kExitDone) << sweep.err;
+  EXPECT_EQ(SweepJson()["points"][0]["runs"][0]["evaluation"]["episodes"], 3);
+}
+
+// Runs train what was tried out, whatever becomes of the file.
+TEST_F(SweepTest, TheConfigurationMayBeEditedMeanwhile) {
+  dir_.Write("script.learner", std::string("remove ../../../../catch.toml; ") + kTrains);
+  dir_.Write("bounds.toml",
+             "config = \"catch.toml\"\nseeds = [1]\neval_episodes = 0\n[grid]\n"
+             "staleness.bound = [0, 4]\n");
+  const Finished sweep = Sweep();
+  EXPECT_EQ(sweep.status, kExitDone) << sweep.err;
+}
+
+TEST_F(SweepTest, RunsOfAnotherConfigurationAreNeverMixedIn) {
+  EXPECT_EQ(Sweep().status, kExitDone);
+  dir_.Write("bounds.toml",
+             "config = \"catch.toml\"\nseeds = [1, 2]\neval_episodes = 0\n[set]\nloss.gamma = 0.5\n"
+             "[grid]\nstaleness.bound = [0, 4]\n");
+  const std::string before = dir_.Read("sweeps/bounds/sweep.json");
+  const Finished mixed = Sweep();
+  EXPECT_EQ(mixed.status, kExitUserError);
+  EXPECT_EQ(mixed.out, "");
+  EXPECT_THAT(mixed.err, HasSubstr("sweeps/bounds/bound=4/seed-2 was trained with another "
+                                   "configuration: loss.gamma is 0.99 there and 0.5 here; "
+                                   "write what is there under [set] to go on with it, or give the "
+                                   "sweep another dir = \"...\"\n"));
+  EXPECT_EQ(dir_.Read("sweeps/bounds/sweep.json"), before);
+}
+
+TEST_F(SweepTest, ASecondSweepInTheSameDirectoryIsRefused) {
+  dir_.Write("sweeps/bounds/lock", "");
+  const int lock = ::open((dir_ / "sweeps/bounds/lock").c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_EQ(::flock(lock, LOCK_EX | LOCK_NB), 0);
+  const Finished second = Sweep();
+  ::close(lock);
+  EXPECT_EQ(second.status, kExitUserError);
+  EXPECT_THAT(second.err, HasSubstr("another starling sweep is running in sweeps/bounds"));
+  EXPECT_FALSE(std::filesystem::exists(dir_ / "sweeps/bounds/bound=0"));
+}
+
+TEST_F(SweepTest, ADirectoryThatCannotBeWritten) {
+  dir_.Write("sweeps", "a file");
+  const Finished sweep = Sweep();
+  EXPECT_EQ(sweep.status, kExitUserError);
+  EXPECT_THAT(sweep.err, HasSubstr("the sweep's directory sweeps/bounds cannot be written"));
+}
+
+TEST_F(SweepTest, AMistakeInTheGridStartsNothing) {
+  dir_.Write("bounds.toml", "config = \"catch.toml\"\n[grid]\nstaleness.bound = [0, -1]\n");
+  const Finished sweep = Sweep();
+  EXPECT_EQ(sweep.status, kExitUserError);
+  EXPECT_THAT(sweep.err, HasSubstr("bounds.toml:3:23: staleness.bound = -1 is out of range"));
+  EXPECT_FALSE(std::filesystem::exists(dir_ / "sweeps"));
+}
+
+}  // namespace
+}  // namespace starling::sweep

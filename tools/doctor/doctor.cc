@@ -1,0 +1,196 @@
+#include "tools/doctor/doctor.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "core/error.h"
+
+namespace starling::doctor {
+namespace {
+
+// Below these a common run may not fit: a node's actors; the weights of the atari net, three times,
+// and the gradients of some tens of actors.
+constexpr std::uint64_t kFewActors = 250, kLittleSharedMemory = 256'000'000;
+
+std::string Gb(std::uint64_t bytes) {
+  return fmt::format("{:.1f} GB", static_cast<double>(bytes) / 1e9);
+}
+
+std::string OrElse(const Sought& sought) {
+  return sought.found.empty() ? "none: " + sought.why_none : sought.found;
+}
+
+std::string Line(const char* what, const std::string& text) {
+  return fmt::format("{:<15}{}\n", what, text);
+}
+
+std::string GpuLines(const GpuSearch& found) {
+  if (found.gpus.empty()) return Line("GPU", "none: " + found.why_none);
+  std::string text;
+  for (std::size_t i = 0; i < found.gpus.size(); ++i) {
+    const GpuInfo& gpu = found.gpus[i];
+    text += Line(i == 0 ? "GPU" : "",
+                 fmt::format("{}: {}, {}, compute capability {}.{}, {} multiprocessors", i,
+                             gpu.name, Gb(gpu.memory), gpu.major, gpu.minor, gpu.multiprocessors));
+  }
+  return text;
+}
+
+std::string MachineText(const Machine& m) {
+  std::string text = m.program + "\n\n";
+  text +=
+      Line("processor", fmt::format("{}, {} cores to use{}{}", m.processor, m.cores,
+                                    m.features.empty() ? "" : ", ", fmt::join(m.features, " ")));
+  text += Line("memory", Gb(m.memory));
+  text += GpuLines(m.gpus);
+  if (!m.gpus.driver.empty()) text += Line("driver", m.gpus.driver);
+  text += Line("open files", fmt::format("{}, at most {}: enough for {} actors", m.open_files,
+                                         m.most_open_files, MostActors(m)));
+  text += Line("shared memory", m.place.found.empty()
+                                    ? OrElse(m.place)
+                                    : fmt::format("{}, {}, {} of it free", m.place.found,
+                                                  Gb(m.shared_memory), Gb(m.free_shared_memory)));
+  text += Line("Python", OrElse(m.python));
+  text += Line("Gymnasium", m.gymnasium.empty() ? "none" : m.gymnasium);
+  return text;
+}
+
+std::string OpLine(const OpRow& row) {
+  const std::string found = !row.trouble.empty()
+                                ? "FAILED: " + row.trouble
+                                : fmt::format("{} {:.1e} of {:g}", row.ok() ? "ok" : "WRONG",
+                                              row.found.error, row.found.tolerance) +
+                                      (row.ok() ? "" : ", " + row.found.where);
+  return fmt::format("{:<12}{:<26}{}\n", row.backend, row.found.op, found);
+}
+
+nlohmann::ordered_json MachineJson(const Machine& m) {
+  nlohmann::ordered_json json{{"program", m.program},
+                              {"processor", m.processor},
+                              {"features", m.features},
+                              {"bf16", m.bf16},
+                              {"cores", m.cores},
+                              {"memory_bytes", m.memory},
+                              {"gpus", nlohmann::json::array()},
+                              {"why_no_gpu", m.gpus.why_none},
+                              {"driver", m.gpus.driver},
+                              {"open_files", m.open_files},
+                              {"most_open_files", m.most_open_files},
+                              {"most_actors", MostActors(m)},
+                              {"runtime_dir", m.place.found},
+                              {"shared_memory_bytes", m.shared_memory},
+                              {"free_shared_memory_bytes", m.free_shared_memory},
+                              {"python", m.python.found},
+                              {"gymnasium", m.gymnasium}};
+  for (const GpuInfo& gpu : m.gpus.gpus) {
+    json["gpus"].push_back({{"name", gpu.name},
+                            {"memory_bytes", gpu.memory},
+                            {"compute_capability", fmt::format("{}.{}", gpu.major, gpu.minor)},
+                            {"multiprocessors", gpu.multiprocessors}});
+  }
+  return json;
+}
+
+// Of the machine alone.
+void AddMissing(const Machine& m, std::vector<std::string>& missing) {
+  if (m.gpus.gpus.empty()) {
+    missing.push_back(
+        "For actors on a GPU (only actors.backend = \"cpu\" works here): " + m.gpus.why_none + ".");
+  }
+  if (!m.bf16) {
+    missing.emplace_back(
+        "For net.precision = \"bf16\" on the processor: avx512_bf16 or amx_bf16; leave it at "
+        "\"f32\".");
+  }
+  if (MostActors(m) < kFewActors) {
+    missing.push_back(fmt::format(
+        "For more than {} actors: open files; raise the hard limit (ulimit -Hn 65536 as root, "
+        "LimitNOFILE of a service, --ulimit nofile=65536 of a container).",
+        MostActors(m)));
+  }
+  if (m.place.found.empty()) {
+    missing.push_back("For any run: a place for sockets and shared memory: " + m.place.why_none +
+                      ".");
+  } else if (m.free_shared_memory < kLittleSharedMemory) {
+    missing.push_back(fmt::format(
+        "For large nets and many actors: shared memory; only {:.0f} MB are free at {}: start a "
+        "container with --shm-size=1g, or set wire.runtime_dir to a place with more.",
+        static_cast<double>(m.free_shared_memory) / 1e6, m.place.found));
+  }
+  if (m.python.found.empty()) {
+    missing.push_back("For the envs of Gymnasium (gym:...): Python: " + m.python.why_none + ".");
+  } else if (m.gymnasium.empty()) {
+    missing.push_back(
+        fmt::format("For the envs of Gymnasium (gym:...): {} does not seem to have it; run "
+                    "scripts/setup --gym, "
+                    "or name another interpreter by env.python.",
+                    m.python.found));
+  }
+}
+
+}  // namespace
+
+bool Diagnosis::ok() const { return std::ranges::all_of(rows, &OpRow::ok); }
+
+std::vector<std::string> WhatIsMissing(const Diagnosis& diagnosis) {
+  std::vector<std::string> missing;
+  std::set<std::string> broken;
+  for (const OpRow& row : diagnosis.rows) {
+    if (!row.ok()) broken.insert(row.backend);
+  }
+  if (!broken.empty()) {
+    missing.push_back(fmt::format(
+        "For trust in what is computed: {} must agree with the reference. Do not train with it; "
+        "build again on this machine, and if that does not help, suspect driver or hardware.",
+        fmt::join(broken, ", ")));
+  }
+  AddMissing(diagnosis.machine, missing);
+  return missing;
+}
+
+std::string ToText(const Diagnosis& diagnosis) {
+  std::string text = MachineText(diagnosis.machine);
+  text += "\nEach op beside the reference: its largest error, relative, and the tolerance\n";
+  for (const OpRow& row : diagnosis.rows) text += OpLine(row);
+  const std::vector<std::string> missing = WhatIsMissing(diagnosis);
+  text += missing.empty() ? "\nNothing is missing.\n" : "\nWhat is missing\n";
+  for (const std::string& sentence : missing) text += "- " + sentence + "\n";
+  return text;
+}
+
+std::string ToJson(const Diagnosis& diagnosis) {
+  nlohmann::ordered_json ops = nlohmann::json::array();
+  for (const OpRow& row : diagnosis.rows) {
+    ops.push_back({{"backend", row.backend},
+                   {"op", row.found.op},
+                   {"ok", row.ok()},
+                   {"error", row.found.error},
+                   {"tolerance", row.found.tolerance},
+                   {"where", row.found.where},
+                   {"trouble", row.trouble}});
+  }
+  const nlohmann::ordered_json json{{"ok", diagnosis.ok()},
+                                    {"machine", MachineJson(diagnosis.machine)},
+                                    {"ops", std::move(ops)},
+                                    {"missing", WhatIsMissing(diagnosis)}};
+  // What the environment holds need not be text.
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+int Print(const Diagnosis& diagnosis, const DoctorOptions& options) {
+  std::fputs((options.json ? ToJson(diagnosis) : ToText(diagnosis)).c_str(), stdout);
+  return diagnosis.ok() ? kExitDone : kExitFailed;
+}
+
+int RunDoctor(const DoctorOptions& options) {
+  Diagnosis diagnosis{.machine = LookAtMachine(), .rows = {}};
+  diagnosis.rows = Examine(Contenders(diagnosis.machine));
+  return Print(diagnosis, options);
+}
+
+}  // namespace starling::doctor

@@ -1,0 +1,157 @@
+#include "tools/doctor/machine.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <sys/sysinfo.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+
+#include "core/error.h"
+#include "core/process.h"
+#include "core/version.h"
+#include "envs/bridge/gym.h"
+#include "envs/bridge/spawn.h"
+#include "net/cpu/bfloat16.h"
+#include "wire/runtime_dir.h"
+
+namespace starling::doctor {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What stands behind the colon in the first line of /proc/cpuinfo that begins with `key`.
+std::string OfProcessor(const std::string& key) {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    if (!line.starts_with(key)) continue;
+    const std::size_t begin = line.find_first_not_of(" \t", line.find(':') + 1);
+    if (begin != std::string::npos) return line.substr(begin);
+  }
+  return "";
+}
+
+std::string ProcessorName() {
+  const std::string name = OfProcessor("model name");
+  return name.empty() ? "an unnamed processor" : name;
+}
+
+std::vector<std::string> Features() {
+  std::istringstream words(OfProcessor("flags"));
+  std::vector<std::string> features;
+  for (std::string word; words >> word;) {
+    if (std::ranges::count(kFeatures, word) > 0) features.push_back(word);
+  }
+  return features;
+}
+
+int Cores() {
+  cpu_set_t set;
+  if (::sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+  return ::get_nprocs();
+}
+
+std::uint64_t MemoryBytes() {
+  struct sysinfo info {};
+  if (::sysinfo(&info) != 0) return 0;
+  return std::uint64_t{info.totalram} * info.mem_unit;
+}
+
+// What there is of `look`, or why there is none.
+template <class Look>
+Sought Seek(Look look) {
+  try {
+    return {.found = look(), .why_none = ""};
+  } catch (const std::exception& error) {
+    return {.found = "", .why_none = error.what()};
+  }
+}
+
+Sought Python() {
+  return Seek([] {
+    std::error_code ignored;
+    return envs::FindProgram(envs::FindPython("auto", ProgramDir(), fs::current_path(ignored)));
+  });
+}
+
+// The version in the name of "gymnasium-1.4.0.dist-info", if that is among the packages in `lib`.
+std::string GymnasiumIn(const fs::path& lib) {
+  constexpr std::string_view kName = "gymnasium-", kEnd = ".dist-info";
+  std::error_code ignored;
+  for (const auto& python : fs::directory_iterator(lib, ignored)) {
+    if (!python.path().filename().string().starts_with("python3")) continue;
+    for (const char* packages : {"site-packages", "dist-packages"}) {
+      for (const auto& entry : fs::directory_iterator(python.path() / packages, ignored)) {
+        const std::string name = entry.path().filename().string();
+        if (!name.starts_with(kName) || !name.ends_with(kEnd)) continue;
+        return name.substr(kName.size(), name.size() - kName.size() - kEnd.size());
+      }
+    }
+  }
+  return "";
+}
+
+// Looked for in the file system: to ask Python itself would take it a second.
+std::string Gymnasium(const std::string& python) {
+  if (python.empty()) return "";
+  std::vector<fs::path> roots = {fs::path(python).parent_path().parent_path()};
+  if (roots[0] == "/usr") {
+    roots.emplace_back("/usr/local");
+    if (const char* home = std::getenv("HOME")) roots.push_back(fs::path(home) / ".local");
+  }
+  for (const fs::path& root : roots) {
+    if (std::string version = GymnasiumIn(root / "lib"); !version.empty()) return version;
+  }
+  return "";
+}
+
+}  // namespace
+
+Machine LookAtMachine() {
+  Machine machine{.program = VersionLine("starling"),
+                  .processor = ProcessorName(),
+                  .features = Features(),
+                  .bf16 = net::cpu::HasBf16Products(),
+                  .cores = Cores(),
+                  .memory = MemoryBytes(),
+                  .gpus = FindGpus(),
+                  .place = Seek([] { return wire::RuntimeRoot("").string(); }),
+                  .python = Python(),
+                  .gymnasium = ""};
+  machine.gymnasium = Gymnasium(machine.python.found);
+  struct rlimit limit {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+    machine.open_files = limit.rlim_cur;
+    machine.most_open_files = limit.rlim_max;
+  }
+  struct statvfs space {};
+  if (::statvfs(machine.place.found.c_str(), &space) == 0) {
+    machine.shared_memory = std::uint64_t{space.f_blocks} * space.f_frsize;
+    machine.free_shared_memory = std::uint64_t{space.f_bavail} * space.f_frsize;
+  }
+  return machine;
+}
+
+// The learner holds the most: two connections for each actor.
+std::uint64_t MostActors(const Machine& machine) {
+  constexpr std::uint64_t kHeld = 64, kOfAnActor = 2;
+  return machine.most_open_files < kHeld ? 0 : (machine.most_open_files - kHeld) / kOfAnActor;
+}
+
+std::string HardwareLine(bool with_gpu) {
+  std::string gpu;
+  if (with_gpu) {
+    const GpuSearch found = FindGpus();
+    if (!found.gpus.empty()) gpu = ", " + found.gpus.front().name;
+  }
+  return fmt::format("{}, {} cores, {:.0f} GB of memory{}; {}", ProcessorName(), Cores(),
+                     static_cast<double>(MemoryBytes()) / 1e9, gpu, VersionLine("starling"));
+}
+
+}  // namespace starling::doctor

@@ -1,0 +1,104 @@
+#include "tools/play/play.h"
+
+#include <poll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <system_error>
+
+#include "core/error.h"
+#include "monitor/console.h"
+#include "tools/play/env_options.h"
+#include "tools/play/play_session.h"
+#include "tools/play/terminal.h"
+
+namespace starling::play {
+namespace {
+
+// Steps that a slow machine or terminal may catch up with at once; the rest is let go.
+constexpr std::uint64_t kMostStepsAtOnce = 4;
+
+std::int64_t NowMs() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+// Ticks at multiples of its period, whatever happens between them, so that play does not drift.
+class Ticker {
+ public:
+  explicit Ticker(int per_second) : fd_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC)) {
+    const long period_ns = 1'000'000'000L / per_second;
+    const timespec period{period_ns / 1'000'000'000L, period_ns % 1'000'000'000L};
+    const itimerspec every{period, period};
+    if (fd_ < 0 || ::timerfd_settime(fd_, 0, &every, nullptr) != 0) {
+      throw std::system_error(errno, std::generic_category(), "timerfd");
+    }
+  }
+  ~Ticker() { ::close(fd_); }
+  Ticker(const Ticker&) = delete;
+  Ticker& operator=(const Ticker&) = delete;
+
+  int fd() const { return fd_; }
+  // How many there were since the last call; waits for one.
+  std::uint64_t Take() {
+    std::uint64_t ticks = 0;
+    return ::read(fd_, &ticks, sizeof ticks) == sizeof ticks ? ticks : 0;
+  }
+
+ private:
+  const int fd_;
+};
+
+// Until somebody wants to go; the exit status.
+int Loop(PlaySession& session, Terminal& terminal, Palette palette, int fps) {
+  Ticker ticker(fps);
+  KeyDecoder decoder;
+  LineScreen screen;
+  const auto draw = [&] {
+    const auto [columns, rows] = terminal.size();
+    return terminal.Write(screen.Update(session.Lines(palette, columns, rows), columns, rows));
+  };
+  if (!draw()) return kExitInterrupted;
+  while (true) {
+    pollfd watched[3] = {
+        {terminal.stop_fd(), POLLIN, 0}, {terminal.in(), POLLIN, 0}, {ticker.fd(), POLLIN, 0}};
+    if (::poll(watched, 3, -1) < 0 && errno != EINTR) {
+      throw std::system_error(errno, std::generic_category(), "poll");
+    }
+    if (watched[0].revents != 0) return kExitInterrupted;
+    if (watched[1].revents != 0) {
+      const std::string typed = terminal.Read();
+      if (typed.empty()) return kExitInterrupted;
+      for (const Press& press : decoder.Feed(typed)) {
+        if (press.key == Key::kQuit) return kExitDone;
+        if (press.key == Key::kInterrupt) return kExitInterrupted;
+        session.OnPress(press, NowMs());
+      }
+    }
+    if (watched[2].revents == 0) continue;
+    const std::uint64_t steps = std::min(ticker.Take(), kMostStepsAtOnce);
+    for (std::uint64_t i = 0; i < steps; ++i) session.Step(NowMs());
+    if (!draw()) return kExitInterrupted;
+  }
+}
+
+}  // namespace
+
+int RunPlay(const PlayOptions& options) {
+  PlaySession session(EnvOptions(options.env, options.overrides), options.seed);
+  const Palette palette = DetectPalette(monitor::DetectStyle(STDOUT_FILENO).utf8);
+  int status = kExitDone;
+  {
+    Terminal terminal(STDIN_FILENO, STDOUT_FILENO);
+    status = Loop(session, terminal, palette, options.fps > 0 ? options.fps : session.UsualFps());
+  }
+  std::printf("%s\n", session.Summary().c_str());
+  return status;
+}
+
+}  // namespace starling::play

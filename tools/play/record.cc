@@ -1,0 +1,278 @@
+#include "tools/play/record.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "actors/rollout.h"
+#include "core/check.h"
+#include "core/error.h"
+#include "core/file.h"
+#include "core/log.h"
+#include "envs/picture.h"
+#include "envs/registry.h"
+#include "envs/wrappers/wrapped.h"
+#include "results/trained.h"
+#include "tools/play/env_options.h"
+#include "tools/play/image_file.h"
+#include "tools/play/watched_frames.h"
+
+namespace starling::play {
+namespace {
+
+namespace fs = std::filesystem;
+using envs::Image;
+
+constexpr std::uint32_t kEvalSlot = 0xffffffff;  // as `starling eval`: the same episodes
+constexpr int kUsualSide = 336;                  // pixels
+constexpr int kLargestSide = 8192;
+constexpr int kFewestPixelsWithLines = 8;
+
+bool IsGif(const fs::path& out) { return out.extension() == ".gif"; }
+
+// What can be known before anything is played.
+void CheckOut(const fs::path& out) {
+  if (!IsGif(out) && out.extension() != ".png") {
+    throw UserError(fmt::format("--out {}: its name must end in .gif or .png", out.string()));
+  }
+  const fs::path folder = out.has_parent_path() ? out.parent_path() : fs::path(".");
+  if (!fs::is_directory(folder)) {
+    throw UserError(
+        fmt::format("--out {}: there is no directory {}", out.string(), folder.string()));
+  }
+  if (fs::is_directory(out) || ::access(folder.c_str(), W_OK) != 0) {
+    throw UserError(fmt::format("--out {} cannot be written", out.string()));
+  }
+}
+
+// From a raw frame to an image of the final size.
+class Scaler {
+ public:
+  Scaler(const envs::FrameSpec& spec, int scale)
+      : picture_(KindOf(spec) == envs::FrameKind::kPicture) {
+    const bool vector = KindOf(spec) == envs::FrameKind::kVector;
+    const int side = std::max({spec.env.height, spec.env.width, vector ? spec.env.channels : 1});
+    scale_ = scale > 0 ? scale : std::max(1, kUsualSide / side);
+    if (side * scale_ > kLargestSide) {
+      throw UserError(
+          fmt::format("--scale {} makes pictures of more than {} pixels a side; {} at most", scale,
+                      kLargestSide, std::max(1, kLargestSide / side)));
+    }
+  }
+
+  Image operator()(const Image& frame) const {
+    return Enlarged(frame, scale_, !picture_ && scale_ >= kFewestPixelsWithLines);
+  }
+
+ private:
+  bool picture_;
+  int scale_;
+};
+
+// Keeps `count` to 2 `count` frames of a play of unknown length, evenly.
+class Tiles {
+ public:
+  explicit Tiles(int count) : count_(static_cast<std::size_t>(count)) {}
+
+  void Add(Image image) {
+    if (seen_++ % every_ == 0) kept_.push_back(image);
+    last_ = std::move(image);
+    if (kept_.size() <= 2 * count_) return;
+    for (std::size_t i = 0; 2 * i < kept_.size(); ++i) std::swap(kept_[i], kept_[2 * i]);
+    kept_.resize((kept_.size() + 1) / 2);
+    every_ *= 2;
+  }
+
+  std::vector<Image> Chosen() {
+    std::vector<Image> chosen;
+    const std::size_t wanted = std::min(count_, kept_.size());
+    for (std::size_t i = 0; i + 1 < wanted; ++i) {
+      chosen.push_back(kept_[i * (kept_.size() - 1) / (wanted - 1)]);
+    }
+    chosen.push_back(std::move(last_));
+    return chosen;
+  }
+
+ private:
+  std::size_t count_, every_ = 1, seen_ = 0;
+  std::vector<Image> kept_;
+  Image last_;
+};
+
+// Takes the frames of the wanted episodes, and makes the file's bytes of them.
+class Film {
+ public:
+  Film(const RecordOptions& options, const envs::FrameSpec& spec)
+      : episodes_(options.episodes), scaler_(spec, options.scale), tiles_(options.tiles) {
+    const bool picture = KindOf(spec) == envs::FrameKind::kPicture;
+    if (IsGif(options.out)) fps_ = options.fps > 0 ? options.fps : picture ? 30 : 8;
+  }
+
+  void Take(const envs::FrameEnvs& frames, std::int32_t command) {
+    begun_ += command == envs::FrameEnvs::kReset;
+    if (begun_ > episodes_) return;
+    const Image frame = Paint(frames, 0);
+    ++taken_;
+    if (fps_ == 0) {
+      tiles_.Add(frame);
+      return;
+    }
+    const Image image = scaler_(frame);
+    if (!gif_) gif_.emplace(image.width, image.height, fps_);
+    gif_->Add(image);
+  }
+
+  std::string Finish() {
+    if (gif_) return gif_->Finish();
+    std::vector<Image> images;
+    for (const Image& frame : tiles_.Chosen()) images.push_back(scaler_(frame));
+    if (images.size() == 1) return EncodePng(images[0]);
+    int columns = 1;
+    while (columns * columns < static_cast<int>(images.size())) ++columns;
+    return EncodePng(ContactSheet(images, columns, kGap));
+  }
+
+  std::int64_t taken() const { return taken_; }
+
+ private:
+  static constexpr int kGap = 8;
+
+  const std::int64_t episodes_;
+  const Scaler scaler_;
+  int fps_ = 0;  // 0: a PNG
+  std::optional<GifWriter> gif_;
+  Tiles tiles_;
+  std::int64_t begun_ = 0, taken_ = 0;
+};
+
+// One env's next action from its observation, which lies in observations().
+class Policy {
+ public:
+  virtual ~Policy() = default;
+  virtual std::span<float> observations() = 0;
+  // `begins`: it is the first of an episode.
+  virtual std::int32_t Act(bool begins) = 0;
+};
+
+class RandomPolicy final : public Policy {
+ public:
+  RandomPolicy(const envs::EnvSpec& spec, std::uint64_t seed)
+      : seen_(static_cast<std::size_t>(spec.obs_size())),
+        actions_(static_cast<std::uint32_t>(spec.num_actions)),
+        stream_({seed, kEvalSlot, 0, 0, Purpose::kAction}) {}
+
+  std::span<float> observations() override { return seen_; }
+  std::int32_t Act(bool /*begins*/) override {
+    return static_cast<std::int32_t>(stream_.Below(actions_));
+  }
+
+ private:
+  std::vector<float> seen_;
+  std::uint32_t actions_;
+  RandomStream stream_;
+};
+
+// Acts as actors::Evaluate.
+class NetPolicy final : public Policy {
+ public:
+  NetPolicy(const results::Trained& trained, const envs::EnvSpec& spec, std::uint64_t seed,
+            bool greedy)
+      : weights_(trained.checkpoint.weights),
+        greedy_(greedy),
+        backend_(net::MakeCpuBackend()),
+        model_(net::MakeModel<float>(actors::ModelSpecOf(trained.config, spec), *backend_, {})),
+        stream_({seed, kEvalSlot, 0, 0, Purpose::kEval}) {
+    CHECK(weights_.size() == model_->layout().size(), "{} weights", weights_.size());
+  }
+
+  std::span<float> observations() override { return model_->observations(); }
+  std::int32_t Act(bool begins) override {
+    std::int32_t action = 0;
+    model_->resets()[0] = begins;
+    model_->Forward(weights_, 0);
+    model_->Carry(0);
+    if (greedy_) {
+      net::GreedyActions(1, model_->num_actions(), model_->logits(), {&action, 1});
+    } else {
+      const float uniform = stream_.Uniform();
+      net::SampleActions(1, model_->num_actions(), model_->logits(), {&uniform, 1}, {&action, 1});
+    }
+    return action;
+  }
+
+ private:
+  std::span<const float> weights_;
+  const bool greedy_;
+  std::unique_ptr<net::Backend<float>> backend_;
+  std::unique_ptr<net::Model<float>> model_;
+  RandomStream stream_;
+};
+
+struct Played {
+  std::int64_t steps = 0;
+  std::vector<double> returns;  // of the episodes that ended
+};
+
+Played Play(envs::VecEnv& env, Policy& policy, const RecordOptions& options) {
+  Played played;
+  std::vector<envs::EpisodeEnd> ended;
+  std::uint8_t terminal = 1;  // nothing came before
+  env.Reset(policy.observations());
+  while (played.steps < options.steps &&
+         static_cast<std::int64_t>(played.returns.size()) < options.episodes) {
+    const std::int32_t action = policy.Act(terminal != 0);
+    float reward = 0;
+    env.Step({&action, 1}, policy.observations(), {&reward, 1}, {&terminal, 1});
+    ++played.steps;
+    ended.clear();
+    env.TakeEpisodes(ended);
+    for (const envs::EpisodeEnd& episode : ended) {
+      if (episode.end == envs::End::kCut) {
+        LogWarn("an episode was cut: its process was replaced");
+      } else {
+        played.returns.push_back(episode.episode_return);
+      }
+    }
+  }
+  return played;
+}
+
+}  // namespace
+
+int RunRecord(const RecordOptions& options) {
+  CheckOut(options.out);
+  std::optional<results::Trained> trained;
+  if (!options.target.empty()) trained = results::LoadTrained(options.target);
+  const EnvConfig config =
+      trained ? trained->config.env : EnvOptions(options.env, options.overrides);
+  const envs::EnvSeed seed{options.seed, kEvalSlot, 0};
+  std::unique_ptr<envs::FrameEnvs> frames = envs::MakeFrames(config, 1, seed);
+  Film film(options, frames->spec());
+  envs::Wrapped env(
+      std::make_unique<WatchedFrames>(
+          std::move(frames),
+          [&film](const envs::FrameEnvs& envs, std::int32_t command) { film.Take(envs, command); }),
+      seed, config);
+  std::unique_ptr<Policy> policy;
+  if (trained) {
+    policy = std::make_unique<NetPolicy>(*trained, env.spec(), options.seed, options.greedy);
+  } else {
+    policy = std::make_unique<RandomPolicy>(env.spec(), options.seed);
+  }
+  const Played played = Play(env, *policy, options);
+  const std::string bytes = film.Finish();
+  WriteFileAtomically(options.out, bytes);
+  std::string returns;
+  for (const double value : played.returns) returns += fmt::format(" {:g}", value);
+  std::printf("%s: %zu bytes, %ld frames, %ld steps, %s%s\n", options.out.c_str(), bytes.size(),
+              static_cast<long>(film.taken()), static_cast<long>(played.steps),
+              returns.empty() ? "no episode ended" : "returns:", returns.c_str());
+  return kExitDone;
+}
+
+}  // namespace starling::play

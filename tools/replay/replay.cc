@@ -1,0 +1,182 @@
+#include "tools/replay/replay.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include "core/clock.h"
+#include "core/denormals.h"
+#include "core/error.h"
+#include "core/text.h"
+#include "learner/storage/checkpoint.h"
+#include "monitor/console.h"
+#include "results/initial_net.h"
+#include "results/summary.h"
+#include "tools/replay/journal_index.h"
+#include "tools/replay/replayer.h"
+
+namespace starling::replay {
+namespace {
+
+Config ConfigOf(const std::filesystem::path& run_dir) {
+  const std::filesystem::path path = run_dir / "config.toml";
+  if (!std::filesystem::is_regular_file(path)) {
+    throw UserError(run_dir.string() + " is no run directory: it has no config.toml");
+  }
+  Config config = LoadConfig(path);
+  if (config.learner.apply == "hogwild") {
+    throw UserError(
+        fmt::format("{} cannot be replayed: its weights were applied by learner.apply = "
+                    "\"hogwild\", whose threads write over each other, and no journal tells "
+                    "who came first",
+                    run_dir.string()));
+  }
+  if (config.learner.shards > 1) {
+    throw UserError(fmt::format(
+        "{} cannot be replayed: learner.shards = {}, and an actor's slices of the weights "
+        "may be of different versions, which no journal tells",
+        run_dir.string(), config.learner.shards));
+  }
+  for (const char* elsewhere : {"gym:", "plugin:"}) {
+    if (!config.env.name.starts_with(elsewhere)) continue;
+    throw UserError(
+        fmt::format("{} cannot be replayed: what it draws is not Starling's; only bundled "
+                    "envs can",
+                    config.env.name));
+  }
+  return config;
+}
+
+// "  12,000 of 31,250 versions" below what stays, where there is a terminal.
+void ShowProgress(monitor::Console& console, std::uint64_t version, std::uint64_t last,
+                  std::int64_t now_ms) {
+  console.Draw(
+      [&](const monitor::ProgressStyle&) {
+        return fmt::format("replaying: version {} of {}", Grouped(version), Grouped(last));
+      },
+      now_ms);
+}
+
+int Fail(const std::string& sentence) {
+  std::fprintf(stderr, "starling: %s\n", sentence.c_str());
+  return kExitFailed;
+}
+
+bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+// The newest checkpoint, which the replay is held to when it passes it.
+class Goal {
+ public:
+  explicit Goal(const std::filesystem::path& run_dir)
+      : found_(learner::LastGood(run_dir / "checkpoints")) {
+    if (!found_.rejected.empty()) {
+      trouble_ = found_.rejected.front();
+    } else if (!found_.checkpoint) {
+      trouble_ = "there is no checkpoint to compare with in " + (run_dir / "checkpoints").string();
+    }
+  }
+
+  void Pass(const Replayer& replayer) {
+    if (passed_ || !found_.checkpoint || replayer.version() != found_.checkpoint->version) return;
+    passed_ = true;
+    const learner::Capture now = replayer.Now();
+    bool same = SameBits(now.weights, found_.checkpoint->weights) &&
+                now.state.size() == found_.checkpoint->state.size();
+    for (std::size_t i = 0; same && i < now.state.size(); ++i) {
+      same = SameBits(now.state[i], found_.checkpoint->state[i]);
+    }
+    if (!same) trouble_ = "weights or optimizer are not those of " + name();
+  }
+
+  bool passed() const { return passed_; }
+  std::string name() const { return "checkpoints/" + found_.path.filename().string(); }
+  // Why the run is not proven to be the same, once all is replayed; "" if it is.
+  std::string Trouble() const {
+    if (!trouble_.empty() || passed_) return trouble_;
+    return fmt::format("the journal ends before {}, so that was not compared", name());
+  }
+
+ private:
+  const learner::LastGoodResult found_;
+  std::string trouble_;
+  bool passed_ = false;
+};
+
+// The weights that the run began with.
+learner::NetBlueprint FirstWeights(const Config& config) {
+  try {
+    return results::BlueprintOf(config);
+  } catch (const UserError& error) {
+    if (config.run.init_from.empty()) throw;
+    throw UserError(
+        fmt::format("{} (run.init_from: a replay begins with those weights)", error.what()));
+  }
+}
+
+// Until `last`, or where the weights are not those of the run.
+void Replay(const Story& story, std::uint64_t last, Replayer& replayer, Goal& goal) {
+  const SteadyClock clock;
+  monitor::Console console(STDERR_FILENO, monitor::DetectStyle(STDERR_FILENO));
+  goal.Pass(replayer);
+  for (const learner::JournalRecord& record : story.records) {
+    const bool update = std::holds_alternative<learner::UpdateRecord>(record);
+    if (update && replayer.version() == last) return;
+    if (!replayer.Do(record)) return;
+    if (update) goal.Pass(replayer);
+    ShowProgress(console, replayer.version(), last, clock.NowMs());
+  }
+}
+
+std::string Counted(std::uint64_t count, const char* one, const char* many) {
+  return Grouped(count) + " " + (count == 1 ? one : many);
+}
+
+}  // namespace
+
+int RunReplay(const ReplayOptions& options) {
+  const Story story = ReadStory(options.run_dir);
+  if (options.explain) {
+    std::printf("%s", ToText(FindUpdate(story, *options.explain)).c_str());
+    return kExitDone;
+  }
+  const Config config = ConfigOf(options.run_dir);
+  const learner::NetBlueprint net = FirstWeights(config);
+  if (net.layout.fingerprint() != story.header.fingerprint ||
+      config.run.seed != story.header.seed) {
+    throw UserError(fmt::format("the journal and the configuration in {} are not of one run",
+                                options.run_dir.string()));
+  }
+  const std::uint64_t last = std::min(options.until.value_or(story.last), story.last);
+  if (options.until && *options.until > story.last) FindUpdate(story, *options.until);  // says so
+
+  FlushDenormals();
+  const SteadyClock clock;
+  const std::int64_t begin = clock.NowMs();
+  Replayer replayer(config, story, net.initial, net.layout.fingerprint());
+  Goal goal(options.run_dir);
+  if (replayer.difference().empty()) Replay(story, last, replayer, goal);
+  if (!replayer.difference().empty()) {
+    return Fail(replayer.difference() +
+                ": was it trained by another program or on another kind of processor, or resumed "
+                "with other settings?");
+  }
+  const bool proven = goal.passed() && goal.Trouble().empty();
+  const std::string text = fmt::format(
+      "replayed {} in {:.1f} s: {}{}", Counted(replayer.version(), "version", "versions"),
+      static_cast<double>(clock.NowMs() - begin) / 1000,
+      Counted(replayer.hashes(), "hash agrees", "hashes agree"),
+      proven ? ", weights and optimizer are those of " + goal.name() + ", bit for bit" : "");
+  std::printf("%s\n", text.c_str());
+  if (options.until) return kExitDone;
+  if (!story.torn.empty()) std::printf("%s\n", story.torn.c_str());
+  if (!proven) return Fail(goal.Trouble());
+  return story.damaged ? kExitFailed : kExitDone;
+}
+
+}  // namespace starling::replay

@@ -1,0 +1,170 @@
+#include "tools/replay/replayer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/check.h"
+#include "learner/apply/optimizer.h"
+#include "learner/apply/schedule.h"
+#include "wire/protocol.h"
+
+namespace starling::replay {
+namespace {
+
+constexpr std::uint32_t kTerm = 1;  // of our snapshots; the run's terms change nothing in them
+
+wire::SnapshotMeta Meta(std::uint64_t version) { return {.term = kTerm, .version = version}; }
+
+}  // namespace
+
+Replayer::Replayer(const Config& config, const Story& story, std::span<const float> initial,
+                   std::uint64_t fingerprint)
+    : config_(config),
+      hash_of_(story.hashes),
+      uses_(story.computed_on),
+      snapshot_({}, initial.size(), fingerprint, kTerm),
+      reader_(snapshot_),
+      lanes_({.optimizer = learner::MakeOptimizerSpec(config.optimizer), .size = initial.size()},
+             initial, {}, snapshot_, Meta(0), [this] { applied_.release(); }),
+      room_(initial.size()) {
+  CompareHash(0, learner::HashWeights(initial));
+}
+
+bool Replayer::Do(const learner::JournalRecord& record) {
+  if (const auto* term = std::get_if<learner::TermRecord>(&record)) {
+    Begin(*term);
+  } else if (const auto* first = std::get_if<learner::EntropyRecord>(&record)) {
+    Keep(version_, first->entropy);
+  } else if (const auto* death = std::get_if<learner::DeathRecord>(&record)) {
+    actors_.erase({death->slot, death->incarnation});
+  } else if (const auto* arrival = std::get_if<learner::ArrivalRecord>(&record)) {
+    Compute(*arrival);
+  } else if (const auto* update = std::get_if<learner::UpdateRecord>(&record)) {
+    Apply(*update);
+  }
+  return difference_.empty();
+}
+
+// A learner begins, or comes back at a version that is ours, too. Those who were there join again.
+void Replayer::Begin(const learner::TermRecord& term) {
+  actors_.clear();
+  held_.clear();
+  if (term.version != version_) {
+    difference_ = fmt::format("the journal goes on at version {} after {}", term.version, version_);
+    return;
+  }
+  // As it was if run.steps never changed; the EntropyRecord behind it, in newer journals, knows.
+  Keep(version_, learner::EntropyCoef(config_.loss, config_.run.steps, term.steps));
+}
+
+// How many envs its actor has: those of one actor need not be as many as another's, but they stay. Nothing:
+// difference_ tells why.
+std::optional<std::int64_t> Replayer::EnvsOf(const learner::ArrivalRecord& arrival) {
+  const auto known = actors_.find({arrival.slot, arrival.incarnation});
+  const std::int64_t unroll = config_.actors.unroll, samples = arrival.samples;
+  if (samples < 1 || samples > kMostSamples || samples % unroll != 0) {
+    difference_ = fmt::format(
+        "a gradient of actor {} has {} samples, which should be whole unrolls of actors.unroll = "
+        "{}, "
+        "at most {}",
+        arrival.slot, samples, unroll, kMostSamples);
+  } else if (known != actors_.end() && known->second.envs * unroll != samples) {
+    difference_ = fmt::format("a gradient of actor {} has {} samples, and its last one had {}",
+                              arrival.slot, samples, known->second.envs * unroll);
+  } else {
+    return samples / unroll;
+  }
+  return std::nullopt;
+}
+
+actors::Rollout& Replayer::ActorOf(const learner::ArrivalRecord& arrival, std::int64_t envs) {
+  Actor& actor = actors_[{arrival.slot, arrival.incarnation}];
+  if (actor.rollout == nullptr) {
+    Config config = config_;
+    config.actors.envs_per_actor = envs;
+    actor = {envs, std::make_unique<actors::Rollout>(config, arrival.slot, arrival.incarnation)};
+  }
+  return *actor.rollout;
+}
+
+// Whatever became of it, its actor has computed it: its environments have gone on.
+void Replayer::Compute(const learner::ArrivalRecord& arrival) {
+  const auto envs = EnvsOf(arrival);
+  if (!envs) return;
+  const auto base = versions_.find(arrival.base_version);
+  if (base == versions_.end()) {
+    difference_ =
+        fmt::format("a gradient of actor {} was computed on version {}, which is not there",
+                    arrival.slot, arrival.base_version);
+    return;
+  }
+  actors::Rollout& actor = ActorOf(arrival, *envs);
+  Version& version = base->second;
+  std::ranges::copy(version.weights, actor.weights().begin());
+  const actors::RolloutGradient gradient = actor.Run(version.entropy, room_);
+  actor.TakeEpisodes();
+  if (--version.uses == 0) versions_.erase(base);
+  if (arrival.outcome != static_cast<std::uint8_t>(wire::Outcome::kNone)) return;
+  held_[{arrival.slot, arrival.incarnation, arrival.sequence}] = {room_, gradient.samples};
+}
+
+void Replayer::Apply(const learner::UpdateRecord& record) {
+  std::vector<Gradient> gradients;
+  std::uint64_t samples = 0;
+  for (const auto& item : record.items) {
+    auto held = held_.extract({item.slot, item.incarnation, item.sequence});
+    if (held.empty()) {
+      difference_ = fmt::format("version {} holds a gradient of actor {} that never arrived",
+                                record.version, item.slot);
+      return;
+    }
+    samples += gradients.emplace_back(std::move(held.mapped())).samples;
+  }
+  learner::Update update;
+  update.version = record.version;
+  for (const Gradient& gradient : gradients) {
+    update.gradients.push_back({.values = gradient.values,
+                                .weight = static_cast<float>(static_cast<double>(gradient.samples) /
+                                                             static_cast<double>(samples))});
+  }
+  update.lr = record.lr;
+  update.scale = record.scale;
+  update.optimizer_step = record.version;
+  update.meta = Meta(record.version);
+  update.hash = hash_of_.contains(record.version);
+  CHECK(lanes_.Submit(&update), "the lane took no update {}", record.version);
+  applied_.acquire();
+  version_ = record.version;
+  if (update.hash) CompareHash(version_, update.WeightsHash());
+  Keep(version_, record.entropy);
+}
+
+void Replayer::CompareHash(std::uint64_t version, std::uint64_t hash) {
+  const auto expected = hash_of_.find(version);
+  if (expected == hash_of_.end()) return;
+  if (expected->second == hash) {
+    ++hashes_;
+  } else {
+    difference_ = fmt::format("the weights of version {} are not those that the run had", version);
+  }
+}
+
+// If it is needed: a gradient is to be computed on it.
+void Replayer::Keep(std::uint64_t version, double entropy) {
+  const auto uses = uses_.extract(version);
+  if (uses.empty()) {
+    if (const auto kept = versions_.find(version); kept != versions_.end()) {
+      kept->second.entropy = entropy;  // of a learner that came back here
+    }
+    return;
+  }
+  Version& kept = versions_[version];
+  kept = {std::vector<float>(room_.size()), entropy, uses.mapped()};
+  wire::SnapshotMeta meta;
+  CHECK(reader_.Read(version, kept.weights, meta) && meta.version == version, "version {}",
+        version);
+}
+
+}  // namespace starling::replay

@@ -1,0 +1,83 @@
+// A run done again in one process: every actor's unrolls on the weights that it really had, every update
+// of the gradients that really went into it, in the order of the journal.
+//
+// What the actors computed depends on their random streams, which derive from (seed, slot, incarnation),
+// and on the weights; so with the order known, all of it is known. An actor that was killed is one whose
+// unrolls end; a learner that was killed lost what the journal no longer tells.
+//
+// Thread safety: one thread; the lane is a thread of its own.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <semaphore>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "actors/rollout.h"
+#include "core/config/config.h"
+#include "learner/apply/lanes.h"
+#include "tools/replay/journal_index.h"
+#include "wire/snapshot.h"
+
+namespace starling::replay {
+
+class Replayer {
+ public:
+  // From version 0 with these weights.
+  Replayer(const Config& config, const Story& story, std::span<const float> initial,
+           std::uint64_t fingerprint);
+
+  // The next record. False if the weights are not those that the run had: difference() tells.
+  bool Do(const learner::JournalRecord& record);
+
+  std::uint64_t version() const { return version_; }
+  std::uint64_t hashes() const { return hashes_; }  // compared so far and equal
+  const std::string& difference() const { return difference_; }
+  learner::Capture Now() const { return lanes_.CaptureNow(); }
+
+ private:
+  using Life = std::pair<std::uint32_t, std::uint32_t>;  // slot, incarnation
+  struct Actor {
+    std::int64_t envs = 0;
+    std::unique_ptr<actors::Rollout> rollout;
+  };
+  struct Gradient {
+    std::vector<float> values;
+    std::uint32_t samples = 0;
+  };
+  // Of a version that gradients are still to be computed on.
+  struct Version {
+    std::vector<float> weights;
+    double entropy = 0;
+    std::uint64_t uses = 0;  // left
+  };
+
+  void Begin(const learner::TermRecord& term);
+  void Compute(const learner::ArrivalRecord& arrival);
+  std::optional<std::int64_t> EnvsOf(const learner::ArrivalRecord& arrival);
+  actors::Rollout& ActorOf(const learner::ArrivalRecord& arrival, std::int64_t envs);
+  void Apply(const learner::UpdateRecord& update);
+  void Keep(std::uint64_t version, double entropy);
+  void CompareHash(std::uint64_t version, std::uint64_t hash);
+
+  const Config config_;
+  const std::map<std::uint64_t, std::uint64_t> hash_of_;
+  std::map<std::uint64_t, std::uint64_t> uses_;  // of versions to come
+  wire::SnapshotWriter snapshot_;
+  wire::SnapshotReader reader_;
+  std::binary_semaphore applied_{0};
+  learner::Lanes lanes_;
+  std::map<Life, Actor> actors_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>, Gradient> held_;
+  std::map<std::uint64_t, Version> versions_;
+  std::vector<float> room_;  // of a gradient
+  std::uint64_t version_ = 0, hashes_ = 0;
+  std::string difference_;
+};
+
+}  // namespace starling::replay

@@ -1,0 +1,98 @@
+#include "tools/report/find_runs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <system_error>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "results/locked_file.h"
+#include "results/run_state.h"
+
+namespace starling::report {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool IsRun(const fs::path& dir) {
+  std::error_code ignored;
+  return std::ranges::any_of(
+      std::vector{"config.toml", "metrics.jsonl", "summary.json", "log"},
+      [&](const char* name) { return fs::is_regular_file(dir / name, ignored); });
+}
+
+std::vector<fs::path> FoldersIn(const fs::path& dir) {
+  std::vector<fs::path> folders;
+  std::error_code ignored;
+  for (fs::directory_iterator entry(dir, ignored), end; entry != end; entry.increment(ignored)) {
+    if (std::error_code other; entry->is_directory(other)) folders.push_back(entry->path());
+  }
+  std::ranges::sort(folders);
+  return folders;
+}
+
+void Scan(const fs::path& dir, int depth, std::vector<FoundRun>& found) {
+  if (IsRun(dir)) {
+    found.push_back({dir});
+  } else if (depth > 0) {
+    for (const fs::path& folder : FoldersIn(dir)) Scan(folder, depth - 1, found);
+  }
+}
+
+// Those that sweep.json lists. Nothing if there is none that can be read: the scan finds the rest.
+std::vector<FoundRun> RunsOfSweepJson(const fs::path& dir) {
+  std::vector<FoundRun> found;
+  const bool at_work = results::IsLocked(dir / "lock");  // what a killed one wrote may be old
+  try {
+    const auto sweep = nlohmann::json::parse(ReadRegularFile(dir / "sweep.json"));
+    for (const auto& point : sweep.at("points")) {
+      for (const auto& run : point.at("runs")) {
+        const fs::path place = dir / run.at("dir").get<std::string>();
+        const auto& error = run.at("error");
+        found.push_back(
+            {place, IsRun(place), error.is_null() ? "" : error.get<std::string>(),
+             at_work && run.value("state", "") == results::NameOf(results::RunState::kRunning)});
+      }
+    }
+  } catch (const std::system_error&) {
+  } catch (const nlohmann::json::exception&) {
+  }
+  return found;
+}
+
+}  // namespace
+
+std::vector<FoundRun> FindRuns(const std::vector<fs::path>& given) {
+  std::vector<FoundRun> found;
+  std::set<fs::path> seen;
+  std::string mistakes;
+  for (const fs::path& dir : given) {
+    std::error_code ignored;
+    std::vector<FoundRun> here = RunsOfSweepJson(dir);
+    if (here.empty()) {
+      Scan(dir, 2, here);
+    } else {  // a sweep's directory is no run, whatever else lies in it
+      for (const fs::path& folder : FoldersIn(dir)) Scan(folder, 1, here);
+    }
+    if (here.empty()) {
+      mistakes += fmt::format("{}{}: {}; give the directory of a run or of a sweep",
+                              mistakes.empty() ? "" : "\n", dir.string(),
+                              !fs::exists(dir, ignored) ? "there is no such directory"
+                              : !fs::is_directory(dir, ignored)
+                                  ? "it is no directory"
+                                  : "there is no run in it, nor two levels below it");
+    }
+    for (FoundRun& run : here) {
+      const fs::path place = fs::weakly_canonical(run.dir, ignored);
+      const bool is_new = seen.insert(ignored ? run.dir : place).second;
+      if (is_new) found.push_back(std::move(run));
+    }
+  }
+  if (!mistakes.empty()) throw UserError(mistakes);
+  return found;
+}
+
+}  // namespace starling::report

@@ -1,0 +1,143 @@
+#include "tools/report/page.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string_view>
+
+#include "core/text.h"
+#include "results/summary.h"
+#include "tools/report/facet_grid.h"
+#include "tools/report/figures.h"
+#include "tools/report/heat_section.h"
+#include "tools/report/how_to_read.h"
+#include "tools/report/html.h"
+#include "tools/report/notes.h"
+#include "tools/report/plot.h"
+#include "tools/report/score.h"
+#include "tools/report/staleness.h"
+#include "tools/report/style.h"
+#include "tools/report/tables.h"
+
+namespace starling::report {
+namespace {
+
+constexpr std::size_t kMostRunsOpen = 20;  // a longer table of runs is folded
+
+std::string Paragraph(const std::string& text) {
+  return text.empty() ? "" : fmt::format("<p class=\"notice\">{}</p>\n", Escaped(text));
+}
+
+// "1 damaged, 2 unfinished": nothing is left out silently.
+std::string NotFinished(const std::vector<results::LoadedRun>& runs) {
+  std::map<std::string_view, std::size_t> counts;
+  for (const results::LoadedRun& run : runs) {
+    if (!run.finished()) ++counts[results::NameOf(run.state)];
+  }
+  if (counts.empty()) return "";
+  std::string text;
+  for (const auto& [state, count] : counts) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, state);
+  }
+  return fmt::format(
+      "Not all of these runs are finished: {}. They are in the table of runs and, as far as they "
+      "came, dotted in the figures; the numbers and the thick curves are those of finished runs.",
+      text);
+}
+
+std::string LookAlike(const std::vector<Group>& groups) {
+  std::size_t styles = 0;
+  for (const Group& group : groups) styles = std::max(styles, group.style + 1);
+  if (styles <= kStyles) return "";
+  return fmt::format("There are {} groups and only {} styles of lines: some look alike.",
+                     groups.size(), kStyles);
+}
+
+std::string Repeated(const std::vector<results::LoadedRun>& runs) {
+  const auto count =
+      static_cast<std::size_t>(std::ranges::count_if(runs, &results::LoadedRun::repeated));
+  if (count == 0) return "";
+  return fmt::format("{} repeated: the configuration of another, seed and all, which alone counts.",
+                     Plural(count, "run") + (count == 1 ? " is" : " are"));
+}
+
+std::string Simulated(const std::vector<results::LoadedRun>& runs) {
+  const auto count =
+      static_cast<std::size_t>(std::ranges::count_if(runs, &results::LoadedRun::simulated));
+  if (count == 0) return "";
+  return fmt::format(
+      "{} of {} {} simulated: seconds and steps per second are virtual there, and were not "
+      "measured "
+      "on any machine.",
+      count, Plural(runs.size(), "run"), count == 1 ? "is" : "are");
+}
+
+std::string EnvsOf(const std::vector<Part>& parts) {
+  std::set<std::string> envs;
+  for (const Part& part : parts) {
+    for (const results::LoadedRun& run : part.runs) {
+      if (!run.config.empty()) envs.insert(Plain(run.Key("env.name")));
+    }
+  }
+  return envs.empty() ? "runs" : fmt::format("{}", fmt::join(envs, ", "));
+}
+
+std::string Results(const std::vector<Group>& groups, const std::vector<results::LoadedRun>& runs,
+                    const std::optional<Plane>& plane, const Targets& targets) {
+  const Measure measure = MeasureFor(runs);
+  const Plane* const heat = plane ? &*plane : nullptr;
+  const Plane* const rows = groups.size() > kMostTogether ? heat : nullptr;
+  const std::string maps = HeatSection(groups, heat, measure, targets);
+  std::string html =
+      (rows != nullptr ? maps : "") + "<h2>Result</h2>\n" + ResultTable(groups, measure) +
+      fmt::format("<p class=\"faint\">Returns: of each run {}.</p>\n", InWords(measure, runs));
+  if (const std::string to_score = ToScoreTable(groups, targets); !to_score.empty()) {
+    html += "<h2>Time to score</h2>\n" + to_score;
+  }
+  html += (rows == nullptr ? maps : "") + LearningSection(groups, runs, rows) +
+          EvaluationSection(groups, runs, rows) + ThroughputSection(groups, runs, rows) +
+          StalenessSection(groups, rows);
+  const std::string differences = DifferenceTable(groups);
+  return differences.empty() ? html
+                             : html + "<h2>What differs in the configurations</h2>\n" + differences;
+}
+
+std::string Body(const Part& part, const Targets& targets) {
+  const std::vector<results::LoadedRun>& runs = part.runs;
+  std::vector<Group> groups = MakeGroups(runs);
+  const std::optional<Plane> plane = PlaneOf(groups);
+  if (plane && groups.size() > kMostTogether) StyleByColumn(*plane, groups);
+  const Measure measure = MeasureFor(runs);
+  std::string body =
+      part.name.empty() ? "" : fmt::format("<h1 class=\"part\">{}</h1>\n", Escaped(part.name));
+  body += fmt::format("<p class=\"faint\">Starling: {} in {}</p>\n", Plural(runs.size(), "run"),
+                      Plural(groups.size(), "group"));
+  body += Paragraph(NotFinished(runs)) + Paragraph(Simulated(runs)) + Paragraph(Repeated(runs)) +
+          Paragraph(WhyNoBetter(measure, runs)) + Paragraph(LookAlike(groups));
+  if (!groups.empty()) body += Results(groups, runs, plane, targets);
+  const std::string table = RunTable(runs, groups, measure);
+  return body + "<h2>Runs</h2>\n" +
+         (runs.size() > kMostRunsOpen ? Folded(fmt::format("all {} runs", runs.size()), table)
+                                      : table);
+}
+
+}  // namespace
+
+std::string MakePage(const std::vector<Part>& parts, const PageText& text, const Targets& targets) {
+  const std::string title = Escaped(text.title.empty() ? EnvsOf(parts) : text.title);
+  std::string body = fmt::format("<h1>{}</h1>\n", title);
+  if (!text.notes.empty()) {
+    body += "<div class=\"notes\">\n" + NotesToHtml(text.notes) + "</div>\n";
+  }
+  for (const Part& part : parts) body += Body(part, targets);
+  body += HowToRead(!targets.empty());
+  return fmt::format(
+      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta "
+      "name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{}"
+      "</title>\n<style>{}</style>\n</head>\n<body>\n{}</body>\n</html>\n",
+      text.title.empty() ? "Starling: " + title : title, kReportStyle, body);
+}
+
+}  // namespace starling::report

@@ -1,0 +1,252 @@
+#include "tools/report/plot.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/text.h"
+#include "monitor/axis.h"
+#include "results/summary.h"
+#include "tools/report/html.h"
+
+namespace starling::report {
+namespace {
+
+constexpr double kTop = 10, kRight = 16, kDigit = 6.8;  // pixels of the drawing
+
+// Room for the ticks of an axis, and for its name if it has one.
+struct Margins {
+  double left, below;
+};
+constexpr Margins kNamed{32, 44}, kBare{12, 24};
+
+// From values to the drawing.
+struct Frame {
+  monitor::Axis x, y;
+  double width, height, left, below;
+
+  double bottom() const { return height - below; }
+  double right() const { return width - kRight; }
+  double X(double value) const {
+    return left + (value - x.low) / (x.high - x.low) * (right() - left);
+  }
+  double Y(double value) const {
+    return bottom() - (value - y.low) / (y.high - y.low) * (bottom() - kTop);
+  }
+};
+
+Frame MakeFrame(monitor::Axis x, monitor::Axis y, double width, double height,
+                Margins margins = kNamed) {
+  std::size_t longest = 1;
+  for (const std::string& text : y.tick_text) longest = std::max(longest, text.size());
+  const double left = margins.left + kDigit * static_cast<double>(longest);
+  return {std::move(x), std::move(y), width, height, left, margins.below};
+}
+
+std::string Open(const Frame& frame) {
+  return fmt::format("<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\">\n", frame.width,
+                     frame.height);
+}
+
+std::string Text(double x, double y, const char* how, const std::string& text) {
+  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\">{}</text>\n", x, y, how,
+                     Escaped(text));
+}
+
+std::string Line(double x1, double y1, double x2, double y2, const char* how) {
+  return fmt::format(
+      "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" class=\"{}\"/>\n", x1, y1, x2,
+      y2, how);
+}
+
+std::string Titles(const Frame& frame, const std::string& x_label, const std::string& y_label) {
+  const double middle = (kTop + frame.bottom()) / 2;
+  return Text((frame.left + frame.right()) / 2, frame.height - 6, "mid", x_label) +
+         fmt::format(
+             "<text transform=\"translate(13 {:.1f}) rotate(-90)\" class=\"mid\">{}</text>\n",
+             middle, Escaped(y_label));
+}
+
+std::string GridY(const Frame& frame) {
+  std::string svg;
+  for (std::size_t i = 0; i < frame.y.ticks.size(); ++i) {
+    const double y = frame.Y(frame.y.ticks[i]);
+    svg += Line(frame.left, y, frame.right(), y, "grid");
+    svg += Text(frame.left - 6, y + 4, "end", frame.y.tick_text[i]);
+  }
+  return svg + Line(frame.left, frame.bottom(), frame.right(), frame.bottom(), "axis");
+}
+
+std::string TicksX(const Frame& frame) {
+  std::string svg;
+  for (std::size_t i = 0; i < frame.x.ticks.size(); ++i) {
+    const double x = frame.X(frame.x.ticks[i]);
+    svg += Line(x, frame.bottom(), x, frame.bottom() + 4, "axis");
+    svg += Text(x, frame.bottom() + 18, "mid", frame.x.tick_text[i]);
+  }
+  return svg;
+}
+
+std::string Points(const Frame& frame, const Samples& samples) {
+  std::string points;
+  for (const Sample& sample : samples) {
+    points += fmt::format("{}{:.1f},{:.1f}", points.empty() ? "" : " ", frame.X(sample.x),
+                          frame.Y(sample.y));
+  }
+  return points;
+}
+
+std::string DrawBand(const Frame& frame, const Band& band) {
+  const GroupCurve& curve = band.curve;
+  if (curve.low.empty()) return "";
+  Samples edge;
+  for (std::size_t i = 0; i < curve.low.size(); ++i) {
+    edge.push_back({curve.middle[i].x, curve.low[i]});
+  }
+  for (std::size_t i = curve.high.size(); i-- > 0;) {
+    edge.push_back({curve.middle[i].x, curve.high[i]});
+  }
+  return fmt::format("<polygon class=\"band {}\" points=\"{}\"/>\n", GroupClass(band.style),
+                     Points(frame, edge));
+}
+
+std::string Cross(const Frame& frame, const Curve& curve) {
+  const double x = frame.X(curve.samples.back().x), y = frame.Y(curve.samples.back().y);
+  return fmt::format("<path class=\"cross {}\" d=\"M{:.1f},{:.1f}l8,8m0,-8l-8,8\"/>\n",
+                     GroupClass(curve.style), x - 4, y - 4);
+}
+
+std::string DrawCurve(const Frame& frame, const Curve& curve) {
+  if (curve.samples.empty()) return "";
+  static constexpr const char* kClass[] = {"line", "run", "open"};
+  const std::string classes =
+      fmt::format("{} {}", kClass[static_cast<int>(curve.kind)], GroupClass(curve.style));
+  std::string svg =
+      fmt::format("<polyline class=\"{}\" points=\"{}\"><title>{}</title></polyline>\n", classes,
+                  Points(frame, curve.samples), Escaped(curve.title));
+  // A single sample is no line.
+  if (curve.dots || curve.samples.size() == 1) {
+    for (const Sample& sample : curve.samples) {
+      svg += fmt::format("<circle class=\"dot {}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.5\"/>\n",
+                         GroupClass(curve.style), frame.X(sample.x), frame.Y(sample.y));
+    }
+  }
+  return curve.kind == Curve::Kind::kUnfinished ? svg + Cross(frame, curve) : svg;
+}
+
+std::string Empty(const std::string& sentence) {
+  return fmt::format("<p class=\"empty\">{}</p>\n", Escaped(sentence));
+}
+
+// "4", "10–14", "24+".
+std::string BarName(const Histogram& histogram, std::size_t bar) {
+  const auto& [bars, width, open] = histogram;
+  const std::size_t begin = bar * width;
+  if (open && bar + 1 == bars.size()) return fmt::format("{}+", begin);
+  return width == 1 ? fmt::format("{}", begin) : fmt::format("{}–{}", begin, begin + width - 1);
+}
+
+struct Extents {
+  Extent x, y;
+};
+
+// What all curves and bands of a plot cover.
+Extents ExtentsOf(const Plot& plot) {
+  Extents all;
+  for (const Curve& curve : plot.curves) {
+    for (const Sample& sample : curve.samples) all.x.Add(sample.x), all.y.Add(sample.y);
+  }
+  for (const Band& band : plot.bands) {
+    for (const double value : band.curve.low) all.y.Add(value);
+    for (const double value : band.curve.high) all.y.Add(value);
+  }
+  return all;
+}
+
+Frame FrameOf(const Plot& plot, Extents shown) {
+  auto& [x, y] = shown;
+  const double range = y.high - y.low;
+  if (plot.from_zero || (y.low >= 0 && y.low < range / 2)) y.Add(0);  // zero means something
+  const double margin = 0.03 * (y.high - y.low);
+  const monitor::Axis across =
+      monitor::MakeAxis(std::min(x.low, 0.0), x.high, plot.small ? 4 : 6, false);
+  const monitor::Axis up =
+      monitor::MakeAxis(y.low == 0 ? 0 : y.low - margin, y.high + margin, 5, false);
+  return plot.small ? MakeFrame(across, up, 380, 250) : MakeFrame(across, up, 560, 320);
+}
+
+}  // namespace
+
+std::string GroupClass(std::size_t style) {
+  return fmt::format("g{} d{}", style % kColors, style / kColors % kDashes);
+}
+
+std::string DrawPlot(const Plot& plot) {
+  Extents shown = ExtentsOf(plot);
+  if (shown.x.empty()) return Empty(plot.if_empty);
+  shown.x.Add(plot.x);
+  shown.y.Add(plot.y);
+  const Frame frame = FrameOf(plot, shown);
+  std::string svg =
+      Open(frame) + GridY(frame) + TicksX(frame) + Titles(frame, plot.x_label, plot.y_label);
+  for (const Band& band : plot.bands) svg += DrawBand(frame, band);
+  for (const Curve& curve : plot.curves) svg += DrawCurve(frame, curve);
+  return svg + "</svg>\n";
+}
+
+void Extent::Add(double value) {
+  low = std::min(low, value);
+  high = std::max(high, value);
+}
+
+void Extent::Add(const Extent& other) {
+  low = std::min(low, other.low);
+  high = std::max(high, other.high);
+}
+
+void ShareScale(std::vector<Plot>& plots) {
+  Extents all;
+  for (const Plot& plot : plots) {
+    const auto [x, y] = ExtentsOf(plot);
+    all.x.Add(x);
+    all.y.Add(y);
+  }
+  for (Plot& plot : plots) plot.x = all.x, plot.y = all.y;
+}
+
+std::string DrawHistogram(const Histogram& histogram, double top, std::size_t style, bool small) {
+  const auto& [bars, width, open] = histogram;
+  const auto all = std::accumulate(bars.begin(), bars.end(), std::uint64_t{0});
+  if (all == 0) return Empty("no gradient was applied");
+  const std::size_t last = bars.size() - 1, every = last / (small ? 4 : 8) + 1;
+  const monitor::Axis none{
+      .low = -0.5, .high = static_cast<double>(last) + 0.5, .ticks = {}, .tick_text = {}};
+  const monitor::Axis shares = monitor::MakeAxis(0, 100 * top, small ? 2 : 4, true);
+  const Frame frame =
+      small ? MakeFrame(none, shares, 170, 120, kBare) : MakeFrame(none, shares, 270, 190);
+  const double wide = frame.X(1) - frame.X(0);
+  std::string svg = Open(frame) + GridY(frame);
+  if (!small) svg += Titles(frame, "staleness of a gradient", "share, %");
+  for (std::size_t i = 0; i <= last; ++i) {
+    const double x = frame.X(static_cast<double>(i));
+    if (bars[i] > 0) {
+      const double share = static_cast<double>(bars[i]) / static_cast<double>(all);
+      const double high = std::max(frame.bottom() - frame.Y(100 * share), 1.0);  // the rare, too
+      svg += fmt::format(
+          "<rect class=\"bar {}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\">"
+          "<title>{}: {} gradients, {:.2f} %</title></rect>\n",
+          GroupClass(style), x - 0.4 * wide, frame.bottom() - high, 0.8 * wide, high,
+          BarName(histogram, i), Grouped(bars[i]), 100 * share);
+    }
+    // A wide bar begins at its number.
+    const bool room = i % every == 0 && (i == last || i + every <= last);
+    const std::string number = fmt::format("{}{}", i * width, open && i == last ? "+" : "");
+    if (room || i == last) {
+      svg += Text(width == 1 ? x : x - wide / 2, frame.bottom() + 16, "mid", number);
+    }
+  }
+  return svg + "</svg>\n";
+}
+
+}  // namespace starling::report

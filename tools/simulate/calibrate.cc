@@ -1,0 +1,164 @@
+#include "tools/simulate/calibrate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <sstream>
+#include <system_error>
+
+#include "core/config/config_rules.h"
+#include "core/error.h"
+#include "core/file.h"
+#include "results/run_dir.h"
+
+namespace starling::simulate {
+namespace {
+
+constexpr double kFewest = 20;     // gradients that a mean is taken of
+constexpr double kLeastMs = 1e-6;  // that an actor computes for a gradient: 1 ns
+
+bool WaitsForItsOwnOnly(const Config& config) {
+  return config.staleness.bound == kUnbounded && config.updates.gradients == 1 &&
+         config.updates.in_flight == 1;
+}
+
+// The keys that a run tells.
+struct Time {
+  const char* key;
+  double SimulateConfig::*ms;
+};
+constexpr Time kTimes[] = {
+    {"simulate.compute_ms", &SimulateConfig::compute_ms},
+    {"simulate.refresh_ms", &SimulateConfig::refresh_ms},
+    {"simulate.network_ms", &SimulateConfig::network_ms},
+    {"simulate.receive_ms", &SimulateConfig::receive_ms},
+    {"simulate.apply_ms", &SimulateConfig::apply_ms},
+    {"simulate.merge_ms", &SimulateConfig::merge_ms},
+};
+
+std::string Listed(const SimulateConfig& simulate) {
+  std::string text;
+  for (const Time& time : kTimes) {
+    const std::string name = std::string(time.key).substr(std::string("simulate.").size());
+    text += fmt::format("{}{} {:.3g}", text.empty() ? "" : ", ", name, simulate.*time.ms);
+  }
+  return text;
+}
+
+Config ConfigOf(const std::filesystem::path& run_dir) {
+  if (!std::filesystem::is_regular_file(run_dir / "config.toml")) {
+    throw UserError(
+        fmt::format("--times-from {}: it has no config.toml: not a run", run_dir.string()));
+  }
+  return LoadConfig(run_dir / "config.toml");
+}
+
+std::string MetricsOf(const std::filesystem::path& run_dir) {
+  try {
+    return ReadRegularFile(run_dir / "metrics.jsonl");
+  } catch (const std::system_error&) {
+    return "";
+  }
+}
+
+}  // namespace
+
+std::optional<SimulateConfig> TimesBetween(const learner::LearnerStatus& begin,
+                                           const learner::LearnerStatus& end, const Config& config,
+                                           SimulateConfig simulate) {
+  const auto count = [](std::uint64_t from, std::uint64_t to) {
+    return static_cast<double>(to) - static_cast<double>(from);
+  };
+  const double gradients = count(begin.gradients.received, end.gradients.received);
+  const double applied = count(begin.gradients.applied, end.gradients.applied);
+  const double updates = count(begin.updates, end.updates);
+  if (gradients < kFewest || updates < 1) return std::nullopt;
+
+  const auto each_ms = [&](double before, double after) {
+    return std::max(0.0, 1000 * (after - before) / gradients);
+  };
+  const learner::TimeStatus::Actors &a = begin.time.actors, &b = end.time.actors;
+  const double paced_ms = config.env.step_ms * static_cast<double>(config.actors.unroll);
+  simulate.compute_ms = std::max(
+      kLeastMs, each_ms(a.act + a.gradient + a.push, b.act + b.gradient + b.push) - paced_ms);
+  simulate.refresh_ms = each_ms(a.refresh, b.refresh);
+  const learner::TimeStatus::Learner &c = begin.time.learner, &d = end.time.learner;
+  simulate.receive_ms = each_ms(c.receive + c.dispatch, d.receive + d.dispatch);
+  const double ratio = simulate.apply_ms > 0 ? simulate.merge_ms / simulate.apply_ms : 1;
+  const double lanes_ms = std::max(0.0, 1000 * (d.lanes - c.lanes));
+  simulate.apply_ms = lanes_ms / (updates + ratio * (applied - updates));
+  simulate.merge_ms = ratio * simulate.apply_ms;
+  if (WaitsForItsOwnOnly(config)) {
+    const double rest = each_ms(a.wait, b.wait) - simulate.receive_ms - simulate.apply_ms;
+    simulate.network_ms = std::max(0.0, rest / 2);
+  }
+  return simulate;
+}
+
+std::optional<FirstAndLast> LastTermOf(std::string_view metrics) {
+  std::optional<FirstAndLast> found;
+  int lines = 0;  // of that term
+  std::istringstream text{std::string(metrics)};
+  for (std::string line; std::getline(text, line);) {
+    const std::optional<learner::LearnerStatus> status = learner::ParseStatus(line);
+    if (!status) continue;  // torn
+    if (!found || found->last.term != status->term) {
+      found = FirstAndLast{*status, *status};
+      lines = 0;
+    }
+    found->last = *status;
+    ++lines;
+  }
+  // With the first grant a learner begins to count its times anew, but for those of its lanes.
+  if (found && found->first.phase == "waiting") {
+    found->first.time = {.actors = {}, .learner = {.lanes = found->first.time.learner.lanes}};
+  }
+  if (lines == 1 && found->last.term > 1) return std::nullopt;
+  if (lines == 1) found->first = {};
+  return found;
+}
+
+std::vector<std::string> TakeTimes(const std::filesystem::path& run_dir,
+                                   const std::vector<std::string>& keep, Config& config) {
+  if (results::IsSimulated(run_dir)) {
+    throw UserError(fmt::format(
+        "--times-from {}: it was simulated itself; its config.toml has the times, this takes those "
+        "of a real run",
+        run_dir.string()));
+  }
+  const Config theirs = ConfigOf(run_dir);
+  if (theirs.samples_per_gradient() != config.samples_per_gradient()) {
+    throw UserError(fmt::format(
+        "--times-from {}: its gradients are of {} samples, those of this configuration of {}: its "
+        "times would not be theirs",
+        run_dir.string(), theirs.samples_per_gradient(), config.samples_per_gradient()));
+  }
+  const auto lines = LastTermOf(MetricsOf(run_dir));
+  const auto times =
+      lines ? TimesBetween(lines->first, lines->last, theirs, config.simulate) : std::nullopt;
+  if (!times || times->compute_ms <= kLeastMs) {
+    throw UserError(fmt::format(
+        "--times-from {}: its metrics.jsonl does not tell how long things took: a run of a few "
+        "seconds or more does",
+        run_dir.string()));
+  }
+  for (const Time& time : kTimes) {
+    if (std::ranges::count(keep, time.key) == 0) config.simulate.*time.ms = *times.*time.ms;
+  }
+  std::vector<std::string> said = {
+      fmt::format("milliseconds, as in {}: {}", run_dir.string(), Listed(config.simulate))};
+  if (!WaitsForItsOwnOnly(theirs)) {
+    said.emplace_back(
+        "that run does not tell network_ms, which is as configured: one with "
+        "--set staleness.bound=unbounded --set updates.in_flight=1 does");
+  }
+  if (theirs.actors.count > UsableCores()) {
+    said.push_back(fmt::format(
+        "that run had {} actors and this machine has {} cores: if it ran here, its actors shared "
+        "them, and these are times of actors that do",
+        theirs.actors.count, UsableCores()));
+  }
+  return said;
+}
+
+}  // namespace starling::simulate

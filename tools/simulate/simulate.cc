@@ -1,0 +1,163 @@
+#include "tools/simulate/simulate.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "core/clock.h"
+#include "core/config/config_rules.h"
+#include "core/denormals.h"
+#include "core/error.h"
+#include "core/process.h"
+#include "core/text.h"
+#include "fleet/run_log.h"
+#include "monitor/console.h"
+#include "monitor/progress.h"
+#include "results/initial_net.h"
+#include "results/run_dir.h"
+#include "results/summary.h"
+#include "results/trained.h"
+#include "tools/simulate/calibrate.h"
+#include "tools/simulate/check_simulation.h"
+#include "tools/simulate/simulator.h"
+#include "tools/simulate/virtual_learner.h"
+
+namespace starling::simulate {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kLookMs = 50;  // between two looks at the operator's signals and screen
+
+struct Plan {
+  Config config;
+  fs::path run_dir;
+  std::vector<std::string> said;  // of its times
+};
+
+// Where --set gave a time, a run's does not replace it.
+std::vector<std::string> TimesThatWereSet(const ConfigSource& source) {
+  std::vector<std::string> keys;
+  for (const auto& [key, where] : source.where) {
+    if (key.starts_with("simulate.") && where.starts_with("--set")) keys.push_back(key);
+  }
+  return keys;
+}
+
+Plan MakePlan(const SimulateOptions& options) {
+  ConfigSource source;
+  Plan plan{LoadConfig(options.config, options.overrides, &source, CheckSimulation), {}, {}};
+  Config& config = plan.config;
+  results::ResolveInitFrom(config);
+  if (options.times_from) {
+    plan.said = TakeTimes(*options.times_from, TimesThatWereSet(source), config);
+  }
+  SettleSimulation(config);
+  const bool named = options.run_dir || !source.Where("run.dir").empty();
+  plan.run_dir = results::CreateRunDir(options.run_dir.value_or(config.run.dir), !named);
+  config.run.dir = plan.run_dir.string();
+  return plan;
+}
+
+std::string Headline(const Plan& plan, int threads) {
+  const Config& config = plan.config;
+  return fmt::format(
+      "simulating {} in {}: {}, {} steps, in {}", config.env.name, plan.run_dir.string(),
+      Plural(static_cast<std::size_t>(config.actors.count), "actor"), Grouped(config.run.steps),
+      Plural(static_cast<std::size_t>(threads), "thread"));
+}
+
+bool StopAsked(int stop_fd) {
+  pollfd item{stop_fd, POLLIN, 0};
+  return ::poll(&item, 1, 0) > 0;
+}
+
+learner::LearnerStatus StatusOf(const VirtualLearner& learner) {
+  return learner::ParseStatus(learner.Status().dump()).value_or(learner::LearnerStatus{});
+}
+
+void SayAll(const std::vector<std::string>& troubles, fleet::RunLog& log) {
+  for (const std::string& trouble : troubles) log.Say(LogLevel::kError, trouble);
+}
+
+// To the end, or to where the operator stops it: whether it came to its end.
+bool RunToItsEnd(const Config& config, VirtualLearner& learner, Simulator& simulator, int stop_fd,
+                 fleet::RunLog& log, monitor::Console& console) {
+  const SteadyClock clock;
+  monitor::RateMeter rate;  // of real time: it tells how long the operator has to wait
+  std::int64_t looked_ms = 0;
+  while (simulator.Step()) {
+    const std::int64_t now = clock.NowMs();
+    if (now - looked_ms < kLookMs) continue;
+    looked_ms = now;
+    if (StopAsked(stop_fd)) simulator.Stop();
+    SayAll(learner.TakeTroubles(), log);
+    const learner::LearnerStatus status = StatusOf(learner);
+    rate.Add(now, status.steps);
+    console.Show(monitor::MakeProgress(status, config.run.steps, rate.PerSecond(),
+                                       static_cast<int>(config.actors.count)),
+                 now);
+  }
+  console.Clear();
+  return learner.over();
+}
+
+int SumUp(const Plan& plan, const VirtualLearner& learner, int exit_status, double real_s,
+          const SimulateOptions& options, fleet::RunLog& log, monitor::Console& console) {
+  const learner::LearnerStatus status = StatusOf(learner);
+  const auto actors = static_cast<std::uint64_t>(plan.config.actors.count);
+  auto summary = results::BuildSummary(plan.config, status, {.actors_started = actors});
+  summary["simulated"] = true;
+  const std::string trouble = results::WriteSummary(plan.run_dir, summary);
+  console.Print(fmt::format("simulated {:.4g} s in {:.4g} s; what follows is of virtual time",
+                            status.seconds, real_s));
+  for (const std::string& line :
+       results::DescribeRun(summary, exit_status, plan.run_dir, options.program)) {
+    console.Print(line);
+  }
+  if (trouble.empty()) return exit_status;
+  log.Say(LogLevel::kError, "no summary: " + trouble);
+  return exit_status == kExitDone ? kExitFailed : exit_status;
+}
+
+}  // namespace
+
+int RunSimulate(const SimulateOptions& options) {
+  const Plan plan = MakePlan(options);
+  const Config& config = plan.config;
+  const int stop_fd = CatchStopSignals();
+  monitor::Console console(STDERR_FILENO, monitor::DetectStyle(STDERR_FILENO));
+  fleet::RunLog log(plan.run_dir, console);
+  results::MarkSimulated(plan.run_dir);
+  results::WriteConfig(plan.run_dir, config);
+  const int threads = static_cast<int>(std::min(UsableCores(), config.actors.count));
+  const std::string headline = Headline(plan, threads);
+  log.Say(LogLevel::kInfo, headline);
+  console.Print(headline);
+  for (const std::string& line : plan.said) {
+    log.Say(LogLevel::kInfo, line);
+    console.Print(line);
+  }
+
+  FlushDenormals();
+  const SteadyClock clock;
+  const std::int64_t begin = clock.NowNs();
+  VirtualLearner learner(config, results::BlueprintOf(config), plan.run_dir);
+  bool over = false;
+  {
+    Simulator simulator(config, learner, threads);
+    over = RunToItsEnd(config, learner, simulator, stop_fd, log, console);
+    learner.SetTime(simulator.Time());
+  }
+  int exit_status = over ? kExitDone : kExitInterrupted;
+  if (!learner.End()) exit_status = kExitFailed;
+  SayAll(learner.TakeTroubles(), log);
+  return SumUp(plan, learner, exit_status, static_cast<double>(clock.NowNs() - begin) / 1e9,
+               options, log, console);
+}
+
+}  // namespace starling::simulate

@@ -1,0 +1,166 @@
+#include "tools/simulate/simulator.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/check.h"
+
+namespace starling::simulate {
+namespace {
+
+constexpr std::uint64_t kLines = 200;  // of metrics.jsonl, evenly over the steps of a run
+
+double Seconds(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
+
+VirtualLearner& Joined(VirtualLearner& learner) {
+  learner.JoinAll();
+  return learner;
+}
+
+}  // namespace
+
+Simulator::Simulator(const Config& config, VirtualLearner& learner, int threads)
+    : config_(config),
+      network_ns_(NsOf(config.simulate.network_ms)),
+      receive_ns_(NsOf(config.simulate.receive_ms)),
+      refresh_ns_(NsOf(config.simulate.refresh_ms)),
+      deadline_ns_(NsOf(config.staleness.deadline_s * 1000)),
+      learner_(Joined(learner)),
+      workers_(config, learner.incarnation(), threads) {
+  for (std::uint32_t slot = 0; slot < config.actors.count; ++slot) {
+    actors_.push_back({.times = ActorTimes(config, slot, learner.incarnation())});
+  }
+  published_.push_back({.at_ns = -network_ns_, .weights = learner.first_weights()});
+  SendGrants();
+}
+
+bool Simulator::Step() {
+  if (closed() && learner_.idle()) return false;
+  CHECK(!events_.empty(), "nothing will ever happen, at version {}", learner_.published());
+  events_.Next();
+  return true;
+}
+
+// ---- an actor
+
+void Simulator::Granted(const learner::Grant& grant) {
+  actors_[grant.slot].grants.push_back(grant);
+  BeginUnroll(grant.slot);
+}
+
+void Simulator::BeginUnroll(std::uint32_t slot) {
+  Actor& actor = actors_[slot];
+  if (closed() || actor.computing || actor.grants.empty()) return;
+  const std::int64_t now = events_.now_ns();
+  const learner::Grant grant = actor.grants.front();
+  actor.grants.pop_front();
+  const std::shared_ptr<const Weights>& weights = NewestThatHasArrived();
+  CHECK(weights->version >= grant.version, "a grant of version {} came before its weights",
+        grant.version);
+
+  const std::int64_t refresh = weights->version == actor.holds ? 0 : refresh_ns_;
+  const std::int64_t compute = actor.times.ComputeNs();
+  if (actor.idle_since_ns >= 0) wait_ns_ += now - actor.idle_since_ns;
+  refreshed_ns_ += refresh;
+  computed_ns_ += compute;
+  actor.computing = true;
+  actor.holds = weights->version;
+  actor.under_way.push_back({.slot = slot,
+                             .sequence = ++actor.sequence,
+                             .grant = grant.number,
+                             .base = weights->version,
+                             .computed = workers_.Compute(slot, weights)});
+  events_.At(now + refresh + compute, [this, slot] { EndUnroll(slot); });
+}
+
+void Simulator::EndUnroll(std::uint32_t slot) {
+  Actor& actor = actors_[slot];
+  const std::int64_t now = events_.now_ns();
+  actor.last_arrival_ns = std::max(now + actor.times.PushNs(), actor.last_arrival_ns);
+  events_.At(actor.last_arrival_ns, [this, slot] { Arrive(slot); });
+  actor.computing = false;
+  actor.idle_since_ns = now;
+  BeginUnroll(slot);
+}
+
+const std::shared_ptr<const Weights>& Simulator::NewestThatHasArrived() {
+  const std::int64_t left = events_.now_ns() - network_ns_;  // what left then is here now
+  while (published_.size() > 1 && published_[1].at_ns <= left) published_.pop_front();
+  return published_.front().weights;
+}
+
+// ---- the learner
+
+void Simulator::Arrive(std::uint32_t slot) {
+  std::deque<Pushed>& under_way = actors_[slot].under_way;
+  inbox_.push_back(std::move(under_way.front()));
+  under_way.pop_front();
+  if (inbox_.size() == 1) BeginReceiving();
+}
+
+void Simulator::BeginReceiving() {
+  if (closed()) return;
+  events_.At(events_.now_ns() + receive_ns_, [this] { EndReceiving(); });
+}
+
+void Simulator::EndReceiving() {
+  if (closed()) return;
+  received_ns_ += receive_ns_;
+  learner_.Receive(std::move(inbox_.front()));
+  inbox_.pop_front();
+  if (!inbox_.empty()) BeginReceiving();
+  DecideAll();
+  SendGrants();
+}
+
+void Simulator::DecideAll() {
+  if (stopped_) return;
+  while (auto decided = learner_.Decide()) {
+    const std::int64_t takes = ApplyNs(config_.simulate, decided->gradients);
+    lanes_free_ns_ = std::max(lanes_free_ns_, events_.now_ns()) + takes;
+    applied_ns_ += takes;
+    events_.At(lanes_free_ns_, [this, weights = std::move(decided->weights)] { Publish(weights); });
+  }
+}
+
+void Simulator::Publish(const std::shared_ptr<const Weights>& weights) {
+  learner_.Publish(events_.now_ns());
+  published_.push_back({.at_ns = events_.now_ns(), .weights = weights});
+  DecideAll();
+  SendGrants();
+  Report();
+}
+
+void Simulator::Report() {
+  const std::uint64_t due = kLines * learner_.steps() / config_.run.steps;
+  if (due == lines_) return;
+  lines_ = due;
+  learner_.SetTime(Time());
+  learner_.WriteMetrics();
+}
+
+void Simulator::SendGrants() {
+  const std::int64_t now = events_.now_ns();
+  for (const learner::Grant& grant : learner_.TakeGrants()) {
+    events_.At(now + network_ns_, [this, grant] { Granted(grant); });
+    events_.At(now + deadline_ns_, [this, grant] {
+      if (closed()) return;
+      learner_.Expire(grant);
+      DecideAll();
+      SendGrants();
+    });
+  }
+}
+
+learner::TimeStatus Simulator::Time() const {
+  const std::int64_t now = events_.now_ns();
+  learner::TimeStatus time;
+  time.actors = {
+      .wait = Seconds(wait_ns_), .refresh = Seconds(refreshed_ns_), .act = Seconds(computed_ns_)};
+  time.learner = {.receive = Seconds(received_ns_),
+                  .idle = Seconds(std::max<std::int64_t>(now - received_ns_, 0)),
+                  .lanes = Seconds(applied_ns_)};
+  return time;
+}
+
+}  // namespace starling::simulate

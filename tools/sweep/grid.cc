@@ -1,0 +1,194 @@
+#include "tools/sweep/grid.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+
+#include "core/error.h"
+#include "fleet/check_config.h"
+#include "results/trained.h"
+#include "tools/simulate/check_simulation.h"
+#include "tools/sweep/grid_file.h"
+#include "tools/sweep/names.h"
+
+namespace starling::sweep {
+namespace {
+
+// One value for each key of the grid.
+using Choice = std::vector<const GridValue*>;
+
+std::vector<Choice> Product(const std::vector<GridKey>& keys) {
+  std::vector<Choice> choices = {{}};
+  for (const GridKey& key : keys) {
+    std::vector<Choice> longer;
+    for (const Choice& choice : choices) {
+      for (const GridValue& value : key.values) {
+        longer.push_back(choice);
+        longer.back().push_back(&value);
+      }
+    }
+    choices = std::move(longer);
+  }
+  return choices;
+}
+
+std::size_t CountRuns(const GridFile& file) {
+  std::size_t runs = file.seeds.size();
+  for (const GridKey& key : file.grid) {
+    runs = std::min(runs * key.values.size(), kMostRuns + 1);  // no overflow
+  }
+  return runs;
+}
+
+// Two values that would share a directory.
+void CheckNames(const GridKey& key, Mistakes& mistakes) {
+  std::map<std::string, const GridValue*> seen;
+  for (const GridValue& value : key.values) {
+    const auto [before, is_new] = seen.emplace(ValueName(value.toml), &value);
+    if (is_new) continue;
+    const std::string& other = before->second->toml;
+    mistakes.Add(value.place,
+                 other == value.toml
+                     ? fmt::format("{} = {} is listed twice", key.name, value.toml)
+                     : fmt::format("{} = {} and {} would both be called \"{}\" in the names of "
+                                   "directories: write one of them differently",
+                                   key.name, other, value.toml, before->first));
+  }
+}
+
+// An override "section.key=value" of a point, and where it stands in the grid's file.
+struct Setting {
+  std::string text;
+  const GridKey& key;
+  const GridValue& value;
+};
+
+// [set], then [grid].
+std::vector<Setting> SettingsOf(const GridFile& file, const Choice& choice) {
+  std::vector<Setting> settings;
+  const auto add = [&](const GridKey& key, const GridValue& value) {
+    settings.push_back({fmt::format("{}={}", key.name, value.toml), key, value});
+  };
+  for (const GridKey& key : file.set) add(key, key.values.front());
+  for (std::size_t i = 0; i < choice.size(); ++i) add(file.grid[i], *choice[i]);
+  return settings;
+}
+
+// `line` is what the reader of configurations says, at "--set section.key=value" for an override.
+void AddFromConfig(const std::string& line, const GridFile& file, const std::filesystem::path& base,
+                   const std::vector<Setting>& settings, Mistakes& mistakes) {
+  for (const Setting& setting : settings) {
+    const std::string prefix = fmt::format("--set {}: ", setting.text);
+    if (!line.starts_with(prefix)) continue;
+    const std::string sentence = line.substr(prefix.size());
+    mistakes.Add(sentence.starts_with("unknown ") ? setting.key.place : setting.value.place,
+                 sentence);
+    return;
+  }
+  if (const std::string prefix = base.string() + ":"; line.starts_with(prefix)) {
+    const std::size_t end = line.find(": ", prefix.size());
+    mistakes.Add({.text = line.substr(0, end)}, line.substr(std::min(end, line.size() - 2) + 2));
+    return;
+  }
+  mistakes.Add(file.config_place, line);  // that it cannot be read, say
+}
+
+// The weights that the runs start from, tried out like everything else.
+void TryOutWeights(Config& config, const GridFile& file, const std::vector<Setting>& settings,
+                   Mistakes& mistakes) {
+  try {
+    results::ResolveInitFrom(config);
+  } catch (const UserError& error) {
+    Place place = file.config_place;
+    for (const Setting& setting : settings) {
+      if (setting.key.name == "run.init_from") place = setting.value.place;
+    }
+    mistakes.Add(place, error.what());
+  }
+}
+
+GridPoint TryOut(const GridFile& file, const std::filesystem::path& base, const Choice& choice,
+                 Mistakes& mistakes) {
+  GridPoint point;
+  for (std::size_t i = 0; i < choice.size(); ++i) {
+    point.varied.emplace_back(file.grid[i].name, choice[i]->toml);
+  }
+  point.name = PointName(point.varied);
+  const std::vector<Setting> settings = SettingsOf(file, choice);
+  std::vector<std::string> overrides;
+  for (const Setting& setting : settings) overrides.push_back(setting.text);
+  try {
+    point.config = LoadConfig(base, overrides, nullptr,
+                              file.simulate ? simulate::CheckSimulation : fleet::CheckConfig);
+    if (file.simulate) simulate::SettleSimulation(point.config);
+    TryOutWeights(point.config, file, settings, mistakes);
+  } catch (const UserError& error) {
+    std::istringstream lines(error.what());
+    for (std::string line; std::getline(lines, line);) {
+      AddFromConfig(line, file, base, settings, mistakes);
+    }
+  }
+  return point;
+}
+
+// Runs side by side cannot be served on one port.
+void CheckPorts(const Grid& grid, Mistakes& mistakes) {
+  for (const GridPoint& point : grid.points) {
+    if (grid.at_once == 1 || point.config.status.port == 0) continue;
+    return mistakes.Add(
+        {.text = grid.file.string()},
+        fmt::format("at_once = {} contradicts status.port = {}: runs side by side "
+                    "cannot be served on one port; set at_once = 1 or status.port = 0",
+                    grid.at_once, point.config.status.port));
+  }
+}
+
+// Two points that would train the same: a seed would count twice.
+void CheckConfigs(const Grid& grid, Mistakes& mistakes) {
+  std::map<std::string, const GridPoint*> seen;
+  for (const GridPoint& point : grid.points) {
+    const auto [before, is_new] = seen.emplace(ToToml(point.config), &point);
+    if (is_new) continue;
+    mistakes.Add({.text = grid.file.string()},
+                 fmt::format("the points {} and {} are the same configuration: leave one out",
+                             before->second->name, point.name));
+  }
+}
+
+}  // namespace
+
+Grid ReadGrid(const std::filesystem::path& path) {
+  Mistakes mistakes;
+  const GridFile file = ReadGridFile(path, mistakes);
+  Grid grid{.file = path,
+            .config = (path.parent_path() / file.config).lexically_normal(),
+            .dir = file.dir.string().starts_with('-') ? "." / file.dir : file.dir,
+            .at_once = file.at_once,
+            .simulate = file.simulate,
+            .seeds = file.seeds,
+            .eval_episodes = file.eval_episodes,
+            .points = {}};
+  for (const GridKey& key : file.grid) CheckNames(key, mistakes);
+  if (file.config.empty() && file.config_place.line > 0) {
+    // What is there is said to be none.
+  } else if (file.config.empty()) {
+    mistakes.Add(file.config_place,
+                 "config = \"...\" is missing: the configuration that the grid varies, relative to "
+                 "this file");
+  } else if (CountRuns(file) > kMostRuns) {
+    mistakes.Add({.text = path.string()},
+                 fmt::format("the grid has more than {} runs; leave some values out", kMostRuns));
+  } else {
+    for (const Choice& choice : Product(file.grid)) {
+      grid.points.push_back(TryOut(file, grid.config, choice, mistakes));
+    }
+  }
+  if (mistakes.Text().empty()) CheckConfigs(grid, mistakes);
+  CheckPorts(grid, mistakes);
+  if (const std::string text = mistakes.Text(); !text.empty()) throw UserError(text);
+  return grid;
+}
+
+}  // namespace starling::sweep

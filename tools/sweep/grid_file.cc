@@ -1,0 +1,250 @@
+#include "tools/sweep/grid_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <optional>
+#include <system_error>
+#include <tuple>
+
+#include "core/config/config_schema.h"
+#include "core/config/nearest.h"
+#include "core/config/toml_text.h"
+#include "core/error.h"
+#include "core/file.h"
+
+namespace starling::sweep {
+namespace {
+
+constexpr std::int64_t kMostAtOnce = 64, kMostEpisodes = 10'000'000;
+
+// What the sweep sets itself, and by what.
+std::string_view TakenBy(std::string_view key) {
+  if (key == "run.seed") return "list them in seeds = [...]";
+  if (key == "run.dir") return "every run has a directory of its own under dir = \"...\"";
+  if (key == "run.name") return "runs are named after their point of the grid";
+  return "";
+}
+
+class Reader {
+ public:
+  Reader(GridFile& file, Mistakes& mistakes) : file_(file), mistakes_(mistakes) {}
+
+  void Read(const toml::table& document) {
+    for (const auto& [key, node] : document) {
+      const std::string name(key.str());
+      if (name == "config") {
+        Text(name, node, file_.config);
+        file_.config_place = At(node.source());
+      } else if (name == "dir") {
+        Text(name, node, file_.dir);
+      } else if (name == "at_once") {
+        if (const auto value = Integer(name, node, 1, kMostAtOnce)) {
+          file_.at_once = static_cast<int>(*value);
+        }
+      } else if (name == "simulate") {
+        file_.simulate = Boolean(name, node);
+      } else if (name == "eval_episodes") {
+        file_.eval_episodes = Integer(name, node, 0, kMostEpisodes).value_or(file_.eval_episodes);
+      } else if (name == "seeds") {
+        Seeds(node);
+      } else if (name == "set" || name == "grid") {
+        Keys(name, node, name == "set" ? file_.set : file_.grid);
+      } else {
+        Unknown(name, At(key.source()));
+      }
+    }
+    Overlaps();
+    VariedInVain();
+  }
+
+ private:
+  Place At(const toml::source_region& region) const {
+    const auto [line, column] = region.begin;
+    return {fmt::format("{}:{}:{}", file_.file.string(), line, column), line, column};
+  }
+
+  void Unknown(const std::string& name, const Place& place) {
+    static const std::vector<std::string> known = {"config", "dir",           "at_once", "simulate",
+                                                   "seeds",  "eval_episodes", "set",     "grid"};
+    const bool section = std::ranges::count(ConfigSections(), name) > 0;
+    mistakes_.Add(place,
+                  section ? fmt::format("{} is a section of a configuration: write its keys under "
+                                        "[grid] (lists of values) or [set] (one value each)",
+                                        name)
+                          : fmt::format("unknown key {}; keys of a grid: {}{}", name,
+                                        fmt::join(known, ", "), DidYouMean(name, known)));
+  }
+
+  void Text(const std::string& name, const toml::node& node, std::filesystem::path& out) {
+    const auto text = node.value_exact<std::string>();
+    const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+    if (text && !text->empty() && *text->begin() != '~' &&
+        std::ranges::none_of(*text, is_control)) {
+      out = *text;
+    } else {
+      mistakes_.Add(At(node.source()),
+                    fmt::format("{} = {} is not allowed; allowed: a path, without ~ and control "
+                                "characters",
+                                name, TomlText(node)));
+    }
+  }
+
+  std::optional<std::int64_t> Integer(const std::string& name, const toml::node& node,
+                                      std::int64_t low, std::int64_t high) {
+    const auto value = node.value_exact<std::int64_t>();
+    if (value && *value >= low && *value <= high) return value;
+    mistakes_.Add(At(node.source()),
+                  fmt::format("{} = {} is not allowed; allowed: an integer from {} to {}", name,
+                              TomlText(node), low, high));
+    return std::nullopt;
+  }
+
+  bool Boolean(const std::string& name, const toml::node& node) {
+    const auto value = node.value_exact<bool>();
+    if (!value) {
+      mistakes_.Add(
+          At(node.source()),
+          fmt::format("{} = {} is not allowed; allowed: true, false{}", name, TomlText(node),
+                      node.is_table() ? "; keys of the section simulate stand under [set] "
+                                        "or [grid]: simulate.stragglers = ..."
+                                      : ""));
+    }
+    return value.value_or(false);
+  }
+
+  void Seeds(const toml::node& node) {
+    const toml::array* list = node.as_array();
+    if (list == nullptr || list->empty()) {
+      mistakes_.Add(At(node.source()),
+                    fmt::format("seeds = {} is not allowed; allowed: a list of integers, as in "
+                                "[1, 2, 3]",
+                                TomlText(node)));
+      return;
+    }
+    file_.seeds.clear();
+    for (const toml::node& element : *list) {
+      const auto seed = Integer("a seed", element, 0, std::numeric_limits<std::int64_t>::max());
+      if (!seed) continue;
+      const auto value = static_cast<std::uint64_t>(*seed);
+      if (std::ranges::count(file_.seeds, value) > 0) {
+        mistakes_.Add(At(element.source()), fmt::format("seed {} is listed twice", value));
+      }
+      file_.seeds.push_back(value);
+    }
+  }
+
+  // Of [set] or [grid]: keys in sections, dotted, or dotted within quotes.
+  void Keys(const std::string& part, const toml::node& node, std::vector<GridKey>& out) {
+    const toml::table* sections = node.as_table();
+    if (sections == nullptr) {
+      mistakes_.Add(At(node.source()), fmt::format("{} is a section: write [{}]", part, part));
+      return;
+    }
+    for (const auto& [section, inner] : *sections) {
+      const std::string name(section.str());
+      if (const toml::table* keys = inner.as_table()) {
+        for (const auto& [key, value] : *keys) {
+          Key(part, fmt::format("{}.{}", name, key.str()), At(key.source()), value, out);
+        }
+      } else if (name.find('.') != std::string::npos) {
+        Key(part, name, At(section.source()), inner, out);
+      } else {
+        mistakes_.Add(
+            At(section.source()),
+            fmt::format("{} stands outside of every section: write it as section.{}", name, name));
+      }
+    }
+    // A table knows no order; the file does.
+    std::ranges::sort(
+        out, {}, [](const GridKey& key) { return std::tuple(key.place.line, key.place.column); });
+  }
+
+  void Key(const std::string& part, const std::string& name, const Place& place,
+           const toml::node& node, std::vector<GridKey>& out) {
+    if (const std::string_view by = TakenBy(name); !by.empty()) {
+      mistakes_.Add(place, fmt::format("{} is the sweep's to set: {}", name, by));
+      return;
+    }
+    if (node.is_table()) {
+      mistakes_.Add(place, fmt::format("{} is a table: keys are written section.key", name));
+      return;
+    }
+    GridKey key{name, place, {}};
+    if (part == "set") {
+      key.values.push_back({TomlText(node), At(node.source())});
+    } else if (const toml::array* list = node.as_array(); list != nullptr && !list->empty()) {
+      for (const toml::node& value : *list) {
+        key.values.push_back({TomlText(value), At(value.source())});
+      }
+    } else {
+      mistakes_.Add(At(node.source()),
+                    fmt::format("{} = {} is no list of values: write [...], or put one value for "
+                                "all runs under [set]",
+                                name, TomlText(node)));
+      return;
+    }
+    out.push_back(std::move(key));
+  }
+
+  void VariedInVain() {
+    if (file_.simulate) return;
+    for (const GridKey& key : file_.grid) {
+      if (!key.name.starts_with("simulate.")) continue;
+      mistakes_.Add(key.place,
+                    fmt::format("{} varies, and training reads none of it: to simulate the "
+                                "runs write simulate = true at the top",
+                                key.name));
+    }
+  }
+
+  void Overlaps() {
+    std::map<std::string, Place> seen;
+    for (const std::vector<GridKey>* keys : {&file_.set, &file_.grid}) {
+      for (const GridKey& key : *keys) {
+        const auto [before, is_new] = seen.emplace(key.name, key.place);
+        if (is_new) continue;
+        mistakes_.Add(key.place,
+                      fmt::format("{} stands here twice ({})", key.name, before->second.text));
+      }
+    }
+  }
+
+  GridFile& file_;
+  Mistakes& mistakes_;
+};
+
+std::string ReadText(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    throw UserError(fmt::format("{} is a directory; give the TOML file of a grid", path.string()));
+  }
+  try {
+    return ReadFile(path);
+  } catch (const std::system_error& error) {
+    throw UserError(
+        fmt::format("grid {} cannot be read: {}", path.string(), error.code().message()));
+  }
+}
+
+}  // namespace
+
+GridFile ReadGridFile(const std::filesystem::path& path, Mistakes& mistakes) {
+  GridFile file;
+  file.file = path;
+  file.dir = std::filesystem::path("sweeps") / path.stem();
+  file.config_place.text = path.string();
+  try {
+    Reader(file, mistakes).Read(ParseToml(ReadText(path), path.string()));
+  } catch (const toml::parse_error& error) {
+    std::string sentence(error.description());
+    std::ranges::replace(sentence, '\n', ' ');
+    const auto [line, column] = error.source().begin;
+    throw UserError(fmt::format("{}:{}:{}: {}", path.string(), line, column, sentence));
+  }
+  return file;
+}
+
+}  // namespace starling::sweep

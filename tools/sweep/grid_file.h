@@ -1,0 +1,42 @@
+// GRID.toml as it stands in the file, before anything of it is tried out: which keys get which
+// values, and where each of them was written.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/config/mistakes.h"
+
+namespace starling::sweep {
+
+struct GridValue {
+  std::string toml;  // as an override takes it: 4, "unbounded", [64, 64]
+  Place place;
+};
+
+struct GridKey {
+  std::string name;  // "staleness.bound"
+  Place place;
+  std::vector<GridValue> values;
+};
+
+struct GridFile {
+  std::filesystem::path file;
+  std::filesystem::path config;  // "": none was given
+  Place config_place;
+  std::filesystem::path dir;
+  int at_once = 1;
+  bool simulate = false;
+  std::vector<std::uint64_t> seeds = {1, 2, 3};
+  std::int64_t eval_episodes = 100;
+  std::vector<GridKey> set;   // one value each
+  std::vector<GridKey> grid;  // in the order of the file
+};
+
+// Reads `path`; whether the values suit their keys is not looked at. Throws UserError if the file
+// cannot be read or is no TOML.
+GridFile ReadGridFile(const std::filesystem::path& path, Mistakes& mistakes);
+
+}  // namespace starling::sweep

@@ -1,0 +1,74 @@
+#include "tools/sweep/job.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <string_view>
+
+namespace starling::sweep {
+namespace {
+
+constexpr std::size_t kMaxLine = 16 << 10, kLinesKept = 200;
+
+}  // namespace
+
+Job::Job(const std::filesystem::path& program, const std::vector<std::string>& arguments)
+    // SIGTERM: should the sweep be killed, its runs still write their checkpoints.
+    : child_(Spawn({.program = program,
+                    .arguments = arguments,
+                    .status_pipe = false,
+                    .death_signal = SIGTERM})),
+      fd_(child_.output_fd),
+      lines_(kMaxLine, [this](std::string_view line) {
+        said_.emplace_back(line);
+        if (said_.size() > kLinesKept) said_.pop_front();
+      }) {}
+
+Job::~Job() {
+  if (child_.pid > 0) {
+    Signal(SIGKILL);
+    while (!starling::Reap(child_.pid)) ::usleep(1000);
+  }
+  Close();
+}
+
+void Job::Read() {
+  std::array<char, 16 << 10> buffer;
+  while (fd_ >= 0) {
+    const ssize_t size = ::read(fd_, buffer.data(), buffer.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0 && errno == EAGAIN) return;
+    if (size <= 0) {
+      Close();
+    } else {
+      lines_.Add({buffer.data(), static_cast<std::size_t>(size)});
+    }
+  }
+}
+
+std::optional<ChildExit> Job::Reap() {
+  std::optional<ChildExit> exit;
+  if (child_.pid < 0) {
+    exit = ChildExit{ChildExit::How::kNotStarted, child_.error};
+  } else {
+    exit = starling::Reap(child_.pid);
+  }
+  if (!exit) return exit;
+  child_.pid = 0;
+  Read();  // its last words
+  lines_.End();
+  return exit;
+}
+
+void Job::Signal(int signal) {
+  if (child_.pid > 0) ::kill(signal == SIGKILL ? -child_.pid : child_.pid, signal);
+}
+
+void Job::Close() {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
+}
+
+}  // namespace starling::sweep

@@ -1,0 +1,143 @@
+#include "tools/sweep/runs.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <system_error>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "results/run_dir.h"
+#include "results/summary.h"
+
+namespace starling::sweep {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The configuration of a point as it was tried out: files may be edited while a sweep goes on.
+fs::path ConfigOf(const Grid& grid, const GridPoint& point) {
+  return grid.dir / point.name / "point.toml";
+}
+
+// What its directory tells.
+void Look(const Grid& grid, Run& run) {
+  Config config = run.point.config;
+  config.run.seed = run.outcome.seed;
+  CheckItIsOurs(run.dir, config, grid.simulate);
+  run.todo = WhatIsLeft(grid, run);
+  if (grid.simulate && run.todo == Todo::kResume) run.todo = Todo::kBeginAnew;
+  run.outcome.state = results::RunState::kNotBegun;
+  if (run.todo == Todo::kBegin) return;
+  run.outcome.summary = results::ReadSummary(run.dir);
+  // A simulation's seconds are virtual.
+  run.before_s = run.outcome.summary && !grid.simulate ? run.outcome.summary->seconds : 0;
+  run.outcome.state = results::RunState::kUnfinished;
+  if (run.todo != Todo::kNothing) return;
+  run.outcome.state = results::RunState::kFinished;
+  if (grid.eval_episodes > 0) run.outcome.eval = results::ReadFinalEval(run.dir);
+}
+
+// Moves a run that leads nowhere out of the way, and says where to.
+fs::path MoveAside(const Grid& grid, const Run& run) {
+  if (const std::optional<results::FinalEval> eval = results::ReadFinalEval(run.dir)) {
+    throw UserError(
+        fmt::format("it was evaluated with {} episodes, and its weights are gone or damaged: set "
+                    "eval_episodes = {}, or "
+                    "move {} away to train it again",
+                    eval->episodes, eval->episodes, run.dir.string()));
+  }
+  const fs::path aside =
+      results::CreateRunDir(grid.dir / "old" / run.outcome.dir, /*may_number=*/true);
+  fs::rename(run.dir, aside);
+  return aside;
+}
+
+}  // namespace
+
+std::string Run::name() const { return fmt::format("{} seed {}", point.name, outcome.seed); }
+
+results::LockedFile OpenLock(const Grid& grid) {
+  std::error_code error;
+  fs::create_directories(grid.dir, error);
+  try {
+    return results::LockedFile(grid.dir / "lock");
+  } catch (const std::system_error& opening) {
+    throw UserError(
+        fmt::format("the sweep's directory {} cannot be written: {}; give it another dir = \"...\"",
+                    grid.dir.string(), (error ? error : opening.code()).message()));
+  }
+}
+
+std::vector<PointOutcome> OpenOutcomes(const Grid& grid) {
+  std::vector<PointOutcome> outcomes;
+  for (const GridPoint& point : grid.points) {
+    outcomes.push_back({point.name, point.varied, {}});
+    for (const std::uint64_t seed : grid.seeds) {
+      outcomes.back().runs.push_back(
+          {.seed = seed, .dir = fmt::format("{}/seed-{}", point.name, seed)});
+    }
+  }
+  return outcomes;
+}
+
+std::vector<Run> PlanRuns(const Grid& grid, std::vector<PointOutcome>& outcomes) {
+  std::vector<Run> runs;
+  std::string mistakes;
+  for (std::size_t s = 0; s < grid.seeds.size(); ++s) {
+    for (std::size_t p = 0; p < grid.points.size(); ++p) {
+      RunOutcome& outcome = outcomes[p].runs[s];
+      runs.push_back({grid.points[p], outcome, grid.dir / outcome.dir});
+      try {
+        Look(grid, runs.back());
+      } catch (const UserError& error) {
+        mistakes += (mistakes.empty() ? "" : "\n") + std::string(error.what());
+      } catch (const std::system_error&) {
+        // It cannot be read: that is a failure once its turn comes, and of this run only.
+      }
+    }
+  }
+  if (!mistakes.empty()) throw UserError(mistakes);
+  return runs;
+}
+
+fs::path MakeReady(const Grid& grid, Run& run) {
+  if (results::IsLocked(run.dir / "log")) {
+    throw UserError(
+        fmt::format("another starling train is running in {}; wait for its end", run.dir.string()));
+  }
+  Look(grid, run);
+  fs::path aside;
+  if (run.todo == Todo::kBeginAnew) {
+    aside = MoveAside(grid, run);
+    run.todo = Todo::kBegin;
+    run.before_s = 0;
+  }
+  if (run.todo == Todo::kBegin) {
+    fs::create_directories(grid.dir / run.point.name);
+    WriteFileAtomically(ConfigOf(grid, run.point), ToToml(run.point.config));
+  }
+  return aside;
+}
+
+Todo WhatIsLeft(const Grid& grid, const Run& run) {
+  return WhatIsLeft(ReadRunFacts(run.dir, run.point.config.run.steps, grid.eval_episodes));
+}
+
+std::vector<std::string> Arguments(const Grid& grid, const Run& run) {
+  if (run.todo == Todo::kResume) return {"train", "--resume", run.dir.string()};
+  if (run.todo == Todo::kEvaluate) {
+    return {"eval", (run.dir / run.outcome.summary->checkpoint).string(), "--json", "--episodes",
+            std::to_string(grid.eval_episodes)};
+  }
+  return {grid.simulate ? "simulate" : "train",
+          ConfigOf(grid, run.point).string(),
+          "--run-dir",
+          run.dir.string(),
+          "--set",
+          fmt::format("run.seed={}", run.outcome.seed),
+          "--set",
+          fmt::format("run.name=\"{}\"", run.point.name)};
+}
+
+}  // namespace starling::sweep

@@ -1,0 +1,250 @@
+#include "tools/sweep/sweep.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/file.h"
+#include "core/process.h"
+#include "monitor/console.h"
+#include "results/final_eval.h"
+#include "results/last_words.h"
+#include "results/locked_file.h"
+#include "results/summary.h"
+#include "tools/sweep/grid.h"
+#include "tools/sweep/outcome.h"
+#include "tools/sweep/runs.h"
+#include "tools/sweep/sweep_text.h"
+
+namespace starling::sweep {
+namespace {
+
+constexpr int kTickMs = 100;
+constexpr std::int64_t kKillMs = 20'000;  // `starling train` ends within five seconds by itself
+
+class Sweep {
+ public:
+  Sweep(const Grid& grid, const SweepOptions& options)
+      : grid_(grid),
+        options_(options),
+        console_(STDERR_FILENO, monitor::DetectStyle(STDERR_FILENO)),
+        points_(OpenOutcomes(grid)),
+        runs_(PlanRuns(grid, points_)) {
+    for (const Run& run : runs_) {
+      if (run.outcome.state != results::RunState::kFinished || grid.simulate) continue;
+      finished_s_.push_back(run.before_s);
+    }
+  }
+
+  int Go() {
+    stop_fd_ = CatchStopSignals();
+    ::signal(SIGPIPE, SIG_IGN);  // a closed terminal must not end a sweep
+    console_.Print(SweepHeadline(grid_, runs_));
+    for (;;) {
+      StartWhatFits();
+      if (Count(results::RunState::kRunning) == 0) break;
+      AwaitNews();
+      if (stopping_ms_ && NowMs() - *stopping_ms_ > kKillMs) SignalAll(SIGKILL, SIGKILL);
+      console_.Draw(
+          [this](const monitor::ProgressStyle& style) {
+            return SweepBar(Progress(), style);
+          },
+          NowMs());
+    }
+    console_.Clear();
+    WriteJson();
+    std::printf("%s", SweepTable(grid_, points_).c_str());
+    return Conclude();
+  }
+
+ private:
+  std::int64_t NowMs() const { return clock_.NowMs(); }
+
+  int Count(results::RunState state) const { return static_cast<int>(sweep::Count(runs_, state)); }
+
+  double SecondsOf(const Run& run) const {
+    return run.before_s + static_cast<double>(NowMs() - run.started_ms) / 1000.0;
+  }
+
+  void StartWhatFits() {
+    for (Run& run : runs_) {
+      if (!run.open()) continue;
+      if (stopping_ms_ || Count(results::RunState::kRunning) >= grid_.at_once) return;
+      Start(run);
+      WriteJson();
+    }
+  }
+
+  void Start(Run& run) {
+    run.started_ms = NowMs();
+    try {
+      const std::filesystem::path aside = MakeReady(grid_, run);
+      if (!aside.empty()) {
+        console_.Print(fmt::format(
+            "{}: {}; it is begun anew, what was there is in {}", run.dir.string(),
+            grid_.simulate ? "a simulation cannot be gone on with" : "nothing in it to go on from",
+            aside.string()));
+      }
+    } catch (const std::runtime_error& error) {
+      return Fail(run, error.what());
+    }
+    if (run.todo == Todo::kNothing) return Finish(run);  // somebody has done it meanwhile
+    run.outcome.state = results::RunState::kRunning;
+    run.job = std::make_unique<Job>(ProgramDir() / "starling", Arguments(grid_, run));
+  }
+
+  // A line of a child, an end of one, a signal to stop, or a moment.
+  void AwaitNews() {
+    std::vector<pollfd> fds;
+    if (!stopping_ms_) fds.push_back({.fd = stop_fd_, .events = POLLIN, .revents = 0});
+    bool all_speak = true;
+    for (const Run& run : runs_) {
+      if (!run.job) continue;
+      all_speak = all_speak && run.job->output_fd() >= 0;
+      if (run.job->output_fd() >= 0) {
+        fds.push_back({.fd = run.job->output_fd(), .events = POLLIN, .revents = 0});
+      }
+    }
+    // Whoever has closed its output is about to end.
+    ::poll(fds.data(), fds.size(), all_speak ? kTickMs : 2);
+    if (!stopping_ms_ && fds.front().revents != 0) Stop();
+    for (Run& run : runs_) {
+      if (!run.job) continue;
+      run.job->Read();
+      if (const std::optional<ChildExit> exit = run.job->Reap()) Ended(run, *exit);
+    }
+  }
+
+  void Stop() {
+    stopping_ms_ = NowMs();
+    console_.Print(
+        "interrupted: the runs under way write their checkpoints; once more ends it "
+        "at once",
+        LogLevel::kWarn);
+    SignalAll(SIGINT, SIGTERM);
+  }
+
+  void SignalAll(int to_training, int to_evaluation) {
+    for (Run& run : runs_) {
+      if (run.job) run.job->Signal(run.todo == Todo::kEvaluate ? to_evaluation : to_training);
+    }
+  }
+
+  void Ended(Run& run, const ChildExit& exit) {
+    const std::vector<std::string> said = std::exchange(run.job, nullptr)->said();
+    const bool evaluation = run.todo == Todo::kEvaluate;
+    std::string trouble = results::Trouble(exit, said);
+    if (evaluation) {
+      for (const std::string& line : results::Warnings(said)) {  // it has no log of its own
+        console_.Print(run.name() + ": " + line, LogLevel::kWarn);
+      }
+      if (trouble.empty())
+        trouble = results::KeepEval(run.dir, run.outcome.summary->checkpoint, said);
+    }
+    run.outcome.summary = results::ReadSummary(run.dir);
+    Todo next = Todo::kBegin;
+    try {
+      next = WhatIsLeft(grid_, run);
+    } catch (const std::system_error& error) {  // what is there cannot be read
+      trouble = error.what();
+    }
+    if (trouble.empty() && next == Todo::kNothing) {
+      if (grid_.eval_episodes > 0) run.outcome.eval = results::ReadFinalEval(run.dir);
+      Finish(run);
+    } else if (stopping_ms_) {
+      run.outcome.state = results::RunState::kUnfinished;
+      if (!results::IsStop(exit)) console_.Print(run.name() + ": " + trouble, LogLevel::kError);
+    } else if (trouble.empty() && next == Todo::kEvaluate && !evaluation) {
+      run.todo = next;
+      run.job = std::make_unique<Job>(ProgramDir() / "starling", Arguments(grid_, run));
+    } else {
+      if (trouble.empty()) trouble = "it ended well, but is not complete";
+      Fail(run, (evaluation ? "evaluation: " : "") + trouble);
+    }
+    WriteJson();
+  }
+
+  void Finish(Run& run) {
+    run.outcome.state = results::RunState::kFinished;
+    finished_s_.push_back(SecondsOf(run));
+    console_.Print(RunLine(grid_, runs_, run, finished_s_.back()));
+  }
+
+  void Fail(Run& run, const std::string& reason) {
+    run.outcome.state = results::RunState::kFailed;
+    run.outcome.error = reason;
+    console_.Print(RunLine(grid_, runs_, run, SecondsOf(run)), LogLevel::kError);
+  }
+
+  SweepProgress Progress() const {
+    std::vector<double> running;
+    for (const Run& run : runs_) {
+      if (run.outcome.state == results::RunState::kRunning) running.push_back(SecondsOf(run));
+    }
+    const auto open = static_cast<int>(std::ranges::count_if(runs_, &Run::open));
+    return {.total = static_cast<int>(runs_.size()),
+            .done = Count(results::RunState::kFinished),
+            .running = Count(results::RunState::kRunning),
+            .failed = Count(results::RunState::kFailed),
+            .left_s = SweepTimeLeft(finished_s_, running, open, grid_.at_once)};
+  }
+
+  void WriteJson() {
+    try {
+      WriteFileAtomically(grid_.dir / "sweep.json", SweepJson(grid_, points_));
+      json_trouble_.clear();
+    } catch (const std::system_error& error) {
+      if (json_trouble_.empty()) console_.Print(error.what(), LogLevel::kError);
+      json_trouble_ = error.what();
+    }
+  }
+
+  int Conclude() {
+    for (const Run& run : runs_) {
+      if (run.outcome.state != results::RunState::kFailed) continue;
+      console_.Print(fmt::format("failed: {}: {}", run.dir.string(), run.outcome.error),
+                     LogLevel::kError);
+    }
+    for (const std::string& line : WhatNext(grid_, runs_, options_.program)) console_.Print(line);
+    const bool all = Count(results::RunState::kFinished) == static_cast<int>(runs_.size());
+    if (stopping_ms_ && !all) return kExitInterrupted;
+    return all && json_trouble_.empty() ? kExitDone : kExitFailed;
+  }
+
+  const Grid& grid_;
+  const SweepOptions& options_;
+  monitor::Console console_;
+  const SteadyClock clock_;
+  std::vector<PointOutcome> points_;
+  std::vector<Run> runs_;  // in the order in which they are started
+  std::vector<double> finished_s_;
+  int stop_fd_ = -1;
+  std::optional<std::int64_t> stopping_ms_;
+  std::string json_trouble_;
+};
+
+}  // namespace
+
+int RunSweep(const SweepOptions& options) {
+  const Grid grid = ReadGrid(options.grid);
+  const results::LockedFile lock = OpenLock(grid);
+  if (!lock.held()) {
+    throw UserError(fmt::format("another starling sweep is running in {}; wait for its end",
+                                grid.dir.string()));
+  }
+  return Sweep(grid, options).Go();
+}
+
+}  // namespace starling::sweep
