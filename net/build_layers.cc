@@ -26,7 +26,8 @@ ConvShape ShapeOf(const LayerSpec& layer, const Features& input) {
           layer.kernel_width, layer.stride, layer.width};
 }
 
-// A convolution that does not fit. For a kind, the operator did not choose it.
+// Reports a convolution larger than its input. The message names the layer if the operator wrote it
+// (net.layers), else the kind of net that contains it.
 [[noreturn]] void RefuseConv(const ModelSpec& spec, const LayerSpec& layer, const Features& input,
                              bool first) {
   const std::string found = input.flat() && input.channels > 1
@@ -40,14 +41,13 @@ ConvShape ShapeOf(const LayerSpec& layer, const Features& input) {
   const bool minatar_fits = spec.height >= 3 && spec.width >= 3 && spec.kind != "minatar";
   throw UserError(
       fmt::format("net.kind \"{}\" convolves {}x{} cells, but an observation of this env is "
-                  "{}x{}{}: use net.kind "
-                  "{}",
+                  "{}x{}{}: use net.kind {}",
                   spec.kind, layer.kernel_height, layer.kernel_width, spec.height, spec.width,
                   first ? "" : fmt::format(", {}x{} at that layer", input.height, input.width),
                   minatar_fits ? "\"minatar\" or \"mlp\"" : "\"mlp\""));
 }
 
-// What a layer makes of its input.
+// The shape of a layer's output.
 Features After(const ModelSpec& spec, const LayerSpec& layer, const Features& input, bool first) {
   switch (layer.kind) {
     case LayerKind::kConv: {
@@ -69,6 +69,7 @@ bool FusesRelu(LayerKind kind) {
   return kind == LayerKind::kConv || kind == LayerKind::kLinear || kind == LayerKind::kLayerNorm;
 }
 
+// The stem of parameter names. They are part of the fingerprint.
 const char* NameOf(LayerKind kind) {
   switch (kind) {
     case LayerKind::kConv:
@@ -117,6 +118,7 @@ void CheckFits(const ModelSpec& spec, const Batch& batch) {
     const Features output = After(spec, layer, features, first);
     const int gates = layer.kind == LayerKind::kLstm ? 4 : 1;
     if (layer.kind == LayerKind::kLinear || layer.kind == LayerKind::kLstm) {
+      // An lstm has a recurrent weight, too, of shape (output, gates * output).
       CheckCounted(std::max(features.size(), output.size()), gates * output.size(), kNarrower);
     }
     CheckCounted(rows, std::int64_t{gates} * output.size(), kFewerSamples);
@@ -144,7 +146,7 @@ Layers<T> BuildLayers(const ModelSpec& spec, Backend<T>& backend, const Batch& b
                          batch.envs};
     layers.push_back(Make(layer, place, relu));
     input = layers.back()->features();
-    if (relu) ++i;
+    if (relu) ++i;  // fused
   }
   return layers;
 }

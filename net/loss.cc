@@ -9,8 +9,8 @@
 namespace starling::net {
 namespace {
 
-// The distribution of one sample. Everything is relative to the largest logit, so that exp never
-// overflows, the sum is at least 1 and large logits lose no digits.
+// The distribution of one sample. All terms are relative to the largest logit: exp cannot overflow,
+// the sum is at least 1 and large logits lose no digits.
 template <class T>
 struct Softmax {
   T top = 0, log_sum = 0, entropy = 0;
@@ -25,7 +25,7 @@ struct Softmax {
     }
     for (int a = 0; a < actions; ++a) p[a] /= sum;
     log_sum = std::log(sum);
-    entropy = log_sum - weighted / sum;  // -sum p log p; a hopeless action has p = 0 and adds 0
+    entropy = log_sum - weighted / sum;  // -sum p log p; an action with p = 0 adds 0
   }
   T LogP(T logit) const { return logit - top - log_sum; }
 };
@@ -37,8 +37,7 @@ LossReport ActorCriticLoss(int n, int actions, std::span<const T> logits, std::s
                            std::span<const std::int32_t> taken, std::span<const T> advantages,
                            std::span<const T> returns, const LossWeights& weights,
                            std::span<T> dlogits, std::span<T> dvalues) {
-  const auto samples = static_cast<std::size_t>(n);
-  const std::size_t size = samples * static_cast<std::size_t>(actions);
+  const std::size_t samples = n, size = samples * actions;
   CHECK(n >= 1 && actions >= 1 && logits.size() == size && dlogits.size() == size);
   CHECK(values.size() == samples && taken.size() == samples && advantages.size() == samples);
   CHECK(returns.size() == samples && dvalues.size() == samples);
@@ -50,13 +49,14 @@ LossReport ActorCriticLoss(int n, int actions, std::span<const T> logits, std::s
     const T advantage = advantages[i], error = values[i] - returns[i];
     const int action = taken[i];
     CHECK(action >= 0 && action < actions, "action {} of {}", action, actions);
-    const T* const z = &logits[i * static_cast<std::size_t>(actions)];
-    T* const d = &dlogits[i * static_cast<std::size_t>(actions)];
-    // d holds the probabilities until the gradient replaces them.
+    const T* const z = &logits[i * actions];
+    T* const d = &dlogits[i * actions];
+    // 1. The terms of the report. Until step 2, d holds the probabilities.
     const Softmax<T> pi(actions, z, d);
-    total.policy_loss -= static_cast<double>(advantage * (pi.LogP(z[action])));
-    total.value_loss += static_cast<double>(error * error);
-    total.entropy += static_cast<double>(pi.entropy);
+    total.policy_loss -= advantage * (pi.LogP(z[action]));
+    total.value_loss += error * error;
+    total.entropy += pi.entropy;
+    // 2. The gradient.
     for (int a = 0; a < actions; ++a) {
       // d(-log pi(taken))/dz_a = p_a - [a = taken];  d(-H)/dz_a = p_a (log p_a + H)
       const T p = d[a], one = a == action ? T(1) : T(0);

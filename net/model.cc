@@ -7,8 +7,6 @@
 namespace starling::net {
 namespace {
 
-std::size_t Size(std::int64_t count) { return static_cast<std::size_t>(count); }
-
 template <class T>
 class ActorCriticNet final : public Model<T> {
  public:
@@ -17,13 +15,13 @@ class ActorCriticNet final : public Model<T> {
         num_actions_(spec.num_actions),
         in_size_(spec.height * spec.width * spec.channels),
         batch_(batch),
-        observations_(Rows() * Size(in_size_), backend.memory()),
+        observations_(Rows() * in_size_, backend.memory()),
         resets_(Rows(), backend.memory()),
         layers_(BuildLayers(spec, backend, batch, layout_)),
         top_(layers_.empty() ? Features{.channels = in_size_} : layers_.back()->features()),
         policy_(layout_, "policy", {top_.size(), num_actions_}),
         value_(layout_, "value", {top_.size(), 1}),
-        logits_(Rows() * Size(num_actions_), backend.memory()),
+        logits_(Rows() * num_actions_, backend.memory()),
         values_(Rows(), backend.memory()) {
     for (const LayerSpec& layer : LayersOf(spec)) remembers_ |= layer.kind == LayerKind::kLstm;
   }
@@ -42,9 +40,11 @@ class ActorCriticNet final : public Model<T> {
           "step {} after {} of {}", step, before, batch_.steps);
     CHECK(parameters.size() == layout_.size());
     const int envs = batch_.envs, row = step * envs;
-    const Step rows{row, envs, before < 0 ? -1 : before * envs, resets_.data() + row};
     const T* const p = parameters.data();
+    // 1. The layers, from the observations up.
+    const Step rows{row, envs, before < 0 ? -1 : before * envs, resets_.data() + row};
     for (std::size_t i = 0; i < layers_.size(); ++i) layers_[i]->Forward(p, rows, Input(i, row));
+    // 2. Both heads read the output of the last layer.
     const T* const top = Input(layers_.size(), row);
     backend_.LinearForward(policy_shape(), envs, top, p + policy_.weight, p + policy_.bias,
                            Activation::kNone, logits_.data() + row * num_actions_);
@@ -62,8 +62,8 @@ class ActorCriticNet final : public Model<T> {
     CHECK(steps >= 1 && steps <= batch_.steps, "{} steps of {}", steps, batch_.steps);
     CHECK(parameters.size() == layout_.size() && gradient.size() == layout_.size());
     const Steps all{steps, batch_.envs, resets_.data()};
-    CHECK(dlogits.size() == Size(all.rows()) * Size(num_actions_));
-    CHECK(dvalues.size() == Size(all.rows()));
+    CHECK(std::ssize(dlogits) == all.rows() * num_actions_);
+    CHECK(std::ssize(dvalues) == all.rows());
     ZeroGaps(gradient);
     const T* const p = parameters.data();
     BackwardHeads(p, all.rows(), dlogits.data(), dvalues.data(), gradient.data());
@@ -74,13 +74,13 @@ class ActorCriticNet final : public Model<T> {
   }
 
  private:
-  std::size_t Rows() const { return Size(batch_.envs) * Size(batch_.steps); }
+  int Rows() const { return batch_.envs * batch_.steps; }
   LinearShape policy_shape() const { return {top_.size(), num_actions_}; }
   LinearShape value_shape() const { return {top_.size(), 1}; }
 
-  // What layer i reads, from `row` on; the heads are above the last.
+  // The input of layer i from `row` on; i = layers_.size() stands for the heads.
   const T* Input(std::size_t i, int row) {
-    if (i == 0) return observations_.data() + Size(row) * Size(in_size_);
+    if (i == 0) return observations_.data() + row * in_size_;
     return layers_[i - 1]->output(row);
   }
 
@@ -95,11 +95,13 @@ class ActorCriticNet final : public Model<T> {
 
   void BackwardHeads(const T* p, int rows, const T* dlogits, const T* dvalues, T* gradient) {
     const T* const x = Input(layers_.size(), 0);
+    // 1. The parameters of both heads.
     backend_.LinearBackwardWeights(policy_shape(), rows, x, dlogits, gradient + policy_.weight,
                                    gradient + policy_.bias);
     backend_.LinearBackwardWeights(value_shape(), rows, x, dvalues, gradient + value_.weight,
                                    gradient + value_.bias);
     if (layers_.empty()) return;
+    // 2. The top of the stack: the sum of both heads' gradients, masked once it is complete.
     T* const dx = layers_.back()->output_gradient(0);
     backend_.LinearBackwardInput(policy_shape(), rows, p + policy_.weight, dlogits, Put::kReplace,
                                  nullptr, dx);
@@ -114,7 +116,7 @@ class ActorCriticNet final : public Model<T> {
   ParameterLayout layout_;
   Buffer<T> observations_;
   Buffer<std::uint8_t> resets_;
-  const Layers<T> layers_;  // from the observations up
+  const Layers<T> layers_;  // bottom up
   const Features top_;
   const WeightAndBias policy_, value_;
   Buffer<T> logits_, values_;

@@ -6,20 +6,19 @@
 
 namespace starling::net {
 
-// Backwards in time: delta_t = r_t + gamma V_{t+1} - V_t, A_t = delta_t + gamma lambda A_{t+1},
-// where both V_{t+1} and A_{t+1} count as zero if step t was the last of its episode.
+// Backwards in time: delta_t = r_t + gamma V_{t+1} - V_t and A_t = delta_t + gamma lambda A_{t+1}.
+// If step t is the last of its episode, V_{t+1} and A_{t+1} count as zero.
 template <class T>
 void GeneralisedAdvantages(int steps, int envs, std::span<const T> rewards,
                            std::span<const std::uint8_t> terminals, std::span<const T> values,
                            std::span<const T> bootstrap, double gamma, double lambda,
                            std::span<T> advantages, std::span<T> returns) {
-  const auto width = static_cast<std::size_t>(envs);
-  const std::size_t size = static_cast<std::size_t>(steps) * width;
+  const std::size_t width = envs, size = steps * width;
   CHECK(rewards.size() == size && terminals.size() == size && values.size() == size);
   CHECK(bootstrap.size() == width && advantages.size() == size && returns.size() == size);
   const T discount = static_cast<T>(gamma), decay = static_cast<T>(gamma * lambda);
-  for (std::size_t t = static_cast<std::size_t>(steps); t-- > 0;) {
-    const bool last = t + 1 == static_cast<std::size_t>(steps);
+  for (int t = steps - 1; t >= 0; --t) {
+    const bool last = t + 1 == steps;
     for (std::size_t e = 0; e < width; ++e) {
       const std::size_t i = t * width + e;
       const T goes_on = terminals[i] != 0 ? T(0) : T(1);

@@ -18,7 +18,7 @@ constexpr const char* kGrammar =
     "use \"conv CHANNELS HxW\" or \"conv CHANNELS HxW/STRIDE\", \"linear WIDTH\", \"lstm WIDTH\", "
     "\"layer_norm\", \"relu\" or \"tanh\"";
 
-// The convolutions below the hidden layers, and whether a memory is above them. One line a kind.
+// A kind of net: convolutions, then the hidden layers of net.hidden, then perhaps an lstm.
 struct Kind {
   const char* name;
   std::vector<const char*> convs;
@@ -29,7 +29,7 @@ const std::vector<Kind>& Kinds() {
   static const std::vector<Kind> kinds = {
       {"minatar", {"conv 16 3x3"}},                   // Young and Tian 2019
       {"atari", {"conv 16 8x8/4", "conv 32 4x4/2"}},  // Mnih et al. 2016 (A3C), hidden = [256]
-      {"atari_lstm", {"conv 16 8x8/4", "conv 32 4x4/2"}, true},  // the same paper's A3C LSTM
+      {"atari_lstm", {"conv 16 8x8/4", "conv 32 4x4/2"}, true},  // A3C LSTM of the same paper
       // Mnih et al. 2015 (DQN), hidden = [512]
       {"nature", {"conv 32 8x8/4", "conv 64 4x4/2", "conv 64 3x3"}},
       {"mlp", {}},
@@ -37,7 +37,7 @@ const std::vector<Kind>& Kinds() {
   return kinds;
 }
 
-// A whole number from 1 to `most` and nothing else.
+// Returns the whole number that `text` is, or nullopt unless it is one from 1 to `most`.
 std::optional<int> Number(std::string_view text, int most) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -46,7 +46,7 @@ std::optional<int> Number(std::string_view text, int most) {
   return value;
 }
 
-// "HxW" or "HxW/STRIDE".
+// Reads "HxW" or "HxW/STRIDE". Returns false if `text` is neither.
 bool ReadKernel(std::string_view text, LayerSpec& layer) {
   const auto slash = text.find('/'), cross = text.find('x');
   if (cross == std::string_view::npos) return false;
@@ -64,6 +64,7 @@ bool ReadKernel(std::string_view text, LayerSpec& layer) {
   return true;
 }
 
+// Reads the words of one layer. Returns false if they are none.
 bool ReadLayer(const std::vector<std::string>& words, LayerSpec& layer) {
   const auto is = [&](const char* name, std::size_t count) {
     return words[0] == name && words.size() == count;
@@ -120,6 +121,7 @@ std::vector<LayerSpec> LayersOf(const ModelSpec& spec) {
         "\"mlp\", or \"layers\" with net.layers",
         spec.kind));
   }
+  // A relu follows every convolution and every hidden layer.
   for (const char* conv : kind->convs) {
     add(conv);
     add("relu");

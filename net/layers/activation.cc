@@ -8,7 +8,7 @@ Features Activated(Features features, Activation activation) {
   return features;
 }
 
-// An activation that is not fused into the layer below.
+// An activation that could not be fused into the layer below.
 template <class T>
 class ActivationLayer final : public Layer<T> {
  public:

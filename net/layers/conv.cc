@@ -3,8 +3,6 @@
 namespace starling::net {
 namespace {
 
-Activation ReluIf(bool relu) { return relu ? Activation::kRelu : Activation::kNone; }
-
 template <class T>
 class Conv final : public Layer<T> {
  public:

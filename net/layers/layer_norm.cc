@@ -8,7 +8,7 @@ Features WithRelu(Features features, bool relu) {
   return features;
 }
 
-// Over all features of a sample.
+// Normalises over all features of a sample.
 template <class T>
 class LayerNorm final : public Layer<T> {
  public:
@@ -16,10 +16,10 @@ class LayerNorm final : public Layer<T> {
       : Layer<T>(place.backend, WithRelu(place.input, relu), place.rows),
         width_(place.input.size()),
         input_relu_(place.input.relu),
-        activation_(relu ? Activation::kRelu : Activation::kNone),
+        activation_(ReluIf(relu)),
         scale_(place.layout.Add(place.name + ".scale", {width_}).offset),
         bias_(place.layout.Add(place.name + ".bias", {width_}).offset),
-        moments_(2 * static_cast<std::size_t>(place.rows), place.backend.memory()) {}
+        moments_(std::int64_t{2} * place.rows, place.backend.memory()) {}
 
   void Forward(const T* p, const Step& step, const T* x) override {
     this->backend_.LayerNormForward(width_, step.envs, x, p + scale_, p + bias_, activation_,

@@ -10,7 +10,7 @@ class Linear final : public Layer<T> {
       : Layer<T>(place.backend, {.channels = width, .relu = relu}, place.rows),
         shape_{place.input.size(), width},
         input_relu_(place.input.relu),
-        activation_(relu ? Activation::kRelu : Activation::kNone),
+        activation_(ReluIf(relu)),
         at_(place.layout, place.name, {shape_.in, shape_.out}) {}
 
   void Forward(const T* p, const Step& step, const T* x) override {

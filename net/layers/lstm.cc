@@ -3,8 +3,8 @@
 namespace starling::net {
 namespace {
 
-// gates = x input_weight + h_in hidden_weight + bias, in the order input, forget, cell, output;
-// h_in and c_in are h and c of the step before, or zero where an episode begins.
+// gates = x . input_weight + h_in . hidden_weight + bias, in the order input, forget, cell, output.
+// h_in and c_in are h and c of the previous step, or zero where an episode begins.
 template <class T>
 class Lstm final : public Layer<T> {
  public:
@@ -29,13 +29,15 @@ class Lstm final : public Layer<T> {
         dc_(At(place.envs), place.backend.memory()) {}
 
   void Forward(const T* p, const Step& step, const T* x) override {
-    const bool carried = step.before < 0;
     T *const gates = gates_.data() + At(4 * step.row), *const h_in = h_in_.data() + At(step.row);
     T* const c_in = c_in_.data() + At(step.row);
+    // 1. Take over the state of the previous step. It is copied, because Backward needs it.
+    const bool carried = step.before < 0;
     this->backend_.KeepState(width_, step.envs, step.resets,
                              carried ? carried_h_.data() : this->output(step.before), h_in);
     this->backend_.KeepState(width_, step.envs, step.resets,
                              carried ? carried_c_.data() : c_.data() + At(step.before), c_in);
+    // 2. Sum the gates, then apply the cell.
     this->backend_.LinearForward(input_, step.envs, x, p + input_weight_, p + bias_,
                                  Activation::kNone, gates);
     this->backend_.LinearAccumulate(recurrent_, step.envs, h_in, p + hidden_weight_, gates);
@@ -44,17 +46,19 @@ class Lstm final : public Layer<T> {
   }
 
   void Backward(const T* p, const Steps& steps, const T* x, T* gradient, T* dx) override {
-    // Nothing is known of the step after the last.
+    // 1. Go back in time. The last step has no successor, so its dh and dc start at zero.
     Clear(this->backend_.memory(), dh_.span());
     Clear(this->backend_.memory(), dc_.span());
     for (int t = steps.count - 1; t >= 0; --t) BackwardStep(p, steps, t);
 
+    // 2. One product over all rows gives the gradient of each weight.
     const int rows = steps.rows();
     const T* const dgates = dgates_.data();
     this->backend_.LinearBackwardWeights(input_, rows, x, dgates, gradient + input_weight_,
                                          gradient + bias_);
+    // The two products share a bias, so this call writes the same gradient of it again.
     this->backend_.LinearBackwardWeights(recurrent_, rows, h_in_.data(), dgates,
-                                         gradient + hidden_weight_, gradient + bias_);  // the same
+                                         gradient + hidden_weight_, gradient + bias_);
     if (dx == nullptr) return;
     this->backend_.LinearBackwardInput(input_, rows, p + input_weight_, dgates, Put::kReplace,
                                        input_relu_ ? x : nullptr, dx);
@@ -67,11 +71,9 @@ class Lstm final : public Layer<T> {
   }
 
  private:
-  std::size_t At(int rows) const {
-    return static_cast<std::size_t>(rows) * static_cast<std::size_t>(width_);
-  }
+  std::size_t At(int rows) const { return std::int64_t{rows} * width_; }
 
-  // dh_ and dc_ are of this step's h and c before it, of h_in and c_in behind it.
+  // On entry dh_ and dc_ are the gradients of this step's h and c; on return, of its h_in and c_in.
   void BackwardStep(const T* p, const Steps& steps, int t) {
     const int row = t * steps.envs;
     const std::uint8_t* const resets = steps.resets + row;
@@ -92,7 +94,7 @@ class Lstm final : public Layer<T> {
   const std::size_t input_weight_, hidden_weight_, bias_;
   Buffer<T> gates_, dgates_;         // (rows, 4 width)
   Buffer<T> h_in_, c_in_, c_;        // (rows, width); h is the output
-  Buffer<T> carried_h_, carried_c_;  // (envs, width): before row 0
+  Buffer<T> carried_h_, carried_c_;  // (envs, width): the state before row 0
   Buffer<T> dh_, dc_;                // (envs, width)
 };
 
