@@ -48,7 +48,7 @@ class CpuBackend final : public Backend<float> {
   }
   void LinearBackwardInput(const LinearShape& shape, int n, const float* w, const float* dy,
                            Put put, const float* relu_output, float* dx) override {
-    // Only a value head adds: not worth rounding.
+    // Only a value head adds; it is too small to gain from bf16.
     if (InBf16(shape) && put == Put::kReplace) {
       return bf16_linear_->BackwardInput(shape, n, w, dy, relu_output, dx);
     }
@@ -114,8 +114,8 @@ class CpuBackend final : public Backend<float> {
     return bf16_linear_ && cpu::Bf16Linear::Suits(shape);
   }
 
-  // Nothing for a shape that only the dense way can do. A net has one or two shapes, so a search is
-  // as good as a map.
+  // Returns nullptr if sparse convolution cannot handle `shape`. A linear search, because a net has
+  // only one or two shapes.
   cpu::SparseConv* SparseFor(const ConvShape& shape) {
     if (!cpu::SparseConv::Fits(shape)) return nullptr;
     const auto found = std::find_if(sparse_.begin(), sparse_.end(),
@@ -123,7 +123,7 @@ class CpuBackend final : public Backend<float> {
     return found != sparse_.end() ? &*found : &sparse_.emplace_back(shape);
   }
 
-  std::optional<cpu::Bf16Linear> bf16_linear_;  // if that is the precision
+  std::optional<cpu::Bf16Linear> bf16_linear_;  // unless the precision is f32
   cpu::SparseLinear sparse_linear_;
   cpu::DenseConv dense_;
   std::vector<cpu::SparseConv> sparse_;
@@ -134,7 +134,7 @@ class CpuBackend final : public Backend<float> {
 std::unique_ptr<Backend<float>> MakeCpuBackend(Precision precision) {
   if (precision == Precision::kTf32) {
     throw UserError(
-        "net.precision: \"tf32\" is a GPU's; use \"f32\", or actors.backend = \"cuda\"");
+        "net.precision: \"tf32\" needs a GPU: use \"f32\", or actors.backend = \"cuda\"");
   }
   if (precision == Precision::kBf16 && !cpu::HasBf16Products()) {
     throw UserError(

@@ -8,15 +8,14 @@
 namespace starling::net::cpu {
 namespace {
 
-constexpr int kPatchFloats =
-    64 * 1024;  // 256 KiB of patches at a time: within a second-level cache
+constexpr int kPatchFloats = 64 * 1024;  // 256 KiB of patches fit in a second-level cache
 
 int SamplesAtOnce(const ConvShape& s) {
   return std::max(1, kPatchFloats / (s.out_cells() * s.patch()));
 }
 
-// Calls visit(x_offset, patch_offset, length) for each run of KW * CIN adjacent floats that one
-// sample's input and its patch matrix share.
+// Calls visit(x_offset, patch_offset, length) for each run of KW * CIN floats that are adjacent
+// both in the input of one sample and in its patch matrix.
 template <class Visit>
 void ForEachRun(const ConvShape& s, Visit visit) {
   const int run = s.kernel_width * s.in_channels;
@@ -30,12 +29,14 @@ void ForEachRun(const ConvShape& s, Visit visit) {
   }
 }
 
+// patches (n, OH, OW, KH * KW * CIN) of x (n, H, W, CIN).
 void Unfold(const ConvShape& s, int n, const float* x, float* patches) {
   for (int i = 0; i < n; ++i, x += s.in_size(), patches += s.out_cells() * s.patch()) {
     ForEachRun(s, [&](int from, int to, int run) { std::copy_n(x + from, run, patches + to); });
   }
 }
 
+// The adjoint: adds each patch to the inputs that it covers.
 void FoldAdd(const ConvShape& s, int n, const float* patches, float* dx) {
   for (int i = 0; i < n; ++i, dx += s.in_size(), patches += s.out_cells() * s.patch()) {
     ForEachRun(s, [&](int to, int from, int run) {
@@ -85,8 +86,7 @@ void DenseConv::BackwardInput(const ConvShape& s, int n, const float* w, const f
          s.out_channels, w, s.out_channels, 0.0f, patches_.data(), s.patch());
     FoldAdd(s, samples, patches_.data(), dx + i * s.in_size());
   }
-  if (relu_output == nullptr) return;
-  for (int j = 0; j < n * s.in_size(); ++j) dx[j] = relu_output[j] > 0.0f ? dx[j] : 0.0f;
+  if (relu_output != nullptr) MaskByRelu(n * s.in_size(), relu_output, dx);
 }
 
 }  // namespace starling::net::cpu

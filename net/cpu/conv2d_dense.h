@@ -1,5 +1,5 @@
-// Convolution of dense inputs on the CPU: patches laid out as a matrix, then dense products, a few
-// samples at a time so that the patches stay in cache; shapes in net/backend.h.
+// Convolution of dense inputs on the CPU: the patches are laid out as a matrix for dense products,
+// a few samples at a time so that they stay in cache; shapes in net/backend.h.
 #pragma once
 
 #include "core/buffer.h"

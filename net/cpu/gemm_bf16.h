@@ -8,14 +8,14 @@
 
 namespace starling::net::cpu {
 
-// oneDNN makes code for each shape; a net has a handful, whose code is kept.
+// oneDNN generates code for each shape. It is kept: a net has only a few shapes.
 class Bf16Gemm {
  public:
   Bf16Gemm();
   ~Bf16Gemm();
 
-  // C (m, n) = op(A) (m, k) . op(B) (k, n), all dense, row-major: A is stored (m, k), or (k, m) if
-  // transposed; B likewise. Runs in the calling thread alone.
+  // C (m, n) = op(A) (m, k) . op(B) (k, n), all dense and row-major. A is stored as (m, k), or as
+  // (k, m) if transposed; B likewise. Runs on the calling thread alone.
   void Multiply(Order a_order, Order b_order, int m, int n, int k, const Bfloat16* a,
                 const Bfloat16* b, float* c);
 

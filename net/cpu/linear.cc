@@ -20,7 +20,7 @@ void AddBiasActivate(int rows, int width, const float* b, Activation activation,
 void SumRows(int rows, int width, const float* dy, float* sums) {
   int j = 0;
   for (; j + 16 <= width; j += 16) {
-    Sixteen even = {}, odd = {};  // two, so that an addition need not wait for the one before
+    Sixteen even = {}, odd = {};  // two chains of additions that do not wait for each other
     int i = 0;
     for (; i + 2 <= rows; i += 2) {
       even += At(dy + i * width + j);

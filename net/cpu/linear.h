@@ -1,4 +1,4 @@
-// Fully connected layer on the CPU: one dense product each; shapes in net/backend.h.
+// Fully connected layer on the CPU, one dense product for each op; shapes in net/backend.h.
 #pragma once
 
 #include "net/backend.h"
@@ -10,7 +10,7 @@ void AddBiasActivate(int rows, int width, const float* b, Activation activation,
 // sums (width) = column sums of dy (rows, width).
 void SumRows(int rows, int width, const float* dy, float* sums);
 
-// dx (count) is set to zero where relu_output (count) is not positive.
+// Sets dx (count) to zero where relu_output (count) is not positive.
 void MaskByRelu(int count, const float* relu_output, float* dx);
 
 void LinearForward(const LinearShape& shape, int n, const float* x, const float* w, const float* b,

@@ -14,7 +14,7 @@ class AmxLinear {
     return shape.in % 32 == 0 && shape.out % 32 == 0 && amx::Available();
   }
 
-  // As Backend's.
+  // As in Backend.
   void HoldWeights(bool held) { weights_.Hold(held); }
   void Forward(const LinearShape& shape, int n, const float* x, const float* w, const float* b,
                Activation activation, float* y);

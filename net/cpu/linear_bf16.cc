@@ -5,8 +5,8 @@
 namespace starling::net::cpu {
 namespace {
 
-const Bfloat16* Converted(int count, const float* values, Buffer<Bfloat16>& into) {
-  into.Reserve(static_cast<std::size_t>(count));
+const Bfloat16* Convert(int count, const float* values, Buffer<Bfloat16>& into) {
+  into.Reserve(count);
   ToBfloat16(count, values, into.data());
   return into.data();
 }
@@ -26,7 +26,7 @@ const Bfloat16* Bf16Linear::Weights(const LinearShape& shape, const float* w) {
 void Bf16Linear::Forward(const LinearShape& shape, int n, const float* x, const float* w,
                          const float* b, Activation activation, float* y) {
   if (AmxLinear::Suits(shape)) return amx_.Forward(shape, n, x, w, b, activation, y);
-  const Bfloat16* const factor = Converted(n * shape.in, x, x_);
+  const Bfloat16* const factor = Convert(n * shape.in, x, x_);
   gemm_.Multiply(Order::kPlain, Order::kPlain, n, shape.out, shape.in, factor, Weights(shape, w),
                  y);
   AddBiasActivate(n, shape.out, b, activation, y);
@@ -34,15 +34,15 @@ void Bf16Linear::Forward(const LinearShape& shape, int n, const float* x, const 
 
 void Bf16Linear::BackwardWeights(const LinearShape& shape, int n, const float* x, const float* dy,
                                  float* dw, float* db) {
-  const Bfloat16* const factor = Converted(n * shape.in, x, x_);
+  const Bfloat16* const factor = Convert(n * shape.in, x, x_);
   gemm_.Multiply(Order::kTransposed, Order::kPlain, shape.in, shape.out, n, factor,
-                 Converted(n * shape.out, dy, dy_), dw);
+                 Convert(n * shape.out, dy, dy_), dw);
   SumRows(n, shape.out, dy, db);
 }
 
 void Bf16Linear::BackwardInput(const LinearShape& shape, int n, const float* w, const float* dy,
                                const float* relu_output, float* dx) {
-  const Bfloat16* const factor = Converted(n * shape.out, dy, dy_);
+  const Bfloat16* const factor = Convert(n * shape.out, dy, dy_);
   gemm_.Multiply(Order::kPlain, Order::kTransposed, n, shape.in, shape.out, factor,
                  Weights(shape, w), dx);
   if (relu_output != nullptr) MaskByRelu(n * shape.in, relu_output, dx);

@@ -1,5 +1,5 @@
-// Large fully connected layers on the CPU with factors in bf16; shapes in net/backend.h. Biases, sums
-// and all that is written are f32.
+// Large fully connected layers on the CPU with factors in bf16; shapes in net/backend.h. Biases,
+// sums and outputs are f32.
 #pragma once
 
 #include "core/buffer.h"
@@ -13,10 +13,11 @@ namespace starling::net::cpu {
 
 class Bf16Linear {
  public:
-  // Whether the layer is large enough for products to outweigh conversions. No other shapes below.
+  // Whether the layer is so large that faster products outweigh the conversions. The ops below
+  // require it.
   static bool Suits(const LinearShape& shape) { return shape.in * shape.out >= 128 * 128; }
 
-  // As Backend's.
+  // As in Backend.
   void HoldWeights(bool held);
   void Forward(const LinearShape& shape, int n, const float* x, const float* w, const float* b,
                Activation activation, float* y);
@@ -30,9 +31,9 @@ class Bf16Linear {
  private:
   const Bfloat16* Weights(const LinearShape& shape, const float* w);
 
-  AmxLinear amx_;       // for what suits it
-  Bf16Gemm gemm_;       // for the rest
-  HeldCopies weights_;  // (IN, OUT)
+  AmxLinear amx_;       // for shapes that suit it
+  Bf16Gemm gemm_;       // for all others
+  HeldCopies weights_;  // (IN, OUT), for gemm_
   Buffer<Bfloat16> x_, dy_;
 };
 
