@@ -1,4 +1,4 @@
-// Activations as layers of their own, the definition; shapes in net/backend.h.
+// The definition of activations; shapes in net/backend.h.
 #pragma once
 
 #include <cmath>
@@ -13,14 +13,14 @@ T Activate(Activation activation, T value) {
   return activation == Activation::kRelu && value < T(0) ? T(0) : value;
 }
 
-// From the activated value.
+// The derivative, as a function of the activated value y.
 template <class T>
 T Slope(Activation activation, T y) {
   if (activation == Activation::kTanh) return 1 - y * y;
   return activation == Activation::kRelu && !(y > T(0)) ? T(0) : T(1);
 }
 
-// What the mask leaves of a gradient.
+// The gradient, or zero where relu_output is not positive. relu_output is nullptr: no mask.
 template <class T>
 T Masked(const T* relu_output, int at, T gradient) {
   return relu_output != nullptr && !(relu_output[at] > T(0)) ? T(0) : gradient;

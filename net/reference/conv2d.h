@@ -1,4 +1,4 @@
-// Convolution without padding, the definition; shapes in net/backend.h.
+// The definition of convolution without padding; shapes in net/backend.h.
 #pragma once
 
 #include <algorithm>
@@ -8,9 +8,8 @@
 
 namespace starling::net::reference {
 
-// Calls visit(x_index, w_index, y_index) for every product x[x_index] * w[w_index] that y[y_index]
-// of one sample is a sum of. All three passes are this one walk with another of the three as the
-// output.
+// Calls visit(x_index, w_index, y_index) for every product in y[y_index] += x[x_index] * w[w_index]
+// of one sample. All three passes are this walk; each writes to another of the three arrays.
 template <class Visit>
 void ForEachProduct(const ConvShape& s, Visit visit) {
   for (int oy = 0; oy < s.out_height(); ++oy) {

@@ -1,4 +1,4 @@
-// Layer normalisation, the definition; shapes in net/backend.h.
+// The definition of layer normalisation; shapes in net/backend.h.
 #pragma once
 
 #include <algorithm>
@@ -36,6 +36,7 @@ void LayerNormBackward(int width, int n, const T* x, const T* scale, const T* mo
   for (int i = 0; i < n; ++i) {
     const int row = i * width;
     const T mean = moments[2 * i], rstd = moments[2 * i + 1];
+    // 1. The gradients of the parameters, and the two means.
     T mean_du = 0, mean_udu = 0;
     for (int j = 0; j < width; ++j) {
       const T u = (x[row + j] - mean) * rstd, du = dy[row + j] * scale[j];
@@ -45,6 +46,7 @@ void LayerNormBackward(int width, int n, const T* x, const T* scale, const T* mo
       mean_udu += u * du / count;
     }
     if (dx == nullptr) continue;
+    // 2. The gradient of the input.
     for (int j = 0; j < width; ++j) {
       const T u = (x[row + j] - mean) * rstd, du = dy[row + j] * scale[j];
       dx[row + j] = Masked(relu_output, row + j, rstd * (du - mean_du - u * mean_udu));

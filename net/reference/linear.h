@@ -1,4 +1,4 @@
-// Fully connected layer, the definition; shapes in net/backend.h.
+// The definition of fully connected layers; shapes in net/backend.h.
 #pragma once
 
 #include "net/backend.h"

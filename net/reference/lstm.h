@@ -1,4 +1,4 @@
-// A step of an LSTM, the definition; shapes in net/backend.h.
+// The definition of a step of an LSTM; shapes in net/backend.h.
 #pragma once
 
 #include <cmath>
@@ -28,7 +28,7 @@ void LstmCellForward(int hidden, int n, T* gates, const T* c_in, T* c, T* h) {
   }
 }
 
-// The slope of a sigmoid s is s (1 - s), that of a tanh t is 1 - t^2.
+// The derivative of a sigmoid s is s (1 - s), that of a tanh t is 1 - t^2.
 template <class T>
 void LstmCellBackward(int hidden, int n, const T* gates, const T* c_in, const T* c, const T* dy,
                       const T* dh, T* dc, T* dgates) {
