@@ -1,4 +1,5 @@
-// Convolutions on a GPU: directly, or as products with patches, in parts of the samples.
+// Convolutions on a GPU: direct ones, or products with patches for as many samples at a time as fit
+// in scratch memory.
 #pragma once
 
 #include <fmt/format.h>
@@ -63,11 +64,11 @@ class Convolution {
   }
 
  private:
-  // Where a thread's work on one cell is short, and its sums fit into registers.
+  // The most weights for which the work of a thread on one cell is short.
   static constexpr int kDirectWeights = 4096;
 
   Device& device() { return work_.device(); }
-  static long long At(int samples, int size) { return static_cast<long long>(samples) * size; }
+  static long long At(long long samples, int size) { return samples * size; }
 
   bool Direct(const ConvShape& s, int outputs) const {
     return work_.limits().direct && s.out_channels == outputs && s.num_weights() <= kDirectWeights;
@@ -85,7 +86,7 @@ class Convolution {
     }
   }
 
-  // part(first, samples) for parts of n samples whose patches fit into the scratch.
+  // Calls part(first, samples) for parts of the n samples whose patches fit in scratch memory.
   template <class Part>
   void ForEachPart(const ConvShape& s, int n, Part part) {
     const long long most = std::max(1ll, work_.limits().patches / At(s.out_cells(), s.patch()));
@@ -100,8 +101,8 @@ class Convolution {
     if (size > std::numeric_limits<int>::max()) {
       throw UserError(fmt::format(
           "a convolution of {}x{}x{} by kernels of {}x{} has {} numbers in the patches of one "
-          "picture, which is too many on a GPU: make the picture or the kernel smaller, the stride "
-          "larger, or set actors.backend = \"cpu\"",
+          "picture, which is too many for a GPU: make the picture or the kernel smaller, the "
+          "stride larger, or set actors.backend = \"cpu\"",
           s.height, s.width, s.in_channels, s.kernel_height, s.kernel_width, size));
     }
     return work_.scratch().template Get<float>(Scratch::kPatches, size);

@@ -1,5 +1,5 @@
-// Products with few outputs, where a thread holds all outputs of a place in its registers: first
-// convolutions of small nets without their patches ever being written, and heads.
+// Products with few outputs: a thread holds all outputs of one cell in registers. For the first
+// convolutions of small nets, without patches in memory, and for heads.
 #pragma once
 
 #include "net/cuda/elementwise.h"
@@ -7,8 +7,8 @@
 
 namespace starling::net::cuda {
 
-// y (n, OH, OW, kOut) = activation(x * w + b): a thread for each cell of y. All threads of a warp
-// read the same weights, at once. kWide divides KW * CIN.
+// y (n, OH, OW, kOut) = activation(x * w + b): one thread for each cell of y. All threads of a warp
+// read the same weights at the same time. REQUIRES: kWide divides KW * CIN.
 template <int kOut, int kWide>
 struct DirectConv {
   ConvShape shape;
@@ -18,10 +18,9 @@ struct DirectConv {
   float* y;
 
   HOST_DEVICE void operator()(long long i) const {
-    std::uint32_t rest = static_cast<std::uint32_t>(i);
-    const int ox = static_cast<int>(by.out_width.Split(rest));
-    const int oy = static_cast<int>(by.out_height.Split(rest));
-    const int row = static_cast<int>(rest) * shape.height + oy * shape.stride;
+    int sample = static_cast<int>(i);
+    const int ox = by.out_width.Split(sample), oy = by.out_height.Split(sample);
+    const int row = sample * shape.height + oy * shape.stride;
     const float* in = x + (row * shape.width + ox * shape.stride) * shape.in_channels;
     const float* weights = w;
     const int run = by.run.divisor();
@@ -51,33 +50,34 @@ struct DirectConv {
   }
 };
 
-// The gradients of weights and biases, a bias being the weight of an input that is always one:
-// partial (chunks, patch + 1, kOut), summed over the output cells [c * cells, (c + 1) * cells) of
-// all samples. A linear layer is a convolution of one sample: its samples are the cells of a row.
+// The gradients of weights and biases, where a bias is the weight of an input that is always one.
+// Writes partial (chunks, patch + 1, kOut): chunk c sums over the output cells
+// [c * cells, (c + 1) * cells) of all samples, one thread for each chunk and input. A linear layer
+// is a convolution of one sample whose cells are the rows of x.
 template <int kOut>
 struct DirectWeightGradient {
   ConvShape shape;
   ConvDivisors by;
-  Divisor inputs;        // by patch + 1
-  int cells, all_cells;  // of a chunk, of all samples
+  Divisor inputs;        // patch + 1
+  int cells, all_cells;  // output cells of a chunk, of all samples
   const float *x, *dy;
   float* partial;
 
   HOST_DEVICE void operator()(long long i) const {
-    std::uint32_t chunk = static_cast<std::uint32_t>(i);
-    const int k = static_cast<int>(inputs.Split(chunk));
-    const int begin = static_cast<int>(chunk) * cells;
+    // 1. The cells [begin, end) of this thread, and the place of the first.
+    int chunk = static_cast<int>(i);
+    const int k = inputs.Split(chunk);
+    const int begin = chunk * cells;
     const int end = all_cells - begin < cells ? all_cells : begin + cells;
-    std::uint32_t sample = static_cast<std::uint32_t>(begin);
-    int ox = static_cast<int>(by.out_width.Split(sample));
-    int oy = static_cast<int>(by.out_height.Split(sample));
+    int sample = begin;
+    int ox = by.out_width.Split(sample), oy = by.out_height.Split(sample);
     const float* const from = x + InPatch(k);
     const bool bias = k + 1 == inputs.divisor();
     const int step = shape.stride * shape.in_channels;
     float sums[kOut] = {};
-    // Along rows of cells, so that many loads are under way at once.
+    // 2. Sum along rows of cells, four at a time, so that several loads are in flight.
     for (int cell = begin; cell < end;) {
-      const int row = static_cast<int>(sample) * shape.height + oy * shape.stride;
+      const int row = sample * shape.height + oy * shape.stride;
       const float* in = from + (row * shape.width + ox * shape.stride) * shape.in_channels;
       const int rest = by.out_width.divisor() - ox;
       const int row_end = end - cell < rest ? end : cell + rest;
@@ -97,14 +97,13 @@ struct DirectWeightGradient {
  private:
   static constexpr int kWide = kOut % 4 == 0 ? 4 : kOut % 2 == 0 ? 2 : 1;
 
-  // Of input k of a patch, from its first; k = patch is the bias.
+  // The offset of input k of a patch from the first input. k = patch is the bias.
   HOST_DEVICE int InPatch(int k) const {
-    std::uint32_t ky = static_cast<std::uint32_t>(k);
-    const int j = static_cast<int>(by.run.Split(ky));
-    return static_cast<int>(ky) * shape.width * shape.in_channels + j;
+    const int j = by.run.Split(k);
+    return k * shape.width * shape.in_channels + j;
   }
-  HOST_DEVICE void Accumulate(float in, int cell, float (&sums)[kOut]) const {
-    const float* const from = dy + static_cast<long long>(cell) * kOut;
+  HOST_DEVICE void Accumulate(float in, long long cell, float (&sums)[kOut]) const {
+    const float* const from = dy + cell * kOut;
     for (int o = 0; o < kOut; o += kWide) {
       const Pack<kWide> gradient = Load<kWide>(from + o);
       for (int u = 0; u < kWide; ++u) sums[o + u] += in * gradient.v[u];
@@ -112,7 +111,7 @@ struct DirectWeightGradient {
   }
 };
 
-// y (n, OUT) = activation(x (n, IN) . w (IN, OUT) + b): a warp for each number of y.
+// y (n, OUT) = activation(x (n, IN) . w (IN, OUT) + b): one warp for each number of y.
 struct NarrowForward {
   int in;
   Divisor out;
@@ -122,9 +121,9 @@ struct NarrowForward {
 
   template <class Lanes>
   HOST_DEVICE void operator()(long long i, const Lanes& lanes) const {
-    std::uint32_t sample = static_cast<std::uint32_t>(i);
-    const std::uint32_t o = out.Split(sample);
-    const float *const row = x + static_cast<long long>(sample) * in, *const column = w + o;
+    int sample = static_cast<int>(i);
+    const int o = out.Split(sample);
+    const float *const row = x + 1ll * sample * in, *const column = w + o;
     const int width = out.divisor();
     const float sum = lanes.Sum(StridedSum<float>(
         lanes.index(), in, lanes.count(),
@@ -133,7 +132,8 @@ struct NarrowForward {
   }
 };
 
-// dx (n, IN) = dy (n, OUT) . wT, or is added to it; and the mask.
+// dx (n, IN) = dy (n, OUT) . wT, or dx += that product, then masked: one thread for each number of
+// dx.
 struct NarrowBackwardInput {
   Divisor in;
   int out;
@@ -143,11 +143,11 @@ struct NarrowBackwardInput {
   float* dx;
 
   HOST_DEVICE void operator()(long long i) const {
-    std::uint32_t sample = static_cast<std::uint32_t>(i);
+    int sample = static_cast<int>(i);
     const long long k = in.Split(sample);
+    const float *const row = dy + 1ll * sample * out, *const weights = w + k * out;
     float sum = put == Put::kAdd ? dx[i] : 0.0f;
-    for (int o = 0; o < out; ++o)
-      sum += dy[static_cast<long long>(sample) * out + o] * w[k * out + o];
+    for (int o = 0; o < out; ++o) sum += row[o] * weights[o];
     dx[i] = Masked(relu_output, i, sum);
   }
 };

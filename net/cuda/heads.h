@@ -1,5 +1,5 @@
-// What stands above a net but for the loss: acting, and the advantages. As net/sampling.cc and
-// net/returns.cc, but for the last bits.
+// Actions and advantages. Same formulas as net/sampling.cc and net/returns.cc; results may differ
+// in the last bits.
 #pragma once
 
 #include <cmath>
@@ -28,7 +28,7 @@ struct SampleActions {
     const float top = Largest(actions, z);
     float total = 0;
     for (int a = 0; a < actions; ++a) total += std::exp(z[a] - top);
-    // The first action whose cumulated mass exceeds u * total, or the last that has any.
+    // Take the first action whose cumulated mass exceeds u * total, else the last with any mass.
     const float target = streams[i].Uniform() * total;
     float below = 0;
     std::int32_t chosen = 0;
@@ -54,7 +54,7 @@ struct AddBootstrap {
   }
 };
 
-// A thread for each env, backwards in time.
+// One thread for each env, backwards in time.
 struct Advantages {
   int steps, envs;
   float discount, decay;
@@ -66,7 +66,7 @@ struct Advantages {
   HOST_DEVICE void operator()(long long env) const {
     float next_value = bootstrap[env], next_advantage = 0;
     for (int t = steps - 1; t >= 0; --t) {
-      const long long i = static_cast<long long>(t) * envs + env;
+      const long long i = 1ll * t * envs + env;
       const float goes_on = terminals[i] != 0 ? 0.0f : 1.0f, value = values[i];
       const float delta = rewards[i] + goes_on * discount * next_value - value;
       next_advantage = delta + goes_on * decay * next_advantage;

@@ -1,4 +1,4 @@
-// Layer normalisation: a warp for each sample. As net/reference/layer_norm.h.
+// Layer normalisation, one warp for each sample. Same formulas as net/reference/layer_norm.h.
 #pragma once
 
 #include <cmath>
@@ -34,7 +34,7 @@ struct LayerNormForward {
   }
 };
 
-// dx alone.
+// Writes dx only; LayerNormPartials does the rest.
 struct LayerNormBackward {
   int width;
   const float *x, *scale, *moments, *dy, *relu_output;
@@ -59,16 +59,16 @@ struct LayerNormBackward {
   }
 };
 
-// partial (chunks, 2 width): of dscale, then of dbias; chunk c sums the samples c, c + chunks, ...
+// partial (chunks, 2 width): dscale, then dbias; chunk c sums over the samples c, c + chunks, ...
 struct LayerNormPartials {
   int width, n, chunks;
-  Divisor columns;  // by width
+  Divisor columns;  // width
   const float *x, *moments, *dy;
   float* partial;
 
   HOST_DEVICE void operator()(long long i) const {
-    std::uint32_t chunk = static_cast<std::uint32_t>(i);
-    const std::uint32_t column = columns.Split(chunk);
+    int chunk = static_cast<int>(i);
+    const int column = columns.Split(chunk);
     float dscale = 0, dbias = 0;
     for (long long sample = chunk; sample < n; sample += chunks) {
       const long long at = sample * width + column;

@@ -1,11 +1,11 @@
-// Fully connected layers on a GPU: products, or bodies of their own for few outputs.
+// Fully connected layers on a GPU: products, or bodies of direct.h for few outputs.
 #pragma once
 
 #include "net/cuda/weight_gradient.h"
 
 namespace starling::net::cuda {
 
-inline constexpr int kNarrow = 8;  // outputs of which a layer has few
+inline constexpr int kNarrow = 8;  // the most outputs for the bodies of direct.h
 
 template <class Device>
 class Linear {

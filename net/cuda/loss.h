@@ -1,4 +1,4 @@
-// The loss and its gradient at the heads. As net/loss.cc: its formulas are written there.
+// The loss and its gradient at the heads. Same formulas as net/loss.cc.
 #pragma once
 
 #include <cmath>
@@ -8,8 +8,8 @@
 
 namespace starling::net::cuda {
 
-// Warp g does the samples [g * group, (g + 1) * group), and sums their three terms into partial
-// (3, groups).
+// Warp g handles the samples [g * group, (g + 1) * group) and writes the sums of their three terms
+// to partial (3, groups).
 struct LossOfSamples {
   int n, actions, group, groups;
   const float *logits, *values;
@@ -38,6 +38,7 @@ struct LossOfSamples {
 
  private:
   HOST_DEVICE void Add(long long i, Terms& terms) const {
+    // 1. The softmax, relative to the largest logit.
     const float* const z = logits + i * actions;
     const float advantage = advantages[i], error = values[i] - returns[i];
     const float each = static_cast<float>(weights->scale / n);
@@ -48,10 +49,12 @@ struct LossOfSamples {
       sum += mass;
       weighted += mass * (z[a] - top);
     }
+    // 2. The terms of the report.
     const float log_sum = std::log(sum), entropy = log_sum - weighted / sum;
-    terms.policy -= static_cast<double>(advantage * (z[taken[i]] - top - log_sum));
-    terms.value += static_cast<double>(error * error);
-    terms.entropy += static_cast<double>(entropy);
+    terms.policy -= advantage * (z[taken[i]] - top - log_sum);
+    terms.value += error * error;
+    terms.entropy += entropy;
+    // 3. The gradient.
     const float entropy_weight = static_cast<float>(weights->entropy);
     for (int a = 0; a < actions; ++a) {
       const float p = std::exp(z[a] - top) / sum, one = a == taken[i] ? 1.0f : 0.0f;
@@ -62,7 +65,7 @@ struct LossOfSamples {
   }
 };
 
-// A warp for each of the three means.
+// One warp for each of the three means.
 struct ReportLoss {
   int n, groups;
   const double* partial;

@@ -1,4 +1,5 @@
-// A step of an LSTM: one thread for each cell of each sample. As net/reference/lstm.h.
+// A step of an LSTM, one thread for each cell of each sample. Same formulas as
+// net/reference/lstm.h.
 #pragma once
 
 #include <cmath>
@@ -16,9 +17,8 @@ struct LstmCellForward {
   float *c, *h;  // (n, hidden)
 
   HOST_DEVICE void operator()(long long i) const {
-    std::uint32_t sample = static_cast<std::uint32_t>(i);
-    const std::uint32_t j = hidden.Split(sample);
-    const int width = hidden.divisor();
+    int sample = static_cast<int>(i);
+    const int j = hidden.Split(sample), width = hidden.divisor();
     float* const gate = gates + 4ll * width * sample + j;
     const float in = Sigmoid(gate[0]), forget = Sigmoid(gate[width]);
     const float cell = std::tanh(gate[2 * width]), out = Sigmoid(gate[3 * width]);
@@ -37,9 +37,8 @@ struct LstmCellBackward {
   float *dc, *dgates;
 
   HOST_DEVICE void operator()(long long i) const {
-    std::uint32_t sample = static_cast<std::uint32_t>(i);
-    const std::uint32_t j = hidden.Split(sample);
-    const int width = hidden.divisor();
+    int sample = static_cast<int>(i);
+    const int j = hidden.Split(sample), width = hidden.divisor();
     const long long at = 4ll * width * sample + j;
     const float in = gates[at], forget = gates[at + width];
     const float cell = gates[at + 2 * width], out = gates[at + 3 * width];

@@ -1,4 +1,4 @@
-// The ops of net/backend.h on a GPU, over whatever does the work (device.h).
+// The ops of net/backend.h on a GPU, for any Device (device.h).
 #pragma once
 
 #include <utility>
@@ -72,7 +72,7 @@ class GpuOps final : public Backend<float> {
     const int chunks = Work<Device>::Chunks(n, width);
     float* const partial =
         work_.scratch().template Get<float>(Scratch::kSums, 2ll * chunks * width);
-    device_.ForEach(static_cast<long long>(chunks) * width,
+    device_.ForEach(Times(chunks, width),
                     LayerNormPartials{width, n, chunks, Divisor(width), x, moments, dy, partial});
     work_.SumOver(chunks, 2ll * width, partial, {Put::kReplace, width, dscale, dbias});
     if (dx == nullptr) return;
@@ -112,7 +112,7 @@ class GpuOps final : public Backend<float> {
   void Loss(int n, int actions, const float* logits, const float* values, const std::int32_t* taken,
             const float* advantages, const float* returns, const LossWeights* weights,
             float* dlogits, float* dvalues, LossReport* report) override {
-    // A sample a lane, until there are so many warps that their sums would take longer.
+    // One sample for each lane, up to a number of warps whose sums would take longer.
     constexpr int kLanes = 32, kWarps = 4096;
     const int group = std::max(kLanes, (n + kWarps - 1) / kWarps);
     const int groups = (n + group - 1) / group;
@@ -124,7 +124,7 @@ class GpuOps final : public Backend<float> {
   }
   void ClipByGlobalNorm(std::size_t size, double max_norm, float* gradient, double* norm) override {
     constexpr long long kOfAWarp = 256, kWarps = 2048;
-    const auto count = static_cast<long long>(size);
+    const long long count = size;
     const long long groups = std::clamp(count / kOfAWarp, 1ll, kWarps);
     double* const partial = work_.scratch().template Get<double>(Scratch::kSums, groups);
     float* const factor = work_.scratch().template Get<float>(Scratch::kFactor, 1);
@@ -134,7 +134,7 @@ class GpuOps final : public Backend<float> {
   }
 
  private:
-  static long long Times(int n, int width) { return static_cast<long long>(n) * width; }
+  static long long Times(long long n, int width) { return n * width; }
 
   Device device_;
   Work<Device> work_;

@@ -1,4 +1,4 @@
-// What the ops of a GPU are made of: passes over numbers, sums over rows, products cut into shares.
+// The parts of GPU ops: passes over numbers, sums over rows, products divided into shares.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ class Work {
   const Limits& limits() const { return limits_; }
   Scratch& scratch() { return scratch_; }
 
-  // A Body for each of n numbers, or for each four of them if `fours`.
+  // Runs Body<1> for each of n numbers or, if `fours`, Body<4> for each four of them.
   template <template <int> class Body, class... Arguments>
   void ForEachNumber(long long n, bool fours, const Arguments&... arguments) {
     if (fours) {
@@ -54,19 +54,19 @@ class Work {
     const SumTarget target{Put::kReplace, columns, to, nullptr};
     const int chunks = Chunks(rows, columns);
     if (chunks <= 1) return SumOver(rows, columns, x, target);
-    const long long threads = static_cast<long long>(chunks) * columns;
+    const long long threads = 1ll * chunks * columns;
     float* const partial = scratch_.Get<float>(Scratch::kSums, threads);
-    device_.ForEach(threads,
-                    ColumnPartials{static_cast<long long>(rows) * columns, threads, x, partial});
+    device_.ForEach(threads, ColumnPartials{1ll * rows * columns, threads, x, partial});
     SumOver(chunks, columns, partial, target);
   }
-  // In how many chunks many threads sum over `rows`, `width` threads a chunk.
+  // The number of chunks of a sum over `rows`, where each chunk takes `width` threads.
   static int Chunks(int rows, int width) {
     return std::max(1, std::min({kThreads / width, rows / kRowsOfAChunk, kMostChunks}));
   }
 
-  // dw (in, out) = xT . dy, or is added to it: x (rows, in), dy (rows, out). One product would
-  // leave most of a GPU idle where dw is small, so many do a share of the rows each.
+  // dw (in, out) = xT . dy, or dw += that product; x (rows, in), dy (rows, out). If dw is small,
+  // one product would leave most of the GPU idle, so several products take a share of the rows
+  // each.
   void MultiplyOverRows(int rows, int in, int out, const float* x, const float* dy, Put put,
                         float* dw) {
     MatrixProduct product{.rows = in,
@@ -79,17 +79,19 @@ class Work {
                           .c = dw};
     const int shares = Shares(rows, in, out);
     if (shares == 1) return device_.Multiply(product);
+    // 1. Equal shares, side by side.
     const int each = rows / shares / kRowsAtOnce * kRowsAtOnce, rest = rows - shares * each;
-    const long long size = static_cast<long long>(in) * out;
+    const long long size = 1ll * in * out;
     float* const partial = scratch_.Get<float>(Scratch::kShares, (shares + 1) * size);
     product.depth = each;
     product.put = Put::kReplace;
     product.c = partial;
     product.shares = shares;
-    product.a_stride = static_cast<long long>(each) * in;
-    product.b_stride = static_cast<long long>(each) * out;
+    product.a_stride = 1ll * each * in;
+    product.b_stride = 1ll * each * out;
     product.c_stride = size;
     device_.Multiply(product);
+    // 2. The rows that are left.
     if (rest > 0) {
       product.a += shares * product.a_stride;
       product.b += shares * product.b_stride;
@@ -98,21 +100,22 @@ class Work {
       product.shares = 1;
       device_.Multiply(product);
     }
+    // 3. The sum of all shares.
     SumOver(shares + (rest > 0 ? 1 : 0), size, partial, {put, size, dw, nullptr});
   }
 
  private:
-  // Enough to fill a GPU, and no more than are summed quickly afterwards.
+  // Enough threads to fill a GPU, in no more chunks than are summed quickly afterwards.
   static constexpr int kThreads = 1 << 17, kRowsOfAChunk = 8, kMostChunks = 4096;
+  // From so many sums, or up to so few shares, one thread for each sum is faster than one warp.
   static constexpr long long kManySums = 1 << 14;
   static constexpr int kFewShares = 8;
-  static constexpr int kTile = 64,
-                       kTiles = 512;  // cells a side that a block of threads does, blocks
+  // A block of threads computes kTile x kTile outputs of a product; kTiles blocks fill a GPU.
+  static constexpr int kTile = 64, kTiles = 512;
   static constexpr int kRowsOfAShare = 256, kRowsAtOnce = 4;
 
   int Shares(int rows, int in, int out) const {
-    const long long tiles = static_cast<long long>((in + kTile - 1) / kTile) *
-                            static_cast<long long>((out + kTile - 1) / kTile);
+    const long long tiles = 1ll * ((in + kTile - 1) / kTile) * ((out + kTile - 1) / kTile);
     const long long wanted =
         std::min<long long>({kTiles / tiles, limits_.shares, rows / kRowsOfAShare});
     return wanted <= 1 ? 1 : static_cast<int>(std::bit_floor(static_cast<unsigned>(wanted)));
