@@ -1,4 +1,4 @@
-// Fully connected layers.
+// Checks of fully connected layers.
 #include <cmath>
 #include <optional>
 
@@ -8,14 +8,15 @@
 namespace starling::net::checks {
 namespace {
 
-// Sums of floats round by 6e-8 a step, in errors that mostly cancel; the longest are over samples.
+// Sums of floats round by 6e-8 per term; most of these errors cancel. The longest sums are over
+// samples.
 constexpr double kSums = 3e-6, kLongSums = 3e-5;
-constexpr int kMany = 100'003;  // rows: more than a grid of blocks has in its second dimension
+constexpr int kMany = 100'003;  // rows: more than the second dimension of a CUDA grid holds
 
 struct Case {
   LinearShape shape;
   int n = 1;
-  int at = 0;  // in the list
+  int at = 0;  // position in the list
   std::string Name() const { return fmt::format("{}x{}, {} samples", shape.in, shape.out, n); }
   int inputs() const { return n * shape.in; }
   int outputs() const { return n * shape.out; }
@@ -38,7 +39,7 @@ std::vector<Case> Cases(Trial& trial) {
   return cases;
 }
 
-// In every other case the weights are held, and are asked for twice.
+// Runs `ops` on both backends; in every second case the weights are held meanwhile.
 template <class Ops>
 void BothHeld(Trial& trial, const Case& c, Ops ops) {
   std::optional<HeldWeights<float>> held;
@@ -57,8 +58,8 @@ void LinearForward(Trial& trial) {
   for (const Case& c : Cases(trial)) {
     trial.Begin(c.Name());
     Floats x = trial.Sparse(c.inputs(), c.density()), w = trial.Weights(c.weights());
-    std::vector<float> bias(static_cast<std::size_t>(c.shape.out), 0.75f);
-    if (c.odd()) bias.back() = NAN;  // a relu must not hide that a net blew up
+    std::vector<float> bias(c.shape.out, 0.75f);
+    if (c.odd()) bias.back() = NAN;  // a relu must not hide a NaN
     Floats b = trial.Given(bias), y = trial.Noise(c.outputs()), y_relu = trial.Noise(c.outputs());
     BothHeld(trial, c, [&](auto& backend, auto of) {
       backend.LinearForward(c.shape, c.n, of(x), of(w), of(b), Activation::kNone, of(y));
@@ -98,6 +99,7 @@ void LinearBackwardInput(Trial& trial) {
     trial.Begin(c.Name());
     Floats w = trial.Weights(c.weights()), dy = trial.Noise(c.outputs());
     Floats mask = trial.Mask(c.inputs());
+    // Large cases run with or without the mask, not both, to save time.
     const bool small = c.inputs() * c.shape.out < 1'000'000;
     for (const bool masked : {false, true}) {
       Floats* const relu_output = masked ? &mask : nullptr;
