@@ -14,7 +14,7 @@ namespace {
 constexpr const char* kFewerSamples = "make actors.envs_per_actor or actors.unroll smaller";
 constexpr const char* kNarrower = "make net.hidden narrower";
 
-// Ops count the elements of an array as int (net/backend.h).
+// Ops count the elements of an array as int (net/op_args.h).
 void CheckCounted(std::int64_t rows, std::int64_t size, const char* advice) {
   if (rows <= std::numeric_limits<int>::max() / size) return;
   throw UserError(

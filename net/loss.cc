@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 
 #include "core/check.h"
 
@@ -33,24 +32,20 @@ struct Softmax {
 }  // namespace
 
 template <class T>
-LossReport ActorCriticLoss(int n, int actions, std::span<const T> logits, std::span<const T> values,
-                           std::span<const std::int32_t> taken, std::span<const T> advantages,
-                           std::span<const T> returns, const LossWeights& weights,
-                           std::span<T> dlogits, std::span<T> dvalues) {
-  const std::size_t samples = n, size = samples * actions;
-  CHECK(n >= 1 && actions >= 1 && logits.size() == size && dlogits.size() == size);
-  CHECK(values.size() == samples && taken.size() == samples && advantages.size() == samples);
-  CHECK(returns.size() == samples && dvalues.size() == samples);
-  const T each = static_cast<T>(weights.scale / n);
-  const T entropy_weight = static_cast<T>(weights.entropy);
-  const T value_slope = static_cast<T>(2 * weights.value_coef);
+void ActorCriticLoss(const LossArgs<T>& args) {
+  const auto [n, actions, logits, values, taken, advantages, returns, weights, dlogits, dvalues,
+              report] = args;
+  CHECK(n >= 1 && actions >= 1, "{} samples of {} actions", n, actions);
+  const T each = static_cast<T>(weights->scale / n);
+  const T entropy_weight = static_cast<T>(weights->entropy);
+  const T value_slope = static_cast<T>(2 * weights->value_coef);
   LossReport total;
-  for (std::size_t i = 0; i < samples; ++i) {
+  for (int i = 0; i < n; ++i) {
     const T advantage = advantages[i], error = values[i] - returns[i];
     const int action = taken[i];
     CHECK(action >= 0 && action < actions, "action {} of {}", action, actions);
-    const T* const z = &logits[i * actions];
-    T* const d = &dlogits[i * actions];
+    const T* const z = logits + i * actions;
+    T* const d = dlogits + i * actions;
     // 1. The terms of the report. Until step 2, d holds the probabilities.
     const Softmax<T> pi(actions, z, d);
     total.policy_loss -= advantage * (pi.LogP(z[action]));
@@ -64,19 +59,10 @@ LossReport ActorCriticLoss(int n, int actions, std::span<const T> logits, std::s
     }
     dvalues[i] = each * value_slope * error;
   }
-  total.policy_loss /= n;
-  total.value_loss /= n;
-  total.entropy /= n;
-  return total;
+  *report = {total.policy_loss / n, total.value_loss / n, total.entropy / n};
 }
 
-template LossReport ActorCriticLoss(int, int, std::span<const float>, std::span<const float>,
-                                    std::span<const std::int32_t>, std::span<const float>,
-                                    std::span<const float>, const LossWeights&, std::span<float>,
-                                    std::span<float>);
-template LossReport ActorCriticLoss(int, int, std::span<const double>, std::span<const double>,
-                                    std::span<const std::int32_t>, std::span<const double>,
-                                    std::span<const double>, const LossWeights&, std::span<double>,
-                                    std::span<double>);
+template void ActorCriticLoss(const LossArgs<float>&);
+template void ActorCriticLoss(const LossArgs<double>&);
 
 }  // namespace starling::net

@@ -46,10 +46,18 @@ class ActorCriticNet final : public Model<T> {
     for (std::size_t i = 0; i < layers_.size(); ++i) layers_[i]->Forward(p, rows, Input(i, row));
     // 2. Both heads read the output of the last layer.
     const T* const top = Input(layers_.size(), row);
-    backend_.LinearForward(policy_shape(), envs, top, p + policy_.weight, p + policy_.bias,
-                           Activation::kNone, logits_.data() + row * num_actions_);
-    backend_.LinearForward(value_shape(), envs, top, p + value_.weight, p + value_.bias,
-                           Activation::kNone, values_.data() + row);
+    backend_.LinearForward({.shape = policy_shape(),
+                            .n = envs,
+                            .x = top,
+                            .w = p + policy_.weight,
+                            .b = p + policy_.bias,
+                            .y = logits_.data() + row * num_actions_});
+    backend_.LinearForward({.shape = value_shape(),
+                            .n = envs,
+                            .x = top,
+                            .w = p + value_.weight,
+                            .b = p + value_.bias,
+                            .y = values_.data() + row});
   }
 
   void Carry(int step) override {
@@ -96,17 +104,30 @@ class ActorCriticNet final : public Model<T> {
   void BackwardHeads(const T* p, int rows, const T* dlogits, const T* dvalues, T* gradient) {
     const T* const x = Input(layers_.size(), 0);
     // 1. The parameters of both heads.
-    backend_.LinearBackwardWeights(policy_shape(), rows, x, dlogits, gradient + policy_.weight,
-                                   gradient + policy_.bias);
-    backend_.LinearBackwardWeights(value_shape(), rows, x, dvalues, gradient + value_.weight,
-                                   gradient + value_.bias);
+    backend_.LinearBackwardWeights({.shape = policy_shape(),
+                                    .n = rows,
+                                    .x = x,
+                                    .dy = dlogits,
+                                    .dw = gradient + policy_.weight,
+                                    .db = gradient + policy_.bias});
+    backend_.LinearBackwardWeights({.shape = value_shape(),
+                                    .n = rows,
+                                    .x = x,
+                                    .dy = dvalues,
+                                    .dw = gradient + value_.weight,
+                                    .db = gradient + value_.bias});
     if (layers_.empty()) return;
     // 2. The top of the stack: the sum of both heads' gradients, masked once it is complete.
     T* const dx = layers_.back()->output_gradient(0);
-    backend_.LinearBackwardInput(policy_shape(), rows, p + policy_.weight, dlogits, Put::kReplace,
-                                 nullptr, dx);
-    backend_.LinearBackwardInput(value_shape(), rows, p + value_.weight, dvalues, Put::kAdd,
-                                 top_.relu ? x : nullptr, dx);
+    backend_.LinearBackwardInput(
+        {.shape = policy_shape(), .n = rows, .w = p + policy_.weight, .dy = dlogits, .dx = dx});
+    backend_.LinearBackwardInput({.shape = value_shape(),
+                                  .n = rows,
+                                  .w = p + value_.weight,
+                                  .dy = dvalues,
+                                  .put = Put::kAdd,
+                                  .relu_output = top_.relu ? x : nullptr,
+                                  .dx = dx});
   }
 
   Backend<T>& backend_;

@@ -62,7 +62,7 @@ class Model {
 };
 
 // The parameters are "conv1", "fc1", "norm1", "lstm1" ... bottom up, then "policy" and "value", in
-// the shapes of net/backend.h. `backend` must outlive the model. Throws UserError as LayersOf does,
+// the shapes of net/op_args.h. `backend` must outlive the model. Throws UserError as LayersOf does,
 // if a convolution is larger than its input, or if an array would have 2^31 elements or more.
 template <class T>
 std::unique_ptr<Model<T>> MakeModel(const ModelSpec& spec, Backend<T>& backend, const Batch& batch);

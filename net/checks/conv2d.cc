@@ -75,8 +75,15 @@ void ConvForward(Trial& trial) {
     if (odd) bias.back() = NAN;  // a relu must not hide a NaN
     Floats b = trial.Given(bias), y = trial.Noise(c.outputs()), y_relu = trial.Noise(c.outputs());
     trial.Both([&](auto& backend, auto of) {
-      backend.ConvForward(c.shape, c.n, of(x), of(w), of(b), Activation::kNone, of(y));
-      backend.ConvForward(c.shape, c.n, of(x), of(w), of(b), Activation::kRelu, of(y_relu));
+      backend.ConvForward(
+          {.shape = c.shape, .n = c.n, .x = of(x), .w = of(w), .b = of(b), .y = of(y)});
+      backend.ConvForward({.shape = c.shape,
+                           .n = c.n,
+                           .x = of(x),
+                           .w = of(w),
+                           .b = of(b),
+                           .activation = Activation::kRelu,
+                           .y = of(y_relu)});
     });
     trial.ExpectProducts(y, "y", kSums, c.shape.patch());
     trial.ExpectProducts(y_relu, "y behind a relu", kSums, c.shape.patch());
@@ -89,7 +96,8 @@ void ConvBackwardWeights(Trial& trial) {
     Floats x = trial.Sparse(c.inputs(), c.density), dy = trial.Noise(c.outputs());
     Floats dw = trial.Weights(c.shape.num_weights()), db = trial.Weights(c.shape.out_channels);
     trial.Both([&](auto& backend, auto of) {
-      backend.ConvBackwardWeights(c.shape, c.n, of(x), of(dy), of(dw), of(db));
+      backend.ConvBackwardWeights(
+          {.shape = c.shape, .n = c.n, .x = of(x), .dy = of(dy), .dw = of(dw), .db = of(db)});
     });
     trial.ExpectProducts(dw, "dw", c.over_cells(), c.cells());
     trial.Expect(db, "db", c.over_cells(), std::sqrt(c.cells()));
@@ -104,7 +112,12 @@ void ConvBackwardInput(Trial& trial) {
     for (Floats* const relu_output : {static_cast<Floats*>(nullptr), &mask}) {
       Floats dx = trial.Noise(c.inputs());
       trial.Both([&](auto& backend, auto of) {
-        backend.ConvBackwardInput(c.shape, c.n, of(w), of(dy), of(relu_output), of(dx));
+        backend.ConvBackwardInput({.shape = c.shape,
+                                   .n = c.n,
+                                   .w = of(w),
+                                   .dy = of(dy),
+                                   .relu_output = of(relu_output),
+                                   .dx = of(dx)});
       });
       trial.ExpectProducts(dx, relu_output != nullptr ? "masked dx" : "dx", kSums,
                            c.shape.out_channels);

@@ -103,7 +103,12 @@ void AddBootstrap(Trial& trial) {
     auto ends = trial.Same(Below<std::uint8_t>(trial, n, 4));
     Floats values = trial.Noise(n), rewards = trial.Noise(n);
     trial.Both([&](auto& backend, auto of) {
-      backend.AddBootstrap(n, 0.97, of(ends), 2, of(values), of(rewards));
+      backend.AddBootstrap({.n = n,
+                            .gamma = 0.97,
+                            .ends = of(ends),
+                            .truncated = 2,
+                            .values = of(values),
+                            .rewards = of(rewards)});
     });
     trial.Expect(rewards, "rewards", kSteps, 1);
   }
@@ -123,8 +128,13 @@ void Advantages(Trial& trial) {
     Floats rewards = trial.Noise(n), values = trial.Noise(n), bootstrap = trial.Noise(shape.envs);
     Floats advantages = trial.Noise(n), returns = trial.Noise(n);
     trial.Both([&](auto& backend, auto of) {
-      backend.Advantages(shape, of(rewards), of(terminals), of(values), of(bootstrap),
-                         of(advantages), of(returns));
+      backend.Advantages({.shape = shape,
+                          .rewards = of(rewards),
+                          .terminals = of(terminals),
+                          .values = of(values),
+                          .bootstrap = of(bootstrap),
+                          .advantages = of(advantages),
+                          .returns = of(returns)});
     });
     trial.Expect(advantages, "advantages", kSteps, 1);
     trial.Expect(returns, "returns", kSteps, 1);
@@ -144,8 +154,17 @@ void Loss(Trial& trial) {
         trial.Same(std::vector{LossWeights{.value_coef = 0.4, .entropy = 0.02, .scale = 3}});
     auto report = trial.Same(std::vector{LossReport{7, 7, 7}});
     trial.Both([&](auto& backend, auto of) {
-      backend.Loss(n, heads.actions, of(logits), of(values), of(taken), of(advantages), of(returns),
-                   of(weights), of(dlogits), of(dvalues), of(report));
+      backend.Loss({.n = n,
+                    .actions = heads.actions,
+                    .logits = of(logits),
+                    .values = of(values),
+                    .taken = of(taken),
+                    .advantages = of(advantages),
+                    .returns = of(returns),
+                    .weights = of(weights),
+                    .dlogits = of(dlogits),
+                    .dvalues = of(dvalues),
+                    .report = of(report)});
     });
     // The terms of the report are compared one by one: their magnitudes differ.
     trial.Expect(dlogits, "dlogits", kSums, 1.0 / n);

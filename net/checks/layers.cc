@@ -44,7 +44,12 @@ void ActivateBackward(Trial& trial) {
       for (Floats* const relu_output : {static_cast<Floats*>(nullptr), &mask}) {
         Floats dx = trial.Noise(count);
         trial.Both([&](auto& backend, auto of) {
-          backend.ActivateBackward(activation, count, of(y), of(dy), of(relu_output), of(dx));
+          backend.ActivateBackward({.activation = activation,
+                                    .count = count,
+                                    .y = of(y),
+                                    .dy = of(dy),
+                                    .relu_output = of(relu_output),
+                                    .dx = of(dx)});
         });
         trial.Expect(dx, "dx", kSteps, 1);
       }
@@ -61,8 +66,14 @@ void LayerNormForward(Trial& trial) {
     for (const Activation activation : {Activation::kNone, Activation::kRelu}) {
       Floats moments = trial.Noise(2 * rows.n), y = trial.Noise(rows.size());
       trial.Both([&](auto& backend, auto of) {
-        backend.LayerNormForward(rows.width, rows.n, of(x), of(scale), of(bias), activation,
-                                 of(moments), of(y));
+        backend.LayerNormForward({.width = rows.width,
+                                  .n = rows.n,
+                                  .x = of(x),
+                                  .scale = of(scale),
+                                  .bias = of(bias),
+                                  .activation = activation,
+                                  .moments = of(moments),
+                                  .y = of(y)});
       });
       trial.Expect(moments, "moments", kSteps, 1);
       trial.Expect(y, "y", kSteps, 1);
@@ -79,8 +90,13 @@ void LayerNormBackward(Trial& trial) {
     Floats dy = trial.Noise(rows.size()), mask = trial.Mask(rows.size());
     Floats unused = trial.Noise(2 * rows.n), y = trial.Noise(rows.size());
     trial.Reference([&](auto& reference, auto of) {
-      reference.LayerNormForward(rows.width, rows.n, of(x), of(scale), of(scale), Activation::kNone,
-                                 of(unused), of(y));
+      reference.LayerNormForward({.width = rows.width,
+                                  .n = rows.n,
+                                  .x = of(x),
+                                  .scale = of(scale),
+                                  .bias = of(scale),
+                                  .moments = of(unused),
+                                  .y = of(y)});
     });
     Floats moments = trial.Rounded(unused.exact);
     // 2. Without dx, as in a first layer, then with it. The large case skips the second.
@@ -88,8 +104,16 @@ void LayerNormBackward(Trial& trial) {
     const auto compare = [&](Floats* relu_output, Floats* dx) {
       Floats dscale = trial.Weights(rows.width), dbias = trial.Weights(rows.width);
       trial.Both([&](auto& backend, auto of) {
-        backend.LayerNormBackward(rows.width, rows.n, of(x), of(scale), of(moments), of(dy),
-                                  of(relu_output), of(dscale), of(dbias), of(dx));
+        backend.LayerNormBackward({.width = rows.width,
+                                   .n = rows.n,
+                                   .x = of(x),
+                                   .scale = of(scale),
+                                   .moments = of(moments),
+                                   .dy = of(dy),
+                                   .relu_output = of(relu_output),
+                                   .dscale = of(dscale),
+                                   .dbias = of(dbias),
+                                   .dx = of(dx)});
       });
       trial.Expect(dscale, "dscale", tolerance, std::sqrt(rows.n));
       trial.Expect(dbias, "dbias", tolerance, std::sqrt(rows.n));
@@ -118,7 +142,12 @@ void LstmCellForward(Trial& trial) {
     Floats gates = trial.Given(sums), c_in = trial.Noise(cells.size());
     Floats c = trial.Noise(cells.size()), h = trial.Noise(cells.size());
     trial.Both([&](auto& backend, auto of) {
-      backend.LstmCellForward(cells.width, cells.n, of(gates), of(c_in), of(c), of(h));
+      backend.LstmCellForward({.hidden = cells.width,
+                               .n = cells.n,
+                               .gates = of(gates),
+                               .c_in = of(c_in),
+                               .c = of(c),
+                               .h = of(h)});
     });
     trial.Expect(gates, "gates", kSteps, 1);
     trial.Expect(c, "c", kSteps, 1);
@@ -134,15 +163,26 @@ void LstmCellBackward(Trial& trial) {
     Floats sums = trial.Noise(4 * size), c_in = trial.Noise(size);
     Floats unused_c = trial.Noise(size), unused_h = trial.Noise(size);
     trial.Reference([&](auto& reference, auto of) {
-      reference.LstmCellForward(cells.width, cells.n, of(sums), of(c_in), of(unused_c),
-                                of(unused_h));
+      reference.LstmCellForward({.hidden = cells.width,
+                                 .n = cells.n,
+                                 .gates = of(sums),
+                                 .c_in = of(c_in),
+                                 .c = of(unused_c),
+                                 .h = of(unused_h)});
     });
     Floats gates = trial.Rounded(sums.exact), c = trial.Rounded(unused_c.exact);
     Floats dy = trial.Noise(size), dh = trial.Noise(size);
     Floats dc = trial.Noise(size), dgates = trial.Noise(4 * size);
     trial.Both([&](auto& backend, auto of) {
-      backend.LstmCellBackward(cells.width, cells.n, of(gates), of(c_in), of(c), of(dy), of(dh),
-                               of(dc), of(dgates));
+      backend.LstmCellBackward({.hidden = cells.width,
+                                .n = cells.n,
+                                .gates = of(gates),
+                                .c_in = of(c_in),
+                                .c = of(c),
+                                .dy = of(dy),
+                                .dh = of(dh),
+                                .dc = of(dc),
+                                .dgates = of(dgates)});
     });
     trial.Expect(dc, "dc", kSteps, 1);
     trial.Expect(dgates, "dgates", kSteps, 1);

@@ -62,8 +62,15 @@ void LinearForward(Trial& trial) {
     if (c.odd()) bias.back() = NAN;  // a relu must not hide a NaN
     Floats b = trial.Given(bias), y = trial.Noise(c.outputs()), y_relu = trial.Noise(c.outputs());
     BothHeld(trial, c, [&](auto& backend, auto of) {
-      backend.LinearForward(c.shape, c.n, of(x), of(w), of(b), Activation::kNone, of(y));
-      backend.LinearForward(c.shape, c.n, of(x), of(w), of(b), Activation::kRelu, of(y_relu));
+      backend.LinearForward(
+          {.shape = c.shape, .n = c.n, .x = of(x), .w = of(w), .b = of(b), .y = of(y)});
+      backend.LinearForward({.shape = c.shape,
+                             .n = c.n,
+                             .x = of(x),
+                             .w = of(w),
+                             .b = of(b),
+                             .activation = Activation::kRelu,
+                             .y = of(y_relu)});
     });
     trial.ExpectProducts(y, "y", kSums, c.shape.in);
     trial.ExpectProducts(y_relu, "y behind a relu", kSums, c.shape.in);
@@ -88,7 +95,8 @@ void LinearBackwardWeights(Trial& trial) {
     Floats x = trial.Sparse(c.inputs(), c.density()), dy = trial.Noise(c.outputs());
     Floats dw = trial.Weights(c.weights()), db = trial.Weights(c.shape.out);
     trial.Both([&](auto& backend, auto of) {
-      backend.LinearBackwardWeights(c.shape, c.n, of(x), of(dy), of(dw), of(db));
+      backend.LinearBackwardWeights(
+          {.shape = c.shape, .n = c.n, .x = of(x), .dy = of(dy), .dw = of(dw), .db = of(db)});
     });
     ExpectBackward(trial, c, dw, db);
   }
@@ -107,7 +115,13 @@ void LinearBackwardInput(Trial& trial) {
         if (!small && masked != c.odd()) continue;
         Floats dx = trial.Noise(c.inputs());
         BothHeld(trial, c, [&](auto& backend, auto of) {
-          backend.LinearBackwardInput(c.shape, c.n, of(w), of(dy), put, of(relu_output), of(dx));
+          backend.LinearBackwardInput({.shape = c.shape,
+                                       .n = c.n,
+                                       .w = of(w),
+                                       .dy = of(dy),
+                                       .put = put,
+                                       .relu_output = of(relu_output),
+                                       .dx = of(dx)});
         });
         trial.ExpectProducts(dx, put == Put::kAdd ? "dx added to" : "dx", kSums, c.shape.out);
       }
@@ -122,7 +136,14 @@ void LinearBackward(Trial& trial) {
     Floats dy = trial.Noise(c.outputs()), dw = trial.Weights(c.weights());
     Floats db = trial.Weights(c.shape.out), dx = trial.Noise(c.inputs());
     BothHeld(trial, c, [&](auto& backend, auto of) {
-      backend.LinearBackward(c.shape, c.n, of(x), of(w), of(dy), of(dw), of(db), of(dx));
+      backend.LinearBackward({.shape = c.shape,
+                              .n = c.n,
+                              .x = of(x),
+                              .w = of(w),
+                              .dy = of(dy),
+                              .dw = of(dw),
+                              .db = of(db),
+                              .dx = of(dx)});
     });
     ExpectBackward(trial, c, dw, db);
     trial.ExpectProducts(dx, "dx", kSums, c.shape.out);

@@ -61,8 +61,8 @@ inline void AddTaps(int taps, const float* x, int step, const float* w, int row,
 
 }  // namespace
 
-bool DirectConvForward(const ConvShape& s, int n, const float* x, const float* w, const float* b,
-                       Activation activation, float* y) {
+bool DirectConvForward(const ConvForwardArgs<float>& args) {
+  const auto [s, n, x, w, b, activation, y] = args;
   const Sixteen least = Least(activation);
   const int taps = s.kernel_width * s.in_channels, step = s.stride * s.in_channels;
   return ForEachChannels(s.out_channels, [&]<int kVectors>(int channel) {
@@ -92,8 +92,8 @@ bool DirectConvForward(const ConvShape& s, int n, const float* x, const float* w
 
 // The gradients of a few weights of one kernel line stay in registers during the loop over the
 // output cells of a sample.
-bool DirectConvBackwardWeights(const ConvShape& s, int n, const float* x, const float* dy,
-                               float* dw, float* db) {
+bool DirectConvBackwardWeights(const ConvBackwardWeightsArgs<float>& args) {
+  const auto [s, n, x, dy, dw, db] = args;
   const int taps = s.kernel_width * s.in_channels, step = s.stride * s.in_channels;
   const bool fits = ForEachChannels(s.out_channels, [&]<int kVectors>(int channel) {
     for (int i = 0; i < n; ++i) {

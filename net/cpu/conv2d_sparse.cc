@@ -98,8 +98,10 @@ inline void SparseConv::ForEachOutput(int channels, Visit visit) const {
 }
 
 template <int kTaps, int kChannels>
-void SparseConv::ForwardFor(const float* x, const float* w, const float* b, Activation activation,
-                            float* y) {
+void SparseConv::ForwardFor(const ConvForwardArgs<float>& args) {
+  const float *x = args.x, *const w = args.w, *const b = args.b;
+  const Activation activation = args.activation;
+  float* y = args.y;
   const int channels = kChannels > 0 ? kChannels : shape_.out_channels;
   float* const frame = frame_.data();
   std::fill_n(frame, frame_.size(), 0.0f);  // the sums of the border are never read
@@ -116,12 +118,14 @@ void SparseConv::ForwardFor(const float* x, const float* w, const float* b, Acti
 }
 
 template <int kTaps, int kChannels>
-void SparseConv::BackwardWeightsFor(const float* x, const float* dy, float* dw, float* db) {
+void SparseConv::BackwardWeightsFor(const ConvBackwardWeightsArgs<float>& args) {
+  const float *x = args.x, *dy = args.dy;
+  float* const dw = args.dw;
   const int channels = kChannels > 0 ? kChannels : shape_.out_channels;
   float* const frame = frame_.data();
   std::fill_n(frame, frame_.size(), 0.0f);  // the border stays zero below
   std::fill_n(dw, shape_.num_weights(), 0.0f);
-  SumRows(set_.rows() * shape_.out_cells(), channels, dy, db);
+  SumRows(set_.rows() * shape_.out_cells(), channels, dy, args.db);
   for (int row = 0; row < set_.rows(); ++row) {
     ForEachOutput(channels, [=](int from, int to) { Copy(channels, dy + from, frame + to); });
     ForEachProduct<kTaps, kChannels>(row, x, [=](float value, int to, int from) {
@@ -132,21 +136,20 @@ void SparseConv::BackwardWeightsFor(const float* x, const float* dy, float* dw, 
   }
 }
 
-void SparseConv::Forward(const float* x, const float* w, const float* b, Activation activation,
-                         float* y) {
+void SparseConv::Forward(const ConvForwardArgs<float>& args) {
   const int channels = shape_.out_channels;
-  if (taps_ == 3 && channels == 16) return ForwardFor<3, 16>(x, w, b, activation, y);
-  if (taps_ == 2 && channels == 16) return ForwardFor<2, 16>(x, w, b, activation, y);
-  if (taps_ == 2 && channels == 32) return ForwardFor<2, 32>(x, w, b, activation, y);
-  ForwardFor<0, 0>(x, w, b, activation, y);
+  if (taps_ == 3 && channels == 16) return ForwardFor<3, 16>(args);
+  if (taps_ == 2 && channels == 16) return ForwardFor<2, 16>(args);
+  if (taps_ == 2 && channels == 32) return ForwardFor<2, 32>(args);
+  ForwardFor<0, 0>(args);
 }
 
-void SparseConv::BackwardWeights(const float* x, const float* dy, float* dw, float* db) {
+void SparseConv::BackwardWeights(const ConvBackwardWeightsArgs<float>& args) {
   const int channels = shape_.out_channels;
-  if (taps_ == 3 && channels == 16) return BackwardWeightsFor<3, 16>(x, dy, dw, db);
-  if (taps_ == 2 && channels == 16) return BackwardWeightsFor<2, 16>(x, dy, dw, db);
-  if (taps_ == 2 && channels == 32) return BackwardWeightsFor<2, 32>(x, dy, dw, db);
-  BackwardWeightsFor<0, 0>(x, dy, dw, db);
+  if (taps_ == 3 && channels == 16) return BackwardWeightsFor<3, 16>(args);
+  if (taps_ == 2 && channels == 16) return BackwardWeightsFor<2, 16>(args);
+  if (taps_ == 2 && channels == 32) return BackwardWeightsFor<2, 32>(args);
+  BackwardWeightsFor<0, 0>(args);
 }
 
 }  // namespace starling::net::cpu

@@ -1,5 +1,5 @@
 // Convolution of sparse inputs on the CPU (games with few set cells or pixels): each nonzero input
-// adds its rows of weights to the outputs that see it. Shapes in net/backend.h.
+// adds its rows of weights to the outputs that see it. Shapes in net/op_args.h.
 //
 // If the stride divides the kernel, `taps` x `taps` outputs see each input. The outputs of one
 // sample are summed in a frame: the outputs with a border of (taps - 1) cells on all sides. In it
@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "core/buffer.h"
-#include "net/backend.h"
 #include "net/cpu/nonzeros.h"
+#include "net/op_args.h"
 
 namespace starling::net::cpu {
 
@@ -29,9 +29,9 @@ class SparseConv {
   // quarter of x is nonzero: a dense product is faster then, and the passes must not be called.
   bool Gather(int n, const float* x);
 
-  // REQUIRES: the last Gather returned true, and x is unchanged since.
-  void Forward(const float* x, const float* w, const float* b, Activation activation, float* y);
-  void BackwardWeights(const float* x, const float* dy, float* dw, float* db);
+  // REQUIRES: Gather(args.n, args.x) was the last Gather and returned true; x is unchanged since.
+  void Forward(const ConvForwardArgs<float>& args);
+  void BackwardWeights(const ConvBackwardWeightsArgs<float>& args);
 
  private:
   struct Input {
@@ -41,9 +41,9 @@ class SparseConv {
 
   // kTaps and kChannels are `taps_` and COUT, or 0 if these are not known at compile time.
   template <int kTaps, int kChannels>
-  void ForwardFor(const float* x, const float* w, const float* b, Activation activation, float* y);
+  void ForwardFor(const ConvForwardArgs<float>& args);
   template <int kTaps, int kChannels>
-  void BackwardWeightsFor(const float* x, const float* dy, float* dw, float* db);
+  void BackwardWeightsFor(const ConvBackwardWeightsArgs<float>& args);
   template <int kTaps, int kChannels, class Visit>
   void ForEachProduct(int row, const float* x, Visit visit) const;
   template <class Visit>

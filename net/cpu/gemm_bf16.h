@@ -14,14 +14,12 @@ class Bf16Gemm {
   Bf16Gemm();
   ~Bf16Gemm();
 
-  // C (m, n) = op(A) (m, k) . op(B) (k, n), all dense and row-major. A is stored as (m, k), or as
-  // (k, m) if transposed; B likewise. Runs on the calling thread alone.
-  void Multiply(Order a_order, Order b_order, int m, int n, int k, const Bfloat16* a,
-                const Bfloat16* b, float* c);
+  // REQUIRES: product.put is kReplace. Runs on the calling thread alone.
+  void Multiply(const Product<Bfloat16>& product);
 
  private:
-  class Products;
-  const std::unique_ptr<Products> products_;
+  class Kernels;
+  const std::unique_ptr<Kernels> kernels_;
 };
 
 }  // namespace starling::net::cpu

@@ -1,8 +1,7 @@
-#include "net/cpu/layer_norm.h"
-
 #include <algorithm>
 #include <cmath>
 
+#include "net/cpu/layers.h"
 #include "net/cpu/linear.h"
 #include "net/cpu/vector.h"
 
@@ -22,8 +21,8 @@ float SumOf(int width, Wide wide, Narrow narrow) {
 
 }  // namespace
 
-void LayerNormForward(int width, int n, const float* x, const float* scale, const float* bias,
-                      Activation activation, float* moments, float* y) {
+void LayerNormForward(const LayerNormForwardArgs<float>& args) {
+  auto [width, n, x, scale, bias, activation, moments, y] = args;
   const float each = 1.0f / static_cast<float>(width);
   const float least = activation == Activation::kRelu ? 0.0f : -__builtin_inff();
   for (int i = 0; i < n; ++i, x += width, y += width, moments += 2) {
@@ -46,9 +45,8 @@ void LayerNormForward(int width, int n, const float* x, const float* scale, cons
   }
 }
 
-void LayerNormBackward(int width, int n, const float* x, const float* scale, const float* moments,
-                       const float* dy, const float* relu_output, float* dscale, float* dbias,
-                       float* dx) {
+void LayerNormBackward(const LayerNormBackwardArgs<float>& args) {
+  auto [width, n, x, scale, moments, dy, relu_output, dscale, dbias, dx] = args;
   const float each = 1.0f / static_cast<float>(width);
   std::fill_n(dscale, width, 0.0f);
   SumRows(n, width, dy, dbias);

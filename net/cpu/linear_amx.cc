@@ -48,8 +48,8 @@ void StoreMasked(int rows, int width, const float* sums, const float* x, float* 
 
 }  // namespace
 
-void AmxLinear::Forward(const LinearShape& shape, int n, const float* x, const float* w,
-                        const float* b, Activation activation, float* y) {
+void AmxLinear::Forward(const LinearForwardArgs<float>& args) {
+  const auto [shape, n, x, w, b, activation, y] = args;
   // 1. Convert the factors to tiles; the weights only once while they are held.
   const int steps = shape.in / 32, next = steps * kTile;
   const Bfloat16* const right = weights_.Get(
@@ -74,8 +74,8 @@ void AmxLinear::Forward(const LinearShape& shape, int n, const float* x, const f
 
 // x and dx are much larger than the other arrays. So one pass over blocks of 32 samples does both:
 // it packs x for dw and computes dx while the block is in cache.
-void AmxLinear::Backward(const LinearShape& shape, int n, const float* x, const float* w,
-                         const float* dy, float* dw, float* db, float* dx) {
+void AmxLinear::Backward(const LinearBackwardArgs<float>& args) {
+  const auto [shape, n, x, w, dy, dw, db, dx] = args;
   const int in = shape.in, out = shape.out, samples = Blocks(n), outs = out / 32;
   const int over_outs = outs * kTile, over_samples = samples * kTile;
   // 1. Convert dy, as both factors, and the transpose of w: (IN / 16, OUT / 32).

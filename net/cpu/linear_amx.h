@@ -1,10 +1,10 @@
-// Large fully connected layers on the CPU with factors in bf16, by AMX; shapes in net/backend.h.
+// Large fully connected layers on the CPU with factors in bf16, by AMX; shapes in net/op_args.h.
 #pragma once
 
 #include "core/buffer.h"
-#include "net/backend.h"
 #include "net/cpu/amx.h"
 #include "net/cpu/held_copies.h"
+#include "net/op_args.h"
 
 namespace starling::net::cpu {
 
@@ -16,10 +16,8 @@ class AmxLinear {
 
   // As in Backend.
   void HoldWeights(bool held) { weights_.Hold(held); }
-  void Forward(const LinearShape& shape, int n, const float* x, const float* w, const float* b,
-               Activation activation, float* y);
-  void Backward(const LinearShape& shape, int n, const float* x, const float* w, const float* dy,
-                float* dw, float* db, float* dx);
+  void Forward(const LinearForwardArgs<float>& args);
+  void Backward(const LinearBackwardArgs<float>& args);
 
  private:
   HeldCopies weights_;  // right tiles (OUT / 16, IN / 32)

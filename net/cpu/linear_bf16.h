@@ -1,13 +1,13 @@
-// Large fully connected layers on the CPU with factors in bf16; shapes in net/backend.h. Biases,
+// Large fully connected layers on the CPU with factors in bf16; shapes in net/op_args.h. Biases,
 // sums and outputs are f32.
 #pragma once
 
 #include "core/buffer.h"
-#include "net/backend.h"
 #include "net/cpu/bfloat16.h"
 #include "net/cpu/gemm_bf16.h"
 #include "net/cpu/held_copies.h"
 #include "net/cpu/linear_amx.h"
+#include "net/op_args.h"
 
 namespace starling::net::cpu {
 
@@ -19,14 +19,10 @@ class Bf16Linear {
 
   // As in Backend.
   void HoldWeights(bool held);
-  void Forward(const LinearShape& shape, int n, const float* x, const float* w, const float* b,
-               Activation activation, float* y);
-  void BackwardWeights(const LinearShape& shape, int n, const float* x, const float* dy, float* dw,
-                       float* db);
-  void BackwardInput(const LinearShape& shape, int n, const float* w, const float* dy,
-                     const float* relu_output, float* dx);
-  void Backward(const LinearShape& shape, int n, const float* x, const float* w, const float* dy,
-                float* dw, float* db, float* dx);
+  void Forward(const LinearForwardArgs<float>& args);
+  void BackwardWeights(const LinearBackwardWeightsArgs<float>& args);
+  void BackwardInput(const LinearBackwardInputArgs<float>& args);  // REQUIRES: it replaces dx
+  void Backward(const LinearBackwardArgs<float>& args);
 
  private:
   const Bfloat16* Weights(const LinearShape& shape, const float* w);

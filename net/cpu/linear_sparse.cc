@@ -28,8 +28,8 @@ void ForEachPart(int columns, Pass pass) {
 
 }  // namespace
 
-bool SparseLinear::Forward(const LinearShape& shape, int n, const float* x, const float* w,
-                           const float* b, Activation activation, float* y) {
+bool SparseLinear::Forward(const LinearForwardArgs<float>& args) {
+  const auto [shape, n, x, w, b, activation, y] = args;
   if (shape.out % 16 != 0) return false;
   if (!set_.Find(Which::kNonzero, n, shape.in, x, Most(kForwardMost, shape, n))) return false;
   const Sixteen least = Least(activation);
@@ -59,24 +59,28 @@ void SparseLinear::FindColumns(int in, int first, int samples) {
 
 // For each input, its rows of w and of dw stay in registers, and the dy of each sample is read once
 // for both gradients. The samples are processed in blocks that stay in cache.
-bool SparseLinear::Backward(const LinearShape& shape, int n, const float* x, const float* w,
-                            const float* dy, float* dw, float* db, float* dx) {
-  if (shape.out % 16 != 0) return false;
-  if (!set_.Find(Which::kPositive, n, shape.in, x, Most(kBackwardMost, shape, n))) return false;
-  for (int first = 0; first < n; first += kBlock) {
-    const int samples = std::min(kBlock, n - first);
-    FindColumns(shape.in, first, samples);
-    float* const dx_block = dx + first * shape.in;
-    std::fill_n(dx_block, samples * shape.in, 0.0f);
-    BackwardBlock(shape, x + first * shape.in, w, dy + first * shape.out, first == 0, dw, dx_block);
+bool SparseLinear::Backward(const LinearBackwardArgs<float>& args) {
+  const int in = args.shape.in, out = args.shape.out,
+            most = Most(kBackwardMost, args.shape, args.n);
+  if (out % 16 != 0) return false;
+  if (!set_.Find(Which::kPositive, args.n, in, args.x, most)) return false;
+  for (int first = 0; first < args.n; first += kBlock) {
+    LinearBackwardArgs<float> block = args;
+    block.n = std::min(kBlock, args.n - first);
+    block.x += first * in;
+    block.dy += first * out;
+    block.dx += first * in;
+    FindColumns(in, first, block.n);
+    std::fill_n(block.dx, block.n * in, 0.0f);
+    BackwardBlock(block, first == 0);
   }
-  SumRows(n, shape.out, dy, db);
+  SumRows(args.n, out, args.dy, args.db);
   return true;
 }
 
-// The first block replaces dw, the others add to it.
-void SparseLinear::BackwardBlock(const LinearShape& shape, const float* x, const float* w,
-                                 const float* dy, bool replace, float* dw, float* dx) const {
+// Adds to dx, replaces dw or adds to it, and leaves db alone.
+void SparseLinear::BackwardBlock(const LinearBackwardArgs<float>& block, bool replace) const {
+  const auto [shape, n, x, w, dy, dw, db, dx] = block;
   ForEachPart(shape.out, [&]<int kVectors>(int j) {
     for (int k = 0; k < shape.in; ++k) {
       // 1. Load the rows of this input.

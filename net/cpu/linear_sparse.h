@@ -1,5 +1,5 @@
 // Fully connected layer on the CPU for the sparse outputs of a relu (in a trained net seven of
-// eight are zero): products with zeros are skipped. Shapes in net/backend.h.
+// eight are zero): products with zeros are skipped. Shapes in net/op_args.h.
 //
 // So a weight that is not finite has an effect only where an input is nonzero.
 #pragma once
@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "net/backend.h"
 #include "net/cpu/nonzeros.h"
+#include "net/op_args.h"
 
 namespace starling::net::cpu {
 
@@ -16,17 +16,14 @@ namespace starling::net::cpu {
 // of 16: a dense product is faster then.
 class SparseLinear {
  public:
-  bool Forward(const LinearShape& shape, int n, const float* x, const float* w, const float* b,
-               Activation activation, float* y);
-  bool Backward(const LinearShape& shape, int n, const float* x, const float* w, const float* dy,
-                float* dw, float* db, float* dx);
+  bool Forward(const LinearForwardArgs<float>& args);
+  bool Backward(const LinearBackwardArgs<float>& args);
 
  private:
   static constexpr int kBlock = 64;  // samples per block
 
   void FindColumns(int in, int first, int samples);
-  void BackwardBlock(const LinearShape& shape, const float* x, const float* w, const float* dy,
-                     bool replace, float* dw, float* dx) const;
+  void BackwardBlock(const LinearBackwardArgs<float>& block, bool replace) const;
 
   SparseRows set_;
   std::vector<std::uint64_t> columns_;  // (IN): one bit for each sample of a block

@@ -11,18 +11,16 @@ namespace starling::net::cuda {
 // read the same weights at the same time. REQUIRES: kWide divides KW * CIN.
 template <int kOut, int kWide>
 struct DirectConv {
-  ConvShape shape;
+  ConvForwardArgs<float> a;
   ConvDivisors by;
-  const float *x, *w, *b;
-  Activation activation;
-  float* y;
 
   HOST_DEVICE void operator()(long long i) const {
+    const ConvShape& shape = a.shape;
     int sample = static_cast<int>(i);
     const int ox = by.out_width.Split(sample), oy = by.out_height.Split(sample);
     const int row = sample * shape.height + oy * shape.stride;
-    const float* in = x + (row * shape.width + ox * shape.stride) * shape.in_channels;
-    const float* weights = w;
+    const float* in = a.x + (row * shape.width + ox * shape.stride) * shape.in_channels;
+    const float* weights = a.w;
     const int run = by.run.divisor();
     float sums[kOut] = {};
     for (int ky = 0; ky < shape.kernel_height; ++ky) {
@@ -32,9 +30,9 @@ struct DirectConv {
       in += shape.width * shape.in_channels;
     }
     for (int o = 0; o < kOut; o += 4) {
-      Pack<4> out = Load<4>(b + o);
-      for (int u = 0; u < 4; ++u) out.v[u] = Activated(activation, sums[o + u] + out.v[u]);
-      Store(y + i * kOut + o, out);
+      Pack<4> out = Load<4>(a.b + o);
+      for (int u = 0; u < 4; ++u) out.v[u] = Activated(a.activation, sums[o + u] + out.v[u]);
+      Store(a.y + i * kOut + o, out);
     }
   }
 
@@ -56,14 +54,14 @@ struct DirectConv {
 // is a convolution of one sample whose cells are the rows of x.
 template <int kOut>
 struct DirectWeightGradient {
-  ConvShape shape;
+  ConvBackwardWeightsArgs<float> a;
   ConvDivisors by;
   Divisor inputs;        // patch + 1
   int cells, all_cells;  // output cells of a chunk, of all samples
-  const float *x, *dy;
   float* partial;
 
   HOST_DEVICE void operator()(long long i) const {
+    const ConvShape& shape = a.shape;
     // 1. The cells [begin, end) of this thread, and the place of the first.
     int chunk = static_cast<int>(i);
     const int k = inputs.Split(chunk);
@@ -71,7 +69,7 @@ struct DirectWeightGradient {
     const int end = all_cells - begin < cells ? all_cells : begin + cells;
     int sample = begin;
     int ox = by.out_width.Split(sample), oy = by.out_height.Split(sample);
-    const float* const from = x + InPatch(k);
+    const float* const from = a.x + InPatch(k);
     const bool bias = k + 1 == inputs.divisor();
     const int step = shape.stride * shape.in_channels;
     float sums[kOut] = {};
@@ -100,10 +98,10 @@ struct DirectWeightGradient {
   // The offset of input k of a patch from the first input. k = patch is the bias.
   HOST_DEVICE int InPatch(int k) const {
     const int j = by.run.Split(k);
-    return k * shape.width * shape.in_channels + j;
+    return k * a.shape.width * a.shape.in_channels + j;
   }
   HOST_DEVICE void Accumulate(float in, long long cell, float (&sums)[kOut]) const {
-    const float* const from = dy + cell * kOut;
+    const float* const from = a.dy + cell * kOut;
     for (int o = 0; o < kOut; o += kWide) {
       const Pack<kWide> gradient = Load<kWide>(from + o);
       for (int u = 0; u < kWide; ++u) sums[o + u] += in * gradient.v[u];
@@ -113,42 +111,36 @@ struct DirectWeightGradient {
 
 // y (n, OUT) = activation(x (n, IN) . w (IN, OUT) + b): one warp for each number of y.
 struct NarrowForward {
-  int in;
+  LinearForwardArgs<float> a;
   Divisor out;
-  const float *x, *w, *b;
-  Activation activation;
-  float* y;
 
   template <class Lanes>
   HOST_DEVICE void operator()(long long i, const Lanes& lanes) const {
     int sample = static_cast<int>(i);
     const int o = out.Split(sample);
-    const float *const row = x + 1ll * sample * in, *const column = w + o;
-    const int width = out.divisor();
+    const int in = a.shape.in, width = a.shape.out;
+    const float *const row = a.x + 1ll * sample * in, *const column = a.w + o;
     const float sum = lanes.Sum(StridedSum<float>(
         lanes.index(), in, lanes.count(),
         [row, column, width](long long k) { return row[k] * column[k * width]; }));
-    if (lanes.index() == 0) y[i] = Activated(activation, sum + b[o]);
+    if (lanes.index() == 0) a.y[i] = Activated(a.activation, sum + a.b[o]);
   }
 };
 
 // dx (n, IN) = dy (n, OUT) . wT, or dx += that product, then masked: one thread for each number of
 // dx.
 struct NarrowBackwardInput {
+  LinearBackwardInputArgs<float> a;
   Divisor in;
-  int out;
-  const float *w, *dy;
-  Put put;
-  const float* relu_output;
-  float* dx;
 
   HOST_DEVICE void operator()(long long i) const {
     int sample = static_cast<int>(i);
     const long long k = in.Split(sample);
-    const float *const row = dy + 1ll * sample * out, *const weights = w + k * out;
-    float sum = put == Put::kAdd ? dx[i] : 0.0f;
+    const int out = a.shape.out;
+    const float *const row = a.dy + 1ll * sample * out, *const weights = a.w + k * out;
+    float sum = a.put == Put::kAdd ? a.dx[i] : 0.0f;
     for (int o = 0; o < out; ++o) sum += row[o] * weights[o];
-    dx[i] = Masked(relu_output, i, sum);
+    a.dx[i] = Masked(a.relu_output, i, sum);
   }
 };
 

@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "net/backend.h"
 #include "net/cuda/pack.h"
+#include "net/op_args.h"
 
 namespace starling::net::cuda {
 
@@ -63,15 +63,14 @@ struct Activate {
 };
 
 struct ActivateBackward {
-  Activation activation;
-  const float *y, *dy, *relu_output;
-  float* dx;
+  ActivateBackwardArgs<float> a;
 
   HOST_DEVICE void operator()(long long i) const {
-    float gradient = dy[i];
-    if (activation == Activation::kTanh) gradient *= 1 - y[i] * y[i];
-    if (activation == Activation::kRelu && !(y[i] > 0)) gradient = 0;
-    dx[i] = Masked(relu_output, i, gradient);
+    float gradient = a.dy[i];
+    const float y = a.y[i];
+    if (a.activation == Activation::kTanh) gradient *= 1 - y * y;
+    if (a.activation == Activation::kRelu && !(y > 0)) gradient = 0;
+    a.dx[i] = Masked(a.relu_output, i, gradient);
   }
 };
 

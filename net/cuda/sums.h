@@ -2,8 +2,8 @@
 // parts are summed.
 #pragma once
 
-#include "net/backend.h"
 #include "net/cuda/pack.h"
+#include "net/op_args.h"
 
 namespace starling::net::cuda {
 
@@ -22,9 +22,10 @@ struct ColumnPartials {
 
 // The output of sums: the first `split` go to the array `first`, the rest to `others`.
 struct SumTarget {
-  Put put;
+  Put put = Put::kReplace;
   long long split;
-  float *first, *others;
+  float* first;
+  float* others = nullptr;
 
   HOST_DEVICE void operator()(long long i, float sum) const {
     float* const to = i < split ? first + i : others + (i - split);

@@ -23,8 +23,12 @@ class ActivationLayer final : public Layer<T> {
   }
   void Backward(const T* /*p*/, const Steps& steps, const T* x, T* /*gradient*/, T* dx) override {
     if (dx == nullptr) return;
-    this->backend_.ActivateBackward(activation_, steps.rows() * width_, this->output(0),
-                                    this->output_gradient(0), input_relu_ ? x : nullptr, dx);
+    this->backend_.ActivateBackward({.activation = activation_,
+                                     .count = steps.rows() * width_,
+                                     .y = this->output(0),
+                                     .dy = this->output_gradient(0),
+                                     .relu_output = input_relu_ ? x : nullptr,
+                                     .dx = dx});
   }
 
  private:

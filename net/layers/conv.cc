@@ -16,16 +16,29 @@ class Conv final : public Layer<T> {
             {shape.kernel_height, shape.kernel_width, shape.in_channels, shape.out_channels}) {}
 
   void Forward(const T* p, const Step& step, const T* x) override {
-    this->backend_.ConvForward(shape_, step.envs, x, p + at_.weight, p + at_.bias, activation_,
-                               this->output(step.row));
+    this->backend_.ConvForward({.shape = shape_,
+                                .n = step.envs,
+                                .x = x,
+                                .w = p + at_.weight,
+                                .b = p + at_.bias,
+                                .activation = activation_,
+                                .y = this->output(step.row)});
   }
   void Backward(const T* p, const Steps& steps, const T* x, T* gradient, T* dx) override {
     const T* const dy = this->output_gradient(0);
-    this->backend_.ConvBackwardWeights(shape_, steps.rows(), x, dy, gradient + at_.weight,
-                                       gradient + at_.bias);
+    this->backend_.ConvBackwardWeights({.shape = shape_,
+                                        .n = steps.rows(),
+                                        .x = x,
+                                        .dy = dy,
+                                        .dw = gradient + at_.weight,
+                                        .db = gradient + at_.bias});
     if (dx == nullptr) return;
-    this->backend_.ConvBackwardInput(shape_, steps.rows(), p + at_.weight, dy,
-                                     input_relu_ ? x : nullptr, dx);
+    this->backend_.ConvBackwardInput({.shape = shape_,
+                                      .n = steps.rows(),
+                                      .w = p + at_.weight,
+                                      .dy = dy,
+                                      .relu_output = input_relu_ ? x : nullptr,
+                                      .dx = dx});
   }
 
  private:

@@ -22,13 +22,26 @@ class LayerNorm final : public Layer<T> {
         moments_(std::int64_t{2} * place.rows, place.backend.memory()) {}
 
   void Forward(const T* p, const Step& step, const T* x) override {
-    this->backend_.LayerNormForward(width_, step.envs, x, p + scale_, p + bias_, activation_,
-                                    moments_.data() + 2 * step.row, this->output(step.row));
+    this->backend_.LayerNormForward({.width = width_,
+                                     .n = step.envs,
+                                     .x = x,
+                                     .scale = p + scale_,
+                                     .bias = p + bias_,
+                                     .activation = activation_,
+                                     .moments = moments_.data() + 2 * step.row,
+                                     .y = this->output(step.row)});
   }
   void Backward(const T* p, const Steps& steps, const T* x, T* gradient, T* dx) override {
-    this->backend_.LayerNormBackward(width_, steps.rows(), x, p + scale_, moments_.data(),
-                                     this->output_gradient(0), input_relu_ ? x : nullptr,
-                                     gradient + scale_, gradient + bias_, dx);
+    this->backend_.LayerNormBackward({.width = width_,
+                                      .n = steps.rows(),
+                                      .x = x,
+                                      .scale = p + scale_,
+                                      .moments = moments_.data(),
+                                      .dy = this->output_gradient(0),
+                                      .relu_output = input_relu_ ? x : nullptr,
+                                      .dscale = gradient + scale_,
+                                      .dbias = gradient + bias_,
+                                      .dx = dx});
   }
 
  private:

@@ -14,18 +14,28 @@ class Linear final : public Layer<T> {
         at_(place.layout, place.name, {shape_.in, shape_.out}) {}
 
   void Forward(const T* p, const Step& step, const T* x) override {
-    this->backend_.LinearForward(shape_, step.envs, x, p + at_.weight, p + at_.bias, activation_,
-                                 this->output(step.row));
+    this->backend_.LinearForward({.shape = shape_,
+                                  .n = step.envs,
+                                  .x = x,
+                                  .w = p + at_.weight,
+                                  .b = p + at_.bias,
+                                  .activation = activation_,
+                                  .y = this->output(step.row)});
   }
   void Backward(const T* p, const Steps& steps, const T* x, T* gradient, T* dx) override {
-    const T *const dy = this->output_gradient(0), *const w = p + at_.weight;
-    T *const dw = gradient + at_.weight, *const db = gradient + at_.bias;
-    if (dx != nullptr && input_relu_) {
-      return this->backend_.LinearBackward(shape_, steps.rows(), x, w, dy, dw, db, dx);
-    }
-    this->backend_.LinearBackwardWeights(shape_, steps.rows(), x, dy, dw, db);
+    const LinearBackwardArgs<T> both{.shape = shape_,
+                                     .n = steps.rows(),
+                                     .x = x,
+                                     .w = p + at_.weight,
+                                     .dy = this->output_gradient(0),
+                                     .dw = gradient + at_.weight,
+                                     .db = gradient + at_.bias,
+                                     .dx = dx};
+    if (dx != nullptr && input_relu_) return this->backend_.LinearBackward(both);
+    this->backend_.LinearBackwardWeights(both.weights());
     if (dx == nullptr) return;
-    this->backend_.LinearBackwardInput(shape_, steps.rows(), w, dy, Put::kReplace, nullptr, dx);
+    this->backend_.LinearBackwardInput(
+        {.shape = both.shape, .n = both.n, .w = both.w, .dy = both.dy, .dx = dx});
   }
 
  private:

@@ -38,11 +38,19 @@ class Lstm final : public Layer<T> {
     this->backend_.KeepState(width_, step.envs, step.resets,
                              carried ? carried_c_.data() : c_.data() + At(step.before), c_in);
     // 2. Sum the gates, then apply the cell.
-    this->backend_.LinearForward(input_, step.envs, x, p + input_weight_, p + bias_,
-                                 Activation::kNone, gates);
+    this->backend_.LinearForward({.shape = input_,
+                                  .n = step.envs,
+                                  .x = x,
+                                  .w = p + input_weight_,
+                                  .b = p + bias_,
+                                  .y = gates});
     this->backend_.LinearAccumulate(recurrent_, step.envs, h_in, p + hidden_weight_, gates);
-    this->backend_.LstmCellForward(width_, step.envs, gates, c_in, c_.data() + At(step.row),
-                                   this->output(step.row));
+    this->backend_.LstmCellForward({.hidden = width_,
+                                    .n = step.envs,
+                                    .gates = gates,
+                                    .c_in = c_in,
+                                    .c = c_.data() + At(step.row),
+                                    .h = this->output(step.row)});
   }
 
   void Backward(const T* p, const Steps& steps, const T* x, T* gradient, T* dx) override {
@@ -54,14 +62,26 @@ class Lstm final : public Layer<T> {
     // 2. One product over all rows gives the gradient of each weight.
     const int rows = steps.rows();
     const T* const dgates = dgates_.data();
-    this->backend_.LinearBackwardWeights(input_, rows, x, dgates, gradient + input_weight_,
-                                         gradient + bias_);
+    this->backend_.LinearBackwardWeights({.shape = input_,
+                                          .n = rows,
+                                          .x = x,
+                                          .dy = dgates,
+                                          .dw = gradient + input_weight_,
+                                          .db = gradient + bias_});
     // The two products share a bias, so this call writes the same gradient of it again.
-    this->backend_.LinearBackwardWeights(recurrent_, rows, h_in_.data(), dgates,
-                                         gradient + hidden_weight_, gradient + bias_);
+    this->backend_.LinearBackwardWeights({.shape = recurrent_,
+                                          .n = rows,
+                                          .x = h_in_.data(),
+                                          .dy = dgates,
+                                          .dw = gradient + hidden_weight_,
+                                          .db = gradient + bias_});
     if (dx == nullptr) return;
-    this->backend_.LinearBackwardInput(input_, rows, p + input_weight_, dgates, Put::kReplace,
-                                       input_relu_ ? x : nullptr, dx);
+    this->backend_.LinearBackwardInput({.shape = input_,
+                                        .n = rows,
+                                        .w = p + input_weight_,
+                                        .dy = dgates,
+                                        .relu_output = input_relu_ ? x : nullptr,
+                                        .dx = dx});
   }
 
   void Carry(int row, int envs) override {
@@ -78,12 +98,21 @@ class Lstm final : public Layer<T> {
     const int row = t * steps.envs;
     const std::uint8_t* const resets = steps.resets + row;
     T* const dgates = dgates_.data() + At(4 * row);
-    this->backend_.LstmCellBackward(width_, steps.envs, gates_.data() + At(4 * row),
-                                    c_in_.data() + At(row), c_.data() + At(row),
-                                    this->output_gradient(row), dh_.data(), dc_.data(), dgates);
+    this->backend_.LstmCellBackward({.hidden = width_,
+                                     .n = steps.envs,
+                                     .gates = gates_.data() + At(4 * row),
+                                     .c_in = c_in_.data() + At(row),
+                                     .c = c_.data() + At(row),
+                                     .dy = this->output_gradient(row),
+                                     .dh = dh_.data(),
+                                     .dc = dc_.data(),
+                                     .dgates = dgates});
     if (t == 0) return;
-    this->backend_.LinearBackwardInput(recurrent_, steps.envs, p + hidden_weight_, dgates,
-                                       Put::kReplace, nullptr, dh_.data());
+    this->backend_.LinearBackwardInput({.shape = recurrent_,
+                                        .n = steps.envs,
+                                        .w = p + hidden_weight_,
+                                        .dy = dgates,
+                                        .dx = dh_.data()});
     this->backend_.KeepState(width_, steps.envs, resets, dh_.data(), dh_.data());
     this->backend_.KeepState(width_, steps.envs, resets, dc_.data(), dc_.data());
   }

@@ -1,9 +1,9 @@
-// The definition of activations; shapes in net/backend.h.
+// The definition of activations; shapes in net/op_args.h.
 #pragma once
 
 #include <cmath>
 
-#include "net/backend.h"
+#include "net/op_args.h"
 
 namespace starling::net::reference {
 
@@ -27,8 +27,8 @@ T Masked(const T* relu_output, int at, T gradient) {
 }
 
 template <class T>
-void ActivateBackward(Activation activation, int count, const T* y, const T* dy,
-                      const T* relu_output, T* dx) {
+void ActivateBackward(const ActivateBackwardArgs<T>& args) {
+  const auto [activation, count, y, dy, relu_output, dx] = args;
   for (int j = 0; j < count; ++j) {
     dx[j] = Masked(relu_output, j, dy[j] * Slope(activation, y[j]));
   }

@@ -37,7 +37,7 @@ TEST(WatchedBackendTest, EveryCallIsNotedAndDoesWhatItDoes) {
   WatchedBackend backend;
   const float x[] = {1, 2}, w[] = {3, 4}, b[] = {0.5};
   float y[] = {0};
-  backend.LinearForward({.in = 2, .out = 1}, 1, x, w, b, net::Activation::kNone, y);
+  backend.LinearForward({.shape = {.in = 2, .out = 1}, .n = 1, .x = x, .w = w, .b = b, .y = y});
   EXPECT_EQ(y[0], 11.5f);
   const std::vector<OpCall> calls = backend.TakeCalls();
   ASSERT_EQ(calls.size(), 1u);

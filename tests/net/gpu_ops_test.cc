@@ -78,8 +78,12 @@ TEST(GpuSharesTest, ManyRowsAreSummedCorrectlyAndWithFewRounds) {
     const auto backend = MakeFakeGpuBackend(gpu, limits);
     const auto there_x = There(*backend, x), there_dy = There(*backend, dy);
     Buffer<float> dw(30, backend->memory()), db(10, backend->memory());
-    backend->LinearBackwardWeights(shape, rows, there_x.data(), there_dy.data(), dw.data(),
-                                   db.data());
+    backend->LinearBackwardWeights({.shape = shape,
+                                    .n = rows,
+                                    .x = there_x.data(),
+                                    .dy = there_dy.data(),
+                                    .dw = dw.data(),
+                                    .db = db.data()});
     Floats both = Here(*backend, dw);
     for (const float value : Here(*backend, db)) both.push_back(value);
     return both;
@@ -99,7 +103,8 @@ TEST(GpuPatchesTest, TooManyOfOnePictureAreRefused) {
                         .kernel_width = 9,
                         .out_channels = 8};
   try {
-    backend->ConvForward(shape, 1, nullptr, nullptr, nullptr, Activation::kNone, nullptr);
+    backend->ConvForward(
+        {.shape = shape, .n = 1, .x = nullptr, .w = nullptr, .b = nullptr, .y = nullptr});
     FAIL() << "not refused";
   } catch (const UserError& error) {
     EXPECT_NE(std::string(error.what()).find("actors.backend = \"cpu\""), std::string::npos);
