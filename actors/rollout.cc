@@ -8,7 +8,7 @@
 namespace starling::actors {
 
 net::ModelSpec ModelSpecOf(const Config& config, const envs::EnvSpec& env) {
-  return {.kind = config.net.kind,
+  return {.kind = net::ParseNetKind(config.net.kind),
           .hidden = config.net.hidden,
           .height = env.height,
           .width = env.width,

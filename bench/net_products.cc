@@ -231,8 +231,12 @@ ProductTimes MeasureProducts(Backend<float>& backend, const net::ModelSpec& spec
 }
 
 net::ModelSpec AtariSpec() {
-  return {
-      .kind = "atari", .hidden = {256}, .height = 84, .width = 84, .channels = 4, .num_actions = 6};
+  return {.kind = net::NetKind::kAtari,
+          .hidden = {256},
+          .height = 84,
+          .width = 84,
+          .channels = 4,
+          .num_actions = 6};
 }
 
 }  // namespace starling::bench

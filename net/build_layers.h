@@ -14,11 +14,11 @@ using Layers = std::vector<std::unique_ptr<Layer<T>>>;
 
 // Throws UserError if a layer does not fit the one below it, or if an array of the net would have
 // 2^31 elements or more. Allocates nothing.
-void CheckFits(const ModelSpec& spec, const Batch& batch);
+void CheckFits(const ModelSpec& spec, const std::vector<LayerSpec>& specs, const Batch& batch);
 
-// REQUIRES: CheckFits(spec, batch) passed. Appends the parameters to `layout`, bottom up.
+// `input` is the context of the first layer, without a name. The parameters are appended to its
+// layout, bottom up. REQUIRES: CheckFits passed.
 template <class T>
-Layers<T> BuildLayers(const ModelSpec& spec, Backend<T>& backend, const Batch& batch,
-                      ParameterLayout& layout);
+Layers<T> BuildLayers(const std::vector<LayerSpec>& specs, const LayerContext<T>& input);
 
 }  // namespace starling::net

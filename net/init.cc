@@ -73,12 +73,12 @@ void FillOrthogonal(std::size_t rows, std::size_t columns, double gain, RandomSt
 }
 
 void FillUniform(std::span<float> values, std::size_t fan_in, RandomStream& random) {
-  const double most = 1 / std::sqrt(static_cast<double>(fan_in));
+  const double most = 1 / std::sqrt(fan_in);
   for (float& value : values) value = static_cast<float>(most * (2 * random.UniformDouble() - 1));
 }
 
 void FillNormal(std::span<float> values, std::size_t fan_in, double gain, RandomStream& random) {
-  const double deviation = gain / std::sqrt(static_cast<double>(fan_in));
+  const double deviation = gain / std::sqrt(fan_in);
   for (float& value : values) {
     value = static_cast<float>(deviation * random.Normal());
   }

@@ -7,23 +7,48 @@
 namespace starling::net {
 namespace {
 
+// The ops of a head: a linear layer without an activation, whose arrays the model owns.
+template <class T>
+struct Head {
+  LinearShape shape;
+  WeightAndBias at;
+  Head(ParameterLayout& layout, const char* name, int in, int out)
+      : shape{in, out}, at(layout, name, {in, out}) {}
+
+  LinearForwardArgs<T> Forward(const T* p, int n, const T* x, T* y) const {
+    return {.shape = shape, .n = n, .x = x, .w = p + at.weight, .b = p + at.bias, .y = y};
+  }
+  LinearBackwardWeightsArgs<T> BackwardWeights(int n, const T* x, const T* dy, T* gradient) const {
+    return {shape, n, x, dy, gradient + at.weight, gradient + at.bias};
+  }
+  LinearBackwardInputArgs<T> BackwardInput(const T* p, int n, const T* dy, T* dx) const {
+    return {.shape = shape, .n = n, .w = p + at.weight, .dy = dy, .dx = dx};
+  }
+};
+
 template <class T>
 class ActorCriticNet final : public Model<T> {
  public:
-  ActorCriticNet(const ModelSpec& spec, Backend<T>& backend, const Batch& batch)
+  ActorCriticNet(const ModelSpec& spec, const std::vector<LayerSpec>& specs, Backend<T>& backend,
+                 const Batch& batch)
       : backend_(backend),
         num_actions_(spec.num_actions),
         in_size_(spec.height * spec.width * spec.channels),
         batch_(batch),
         observations_(Rows() * in_size_, backend.memory()),
         resets_(Rows(), backend.memory()),
-        layers_(BuildLayers(spec, backend, batch, layout_)),
+        layers_(BuildLayers<T>(specs, {.backend = backend,
+                                       .layout = layout_,
+                                       .name = "",
+                                       .input = {spec.height, spec.width, spec.channels},
+                                       .rows = Rows(),
+                                       .envs = batch.envs})),
         top_(layers_.empty() ? Features{.channels = in_size_} : layers_.back()->features()),
-        policy_(layout_, "policy", {top_.size(), num_actions_}),
-        value_(layout_, "value", {top_.size(), 1}),
+        policy_(layout_, "policy", top_.size(), num_actions_),
+        value_(layout_, "value", top_.size(), 1),
         logits_(Rows() * num_actions_, backend.memory()),
         values_(Rows(), backend.memory()) {
-    for (const LayerSpec& layer : LayersOf(spec)) remembers_ |= layer.kind == LayerKind::kLstm;
+    for (const LayerSpec& layer : specs) remembers_ |= layer.kind == LayerKind::kLstm;
   }
 
   const ParameterLayout& layout() const override { return layout_; }
@@ -46,18 +71,8 @@ class ActorCriticNet final : public Model<T> {
     for (std::size_t i = 0; i < layers_.size(); ++i) layers_[i]->Forward(p, rows, Input(i, row));
     // 2. Both heads read the output of the last layer.
     const T* const top = Input(layers_.size(), row);
-    backend_.LinearForward({.shape = policy_shape(),
-                            .n = envs,
-                            .x = top,
-                            .w = p + policy_.weight,
-                            .b = p + policy_.bias,
-                            .y = logits_.data() + row * num_actions_});
-    backend_.LinearForward({.shape = value_shape(),
-                            .n = envs,
-                            .x = top,
-                            .w = p + value_.weight,
-                            .b = p + value_.bias,
-                            .y = values_.data() + row});
+    backend_.LinearForward(policy_.Forward(p, envs, top, logits_.data() + row * num_actions_));
+    backend_.LinearForward(value_.Forward(p, envs, top, values_.data() + row));
   }
 
   void Carry(int step) override {
@@ -83,8 +98,6 @@ class ActorCriticNet final : public Model<T> {
 
  private:
   int Rows() const { return batch_.envs * batch_.steps; }
-  LinearShape policy_shape() const { return {top_.size(), num_actions_}; }
-  LinearShape value_shape() const { return {top_.size(), 1}; }
 
   // The input of layer i from `row` on; i = layers_.size() stands for the heads.
   const T* Input(std::size_t i, int row) {
@@ -101,33 +114,19 @@ class ActorCriticNet final : public Model<T> {
     }
   }
 
-  void BackwardHeads(const T* p, int rows, const T* dlogits, const T* dvalues, T* gradient) {
+  void BackwardHeads(const T* p, int n, const T* dlogits, const T* dvalues, T* gradient) {
     const T* const x = Input(layers_.size(), 0);
     // 1. The parameters of both heads.
-    backend_.LinearBackwardWeights({.shape = policy_shape(),
-                                    .n = rows,
-                                    .x = x,
-                                    .dy = dlogits,
-                                    .dw = gradient + policy_.weight,
-                                    .db = gradient + policy_.bias});
-    backend_.LinearBackwardWeights({.shape = value_shape(),
-                                    .n = rows,
-                                    .x = x,
-                                    .dy = dvalues,
-                                    .dw = gradient + value_.weight,
-                                    .db = gradient + value_.bias});
+    backend_.LinearBackwardWeights(policy_.BackwardWeights(n, x, dlogits, gradient));
+    backend_.LinearBackwardWeights(value_.BackwardWeights(n, x, dvalues, gradient));
     if (layers_.empty()) return;
     // 2. The top of the stack: the sum of both heads' gradients, masked once it is complete.
     T* const dx = layers_.back()->output_gradient(0);
-    backend_.LinearBackwardInput(
-        {.shape = policy_shape(), .n = rows, .w = p + policy_.weight, .dy = dlogits, .dx = dx});
-    backend_.LinearBackwardInput({.shape = value_shape(),
-                                  .n = rows,
-                                  .w = p + value_.weight,
-                                  .dy = dvalues,
-                                  .put = Put::kAdd,
-                                  .relu_output = top_.relu ? x : nullptr,
-                                  .dx = dx});
+    backend_.LinearBackwardInput(policy_.BackwardInput(p, n, dlogits, dx));
+    LinearBackwardInputArgs<T> add = value_.BackwardInput(p, n, dvalues, dx);
+    add.put = Put::kAdd;
+    add.relu_output = top_.relu ? x : nullptr;
+    backend_.LinearBackwardInput(add);
   }
 
   Backend<T>& backend_;
@@ -139,7 +138,7 @@ class ActorCriticNet final : public Model<T> {
   Buffer<std::uint8_t> resets_;
   const Layers<T> layers_;  // bottom up
   const Features top_;
-  const WeightAndBias policy_, value_;
+  const Head<T> policy_, value_;
   Buffer<T> logits_, values_;
 };
 
@@ -149,8 +148,9 @@ template <class T>
 std::unique_ptr<Model<T>> MakeModel(const ModelSpec& spec, Backend<T>& backend,
                                     const Batch& batch) {
   CHECK(batch.envs >= 1 && batch.steps >= 1, "{} envs x {} steps", batch.envs, batch.steps);
-  CheckFits(spec, batch);
-  return std::make_unique<ActorCriticNet<T>>(spec, backend, batch);
+  const std::vector<LayerSpec> specs = LayersOf(spec);
+  CheckFits(spec, specs, batch);
+  return std::make_unique<ActorCriticNet<T>>(spec, specs, backend, batch);
 }
 
 template std::unique_ptr<Model<float>> MakeModel(const ModelSpec&, Backend<float>&, const Batch&);

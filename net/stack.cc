@@ -20,19 +20,26 @@ constexpr const char* kGrammar =
 
 // A kind of net: convolutions, then the hidden layers of net.hidden, then perhaps an lstm.
 struct Kind {
-  const char* name;
+  NetKind kind;
+  const char* name;  // the value of net.kind
   std::vector<const char*> convs;
   bool lstm = false;
 };
 
 const std::vector<Kind>& Kinds() {
   static const std::vector<Kind> kinds = {
-      {"minatar", {"conv 16 3x3"}},                   // Young and Tian 2019
-      {"atari", {"conv 16 8x8/4", "conv 32 4x4/2"}},  // Mnih et al. 2016 (A3C), hidden = [256]
-      {"atari_lstm", {"conv 16 8x8/4", "conv 32 4x4/2"}, true},  // A3C LSTM of the same paper
+      {NetKind::kMinatar, "minatar", {"conv 16 3x3"}},  // Young and Tian 2019
+      {NetKind::kAtari,
+       "atari",
+       {"conv 16 8x8/4", "conv 32 4x4/2"}},  // Mnih et al. 2016 (A3C), hidden = [256]
+      {NetKind::kAtariLstm,
+       "atari_lstm",
+       {"conv 16 8x8/4", "conv 32 4x4/2"},
+       true},  // A3C LSTM of the same paper
       // Mnih et al. 2015 (DQN), hidden = [512]
-      {"nature", {"conv 32 8x8/4", "conv 64 4x4/2", "conv 64 3x3"}},
-      {"mlp", {}},
+      {NetKind::kNature, "nature", {"conv 32 8x8/4", "conv 64 4x4/2", "conv 64 3x3"}},
+      {NetKind::kMlp, "mlp", {}},
+      {NetKind::kLayers, "layers", {}},
   };
   return kinds;
 }
@@ -107,20 +114,25 @@ LayerSpec ParseLayer(const std::string& text) {
   return layer;
 }
 
+NetKind ParseNetKind(const std::string& name) {
+  const auto found = std::ranges::find(Kinds(), name, &Kind::name);
+  if (found != Kinds().end()) return found->kind;
+  throw UserError(fmt::format(
+      "net.kind \"{}\" is unknown: use \"minatar\", \"atari\", \"atari_lstm\", \"nature\", "
+      "\"mlp\", or \"layers\" with net.layers",
+      name));
+}
+
+const char* NameOf(NetKind kind) { return std::ranges::find(Kinds(), kind, &Kind::kind)->name; }
+
 std::vector<LayerSpec> LayersOf(const ModelSpec& spec) {
   std::vector<LayerSpec> layers;
   const auto add = [&](const std::string& text) { layers.push_back(ParseLayer(text)); };
-  if (spec.kind == "layers") {
+  if (spec.kind == NetKind::kLayers) {
     for (const std::string& text : spec.layers) add(text);
     return layers;
   }
-  const auto kind = std::ranges::find(Kinds(), spec.kind, &Kind::name);
-  if (kind == Kinds().end()) {
-    throw UserError(fmt::format(
-        "net.kind \"{}\" is unknown: use \"minatar\", \"atari\", \"atari_lstm\", \"nature\", "
-        "\"mlp\", or \"layers\" with net.layers",
-        spec.kind));
-  }
+  const auto kind = std::ranges::find(Kinds(), spec.kind, &Kind::kind);
   // A relu follows every convolution and every hidden layer.
   for (const char* conv : kind->convs) {
     add(conv);

@@ -16,12 +16,19 @@
 
 namespace starling::net {
 
+// Every kind but kLayers is a fixed stack (Kinds() in stack.cc).
+enum class NetKind : std::uint8_t { kMinatar, kAtari, kAtariLstm, kNature, kMlp, kLayers };
+
+// The value of net.kind: "minatar", "atari_lstm" ... Throws UserError if `name` is unknown.
+NetKind ParseNetKind(const std::string& name);
+const char* NameOf(NetKind kind);
+
 struct ModelSpec {
-  std::string kind = "minatar";              // one of Kinds() in stack.cc, or "layers"
-  std::vector<std::int64_t> hidden = {128};  // widths; unused if kind is "layers"
+  NetKind kind = NetKind::kMinatar;
+  std::vector<std::int64_t> hidden = {128};  // widths; unused by kLayers
   int height = 1, width = 1, channels = 1;   // of an observation
   int num_actions = 1;
-  std::vector<std::string> layers{};  // used if kind is "layers"
+  std::vector<std::string> layers{};  // used by kLayers
 };
 
 enum class LayerKind : std::uint8_t { kConv, kLinear, kLstm, kLayerNorm, kRelu, kTanh };
@@ -37,7 +44,7 @@ struct LayerSpec {
 LayerSpec ParseLayer(const std::string& text);
 
 // Returns the layers bottom up; their shapes are not checked (CheckFits in build_layers.h). Throws
-// UserError if the kind is unknown, a width is out of range or a layer cannot be parsed.
+// UserError if a width is out of range or a layer cannot be parsed.
 std::vector<LayerSpec> LayersOf(const ModelSpec& spec);
 
 }  // namespace starling::net

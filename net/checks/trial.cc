@@ -43,7 +43,7 @@ double RelativeError(const std::vector<float>& actual, const std::vector<double>
 
 }  // namespace
 
-Arena::Place Arena::Take(std::size_t bytes) {
+Arena::Region Arena::Take(std::size_t bytes) {
   bytes = (bytes + kLine - 1) / kLine * kLine;
   for (; block_ < blocks_.size(); ++block_, used_ = 0) {
     Block& block = blocks_[block_];

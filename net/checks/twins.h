@@ -16,12 +16,12 @@ class Arena {
  public:
   explicit Arena(Memory& memory) : memory_(memory) {}
 
-  struct Place {
+  struct Region {
     std::byte* there;   // in the backend's memory
     std::byte* staged;  // of equal size, in its host_side()
   };
-  Place Take(std::size_t bytes);  // at a cache line
-  void Reset();                   // frees everything taken
+  Region Take(std::size_t bytes);  // at a cache line
+  void Reset();                    // frees everything taken
   Memory& memory() { return memory_; }
 
  private:
@@ -43,9 +43,9 @@ class Twin {
   Twin(Arena& arena, const std::vector<T>& values, std::size_t skip = 0)
       : exact(values.begin(), values.end()), memory_(arena.memory()) {
     const std::size_t bytes = values.size() * sizeof(T);
-    Arena::Place place = arena.Take(skip * sizeof(T) + bytes + kGuard);
-    there_ = reinterpret_cast<T*>(place.there) + skip;
-    staged_ = reinterpret_cast<T*>(place.staged) + skip;
+    Arena::Region region = arena.Take(skip * sizeof(T) + bytes + kGuard);
+    there_ = reinterpret_cast<T*>(region.there) + skip;
+    staged_ = reinterpret_cast<T*>(region.staged) + skip;
     std::copy(values.begin(), values.end(), staged_);
     std::fill_n(guard(), kGuard, kUntouched);
     memory_.Write(there_, staged_, bytes + kGuard);

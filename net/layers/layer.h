@@ -8,7 +8,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,15 +41,26 @@ struct Steps {
   int rows() const { return count * envs; }
 };
 
+// The surroundings of a new layer. It adds its parameters to `layout` as NAME.weight and so on.
+template <class T>
+struct LayerContext {
+  Backend<T>& backend;
+  ParameterLayout& layout;
+  std::string name;
+  Features input;
+  int rows = 1, envs = 1;
+};
+
 template <class T>
 class Layer {
  public:
   // Allocates activations and gradients of shape (rows, output.size()).
-  Layer(Backend<T>& backend, const Features& output, int rows)
-      : backend_(backend),
+  Layer(const LayerContext<T>& context, const Features& output)
+      : backend_(context.backend),
+        input_(context.input),
         features_(output),
-        output_(Offset(rows), backend.memory()),
-        gradient_(Offset(rows), backend.memory()) {}
+        output_(Offset(context.rows), backend_.memory()),
+        gradient_(Offset(context.rows), backend_.memory()) {}
   virtual ~Layer() = default;
 
   const Features& features() const { return features_; }
@@ -70,23 +80,17 @@ class Layer {
   virtual void Carry(int /*row*/, int /*envs*/) {}
 
  protected:
+  // `relu_output` of net/op_args.h.
+  const T* Mask(const T* x) const { return input_.relu ? x : nullptr; }
+
   Backend<T>& backend_;
+  const Features input_;
 
  private:
   std::size_t Offset(int row) const { return std::int64_t{row} * features_.size(); }
 
   const Features features_;
   Buffer<T> output_, gradient_;
-};
-
-// The surroundings of a new layer. It adds its parameters to `layout` as NAME.weight and so on.
-template <class T>
-struct Place {
-  Backend<T>& backend;
-  ParameterLayout& layout;
-  std::string name;
-  Features input;
-  int rows = 1, envs = 1;
 };
 
 // Offsets of a weight and a bias in the flat vector.
@@ -99,20 +103,11 @@ struct WeightAndBias {
   }
 };
 
+// The activation of a layer whose following relu is fused into it, if `relu`.
 inline Activation ReluIf(bool relu) { return relu ? Activation::kRelu : Activation::kNone; }
-
-// `relu`: the relu that follows is fused into the layer.
-template <class T>
-std::unique_ptr<Layer<T>> MakeConv(const Place<T>& place, const ConvShape& shape, bool relu);
-template <class T>
-std::unique_ptr<Layer<T>> MakeLinear(const Place<T>& place, int width, bool relu);
-template <class T>
-std::unique_ptr<Layer<T>> MakeLayerNorm(const Place<T>& place, bool relu);
-// Long short-term memory (Hochreiter and Schmidhuber 1997; forget gates by Gers et al. 2000).
-// Backpropagation through time ends at the first step of the unroll.
-template <class T>
-std::unique_ptr<Layer<T>> MakeLstm(const Place<T>& place, int width);
-template <class T>
-std::unique_ptr<Layer<T>> MakeActivation(const Place<T>& place, Activation activation);
+inline Features WithRelu(Features features, bool relu) {
+  features.relu = relu;
+  return features;
+}
 
 }  // namespace starling::net

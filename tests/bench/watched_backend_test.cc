@@ -8,7 +8,7 @@ namespace {
 // conv 16@3x3 over 10 x 10 x 4: 64 cells x 36 inputs x 16; linear 1024 x 128; heads 128 x 6 and
 // 128 x 1. A multiply-add is two.
 TEST(WatchedBackendTest, FlopsOfTheMinAtarNet) {
-  const Flops flops = FlopsOf({.kind = "minatar",
+  const Flops flops = FlopsOf({.kind = net::NetKind::kMinatar,
                                .hidden = {128},
                                .height = 10,
                                .width = 10,
@@ -21,7 +21,7 @@ TEST(WatchedBackendTest, FlopsOfTheMinAtarNet) {
 
 // 84 x 84 x 4: 16@8x8/4 gives 20 x 20, 32@4x4/2 gives 9 x 9.
 TEST(WatchedBackendTest, FlopsOfTheAtariNetKnowItsStrides) {
-  const Flops flops = FlopsOf({.kind = "atari",
+  const Flops flops = FlopsOf({.kind = net::NetKind::kAtari,
                                .hidden = {256},
                                .height = 84,
                                .width = 84,

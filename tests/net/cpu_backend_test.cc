@@ -59,6 +59,13 @@ class CpuBackendTest : public ::testing::Test {
   };
   Input Noise(int size) { return Input(Normals<float>(random_, size)); }
 
+  // Calls op(backend, of) with each backend; of(array) is its copy of an Input or Output.
+  template <class Op>
+  void Both(Op op) {
+    op(*cpu_, [](auto& array) { return array.fast.data(); });
+    op(*reference_, [](auto& array) { return array.exact.data(); });
+  }
+
   void CompareLinearAboveRelu(const LinearShape& s, int n, double density) {
     Floats cells = Cells<float>(random_, n * s.in, density);
     const Floats noise = Normals<float>(random_, n * s.in);
@@ -67,39 +74,28 @@ class CpuBackendTest : public ::testing::Test {
     const Input dy = Noise(n * s.out);
     for (const Activation activation : {Activation::kNone, Activation::kRelu}) {
       Output y(random_, n * s.out);
-      cpu_->LinearForward({.shape = s,
-                           .n = n,
-                           .x = x.fast.data(),
-                           .w = w.fast.data(),
-                           .b = b.fast.data(),
-                           .activation = activation,
-                           .y = y.fast.data()});
-      reference_->LinearForward({.shape = s,
-                                 .n = n,
-                                 .x = x.exact.data(),
-                                 .w = w.exact.data(),
-                                 .b = b.exact.data(),
-                                 .activation = activation,
-                                 .y = y.exact.data()});
+      Both([&](auto& backend, auto of) {
+        backend.LinearForward({.shape = s,
+                               .n = n,
+                               .x = of(x),
+                               .w = of(w),
+                               .b = of(b),
+                               .activation = activation,
+                               .y = of(y)});
+      });
       y.Expect("linear y");
     }
     Output dw(random_, s.in * s.out), db(random_, s.out), dx(random_, n * s.in);
-    cpu_->LinearBackward({.shape = s,
-                          .n = n,
-                          .x = x.fast.data(),
-                          .w = w.fast.data(),
-                          .dy = dy.fast.data(),
-                          .dw = dw.fast.data(),
-                          .db = db.fast.data(),
-                          .dx = dx.fast.data()});
-    reference_->LinearBackward({.shape = s,
-                                .n = n,
-                                .x = x.exact.data(),
-                                .w = w.exact.data(),
-                                .dy = dy.exact.data(),
-                                .dw = dw.exact.data(),
-                                .db = db.exact.data(),
-                                .dx = dx.exact.data()});
+    Both([&](auto& backend, auto of) {
+      backend.LinearBackward({.shape = s,
+                              .n = n,
+                              .x = of(x),
+                              .w = of(w),
+                              .dy = of(dy),
+                              .dw = of(dw),
+                              .db = of(db),
+                              .dx = of(dx)});
+    });
     dw.Expect("linear dw");
     db.Expect("linear db");
     dx.Expect("linear dx");
@@ -110,51 +106,34 @@ class CpuBackendTest : public ::testing::Test {
     const Input dy = Noise(n * s.out_size()), mask = Noise(n * s.in_size());
     for (const Activation activation : {Activation::kNone, Activation::kRelu}) {
       Output y(random_, n * s.out_size());
-      cpu_->ConvForward({.shape = s,
-                         .n = n,
-                         .x = x.fast.data(),
-                         .w = w.fast.data(),
-                         .b = b.fast.data(),
-                         .activation = activation,
-                         .y = y.fast.data()});
-      reference_->ConvForward({.shape = s,
-                               .n = n,
-                               .x = x.exact.data(),
-                               .w = w.exact.data(),
-                               .b = b.exact.data(),
-                               .activation = activation,
-                               .y = y.exact.data()});
+      Both([&](auto& backend, auto of) {
+        backend.ConvForward({.shape = s,
+                             .n = n,
+                             .x = of(x),
+                             .w = of(w),
+                             .b = of(b),
+                             .activation = activation,
+                             .y = of(y)});
+      });
       y.Expect("conv y");
     }
     Output dw(random_, s.num_weights()), db(random_, s.out_channels);
-    cpu_->ConvBackwardWeights({.shape = s,
-                               .n = n,
-                               .x = x.fast.data(),
-                               .dy = dy.fast.data(),
-                               .dw = dw.fast.data(),
-                               .db = db.fast.data()});
-    reference_->ConvBackwardWeights({.shape = s,
-                                     .n = n,
-                                     .x = x.exact.data(),
-                                     .dy = dy.exact.data(),
-                                     .dw = dw.exact.data(),
-                                     .db = db.exact.data()});
+    Both([&](auto& backend, auto of) {
+      backend.ConvBackwardWeights(
+          {.shape = s, .n = n, .x = of(x), .dy = of(dy), .dw = of(dw), .db = of(db)});
+    });
     dw.Expect("conv dw");
     db.Expect("conv db");
     for (const bool masked : {false, true}) {
       Output dx(random_, n * s.in_size());
-      cpu_->ConvBackwardInput({.shape = s,
-                               .n = n,
-                               .w = w.fast.data(),
-                               .dy = dy.fast.data(),
-                               .relu_output = masked ? mask.fast.data() : nullptr,
-                               .dx = dx.fast.data()});
-      reference_->ConvBackwardInput({.shape = s,
-                                     .n = n,
-                                     .w = w.exact.data(),
-                                     .dy = dy.exact.data(),
-                                     .relu_output = masked ? mask.exact.data() : nullptr,
-                                     .dx = dx.exact.data()});
+      Both([&](auto& backend, auto of) {
+        backend.ConvBackwardInput({.shape = s,
+                                   .n = n,
+                                   .w = of(w),
+                                   .dy = of(dy),
+                                   .relu_output = masked ? of(mask) : nullptr,
+                                   .dx = of(dx)});
+      });
       dx.Expect("conv dx");
     }
   }

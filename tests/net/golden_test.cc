@@ -23,12 +23,9 @@ struct Golden {
         steps(static_cast<int>(Number("steps"))),
         envs(static_cast<int>(Number("envs"))) {
     const std::vector<std::uint64_t>& shape = file.Shape("observations");
-    spec = {"layers",
-            {},
-            static_cast<int>(shape[1]),
-            static_cast<int>(shape[2]),
-            static_cast<int>(shape[3]),
-            static_cast<int>(Number("actions"))};
+    spec = {NetKind::kLayers,           {},
+            static_cast<int>(shape[1]), static_cast<int>(shape[2]),
+            static_cast<int>(shape[3]), static_cast<int>(Number("actions"))};
     std::istringstream layers(file.metadata().at("layers"));
     for (std::string layer; std::getline(layers >> std::ws, layer, ',');) {
       spec.layers.push_back(layer);

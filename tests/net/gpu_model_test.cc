@@ -20,7 +20,7 @@ constexpr int kSteps = 3, kEnvs = 4, kRows = kSteps * kEnvs, kActions = 5;
 
 // One of every layer, on a picture.
 ModelSpec EveryLayer() {
-  return {.kind = "layers",
+  return {.kind = NetKind::kLayers,
           .height = 9,
           .width = 8,
           .channels = 3,

@@ -24,23 +24,20 @@ using Floats = std::vector<float>;
 
 TEST(DivisorTest, DividesAsTheProcessorDoes) {
   RandomStream random(StreamId{.seed = 3});
-  const auto expect = [](std::uint32_t n, int divisor) {
-    const auto d = static_cast<std::uint32_t>(divisor);
+  const auto expect = [](int n, int divisor) {
     const cuda::Divisor by(divisor);
-    std::uint32_t quotient = n;
-    ASSERT_EQ(by.Split(quotient), n % d) << n << " by " << divisor;
-    ASSERT_EQ(quotient, n / d) << n << " by " << divisor;
+    int quotient = n;
+    ASSERT_EQ(by.Split(quotient), n % divisor) << n << " by " << divisor;
+    ASSERT_EQ(quotient, n / divisor) << n << " by " << divisor;
   };
   for (int divisor = 1; divisor < 300; ++divisor) {
-    for (std::uint32_t n = 0; n < 1000; ++n) expect(n, divisor);
+    for (int n = 0; n < 1000; ++n) expect(n, divisor);
   }
-  constexpr std::uint32_t kMost = 0x7fffffffu;
+  constexpr int kMax = 0x7fffffff;
   for (int trial = 0; trial < 100'000; ++trial) {
-    const int divisor = 1 + static_cast<int>(random.Below(kMost) >> random.Below(31));
-    const std::uint32_t d = static_cast<std::uint32_t>(divisor), multiple = kMost / d * d;
-    for (const std::uint32_t n : {random.Below(kMost), multiple, multiple - 1, kMost}) {
-      expect(n, divisor);
-    }
+    const int divisor = 1 + static_cast<int>(random.Below(kMax) >> random.Below(31));
+    const int multiple = kMax / divisor * divisor, any = static_cast<int>(random.Below(kMax));
+    for (const int n : {any, multiple, multiple - 1, kMax}) expect(n, divisor);
   }
 }
 

@@ -1,17 +1,18 @@
+// A fully connected layer.
+#pragma once
+
 #include "net/layers/layer.h"
 
 namespace starling::net {
-namespace {
 
 template <class T>
 class Linear final : public Layer<T> {
  public:
-  Linear(const Place<T>& place, int width, bool relu)
-      : Layer<T>(place.backend, {.channels = width, .relu = relu}, place.rows),
-        shape_{place.input.size(), width},
-        input_relu_(place.input.relu),
+  Linear(const LayerContext<T>& context, int width, bool relu)
+      : Layer<T>(context, {.channels = width, .relu = relu}),
+        shape_{context.input.size(), width},
         activation_(ReluIf(relu)),
-        at_(place.layout, place.name, {shape_.in, shape_.out}) {}
+        at_(context.layout, context.name, {shape_.in, shape_.out}) {}
 
   void Forward(const T* p, const Step& step, const T* x) override {
     this->backend_.LinearForward({.shape = shape_,
@@ -31,7 +32,7 @@ class Linear final : public Layer<T> {
                                      .dw = gradient + at_.weight,
                                      .db = gradient + at_.bias,
                                      .dx = dx};
-    if (dx != nullptr && input_relu_) return this->backend_.LinearBackward(both);
+    if (dx != nullptr && this->input_.relu) return this->backend_.LinearBackward(both);
     this->backend_.LinearBackwardWeights(both.weights());
     if (dx == nullptr) return;
     this->backend_.LinearBackwardInput(
@@ -40,18 +41,8 @@ class Linear final : public Layer<T> {
 
  private:
   const LinearShape shape_;
-  const bool input_relu_;
   const Activation activation_;
   const WeightAndBias at_;
 };
-
-}  // namespace
-
-template <class T>
-std::unique_ptr<Layer<T>> MakeLinear(const Place<T>& place, int width, bool relu) {
-  return std::make_unique<Linear<T>>(place, width, relu);
-}
-template std::unique_ptr<Layer<float>> MakeLinear(const Place<float>&, int, bool);
-template std::unique_ptr<Layer<double>> MakeLinear(const Place<double>&, int, bool);
 
 }  // namespace starling::net

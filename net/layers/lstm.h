@@ -1,32 +1,35 @@
+// Long short-term memory (Hochreiter and Schmidhuber 1997; forget gates by Gers et al. 2000).
+// Backpropagation through time ends at the first step of the unroll.
+#pragma once
+
 #include "net/layers/layer.h"
 
 namespace starling::net {
-namespace {
 
 // gates = x . input_weight + h_in . hidden_weight + bias, in the order input, forget, cell, output.
 // h_in and c_in are h and c of the previous step, or zero where an episode begins.
 template <class T>
 class Lstm final : public Layer<T> {
  public:
-  Lstm(const Place<T>& place, int width)
-      : Layer<T>(place.backend, {.channels = width}, place.rows),
+  Lstm(const LayerContext<T>& context, int width)
+      : Layer<T>(context, {.channels = width}),
         width_(width),
-        input_{place.input.size(), 4 * width},
+        from_input_{context.input.size(), 4 * width},
         recurrent_{width, 4 * width},
-        input_relu_(place.input.relu),
         input_weight_(
-            place.layout.Add(place.name + ".input_weight", {input_.in, 4 * width}).offset),
-        hidden_weight_(place.layout.Add(place.name + ".hidden_weight", {width, 4 * width}).offset),
-        bias_(place.layout.Add(place.name + ".bias", {4 * width}).offset),
-        gates_(At(4 * place.rows), place.backend.memory()),
-        dgates_(At(4 * place.rows), place.backend.memory()),
-        h_in_(At(place.rows), place.backend.memory()),
-        c_in_(At(place.rows), place.backend.memory()),
-        c_(At(place.rows), place.backend.memory()),
-        carried_h_(At(place.envs), place.backend.memory()),
-        carried_c_(At(place.envs), place.backend.memory()),
-        dh_(At(place.envs), place.backend.memory()),
-        dc_(At(place.envs), place.backend.memory()) {}
+            context.layout.Add(context.name + ".input_weight", {from_input_.in, 4 * width}).offset),
+        hidden_weight_(
+            context.layout.Add(context.name + ".hidden_weight", {width, 4 * width}).offset),
+        bias_(context.layout.Add(context.name + ".bias", {4 * width}).offset),
+        gates_(At(4 * context.rows), context.backend.memory()),
+        dgates_(At(4 * context.rows), context.backend.memory()),
+        h_in_(At(context.rows), context.backend.memory()),
+        c_in_(At(context.rows), context.backend.memory()),
+        c_(At(context.rows), context.backend.memory()),
+        carried_h_(At(context.envs), context.backend.memory()),
+        carried_c_(At(context.envs), context.backend.memory()),
+        dh_(At(context.envs), context.backend.memory()),
+        dc_(At(context.envs), context.backend.memory()) {}
 
   void Forward(const T* p, const Step& step, const T* x) override {
     T *const gates = gates_.data() + At(4 * step.row), *const h_in = h_in_.data() + At(step.row);
@@ -38,7 +41,7 @@ class Lstm final : public Layer<T> {
     this->backend_.KeepState(width_, step.envs, step.resets,
                              carried ? carried_c_.data() : c_.data() + At(step.before), c_in);
     // 2. Sum the gates, then apply the cell.
-    this->backend_.LinearForward({.shape = input_,
+    this->backend_.LinearForward({.shape = from_input_,
                                   .n = step.envs,
                                   .x = x,
                                   .w = p + input_weight_,
@@ -62,7 +65,7 @@ class Lstm final : public Layer<T> {
     // 2. One product over all rows gives the gradient of each weight.
     const int rows = steps.rows();
     const T* const dgates = dgates_.data();
-    this->backend_.LinearBackwardWeights({.shape = input_,
+    this->backend_.LinearBackwardWeights({.shape = from_input_,
                                           .n = rows,
                                           .x = x,
                                           .dy = dgates,
@@ -76,11 +79,11 @@ class Lstm final : public Layer<T> {
                                           .dw = gradient + hidden_weight_,
                                           .db = gradient + bias_});
     if (dx == nullptr) return;
-    this->backend_.LinearBackwardInput({.shape = input_,
+    this->backend_.LinearBackwardInput({.shape = from_input_,
                                         .n = rows,
                                         .w = p + input_weight_,
                                         .dy = dgates,
-                                        .relu_output = input_relu_ ? x : nullptr,
+                                        .relu_output = this->Mask(x),
                                         .dx = dx});
   }
 
@@ -118,22 +121,12 @@ class Lstm final : public Layer<T> {
   }
 
   const int width_;
-  const LinearShape input_, recurrent_;
-  const bool input_relu_;
+  const LinearShape from_input_, recurrent_;
   const std::size_t input_weight_, hidden_weight_, bias_;
   Buffer<T> gates_, dgates_;         // (rows, 4 width)
   Buffer<T> h_in_, c_in_, c_;        // (rows, width); h is the output
   Buffer<T> carried_h_, carried_c_;  // (envs, width): the state before row 0
   Buffer<T> dh_, dc_;                // (envs, width)
 };
-
-}  // namespace
-
-template <class T>
-std::unique_ptr<Layer<T>> MakeLstm(const Place<T>& place, int width) {
-  return std::make_unique<Lstm<T>>(place, width);
-}
-template std::unique_ptr<Layer<float>> MakeLstm(const Place<float>&, int);
-template std::unique_ptr<Layer<double>> MakeLstm(const Place<double>&, int);
 
 }  // namespace starling::net

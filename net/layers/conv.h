@@ -1,18 +1,18 @@
+// A convolution without padding.
+#pragma once
+
 #include "net/layers/layer.h"
 
 namespace starling::net {
-namespace {
 
 template <class T>
 class Conv final : public Layer<T> {
  public:
-  Conv(const Place<T>& place, const ConvShape& shape, bool relu)
-      : Layer<T>(place.backend, {shape.out_height(), shape.out_width(), shape.out_channels, relu},
-                 place.rows),
+  Conv(const LayerContext<T>& context, const ConvShape& shape, bool relu)
+      : Layer<T>(context, {shape.out_height(), shape.out_width(), shape.out_channels, relu}),
         shape_(shape),
-        input_relu_(place.input.relu),
         activation_(ReluIf(relu)),
-        at_(place.layout, place.name,
+        at_(context.layout, context.name,
             {shape.kernel_height, shape.kernel_width, shape.in_channels, shape.out_channels}) {}
 
   void Forward(const T* p, const Step& step, const T* x) override {
@@ -37,24 +37,14 @@ class Conv final : public Layer<T> {
                                       .n = steps.rows(),
                                       .w = p + at_.weight,
                                       .dy = dy,
-                                      .relu_output = input_relu_ ? x : nullptr,
+                                      .relu_output = this->Mask(x),
                                       .dx = dx});
   }
 
  private:
   const ConvShape shape_;
-  const bool input_relu_;
   const Activation activation_;
   const WeightAndBias at_;
 };
-
-}  // namespace
-
-template <class T>
-std::unique_ptr<Layer<T>> MakeConv(const Place<T>& place, const ConvShape& shape, bool relu) {
-  return std::make_unique<Conv<T>>(place, shape, relu);
-}
-template std::unique_ptr<Layer<float>> MakeConv(const Place<float>&, const ConvShape&, bool);
-template std::unique_ptr<Layer<double>> MakeConv(const Place<double>&, const ConvShape&, bool);
 
 }  // namespace starling::net
