@@ -8,7 +8,7 @@
 namespace starling::actors {
 
 net::ModelSpec ModelSpecOf(const Config& config, const envs::EnvSpec& env) {
-  return {.kind = config.net.kind,
+  return {.kind = net::ParseNetKind(config.net.kind),
           .hidden = config.net.hidden,
           .height = env.height,
           .width = env.width,
@@ -168,10 +168,12 @@ void Rollout::BootstrapTruncated(int t) {
     Write<float>(memory_, Rows(spare).subspan(Size(end.env) * size, size), end.observation);
   }
   model_->Forward(weights_.span(), spare, t);
-  replica_.backend->AddBootstrap(envs_, config_.loss.gamma, Step(terminals_, t).data(),
-                                 static_cast<std::uint8_t>(envs::End::kTruncated),
-                                 model_->values().data() + Size(spare) * Size(envs_),
-                                 Step(rewards_, t).data());
+  replica_.backend->AddBootstrap({.n = envs_,
+                                  .gamma = config_.loss.gamma,
+                                  .ends = Step(terminals_, t).data(),
+                                  .truncated = static_cast<std::uint8_t>(envs::End::kTruncated),
+                                  .values = model_->values().data() + Size(spare) * Size(envs_),
+                                  .rewards = Step(rewards_, t).data()});
 }
 
 void Rollout::Gradient(std::span<float> gradient) {
@@ -181,11 +183,27 @@ void Rollout::Gradient(std::span<float> gradient) {
     const int n = unroll_ * envs_, actions = model_->num_actions();
     const float *const logits = model_->logits().data(), *const values = model_->values().data();
     Report& report = *report_.span().data();
-    backend.Advantages({unroll_, envs_, config_.loss.gamma, config_.loss.gae_lambda},
-                       rewards_.data(), terminals_.data(), values, values + n, advantages_.data(),
-                       returns_.data());
-    backend.Loss(n, actions, logits, values, actions_.data(), advantages_.data(), returns_.data(),
-                 loss_weights_.span().data(), dlogits_.data(), dvalues_.data(), &report.loss);
+    backend.Advantages({.shape = {.steps = unroll_,
+                                  .envs = envs_,
+                                  .gamma = config_.loss.gamma,
+                                  .lambda = config_.loss.gae_lambda},
+                        .rewards = rewards_.data(),
+                        .terminals = terminals_.data(),
+                        .values = values,
+                        .bootstrap = values + n,
+                        .advantages = advantages_.data(),
+                        .returns = returns_.data()});
+    backend.Loss({.n = n,
+                  .actions = actions,
+                  .logits = logits,
+                  .values = values,
+                  .taken = actions_.data(),
+                  .advantages = advantages_.data(),
+                  .returns = returns_.data(),
+                  .weights = loss_weights_.span().data(),
+                  .dlogits = dlogits_.data(),
+                  .dvalues = dvalues_.data(),
+                  .report = &report.loss});
     model_->Backward(weights_.span(), unroll_, dlogits_.span(), dvalues_.span(), to);
     backend.ClipByGlobalNorm(to.size(), config_.optimizer.clip_norm, to.data(), &report.norm);
   });

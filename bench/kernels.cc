@@ -103,8 +103,19 @@ class NetBench {
   static std::size_t Size(int n) { return static_cast<std::size_t>(n); }
   void Forward(int t) { model_->Forward(weights_, t); }
   void Loss() {
-    net::ActorCriticLoss<float>(rows(), model_->num_actions(), model_->logits(), model_->values(),
-                                taken_, advantages_, returns_, {}, dlogits_, dvalues_);
+    const net::LossWeights weights;
+    net::LossReport report;
+    net::ActorCriticLoss<float>({.n = rows(),
+                                 .actions = model_->num_actions(),
+                                 .logits = model_->logits().data(),
+                                 .values = model_->values().data(),
+                                 .taken = taken_.data(),
+                                 .advantages = advantages_.data(),
+                                 .returns = returns_.data(),
+                                 .weights = &weights,
+                                 .dlogits = dlogits_.data(),
+                                 .dvalues = dvalues_.data(),
+                                 .report = &report});
   }
   void Backward() { model_->Backward(weights_, unroll_, dlogits_, dvalues_, gradient_); }
 

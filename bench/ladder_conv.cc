@@ -58,17 +58,18 @@ std::vector<Kernel> ConvForwardKernels(ConvShape shape, int n, const float* x, c
         shape.out_channels == kChannels);
   const auto dense = std::make_shared<net::cpu::DenseConv>();  // a std::function copies
   const auto sparse = std::make_shared<net::cpu::SparseConv>(shape);
+  const net::ConvForwardArgs<float> args{
+      .shape = shape, .n = n, .x = x, .w = w, .b = b, .activation = Activation::kRelu, .y = y};
   return {
       // Kernel 1: laying out the patches writes each cell nine times, for products too narrow to
       // reach the peak.
       {"patches and a dense product",
        [=] {
-         dense->Forward(shape, n, x, w, b, Activation::kRelu, y);
+         dense->Forward(args);
          return true;
        }},
       // Kernel 2: without patches it runs at the processor's pace, but through the zeros.
-      {"direct, sums in registers",
-       [=] { return net::cpu::DirectConvForward(shape, n, x, w, b, Activation::kRelu, y); }},
+      {"direct, sums in registers", [=] { return net::cpu::DirectConvForward(args); }},
       {"set cells, bounds checked",
        [=] {
          EachCellWithinBounds(shape, n, x, w, b, y);
@@ -78,7 +79,7 @@ std::vector<Kernel> ConvForwardKernels(ConvShape shape, int n, const float* x, c
       {"set cells, in a frame",
        [=] {
          if (!sparse->Gather(n, x)) return false;
-         sparse->Forward(x, w, b, Activation::kRelu, y);
+         sparse->Forward(args);
          return true;
        }},
   };

@@ -19,8 +19,8 @@ using net::cpu::Sixteen;
 
 // Backward, kernel 2. It does an eighth of the products and is hardly faster than all of them: it
 // reads w, and reads and writes dw, in the second-level cache for every one, and ends each in a sum.
-void BackwardSampleBySample(const LinearShape& shape, int n, const float* x, const float* w,
-                            const float* dy, float* dw, float* db, float* dx) {
+void BackwardSampleBySample(const net::LinearBackwardArgs<float>& args) {
+  auto [shape, n, x, w, dy, dw, db, dx] = args;
   std::vector<int> set(static_cast<std::size_t>(shape.in + 16));
   std::fill_n(dw, shape.in * shape.out, 0.0f);
   std::fill_n(dx, n * shape.in, 0.0f);
@@ -46,38 +46,40 @@ void BackwardSampleBySample(const LinearShape& shape, int n, const float* x, con
 std::vector<Kernel> LinearForwardKernels(LinearShape shape, int n, const float* x, const float* w,
                                          const float* b, float* y) {
   const auto sparse = std::make_shared<net::cpu::SparseLinear>();  // a std::function copies
+  const net::LinearForwardArgs<float> args{
+      .shape = shape, .n = n, .x = x, .w = w, .b = b, .activation = Activation::kRelu, .y = y};
   return {
       // Kernel 1: at the processor's peak, which is no use to an input of zeros.
       {"dense product",
        [=] {
-         net::cpu::LinearForward(shape, n, x, w, b, Activation::kRelu, y);
+         net::cpu::LinearForward(args);
          return true;
        }},
       // Kernel 2: a row of sums fits the registers, so rows of w can come in any order.
-      {"sample by sample, sums in registers",
-       [=] { return sparse->Forward(shape, n, x, w, b, Activation::kRelu, y); }},
+      {"sample by sample, sums in registers", [=] { return sparse->Forward(args); }},
   };
 }
 
 std::vector<Kernel> LinearBackwardKernels(LinearShape shape, int n, const float* x, const float* w,
                                           const float* dy, float* dw, float* db, float* dx) {
   const auto sparse = std::make_shared<net::cpu::SparseLinear>();
+  const net::LinearBackwardArgs<float> args{
+      .shape = shape, .n = n, .x = x, .w = w, .dy = dy, .dw = dw, .db = db, .dx = dx};
   return {
       // Kernel 1: half of it is for dx where the mask throws it away.
       {"two dense products",
        [=] {
-         net::cpu::LinearBackwardWeights(shape, n, x, dy, dw, db);
-         net::cpu::LinearBackwardInput(shape, n, w, dy, net::Put::kReplace, x, dx);
+         net::cpu::LinearBackwardWeights(args.weights());
+         net::cpu::LinearBackwardInput(args.input());
          return true;
        }},
       {"sample by sample",
        [=] {
-         BackwardSampleBySample(shape, n, x, w, dy, dw, db, dx);
+         BackwardSampleBySample(args);
          return true;
        }},
       // Kernel 3: the order of the loops is what kernel 2 lacked; what it rereads, dy, is small.
-      {"input by input, rows in registers",
-       [=] { return sparse->Backward(shape, n, x, w, dy, dw, db, dx); }},
+      {"input by input, rows in registers", [=] { return sparse->Backward(args); }},
   };
 }
 

@@ -89,18 +89,49 @@ void CallOp(Backend<float>& backend, const Product& product, Arrays& of) {
   const auto& [what, pass, conv, shape, n, rows, times] = product;
   const auto relu = net::Activation::kRelu;
   if (conv && pass == Pass::kForward) {
-    backend.ConvForward(*conv, n, of.x.data(), of.w.data(), of.b.data(), relu, of.y.data());
+    backend.ConvForward({.shape = *conv,
+                         .n = n,
+                         .x = of.x.data(),
+                         .w = of.w.data(),
+                         .b = of.b.data(),
+                         .activation = relu,
+                         .y = of.y.data()});
   } else if (conv && pass == Pass::kBackwardWeights) {
-    backend.ConvBackwardWeights(*conv, n, of.x.data(), of.y.data(), of.dw.data(), of.db.data());
+    backend.ConvBackwardWeights({.shape = *conv,
+                                 .n = n,
+                                 .x = of.x.data(),
+                                 .dy = of.y.data(),
+                                 .dw = of.dw.data(),
+                                 .db = of.db.data()});
   } else if (conv) {
-    backend.ConvBackwardInput(*conv, n, of.w.data(), of.y.data(), of.x.data(), of.dx.data());
+    backend.ConvBackwardInput({.shape = *conv,
+                               .n = n,
+                               .w = of.w.data(),
+                               .dy = of.y.data(),
+                               .relu_output = of.x.data(),
+                               .dx = of.dx.data()});
   } else if (pass == Pass::kForward) {
-    backend.LinearForward(shape, n, of.x.data(), of.w.data(), of.b.data(), relu, of.y.data());
+    backend.LinearForward({.shape = shape,
+                           .n = n,
+                           .x = of.x.data(),
+                           .w = of.w.data(),
+                           .b = of.b.data(),
+                           .activation = relu,
+                           .y = of.y.data()});
   } else if (pass == Pass::kBackwardWeights) {
-    backend.LinearBackwardWeights(shape, n, of.x.data(), of.y.data(), of.dw.data(), of.db.data());
+    backend.LinearBackwardWeights({.shape = shape,
+                                   .n = n,
+                                   .x = of.x.data(),
+                                   .dy = of.y.data(),
+                                   .dw = of.dw.data(),
+                                   .db = of.db.data()});
   } else {
-    backend.LinearBackwardInput(shape, n, of.w.data(), of.y.data(), net::Put::kReplace, of.x.data(),
-                                of.dx.data());
+    backend.LinearBackwardInput({.shape = shape,
+                                 .n = n,
+                                 .w = of.w.data(),
+                                 .dy = of.y.data(),
+                                 .relu_output = of.x.data(),
+                                 .dx = of.dx.data()});
   }
 }
 
@@ -109,11 +140,15 @@ void CallProduct(Backend<float>& backend, const Product& product, Arrays& of) {
   if (pass == Pass::kForward) {
     backend.LinearAccumulate(shape, rows, of.x.data(), of.w.data(), of.y.data());
   } else if (pass == Pass::kBackwardWeights) {
-    backend.LinearBackwardWeights(shape, rows, of.x.data(), of.y.data(), of.dw.data(),
-                                  of.db.data());
+    backend.LinearBackwardWeights({.shape = shape,
+                                   .n = rows,
+                                   .x = of.x.data(),
+                                   .dy = of.y.data(),
+                                   .dw = of.dw.data(),
+                                   .db = of.db.data()});
   } else {
-    backend.LinearBackwardInput(shape, rows, of.w.data(), of.y.data(), net::Put::kReplace, nullptr,
-                                of.dx.data());
+    backend.LinearBackwardInput(
+        {.shape = shape, .n = rows, .w = of.w.data(), .dy = of.y.data(), .dx = of.dx.data()});
   }
 }
 
@@ -196,8 +231,12 @@ ProductTimes MeasureProducts(Backend<float>& backend, const net::ModelSpec& spec
 }
 
 net::ModelSpec AtariSpec() {
-  return {
-      .kind = "atari", .hidden = {256}, .height = 84, .width = 84, .channels = 4, .num_actions = 6};
+  return {.kind = net::NetKind::kAtari,
+          .hidden = {256},
+          .height = 84,
+          .width = 84,
+          .channels = 4,
+          .num_actions = 6};
 }
 
 }  // namespace starling::bench

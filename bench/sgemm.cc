@@ -16,8 +16,8 @@ double Gflops(int n, double seconds) {
   const auto size = static_cast<std::size_t>(n) * static_cast<std::size_t>(n);
   std::vector<float> a(size, 0.5f), b(size, 0.25f), c(size);
   const std::vector<double> times = TimeManyNs(seconds, [&] {
-    net::cpu::Gemm(net::cpu::Order::kPlain, net::cpu::Order::kPlain, n, n, n, a.data(), n, b.data(),
-                   n, 0, c.data(), n);
+    net::cpu::Gemm(
+        {.rows = n, .depth = n, .columns = n, .a = a.data(), .b = b.data(), .c = c.data()});
   });
   return 2.0 * n * n * n / Least(times);
 }

@@ -39,81 +39,51 @@ void WatchedBackend::WatchCells(const char* op, int n, const Work& work) {
   calls_.push_back({.op = op, .n = n, .flops = 0, .ns = ns});
 }
 
-void WatchedBackend::LinearForward(const LinearShape& shape, int n, const float* x, const float* w,
-                                   const float* b, net::Activation activation, float* y) {
-  Watch(shape, "forward", n, [&] { inner_->LinearForward(shape, n, x, w, b, activation, y); });
+void WatchedBackend::LinearForward(const net::LinearForwardArgs<float>& args) {
+  Watch(args.shape, "forward", args.n, [&] { inner_->LinearForward(args); });
 }
-void WatchedBackend::LinearBackwardWeights(const LinearShape& shape, int n, const float* x,
-                                           const float* dy, float* dw, float* db) {
-  Watch(shape, "backward weights", n,
-        [&] { inner_->LinearBackwardWeights(shape, n, x, dy, dw, db); });
-}
-void WatchedBackend::LinearBackwardInput(const LinearShape& shape, int n, const float* w,
-                                         const float* dy, net::Put put, const float* relu_output,
-                                         float* dx) {
-  Watch(shape, "backward input", n,
-        [&] { inner_->LinearBackwardInput(shape, n, w, dy, put, relu_output, dx); });
-}
-
-void WatchedBackend::LinearBackward(const LinearShape& shape, int n, const float* x, const float* w,
-                                    const float* dy, float* dw, float* db, float* dx) {
-  Watch(
-      shape, "backward", n, [&] { inner_->LinearBackward(shape, n, x, w, dy, dw, db, dx); }, 2);
-}
-
-void WatchedBackend::ConvForward(const ConvShape& shape, int n, const float* x, const float* w,
-                                 const float* b, net::Activation activation, float* y) {
-  Watch(shape, "forward", n, [&] { inner_->ConvForward(shape, n, x, w, b, activation, y); });
-}
-void WatchedBackend::ConvBackwardWeights(const ConvShape& shape, int n, const float* x,
-                                         const float* dy, float* dw, float* db) {
-  Watch(shape, "backward weights", n,
-        [&] { inner_->ConvBackwardWeights(shape, n, x, dy, dw, db); });
-}
-void WatchedBackend::ConvBackwardInput(const ConvShape& shape, int n, const float* w,
-                                       const float* dy, const float* relu_output, float* dx) {
-  Watch(shape, "backward input", n,
-        [&] { inner_->ConvBackwardInput(shape, n, w, dy, relu_output, dx); });
-}
-
 void WatchedBackend::LinearAccumulate(const LinearShape& shape, int n, const float* x,
                                       const float* w, float* y) {
   Watch(shape, "added", n, [&] { inner_->LinearAccumulate(shape, n, x, w, y); });
+}
+void WatchedBackend::LinearBackwardWeights(const net::LinearBackwardWeightsArgs<float>& args) {
+  Watch(args.shape, "backward weights", args.n, [&] { inner_->LinearBackwardWeights(args); });
+}
+void WatchedBackend::LinearBackwardInput(const net::LinearBackwardInputArgs<float>& args) {
+  Watch(args.shape, "backward input", args.n, [&] { inner_->LinearBackwardInput(args); });
+}
+void WatchedBackend::LinearBackward(const net::LinearBackwardArgs<float>& args) {
+  Watch(
+      args.shape, "backward", args.n, [&] { inner_->LinearBackward(args); }, 2);
+}
+void WatchedBackend::ConvForward(const net::ConvForwardArgs<float>& args) {
+  Watch(args.shape, "forward", args.n, [&] { inner_->ConvForward(args); });
+}
+void WatchedBackend::ConvBackwardWeights(const net::ConvBackwardWeightsArgs<float>& args) {
+  Watch(args.shape, "backward weights", args.n, [&] { inner_->ConvBackwardWeights(args); });
+}
+void WatchedBackend::ConvBackwardInput(const net::ConvBackwardInputArgs<float>& args) {
+  Watch(args.shape, "backward input", args.n, [&] { inner_->ConvBackwardInput(args); });
 }
 
 // The rest is not products: no work is counted.
 void WatchedBackend::Activate(net::Activation activation, int count, const float* x, float* y) {
   WatchCells("activation forward", count, [&] { inner_->Activate(activation, count, x, y); });
 }
-void WatchedBackend::ActivateBackward(net::Activation activation, int count, const float* y,
-                                      const float* dy, const float* relu_output, float* dx) {
-  WatchCells("activation backward", count,
-             [&] { inner_->ActivateBackward(activation, count, y, dy, relu_output, dx); });
+void WatchedBackend::ActivateBackward(const net::ActivateBackwardArgs<float>& args) {
+  WatchCells("activation backward", args.count, [&] { inner_->ActivateBackward(args); });
 }
-void WatchedBackend::LayerNormForward(int width, int n, const float* x, const float* scale,
-                                      const float* bias, net::Activation activation, float* moments,
-                                      float* y) {
-  WatchCells("layer norm forward", n,
-             [&] { inner_->LayerNormForward(width, n, x, scale, bias, activation, moments, y); });
+void WatchedBackend::LayerNormForward(const net::LayerNormForwardArgs<float>& args) {
+  WatchCells("layer norm forward", args.n, [&] { inner_->LayerNormForward(args); });
 }
-void WatchedBackend::LayerNormBackward(int width, int n, const float* x, const float* scale,
-                                       const float* moments, const float* dy,
-                                       const float* relu_output, float* dscale, float* dbias,
-                                       float* dx) {
-  WatchCells("layer norm backward", n, [&] {
-    inner_->LayerNormBackward(width, n, x, scale, moments, dy, relu_output, dscale, dbias, dx);
-  });
+void WatchedBackend::LayerNormBackward(const net::LayerNormBackwardArgs<float>& args) {
+  WatchCells("layer norm backward", args.n, [&] { inner_->LayerNormBackward(args); });
 }
-void WatchedBackend::LstmCellForward(int hidden, int n, float* gates, const float* c_in, float* c,
-                                     float* h) {
-  WatchCells("lstm cell forward", n,
-             [&] { inner_->LstmCellForward(hidden, n, gates, c_in, c, h); });
+void WatchedBackend::LstmCellForward(const net::LstmCellForwardArgs<float>& args) {
+  WatchCells("lstm cell forward", args.n, [&] { inner_->LstmCellForward(args); });
 }
-void WatchedBackend::LstmCellBackward(int hidden, int n, const float* gates, const float* c_in,
-                                      const float* c, const float* dy, const float* dh, float* dc,
-                                      float* dgates) {
-  WatchCells("lstm cell backward", n,
-             [&] { inner_->LstmCellBackward(hidden, n, gates, c_in, c, dy, dh, dc, dgates); });
+void WatchedBackend::LstmCellBackward(const net::LstmCellBackwardArgs<float>& args) {
+  WatchCells("lstm cell backward", args.n, [&] { inner_->LstmCellBackward(args); });
 }
 void WatchedBackend::KeepState(int width, int n, const std::uint8_t* resets, const float* from,
                                float* to) {

@@ -28,35 +28,22 @@ class WatchedBackend final : public net::Backend<float> {
   // In order, since the last call of this.
   std::vector<OpCall> TakeCalls() { return std::move(calls_); }
 
-  void LinearForward(const net::LinearShape& shape, int n, const float* x, const float* w,
-                     const float* b, net::Activation activation, float* y) override;
+  void LinearForward(const net::LinearForwardArgs<float>& args) override;
   void LinearAccumulate(const net::LinearShape& shape, int n, const float* x, const float* w,
                         float* y) override;
-  void LinearBackwardWeights(const net::LinearShape& shape, int n, const float* x, const float* dy,
-                             float* dw, float* db) override;
-  void LinearBackwardInput(const net::LinearShape& shape, int n, const float* w, const float* dy,
-                           net::Put put, const float* relu_output, float* dx) override;
-  void LinearBackward(const net::LinearShape& shape, int n, const float* x, const float* w,
-                      const float* dy, float* dw, float* db, float* dx) override;
-  void ConvForward(const net::ConvShape& shape, int n, const float* x, const float* w,
-                   const float* b, net::Activation activation, float* y) override;
-  void ConvBackwardWeights(const net::ConvShape& shape, int n, const float* x, const float* dy,
-                           float* dw, float* db) override;
-  void ConvBackwardInput(const net::ConvShape& shape, int n, const float* w, const float* dy,
-                         const float* relu_output, float* dx) override;
+  void LinearBackwardWeights(const net::LinearBackwardWeightsArgs<float>& args) override;
+  void LinearBackwardInput(const net::LinearBackwardInputArgs<float>& args) override;
+  void LinearBackward(const net::LinearBackwardArgs<float>& args) override;
+  void ConvForward(const net::ConvForwardArgs<float>& args) override;
+  void ConvBackwardWeights(const net::ConvBackwardWeightsArgs<float>& args) override;
+  void ConvBackwardInput(const net::ConvBackwardInputArgs<float>& args) override;
 
   void Activate(net::Activation activation, int count, const float* x, float* y) override;
-  void ActivateBackward(net::Activation activation, int count, const float* y, const float* dy,
-                        const float* relu_output, float* dx) override;
-  void LayerNormForward(int width, int n, const float* x, const float* scale, const float* bias,
-                        net::Activation activation, float* moments, float* y) override;
-  void LayerNormBackward(int width, int n, const float* x, const float* scale, const float* moments,
-                         const float* dy, const float* relu_output, float* dscale, float* dbias,
-                         float* dx) override;
-  void LstmCellForward(int hidden, int n, float* gates, const float* c_in, float* c,
-                       float* h) override;
-  void LstmCellBackward(int hidden, int n, const float* gates, const float* c_in, const float* c,
-                        const float* dy, const float* dh, float* dc, float* dgates) override;
+  void ActivateBackward(const net::ActivateBackwardArgs<float>& args) override;
+  void LayerNormForward(const net::LayerNormForwardArgs<float>& args) override;
+  void LayerNormBackward(const net::LayerNormBackwardArgs<float>& args) override;
+  void LstmCellForward(const net::LstmCellForwardArgs<float>& args) override;
+  void LstmCellBackward(const net::LstmCellBackwardArgs<float>& args) override;
   void KeepState(int width, int n, const std::uint8_t* resets, const float* from,
                  float* to) override;
 

@@ -7,6 +7,11 @@
 
 #include "core/check.h"
 #include "core/error.h"
+#include "net/layers/activation.h"
+#include "net/layers/conv.h"
+#include "net/layers/layer_norm.h"
+#include "net/layers/linear.h"
+#include "net/layers/lstm.h"
 
 namespace starling::net {
 namespace {
@@ -14,7 +19,7 @@ namespace {
 constexpr const char* kFewerSamples = "make actors.envs_per_actor or actors.unroll smaller";
 constexpr const char* kNarrower = "make net.hidden narrower";
 
-// Ops count the elements of an array as int (net/backend.h).
+// Ops count the elements of an array as int (net/op_args.h).
 void CheckCounted(std::int64_t rows, std::int64_t size, const char* advice) {
   if (rows <= std::numeric_limits<int>::max() / size) return;
   throw UserError(
@@ -26,28 +31,28 @@ ConvShape ShapeOf(const LayerSpec& layer, const Features& input) {
           layer.kernel_width, layer.stride, layer.width};
 }
 
-// A convolution that does not fit. For a kind, the operator did not choose it.
+// Reports a convolution larger than its input. The message names the layer if the operator wrote it
+// (net.layers), else the kind of net that contains it.
 [[noreturn]] void RefuseConv(const ModelSpec& spec, const LayerSpec& layer, const Features& input,
                              bool first) {
   const std::string found = input.flat() && input.channels > 1
                                 ? fmt::format("a row of {} numbers", input.size())
                                 : fmt::format("{}x{} cells", input.height, input.width);
   const std::string where = first ? "" : " at that layer";
-  if (spec.kind == "layers") {
+  if (spec.kind == NetKind::kLayers) {
     throw UserError(fmt::format("net.layers: \"{}\" convolves {}x{} cells, but gets {}{}",
                                 layer.text, layer.kernel_height, layer.kernel_width, found, where));
   }
-  const bool minatar_fits = spec.height >= 3 && spec.width >= 3 && spec.kind != "minatar";
-  throw UserError(
-      fmt::format("net.kind \"{}\" convolves {}x{} cells, but an observation of this env is "
-                  "{}x{}{}: use net.kind "
-                  "{}",
-                  spec.kind, layer.kernel_height, layer.kernel_width, spec.height, spec.width,
-                  first ? "" : fmt::format(", {}x{} at that layer", input.height, input.width),
-                  minatar_fits ? "\"minatar\" or \"mlp\"" : "\"mlp\""));
+  const bool minatar_fits = spec.height >= 3 && spec.width >= 3 && spec.kind != NetKind::kMinatar;
+  throw UserError(fmt::format(
+      "net.kind \"{}\" convolves {}x{} cells, but an observation of this env is "
+      "{}x{}{}: use net.kind {}",
+      NameOf(spec.kind), layer.kernel_height, layer.kernel_width, spec.height, spec.width,
+      first ? "" : fmt::format(", {}x{} at that layer", input.height, input.width),
+      minatar_fits ? "\"minatar\" or \"mlp\"" : "\"mlp\""));
 }
 
-// What a layer makes of its input.
+// The shape of a layer's output.
 Features After(const ModelSpec& spec, const LayerSpec& layer, const Features& input, bool first) {
   switch (layer.kind) {
     case LayerKind::kConv: {
@@ -69,6 +74,7 @@ bool FusesRelu(LayerKind kind) {
   return kind == LayerKind::kConv || kind == LayerKind::kLinear || kind == LayerKind::kLayerNorm;
 }
 
+// The stem of parameter names. They are part of the fingerprint.
 const char* NameOf(LayerKind kind) {
   switch (kind) {
     case LayerKind::kConv:
@@ -84,39 +90,38 @@ const char* NameOf(LayerKind kind) {
   }
 }
 
-Features ObservationOf(const ModelSpec& spec) { return {spec.height, spec.width, spec.channels}; }
-
 template <class T>
-std::unique_ptr<Layer<T>> Make(const LayerSpec& layer, const Place<T>& place, bool relu) {
+std::unique_ptr<Layer<T>> Make(const LayerSpec& layer, const LayerContext<T>& context, bool relu) {
   switch (layer.kind) {
     case LayerKind::kConv:
-      return MakeConv(place, ShapeOf(layer, place.input), relu);
+      return std::make_unique<Conv<T>>(context, ShapeOf(layer, context.input), relu);
     case LayerKind::kLinear:
-      return MakeLinear(place, layer.width, relu);
+      return std::make_unique<Linear<T>>(context, layer.width, relu);
     case LayerKind::kLayerNorm:
-      return MakeLayerNorm(place, relu);
+      return std::make_unique<LayerNorm<T>>(context, relu);
     case LayerKind::kLstm:
-      return MakeLstm(place, layer.width);
+      return std::make_unique<Lstm<T>>(context, layer.width);
     case LayerKind::kRelu:
-      return MakeActivation(place, Activation::kRelu);
+      return std::make_unique<ActivationLayer<T>>(context, Activation::kRelu);
     case LayerKind::kTanh:
       break;
   }
-  return MakeActivation(place, Activation::kTanh);
+  return std::make_unique<ActivationLayer<T>>(context, Activation::kTanh);
 }
 
 }  // namespace
 
-void CheckFits(const ModelSpec& spec, const Batch& batch) {
+void CheckFits(const ModelSpec& spec, const std::vector<LayerSpec>& specs, const Batch& batch) {
   CHECK(spec.height >= 1 && spec.width >= 1 && spec.channels >= 1 && spec.num_actions >= 1);
   const std::int64_t rows = std::int64_t{batch.envs} * batch.steps;
-  Features features = ObservationOf(spec);
+  Features features{spec.height, spec.width, spec.channels};
   CheckCounted(rows, features.size(), kFewerSamples);
   bool first = true;
-  for (const LayerSpec& layer : LayersOf(spec)) {
+  for (const LayerSpec& layer : specs) {
     const Features output = After(spec, layer, features, first);
     const int gates = layer.kind == LayerKind::kLstm ? 4 : 1;
     if (layer.kind == LayerKind::kLinear || layer.kind == LayerKind::kLstm) {
+      // An lstm has a recurrent weight, too, of shape (output, gates * output).
       CheckCounted(std::max(features.size(), output.size()), gates * output.size(), kNarrower);
     }
     CheckCounted(rows, std::int64_t{gates} * output.size(), kFewerSamples);
@@ -126,32 +131,23 @@ void CheckFits(const ModelSpec& spec, const Batch& batch) {
 }
 
 template <class T>
-Layers<T> BuildLayers(const ModelSpec& spec, Backend<T>& backend, const Batch& batch,
-                      ParameterLayout& layout) {
-  const std::vector<LayerSpec> specs = LayersOf(spec);
+Layers<T> BuildLayers(const std::vector<LayerSpec>& specs, const LayerContext<T>& input) {
   Layers<T> layers;
   std::map<LayerKind, int> count;
-  Features input = ObservationOf(spec);
+  LayerContext<T> context = input;
   for (std::size_t i = 0; i < specs.size(); ++i) {
-    const LayerSpec& layer = specs[i];
+    const LayerKind kind = specs[i].kind;
     const bool relu =
-        FusesRelu(layer.kind) && i + 1 < specs.size() && specs[i + 1].kind == LayerKind::kRelu;
-    const Place<T> place{backend,
-                         layout,
-                         fmt::format("{}{}", NameOf(layer.kind), ++count[layer.kind]),
-                         input,
-                         batch.envs * batch.steps,
-                         batch.envs};
-    layers.push_back(Make(layer, place, relu));
-    input = layers.back()->features();
-    if (relu) ++i;
+        FusesRelu(kind) && i + 1 < specs.size() && specs[i + 1].kind == LayerKind::kRelu;
+    context.name = fmt::format("{}{}", NameOf(kind), ++count[kind]);
+    layers.push_back(Make(specs[i], context, relu));
+    context.input = layers.back()->features();
+    if (relu) ++i;  // fused
   }
   return layers;
 }
 
-template Layers<float> BuildLayers(const ModelSpec&, Backend<float>&, const Batch&,
-                                   ParameterLayout&);
-template Layers<double> BuildLayers(const ModelSpec&, Backend<double>&, const Batch&,
-                                    ParameterLayout&);
+template Layers<float> BuildLayers(const std::vector<LayerSpec>&, const LayerContext<float>&);
+template Layers<double> BuildLayers(const std::vector<LayerSpec>&, const LayerContext<double>&);
 
 }  // namespace starling::net

@@ -1,4 +1,4 @@
-// From the names of layers to layers: names, shapes, what fits on what.
+// Builds the layers of a net from their specs: checks shapes, names parameters, fuses relus.
 #pragma once
 
 #include <memory>
@@ -12,13 +12,13 @@ namespace starling::net {
 template <class T>
 using Layers = std::vector<std::unique_ptr<Layer<T>>>;
 
-// Throws UserError if a layer does not fit what is below it or an array of the net is too large to be
-// counted as int. Allocates nothing.
-void CheckFits(const ModelSpec& spec, const Batch& batch);
+// Throws UserError if a layer does not fit the one below it, or if an array of the net would have
+// 2^31 elements or more. Allocates nothing.
+void CheckFits(const ModelSpec& spec, const std::vector<LayerSpec>& specs, const Batch& batch);
 
-// Of a spec that fits. Appends the parameters to `layout`, bottom up.
+// `input` is the context of the first layer, without a name. The parameters are appended to its
+// layout, bottom up. REQUIRES: CheckFits passed.
 template <class T>
-Layers<T> BuildLayers(const ModelSpec& spec, Backend<T>& backend, const Batch& batch,
-                      ParameterLayout& layout);
+Layers<T> BuildLayers(const std::vector<LayerSpec>& specs, const LayerContext<T>& input);
 
 }  // namespace starling::net

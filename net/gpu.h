@@ -8,9 +8,10 @@
 
 namespace starling::net {
 
-// cuBLAS for products, own kernels for the rest, all in gpu's stream; `gpu` must outlive it. f32 gives
-// equal bits for equal inputs of equal shapes on one kind of GPU; kTf32 and kBf16 round the factors of
-// products. Throws UserError if cuBLAS is not found, or without CUDA.
+// Products by cuBLAS, all other ops by own kernels, queued on the stream of `gpu`, which must
+// outlive the backend. With kF32, equal inputs of equal shapes give equal bits on one model of GPU.
+// kTf32 and kBf16 round the factors of products. Throws UserError if cuBLAS is not found or the
+// build has no CUDA.
 std::unique_ptr<Backend<float>> MakeCudaBackend(Gpu& gpu, Precision precision = Precision::kF32);
 
 }  // namespace starling::net

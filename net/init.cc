@@ -1,4 +1,4 @@
-// First values of the parameters; declared in net/model.h.
+// Initial parameters; declared in net/model.h.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace {
 using Vector = std::vector<double>;
 
 double Dot(const Vector& a, const Vector& b) {
-  constexpr std::size_t kLanes = 8;  // partial sums in a fixed order: fast and still deterministic
+  constexpr std::size_t kLanes = 8;  // partial sums in a fixed order: fast and deterministic
   double lanes[kLanes] = {};
   std::size_t i = 0;
   for (; i + kLanes <= a.size(); i += kLanes) {
@@ -24,15 +24,15 @@ double Dot(const Vector& a, const Vector& b) {
   return sum;
 }
 
-// `count` orthonormal vectors of `length` >= count, uniformly distributed: Gram-Schmidt over normal
-// draws. Each vector is orthogonalised twice, after which it is orthogonal to working precision
-// (Giraud et al. 2005). A draw that lies in the span of the others is drawn again.
+// Returns `count` orthonormal vectors of `length` >= count, uniformly distributed: Gram-Schmidt
+// over normal draws. Each vector is orthogonalised twice, which makes it orthogonal to working
+// precision (Giraud et al. 2005). A vector in the span of the previous ones is drawn again.
 std::vector<Vector> OrthonormalVectors(std::size_t count, std::size_t length,
                                        RandomStream& random) {
   std::vector<Vector> basis;
   while (basis.size() < count) {
     Vector v(length);
-    for (double& x : v) x = static_cast<double>(random.Normal());
+    for (double& x : v) x = random.Normal();
     const double drawn = std::sqrt(Dot(v, v));
     for (int pass = 0; pass < 2; ++pass) {
       for (const Vector& b : basis) {
@@ -51,16 +51,17 @@ std::vector<Vector> OrthonormalVectors(std::size_t count, std::size_t length,
 double GainOf(const std::string& name) {
   if (name == "policy.weight") return 0.01;
   if (name == "value.weight") return 1.0;
-  return name.ends_with(".weight") ? std::sqrt(2.0) : 1.0;  // an lstm's have other names
+  return name.ends_with(".weight") ? std::sqrt(2.0) : 1.0;  // those of an lstm end in _weight
 }
 
 bool IsHead(const std::string& name) {
   return name.starts_with("policy.") || name.starts_with("value.");
 }
 
-// Writes a (rows, columns) weight.
+// Fills a weight (rows, columns).
 void FillOrthogonal(std::size_t rows, std::size_t columns, double gain, RandomStream& random,
                     float* weight) {
+  // The vectors are the columns of a tall matrix and the rows of a wide one.
   const bool tall = rows >= columns;
   const std::vector<Vector> vectors =
       tall ? OrthonormalVectors(columns, rows, random) : OrthonormalVectors(rows, columns, random);
@@ -72,14 +73,14 @@ void FillOrthogonal(std::size_t rows, std::size_t columns, double gain, RandomSt
 }
 
 void FillUniform(std::span<float> values, std::size_t fan_in, RandomStream& random) {
-  const double most = 1 / std::sqrt(static_cast<double>(fan_in));
+  const double most = 1 / std::sqrt(fan_in);
   for (float& value : values) value = static_cast<float>(most * (2 * random.UniformDouble() - 1));
 }
 
 void FillNormal(std::span<float> values, std::size_t fan_in, double gain, RandomStream& random) {
-  const double deviation = gain / std::sqrt(static_cast<double>(fan_in));
+  const double deviation = gain / std::sqrt(fan_in);
   for (float& value : values) {
-    value = static_cast<float>(deviation * static_cast<double>(random.Normal()));
+    value = static_cast<float>(deviation * random.Normal());
   }
 }
 
@@ -89,13 +90,13 @@ std::vector<float> InitialParameters(const ParameterLayout& layout, std::uint64_
                                      Initialisation init) {
   RandomStream random(StreamId{.seed = seed, .purpose = Purpose::kInit});
   std::vector<float> parameters(layout.size(), 0.0f);
-  std::size_t fan_in = 1;  // of the weight that a bias follows
+  std::size_t fan_in = 1;  // of the last weight: each bias follows its weight
   for (const Parameter& parameter : layout.parameters()) {
     const std::string& name = parameter.name;
     const auto values = std::span(parameters).subspan(parameter.offset, parameter.size);
     const Initialisation way = IsHead(name) ? Initialisation::kOrthogonal : init;
     if (name.ends_with("weight")) {
-      const auto columns = static_cast<std::size_t>(parameter.shape.back());
+      const std::size_t columns = parameter.shape.back();
       fan_in = parameter.size / columns;
       if (way == Initialisation::kOrthogonal) {
         FillOrthogonal(fan_in, columns, GainOf(name), random, values.data());

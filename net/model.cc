@@ -7,25 +7,48 @@
 namespace starling::net {
 namespace {
 
-std::size_t Size(std::int64_t count) { return static_cast<std::size_t>(count); }
+// The ops of a head: a linear layer without an activation, whose arrays the model owns.
+template <class T>
+struct Head {
+  LinearShape shape;
+  WeightAndBias at;
+  Head(ParameterLayout& layout, const char* name, int in, int out)
+      : shape{in, out}, at(layout, name, {in, out}) {}
+
+  LinearForwardArgs<T> Forward(const T* p, int n, const T* x, T* y) const {
+    return {.shape = shape, .n = n, .x = x, .w = p + at.weight, .b = p + at.bias, .y = y};
+  }
+  LinearBackwardWeightsArgs<T> BackwardWeights(int n, const T* x, const T* dy, T* gradient) const {
+    return {shape, n, x, dy, gradient + at.weight, gradient + at.bias};
+  }
+  LinearBackwardInputArgs<T> BackwardInput(const T* p, int n, const T* dy, T* dx) const {
+    return {.shape = shape, .n = n, .w = p + at.weight, .dy = dy, .dx = dx};
+  }
+};
 
 template <class T>
 class ActorCriticNet final : public Model<T> {
  public:
-  ActorCriticNet(const ModelSpec& spec, Backend<T>& backend, const Batch& batch)
+  ActorCriticNet(const ModelSpec& spec, const std::vector<LayerSpec>& specs, Backend<T>& backend,
+                 const Batch& batch)
       : backend_(backend),
         num_actions_(spec.num_actions),
         in_size_(spec.height * spec.width * spec.channels),
         batch_(batch),
-        observations_(Rows() * Size(in_size_), backend.memory()),
+        observations_(Rows() * in_size_, backend.memory()),
         resets_(Rows(), backend.memory()),
-        layers_(BuildLayers(spec, backend, batch, layout_)),
+        layers_(BuildLayers<T>(specs, {.backend = backend,
+                                       .layout = layout_,
+                                       .name = "",
+                                       .input = {spec.height, spec.width, spec.channels},
+                                       .rows = Rows(),
+                                       .envs = batch.envs})),
         top_(layers_.empty() ? Features{.channels = in_size_} : layers_.back()->features()),
-        policy_(layout_, "policy", {top_.size(), num_actions_}),
-        value_(layout_, "value", {top_.size(), 1}),
-        logits_(Rows() * Size(num_actions_), backend.memory()),
+        policy_(layout_, "policy", top_.size(), num_actions_),
+        value_(layout_, "value", top_.size(), 1),
+        logits_(Rows() * num_actions_, backend.memory()),
         values_(Rows(), backend.memory()) {
-    for (const LayerSpec& layer : LayersOf(spec)) remembers_ |= layer.kind == LayerKind::kLstm;
+    for (const LayerSpec& layer : specs) remembers_ |= layer.kind == LayerKind::kLstm;
   }
 
   const ParameterLayout& layout() const override { return layout_; }
@@ -42,14 +65,14 @@ class ActorCriticNet final : public Model<T> {
           "step {} after {} of {}", step, before, batch_.steps);
     CHECK(parameters.size() == layout_.size());
     const int envs = batch_.envs, row = step * envs;
-    const Step rows{row, envs, before < 0 ? -1 : before * envs, resets_.data() + row};
     const T* const p = parameters.data();
+    // 1. The layers, from the observations up.
+    const Step rows{row, envs, before < 0 ? -1 : before * envs, resets_.data() + row};
     for (std::size_t i = 0; i < layers_.size(); ++i) layers_[i]->Forward(p, rows, Input(i, row));
+    // 2. Both heads read the output of the last layer.
     const T* const top = Input(layers_.size(), row);
-    backend_.LinearForward(policy_shape(), envs, top, p + policy_.weight, p + policy_.bias,
-                           Activation::kNone, logits_.data() + row * num_actions_);
-    backend_.LinearForward(value_shape(), envs, top, p + value_.weight, p + value_.bias,
-                           Activation::kNone, values_.data() + row);
+    backend_.LinearForward(policy_.Forward(p, envs, top, logits_.data() + row * num_actions_));
+    backend_.LinearForward(value_.Forward(p, envs, top, values_.data() + row));
   }
 
   void Carry(int step) override {
@@ -62,8 +85,8 @@ class ActorCriticNet final : public Model<T> {
     CHECK(steps >= 1 && steps <= batch_.steps, "{} steps of {}", steps, batch_.steps);
     CHECK(parameters.size() == layout_.size() && gradient.size() == layout_.size());
     const Steps all{steps, batch_.envs, resets_.data()};
-    CHECK(dlogits.size() == Size(all.rows()) * Size(num_actions_));
-    CHECK(dvalues.size() == Size(all.rows()));
+    CHECK(std::ssize(dlogits) == all.rows() * num_actions_);
+    CHECK(std::ssize(dvalues) == all.rows());
     ZeroGaps(gradient);
     const T* const p = parameters.data();
     BackwardHeads(p, all.rows(), dlogits.data(), dvalues.data(), gradient.data());
@@ -74,13 +97,11 @@ class ActorCriticNet final : public Model<T> {
   }
 
  private:
-  std::size_t Rows() const { return Size(batch_.envs) * Size(batch_.steps); }
-  LinearShape policy_shape() const { return {top_.size(), num_actions_}; }
-  LinearShape value_shape() const { return {top_.size(), 1}; }
+  int Rows() const { return batch_.envs * batch_.steps; }
 
-  // What layer i reads, from `row` on; the heads are above the last.
+  // The input of layer i from `row` on; i = layers_.size() stands for the heads.
   const T* Input(std::size_t i, int row) {
-    if (i == 0) return observations_.data() + Size(row) * Size(in_size_);
+    if (i == 0) return observations_.data() + row * in_size_;
     return layers_[i - 1]->output(row);
   }
 
@@ -93,18 +114,19 @@ class ActorCriticNet final : public Model<T> {
     }
   }
 
-  void BackwardHeads(const T* p, int rows, const T* dlogits, const T* dvalues, T* gradient) {
+  void BackwardHeads(const T* p, int n, const T* dlogits, const T* dvalues, T* gradient) {
     const T* const x = Input(layers_.size(), 0);
-    backend_.LinearBackwardWeights(policy_shape(), rows, x, dlogits, gradient + policy_.weight,
-                                   gradient + policy_.bias);
-    backend_.LinearBackwardWeights(value_shape(), rows, x, dvalues, gradient + value_.weight,
-                                   gradient + value_.bias);
+    // 1. The parameters of both heads.
+    backend_.LinearBackwardWeights(policy_.BackwardWeights(n, x, dlogits, gradient));
+    backend_.LinearBackwardWeights(value_.BackwardWeights(n, x, dvalues, gradient));
     if (layers_.empty()) return;
+    // 2. The top of the stack: the sum of both heads' gradients, masked once it is complete.
     T* const dx = layers_.back()->output_gradient(0);
-    backend_.LinearBackwardInput(policy_shape(), rows, p + policy_.weight, dlogits, Put::kReplace,
-                                 nullptr, dx);
-    backend_.LinearBackwardInput(value_shape(), rows, p + value_.weight, dvalues, Put::kAdd,
-                                 top_.relu ? x : nullptr, dx);
+    backend_.LinearBackwardInput(policy_.BackwardInput(p, n, dlogits, dx));
+    LinearBackwardInputArgs<T> add = value_.BackwardInput(p, n, dvalues, dx);
+    add.put = Put::kAdd;
+    add.relu_output = top_.relu ? x : nullptr;
+    backend_.LinearBackwardInput(add);
   }
 
   Backend<T>& backend_;
@@ -114,9 +136,9 @@ class ActorCriticNet final : public Model<T> {
   ParameterLayout layout_;
   Buffer<T> observations_;
   Buffer<std::uint8_t> resets_;
-  const Layers<T> layers_;  // from the observations up
+  const Layers<T> layers_;  // bottom up
   const Features top_;
-  const WeightAndBias policy_, value_;
+  const Head<T> policy_, value_;
   Buffer<T> logits_, values_;
 };
 
@@ -126,8 +148,9 @@ template <class T>
 std::unique_ptr<Model<T>> MakeModel(const ModelSpec& spec, Backend<T>& backend,
                                     const Batch& batch) {
   CHECK(batch.envs >= 1 && batch.steps >= 1, "{} envs x {} steps", batch.envs, batch.steps);
-  CheckFits(spec, batch);
-  return std::make_unique<ActorCriticNet<T>>(spec, backend, batch);
+  const std::vector<LayerSpec> specs = LayersOf(spec);
+  CheckFits(spec, specs, batch);
+  return std::make_unique<ActorCriticNet<T>>(spec, specs, backend, batch);
 }
 
 template std::unique_ptr<Model<float>> MakeModel(const ModelSpec&, Backend<float>&, const Batch&);

@@ -1,4 +1,4 @@
-// Built without CUDA: there is no such backend.
+// Replaces cuda/backend.cc in a build without CUDA.
 #include "core/error.h"
 #include "net/gpu.h"
 

@@ -6,7 +6,7 @@
 namespace starling::net {
 namespace {
 
-// Partial sums in a fixed order, so that the loop vectorises without -ffast-math.
+// Many partial sums in a fixed order, so that the loop vectorises without -ffast-math.
 template <class T>
 double SumOfSquares(std::span<const T> values) {
   constexpr std::size_t kLanes = 64;
@@ -15,12 +15,12 @@ double SumOfSquares(std::span<const T> values) {
   std::size_t i = 0;
   for (; i + kLanes <= values.size(); i += kLanes) {
     for (std::size_t j = 0; j < kLanes; ++j) {
-      const double x = static_cast<double>(v[i + j]);
+      const double x = v[i + j];
       lanes[j] += x * x;
     }
   }
   for (; i < values.size(); ++i) {
-    const double x = static_cast<double>(v[i]);
+    const double x = v[i];
     lanes[i % kLanes] += x * x;
   }
   double sum = 0;

@@ -1,4 +1,4 @@
-// Norms of whole gradients: one pass, fast, and the same bits for the same floats.
+// L2 norms of whole gradients: one fast pass in a fixed order, so equal floats give equal bits.
 #pragma once
 
 #include <span>
@@ -10,13 +10,13 @@ struct FiniteNorm {
   double norm = 0;  // L2; NaN or infinity if not finite
 };
 
-// Is every float finite, and the L2 norm: squares are summed in double, which no float and no
-// number of floats that fits in memory can overflow, so the sum is finite exactly if all of them
+// Whether every float is finite, and the L2 norm. Squares are summed in double, where the squares
+// of as many floats as fit in memory cannot overflow. So the sum is finite exactly if all floats
 // are.
 FiniteNorm CheckFinite(std::span<const float> values);
 
-// Scales `gradient` so that its L2 norm is at most `max_norm`, to rounding (0: off); returns the
-// norm before. A gradient that is not finite is left as it is, for its receiver to refuse.
+// Scales `gradient` so that its L2 norm is at most `max_norm`, to rounding (0: off). Returns the
+// norm before scaling. A gradient that is not finite stays unchanged; the learner refuses it.
 double ClipByGlobalNorm(std::span<float> gradient, double max_norm);
 double ClipByGlobalNorm(std::span<double> gradient, double max_norm);
 

@@ -10,8 +10,8 @@
 namespace starling::net {
 namespace {
 
-constexpr std::size_t kAlignment =
-    16;  // floats: one cache line, the unit the learner's lanes cut at
+// In floats: one cache line. The learner's lanes are cut at its multiples.
+constexpr std::size_t kAlignment = 16;
 
 }  // namespace
 
@@ -22,7 +22,7 @@ const Parameter& ParameterLayout::Add(std::string name, std::vector<std::int64_t
   std::size_t count = 1;
   for (const std::int64_t dimension : shape) {
     CHECK(dimension >= 1, "parameter {} has a dimension of {}", name, dimension);
-    count *= static_cast<std::size_t>(dimension);
+    count *= dimension;
   }
   parameters_.push_back({std::move(name), std::move(shape), size_, count});
   size_ += (count + kAlignment - 1) / kAlignment * kAlignment;
@@ -43,7 +43,7 @@ std::size_t ParameterLayout::num_weights() const {
 }
 
 std::uint64_t ParameterLayout::fingerprint() const {
-  // Hashed as text, so that neither byte order nor the width of an integer can change it.
+  // The hash is over text, so it depends neither on byte order nor on the width of an integer.
   std::string text;
   for (const Parameter& p : parameters_) {
     text += p.name + "(";

@@ -1,4 +1,4 @@
-// All parameters of a net live in ONE flat vector of floats; this is its table of contents.
+// The layout of a net's parameters: names, shapes and offsets in ONE flat vector of floats.
 #pragma once
 
 #include <cstddef>
@@ -11,22 +11,21 @@ namespace starling::net {
 struct Parameter {
   std::string name;                 // "conv1.weight"
   std::vector<std::int64_t> shape;  // C order
-  std::size_t offset = 0;           // in floats, into the flat vector; a multiple of 16
+  std::size_t offset = 0;           // in floats; a multiple of 16
   std::size_t size = 0;             // product of shape
 };
 
-// Named offsets. Each parameter starts at a multiple of 16 floats (a cache line); the gaps stay
-// zero.
+// Each parameter starts at a multiple of 16 floats (a cache line); the gaps stay zero.
 class ParameterLayout {
  public:
-  // Appends a parameter; every dimension is at least 1 and the name is new (CHECKed). The reference
-  // is good until the next Add.
+  // Appends a parameter. REQUIRES: every dimension is at least 1 and the name is new. The reference
+  // is valid until the next Add.
   const Parameter& Add(std::string name, std::vector<std::int64_t> shape);
   const std::vector<Parameter>& parameters() const { return parameters_; }
   const Parameter& Find(const std::string& name) const;  // CHECKs that it exists
-  std::size_t size() const { return size_; }  // floats in the flat vector, a multiple of 16
+  std::size_t size() const { return size_; }  // in floats, with the gaps; a multiple of 16
   std::size_t num_weights() const;            // without the gaps
-  // Names the architecture: a hash over names, shapes and offsets. Equal on every machine.
+  // Identifies the architecture: a hash of names, shapes and offsets. Equal on every machine.
   std::uint64_t fingerprint() const;
 
  private:

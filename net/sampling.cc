@@ -1,4 +1,4 @@
-// Acting from logits; declared in net/loss.h.
+// Actions from logits; declared in net/loss.h.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -13,28 +13,28 @@ namespace {
 template <class T>
 void Sample(int n, int actions, std::span<const T> logits, std::span<const float> uniforms,
             std::span<std::int32_t> taken) {
-  const auto samples = static_cast<std::size_t>(n), width = static_cast<std::size_t>(actions);
+  const std::size_t samples = n, width = actions;
   CHECK(logits.size() == samples * width && uniforms.size() == samples && taken.size() == samples);
   std::vector<T> mass(width);
   for (std::size_t i = 0; i < samples; ++i) {
+    // 1. The mass of each action, relative to that of the likeliest.
     const T* const z = &logits[i * width];
     const T top = *std::max_element(z, z + width);
     T total = 0;
-    for (std::size_t a = 0; a < width; ++a) {
+    for (int a = 0; a < actions; ++a) {
       mass[a] = std::exp(z[a] - top);
       total += mass[a];
     }
-    // The first action whose cumulated mass exceeds u * total. Rounding may lift u * total to
-    // total: then the last action that has any mass is it.
-    const T target = static_cast<T>(uniforms[i]) * total;
+    // 2. The first action whose cumulated mass exceeds u * total. If rounding lifts u * total to
+    // total, there is none; then the last action with any mass is taken.
+    const T target = uniforms[i] * total;
     T below = 0;
-    std::size_t chosen = 0;
-    for (std::size_t a = 0; a < width; ++a) {
-      if (mass[a] > T(0)) chosen = a;
+    taken[i] = 0;
+    for (int a = 0; a < actions; ++a) {
+      if (mass[a] > T(0)) taken[i] = a;
       below += mass[a];
       if (below > target) break;
     }
-    taken[i] = static_cast<std::int32_t>(chosen);
   }
 }
 
@@ -51,7 +51,7 @@ void SampleActions(int n, int actions, std::span<const double> logits,
 
 void GreedyActions(int n, int actions, std::span<const float> logits,
                    std::span<std::int32_t> taken) {
-  const auto samples = static_cast<std::size_t>(n), width = static_cast<std::size_t>(actions);
+  const std::size_t samples = n, width = actions;
   CHECK(logits.size() == samples * width && taken.size() == samples);
   for (std::size_t i = 0; i < samples; ++i) {
     const float* const z = &logits[i * width];

@@ -18,26 +18,33 @@ constexpr const char* kGrammar =
     "use \"conv CHANNELS HxW\" or \"conv CHANNELS HxW/STRIDE\", \"linear WIDTH\", \"lstm WIDTH\", "
     "\"layer_norm\", \"relu\" or \"tanh\"";
 
-// The convolutions below the hidden layers, and whether a memory is above them. One line a kind.
+// A kind of net: convolutions, then the hidden layers of net.hidden, then perhaps an lstm.
 struct Kind {
-  const char* name;
+  NetKind kind;
+  const char* name;  // the value of net.kind
   std::vector<const char*> convs;
   bool lstm = false;
 };
 
 const std::vector<Kind>& Kinds() {
   static const std::vector<Kind> kinds = {
-      {"minatar", {"conv 16 3x3"}},                   // Young and Tian 2019
-      {"atari", {"conv 16 8x8/4", "conv 32 4x4/2"}},  // Mnih et al. 2016 (A3C), hidden = [256]
-      {"atari_lstm", {"conv 16 8x8/4", "conv 32 4x4/2"}, true},  // the same paper's A3C LSTM
+      {NetKind::kMinatar, "minatar", {"conv 16 3x3"}},  // Young and Tian 2019
+      {NetKind::kAtari,
+       "atari",
+       {"conv 16 8x8/4", "conv 32 4x4/2"}},  // Mnih et al. 2016 (A3C), hidden = [256]
+      {NetKind::kAtariLstm,
+       "atari_lstm",
+       {"conv 16 8x8/4", "conv 32 4x4/2"},
+       true},  // A3C LSTM of the same paper
       // Mnih et al. 2015 (DQN), hidden = [512]
-      {"nature", {"conv 32 8x8/4", "conv 64 4x4/2", "conv 64 3x3"}},
-      {"mlp", {}},
+      {NetKind::kNature, "nature", {"conv 32 8x8/4", "conv 64 4x4/2", "conv 64 3x3"}},
+      {NetKind::kMlp, "mlp", {}},
+      {NetKind::kLayers, "layers", {}},
   };
   return kinds;
 }
 
-// A whole number from 1 to `most` and nothing else.
+// Returns the whole number that `text` is, or nullopt unless it is one from 1 to `most`.
 std::optional<int> Number(std::string_view text, int most) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -46,7 +53,7 @@ std::optional<int> Number(std::string_view text, int most) {
   return value;
 }
 
-// "HxW" or "HxW/STRIDE".
+// Reads "HxW" or "HxW/STRIDE". Returns false if `text` is neither.
 bool ReadKernel(std::string_view text, LayerSpec& layer) {
   const auto slash = text.find('/'), cross = text.find('x');
   if (cross == std::string_view::npos) return false;
@@ -64,6 +71,7 @@ bool ReadKernel(std::string_view text, LayerSpec& layer) {
   return true;
 }
 
+// Reads the words of one layer. Returns false if they are none.
 bool ReadLayer(const std::vector<std::string>& words, LayerSpec& layer) {
   const auto is = [&](const char* name, std::size_t count) {
     return words[0] == name && words.size() == count;
@@ -106,20 +114,26 @@ LayerSpec ParseLayer(const std::string& text) {
   return layer;
 }
 
+NetKind ParseNetKind(const std::string& name) {
+  const auto found = std::ranges::find(Kinds(), name, &Kind::name);
+  if (found != Kinds().end()) return found->kind;
+  throw UserError(fmt::format(
+      "net.kind \"{}\" is unknown: use \"minatar\", \"atari\", \"atari_lstm\", \"nature\", "
+      "\"mlp\", or \"layers\" with net.layers",
+      name));
+}
+
+const char* NameOf(NetKind kind) { return std::ranges::find(Kinds(), kind, &Kind::kind)->name; }
+
 std::vector<LayerSpec> LayersOf(const ModelSpec& spec) {
   std::vector<LayerSpec> layers;
   const auto add = [&](const std::string& text) { layers.push_back(ParseLayer(text)); };
-  if (spec.kind == "layers") {
+  if (spec.kind == NetKind::kLayers) {
     for (const std::string& text : spec.layers) add(text);
     return layers;
   }
-  const auto kind = std::ranges::find(Kinds(), spec.kind, &Kind::name);
-  if (kind == Kinds().end()) {
-    throw UserError(fmt::format(
-        "net.kind \"{}\" is unknown: use \"minatar\", \"atari\", \"atari_lstm\", \"nature\", "
-        "\"mlp\", or \"layers\" with net.layers",
-        spec.kind));
-  }
+  const auto kind = std::ranges::find(Kinds(), spec.kind, &Kind::kind);
+  // A relu follows every convolution and every hidden layer.
   for (const char* conv : kind->convs) {
     add(conv);
     add("relu");

@@ -1,9 +1,9 @@
-// The layers of a net, from their names: those that a configuration lists, or those of a kind.
+// The layers of a net as text: listed in the configuration, or implied by the kind of net.
 //
 //   "conv 16 3x3"      16 channels, kernel 3x3 (HEIGHTxWIDTH), stride 1, no padding
 //   "conv 32 8x8/4"    the same with stride 4
-//   "linear 128"       fully connected; a picture below it is flattened
-//   "lstm 256"         with a state that lives as long as the episode
+//   "linear 128"       fully connected; its input is flattened
+//   "lstm 256"         its state lasts for the episode
 //   "layer_norm"       over all features of a sample
 //   "relu", "tanh"
 //
@@ -16,28 +16,35 @@
 
 namespace starling::net {
 
+// Every kind but kLayers is a fixed stack (Kinds() in stack.cc).
+enum class NetKind : std::uint8_t { kMinatar, kAtari, kAtariLstm, kNature, kMlp, kLayers };
+
+// The value of net.kind: "minatar", "atari_lstm" ... Throws UserError if `name` is unknown.
+NetKind ParseNetKind(const std::string& name);
+const char* NameOf(NetKind kind);
+
 struct ModelSpec {
-  std::string kind = "minatar";              // of Kinds() in stack.cc, or "layers"
-  std::vector<std::int64_t> hidden = {128};  // of every other kind
-  int height = 1, width = 1, channels = 1;   // observation
+  NetKind kind = NetKind::kMinatar;
+  std::vector<std::int64_t> hidden = {128};  // widths; unused by kLayers
+  int height = 1, width = 1, channels = 1;   // of an observation
   int num_actions = 1;
-  std::vector<std::string> layers{};  // of kind "layers"
+  std::vector<std::string> layers{};  // used by kLayers
 };
 
 enum class LayerKind : std::uint8_t { kConv, kLinear, kLstm, kLayerNorm, kRelu, kTanh };
 
 struct LayerSpec {
   LayerKind kind = LayerKind::kLinear;
-  std::string text;  // as written
-  int width = 0;     // channels of a convolution, or features
+  std::string text;  // as the operator wrote it
+  int width = 0;     // output channels of a convolution, else output features
   int kernel_height = 1, kernel_width = 1, stride = 1;
 };
 
-// Throws UserError that names what can be written.
+// Throws UserError, with the grammar, if `text` is no layer.
 LayerSpec ParseLayer(const std::string& text);
 
-// Bottom up, shapes not yet looked at. Throws UserError if the kind is unknown, a width is out of
-// range or a layer cannot be parsed.
+// Returns the layers bottom up; their shapes are not checked (CheckFits in build_layers.h). Throws
+// UserError if a width is out of range or a layer cannot be parsed.
 std::vector<LayerSpec> LayersOf(const ModelSpec& spec);
 
 }  // namespace starling::net

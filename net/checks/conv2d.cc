@@ -1,4 +1,4 @@
-// Convolutions.
+// Checks of convolutions.
 #include <cmath>
 
 #include "net/checks/kinds.h"
@@ -7,9 +7,9 @@
 namespace starling::net::checks {
 namespace {
 
-// As for linear layers; the gradients of weights sum over cells of all samples.
+// Tolerances as for linear layers. The gradients of weights sum over the cells of all samples.
 constexpr double kSums = 3e-6, kOverCells = 1e-5, kLongSums = 3e-5;
-constexpr int kMany = 70'001;  // samples: more than a grid of blocks has in its second dimension
+constexpr int kMany = 70'001;  // samples: more than the second dimension of a CUDA grid holds
 
 struct Case {
   ConvShape shape;
@@ -49,7 +49,7 @@ std::vector<Case> Cases(Trial& trial) {
       {{20, 20, 16, 4, 4, 2, 32}, 2, 0.5},
       {{20, 20, 32, 4, 4, 2, 64}, 1, 1},
       {{9, 9, 64, 3, 3, 1, 64}, 1, 0.5},
-      // Odd ones: a kernel as large as the picture, cells that no kernel reaches, one of everything.
+      // Odd shapes: a kernel as large as the picture, cells outside all kernels, one of everything.
       {{13, 31, 3, 2, 5, 1, 17}, 2, 1},
       {{5, 5, 2, 5, 5, 1, 16}, 3, 1},
       {{11, 7, 3, 2, 1, 3, 5}, 4, 1},
@@ -70,13 +70,20 @@ void ConvForward(Trial& trial) {
   for (const Case& c : Cases(trial)) {
     trial.Begin(c.Name());
     Floats x = trial.Sparse(c.inputs(), c.density), w = trial.Weights(c.shape.num_weights());
-    std::vector<float> bias(static_cast<std::size_t>(c.shape.out_channels), 0.75f);
+    std::vector<float> bias(c.shape.out_channels, 0.75f);
     odd = !odd;
-    if (odd) bias.back() = NAN;  // a relu must not hide that a net blew up
+    if (odd) bias.back() = NAN;  // a relu must not hide a NaN
     Floats b = trial.Given(bias), y = trial.Noise(c.outputs()), y_relu = trial.Noise(c.outputs());
     trial.Both([&](auto& backend, auto of) {
-      backend.ConvForward(c.shape, c.n, of(x), of(w), of(b), Activation::kNone, of(y));
-      backend.ConvForward(c.shape, c.n, of(x), of(w), of(b), Activation::kRelu, of(y_relu));
+      backend.ConvForward(
+          {.shape = c.shape, .n = c.n, .x = of(x), .w = of(w), .b = of(b), .y = of(y)});
+      backend.ConvForward({.shape = c.shape,
+                           .n = c.n,
+                           .x = of(x),
+                           .w = of(w),
+                           .b = of(b),
+                           .activation = Activation::kRelu,
+                           .y = of(y_relu)});
     });
     trial.ExpectProducts(y, "y", kSums, c.shape.patch());
     trial.ExpectProducts(y_relu, "y behind a relu", kSums, c.shape.patch());
@@ -89,7 +96,8 @@ void ConvBackwardWeights(Trial& trial) {
     Floats x = trial.Sparse(c.inputs(), c.density), dy = trial.Noise(c.outputs());
     Floats dw = trial.Weights(c.shape.num_weights()), db = trial.Weights(c.shape.out_channels);
     trial.Both([&](auto& backend, auto of) {
-      backend.ConvBackwardWeights(c.shape, c.n, of(x), of(dy), of(dw), of(db));
+      backend.ConvBackwardWeights(
+          {.shape = c.shape, .n = c.n, .x = of(x), .dy = of(dy), .dw = of(dw), .db = of(db)});
     });
     trial.ExpectProducts(dw, "dw", c.over_cells(), c.cells());
     trial.Expect(db, "db", c.over_cells(), std::sqrt(c.cells()));
@@ -104,7 +112,12 @@ void ConvBackwardInput(Trial& trial) {
     for (Floats* const relu_output : {static_cast<Floats*>(nullptr), &mask}) {
       Floats dx = trial.Noise(c.inputs());
       trial.Both([&](auto& backend, auto of) {
-        backend.ConvBackwardInput(c.shape, c.n, of(w), of(dy), of(relu_output), of(dx));
+        backend.ConvBackwardInput({.shape = c.shape,
+                                   .n = c.n,
+                                   .w = of(w),
+                                   .dy = of(dy),
+                                   .relu_output = of(relu_output),
+                                   .dx = of(dx)});
       });
       trial.ExpectProducts(dx, relu_output != nullptr ? "masked dx" : "dx", kSums,
                            c.shape.out_channels);

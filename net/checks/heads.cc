@@ -1,4 +1,4 @@
-// What stands above a net: acting, returns, the loss, clipping.
+// Checks of the ops above a net: actions, returns, the loss, clipping.
 #include <cmath>
 #include <numeric>
 
@@ -9,10 +9,8 @@ namespace starling::net::checks {
 namespace {
 
 constexpr double kSteps = 3e-6, kSums = 1e-5;
-constexpr double kBoundary = 1e-5;  // how near to another action's share a draw may count as its
+constexpr double kBoundary = 1e-5;  // the tolerance of a draw near the boundary of two actions
 constexpr int kMany = 100'003;
-
-std::size_t Size(int count) { return static_cast<std::size_t>(count); }
 
 struct Heads {
   int n, actions;
@@ -23,12 +21,12 @@ struct Heads {
 };
 
 Floats Logits(Trial& trial, const Heads& heads) {
-  std::vector<float> logits(Size(heads.n) * Size(heads.actions));
+  std::vector<float> logits(heads.n * heads.actions);
   for (float& z : logits) z = heads.scale * (2 * trial.random().Uniform() - 1);
   return trial.Given(logits);
 }
 
-// Streams in the midst of their blocks.
+// Streams that have drawn part of their blocks.
 Twin<RandomStream> Streams(Trial& trial, int n) {
   std::vector<RandomStream> streams;
   for (int i = 0; i < n; ++i) {
@@ -40,18 +38,16 @@ Twin<RandomStream> Streams(Trial& trial, int n) {
 
 template <class T>
 std::vector<T> Below(Trial& trial, int count, int bound) {
-  std::vector<T> values(Size(count));
-  for (T& value : values) {
-    value = static_cast<T>(trial.random().Below(static_cast<std::uint32_t>(bound)));
-  }
+  std::vector<T> values(count);
+  for (T& value : values) value = static_cast<T>(trial.random().Below(bound));
   return values;
 }
 
-// How far u lies from the share of [0, 1) that belongs to the action taken.
+// The distance of u from the interval of [0, 1) that belongs to the action taken.
 double Distance(int actions, const double* logits, double u, std::int32_t taken) {
   if (taken < 0 || taken >= actions) return INFINITY;
   const double top = *std::max_element(logits, logits + actions);
-  // In float it has none, so it is never taken.
+  // In float this action has no mass, so it must not be taken.
   if (logits[taken] - top < -110) return INFINITY;
   double total = 0, begin = 0;
   for (int a = 0; a < actions; ++a) {
@@ -72,22 +68,23 @@ void SampleActions(Trial& trial) {
     Floats logits = Logits(trial, heads);
     auto streams = Streams(trial, heads.n);
     std::vector<RandomStream> before = streams.exact;
-    auto taken = trial.Same(std::vector<std::int32_t>(Size(heads.n), -7));
+    auto taken = trial.Same(std::vector<std::int32_t>(heads.n, -7));
     trial.Both([&](auto& backend, auto of) {
       backend.SampleActions(heads.n, heads.actions, of(logits), of(streams), of(taken));
     });
+    // Near a boundary, rounding may lead to another action than the reference's. So each action is
+    // compared with the draw that it comes from.
     const auto content = taken.Read();
     double furthest = content.within ? 0 : INFINITY;
     for (std::size_t i = 0; i < content.values.size(); ++i) {
-      const double* const row = logits.exact.data() + i * Size(heads.actions);
+      const double* const row = logits.exact.data() + i * heads.actions;
       furthest =
-          std::max(furthest, Distance(heads.actions, row, static_cast<double>(before[i].Uniform()),
-                                      content.values[i]));
+          std::max(furthest, Distance(heads.actions, row, before[i].Uniform(), content.values[i]));
     }
     trial.Note(furthest, kBoundary, "actions");
     trial.ExpectEqual(streams, "streams");
   }
-  // Whatever the logits are, an action is taken.
+  // A valid action is taken even if logits are not finite.
   trial.Begin("logits that are no numbers");
   Floats logits = trial.Given(std::vector<float>{NAN, 0, 1, INFINITY, 0, 2, 1, NAN, NAN});
   auto streams = Streams(trial, 3);
@@ -106,7 +103,12 @@ void AddBootstrap(Trial& trial) {
     auto ends = trial.Same(Below<std::uint8_t>(trial, n, 4));
     Floats values = trial.Noise(n), rewards = trial.Noise(n);
     trial.Both([&](auto& backend, auto of) {
-      backend.AddBootstrap(n, 0.97, of(ends), 2, of(values), of(rewards));
+      backend.AddBootstrap({.n = n,
+                            .gamma = 0.97,
+                            .ends = of(ends),
+                            .truncated = 2,
+                            .values = of(values),
+                            .rewards = of(rewards)});
     });
     trial.Expect(rewards, "rewards", kSteps, 1);
   }
@@ -119,14 +121,20 @@ void Advantages(Trial& trial) {
         UnrollShape{7, 1000, 0.99, 0.95}, UnrollShape{2, 70'001, 0.99, 0}}) {
     trial.Begin(fmt::format("{} steps of {} environments", shape.steps, shape.envs));
     const int n = shape.steps * shape.envs;
+    // Terminals: 0 in nine of ten samples, else 1 or 2.
     std::vector<std::uint8_t> ends = Below<std::uint8_t>(trial, n, 20);
     for (std::uint8_t& end : ends) end = end < 18 ? 0 : static_cast<std::uint8_t>(end - 17);
     auto terminals = trial.Same(std::move(ends));
     Floats rewards = trial.Noise(n), values = trial.Noise(n), bootstrap = trial.Noise(shape.envs);
     Floats advantages = trial.Noise(n), returns = trial.Noise(n);
     trial.Both([&](auto& backend, auto of) {
-      backend.Advantages(shape, of(rewards), of(terminals), of(values), of(bootstrap),
-                         of(advantages), of(returns));
+      backend.Advantages({.shape = shape,
+                          .rewards = of(rewards),
+                          .terminals = of(terminals),
+                          .values = of(values),
+                          .bootstrap = of(bootstrap),
+                          .advantages = of(advantages),
+                          .returns = of(returns)});
     });
     trial.Expect(advantages, "advantages", kSteps, 1);
     trial.Expect(returns, "returns", kSteps, 1);
@@ -146,9 +154,19 @@ void Loss(Trial& trial) {
         trial.Same(std::vector{LossWeights{.value_coef = 0.4, .entropy = 0.02, .scale = 3}});
     auto report = trial.Same(std::vector{LossReport{7, 7, 7}});
     trial.Both([&](auto& backend, auto of) {
-      backend.Loss(n, heads.actions, of(logits), of(values), of(taken), of(advantages), of(returns),
-                   of(weights), of(dlogits), of(dvalues), of(report));
+      backend.Loss({.n = n,
+                    .actions = heads.actions,
+                    .logits = of(logits),
+                    .values = of(values),
+                    .taken = of(taken),
+                    .advantages = of(advantages),
+                    .returns = of(returns),
+                    .weights = of(weights),
+                    .dlogits = of(dlogits),
+                    .dvalues = of(dvalues),
+                    .report = of(report)});
     });
+    // The terms of the report are compared one by one: their magnitudes differ.
     trial.Expect(dlogits, "dlogits", kSums, 1.0 / n);
     trial.Expect(dvalues, "dvalues", kSteps, 1.0 / n);
     const LossReport is = report.Read().values[0], should = report.exact[0];
@@ -183,7 +201,7 @@ void ClipByGlobalNorm(Trial& trial) {
     check(trial.Weights(size), 1e6, true);
     check(trial.Weights(size), 0, true);
   }
-  // Left as it is, for the learner to refuse.
+  // A gradient that is not finite stays unchanged; the learner refuses it.
   for (const float bad : {NAN, INFINITY}) {
     trial.Begin("a gradient that is not finite");
     std::vector<float> values(1000, 0.25f);

@@ -1,4 +1,4 @@
-// The checks, one for each op of net/backend.h; the list is in op_checks.cc.
+// The checks, one for each op of net/backend.h; op_checks.cc lists them.
 #pragma once
 
 namespace starling::net::checks {

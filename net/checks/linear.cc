@@ -1,4 +1,4 @@
-// Fully connected layers.
+// Checks of fully connected layers.
 #include <cmath>
 #include <optional>
 
@@ -8,14 +8,15 @@
 namespace starling::net::checks {
 namespace {
 
-// Sums of floats round by 6e-8 a step, in errors that mostly cancel; the longest are over samples.
+// Sums of floats round by 6e-8 per term; most of these errors cancel. The longest sums are over
+// samples.
 constexpr double kSums = 3e-6, kLongSums = 3e-5;
-constexpr int kMany = 100'003;  // rows: more than a grid of blocks has in its second dimension
+constexpr int kMany = 100'003;  // rows: more than the second dimension of a CUDA grid holds
 
 struct Case {
   LinearShape shape;
   int n = 1;
-  int at = 0;  // in the list
+  int at = 0;  // position in the list
   std::string Name() const { return fmt::format("{}x{}, {} samples", shape.in, shape.out, n); }
   int inputs() const { return n * shape.in; }
   int outputs() const { return n * shape.out; }
@@ -38,7 +39,7 @@ std::vector<Case> Cases(Trial& trial) {
   return cases;
 }
 
-// In every other case the weights are held, and are asked for twice.
+// Runs `ops` on both backends; in every second case the weights are held meanwhile.
 template <class Ops>
 void BothHeld(Trial& trial, const Case& c, Ops ops) {
   std::optional<HeldWeights<float>> held;
@@ -57,12 +58,19 @@ void LinearForward(Trial& trial) {
   for (const Case& c : Cases(trial)) {
     trial.Begin(c.Name());
     Floats x = trial.Sparse(c.inputs(), c.density()), w = trial.Weights(c.weights());
-    std::vector<float> bias(static_cast<std::size_t>(c.shape.out), 0.75f);
-    if (c.odd()) bias.back() = NAN;  // a relu must not hide that a net blew up
+    std::vector<float> bias(c.shape.out, 0.75f);
+    if (c.odd()) bias.back() = NAN;  // a relu must not hide a NaN
     Floats b = trial.Given(bias), y = trial.Noise(c.outputs()), y_relu = trial.Noise(c.outputs());
     BothHeld(trial, c, [&](auto& backend, auto of) {
-      backend.LinearForward(c.shape, c.n, of(x), of(w), of(b), Activation::kNone, of(y));
-      backend.LinearForward(c.shape, c.n, of(x), of(w), of(b), Activation::kRelu, of(y_relu));
+      backend.LinearForward(
+          {.shape = c.shape, .n = c.n, .x = of(x), .w = of(w), .b = of(b), .y = of(y)});
+      backend.LinearForward({.shape = c.shape,
+                             .n = c.n,
+                             .x = of(x),
+                             .w = of(w),
+                             .b = of(b),
+                             .activation = Activation::kRelu,
+                             .y = of(y_relu)});
     });
     trial.ExpectProducts(y, "y", kSums, c.shape.in);
     trial.ExpectProducts(y_relu, "y behind a relu", kSums, c.shape.in);
@@ -87,7 +95,8 @@ void LinearBackwardWeights(Trial& trial) {
     Floats x = trial.Sparse(c.inputs(), c.density()), dy = trial.Noise(c.outputs());
     Floats dw = trial.Weights(c.weights()), db = trial.Weights(c.shape.out);
     trial.Both([&](auto& backend, auto of) {
-      backend.LinearBackwardWeights(c.shape, c.n, of(x), of(dy), of(dw), of(db));
+      backend.LinearBackwardWeights(
+          {.shape = c.shape, .n = c.n, .x = of(x), .dy = of(dy), .dw = of(dw), .db = of(db)});
     });
     ExpectBackward(trial, c, dw, db);
   }
@@ -98,6 +107,7 @@ void LinearBackwardInput(Trial& trial) {
     trial.Begin(c.Name());
     Floats w = trial.Weights(c.weights()), dy = trial.Noise(c.outputs());
     Floats mask = trial.Mask(c.inputs());
+    // Large cases run with or without the mask, not both, to save time.
     const bool small = c.inputs() * c.shape.out < 1'000'000;
     for (const bool masked : {false, true}) {
       Floats* const relu_output = masked ? &mask : nullptr;
@@ -105,7 +115,13 @@ void LinearBackwardInput(Trial& trial) {
         if (!small && masked != c.odd()) continue;
         Floats dx = trial.Noise(c.inputs());
         BothHeld(trial, c, [&](auto& backend, auto of) {
-          backend.LinearBackwardInput(c.shape, c.n, of(w), of(dy), put, of(relu_output), of(dx));
+          backend.LinearBackwardInput({.shape = c.shape,
+                                       .n = c.n,
+                                       .w = of(w),
+                                       .dy = of(dy),
+                                       .put = put,
+                                       .relu_output = of(relu_output),
+                                       .dx = of(dx)});
         });
         trial.ExpectProducts(dx, put == Put::kAdd ? "dx added to" : "dx", kSums, c.shape.out);
       }
@@ -120,7 +136,14 @@ void LinearBackward(Trial& trial) {
     Floats dy = trial.Noise(c.outputs()), dw = trial.Weights(c.weights());
     Floats db = trial.Weights(c.shape.out), dx = trial.Noise(c.inputs());
     BothHeld(trial, c, [&](auto& backend, auto of) {
-      backend.LinearBackward(c.shape, c.n, of(x), of(w), of(dy), of(dw), of(db), of(dx));
+      backend.LinearBackward({.shape = c.shape,
+                              .n = c.n,
+                              .x = of(x),
+                              .w = of(w),
+                              .dy = of(dy),
+                              .dw = of(dw),
+                              .db = of(db),
+                              .dx = of(dx)});
     });
     ExpectBackward(trial, c, dw, db);
     trial.ExpectProducts(dx, "dx", kSums, c.shape.out);

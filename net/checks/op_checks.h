@@ -1,9 +1,10 @@
-// Holds a backend to the reference, op by op: the same inputs to both, the reference in double.
+// Compares a backend with the reference, op by op, on equal inputs; the reference computes in
+// double.
 //
-// Every op of net/backend.h, over shapes of the shipped nets, odd ones and random ones, in each of
-// its variants. What it writes starts as noise, so that an element left out, or added to, is found; so
-// is what is written behind the end. For tests, and for an operator who asks whether a machine computes
-// correctly. A CPU takes well under 0.1 s for each op.
+// The checks cover every op of net/backend.h in all variants, over shapes of the shipped nets, odd
+// shapes and random ones. Output arrays start as noise, which reveals elements that an op leaves
+// out or adds to; guards behind them reveal writes past the end. Used by the tests and by `starling
+// doctor`. Each op takes well under 0.1 s on a CPU.
 //
 // **Add an op**: a function in the file of its kind, a line in OpChecks().
 #pragma once
@@ -23,10 +24,11 @@ class Trial;
 
 struct OpError {
   std::string op;  // "linear forward"
-  // The largest difference, relative to the largest magnitude in the array: of all arrays and cases the
-  // one that is worst beside its tolerance. Infinite if something is not a number, or not as written.
+  // The largest difference relative to the largest magnitude of an array, for the array with the
+  // largest ratio of error to tolerance. Infinite if a value is NaN unlike the reference's or if
+  // the op wrote past the end.
   double error = 0, tolerance = 0;
-  std::string where;  // of that: "dw of 1024x128, 20 samples"
+  std::string where;  // that array: "dw of 1024x128, 20 samples"
   bool ok() const { return error <= tolerance; }
 };
 
@@ -38,12 +40,12 @@ std::span<const OpCheck> OpChecks();
 
 inline constexpr std::uint64_t kOpCheckSeed = 12;
 
-// `precision` is that of the backend's products: rounded factors have tolerances of their own. Throws
-// what the backend throws.
+// `precision` is that of the backend's products and widens the tolerances. Throws the exceptions of
+// the backend.
 OpError CheckOp(const OpCheck& check, Backend<float>& backend,
                 Precision precision = Precision::kF32, std::uint64_t seed = kOpCheckSeed);
 
-// All of OpChecks().
+// Runs all of OpChecks().
 std::vector<OpError> CheckOps(Backend<float>& backend, Precision precision = Precision::kF32,
                               std::uint64_t seed = kOpCheckSeed);
 

@@ -7,8 +7,9 @@ namespace {
 
 constexpr std::size_t kBlockBytes = 1 << 20, kLine = 64;
 
-// Rounding a factor to bf16 is off by 2^-9 of it at most, to TF32 by 2^-11 (by 2^-10 where it is cut).
-// In sums most of that cancels, but the largest error of many sums is several times the common one.
+// Rounding a factor to bf16 changes it by at most 2^-9 of its value, to TF32 by 2^-11 (2^-10 if it
+// is truncated). In sums most of that cancels, but the largest error of many sums is several times
+// the typical one.
 double ToleranceOfFactors(Precision precision) {
   switch (precision) {
     case Precision::kF32:
@@ -21,10 +22,10 @@ double ToleranceOfFactors(Precision precision) {
   return 0;
 }
 
-// Whether what is no finite number is as it should be.
+// Whether both are finite, both NaN or the same infinity.
 bool SameKind(float actual, double expected) {
   if (std::isnan(expected)) return std::isnan(actual);
-  if (std::isinf(expected)) return static_cast<double>(actual) == expected;
+  if (std::isinf(expected)) return actual == expected;
   return std::isfinite(actual);
 }
 
@@ -34,7 +35,7 @@ double RelativeError(const std::vector<float>& actual, const std::vector<double>
   for (std::size_t i = 0; i < expected.size(); ++i) {
     if (!SameKind(actual[i], expected[i])) return INFINITY;
     if (!std::isfinite(expected[i])) continue;
-    difference = std::max(difference, std::fabs(static_cast<double>(actual[i]) - expected[i]));
+    difference = std::max(difference, std::fabs(actual[i] - expected[i]));
     magnitude = std::max(magnitude, std::fabs(expected[i]));
   }
   return difference == 0 ? 0 : difference / magnitude;
@@ -42,7 +43,7 @@ double RelativeError(const std::vector<float>& actual, const std::vector<double>
 
 }  // namespace
 
-Arena::Place Arena::Take(std::size_t bytes) {
+Arena::Region Arena::Take(std::size_t bytes) {
   bytes = (bytes + kLine - 1) / kLine * kLine;
   for (; block_ < blocks_.size(); ++block_, used_ = 0) {
     Block& block = blocks_[block_];
@@ -74,7 +75,7 @@ void Trial::Begin(std::string name) {
 }
 
 std::vector<float> Trial::Values(int count) {
-  std::vector<float> values(static_cast<std::size_t>(count));
+  std::vector<float> values(count);
   for (float& value : values) value = 2 * random_.Uniform() - 1;
   return values;
 }
@@ -83,8 +84,7 @@ Floats Trial::Sparse(int count, double density) {
   std::vector<float> values = Values(count);
   if (density < 1) {
     for (float& value : values) {
-      // What is left of it says by how much it is not zero.
-      value = static_cast<double>(std::fabs(value)) < density ? 1 + value : 0;
+      value = std::fabs(value) < density ? 1 + value : 0;  // in (1 - density, 1 + density)
     }
   }
   return Given(values);
@@ -97,7 +97,7 @@ Floats Trial::Mask(int count) {
 }
 
 int Trial::Between(int low, int high) {
-  return low + static_cast<int>(random_.Below(static_cast<std::uint32_t>(high - low + 1)));
+  return low + static_cast<int>(random_.Below(high - low + 1));
 }
 
 void Trial::Expect(Floats& output, const char* what, double tolerance, double at_least) {
@@ -107,9 +107,9 @@ void Trial::Expect(Floats& output, const char* what, double tolerance, double at
 }
 
 void Trial::ExpectProducts(Floats& output, const char* what, double f32_tolerance, int terms) {
-  // A product of two such numbers is 1/3 large, in the mean of squares.
+  // The root mean square of a product of two uniform numbers in [-1, 1] is 1/3.
   Expect(output, what, std::max(f32_tolerance, ToleranceOfFactors(precision_)),
-         std::sqrt(static_cast<double>(terms)) / 3);
+         std::sqrt(terms) / 3);
 }
 
 void Trial::Note(double error, double tolerance, const char* what) {

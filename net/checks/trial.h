@@ -1,4 +1,4 @@
-// One op under check: the backend, the reference, what they are given, and the worst that was found.
+// The check of one op: the backend, the reference, their inputs, and the largest error so far.
 #pragma once
 
 #include <fmt/format.h>
@@ -18,29 +18,29 @@ class Trial {
  public:
   Trial(Backend<float>& backend, Precision precision, std::uint64_t seed);
 
-  // The next case. The arrays of the one before are gone.
+  // Begins the next case and frees the arrays of the previous one.
   void Begin(std::string name);
 
-  // Uniform in [-1, 1). Of whole layers, as they lie in the flat vector of parameters: at a cache line.
+  // Uniform in [-1, 1), at a cache line, like the parameters of a layer in the flat vector.
   Floats Weights(int count) { return Floats(arena_, Values(count)); }
-  // Rows of something larger: anywhere.
+  // Uniform in [-1, 1), at any alignment, like rows of activations.
   Floats Noise(int count) { return Floats(arena_, Values(count), Skip()); }
-  // As a relu leaves it: positive in a share of `density`, else zero. All of it noise at 1.
+  // Like the output of a relu: a share of `density` is positive, the rest zero. Noise if it is 1.
   Floats Sparse(int count, double density);
-  // Signed, and some of it zero.
+  // Signed, with some zeros.
   Floats Mask(int count);
   template <class T>
   Twin<T> Same(std::vector<T> values) {
     return Twin<T>(arena_, values, Skip());
   }
   Floats Given(const std::vector<float>& values) { return Floats(arena_, values, Skip()); }
-  // What the reference made of something, as an input of the next op.
+  // An output of the reference, as the input of another op.
   Floats Rounded(const std::vector<double>& exact) {
     return Given(std::vector<float>(exact.begin(), exact.end()));
   }
 
-  // Calls ops(backend, of) twice: with the backend, of(twin) being the array in its memory, and with the
-  // reference, of(twin) being the exact one. of(pointer) is nullptr of nullptr.
+  // Calls ops(backend, of) with the backend and then with the reference. of(twin) is the array of
+  // that backend; of(pointer to twin) likewise, or nullptr.
   template <class Ops>
   void Both(Ops ops) {
     ops(backend_, OfBackend{});
@@ -51,10 +51,10 @@ class Trial {
     ops(*reference_, OfReference{});
   }
 
-  // Compares. An error is relative to the largest magnitude expected, or to `at_least`: where a few
-  // large terms cancel, their rounding is not that of what is left.
+  // Compares `output` with the reference. Errors are relative to the largest expected magnitude, or
+  // to `at_least` if that is larger: where large terms cancel, their rounding errors remain.
   void Expect(Floats& output, const char* what, double tolerance, double at_least = 0);
-  // Sums of `terms` products of noise, in the backend's precision.
+  // The same for sums of `terms` products of noise, in the precision of the backend.
   void ExpectProducts(Floats& output, const char* what, double f32_tolerance, int terms);
   template <class T>
   void ExpectEqual(Twin<T>& output, const char* what) {
@@ -101,7 +101,7 @@ class Trial {
   std::size_t skip_ = 0;
   std::string name_;
   OpError worst_;
-  double worst_share_ = -1;  // of its tolerance
+  double worst_share_ = -1;  // error / tolerance of worst_
 };
 
 }  // namespace starling::net::checks

@@ -1,4 +1,4 @@
-// An array in the memory of a backend and its twin on the host, which the reference is given.
+// Arrays that exist twice: in the memory of a backend, and on the host for the reference.
 #pragma once
 
 #include <algorithm>
@@ -11,17 +11,17 @@
 
 namespace starling::net::checks {
 
-// Memory for the arrays of one case, used again by the next.
+// Memory for the arrays of one case; the next case reuses it.
 class Arena {
  public:
   explicit Arena(Memory& memory) : memory_(memory) {}
 
-  struct Place {
+  struct Region {
     std::byte* there;   // in the backend's memory
-    std::byte* staged;  // as large, in its host_side()
+    std::byte* staged;  // of equal size, in its host_side()
   };
-  Place Take(std::size_t bytes);  // at a cache line
-  void Reset();                   // what was taken is free again
+  Region Take(std::size_t bytes);  // at a cache line
+  void Reset();                    // frees everything taken
   Memory& memory() { return memory_; }
 
  private:
@@ -30,22 +30,22 @@ class Arena {
   };
   Memory& memory_;
   std::vector<Block> blocks_;
-  std::size_t block_ = 0, used_ = 0;  // of blocks_, and of that one's bytes
+  std::size_t block_ = 0, used_ = 0;  // index of the current block, and its used bytes
 };
 
-inline constexpr int kGuard = 64;  // bytes behind an array which nobody may write
+inline constexpr int kGuard = 64;  // bytes behind an array that no op may write
 
-// The arena's until its next Reset.
+// Valid until the next Reset of the arena.
 template <class T, class Exact = T>
 class Twin {
  public:
-  // Both hold `values`. `skip`: how many elements behind the cache line it begins.
+  // Both arrays hold `values`. The backend's begins `skip` elements after a cache line.
   Twin(Arena& arena, const std::vector<T>& values, std::size_t skip = 0)
       : exact(values.begin(), values.end()), memory_(arena.memory()) {
     const std::size_t bytes = values.size() * sizeof(T);
-    Arena::Place place = arena.Take(skip * sizeof(T) + bytes + kGuard);
-    there_ = reinterpret_cast<T*>(place.there) + skip;
-    staged_ = reinterpret_cast<T*>(place.staged) + skip;
+    Arena::Region region = arena.Take(skip * sizeof(T) + bytes + kGuard);
+    there_ = reinterpret_cast<T*>(region.there) + skip;
+    staged_ = reinterpret_cast<T*>(region.staged) + skip;
     std::copy(values.begin(), values.end(), staged_);
     std::fill_n(guard(), kGuard, kUntouched);
     memory_.Write(there_, staged_, bytes + kGuard);
@@ -56,9 +56,9 @@ class Twin {
 
   struct Content {
     std::vector<T> values;
-    bool within = true;  // nothing was written behind its end
+    bool within = true;  // whether the guard is intact
   };
-  // What the backend's holds once everything asked for is done.
+  // Waits for all queued work, then returns the backend's array.
   Content Read() {
     memory_.Read(staged_, there_, size() * sizeof(T) + kGuard);
     memory_.Wait();

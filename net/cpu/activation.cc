@@ -1,8 +1,7 @@
-#include "net/cpu/activation.h"
-
 #include <cmath>
 
 #include "net/cpu/functions.h"
+#include "net/cpu/layers.h"
 #include "net/cpu/linear.h"
 
 namespace starling::net::cpu {
@@ -18,8 +17,8 @@ void Activate(Activation activation, int count, const float* x, float* y) {
   for (; j < count; ++j) y[j] = relu && x[j] < 0.0f ? 0.0f : x[j];
 }
 
-void ActivateBackward(Activation activation, int count, const float* y, const float* dy,
-                      const float* relu_output, float* dx) {
+void ActivateBackward(const ActivateBackwardArgs<float>& args) {
+  const auto [activation, count, y, dy, relu_output, dx] = args;
   if (activation == Activation::kTanh) {
     for (int j = 0; j < count; ++j) dx[j] = dy[j] * (1 - y[j] * y[j]);
   } else {

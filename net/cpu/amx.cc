@@ -12,7 +12,7 @@
 namespace starling::net::cpu::amx {
 namespace {
 
-// All eight registers hold whole tiles.
+// The argument of LDTILECFG: all eight registers hold whole tiles.
 struct alignas(64) TileConfig {
   std::uint8_t palette = 1, start_row = 0, reserved[14] = {};
   std::uint16_t line_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
@@ -26,15 +26,16 @@ bool AskSystem() {
   return ::syscall(SYS_arch_prctl, kRequestState, kTileData) == 0;
 }
 
-// g++'s tile intrinsics do not say that they read memory: what was written before must be there.
-void Written() { asm volatile("" ::: "memory"); }
+// The tile intrinsics of g++ do not declare that they read memory. This barrier completes all
+// earlier stores first.
+void CompleteStores() { asm volatile("" ::: "memory"); }
 
-// 16 floats each, as 32 bf16: those of `low`, then those of `high`.
+// 32 bf16: the 16 floats of `low`, then those of `high`.
 __m512i Convert(__m512 low, __m512 high) {
   return std::bit_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low));
 }
 
-// 16 pairs: one of `even`, one of `odd`.
+// 16 pairs of bf16: element i of `even`, then element i of `odd`.
 __m512i Pairs(__m512 even, __m512 odd) {
   alignas(64) static constexpr std::uint16_t kOrder[32] = {
       0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,
@@ -42,7 +43,7 @@ __m512i Pairs(__m512 even, __m512 odd) {
   return _mm512_permutexvar_epi16(_mm512_load_si512(kOrder), Convert(even, odd));
 }
 
-// Rows 2i and 2i + 1, 16 columns of them, as pairs; zero from row `rows` on.
+// 16 columns of the rows 2i and 2i + 1, as pairs. Rows from `rows` on count as zero.
 __m512i PairsOfRows(const float* from, int width, int rows, int i) {
   const __m512 zero = _mm512_setzero_ps();
   const __m512 even = 2 * i < rows ? _mm512_loadu_ps(from + 2 * i * width) : zero;
@@ -52,7 +53,8 @@ __m512i PairsOfRows(const float* from, int width, int rows, int i) {
 
 using Line [[gnu::vector_size(64)]] = std::int32_t;  // 16 pairs
 
-// Of every 2 x 2 squares of `step` x `step` pairs, those off the diagonal change places.
+// One stage of a 16 x 16 transposition: in every 2 x 2 block of squares of `step` x `step` pairs,
+// the two squares off the diagonal change places.
 template <int step>
 void Exchange(Line (&line)[16]) {
   [&]<int... c>(std::integer_sequence<int, c...>) {
@@ -117,24 +119,25 @@ void PackPairsTransposed(const float* from, int width, Bfloat16* tile) {
   StoreTransposed(line, tile);
 }
 
-void Multiply(const Bfloat16* a, int a_next, const Bfloat16* b, int b_next, int steps, float* c,
-              int c_width) {
-  Written();
+void Multiply(TileRows left, TileRows right, int steps, float* c, int c_width) {
+  CompleteStores();
+  // Registers 0 to 3 hold the 2 x 2 tiles of c, 4 and 5 the left factors, 6 and 7 the right ones.
   _tile_zero(0);
   _tile_zero(1);
   _tile_zero(2);
   _tile_zero(3);
+  const Bfloat16 *a = left.tiles, *b = right.tiles;
   for (int k = 0; k < steps; ++k, a += kTile, b += kTile) {
     _tile_loadd(4, a, 64);
-    _tile_loadd(5, a + a_next, 64);
+    _tile_loadd(5, a + left.next, 64);
     _tile_loadd(6, b, 64);
-    _tile_loadd(7, b + b_next, 64);
+    _tile_loadd(7, b + right.next, 64);
     _tile_dpbf16ps(0, 4, 6);
     _tile_dpbf16ps(1, 4, 7);
     _tile_dpbf16ps(2, 5, 6);
     _tile_dpbf16ps(3, 5, 7);
   }
-  const int line = c_width * static_cast<int>(sizeof(float));
+  const int line = c_width * 4;  // bytes
   _tile_stored(0, c, line);
   _tile_stored(1, c + 16, line);
   _tile_stored(2, c + 16 * c_width, line);
@@ -154,7 +157,7 @@ void PackRows(const float*, int, int, Bfloat16*) {}
 void PackPairs(const float*, int, int, Bfloat16*) {}
 void PackRowsTransposed(const float*, int, int, Bfloat16*) {}
 void PackPairsTransposed(const float*, int, Bfloat16*) {}
-void Multiply(const Bfloat16*, int, const Bfloat16*, int, int, float*, int) {}
+void Multiply(TileRows, TileRows, int, float*, int) {}
 
 }  // namespace starling::net::cpu::amx
 

@@ -1,10 +1,10 @@
 // Tiles of bf16 and their products by AMX, the matrix unit of Intel's processors since 2023.
 //
-// A tile is 16 lines of 64 bytes, one after another. A product of tiles adds up over 32 terms:
+// A tile is 16 adjacent lines of 64 bytes. A product of two tiles sums over 32 terms:
 //   left tile    16 rows x 32 terms:    line i holds the 32 terms of row i
-//   right tile   32 terms x 16 columns: line i holds, column by column, the pair of terms 2i, 2i + 1
-// Each Pack function makes a tile of a part of a float matrix whose rows lie `width` apart; `from` is
-// the part's first element.
+//   right tile   32 terms x 16 columns: line i holds the terms 2i and 2i + 1 of each column
+// Each Pack function writes one tile from part of a float matrix whose rows lie `width` floats
+// apart; `from` is the first element of that part.
 #pragma once
 
 #include "net/cpu/bfloat16.h"
@@ -13,11 +13,11 @@ namespace starling::net::cpu::amx {
 
 inline constexpr int kTile = 16 * 32;  // Bfloat16s
 
-// Whether the program was compiled for AMX, the processor has it and the system lets this process use
-// it. Nothing below may be called otherwise.
+// Whether the program was compiled for AMX, the processor has it and the system permits its use.
+// All functions below require it.
 bool Available();
 
-// Between the two, this thread's tile registers are ours. Nothing else may use them meanwhile.
+// Owns this thread's tile registers while it lives. REQUIRES: no other user of them on this thread.
 class Session {
  public:
   Session();
@@ -26,19 +26,22 @@ class Session {
   Session& operator=(const Session&) = delete;
 };
 
-// Left tile: 16 rows of the matrix, of which those from `rows` on are taken as zero, 32 columns.
+// Left tile from 16 rows and 32 columns. Rows from `rows` on count as zero.
 void PackRows(const float* from, int width, int rows, Bfloat16* tile);
-// Right tile: 32 rows of the matrix as terms, of which those from `rows` on are zero, 16 columns.
+// Right tile from 32 rows (the terms) and 16 columns. Rows from `rows` on count as zero.
 void PackPairs(const float* from, int width, int rows, Bfloat16* tile);
-// Left tile of the transposed matrix: 16 columns as rows; 32 rows as terms, zero from `rows` on.
+// Left tile of the transposed matrix: from 32 rows (the terms), zero from `rows` on, and 16
+// columns.
 void PackRowsTransposed(const float* from, int width, int rows, Bfloat16* tile);
-// Right tile of the transposed matrix: 32 columns as terms, 16 rows as columns.
+// Right tile of the transposed matrix: from 16 rows and 32 columns (the terms).
 void PackPairsTransposed(const float* from, int width, Bfloat16* tile);
 
-// c (32, 32), rows `c_width` apart, = the product of 2 x `steps` left tiles with `steps` x 2 right ones.
-// Tile (i, k) of the left is at a + i * a_next + k * kTile, tile (k, j) of the right at
-// b + j * b_next + k * kTile.
-void Multiply(const Bfloat16* a, int a_next, const Bfloat16* b, int b_next, int steps, float* c,
-              int c_width);
+// Rows of `steps` tiles each: tile k of row i is at tiles + i * next + k * kTile.
+struct TileRows {
+  const Bfloat16* tiles;
+  int next;
+};
+// c (32, 32), with rows `c_width` floats apart, = two rows of left tiles . two rows of right tiles.
+void Multiply(TileRows left, TileRows right, int steps, float* c, int c_width);
 
 }  // namespace starling::net::cpu::amx

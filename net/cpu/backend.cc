@@ -5,16 +5,14 @@
 #include <vector>
 
 #include "core/error.h"
-#include "net/cpu/activation.h"
 #include "net/cpu/bfloat16.h"
 #include "net/cpu/conv2d_dense.h"
 #include "net/cpu/conv2d_direct.h"
 #include "net/cpu/conv2d_sparse.h"
-#include "net/cpu/layer_norm.h"
+#include "net/cpu/layers.h"
 #include "net/cpu/linear.h"
 #include "net/cpu/linear_bf16.h"
 #include "net/cpu/linear_sparse.h"
-#include "net/cpu/lstm.h"
 #include "net/cpu/one_thread.h"
 
 namespace starling::net {
@@ -31,78 +29,59 @@ class CpuBackend final : public Backend<float> {
     if (bf16_linear_) bf16_linear_->HoldWeights(held);
   }
 
-  void LinearForward(const LinearShape& shape, int n, const float* x, const float* w,
-                     const float* b, Activation activation, float* y) override {
-    if (InBf16(shape)) return bf16_linear_->Forward(shape, n, x, w, b, activation, y);
-    if (sparse_linear_.Forward(shape, n, x, w, b, activation, y)) return;
-    cpu::LinearForward(shape, n, x, w, b, activation, y);
+  void LinearForward(const LinearForwardArgs<float>& args) override {
+    if (InBf16(args.shape)) return bf16_linear_->Forward(args);
+    if (!sparse_linear_.Forward(args)) cpu::LinearForward(args);
   }
   void LinearAccumulate(const LinearShape& shape, int n, const float* x, const float* w,
                         float* y) override {
     cpu::LinearAccumulate(shape, n, x, w, y);
   }
-  void LinearBackwardWeights(const LinearShape& shape, int n, const float* x, const float* dy,
-                             float* dw, float* db) override {
-    if (InBf16(shape)) return bf16_linear_->BackwardWeights(shape, n, x, dy, dw, db);
-    cpu::LinearBackwardWeights(shape, n, x, dy, dw, db);
+  void LinearBackwardWeights(const LinearBackwardWeightsArgs<float>& args) override {
+    if (InBf16(args.shape)) return bf16_linear_->BackwardWeights(args);
+    cpu::LinearBackwardWeights(args);
   }
-  void LinearBackwardInput(const LinearShape& shape, int n, const float* w, const float* dy,
-                           Put put, const float* relu_output, float* dx) override {
-    // Only a value head adds: not worth rounding.
-    if (InBf16(shape) && put == Put::kReplace) {
-      return bf16_linear_->BackwardInput(shape, n, w, dy, relu_output, dx);
-    }
-    cpu::LinearBackwardInput(shape, n, w, dy, put, relu_output, dx);
+  void LinearBackwardInput(const LinearBackwardInputArgs<float>& args) override {
+    // Only a value head adds; it is too small to gain from bf16.
+    if (InBf16(args.shape) && args.put == Put::kReplace) return bf16_linear_->BackwardInput(args);
+    cpu::LinearBackwardInput(args);
   }
-  void LinearBackward(const LinearShape& shape, int n, const float* x, const float* w,
-                      const float* dy, float* dw, float* db, float* dx) override {
-    if (InBf16(shape)) return bf16_linear_->Backward(shape, n, x, w, dy, dw, db, dx);
-    if (sparse_linear_.Backward(shape, n, x, w, dy, dw, db, dx)) return;
-    Backend::LinearBackward(shape, n, x, w, dy, dw, db, dx);
+  void LinearBackward(const LinearBackwardArgs<float>& args) override {
+    if (InBf16(args.shape)) return bf16_linear_->Backward(args);
+    if (!sparse_linear_.Backward(args)) Backend::LinearBackward(args);
   }
 
-  void ConvForward(const ConvShape& shape, int n, const float* x, const float* w, const float* b,
-                   Activation activation, float* y) override {
-    cpu::SparseConv* const sparse = SparseFor(shape);
-    if (sparse != nullptr && sparse->Gather(n, x)) return sparse->Forward(x, w, b, activation, y);
-    if (cpu::DirectConvForward(shape, n, x, w, b, activation, y)) return;
-    dense_.Forward(shape, n, x, w, b, activation, y);
+  void ConvForward(const ConvForwardArgs<float>& args) override {
+    cpu::SparseConv* const sparse = SparseFor(args.shape);
+    if (sparse != nullptr && sparse->Gather(args.n, args.x)) return sparse->Forward(args);
+    if (!cpu::DirectConvForward(args)) dense_.Forward(args);
   }
-  void ConvBackwardWeights(const ConvShape& shape, int n, const float* x, const float* dy,
-                           float* dw, float* db) override {
-    cpu::SparseConv* const sparse = SparseFor(shape);
-    if (sparse != nullptr && sparse->Gather(n, x)) return sparse->BackwardWeights(x, dy, dw, db);
-    if (cpu::DirectConvBackwardWeights(shape, n, x, dy, dw, db)) return;
-    dense_.BackwardWeights(shape, n, x, dy, dw, db);
+  void ConvBackwardWeights(const ConvBackwardWeightsArgs<float>& args) override {
+    cpu::SparseConv* const sparse = SparseFor(args.shape);
+    if (sparse != nullptr && sparse->Gather(args.n, args.x)) return sparse->BackwardWeights(args);
+    if (!cpu::DirectConvBackwardWeights(args)) dense_.BackwardWeights(args);
   }
-  void ConvBackwardInput(const ConvShape& shape, int n, const float* w, const float* dy,
-                         const float* relu_output, float* dx) override {
-    dense_.BackwardInput(shape, n, w, dy, relu_output, dx);
+  void ConvBackwardInput(const ConvBackwardInputArgs<float>& args) override {
+    dense_.BackwardInput(args);
   }
 
   void Activate(Activation activation, int count, const float* x, float* y) override {
     cpu::Activate(activation, count, x, y);
   }
-  void ActivateBackward(Activation activation, int count, const float* y, const float* dy,
-                        const float* relu_output, float* dx) override {
-    cpu::ActivateBackward(activation, count, y, dy, relu_output, dx);
+  void ActivateBackward(const ActivateBackwardArgs<float>& args) override {
+    cpu::ActivateBackward(args);
   }
-  void LayerNormForward(int width, int n, const float* x, const float* scale, const float* bias,
-                        Activation activation, float* moments, float* y) override {
-    cpu::LayerNormForward(width, n, x, scale, bias, activation, moments, y);
+  void LayerNormForward(const LayerNormForwardArgs<float>& args) override {
+    cpu::LayerNormForward(args);
   }
-  void LayerNormBackward(int width, int n, const float* x, const float* scale, const float* moments,
-                         const float* dy, const float* relu_output, float* dscale, float* dbias,
-                         float* dx) override {
-    cpu::LayerNormBackward(width, n, x, scale, moments, dy, relu_output, dscale, dbias, dx);
+  void LayerNormBackward(const LayerNormBackwardArgs<float>& args) override {
+    cpu::LayerNormBackward(args);
   }
-  void LstmCellForward(int hidden, int n, float* gates, const float* c_in, float* c,
-                       float* h) override {
-    cpu::LstmCellForward(hidden, n, gates, c_in, c, h);
+  void LstmCellForward(const LstmCellForwardArgs<float>& args) override {
+    cpu::LstmCellForward(args);
   }
-  void LstmCellBackward(int hidden, int n, const float* gates, const float* c_in, const float* c,
-                        const float* dy, const float* dh, float* dc, float* dgates) override {
-    cpu::LstmCellBackward(hidden, n, gates, c_in, c, dy, dh, dc, dgates);
+  void LstmCellBackward(const LstmCellBackwardArgs<float>& args) override {
+    cpu::LstmCellBackward(args);
   }
   void KeepState(int width, int n, const std::uint8_t* resets, const float* from,
                  float* to) override {
@@ -114,8 +93,8 @@ class CpuBackend final : public Backend<float> {
     return bf16_linear_ && cpu::Bf16Linear::Suits(shape);
   }
 
-  // Nothing for a shape that only the dense way can do. A net has one or two shapes, so a search is
-  // as good as a map.
+  // Returns nullptr if sparse convolution cannot handle `shape`. A linear search, because a net has
+  // only one or two shapes.
   cpu::SparseConv* SparseFor(const ConvShape& shape) {
     if (!cpu::SparseConv::Fits(shape)) return nullptr;
     const auto found = std::find_if(sparse_.begin(), sparse_.end(),
@@ -123,7 +102,7 @@ class CpuBackend final : public Backend<float> {
     return found != sparse_.end() ? &*found : &sparse_.emplace_back(shape);
   }
 
-  std::optional<cpu::Bf16Linear> bf16_linear_;  // if that is the precision
+  std::optional<cpu::Bf16Linear> bf16_linear_;  // unless the precision is f32
   cpu::SparseLinear sparse_linear_;
   cpu::DenseConv dense_;
   std::vector<cpu::SparseConv> sparse_;
@@ -134,7 +113,7 @@ class CpuBackend final : public Backend<float> {
 std::unique_ptr<Backend<float>> MakeCpuBackend(Precision precision) {
   if (precision == Precision::kTf32) {
     throw UserError(
-        "net.precision: \"tf32\" is a GPU's; use \"f32\", or actors.backend = \"cuda\"");
+        "net.precision: \"tf32\" needs a GPU: use \"f32\", or actors.backend = \"cuda\"");
   }
   if (precision == Precision::kBf16 && !cpu::HasBf16Products()) {
     throw UserError(

@@ -10,7 +10,7 @@ namespace starling::net::cpu {
 
 bool HasBf16Products() {
   constexpr auto kNeeded = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_bf16);
-  // Bits; those of AMX hold these.
+  // A bit set; the one of AMX contains this one.
   return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & kNeeded) == kNeeded;
 }
 

@@ -8,8 +8,8 @@ namespace starling::net::cpu {
 
 using Bfloat16 = std::uint16_t;  // its bits
 
-// Nearest, ties to even, as AVX512_BF16 does it: a NaN stays one, what is too large becomes infinite
-// and a denormal zero (so do the products), each with its sign.
+// Rounds to nearest, ties to even, exactly as AVX512_BF16 does: a NaN stays a NaN, a value out of
+// range becomes infinite, and a denormal becomes zero (as in the products), each with its sign.
 constexpr Bfloat16 ToBfloat16(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t sign = bits & 0x80000000, exponent = bits & 0x7f800000;
@@ -21,11 +21,11 @@ constexpr float ToFloat(Bfloat16 value) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(value) << 16);
 }
 
-// out (n) = x (n), each as above.
+// out (n) = x (n), each rounded as above.
 void ToBfloat16(int n, const float* x, Bfloat16* out);
 
-// Whether this processor multiplies bf16: with avx512_bf16 or amx_bf16, unless oneDNN was told not to
-// (ONEDNN_MAX_CPU_ISA).
+// Whether this processor multiplies bf16 (avx512_bf16 or amx_bf16) and ONEDNN_MAX_CPU_ISA does not
+// forbid it.
 bool HasBf16Products();
 
 }  // namespace starling::net::cpu

@@ -8,15 +8,10 @@
 namespace starling::net::cpu {
 namespace {
 
-constexpr int kPatchFloats =
-    64 * 1024;  // 256 KiB of patches at a time: within a second-level cache
+constexpr int kPatchFloats = 64 * 1024;  // 256 KiB of patches fit in a second-level cache
 
-int SamplesAtOnce(const ConvShape& s) {
-  return std::max(1, kPatchFloats / (s.out_cells() * s.patch()));
-}
-
-// Calls visit(x_offset, patch_offset, length) for each run of KW * CIN adjacent floats that one
-// sample's input and its patch matrix share.
+// Calls visit(x_offset, patch_offset, length) for each run of KW * CIN floats that are adjacent
+// both in the input of one sample and in its patch matrix.
 template <class Visit>
 void ForEachRun(const ConvShape& s, Visit visit) {
   const int run = s.kernel_width * s.in_channels;
@@ -30,12 +25,14 @@ void ForEachRun(const ConvShape& s, Visit visit) {
   }
 }
 
+// patches (n, OH, OW, KH * KW * CIN) of x (n, H, W, CIN).
 void Unfold(const ConvShape& s, int n, const float* x, float* patches) {
   for (int i = 0; i < n; ++i, x += s.in_size(), patches += s.out_cells() * s.patch()) {
     ForEachRun(s, [&](int from, int to, int run) { std::copy_n(x + from, run, patches + to); });
   }
 }
 
+// The adjoint: adds each patch to the inputs that it covers.
 void FoldAdd(const ConvShape& s, int n, const float* patches, float* dx) {
   for (int i = 0; i < n; ++i, dx += s.in_size(), patches += s.out_cells() * s.patch()) {
     ForEachRun(s, [&](int to, int from, int run) {
@@ -46,47 +43,60 @@ void FoldAdd(const ConvShape& s, int n, const float* patches, float* dx) {
 
 }  // namespace
 
-void DenseConv::Forward(const ConvShape& s, int n, const float* x, const float* w, const float* b,
-                        Activation activation, float* y) {
-  const int most = SamplesAtOnce(s);
-  patches_.Reserve(static_cast<std::size_t>(most * s.out_cells() * s.patch()));
-  for (int i = 0; i < n; i += most) {
-    const int samples = std::min(most, n - i), rows = samples * s.out_cells();
-    float* const out = y + i * s.out_size();
-    Unfold(s, samples, x + i * s.in_size(), patches_.data());
-    Gemm(Order::kPlain, Order::kPlain, rows, s.out_channels, s.patch(), patches_.data(), s.patch(),
-         w, s.out_channels, 0.0f, out, s.out_channels);
-    AddBiasActivate(rows, s.out_channels, b, activation, out);
-  }
+template <class Part>
+void DenseConv::ForEachPart(const ConvShape& s, int n, Part part) {
+  const int floats = s.out_cells() * s.patch(), most = std::max(1, kPatchFloats / floats);
+  patches_.Reserve(most * floats);
+  for (int first = 0; first < n; first += most) part(first, std::min(most, n - first));
 }
 
-void DenseConv::BackwardWeights(const ConvShape& s, int n, const float* x, const float* dy,
-                                float* dw, float* db) {
-  const int most = SamplesAtOnce(s);
-  patches_.Reserve(static_cast<std::size_t>(most * s.out_cells() * s.patch()));
-  std::fill_n(dw, s.num_weights(), 0.0f);
-  for (int i = 0; i < n; i += most) {
-    const int samples = std::min(most, n - i), rows = samples * s.out_cells();
-    Unfold(s, samples, x + i * s.in_size(), patches_.data());
-    Gemm(Order::kTransposed, Order::kPlain, s.patch(), s.out_channels, rows, patches_.data(),
-         s.patch(), dy + i * s.out_size(), s.out_channels, 1.0f, dw, s.out_channels);
-  }
-  SumRows(n * s.out_cells(), s.out_channels, dy, db);
+void DenseConv::Forward(const ConvForwardArgs<float>& args) {
+  const ConvShape& s = args.shape;
+  ForEachPart(s, args.n, [&](int first, int samples) {
+    const int cells = samples * s.out_cells();
+    float* const y = args.y + first * s.out_size();
+    Unfold(s, samples, args.x + first * s.in_size(), patches_.data());
+    Gemm({.rows = cells,
+          .depth = s.patch(),
+          .columns = s.out_channels,
+          .a = patches_.data(),
+          .b = args.w,
+          .c = y});
+    AddBiasActivate(cells, s.out_channels, args.b, args.activation, y);
+  });
 }
 
-void DenseConv::BackwardInput(const ConvShape& s, int n, const float* w, const float* dy,
-                              const float* relu_output, float* dx) {
-  const int most = SamplesAtOnce(s);
-  patches_.Reserve(static_cast<std::size_t>(most * s.out_cells() * s.patch()));
-  std::fill_n(dx, n * s.in_size(), 0.0f);
-  for (int i = 0; i < n; i += most) {
-    const int samples = std::min(most, n - i), rows = samples * s.out_cells();
-    Gemm(Order::kPlain, Order::kTransposed, rows, s.patch(), s.out_channels, dy + i * s.out_size(),
-         s.out_channels, w, s.out_channels, 0.0f, patches_.data(), s.patch());
-    FoldAdd(s, samples, patches_.data(), dx + i * s.in_size());
-  }
-  if (relu_output == nullptr) return;
-  for (int j = 0; j < n * s.in_size(); ++j) dx[j] = relu_output[j] > 0.0f ? dx[j] : 0.0f;
+void DenseConv::BackwardWeights(const ConvBackwardWeightsArgs<float>& args) {
+  const ConvShape& s = args.shape;
+  std::fill_n(args.dw, s.num_weights(), 0.0f);
+  ForEachPart(s, args.n, [&](int first, int samples) {
+    Unfold(s, samples, args.x + first * s.in_size(), patches_.data());
+    Gemm({.rows = s.patch(),
+          .depth = samples * s.out_cells(),
+          .columns = s.out_channels,
+          .a = patches_.data(),
+          .a_transposed = true,
+          .b = args.dy + first * s.out_size(),
+          .put = Put::kAdd,
+          .c = args.dw});
+  });
+  SumRows(args.n * s.out_cells(), s.out_channels, args.dy, args.db);
+}
+
+void DenseConv::BackwardInput(const ConvBackwardInputArgs<float>& args) {
+  const ConvShape& s = args.shape;
+  std::fill_n(args.dx, args.n * s.in_size(), 0.0f);
+  ForEachPart(s, args.n, [&](int first, int samples) {
+    Gemm({.rows = samples * s.out_cells(),
+          .depth = s.out_channels,
+          .columns = s.patch(),
+          .a = args.dy + first * s.out_size(),
+          .b = args.w,
+          .b_transposed = true,
+          .c = patches_.data()});
+    FoldAdd(s, samples, patches_.data(), args.dx + first * s.in_size());
+  });
+  if (args.relu_output != nullptr) MaskByRelu(args.n * s.in_size(), args.relu_output, args.dx);
 }
 
 }  // namespace starling::net::cpu

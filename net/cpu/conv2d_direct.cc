@@ -8,13 +8,13 @@
 namespace starling::net::cpu {
 namespace {
 
-// Cells at once: their sums are in vector registers (of 32; some hold weights and inputs), their
-// addresses in others.
+// Output cells per pass. Their sums take up to 20 of the 32 vector registers; the rest hold weights
+// and inputs. Their addresses must fit in the general registers.
 template <int kVectors>
 constexpr int kCellsAtOnce = std::min(10, 20 / kVectors);
 
-// Calls f.operator()<vectors>(first channel) for parts of `channels`; false if they are no sixteens
-// that fit.
+// Calls f.operator()<vectors>(first channel) for parts of `channels`, of `vectors` x 16 channels
+// each. Returns false, without a call, if the channels cannot be divided so.
 template <class F>
 bool ForEachChannels(int channels, F f) {
   if (channels == 16) return f.template operator()<1>(0), true;
@@ -24,7 +24,7 @@ bool ForEachChannels(int channels, F f) {
   return true;
 }
 
-// Calls f.operator()<N>() where N is n, which is at most kMost.
+// Calls f.operator()<n>(). REQUIRES: 1 <= n <= kMost.
 template <int kMost, class F>
 void WithConstant(int n, F f) {
   if constexpr (kMost > 1) {
@@ -33,7 +33,7 @@ void WithConstant(int n, F f) {
   f.template operator()<kMost>();
 }
 
-// Calls f.operator()<length>(first) for parts of [0, n) of nearly equal lengths, at most kMost.
+// Calls f.operator()<length>(first) for parts of [0, n) of nearly equal length, at most kMost.
 template <int kMost, class F>
 void ForEachPart(int n, F f) {
   const int parts = (n + kMost - 1) / kMost;
@@ -44,8 +44,8 @@ void ForEachPart(int n, F f) {
   }
 }
 
-// sums (cells, vectors) += for each of `taps`: the input of each cell, `step` floats apart, times a
-// row of weights, `row` floats apart.
+// sums (cells, vectors) += the sum over t < taps of x[cell * step + t] * w[t * row ...]: the inputs
+// of adjacent cells lie `step` floats apart, the weights of adjacent taps `row` floats apart.
 template <int kCells, int kVectors>
 inline void AddTaps(int taps, const float* x, int step, const float* w, int row,
                     Sixteen (&sums)[kCells][kVectors]) {
@@ -61,9 +61,9 @@ inline void AddTaps(int taps, const float* x, int step, const float* w, int row,
 
 }  // namespace
 
-bool DirectConvForward(const ConvShape& s, int n, const float* x, const float* w, const float* b,
-                       Activation activation, float* y) {
-  const Sixteen least = (activation == Activation::kRelu ? 0.0f : -__builtin_inff()) - Sixteen{};
+bool DirectConvForward(const ConvForwardArgs<float>& args) {
+  const auto [s, n, x, w, b, activation, y] = args;
+  const Sixteen least = Least(activation);
   const int taps = s.kernel_width * s.in_channels, step = s.stride * s.in_channels;
   return ForEachChannels(s.out_channels, [&]<int kVectors>(int channel) {
     for (int line = 0; line < n * s.out_height(); ++line) {
@@ -71,6 +71,7 @@ bool DirectConvForward(const ConvShape& s, int n, const float* x, const float* w
       const float* const from = x + i * s.in_size() + oy * s.stride * s.width * s.in_channels;
       float* const to = y + line * s.out_width() * s.out_channels + channel;
       ForEachPart<kCellsAtOnce<kVectors>>(s.out_width(), [&]<int kCells>(int ox) {
+        // The sums of kCells cells begin at the bias, stay in registers, and are written once.
         Sixteen sums[kCells][kVectors];
         for (int c = 0; c < kCells; ++c) {
           for (int v = 0; v < kVectors; ++v) sums[c][v] = At(b + channel + 16 * v);
@@ -89,14 +90,16 @@ bool DirectConvForward(const ConvShape& s, int n, const float* x, const float* w
   });
 }
 
-// A part of the weights of one kernel line stays in registers while a sample's outputs pass.
-bool DirectConvBackwardWeights(const ConvShape& s, int n, const float* x, const float* dy,
-                               float* dw, float* db) {
+// The gradients of a few weights of one kernel line stay in registers during the loop over the
+// output cells of a sample.
+bool DirectConvBackwardWeights(const ConvBackwardWeightsArgs<float>& args) {
+  const auto [s, n, x, dy, dw, db] = args;
   const int taps = s.kernel_width * s.in_channels, step = s.stride * s.in_channels;
   const bool fits = ForEachChannels(s.out_channels, [&]<int kVectors>(int channel) {
     for (int i = 0; i < n; ++i) {
       for (int ky = 0; ky < s.kernel_height; ++ky) {
         ForEachPart<16 / kVectors>(taps, [&]<int kTaps>(int tap) {
+          // 1. Continue from the sums over the samples before.
           float* const to = dw + (ky * taps + tap) * s.out_channels + channel;
           Sixteen sums[kTaps][kVectors] = {};
           if (i > 0) {
@@ -104,6 +107,7 @@ bool DirectConvBackwardWeights(const ConvShape& s, int n, const float* x, const 
               for (int v = 0; v < kVectors; ++v) sums[t][v] = At(to + t * s.out_channels + 16 * v);
             }
           }
+          // 2. Add this sample.
           const float* d = dy + i * s.out_size() + channel;
           for (int oy = 0; oy < s.out_height(); ++oy) {
             const float* from =

@@ -1,16 +1,13 @@
-// Convolution on the CPU straight from the observation, without laying patches out as a matrix: sums
-// stay in registers while the inputs and weights that belong to them pass. For output channels in
-// sixteens; shapes in net/backend.h.
+// Convolution on the CPU without a patch matrix: sums stay in vector registers while the loop
+// streams over inputs and weights. For output channels in sixteens; shapes in net/op_args.h.
 #pragma once
 
-#include "net/backend.h"
+#include "net/op_args.h"
 
 namespace starling::net::cpu {
 
-// Each answers false, with nothing written, unless COUT is 16, 32 or a multiple of 64.
-bool DirectConvForward(const ConvShape& shape, int n, const float* x, const float* w,
-                       const float* b, Activation activation, float* y);
-bool DirectConvBackwardWeights(const ConvShape& shape, int n, const float* x, const float* dy,
-                               float* dw, float* db);
+// Return false and write nothing unless COUT is 16, 32 or a multiple of 64.
+bool DirectConvForward(const ConvForwardArgs<float>& args);
+bool DirectConvBackwardWeights(const ConvBackwardWeightsArgs<float>& args);
 
 }  // namespace starling::net::cpu

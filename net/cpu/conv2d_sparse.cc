@@ -47,7 +47,7 @@ SparseConv::SparseConv(const ConvShape& shape)
   CHECK(Fits(shape));
   const ConvShape& s = shape_;
   const int frame_cells = frame_width_ * ((s.height - 1) / s.stride + taps_);
-  frame_ = Buffer<float>(static_cast<std::size_t>(frame_cells * s.out_channels));
+  frame_ = Buffer<float>(frame_cells * s.out_channels);
   for (int iy = 0; iy < s.height; ++iy) {
     for (int ix = 0; ix < s.width; ++ix) {
       const int cell = iy / s.stride * frame_width_ + ix / s.stride;
@@ -64,9 +64,10 @@ bool SparseConv::Gather(int n, const float* x) {
   return set_.Find(Which::kNonzero, n, shape_.in_size(), x, n * shape_.in_size() / 4);
 }
 
-// Calls visit(value, w_offset, frame_offset) for each product of the sample x with a row of
-// weights. The input at iy meets kernel cells ky = iy % stride + ty * stride at outputs
-// iy / stride - ty, which are lines iy / stride + (taps - 1 - ty) of the frame; ix likewise.
+// Calls visit(value, w_offset, frame_offset) for each product of a nonzero of x, the input of
+// sample `row`, with a row of weights. An input at iy meets the kernel cells ky = iy % stride + ty
+// * stride at the outputs iy / stride - ty, which are lines iy / stride + (taps - 1 - ty) of the
+// frame; ix likewise.
 template <int kTaps, int kChannels, class Visit>
 inline void SparseConv::ForEachProduct(int row, const float* x, Visit visit) const {
   const int taps = kTaps > 0 ? kTaps : taps_;
@@ -75,7 +76,7 @@ inline void SparseConv::ForEachProduct(int row, const float* x, Visit visit) con
   const int down = right * shape_.kernel_width, line = frame_width_ * channels;
   for (const int k : set_.row(row)) {
     const float value = x[k];
-    const Input input = inputs_[static_cast<std::size_t>(k)];
+    const Input input = inputs_[k];
     for (int ty = 0; ty < taps; ++ty) {
       for (int tx = 0; tx < taps; ++tx) {
         visit(value, input.w + ty * down + tx * right,
@@ -88,7 +89,7 @@ inline void SparseConv::ForEachProduct(int row, const float* x, Visit visit) con
 // Calls visit(y_offset, frame_offset) for each output cell of a sample.
 template <class Visit>
 inline void SparseConv::ForEachOutput(int channels, Visit visit) const {
-  // By value: for all the compiler knows, visit writes into shape_.
+  // Copies: the compiler must assume that visit writes to shape_.
   const int height = shape_.out_height(), width = shape_.out_width(), line = frame_width_;
   int y = 0, cell = (taps_ - 1) * (line + 1);
   for (int oy = 0; oy < height; ++oy, cell += line - width) {
@@ -97,11 +98,13 @@ inline void SparseConv::ForEachOutput(int channels, Visit visit) const {
 }
 
 template <int kTaps, int kChannels>
-void SparseConv::ForwardFor(const float* x, const float* w, const float* b, Activation activation,
-                            float* y) {
+void SparseConv::ForwardFor(const ConvForwardArgs<float>& args) {
+  const float *x = args.x, *const w = args.w, *const b = args.b;
+  const Activation activation = args.activation;
+  float* y = args.y;
   const int channels = kChannels > 0 ? kChannels : shape_.out_channels;
   float* const frame = frame_.data();
-  std::fill_n(frame, frame_.size(), 0.0f);  // the border collects what nobody looks at
+  std::fill_n(frame, frame_.size(), 0.0f);  // the sums of the border are never read
   for (int row = 0; row < set_.rows(); ++row) {
     ForEachOutput(channels, [=](int, int to) { Copy(channels, b, frame + to); });
     ForEachProduct<kTaps, kChannels>(row, x, [=](float value, int from, int to) {
@@ -115,12 +118,14 @@ void SparseConv::ForwardFor(const float* x, const float* w, const float* b, Acti
 }
 
 template <int kTaps, int kChannels>
-void SparseConv::BackwardWeightsFor(const float* x, const float* dy, float* dw, float* db) {
+void SparseConv::BackwardWeightsFor(const ConvBackwardWeightsArgs<float>& args) {
+  const float *x = args.x, *dy = args.dy;
+  float* const dw = args.dw;
   const int channels = kChannels > 0 ? kChannels : shape_.out_channels;
   float* const frame = frame_.data();
   std::fill_n(frame, frame_.size(), 0.0f);  // the border stays zero below
   std::fill_n(dw, shape_.num_weights(), 0.0f);
-  SumRows(set_.rows() * shape_.out_cells(), channels, dy, db);
+  SumRows(set_.rows() * shape_.out_cells(), channels, dy, args.db);
   for (int row = 0; row < set_.rows(); ++row) {
     ForEachOutput(channels, [=](int from, int to) { Copy(channels, dy + from, frame + to); });
     ForEachProduct<kTaps, kChannels>(row, x, [=](float value, int to, int from) {
@@ -131,21 +136,20 @@ void SparseConv::BackwardWeightsFor(const float* x, const float* dy, float* dw, 
   }
 }
 
-void SparseConv::Forward(const float* x, const float* w, const float* b, Activation activation,
-                         float* y) {
+void SparseConv::Forward(const ConvForwardArgs<float>& args) {
   const int channels = shape_.out_channels;
-  if (taps_ == 3 && channels == 16) return ForwardFor<3, 16>(x, w, b, activation, y);
-  if (taps_ == 2 && channels == 16) return ForwardFor<2, 16>(x, w, b, activation, y);
-  if (taps_ == 2 && channels == 32) return ForwardFor<2, 32>(x, w, b, activation, y);
-  ForwardFor<0, 0>(x, w, b, activation, y);
+  if (taps_ == 3 && channels == 16) return ForwardFor<3, 16>(args);
+  if (taps_ == 2 && channels == 16) return ForwardFor<2, 16>(args);
+  if (taps_ == 2 && channels == 32) return ForwardFor<2, 32>(args);
+  ForwardFor<0, 0>(args);
 }
 
-void SparseConv::BackwardWeights(const float* x, const float* dy, float* dw, float* db) {
+void SparseConv::BackwardWeights(const ConvBackwardWeightsArgs<float>& args) {
   const int channels = shape_.out_channels;
-  if (taps_ == 3 && channels == 16) return BackwardWeightsFor<3, 16>(x, dy, dw, db);
-  if (taps_ == 2 && channels == 16) return BackwardWeightsFor<2, 16>(x, dy, dw, db);
-  if (taps_ == 2 && channels == 32) return BackwardWeightsFor<2, 32>(x, dy, dw, db);
-  BackwardWeightsFor<0, 0>(x, dy, dw, db);
+  if (taps_ == 3 && channels == 16) return BackwardWeightsFor<3, 16>(args);
+  if (taps_ == 2 && channels == 16) return BackwardWeightsFor<2, 16>(args);
+  if (taps_ == 2 && channels == 32) return BackwardWeightsFor<2, 32>(args);
+  BackwardWeightsFor<0, 0>(args);
 }
 
 }  // namespace starling::net::cpu

@@ -1,20 +1,20 @@
-// Convolution of sparse inputs on the CPU (games of a few cells or pixels on black): each nonzero
-// input adds its weight rows to the outputs that see it. Shapes in net/backend.h.
+// Convolution of sparse inputs on the CPU (games with few set cells or pixels): each nonzero input
+// adds its rows of weights to the outputs that see it. Shapes in net/op_args.h.
 //
-// Where the stride divides the kernel, each input is seen by `taps` x `taps` outputs. One sample's
-// outputs are worked on in a frame: the outputs with a border of (taps - 1) cells all around, so
-// that an input at the edge takes exactly the steps of one in the middle. That is what makes it
-// fast: no branch depends on where the inputs are.
+// If the stride divides the kernel, `taps` x `taps` outputs see each input. The outputs of one
+// sample are summed in a frame: the outputs with a border of (taps - 1) cells on all sides. In it
+// an input at the edge takes exactly the same steps as one in the middle. This makes it fast: no
+// branch depends on the position of an input.
 //
-// Zeros are skipped, so a weight that is not finite shows only where an input is set.
+// Zeros are skipped, so a weight that is not finite has an effect only where an input is nonzero.
 #pragma once
 
 #include <cstddef>
 #include <vector>
 
 #include "core/buffer.h"
-#include "net/backend.h"
 #include "net/cpu/nonzeros.h"
+#include "net/op_args.h"
 
 namespace starling::net::cpu {
 
@@ -22,28 +22,28 @@ class SparseConv {
  public:
   // Whether the kernel is square and the stride divides it.
   static bool Fits(const ConvShape& shape);
-  explicit SparseConv(const ConvShape& shape);  // Fits(shape)
+  explicit SparseConv(const ConvShape& shape);  // REQUIRES: Fits(shape)
   const ConvShape& shape() const { return shape_; }
 
-  // Finds the nonzeros of x (n, H, W, CIN) for the passes below, which read x again. False, and
-  // nothing to use, if more than a quarter of x is set: the dense way is faster then.
+  // Finds the nonzeros of x (n, H, W, CIN) for the passes below. Returns false if more than a
+  // quarter of x is nonzero: a dense product is faster then, and the passes must not be called.
   bool Gather(int n, const float* x);
 
-  // Over the rows gathered last, x as it was.
-  void Forward(const float* x, const float* w, const float* b, Activation activation, float* y);
-  void BackwardWeights(const float* x, const float* dy, float* dw, float* db);
+  // REQUIRES: Gather(args.n, args.x) was the last Gather and returned true; x is unchanged since.
+  void Forward(const ConvForwardArgs<float>& args);
+  void BackwardWeights(const ConvBackwardWeightsArgs<float>& args);
 
  private:
   struct Input {
-    int frame;  // offset of its first output in the frame; the others follow from `taps`
-    int w;      // offset of its weights at the kernel cell nearest to the origin that it meets
+    int frame;  // offset of its first output in the frame
+    int w;      // offset of its weights at the first kernel cell that meets it
   };
 
-  // kTaps and kChannels: `taps_` and COUT; 0 if only known when it runs.
+  // kTaps and kChannels are `taps_` and COUT, or 0 if these are not known at compile time.
   template <int kTaps, int kChannels>
-  void ForwardFor(const float* x, const float* w, const float* b, Activation activation, float* y);
+  void ForwardFor(const ConvForwardArgs<float>& args);
   template <int kTaps, int kChannels>
-  void BackwardWeightsFor(const float* x, const float* dy, float* dw, float* db);
+  void BackwardWeightsFor(const ConvBackwardWeightsArgs<float>& args);
   template <int kTaps, int kChannels, class Visit>
   void ForEachProduct(int row, const float* x, Visit visit) const;
   template <class Visit>
@@ -54,7 +54,7 @@ class SparseConv {
   int frame_width_;            // cells
   Buffer<float> frame_;        // ((H - 1) / stride + taps, (W - 1) / stride + taps, COUT)
   std::vector<Input> inputs_;  // (H, W, CIN)
-  SparseRows set_;             // of what was gathered last
+  SparseRows set_;             // the nonzeros found by the last Gather
 };
 
 }  // namespace starling::net::cpu

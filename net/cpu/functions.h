@@ -1,4 +1,4 @@
-// exp, sigmoid and tanh of sixteen floats at a time: what the C library does one by one.
+// exp, sigmoid and tanh of sixteen floats at a time.
 #pragma once
 
 #include "net/cpu/vector.h"
@@ -7,15 +7,17 @@ namespace starling::net::cpu {
 
 using SixteenInts [[gnu::vector_size(64)]] = int;
 
-// e^x within 2e-7 of itself, of x cut to [-87, 88]. A NaN stays one.
-// e^x = 2^n e^r with n the integer next to x / ln 2, so |r| <= ln 2 / 2; e^r by its series.
+// e^x with a relative error of at most 2e-7, where x is clamped to [-87, 88]. A NaN stays a NaN.
+// e^x = 2^n e^r, where n is the integer nearest to x / ln 2, so |r| <= ln 2 / 2; e^r by its series.
 inline Sixteen Exp(Sixteen x) {
   const Sixteen low = Sixteen{} - 87.0f, high = Sixteen{} + 88.0f;
   x = x < low ? low : x;
   x = x > high ? high : x;
-  constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it leaves no room for a fraction
+  // 1. Split x. Adding 1.5 * 2^23 leaves no bits for a fraction; ln 2 is subtracted in two parts.
+  constexpr float kRound = 12582912.0f;
   const Sixteen n = (x * 1.44269504f + kRound) - kRound;
-  const Sixteen r = (x - n * 0.693359375f) + n * 2.12194440e-4f;  // ln 2 in two parts
+  const Sixteen r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
+  // 2. The series of e^r, then the exponent.
   Sixteen sum = r * (1.0f / 5040) + 1.0f / 720;
   sum = sum * r + 1.0f / 120;
   sum = sum * r + 1.0f / 24;

@@ -7,13 +7,14 @@
 
 namespace starling::net::cpu {
 
-void Gemm(Order a_order, Order b_order, int m, int n, int k, const float* a, int lda,
-          const float* b, int ldb, float beta, float* c, int ldc) {
+void Gemm(const Product<float>& p) {
   [[maybe_unused]] static thread_local const bool one_thread = (UseOneThread(), true);
-  const auto letter = [](Order order) { return order == Order::kTransposed ? 'T' : 'N'; };
-  const dnnl_status_t status =
-      dnnl_sgemm(letter(a_order), letter(b_order), m, n, k, 1.0f, a, lda, b, ldb, beta, c, ldc);
-  CHECK(status == dnnl_success, "dnnl_sgemm of {} x {} x {}: status {}", m, n, k,
+  const int a_width = p.a_transposed ? p.rows : p.depth;
+  const int b_width = p.b_transposed ? p.depth : p.columns;
+  const dnnl_status_t status = dnnl_sgemm(
+      p.a_transposed ? 'T' : 'N', p.b_transposed ? 'T' : 'N', p.rows, p.columns, p.depth, 1.0f, p.a,
+      a_width, p.b, b_width, p.put == Put::kAdd ? 1.0f : 0.0f, p.c, p.columns);
+  CHECK(status == dnnl_success, "dnnl_sgemm of {} x {} x {}: status {}", p.rows, p.columns, p.depth,
         static_cast<int>(status));
 }
 

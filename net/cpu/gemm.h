@@ -1,13 +1,24 @@
 // Dense products of row-major matrices, through oneDNN.
 #pragma once
 
+#include "net/op_args.h"
+
 namespace starling::net::cpu {
 
-enum class Order { kPlain, kTransposed };
+// c (rows, columns) = a (rows, depth) . b (depth, columns), or c += that product; all dense, C
+// order. The array of a transposed factor holds the transpose.
+template <class T>
+struct Product {
+  int rows, depth, columns;
+  const T* a;
+  bool a_transposed = false;
+  const T* b;
+  bool b_transposed = false;
+  Put put = Put::kReplace;
+  float* c;
+};
 
-// C (m, n) = beta C + op(A) (m, k) . op(B) (k, n). A is stored (m, k), or (k, m) if transposed,
-// with rows `lda` floats apart; B and C likewise. Runs in the calling thread alone.
-void Gemm(Order a_order, Order b_order, int m, int n, int k, const float* a, int lda,
-          const float* b, int ldb, float beta, float* c, int ldc);
+// Runs on the calling thread alone.
+void Gemm(const Product<float>& product);
 
 }  // namespace starling::net::cpu

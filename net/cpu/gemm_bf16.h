@@ -8,20 +8,18 @@
 
 namespace starling::net::cpu {
 
-// oneDNN makes code for each shape; a net has a handful, whose code is kept.
+// oneDNN generates code for each shape. It is kept: a net has only a few shapes.
 class Bf16Gemm {
  public:
   Bf16Gemm();
   ~Bf16Gemm();
 
-  // C (m, n) = op(A) (m, k) . op(B) (k, n), all dense, row-major: A is stored (m, k), or (k, m) if
-  // transposed; B likewise. Runs in the calling thread alone.
-  void Multiply(Order a_order, Order b_order, int m, int n, int k, const Bfloat16* a,
-                const Bfloat16* b, float* c);
+  // REQUIRES: product.put is kReplace. Runs on the calling thread alone.
+  void Multiply(const Product<Bfloat16>& product);
 
  private:
-  class Products;
-  const std::unique_ptr<Products> products_;
+  class Kernels;
+  const std::unique_ptr<Kernels> kernels_;
 };
 
 }  // namespace starling::net::cpu

@@ -1,4 +1,5 @@
-// Converted copies of weights, made once while the weights are held (HeldWeights in net/backend.h).
+// Copies of weights in bf16, converted once while the weights are held (HeldWeights in
+// net/backend.h).
 #pragma once
 
 #include <algorithm>
@@ -21,8 +22,8 @@ class HeldCopies {
     for (Copy& copy : copies_) copy.fresh = false;
   }
 
-  // What `convert(out)` makes of the weights w (count): now, or earlier if they are held. Some of them
-  // are compared with what they were, so that a change while they are held does not go unseen.
+  // Returns the copy of w (count) that convert(out) writes, from an earlier call if w is held.
+  // CHECKs a sample of the weights, so that a change of held weights is detected.
   template <class Convert>
   const Bfloat16* Get(const float* w, int count, Convert convert) {
     auto copy = std::ranges::find(copies_, w, &Copy::of);
@@ -32,7 +33,7 @@ class HeldCopies {
       CHECK(copy->probe == probe, "weights changed while they were held");
       return copy->values.data();
     }
-    copy->values.Reserve(static_cast<std::size_t>(count));
+    copy->values.Reserve(count);
     convert(copy->values.data());
     copy->probe = probe;
     copy->fresh = held_;
@@ -40,20 +41,18 @@ class HeldCopies {
   }
 
  private:
-  using Probe = std::array<std::uint32_t, 64>;  // bits of weights from all over
+  using Probe = std::array<std::uint32_t, 64>;  // the bits of 64 weights at equal distances
   struct Copy {
     const float* of = nullptr;
     Buffer<Bfloat16> values{};
     Probe probe{};
-    bool fresh = false;  // made since they are held
+    bool fresh = false;  // converted since Hold(true)
   };
 
-  static Probe ProbeOf(const float* w, int count) {
+  static Probe ProbeOf(const float* w, std::size_t count) {
     Probe probe;
-    const auto size = static_cast<int>(probe.size());
-    for (int i = 0; i < size; ++i) {
-      const std::int64_t at = std::int64_t{count} * i / size;
-      probe[static_cast<std::size_t>(i)] = std::bit_cast<std::uint32_t>(w[at]);
+    for (std::size_t i = 0; i < probe.size(); ++i) {
+      probe[i] = std::bit_cast<std::uint32_t>(w[count * i / probe.size()]);
     }
     return probe;
   }

@@ -20,7 +20,7 @@ void AddBiasActivate(int rows, int width, const float* b, Activation activation,
 void SumRows(int rows, int width, const float* dy, float* sums) {
   int j = 0;
   for (; j + 16 <= width; j += 16) {
-    Sixteen even = {}, odd = {};  // two, so that an addition need not wait for the one before
+    Sixteen even = {}, odd = {};  // two chains of additions that do not wait for each other
     int i = 0;
     for (; i + 2 <= rows; i += 2) {
       even += At(dy + i * width + j);
@@ -39,29 +39,44 @@ void MaskByRelu(int count, const float* relu_output, float* dx) {
   for (int j = 0; j < count; ++j) dx[j] = relu_output[j] > 0.0f ? dx[j] : 0.0f;
 }
 
-void LinearForward(const LinearShape& shape, int n, const float* x, const float* w, const float* b,
-                   Activation activation, float* y) {
-  Gemm(Order::kPlain, Order::kPlain, n, shape.out, shape.in, x, shape.in, w, shape.out, 0.0f, y,
-       shape.out);
+void LinearForward(const LinearForwardArgs<float>& args) {
+  const auto [shape, n, x, w, b, activation, y] = args;
+  Gemm({.rows = n, .depth = shape.in, .columns = shape.out, .a = x, .b = w, .c = y});
   AddBiasActivate(n, shape.out, b, activation, y);
 }
 
 void LinearAccumulate(const LinearShape& shape, int n, const float* x, const float* w, float* y) {
-  Gemm(Order::kPlain, Order::kPlain, n, shape.out, shape.in, x, shape.in, w, shape.out, 1.0f, y,
-       shape.out);
+  Gemm({.rows = n,
+        .depth = shape.in,
+        .columns = shape.out,
+        .a = x,
+        .b = w,
+        .put = Put::kAdd,
+        .c = y});
 }
 
-void LinearBackwardWeights(const LinearShape& shape, int n, const float* x, const float* dy,
-                           float* dw, float* db) {
-  Gemm(Order::kTransposed, Order::kPlain, shape.in, shape.out, n, x, shape.in, dy, shape.out, 0.0f,
-       dw, shape.out);
+void LinearBackwardWeights(const LinearBackwardWeightsArgs<float>& args) {
+  const auto [shape, n, x, dy, dw, db] = args;
+  Gemm({.rows = shape.in,
+        .depth = n,
+        .columns = shape.out,
+        .a = x,
+        .a_transposed = true,
+        .b = dy,
+        .c = dw});
   SumRows(n, shape.out, dy, db);
 }
 
-void LinearBackwardInput(const LinearShape& shape, int n, const float* w, const float* dy, Put put,
-                         const float* relu_output, float* dx) {
-  Gemm(Order::kPlain, Order::kTransposed, n, shape.in, shape.out, dy, shape.out, w, shape.out,
-       put == Put::kAdd ? 1.0f : 0.0f, dx, shape.in);
+void LinearBackwardInput(const LinearBackwardInputArgs<float>& args) {
+  const auto [shape, n, w, dy, put, relu_output, dx] = args;
+  Gemm({.rows = n,
+        .depth = shape.out,
+        .columns = shape.in,
+        .a = dy,
+        .b = w,
+        .b_transposed = true,
+        .put = put,
+        .c = dx});
   if (relu_output != nullptr) MaskByRelu(n * shape.in, relu_output, dx);
 }
 

@@ -1,7 +1,7 @@
-// Fully connected layer on the CPU: one dense product each; shapes in net/backend.h.
+// Fully connected layer on the CPU, one dense product for each op; shapes in net/op_args.h.
 #pragma once
 
-#include "net/backend.h"
+#include "net/op_args.h"
 
 namespace starling::net::cpu {
 
@@ -10,15 +10,12 @@ void AddBiasActivate(int rows, int width, const float* b, Activation activation,
 // sums (width) = column sums of dy (rows, width).
 void SumRows(int rows, int width, const float* dy, float* sums);
 
-// dx (count) is set to zero where relu_output (count) is not positive.
+// Sets dx (count) to zero where relu_output (count) is not positive.
 void MaskByRelu(int count, const float* relu_output, float* dx);
 
-void LinearForward(const LinearShape& shape, int n, const float* x, const float* w, const float* b,
-                   Activation activation, float* y);
+void LinearForward(const LinearForwardArgs<float>& args);
 void LinearAccumulate(const LinearShape& shape, int n, const float* x, const float* w, float* y);
-void LinearBackwardWeights(const LinearShape& shape, int n, const float* x, const float* dy,
-                           float* dw, float* db);
-void LinearBackwardInput(const LinearShape& shape, int n, const float* w, const float* dy, Put put,
-                         const float* relu_output, float* dx);
+void LinearBackwardWeights(const LinearBackwardWeightsArgs<float>& args);
+void LinearBackwardInput(const LinearBackwardInputArgs<float>& args);
 
 }  // namespace starling::net::cpu

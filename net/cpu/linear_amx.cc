@@ -10,11 +10,11 @@ namespace {
 
 using amx::kTile;
 
-int Blocks(int n) { return (n + 31) / 32; }  // of 32, the last one filled with zeros
+int Blocks(int n) { return (n + 31) / 32; }  // of 32 rows; the last is padded with zeros
 
-// Room for `tiles` tiles.
+// Reserves `tiles` tiles.
 Bfloat16* Tiles(int tiles, Buffer<Bfloat16>& buffer) {
-  buffer.Reserve(static_cast<std::size_t>(tiles * kTile));
+  buffer.Reserve(tiles * kTile);
   return buffer.data();
 }
 
@@ -48,19 +48,20 @@ void StoreMasked(int rows, int width, const float* sums, const float* x, float* 
 
 }  // namespace
 
-void AmxLinear::Forward(const LinearShape& shape, int n, const float* x, const float* w,
-                        const float* b, Activation activation, float* y) {
-  const int steps = shape.in / 32;
+void AmxLinear::Forward(const LinearForwardArgs<float>& args) {
+  const auto [shape, n, x, w, b, activation, y] = args;
+  // 1. Convert the factors to tiles; the weights only once while they are held.
+  const int steps = shape.in / 32, next = steps * kTile;
   const Bfloat16* const right = weights_.Get(
       w, shape.in * shape.out, [&](Bfloat16* tiles) { PackRight(shape.in, shape.out, w, tiles); });
   const Bfloat16* const left = PackLeft(n, shape.in, x, left_);
-  const Sixteen least = (activation == Activation::kRelu ? 0.0f : -__builtin_inff()) - Sixteen{};
+  // 2. Multiply in blocks of 32 x 32 outputs.
+  const Sixteen least = Least(activation);
   alignas(64) float sums[32 * 32];
   const amx::Session session;
   for (int j = 0; j < shape.out; j += 32) {
     for (int i = 0; i < n; i += 32) {
-      amx::Multiply(left + i / 16 * steps * kTile, steps * kTile, right + j / 16 * steps * kTile,
-                    steps * kTile, steps, sums, 32);
+      amx::Multiply({left + i / 16 * next, next}, {right + j / 16 * next, next}, steps, sums, 32);
       for (int row = 0; row < std::min(32, n - i); ++row) {
         for (const int v : {0, 16}) {
           const Sixteen sum = At(sums + 32 * row + v) + At(b + j + v);
@@ -71,21 +72,24 @@ void AmxLinear::Forward(const LinearShape& shape, int n, const float* x, const f
   }
 }
 
-// Row by row through x and dx, which are much larger than the rest: 32 samples are packed for dw and
-// their dx is made while they are in cache.
-void AmxLinear::Backward(const LinearShape& shape, int n, const float* x, const float* w,
-                         const float* dy, float* dw, float* db, float* dx) {
+// x and dx are much larger than the other arrays. So one pass over blocks of 32 samples does both:
+// it packs x for dw and computes dx while the block is in cache.
+void AmxLinear::Backward(const LinearBackwardArgs<float>& args) {
+  const auto [shape, n, x, w, dy, dw, db, dx] = args;
   const int in = shape.in, out = shape.out, samples = Blocks(n), outs = out / 32;
+  const int over_outs = outs * kTile, over_samples = samples * kTile;
+  // 1. Convert dy, as both factors, and the transpose of w: (IN / 16, OUT / 32).
   const Bfloat16* const dy_left = PackLeft(n, out, dy, left_);
   Bfloat16* const dy_right = Tiles(samples * 2 * outs, right_);
   PackRight(n, out, dy, dy_right);
-  Bfloat16* const w_right = Tiles(in / 16 * outs, w_);  // of its transpose: (IN / 16, OUT / 32)
+  Bfloat16* const w_right = Tiles(in / 16 * outs, w_);
   for (int k = 0; k < in; k += 16) {
     for (int j = 0; j < outs; ++j) {
       amx::PackPairsTransposed(w + k * out + 32 * j, out, w_right + (k / 16 * outs + j) * kTile);
     }
   }
-  Bfloat16* const x_left = Tiles(in / 16 * samples, x_);  // likewise: (IN / 16, samples / 32)
+  // 2. Convert the transpose of x, (IN / 16, samples / 32), and compute dx.
+  Bfloat16* const x_left = Tiles(in / 16 * samples, x_);
   const amx::Session session;
   for (int i = 0; i < samples; ++i) {
     const int first = 32 * i, rows = std::min(32, n - first);
@@ -95,16 +99,17 @@ void AmxLinear::Backward(const LinearShape& shape, int n, const float* x, const 
     }
     for (int k = 0; k < in; k += 32) {
       alignas(64) float sums[32 * 32];
-      amx::Multiply(dy_left + 2 * i * outs * kTile, outs * kTile, w_right + k / 16 * outs * kTile,
-                    outs * kTile, outs, sums, 32);
+      amx::Multiply({dy_left + 2 * i * over_outs, over_outs},
+                    {w_right + k / 16 * over_outs, over_outs}, outs, sums, 32);
       StoreMasked(rows, in, sums, x + first * in + k, dx + first * in + k);
     }
   }
+  // 3. Compute dw, over all samples, and db.
   for (int k = 0; k < in; k += 32) {
     for (int j = 0; j < outs; ++j) {
-      amx::Multiply(x_left + k / 16 * samples * kTile, samples * kTile,
-                    dy_right + 2 * j * samples * kTile, samples * kTile, samples,
-                    dw + k * out + 32 * j, out);
+      amx::Multiply({x_left + k / 16 * over_samples, over_samples},
+                    {dy_right + 2 * j * over_samples, over_samples}, samples, dw + k * out + 32 * j,
+                    out);
     }
   }
   SumRows(n, out, dy, db);

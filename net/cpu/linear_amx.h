@@ -1,10 +1,10 @@
-// Large fully connected layers on the CPU with factors in bf16, by AMX; shapes in net/backend.h.
+// Large fully connected layers on the CPU with factors in bf16, by AMX; shapes in net/op_args.h.
 #pragma once
 
 #include "core/buffer.h"
-#include "net/backend.h"
 #include "net/cpu/amx.h"
 #include "net/cpu/held_copies.h"
+#include "net/op_args.h"
 
 namespace starling::net::cpu {
 
@@ -14,12 +14,10 @@ class AmxLinear {
     return shape.in % 32 == 0 && shape.out % 32 == 0 && amx::Available();
   }
 
-  // As Backend's.
+  // As in Backend.
   void HoldWeights(bool held) { weights_.Hold(held); }
-  void Forward(const LinearShape& shape, int n, const float* x, const float* w, const float* b,
-               Activation activation, float* y);
-  void Backward(const LinearShape& shape, int n, const float* x, const float* w, const float* dy,
-                float* dw, float* db, float* dx);
+  void Forward(const LinearForwardArgs<float>& args);
+  void Backward(const LinearBackwardArgs<float>& args);
 
  private:
   HeldCopies weights_;  // right tiles (OUT / 16, IN / 32)

@@ -5,8 +5,8 @@
 namespace starling::net::cpu {
 namespace {
 
-const Bfloat16* Converted(int count, const float* values, Buffer<Bfloat16>& into) {
-  into.Reserve(static_cast<std::size_t>(count));
+const Bfloat16* Convert(int count, const float* values, Buffer<Bfloat16>& into) {
+  into.Reserve(count);
   ToBfloat16(count, values, into.data());
   return into.data();
 }
@@ -23,36 +23,47 @@ const Bfloat16* Bf16Linear::Weights(const LinearShape& shape, const float* w) {
   return weights_.Get(w, count, [&](Bfloat16* out) { ToBfloat16(count, w, out); });
 }
 
-void Bf16Linear::Forward(const LinearShape& shape, int n, const float* x, const float* w,
-                         const float* b, Activation activation, float* y) {
-  if (AmxLinear::Suits(shape)) return amx_.Forward(shape, n, x, w, b, activation, y);
-  const Bfloat16* const factor = Converted(n * shape.in, x, x_);
-  gemm_.Multiply(Order::kPlain, Order::kPlain, n, shape.out, shape.in, factor, Weights(shape, w),
-                 y);
+void Bf16Linear::Forward(const LinearForwardArgs<float>& args) {
+  const auto [shape, n, x, w, b, activation, y] = args;
+  if (AmxLinear::Suits(shape)) return amx_.Forward(args);
+  gemm_.Multiply({.rows = n,
+                  .depth = shape.in,
+                  .columns = shape.out,
+                  .a = Convert(n * shape.in, x, x_),
+                  .b = Weights(shape, w),
+                  .c = y});
   AddBiasActivate(n, shape.out, b, activation, y);
 }
 
-void Bf16Linear::BackwardWeights(const LinearShape& shape, int n, const float* x, const float* dy,
-                                 float* dw, float* db) {
-  const Bfloat16* const factor = Converted(n * shape.in, x, x_);
-  gemm_.Multiply(Order::kTransposed, Order::kPlain, shape.in, shape.out, n, factor,
-                 Converted(n * shape.out, dy, dy_), dw);
+void Bf16Linear::BackwardWeights(const LinearBackwardWeightsArgs<float>& args) {
+  const auto [shape, n, x, dy, dw, db] = args;
+  gemm_.Multiply({.rows = shape.in,
+                  .depth = n,
+                  .columns = shape.out,
+                  .a = Convert(n * shape.in, x, x_),
+                  .a_transposed = true,
+                  .b = Convert(n * shape.out, dy, dy_),
+                  .c = dw});
   SumRows(n, shape.out, dy, db);
 }
 
-void Bf16Linear::BackwardInput(const LinearShape& shape, int n, const float* w, const float* dy,
-                               const float* relu_output, float* dx) {
-  const Bfloat16* const factor = Converted(n * shape.out, dy, dy_);
-  gemm_.Multiply(Order::kPlain, Order::kTransposed, n, shape.in, shape.out, factor,
-                 Weights(shape, w), dx);
+void Bf16Linear::BackwardInput(const LinearBackwardInputArgs<float>& args) {
+  const auto [shape, n, w, dy, put, relu_output, dx] = args;
+  gemm_.Multiply({.rows = n,
+                  .depth = shape.out,
+                  .columns = shape.in,
+                  .a = Convert(n * shape.out, dy, dy_),
+                  .b = Weights(shape, w),
+                  .b_transposed = true,
+                  .put = put,
+                  .c = dx});
   if (relu_output != nullptr) MaskByRelu(n * shape.in, relu_output, dx);
 }
 
-void Bf16Linear::Backward(const LinearShape& shape, int n, const float* x, const float* w,
-                          const float* dy, float* dw, float* db, float* dx) {
-  if (AmxLinear::Suits(shape)) return amx_.Backward(shape, n, x, w, dy, dw, db, dx);
-  BackwardWeights(shape, n, x, dy, dw, db);
-  BackwardInput(shape, n, w, dy, x, dx);
+void Bf16Linear::Backward(const LinearBackwardArgs<float>& args) {
+  if (AmxLinear::Suits(args.shape)) return amx_.Backward(args);
+  BackwardWeights(args.weights());
+  BackwardInput(args.input());
 }
 
 }  // namespace starling::net::cpu

@@ -9,14 +9,15 @@
 namespace starling::net::cpu {
 namespace {
 
-// More set than this part of x, and the dense products are faster.
+// If a larger share of x is nonzero, dense products are faster.
 constexpr double kForwardMost = 0.25, kBackwardMost = 0.375;
 
 int Most(double part, const LinearShape& shape, int n) {
   return static_cast<int>(part * n * shape.in);
 }
 
-// Calls pass.operator()<vectors>(first column) for parts of `columns` that fit the registers.
+// Calls pass.operator()<vectors>(first column) for parts of `columns`, of `vectors` x 16 columns
+// each, so that their sums fit in registers.
 template <class Pass>
 void ForEachPart(int columns, Pass pass) {
   int j = 0;
@@ -27,11 +28,11 @@ void ForEachPart(int columns, Pass pass) {
 
 }  // namespace
 
-bool SparseLinear::Forward(const LinearShape& shape, int n, const float* x, const float* w,
-                           const float* b, Activation activation, float* y) {
+bool SparseLinear::Forward(const LinearForwardArgs<float>& args) {
+  const auto [shape, n, x, w, b, activation, y] = args;
   if (shape.out % 16 != 0) return false;
   if (!set_.Find(Which::kNonzero, n, shape.in, x, Most(kForwardMost, shape, n))) return false;
-  const Sixteen least = (activation == Activation::kRelu ? 0.0f : -__builtin_inff()) - Sixteen{};
+  const Sixteen least = Least(activation);
   ForEachPart(shape.out, [&]<int kVectors>(int j) {
     for (int i = 0; i < n; ++i) {
       Sixteen sum[kVectors];
@@ -48,46 +49,49 @@ bool SparseLinear::Forward(const LinearShape& shape, int n, const float* x, cons
   return true;
 }
 
-// Which samples of the block have input k set, a bit each, for every k.
+// Sets bit i of columns_[k] if input k of sample first + i is nonzero.
 void SparseLinear::FindColumns(int in, int first, int samples) {
-  columns_.assign(static_cast<std::size_t>(in), 0);
+  columns_.assign(in, 0);
   for (int i = 0; i < samples; ++i) {
-    for (const int k : set_.row(first + i)) {
-      columns_[static_cast<std::size_t>(k)] |= std::uint64_t{1} << i;
-    }
+    for (const int k : set_.row(first + i)) columns_[k] |= std::uint64_t{1} << i;
   }
 }
 
-// Input by input: its row of w and of dw stay in registers, and each sample's dy is read once for
-// both gradients. Block by block, so that the samples stay in cache.
-bool SparseLinear::Backward(const LinearShape& shape, int n, const float* x, const float* w,
-                            const float* dy, float* dw, float* db, float* dx) {
-  if (shape.out % 16 != 0) return false;
-  if (!set_.Find(Which::kPositive, n, shape.in, x, Most(kBackwardMost, shape, n))) return false;
-  for (int first = 0; first < n; first += kBlock) {
-    const int samples = std::min(kBlock, n - first);
-    FindColumns(shape.in, first, samples);
-    float* const dx_block = dx + first * shape.in;
-    std::fill_n(dx_block, samples * shape.in, 0.0f);
-    BackwardBlock(shape, x + first * shape.in, w, dy + first * shape.out, first == 0, dw, dx_block);
+// For each input, its rows of w and of dw stay in registers, and the dy of each sample is read once
+// for both gradients. The samples are processed in blocks that stay in cache.
+bool SparseLinear::Backward(const LinearBackwardArgs<float>& args) {
+  const int in = args.shape.in, out = args.shape.out,
+            most = Most(kBackwardMost, args.shape, args.n);
+  if (out % 16 != 0) return false;
+  if (!set_.Find(Which::kPositive, args.n, in, args.x, most)) return false;
+  for (int first = 0; first < args.n; first += kBlock) {
+    LinearBackwardArgs<float> block = args;
+    block.n = std::min(kBlock, args.n - first);
+    block.x += first * in;
+    block.dy += first * out;
+    block.dx += first * in;
+    FindColumns(in, first, block.n);
+    std::fill_n(block.dx, block.n * in, 0.0f);
+    BackwardBlock(block, first == 0);
   }
-  SumRows(n, shape.out, dy, db);
+  SumRows(args.n, out, args.dy, args.db);
   return true;
 }
 
-// dw is replaced by the first block and added to by the others.
-void SparseLinear::BackwardBlock(const LinearShape& shape, const float* x, const float* w,
-                                 const float* dy, bool replace, float* dw, float* dx) const {
+// Adds to dx, replaces dw or adds to it, and leaves db alone.
+void SparseLinear::BackwardBlock(const LinearBackwardArgs<float>& block, bool replace) const {
+  const auto [shape, n, x, w, dy, dw, db, dx] = block;
   ForEachPart(shape.out, [&]<int kVectors>(int j) {
     for (int k = 0; k < shape.in; ++k) {
+      // 1. Load the rows of this input.
       float* const to = dw + k * shape.out + j;
       Sixteen weights[kVectors], sum[kVectors] = {};
       for (int v = 0; v < kVectors; ++v) {
         weights[v] = At(w + k * shape.out + j + 16 * v);
         if (!replace) sum[v] = At(to + 16 * v);
       }
-      for (std::uint64_t left = columns_[static_cast<std::size_t>(k)]; left != 0;
-           left &= left - 1) {
+      // 2. Visit the samples in which it is nonzero.
+      for (std::uint64_t left = columns_[k]; left != 0; left &= left - 1) {
         const int i = std::countr_zero(left), at = i * shape.in + k;
         const float* const from = dy + i * shape.out + j;
         const float value = x[at];

@@ -1,35 +1,32 @@
-// Fully connected layer on the CPU for inputs that are mostly zero, as relu leaves them (in a trained
-// net seven of eight): what a zero would add is not computed. Shapes in net/backend.h.
+// Fully connected layer on the CPU for the sparse outputs of a relu (in a trained net seven of
+// eight are zero): products with zeros are skipped. Shapes in net/op_args.h.
 //
-// Zeros are skipped, so a weight that is not finite shows only where an input is set.
+// So a weight that is not finite has an effect only where an input is nonzero.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "net/backend.h"
 #include "net/cpu/nonzeros.h"
+#include "net/op_args.h"
 
 namespace starling::net::cpu {
 
-// Each pass answers false, with nothing written, if too much of x is set, or if OUT is no multiple
-// of 16: the dense way is faster then.
+// Each pass returns false and writes nothing if too much of x is nonzero, or if OUT is no multiple
+// of 16: a dense product is faster then.
 class SparseLinear {
  public:
-  bool Forward(const LinearShape& shape, int n, const float* x, const float* w, const float* b,
-               Activation activation, float* y);
-  bool Backward(const LinearShape& shape, int n, const float* x, const float* w, const float* dy,
-                float* dw, float* db, float* dx);
+  bool Forward(const LinearForwardArgs<float>& args);
+  bool Backward(const LinearBackwardArgs<float>& args);
 
  private:
-  static constexpr int kBlock = 64;  // samples at a time
+  static constexpr int kBlock = 64;  // samples per block
 
   void FindColumns(int in, int first, int samples);
-  void BackwardBlock(const LinearShape& shape, const float* x, const float* w, const float* dy,
-                     bool replace, float* dw, float* dx) const;
+  void BackwardBlock(const LinearBackwardArgs<float>& block, bool replace) const;
 
   SparseRows set_;
-  std::vector<std::uint64_t> columns_;  // (IN): a bit for each sample of a block
+  std::vector<std::uint64_t> columns_;  // (IN): one bit for each sample of a block
 };
 
 }  // namespace starling::net::cpu

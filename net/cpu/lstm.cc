@@ -1,8 +1,7 @@
-#include "net/cpu/lstm.h"
-
 #include <algorithm>
 
 #include "net/cpu/functions.h"
+#include "net/cpu/layers.h"
 #include "net/reference/lstm.h"
 
 namespace starling::net::cpu {
@@ -21,55 +20,50 @@ struct Gates {
   }
 };
 
-void Forward(int hidden, float* gates, const float* c_in, float* c, float* h) {
-  Gates g(gates, hidden);
+// Sixteen cells from offset `gate` in args.gates and `at` in the states.
+void Forward(const LstmCellForwardArgs<float>& args, int gate, int at) {
+  Gates g(args.gates + gate, args.hidden);
   g.in = Sigmoid(g.in);
   g.forget = Sigmoid(g.forget);
   g.cell = Tanh(g.cell);
   g.out = Sigmoid(g.out);
-  g.Write(gates, hidden);
-  const Sixteen state = g.forget * At(c_in) + g.in * g.cell;
-  At(c) = state;
-  At(h) = g.out * Tanh(state);
+  g.Write(args.gates + gate, args.hidden);
+  const Sixteen state = g.forget * At(args.c_in + at) + g.in * g.cell;
+  At(args.c + at) = state;
+  At(args.h + at) = g.out * Tanh(state);
 }
 
-void Backward(int hidden, const float* gates, const float* c_in, const float* c, const float* dy,
-              const float* dh, float* dc, float* dgates) {
-  const Gates g(gates, hidden);
-  const Sixteen tanh_c = Tanh(At(c)), d = At(dy) + At(dh);
-  const Sixteen dstate = At(dc) + d * g.out * (1 - tanh_c * tanh_c);
+void Backward(const LstmCellBackwardArgs<float>& args, int gate, int at) {
+  const Gates g(args.gates + gate, args.hidden);
+  const Sixteen tanh_c = Tanh(At(args.c + at)), d = At(args.dy + at) + At(args.dh + at);
+  const Sixteen dstate = At(args.dc + at) + d * g.out * (1 - tanh_c * tanh_c);
   Gates dg = g;
   dg.in = dstate * g.cell * g.in * (1 - g.in);
-  dg.forget = dstate * At(c_in) * g.forget * (1 - g.forget);
+  dg.forget = dstate * At(args.c_in + at) * g.forget * (1 - g.forget);
   dg.cell = dstate * g.in * (1 - g.cell * g.cell);
   dg.out = d * tanh_c * g.out * (1 - g.out);
-  dg.Write(dgates, hidden);
-  At(dc) = dstate * g.forget;
+  dg.Write(args.dgates + gate, args.hidden);
+  At(args.dc + at) = dstate * g.forget;
+}
+
+// Calls sixteen_cells(gate, at) for each sixteen cells of each sample.
+template <class Cells>
+void ForEachSixteen(int hidden, int n, Cells sixteen_cells) {
+  for (int i = 0; i < n; ++i) {
+    for (int j = 0; j < hidden; j += 16) sixteen_cells(4 * i * hidden + j, i * hidden + j);
+  }
 }
 
 }  // namespace
 
-void LstmCellForward(int hidden, int n, float* gates, const float* c_in, float* c, float* h) {
-  if (hidden % 16 != 0) return reference::LstmCellForward(hidden, n, gates, c_in, c, h);
-  for (int i = 0; i < n; ++i, gates += 4 * hidden) {
-    for (int j = 0; j < hidden; j += 16) {
-      const int at = i * hidden + j;
-      Forward(hidden, gates + j, c_in + at, c + at, h + at);
-    }
-  }
+void LstmCellForward(const LstmCellForwardArgs<float>& args) {
+  if (args.hidden % 16 != 0) return reference::LstmCellForward(args);
+  ForEachSixteen(args.hidden, args.n, [&](int gate, int at) { Forward(args, gate, at); });
 }
 
-void LstmCellBackward(int hidden, int n, const float* gates, const float* c_in, const float* c,
-                      const float* dy, const float* dh, float* dc, float* dgates) {
-  if (hidden % 16 != 0) {
-    return reference::LstmCellBackward(hidden, n, gates, c_in, c, dy, dh, dc, dgates);
-  }
-  for (int i = 0; i < n; ++i, gates += 4 * hidden, dgates += 4 * hidden) {
-    for (int j = 0; j < hidden; j += 16) {
-      const int at = i * hidden + j;
-      Backward(hidden, gates + j, c_in + at, c + at, dy + at, dh + at, dc + at, dgates + j);
-    }
-  }
+void LstmCellBackward(const LstmCellBackwardArgs<float>& args) {
+  if (args.hidden % 16 != 0) return reference::LstmCellBackward(args);
+  ForEachSixteen(args.hidden, args.n, [&](int gate, int at) { Backward(args, gate, at); });
 }
 
 void KeepState(int width, int n, const std::uint8_t* resets, const float* from, float* to) {

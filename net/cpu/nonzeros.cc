@@ -12,7 +12,7 @@ int FindIndices(Which which, int n, const float* x, int* out) {
   const bool any_sign = which == Which::kNonzero;
   int count = 0, i = 0;
 #ifdef __AVX512F__
-  // Seven times faster than the loop below, which would be 8 % of the MinAtar net's whole work.
+  // Seven times faster than the loop below, which would take 8 % of the MinAtar net's time.
   __m512i index = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
   for (; i + 16 <= n; i += 16) {
     const __m512 values = _mm512_loadu_ps(x + i), zero = _mm512_setzero_ps();
@@ -23,7 +23,8 @@ int FindIndices(Which which, int n, const float* x, int* out) {
     index = _mm512_add_epi32(index, _mm512_set1_epi32(16));
   }
 #endif
-  for (; i < n; ++i) {  // no branch: whether a cell is set cannot be predicted
+  for (; i < n; ++i) {
+    // No branch: it would be unpredictable.
     out[count] = i;
     count += any_sign ? x[i] != 0.0f : x[i] > 0.0f;
   }
@@ -31,7 +32,7 @@ int FindIndices(Which which, int n, const float* x, int* out) {
 }
 
 bool SparseRows::Find(Which which, int rows, int width, const float* x, int most) {
-  indices_.resize(static_cast<std::size_t>(most + width + 16));
+  indices_.resize(most + width + 16);
   begin_.assign(1, 0);
   int count = 0;
   for (int i = 0; i < rows; ++i, x += width) {

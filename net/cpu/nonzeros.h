@@ -1,4 +1,4 @@
-// Where the numbers of an array are that count: what relu left, the set cells of a game's screen.
+// The positions of nonzeros: what a relu lets through, or the set cells of a game's screen.
 #pragma once
 
 #include <cstddef>
@@ -9,26 +9,26 @@ namespace starling::net::cpu {
 
 enum class Which { kNonzero, kPositive };  // a NaN is nonzero, and not positive
 
-// Writes the indices of those of x (n), ascending, to `out`, which has room for n + 16; returns how
-// many there are.
+// Writes the indices of the `which` elements of x (n), ascending, to `out`, which has room for n +
+// 16. Returns their number.
 int FindIndices(Which which, int n, const float* x, int* out);
 
-// The same for each row of a matrix.
+// The indices of each row of a matrix.
 class SparseRows {
  public:
-  // Of x (rows, width). False, and nothing to use, if there are more than `most` in all.
+  // Finds those of x (rows, width). Returns false, with contents undefined, if there are more than
+  // `most` in all.
   bool Find(Which which, int rows, int width, const float* x, int most);
 
   int rows() const { return static_cast<int>(begin_.size()) - 1; }
   // Columns of row i, ascending.
   std::span<const int> row(int i) const {
-    const auto at = static_cast<std::size_t>(i);
-    return {indices_.data() + begin_[at], indices_.data() + begin_[at + 1]};
+    return {indices_.data() + begin_[i], indices_.data() + begin_[i + 1]};
   }
 
  private:
   std::vector<int> indices_;  // of all rows
-  std::vector<int> begin_;    // (rows) and the end
+  std::vector<int> begin_;    // (rows + 1): the offsets of rows in indices_
 };
 
 }  // namespace starling::net::cpu

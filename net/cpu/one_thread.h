@@ -1,11 +1,11 @@
-// Keeps oneDNN, which Debian builds on OpenMP, from starting a thread per core.
+// Prevents oneDNN, which Debian builds on OpenMP, from starting one thread per core.
 #pragma once
 
 namespace starling::net {
 
-// From now on products asked for by the *calling thread* run in it alone (OpenMP keeps this setting
-// per thread). The backend calls it for every thread that uses it. With a team of one no pool is
-// ever started, so nothing is left that could spin.
+// From now on products of the *calling thread* run on it alone; OpenMP keeps this setting per
+// thread. The products call it once on each thread that uses them. A team of one never starts a
+// thread pool, so no idle thread spins.
 void UseOneThread();
 
 }  // namespace starling::net

@@ -1,7 +1,9 @@
-// Sixteen floats at a time, as wide as the processor allows, at any alignment. g++ leaves plain loops
-// of a short known length scalar, which is several times slower in the loops over channels and
-// features; so these are written with vectors, which every g++ and clang turns into what it has.
+// Vectors of sixteen floats at any alignment. g++ does not vectorise plain loops of a short
+// constant length, which makes loops over channels and features several times slower. So these use
+// vector types, which every g++ and clang maps to the instructions of the processor.
 #pragma once
+
+#include "net/backend.h"
 
 namespace starling::net::cpu {
 
@@ -9,6 +11,11 @@ using Sixteen [[gnu::vector_size(64), gnu::aligned(4), gnu::may_alias]] = float;
 
 inline Sixteen& At(float* p) { return *reinterpret_cast<Sixteen*>(p); }
 inline const Sixteen& At(const float* p) { return *reinterpret_cast<const Sixteen*>(p); }
+
+// The lower bound of outputs: max(sum, Least(kRelu)) is the relu, and -infinity changes nothing.
+inline Sixteen Least(Activation activation) {
+  return (activation == Activation::kRelu ? 0.0f : -__builtin_inff()) - Sixteen{};
+}
 
 // The sum of all sixteen, by halves.
 inline float Sum(const Sixteen& v) {

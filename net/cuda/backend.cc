@@ -6,7 +6,8 @@
 namespace starling::net {
 namespace {
 
-// What ops.h asks for, in gpu's stream. The bodies are instantiated in the .cu files.
+// The Device (device.h) of a GPU: all work goes to the stream of `gpu`. The .cu files instantiate
+// the bodies.
 class CudaDevice {
  public:
   CudaDevice(Gpu& gpu, Precision precision)

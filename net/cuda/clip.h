@@ -1,4 +1,4 @@
-// Clipping by the global norm, by the rules of net/norm.h.
+// Clipping by the global norm; same rules as net/norm.h.
 #pragma once
 
 #include <cmath>
@@ -7,7 +7,7 @@
 
 namespace starling::net::cuda {
 
-// Warp g of groups: partial[g] of the sum of all squares.
+// Warp g of `groups`: partial[g], its part of the sum of squares.
 struct SumOfSquares {
   long long size, groups;
   const float* gradient;
@@ -16,16 +16,16 @@ struct SumOfSquares {
   template <class Lanes>
   HOST_DEVICE void operator()(long long g, const Lanes& lanes) const {
     const float* const from = gradient;
-    const double sum = lanes.Sum(StridedSum<double>(
-        g * lanes.count() + lanes.index(), size, groups * lanes.count(), [from](long long j) {
-          const double value = static_cast<double>(from[j]);
-          return value * value;
-        }));
+    const double sum = lanes.Sum(StridedSum<double>(g * lanes.count() + lanes.index(), size,
+                                                    groups * lanes.count(), [from](long long j) {
+                                                      const double value = from[j];
+                                                      return value * value;
+                                                    }));
     if (lanes.index() == 0) partial[g] = sum;
   }
 };
 
-// One warp: the norm, and what the gradient is to be multiplied by.
+// One warp: the norm, and the factor that clips the gradient to max_norm.
 struct NormAndFactor {
   long long groups;
   double max_norm;

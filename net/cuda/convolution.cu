@@ -1,4 +1,4 @@
-// The bodies of convolutions and of layers with few outputs, instantiated.
+// Instantiates the bodies of convolutions and of layers with few outputs.
 #include "core/cuda/each.cuh"
 #include "net/cuda/direct.h"
 #include "net/cuda/patches.h"

@@ -12,11 +12,12 @@
 namespace starling::net::cuda {
 namespace {
 
-// NVIDIA's advice for Hopper. Given to it at the start: within a recorded graph it cannot allocate,
-// and where several streams shared one its choice of an algorithm could vary.
+// Bytes; NVIDIA's advice for Hopper. It is allocated at the start, because cuBLAS cannot allocate
+// inside a recorded graph. It is not shared between streams, which could change the choice of
+// algorithms and so the bits.
 constexpr std::size_t kWorkspace = 32u << 20;
 
-// The newest that these headers describe first; the functions below are the same in all of them.
+// Tries the release of the headers first. The functions used here are the same in all releases.
 void* Open() {
   const std::string own = fmt::format("libcublas.so.{}", CUBLAS_VER_MAJOR);
   for (const std::string& name : {own, std::string("libcublas.so.13"),
@@ -56,7 +57,7 @@ cublasOperation_t Operation(bool transposed) { return transposed ? CUBLAS_OP_T :
 
 }  // namespace
 
-// What is used of it.
+// The functions used here.
 struct Cublas::Library {
   decltype(&cublasCreate_v2) create;
   decltype(&cublasDestroy_v2) destroy;
@@ -94,7 +95,7 @@ struct Cublas::Library {
     if (status == CUBLAS_STATUS_ALLOC_FAILED || status == CUBLAS_STATUS_NOT_INITIALIZED) {
       throw UserError(failed +
                       ": its memory may be full: make actors.envs_per_actor, actors.unroll or "
-                      "actors.count smaller, or end what else runs on it (nvidia-smi shows it)");
+                      "actors.count smaller, or end other programs on it (nvidia-smi lists them)");
     }
     throw std::runtime_error(failed + ": run `starling doctor`");
   }
@@ -121,7 +122,7 @@ Cublas::Cublas(Gpu& gpu, Precision precision)
                                      Buffer<std::byte>(kWorkspace, gpu.memory()))) {
   const Library& library = state_->library;
   library.Check(library.create(&state_->handle), "starting");
-  // The stream first: setting it takes the workspace away.
+  // The stream is set first, because setting it resets the workspace.
   library.Check(library.set_stream(state_->handle, static_cast<cudaStream_t>(gpu.stream())),
                 "starting");
   library.Check(library.set_workspace(state_->handle, state_->workspace.data(), kWorkspace),
@@ -130,7 +131,8 @@ Cublas::Cublas(Gpu& gpu, Precision precision)
 
 Cublas::~Cublas() = default;
 
-// cuBLAS counts columns first. In its eyes our arrays are transposed: it is asked for cT = bT . aT.
+// cuBLAS stores matrices column by column, so it sees our arrays transposed: it computes
+// cT = bT . aT.
 void Cublas::Multiply(const MatrixProduct& p) {
   const Library& library = state_->library;
   const cublasOperation_t of_a = Operation(p.a_transposed), of_b = Operation(p.b_transposed);

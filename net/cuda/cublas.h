@@ -1,5 +1,5 @@
-// Products on a GPU by NVIDIA's cuBLAS, which is opened when the program runs: a machine without
-// it, and without a GPU, runs everything else.
+// Matrix products on a GPU by NVIDIA's cuBLAS. The library is opened at run time, so that the
+// program starts on machines without it.
 #pragma once
 
 #include "core/gpu.h"
@@ -7,10 +7,10 @@
 
 namespace starling::net::cuda {
 
-// Thread safety: as its Gpu.
+// Thread safety: that of its Gpu.
 class Cublas {
  public:
-  // `gpu` must outlive it. Throws UserError, with what to install, if cuBLAS is not found.
+  // `gpu` must outlive it. Throws UserError, which names the package, if cuBLAS is not found.
   Cublas(Gpu& gpu, Precision precision);
   ~Cublas();
   Cublas(const Cublas&) = delete;

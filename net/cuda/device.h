@@ -1,4 +1,4 @@
-// What the ops of a GPU (ops.h) ask of whatever works: a GPU (backend.cc), or loops in the tests.
+// The contract between the GPU ops (ops.h) and a Device: a GPU (backend.cc), or loops in the tests.
 //
 //   Memory& memory();
 //   const char* name() const;
@@ -7,7 +7,7 @@
 //   void Multiply(const MatrixProduct& product);
 //   void Repeat(int id, const std::function<void()>& ops);
 //
-// All in one stream, in order.
+// A Device does all its work in one stream, in the order of the calls.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@
 
 namespace starling::net::cuda {
 
-// c (rows, columns) = a (rows, depth) . b (depth, columns), or is added to it; all dense, C order.
-// Of a transposed factor the array holds the transpose.
+// c (rows, columns) = a (rows, depth) . b (depth, columns), or c += that product; all dense, C
+// order. The array of a transposed factor holds the transpose.
 struct MatrixProduct {
   int rows = 1, depth = 1, columns = 1;
   const float* a = nullptr;
@@ -27,19 +27,19 @@ struct MatrixProduct {
   bool b_transposed = false;
   Put put = Put::kReplace;
   float* c = nullptr;
-  // How many such products, side by side, and how far apart in floats their arrays are.
+  // The number of such products, computed side by side, and the distances between their arrays.
   int shares = 1;
-  long long a_stride = 0, b_stride = 0, c_stride = 0;
+  long long a_stride = 0, b_stride = 0, c_stride = 0;  // floats
 };
 
-// How work is cut; tests make them small.
+// How work is divided. Tests use smaller limits.
 struct Limits {
-  long long patches = 64ll << 20;  // floats: more samples of a convolution are done in parts
-  int shares = 128;                // of a sum over many rows; 1: never cut
-  bool direct = true;              // direct.h where it fits, else products only
+  long long patches = 64ll << 20;  // floats of patches per product of a convolution
+  int shares = 128;                // of a sum over many rows; 1: never divided
+  bool direct = true;              // use direct.h where it fits; false: products only
 };
 
-// Whether four adjacent floats can be moved at once.
+// Whether the arrays permit loads and stores of Pack<4>.
 inline bool Aligned(std::initializer_list<const float*> arrays) {
   for (const float* const array : arrays) {
     if (reinterpret_cast<std::uintptr_t>(array) % 16 != 0) return false;

@@ -1,5 +1,5 @@
-// Products with few outputs, where a thread holds all outputs of a place in its registers: first
-// convolutions of small nets without their patches ever being written, and heads.
+// Products with few outputs: a thread holds all outputs of one cell in registers. For the first
+// convolutions of small nets, without patches in memory, and for heads.
 #pragma once
 
 #include "net/cuda/elementwise.h"
@@ -7,23 +7,20 @@
 
 namespace starling::net::cuda {
 
-// y (n, OH, OW, kOut) = activation(x * w + b): a thread for each cell of y. All threads of a warp
-// read the same weights, at once. kWide divides KW * CIN.
+// y (n, OH, OW, kOut) = activation(x * w + b): one thread for each cell of y. All threads of a warp
+// read the same weights at the same time. REQUIRES: kWide divides KW * CIN.
 template <int kOut, int kWide>
 struct DirectConv {
-  ConvShape shape;
+  ConvForwardArgs<float> a;
   ConvDivisors by;
-  const float *x, *w, *b;
-  Activation activation;
-  float* y;
 
   HOST_DEVICE void operator()(long long i) const {
-    std::uint32_t rest = static_cast<std::uint32_t>(i);
-    const int ox = static_cast<int>(by.out_width.Split(rest));
-    const int oy = static_cast<int>(by.out_height.Split(rest));
-    const int row = static_cast<int>(rest) * shape.height + oy * shape.stride;
-    const float* in = x + (row * shape.width + ox * shape.stride) * shape.in_channels;
-    const float* weights = w;
+    const ConvShape& shape = a.shape;
+    int sample = static_cast<int>(i);
+    const int ox = by.out_width.Split(sample), oy = by.out_height.Split(sample);
+    const int row = sample * shape.height + oy * shape.stride;
+    const float* in = a.x + (row * shape.width + ox * shape.stride) * shape.in_channels;
+    const float* weights = a.w;
     const int run = by.run.divisor();
     float sums[kOut] = {};
     for (int ky = 0; ky < shape.kernel_height; ++ky) {
@@ -33,9 +30,9 @@ struct DirectConv {
       in += shape.width * shape.in_channels;
     }
     for (int o = 0; o < kOut; o += 4) {
-      Pack<4> out = Load<4>(b + o);
-      for (int u = 0; u < 4; ++u) out.v[u] = Activated(activation, sums[o + u] + out.v[u]);
-      Store(y + i * kOut + o, out);
+      Pack<4> out = Load<4>(a.b + o);
+      for (int u = 0; u < 4; ++u) out.v[u] = Activated(a.activation, sums[o + u] + out.v[u]);
+      Store(a.y + i * kOut + o, out);
     }
   }
 
@@ -51,33 +48,34 @@ struct DirectConv {
   }
 };
 
-// The gradients of weights and biases, a bias being the weight of an input that is always one:
-// partial (chunks, patch + 1, kOut), summed over the output cells [c * cells, (c + 1) * cells) of
-// all samples. A linear layer is a convolution of one sample: its samples are the cells of a row.
+// The gradients of weights and biases, where a bias is the weight of an input that is always one.
+// Writes partial (chunks, patch + 1, kOut): chunk c sums over the output cells
+// [c * cells, (c + 1) * cells) of all samples, one thread for each chunk and input. A linear layer
+// is a convolution of one sample whose cells are the rows of x.
 template <int kOut>
 struct DirectWeightGradient {
-  ConvShape shape;
+  ConvBackwardWeightsArgs<float> a;
   ConvDivisors by;
-  Divisor inputs;        // by patch + 1
-  int cells, all_cells;  // of a chunk, of all samples
-  const float *x, *dy;
+  Divisor inputs;        // patch + 1
+  int cells, all_cells;  // output cells of a chunk, of all samples
   float* partial;
 
   HOST_DEVICE void operator()(long long i) const {
-    std::uint32_t chunk = static_cast<std::uint32_t>(i);
-    const int k = static_cast<int>(inputs.Split(chunk));
-    const int begin = static_cast<int>(chunk) * cells;
+    const ConvShape& shape = a.shape;
+    // 1. The cells [begin, end) of this thread, and the place of the first.
+    int chunk = static_cast<int>(i);
+    const int k = inputs.Split(chunk);
+    const int begin = chunk * cells;
     const int end = all_cells - begin < cells ? all_cells : begin + cells;
-    std::uint32_t sample = static_cast<std::uint32_t>(begin);
-    int ox = static_cast<int>(by.out_width.Split(sample));
-    int oy = static_cast<int>(by.out_height.Split(sample));
-    const float* const from = x + InPatch(k);
+    int sample = begin;
+    int ox = by.out_width.Split(sample), oy = by.out_height.Split(sample);
+    const float* const from = a.x + InPatch(k);
     const bool bias = k + 1 == inputs.divisor();
     const int step = shape.stride * shape.in_channels;
     float sums[kOut] = {};
-    // Along rows of cells, so that many loads are under way at once.
+    // 2. Sum along rows of cells, four at a time, so that several loads are in flight.
     for (int cell = begin; cell < end;) {
-      const int row = static_cast<int>(sample) * shape.height + oy * shape.stride;
+      const int row = sample * shape.height + oy * shape.stride;
       const float* in = from + (row * shape.width + ox * shape.stride) * shape.in_channels;
       const int rest = by.out_width.divisor() - ox;
       const int row_end = end - cell < rest ? end : cell + rest;
@@ -97,14 +95,13 @@ struct DirectWeightGradient {
  private:
   static constexpr int kWide = kOut % 4 == 0 ? 4 : kOut % 2 == 0 ? 2 : 1;
 
-  // Of input k of a patch, from its first; k = patch is the bias.
+  // The offset of input k of a patch from the first input. k = patch is the bias.
   HOST_DEVICE int InPatch(int k) const {
-    std::uint32_t ky = static_cast<std::uint32_t>(k);
-    const int j = static_cast<int>(by.run.Split(ky));
-    return static_cast<int>(ky) * shape.width * shape.in_channels + j;
+    const int j = by.run.Split(k);
+    return k * a.shape.width * a.shape.in_channels + j;
   }
-  HOST_DEVICE void Accumulate(float in, int cell, float (&sums)[kOut]) const {
-    const float* const from = dy + static_cast<long long>(cell) * kOut;
+  HOST_DEVICE void Accumulate(float in, long long cell, float (&sums)[kOut]) const {
+    const float* const from = a.dy + cell * kOut;
     for (int o = 0; o < kOut; o += kWide) {
       const Pack<kWide> gradient = Load<kWide>(from + o);
       for (int u = 0; u < kWide; ++u) sums[o + u] += in * gradient.v[u];
@@ -112,43 +109,38 @@ struct DirectWeightGradient {
   }
 };
 
-// y (n, OUT) = activation(x (n, IN) . w (IN, OUT) + b): a warp for each number of y.
+// y (n, OUT) = activation(x (n, IN) . w (IN, OUT) + b): one warp for each number of y.
 struct NarrowForward {
-  int in;
+  LinearForwardArgs<float> a;
   Divisor out;
-  const float *x, *w, *b;
-  Activation activation;
-  float* y;
 
   template <class Lanes>
   HOST_DEVICE void operator()(long long i, const Lanes& lanes) const {
-    std::uint32_t sample = static_cast<std::uint32_t>(i);
-    const std::uint32_t o = out.Split(sample);
-    const float *const row = x + static_cast<long long>(sample) * in, *const column = w + o;
-    const int width = out.divisor();
+    int sample = static_cast<int>(i);
+    const int o = out.Split(sample);
+    const int in = a.shape.in, width = a.shape.out;
+    const float *const row = a.x + 1ll * sample * in, *const column = a.w + o;
     const float sum = lanes.Sum(StridedSum<float>(
         lanes.index(), in, lanes.count(),
         [row, column, width](long long k) { return row[k] * column[k * width]; }));
-    if (lanes.index() == 0) y[i] = Activated(activation, sum + b[o]);
+    if (lanes.index() == 0) a.y[i] = Activated(a.activation, sum + a.b[o]);
   }
 };
 
-// dx (n, IN) = dy (n, OUT) . wT, or is added to it; and the mask.
+// dx (n, IN) = dy (n, OUT) . wT, or dx += that product, then masked: one thread for each number of
+// dx.
 struct NarrowBackwardInput {
+  LinearBackwardInputArgs<float> a;
   Divisor in;
-  int out;
-  const float *w, *dy;
-  Put put;
-  const float* relu_output;
-  float* dx;
 
   HOST_DEVICE void operator()(long long i) const {
-    std::uint32_t sample = static_cast<std::uint32_t>(i);
+    int sample = static_cast<int>(i);
     const long long k = in.Split(sample);
-    float sum = put == Put::kAdd ? dx[i] : 0.0f;
-    for (int o = 0; o < out; ++o)
-      sum += dy[static_cast<long long>(sample) * out + o] * w[k * out + o];
-    dx[i] = Masked(relu_output, i, sum);
+    const int out = a.shape.out;
+    const float *const row = a.dy + 1ll * sample * out, *const weights = a.w + k * out;
+    float sum = a.put == Put::kAdd ? a.dx[i] : 0.0f;
+    for (int o = 0; o < out; ++o) sum += row[o] * weights[o];
+    a.dx[i] = Masked(a.relu_output, i, sum);
   }
 };
 

@@ -1,4 +1,4 @@
-// The bodies that look at single numbers, instantiated.
+// Instantiates the bodies of single numbers.
 #include "core/cuda/each.cuh"
 #include "net/cuda/elementwise.h"
 #include "net/cuda/lstm.h"

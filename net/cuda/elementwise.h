@@ -1,25 +1,25 @@
-// Bodies that look at one number, or a few adjacent ones, at a time.
+// Bodies for one number, or a few adjacent ones, at a time.
 #pragma once
 
 #include <cmath>
 
-#include "net/backend.h"
 #include "net/cuda/pack.h"
+#include "net/op_args.h"
 
 namespace starling::net::cuda {
 
-// All keep a NaN.
+// A NaN stays a NaN.
 HOST_DEVICE inline float Activated(Activation activation, float value) {
   if (activation == Activation::kTanh) return std::tanh(value);
   return activation == Activation::kRelu && value < 0 ? 0.0f : value;
 }
 
-// What the mask leaves of a gradient.
+// The gradient, or zero where relu_output is not positive. relu_output is nullptr: no mask.
 HOST_DEVICE inline float Masked(const float* relu_output, std::int64_t at, float gradient) {
   return relu_output != nullptr && !(relu_output[at] > 0) ? 0.0f : gradient;
 }
 
-// y (n, columns) = activation(y + bias): what follows a product.
+// y (n, columns) = activation(y + bias), after a product.
 template <int kWide>
 struct BiasActivation {
   Divisor columns;
@@ -29,7 +29,7 @@ struct BiasActivation {
 
   HOST_DEVICE void operator()(long long i) const {
     const long long at = i * kWide;
-    const std::uint32_t column = columns.Remainder(static_cast<std::uint32_t>(at));
+    const int column = columns.Remainder(static_cast<int>(at));
     Pack<kWide> pack = Load<kWide>(y + at);
     const Pack<kWide> b = Load<kWide>(bias + column);
     for (int j = 0; j < kWide; ++j) pack.v[j] = Activated(activation, pack.v[j] + b.v[j]);
@@ -63,15 +63,14 @@ struct Activate {
 };
 
 struct ActivateBackward {
-  Activation activation;
-  const float *y, *dy, *relu_output;
-  float* dx;
+  ActivateBackwardArgs<float> a;
 
   HOST_DEVICE void operator()(long long i) const {
-    float gradient = dy[i];
-    if (activation == Activation::kTanh) gradient *= 1 - y[i] * y[i];
-    if (activation == Activation::kRelu && !(y[i] > 0)) gradient = 0;
-    dx[i] = Masked(relu_output, i, gradient);
+    float gradient = a.dy[i];
+    const float y = a.y[i];
+    if (a.activation == Activation::kTanh) gradient *= 1 - y * y;
+    if (a.activation == Activation::kRelu && !(y > 0)) gradient = 0;
+    a.dx[i] = Masked(a.relu_output, i, gradient);
   }
 };
 
@@ -82,7 +81,7 @@ struct KeepState {
   float* to;
 
   HOST_DEVICE void operator()(long long i) const {
-    to[i] = resets[width.Quotient(static_cast<std::uint32_t>(i))] != 0 ? 0.0f : from[i];
+    to[i] = resets[width.Quotient(static_cast<int>(i))] != 0 ? 0.0f : from[i];
   }
 };
 

@@ -1,4 +1,4 @@
-// The bodies of what stands above a net, instantiated.
+// Instantiates the bodies of the ops above a net.
 #include "core/cuda/each.cuh"
 #include "net/cuda/heads.h"
 #include "net/cuda/loss.h"

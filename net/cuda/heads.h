@@ -1,11 +1,12 @@
-// What stands above a net but for the loss: acting, and the advantages. As net/sampling.cc and
-// net/returns.cc, but for the last bits.
+// Actions and advantages. Same formulas as net/sampling.cc and net/returns.cc; results may differ
+// in the last bits.
 #pragma once
 
 #include <cmath>
 
 #include "core/random.h"
 #include "net/cuda/pack.h"
+#include "net/loss.h"
 
 namespace starling::net::cuda {
 
@@ -28,7 +29,7 @@ struct SampleActions {
     const float top = Largest(actions, z);
     float total = 0;
     for (int a = 0; a < actions; ++a) total += std::exp(z[a] - top);
-    // The first action whose cumulated mass exceeds u * total, or the last that has any.
+    // Take the first action whose cumulated mass exceeds u * total, else the last with any mass.
     const float target = streams[i].Uniform() * total;
     float below = 0;
     std::int32_t chosen = 0;
@@ -43,36 +44,28 @@ struct SampleActions {
 };
 
 struct AddBootstrap {
-  float gamma;
-  const std::uint8_t* ends;
-  std::uint8_t truncated;
-  const float* values;
-  float* rewards;
+  AddBootstrapArgs<float> a;
 
   HOST_DEVICE void operator()(long long i) const {
-    if (ends[i] == truncated) rewards[i] += gamma * values[i];
+    if (a.ends[i] == a.truncated) a.rewards[i] += static_cast<float>(a.gamma) * a.values[i];
   }
 };
 
-// A thread for each env, backwards in time.
+// One thread for each env, backwards in time.
 struct Advantages {
-  int steps, envs;
-  float discount, decay;
-  const float* rewards;
-  const std::uint8_t* terminals;
-  const float *values, *bootstrap;
-  float *advantages, *returns;
+  AdvantagesArgs<float> a;
+  float discount, decay;  // gamma, gamma lambda
 
   HOST_DEVICE void operator()(long long env) const {
-    float next_value = bootstrap[env], next_advantage = 0;
-    for (int t = steps - 1; t >= 0; --t) {
-      const long long i = static_cast<long long>(t) * envs + env;
-      const float goes_on = terminals[i] != 0 ? 0.0f : 1.0f, value = values[i];
-      const float delta = rewards[i] + goes_on * discount * next_value - value;
+    float next_value = a.bootstrap[env], next_advantage = 0;
+    for (int t = a.shape.steps - 1; t >= 0; --t) {
+      const long long i = 1ll * t * a.shape.envs + env;
+      const float goes_on = a.terminals[i] != 0 ? 0.0f : 1.0f, value = a.values[i];
+      const float delta = a.rewards[i] + goes_on * discount * next_value - value;
       next_advantage = delta + goes_on * decay * next_advantage;
       next_value = value;
-      advantages[i] = next_advantage;
-      returns[i] = next_advantage + value;
+      a.advantages[i] = next_advantage;
+      a.returns[i] = next_advantage + value;
     }
   }
 };

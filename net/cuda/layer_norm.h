@@ -1,4 +1,4 @@
-// Layer normalisation: a warp for each sample. As net/reference/layer_norm.h.
+// Layer normalisation, one warp for each sample. Same formulas as net/reference/layer_norm.h.
 #pragma once
 
 #include <cmath>
@@ -8,15 +8,12 @@
 namespace starling::net::cuda {
 
 struct LayerNormForward {
-  int width;
-  const float *x, *scale, *bias;
-  Activation activation;
-  float *moments, *y;
+  LayerNormForwardArgs<float> a;
 
   template <class Lanes>
   HOST_DEVICE void operator()(long long i, const Lanes& lanes) const {
-    const float* const row = x + i * width;
-    const int first = lanes.index(), step = lanes.count();
+    const int width = a.width, first = lanes.index(), step = lanes.count();
+    const float* const row = a.x + i * width;
     const float mean =
         lanes.Sum(StridedSum<float>(first, width, step, [row](long long j) { return row[j]; })) /
         static_cast<float>(width);
@@ -25,60 +22,59 @@ struct LayerNormForward {
         lanes.Sum(StridedSum<float>(first, width, step, square)) / static_cast<float>(width);
     const float rstd = 1 / std::sqrt(variance + static_cast<float>(kLayerNormEpsilon));
     if (first == 0) {
-      moments[2 * i] = mean;
-      moments[2 * i + 1] = rstd;
+      a.moments[2 * i] = mean;
+      a.moments[2 * i + 1] = rstd;
     }
     for (int j = first; j < width; j += step) {
-      y[i * width + j] = Activated(activation, (row[j] - mean) * rstd * scale[j] + bias[j]);
+      a.y[i * width + j] = Activated(a.activation, (row[j] - mean) * rstd * a.scale[j] + a.bias[j]);
     }
   }
 };
 
-// dx alone.
+// Writes dx only; LayerNormPartials does the rest.
 struct LayerNormBackward {
-  int width;
-  const float *x, *scale, *moments, *dy, *relu_output;
-  float* dx;
+  LayerNormBackwardArgs<float> a;
 
   template <class Lanes>
   HOST_DEVICE void operator()(long long i, const Lanes& lanes) const {
-    const float mean = moments[2 * i], rstd = moments[2 * i + 1];
+    const int width = a.width, first = lanes.index(), step = lanes.count();
+    const float mean = a.moments[2 * i], rstd = a.moments[2 * i + 1];
     const long long row = i * width;
     float du_sum = 0, udu_sum = 0;
-    for (int j = lanes.index(); j < width; j += lanes.count()) {
-      const float du = dy[row + j] * scale[j];
+    for (int j = first; j < width; j += step) {
+      const float du = a.dy[row + j] * a.scale[j];
       du_sum += du;
-      udu_sum += (x[row + j] - mean) * rstd * du;
+      udu_sum += (a.x[row + j] - mean) * rstd * du;
     }
     const float mean_du = lanes.Sum(du_sum) / static_cast<float>(width);
     const float mean_udu = lanes.Sum(udu_sum) / static_cast<float>(width);
-    for (int j = lanes.index(); j < width; j += lanes.count()) {
-      const float u = (x[row + j] - mean) * rstd, du = dy[row + j] * scale[j];
-      dx[row + j] = Masked(relu_output, row + j, rstd * (du - mean_du - u * mean_udu));
+    for (int j = first; j < width; j += step) {
+      const float u = (a.x[row + j] - mean) * rstd, du = a.dy[row + j] * a.scale[j];
+      a.dx[row + j] = Masked(a.relu_output, row + j, rstd * (du - mean_du - u * mean_udu));
     }
   }
 };
 
-// partial (chunks, 2 width): of dscale, then of dbias; chunk c sums the samples c, c + chunks, ...
+// partial (chunks, 2 width): dscale, then dbias; chunk c sums over the samples c, c + chunks, ...
 struct LayerNormPartials {
-  int width, n, chunks;
-  Divisor columns;  // by width
-  const float *x, *moments, *dy;
+  LayerNormBackwardArgs<float> a;
+  int chunks;
+  Divisor columns;  // width
   float* partial;
 
   HOST_DEVICE void operator()(long long i) const {
-    std::uint32_t chunk = static_cast<std::uint32_t>(i);
-    const std::uint32_t column = columns.Split(chunk);
+    int chunk = static_cast<int>(i);
+    const int column = columns.Split(chunk);
     float dscale = 0, dbias = 0;
-    for (long long sample = chunk; sample < n; sample += chunks) {
-      const long long at = sample * width + column;
-      const float mean = moments[2 * sample], rstd = moments[2 * sample + 1];
-      dscale += (x[at] - mean) * rstd * dy[at];
-      dbias += dy[at];
+    for (long long sample = chunk; sample < a.n; sample += chunks) {
+      const long long at = sample * a.width + column;
+      const float mean = a.moments[2 * sample], rstd = a.moments[2 * sample + 1];
+      dscale += (a.x[at] - mean) * rstd * a.dy[at];
+      dbias += a.dy[at];
     }
-    float* const to = partial + 2ll * width * chunk + column;
+    float* const to = partial + 2ll * a.width * chunk + column;
     to[0] = dscale;
-    to[width] = dbias;
+    to[a.width] = dbias;
   }
 };
 

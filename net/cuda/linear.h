@@ -1,22 +1,21 @@
-// Fully connected layers on a GPU: products, or bodies of their own for few outputs.
+// Fully connected layers on a GPU: products, or bodies of direct.h for few outputs.
 #pragma once
 
-#include "net/cuda/weight_gradient.h"
+#include "net/cuda/work.h"
 
 namespace starling::net::cuda {
 
-inline constexpr int kNarrow = 8;  // outputs of which a layer has few
+inline constexpr int kNarrow = 8;  // the most outputs for the bodies of direct.h
 
 template <class Device>
 class Linear {
  public:
   explicit Linear(Work<Device>& work) : work_(work) {}
 
-  void Forward(const LinearShape& s, int n, const float* x, const float* w, const float* b,
-               Activation activation, float* y) {
+  void Forward(const LinearForwardArgs<float>& args) {
+    const auto [s, n, x, w, b, activation, y] = args;
     if (Narrow(s)) {
-      return device().ForEachWarp(Rows(n) * s.out,
-                                  NarrowForward{s.in, Divisor(s.out), x, w, b, activation, y});
+      return device().ForEachWarp(Rows(n) * s.out, NarrowForward{args, Divisor(s.out)});
     }
     device().Multiply({.rows = n, .depth = s.in, .columns = s.out, .a = x, .b = w, .c = y});
     work_.AddBias(n, s.out, b, activation, y);
@@ -27,18 +26,23 @@ class Linear {
         {.rows = n, .depth = s.in, .columns = s.out, .a = x, .b = w, .put = Put::kAdd, .c = y});
   }
 
-  void BackwardWeights(const LinearShape& s, int n, const float* x, const float* dy, float* dw,
-                       float* db) {
-    if (Narrow(s) && Aligned({dy})) return NarrowBackwardWeights(s, n, x, dy, dw, db);
-    work_.MultiplyOverRows(n, s.in, s.out, x, dy, Put::kReplace, dw);
+  void BackwardWeights(const LinearBackwardWeightsArgs<float>& args) {
+    const auto [s, n, x, dy, dw, db] = args;
+    if (Narrow(s) && Aligned({dy})) return NarrowBackwardWeights(args);
+    work_.MultiplyOverRows({.rows = s.in,
+                            .depth = n,
+                            .columns = s.out,
+                            .a = x,
+                            .a_transposed = true,
+                            .b = dy,
+                            .c = dw});
     work_.SumColumns(n, s.out, dy, db);
   }
 
-  void BackwardInput(const LinearShape& s, int n, const float* w, const float* dy, Put put,
-                     const float* relu_output, float* dx) {
+  void BackwardInput(const LinearBackwardInputArgs<float>& args) {
+    const auto [s, n, w, dy, put, relu_output, dx] = args;
     if (Narrow(s)) {
-      return device().ForEach(
-          Rows(n) * s.in, NarrowBackwardInput{Divisor(s.in), s.out, w, dy, put, relu_output, dx});
+      return device().ForEach(Rows(n) * s.in, NarrowBackwardInput{args, Divisor(s.in)});
     }
     device().Multiply({.rows = n,
                        .depth = s.out,
@@ -56,20 +60,25 @@ class Linear {
   Device& device() { return work_.device(); }
   bool Narrow(const LinearShape& s) const { return work_.limits().direct && s.out <= kNarrow; }
 
+  // A convolution of one sample, whose cells are the rows of x.
   template <int kOut = kNarrow>
-  void NarrowBackwardWeights(const LinearShape& s, int n, const float* x, const float* dy,
-                             float* dw, float* db) {
+  void NarrowBackwardWeights(const LinearBackwardWeightsArgs<float>& args) {
+    const auto [s, n, x, dy, dw, db] = args;
     if (s.out == kOut) {
-      const ConvShape row{.height = 1,
-                          .width = n,
-                          .in_channels = s.in,
-                          .kernel_height = 1,
-                          .kernel_width = 1,
-                          .stride = 1,
-                          .out_channels = s.out};
-      WeightGradient<kOut>(work_, row, 1, x, dy, dw, db);
+      work_.template WeightGradient<kOut>({.shape = {.height = 1,
+                                                     .width = n,
+                                                     .in_channels = s.in,
+                                                     .kernel_height = 1,
+                                                     .kernel_width = 1,
+                                                     .stride = 1,
+                                                     .out_channels = s.out},
+                                           .n = 1,
+                                           .x = x,
+                                           .dy = dy,
+                                           .dw = dw,
+                                           .db = db});
     } else if constexpr (kOut > 1) {
-      NarrowBackwardWeights<kOut - 1>(s, n, x, dy, dw, db);
+      NarrowBackwardWeights<kOut - 1>(args);
     }
   }
 

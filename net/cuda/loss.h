@@ -1,22 +1,17 @@
-// The loss and its gradient at the heads. As net/loss.cc: its formulas are written there.
+// The loss and its gradient at the heads. Same formulas as net/loss.cc.
 #pragma once
 
 #include <cmath>
 
 #include "net/cuda/heads.h"
-#include "net/loss.h"
 
 namespace starling::net::cuda {
 
-// Warp g does the samples [g * group, (g + 1) * group), and sums their three terms into partial
-// (3, groups).
+// Warp g handles the samples [g * group, (g + 1) * group) and writes the sums of their three terms
+// to partial (3, groups).
 struct LossOfSamples {
-  int n, actions, group, groups;
-  const float *logits, *values;
-  const std::int32_t* taken;
-  const float *advantages, *returns;
-  const LossWeights* weights;
-  float *dlogits, *dvalues;
+  LossArgs<float> a;
+  int group, groups;
   double* partial;
 
   struct Terms {
@@ -25,7 +20,7 @@ struct LossOfSamples {
 
   template <class Lanes>
   HOST_DEVICE void operator()(long long g, const Lanes& lanes) const {
-    const long long begin = g * group, end = n - begin < group ? n : begin + group;
+    const long long begin = g * group, end = a.n - begin < group ? a.n : begin + group;
     Terms sum;
     for (long long i = begin + lanes.index(); i < end; i += lanes.count()) Add(i, sum);
     const double policy = lanes.Sum(sum.policy), value = lanes.Sum(sum.value);
@@ -38,31 +33,35 @@ struct LossOfSamples {
 
  private:
   HOST_DEVICE void Add(long long i, Terms& terms) const {
-    const float* const z = logits + i * actions;
-    const float advantage = advantages[i], error = values[i] - returns[i];
-    const float each = static_cast<float>(weights->scale / n);
+    // 1. The softmax, relative to the largest logit.
+    const int actions = a.actions, taken = a.taken[i];
+    const float* const z = a.logits + i * actions;
+    const float advantage = a.advantages[i], error = a.values[i] - a.returns[i];
+    const float each = static_cast<float>(a.weights->scale / a.n);
     const float top = Largest(actions, z);
     float sum = 0, weighted = 0;
-    for (int a = 0; a < actions; ++a) {
-      const float mass = std::exp(z[a] - top);
+    for (int k = 0; k < actions; ++k) {
+      const float mass = std::exp(z[k] - top);
       sum += mass;
-      weighted += mass * (z[a] - top);
+      weighted += mass * (z[k] - top);
     }
+    // 2. The terms of the report.
     const float log_sum = std::log(sum), entropy = log_sum - weighted / sum;
-    terms.policy -= static_cast<double>(advantage * (z[taken[i]] - top - log_sum));
-    terms.value += static_cast<double>(error * error);
-    terms.entropy += static_cast<double>(entropy);
-    const float entropy_weight = static_cast<float>(weights->entropy);
-    for (int a = 0; a < actions; ++a) {
-      const float p = std::exp(z[a] - top) / sum, one = a == taken[i] ? 1.0f : 0.0f;
-      dlogits[i * actions + a] =
-          each * (advantage * (p - one) + entropy_weight * p * (z[a] - top - log_sum + entropy));
+    terms.policy -= advantage * (z[taken] - top - log_sum);
+    terms.value += error * error;
+    terms.entropy += entropy;
+    // 3. The gradient.
+    const float entropy_weight = static_cast<float>(a.weights->entropy);
+    for (int k = 0; k < actions; ++k) {
+      const float p = std::exp(z[k] - top) / sum, one = k == taken ? 1.0f : 0.0f;
+      a.dlogits[i * actions + k] =
+          each * (advantage * (p - one) + entropy_weight * p * (z[k] - top - log_sum + entropy));
     }
-    dvalues[i] = each * static_cast<float>(2 * weights->value_coef) * error;
+    a.dvalues[i] = each * static_cast<float>(2 * a.weights->value_coef) * error;
   }
 };
 
-// A warp for each of the three means.
+// One warp for each of the three means.
 struct ReportLoss {
   int n, groups;
   const double* partial;

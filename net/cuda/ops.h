@@ -1,4 +1,4 @@
-// The ops of net/backend.h on a GPU, over whatever does the work (device.h).
+// The ops of net/backend.h on a GPU, for any Device (device.h).
 #pragma once
 
 #include <utility>
@@ -24,69 +24,53 @@ class GpuOps final : public Backend<float> {
   Memory& memory() override { return device_.memory(); }
   void Repeat(int id, const std::function<void()>& ops) override { device_.Repeat(id, ops); }
 
-  void LinearForward(const LinearShape& shape, int n, const float* x, const float* w,
-                     const float* b, Activation activation, float* y) override {
-    linear_.Forward(shape, n, x, w, b, activation, y);
-  }
+  void LinearForward(const LinearForwardArgs<float>& args) override { linear_.Forward(args); }
   void LinearAccumulate(const LinearShape& shape, int n, const float* x, const float* w,
                         float* y) override {
     linear_.Accumulate(shape, n, x, w, y);
   }
-  void LinearBackwardWeights(const LinearShape& shape, int n, const float* x, const float* dy,
-                             float* dw, float* db) override {
-    linear_.BackwardWeights(shape, n, x, dy, dw, db);
+  void LinearBackwardWeights(const LinearBackwardWeightsArgs<float>& args) override {
+    linear_.BackwardWeights(args);
   }
-  void LinearBackwardInput(const LinearShape& shape, int n, const float* w, const float* dy,
-                           Put put, const float* relu_output, float* dx) override {
-    linear_.BackwardInput(shape, n, w, dy, put, relu_output, dx);
+  void LinearBackwardInput(const LinearBackwardInputArgs<float>& args) override {
+    linear_.BackwardInput(args);
   }
 
-  void ConvForward(const ConvShape& shape, int n, const float* x, const float* w, const float* b,
-                   Activation activation, float* y) override {
-    convolution_.Forward(shape, n, x, w, b, activation, y);
+  void ConvForward(const ConvForwardArgs<float>& args) override { convolution_.Forward(args); }
+  void ConvBackwardWeights(const ConvBackwardWeightsArgs<float>& args) override {
+    convolution_.BackwardWeights(args);
   }
-  void ConvBackwardWeights(const ConvShape& shape, int n, const float* x, const float* dy,
-                           float* dw, float* db) override {
-    convolution_.BackwardWeights(shape, n, x, dy, dw, db);
-  }
-  void ConvBackwardInput(const ConvShape& shape, int n, const float* w, const float* dy,
-                         const float* relu_output, float* dx) override {
-    convolution_.BackwardInput(shape, n, w, dy, relu_output, dx);
+  void ConvBackwardInput(const ConvBackwardInputArgs<float>& args) override {
+    convolution_.BackwardInput(args);
   }
 
   void Activate(Activation activation, int count, const float* x, float* y) override {
     device_.ForEach(count, cuda::Activate{activation, x, y});
   }
-  void ActivateBackward(Activation activation, int count, const float* y, const float* dy,
-                        const float* relu_output, float* dx) override {
-    device_.ForEach(count, cuda::ActivateBackward{activation, y, dy, relu_output, dx});
+  void ActivateBackward(const ActivateBackwardArgs<float>& args) override {
+    device_.ForEach(args.count, cuda::ActivateBackward{args});
   }
 
-  void LayerNormForward(int width, int n, const float* x, const float* scale, const float* bias,
-                        Activation activation, float* moments, float* y) override {
-    device_.ForEachWarp(n, cuda::LayerNormForward{width, x, scale, bias, activation, moments, y});
+  void LayerNormForward(const LayerNormForwardArgs<float>& args) override {
+    device_.ForEachWarp(args.n, cuda::LayerNormForward{args});
   }
-  void LayerNormBackward(int width, int n, const float* x, const float* scale, const float* moments,
-                         const float* dy, const float* relu_output, float* dscale, float* dbias,
-                         float* dx) override {
-    const int chunks = Work<Device>::Chunks(n, width);
-    float* const partial =
-        work_.scratch().template Get<float>(Scratch::kSums, 2ll * chunks * width);
-    device_.ForEach(static_cast<long long>(chunks) * width,
-                    LayerNormPartials{width, n, chunks, Divisor(width), x, moments, dy, partial});
-    work_.SumOver(chunks, 2ll * width, partial, {Put::kReplace, width, dscale, dbias});
-    if (dx == nullptr) return;
-    device_.ForEachWarp(n, cuda::LayerNormBackward{width, x, scale, moments, dy, relu_output, dx});
+  void LayerNormBackward(const LayerNormBackwardArgs<float>& args) override {
+    // 1. The gradients of scale and bias: partial sums by many threads, then their sum.
+    const int width = args.width, chunks = Work<Device>::Chunks(args.n, width);
+    const long long sums = Times(chunks, width);
+    float* const partial = work_.scratch().template Get<float>(Scratch::kSums, 2 * sums);
+    device_.ForEach(sums, LayerNormPartials{args, chunks, Divisor(width), partial});
+    work_.SumOver(chunks, 2ll * width, partial,
+                  {.split = width, .first = args.dscale, .others = args.dbias});
+    // 2. The gradient of the input.
+    if (args.dx != nullptr) device_.ForEachWarp(args.n, cuda::LayerNormBackward{args});
   }
 
-  void LstmCellForward(int hidden, int n, float* gates, const float* c_in, float* c,
-                       float* h) override {
-    device_.ForEach(Times(n, hidden), cuda::LstmCellForward{Divisor(hidden), gates, c_in, c, h});
+  void LstmCellForward(const LstmCellForwardArgs<float>& args) override {
+    device_.ForEach(Times(args.n, args.hidden), cuda::LstmCellForward{args, Divisor(args.hidden)});
   }
-  void LstmCellBackward(int hidden, int n, const float* gates, const float* c_in, const float* c,
-                        const float* dy, const float* dh, float* dc, float* dgates) override {
-    device_.ForEach(Times(n, hidden),
-                    cuda::LstmCellBackward{Divisor(hidden), gates, c_in, c, dy, dh, dc, dgates});
+  void LstmCellBackward(const LstmCellBackwardArgs<float>& args) override {
+    device_.ForEach(Times(args.n, args.hidden), cuda::LstmCellBackward{args, Divisor(args.hidden)});
   }
   void KeepState(int width, int n, const std::uint8_t* resets, const float* from,
                  float* to) override {
@@ -97,44 +81,38 @@ class GpuOps final : public Backend<float> {
                      std::int32_t* taken) override {
     device_.ForEach(n, cuda::SampleActions{actions, logits, streams, taken});
   }
-  void AddBootstrap(int n, double gamma, const std::uint8_t* ends, std::uint8_t truncated,
-                    const float* values, float* rewards) override {
-    device_.ForEach(
-        n, cuda::AddBootstrap{static_cast<float>(gamma), ends, truncated, values, rewards});
+  void AddBootstrap(const AddBootstrapArgs<float>& args) override {
+    device_.ForEach(args.n, cuda::AddBootstrap{args});
   }
-  void Advantages(const UnrollShape& s, const float* rewards, const std::uint8_t* terminals,
-                  const float* values, const float* bootstrap, float* advantages,
-                  float* returns) override {
-    device_.ForEach(s.envs, cuda::Advantages{s.steps, s.envs, static_cast<float>(s.gamma),
-                                             static_cast<float>(s.gamma * s.lambda), rewards,
-                                             terminals, values, bootstrap, advantages, returns});
+  void Advantages(const AdvantagesArgs<float>& args) override {
+    const UnrollShape& s = args.shape;
+    device_.ForEach(s.envs, cuda::Advantages{.a = args,
+                                             .discount = static_cast<float>(s.gamma),
+                                             .decay = static_cast<float>(s.gamma * s.lambda)});
   }
-  void Loss(int n, int actions, const float* logits, const float* values, const std::int32_t* taken,
-            const float* advantages, const float* returns, const LossWeights* weights,
-            float* dlogits, float* dvalues, LossReport* report) override {
-    // A sample a lane, until there are so many warps that their sums would take longer.
+  void Loss(const LossArgs<float>& args) override {
+    // One sample for each lane, up to a number of warps whose sums would take longer.
     constexpr int kLanes = 32, kWarps = 4096;
-    const int group = std::max(kLanes, (n + kWarps - 1) / kWarps);
-    const int groups = (n + group - 1) / group;
+    const int group = std::max(kLanes, (args.n + kWarps - 1) / kWarps);
+    const int groups = (args.n + group - 1) / group;
     double* const partial = work_.scratch().template Get<double>(Scratch::kSums, 3ll * groups);
-    device_.ForEachWarp(
-        groups, LossOfSamples{n, actions, group, groups, logits, values, taken, advantages, returns,
-                              weights, dlogits, dvalues, partial});
-    device_.ForEachWarp(3, ReportLoss{n, groups, partial, report});
+    device_.ForEachWarp(groups, LossOfSamples{args, group, groups, partial});
+    device_.ForEachWarp(3, ReportLoss{args.n, groups, partial, args.report});
   }
   void ClipByGlobalNorm(std::size_t size, double max_norm, float* gradient, double* norm) override {
+    // 1. The sum of squares, in two stages.
     constexpr long long kOfAWarp = 256, kWarps = 2048;
-    const auto count = static_cast<long long>(size);
-    const long long groups = std::clamp(count / kOfAWarp, 1ll, kWarps);
+    const long long count = size, groups = std::clamp(count / kOfAWarp, 1ll, kWarps);
     double* const partial = work_.scratch().template Get<double>(Scratch::kSums, groups);
-    float* const factor = work_.scratch().template Get<float>(Scratch::kFactor, 1);
     device_.ForEachWarp(groups, SumOfSquares{count, groups, gradient, partial});
+    // 2. The norm and the factor, then the factor times the gradient.
+    float* const factor = work_.scratch().template Get<float>(Scratch::kFactor, 1);
     device_.ForEachWarp(1, NormAndFactor{groups, max_norm, partial, norm, factor});
     if (max_norm > 0) device_.ForEach(count, ScaleBy{factor, gradient});
   }
 
  private:
-  static long long Times(int n, int width) { return static_cast<long long>(n) * width; }
+  static long long Times(long long n, int width) { return n * width; }
 
   Device device_;
   Work<Device> work_;

@@ -1,11 +1,11 @@
-// Convolution as a product: the patches of the input as a matrix, and their gradients put back.
+// Convolution as a product: the patches of the input as a matrix, and its adjoint.
 #pragma once
 
 #include "net/cuda/elementwise.h"
 
 namespace starling::net::cuda {
 
-// What is divided by for the place of a number in an array of patches, or of inputs.
+// The divisors that turn the index of a number into its place in an array of patches or of inputs.
 struct ConvDivisors {
   Divisor run, kernel_height, out_width, out_height;  // of patches
   Divisor in_channels, width, height, stride;         // of inputs
@@ -21,7 +21,7 @@ struct ConvDivisors {
         stride(s.stride) {}
 };
 
-// patches (n, OH, OW, KH, KW, CIN) of x (n, H, W, CIN). A row of a kernel, KW * CIN floats, is
+// patches (n, OH, OW, KH, KW, CIN) of x (n, H, W, CIN). The KW * CIN floats of a kernel row are
 // adjacent in both.
 template <int kWide>
 struct Patches {
@@ -31,17 +31,17 @@ struct Patches {
   float* patches;
 
   HOST_DEVICE void operator()(long long i) const {
-    std::uint32_t rest = static_cast<std::uint32_t>(i * kWide);
-    const std::uint32_t j = by.run.Split(rest), ky = by.kernel_height.Split(rest);
-    const std::uint32_t ox = by.out_width.Split(rest), oy = by.out_height.Split(rest);
-    const int iy = static_cast<int>(oy) * shape.stride + static_cast<int>(ky);
-    const int row = static_cast<int>(rest) * shape.height + iy;  // of all samples
-    const int cell = row * shape.width + static_cast<int>(ox) * shape.stride;
+    int sample = static_cast<int>(i * kWide);
+    const int j = by.run.Split(sample), ky = by.kernel_height.Split(sample);
+    const int ox = by.out_width.Split(sample), oy = by.out_height.Split(sample);
+    const int row = sample * shape.height + oy * shape.stride + ky;  // of all samples
+    const int cell = row * shape.width + ox * shape.stride;
     Store(patches + i * kWide, Load<kWide>(x + cell * shape.in_channels + j));
   }
 };
 
-// The adjoint: dx (n, H, W, CIN), each the sum over the patches that it is in; and the mask.
+// The adjoint: each number of dx (n, H, W, CIN) is the sum over the patches that contain it, then
+// masked.
 template <int kWide>
 struct GatherPatches {
   ConvShape shape;
@@ -50,24 +50,23 @@ struct GatherPatches {
   float* dx;
 
   HOST_DEVICE void operator()(long long i) const {
+    // 1. The place of this number, and the outputs whose kernels cover it.
     const long long at = i * kWide;
-    std::uint32_t rest = static_cast<std::uint32_t>(at);
-    const int c = static_cast<int>(by.in_channels.Split(rest));
-    const int ix = static_cast<int>(by.width.Split(rest));
-    const int iy = static_cast<int>(by.height.Split(rest));
-    const int oy_first = First(iy, shape.kernel_height),
-              oy_last = Last(iy, by.out_height.divisor());
-    const int ox_first = First(ix, shape.kernel_width), ox_last = Last(ix, by.out_width.divisor());
+    int sample = static_cast<int>(at);
+    const int c = by.in_channels.Split(sample), ix = by.width.Split(sample);
+    const int iy = by.height.Split(sample);
+    const int out_height = by.out_height.divisor(), out_width = by.out_width.divisor();
+    const int oy_first = First(iy, shape.kernel_height), oy_last = Last(iy, out_height);
+    const int ox_first = First(ix, shape.kernel_width), ox_last = Last(ix, out_width);
     const int kernel_row = by.run.divisor(), patch = shape.patch();
+    // 2. Their sum.
     Pack<kWide> sum{};
     for (int oy = oy_first; oy <= oy_last; ++oy) {
-      const int row =
-          (static_cast<int>(rest) * by.out_height.divisor() + oy) * by.out_width.divisor();
+      const int row = (sample * out_height + oy) * out_width;
       const int in_row = (iy - oy * shape.stride) * kernel_row + c;
       for (int ox = ox_first; ox <= ox_last; ++ox) {
         const int in_patch = in_row + (ix - ox * shape.stride) * shape.in_channels;
-        const Pack<kWide> part =
-            Load<kWide>(patches + static_cast<long long>(row + ox) * patch + in_patch);
+        const Pack<kWide> part = Load<kWide>(patches + 1ll * (row + ox) * patch + in_patch);
         for (int j = 0; j < kWide; ++j) sum.v[j] += part.v[j];
       }
     }
@@ -76,16 +75,13 @@ struct GatherPatches {
   }
 
  private:
-  // Of the outputs along a side whose kernel covers `in`.
+  // The first and the last output along one side whose kernel covers the input `in`.
   HOST_DEVICE int First(int in, int kernel) const {
-    return in < kernel ? 0 : Quotient(in - kernel) + 1;
+    return in < kernel ? 0 : by.stride.Quotient(in - kernel) + 1;
   }
   HOST_DEVICE int Last(int in, int outputs) const {
-    const int last = Quotient(in);
+    const int last = by.stride.Quotient(in);
     return last < outputs ? last : outputs - 1;
-  }
-  HOST_DEVICE int Quotient(int in) const {
-    return static_cast<int>(by.stride.Quotient(static_cast<std::uint32_t>(in)));
   }
 };
 

@@ -1,5 +1,5 @@
-// Arrays that an op needs while it runs. They only grow, and what was given before stays allocated:
-// recorded graphs go on using it.
+// Temporary arrays of the ops. They only grow, and earlier arrays stay allocated, because recorded
+// graphs still use them.
 #pragma once
 
 #include <algorithm>
@@ -18,11 +18,11 @@ class Scratch {
 
   explicit Scratch(Memory& memory) : memory_(memory) {}
 
-  // At least `size`; what they hold is lost at the next call for the same use.
+  // Returns at least `size` elements, which are valid until the next call for the same use.
   template <class T>
   T* Get(Use use, long long size) {
     static_assert(std::is_trivially_copyable_v<T>);
-    const std::size_t bytes = static_cast<std::size_t>(size) * sizeof(T);
+    const std::size_t bytes = size * sizeof(T);
     std::vector<Buffer<std::byte>>& given = given_.at(use);
     if (given.empty() || given.back().size() < bytes) given.emplace_back(bytes, memory_);
     return reinterpret_cast<T*>(given.back().data());

@@ -1,4 +1,4 @@
-// The bodies that sum over many numbers, instantiated.
+// Instantiates the bodies that sum over many numbers.
 #include "core/cuda/each.cuh"
 #include "net/cuda/clip.h"
 #include "net/cuda/layer_norm.h"

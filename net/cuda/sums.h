@@ -1,13 +1,14 @@
-// Sums over rows, in two stages and a fixed order: parts of them by many threads, then the parts.
+// Sums over rows in two stages and a fixed order: many threads sum parts of the rows, then the
+// parts are summed.
 #pragma once
 
-#include "net/backend.h"
 #include "net/cuda/pack.h"
+#include "net/op_args.h"
 
 namespace starling::net::cuda {
 
 // partial (chunks, columns): chunk c sums the rows c, c + chunks, ... of x (rows, columns).
-// Adjacent threads read adjacent floats, however few columns there are.
+// Adjacent threads read adjacent floats even if there are few columns.
 struct ColumnPartials {
   long long size, threads;  // rows * columns, chunks * columns
   const float* x;
@@ -19,11 +20,12 @@ struct ColumnPartials {
   }
 };
 
-// Where sums go: the first `split` to one array, the others to another.
+// The output of sums: the first `split` go to the array `first`, the rest to `others`.
 struct SumTarget {
-  Put put;
+  Put put = Put::kReplace;
   long long split;
-  float *first, *others;
+  float* first;
+  float* others = nullptr;
 
   HOST_DEVICE void operator()(long long i, float sum) const {
     float* const to = i < split ? first + i : others + (i - split);
@@ -31,8 +33,8 @@ struct SumTarget {
   }
 };
 
-// target (size) = the sum over the shares of partial (shares, size): a thread each, for
-// many numbers.
+// target (size) = the sum over the shares of partial (shares, size). For many sums: one thread
+// each.
 struct SumShares {
   int shares;
   long long size;
@@ -45,7 +47,7 @@ struct SumShares {
   }
 };
 
-// The same of few numbers and many shares: a warp each.
+// The same for few sums of many shares: one warp each.
 struct SumSharesByWarps {
   int shares;
   long long size;

@@ -1,11 +1,11 @@
-// What the ops of a GPU are made of: passes over numbers, sums over rows, products cut into shares.
+// The parts of GPU ops: passes over numbers, sums over rows, products divided into shares.
 #pragma once
 
 #include <algorithm>
 #include <bit>
 
 #include "net/cuda/device.h"
-#include "net/cuda/elementwise.h"
+#include "net/cuda/direct.h"
 #include "net/cuda/scratch.h"
 #include "net/cuda/sums.h"
 
@@ -21,7 +21,7 @@ class Work {
   const Limits& limits() const { return limits_; }
   Scratch& scratch() { return scratch_; }
 
-  // A Body for each of n numbers, or for each four of them if `fours`.
+  // Runs Body<1> for each of n numbers or, if `fours`, Body<4> for each four of them.
   template <template <int> class Body, class... Arguments>
   void ForEachNumber(long long n, bool fours, const Arguments&... arguments) {
     if (fours) {
@@ -51,70 +51,84 @@ class Work {
   }
   // to (columns) = the sum over the rows of x (rows, columns).
   void SumColumns(int rows, int columns, const float* x, float* to) {
-    const SumTarget target{Put::kReplace, columns, to, nullptr};
+    const SumTarget target{.split = columns, .first = to};
     const int chunks = Chunks(rows, columns);
     if (chunks <= 1) return SumOver(rows, columns, x, target);
-    const long long threads = static_cast<long long>(chunks) * columns;
+    const long long threads = 1ll * chunks * columns;
     float* const partial = scratch_.Get<float>(Scratch::kSums, threads);
-    device_.ForEach(threads,
-                    ColumnPartials{static_cast<long long>(rows) * columns, threads, x, partial});
+    device_.ForEach(threads, ColumnPartials{1ll * rows * columns, threads, x, partial});
     SumOver(chunks, columns, partial, target);
   }
-  // In how many chunks many threads sum over `rows`, `width` threads a chunk.
+  // The number of chunks of a sum over `rows`, where each chunk takes `width` threads.
   static int Chunks(int rows, int width) {
     return std::max(1, std::min({kThreads / width, rows / kRowsOfAChunk, kMostChunks}));
   }
 
-  // dw (in, out) = xT . dy, or is added to it: x (rows, in), dy (rows, out). One product would
-  // leave most of a GPU idle where dw is small, so many do a share of the rows each.
-  void MultiplyOverRows(int rows, int in, int out, const float* x, const float* dy, Put put,
-                        float* dw) {
-    MatrixProduct product{.rows = in,
-                          .depth = rows,
-                          .columns = out,
-                          .a = x,
-                          .a_transposed = true,
-                          .b = dy,
-                          .put = put,
-                          .c = dw};
-    const int shares = Shares(rows, in, out);
+  // device().Multiply(product), where a long depth is divided into shares: if c is small, one
+  // product would leave most of the GPU idle. REQUIRES: only a is transposed.
+  void MultiplyOverRows(MatrixProduct product) {
+    const int shares = Shares(product);
     if (shares == 1) return device_.Multiply(product);
-    const int each = rows / shares / kRowsAtOnce * kRowsAtOnce, rest = rows - shares * each;
-    const long long size = static_cast<long long>(in) * out;
-    float* const partial = scratch_.Get<float>(Scratch::kShares, (shares + 1) * size);
+    const SumTarget target{
+        .put = product.put, .split = 1ll * product.rows * product.columns, .first = product.c};
+    // 1. Equal shares, side by side.
+    const int each = product.depth / shares / kRowsAtOnce * kRowsAtOnce;
+    const int rest = product.depth - shares * each;
     product.depth = each;
     product.put = Put::kReplace;
-    product.c = partial;
+    product.c = scratch_.Get<float>(Scratch::kShares, (shares + 1) * target.split);
     product.shares = shares;
-    product.a_stride = static_cast<long long>(each) * in;
-    product.b_stride = static_cast<long long>(each) * out;
-    product.c_stride = size;
+    product.a_stride = 1ll * each * product.rows;
+    product.b_stride = 1ll * each * product.columns;
+    product.c_stride = target.split;
+    float* const partial = product.c;
     device_.Multiply(product);
+    // 2. The rows that are left.
     if (rest > 0) {
       product.a += shares * product.a_stride;
       product.b += shares * product.b_stride;
-      product.c += shares * size;
+      product.c += shares * product.c_stride;
       product.depth = rest;
       product.shares = 1;
       device_.Multiply(product);
     }
-    SumOver(shares + (rest > 0 ? 1 : 0), size, partial, {put, size, dw, nullptr});
+    // 3. The sum of all shares.
+    SumOver(shares + (rest > 0 ? 1 : 0), target.split, partial, target);
+  }
+
+  // Both gradients of a convolution with kOut outputs, without patches or products (direct.h).
+  template <int kOut>
+  void WeightGradient(const ConvBackwardWeightsArgs<float>& args) {
+    const ConvShape& s = args.shape;
+    const int inputs = s.patch() + 1, cells = args.n * s.out_cells();
+    const int chunks = Chunks(cells, inputs);
+    const long long size = 1ll * inputs * s.out_channels;
+    float* const partial = scratch_.Get<float>(Scratch::kSums, chunks * size);
+    device_.ForEach(1ll * chunks * inputs,
+                    DirectWeightGradient<kOut>{.a = args,
+                                               .by = ConvDivisors(s),
+                                               .inputs = Divisor(inputs),
+                                               .cells = (cells + chunks - 1) / chunks,
+                                               .all_cells = cells,
+                                               .partial = partial});
+    SumOver(chunks, size, partial, {.split = s.num_weights(), .first = args.dw, .others = args.db});
   }
 
  private:
-  // Enough to fill a GPU, and no more than are summed quickly afterwards.
+  // Enough threads to fill a GPU, in no more chunks than are summed quickly afterwards.
   static constexpr int kThreads = 1 << 17, kRowsOfAChunk = 8, kMostChunks = 4096;
+  // From so many sums, or up to so few shares, one thread for each sum is faster than one warp.
   static constexpr long long kManySums = 1 << 14;
   static constexpr int kFewShares = 8;
-  static constexpr int kTile = 64,
-                       kTiles = 512;  // cells a side that a block of threads does, blocks
+  // A block of threads computes kTile x kTile outputs of a product; kTiles blocks fill a GPU.
+  static constexpr int kTile = 64, kTiles = 512;
   static constexpr int kRowsOfAShare = 256, kRowsAtOnce = 4;
 
-  int Shares(int rows, int in, int out) const {
-    const long long tiles = static_cast<long long>((in + kTile - 1) / kTile) *
-                            static_cast<long long>((out + kTile - 1) / kTile);
+  int Shares(const MatrixProduct& p) const {
+    const long long tiles =
+        1ll * ((p.rows + kTile - 1) / kTile) * ((p.columns + kTile - 1) / kTile);
     const long long wanted =
-        std::min<long long>({kTiles / tiles, limits_.shares, rows / kRowsOfAShare});
+        std::min<long long>({kTiles / tiles, limits_.shares, p.depth / kRowsOfAShare});
     return wanted <= 1 ? 1 : static_cast<int>(std::bit_floor(static_cast<unsigned>(wanted)));
   }
 

@@ -1,14 +1,16 @@
-// One layer of a net (net/model.h), written once over any backend. A layer owns its activations and
-// their gradient for all rows, and knows where its parameters lie in the flat vector.
+// One layer of a net (net/model.h), written once for every backend. A layer owns its activations
+// and their gradients for all rows and the offsets of its parameters in the flat vector.
 //
-// Rows are time-major: `envs` rows make a step, and a layer with a state hands it from step to step.
+// Rows are time-major: `envs` rows make one step. A recurrent layer passes its state from step to
+// step.
 //
 // Thread safety: none.
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/buffer.h"
 #include "net/backend.h"
@@ -16,69 +18,32 @@
 
 namespace starling::net {
 
-// What one sample is: a picture, or width 1 and height 1 and a row of numbers.
+// The shape of one sample: a picture, or a plain row of numbers (height 1, width 1).
 struct Features {
   int height = 1, width = 1, channels = 1;
-  bool relu = false;  // came out of a relu: most of it is zero, and gradients have to be masked
+  // The output of a relu: mostly zeros, and its gradient must be masked.
+  bool relu = false;
   int size() const { return height * width * channels; }
   bool flat() const { return height == 1 && width == 1; }
 };
 
-// The rows of one step, and those of the step before it.
+// The rows of one forward step.
 struct Step {
   int row = 0, envs = 1;
-  int before = -1;                       // its first row; -1: the state that was carried over
-  const std::uint8_t* resets = nullptr;  // (envs): an episode begins here
+  int before = -1;                       // first row of the previous step; -1: the carried state
+  const std::uint8_t* resets = nullptr;  // (envs): nonzero where an episode begins
 };
 
-// All rows of a gradient: steps x envs of them from row 0 on, `resets` for each.
+// The rows of one backward pass: `count` steps of `envs` rows each, from row 0 on.
 struct Steps {
   int count = 0, envs = 1;
-  const std::uint8_t* resets = nullptr;
+  const std::uint8_t* resets = nullptr;  // (rows): nonzero where an episode begins
   int rows() const { return count * envs; }
 };
 
+// The surroundings of a new layer. It adds its parameters to `layout` as NAME.weight and so on.
 template <class T>
-class Layer {
- public:
-  // `rows` of `output` are room for all activations.
-  Layer(Backend<T>& backend, const Features& output, int rows)
-      : backend_(backend), output_features_(output) {
-    const auto size = static_cast<std::size_t>(rows) * static_cast<std::size_t>(output.size());
-    output_ = Buffer<T>(size, backend.memory());
-    gradient_ = Buffer<T>(size, backend.memory());
-  }
-  virtual ~Layer() = default;
-
-  const Features& features() const { return output_features_; }
-  // Of one row and those behind it. The gradient is that before the relu, if there is one.
-  T* output(int row) { return output_.data() + At(row); }
-  T* output_gradient(int row) { return gradient_.data() + At(row); }
-
-  // output(step.row) of x (envs, IN), what the layer below made of this step.
-  virtual void Forward(const T* parameters, const Step& step, const T* x) = 0;
-  // From output_gradient to that of this layer's parameters, in the flat vector `gradient`, and to
-  // dx (rows, IN), masked if x came out of a relu; nobody asks the first layer: dx is nullptr.
-  virtual void Backward(const T* parameters, const Steps& steps, const T* x, T* gradient,
-                        T* dx) = 0;
-  // The state after the step at `row` is where row 0 goes on from.
-  virtual void Carry(int /*row*/, int /*envs*/) {}
-
- protected:
-  Backend<T>& backend_;
-
- private:
-  std::size_t At(int row) const {
-    return static_cast<std::size_t>(row) * static_cast<std::size_t>(output_features_.size());
-  }
-
-  Features output_features_;
-  Buffer<T> output_, gradient_;
-};
-
-// What every layer is made of and where: its parameters are added to `layout` as NAME.weight...
-template <class T>
-struct Place {
+struct LayerContext {
   Backend<T>& backend;
   ParameterLayout& layout;
   std::string name;
@@ -86,24 +51,63 @@ struct Place {
   int rows = 1, envs = 1;
 };
 
-// A weight and a bias in the flat vector.
-struct WeightAndBias {
-  std::size_t weight = 0, bias = 0;
-  WeightAndBias() = default;
-  WeightAndBias(ParameterLayout& layout, const std::string& name, std::vector<std::int64_t> shape);
+template <class T>
+class Layer {
+ public:
+  // Allocates activations and gradients of shape (rows, output.size()).
+  Layer(const LayerContext<T>& context, const Features& output)
+      : backend_(context.backend),
+        input_(context.input),
+        features_(output),
+        output_(Offset(context.rows), backend_.memory()),
+        gradient_(Offset(context.rows), backend_.memory()) {}
+  virtual ~Layer() = default;
+
+  const Features& features() const { return features_; }
+  // The activations from `row` on, and the gradient of the loss with respect to them. If the layer
+  // ends in a relu, that gradient is taken before the relu.
+  T* output(int row) { return output_.data() + Offset(row); }
+  T* output_gradient(int row) { return gradient_.data() + Offset(row); }
+
+  // Computes output(step.row) from x (envs, IN), the output of the layer below at this step.
+  virtual void Forward(const T* parameters, const Step& step, const T* x) = 0;
+  // Computes from output_gradient(0) and x (rows, IN) the gradients of this layer's parameters,
+  // within the flat vector `gradient`, and dx (rows, IN), masked if x is the output of a relu. dx
+  // is nullptr for the first layer, whose input needs no gradient.
+  virtual void Backward(const T* parameters, const Steps& steps, const T* x, T* gradient,
+                        T* dx) = 0;
+  // Makes the state after the step at `row` the one that row 0 continues from.
+  virtual void Carry(int /*row*/, int /*envs*/) {}
+
+ protected:
+  // `relu_output` of net/op_args.h.
+  const T* Mask(const T* x) const { return input_.relu ? x : nullptr; }
+
+  Backend<T>& backend_;
+  const Features input_;
+
+ private:
+  std::size_t Offset(int row) const { return std::int64_t{row} * features_.size(); }
+
+  const Features features_;
+  Buffer<T> output_, gradient_;
 };
 
-// Each with a relu behind it, if it is fused (`relu`).
-template <class T>
-std::unique_ptr<Layer<T>> MakeConv(const Place<T>& place, const ConvShape& shape, bool relu);
-template <class T>
-std::unique_ptr<Layer<T>> MakeLinear(const Place<T>& place, int width, bool relu);
-template <class T>
-std::unique_ptr<Layer<T>> MakeLayerNorm(const Place<T>& place, bool relu);
-// Long short-term memory; gradients go back in time as far as the steps of a gradient.
-template <class T>
-std::unique_ptr<Layer<T>> MakeLstm(const Place<T>& place, int width);
-template <class T>
-std::unique_ptr<Layer<T>> MakeActivation(const Place<T>& place, Activation activation);
+// Offsets of a weight and a bias in the flat vector.
+struct WeightAndBias {
+  std::size_t weight = 0, bias = 0;
+  WeightAndBias(ParameterLayout& layout, const std::string& name, std::vector<std::int64_t> shape) {
+    const std::int64_t out = shape.back();
+    weight = layout.Add(name + ".weight", std::move(shape)).offset;
+    bias = layout.Add(name + ".bias", {out}).offset;
+  }
+};
+
+// The activation of a layer whose following relu is fused into it, if `relu`.
+inline Activation ReluIf(bool relu) { return relu ? Activation::kRelu : Activation::kNone; }
+inline Features WithRelu(Features features, bool relu) {
+  features.relu = relu;
+  return features;
+}
 
 }  // namespace starling::net

@@ -1,9 +1,9 @@
-// Activations as layers of their own, the definition; shapes in net/backend.h.
+// The definition of activations; shapes in net/op_args.h.
 #pragma once
 
 #include <cmath>
 
-#include "net/backend.h"
+#include "net/op_args.h"
 
 namespace starling::net::reference {
 
@@ -13,22 +13,22 @@ T Activate(Activation activation, T value) {
   return activation == Activation::kRelu && value < T(0) ? T(0) : value;
 }
 
-// From the activated value.
+// The derivative, as a function of the activated value y.
 template <class T>
 T Slope(Activation activation, T y) {
   if (activation == Activation::kTanh) return 1 - y * y;
   return activation == Activation::kRelu && !(y > T(0)) ? T(0) : T(1);
 }
 
-// What the mask leaves of a gradient.
+// The gradient, or zero where relu_output is not positive. relu_output is nullptr: no mask.
 template <class T>
 T Masked(const T* relu_output, int at, T gradient) {
   return relu_output != nullptr && !(relu_output[at] > T(0)) ? T(0) : gradient;
 }
 
 template <class T>
-void ActivateBackward(Activation activation, int count, const T* y, const T* dy,
-                      const T* relu_output, T* dx) {
+void ActivateBackward(const ActivateBackwardArgs<T>& args) {
+  const auto [activation, count, y, dy, relu_output, dx] = args;
   for (int j = 0; j < count; ++j) {
     dx[j] = Masked(relu_output, j, dy[j] * Slope(activation, y[j]));
   }

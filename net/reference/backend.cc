@@ -13,54 +13,40 @@ class ReferenceBackend final : public Backend<T> {
  public:
   const char* name() const override { return "reference"; }
 
-  void LinearForward(const LinearShape& shape, int n, const T* x, const T* w, const T* b,
-                     Activation activation, T* y) override {
-    reference::LinearForward(shape, n, x, w, b, activation, y);
-  }
+  void LinearForward(const LinearForwardArgs<T>& args) override { reference::LinearForward(args); }
   void LinearAccumulate(const LinearShape& shape, int n, const T* x, const T* w, T* y) override {
     reference::LinearAccumulate(shape, n, x, w, y);
   }
-  void LinearBackwardWeights(const LinearShape& shape, int n, const T* x, const T* dy, T* dw,
-                             T* db) override {
-    reference::LinearBackwardWeights(shape, n, x, dy, dw, db);
+  void LinearBackwardWeights(const LinearBackwardWeightsArgs<T>& args) override {
+    reference::LinearBackwardWeights(args);
   }
-  void LinearBackwardInput(const LinearShape& shape, int n, const T* w, const T* dy, Put put,
-                           const T* relu_output, T* dx) override {
-    reference::LinearBackwardInput(shape, n, w, dy, put, relu_output, dx);
+  void LinearBackwardInput(const LinearBackwardInputArgs<T>& args) override {
+    reference::LinearBackwardInput(args);
   }
-  void ConvForward(const ConvShape& shape, int n, const T* x, const T* w, const T* b,
-                   Activation activation, T* y) override {
-    reference::ConvForward(shape, n, x, w, b, activation, y);
+  void ConvForward(const ConvForwardArgs<T>& args) override { reference::ConvForward(args); }
+  void ConvBackwardWeights(const ConvBackwardWeightsArgs<T>& args) override {
+    reference::ConvBackwardWeights(args);
   }
-  void ConvBackwardWeights(const ConvShape& shape, int n, const T* x, const T* dy, T* dw,
-                           T* db) override {
-    reference::ConvBackwardWeights(shape, n, x, dy, dw, db);
-  }
-  void ConvBackwardInput(const ConvShape& shape, int n, const T* w, const T* dy,
-                         const T* relu_output, T* dx) override {
-    reference::ConvBackwardInput(shape, n, w, dy, relu_output, dx);
+  void ConvBackwardInput(const ConvBackwardInputArgs<T>& args) override {
+    reference::ConvBackwardInput(args);
   }
   void Activate(Activation activation, int count, const T* x, T* y) override {
     for (int j = 0; j < count; ++j) y[j] = reference::Activate(activation, x[j]);
   }
-  void ActivateBackward(Activation activation, int count, const T* y, const T* dy,
-                        const T* relu_output, T* dx) override {
-    reference::ActivateBackward(activation, count, y, dy, relu_output, dx);
+  void ActivateBackward(const ActivateBackwardArgs<T>& args) override {
+    reference::ActivateBackward(args);
   }
-  void LayerNormForward(int width, int n, const T* x, const T* scale, const T* bias,
-                        Activation activation, T* moments, T* y) override {
-    reference::LayerNormForward(width, n, x, scale, bias, activation, moments, y);
+  void LayerNormForward(const LayerNormForwardArgs<T>& args) override {
+    reference::LayerNormForward(args);
   }
-  void LayerNormBackward(int width, int n, const T* x, const T* scale, const T* moments,
-                         const T* dy, const T* relu_output, T* dscale, T* dbias, T* dx) override {
-    reference::LayerNormBackward(width, n, x, scale, moments, dy, relu_output, dscale, dbias, dx);
+  void LayerNormBackward(const LayerNormBackwardArgs<T>& args) override {
+    reference::LayerNormBackward(args);
   }
-  void LstmCellForward(int hidden, int n, T* gates, const T* c_in, T* c, T* h) override {
-    reference::LstmCellForward(hidden, n, gates, c_in, c, h);
+  void LstmCellForward(const LstmCellForwardArgs<T>& args) override {
+    reference::LstmCellForward(args);
   }
-  void LstmCellBackward(int hidden, int n, const T* gates, const T* c_in, const T* c, const T* dy,
-                        const T* dh, T* dc, T* dgates) override {
-    reference::LstmCellBackward(hidden, n, gates, c_in, c, dy, dh, dc, dgates);
+  void LstmCellBackward(const LstmCellBackwardArgs<T>& args) override {
+    reference::LstmCellBackward(args);
   }
   void KeepState(int width, int n, const std::uint8_t* resets, const T* from, T* to) override {
     reference::KeepState(width, n, resets, from, to);

@@ -1,16 +1,14 @@
-// Convolution without padding, the definition; shapes in net/backend.h.
+// The definition of convolution without padding; shapes in net/op_args.h.
 #pragma once
 
 #include <algorithm>
 
-#include "net/backend.h"
 #include "net/reference/activation.h"
 
 namespace starling::net::reference {
 
-// Calls visit(x_index, w_index, y_index) for every product x[x_index] * w[w_index] that y[y_index]
-// of one sample is a sum of. All three passes are this one walk with another of the three as the
-// output.
+// Calls visit(x_index, w_index, y_index) for every product in y[y_index] += x[x_index] * w[w_index]
+// of one sample. All three passes are this walk; each writes to another of the three arrays.
 template <class Visit>
 void ForEachProduct(const ConvShape& s, Visit visit) {
   for (int oy = 0; oy < s.out_height(); ++oy) {
@@ -32,8 +30,8 @@ void ForEachProduct(const ConvShape& s, Visit visit) {
 }
 
 template <class T>
-void ConvForward(const ConvShape& s, int n, const T* x, const T* w, const T* b,
-                 Activation activation, T* y) {
+void ConvForward(const ConvForwardArgs<T>& args) {
+  auto [s, n, x, w, b, activation, y] = args;
   for (int i = 0; i < n; ++i, x += s.in_size(), y += s.out_size()) {
     for (int j = 0; j < s.out_size(); ++j) y[j] = b[j % s.out_channels];
     ForEachProduct(s, [&](int xi, int wi, int yi) { y[yi] += x[xi] * w[wi]; });
@@ -42,7 +40,8 @@ void ConvForward(const ConvShape& s, int n, const T* x, const T* w, const T* b,
 }
 
 template <class T>
-void ConvBackwardWeights(const ConvShape& s, int n, const T* x, const T* dy, T* dw, T* db) {
+void ConvBackwardWeights(const ConvBackwardWeightsArgs<T>& args) {
+  auto [s, n, x, dy, dw, db] = args;
   std::fill_n(dw, s.num_weights(), T(0));
   std::fill_n(db, s.out_channels, T(0));
   for (int i = 0; i < n; ++i, x += s.in_size(), dy += s.out_size()) {
@@ -52,8 +51,8 @@ void ConvBackwardWeights(const ConvShape& s, int n, const T* x, const T* dy, T* 
 }
 
 template <class T>
-void ConvBackwardInput(const ConvShape& s, int n, const T* w, const T* dy, const T* relu_output,
-                       T* dx) {
+void ConvBackwardInput(const ConvBackwardInputArgs<T>& args) {
+  auto [s, n, w, dy, relu_output, dx] = args;
   std::fill_n(dx, n * s.in_size(), T(0));
   for (int i = 0; i < n; ++i) {
     T* const row = dx + i * s.in_size();

@@ -1,17 +1,16 @@
-// Layer normalisation, the definition; shapes in net/backend.h.
+// The definition of layer normalisation; shapes in net/op_args.h.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 
-#include "net/backend.h"
 #include "net/reference/activation.h"
 
 namespace starling::net::reference {
 
 template <class T>
-void LayerNormForward(int width, int n, const T* x, const T* scale, const T* bias,
-                      Activation activation, T* moments, T* y) {
+void LayerNormForward(const LayerNormForwardArgs<T>& args) {
+  auto [width, n, x, scale, bias, activation, moments, y] = args;
   const T count = static_cast<T>(width);
   for (int i = 0; i < n; ++i, x += width, y += width, moments += 2) {
     T mean = 0, variance = 0;
@@ -28,14 +27,15 @@ void LayerNormForward(int width, int n, const T* x, const T* scale, const T* bia
 
 // With u = (x - mean) rstd and du = dy scale: dx = rstd (du - mean(du) - u mean(u du)).
 template <class T>
-void LayerNormBackward(int width, int n, const T* x, const T* scale, const T* moments, const T* dy,
-                       const T* relu_output, T* dscale, T* dbias, T* dx) {
+void LayerNormBackward(const LayerNormBackwardArgs<T>& args) {
+  const auto [width, n, x, scale, moments, dy, relu_output, dscale, dbias, dx] = args;
   const T count = static_cast<T>(width);
   std::fill_n(dscale, width, T(0));
   std::fill_n(dbias, width, T(0));
   for (int i = 0; i < n; ++i) {
     const int row = i * width;
     const T mean = moments[2 * i], rstd = moments[2 * i + 1];
+    // 1. The gradients of the parameters, and the two means.
     T mean_du = 0, mean_udu = 0;
     for (int j = 0; j < width; ++j) {
       const T u = (x[row + j] - mean) * rstd, du = dy[row + j] * scale[j];
@@ -45,6 +45,7 @@ void LayerNormBackward(int width, int n, const T* x, const T* scale, const T* mo
       mean_udu += u * du / count;
     }
     if (dx == nullptr) continue;
+    // 2. The gradient of the input.
     for (int j = 0; j < width; ++j) {
       const T u = (x[row + j] - mean) * rstd, du = dy[row + j] * scale[j];
       dx[row + j] = Masked(relu_output, row + j, rstd * (du - mean_du - u * mean_udu));

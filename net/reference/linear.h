@@ -1,14 +1,13 @@
-// Fully connected layer, the definition; shapes in net/backend.h.
+// The definition of fully connected layers; shapes in net/op_args.h.
 #pragma once
 
-#include "net/backend.h"
 #include "net/reference/activation.h"
 
 namespace starling::net::reference {
 
 template <class T>
-void LinearForward(const LinearShape& s, int n, const T* x, const T* w, const T* b,
-                   Activation activation, T* y) {
+void LinearForward(const LinearForwardArgs<T>& args) {
+  const auto [s, n, x, w, b, activation, y] = args;
   for (int i = 0; i < n; ++i) {
     for (int o = 0; o < s.out; ++o) {
       T sum = b[o];
@@ -28,7 +27,8 @@ void LinearAccumulate(const LinearShape& s, int n, const T* x, const T* w, T* y)
 }
 
 template <class T>
-void LinearBackwardWeights(const LinearShape& s, int n, const T* x, const T* dy, T* dw, T* db) {
+void LinearBackwardWeights(const LinearBackwardWeightsArgs<T>& args) {
+  const auto [s, n, x, dy, dw, db] = args;
   for (int o = 0; o < s.out; ++o) {
     for (int k = 0; k < s.in; ++k) {
       T sum = 0;
@@ -42,8 +42,8 @@ void LinearBackwardWeights(const LinearShape& s, int n, const T* x, const T* dy,
 }
 
 template <class T>
-void LinearBackwardInput(const LinearShape& s, int n, const T* w, const T* dy, Put put,
-                         const T* relu_output, T* dx) {
+void LinearBackwardInput(const LinearBackwardInputArgs<T>& args) {
+  const auto [s, n, w, dy, put, relu_output, dx] = args;
   for (int i = 0; i < n; ++i) {
     for (int k = 0; k < s.in; ++k) {
       T sum = put == Put::kAdd ? dx[i * s.in + k] : T(0);

@@ -1,9 +1,9 @@
-// A step of an LSTM, the definition; shapes in net/backend.h.
+// The definition of a step of an LSTM; shapes in net/op_args.h.
 #pragma once
 
 #include <cmath>
 
-#include "net/backend.h"
+#include "net/op_args.h"
 
 namespace starling::net::reference {
 
@@ -13,7 +13,8 @@ T Sigmoid(T value) {
 }
 
 template <class T>
-void LstmCellForward(int hidden, int n, T* gates, const T* c_in, T* c, T* h) {
+void LstmCellForward(const LstmCellForwardArgs<T>& args) {
+  auto [hidden, n, gates, c_in, c, h] = args;
   for (int i = 0; i < n; ++i, gates += 4 * hidden, c_in += hidden, c += hidden, h += hidden) {
     for (int j = 0; j < hidden; ++j) {
       T &in = gates[j], &forget = gates[hidden + j];
@@ -28,10 +29,10 @@ void LstmCellForward(int hidden, int n, T* gates, const T* c_in, T* c, T* h) {
   }
 }
 
-// The slope of a sigmoid s is s (1 - s), that of a tanh t is 1 - t^2.
+// The derivative of a sigmoid s is s (1 - s), that of a tanh t is 1 - t^2.
 template <class T>
-void LstmCellBackward(int hidden, int n, const T* gates, const T* c_in, const T* c, const T* dy,
-                      const T* dh, T* dc, T* dgates) {
+void LstmCellBackward(const LstmCellBackwardArgs<T>& args) {
+  auto [hidden, n, gates, c_in, c, dy, dh, dc, dgates] = args;
   for (int i = 0; i < n; ++i, gates += 4 * hidden, dgates += 4 * hidden) {
     for (int j = 0; j < hidden; ++j) {
       const int at = i * hidden + j;

@@ -58,8 +58,13 @@ TEST_F(LadderTest, LinearForwardKernelsAgreeWithTheReference) {
   const Floats x = Sparse(kSamples * kShape.in), w = Noise(kShape.in * kShape.out),
                b = Noise(kShape.out);
   Floats y(kSamples * kShape.out), expected(y.size());
-  reference_->LinearForward(kShape, kSamples, x.data(), w.data(), b.data(), net::Activation::kRelu,
-                            expected.data());
+  reference_->LinearForward({.shape = kShape,
+                             .n = kSamples,
+                             .x = x.data(),
+                             .w = w.data(),
+                             .b = b.data(),
+                             .activation = net::Activation::kRelu,
+                             .y = expected.data()});
   const auto kernels =
       LinearForwardKernels(kShape, kSamples, x.data(), w.data(), b.data(), y.data());
   EXPECT_THAT(kernels, SizeIs(2));
@@ -73,8 +78,14 @@ TEST_F(LadderTest, LinearBackwardKernelsAgreeWithTheReference) {
                dy = Noise(kSamples * kShape.out);
   Floats dw(w.size()), db(kShape.out), dx(x.size());
   std::vector<Floats> expected{dw, db, dx};
-  reference_->LinearBackward(kShape, kSamples, x.data(), w.data(), dy.data(), expected[0].data(),
-                             expected[1].data(), expected[2].data());
+  reference_->LinearBackward({.shape = kShape,
+                              .n = kSamples,
+                              .x = x.data(),
+                              .w = w.data(),
+                              .dy = dy.data(),
+                              .dw = expected[0].data(),
+                              .db = expected[1].data(),
+                              .dx = expected[2].data()});
   const auto kernels = LinearBackwardKernels(kShape, kSamples, x.data(), w.data(), dy.data(),
                                              dw.data(), db.data(), dx.data());
   EXPECT_THAT(kernels, SizeIs(3));
@@ -87,8 +98,13 @@ TEST_F(LadderTest, ConvForwardKernelsAgreeWithTheReference) {
   const Floats x = Sparse(kSamples * kShape.in_size()), w = Noise(kShape.num_weights()),
                b = Noise(kShape.out_channels);
   Floats y(kSamples * kShape.out_size()), expected(y.size());
-  reference_->ConvForward(kShape, kSamples, x.data(), w.data(), b.data(), net::Activation::kRelu,
-                          expected.data());
+  reference_->ConvForward({.shape = kShape,
+                           .n = kSamples,
+                           .x = x.data(),
+                           .w = w.data(),
+                           .b = b.data(),
+                           .activation = net::Activation::kRelu,
+                           .y = expected.data()});
   const auto kernels = ConvForwardKernels(kShape, kSamples, x.data(), w.data(), b.data(), y.data());
   EXPECT_THAT(kernels, SizeIs(4));
   ExpectAll(kernels, {&y}, {expected});

@@ -17,7 +17,7 @@ double Sum(const std::vector<Product>& products) {
 
 // Every op of the net is among them, once for each time that it is called.
 TEST(NetProductsTest, TheirWorkIsThatOfTheNet) {
-  const net::ModelSpec minatar{.kind = "minatar",
+  const net::ModelSpec minatar{.kind = net::NetKind::kMinatar,
                                .hidden = {128, 32},
                                .height = 10,
                                .width = 10,
@@ -25,8 +25,9 @@ TEST(NetProductsTest, TheirWorkIsThatOfTheNet) {
                                .num_actions = 6};
   for (const net::ModelSpec& spec : {AtariSpec(), minatar}) {
     const Flops flops = FlopsOf(spec);
-    EXPECT_EQ(Sum(ProductsOf(spec, 1, 1)), flops.forward + flops.backward) << spec.kind;
-    EXPECT_EQ(Sum(ProductsOf(spec, 3, 5)), 15 * (flops.forward + flops.backward)) << spec.kind;
+    EXPECT_EQ(Sum(ProductsOf(spec, 1, 1)), flops.forward + flops.backward) << NameOf(spec.kind);
+    EXPECT_EQ(Sum(ProductsOf(spec, 3, 5)), 15 * (flops.forward + flops.backward))
+        << NameOf(spec.kind);
   }
 }
 
@@ -48,8 +49,12 @@ TEST(NetProductsTest, TheSecondConvolutionOfTheAtariNet) {
 
 TEST(NetProductsTest, EveryOpAndItsProductTakeTime) {
   const auto backend = net::MakeCpuBackend();
-  const net::ModelSpec spec{
-      .kind = "minatar", .hidden = {16}, .height = 6, .width = 6, .channels = 2, .num_actions = 3};
+  const net::ModelSpec spec{.kind = net::NetKind::kMinatar,
+                            .hidden = {16},
+                            .height = 6,
+                            .width = 6,
+                            .channels = 2,
+                            .num_actions = 3};
   const ProductTimes times = MeasureProducts(*backend, spec, 2, 2, 0);
   EXPECT_GT(times.whole_us, 0);
   ASSERT_EQ(times.products.size(), 2u + 3 * 3);

@@ -8,7 +8,7 @@ namespace {
 // conv 16@3x3 over 10 x 10 x 4: 64 cells x 36 inputs x 16; linear 1024 x 128; heads 128 x 6 and
 // 128 x 1. A multiply-add is two.
 TEST(WatchedBackendTest, FlopsOfTheMinAtarNet) {
-  const Flops flops = FlopsOf({.kind = "minatar",
+  const Flops flops = FlopsOf({.kind = net::NetKind::kMinatar,
                                .hidden = {128},
                                .height = 10,
                                .width = 10,
@@ -21,7 +21,7 @@ TEST(WatchedBackendTest, FlopsOfTheMinAtarNet) {
 
 // 84 x 84 x 4: 16@8x8/4 gives 20 x 20, 32@4x4/2 gives 9 x 9.
 TEST(WatchedBackendTest, FlopsOfTheAtariNetKnowItsStrides) {
-  const Flops flops = FlopsOf({.kind = "atari",
+  const Flops flops = FlopsOf({.kind = net::NetKind::kAtari,
                                .hidden = {256},
                                .height = 84,
                                .width = 84,
@@ -37,7 +37,7 @@ TEST(WatchedBackendTest, EveryCallIsNotedAndDoesWhatItDoes) {
   WatchedBackend backend;
   const float x[] = {1, 2}, w[] = {3, 4}, b[] = {0.5};
   float y[] = {0};
-  backend.LinearForward({.in = 2, .out = 1}, 1, x, w, b, net::Activation::kNone, y);
+  backend.LinearForward({.shape = {.in = 2, .out = 1}, .n = 1, .x = x, .w = w, .b = b, .y = y});
   EXPECT_EQ(y[0], 11.5f);
   const std::vector<OpCall> calls = backend.TakeCalls();
   ASSERT_EQ(calls.size(), 1u);

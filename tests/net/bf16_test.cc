@@ -108,14 +108,38 @@ class Bf16BackendTest : public ::testing::Test {
     };
     Written<T> out{like(dy), like(dy), like(w), like(b), like(x),
                    like(x),  like(w),  like(b), like(x)};
-    backend.LinearForward(s, n, x.data(), w.data(), b.data(), Activation::kNone, out.y.data());
-    backend.LinearForward(s, n, x.data(), w.data(), b.data(), Activation::kRelu, out.y_relu.data());
-    backend.LinearBackwardWeights(s, n, x.data(), dy.data(), out.dw.data(), out.db.data());
-    backend.LinearBackwardInput(s, n, w.data(), dy.data(), Put::kReplace, nullptr, out.dx.data());
-    backend.LinearBackwardInput(s, n, w.data(), dy.data(), Put::kAdd, x.data(),
-                                out.dx_masked.data());
-    backend.LinearBackward(s, n, x.data(), w.data(), dy.data(), out.dw_both.data(),
-                           out.db_both.data(), out.dx_both.data());
+    backend.LinearForward(
+        {.shape = s, .n = n, .x = x.data(), .w = w.data(), .b = b.data(), .y = out.y.data()});
+    backend.LinearForward({.shape = s,
+                           .n = n,
+                           .x = x.data(),
+                           .w = w.data(),
+                           .b = b.data(),
+                           .activation = Activation::kRelu,
+                           .y = out.y_relu.data()});
+    backend.LinearBackwardWeights({.shape = s,
+                                   .n = n,
+                                   .x = x.data(),
+                                   .dy = dy.data(),
+                                   .dw = out.dw.data(),
+                                   .db = out.db.data()});
+    backend.LinearBackwardInput(
+        {.shape = s, .n = n, .w = w.data(), .dy = dy.data(), .dx = out.dx.data()});
+    backend.LinearBackwardInput({.shape = s,
+                                 .n = n,
+                                 .w = w.data(),
+                                 .dy = dy.data(),
+                                 .put = Put::kAdd,
+                                 .relu_output = x.data(),
+                                 .dx = out.dx_masked.data()});
+    backend.LinearBackward({.shape = s,
+                            .n = n,
+                            .x = x.data(),
+                            .w = w.data(),
+                            .dy = dy.data(),
+                            .dw = out.dw_both.data(),
+                            .db = out.db_both.data(),
+                            .dx = out.dx_both.data()});
     return out;
   }
   void Draw(const LinearShape& s, int n, double density) {
@@ -188,7 +212,13 @@ TEST_F(Bf16BackendTest, ANanIsSeenThroughTheRelu) {
   Draw(s, 2, 1.0);
   Floats y(256);
   w_[5] = NAN;  // of output 5
-  backend_->LinearForward(s, 2, x_.data(), w_.data(), b_.data(), Activation::kRelu, y.data());
+  backend_->LinearForward({.shape = s,
+                           .n = 2,
+                           .x = x_.data(),
+                           .w = w_.data(),
+                           .b = b_.data(),
+                           .activation = Activation::kRelu,
+                           .y = y.data()});
   for (std::size_t i = 0; i < y.size(); ++i) EXPECT_EQ(std::isnan(y[i]), i % 128 == 5) << i;
 }
 
@@ -198,7 +228,8 @@ TEST_F(Bf16BackendTest, ChangedWeightsCountOnceTheyAreNoLongerHeld) {
   Draw(s, 4, 1.0);
   const auto forward = [&](Backend<float>& backend) {
     Floats y(4 * 128);
-    backend.LinearForward(s, 4, x_.data(), w_.data(), b_.data(), Activation::kNone, y.data());
+    backend.LinearForward(
+        {.shape = s, .n = 4, .x = x_.data(), .w = w_.data(), .b = b_.data(), .y = y.data()});
     return y;
   };
   for (int round = 0; round < 3; ++round) {
@@ -221,7 +252,8 @@ TEST_F(Bf16BackendDeathTest, HeldWeightsMustNotChange) {
   Draw(s, 1, 1.0);
   Floats y(128);
   const auto forward = [&] {
-    backend_->LinearForward(s, 1, x_.data(), w_.data(), b_.data(), Activation::kNone, y.data());
+    backend_->LinearForward(
+        {.shape = s, .n = 1, .x = x_.data(), .w = w_.data(), .b = b_.data(), .y = y.data()});
   };
   const HeldWeights held(*backend_);
   forward();

@@ -59,6 +59,13 @@ class CpuBackendTest : public ::testing::Test {
   };
   Input Noise(int size) { return Input(Normals<float>(random_, size)); }
 
+  // Calls op(backend, of) with each backend; of(array) is its copy of an Input or Output.
+  template <class Op>
+  void Both(Op op) {
+    op(*cpu_, [](auto& array) { return array.fast.data(); });
+    op(*reference_, [](auto& array) { return array.exact.data(); });
+  }
+
   void CompareLinearAboveRelu(const LinearShape& s, int n, double density) {
     Floats cells = Cells<float>(random_, n * s.in, density);
     const Floats noise = Normals<float>(random_, n * s.in);
@@ -67,17 +74,28 @@ class CpuBackendTest : public ::testing::Test {
     const Input dy = Noise(n * s.out);
     for (const Activation activation : {Activation::kNone, Activation::kRelu}) {
       Output y(random_, n * s.out);
-      cpu_->LinearForward(s, n, x.fast.data(), w.fast.data(), b.fast.data(), activation,
-                          y.fast.data());
-      reference_->LinearForward(s, n, x.exact.data(), w.exact.data(), b.exact.data(), activation,
-                                y.exact.data());
+      Both([&](auto& backend, auto of) {
+        backend.LinearForward({.shape = s,
+                               .n = n,
+                               .x = of(x),
+                               .w = of(w),
+                               .b = of(b),
+                               .activation = activation,
+                               .y = of(y)});
+      });
       y.Expect("linear y");
     }
     Output dw(random_, s.in * s.out), db(random_, s.out), dx(random_, n * s.in);
-    cpu_->LinearBackward(s, n, x.fast.data(), w.fast.data(), dy.fast.data(), dw.fast.data(),
-                         db.fast.data(), dx.fast.data());
-    reference_->LinearBackward(s, n, x.exact.data(), w.exact.data(), dy.exact.data(),
-                               dw.exact.data(), db.exact.data(), dx.exact.data());
+    Both([&](auto& backend, auto of) {
+      backend.LinearBackward({.shape = s,
+                              .n = n,
+                              .x = of(x),
+                              .w = of(w),
+                              .dy = of(dy),
+                              .dw = of(dw),
+                              .db = of(db),
+                              .dx = of(dx)});
+    });
     dw.Expect("linear dw");
     db.Expect("linear db");
     dx.Expect("linear dx");
@@ -88,24 +106,34 @@ class CpuBackendTest : public ::testing::Test {
     const Input dy = Noise(n * s.out_size()), mask = Noise(n * s.in_size());
     for (const Activation activation : {Activation::kNone, Activation::kRelu}) {
       Output y(random_, n * s.out_size());
-      cpu_->ConvForward(s, n, x.fast.data(), w.fast.data(), b.fast.data(), activation,
-                        y.fast.data());
-      reference_->ConvForward(s, n, x.exact.data(), w.exact.data(), b.exact.data(), activation,
-                              y.exact.data());
+      Both([&](auto& backend, auto of) {
+        backend.ConvForward({.shape = s,
+                             .n = n,
+                             .x = of(x),
+                             .w = of(w),
+                             .b = of(b),
+                             .activation = activation,
+                             .y = of(y)});
+      });
       y.Expect("conv y");
     }
     Output dw(random_, s.num_weights()), db(random_, s.out_channels);
-    cpu_->ConvBackwardWeights(s, n, x.fast.data(), dy.fast.data(), dw.fast.data(), db.fast.data());
-    reference_->ConvBackwardWeights(s, n, x.exact.data(), dy.exact.data(), dw.exact.data(),
-                                    db.exact.data());
+    Both([&](auto& backend, auto of) {
+      backend.ConvBackwardWeights(
+          {.shape = s, .n = n, .x = of(x), .dy = of(dy), .dw = of(dw), .db = of(db)});
+    });
     dw.Expect("conv dw");
     db.Expect("conv db");
     for (const bool masked : {false, true}) {
       Output dx(random_, n * s.in_size());
-      cpu_->ConvBackwardInput(s, n, w.fast.data(), dy.fast.data(),
-                              masked ? mask.fast.data() : nullptr, dx.fast.data());
-      reference_->ConvBackwardInput(s, n, w.exact.data(), dy.exact.data(),
-                                    masked ? mask.exact.data() : nullptr, dx.exact.data());
+      Both([&](auto& backend, auto of) {
+        backend.ConvBackwardInput({.shape = s,
+                                   .n = n,
+                                   .w = of(w),
+                                   .dy = of(dy),
+                                   .relu_output = masked ? of(mask) : nullptr,
+                                   .dx = of(dx)});
+      });
       dx.Expect("conv dx");
     }
   }
@@ -177,9 +205,11 @@ TEST_F(CpuBackendTest, ConvOfNothingIsTheBias) {
   const Floats x(static_cast<std::size_t>(2 * s.in_size()), 0.0f), b = Normals<float>(random_, 16);
   const Floats w = Normals<float>(random_, s.num_weights());
   Floats y(static_cast<std::size_t>(2 * s.out_size()), 9.0f), dw(w.size(), 9.0f), db(16);
-  cpu_->ConvForward(s, 2, x.data(), w.data(), b.data(), Activation::kNone, y.data());
+  cpu_->ConvForward(
+      {.shape = s, .n = 2, .x = x.data(), .w = w.data(), .b = b.data(), .y = y.data()});
   for (std::size_t i = 0; i < y.size(); ++i) EXPECT_EQ(y[i], b[i % 16]);
-  cpu_->ConvBackwardWeights(s, 2, x.data(), y.data(), dw.data(), db.data());
+  cpu_->ConvBackwardWeights(
+      {.shape = s, .n = 2, .x = x.data(), .dy = y.data(), .dw = dw.data(), .db = db.data()});
   EXPECT_EQ(dw, Floats(w.size(), 0.0f));
 }
 
@@ -191,8 +221,20 @@ TEST_F(CpuBackendTest, ReluKeepsANan) {
     const Floats w = Normals<float>(random_, s.num_weights());
     Floats b = Normals<float>(random_, 16), y(16), z(16);
     b[3] = NAN;
-    cpu_->ConvForward(s, 1, x.data(), w.data(), b.data(), Activation::kRelu, y.data());
-    cpu_->LinearForward({9, 16}, 1, x.data(), w.data(), b.data(), Activation::kRelu, z.data());
+    cpu_->ConvForward({.shape = s,
+                       .n = 1,
+                       .x = x.data(),
+                       .w = w.data(),
+                       .b = b.data(),
+                       .activation = Activation::kRelu,
+                       .y = y.data()});
+    cpu_->LinearForward({.shape = {9, 16},
+                         .n = 1,
+                         .x = x.data(),
+                         .w = w.data(),
+                         .b = b.data(),
+                         .activation = Activation::kRelu,
+                         .y = z.data()});
     for (std::size_t i = 0; i < 16; ++i) {
       EXPECT_EQ(std::isnan(y[i]), i == 3);
       EXPECT_EQ(std::isnan(z[i]), i == 3);
@@ -200,7 +242,13 @@ TEST_F(CpuBackendTest, ReluKeepsANan) {
   }
   const Doubles x{1}, w{1}, b{NAN};
   Doubles y{0};
-  reference_->LinearForward({1, 1}, 1, x.data(), w.data(), b.data(), Activation::kRelu, y.data());
+  reference_->LinearForward({.shape = {1, 1},
+                             .n = 1,
+                             .x = x.data(),
+                             .w = w.data(),
+                             .b = b.data(),
+                             .activation = Activation::kRelu,
+                             .y = y.data()});
   EXPECT_TRUE(std::isnan(y[0]));
 }
 
@@ -214,11 +262,30 @@ TEST_F(CpuBackendTest, EqualInputsGiveEqualBits) {
   const auto run = [&](Backend<float>& backend) {
     Floats y(static_cast<std::size_t>(n * s.out_size())), z(static_cast<std::size_t>(n * 128));
     Floats dfc(fc_w.size()), dfc_b(128), dy(y.size()), dw(w.size()), db(16);
-    backend.ConvForward(s, n, x.data(), w.data(), b.data(), Activation::kRelu, y.data());
-    backend.LinearForward(fc, n, y.data(), fc_w.data(), fc_b.data(), Activation::kRelu, z.data());
-    backend.LinearBackwardWeights(fc, n, y.data(), z.data(), dfc.data(), dfc_b.data());
-    backend.LinearBackwardInput(fc, n, fc_w.data(), z.data(), Put::kReplace, y.data(), dy.data());
-    backend.ConvBackwardWeights(s, n, x.data(), dy.data(), dw.data(), db.data());
+    backend.ConvForward({.shape = s,
+                         .n = n,
+                         .x = x.data(),
+                         .w = w.data(),
+                         .b = b.data(),
+                         .activation = Activation::kRelu,
+                         .y = y.data()});
+    backend.LinearForward({.shape = fc,
+                           .n = n,
+                           .x = y.data(),
+                           .w = fc_w.data(),
+                           .b = fc_b.data(),
+                           .activation = Activation::kRelu,
+                           .y = z.data()});
+    backend.LinearBackwardWeights(
+        {.shape = fc, .n = n, .x = y.data(), .dy = z.data(), .dw = dfc.data(), .db = dfc_b.data()});
+    backend.LinearBackwardInput({.shape = fc,
+                                 .n = n,
+                                 .w = fc_w.data(),
+                                 .dy = z.data(),
+                                 .relu_output = y.data(),
+                                 .dx = dy.data()});
+    backend.ConvBackwardWeights(
+        {.shape = s, .n = n, .x = x.data(), .dy = dy.data(), .dw = dw.data(), .db = db.data()});
     return std::vector<Floats>{y, z, dfc, dfc_b, dw, db};
   };
   const auto first = run(*cpu_);
@@ -239,8 +306,12 @@ TEST_F(CpuBackendTest, StartsNoThreadsWhicheverThreadAsks) {
   const int before = ThreadsOfThisProcess();
   int during = 0;
   std::thread([&] {
-    cpu_->LinearForward({1024, 512}, 512, x.data(), w.data(), b.data(), Activation::kNone,
-                        y.data());
+    cpu_->LinearForward({.shape = {1024, 512},
+                         .n = 512,
+                         .x = x.data(),
+                         .w = w.data(),
+                         .b = b.data(),
+                         .y = y.data()});
     during = ThreadsOfThisProcess();
   }).join();
   EXPECT_EQ(during, before + 1) << "the thread above and no other";

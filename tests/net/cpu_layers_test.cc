@@ -23,11 +23,23 @@ class CpuLayersTest : public ::testing::Test {
 TEST_F(CpuLayersTest, LayerNormOfAConstant) {
   const Floats x(32, 3.0f), scale(32, 2.0f), bias(32, 0.5f), dy(32, 1.0f);
   Floats y(32), moments(2), dscale(32), dbias(32);
-  cpu_->LayerNormForward(32, 1, x.data(), scale.data(), bias.data(), Activation::kNone,
-                         moments.data(), y.data());
+  cpu_->LayerNormForward({.width = 32,
+                          .n = 1,
+                          .x = x.data(),
+                          .scale = scale.data(),
+                          .bias = bias.data(),
+                          .moments = moments.data(),
+                          .y = y.data()});
   EXPECT_EQ(y, bias);
-  cpu_->LayerNormBackward(32, 1, x.data(), scale.data(), moments.data(), dy.data(), nullptr,
-                          dscale.data(), dbias.data(), nullptr);
+  cpu_->LayerNormBackward({.width = 32,
+                           .n = 1,
+                           .x = x.data(),
+                           .scale = scale.data(),
+                           .moments = moments.data(),
+                           .dy = dy.data(),
+                           .dscale = dscale.data(),
+                           .dbias = dbias.data(),
+                           .dx = nullptr});
   EXPECT_EQ(dscale, Floats(32, 0.0f));
   EXPECT_EQ(dbias, dy);
 }

@@ -23,12 +23,9 @@ struct Golden {
         steps(static_cast<int>(Number("steps"))),
         envs(static_cast<int>(Number("envs"))) {
     const std::vector<std::uint64_t>& shape = file.Shape("observations");
-    spec = {"layers",
-            {},
-            static_cast<int>(shape[1]),
-            static_cast<int>(shape[2]),
-            static_cast<int>(shape[3]),
-            static_cast<int>(Number("actions"))};
+    spec = {NetKind::kLayers,           {},
+            static_cast<int>(shape[1]), static_cast<int>(shape[2]),
+            static_cast<int>(shape[3]), static_cast<int>(Number("actions"))};
     std::istringstream layers(file.metadata().at("layers"));
     for (std::string layer; std::getline(layers >> std::ws, layer, ',');) {
       spec.layers.push_back(layer);
@@ -64,19 +61,37 @@ void Compare(const Golden& golden, Backend<T>& backend, double tolerance) {
   const std::vector<std::int64_t> actions_taken = golden.file.I64("taken");
   const std::vector<std::uint8_t> terminals(ends.begin(), ends.end());
   const std::vector<std::int32_t> taken(actions_taken.begin(), actions_taken.end());
-  const auto values = model->values().first(samples);
+  const std::vector<T> rewards = As<T>(golden.file.F32("rewards"));
+  const T* const values = model->values().data();
   std::vector<T> advantages(samples), returns(samples);
-  GeneralisedAdvantages<T>(golden.steps, golden.envs, As<T>(golden.file.F32("rewards")), terminals,
-                           values, model->values().subspan(samples), golden.Number("gamma"),
-                           golden.Number("lambda"), advantages, returns);
+  GeneralisedAdvantages<T>({.shape = {.steps = golden.steps,
+                                      .envs = golden.envs,
+                                      .gamma = golden.Number("gamma"),
+                                      .lambda = golden.Number("lambda")},
+                            .rewards = rewards.data(),
+                            .terminals = terminals.data(),
+                            .values = values,
+                            .bootstrap = values + samples,
+                            .advantages = advantages.data(),
+                            .returns = returns.data()});
   EXPECT_LT(RelativeError(advantages, golden.file.F64("advantages")), tolerance);
   EXPECT_LT(RelativeError(returns, golden.file.F64("returns")), tolerance);
 
   std::vector<T> dlogits(samples * static_cast<std::size_t>(actions)), dvalues(samples);
-  const LossReport report = ActorCriticLoss<T>(
-      n, actions, model->logits().first(dlogits.size()), values, taken, advantages, returns,
-      {.value_coef = golden.Number("value_coef"), .entropy = golden.Number("entropy")}, dlogits,
-      dvalues);
+  const LossWeights weights{.value_coef = golden.Number("value_coef"),
+                            .entropy = golden.Number("entropy")};
+  LossReport report;
+  ActorCriticLoss<T>({.n = n,
+                      .actions = actions,
+                      .logits = model->logits().data(),
+                      .values = values,
+                      .taken = taken.data(),
+                      .advantages = advantages.data(),
+                      .returns = returns.data(),
+                      .weights = &weights,
+                      .dlogits = dlogits.data(),
+                      .dvalues = dvalues.data(),
+                      .report = &report});
   const std::vector<double> losses{report.policy_loss, report.value_loss, report.entropy};
   const std::vector<double> expected_losses = golden.file.F64("losses");
   for (std::size_t i = 0; i < losses.size(); ++i) {

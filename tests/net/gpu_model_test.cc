@@ -20,7 +20,7 @@ constexpr int kSteps = 3, kEnvs = 4, kRows = kSteps * kEnvs, kActions = 5;
 
 // One of every layer, on a picture.
 ModelSpec EveryLayer() {
-  return {.kind = "layers",
+  return {.kind = NetKind::kLayers,
           .height = 9,
           .width = 8,
           .channels = 3,
@@ -109,8 +109,14 @@ TEST_P(GpuModelTest, ARecordingOutlivesLargerOps) {
   Buffer<float> w(static_cast<std::size_t>(large.num_weights()), backend_->memory());
   Buffer<float> b(8, backend_->memory());
   Buffer<float> y(static_cast<std::size_t>(kSamples * large.out_size()), backend_->memory());
-  backend_->ConvForward(large, kSamples, x.data(), w.data(), b.data(), Activation::kNone, y.data());
-  backend_->ConvBackwardWeights(large, kSamples, x.data(), y.data(), w.data(), b.data());
+  backend_->ConvForward(
+      {.shape = large, .n = kSamples, .x = x.data(), .w = w.data(), .b = b.data(), .y = y.data()});
+  backend_->ConvBackwardWeights({.shape = large,
+                                 .n = kSamples,
+                                 .x = x.data(),
+                                 .dy = y.data(),
+                                 .dw = w.data(),
+                                 .db = b.data()});
   EXPECT_EQ(repeated.Run(3, true), anew.Run(3, false));
 }
 

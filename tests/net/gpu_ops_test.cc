@@ -24,23 +24,20 @@ using Floats = std::vector<float>;
 
 TEST(DivisorTest, DividesAsTheProcessorDoes) {
   RandomStream random(StreamId{.seed = 3});
-  const auto expect = [](std::uint32_t n, int divisor) {
-    const auto d = static_cast<std::uint32_t>(divisor);
+  const auto expect = [](int n, int divisor) {
     const cuda::Divisor by(divisor);
-    std::uint32_t quotient = n;
-    ASSERT_EQ(by.Split(quotient), n % d) << n << " by " << divisor;
-    ASSERT_EQ(quotient, n / d) << n << " by " << divisor;
+    int quotient = n;
+    ASSERT_EQ(by.Split(quotient), n % divisor) << n << " by " << divisor;
+    ASSERT_EQ(quotient, n / divisor) << n << " by " << divisor;
   };
   for (int divisor = 1; divisor < 300; ++divisor) {
-    for (std::uint32_t n = 0; n < 1000; ++n) expect(n, divisor);
+    for (int n = 0; n < 1000; ++n) expect(n, divisor);
   }
-  constexpr std::uint32_t kMost = 0x7fffffffu;
+  constexpr int kMax = 0x7fffffff;
   for (int trial = 0; trial < 100'000; ++trial) {
-    const int divisor = 1 + static_cast<int>(random.Below(kMost) >> random.Below(31));
-    const std::uint32_t d = static_cast<std::uint32_t>(divisor), multiple = kMost / d * d;
-    for (const std::uint32_t n : {random.Below(kMost), multiple, multiple - 1, kMost}) {
-      expect(n, divisor);
-    }
+    const int divisor = 1 + static_cast<int>(random.Below(kMax) >> random.Below(31));
+    const int multiple = kMax / divisor * divisor, any = static_cast<int>(random.Below(kMax));
+    for (const int n : {any, multiple, multiple - 1, kMax}) expect(n, divisor);
   }
 }
 
@@ -78,8 +75,12 @@ TEST(GpuSharesTest, ManyRowsAreSummedCorrectlyAndWithFewRounds) {
     const auto backend = MakeFakeGpuBackend(gpu, limits);
     const auto there_x = There(*backend, x), there_dy = There(*backend, dy);
     Buffer<float> dw(30, backend->memory()), db(10, backend->memory());
-    backend->LinearBackwardWeights(shape, rows, there_x.data(), there_dy.data(), dw.data(),
-                                   db.data());
+    backend->LinearBackwardWeights({.shape = shape,
+                                    .n = rows,
+                                    .x = there_x.data(),
+                                    .dy = there_dy.data(),
+                                    .dw = dw.data(),
+                                    .db = db.data()});
     Floats both = Here(*backend, dw);
     for (const float value : Here(*backend, db)) both.push_back(value);
     return both;
@@ -99,7 +100,8 @@ TEST(GpuPatchesTest, TooManyOfOnePictureAreRefused) {
                         .kernel_width = 9,
                         .out_channels = 8};
   try {
-    backend->ConvForward(shape, 1, nullptr, nullptr, nullptr, Activation::kNone, nullptr);
+    backend->ConvForward(
+        {.shape = shape, .n = 1, .x = nullptr, .w = nullptr, .b = nullptr, .y = nullptr});
     FAIL() << "not refused";
   } catch (const UserError& error) {
     EXPECT_NE(std::string(error.what()).find("actors.backend = \"cpu\""), std::string::npos);

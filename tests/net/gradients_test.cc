@@ -50,16 +50,30 @@ TEST_F(GradientsTest, Linear) {
     Vector x, y(slope.size());
     const auto loss = [&] {
       x = Relu(u);
-      backend_->LinearForward(c.shape, c.n, x.data(), w.data(), b.data(), Activation::kRelu,
-                              y.data());
+      backend_->LinearForward({.shape = c.shape,
+                               .n = c.n,
+                               .x = x.data(),
+                               .w = w.data(),
+                               .b = b.data(),
+                               .activation = Activation::kRelu,
+                               .y = y.data()});
       return Dot(slope, y);
     };
     loss();
     const Vector dy = Masked(slope, y);
     Vector dw(w.size(), NAN), db(b.size(), NAN), du(u.size(), NAN);
-    backend_->LinearBackwardWeights(c.shape, c.n, x.data(), dy.data(), dw.data(), db.data());
-    backend_->LinearBackwardInput(c.shape, c.n, w.data(), dy.data(), Put::kReplace, x.data(),
-                                  du.data());
+    backend_->LinearBackwardWeights({.shape = c.shape,
+                                     .n = c.n,
+                                     .x = x.data(),
+                                     .dy = dy.data(),
+                                     .dw = dw.data(),
+                                     .db = db.data()});
+    backend_->LinearBackwardInput({.shape = c.shape,
+                                   .n = c.n,
+                                   .w = w.data(),
+                                   .dy = dy.data(),
+                                   .relu_output = x.data(),
+                                   .dx = du.data()});
     testing::ExpectGradient("dw", w, dw, loss);
     testing::ExpectGradient("db", b, db, loss);
     testing::ExpectGradient("du", u, du, loss);
@@ -77,15 +91,30 @@ TEST_F(GradientsTest, Conv) {
     Vector x, y(slope.size());
     const auto loss = [&] {
       x = Relu(u);
-      backend_->ConvForward(c.shape, c.n, x.data(), w.data(), b.data(), Activation::kRelu,
-                            y.data());
+      backend_->ConvForward({.shape = c.shape,
+                             .n = c.n,
+                             .x = x.data(),
+                             .w = w.data(),
+                             .b = b.data(),
+                             .activation = Activation::kRelu,
+                             .y = y.data()});
       return Dot(slope, y);
     };
     loss();
     const Vector dy = Masked(slope, y);
     Vector dw(w.size(), NAN), db(b.size(), NAN), du(u.size(), NAN);
-    backend_->ConvBackwardWeights(c.shape, c.n, x.data(), dy.data(), dw.data(), db.data());
-    backend_->ConvBackwardInput(c.shape, c.n, w.data(), dy.data(), x.data(), du.data());
+    backend_->ConvBackwardWeights({.shape = c.shape,
+                                   .n = c.n,
+                                   .x = x.data(),
+                                   .dy = dy.data(),
+                                   .dw = dw.data(),
+                                   .db = db.data()});
+    backend_->ConvBackwardInput({.shape = c.shape,
+                                 .n = c.n,
+                                 .w = w.data(),
+                                 .dy = dy.data(),
+                                 .relu_output = x.data(),
+                                 .dx = du.data()});
     testing::ExpectGradient("dw", w, dw, loss);
     testing::ExpectGradient("db", b, db, loss);
     testing::ExpectGradient("du", u, du, loss);
@@ -97,19 +126,33 @@ TEST_F(GradientsTest, Conv) {
 TEST_F(GradientsTest, LinearByHand) {
   const Vector x{1, 2}, w{1, -1, 3, 0.5}, b{0.5, -1}, dy{2, 10};
   Vector y(2), dx{100, 100}, dw(4), db(2);
-  backend_->LinearForward({2, 2}, 1, x.data(), w.data(), b.data(), Activation::kNone, y.data());
+  backend_->LinearForward(
+      {.shape = {2, 2}, .n = 1, .x = x.data(), .w = w.data(), .b = b.data(), .y = y.data()});
   EXPECT_EQ(y, (Vector{7.5, -1}));
-  backend_->LinearForward({2, 2}, 1, x.data(), w.data(), b.data(), Activation::kRelu, y.data());
+  backend_->LinearForward({.shape = {2, 2},
+                           .n = 1,
+                           .x = x.data(),
+                           .w = w.data(),
+                           .b = b.data(),
+                           .activation = Activation::kRelu,
+                           .y = y.data()});
   EXPECT_EQ(y, (Vector{7.5, 0}));
-  backend_->LinearBackwardWeights({2, 2}, 1, x.data(), dy.data(), dw.data(), db.data());
+  backend_->LinearBackwardWeights(
+      {.shape = {2, 2}, .n = 1, .x = x.data(), .dy = dy.data(), .dw = dw.data(), .db = db.data()});
   EXPECT_EQ(dw, (Vector{2, 10, 4, 20}));
   EXPECT_EQ(db, dy);
   // dy wT = (2 - 10, 6 + 5), added to 100, the first masked by a relu output of 0.
   const Vector relu_output{0, 1};
-  backend_->LinearBackwardInput({2, 2}, 1, w.data(), dy.data(), Put::kAdd, relu_output.data(),
-                                dx.data());
+  backend_->LinearBackwardInput({.shape = {2, 2},
+                                 .n = 1,
+                                 .w = w.data(),
+                                 .dy = dy.data(),
+                                 .put = Put::kAdd,
+                                 .relu_output = relu_output.data(),
+                                 .dx = dx.data()});
   EXPECT_EQ(dx, (Vector{0, 111}));
-  backend_->LinearBackwardInput({2, 2}, 1, w.data(), dy.data(), Put::kReplace, nullptr, dx.data());
+  backend_->LinearBackwardInput(
+      {.shape = {2, 2}, .n = 1, .w = w.data(), .dy = dy.data(), .dx = dx.data()});
   EXPECT_EQ(dx, (Vector{-8, 11}));
 }
 
@@ -125,12 +168,15 @@ TEST_F(GradientsTest, ConvByHand) {
                         .out_channels = 1};
   const Vector x{1, 2, 3, 4, 5}, w{10, 1}, b{-20}, dy{1, 100};
   Vector y(2), dw(2), db(1), dx(5);
-  backend_->ConvForward(shape, 1, x.data(), w.data(), b.data(), Activation::kNone, y.data());
+  backend_->ConvForward(
+      {.shape = shape, .n = 1, .x = x.data(), .w = w.data(), .b = b.data(), .y = y.data()});
   EXPECT_EQ(y, (Vector{-8, 14}));
-  backend_->ConvBackwardWeights(shape, 1, x.data(), dy.data(), dw.data(), db.data());
+  backend_->ConvBackwardWeights(
+      {.shape = shape, .n = 1, .x = x.data(), .dy = dy.data(), .dw = dw.data(), .db = db.data()});
   EXPECT_EQ(dw, (Vector{301, 402}));
   EXPECT_EQ(db, (Vector{101}));
-  backend_->ConvBackwardInput(shape, 1, w.data(), dy.data(), nullptr, dx.data());
+  backend_->ConvBackwardInput(
+      {.shape = shape, .n = 1, .w = w.data(), .dy = dy.data(), .dx = dx.data()});
   EXPECT_EQ(dx, (Vector{10, 1, 1000, 100, 0}));
 }
 

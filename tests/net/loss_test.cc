@@ -22,8 +22,17 @@ struct Batch {
   void Run(const LossWeights& weights) {
     dlogits.assign(logits.size(), NAN);
     dvalues.assign(values.size(), NAN);
-    report = ActorCriticLoss<T>(n, actions, logits, values, taken, advantages, returns, weights,
-                                dlogits, dvalues);
+    ActorCriticLoss<T>({.n = n,
+                        .actions = actions,
+                        .logits = logits.data(),
+                        .values = values.data(),
+                        .taken = taken.data(),
+                        .advantages = advantages.data(),
+                        .returns = returns.data(),
+                        .weights = &weights,
+                        .dlogits = dlogits.data(),
+                        .dvalues = dvalues.data(),
+                        .report = &report});
   }
 };
 

@@ -16,7 +16,7 @@ using testing::Cells;
 using testing::Normals;
 using testing::RelativeError;
 
-ModelSpec Minatar() { return {"minatar", {128}, 10, 10, 4, 6}; }
+ModelSpec Minatar() { return {NetKind::kMinatar, {128}, 10, 10, 4, 6}; }
 
 template <class T>
 std::vector<T> RandomParameters(const ParameterLayout& layout, RandomStream& random) {
@@ -72,20 +72,19 @@ std::string Refusal(const ModelSpec& spec, const Batch& batch = {}) {
 }
 
 TEST(ModelTest, RefusesWhatTheOperatorGotWrong) {
-  EXPECT_THAT(Refusal({"resnet", {8}, 10, 10, 4, 6}),
-              ::testing::HasSubstr("\"resnet\" is unknown"));
-  EXPECT_THAT(Refusal({"minatar", {8}, 2, 10, 4, 6}), ::testing::HasSubstr("2x10"));
-  EXPECT_THAT(Refusal({"atari", {8}, 10, 10, 4, 6}), ::testing::HasSubstr("4x4"));
-  EXPECT_THAT(Refusal({"atari", {8}, 12, 12, 4, 6}), ::testing::HasSubstr("2x2 at that layer"));
-  EXPECT_THAT(Refusal({"mlp", {8, 0}, 2, 10, 4, 6}), ::testing::HasSubstr("width 0"));
-  EXPECT_EQ(Refusal({"minatar", {}, 3, 3, 1, 1}), "");
+  EXPECT_THAT(Refusal({NetKind::kMinatar, {8}, 2, 10, 4, 6}), ::testing::HasSubstr("2x10"));
+  EXPECT_THAT(Refusal({NetKind::kAtari, {8}, 10, 10, 4, 6}), ::testing::HasSubstr("4x4"));
+  EXPECT_THAT(Refusal({NetKind::kAtari, {8}, 12, 12, 4, 6}),
+              ::testing::HasSubstr("2x2 at that layer"));
+  EXPECT_THAT(Refusal({NetKind::kMlp, {8, 0}, 2, 10, 4, 6}), ::testing::HasSubstr("width 0"));
+  EXPECT_EQ(Refusal({NetKind::kMinatar, {}, 3, 3, 1, 1}), "");
 }
 
 // Nothing of that size is allocated first.
 TEST(ModelTest, RefusesArraysThatAnIntCannotCount) {
-  EXPECT_THAT(Refusal({"atari", {8}, 84, 84, 4, 6}, {.envs = 76'088}),
+  EXPECT_THAT(Refusal({NetKind::kAtari, {8}, 84, 84, 4, 6}, {.envs = 76'088}),
               ::testing::HasSubstr("make actors.envs_per_actor or actors.unroll smaller"));
-  EXPECT_THAT(Refusal({"mlp", {65'536, 65'536}, 1, 1, 1, 6}),
+  EXPECT_THAT(Refusal({NetKind::kMlp, {65'536, 65'536}, 1, 1, 1, 6}),
               ::testing::HasSubstr("make net.hidden narrower"));
 }
 
@@ -119,12 +118,8 @@ void ProveGradient(const ModelSpec& spec, RandomStream& random, double tolerance
 TEST(ModelTest, GradientOfMinatarNetsAgainstCentralDifferences) {
   RandomStream random(StreamId{.seed = 61});
   for (int trial = 0; trial < 12; ++trial) {
-    ModelSpec spec{"minatar",
-                   {Between(random, 1, 4)},
-                   Between(random, 3, 5),
-                   Between(random, 3, 5),
-                   Between(random, 1, 2),
-                   Between(random, 1, 4)};
+    ModelSpec spec{NetKind::kMinatar,     {Between(random, 1, 4)}, Between(random, 3, 5),
+                   Between(random, 3, 5), Between(random, 1, 2),   Between(random, 1, 4)};
     if (trial % 3 == 1) spec.hidden.push_back(3);
     if (trial % 3 == 2) spec.hidden.clear();
     ProveGradient(spec, random);
@@ -134,12 +129,13 @@ TEST(ModelTest, GradientOfMinatarNetsAgainstCentralDifferences) {
 TEST(ModelTest, GradientOfAtariNetsAgainstCentralDifferences) {
   RandomStream random(StreamId{.seed = 65});
   // 20 x 24 cells: 4 x 5 after the first convolution, 1 x 1 after the second.
-  ProveGradient({"atari", {3}, 20, 24, 1, 2}, random);
+  ProveGradient({NetKind::kAtari, {3}, 20, 24, 1, 2}, random);
 }
 
 TEST(ModelTest, TheAtariNetIsThePapers) {
   const auto backend = MakeReferenceBackend<float>();
-  const auto layout = MakeModel(ModelSpec{"atari", {256}, 84, 84, 4, 6}, *backend, {})->layout();
+  const auto layout =
+      MakeModel(ModelSpec{NetKind::kAtari, {256}, 84, 84, 4, 6}, *backend, {})->layout();
   std::size_t weights = 0;
   for (const Parameter& parameter : layout.parameters()) weights += parameter.size;
   // 84 -> 20 -> 9 cells a side.
@@ -149,7 +145,8 @@ TEST(ModelTest, TheAtariNetIsThePapers) {
 
 TEST(ModelTest, TheNatureNetIsThePapers) {
   const auto backend = MakeReferenceBackend<float>();
-  const auto layout = MakeModel(ModelSpec{"nature", {512}, 84, 84, 4, 6}, *backend, {})->layout();
+  const auto layout =
+      MakeModel(ModelSpec{NetKind::kNature, {512}, 84, 84, 4, 6}, *backend, {})->layout();
   std::size_t weights = 0;
   for (const Parameter& parameter : layout.parameters()) weights += parameter.size;
   // 84 -> 20 -> 9 -> 7 cells a side.
@@ -159,7 +156,7 @@ TEST(ModelTest, TheNatureNetIsThePapers) {
 
 // Layers "..." over a picture or a row of numbers.
 ModelSpec Stack(std::vector<std::string> layers, int height, int width, int channels) {
-  ModelSpec spec{"layers", {}, height, width, channels, 3};
+  ModelSpec spec{NetKind::kLayers, {}, height, width, channels, 3};
   spec.layers = std::move(layers);
   return spec;
 }
@@ -243,7 +240,7 @@ TEST(ModelTest, TheStateIsCarriedFromUnrollToUnroll) {
 TEST(ModelTest, TheLstmNetIsThePapers) {
   const auto backend = MakeReferenceBackend<float>();
   const auto layout =
-      MakeModel(ModelSpec{"atari_lstm", {256}, 84, 84, 4, 6}, *backend, {})->layout();
+      MakeModel(ModelSpec{NetKind::kAtariLstm, {256}, 84, 84, 4, 6}, *backend, {})->layout();
   EXPECT_EQ(layout.Find("lstm1.input_weight").shape, (std::vector<std::int64_t>{256, 1024}));
   EXPECT_EQ(layout.Find("lstm1.hidden_weight").shape, (std::vector<std::int64_t>{256, 1024}));
   EXPECT_EQ(layout.Find("policy.weight").shape, (std::vector<std::int64_t>{256, 6}));
@@ -252,8 +249,8 @@ TEST(ModelTest, TheLstmNetIsThePapers) {
 TEST(ModelTest, GradientOfMlpsAgainstCentralDifferences) {
   RandomStream random(StreamId{.seed = 62});
   for (int trial = 0; trial < 30; ++trial) {
-    ModelSpec spec{
-        "mlp", {}, 1, Between(random, 1, 2), Between(random, 1, 6), Between(random, 1, 4)};
+    ModelSpec spec{NetKind::kMlp,        {}, 1, Between(random, 1, 2), Between(random, 1, 6),
+                   Between(random, 1, 4)};
     for (int layers = trial % 4; layers > 0; --layers) spec.hidden.push_back(Between(random, 1, 8));
     ProveGradient(spec, random);
   }
@@ -320,15 +317,16 @@ TEST(ModelTest, CpuAgainstReference) {
   const auto reference = MakeReferenceBackend<double>();
   for (const double density : {0.1, 0.6}) {
     for (const ModelSpec& spec :
-         {Minatar(), ModelSpec{"minatar", {40, 24}, 7, 9, 3, 5},
-          ModelSpec{"atari", {32}, 44, 36, 2, 3}, ModelSpec{"nature", {48}, 44, 36, 2, 3},
-          ModelSpec{"mlp", {64, 32}, 1, 10, 5, 3}, ModelSpec{"mlp", {}, 4, 4, 2, 4},
-          ModelSpec{"atari_lstm", {32}, 44, 36, 2, 3},
+         {Minatar(), ModelSpec{NetKind::kMinatar, {40, 24}, 7, 9, 3, 5},
+          ModelSpec{NetKind::kAtari, {32}, 44, 36, 2, 3},
+          ModelSpec{NetKind::kNature, {48}, 44, 36, 2, 3},
+          ModelSpec{NetKind::kMlp, {64, 32}, 1, 10, 5, 3}, ModelSpec{NetKind::kMlp, {}, 4, 4, 2, 4},
+          ModelSpec{NetKind::kAtariLstm, {32}, 44, 36, 2, 3},
           Stack({"linear 48", "layer_norm", "relu", "lstm 32", "tanh"}, 1, 10, 5),
           Stack({"conv 16 3x3", "relu", "layer_norm", "lstm 17"}, 8, 7, 3)}) {
       for (const int rows : {1, 15}) {
         SCOPED_TRACE(::testing::Message()
-                     << spec.kind << " density " << density << " rows " << rows);
+                     << NameOf(spec.kind) << " density " << density << " rows " << rows);
         const Inputs in(spec, rows, density, random);
         const int envs = rows == 1 ? 1 : 3;
         ExpectNear(in, in.Run(*cpu, envs), in.Run(*reference, envs));
@@ -362,7 +360,7 @@ TEST(ModelTest, EqualInputsGiveEqualBits) {
 
 TEST(ModelDeathTest, StepsBeyondTheBuffersAbort) {
   const auto backend = MakeReferenceBackend<float>();
-  const auto model = MakeModel({"mlp", {2}, 1, 1, 3, 2}, *backend, {.envs = 2, .steps = 4});
+  const auto model = MakeModel({NetKind::kMlp, {2}, 1, 1, 3, 2}, *backend, {.envs = 2, .steps = 4});
   const std::vector<float> parameters(model->layout().size());
   EXPECT_DEATH(model->Forward(parameters, 4), "step 4 after 3 of 4");
   EXPECT_DEATH(model->Forward(std::span(parameters).first(5), 0), "parameters.size");

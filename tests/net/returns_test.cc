@@ -19,8 +19,14 @@ struct Rollout {
   void Run(double gamma, double lambda) {
     advantages.assign(rewards.size(), NAN);
     returns.assign(rewards.size(), NAN);
-    GeneralisedAdvantages<T>(steps, envs, rewards, terminals, values, bootstrap, gamma, lambda,
-                             advantages, returns);
+    GeneralisedAdvantages<T>(
+        {.shape = {.steps = steps, .envs = envs, .gamma = gamma, .lambda = lambda},
+         .rewards = rewards.data(),
+         .terminals = terminals.data(),
+         .values = values.data(),
+         .bootstrap = bootstrap.data(),
+         .advantages = advantages.data(),
+         .returns = returns.data()});
   }
   std::size_t At(int t, int env) const { return static_cast<std::size_t>(t * envs + env); }
   T ValueAt(int t, int env) const {

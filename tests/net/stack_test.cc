@@ -74,18 +74,24 @@ std::vector<std::string> Texts(const ModelSpec& spec) {
 }
 
 TEST(StackTest, AKindIsAStack) {
-  EXPECT_EQ(Texts({.kind = "minatar", .hidden = {64}}),
+  EXPECT_EQ(Texts({.kind = NetKind::kMinatar, .hidden = {64}}),
             (std::vector<std::string>{"conv 16 3x3", "relu", "linear 64", "relu"}));
-  EXPECT_EQ(Texts({.kind = "atari_lstm", .hidden = {256}}),
+  EXPECT_EQ(Texts({.kind = NetKind::kAtariLstm, .hidden = {256}}),
             (std::vector<std::string>{"conv 16 8x8/4", "relu", "conv 32 4x4/2", "relu",
                                       "linear 256", "relu", "lstm 256"}));
-  EXPECT_EQ(Texts({.kind = "mlp", .hidden = {}}), std::vector<std::string>{});
-  EXPECT_EQ(Texts({.kind = "layers", .layers = {"tanh"}}), std::vector<std::string>{"tanh"});
+  EXPECT_EQ(Texts({.kind = NetKind::kMlp, .hidden = {}}), std::vector<std::string>{});
+  EXPECT_EQ(Texts({.kind = NetKind::kLayers, .layers = {"tanh"}}),
+            std::vector<std::string>{"tanh"});
+}
+
+TEST(StackTest, AnUnknownKindIsNamed) {
+  EXPECT_EQ(ParseNetKind("atari_lstm"), NetKind::kAtariLstm);
+  EXPECT_THAT(Refusal([] { ParseNetKind("resnet"); }), HasSubstr("\"resnet\" is unknown"));
 }
 
 TEST(StackTest, AConvolutionThatDoesNotFitIsNamed) {
   const auto refusal = [](std::vector<std::string> layers, int side) {
-    ModelSpec spec{"layers", {}, side, side, 2, 3};
+    ModelSpec spec{NetKind::kLayers, {}, side, side, 2, 3};
     spec.layers = std::move(layers);
     const auto backend = MakeReferenceBackend<float>();
     return Refusal([&] { MakeModel(spec, *backend, {}); });

@@ -28,82 +28,66 @@ class BrokenBackend final : public Backend<float> {
   BrokenBackend(std::string op, Fault fault) : op_(std::move(op)), fault_(fault) {}
   const char* name() const override { return "broken"; }
 
-  void LinearForward(const LinearShape& s, int n, const float* x, const float* w, const float* b,
-                     Activation activation, float* y) override {
-    const auto bias = Bias("linear forward", s.out, b);
-    Do("linear forward", y, n * s.out,
-       [&] { good_->LinearForward(s, n, x, w, bias.data(), activation, y); });
+  void LinearForward(const LinearForwardArgs<float>& given) override {
+    const auto bias = Bias("linear forward", given.shape.out, given.b);
+    LinearForwardArgs<float> args = given;
+    args.b = bias.data();
+    Do("linear forward", args.y, args.n * args.shape.out, [&] { good_->LinearForward(args); });
   }
   void LinearAccumulate(const LinearShape& s, int n, const float* x, const float* w,
                         float* y) override {
     Do("linear accumulate", y, n * s.out, [&] { good_->LinearAccumulate(s, n, x, w, y); });
   }
-  void LinearBackwardWeights(const LinearShape& s, int n, const float* x, const float* dy,
-                             float* dw, float* db) override {
-    Do("linear backward weights", db, s.out,
-       [&] { good_->LinearBackwardWeights(s, n, x, dy, dw, db); });
+  void LinearBackwardWeights(const LinearBackwardWeightsArgs<float>& args) override {
+    Do("linear backward weights", args.db, args.shape.out,
+       [&] { good_->LinearBackwardWeights(args); });
   }
-  void LinearBackwardInput(const LinearShape& s, int n, const float* w, const float* dy, Put put,
-                           const float* relu_output, float* dx) override {
-    relu_output = Mask("linear backward input", relu_output);
-    Do("linear backward input", dx, n * s.in,
-       [&] { good_->LinearBackwardInput(s, n, w, dy, put, relu_output, dx); });
+  void LinearBackwardInput(const LinearBackwardInputArgs<float>& given) override {
+    const auto args = Masked("linear backward input", given);
+    Do("linear backward input", args.dx, args.n * args.shape.in,
+       [&] { good_->LinearBackwardInput(args); });
   }
-  void LinearBackward(const LinearShape& s, int n, const float* x, const float* w, const float* dy,
-                      float* dw, float* db, float* dx) override {
-    Do("linear backward", dx, n * s.in, [&] {
-      good_->LinearBackwardWeights(s, n, x, dy, dw, db);
-      good_->LinearBackwardInput(s, n, w, dy, Put::kReplace, Mask("linear backward", x), dx);
+  void LinearBackward(const LinearBackwardArgs<float>& args) override {
+    Do("linear backward", args.dx, args.n * args.shape.in, [&] {
+      good_->LinearBackwardWeights(args.weights());
+      good_->LinearBackwardInput(Masked("linear backward", args.input()));
     });
   }
-  void ConvForward(const ConvShape& s, int n, const float* x, const float* w, const float* b,
-                   Activation activation, float* y) override {
-    const auto bias = Bias("conv forward", s.out_channels, b);
-    Do("conv forward", y, n * s.out_size(),
-       [&] { good_->ConvForward(s, n, x, w, bias.data(), activation, y); });
+  void ConvForward(const ConvForwardArgs<float>& given) override {
+    const auto bias = Bias("conv forward", given.shape.out_channels, given.b);
+    ConvForwardArgs<float> args = given;
+    args.b = bias.data();
+    Do("conv forward", args.y, args.n * args.shape.out_size(), [&] { good_->ConvForward(args); });
   }
-  void ConvBackwardWeights(const ConvShape& s, int n, const float* x, const float* dy, float* dw,
-                           float* db) override {
-    Do("conv backward weights", dw, s.num_weights(),
-       [&] { good_->ConvBackwardWeights(s, n, x, dy, dw, db); });
+  void ConvBackwardWeights(const ConvBackwardWeightsArgs<float>& args) override {
+    Do("conv backward weights", args.dw, args.shape.num_weights(),
+       [&] { good_->ConvBackwardWeights(args); });
   }
-  void ConvBackwardInput(const ConvShape& s, int n, const float* w, const float* dy,
-                         const float* relu_output, float* dx) override {
-    relu_output = Mask("conv backward input", relu_output);
-    Do("conv backward input", dx, n * s.in_size(),
-       [&] { good_->ConvBackwardInput(s, n, w, dy, relu_output, dx); });
+  void ConvBackwardInput(const ConvBackwardInputArgs<float>& given) override {
+    const auto args = Masked("conv backward input", given);
+    Do("conv backward input", args.dx, args.n * args.shape.in_size(),
+       [&] { good_->ConvBackwardInput(args); });
   }
   void Activate(Activation activation, int count, const float* x, float* y) override {
     Do("activate", y, count, [&] { good_->Activate(activation, count, x, y); });
   }
-  void ActivateBackward(Activation activation, int count, const float* y, const float* dy,
-                        const float* relu_output, float* dx) override {
-    relu_output = Mask("activate backward", relu_output);
-    Do("activate backward", dx, count,
-       [&] { good_->ActivateBackward(activation, count, y, dy, relu_output, dx); });
+  void ActivateBackward(const ActivateBackwardArgs<float>& given) override {
+    const auto args = Masked("activate backward", given);
+    Do("activate backward", args.dx, args.count, [&] { good_->ActivateBackward(args); });
   }
-  void LayerNormForward(int width, int n, const float* x, const float* scale, const float* bias,
-                        Activation activation, float* moments, float* y) override {
-    Do("layer norm forward", moments, 2 * n,
-       [&] { good_->LayerNormForward(width, n, x, scale, bias, activation, moments, y); });
+  void LayerNormForward(const LayerNormForwardArgs<float>& args) override {
+    Do("layer norm forward", args.moments, 2 * args.n, [&] { good_->LayerNormForward(args); });
   }
-  void LayerNormBackward(int width, int n, const float* x, const float* scale, const float* moments,
-                         const float* dy, const float* relu_output, float* dscale, float* dbias,
-                         float* dx) override {
-    relu_output = Mask("layer norm backward", relu_output);
-    Do("layer norm backward", dscale, width, [&] {
-      good_->LayerNormBackward(width, n, x, scale, moments, dy, relu_output, dscale, dbias, dx);
-    });
+  void LayerNormBackward(const LayerNormBackwardArgs<float>& given) override {
+    const auto args = Masked("layer norm backward", given);
+    Do("layer norm backward", args.dscale, args.width, [&] { good_->LayerNormBackward(args); });
   }
-  void LstmCellForward(int hidden, int n, float* gates, const float* c_in, float* c,
-                       float* h) override {
-    Do("lstm cell forward", h, n * hidden,
-       [&] { good_->LstmCellForward(hidden, n, gates, c_in, c, h); });
+  void LstmCellForward(const LstmCellForwardArgs<float>& args) override {
+    Do("lstm cell forward", args.h, args.n * args.hidden, [&] { good_->LstmCellForward(args); });
   }
-  void LstmCellBackward(int hidden, int n, const float* gates, const float* c_in, const float* c,
-                        const float* dy, const float* dh, float* dc, float* dgates) override {
-    Do("lstm cell backward", dgates, 4 * n * hidden,
-       [&] { good_->LstmCellBackward(hidden, n, gates, c_in, c, dy, dh, dc, dgates); });
+  void LstmCellBackward(const LstmCellBackwardArgs<float>& args) override {
+    Do("lstm cell backward", args.dgates, 4 * args.n * args.hidden,
+       [&] { good_->LstmCellBackward(args); });
   }
   void KeepState(int width, int n, const std::uint8_t* resets, const float* from,
                  float* to) override {
@@ -114,25 +98,15 @@ class BrokenBackend final : public Backend<float> {
     Do("sample actions", taken, n,
        [&] { good_->SampleActions(n, actions, logits, streams, taken); });
   }
-  void AddBootstrap(int n, double gamma, const std::uint8_t* ends, std::uint8_t truncated,
-                    const float* values, float* rewards) override {
-    Do("add bootstrap", rewards, n,
-       [&] { good_->AddBootstrap(n, gamma, ends, truncated, values, rewards); });
+  void AddBootstrap(const AddBootstrapArgs<float>& args) override {
+    Do("add bootstrap", args.rewards, args.n, [&] { good_->AddBootstrap(args); });
   }
-  void Advantages(const UnrollShape& shape, const float* rewards, const std::uint8_t* terminals,
-                  const float* values, const float* bootstrap, float* advantages,
-                  float* returns) override {
-    Do("advantages", returns, shape.steps * shape.envs, [&] {
-      good_->Advantages(shape, rewards, terminals, values, bootstrap, advantages, returns);
-    });
+  void Advantages(const AdvantagesArgs<float>& args) override {
+    Do("advantages", args.returns, args.shape.steps * args.shape.envs,
+       [&] { good_->Advantages(args); });
   }
-  void Loss(int n, int actions, const float* logits, const float* values, const std::int32_t* taken,
-            const float* advantages, const float* returns, const LossWeights* weights,
-            float* dlogits, float* dvalues, LossReport* report) override {
-    Do("loss", &report->entropy, 1, [&] {
-      good_->Loss(n, actions, logits, values, taken, advantages, returns, weights, dlogits, dvalues,
-                  report);
-    });
+  void Loss(const LossArgs<float>& args) override {
+    Do("loss", &args.report->entropy, 1, [&] { good_->Loss(args); });
   }
   void ClipByGlobalNorm(std::size_t size, double max_norm, float* gradient, double* norm) override {
     Do("clip by global norm", gradient, static_cast<int>(size),
@@ -141,8 +115,10 @@ class BrokenBackend final : public Backend<float> {
 
  private:
   bool Is(const char* op, Fault fault) const { return op == op_ && fault == fault_; }
-  const float* Mask(const char* op, const float* relu_output) const {
-    return Is(op, Fault::kNoMask) ? nullptr : relu_output;
+  template <class Args>
+  Args Masked(const char* op, Args args) const {
+    if (Is(op, Fault::kNoMask)) args.relu_output = nullptr;
+    return args;
   }
   std::vector<float> Bias(const char* op, int size, const float* b) const {
     return Is(op, Fault::kNoBias) ? std::vector<float>(static_cast<std::size_t>(size))
