@@ -16,19 +16,6 @@
 
 namespace starling::envs {
 
-template <Game G>
-struct Seat {
-  Player<G> player;
-  double episode_return = 0;
-  std::int64_t length = 0;
-
-  constexpr void Restart() {
-    player.Restart();
-    episode_return = 0;
-    length = 0;
-  }
-};
-
 // An episode that ended, in the step of that number since episodes were last taken.
 struct EndedEpisode {
   double episode_return = 0;
@@ -130,11 +117,9 @@ struct StepGame {
  private:
   HOST_DEVICE void Play(long long i, Seat<G>& seat) const {
     const std::int32_t asked = actions[i], last = num_actions - 1;
-    const Outcome outcome = seat.player.Play(asked < 0 ? 0 : asked > last ? last : asked);
-    seat.episode_return += static_cast<double>(outcome.reward);
-    ++seat.length;
+    const Outcome outcome = seat.Play(asked < 0 ? 0 : asked > last ? last : asked);
     rewards[i] = outcome.reward;
-    terminals[i] = static_cast<std::uint8_t>(outcome.terminal ? End::kTerminated : End::kRunning);
+    terminals[i] = static_cast<std::uint8_t>(outcome.end());
     SinceTaken counts = since[i];
     if (outcome.terminal) {
       if (counts.ended < most_ended) {
