@@ -30,7 +30,7 @@ namespace {
 
 using nlohmann::json;
 
-// The control socket. Every function answers false or nothing once the client is gone.
+// The control socket. Every function returns false or nullopt once the client is gone.
 class Control {
  public:
   explicit Control(int fd) : fd_(fd) {}
@@ -43,13 +43,13 @@ class Control {
       if (got <= 0 || line.size() > kWorkerLineLimit) return std::nullopt;
       line.append(some, static_cast<std::size_t>(got));
     }
-    json said = json::parse(line, nullptr, false);
-    if (!said.is_object()) return std::nullopt;
-    return said;
+    json message = json::parse(line, nullptr, false);
+    if (!message.is_object()) return std::nullopt;
+    return message;
   }
-  bool WriteLine(const json& said) const {
-    // What a plug-in or a path is called may be no UTF-8.
-    return WriteText(said.dump(-1, ' ', false, json::error_handler_t::replace));
+  bool WriteLine(const json& message) const {
+    // Names of plug-ins and paths may not be UTF-8.
+    return WriteText(message.dump(-1, ' ', false, json::error_handler_t::replace));
   }
   bool WriteText(std::string line) const {
     line += '\n';
@@ -84,15 +84,15 @@ class Control {
   int fd_;
 };
 
-// The memory that is shared with the client.
+// The memory shared with the client.
 class Memory {
  public:
-  Memory(int fd, const json& said, std::size_t count, const Repeat& repeat, std::size_t row)
+  Memory(int fd, const json& layout, std::size_t count, const Repeat& repeat, std::size_t row)
       : frames_(static_cast<std::size_t>(repeat.frames)),
         row_(row),
         at_(LayOut(count, frames_, repeat.keep_before, row * sizeof(float))) {
-    // Both sides know the layout; what the line says is what holds them to it.
-    if (said.value("size", std::size_t{0}) != at_.size) return;
+    // Both sides compute the layout; the client's size shows that they agree.
+    if (layout.value("size", std::size_t{0}) != at_.size) return;
     void* map = ::mmap(nullptr, at_.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (map != MAP_FAILED) base_ = static_cast<std::byte*>(map);
   }
@@ -106,7 +106,7 @@ class Memory {
   std::span<const std::int32_t> commands(std::size_t i) const {
     return {Column(at_.commands) + i * frames_, frames_};
   }
-  // Where the next frame goes. The newest becomes the one before, if that is kept.
+  // The place for the next frame. The newest becomes the one before, if that is kept.
   std::span<float> Next(std::size_t i) const {
     const std::span frame(Frame(at_.frames, i), row_);
     if (at_.before != 0) std::ranges::copy(frame, Frame(at_.before, i));
@@ -156,7 +156,7 @@ FrameResult Obey(const Memory& memory, const Repeat& repeat, std::size_t i, Plug
                       [&] { return env.Step(*action++, memory.Next(i)); });
 }
 
-// One turn after the other, until the client has gone.
+// Plays turn by turn until the client is gone.
 void Play(const Control& control, const Memory& memory, const Repeat& repeat,
           std::vector<PluginEnv>& envs) {
   while (const auto turn = control.ReadTurn()) {
@@ -171,19 +171,21 @@ void Play(const Control& control, const Memory& memory, const Repeat& repeat,
 }  // namespace
 
 int ServePlugin(int control_fd, int memory_fd) {
+  // 1. Read the client's settings.
   const Control control(control_fd);
   const auto asked = control.ReadLine();
   if (!asked || asked->value("protocol", 0) != kWorkerProtocol) {
     control.WriteLine({{"error", "this starling-env-worker is of another Starling: build both"}});
     return kExitFailed;
   }
+  // 2. Load the plug-in, make its envs and send their spec.
   std::vector<PluginEnv> envs;
   std::size_t row = 0;
   try {
     const auto library =
         std::make_shared<PluginLibrary>(LoadPlugin(asked->value("plugin", std::string())));
     envs = MakeEnvs(library, asked->value("seeds", std::vector<std::uint64_t>()));
-    row = static_cast<std::size_t>(library->spec.env.obs_size());
+    row = library->spec.env.row();
     if (!control.WriteText(WorkerSpecLine(library->spec))) {
       throw UserError(library->called + ": its action names are too long together: shorten them");
     }
@@ -191,6 +193,7 @@ int ServePlugin(int control_fd, int memory_fd) {
     control.WriteLine({{"error", error.what()}});
     return kExitUserError;
   }
+  // 3. Map the memory and play.
   const auto layout = control.ReadLine();
   if (!layout) return kExitDone;
   const Repeat repeat = RepeatIn(*asked);

@@ -4,7 +4,7 @@
 namespace starling::envs {
 
 // Plays until the control socket closes; then returns the exit status. Throws UserError if the
-// plug-in does what it must not while it plays: the process that this is has to end.
+// plug-in fails during play: the process must then end.
 int ServePlugin(int control_fd, int memory_fd);
 
 }  // namespace starling::envs

@@ -15,8 +15,8 @@ using namespace starling;
 
 namespace {
 
-// At once: the plug-in that is in trouble is not asked for anything any more, exit handlers
-// included. The sentence comes last of all that is printed: it is what people are shown.
+// Ends without exit handlers, which may call the broken plug-in. The sentence is printed last,
+// because the client shows the last line of the output.
 [[noreturn]] void End(const char* sentence) {
   std::fflush(nullptr);
   std::fprintf(stderr, "%s\n", sentence);
@@ -27,7 +27,7 @@ namespace {
 
 int main() {
   for (const int fd : {envs::kWorkerControlFd, envs::kWorkerMemoryFd}) {
-    // Processes that a plug-in starts are not to hold them open.
+    // So that processes started by a plug-in do not hold them open.
     if (::fcntl(fd, F_SETFD, FD_CLOEXEC) == 0) continue;
     std::fputs("starling-env-worker is started by Starling where env.isolate = true\n", stderr);
     return kExitUserError;
