@@ -28,8 +28,8 @@ struct FrameResult {
   int lives = 0;
 };
 
-// Action repeat. It is done below this interface, so that an env in another process gets one message
-// for each action and not for each frame.
+// Action repeat. It is done below this interface, so that an env in another process gets one
+// message for each action and not for each frame.
 struct Repeat {
   int frames = 1;                  // the most that one Advance plays
   bool keep_before = false;        // keep the frame before the newest, too

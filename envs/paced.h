@@ -42,7 +42,7 @@ class Sleeper : public Clock {
 };
 
 // The machine's clock. The kernel wakes a sleeping thread within its timer slack, 50 us by default,
-// and many short steps would add this up; so the constructor sets the calling thread's slack to 1 ns.
+// and many short steps would add this up. So the constructor sets its thread's slack to 1 ns.
 class SteadySleeper final : public Sleeper {
  public:
   SteadySleeper();

@@ -6,16 +6,16 @@
  *
  * Rules for every function below
  *   Threads     Calls for one env never overlap, create to destroy. One thread plays all envs of a
- *               process in turns. Keep each env's state in the object that create returns. Functions
- *               of two processes may run at once.
+ *               process in turns. Keep each env's state in the object that create returns.
+ *               Functions of two processes may run at once.
  *   Ownership   Everything you return (the table, strings, envs) stays yours. Buffers passed to you
  *               are valid during the call only. The library stays loaded until its process ends.
  *   Errors      A function that returns int32_t returns 0 for success, anything else for failure. A
  *               failure ends the actor with your sentence (see error), or only the episode if
  *               env.isolate = true. An exception that leaves a function is a failure, too.
  *   Numbers     Every float you return must be finite. The processor rounds denormal floats to 0.
- *   Seeds       An episode may depend only on the seed passed to reset and on the actions: no clock,
- *               no rand(), nothing kept of the episode before.
+ *   Seeds       An episode may depend only on the seed passed to reset and on the actions: no
+ *               clock, no rand(), nothing kept of the episode before.
  *
  * Rules for growth: new members are added at the end only, and a plug-in may lack them; struct_size
  * shows which ones it has. Any other change gets a new abi_version. The first two members are the

@@ -22,9 +22,9 @@ class StickyActions {
   StickyActions(int num_envs, const EnvSeed& seed, double probability);
 
   // Fills `frames` with the actions of the next frames of env `i` for the request `asked`. Draws
-  // once a frame, ahead of time and in this process, also for frames that are then not played: so an
-  // isolated env plays the same as one in this process. The last action starts as 0 and survives a
-  // reset.
+  // once a frame, ahead of time and in this process, also for frames that are then not played: so
+  // an isolated env plays the same as one in this process. The last action starts as 0 and survives
+  // a reset.
   void Play(int i, std::int32_t asked, std::span<std::int32_t> frames);
 
  private:

@@ -12,8 +12,8 @@ namespace starling::envs {
 struct TraceResult {
   bool conforms = false;
   long steps = 0;  // number of steps that agreed
-  // Empty if it conforms. Otherwise several lines: the step, then every difference between recording
-  // and game in draws, reward and end, and a picture of every channel that differs.
+  // Empty if it conforms. Otherwise several lines: the step, then every difference between
+  // recording and game in draws, reward and end, and a picture of every channel that differs.
   std::string first_difference;
 };
 

@@ -44,8 +44,8 @@ struct TraceEvent {
 
 class TraceFile {
  public:
-  // Opens `path` and reads the header. Throws UserError, with file and line, if it cannot be read or
-  // is not a recording; so does Next().
+  // Opens `path` and reads the header. Throws UserError, with file and line, if it cannot be read
+  // or is not a recording; so does Next().
   explicit TraceFile(const std::filesystem::path& path);
   ~TraceFile();
 

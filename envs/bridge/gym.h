@@ -1,5 +1,5 @@
-// Gymnasium's envs ("gym:CartPole-v1", "gym:ALE/Pong-v5", any installed id), played by gym_worker.py
-// in child processes; docs/environments-gym.md.
+// Gymnasium's envs ("gym:CartPole-v1", "gym:ALE/Pong-v5", any installed id), played by
+// gym_worker.py in child processes; docs/environments-gym.md.
 #pragma once
 
 #include <filesystem>

@@ -75,7 +75,7 @@ def register(gymnasium, name):
 
 def make(gymnasium, name, options):
     arguments = {"disable_env_checker": True}  # it costs a fifth of a step
-    if name.startswith("ALE/"):  # the client does repeat and sticky actions, the wrappers max_pool
+    if name.startswith("ALE/"):  # Starling does all of this by itself
         arguments.update(obs_type="grayscale", frameskip=1, repeat_action_probability=0.0)
     arguments.update(options)
     try:

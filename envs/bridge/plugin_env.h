@@ -22,9 +22,9 @@ class PluginEnv {
   PluginEnv(PluginEnv&& other) noexcept;
   PluginEnv& operator=(PluginEnv&&) = delete;
 
-  // Begins an episode, or plays one step of it, and writes the frame (H, W, C). Throws UserError with
-  // plug-in, env and step if the plug-in fails, throws, or gives a forbidden answer: NaN, infinity,
-  // values outside its bounds, more values than a frame has.
+  // Begins an episode, or plays one step of it, and writes the frame (H, W, C). Throws UserError
+  // with plug-in, env and step if the plug-in fails, throws, or gives a forbidden answer: NaN,
+  // infinity, values outside its bounds, more values than a frame has.
   FrameResult Reset(std::span<float> frame);
   FrameResult Step(std::int32_t action, std::span<float> frame);
 

@@ -12,14 +12,15 @@
 
 namespace starling::envs {
 
-// Loads and checks the plug-in of `config` and begins an episode as a trial; with config.isolate all
-// of it happens in a child. Throws UserError as LoadPlugin and PluginEnv, or with the way the child
-// ended.
+// Loads and checks the plug-in of `config` and begins an episode as a trial; with config.isolate
+// all of it happens in a child. Throws UserError as LoadPlugin and PluginEnv, or with the way the
+// child ended.
 FrameSpec PluginSpec(const EnvConfig& config);
 
 // B = `num_envs` envs. Env i's seed is 63 bits of seed.Stream(i, Purpose::kEnv), and its episode
-// seeds derive from that: an env plays the same isolated or not, and among any number of envs. Sticky
-// actions "auto" are none. Throws UserError as PluginSpec; so does Advance without config.isolate.
+// seeds derive from that: an env plays the same isolated or not, and among any number of envs.
+// Sticky actions "auto" are none. Throws UserError as PluginSpec; so does Advance without
+// config.isolate.
 std::unique_ptr<FrameEnvs> MakePluginFrames(const EnvConfig& config, int num_envs,
                                             const EnvSeed& seed,
                                             const WhileWaiting& while_waiting = {});

@@ -18,8 +18,8 @@
 //           frames are (h, w, c), C order, bytes if "bytes", else float32
 //        or {"error": "a whole sentence"} after a user's mistake; the client does not retry
 //   client  {"size": n, "commands": o, "rewards": o, "ends": o, "lives": o, "frames": o,
-//            "before": o, "stride": s}: the memory file now has n bytes, for good; offsets of arrays
-//            ("before" only if requested)
+//            "before": o, "stride": s}: the memory file now has n bytes, for good; offsets of
+//            arrays ("before" only if requested)
 //   worker  {"ready": true}: it is mapped
 //
 // Memory: all numbers little-endian; every offset and the stride a multiple of 64 bytes.
@@ -35,10 +35,10 @@
 //             actions they may equal the newest
 //
 // Then, repeatedly: the client writes the commands and sends one byte, which counts up; the worker
-// executes them, leaves all data of envs with kSkip unchanged, and answers with the same byte. A row
-// of actions stops early if the episode ends or, with "lost_life_stops", a life is lost. The memory
-// belongs to the worker between the two bytes and to the client otherwise. An env's first kReset uses
-// its seed; later ones continue from there.
+// executes them, leaves all data of envs with kSkip unchanged, and answers with the same byte. A
+// row of actions stops early if the episode ends or, with "lost_life_stops", a life is lost. The
+// memory belongs to the worker between the two bytes and to the client otherwise. An env's first
+// kReset uses its seed; later ones continue from there.
 #pragma once
 
 #include <cstddef>

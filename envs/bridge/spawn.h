@@ -1,7 +1,7 @@
 // Starts a worker's process (protocol.h) and ends it.
 //
-// Thread safety: between fork and exec the child makes async-signal-safe calls only, so other threads
-// (ZeroMQ's) may hold any lock meanwhile. The process dies with the thread that called Spawn.
+// Thread safety: between fork and exec the child makes async-signal-safe calls only, so other
+// threads (ZeroMQ's) may hold any lock meanwhile. The process dies with Spawn's calling thread.
 #pragma once
 
 #include <optional>
@@ -44,13 +44,13 @@ struct Spawned {
 
 Spawned Spawn(const SpawnPlan& plan);
 
-// Returns the path of program `name`: itself if it has a '/', else the first in $PATH; "" if there is
-// no executable one.
+// Returns the path of program `name`: itself if it has a '/', else the first in $PATH; "" if there
+// is no executable one.
 std::string FindProgram(const std::string& name);
 
 // Waits up to `limit_ms` for our child `pid` to end by itself, kills it and its process group if it
-// does not, and reaps it. Returns how it ended ("ended with exit status 1", "was killed by SIGSEGV"),
-// or nullopt if it was killed here.
+// does not, and reaps it. Returns how it ended ("ended with exit status 1", "was killed by
+// SIGSEGV"), or nullopt if it was killed here.
 std::optional<std::string> EndProcess(int pid, int limit_ms);
 
 }  // namespace starling::envs

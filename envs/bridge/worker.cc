@@ -199,7 +199,7 @@ std::span<const float> Worker::Floats(std::size_t offset, int env) const {
   return {Element<float>(offset, env, at_.stride), frame_size_};
 }
 
-// Sends as much as the socket takes; AwaitEvent sends the rest. The next read reports a dead worker.
+// Sends as much as the socket takes; AwaitEvent sends the rest. The next read finds a dead worker.
 void Worker::Send() {
   while (!outgoing_.empty()) {
     const ssize_t done = ::send(process_.control.get(), outgoing_.data(), outgoing_.size(),
@@ -244,8 +244,8 @@ std::optional<WorkerError> Worker::Await(std::string_view end, double limit_s) {
   return std::nullopt;
 }
 
-// Waits for an answer, for output, or for room to send. After the deadline, `limit_s` since begun_, it
-// sets `late` and allows one more read, because this process itself may have been stopped.
+// Waits for an answer, for output, or for room to send. After the deadline, `limit_s` since begun_,
+// it sets `late` and allows one more read, because this process itself may have been stopped.
 std::optional<WorkerError> Worker::AwaitEvent(double limit_s, bool& late) {
   const auto deadline =
       begun_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(limit_s));
@@ -262,7 +262,7 @@ std::optional<WorkerError> Worker::AwaitEvent(double limit_s, bool& late) {
   if (left <= 0 && ready >= 0 && (std::exchange(late, true) || fds[0].revents == 0)) {
     return Fail(fmt::format("did not answer within {} s", limit_s));
   }
-  // 2. Handle the output and what is left to send.
+  // 2. Handle the output and what is still to be sent.
   if (fds[1].revents != 0) Listen();
   if (map_ == nullptr && heard_ > kHeardLimit) {
     return Fail("prints without an end and does not speak as a worker does");
@@ -271,7 +271,7 @@ std::optional<WorkerError> Worker::AwaitEvent(double limit_s, bool& late) {
   return std::nullopt;
 }
 
-// Ends the process. An empty `text` means that it has closed its socket; the way it ended replaces it.
+// Ends the process. An empty `text` means that it closed its socket: then the text is how it ended.
 WorkerError Worker::Fail(std::string text, int wait_ms) {
   const auto ended = EndProcess(process_.pid, wait_ms);
   process_.pid = -1;

@@ -1,7 +1,7 @@
 // The client's side of one worker process (protocol.h).
 //
-// No error of a worker ends its client: the functions return it as WorkerError. Then the process is dead
-// and reaped, and the Worker can only be destroyed. WorkerEnvs (worker_envs.h) replaces it.
+// No error of a worker ends its client: the functions return it as WorkerError. Then the process is
+// dead and reaped, and the Worker can only be destroyed. WorkerEnvs (worker_envs.h) replaces it.
 //
 // Thread safety: none; a worker dies with the thread that started it.
 #pragma once

@@ -180,7 +180,7 @@ std::vector<WorkerEnvs::Slot*> WorkerEnvs::PlayAll(std::span<Slot* const> slots)
   return failed;
 }
 
-// Copies all new results and frames. A frame is valid until the next Advance, whatever its worker does.
+// Copies all new results and frames, so that they stay valid even if the worker dies.
 void WorkerEnvs::Keep(Slot& slot) {
   const Worker& worker = *slot.worker;
   for (int k = 0; k < slot.count; ++k) {

@@ -1,9 +1,9 @@
 // B envs in worker processes (protocol.h), several in each: FrameEnvs for Gymnasium (gym.h) and for
 // isolated plug-ins.
 //
-// All processes of an Advance play at the same time. A process that dies, does not answer in time or
-// answers nonsense is killed, logged (with a rate limit) and replaced before Advance returns; its
-// envs return End::kCut. Seeds: whenever env i gets a process, it gets the next 63 bits of
+// All processes of an Advance play at the same time. A process that dies, does not answer in time
+// or answers nonsense is killed, logged (with a rate limit) and replaced before Advance returns;
+// its envs return End::kCut. Seeds: whenever env i gets a process, it gets the next 63 bits of
 // seed.Stream(i, Purpose::kEnv), independent of the distribution of envs over processes.
 //
 // Thread safety: none; one thread makes all calls, construction included. The workers die with it.

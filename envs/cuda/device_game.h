@@ -4,12 +4,12 @@
 //   Memory& memory() const;
 //   void ForEachWarp(long long n, std::size_t bytes, const Body&) const;   as core/cuda/each.h
 //
-// Reset and Step only queue work: they wait for nothing, allocate nothing, and the work depends on no
-// changing state of the host, so that they can be recorded (Gpu::Repeat).
+// Reset and Step only queue work: they wait for nothing, allocate nothing, and the work depends on
+// no changing state of the host, so that they can be recorded (Gpu::Repeat).
 //
-// Ended episodes stay in the device's memory until they are taken. Every env has its own row with one
-// place for each step, so none is lost and no env waits for another. TakeEpisodes reads back only as
-// many places as the busiest env has used.
+// Ended episodes stay in the device's memory until they are taken. Every env has its own row with
+// one place for each step, so none is lost and no env waits for another. TakeEpisodes reads back
+// only as many places as the busiest env has used.
 #pragma once
 
 #include <algorithm>

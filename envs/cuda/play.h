@@ -1,6 +1,6 @@
-// One env on a GPU: the first lane of its warp plays it in memory that the lanes share, then all lanes
-// copy the picture out side by side. An env has a warp to itself, because games are full of branches:
-// 32 of them in one warp would wait for each other at every one.
+// One env on a GPU: the first lane of its warp plays it in memory that the lanes share, then all
+// lanes copy the picture out side by side. An env has a warp to itself, because games are full of
+// branches: 32 of them in one warp would wait for each other at every one.
 //
 // Compiled by nvcc, too: nothing in here uses the host.
 #pragma once

@@ -1,9 +1,9 @@
 // "minatar/asterix": a player among treasures and enemies that cross a 10 x 10 grid.
 //
 // Written from a description of the rules and tested against recorded play of the MinAtar package,
-// step by step (envs/trace.h). Channels: player, enemy, trail (the cell behind an entity), gold. Six
-// actions, of which the four directions have an effect. Reward 1 for a piece of gold; an enemy ends
-// the episode.
+// step by step (envs/trace.h). Channels: player, enemy, trail (the cell behind an entity), gold.
+// Six actions, of which the four directions have an effect. Reward 1 for a piece of gold; an enemy
+// ends the episode.
 //
 // The player begins in row 5, column 5 and stays within rows 1 to 8, each of which holds at most
 // one entity. One step, in this order:
@@ -20,9 +20,9 @@
 // the last that changes anything: from then on both happen on every step.
 //
 // Easy to get wrong:
-//   - An entry draws three times: side (below a half: the left), kind (below a third: gold), and the
-//     index among the free rows, counted from above. Rows are free before the step's moves: a row
-//     whose entity leaves in this very step is not.
+//   - An entry draws three times: side (below a half: the left), kind (below a third: gold), and
+//     the index among the free rows, counted from above. Rows are free before the step's moves: a
+//     row whose entity leaves in this very step is not.
 //   - With no free row, side and kind are drawn, nothing enters, and the next entry is due after
 //     the usual time.
 //   - The touch is checked twice, so player and entity never pass through each other. But a player

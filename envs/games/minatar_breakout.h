@@ -20,8 +20,8 @@
 //   - The paddle moves before the ball looks: it may arrive just in time.
 //   - At a wall the cell ahead is in the ball's own column, so only a paddle under the ball saves a
 //     corner, and never by a double turn.
-//   - A cleared wall is rebuilt only when the ball next looks at the paddle row. If the ball is lost
-//     in that very step, the last picture shows the new wall.
+//   - A cleared wall is rebuilt only when the ball next looks at the paddle row. If the ball is
+//     lost in that very step, the last picture shows the new wall.
 //   - In the first picture the trail is in the ball's cell.
 //   - The only draw, an integer below 2 at reset, decides column and heading.
 #pragma once

@@ -2,16 +2,16 @@
 // grid.
 //
 // Written from a description of the rules and tested against recorded play of the MinAtar package,
-// step by step (envs/trace.h). Channels: sub_front, sub_back, friendly_bullet, trail (the cell behind
-// every enemy and diver), enemy_bullet, enemy_fish, enemy_sub, oxygen gauge, diver gauge, diver. All
-// six actions have an effect. Reward 1 for an enemy shot, and the bonus of a rescue.
+// step by step (envs/trace.h). Channels: sub_front, sub_back, friendly_bullet, trail (the cell
+// behind every enemy and diver), enemy_bullet, enemy_fish, enemy_sub, oxygen gauge, diver gauge,
+// diver. All six actions have an effect. Reward 1 for an enemy shot, and the bonus of a rescue.
 //
 // The sub (its front is its position) lives in rows 0-8. Row 0 is the surface; fish, enemy subs and
 // divers stay in rows 1-8; row 9 shows the gauges. One step, in this order:
 //   enemy        enters after the first 20 steps and then every 20. Three draws: the side (a real
-//                below 1/2: the left), the kind (a real below 1/3: a sub) and the row, in [1, 9). It
-//                does not enter if any enemy in that row swims the other way; the draws are made all
-//                the same.
+//                below 1/2: the left), the kind (a real below 1/3: a sub) and the row, in [1, 9).
+//                It does not enter if any enemy in that row swims the other way; the draws are made
+//                all the same.
 //   diver        enters every 30 steps: side and row, drawn likewise. Divers ignore everything.
 //   sub          moves, facing left or right as it last moved there, or fires if its last shot is
 //                at least 5 steps old.
@@ -112,8 +112,8 @@ struct MinatarSeaquest {
   // The largest possible numbers. A swimmer leaves with its tenth move, and moves at least every
   // sixth step, the first time at most five steps after it entered: it stays for at most
   // 5 + 9 * 6 + 1 = 60 steps. In these at most 60 enemies enter, one a step, and two divers, one in
-  // 30. A bullet of ours has nine cells ahead at most, so it leaves in the tenth step, and the third
-  // shot is fired in the eleventh.
+  // 30. A bullet of ours has nine cells ahead at most, so it leaves in the tenth step, and the
+  // third shot is fired in the eleventh.
   static constexpr int kMaxEnemies = 60, kMaxDivers = 2, kMaxBullets = 2;
 
   bool ramping = true;  // an option: survives a reset

@@ -17,7 +17,7 @@
 //   their gun      every 10 steps the lowest alien of the column nearest to the cannon (of two
 //                  equally near, the left one) puts a bullet into its own cell. The bullet moves
 //                  from the next step on.
-//   hits           every alien in a cell with a bullet of ours is removed, with the bullet, +1 each.
+//   hits           each alien in a cell with a bullet of ours is removed, with the bullet, +1.
 //   new wave       if no alien is left, this very picture shows 24 new ones.
 //
 // The ramp: base is 12 in the first wave, one less in each that follows, and 6 from the seventh on.
@@ -27,8 +27,8 @@
 //   - Hits are checked once, after bullets and aliens have moved: an alien that steps aside as the
 //     bullet arrives survives, an alien that steps into the bullet's new cell does not.
 //   - An alien that is hit in the step of their gun still fires.
-//   - Bullets pass through each other. An enemy bullet hits only by moving to the cannon: the cannon
-//     may drive into a cell that a bullet leaves in the same step.
+//   - Bullets pass through each other. An enemy bullet hits only by moving to the cannon: the
+//     cannon may drive into a cell that a bullet leaves in the same step.
 //   - A new wave changes nothing else: direction, both timers and the bullets in the air stay. The
 //     new base takes effect at the wave's first move.
 //   - Aliens that drop from row 9 are seen in row 0 in the last picture.

@@ -4,15 +4,15 @@
 //   noop_max        an episode begins with 1 to noop_max frames of action 0
 //   repeat          an action is played for so many frames, their rewards added up; it stops early
 //                   at an end (the envs do it: envs/frames.h)
-//   max_pool        the observation is the maximum of the last two of these frames (sprites flicker)
+//   max_pool        observed is the maximum of the last two of these frames (sprites flicker)
 //   life_loss_ends  a lost life ends the episode for training; the game goes on
-//   time_limit      after so many of the agent's steps the episode is truncated (terminated, if that
-//                   very step lost a life and life_loss_ends)
+//   time_limit      after so many of the agent's steps the episode is truncated (terminated, if
+//                   that very step lost a life and life_loss_ends)
 //   (return and length of the whole episode are counted here, unclipped)
 //   reward_clip     the step's reward is cut to [-reward_clip, reward_clip]
 //   pixels          84 x 84 grey
-//   stack           the last `stack` frames together, oldest first, in the channels; at the beginning
-//                   of an episode all of them are its first frame
+//   stack           the last `stack` frames together, oldest first, in the channels; at the
+//                   beginning of an episode all of them are its first frame
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // "glider": an environment in a library of its own, to copy and to change.
 //
-// A glider flies in a grid of ten columns and ten rows. Walls with a gap of three rows approach, one
-// every five steps. The glider may rise or sink by one row in a step. It gets +1 for every wall that
-// it passes. Hitting a wall ends the episode, and so does step 500.
+// A glider flies in a grid of ten columns and ten rows. Walls with a gap of three rows approach,
+// one every five steps. The glider may rise or sink by one row in a step. It gets +1 for every wall
+// that it passes. Hitting a wall ends the episode, and so does step 500.
 // Observation: channel 0 the glider, channel 1 the walls.
 #include <algorithm>
 
