@@ -14,7 +14,6 @@
 #include "core/error.h"
 #include "envs/bridge/spawn.h"
 #include "envs/bridge/worker_envs.h"
-#include "envs/sticky.h"
 
 namespace starling::envs {
 namespace {
@@ -111,13 +110,8 @@ FrameSpec GymSpec(const EnvConfig& config) {
 
 std::unique_ptr<FrameEnvs> MakeGymFrames(const EnvConfig& config, int num_envs, const EnvSeed& seed,
                                          const WhileWaiting& while_waiting) {
-  return std::make_unique<WorkerEnvs>(
-      ProgramOf(config, PythonOf(config)), num_envs, seed,
-      WorkerOptions{.per_process = static_cast<int>(config.per_process),
-                    .timeout_s = config.timeout_s,
-                    .repeat = RepeatOf(config),
-                    .sticky_actions = StickyChance(config),
-                    .while_waiting = while_waiting});
+  return std::make_unique<WorkerEnvs>(ProgramOf(config, PythonOf(config)), num_envs, seed,
+                                      WorkerOptionsOf(config, while_waiting));
 }
 
 }  // namespace starling::envs

@@ -113,13 +113,8 @@ std::unique_ptr<FrameEnvs> MakePluginFrames(const EnvConfig& config, int num_env
   if (!config.isolate) {
     return std::make_unique<PluginFrames>(Load(config), config, num_envs, seed);
   }
-  return std::make_unique<WorkerEnvs>(
-      ProgramOf(config), num_envs, seed,
-      WorkerOptions{.per_process = static_cast<int>(config.per_process),
-                    .timeout_s = config.timeout_s,
-                    .repeat = RepeatOf(config),
-                    .sticky_actions = StickyChance(config),
-                    .while_waiting = while_waiting});
+  return std::make_unique<WorkerEnvs>(ProgramOf(config), num_envs, seed,
+                                      WorkerOptionsOf(config, while_waiting));
 }
 
 std::string EnvWorkerProgram() {

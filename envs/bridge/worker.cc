@@ -24,8 +24,8 @@
 namespace starling::envs {
 namespace {
 
-constexpr std::size_t kPrintedLimit = 4096;    // bytes of output that are kept
-constexpr std::size_t kHeardLimit = 16 << 20;  // bytes of output before the first turn
+constexpr std::size_t kPrintedLimit = 4096;     // bytes of output that are kept
+constexpr std::int64_t kHeardLimit = 16 << 20;  // bytes of output before the first turn
 constexpr std::size_t kLastWordsLimit = 300, kMistakeLimit = 1000;  // bytes in an error message
 constexpr int kGraceMs = 1000;  // for a process to end by itself
 constexpr int kWaitMs = 100;    // between calls of while_waiting
@@ -218,8 +218,8 @@ void Worker::Listen() {
     const ssize_t got = ::read(process_.output.get(), some.data(), some.size());
     if (got == 0) process_.output = Fd();  // all writers have closed it
     if (got <= 0) return;
-    heard_ += static_cast<std::size_t>(got);
-    printed_.append(some.data(), static_cast<std::size_t>(got));
+    heard_ += got;
+    printed_.append(some.data(), some.data() + got);
     if (printed_.size() > kPrintedLimit) printed_.erase(0, printed_.size() - kPrintedLimit);
   }
 }
@@ -238,7 +238,7 @@ std::optional<WorkerError> Worker::Await(std::string_view end, double limit_s) {
                                std::exchange(soon, false) ? 0 : MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) continue;
     if (got <= 0) return Fail("", kGraceMs);
-    incoming_.append(some.data(), static_cast<std::size_t>(got));
+    incoming_.append(some.data(), some.data() + got);
     if (incoming_.size() > kWorkerLineLimit) return Fail("answered without an end");
   }
   return std::nullopt;

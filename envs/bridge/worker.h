@@ -93,7 +93,7 @@ class Worker {
   Clock::time_point begun_;          // the construction, or the last Play
   std::string outgoing_, incoming_;  // on the control socket
   std::string printed_;              // the end of the worker's output
-  std::size_t heard_ = 0;            // bytes of the worker's output so far
+  std::int64_t heard_ = 0;           // bytes of the worker's output so far
   FrameSpec spec_;
   std::size_t frame_size_ = 0;  // numbers
   WorkerMemory at_;

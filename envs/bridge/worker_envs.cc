@@ -34,6 +34,14 @@ std::uint64_t WorkerSeed(RandomStream& stream) {
   return high << 32 | stream.Bits();
 }
 
+WorkerOptions WorkerOptionsOf(const EnvConfig& config, const WhileWaiting& while_waiting) {
+  return {.per_process = static_cast<int>(config.per_process),
+          .timeout_s = config.timeout_s,
+          .repeat = RepeatOf(config),
+          .sticky_actions = StickyChance(config),
+          .while_waiting = while_waiting};
+}
+
 FrameSpec TryWorker(const WorkerProgram& program, double timeout_s, const std::string& advice) {
   const std::vector<std::uint64_t> seeds = {0};
   const std::vector<std::int32_t> reset = {FrameEnvs::kReset};

@@ -37,6 +37,9 @@ struct WorkerOptions {
   WhileWaiting while_waiting = {};
 };
 
+// The options of `config`.
+WorkerOptions WorkerOptionsOf(const EnvConfig& config, const WhileWaiting& while_waiting);
+
 // The time limit of a process's first turn, which may have to load a lot.
 inline double FirstEpisodeLimitS(double timeout_s,
                                  double start_timeout_s = WorkerOptions().start_timeout_s) {

@@ -368,7 +368,7 @@ struct MinatarSeaquest {
     const bool met = EnemyBulletAtSub();
     for (int r = 1; r <= kLastRow; ++r) {
       bullets_left[r] >>= 1;
-      bullets_right[r] = bullets_right[r] << 1 & ((1u << kSide) - 1);
+      bullets_right[r] = bullets_right[r] << 1 & ((1 << kSide) - 1);
     }
     return met || EnemyBulletAtSub();
   }
