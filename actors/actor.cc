@@ -19,7 +19,7 @@ void UseProcessor(Config& config) {
   config.actors.env_device = "auto";
 }
 
-// With "auto", a GPU that cannot be had is no reason to give up.
+// With backend "auto", falls back to the processor if no GPU is available.
 std::unique_ptr<Rollout> MakeRollout(Config config, const LearnerLink& link,
                                      const std::function<void()>& beat) {
   const auto make = [&] {
@@ -29,10 +29,10 @@ std::unique_ptr<Rollout> MakeRollout(Config config, const LearnerLink& link,
     return std::make_unique<Rollout>(config, link.slot(), link.incarnation(), std::move(replica),
                                      std::move(env), beat);
   };
-  if (config.actors.backend != "auto") return make();
+  if (ParseDevice(config.actors.backend) != DeviceChoice::kAuto) return make();
   try {
     if (UsesGpu(config)) {
-      beat();  // a driver that wakes up takes its time
+      beat();  // the driver may take long to start
       return make();
     }
     LogInfo("{}; computing on the processor", FindGpus().why_none);
@@ -43,7 +43,7 @@ std::unique_ptr<Rollout> MakeRollout(Config config, const LearnerLink& link,
   return make();
 }
 
-// Until the link goes down.
+// Trains until the link goes down.
 void Train(LearnerLink& link, Rollout& rollout, const ActorsConfig& actors) {
   if (!link.CheckNet(rollout.layout().fingerprint(), rollout.layout().size())) return;
   LogInfo("slot {}, incarnation {}: {} envs x {} steps a gradient{}", link.slot(),
@@ -57,18 +57,18 @@ void Train(LearnerLink& link, Rollout& rollout, const ActorsConfig& actors) {
   }
 }
 
-// One incarnation: from the welcome until the link goes down.
+// Runs one incarnation: from the welcome until the link goes down.
 void RunIncarnation(LearnerLink& link, const OwnSettings& own) {
   const Config config = WithOwn(link.config(), own);
   const bool first_life = (link.incarnation() & 0xffff) == 0;
-  bool had_gpu = !first_life && config.actors.backend != "cpu";
+  bool had_gpu = !first_life && ParseDevice(config.actors.backend) != DeviceChoice::kCpu;
   try {
     const auto rollout = MakeRollout(config, link, [&link] { link.Beat(); });
     had_gpu = rollout->on_gpu();
     Train(link, *rollout, config.actors);
   } catch (const UserError& error) {
     if (!had_gpu) throw;
-    // A GPU that could be had before is no mistake of the operator's: the actor is started again.
+    // Losing a GPU that worked before is not the operator's mistake: the actor is started again.
     throw std::runtime_error(error.what());
   }
 }
@@ -76,7 +76,8 @@ void RunIncarnation(LearnerLink& link, const OwnSettings& own) {
 }  // namespace
 
 Config WithOwn(Config config, const OwnSettings& own) {
-  if (own.backend == "cpu") UseProcessor(config);
+  // Games on a GPU need a net there.
+  if (ParseDevice(own.backend) == DeviceChoice::kCpu) UseProcessor(config);
   if (!own.backend.empty()) config.actors.backend = own.backend;
   if (own.envs == 0) return config;
   config.actors.envs_per_actor = own.envs;
@@ -96,7 +97,7 @@ LinkState RunActor(const LinkOptions& options, std::string& text, const OwnSetti
     try {
       RunIncarnation(link, own);
     } catch (const UserError&) {
-      link.SayGoodbye();  // so that nobody waits for what this actor will never send
+      link.SayGoodbye();  // so that the learner does not wait for this actor's gradients
       throw;
     }
     if (link.state() != LinkState::kLost) break;

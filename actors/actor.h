@@ -5,20 +5,19 @@
 
 namespace starling::actors {
 
-// What one actor was told by itself, whatever the run's configuration says to all.
+// Settings of one actor, from its command line, that replace those of the run's configuration.
 struct OwnSettings {
   std::string backend{};  // "": actors.backend
   std::int64_t envs = 0;  // 0: actors.envs_per_actor
 };
 
-// The configuration that this actor works with. Throws UserError if its gradients would have more
-// samples than a gradient may.
+// The configuration of this actor. Throws UserError if its gradients would have too many samples.
 Config WithOwn(Config config, const OwnSettings& own);
 
-// Runs one actor until the run is over, it is told to leave, or there is no learner; a lost learner
-// is joined again as a new incarnation. Returns how it ended: kRunOver, kStopped, kRefused or
-// kNobody, the last two with `text` set to a sentence. Throws UserError if the run's environment or
-// net cannot be built here.
+// Runs one actor until the run is over, the actor is stopped, or there is no learner. Joins a lost
+// learner again as a new incarnation. Returns kRunOver, kStopped, kRefused or kNobody; for the last
+// two, `text` is set to a sentence. Throws UserError if the run's environment or net cannot be
+// built here.
 LinkState RunActor(const LinkOptions& options, std::string& text, const OwnSettings& own = {});
 
 }  // namespace starling::actors

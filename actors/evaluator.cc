@@ -11,8 +11,8 @@ namespace starling::actors {
 
 namespace {
 
-constexpr std::uint32_t kEvalSlot =
-    0xffffffff;  // no actor's: evaluation shares no stream with training
+// Not the slot of any actor, so evaluation shares no stream with training.
+constexpr std::uint32_t kEvalSlot = 0xffffffff;
 
 int EnvsFor(std::int64_t episodes) {
   std::int64_t envs = std::min<std::int64_t>(episodes, 128);
@@ -32,30 +32,31 @@ void Summarise(EvalResult& result) {
 
 EvalResult Evaluate(const Config& config, std::span<const float> weights, const EvalPlan& plan) {
   CHECK(plan.episodes >= 1);
+  // 1. Make the envs, the net and a stream of actions for each env.
   const int envs = EnvsFor(plan.episodes);
   const auto n = static_cast<std::size_t>(envs);
-  const auto wanted = static_cast<std::size_t>(plan.episodes / envs);
+  const std::int64_t wanted = plan.episodes / envs;  // of each env
   EnvConfig played = config.env;
   if (played.time_limit == 0 || played.time_limit > plan.max_steps) {
     played.time_limit = plan.max_steps;
   }
-  const auto env = envs::MakeVecEnv(played, envs, {plan.seed, kEvalSlot, 0});
+  const envs::EnvSeed seed{plan.seed, kEvalSlot, 0};
+  const auto env = envs::MakeVecEnv(played, envs, seed);
   const auto backend = net::MakeCpuBackend();
   const auto model =
       net::MakeModel<float>(ModelSpecOf(config, env->spec()), *backend, {.envs = envs});
   CHECK(weights.size() == model->layout().size(), "{} weights", weights.size());
-
   std::vector<RandomStream> streams;
-  for (std::uint32_t i = 0; i < n; ++i) {
-    streams.emplace_back(StreamId{plan.seed, kEvalSlot, 0, i, Purpose::kEval});
-  }
+  for (std::size_t i = 0; i < n; ++i) streams.emplace_back(seed.Stream(i, Purpose::kEval));
+
+  // 2. Play until each env has ended `wanted` episodes. Surplus episodes are not counted.
   std::vector<float> uniforms(n), rewards(n);
   std::vector<std::int32_t> actions(n);
   std::vector<std::uint8_t> terminals(n);
   std::vector<envs::EpisodeEnd> ended;
   std::vector<std::vector<double>> returns(n);
   EvalResult result;
-  std::size_t unfinished = n;
+  int unfinished = envs;
   env->Reset(model->observations());
   while (unfinished > 0) {
     model->Forward(weights, 0);
@@ -71,13 +72,15 @@ EvalResult Evaluate(const Config& config, std::span<const float> weights, const 
     ended.clear();
     env->TakeEpisodes(ended);
     for (const envs::EpisodeEnd& episode : ended) {
-      auto& of_env = returns[static_cast<std::size_t>(episode.env)];
-      if (episode.end == envs::End::kCut || of_env.size() == wanted) continue;
+      auto& of_env = envs::At(returns, episode.env);
+      if (episode.end == envs::End::kCut || std::ssize(of_env) == wanted) continue;
       of_env.push_back(episode.episode_return);
       result.cut += episode.end == envs::End::kTruncated && episode.length >= plan.max_steps;
-      if (of_env.size() == wanted) --unfinished;
+      if (std::ssize(of_env) == wanted) --unfinished;
     }
   }
+
+  // 3. Collect the returns by env.
   for (const auto& of_env : returns) {
     result.returns.insert(result.returns.end(), of_env.begin(), of_env.end());
   }

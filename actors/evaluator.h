@@ -12,8 +12,8 @@ namespace starling::actors {
 struct EvalPlan {
   std::int64_t episodes = 100;
   bool greedy = false;                 // the most likely action instead of a sample
-  std::uint64_t seed = 0;              // streams of its own: never those of training
-  std::int64_t max_steps = 1'000'000;  // of one episode, which then counts as ended
+  std::uint64_t seed = 0;              // its streams are disjoint from those of training
+  std::int64_t max_steps = 1'000'000;  // an episode is ended after so many
 };
 
 struct EvalResult {
@@ -22,9 +22,9 @@ struct EvalResult {
   std::int64_t cut = 0;         // episodes that reached max_steps
 };
 
-// The same number of episodes from each env, so that short episodes are not favoured: the number of
-// envs is the largest divisor of `episodes` up to 128. `weights` is a flat vector of config's net
-// on config's env. Throws UserError as envs::MakeVecEnv and net::MakeModel.
+// Plays the same number of episodes in each env, so that short episodes are not favoured: the
+// number of envs is the largest divisor of `episodes` up to 128. `weights` is the flat vector of
+// config's net on config's env. Throws UserError as envs::MakeVecEnv and net::MakeModel.
 EvalResult Evaluate(const Config& config, std::span<const float> weights, const EvalPlan& plan);
 
 }  // namespace starling::actors

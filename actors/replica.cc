@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "actors/staged_env.h"
+#include "actors/device_env.h"
 #include "core/error.h"
 #include "envs/gpu.h"
 #include "envs/paced.h"
@@ -11,11 +11,16 @@
 
 namespace starling::actors {
 
+DeviceChoice ParseDevice(const std::string& word) {
+  if (word == "cpu") return DeviceChoice::kCpu;
+  return word == "cuda" ? DeviceChoice::kCuda : DeviceChoice::kAuto;
+}
+
 bool UsesGpu(const Config& config) {
-  const std::string& backend = config.actors.backend;
-  if (backend == "cpu") return false;
+  const DeviceChoice backend = ParseDevice(config.actors.backend);
+  if (backend == DeviceChoice::kCpu) return false;
   const GpuSearch found = FindGpus();
-  if (found.gpus.empty() && backend == "cuda") {
+  if (found.gpus.empty() && backend == DeviceChoice::kCuda) {
     throw UserError("actors.backend = \"cuda\": " + found.why_none);
   }
   return !found.gpus.empty();
@@ -40,10 +45,11 @@ Replica MakeReplica(const Config& config, std::uint32_t slot) {
 }
 
 bool PlaysOnGpu(const Config& config) {
-  if (config.actors.env_device == "cpu") return false;
+  const DeviceChoice device = ParseDevice(config.actors.env_device);
+  if (device == DeviceChoice::kCpu) return false;
   const std::string why_not = envs::WhyNotOnGpu(config.env);
   if (why_not.empty()) return true;
-  if (config.actors.env_device == "auto") return false;
+  if (device == DeviceChoice::kAuto) return false;
   throw UserError("actors.env_device = \"cuda\": " + why_not);
 }
 
@@ -58,7 +64,7 @@ std::unique_ptr<envs::VecEnv> MakeEnv(const Config& config, const Replica& repli
   auto env = envs::MakeVecEnv(config.env, envs, seed, while_waiting);
   Memory& memory = replica.backend->memory();
   if (memory.on_host()) return env;
-  return std::make_unique<StagedEnv>(std::move(env), memory);
+  return std::make_unique<DeviceEnv>(std::move(env), memory);
 }
 
 std::unique_ptr<envs::VecEnv> MakePacedEnv(const Config& config, const Replica& replica,

@@ -1,9 +1,10 @@
-// What an actor's net and its environments run on: the processor, or a GPU.
+// The device of an actor's net and environments: the processor, or a GPU.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "core/config/config.h"
 #include "core/gpu.h"
@@ -12,38 +13,43 @@
 
 namespace starling::actors {
 
-// Whether actors.backend means a GPU on this machine. Throws UserError if one is asked for and none can
-// be used.
+enum class DeviceChoice { kAuto, kCpu, kCuda };
+
+// The value of actors.backend or actors.env_device.
+DeviceChoice ParseDevice(const std::string& word);
+
+// Whether actors.backend means a GPU on this machine. Throws UserError if it requires one and none
+// is usable.
 bool UsesGpu(const Config& config);
 
-// Of the net's products in actors.
+// Precision of matrix products in actor nets.
 net::Precision PrecisionOf(const Config& config);
 
 struct Replica {
-  std::unique_ptr<Gpu> gpu;  // null: the processor
+  std::unique_ptr<Gpu> gpu;  // nullptr: the processor
   std::unique_ptr<net::Backend<float>> backend;
 };
 
-// GPUs are dealt to slots in turn: which of so many, at least one.
+// The GPU of `slot`: they are dealt in turn. REQUIRES: gpus >= 1.
 int GpuOf(std::uint32_t slot, std::size_t gpus);
 
 // Throws UserError as OpenGpu and the backend.
 Replica MakeReplica(const Config& config, std::uint32_t slot);
 
-// B = actors.envs_per_actor envs whose arrays are those of replica's backend: on the GPU, or on the host
-// and moved there and back. Throws UserError as envs::MakeVecEnv, or if actors.env_device asks for what
-// cannot be.
+// B = actors.envs_per_actor envs whose arrays are in the memory of replica's backend. The envs are
+// played on the GPU, or on the host with copies there and back. Throws UserError as
+// envs::MakeVecEnv, or if actors.env_device is impossible.
 std::unique_ptr<envs::VecEnv> MakeEnv(const Config& config, const Replica& replica,
                                       const envs::EnvSeed& seed,
                                       const envs::WhileWaiting& while_waiting);
 
-// The same at the pace that env.step_ms sets (envs/paced.h), if it sets one: for an actor at work.
+// The same at the pace of env.step_ms (envs/paced.h), if it is set: for a working actor.
 std::unique_ptr<envs::VecEnv> MakePacedEnv(const Config& config, const Replica& replica,
                                            const envs::EnvSeed& seed,
                                            const envs::WhileWaiting& while_waiting);
 
-// Whether the envs of `config` are played on the GPU of an actor that uses one. Throws UserError if they
-// are to be and cannot.
+// Whether an actor with a GPU plays the envs of `config` there. Throws UserError if
+// actors.env_device requires it and it is impossible.
 bool PlaysOnGpu(const Config& config);
 
 }  // namespace starling::actors

@@ -19,7 +19,7 @@ net::ModelSpec ModelSpecOf(const Config& config, const envs::EnvSpec& env) {
 
 namespace {
 
-constexpr int kLongestRecorded = 512;  // steps; more would make graphs of many thousand nodes
+constexpr int kMaxRecorded = 512;  // steps; more would make graphs of many thousand nodes
 
 std::size_t Size(int count) { return static_cast<std::size_t>(count); }
 
@@ -56,18 +56,17 @@ Rollout::Rollout(const Config& config, std::uint32_t slot, std::uint32_t incarna
       dlogits_(actions_.size() * Size(model_->num_actions()), memory_),
       report_(1, memory_),
       gradient_(memory_.on_host() ? 0 : model_->layout().size(), memory_) {
-  for (int i = 0; i < envs_; ++i) {
-    action_streams_.host.span()[Size(i)] = RandomStream({.seed = config.run.seed,
-                                                         .slot = slot,
-                                                         .incarnation = incarnation,
-                                                         .env = static_cast<std::uint32_t>(i),
-                                                         .purpose = Purpose::kAction});
+  // The buffers are zeros; only the streams of actions need values before the first unroll.
+  const envs::EnvSeed seed{config.run.seed, slot, incarnation};
+  std::size_t env_index = 0;
+  for (RandomStream& stream : action_streams_.host.span()) {
+    stream = RandomStream(seed.Stream(env_index++, Purpose::kAction));
   }
   Write<RandomStream>(memory_, action_streams_.span(), action_streams_.host.span());
 }
 
 std::span<float> Rollout::Rows(int t) {
-  const std::size_t size = Size(envs_) * Size(env_->spec().obs_size());
+  const std::size_t size = Size(envs_) * env_->spec().row();
   return model_->observations().subspan(Size(t) * size, size);
 }
 
@@ -89,11 +88,13 @@ RolloutGradient Rollout::Run(double entropy, std::span<float> gradient) {
   const net::HeldWeights held(*replica_.backend);
   const SteadyClock clock;
   const std::int64_t begin = clock.NowNs();
+  // 1. Act.
   Send(entropy);
   Begin();
   Unroll();
   memory_.Wait();
   const std::int64_t acted = clock.NowNs();
+  // 2. Compute the gradient of those steps.
   Gradient(gradient);
   Fetch(gradient);
 
@@ -114,7 +115,7 @@ void Rollout::Send(double entropy) {
   Write<net::LossWeights>(memory_, loss_weights_.span(), loss_weights_.host.span());
 }
 
-// Where the last unroll ended: its last observation, and what a net remembers from before that.
+// Starts with the last observation of the unroll before and the net's memory of that time.
 void Rollout::Begin() {
   if (std::exchange(fresh_, false)) return env_->Reset(Rows(0));
   Copy<float>(memory_, Rows(0), Rows(unroll_));
@@ -122,10 +123,11 @@ void Rollout::Begin() {
   model_->Carry(unroll_ - 1);
 }
 
-// The ids under which things are repeated: the steps have theirs from 0 to unroll_ - 1.
+// Recordings have ids: 0 to unroll_ - 1 are single steps.
 void Rollout::Unroll() {
   const int whole = unroll_, bootstrap = unroll_ + 1;
   const auto value_the_last = [this] { model_->Forward(weights_.span(), unroll_); };
+  // 1. With games on the GPU, one recording holds all steps.
   if (env_->on_gpu()) {
     Repeat(whole, [&] {
       for (int t = 0; t < unroll_; ++t) {
@@ -137,6 +139,7 @@ void Rollout::Unroll() {
     if (between_steps_) between_steps_();
     return;
   }
+  // 2. Otherwise each step returns to the host.
   for (int t = 0; t < unroll_; ++t) {
     Repeat(t, [this, t] { Act(t); });
     StepEnvs(t);
@@ -159,10 +162,10 @@ void Rollout::StepEnvs(int t) {
   Copy<std::uint8_t>(memory_, Resets(t + 1), Step(terminals_, t));
 }
 
-// A time limit ends an episode whose game would have gone on: the value of the state that was cut off
-// joins the last reward, and then it is an end like any other (Pardo et al. 2018).
+// A time limit ends an episode although the game could go on. The value of its final state is added
+// to the last reward; then it is an end like any other (Pardo et al. 2018).
 void Rollout::BootstrapTruncated(int t) {
-  const int spare = unroll_ + 1;  // a step that is no sample
+  const int spare = unroll_ + 1;  // a row block that is not a sample
   for (const envs::Truncated& end : env_->truncated()) {
     const std::size_t size = end.observation.size();
     Write<float>(memory_, Rows(spare).subspan(Size(end.env) * size, size), end.observation);
@@ -213,11 +216,11 @@ void Rollout::Fetch(std::span<float> gradient) {
   Read<Report>(memory_, report_.host.span(), report_.span());
   Read<float>(memory_, gradient_.host.span(), gradient_.span());
   memory_.Wait();
-  std::ranges::copy(gradient_.host.span(), gradient.begin());  // nothing, where it is there already
+  std::ranges::copy(gradient_.host.span(), gradient.begin());  // empty if written directly
 }
 
 void Rollout::Repeat(int id, const std::function<void()>& ops) {
-  if (unroll_ > kLongestRecorded) return ops();
+  if (unroll_ > kMaxRecorded) return ops();
   replica_.backend->Repeat(id, ops);
 }
 

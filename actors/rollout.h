@@ -1,14 +1,14 @@
 // One actor's environments and its replica of the net: unroll T steps in B environments, then one
 // gradient over the T * B samples.
 //
-// The weights do not change during an unroll, so the activations of acting are those of the
-// gradient: nothing is computed forward twice. Rows are time-major: sample (t, b) is row t * B + b,
-// and row block T holds the observations after the last step, whose values bootstrap the returns, as
-// do those of states that a time limit cut off.
+// The weights do not change during an unroll, so the gradient uses the activations of acting: there
+// is only one forward pass. Rows are time-major: sample (t, b) is row t * B + b. Row block T holds
+// the observations after the last step, whose values bootstrap the returns. The values of states at
+// a time limit do, too.
 //
-// Where the replica is on a GPU, so is everything else here; what is asked of it is asked ahead, and
-// recorded (Backend::Repeat): a step, or the whole unroll where the envs are played there, too. Weights go
-// there and one flat gradient comes back.
+// On a GPU all buffers live on the device and work is queued asynchronously. It is recorded and
+// replayed (Backend::Repeat) a step at a time, or the whole unroll at once if the envs are played
+// there, too. Only the weights and one flat gradient cross between host and GPU.
 //
 // Thread safety: none; one thread. Buffers are allocated once.
 #pragma once
@@ -30,18 +30,18 @@
 
 namespace starling::actors {
 
-// The net of a configuration; shared by actors, the evaluator and whoever makes first weights.
+// The net of a configuration, for actors, the evaluator and the initial weights.
 net::ModelSpec ModelSpecOf(const Config& config, const envs::EnvSpec& env);
 
-// Episodes that ended, and those cut by the end of their process, whose returns are not the game's.
+// Episodes since the last report.
 struct RolloutEpisodes {
   std::vector<envs::EpisodeEnd> ended;
-  std::uint32_t cut = 0;
-  std::uint32_t replaced = 0;  // processes
+  std::uint32_t cut = 0;       // episodes lost with their process; their returns are not counted
+  std::uint32_t replaced = 0;  // number of processes
 };
 
 struct RolloutGradient {
-  std::span<const float> values;  // (layout.size()), clipped: what Run was given
+  std::span<const float> values;  // (layout.size()), clipped: Run's `gradient`
   double norm = 0;                // global L2 norm before clipping
   net::LossReport loss;
   std::uint32_t samples = 0;  // T * B
@@ -50,31 +50,31 @@ struct RolloutGradient {
 
 class Rollout {
  public:
-  // `between_steps` is called after every env step (once an unroll where the games are on a GPU) and
-  // while a slow env is waited for (beats); may be empty. The envs keep no pace.
+  // `between_steps` (the beats) is called after every env step, or once an unroll if the games are
+  // on a GPU, and during waits for a slow env; may be empty. The envs keep no pace.
   Rollout(const Config& config, std::uint32_t slot, std::uint32_t incarnation,
           std::function<void()> between_steps = {});
-  // The same with a replica and envs for it that are there already.
+  // The same with a given replica and given envs for it.
   Rollout(const Config& config, std::uint32_t slot, std::uint32_t incarnation, Replica replica,
           std::unique_ptr<envs::VecEnv> env, std::function<void()> between_steps = {});
 
   const net::ParameterLayout& layout() const { return model_->layout(); }
-  // ", on the NVIDIA H100, games too"; "" for the processor.
+  // For the log: ", on the NVIDIA H100, games too"; "" for the processor.
   std::string where() const;
   bool on_gpu() const { return replica_.gpu != nullptr; }
 
-  // The replica's weights (layout().size()): written by the caller between two Runs.
+  // The replica's weights (layout().size()). The caller writes them between two Runs.
   std::span<float> weights() { return weights_.host.span(); }
 
-  // T steps with the weights as they are, and their gradient, which goes into `gradient`
-  // (layout().size()). `entropy` is the coefficient now.
+  // Plays T steps with the current weights and writes their gradient to `gradient`
+  // (layout().size()). `entropy` is the coefficient of this unroll.
   RolloutGradient Run(double entropy, std::span<float> gradient);
 
   // Since the last call.
   RolloutEpisodes TakeEpisodes();
 
  private:
-  // An array of the replica's, and its other side on the host.
+  // An array in the replica's memory and its copy on the host. They are one if that is the host's.
   template <class T>
   struct Mirrored {
     Mirrored(std::size_t size, Memory& memory) : host(size, memory.host_side()) {
@@ -108,7 +108,7 @@ class Rollout {
   Replica replica_;
   std::unique_ptr<envs::VecEnv> env_;
   std::unique_ptr<net::Model<float>> model_;
-  Memory& memory_;  // the replica's: of all that follows
+  Memory& memory_;  // the replica's, of all buffers below
 
   Mirrored<float> weights_;
   Mirrored<net::LossWeights> loss_weights_;                 // (1)
@@ -118,9 +118,9 @@ class Rollout {
   Buffer<std::uint8_t> terminals_;                          // (T, B)
   Buffer<float> dlogits_;                                   // (T, B, A)
   Mirrored<Report> report_;                                 // (1)
-  Mirrored<float> gradient_;    // (layout().size()); none where the caller's can be written at once
+  Mirrored<float> gradient_;    // (layout().size()); empty if Run's `gradient` is written directly
   bool fresh_ = true;           // nothing observed yet
-  std::uint64_t replaced_ = 0;  // processes already told of
+  std::uint64_t replaced_ = 0;  // processes already reported
 };
 
 }  // namespace starling::actors

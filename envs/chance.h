@@ -1,8 +1,8 @@
-// Where a game's random draws come from.
+// The sources of a game's random draws.
 //
-// A game's Reset and Step are templates over a Chance, so that the same code plays from a random
-// stream (RandomChance), from a list of recorded draws (ScriptedChance: tests and traces), and from
-// whatever a GPU kernel brings. A game draws one number at a time, in a fixed order:
+// A game's Reset and Step are templates over a Chance, so the same code plays from a random stream
+// (RandomChance) and from a list of recorded draws (ScriptedChance: tests and traces). A game draws
+// one number at a time, in a fixed order:
 //
 //   Uniform()           a real in [0, 1)              numpy's rand()
 //   Below(n)            an integer in [0, n), n >= 1  randint(n), and choice(list): the index drawn
@@ -28,7 +28,7 @@ concept Chance = requires(T& chance, int n) {
   { chance.Between(n, n) } -> std::same_as<int>;
 };
 
-// Draws from a stream that somebody else keeps (and that must outlive this).
+// Draws from the caller's stream, which must outlive this object.
 class RandomChance {
  public:
   explicit constexpr RandomChance(RandomStream& stream) : stream_(stream) {}
@@ -57,9 +57,9 @@ struct Draw {
   static Draw Below(int n, int value) { return Integer(0, n, value); }
 };
 
-// Hands out recorded draws in order and remembers the first that was not what the game asked for.
-// A draw that does not fit is answered with the lowest value of what was asked, and the script
-// stays where it is: the game goes on with something legal, and Mismatch() tells.
+// Hands out recorded draws in order and remembers the first that does not match the request. From
+// then on every request gets its lowest legal value, so that the game can go on, and Mismatch()
+// describes the difference.
 class ScriptedChance {
  public:
   explicit ScriptedChance(std::vector<Draw> draws) : draws_(std::move(draws)) {}
@@ -68,8 +68,8 @@ class ScriptedChance {
   int Below(int n) { return Between(0, n); }
   int Between(int low, int high);
 
-  // Empty if the game asked for exactly the recorded draws; otherwise what differs, in a few words,
-  // be it a wrong kind or range, a script that ran out, or draws nobody asked for.
+  // Returns "" if the game made exactly the recorded draws; otherwise a short description: a wrong
+  // kind or range, too few recorded draws, or unused ones.
   std::string Mismatch() const;
 
  private:
@@ -80,9 +80,8 @@ class ScriptedChance {
   std::string mismatch_;
 };
 
-// The action played where `asked` was asked for: the one before it with the given probability. It
-// takes exactly one Uniform(), whatever the probability, so that switching sticky actions off
-// leaves every other draw of an episode where it was.
+// Returns the action to play for the request `asked`: `last` with the given probability. Always
+// takes exactly one Uniform(), so switching sticky actions off moves no other draw of an episode.
 template <Chance C>
 constexpr int StickyAction(int asked, int last, double probability, C& chance) {
   return chance.Uniform() < probability ? last : asked;

@@ -1,17 +1,20 @@
 // The contract of an environment.
 //
-// A game is plain copyable state and a pure step: (state, action, chance) -> (state, reward, terminal),
-// where chance is a source of draws (envs/chance.h): a random stream, or a script in tests and traces.
-// VecEnv runs B such games side by side; every env has its own stream, so that an episode depends on
-// (seed, slot, incarnation, env index) alone and not on what runs beside it.
+// A game is plain copyable state and a pure step: (state, action, chance) -> (state, reward,
+// terminal). Chance is a source of draws (envs/chance.h): a random stream, or a script in tests and
+// traces. VecEnv runs B games side by side. Each has its own stream, so an episode depends only on
+// (seed, slot, incarnation, env index), not on its neighbours.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
+
+#include "core/random.h"
 
 namespace starling::envs {
 
@@ -22,14 +25,17 @@ struct EnvSpec {
   std::vector<std::string> action_names;  // num_actions of them
   float low = 0.0f, high = 1.0f;          // every observed value lies within
   int obs_size() const { return height * width * channels; }
+  std::size_t row() const {
+    return static_cast<std::size_t>(obs_size());
+  }  // one row of (B, H, W, C)
 };
 
-// How a step left the episode. Everything but kRunning is an end to the one who trains.
+// How a step left the episode. For training, every value except kRunning is an end.
 enum class End : std::uint8_t {
   kRunning = 0,
   kTerminated = 1,  // the game is over, or a life is lost and env.life_loss_ends
-  kTruncated = 2,   // a time limit: the game would have gone on from VecEnv::truncated()
-  kCut = 3,         // the process that played it was replaced
+  kTruncated = 2,   // a time limit: the game could go on from VecEnv::truncated()
+  kCut = 3,         // its process was replaced
 };
 
 // An episode that ended, counted in undiscounted, unclipped rewards and in steps of the agent.
@@ -40,20 +46,29 @@ struct EpisodeEnd {
   End end = End::kTerminated;  // kCut: its process was replaced, the return is not the game's
 };
 
-// What an env whose episode was truncated would have shown next.
+// The observation that a truncated episode ends on; the reset that follows hides it.
 struct Truncated {
   int env = 0;
   std::span<const float> observation{};  // (H, W, C)
 };
 
-// Where the streams of a VecEnv derive from; env index i of it draws from
-// StreamId{seed, slot, incarnation, i, purpose kEnv}.
+// The origin of a VecEnv's random streams.
 struct EnvSeed {
   std::uint64_t seed = 0;
   std::uint32_t slot = 0, incarnation = 0;
+
+  StreamId Stream(std::size_t env, Purpose purpose) const {
+    return {seed, slot, incarnation, static_cast<std::uint32_t>(env), purpose};
+  }
 };
 
-// Called ten times a second while an env in another process is waited for; may be empty.
+// Element `i` of `items`, which has one for each env, action or the like.
+template <class Items>
+constexpr auto& At(Items& items, int i) {
+  return items[static_cast<std::size_t>(i)];
+}
+
+// Called ten times a second during a wait for an env in another process; may be empty.
 using WhileWaiting = std::function<void()>;
 
 class VecEnv {
@@ -65,7 +80,7 @@ class VecEnv {
   // Starts B fresh episodes; writes observations (B, H, W, C).
   virtual void Reset(std::span<float> observations) = 0;
 
-  // Whether Reset and Step only ask for work on a GPU, whose memory their arrays are then in (envs/gpu.h).
+  // True if Reset and Step queue work on a GPU and take arrays in its memory (envs/gpu.h).
   virtual bool on_gpu() const { return false; }
 
   // One step in every env. An env that ends is reset at once: its row of `observations` is then the
@@ -75,18 +90,19 @@ class VecEnv {
   virtual void Step(std::span<const std::int32_t> actions, std::span<float> observations,
                     std::span<float> rewards, std::span<std::uint8_t> terminals) = 0;
 
-  // The final observations of the envs that the last Step truncated, in the order of the envs;
-  // pooled, drawn and stacked like all others. (In `observations` their next episode has begun.)
-  // Valid until the next Step or Reset. Nearly always empty, and then it has cost nothing.
+  // The final observations of the envs that the last Step truncated, in the order of the envs,
+  // preprocessed like all others. (`observations` shows the start of their next episode.) Valid
+  // until the next Step or Reset. Empty, at no cost, for nearly all steps.
   virtual std::span<const Truncated> truncated() const { return {}; }
 
-  // Moves the episodes that ended since the last call, in (step, env) order, behind `out`.
+  // Appends the episodes that ended since the last call to `out`, in (step, env) order.
   virtual void TakeEpisodes(std::vector<EpisodeEnd>& out) = 0;
 
-  // Processes that played envs and were replaced so far.
+  // Number of env processes replaced so far.
   virtual std::uint64_t replaced() const { return 0; }
 
-  // Same state, same future draws; null where the state lies in other processes or libraries.
+  // A copy with the same state and the same future draws; nullptr if the state is held by another
+  // process or library.
   virtual std::unique_ptr<VecEnv> Clone() const = 0;
 };
 

@@ -1,7 +1,7 @@
-// What stands below the wrappers: B envs that only do as they are told, raw frames.
+// The layer below the wrappers: B envs that obey commands and return raw frames.
 //
-// FrameEnvs knows nothing of training: it neither resets by itself nor counts episodes. Wrapped
-// (envs/wrappers/wrapped.h) makes a VecEnv of it. Bundled games are FrameEnvs through GameFrames,
+// FrameEnvs knows nothing of training: it neither resets by itself nor counts episodes. WrappedEnv
+// (envs/wrappers/wrapped.h) turns it into a VecEnv. Bundled games are FrameEnvs through GameFrames,
 // Gymnasium's envs and isolated plug-ins through a child process (envs/bridge), plug-ins directly.
 #pragma once
 
@@ -19,7 +19,7 @@ namespace starling::envs {
 struct FrameSpec {
   EnvSpec env;         // of raw frames
   bool bytes = false;  // frames are bytes of 0 to 255 (pictures), else floats
-  bool lives = false;  // FrameResult::lives means something
+  bool lives = false;  // FrameResult::lives is meaningful
 };
 
 struct FrameResult {
@@ -28,17 +28,17 @@ struct FrameResult {
   int lives = 0;
 };
 
-// An action may be repeated where it is played, so that envs in other processes are asked once an
-// action and not once a frame.
+// Action repeat. It is done below this interface, so that an env in another process gets one
+// message for each action and not for each frame.
 struct Repeat {
   int frames = 1;                  // the most that one Advance plays
-  bool keep_before = false;        // the frame before the newest is wanted, too
-  bool stop_at_lost_life = false;  // where fewer are left than before the Advance
+  bool keep_before = false;        // keep the frame before the newest, too
+  bool stop_at_lost_life = false;  // stop when fewer lives are left than before the Advance
 
   friend bool operator==(const Repeat&, const Repeat&) = default;
 };
 
-// What Wrapped asks of the envs below it.
+// The repeat that WrappedEnv needs of the envs below it.
 inline Repeat RepeatOf(const EnvConfig& config) {
   return {.frames = static_cast<int>(config.repeat),
           .keep_before = config.max_pool,
@@ -56,13 +56,14 @@ class FrameEnvs {
   virtual int size() const = 0;  // B
   const Repeat& repeat() const { return repeat_; }
 
-  // commands (B): an action in [0, num_actions), kSkip or kReset. The first command of an env, and
-  // the first after its episode has ended, is kReset (or kSkip). An action is played for `frames`
-  // frames, 1 to repeat().frames, or until the episode ends or, if asked for, a life is lost. The
-  // results (rewards added up) and frames of all envs but the skipped ones are new. An env whose
-  // process had to be replaced answers End::kCut with its frame as it was; if that happens during
-  // kReset, the episode has begun in the new process. Throws UserError if an env can no longer be
-  // played at all.
+  // commands (B): an action in [0, num_actions), kSkip or kReset. An action is played for `frames`
+  // frames, or until the episode ends or (Repeat::stop_at_lost_life) a life is lost. Updates the
+  // result (rewards added up) and the frame of every env that is not skipped. An env whose process
+  // was replaced returns End::kCut and keeps its frame; if that happens during kReset, the episode
+  // has begun in the new process. Throws UserError if an env can no longer be played.
+  //
+  // REQUIRES: 1 <= frames <= repeat().frames. The first command of an env, and the first after the
+  // end of its episode, is kReset (or kSkip).
   void Advance(std::span<const std::int32_t> commands, int frames = 1) {
     CHECK(static_cast<int>(commands.size()) == size(), "{} commands", commands.size());
     CHECK(frames >= 1 && frames <= repeat_.frames, "{} of {} frames", frames, repeat_.frames);
@@ -70,11 +71,11 @@ class FrameEnvs {
   }
 
   virtual const FrameResult& result(int env) const = 0;
-  // The newest frame (H, W, C), of the kind that spec().bytes says. Valid until the next Advance.
+  // The newest frame (H, W, C): bytes if spec().bytes, else floats. Valid until the next Advance.
   virtual std::span<const std::uint8_t> bytes(int env) const = 0;
   virtual std::span<const float> floats(int env) const = 0;
-  // The frame before the newest, if repeat().keep_before. Means nothing after a reset or any end but
-  // kTruncated; where that came in the middle of an action it may be the newest once more.
+  // The frame before the newest, if repeat().keep_before. Undefined after a reset and after any end
+  // but kTruncated; after a truncation in the middle of an action it may equal the newest.
   virtual std::span<const std::uint8_t> bytes_before(int) const { return {}; }
   virtual std::span<const float> floats_before(int) const { return {}; }
   virtual std::uint64_t replaced() const { return 0; }  // processes, so far
@@ -86,7 +87,7 @@ class FrameEnvs {
   const Repeat repeat_;
 };
 
-// One action of one env that has `lives` left: up to `frames` frames, `play()` each.
+// Plays one action of one env that has `lives` left: up to `frames` calls of `play()`.
 template <class PlayFrame>
 FrameResult PlayRepeated(const Repeat& repeat, int frames, int lives, PlayFrame play) {
   double reward = 0;
@@ -100,7 +101,7 @@ FrameResult PlayRepeated(const Repeat& repeat, int frames, int lives, PlayFrame 
   }
 }
 
-// The newest frame of every env and, if it is kept, the one before.
+// The newest frame of every env and, with keep_before, the one before it.
 template <class T>
 class KeptFrames {
  public:
@@ -109,28 +110,28 @@ class KeptFrames {
   KeptFrames(std::size_t num_envs, std::size_t row, bool keep_before)
       : row_(row), each_(keep_before ? 2 : 1), frames_(num_envs * each_ * row), newest_(num_envs) {}
 
-  // Where the next frame of `env` is to be written; the newest becomes the one before.
+  // The place for the next frame of `env`; the newest becomes the one before.
   std::span<T> Next(int env) {
-    std::uint8_t& newest = newest_[static_cast<std::size_t>(env)];
+    std::uint8_t& newest = At(newest_, env);
     newest = each_ == 2 && newest == 0;
-    return std::span(frames_).subspan(At(env, newest), row_);
+    return std::span(frames_).subspan(Begin(env, newest), row_);
   }
   std::span<const T> newest(int env) const {
-    return std::span(frames_).subspan(At(env, newest_[static_cast<std::size_t>(env)]), row_);
+    return std::span(frames_).subspan(Begin(env, At(newest_, env)), row_);
   }
   std::span<const T> before(int env) const {
     if (each_ == 1) return {};
-    return std::span(frames_).subspan(At(env, 1U - newest_[static_cast<std::size_t>(env)]), row_);
+    return std::span(frames_).subspan(Begin(env, 1U - At(newest_, env)), row_);
   }
 
  private:
-  std::size_t At(int env, std::size_t which) const {
+  std::size_t Begin(int env, std::size_t which) const {
     return (static_cast<std::size_t>(env) * each_ + which) * row_;
   }
 
   std::size_t row_ = 0, each_ = 1;
   std::vector<T> frames_;             // (B, 1 or 2, H, W, C)
-  std::vector<std::uint8_t> newest_;  // (B) which of the two
+  std::vector<std::uint8_t> newest_;  // (B) index of the newest, 0 or 1
 };
 
 }  // namespace starling::envs

@@ -1,19 +1,19 @@
-// What a game is: plain copyable state, a reset, a step and a picture of itself.
+// A game: plain copyable state, a reset, a step and a picture of itself.
 //
 //   static EnvSpec Spec();                           host only
 //   constexpr void Reset(Chance&);                   a fresh episode
 //   constexpr Outcome Step(int action, Chance&);     action in [0, num_actions), episode not over
 //   constexpr void Observe(float* out) const;        writes all of (H, W, C), C order
 //
-// and, where it has them:
+// and optionally:
 //
-//   static constexpr std::array<int, n> kMinimalActions;   those that do something, ascending
+//   static constexpr std::array<int, n> kMinimalActions;   those with an effect, ascending
 //   bool ramping = true;                                   false: never harder; Reset keeps it
 //
-// Reset, Step and Observe allocate nothing, call nothing virtual and keep everything in plain
-// members and arrays. They are constexpr to hold them to it: a compiler that can run a game can
-// also put it on a GPU. Action 0 must be one that may be repeated harmlessly: it is the "last
-// action" before the first (sticky actions).
+// Reset, Step and Observe allocate nothing, make no virtual call and keep everything in plain
+// members and arrays. They are constexpr to enforce this: a compiler that can run a game can also
+// put it on a GPU. Action 0 must be harmless to repeat: it is the "last action" before the first
+// (sticky actions).
 #pragma once
 
 #include <concepts>
@@ -27,6 +27,7 @@ namespace starling::envs {
 struct Outcome {
   float reward = 0;
   bool terminal = false;
+  constexpr End end() const { return terminal ? End::kTerminated : End::kRunning; }
   friend constexpr bool operator==(const Outcome&, const Outcome&) = default;
 };
 

@@ -19,14 +19,11 @@ class GameFrames final : public FrameEnvs {
         spec_{.env = SpecWith<G>(config)},
         players_(MakePlayers<G>(num_envs, seed, config)),
         results_(players_.size()),
-        frames_(players_.size(), static_cast<std::size_t>(spec_.env.obs_size()),
-                repeat().keep_before) {}
+        frames_(players_.size(), spec_.env.row(), repeat().keep_before) {}
 
   const FrameSpec& spec() const override { return spec_; }
   int size() const override { return static_cast<int>(players_.size()); }
-  const FrameResult& result(int env) const override {
-    return results_[static_cast<std::size_t>(env)];
-  }
+  const FrameResult& result(int env) const override { return At(results_, env); }
   std::span<const std::uint8_t> bytes(int) const override { return {}; }
   std::span<const float> floats(int env) const override { return frames_.newest(env); }
   std::span<const float> floats_before(int env) const override { return frames_.before(env); }
@@ -34,13 +31,13 @@ class GameFrames final : public FrameEnvs {
  private:
   void Play(std::span<const std::int32_t> commands, int frames) override {
     for (int i = 0; i < size(); ++i) {
-      const auto at = static_cast<std::size_t>(i);
-      if (commands[at] != kSkip) results_[at] = Obey(i, commands[at], frames);
+      const std::int32_t command = At(commands, i);
+      if (command != kSkip) At(results_, i) = Obey(i, command, frames);
     }
   }
 
   FrameResult Obey(int i, std::int32_t command, int frames) {
-    Player<G>& player = players_[static_cast<std::size_t>(i)];
+    Player<G>& player = At(players_, i);
     if (command == kReset) {
       player.Restart();
       player.game.Observe(frames_.Next(i).data());
@@ -50,8 +47,7 @@ class GameFrames final : public FrameEnvs {
     return PlayRepeated(repeat(), frames, 0, [&]() -> FrameResult {
       const Outcome outcome = player.Play(command);
       player.game.Observe(frames_.Next(i).data());
-      return {.reward = static_cast<double>(outcome.reward),
-              .end = outcome.terminal ? End::kTerminated : End::kRunning};
+      return {.reward = outcome.reward, .end = outcome.end()};
     });
   }
 

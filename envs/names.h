@@ -1,4 +1,4 @@
-// Lists of names in sentences. (fmt::join of g++ 12 and fmt 9 warns about its own inside at -O3.)
+// Lists of names in sentences. (fmt::join warns with g++ 12 and fmt 9 at -O3.)
 #pragma once
 
 #include <string>

@@ -21,7 +21,7 @@ Pace::Pace(const EnvConfig& config, std::int64_t unroll, const EnvSeed& seed)
     : step_ms_(config.step_ms),
       jitter_(config.step_jitter),
       unroll_(unroll),
-      stream_({seed.seed, seed.slot, seed.incarnation, 0, Purpose::kPace}) {
+      stream_(seed.Stream(0, Purpose::kPace)) {
   CHECK(step_ms_ >= 0 && jitter_ >= 0 && jitter_ <= 1 && unroll >= 1,
         "step_ms {}, step_jitter {}, unroll {}", step_ms_, jitter_, unroll);
 }
@@ -37,13 +37,12 @@ std::int64_t Pace::NextStepNs() {
 }
 
 SteadySleeper::SteadySleeper() {
-  ::prctl(PR_SET_TIMERSLACK, 1UL);  // ns; at worst the slack stays what it was
+  ::prctl(PR_SET_TIMERSLACK, 1UL);  // ns; on failure the slack stays as it is
 }
 
 void SteadySleeper::SleepUntilNs(std::int64_t ns) {
   constexpr std::int64_t kSecond = 1'000'000'000;
-  const timespec until{.tv_sec = static_cast<time_t>(ns / kSecond),
-                       .tv_nsec = static_cast<long>(ns % kSecond)};
+  const timespec until{.tv_sec = ns / kSecond, .tv_nsec = ns % kSecond};
   while (::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) {
   }
 }

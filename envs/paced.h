@@ -1,7 +1,7 @@
-// Envs whose step takes a set time, as a slow simulator's does (env.step_ms, env.step_jitter): where
-// games take no time at all, actors wait for the cores alone, and how well many of them share a learner
-// does not show. What is played and seen is not changed in the least, so nothing but an actor at work
-// keeps a pace: whoever evaluates, shows or replays a run plays as fast as it can.
+// Envs whose step takes a set time, like that of a slow simulator (env.step_ms, env.step_jitter).
+// Where games take no time at all, actors wait for the cores alone, which hides how well many of
+// them share a learner. The pace changes nothing that is played or seen. So only an actor at work
+// keeps it: evaluation, display and replay run as fast as they can.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,15 @@
 
 namespace starling::envs {
 
-// How long each step of an actor's envs takes; plain state. The time of a step is drawn anew for every
-// unroll: step_ms times a factor uniform in [1 - step_jitter, 1 + step_jitter], one UniformDouble() of
-// the stream {seed, slot, incarnation, 0, Purpose::kPace}.
+// The duration of each step of an actor's envs; plain state. Every unroll draws it once: step_ms
+// times a factor uniform in [1 - step_jitter, 1 + step_jitter], one UniformDouble() of
+// seed.Stream(0, Purpose::kPace).
 class Pace {
  public:
-  // `unroll`: steps of an unroll, at least 1.
+  // REQUIRES: `unroll`, the steps of an unroll, is at least 1.
   Pace(const EnvConfig& config, std::int64_t unroll, const EnvSeed& seed);
 
-  // Nanoseconds that the next step takes.
+  // The duration of the next step, in nanoseconds.
   std::int64_t NextStepNs();
 
  private:
@@ -34,15 +34,15 @@ class Pace {
   RandomStream stream_;
 };
 
-// A clock that one can sleep by.
+// A clock with a sleep.
 class Sleeper : public Clock {
  public:
-  // Returns at `ns` of NowNs or later; at once if that has passed.
+  // Returns when NowNs() >= ns.
   virtual void SleepUntilNs(std::int64_t ns) = 0;
 };
 
-// The machine's. A thread asleep is woken within the kernel's timer slack, 50 us where nothing is said,
-// which many short steps would add up: the thread that makes one asks for the least.
+// The machine's clock. The kernel wakes a sleeping thread within its timer slack, 50 us by default,
+// and many short steps would add this up. So the constructor sets its thread's slack to 1 ns.
 class SteadySleeper final : public Sleeper {
  public:
   SteadySleeper();
@@ -53,14 +53,14 @@ class SteadySleeper final : public Sleeper {
   SteadyClock clock_;  // CLOCK_MONOTONIC
 };
 
-// `env` at a pace. A step begins when it is asked for and ends no earlier than its time after that, what
-// the games take themselves included; lost time is not made up for by a shorter step, as no simulator
-// could. Reset takes no time.
+// `env` at a pace. A step ends no earlier than its duration after its beginning, the time of the
+// games included. Lost time is not made up for by a shorter step, as no simulator could do that.
+// Reset takes no time.
 //
 // Thread safety: none.
 class Paced final : public VecEnv {
  public:
-  // `while_waiting` is called ten times a second of a long step; may be empty.
+  // `while_waiting` is called ten times a second during a long step; may be empty.
   Paced(std::unique_ptr<VecEnv> env, const Pace& pace, std::unique_ptr<Sleeper> sleeper,
         WhileWaiting while_waiting = {});
 

@@ -30,13 +30,13 @@ constexpr Rgb kLow{86, 180, 233}, kHigh{230, 159, 0};  // of a vector
 Rgb Mixed(const Rgb& from, const Rgb& to, float share) {
   Rgb mixed{};
   for (std::size_t i = 0; i < 3; ++i) {
-    const auto a = static_cast<float>(from[i]), b = static_cast<float>(to[i]);
+    const float a = from[i], b = to[i];
     mixed[i] = static_cast<std::uint8_t>(std::lrint(a + (b - a) * std::clamp(share, 0.0f, 1.0f)));
   }
   return mixed;
 }
 
-// The values of a frame, whatever it is made of, as shares of what they can be.
+// The values of a frame, bytes or floats, relative to their bounds.
 class Values {
  public:
   Values(const FrameSpec& spec, std::span<const std::uint8_t> bytes, std::span<const float> floats)
@@ -45,21 +45,19 @@ class Values {
         low_(spec.bytes ? 0 : spec.env.low),
         high_(spec.bytes ? 255 : spec.env.high) {
     const std::size_t size = spec.bytes ? bytes_.size() : floats_.size();
-    CHECK(size == static_cast<std::size_t>(spec.env.obs_size()), "{} values", size);
+    CHECK(size == spec.env.row(), "{} values", size);
   }
 
-  float operator[](std::size_t i) const {
-    return bytes_.empty() ? floats_[i] : static_cast<float>(bytes_[i]);
-  }
-  // 0 is the lowest value, 1 the highest.
-  float Share(std::size_t i) const {
+  float operator[](int i) const { return bytes_.empty() ? At(floats_, i) : At(bytes_, i); }
+  // From 0, the lowest value, to 1, the highest.
+  float Share(int i) const {
     const float value = (*this)[i];
     if (!std::isfinite(value)) return value > 0 ? 1 : 0;
     if (high_ - low_ < 1e6f) return (value - low_) / (high_ - low_);
-    return 0.5f + 0.5f * value / (1 + std::abs(value));  // bounds that say nothing
+    return 0.5f + 0.5f * value / (1 + std::abs(value));  // practically unbounded
   }
-  // How brightly a cell of a grid is lit: not at all by zero, whatever the bounds.
-  float Light(std::size_t i) const {
+  // The brightness of a grid's cell; 0 for a value of zero, whatever the bounds.
+  float Light(int i) const {
     const float value = std::abs((*this)[i]);
     if (!std::isfinite(value)) return 1;
     const float most = std::max(std::abs(low_), std::abs(high_));
@@ -72,38 +70,36 @@ class Values {
   float low_, high_;
 };
 
-int FirstLit(const Values& values, std::size_t cell, int channels) {
+int FirstLit(const Values& values, int cell, int channels) {
   for (int channel = 0; channel < channels; ++channel) {
-    if (values[cell * static_cast<std::size_t>(channels) + static_cast<std::size_t>(channel)] != 0)
-      return channel;
+    if (values[cell * channels + channel] != 0) return channel;
   }
   return -1;
 }
 
-Rgb PictureColor(const Values& values, std::size_t cell, int channels) {
+Rgb PictureColor(const Values& values, int cell, int channels) {
   Rgb color{};
-  for (std::size_t i = 0; i < 3; ++i) {
+  for (int i = 0; i < 3; ++i) {
     const float share = values.Share(channels == 1 ? cell : cell * 3 + i);
-    color[i] = static_cast<std::uint8_t>(std::lrint(255 * std::clamp(share, 0.0f, 1.0f)));
+    At(color, i) = static_cast<std::uint8_t>(std::lrint(255 * std::clamp(share, 0.0f, 1.0f)));
   }
   return color;
 }
 
-Rgb GridColor(const Values& values, std::size_t cell, int channels) {
+Rgb GridColor(const Values& values, int cell, int channels) {
   const int lit = FirstLit(values, cell, channels);
   if (lit < 0) return kBackground;
-  const std::size_t i = cell * static_cast<std::size_t>(channels) + static_cast<std::size_t>(lit);
-  return Mixed(kBackground, ColorOfChannel(lit), values.Light(i));
+  return Mixed(kBackground, ColorOfChannel(lit), values.Light(cell * channels + lit));
 }
 
-Rgb VectorColor(const Values& values, std::size_t cell) {
+Rgb VectorColor(const Values& values, int cell) {
   const float share = values.Share(cell);
   return share < 0.5f ? Mixed(kBackground, kLow, 1 - 2 * share)
                       : Mixed(kBackground, kHigh, 2 * share - 1);
 }
 
-void Set(Image& image, std::size_t pixel, const Rgb& color) {
-  std::ranges::copy(color, image.rgb.begin() + static_cast<std::ptrdiff_t>(3 * pixel));
+void Set(Image& image, int pixel, const Rgb& color) {
+  std::ranges::copy(color, image.rgb.begin() + 3 * pixel);
 }
 
 Image Blank(int width, int height) {
@@ -132,7 +128,7 @@ Image Paint(const FrameSpec& spec, std::span<const std::uint8_t> bytes,
   const bool vector = kind == FrameKind::kVector;
   Image image = Blank(vector ? spec.env.channels : spec.env.width, spec.env.height);
   const int channels = spec.env.channels;
-  for (std::size_t cell = 0; cell < image.rgb.size() / 3; ++cell) {
+  for (int cell = 0; cell < image.width * image.height; ++cell) {
     Set(image, cell,
         vector                        ? VectorColor(values, cell)
         : kind == FrameKind::kPicture ? PictureColor(values, cell, channels)
@@ -149,9 +145,8 @@ std::vector<int> LitChannels(const FrameSpec& spec, std::span<const std::uint8_t
                              std::span<const float> floats) {
   const Values values(spec, bytes, floats);
   std::vector<int> lit(static_cast<std::size_t>(spec.env.height * spec.env.width));
-  for (std::size_t cell = 0; cell < lit.size(); ++cell) {
-    lit[cell] = FirstLit(values, cell, spec.env.channels);
-  }
+  int cell = 0;
+  for (int& channel : lit) channel = FirstLit(values, cell++, spec.env.channels);
   return lit;
 }
 
@@ -160,8 +155,7 @@ Image Enlarged(const Image& image, int scale, bool lines) {
   for (int row = 0; row < large.height; ++row) {
     for (int column = 0; column < large.width; ++column) {
       const bool line = lines && (row % scale == scale - 1 || column % scale == scale - 1);
-      Set(large, static_cast<std::size_t>(row * large.width + column),
-          line ? kLine : image.at(row / scale, column / scale));
+      Set(large, row * large.width + column, line ? kLine : image.at(row / scale, column / scale));
     }
   }
   return large;
@@ -171,6 +165,7 @@ Image Shrunk(const Image& image, int factor) {
   Image small = Blank((image.width + factor - 1) / factor, (image.height + factor - 1) / factor);
   for (int row = 0; row < small.height; ++row) {
     for (int column = 0; column < small.width; ++column) {
+      // The block [row * factor, bottom) x [column * factor, right) of `image`.
       const int bottom = std::min(image.height, (row + 1) * factor);
       const int right = std::min(image.width, (column + 1) * factor);
       int sum[3] = {}, count = 0;
@@ -184,7 +179,7 @@ Image Shrunk(const Image& image, int factor) {
       for (std::size_t i = 0; i < 3; ++i) {
         mean[i] = static_cast<std::uint8_t>((sum[i] + count / 2) / count);
       }
-      Set(small, static_cast<std::size_t>(row * small.width + column), mean);
+      Set(small, row * small.width + column, mean);
     }
   }
   return small;

@@ -1,8 +1,7 @@
 // One env: a game, its stream, and the actions it is asked for. Compiles for a GPU as it is.
 #pragma once
 
-#include <array>
-#include <cstddef>
+#include <cstdint>
 
 #include "core/random.h"
 #include "envs/chance.h"
@@ -13,7 +12,7 @@ namespace starling::envs {
 template <Game G>
 struct Player {
   RandomStream stream;
-  double sticky = 0;
+  double sticky = 0;     // probability of a sticky action
   bool minimal = false;  // actions are indices into G::kMinimalActions
   G game{};
   int last_action = 0;
@@ -26,11 +25,32 @@ struct Player {
   constexpr Outcome Play(int asked) {
     RandomChance chance(stream);
     if constexpr (requires { G::kMinimalActions; }) {
-      constexpr auto kActions = G::kMinimalActions;  // of its own: a GPU does not see that of G
-      if (minimal) asked = kActions[static_cast<std::size_t>(asked)];
+      constexpr auto kActions = G::kMinimalActions;  // a local copy: a GPU cannot index that of G
+      if (minimal) asked = At(kActions, asked);
     }
     last_action = StickyAction(asked, last_action, sticky, chance);
     return game.Step(last_action, chance);
+  }
+};
+
+// A player and the episode under way.
+template <Game G>
+struct Seat {
+  Player<G> player;
+  double episode_return = 0;
+  std::int64_t length = 0;
+
+  constexpr void Restart() {
+    player.Restart();
+    episode_return = 0;
+    length = 0;
+  }
+
+  constexpr Outcome Play(int asked) {
+    const Outcome outcome = player.Play(asked);
+    episode_return += outcome.reward;
+    ++length;
+    return outcome;
   }
 };
 

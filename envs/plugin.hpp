@@ -15,11 +15,11 @@
 //   };
 //   STARLING_ENV(Coin);
 //
-// Reset begins an episode, whatever was before; it and Step take all their chance from `random`,
-// so that the same seed gives the same episode. `values` is all 0 before Observe.
+// Reset begins an episode from any state. Reset and Step draw all random numbers from `random`, so
+// the same seed gives the same episode. `values` is all 0 before Observe.
 // Optional: `static constexpr float kLow = -1, kHigh = 1` (else 0 and 1) and `int Lives() const`.
-// The class is made by its default constructor. Anything may throw; the text of a std::exception
-// is what the user reads. examples/plugin is a whole plug-in; envs/plugin.h says the rest.
+// The class needs a default constructor. Every function may throw; users see the text of a
+// std::exception. examples/plugin is a complete plug-in; envs/plugin.h has all rules.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@
 #include <type_traits>
 #include <utility>
 
-// The .h beside this file, wherever the two have been copied to.
+// In the same folder, so that both can be copied elsewhere.
 #include "plugin.h"
 
 namespace starling::plugin {
@@ -69,11 +69,12 @@ class Random {
   std::uint64_t state_;
 };
 
-// The table of a class as above. Its functions let no exception out.
+// The table of a class as above. Its functions catch every exception.
 template <class Env>
 class Exported {
  public:
   static const starling_env_v1* Table() {
+    // In the order of starling_env_v1: C++17 has no designated initializers.
     static const starling_env_v1 table = {
         STARLING_ENV_ABI,
         sizeof(starling_env_v1),
@@ -102,7 +103,7 @@ class Exported {
     Random random{};
   };
 
-  // 0, or 1 where `body` throws; its text is kept for Error.
+  // Returns 0, or 1 if `body` throws; keeps the exception's text for Error.
   template <class Body>
   static std::int32_t Try(Body body) noexcept {
     try {
@@ -157,7 +158,7 @@ class Exported {
   }
   static const char* Error(void*) { return Text().c_str(); }
 
-  // What a class may leave out: the overload with int is taken where the class has it.
+  // Optional members: called with 0, the overload with int wins if the class has the member.
   template <class E>
   static constexpr auto Low(int) -> decltype(float{E::kLow}) {
     return E::kLow;

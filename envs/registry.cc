@@ -58,7 +58,7 @@ constexpr Entry Row(const char* name) {
   return {name, SpecOfGame<G>, MakeVecGame<G>, MakeGameFrames<G>, CanRamp<G>};
 }
 
-// One line an env, sorted by name, which is also the name in its spec.
+// One line for each env, sorted by name. EnvSpec::name is the same.
 constexpr Entry kEnvs[] = {
     Row<ArcadePong>("arcade/pong"),
     Row<Catch>("catch"),
@@ -71,7 +71,7 @@ constexpr Entry kEnvs[] = {
     Row<MinatarSpaceInvaders>("minatar/space_invaders"),
 };
 
-// Frames only: whatever is asked for, it goes through the wrappers.
+// Families without a VecEnv of their own: they always go through the wrappers.
 constexpr Entry kGym = {kGymPrefix, GymSpec, nullptr, MakeGymFrames};
 constexpr Entry kPlugin = {kPluginPrefix, PluginSpec, nullptr, MakePluginFrames};
 
@@ -86,7 +86,7 @@ const Entry& Find(const std::string& name) {
                               DidYouMean(name, names), Listed(names)));
 }
 
-// What an env cannot do is refused, never ignored.
+// Refuses every key that has no effect on the env.
 void CheckFits(const Entry& entry, const FrameSpec& raw, const EnvConfig& config) {
   const EnvConfig standard;
   const bool gym = &entry == &kGym, plugin = &entry == &kPlugin;
@@ -126,7 +126,7 @@ std::unique_ptr<VecEnv> MakeVecEnv(const EnvConfig& config, int num_envs, const 
   }
   auto frames = entry.frames(config, num_envs, seed, while_waiting);
   CheckFits(entry, frames->spec(), config);
-  return std::make_unique<Wrapped>(std::move(frames), seed, config);
+  return std::make_unique<WrappedEnv>(std::move(frames), seed, config);
 }
 
 std::unique_ptr<FrameEnvs> MakeFrames(const EnvConfig& config, int num_envs, const EnvSeed& seed) {

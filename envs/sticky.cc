@@ -19,21 +19,21 @@ double StickyChance(const EnvConfig& config) {
   if (config.sticky_actions >= 0) return config.sticky_actions;
   if (config.name.starts_with(kPluginPrefix)) return 0;
   if (!config.name.starts_with(kGymPrefix)) return kGames;
-  // Whoever has ALE do it does not want it twice.
+  // ALE's own sticky actions replace ours.
   const auto options = nlohmann::json::parse(config.options, nullptr, false);
-  const bool theirs = options.contains("repeat_action_probability");
-  return config.name.starts_with(std::string(kGymPrefix) + "ALE/") && !theirs ? kAle : 0;
+  const bool ale_does_it = options.contains("repeat_action_probability");
+  return config.name.starts_with(std::string(kGymPrefix) + "ALE/") && !ale_does_it ? kAle : 0;
 }
 
 StickyActions::StickyActions(int num_envs, const EnvSeed& seed, double probability)
     : probability_(probability) {
-  for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(num_envs); ++i) {
-    envs_.push_back({RandomStream({seed.seed, seed.slot, seed.incarnation, i, Purpose::kSticky})});
+  for (int i = 0; i < num_envs; ++i) {
+    envs_.push_back({RandomStream(seed.Stream(envs_.size(), Purpose::kSticky))});
   }
 }
 
 void StickyActions::Play(int i, std::int32_t asked, std::span<std::int32_t> frames) {
-  One& env = envs_[static_cast<std::size_t>(i)];
+  EnvState& env = At(envs_, i);
   for (std::int32_t& frame : frames) {
     RandomChance chance(env.stream);
     env.last = StickyAction(asked, env.last, probability_, chance);

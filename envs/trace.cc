@@ -21,27 +21,23 @@ namespace {
 
 constexpr int kMaxCellsNamed = 6;  // of a channel; its picture shows all
 
-// What the game did with one event of the recording.
+// The game's answer to one event of the recording.
 struct Played {
   Outcome outcome;
-  std::string draws;        // how the draws asked for differ from those recorded, or empty
+  std::string draws;        // ScriptedChance::Mismatch()
   std::vector<float> seen;  // (H, W, C)
 };
 
-bool SameCell(float seen, std::uint8_t recorded) { return seen == static_cast<float>(recorded); }
-
-// One channel as a grid: what is the same, what is missing (recorded, not seen) and what is too
-// much.
+// One channel as a grid: '#' and '.' where both agree, '-' recorded only, '+' seen only.
 std::string Picture(const TraceHeader& header, const TraceEvent& event, const Played& played,
                     int channel) {
   std::string picture;
   for (int row = 0; row < header.height; ++row) {
     picture += "      ";
     for (int column = 0; column < header.width; ++column) {
-      const auto cell =
-          static_cast<std::size_t>((row * header.width + column) * header.channels + channel);
-      const bool recorded = event.observation[cell] != 0;
-      const bool same = SameCell(played.seen[cell], event.observation[cell]);
+      const int cell = (row * header.width + column) * header.channels + channel;
+      const bool recorded = At(event.observation, cell) != 0;
+      const bool same = At(played.seen, cell) == At(event.observation, cell);
       picture += same ? (recorded ? '#' : '.') : (recorded ? '-' : '+');
     }
     picture += '\n';
@@ -49,31 +45,32 @@ std::string Picture(const TraceHeader& header, const TraceEvent& event, const Pl
   return picture;
 }
 
-// Names the cells of one channel that differ, and draws it; empty if none does.
+// The cells of one channel that differ, and its picture; empty if none does.
 std::string ChannelDifference(const TraceHeader& header, const TraceEvent& event,
                               const Played& played, int channel) {
   std::string cells;
   int differing = 0;
   for (int i = 0; i < header.height * header.width; ++i) {
-    const auto cell = static_cast<std::size_t>(i * header.channels + channel);
-    if (SameCell(played.seen[cell], event.observation[cell])) continue;
+    const int cell = i * header.channels + channel;
+    const int recorded = At(event.observation, cell);
+    const float seen = At(played.seen, cell);
+    if (seen == static_cast<float>(recorded)) continue;
     if (++differing > kMaxCellsNamed) continue;
     cells += fmt::format(" ({}, {}) recorded {}, got {};", i / header.width, i % header.width,
-                         event.observation[cell], played.seen[cell]);
+                         recorded, seen);
   }
   if (differing > kMaxCellsNamed) cells += fmt::format(" and {} more;", differing - kMaxCellsNamed);
   if (cells.empty()) return cells;
   cells.back() = '\n';
-  return fmt::format("  channel {}: (row, column){}{}",
-                     header.channel_names[static_cast<std::size_t>(channel)], cells,
+  return fmt::format("  channel {}: (row, column){}{}", At(header.channel_names, channel), cells,
                      Picture(header, event, played, channel));
 }
 
-// Empty if `played` is what was recorded; otherwise every respect in which it is not.
+// Every difference between recording and `played`, a line each; empty if there is none.
 std::string Difference(const TraceHeader& header, const TraceEvent& event, const Played& played) {
   std::string text;
   if (!played.draws.empty()) text += fmt::format("  draws: {}\n", played.draws);
-  if (!event.reset && event.reward != static_cast<double>(played.outcome.reward)) {
+  if (!event.reset && event.reward != played.outcome.reward) {
     text += fmt::format("  reward: recorded {}, got {}\n", event.reward, played.outcome.reward);
   }
   if (!event.reset && event.terminal != played.outcome.terminal) {
@@ -92,7 +89,7 @@ std::string Difference(const TraceHeader& header, const TraceEvent& event, const
 
 std::string Where(const TraceHeader& header, const TraceEvent& event, long step, int action) {
   if (event.reset) return fmt::format("line {}, the reset before step {}\n", event.line, step + 1);
-  const auto name = [&](int index) { return header.action_names[static_cast<std::size_t>(index)]; };
+  const auto name = [&](int index) { return At(header.action_names, index); };
   const std::string sticky =
       action == event.action ? "" : fmt::format(", sticky: played {} ({})", action, name(action));
   return fmt::format("line {}, step {}, action {} ({}){}\n", event.line, step, event.action,
@@ -114,12 +111,14 @@ void CheckVariant(const EnvSpec& spec, const TraceHeader& header, const std::str
 template <Game G>
 TraceResult Replay(TraceFile& trace, const std::string& path) {
   const TraceHeader& header = trace.header();
-  CheckVariant(G::Spec(), header, path);
+  const EnvSpec spec = G::Spec();
+  CheckVariant(spec, header, path);
   TraceResult result;
   G game{};
   TraceEvent event;
-  int last_action = 0;  // outlives a reset
+  int last_action = 0;  // survives a reset
   while (trace.Next(event)) {
+    // 1. Play the event with the recorded draws.
     Played played;
     ScriptedChance chance(event.draws);
     if (event.reset) {
@@ -129,8 +128,10 @@ TraceResult Replay(TraceFile& trace, const std::string& path) {
       played.outcome = game.Step(last_action, chance);
     }
     played.draws = chance.Mismatch();
-    played.seen.resize(static_cast<std::size_t>(header.obs_size()));
+    played.seen.resize(spec.row());
     game.Observe(played.seen.data());
+
+    // 2. Stop at the first difference.
     const std::string difference = Difference(header, event, played);
     if (!difference.empty()) {
       const long step = result.steps + (event.reset ? 0 : 1);
@@ -148,7 +149,6 @@ struct TracedGame {
   TraceResult (*replay)(TraceFile&, const std::string&);
 };
 
-// One line a game.
 constexpr TracedGame kTracedGames[] = {
     {"asterix", Replay<MinatarAsterix>},
     {"breakout", Replay<MinatarBreakout>},

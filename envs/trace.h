@@ -1,5 +1,6 @@
-// Holds our games to recorded play (format: envs/trace_file.h): fed the recorded actions and draws,
-// a game must show the same observation, reward and end at every step. Behind `starling conform`.
+// Checks our games against recorded play (format: envs/trace_file.h): with the recorded actions and
+// draws, a game must show the same observation, reward and end at every step. The work of
+// `starling conform`.
 #pragma once
 
 #include <filesystem>
@@ -10,17 +11,17 @@ namespace starling::envs {
 
 struct TraceResult {
   bool conforms = false;
-  long steps = 0;  // that agreed; all of the recording's, if it conforms
-  // Empty if it conforms; otherwise several lines: which step, and what was recorded and what we
-  // got: draws, reward, end, and a picture of every channel that differs.
+  long steps = 0;  // number of steps that agreed
+  // Empty if it conforms. Otherwise several lines: the step, then every difference between
+  // recording and game in draws, reward and end, and a picture of every channel that differs.
   std::string first_difference;
 };
 
-// Throws UserError, naming file and line, on a file that cannot be read or is no recording, and on
-// a recording of a game or of a variant that is not here.
+// Throws UserError, with file and line, if the file cannot be read or is not a recording, or if we
+// do not have its game or variant.
 TraceResult Conform(const std::filesystem::path& path);
 
-// Names as recordings give them ("breakout"), of the games that can be held to them.
+// The games that can be checked, by their names in recordings ("breakout").
 std::vector<std::string> TracedGames();
 
 }  // namespace starling::envs

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "envs/env.h"
 
 namespace starling::envs {
 namespace {
@@ -20,12 +21,12 @@ using Json = nlohmann::json;
 constexpr std::size_t kMaxLineBytes = 1u << 20;
 constexpr int kMaxSide = 1024, kMaxCells = 1 << 20;
 
-// What is wrong with a line; the caller knows which.
+// An error in a line whose number only the caller knows.
 struct BadLine {
-  std::string what;
+  std::string error;
 };
 
-[[noreturn]] void Refuse(std::string what) { throw BadLine{std::move(what)}; }
+[[noreturn]] void Refuse(std::string error) { throw BadLine{std::move(error)}; }
 
 const Json& Field(const Json& object, const char* key) {
   const auto found = object.find(key);
@@ -57,6 +58,7 @@ TraceHeader ParseHeader(const Json& json) {
   if (!(header.sticky_actions >= 0 && header.sticky_actions <= 1)) {
     Refuse("\"sticky_action_prob\" is not in [0, 1]");
   }
+  // A channel without a name in "channels" is called by its number.
   const Json& shape = Field(json, "shape");
   if (!shape.is_array() || shape.size() != 3) Refuse("\"shape\" is not [height, width, channels]");
   header.height = Integer(shape[0], "the height", 1, kMaxSide);
@@ -66,7 +68,7 @@ TraceHeader ParseHeader(const Json& json) {
   for (int i = 0; i < header.channels; ++i) header.channel_names.push_back(fmt::format("#{}", i));
   for (const auto& [name, index] : Field(json, "channels").items()) {
     const int i = Integer(index, "a channel's index", 0, header.channels);
-    header.channel_names[static_cast<std::size_t>(i)] = name;
+    At(header.channel_names, i) = name;
   }
   header.action_names = Field(json, "actions").get<std::vector<std::string>>();
   return header;
@@ -144,7 +146,7 @@ int HexDigit(char c) {
 
 std::vector<std::uint8_t> ParseObservation(const Json& json, int cells) {
   const std::string hex = json.get<std::string>();
-  const std::size_t count = static_cast<std::size_t>(cells);
+  const auto count = static_cast<std::size_t>(cells);
   if (hex.size() != (count + 7) / 8 * 2) {
     Refuse(fmt::format("\"s\" holds {} hex digits, {} cells need {}", hex.size(), cells,
                        (count + 7) / 8 * 2));
@@ -174,7 +176,7 @@ TraceEvent ParseEvent(const Json& json, const TraceHeader& header) {
 
 }  // namespace
 
-// The lines of a gzipped file, of which each is JSON.
+// A gzipped file whose lines are JSON objects.
 class TraceFile::Lines {
  public:
   explicit Lines(const std::filesystem::path& path) : path_(path.string()) {
@@ -194,7 +196,7 @@ class TraceFile::Lines {
 
   long number() const { return number_; }
 
-  // Passes the next line to parse(json), and answers what it answers; false behind the last line.
+  // Passes the next line to parse(json). Returns false after the last line.
   template <class Parse>
   bool Take(const Parse& parse) {
     ++number_;
@@ -204,16 +206,16 @@ class TraceFile::Lines {
       if (!json.is_object()) Refuse("it is not a JSON object");
       parse(json);
     } catch (const BadLine& bad) {
-      Fail(bad.what);
+      Fail(bad.error);
     } catch (const Json::exception& error) {
       Fail(error.what());
     }
     return true;
   }
 
-  [[noreturn]] void Fail(std::string_view what) const {
+  [[noreturn]] void Fail(std::string_view error) const {
     throw UserError(
-        fmt::format("{}:{}: {}; record it again or fetch a sound copy", path_, number_, what));
+        fmt::format("{}:{}: {}; record it again or fetch a sound copy", path_, number_, error));
   }
 
  private:
@@ -237,7 +239,7 @@ class TraceFile::Lines {
     const int got = gzread(file_, buffer_.data(), static_cast<unsigned>(buffer_.size()));
     int code = Z_OK;
     const char* message = gzerror(file_, &code);
-    // A file cut short is told only by the error that stands after its last bytes.
+    // zlib reports a file that is cut short only by the error after its last bytes.
     if (got < 0 || (code != Z_OK && code != Z_STREAM_END)) {
       Fail(fmt::format("the file is damaged or cut short ({})", message));
     }

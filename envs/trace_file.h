@@ -1,4 +1,4 @@
-// Reads recorded play, GAME_POLICY.jsonl.gz: gzipped lines of JSON (plain lines are read as well).
+// Reads recorded play, GAME_POLICY.jsonl.gz: lines of JSON, gzipped or plain.
 //
 // The first line is a header:
 //   {"game":"breakout","sticky_action_prob":0.1,"shape":[10,10,4],"channels":{"paddle":0,…},
@@ -44,14 +44,14 @@ struct TraceEvent {
 
 class TraceFile {
  public:
-  // Opens `path` and reads the header. Throws UserError naming file and line where it cannot be
-  // read or is not such a recording; so does Next().
+  // Opens `path` and reads the header. Throws UserError, with file and line, if it cannot be read
+  // or is not a recording; so does Next().
   explicit TraceFile(const std::filesystem::path& path);
   ~TraceFile();
 
   const TraceHeader& header() const { return header_; }
 
-  // The next reset or step; false behind the last.
+  // Reads the next reset or step. Returns false after the last.
   bool Next(TraceEvent& event);
 
  private:

@@ -1,14 +1,14 @@
-// B copies of a game side by side: VecEnv (envs/env.h) for bundled games without wrappers. With them,
-// Wrapped over GameFrames plays the same episodes.
+// B copies of a game side by side: VecEnv (envs/env.h) for bundled games without wrappers.
+// WrappedEnv over GameFrames plays the same episodes with wrappers.
 //
-// Env i draws from its own stream, StreamId{seed, slot, incarnation, i, Purpose::kEnv}, in this
-// order: one Uniform() for the sticky action at the start of every step, then what the game's Step
-// draws, then, if the episode ended, what its Reset draws. So an env's future depends on its seed,
-// its index and its own actions alone.
+// Env i draws from its own stream (EnvSeed::Stream, Purpose::kEnv) in this order: one Uniform() for
+// the sticky action at the start of every step, then the draws of the game's Step, then, if the
+// episode ended, those of its Reset. So an env's future depends only on its seed, its index and its
+// own actions.
 //
-// Sticky actions: with probability env.sticky_actions a step plays the action played in the
-// step before instead of the one asked for. That last action starts as 0 and outlives a reset. The
-// draw is made even when the probability is 0.
+// Sticky actions: with probability env.sticky_actions a step plays the action of the step before
+// instead of the requested one. That last action starts as 0 and survives a reset. The draw is made
+// even when the probability is 0.
 #pragma once
 
 #include <algorithm>
@@ -28,16 +28,16 @@
 
 namespace starling::envs {
 
-// The spec of a game as `config` wants it: with all of its actions, or those that do something.
+inline bool UsesMinimalActions(const EnvConfig& config) { return config.action_set == "minimal"; }
+
+// The spec of a game under env.action_set: all of its actions, or only those with an effect.
 template <Game G>
 EnvSpec SpecWith(const EnvConfig& config) {
   EnvSpec spec = G::Spec();
   if constexpr (requires { G::kMinimalActions; }) {
-    if (config.action_set == "minimal") {
+    if (UsesMinimalActions(config)) {
       std::vector<std::string> names;
-      for (const int action : G::kMinimalActions) {
-        names.push_back(spec.action_names[static_cast<std::size_t>(action)]);
-      }
+      for (const int action : G::kMinimalActions) names.push_back(At(spec.action_names, action));
       spec.action_names = std::move(names);
       spec.num_actions = static_cast<int>(spec.action_names.size());
     }
@@ -51,12 +51,10 @@ std::vector<Player<G>> MakePlayers(int num_envs, const EnvSeed& seed, const EnvC
   CHECK(num_envs >= 1, "num_envs = {}", num_envs);
   CHECK(sticky <= 1, "sticky_actions = {}", sticky);
   std::vector<Player<G>> players;
-  players.reserve(static_cast<std::size_t>(num_envs));
-  for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(num_envs); ++i) {
-    players.push_back(
-        {.stream = RandomStream({seed.seed, seed.slot, seed.incarnation, i, Purpose::kEnv}),
-         .sticky = sticky,
-         .minimal = config.action_set == "minimal"});
+  for (int i = 0; i < num_envs; ++i) {
+    players.push_back({.stream = RandomStream(seed.Stream(players.size(), Purpose::kEnv)),
+                       .sticky = sticky,
+                       .minimal = UsesMinimalActions(config)});
     if constexpr (requires(G game) { game.ramping; }) players.back().game.ramping = config.ramping;
   }
   return players;
@@ -66,41 +64,45 @@ template <Game G>
 class VecGame final : public VecEnv {
  public:
   VecGame(int num_envs, const EnvSeed& seed, const EnvConfig& config) : spec_(SpecWith<G>(config)) {
-    for (Player<G>& player : MakePlayers<G>(num_envs, seed, config)) envs_.push_back({player});
+    for (Player<G>& player : MakePlayers<G>(num_envs, seed, config)) seats_.push_back({player});
   }
 
   const EnvSpec& spec() const override { return spec_; }
-  int size() const override { return static_cast<int>(envs_.size()); }
+  int size() const override { return static_cast<int>(seats_.size()); }
 
-  // Episodes under way are abandoned without an EpisodeEnd.
+  // Abandons episodes under way, without an EpisodeEnd.
   void Reset(std::span<float> observations) override {
-    CHECK(observations.size() == envs_.size() * row());
-    for (std::size_t i = 0; i < envs_.size(); ++i) {
-      envs_[i].Restart();
-      envs_[i].player.game.Observe(&observations[i * row()]);
+    CHECK(observations.size() == seats_.size() * spec_.row());
+    float* row = observations.data();
+    for (Seat<G>& seat : seats_) {
+      seat.Restart();
+      seat.player.game.Observe(row);
+      row += spec_.row();
     }
   }
 
   void Step(std::span<const std::int32_t> actions, std::span<float> observations,
             std::span<float> rewards, std::span<std::uint8_t> terminals) override {
-    CHECK(actions.size() == envs_.size() && observations.size() == envs_.size() * row() &&
-              rewards.size() == envs_.size() && terminals.size() == envs_.size(),
+    CHECK(actions.size() == seats_.size() && rewards.size() == seats_.size() &&
+              terminals.size() == seats_.size() &&
+              observations.size() == seats_.size() * spec_.row(),
           "{} actions, {} observed values, {} rewards, {} terminals for {} envs", actions.size(),
-          observations.size(), rewards.size(), terminals.size(), envs_.size());
-    for (std::size_t i = 0; i < envs_.size(); ++i) {
-      CHECK(actions[i] >= 0 && actions[i] < spec_.num_actions,
-            "action {} of env {}, not in [0, {})", actions[i], i, spec_.num_actions);
-      One& env = envs_[i];
-      const Outcome outcome = env.player.Play(actions[i]);
-      env.episode_return += static_cast<double>(outcome.reward);
-      ++env.length;
-      rewards[i] = outcome.reward;
-      terminals[i] = static_cast<std::uint8_t>(outcome.terminal ? End::kTerminated : End::kRunning);
+          observations.size(), rewards.size(), terminals.size(), seats_.size());
+    float* row = observations.data();
+    for (int i = 0; i < size(); ++i, row += spec_.row()) {
+      const std::int32_t action = At(actions, i);
+      CHECK(action >= 0 && action < spec_.num_actions, "action {} of env {}, not in [0, {})",
+            action, i, spec_.num_actions);
+      Seat<G>& seat = At(seats_, i);
+      const Outcome outcome = seat.Play(action);
+      At(rewards, i) = outcome.reward;
+      At(terminals, i) = static_cast<std::uint8_t>(outcome.end());
+      // An episode that ended is reported and reset before anything is observed.
       if (outcome.terminal) {
-        episodes_.push_back({static_cast<int>(i), env.episode_return, env.length});
-        env.Restart();
+        episodes_.push_back({i, seat.episode_return, seat.length});
+        seat.Restart();
       }
-      env.player.game.Observe(&observations[i * row()]);
+      seat.player.game.Observe(row);
     }
   }
 
@@ -112,22 +114,8 @@ class VecGame final : public VecEnv {
   std::unique_ptr<VecEnv> Clone() const override { return std::make_unique<VecGame>(*this); }
 
  private:
-  struct One {
-    Player<G> player;
-    double episode_return = 0;
-    std::int64_t length = 0;
-
-    void Restart() {
-      player.Restart();
-      episode_return = 0;
-      length = 0;
-    }
-  };
-
-  std::size_t row() const { return static_cast<std::size_t>(spec_.obs_size()); }
-
   EnvSpec spec_;
-  std::vector<One> envs_;
+  std::vector<Seat<G>> seats_;
   std::vector<EpisodeEnd> episodes_;  // not yet taken
 };
 

@@ -9,41 +9,36 @@
 namespace starling::envs {
 
 std::string WhyNotOnGpu(const EnvConfig& config) {
-  const auto sentence = [&](const char* key, const std::string& what) {
-    return fmt::format("env.{}: {}", key, what);
-  };
-  if (config.name.starts_with(kGymPrefix)) {
-    return sentence("name", config.name +
-                                " is played by Gymnasium, on a CPU; only bundled games "
-                                "can be played on a GPU");
-  }
-  if (config.name.starts_with(kPluginPrefix)) {
-    return sentence("name", config.name +
-                                " is a library for a CPU; only bundled games can be "
-                                "played on a GPU");
-  }
-  if (config.step_ms > 0) {
-    return sentence("step_ms",
-                    "is a pace that only envs on a CPU can keep: a GPU plays a whole "
-                    "unroll at once; leave it out");
-  }
-  if (!NeedsWrappers(config)) return "";
+  constexpr char kWrapper[] = "is done on a CPU, and a game on a GPU does without; leave it out";
   const struct {
-    bool set;
+    bool found;
     const char* key;
-  } wrappers[] = {{config.noop_max > 0, "noop_max"},
-                  {config.repeat > 1, "repeat"},
-                  {config.life_loss_ends, "life_loss_ends"},
-                  {config.time_limit > 0, "time_limit"},
-                  {config.reward_clip > 0, "reward_clip"},
-                  {config.pixels, "pixels"},
-                  {config.stack > 1, "stack"}};
-  for (const auto& [set, key] : wrappers) {
-    if (set) {
-      return sentence(key, "is done on a CPU, and a game on a GPU does without; leave it out");
-    }
+    std::string why;
+  } obstacles[] = {
+      // 1. Envs that are not bundled.
+      {config.name.starts_with(kGymPrefix), "name",
+       config.name +
+           " is played by Gymnasium, on a CPU; only bundled games can be played on a GPU"},
+      {config.name.starts_with(kPluginPrefix), "name",
+       config.name + " is a library for a CPU; only bundled games can be played on a GPU"},
+      // 2. The pace: a GPU plays whole unrolls.
+      {config.step_ms > 0, "step_ms",
+       "is a pace that only envs on a CPU can keep: a GPU plays a whole unroll at once; leave it "
+       "out"},
+      // 3. The wrappers.
+      {config.noop_max > 0, "noop_max", kWrapper},
+      {config.repeat > 1, "repeat", kWrapper},
+      {config.life_loss_ends, "life_loss_ends", kWrapper},
+      {config.time_limit > 0, "time_limit", kWrapper},
+      {config.reward_clip > 0, "reward_clip", kWrapper},
+      {config.pixels, "pixels", kWrapper},
+      {config.stack > 1, "stack", kWrapper},
+  };
+  for (const auto& [found, key, why] : obstacles) {
+    if (found) return fmt::format("env.{}: {}", key, why);
   }
-  CHECK(false, "a wrapper without a sentence");
+  CHECK(!NeedsWrappers(config), "a wrapper without a sentence");
+  return "";
 }
 
 }  // namespace starling::envs

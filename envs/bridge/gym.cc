@@ -14,7 +14,6 @@
 #include "core/error.h"
 #include "envs/bridge/spawn.h"
 #include "envs/bridge/worker_envs.h"
-#include "envs/sticky.h"
 
 namespace starling::envs {
 namespace {
@@ -28,16 +27,16 @@ std::string IdOf(const EnvConfig& config) {
 
 nlohmann::json OptionsOf(const EnvConfig& config) {
   if (config.options.empty()) return nlohmann::json::object();
-  // Copies are made and written by functions that call themselves for each level.
-  constexpr int kMostLevels = 64;
+  // A limit, because copying and writing JSON recurse for each level.
+  constexpr int kMaxLevels = 64;
   bool too_deep = false;
   const auto watch = [&](int depth, nlohmann::json::parse_event_t, const nlohmann::json&) {
-    too_deep = too_deep || depth > kMostLevels;
+    too_deep = too_deep || depth > kMaxLevels;
     return !too_deep;
   };
   const auto options = nlohmann::json::parse(config.options, watch, false);
   if (too_deep) {
-    throw UserError(fmt::format("env.options nests deeper than {} levels", kMostLevels));
+    throw UserError(fmt::format("env.options nests deeper than {} levels", kMaxLevels));
   }
   if (!options.is_object()) {
     throw UserError(
@@ -60,7 +59,7 @@ WorkerProgram ProgramOf(const EnvConfig& config, const std::string& python) {
     throw UserError("env.name: \"gym:\" wants the id of an env, as in \"gym:CartPole-v1\"");
   }
   const nlohmann::json settings = {{"env", id}, {"options", OptionsOf(config)}};
-  // Workers are as many as there are cores or more: one thread each.
+  // One thread each: there are at least as many workers as cores.
   return {.argv = {python, "-"},
           .input = kGymWorker,
           .environment = {"OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1", "MKL_NUM_THREADS=1",
@@ -75,6 +74,7 @@ bool Runs(const fs::path& python) { return !FindProgram(python.string()).empty()
 
 std::string FindPython(const std::string& python, const fs::path& program_dir,
                        const fs::path& working_dir) {
+  // 1. An interpreter that the user names must exist.
   const char* variable = std::getenv("STARLING_PYTHON");
   const bool named = python != "auto", in_variable = variable != nullptr && *variable != '\0';
   if (named || in_variable) {
@@ -85,6 +85,7 @@ std::string FindPython(const std::string& python, const fs::path& program_dir,
         "or \"auto\" after scripts/setup --gym",
         named ? "env.python" : "$STARLING_PYTHON", asked));
   }
+  // 2. Otherwise the one that scripts/setup made, or the system's.
   const fs::path in_venv = fs::path(".venv-gym") / "bin" / "python";
   for (const fs::path& root :
        {program_dir.parent_path().parent_path().parent_path(), working_dir}) {
@@ -109,13 +110,8 @@ FrameSpec GymSpec(const EnvConfig& config) {
 
 std::unique_ptr<FrameEnvs> MakeGymFrames(const EnvConfig& config, int num_envs, const EnvSeed& seed,
                                          const WhileWaiting& while_waiting) {
-  return std::make_unique<WorkerEnvs>(
-      ProgramOf(config, PythonOf(config)), num_envs, seed,
-      WorkerOptions{.per_process = static_cast<int>(config.per_process),
-                    .timeout_s = config.timeout_s,
-                    .repeat = RepeatOf(config),
-                    .sticky_actions = StickyChance(config),
-                    .while_waiting = while_waiting});
+  return std::make_unique<WorkerEnvs>(ProgramOf(config, PythonOf(config)), num_envs, seed,
+                                      WorkerOptionsOf(config, while_waiting));
 }
 
 }  // namespace starling::envs

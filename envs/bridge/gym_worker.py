@@ -1,6 +1,6 @@
-"""Plays Gymnasium envs for Starling: a worker as envs/bridge/protocol.h describes it.
+"""Plays Gymnasium envs for Starling: a worker of envs/bridge/protocol.h.
 
-The program reads this text on its standard input; it is a part of the binary. Needs gymnasium and
+This text is part of the binary; the interpreter gets it on its standard input. Needs gymnasium and
 numpy, for ids under "ALE/" also ale_py.
 """
 import difflib
@@ -17,28 +17,28 @@ LARGEST = 3.4028234663852886e38  # of float32
 
 
 class Mistake(Exception):
-    """What a person has to change, in a sentence."""
+    """A user's mistake, in a sentence with the remedy."""
 
 
-def say(message):
+def send(message):
     rest = json.dumps(message).encode() + b"\n"
     while rest:
         rest = rest[os.write(CONTROL, rest):]
 
 
-def hear():
-    """The next line. Nothing can follow it before it is answered."""
-    heard = b""
-    while not heard.endswith(b"\n"):
+def receive():
+    """The next line. The client sends nothing more before the answer."""
+    received = b""
+    while not received.endswith(b"\n"):
         some = os.read(CONTROL, 65536)
         if not some:
             os._exit(0)
-        heard += some
-    return json.loads(heard)
+        received += some
+    return json.loads(received)
 
 
 def line(value):
-    """`value` for people: one line, of bounded length."""
+    """`value` for an error message: one line, of bounded length."""
     text = " ".join(str(value).split())
     return text if len(text) <= 200 else text[:200] + "..."
 
@@ -58,7 +58,7 @@ def known(gymnasium, name):
 
 
 def register(gymnasium, name):
-    """Makes `name` known, if it can be."""
+    """Makes `name` known to gymnasium, or raises Mistake."""
     if name.startswith("ALE/"):
         gymnasium.register_envs(load("ale_py"))
     elif not known(gymnasium, name):
@@ -75,7 +75,7 @@ def register(gymnasium, name):
 
 def make(gymnasium, name, options):
     arguments = {"disable_env_checker": True}  # it costs a fifth of a step
-    if name.startswith("ALE/"):  # repeating, sticking and pooling is done outside
+    if name.startswith("ALE/"):  # Starling does all of this by itself
         arguments.update(obs_type="grayscale", frameskip=1, repeat_action_probability=0.0)
     arguments.update(options)
     try:
@@ -86,7 +86,7 @@ def make(gymnasium, name, options):
 
 
 class Observations:
-    """How observations of a space become frames of (H, W, C) bytes or float32."""
+    """Converts observations of a space to frames (H, W, C) of bytes or float32."""
 
     def __init__(self, gymnasium, numpy, space):
         self.numpy, self.one_hot, self.shape = numpy, None, None
@@ -109,7 +109,7 @@ class Observations:
         self.high = min(float(numpy.max(space.high)), LARGEST)
 
     def writer(self, row, draw):
-        """A function that writes an observation into `row`, (H * W * C) numbers; `draw`: drawer()."""
+        """Returns a function that writes an observation to `row`, (H * W * C); `draw`: drawer()."""
         if self.one_hot is not None:
             first = self.one_hot
 
@@ -124,7 +124,7 @@ class Observations:
             return lambda observation: draw(view)
 
         def write(observation):
-            if getattr(observation, "shape", None) != shape:  # it would be spread over the row
+            if getattr(observation, "shape", None) != shape:  # copyto would broadcast it
                 observation = asarray(observation)
                 if observation.shape != shape:
                     raise ValueError(f"an observation of shape {observation.shape}, not {shape}")
@@ -134,10 +134,10 @@ class Observations:
 
 
 def drawer(env):
-    """What draws ALE's grey picture into an array, or None.
+    """Returns a function that draws ALE's grey picture into an array, or None.
 
-    Drawing is a third of a frame's time. Where nobody between ALE and us looks at the picture, ALE's
-    env is made to draw none by itself: ours are drawn in place, and only those that will be seen.
+    Drawing is a third of a frame's time. If no wrapper between ALE and us uses the picture, ALE's env
+    is changed to draw none by itself; we draw in place, and only the pictures that are observed.
     """
     bare = env.unwrapped
     if type(bare) is not getattr(sys.modules.get("ale_py"), "AtariEnv", None):
@@ -153,7 +153,7 @@ def drawer(env):
 
 
 def actions_of(gymnasium, env):
-    """The names of the actions, and the number of the first."""
+    """Returns the names of the actions and the number of the first."""
     space = env.action_space
     if not isinstance(space, gymnasium.spaces.Discrete):
         raise Mistake(f"its actions are {line(space)}; Starling takes Discrete only")
@@ -166,14 +166,14 @@ def actions_of(gymnasium, env):
 
 
 def lives_of(env):
-    """A function that counts the lives left, or None."""
+    """Returns a function that counts the lives left, or None."""
     ale = getattr(env.unwrapped, "ale", None)
     return getattr(ale, "lives", None)
 
 
 def share(numpy, place, count, frames, size, dtype):
-    """Views of the memory: commands, rewards, ends, lives; rows of `size` numbers: the newest frames
-    and, or None, those before them."""
+    """Returns views of the memory: commands, rewards, ends, lives, then rows of `size` numbers: the
+    newest frames, and those before them (or None)."""
     memory = mmap.mmap(MEMORY, place["size"])
     view = memoryview(memory)
 
@@ -194,8 +194,11 @@ def share(numpy, place, count, frames, size, dtype):
 
 
 def player(env, observations, row, before, first_action, lost_life_stops):
-    """A function that plays `actions`, a frame each, and leaves the newest frame in `row` and the one
-    before it in `before`, unless that is None. Returns the rewards added up, and how it ended."""
+    """Returns two functions: play and the writer of `row`.
+
+    play(actions) plays a frame for each action, writes the newest frame to `row` and the one before to
+    `before`, unless that is None, and returns the sum of the rewards and the end.
+    """
     step, lives, draw = env.step, lives_of(env), drawer(env)
     write = observations.writer(row, draw)
     write_before = None if before is None else observations.writer(before, draw)
@@ -209,7 +212,7 @@ def player(env, observations, row, before, first_action, lost_life_stops):
             rewards += reward
             if frame == last or terminated or truncated or (stops and lives() < left):
                 break
-            # It may be the one before the newest. Where no life stops the play, only one can be.
+            # This may be the frame before the newest. If no lost life stops the play, it is known.
             if before is not None and (stops or frame == last - 1):
                 write_before(observation)
             previous = observation
@@ -217,7 +220,7 @@ def player(env, observations, row, before, first_action, lost_life_stops):
             if frame == 0:
                 before[:] = row
             elif truncated and frame < last and not stops:
-                write_before(previous)  # where frames are drawn: the newest, no other is left
+                write_before(previous)  # drawn frames: this is the newest, the previous is gone
         write(observation)
         return rewards, 1 if terminated else 2 if truncated else 0
 
@@ -225,7 +228,7 @@ def player(env, observations, row, before, first_action, lost_life_stops):
 
 
 def serve(envs, seeds, shared, players, frames):
-    """Obeys for ever."""
+    """Plays turn by turn until the client closes the socket."""
     commands, rewards, ends, lives = shared
     left = [lives_of(env) for env in envs]
     everyone = range(len(envs))
@@ -263,19 +266,19 @@ def start(settings):
     observations = Observations(gymnasium, numpy, envs[0].observation_space)
     names, first_action = actions_of(gymnasium, envs[0])
     height, width, channels = observations.frame
-    say({
+    send({
         "height": height, "width": width, "channels": channels,
         "bytes": observations.dtype == "uint8",
         "low": observations.low, "high": observations.high,
         "actions": names, "lives": lives_of(envs[0]) is not None,
     })
     size, frames = height * width * channels, settings["frames"]
-    *shared, rows, before = share(numpy, hear(), len(envs), frames, size, observations.dtype)
+    *shared, rows, before = share(numpy, receive(), len(envs), frames, size, observations.dtype)
     players = [
         player(env, observations, *frame, first_action, settings["lost_life_stops"])
         for env, *frame in zip(envs, rows, before)
     ]
-    say({"ready": True})
+    send({"ready": True})
     gc.collect()
     gc.freeze()
     serve(envs, seeds, shared, players, frames)
@@ -283,11 +286,11 @@ def start(settings):
         env.close()
 
 
-settings = hear()
+settings = receive()
 try:
     start(settings)
 except Mistake as mistake:
-    say({"error": f"gym:{settings['env']}: {mistake}"})
+    send({"error": f"gym:{settings['env']}: {mistake}"})
 except (BrokenPipeError, ConnectionResetError):  # the client is gone
     pass
 sys.stdout.flush()

@@ -1,4 +1,4 @@
-// What others say (a plug-in, a worker, Python), fit to stand in a sentence.
+// Text of a plug-in, a worker or Python, made fit for a sentence.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 namespace starling::envs {
 
-// `text` on one line, of at most `limit` bytes and then "..." if that is not all.
+// `text` on one line, cut after `limit` bytes with "...".
 inline std::string OneLine(std::string_view text, std::size_t limit) {
   std::string line(text.substr(0, limit));
   std::ranges::replace_if(

@@ -17,14 +17,14 @@
 namespace starling::envs {
 namespace {
 
-constexpr std::size_t kGuard = 64;        // floats behind an observation that nobody may touch
-constexpr std::size_t kMostReason = 500;  // bytes of a plug-in's own sentence
-constexpr std::uint32_t kGuardBits = 0xffc5ca11;  // a NaN that nobody computes
+constexpr std::size_t kGuard = 64;                // floats after an observation, to detect overruns
+constexpr std::size_t kMaxReason = 500;           // bytes of a plug-in's own sentence
+constexpr std::uint32_t kGuardBits = 0xffc5ca11;  // a NaN with an unlikely payload
 constexpr float kUnwritten = std::numeric_limits<float>::quiet_NaN();
 
-// A text of a plug-in's, which may have no end.
-std::string Said(const char* text) {
-  return OneLine({text, ::strnlen(text, kMostReason + 1)}, kMostReason);
+// A plug-in's text for an error message; it may be unterminated.
+std::string Quoted(const char* text) {
+  return OneLine({text, ::strnlen(text, kMaxReason + 1)}, kMaxReason);
 }
 
 }  // namespace
@@ -34,8 +34,7 @@ PluginEnv::PluginEnv(std::shared_ptr<const PluginLibrary> library, std::string c
     : library_(std::move(library)),
       called_(std::move(called)),
       seeds_({.seed = seed, .purpose = Purpose::kEnv}),
-      seen_(static_cast<std::size_t>(library_->spec.env.obs_size()) + kGuard,
-            std::bit_cast<float>(kGuardBits)) {
+      seen_(library_->spec.env.row() + kGuard, std::bit_cast<float>(kGuardBits)) {
   Ask("create", [&] { return (env_ = library_->table.create()) != nullptr; });
 }
 
@@ -52,7 +51,7 @@ PluginEnv::~PluginEnv() {
   try {
     library_->table.destroy(env_);
   } catch (...) {
-    // It is gone either way, and a destructor has nobody to tell.
+    // A destructor cannot report it.
   }
 }
 
@@ -79,26 +78,25 @@ FrameResult PluginEnv::Step(std::int32_t action, std::span<float> frame) {
                     "STARLING_TRUNCATED",
                     end));
   }
-  const FrameResult result{
-      .reward = static_cast<double>(reward), .end = static_cast<End>(end), .lives = Lives()};
+  const FrameResult result{.reward = reward, .end = static_cast<End>(end), .lives = Lives()};
   Observe(frame);
   return result;
 }
 
 template <class Call>
-void PluginEnv::Ask(const char* what, Call call) {
+void PluginEnv::Ask(const char* function, Call call) {
   bool good = false;
   std::string thrown;
   try {
     good = call();
   } catch (const std::exception& error) {
-    thrown = Said(error.what());
+    thrown = Quoted(error.what());
   } catch (...) {
     thrown = "no std::exception";
   }
   if (good) return;
-  Fail(thrown.empty() ? fmt::format("{} failed{}", what, Reason())
-                      : fmt::format("{} threw an exception ({})", what, thrown));
+  Fail(thrown.empty() ? fmt::format("{} failed{}", function, Reason())
+                      : fmt::format("{} threw an exception ({})", function, thrown));
 }
 
 int PluginEnv::Lives() {
@@ -110,43 +108,42 @@ int PluginEnv::Lives() {
 
 void PluginEnv::Observe(std::span<float> frame) {
   const EnvSpec& spec = library_->spec.env;
-  const auto size = static_cast<std::size_t>(spec.obs_size());
-  CHECK(frame.size() == size, "a frame of {}", frame.size());
-  // What it leaves unwritten must not pass for the frame before.
-  std::fill_n(seen_.begin(), size, kUnwritten);
+  CHECK(frame.size() == spec.row(), "a frame of {}", frame.size());
+  // 1. Call it, with NaN in place of the last frame, so that unwritten values are found.
+  const std::span seen = std::span(seen_).first(frame.size());
+  std::ranges::fill(seen, kUnwritten);
   Ask("observe", [&] { return library_->table.observe(env_, seen_.data()) == 0; });
   const auto touched = [](float v) { return std::bit_cast<std::uint32_t>(v) != kGuardBits; };
-  if (std::any_of(seen_.begin() + static_cast<std::ptrdiff_t>(size), seen_.end(), touched)) {
-    Fail(fmt::format("observe wrote more than its {} values", size));
+  if (std::ranges::any_of(std::span(seen_).subspan(seen.size()), touched)) {
+    Fail(fmt::format("observe wrote more than its {} values", seen.size()));
   }
-  // Counted rather than searched for, so that it is done in vectors; a NaN is not within either.
+  // 2. Check the values. Counting can be vectorised, a search cannot. A NaN is outside, too.
+  const auto within = [&](float v) { return v >= spec.low && v <= spec.high; };
   std::size_t outside = 0;
-  for (std::size_t i = 0; i < size; ++i)
-    outside += !(seen_[i] >= spec.low && seen_[i] <= spec.high);
+  for (const float value : seen) outside += !within(value);
   if (outside > 0) {
-    const auto bad = std::find_if_not(seen_.begin(), seen_.end(),
-                                      [&](float v) { return v >= spec.low && v <= spec.high; });
-    const std::string which = fmt::format("observed value {} is {}", bad - seen_.begin(), *bad);
+    const auto bad = std::ranges::find_if_not(seen, within);
+    const std::string which = fmt::format("observed value {} is {}", bad - seen.begin(), *bad);
     Fail(std::isfinite(*bad)
              ? fmt::format("{}, outside of {} to {}", which, spec.low, spec.high)
              : fmt::format("{}, which is no finite number (or was not written)", which));
   }
-  std::copy_n(seen_.begin(), size, frame.begin());
+  std::ranges::copy(seen, frame.begin());
 }
 
-void PluginEnv::Fail(const std::string& what) const {
+void PluginEnv::Fail(const std::string& error) const {
   throw UserError(fmt::format("{} ({}), {}, step {}: {}", library_->called, library_->table.name,
-                              called_, step_, what));
+                              called_, step_, error));
 }
 
-// What the plug-in itself says of a failure: ": its text", or "".
+// The plug-in's own sentence about a failure: ": its text", or "".
 std::string PluginEnv::Reason() const {
   if (library_->table.error == nullptr) return "";
   try {
     const char* text = library_->table.error(env_);
-    if (text != nullptr && *text != '\0') return ": " + Said(text);
+    if (text != nullptr && *text != '\0') return ": " + Quoted(text);
   } catch (...) {
-    // The failure itself is told all the same.
+    // The failure is reported without a reason.
   }
   return "";
 }

@@ -30,7 +30,7 @@ std::shared_ptr<const PluginLibrary> Load(const EnvConfig& config) {
   return std::make_shared<PluginLibrary>(LoadPlugin(PathOf(config)));
 }
 
-// The envs of a plug-in that plays in this process.
+// The envs of a plug-in, played in this process.
 class PluginFrames final : public FrameEnvs {
  public:
   PluginFrames(std::shared_ptr<const PluginLibrary> library, const EnvConfig& config, int num_envs,
@@ -39,23 +39,16 @@ class PluginFrames final : public FrameEnvs {
         spec_(library->spec),
         sticky_(num_envs, seed, StickyChance(config)),
         results_(static_cast<std::size_t>(num_envs)),
-        frames_(results_.size(), static_cast<std::size_t>(spec_.env.obs_size()),
-                repeat().keep_before) {
+        frames_(results_.size(), spec_.env.row(), repeat().keep_before) {
     for (int i = 0; i < num_envs; ++i) {
-      RandomStream stream({.seed = seed.seed,
-                           .slot = seed.slot,
-                           .incarnation = seed.incarnation,
-                           .env = static_cast<std::uint32_t>(i),
-                           .purpose = Purpose::kEnv});
+      RandomStream stream(seed.Stream(envs_.size(), Purpose::kEnv));
       envs_.emplace_back(library, fmt::format("env {}", i), WorkerSeed(stream));
     }
   }
 
   const FrameSpec& spec() const override { return spec_; }
   int size() const override { return static_cast<int>(envs_.size()); }
-  const FrameResult& result(int env) const override {
-    return results_[static_cast<std::size_t>(env)];
-  }
+  const FrameResult& result(int env) const override { return At(results_, env); }
   std::span<const std::uint8_t> bytes(int) const override { return {}; }
   std::span<const float> floats(int env) const override { return frames_.newest(env); }
   std::span<const float> floats_before(int env) const override { return frames_.before(env); }
@@ -64,8 +57,8 @@ class PluginFrames final : public FrameEnvs {
   void Play(std::span<const std::int32_t> commands, int frames) override {
     try {
       for (int i = 0; i < size(); ++i) {
-        const std::int32_t command = commands[static_cast<std::size_t>(i)];
-        if (command != kSkip) results_[static_cast<std::size_t>(i)] = Obey(i, command, frames);
+        const std::int32_t command = At(commands, i);
+        if (command != kSkip) At(results_, i) = Obey(i, command, frames);
       }
     } catch (const UserError& error) {
       throw UserError(
@@ -75,7 +68,7 @@ class PluginFrames final : public FrameEnvs {
   }
 
   FrameResult Obey(int i, std::int32_t command, int frames) {
-    PluginEnv& env = envs_[static_cast<std::size_t>(i)];
+    PluginEnv& env = At(envs_, i);
     if (command == kReset) return env.Reset(frames_.Next(i));
     CHECK(command >= 0 && command < spec_.env.num_actions, "command {}", command);
     actions_.resize(static_cast<std::size_t>(frames));
@@ -90,13 +83,13 @@ class PluginFrames final : public FrameEnvs {
   std::vector<PluginEnv> envs_;
   std::vector<FrameResult> results_;
   KeptFrames<float> frames_;
-  std::vector<std::int32_t> actions_;  // of the frames of one Advance of one env
+  std::vector<std::int32_t> actions_;  // for the frames of one env's Advance
 };
 
 WorkerProgram ProgramOf(const EnvConfig& config) {
   const nlohmann::json settings = {{"plugin", PathOf(config)}};
   return {.argv = {EnvWorkerProgram()},
-          // A path may be no UTF-8; then there is no such file.
+          // A path that is not UTF-8 becomes one that does not exist.
           .settings = settings.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
           .name = config.name};
 }
@@ -109,7 +102,7 @@ FrameSpec PluginSpec(const EnvConfig& config) {
                      "mend the plug-in, or see to env.timeout_s");
   }
   const auto library = Load(config);
-  std::vector<float> frame(static_cast<std::size_t>(library->spec.env.obs_size()));
+  std::vector<float> frame(library->spec.env.row());
   PluginEnv(library, "env 0", 0).Reset(frame);
   return library->spec;
 }
@@ -120,13 +113,8 @@ std::unique_ptr<FrameEnvs> MakePluginFrames(const EnvConfig& config, int num_env
   if (!config.isolate) {
     return std::make_unique<PluginFrames>(Load(config), config, num_envs, seed);
   }
-  return std::make_unique<WorkerEnvs>(
-      ProgramOf(config), num_envs, seed,
-      WorkerOptions{.per_process = static_cast<int>(config.per_process),
-                    .timeout_s = config.timeout_s,
-                    .repeat = RepeatOf(config),
-                    .sticky_actions = StickyChance(config),
-                    .while_waiting = while_waiting});
+  return std::make_unique<WorkerEnvs>(ProgramOf(config), num_envs, seed,
+                                      WorkerOptionsOf(config, while_waiting));
 }
 
 std::string EnvWorkerProgram() {

@@ -1,5 +1,5 @@
 // Users' own environments, env.name = "plugin:./mine.so": in this process, or with env.isolate in
-// processes of their own (envs/worker), where a crash or a hang costs an episode.
+// processes of their own (envs/worker), where a crash or a hang costs only an episode.
 #pragma once
 
 #include <memory>
@@ -12,21 +12,21 @@
 
 namespace starling::envs {
 
-// Loads and checks the plug-in that `config` names and begins an episode, to see that it can; with
-// config.isolate all of it happens in a child. Throws UserError, one sentence: as LoadPlugin and
-// PluginEnv, or how the child ended.
+// Loads and checks the plug-in of `config` and begins an episode as a trial; with config.isolate
+// all of it happens in a child. Throws UserError as LoadPlugin and PluginEnv, or with the way the
+// child ended.
 FrameSpec PluginSpec(const EnvConfig& config);
 
-// B = `num_envs` envs. Env i's seed is 63 bits of StreamId{seed, slot, incarnation, i, kEnv}, of
-// which those of its episodes derive: isolated or not, however many, it plays the same. Sticky
-// actions "auto" are none. Throws UserError as PluginSpec; so does Advance, if it is this process
-// that plays.
+// B = `num_envs` envs. Env i's seed is 63 bits of seed.Stream(i, Purpose::kEnv), and its episode
+// seeds derive from that: an env plays the same isolated or not, and among any number of envs.
+// Sticky actions "auto" are none. Throws UserError as PluginSpec; so does Advance without
+// config.isolate.
 std::unique_ptr<FrameEnvs> MakePluginFrames(const EnvConfig& config, int num_envs,
                                             const EnvSeed& seed,
                                             const WhileWaiting& while_waiting = {});
 
-// The program that plays isolated plug-ins: beside the program that runs, or in ../bin beside it
-// (tests). Throws UserError where it is in neither.
+// The path of the program that plays isolated plug-ins: in the running program's folder, or (tests)
+// in ../bin. Throws UserError if it is in neither.
 std::string EnvWorkerProgram();
 
 }  // namespace starling::envs

@@ -18,18 +18,19 @@
 namespace starling::envs {
 namespace {
 
-// The table of the first version; never grows.
+// Bytes of the first version's table.
 constexpr std::size_t kOldestTable = offsetof(starling_env_v1, error) + sizeof(void*);
-constexpr std::size_t kMostName = 63;  // bytes
-constexpr std::int64_t kMostValues = std::int64_t{64} << 20;
-constexpr int kMostActions = 65536;
+constexpr std::size_t kMaxName = 63;  // bytes
+constexpr std::int64_t kMaxValues = std::int64_t{64} << 20;
+constexpr int kMaxActions = 65536;
 
-static_assert(offsetof(starling_env_v1, struct_size) == 4);  // where every version looks for them
+// The same in every version.
+static_assert(offsetof(starling_env_v1, struct_size) == 4);
 static_assert(offsetof(starling_env_v1, name) == 8);
 
 std::string Called(const std::string& path) { return fmt::format("plugin \"{}\"", path); }
 
-// One sentence about one plug-in.
+// Throws errors about one plug-in.
 class Refusal {
  public:
   explicit Refusal(std::string called) : called_(std::move(called)) {}
@@ -43,11 +44,11 @@ class Refusal {
   std::string called_;
 };
 
-// `text` as a name, or nothing where it is none.
+// Whether `text` is a name as envs/plugin.h demands.
 bool IsName(const char* text) {
   if (text == nullptr) return false;
-  const std::size_t size = ::strnlen(text, kMostName + 1);
-  return size >= 1 && size <= kMostName &&
+  const std::size_t size = ::strnlen(text, kMaxName + 1);
+  return size >= 1 && size <= kMaxName &&
          std::all_of(text, text + size,
                      [](char c) { return static_cast<unsigned char>(c) >= ' ' && c != 0x7f; }) &&
          IsUtf8({text, size});
@@ -80,16 +81,16 @@ void CheckFunctions(const Refusal& refuse, const starling_env_v1& table) {
 }
 
 void CheckObservation(const Refusal& refuse, const starling_env_v1& table) {
-  // In 96 bits the product could still be anything, in steps it cannot.
+  // Limited at each step, because the product of three int32 may need 96 bits.
   std::int64_t values = 1;
   for (const std::int32_t side : {table.height, table.width, table.channels}) {
-    values = side >= 1 && values <= kMostValues ? values * side : kMostValues + 1;
+    values = side >= 1 && values <= kMaxValues ? values * side : kMaxValues + 1;
   }
-  if (values > kMostValues) {
+  if (values > kMaxValues) {
     refuse(
         "height, width and channels are {}, {} and {}: each must be at least 1 and their product "
         "at most {}",
-        table.height, table.width, table.channels, kMostValues);
+        table.height, table.width, table.channels, kMaxValues);
   }
   if (!std::isfinite(table.low) || !std::isfinite(table.high) || table.low >= table.high) {
     refuse("low and high are {} and {}: both must be finite and low below high", table.low,
@@ -98,12 +99,13 @@ void CheckObservation(const Refusal& refuse, const starling_env_v1& table) {
 }
 
 void CheckNames(const Refusal& refuse, const starling_env_v1& table) {
+  // Names are only bounded by their limits: a plug-in's pointer may have no terminator.
   if (!IsName(table.name)) {
     refuse("its name must be a text of 1 to {} bytes of UTF-8 without control characters",
-           kMostName);
+           kMaxName);
   }
-  if (table.num_actions < 1 || table.num_actions > kMostActions) {
-    refuse("num_actions is {}: it must be from 1 to {}", table.num_actions, kMostActions);
+  if (table.num_actions < 1 || table.num_actions > kMaxActions) {
+    refuse("num_actions is {}: it must be from 1 to {}", table.num_actions, kMaxActions);
   }
   if (table.action_names == nullptr) {
     refuse("action_names is null: it must hold the names of its {} actions", table.num_actions);
@@ -113,7 +115,7 @@ void CheckNames(const Refusal& refuse, const starling_env_v1& table) {
       refuse(
           "the name of action {} must be a text of 1 to {} bytes of UTF-8 without control "
           "characters",
-          i, kMostName);
+          i, kMaxName);
     }
   }
 }
@@ -130,7 +132,7 @@ FrameSpec SpecOfTable(const std::string& path, const starling_env_v1& table) {
           .lives = table.lives != nullptr};
 }
 
-// dlopen(3) of the file itself, never of something in a library path.
+// Opens the file itself: dlopen(3) of an absolute path never searches library paths.
 void* Open(const Refusal& refuse, const std::string& path) {
   std::error_code error;
   const std::filesystem::path file = std::filesystem::absolute(path, error);
@@ -168,6 +170,7 @@ PluginLibrary CheckPluginTable(const std::string& path, const starling_env_v1* t
 
 PluginLibrary LoadPlugin(const std::string& path) {
   const Refusal refuse(Called(path));
+  // 1. Load the library and find its function.
   void* const handle = Open(refuse, path);
   using Entry = const starling_env_v1* (*)();
   const auto entry = reinterpret_cast<Entry>(::dlsym(handle, "starling_env"));
@@ -176,6 +179,7 @@ PluginLibrary LoadPlugin(const std::string& path) {
         "it exports no function starling_env(): end it with STARLING_ENV (envs/plugin.hpp), or "
         "define the function (envs/plugin.h; in C++ as extern \"C\")");
   }
+  // 2. Call it.
   const starling_env_v1* table = nullptr;
   try {
     table = entry();

@@ -1,25 +1,25 @@
-// How a program that plays envs in a process of its own (a worker) and its client (worker.h) speak.
-// The same for every language; docs/environments-gym.md tells it with a picture.
+// The protocol between a worker, a program that plays envs in a process of its own, and its client
+// (worker.h). The same for every language; docs/environments-gym.md has a picture.
 //
-// A worker is started with
+// A worker's descriptors:
 //   0       standard input: empty, or its own program text (interpreters)
 //   1, 2    a pipe whose last words are shown to people, never parsed
 //   3       the control socket, a stream: lines of JSON while starting, then single bytes
 //   4       a memory file without a name, to be mapped shared and writable
-// and is killed by the kernel when the thread that started it ends. When the control socket closes
-// it ends by itself.
+// The kernel kills a worker when the thread that started it ends. A worker ends by itself when the
+// control socket closes.
 //
 // Starting, one line of JSON each, ended by "\n":
 //   client  {"protocol": 3, "count": k, "seeds": [k integers in [0, 2^63)], "frames": r,
 //            "before": true or false, "lost_life_stops": true or false, ...}
-//           and what the kind of worker takes: "env", "options" (an object), ...
+//           and settings for the kind of worker: "env", "options" (an object), ...
 //   worker  {"height": h, "width": w, "channels": c, "bytes": true or false, "low": x, "high": x,
 //            "actions": ["NOOP", ...], "lives": true or false}
 //           frames are (h, w, c), C order, bytes if "bytes", else float32
-//        or {"error": "a whole sentence"} where a person made a mistake; no new attempt is made
+//        or {"error": "a whole sentence"} after a user's mistake; the client does not retry
 //   client  {"size": n, "commands": o, "rewards": o, "ends": o, "lives": o, "frames": o,
-//            "before": o, "stride": s}: the memory file now has n bytes, which never change; offsets
-//            of arrays ("before" only if it was asked for)
+//            "before": o, "stride": s}: the memory file now has n bytes, for good; offsets of
+//            arrays ("before" only if requested)
 //   worker  {"ready": true}: it is mapped
 //
 // Memory: all numbers little-endian; every offset and the stride a multiple of 64 bytes.
@@ -28,17 +28,17 @@
 //   rewards   float64 (k)   of the frames played, added up; finite as float32;    worker writes
 //                           0 after kReset
 //   ends      int32 (k)     kRunning, kTerminated or kTruncated of envs/env.h     worker writes
-//   lives     int32 (k)     those left; 0 where "lives" is false                  worker writes
+//   lives     int32 (k)     those left; 0 if "lives" is false                     worker writes
 //   frames    k of them, `stride` bytes apart: the newest; floats are finite      worker writes
-//   before    k of them, `stride` bytes apart: those before the newest; mean      worker writes
-//             nothing after kReset or kTerminated; after a kTruncated in the middle of a
-//             row of actions the newest will do
+//   before    k of them, `stride` bytes apart: those before the newest;           worker writes
+//             undefined after kReset or kTerminated; after a kTruncated in the middle of a row of
+//             actions they may equal the newest
 //
-// Then, for ever: the client writes the commands and sends one byte, which counts up; the worker
-// obeys them, leaves what belongs to envs with kSkip alone, and answers the same byte. A row of
-// actions stops early where the episode ends or, with "lost_life_stops", fewer lives are left than
-// before it. Memory belongs to the worker between the two bytes and to the client otherwise. An
-// env's first kReset uses its seed, later ones go on from there.
+// Then, repeatedly: the client writes the commands and sends one byte, which counts up; the worker
+// executes them, leaves all data of envs with kSkip unchanged, and answers with the same byte. A
+// row of actions stops early if the episode ends or, with "lost_life_stops", a life is lost. The
+// memory belongs to the worker between the two bytes and to the client otherwise. An env's first
+// kReset uses its seed; later ones continue from there.
 #pragma once
 
 #include <cstddef>
@@ -52,13 +52,14 @@ inline constexpr int kWorkerControlFd = 3;
 inline constexpr int kWorkerMemoryFd = 4;
 inline constexpr std::size_t kWorkerLineLimit = 1 << 20;  // bytes of a line of JSON
 
-// Where the arrays of a worker lie, in bytes.
+// Byte offsets of a worker's arrays.
 struct WorkerMemory {
   std::size_t commands = 0, rewards = 0, ends = 0, lives = 0, frames = 0, before = 0, stride = 0,
               size = 0;
 };
 
-// Of `count` envs, each with commands for `repeat` frames; `before` is 0 where none are kept.
+// The layout for `count` envs, each with commands for `repeat` frames. `before` is 0 without
+// keep_before.
 constexpr WorkerMemory LayOut(std::size_t count, std::size_t repeat, bool keep_before,
                               std::size_t frame_bytes) {
   constexpr auto up = [](std::size_t bytes) { return (bytes + 63) / 64 * 64; };

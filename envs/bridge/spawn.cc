@@ -24,9 +24,9 @@
 namespace starling::envs {
 namespace {
 
-constexpr int kFirstFree = kWorkerMemoryFd + 1;  // lower descriptors have a meaning in the child
+constexpr int kFirstFree = kWorkerMemoryFd + 1;  // the child uses the lower descriptors
 
-// `fd`, closed on exec and out of the way of the child's; -1 if that fails. Closes `fd`.
+// Moves `fd` to a number >= kFirstFree, closed on exec; -1 on failure. Closes `fd`.
 Fd High(int fd) {
   const Fd low(fd);
   return Fd(::fcntl(fd, F_DUPFD_CLOEXEC, kFirstFree));
@@ -39,7 +39,7 @@ bool SetReceiveLimit(int fd) {
   return ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) == 0;
 }
 
-// A nameless file with `text` in it, to be read from its beginning; for no text /dev/null.
+// A nameless file that holds `text`, at its beginning; /dev/null for no text.
 Fd InputOf(const std::string& text) {
   if (text.empty()) return High(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   Fd file = High(::memfd_create("starling-program", MFD_CLOEXEC));
@@ -89,13 +89,13 @@ struct ChildPlan {
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  // A group of its own: Ctrl-C in a terminal is not for it, and what it starts ends with it.
+  // A process group of its own: Ctrl-C does not reach it, and its children can be killed with it.
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != plan.parent) ::_exit(1);  // it died before the line above
+  if (::getppid() != plan.parent) ::_exit(1);  // the parent died before the line above
   if (::dup2(plan.input, 0) >= 0 && ::dup2(plan.output, 1) >= 0 && ::dup2(plan.output, 2) >= 0 &&
       ::dup2(plan.control, kWorkerControlFd) >= 0 && ::dup2(plan.memory, kWorkerMemoryFd) >= 0) {
-    // Ours close on exec; this is for what a library opened without saying so.
+    // For descriptors that a library opened without O_CLOEXEC.
     ::close_range(kFirstFree, ~0U, 0);
     ::execve(plan.argv[0], plan.argv, plan.environment);
   }
@@ -126,6 +126,7 @@ Fd::~Fd() {
 }
 
 Spawned Spawn(const SpawnPlan& plan) {
+  // 1. Make both ends of every descriptor, out of the way of the child's numbers.
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) return Failed(errno);
   Fd ours = High(ends[0]), theirs = High(ends[1]);
@@ -139,6 +140,7 @@ Spawned Spawn(const SpawnPlan& plan) {
   }
   if (!SetReceiveLimit(ours.get()) || !SetNonBlocking(output.get())) return Failed(errno);
 
+  // 2. Prepare everything that allocates, then fork.
   std::vector<std::string> words = plan.argv, environment = EnvironmentWith(plan.environment);
   const std::vector<char*> argv = Pointers(words), envp = Pointers(environment);
   const ChildPlan child{.argv = argv.data(),
@@ -151,7 +153,7 @@ Spawned Spawn(const SpawnPlan& plan) {
   const pid_t pid = ::fork();
   if (pid < 0) return Failed(errno);
   if (pid == 0) BecomeWorker(child);
-  ::setpgid(pid, pid);  // whoever is first
+  ::setpgid(pid, pid);  // the child does the same; either may be first
   Spawned spawned;
   spawned.pid = pid;
   spawned.control = std::move(ours);
@@ -181,7 +183,7 @@ std::optional<std::string> EndProcess(int pid, int limit_ms) {
     if (got != 0 || waited_ms >= limit_ms) break;
     ::poll(nullptr, 0, 1);
   }
-  ::kill(-pid, SIGKILL);  // what it left behind goes, too
+  ::kill(-pid, SIGKILL);  // and its children
   if (got == pid) return Describe(status);
   while (got == 0 && (::waitpid(pid, &status, 0) < 0 && errno == EINTR)) {
   }

@@ -24,11 +24,11 @@
 namespace starling::envs {
 namespace {
 
-constexpr std::size_t kPrintedLimit = 4096;    // bytes kept of what it prints
-constexpr std::size_t kHeardLimit = 16 << 20;  // bytes that it may print before it plays
-constexpr std::size_t kLastWordsLimit = 300, kMistakeLimit = 1000;  // bytes of a sentence
-constexpr int kGraceMs = 1000;                                      // to end by itself
-constexpr int kWaitMs = 100;  // between two calls of while_waiting
+constexpr std::size_t kPrintedLimit = 4096;     // bytes of output that are kept
+constexpr std::int64_t kHeardLimit = 16 << 20;  // bytes of output before the first turn
+constexpr std::size_t kLastWordsLimit = 300, kMistakeLimit = 1000;  // bytes in an error message
+constexpr int kGraceMs = 1000;  // for a process to end by itself
+constexpr int kWaitMs = 100;    // between calls of while_waiting
 
 std::string FirstLine(const WorkerProgram& program, std::span<const std::uint64_t> seeds,
                       const Repeat& repeat) {
@@ -58,6 +58,7 @@ Worker::Worker(const WorkerProgram& program, std::span<const std::uint64_t> seed
       repeat_(repeat),
       begun_(Clock::now()) {
   CHECK(count_ > 0);
+  // 1. Find the program.
   SpawnPlan plan{.argv = program.argv,
                  .environment = program.environment,
                  .input = program.input,
@@ -66,6 +67,7 @@ Worker::Worker(const WorkerProgram& program, std::span<const std::uint64_t> seed
   if (plan.argv[0].empty()) {
     throw UserError(fmt::format("{}: there is no program \"{}\"", name_, program.argv[0]));
   }
+  // 2. Start it, with a memory file that has no size yet. Join reports a failure.
   outgoing_ = FirstLine(program, seeds, repeat);
   memory_ = Fd(::memfd_create("starling-envs", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (memory_.get() < 0) {
@@ -89,33 +91,35 @@ void Worker::Close() {
   if (process_.pid > 0) ::shutdown(process_.control.get(), SHUT_RDWR);
 }
 
-std::optional<Trouble> Worker::Join(double limit_s) {
+std::optional<WorkerError> Worker::Join(double limit_s) {
   if (process_.pid < 0) {
-    return Trouble{.what = "could not be started: " + Reason(process_.error)};
+    return WorkerError{.text = "could not be started: " + Reason(process_.error)};
   }
-  if (auto trouble = Await("\n", limit_s)) return trouble;
+  // 1. Read the worker's spec, or the user's mistake that it found.
+  if (auto error = Await("\n", limit_s)) return error;
   std::string mistake;
   const auto spec = ReadWorkerSpec(incoming_, name_, mistake);
   if (!mistake.empty()) {
-    Trouble trouble = Fail(mistake, kGraceMs);
-    trouble.what = OneLine(mistake, kMistakeLimit);
-    trouble.mistake = true;
-    return trouble;
+    WorkerError error = Fail(mistake, kGraceMs);
+    error.text = OneLine(mistake, kMistakeLimit);
+    error.mistake = true;
+    return error;
   }
   if (!spec) return Fail("answered nonsense instead of its spec");
   spec_ = *spec;
-  frame_size_ = static_cast<std::size_t>(spec_.env.obs_size());
-  if (auto trouble = Share()) return trouble;
-  if (auto trouble = Await("\n", limit_s)) return trouble;
+  frame_size_ = spec_.env.row();
+  // 2. Share the memory, and wait until the worker has mapped it.
+  if (auto error = Share()) return error;
+  if (auto error = Await("\n", limit_s)) return error;
   if (!SaysReady(incoming_)) return Fail("answered nonsense instead of being ready");
   return std::nullopt;
 }
 
-// Gives the memory file its size for good, maps it and says where everything is.
-std::optional<Trouble> Worker::Share() {
+// Gives the memory file its final size, maps it and sends the layout.
+std::optional<WorkerError> Worker::Share() {
   at_ = LayOut(count_, static_cast<std::size_t>(repeat_.frames), repeat_.keep_before,
                frame_size_ * (spec_.bytes ? 1 : sizeof(float)));
-  // Sealed: a worker that made it shorter would end us at the next access.
+  // Sealed, because after a worker's ftruncate our next access would be a SIGBUS.
   void* map = MAP_FAILED;
   if (::ftruncate(memory_.get(), static_cast<off_t>(at_.size)) == 0 &&
       ::fcntl(memory_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0) {
@@ -143,23 +147,24 @@ void Worker::Play(std::span<const std::int32_t> commands) {
   Send();
 }
 
-std::optional<Trouble> Worker::Take(double limit_s) {
-  if (auto trouble = Await("", limit_s)) return trouble;
+std::optional<WorkerError> Worker::Take(double limit_s) {
+  if (auto error = Await("", limit_s)) return error;
   if (incoming_ != std::string_view(&turn_, 1)) return Fail("answered nonsense after playing");
-  const auto frames = static_cast<std::size_t>(repeat_.frames);
-  for (int i = 0; i < static_cast<int>(count_); ++i) {
-    const std::int32_t command = commands_[static_cast<std::size_t>(i) * frames];
+  const auto finite = [](float v) { return std::isfinite(v); };
+  auto first_command = commands_.begin();  // of each env
+  for (int i = 0; i < static_cast<int>(count_); ++i, first_command += repeat_.frames) {
+    const std::int32_t command = *first_command;
     if (command == FrameEnvs::kSkip) continue;
-    std::int32_t end = 0;
-    std::memcpy(&end, At(at_.ends, i, sizeof end), sizeof end);
+    // 1. The end is one that may follow the command.
+    const std::int32_t end = *Element<std::int32_t>(at_.ends, i);
     const auto last = command == FrameEnvs::kReset ? End::kRunning : End::kTruncated;
     if (end < 0 || end > static_cast<std::int32_t>(last)) {
       return Fail(fmt::format("answered nonsense: {} as the end of env {}", end, i));
     }
+    // 2. All numbers are finite.
     if (!std::isfinite(static_cast<float>(result(i).reward))) {
       return Fail(fmt::format("answered nonsense: a reward of {} in env {}", result(i).reward, i));
     }
-    const auto finite = [](float v) { return std::isfinite(v); };
     const bool seen_before = repeat_.keep_before && command != FrameEnvs::kReset &&
                              static_cast<End>(end) != End::kTerminated;
     if (!std::ranges::all_of(floats(i), finite) ||
@@ -170,32 +175,31 @@ std::optional<Trouble> Worker::Take(double limit_s) {
   return std::nullopt;
 }
 
-const std::byte* Worker::At(std::size_t offset, int env, std::size_t stride) const {
-  CHECK(env >= 0 && static_cast<std::size_t>(env) < count_, "env {}", env);
-  return map_ + offset + static_cast<std::size_t>(env) * stride;
+// Element `env` of the shared array at `offset`, whose elements are `stride` bytes apart.
+template <class T>
+const T* Worker::Element(std::size_t offset, int env, std::size_t stride) const {
+  const auto i = static_cast<std::size_t>(env);
+  CHECK(env >= 0 && i < count_, "env {}", env);
+  return reinterpret_cast<const T*>(map_ + offset + i * stride);
 }
 
 FrameResult Worker::result(int env) const {
-  FrameResult result;
-  std::int32_t end = 0;
-  std::memcpy(&result.reward, At(at_.rewards, env, sizeof(double)), sizeof(double));
-  std::memcpy(&end, At(at_.ends, env, sizeof end), sizeof end);
-  std::memcpy(&result.lives, At(at_.lives, env, sizeof(std::int32_t)), sizeof(std::int32_t));
-  result.end = static_cast<End>(end);
-  return result;
+  return {.reward = *Element<double>(at_.rewards, env),
+          .end = static_cast<End>(*Element<std::int32_t>(at_.ends, env)),
+          .lives = *Element<std::int32_t>(at_.lives, env)};
 }
 
 std::span<const std::uint8_t> Worker::Bytes(std::size_t offset, int env) const {
   if (!spec_.bytes) return {};
-  return {reinterpret_cast<const std::uint8_t*>(At(offset, env, at_.stride)), frame_size_};
+  return {Element<std::uint8_t>(offset, env, at_.stride), frame_size_};
 }
 
 std::span<const float> Worker::Floats(std::size_t offset, int env) const {
   if (spec_.bytes) return {};
-  return {reinterpret_cast<const float*>(At(offset, env, at_.stride)), frame_size_};
+  return {Element<float>(offset, env, at_.stride), frame_size_};
 }
 
-// What the socket does not take now goes out while we wait; a dead worker shows in the answer.
+// Sends as much as the socket takes; AwaitEvent sends the rest. The next read finds a dead worker.
 void Worker::Send() {
   while (!outgoing_.empty()) {
     const ssize_t done = ::send(process_.control.get(), outgoing_.data(), outgoing_.size(),
@@ -207,42 +211,42 @@ void Worker::Send() {
   }
 }
 
-// Keeps the end of what it has printed.
+// Reads the worker's output and keeps its end.
 void Worker::Listen() {
   std::array<char, 4096> some;
-  for (int i = 0; i < 64; ++i) {  // a worker that prints for ever is not listened to for ever
+  for (int i = 0; i < 64; ++i) {  // a limit for a worker that never stops printing
     const ssize_t got = ::read(process_.output.get(), some.data(), some.size());
-    if (got == 0) process_.output = Fd();  // nobody can print any more
+    if (got == 0) process_.output = Fd();  // all writers have closed it
     if (got <= 0) return;
-    heard_ += static_cast<std::size_t>(got);
-    printed_.append(some.data(), static_cast<std::size_t>(got));
+    heard_ += got;
+    printed_.append(some.data(), some.data() + got);
     if (printed_.size() > kPrintedLimit) printed_.erase(0, printed_.size() - kPrintedLimit);
   }
 }
 
-// Waits until something has come into `incoming_` that ends with `end`.
-std::optional<Trouble> Worker::Await(std::string_view end, double limit_s) {
+// Reads into `incoming_` until it is not empty and ends with `end`.
+std::optional<WorkerError> Worker::Await(std::string_view end, double limit_s) {
   incoming_.clear();
-  // Most answers come so soon that poll and a second call would only cost; Spawn limits the wait.
+  // First without poll, because most answers arrive at once. The socket has a receive timeout.
   bool soon = outgoing_.empty(), late = false;
   while (incoming_.empty() || !incoming_.ends_with(end)) {
     if (!soon) {
-      if (auto trouble = AwaitEvent(limit_s, late)) return trouble;
+      if (auto error = AwaitEvent(limit_s, late)) return error;
     }
     std::array<char, 4096> some;
     const ssize_t got = ::recv(process_.control.get(), some.data(), some.size(),
                                std::exchange(soon, false) ? 0 : MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) continue;
     if (got <= 0) return Fail("", kGraceMs);
-    incoming_.append(some.data(), static_cast<std::size_t>(got));
+    incoming_.append(some.data(), some.data() + got);
     if (incoming_.size() > kWorkerLineLimit) return Fail("answered without an end");
   }
   return std::nullopt;
 }
 
-// Waits until it may have answered, has printed or has room for what goes out. When `limit_s` since
-// begun_ are over it looks once more (we may have been stopped ourselves) and sets `late`.
-std::optional<Trouble> Worker::AwaitEvent(double limit_s, bool& late) {
+// Waits for an answer, for output, or for room to send. After the deadline, `limit_s` since begun_,
+// it sets `late` and allows one more read, because this process itself may have been stopped.
+std::optional<WorkerError> Worker::AwaitEvent(double limit_s, bool& late) {
   const auto deadline =
       begun_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(limit_s));
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
@@ -252,11 +256,13 @@ std::optional<Trouble> Worker::AwaitEvent(double limit_s, bool& late) {
   const std::int64_t at_most = while_waiting_ ? kWaitMs : 1'000'000;
   const int ready =
       ::poll(fds.data(), fds.size(), static_cast<int>(std::clamp<std::int64_t>(left, 0, at_most)));
+  // 1. Check the deadline.
   if (ready == 0 && while_waiting_) while_waiting_();
   if (ready < 0 && errno != EINTR) return Fail("could not be waited for: " + Reason(errno));
   if (left <= 0 && ready >= 0 && (std::exchange(late, true) || fds[0].revents == 0)) {
     return Fail(fmt::format("did not answer within {} s", limit_s));
   }
+  // 2. Handle the output and what is still to be sent.
   if (fds[1].revents != 0) Listen();
   if (map_ == nullptr && heard_ > kHeardLimit) {
     return Fail("prints without an end and does not speak as a worker does");
@@ -265,16 +271,16 @@ std::optional<Trouble> Worker::AwaitEvent(double limit_s, bool& late) {
   return std::nullopt;
 }
 
-// Ends the process. Where `what` is empty it has closed its socket: how it ended says it all.
-Trouble Worker::Fail(std::string what, int wait_ms) {
+// Ends the process. An empty `text` means that it closed its socket: then the text is how it ended.
+WorkerError Worker::Fail(std::string text, int wait_ms) {
   const auto ended = EndProcess(process_.pid, wait_ms);
   process_.pid = -1;
   Listen();
-  if (what.empty()) what = ended.value_or("closed its control socket");
-  return {.what = std::move(what), .last_words = LastWords(), .mistake = false};
+  if (text.empty()) text = ended.value_or("closed its control socket");
+  return {.text = std::move(text), .last_words = LastWords(), .mistake = false};
 }
 
-// The last line that is not empty, fit to be shown.
+// The last line of the output that is not empty, fit for an error message.
 std::string Worker::LastWords() const {
   const auto last = printed_.find_last_not_of(" \r\n\t");
   if (last == std::string::npos) return "";

@@ -1,7 +1,7 @@
-// The client's side of one worker process (protocol.h): started, spoken to, ended.
+// The client's side of one worker process (protocol.h).
 //
-// Nothing that a worker does ends its client: what goes wrong is a Trouble, after which the process
-// is dead and reaped and the Worker good for nothing. WorkerEnvs (worker_envs.h) replaces it.
+// No error of a worker ends its client: the functions return it as WorkerError. Then the process is
+// dead and reaped, and the Worker can only be destroyed. WorkerEnvs (worker_envs.h) replaces it.
 //
 // Thread safety: none; a worker dies with the thread that started it.
 #pragma once
@@ -21,64 +21,66 @@
 
 namespace starling::envs {
 
-// What to start, and what to tell it.
+// The command line and the settings of a worker.
 struct WorkerProgram {
   std::vector<std::string> argv = {};         // argv[0]: a path, or a name to be found in $PATH
-  std::string input = {};                     // on its standard input
+  std::string input = {};                     // its standard input
   std::vector<std::string> environment = {};  // "NAME=value", added where NAME is not set
-  std::string settings = "{}";  // a JSON object: the client's first line less what it adds itself
-  std::string name = {};        // the env's, for its spec and for sentences
+  std::string settings = "{}";                // a JSON object, merged into the client's first line
+  std::string name = {};                      // of the env, for its spec and for error messages
 };
 
-// Why a worker is no more.
-struct Trouble {
-  std::string what = {};        // "was killed by SIGSEGV", "did not answer within 5 s", ...
+// The error that ended a worker.
+struct WorkerError {
+  std::string text = {};        // "was killed by SIGSEGV", "did not answer within 5 s", ...
   std::string last_words = {};  // the last line that it printed; may be empty
-  bool mistake = false;         // it said {"error": what}: a new attempt would say the same
+  bool mistake = false;         // `text` is the worker's {"error": ...}; a retry is useless
 };
 
 class Worker {
  public:
-  // Starts a process that plays seeds.size() >= 1 envs. Throws UserError if argv[0] is not found.
+  // Starts a process that plays seeds.size() >= 1 envs. Throws UserError if argv[0] does not exist.
   Worker(const WorkerProgram& program, std::span<const std::uint64_t> seeds,
          const Repeat& repeat = {}, WhileWaiting while_waiting = {});
-  ~Worker();  // ends it: asks, waits up to a second, kills
+  ~Worker();  // asks the process to end, waits up to a second, kills it
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // Waits until it can play; once, first of all. `limit_s` from the construction on.
-  std::optional<Trouble> Join(double limit_s);
+  // Waits until the worker can play, `limit_s` at most since the construction. Call it first.
+  std::optional<WorkerError> Join(double limit_s);
   const FrameSpec& spec() const { return spec_; }  // after Join
 
-  // commands (count, repeat.frames) as they lie in memory. Returns at once; Take must follow.
+  // Starts a turn. commands (count, repeat.frames) as in the protocol. Returns at once; Take must
+  // follow.
   void Play(std::span<const std::int32_t> commands);
 
-  // Waits for what Play began, `limit_s` from that on, and checks every answer.
-  std::optional<Trouble> Take(double limit_s);
+  // Waits for the end of the turn, `limit_s` at most since Play, and checks every answer.
+  std::optional<WorkerError> Take(double limit_s);
 
-  // After Take, until the next Play; env in [0, count), not one that was skipped.
+  // Valid from Take to the next Play, for an env in [0, count) that was not skipped.
   FrameResult result(int env) const;
-  // The frame as it lies in shared memory: height * width * channels bytes or floats.
+  // The frame in shared memory: height * width * channels bytes or floats.
   std::span<const std::uint8_t> bytes(int env) const { return Bytes(at_.frames, env); }
   std::span<const float> floats(int env) const { return Floats(at_.frames, env); }
-  // The one before it, if repeat.keep_before.
+  // The frame before it, if repeat.keep_before.
   std::span<const std::uint8_t> bytes_before(int env) const { return Bytes(at_.before, env); }
   std::span<const float> floats_before(int env) const { return Floats(at_.before, env); }
 
-  // Asks it to end, without waiting: to end many at once.
+  // Asks the process to end, without waiting, so that many can end together.
   void Close();
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  std::optional<Trouble> Await(std::string_view end, double limit_s);
-  std::optional<Trouble> AwaitEvent(double limit_s, bool& late);
-  std::optional<Trouble> Share();
+  std::optional<WorkerError> Await(std::string_view end, double limit_s);
+  std::optional<WorkerError> AwaitEvent(double limit_s, bool& late);
+  std::optional<WorkerError> Share();
   void Listen();
   void Send();
-  Trouble Fail(std::string what, int wait_ms = 0);
+  WorkerError Fail(std::string text, int wait_ms = 0);
   std::string LastWords() const;
-  const std::byte* At(std::size_t offset, int env, std::size_t stride) const;
+  template <class T>
+  const T* Element(std::size_t offset, int env, std::size_t stride = sizeof(T)) const;
   std::span<const std::uint8_t> Bytes(std::size_t offset, int env) const;
   std::span<const float> Floats(std::size_t offset, int env) const;
 
@@ -88,9 +90,10 @@ class Worker {
   const Repeat repeat_;
   Fd memory_;
   Spawned process_;
-  Clock::time_point begun_;  // the construction, or the last Play
-  std::string outgoing_, incoming_, printed_;
-  std::size_t heard_ = 0;  // bytes that it has printed
+  Clock::time_point begun_;          // the construction, or the last Play
+  std::string outgoing_, incoming_;  // on the control socket
+  std::string printed_;              // the end of the worker's output
+  std::int64_t heard_ = 0;           // bytes of the worker's output so far
   FrameSpec spec_;
   std::size_t frame_size_ = 0;  // numbers
   WorkerMemory at_;

@@ -14,7 +14,7 @@
 namespace starling::envs {
 namespace {
 
-constexpr int kMostFailures = 3;  // with nothing played in between
+constexpr int kMaxFailures = 3;  // in a row, without an action played
 
 std::int64_t NowMs() {
   using std::chrono::steady_clock;
@@ -22,9 +22,9 @@ std::int64_t NowMs() {
       .count();
 }
 
-std::string WithLastWords(const Trouble& trouble) {
-  if (trouble.last_words.empty()) return trouble.what;
-  return fmt::format("{}, its last words \"{}\"", trouble.what, trouble.last_words);
+std::string WithLastWords(const WorkerError& error) {
+  if (error.last_words.empty()) return error.text;
+  return fmt::format("{}, its last words \"{}\"", error.text, error.last_words);
 }
 
 }  // namespace
@@ -34,19 +34,27 @@ std::uint64_t WorkerSeed(RandomStream& stream) {
   return high << 32 | stream.Bits();
 }
 
+WorkerOptions WorkerOptionsOf(const EnvConfig& config, const WhileWaiting& while_waiting) {
+  return {.per_process = static_cast<int>(config.per_process),
+          .timeout_s = config.timeout_s,
+          .repeat = RepeatOf(config),
+          .sticky_actions = StickyChance(config),
+          .while_waiting = while_waiting};
+}
+
 FrameSpec TryWorker(const WorkerProgram& program, double timeout_s, const std::string& advice) {
   const std::vector<std::uint64_t> seeds = {0};
   const std::vector<std::int32_t> reset = {FrameEnvs::kReset};
   Worker worker(program, seeds);
-  std::optional<Trouble> trouble = worker.Join(WorkerOptions().start_timeout_s);
-  if (!trouble) {
+  std::optional<WorkerError> error = worker.Join(WorkerOptions().start_timeout_s);
+  if (!error) {
     worker.Play(reset);
-    trouble = worker.Take(timeout_s);
+    error = worker.Take(timeout_s);
   }
-  if (!trouble) return worker.spec();
-  if (trouble->mistake) throw UserError(trouble->what);
+  if (!error) return worker.spec();
+  if (error->mistake) throw UserError(error->text);
   throw UserError(fmt::format("{}: {}, tried before anything starts, {}; {}", program.name,
-                              program.argv[0], WithLastWords(*trouble), advice));
+                              program.argv[0], WithLastWords(*error), advice));
 }
 
 WorkerEnvs::WorkerEnvs(WorkerProgram program, int num_envs, const EnvSeed& seed,
@@ -56,40 +64,36 @@ WorkerEnvs::WorkerEnvs(WorkerProgram program, int num_envs, const EnvSeed& seed,
       options_(options),
       sticky_(num_envs, seed, options.sticky_actions) {
   CHECK(num_envs > 0 && options.per_process > 0, "{} envs", num_envs);
-  const auto size = static_cast<std::size_t>(num_envs);
-  for (std::uint32_t i = 0; i < size; ++i) {
-    const StreamId id{seed.seed, seed.slot, seed.incarnation, i, Purpose::kEnv};
-    envs_.push_back({.seeds = RandomStream(id), .result = {}, .running = false, .lost = false});
+  // 1. Divide the envs among processes.
+  for (int i = 0; i < num_envs; ++i) {
+    envs_.push_back({.seeds = RandomStream(seed.Stream(envs_.size(), Purpose::kEnv))});
   }
-  const auto most = static_cast<std::size_t>(options.per_process);
-  for (std::size_t first = 0; first < size; first += most) {
-    slots_.emplace_back();
-    slots_.back().first = first;
-    slots_.back().count = std::min(most, size - first);
+  for (int first = 0; first < num_envs; first += options.per_process) {
+    slots_.push_back({.first = first, .count = std::min(options.per_process, num_envs - first)});
   }
-  commands_.assign(size * static_cast<std::size_t>(repeat().frames), kSkip);
+  commands_.assign(envs_.size() * static_cast<std::size_t>(repeat().frames), kSkip);
+  // 2. Start all of them. The first one determines the spec.
   std::vector<Slot*> all;
   for (Slot& slot : slots_) all.push_back(&slot);
   Start(all);
-  const auto row = static_cast<std::size_t>(spec_.env.obs_size());
-  bytes_ = {size, spec_.bytes ? row : 0, repeat().keep_before};
-  floats_ = {size, spec_.bytes ? 0 : row, repeat().keep_before};
+  bytes_ = {envs_.size(), spec_.bytes ? spec_.env.row() : 0, repeat().keep_before};
+  floats_ = {envs_.size(), spec_.bytes ? 0 : spec_.env.row(), repeat().keep_before};
 }
 
 WorkerEnvs::~WorkerEnvs() {
   for (const Slot& slot : slots_) {
-    if (slot.worker) slot.worker->Close();  // all at once; their destructors wait
+    if (slot.worker) slot.worker->Close();  // all together; their destructors wait
   }
 }
 
-// Gives a process to each of `slots`, all starting at the same time.
+// Starts a process for each of `slots`, all at the same time.
 void WorkerEnvs::Start(std::span<Slot* const> slots) {
   std::vector<Slot*> waiting(slots.begin(), slots.end());
   while (!waiting.empty()) {
     for (Slot* slot : waiting) {
       std::vector<std::uint64_t> seeds;
-      for (std::size_t i = 0; i < slot->count; ++i) {
-        seeds.push_back(WorkerSeed(envs_[slot->first + i].seeds));
+      for (int i = slot->first; i < slot->first + slot->count; ++i) {
+        seeds.push_back(WorkerSeed(At(envs_, i).seeds));
       }
       slot->worker = std::make_unique<Worker>(program_, seeds, repeat(), options_.while_waiting);
       slot->fresh = true;
@@ -98,52 +102,52 @@ void WorkerEnvs::Start(std::span<Slot* const> slots) {
   }
 }
 
-// Whether `slot` can play now.
+// Waits until `slot` can play. Returns false if it failed.
 bool WorkerEnvs::Join(Slot& slot) {
-  if (auto trouble = slot.worker->Join(options_.start_timeout_s)) {
-    Fail(slot, *trouble);
+  if (auto error = slot.worker->Join(options_.start_timeout_s)) {
+    Fail(slot, *error);
     return false;
   }
   const FrameSpec& spec = slot.worker->spec();
   if (spec_.env.name.empty()) spec_ = spec;
   if (!SameSpec(spec, spec_)) {
-    Fail(slot, {.what = "has other spaces than the one before"});
+    Fail(slot, {.text = "has other spaces than the one before"});
     return false;
   }
   return true;
 }
 
-void WorkerEnvs::Fail(Slot& slot, const Trouble& trouble) {
+void WorkerEnvs::Fail(Slot& slot, const WorkerError& error) {
   slot.worker.reset();
   ++slot.failures;
   ++replaced_;
   const std::string& name = program_.name;
-  if (trouble.mistake) throw UserError(trouble.what);
+  if (error.mistake) throw UserError(error.text);
   const std::string why = fmt::format("{}: the process of envs {} to {} {}", name, slot.first,
-                                      slot.first + slot.count - 1, WithLastWords(trouble));
-  if (slot.failures >= kMostFailures) {
+                                      slot.first + slot.count - 1, WithLastWords(error));
+  if (slot.failures >= kMaxFailures) {
     throw UserError(fmt::format("{}; it has failed {} times in a row: the env cannot be played",
-                                why, kMostFailures));
+                                why, kMaxFailures));
   }
   log_.Warn(NowMs(), why + "; it is replaced");
 }
 
 void WorkerEnvs::Play(std::span<const std::int32_t> commands, int frames) {
-  for (std::size_t i = 0; i < envs_.size(); ++i) Ask(i, commands[i], frames);
+  for (int i = 0; i < size(); ++i) Ask(i, At(commands, i), frames);
   std::vector<Slot*> all;
   for (Slot& slot : slots_) all.push_back(&slot);
   std::vector<Slot*> failed = PlayAll(all);
   for (const Slot* slot : failed) Cut(*slot);
-  while (!failed.empty()) {  // what is left to do for them: resets
+  while (!failed.empty()) {  // only their resets are left to do
     Start(failed);
     failed = PlayAll(failed);
   }
 }
 
-// Writes what the process of env `i` is told when its caller asks for `asked`.
-void WorkerEnvs::Ask(std::size_t i, std::int32_t asked, int frames) {
-  One& env = envs_[i];
-  const auto row = RowsOf(i, 1);
+// Writes the row of commands for env `i`, of which the caller requests `asked`.
+void WorkerEnvs::Ask(int i, std::int32_t asked, int frames) {
+  EnvState& env = At(envs_, i);
+  const auto row = RowsOf(i);
   std::ranges::fill(row, kSkip);
   if (asked == kSkip) return;
   if (asked == kReset) {
@@ -158,10 +162,10 @@ void WorkerEnvs::Ask(std::size_t i, std::int32_t asked, int frames) {
     CutOne(env);
     return;
   }
-  sticky_.Play(static_cast<int>(i), asked, row.first(static_cast<std::size_t>(frames)));
+  sticky_.Play(i, asked, row.first(static_cast<std::size_t>(frames)));
 }
 
-// Returns those that failed.
+// Plays the commands of all `slots` at the same time. Returns those that failed.
 std::vector<WorkerEnvs::Slot*> WorkerEnvs::PlayAll(std::span<Slot* const> slots) {
   std::vector<Slot*> playing, failed;
   for (Slot* slot : slots) {
@@ -174,8 +178,8 @@ std::vector<WorkerEnvs::Slot*> WorkerEnvs::PlayAll(std::span<Slot* const> slots)
     const double limit_s = std::exchange(slot->fresh, false)
                                ? FirstEpisodeLimitS(options_.timeout_s, options_.start_timeout_s)
                                : options_.timeout_s;
-    if (auto trouble = slot->worker->Take(limit_s)) {
-      Fail(*slot, *trouble);
+    if (auto error = slot->worker->Take(limit_s)) {
+      Fail(*slot, *error);
       failed.push_back(slot);
     } else {
       Keep(*slot);
@@ -184,13 +188,13 @@ std::vector<WorkerEnvs::Slot*> WorkerEnvs::PlayAll(std::span<Slot* const> slots)
   return failed;
 }
 
-// Copies what is new: a frame is the caller's until the next Advance, whatever its worker does.
+// Copies all new results and frames, so that they stay valid even if the worker dies.
 void WorkerEnvs::Keep(Slot& slot) {
   const Worker& worker = *slot.worker;
-  for (int k = 0; k < static_cast<int>(slot.count); ++k) {
-    const int i = static_cast<int>(slot.first) + k;
-    One& env = envs_[static_cast<std::size_t>(i)];
-    const std::int32_t command = RowsOf(static_cast<std::size_t>(i), 1)[0];
+  for (int k = 0; k < slot.count; ++k) {
+    const int i = slot.first + k;
+    EnvState& env = At(envs_, i);
+    const std::int32_t command = RowsOf(i)[0];
     if (command == kSkip) continue;
     if (command >= 0) slot.failures = 0;
     env.result = worker.result(k);
@@ -204,29 +208,31 @@ void WorkerEnvs::Keep(Slot& slot) {
   }
 }
 
-// The process of `slot` is gone: the episodes it played are over, skipped ones too; those that this
-// Advance was to begin shall begin in the next process.
+// Ends the episodes of a process that is gone, also those of skipped envs. A reset is kept for the
+// next process.
 void WorkerEnvs::Cut(const Slot& slot) {
-  for (std::size_t i = slot.first; i < slot.first + slot.count; ++i) {
-    const auto row = RowsOf(i, 1);
-    if (row[0] == kSkip) envs_[i].lost = envs_[i].running;
+  for (int i = slot.first; i < slot.first + slot.count; ++i) {
+    EnvState& env = At(envs_, i);
+    const auto row = RowsOf(i);
+    if (row[0] == kSkip) env.lost = env.running;
     if (row[0] >= 0) {
-      CutOne(envs_[i]);
+      CutOne(env);
       std::ranges::fill(row, kSkip);
     }
   }
 }
 
-void WorkerEnvs::CutOne(One& env) {
+void WorkerEnvs::CutOne(EnvState& env) {
   env.result.reward = 0;
   env.result.end = End::kCut;
   env.running = env.lost = false;
 }
 
 // The rows of `commands_` of envs [first, first + count).
-std::span<std::int32_t> WorkerEnvs::RowsOf(std::size_t first, std::size_t count) {
+std::span<std::int32_t> WorkerEnvs::RowsOf(int first, int count) {
   const auto frames = static_cast<std::size_t>(repeat().frames);
-  return std::span(commands_).subspan(first * frames, count * frames);
+  return std::span(commands_).subspan(static_cast<std::size_t>(first) * frames,
+                                      static_cast<std::size_t>(count) * frames);
 }
 
 }  // namespace starling::envs

@@ -1,12 +1,12 @@
 // B envs in worker processes (protocol.h), several in each: FrameEnvs for Gymnasium (gym.h) and for
-// plug-ins that are isolated.
+// isolated plug-ins.
 //
-// All processes of an Advance play at the same time. One that dies, does not answer in time or
-// answers nonsense is killed, said (with a limit) and replaced before Advance returns; its envs
-// answer End::kCut. Seeds: whenever env i gets a process, it gets the next 63 bits of
-// StreamId{seed, slot, incarnation, i, Purpose::kEnv}; they do not depend on how envs are spread.
+// All processes of an Advance play at the same time. A process that dies, does not answer in time
+// or answers nonsense is killed, logged (with a rate limit) and replaced before Advance returns;
+// its envs return End::kCut. Seeds: whenever env i gets a process, it gets the next 63 bits of
+// seed.Stream(i, Purpose::kEnv), independent of the distribution of envs over processes.
 //
-// Thread safety: none; all calls from the one thread that made it, which the workers die with.
+// Thread safety: none; one thread makes all calls, construction included. The workers die with it.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@
 
 namespace starling::envs {
 
-// The next seed for an env: 63 bits, an integer to every language.
+// The next seed for an env: 63 bits, so that it is an integer in every language.
 std::uint64_t WorkerSeed(RandomStream& stream);
 
 struct WorkerOptions {
@@ -33,25 +33,28 @@ struct WorkerOptions {
   double timeout_s = 5;         // for one Advance
   double start_timeout_s = 60;  // to start, and for the first Advance of a process
   Repeat repeat = {};
-  double sticky_actions = 0;  // chance that a frame repeats the last action
+  double sticky_actions = 0;  // probability that a frame repeats the last action
   WhileWaiting while_waiting = {};
 };
 
-// Seconds that a process may take for its first episodes, which load what they need.
+// The options of `config`.
+WorkerOptions WorkerOptionsOf(const EnvConfig& config, const WhileWaiting& while_waiting);
+
+// The time limit of a process's first turn, which may have to load a lot.
 inline double FirstEpisodeLimitS(double timeout_s,
                                  double start_timeout_s = WorkerOptions().start_timeout_s) {
   return std::max(timeout_s, start_timeout_s);
 }
 
-// What one process of `program` plays; it is started, begins an episode in at most `timeout_s` and
-// ends. Throws UserError: the worker's own sentence if it says that there is a mistake, else what
-// happened to it and the `advice` what to do ("mend the env").
+// Starts a process of `program`, begins an episode within `timeout_s`, ends the process and returns
+// its spec. Throws UserError: the worker's own sentence about a mistake, else its end and `advice`
+// ("mend the env").
 FrameSpec TryWorker(const WorkerProgram& program, double timeout_s, const std::string& advice);
 
 class WorkerEnvs final : public FrameEnvs {
  public:
-  // Throws UserError with the worker's own sentence if it says that there is a mistake, or with its
-  // last words if it cannot be started.
+  // Throws UserError with the worker's own sentence about a mistake, or with its last words if it
+  // cannot be started.
   WorkerEnvs(WorkerProgram program, int num_envs, const EnvSeed& seed,
              const WorkerOptions& options);
   ~WorkerEnvs() override;
@@ -59,9 +62,7 @@ class WorkerEnvs final : public FrameEnvs {
   const FrameSpec& spec() const override { return spec_; }
   int size() const override { return static_cast<int>(envs_.size()); }
 
-  const FrameResult& result(int env) const override {
-    return envs_[static_cast<std::size_t>(env)].result;
-  }
+  const FrameResult& result(int env) const override { return At(envs_, env).result; }
   std::span<const std::uint8_t> bytes(int env) const override { return bytes_.newest(env); }
   std::span<const float> floats(int env) const override { return floats_.newest(env); }
   std::span<const std::uint8_t> bytes_before(int env) const override { return bytes_.before(env); }
@@ -70,41 +71,41 @@ class WorkerEnvs final : public FrameEnvs {
   std::uint64_t replaced() const override { return replaced_; }
 
  private:
-  struct One {
+  struct EnvState {
     RandomStream seeds;
-    FrameResult result;
-    bool running = false;  // in the eyes of the caller
-    bool lost = false;     // the process that played it is gone, and the caller does not know yet
+    FrameResult result{};
+    bool running = false;  // for the caller
+    bool lost = false;     // its process was replaced, and the caller has not seen the kCut yet
   };
-  // One process and what it plays: envs [first, first + count).
+  // One process, which plays envs [first, first + count).
   struct Slot {
-    std::size_t first = 0, count = 0;
-    std::unique_ptr<Worker> worker;
-    int failures = 0;   // since something was last played
-    bool fresh = true;  // it has not played yet: its first episodes load what they need
+    int first = 0, count = 0;
+    std::unique_ptr<Worker> worker{};
+    int failures = 0;   // since an action was last played
+    bool fresh = true;  // it has not played yet
   };
 
-  // Throws UserError if a process fails three times with nothing played in between.
+  // Throws UserError if a process fails three times without playing an action.
   void Play(std::span<const std::int32_t> commands, int frames) override;
 
   void Start(std::span<Slot* const> slots);
   bool Join(Slot& slot);
-  void Fail(Slot& slot, const Trouble& trouble);
-  void Ask(std::size_t i, std::int32_t asked, int frames);
+  void Fail(Slot& slot, const WorkerError& error);
+  void Ask(int i, std::int32_t asked, int frames);
   std::vector<Slot*> PlayAll(std::span<Slot* const> slots);
   void Keep(Slot& slot);
   void Cut(const Slot& slot);
-  static void CutOne(One& env);
-  std::span<std::int32_t> RowsOf(std::size_t first, std::size_t count);
+  static void CutOne(EnvState& env);
+  std::span<std::int32_t> RowsOf(int first, int count = 1);
 
   const WorkerProgram program_;
   const WorkerOptions options_;
   FrameSpec spec_;
-  std::vector<One> envs_;
+  std::vector<EnvState> envs_;
   std::vector<Slot> slots_;
   StickyActions sticky_;
-  std::vector<std::int32_t> commands_;  // (B, repeat().frames) as the workers get them
-  KeptFrames<std::uint8_t> bytes_;      // one of the two: frames outlive their worker
+  std::vector<std::int32_t> commands_;  // (B, repeat().frames) for the workers
+  KeptFrames<std::uint8_t> bytes_;      // one of the two is used; copies outlive their worker
   KeptFrames<float> floats_;
   std::uint64_t replaced_ = 0;
   RateLimitedLog log_;

@@ -9,69 +9,70 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t kMostNumbers = 1 << 26;  // of a frame
-constexpr std::size_t kMostActions = 65'536;
+constexpr int kMaxNumbers = 1 << 26;  // of a frame
+constexpr std::size_t kMaxActions = 65'536;
 
-// An integer from 1 to kMostNumbers, else 0.
-std::int64_t Count(const json& said, const char* key) {
-  const auto found = said.find(key);
-  if (found == said.end() || !found->is_number_integer()) return 0;
+// An integer from 1 to kMaxNumbers, else 0.
+int Count(const json& message, const char* key) {
+  const auto found = message.find(key);
+  if (found == message.end() || !found->is_number_integer()) return 0;
   const auto value = found->get<std::int64_t>();
-  return value >= 1 && value <= kMostNumbers ? value : 0;
+  return value >= 1 && value <= kMaxNumbers ? static_cast<int>(value) : 0;
 }
 
-std::optional<float> Bound(const json& said, const char* key) {
-  const auto found = said.find(key);
-  if (found == said.end() || !found->is_number()) return std::nullopt;
+std::optional<float> Bound(const json& message, const char* key) {
+  const auto found = message.find(key);
+  if (found == message.end() || !found->is_number()) return std::nullopt;
   const float value = found->get<float>();
   return std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
-std::optional<bool> Flag(const json& said, const char* key) {
-  const auto found = said.find(key);
-  if (found == said.end() || !found->is_boolean()) return std::nullopt;
+std::optional<bool> Flag(const json& message, const char* key) {
+  const auto found = message.find(key);
+  if (found == message.end() || !found->is_boolean()) return std::nullopt;
   return found->get<bool>();
 }
 
 }  // namespace
 
 std::string WorkerSpecLine(const FrameSpec& spec) {
-  const json said = {{"height", spec.env.height},
-                     {"width", spec.env.width},
-                     {"channels", spec.env.channels},
-                     {"bytes", spec.bytes},
-                     {"low", spec.env.low},
-                     {"high", spec.env.high},
-                     {"actions", spec.env.action_names},
-                     {"lives", spec.lives}};
-  return said.dump(-1, ' ', false, json::error_handler_t::replace);
+  const json message = {{"height", spec.env.height},
+                        {"width", spec.env.width},
+                        {"channels", spec.env.channels},
+                        {"bytes", spec.bytes},
+                        {"low", spec.env.low},
+                        {"high", spec.env.high},
+                        {"actions", spec.env.action_names},
+                        {"lives", spec.lives}};
+  return message.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 std::optional<FrameSpec> ReadWorkerSpec(std::string_view line, const std::string& name,
                                         std::string& mistake) {
-  const json said = json::parse(line, nullptr, false);
-  if (!said.is_object()) return std::nullopt;
-  if (const auto error = said.find("error"); error != said.end() && error->is_string()) {
+  const json message = json::parse(line, nullptr, false);
+  if (!message.is_object()) return std::nullopt;
+  if (const auto error = message.find("error"); error != message.end() && error->is_string()) {
     mistake = error->get<std::string>();
     return std::nullopt;
   }
-  const std::int64_t height = Count(said, "height"), width = Count(said, "width"),
-                     channels = Count(said, "channels");
-  if (height * width < 1 || height * width > kMostNumbers || channels < 1 ||
-      height * width * channels > kMostNumbers) {
+  // 1. The shape. Division, because the product of three such counts may overflow.
+  const int height = Count(message, "height"), width = Count(message, "width"),
+            channels = Count(message, "channels");
+  if (height < 1 || width < 1 || channels < 1 || height > kMaxNumbers / width / channels) {
     return std::nullopt;
   }
-  const auto low = Bound(said, "low"), high = Bound(said, "high");
-  const auto bytes = Flag(said, "bytes"), lives = Flag(said, "lives");
-  const auto actions = said.find("actions");
-  if (!low || !high || *low > *high || !bytes || !lives || actions == said.end() ||
-      !actions->is_array() || actions->empty() || actions->size() > kMostActions) {
+  // 2. Bounds, flags and actions.
+  const auto low = Bound(message, "low"), high = Bound(message, "high");
+  const auto bytes = Flag(message, "bytes"), lives = Flag(message, "lives");
+  const auto actions = message.find("actions");
+  if (!low || !high || *low > *high || !bytes || !lives || actions == message.end() ||
+      !actions->is_array() || actions->empty() || actions->size() > kMaxActions) {
     return std::nullopt;
   }
   FrameSpec spec{.env = {.name = name,
-                         .height = static_cast<int>(height),
-                         .width = static_cast<int>(width),
-                         .channels = static_cast<int>(channels),
+                         .height = height,
+                         .width = width,
+                         .channels = channels,
                          .num_actions = static_cast<int>(actions->size()),
                          .action_names = {},
                          .low = *low,
@@ -86,8 +87,8 @@ std::optional<FrameSpec> ReadWorkerSpec(std::string_view line, const std::string
 }
 
 bool SaysReady(std::string_view line) {
-  const json said = json::parse(line, nullptr, false);
-  return said.is_object() && Flag(said, "ready").value_or(false);
+  const json message = json::parse(line, nullptr, false);
+  return message.is_object() && Flag(message, "ready").value_or(false);
 }
 
 bool SameSpec(const FrameSpec& a, const FrameSpec& b) {

@@ -1,4 +1,5 @@
-// What a worker says of itself while it starts (protocol.h), written and read. Nothing that is read is trusted.
+// A worker's description of its envs at the start (protocol.h), written and read. The reader trusts
+// nothing.
 #pragma once
 
 #include <optional>
@@ -9,12 +10,12 @@
 
 namespace starling::envs {
 
-// `spec` as a worker of ours says it: one line of JSON, without its end. What is no UTF-8 is replaced.
+// `spec` as one line of JSON, without the line's end. Bytes that are not UTF-8 are replaced.
 std::string WorkerSpecLine(const FrameSpec& spec);
 
-// The spec in `line`, of an env called `name`; nothing if it is none, or one that cannot be: no
-// actions, no or too large frames, bounds that are not finite. If `line` is an {"error": sentence}
-// it is in `mistake` instead.
+// Returns the spec in `line`, of an env called `name`, or nullopt if it is malformed or impossible:
+// no actions, no or too large frames, bounds that are not finite. If `line` is {"error": sentence},
+// returns nullopt and sets `mistake` to the sentence.
 std::optional<FrameSpec> ReadWorkerSpec(std::string_view line, const std::string& name,
                                         std::string& mistake);
 

@@ -1,15 +1,15 @@
 // B copies of a game in the memory of a device: VecGame (envs/vec_env.h) with its arrays elsewhere.
 //
-// A Device is where bodies are done: a GPU (gpu.cc), or plain loops in tests. It is a value with
+// A Device runs kernel bodies: a GPU (gpu.cc), or plain loops in tests. It is a value with
 //   Memory& memory() const;
 //   void ForEachWarp(long long n, std::size_t bytes, const Body&) const;   as core/cuda/each.h
 //
-// Reset and Step only ask for work: they wait for nothing, allocate nothing, and what they ask for
-// depends on nothing that changes on the host, so that they can be recorded (Gpu::Repeat).
+// Reset and Step only queue work: they wait for nothing, allocate nothing, and the work depends on
+// no changing state of the host, so that they can be recorded (Gpu::Repeat).
 //
-// Episodes that ended lie in the device's memory until they are taken. Every env has a row of its own
-// for as many as there can be, one a step: so none is ever lost, and none has to wait for another env
-// in order to be written. Only as many as the busiest env had are read back.
+// Ended episodes stay in the device's memory until they are taken. Every env has its own row with
+// one place for each step, so none is lost and no env waits for another. TakeEpisodes reads back
+// only as many places as the busiest env has used.
 #pragma once
 
 #include <algorithm>
@@ -51,14 +51,14 @@ class DeviceGames final : public VecEnv {
   bool on_gpu() const override { return true; }
 
   void Reset(std::span<float> observations) override {
-    CHECK(observations.size() == envs() * row());
+    CHECK(observations.size() == envs() * spec_.row());
     device_.ForEachWarp(num_envs_, Table<G>::Bytes(spec_.obs_size()),
                         ResetGame<G>{seats_.data(), spec_.obs_size(), observations.data()});
   }
 
   void Step(std::span<const std::int32_t> actions, std::span<float> observations,
             std::span<float> rewards, std::span<std::uint8_t> terminals) override {
-    CHECK(actions.size() == envs() && observations.size() == envs() * row() &&
+    CHECK(actions.size() == envs() && observations.size() == envs() * spec_.row() &&
               rewards.size() == envs() && terminals.size() == envs(),
           "{} actions, {} observed values, {} rewards, {} terminals for {} envs", actions.size(),
           observations.size(), rewards.size(), terminals.size(), envs());
@@ -77,6 +77,7 @@ class DeviceGames final : public VecEnv {
   }
 
   void TakeEpisodes(std::vector<EpisodeEnd>& out) override {
+    // 1. Read the counts, which show how much there is to read.
     Memory& memory = device_.memory();
     memory.Read(since_here_.data(), since_.data(), since_.span().size_bytes());
     memory.Clear(since_.data(), since_.span().size_bytes());
@@ -88,7 +89,8 @@ class DeviceGames final : public VecEnv {
     CHECK(most.steps <= steps_, "{} steps since episodes were taken, made for {}", most.steps,
           steps_);
     if (most.ended == 0) return;
-    const std::size_t size = static_cast<std::size_t>(most.ended) * envs();
+    // 2. Read that much, and bring it into order.
+    const std::size_t size = Index(most.ended) * envs();
     ended_here_.Reserve(size);
     memory.Read(ended_here_.data(), ended_.data(), size * sizeof(EndedEpisode));
     memory.Wait();
@@ -111,7 +113,7 @@ class DeviceGames final : public VecEnv {
         steps_(steps),
         seats_(envs(), device_.memory()),
         since_(envs(), device_.memory()),
-        ended_(envs() * static_cast<std::size_t>(steps), device_.memory()),
+        ended_(envs() * Index(steps), device_.memory()),
         since_here_(envs(), device_.memory().host_side()),
         ended_here_(0, device_.memory().host_side()) {
     CHECK(steps >= 1, "steps = {}", steps);
@@ -119,12 +121,11 @@ class DeviceGames final : public VecEnv {
           "{} values are too large a picture", spec.obs_size());
   }
 
-  std::size_t envs() const { return static_cast<std::size_t>(num_envs_); }
-  std::size_t row() const { return static_cast<std::size_t>(spec_.obs_size()); }
+  std::size_t envs() const { return Index(num_envs_); }
 
-  // What was read, behind `out` in (step, env) order: each step has its places, filled env by env.
+  // Appends the episodes read to `out` in (step, env) order: a counting sort by step.
   void Order(std::vector<EpisodeEnd>& out) const {
-    std::vector<std::size_t> place(static_cast<std::size_t>(steps_) + 1, 0);
+    std::vector<std::size_t> place(Index(steps_) + 1, 0);
     EachEnded([&](int, const EndedEpisode& episode) { ++place[Index(episode.step) + 1]; });
     place[0] = out.size();
     for (std::size_t step = 1; step < place.size(); ++step) place[step] += place[step - 1];
@@ -152,8 +153,8 @@ class DeviceGames final : public VecEnv {
   Buffer<Seat<G>> seats_;            // (B)
   Buffer<SinceTaken> since_;         // (B)
   Buffer<EndedEpisode> ended_;       // (steps, B), as StepGame
-  Buffer<SinceTaken> since_here_;    // (B), of the host, as last read
-  Buffer<EndedEpisode> ended_here_;  // (most that ended in an env, B), likewise
+  Buffer<SinceTaken> since_here_;    // (B), the host's copy, as last read
+  Buffer<EndedEpisode> ended_here_;  // (largest `ended` of an env, B), likewise
 };
 
 }  // namespace starling::envs

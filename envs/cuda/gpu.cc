@@ -43,7 +43,7 @@ constexpr Entry Row(const char* name) {
           }};
 }
 
-// Those of registry.cc; kernels.cu has their code.
+// The games of registry.cc; kernels.cu has their code.
 constexpr Entry kGames[] = {
     Row<ArcadePong>("arcade/pong"),
     Row<Catch>("catch"),
@@ -61,7 +61,7 @@ constexpr Entry kGames[] = {
 std::unique_ptr<VecEnv> MakeGpuEnv(const EnvConfig& config, int num_envs, const EnvSeed& seed,
                                    int steps, Gpu& gpu) {
   if (const std::string why = WhyNotOnGpu(config); !why.empty()) throw UserError(why);
-  SpecOf(config);  // refuses what MakeVecEnv does
+  SpecOf(config);  // throws as MakeVecEnv
   for (const Entry& game : kGames) {
     if (config.name == game.name) return game.make(config, num_envs, seed, steps, gpu);
   }

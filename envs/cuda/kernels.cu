@@ -1,4 +1,4 @@
-// The bodies of envs/cuda/play.h for every game that is played on a GPU (the table in gpu.cc).
+// The kernels of envs/cuda/play.h for every game in the table of gpu.cc.
 #include "core/cuda/each.cuh"
 #include "envs/cuda/play.h"
 #include "envs/games/arcade_pong.h"

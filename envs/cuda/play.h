@@ -1,8 +1,8 @@
-// What a GPU does with one env: its first lane plays it in memory that the lanes share, then all of them
-// carry the picture out side by side. An env has a warp to itself, because games are all branches:
-// 32 of them in one warp would wait for each other at every one.
+// One env on a GPU: the first lane of its warp plays it in memory that the lanes share, then all
+// lanes copy the picture out side by side. An env has a warp to itself, because games are full of
+// branches: 32 of them in one warp would wait for each other at every one.
 //
-// Compiled by nvcc, too: nothing in here looks at the host.
+// Compiled by nvcc, too: nothing in here uses the host.
 #pragma once
 
 #include <cstddef>
@@ -16,32 +16,19 @@
 
 namespace starling::envs {
 
-template <Game G>
-struct Seat {
-  Player<G> player;
-  double episode_return = 0;
-  std::int64_t length = 0;
-
-  constexpr void Restart() {
-    player.Restart();
-    episode_return = 0;
-    length = 0;
-  }
-};
-
-// An episode that ended, in the step of that number since episodes were last taken.
+// An episode that ended.
 struct EndedEpisode {
   double episode_return = 0;
   std::int64_t length = 0;
-  std::int64_t step = 0;
+  std::int64_t step = 0;  // number of the step since the last TakeEpisodes
 };
 
-// Of one env, since episodes were last taken.
+// Counts of one env since the last TakeEpisodes.
 struct SinceTaken {
   std::int32_t steps = 0, ended = 0;
 };
 
-// What the lanes of an env share: its seat, and behind it its picture.
+// The memory that the lanes of an env share: its seat, then its picture.
 template <Game G>
 class Table {
  public:
@@ -72,7 +59,7 @@ class Table {
   static constexpr std::size_t kPicture = (sizeof(Seat<G>) + 15) / 16 * 16;
   static_assert(alignof(Seat<G>) == alignof(Word) && sizeof(Seat<G>) % sizeof(Word) == 0);
 
-  // A seat, a word for each lane in turn.
+  // Copies a seat, its words dealt to the lanes in turn.
   template <class Lanes>
   HOST_DEVICE static void Carry(void* to, const void* from, Lanes lanes) {
     auto* const to_words = static_cast<Word*>(to);
@@ -83,7 +70,7 @@ class Table {
   std::byte* scratch_;
 };
 
-// A fresh episode in every env.
+// Begins an episode in every env.
 template <Game G>
 struct ResetGame {
   Seat<G>* seats;  // (n)
@@ -102,7 +89,7 @@ struct ResetGame {
   }
 };
 
-// A step in every env; whoever is over begins anew at once.
+// Plays a step in every env, and resets an env whose episode ended.
 template <Game G>
 struct StepGame {
   long long n;
@@ -130,11 +117,9 @@ struct StepGame {
  private:
   HOST_DEVICE void Play(long long i, Seat<G>& seat) const {
     const std::int32_t asked = actions[i], last = num_actions - 1;
-    const Outcome outcome = seat.player.Play(asked < 0 ? 0 : asked > last ? last : asked);
-    seat.episode_return += static_cast<double>(outcome.reward);
-    ++seat.length;
+    const Outcome outcome = seat.Play(asked < 0 ? 0 : asked > last ? last : asked);
     rewards[i] = outcome.reward;
-    terminals[i] = static_cast<std::uint8_t>(outcome.terminal ? End::kTerminated : End::kRunning);
+    terminals[i] = static_cast<std::uint8_t>(outcome.end());
     SinceTaken counts = since[i];
     if (outcome.terminal) {
       if (counts.ended < most_ended) {

@@ -1,28 +1,29 @@
-// "arcade/pong": two paddles, a ball, first to 21. Real-valued: places and speeds are whole numbers
-// of 1/256 pixel, so an episode is the same, bit for bit, on every machine. Our own rules.
+// "arcade/pong": two paddles, a ball, first to 21. Positions and speeds are whole numbers of 1/256
+// pixel, so an episode is the same, bit for bit, on every machine. Our own rules.
 //
-// The field is 84 x 84 pixels, one channel, grey: a wall in row 6 and one in row 83, the opponent's
-// paddle in columns 8 and 9, ours in 74 and 75 (2 x 12 pixels each), the ball (2 x 2). A pixel is
-// as bright as the share of it that is covered. Above the upper wall stand the points, a tick each:
-// the opponent's from the left, ours from the right; so all that matters but the ball's heading is
-// to be seen. Three actions. Reward +1 for a point, -1 for one lost; 21 of either end the episode.
+// The field is 84 x 84 pixels, one grey channel: a wall in row 6 and one in row 83, the opponent's
+// paddle in columns 8 and 9, ours in 74 and 75 (2 x 12 pixels each), the ball (2 x 2). A pixel's
+// brightness is the share of it that is covered. Above the upper wall each point is a tick: the
+// opponent's from the left, ours from the right. So the picture shows all that matters but the
+// ball's heading. Three actions. Reward +1 for a point, -1 for one lost; 21 of either end the
+// episode.
 //
 // One step: our paddle moves 2 pixels up or down, the opponent's moves, then the ball.
-//   wall       the ball is thrown back within the step: what it would have gone too far it comes
+//   wall       reflects the ball within the step: the distance beyond the wall becomes a distance
 //              back.
-//   paddle     met where the ball's front reaches the paddle's face: they touch there or not. If
-//              so the ball is thrown back within the step as at a wall, 1/8 pixel per step faster
-//              sideways than before (2.5 pixels at most), and its slope is where it was met: level
-//              in the middle, 45 degrees where they barely touch, whatever it was before. If not,
-//              nothing stops it any more.
-//   point      as soon as nothing of the ball is left in the picture. Paddles stay where they are
+//   paddle     the contact is decided where the ball's front reaches the paddle's face. If they
+//              touch there, the ball is reflected within the step as at a wall. It is then 1/8
+//              pixel per step faster sideways (2.5 pixels at most), and its slope depends only on
+//              the point of contact: level in the middle, 45 degrees at the very edge. If they do
+//              not touch, nothing stops the ball any more.
+//   point      as soon as the ball has left the picture completely. Paddles stay where they are
 //              and the ball is served at once.
-//   serve      from the middle of the field, 1.25 pixels per step sideways. Drawn: the side (0 the
+//   serve      from the middle of the field, 1.25 pixels per step sideways. Draws: the side (0 the
 //              opponent's, 1 ours), the slope (at most 45 degrees), the opponent's error.
-//   opponent   it follows the ball's height, coming or going, 1 pixel per step at most, and wants
-//              to meet it off its middle by its error: up to 8 pixels, drawn when we hit the ball.
-//              At 7 or more it misses even a ball that it has followed, so no rally is for ever.
-//              A steep ball is too fast for it.
+//   opponent   follows the ball's height, 1 pixel per step at most, and aims to meet it off its
+//              middle by its error: up to 8 pixels, drawn when we hit the ball. At 7 or more it
+//              misses even a ball that it has followed, so every rally ends. A steep ball is too
+//              fast for it.
 #pragma once
 
 #include <algorithm>
@@ -37,12 +38,12 @@ struct ArcadePong {
   static constexpr int kSide = 84;
   static constexpr int kWinningPoints = 21;
 
-  // All below in 1/256 pixel, x to the right, y down; per step where it is a speed.
+  // All below in 1/256 pixel (speeds: per step), x to the right, y down.
   static constexpr int kPixel = 256;
   static constexpr int kTop = 7 * kPixel, kBottom = 83 * kPixel;  // between the walls
   static constexpr int kBall = 2 * kPixel, kPaddle = 12 * kPixel, kPaddleWidth = 2 * kPixel;
   static constexpr int kOpponentX = 8 * kPixel, kPaddleX = 74 * kPixel;  // their left edges
-  static constexpr int kReach = (kPaddle + kBall) / 2;  // middles this far apart do not touch
+  static constexpr int kReach = (kPaddle + kBall) / 2;  // distance of middles without contact
   static constexpr int kPaddleSpeed = 2 * kPixel, kOpponentSpeed = kPixel;
   static constexpr int kServeSpeed = 320, kFaster = 32, kTopSpeed = 640;
   static constexpr int kError = 8 * kPixel;
@@ -52,10 +53,16 @@ struct ArcadePong {
   int speed_x = 0, speed_y = 0;
   int paddle = (kTop + kBottom - kPaddle) / 2;
   int opponent = (kTop + kBottom - kPaddle) / 2;
-  int error = 0;  // how far above the ball's middle the opponent wants to have its own
+  int error = 0;  // the opponent aims its middle this far above the ball's
   int points = 0, opponent_points = 0;
 
-  static EnvSpec Spec();
+  static EnvSpec Spec() {
+    return {.name = "arcade/pong",
+            .height = kSide,
+            .width = kSide,
+            .num_actions = kNumActions,
+            .action_names = {"noop", "up", "down"}};
+  }
 
   template <Chance C>
   constexpr void Reset(C& chance) {
@@ -89,13 +96,13 @@ struct ArcadePong {
   friend constexpr bool operator==(const ArcadePong&, const ArcadePong&) = default;
 
  private:
-  // By value: code for a GPU cannot refer to the constants above, only read them.
+  // By value: GPU code cannot take a reference to the constants above, only read them.
   static constexpr int Within(int low, int value, int high) { return std::clamp(value, low, high); }
   static constexpr int Least(int a, int b) { return std::min(a, b); }
 
   static constexpr int OnField(int top) { return Within(kTop, top, kBottom - kPaddle); }
 
-  // Where a ball comes to that flew to `y` with walls in between.
+  // The height of a ball after reflection, if it would be at `y` without walls.
   static constexpr int BetweenWalls(int y) {
     constexpr int kLowest = kBottom - kBall;
     if (y < kTop) return 2 * kTop - y;
@@ -119,13 +126,15 @@ struct ArcadePong {
 
   template <Chance C>
   constexpr Outcome MoveBall(C& chance) {
-    const bool ours = speed_x > 0;  // whose paddle it flies to
+    const bool ours = speed_x > 0;  // it flies towards our paddle
     const int face = ours ? kPaddleX - kBall : kOpponentX + kPaddleWidth;  // ball_x at its face
     const int ahead = ours ? face - ball_x : ball_x - face;
     const int speed = ours ? speed_x : -speed_x;
     const int from_y = ball_y;
+    // 1. Move, reflected by the walls.
     ball_x += speed_x;
     ball_y = BetweenWalls(from_y + speed_y);
+    // 2. If it reaches a paddle's face in this step, it may be hit.
     if (ahead >= 0 && ahead < speed) {
       const int met_y = BetweenWalls(from_y + speed_y * ahead / speed);
       const int off_middle = met_y + kBall / 2 - (ours ? paddle : opponent) - kPaddle / 2;
@@ -138,6 +147,7 @@ struct ArcadePong {
         return {};
       }
     }
+    // 3. Otherwise a wall turns it, or it leaves the picture.
     if (ball_y != from_y + speed_y) speed_y = -speed_y;
     if (ball_x > -kBall && ball_x < kSide * kPixel) return {};
     return Point(ours, chance);
@@ -151,12 +161,12 @@ struct ArcadePong {
     return {reward, false};
   }
 
-  // How much of pixel `i`, as 1/256 of it, lies in [from, from + size).
+  // The part of pixel `i` that lies in [from, from + size), in 1/256 of a pixel.
   static constexpr int Covered(int i, int from, int size) {
     return std::max(0, std::min((i + 1) * kPixel, from + size) - std::max(i * kPixel, from));
   }
 
-  // A rectangle; whatever is covered is drawn over what is there if it is brighter.
+  // Draws a rectangle over `out`; of two greys in a pixel the brighter one stays.
   static constexpr void Draw(int x, int y, int width, int height, float grey, float* out) {
     const int right = Least(kSide, (x + width + kPixel - 1) / kPixel);
     const int bottom = (y + height + kPixel - 1) / kPixel;

@@ -1,9 +1,9 @@
-// "catch": a ball falls through a 10 x 5 grid, a paddle on the bottom row must be under it.
+// "catch": a ball falls through a 10 x 5 grid, and a paddle in the bottom row must catch it.
 //
-// The ball starts in a random column of the top row and falls one row a step; the paddle starts in
+// The ball starts in a random column of the top row and falls one row a step. The paddle starts in
 // the middle and moves one column at most. After nine steps the ball is in the bottom row: reward
 // +1 if the paddle is in its column, -1 if not, and the episode ends. Every other reward is 0.
-// Observed: one channel, 1 where the ball or the paddle is.
+// Observation: one channel, 1 at the ball and at the paddle.
 #pragma once
 
 #include "envs/chance.h"
@@ -18,7 +18,13 @@ struct Catch {
   int ball_row = 0, ball_column = 0;
   int paddle = kColumns / 2;
 
-  static EnvSpec Spec();
+  static EnvSpec Spec() {
+    return {.name = "catch",
+            .height = kRows,
+            .width = kColumns,
+            .num_actions = kNumActions,
+            .action_names = {"stay", "left", "right"}};
+  }
 
   template <Chance C>
   constexpr void Reset(C& chance) {

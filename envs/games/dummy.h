@@ -1,8 +1,8 @@
 // "dummy": the smallest env worth training on, and the one to copy for the next (envs/README.md).
 //
-// One of two lights is on. Choose its side and get 1, choose the other or nothing and get 0; then a
-// light is drawn anew. An episode is eight steps, so the best return is 8 and a coin's is about 4.
-// Observed: (left light, right light, share of the episode still to come).
+// One of two lights is on. Choosing its side gives 1, anything else 0; then a light is drawn again.
+// An episode has eight steps, so the best return is 8 and that of random choice about 4.
+// Observation: (left light, right light, share of the episode still to come).
 #pragma once
 
 #include "envs/chance.h"
@@ -17,20 +17,25 @@ struct Dummy {
   static constexpr int kLights = 2;
 
   // The whole state: plain members, each with a value, so that a game can be copied, compared,
-  // written to a file or moved to a GPU as it is.
+  // written to a file or moved to a GPU.
   int light = 0;  // 0 left, 1 right
   int steps_left = kSteps;
 
-  static EnvSpec Spec();  // in dummy.cc: strings have no place in the rest
+  static EnvSpec Spec() {
+    return {.name = "dummy",
+            .channels = 3,
+            .num_actions = kNumActions,
+            .action_names = {"noop", "left", "right"}};
+  }
 
-  // A fresh episode. Every member gets its value here; every random number comes from `chance`.
+  // A fresh episode. Sets every member and draws every random number from `chance`.
   template <Chance C>
   constexpr void Reset(C& chance) {
     steps_left = kSteps;
     light = chance.Below(kLights);
   }
 
-  // One step; the caller resets after a terminal one.
+  // One step. The caller resets the game after a terminal one.
   template <Chance C>
   constexpr Outcome Step(int action, C& chance) {
     const bool right_choice = action == (light == 0 ? kLeft : kRight);
@@ -39,7 +44,7 @@ struct Dummy {
     return {.reward = right_choice ? 1.0f : 0.0f, .terminal = steps_left == 0};
   }
 
-  // Writes every value, also the zeros: what stands in `out` is from the step before, or nothing.
+  // Writes every value, zeros included: `out` is not cleared before.
   constexpr void Observe(float* out) const {
     out[0] = light == 0 ? 1.0f : 0.0f;
     out[1] = light == 1 ? 1.0f : 0.0f;

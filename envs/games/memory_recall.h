@@ -1,14 +1,14 @@
-// "memory/recall": say at the end which of four lights was on at the beginning.
+// "memory/recall": name at the end which of four lights was on at the beginning.
 //
-// The first observation shows the cue, one light of four. Then, for 4 to 9 steps, nothing is told:
-// only a lamp flickers, which means nothing. Then the go light is on: the action of that step is
-// the answer and ends the episode, reward +1 if it names the cue, 0 if not. No other action does
-// anything and no other reward is given. Cue, delay and flicker are drawn for every episode.
-// Nothing that is observed after the cue depends on it, or on the actions: whoever has no memory
-// gets 1/4 at best (1/5 with random actions); 1 is the most. From cue to answer it is 5 to 10
-// steps, so no unroll of 5 sees both. Play it with env.sticky_actions = 0: an action that sticks is
-// a memory, too.
-// Observed: (four lights of the cue, go light, flicker).
+// The first observation shows the cue, one light of four. For the next 4 to 9 steps the observation
+// holds no information, only a random flicker. Then the go light is on: the action of that step is
+// the answer and ends the episode, reward +1 if it names the cue, 0 if not. No other action has an
+// effect and no other reward is given. Cue, delay and flicker are drawn for every episode.
+//
+// No observation after the cue depends on it, or on the actions. So a net without memory gets 1/4
+// at best (random actions 1/5); the maximum is 1. Cue and answer are 5 to 10 steps apart, so no
+// unroll of 5 contains both. Play it with env.sticky_actions = 0: a sticky action is a memory, too.
+// Observation: (four lights of the cue, go light, flicker).
 #pragma once
 
 #include "envs/chance.h"
@@ -26,7 +26,12 @@ struct MemoryRecall {
   int step = 0;  // 0: the cue is shown; then the delay; delay + 1: go
   int flicker = 0;
 
-  static EnvSpec Spec();
+  static EnvSpec Spec() {
+    return {.name = "memory/recall",
+            .channels = kLights,
+            .num_actions = kNumActions,
+            .action_names = {"noop", "one", "two", "three", "four"}};
+  }
 
   template <Chance C>
   constexpr void Reset(C& chance) {

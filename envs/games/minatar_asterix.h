@@ -1,32 +1,34 @@
 // "minatar/asterix": a player among treasures and enemies that cross a 10 x 10 grid.
 //
-// Written from a description of the rules and held to recorded play of the MinAtar package, step by
-// step (envs/trace.h). Channels: player, enemy, trail (the cell behind an entity), gold. Six
-// actions, of which the four directions do something. Reward 1 a piece of gold; an enemy ends it.
+// Written from a description of the rules and tested against recorded play of the MinAtar package,
+// step by step (envs/trace.h). Channels: player, enemy, trail (the cell behind an entity), gold.
+// Six actions, of which the four directions have an effect. Reward 1 for a piece of gold; an enemy
+// ends the episode.
 //
 // The player begins in row 5, column 5 and stays within rows 1 to 8, each of which holds at most
 // one entity. One step, in this order:
 //   entry      when due: an entity appears at one side edge of a free row.
-//   player     moves one cell; the outer walls hold it.
-//   touch      gold in the player's cell: +1, and it goes. An enemy: the episode ends.
-//   entities   when due: each moves a cell, the one that has just appeared too; past the other
-//              edge it is gone. Then the touch once more.
-//   ramp       when due: entries come a step sooner, at every second ramp moves too.
+//   player     moves one cell, within the outer walls.
+//   touch      gold in the player's cell: +1, and it is removed. An enemy: the episode ends.
+//   entities   when due: each moves a cell, also one that has just appeared; past the other edge it
+//              is removed. Then the touch again.
+//   ramp       when due: the interval of entries is a step shorter, at every second ramp that of
+//              moves, too.
 //
-// When: entries on step 11 and then every 10th, moves on step 6 and then every 5th, ramps on step
-// 102 and then every 102nd. A ramp counts from the next entry and the next move on, not for those
-// already due. Ramp 9 is the last that changes anything: from then on both happen on every step.
+// Times: entries on step 11 and then every 10th, moves on step 6 and then every 5th, ramps on step
+// 102 and then every 102nd. A ramp takes effect after the next entry and the next move. Ramp 9 is
+// the last that changes anything: from then on both happen on every step.
 //
 // Easy to get wrong:
-//   - An entry draws three times: side (below a half: it comes from the left), kind (below a third:
-//     gold), and which of the free rows, counted from above. They are free before the step's moves:
-//     one whose entity leaves in this very step is not among them.
+//   - An entry draws three times: side (below a half: the left), kind (below a third: gold), and
+//     the index among the free rows, counted from above. Rows are free before the step's moves: a
+//     row whose entity leaves in this very step is not.
 //   - With no free row, side and kind are drawn, nothing enters, and the next entry is due after
 //     the usual time.
-//   - The touch is looked for twice, so player and entity never pass through each other; but a
-//     player who walks away in front of an entity is not touched.
-//   - An enemy that was walked into still moves, if moves are due, in the last picture.
-//   - An entity on the edge it came in by has no trail.
+//   - The touch is checked twice, so player and entity never pass through each other. But a player
+//     who walks away in front of an entity is not touched.
+//   - An enemy that the player walked into still moves, if moves are due, in the last picture.
+//   - An entity at the edge where it entered has no trail.
 #pragma once
 
 #include <array>
@@ -35,6 +37,7 @@
 
 #include "envs/chance.h"
 #include "envs/game.h"
+#include "envs/games/minatar_spec.h"
 
 namespace starling::envs {
 
@@ -47,19 +50,19 @@ struct MinatarAsterix {
   static constexpr int kSide = 10, kFirstRow = 1, kRows = 8;  // rows 1 to 8 are played in
   static constexpr int kEntryPeriod = 10, kMovePeriod = 5, kRampPeriod = 102;  // in steps
 
-  bool ramping = true;  // false: no ramp ever. Reset leaves it as it is
+  bool ramping = true;  // an option: survives a reset
 
-  std::int8_t player_row = 5, player_column = 5;
+  int player_row = 5, player_column = 5;
   // Bit i, element i: the entity of row kFirstRow + i.
   std::uint8_t present = 0, gold = 0, rightward = 0;
-  std::int8_t columns[kRows] = {};
+  int columns[kRows] = {};
 
-  std::int8_t entry_period = kEntryPeriod, move_period = kMovePeriod;
-  std::int8_t entry_timer = kEntryPeriod, move_timer = kMovePeriod;  // steps until due; 0: this one
-  std::int8_t ramp_timer = kRampPeriod - 1;
-  bool moves_ramp_next = false;  // the next ramp is one that makes moves faster
+  int entry_period = kEntryPeriod, move_period = kMovePeriod;  // steps
+  int entry_timer = kEntryPeriod, move_timer = kMovePeriod;    // steps until due; 0: this one
+  int ramp_timer = kRampPeriod - 1;
+  bool moves_ramp_next = false;  // the next ramp makes moves faster, too
 
-  static EnvSpec Spec();
+  static EnvSpec Spec() { return MinatarSpec("asterix", kChannels); }
 
   template <Chance C>
   constexpr void Reset(C&) {
@@ -103,9 +106,9 @@ struct MinatarAsterix {
   constexpr int StepOf(int slot) const { return Has(rightward, slot) ? 1 : -1; }
 
   // Counts one step down. A timer at 0 is due, and due again in `period` steps.
-  static constexpr bool Due(std::int8_t& timer, int period) {
+  static constexpr bool Due(int& timer, int period) {
     const bool due = timer == 0;
-    timer = static_cast<std::int8_t>((due ? period : timer) - 1);
+    timer = (due ? period : timer) - 1;
     return due;
   }
 
@@ -113,11 +116,11 @@ struct MinatarAsterix {
   constexpr void Enter(C& chance) {
     const bool from_left = chance.Uniform() < 0.5;
     const bool is_gold = chance.Uniform() < 1.0 / 3;
-    unsigned free = static_cast<std::uint8_t>(~present);
+    unsigned free = ~present & 0xffu;
     if (free == 0) return;
     for (int skip = chance.Below(std::popcount(free)); skip > 0; --skip) free &= free - 1;
     const int slot = std::countr_zero(free);
-    columns[slot] = static_cast<std::int8_t>(from_left ? 0 : kSide - 1);
+    columns[slot] = from_left ? 0 : kSide - 1;
     Set(present, slot, true);
     Set(gold, slot, is_gold);
     Set(rightward, slot, from_left);
@@ -138,7 +141,7 @@ struct MinatarAsterix {
   constexpr void MoveEntities() {
     for (unsigned left = present; left != 0; left &= left - 1) {
       const int slot = std::countr_zero(left);
-      columns[slot] = static_cast<std::int8_t>(columns[slot] + StepOf(slot));
+      columns[slot] += StepOf(slot);
       if (!OnGrid(columns[slot])) Remove(slot);
     }
   }
@@ -151,7 +154,7 @@ struct MinatarAsterix {
     return {.reward = 1};
   }
 
-  // A free row holds nothing, so that equal positions compare equal.
+  // Clears every value of a free row, so that equal positions compare equal.
   constexpr void Remove(int slot) {
     Set(present, slot, false);
     Set(gold, slot, false);

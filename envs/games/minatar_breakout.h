@@ -1,29 +1,29 @@
 // "minatar/breakout": a paddle, a ball and three rows of bricks on a 10 x 10 grid.
 //
-// Written from a description of the rules and held to recorded play of the MinAtar package, step by
-// step (envs/trace.h). Channels: paddle, ball, trail (where the ball was a step ago), brick. Six
-// actions, of which left and right do something. Reward 1 a brick; no difficulty ramp.
+// Written from a description of the rules and tested against recorded play of the MinAtar package,
+// step by step (envs/trace.h). Channels: paddle, ball, trail (the ball's cell of the step before),
+// brick. Six actions, of which left and right have an effect. Reward 1 for a brick; no ramp.
 //
-// One step: the paddle moves, then the ball looks one cell ahead along its diagonal. What it meets:
+// One step: the paddle moves, then the ball looks one cell ahead along its diagonal. Cases:
 //   side wall     it turns sideways and slides along the wall: next row, same column.
-//                 Whatever follows is decided with that cell ahead.
+//                 The cases below are decided with that cell ahead.
 //   top           it turns down and spends a second step in row 0, one column further.
-//   brick         the brick goes, +1, the ball turns vertically and stays in its row, one column
-//                 further. It is now "struck": brick cells that follow are passed through, unbroken
-//                 and without reward, for as long as one follows the other. The first step onto
-//                 anything else (the top and the paddle count) makes it ordinary again.
+//   brick         the brick is removed, +1, the ball turns vertically and stays in its row, one
+//                 column further. It is now "struck": it passes through directly following brick
+//                 cells, without breaking them and without reward. The first step onto anything
+//                 else (the top and the paddle count) makes it ordinary again.
 //   paddle row    the paddle under the ball's column: it turns up and stays in row 8, one column
 //                 further. The paddle under the cell ahead only: it turns back both ways, and still
 //                 moves to the column ahead. Otherwise it falls into row 9 and the episode ends.
 //
 // Easy to get wrong:
-//   - The paddle has moved already when the ball looks: a paddle that slides in just in time saves.
-//   - At a wall the cell ahead is in the ball's own column, so a corner is saved by the paddle
-//     under it alone, and never by a double turn.
-//   - A cleared wall comes back, whole, only when the ball next looks at the paddle row. A ball
-//     that is lost in that very step shows the new wall in its last picture.
-//   - On the first picture the trail lies under the ball.
-//   - Only the column and the heading are drawn, by one integer below 2, at reset.
+//   - The paddle moves before the ball looks: it may arrive just in time.
+//   - At a wall the cell ahead is in the ball's own column, so only a paddle under the ball saves a
+//     corner, and never by a double turn.
+//   - A cleared wall is rebuilt only when the ball next looks at the paddle row. If the ball is
+//     lost in that very step, the last picture shows the new wall.
+//   - In the first picture the trail is in the ball's cell.
+//   - The only draw, an integer below 2 at reset, decides column and heading.
 #pragma once
 
 #include <array>
@@ -31,6 +31,7 @@
 
 #include "envs/chance.h"
 #include "envs/game.h"
+#include "envs/games/minatar_spec.h"
 
 namespace starling::envs {
 
@@ -51,7 +52,7 @@ struct MinatarBreakout {
   int trail_row = 3, trail_column = 0;
   int row_step = 1, column_step = 1;  // +1 or -1: down, right
 
-  static EnvSpec Spec();
+  static EnvSpec Spec() { return MinatarSpec("breakout", kChannels); }
 
   template <Chance C>
   constexpr void Reset(C& chance) {
@@ -76,7 +77,7 @@ struct MinatarBreakout {
     for (int row = 0; row < kBrickRows; ++row) {
       float* cells = out + (kFirstBrickRow + row) * kSide * kChannels + kBrickChannel;
       for (int column = 0; column < kSide; ++column) {
-        cells[column * kChannels] = static_cast<float>(bricks[row] >> column & 1);
+        cells[column * kChannels] = (bricks[row] >> column & 1) != 0 ? 1.0f : 0.0f;
       }
     }
     out[Cell(kPaddleRow, paddle) + kPaddleChannel] = 1;
@@ -102,7 +103,7 @@ struct MinatarBreakout {
       column = ball_column;
     }
     const int column_before = ball_column;
-    ball_column = column;  // the ball moves there in every case that follows
+    ball_column = column;  // in every case below
     if (row >= 0 && BrickAt(row, column)) return EnterBrick(row, column);
     struck = false;
     if (row < 0) {

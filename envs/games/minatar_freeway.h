@@ -1,37 +1,37 @@
 // "minatar/freeway": a chicken crosses eight lanes of traffic on a 10 x 10 grid.
 //
-// Written from a description of the rules and held to recorded play of the MinAtar package, step by
-// step (envs/trace.h). Channels: chicken, car, speed 1 to speed 5. Six actions, of which up and
-// down do something. Reward 1 for reaching row 0; no difficulty ramp.
+// Written from a description of the rules and tested against recorded play of the MinAtar package,
+// step by step (envs/trace.h). Channels: chicken, car, speed 1 to speed 5. Six actions, of which up
+// and down have an effect. Reward 1 for reaching row 0; no ramp.
 //
-// The chicken keeps to column 4 and begins in row 9. Rows 1 to 8 hold one car each, with a speed of
-// 1 (the fastest) to 5 and a direction; a car that leaves at one side comes in at the other. The
-// cell behind a car, around the edge if need be, is lit in the channel of its speed.
+// The chicken stays in column 4 and begins in row 9. Rows 1 to 8 hold one car each, with a speed of
+// 1 (the fastest) to 5 and a direction; cars wrap around the edges. The cell behind a car, also
+// wrapped, is lit in the channel of its speed.
 // One step, in this order:
-//   chicken    moves a row, if it may. In row 0: +1, back to row 9, all cars are drawn anew.
-//   hit        a car in the chicken's cell sends it back to row 9. That is all it does.
-//   cars       when due, each moves a column. Then the hit once more.
+//   chicken    moves a row, if it may. In row 0: +1, back to row 9, all cars are drawn again.
+//   hit        a car in the chicken's cell sends it back to row 9, without other effect.
+//   cars       when due, each moves a column. Then the hit again.
 //   end        the episode ends with step 2501.
 //
 // Easy to get wrong:
 //   - A car of speed n moves every n + 1 steps. Drawn at reset it moves on step n + 1 of the
-//     episode; drawn when the chicken arrives that very step counts, so it moves n steps later.
+//     episode. Drawn when the chicken arrives it moves n steps later: that very step counts.
 //   - A draw takes eight integers in [1, 6), the speeds from row 1 down, then eight reals, the
-//     directions (below a half: left). Cars drawn anew stay where they are.
-//   - At reset all cars stand in column 0, whichever way they drive.
+//     directions (below a half: left). It does not move the cars.
+//   - At reset all cars are in column 0, whatever their direction.
 //   - The chicken may move on step 4, and then 3 steps after its last move. Down in row 9 moves
 //     nothing and costs the 3 steps as well. A hit or an arrival neither ends that wait nor starts
 //     one.
-//   - A chicken that steps under a car is hit, even if the car drives on in that step; one that
-//     steps away in time is not.
+//   - A chicken that steps under a car is hit, even if the car drives on in that step. A chicken
+//     that steps away in time is not.
 //   - An arrival in the last step counts.
 #pragma once
 
 #include <array>
-#include <cstdint>
 
 #include "envs/chance.h"
 #include "envs/game.h"
+#include "envs/games/minatar_spec.h"
 
 namespace starling::envs {
 
@@ -45,16 +45,16 @@ struct MinatarFreeway {
   static constexpr int kFirstCarRow = 1, kCars = 8, kMaxSpeed = 5;
   static constexpr int kChickenPeriod = 3, kSteps = 2501;
 
-  std::int16_t steps_left = kSteps;
-  std::int8_t chicken_row = kStartRow;
-  std::int8_t chicken_timer = kChickenPeriod;  // steps until the chicken may move again
+  int steps_left = kSteps;
+  int chicken_row = kStartRow;
+  int chicken_timer = kChickenPeriod;  // steps until the chicken may move again
   // Element i: the car of row kFirstCarRow + i.
-  std::int8_t columns[kCars] = {};
-  std::int8_t speeds[kCars] = {};      // 1 (fastest) to kMaxSpeed
-  std::int8_t directions[kCars] = {};  // 1 right, -1 left
-  std::int8_t timers[kCars] = {};      // steps the car stands before it moves
+  int columns[kCars] = {};
+  int speeds[kCars] = {};      // 1 (fastest) to kMaxSpeed
+  int directions[kCars] = {};  // 1 right, -1 left
+  int timers[kCars] = {};      // steps until the car moves
 
-  static EnvSpec Spec();
+  static EnvSpec Spec() { return MinatarSpec("freeway", kChannels); }
 
   template <Chance C>
   constexpr void Reset(C& chance) {
@@ -99,11 +99,9 @@ struct MinatarFreeway {
   template <Chance C>
   constexpr void DrawCars(C& chance) {
     for (int car = 0; car < kCars; ++car) {
-      speeds[car] = timers[car] = static_cast<std::int8_t>(chance.Between(1, kMaxSpeed + 1));
+      speeds[car] = timers[car] = chance.Between(1, kMaxSpeed + 1);
     }
-    for (std::int8_t& direction : directions) {
-      direction = static_cast<std::int8_t>(chance.Uniform() < 0.5 ? -1 : 1);
-    }
+    for (int& direction : directions) direction = chance.Uniform() < 0.5 ? -1 : 1;
   }
 
   constexpr void MoveChicken(int action) {
@@ -128,9 +126,8 @@ struct MinatarFreeway {
   constexpr void MoveCars() {
     for (int car = 0; car < kCars; ++car) {
       const bool moves = timers[car] == 0;
-      timers[car] = static_cast<std::int8_t>(moves ? speeds[car] : timers[car] - 1);
-      columns[car] =
-          static_cast<std::int8_t>(Wrapped(columns[car] + (moves ? directions[car] : 0)));
+      timers[car] = moves ? speeds[car] : timers[car] - 1;
+      if (moves) columns[car] = Wrapped(columns[car] + directions[car]);
     }
   }
 };

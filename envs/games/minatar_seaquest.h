@@ -1,56 +1,57 @@
-// "minatar/seaquest": a submarine that fights, gathers divers and must come up for air, on a 10 x
-// 10 grid.
+// "minatar/seaquest": a submarine fights, gathers divers and must surface for air, on a 10 x 10
+// grid.
 //
-// Written from a description of the rules and held to recorded play of the MinAtar package, step by
-// step (envs/trace.h). Channels: sub_front, sub_back, friendly_bullet, trail (the cell behind every
-// enemy and diver), enemy_bullet, enemy_fish, enemy_sub, oxygen gauge, diver gauge, diver. All six
-// actions do something. Reward 1 an enemy shot, and the bonus of a rescue.
+// Written from a description of the rules and tested against recorded play of the MinAtar package,
+// step by step (envs/trace.h). Channels: sub_front, sub_back, friendly_bullet, trail (the cell
+// behind every enemy and diver), enemy_bullet, enemy_fish, enemy_sub, oxygen gauge, diver gauge,
+// diver. All six actions have an effect. Reward 1 for an enemy shot, and the bonus of a rescue.
 //
-// The sub (its front is what counts) lives in rows 0-8, row 0 is the surface, fish, enemy subs and
-// divers keep to rows 1-8, row 9 shows the gauges. One step, in this order:
-//   an enemy     comes, first when 20 steps are past and then every 20. Three draws: the side (a
-//                real below 1/2: the left), the kind (a real below 1/3: a sub) and the row, in [1,
-//                9). It stays away if any enemy in that row swims the other way; all is drawn all
-//                the same.
-//   a diver      comes, every 30 steps: the side and the row, drawn alike. Divers mind nobody.
-//   the sub      moves, facing left or right as it last moved there, or fires if its last shot is
+// The sub (its front is its position) lives in rows 0-8. Row 0 is the surface; fish, enemy subs and
+// divers stay in rows 1-8; row 9 shows the gauges. One step, in this order:
+//   enemy        enters after the first 20 steps and then every 20. Three draws: the side (a real
+//                below 1/2: the left), the kind (a real below 1/3: a sub) and the row, in [1, 9).
+//                It does not enter if any enemy in that row swims the other way; the draws are made
+//                all the same.
+//   diver        enters every 30 steps: side and row, drawn likewise. Divers ignore everything.
+//   sub          moves, facing left or right as it last moved there, or fires if its last shot is
 //                at least 5 steps old.
-//   our bullets  move one cell, a new one too, and leave at the edges. A bullet that comes to an
-//                enemy goes with it, +1.
+//   our bullets  move one cell, also a new one, and leave at the edges. A bullet that reaches an
+//                enemy removes it and itself, +1.
 //   divers       are picked up where they touch the sub, before and after they swim, while we hold
-//                fewer than six. The youngest comes first.
-//   enemy subs   touch: the end. They swim: into us, the end; into a bullet of ours: both go, +1.
-//                Then the gun: a bullet starts from where they are now.
-//   theirs       (enemy bullets) touch: the end. They move one cell, a new one too: into us, the
-//                end.
+//                fewer than six. The youngest is first.
+//   enemy subs   touch: the end. They swim: into us, the end; into a bullet of ours: both are
+//                removed, +1. Then the gun: a bullet starts at their position.
+//   enemy        touch: the end. They move one cell, also a new one: into us, the end.
+//   bullets
 //   fish         as enemy subs, without a gun.
-//   oxygen       where none of the 200 was left, the end. Below row 0 one is used. Coming to row 0
-//                with no diver: the end. With any other number we surface.
-// Swimmers move when a count of 5 is down to 0, which makes every sixth step: the step at 0 moves
-// and sets the count, and does not count down. An enemy's count is set to `swim_wait`, which ramps;
-// the guns' count is 10, a shot every eleventh step. Spawn counts and our own gun are exact.
+//   oxygen       if none of the 200 was left, the end. Below row 0 one is used. Reaching row 0 with
+//                no diver: the end. With any other number we surface.
+// Swimmers move when a count of 5 is down to 0, which is every sixth step: the step at 0 moves and
+// sets the count, and does not count down. An enemy's count is set to `swim_wait`, which ramps; the
+// guns' count is 10, a shot every eleventh step. Spawn counts and our own gun are exact.
 //
 // Surfacing: with exactly six divers, one point for every lit cell of the gauge, and the count is
-// cleared. Then, always, one diver is lost and oxygen is full. The ramp: the spawn interval falls
-// by one, down to 1, and at every second surfacing swim_wait by one, 5 down to 2. Counts that are
+// cleared. Then, always, one diver is lost and oxygen is full. The ramp: the spawn interval is one
+// shorter, down to 1, and at every second surfacing swim_wait by one, 5 down to 2. Counts that are
 // under way run out first. Without `ramping` neither changes.
 //
 // Easy to get wrong:
 //   - After a rescue the count is -1. It is not 0, so surfacing again is free (and makes it -2),
 //     the gauge shows nothing, and the next rescue needs seven divers more; back at 0 it is deadly.
 //   - A cell of the gauge stands for 20: 199 lights nine cells, 19 none. A rescue pays 9 at most.
-//   - The last step is played out: everything moves, and hits are rewarded.
+//   - The last step is complete: everything moves, and hits are rewarded.
 //   - A friendly and an enemy bullet pass each other. Enemies and enemy bullets never pass through
-//     the sub, since they look before they move as well.
+//     the sub, since they check for it before they move as well.
 //
-// What recordings do not show, but the package does (scripts/cross-check-minatar):
-//   - Several enemies in the cell of one bullet: it takes one, fish before subs, the older first.
-//   - An enemy sub shot in the step of its gun fires all the same, as does one that swims into us.
-//   - Divers are looked at from the youngest to the oldest: of two at the sub, the younger is the
-//     sixth. A seventh is left where it is.
+// Absent from recordings, but true of the package (scripts/cross-check-minatar):
+//   - If several enemies are in the cell of one bullet, it takes one, fish before subs, the older
+//     first.
+//   - An enemy sub that is shot in the step of its gun still fires, as does one that swims into us.
+//   - Divers are checked from the youngest to the oldest: of two at the sub, the younger is the
+//     sixth. A seventh stays where it is.
 //   - Surfacing with oxygen down to 0 is too late: everything happens, and the episode ends.
-// Two enemies never swim onto one bullet in the same step: in a row all swim one way, and who came
-// later never catches up.
+// Two enemies never swim onto one bullet in the same step: all in a row swim one way, and a later
+// one never catches up.
 #pragma once
 
 #include <array>
@@ -59,6 +60,7 @@
 
 #include "envs/chance.h"
 #include "envs/game.h"
+#include "envs/games/minatar_spec.h"
 
 namespace starling::envs {
 
@@ -77,7 +79,7 @@ struct MinatarSeaquest {
   static constexpr int kFirstEnemyInterval = 20, kLastEnemyInterval = 1;
   static constexpr int kFirstSwimWait = 5, kLastSwimWait = 2;
 
-  // Anything that swims: a fish, an enemy sub, a diver.
+  // A fish, an enemy sub or a diver.
   struct Swimmer {
     std::int8_t column, row, step;  // step: -1 left, +1 right
     std::int8_t wait;               // steps until it moves
@@ -107,33 +109,33 @@ struct MinatarSeaquest {
     }
   };
 
-  // How many there can be. A swimmer leaves with its tenth move, and moves every sixth step at the
-  // latest, the first time at most five steps after it came: it is there in at most 5 + 9 * 6 + 1 =
-  // 60 steps. In these at most 60 enemies come, one a step, and two divers, one in 30. A bullet of
-  // ours has nine cells ahead at most, so it leaves in the tenth step, and the third shot comes in
-  // the eleventh.
+  // The largest possible numbers. A swimmer leaves with its tenth move, and moves at least every
+  // sixth step, the first time at most five steps after it entered: it stays for at most
+  // 5 + 9 * 6 + 1 = 60 steps. In these at most 60 enemies enter, one a step, and two divers, one in
+  // 30. A bullet of ours has nine cells ahead at most, so it leaves in the tenth step, and the
+  // third shot is fired in the eleventh.
   static constexpr int kMaxEnemies = 60, kMaxDivers = 2, kMaxBullets = 2;
 
-  bool ramping = true;  // an option: outlives a reset
+  bool ramping = true;  // an option: survives a reset
 
-  bool surfaced = true;  // nothing happens at row 0 until the sub has been down
+  bool surfaced = true;  // row 0 has no effect until the sub has been below it
   bool facing_right = false;
-  int column = 5,
-      row = 0;  // of the sub's front. Its back is in the grid: to face right it must have
-                // moved there, and to face left at column 9 it cannot
-  int oxygen = kFullOxygen;                                             // -1: died of it
-  int divers_held = 0;                                                  // may be negative
-  int gun_timer = 0;                                                    // steps until we may fire
-  int enemy_timer = kFirstEnemyInterval, diver_timer = kDiverInterval;  // steps until one comes
+  // The sub's front. Its back is always in the grid: a sub that faces right has moved there, and at
+  // column 9 it cannot face left.
+  int column = 5, row = 0;
+  int oxygen = kFullOxygen;  // -1 after death by lack of it
+  int divers_held = 0;       // may be negative
+  int gun_timer = 0;         // steps until we may fire
+  int enemy_timer = kFirstEnemyInterval, diver_timer = kDiverInterval;  // steps until one enters
   int enemy_interval = kFirstEnemyInterval, swim_wait = kFirstSwimWait;
   int ramps = 0;
-  // Of each row, bit c is column c. Two enemy bullets in a cell are as good as one.
+  // One word for each row; bit c is column c. Two enemy bullets in a cell count as one.
   std::uint16_t bullets_left[kLastRow + 1] = {}, bullets_right[kLastRow + 1] = {};
   List<Bullet, kMaxBullets> bullets;  // ours
   List<Swimmer, kMaxDivers> divers;
   List<Swimmer, kMaxEnemies> fish, subs;
 
-  static EnvSpec Spec();
+  static EnvSpec Spec() { return MinatarSpec("seaquest", kChannels); }
 
   template <Chance C>
   constexpr void Reset(C&) {
@@ -161,6 +163,7 @@ struct MinatarSeaquest {
 
   constexpr void Observe(float* out) const {
     for (int i = 0; i < kSide * kSide * kChannels; ++i) out[i] = 0;
+    // 1. Things in the water.
     out[Cell(row, column) + kSubFrontChannel] = 1;
     out[Cell(row, facing_right ? column - 1 : column + 1) + kSubBackChannel] = 1;
     for (int i = 0; i < bullets.count; ++i) {
@@ -174,6 +177,7 @@ struct MinatarSeaquest {
     ShowSwimmers(fish, kFishChannel, out);
     ShowSwimmers(subs, kEnemySubChannel, out);
     ShowSwimmers(divers, kDiverChannel, out);
+    // 2. The gauges: oxygen from the left, divers from the right.
     float* gauges = out + Cell(kGaugeRow, 0);
     for (int i = 0; i < OxygenCells(); ++i) gauges[i * kChannels + kOxygenChannel] = 1;
     for (int i = kSide - 1 - divers_held; i < kSide - 1; ++i) {
@@ -189,7 +193,7 @@ struct MinatarSeaquest {
  private:
   static constexpr int Cell(int row, int column) { return (row * kSide + column) * kChannels; }
 
-  // Negative columns are large unsigned numbers.
+  // As unsigned numbers, negative columns are large.
   static constexpr bool InGrid(int column) { return static_cast<unsigned>(column) < kSide; }
 
   template <class T>
@@ -216,11 +220,14 @@ struct MinatarSeaquest {
     return -1;
   }
 
+  // Positions, steps and counts of swimmers and bullets are within [-1, kDiverInterval].
+  static constexpr std::int8_t Small(int value) { return static_cast<std::int8_t>(value); }
+
   static constexpr Swimmer Entering(bool from_left, int row, int wait) {
-    return {.column = static_cast<std::int8_t>(from_left ? 0 : kSide - 1),
-            .row = static_cast<std::int8_t>(row),
-            .step = static_cast<std::int8_t>(from_left ? 1 : -1),
-            .wait = static_cast<std::int8_t>(wait),
+    return {.column = Small(from_left ? 0 : kSide - 1),
+            .row = Small(row),
+            .step = Small(from_left ? 1 : -1),
+            .wait = Small(wait),
             .gun = 0};
   }
 
@@ -255,9 +262,8 @@ struct MinatarSeaquest {
 
   constexpr void Act(int action) {
     if (action == kFire && gun_timer == 0) {
-      bullets.Add({.column = static_cast<std::int8_t>(column),
-                   .row = static_cast<std::int8_t>(row),
-                   .step = static_cast<std::int8_t>(facing_right ? 1 : -1)});
+      bullets.Add(
+          {.column = Small(column), .row = Small(row), .step = Small(facing_right ? 1 : -1)});
       gun_timer = kCooldown;
     }
     if (action == kLeft || action == kRight) {
@@ -274,7 +280,7 @@ struct MinatarSeaquest {
     int points = 0, kept = 0;
     for (int i = 0; i < bullets.count; ++i) {
       Bullet bullet = bullets.at[i];
-      bullet.column = static_cast<std::int8_t>(bullet.column + bullet.step);
+      bullet.column = Small(bullet.column + bullet.step);
       if (!InGrid(bullet.column)) continue;
       if (HitOne(fish, bullet) || HitOne(subs, bullet)) {
         ++points;
@@ -298,8 +304,8 @@ struct MinatarSeaquest {
       --swimmer.wait;
       return false;
     }
-    swimmer.wait = static_cast<std::int8_t>(wait);
-    swimmer.column = static_cast<std::int8_t>(swimmer.column + swimmer.step);
+    swimmer.wait = Small(wait);
+    swimmer.column = Small(swimmer.column + swimmer.step);
     return true;
   }
 
@@ -318,13 +324,13 @@ struct MinatarSeaquest {
     return true;
   }
 
-  // Fish or enemy subs. Adds the points made, and returns whether one of them met the sub.
+  // Moves fish or enemy subs. Adds the points made; returns whether one of them touched the sub.
   constexpr bool MoveEnemies(List<Swimmer, kMaxEnemies>& enemies, bool armed, int& points) {
     bool met = false;
     int kept = 0;
     for (int i = 0; i < enemies.count; ++i) {
       Swimmer enemy = enemies.at[i];
-      met |= AtSub(enemy);
+      met |= AtSub(enemy);  // before its move, and after it
       bool stays = true;
       if (Swim(enemy, swim_wait)) {
         met |= AtSub(enemy);
@@ -348,7 +354,7 @@ struct MinatarSeaquest {
       return;
     }
     enemy.gun = kEnemyCooldown;
-    if (!InGrid(enemy.column)) return;  // it leaves in this step, and its bullet with it
+    if (!InGrid(enemy.column)) return;  // its bullet leaves with it in this step
     std::uint16_t& in_row = (enemy.step > 0 ? bullets_right : bullets_left)[enemy.row];
     in_row = static_cast<std::uint16_t>(in_row | 1u << enemy.column);
   }
@@ -357,17 +363,17 @@ struct MinatarSeaquest {
     return ((bullets_left[row] | bullets_right[row]) >> column & 1) != 0;
   }
 
-  // Returns whether one met the sub.
+  // Returns whether one touched the sub.
   constexpr bool MoveEnemyBullets() {
     const bool met = EnemyBulletAtSub();
     for (int r = 1; r <= kLastRow; ++r) {
-      bullets_left[r] = static_cast<std::uint16_t>(bullets_left[r] >> 1);
-      bullets_right[r] = static_cast<std::uint16_t>(bullets_right[r] << 1 & ((1u << kSide) - 1));
+      bullets_left[r] >>= 1;
+      bullets_right[r] = bullets_right[r] << 1 & ((1 << kSide) - 1);
     }
     return met || EnemyBulletAtSub();
   }
 
-  // Returns whether the episode ends here.
+  // Returns whether the episode ends.
   constexpr bool Breathe(int& points) {
     const bool too_late = oxygen == 0;  // even at row 0
     if (row > 0) {

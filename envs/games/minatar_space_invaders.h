@@ -1,40 +1,40 @@
 // "minatar/space_invaders": a cannon under four rows of six marching aliens, on a 10 x 10 grid.
 //
-// Written from a description of the rules and held to recorded play of the MinAtar package, step by
-// step (envs/trace.h). Channels: cannon, alien, alien_left and alien_right (the aliens again, by
-// the way they march), friendly_bullet, enemy_bullet. Six actions, of which left, right and fire do
-// something. Reward 1 an alien. A game draws nothing: it is the same for the same actions.
+// Written from a description of the rules and tested against recorded play of the MinAtar package,
+// step by step (envs/trace.h). Channels: cannon, alien, alien_left and alien_right (the aliens
+// again, by direction), friendly_bullet, enemy_bullet. Six actions, of which left, right and fire
+// have an effect. Reward 1 for an alien. The game draws nothing: it depends on the actions alone.
 //
 // One step, in this order:
 //   cannon         moves, or fires if its last shot is at least 5 steps old.
-//   bullets        all move one cell, ours up and theirs down; a new one of ours starts from the
-//                  cannon's row, so it is seen in row 8 first. One of theirs that comes to the
+//   bullets        all move one cell, ours up and theirs down. A new one of ours starts in the
+//                  cannon's row, so it is first seen in row 8. An enemy bullet that reaches the
 //                  cannon ends the episode.
-//   aliens         every min(how many there are, base) steps all move one cell. If one stands at
-//                  the edge they are heading for, they drop a row and turn instead. An alien in the
-//                  cannon's cell ends the episode, before its move (the cannon drove into it) or
-//                  after it; so does a drop with an alien in row 9.
-//   their gun      every 10 steps the lowest alien of the column nearest to the cannon puts a
-//                  bullet into its own cell; of two columns equally near the left one. It moves
+//   aliens         every min(number of aliens, base) steps all move one cell. If one is at the edge
+//                  ahead, they drop a row and turn instead. An alien in the cannon's cell ends the
+//                  episode, before its move (the cannon drove into it) or after it; so does a drop
+//                  with an alien in row 9.
+//   their gun      every 10 steps the lowest alien of the column nearest to the cannon (of two
+//                  equally near, the left one) puts a bullet into its own cell. The bullet moves
 //                  from the next step on.
-//   hits           every alien on a cell with a bullet of ours goes, with the bullet, +1 each.
-//   a new wave     if none is left, 24 new ones stand in their first places in this very picture.
+//   hits           each alien in a cell with a bullet of ours is removed, with the bullet, +1.
+//   new wave       if no alien is left, this very picture shows 24 new ones.
 //
-// The ramp: base is 12 in the first wave, one less in each that follows, 6 in the seventh and in
-// all after it. Without `ramping` it stays 12.
+// The ramp: base is 12 in the first wave, one less in each that follows, and 6 from the seventh on.
+// Without `ramping` it stays 12.
 //
 // Easy to get wrong:
-//   - Hits are looked for once, when bullets and aliens have both moved: an alien that steps aside
-//     as the bullet arrives lives, one that steps into the bullet's new cell dies.
-//   - An alien that is hit in the step of their gun still fires (its bullet is there without it).
-//   - Bullets pass through each other. One of theirs at the cannon hits only by moving there: the
+//   - Hits are checked once, after bullets and aliens have moved: an alien that steps aside as the
+//     bullet arrives survives, an alien that steps into the bullet's new cell does not.
+//   - An alien that is hit in the step of their gun still fires.
+//   - Bullets pass through each other. An enemy bullet hits only by moving to the cannon: the
 //     cannon may drive into a cell that a bullet leaves in the same step.
-//   - A new wave changes nothing else: direction, both timers and the bullets in the air go on. The
-//     new base counts from the wave's first move on.
-//   - The aliens that drop from row 9 are seen in row 0 in the last picture.
-//   - An episode that ends plays its last step out: the aliens move, and hits are rewarded.
-//   - Two hits in one step: only in an episode's last, as aliens drop from row 9 to row 0. Bullets
-//     are at least five rows apart, the rows of a wave no more than four.
+//   - A new wave changes nothing else: direction, both timers and the bullets in the air stay. The
+//     new base takes effect at the wave's first move.
+//   - Aliens that drop from row 9 are seen in row 0 in the last picture.
+//   - The last step of an episode is complete: the aliens move, and hits are rewarded.
+//   - Two hits in one step happen only in an episode's last, as aliens drop from row 9 to row 0.
+//     Bullets are at least five rows apart, the rows of a wave at most four.
 #pragma once
 
 #include <array>
@@ -43,6 +43,7 @@
 
 #include "envs/chance.h"
 #include "envs/game.h"
+#include "envs/games/minatar_spec.h"
 
 namespace starling::envs {
 
@@ -64,7 +65,7 @@ struct MinatarSpaceInvaders {
   static constexpr Row kWaveRow = 0b0011111100;
   static constexpr int kWaveRows = 4;
 
-  bool ramping = true;  // an option: outlives a reset
+  bool ramping = true;  // an option: survives a reset
 
   Row aliens[kSide] = {kWaveRow, kWaveRow, kWaveRow, kWaveRow};
   Row bullets[kSide] = {};        // ours
@@ -75,7 +76,7 @@ struct MinatarSpaceInvaders {
   // Steps until the aliens move, until they fire, and until we may fire.
   int move_timer = kFirstBase, enemy_gun_timer = kEnemyCooldown, gun_timer = 0;
 
-  static EnvSpec Spec();
+  static EnvSpec Spec() { return MinatarSpec("space_invaders", kChannels); }
 
   template <Chance C>
   constexpr void Reset(C&) {
@@ -142,7 +143,7 @@ struct MinatarSpaceInvaders {
     if (action == kRight && cannon < kSide - 1) ++cannon;
   }
 
-  // True if one of theirs comes to the cannon. Bullets leave the grid behind its last row.
+  // Returns true if an enemy bullet reaches the cannon. Bullets leave the grid after its last row.
   constexpr bool MoveBullets() {
     for (int row = 0; row < kSide - 1; ++row) bullets[row] = bullets[row + 1];
     bullets[kSide - 1] = 0;
@@ -151,7 +152,7 @@ struct MinatarSpaceInvaders {
     return (enemy_bullets[kCannonRow] & Bit(cannon)) != 0;
   }
 
-  // True if the episode ends by it.
+  // Returns true if the episode ends by it.
   constexpr bool MoveAliens() {
     int count = 0;
     for (const Row row : aliens) count += std::popcount(row);
@@ -164,7 +165,7 @@ struct MinatarSpaceInvaders {
     return dropped_out || AlienAtCannon();
   }
 
-  // True if an alien drops from the last row; it comes to the first.
+  // Returns true if an alien drops from the last row; it wraps to the first.
   constexpr bool DropAliens() {
     heading = -heading;
     const Row last = aliens[kSide - 1];
@@ -173,7 +174,7 @@ struct MinatarSpaceInvaders {
     return last != 0;
   }
 
-  // There is always an alien: a wave that is cleared comes back in the same step.
+  // REQUIRES: there is an alien. (A new wave follows a cleared one in the same step.)
   constexpr void FireEnemyGun() {
     enemy_gun_timer = kEnemyCooldown;
     const int column = NearestAlienColumn();

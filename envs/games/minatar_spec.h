@@ -1,4 +1,4 @@
-// What the MinAtar games have in common: a 10 x 10 grid and the same six actions.
+// The common part of the MinAtar games: a 10 x 10 grid and six actions.
 #pragma once
 
 #include <string>

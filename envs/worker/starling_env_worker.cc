@@ -1,41 +1,235 @@
-// starling-env-worker: plays isolated plug-ins (env.isolate) for an actor that started it.
+// starling-env-worker: plays isolated plug-ins (env.isolate) for an actor that started it. The
+// worker's side of envs/bridge/protocol.h.
+#include <errno.h>
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "core/denormals.h"
 #include "core/error.h"
+#include "envs/bridge/plugin_env.h"
+#include "envs/bridge/plugin_library.h"
 #include "envs/bridge/protocol.h"
-#include "envs/worker/serve.h"
+#include "envs/bridge/worker_spec.h"
 
-using namespace starling;
-
+namespace starling::envs {
 namespace {
 
-// At once: the plug-in that is in trouble is not asked for anything any more, exit handlers
-// included. The sentence comes last of all that is printed: it is what people are shown.
-[[noreturn]] void End(const char* sentence) {
+using nlohmann::json;
+
+// The control socket. Every function returns false or nullopt once the client is gone.
+class Control {
+ public:
+  explicit Control(int fd) : fd_(fd) {}
+
+  std::optional<json> ReadLine() const {
+    std::string line;
+    while (!line.ends_with('\n')) {
+      char some[4096];
+      const ssize_t got = Again([&] { return ::read(fd_, some, sizeof some); });
+      if (got <= 0 || line.size() > kWorkerLineLimit) return std::nullopt;
+      line.append(some, some + got);
+    }
+    json message = json::parse(line, nullptr, false);
+    if (!message.is_object()) return std::nullopt;
+    return message;
+  }
+  bool WriteLine(const json& message) const {
+    // Names of plug-ins and paths may not be UTF-8.
+    return WriteText(message.dump(-1, ' ', false, json::error_handler_t::replace));
+  }
+  bool WriteText(std::string line) const {
+    line += '\n';
+    return line.size() <= kWorkerLineLimit && Write(line);
+  }
+  std::optional<char> ReadTurn() const {
+    char turn = 0;
+    if (Again([&] { return ::read(fd_, &turn, 1); }) != 1) return std::nullopt;
+    return turn;
+  }
+  bool WriteTurn(char turn) const { return Write({&turn, 1}); }
+
+ private:
+  template <class Call>
+  static ssize_t Again(Call call) {
+    ssize_t done = 0;
+    do {
+      done = call();
+    } while (done < 0 && errno == EINTR);
+    return done;
+  }
+  bool Write(std::string_view text) const {
+    while (!text.empty()) {
+      const ssize_t done =
+          Again([&] { return ::send(fd_, text.data(), text.size(), MSG_NOSIGNAL); });
+      if (done <= 0) return false;
+      text.remove_prefix(static_cast<std::size_t>(done));
+    }
+    return true;
+  }
+
+  int fd_;
+};
+
+// The memory shared with the client.
+class Memory {
+ public:
+  Memory(int fd, const json& layout, std::size_t count, const Repeat& repeat, std::size_t row)
+      : frames_(static_cast<std::size_t>(repeat.frames)),
+        row_(row),
+        at_(LayOut(count, frames_, repeat.keep_before, row * sizeof(float))) {
+    // Both sides compute the layout; the client's size shows that they agree.
+    if (layout.value("size", std::size_t{0}) != at_.size) return;
+    void* map = ::mmap(nullptr, at_.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (map != MAP_FAILED) base_ = static_cast<std::byte*>(map);
+  }
+  ~Memory() {
+    if (base_ != nullptr) ::munmap(base_, at_.size);
+  }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  bool mapped() const { return base_ != nullptr; }
+  std::span<const std::int32_t> commands(std::size_t i) const {
+    return {Column(at_.commands) + i * frames_, frames_};
+  }
+  // The place for the next frame. The newest becomes the one before, if that is kept.
+  std::span<float> Next(std::size_t i) const {
+    const std::span frame(Frame(at_.frames, i), row_);
+    if (at_.before != 0) std::ranges::copy(frame, Frame(at_.before, i));
+    return frame;
+  }
+  int lives(std::size_t i) const { return Column(at_.lives)[i]; }
+  void Put(std::size_t i, const FrameResult& result) const {
+    reinterpret_cast<double*>(base_ + at_.rewards)[i] = result.reward;
+    Column(at_.ends)[i] = static_cast<std::int32_t>(result.end);
+    Column(at_.lives)[i] = result.lives;
+  }
+
+ private:
+  std::int32_t* Column(std::size_t offset) const {
+    return reinterpret_cast<std::int32_t*>(base_ + offset);
+  }
+  float* Frame(std::size_t offset, std::size_t i) const {
+    return reinterpret_cast<float*>(base_ + offset + i * at_.stride);
+  }
+
+  std::size_t frames_, row_;
+  WorkerMemory at_;
+  std::byte* base_ = nullptr;
+};
+
+std::vector<PluginEnv> MakeEnvs(std::shared_ptr<const PluginLibrary> library,
+                                const std::vector<std::uint64_t>& seeds) {
+  std::vector<PluginEnv> envs;
+  for (std::size_t i = 0; i < seeds.size(); ++i) {
+    envs.emplace_back(library, fmt::format("env {} of the process", i), seeds[i]);
+  }
+  return envs;
+}
+
+Repeat RepeatIn(const json& asked) {
+  return {.frames = asked.value("frames", 1),
+          .keep_before = asked.value("before", false),
+          .stop_at_lost_life = asked.value("lost_life_stops", false)};
+}
+
+FrameResult Obey(const Memory& memory, const Repeat& repeat, std::size_t i, PluginEnv& env) {
+  const auto commands = memory.commands(i);
+  if (commands[0] == FrameEnvs::kReset) return env.Reset(memory.Next(i));
+  const auto frames = std::ranges::find(commands, FrameEnvs::kSkip) - commands.begin();
+  auto action = commands.begin();
+  return PlayRepeated(repeat, static_cast<int>(frames), memory.lives(i),
+                      [&] { return env.Step(*action++, memory.Next(i)); });
+}
+
+// Plays turn by turn until the client is gone.
+void Play(const Control& control, const Memory& memory, const Repeat& repeat,
+          std::vector<PluginEnv>& envs) {
+  while (const auto turn = control.ReadTurn()) {
+    for (std::size_t i = 0; i < envs.size(); ++i) {
+      if (memory.commands(i)[0] == FrameEnvs::kSkip) continue;
+      memory.Put(i, Obey(memory, repeat, i, envs[i]));
+    }
+    if (!control.WriteTurn(*turn)) return;
+  }
+}
+
+// Plays until the control socket closes; then returns the exit status. Throws UserError if the
+// plug-in fails during play: the process must then end.
+int ServePlugin(int control_fd, int memory_fd) {
+  // 1. Read the client's settings.
+  const Control control(control_fd);
+  const auto asked = control.ReadLine();
+  if (!asked || asked->value("protocol", 0) != kWorkerProtocol) {
+    control.WriteLine({{"error", "this starling-env-worker is of another Starling: build both"}});
+    return kExitFailed;
+  }
+  // 2. Load the plug-in, make its envs and send their spec.
+  std::vector<PluginEnv> envs;
+  std::size_t row = 0;
+  try {
+    const auto library =
+        std::make_shared<PluginLibrary>(LoadPlugin(asked->value("plugin", std::string())));
+    envs = MakeEnvs(library, asked->value("seeds", std::vector<std::uint64_t>()));
+    row = library->spec.env.row();
+    if (!control.WriteText(WorkerSpecLine(library->spec))) {
+      throw UserError(library->called + ": its action names are too long together: shorten them");
+    }
+  } catch (const UserError& error) {
+    control.WriteLine({{"error", error.what()}});
+    return kExitUserError;
+  }
+  // 3. Map the memory and play.
+  const auto layout = control.ReadLine();
+  if (!layout) return kExitDone;
+  const Repeat repeat = RepeatIn(*asked);
+  const Memory memory(memory_fd, *layout, envs.size(), repeat, row);
+  if (!memory.mapped() || !control.WriteLine({{"ready", true}})) return kExitFailed;
+  Play(control, memory, repeat, envs);
+  return kExitDone;
+}
+
+// Ends without exit handlers, which may call the broken plug-in. The sentence is printed last,
+// because the client shows the last line of the output.
+[[noreturn]] void ExitAtOnce(const char* sentence) {
   std::fflush(nullptr);
   std::fprintf(stderr, "%s\n", sentence);
   std::_Exit(kExitFailed);
 }
 
 }  // namespace
+}  // namespace starling::envs
 
 int main() {
+  namespace envs = starling::envs;
   for (const int fd : {envs::kWorkerControlFd, envs::kWorkerMemoryFd}) {
-    // Processes that a plug-in starts are not to hold them open.
+    // So that processes started by a plug-in do not hold them open.
     if (::fcntl(fd, F_SETFD, FD_CLOEXEC) == 0) continue;
     std::fputs("starling-env-worker is started by Starling where env.isolate = true\n", stderr);
-    return kExitUserError;
+    return starling::kExitUserError;
   }
-  FlushDenormals();  // as in the actor, so that an episode is the same in both
+  starling::FlushDenormals();  // as in the actor, so that an episode is the same in both
   try {
     return envs::ServePlugin(envs::kWorkerControlFd, envs::kWorkerMemoryFd);
   } catch (const std::exception& error) {
-    End(error.what());
+    envs::ExitAtOnce(error.what());
   }
 }

@@ -18,9 +18,9 @@ AreaResize::AreaResize(int height, int width, int new_height, int new_width)
         "{} x {} to {} x {}", height, width, new_height, new_width);
 }
 
-// The part of each old pixel that lies within each new one, over the size of the new one.
+// The share that each old pixel has in each new one.
 std::vector<AreaResize::Share> AreaResize::Shares(int size, int new_size) {
-  constexpr double kNothing = 1e-3;  // of a pixel: what rounding leaves over
+  constexpr double kNothing = 1e-3;  // of a pixel: a rounding error
   const double scale = static_cast<double>(size) / new_size;
   std::vector<Share> shares;
   for (int to = 0; to < new_size; ++to) {
@@ -38,28 +38,28 @@ std::vector<AreaResize::Share> AreaResize::Shares(int size, int new_size) {
 
 void AreaResize::operator()(std::span<const std::uint8_t> picture,
                             std::span<std::uint8_t> out) const {
+  CHECK(std::ssize(picture) == height_ * width_, "{}", picture.size());
+  CHECK(std::ssize(out) == new_height_ * new_width_, "{}", out.size());
   const auto new_width = static_cast<std::size_t>(new_width_);
-  CHECK(picture.size() == static_cast<std::size_t>(height_ * width_), "{}", picture.size());
-  CHECK(out.size() == static_cast<std::size_t>(new_height_) * new_width, "{}", out.size());
   std::vector<float> row(new_width), sum(new_width);
   int narrowed = -1;  // the old row that `row` holds
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     const Share& share = rows_[i];
     if (i == 0 || rows_[i - 1].to != share.to) std::ranges::fill(sum, 0.0f);
+    // 1. Narrow an old row, unless the new row before has used it already.
     if (narrowed != share.from) {
       narrowed = share.from;
-      const std::uint8_t* from = &picture[static_cast<std::size_t>(share.from * width_)];
+      const std::uint8_t* from = picture.data() + share.from * width_;
+      float* const to = row.data();
       std::ranges::fill(row, 0.0f);
-      for (const Share& column : columns_) {
-        row[static_cast<std::size_t>(column.to)] +=
-            static_cast<float>(from[column.from]) * column.weight;
-      }
+      for (const Share& column : columns_) to[column.to] += from[column.from] * column.weight;
     }
+    // 2. Add it to the new row; the last old row completes that.
     for (std::size_t x = 0; x < new_width; ++x) sum[x] += share.weight * row[x];
     if (i + 1 < rows_.size() && rows_[i + 1].to == share.to) continue;
-    std::uint8_t* to = &out[static_cast<std::size_t>(share.to) * new_width];
-    for (std::size_t x = 0; x < new_width; ++x) {
-      to[x] = static_cast<std::uint8_t>(std::clamp(std::lrint(sum[x]), 0L, 255L));
+    std::uint8_t* to = out.data() + share.to * new_width_;
+    for (const float value : sum) {
+      *to++ = static_cast<std::uint8_t>(std::clamp(std::lrint(value), 0L, 255L));
     }
   }
 }

@@ -1,4 +1,4 @@
-// Pictures made smaller: every new pixel is the mean of the area it covers.
+// Makes pictures smaller: every new pixel is the mean of the area it covers.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 namespace starling::envs {
 
 // Grey bytes (height, width) to (new_height, new_width), neither larger than before (CHECKed).
-// Means are taken in float, along the rows first, and rounded to the nearest byte, halves to even:
-// the same bytes as OpenCV's INTER_AREA gives where the ratio is not a whole number.
+// Means are computed in float, along the rows first, and rounded to the nearest byte, halves to
+// even: the same bytes as OpenCV's INTER_AREA where the ratio is not a whole number.
 class AreaResize {
  public:
   AreaResize(int height, int width, int new_height, int new_width);

@@ -11,11 +11,10 @@
 namespace starling::envs {
 namespace {
 
-// The weights of red, green and blue in a grey that looks as bright (ITU-R BT.601).
+// The grey of equal brightness (luma weights of ITU-R BT.601).
 std::uint8_t Grey(const std::uint8_t* rgb) {
-  return static_cast<std::uint8_t>(std::lrint(0.299f * static_cast<float>(rgb[0]) +
-                                              0.587f * static_cast<float>(rgb[1]) +
-                                              0.114f * static_cast<float>(rgb[2])));
+  const float luma = 0.299f * rgb[0] + 0.587f * rgb[1] + 0.114f * rgb[2];
+  return static_cast<std::uint8_t>(std::lrint(luma));
 }
 
 // Channels differ: the first is white, the last a quarter as bright.
@@ -30,6 +29,7 @@ Screen::Screen(const FrameSpec& spec, bool pixels)
     : raw_(spec.env), observed_(spec.env), pixels_(pixels) {
   if (spec.bytes) observed_.low = 0, observed_.high = 1;
   if (!pixels) return;
+  // Pictures can be shrunk and grids can be drawn; nothing else becomes pixels.
   const bool picture = spec.bytes && (raw_.channels == 1 || raw_.channels == 3);
   const bool fits = spec.bytes ? picture && raw_.height >= kSide && raw_.width >= kSide
                                : raw_.height > 1 && raw_.height <= kSide && raw_.width <= kSide &&
@@ -46,12 +46,12 @@ Screen::Screen(const FrameSpec& spec, bool pixels)
   observed_.high = 1;
   if (!spec.bytes) return;
   shrink_.emplace(raw_.height, raw_.width, kSide, kSide);
-  grey_.resize(static_cast<std::size_t>(raw_.height * raw_.width));
-  small_.resize(static_cast<std::size_t>(kSide * kSide));
+  grey_.resize(raw_.row() / static_cast<std::size_t>(raw_.channels));
+  small_.resize(kSide * kSide);
 }
 
 void Screen::Show(std::span<const std::uint8_t> bytes, float* out) {
-  CHECK(bytes.size() == static_cast<std::size_t>(raw_.obs_size()), "{} bytes", bytes.size());
+  CHECK(bytes.size() == raw_.row(), "{} bytes", bytes.size());
   std::span<const std::uint8_t> shown = bytes;
   if (pixels_) {
     if (raw_.channels == 3) {
@@ -61,11 +61,11 @@ void Screen::Show(std::span<const std::uint8_t> bytes, float* out) {
     (*shrink_)(shown, small_);
     shown = small_;
   }
-  for (std::size_t i = 0; i < shown.size(); ++i) out[i] = static_cast<float>(shown[i]) / 255.0f;
+  for (std::size_t i = 0; i < shown.size(); ++i) out[i] = shown[i] / 255.0f;
 }
 
 void Screen::Show(std::span<const float> floats, float* out) const {
-  CHECK(floats.size() == static_cast<std::size_t>(raw_.obs_size()), "{} floats", floats.size());
+  CHECK(floats.size() == raw_.row(), "{} floats", floats.size());
   const bool drawn = raw_.height == kSide && raw_.width == kSide && raw_.channels == 1;
   if (pixels_ && !drawn) {
     Draw(floats, out);
@@ -80,8 +80,7 @@ void Screen::Draw(std::span<const float> grid, float* out) const {
   std::fill_n(out, kSide * kSide, 0.0f);
   for (int row = 0; row < raw_.height; ++row) {
     for (int column = 0; column < raw_.width; ++column) {
-      const float* lit =
-          &grid[static_cast<std::size_t>((row * raw_.width + column) * raw_.channels)];
+      const float* lit = grid.data() + (row * raw_.width + column) * raw_.channels;
       const float* channel = std::find_if(lit, lit + raw_.channels, [](float v) { return v != 0; });
       if (channel == lit + raw_.channels) continue;
       const float grey = *channel * Brightness(static_cast<int>(channel - lit), raw_.channels);

@@ -1,11 +1,11 @@
-// From a raw frame to the frame that is observed: what env.pixels does, and scaling to floats.
+// From a raw frame to the observed frame: env.pixels, and scaling to floats.
 //
 //   frame      env.pixels = false        env.pixels = true
 //   picture    bytes / 255               grey, shrunk to 84 x 84 (AreaResize), / 255
-//   grid       as it is                  drawn: a cell is a square, as bright as its first channel
+//   grid       unchanged                 drawn: a cell is a square, as bright as its first channel
 //                                        that is not zero (the first channel is white, the last a
 //                                        quarter as bright)
-//   vector     as it is                  refused
+//   vector     unchanged                 refused
 #pragma once
 
 #include <cstdint>
@@ -22,14 +22,13 @@ class Screen {
  public:
   static constexpr int kSide = 84;  // pixels
 
-  // Throws UserError if `pixels` is asked of an env that observes a vector, or of pictures smaller
-  // than 84 x 84.
+  // Throws UserError if `pixels` is set for an env of vectors, or of pictures smaller than 84 x 84.
   Screen(const FrameSpec& spec, bool pixels);
 
-  // What is observed: shape and bounds (name and actions are those of the raw env).
+  // Shape and bounds of the observed frame; name and actions are those of the raw env.
   const EnvSpec& spec() const { return observed_; }
 
-  // One frame, of the kind that the spec says; out (spec().obs_size() floats).
+  // Converts one raw frame to `out` (spec().obs_size() floats). Bytes if FrameSpec::bytes.
   void Show(std::span<const std::uint8_t> bytes, float* out);
   void Show(std::span<const float> floats, float* out) const;
 

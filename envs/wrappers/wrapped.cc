@@ -13,8 +13,8 @@ namespace {
 void Interleave(const std::vector<const float*>& frames, std::size_t cells, std::size_t channels,
                 float* out) {
   const std::size_t count = frames.size();
-  if (count == 4 &&
-      channels == 1) {  // everybody's stack: a loop that the compiler makes vectors of
+  // The usual stack has a loop of its own, which the compiler can vectorise.
+  if (count == 4 && channels == 1) {
     const float *const a = frames[0], *const b = frames[1], *const c = frames[2],
                        *const d = frames[3];
     for (std::size_t i = 0; i < cells; ++i) {
@@ -45,64 +45,66 @@ EnvSpec WrappedSpec(const FrameSpec& raw, const EnvConfig& config) {
   return spec;
 }
 
-Wrapped::Wrapped(std::unique_ptr<FrameEnvs> frames, const EnvSeed& seed, const EnvConfig& config)
+WrappedEnv::WrappedEnv(std::unique_ptr<FrameEnvs> frames, const EnvSeed& seed,
+                       const EnvConfig& config)
     : config_(config),
       frames_(std::move(frames)),
       screen_(frames_->spec(), config.pixels),
       spec_(WrappedSpec(frames_->spec(), config)) {
   CHECK(frames_->repeat() == RepeatOf(config), "{} frames", frames_->repeat().frames);
-  for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(frames_->size()); ++i) {
-    envs_.push_back(
-        {.noops = RandomStream({seed.seed, seed.slot, seed.incarnation, i, Purpose::kNoop})});
-    envs_.back().stack.resize(static_cast<std::size_t>(spec_.obs_size()));
+  for (int i = 0; i < frames_->size(); ++i) {
+    envs_.push_back({.index = i, .noops = RandomStream(seed.Stream(envs_.size(), Purpose::kNoop))});
+    envs_.back().stack.resize(spec_.row());
   }
   commands_.resize(envs_.size());
 }
 
-void Wrapped::Reset(std::span<float> observations) {
-  CHECK(observations.size() == envs_.size() * static_cast<std::size_t>(spec_.obs_size()));
+void WrappedEnv::Reset(std::span<float> observations) {
+  CHECK(observations.size() == envs_.size() * spec_.row());
   truncated_.clear();
-  for (One& env : envs_) env.over = true;
+  for (EnvState& env : envs_) env.over = true;
   Restart();
-  const auto row = static_cast<std::size_t>(spec_.obs_size());
-  for (std::size_t i = 0; i < envs_.size(); ++i) {
-    Observe(i, true, observations.subspan(i * row, row));
+  for (EnvState& env : envs_) {
+    Observe(env, true, observations.first(spec_.row()));
+    observations = observations.subspan(spec_.row());
   }
 }
 
-void Wrapped::Step(std::span<const std::int32_t> actions, std::span<float> observations,
-                   std::span<float> rewards, std::span<std::uint8_t> terminals) {
-  const auto row = static_cast<std::size_t>(spec_.obs_size());
-  CHECK(actions.size() == envs_.size() && observations.size() == envs_.size() * row &&
+void WrappedEnv::Step(std::span<const std::int32_t> actions, std::span<float> observations,
+                      std::span<float> rewards, std::span<std::uint8_t> terminals) {
+  CHECK(actions.size() == envs_.size() && observations.size() == envs_.size() * spec_.row() &&
             rewards.size() == envs_.size() && terminals.size() == envs_.size(),
         "{} actions for {} envs", actions.size(), envs_.size());
   truncated_.clear();
+  // 1. Play the actions, and keep the final observations of truncated episodes before the reset.
   Play(actions);
   std::vector<std::uint8_t> fresh(envs_.size());
-  for (std::size_t i = 0; i < envs_.size(); ++i) {
-    EndStep(i);
-    fresh[i] = envs_[i].over;
-    if (envs_[i].end == End::kTruncated) KeepFinal(i);
+  for (EnvState& env : envs_) {
+    EndStep(env);
+    At(fresh, env.index) = env.over;
+    if (env.end == End::kTruncated) KeepFinal(env);
     const double clip = config_.reward_clip;
-    const double reward = clip > 0 ? std::clamp(envs_[i].reward, -clip, clip) : envs_[i].reward;
-    rewards[i] = static_cast<float>(reward);
-    terminals[i] = static_cast<std::uint8_t>(envs_[i].end);
+    const double reward = clip > 0 ? std::clamp(env.reward, -clip, clip) : env.reward;
+    At(rewards, env.index) = static_cast<float>(reward);
+    At(terminals, env.index) = static_cast<std::uint8_t>(env.end);
   }
+  // 2. Reset the envs that are over, and observe all.
   Restart();
-  for (std::size_t i = 0; i < envs_.size(); ++i) {
-    Observe(i, fresh[i] != 0, observations.subspan(i * row, row));
+  for (EnvState& env : envs_) {
+    Observe(env, At(fresh, env.index) != 0, observations.first(spec_.row()));
+    observations = observations.subspan(spec_.row());
   }
 }
 
-void Wrapped::Play(std::span<const std::int32_t> actions) {
-  for (std::size_t i = 0; i < envs_.size(); ++i) {
-    CHECK(actions[i] >= 0 && actions[i] < spec_.num_actions, "action {} of env {}, not in [0, {})",
-          actions[i], i, spec_.num_actions);
+void WrappedEnv::Play(std::span<const std::int32_t> actions) {
+  for (const EnvState& env : envs_) {
+    const std::int32_t action = At(actions, env.index);
+    CHECK(action >= 0 && action < spec_.num_actions, "action {} of env {}, not in [0, {})", action,
+          env.index, spec_.num_actions);
   }
   frames_->Advance(actions, frames_->repeat().frames);
-  for (std::size_t i = 0; i < envs_.size(); ++i) {
-    One& env = envs_[i];
-    const FrameResult& result = frames_->result(static_cast<int>(i));
+  for (EnvState& env : envs_) {
+    const FrameResult& result = frames_->result(env.index);
     env.reward = result.reward;
     env.end = result.end;
     env.over = result.end != End::kRunning;
@@ -111,98 +113,91 @@ void Wrapped::Play(std::span<const std::int32_t> actions) {
   }
 }
 
-void Wrapped::EndStep(std::size_t i) {
-  One& env = envs_[i];
+void WrappedEnv::EndStep(EnvState& env) {
   env.episode_return += env.reward;
   ++env.length;
   if (!env.over && config_.time_limit > 0 && env.length >= config_.time_limit) {
     env.over = true;
     if (env.end == End::kRunning) env.end = End::kTruncated;
   }
-  if (!env.over) return;
-  episodes_.push_back({static_cast<int>(i), env.episode_return, env.length, env.end});
+  if (env.over) episodes_.push_back({env.index, env.episode_return, env.length, env.end});
 }
 
-// Before the reset: what would be seen if the episode went on.
-void Wrapped::KeepFinal(std::size_t i) {
-  const auto row = static_cast<std::size_t>(spec_.obs_size());
-  finals_.resize(envs_.size() * row);  // the first time; later it stays as it is
-  const auto observation = std::span(finals_).subspan(i * row, row);
-  Observe(i, false, observation);
-  truncated_.push_back({static_cast<int>(i), observation});
+// REQUIRES: `env` is not yet reset.
+void WrappedEnv::KeepFinal(EnvState& env) {
+  finals_.resize(envs_.size() * spec_.row());  // allocates only once
+  const auto observation =
+      std::span(finals_).subspan(static_cast<std::size_t>(env.index) * spec_.row(), spec_.row());
+  Observe(env, false, observation);
+  truncated_.push_back({env.index, observation});
 }
 
-void Wrapped::Restart() {
+// Begins an episode in every env that is over.
+void WrappedEnv::Restart() {
+  // 1. Draw the number of no-ops for each.
   std::vector<std::uint64_t> noops(envs_.size());
   bool any = false;
-  for (std::size_t i = 0; i < envs_.size(); ++i) {
-    One& env = envs_[i];
-    commands_[i] = env.over ? FrameEnvs::kReset : FrameEnvs::kSkip;
+  for (EnvState& env : envs_) {
+    At(commands_, env.index) = env.over ? FrameEnvs::kReset : FrameEnvs::kSkip;
     if (!env.over) continue;
     any = true;
     env.episode_return = 0;
     env.length = 0;
     if (config_.noop_max > 0) {
-      noops[i] = 1 + env.noops.Below(static_cast<std::uint32_t>(config_.noop_max));
+      At(noops, env.index) = 1 + env.noops.Below(static_cast<std::uint32_t>(config_.noop_max));
     }
   }
+  // 2. Reset them and play the no-ops, all envs together.
   while (any) {
     frames_->Advance(commands_);
     any = false;
-    for (std::size_t i = 0; i < envs_.size(); ++i) {
-      if (commands_[i] == FrameEnvs::kSkip) continue;
-      One& env = envs_[i];
-      const FrameResult& result = frames_->result(static_cast<int>(i));
+    for (EnvState& env : envs_) {
+      std::int32_t& command = At(commands_, env.index);
+      if (command == FrameEnvs::kSkip) continue;
+      const FrameResult& result = frames_->result(env.index);
       env.lives = result.lives;
-      // An episode that ends in its no-ops, or its process in the reset, begins anew without more.
-      if (commands_[i] != FrameEnvs::kReset && result.end != End::kRunning) {
-        commands_[i] = FrameEnvs::kReset;
-        noops[i] = 0;
-      } else if (noops[i] > 0) {
-        --noops[i];
-        commands_[i] = 0;
+      // If the episode ends during its no-ops, or the process is replaced, the next has none.
+      if (command != FrameEnvs::kReset && result.end != End::kRunning) {
+        command = FrameEnvs::kReset;
+        At(noops, env.index) = 0;
+      } else if (At(noops, env.index) > 0) {
+        --At(noops, env.index);
+        command = 0;
       } else {
         env.over = false;
-        commands_[i] = FrameEnvs::kSkip;
+        command = FrameEnvs::kSkip;
       }
-      any |= commands_[i] != FrameEnvs::kSkip;
+      any |= command != FrameEnvs::kSkip;
     }
   }
 }
 
-// The frame to be seen, into `newest`.
-void Wrapped::Show(std::size_t i, bool pool, float* newest) {
-  const auto larger = [](auto a, auto b) { return std::max(a, b); };
+// Writes the frame to observe into `newest`: with `pool` the maximum of the last two.
+void WrappedEnv::Show(const EnvState& env, bool pool, float* newest) {
+  const auto show = [&](auto frame, auto before, auto& pooled) {
+    if (pool) {
+      pooled.resize(frame.size());
+      std::ranges::transform(frame, before, pooled.begin(),
+                             [](auto a, auto b) { return std::max(a, b); });
+      frame = pooled;
+    }
+    screen_.Show(frame, newest);
+  };
   if (frames_->spec().bytes) {
-    std::span<const std::uint8_t> frame = frames_->bytes(static_cast<int>(i));
-    if (pool) {
-      pooled_bytes_.resize(frame.size());
-      std::ranges::transform(frame, frames_->bytes_before(static_cast<int>(i)),
-                             pooled_bytes_.begin(), larger);
-      frame = pooled_bytes_;
-    }
-    screen_.Show(frame, newest);
+    show(frames_->bytes(env.index), frames_->bytes_before(env.index), pooled_bytes_);
   } else {
-    std::span<const float> frame = frames_->floats(static_cast<int>(i));
-    if (pool) {
-      pooled_floats_.resize(frame.size());
-      std::ranges::transform(frame, frames_->floats_before(static_cast<int>(i)),
-                             pooled_floats_.begin(), larger);
-      frame = pooled_floats_;
-    }
-    screen_.Show(frame, newest);
+    show(frames_->floats(env.index), frames_->floats_before(env.index), pooled_floats_);
   }
 }
 
-// `first`: of an episode, whose frames are all the same.
-void Wrapped::Observe(std::size_t i, bool first, std::span<float> out) {
+// `first`: this is the first observation of an episode; all frames of the stack are the same.
+void WrappedEnv::Observe(EnvState& env, bool first, std::span<float> out) {
   const auto frames = static_cast<std::size_t>(config_.stack);
   const std::size_t size = out.size() / frames;
-  if (frames == 1) return Show(i, config_.max_pool && !first, out.data());
-  One& env = envs_[i];
+  if (frames == 1) return Show(env, config_.max_pool && !first, out.data());
   env.newest = (env.newest + 1) % frames;
   float* const newest = &env.stack[env.newest * size];
-  Show(i, config_.max_pool && !first, newest);
+  Show(env, config_.max_pool && !first, newest);
   std::vector<const float*> oldest_first;
   for (std::size_t k = 1; k <= frames; ++k) {
     float* const frame = &env.stack[(env.newest + k) % frames * size];
@@ -213,7 +208,7 @@ void Wrapped::Observe(std::size_t i, bool first, std::span<float> out) {
   Interleave(oldest_first, size / channels, channels, out.data());
 }
 
-void Wrapped::TakeEpisodes(std::vector<EpisodeEnd>& out) {
+void WrappedEnv::TakeEpisodes(std::vector<EpisodeEnd>& out) {
   out.insert(out.end(), episodes_.begin(), episodes_.end());
   episodes_.clear();
 }

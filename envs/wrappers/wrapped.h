@@ -1,19 +1,18 @@
-// The wrappers: the A3C paper's (and everybody's) treatment of Atari, for any env, from `[env]`.
+// The wrappers of `[env]`: the A3C paper's treatment of Atari, for any env.
 //
-// In this order, each off by default (action_set and sticky_actions come before: they are the envs'
-// own):
+// In this order, each off by default (action_set and sticky_actions come first: the envs do them):
 //   noop_max        an episode begins with 1 to noop_max frames of action 0
 //   repeat          an action is played for so many frames, their rewards added up; it stops early
-//                   at an end (the envs themselves do it: envs/frames.h)
-//   max_pool        the maximum of the last two of these frames is what is seen (sprites flicker)
-//   life_loss_ends  a lost life is an end to the one who trains; the game goes on
-//   time_limit      after so many of the agent's steps the episode is truncated (to the one who
-//                   trains terminated, where that very step lost a life and life_loss_ends)
-//   (the return and the length of the whole episode are taken here, unclipped)
+//                   at an end (the envs do it: envs/frames.h)
+//   max_pool        observed is the maximum of the last two of these frames (sprites flicker)
+//   life_loss_ends  a lost life ends the episode for training; the game goes on
+//   time_limit      after so many of the agent's steps the episode is truncated (terminated, if
+//                   that very step lost a life and life_loss_ends)
+//   (return and length of the whole episode are counted here, unclipped)
 //   reward_clip     the step's reward is cut to [-reward_clip, reward_clip]
 //   pixels          84 x 84 grey
-//   stack           the last `stack` frames are seen at once, oldest first, in the channels; at the
-//                   beginning of an episode they are all its first
+//   stack           the last `stack` frames together, oldest first, in the channels; at the
+//                   beginning of an episode all of them are its first frame
 #pragma once
 
 #include <cstdint>
@@ -28,16 +27,17 @@
 
 namespace starling::envs {
 
-// Whether `config` asks for anything that an env does not do without wrappers.
+// Whether `config` uses any wrapper.
 bool NeedsWrappers(const EnvConfig& config);
 
-// What a wrapped env observes. Throws UserError as Screen.
+// The spec of the wrapped env. Throws UserError as Screen.
 EnvSpec WrappedSpec(const FrameSpec& raw, const EnvConfig& config);
 
-class Wrapped final : public VecEnv {
+class WrappedEnv final : public VecEnv {
  public:
-  // `frames` repeat as RepeatOf(config). No-ops of env i are drawn from StreamId{seed, slot, incarnation, i, Purpose::kNoop}.
-  Wrapped(std::unique_ptr<FrameEnvs> frames, const EnvSeed& seed, const EnvConfig& config);
+  // REQUIRES: `frames` repeat as RepeatOf(config). The number of no-ops of env i is drawn from
+  // seed.Stream(i, Purpose::kNoop).
+  WrappedEnv(std::unique_ptr<FrameEnvs> frames, const EnvSeed& seed, const EnvConfig& config);
 
   const EnvSpec& spec() const override { return spec_; }
   int size() const override { return frames_->size(); }
@@ -50,37 +50,40 @@ class Wrapped final : public VecEnv {
   std::unique_ptr<VecEnv> Clone() const override { return nullptr; }
 
  private:
-  struct One {
+  struct EnvState {
+    int index;
     RandomStream noops;
     double episode_return = 0;
     std::int64_t length = 0;
     int lives = 0;
-    // Of the step under way.
+    // Of the step under way:
     double reward = 0;
-    End end = End::kRunning;     // to the one who trains
-    bool over = false;           // really: it must be reset
-    std::vector<float> stack{};  // (stack, H, W, C) as observed, in a ring
-    std::size_t newest = 0;      // in it
+    End end = End::kRunning;     // for training
+    bool over = false;           // the game must be reset
+    std::vector<float> stack{};  // (stack, H, W, C) as observed, a ring
+    std::size_t newest = 0;      // index into the ring
   };
 
   void Play(std::span<const std::int32_t> actions);
-  void EndStep(std::size_t i);
-  void KeepFinal(std::size_t i);
-  void Restart();  // every env that is over
-  void Show(std::size_t i, bool pool, float* newest);
-  void Observe(std::size_t i, bool first, std::span<float> out);
+  void EndStep(EnvState& env);
+  void KeepFinal(EnvState& env);
+  void Restart();
+  void Show(const EnvState& env, bool pool, float* newest);
+  void Observe(EnvState& env, bool first, std::span<float> out);
 
   const EnvConfig config_;
   std::unique_ptr<FrameEnvs> frames_;
   Screen screen_;
   EnvSpec spec_;
-  std::vector<One> envs_;
+  std::vector<EnvState> envs_;
   std::vector<std::int32_t> commands_;
   std::vector<std::uint8_t> pooled_bytes_;
   std::vector<float> pooled_floats_;
   std::vector<EpisodeEnd> episodes_;
   std::vector<Truncated> truncated_;  // by the last Step
-  std::vector<float> finals_;         // (B, H, W, C), their observations; empty before the first
+  std::vector<float> finals_;         // (B, H, W, C) their observations; empty before the first
 };
+
+using Wrapped = WrappedEnv;  // the former name
 
 }  // namespace starling::envs

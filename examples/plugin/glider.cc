@@ -1,9 +1,9 @@
 // "glider": an environment in a library of its own, to copy and to change.
 //
-// A glider flies over ten columns and ten rows; walls with a gap of three come towards it, one
-// every five steps. It may rise or sink by one row a step. +1 for every wall it gets through; a wall
-// it does not get through ends the episode, and so does step 500.
-// Observed: channel 0 the glider, channel 1 the walls.
+// A glider flies in a grid of ten columns and ten rows. Walls with a gap of three rows approach,
+// one every five steps. The glider may rise or sink by one row in a step. It gets +1 for every wall
+// that it passes. Hitting a wall ends the episode, and so does step 500.
+// Observation: channel 0 the glider, channel 1 the walls.
 #include <algorithm>
 
 #include "plugin.hpp"

@@ -5,8 +5,8 @@
 
 #include <cmath>
 
+#include "actors/device_env.h"
 #include "actors/rollout.h"
-#include "actors/staged_env.h"
 #include "core/error.h"
 #include "envs/games/catch.h"
 #include "envs/games/dummy.h"
@@ -66,7 +66,7 @@ class GpuRolloutTest : public ::testing::TestWithParam<Case> {
     if (games == Games::kOnTheGpu) {
       env = GamesOn(*fake, config, seed);
     } else {
-      env = std::make_unique<StagedEnv>(envs::MakeVecEnv(config.env, envs, seed), fake->memory());
+      env = std::make_unique<DeviceEnv>(envs::MakeVecEnv(config.env, envs, seed), fake->memory());
     }
     Replica replica{.gpu = {}, .backend = net::testing::MakeFakeGpuBackend(*fake)};
     replica.gpu = std::move(fake);
@@ -189,7 +189,7 @@ TEST_F(GpuRolloutTest, BetweenStepsItBeats) {
   int beats = 0;
   const Config config = ConfigOf({"env.name=catch"});
   auto fake = std::make_unique<FakeGpu>();
-  auto env = std::make_unique<StagedEnv>(envs::MakeVecEnv(config.env, 4, {}), fake->memory());
+  auto env = std::make_unique<DeviceEnv>(envs::MakeVecEnv(config.env, 4, {}), fake->memory());
   Replica replica{.gpu = {}, .backend = net::testing::MakeFakeGpuBackend(*fake)};
   replica.gpu = std::move(fake);
   Rollout rollout(config, 0, 1, std::move(replica), std::move(env), [&] { ++beats; });

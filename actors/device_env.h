@@ -1,7 +1,8 @@
-// Envs on the host for a net on a GPU: actions are fetched from there, what they lead to is sent there.
+// Envs on the host for a net on a GPU: fetches the actions from the GPU, plays, and sends the
+// results there.
 //
-// The arrays of Reset and Step are in the GPU's memory. A step waits for its actions, so everything asked
-// of the GPU before is done when the envs are stepped.
+// The arrays of Reset and Step are in the GPU's memory. A step waits for its actions, so the GPU
+// has finished all earlier work when the envs are stepped.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +15,17 @@
 
 namespace starling::actors {
 
-class StagedEnv final : public envs::VecEnv {
+class DeviceEnv final : public envs::VecEnv {
  public:
-  // `memory`: the GPU's; it must outlive this.
-  StagedEnv(std::unique_ptr<envs::VecEnv> env, Memory& memory);
+  // `memory` is the GPU's and must outlive this object.
+  DeviceEnv(std::unique_ptr<envs::VecEnv> env, Memory& memory);
 
   const envs::EnvSpec& spec() const override { return env_->spec(); }
   int size() const override { return env_->size(); }
   void Reset(std::span<float> observations) override;
   void Step(std::span<const std::int32_t> actions, std::span<float> observations,
             std::span<float> rewards, std::span<std::uint8_t> terminals) override;
-  // In memory.host_side(), ready to be sent.
+  // Observations in memory.host_side().
   std::span<const envs::Truncated> truncated() const override { return truncated_; }
   void TakeEpisodes(std::vector<envs::EpisodeEnd>& out) override { env_->TakeEpisodes(out); }
   std::uint64_t replaced() const override { return env_->replaced(); }
@@ -35,12 +36,12 @@ class StagedEnv final : public envs::VecEnv {
 
   std::unique_ptr<envs::VecEnv> env_;
   Memory& memory_;
-  // Of the host, where the GPU reads and writes by itself.
+  // In memory.host_side(), which the GPU accesses directly.
   Buffer<std::int32_t> actions_;      // (B)
   Buffer<float> observations_;        // (B, H, W, C)
   Buffer<float> rewards_;             // (B)
   Buffer<std::uint8_t> terminals_;    // (B)
-  Buffer<float> final_observations_;  // (B, H, W, C), once an episode was truncated
+  Buffer<float> final_observations_;  // (B, H, W, C); empty before the first truncation
   std::vector<envs::Truncated> truncated_;
 };
 

@@ -1,27 +1,26 @@
-#include "actors/staged_env.h"
+#include "actors/device_env.h"
 
 #include <algorithm>
 #include <utility>
 
 namespace starling::actors {
 
-StagedEnv::StagedEnv(std::unique_ptr<envs::VecEnv> env, Memory& memory)
+DeviceEnv::DeviceEnv(std::unique_ptr<envs::VecEnv> env, Memory& memory)
     : env_(std::move(env)),
       memory_(memory),
       actions_(static_cast<std::size_t>(env_->size()), memory.host_side()),
-      observations_(actions_.size() * static_cast<std::size_t>(env_->spec().obs_size()),
-                    memory.host_side()),
+      observations_(actions_.size() * env_->spec().row(), memory.host_side()),
       rewards_(actions_.size(), memory.host_side()),
       terminals_(actions_.size(), memory.host_side()) {}
 
-void StagedEnv::Reset(std::span<float> observations) {
-  memory_.Wait();  // what is sent may still be what was seen before
+void DeviceEnv::Reset(std::span<float> observations) {
+  memory_.Wait();  // earlier observations may still be on their way
   env_->Reset(observations_.span());
   truncated_.clear();
   Write<float>(memory_, observations, observations_.span());
 }
 
-void StagedEnv::Step(std::span<const std::int32_t> actions, std::span<float> observations,
+void DeviceEnv::Step(std::span<const std::int32_t> actions, std::span<float> observations,
                      std::span<float> rewards, std::span<std::uint8_t> terminals) {
   Read(memory_, actions_.span(), actions);
   memory_.Wait();
@@ -32,7 +31,7 @@ void StagedEnv::Step(std::span<const std::int32_t> actions, std::span<float> obs
   Write<std::uint8_t>(memory_, terminals, terminals_.span());
 }
 
-void StagedEnv::KeepTruncated() {
+void DeviceEnv::KeepTruncated() {
   truncated_.clear();
   for (const envs::Truncated& end : env_->truncated()) {
     if (final_observations_.size() == 0) {
