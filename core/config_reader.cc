@@ -16,7 +16,7 @@
 namespace starling {
 namespace {
 
-// A value as it would stand in a file, cut short if it is long.
+// A value as a file would contain it, shortened if it is long.
 std::string Shown(const toml::node& node) {
   if (node.is_table()) return "{...}";
   constexpr std::size_t kMost = 80;
@@ -49,7 +49,7 @@ std::string_view TypeOf(const toml::node& node) {
   }
 }
 
-// Stores the value of `node` in the member; returns what is wrong with it, or "".
+// Stores the value of `node` in the member. Returns a sentence if it is not allowed, else "".
 struct Assign {
   const ConfigKey& key;
   const toml::node& node;
@@ -160,7 +160,7 @@ struct Assign {
   }
 };
 
-// A key that stands in the wrong section is named with the right one.
+// Suggests a similar key of this section, or the same key of another section.
 std::string NearestKey(std::string_view section, std::string_view key) {
   if (const std::string hint = DidYouMean(key, ConfigKeysOf(section)); !hint.empty()) return hint;
   for (const ConfigKey& entry : ConfigSchema()) {
@@ -180,19 +180,19 @@ std::string_view Trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
-// TOML if it is one value, else a bare word.
+// Parses `text` as one TOML value; any other text is a bare word, which is a string.
 toml::table OverrideValue(std::string_view text) {
   try {
     toml::table table = ParseToml(fmt::format("value = {}", text));
     if (table.size() == 1 && table.contains("value")) return table;
   } catch (const toml::parse_error&) {
-    // Not TOML: a word such as wait, minatar/breakout or tcp://127.0.0.1:0.
+    // A bare word such as wait, minatar/breakout or tcp://127.0.0.1:0.
   }
   return toml::table{{"value", text}};
 }
 
-// Whether a value can be written as TOML; numbers can.
-struct IsText {
+// Whether a value can be written as TOML: texts must be UTF-8.
+struct CanBeWritten {
   Config& config;
 
   bool operator()(MemberOf<std::string> member) const { return IsUtf8(member(config)); }
@@ -207,7 +207,7 @@ struct IsText {
 
 }  // namespace
 
-// What needs toml++ and the reader's members both.
+// The functions that need both toml++, which the header does not include, and the reader's members.
 struct ConfigReader::Walk {
   ConfigReader& reader;
 
@@ -234,6 +234,7 @@ struct ConfigReader::Walk {
   }
 
   void Document(const toml::table& document) {
+    // Four cases: a section, a key with the name of a section, an unknown section, a stray key.
     const std::vector<std::string> sections = ConfigSections();
     for (const auto& [name, node] : document) {
       if (reader.mistakes_.full()) return;
@@ -295,7 +296,7 @@ void ConfigReader::Finish(std::int64_t actors_that_fit, const ConfigCheck& check
   for (const Contradiction& contradiction : found) {
     const auto refused = [&](const std::string& key) { return refused_.contains(key); };
     if (std::ranges::any_of(contradiction.keys, refused)) continue;
-    Place place{file_};  // if it is a default that does not fit
+    Place place{file_};  // for keys that have their defaults
     for (const std::string& key : contradiction.keys) {
       if (const auto set = places_.find(key); set != places_.end()) {
         place = set->second;
@@ -307,15 +308,15 @@ void ConfigReader::Finish(std::int64_t actors_that_fit, const ConfigCheck& check
   CheckWritten();
 }
 
-// The configuration is written out to be read again: by the actors, who are sent it, and by a run that is resumed.
-// Texts of a file are UTF-8; those of an override, and the file's own name, may be anything.
+// Checks that the configuration can be written and read again: actors receive it as text, and a
+// resumed run reads it from a file. TOML files are UTF-8, but overrides and file names may not be.
 void ConfigReader::CheckWritten() {
   for (const ConfigKey& key : ConfigSchema()) {
-    if (std::visit(IsText{config_}, key.member)) continue;
+    if (std::visit(CanBeWritten{config_}, key.member)) continue;
     const auto set = places_.find(key.name());
     mistakes_.Add(set == places_.end() ? Place{file_} : set->second,
                   fmt::format("{} is no UTF-8 text", key.name()));
-    break;  // run.dir may only follow run.name
+    break;  // one is enough: the default of run.dir repeats run.name
   }
   if (const std::size_t size = ToToml(config_).size(); size > kMostConfigBytes) {
     mistakes_.Add(

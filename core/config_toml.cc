@@ -1,4 +1,4 @@
-// ToToml: the effective configuration written out, key by key along the schema.
+// ToToml: writes the effective configuration, key by key in the order of the schema.
 #include <fmt/format.h>
 
 #include "core/config.h"
@@ -10,21 +10,19 @@ namespace {
 // A TOML basic string.
 std::string Quoted(const std::string& text) {
   std::string quoted = "\"";
-  for (const char c : text) {
-    const auto code = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      quoted += {'\\', c};
-    } else if (code < 0x20 || code == 0x7f) {
-      quoted += fmt::format("\\u{:04X}", code);
+  for (const unsigned char c : text) {
+    if (c < 0x20 || c == 0x7f) {
+      quoted += fmt::format("\\u{:04X}", c);
     } else {
-      quoted += c;
+      if (c == '"' || c == '\\') quoted += '\\';
+      quoted.push_back(c);
     }
   }
   return quoted + '"';
 }
 
-// The fewest digits that read back to the same double, with a point or an exponent, so that the
-// value also looks like the number it is.
+// The fewest digits that read back to the same double, with a point or an exponent: TOML would read
+// a number without them as an integer.
 std::string Written(double value) {
   std::string text = fmt::format("{}", value);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
@@ -75,7 +73,7 @@ struct Writer {
 }  // namespace
 
 std::string ToToml(const Config& config) {
-  Config copy = config;  // the schema's members are those of a Config that may be written to
+  Config copy = config;  // the schema's accessors need a mutable Config
   std::string text, section;
   for (const ConfigKey& key : ConfigSchema()) {
     if (key.section != section) {

@@ -10,7 +10,7 @@
 namespace starling {
 namespace {
 
-// Level names of equal width, so that the texts line up.
+// Prints level names of equal width, so that the texts line up.
 class LevelName final : public spdlog::custom_flag_formatter {
  public:
   void format(const spdlog::details::log_msg& message, const std::tm&,
@@ -45,7 +45,7 @@ spdlog::level::level_enum ToSpdlog(LogLevel level) {
   return spdlog::level::err;
 }
 
-// https://no-color.org: any value but the empty one asks for none.
+// https://no-color.org: any value but the empty one turns colour off.
 spdlog::color_mode ColourMode() {
   const char* no_color = std::getenv("NO_COLOR");
   return no_color != nullptr && *no_color != '\0' ? spdlog::color_mode::never
@@ -62,27 +62,26 @@ void SetProcess(spdlog::logger& logger, std::string_view process) {
 
 using Sink = spdlog::sinks::stderr_color_sink_mt;
 
-// Never destroyed: a line may still be said while the process ends.
+// Never destroyed: destructors of other static objects may still log.
 spdlog::logger& Logger() {
   static spdlog::logger* const logger = [] {
-    auto* made = new spdlog::logger("starling", std::make_shared<Sink>(ColourMode()));
-    SetProcess(*made, "");
-    return made;
+    auto* created = new spdlog::logger("starling", std::make_shared<Sink>(ColourMode()));
+    SetProcess(*created, "");
+    return created;
   }();
   return *logger;
 }
 
-// One event is one line, whatever a peer or a library put into the text.
+// Escapes control characters: one event is one line, even if the text comes from a peer.
 std::string OneLine(std::string_view text) {
   std::string line;
-  for (const char c : text) {
-    const auto code = static_cast<unsigned char>(c);
+  for (const unsigned char c : text) {
     if (c == '\n') {
       line += "\\n";
-    } else if (code < 0x20 || code == 0x7f) {
-      line += fmt::format("\\x{:02x}", code);
+    } else if (c < 0x20 || c == 0x7f) {
+      line += fmt::format("\\x{:02x}", c);
     } else {
-      line += c;
+      line.push_back(c);
     }
   }
   return line;
@@ -90,10 +89,10 @@ std::string OneLine(std::string_view text) {
 
 }  // namespace
 
-void InitLog(std::string_view process, LogLevel least) {
+void InitLog(std::string_view process, LogLevel lowest) {
   static_cast<Sink&>(*Logger().sinks().front()).set_color_mode(ColourMode());
   SetProcess(Logger(), process);
-  Logger().set_level(ToSpdlog(least));
+  Logger().set_level(ToSpdlog(lowest));
 }
 
 void LogLine(LogLevel level, std::string_view text) {
@@ -104,15 +103,15 @@ void LogLine(LogLevel level, std::string_view text) {
 
 void RateLimitedLog::Warn(std::int64_t now_ms, std::string_view text) {
   if (now_ms < next_ms_) {
-    ++swallowed_;
+    ++suppressed_;
     return;
   }
-  if (swallowed_ == 0) {
+  if (suppressed_ == 0) {
     LogLine(LogLevel::kWarn, text);
   } else {
-    LogWarn("{} ({} more like this were not shown)", text, swallowed_);
+    LogWarn("{} ({} more like this were not shown)", text, suppressed_);
   }
-  swallowed_ = 0;
+  suppressed_ = 0;
   next_ms_ = now_ms + period_ms_;
 }
 

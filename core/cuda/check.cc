@@ -13,7 +13,7 @@ struct Explanation {
   cudaError_t status;
   const char* advice;
 };
-// What the operator can change before it is tried again.
+// The errors that the operator can remedy.
 constexpr Explanation kOperators[] = {
     {cudaErrorMemoryAllocation,
      "its memory is full: make actors.envs_per_actor, actors.unroll or actors.count smaller, or "
@@ -55,11 +55,11 @@ const char* Advice(cudaError_t status) {
          "run `starling doctor`";
 }
 
-void Check(cudaError_t status, const char* what) {
+void Check(cudaError_t status, const char* action) {
   if (status == cudaSuccess) return;
-  cudaGetLastError();  // told now: the next who asks is not to find it again
-  const std::string sentence =
-      fmt::format("the GPU: {} failed ({}): {}", what, cudaGetErrorString(status), Advice(status));
+  cudaGetLastError();  // clears the error: a later check must not report it again
+  const std::string sentence = fmt::format("the GPU: {} failed ({}): {}", action,
+                                           cudaGetErrorString(status), Advice(status));
   if (OperatorsAdvice(status) != nullptr) throw UserError(sentence);
   throw std::runtime_error(sentence);
 }
