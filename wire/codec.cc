@@ -2,7 +2,7 @@
 
 #include <bit>
 #include <cstring>
-#include <limits>
+#include <iterator>
 #include <utility>
 
 #include "core/check.h"
@@ -13,7 +13,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the wire is little-endian");
 
-// Where the fields of the header are; the table in wire/README.md.
+// Offsets of the header's fields: the table in wire/README.md.
 constexpr std::size_t kAtMagic = 0, kAtProtocol = 4, kAtKind = 6, kAtElementType = 7, kAtSlot = 8,
                       kAtIncarnation = 12, kAtSequence = 16, kAtTerm = 24, kAtSession = 28,
                       kAtVersion = 32, kAtCount = 40, kAtFingerprint = 48, kAtChecksum = 56;
@@ -31,7 +31,7 @@ T Take(std::span<const std::byte> header, std::size_t at) {
   return value;
 }
 
-// Of the header alone.
+// Checks the header by itself.
 Refusal CheckHeader(std::span<const std::byte> bytes, std::size_t max_elements) {
   if (bytes.size() != kHeaderBytes) return Refusal::kHeaderSize;
   if (Take<std::uint32_t>(bytes, kAtMagic) != kProtocolMagic) return Refusal::kMagic;
@@ -70,6 +70,7 @@ Frames EncodeWith(const Header& header, const Body& body, std::span<const float>
   Frames frames;
   frames.fields = PackFields(body);
   frames.tensor = tensor;
+  // The checksum comes last: it covers the other fields of the header.
   const std::span<std::byte, kHeaderBytes> bytes = frames.header;
   Put(bytes, kAtMagic, kProtocolMagic);
   Put(bytes, kAtProtocol, kProtocolVersion);
@@ -111,6 +112,7 @@ DecodeResult Decode(const FrameView& frames, std::size_t max_elements) {
     result.refusal = refusal;
     return result;
   };
+  // 1. The header, and the sizes of all frames against it: cheap checks before the checksum.
   if (frames.count != kMessageFrames) return refuse(Refusal::kFrameCount);
   const Refusal header_refusal = CheckHeader(frames.header, max_elements);
   if (header_refusal != Refusal::kNone) return refuse(header_refusal);
@@ -122,6 +124,7 @@ DecodeResult Decode(const FrameView& frames, std::size_t max_elements) {
     return refuse(Refusal::kTensorSize);
   }
   if (frames.fields.size() > kMaxFieldsBytes) return refuse(Refusal::kFieldsTooLarge);
+  // 2. The content.
   if (Take<std::uint64_t>(frames.header, kAtChecksum) !=
       Checksum(frames.header, frames.fields, TensorDigest(frames.tensor))) {
     return refuse(Refusal::kChecksum);
@@ -141,35 +144,23 @@ std::span<const float> Message::floats() const {
 }
 
 const char* RefusalName(Refusal refusal) {
-  switch (refusal) {
-    case Refusal::kNone:
-      return "none";
-    case Refusal::kFrameCount:
-      return "frame_count";
-    case Refusal::kHeaderSize:
-      return "header_size";
-    case Refusal::kMagic:
-      return "magic";
-    case Refusal::kProtocol:
-      return "protocol";
-    case Refusal::kKind:
-      return "kind";
-    case Refusal::kElementType:
-      return "element_type";
-    case Refusal::kCount:
-      return "count";
-    case Refusal::kTensorTooLarge:
-      return "tensor_too_large";
-    case Refusal::kTensorSize:
-      return "tensor_size";
-    case Refusal::kFieldsTooLarge:
-      return "fields_too_large";
-    case Refusal::kChecksum:
-      return "checksum";
-    case Refusal::kFields:
-      return "fields";
-  }
-  return "unknown";
+  // In the order of Refusal.
+  static constexpr const char* kNames[] = {"none",
+                                           "frame_count",
+                                           "header_size",
+                                           "magic",
+                                           "protocol",
+                                           "kind",
+                                           "element_type",
+                                           "count",
+                                           "tensor_too_large",
+                                           "tensor_size",
+                                           "fields_too_large",
+                                           "checksum",
+                                           "fields"};
+  static_assert(std::size(kNames) == kRefusals);
+  const auto index = static_cast<std::size_t>(refusal);
+  return index < kRefusals ? kNames[index] : "unknown";
 }
 
 }  // namespace starling::wire
