@@ -37,9 +37,9 @@ std::string_view TypeOf(const toml::node& node) {
     case toml::node_type::integer:
       return "an integer";
     case toml::node_type::floating_point:
-      return "a number with a point";
+      return "a floating-point number";
     case toml::node_type::boolean:
-      return "a truth value";
+      return "a boolean";
     case toml::node_type::array:
       return "a list";
     case toml::node_type::table:

@@ -59,7 +59,7 @@ class Reader final : public Json::json_sax_t {
     return true;
   }
   bool null() override { return Value("null"); }
-  bool boolean(bool) override { return Value("a truth value"); }
+  bool boolean(bool) override { return Value("a boolean"); }
   bool number_integer(std::int64_t) override { return Value("a negative number"); }
   bool number_float(double, const std::string&) override { return Value("no natural number"); }
   bool binary(Json::binary_t&) override { return Value("binary"); }

@@ -55,8 +55,8 @@ void CheckPrivate(const fs::path& file) {
   if (::stat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return;
   if ((status.st_mode & 077) != 0) {
     Fail(file,
-         fmt::format("others than its owner may open this secret key (mode {:04o}); if nobody has, "
-                     "chmod 600 it, else make a new one with starling keys new",
+         fmt::format("users other than its owner can read this secret key (mode {:04o}); if none "
+                     "has, chmod 600 it, else make a new one with starling keys new",
                      status.st_mode & 07777));
   }
 }
@@ -65,7 +65,7 @@ void CheckPrivate(const fs::path& file) {
 void CheckGuarded(const fs::path& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0 || (status.st_mode & S_IWOTH) == 0) return;
-  Fail(path, "everybody may write to it, so it says nothing about who may come in; chmod o-w it");
+  Fail(path, "every user can write to it, so its keys cannot be trusted; chmod o-w it");
 }
 
 bool IsPlainName(const std::string& name) {
@@ -101,7 +101,7 @@ KeyFiles WriteKeyFiles(const fs::path& dir, const std::string& name, const KeyPa
     fs::create_directories(dir);
     WriteFileAtomically(
         files.secret_file,
-        fmt::format("# {}: the public key, then the secret one. Keep it to yourself.\n"
+        fmt::format("# {}: the public key, then the secret key. Keep this file secret.\n"
                     "{}\n{}\n",
                     name, keys.public_key, keys.secret_key),
         0600);

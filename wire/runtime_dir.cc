@@ -184,7 +184,7 @@ RunPlace RunPlace::Create(const fs::path& root, const fs::path& run_dir) {
   if (!lock.TryLock()) {
     const std::string pid = ReadFile(path / "lock");
     throw UserError(fmt::format(
-        "run directory {}: the learner with process id {} is still at work on it; end that one or "
+        "run directory {}: the learner with process id {} is still using it; end that process or "
         "choose another --run-dir",
         run_dir.string(), pid.empty() ? "unknown" : pid));
   }

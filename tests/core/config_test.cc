@@ -134,8 +134,9 @@ TEST(Config, WrongTypes) {
       Mistakes("[run]\nseed = \"one\"\n"),
       ElementsAre("x.toml:2:8: run.seed = \"one\" is a string; allowed: an integer from 0 to "
                   "9223372036854775807"));
-  EXPECT_THAT(Mistakes("[run]\nsteps = 5e6\n"), ElementsAre(HasSubstr("is a number with a point")));
-  EXPECT_THAT(Mistakes("[loss]\ngamma = true\n"), ElementsAre(HasSubstr("is a truth value")));
+  EXPECT_THAT(Mistakes("[run]\nsteps = 5e6\n"),
+              ElementsAre(HasSubstr("is a floating-point number")));
+  EXPECT_THAT(Mistakes("[loss]\ngamma = true\n"), ElementsAre(HasSubstr("is a boolean")));
   EXPECT_THAT(Mistakes("[env]\nname = 2024-01-01\n"), ElementsAre(HasSubstr("is a date or time")));
   EXPECT_THAT(Mistakes("[optimizer]\nbias_correction = 1\n"),
               ElementsAre(HasSubstr("is an integer; allowed: true or false")));
