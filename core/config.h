@@ -30,7 +30,6 @@ struct RunConfig {
   std::string init_from{};  // run or checkpoint with the first weights; "" = none
   double metrics_s = 1;     // seconds between two lines of metrics.jsonl
   bool tensorboard = true;  // also write event files for TensorBoard
-
   friend bool operator==(const RunConfig&, const RunConfig&) = default;
 };
 
@@ -60,7 +59,6 @@ struct EnvConfig {
   std::int64_t per_process = 8;
   double timeout_s = 5;  // limit for a step
   bool isolate = false;  // run a plugin in a separate process
-
   friend bool operator==(const EnvConfig&, const EnvConfig&) = default;
 };
 
@@ -70,7 +68,6 @@ struct ActorsConfig {
   std::int64_t unroll = 5;          // steps per env in one gradient
   std::string backend = "cpu";      // device of the net: "cpu", "cuda", "auto" (cuda if available)
   std::string env_device = "auto";  // device of the envs: "auto", "cpu", "cuda"
-
   friend bool operator==(const ActorsConfig&, const ActorsConfig&) = default;
 };
 
@@ -83,7 +80,6 @@ struct NetConfig {
   std::string init = "orthogonal";           // "orthogonal", "kaiming", "fan_in"
   std::string precision = "f32";             // "f32", "bf16", "tf32"
   std::int64_t stages = 1;
-
   friend bool operator==(const NetConfig&, const NetConfig&) = default;
 };
 
@@ -95,7 +91,6 @@ struct LossConfig {
   double entropy_end = 0.01;                // at run.steps
   std::string entropy_schedule = "linear";  // "linear", "exponential", "constant" (entropy)
   std::string reduction = "mean";           // "mean", "sum" (the gradient is `unroll` times larger)
-
   friend bool operator==(const LossConfig&, const LossConfig&) = default;
 };
 
@@ -113,7 +108,6 @@ struct OptimizerConfig {
   double beta1 = 0.9, beta2 = 0.999;  // adam
   double clip_norm = 0.5;             // global norm, in the actor; 0 = off
   std::string scale_lr = "none";      // "none", "linear"
-
   friend bool operator==(const OptimizerConfig&, const OptimizerConfig&) = default;
 };
 
@@ -123,7 +117,6 @@ struct UpdatesConfig {
   std::int64_t start_with = 0;  // 0 is "auto" = actors.count
   double start_timeout_s = 30;
   double max_norm = 1e4;  // the learner refuses gradients with a larger global norm
-
   friend bool operator==(const UpdatesConfig&, const UpdatesConfig&) = default;
 };
 
@@ -132,7 +125,6 @@ struct StalenessConfig {
   std::string on_exceed = "wait";    // "wait", "drop"
   std::string damping = "none";      // "none", "inverse"
   double deadline_s = 30;            // lifetime of a grant that is not spent
-
   friend bool operator==(const StalenessConfig&, const StalenessConfig&) = default;
 };
 
@@ -141,7 +133,6 @@ struct LearnerConfig {
   std::int64_t threads = 1;     // threads that apply updates
   std::int64_t shards = 1;
   std::int64_t hash_every = 1000;  // updates between two hashes of the weights in the journal
-
   friend bool operator==(const LearnerConfig&, const LearnerConfig&) = default;
 };
 
@@ -157,14 +148,12 @@ struct WireConfig {
   double timeout_s = 10;          // silence after which a peer counts as dead
   double connect_timeout_s = 60;  // how long an actor waits for a learner that has not started
   std::string runtime_dir;        // "" = $XDG_RUNTIME_DIR, /dev/shm or /tmp, + /starling-<uid>
-
   friend bool operator==(const WireConfig&, const WireConfig&) = default;
 };
 
 struct CheckpointConfig {
   std::int64_t every_steps = 500'000;
   std::int64_t keep = 3;
-
   friend bool operator==(const CheckpointConfig&, const CheckpointConfig&) = default;
 };
 
@@ -173,7 +162,6 @@ struct EvalConfig {
   std::int64_t every_steps = 0;  // 0 = off
   std::int64_t episodes = 100;
   bool greedy = false;  // take the most probable action instead of sampling
-
   friend bool operator==(const EvalConfig&, const EvalConfig&) = default;
 };
 
@@ -190,13 +178,11 @@ struct SimulateConfig {
   double straggler_factor = 10;
   double delayed_share = 0;  // share of gradients that need delayed_factor times network_ms
   double delayed_factor = 20;
-
   friend bool operator==(const SimulateConfig&, const SimulateConfig&) = default;
 };
 
 struct StatusConfig {
   std::int64_t port = 0;  // port of the status pages on 127.0.0.1; 0 = off
-
   friend bool operator==(const StatusConfig&, const StatusConfig&) = default;
 };
 
@@ -217,7 +203,6 @@ struct Config {
   StatusConfig status;
 
   std::int64_t samples_per_gradient() const { return actors.envs_per_actor * actors.unroll; }
-
   friend bool operator==(const Config&, const Config&) = default;
 };
 

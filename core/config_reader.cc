@@ -87,33 +87,12 @@ struct Assign {
   }
   std::string operator()(MemberOf<std::vector<std::int64_t>> member) const {
     const auto& rule = std::get<ListRule>(key.rule);
-    const toml::array* list = node.as_array();
-    if (list == nullptr) return WrongType();
-    if (list->size() < rule.least || list->size() > rule.most) return OutOfRange();
-    std::vector<std::int64_t> values;
-    for (const toml::node& element : *list) {
-      const auto value = element.value_exact<std::int64_t>();
-      if (!value) return WrongType();
-      if (*value < rule.low || *value > rule.high) return OutOfRange();
-      values.push_back(*value);
-    }
-    member(config) = std::move(values);
-    return "";
+    return List(member, rule.least, rule.most,
+                [&](std::int64_t value) { return value >= rule.low && value <= rule.high; });
   }
   std::string operator()(MemberOf<std::vector<std::string>> member) const {
-    const toml::array* list = node.as_array();
-    if (list == nullptr) return WrongType();
     const auto& rule = std::get<TextListRule>(key.rule);
-    if (list->size() > rule.most) return OutOfRange();
-    std::vector<std::string> values;
-    for (const toml::node& element : *list) {
-      const auto value = element.value_exact<std::string>();
-      if (!value) return WrongType();
-      if (!rule.valid(*value)) return OutOfRange();
-      values.push_back(*value);
-    }
-    member(config) = std::move(values);
-    return "";
+    return List(member, 0, rule.most, rule.valid);
   }
 
  private:
@@ -132,6 +111,22 @@ struct Assign {
       return fmt::format("{} = {} is not built yet; use {}", key.name(), *value, *rule.built);
     }
     member(config) = static_cast<T>(*value);
+    return "";
+  }
+  template <class T>
+  std::string List(MemberOf<std::vector<T>> member, std::size_t least, std::size_t most,
+                   const auto& valid) const {
+    const toml::array* list = node.as_array();
+    if (list == nullptr) return WrongType();
+    if (list->size() < least || list->size() > most) return OutOfRange();
+    std::vector<T> values;
+    for (const toml::node& element : *list) {
+      const auto value = element.value_exact<T>();
+      if (!value) return WrongType();
+      if (!valid(*value)) return OutOfRange();
+      values.push_back(*value);
+    }
+    member(config) = std::move(values);
     return "";
   }
   std::string Word(MemberOf<std::string> member, const std::string& word,
@@ -296,16 +291,16 @@ void ConfigReader::Finish(std::int64_t actors_that_fit, const ConfigCheck& check
   for (const Contradiction& contradiction : found) {
     const auto refused = [&](const std::string& key) { return refused_.contains(key); };
     if (std::ranges::any_of(contradiction.keys, refused)) continue;
-    Place place{file_};  // for keys that have their defaults
-    for (const std::string& key : contradiction.keys) {
-      if (const auto set = places_.find(key); set != places_.end()) {
-        place = set->second;
-        break;
-      }
-    }
-    mistakes_.Add(place, contradiction.sentence);
+    mistakes_.Add(FirstPlace(contradiction.keys), contradiction.sentence);
   }
   CheckWritten();
+}
+
+Place ConfigReader::FirstPlace(const std::vector<std::string>& keys) const {
+  for (const std::string& key : keys) {
+    if (const auto set = places_.find(key); set != places_.end()) return set->second;
+  }
+  return {file_};
 }
 
 // Checks that the configuration can be written and read again: actors receive it as text, and a
@@ -313,9 +308,7 @@ void ConfigReader::Finish(std::int64_t actors_that_fit, const ConfigCheck& check
 void ConfigReader::CheckWritten() {
   for (const ConfigKey& key : ConfigSchema()) {
     if (std::visit(CanBeWritten{config_}, key.member)) continue;
-    const auto set = places_.find(key.name());
-    mistakes_.Add(set == places_.end() ? Place{file_} : set->second,
-                  fmt::format("{} is no UTF-8 text", key.name()));
+    mistakes_.Add(FirstPlace({key.name()}), fmt::format("{} is no UTF-8 text", key.name()));
     break;  // one is enough: the default of run.dir repeats run.name
   }
   if (const std::size_t size = ToToml(config_).size(); size > kMostConfigBytes) {

@@ -33,6 +33,8 @@ class ConfigReader {
   struct Walk;
 
   void CheckWritten();
+  // The place of the first of `keys` that was set, or the file if all have their defaults.
+  Place FirstPlace(const std::vector<std::string>& keys) const;
 
   std::string file_;
   Config config_;

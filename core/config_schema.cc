@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <limits>
+#include <system_error>
 
 namespace starling {
 namespace {
@@ -177,13 +179,10 @@ struct AllowedText {
 };
 
 bool IsPort(std::string_view text) {
-  if (text.empty() || text.size() > 5) return false;
-  int port = 0;
-  for (const char c : text) {
-    if (c < '0' || c > '9') return false;
-    port = 10 * port + (c - '0');
-  }
-  return port <= 65'535;
+  std::uint16_t port;
+  const char* const end = text.data() + text.size();
+  const auto [parsed_to, error] = std::from_chars(text.data(), end, port);
+  return error == std::errc() && parsed_to == end && text.size() <= 5;
 }
 
 }  // namespace

@@ -32,17 +32,9 @@ class LevelName final : public spdlog::custom_flag_formatter {
 };
 
 spdlog::level::level_enum ToSpdlog(LogLevel level) {
-  switch (level) {
-    case LogLevel::kDebug:
-      return spdlog::level::debug;
-    case LogLevel::kInfo:
-      return spdlog::level::info;
-    case LogLevel::kWarn:
-      return spdlog::level::warn;
-    case LogLevel::kError:
-      break;
-  }
-  return spdlog::level::err;
+  using namespace spdlog::level;
+  constexpr level_enum kLevels[] = {debug, info, warn, err};  // in the order of LogLevel
+  return kLevels[static_cast<std::size_t>(level)];
 }
 
 // https://no-color.org: any value but the empty one turns colour off.

@@ -85,9 +85,9 @@ class RandomStream {
     const std::uint64_t bits = high << 32 | Bits();
     return static_cast<double>(bits >> 11) * 0x1p-53;
   }
-  // Uniform over [0, bound), unbiased. REQUIRES: bound >= 1. The result is the high half of Bits()
-  // * bound; the few low halves that would favour some results are drawn again (Lemire, "Fast
-  // random integer generation in an interval", 2019).
+  // Uniform over [0, bound), unbiased. REQUIRES: bound >= 1. Returns the high half of a product and
+  // draws again for the few low halves that would favour some results (Lemire, "Fast random integer
+  // generation in an interval", 2019).
   constexpr std::uint32_t Below(std::uint32_t bound) {
 #ifndef __CUDA_ARCH__
     if (bound == 0) FailZeroBound();

@@ -7,6 +7,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -36,9 +37,16 @@ constexpr std::string_view kZeros = "0000000000000000";
 // The first bytes of every header that we write. The digits of the checksum follow.
 constexpr std::string_view kPrefix = R"({"__metadata__":{"starling.xxh64":")";
 
-constexpr std::pair<DType, std::string_view> kNames[] = {
-    {DType::kF32, "F32"}, {DType::kF64, "F64"}, {DType::kI32, "I32"},
-    {DType::kI64, "I64"}, {DType::kU8, "U8"},   {DType::kU64, "U64"}};
+struct DTypeInfo {
+  const char* name;
+  std::size_t size;
+};
+// In the order of DType.
+constexpr DTypeInfo kDTypes[] = {{"F32", 4}, {"F64", 8}, {"I32", 4},
+                                 {"I64", 8}, {"U8", 1},  {"U64", 8}};
+static_assert(static_cast<std::size_t>(DType::kU64) + 1 == std::size(kDTypes));
+
+const DTypeInfo& InfoOf(DType dtype) { return kDTypes[static_cast<std::size_t>(dtype)]; }
 
 template <class... Args>
 [[noreturn]] void Fail(fmt::format_string<Args...> format, Args&&... args) {
@@ -46,8 +54,8 @@ template <class... Args>
 }
 
 std::optional<DType> DTypeNamed(std::string_view name) {
-  for (const auto& [dtype, known] : kNames) {
-    if (known == name) return dtype;
+  for (std::size_t i = 0; i < std::size(kDTypes); ++i) {
+    if (kDTypes[i].name == name) return static_cast<DType>(i);
   }
   return std::nullopt;
 }
@@ -103,27 +111,8 @@ std::string HeaderOf(std::span<const TensorView> tensors,
 
 }  // namespace
 
-std::size_t DTypeSize(DType dtype) {
-  switch (dtype) {
-    case DType::kU8:
-      return 1;
-    case DType::kF32:
-    case DType::kI32:
-      return 4;
-    case DType::kF64:
-    case DType::kI64:
-    case DType::kU64:
-      break;
-  }
-  return 8;
-}
-
-const char* DTypeName(DType dtype) {
-  for (const auto& [known, name] : kNames) {
-    if (known == dtype) return name.data();
-  }
-  CHECK(false, "dtype {}", static_cast<int>(dtype));
-}
+std::size_t DTypeSize(DType dtype) { return InfoOf(dtype).size; }
+const char* DTypeName(DType dtype) { return InfoOf(dtype).name; }
 
 TensorView ViewF32(std::string name, std::vector<std::uint64_t> shape,
                    std::span<const float> data) {

@@ -70,7 +70,6 @@ struct Header {
   std::uint64_t version = 0;  // gradient: its base; weights: theirs; answer, welcome: the newest
   std::uint64_t count = 0;    // elements of the tensor
   std::uint64_t fingerprint = 0;  // of the parameter layout
-
   friend bool operator==(const Header&, const Header&) = default;
 };
 
@@ -78,7 +77,6 @@ struct Hello {
   std::int64_t slot = -1;  // the slot asked for; -1: any
   std::string host{};
   std::uint32_t pid = 0;
-
   friend bool operator==(const Hello&, const Hello&) = default;
 };
 
@@ -86,7 +84,6 @@ struct Hello {
 struct ShardPlace {
   std::string endpoint{};
   std::string snapshot{};  // path of the shared-memory file; empty: fetch the weights
-
   friend bool operator==(const ShardPlace&, const ShardPlace&) = default;
 };
 
@@ -97,14 +94,12 @@ struct Welcome {
   std::string beacon{};    // endpoint of the version beacon; empty: none
   std::string buffers{};   // path of the actor's gradient buffers; empty: send gradients as tensors
   std::vector<ShardPlace> shards{};  // slices 1, 2, ...; slice 0 belongs to the sender
-
   friend bool operator==(const Welcome&, const Welcome&) = default;
 };
 
 struct Episode {
   double episode_return = 0;
   std::uint64_t length = 0;
-
   friend bool operator==(const Episode&, const Episode&) = default;
 };
 
@@ -123,7 +118,6 @@ struct Gradient {
   // Since the last gradient: replaced env processes, and episodes (not among those above) that were
   // cut off by it.
   std::uint32_t episodes_cut = 0, envs_replaced = 0;
-
   friend bool operator==(const Gradient&, const Gradient&) = default;
 };
 
@@ -153,7 +147,6 @@ const char* OutcomeName(Outcome outcome);
 struct Grant {
   std::uint64_t number = 0;   // identifies it; one gradient spends it
   std::uint64_t version = 0;  // lowest version of the weights to compute on
-
   friend bool operator==(const Grant&, const Grant&) = default;
 };
 
@@ -163,7 +156,6 @@ struct Answer {
   Outcome outcome = Outcome::kNone;
   std::uint64_t staleness = 0;
   std::vector<Grant> grants{};
-
   friend bool operator==(const Answer&, const Answer&) = default;
 };
 
@@ -173,7 +165,6 @@ struct Heartbeat {
 
 struct Fetch {
   std::uint64_t version = 0;  // lowest version that serves
-
   friend bool operator==(const Fetch&, const Fetch&) = default;
 };
 
@@ -181,7 +172,6 @@ struct Fetch {
 struct Weights {
   std::uint64_t steps = 0;  // samples applied so far
   double entropy = 0;       // entropy coefficient of the schedule at these steps
-
   friend bool operator==(const Weights&, const Weights&) = default;
 };
 
@@ -197,7 +187,6 @@ const char* ByeReasonName(ByeReason reason);
 struct Bye {
   ByeReason reason = ByeReason::kLeaving;
   std::string text{};  // one sentence for the log
-
   friend bool operator==(const Bye&, const Bye&) = default;
 };
 
@@ -205,14 +194,12 @@ struct Bye {
 // of the gradient.
 struct GradientSlice {
   std::uint64_t gradient = 0;  // sequence of the sender's Gradient message
-
   friend bool operator==(const GradientSlice&, const GradientSlice&) = default;
 };
 
 struct ShardHello {
   std::uint32_t shard = 0;  // from 1
   std::uint32_t pid = 0;
-
   friend bool operator==(const ShardHello&, const ShardHello&) = default;
 };
 
@@ -222,13 +209,11 @@ struct ShardWelcome {
   std::string endpoint{};    // to listen on
   std::string snapshot{};    // shared-memory file to create; empty: none
   std::string local_key{};   // public key of the actors of this host; empty: plain sockets
-
   friend bool operator==(const ShardWelcome&, const ShardWelcome&) = default;
 };
 
 struct ShardReady {
   ShardPlace place{};
-
   friend bool operator==(const ShardReady&, const ShardReady&) = default;
 };
 
@@ -237,14 +222,12 @@ struct SliceHeld {
   std::uint64_t gradient = 0;
   double norm = 0;    // L2 norm of the slice; not finite if the slice is not
   std::string key{};  // public key of the sender; empty on plain sockets
-
   friend bool operator==(const SliceHeld&, const SliceHeld&) = default;
 };
 
 // Slot and incarnation of the gradient are in the header.
 struct Forget {
   std::uint64_t gradient = 0;
-
   friend bool operator==(const Forget&, const Forget&) = default;
 };
 
@@ -254,7 +237,6 @@ struct Verdict {
     std::uint32_t slot = 0, incarnation = 0;
     std::uint64_t gradient = 0;
     double weight = 1;
-
     friend bool operator==(const Item&, const Item&) = default;
   };
   std::vector<Item> items{};  // in the order of summation; none: only a checkpoint
@@ -262,7 +244,6 @@ struct Verdict {
   std::uint64_t optimizer_step = 0, steps = 0;
   double entropy = 0;
   std::uint32_t checkpoint = 0;  // 1: write the shard's part of a checkpoint of this version
-
   friend bool operator==(const Verdict&, const Verdict&) = default;
 };
 
@@ -274,7 +255,6 @@ struct ShardApplied {
 // The version is in the header.
 struct ShardSaved {
   std::string error{};  // empty: success
-
   friend bool operator==(const ShardSaved&, const ShardSaved&) = default;
 };
 
