@@ -1,6 +1,8 @@
 // ToToml: writes the effective configuration, key by key in the order of the schema.
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "core/config.h"
 #include "core/config_schema.h"
 
@@ -10,12 +12,13 @@ namespace {
 // A TOML basic string.
 std::string Quoted(const std::string& text) {
   std::string quoted = "\"";
-  for (const unsigned char c : text) {
-    if (c < 0x20 || c == 0x7f) {
-      quoted += fmt::format("\\u{:04X}", c);
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    if (code < 0x20 || code == 0x7f) {
+      quoted += fmt::format("\\u{:04X}", code);
     } else {
       if (c == '"' || c == '\\') quoted += '\\';
-      quoted.push_back(c);
+      quoted += c;
     }
   }
   return quoted + '"';
@@ -32,7 +35,7 @@ std::string Written(double value) {
 template <class T>
 std::string WrittenInteger(T value, const ConfigRule& rule) {
   const auto& integer = std::get<IntegerRule>(rule);
-  if (!integer.word.empty() && static_cast<std::uint64_t>(value) == integer.word_value) {
+  if (!integer.word.empty() && std::cmp_equal(value, integer.word_value)) {
     return Quoted(std::string(integer.word));
   }
   return fmt::format("{}", value);

@@ -12,7 +12,7 @@ bool Covers(std::string_view name, int major, int minor) {
   int number = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
   if (error != std::errc()) return true;
-  const std::string_view kind(end, static_cast<std::size_t>(name.data() + name.size() - end));
+  const std::string_view kind(end, name.data() + name.size());
   const int wanted = 10 * major + minor;
   if (kind.starts_with("a")) return number == wanted;
   const bool translated = number <= wanted, same = number / 10 == major;

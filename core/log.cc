@@ -67,13 +67,14 @@ spdlog::logger& Logger() {
 // Escapes control characters: one event is one line, even if the text comes from a peer.
 std::string OneLine(std::string_view text) {
   std::string line;
-  for (const unsigned char c : text) {
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
     if (c == '\n') {
       line += "\\n";
-    } else if (c < 0x20 || c == 0x7f) {
-      line += fmt::format("\\x{:02x}", c);
+    } else if (code < 0x20 || code == 0x7f) {
+      line += fmt::format("\\x{:02x}", code);
     } else {
-      line.push_back(c);
+      line += c;
     }
   }
   return line;

@@ -108,7 +108,9 @@ constexpr std::array<std::uint32_t, 256> MakeCrcTable() {
 std::uint32_t Crc32c(std::string_view bytes) {
   static constexpr std::array<std::uint32_t, 256> kTable = MakeCrcTable();
   std::uint32_t crc = ~0u;
-  for (const unsigned char byte : bytes) crc = (crc >> 8) ^ kTable[(crc ^ byte) & 0xff];
+  for (const char byte : bytes) {
+    crc = (crc >> 8) ^ kTable[(crc ^ static_cast<unsigned char>(byte)) & 0xff];
+  }
   return ~crc;
 }
 

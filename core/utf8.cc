@@ -20,14 +20,14 @@ std::size_t Length(unsigned char first) {
 std::size_t CharacterAt(std::string_view bytes) {
   // The smallest code that needs so many bytes.
   constexpr std::array<std::uint32_t, 5> kMin = {0, 0, 0x80, 0x800, 0x10000};
-  const unsigned char first = bytes[0];
+  const auto first = static_cast<unsigned char>(bytes[0]);
   const std::size_t length = Length(first);
   if (length <= 1) return length;
   if (bytes.size() < length) return 0;
   std::uint32_t code = first & (0x7Fu >> length);
-  for (const unsigned char next : bytes.substr(1, length - 1)) {
-    if ((next & 0xC0) != 0x80) return 0;
-    code = code << 6 | (next & 0x3F);
+  for (const char c : bytes.substr(1, length - 1)) {
+    if ((c & 0xC0) != 0x80) return 0;  // a continuation byte is expected
+    code = code << 6 | (static_cast<unsigned char>(c) & 0x3F);
   }
   const bool surrogate = code >= 0xD800 && code < 0xE000;
   return code < kMin[length] || surrogate || code > 0x10FFFF ? 0 : length;

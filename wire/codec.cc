@@ -36,12 +36,12 @@ Refusal CheckHeader(std::span<const std::byte> bytes, std::size_t max_elements) 
   if (bytes.size() != kHeaderBytes) return Refusal::kHeaderSize;
   if (Take<std::uint32_t>(bytes, kAtMagic) != kProtocolMagic) return Refusal::kMagic;
   if (Take<std::uint16_t>(bytes, kAtProtocol) != kProtocolVersion) return Refusal::kProtocol;
-  const auto kind = Take<std::uint8_t>(bytes, kAtKind);
-  if (kind < 1 || kind > kKinds) return Refusal::kKind;
-  const auto element = static_cast<ElementType>(Take<std::uint8_t>(bytes, kAtElementType));
+  const auto kind = Take<Kind>(bytes, kAtKind);
+  if (kind < Kind{1} || kind > Kind{kKinds}) return Refusal::kKind;
+  const auto element = Take<ElementType>(bytes, kAtElementType);
   const bool tensor = element == ElementType::kF32;
   if (!tensor && element != ElementType::kNone) return Refusal::kElementType;
-  if (tensor && !MayHaveTensor(static_cast<Kind>(kind))) return Refusal::kElementType;
+  if (tensor && !MayHaveTensor(kind)) return Refusal::kElementType;
   const auto count = Take<std::uint64_t>(bytes, kAtCount);
   if ((count != 0) != tensor) return Refusal::kCount;
   if (count > max_elements) return Refusal::kTensorTooLarge;
@@ -50,8 +50,8 @@ Refusal CheckHeader(std::span<const std::byte> bytes, std::size_t max_elements) 
 
 Header ReadHeader(std::span<const std::byte> bytes) {
   Header header;
-  header.kind = static_cast<Kind>(Take<std::uint8_t>(bytes, kAtKind));
-  header.element_type = static_cast<ElementType>(Take<std::uint8_t>(bytes, kAtElementType));
+  header.kind = Take<Kind>(bytes, kAtKind);
+  header.element_type = Take<ElementType>(bytes, kAtElementType);
   header.slot = Take<std::uint32_t>(bytes, kAtSlot);
   header.incarnation = Take<std::uint32_t>(bytes, kAtIncarnation);
   header.sequence = Take<std::uint64_t>(bytes, kAtSequence);
@@ -74,9 +74,8 @@ Frames EncodeWith(const Header& header, const Body& body, std::span<const float>
   const std::span<std::byte, kHeaderBytes> bytes = frames.header;
   Put(bytes, kAtMagic, kProtocolMagic);
   Put(bytes, kAtProtocol, kProtocolVersion);
-  Put(bytes, kAtKind, static_cast<std::uint8_t>(kind));
-  Put(bytes, kAtElementType,
-      static_cast<std::uint8_t>(tensor.empty() ? ElementType::kNone : ElementType::kF32));
+  Put(bytes, kAtKind, kind);
+  Put(bytes, kAtElementType, tensor.empty() ? ElementType::kNone : ElementType::kF32);
   Put(bytes, kAtSlot, header.slot);
   Put(bytes, kAtIncarnation, header.incarnation);
   Put(bytes, kAtSequence, header.sequence);

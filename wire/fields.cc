@@ -271,7 +271,6 @@ bool UnpackFields(Kind kind, std::span<const std::byte> bytes, Body& body) {
     if (used != bytes.size() || root.type != object_type::MAP) return false;
     if (!AllKeysAreStrings(root.via.map)) return false;
     // 2. Read the members of the body.
-    // 2. Read the members of the body.
     body = EmptyBody(static_cast<std::size_t>(kind) - 1, std::make_index_sequence<kKinds>());
     Unpacker unpacker(root.via.map);
     std::visit([&](auto& part) { Visit(unpacker, part); }, body);

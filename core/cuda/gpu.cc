@@ -213,7 +213,7 @@ GpuSearch FindGpus() {
 std::unique_ptr<Gpu> OpenGpu(int index) {
   GpuSearch found = FindGpus();
   if (found.gpus.empty()) throw UserError(found.why_none);
-  CHECK(index >= 0 && index < static_cast<int>(found.gpus.size()), "GPU {} of {}", index,
+  CHECK(index >= 0 && std::cmp_less(index, found.gpus.size()), "GPU {} of {}", index,
         found.gpus.size());
   return std::make_unique<CudaGpu>(std::move(found.gpus[static_cast<std::size_t>(index)]));
 }
