@@ -166,6 +166,7 @@ void CheckActors(const Config& config, Contradictions& found) {
               "net.precision = \"tf32\" contradicts actors.backend = \"cpu\": only GPUs multiply "
               "it; use \"f32\"");
   }
+  // The activations of all samples stay in memory until the backward pass.
   if (config.samples_per_gradient() > kMostSamples) {
     found.Add(
         {"actors.envs_per_actor", "actors.unroll"},
