@@ -1,23 +1,22 @@
-// A wake-up that any thread may ring and one thread polls.
+// A wake-up signal between threads: any thread rings it, one thread polls its descriptor.
 //
-// Thread safety: Ring from any thread; Silence from the polling one.
+// Thread safety: Ring from any thread; Silence from the polling thread.
 #pragma once
+
+#include "core/file_descriptor.h"
 
 namespace starling {
 
 class Bell {
  public:
   Bell();  // throws UserError if no descriptor is left
-  ~Bell();
-  Bell(const Bell&) = delete;
-  Bell& operator=(const Bell&) = delete;
 
   void Ring() const;     // makes fd() readable
-  void Silence() const;  // makes it unreadable; what was rung before is forgotten
-  int fd() const { return fd_; }
+  void Silence() const;  // makes fd() unreadable and discards all earlier rings
+  int fd() const { return fd_.get(); }
 
  private:
-  int fd_;
+  FileDescriptor fd_;
 };
 
 }  // namespace starling

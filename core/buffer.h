@@ -1,4 +1,4 @@
-// A zeroed array at a cache line, allocated once.
+// A zeroed array, aligned to a cache line and allocated once.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ class Buffer {
   static_assert(std::is_trivially_copyable_v<T>);
 
   Buffer() = default;
-  // In `memory`, which must outlive it. Throws UserError if there is not so much.
+  // `memory` must outlive the buffer. Throws UserError if there is not enough memory.
   explicit Buffer(std::size_t size, Memory& memory = HostMemory())
       : size_(size), data_(static_cast<T*>(memory.Allocate(size * sizeof(T))), Freer{&memory}) {}
   T* data() { return data_.get(); }
@@ -25,7 +25,7 @@ class Buffer {
   std::span<T> span() { return {data_.get(), size_}; }
   std::span<const T> span() const { return {data_.get(), size_}; }
 
-  // At least `size` elements; what they hold is lost if it has to grow.
+  // Grows to at least `size` elements. Growing discards their values.
   void Reserve(std::size_t size) {
     if (size > size_) *this = Buffer(size, *data_.get_deleter().memory);
   }

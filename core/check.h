@@ -1,5 +1,5 @@
-// Checks for our own bugs. A failed CHECK aborts with the values; it is never the answer to a
-// user's mistake (core/error.h) nor to a peer's trouble (a returned verdict and a counter).
+// Checks for our own bugs. A failed CHECK aborts and prints the values. An operator's mistake is a
+// UserError (core/error.h) instead, and a faulty peer gets a returned verdict and a counter.
 #pragma once
 
 #include <fmt/format.h>

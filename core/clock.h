@@ -1,4 +1,4 @@
-// Time is injected: loops ask a Clock, tests hand them one that they move by hand.
+// Injected time: loops ask a Clock, and tests pass a FakeClock that they advance by hand.
 #pragma once
 
 #include <chrono>
@@ -9,7 +9,7 @@ namespace starling {
 class Clock {
  public:
   virtual ~Clock() = default;
-  // Nanoseconds since an arbitrary origin; never goes back.
+  // Nanoseconds since an arbitrary origin; never decreases.
   virtual std::int64_t NowNs() const = 0;
   std::int64_t NowMs() const { return NowNs() / 1'000'000; }
 };

@@ -1,11 +1,11 @@
-// Numbers too small for a normal float, which processors compute with a hundred times slower: the
-// running squares of weights whose gradient has become zero decay into them.
+// Denormals: numbers too small for a normal float. Processors compute a hundred times slower with
+// them, and the running squares of weights whose gradient has become zero decay into them.
 #pragma once
 
 namespace starling {
 
-// From now on the calling thread takes and gives zero instead of them (a mode of the processor; no
-// effect where it has none). Results stay reproducible: every thread that trains is in this mode.
+// Makes the calling thread treat denormal inputs and results as zero from now on (a processor mode;
+// no effect on processors without it). Every training thread does so, so results are reproducible.
 void FlushDenormals();
 
 }  // namespace starling

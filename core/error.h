@@ -1,9 +1,10 @@
-// The operator's mistake: thrown anywhere, caught once in main, printed as one line (what, where,
-// what to do), exit status 2.
+// The operator's mistake: thrown anywhere, caught once in main, printed as one line (the problem,
+// its place, the remedy), exit status 2.
 #pragma once
 
 #include <stdexcept>
 #include <string>
+#include <system_error>
 
 namespace starling {
 
@@ -11,6 +12,9 @@ class UserError : public std::runtime_error {
  public:
   explicit UserError(const std::string& sentence) : std::runtime_error(sentence) {}
 };
+
+// The system's text for a value of errno: "No such file or directory".
+inline std::string ErrorText(int error) { return std::generic_category().message(error); }
 
 // Exit statuses of every program.
 inline constexpr int kExitDone = 0;

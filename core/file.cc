@@ -9,7 +9,8 @@
 #include <atomic>
 #include <cerrno>
 #include <system_error>
-#include <utility>
+
+#include "core/file_descriptor.h"
 
 namespace starling {
 namespace {
@@ -19,24 +20,7 @@ namespace {
                           fmt::format("cannot {} {}", what, path.string()));
 }
 
-// A file descriptor that closes itself.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-  // Closing may be what reports a failed write (network file systems), so it has a result.
-  int Close() { return ::close(std::exchange(fd_, -1)); }
-
- private:
-  int fd_;
-};
-
-// Removes the temporary file unless the rename took it away.
+// Removes the temporary file unless it was renamed.
 struct Unlinker {
   const std::filesystem::path& path;
   bool armed = true;
@@ -52,7 +36,7 @@ std::filesystem::path TemporaryBeside(const std::filesystem::path& path) {
   return temporary;
 }
 
-// False, with errno set, if not all of it could be written.
+// Returns false, with errno set, if a write fails.
 bool WriteAll(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(fd, bytes.data(), bytes.size());
@@ -64,9 +48,9 @@ bool WriteAll(int fd, std::string_view bytes) {
 
 void SyncDirectoryOf(const std::filesystem::path& path) {
   const std::filesystem::path parent = path.has_parent_path() ? path.parent_path() : ".";
-  Descriptor directory(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  FileDescriptor directory(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (directory.get() < 0) Fail(errno, "open", parent);
-  // Some file systems cannot sync a directory and say so with EINVAL; the rename has happened.
+  // Not an error: some file systems cannot sync a directory and return EINVAL after the rename.
   if (::fsync(directory.get()) != 0 && errno != EINVAL) Fail(errno, "sync", parent);
 }
 
@@ -75,7 +59,7 @@ void SyncDirectoryOf(const std::filesystem::path& path) {
 void WriteFileAtomically(const std::filesystem::path& path, std::span<const std::string_view> parts,
                          unsigned mode) {
   const std::filesystem::path temporary = TemporaryBeside(path);
-  Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+  FileDescriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
   if (file.get() < 0) Fail(errno, "write", path);
   Unlinker unlinker{temporary};
   for (const std::string_view part : parts) {
@@ -94,14 +78,14 @@ void WriteFileAtomically(const std::filesystem::path& path, std::string_view con
 }
 
 std::string ReadFile(const std::filesystem::path& path) {
-  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) Fail(errno, "read", path);
-  std::string content;
-  constexpr std::size_t kLeast = 64 * 1024;
-  std::error_code unknown;  // the size is a hint only: pipes and /proc have none
+  constexpr std::size_t kMinRoom = 64 * 1024;
+  // A hint only: pipes have no size and files in /proc report 0.
+  std::error_code unknown;
   const std::uintmax_t hint = std::filesystem::file_size(path, unknown);
   std::size_t size = 0;
-  content.resize(unknown ? kLeast : std::max<std::size_t>(hint + 1, kLeast));
+  std::string content(unknown ? kMinRoom : std::max<std::size_t>(hint + 1, kMinRoom), '\0');
   for (;;) {
     if (size == content.size()) content.resize(2 * size);
     const ssize_t got = ::read(file.get(), content.data() + size, content.size() - size);

@@ -1,8 +1,7 @@
-// A GPU: its memory, and the one stream in which all of an actor's work on it is done, in order.
+// A GPU: its memory, and the one stream that runs all of an actor's work on it in order.
+// A build without CUDA (core/no_cuda.cc) finds no GPUs.
 //
-// Built without CUDA (core/no_cuda.cc) there are none.
-//
-// Thread safety: a Gpu belongs to the thread that opened it, which opens no other beside it.
+// Thread safety: a Gpu belongs to the thread that opened it. A thread has at most one open.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +17,7 @@ namespace starling {
 
 struct GpuInfo {
   std::string name;          // "NVIDIA H100 80GB HBM3"
-  int number = 0;            // CUDA's
+  int number = 0;            // CUDA's device number
   std::size_t memory = 0;    // bytes
   int major = 0, minor = 0;  // compute capability
   int multiprocessors = 0;
@@ -26,19 +25,20 @@ struct GpuInfo {
 
 struct GpuSearch {
   std::vector<GpuInfo> gpus;  // in the order of CUDA_VISIBLE_DEVICES, if that is set
-  std::string why_none;       // what is missing and what to do, if there are none
+  std::string why_none;       // if there are none: the reason and the remedy
   std::string driver;         // "driver for CUDA 12.8, runtime 13.0"; "" without a driver
 };
 
 bool BuiltWithCuda();
 
-// Those that this program can use: whose driver is new enough and for which it has code; others are left
-// out. Never throws; takes some tens of milliseconds where there is a driver.
+// Finds the GPUs that this program can use: the driver is new enough and the program has code for
+// them. Never throws. Takes some tens of milliseconds if there is a driver.
 GpuSearch FindGpus();
 
-// Whether a program compiled for `architectures`, as CMake names them ("80-real;90": code for 8.x, and for
-// 9.0 code and what a driver translates for all that are newer), runs on compute capability
-// MAJOR.MINOR. Of names that are no numbers ("native", "all") it is true.
+// Returns whether a program compiled for `architectures` runs on compute capability MAJOR.MINOR.
+// `architectures` is CMake's list: "80-real;90" is machine code for 8.x, machine code for 9.0, and
+// PTX that a driver translates for every newer GPU. Names that are no numbers ("native", "all")
+// match everything.
 bool HasCodeFor(std::string_view architectures, int major, int minor);
 
 class Gpu {
@@ -48,15 +48,15 @@ class Gpu {
   virtual Memory& memory() = 0;
   virtual void* stream() = 0;  // its cudaStream_t
 
-  // Ids belong to the Gpu: whoever shares it shares them. Calls work(), which asks for work in the stream; or does, without a call, what was asked under this
-  // id before, as one CUDA graph. The first call under an id is done as it is asked (so that what is
-  // allocated once is), the second recorded. Within work() nothing waits and nothing is allocated the
-  // second time.
+  // Runs repeated work as a CUDA graph. The first call with an id calls work(), which queues work
+  // in the stream and may allocate. The second records work() as a graph and launches it. Later
+  // calls launch that graph and do not call work(). All users of a Gpu share its ids. REQUIRES:
+  // work() never waits, and allocates nothing in its second call.
   virtual void Repeat(int id, const std::function<void()>& work) = 0;
 };
 
-// GPU `index` of FindGpus().gpus. Throws UserError, in one sentence with what to do, if there is none
-// or it cannot be had (another process holds it alone, its memory is full).
+// Opens GPU `index` of FindGpus().gpus. Throws UserError, one sentence with the remedy, if there is
+// none or it is not available (another process holds it alone, its memory is full).
 std::unique_ptr<Gpu> OpenGpu(int index);
 
 }  // namespace starling

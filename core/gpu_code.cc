@@ -1,4 +1,4 @@
-// For which GPUs a program has code; declared in core/gpu.h.
+// HasCodeFor of core/gpu.h: apart, because it needs no CUDA.
 #include <charconv>
 
 #include "core/gpu.h"
@@ -6,13 +6,13 @@
 namespace starling {
 namespace {
 
-// One of CMake's names: a number ("90" is 9.0), maybe a letter for one GPU alone ("90a"), maybe
-// "-real" (code only) or "-virtual" (only what a driver translates).
+// `name` is one of CMake's names: a number ("90" is 9.0), an optional letter for that GPU alone
+// ("90a"), and an optional "-real" (machine code only) or "-virtual" (PTX only).
 bool Covers(std::string_view name, int major, int minor) {
   int number = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
   if (error != std::errc()) return true;
-  const std::string_view kind(end, static_cast<std::size_t>(name.data() + name.size() - end));
+  const std::string_view kind(end, name.data() + name.size());
   const int wanted = 10 * major + minor;
   if (kind.starts_with("a")) return number == wanted;
   const bool translated = number <= wanted, same = number / 10 == major;

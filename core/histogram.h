@@ -1,4 +1,4 @@
-// Counts per whole number: the staleness of every applied gradient goes into one of these.
+// A histogram of whole numbers. The staleness of every applied gradient is counted in one.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 
 namespace starling {
 
-// Exact counts for the values 0 .. kLimit - 1; what is larger is counted in one last bin, number
-// kLimit, while max and mean stay exact.
+// Exact counts for the values 0 .. kLimit - 1. Bin kLimit counts all larger values; max and mean
+// are exact for them, too.
 class Histogram {
  public:
   static constexpr std::uint64_t kLimit = 4096;
@@ -15,9 +15,9 @@ class Histogram {
   std::uint64_t total() const { return total_; }
   std::uint64_t max() const { return max_; }
   double mean() const { return total_ == 0 ? 0.0 : sum_ / static_cast<double>(total_); }
-  // Count for value 0, 1, ... up to the largest seen; at most kLimit + 1 of them.
+  // Counts of value 0, 1, ... up to the largest seen; at most kLimit + 1 bins.
   const std::vector<std::uint64_t>& counts() const { return counts_; }
-  // Restores one that was saved as (counts, max, mean).
+  // Restores a histogram that was saved as (counts, max, mean).
   static Histogram Restore(std::vector<std::uint64_t> counts, std::uint64_t max, double mean);
 
  private:

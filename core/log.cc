@@ -15,17 +15,9 @@ namespace {
 constexpr std::array<std::string_view, 4> kLevelNames = {"debug", "info ", "warn ", "error"};
 
 spdlog::level::level_enum ToSpdlog(LogLevel level) {
-  switch (level) {
-    case LogLevel::kDebug:
-      return spdlog::level::debug;
-    case LogLevel::kInfo:
-      return spdlog::level::info;
-    case LogLevel::kWarn:
-      return spdlog::level::warn;
-    case LogLevel::kError:
-      break;
-  }
-  return spdlog::level::err;
+  using namespace spdlog::level;
+  constexpr level_enum kLevels[] = {debug, info, warn, err};  // in the order of LogLevel
+  return kLevels[static_cast<std::size_t>(level)];
 }
 
 LogLevel FromSpdlog(spdlog::level::level_enum level) {
@@ -48,7 +40,7 @@ class LevelFlag final : public spdlog::custom_flag_formatter {
   }
 };
 
-// https://no-color.org: any value but the empty one asks for none.
+// https://no-color.org: any value but the empty one turns colour off.
 spdlog::color_mode ColourMode() {
   const char* no_color = std::getenv("NO_COLOR");
   return no_color != nullptr && *no_color != '\0' ? spdlog::color_mode::never
@@ -65,17 +57,17 @@ void SetProcess(spdlog::logger& logger, std::string_view process) {
 
 using Sink = spdlog::sinks::stderr_color_sink_mt;
 
-// Never destroyed: a line may still be said while the process ends.
+// Never destroyed: destructors of other static objects may still log.
 spdlog::logger& Logger() {
   static spdlog::logger* const logger = [] {
-    auto* made = new spdlog::logger("starling", std::make_shared<Sink>(ColourMode()));
-    SetProcess(*made, "");
-    return made;
+    auto* created = new spdlog::logger("starling", std::make_shared<Sink>(ColourMode()));
+    SetProcess(*created, "");
+    return created;
   }();
   return *logger;
 }
 
-// One event is one line, whatever a peer or a library put into the text.
+// Escapes control characters: one event is one line, even if the text comes from a peer.
 std::string OneLine(std::string_view text) {
   std::string line;
   for (const char c : text) {
@@ -93,10 +85,10 @@ std::string OneLine(std::string_view text) {
 
 }  // namespace
 
-void InitLog(std::string_view process, LogLevel least) {
+void InitLog(std::string_view process, LogLevel lowest) {
   static_cast<Sink&>(*Logger().sinks().front()).set_color_mode(ColourMode());
   SetProcess(Logger(), process);
-  Logger().set_level(ToSpdlog(least));
+  Logger().set_level(ToSpdlog(lowest));
 }
 
 void LogLine(LogLevel level, std::string_view text) {
@@ -107,15 +99,15 @@ void LogLine(LogLevel level, std::string_view text) {
 
 void RateLimitedLog::Warn(std::int64_t now_ms, std::string_view text) {
   if (now_ms < next_ms_) {
-    ++swallowed_;
+    ++suppressed_;
     return;
   }
-  if (swallowed_ == 0) {
+  if (suppressed_ == 0) {
     LogLine(LogLevel::kWarn, text);
   } else {
-    LogWarn("{} ({} more like this were not shown)", text, swallowed_);
+    LogWarn("{} ({} more like this were not shown)", text, suppressed_);
   }
-  swallowed_ = 0;
+  suppressed_ = 0;
   next_ms_ = now_ms + period_ms_;
 }
 

@@ -1,9 +1,8 @@
-// One line per event on standard error: "12:34:56.789 warn  learner: text"; line breaks within a
-// text are escaped; no colour if NO_COLOR is set or standard error is not a terminal. The
+// One line per event on standard error: "12:34:56.789 warn  learner: text". Line breaks within a
+// text are escaped. No colour if NO_COLOR is set or standard error is not a terminal. The
 // supervisor collects its children's lines into the run's `log`.
 //
-// Thread safety: every function may be called from any thread, InitLog only while there is no
-// other.
+// Thread safety: any thread may call any function, except InitLog: only while there is one thread.
 #pragma once
 
 #include <fmt/format.h>
@@ -25,9 +24,9 @@ std::string_view LevelName(LogLevel level);
 // The level of a line of the log ("12:34:56.789 warn  actor 3: text"), or nullopt if it is none.
 std::optional<LogLevel> LevelOf(std::string_view line);
 
-// Called once, early; lines said before are unnamed. Names this process in its lines ("learner",
-// "actor 3") and sets the least level that is printed.
-void InitLog(std::string_view process, LogLevel least = LogLevel::kInfo);
+// Names this process in its lines ("learner", "actor 3") and sets the lowest level to print. Called
+// once, early: earlier lines have no name.
+void InitLog(std::string_view process, LogLevel lowest = LogLevel::kInfo);
 
 void LogLine(LogLevel level, std::string_view text);
 
@@ -48,7 +47,7 @@ void LogError(fmt::format_string<Args...> format, Args&&... args) {
   LogLine(LogLevel::kError, fmt::format(format, std::forward<Args>(args)...));
 }
 
-// Says something that a peer can provoke, at most once per `period_ms`; counts what it swallowed.
+// Warnings that a peer can provoke: prints at most one per `period_ms` and counts the others.
 // Thread safety: one thread at a time.
 class RateLimitedLog {
  public:
@@ -59,7 +58,7 @@ class RateLimitedLog {
  private:
   std::int64_t period_ms_;
   std::int64_t next_ms_ = std::numeric_limits<std::int64_t>::min();
-  std::uint64_t swallowed_ = 0;
+  std::uint64_t suppressed_ = 0;
 };
 
 // Lines that are worth reading one by one, up to a number of them in a period: what comes after is

@@ -1,5 +1,7 @@
 #include "core/memory.h"
 
+#include <malloc.h>
+
 #include <cstring>
 #include <new>
 
@@ -8,7 +10,7 @@ namespace {
 
 constexpr std::align_val_t kCacheLine{64};
 
-class TheHosts final : public Memory {
+class PlainMemory final : public Memory {
  public:
   bool on_host() const override { return true; }
   Memory& host_side() override { return *this; }
@@ -34,8 +36,16 @@ class TheHosts final : public Memory {
 }  // namespace
 
 Memory& HostMemory() {
-  static TheHosts memory;
+  static PlainMemory memory;
   return memory;
+}
+
+void KeepFreedMemory() {
+#ifdef __GLIBC__
+  constexpr int kMiB = 1 << 20;
+  ::mallopt(M_MMAP_THRESHOLD, 32 * kMiB);  // the largest value that glibc accepts
+  ::mallopt(M_TRIM_THRESHOLD, 256 * kMiB);
+#endif
 }
 
 }  // namespace starling

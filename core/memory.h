@@ -1,10 +1,10 @@
-// Where arrays lie and how they are moved: in the host's memory, or in that of a GPU (core/gpu.h).
+// Where arrays are stored and how they are copied: host memory or GPU memory (core/gpu.h).
 //
-// Arrays of another memory than the host's must not be looked at; what is to be done with them is done
-// in the order in which it was asked for, and may still be under way when a call returns. The host's
-// is never: there, every call has done its work, and moving an array to where it is costs nothing.
+// Work on GPU memory is asynchronous: it runs in the order in which it was queued and may still be
+// pending when a call returns; plain loads and stores cannot reach the arrays. Work on host memory
+// is complete when a call returns, and Write and Read of an array onto itself cost nothing.
 //
-// Thread safety: a GPU's belongs to the thread that opened it; the host's to all.
+// Thread safety: GPU memory belongs to the thread that opened the GPU; host memory to all threads.
 #pragma once
 
 #include <cstddef>
@@ -17,26 +17,33 @@ class Memory {
   virtual ~Memory() = default;
 
   virtual bool on_host() const = 0;  // whether plain loads and stores reach it
-  // Of the host, for arrays that are moved to or from this memory.
+  // Host memory for the source of a Write and the destination of a Read.
   virtual Memory& host_side() = 0;
 
-  // Zeroed, at a cache line. Throws UserError if there is not so much.
+  // Zeroed and aligned to a cache line. Throws UserError if there is not enough memory.
   virtual void* Allocate(std::size_t bytes) = 0;
   virtual void Free(void* data) noexcept = 0;
 
   virtual void Clear(void* to, std::size_t bytes) = 0;
-  virtual void Copy(void* to, const void* from, std::size_t bytes) = 0;  // both here
-  // From host_side() to here and back; until the next Wait `from` stays as it is, `to` unread.
+  virtual void Copy(void* to, const void* from, std::size_t bytes) = 0;  // within this memory
+  // From host_side() to this memory and back. REQUIRES: until the next Wait, `from` is not changed
+  // and `to` is not read.
   virtual void Write(void* to, const void* from, std::size_t bytes) = 0;
   virtual void Read(void* to, const void* from, std::size_t bytes) = 0;
-  // Until everything asked for is done. Throws if the GPU failed at it: UserError if it was full,
-  // std::runtime_error if it was lost.
+  // Waits until all queued work is done. Throws if the GPU failed: UserError if its memory is full,
+  // std::runtime_error if the GPU was lost.
   virtual void Wait() = 0;
 };
 
 Memory& HostMemory();
 
-// Whole arrays of equal size; names as above.
+// Keeps freed memory in the process, up to 256 MiB, and serves allocations of up to 32 MiB from it.
+// By default the C library returns large blocks to the system at once; in a process that receives
+// hundreds of large messages a second the system then clears as many pages again. No effect unless
+// the C library is GNU's.
+void KeepFreedMemory();
+
+// The same calls for whole arrays of equal size.
 template <class T>
 void Clear(Memory& memory, std::span<T> to) {
   memory.Clear(to.data(), to.size_bytes());

@@ -12,7 +12,7 @@ MetricsFile::MetricsFile(const std::filesystem::path& path)
   if (!file_) {
     throw std::system_error(errno, std::generic_category(), "cannot write " + path.string());
   }
-  // Unbuffered: a line is one write, and after a failed one nothing is left to be written twice.
+  // Unbuffered: a line is one write, and a failed write leaves nothing in a buffer to write twice.
   std::setvbuf(file_.get(), nullptr, _IONBF, 0);
   if (std::fseek(file_.get(), -1, SEEK_END) == 0) torn_ = std::fgetc(file_.get()) != '\n';
   std::fseek(file_.get(), 0, SEEK_END);

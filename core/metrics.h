@@ -1,4 +1,4 @@
-// metrics.jsonl: one JSON object per line, appended and flushed, readable while the run goes on.
+// metrics.jsonl: one JSON object per line, readable while the run goes on.
 //
 // Thread safety: one thread at a time.
 #pragma once
@@ -12,11 +12,10 @@ namespace starling {
 
 class MetricsFile {
  public:
-  // Opens for appending; a torn last line of a killed writer is ended first. Throws
+  // Opens for appending. The first Write ends a torn last line of a killed writer. Throws
   // std::system_error.
   explicit MetricsFile(const std::filesystem::path& path);
-  // Returns false if the line could not be written (a full disk): training goes on, the caller
-  // warns.
+  // Returns false if the line was not written (a full disk): training goes on, the caller warns.
   bool Write(const nlohmann::ordered_json& line);
 
  private:
@@ -24,7 +23,7 @@ class MetricsFile {
     void operator()(std::FILE* file) const { std::fclose(file); }
   };
   std::unique_ptr<std::FILE, Closer> file_;
-  bool torn_ = false;  // the last write stopped within a line
+  bool torn_ = false;  // the file ends within a line
 };
 
 }  // namespace starling

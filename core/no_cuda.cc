@@ -1,4 +1,4 @@
-// Built without CUDA: there are no GPUs.
+// core/gpu.h in a build without CUDA: there are no GPUs.
 #include "core/error.h"
 #include "core/gpu.h"
 

@@ -1,8 +1,8 @@
-// A bounded queue that can be closed; closing it is how the threads behind it are told to end.
+// A bounded queue that can be closed. Closing it ends the threads that serve it.
 //
 // Thread safety: any number of producers and consumers.
-// Invariants: size() <= capacity; after Close() every Push is refused, every Pop drains what is
-// left and then returns nothing.
+// Invariants: size() <= capacity; after Close() every Push is refused, and Pop drains the remaining
+// items and then returns nullopt.
 #pragma once
 
 #include <condition_variable>
@@ -19,7 +19,7 @@ class BoundedQueue {
  public:
   explicit BoundedQueue(std::size_t capacity) : capacity_(capacity) {}
 
-  // Waits while full. False if closed: the item was not taken.
+  // Waits while full. Returns false if closed: the item was not taken.
   bool Push(T item) {
     std::unique_lock lock(mutex_);
     not_full_.wait(lock, [&] { return closed_ || items_.size() < capacity_; });
@@ -29,7 +29,7 @@ class BoundedQueue {
     return true;
   }
 
-  // False if full or closed.
+  // Returns false if full or closed.
   bool TryPush(T item) {
     std::lock_guard lock(mutex_);
     if (closed_ || items_.size() >= capacity_) return false;
@@ -38,7 +38,7 @@ class BoundedQueue {
     return true;
   }
 
-  // Waits while empty. Nothing if closed and drained.
+  // Waits while empty. Returns nullopt if closed and drained.
   std::optional<T> Pop() {
     std::unique_lock lock(mutex_);
     not_empty_.wait(lock, [&] { return closed_ || !items_.empty(); });

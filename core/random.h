@@ -1,7 +1,7 @@
 // Counter-based random numbers: Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as
 // 1, 2, 3", SC 2011). A stream is a key and a counter, so it is plain data: copyable, comparable,
 // restartable, and any two streams with different keys are independent. Drawing is constexpr, so
-// that it compiles for a GPU as it is.
+// the same code compiles for a GPU.
 #pragma once
 
 #include <array>
@@ -45,7 +45,7 @@ constexpr std::array<std::uint32_t, 4> Philox4x32(std::array<std::uint32_t, 4> c
   return counter;
 }
 
-// What a stream is drawn for; part of its key, so that purposes never share numbers.
+// The use of a stream; part of its key, so that no two purposes share numbers.
 enum class Purpose : std::uint32_t {
   kEnv = 1,
   kAction = 2,
@@ -54,16 +54,16 @@ enum class Purpose : std::uint32_t {
   kTest = 5,
   kNoop = 6,       // no-ops before an episode
   kSticky = 7,     // sticky actions of envs that draw by themselves
-  kBootstrap = 8,  // runs drawn anew, for the intervals of a report
-  kPace = 9,       // how long the steps of an unroll take, where that is set
-  kTime = 10,      // how long things take in a simulated fleet
+  kBootstrap = 8,  // resampled runs, for the confidence intervals of a report
+  kPace = 9,       // duration of the steps of an unroll (env.step_jitter)
+  kTime = 10,      // durations in a simulated fleet
 };
 
 struct StreamId {
-  std::uint64_t seed = 0;         // run.seed
-  std::uint32_t slot = 0;         // actor slot
-  std::uint32_t incarnation = 0;  // of the actor in that slot
-  std::uint32_t env = 0;          // environment within the actor
+  std::uint64_t seed = 0;  // run.seed
+  std::uint32_t slot = 0;  // actor slot
+  std::uint32_t incarnation = 0;
+  std::uint32_t env = 0;  // index within the actor
   Purpose purpose = Purpose::kTest;
 };
 
@@ -85,12 +85,12 @@ class RandomStream {
     const std::uint64_t bits = high << 32 | Bits();
     return static_cast<double>(bits >> 11) * 0x1p-53;
   }
-  // Uniform over [0, bound), unbiased; bound >= 1. Multiply and take the high half; the few low
-  // halves that would favour some results are drawn again (Lemire, "Fast random integer generation in
-  // an interval", 2019).
+  // Uniform over [0, bound), unbiased. REQUIRES: bound >= 1. Returns the high half of a product and
+  // draws again for the few low halves that would favour some results (Lemire, "Fast random integer
+  // generation in an interval", 2019).
   constexpr std::uint32_t Below(std::uint32_t bound) {
 #ifndef __CUDA_ARCH__
-    if (bound == 0) BelowZero();
+    if (bound == 0) FailZeroBound();
 #endif
     std::uint64_t product = std::uint64_t{Bits()} * bound;
     if (static_cast<std::uint32_t>(product) < bound) {
@@ -106,12 +106,12 @@ class RandomStream {
   friend bool operator==(const RandomStream&, const RandomStream&) = default;
 
  private:
-  [[noreturn]] static void BelowZero();  // our bug
+  [[noreturn]] static void FailZeroBound();
 
   constexpr void NextBlock() {
     block_ = Philox4x32(counter_, key_);
     used_ = 0;
-    // Only one word counts blocks: after 2^34 draws the stream goes on under another key.
+    // Only one word counts blocks: after 2^34 draws the stream continues with another key.
     if (++counter_[0] == 0) {
       key_ = random_detail::Split(
           random_detail::Mix((std::uint64_t{key_[1]} << 32 | key_[0]) + random_detail::kGolden));

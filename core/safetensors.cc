@@ -7,6 +7,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -21,36 +22,45 @@ namespace starling {
 namespace {
 
 static_assert(std::endian::native == std::endian::little,
-              "tensors are written as they lie in memory");
+              "tensors are written in native byte order");
 
-using Json = nlohmann::ordered_json;  // to write: the metadata must come first
+using Json = nlohmann::ordered_json;  // keeps the metadata in the first place
 
 constexpr std::size_t kLengthBytes = 8;
 constexpr std::size_t kAlignment = 64;
-constexpr std::uint64_t kMostHeaderBytes = 16u << 20;
+constexpr std::uint64_t kMaxHeaderBytes = 16u << 20;
 constexpr std::size_t kDigits = 16;
 constexpr std::string_view kMetadata = "__metadata__";
 constexpr std::string_view kChecksumKey = "starling.xxh64";
 constexpr std::string_view kMarkerKey = "starling.checksum", kMarkerValue = "xxh64";
 constexpr std::string_view kZeros = "0000000000000000";
-// What every header of ours begins with; the digits follow.
+// The first bytes of every header that we write. The digits of the checksum follow.
 constexpr std::string_view kPrefix = R"({"__metadata__":{"starling.xxh64":")";
 
-constexpr std::array<std::pair<DType, std::string_view>, 6> kNames = {{{DType::kF32, "F32"},
-                                                                       {DType::kF64, "F64"},
-                                                                       {DType::kI32, "I32"},
-                                                                       {DType::kI64, "I64"},
-                                                                       {DType::kU8, "U8"},
-                                                                       {DType::kU64, "U64"}}};
+struct DTypeInfo {
+  const char* name;
+  std::size_t size;
+};
+// In the order of DType.
+constexpr DTypeInfo kDTypes[] = {{"F32", 4}, {"F64", 8}, {"I32", 4},
+                                 {"I64", 8}, {"U8", 1},  {"U64", 8}};
+static_assert(static_cast<std::size_t>(DType::kU64) + 1 == std::size(kDTypes));
+
+const DTypeInfo& InfoOf(DType dtype) { return kDTypes[static_cast<std::size_t>(dtype)]; }
+
+template <class... Args>
+[[noreturn]] void Fail(fmt::format_string<Args...> format, Args&&... args) {
+  throw std::runtime_error(fmt::format(format, std::forward<Args>(args)...));
+}
 
 std::optional<DType> DTypeNamed(std::string_view name) {
-  for (const auto& [dtype, known] : kNames) {
-    if (known == name) return dtype;
+  for (std::size_t i = 0; i < std::size(kDTypes); ++i) {
+    if (kDTypes[i].name == name) return static_cast<DType>(i);
   }
   return std::nullopt;
 }
 
-// Bytes of a tensor, or nothing if the product does not fit.
+// Returns the bytes of a tensor, or nullopt if the product overflows.
 std::optional<std::uint64_t> SizeOf(const std::vector<std::uint64_t>& shape, DType dtype) {
   std::uint64_t size = DTypeSize(dtype);
   for (const std::uint64_t extent : shape) {
@@ -59,7 +69,7 @@ std::optional<std::uint64_t> SizeOf(const std::vector<std::uint64_t>& shape, DTy
   return size;
 }
 
-// XXH64 of several pieces as if they were one.
+// XXH64 of the concatenation of `parts`.
 std::string HexChecksum(std::span<const std::string_view> parts) {
   const std::unique_ptr<XXH64_state_t, decltype(&XXH64_freeState)> state(XXH64_createState(),
                                                                          &XXH64_freeState);
@@ -69,8 +79,10 @@ std::string HexChecksum(std::span<const std::string_view> parts) {
   return fmt::format("{:016x}", XXH64_digest(state.get()));
 }
 
+// The JSON header, padded with blanks so that the tensors are aligned, with zeros for the checksum.
 std::string HeaderOf(std::span<const TensorView> tensors,
                      const std::map<std::string, std::string>& metadata) {
+  // 1. The metadata, beginning with the checksum: kPrefix.
   Json header = Json::object();
   Json& ours = header[kMetadata] = Json::object();
   ours[kChecksumKey] = kZeros;
@@ -78,6 +90,7 @@ std::string HeaderOf(std::span<const TensorView> tensors,
   for (const auto& [key, value] : metadata) {
     if (key != kChecksumKey && key != kMarkerKey) ours[key] = value;
   }
+  // 2. The tensors, one after the other without holes.
   std::uint64_t offset = 0;
   for (const TensorView& tensor : tensors) {
     CHECK(SizeOf(tensor.shape, tensor.dtype) == tensor.bytes.size(), "tensor {}: {} bytes",
@@ -88,36 +101,18 @@ std::string HeaderOf(std::span<const TensorView> tensors,
                            {"data_offsets", {offset, offset + tensor.bytes.size()}}};
     offset += tensor.bytes.size();
   }
+  // 3. The text, padded.
   std::string text = header.dump(-1, ' ', false, Json::error_handler_t::replace);
   text.resize(
       (text.size() + kLengthBytes + kAlignment - 1) / kAlignment * kAlignment - kLengthBytes, ' ');
-  CHECK(text.starts_with(kPrefix) && text.size() <= kMostHeaderBytes, "{} bytes", text.size());
+  CHECK(text.starts_with(kPrefix) && text.size() <= kMaxHeaderBytes, "{} bytes", text.size());
   return text;
 }
 
 }  // namespace
 
-std::size_t DTypeSize(DType dtype) {
-  switch (dtype) {
-    case DType::kU8:
-      return 1;
-    case DType::kF32:
-    case DType::kI32:
-      return 4;
-    case DType::kF64:
-    case DType::kI64:
-    case DType::kU64:
-      break;
-  }
-  return 8;
-}
-
-const char* DTypeName(DType dtype) {
-  for (const auto& [known, name] : kNames) {
-    if (known == dtype) return name.data();
-  }
-  CHECK(false, "dtype {}", static_cast<int>(dtype));
-}
+std::size_t DTypeSize(DType dtype) { return InfoOf(dtype).size; }
+const char* DTypeName(DType dtype) { return InfoOf(dtype).name; }
 
 TensorView ViewF32(std::string name, std::vector<std::uint64_t> shape,
                    std::span<const float> data) {
@@ -133,7 +128,7 @@ void WriteSafetensors(const std::filesystem::path& path, std::span<const TensorV
   for (const TensorView& tensor : tensors) {
     parts.emplace_back(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
   }
-  header.replace(kPrefix.size(), kDigits, HexChecksum(parts));  // in place: the parts still view it
+  header.replace(kPrefix.size(), kDigits, HexChecksum(parts));  // in place: `parts` views it
   WriteFileAtomically(path, parts);
 }
 
@@ -142,17 +137,16 @@ SafetensorsFile SafetensorsFile::Read(const std::filesystem::path& path) {
   file.path_ = path.string();
   file.bytes_ = ReadFile(path);
   try {
+    // 1. The length of the header, checked before it is used.
     std::uint64_t length = 0;
-    if (file.bytes_.size() < kLengthBytes) throw std::runtime_error("it is truncated");
+    if (file.bytes_.size() < kLengthBytes) Fail("it is truncated");
     std::memcpy(&length, file.bytes_.data(), kLengthBytes);
-    if (length > kMostHeaderBytes) {
-      throw std::runtime_error(
-          fmt::format("its header would have {} bytes, more than {}", length, kMostHeaderBytes));
+    if (length > kMaxHeaderBytes) {
+      Fail("its header would have {} bytes, more than {}", length, kMaxHeaderBytes);
     }
-    if (length > file.bytes_.size() - kLengthBytes) {
-      throw std::runtime_error("it is truncated within its header");
-    }
+    if (length > file.bytes_.size() - kLengthBytes) Fail("it is truncated within its header");
     file.data_begin_ = kLengthBytes + length;
+    // 2. The header, then each tensor by itself, all tensors together, and every byte.
     RawHeader header =
         ParseSafetensorsHeader(std::string_view(file.bytes_).substr(kLengthBytes, length));
     file.metadata_ = std::move(header.metadata);
@@ -160,7 +154,7 @@ SafetensorsFile SafetensorsFile::Read(const std::filesystem::path& path) {
     file.CheckOffsets();
     file.CheckChecksum();
   } catch (const std::exception& error) {
-    throw std::runtime_error(fmt::format("{} is damaged: {}", file.path_, error.what()));
+    Fail("{} is damaged: {}", file.path_, error.what());
   }
   return file;
 }
@@ -168,59 +162,51 @@ SafetensorsFile SafetensorsFile::Read(const std::filesystem::path& path) {
 void SafetensorsFile::ReadTensor(const RawTensor& tensor) {
   const std::string& name = tensor.name;
   if (!tensor.dtype || !tensor.shape || !tensor.data_offsets) {
-    throw std::runtime_error(
-        fmt::format("tensor \"{}\" lacks its dtype, its shape or its data_offsets", name));
+    Fail("tensor \"{}\" lacks its dtype, its shape or its data_offsets", name);
   }
   const std::optional<DType> dtype = DTypeNamed(*tensor.dtype);
-  if (!dtype) {
-    throw std::runtime_error(
-        fmt::format("tensor \"{}\" has the unknown dtype \"{}\"", name, *tensor.dtype));
-  }
+  if (!dtype) Fail("tensor \"{}\" has the unknown dtype \"{}\"", name, *tensor.dtype);
   const std::vector<std::uint64_t>& offsets = *tensor.data_offsets;
   if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] > bytes_.size() - data_begin_) {
-    throw std::runtime_error(fmt::format("tensor \"{}\" leaves the file: it is truncated", name));
+    Fail("tensor \"{}\" leaves the file: it is truncated", name);
   }
   if (SizeOf(*tensor.shape, *dtype) != offsets[1] - offsets[0]) {
-    throw std::runtime_error(fmt::format("tensor \"{}\" has {} bytes, which is not its shape", name,
-                                         offsets[1] - offsets[0]));
+    Fail("tensor \"{}\" has {} bytes, which is not its shape", name, offsets[1] - offsets[0]);
   }
   entries_.push_back({name, *dtype, *tensor.shape, offsets[0], offsets[1]});
 }
 
-// The tensors must cover what is behind the header exactly, so that no byte is unaccounted for.
+// The tensors must cover the bytes after the header exactly: no overlap, no hole, no trailing byte.
 void SafetensorsFile::CheckOffsets() {
   std::ranges::stable_sort(entries_, {}, [](const Entry& e) { return std::pair(e.begin, e.end); });
   std::uint64_t covered = 0;
   for (const Entry& entry : entries_) {
     if (entry.begin != covered) {
-      throw std::runtime_error(
-          fmt::format("tensor \"{}\" {} before it", entry.name,
-                      entry.begin < covered ? "overlaps the one" : "leaves a hole"));
+      Fail("tensor \"{}\" {} before it", entry.name,
+           entry.begin < covered ? "overlaps the one" : "leaves a hole");
     }
     covered = entry.end;
   }
-  if (covered != bytes_.size() - data_begin_) {
-    throw std::runtime_error(
-        fmt::format("{} bytes trail its tensors", bytes_.size() - data_begin_ - covered));
-  }
+  const std::uint64_t trailing = bytes_.size() - data_begin_ - covered;
+  if (trailing != 0) Fail("{} bytes trail its tensors", trailing);
 }
 
 void SafetensorsFile::CheckChecksum() {
   const bool marked = metadata_.erase(std::string(kMarkerKey)) > 0;
   const auto found = metadata_.extract(std::string(kChecksumKey));
   if (found.empty()) {
-    if (marked) throw std::runtime_error("its checksum is missing");
+    if (marked) Fail("its checksum is missing");
     return;
   }
   const std::string_view bytes = bytes_;
   const std::size_t digits = kLengthBytes + kPrefix.size();
   if (bytes.substr(kLengthBytes, kPrefix.size()) != kPrefix || found.mapped().size() != kDigits ||
       bytes.substr(digits, kDigits) != found.mapped()) {
-    throw std::runtime_error("its checksum does not stand where Starling writes it");
+    Fail("its checksum does not stand where Starling writes it");
   }
   const std::array<std::string_view, 3> parts = {bytes.substr(0, digits), kZeros,
                                                  bytes.substr(digits + kDigits)};
-  if (HexChecksum(parts) != found.mapped()) throw std::runtime_error("its checksum does not match");
+  if (HexChecksum(parts) != found.mapped()) Fail("its checksum does not match");
 }
 
 std::vector<std::string> SafetensorsFile::names() const {
@@ -237,18 +223,17 @@ const SafetensorsFile::Entry& SafetensorsFile::Find(const std::string& name) con
   for (const Entry& entry : entries_) {
     if (entry.name == name) return entry;
   }
-  throw std::runtime_error(fmt::format("{} has no tensor \"{}\"", path_, name));
+  Fail("{} has no tensor \"{}\"", path_, name);
 }
 
 template <class T>
 std::vector<T> SafetensorsFile::Values(const std::string& name, DType dtype) const {
   const Entry& entry = Find(name);
   if (entry.dtype != dtype) {
-    throw std::runtime_error(fmt::format("{}: tensor \"{}\" is {}, not {}", path_, name,
-                                         DTypeName(entry.dtype), DTypeName(dtype)));
+    Fail("{}: tensor \"{}\" is {}, not {}", path_, name, DTypeName(entry.dtype), DTypeName(dtype));
   }
   std::vector<T> values((entry.end - entry.begin) / sizeof(T));
-  if (!values.empty()) {  // memcpy may not be given the null pointer of an empty vector
+  if (!values.empty()) {  // memcpy must not get the null pointer of an empty vector
     std::memcpy(values.data(), bytes_.data() + data_begin_ + entry.begin, entry.end - entry.begin);
   }
   return values;

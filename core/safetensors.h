@@ -1,6 +1,5 @@
-// The safetensors format (8-byte little-endian header length, JSON header, raw tensor bytes), with
-// an end-to-end checksum of our own in the metadata, so that a flipped bit anywhere in a file is
-// found. One header for writer and reader.
+// The safetensors format (8-byte little-endian header length, JSON header, raw tensor bytes). Our
+// files also have a checksum in the metadata that finds a flipped bit anywhere in the file.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +16,8 @@ enum class DType : std::uint8_t { kF32, kF64, kI32, kI64, kU8, kU64 };
 std::size_t DTypeSize(DType dtype);
 const char* DTypeName(DType dtype);  // the format's names: "F32", "I64", ...
 
-// A tensor to write; the bytes are borrowed. `bytes.size()` is the product of `shape` (1 for a
-// scalar) times DTypeSize; violated by us only, so CHECKed.
+// A tensor to write; the bytes are borrowed. REQUIRES: `bytes.size()` is the product of `shape` (1
+// for a scalar) times DTypeSize.
 struct TensorView {
   std::string name;
   DType dtype = DType::kF32;
@@ -27,28 +26,27 @@ struct TensorView {
 };
 TensorView ViewF32(std::string name, std::vector<std::uint64_t> shape, std::span<const float> data);
 
-// Tensors in the order given, under different names; metadata is a flat map of strings (the keys
-// "starling.xxh64" and "starling.checksum" are ours).
-// Written atomically. Throws std::system_error.
+// Writes the tensors in the order given, atomically. The metadata keys "starling.xxh64" and
+// "starling.checksum" are reserved: values for them are ignored. Throws std::system_error.
+// REQUIRES: the names differ.
 void WriteSafetensors(const std::filesystem::path& path, std::span<const TensorView> tensors,
                       const std::map<std::string, std::string>& metadata = {});
 
 struct RawTensor;  // core/safetensors_header.h
 
-// Whole files read into memory. Files of others, without our checksum, are read too.
+// A whole file in memory. Files of other programs, without our checksum, are accepted.
 class SafetensorsFile {
  public:
-  // Throws std::runtime_error with a sentence naming the path and what is wrong (cannot be read,
-  // truncated, header not JSON or above 16 MiB, a name twice, an unknown dtype, offsets that
-  // overlap, leave holes or leave the file, checksum mismatch). Nothing in a file can make it do
-  // worse.
+  // Throws std::runtime_error, a sentence naming the path and the defect: unreadable, truncated,
+  // header not JSON or above 16 MiB, a name twice, an unknown dtype, offsets that overlap, leave
+  // holes or leave the file, checksum mismatch. No content can cause anything worse.
   static SafetensorsFile Read(const std::filesystem::path& path);
 
-  // Without our own keys.
+  // Without the reserved keys.
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
   std::vector<std::string> names() const;  // in file order
   bool Has(const std::string& name) const;
-  // Throws std::runtime_error naming the tensor if it is absent or of another dtype.
+  // All throw std::runtime_error naming the tensor if it is absent or has another dtype.
   const std::vector<std::uint64_t>& Shape(const std::string& name) const;
   std::vector<float> F32(const std::string& name) const;
   std::vector<double> F64(const std::string& name) const;
@@ -60,7 +58,7 @@ class SafetensorsFile {
     std::string name;
     DType dtype;
     std::vector<std::uint64_t> shape;
-    std::uint64_t begin, end;  // byte offsets behind the header
+    std::uint64_t begin, end;  // byte offsets from data_begin_
   };
   SafetensorsFile() = default;
   const Entry& Find(const std::string& name) const;
@@ -74,7 +72,7 @@ class SafetensorsFile {
   std::map<std::string, std::string> metadata_;
   std::vector<Entry> entries_;
   std::string bytes_;           // the whole file
-  std::size_t data_begin_ = 0;  // of the tensors within it
+  std::size_t data_begin_ = 0;  // offset of the first tensor in it
 };
 
 }  // namespace starling

@@ -12,8 +12,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Takes the parser's events one by one: a tree of values would keep only the last of equal names,
-// nest without end, and need quadratic time for the million names that a hostile header can hold.
+// Handles the parser's events one by one. A tree of values would keep only the last of equal names,
+// nest without limit, and need quadratic time for the million names that a hostile header can have.
 class Reader final : public Json::json_sax_t {
  public:
   bool start_object(std::size_t) override {
@@ -59,7 +59,7 @@ class Reader final : public Json::json_sax_t {
     return true;
   }
   bool null() override { return Value("null"); }
-  bool boolean(bool) override { return Value("a truth value"); }
+  bool boolean(bool) override { return Value("a boolean"); }
   bool number_integer(std::int64_t) override { return Value("a negative number"); }
   bool number_float(double, const std::string&) override { return Value("no natural number"); }
   bool binary(Json::binary_t&) override { return Value("binary"); }
@@ -78,12 +78,12 @@ class Reader final : public Json::json_sax_t {
                                          InMetadata() ? "metadata" : "tensor",
                                          InMetadata() ? field_ : name_, field_, found));
   }
-  // A value where none of its type is expected: passed over only within an unknown field of a
-  // tensor.
+  // Handles a value of an unexpected type: refuses it unless it is in an unknown field of a tensor.
   bool Value(const char* found) const {
     if (depth_ == 0) Refuse("is not a JSON object");
-    if (depth_ == 1)
+    if (depth_ == 1) {
       Refuse(fmt::format("has \"{}\", which is {} instead of an object", name_, found));
+    }
     if (depth_ == 3 && found == std::string_view("a list")) Refuse("nests too deeply");
     if (InMetadata() || field_ == "dtype" || IsList()) RefuseField(found);
     return true;
@@ -95,7 +95,7 @@ class Reader final : public Json::json_sax_t {
     return field_ == "shape" ? tensor.shape : tensor.data_offsets;
   }
 
-  int depth_ = 0;  // 1 within the header, 2 within a tensor or the metadata, 3 within a list
+  int depth_ = 0;  // 1 in the header, 2 in a tensor or the metadata, 3 in a list
   std::string name_, field_;
   std::unordered_set<std::string> names_, fields_;
   RawHeader header_;

@@ -1,5 +1,5 @@
-// Reads the JSON header of a safetensors file as strictly as the format is simple: an object of
-// flat objects. Used by core/safetensors.cc alone.
+// A strict parser for the JSON header of a safetensors file, an object of flat objects. Used by
+// core/safetensors.cc alone.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace starling {
 
-// What a header says about a tensor; nothing of it has been compared with the file yet.
+// The header entry of a tensor, not yet compared with the file.
 struct RawTensor {
   std::string name;
   std::optional<std::string> dtype;
@@ -23,9 +23,8 @@ struct RawHeader {
   std::vector<RawTensor> tensors;  // in the order of the header
 };
 
-// Time and memory are linear in `text`, whatever it holds. Throws std::runtime_error: not JSON, a
-// name twice, nested deeper than the format nests, a field of another type. Unknown fields are
-// passed over.
+// Time and memory are linear in the size of `text`, for any content. Ignores unknown fields. Throws
+// std::runtime_error: not JSON, a name twice, too many nested levels, a field of a wrong type.
 RawHeader ParseSafetensorsHeader(std::string_view text);
 
 }  // namespace starling

@@ -15,7 +15,7 @@
 namespace starling {
 namespace {
 
-// ---- protobuf: a field is (number << 3 | wire type) and then its value
+// ---- protobuf: a field is (number << 3 | wire type), followed by its value
 
 enum class WireType : std::uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
 
@@ -24,10 +24,11 @@ void AddVarint(std::string& out, std::uint64_t value) {
   out += static_cast<char>(value);
 }
 
-template <class Unsigned>
-void AddLittleEndian(std::string& out, Unsigned value) {
-  for (std::size_t i = 0; i < sizeof value; ++i)
-    out += static_cast<char>((value >> (8 * i)) & 0xff);
+static_assert(std::endian::native == std::endian::little);
+
+template <class T>
+void AddFixed(std::string& out, T value) {
+  out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
 void AddKey(std::string& out, std::uint32_t field, WireType type) {
@@ -48,7 +49,7 @@ void AddInteger(std::string& out, std::uint32_t field, std::uint64_t value) {
 std::string Event(double wall_s) {
   std::string event;
   AddKey(event, 1, WireType::kFixed64);
-  AddLittleEndian(event, std::bit_cast<std::uint64_t>(wall_s));
+  AddFixed(event, wall_s);
   return event;
 }
 
@@ -56,7 +57,7 @@ std::string Value(const Scalar& scalar) {
   std::string value;
   AddBytes(value, 1, scalar.tag);
   AddKey(value, 2, WireType::kFixed32);
-  AddLittleEndian(value, std::bit_cast<std::uint32_t>(static_cast<float>(scalar.value)));
+  AddFixed(value, static_cast<float>(scalar.value));
   return value;
 }
 
@@ -73,7 +74,7 @@ std::string HostName() {
   return name.data();
 }
 
-// Two of one process and second must differ, too.
+// The counter keeps apart two files that a process creates in the same second.
 std::filesystem::path NewName(const std::filesystem::path& dir) {
   static std::atomic<int> opened = 0;
   return dir / fmt::format("events.out.tfevents.{:010}.{}.{}.{}",
@@ -81,7 +82,17 @@ std::filesystem::path NewName(const std::filesystem::path& dir) {
                            opened.fetch_add(1));
 }
 
-// The table of the reflected polynomial 0x1EDC6F41, a byte at a time.
+int CreateFileIn(const std::filesystem::path& dir) {
+  std::filesystem::create_directories(dir);
+  const std::filesystem::path path = NewName(dir);
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (fd < 0) {
+    throw std::system_error(errno, std::generic_category(), "cannot write " + path.string());
+  }
+  return fd;
+}
+
+// The CRC of each byte, for the reflected polynomial 0x1EDC6F41.
 constexpr std::array<std::uint32_t, 256> MakeCrcTable() {
   std::array<std::uint32_t, 256> table{};
   for (std::uint32_t byte = 0; byte < table.size(); ++byte) {
@@ -109,10 +120,10 @@ std::uint32_t MaskedCrc32c(std::string_view bytes) {
 
 std::string FrameRecord(std::string_view data) {
   std::string record;
-  AddLittleEndian(record, static_cast<std::uint64_t>(data.size()));
-  AddLittleEndian(record, MaskedCrc32c(record));
+  AddFixed(record, std::uint64_t{data.size()});
+  AddFixed(record, MaskedCrc32c(record));
   record += data;
-  AddLittleEndian(record, MaskedCrc32c(data));
+  AddFixed(record, MaskedCrc32c(data));
   return record;
 }
 
@@ -139,25 +150,18 @@ std::string ScalarsEvent(double wall_s, std::uint64_t step, std::span<const Scal
   return event;
 }
 
-EventFile::EventFile(const std::filesystem::path& dir, std::uint64_t first_step) {
-  std::filesystem::create_directories(dir);
-  const std::filesystem::path path = NewName(dir);
-  fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-  if (fd_ < 0) {
-    throw std::system_error(errno, std::generic_category(), "cannot write " + path.string());
-  }
+EventFile::EventFile(const std::filesystem::path& dir, std::uint64_t first_step)
+    : file_(CreateFileIn(dir)) {
   const double now = WallSeconds();
   unwritten_ = FrameRecord(VersionEvent(now)) + FrameRecord(StartEvent(now, first_step));
 }
 
-EventFile::~EventFile() { ::close(fd_); }
-
 bool EventFile::Write(std::uint64_t step, std::span<const Scalar> scalars) {
   const std::string bytes = unwritten_ + FrameRecord(ScalarsEvent(WallSeconds(), step, scalars));
-  const ssize_t written = ::pwrite(fd_, bytes.data(), bytes.size(), size_);
-  if (written != static_cast<ssize_t>(bytes.size())) {
-    // No reader gets past a record that is torn.
-    [[maybe_unused]] const int ignored = ::ftruncate(fd_, size_);
+  const ssize_t written = ::pwrite(file_.get(), bytes.data(), bytes.size(), size_);
+  if (written != std::ssize(bytes)) {
+    // Removes a torn record, which would end every reader.
+    [[maybe_unused]] const int ignored = ::ftruncate(file_.get(), size_);
     return false;
   }
   size_ += written;

@@ -1,12 +1,12 @@
-// Text that others have to read.
+// Validation of UTF-8 text.
 #pragma once
 
 #include <string_view>
 
 namespace starling {
 
-// Whether `text` is UTF-8 as TOML and JSON take it: no character in more bytes than it needs, no halves of pairs
-// (surrogates), nothing above U+10FFFF.
+// Returns whether `text` is UTF-8 as TOML and JSON accept it: no overlong encodings, no surrogates,
+// nothing above U+10FFFF.
 bool IsUtf8(std::string_view text);
 
 }  // namespace starling

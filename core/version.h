@@ -1,4 +1,4 @@
-// What `--version` prints.
+// The line that `--version` prints.
 #pragma once
 
 #include <string>

@@ -17,8 +17,8 @@
 
 #include "core/clock.h"
 #include "core/error.h"
-#include "core/heap.h"
 #include "core/log.h"
+#include "core/memory.h"
 #include "core/process.h"
 #include "core/version.h"
 #include "fleet/check_config.h"

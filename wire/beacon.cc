@@ -10,10 +10,10 @@ namespace {
 // The one frame: magic u32, term u32, version u64, little-endian.
 constexpr std::uint32_t kBeaconMagic = 0x42525453;  // the bytes 'S' 'T' 'R' 'B'
 constexpr std::size_t kBeaconBytes = 16;
-// XPUB drops what finds a full queue, which may be the newest. So it is long enough for any burst,
-// and short enough for the memory of a subscriber that never reads.
+// XPUB drops a beacon, perhaps the newest, if the queue is full. This length is enough for any
+// burst and bounds the memory of a subscriber that never reads.
 constexpr int kBeaconQueue = 1024;
-constexpr int kMaxDrained = 1024;  // subscriptions looked at in one call
+constexpr int kMaxDrained = 1024;  // subscriptions read in one call
 
 using BeaconFrame = std::array<std::byte, kBeaconBytes>;
 
@@ -29,7 +29,7 @@ bool Unpack(const zmq::message_t& frame, Beacon& out) {
   if (frame.size() != kBeaconBytes || std::memcmp(frame.data(), &kBeaconMagic, 4) != 0) {
     return false;
   }
-  const auto* bytes = static_cast<const std::byte*>(frame.data());
+  const auto* bytes = frame.data<std::byte>();
   std::memcpy(&out.term, bytes + 4, 4);
   std::memcpy(&out.version, bytes + 8, 8);
   return true;
@@ -44,18 +44,18 @@ BeaconSender::BeaconSender(Context& context, const std::string& endpoint) {
   impl_->socket.set(zmq::sockopt::rcvhwm, kBeaconQueue);
   impl_->socket.set(zmq::sockopt::maxmsgsize, std::int64_t{64});
   impl_->socket.set(zmq::sockopt::xpub_verbose,
-                    true);  // tell of every subscriber, not of the first
+                    true);  // report every subscriber, not the first only
   endpoint_ = Bind(*impl_, endpoint);
 }
 BeaconSender::~BeaconSender() = default;
 
-// True if somebody subscribed since the last call. libzmq keeps these notices until they are read.
+// Returns whether there is a new subscriber since the last call. libzmq keeps the notices until
+// then.
 bool BeaconSender::Drain() {
   bool subscribed = false;
   zmq::message_t notice;
   for (int i = 0; i < kMaxDrained && ReceiveFrame(impl_->socket, notice); ++i) {
-    subscribed =
-        subscribed || (notice.size() > 0 && *static_cast<const unsigned char*>(notice.data()) == 1);
+    subscribed = subscribed || (notice.size() > 0 && *notice.data<unsigned char>() == 1);
   }
   return subscribed;
 }
@@ -63,7 +63,7 @@ bool BeaconSender::Drain() {
 void BeaconSender::Send() {
   const BeaconFrame bytes = Pack(last_);
   zmq::message_t frame(bytes.data(), bytes.size());
-  SendFrame(impl_->socket, frame, false);  // XPUB drops what a slow subscriber has no room for
+  SendFrame(impl_->socket, frame, false);  // XPUB drops it for a subscriber whose queue is full
 }
 
 void BeaconSender::Publish(const Beacon& beacon) {

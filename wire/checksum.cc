@@ -4,8 +4,8 @@
 #include "core/check.h"
 #include "wire/codec.h"
 
-// xxHash is compiled into this file for the processor at hand: twice as fast as the distribution's
-// portable library. g++ 12 takes the undefined operands of its own AVX-512 intrinsics for mistakes.
+// xxHash is compiled into this file for the target processor: twice as fast as the distribution's
+// portable library. g++ 12 warns of the undefined operands in its own AVX-512 intrinsics.
 #ifndef __clang__
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #pragma GCC diagnostic ignored "-Wuninitialized"

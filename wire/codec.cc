@@ -2,7 +2,7 @@
 
 #include <bit>
 #include <cstring>
-#include <limits>
+#include <iterator>
 #include <utility>
 
 #include "core/check.h"
@@ -13,11 +13,22 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the wire is little-endian");
 
-// Where the fields of the header are; the table in wire/README.md.
-constexpr std::size_t kAtMagic = 0, kAtProtocol = 4, kAtKind = 6, kAtElementType = 7, kAtSlot = 8,
-                      kAtIncarnation = 12, kAtSequence = 16, kAtTerm = 24, kAtSession = 28,
-                      kAtVersion = 32, kAtCount = 40, kAtFingerprint = 48, kAtChecksum = 56;
+// Offsets in the header: the table in wire/README.md.
+constexpr std::size_t kAtMagic = 0, kAtProtocol = 4, kAtChecksum = 56;
 static_assert(kAtChecksum + sizeof(std::uint64_t) == kHeaderBytes);
+// Calls visit(offset, field) for each field of a Header.
+void VisitFields(auto& header, const auto& visit) {
+  visit(6, header.kind);
+  visit(7, header.element_type);
+  visit(8, header.slot);
+  visit(12, header.incarnation);
+  visit(16, header.sequence);
+  visit(24, header.term);
+  visit(28, header.session);
+  visit(32, header.version);
+  visit(40, header.count);
+  visit(48, header.fingerprint);
+}
 
 template <class T>
 void Put(std::span<std::byte, kHeaderBytes> header, std::size_t at, T value) {
@@ -31,59 +42,37 @@ T Take(std::span<const std::byte> header, std::size_t at) {
   return value;
 }
 
-// Of the header alone.
-Refusal CheckHeader(std::span<const std::byte> bytes, std::size_t max_elements) {
+// Reads the header and checks it by itself.
+Refusal ReadHeader(std::span<const std::byte> bytes, std::size_t max_elements, Header& header) {
   if (bytes.size() != kHeaderBytes) return Refusal::kHeaderSize;
   if (Take<std::uint32_t>(bytes, kAtMagic) != kProtocolMagic) return Refusal::kMagic;
   if (Take<std::uint16_t>(bytes, kAtProtocol) != kProtocolVersion) return Refusal::kProtocol;
-  const auto kind = Take<std::uint8_t>(bytes, kAtKind);
-  if (kind < 1 || kind > kKinds) return Refusal::kKind;
-  const auto element = static_cast<ElementType>(Take<std::uint8_t>(bytes, kAtElementType));
-  const bool tensor = element == ElementType::kF32;
-  if (!tensor && element != ElementType::kNone) return Refusal::kElementType;
-  if (tensor && !MayHaveTensor(static_cast<Kind>(kind))) return Refusal::kElementType;
-  const auto count = Take<std::uint64_t>(bytes, kAtCount);
-  if ((count != 0) != tensor) return Refusal::kCount;
-  if (count > max_elements) return Refusal::kTensorTooLarge;
+  VisitFields(header, [&]<class T>(std::size_t at, T& field) { field = Take<T>(bytes, at); });
+  if (header.kind < Kind{1} || header.kind > Kind{kKinds}) return Refusal::kKind;
+  const bool tensor = header.element_type == ElementType::kF32;
+  if (!tensor && header.element_type != ElementType::kNone) return Refusal::kElementType;
+  if (tensor && !MayHaveTensor(header.kind)) return Refusal::kElementType;
+  if ((header.count != 0) != tensor) return Refusal::kCount;
+  if (header.count > max_elements) return Refusal::kTensorTooLarge;
   return Refusal::kNone;
 }
 
-Header ReadHeader(std::span<const std::byte> bytes) {
-  Header header;
-  header.kind = static_cast<Kind>(Take<std::uint8_t>(bytes, kAtKind));
-  header.element_type = static_cast<ElementType>(Take<std::uint8_t>(bytes, kAtElementType));
-  header.slot = Take<std::uint32_t>(bytes, kAtSlot);
-  header.incarnation = Take<std::uint32_t>(bytes, kAtIncarnation);
-  header.sequence = Take<std::uint64_t>(bytes, kAtSequence);
-  header.term = Take<std::uint32_t>(bytes, kAtTerm);
-  header.session = Take<std::uint32_t>(bytes, kAtSession);
-  header.version = Take<std::uint64_t>(bytes, kAtVersion);
-  header.count = Take<std::uint64_t>(bytes, kAtCount);
-  header.fingerprint = Take<std::uint64_t>(bytes, kAtFingerprint);
-  return header;
-}
-
-Frames EncodeWith(const Header& header, const Body& body, std::span<const float> tensor,
+// `header` by value: kind, element type and count follow from the other arguments.
+Frames EncodeWith(Header header, const Body& body, std::span<const float> tensor,
                   std::uint64_t digest) {
-  const Kind kind = KindOf(body);
-  CHECK(HasTensor(body) == !tensor.empty(), "a {} with {} elements", KindName(kind), tensor.size());
+  header.kind = KindOf(body);
+  header.element_type = tensor.empty() ? ElementType::kNone : ElementType::kF32;
+  header.count = tensor.size();
+  CHECK(HasTensor(body) == !tensor.empty(), "a {} with {} elements", KindName(header.kind),
+        tensor.size());
   Frames frames;
   frames.fields = PackFields(body);
   frames.tensor = tensor;
+  // The checksum comes last: it covers the other fields of the header.
   const std::span<std::byte, kHeaderBytes> bytes = frames.header;
   Put(bytes, kAtMagic, kProtocolMagic);
   Put(bytes, kAtProtocol, kProtocolVersion);
-  Put(bytes, kAtKind, static_cast<std::uint8_t>(kind));
-  Put(bytes, kAtElementType,
-      static_cast<std::uint8_t>(tensor.empty() ? ElementType::kNone : ElementType::kF32));
-  Put(bytes, kAtSlot, header.slot);
-  Put(bytes, kAtIncarnation, header.incarnation);
-  Put(bytes, kAtSequence, header.sequence);
-  Put(bytes, kAtTerm, header.term);
-  Put(bytes, kAtSession, header.session);
-  Put(bytes, kAtVersion, header.version);
-  Put(bytes, kAtCount, std::uint64_t{tensor.size()});
-  Put(bytes, kAtFingerprint, header.fingerprint);
+  VisitFields(header, [&](std::size_t at, const auto& field) { Put(bytes, at, field); });
   Put(bytes, kAtChecksum, Checksum(bytes, frames.field_bytes(), digest));
   return frames;
 }
@@ -111,17 +100,18 @@ DecodeResult Decode(const FrameView& frames, std::size_t max_elements) {
     result.refusal = refusal;
     return result;
   };
+  // 1. The header, and the sizes of all frames against it: cheap checks before the checksum.
   if (frames.count != kMessageFrames) return refuse(Refusal::kFrameCount);
-  const Refusal header_refusal = CheckHeader(frames.header, max_elements);
-  if (header_refusal != Refusal::kNone) return refuse(header_refusal);
   Message& message = result.message;
-  message.header = ReadHeader(frames.header);
+  const Refusal header_refusal = ReadHeader(frames.header, max_elements, message.header);
+  if (header_refusal != Refusal::kNone) return refuse(header_refusal);
   // By division: a count near 2^64 would overflow a product.
   if (frames.tensor.size() % sizeof(float) != 0 ||
       frames.tensor.size() / sizeof(float) != message.header.count) {
     return refuse(Refusal::kTensorSize);
   }
   if (frames.fields.size() > kMaxFieldsBytes) return refuse(Refusal::kFieldsTooLarge);
+  // 2. The content.
   if (Take<std::uint64_t>(frames.header, kAtChecksum) !=
       Checksum(frames.header, frames.fields, TensorDigest(frames.tensor))) {
     return refuse(Refusal::kChecksum);
@@ -141,35 +131,23 @@ std::span<const float> Message::floats() const {
 }
 
 const char* RefusalName(Refusal refusal) {
-  switch (refusal) {
-    case Refusal::kNone:
-      return "none";
-    case Refusal::kFrameCount:
-      return "frame_count";
-    case Refusal::kHeaderSize:
-      return "header_size";
-    case Refusal::kMagic:
-      return "magic";
-    case Refusal::kProtocol:
-      return "protocol";
-    case Refusal::kKind:
-      return "kind";
-    case Refusal::kElementType:
-      return "element_type";
-    case Refusal::kCount:
-      return "count";
-    case Refusal::kTensorTooLarge:
-      return "tensor_too_large";
-    case Refusal::kTensorSize:
-      return "tensor_size";
-    case Refusal::kFieldsTooLarge:
-      return "fields_too_large";
-    case Refusal::kChecksum:
-      return "checksum";
-    case Refusal::kFields:
-      return "fields";
-  }
-  return "unknown";
+  // In the order of Refusal.
+  static constexpr const char* kNames[] = {"none",
+                                           "frame_count",
+                                           "header_size",
+                                           "magic",
+                                           "protocol",
+                                           "kind",
+                                           "element_type",
+                                           "count",
+                                           "tensor_too_large",
+                                           "tensor_size",
+                                           "fields_too_large",
+                                           "checksum",
+                                           "fields"};
+  static_assert(std::size(kNames) == kRefusals);
+  const auto index = static_cast<std::size_t>(refusal);
+  return index < kRefusals ? kNames[index] : "unknown";
 }
 
 }  // namespace starling::wire

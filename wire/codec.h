@@ -1,9 +1,8 @@
-// Messages to frames and back. No sockets here: spans of bytes in, verdicts out.
+// Encoding messages as frames, and decoding. No sockets here.
 //
-// Invariants: Decode is defined for every byte sequence: it neither throws, aborts nor reads
-// outside the spans, and it allocates no more than a few megabytes whatever the bytes claim. What
-// Encode wrote, Decode accepts; of what it accepts, the body is complete and every limit of
-// protocol.h holds.
+// Invariants: Decode is defined for every byte sequence: it does not throw, abort or read outside
+// the spans, and it never allocates more than a few megabytes. Decode accepts every message that
+// Encode wrote; the body of an accepted message is complete and within the limits of protocol.h.
 #pragma once
 
 #include <array>
@@ -17,12 +16,11 @@
 
 namespace starling::wire {
 
-// Numbers that any number of messages bring, from where they lie: written once, hashed once, copied
-// by no socket.
+// A tensor that many messages share. It is hashed once, and sockets send it without a copy.
 class SharedTensor {
  public:
-  SharedTensor() = default;  // no numbers
-  // `count` floats, which never change again.
+  SharedTensor() = default;  // empty
+  // REQUIRES: the `count` floats never change again.
   SharedTensor(std::shared_ptr<const float[]> values, std::size_t count);
 
   std::span<const float> values() const { return {values_.get(), count_}; }
@@ -39,7 +37,7 @@ class SharedTensor {
 struct Frames {
   std::array<std::byte, kHeaderBytes> header{};
   std::string fields;             // MessagePack
-  std::span<const float> tensor;  // without an owner it must live until the frames are sent
+  std::span<const float> tensor;  // if there is no owner, it must live until the frames are sent
   std::shared_ptr<const float[]> owner{};
 
   std::span<const std::byte> header_bytes() const { return header; }
@@ -49,19 +47,19 @@ struct Frames {
   std::span<const std::byte> tensor_bytes() const { return std::as_bytes(tensor); }
 };
 
-// `header` supplies slot, incarnation, sequence, term, version and fingerprint; kind, element type
-// and count follow from `body` and `tensor`. CHECKs the limits of protocol.h and that exactly
-// gradients and weights bring a tensor.
+// `header` supplies slot, incarnation, sequence, term, session, version and fingerprint; kind,
+// element type and count follow from `body` and `tensor`. CHECKs the limits of protocol.h and that
+// there is a tensor if and only if HasTensor(body).
 Frames Encode(const Header& header, const Body& body, std::span<const float> tensor = {});
 Frames Encode(const Header& header, const Body& body, const SharedTensor& tensor);
 
-// A message as it came off a socket: `count` frames were seen, the first three of them are here.
+// A received message: it had `count` frames, of which the first three are here.
 struct FrameView {
   std::size_t count = 0;
   std::span<const std::byte> header, fields, tensor;
 };
 
-// Why a message was not understood. In the order in which it is checked.
+// Why a message was refused, in the order of the checks.
 enum class Refusal : std::uint8_t {
   kNone = 0,
   kFrameCount,  // not three frames
@@ -69,8 +67,8 @@ enum class Refusal : std::uint8_t {
   kMagic,
   kProtocol,        // another protocol version
   kKind,            // unknown
-  kElementType,     // unknown, or not what this kind carries
-  kCount,           // elements where there must be none, or none where there must be some
+  kElementType,     // unknown, or not allowed for this kind
+  kCount,           // elements in a message without a tensor, or none in one with a tensor
   kTensorTooLarge,  // more elements than the caller allows
   kTensorSize,      // tensor frame is not count * element size bytes
   kFieldsTooLarge,
@@ -85,8 +83,8 @@ struct Message {
   Body body;
   std::span<const std::byte> tensor;  // borrowed from the FrameView
 
-  // The tensor as (header.count) floats. CHECKs that it is aligned for floats, as the sockets hand
-  // it out (wire/socket.h).
+  // The tensor as (header.count) floats. CHECKs that it is aligned for floats, as Envelope's frames
+  // are (wire/socket.h).
   std::span<const float> floats() const;
 };
 
@@ -97,13 +95,13 @@ struct DecodeResult {
   explicit operator bool() const { return refusal == Refusal::kNone; }
 };
 
-// `max_elements`: the largest tensor the caller can use (its net's number of floats).
+// `max_elements`: the largest tensor that the caller accepts (its net's number of floats).
 DecodeResult Decode(const FrameView& frames, std::size_t max_elements);
 
-// XXH3-64 of a tensor frame; 0 of an empty one.
+// XXH3-64 of a tensor frame; 0 if it is empty.
 std::uint64_t TensorDigest(std::span<const std::byte> tensor);
-// XXH3-64 over the header with its checksum field zero, then the fields, then the tensor's digest.
-// `header` is kHeaderBytes long (CHECKed).
+// XXH3-64 of the header with its checksum field zero, the fields and the tensor's digest.
+// REQUIRES: `header` has kHeaderBytes bytes.
 std::uint64_t Checksum(std::span<const std::byte> header, std::span<const std::byte> fields,
                        std::uint64_t tensor_digest);
 

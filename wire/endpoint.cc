@@ -25,8 +25,7 @@ namespace {
   throw UserError(fmt::format(
       "endpoint \"{}\": {}, and plain sockets carry no encryption and no authentication; reaching "
       "other hosts needs CURVE keys (docs/fleet.md: wire.secret and wire.allowed of a learner, "
-      "--secret and "
-      "--learner-key of an actor), or use ipc://PATH or a loopback address such as "
+      "--secret and --learner-key of an actor), or use ipc://PATH or a loopback address such as "
       "tcp://127.0.0.1:0",
       text, what));
 }
@@ -46,7 +45,7 @@ bool IsAddress6(const std::string& host) {
   return inet_pton(AF_INET6, host.c_str(), &address) == 1;
 }
 
-// A name, an address, or "*" for all of this host's.
+// Accepts a name, an address, or "*" for all addresses of this host.
 bool IsHost(const std::string& host) {
   return host == "*" || std::ranges::all_of(host, [](unsigned char c) {
            return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -88,7 +87,7 @@ Endpoint ParseTcp(const std::string& text, const std::string& address, bool keys
   if (!bracketed && host.find(':') != std::string::npos) {
     Malformed(text, "an IPv6 address stands in brackets");
   }
-  // By number, so that no name service can say that localhost is elsewhere.
+  // As a number: a name service could map localhost to another host.
   if (host == "localhost") host = "127.0.0.1";
   const bool loopback = bracketed ? IsLoopback6(host) : IsLoopback4(host);
   if (!loopback && !keys) {
@@ -130,7 +129,7 @@ std::string NameTrouble(const std::string& text, bool keys) {
   const std::size_t begin = endpoint.zmq.find("//") + 2;
   const std::string host = endpoint.zmq.substr(begin, endpoint.zmq.rfind(':') - begin);
   addrinfo wanted{};
-  wanted.ai_family = AF_INET;  // as ZeroMQ looks it up
+  wanted.ai_family = AF_INET;  // ZeroMQ resolves IPv4 only
   addrinfo* found = nullptr;
   const int error = ::getaddrinfo(host.c_str(), nullptr, &wanted, &found);
   if (found) ::freeaddrinfo(found);

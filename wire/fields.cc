@@ -10,118 +10,15 @@
 #include <utility>
 
 #include "core/check.h"
+#include "wire/field_keys.h"
 
 namespace starling::wire {
 namespace {
 
-// The keys of every body, once for packing, unpacking and counting: `visit(key, member[, limit])`.
-template <class T, class Struct>
-concept Is = std::same_as<std::remove_const_t<T>, Struct>;
-
-template <class Visitor>
-void Visit(Visitor& visit, Is<Hello> auto& hello) {
-  visit("slot", hello.slot);
-  visit("host", hello.host, kMaxTextBytes);
-  visit("pid", hello.pid);
-}
-template <class Visitor>
-void Visit(Visitor& visit, Is<Welcome> auto& welcome) {
-  visit("config", welcome.config, kMaxConfigBytes);
-  visit("snapshot", welcome.snapshot, kMaxTextBytes);
-  visit("beacon", welcome.beacon, kMaxTextBytes);
-  visit("buffers", welcome.buffers, kMaxTextBytes);
-  visit("shards", welcome.shards, kMaxShardsNamed);
-}
-template <class Visitor>
-void Visit(Visitor& visit, Is<Gradient> auto& gradient) {
-  visit("grant", gradient.grant);
-  visit("buffer", gradient.buffer);
-  visit("samples", gradient.samples);
-  visit("norm", gradient.norm);
-  visit("ploss", gradient.policy_loss);
-  visit("vloss", gradient.value_loss);
-  visit("entropy", gradient.entropy);
-  visit("wait_us", gradient.wait_us);
-  visit("refresh_us", gradient.refresh_us);
-  visit("act_us", gradient.act_us);
-  visit("grad_us", gradient.gradient_us);
-  visit("push_us", gradient.push_us);
-  visit("episodes", gradient.episodes, kMaxEpisodes);
-  visit("cut", gradient.episodes_cut);
-  visit("replaced", gradient.envs_replaced);
-}
-template <class Visitor>
-void Visit(Visitor& visit, Is<Answer> auto& answer) {
-  visit("answers", answer.answers);
-  visit("outcome", answer.outcome, kOutcomes);
-  visit("tau", answer.staleness);
-  visit("grants", answer.grants, kMaxGrants);
-}
-template <class Visitor>
-void Visit(Visitor&, Is<Heartbeat> auto&) {}
-template <class Visitor>
-void Visit(Visitor& visit, Is<Fetch> auto& fetch) {
-  visit("version", fetch.version);
-}
-template <class Visitor>
-void Visit(Visitor& visit, Is<Weights> auto& weights) {
-  visit("steps", weights.steps);
-  visit("entropy", weights.entropy);
-}
-template <class Visitor>
-void Visit(Visitor& visit, Is<Bye> auto& bye) {
-  visit("reason", bye.reason, kByeReasons);
-  visit("text", bye.text, kMaxTextBytes);
-}
-template <class Visitor>
-void Visit(Visitor& visit, Is<GradientSlice> auto& slice) {
-  visit("gradient", slice.gradient);
-}
-template <class Visitor>
-void Visit(Visitor& visit, Is<ShardHello> auto& hello) {
-  visit("shard", hello.shard);
-  visit("pid", hello.pid);
-}
-template <class Visitor>
-void Visit(Visitor& visit, Is<ShardWelcome> auto& welcome) {
-  visit("checkpoint", welcome.checkpoint, kMaxTextBytes);
-  visit("endpoint", welcome.endpoint, kMaxTextBytes);
-  visit("snapshot", welcome.snapshot, kMaxTextBytes);
-  visit("local_key", welcome.local_key, kMaxTextBytes);
-}
-template <class Visitor>
-void Visit(Visitor& visit, Is<ShardReady> auto& ready) {
-  visit("endpoint", ready.place.endpoint, kMaxTextBytes);
-  visit("snapshot", ready.place.snapshot, kMaxTextBytes);
-}
-template <class Visitor>
-void Visit(Visitor& visit, Is<SliceHeld> auto& held) {
-  visit("gradient", held.gradient);
-  visit("norm", held.norm);
-  visit("key", held.key, kMaxTextBytes);
-}
-template <class Visitor>
-void Visit(Visitor& visit, Is<Forget> auto& forget) {
-  visit("gradient", forget.gradient);
-}
-template <class Visitor>
-void Visit(Visitor& visit, Is<Verdict> auto& verdict) {
-  visit("items", verdict.items, kMaxVerdictItems);
-  visit("lr", verdict.lr);
-  visit("scale", verdict.scale);
-  visit("step", verdict.optimizer_step);
-  visit("steps", verdict.steps);
-  visit("entropy", verdict.entropy);
-  visit("checkpoint", verdict.checkpoint);
-}
-template <class Visitor>
-void Visit(Visitor&, Is<ShardApplied> auto&) {}
-template <class Visitor>
-void Visit(Visitor& visit, Is<ShardSaved> auto& saved) {
-  visit("error", saved.error, kMaxTextBytes);
-}
-template <class Visitor>
-void Visit(Visitor&, Is<ReloadKeys> auto&) {}
+template <class T>
+concept IsNumber = std::integral<T> || std::floating_point<T>;
+template <class T>
+concept IsEnum = std::is_enum_v<T>;
 
 struct StringSink {
   std::string& out;
@@ -143,9 +40,7 @@ class Packer {
 
   void Map(std::uint32_t entries) { pack_.pack_map(entries); }
 
-  template <class T>
-  requires std::integral<T> || std::floating_point<T>
-  void operator()(std::string_view key, const T& value) {
+  void operator()(std::string_view key, const IsNumber auto& value) {
     Key(key);
     Number(value);
   }
@@ -154,12 +49,11 @@ class Packer {
     Key(key);
     String(value);
   }
-  template <class T>
-  requires std::is_enum_v<T>
-  void operator()(std::string_view key, const T& value, std::size_t limit) {
-    CHECK(static_cast<std::size_t>(value) < limit, "{} {}", key, static_cast<std::size_t>(value));
+  void operator()(std::string_view key, const IsEnum auto& value, std::size_t limit) {
+    const auto number = static_cast<std::uint64_t>(value);
+    CHECK(number < limit, "{} {}", key, number);
     Key(key);
-    pack_.pack(static_cast<std::uint64_t>(value));
+    pack_.pack(number);
   }
   template <class T>
   void operator()(std::string_view key, const std::vector<T>& values, std::size_t limit) {
@@ -171,12 +65,14 @@ class Packer {
 
  private:
   void String(std::string_view text) {
-    pack_.pack_str(static_cast<std::uint32_t>(text.size()));
-    pack_.pack_str_body(text.data(), static_cast<std::uint32_t>(text.size()));
+    const auto size = static_cast<std::uint32_t>(text.size());
+    pack_.pack_str(size);
+    pack_.pack_str_body(text.data(), size);
   }
   void Key(std::string_view key) { String(key); }
   void Number(std::integral auto value) { pack_.pack(value); }
-  // The library packs whole reals as integers, 2^64 too, which is none; 2^64 - 1 reads back as the same double.
+  // The library packs whole reals as integers, and 2^64, which is no 64-bit integer, too. The
+  // largest integer reads back as the same double.
   void Number(double value) {
     if (value == 0x1p64) {
       pack_.pack(std::numeric_limits<std::uint64_t>::max());
@@ -212,7 +108,7 @@ bool Get(const msgpack::object& object, std::uint64_t& out) {
 }
 bool Get(const msgpack::object& object, std::uint32_t& out) {
   std::uint64_t wide = 0;
-  if (!Get(object, wide) || wide > std::numeric_limits<std::uint32_t>::max()) return false;
+  if (!Get(object, wide) || !std::in_range<std::uint32_t>(wide)) return false;
   out = static_cast<std::uint32_t>(wide);
   return true;
 }
@@ -222,13 +118,11 @@ bool Get(const msgpack::object& object, std::int64_t& out) {
     return true;
   }
   std::uint64_t wide = 0;
-  if (!Get(object, wide) || wide > std::uint64_t{std::numeric_limits<std::int64_t>::max()}) {
-    return false;
-  }
+  if (!Get(object, wide) || !std::in_range<std::int64_t>(wide)) return false;
   out = static_cast<std::int64_t>(wide);
   return true;
 }
-// Whole numbers travel as integers: msgpack packs 3.0 as 3, as other implementations do.
+// Accepts integers: msgpack packs 3.0 as 3, as other implementations do.
 bool Get(const msgpack::object& object, double& out) {
   switch (object.type) {
     case object_type::FLOAT32:
@@ -268,15 +162,13 @@ bool Get(const msgpack::object& object, ShardPlace& out) {
   return GetAll(object, out.endpoint, out.snapshot);
 }
 
-// Reads members from a map; what fails once stays failed.
+// Reads members from a map. After the first failure it stays failed.
 class Unpacker {
  public:
   explicit Unpacker(const msgpack::object_map& map) : map_(map) {}
   bool ok() const { return ok_; }
 
-  template <class T>
-  requires std::integral<T> || std::floating_point<T>
-  void operator()(std::string_view key, T& value) {
+  void operator()(std::string_view key, IsNumber auto& value) {
     const msgpack::object* object = Find(key);
     ok_ = ok_ && object != nullptr && Get(*object, value);
   }
@@ -286,8 +178,7 @@ class Unpacker {
           object->via.str.size <= limit;
     if (ok_) value.assign(object->via.str.ptr, object->via.str.size);
   }
-  template <class T>
-  requires std::is_enum_v<T>
+  template <IsEnum T>
   void operator()(std::string_view key, T& value, std::size_t limit) {
     std::uint64_t number = 0;
     (*this)(key, number);
@@ -307,7 +198,7 @@ class Unpacker {
   }
 
  private:
-  // Null if the key is missing, or there more than once: then nobody can say which was meant.
+  // Returns nullptr if the key is missing or ambiguous (there more than once).
   const msgpack::object* Find(std::string_view key) const {
     const msgpack::object* found = nullptr;
     for (std::uint32_t i = 0; i < map_.size; ++i) {
@@ -330,7 +221,7 @@ bool AllKeysAreStrings(const msgpack::object_map& map) {
   return true;
 }
 
-// An empty body of this kind: default constructed by its index in the variant.
+// Returns a default body, given its index in the variant.
 template <std::size_t... I>
 Body EmptyBody(std::size_t index, std::index_sequence<I...>) {
   Body body;
@@ -338,18 +229,18 @@ Body EmptyBody(std::size_t index, std::index_sequence<I...>) {
   return body;
 }
 
-std::size_t CutAtCharacter(std::string_view text, std::size_t limit) {
-  if (text.size() <= limit) return text.size();
-  while (limit > 0 && (static_cast<unsigned char>(text[limit]) & 0xC0) == 0x80) --limit;
-  return limit;
+// Returns the longest prefix of `text` of at most `limit` bytes that ends after a whole character.
+std::string Shortened(const std::string& text, std::size_t limit) {
+  if (text.size() <= limit) return text;
+  while (limit > 0 && (text[limit] & 0xC0) == 0x80) --limit;  // a continuation byte of UTF-8
+  return text.substr(0, limit);
 }
 
 }  // namespace
 
 std::string PackFields(const Body& body) {
   if (const Bye* bye = std::get_if<Bye>(&body); bye && bye->text.size() > kMaxTextBytes) {
-    return PackFields(
-        Bye{bye->reason, bye->text.substr(0, CutAtCharacter(bye->text, kMaxTextBytes))});
+    return PackFields(Bye{bye->reason, Shortened(bye->text, kMaxTextBytes)});
   }
   std::string out;
   std::visit(
@@ -367,8 +258,8 @@ std::string PackFields(const Body& body) {
 
 bool UnpackFields(Kind kind, std::span<const std::byte> bytes, Body& body) {
   try {
-    // A few bytes can ask for gigabytes: every count is limited before anything is allocated.
-    // Strings stay where they are.
+    // 1. Parse. A few bytes can claim gigabytes, so every count is limited before its memory is
+    // allocated. Strings are not copied.
     const msgpack::unpack_limit limit(/*array=*/kMaxEpisodes, /*map=*/kMaxMapEntries,
                                       /*str=*/kMaxConfigBytes, /*bin=*/kMaxTextBytes,
                                       /*ext=*/kMaxTextBytes, /*depth=*/kMaxFieldsDepth);
@@ -379,11 +270,12 @@ bool UnpackFields(Kind kind, std::span<const std::byte> bytes, Body& body) {
     const msgpack::object& root = handle.get();
     if (used != bytes.size() || root.type != object_type::MAP) return false;
     if (!AllKeysAreStrings(root.via.map)) return false;
+    // 2. Read the members of the body.
     body = EmptyBody(static_cast<std::size_t>(kind) - 1, std::make_index_sequence<kKinds>());
     Unpacker unpacker(root.via.map);
     std::visit([&](auto& part) { Visit(unpacker, part); }, body);
     return unpacker.ok();
-  } catch (const std::exception&) {  // msgpack's ways to say no, and no memory
+  } catch (const std::exception&) {  // msgpack refuses the bytes, or there is no memory
     return false;
   }
 }

@@ -1,5 +1,5 @@
-// The second frame: the body of a message as a MessagePack map. Part of the codec; others include
-// wire/codec.h.
+// The second frame: the body of a message as a MessagePack map. Part of the codec: other files
+// include wire/codec.h.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +10,12 @@
 
 namespace starling::wire {
 
-// CHECKs the limits of protocol.h; only the text of a Bye is cut to its limit instead.
+// CHECKs the limits of protocol.h, but shortens the text of a Bye to its limit.
 std::string PackFields(const Body& body);
 
-// Fills `body` with the kind asked for. False if the bytes are not exactly one map with every key
-// this kind needs, each once, of the right type and within its limits; keys it does not know are
-// ignored. Never throws. `bytes.size()` must have been checked against kMaxFieldsBytes.
+// Sets `body` to a body of `kind`. Returns false unless the bytes are exactly one map with every
+// key of this kind once, of the right type and within its limits. Ignores unknown keys. Never
+// throws. REQUIRES: bytes.size() <= kMaxFieldsBytes.
 bool UnpackFields(Kind kind, std::span<const std::byte> bytes, Body& body);
 
 }  // namespace starling::wire

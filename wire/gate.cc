@@ -12,10 +12,11 @@
 namespace starling::wire {
 namespace {
 
-constexpr int kMostAtOnce = 256;  // questions answered in one call
+constexpr int kMaxQuestions = 256;  // answered in one call
 constexpr std::size_t kKeyBytes = 32, kKeyText = 40;
 
-// What libzmq asks: version, request, domain, address, identity, mechanism, credentials.
+// A request of libzmq. Its frames: version, request, domain, address, identity, mechanism,
+// credentials.
 struct Question {
   std::string version, request, address, mechanism, key;  // key: Z85, "" if there is none
 
@@ -38,7 +39,7 @@ struct Question {
   }
 };
 
-// The user's id is the key: messages carry it from then on.
+// The key is the user id of the reply: libzmq attaches it to every message of the connection.
 void Reply(zmq::socket_t& socket, const Question& question, bool admitted) {
   const std::array<std::string, 6> frames = {"1.0",
                                              question.request,
@@ -63,7 +64,7 @@ Gate::Gate(Context& context, std::filesystem::path allowed)
 Gate::~Gate() = default;
 
 void Gate::Admit(const std::string& public_key, const std::string& name) {
-  own_[public_key] = name;
+  admitted_[public_key] = name;
 }
 
 std::vector<std::string> Gate::Reload() {
@@ -80,25 +81,25 @@ std::vector<std::string> Gate::Reload() {
 }
 
 const std::string* Gate::NameOf(const std::string& public_key) const {
-  for (const auto* names : {&own_, &list_.names}) {
+  for (const auto* names : {&admitted_, &list_.names}) {
     if (const auto found = names->find(public_key); found != names->end()) return &found->second;
   }
   return nullptr;
 }
 
 std::vector<std::string> Gate::Answer() {
-  std::vector<std::string> turned_away;
+  std::vector<std::string> rejected;
   Question question;
-  for (int i = 0; i < kMostAtOnce && Question::Receive(impl_->socket, question); ++i) {
+  for (int i = 0; i < kMaxQuestions && Question::Receive(impl_->socket, question); ++i) {
     const bool admitted =
         question.version == "1.0" && !question.key.empty() && NameOf(question.key) != nullptr;
     Reply(impl_->socket, question, admitted);
     if (admitted) continue;
-    turned_away.push_back(question.key.empty() ? fmt::format("{} has no key", question.address)
-                                               : fmt::format("the key {} of {} is not on the list",
-                                                             question.key, question.address));
+    rejected.push_back(question.key.empty() ? fmt::format("{} has no key", question.address)
+                                            : fmt::format("the key {} of {} is not on the list",
+                                                          question.key, question.address));
   }
-  return turned_away;
+  return rejected;
 }
 
 }  // namespace starling::wire

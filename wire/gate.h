@@ -1,10 +1,10 @@
-// Who may come in: answers the questions of a socket with CURVE about the key of each newcomer (ZAP, RFC
-// 27), from a list of keys, and tells of those who were turned away.
+// Admission by key. A CURVE socket asks about the key of each new connection (ZAP, RFC 27); the
+// Gate answers from a list of allowed keys and reports the rejected ones.
 //
-// It fails closed: whoever is not on the list, has no key, or meets a list that cannot be read is turned
-// away before a frame of theirs reaches anybody.
+// It fails closed: a peer that has no key or is not on the list is rejected before any of its
+// frames is delivered, and a list that cannot be read counts as empty.
 //
-// Thread safety: none; one thread, that of the server's socket.
+// Thread safety: none; it belongs to the thread of the server's socket.
 #pragma once
 
 #include <cstdint>
@@ -20,26 +20,27 @@ namespace starling::wire {
 
 class Gate : public Socket {
  public:
-  // For the servers of `context` that are opened with keys, later than this. Throws UserError if `allowed`
-  // cannot be read.
+  // Serves all servers of `context` that are opened with keys after it. Throws UserError if the
+  // directory `allowed` cannot be read.
   Gate(Context& context, std::filesystem::path allowed);
   ~Gate();
 
-  // In addition to those of the list, for good.
+  // Allows a key that is not on the list, permanently.
   void Admit(const std::string& public_key, const std::string& name);
-  // Reads the list again. Sentences for the log; the first says how many are on it now.
+  // Reads the list again. Returns sentences for the log; the first gives the number of keys.
   std::vector<std::string> Reload();
 
-  // The name of the one with this key; null: may not come in (any more).
+  // Returns the name for an allowed key, or nullptr if the key is not allowed (any more).
   const std::string* NameOf(const std::string& public_key) const;
 
-  // Call when Poll says readable. A sentence for everybody who was turned away.
+  // Answers all waiting questions. Call it when Poll reports the Gate readable. Returns a sentence
+  // for each rejected peer.
   std::vector<std::string> Answer();
 
  private:
   const std::filesystem::path allowed_;
   Allowlist list_;
-  std::map<std::string, std::string> own_;  // Admit's
+  std::map<std::string, std::string> admitted_;  // names by key, from Admit
 };
 
 }  // namespace starling::wire

@@ -39,9 +39,10 @@ GradientBuffersClient::GradientBuffersClient(const std::filesystem::path& path, 
 }
 
 std::optional<std::size_t> GradientBuffersClient::Free() const {
-  const auto free = std::ranges::find(pushed_, std::uint64_t{0});
-  if (free == pushed_.end()) return std::nullopt;
-  return static_cast<std::size_t>(free - pushed_.begin());
+  for (std::size_t i = 0; i < pushed_.size(); ++i) {
+    if (pushed_[i] == 0) return i;
+  }
+  return std::nullopt;
 }
 
 std::span<float> GradientBuffersClient::floats(std::size_t index) const {

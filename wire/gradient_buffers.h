@@ -1,13 +1,13 @@
-// Where an actor on the learner's host leaves its gradients: a few buffers in shared memory, of one
-// life of one actor, so that a gradient is computed where the learner reads it and nothing is
-// copied. The message that pushes it only says which buffer it is in.
+// Gradients in shared memory, for an actor on the learner's host: a few buffers for one incarnation
+// of one actor. The actor computes a gradient where the learner reads it, so nothing is copied; the
+// message that pushes it names the buffer.
 //
-// A buffer is the actor's until it pushes it, and the learner's from then on until it answers. The
-// learner makes the file, in the run's private place (wire/runtime_dir.h); it goes with the actor.
-// The learner checks the values once: an actor, a process of the same user on the same machine, is
-// trusted not to write into a buffer that is not its own any more, nor to shrink the file.
+// A buffer belongs to the actor until the push, and to the learner from then until the answer. The
+// learner creates the file in the run's private directory (wire/runtime_dir.h) and removes it when
+// the actor leaves. The learner checks the values only once: an actor, a process of the same user
+// on the same machine, is trusted not to write into a pushed buffer and not to shrink the file.
 //
-// Thread safety: none; on either side one thread, except that anybody may read what is lent.
+// Thread safety: none; one thread on each side, except that any thread may read lent values.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@
 
 namespace starling::wire {
 
-// A gradient in a buffer that the actor has lent us, as long as `hold` lives.
+// A gradient in a buffer. The buffer is lent to the learner as long as `hold` lives.
 struct Loan {
   std::span<const float> values;
   std::shared_ptr<const void> hold;
@@ -32,7 +32,8 @@ struct Loan {
 class GradientBuffers {
  public:
   // `count` buffers of `floats` floats (a multiple of 16, CHECKed). Throws UserError naming the
-  // path if the memory is not there. The file goes with the object, the memory with its last loan.
+  // path if there is not enough memory. The file lives as long as the object, the memory until the
+  // last loan ends.
   GradientBuffers(const std::filesystem::path& path, std::size_t count, std::size_t floats);
   ~GradientBuffers();
   GradientBuffers(const GradientBuffers&) = delete;
@@ -40,7 +41,7 @@ class GradientBuffers {
 
   const std::filesystem::path& path() const { return path_; }
 
-  // Nothing if there is no buffer `index`, or if it is lent already.
+  // Returns nullopt if there is no buffer `index` or if it is lent already.
   std::optional<Loan> Lend(std::size_t index);
 
  private:
@@ -53,24 +54,24 @@ class GradientBuffers {
 // The actor's end.
 class GradientBuffersClient {
  public:
-  // Throws std::runtime_error naming the path and what is wrong with it.
+  // Throws std::runtime_error naming the path and the defect.
   GradientBuffersClient(const std::filesystem::path& path, std::size_t floats);
 
   std::size_t count() const { return pushed_.size(); }
 
-  // A buffer that is ours, or nothing.
+  // Returns a buffer that belongs to the actor, or nullopt.
   std::optional<std::size_t> Free() const;
   std::span<float> floats(std::size_t index) const;
 
-  // Buffer `index` goes to the learner with message `sequence` (> 0), and comes back with the
-  // answer to it.
+  // Buffer `index` belongs to the learner after message `sequence` (> 0) pushed it, and to the
+  // actor again after the answer to that message.
   void Pushed(std::size_t index, std::uint64_t sequence);
   void Answered(std::uint64_t sequence);
 
  private:
   std::shared_ptr<SharedMemory> memory_;
   std::size_t floats_;
-  std::vector<std::uint64_t> pushed_;  // the message each went with; 0: it is ours
+  std::vector<std::uint64_t> pushed_;  // the message that pushed each; 0: it is the actor's
 };
 
 }  // namespace starling::wire

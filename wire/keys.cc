@@ -30,7 +30,7 @@ bool IsKey(const std::string& text) {
   throw UserError(fmt::format("{}: {}", file.string(), what));
 }
 
-// The lines that are no comments, without blanks around them.
+// Returns the lines that are no comments, without surrounding blanks.
 std::vector<std::string> Lines(const fs::path& file) {
   std::string text;
   try {
@@ -51,21 +51,21 @@ std::vector<std::string> Lines(const fs::path& file) {
 
 void CheckPrivate(const fs::path& file) {
   struct stat status {};
-  if (::stat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode))
-    return;  // reading it says why
+  // Reading it will report a missing file.
+  if (::stat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return;
   if ((status.st_mode & 077) != 0) {
     Fail(file,
-         fmt::format("others than its owner may open this secret key (mode {:04o}); if nobody has, "
-                     "chmod 600 it, else make a new one with starling keys new",
+         fmt::format("users other than its owner can read this secret key (mode {:04o}); if none "
+                     "has, chmod 600 it, else make a new one with starling keys new",
                      status.st_mode & 07777));
   }
 }
 
-// Or anybody on this machine could let himself in.
+// Refuses a list that every user of this machine can change.
 void CheckGuarded(const fs::path& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0 || (status.st_mode & S_IWOTH) == 0) return;
-  Fail(path, "everybody may write to it, so it says nothing about who may come in; chmod o-w it");
+  Fail(path, "every user can write to it, so its keys cannot be trusted; chmod o-w it");
 }
 
 bool IsPlainName(const std::string& name) {
@@ -92,14 +92,16 @@ KeyFiles WriteKeyFiles(const fs::path& dir, const std::string& name, const KeyPa
   }
   const KeyFiles files{dir / (name + ".public"), dir / (name + ".secret")};
   for (const fs::path& file : {files.public_file, files.secret_file}) {
-    if (fs::exists(fs::symlink_status(file)))
+    if (fs::exists(fs::symlink_status(file))) {
       Fail(file, "is there already; a key is never replaced");
+    }
   }
   try {
+    // The secret file first: a public key without its secret one would be of no use.
     fs::create_directories(dir);
     WriteFileAtomically(
         files.secret_file,
-        fmt::format("# {}: the public key, then the secret one. Keep it to yourself.\n"
+        fmt::format("# {}: the public key, then the secret key. Keep this file secret.\n"
                     "{}\n{}\n",
                     name, keys.public_key, keys.secret_key),
         0600);
@@ -146,11 +148,12 @@ Allowlist Allowlist::Read(const fs::path& dir) {
       if (entry.path().extension() == ".public") files.push_back(entry.path());
     }
   } catch (const std::system_error& error) {
-    Fail(dir, fmt::format(
-                  "the list of those who may come in cannot be read ({}); make the directory and "
-                  "put their NAME.public there",
-                  error.code().message()));
+    Fail(dir,
+         fmt::format("the list of allowed keys cannot be read ({}); make the directory and put "
+                     "their NAME.public there",
+                     error.code().message()));
   }
+  // In order, so that of two files with one key the same one is always ignored.
   std::ranges::sort(files);
   for (const fs::path& file : files) {
     try {

@@ -1,8 +1,8 @@
-// CURVE keys (CurveZMQ, RFC 26) in files, and the list of those who may come in.
+// CURVE keys (CurveZMQ, RFC 26) in files, and the list of allowed keys.
 //
-// A key is 32 bytes, written as 40 characters of Z85. NAME.public holds one line with the public key and
-// may be handed to anybody; NAME.secret holds the public and the secret key, a line each, and is refused
-// if anybody but its owner can read it. Lines that begin with # are comments.
+// A key is 32 bytes, written as 40 characters of Z85. NAME.public contains the public key on one
+// line and may be given to anyone. NAME.secret contains the public and the secret key, a line each,
+// and is refused if users other than its owner can read it. Lines that begin with # are comments.
 #pragma once
 
 #include <filesystem>
@@ -20,7 +20,7 @@ struct KeyPair {
 
 KeyPair NewKeyPair();
 
-// What a client shows and whom it expects.
+// A client's own keys and the key of its server.
 struct Credentials {
   KeyPair own;
   std::string server_key;  // Z85
@@ -31,24 +31,24 @@ struct Credentials {
 struct KeyFiles {
   std::filesystem::path public_file, secret_file;
 };
-// Makes DIR/NAME.public and DIR/NAME.secret (0600), the directory too if it is not there. Throws UserError
-// if NAME is no plain file name, if either file is there already, or if they cannot be written.
+// Creates DIR/NAME.public and DIR/NAME.secret (mode 0600), and DIR if it does not exist. Throws
+// UserError if NAME is no plain file name, if a file exists already, or if one cannot be written.
 KeyFiles WriteKeyFiles(const std::filesystem::path& dir, const std::string& name,
                        const KeyPair& keys);
 
-// Throws UserError naming the file: not there, readable by others, no key in it, halves that do not belong
-// together.
+// Throws UserError naming the file if it is missing, readable by other users, or contains no key or
+// two keys of different pairs.
 KeyPair ReadSecretFile(const std::filesystem::path& file);
-// Of NAME.public, and of nothing else. Throws UserError naming the file.
+// Reads a NAME.public. Throws UserError naming the file if it is anything else.
 std::string ReadPublicFile(const std::filesystem::path& file);
 
-// Who may come in: the names of the files DIR/*.public by the key in them.
+// The allowed keys: those in the files DIR/*.public, with the names of the files.
 struct Allowlist {
   std::map<std::string, std::string> names;  // by public key
-  std::vector<std::string> troubles;         // a sentence for each file that admits nobody
+  std::vector<std::string> troubles;         // a sentence for each file that is ignored
 
-  // Closed where in doubt: a file that cannot be read admits nobody. Throws UserError if it is the directory
-  // that cannot be read.
+  // Ignores files that cannot be read or that any user can write. Throws UserError if this is true
+  // of the directory.
   static Allowlist Read(const std::filesystem::path& dir);
 };
 

@@ -1,98 +1,36 @@
 #include "wire/protocol.h"
 
+#include <iterator>
+
 namespace starling::wire {
 
-// The switches have no default, so that the compiler names the enumerator that was forgotten.
+// Each table is in the order of its enum.
+
 const char* OutcomeName(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::kNone:
-      return "none";
-    case Outcome::kApplied:
-      return "applied";
-    case Outcome::kMerged:
-      return "merged";
-    case Outcome::kStale:
-      return "stale";
-    case Outcome::kNoGrant:
-      return "no_grant";
-    case Outcome::kDuplicate:
-      return "duplicate";
-    case Outcome::kFutureVersion:
-      return "future_version";
-    case Outcome::kBelowGrant:
-      return "below_grant";
-    case Outcome::kOtherTerm:
-      return "other_term";
-    case Outcome::kOldIncarnation:
-      return "old_incarnation";
-    case Outcome::kNotFinite:
-      return "not_finite";
-    case Outcome::kNormTooLarge:
-      return "norm_too_large";
-    case Outcome::kBadSamples:
-      return "bad_samples";
-    case Outcome::kUnknownActor:
-      return "unknown_actor";
-    case Outcome::kNoBuffer:
-      return "no_buffer";
-  }
-  return "unknown";
+  static constexpr const char* kNames[] = {
+      "none",       "applied",        "merged",      "stale",         "no_grant",
+      "duplicate",  "future_version", "below_grant", "other_term",    "old_incarnation",
+      "not_finite", "norm_too_large", "bad_samples", "unknown_actor", "no_buffer"};
+  static_assert(std::size(kNames) == kOutcomes);
+  const auto index = static_cast<std::size_t>(outcome);
+  return index < kOutcomes ? kNames[index] : "unknown";
 }
 
 const char* ByeReasonName(ByeReason reason) {
-  switch (reason) {
-    case ByeReason::kRunOver:
-      return "run_over";
-    case ByeReason::kShuttingDown:
-      return "shutting_down";
-    case ByeReason::kRefused:
-      return "refused";
-    case ByeReason::kLeaving:
-      return "leaving";
-  }
-  return "unknown";
+  static constexpr const char* kNames[] = {"run_over", "shutting_down", "refused", "leaving"};
+  static_assert(std::size(kNames) == kByeReasons);
+  const auto index = static_cast<std::size_t>(reason);
+  return index < kByeReasons ? kNames[index] : "unknown";
 }
 
 const char* KindName(Kind kind) {
-  switch (kind) {
-    case Kind::kHello:
-      return "hello";
-    case Kind::kWelcome:
-      return "welcome";
-    case Kind::kGradient:
-      return "gradient";
-    case Kind::kAnswer:
-      return "answer";
-    case Kind::kHeartbeat:
-      return "heartbeat";
-    case Kind::kFetch:
-      return "fetch";
-    case Kind::kWeights:
-      return "weights";
-    case Kind::kBye:
-      return "bye";
-    case Kind::kGradientSlice:
-      return "gradient_slice";
-    case Kind::kShardHello:
-      return "shard_hello";
-    case Kind::kShardWelcome:
-      return "shard_welcome";
-    case Kind::kShardReady:
-      return "shard_ready";
-    case Kind::kSliceHeld:
-      return "slice_held";
-    case Kind::kForget:
-      return "forget";
-    case Kind::kVerdict:
-      return "verdict";
-    case Kind::kShardApplied:
-      return "shard_applied";
-    case Kind::kShardSaved:
-      return "shard_saved";
-    case Kind::kReloadKeys:
-      return "reload_keys";
-  }
-  return "unknown";
+  static constexpr const char* kNames[] = {
+      "hello",      "welcome", "gradient",       "answer",        "heartbeat",     "fetch",
+      "weights",    "bye",     "gradient_slice", "shard_hello",   "shard_welcome", "shard_ready",
+      "slice_held", "forget",  "verdict",        "shard_applied", "shard_saved",   "reload_keys"};
+  static_assert(std::size(kNames) == kKinds);
+  const auto index = static_cast<std::size_t>(kind) - 1;  // kinds count from 1
+  return index < kKinds ? kNames[index] : "unknown";
 }
 
 }  // namespace starling::wire

@@ -29,34 +29,28 @@ namespace fs = std::filesystem;
 constexpr std::size_t kNameDigits = 12;
 constexpr std::string_view kWeights = "weights-";
 
-std::string ErrorText(int error) { return std::generic_category().message(error); }
-
-[[noreturn]] void Fail(const fs::path& path, const std::string& what, const std::string& advice) {
+[[noreturn]] void Fail(const fs::path& path, const std::string& what,
+                       const std::string& advice = "set wire.runtime_dir") {
   throw UserError(fmt::format("runtime directory {}: {}; {}", path.string(), what, advice));
 }
 
-// Holds an flock while it lives.
+// A file and, after a successful Lock or TryLock, the flock on it.
 class FileLock {
  public:
-  // Opens, creating if need be. An unopened one is left in `error()`.
+  // Opens the file, creating it if it does not exist. On failure error() is not 0.
   explicit FileLock(const fs::path& path)
-      : fd_(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)),
-        error_(fd_ < 0 ? errno : 0) {}
-  ~FileLock() {
-    if (fd_ >= 0) close(fd_);
-  }
-  FileLock(const FileLock&) = delete;
-  FileLock& operator=(const FileLock&) = delete;
+      : file_(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)),
+        error_(file_.get() < 0 ? errno : 0) {}
 
   int error() const { return error_; }
-  int fd() const { return fd_; }
+  int fd() const { return file_.get(); }
   bool Lock() { return Flock(LOCK_EX); }
   bool TryLock() { return Flock(LOCK_EX | LOCK_NB); }
-  int Release() { return std::exchange(fd_, -1); }
+  FileDescriptor Take() { return std::move(file_); }
 
  private:
   bool Flock(int operation) {
-    while (flock(fd_, operation) != 0) {
+    while (flock(file_.get(), operation) != 0) {
       if (errno != EINTR) {
         error_ = errno;
         return false;
@@ -64,15 +58,24 @@ class FileLock {
     }
     return true;
   }
-  int fd_;
+  FileDescriptor file_;
   int error_;
 };
 
-// Everybody who creates or removes a place holds this, for a moment.
+// The root's lock is held for a moment while a place is created or removed.
 void LockRoot(const fs::path& root, FileLock& lock) {
   if (lock.error() != 0 || !lock.Lock()) {
     Fail(root, fmt::format("cannot lock it: {}", ErrorText(lock.error())),
          "check its permissions or set wire.runtime_dir");
+  }
+}
+
+// Creates a directory of mode 0700, whatever the umask, unless there is a file of that name.
+void CreatePrivateDirectory(const fs::path& path) {
+  if (mkdir(path.c_str(), 0700) == 0) {
+    chmod(path.c_str(), 0700);
+  } else if (errno != EEXIST) {
+    Fail(path, fmt::format("cannot be created: {}", ErrorText(errno)));
   }
 }
 
@@ -94,15 +97,14 @@ fs::path FindBase(const std::string& configured) {
   }
   const auto found = std::find_if(candidates.begin(), candidates.end(), IsWritableDirectory);
   if (found == candidates.end()) {
-    Fail("", "none of $XDG_RUNTIME_DIR, /dev/shm and /tmp can be written to",
-         "set wire.runtime_dir");
+    Fail("", "none of $XDG_RUNTIME_DIR, /dev/shm and /tmp can be written to");
   }
   return *found;
 }
 
 fs::path PlacePath(const fs::path& root, const fs::path& run_dir) {
   fs::path canonical = fs::weakly_canonical(fs::absolute(run_dir)).lexically_normal();
-  if (!canonical.has_filename()) canonical = canonical.parent_path();  // "run/" is "run"
+  if (!canonical.has_filename()) canonical = canonical.parent_path();  // "run/" means "run"
   const std::string text = canonical.string();
   const std::uint64_t hash = XXH64(text.data(), text.size(), 0);
   return root / fmt::format("{:012x}", hash >> (64 - 4 * kNameDigits));
@@ -113,7 +115,7 @@ bool IsPlaceName(const std::string& name) {
          name.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-// Everything in a place but its lock.
+// Removes everything in a place but its lock.
 void Clear(const fs::path& place) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(place, error)) {
@@ -121,7 +123,7 @@ void Clear(const fs::path& place) {
   }
 }
 
-// The caller holds the root's lock.
+// REQUIRES: the caller holds the root's lock.
 std::size_t RemoveUnlocked(const fs::path& root) {
   std::size_t removed = 0;
   std::error_code error;
@@ -145,23 +147,15 @@ std::size_t RemoveUnlocked(const fs::path& root) {
 
 fs::path RuntimeRoot(const std::string& configured) {
   const fs::path root = FindBase(configured) / fmt::format("starling-{}", geteuid());
-  if (mkdir(root.c_str(), 0700) == 0) {
-    chmod(root.c_str(), 0700);  // whatever the umask is
-  } else if (errno != EEXIST) {
-    Fail(root, fmt::format("cannot be created: {}", ErrorText(errno)), "set wire.runtime_dir");
-  }
-  // Others may write to /tmp: what has our name there need not be ours.
+  CreatePrivateDirectory(root);
+  // Every user can write to /tmp, so a directory of this name may belong to another user.
   struct stat status {};
-  if (lstat(root.c_str(), &status) != 0) {
-    Fail(root, ErrorText(errno), "set wire.runtime_dir");
-  }
+  if (lstat(root.c_str(), &status) != 0) Fail(root, ErrorText(errno));
   if (!S_ISDIR(status.st_mode)) {
     Fail(root, S_ISLNK(status.st_mode) ? "is a symbolic link" : "is not a directory",
          "remove it or set wire.runtime_dir");
   }
-  if (status.st_uid != geteuid()) {
-    Fail(root, fmt::format("belongs to user {}", status.st_uid), "set wire.runtime_dir");
-  }
+  if (status.st_uid != geteuid()) Fail(root, fmt::format("belongs to user {}", status.st_uid));
   if ((status.st_mode & 0777) != 0700) {
     Fail(root, fmt::format("has mode {:04o}, so others may enter", status.st_mode & 0777),
          "chmod 0700 it or set wire.runtime_dir");
@@ -170,6 +164,7 @@ fs::path RuntimeRoot(const std::string& configured) {
 }
 
 RunPlace RunPlace::Create(const fs::path& root, const fs::path& run_dir) {
+  // 1. Check that the paths of the sockets fit.
   const fs::path path = PlacePath(root, run_dir);
   const std::size_t longest = (path / "control").string().size();
   if (longest > kMaxSocketPath) {
@@ -178,50 +173,44 @@ RunPlace RunPlace::Create(const fs::path& root, const fs::path& run_dir) {
                      kMaxSocketPath),
          "set wire.runtime_dir to a shorter path");
   }
+  // 2. Under the root's lock, remove the places of dead learners and create this one.
   FileLock root_lock(root / "lock");
   LockRoot(root, root_lock);
   RemoveUnlocked(root);
-  if (mkdir(path.c_str(), 0700) == 0) {
-    chmod(path.c_str(), 0700);
-  } else if (errno != EEXIST) {
-    Fail(path, fmt::format("cannot be created: {}", ErrorText(errno)), "set wire.runtime_dir");
-  }
+  CreatePrivateDirectory(path);
+  // 3. Take its lock, unless a live learner holds it.
   FileLock lock(path / "lock");
-  if (lock.error() != 0) Fail(path, ErrorText(lock.error()), "set wire.runtime_dir");
+  if (lock.error() != 0) Fail(path, ErrorText(lock.error()));
   if (!lock.TryLock()) {
     const std::string pid = ReadFile(path / "lock");
     throw UserError(fmt::format(
-        "run directory {}: the learner with process id {} is still at work on it; end that one or "
+        "run directory {}: the learner with process id {} is still using it; end that process or "
         "choose another --run-dir",
         run_dir.string(), pid.empty() ? "unknown" : pid));
   }
+  // 4. Write the process id for FindOwner.
   Clear(path);
   const std::string pid = std::to_string(getpid());
   if (ftruncate(lock.fd(), 0) != 0 ||
-      pwrite(lock.fd(), pid.data(), pid.size(), 0) != static_cast<ssize_t>(pid.size())) {
+      pwrite(lock.fd(), pid.data(), pid.size(), 0) != std::ssize(pid)) {
     Fail(path, fmt::format("cannot be written: {}", ErrorText(errno)), "free space there");
   }
-  return {root, path, lock.Release()};
+  return {root, path, lock.Take()};
 }
 
-RunPlace::RunPlace(fs::path root, fs::path path, int lock_fd)
-    : root_(std::move(root)), path_(std::move(path)), lock_fd_(lock_fd), owner_pid_(getpid()) {}
-
-RunPlace::RunPlace(RunPlace&& other) noexcept
-    : root_(std::move(other.root_)),
-      path_(std::move(other.path_)),
-      lock_fd_(std::exchange(other.lock_fd_, -1)),
-      owner_pid_(other.owner_pid_) {}
-
-RunPlace::~RunPlace() { Remove(); }
+RunPlace::RunPlace(fs::path root, fs::path path, FileDescriptor lock)
+    : root_(std::move(root)),
+      path_(std::move(path)),
+      lock_(std::move(lock)),
+      owner_pid_(getpid()) {}
 
 void RunPlace::Remove() {
-  if (lock_fd_ < 0 || owner_pid_ != getpid()) return;
+  if (lock_.get() < 0 || owner_pid_ != getpid()) return;
   FileLock root_lock(root_ / "lock");
   if (root_lock.error() == 0) root_lock.Lock();
   std::error_code error;
   fs::remove_all(path_, error);
-  close(std::exchange(lock_fd_, -1));
+  lock_.Close();
 }
 
 std::string RunPlace::SocketEndpoint(const std::string& name) const {
@@ -252,7 +241,7 @@ std::optional<Credentials> RunPlace::FindKeys(const fs::path& root, const fs::pa
     std::istringstream text(ReadFile(PlacePath(root, run_dir) / "keys"));
     Credentials keys;
     if (text >> keys.own.public_key >> keys.own.secret_key >> keys.server_key) return keys;
-  } catch (const std::system_error&) {  // a learner without keys, or none
+  } catch (const std::system_error&) {  // there is no learner, or it has no keys
   }
   return std::nullopt;
 }
@@ -274,7 +263,8 @@ std::optional<int> RunPlace::FindOwner(const fs::path& root, const fs::path& run
   const fs::path path = PlacePath(root, run_dir) / "lock";
   std::error_code none;
   if (!fs::exists(path, none)) return std::nullopt;
-  FileLock root_lock(root / "lock");  // who is opening a place shall not find it locked by us
+  // Under the root's lock: Create must not find the place locked by the TryLock below.
+  FileLock root_lock(root / "lock");
   LockRoot(root, root_lock);
   FileLock lock(path);
   if (lock.error() != 0 || lock.TryLock()) return std::nullopt;
@@ -283,7 +273,7 @@ std::optional<int> RunPlace::FindOwner(const fs::path& root, const fs::path& run
   return pid > 0 ? std::optional(pid) : std::nullopt;
 }
 
-// Create removes what a killed learner left, so that there is one at most.
+// There is at most one: Create removes the files of a killed learner.
 std::optional<fs::path> RunPlace::FindSnapshot(const fs::path& root, const fs::path& run_dir) {
   std::error_code none;
   for (const auto& entry : fs::directory_iterator(PlacePath(root, run_dir), none)) {

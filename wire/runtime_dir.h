@@ -1,11 +1,11 @@
-// The private place of a run: a short 0700 directory, outside the run directory, for what is named
-// in the file system while the run lives: sockets, shared memory, and where the learner can be
-// reached.
+// The private place of a run: a directory of mode 0700 with a short path, outside the run
+// directory, for the sockets, the shared memory and the learner's address while the run lives.
 //
 // Layout: ROOT/starling-UID/lock, and for each run ROOT/starling-UID/HASH/{lock, endpoint, control,
-// keys, beacon, shards, control-SHARD, weights-TERM, slice-SHARD-of-weights-TERM, gradients-SLOT-INCARNATION}. A place belongs to the process that holds the flock on its `lock`; the
-// kernel lets go of it however that process ends, so what a killed run left is recognised and
-// removed.
+// keys, beacon, shards, control-SHARD, weights-TERM, slice-SHARD-of-weights-TERM,
+// gradients-SLOT-INCARNATION}. A place belongs to the process that holds the flock on its `lock`.
+// The kernel releases the flock when the process ends in any way, so the next start recognises the
+// files of a killed run and removes them.
 #pragma once
 
 #include <cstddef>
@@ -14,69 +14,69 @@
 #include <optional>
 #include <string>
 
+#include "core/file_descriptor.h"
 #include "wire/keys.h"
 
 namespace starling::wire {
 
-// "BASE/starling-UID", created if need be. BASE is `configured`, or the first of $XDG_RUNTIME_DIR,
-// /dev/shm and /tmp that is a directory we may write to. Throws UserError if there is none, or if
-// the directory is a symlink, not ours or not mode 0700.
+// Returns "BASE/starling-UID" and creates it if it does not exist. BASE is `configured`, or the
+// first writable directory of $XDG_RUNTIME_DIR, /dev/shm and /tmp. Throws UserError if there is
+// none, or if the directory is a symlink, belongs to another user or is not mode 0700.
 std::filesystem::path RuntimeRoot(const std::string& configured);
 
-// Owned by the learner, from Create until destruction (or Remove), in the process that created it.
+// A place in use by a learner, from Create until Remove or the destructor.
 class RunPlace {
  public:
-  // The place of `run_dir` (which need not exist yet; its canonical path names the place) under
-  // `root` = RuntimeRoot(...). What killed learners left, here and in other places, is removed.
-  // Throws UserError if a live learner has this place, naming its process id, or if the paths would
-  // be too long for a socket.
+  // Creates the place of `run_dir` under `root` = RuntimeRoot(...). The canonical path of
+  // `run_dir`, which need not exist yet, names the place. Removes the files of killed learners,
+  // here and in other places. Throws UserError if a live learner has this place, naming its process
+  // id, or if the paths are too long for a socket.
   static RunPlace Create(const std::filesystem::path& root, const std::filesystem::path& run_dir);
-  ~RunPlace();  // Remove()
-  RunPlace(RunPlace&& other) noexcept;
+  ~RunPlace() { Remove(); }
+  RunPlace(RunPlace&&) noexcept = default;
   RunPlace& operator=(RunPlace&&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
-  // "ipc://..." of a socket of this name ("control", "beacon").
+  // "ipc://..." of the socket with this name ("control", "beacon").
   std::string SocketEndpoint(const std::string& name) const;
-  // Where the weights of this term go (wire/snapshot.h).
+  // The file for the weights of this term (wire/snapshot.h).
   std::filesystem::path SnapshotPath(std::uint32_t term) const;
-  // Where another shard of the learner has its slice of them (learner/shards/shard.h), from the path of the first.
+  // The file for another shard's slice of the weights (learner/shards/shard.h), from SnapshotPath.
   static std::filesystem::path SlicePath(const std::filesystem::path& snapshot, std::size_t shard);
-  // Where the gradients of this life of an actor go (wire/gradient_buffers.h).
+  // The file for the gradients of this incarnation of an actor (wire/gradient_buffers.h).
   std::filesystem::path BuffersPath(std::uint32_t slot, std::uint32_t incarnation) const;
-  // Where the learner asks for keys: those with which actors of this host come in. Before WriteEndpoint.
+  // Stores the keys for actors of this host. REQUIRES: called before WriteEndpoint.
   void WriteKeys(const Credentials& keys) const;
-  // Tells the actors where to connect; written atomically.
+  // Stores the learner's endpoint for the actors, atomically.
   void WriteEndpoint(const std::string& endpoint) const;
 
-  // Removes everything of this place and lets go of it. Does nothing in a forked child.
+  // Removes the place and releases its lock. Does nothing in a forked child.
   void Remove();
 
-  // What an actor looks for.
   struct Found {
     std::filesystem::path endpoint_file;
-    std::optional<std::string> endpoint;  // its content, if it is there
+    std::optional<std::string> endpoint;  // content of the file, if it exists
   };
   static Found Find(const std::filesystem::path& root, const std::filesystem::path& run_dir);
-  // The process that has the place of this run now, if there is one.
+  // Returns the process id of the learner that has the place now, if there is one.
   static std::optional<int> FindOwner(const std::filesystem::path& root,
                                       const std::filesystem::path& run_dir);
-  // Nothing if there are none (yet).
+  // Returns the keys that WriteKeys stored, if there are any.
   static std::optional<Credentials> FindKeys(const std::filesystem::path& root,
                                              const std::filesystem::path& run_dir);
-  // Where the learner of `run_dir` has its weights (or had, if it was killed); nothing if there is
-  // none, or it does not share them.
+  // Returns the file with the weights of the learner of `run_dir`, also of a killed one; nullopt if
+  // there is no learner or it does not share weights.
   static std::optional<std::filesystem::path> FindSnapshot(const std::filesystem::path& root,
                                                            const std::filesystem::path& run_dir);
 
-  // Removes every place under `root` whose lock nobody holds; returns how many.
+  // Removes every place under `root` whose lock is free; returns their number.
   static std::size_t RemoveStale(const std::filesystem::path& root);
 
  private:
-  RunPlace(std::filesystem::path root, std::filesystem::path path, int lock_fd);
+  RunPlace(std::filesystem::path root, std::filesystem::path path, FileDescriptor lock);
 
   std::filesystem::path root_, path_;
-  int lock_fd_ = -1;
+  FileDescriptor lock_;
   int owner_pid_ = 0;
 };
 

@@ -8,38 +8,26 @@
 
 #include <cerrno>
 #include <stdexcept>
-#include <system_error>
 
 #include "core/check.h"
 #include "core/error.h"
+#include "core/file_descriptor.h"
 
 namespace starling::wire {
 namespace {
 
-std::string ErrorText(int error) { return std::generic_category().message(error); }
-
-struct FileDescriptor {
-  explicit FileDescriptor(int number) : fd(number) {}
-  ~FileDescriptor() {
-    if (fd >= 0) close(fd);
-  }
-  FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(const FileDescriptor&) = delete;
-  const int fd;
-};
-
 [[noreturn]] void ThrowCreate(const std::filesystem::path& path, std::size_t bytes,
-                              const std::string& what, int error) {
+                              const std::string& use, int error) {
   throw UserError(
       fmt::format("{}: cannot reserve {} KiB of shared memory for {}: {}; free space there or set "
                   "wire.runtime_dir",
-                  path.string(), (bytes + 1023) / 1024, what, ErrorText(error)));
+                  path.string(), (bytes + 1023) / 1024, use, ErrorText(error)));
 }
 
 }  // namespace
 
-// Null if it cannot be mapped; errno says why. Populated now, so that the first copies do not pay
-// for page faults.
+// Returns nullptr, with errno set, if it cannot be mapped. Populates the pages now, so that the
+// first copies cause no page faults.
 std::shared_ptr<SharedMemory> SharedMemory::Map(int fd, std::size_t bytes, Access access) {
   const int flags = MAP_SHARED | MAP_POPULATE | (fd < 0 ? MAP_ANONYMOUS : 0);
   const int protection = PROT_READ | (access == Access::kWrite ? PROT_WRITE : 0);
@@ -51,29 +39,29 @@ std::shared_ptr<SharedMemory> SharedMemory::Map(int fd, std::size_t bytes, Acces
 SharedMemory::~SharedMemory() { munmap(data_, size_); }
 
 std::shared_ptr<SharedMemory> SharedMemory::Create(const std::filesystem::path& path,
-                                                   std::size_t bytes, const std::string& what) {
+                                                   std::size_t bytes, const std::string& use) {
   CHECK(bytes > 0);
   const FileDescriptor file(
       open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (file.fd < 0) ThrowCreate(path, bytes, what, errno);
+  if (file.get() < 0) ThrowCreate(path, bytes, use, errno);
   int error = EINTR;
-  while (error == EINTR) error = posix_fallocate(file.fd, 0, static_cast<off_t>(bytes));
+  while (error == EINTR) error = posix_fallocate(file.get(), 0, static_cast<off_t>(bytes));
   std::shared_ptr<SharedMemory> memory;
   if (error == 0) {
-    memory = Map(file.fd, bytes, Access::kWrite);
+    memory = Map(file.get(), bytes, Access::kWrite);
     if (!memory) error = errno;
   }
   if (!memory) {
     unlink(path.c_str());
-    ThrowCreate(path, bytes, what, error);
+    ThrowCreate(path, bytes, use, error);
   }
   return memory;
 }
 
-std::shared_ptr<SharedMemory> SharedMemory::Anonymous(std::size_t bytes, const std::string& what) {
+std::shared_ptr<SharedMemory> SharedMemory::Anonymous(std::size_t bytes, const std::string& use) {
   CHECK(bytes > 0);
   std::shared_ptr<SharedMemory> memory = Map(-1, bytes, Access::kWrite);
-  if (!memory) ThrowCreate("anonymous memory", bytes, what, errno);
+  if (!memory) ThrowCreate("anonymous memory", bytes, use, errno);
   return memory;
 }
 
@@ -83,13 +71,13 @@ std::shared_ptr<SharedMemory> SharedMemory::Open(const std::filesystem::path& pa
   };
   const int mode = access == Access::kWrite ? O_RDWR : O_RDONLY;
   const FileDescriptor file(open(path.c_str(), mode | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  if (file.fd < 0) fail(ErrorText(errno));
+  if (file.get() < 0) fail(ErrorText(errno));
   struct stat status {};
-  if (fstat(file.fd, &status) != 0) fail(ErrorText(errno));
+  if (fstat(file.get(), &status) != 0) fail(ErrorText(errno));
   if (!S_ISREG(status.st_mode)) fail("not a file");
   if (status.st_size == 0) fail("0 bytes are too few");
   std::shared_ptr<SharedMemory> memory =
-      Map(file.fd, static_cast<std::size_t>(status.st_size), access);
+      Map(file.get(), static_cast<std::size_t>(status.st_size), access);
   if (!memory) fail(ErrorText(errno));
   return memory;
 }

@@ -1,7 +1,6 @@
-// Memory that processes share: a file that is mapped, or anonymous memory of one process and its
-// forks.
+// Memory that processes share: a mapped file, or anonymous memory of one process and its forks.
 //
-// Thread safety: as memory.
+// Thread safety: that of plain memory.
 #pragma once
 
 #include <cstddef>
@@ -13,16 +12,16 @@ namespace starling::wire {
 
 class SharedMemory {
  public:
-  // Of `bytes` > 0, zeroed, readable and writable. A file has mode 0600 and exactly this size, and
-  // every page of it exists: a full file system is an error here, where a sparse file would kill
-  // the process at the first write. It must not exist yet. Throws UserError naming the path and
-  // `what` it is for.
+  // Both create `bytes` > 0 of memory, zeroed, readable and writable. The file must not exist yet.
+  // It has mode 0600 and exactly this size, and all its pages exist: a full file system is an error
+  // here, where a sparse file would kill the process at the first write. Throws UserError naming
+  // the path and the `use` of the memory.
   static std::shared_ptr<SharedMemory> Create(const std::filesystem::path& path, std::size_t bytes,
-                                              const std::string& what);
-  static std::shared_ptr<SharedMemory> Anonymous(std::size_t bytes, const std::string& what);
+                                              const std::string& use);
+  static std::shared_ptr<SharedMemory> Anonymous(std::size_t bytes, const std::string& use);
 
   enum class Access { kRead, kWrite };
-  // All of a file that somebody created. Throws std::runtime_error naming it and what is wrong.
+  // Maps a whole file that exists. Throws std::runtime_error naming it and the defect.
   static std::shared_ptr<SharedMemory> Open(const std::filesystem::path& path, Access access);
 
   ~SharedMemory();

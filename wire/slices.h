@@ -1,5 +1,5 @@
-// How the flat vector of a net is cut over several learner processes (shards): the same way for all who
-// know its size.
+// The division of a net's flat vector among several learner processes (shards). It depends on the
+// size alone, so all processes agree.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@ struct Slice {
   friend bool operator==(const Slice&, const Slice&) = default;
 };
 
-// At most so many shards: their sockets fit into one Poll.
+// Limit of the shards of a learner: their sockets fit into one Poll.
 inline constexpr std::size_t kMaxShards = kMaxShardsNamed + 1;
 
-// `count` slices, as equal as can be, that cover `floats` (a multiple of 16, CHECKed) in order. Some are
-// empty if there are fewer than 16 floats for each.
+// Returns `count` slices of nearly equal size that cover `floats` (a multiple of 16, CHECKed) in
+// order. Some are empty if there are fewer than 16 floats per slice.
 std::vector<Slice> CutIntoSlices(std::size_t floats, std::size_t count);
 
 }  // namespace starling::wire

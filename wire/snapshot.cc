@@ -11,7 +11,6 @@
 #include <new>
 #include <stdexcept>
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include "core/check.h"
@@ -31,13 +30,13 @@ using Word = std::atomic<std::uint64_t>;
 static_assert(Word::is_always_lock_free && sizeof(Word) == 8,
               "the words are shared between processes");
 
-// Counters hold version + 1, so that 0 is "none". Each slot has a cache line of its own.
+// Counters contain version + 1; 0 is "none". Each slot has its own cache line.
 struct alignas(kCacheLine) SlotControl {
   Word begin{0}, end{0};
   Word steps{0}, entropy_bits{0};
 };
 
-// The first page of the file; the slots' data follow at kDataOffset, all in native byte order.
+// The first page of the file. The slots' data follow at kDataOffset, all in native byte order.
 struct FileControl {
   std::uint64_t magic = kSnapshotMagic;
   std::uint64_t floats = 0;
@@ -53,10 +52,10 @@ std::size_t FileBytes(std::size_t floats) {
   return kDataOffset + kSnapshotSlots * floats * sizeof(float);
 }
 
-// Who writes and who reads are ordered by fences and by `begin` and `end`, and a reader throws away a
-// copy that is torn, so that the words need not be atomic in the machine: plain vector loads and
-// stores, 0.42 ns per weight through a lane where words one by one took 0.65. C++ has no such access;
-// a checker of its rules is shown the words.
+// Fences, `begin` and `end` order the writers and readers, and a reader discards a torn copy, so
+// the accesses need not be atomic in the machine: plain vector loads and stores take 0.42 ns per
+// weight through a lane, single words took 0.65. C++ has no such access, so ThreadSanitizer gets
+// the words.
 void StoreWords(Word* to, const float* from, std::size_t words) {
 #ifdef __SANITIZE_THREAD__
   for (std::size_t i = 0; i < words; ++i) {
@@ -83,7 +82,7 @@ void LoadWords(const Word* from, std::span<float> to) {
 
 }  // namespace
 
-// The layout over the memory.
+// The layout of the shared memory.
 class SnapshotMapping {
  public:
   explicit SnapshotMapping(std::shared_ptr<SharedMemory> memory) : memory_(std::move(memory)) {}
@@ -92,7 +91,7 @@ class SnapshotMapping {
   SlotControl& slot(std::uint64_t version) const {
     return control().slot[version % kSnapshotSlots];
   }
-  // The data of the slot of `version`, floats / 2 words.
+  // The data of the slot of `version`: floats / 2 words.
   Word* words(std::uint64_t version) const {
     const std::size_t offset =
         kDataOffset + (version % kSnapshotSlots) * control().floats * sizeof(float);
@@ -107,22 +106,21 @@ SnapshotWriter::SnapshotWriter(const std::filesystem::path& path, std::size_t fl
                                std::uint64_t fingerprint, std::uint32_t term)
     : path_(path) {
   CHECK(floats > 0 && floats % kBlock == 0, "{} floats", floats);
-  const std::string what = "the weights";
+  const std::string use = "the weights";
   const std::string temporary = path.string() + "." + std::to_string(getpid()) + ".tmp";
   if (!path.empty()) unlink(temporary.c_str());
-  const auto memory = path.empty() ? SharedMemory::Anonymous(FileBytes(floats), what)
-                                   : SharedMemory::Create(temporary, FileBytes(floats), what);
+  const auto memory = path.empty() ? SharedMemory::Anonymous(FileBytes(floats), use)
+                                   : SharedMemory::Create(temporary, FileBytes(floats), use);
   auto* control = new (memory->data()) FileControl();
   control->floats = floats;
   control->fingerprint = fingerprint;
   control->term = term;
   mapping_ = std::make_shared<SnapshotMapping>(memory);
-  // Under its own name only now: who finds it, finds it ready.
+  // The rename comes last: a reader that finds the file finds it complete.
   if (path.empty() || rename(temporary.c_str(), path.c_str()) == 0) return;
   const int error = errno;
   unlink(temporary.c_str());
-  throw UserError(
-      fmt::format("{}: cannot be made: {}", path.string(), std::generic_category().message(error)));
+  throw UserError(fmt::format("{}: cannot be made: {}", path.string(), ErrorText(error)));
 }
 
 SnapshotWriter SnapshotWriter::SharedIfThereIsRoom(const std::filesystem::path& path,
@@ -149,8 +147,8 @@ void SnapshotWriter::Begin(std::uint64_t version) {
   CHECK(begun == version + 1 || (begun == ended && begun <= version),
         "version {} into a slot of begin {}, end {}", version, begun, ended);
   slot.begin.store(version + 1, std::memory_order_relaxed);
-  // Pairs with the acquire fence in Read: whoever copied a word written after this fence also sees
-  // `begin`, and knows that its copy is torn.
+  // Pairs with the acquire fence in Copy: a reader that copied a word written after this fence also
+  // sees `begin`, and knows that its copy is torn.
   std::atomic_thread_fence(std::memory_order_release);
 }
 
@@ -171,8 +169,9 @@ void SnapshotWriter::Publish(const SnapshotMeta& meta) {
         meta.version);
   slot.steps.store(meta.steps, std::memory_order_relaxed);
   slot.entropy_bits.store(std::bit_cast<std::uint64_t>(meta.entropy), std::memory_order_relaxed);
-  slot.end.store(mark, std::memory_order_release);  // pairs with Read's load of `end`
-  // Pairs with the loads of `latest` in Latest and Read. It only grows, whoever comes last.
+  slot.end.store(mark, std::memory_order_release);  // pairs with the load of `end` in Copy
+  // Pairs with the load in Latest. The loop keeps the largest version if two threads publish at
+  // once.
   Word& latest = mapping_->control().latest;
   std::uint64_t seen = latest.load(std::memory_order_relaxed);
   while (seen < mark && !latest.compare_exchange_weak(seen, mark, std::memory_order_release,
@@ -212,7 +211,7 @@ std::size_t SnapshotReader::floats() const { return mapping_->control().floats; 
 std::uint32_t SnapshotReader::term() const { return mapping_->control().term; }
 
 std::optional<std::uint64_t> SnapshotReader::Latest() const {
-  // Pairs with Publish's exchange.
+  // Pairs with the exchange in Publish.
   const std::uint64_t mark = mapping_->control().latest.load(std::memory_order_acquire);
   return mark == 0 ? std::nullopt : std::optional(mark - 1);
 }
@@ -239,7 +238,7 @@ bool SnapshotReader::Copy(std::uint64_t at_least, std::span<float> out, Snapshot
     // Pairs with the release fence in Begin.
     std::atomic_thread_fence(std::memory_order_acquire);
     if (slot.begin.load(std::memory_order_relaxed) == end) {
-      meta.version = end - 1;  // *latest, or a newer one that came into the same slot meanwhile
+      meta.version = end - 1;  // *latest, or a newer version in the same slot
       meta.term = term();
       return true;
     }

@@ -1,16 +1,15 @@
-// The weights in shared memory: one learner process writes versions, any number of processes on the
-// same host copy the newest one out.
+// The weights in shared memory: one learner process writes versions, and any number of processes on
+// the same host copy the newest one.
 //
 // Three slots; version v goes into slot v % 3. Each slot is a sequence lock: the writers store
 // `begin` = v, the data, and at last `end` = v; a reader that finds begin == end after its copy has
 // copied one whole version. Data words are relaxed 64-bit atomics, so an overtaken reader reads old
 // or new words, never an undefined race.
 //
-// Thread safety: Begin, Write and Publish may be called from any thread of the writing process
-// under the rules below. A SnapshotReader belongs to one thread; there may be any number of them
-// anywhere. Invariants: Latest() never goes back. The version it names is complete. A reader never
-// blocks a writer, so a killed reader pins nothing; a killed writer leaves Latest() on a complete
-// slot.
+// Thread safety: any thread of the writing process may call Begin, Write and Publish under the
+// rules below. A SnapshotReader belongs to one thread; there may be any number of readers.
+// Invariants: Latest() never decreases. The version it names is complete. A reader never blocks a
+// writer, so a killed reader pins nothing; a killed writer leaves Latest() on a complete slot.
 #pragma once
 
 #include <cstddef>
@@ -37,14 +36,15 @@ class SnapshotMapping;
 
 class SnapshotWriter {
  public:
-  // `floats` is a multiple of 16 (CHECKed). `path` appears, mode 0600, when it is ready to be read;
-  // an old file of that name is replaced, its readers keep what they have mapped. An empty path
-  // takes anonymous memory: readers in this process, or in forks of it, only. Throws UserError
-  // naming the path if it cannot be created or the memory is not there (a full /dev/shm).
+  // `floats` is a multiple of 16 (CHECKed). The file, mode 0600, appears at `path` when it is ready
+  // to be read. It replaces an old file of that name, whose readers keep their mapping. With an
+  // empty path the memory is anonymous: only this process and its forks can read it. Throws
+  // UserError naming the path if it cannot be created or there is not enough memory (a full
+  // /dev/shm).
   SnapshotWriter(const std::filesystem::path& path, std::size_t floats, std::uint64_t fingerprint,
                  std::uint32_t term);
-  // The same, but with anonymous memory and a warning if there is no room: weights have to be fetched
-  // then. For a learner that comes back while its actors still hold the memory of the last one.
+  // The same, but falls back to anonymous memory, with a warning, if there is no room; actors then
+  // fetch the weights. For a learner that restarts while actors still hold its old memory.
   static SnapshotWriter SharedIfThereIsRoom(const std::filesystem::path& path, std::size_t floats,
                                             std::uint64_t fingerprint, std::uint32_t term);
   ~SnapshotWriter();
@@ -55,14 +55,14 @@ class SnapshotWriter {
   std::uint32_t term() const;
   bool shared() const { return !path_.empty(); }
 
-  // One version: every writing thread calls Begin(v) and then Write(v, ...) for its own part, parts
-  // not overlapping; when all are done one thread calls Publish. The caller sees to it that
-  //  - Publish(v) happens after every Write(v) (an acquire-release counter of finished threads), and
+  // To write a version, every writing thread calls Begin(v) and then Write(v, ...) for its own
+  // part; the parts do not overlap. When all are done, one thread calls Publish. REQUIRES:
+  //  - Publish(v) happens after every Write(v) (an acquire-release counter of finished threads).
   //  - Begin(v) happens after Publish(v - 2): at most kSnapshotSlots - 1 versions are being written
-  //    at any time, so that the newest complete one is never touched. The first version is any.
-  //    Versions may be left out where one is written at a time: Begin(v) after Publish(v - 1) or, with
-  //    v - 1 left out, Publish(v - 2).
-  // Begin CHECKs that the slot holds no version that was begun and not published.
+  //    at any time, so the newest complete one is never touched. The first version is arbitrary.
+  //    If only one is written at a time, versions may be left out: Begin(v) after Publish(v - 1)
+  //    or, if v - 1 is left out, Publish(v - 2).
+  // Begin CHECKs that the slot has no other version that was begun and not published.
   void Begin(std::uint64_t version);
   // offset and values.size() are multiples of 16 floats (CHECKed).
   void Write(std::uint64_t version, std::size_t offset, std::span<const float> values);
@@ -80,7 +80,7 @@ class SnapshotWriter {
 
 class SnapshotReader {
  public:
-  // Throws std::runtime_error naming the path and what is wrong: missing, too small, of another
+  // Throws std::runtime_error naming the path and the defect: missing, too small, of another
   // format, size or fingerprint.
   SnapshotReader(const std::filesystem::path& path, std::size_t floats, std::uint64_t fingerprint);
   // A reader in the writer's process; it may outlive the writer.
@@ -92,15 +92,15 @@ class SnapshotReader {
   std::size_t floats() const;
   std::uint32_t term() const;
 
-  // The newest complete version; nothing if there is none yet (nothing compares less than any
-  // version, so `Latest() >= wanted` says what it seems to say).
+  // Returns the newest complete version, or nullopt if there is none yet. nullopt is less than any
+  // version, so `Latest() >= wanted` is a correct test.
   std::optional<std::uint64_t> Latest() const;
 
   // Copies the newest complete version into `out` (floats() floats, CHECKed) if it is at least
-  // `at_least`. False, with `out` in an unspecified state, if it is not there yet, or if writers
-  // overtook every one of kSnapshotTries copies.
+  // `at_least`. Returns false, with `out` in an unspecified state, if there is no such version yet,
+  // or if writers overtook each of kSnapshotTries copies.
   bool Read(std::uint64_t at_least, std::span<float> out, SnapshotMeta& meta);
-  // What belongs to the newest complete version, without its weights; nothing where Read says false.
+  // Like Read, but without the weights.
   std::optional<SnapshotMeta> Peek();
 
  private:

@@ -16,7 +16,7 @@ namespace starling::wire {
 namespace {
 
 constexpr std::size_t kMaxPollItems = 16;
-constexpr int kHandshakeMs = 5000;  // who has not shown what it is by then, or no key, is cut off
+constexpr int kHandshakeMs = 5000;  // limit for ZeroMQ's greeting and the proof of a key
 
 void RaiseOpenFiles() {
   rlimit limit{};
@@ -29,14 +29,15 @@ std::size_t LargestFrame(const SocketOptions& options) {
   return std::max(kMaxFieldsBytes, options.max_elements * sizeof(float));
 }
 
-// What a peer's queue may hold, and one message that is on its way.
-std::uint64_t MostUnheard(const SocketOptions& options) {
+// The largest number of bytes that libzmq holds for an honest peer: a full queue and one message
+// that is arriving.
+std::uint64_t MaxUnread(const SocketOptions& options) {
   const auto messages = static_cast<std::uint64_t>(options.receive_queue) + 1;
   return messages * (kHeaderBytes + kMaxFieldsBytes + LargestFrame(options));
 }
 
 void Configure(zmq::socket_t& socket, const SocketOptions& options) {
-  // What CURVE makes longer: the command's name, its nonce, a flag and the tag that authenticates it.
+  // CURVE adds the command's name, its nonce, a flag and the authentication tag.
   constexpr std::size_t kCurveBytes = 8 + 8 + 1 + 16;
   const std::size_t largest = LargestFrame(options) + (options.keys ? kCurveBytes : 0);
   socket.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(largest));
@@ -48,20 +49,21 @@ void Configure(zmq::socket_t& socket, const SocketOptions& options) {
   socket.set(zmq::sockopt::curve_secretkey, options.keys->secret_key);
 }
 
-// Without a Gate in the context nobody comes in.
-void AskTheGate(zmq::socket_t& socket) {
+// Every connection needs the permission of the context's Gate. Without a Gate all are refused.
+void RequireGate(zmq::socket_t& socket) {
   socket.set(zmq::sockopt::curve_server, true);
   socket.set(zmq::sockopt::zap_domain, "starling");
-  constexpr int kZapEnforceDomain = 93, kOn = 1;  // zmq.h names it among its drafts only
+  constexpr int kZapEnforceDomain = 93, kOn = 1;  // zmq.h defines it with its draft options only
   CHECK(zmq_setsockopt(socket.handle(), kZapEnforceDomain, &kOn, sizeof kOn) == 0, "{}",
         zmq_strerror(zmq_errno()));
 }
 
 std::span<const std::byte> Bytes(const zmq::message_t& frame) {
-  return {static_cast<const std::byte*>(frame.data()), frame.size()};
+  return {frame.data<std::byte>(), frame.size()};
 }
 
-// Small frames arrive at any address.
+// Returns `bytes`, or a copy in `room` if they are not aligned for floats: libzmq stores small
+// frames at any address.
 std::span<const std::byte> Aligned(std::span<const std::byte> bytes, std::vector<float>& room) {
   const bool aligned = reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(float) == 0;
   if (aligned || bytes.empty()) return bytes;
@@ -70,8 +72,8 @@ std::span<const std::byte> Aligned(std::span<const std::byte> bytes, std::vector
   return std::as_bytes(std::span<const float>(room)).first(bytes.size());
 }
 
-// One whole message, however many frames it has; three are kept. `routed`: a frame with the peer's
-// name comes first.
+// Receives one whole message and keeps its first three frames. `routed`: the peer's name is an
+// extra frame before them. Returns false if there is no message.
 bool ReceiveMessage(zmq::socket_t& socket, bool routed, Envelope& out) {
   Envelope::Impl& impl = out.impl();
   zmq::message_t extra;
@@ -79,7 +81,7 @@ bool ReceiveMessage(zmq::socket_t& socket, bool routed, Envelope& out) {
     if (!ReceiveFrame(socket, extra)) return false;
     impl.peer = extra.to_string();
   }
-  // libzmq hands over complete messages only, so that none of these frames has to be waited for.
+  // libzmq delivers whole messages only, so the other frames of this one are there.
   bool more = !routed || extra.more();
   for (impl.count = 0; more; ++impl.count) {
     zmq::message_t& frame = impl.count < kMessageFrames ? impl.frames[impl.count] : extra;
@@ -99,7 +101,7 @@ bool ReceiveMessage(zmq::socket_t& socket, bool routed, Envelope& out) {
   return true;
 }
 
-// The frame that decides whether the message can be sent.
+// Sends the first frame of a message, which decides whether the message can be sent.
 SendStatus SendFirst(zmq::socket_t& socket, zmq::message_t& frame) {
   const SendStatus status = SendFrame(socket, frame, true);
   if (status != SendStatus::kFull) return status;
@@ -109,18 +111,18 @@ SendStatus SendFirst(zmq::socket_t& socket, zmq::message_t& frame) {
 
 using Owner = std::shared_ptr<const float[]>;
 
-// Sent from where it lies, if it has an owner, which the frame keeps.
+// If the tensor has an owner, the frame shares it and the tensor is not copied.
 zmq::message_t TensorFrame(const Frames& frames) {
   const std::span<const std::byte> bytes = frames.tensor_bytes();
   if (!frames.owner) return {bytes.data(), bytes.size()};
   const auto release = [](void*, void* owner) { delete static_cast<Owner*>(owner); };
-  // libzmq reads what it sends, no more.
+  // The const_cast is safe: libzmq only reads a message that it sends.
   return {const_cast<std::byte*>(bytes.data()), bytes.size(), release, new Owner(frames.owner)};
 }
 
-// The frames of a message after `status`, that of the frame before them. If a connection ends
-// between two frames the rest must be sent all the same: libzmq throws it away up to the end of the
-// message.
+// Sends the other frames of a message; `status` is that of the frame before them. If the connection
+// ends between two frames, the others must be sent all the same: libzmq discards them up to the end
+// of the message.
 SendStatus SendBody(zmq::socket_t& socket, const Frames& frames, SendStatus status) {
   zmq::message_t fields(frames.fields.data(), frames.fields.size());
   if (SendFrame(socket, fields, true) != SendStatus::kSent) status = SendStatus::kGone;
@@ -148,8 +150,8 @@ Envelope::Envelope(Envelope&&) noexcept = default;
 Envelope& Envelope::operator=(Envelope&&) noexcept = default;
 
 const std::string& Envelope::peer() const {
-  static const std::string nobody;
-  return impl_ ? impl_->peer : nobody;
+  static const std::string none;
+  return impl_ ? impl_->peer : none;
 }
 
 const std::string& Envelope::key() const {
@@ -171,16 +173,17 @@ ServerSocket::ServerSocket(Context& context, const std::string& endpoint,
                            const SocketOptions& options) {
   impl_->socket = OpenSocket(context, zmq::socket_type::router);
   Configure(impl_->socket, options);
-  // A host that has gone says nothing, and neither does a peer in the middle of a frame. libzmq asks for a
-  // sign of life and takes whole frames only for one.
+  // Detects hosts that vanished and peers that stop within a frame: libzmq sends pings, and only a
+  // whole frame counts as a reply.
   impl_->socket.set(zmq::sockopt::heartbeat_ivl, options.silence_ms);
   impl_->socket.set(zmq::sockopt::heartbeat_timeout, options.silence_ms);
   impl_->socket.set(zmq::sockopt::handshake_ivl, kHandshakeMs);
-  impl_->socket.set(zmq::sockopt::router_mandatory, true);  // or sends to the dead succeed silently
-  if (options.keys) AskTheGate(impl_->socket);
+  // Without it, sends to dead peers succeed silently.
+  impl_->socket.set(zmq::sockopt::router_mandatory, true);
+  if (options.keys) RequireGate(impl_->socket);
   if (endpoint.starts_with("tcp:")) {
     impl_->events.emplace(context, impl_->socket, options.keys.has_value());
-    impl_->unfinished.emplace(MostUnheard(options));
+    impl_->unfinished.emplace(MaxUnread(options));
   }
   endpoint_ = Bind(*impl_, endpoint, options.keys.has_value());
 }
@@ -220,8 +223,8 @@ ClientSocket::ClientSocket(Context& context, const std::string& endpoint,
                            const SocketOptions& options) {
   impl_->socket = OpenSocket(context, zmq::socket_type::dealer);
   Configure(impl_->socket, options);
-  // Not ZMQ_IMMEDIATE: with it a learner's last words are thrown away unread when its connection ends.
-  // So what is queued for a learner that is not there reaches its successor, which refuses its term.
+  // Not ZMQ_IMMEDIATE, which would discard a learner's last messages when its connection ends. So
+  // messages queued for a dead learner reach its successor, which refuses their term.
   if (options.keys) impl_->socket.set(zmq::sockopt::curve_serverkey, options.server_key);
   Connect(impl_->socket, endpoint, options.keys.has_value());
 }
@@ -236,6 +239,7 @@ bool ClientSocket::Send(const Frames& frames) {
 bool ClientSocket::Receive(Envelope& out) { return ReceiveMessage(impl_->socket, false, out); }
 
 bool Poll(std::span<PollItem> items, std::int64_t timeout_ms) {
+  // zmq_poll has an array of its own type; a fixed one avoids an allocation in every call.
   CHECK(items.size() <= kMaxPollItems, "{} items", items.size());
   std::array<zmq_pollitem_t, kMaxPollItems> polled{};
   for (std::size_t i = 0; i < items.size(); ++i) {

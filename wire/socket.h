@@ -1,8 +1,8 @@
 // The sockets between learner and actors: ROUTER and DEALER for messages, XPUB and SUB for the
-// version beacon. Thin: nothing here knows what a message means.
+// version beacon. They do not depend on the content of messages.
 //
-// Every call but Poll returns at once. Plain sockets exist only on ipc and loopback, all others speak
-// CURVE (CheckEndpoint); queues are a few messages long and a full one is a returned `false`.
+// Only Poll waits. Plain sockets exist only on ipc and loopback, all others use CURVE
+// (CheckEndpoint). Queues are a few messages long; sending to a full one returns false.
 //
 // Thread safety: a Context may be shared; each socket belongs to one thread. An Envelope may be
 // moved to another thread and destroyed there.
@@ -22,12 +22,14 @@
 namespace starling::wire {
 
 // Throws UserError unless `endpoint` is "ipc://PATH" (PATH of 1 to 107 bytes, not abstract) or
-// "tcp://HOST:PORT" with PORT a number up to 65535 or "*" (any free one, as 0) and a loopback HOST
-// (127.0.0.0/8, [::1], localhost) or, with `keys`, any: a name, an address, "*" for all of a host's.
+// "tcp://HOST:PORT". PORT is a number up to 65535, or "*" or 0 for any free one. HOST is on
+// loopback (127.0.0.0/8, [::1], localhost); with `keys` it may be any name or address, or "*" for
+// all addresses of the host.
 void CheckEndpoint(const std::string& endpoint, bool keys = false);
 
-// One I/O thread. Must outlive its sockets. Raises the soft limit of open files to the hard one,
-// since a listener without descriptors spins. Throws UserError if there are none left.
+// One I/O thread of ZeroMQ. Must outlive its sockets. Raises the soft limit of open files to the
+// hard limit, because a listener without descriptors spins. Throws UserError if there are none
+// left.
 class Context {
  public:
   Context();
@@ -43,20 +45,20 @@ class Context {
 };
 
 struct SocketOptions {
-  std::size_t max_elements = 0;  // of a tensor; a longer frame disconnects the peer that sent it
+  std::size_t max_elements = 0;  // of a tensor; a longer frame disconnects its sender
   int receive_queue = 8;         // messages per peer
   int send_queue = 8;
-  int linger_ms = 500;  // how long a closing socket still tries to deliver
-  // A server: of a peer of whom no whole frame has come for so long the connection is closed, at the latest
-  // after twice as long. 0: never; who has shown its key may then go on with a frame for ever.
+  int linger_ms = 500;  // how long a closing socket tries to deliver
+  // Servers only: a connection without a whole frame for silence_ms is closed, at the latest after
+  // twice that time. 0: never; a peer with a key may then extend a frame without limit.
   int silence_ms = 0;
-  // CURVE: a server's own keys, for a Gate (wire/gate.h) decides who may come in; a client's own and its
-  // server's public key. Without, the socket is plain.
+  // CURVE keys of this socket; without them it is plain. A Gate (wire/gate.h) admits the clients of
+  // a server with keys.
   std::optional<KeyPair> keys{};
-  std::string server_key{};
+  std::string server_key{};  // clients only: the server's public key
 };
 
-// A received message; owns its frames.
+// A received message. It owns its frames.
 class Envelope {
  public:
   Envelope();
@@ -64,12 +66,12 @@ class Envelope {
   Envelope(Envelope&&) noexcept;
   Envelope& operator=(Envelope&&) noexcept;
 
-  // Who sent it: an opaque name that the server's socket gave to the connection; empty at a client.
+  // The sender: an opaque name that the server's socket gave to the connection; empty at a client.
   const std::string& peer() const;
-  // Its sender's public key, which was proved; empty at a client and on a plain socket.
+  // The sender's verified public key; empty at a client and on a plain socket.
   const std::string& key() const;
   // Valid while this envelope lives (moving it does not move the bytes). The tensor is aligned for
-  // floats. Of a message with more than three frames the rest was thrown away and only counted.
+  // floats. Frames after the third are counted and discarded.
   FrameView frames() const;
 
   struct Impl;
@@ -79,7 +81,7 @@ class Envelope {
   std::unique_ptr<Impl> impl_;
 };
 
-// What Poll can wait for.
+// The base of all sockets: Poll can wait for one.
 class Socket {
  public:
   Socket(const Socket&) = delete;
@@ -102,21 +104,22 @@ class ServerSocket : public Socket {
   ServerSocket(Context& context, const std::string& endpoint, const SocketOptions& options);
   ~ServerSocket();
 
-  // The endpoint that peers of this host connect to, with the port that was chosen.
+  // The endpoint for peers on this host, with the actual port.
   const std::string& endpoint() const { return endpoint_; }
 
-  // Since the last call: connections that ended before their peer had shown a key (none, a wrong key of
-  // ours, something else than ZeroMQ). Call it often: the news are kept until then.
+  // Returns the number of connections since the last call that ended before the peer proved a key
+  // (it has none, expects another server's key, or does not speak ZeroMQ). Call it often: the
+  // reports take memory until then.
   std::size_t FailedHandshakes();
-  // Over tcp: ends the connections over which more bytes have come since the last whole message than a full
-  // queue of the largest has (wire/unfinished.h). A sentence for each. Call it often, after Receive; `now_ms`
-  // is any monotonic milliseconds clock.
+  // Over tcp: ends the connections that have received more bytes since their last whole message
+  // than a full queue of the largest messages has (wire/unfinished.h). Returns a sentence for each.
+  // Call it often, after Receive. `now_ms` is any monotonic milliseconds clock.
   std::vector<std::string> CutUnfinished(std::int64_t now_ms);
 
-  // False if nothing is there. `out` is overwritten.
+  // Overwrites `out`. Returns false if there is no message.
   bool Receive(Envelope& out);
-  // kFull and kGone: the message is not sent, other peers are not affected. That a connection ended
-  // is told by the first send after it, so a heartbeat to every peer finds the dead ones.
+  // kFull and kGone: the message is not sent, other peers are not affected. The first send after
+  // the end of a connection returns kGone, so heartbeats to all peers find the dead ones.
   SendStatus TrySend(const std::string& peer, const Frames& frames);
   bool Send(const std::string& peer, const Frames& frames) {
     return TrySend(peer, frames) == SendStatus::kSent;
@@ -126,15 +129,15 @@ class ServerSocket : public Socket {
   std::string endpoint_;
 };
 
-// The actor's end. Connects and reconnects by itself. What it queued for a learner that has gone reaches
-// the next one on the endpoint; what a learner said before it went can still be received.
+// The actor's end. Connects and reconnects by itself. Messages queued for a learner that has ended
+// reach the next one on the endpoint; messages that a learner sent before it ended are delivered.
 class ClientSocket : public Socket {
  public:
-  // Throws UserError if the endpoint is not allowed. That nobody listens yet is no error.
+  // Throws UserError if the endpoint is not allowed. The learner may start later.
   ClientSocket(Context& context, const std::string& endpoint, const SocketOptions& options);
   ~ClientSocket();
 
-  // False if the queue is full; Poll for `writable` and try again.
+  // Returns false if the queue is full; Poll for `writable` and try again.
   bool Send(const Frames& frames);
   bool Receive(Envelope& out);
 };
@@ -146,16 +149,16 @@ struct Beacon {
   friend bool operator==(const Beacon&, const Beacon&) = default;
 };
 
-// Tells every subscriber the newest version, 16 bytes each time. A subscriber that is slow misses
-// some; the next one says it all.
+// Sends the newest version to every subscriber, 16 bytes each time. A slow subscriber misses some
+// and needs only the last.
 class BeaconSender : public Socket {
  public:
-  BeaconSender(Context& context, const std::string& endpoint);  // throws as ServerSocket
+  BeaconSender(Context& context, const std::string& endpoint);  // throws like ServerSocket
   ~BeaconSender();
   const std::string& endpoint() const { return endpoint_; }
   void Publish(const Beacon& beacon);
-  // Call when Poll says readable, that is when someone has subscribed: repeats the last beacon, so
-  // that a late joiner need not wait for the next version.
+  // Repeats the last beacon for new subscribers, so that they need not wait for the next version.
+  // Call it when Poll reports the sender readable, which means that there is one.
   void Repeat();
 
  private:
@@ -170,14 +173,13 @@ class BeaconSender : public Socket {
 // Keeps only the newest beacon.
 class BeaconReceiver : public Socket {
  public:
-  BeaconReceiver(Context& context, const std::string& endpoint);  // throws as ClientSocket
+  BeaconReceiver(Context& context, const std::string& endpoint);  // throws like ClientSocket
   ~BeaconReceiver();
-  // False if none came since the last call.
+  // Returns false if there is none since the last call.
   bool Receive(Beacon& out);
 };
 
-// Something to wait for: a socket of this file or a file descriptor (an eventfd). One that is
-// neither is never ready.
+// A socket of this file or a file descriptor (an eventfd). An item with neither is never ready.
 struct PollItem {
   const Socket* socket = nullptr;
   int fd = -1;  // used if socket is null
@@ -187,8 +189,9 @@ struct PollItem {
   bool writable = false;
 };
 
-// Waits until an item is ready or `timeout_ms` have passed (negative: for ever, 0: not at all).
-// True if any is ready. A signal ends the wait early, with false: the caller looks at its flags.
+// Waits until an item is ready or `timeout_ms` have passed (negative: without limit, 0: not at
+// all). Returns whether any is ready. A signal ends the wait early, with false; the caller checks
+// its flags.
 bool Poll(std::span<PollItem> items, std::int64_t timeout_ms);
 
 }  // namespace starling::wire

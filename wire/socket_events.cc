@@ -24,19 +24,20 @@ SocketEvents::SocketEvents(Context& context, zmq::socket_t& watched, bool keys) 
         zmq_strerror(zmq_errno()));
   reports_ = OpenSocket(context, zmq::socket_type::pair);
   reports_.set(zmq::sockopt::linger, 0);
-  reports_.set(zmq::sockopt::rcvhwm, 0);  // or a full queue would stop the I/O thread
+  reports_.set(zmq::sockopt::rcvhwm, 0);  // no limit: a full queue would stop the I/O thread
   reports_.connect(name);
 }
 
 void SocketEvents::Read() {
-  // Of two frames each: what happened (u16, i32), where.
+  // A report has two frames: the event with its value (u16, i32), and the endpoint, which is
+  // skipped.
   for (zmq::message_t frame; ReceiveFrame(reports_, frame);) {
     if (!frame.more()) continue;
     std::uint16_t event = 0;
     std::int32_t value = 0;
     CHECK(frame.size() == sizeof event + sizeof value, "an event of {} bytes", frame.size());
     std::memcpy(&event, frame.data(), sizeof event);
-    std::memcpy(&value, static_cast<const std::byte*>(frame.data()) + sizeof event, sizeof value);
+    std::memcpy(&value, frame.data<std::byte>() + sizeof event, sizeof value);
     if (event == ZMQ_EVENT_ACCEPTED) {
       accepted_.push_back(value);
     } else {

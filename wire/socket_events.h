@@ -1,4 +1,5 @@
-// What libzmq's I/O thread reports of a server's connections. Include it in .cc files only.
+// Connection events of a server socket, as libzmq's I/O thread reports them. Include it in .cc
+// files only.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +12,14 @@ namespace starling::wire {
 
 class SocketEvents {
  public:
-  // `keys`: handshakes that fail are counted. `watched` is not bound yet.
+  // With `keys`, counts handshakes that fail. REQUIRES: `watched` is not bound yet.
   SocketEvents(Context& context, zmq::socket_t& watched, bool keys);
 
-  // Call it often: what was reported is kept until then.
+  // Reads the waiting reports. Call it often: they take memory until then.
   void Read();
-  // Since the last call: connections that ended before their peer had shown a key; descriptors of those that
-  // were accepted.
+  // Connections since the last call that ended before the peer proved a key.
   std::size_t TakeFailedHandshakes();
+  // Descriptors of the connections that were accepted since the last call.
   std::vector<int> TakeAccepted();
 
  private:

@@ -22,20 +22,21 @@ namespace {
   throw UserError(fmt::format("cannot {} {}: {}; {}", what, endpoint, why, advice));
 }
 
-bool SomebodyListens(const std::string& path) {
+// Returns whether a process listens on the Unix socket `path`.
+bool HasListener(const std::string& path) {
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return false;
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path, path.c_str(), path.size());  // at most 107 of 108 bytes: parsed
+  std::memcpy(address.sun_path, path.c_str(), path.size());  // ParseEndpoint limits the size
   const int status = connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
   const bool listens = status == 0 || errno == EAGAIN || errno == EINPROGRESS;
   close(fd);
   return listens;
 }
 
-// Where processes of this host reach a socket that listens on all of its addresses.
-std::string Nearest(std::string endpoint) {
+// Returns the endpoint for processes of this host if the socket listens on all addresses.
+std::string LocalEndpoint(std::string endpoint) {
   const std::pair<std::string, const char*> all[] = {{"tcp://0.0.0.0:", "tcp://127.0.0.1:"},
                                                      {"tcp://[::]:", "tcp://[::1]:"}};
   for (const auto& [any, loopback] : all) {
@@ -44,7 +45,8 @@ std::string Nearest(std::string endpoint) {
   return endpoint;
 }
 
-// libzmq unlinks whatever has the name before it binds: look first.
+// Checks that no live socket and no other file has this path: libzmq unlinks any file before it
+// binds.
 void CheckFree(const Endpoint& endpoint, const std::string& text) {
   struct stat status {};
   if (!endpoint.ipc || lstat(endpoint.path.c_str(), &status) != 0) return;
@@ -52,7 +54,7 @@ void CheckFree(const Endpoint& endpoint, const std::string& text) {
     Fail("listen on", text, "a file of that name is there, and it is no socket",
          "choose another wire.endpoint");
   }
-  if (SomebodyListens(endpoint.path)) {
+  if (HasListener(endpoint.path)) {
     Fail("listen on", text, "another process listens there",
          "end it or choose another wire.endpoint");
   }
@@ -84,16 +86,16 @@ std::string Bind(Socket::Impl& impl, const std::string& text, bool keys) {
              : "choose another wire.endpoint: a free port on an address of this machine, not on "
                "its name, or on * for all addresses");
   }
-  if (!endpoint.ipc) return Nearest(socket.get(zmq::sockopt::last_endpoint));
+  if (!endpoint.ipc) return LocalEndpoint(socket.get(zmq::sockopt::last_endpoint));
   impl.bound_path = endpoint.path;
-  chmod(endpoint.path.c_str(), 0600);  // connecting needs write permission
+  chmod(endpoint.path.c_str(), 0600);  // to connect, other users would need write permission
   return endpoint.zmq;
 }
 
 void Connect(zmq::socket_t& socket, const std::string& text, bool keys) {
   const Endpoint endpoint = ParseEndpoint(text, keys);
   socket.set(zmq::sockopt::ipv6, endpoint.ipv6);
-  // Learners come back within a fraction of a second.
+  // A learner restarts within a fraction of a second.
   socket.set(zmq::sockopt::reconnect_ivl, 20);
   socket.set(zmq::sockopt::reconnect_ivl_max, 200);
   try {

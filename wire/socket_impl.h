@@ -1,5 +1,4 @@
-// What the socket files share behind wire/socket.h: cppzmq stays in here. Include it in .cc files
-// only.
+// The implementation that the socket files share. It includes cppzmq: include it in .cc files only.
 #pragma once
 
 #include <unistd.h>
@@ -22,13 +21,14 @@ struct Context::Impl {
 };
 
 struct Socket::Impl {
-  // Of a server over tcp. It outlives the socket, whose I/O thread writes to it.
+  // Both are for servers over tcp only. `events` outlives the socket, whose I/O thread writes to
+  // it.
   std::optional<SocketEvents> events;
-  std::optional<UnfinishedMessages> unfinished;  // where there are events
+  std::optional<UnfinishedMessages> unfinished;
   zmq::socket_t socket;
-  std::string bound_path;  // of an ipc socket that listens
+  std::string bound_path;  // of a listening ipc socket
 
-  // libzmq leaves the file behind. While this socket listens nobody else can have bound the path.
+  // Removes the file, which libzmq does not. No other socket can have bound the path meanwhile.
   ~Impl() {
     if (!bound_path.empty()) unlink(bound_path.c_str());
   }
@@ -38,25 +38,26 @@ struct Envelope::Impl {
   std::string peer, key;
   std::size_t count = 0;
   std::array<zmq::message_t, kMessageFrames> frames;
-  std::vector<float> aligned;  // the tensor, if it did not arrive aligned
+  std::vector<float> aligned;  // a copy of the tensor, if its frame is not aligned
   FrameView view;
 };
 
-// A socket of this type. Throws UserError if the process has no descriptors left.
+// Throws UserError if the process has no descriptors left.
 zmq::socket_t OpenSocket(Context& context, zmq::socket_type type);
 
-// Both throw UserError naming the endpoint. Bind returns the endpoint as peers must write it; it
-// takes over the file of a dead ipc socket, never that of a live one or of something else.
-// `keys`: it speaks CURVE.
+// Both throw UserError naming the endpoint. `keys`: the socket uses CURVE. Bind returns the
+// endpoint for peers. It replaces the file of a dead ipc socket, but no live socket and no other
+// file.
 std::string Bind(Socket::Impl& impl, const std::string& endpoint, bool keys = false);
 void Connect(zmq::socket_t& socket, const std::string& endpoint, bool keys = false);
 
-// Takes in what the I/O thread has reported. libzmq does so by itself only now and then, and until
-// it has, a queue that the peer has long emptied looks full.
+// Processes the reports of the I/O thread. libzmq does so by itself only now and then; until then a
+// queue looks full that the peer has emptied long ago.
 void Refresh(zmq::socket_t& socket);
-// One frame, not waiting. kFull also where no connection stands; kGone only on a ROUTER.
+// Sends one frame without waiting. Returns kFull also if there is no connection; kGone only for a
+// ROUTER.
 SendStatus SendFrame(zmq::socket_t& socket, zmq::message_t& frame, bool more);
-// False if there is nothing.
+// Returns false if there is no frame.
 bool ReceiveFrame(zmq::socket_t& socket, zmq::message_t& frame);
 
 }  // namespace starling::wire

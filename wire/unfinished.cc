@@ -21,7 +21,7 @@ std::optional<std::uint64_t> Cookie(int fd) {
   return cookie;
 }
 
-// That the peer has sent and the kernel has acknowledged.
+// The bytes that the peer has sent and the kernel has acknowledged.
 std::optional<std::uint64_t> BytesReceived(int fd) {
   tcp_info info{};
   socklen_t size = sizeof info;
@@ -29,7 +29,7 @@ std::optional<std::uint64_t> BytesReceived(int fd) {
   return info.tcpi_bytes_received;
 }
 
-// Of those: that nobody has read yet.
+// The bytes of those that libzmq has not read yet.
 std::uint64_t BytesUnread(int fd) {
   int bytes = 0;
   return ::ioctl(fd, FIONREAD, &bytes) == 0 ? static_cast<std::uint64_t>(bytes) : 0;
@@ -67,10 +67,10 @@ std::vector<std::string> UnfinishedMessages::Cut(std::int64_t now_ms) {
     const auto bytes = BytesReceived(fd);
     if ((connection.over = !bytes)) continue;  // closed
     if (std::exchange(connection.heard, false)) connection.bytes = *bytes;
-    if (*bytes < connection.bytes + most_) continue;
-    // Asked only now, for each question costs as much as the one above. What waits in the kernel may be whole
-    // messages; and the number may be somebody else's.
-    if (*bytes < connection.bytes + most_ + BytesUnread(fd)) continue;
+    if (*bytes < connection.bytes + limit_) continue;
+    // The two checks below cost a system call each, so they come last. Bytes that wait in the
+    // kernel may be whole messages, and `fd` may be another connection by now.
+    if (*bytes < connection.bytes + limit_ + BytesUnread(fd)) continue;
     connection.over = true;
     if (Cookie(fd) != connection.cookie) continue;
     cut.push_back(fmt::format("{} has sent {:.1f} MB of a message that does not end",

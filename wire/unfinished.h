@@ -1,9 +1,9 @@
-// Ends the connections of peers that never end a message. libzmq hands over whole messages only and bounds
-// how many wait and how long a frame is, not how many frames a message has: what comes after one that does
-// not end is kept, for ever.
+// Ends the connections of peers that never end a message. libzmq delivers whole messages only. It
+// limits the number of waiting messages and the size of a frame, but not the number of frames, so
+// it keeps a message that never ends without any limit.
 //
-// So the bytes that libzmq has read from a connection are compared with those at the last moment at which a
-// whole message came over it. A peer has at most `most` bytes and what it can send in between two looks.
+// This class counts the bytes that libzmq has read from a connection since its last whole message.
+// So a peer takes at most `limit` bytes of memory plus those that it sends between two checks.
 //
 // Thread safety: none.
 #pragma once
@@ -21,24 +21,25 @@ class UnfinishedMessages {
  public:
   static constexpr std::int64_t kLookMs = 50;
 
-  // `most`: bytes of an honest peer that libzmq may hold.
-  explicit UnfinishedMessages(std::uint64_t most) : most_(most) {}
+  // `limit`: the largest number of bytes that libzmq holds for an honest peer.
+  explicit UnfinishedMessages(std::uint64_t limit) : limit_(limit) {}
 
-  // A connection over tcp was accepted as `fd`. It may be closed at any time, and the number used again.
+  // A tcp connection was accepted as `fd`. It may be closed, and the number reused, at any time.
   void Accepted(int fd);
-  // A whole message came over it. Of one that is not known: ignored.
+  // A whole message arrived over `fd`. Ignores an unknown connection.
   void Heard(int fd);
-  // Ends the connections that have brought more than `most` bytes since. A sentence for each.
-  // At most once in kLookMs; `now_ms` is any monotonic milliseconds clock.
+  // Ends the connections with more than `limit` bytes since their last whole message. Returns a
+  // sentence for each. Checks at most once per kLookMs; `now_ms` is any monotonic milliseconds
+  // clock.
   std::vector<std::string> Cut(std::int64_t now_ms);
 
  private:
   struct Connection {
-    std::uint64_t cookie = 0;  // the kernel's name for it, which is never used again
-    std::uint64_t bytes = 0;   // that had come when it was looked at after a whole message
+    std::uint64_t cookie = 0;  // the kernel's id of the connection, which is never reused
+    std::uint64_t bytes = 0;   // received at the first check after the last whole message
     bool heard = false, over = false;
   };
-  const std::uint64_t most_;
+  const std::uint64_t limit_;
   std::int64_t next_look_ms_ = std::numeric_limits<std::int64_t>::min();
   std::unordered_map<int, Connection> connections_;
 };

@@ -14,15 +14,15 @@
 namespace starling {
 namespace {
 
-// The nearest of the .toml files beside a path that does not exist.
-std::string NearFile(const std::filesystem::path& path) {
+// Suggests a .toml file of the same directory with a similar name, or returns "".
+std::string SimilarFile(const std::filesystem::path& path) {
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
   std::error_code ignored;
   std::vector<std::string> stems;
   for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
     if (entry.path().extension() == ".toml") stems.push_back(entry.path().stem().string());
   }
-  std::ranges::sort(stems);  // a directory lists its files in any order
+  std::ranges::sort(stems);  // the order of a directory is arbitrary
   const std::string nearest = NearestName(path.stem().string(), stems);
   if (nearest.empty()) return "";
   return fmt::format("; did you mean \"{}\"?", (path.parent_path() / (nearest + ".toml")).string());
@@ -37,7 +37,7 @@ std::string ReadConfigFile(const std::filesystem::path& path) {
     return ReadFile(path);
   } catch (const std::system_error& error) {
     throw UserError(fmt::format("config {} cannot be read: {}{}", path.string(),
-                                error.code().message(), NearFile(path)));
+                                error.code().message(), SimilarFile(path)));
   }
 }
 
@@ -55,7 +55,8 @@ Config ParseConfig(const std::string& text, const std::string& name,
   const bool parsed = reader.ReadDocument(text);
   for (const std::string& setting : overrides) reader.ReadOverride(setting);
   if (parsed) reader.Finish(ActorsThatFit(reader.config().actors), check);
-  if (const std::string said = reader.mistakes().Text(); !said.empty()) throw UserError(said);
+  const std::string mistakes = reader.mistakes().Text();
+  if (!mistakes.empty()) throw UserError(mistakes);
   if (source != nullptr) *source = reader.Source();
   return reader.config();
 }

@@ -1,6 +1,6 @@
 // The configuration of a run: plain typed structs, one per TOML section, with their defaults.
 // configs/reference.toml explains every key; core/config/config_schema.cc is the one table that ties keys,
-// ranges and members together. A Config that Load returned is valid: nothing below re-checks it.
+// ranges and members together. A Config that LoadConfig returned is valid and is not checked again.
 #pragma once
 
 #include <cstddef>
@@ -16,74 +16,70 @@
 namespace starling {
 
 inline constexpr std::uint64_t kUnbounded = std::numeric_limits<std::uint64_t>::max();
-// Of ToToml(config): a run's configuration is sent to each actor in one message.
+// Limit of ToToml(config), which each actor receives in one message.
 inline constexpr std::size_t kMostConfigBytes = 48 * 1024;
-// Of one gradient: their activations stay in memory.
+// Limit of the samples of one gradient, whose activations stay in memory.
 inline constexpr std::int64_t kMostSamples = 1'000'000;
 
 struct RunConfig {
   std::string name;  // default: the config file's name without .toml
   std::uint64_t seed = 1;
-  std::uint64_t steps =
-      5'000'000;            // environment steps over all actors; ends at the first update >= it
+  // Environment steps over all actors. The run ends at the first update that reaches them.
+  std::uint64_t steps = 5'000'000;
   std::string dir;          // default: runs/<name>
-  std::string init_from{};  // a run or checkpoint whose weights a new run starts with; "" = none
-  double metrics_s = 1;     // between two lines of metrics.jsonl
-  bool tensorboard = true;  // event files for TensorBoard, beside metrics.jsonl
-
+  std::string init_from{};  // run or checkpoint with the first weights; "" = none
+  double metrics_s = 1;     // seconds between two lines of metrics.jsonl
+  bool tensorboard = true;  // also write event files for TensorBoard
   friend bool operator==(const RunConfig&, const RunConfig&) = default;
 };
 
 struct EnvConfig {
   std::string name = "minatar/breakout";
-  double sticky_actions = -1;       // chance that a frame repeats the last action; "auto" (-1 here)
-  bool ramping = true;              // games grow harder, where they can
+  double sticky_actions = -1;       // chance that a frame repeats the last action; -1 is "auto"
+  bool ramping = true;              // games that can become harder do
   std::string action_set = "full";  // "full", "minimal"
 
-  // The wrappers, in the order in which they work (envs/wrappers).
-  std::int64_t noop_max = 0;    // no-ops before an episode begins: 1 to noop_max of them
-  std::int64_t repeat = 1;      // frames an action is repeated for
-  bool max_pool = false;        // the maximum of the last two frames is seen
-  bool life_loss_ends = false;  // a lost life is an end to the one who trains
-  std::int64_t time_limit = 0;  // steps of the agent in an episode; 0 = no limit
-  double reward_clip = 0;       // rewards are cut to [-reward_clip, reward_clip]; 0 = off
-  bool pixels = false;          // 84 x 84 grey
-  std::int64_t stack = 1;       // frames seen at once
+  // The wrappers, in the order in which they are applied (envs/wrappers).
+  std::int64_t noop_max = 0;    // an episode begins with 1 to noop_max no-ops; 0 = none
+  std::int64_t repeat = 1;      // frames per action
+  bool max_pool = false;        // observe the maximum of the last two frames
+  bool life_loss_ends = false;  // a lost life ends the episode for training
+  std::int64_t time_limit = 0;  // agent steps in an episode; 0 = no limit
+  double reward_clip = 0;       // clip rewards to [-reward_clip, reward_clip]; 0 = off
+  bool pixels = false;          // observe 84 x 84 grey pixels
+  std::int64_t stack = 1;       // frames in an observation
 
-  // The pace at which actors play (envs/paced.h); nobody else keeps it.
-  double step_ms = 0;      // that a step of an actor's envs takes at least; 0 = as fast as they can
-  double step_jitter = 0;  // each unroll's pace is uniform within step_ms +- this share of it
+  // Pace of training actors (envs/paced.h).
+  double step_ms = 0;      // minimum duration of a step of all envs of an actor; 0 = none
+  double step_jitter = 0;  // an unroll's pace is uniform in step_ms x [1 - jitter, 1 + jitter]
 
-  // Envs in processes of their own (gym:, plugin: with isolate).
-  std::string python = "auto";  // the interpreter with gymnasium
+  // Envs in separate processes (gym:, plugin: with isolate).
+  std::string python = "auto";  // interpreter with gymnasium
   std::string options{};        // JSON object: keyword arguments of gymnasium.make
   std::int64_t per_process = 8;
-  double timeout_s = 5;  // a step that takes longer is given up
-  bool isolate = false;  // plugin: in a process of its own
-
+  double timeout_s = 5;  // limit for a step
+  bool isolate = false;  // run a plugin in a separate process
   friend bool operator==(const EnvConfig&, const EnvConfig&) = default;
 };
 
 struct ActorsConfig {
-  std::int64_t count = 0;  // "auto" (0 here) = cores, or GPUs; resolved by Load
+  std::int64_t count = 0;  // 0 is "auto": one per core or GPU; resolved by LoadConfig
   std::int64_t envs_per_actor = 32;
   std::int64_t unroll = 5;          // steps per env in one gradient
-  std::string backend = "cpu";      // what computes the net: "cpu", "cuda", "auto" (cuda if it can)
-  std::string env_device = "auto";  // where the env is played: "auto", "cpu", "cuda"
-
+  std::string backend = "cpu";      // device of the net: "cpu", "cuda", "auto" (cuda if available)
+  std::string env_device = "auto";  // device of the envs: "auto", "cpu", "cuda"
   friend bool operator==(const ActorsConfig&, const ActorsConfig&) = default;
 };
 
 struct NetConfig {
-  // "minatar", "atari", "atari_lstm", "nature", "mlp", or "layers"; "auto" = "layers" if there are
-  // any, else "minatar"; resolved by Load
+  // "minatar", "atari", "atari_lstm", "nature", "mlp", "layers"; "auto" = "layers" if `layers` is
+  // not empty, else "minatar"; resolved by LoadConfig
   std::string kind = "auto";
-  std::vector<std::int64_t> hidden = {128};  // widths of the fully connected layers of such a kind
+  std::vector<std::int64_t> hidden = {128};  // widths of fully connected layers; not of "layers"
   std::vector<std::string> layers{};         // the whole stack, bottom up (net/stack.h)
   std::string init = "orthogonal";           // "orthogonal", "kaiming", "fan_in"
   std::string precision = "f32";             // "f32", "bf16", "tf32"
   std::int64_t stages = 1;
-
   friend bool operator==(const NetConfig&, const NetConfig&) = default;
 };
 
@@ -94,8 +90,7 @@ struct LossConfig {
   double entropy = 0.03;                    // at step 0
   double entropy_end = 0.01;                // at run.steps
   std::string entropy_schedule = "linear";  // "linear", "exponential", "constant" (entropy)
-  std::string reduction = "mean";           // "mean", "sum" (multiplies the gradient by the unroll)
-
+  std::string reduction = "mean";           // "mean", "sum" (the gradient is `unroll` times larger)
   friend bool operator==(const LossConfig&, const LossConfig&) = default;
 };
 
@@ -103,29 +98,25 @@ struct OptimizerConfig {
   std::string kind = "rmsprop";  // "rmsprop", "adam", "sgd"
   double lr = 3e-3;
   std::string lr_schedule = "linear";  // "linear" (to 0 at run.steps), "constant"
-  std::int64_t warmup_steps = 0;       // the learning rate rises from 0 over so many
+  std::int64_t warmup_steps = 0;       // environment steps in which the learning rate rises from 0
   double momentum = 0;                 // sgd, rmsprop
   double decay = 0.99;
   double epsilon = 1e-5;
-  std::string epsilon_place =
-      "outside";          // "outside", "inside" the square root (as in the A3C paper)
+  std::string epsilon_place = "outside";  // "outside", "inside" the square root (the A3C paper)
   bool centered = false;  // rmsprop: divides by the deviation from the mean gradient
   bool bias_correction = true;
   double beta1 = 0.9, beta2 = 0.999;  // adam
   double clip_norm = 0.5;             // global norm, in the actor; 0 = off
   std::string scale_lr = "none";      // "none", "linear"
-
   friend bool operator==(const OptimizerConfig&, const OptimizerConfig&) = default;
 };
 
 struct UpdatesConfig {
-  std::int64_t gradients =
-      1;  // K: gradients wanted in one update; "auto" (0 here) = ceil(N / (bound + 1))
-  std::int64_t in_flight = 0;   // grants an actor holds; "auto" (0 here) = 2 where the bound allows
-  std::int64_t start_with = 0;  // "auto" (0 here) = actors.count
+  std::int64_t gradients = 1;   // K: gradients in one update; 0 is "auto" = ceil(N / (bound + 1))
+  std::int64_t in_flight = 0;   // grants of an actor; 0 is "auto" = 2 if the bound allows it
+  std::int64_t start_with = 0;  // 0 is "auto" = actors.count
   double start_timeout_s = 30;
-  double max_norm = 1e4;  // gradients with a larger global norm are refused
-
+  double max_norm = 1e4;  // the learner refuses gradients with a larger global norm
   friend bool operator==(const UpdatesConfig&, const UpdatesConfig&) = default;
 };
 
@@ -133,73 +124,65 @@ struct StalenessConfig {
   std::uint64_t bound = kUnbounded;  // "unbounded" or an integer >= 0
   std::string on_exceed = "wait";    // "wait", "drop"
   std::string damping = "none";      // "none", "inverse"
-  double deadline_s = 30;            // a grant not spent for so long ends
-
+  double deadline_s = 30;            // lifetime of a grant that is not spent
   friend bool operator==(const StalenessConfig&, const StalenessConfig&) = default;
 };
 
 struct LearnerConfig {
   std::string apply = "lanes";  // "lanes", "hogwild"
-  std::int64_t threads = 1;     // that apply
+  std::int64_t threads = 1;     // threads that apply updates
   std::int64_t shards = 1;
   std::int64_t hash_every = 1000;  // updates between two hashes of the weights in the journal
-
   friend bool operator==(const LearnerConfig&, const LearnerConfig&) = default;
 };
 
 struct WireConfig {
-  std::string endpoint =
-      "auto";  // "auto" (ipc in the private place), "ipc://path", "tcp://host:port" (port 0 = any)
-  // Files of CURVE keys (wire/keys.h), "" = none: the learner's own, and the directory of those who may
-  // come in.
-  std::string secret, allowed;
-  std::string address;  // under which others reach this machine; not "": RUN/endpoint says it
+  // "auto" (ipc in the private runtime directory), "ipc://path", "tcp://host:port" (port 0 = any)
+  std::string endpoint = "auto";
+  std::string secret;   // file with the learner's secret CURVE key (wire/keys.h); "" = none
+  std::string allowed;  // directory with the public keys of allowed peers; "" = none
+  std::string address;  // host name for other machines, written to RUN/endpoint; "" = none
   std::string gradient = "f32";
   double fetch_after_ms = 20;
   double heartbeat_ms = 500;
-  double timeout_s = 10;          // a peer silent for so long is given up
-  double connect_timeout_s = 60;  // an actor started before its learner waits so long
+  double timeout_s = 10;          // silence after which a peer counts as dead
+  double connect_timeout_s = 60;  // how long an actor waits for a learner that has not started
   std::string runtime_dir;        // "" = $XDG_RUNTIME_DIR, /dev/shm or /tmp, + /starling-<uid>
-
   friend bool operator==(const WireConfig&, const WireConfig&) = default;
 };
 
 struct CheckpointConfig {
   std::int64_t every_steps = 500'000;
   std::int64_t keep = 3;
-
   friend bool operator==(const CheckpointConfig&, const CheckpointConfig&) = default;
 };
 
-// Evaluation while training goes on.
+// Evaluation during training.
 struct EvalConfig {
   std::int64_t every_steps = 0;  // 0 = off
   std::int64_t episodes = 100;
-  bool greedy = false;  // the likeliest action instead of a drawn one
-
+  bool greedy = false;  // take the most probable action instead of sampling
   friend bool operator==(const EvalConfig&, const EvalConfig&) = default;
 };
 
-// `starling simulate`: the time that things take in a fleet that is not there. Read by nothing else.
+// Durations in the fleet of `starling simulate`, its only user.
 struct SimulateConfig {
   double compute_ms = 3;        // one unroll and its gradient
-  double compute_spread = 0.1;  // uniform, +- this share of it, drawn for every unroll
-  double refresh_ms = 0.1;      // taking newer weights
+  double compute_spread = 0.1;  // an unroll takes compute_ms x [1 - spread, 1 + spread], uniform
+  double refresh_ms = 0.1;      // an actor's copy of newer weights
   double network_ms = 0.1;      // a message, one way
-  double receive_ms = 0.1;      // the learner's network thread, for a gradient
+  double receive_ms = 0.1;      // the learner's network thread, per gradient
   double apply_ms = 0.1;        // the learner's lanes, for an update of one gradient
-  double merge_ms = 0.05;       // and for every further gradient in it
+  double merge_ms = 0.05;       // the lanes, for each further gradient in the update
   std::int64_t stragglers = 0;  // actors whose unrolls take straggler_factor times as long
   double straggler_factor = 10;
-  double delayed_share = 0;  // of the gradients, under way for delayed_factor times network_ms
+  double delayed_share = 0;  // share of gradients that need delayed_factor times network_ms
   double delayed_factor = 20;
-
   friend bool operator==(const SimulateConfig&, const SimulateConfig&) = default;
 };
 
 struct StatusConfig {
-  std::int64_t port = 0;  // of the status pages, on 127.0.0.1; 0: off
-
+  std::int64_t port = 0;  // port of the status pages on 127.0.0.1; 0 = off
   friend bool operator==(const StatusConfig&, const StatusConfig&) = default;
 };
 
@@ -220,12 +203,11 @@ struct Config {
   StatusConfig status;
 
   std::int64_t samples_per_gradient() const { return actors.envs_per_actor * actors.unroll; }
-
   friend bool operator==(const Config&, const Config&) = default;
 };
 
-// Where each key of a Config was set, so that a program that finds a mistake later (an environment
-// nobody knows) can still point at it.
+// Where each key of a Config was set, for programs that find a mistake later (an unknown
+// environment).
 struct ConfigSource {
   std::map<std::string, std::string, std::less<>> where;
 
@@ -233,24 +215,24 @@ struct ConfigSource {
   std::string Where(std::string_view key) const;
 };
 
-// What is wrong between keys, each right by itself: the keys it depends on, the one to point at first.
+// Keys that contradict each other although each value is allowed. The message points at the first
+// of the keys that was set.
 struct Contradiction {
   std::vector<std::string> keys;
   std::string sentence;
 };
-// Finds what core cannot know of: games, nets, sockets.
+// Finds contradictions that core cannot check: games, nets, sockets.
 using ConfigCheck = std::function<std::vector<Contradiction>(const Config& resolved)>;
 
-// Reads `path`, applies each override ("section.key=value"; the value is TOML, a bare word a
-// string), resolves what is "auto" (cores, names, directories), and checks types, ranges and
-// contradictions. Throws UserError whose text lists every mistake, one line each:
-// "file:line:column: what was found, what is allowed, nearest known name"; mistakes of an override
-// are located at "--set section.key=...". `source`, if given, learns where every key was set; what
-// `check` finds is a mistake like any other, unless one of its keys has a mistake of its own.
+// Reads `path`, applies each override ("section.key=value"; the value is TOML, a bare word is a
+// string), resolves "auto" values (cores, names, directories), and checks types, ranges and
+// contradictions, including those that `check` finds. Throws UserError with every mistake, one line
+// each: "file:line:column: the value, the allowed values, the nearest known name"; the place of a
+// mistake in an override is "--set section.key=...". Fills `source`, if given.
 Config LoadConfig(const std::filesystem::path& path, const std::vector<std::string>& overrides = {},
                   ConfigSource* source = nullptr, const ConfigCheck& check = {});
 
-// The same from text; `name` stands where the file's path would.
+// The same from text; `name` takes the place of the file's path.
 Config ParseConfig(const std::string& text, const std::string& name,
                    const std::vector<std::string>& overrides = {}, ConfigSource* source = nullptr,
                    const ConfigCheck& check = {});

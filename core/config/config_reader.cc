@@ -16,7 +16,7 @@
 namespace starling {
 namespace {
 
-// A value as it would stand in a file, cut short if it is long.
+// A value as a file would contain it, shortened if it is long.
 std::string Shown(const toml::node& node) {
   if (node.is_table()) return "{...}";
   constexpr std::size_t kMost = 80;
@@ -37,9 +37,9 @@ std::string_view TypeOf(const toml::node& node) {
     case toml::node_type::integer:
       return "an integer";
     case toml::node_type::floating_point:
-      return "a number with a point";
+      return "a floating-point number";
     case toml::node_type::boolean:
-      return "a truth value";
+      return "a boolean";
     case toml::node_type::array:
       return "a list";
     case toml::node_type::table:
@@ -49,7 +49,7 @@ std::string_view TypeOf(const toml::node& node) {
   }
 }
 
-// Stores the value of `node` in the member; returns what is wrong with it, or "".
+// Stores the value of `node` in the member. Returns a sentence if it is not allowed, else "".
 struct Assign {
   const ConfigKey& key;
   const toml::node& node;
@@ -87,33 +87,12 @@ struct Assign {
   }
   std::string operator()(MemberOf<std::vector<std::int64_t>> member) const {
     const auto& rule = std::get<ListRule>(key.rule);
-    const toml::array* list = node.as_array();
-    if (list == nullptr) return WrongType();
-    if (list->size() < rule.least || list->size() > rule.most) return OutOfRange();
-    std::vector<std::int64_t> values;
-    for (const toml::node& element : *list) {
-      const auto value = element.value_exact<std::int64_t>();
-      if (!value) return WrongType();
-      if (*value < rule.low || *value > rule.high) return OutOfRange();
-      values.push_back(*value);
-    }
-    member(config) = std::move(values);
-    return "";
+    return List(member, rule.least, rule.most,
+                [&](std::int64_t value) { return value >= rule.low && value <= rule.high; });
   }
   std::string operator()(MemberOf<std::vector<std::string>> member) const {
-    const toml::array* list = node.as_array();
-    if (list == nullptr) return WrongType();
     const auto& rule = std::get<TextListRule>(key.rule);
-    if (list->size() > rule.most) return OutOfRange();
-    std::vector<std::string> values;
-    for (const toml::node& element : *list) {
-      const auto value = element.value_exact<std::string>();
-      if (!value) return WrongType();
-      if (!rule.valid(*value)) return OutOfRange();
-      values.push_back(*value);
-    }
-    member(config) = std::move(values);
-    return "";
+    return List(member, 0, rule.most, rule.valid);
   }
 
  private:
@@ -132,6 +111,22 @@ struct Assign {
       return fmt::format("{} = {} is not built yet; use {}", key.name(), *value, *rule.built);
     }
     member(config) = static_cast<T>(*value);
+    return "";
+  }
+  template <class T>
+  std::string List(MemberOf<std::vector<T>> member, std::size_t least, std::size_t most,
+                   const auto& valid) const {
+    const toml::array* list = node.as_array();
+    if (list == nullptr) return WrongType();
+    if (list->size() < least || list->size() > most) return OutOfRange();
+    std::vector<T> values;
+    for (const toml::node& element : *list) {
+      const auto value = element.value_exact<T>();
+      if (!value) return WrongType();
+      if (!valid(*value)) return OutOfRange();
+      values.push_back(*value);
+    }
+    member(config) = std::move(values);
     return "";
   }
   std::string Word(MemberOf<std::string> member, const std::string& word,
@@ -160,7 +155,7 @@ struct Assign {
   }
 };
 
-// A key that stands in the wrong section is named with the right one.
+// Suggests a similar key of this section, or the same key of another section.
 std::string NearestKey(std::string_view section, std::string_view key) {
   if (const std::string hint = DidYouMean(key, ConfigKeysOf(section)); !hint.empty()) return hint;
   for (const ConfigKey& entry : ConfigSchema()) {
@@ -180,19 +175,19 @@ std::string_view Trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
-// TOML if it is one value, else a bare word.
+// Parses `text` as one TOML value; any other text is a bare word, which is a string.
 toml::table OverrideValue(std::string_view text) {
   try {
     toml::table table = ParseToml(fmt::format("value = {}", text));
     if (table.size() == 1 && table.contains("value")) return table;
   } catch (const toml::parse_error&) {
-    // Not TOML: a word such as wait, minatar/breakout or tcp://127.0.0.1:0.
+    // A bare word such as wait, minatar/breakout or tcp://127.0.0.1:0.
   }
   return toml::table{{"value", text}};
 }
 
-// Whether a value can be written as TOML; numbers can.
-struct IsText {
+// Whether a value can be written as TOML: texts must be UTF-8.
+struct CanBeWritten {
   Config& config;
 
   bool operator()(MemberOf<std::string> member) const { return IsUtf8(member(config)); }
@@ -207,7 +202,7 @@ struct IsText {
 
 }  // namespace
 
-// What needs toml++ and the reader's members both.
+// The functions that need both toml++, which the header does not include, and the reader's members.
 struct ConfigReader::Walk {
   ConfigReader& reader;
 
@@ -234,6 +229,7 @@ struct ConfigReader::Walk {
   }
 
   void Document(const toml::table& document) {
+    // Four cases: a section, a key with the name of a section, an unknown section, a stray key.
     const std::vector<std::string> sections = ConfigSections();
     for (const auto& [name, node] : document) {
       if (reader.mistakes_.full()) return;
@@ -295,27 +291,25 @@ void ConfigReader::Finish(std::int64_t actors_that_fit, const ConfigCheck& check
   for (const Contradiction& contradiction : found) {
     const auto refused = [&](const std::string& key) { return refused_.contains(key); };
     if (std::ranges::any_of(contradiction.keys, refused)) continue;
-    Place place{file_};  // if it is a default that does not fit
-    for (const std::string& key : contradiction.keys) {
-      if (const auto set = places_.find(key); set != places_.end()) {
-        place = set->second;
-        break;
-      }
-    }
-    mistakes_.Add(place, contradiction.sentence);
+    mistakes_.Add(FirstPlace(contradiction.keys), contradiction.sentence);
   }
   CheckWritten();
 }
 
-// The configuration is written out to be read again: by the actors, who are sent it, and by a run that is resumed.
-// Texts of a file are UTF-8; those of an override, and the file's own name, may be anything.
+Place ConfigReader::FirstPlace(const std::vector<std::string>& keys) const {
+  for (const std::string& key : keys) {
+    if (const auto set = places_.find(key); set != places_.end()) return set->second;
+  }
+  return {file_};
+}
+
+// Checks that the configuration can be written and read again: actors receive it as text, and a
+// resumed run reads it from a file. TOML files are UTF-8, but overrides and file names may not be.
 void ConfigReader::CheckWritten() {
   for (const ConfigKey& key : ConfigSchema()) {
-    if (std::visit(IsText{config_}, key.member)) continue;
-    const auto set = places_.find(key.name());
-    mistakes_.Add(set == places_.end() ? Place{file_} : set->second,
-                  fmt::format("{} is no UTF-8 text", key.name()));
-    break;  // run.dir may only follow run.name
+    if (std::visit(CanBeWritten{config_}, key.member)) continue;
+    mistakes_.Add(FirstPlace({key.name()}), fmt::format("{} is no UTF-8 text", key.name()));
+    break;  // one is enough: the default of run.dir repeats run.name
   }
   if (const std::size_t size = ToToml(config_).size(); size > kMostConfigBytes) {
     mistakes_.Add(

@@ -1,4 +1,4 @@
-// Walks a TOML document along the schema and collects every mistake in it. Used by core/config/config.cc
+// Reads a TOML document by the schema and collects every mistake in it. Used by core/config/config.cc
 // alone.
 #pragma once
 
@@ -17,16 +17,15 @@ class ConfigReader {
  public:
   explicit ConfigReader(std::string file) : file_(std::move(file)) {}
 
-  // Returns false, with the mistake noted, if `text` is not TOML.
+  // Returns false and adds a mistake if `text` is not TOML.
   bool ReadDocument(const std::string& text);
   // `setting` is "section.key=value".
   void ReadOverride(const std::string& setting);
-  // Resolves what is "auto" and notes contradictions between keys that are right by themselves, those
-  // that `check` finds too.
+  // Resolves "auto" values and adds contradictions between keys, including those that `check`
+  // finds, unless one of their keys has a mistake of its own.
   void Finish(std::int64_t actors_that_fit, const ConfigCheck& check);
 
   const Config& config() const { return config_; }
-  // Those of the file, then those of the overrides.
   const Mistakes& mistakes() const { return mistakes_; }
   ConfigSource Source() const;
 
@@ -34,11 +33,13 @@ class ConfigReader {
   struct Walk;
 
   void CheckWritten();
+  // The place of the first of `keys` that was set, or the file if all have their defaults.
+  Place FirstPlace(const std::vector<std::string>& keys) const;
 
   std::string file_;
   Config config_;
   std::map<std::string, Place, std::less<>> places_;  // of every key that was set
-  std::set<std::string, std::less<>> refused_;        // keys whose own value is a mistake
+  std::set<std::string, std::less<>> refused_;        // keys with a mistake of their own
   Mistakes mistakes_;
 };
 

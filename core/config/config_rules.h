@@ -1,4 +1,4 @@
-// What holds between keys: the values behind "auto", and the pairs that contradict each other.
+// Rules between keys: the values behind "auto", and keys that contradict each other.
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@ namespace starling {
 // The processors this process may run on (its affinity mask), at least 1.
 std::int64_t UsableCores();
 
-// What actors.count says; if that is "auto", one for each GPU if that is what they compute on, else one for
-// each core.
+// Returns actors.count, or for "auto" one actor per GPU if actors compute on GPUs, else one per
+// core.
 std::int64_t ActorsThatFit(const ActorsConfig& actors);
 
-// Replaces what is "auto" or left empty: run.name (the stem of `file`), run.dir, actors.count (at
-// most what the schema allows of `actors_that_fit`), updates.start_with, updates.gradients = ceil(N / (bound
-// + 1)).
+// Replaces values that are "auto" or empty: run.name (the stem of `file`), run.dir, actors.count
+// (`actors_that_fit`, clamped to the range of the schema), net.kind, updates.start_with,
+// updates.gradients = ceil(N / (bound + 1)), updates.in_flight.
 void ResolveAuto(Config& config, const std::string& file, std::int64_t actors_that_fit);
 
 std::vector<Contradiction> FindContradictions(const Config& resolved);

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <limits>
+#include <system_error>
 
 namespace starling {
 namespace {
 
-// The names of a key and its member are the same, so a key cannot be tied to another's member.
+// A key and its member have the same name, so no key can refer to another key's member.
 #define KEY(section, key) \
 #section, #key,         \
       +[](Config & config) -> decltype((config.section.key)) { return config.section.key; }
@@ -19,7 +21,7 @@ constexpr double kDay = 86'400;
 constexpr double kHourMs = 3'600'000;
 
 bool IsPrintable(std::string_view text) {
-  return std::ranges::none_of(text, [](char c) { return static_cast<unsigned char>(c) < ' '; });
+  return std::ranges::none_of(text, [](unsigned char c) { return c < ' '; });
 }
 bool IsName(std::string_view text) { return IsPrintable(text) && !text.empty(); }
 
@@ -153,7 +155,7 @@ std::string Or(const std::vector<std::string>& words) {
   return text;
 }
 
-struct InWords {
+struct AllowedText {
   std::string operator()(const FlagRule&) const { return "true or false"; }
   std::string operator()(const IntegerRule& rule) const {
     if (rule.built) return fmt::format("{}", *rule.built);
@@ -177,13 +179,10 @@ struct InWords {
 };
 
 bool IsPort(std::string_view text) {
-  if (text.empty() || text.size() > 5) return false;
-  int port = 0;
-  for (const char c : text) {
-    if (c < '0' || c > '9') return false;
-    port = 10 * port + (c - '0');
-  }
-  return port <= 65'535;
+  std::uint16_t port;
+  const char* const end = text.data() + text.size();
+  const auto [parsed_to, error] = std::from_chars(text.data(), end, port);
+  return error == std::errc() && parsed_to == end && text.size() <= 5;
 }
 
 }  // namespace
@@ -213,15 +212,15 @@ std::vector<std::string> ConfigKeysOf(std::string_view section) {
   return keys;
 }
 
-std::string Allowed(const ConfigRule& rule) { return std::visit(InWords{}, rule); }
+std::string Allowed(const ConfigRule& rule) { return std::visit(AllowedText{}, rule); }
 
 bool LooksLikeEndpoint(std::string_view text) {
-  constexpr std::size_t kLongestIpc = 107;  // sun_path less its final zero
+  constexpr std::size_t kMaxIpcPath = 107;  // sun_path without its final zero
   if (!IsPrintable(text)) return false;
   if (text == "auto") return true;
   if (text.starts_with("ipc://")) {
     const std::size_t length = text.size() - std::string_view("ipc://").size();
-    return length >= 1 && length <= kLongestIpc;
+    return length >= 1 && length <= kMaxIpcPath;
   }
   if (!text.starts_with("tcp://")) return false;
   text.remove_prefix(std::string_view("tcp://").size());

@@ -1,5 +1,5 @@
-// The one table of the configuration: every key with its member, its type and what it may hold.
-// The parser, the writer, the messages and the test of configs/reference.toml all walk it.
+// The one table of the configuration: every key with its member, its type and its allowed values.
+// The parser, the writer, the messages and the test of configs/reference.toml all use it.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace starling {
 
-// The member of a Config behind a key; one function type for each type of member.
+// Returns the member of a Config for a key; one function type for each type of member.
 template <class T>
 using MemberOf = T& (*)(Config&);
 using ConfigMember =
@@ -32,21 +32,20 @@ struct IntegerRule {
   std::optional<std::int64_t> built = std::nullopt;  // the only value that works so far
 };
 
-// A finite number between low and high, an open end not allowed itself; or `word`, which is stored
-// as -1.
+// A finite number from low to high, without an open end; or `word`, which is stored as -1.
 struct NumberRule {
   double low, high;
   bool low_open = false, high_open = false;
   std::string_view word = "";
 };
 
-// One of `words`; those of `later` are known but not built yet.
+// One of `words`. Those in `later` are not built yet and are refused with a message of their own.
 struct WordRule {
   std::vector<std::string> words;
   std::vector<std::string> later = {};
 };
 
-// Text for which `valid` holds; `allowed` says it in words.
+// Text for which `valid` is true; `allowed` describes it in messages.
 struct TextRule {
   std::string_view allowed;
   bool (*valid)(std::string_view);
@@ -58,7 +57,7 @@ struct ListRule {
   std::int64_t low, high;
 };
 
-// A list of up to `most` texts, for each of which `valid` holds.
+// A list of up to `most` texts, each `valid`.
 struct TextListRule {
   std::size_t most;
   bool (*valid)(std::string_view);
@@ -75,20 +74,20 @@ struct ConfigKey {
   std::string name() const { return section + "." + key; }
 };
 
-// In the order of the sections and keys of configs/reference.toml.
+// All keys, in the order of configs/reference.toml.
 std::span<const ConfigKey> ConfigSchema();
 
-// nullptr if there is none.
+// Returns nullptr if there is no such key.
 const ConfigKey* FindConfigKey(std::string_view section, std::string_view key);
 
 std::vector<std::string> ConfigSections();
 std::vector<std::string> ConfigKeysOf(std::string_view section);
 
-// What a rule allows, in words: `an integer from 1 to 1024 or "auto"`.
+// Describes the values that a rule allows: `an integer from 1 to 1024 or "auto"`.
 std::string Allowed(const ConfigRule& rule);
 
-// "auto", "ipc://PATH" or "tcp://HOST:PORT". Only the shape: whether a host may be used is the
-// wire's.
+// Returns whether `text` is "auto", "ipc://PATH" or "tcp://HOST:PORT". Checks the form only: wire/
+// decides which hosts are allowed.
 bool LooksLikeEndpoint(std::string_view text);
 
 }  // namespace starling

@@ -1,6 +1,7 @@
-// ToToml: the effective configuration written out, key by key along the schema.
+// ToToml: writes the effective configuration, key by key in the order of the schema.
 #include <fmt/format.h>
 
+#include <utility>
 #include "core/config/config.h"
 #include "core/config/config_schema.h"
 
@@ -12,19 +13,18 @@ std::string Quoted(const std::string& text) {
   std::string quoted = "\"";
   for (const char c : text) {
     const auto code = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      quoted += {'\\', c};
-    } else if (code < 0x20 || code == 0x7f) {
+    if (code < 0x20 || code == 0x7f) {
       quoted += fmt::format("\\u{:04X}", code);
     } else {
+      if (c == '"' || c == '\\') quoted += '\\';
       quoted += c;
     }
   }
   return quoted + '"';
 }
 
-// The fewest digits that read back to the same double, with a point or an exponent, so that the
-// value also looks like the number it is.
+// The fewest digits that read back to the same double, with a point or an exponent: TOML would read
+// a number without them as an integer.
 std::string Written(double value) {
   std::string text = fmt::format("{}", value);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
@@ -34,7 +34,7 @@ std::string Written(double value) {
 template <class T>
 std::string WrittenInteger(T value, const ConfigRule& rule) {
   const auto& integer = std::get<IntegerRule>(rule);
-  if (!integer.word.empty() && static_cast<std::uint64_t>(value) == integer.word_value) {
+  if (!integer.word.empty() && std::cmp_equal(value, integer.word_value)) {
     return Quoted(std::string(integer.word));
   }
   return fmt::format("{}", value);
@@ -75,7 +75,7 @@ struct Writer {
 }  // namespace
 
 std::string ToToml(const Config& config) {
-  Config copy = config;  // the schema's members are those of a Config that may be written to
+  Config copy = config;  // the schema's accessors need a mutable Config
   std::string text, section;
   for (const ConfigKey& key : ConfigSchema()) {
     if (key.section != section) {

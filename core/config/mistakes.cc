@@ -22,8 +22,9 @@ std::string Mistakes::Text() const {
   for (const auto& [place, sentence] : sorted) {
     text += fmt::format("{}{}: {}", text.empty() ? "" : "\n", place.text, sentence);
   }
-  if (full())
-    text += fmt::format("\nand perhaps more: these are the first {} that were found", kMost);
+  if (full()) {
+    text += fmt::format("\nand perhaps more: these are the first {} that were found", kMax);
+  }
   return text;
 }
 

@@ -1,4 +1,5 @@
-// What is wrong with a file that an operator wrote, collected before anything of it is said.
+// The mistakes in a file that an operator wrote, collected so that all of them are reported at
+// once.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +11,7 @@
 
 namespace starling {
 
-// Where something stands: a line and column of a file, or elsewhere (line 0).
+// A position: a line and column of a file, or a place outside of it (line 0).
 struct Place {
   std::string text;  // "file:line:column" or "--set section.key=value"
   std::uint32_t line = 0, column = 0;
@@ -18,12 +19,12 @@ struct Place {
 
 class Mistakes {
  public:
-  static constexpr std::size_t kMost = 100;  // nobody mends more at once
+  static constexpr std::size_t kMax = 100;  // more are of no use to a reader
 
-  // Each sentence of a place once, unless it is full.
+  // Ignores a sentence that this place has already, and any sentence once it is full.
   void Add(const Place& place, const std::string& sentence);
-  bool full() const { return found_.size() >= kMost; }
-  // One line each, in the order of the file; what stands elsewhere comes last. "" if there are none.
+  bool full() const { return found_.size() >= kMax; }
+  // Returns one line for each, in the order of the file, places outside of it last; "" if none.
   std::string Text() const;
 
  private:

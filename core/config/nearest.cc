@@ -8,7 +8,7 @@
 namespace starling {
 namespace {
 
-constexpr std::size_t kLongest = 200;  // nobody mistypes a longer name; the search is quadratic
+constexpr std::size_t kMaxLength = 200;  // a longer name is no slip, and the search is quadratic
 
 std::string Plain(std::string_view word) {
   std::string plain(word);
@@ -19,7 +19,7 @@ std::string Plain(std::string_view word) {
   return plain;
 }
 
-// Rows of the usual table: distance of a[0, i) from b[0, j), three of them alive at a time.
+// Dynamic programming: row[j] is the distance of a[0, i) from b[0, j). Keeps the last three rows.
 std::size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -41,11 +41,11 @@ std::size_t EditDistance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string NearestName(std::string_view word, const std::vector<std::string>& known) {
-  if (word.empty() || word.size() > kLongest) return "";
+  if (word.empty() || word.size() > kMaxLength) return "";
   const std::string* nearest = nullptr;
-  std::size_t least = kLongest;
+  std::size_t least = kMaxLength;
   for (const std::string& name : known) {
-    if (name.size() > kLongest) continue;
+    if (name.size() > kMaxLength) continue;
     const std::size_t distance = EditDistance(Plain(word), Plain(name));
     const std::size_t length = std::max(word.size(), name.size());
     const bool near = distance <= std::max<std::size_t>(length / 3, 1) && distance < length;

@@ -1,4 +1,4 @@
-// "Did you mean ...?"
+// "Did you mean ...?": the known name that is nearest to a misspelt one.
 #pragma once
 
 #include <string>
@@ -7,12 +7,13 @@
 
 namespace starling {
 
-// The member of `known` that `word` is most likely a slip of: the fewest letters inserted, dropped,
-// replaced or swapped with their neighbour (optimal string alignment), case and '-' for '_' aside;
-// the first of equals. "" if even that one is further away than a third of its letters.
+// Returns the member of `known` with the smallest distance from `word`, the first of equals, or ""
+// if the distance is more than a third of its letters. The distance is the number of letters
+// inserted, dropped, replaced or swapped with their neighbour (optimal string alignment); it
+// ignores case and the difference between '-' and '_'.
 std::string NearestName(std::string_view word, const std::vector<std::string>& known);
 
-// `; did you mean "..."?` for the end of a sentence, or "" if nothing is near.
+// Returns `; did you mean "..."?` for the end of a sentence, or "" if no name is near.
 std::string DidYouMean(std::string_view word, const std::vector<std::string>& known);
 
 }  // namespace starling

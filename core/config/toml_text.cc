@@ -8,18 +8,14 @@
 namespace starling {
 
 toml::table ParseToml(std::string_view text, std::string_view name) {
-  const toml::source_position start{1, 1};
-  if (text.size() > kMostTomlBytes) {
-    const std::string sentence = fmt::format(
-        "{} bytes are more than a file of TOML may have here, {}", text.size(), kMostTomlBytes);
-    throw toml::parse_error(sentence.c_str(), start);
-  }
-  const auto points = static_cast<std::size_t>(std::ranges::count(text, '.'));
-  if (points > kMostTomlPoints) {
-    const std::string sentence = fmt::format(
-        "{} points are more than a file of TOML may have here, {}", points, kMostTomlPoints);
-    throw toml::parse_error(sentence.c_str(), start);
-  }
+  const auto check = [](std::size_t count, std::size_t limit, const char* unit) {
+    if (count <= limit) return;
+    const std::string sentence =
+        fmt::format("{} {} are more than a file of TOML may have here, {}", count, unit, limit);
+    throw toml::parse_error(sentence.c_str(), toml::source_position{1, 1});
+  };
+  check(text.size(), kMostTomlBytes, "bytes");
+  check(static_cast<std::size_t>(std::ranges::count(text, '.')), kMostTomlPoints, "points");
   return toml::parse(text, name);
 }
 
@@ -37,7 +33,7 @@ std::string TomlText(const toml::node& node) {
   std::ostringstream out;
   out << toml::toml_formatter(node, toml::format_flags::none);
   std::string text = out.str();
-  std::ranges::replace(text, '\n', ' ');  // of a table
+  std::ranges::replace(text, '\n', ' ');  // a table has several lines
   return text;
 }
 

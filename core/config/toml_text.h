@@ -1,4 +1,4 @@
-// TOML read within limits, and its values written out again.
+// Reading TOML within limits, and writing single values.
 #pragma once
 
 #include <toml++/toml.h>
@@ -8,17 +8,18 @@
 
 namespace starling {
 
-// toml::parse of a document that a person may have written. Its own limit on nesting knows nothing of dotted keys,
-// each part of which takes some of the stack when the document goes: 100 KB of them end the process.
+// Limits of a document. The limit on points is necessary because toml++'s own limit on nesting
+// ignores dotted keys: each part of a key is a level of the tree, and the recursive destructor of
+// 100 KB of them overflows the stack. All points count, also those in numbers and comments.
 inline constexpr std::size_t kMostTomlBytes = 1 << 20;
-inline constexpr std::size_t kMostTomlPoints =
-    5000;  // wherever they stand: in keys, numbers and comments
+inline constexpr std::size_t kMostTomlPoints = 5000;
 
-// Throws toml::parse_error, also for what exceeds the limits. `name` stands where a file's path would.
+// Parses a document that a person may have written. `name` is the file's path for messages. Throws
+// toml::parse_error, also for a document beyond the limits.
 toml::table ParseToml(std::string_view text, std::string_view name = {});
 
-// `node` on one line, as a file or an override may hold it; numbers with the fewest digits that read
-// back to the same.
+// Returns `node` on one line, as a file or an override may contain it. Numbers have the fewest
+// digits that read back to the same value.
 std::string TomlText(const toml::node& node);
 
 }  // namespace starling

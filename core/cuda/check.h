@@ -1,16 +1,16 @@
-// What an answer of the CUDA runtime that is not success means to whoever runs the program.
+// Errors of the CUDA runtime as sentences for the operator.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
 namespace starling::cuda {
 
-// Throws if `status` is no success: UserError if its memory is full or the GPU cannot be had at all,
-// else std::runtime_error: the GPU was lost, or did something that only a bug of ours explains.
-// `what`: what was tried, "allocating 3.2 GiB".
-void Check(cudaError_t status, const char* what);
+// Throws if `status` is not success: UserError if the GPU's memory is full or the GPU is not
+// available, else std::runtime_error (the GPU was lost, or our bug). `action` names the failed
+// action: "allocating 3.2 GiB".
+void Check(cudaError_t status, const char* action);
 
-// In one sentence: what it is and what to do.
+// One sentence: the cause and the remedy.
 const char* Advice(cudaError_t status);
 
 }  // namespace starling::cuda

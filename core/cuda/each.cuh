@@ -1,5 +1,5 @@
-// One thread, or one warp, for each of n things, in a stream. What is done is a body: a struct that holds
-// its arguments and whose operator() is HOST_DEVICE, so that tests run it on the host (core/cuda/each.h).
+// Loops with one thread, or one warp, for each of n items, queued in a stream. The body is a struct
+// that holds its arguments; its operator() is HOST_DEVICE, so tests run it on the host.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -16,13 +16,13 @@ __global__ void __launch_bounds__(kBlock) EachKernel(long long n, const Body bod
   if (i < n) body(i);
 }
 
-// A warp works on one thing together.
+// The threads of a warp, which work on one item together.
 struct WarpLanes {
   __device__ int index() const { return static_cast<int>(threadIdx.x) % kWarp; }
   __device__ int count() const { return kWarp; }
-  // What every lane wrote before is seen by all of them after.
+  // After it, every lane sees the writes that any lane made before it.
   __device__ void Sync() const { __syncwarp(); }
-  // Over the lanes, the same for every one of them.
+  // Returns the sum over the lanes to each of them.
   template <class T>
   __device__ T Sum(T value) const {
     for (int offset = kWarp / 2; offset > 0; offset /= 2) {

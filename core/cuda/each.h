@@ -1,26 +1,33 @@
-// Declared for the host's compiler; defined in each.cuh and instantiated by the .cu files, which hold
-// nothing else: nvcc is kept away from host code.
+// Parallel loops on a GPU. Only declared here, for the host compiler; each.cuh defines the loops
+// and the .cu files instantiate them. Those files hold nothing else, so nvcc compiles no host code.
 #pragma once
 
 #include <cstddef>
 
+// Marks a function that the host compiler and, if there is one, the GPU compiler both compile.
+#ifdef __CUDACC__
+#define HOST_DEVICE __host__ __device__
+#else
+#define HOST_DEVICE
+#endif
+
 namespace starling::cuda {
 
-// body(i) for i in [0, n). A body that fails to start is found by the next Memory::Wait.
+// Runs body(i) for i in [0, n). The next Memory::Wait reports a body that fails to start.
 template <class Body>
 void ForEach(void* stream, long long n, const Body& body);
 
-// body(i, lanes) for i in [0, n): the lanes work on i together (WarpLanes, OneLane).
+// Runs body(i, lanes) for i in [0, n): the lanes work on i together (WarpLanes, OneLane).
 template <class Body>
 void ForEachWarp(void* stream, long long n, const Body& body);
 
-// body(i, lanes, scratch): as above, with `bytes` (at most kMostScratch) that the lanes of i share
-// while they work on it: std::byte*, at a multiple of 16, not cleared.
+// Runs body(i, lanes, scratch): as above, with `bytes` (at most kMostScratch) of scratch memory
+// that the lanes of i share: a std::byte*, aligned to 16, not cleared.
 inline constexpr std::size_t kMostScratch = 48 * 1024;
 template <class Body>
 void ForEachWarp(void* stream, long long n, std::size_t bytes, const Body& body);
 
-// What a body is given on the host: all the lanes there are.
+// The lanes argument of a body on the host: a single lane.
 struct OneLane {
   int index() const { return 0; }
   int count() const { return 1; }

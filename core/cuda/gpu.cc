@@ -20,7 +20,7 @@ std::string Gib(std::size_t bytes) {
   return fmt::format("allocating {:.2f} GiB", static_cast<double>(bytes) / (1024.0 * 1024 * 1024));
 }
 
-// The host's memory that a GPU reads and writes by itself.
+// Page-locked host memory, which a GPU reads and writes directly.
 class PinnedMemory final : public Memory {
  public:
   bool on_host() const override { return true; }
@@ -90,7 +90,7 @@ class DeviceMemory final : public Memory {
   PinnedMemory pinned_;
 };
 
-// What was asked for in a stream, as one graph.
+// The work that work() queues in a stream, recorded as one CUDA graph.
 class Recording {
  public:
   Recording(cudaStream_t stream, const std::function<void()>& work) {
@@ -121,7 +121,7 @@ class Recording {
 class CudaGpu final : public Gpu {
  public:
   explicit CudaGpu(GpuInfo info) : info_(std::move(info)) {
-    // A thread that waits sleeps: cores are for environments.
+    // A waiting thread sleeps instead of spinning: environments need the cores.
     Check(cudaInitDevice(info_.number, cudaDeviceScheduleBlockingSync, cudaInitDeviceFlagsAreValid),
           "opening it");
     Check(cudaSetDevice(info_.number), "opening it");
@@ -148,7 +148,7 @@ class CudaGpu final : public Gpu {
   const GpuInfo info_;
   cudaStream_t stream_ = nullptr;
   std::unique_ptr<DeviceMemory> memory_;
-  std::map<int, std::unique_ptr<Recording>> recordings_;  // null: done once, not yet recorded
+  std::map<int, std::unique_ptr<Recording>> recordings_;  // null after the first call, not recorded
 };
 
 GpuInfo InfoOf(int number) {
@@ -172,8 +172,8 @@ std::string Driver() {
   return fmt::format("driver for CUDA {}, runtime {}", version(driver), version(runtime));
 }
 
-// Adds GPU `number`, or why it is left out.
-void Look(int number, GpuSearch& found) {
+// Adds GPU `number` to `found`, or the reason why it cannot be used.
+void AddGpu(int number, GpuSearch& found) {
   try {
     GpuInfo gpu = InfoOf(number);
     if (HasCodeFor(STARLING_CUDA_ARCHITECTURES, gpu.major, gpu.minor)) {
@@ -182,7 +182,7 @@ void Look(int number, GpuSearch& found) {
     }
     found.why_none = fmt::format(
         "the {} has compute capability {}.{}, and this program has code for {} alone: build with "
-        "-DCMAKE_CUDA_ARCHITECTURES={}{} (8.0 is the least that is supported), or set "
+        "-DCMAKE_CUDA_ARCHITECTURES={}{} (8.0 is the lowest that is supported), or set "
         "actors.backend = \"cpu\"",
         gpu.name, gpu.major, gpu.minor, STARLING_CUDA_ARCHITECTURES, gpu.major, gpu.minor);
   } catch (const std::exception& error) {
@@ -200,12 +200,12 @@ GpuSearch FindGpus() {
   cudaError_t status = cudaGetDeviceCount(&count);
   if (status == cudaSuccess && count == 0) status = cudaErrorNoDevice;
   if (status != cudaSuccess) {
-    cudaGetLastError();  // it is not to be found again by the next who asks
+    cudaGetLastError();  // clears the error: a later check must not report it again
     found.why_none = fmt::format("no GPU can be used ({}): {}", cudaGetErrorString(status),
                                  cuda::Advice(status));
     return found;
   }
-  for (int number = 0; number < count; ++number) Look(number, found);
+  for (int number = 0; number < count; ++number) AddGpu(number, found);
   if (!found.gpus.empty()) found.why_none.clear();
   return found;
 }
@@ -213,7 +213,7 @@ GpuSearch FindGpus() {
 std::unique_ptr<Gpu> OpenGpu(int index) {
   GpuSearch found = FindGpus();
   if (found.gpus.empty()) throw UserError(found.why_none);
-  CHECK(index >= 0 && index < static_cast<int>(found.gpus.size()), "GPU {} of {}", index,
+  CHECK(index >= 0 && std::cmp_less(index, found.gpus.size()), "GPU {} of {}", index,
         found.gpus.size());
   return std::make_unique<CudaGpu>(std::move(found.gpus[static_cast<std::size_t>(index)]));
 }

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <new>
 
-#include "core/host_device.h"
+#include "core/cuda/each.h"
 #include "envs/env.h"
 #include "envs/game.h"
 #include "envs/player.h"

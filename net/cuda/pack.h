@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "core/host_device.h"
+#include "core/cuda/each.h"
 
 namespace starling::net::cuda {
 

@@ -108,9 +108,8 @@ class FakeGpu final : public Gpu {
       if (bytes > gpu_.info_.memory - allocated_) {
         throw UserError(fmt::format(
             "the GPU: allocating {:.2f} GiB failed (out of memory): its memory is full: make "
-            "actors.envs_per_actor, actors.unroll or actors.count smaller, or end what else runs "
-            "on it "
-            "(nvidia-smi shows it)",
+            "actors.envs_per_actor, actors.unroll or actors.count smaller, or end other programs "
+            "on it (nvidia-smi lists them)",
             static_cast<double>(bytes) / (1024.0 * 1024 * 1024)));
       }
       const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));

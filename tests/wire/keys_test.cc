@@ -137,12 +137,12 @@ TEST_F(Keys, WhatAdmitsNobodyIsNamed) {
     return list.troubles.empty() ? "" : list.troubles.front();
   };
   EXPECT_THAT(trouble_with(ada.public_key + "\n" + bob.public_key), HasSubstr("has two keys"));
-  EXPECT_THAT(trouble_with(ada.public_key, 0666), HasSubstr("everybody may write to it"));
+  EXPECT_THAT(trouble_with(ada.public_key, 0666), HasSubstr("every user can write to it"));
   WriteKeyFiles(dir_.path(), "ada", ada);
   EXPECT_THAT(trouble_with(ada.public_key), HasSubstr("the key of ada, again"));
   ASSERT_EQ(::chmod(dir_.path().c_str(), 0777), 0);
   EXPECT_THAT(ErrorOf([&] { Allowlist::Read(dir_.path()); }),
-              AllOf(HasSubstr(dir_.path().string()), HasSubstr("everybody may write to it")));
+              AllOf(HasSubstr(dir_.path().string()), HasSubstr("every user can write to it")));
 }
 
 TEST_F(Keys, ADirectoryThatCannotBeReadAdmitsNobody) {

@@ -27,6 +27,17 @@ TEST(Protocol, EveryEnumeratorHasANameOfItsOwn) {
   ExpectDistinctNames<Refusal>(0, kRefusals, RefusalName);
 }
 
+// The names are tables in the order of the enums.
+TEST(Protocol, TheNamesAreInTheOrderOfTheEnumerators) {
+  EXPECT_STREQ(OutcomeName(Outcome::kDuplicate), "duplicate");
+  EXPECT_STREQ(OutcomeName(Outcome::kNoBuffer), "no_buffer");
+  EXPECT_STREQ(ByeReasonName(ByeReason::kLeaving), "leaving");
+  EXPECT_STREQ(KindName(Kind::kBye), "bye");
+  EXPECT_STREQ(KindName(Kind::kReloadKeys), "reload_keys");
+  EXPECT_STREQ(RefusalName(Refusal::kCount), "count");
+  EXPECT_STREQ(RefusalName(Refusal::kFields), "fields");
+}
+
 TEST(Protocol, TheOrderOfTheBodiesIsTheOrderOfTheKinds) {
   EXPECT_EQ(KindOf(Hello{}), Kind::kHello);
   EXPECT_EQ(KindOf(Welcome{}), Kind::kWelcome);

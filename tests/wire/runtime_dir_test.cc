@@ -192,7 +192,7 @@ TEST_F(Places, AForkedChildLeavesItAlone) {
   }
   ASSERT_EQ(waitpid(pid, nullptr, 0), pid);
   EXPECT_TRUE(fs::exists(place.path()));
-  EXPECT_THAT(ErrorOf([&] { Create(); }), HasSubstr("still at work"));
+  EXPECT_THAT(ErrorOf([&] { Create(); }), HasSubstr("is still using it"));
 }
 
 TEST_F(Places, APathTooLongForASocketIsRefused) {

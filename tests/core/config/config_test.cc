@@ -134,8 +134,9 @@ TEST(Config, WrongTypes) {
       Mistakes("[run]\nseed = \"one\"\n"),
       ElementsAre("x.toml:2:8: run.seed = \"one\" is a string; allowed: an integer from 0 to "
                   "9223372036854775807"));
-  EXPECT_THAT(Mistakes("[run]\nsteps = 5e6\n"), ElementsAre(HasSubstr("is a number with a point")));
-  EXPECT_THAT(Mistakes("[loss]\ngamma = true\n"), ElementsAre(HasSubstr("is a truth value")));
+  EXPECT_THAT(Mistakes("[run]\nsteps = 5e6\n"),
+              ElementsAre(HasSubstr("is a floating-point number")));
+  EXPECT_THAT(Mistakes("[loss]\ngamma = true\n"), ElementsAre(HasSubstr("is a boolean")));
   EXPECT_THAT(Mistakes("[env]\nname = 2024-01-01\n"), ElementsAre(HasSubstr("is a date or time")));
   EXPECT_THAT(Mistakes("[optimizer]\nbias_correction = 1\n"),
               ElementsAre(HasSubstr("is an integer; allowed: true or false")));
@@ -225,7 +226,7 @@ TEST(Config, ThePortOfTheStatusPages) {
 TEST(Config, ThePortOfTheStatusPagesIsNotThatOfTheActors) {
   EXPECT_THAT(Mistakes("[status]\nport = 5555\n", {"wire.endpoint=tcp://127.0.0.1:5555"}),
               ElementsAre("x.toml:2:8: status.port = 5555 contradicts wire.endpoint = "
-                          "\"tcp://127.0.0.1:5555\": that is the port where the actors come in"));
+                          "\"tcp://127.0.0.1:5555\": that is the port that actors connect to"));
   EXPECT_THAT(Mistakes("[status]\nport = 555\n", {"wire.endpoint=tcp://127.0.0.1:5555"}),
               ElementsAre());
   EXPECT_THAT(Mistakes("", {"wire.endpoint=tcp://127.0.0.1:0"}), ElementsAre());
@@ -234,14 +235,14 @@ TEST(Config, ThePortOfTheStatusPagesIsNotThatOfTheActors) {
 TEST(Config, EveryShardHasAPort) {
   EXPECT_THAT(Mistakes("[learner]\nshards = 3\n", {"wire.endpoint=tcp://*:65534"}),
               ElementsAre("x.toml:2:10: learner.shards = 3 contradicts wire.endpoint = "
-                          "\"tcp://*:65534\": each shard takes a port behind the learner's, and "
+                          "\"tcp://*:65534\": each shard takes a port after the learner's, and "
                           "65535 is the last there is"));
   EXPECT_THAT(Mistakes("[learner]\nshards = 2\n", {"wire.endpoint=tcp://*:65534"}), ElementsAre());
   EXPECT_THAT(Mistakes("[learner]\nshards = 2\n", {"wire.endpoint=tcp://*:0"}), ElementsAre());
   EXPECT_THAT(
       Mistakes("[learner]\nshards = 2\n[status]\nport = 5556\n", {"wire.endpoint=tcp://*:5555"}),
       ElementsAre("x.toml:4:8: status.port = 5556 contradicts wire.endpoint = \"tcp://*:5555\": "
-                  "that is one of the ports where the actors come in"));
+                  "that is one of the ports that actors connect to"));
 }
 
 TEST(Config, WhatIsNotBuiltYetIsRefusedByName) {

@@ -1,0 +1,96 @@
+// The map keys of every message body, used for packing, unpacking and counting: Visit calls
+// visit(key, member) or visit(key, member, limit) for each. Part of the codec: only wire/fields.cc
+// includes it.
+#pragma once
+
+#include <concepts>
+#include <type_traits>
+
+#include "wire/protocol.h"
+
+namespace starling::wire {
+
+// T is Struct or const Struct.
+template <class T, class Struct>
+concept Is = std::same_as<std::remove_const_t<T>, Struct>;
+
+void Visit(auto& visit, Is<Hello> auto& hello) {
+  visit("slot", hello.slot);
+  visit("host", hello.host, kMaxTextBytes);
+  visit("pid", hello.pid);
+}
+void Visit(auto& visit, Is<Welcome> auto& welcome) {
+  visit("config", welcome.config, kMaxConfigBytes);
+  visit("snapshot", welcome.snapshot, kMaxTextBytes);
+  visit("beacon", welcome.beacon, kMaxTextBytes);
+  visit("buffers", welcome.buffers, kMaxTextBytes);
+  visit("shards", welcome.shards, kMaxShardsNamed);
+}
+void Visit(auto& visit, Is<Gradient> auto& gradient) {
+  visit("grant", gradient.grant);
+  visit("buffer", gradient.buffer);
+  visit("samples", gradient.samples);
+  visit("norm", gradient.norm);
+  visit("ploss", gradient.policy_loss);
+  visit("vloss", gradient.value_loss);
+  visit("entropy", gradient.entropy);
+  visit("wait_us", gradient.wait_us);
+  visit("refresh_us", gradient.refresh_us);
+  visit("act_us", gradient.act_us);
+  visit("grad_us", gradient.gradient_us);
+  visit("push_us", gradient.push_us);
+  visit("episodes", gradient.episodes, kMaxEpisodes);
+  visit("cut", gradient.episodes_cut);
+  visit("replaced", gradient.envs_replaced);
+}
+void Visit(auto& visit, Is<Answer> auto& answer) {
+  visit("answers", answer.answers);
+  visit("outcome", answer.outcome, kOutcomes);
+  visit("tau", answer.staleness);
+  visit("grants", answer.grants, kMaxGrants);
+}
+void Visit(auto&, Is<Heartbeat> auto&) {}
+void Visit(auto& visit, Is<Fetch> auto& fetch) { visit("version", fetch.version); }
+void Visit(auto& visit, Is<Weights> auto& weights) {
+  visit("steps", weights.steps);
+  visit("entropy", weights.entropy);
+}
+void Visit(auto& visit, Is<Bye> auto& bye) {
+  visit("reason", bye.reason, kByeReasons);
+  visit("text", bye.text, kMaxTextBytes);
+}
+void Visit(auto& visit, Is<GradientSlice> auto& slice) { visit("gradient", slice.gradient); }
+void Visit(auto& visit, Is<ShardHello> auto& hello) {
+  visit("shard", hello.shard);
+  visit("pid", hello.pid);
+}
+void Visit(auto& visit, Is<ShardWelcome> auto& welcome) {
+  visit("checkpoint", welcome.checkpoint, kMaxTextBytes);
+  visit("endpoint", welcome.endpoint, kMaxTextBytes);
+  visit("snapshot", welcome.snapshot, kMaxTextBytes);
+  visit("local_key", welcome.local_key, kMaxTextBytes);
+}
+void Visit(auto& visit, Is<ShardReady> auto& ready) {
+  visit("endpoint", ready.place.endpoint, kMaxTextBytes);
+  visit("snapshot", ready.place.snapshot, kMaxTextBytes);
+}
+void Visit(auto& visit, Is<SliceHeld> auto& held) {
+  visit("gradient", held.gradient);
+  visit("norm", held.norm);
+  visit("key", held.key, kMaxTextBytes);
+}
+void Visit(auto& visit, Is<Forget> auto& forget) { visit("gradient", forget.gradient); }
+void Visit(auto& visit, Is<Verdict> auto& verdict) {
+  visit("items", verdict.items, kMaxVerdictItems);
+  visit("lr", verdict.lr);
+  visit("scale", verdict.scale);
+  visit("step", verdict.optimizer_step);
+  visit("steps", verdict.steps);
+  visit("entropy", verdict.entropy);
+  visit("checkpoint", verdict.checkpoint);
+}
+void Visit(auto&, Is<ShardApplied> auto&) {}
+void Visit(auto& visit, Is<ShardSaved> auto& saved) { visit("error", saved.error, kMaxTextBytes); }
+void Visit(auto&, Is<ReloadKeys> auto&) {}
+
+}  // namespace starling::wire
