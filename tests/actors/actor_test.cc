@@ -1,10 +1,10 @@
-// What one actor is told by itself, beside what the run's configuration tells all.
+// An actor's own settings, beside those of the run's configuration.
 #include "actors/actor.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/error.h"
+#include "tests/support/error_of.h"
 
 namespace starling::actors {
 namespace {
@@ -13,10 +13,6 @@ using testing::HasSubstr;
 
 Config RunsConfig() {
   return ParseConfig("", "test.toml", {"actors.envs_per_actor=32", "actors.unroll=100"});
-}
-
-TEST(WithOwn, NothingToldIsTheRunsConfiguration) {
-  EXPECT_EQ(WithOwn(RunsConfig(), {}), RunsConfig());
 }
 
 TEST(WithOwn, ItsOwnEnvs) {
@@ -36,13 +32,9 @@ TEST(WithOwn, ItsOwnBackend) {
 
 TEST(WithOwn, NoMoreSamplesThanAGradientMayHave) {
   EXPECT_EQ(WithOwn(RunsConfig(), {.envs = 10'000}).samples_per_gradient(), kMostSamples);
-  try {
-    WithOwn(RunsConfig(), {.envs = 10'001});
-    ADD_FAILURE();
-  } catch (const UserError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("--envs 10001 contradicts actors.unroll = 100"));
-    EXPECT_THAT(error.what(), HasSubstr("at most 1000000"));
-  }
+  EXPECT_THAT(ErrorOf([] { WithOwn(RunsConfig(), {.envs = 10'001}); }),
+              testing::AllOf(HasSubstr("--envs 10001 contradicts actors.unroll = 100"),
+                             HasSubstr("at most 1000000")));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Unrolls on a GPU made of loops: the same samples and the same gradient as on the processor, whether the
-// games are played on the host or on the GPU, asked directly or recorded. And on a real one, where there is.
+// Unrolls on a GPU made of loops: the same samples and the same gradient as on the processor, with
+// the games on the host or on the GPU, recorded or not. The same on a real GPU where there is one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,7 +7,6 @@
 
 #include "actors/device_env.h"
 #include "actors/rollout.h"
-#include "core/error.h"
 #include "envs/games/catch.h"
 #include "envs/games/dummy.h"
 #include "envs/games/memory_recall.h"
@@ -16,6 +15,7 @@
 #include "tests/envs/on_loops.h"
 #include "tests/net/arrays.h"
 #include "tests/net/fake_gpu_backend.h"
+#include "tests/support/error_of.h"
 #include "tests/support/fake_gpu.h"
 
 namespace starling::actors {
@@ -55,7 +55,7 @@ class GpuRolloutTest : public ::testing::TestWithParam<Case> {
                 static_cast<int>(config.actors.unroll), gpu);
   }
 
-  // On the GPU; `gpu`, if given, is what to ask about it.
+  // A rollout on the GPU. Sets `gpu`, if given, to that GPU.
   static std::unique_ptr<Rollout> OnGpu(const Config& config, Games games, FakeGpu** gpu = nullptr,
                                         std::size_t limit = FakeGpu::kNoLimit) {
     auto fake = std::make_unique<FakeGpu>(limit);
@@ -158,7 +158,7 @@ TEST_F(GpuRolloutTest, AnUnrollOnTheGpuIsTwoGraphs) {
   EXPECT_EQ(gpu->replays(), 2 * 4) << "all but the first round";
 }
 
-// Recorded or asked for anew: the same numbers.
+// Recorded or not: the same numbers.
 TEST_F(GpuRolloutTest, AnUnrollThatIsTooLongToRecordIsAsGood) {
   const std::vector<std::string> settings = {"env.name=dummy", "net.kind=mlp", "net.hidden=[4]",
                                              "actors.envs_per_actor=2", "actors.unroll=513"};
@@ -176,13 +176,8 @@ TEST_F(GpuRolloutTest, AnUnrollThatIsTooLongToRecordIsAsGood) {
 }
 
 TEST_F(GpuRolloutTest, WhatDoesNotFitIsSaidInASentence) {
-  try {
-    OnGpu(ConfigOf({}), Games::kStaged, nullptr, 50'000);
-    FAIL() << "50 kB are enough?";
-  } catch (const UserError& error) {
-    EXPECT_THAT(error.what(),
-                ::testing::HasSubstr("its memory is full: make actors.envs_per_actor"));
-  }
+  EXPECT_THAT(ErrorOf([&] { OnGpu(ConfigOf({}), Games::kStaged, nullptr, 50'000); }),
+              ::testing::HasSubstr("its memory is full: make actors.envs_per_actor"));
 }
 
 TEST_F(GpuRolloutTest, BetweenStepsItBeats) {

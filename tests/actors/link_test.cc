@@ -18,8 +18,8 @@ using testing::HasSubstr;
 
 constexpr std::uint64_t kFingerprint = 7;
 
-// Welcomes whoever says hello, with `after` right behind the welcome (weights are of version 5); answers
-// heartbeats, and a request for weights, the n-th, with version 10 + n.
+// Answers each hello with the welcome and then with `after` (weights are of version 5), each
+// heartbeat with another, and the n-th request for weights with version 10 + n.
 class ScriptedLearner {
  public:
   ScriptedLearner(const std::string& endpoint, wire::Welcome welcome,
@@ -111,7 +111,7 @@ class LinkTest : public testing::Test {
             .connect_timeout_s = 60,
             .abandoned = [this] { return clock_.NowMs() > begin_ms_ + kPatienceMs; }};
   }
-  // Nothing but what the test does makes a link with this configuration give up.
+  // With this configuration a link gives up only because of the test.
   static std::string PatientConfig() { return ConfigWith("updates.in_flight=auto"); }
   static std::string ConfigWith(const std::string& setting,
                                 const std::string& more = "actors.count=2") {
@@ -179,7 +179,7 @@ TEST_F(LinkTest, WithoutItsBuffersAnActorSendsItsGradients) {
   EXPECT_TRUE(learner.HeardGradient(16));
 }
 
-// What the weights that `link` has got now are of.
+// The weights that `link` has received, and their version.
 class Weights {
  public:
   std::uint64_t Refresh(LearnerLink& link, std::uint64_t version) {

@@ -1,26 +1,17 @@
-// What an actor computes on.
+// The device that an actor computes on.
 #include "actors/replica.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/error.h"
 #include "envs/paced.h"
+#include "tests/support/error_of.h"
 
 namespace starling::actors {
 namespace {
 
 Config ConfigOf(const std::vector<std::string>& settings) {
   return ParseConfig("", "test.toml", settings);
-}
-
-std::string Refusal(const std::function<void()>& what) {
-  try {
-    what();
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "";
 }
 
 TEST(ReplicaTest, SlotsTakeGpusInTurn) {
@@ -40,7 +31,7 @@ TEST(ReplicaTest, AProcessorIsAskedForNoGpu) {
 TEST(ReplicaTest, WithoutAGpuAutoIsTheProcessorAndCudaIsRefused) {
   if (!FindGpus().gpus.empty()) GTEST_SKIP() << "there is a GPU";
   EXPECT_FALSE(UsesGpu(ConfigOf({"actors.backend=auto", "actors.count=1"})));
-  const std::string refusal = Refusal([] {
+  const std::string refusal = ErrorOf([] {
     UsesGpu(ConfigOf({"actors.backend=cuda", "actors.count=1"}));
   });
   EXPECT_THAT(refusal, testing::StartsWith("actors.backend = \"cuda\": "));
@@ -60,14 +51,14 @@ TEST(ReplicaTest, GamesAreOnTheGpuWhereTheyCanBe) {
   EXPECT_FALSE(PlaysOnGpu(ConfigOf({"env.stack=4"})));
   EXPECT_FALSE(PlaysOnGpu(ConfigOf({"env.step_ms=2"})));
   EXPECT_TRUE(PlaysOnGpu(ConfigOf({"actors.backend=auto", "actors.env_device=cuda"})));
-  const std::string refusal = Refusal([] {
+  const std::string refusal = ErrorOf([] {
     PlaysOnGpu(ConfigOf({"actors.backend=auto", "actors.env_device=cuda", "env.stack=4"}));
   });
   EXPECT_THAT(refusal, testing::StartsWith("actors.env_device = \"cuda\": "));
   EXPECT_THAT(refusal, testing::HasSubstr("env.stack"));
 }
 
-// A minute a step would be noticed in whoever replays a run or measures kernels.
+// Else a pace of a minute a step would slow down replays and measurements of kernels.
 TEST(ReplicaTest, OnlyEnvsOfAnActorAtWorkKeepThePace) {
   const auto paced = [](const auto& make, const char* step_ms) {
     const Config config =

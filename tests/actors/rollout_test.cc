@@ -1,5 +1,6 @@
-// An unroll and what it makes of the ends of episodes, in the env "dummy": doing nothing pays nothing,
-// and the third number observed is the share of the eight steps still to come.
+// The losses of an unroll, and its bootstrapping at the ends of episodes, in the env "dummy": doing
+// nothing pays nothing, and the third number observed is the share of the eight steps still to
+// come.
 #include "actors/rollout.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +10,7 @@ namespace {
 
 class RolloutTest : public ::testing::Test {
  protected:
-  // A linear net: it does nothing, and its value is `share` times the share still to come plus `bias`.
+  // A linear net that does nothing; its value is `share` times the share still to come plus `bias`.
   net::LossReport Losses(const std::vector<std::string>& overrides, float share, float bias) {
     std::vector<std::string> all = {
         "env.name=dummy",    "env.sticky_actions=0", "net.kind=mlp",           "net.hidden=[]",
@@ -38,7 +39,8 @@ TEST_F(RolloutTest, AStateThatATimeLimitCutsOffIsWorthItsValue) {
 }
 
 // V = 8 times the share: 8, 7 and, cut off, 6; the next episode begins with 8 again. So the returns
-// are 6 and 6 and the errors 2 and 1. The unroll ends in the middle of an episode: 8, bootstrapped by 7.
+// are 6 and 6 and the errors 2 and 1. The unroll ends in the middle of an episode: 8, bootstrapped
+// by 7.
 TEST_F(RolloutTest, ItIsTheStateBeforeTheNextEpisode) {
   const auto loss = Losses({"actors.unroll=5", "env.time_limit=2"}, 8, 0);
   EXPECT_FLOAT_EQ(static_cast<float>(loss.value_loss), (4 + 1 + 4 + 1 + 1) / 5.0f);

@@ -2,8 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include <set>
-
 namespace starling::bench {
 namespace {
 
@@ -30,19 +28,6 @@ TEST(ActorSpeedTest, OneOnTheProcessorTellsWhereItsTimeGoes) {
   EXPECT_LE(speed.act + speed.gradient, 1);
   EXPECT_GE(speed.steps, 5u * 4 * 5);  // an unroll in every part
   EXPECT_EQ(speed.where, "");
-}
-
-TEST(ActorSpeedTest, EveryCaseIsSomethingElse) {
-  std::set<std::string> keys;
-  for (const bool staged : {false, true}) {
-    for (const ActorCase& one : staged ? CasesStaged(false) : CasesOnGpu(false)) {
-      EXPECT_TRUE(keys.insert(one.key).second) << one.key;
-      EXPECT_EQ(one.config.actors.backend, "cuda");
-      EXPECT_EQ(one.config.actors.env_device, staged ? "cpu" : "cuda");
-    }
-  }
-  EXPECT_EQ(keys.size(), 12u);
-  EXPECT_TRUE(keys.contains("gpu_16384x32"));
 }
 
 }  // namespace

@@ -12,8 +12,6 @@ namespace {
 using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
-using testing::Not;
-using testing::StartsWith;
 
 // 2 ms a step: an ideal actor does 500 steps a second. One over ipc does 480, over tcp 450.
 PacedRuns SomeRuns() {
@@ -54,13 +52,6 @@ TEST(EfficiencyTest, ARowIsHeldToTheWorstOfItsRuns) {
   for (const Row& row : EfficiencyRows(SomeRuns(), false)) EXPECT_EQ(row.holds, std::nullopt);
 }
 
-TEST(EfficiencyTest, PointsOfAWayAreInTheOrderOfTheirActors) {
-  const auto points = PointsOf(SomeRuns(), {"tcp", 0, kUnbounded});
-  ASSERT_EQ(points.size(), 2u);
-  EXPECT_EQ(points[0].actors, 1);
-  EXPECT_EQ(points[1].actors, 4);
-}
-
 TEST(EfficiencyTest, TheTableHasALineForEveryWay) {
   const std::string table = EfficiencyTable(SomeRuns());
   EXPECT_THAT(table, HasSubstr("| wire | jitter | staleness | 1 actor | 4 actors |\n"
@@ -77,15 +68,6 @@ TEST(EfficiencyTest, JsonHoldsEveryRun) {
   EXPECT_EQ(numbers["runs"][3]["bound"], 4);
   EXPECT_EQ(numbers["runs"][3]["efficiency"], 0.75);
   EXPECT_EQ(numbers["runs"][3]["mean_staleness"], 3.5);
-}
-
-TEST(EfficiencyTest, TheDrawingStandsAlone) {
-  const std::string svg = DrawEfficiency(SomeRuns());
-  EXPECT_THAT(svg, StartsWith("<svg xmlns=\"http://www.w3.org/2000/svg\" "));
-  EXPECT_THAT(svg, AllOf(HasSubstr("<style>"), HasSubstr("prefers-color-scheme: dark"),
-                         HasSubstr("2 ms a step ± 20 % an unroll"), HasSubstr("bound 4"),
-                         HasSubstr("ideal")));
-  EXPECT_THAT(svg, Not(HasSubstr("http://www.w3.org/1999")));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Every kernel of the ladders against the reference, the slow ones too; and that a ladder whose
-// kernels disagree says so.
+// Every kernel of the ladders against the reference, the slow ones too. A ladder whose kernels
+// disagree is marked as broken.
 #include "bench/ladder.h"
 
 #include <gmock/gmock.h>
@@ -36,7 +36,7 @@ class LadderTest : public testing::Test {
   }
   Floats Noise(int count) { return Normals<float>(random_, count); }
 
-  // Runs every kernel; each must write all of what the reference did.
+  // Runs every kernel; each must write everything that the reference wrote.
   static void ExpectAll(const std::vector<Kernel>& kernels, std::vector<Floats*> outputs,
                         const std::vector<Floats>& expected) {
     for (const Kernel& kernel : kernels) {
@@ -127,12 +127,14 @@ TEST_F(LadderTest, KernelsThatDisagreeBreakTheFigure) {
                             {"close", write(1 + 1e-6f)},
                             {"not for such data", [] { return false; }}},
                 .outputs = {y}};
+  // 1. Kernels within the tolerance, or not applicable, keep the figure.
   Result agreeing;
   AddRow(ladder.op, Climb(ladder, 0), agreeing);
   EXPECT_FALSE(agreeing.broken);
   EXPECT_EQ(agreeing.rows.at(0).holds, true);
   EXPECT_THAT(agreeing.rows.at(0).measured, HasSubstr("3: –"));
 
+  // 2. One that is off, or leaves outputs unwritten, breaks it.
   ladder.kernels = {{"first", write(1)}, {"off", write(1.5)}, {"half", leave_half}};
   Result broken;
   AddRow(ladder.op, Climb(ladder, 0), broken);

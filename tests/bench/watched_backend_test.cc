@@ -5,20 +5,6 @@
 namespace starling::bench {
 namespace {
 
-// conv 16@3x3 over 10 x 10 x 4: 64 cells x 36 inputs x 16; linear 1024 x 128; heads 128 x 6 and
-// 128 x 1. A multiply-add is two.
-TEST(WatchedBackendTest, FlopsOfTheMinAtarNet) {
-  const Flops flops = FlopsOf({.kind = net::NetKind::kMinatar,
-                               .hidden = {128},
-                               .height = 10,
-                               .width = 10,
-                               .channels = 4,
-                               .num_actions = 6});
-  const double conv = 2.0 * 64 * 36 * 16, fc = 2.0 * 1024 * 128, heads = 2.0 * 128 * 7;
-  EXPECT_EQ(flops.forward, conv + fc + heads);
-  EXPECT_EQ(flops.backward, conv + 2 * fc + 2 * heads);  // nobody asks for the input's gradient
-}
-
 // 84 x 84 x 4: 16@8x8/4 gives 20 x 20, 32@4x4/2 gives 9 x 9.
 TEST(WatchedBackendTest, FlopsOfTheAtariNetKnowItsStrides) {
   const Flops flops = FlopsOf({.kind = net::NetKind::kAtari,

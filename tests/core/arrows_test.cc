@@ -54,7 +54,7 @@ std::vector<std::string> RoomNames() {
   return names;
 }
 
-// What a line includes, opening quote or bracket and all: `"core/log.h`; "" if it includes nothing.
+// Returns the included path with its opening quote or bracket, `"core/log.h`, or "".
 std::string Included(std::string line) {
   std::erase_if(line, [](char c) { return c == ' ' || c == '\t'; });
   const std::string_view directive = "#include";

@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Everything that comes until the writers are gone.
+// All output, until the writers have closed their end.
 std::string ReadAll(int fd) {
   std::string all;
   char buffer[4096];
@@ -34,16 +34,22 @@ ChildExit WaitFor(int pid) {
   return exit.value_or(ChildExit{});
 }
 
+// A child that dies with us.
+Spawned Start(const std::string& program, const std::vector<std::string>& arguments,
+              bool status_pipe = false) {
+  return Spawn({.program = program,
+                .arguments = arguments,
+                .status_pipe = status_pipe,
+                .death_signal = SIGKILL});
+}
+
 struct Ran {
   ChildExit exit;
   std::string output, status;
 };
 
 Ran RunShell(const std::string& command, bool status_pipe = false) {
-  const Spawned child = Spawn({.program = "/bin/sh",
-                               .arguments = {"-c", command},
-                               .status_pipe = status_pipe,
-                               .death_signal = SIGKILL});
+  const Spawned child = Start("/bin/sh", {"-c", command}, status_pipe);
   EXPECT_GT(child.pid, 0);
   Ran ran;
   ran.output = ReadAll(child.output_fd);
@@ -69,10 +75,7 @@ TEST(ChildTest, DeathBySignalIsNamed) {
 }
 
 TEST(ChildTest, ReapDoesNotWait) {
-  const Spawned asleep = Spawn({.program = "/bin/sleep",
-                                .arguments = {"600"},
-                                .status_pipe = false,
-                                .death_signal = SIGKILL});
+  const Spawned asleep = Start("/bin/sleep", {"600"});
   EXPECT_FALSE(Reap(asleep.pid).has_value());
   EXPECT_EQ(::getpgid(asleep.pid), asleep.pid) << "a process group of its own";
   ::kill(-asleep.pid, SIGKILL);
@@ -95,16 +98,10 @@ TEST(ChildTest, ProgramThatIsAbsentIsAnErrorAndNoChild) {
 TEST(ChildTest, NothingOfOursIsOpenInTheChild) {
   // One that leaks by itself, and both pipes of an earlier child.
   const int leak = ::open("/dev/null", O_RDONLY);
-  const Spawned other = Spawn({.program = "/bin/sleep",
-                               .arguments = {"600"},
-                               .status_pipe = true,
-                               .death_signal = SIGKILL});
+  const Spawned other = Start("/bin/sleep", {"600"}, /*status_pipe=*/true);
   // ls needs one more, to read the directory.
   for (const bool status_pipe : {false, true}) {
-    const Spawned child = Spawn({.program = "/bin/ls",
-                                 .arguments = {"/proc/self/fd"},
-                                 .status_pipe = status_pipe,
-                                 .death_signal = SIGKILL});
+    const Spawned child = Start("/bin/ls", {"/proc/self/fd"}, status_pipe);
     EXPECT_EQ(ReadAll(child.output_fd), status_pipe ? "0\n1\n2\n3\n4\n" : "0\n1\n2\n3\n");
     EXPECT_EQ(WaitFor(child.pid).code, 0);
     if (status_pipe) ::close(child.status_fd);
@@ -126,10 +123,7 @@ TEST(ChildTest, SignalsAreAsFreshExceptPipeAndFileSize) {
   ::sigaddset(&blocked, SIGINT);
   ::sigprocmask(SIG_BLOCK, &blocked, &old);
   // Not through a shell: it blocks signals of its own while it forks.
-  const Spawned child = Spawn({.program = "/bin/grep",
-                               .arguments = {"-E", "Sig(Blk|Ign)", "/proc/self/status"},
-                               .status_pipe = false,
-                               .death_signal = SIGKILL});
+  const Spawned child = Start("/bin/grep", {"-E", "Sig(Blk|Ign)", "/proc/self/status"});
   const std::string output = ReadAll(child.output_fd);
   EXPECT_EQ(WaitFor(child.pid).code, 0);
   ::sigprocmask(SIG_SETMASK, &old, nullptr);
@@ -139,11 +133,9 @@ TEST(ChildTest, SignalsAreAsFreshExceptPipeAndFileSize) {
 }
 
 TEST(ChildTest, FullStatusPipeDoesNotHoldTheChildUp) {
-  // Nobody reads: writing fails in the end instead of blocking.
-  const Spawned child = Spawn({.program = "/bin/sh",
-                               .arguments = {"-c", "while echo 0123456789 >&3; do :; done; exit 7"},
-                               .status_pipe = true,
-                               .death_signal = SIGKILL});
+  // Without a reader, writing fails in the end instead of blocking.
+  const Spawned child = Start("/bin/sh", {"-c", "while echo 0123456789 >&3; do :; done; exit 7"},
+                              /*status_pipe=*/true);
   EXPECT_EQ(WaitFor(child.pid).code, 7);
   ::close(child.output_fd);
   ::close(child.status_fd);
@@ -153,10 +145,7 @@ TEST(ChildTest, DiesWithItsParent) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const pid_t parent = ::fork();
   if (parent == 0) {
-    Spawn({.program = "/bin/sleep",
-           .arguments = {"600"},
-           .status_pipe = false,
-           .death_signal = SIGKILL});
+    Start("/bin/sleep", {"600"});
     ::_exit(0);
   }
   ::waitpid(parent, nullptr, 0);

@@ -5,14 +5,6 @@
 namespace starling {
 namespace {
 
-TEST(Clock, TheFakeOneMovesByHand) {
-  FakeClock clock;
-  EXPECT_EQ(clock.NowMs(), 0);
-  clock.AdvanceMs(1500);
-  EXPECT_EQ(clock.NowMs(), 1500);
-  EXPECT_EQ(clock.NowNs(), 1'500'000'000);
-}
-
 TEST(Clock, TheSteadyOneNeverGoesBack) {
   const SteadyClock clock;
   const std::int64_t start = clock.NowNs();

@@ -1,4 +1,4 @@
-// What README.md and docs/ point at is there: links to files, and the configs/ and scripts/ they name.
+// The files that README.md and docs/ link to exist, and so do the configs/ and scripts/ they name.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ std::vector<std::string> Matches(const std::string& text, const std::string& exp
   return found;
 }
 
-// Targets of links and pictures, without what leads elsewhere or only within the page.
+// Targets of links and pictures, without URLs and links within the page.
 std::vector<std::string> RelativeLinks(const std::string& text) {
   std::vector<std::string> links = Matches(text, R"(\]\(([^)#\s]+)(?:#[^)]*)?\))");
   std::erase_if(links, [](const auto& link) { return link.find("://") != std::string::npos; });

@@ -36,7 +36,7 @@ TEST_F(FakeGpuTest, DoesNothingBeforeItIsWaitedFor) {
   Send({1, 2, 3});
   Double();
   Read<int>(gpu_.memory(), here_.span(), there_.span());
-  std::ranges::copy(std::vector<int>{4, 5, 6}, here_.data());  // what a GPU may not have read yet
+  std::ranges::copy(std::vector<int>{4, 5, 6}, here_.data());  // a GPU may not have read them yet
   EXPECT_EQ(Here(), (std::vector<int>{4, 5, 6}));
   gpu_.memory().Wait();
   EXPECT_EQ(Here(), (std::vector<int>{8, 10, 12}));

@@ -6,35 +6,37 @@
 namespace starling {
 namespace {
 
-TEST(HasCodeForTest, CodeRunsOnItsOwnKindThatIsNotOlder) {
-  EXPECT_TRUE(HasCodeFor("80-real", 8, 0));
-  EXPECT_TRUE(HasCodeFor("80-real", 8, 9));
-  EXPECT_FALSE(HasCodeFor("86-real", 8, 0));
-  EXPECT_FALSE(HasCodeFor("80-real", 9, 0));
-  EXPECT_FALSE(HasCodeFor("80-real", 7, 5));
-}
-
-TEST(HasCodeForTest, ADriverTranslatesForWhatIsNewer) {
-  EXPECT_TRUE(HasCodeFor("90", 12, 0));
-  EXPECT_TRUE(HasCodeFor("90-virtual", 10, 0));
-  EXPECT_FALSE(HasCodeFor("90", 8, 9));
-}
-
-TEST(HasCodeForTest, ALetterIsForOneAlone) {
-  EXPECT_TRUE(HasCodeFor("90a", 9, 0));
-  EXPECT_FALSE(HasCodeFor("90a-real", 10, 0));
-}
-
-TEST(HasCodeForTest, AnyOfTheListWillDo) {
-  EXPECT_TRUE(HasCodeFor("80-real;90-real;120", 8, 6));
-  EXPECT_TRUE(HasCodeFor("80-real;90-real;120", 12, 1));
-  EXPECT_FALSE(HasCodeFor("80-real;90-real;120", 10, 0));
-  EXPECT_FALSE(HasCodeFor("80-real;90", 7, 5));
-}
-
-TEST(HasCodeForTest, WhatIsNoNumberIsFoundOutByTrying) {
-  EXPECT_TRUE(HasCodeFor("native", 7, 0));
-  EXPECT_TRUE(HasCodeFor("80-real;all-major", 7, 0));
+TEST(HasCodeForTest, BySortAndAgeOfTheCode) {
+  const struct {
+    const char* architectures;
+    int major, minor;
+    bool runs;
+  } cases[] = {
+      // Machine code runs on its own kind of GPU, from its version on.
+      {"80-real", 8, 0, true},
+      {"80-real", 8, 9, true},
+      {"86-real", 8, 0, false},
+      {"80-real", 9, 0, false},
+      {"80-real", 7, 5, false},
+      // A driver translates virtual code for newer GPUs.
+      {"90", 12, 0, true},
+      {"90-virtual", 10, 0, true},
+      {"90", 8, 9, false},
+      // A letter stands for one GPU alone.
+      {"90a", 9, 0, true},
+      {"90a-real", 10, 0, false},
+      // One of a list is enough.
+      {"80-real;90-real;120", 8, 6, true},
+      {"80-real;90-real;120", 12, 1, true},
+      {"80-real;90-real;120", 10, 0, false},
+      {"80-real;90", 7, 5, false},
+      // An unknown word may run.
+      {"native", 7, 0, true},
+      {"80-real;all-major", 7, 0, true},
+  };
+  for (const auto& [architectures, major, minor, runs] : cases) {
+    EXPECT_EQ(HasCodeFor(architectures, major, minor), runs) << architectures << " on " << major;
+  }
 }
 
 TEST(FindGpusTest, EitherFindsSomeOrSaysWhyNot) {

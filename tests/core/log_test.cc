@@ -21,7 +21,7 @@ using testing::Not;
 
 std::string Captured(const std::function<void()>& speak) {
   testing::internal::CaptureStderr();
-  InitLog("learner");  // decides anew about colour: standard error is a file now
+  InitLog("learner");  // looks at the new standard error, a file, to decide on colour
   speak();
   return testing::internal::GetCapturedStderr();
 }
@@ -82,7 +82,7 @@ TEST(Log, LinesOfManyThreadsDoNotMix) {
   for (std::size_t i = width - 1; i < text.size(); i += width) ASSERT_EQ(text[i], '\n');
 }
 
-// What a child process whose standard error is a terminal says under the given environment.
+// Returns the output of a child process that logs to a terminal under the given environment.
 std::string SaidToATerminal(const char* no_color) {
   const int master = ::posix_openpt(O_RDWR | O_NOCTTY);
   if (master < 0 || ::grantpt(master) != 0 || ::unlockpt(master) != 0) return "no terminal";

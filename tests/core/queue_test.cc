@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <memory>
 #include <thread>
 #include <vector>
 
@@ -36,14 +35,7 @@ TEST(BoundedQueue, ClosedItTakesNothingMoreAndDrains) {
   EXPECT_EQ(queue.Pop(), std::nullopt);
 }
 
-TEST(BoundedQueue, HoldsWhatCanOnlyBeMoved) {
-  BoundedQueue<std::unique_ptr<int>> queue(1);
-  queue.Push(std::make_unique<int>(7));
-  EXPECT_EQ(**queue.Pop(), 7);
-}
-
-// Whether the threads already wait when Close comes or only find it closed, they must all come
-// back.
+// All threads return, whether they wait when Close is called or call later.
 TEST(BoundedQueue, ClosingWakesThoseWhoWaitAtBothEnds) {
   BoundedQueue<int> full(1), empty(1);
   full.Push(0);

@@ -24,7 +24,7 @@ std::string Made(const std::string& header, const std::string& data = "") {
   return bytes + header + data;
 }
 
-// What reading `bytes` says; "" if it is read.
+// Returns the refusal of `bytes`, or "".
 std::string Refusal(const TempDir& dir, const std::string& bytes) {
   const auto path = dir.Write("x.safetensors", bytes);
   try {
@@ -55,19 +55,6 @@ TEST(SafetensorsDamage, EveryFlippedBitIsFound) {
       std::string bad = good;
       bad[i] = static_cast<char>(bad[i] ^ (1 << bit));
       ASSERT_NE(Refusal(dir, bad), "") << "byte " << i << " bit " << bit;
-    }
-  }
-}
-
-TEST(SafetensorsDamage, EveryOverwrittenByteIsFound) {
-  const TempDir dir;
-  const std::string good = SmallFile(dir);
-  for (std::size_t i = 0; i < good.size(); ++i) {
-    for (const char c : {'\0', ' ', '0', 'A', '"', '}', '\xff'}) {
-      std::string bad = good;
-      bad[i] = c;
-      if (bad == good) continue;
-      ASSERT_NE(Refusal(dir, bad), "") << "byte " << i << " is " << c;
     }
   }
 }

@@ -65,14 +65,6 @@ TEST(Safetensors, WhatIsWrittenIsReadBack) {
             (std::map<std::string, std::string>{{"config", "[run]\n\"q\""}, {"caf\xc3\xa9", ""}}));
 }
 
-TEST(Safetensors, AFileWithoutTensors) {
-  const TempDir dir;
-  WriteSafetensors(dir / "x", {});
-  const SafetensorsFile file = SafetensorsFile::Read(dir / "x");
-  EXPECT_TRUE(file.names().empty());
-  EXPECT_TRUE(file.metadata().empty());
-}
-
 TEST(Safetensors, EqualContentGivesEqualFiles) {
   const TempDir dir;
   const std::vector<float> values = {1, 2};
@@ -99,7 +91,7 @@ TEST(Safetensors, AnUnwritablePlaceIsASystemError) {
   EXPECT_THROW(WriteSafetensors(dir / "absent/x", {}), std::system_error);
 }
 
-// The format as its specification tells it, read here without any of our code.
+// Reads the format by its specification, without any of our code.
 TEST(Safetensors, TheFileIsWhatTheSpecificationSays) {
   const TempDir dir;
   const std::vector<float> first = {1, 2, 3};

@@ -33,7 +33,7 @@ std::string Bytes(const std::string& hex) {
   return bytes;
 }
 
-// The data of every record of a file; what is not a whole record is a failure.
+// The data of every record of a file; anything but whole records is a failure.
 std::vector<std::string> Records(const std::filesystem::path& path) {
   const std::string file = ReadFile(path);
   std::vector<std::string> records;

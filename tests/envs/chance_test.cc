@@ -40,7 +40,7 @@ TEST(ScriptedChance, HandsOutItsDrawsInOrder) {
 
 TEST(ScriptedChance, ReportsAWrongKind) {
   ScriptedChance chance({Draw::Uniform(0.5)});
-  EXPECT_EQ(chance.Between(3, 5), 3);  // the lowest of what was asked
+  EXPECT_EQ(chance.Between(3, 5), 3);  // the lowest of the range
   EXPECT_EQ(chance.Mismatch(),
             "the game asked for an integer in [3, 5) as draw 1, the script holds a real in [0, 1)");
 }
@@ -51,19 +51,6 @@ TEST(ScriptedChance, ReportsAWrongRange) {
   EXPECT_EQ(chance.Below(7), 0);
   EXPECT_THAT(chance.Mismatch(), HasSubstr("an integer in [0, 7) as draw 2"));
   EXPECT_THAT(chance.Mismatch(), HasSubstr("holds an integer in [0, 8)"));
-}
-
-TEST(ScriptedChance, ReportsThatTheScriptRanOut) {
-  ScriptedChance chance({Draw::Uniform(0.5)});
-  chance.Uniform();
-  EXPECT_EQ(chance.Uniform(), 0.0);
-  EXPECT_EQ(chance.Mismatch(), "the game asked for a real in [0, 1) as draw 2, the script holds 1");
-}
-
-TEST(ScriptedChance, ReportsDrawsNobodyAskedFor) {
-  ScriptedChance chance({Draw::Uniform(0.5), Draw::Below(2, 1), Draw::Uniform(0.1)});
-  chance.Uniform();
-  EXPECT_EQ(chance.Mismatch(), "2 of 3 draws left over, the next is an integer in [0, 2)");
 }
 
 TEST(ScriptedChance, KeepsTheFirstMismatch) {

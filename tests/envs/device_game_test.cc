@@ -1,4 +1,5 @@
-// Games on a device are those of the host, bit for bit: over loops everywhere, over a GPU where one is.
+// Games on a device equal those on the host, bit for bit: over loops everywhere, and over a GPU
+// where there is one.
 #include "envs/cuda/device_game.h"
 
 #include <gmock/gmock.h>
@@ -245,7 +246,7 @@ TEST(GpuEnv, RefusesWhatMakeVecEnvRefusesAndWrappers) {
   EXPECT_THROW(MakeGpuEnv({.name = "cathc"}, 1, kSeed, 1, gpu), UserError);
 }
 
-// A lane of several, to whom the others have done nothing yet.
+// One of several lanes; the other lanes have not run yet.
 struct LaneOf {
   int its_index, its_count;
   int index() const { return its_index; }
@@ -260,11 +261,13 @@ TEST(Table, LanesTogetherCarryAllOfASeatAndItsPicture) {
   seat.player.game.heading = 1;
   std::vector<std::byte> scratch(Table<MinatarSpaceInvaders>::Bytes(kObsSize));
   const Table<MinatarSpaceInvaders> table(scratch.data());
+  // 1. All lanes carry in: the seat is whole.
   for (int lane = 0; lane < kLanes; ++lane) table.CarryIn(seat, LaneOf{lane, kLanes});
   EXPECT_EQ(table.seat().player.stream, seat.player.stream);
   EXPECT_EQ(table.seat().player.game, seat.player.game);
   EXPECT_EQ(table.seat().length, 7);
 
+  // 2. All lanes carry out: seat and picture are whole.
   std::iota(table.picture(), table.picture() + kObsSize, 1.0f);
   Games back;
   std::vector<float> observation(kObsSize + 1);

@@ -1,5 +1,5 @@
-// What can be played while compiling allocates nothing it keeps, calls nothing virtual and reads
-// nothing it did not write: the games stay fit for a GPU.
+// Games run at compile time, so they allocate nothing that they keep, call nothing virtual and read
+// nothing that they did not write: they stay fit for a GPU.
 #include "envs/game.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Games on a GPU made of loops (tests/support/fake_gpu.h), and whoever plays an env of any GPU.
+// Games on a GPU made of loops (tests/support/fake_gpu.h), and a bench for envs of any GPU.
 #pragma once
 
 #include <algorithm>
@@ -38,7 +38,7 @@ std::unique_ptr<VecEnv> MakeOnLoops(const EnvConfig& config, int num_envs, const
       OnLoops{dynamic_cast<starling::testing::FakeGpu*>(&gpu)}, config, num_envs, seed, steps);
 }
 
-// An env, the arrays that it works on in `gpu`, and what of them was read back after every call.
+// An env, the arrays that it works on in `gpu`, and their contents after every call.
 struct OnGpuBench {
   OnGpuBench(Gpu& its_gpu, std::unique_ptr<VecEnv> its_env)
       : gpu(its_gpu),

@@ -1,6 +1,6 @@
 // One short recorded episode of every env as readable text (tests/data/playthroughs): a change of
-// behaviour shows as a diff of pictures. After a change on purpose, write them anew and read the
-// diff:
+// behaviour shows as a diff of pictures. After a change on purpose, write them again and read
+// the diff:
 //   STARLING_WRITE_PLAYTHROUGHS=1 envs_tests --gtest_filter='*Playthrough*'
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ std::string FileName(const std::string& env) {
 
 // A row of numbers for a vector; for a grid a character per cell: '.' where nothing is, the index
 // of the one channel that is set, or '*' where several are (named below the grid).
-// Of a large grid, only the rows that differ from `before` (empty: all of them), with their numbers.
+// Of a large grid, only the rows that differ from `before` (empty: all), with their numbers.
 std::string Picture(const EnvSpec& spec, const std::vector<float>& seen,
                     const std::vector<float>& before) {
   std::string picture, several;

@@ -12,7 +12,7 @@
 
 namespace starling::envs {
 
-// What is seen of env `i`, the frame before included where it means something.
+// The frames of env `i`, with the frame before the newest where it has a meaning.
 inline std::vector<float> Seen(const FrameEnvs& envs, int i, bool with_before) {
   std::vector<float> seen(envs.bytes(i).begin(), envs.bytes(i).end());
   seen.insert(seen.end(), envs.floats(i).begin(), envs.floats(i).end());

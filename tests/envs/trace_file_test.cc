@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/error.h"
 #include "tests/envs/recordings.h"
+#include "tests/support/error_of.h"
 
 namespace starling::envs {
 namespace {
@@ -15,7 +15,8 @@ using testing::HasSubstr;
 
 // A game of one row, five columns and two channels: ten bits, three hex digits' worth, in four.
 const std::string kHeader =
-    R"({"game":"line","sticky_action_prob":0.1,"shape":[1,5,2],"channels":{"b":1,"a":0},"actions":["noop","go"]})";
+    R"({"game":"line","sticky_action_prob":0.1,"shape":[1,5,2],"channels":{"b":1,"a":0},)"
+    R"("actions":["noop","go"]})";
 const std::string kReset = R"({"reset":true,"d":[],"s":"8040"})";
 const std::string kStep = R"({"a":1,"d":[["rand",[],0.25]],"r":-1.5,"t":false,"s":"0000"})";
 
@@ -25,17 +26,14 @@ std::string Joined(const std::vector<std::string>& lines) {
   return text;
 }
 
-// What the file says when it is read to its end, or "".
+// Reads the file to its end. Returns its refusal, or "".
 std::string RefusalOf(const std::filesystem::path& path) {
-  try {
+  return ErrorOf([&] {
     TraceFile file(path);
     TraceEvent event;
     while (file.Next(event)) {
     }
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "";
+  });
 }
 
 class TraceFileTest : public testing::Test {
@@ -79,6 +77,7 @@ TEST_F(TraceFileTest, ReadsPlainLinesAndALastLineWithoutItsEnd) {
   EXPECT_EQ(RefusalOf(directory_.Write("plain.jsonl", text)), "");
 }
 
+// The calls of numpy's generator that the MinAtar package makes.
 TEST_F(TraceFileTest, ReadsEveryWayOfDrawing) {
   const std::string draws =
       R"([["randint",[3],2],["randint",[1,9],8],["randint",[["low",1],["high",9]],4],)"

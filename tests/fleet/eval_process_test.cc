@@ -9,10 +9,10 @@
 #include <thread>
 
 #include "actors/evaluator.h"
-#include "core/error.h"
 #include "results/eval_results.h"
 #include "results/initial_net.h"
 #include "results/run_dir.h"
+#include "tests/support/error_of.h"
 #include "tests/support/fleet_fixtures.h"
 #include "wire/runtime_dir.h"
 #include "wire/snapshot.h"
@@ -111,7 +111,7 @@ TEST_F(EvalProcessTest, PlaysTheNewestWeightsWhenAMultipleIsPassed) {
   Publish(2, 120);
   ASSERT_TRUE(AwaitLines(1));
   Finish();  // the best is saved after the line
-  // What any later evaluation with the same seed finds: that of the run and the version.
+  // The result of a later evaluation with the same seed, which is that of the run plus the version.
   const auto evaluate = [&](std::uint64_t seed) {
     return actors::Evaluate(config_, WeightsOf(2), {.episodes = 200, .seed = seed});
   };
@@ -237,12 +237,8 @@ TEST_F(EvalProcessTest, ARunWithoutEvaluationIsTheOperatorsMistake) {
   Config off = config_;
   off.eval.every_steps = 0;
   results::WriteConfig(dir_.path(), off);
-  try {
-    RunEvalProcess({.run_dir = dir_.path()});
-    FAIL();
-  } catch (const UserError& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("eval.every_steps = 0"));
-  }
+  EXPECT_THAT(ErrorOf([&] { RunEvalProcess({.run_dir = dir_.path()}); }),
+              testing::HasSubstr("eval.every_steps = 0"));
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ TEST(EvalSchedule, MultiplesThatWereMissedAreNotMadeUpFor) {
   EXPECT_TRUE(schedule.Due(600));
 }
 
-// The copy may be newer than what was looked at.
+// The copy may be newer than the version that was looked at.
 TEST(EvalSchedule, WhatCountsIsWhatWasTaken) {
   EvalSchedule schedule(100, 0);
   EXPECT_TRUE(schedule.Due(199));

@@ -1,4 +1,4 @@
-// What the supervisor does about its evaluator; times are milliseconds.
+// The supervisor's decisions on its evaluator; times are milliseconds.
 #include "fleet/evaluator_policy.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // A stand-in for starling-learner and starling-actor. It is a learner unless it is given --slot, or
-// --evaluate. What it does is read from script.learner, script.actor, script.actor.SLOT or
+// --evaluate. Its commands are read from script.learner, script.actor, script.actor.SLOT or
 // script.evaluator in the run directory
 // (or in $FAKE_SCRIPTS, if that is set): one line for each life, the last one for all that follow;
 // commands separated by ';':
@@ -14,8 +14,8 @@
 //   hold            waits until SIGTERM or until RUN_DIR/over exists
 //   asked           waits until SIGTERM
 //   interrupt       sends SIGINT to its parent
-//   deaf            ignores SIGTERM from now on, with nothing to tell
-//   forever         waits for ever
+//   deaf            ignores SIGTERM from now on
+//   forever         waits until it is killed
 //   exit N, kill N  ends with that status, or by that signal
 // Each life appends its pid to RUN_DIR/pids.WHO (learner, actor.SLOT, evaluator), and its arguments
 // to RUN_DIR/arguments.

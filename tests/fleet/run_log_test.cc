@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "core/error.h"
+#include "tests/support/error_of.h"
 #include "tests/support/fleet_fixtures.h"
 
 namespace starling::fleet {
@@ -19,7 +19,7 @@ TEST(LevelOfTest, ReadsWhatCoreLogWrites) {
   EXPECT_EQ(LevelOf("01:02:03.456 error actor 3: x"), LogLevel::kError);
 }
 
-// The other half of that format is in core/log.cc: what it writes must be what we read.
+// core/log.cc writes this format, and we must read it.
 TEST(LevelOfTest, AgreesWithCoreLog) {
   TempDir dir;
   const pid_t pid = ::fork();
@@ -86,24 +86,15 @@ TEST_F(RunLogTest, AppendsToWhatIsThere) {
 TEST_F(RunLogTest, OneSupervisorPerDirectory) {
   {
     RunLog first(dir_.path(), console_);
-    try {
-      RunLog second(dir_.path(), console_);
-      FAIL() << "two at once";
-    } catch (const UserError& error) {
-      EXPECT_THAT(error.what(),
-                  HasSubstr("another starling train is running in " + dir_.path().string()));
-    }
+    EXPECT_THAT(ErrorOf([&] { RunLog second(dir_.path(), console_); }),
+                HasSubstr("another starling train is running in " + dir_.path().string()));
   }
   RunLog third(dir_.path(), console_);  // the first is gone
 }
 
 TEST_F(RunLogTest, DirectoryThatIsNotThereIsTheOperatorsMistake) {
-  try {
-    RunLog log(dir_.path() / "absent", console_);
-    FAIL();
-  } catch (const UserError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("absent/log cannot be written: No such file"));
-  }
+  EXPECT_THAT(ErrorOf([&] { RunLog log(dir_.path() / "absent", console_); }),
+              HasSubstr("absent/log cannot be written: No such file"));
 }
 
 TEST_F(RunLogTest, FullDiskIsSaidOnceAndTheRunGoesOn) {

@@ -60,6 +60,7 @@ TEST_F(TrainTest, RunFromConfigToSummary) {
   EXPECT_THAT(run.err, HasSubstr("done in 0:03: 1,000 steps, 7 updates, 400 steps/s"));
   EXPECT_THAT(run.err, HasSubstr("starling eval runs/game --episodes 100"));
 
+  // The files of the run.
   const auto summary = nlohmann::json::parse(dir_.Read("runs/game/summary.json"));
   EXPECT_EQ(summary["env"], "catch");
   EXPECT_EQ(summary["steps"], 1000);
@@ -111,7 +112,7 @@ TEST_F(TrainTest, ResumeUsesItsOwnConfigAndKeepsTheDirectory) {
   EXPECT_EQ(config.run.dir, "moved");
   EXPECT_EQ(config.env.name, "catch");
 
-  // What cannot be gone on with is refused before anything of the run is touched.
+  // A change that cannot be resumed with is refused before anything of the run is touched.
   const std::string summary = dir_.Read("moved/summary.json"),
                     kept = dir_.Read("moved/config.toml");
   for (const char* change : {"net.hidden=[64]", "optimizer.kind=sgd", "run.seed=2"}) {
@@ -207,16 +208,6 @@ TEST_F(TrainTest, ProgramMissingBesideStarling) {
   EXPECT_EQ(run.status, kExitUserError);
   EXPECT_THAT(run.err, HasSubstr("bin/starling-actor is missing beside starling"));
   EXPECT_FALSE(std::filesystem::exists(dir_.path() / "runs"));
-}
-
-TEST_F(TrainTest, InterruptedRunHasItsSummary) {
-  dir_.Write("script.learner",
-             std::string("interrupt; hold; ") + kFinal + "; touch over; exit 0\n");
-  const Finished run = Train({"game.toml", "--set", "run.steps=2000"});
-  EXPECT_EQ(run.status, kExitInterrupted);
-  EXPECT_THAT(run.err, HasSubstr("interrupted after 0:03: 1,000 steps"));
-  EXPECT_THAT(run.err, HasSubstr("go on with  "));
-  EXPECT_EQ(nlohmann::json::parse(dir_.Read("runs/game/summary.json"))["steps"], 1000);
 }
 
 TEST_F(TrainTest, WhatAKilledLearnerLeavesInThePrivatePlaceIsRemoved) {

@@ -1,5 +1,5 @@
-// A config and its overrides (core/config/config.h). The input: the text of the file, then each "section.key=value",
-// with zeros between them.
+// A config and its overrides (core/config/config.h). The input: the text of the file, then each
+// "section.key=value", with zeros between them.
 #include "core/config/config.h"
 
 #include <string>

@@ -1,4 +1,5 @@
-// Files for parsers that read them by name. They lie in memory: a fuzzer opens some ten thousand a second.
+// Files for parsers that read them by name. They lie in memory: a fuzzer opens some ten thousand a
+// second.
 #pragma once
 
 #include <stdlib.h>
@@ -32,7 +33,7 @@ class MemoryFile {
   int fd_;
 };
 
-// A directory for what parsed inputs are written to again, removed when the program ends by itself.
+// A directory for writing parsed inputs again, removed when the program ends by itself.
 class Scratch {
  public:
   Scratch() {

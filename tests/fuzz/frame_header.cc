@@ -1,5 +1,5 @@
-// A message as it comes off a socket: three frames (wire/codec.h). The input:
-//   u8 frames seen, u8 bytes of the header, the header, u16 bytes of the fields, the fields, the tensor
+// A message as it is read from a socket: three frames (wire/codec.h). The input: u8 frames seen,
+// u8 bytes of the header, the header, u16 bytes of the fields, the fields, the tensor.
 // It is judged as it is, then as a peer that knows the checksum would have sent it.
 #include <span>
 #include <string>
@@ -17,7 +17,7 @@ using wire::kHeaderBytes;
 constexpr std::size_t kElements = 64;  // of the net that is trained
 constexpr std::size_t kAtChecksum = kHeaderBytes - sizeof(std::uint64_t);
 
-// Each frame in memory of its own, as long as it says.
+// Each frame in memory of its own, of exactly its length.
 struct Raw {
   std::size_t count;
   std::vector<std::byte> header, fields, tensor;
@@ -37,7 +37,7 @@ void Sign(Raw& raw) {
   std::memcpy(raw.header.data() + kAtChecksum, &checksum, sizeof checksum);
 }
 
-// What is accepted keeps to the limits, can be sent on and then means the same.
+// An accepted message keeps to the limits, can be sent on and then means the same.
 void Judge(const Raw& raw) {
   const wire::DecodeResult first = wire::Decode(raw.view(), kElements);
   if (!first) return;

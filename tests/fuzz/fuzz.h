@@ -1,6 +1,7 @@
-// What the fuzz targets share. A target is one function that libFuzzer calls with bytes of its own making
-// (scripts/fuzz), and replay_main.cc with the files of its corpus. It must survive any bytes: a failed CHECK, a
-// sanitizer's report and an exception that nobody expects are the bugs it looks for.
+// Shared by the fuzz targets. A target is one function that libFuzzer calls with bytes of its own
+// making (scripts/fuzz), and replay_main.cc with the files of its corpus. It must survive any
+// bytes: a failed CHECK, a sanitizer's report and an unexpected exception are the bugs it looks
+// for.
 #pragma once
 
 #include <cstddef>

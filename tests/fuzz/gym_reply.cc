@@ -1,4 +1,5 @@
-// A line of JSON with which a worker, such as the bridge to Gymnasium, answers (envs/bridge/protocol.h).
+// A line of JSON that answers a request to a worker, such as the bridge to Gymnasium
+// (envs/bridge/protocol.h).
 #include <cmath>
 #include <string>
 

@@ -1,5 +1,5 @@
-// A journal (learner/storage/journal.h): u16, then the file. It is read and gone on with after about that many bytes:
-// as it is, then with the checksums that belong to it.
+// A journal (learner/storage/journal.h): u16, then the file. It is read, and resumed after about that many
+// bytes: as it is, then with valid checksums.
 #include "learner/storage/journal.h"
 
 #include <xxhash.h>
@@ -37,7 +37,7 @@ void Sign(std::string& file) {
   }
 }
 
-// Reads to the end, and writes what was read: the same bytes, as far as they are whole.
+// Reads to the end and writes the records again: the same bytes, as far as they are whole.
 void ReadAndWriteAgain(const fuzz::Scratch& scratch, std::string_view file, JournalReader& reader) {
   JournalWriter writer(scratch / "again", reader.header());
   std::uint64_t offset = reader.offset();

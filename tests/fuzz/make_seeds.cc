@@ -1,5 +1,6 @@
-// make_seeds CORPUS: writes what the fuzzers of binary formats start from, each kind of message, record and
-// tensor once, by the writers that the programs use. Corpora of text are written by hand.
+// make_seeds CORPUS: writes the seeds of the fuzzers of binary formats, each kind of message,
+// record and tensor once, by the writers that the programs use. Corpora of text are written by
+// hand.
 #include <fmt/format.h>
 
 #include <bit>
@@ -32,6 +33,7 @@ void Write(const std::filesystem::path& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
+// One message of each kind, with every field set.
 void MakeMessages(const std::filesystem::path& corpus) {
   const std::vector<wire::Body> bodies = {
       wire::Hello{.slot = 3, .host = "node", .pid = 77},
@@ -92,6 +94,7 @@ void MakeSafetensors(const std::filesystem::path& corpus) {
         Bytes(std::uint64_t{header.size()}) + header + "1234");
 }
 
+// One record of each kind.
 void MakeJournal(const std::filesystem::path& corpus) {
   using namespace learner;
   const std::filesystem::path path = corpus / "journal" / "whole";

@@ -1,5 +1,6 @@
-// The table that a plug-in describes itself with (envs/plugin.h). The input: the numbers in the order of the
-// table, a byte whose bits are its functions and pointers, then the names, with zeros between them.
+// The table with which a plug-in describes itself (envs/plugin.h). The input: the numbers in the
+// order of the table, a byte whose bits are its functions and pointers, then the names, with zeros
+// between them.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -27,7 +28,8 @@ std::int32_t Observe(void*, float*) { return 0; }
 std::int32_t Lives(void*) { return 0; }
 const char* Error(void*) { return nullptr; }
 
-// Names as a plug-in may have them: ended by a zero or, where that is wrong, longer than any that is looked at.
+// Names as a plug-in may have them: ended by a zero or, where that is wrong, longer than the parser
+// looks.
 class Names {
  public:
   explicit Names(std::string_view text) {
@@ -81,7 +83,7 @@ void CheckLimits(const PluginLibrary& library) {
   for (const std::string& name : env.action_names) CHECK(!name.empty() && name.size() < 64);
 }
 
-// The process that plays it alone tells its client the same.
+// The process that plays it alone gives its client the same answer.
 void CheckIsolated(const FrameSpec& spec) {
   if (spec.env.num_actions > kFewActions) return;
   std::string mistake;
@@ -94,7 +96,7 @@ void CheckIsolated(const FrameSpec& spec) {
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   fuzz::Input input(data, size);
   starling_env_v1 table = TableIn(input);
-  // What lies between few actions and the most takes long and shows nothing new.
+  // Numbers between few actions and the maximum take long and show nothing new.
   if (table.num_actions > kFewActions && table.num_actions < 65'500) return 0;
   const bool no_actions = (input.Take<std::uint8_t>() & 1) != 0;
   const Names names(input.rest());

@@ -1,5 +1,5 @@
-// Calls a fuzz target with every file of the directories given, in the order of their names: what libFuzzer
-// once found or was given to start from, for any compiler. The last name printed is the one that failed.
+// Calls a fuzz target with every file of the directories given, in the order of their names: seeds
+// and past findings of libFuzzer, for any compiler. The last name printed is the one that failed.
 #include <fmt/format.h>
 
 #include <algorithm>

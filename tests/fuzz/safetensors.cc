@@ -1,4 +1,4 @@
-// A safetensors file (core/safetensors.h): as it is, then with the checksum that belongs to it, if it has one.
+// A safetensors file (core/safetensors.h): as it is, then with a valid checksum, if it has one.
 #include "core/safetensors.h"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ namespace {
 
 using namespace starling;
 
-// What the header of a file of ours begins with, before 16 digits.
+// The beginning of the header of a file of ours, before 16 digits.
 constexpr std::string_view kPrefix = R"({"__metadata__":{"starling.xxh64":")";
 constexpr std::size_t kAtDigits = 8 + kPrefix.size(), kDigits = 16;
 
@@ -65,7 +65,7 @@ std::vector<Tensor> TensorsOf(const SafetensorsFile& file) {
   return tensors;
 }
 
-// What is read can be written, and what is read of that is the same.
+// A parsed file can be written, and reads back the same.
 void WriteAndReadAgain(const SafetensorsFile& file) {
   static const fuzz::Scratch scratch;
   const std::vector<Tensor> tensors = TensorsOf(file);

@@ -4,8 +4,9 @@
 Run it beside the files it writes (Debian: python3-torch, python3-numpy):
     /usr/bin/python3 tests/golden/make_golden.py
 
-PyTorch works in float64 on float32 inputs, so the expected values are exact to float32. Advantages are
-the textbook's sum in numpy. Read by tests/net/golden_test.cc and by the tests of the optimizers.
+PyTorch works in float64 on float32 inputs, so the expected values are exact to float32. Advantages
+are the textbook's sum in numpy. Read by tests/net/golden_test.cc and by the tests of the
+optimizers.
 """
 
 import itertools
@@ -40,7 +41,7 @@ def write_safetensors(path, tensors, metadata):
 
 
 def flat(parameters):
-    """Our flat vector: parameters one after the other, each at a multiple of ALIGNMENT, gaps zero."""
+    """Our flat vector: the parameters in turn, each at a multiple of ALIGNMENT, gaps zero."""
     parts = []
     for array in parameters:
         parts += [array.reshape(-1), np.zeros(-array.size % ALIGNMENT, array.dtype)]
@@ -85,9 +86,9 @@ def shapes_of(layers, height, width, channels):
 
 
 def forward_step(layers, parameters, x, states):
-    """One time step of ENVS observations NHWC through PyTorch's own functions and modules. Our layout
-    in: weights (KH, KW, CIN, COUT) -> (COUT, CIN, KH, KW), (IN, OUT) -> (OUT, IN). `states` maps a
-    layer to its (h, c) and is brought up to date."""
+    """One time step of ENVS observations NHWC through PyTorch's own functions and modules. Our
+    layout in: weights (KH, KW, CIN, COUT) -> (COUT, CIN, KH, KW), (IN, OUT) -> (OUT, IN). `states`
+    maps a layer to its (h, c) and is brought up to date."""
     functional = torch.nn.functional
     for i, (layer, own) in enumerate(zip(layers, parameters)):
         kind, *words = layer.split()
@@ -100,7 +101,7 @@ def forward_step(layers, parameters, x, states):
         elif kind == "lstm":
             units = int(words[0])
             cell = torch.nn.LSTMCell(own[0].shape[0], units, dtype=torch.float64)
-            zero = torch.zeros(4 * units, dtype=torch.float64)  # PyTorch has two biases: one is enough
+            zero = torch.zeros(4 * units, dtype=torch.float64)  # PyTorch has two: one will do
             weights = {"weight_ih": own[0].t(), "weight_hh": own[1].t(), "bias_ih": own[2],
                        "bias_hh": zero}
             state = states.get(i, (torch.zeros(ENVS, units, dtype=torch.float64),) * 2)
@@ -131,7 +132,7 @@ def forward(layers, parameters, observations, terminals):
 
 
 def advantages_of(rewards, terminals, values, bootstrap):
-    """sum over l of (gamma lambda)^l delta_{t+l}, up to the end of the episode or of the rollout."""
+    """sum over l of (gamma lambda)^l delta_{t+l}, up to the end of the episode or rollout."""
     following = np.vstack([values[1:], bootstrap[None]])
     delta = rewards + GAMMA * following * (1 - terminals) - values
     advantages = np.zeros_like(values)
@@ -162,7 +163,8 @@ def make_net(name, height, width, channels):
 
     parameters = [[torch.tensor(a, dtype=torch.float64, requires_grad=True) for a in own]
                   for own in arrays]
-    logits, values = forward(layers, parameters, torch.tensor(cells, dtype=torch.float64), terminals)
+    observations = torch.tensor(cells, dtype=torch.float64)
+    logits, values = forward(layers, parameters, observations, terminals)
     n = STEPS * ENVS
     grid = values.detach().numpy().reshape(STEPS + 1, ENVS)
     advantages = advantages_of(rewards.astype(np.float64), terminals, grid[:-1], grid[-1])
@@ -202,7 +204,7 @@ def rate(t):
 
 
 def trajectory(start, gradients, step):
-    """The weights after each KEPT_EVERY updates by step(t, weights, gradient) -> weights, t from 1."""
+    """The weights after every KEPT_EVERY updates by step(t, weights, gradient), t from 1."""
     weights, kept = start.astype(np.float64), []
     for t, gradient in enumerate(gradients.astype(np.float64), start=1):
         weights = step(t, weights, gradient)
@@ -242,10 +244,11 @@ def rmsprop_step(centered, inside, correct, momentum):
 def make_optimizers():
     rng = np.random.default_rng(2025)
     start = rng.normal(size=SIZE).astype(np.float32)
-    # From well above epsilon to well below it, around means of their own, and a weight that never gets
-    # a gradient.
+    # From well above epsilon to well below it, around means of their own, and a weight that never
+    # gets a gradient.
     scale = 10.0 ** rng.uniform(-5, 0, size=SIZE)
-    gradients = ((rng.normal(size=(UPDATES, SIZE)) + rng.normal(size=SIZE)) * scale).astype(np.float32)
+    gradients = (rng.normal(size=(UPDATES, SIZE)) + rng.normal(size=SIZE)) * scale
+    gradients = gradients.astype(np.float32)
     gradients[:, 5] = 0
     by_hand = {}
     for centered, inside, correct, momentum in itertools.product((False, True), repeat=4):

@@ -10,7 +10,8 @@ using testing::Pair;
 
 TEST(StatusTest, ReadsALine) {
   const auto status = ParseStatus(
-      R"({"phase":"running","term":2,"steps":320,"frames":321,"updates":3,"version":4,"seconds":1.5,)"
+      R"({"phase":"running","term":2,"steps":320,"frames":321,"updates":3,"version":4,)"
+      R"("seconds":1.5,)"
       R"("steps_per_second":213.5,"mean_return":4.25,"episodes":7,)"
       R"("episodes_cut":9,"envs_replaced":2,)"
       R"("staleness":{"bound":4,"max":2,"mean":0.5,"histogram":[1,1,1]},)"

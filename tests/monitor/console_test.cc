@@ -15,9 +15,6 @@
 namespace starling::monitor {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
-
 Progress Halfway() {
   Progress progress;
   progress.phase = Progress::Phase::kRunning;
@@ -27,7 +24,7 @@ Progress Halfway() {
 }
 constexpr const char* kBar20 = "[##---]  50% 50/100";
 
-// What a console with this style writes.
+// The output of a console with this style.
 class Screen {
  public:
   explicit Screen(const ConsoleStyle& style)
@@ -54,19 +51,6 @@ TEST(ConsoleTest, BarIsDrawnOverItself) {
   screen->Show(Halfway(), 200);
   const std::string once = std::string("\r") + kBar20 + "\033[J";
   EXPECT_EQ(screen.Text(), once + once);
-}
-
-TEST(ConsoleTest, AnyBarIsDrawnInTheSameWayAndOnATerminalOnly) {
-  const auto bar = [](const ProgressStyle& style) { return std::to_string(style.width); };
-  Screen screen(Terminal());
-  screen->Draw(bar, 0);
-  screen->Draw(bar, 199);  // too early
-  screen->Print("hello");
-  screen->Clear();
-  EXPECT_EQ(screen.Text(), "\r20\033[J\r\033[Jhello\n20\033[J\r\033[J");
-  Screen file({});
-  file->Draw(bar, 0);
-  EXPECT_EQ(file.Text(), "");
 }
 
 TEST(ConsoleTest, LinesStayAboveTheBar) {
@@ -96,35 +80,6 @@ TEST(ConsoleTest, OnlyTheLinesOfABlockThatChangedAreWritten) {
       << "now and then all of it";
   screen->Clear();
   EXPECT_THAT(screen.Text(), testing::EndsWith("\033[J\r\033[3A\033[J"));
-}
-
-TEST(ConsoleTest, LinesStayAboveABlock) {
-  Screen screen(Terminal());
-  screen->DrawLines(Abc, 0);
-  screen->Print("hello");
-  EXPECT_THAT(screen.Text(),
-              testing::EndsWith("\033[J\r\033[3A\033[Jhello\na\033[K\nb\033[K\nc\033[K\n\033[J"));
-}
-
-TEST(ConsoleTest, ABlockMayGrowAndShrink) {
-  Screen screen(Terminal());
-  screen->DrawLines(Abc, 0);
-  screen->DrawLines([](const ProgressStyle&) { return Console::Lines{"a"}; }, 200);
-  EXPECT_THAT(screen.Text(), testing::EndsWith("\r\033[3Aa\033[J"));
-  screen->DrawLines(Abc, 400);
-  EXPECT_THAT(screen.Text(), testing::EndsWith("a\033[J\r\nb\033[K\nc\033[K\n\033[J"));
-}
-
-TEST(ConsoleTest, ABlockThatIsKeptStaysAboveWhatFollows) {
-  Screen screen(Terminal());
-  screen->DrawLines(Abc, 0);
-  screen->Keep();
-  screen->Print("bye");
-  EXPECT_EQ(screen.Text(), "\ra\033[K\nb\033[K\nc\033[K\n\033[Jbye\n");
-  screen->DrawLines([](const ProgressStyle&) { return Console::Lines{"a"}; }, 1000);
-  screen->Keep();
-  EXPECT_THAT(screen.Text(), testing::EndsWith("bye\n\ra\033[J\n"))
-      << "a bar has a line of its own";
 }
 
 // Whatever is printed and drawn in whatever order: first all that stays, then the newest block.

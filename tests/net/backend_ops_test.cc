@@ -18,6 +18,9 @@
 #include "tests/support/broken_backend.h"
 
 namespace starling::net {
+
+void PrintTo(const OpCheck& check, std::ostream* out) { *out << check.op; }
+
 namespace {
 
 enum class Where { kReference, kCpu, kLoops, kCuda };
@@ -26,13 +29,14 @@ struct Contender {
   const char* name;
   Where where;
   Precision precision = Precision::kF32;
+  friend void PrintTo(const Contender& contender, std::ostream* out) { *out << contender.name; }
 };
 
 constexpr Contender kContenders[] = {
     {"reference", Where::kReference},
     {"cpu", Where::kCpu},
     {"cpu_bf16", Where::kCpu, Precision::kBf16},
-    {"loops", Where::kLoops},  // what a GPU's threads do, one after the other
+    {"loops", Where::kLoops},  // the work of a GPU's threads, one after the other
     {"cuda", Where::kCuda},
     {"cuda_tf32", Where::kCuda, Precision::kTf32},
     {"cuda_bf16", Where::kCuda, Precision::kBf16},
@@ -40,6 +44,7 @@ constexpr Contender kContenders[] = {
 
 class BackendOps : public ::testing::TestWithParam<std::tuple<Contender, OpCheck>> {
  protected:
+  // Makes the backend, or skips where this machine lacks it.
   void SetUp() override {
     const auto& [contender, check] = GetParam();
     switch (contender.where) {
@@ -88,7 +93,7 @@ INSTANTIATE_TEST_SUITE_P(All, BackendOps,
                            return name;
                          });
 
-// The checks themselves: what is broken is found, and nothing else.
+// The checks themselves: they find a broken op, and no other.
 
 using testing::BrokenBackend;
 using testing::Fault;

@@ -1,204 +1,29 @@
-// What is special to the fast CPU backend: its ways for sparse inputs and for some widths, threads, equal
-// bits. Each op in general: backend_ops_test.cc. Same float inputs; the reference computes in double. An
-// error is the largest difference relative to the largest output of the op.
+// Properties of the fast CPU backend alone: empty inputs, NaN, threads, equal bits, and its search
+// for the nonzeros of a sparse input. backend_ops_test.cc holds each of its ops to the reference.
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <filesystem>
-#include <functional>
-#include <map>
 #include <thread>
 
 #include "net/backend.h"
 #include "net/cpu/nonzeros.h"
-#include "tests/net/op_shapes.h"
+#include "tests/net/arrays.h"
 
 namespace starling::net {
 namespace {
 
 using testing::Cells;
 using testing::Normals;
-using testing::RelativeError;
 using Floats = std::vector<float>;
 using Doubles = std::vector<double>;
 
-// Sums of floats, rounding 6e-8 a step in errors that mostly cancel; the gradients of a convolution
-// sum over n * OH * OW cells, the longest sums here.
-const std::map<std::string, double> kTolerance = {
-    {"linear y", 3e-6}, {"linear dw", 3e-6}, {"linear db", 3e-6}, {"linear dx", 3e-6},
-    {"conv y", 3e-6},   {"conv dw", 1e-5},   {"conv db", 1e-5},   {"conv dx", 3e-6},
-};
-
-constexpr testing::ShapeRange kWide{.samples = 67,
-                                    .features = 150,
-                                    .side = 12,
-                                    .channels = 6,
-                                    .kernels = 40,
-                                    .kernel = 4,
-                                    .stride = 2};
-
-Doubles Wide(const Floats& values) { return {values.begin(), values.end()}; }
-
-// A float array that an op writes, and its double twin for the reference. Both start as the same
-// noise, so that an op that leaves something unwritten, or adds where it should replace, is found.
-struct Output {
-  Floats fast;
-  Doubles exact;
-  explicit Output(RandomStream& random, int size)
-      : fast(Normals<float>(random, size)), exact(Wide(fast)) {}
-  void Expect(const std::string& what) const {
-    EXPECT_LE(RelativeError(fast, exact), kTolerance.at(what)) << what;
-  }
-};
-
 class CpuBackendTest : public ::testing::Test {
  protected:
-  // A float array and its exact double copy.
-  struct Input {
-    Floats fast;
-    Doubles exact;
-    explicit Input(Floats values) : fast(std::move(values)), exact(Wide(fast)) {}
-  };
-  Input Noise(int size) { return Input(Normals<float>(random_, size)); }
-
-  // Calls op(backend, of) with each backend; of(array) is its copy of an Input or Output.
-  template <class Op>
-  void Both(Op op) {
-    op(*cpu_, [](auto& array) { return array.fast.data(); });
-    op(*reference_, [](auto& array) { return array.exact.data(); });
-  }
-
-  void CompareLinearAboveRelu(const LinearShape& s, int n, double density) {
-    Floats cells = Cells<float>(random_, n * s.in, density);
-    const Floats noise = Normals<float>(random_, n * s.in);
-    for (std::size_t i = 0; i < cells.size(); ++i) cells[i] *= std::abs(noise[i]);
-    const Input x(std::move(cells)), w = Noise(s.in * s.out), b = Noise(s.out);
-    const Input dy = Noise(n * s.out);
-    for (const Activation activation : {Activation::kNone, Activation::kRelu}) {
-      Output y(random_, n * s.out);
-      Both([&](auto& backend, auto of) {
-        backend.LinearForward({.shape = s,
-                               .n = n,
-                               .x = of(x),
-                               .w = of(w),
-                               .b = of(b),
-                               .activation = activation,
-                               .y = of(y)});
-      });
-      y.Expect("linear y");
-    }
-    Output dw(random_, s.in * s.out), db(random_, s.out), dx(random_, n * s.in);
-    Both([&](auto& backend, auto of) {
-      backend.LinearBackward({.shape = s,
-                              .n = n,
-                              .x = of(x),
-                              .w = of(w),
-                              .dy = of(dy),
-                              .dw = of(dw),
-                              .db = of(db),
-                              .dx = of(dx)});
-    });
-    dw.Expect("linear dw");
-    db.Expect("linear db");
-    dx.Expect("linear dx");
-  }
-
-  void CompareConv(const ConvShape& s, int n, Floats cells) {
-    const Input x(std::move(cells)), w = Noise(s.num_weights()), b = Noise(s.out_channels);
-    const Input dy = Noise(n * s.out_size()), mask = Noise(n * s.in_size());
-    for (const Activation activation : {Activation::kNone, Activation::kRelu}) {
-      Output y(random_, n * s.out_size());
-      Both([&](auto& backend, auto of) {
-        backend.ConvForward({.shape = s,
-                             .n = n,
-                             .x = of(x),
-                             .w = of(w),
-                             .b = of(b),
-                             .activation = activation,
-                             .y = of(y)});
-      });
-      y.Expect("conv y");
-    }
-    Output dw(random_, s.num_weights()), db(random_, s.out_channels);
-    Both([&](auto& backend, auto of) {
-      backend.ConvBackwardWeights(
-          {.shape = s, .n = n, .x = of(x), .dy = of(dy), .dw = of(dw), .db = of(db)});
-    });
-    dw.Expect("conv dw");
-    db.Expect("conv db");
-    for (const bool masked : {false, true}) {
-      Output dx(random_, n * s.in_size());
-      Both([&](auto& backend, auto of) {
-        backend.ConvBackwardInput({.shape = s,
-                                   .n = n,
-                                   .w = of(w),
-                                   .dy = of(dy),
-                                   .relu_output = masked ? of(mask) : nullptr,
-                                   .dx = of(dx)});
-      });
-      dx.Expect("conv dx");
-    }
-  }
-
   std::unique_ptr<Backend<float>> cpu_ = MakeCpuBackend();
   std::unique_ptr<Backend<double>> reference_ = MakeReferenceBackend<double>();
   RandomStream random_{StreamId{.seed = 12}};
 };
-
-// As relu leaves it: `density` of x is not zero. The sparse way and the dense one.
-TEST_F(CpuBackendTest, LinearAboveARelu) {
-  for (const double density : {0.0, 0.02, 0.13, 0.3, 1.0}) {
-    for (const LinearShape& shape : {LinearShape{1024, 128}, LinearShape{97, 208},
-                                     LinearShape{256, 256}, LinearShape{40, 17}}) {
-      for (const int n : {1, 5, 64, 150}) {
-        SCOPED_TRACE(fmt::format("{}x{}, {} samples, density {}", shape.in, shape.out, n, density));
-        CompareLinearAboveRelu(shape, n, density);
-      }
-    }
-  }
-}
-
-// Their channels are sixteens: no patches are laid out. Widths that are and are not cut into parts.
-TEST_F(CpuBackendTest, DenseConvOfTheShippedNets) {
-  for (const ConvShape& shape :
-       {ConvShape{84, 84, 4, 8, 8, 4, 16}, ConvShape{20, 20, 16, 4, 4, 2, 32},
-        ConvShape{84, 84, 4, 8, 8, 4, 32}, ConvShape{20, 20, 32, 4, 4, 2, 64},
-        ConvShape{9, 9, 64, 3, 3, 1, 64}, ConvShape{10, 10, 7, 3, 3, 1, 16},
-        ConvShape{13, 31, 3, 2, 5, 1, 128}, ConvShape{5, 5, 2, 5, 5, 1, 16}}) {
-    for (const int n : {1, 3}) {
-      SCOPED_TRACE(fmt::format("{}x{} {} channels, {} samples", shape.height, shape.width,
-                               shape.out_channels, n));
-      CompareConv(shape, n, Normals<float>(random_, n * shape.in_size()));
-    }
-  }
-}
-
-TEST_F(CpuBackendTest, ConvOverRandomShapesSparseAndDense) {
-  for (int trial = 0; trial < 60; ++trial) {
-    const auto c = testing::RandomConv(random_, kWide);
-    const int size = c.n * c.shape.in_size();
-    const double density = std::vector<double>{0.02, 0.1, 0.3, 1.0}[trial % 4U];
-    SCOPED_TRACE(fmt::format("{} density {}", c.Name(), density));
-    // Not only ones: a sparse input may hold any value.
-    Floats x = Cells<float>(random_, size, density);
-    const Floats noise = Normals<float>(random_, size);
-    for (std::size_t i = 0; i < x.size(); ++i) x[i] *= noise[i];
-    x[0] = 1.5f;
-    CompareConv(c.shape, c.n, x);
-  }
-}
-
-TEST_F(CpuBackendTest, ConvOfTheMinatarNet) {
-  for (const int channels : {4, 6, 7, 10}) {
-    for (const int n : {1, 3, 20}) {
-      for (const double density : {0.03, 0.1, 0.24, 0.26, 0.9}) {
-        SCOPED_TRACE(fmt::format("channels {} n {} density {}", channels, n, density));
-        const ConvShape s{10, 10, channels, 3, 3, 1, 16};
-        Floats x = Cells<float>(random_, n * s.in_size(), density);
-        x[0] = 1;  // an empty batch would leave the weights without a gradient to compare with
-        CompareConv(s, n, x);
-      }
-    }
-  }
-}
 
 TEST_F(CpuBackendTest, ConvOfNothingIsTheBias) {
   const ConvShape s{5, 6, 2, 3, 3, 1, 16};
@@ -252,6 +77,7 @@ TEST_F(CpuBackendTest, ReluKeepsANan) {
   EXPECT_TRUE(std::isnan(y[0]));
 }
 
+// Forward and backward through a convolution and a linear layer.
 TEST_F(CpuBackendTest, EqualInputsGiveEqualBits) {
   const ConvShape s{10, 10, 4, 3, 3, 1, 16};
   const LinearShape fc{1024, 128};

@@ -1,5 +1,5 @@
-// Layer norm and state where there is nothing to round, and the functions below lstm and tanh. Each op
-// against the reference: backend_ops_test.cc.
+// Layer norm where there is nothing to round, and the functions below lstm and tanh.
+// backend_ops_test.cc holds each op to the reference.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,7 +19,7 @@ class CpuLayersTest : public ::testing::Test {
   std::unique_ptr<Backend<double>> reference_ = MakeReferenceBackend<double>();
 };
 
-// A sample without variance is its bias, not a division by zero; nobody asks for dx of a first layer.
+// A sample without variance is its bias, not a division by zero. A first layer has no dx.
 TEST_F(CpuLayersTest, LayerNormOfAConstant) {
   const Floats x(32, 3.0f), scale(32, 2.0f), bias(32, 0.5f), dy(32, 1.0f);
   Floats y(32), moments(2), dscale(32), dbias(32);
@@ -42,20 +42,6 @@ TEST_F(CpuLayersTest, LayerNormOfAConstant) {
                            .dx = nullptr});
   EXPECT_EQ(dscale, Floats(32, 0.0f));
   EXPECT_EQ(dbias, dy);
-}
-
-TEST_F(CpuLayersTest, KeepStateForgetsTheResetOnes) {
-  const std::vector<std::uint8_t> resets{0, 1, 0, 2};
-  const Floats from{1, 2, 3, 4, 5, 6, 7, 8};
-  const Floats kept{1, 2, 0, 0, 5, 6, 0, 0};
-  Floats to(8, 9.0f), in_place = from;
-  cpu_->KeepState(2, 4, resets.data(), from.data(), to.data());
-  cpu_->KeepState(2, 4, resets.data(), in_place.data(), in_place.data());
-  EXPECT_EQ(to, kept);
-  EXPECT_EQ(in_place, kept);
-  Doubles wide(from.begin(), from.end());
-  reference_->KeepState(2, 4, resets.data(), wide.data(), wide.data());
-  EXPECT_EQ(wide, Doubles(kept.begin(), kept.end()));
 }
 
 TEST(FunctionsTest, OverTheWholeRange) {

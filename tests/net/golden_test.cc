@@ -45,6 +45,7 @@ std::vector<T> As(const std::vector<float>& values) {
 template <class T>
 void Compare(const Golden& golden, Backend<T>& backend, double tolerance) {
   const int n = golden.steps * golden.envs, actions = golden.spec.num_actions;
+  // 1. Forward passes over the steps and the states after the last one.
   const auto model = MakeModel(golden.spec, backend, {golden.envs, golden.steps + 1});
   const std::vector<T> parameters = As<T>(golden.file.F32("parameters"));
   ASSERT_EQ(parameters.size(), model->layout().size());
@@ -57,6 +58,7 @@ void Compare(const Golden& golden, Backend<T>& backend, double tolerance) {
   EXPECT_LT(RelativeError(model->logits(), golden.file.F64("logits")), tolerance);
   EXPECT_LT(RelativeError(model->values(), golden.file.F64("values")), tolerance);
 
+  // 2. Advantages and returns.
   const auto samples = static_cast<std::size_t>(n);
   const std::vector<std::int64_t> actions_taken = golden.file.I64("taken");
   const std::vector<std::uint8_t> terminals(ends.begin(), ends.end());
@@ -77,6 +79,7 @@ void Compare(const Golden& golden, Backend<T>& backend, double tolerance) {
   EXPECT_LT(RelativeError(advantages, golden.file.F64("advantages")), tolerance);
   EXPECT_LT(RelativeError(returns, golden.file.F64("returns")), tolerance);
 
+  // 3. The loss and its slopes.
   std::vector<T> dlogits(samples * static_cast<std::size_t>(actions)), dvalues(samples);
   const LossWeights weights{.value_coef = golden.Number("value_coef"),
                             .entropy = golden.Number("entropy")};
@@ -98,6 +101,7 @@ void Compare(const Golden& golden, Backend<T>& backend, double tolerance) {
     EXPECT_NEAR(losses[i], expected_losses[i], tolerance * std::fabs(expected_losses[i])) << i;
   }
 
+  // 4. The gradient, parameter by parameter.
   std::vector<T> gradient(parameters.size(), T(NAN));
   model->Backward(parameters, golden.steps, dlogits, dvalues, gradient);
   const std::vector<double> expected = golden.file.F64("gradient");

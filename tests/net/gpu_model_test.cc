@@ -39,7 +39,7 @@ struct Outputs {
   friend bool operator==(const Outputs&, const Outputs&) = default;
 };
 
-// A net, and what it says and learns of random numbers.
+// A net, its outputs and its gradient on random numbers.
 class Learning {
  public:
   explicit Learning(Backend<float>& backend)

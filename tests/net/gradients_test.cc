@@ -1,9 +1,13 @@
 // The backward passes of the reference backend against central differences, in double: 160 random
 // shapes. (The whole net and the loss: model_test.cc, loss_test.cc.)
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
 #include <numeric>
+#include <string>
 
 #include "net/backend.h"
-#include "tests/net/op_shapes.h"
+#include "tests/net/arrays.h"
 
 namespace starling::net {
 namespace {
@@ -12,14 +16,43 @@ using testing::Between;
 using testing::Normals;
 using Vector = std::vector<double>;
 
-constexpr testing::ShapeRange kSmall{
-    .samples = 3, .features = 7, .side = 6, .channels = 3, .kernels = 4, .kernel = 3, .stride = 3};
+struct LinearCase {
+  LinearShape shape;
+  int n;
+  std::string Name() const { return fmt::format("linear n={} {}->{}", n, shape.in, shape.out); }
+};
+
+LinearCase RandomLinear(RandomStream& random) {
+  return {{Between(random, 1, 7), Between(random, 1, 7)}, Between(random, 1, 3)};
+}
+
+struct ConvCase {
+  ConvShape shape;
+  int n;
+  std::string Name() const {
+    const ConvShape& s = shape;
+    return fmt::format("conv n={} {}x{}x{} kernel {}x{} stride {} -> {}", n, s.height, s.width,
+                       s.in_channels, s.kernel_height, s.kernel_width, s.stride, s.out_channels);
+  }
+};
+
+ConvCase RandomConv(RandomStream& random) {
+  ConvShape s;
+  s.kernel_height = Between(random, 1, 3);
+  s.kernel_width = Between(random, 1, 3);
+  s.height = Between(random, s.kernel_height, 6);
+  s.width = Between(random, s.kernel_width, 6);
+  s.stride = Between(random, 1, 3);
+  s.in_channels = Between(random, 1, 3);
+  s.out_channels = Between(random, 1, 4);
+  return {s, Between(random, 1, 3)};
+}
 
 double Dot(const Vector& a, const Vector& b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
-// What a layer above would hand down: `slope` where y (after a relu) is positive.
+// The slope that a layer above would pass down: `slope` where y (after a relu) is positive.
 Vector Masked(const Vector& slope, const Vector& y) {
   Vector dy(slope);
   for (std::size_t i = 0; i < y.size(); ++i) dy[i] = y[i] > 0 ? slope[i] : 0.0;
@@ -41,7 +74,7 @@ class GradientsTest : public ::testing::Test {
 // loss = slope . relu(relu(u) w + b), so that u, w and b all have a gradient through the masks.
 TEST_F(GradientsTest, Linear) {
   for (int trial = 0; trial < 80; ++trial) {
-    const auto c = testing::RandomLinear(random_, kSmall);
+    const auto c = RandomLinear(random_);
     SCOPED_TRACE(c.Name());
     Vector u = Normals<double>(random_, c.n * c.shape.in);
     Vector w = Normals<double>(random_, c.shape.in * c.shape.out);
@@ -80,9 +113,10 @@ TEST_F(GradientsTest, Linear) {
   }
 }
 
+// loss = slope . relu(conv(relu(u), w) + b), as above.
 TEST_F(GradientsTest, Conv) {
   for (int trial = 0; trial < 80; ++trial) {
-    const auto c = testing::RandomConv(random_, kSmall);
+    const auto c = RandomConv(random_);
     SCOPED_TRACE(c.Name());
     Vector u = Normals<double>(random_, c.n * c.shape.in_size());
     Vector w = Normals<double>(random_, c.shape.num_weights());
@@ -119,41 +153,6 @@ TEST_F(GradientsTest, Conv) {
     testing::ExpectGradient("db", b, db, loss);
     testing::ExpectGradient("du", u, du, loss);
   }
-}
-
-// y = relu(x w + b) with x = (1, 2), w = ((1, -1), (3, 0.5)), b = (0.5, -1): before the relu
-// (1 + 6 + 0.5, -1 + 1 - 1) = (7.5, -1).
-TEST_F(GradientsTest, LinearByHand) {
-  const Vector x{1, 2}, w{1, -1, 3, 0.5}, b{0.5, -1}, dy{2, 10};
-  Vector y(2), dx{100, 100}, dw(4), db(2);
-  backend_->LinearForward(
-      {.shape = {2, 2}, .n = 1, .x = x.data(), .w = w.data(), .b = b.data(), .y = y.data()});
-  EXPECT_EQ(y, (Vector{7.5, -1}));
-  backend_->LinearForward({.shape = {2, 2},
-                           .n = 1,
-                           .x = x.data(),
-                           .w = w.data(),
-                           .b = b.data(),
-                           .activation = Activation::kRelu,
-                           .y = y.data()});
-  EXPECT_EQ(y, (Vector{7.5, 0}));
-  backend_->LinearBackwardWeights(
-      {.shape = {2, 2}, .n = 1, .x = x.data(), .dy = dy.data(), .dw = dw.data(), .db = db.data()});
-  EXPECT_EQ(dw, (Vector{2, 10, 4, 20}));
-  EXPECT_EQ(db, dy);
-  // dy wT = (2 - 10, 6 + 5), added to 100, the first masked by a relu output of 0.
-  const Vector relu_output{0, 1};
-  backend_->LinearBackwardInput({.shape = {2, 2},
-                                 .n = 1,
-                                 .w = w.data(),
-                                 .dy = dy.data(),
-                                 .put = Put::kAdd,
-                                 .relu_output = relu_output.data(),
-                                 .dx = dx.data()});
-  EXPECT_EQ(dx, (Vector{0, 111}));
-  backend_->LinearBackwardInput(
-      {.shape = {2, 2}, .n = 1, .w = w.data(), .dy = dy.data(), .dx = dx.data()});
-  EXPECT_EQ(dx, (Vector{-8, 11}));
 }
 
 // A 2x1 kernel (10, 1) at stride 2 over the column (1, 2, 3, 4, 5): outputs 10*1 + 2 and 10*3 + 4,

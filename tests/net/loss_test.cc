@@ -79,27 +79,6 @@ TEST(ActorCriticLossTest, ByHand) {
   EXPECT_NEAR(b.dvalues[0], -3, 1e-14);
 }
 
-TEST(ActorCriticLossTest, ScaleMultipliesTheGradientNotTheReport) {
-  RandomStream random(StreamId{.seed = 32});
-  Batch<double> one = RandomBatch(random), five = one;
-  one.Run({.value_coef = 0.3, .entropy = 0.2, .scale = 1});
-  five.Run({.value_coef = 0.3, .entropy = 0.2, .scale = 5});
-  EXPECT_EQ(one.report.policy_loss, five.report.policy_loss);
-  for (double& d : one.dlogits) d *= 5;
-  for (double& d : one.dvalues) d *= 5;
-  EXPECT_LT(testing::RelativeError(five.dlogits, one.dlogits), 1e-14);
-  EXPECT_LT(testing::RelativeError(five.dvalues, one.dvalues), 1e-14);
-}
-
-TEST(ActorCriticLossTest, EntropyOfEqualLogitsIsTheirNumbersLogarithm) {
-  for (const float level : {0.0f, -50.0f, 1e6f}) {
-    Batch<float> b{1, 5, std::vector<float>(5, level), {0}, {1}, {0}, {3}, {}, {}, {}};
-    b.Run({});
-    EXPECT_NEAR(b.report.entropy, std::log(5.0), 1e-6);
-    EXPECT_NEAR(b.report.policy_loss, std::log(5.0), 1e-6);
-  }
-}
-
 // -log p of an action that is 2000 nats behind is 2000, though its probability is no float.
 TEST(ActorCriticLossTest, HugeLogitsStayFinite) {
   Batch<float> b{2,  3, {1000, -1000, 0, -1e37f, 1e37f, 0}, {0, 0}, {1, 1}, {0, 0}, {1, 1}, {},

@@ -3,8 +3,8 @@
 
 #include <gmock/gmock.h>
 
-#include "core/error.h"
 #include "net/model.h"
+#include "tests/support/error_of.h"
 
 namespace starling::net {
 namespace {
@@ -25,16 +25,6 @@ TEST(StackTest, ReadsEveryLayer) {
   EXPECT_EQ(ParseLayer("layer_norm").kind, LayerKind::kLayerNorm);
   EXPECT_EQ(ParseLayer("relu").kind, LayerKind::kRelu);
   EXPECT_EQ(ParseLayer("tanh").kind, LayerKind::kTanh);
-}
-
-template <class Work>
-std::string Refusal(Work work) {
-  try {
-    work();
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "";
 }
 
 TEST(StackTest, WhatIsNoLayerIsAnsweredWithTheGrammar) {
@@ -60,7 +50,7 @@ TEST(StackTest, WhatIsNoLayerIsAnsweredWithTheGrammar) {
                            "tanh x",
                            "conv 16 257x3",
                            "linear 99999999999999999999"}) {
-    EXPECT_THAT(Refusal([&] { ParseLayer(text); }),
+    EXPECT_THAT(ErrorOf([&] { ParseLayer(text); }),
                 AllOf(HasSubstr(std::string("\"") + text + "\" is no layer"),
                       HasSubstr("\"conv CHANNELS HxW/STRIDE\"")))
         << text;
@@ -94,7 +84,7 @@ TEST(StackTest, AConvolutionThatDoesNotFitIsNamed) {
     ModelSpec spec{NetKind::kLayers, {}, side, side, 2, 3};
     spec.layers = std::move(layers);
     const auto backend = MakeReferenceBackend<float>();
-    return Refusal([&] { MakeModel(spec, *backend, {}); });
+    return ErrorOf([&] { MakeModel(spec, *backend, {}); });
   };
   EXPECT_EQ(refusal({"conv 8 3x3", "relu", "conv 4 2x2/2"}, 4), "");
   EXPECT_EQ(refusal({"conv 8 3x3", "relu", "conv 4 3x3"}, 4),

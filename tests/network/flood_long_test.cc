@@ -1,4 +1,4 @@
-// 50,000 connections of garbage, 500 a second: what they cost a learner at work, and what they leave behind.
+// 50,000 connections of garbage, 500 a second: their cost to a learner at work, and their traces.
 #include "tests/network/hostile_peers.h"
 #include "tests/network/network_fixture.h"
 
@@ -32,7 +32,7 @@ class FloodTest : public NetworkTest {
 
 TEST_F(FloodTest, FiftyThousandConnectionsCostLittleAndLeaveNothing) {
   ASSERT_NO_FATAL_FAILURE(StartAll());
-  Flood(port_, 500, 500);  // what the allocator keeps is there from now on
+  Flood(port_, 500, 500);  // the allocator keeps this much from now on
   const std::size_t descriptors = Descriptors(learner_->pid());
   const std::uint64_t before = Resident(learner_->pid());
   // By turns, so that other work on this machine falls on both.
@@ -54,7 +54,7 @@ TEST_F(FloodTest, FiftyThousandConnectionsCostLittleAndLeaveNothing) {
       static_cast<double>(Resident(learner_->pid())) - static_cast<double>(before);
   std::cout << fmt::format("calm {:.0f} steps/s, flooded {:.0f} ({:+.1f} %), memory {:+.0f} kB\n",
                            calm, flooded, 100 * (flooded / calm - 1), growth / 1e3);
-  // The median turn: what happens to this machine for a second or two is not the flood's doing.
+  // The median turn: a disturbance of this machine for a second or two is not the flood's doing.
   std::ranges::nth_element(ratios, ratios.begin() + kTurns / 2);
   EXPECT_THAT(ratios[kTurns / 2], Ge(0.95));
   EXPECT_THAT(growth, Le(1e6));

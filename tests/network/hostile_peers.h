@@ -1,4 +1,4 @@
-// Peers that mean no good: half a ZMTP 3 (https://rfc.zeromq.org/spec/23) by hand, and floods of garbage.
+// Hostile peers: half a ZMTP 3 (https://rfc.zeromq.org/spec/23) by hand, and floods of garbage.
 #pragma once
 
 #include <chrono>
@@ -23,7 +23,7 @@ inline std::string ZmtpOpening() {
   return greeting + '\x04' + static_cast<char>(ready.size()) + ready;
 }
 
-// One whose messages may begin: the other end has said that it is ready, too.
+// A peer that may send messages now: the other end is ready, too.
 inline TcpConnection ZmtpPeer(std::uint16_t port) {
   TcpConnection peer(port);
   peer.Send(ZmtpOpening());

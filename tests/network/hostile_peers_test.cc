@@ -89,7 +89,7 @@ TEST_F(HostilePeersTest, AMessageThatNeverEndsIsBoundedAndCutOff) {
 
 TEST_F(HostilePeersTest, AShortFloodOfGarbageLeavesNothingBehind) {
   ASSERT_NO_FATAL_FAILURE(StartAll(kPatient));
-  Flood(port_, 500, 500);  // what the allocator keeps is there from now on
+  Flood(port_, 500, 500);  // the allocator keeps this much from now on
   const std::size_t descriptors = Descriptors(learner_->pid());
   const std::uint64_t before = Resident(learner_->pid());
   EXPECT_EQ(Flood(port_, 1500, 500), 1500u);

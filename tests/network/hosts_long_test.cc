@@ -1,4 +1,5 @@
-// A learner and its actors on hosts of their own (network namespaces) whose link goes down for a while.
+// A learner and its actors on hosts of their own (network namespaces) whose link goes down for a
+// while.
 #include <array>
 
 #include "tests/network/network_fixture.h"
@@ -15,6 +16,7 @@ class HostsTest : public NetworkTest, public testing::WithParamInterface<int> {
   void SetUp() override {
     if (getuid() != 0) GTEST_SKIP() << "only root may make hosts of its own (ip netns)";
     if (!std::filesystem::exists(kIp)) GTEST_SKIP() << "there is no " << kIp << " (iproute2)";
+    // 1. Two network namespaces with a link between them.
     for (const Words& words : std::vector<Words>{
              {"netns", "add", host(0)},
              {"netns", "add", host(1)},
@@ -28,6 +30,7 @@ class HostsTest : public NetworkTest, public testing::WithParamInterface<int> {
       std::string trouble;
       if (!Ip(words, trouble)) GTEST_SKIP() << "no hosts of our own here: " << trouble;
     }
+    // 2. Keys for the learner and its actors.
     for (const char* name : {"learner", "ada"}) {
       wire::WriteKeyFiles(keys_.path(), name, wire::NewKeyPair());
     }
@@ -98,7 +101,7 @@ TEST_P(HostsTest, ALinkThatIsDownForAWhile) {
   std::cout << fmt::format(
       "down {} s, at work again after {:.1f} s\n", GetParam(),
       std::chrono::duration<double>(std::chrono::steady_clock::now() - up).count());
-  // The connections of before, whose other ends nobody has told of.
+  // The connections from before, whose other ends were never closed.
   EXPECT_TRUE(Until([&] { return Descriptors(learner_->pid()) <= descriptors; }));
   const RunFacts facts = Finish();
   EXPECT_LE(facts.max_staleness, 2u);
@@ -107,7 +110,9 @@ TEST_P(HostsTest, ALinkThatIsDownForAWhile) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Seconds, HostsTest, testing::Values(1, 5, 20, 60));
+INSTANTIATE_TEST_SUITE_P(Down, HostsTest, testing::Values(1, 5, 20, 60), [](const auto& seconds) {
+  return fmt::format("{}Seconds", seconds.param);
+});
 
 }  // namespace
 }  // namespace starling

@@ -28,7 +28,7 @@ class JournalCheck {
     term_ = record.term;
     version_ = record.version;
     steps_ = record.steps;
-    arrived_.clear();  // what was held is not applied in another term
+    arrived_.clear();  // held gradients are not applied in another term
   }
   void operator()(const learner::JoinRecord&) { ++facts_.joins; }
   void operator()(const learner::DeathRecord&) { ++facts_.deaths; }
@@ -103,6 +103,7 @@ void CheckMetrics(const std::filesystem::path& path, RunFacts& facts) {
   for (std::string line; std::getline(file, line);) {
     const std::string where = fmt::format("metrics.jsonl:{}", ++number);
     const json metrics = json::parse(line);
+    // Within a term the steps never decrease; a new term may start from an older version.
     CheckCounts(metrics.at("gradients"), where, facts);
     const std::pair now{metrics.at("term").get<std::uint64_t>(),
                         metrics.at("updates").get<std::uint64_t>()};
@@ -132,6 +133,7 @@ void CheckWeights(const std::filesystem::path& path, RunFacts& facts) {
 
 void CheckAll(const std::filesystem::path& run_dir, RunFacts& facts) {
   const json summary = json::parse(std::ifstream(run_dir / "summary.json"));
+  // 1. The journal, record by record, against the bound.
   const json& bound = summary.at("staleness").at("bound");
   JournalCheck check(
       bound.is_number() ? bound.get<std::uint64_t>() : std::numeric_limits<std::uint64_t>::max(),
@@ -141,6 +143,7 @@ void CheckAll(const std::filesystem::path& run_dir, RunFacts& facts) {
   if (journal.ending() != learner::JournalReader::Ending::kEnd) {
     facts.broken.emplace_back("journal: it does not end with a whole record");
   }
+  // 2. The counts of metrics and summary, among themselves and against the journal.
   CheckMetrics(run_dir / "metrics.jsonl", facts);
   CheckCounts(summary.at("gradients"), "summary.json", facts);
   for (const auto& [what, counted] :

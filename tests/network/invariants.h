@@ -1,4 +1,4 @@
-// What must hold of a run whatever its network did, read from what it left behind.
+// The invariants of a run on any network, checked on the files that it left.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,11 @@ struct RunFacts {
   std::map<std::string, std::uint64_t> frames_refused;  // as the last line of metrics.jsonl has it
 };
 
-// Reads `journal`, `metrics.jsonl`, `summary.json` and the final checkpoint of a run that has ended, of one
-// learner process. Broken is: a gradient applied twice, or one that never arrived or was refused; a
-// staleness above the bound; a version that does not follow on the one before it, of journal or metrics;
-// received ≠ applied + dropped + in flight; weights that are not finite; a file that cannot be read.
+// Reads `journal`, `metrics.jsonl`, `summary.json` and the final checkpoint of a run that has
+// ended, of one learner process. `broken` lists: a gradient applied twice, or one that never
+// arrived or was refused; a staleness above the bound; a version that does not follow on the one
+// before it, in journal or metrics; received ≠ applied + dropped + in flight; weights that are not
+// finite; a file that cannot be read.
 RunFacts CheckRun(const std::filesystem::path& run_dir);
 
 }  // namespace starling

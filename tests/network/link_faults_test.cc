@@ -1,5 +1,5 @@
-// Links that are cut, stall, are slow, or garble: one actor suffers, the other trains on, and the first
-// comes back.
+// Links that are cut, stall, are slow, or garble: one actor suffers, the other trains on, and the
+// first joins again.
 #include "tests/network/network_fixture.h"
 
 namespace starling {
@@ -24,7 +24,7 @@ class LinkFaultsTest : public NetworkTest {
     ASSERT_TRUE(GoesOn());
     ASSERT_GT(proxy_->forwarded(Direction::kToServer), 0u);
   }
-  // The far actor is a member again, and what it computes arrives.
+  // The far actor is a member again, and its gradients arrive.
   void ExpectBack() {
     EXPECT_TRUE(AwaitJoins(3));
     const std::uint64_t sent = proxy_->forwarded(Direction::kToServer);

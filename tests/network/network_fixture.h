@@ -1,5 +1,5 @@
-// A learner on a tcp port of 127.0.0.1 and actors that reach it directly or through a bad network; how the
-// run goes on meanwhile, and what must hold in the end.
+// A learner on a tcp port of 127.0.0.1 and actors that reach it directly or through a bad network;
+// the progress of the run meanwhile, and its invariants in the end.
 #pragma once
 
 #include <functional>
@@ -15,9 +15,9 @@ namespace starling {
 
 class NetworkTest : public RunTest {
  protected:
-  // A deadline against tests that hang: what is waited for takes seconds on a machine that does nothing else.
+  // A deadline against tests that hang: the waits take seconds on an idle machine.
   static constexpr std::chrono::seconds kSoon{60};
-  // Whoever is silent is given up soon, and the metrics are read while they are fresh.
+  // Silent peers are given up soon, and the metrics are fresh.
   static inline const Words kQuick = {"wire.timeout_s=3", "wire.heartbeat_ms=100",
                                       "staleness.deadline_s=3", "run.metrics_s=0.2"};
 
@@ -109,7 +109,7 @@ class NetworkTest : public RunTest {
   void ExpectGrownAtMost(std::uint64_t before, std::uint64_t bytes) const {
     ExpectAtMost(Resident(learner_->pid()), before + bytes);
   }
-  // AddressSanitizer keeps what is freed.
+  // AddressSanitizer keeps freed memory.
   static void ExpectAtMost(std::uint64_t resident, std::uint64_t bytes) {
 #ifdef __SANITIZE_ADDRESS__
     (void)resident, (void)bytes;
@@ -133,8 +133,9 @@ class NetworkTest : public RunTest {
     const std::uint64_t resident = Resident(learner_->pid());
     learner_->Signal(SIGINT);
     const RunFacts facts = AwaitEnd(130);
-    // Program and libraries; three versions of the weights, the weights and what the optimizer keeps of each;
-    // an actor's queues: eight gradients to us and one under way, eight times weights to it.
+    // Program and libraries; three versions of the weights, the weights and the optimizer's state
+    // of each; an actor's queues: eight gradients to us and one under way, eight times weights to
+    // it.
     const std::uint64_t numbers = facts.weights * (3 + 1 + 2 + actors_.size() * (9 + 8));
     ExpectAtMost(resident, 64'000'000 + 4 * numbers + queued);
     return facts;

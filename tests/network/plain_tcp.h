@@ -1,4 +1,4 @@
-// Plain connections of 127.0.0.1, for what no library would send or receive.
+// Plain connections of 127.0.0.1, for bytes that no library would send or receive.
 #pragma once
 
 #include <arpa/inet.h>
@@ -28,7 +28,7 @@ inline sockaddr_in Loopback(std::uint16_t port, std::uint32_t host = INADDR_LOOP
 class TcpConnection {
  public:
   TcpConnection() = default;
-  // `from`: which of this host's loopback addresses (127.x.y.z) it comes from: each has ports of its own.
+  // `from`: the loopback address (127.x.y.z) of this end; each address has ports of its own.
   explicit TcpConnection(std::uint16_t port, std::uint32_t from = INADDR_LOOPBACK)
       : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     const sockaddr_in to = Loopback(port), source = Loopback(0, from);
@@ -56,7 +56,7 @@ class TcpConnection {
 
   int fd() const { return fd_; }
 
-  // The other end has closed it, or it never stood; told by Send and Receive.
+  // The other end has closed the connection, or it never stood; updated by Send and Receive.
   bool closed() const { return closed_; }
 
   // Waits while the other end takes nothing, no longer than `patience`. The bytes that were taken.
@@ -71,7 +71,7 @@ class TcpConnection {
     return sent;
   }
 
-  // `size` bytes, or what came until the end, or until nothing had come for `patience`.
+  // `size` bytes, or fewer at the end of the stream or after `patience` without any.
   std::string Receive(std::size_t size,
                       std::chrono::milliseconds patience = std::chrono::seconds(60)) {
     std::string bytes;

@@ -1,4 +1,4 @@
-// The bad network itself: it does what the other tests here take it to do.
+// The bad network itself: it has the faults that the other tests here rely on.
 #include "tests/support/proxy.h"
 
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "core/error.h"
+#include "tests/support/error_of.h"
 #include "tests/support/fleet_fixtures.h"
 
 namespace starling::results {
@@ -11,20 +11,10 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-template <class Function>
-std::string Mistake(Function function) {
-  try {
-    function();
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "(none)";
-}
-
 TEST(RunDirTest, ANameThatNoConfigurationCanHoldIsRefused) {
   TempDir dir;
   const fs::path wanted = dir.path() / "caf\xe9";
-  EXPECT_THAT(Mistake([&] { CreateRunDir(wanted, false); }), HasSubstr("is no UTF-8 text"));
+  EXPECT_THAT(ErrorOf([&] { CreateRunDir(wanted, false); }), HasSubstr("is no UTF-8 text"));
   EXPECT_FALSE(fs::exists(wanted));
 }
 
@@ -61,7 +51,7 @@ TEST(RunDirTest, ExplicitOneMayBeEmptyButNotInUse) {
   TempDir dir;
   EXPECT_EQ(CreateRunDir(dir.path(), false), dir.path());
   dir.Write("config.toml", "");
-  EXPECT_EQ(Mistake([&] { CreateRunDir(dir.path(), false); }),
+  EXPECT_EQ(ErrorOf([&] { CreateRunDir(dir.path(), false); }),
             "run directory " + dir.path().string() +
                 " is not empty; go on with it by: starling train --resume " + dir.path().string() +
                 ", or choose another --run-dir");
@@ -70,17 +60,17 @@ TEST(RunDirTest, ExplicitOneMayBeEmptyButNotInUse) {
 TEST(RunDirTest, ExplicitFileIsRefused) {
   TempDir dir;
   const fs::path file = dir.Write("file", "");
-  EXPECT_THAT(Mistake([&] { CreateRunDir(file, false); }), HasSubstr("it is not a directory"));
+  EXPECT_THAT(ErrorOf([&] { CreateRunDir(file, false); }), HasSubstr("it is not a directory"));
 }
 
 TEST(RunDirTest, OneThatCannotBeWrittenIsNamed) {
   TempDir dir;
   dir.Write("file", "");
   // Below a file nothing can be created, not even by root.
-  EXPECT_THAT(Mistake([&] { CreateRunDir(dir.path() / "file/run", false); }),
+  EXPECT_THAT(ErrorOf([&] { CreateRunDir(dir.path() / "file/run", false); }),
               HasSubstr("run directory " + dir.path().string() +
                         "/file/run cannot be written: Not a directory"));
-  EXPECT_THAT(Mistake([&] { CreateRunDir("/proc/self/run", true); }),
+  EXPECT_THAT(ErrorOf([&] { CreateRunDir("/proc/self/run", true); }),
               HasSubstr("run directory /proc/self/run cannot be written"));
 }
 
@@ -91,7 +81,7 @@ TEST(RunDirTest, ReadOnlyDirectoryIsNamed) {
   if (user == 0) {  // who writes everywhere
     ASSERT_EQ(::seteuid(65'534), 0);
   }
-  EXPECT_THAT(Mistake([&] { CreateRunDir(dir.path(), false); }),
+  EXPECT_THAT(ErrorOf([&] { CreateRunDir(dir.path(), false); }),
               HasSubstr("cannot be written: Permission denied"));
   ASSERT_EQ(::seteuid(user), 0);
   fs::permissions(dir.path(), fs::perms::owner_all);
@@ -99,15 +89,15 @@ TEST(RunDirTest, ReadOnlyDirectoryIsNamed) {
 
 TEST(RunDirTest, WhatCanBeResumed) {
   TempDir dir;
-  EXPECT_THAT(Mistake([&] { CheckResumable(dir.path() / "no"); }), HasSubstr("no such directory"));
-  EXPECT_THAT(Mistake([&] { CheckResumable(dir.path()); }), HasSubstr("not a run"));
+  EXPECT_THAT(ErrorOf([&] { CheckResumable(dir.path() / "no"); }), HasSubstr("no such directory"));
+  EXPECT_THAT(ErrorOf([&] { CheckResumable(dir.path()); }), HasSubstr("not a run"));
   dir.Write("config.toml", "");
   dir.Write("checkpoints/notes.txt", "");
   EXPECT_FALSE(HasCheckpoint(dir.path()));
-  EXPECT_THAT(Mistake([&] { CheckResumable(dir.path()); }), HasSubstr("it has no checkpoint"));
+  EXPECT_THAT(ErrorOf([&] { CheckResumable(dir.path()); }), HasSubstr("it has no checkpoint"));
   dir.Write("checkpoints/t0001-v000000000000.safetensors", "");
   EXPECT_TRUE(HasCheckpoint(dir.path()));
-  EXPECT_EQ(Mistake([&] { CheckResumable(dir.path()); }), "(none)");
+  EXPECT_EQ(ErrorOf([&] { CheckResumable(dir.path()); }), "");
 }
 
 TEST(RunDirTest, WhatAStartThatWasKilledLeftIsNothing) {
@@ -129,7 +119,7 @@ TEST(RunDirTest, ConfigCanBeReadBack) {
   config.run.dir = dir.path().string();
   WriteConfig(dir.path(), config);
   EXPECT_EQ(LoadConfig(dir.path() / "config.toml"), config);
-  EXPECT_THAT(Mistake([&] { WriteConfig(dir.path() / "no", config); }),
+  EXPECT_THAT(ErrorOf([&] { WriteConfig(dir.path() / "no", config); }),
               HasSubstr("/no cannot be written"));
 }
 

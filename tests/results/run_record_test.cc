@@ -45,7 +45,7 @@ TEST(ParseMetricsTest, OtherDamagedLinesAreCounted) {
   EXPECT_EQ(damaged, 2);
 }
 
-// Gone on with from 10: what it did up to 30 before counts no more.
+// Resumed from step 10: the lines up to step 30 before it no longer count.
 TEST(ParseMetricsTest, WhatARunLostIsTakenBack) {
   int damaged = 0;
   const auto points =
@@ -162,6 +162,7 @@ TEST_F(LoadRunTest, WhatIsNoFileIsNotReadForEver) {
 
 TEST_F(LoadRunTest, DamageIsSaidAndTheRestIsRead) {
   WriteRun(dir_, "a", {});
+  // 1. A damaged configuration.
   dir_.Write("a/config.toml", "[run\n");
   LoadedRun run = LoadRun(dir_ / "a");
   EXPECT_EQ(run.state, RunState::kDamaged);
@@ -171,12 +172,14 @@ TEST_F(LoadRunTest, DamageIsSaidAndTheRestIsRead) {
   dir_.Write("a/config.toml", "[run]\nsteps = 10\n");
   EXPECT_THAT(LoadRun(dir_ / "a").troubles, ElementsAre(HasSubstr("there is no env.name in it")));
 
+  // 2. A damaged summary.
   WriteRun(dir_, "b", {});
   dir_.Write("b/summary.json", "{\"steps\": 1000");
   run = LoadRun(dir_ / "b");
   EXPECT_EQ(run.state, RunState::kDamaged);
   EXPECT_THAT(run.troubles, ElementsAre("summary.json is damaged"));
 
+  // 3. Missing files.
   WriteRun(dir_, "c", {});
   std::filesystem::remove(dir_ / "c/metrics.jsonl");
   run = LoadRun(dir_ / "c");

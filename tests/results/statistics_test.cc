@@ -62,9 +62,9 @@ TEST(BootstrapTest, AgainstAllDrawsCountedByHand) {
   EXPECT_EQ(five.OfInterquartileMean(std::vector<double>{0, 0, 0, 0, 1}), (Interval{0, 2.0 / 3}));
 }
 
-// The interval of all 8^8 draws that could be counted, estimated twice with different draws. An end
-// lies where one draw in 40 is beyond: with 10 000 draws that is 250 of them, give or take 16 (6 %).
-// The means that far out are a few tenths apart, so two estimates may be, too.
+// The interval over all 8^8 draws that could be counted, estimated twice with different draws. An
+// end lies where one draw in 40 is beyond: with 10 000 draws that is 250 of them, give or take 16
+// (6 %). The means that far out are a few tenths apart, so two estimates may be, too.
 TEST(BootstrapTest, GroupsAreDrawnApartAndReproducibly) {
   const std::vector<double> values = {3.1, 4.1, 5.9, 2.6, 5.3, 5.8, 9.7, 9.3};
   const Interval first = Bootstrap(8, 10'000, 0).OfInterquartileMean(values);

@@ -1,5 +1,6 @@
-"""A Slurm of our own on one machine: munged, slurmctld and a slurmd for each node, in a temporary directory,
-on free ports, without systemd and without touching /etc/slurm. Nothing of it is left afterwards."""
+"""A Slurm of our own on one machine: munged, slurmctld and a slurmd for each node, in a temporary
+directory, on free ports, without systemd and without touching /etc/slurm. Nothing of it is left
+afterwards."""
 
 import ctypes
 import os
@@ -47,7 +48,8 @@ SlurmdLogFile={dir}/slurmd.%n.log
 PartitionName=low Nodes=ALL Default=YES MaxTime=INFINITE State=UP PriorityTier=1
 PartitionName=high Nodes=ALL Default=NO MaxTime=INFINITE State=UP PriorityTier=2 PreemptMode=OFF
 """
-NODE = "NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs={cpus} RealMemory=2000\n"
+NODE = ("NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs={cpus} "
+        "RealMemory=2000\n")
 
 
 def eventually(condition, what, patience=PATIENCE):
@@ -79,10 +81,12 @@ class Cluster:
     def __init__(self):
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="starling-slurm-"))
         self.daemons = []
-        self.env = {key: value for key, value in os.environ.items() if not key.startswith(("SLURM", "SBATCH"))}
+        self.env = {key: value for key, value in os.environ.items()
+                    if not key.startswith(("SLURM", "SBATCH"))}
         # What learners share on a host lies there: a place of our own, to see what is left in it.
         self.runtime = self.dir / "runtime"
-        self.env |= {"SLURM_CONF": str(self.dir / "slurm.conf"), "XDG_RUNTIME_DIR": str(self.runtime)}
+        self.env["SLURM_CONF"] = str(self.dir / "slurm.conf")
+        self.env["XDG_RUNTIME_DIR"] = str(self.runtime)
 
     def __enter__(self):
         try:
@@ -104,14 +108,15 @@ class Cluster:
         key.write_bytes(os.urandom(128))
         ctld_port, *ports = free_ports(1 + len(NODES))
         host = socket.gethostname().split(".")[0]
-        user = pwd.getpwuid(os.getuid()).pw_name  # need not be root, whose jobs alone it would run otherwise
+        # Ours, who need not be root: otherwise it would run the jobs of root alone.
+        user = pwd.getpwuid(os.getuid()).pw_name
         conf = CONF.format(host=host, ctld_port=ctld_port, dir=self.dir, user=user)
         for node, port in zip(NODES, ports):
             conf += NODE.format(node=node, host=host, port=port, cpus=CPUS)
         (self.dir / "slurm.conf").write_text(conf)
-        self.daemon("munged", "--foreground", f"--key-file={key}", f"--socket={self.dir}/munge.socket",
-                    f"--pid-file={self.dir}/munged.pid", f"--log-file={self.dir}/munged.log",
-                    f"--seed-file={self.dir}/munged.seed")
+        self.daemon("munged", "--foreground", f"--key-file={key}",
+                    f"--socket={self.dir}/munge.socket", f"--pid-file={self.dir}/munged.pid",
+                    f"--log-file={self.dir}/munged.log", f"--seed-file={self.dir}/munged.seed")
         eventually((self.dir / "munge.socket").exists, "munged listens")
         self.daemon("slurmctld", "-D", "-f", self.env["SLURM_CONF"])
         for node in NODES:
@@ -124,15 +129,17 @@ class Cluster:
         print("+", *command, "&", file=sys.stderr, flush=True)
         with open(self.dir / f"{command[0]}.out", "ab") as out:
             self.daemons.append(subprocess.Popen(
-                [program, *command[1:]], stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=self.env,
-                start_new_session=True, preexec_fn=end_with_parent))
+                [program, *command[1:]], stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+                env=self.env, start_new_session=True, preexec_fn=end_with_parent))
 
     def up(self):
         for daemon in self.daemons:
             if daemon.poll() is not None:
-                raise RuntimeError(f"{daemon.args[0]} ended with {daemon.returncode}:\n{self.last_words()}")
-        states = self.run("sinfo", "--noheader", "--Node", "--partition=low", "--format=%t", check=False).split()
-        return states == ["idle"] * len(NODES)
+                raise RuntimeError(
+                    f"{daemon.args[0]} ended with {daemon.returncode}:\n{self.last_words()}")
+        states = self.run("sinfo", "--noheader", "--Node", "--partition=low", "--format=%t",
+                          check=False)
+        return states.split() == ["idle"] * len(NODES)
 
     def last_words(self):
         return "".join(f"--- {log.name}\n{log.read_text(errors='replace')[-1500:]}"
@@ -147,7 +154,7 @@ class Cluster:
         return done.stdout
 
     def processes(self):
-        """Ours, by pid: those with this cluster's configuration in their environment, and their commands."""
+        """Ours, by pid, and their commands: those with this cluster in their environment."""
         mark = f"SLURM_CONF={self.dir}/".encode()
         found = {}
         for entry in pathlib.Path("/proc").iterdir():

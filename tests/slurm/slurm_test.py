@@ -1,6 +1,6 @@
-"""scripts/slurm/train.sbatch on a real Slurm: a run over two nodes, the time limit, requeueing, preemption,
-cancelling, deaths. Started by scripts/test --slurm; where a Slurm of our own cannot run it says why, and is
-skipped."""
+"""scripts/slurm/train.sbatch on a real Slurm: a run over two nodes, the time limit, requeueing,
+preemption, cancelling, deaths. Started by scripts/test --slurm; where a Slurm of our own cannot run
+it says why, and is skipped."""
 
 import json
 import os
@@ -22,13 +22,14 @@ ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "scripts/slurm/train.sbatch"
 CATCH = ROOT / "configs/catch.toml"
 BIN = ROOT / "build/release/bin"
-# A pace, so that a run takes as long on every machine: an actor plays 32 games, a step of all takes 20 ms.
+# A pace, so that a run takes as long on every machine: an actor plays 32 games, a step of all of
+# them takes 20 ms.
 PACE = ["--set", "env.step_ms=20", "--set", "checkpoint.every_steps=5_000"]
 STEPS_PER_SECOND = 3 * 32 * 50  # of the three actors that two nodes with two CPUs have
 TWO_NODES = ["--nodes=2", "--ntasks-per-node=2", "--mem=500"]
 
-# The shortest limit that Slurm has is a minute. It looks at limits every half minute and may be early by one:
-# the signal comes 15 to 45 seconds after the start.
+# The shortest limit that Slurm has is a minute. It looks at limits every half minute and may be
+# early by one: the signal comes 15 to 45 seconds after the start.
 SHORT = ["--time=1", "--signal=B:USR1@15"]
 ENDED = {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "PREEMPTED", "OUT_OF_MEMORY"}
 
@@ -48,8 +49,8 @@ class Job:
 
     def __init__(self, options, *words, command=("sbatch",)):
         self.work = cluster.dir / "work"
-        said = cluster.run(*command, *options, *([SCRIPT] if command == ("sbatch",) else []), *map(str, words),
-                           cwd=self.work)
+        script = [SCRIPT] if command == ("sbatch",) else []
+        said = cluster.run(*command, *options, *script, *map(str, words), cwd=self.work)
         self.id = re.search(r"Submitted batch job (\d+)", said)[1]
         self.run_dir = self.work / f"runs/slurm-{self.id}"
         self.started_again = 0
@@ -106,8 +107,9 @@ class Job:
         raise AssertionError(f"the job has ended ({self.state()}) without: {what}")
 
     def start_again(self):
-        """Slurm starts what it has requeued after two minutes: its nodes may need them. These need a second or
-        two: a start within the second of the end is refused, and the job fails ("Job credential revoked")."""
+        """Slurm starts what it has requeued after two minutes: its nodes may need them. These need
+        a second or two: a start within the second of the end is refused, and the job fails ("Job
+        credential revoked")."""
         if self.restarts() > self.started_again:
             self.started_again = self.restarts()
             cluster.run("scontrol", "update", f"JobId={self.id}", "StartTime=now+3")
@@ -121,15 +123,17 @@ class Job:
         return eventually(ended, f"job {self.id} ends", patience=300)
 
     def nodes_of_actors(self):
-        return {int(slot): node for slot, node in re.findall(r"^\d+: actor (\d+) on (n\d)$", self.out(), re.M)}
+        said = re.findall(r"^\d+: actor (\d+) on (n\d)$", self.out(), re.M)
+        return {int(slot): node for slot, node in said}
 
     def gradients_from(self, versions):
         """The nodes whose actors' gradients are in these versions, as the journal has it."""
         nodes = self.nodes_of_actors()
         found = set()
         for version in versions:
-            told = subprocess.run([BIN / "starling", "replay", self.run_dir, "--explain", str(version)],
-                                  capture_output=True, text=True, check=True).stdout
+            told = subprocess.run(
+                [BIN / "starling", "replay", self.run_dir, "--explain", str(version)],
+                capture_output=True, text=True, check=True).stdout
             found |= {nodes[int(slot)] for slot in re.findall(r"^ +(\d+) +\d+\.\d+ ", told, re.M)}
         return found
 
@@ -146,7 +150,8 @@ class SlurmTest(unittest.TestCase):
         summary = job.summary()
         self.assertGreaterEqual(summary["steps"], steps)
         gradients = summary["gradients"]
-        self.assertEqual(gradients["received"], gradients["applied"] + sum(gradients["dropped"].values()) +
+        self.assertEqual(gradients["received"],
+                         gradients["applied"] + sum(gradients["dropped"].values()) +
                          gradients["in_flight"])
         self.assertTrue((job.run_dir / summary["final_checkpoint"]).exists())
         self.assertIn("done in", job.out())
@@ -161,7 +166,7 @@ class SlurmTest(unittest.TestCase):
         self.assertEqual(left, [], "sockets or shared memory of a learner")
 
     def assert_goes_on(self, job):
-        """Every life of the learner began where a checkpoint of the one before was, with a term of its own."""
+        """Every life of the learner began at a checkpoint of the one before, in its own term."""
         lines = job.metrics()
         for before, after in zip(lines, lines[1:]):
             if after["term"] != before["term"]:
@@ -179,13 +184,15 @@ class SlurmTest(unittest.TestCase):
         self.assertEqual(job.place().stat().st_mode & 0o777, 0o700)
         for secret in job.place().glob("*.secret"):
             self.assertEqual(secret.stat().st_mode & 0o777, 0o600)
-        plain = subprocess.run([BIN / "starling-actor", "--connect", endpoint, "--connect-timeout", "2"],
-                               capture_output=True, text=True)
+        plain = subprocess.run(
+            [BIN / "starling-actor", "--connect", endpoint, "--connect-timeout", "2"],
+            capture_output=True, text=True)
         self.assertEqual(plain.returncode, 1)
         self.assertIn("it may ask for keys", plain.stderr)
         summary = self.assert_ended_well(job, steps)
         self.assertEqual(summary["actors"], {"started": 3, "restarted": 0})
-        self.assertEqual(sorted(job.nodes_of_actors().values()), ["n1", "n2", "n2"])  # one CPU is the learner's
+        # One CPU of n1 is the learner's.
+        self.assertEqual(sorted(job.nodes_of_actors().values()), ["n1", "n2", "n2"])
         self.assertEqual(job.gradients_from(range(10, 20)), {"n1", "n2"})
         self.assertEqual(len(re.findall(r"actor \d joined .*, key actor\)", job.log())), 3)
         self.assertIn("without a key", job.log())
@@ -215,7 +222,8 @@ class SlurmTest(unittest.TestCase):
         urgent = cluster.run("sbatch", "--parsable", "--partition=high", "--nodes=3", "--exclusive",
                              f"--output={job.work}/urgent.out", "--wrap=true").strip()
         job.wait(lambda: job.restarts() == 2, "preempted")
-        eventually(lambda: "JobState=COMPLETED" in cluster.run("scontrol", "show", "job", urgent), "the urgent job")
+        eventually(lambda: "JobState=COMPLETED" in cluster.run("scontrol", "show", "job", urgent),
+                   "the urgent job")
         self.assert_ended_well(job, steps)
         self.assertEqual(self.assert_goes_on(job), 3)
 
@@ -230,9 +238,11 @@ class SlurmTest(unittest.TestCase):
         self.assertTrue((job.run_dir / summary["final_checkpoint"]).exists())
         # Another job goes on with it; here on one node.
         steps = summary["steps"] + 2 * STEPS_PER_SECOND
-        more = Job(["--nodes=1", "--ntasks=2", "--mem=500"], "--resume", job.run_dir, "--set", f"run.steps={steps}")
+        more = Job(["--nodes=1", "--ntasks=2", "--mem=500"], "--resume", job.run_dir,
+                   "--set", f"run.steps={steps}")
         more.run_dir = job.run_dir
-        self.assertEqual(self.assert_ended_well(more, steps)["actors"], {"started": 1, "restarted": 0})
+        summary = self.assert_ended_well(more, steps)
+        self.assertEqual(summary["actors"], {"started": 1, "restarted": 0})
         self.assertEqual(self.assert_goes_on(more), 2)
 
     def test_survives_deaths(self):
@@ -243,8 +253,8 @@ class SlurmTest(unittest.TestCase):
             pid = job.processes(program)[0]
             os.kill(pid, signal.SIGKILL)
             # Actors are joined again, and as many as before.
-            job.wait(lambda: pid not in cluster.processes() and len(job.processes("starling-actor")) == 3,
-                     f"another {program}")
+            job.wait(lambda: pid not in cluster.processes() and
+                     len(job.processes("starling-actor")) == 3, f"another {program}")
             job.await_steps(job.steps() + 2 * STEPS_PER_SECOND)
         summary = self.assert_ended_well(job, steps)
         self.assertEqual(self.assert_goes_on(job), 3)

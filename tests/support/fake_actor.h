@@ -1,4 +1,4 @@
-// A scripted peer of the learner: says exactly what a test wants, over a real socket.
+// A scripted peer of the learner over a real socket.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ class FakeActor {
                 {.max_elements = floats, .keys = keys.own, .server_key = keys.server_key}),
         floats_(floats) {}
 
-  // Joins and takes over what the welcome says.
+  // Joins and takes over the identity in the welcome.
   void Join(std::int64_t slot = -1) {
     Send(wire::Hello{.slot = slot, .host = "test", .pid = 1});
     const auto envelope = Wait(wire::Kind::kWelcome);
@@ -54,7 +54,7 @@ class FakeActor {
     }
   }
 
-  // The next answer, whatever comes before it.
+  // The next answer; other messages before it are ignored.
   wire::Answer NextAnswer() {
     const auto message = Wait(wire::Kind::kAnswer);
     EXPECT_TRUE(message) << "no answer";
@@ -111,6 +111,7 @@ class FakeActor {
       const auto floats = decoded.message.floats();
       heard.tensor.assign(floats.begin(), floats.end());
     }
+    // A welcome gives this actor its identity.
     if (const auto* body = std::get_if<wire::Welcome>(&heard.body)) {
       welcome = *body;
       header.slot = heard.header.slot;

@@ -1,9 +1,9 @@
 // A GPU for machines without one: memory that the host must not touch, and work that is only done
-// when somebody waits for it. What is asked for is a closure; a test sees what code for a GPU gets
-// wrong:
+// when the host waits for it. Work is a closure; a test finds the mistakes of code for a GPU:
 //   - a load or a store by the host crashes, because the memory is closed while nothing runs;
-//   - a result that was not waited for is not there, and what is to be written may have changed;
-//   - what is moved is on the side where it is said to be, and on the host where a GPU could reach it;
+//   - a result that was not waited for is not there, and a source may have changed before it is
+//     read;
+//   - both ends of a copy must lie on the sides it names, on the host where a GPU can reach it;
 //   - allocating, freeing or waiting while a graph is recorded fails the test.
 #pragma once
 
@@ -31,7 +31,7 @@ class FakeGpu final : public Gpu {
  public:
   static constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
 
-  // `limit`: bytes, beyond which it says that its memory is full.
+  // `limit`: bytes, beyond which an allocation fails.
   explicit FakeGpu(std::size_t limit = kNoLimit)
       : info_{.name = "loops", .memory = limit, .major = 9, .minor = 0, .multiprocessors = 1},
         memory_(*this) {}

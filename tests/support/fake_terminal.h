@@ -1,5 +1,5 @@
-// What a terminal shows after the bytes it was sent: text, \r, \n, and of the escape codes those that
-// move the cursor up, clear and colour. Anything else fails the test.
+// The screen of a terminal after the bytes it was sent: text, \r, \n, and of the escape codes those
+// that move the cursor up, clear and colour. Anything else fails the test.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ class FakeTerminal {
 
   // The lines of the screen without spaces at their ends, and without empty ones at its end.
   std::vector<std::string> Lines() const { return Texts(screen_); }
-  // Likewise what has scrolled out above it.
+  // Likewise the lines that have scrolled out above it.
   std::vector<std::string> Scrolled() const { return Texts(scrolled_); }
   // Both, each line with its \n.
   std::string All() const {

@@ -1,4 +1,4 @@
-// What the tests of this room share: a directory of their own, and waiting for what a process does.
+// Fixtures of this room: running a program in a directory of its own, and waiting for a condition.
 #pragma once
 
 #include <fcntl.h>

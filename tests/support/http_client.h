@@ -1,4 +1,4 @@
-// A reader of status pages that says exactly what a test wants, over a plain socket.
+// A scripted reader of status pages, over a plain socket.
 #pragma once
 
 #include <arpa/inet.h>
@@ -57,7 +57,7 @@ class HttpClient {
     }
     return true;
   }
-  // What comes until the other side hangs up; `whole` is false if it did not, or by a reset.
+  // Reads until the other side hangs up; `whole` is false if it did not, or by a reset.
   std::string ReadAll(bool* whole = nullptr) const {
     std::string text;
     std::array<char, 1 << 14> buffer{};

@@ -1,4 +1,4 @@
-// Prometheus' exposition format 0.0.4, read strictly: what it does not know it refuses.
+// A strict reader of Prometheus' exposition format 0.0.4: it refuses everything it does not know.
 #pragma once
 
 #include <cctype>

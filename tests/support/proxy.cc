@@ -28,7 +28,8 @@ struct Counts {
   std::atomic<std::size_t> connections{0};
 };
 
-// A connection, and the one to the server that belongs to it. Its pumps keep it alive while they run.
+// A connection, and the one to the server that belongs to it. Its pumps keep it alive while they
+// run.
 class Pair : public std::enable_shared_from_this<Pair> {
  public:
   Pair(asio::io_context& context, tcp::socket client, const std::array<Way, 2>& ways,
@@ -76,11 +77,11 @@ class Pair : public std::enable_shared_from_this<Pair> {
     std::array<char, kChunk> room{};
     std::deque<Piece> pieces;
     asio::steady_timer timer;
-    Clock::time_point free{};  // when the throttled line has sent what it took
+    Clock::time_point free{};  // when the throttled line has sent its bytes
     std::size_t held = 0;
     std::uint64_t read = 0;
     bool started = false, reading = false, waiting = false, writing = false;
-    bool ended = false;  // nothing more comes from there; what is under way still arrives
+    bool ended = false;  // the end of input; bytes under way still arrive
   };
 
   void End(std::size_t from) {
@@ -107,6 +108,7 @@ class Pair : public std::enable_shared_from_this<Pair> {
         });
   }
 
+  // Queues `size` bytes that were read from end `from`, corrupted and delayed as its way demands.
   void Take(std::size_t from, std::size_t size) {
     Line& line = lines_[from];
     const Way& way = ways_[from];
@@ -147,7 +149,7 @@ class Pair : public std::enable_shared_from_this<Pair> {
                       [self = shared_from_this(), from](error_code error, std::size_t size) {
                         Line& sent = self->lines_[from];
                         sent.writing = false;
-                        if (error) {  // whom this was for is gone; reading from there tells so, too
+                        if (error) {  // the receiver is gone; reading from there ends, too
                           sent.pieces.clear();
                           return;
                         }

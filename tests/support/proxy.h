@@ -1,7 +1,7 @@
-// A bad network between a client and a server of 127.0.0.1: a TCP proxy that delays, throttles, stalls,
-// corrupts and cuts, each direction by itself.
+// A bad network between a client and a server of 127.0.0.1: a TCP proxy that delays, throttles,
+// stalls, corrupts and cuts, each direction by itself.
 //
-// Thread safety: any function from any thread. The proxy lives in a thread of its own, which ends with it.
+// Thread safety: any function from any thread. The proxy runs in a thread of its own.
 #pragma once
 
 #include <chrono>
@@ -33,7 +33,7 @@ class Proxy {
   std::uint16_t port() const;
   std::string endpoint() const { return "tcp://127.0.0.1:" + std::to_string(port()); }
 
-  // From now on, for the connections that stand, too: what is under way already keeps its time.
+  // Changes the standing connections, too; bytes under way already keep their time.
   void Set(Direction direction, Way way);
   void SetBoth(const Way& way);
   // Closes every connection, and each new one at once, until Restore.

@@ -1,5 +1,5 @@
-// A port of 127.0.0.1 that is a test's own as long as this lives: nobody who asks for any port gets it, and
-// whoever listens with SO_REUSEADDR can have it.
+// A port of 127.0.0.1 that belongs to a test as long as this lives: the kernel gives it to no one
+// else, and a server with SO_REUSEADDR can have it.
 #pragma once
 
 #include <arpa/inet.h>

@@ -56,7 +56,7 @@ TEST_F(Beacons, OnlyTheNewestIsKept) {
   for (std::uint64_t version = 1; version <= 500; ++version) {
     sender_.Publish({.term = 1, .version = version});
   }
-  // However many were sent and whatever was missed on the way, the last one is what comes last.
+  // However many were sent or missed, the last one received is the last one sent.
   std::uint64_t last = 0;
   int received = 0;
   ASSERT_TRUE(Until([&] {
@@ -98,6 +98,7 @@ TEST_F(Beacons, OtherFramesAreIgnored) {
   BeaconReceiver receiver(context_, endpoint);
   zmq::message_t subscription;
   ASSERT_TRUE(raw.recv(subscription));
+  // 1. Frames of the wrong length or magic are passed over.
   Beacon beacon;
   for (const std::string& frame :
        {std::string(), std::string("STRB"), std::string(16, 'x'), "STRB" + std::string(13, '\0')}) {
@@ -105,6 +106,7 @@ TEST_F(Beacons, OtherFramesAreIgnored) {
     ASSERT_TRUE(WaitReadable(receiver));
     EXPECT_FALSE(receiver.Receive(beacon));
   }
+  // 2. A good one behind them is read.
   raw.send(zmq::buffer("STRB" + std::string(1, '\x07') + std::string(11, '\0')));
   ASSERT_TRUE(WaitReadable(receiver));
   ASSERT_TRUE(receiver.Receive(beacon));

@@ -1,5 +1,5 @@
 // Any bytes at all: the decoder returns a verdict. Run under AddressSanitizer this also shows that
-// it reads nothing outside its frames, which are exactly as long as what was allocated for them.
+// it reads nothing outside its frames, which are allocated with exactly their lengths.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -32,6 +32,7 @@ std::vector<std::byte> Copy(std::span<const std::byte> bytes) {
   return {bytes.begin(), bytes.end()};
 }
 
+// A valid message of every kind.
 std::vector<Raw> Seeds() {
   Gradient gradient = {.grant = 1, .samples = 160, .norm = 0.5};
   gradient.episodes.assign(20, {.episode_return = 3, .length = 1000});
@@ -68,7 +69,7 @@ std::vector<Raw> Seeds() {
   return seeds;
 }
 
-// What was accepted must be complete: it can be sent on, and means the same again.
+// An accepted message is complete: it can be sent on, and means the same again.
 bool Judge(const Raw& raw) {
   const DecodeResult result = Decode(raw.view(), kElements);
   if (!result) return false;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/error.h"
+#include "tests/support/error_of.h"
 #include "wire/socket.h"
 
 namespace starling::wire {
@@ -15,12 +16,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 std::string ErrorOf(const std::string& endpoint) {
-  try {
-    CheckEndpoint(endpoint);
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "";
+  return starling::ErrorOf([&] { CheckEndpoint(endpoint); });
 }
 
 TEST(Endpoint, IpcAndLoopbackAreAllowed) {

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "core/error.h"
+#include "tests/support/error_of.h"
 #include "tests/wire/wire_test_util.h"
 
 namespace starling::wire {
@@ -106,12 +106,9 @@ TEST_F(GradientBuffersTest, ClientsOfWhatIsNoneAreToldSo) {
 }
 
 TEST_F(GradientBuffersTest, NoMemoryIsAnErrorThatNamesThePath) {
-  try {
-    GradientBuffers(directory_.path() / "huge", 1, std::size_t{1} << 52);
-    FAIL() << "there is no such memory";
-  } catch (const UserError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("huge: cannot reserve"));
-  }
+  EXPECT_THAT(
+      ErrorOf([&] { GradientBuffers(directory_.path() / "huge", 1, std::size_t{1} << 52); }),
+      HasSubstr("huge: cannot reserve"));
   EXPECT_FALSE(std::filesystem::exists(directory_.path() / "huge"));
 }
 

@@ -111,7 +111,7 @@ TEST_F(HostilePeer, ATooLargeFrameDisconnectsItsSenderOnly) {
   ASSERT_TRUE(Next(envelope));
   const std::string name = envelope.peer();
   RawSend({std::string(kElements * sizeof(float) + 1, 'x')});
-  // It is let in again, as somebody else; what it sent before is thrown away with its connection.
+  // It may connect again under another name; messages of its old connection are thrown away.
   ASSERT_TRUE(Until([&] {
     RawSend({"after"});
     return WaitReadable(server_, 20) && server_.Receive(envelope) && envelope.peer() != name;
@@ -159,7 +159,7 @@ TEST_F(HostilePeer, APeerCannotTakeTheNameOfAnother) {
   thief.set(zmq::sockopt::routing_id, "name");
   thief.connect(server_.endpoint());
   thief.send(zmq::str_buffer("stolen"), zmq::send_flags::none);
-  // Answers still go to whom they belong.
+  // Answers still reach their peers.
   ExpectService();
   ASSERT_TRUE(server_.Send("name", Beat()));
   zmq::pollitem_t item = {named.handle(), 0, ZMQ_POLLIN, 0};

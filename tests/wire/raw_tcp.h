@@ -1,4 +1,4 @@
-// A connection to 127.0.0.1 that says whatever bytes a test likes.
+// A connection to 127.0.0.1 for bytes that break the protocol.
 #pragma once
 
 #include <arpa/inet.h>

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "tests/support/error_of.h"
 #include "tests/wire/wire_test_util.h"
 
 namespace starling::wire {
@@ -31,15 +32,6 @@ unsigned ModeOf(const fs::path& path) {
   struct stat status {};
   EXPECT_EQ(lstat(path.c_str(), &status), 0);
   return status.st_mode & 0777;
-}
-
-std::string ErrorOf(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "";
 }
 
 void Touch(const fs::path& path) { std::ofstream(path) << "x"; }
@@ -206,7 +198,7 @@ TEST_F(Places, APathTooLongForASocketIsRefused) {
 // A learner in a process of its own, which holds its place until it is killed.
 class OtherLearner {
  public:
-  // `child`: what it does besides.
+  // `child`: called in the child after it has created its place.
   OtherLearner(
       const fs::path& root, const fs::path& run_dir,
       const std::function<void(RunPlace&)>& child = [](RunPlace&) {}) {

@@ -6,10 +6,6 @@
 namespace starling::wire {
 namespace {
 
-TEST(Slices, OneIsEverything) {
-  EXPECT_EQ(CutIntoSlices(64, 1), (std::vector<Slice>{{.begin = 0, .size = 64}}));
-}
-
 // 3552 weights are 222 groups of 16: 222 * i / 4 = 0, 55, 111, 166, 222.
 TEST(Slices, AreCutBetweenGroupsOfSixteen) {
   EXPECT_EQ(CutIntoSlices(3552, 4), (std::vector<Slice>{{.begin = 0, .size = 55 * 16},

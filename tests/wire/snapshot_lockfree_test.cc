@@ -22,8 +22,8 @@ float ValueAt(std::uint64_t version, std::size_t i) {
   return static_cast<float>(mixed);  // 23 bits, exact
 }
 
-// What the learner's lanes do: each writes its own slice of every version in turn, the last one to
-// finish publishes, and nobody begins a version before the one two earlier is out.
+// The learner's lanes: each writes its own slice of every version in turn, the last one to finish
+// publishes, and no lane begins a version before the one two earlier is out.
 class Lanes {
  public:
   Lanes(SnapshotWriter& writer, std::size_t lanes, std::uint64_t versions)
@@ -96,6 +96,7 @@ ReaderReport ReadAll(SnapshotReader reader, std::uint64_t versions, bool eager) 
   return report;
 }
 
+// `readers` read while `lanes` write `versions`; no read is torn, mislabelled or older than asked.
 void Race(std::size_t floats, std::size_t lanes, std::size_t readers, std::uint64_t versions) {
   SnapshotWriter writer("", floats, 1, kTerm);
   Lanes writing(writer, lanes, versions);

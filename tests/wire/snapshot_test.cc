@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "tests/support/error_of.h"
 #include "tests/wire/wire_test_util.h"
 
 namespace starling::wire {
@@ -29,7 +30,7 @@ constexpr std::size_t kFloats = 4096;
 constexpr std::uint64_t kFingerprint = 0xABCD;
 constexpr std::uint32_t kTerm = 6;
 
-// Every float says which version it belongs to, and where.
+// Every float is a function of its version and its place.
 float ValueAt(std::uint64_t version, std::size_t i) {
   return static_cast<float>((version * 7919 + i) % (1 << 23));
 }
@@ -90,19 +91,10 @@ TEST_F(Snapshot, EveryVersionIsReadAsItWasWritten) {
   SnapshotWriter writer = Writer();
   SnapshotReader reader = Reader();
   SnapshotReader inside(writer);
-  for (std::uint64_t version = 0; version < 10; ++version) {
+  for (std::uint64_t version = 900; version < 910; ++version) {  // of a learner that was resumed
     WriteVersion(writer, version);
     ExpectReads(reader, version);
     ExpectReads(inside, version);
-  }
-}
-
-TEST_F(Snapshot, TheFirstVersionIsAny) {
-  SnapshotWriter writer = Writer();
-  SnapshotReader reader = Reader();
-  for (std::uint64_t version = 900; version < 910; ++version) {  // a learner that was resumed
-    WriteVersion(writer, version);
-    ExpectReads(reader, version);
   }
 }
 
@@ -247,15 +239,11 @@ TEST_F(Snapshot, AWrongFileIsNamedWithWhatIsWrong) {
 
 TEST_F(Snapshot, AMissingDirectoryIsTheOperatorsMistake) {
   const std::filesystem::path nowhere = directory_.path() / "no" / "weights";
-  try {
-    SnapshotWriter writer(nowhere, kFloats, kFingerprint, kTerm);
-    FAIL() << "it was created";
-  } catch (const UserError& error) {
-    EXPECT_THAT(error.what(), AllOf(HasSubstr(nowhere.string()), HasSubstr("wire.runtime_dir")));
-  }
+  EXPECT_THAT(ErrorOf([&] { SnapshotWriter writer(nowhere, kFloats, kFingerprint, kTerm); }),
+              AllOf(HasSubstr(nowhere.string()), HasSubstr("wire.runtime_dir")));
 }
 
-// A learner that comes back must not end the run because its memory is still taken.
+// A resumed learner must not end the run because its memory is still taken.
 TEST_F(Snapshot, WithoutRoomItIsNotShared) {
   EXPECT_TRUE(SnapshotWriter::SharedIfThereIsRoom(path_, kFloats, kFingerprint, kTerm).shared());
   auto writer = SnapshotWriter::SharedIfThereIsRoom(directory_.path() / "no" / "weights", kFloats,
@@ -333,6 +321,7 @@ TEST_F(Snapshot, AWriterKilledAtAnyMomentLeavesACompleteVersion) {
 TEST_F(Snapshot, AReaderKilledWhileReadingPinsNothing) {
   SnapshotWriter writer = Writer();
   WriteVersion(writer, 0);
+  // 1. A process reads all the time.
   int ends[2];
   ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
   const pid_t pid = Fork([&] {
@@ -346,6 +335,7 @@ TEST_F(Snapshot, AReaderKilledWhileReadingPinsNothing) {
   });
   char byte = 0;
   ASSERT_EQ(read(ends[0], &byte, 1), 1);
+  // 2. It is killed; the writer goes on as before.
   std::uint64_t version = 1;
   for (; version < 100; ++version) WriteVersion(writer, version);
   kill(pid, SIGKILL);

@@ -17,7 +17,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// What a peer says is read off the wire by nobody but this test: it decides what was a whole message.
+// Only this test reads from the wire, and it decides where whole messages end.
 class Unfinished : public testing::Test {
  protected:
   static constexpr std::uint64_t kMost = 1000;

@@ -1,4 +1,4 @@
-// What the wire tests share.
+// Helpers of the wire tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 
 namespace starling::wire {
 
-// Long enough for any loaded machine; tests end as soon as what they wait for has happened.
+// Long enough for any loaded machine; a test ends as soon as its condition holds.
 inline constexpr std::int64_t kPatienceMs = 30'000;
 
 // Calls `step` until it returns true; false when patience is at its end. `step` waits by itself, in

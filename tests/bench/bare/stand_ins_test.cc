@@ -1,4 +1,4 @@
-// What the build without libraries has instead of them, beside the libraries.
+// The stand-ins of the build without libraries, compared with the libraries.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <xxhash.h>

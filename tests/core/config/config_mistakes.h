@@ -1,4 +1,4 @@
-// What is wrong with a configuration.
+// The mistakes that a configuration is refused with.
 #pragma once
 
 #include <sstream>

@@ -173,56 +173,6 @@ TEST(Config, OutOfRange) {
   EXPECT_THAT(Mistakes("[run]\nname = \"a\\nb\"\n"), ElementsAre(HasSubstr("text on one line")));
 }
 
-TEST(Config, PrecisionOfTheNet) {
-  EXPECT_EQ(ParseConfig("", "x.toml", {}).net.precision, "f32");
-  EXPECT_EQ(ParseConfig("", "x.toml", {"net.precision=bf16"}).net.precision, "bf16");
-  EXPECT_THAT(Mistakes("[net]\nprecision = \"fp16\"\n"),
-              ElementsAre(AllOf(StartsWith("x.toml:2:13: net.precision = \"fp16\""),
-                                HasSubstr("\"f32\", \"bf16\" or \"tf32\""))));
-  EXPECT_THAT(Mistakes("[net]\nprecison = \"bf16\"\n"),
-              ElementsAre(HasSubstr("did you mean \"precision\"?")));
-}
-
-TEST(Config, EvaluationDuringTraining) {
-  const EvalConfig off = ParseConfig("", "x.toml").eval;
-  EXPECT_EQ(off.every_steps, 0);
-  EXPECT_EQ(off.episodes, 100);
-  EXPECT_FALSE(off.greedy);
-  const Config on =
-      ParseConfig("[eval]\nevery_steps = 500_000\nepisodes = 20\ngreedy = true\n", "x.toml");
-  EXPECT_EQ(on.eval, (EvalConfig{500'000, 20, true}));
-  EXPECT_THAT(Mistakes("[eval]\nevery_steps = -1\nepisodes = 0\ngreedy = 1\nevery = 5\n"),
-              ElementsAre(AllOf(StartsWith("x.toml:2:15: eval.every_steps = -1"),
-                                HasSubstr("from 0 to 1000000000000000")),
-                          AllOf(StartsWith("x.toml:3:12: eval.episodes = 0"),
-                                HasSubstr("from 1 to 10000000")),
-                          HasSubstr("eval.greedy = 1 is an integer; allowed: true or false"),
-                          HasSubstr("unknown key eval.every")));
-}
-
-TEST(Config, WhereWeightsComeFromAndWhatIsWrittenBeside) {
-  const RunConfig run = ParseConfig("", "x.toml").run;
-  EXPECT_EQ(run.init_from, "");
-  EXPECT_TRUE(run.tensorboard);
-  const RunConfig other =
-      ParseConfig("", "x.toml", {"run.init_from=runs/catch", "run.tensorboard=false"}).run;
-  EXPECT_EQ(other.init_from, "runs/catch");
-  EXPECT_FALSE(other.tensorboard);
-  EXPECT_THAT(Mistakes("[run]\ninit_from = \"a\\nb\"\ntensorboard = \"yes\"\n"),
-              ElementsAre(HasSubstr("text on one line"),
-                          HasSubstr("run.tensorboard = \"yes\" is a string")));
-}
-
-TEST(Config, ThePortOfTheStatusPages) {
-  EXPECT_EQ(ParseConfig("", "x.toml").status.port, 0);
-  EXPECT_EQ(ParseConfig("[status]\nport = 8080\n", "x.toml").status.port, 8080);
-  EXPECT_THAT(Mistakes("[status]\nport = 65536\n"),
-              ElementsAre(AllOf(StartsWith("x.toml:2:8: status.port = 65536"),
-                                HasSubstr("an integer from 0 to 65535"))));
-  EXPECT_THAT(Mistakes("[status]\nport = \"auto\"\n"),
-              ElementsAre(HasSubstr("status.port = \"auto\" is a string")));
-}
-
 TEST(Config, ThePortOfTheStatusPagesIsNotThatOfTheActors) {
   EXPECT_THAT(Mistakes("[status]\nport = 5555\n", {"wire.endpoint=tcp://127.0.0.1:5555"}),
               ElementsAre("x.toml:2:8: status.port = 5555 contradicts wire.endpoint = "

@@ -36,7 +36,7 @@ std::multimap<std::string, std::string> Comments(const std::string& text) {
   return comments;
 }
 
-// What a comment must say about a rule.
+// The phrases that a key's comment must contain, by its rule.
 std::vector<std::string> MustSay(const ConfigRule& rule) {
   std::vector<std::string> phrases;
   if (const auto* words = std::get_if<WordRule>(&rule)) {
@@ -92,7 +92,7 @@ TEST(ShippedConfigs, AllOfThemLoad) {
   }
 }
 
-// What a fleet is simulated with differs from the game's own configuration in the fleet alone.
+// The configs of simulated fleets differ from the game's own configuration in the fleet alone.
 TEST(ShippedConfigs, SimulatedFleetsPlayBreakoutAsItIsTrained) {
   const Config breakout = LoadConfig(kConfigs / "breakout.toml");
   for (const auto& entry : std::filesystem::directory_iterator(kConfigs / "simulate")) {
@@ -130,7 +130,7 @@ TEST(ShippedConfigs, OneSettingForAllGamesOfMinAtar) {
   }
 }
 
-// What a point of the spectrum is made of; all else is as shipped for the game.
+// Resets the keys that define a point of the spectrum; all others are as shipped for the game.
 void ForgetTheDial(Config& config) {
   const Config plain = ParseConfig("", "plain.toml");
   config.run.name = config.run.dir = "";
@@ -154,6 +154,7 @@ TEST(Spectrum, EachPointIsBreakoutWithEightActorsAndItsOwnDial) {
     ForgetTheDial(config);
     EXPECT_EQ(config, breakout) << entry.path();
   }
+  // The dial of each point.
   EXPECT_EQ(points.at("mirrored").staleness.bound, 0u);
   EXPECT_EQ(points.at("softsync").updates.gradients, 4);
   EXPECT_EQ(points.at("softsync").staleness.bound, kUnbounded);

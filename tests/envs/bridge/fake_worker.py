@@ -1,8 +1,9 @@
 """A worker as envs/bridge/protocol.h describes it, with the standard library only, which misbehaves
 on request.
 
-It plays and stops as it should, however many frames are asked for. Its env counts: a frame is the floats (seed mod 2^20, steps played in this episode, episodes begun),
-a reward the action, and an episode ends after "length" steps (truncated if "truncates").
+It plays and stops as it should, however many frames are asked for. Its env counts: a frame is the
+floats (seed mod 2^20, steps played in this episode, episodes begun), a reward the action, and an
+episode ends after "length" steps (truncated if "truncates").
 Options, all about the env of index "who" (default 0) in the process, when it plays step number "at"
 (default 0: a reset) of any episode:
   "crash": a signal's number   "exit": a status   "hang": true or "loudly"

@@ -1,4 +1,4 @@
-// For tests of what needs Gymnasium: skipped, with the reason, where it is not installed.
+// For tests that need Gymnasium: without it they are skipped, with the reason.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 
 namespace starling::envs {
 
-// $STARLING_PYTHON, or what scripts/setup --gym made, or the system's.
+// $STARLING_PYTHON, the interpreter that scripts/setup --gym made, or the system's.
 inline std::string TestPython() { return FindPython("auto", "", STARLING_SOURCE_DIR); }
 
 inline EnvConfig GymConfig(const std::string& id, const std::string& options = "") {

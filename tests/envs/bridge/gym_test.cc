@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "core/error.h"
 #include "envs/registry.h"
 #include "tests/envs/bridge/gym_fixture.h"
 #include "tests/envs/repeat_fixture.h"
+#include "tests/support/error_of.h"
 #include "tests/support/temp_dir.h"
 
 namespace starling::envs {
@@ -23,18 +23,19 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 
 std::string SpecErrorOf(const EnvConfig& config) {
-  try {
-    SpecOf(config);
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "";
+  return ErrorOf([&] { SpecOf(config); });
 }
 
-std::string MakeProgram(const TempDir& dir, const std::string& name) {
-  const fs::path path = dir.Write(name, "#!/bin/sh\n");
+std::string MakeProgram(const TempDir& dir, const std::string& name,
+                        const std::string& script = "") {
+  const fs::path path = dir.Write(name, "#!/bin/sh\n" + script);
   fs::permissions(path, fs::perms::owner_all);
   return path.string();
+}
+
+// The config of an env that is never reached.
+EnvConfig CartPoleWith(const std::string& python, const std::string& options = "") {
+  return {.name = "gym:CartPole-v1", .python = python, .options = options};
 }
 
 class FindPythonTest : public testing::Test {
@@ -65,12 +66,7 @@ TEST_F(FindPythonTest, TheNearestIsTaken) {
 
 TEST_F(FindPythonTest, WhatWasAskedForMustBeThere) {
   const auto error = [&](const std::string& python) -> std::string {
-    try {
-      FindPython(python, "", "");
-    } catch (const UserError& e) {
-      return e.what();
-    }
-    return "";
+    return ErrorOf([&] { FindPython(python, "", ""); });
   };
   EXPECT_THAT(error("/no/python"),
               testing::AllOf(HasSubstr("env.python: there is no program \"/no/python\""),
@@ -81,51 +77,35 @@ TEST_F(FindPythonTest, WhatWasAskedForMustBeThere) {
 
 TEST(Gym, OptionsMustBeAnObject) {
   for (const std::string options : {"{", "3", "[]", "\"x\""}) {
-    EnvConfig config;
-    config.name = "gym:CartPole-v1";
-    config.python = "/bin/sh";
-    config.options = options;
-    EXPECT_THAT(SpecErrorOf(config), HasSubstr("env.options: " + options + " is no JSON object"));
+    EXPECT_THAT(SpecErrorOf(CartPoleWith("/bin/sh", options)),
+                HasSubstr("env.options: " + options + " is no JSON object"));
   }
 }
 
 TEST(Gym, OptionsMayNestToALimit) {
-  EnvConfig config;
-  config.name = "gym:CartPole-v1";
-  config.python = "/bin/sh";
   for (const std::size_t levels : {70u, 1'000'000u}) {
-    config.options = "{\"a\":" + std::string(levels, '[') + std::string(levels, ']') + "}";
-    EXPECT_THAT(SpecErrorOf(config), HasSubstr("env.options nests deeper than 64 levels"));
+    const std::string nested = std::string(levels, '[') + std::string(levels, ']');
+    EXPECT_THAT(SpecErrorOf(CartPoleWith("/bin/sh", "{\"a\":" + nested + "}")),
+                HasSubstr("env.options nests deeper than 64 levels"));
   }
 }
 
 TEST(Gym, AnIdIsWanted) {
-  EnvConfig config;
-  config.name = "gym:";
-  config.python = "/bin/sh";
-  EXPECT_THAT(SpecErrorOf(config), HasSubstr("wants the id of an env"));
+  EXPECT_THAT(SpecErrorOf({.name = "gym:", .python = "/bin/sh"}),
+              HasSubstr("wants the id of an env"));
 }
 
 TEST(Gym, WithoutGymnasiumASentenceSaysWhatToDo) {
   const TempDir dir;
-  const fs::path python = dir.Write("python", "#!/bin/sh\nexec python3 -S -I \"$@\"\n");
-  fs::permissions(python, fs::perms::owner_all);
-  EnvConfig config;
-  config.name = "gym:CartPole-v1";
-  config.python = python.string();
-  EXPECT_THAT(SpecErrorOf(config),
+  EXPECT_THAT(SpecErrorOf(CartPoleWith(MakeProgram(dir, "python", "exec python3 -S -I \"$@\"\n"))),
               testing::AllOf(HasSubstr("cannot import"), HasSubstr("scripts/setup --gym")));
 }
 
 TEST(Gym, AnInterpreterThatIsNoneIsToldAtOnce) {
   const TempDir dir;
-  const fs::path python = dir.Write("python", "#!/bin/sh\nexec yes\n");
-  fs::permissions(python, fs::perms::owner_all);
-  EnvConfig config;
-  config.name = "gym:CartPole-v1";
-  config.python = python.string();
-  EXPECT_THAT(SpecErrorOf(config),
-              testing::AllOf(HasSubstr(python.string()), HasSubstr("prints without an end"),
+  const std::string python = MakeProgram(dir, "python", "exec yes\n");
+  EXPECT_THAT(SpecErrorOf(CartPoleWith(python)),
+              testing::AllOf(HasSubstr(python), HasSubstr("prints without an end"),
                              HasSubstr("see to env.python")));
 }
 
@@ -168,38 +148,6 @@ TEST(Gym, SameSeedSameEpisodesHoweverTheyAreSpread) {
   EXPECT_NE(Played(GymConfig("CartPole-v1"), 3, 8, 60), played);
 }
 
-TEST(Gym, EveryStepOfCartPoleIsWorthOne) {
-  STARLING_NEEDS_GYM("CartPole-v1");
-  const auto envs = MakeVecEnv(GymConfig("CartPole-v1"), 1, {.seed = 1});
-  std::vector<float> observation(4), reward(1);
-  std::vector<std::uint8_t> end(1);
-  envs->Reset(observation);
-  EXPECT_LT(std::abs(observation[2]), 0.05f);  // upright, as every episode begins
-  int steps = 0;
-  do {
-    envs->Step(std::vector<std::int32_t>{1}, observation, reward, end);
-    EXPECT_EQ(reward[0], 1);
-    ++steps;
-  } while (end[0] == 0 && steps < 100);
-  EXPECT_EQ(end[0], static_cast<std::uint8_t>(End::kTerminated));  // it falls when always pushed
-  EXPECT_LT(std::abs(observation[2]), 0.05f);                      // and stands up again
-  std::vector<EpisodeEnd> episodes;
-  envs->TakeEpisodes(episodes);
-  ASSERT_EQ(episodes.size(), 1u);
-  EXPECT_EQ(episodes[0].episode_return, steps);
-  EXPECT_EQ(episodes[0].length, steps);
-}
-
-TEST(Gym, ATimeLimitTruncates) {
-  STARLING_NEEDS_GYM("CartPole-v1");
-  const auto envs = MakeGymFrames(GymConfig("CartPole-v1", R"({"max_episode_steps": 2})"), 1, {});
-  envs->Advance(std::vector<std::int32_t>{FrameEnvs::kReset});
-  envs->Advance(std::vector<std::int32_t>{0});
-  EXPECT_EQ(envs->result(0).end, End::kRunning);
-  envs->Advance(std::vector<std::int32_t>{1});
-  EXPECT_EQ(envs->result(0).end, End::kTruncated);
-}
-
 // Balances the pole for as long as it is let.
 std::int32_t Balance(const float* seen) {
   const float position = seen[0], speed = seen[1], angle = seen[2], turn = seen[3];
@@ -207,7 +155,7 @@ std::int32_t Balance(const float* seen) {
 }
 
 // Plays CartPole until it is truncated, beside one with the same seed that is truncated later: the
-// final observation is what the other one shows. Returns the steps.
+// final observation of the first is the observation of the second. Returns the steps.
 int StepsToTheFinalObservation(const EnvConfig& limited, const EnvConfig& longer) {
   const auto envs = MakeVecEnv(limited, 2, {.seed = 4}),
              beside = MakeVecEnv(longer, 2, {.seed = 4});
@@ -393,7 +341,7 @@ TEST(Gym, AleShowsGreyFramesAndLives) {
   EXPECT_EQ(envs->result(0).lives, 5);
 }
 
-// ALE's own limit comes in the second of four frames. Of the first no picture is left.
+// ALE's own limit falls into the second of four frames. No picture of the first is left.
 TEST(Gym, AleTruncatedWithinAnActionShowsItsNewestFrameAlone) {
   STARLING_NEEDS_GYM("ALE/Breakout-v5");
   EnvConfig config = GymConfig("ALE/Breakout-v5", R"({"max_num_frames_per_episode": 10})");

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/envs/bridge/plugin_fixture.h"
+#include "tests/support/error_of.h"
 
 namespace starling::envs {
 namespace {
@@ -25,7 +26,7 @@ std::shared_ptr<const PluginLibrary> Library(const std::string& name) {
 
 // Plays until it fails, for at most 100 episodes; env 7.
 std::string FailureOf(const std::string& name) {
-  return RefusalOf([&] {
+  return ErrorOf([&] {
     const auto library = Library(name);
     std::vector<float> frame(static_cast<std::size_t>(library->spec.env.obs_size()));
     PluginEnv env(library, "env 7", 1);
@@ -39,7 +40,7 @@ std::string FailureOf(const std::string& name) {
 
 struct Wrong {
   const char* plugin;
-  const char* sentence;  // what it is ended with, without the plug-in
+  const char* sentence;  // the end of the error, behind the plug-in's name
 };
 void PrintTo(const Wrong& wrong, std::ostream* out) { *out << wrong.plugin; }
 
@@ -90,6 +91,7 @@ TEST(PluginEnv, PlaysAsThePluginSays) {
   EXPECT_EQ(first.lives, 1);
   const float length = frame[1];
   EXPECT_THAT(frame, ElementsAre(0, length, 0, 0, 0, 0));
+  // Up to the last step the counter goes on.
   for (float step = 1; step < length; ++step) {
     const FrameResult result = env.Step(1, frame);
     EXPECT_EQ(result.reward, 1);
@@ -131,7 +133,7 @@ TEST(PluginEnv, AMovedEnvPlaysOn) {
   EXPECT_EQ(frame[0], 1);
 }
 
-// What envs/plugin.hpp fills in where the class says something.
+// Bounds and lives as envs/plugin.hpp takes them from the class.
 TEST(PluginHeader, TakesBoundsAndLivesFromTheClass) {
   const auto library = Library("throws");
   EXPECT_EQ(library->spec.env.low, -1);

@@ -24,23 +24,13 @@ inline EnvConfig Isolated(const std::string& name, std::int64_t per_process = 1)
   EnvConfig config = PluginNamed(name);
   config.isolate = true;
   config.per_process = per_process;
-  config.timeout_s = 60;  // none is to be waited for, unless a test says so
+  config.timeout_s = 60;  // no test waits for it, unless it sets another
   return config;
 }
 
-// The sentence of the UserError that `call` throws; "" if it throws none.
-inline std::string RefusalOf(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "";
-}
-
-// Plays every env for so many turns, each action 1 as often as it may be repeated; begins what has
-// ended. Returns the ends and, for every turn, rewards, lives and frames of all envs, one after the
-// other.
+// Plays every env for `turns` turns, always action 1, as often as it may be repeated; begins an
+// episode again when it has ended. Returns the ends and, for every turn, rewards, lives and frames
+// of all envs in turn.
 struct Played {
   std::vector<End> ends;
   std::vector<float> seen;

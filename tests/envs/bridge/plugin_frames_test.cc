@@ -16,6 +16,7 @@
 #include "envs/wrappers/wrapped.h"
 #include "tests/envs/bridge/plugin_fixture.h"
 #include "tests/envs/repeat_fixture.h"
+#include "tests/support/error_of.h"
 
 namespace starling::envs {
 namespace {
@@ -30,7 +31,7 @@ constexpr EnvSeed kSeed{.seed = 5, .slot = 2, .incarnation = 1};
 
 EnvConfig GliderConfig() { return {.name = std::string("plugin:") + STARLING_GLIDER}; }
 
-// The numbers that PlayOn tells of one env, out of those of all.
+// The numbers of one env among those of PlayOn.
 std::vector<float> OfEnv(const Played& played, int env, int num_envs, std::size_t row) {
   std::vector<float> mine;
   const std::size_t each = row + 2;  // reward and lives, too
@@ -51,26 +52,19 @@ TEST(PluginFrames, AnEnvPlaysTheSameWhateverIsBesideIt) {
   EXPECT_NE(one.seen, PlayOn(*MakePluginFrames(GliderConfig(), 1, {.seed = 6}), 300).seen);
 }
 
-TEST(PluginFrames, IsolatedItPlaysTheSame) {
+TEST(PluginFrames, IsolatedItPlaysAndRepeatsTheSame) {
   for (const double sticky : {-1.0, 0.5}) {
-    EnvConfig config = GliderConfig();
-    config.sticky_actions = sticky;
-    const auto here = PlayOn(*MakePluginFrames(config, 5, kSeed), 300);
-    config.isolate = true;
-    config.per_process = 2;
-    EXPECT_EQ(here.seen, PlayOn(*MakePluginFrames(config, 5, kSeed), 300).seen) << sticky;
-  }
-}
-
-TEST(PluginFrames, IsolatedItRepeatsTheSame) {
-  for (const double sticky : {-1.0, 0.5}) {
-    EnvConfig config = GliderConfig();
-    config.sticky_actions = sticky;
-    config.repeat = 4;
-    config.max_pool = true;
-    const auto here = PlayOn(*MakePluginFrames(config, 5, kSeed), 300);
-    config.isolate = true;
-    EXPECT_EQ(here.seen, PlayOn(*MakePluginFrames(config, 5, kSeed), 300).seen) << sticky;
+    for (const int repeat : {1, 4}) {
+      EnvConfig config = GliderConfig();
+      config.sticky_actions = sticky;
+      config.repeat = repeat;
+      config.max_pool = repeat > 1;
+      const auto here = PlayOn(*MakePluginFrames(config, 5, kSeed), 300);
+      config.isolate = true;
+      config.per_process = 2;
+      EXPECT_EQ(here.seen, PlayOn(*MakePluginFrames(config, 5, kSeed), 300).seen)
+          << sticky << ", " << repeat << " frames an action";
+    }
   }
 }
 
@@ -115,10 +109,10 @@ TEST(PluginFrames, SkippedEnvsStayAsTheyAre) {
   EXPECT_EQ(envs->result(1).reward, 0);
 }
 
-// In this process a mistake ends whoever plays, with what could be done about it.
+// A mistake in this process ends the player, with advice.
 TEST(PluginFrames, AMistakeWhilePlayingIsTheUsers) {
   const auto envs = MakePluginFrames(PluginNamed("wrong_seen_nan"), 2, kSeed);
-  EXPECT_THAT(RefusalOf([&] { PlayOn(*envs, 100); }),
+  EXPECT_THAT(ErrorOf([&] { PlayOn(*envs, 100); }),
               AllOf(HasSubstr("(counter), env "), HasSubstr(", step 2: observed value 4 is nan"),
                     EndsWith("set env.isolate = true so that this costs an episode only")));
 }
@@ -173,7 +167,7 @@ TEST(IsolatedPlugin, MayPrintAsMuchAsItLikes) {
 }
 
 TEST(IsolatedPlugin, OneThatNeverPlaysIsGivenUp) {
-  EXPECT_THAT(RefusalOf([] { PlayOn(*MakePluginFrames(Isolated("wrong_reset"), 1, kSeed), 3); }),
+  EXPECT_THAT(ErrorOf([] { PlayOn(*MakePluginFrames(Isolated("wrong_reset"), 1, kSeed), 3); }),
               HasSubstr("reset failed: the dice fell from the table"));
 }
 
@@ -212,15 +206,15 @@ TEST(PluginSpec, IsTheSameInAProcessOfItsOwn) {
 
 TEST(PluginSpec, SaysTheSameSentenceOfAMistakeIsolatedOrNot) {
   for (const char* wrong : {"wrong_version", "no_symbol", "wrong_bounds", "wrong_no_step"}) {
-    const std::string here = RefusalOf([&] { PluginSpec(PluginNamed(wrong)); });
+    const std::string here = ErrorOf([&] { PluginSpec(PluginNamed(wrong)); });
     EXPECT_THAT(here, HasSubstr(wrong));
-    EXPECT_EQ(here, RefusalOf([&] { PluginSpec(Isolated(wrong)); }));
+    EXPECT_EQ(here, ErrorOf([&] { PluginSpec(Isolated(wrong)); }));
   }
 }
 
 TEST(PluginSpec, OneThatDiesWhenLoadedDiesInTheChild) {
   EXPECT_THAT(
-      RefusalOf([] { PluginSpec(Isolated("segfault_at_load")); }),
+      ErrorOf([] { PluginSpec(Isolated("segfault_at_load")); }),
       AllOf(HasSubstr("starling-env-worker, tried before anything starts, "),
             HasSubstr("; mend the plug-in"),
             AnyOf(HasSubstr("was killed by SIGSEGV"), HasSubstr("ended with exit status"))));
@@ -228,8 +222,8 @@ TEST(PluginSpec, OneThatDiesWhenLoadedDiesInTheChild) {
 
 TEST(PluginSpec, BeginsAnEpisodeToSeeThatItCan) {
   const std::string what = "reset failed: the dice fell from the table";
-  EXPECT_THAT(RefusalOf([] { PluginSpec(PluginNamed("wrong_reset")); }), HasSubstr(what));
-  EXPECT_THAT(RefusalOf([] { PluginSpec(Isolated("wrong_reset")); }), HasSubstr(what));
+  EXPECT_THAT(ErrorOf([] { PluginSpec(PluginNamed("wrong_reset")); }), HasSubstr(what));
+  EXPECT_THAT(ErrorOf([] { PluginSpec(Isolated("wrong_reset")); }), HasSubstr(what));
 }
 
 TEST(PluginSpec, APathIsRelativeToTheCurrentDirectory) {
@@ -241,11 +235,12 @@ TEST(PluginSpec, APathIsRelativeToTheCurrentDirectory) {
 TEST(Registry, KnowsPluginsByTheirPrefix) {
   const EnvSpec spec = SpecOf(PluginNamed("counter"));
   EXPECT_THAT(spec.action_names, ElementsAre("pass", "count"));
-  EXPECT_THAT(RefusalOf([] { SpecOf({.name = "plugin:./nowhere.so"}); }),
+  EXPECT_THAT(ErrorOf([] { SpecOf({.name = "plugin:./nowhere.so"}); }),
               HasSubstr("there is no file"));
 }
 
-// What trains: wrappers, episodes and all. env.life_loss_ends is refused where there are no lives.
+// The envs as training sees them: wrappers and episodes. env.life_loss_ends is refused where there
+// are no lives.
 TEST(Registry, PlaysPluginsAsVecEnvs) {
   EnvConfig config = GliderConfig();
   config.stack = 2;
@@ -265,7 +260,7 @@ TEST(Registry, PlaysPluginsAsVecEnvs) {
     EXPECT_EQ(episode.end, End::kTerminated);
   }
   config.life_loss_ends = true;
-  EXPECT_THAT(RefusalOf([&] { SpecOf(config); }), HasSubstr("env.life_loss_ends"));
+  EXPECT_THAT(ErrorOf([&] { SpecOf(config); }), HasSubstr("env.life_loss_ends"));
 }
 
 // The final observations of `steps` steps of three envs, the counts of all; action 1 is played.
@@ -312,43 +307,6 @@ TEST(Registry, ATruncatedPluginHasAFinalObservation) {
     config.life_loss_ends = true;  // its last life is lost at the end
     EXPECT_THAT(FinalsOf(config, 12), testing::IsEmpty());
   }
-}
-
-TEST(Registry, APluginAtTheTimeLimitHasAFinalObservation) {
-  for (const bool isolate : {false, true}) {
-    EnvConfig config = Isolated("counter", 2);
-    config.isolate = isolate;
-    config.stack = 2;
-    config.time_limit = 1;
-    const auto finals = FinalsOf(config, 4);
-    EXPECT_EQ(finals.size(), 12u);
-    for (const std::vector<float>& last : finals) {
-      const float length = last[1];
-      EXPECT_THAT(last, ElementsAre(0, length, 0, 1, length, 1, 0, 0, 0, 0, 0, 0));
-    }
-    config.time_limit = 5;  // at most as long as an episode is
-    EXPECT_THAT(FinalsOf(config, 20), testing::IsEmpty()) << "they end by themselves";
-  }
-}
-
-TEST(Registry, ACutEpisodeIsCountedAsCut) {
-  const auto envs = MakeVecEnv(Isolated("wrong_abort"), 2, kSeed);
-  std::vector<float> seen(2 * 6), rewards(2);
-  std::vector<std::uint8_t> ends(2);
-  std::vector<EpisodeEnd> episodes;
-  envs->Reset(seen);
-  for (int step = 0; step < 40; ++step) {
-    envs->Step(std::vector<std::int32_t>{1, 1}, seen, rewards, ends);
-  }
-  envs->TakeEpisodes(episodes);
-  int cut = 0;
-  for (const EpisodeEnd& episode : episodes) {
-    const bool is_cut = episode.end == End::kCut;
-    EXPECT_TRUE(is_cut ? episode.length == 2 : episode.length < 4) << episode.length;
-    cut += is_cut;
-  }
-  EXPECT_GT(cut, 0);
-  EXPECT_GT(static_cast<int>(episodes.size()), cut);
 }
 
 }  // namespace

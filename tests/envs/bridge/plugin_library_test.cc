@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/envs/bridge/plugin_fixture.h"
+#include "tests/support/error_of.h"
 #include "tests/support/temp_dir.h"
 
 namespace starling::envs {
@@ -19,7 +20,7 @@ using testing::HasSubstr;
 
 struct Wrong {
   const char* plugin;
-  const char* sentence;  // what it is refused with
+  const char* sentence;  // of the refusal
 };
 void PrintTo(const Wrong& wrong, std::ostream* out) { *out << wrong.plugin; }
 
@@ -27,7 +28,7 @@ class WrongPlugin : public testing::TestWithParam<Wrong> {};
 
 TEST_P(WrongPlugin, IsRefusedWithItsMistake) {
   const std::string path = PluginPath(GetParam().plugin);
-  const std::string refusal = RefusalOf([&] { LoadPlugin(path); });
+  const std::string refusal = ErrorOf([&] { LoadPlugin(path); });
   EXPECT_THAT(refusal,
               AllOf(HasSubstr("plugin \"" + path + "\": "), HasSubstr(GetParam().sentence)));
   EXPECT_EQ(refusal.find('\n'), std::string::npos);
@@ -79,26 +80,26 @@ TEST(LoadPlugin, SaysWhatIsInTheTable) {
 }
 
 TEST(LoadPlugin, RefusesAMissingFile) {
-  EXPECT_THAT(RefusalOf([] { LoadPlugin("./nowhere.so"); }),
+  EXPECT_THAT(ErrorOf([] { LoadPlugin("./nowhere.so"); }),
               AllOf(HasSubstr("plugin \"./nowhere.so\": there is no file /"),
                     HasSubstr("/nowhere.so: name one, relative to the current directory")));
-  EXPECT_THAT(RefusalOf([] { LoadPlugin(""); }), HasSubstr("there is no file behind"));
+  EXPECT_THAT(ErrorOf([] { LoadPlugin(""); }), HasSubstr("there is no file behind"));
 }
 
 TEST(LoadPlugin, RefusesADirectory) {
   const TempDir dir;
-  EXPECT_THAT(RefusalOf([&] { LoadPlugin(dir.path().string()); }), HasSubstr("is no file"));
+  EXPECT_THAT(ErrorOf([&] { LoadPlugin(dir.path().string()); }), HasSubstr("is no file"));
 }
 
 TEST(LoadPlugin, RefusesWhatIsNoSharedLibraryWithTheLoadersWords) {
   const TempDir dir;
   const std::string path = dir.Write("mine.so", std::string(4096, 'x')).string();
-  EXPECT_THAT(RefusalOf([&] { LoadPlugin(path); }),
+  EXPECT_THAT(ErrorOf([&] { LoadPlugin(path); }),
               AllOf(HasSubstr("cannot be loaded as a shared library ("), HasSubstr("ELF")));
 }
 
-// The oldest table of this version, from a plug-in built before anything was added to it: what lies
-// behind is not its own.
+// The oldest table of this version, from a plug-in built before anything was added to it: the
+// memory behind it is not its own.
 TEST(CheckPluginTable, ReadsNothingBehindTheTablesEnd) {
   starling_env_v1 table = LoadPlugin(PluginPath("counter")).table;
   std::vector<std::byte> bytes(table.struct_size);

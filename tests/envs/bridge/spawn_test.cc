@@ -25,12 +25,17 @@ struct Ran {
   std::string ended;
 };
 
+// A shell with `script`, its memory being `memory`.
+Spawned Start(const std::string& script, const Fd& memory, SpawnPlan plan = {}) {
+  plan.argv = {"/bin/sh", "-c", script};
+  plan.memory_fd = memory.get();
+  return Spawn(plan);
+}
+
 // Runs sh with `script` until it ends by itself.
 Ran Shell(const std::string& script, SpawnPlan plan = {}) {
   const Fd memory(::memfd_create("test", MFD_CLOEXEC));
-  plan.argv = {"/bin/sh", "-c", script};
-  plan.memory_fd = memory.get();
-  const Spawned spawned = Spawn(plan);
+  const Spawned spawned = Start(script, memory, std::move(plan));
   CHECK(spawned.pid > 0, "{}", spawned.error);
   Ran run{.printed = "", .ended = EndProcess(spawned.pid, 60'000).value_or("killed")};
   char some[4096];
@@ -81,10 +86,7 @@ TEST(Spawn, SaysWhyAProgramCannotRun) {
 
 TEST(EndProcess, KillsWhatDoesNotEnd) {
   const Fd memory(::memfd_create("test", MFD_CLOEXEC));
-  const Spawned spawned = Spawn({.argv = {"/bin/sh", "-c", "trap '' TERM; read x <&3; read x <&4"},
-                                 .environment = {},
-                                 .input = "",
-                                 .memory_fd = memory.get()});
+  const Spawned spawned = Start("trap '' TERM; read x <&3; read x <&4", memory);
   ASSERT_GT(spawned.pid, 0);
   EXPECT_EQ(EndProcess(spawned.pid, 0), std::nullopt);
   EXPECT_EQ(::kill(spawned.pid, 0), -1);  // reaped
@@ -106,10 +108,7 @@ TEST(Spawn, AWorkerDiesWithItsParent) {
   ASSERT_GE(parent, 0);
   if (parent == 0) {
     const Fd memory(::memfd_create("test", MFD_CLOEXEC));
-    const Spawned spawned = Spawn({.argv = {"/bin/sh", "-c", "echo; while :; do sleep 1000; done"},
-                                   .environment = {},
-                                   .input = "",
-                                   .memory_fd = memory.get()});
+    const Spawned spawned = Start("echo; while :; do sleep 1000; done", memory);
     pollfd printed{.fd = spawned.output.get(), .events = POLLIN, .revents = 0};
     if (::poll(&printed, 1, -1) != 1) ::_exit(1);  // it runs
     if (::write(ends[1], &spawned.pid, sizeof spawned.pid) != sizeof spawned.pid) ::_exit(1);
@@ -121,9 +120,9 @@ TEST(Spawn, AWorkerDiesWithItsParent) {
   ::kill(parent, SIGKILL);
   int status = 0;
   ASSERT_EQ(::waitpid(parent, &status, 0), parent);
-  ASSERT_EQ(::waitpid(worker, &status, 0), worker);  // for ever, if it lived on
+  ASSERT_EQ(::waitpid(worker, &status, 0), worker);  // hangs if it lived on
   EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << status;
-  // What it started is ours now and must not outlive the test.
+  // The processes that it started are ours now and must not outlive the test.
   ::kill(-worker, SIGKILL);
   while (::waitpid(-worker, nullptr, 0) > 0) {
   }

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "core/error.h"
 #include "tests/envs/bridge/fake_worker.h"
+#include "tests/support/error_of.h"
 #include "tests/support/temp_dir.h"
 
 namespace starling::envs {
@@ -24,7 +24,7 @@ constexpr EnvSeed kSeed{.seed = 5, .slot = 1, .incarnation = 2};
 
 using Commands = std::vector<std::int32_t>;
 
-// What the fake shows of the `draw`th seed of env `env`.
+// The fake's observation after the `draw`th seed of env `env`.
 float Shown(std::uint32_t env, int draw = 1) {
   RandomStream stream({kSeed.seed, kSeed.slot, kSeed.incarnation, env, Purpose::kEnv});
   std::uint64_t seed = 0;
@@ -38,19 +38,17 @@ std::vector<float> Frame(const FrameEnvs& envs, int env) {
 }
 
 std::string ErrorOf(const std::string& options, int advances = 0) {
-  try {
+  return starling::ErrorOf([&] {
     WorkerEnvs envs(FakeWorker(options), 2, kSeed, {});
     for (int i = 0; i < advances; ++i) {
       envs.Advance(i % 2 == 0 ? Commands{kReset, kReset} : Commands{1, 1});
     }
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "";
+  });
 }
 
 TEST(WorkerEnvs, PlaysWhatItIsTold) {
   WorkerEnvs envs(FakeWorker(R"({"length": 2})"), 3, kSeed, {.per_process = 3});
+  // 1. The spec.
   EXPECT_EQ(envs.spec().env.name, "fake");
   EXPECT_EQ(envs.spec().env.obs_size(), 3);
   EXPECT_THAT(envs.spec().env.action_names, testing::ElementsAre("stay", "go", "jump"));
@@ -58,12 +56,14 @@ TEST(WorkerEnvs, PlaysWhatItIsTold) {
   EXPECT_FALSE(envs.spec().bytes);
   EXPECT_TRUE(envs.bytes(0).empty());
 
+  // 2. Two envs are reset, the third is skipped.
   envs.Advance(Commands{kReset, kReset, kSkip});
   EXPECT_THAT(Frame(envs, 0), testing::ElementsAre(Shown(0), 0, 1));
   EXPECT_THAT(Frame(envs, 1), testing::ElementsAre(Shown(1), 0, 1));
   EXPECT_EQ(envs.result(0).end, End::kRunning);
   EXPECT_EQ(envs.result(0).lives, 2);
 
+  // 3. Each env follows its own command.
   envs.Advance(Commands{2, kSkip, kReset});
   EXPECT_EQ(envs.result(0).reward, 2);
   EXPECT_EQ(envs.result(0).lives, 1);
@@ -71,6 +71,7 @@ TEST(WorkerEnvs, PlaysWhatItIsTold) {
   EXPECT_THAT(Frame(envs, 1), testing::ElementsAre(Shown(1), 0, 1));
   EXPECT_THAT(Frame(envs, 2), testing::ElementsAre(Shown(2), 0, 1));
 
+  // 4. Episodes end and begin again.
   envs.Advance(Commands{1, 1, 1});
   EXPECT_EQ(envs.result(0).end, End::kTerminated);
   EXPECT_EQ(envs.result(1).end, End::kRunning);
@@ -136,13 +137,6 @@ TEST(WorkerEnvs, TheFrameBeforeMeansSomethingWhereAnEpisodeIsTruncated) {
   EXPECT_EQ(end_of(R"("nonsense": "before")"), End::kTerminated);
 }
 
-TEST(WorkerEnvs, TruncationIsNotTermination) {
-  WorkerEnvs envs(FakeWorker(R"({"length": 1, "truncates": true})"), 1, kSeed, {});
-  envs.Advance(Commands{kReset});
-  envs.Advance(Commands{0});
-  EXPECT_EQ(envs.result(0).end, End::kTruncated);
-}
-
 TEST(WorkerEnvs, HowEnvsAreSpreadChangesNothing) {
   for (const int per_process : {1, 2, 5, 64}) {
     WorkerEnvs envs(FakeWorker(), 5, kSeed, {.per_process = per_process});
@@ -154,15 +148,6 @@ TEST(WorkerEnvs, HowEnvsAreSpreadChangesNothing) {
           << "env " << i << ", " << per_process << " in a process";
     }
     EXPECT_EQ(envs.result(2).reward, 2);
-  }
-}
-
-TEST(WorkerEnvs, StickyActionsRepeatTheLast) {
-  WorkerEnvs envs(FakeWorker(R"({"length": 100})"), 1, kSeed, {.sticky_actions = 1});
-  envs.Advance(Commands{kReset});
-  for (int i = 0; i < 5; ++i) {
-    envs.Advance(Commands{2});
-    EXPECT_EQ(envs.result(0).reward, 0);  // always the last, and that was 0 from the start
   }
 }
 
@@ -199,7 +184,7 @@ TEST_P(Replaced, ItsEpisodesAreCutAndTheRestGoesOn) {
   envs.Advance(Commands{kReset, 1, 1});
   EXPECT_EQ(envs.result(0).end, End::kRunning);
   EXPECT_THAT(Frame(envs, 0), testing::ElementsAre(Shown(0, 2), 0, 1));  // its second seed
-  EXPECT_EQ(envs.result(1).end, End::kCut);                              // now it is told
+  EXPECT_EQ(envs.result(1).end, End::kCut);                              // only now reported
   EXPECT_THAT(Frame(envs, 2), testing::ElementsAre(Shown(2), 3, 1));
 
   envs.Advance(Commands{2, kReset, kSkip});
@@ -259,12 +244,7 @@ TEST(WorkerEnvs, OneThatOnlyMakesNoiseIsNotWaitedFor) {
 }
 
 std::string TrialOf(const std::string& options, double timeout_s = 60) {
-  try {
-    TryWorker(FakeWorker(options), timeout_s, "mend it");
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "";
+  return starling::ErrorOf([&] { TryWorker(FakeWorker(options), timeout_s, "mend it"); });
 }
 
 TEST(TryWorker, SaysWhatIsPlayed) {
@@ -281,15 +261,14 @@ TEST(TryWorker, SaysWhyNothingIs) {
 }
 
 TEST(WorkerEnvs, ASilentStartHasALimit) {
-  try {
-    WorkerEnvs envs(FakeWorker(R"({"start": "silent"})"), 1, kSeed, {.start_timeout_s = 0.05});
-    FAIL();
-  } catch (const UserError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("did not answer within 0.05 s"));
-  }
+  EXPECT_THAT(starling::ErrorOf([&] {
+                WorkerEnvs envs(FakeWorker(R"({"start": "silent"})"), 1, kSeed,
+                                {.start_timeout_s = 0.05});
+              }),
+              HasSubstr("did not answer within 0.05 s"));
 }
 
-// It loads what it needs meanwhile, while others may load, too.
+// It loads its libraries in the first reset, while other workers may load, too.
 TEST(WorkerEnvs, TheFirstEpisodeMayTakeAsLongAsTheStart) {
   const TempDir dir;
   const std::string file = (dir / "go").string();
@@ -352,7 +331,7 @@ TEST(WorkerEnvs, NoneIsLeftBehindNotEvenADeafOne) {
   EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);  // no child, living or dead
 }
 
-// A worker that says more than a pipe holds is listened to.
+// The output of a worker is read even if it is longer than a pipe holds.
 TEST(WorkerEnvs, ATalkativeOneIsNotHeldUp) {
   const WorkerEnvs envs(FakeWorker(R"({"print": ")" + std::string(300'000, 'x') + "\"}"), 1, kSeed,
                         {});

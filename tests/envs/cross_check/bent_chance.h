@@ -18,8 +18,8 @@ class BentChance {
  public:
   explicit BentChance(const StreamId& id) : stream_(id) {}
 
-  // Starts a step; now and then the bend changes. The draws of a step are told apart by their place
-  // in it, the sticky action's (place 0) is never bent.
+  // Starts a step; now and then the bend changes. Draws of a step are identified by their place in
+  // it; the sticky action's (place 0) is never bent.
   void NextStep() {
     place_ = 0;
     if (stream_.Below(kHoldSteps) != 0) return;
@@ -37,8 +37,8 @@ class BentChance {
  private:
   static constexpr std::uint32_t kHoldSteps = 150, kEdgePeriod = 50;
   static constexpr std::array<double, 4> kBends = {0, 0, 0.5, 0.95};
-  // The neighbours of a half, but not a half: with it the package's freeway gives a car no direction
-  // and fails to show it.
+  // The neighbours of a half, but not a half: with it the package's freeway gives a car no
+  // direction and fails to show it.
   static constexpr std::array<double, 8> kEdges = {0,
                                                    0.09999999999999999,
                                                    0.1,

@@ -1,5 +1,5 @@
 // Plays a game by looking ahead: it tries sequences of actions on copies of the game, with the very
-// draws that will come, and improves the best one from step to step. What it is after changes.
+// draws that will follow, and improves the best one from step to step. Its goals change over time.
 #pragma once
 
 #include <array>

@@ -27,25 +27,11 @@ struct Rarities<MinatarAsterix> {
     kMoves1,
     kCount
   };
-  static constexpr std::array<const char*, kCount> kNames = {"ramp 1",
-                                                             "ramp 2",
-                                                             "ramp 3",
-                                                             "ramp 4",
-                                                             "ramp 5",
-                                                             "ramp 6",
-                                                             "ramp 7",
-                                                             "ramp 8",
-                                                             "ramp 9",
-                                                             "all rows full",
-                                                             "an entry with no free row",
-                                                             "an entry into the last free row",
-                                                             "an entry while an entity leaves",
-                                                             "an entity enters on us",
-                                                             "we go to gold",
-                                                             "gold comes to us",
-                                                             "we go to an enemy",
-                                                             "an enemy comes to us",
-                                                             "a move on every step"};
+  static constexpr auto kNames = Names<kCount>(
+      "ramp 1; ramp 2; ramp 3; ramp 4; ramp 5; ramp 6; ramp 7; ramp 8; ramp 9; all rows full; "
+      "an entry with no free row; an entry into the last free row; an entry while an entity "
+      "leaves; an entity enters on us; we go to gold; gold comes to us; we go to an enemy; an "
+      "enemy comes to us; a move on every step");
 
   static std::uint64_t Seen(const G& before, const G& after, int, const Outcome& outcome) {
     Bits seen;

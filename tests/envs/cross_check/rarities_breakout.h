@@ -26,18 +26,11 @@ struct Rarities<MinatarBreakout> {
     kTopStruck,
     kCount
   };
-  static constexpr std::array<const char*, kCount> kNames = {
-      "the wall is cleared",
-      "the wall comes back",
-      "the ball is lost as the wall comes back",
-      "a second brick is passed through",
-      "turned back both ways",
-      "saved in a corner",
-      "lost in a corner",
-      "a brick hit along a side wall",
-      "a brick hit from above",
-      "a brick in row 1 hit from row 0",
-      "the top met while struck"};
+  static constexpr auto kNames = Names<kCount>(
+      "the wall is cleared; the wall comes back; the ball is lost as the wall comes back; a "
+      "second brick is passed through; turned back both ways; saved in a corner; lost in a "
+      "corner; a brick hit along a side wall; a brick hit from above; a brick in row 1 hit "
+      "from row 0; the top met while struck");
 
   static std::uint64_t Seen(const G& before, const G& after, int, const Outcome& outcome) {
     Bits seen;

@@ -21,14 +21,9 @@ struct Rarities<MinatarFreeway> {
     kSteppedOntoLeavingCar,
     kCount
   };
-  static constexpr std::array<const char*, kCount> kNames = {"arrived",
-                                                             "arrived in the last step",
-                                                             "hit",
-                                                             "hit in the last step",
-                                                             "hit by going to a car",
-                                                             "stepped away from a car that comes",
-                                                             "down in row 9",
-                                                             "went to a car that drives on"};
+  static constexpr auto kNames = Names<kCount>(
+      "arrived; arrived in the last step; hit; hit in the last step; hit by going to a car; "
+      "stepped away from a car that comes; down in row 9; went to a car that drives on");
 
   static std::uint64_t Seen(const G& before, const G& after, int action, const Outcome& outcome) {
     Bits seen;

@@ -1,5 +1,5 @@
-// The situations of minatar/seaquest (rarities.h). What happens within a step is told from the game
-// before and after it, so an enemy that has just come in is sometimes overlooked.
+// The situations of minatar/seaquest (rarities.h). They are derived from the game before and after
+// a step, so an enemy that has just entered is sometimes overlooked.
 #pragma once
 
 #include <algorithm>
@@ -59,56 +59,21 @@ struct Rarities<MinatarSeaquest> {
     kShotAtSurface,
     kCount
   };
-  static constexpr std::array<const char*, kCount> kNames = {
-      "rescue, 0 cells lit",
-      "rescue, 1 lit",
-      "rescue, 2 lit",
-      "rescue, 3 lit",
-      "rescue, 4 lit",
-      "rescue, 5 lit",
-      "rescue, 6 lit",
-      "rescue, 7 lit",
-      "rescue, 8 lit",
-      "rescue, 9 lit",
-      "surfaced with 1 to 5 divers",
-      "surfaced with none",
-      "surfaced with a negative count",
-      "surfaced at oxygen 0",
-      "oxygen ran out",
-      "a diver touched with six aboard",
-      "two divers picked up in one step",
-      "a diver swims to us",
-      "a diver comes in on us",
-      "count back at 0 from below",
-      "bullet comes to two enemies or more",
-      "bullet comes to a fish and a sub",
-      "bullet comes to three enemies or more",
-      "two enemies swim onto one bullet",
-      "an enemy shot point-blank",
-      "enemy sub swims into us",
-      "enemy sub swims into us, its gun due",
-      "enemy sub swims onto a bullet",
-      "enemy sub swims onto a bullet, its gun due",
-      "enemy sub leaves, its gun due",
-      "fish swims into us",
-      "we go to an enemy",
-      "we go to an enemy bullet",
-      "an enemy bullet comes to us",
-      "an enemy comes in on us",
-      "an enemy stays away (traffic)",
-      "two of our bullets",
-      "our bullet meets one of theirs",
-      "points in the last step",
-      "a count below -2",
-      "interval 10 to 6",
-      "interval 5 to 3",
-      "interval 2",
-      "interval 1",
-      "ramp at interval 1",
-      "swim wait 4",
-      "swim wait 3",
-      "swim wait 2",
-      "shot from the surface"};
+  static constexpr auto kNames = Names<kCount>(
+      "rescue, 0 cells lit; rescue, 1 lit; rescue, 2 lit; rescue, 3 lit; rescue, 4 lit; "
+      "rescue, 5 lit; rescue, 6 lit; rescue, 7 lit; rescue, 8 lit; rescue, 9 lit; surfaced "
+      "with 1 to 5 divers; surfaced with none; surfaced with a negative count; surfaced at "
+      "oxygen 0; oxygen ran out; a diver touched with six aboard; two divers picked up in one "
+      "step; a diver swims to us; a diver comes in on us; count back at 0 from below; bullet "
+      "comes to two enemies or more; bullet comes to a fish and a sub; bullet comes to three "
+      "enemies or more; two enemies swim onto one bullet; an enemy shot point-blank; enemy sub "
+      "swims into us; enemy sub swims into us, its gun due; enemy sub swims onto a bullet; "
+      "enemy sub swims onto a bullet, its gun due; enemy sub leaves, its gun due; fish swims "
+      "into us; we go to an enemy; we go to an enemy bullet; an enemy bullet comes to us; an "
+      "enemy comes in on us; an enemy stays away (traffic); two of our bullets; our bullet "
+      "meets one of theirs; points in the last step; a count below -2; interval 10 to 6; "
+      "interval 5 to 3; interval 2; interval 1; ramp at interval 1; swim wait 4; swim wait 3; "
+      "swim wait 2; shot from the surface");
 
   static std::uint64_t Seen(const G& before, const G& after, int action, const Outcome& outcome) {
     Bits seen;

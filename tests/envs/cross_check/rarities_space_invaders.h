@@ -36,33 +36,14 @@ struct Rarities<MinatarSpaceInvaders> {
     kSteppedIn,
     kCount
   };
-  static constexpr std::array<const char*, kCount> kNames = {
-      "base 12",
-      "base 11",
-      "base 10",
-      "base 9",
-      "base 8",
-      "base 7",
-      "base 6",
-      "a wave cleared at base 6",
-      "a wave cleared",
-      "a wave cleared in the last step",
-      "a wave cleared with bullets of theirs in the air",
-      "a new wave comes onto a bullet of ours",
-      "a wave cleared while heading right",
-      "two hits in one step",
-      "a hit as their gun fires",
-      "points in the last step",
-      "aliens drop",
-      "aliens drop from row 9",
-      "a hit as aliens drop from row 9",
-      "an alien comes to us",
-      "we drive to an alien",
-      "a bullet of theirs ends it",
-      "we leave a cell as a bullet comes",
-      "two columns equally near",
-      "bullets pass each other",
-      "an alien steps onto a bullet"};
+  static constexpr auto kNames = Names<kCount>(
+      "base 12; base 11; base 10; base 9; base 8; base 7; base 6; a wave cleared at base 6; a "
+      "wave cleared; a wave cleared in the last step; a wave cleared with bullets of theirs in "
+      "the air; a new wave comes onto a bullet of ours; a wave cleared while heading right; "
+      "two hits in one step; a hit as their gun fires; points in the last step; aliens drop; "
+      "aliens drop from row 9; a hit as aliens drop from row 9; an alien comes to us; we drive "
+      "to an alien; a bullet of theirs ends it; we leave a cell as a bullet comes; two columns "
+      "equally near; bullets pass each other; an alien steps onto a bullet");
 
   static std::uint64_t Seen(const G& before, const G& after, int, const Outcome& outcome) {
     Bits seen;

@@ -58,6 +58,7 @@ void Record(const Order& order) {
   fmt::print(R"({{"game":"{}","sticky_action_prob":{},"difficulty_ramping":{},"shape":[10,10,{}]}})"
              "\n",
              order.game, order.sticky, order.ramping, G::kChannels);
+  // 1. Header, chance and player.
   BentChance chance({.seed = order.seed, .purpose = Purpose::kEnv});
   Player<G> player({.seed = order.seed, .purpose = Purpose::kAction}, order.sticky);
   std::vector<long> counts(Rarities<G>::kNames.size());
@@ -68,6 +69,7 @@ void Record(const Order& order) {
   for (long step = 0; step < order.steps; ++step) {
     std::string draws;
     RecordingChance recording(chance, draws);
+    // 2. Reset where an episode is over or too long.
     if (over || episode_steps == kMaxEpisodeSteps) {
       chance.NextStep();
       game.Reset(recording);
@@ -77,6 +79,7 @@ void Record(const Order& order) {
       draws.clear();
       episode_steps = 0;
     }
+    // 3. Play a step; count the situations that it reached.
     const int asked = player.Choose(game, chance, last, Rare(counts));
     chance.NextStep();
     last = StickyAction(asked, last, order.sticky, recording);

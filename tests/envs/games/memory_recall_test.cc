@@ -22,7 +22,7 @@ Lights Seen(const MemoryRecall& game) {
   return lights;
 }
 
-// A whole episode: what is seen from the reset on, and what every step gives.
+// A whole episode: the observations from the reset on, and the outcome of every step.
 struct Episode {
   std::vector<Lights> seen;
   std::vector<Outcome> outcomes;
@@ -73,8 +73,8 @@ TEST(MemoryRecall, TheActionOfTheGoStepIsTheAnswer) {
   }
 }
 
-// So a net without memory cannot know: neither the cue nor anything an agent could have written
-// down by its actions is in what it sees.
+// So a net without memory cannot know: its observations contain neither the cue nor anything that
+// an agent could have written down by its actions.
 TEST(MemoryRecall, NothingSeenAfterTheCueTellsIt) {
   const std::vector<std::vector<int>> policies = {{0}, {1}, {4}, {3, 2, 1, 0}, {1, 2, 3, 4, 0}};
   for (int delay = 4; delay <= 9; ++delay) {
@@ -96,7 +96,7 @@ TEST(MemoryRecall, NothingSeenAfterTheCueTellsIt) {
   }
 }
 
-// Mean return of 8000 episodes in which `act` plays, given the lights and what it remembers.
+// Mean return of 8000 episodes in which `act` plays, given the lights and its memory.
 template <class Act>
 double MeanReturn(Act act) {
   constexpr int kEnvs = 8;
@@ -114,6 +114,7 @@ double MeanReturn(Act act) {
     env->Step(actions, seen, rewards, ends);
     env->TakeEpisodes(episodes);
   }
+  // All six lengths occur: delays of 4 to 9 and two steps more.
   double sum = 0;
   std::set<std::int64_t> lengths;
   for (const EpisodeEnd& episode : episodes) {
@@ -122,14 +123,6 @@ double MeanReturn(Act act) {
   }
   EXPECT_EQ(lengths, (std::set<std::int64_t>{6, 7, 8, 9, 10, 11}));
   return sum / static_cast<double>(episodes.size());
-}
-
-// The standard deviation of a mean of 8000 is 0.005.
-TEST(MemoryRecall, ABlindAnswerIsRightOnceInFour) {
-  for (int answer = 1; answer <= 4; ++answer) {
-    EXPECT_NEAR(MeanReturn([&](const float*, std::int32_t& action) { action = answer; }), 0.25,
-                0.03);
-  }
 }
 
 TEST(MemoryRecall, WhoRemembersIsAlwaysRight) {

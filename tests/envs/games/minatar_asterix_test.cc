@@ -1,5 +1,5 @@
-// The rules that recorded play reaches rarely or not at all, each from a position set up by hand.
-// What the traces show often is held by trace_test.cc.
+// The rules of touching as a table, and those that recorded play reaches rarely or not at all, each
+// from a position set up by hand. trace_test.cc holds all the others to recorded play.
 #include "envs/games/minatar_asterix.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ void Place(Game& game, const Entity& entity) {
   game.columns[slot] = static_cast<std::int8_t>(entity.column);
 }
 
-// Nothing is due for long.
+// No entry and no move is due for a hundred steps.
 Game At(int row, int column, const std::vector<Entity>& entities = {}) {
   Game game;
   game.player_row = static_cast<std::int8_t>(row);
@@ -78,39 +78,6 @@ Outcome PlayEntering(Game& game, int action, const std::vector<Draw>& draws) {
   return Play(game, action, draws);
 }
 
-TEST(MinatarAsterix, StartsEmptyInTheMiddle) {
-  Game game = At(3, 2, {{4, 4, kLeft, kGold}});
-  ScriptedChance none({});
-  game.Reset(none);
-  EXPECT_EQ(none.Mismatch(), "");
-  EXPECT_EQ(game, Game{});
-  EXPECT_EQ(game.player_row, 5);
-  EXPECT_EQ(game.player_column, 5);
-  EXPECT_TRUE(EntitiesOf(game).empty());
-}
-
-TEST(MinatarAsterix, TheFourDirectionsMoveAndTheWallsHold) {
-  struct Case {
-    int action, row, column;
-  };
-  for (const Case& c : {Case{Game::kNoop, 5, 5}, Case{Game::kFire, 5, 5}, Case{Game::kLeft, 5, 4},
-                        Case{Game::kRight, 5, 6}, Case{Game::kUp, 4, 5}, Case{Game::kDown, 6, 5}}) {
-    Game game = At(5, 5);
-    EXPECT_EQ(Play(game, c.action), Outcome{});
-    EXPECT_EQ(game.player_row, c.row) << c.action;
-    EXPECT_EQ(game.player_column, c.column) << c.action;
-  }
-  Game upper = At(2, 1), lower = At(7, 8);
-  for (int step = 0; step < 3; ++step) {
-    for (const int action : {Game::kUp, Game::kLeft}) Play(upper, action);
-    for (const int action : {Game::kDown, Game::kRight}) Play(lower, action);
-    EXPECT_EQ(upper.player_row, 1);
-    EXPECT_EQ(upper.player_column, 0);
-    EXPECT_EQ(lower.player_row, 8);
-    EXPECT_EQ(lower.player_column, 9);
-  }
-}
-
 TEST(MinatarAsterix, MinimalActionsAreThoseThatMove) {
   EXPECT_TRUE(std::is_sorted(Game::kMinimalActions.begin(), Game::kMinimalActions.end()));
   for (int action = 0; action < Game::kNumActions; ++action) {
@@ -147,57 +114,37 @@ TEST(MinatarAsterix, ShowsFourChannelsAndTrailsOnTheGridOnly) {
   EXPECT_EQ(std::accumulate(seen.begin(), seen.end(), 0.0f), 9) << "and nothing else is lit";
 }
 
-TEST(MinatarAsterix, AnEntryDrawsSideKindAndFreeRow) {
-  const std::vector<Entity> there = {
-      {1, 5, kRight, kEnemy}, {4, 5, kRight, kEnemy}, {8, 5, kRight, kEnemy}};
-  const int free_rows[] = {2, 3, 5, 6, 7};
-  for (int chosen = 0; chosen < 5; ++chosen) {
-    for (const double side : {kFromLeft, kFromRight}) {
-      for (const double kind : {kIsGold, kIsEnemy}) {
-        Game game = At(5, 5, there);
-        PlayEntering(game, Game::kNoop, Entry(side, kind, 5, chosen));
-        const Entity entered = {free_rows[chosen], side == kFromLeft ? 0 : 9,
-                                side == kFromLeft ? kRight : kLeft,
-                                kind == kIsGold ? kGold : kEnemy};
-        const std::vector<Entity> now = EntitiesOf(game);
-        EXPECT_EQ(now.size(), 4u);
-        EXPECT_EQ(std::count(now.begin(), now.end(), entered), 1) << chosen;
-        EXPECT_EQ(game.entry_timer, 9) << "due again ten steps later";
-      }
-    }
+constexpr int kGone = -1;
+
+TEST(MinatarAsterix, TouchIsLookedForAfterThePlayersMoveAndAfterTheEntities) {
+  const Outcome gold{1, false}, end{0, true}, nothing{};
+  const struct {
+    const char* what;
+    int column;  // of the player, in row 5
+    Entity entity;
+    int action;
+    bool moves;  // the entities are due to move in this step
+    Outcome outcome;
+    int left;  // the column in which the entity is left
+  } meetings[] = {
+      {"walks into gold", 5, {5, 6, kLeft, kGold}, Game::kRight, false, gold, kGone},
+      {"gold walks in", 5, {5, 6, kLeft, kGold}, Game::kNoop, true, gold, kGone},
+      {"walks into an enemy", 5, {5, 6, kRight, kEnemy}, Game::kRight, false, end, 6},
+      {"an enemy walks in", 5, {5, 4, kRight, kEnemy}, Game::kNoop, true, end, 5},
+      {"they do not pass through each other", 5, {5, 6, kLeft, kEnemy}, Game::kRight, true, end, 5},
+      {"an enemy walked into still moves", 5, {4, 5, kRight, kEnemy}, Game::kUp, true, end, 6},
+      {"even off the grid", 8, {5, 9, kRight, kEnemy}, Game::kRight, true, end, kGone},
+      {"walks away in front of it", 5, {5, 4, kRight, kEnemy}, Game::kRight, true, nothing, 5},
+      {"but not against a wall", 9, {5, 8, kRight, kEnemy}, Game::kRight, true, end, 9},
+  };
+  for (const auto& [what, column, entity, action, moves, outcome, left] : meetings) {
+    Game game = At(5, column, {entity});
+    if (moves) game.move_timer = 0;
+    EXPECT_EQ(Play(game, action), outcome) << what;
+    std::vector<Entity> expected;
+    if (left != kGone) expected.push_back({entity.row, left, entity.heading, entity.kind});
+    EXPECT_EQ(EntitiesOf(game), expected) << what;
   }
-}
-
-TEST(MinatarAsterix, AnEntityMovesInTheStepInWhichItEnters) {
-  Game left = At(5, 5), right = At(5, 5);
-  left.move_timer = right.move_timer = 0;
-  PlayEntering(left, Game::kNoop, Entry(kFromLeft, kIsEnemy, 8, 2));
-  PlayEntering(right, Game::kNoop, Entry(kFromRight, kIsEnemy, 8, 2));
-  EXPECT_EQ(EntitiesOf(left), (std::vector<Entity>{{3, 1, kRight, kEnemy}}));
-  EXPECT_EQ(EntitiesOf(right), (std::vector<Entity>{{3, 8, kLeft, kEnemy}}));
-}
-
-TEST(MinatarAsterix, AnEntityThatEntersOnThePlayerTouches) {
-  Game gold = At(3, 0), enemy = At(3, 9);
-  EXPECT_EQ(PlayEntering(gold, Game::kNoop, Entry(kFromLeft, kIsGold, 8, 2)), (Outcome{1, false}));
-  EXPECT_TRUE(EntitiesOf(gold).empty());
-  EXPECT_EQ(PlayEntering(enemy, Game::kNoop, Entry(kFromRight, kIsEnemy, 8, 2)),
-            (Outcome{0, true}));
-}
-
-TEST(MinatarAsterix, AnEntryTouchesOnlyAfterThePlayersMove) {
-  Game leaves = At(3, 0), arrives = At(2, 0);
-  EXPECT_EQ(PlayEntering(leaves, Game::kUp, Entry(kFromLeft, kIsEnemy, 8, 2)), Outcome{});
-  EXPECT_EQ(PlayEntering(arrives, Game::kDown, Entry(kFromLeft, kIsEnemy, 8, 2)),
-            (Outcome{0, true}));
-}
-
-// In at column 0, on to column 1 in the same step, where the player stands.
-TEST(MinatarAsterix, AnEntityThatEntersMayReachThePlayerAtOnce) {
-  Game game = At(3, 1);
-  game.move_timer = 0;
-  EXPECT_EQ(PlayEntering(game, Game::kNoop, Entry(kFromLeft, kIsEnemy, 8, 2)), (Outcome{0, true}));
-  EXPECT_EQ(EntitiesOf(game), (std::vector<Entity>{{3, 1, kRight, kEnemy}}));
 }
 
 std::vector<Entity> EightEnemiesAt(int column) {
@@ -241,61 +188,7 @@ TEST(MinatarAsterix, EntitiesLeaveAtTheFarEdge) {
   EXPECT_EQ(game, empty) << "nothing remains of them";
 }
 
-TEST(MinatarAsterix, WalkingIntoGoldTakesIt) {
-  Game game = At(5, 5, {{5, 6, kLeft, kGold}, {6, 6, kLeft, kGold}});
-  game.move_timer = 0;
-  EXPECT_EQ(Play(game, Game::kRight), (Outcome{1, false}));
-  EXPECT_EQ(EntitiesOf(game), (std::vector<Entity>{{6, 5, kLeft, kGold}}));
-  EXPECT_EQ(game.player_column, 6);
-}
-
-TEST(MinatarAsterix, GoldThatWalksIntoThePlayerIsTaken) {
-  Game game = At(5, 5, {{5, 6, kLeft, kGold}});
-  EXPECT_EQ(PlayMoving(game), (Outcome{1, false}));
-  EXPECT_TRUE(EntitiesOf(game).empty());
-}
-
-TEST(MinatarAsterix, AnEnemyEndsTheEpisodeWhoeverWalks) {
-  Game player_walks = At(5, 5, {{5, 6, kRight, kEnemy}});
-  EXPECT_EQ(Play(player_walks, Game::kRight), (Outcome{0, true}));
-  Game enemy_walks = At(5, 5, {{5, 4, kRight, kEnemy}});
-  EXPECT_EQ(PlayMoving(enemy_walks), (Outcome{0, true}));
-}
-
-TEST(MinatarAsterix, AnEnemyWalkedIntoStillMovesInTheLastPicture) {
-  Game game = At(4, 6, {{5, 6, kRight, kEnemy}, {2, 3, kLeft, kGold}});
-  EXPECT_EQ(PlayMoving(game, Game::kDown), (Outcome{0, true}));
-  EXPECT_EQ(EntitiesOf(game), (std::vector<Entity>{{2, 2, kLeft, kGold}, {5, 7, kRight, kEnemy}}));
-}
-
-// The enemy leaves the grid in the very step in which the player has walked into it.
-TEST(MinatarAsterix, AnEnemyThatLeavesStillEndsTheEpisode) {
-  Game game = At(5, 8, {{5, 9, kRight, kEnemy}});
-  EXPECT_EQ(PlayMoving(game, Game::kRight), (Outcome{0, true}));
-  EXPECT_TRUE(EntitiesOf(game).empty());
-}
-
-TEST(MinatarAsterix, PlayerAndEnemyNeverPassThroughEachOther) {
-  Game game = At(5, 5, {{5, 6, kLeft, kEnemy}});
-  EXPECT_TRUE(PlayMoving(game, Game::kRight).terminal);
-  Game apart = At(5, 5, {{5, 7, kLeft, kEnemy}});
-  EXPECT_TRUE(PlayMoving(apart, Game::kRight).terminal);
-}
-
-TEST(MinatarAsterix, WalkingAwayInFrontOfAnEnemySaves) {
-  Game game = At(5, 5, {{5, 4, kRight, kEnemy}});
-  EXPECT_EQ(PlayMoving(game, Game::kRight), Outcome{});
-  EXPECT_EQ(EntitiesOf(game)[0].column, 5);
-  EXPECT_EQ(PlayMoving(game, Game::kDown), Outcome{});
-}
-
-// The outer wall holds the player, and the enemy arrives.
-TEST(MinatarAsterix, AgainstTheWallThereIsNoWalkingAway) {
-  Game game = At(5, 9, {{5, 8, kRight, kEnemy}});
-  EXPECT_TRUE(PlayMoving(game, Game::kRight).terminal);
-}
-
-// Everything comes from the left and is gold; counts the draws.
+// Every entity enters from the left and is gold. Counts the draws of reals.
 struct Generous {
   int reals = 0;
   double Uniform() { return static_cast<double>(++reals) * 0; }
@@ -307,8 +200,8 @@ struct Schedule {
   std::vector<int> entries, moves;  // steps, from 1
 };
 
-// When entities enter and move. Row 8 always holds an entity in column 5, to see it move; the
-// player, who has nothing to fear from gold, stays in row 7.
+// The steps in which entities enter and move. Row 8 always holds an entity in column 5, which shows
+// the moves; the player stays in row 7, where gold ends nothing.
 Schedule Watch(Game game, int steps) {
   Schedule schedule;
   Generous chance;
@@ -323,7 +216,7 @@ Schedule Watch(Game game, int steps) {
   return schedule;
 }
 
-// An event in step t comes after the ramps of steps 102, 204, … before t; each takes a step off the
+// The ramps of steps 102, 204, … before t precede an event in step t; each takes a step off the
 // wait for the next entry, every second one a step off the wait for the next move.
 TEST(MinatarAsterix, RampsHurryEntriesEveryTimeAndMovesEveryOtherTime) {
   const Schedule seen = Watch(Game{}, 1500);
@@ -362,26 +255,6 @@ TEST(MinatarAsterix, ResetLeavesRampingAsItIs) {
     game.Reset(none);
     EXPECT_EQ(game, fresh);
   }
-}
-
-// At the top of the ramp something enters and everything moves in every step. Entries from the left
-// fill the rows from above; row r is entered in step r and left at the end of step r + 9.
-TEST(MinatarAsterix, TheGridFillsUpAtTheTopOfTheRamp) {
-  Game game = At(8, 9);
-  game.entry_period = game.move_period = 1;
-  game.entry_timer = game.move_timer = 0;
-  for (int step = 1; step <= 8; ++step) {
-    EXPECT_EQ(Play(game, Game::kNoop, Entry(kFromLeft, kIsEnemy, 9 - step, 0)), Outcome{});
-  }
-  const std::vector<Draw> full = {Draw::Uniform(kFromLeft), Draw::Uniform(kIsGold)};
-  Play(game, Game::kNoop, full);
-  EXPECT_EQ(EntitiesOf(game).size(), 8u);
-  Play(game, Game::kNoop, full);
-  EXPECT_EQ(EntitiesOf(game).size(), 7u);
-  Play(game, Game::kNoop, Entry(kFromRight, kIsGold, 1, 0));
-  EXPECT_EQ(EntitiesOf(game).size(), 7u) << "row 1 entered, row 2 left";
-  EXPECT_EQ(EntitiesOf(game)[0], (Entity{1, 8, kLeft, kGold}));
-  EXPECT_EQ(EntitiesOf(game)[1].row, 3);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The rules that recorded play reaches rarely, each from a position set up by hand. What the traces
-// show often is held by trace_test.cc.
+// Where the ball goes, as a table, and the rules that recorded play reaches rarely, each from a
+// position set up by hand. trace_test.cc holds the others to recorded play.
 #include "envs/games/minatar_breakout.h"
 
 #include <gtest/gtest.h>
@@ -58,21 +58,6 @@ Outcome Play(Game& game, int action = Game::kNoop) {
   return outcome;
 }
 
-TEST(MinatarBreakout, StartsInOneOfTheTwoUpperCorners) {
-  for (int side = 0; side < 2; ++side) {
-    ScriptedChance chance({Draw::Below(2, side)});
-    Game game = At({8, 5, -1, 1}, 9);
-    SetBricks(game, 0, 0, 1);
-    game.struck = true;
-    game.Reset(chance);
-    EXPECT_EQ(chance.Mismatch(), "");
-    EXPECT_EQ(BallOf(game), (side == 0 ? Ball{3, 0, 1, 1} : Ball{3, 9, 1, -1}));
-    EXPECT_EQ(game.paddle, 4);
-    EXPECT_EQ(BricksLeft(game), 30);
-    EXPECT_FALSE(game.struck);
-  }
-}
-
 TEST(MinatarBreakout, ShowsFourChannels) {
   Game game = At({5, 2, 1, 1}, 7);
   SetBricks(game, Column(0), 0, Column(9));
@@ -90,70 +75,32 @@ TEST(MinatarBreakout, ShowsFourChannels) {
   EXPECT_EQ(std::accumulate(seen.begin(), seen.end(), 0.0f), 5) << "and nothing else is lit";
 }
 
-TEST(MinatarBreakout, TheTrailIsWhereTheBallWasAStepAgo) {
-  Game game = At({5, 2, 1, 1}, 7);
-  for (int step = 0; step < 3; ++step) {
-    Play(game);
-    EXPECT_EQ(game.trail_row, 5 + step);
-    EXPECT_EQ(game.trail_column, 2 + step);
+TEST(MinatarBreakout, TheBallTurnsAtWallsBricksAndThePaddle) {
+  const struct {
+    const char* rule;
+    Ball before;
+    int paddle;
+    Outcome outcome;
+    Ball after;
+  } cases[] = {
+      {"it flies on", {5, 2, 1, 1}, 7, {0, false}, {6, 3, 1, 1}},
+      {"it slides along a side wall", {5, 9, 1, 1}, 4, {0, false}, {6, 9, 1, -1}},
+      {"it turns at the top", {0, 5, -1, 1}, 4, {0, false}, {0, 6, 1, 1}},
+      {"an upper corner turns it both ways", {0, 0, -1, -1}, 4, {0, false}, {0, 0, 1, 1}},
+      {"a brick keeps it in its row", {4, 4, -1, 1}, 4, {1, false}, {4, 5, 1, 1}},
+      {"beside a wall, in its column too", {4, 9, -1, 1}, 4, {1, false}, {4, 9, 1, -1}},
+      {"the paddle under it turns it up", {8, 4, 1, 1}, 4, {0, false}, {8, 5, -1, 1}},
+      {"under the cell ahead, back as well", {8, 4, 1, 1}, 5, {0, false}, {8, 5, -1, -1}},
+      {"missed, it falls into the last row", {8, 4, 1, -1}, 5, {0, true}, {9, 3, 1, -1}},
+      {"in a lower corner, saved", {8, 9, 1, 1}, 9, {0, false}, {8, 9, -1, -1}},
+      {"lost with the paddle beside", {8, 9, 1, 1}, 8, {0, true}, {9, 9, 1, -1}},
+  };
+  for (const auto& [rule, before, paddle, outcome, after] : cases) {
+    Game game = At(before, paddle);
+    EXPECT_EQ(Play(game), outcome) << rule;
+    EXPECT_EQ(BallOf(game), after) << rule;
+    EXPECT_EQ(BricksLeft(game), outcome.reward > 0 ? 29 : 30) << rule;
   }
-}
-
-TEST(MinatarBreakout, OnlyLeftAndRightDoSomethingAndTheEdgesHold) {
-  for (const int action : {Game::kNoop, Game::kUp, Game::kDown, Game::kFire}) {
-    Game game = At({5, 2, 1, 1}, 4);
-    Play(game, action);
-    EXPECT_EQ(game.paddle, 4) << action;
-  }
-  Game left = At({5, 2, 1, 1}, 1), right = At({5, 2, 1, 1}, 8);
-  for (const int expected : {0, 0}) {
-    Play(left, Game::kLeft);
-    EXPECT_EQ(left.paddle, expected);
-  }
-  for (const int expected : {9, 9}) {
-    Play(right, Game::kRight);
-    EXPECT_EQ(right.paddle, expected);
-  }
-}
-
-TEST(MinatarBreakout, SlidesAlongASideWall) {
-  Game game = At({5, 9, 1, 1}, 4);
-  Play(game);
-  EXPECT_EQ(BallOf(game), (Ball{6, 9, 1, -1}));
-  Play(game);
-  EXPECT_EQ(BallOf(game), (Ball{7, 8, 1, -1}));
-}
-
-TEST(MinatarBreakout, SpendsTwoStepsAtTheTop) {
-  Game game = At({1, 4, -1, 1}, 4);
-  SetBricks(game, 0, 0, Column(0));
-  Play(game);
-  EXPECT_EQ(BallOf(game), (Ball{0, 5, -1, 1}));
-  Play(game);
-  EXPECT_EQ(BallOf(game), (Ball{0, 6, 1, 1}));
-  Play(game);
-  EXPECT_EQ(BallOf(game), (Ball{1, 7, 1, 1}));
-}
-
-TEST(MinatarBreakout, TurnsBothWaysInAnUpperCorner) {
-  Game game = At({0, 0, -1, -1}, 4);
-  Play(game);
-  EXPECT_EQ(BallOf(game), (Ball{0, 0, 1, 1}));
-}
-
-TEST(MinatarBreakout, ABrickGivesOneAndKeepsTheBallInItsRow) {
-  Game game = At({4, 4, -1, 1}, 4);
-  EXPECT_EQ(Play(game), (Outcome{1, false}));
-  EXPECT_EQ(BallOf(game), (Ball{4, 5, 1, 1}));
-  EXPECT_FALSE(game.BrickAt(3, 5));
-  EXPECT_EQ(BricksLeft(game), 29);
-}
-
-TEST(MinatarBreakout, ABrickBesideAWallIsTheOneInTheBallsOwnColumn) {
-  Game game = At({4, 9, -1, 1}, 4);
-  EXPECT_EQ(Play(game), (Outcome{1, false}));
-  EXPECT_EQ(BallOf(game), (Ball{4, 9, 1, -1}));
-  EXPECT_FALSE(game.BrickAt(3, 9));
 }
 
 // Under row 1 and over rows 2 and 3: the brick struck above sends the ball down through both.
@@ -171,19 +118,7 @@ TEST(MinatarBreakout, PassesThroughEveryBrickThatFollowsTheStruckOne) {
   EXPECT_FALSE(game.struck);
 }
 
-TEST(MinatarBreakout, StaysStruckFromBrickToBrick) {
-  Game game = At({0, 2, 1, 1}, 4);
-  game.struck = true;
-  for (int row = 1; row <= 3; ++row) {
-    EXPECT_EQ(Play(game), Outcome{}) << row;
-    EXPECT_EQ(BallOf(game), (Ball{row, 2 + row, 1, 1}));
-  }
-  EXPECT_EQ(BricksLeft(game), 30);
-  Play(game);
-  EXPECT_FALSE(game.struck);
-}
-
-// A ball between the top and the wall: the top ends what the brick began, so the next brick breaks.
+// A ball between the top and the wall: the top resets `struck`, so the next brick breaks.
 TEST(MinatarBreakout, TheTopMakesAStruckBallOrdinary) {
   Game game = At({0, 2, 1, 1}, 4);
   EXPECT_EQ(Play(game), (Outcome{1, false}));
@@ -193,45 +128,6 @@ TEST(MinatarBreakout, TheTopMakesAStruckBallOrdinary) {
   EXPECT_EQ(Play(game), (Outcome{1, false}));
   EXPECT_EQ(BallOf(game), (Ball{0, 5, -1, 1}));
   EXPECT_EQ(BricksLeft(game), 28);
-}
-
-TEST(MinatarBreakout, ThePaddleUnderTheBallTurnsItUp) {
-  Game game = At({8, 4, 1, 1}, 4);
-  EXPECT_EQ(Play(game), Outcome{});
-  EXPECT_EQ(BallOf(game), (Ball{8, 5, -1, 1}));
-}
-
-TEST(MinatarBreakout, ThePaddleUnderTheCellAheadTurnsTheBallBack) {
-  Game game = At({8, 4, 1, 1}, 5);
-  EXPECT_EQ(Play(game), Outcome{});
-  EXPECT_EQ(BallOf(game), (Ball{8, 5, -1, -1}));
-  Play(game);
-  EXPECT_EQ(BallOf(game), (Ball{7, 4, -1, -1}));
-}
-
-TEST(MinatarBreakout, ThePaddleMovesBeforeTheBallLooks) {
-  Game away = At({8, 4, 1, 1}, 4), under = At({8, 4, 1, 1}, 3), ahead = At({8, 4, 1, 1}, 6);
-  EXPECT_TRUE(Play(away, Game::kLeft).terminal);
-  EXPECT_FALSE(Play(under, Game::kRight).terminal);
-  EXPECT_EQ(BallOf(under), (Ball{8, 5, -1, 1}));
-  EXPECT_FALSE(Play(ahead, Game::kLeft).terminal);
-  EXPECT_EQ(BallOf(ahead), (Ball{8, 5, -1, -1}));
-}
-
-TEST(MinatarBreakout, InALowerCornerOnlyThePaddleUnderTheBallSaves) {
-  Game under = At({8, 9, 1, 1}, 9), beside = At({8, 9, 1, 1}, 8);
-  EXPECT_FALSE(Play(under).terminal);
-  EXPECT_EQ(BallOf(under), (Ball{8, 9, -1, -1}));
-  EXPECT_TRUE(Play(beside).terminal);
-  EXPECT_EQ(BallOf(beside), (Ball{9, 9, 1, -1}));
-}
-
-TEST(MinatarBreakout, AMissedBallFallsIntoThePaddleRow) {
-  Game game = At({8, 4, 1, -1}, 5);
-  EXPECT_EQ(Play(game), (Outcome{0, true}));
-  EXPECT_EQ(BallOf(game), (Ball{9, 3, 1, -1}));
-  EXPECT_EQ(game.trail_row, 8);
-  EXPECT_EQ(game.trail_column, 4);
 }
 
 TEST(MinatarBreakout, AClearedWallComesBackAtThePaddleRowOnly) {
@@ -254,13 +150,6 @@ TEST(MinatarBreakout, AWallWithOneBrickLeftDoesNotComeBack) {
   SetBricks(game, Column(0), 0, 0);
   Play(game);
   EXPECT_EQ(BricksLeft(game), 1);
-}
-
-TEST(MinatarBreakout, TheWallIsBackInTheLastPictureOfALostBall) {
-  Game game = At({8, 4, 1, 1}, 0);
-  SetBricks(game, 0, 0, 0);
-  EXPECT_TRUE(Play(game).terminal);
-  EXPECT_EQ(BricksLeft(game), 30);
 }
 
 }  // namespace

@@ -1,25 +1,75 @@
-// What swims and what is shot, in positions that recorded play reaches rarely, set up by hand. What
-// the traces show often is held by trace_test.cc; the sub's own fate is in
-// minatar_seaquest_sub_test.cc.
+// Meetings as tables; divers, air and rescues; the ends of the ramp. Positions are set up by hand.
+// trace_test.cc holds the rules to recorded play.
 #include "envs/games/minatar_seaquest.h"
 
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <algorithm>
+#include <cstdint>
 #include <numeric>
 #include <utility>
 #include <vector>
 
-#include "tests/envs/games/seaquest_positions.h"
+#include "core/random.h"
 
-namespace starling::envs::seaquest {
+namespace starling::envs {
 namespace {
+
+using Game = MinatarSeaquest;
+using Swimmer = Game::Swimmer;
+using Draws = std::vector<Draw>;
+using Cells = std::vector<std::pair<int, int>>;  // (row, column), in order
+
+constexpr int kLeftward = -1, kRightward = 1;
+constexpr int kNever = 100;  // steps: longer than any of these tests
+
+Swimmer At(int row, int column, int step, int wait = kNever, int gun = kNever) {
+  return {.column = static_cast<std::int8_t>(column),
+          .row = static_cast<std::int8_t>(row),
+          .step = static_cast<std::int8_t>(step),
+          .wait = static_cast<std::int8_t>(wait),
+          .gun = static_cast<std::int8_t>(gun)};
+}
+
+// The sub below the surface, facing left; no enemy and no diver enters for a thousand steps.
+Game Diving(int row, int column, int divers_held = 1) {
+  Game game;
+  game.row = row;
+  game.column = column;
+  game.surfaced = false;
+  game.divers_held = divers_held;
+  game.enemy_timer = game.diver_timer = 1000;
+  return game;
+}
+
+Outcome Play(Game& game, int action = Game::kNoop, const Draws& draws = {}) {
+  ScriptedChance chance(draws);
+  const Outcome outcome = game.Step(action, chance);
+  EXPECT_EQ(chance.Mismatch(), "");
+  return outcome;
+}
+
+std::vector<float> Seen(const Game& game) {
+  std::vector<float> seen(1000, -1);
+  game.Observe(seen.data());
+  return seen;
+}
+
+// The lit cells of a channel.
+Cells Lit(const Game& game, int channel) {
+  const std::vector<float> seen = Seen(game);
+  Cells lit;
+  for (int cell = 0; cell < 100; ++cell) {
+    if (seen[static_cast<std::size_t>(cell * 10 + channel)] == 1) {
+      lit.emplace_back(cell / 10, cell % 10);
+    }
+  }
+  return lit;
+}
 
 Draws EnemyDraws(double side, double kind, int row) {
   return {Draw::Uniform(side), Draw::Uniform(kind), Draw::Integer(1, 9, row)};
 }
-
-Draws DiverDraws(double side, int row) { return {Draw::Uniform(side), Draw::Integer(1, 9, row)}; }
 
 TEST(MinatarSeaquest, StartsAtTheSurfaceWithFullOxygen) {
   Game game = Diving(5, 5);
@@ -53,82 +103,6 @@ TEST(MinatarSeaquest, ShowsTenChannels) {
   for (int channel = 0; channel < 10; ++channel) EXPECT_EQ(Lit(game, channel), expected[channel]);
 }
 
-TEST(MinatarSeaquest, EveryLitCellOfTheGaugeStandsForTwenty) {
-  Game game;
-  for (game.oxygen = 0; game.oxygen <= 200; ++game.oxygen) {
-    Cells expected;
-    for (int cell = 0; (cell + 1) * 20 <= game.oxygen; ++cell) expected.emplace_back(9, cell);
-    ASSERT_EQ(Lit(game, Game::kOxygenChannel), expected) << game.oxygen;
-  }
-  game.oxygen = -1;
-  EXPECT_EQ(Lit(game, Game::kOxygenChannel), Cells{});
-}
-
-TEST(MinatarSeaquest, TheDiverGaugeGrowsToTheLeftAndShowsNothingBelowOne) {
-  Game game;
-  for (game.divers_held = -3; game.divers_held <= 6; ++game.divers_held) {
-    Cells expected;
-    for (int i = game.divers_held; i > 0; --i) expected.emplace_back(9, 9 - i);
-    EXPECT_EQ(Lit(game, Game::kDiverGaugeChannel), expected) << game.divers_held;
-  }
-}
-
-TEST(MinatarSeaquest, TheSubMovesWithinItsRowsAndFacesWhereItWentSideways) {
-  Game game = Diving(7, 1);
-  for (const int row : {8, 8}) {
-    Play(game, Game::kDown);
-    EXPECT_EQ(game.row, row);
-  }
-  for (const int column : {0, 0}) {
-    Play(game, Game::kLeft);
-    EXPECT_EQ(game.column, column);
-    EXPECT_FALSE(game.facing_right);
-  }
-  Play(game, Game::kRight);
-  EXPECT_TRUE(game.facing_right);
-  Play(game, Game::kUp);
-  EXPECT_TRUE(game.facing_right);
-  game.column = 9;
-  Play(game, Game::kRight);
-  EXPECT_EQ(game.column, 9);
-  EXPECT_EQ(game.row, 7);
-}
-
-TEST(MinatarSeaquest, AnEnemyComesEveryTwentyStepsAndADiverEveryThirty) {
-  Game game;
-  for (int step = 0; step <= 120; ++step) {
-    Draws draws;
-    if (step > 0 && step % 20 == 0) draws = EnemyDraws(0.9, 0.9, 1 + step / 20);
-    if (step > 0 && step % 30 == 0) {
-      const Draws diver = DiverDraws(0.1, step / 30);
-      draws.insert(draws.end(), diver.begin(), diver.end());
-    }
-    EXPECT_EQ(Play(game, Game::kNoop, draws), Outcome{}) << step;
-  }
-}
-
-TEST(MinatarSeaquest, TheDrawsGiveSideKindAndRow) {
-  const double half = std::nextafter(0.5, 0), third = std::nextafter(1.0 / 3, 0);
-  for (const double side : {0.0, half, 0.5, 0.99}) {
-    const int column = side < 0.5 ? 0 : 9, step = side < 0.5 ? 1 : -1;
-    for (const double kind : {0.0, third, 1.0 / 3, 0.99}) {
-      Game game = Diving(8, 5);
-      game.enemy_timer = 0;
-      game.swim_wait = 4;
-      Play(game, Game::kNoop, EnemyDraws(side, kind, 3));
-      ASSERT_EQ(game.subs.count, kind < 1.0 / 3 ? 1 : 0);
-      ASSERT_EQ(game.fish.count, 1 - game.subs.count);
-      // Both counts have run for one step.
-      const bool sub = game.subs.count == 1;
-      EXPECT_EQ((sub ? game.subs : game.fish).at[0], At(3, column, step, 3, sub ? 9 : 0));
-    }
-    Game game = Diving(8, 5);
-    game.diver_timer = 0;
-    Play(game, Game::kNoop, DiverDraws(side, 6));
-    EXPECT_EQ(game.divers.at[0], At(6, column, step, 4, 0));
-  }
-}
-
 TEST(MinatarSeaquest, NoEnemyComesAgainstTheTrafficOfItsRow) {
   struct {
     const char* what;
@@ -159,98 +133,6 @@ TEST(MinatarSeaquest, NoEnemyComesAgainstTheTrafficOfItsRow) {
   }
 }
 
-// The first move when the count it came with has run out, and then one in wait + 1 steps: a swimmer
-// that comes with 5 moves in steps 5, 11, 17, ... and leaves with the tenth move, in step 59.
-TEST(MinatarSeaquest, SwimmersMoveOncePerCountAndOneStepMore) {
-  for (const int wait : {5, 4, 3, 2}) {
-    Game game = Diving(8, 9);
-    game.fish.Add(At(1, 0, kRightward, wait));
-    game.subs.Add(At(2, 9, kLeftward, wait));
-    if (wait == 5) game.divers.Add(At(3, 0, kRightward, wait));
-    game.swim_wait = wait;
-    for (int step = 0; step <= wait + 9 * (wait + 1); ++step) {
-      const int moves = step < wait ? 0 : 1 + (step - wait) / (wait + 1);
-      Play(game);
-      ASSERT_EQ(Lit(game, Game::kFishChannel), moves < 10 ? (Cells{{1, moves}}) : Cells{}) << step;
-      ASSERT_EQ(Lit(game, Game::kEnemySubChannel), moves < 10 ? (Cells{{2, 9 - moves}}) : Cells{});
-      if (wait != 5) continue;
-      ASSERT_EQ(Lit(game, Game::kDiverChannel), moves < 10 ? (Cells{{3, moves}}) : Cells{});
-    }
-    EXPECT_EQ(game.fish.count + game.subs.count + game.divers.count, 0);
-  }
-}
-
-TEST(MinatarSeaquest, ARampedWaitCountsFromTheNextMoveOn) {
-  Game game = Diving(8, 9);
-  game.fish.Add(At(1, 0, kRightward, 3));
-  game.swim_wait = 2;
-  for (const int column : {0, 0, 0, 1, 1, 1, 2, 2, 2, 3}) {
-    Play(game);
-    EXPECT_EQ(game.fish.at[0].column, column);
-  }
-}
-
-// A sub that came in step 0 fires in steps 10, 21 and 32, having moved in 5, 11, 17, 23 and 29; the
-// bullet is one cell ahead of it at once, and one more with every step.
-TEST(MinatarSeaquest, EnemySubsFireEveryEleventhStep) {
-  Game game = Diving(8, 9);
-  game.enemy_timer = 0;
-  for (int step = 0; step <= 32; ++step) {
-    Play(game, Game::kNoop, step == 0 ? EnemyDraws(0, 0, 4) : Draws{});
-    game.enemy_timer = 1000;  // nobody else
-    Cells expected;
-    if (step >= 10 && step <= 17) expected = {{4, 2 + step - 10}};  // from column 1
-    if (step >= 21 && step <= 26) expected = {{4, 4 + step - 21}};  // from column 3
-    if (step == 32) expected = {{4, 6}};                            // from column 5
-    EXPECT_EQ(Lit(game, Game::kEnemyBulletChannel), expected) << step;
-  }
-}
-
-TEST(MinatarSeaquest, EnemyBulletsLeaveAtBothEdges) {
-  Game game = Diving(1, 5);
-  game.bullets_left[3] = 1 << 1 | 1 << 9;
-  game.bullets_right[3] = 1 << 8;
-  Play(game);
-  EXPECT_EQ(Lit(game, Game::kEnemyBulletChannel), (Cells{{3, 0}, {3, 8}, {3, 9}}));
-  Play(game);
-  EXPECT_EQ(Lit(game, Game::kEnemyBulletChannel), (Cells{{3, 7}}));
-}
-
-TEST(MinatarSeaquest, ASubThatLeavesInTheStepOfItsGunLeavesNoBullet) {
-  for (const int step : {kLeftward, kRightward}) {
-    Game game = Diving(8, 5);
-    game.subs.Add(At(4, step < 0 ? 0 : 9, step, 0, 0));
-    Play(game);
-    EXPECT_EQ(game.subs.count, 0);
-    for (int row = 0; row <= Game::kLastRow; ++row) {
-      EXPECT_EQ(game.bullets_left[row] | game.bullets_right[row], 0);
-    }
-  }
-}
-
-// Fired in steps 0, 5 and 10 from column 9, one cell ahead at once; column 0 in step 8, then gone.
-TEST(MinatarSeaquest, OurGunFiresEveryFifthStep) {
-  Game game = Diving(8, 9);
-  for (int step = 0; step <= 12; ++step) {
-    Play(game, Game::kFire);
-    Cells expected;
-    for (const int fired : {0, 5, 10}) {
-      const int column = 8 - (step - fired);
-      if (step >= fired && column >= 0) expected.emplace_back(8, column);
-    }
-    EXPECT_EQ(Lit(game, Game::kFriendlyBulletChannel), expected) << step;
-  }
-}
-
-TEST(MinatarSeaquest, ABulletFiredAtTheEdgeIsNeverSeen) {
-  Game left = Diving(4, 0), right = Diving(4, 9);
-  right.facing_right = true;
-  Play(left, Game::kFire);
-  Play(right, Game::kFire);
-  EXPECT_EQ(left.bullets.count + right.bullets.count, 0);
-  EXPECT_EQ(left.gun_timer, 4) << "but it counts as a shot";
-}
-
 // A bullet goes from column 5 to 4.
 TEST(MinatarSeaquest, BulletsAndEnemiesMeetAheadOrInMotionAndNeverPass) {
   struct {
@@ -279,51 +161,163 @@ TEST(MinatarSeaquest, BulletsAndEnemiesMeetAheadOrInMotionAndNeverPass) {
   }
 }
 
-TEST(MinatarSeaquest, ABulletTakesOneEnemyOfACellFishFirstAndTheOlder) {
-  Game game = Diving(8, 9);
-  game.subs.Add(At(3, 4, kLeftward, 50));
-  game.fish.Add(At(3, 4, kLeftward, 60));
-  game.fish.Add(At(3, 4, kLeftward, 70));
-  for (const auto& [fish, subs] : {std::pair(1, 1), std::pair(0, 1), std::pair(0, 0)}) {
-    game.bullets.Add({5, 3, kLeftward});
-    EXPECT_EQ(Play(game), (Outcome{1, false}));
-    EXPECT_EQ(game.fish.count, fish);
-    EXPECT_EQ(game.subs.count, subs);
-    EXPECT_EQ(game.bullets.count, 0);
-    if (fish == 1) {
-      EXPECT_EQ(game.fish.at[0].wait, 69);
+// The sub goes from (4, 5) to (4, 4).
+TEST(MinatarSeaquest, AnEnemyOnTheWayEndsTheEpisodeBeforeAndAfterItSwims) {
+  struct {
+    const char* what;
+    Swimmer enemy;
+    bool over;
+  } const cases[] = {
+      {"drives into it", At(4, 4, kLeftward), true},
+      {"drives into one that swims on", At(4, 4, kLeftward, 0), true},
+      {"drives into one that swims the other way", At(4, 4, kRightward, 0), true},
+      {"it swims in", At(4, 3, kRightward, 0), true},
+      {"it swims in from behind", At(4, 5, kLeftward, 0), true},
+      {"it touches the back", At(4, 5, kLeftward, 1), false},
+      {"it is beside", At(4, 3, kRightward, 1), false},
+      {"it is above", At(3, 4, kRightward), false},
+  };
+  for (const auto& [what, enemy, over] : cases) {
+    for (const bool sub : {false, true}) {
+      Game game = Diving(4, 5);
+      (sub ? game.subs : game.fish).Add(enemy);
+      EXPECT_EQ(Play(game, Game::kLeft), (Outcome{0, over})) << what;
+      EXPECT_EQ(game.fish.count + game.subs.count, 1) << what;
     }
   }
 }
 
-// Play cannot reach this; somebody must have it all the same.
-TEST(MinatarSeaquest, TwoThatSwimOntoABulletShareItSubsFirst) {
-  Game game = Diving(8, 9);
-  game.bullets.Add({5, 3, kLeftward});
-  game.fish.Add(At(3, 3, kRightward, 0));
-  game.subs.Add(At(3, 3, kRightward, 0));
-  EXPECT_EQ(Play(game), (Outcome{1, false}));
-  EXPECT_EQ(game.subs.count, 0);
-  EXPECT_EQ(Lit(game, Game::kFishChannel), (Cells{{3, 4}}));
+TEST(MinatarSeaquest, AnEnemyBulletEndsTheEpisodeBeforeAndAfterItMoves) {
+  const auto outcome = [](int bullet_column, int step, int action) {
+    Game game = Diving(4, 5);
+    auto& bullets = step < 0 ? game.bullets_left : game.bullets_right;
+    bullets[4] = static_cast<std::uint16_t>(1u << bullet_column);
+    return Play(game, action).terminal;
+  };
+  EXPECT_TRUE(outcome(6, kLeftward, Game::kNoop)) << "it comes";
+  EXPECT_TRUE(outcome(4, kRightward, Game::kLeft)) << "head on, from cell to cell";
+  EXPECT_TRUE(outcome(4, kLeftward, Game::kLeft)) << "caught up with";
+  EXPECT_TRUE(outcome(5, kLeftward, Game::kLeft)) << "it follows";
+  EXPECT_FALSE(outcome(6, kLeftward, Game::kLeft)) << "it hits the back only";
+  EXPECT_FALSE(outcome(6, kLeftward, Game::kUp));
+  EXPECT_FALSE(outcome(4, kLeftward, Game::kNoop));
 }
 
-TEST(MinatarSeaquest, TwoBulletsHitTwo) {
-  Game game = Diving(8, 9);
-  game.bullets.Add({5, 3, kLeftward});
-  game.bullets.Add({5, 6, kRightward});
-  game.fish.Add(At(3, 4, kLeftward));
-  game.subs.Add(At(6, 7, kLeftward, 0));
-  EXPECT_EQ(Play(game), (Outcome{2, false}));
+TEST(MinatarSeaquest, ADiverIsPickedUpBeforeAndAfterItSwims) {
+  struct {
+    const char* what;
+    Swimmer diver;
+    bool taken;
+  } const cases[] = {
+      {"drives onto it", At(4, 4, kLeftward), true},
+      {"drives onto one about to swim", At(4, 4, kLeftward, 0), true},
+      {"it swims in", At(4, 3, kRightward, 0), true},
+      {"it is beside", At(4, 3, kRightward, 1), false},
+      {"it touches the back", At(4, 5, kLeftward), false},
+  };
+  for (const auto& [what, diver, taken] : cases) {
+    Game game = Diving(4, 5, 2);
+    game.divers.Add(diver);
+    EXPECT_EQ(Play(game, Game::kLeft), Outcome{}) << what;
+    EXPECT_EQ(game.divers_held, taken ? 3 : 2) << what;
+    EXPECT_EQ(game.divers.count, taken ? 0 : 1) << what;
+  }
 }
 
-TEST(MinatarSeaquest, ASubThatSwimsOntoABulletStillFires) {
-  Game game = Diving(8, 9);
-  game.bullets.Add({6, 3, kLeftward});
-  game.subs.Add(At(3, 4, kRightward, 0, 0));
-  EXPECT_EQ(Play(game), (Outcome{1, false}));
-  EXPECT_EQ(game.subs.count, 0);
-  EXPECT_EQ(Lit(game, Game::kEnemyBulletChannel), (Cells{{3, 6}}));
+TEST(MinatarSeaquest, SurfacingWithNoDiverEndsTheEpisode) {
+  Game game = Diving(1, 5, 0);
+  game.oxygen = 100;
+  EXPECT_EQ(Play(game, Game::kUp), (Outcome{0, true}));
+  EXPECT_EQ(Lit(game, Game::kOxygenChannel).size(), 5u) << "and gives no oxygen";
+  EXPECT_EQ(game.divers_held, 0);
+}
+
+TEST(MinatarSeaquest, SurfacingWithAnyOtherNumberButSixCostsOneAndRefills) {
+  for (const int held : {-4, -2, -1, 1, 2, 3, 4, 5}) {
+    Game game = Diving(1, 5, held);
+    game.oxygen = 1;  // in time
+    EXPECT_EQ(Play(game, Game::kUp), Outcome{}) << held;
+    EXPECT_EQ(game.divers_held, held - 1);
+    EXPECT_EQ(game.oxygen, 200);
+    EXPECT_EQ(Play(game, Game::kUp), Outcome{}) << "it counts once";
+    EXPECT_EQ(game.divers_held, held - 1);
+    EXPECT_EQ(game.enemy_interval, 19);
+  }
+}
+
+// A point for each full 20 of the oxygen left: 0 of 19, 1 of 20, 9 of 199.
+TEST(MinatarSeaquest, ARescuePaysTheLitCellsOfTheGauge) {
+  for (int oxygen = 1; oxygen < 200; ++oxygen) {
+    Game game = Diving(1, 5, 6);
+    game.oxygen = oxygen;
+    int full = 0;
+    while ((full + 1) * 20 <= oxygen) ++full;
+    EXPECT_EQ(Lit(game, Game::kOxygenChannel).size(), static_cast<std::size_t>(full));
+    ASSERT_EQ(Play(game, Game::kUp), (Outcome{static_cast<float>(full), false})) << oxygen;
+    EXPECT_EQ(game.divers_held, -1);
+    EXPECT_EQ(game.oxygen, 200);
+  }
+}
+
+TEST(MinatarSeaquest, EverySurfacingRampsDownToTheLimits) {
+  for (const bool ramping : {true, false}) {
+    Game game = Diving(1, 5, -1);  // surfacing is free
+    game.ramping = ramping;
+    for (int surfacings = 1; surfacings <= 40; ++surfacings) {
+      Play(game, Game::kUp);
+      Play(game, Game::kDown);
+      EXPECT_EQ(game.enemy_interval, ramping ? std::max(1, 20 - surfacings) : 20);
+      EXPECT_EQ(game.swim_wait, ramping ? std::max(2, 5 - surfacings / 2) : 5) << surfacings;
+    }
+    ScriptedChance none({});
+    game.Reset(none);
+    EXPECT_EQ(game.ramping, ramping) << "an option outlives the episode";
+    EXPECT_EQ(game.enemy_interval, 20);
+    EXPECT_EQ(game.swim_wait, 5);
+  }
+}
+
+// The slowest enemies and the shortest interval, which play cannot reach together: 59 are there
+// after a step, and the sixtieth enters before the oldest leaves.
+TEST(MinatarSeaquest, EnemiesFitIntoTheirListsAtAnyRamp) {
+  for (const double kind : {0.1, 0.9}) {
+    Game game;
+    game.enemy_interval = 1;
+    game.enemy_timer = 0;
+    game.diver_timer = 100000;
+    int most = 0;
+    for (int step = 0; step < 500; ++step) {
+      Play(game, Game::kNoop, {Draw::Uniform(0), Draw::Uniform(kind), Draw::Integer(1, 9, 3)});
+      most = std::max({most, game.fish.count, game.subs.count});
+    }
+    EXPECT_EQ(most + 1, Game::kMaxEnemies);
+  }
+}
+
+// Random play that survives nearly everything, at every ramp: nothing outgrows its bounds.
+TEST(MinatarSeaquest, NothingOutgrowsItsBounds) {
+  RandomStream stream({.seed = 3});
+  RandomChance chance(stream);
+  Game game;
+  int most_divers = 0, most_bullets = 0, most_enemies = 0;
+  for (int step = 0; step < 40000; ++step) {
+    const int action = static_cast<int>(stream.Below(8));
+    game.Step(action < 6 ? action : Game::kFire, chance);
+    if (game.divers_held == 0) game.divers_held = 1;
+    game.oxygen = std::max(game.oxygen, 10);
+    if (step % 5000 == 0) game.Reset(chance);
+    most_divers = std::max(most_divers, game.divers.count);
+    most_bullets = std::max(most_bullets, game.bullets.count);
+    most_enemies = std::max(most_enemies, game.fish.count + game.subs.count);
+    ASSERT_TRUE(game.column >= 0 && game.column < 10 && game.row >= 0 && game.row <= 8);
+    ASSERT_EQ(Lit(game, Game::kSubBackChannel).size(), 1u);
+    for (const float value : Seen(game)) ASSERT_TRUE(value == 0 || value == 1);
+  }
+  EXPECT_EQ(most_divers, Game::kMaxDivers);
+  EXPECT_EQ(most_bullets, Game::kMaxBullets);
+  EXPECT_GE(most_enemies, 20);
+  EXPECT_LE(most_enemies, Game::kMaxEnemies);
 }
 
 }  // namespace
-}  // namespace starling::envs::seaquest
+}  // namespace starling::envs

@@ -1,5 +1,5 @@
-// The rules that recorded play reaches rarely, each from a position set up by hand. What the traces
-// show often is held by trace_test.cc.
+// The aliens march, fire and are hit, from positions set up by hand, with the rules that recorded
+// play reaches rarely. trace_test.cc holds the others to recorded play.
 #include "envs/games/minatar_space_invaders.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 using Game = MinatarSpaceInvaders;
 using Cells = std::vector<std::pair<int, int>>;  // (row, column), in order
 
-// Nothing but the cannon in column 5 and these aliens, which neither move nor fire for a long time.
+// Only the cannon, in column 5, and these aliens, which neither move nor fire for a thousand steps.
 Game With(const Cells& aliens) {
   Game game;
   for (Game::Row& row : game.aliens) row = 0;
@@ -51,23 +51,6 @@ Outcome Play(Game& game, int action = Game::kNoop) {
 
 bool IsFreshWave(const Game& game) { return Aliens(game) == Aliens(Game{}); }
 
-TEST(MinatarSpaceInvaders, StartsUnderFourRowsOfSix) {
-  Game game = With({{9, 9}});
-  game.cannon = 0;
-  game.heading = 1;
-  game.base = 6;
-  game.gun_timer = 3;
-  Put(game.bullets, 3, 3);
-  Put(game.enemy_bullets, 4, 4);
-  ScriptedChance none({});
-  game.Reset(none);
-  EXPECT_EQ(none.Mismatch(), "");
-  EXPECT_EQ(game, Game{});
-  EXPECT_EQ(Aliens(game).size(), 24u);
-  EXPECT_EQ(Aliens(game).front(), std::pair(0, 2));
-  EXPECT_EQ(Aliens(game).back(), std::pair(3, 7));
-}
-
 TEST(MinatarSpaceInvaders, ShowsSixChannels) {
   Game game = With({{2, 3}});
   Put(game.bullets, 5, 0);
@@ -98,6 +81,7 @@ TEST(MinatarSpaceInvaders, OnlyMinimalActionsDoSomethingAndTheEdgesHold) {
     Play(game, action);
     if (game != idle) useful.push_back(action);
   }
+  // The actions with an effect are those listed; at an edge left and right have none.
   EXPECT_EQ(useful, std::vector<int>(Game::kMinimalActions.begin(), Game::kMinimalActions.end()));
   Game left = start, right = start;
   left.cannon = 1;
@@ -108,33 +92,6 @@ TEST(MinatarSpaceInvaders, OnlyMinimalActionsDoSomethingAndTheEdgesHold) {
     EXPECT_EQ(left.cannon, 0);
     EXPECT_EQ(right.cannon, 9);
   }
-}
-
-// Fired in steps 0, 5 and 10; seen in row 8 first, so in row 8 - k after k more steps, and gone
-// after nine.
-TEST(MinatarSpaceInvaders, FiresEveryFifthStep) {
-  Game game = With({{0, 0}});
-  for (int step = 0; step < 12; ++step) {
-    Play(game, Game::kFire);
-    Cells expected;
-    for (const int fired : {0, 5, 10}) {
-      const int row = 8 - (step - fired);
-      if (step >= fired && row >= 0) expected.insert(expected.begin(), {row, 5});
-    }
-    std::sort(expected.begin(), expected.end());
-    EXPECT_EQ(CellsOf(game.bullets), expected) << step;
-  }
-}
-
-TEST(MinatarSpaceInvaders, ManyAliensMoveEveryTwelfthStep) {
-  Game game;
-  std::vector<int> moves;
-  for (int step = 1; step <= 40; ++step) {
-    const Cells before = Aliens(game);
-    Play(game, step % 2 == 0 ? Game::kLeft : Game::kNoop);
-    if (Aliens(game) != before) moves.push_back(step);
-  }
-  EXPECT_EQ(moves, (std::vector<int>{13, 25, 37}));
 }
 
 TEST(MinatarSpaceInvaders, FewAliensMoveAsOftenAsTheyAre) {
@@ -174,29 +131,34 @@ TEST(MinatarSpaceInvaders, DropsARowAndTurnsAtEitherEdge) {
   }
 }
 
-TEST(MinatarSpaceInvaders, AnAlienInTheCannonsCellEndsTheEpisode) {
-  Game marches = With({{9, 6}}), drops = With({{8, 5}, {3, 0}}), met = With({{9, 4}});
-  marches.move_timer = drops.move_timer = 0;
-  EXPECT_TRUE(Play(marches).terminal);
-  EXPECT_EQ(Aliens(marches), (Cells{{9, 5}}));
-  EXPECT_TRUE(Play(drops).terminal);
-  EXPECT_EQ(Aliens(drops), (Cells{{4, 0}, {9, 5}}));
-  EXPECT_FALSE(Play(met).terminal) << "beside it an alien does no harm";
-  EXPECT_TRUE(Play(met, Game::kLeft).terminal);
-}
-
-TEST(MinatarSpaceInvaders, DrivingIntoAnAlienThatMovesOnEndsTheEpisode) {
-  Game game = With({{9, 4}});
-  game.move_timer = 0;
-  EXPECT_TRUE(Play(game, Game::kLeft).terminal);
-  EXPECT_EQ(Aliens(game), (Cells{{9, 3}}));
-}
-
-TEST(MinatarSpaceInvaders, DroppingFromTheLastRowEndsTheEpisode) {
-  Game game = With({{8, 0}, {9, 2}});
-  game.move_timer = 0;
-  EXPECT_EQ(Play(game), (Outcome{0, true}));
-  EXPECT_EQ(Aliens(game), (Cells{{0, 2}, {9, 0}}));
+// The cannon is in (9, 5). Aliens march left, or drop a row from the left edge.
+TEST(MinatarSpaceInvaders, AnAlienOrABulletInTheCannonsCellEndsTheEpisode) {
+  constexpr std::pair kNoBullet(-1, -1);
+  const struct {
+    const char* what;
+    Cells aliens;
+    bool march;
+    std::pair<int, int> bullet;  // of theirs, before the step
+    int action;
+    bool over;
+  } cases[] = {
+      {"an alien marches in", {{9, 6}}, true, kNoBullet, Game::kNoop, true},
+      {"an alien drops in", {{8, 5}, {3, 0}}, true, kNoBullet, Game::kNoop, true},
+      {"an alien drops from the last row", {{8, 0}, {9, 2}}, true, kNoBullet, Game::kNoop, true},
+      {"an alien is beside", {{9, 4}}, false, kNoBullet, Game::kNoop, false},
+      {"the cannon drives into an alien", {{9, 4}}, false, kNoBullet, Game::kLeft, true},
+      {"even if the alien moves on", {{9, 4}}, true, kNoBullet, Game::kLeft, true},
+      {"a bullet comes", {{0, 0}}, false, {8, 5}, Game::kNoop, true},
+      {"the cannon leaves its column", {{0, 0}}, false, {8, 5}, Game::kRight, false},
+      {"the cannon drives under a bullet", {{0, 0}}, false, {8, 4}, Game::kLeft, true},
+      {"that bullet has left the grid", {{0, 0}}, false, {9, 4}, Game::kLeft, false},
+  };
+  for (const auto& [what, aliens, march, bullet, action, over] : cases) {
+    Game game = With(aliens);
+    if (march) game.move_timer = 0;
+    if (bullet != kNoBullet) Put(game.enemy_bullets, bullet.first, bullet.second);
+    EXPECT_EQ(Play(game, action).terminal, over) << what;
+  }
 }
 
 TEST(MinatarSpaceInvaders, TheLowestAlienOfTheNearestColumnFires) {
@@ -217,48 +179,6 @@ TEST(MinatarSpaceInvaders, TheLowestAlienOfTheNearestColumnFires) {
     Play(game);
     EXPECT_EQ(CellsOf(game.enemy_bullets), Cells{shot});
   }
-}
-
-TEST(MinatarSpaceInvaders, TheyFireEveryTenthStepFromWhereTheyHaveMovedTo) {
-  Game game = With({{2, 1}});
-  game.heading = 1;
-  game.move_timer = 10;
-  game.enemy_gun_timer = 10;
-  for (int step = 1; step <= 10; ++step) Play(game);
-  EXPECT_EQ(CellsOf(game.enemy_bullets), Cells{});
-  Play(game);
-  EXPECT_EQ(CellsOf(game.enemy_bullets), (Cells{{2, 2}}));
-  game.move_timer = 1000;
-  for (int step = 12; step <= 20; ++step) Play(game);
-  EXPECT_EQ(CellsOf(game.enemy_bullets), Cells{}) << "rows 3 to 9 in steps 12 to 18, then gone";
-  Play(game);
-  EXPECT_EQ(CellsOf(game.enemy_bullets), (Cells{{2, 2}}));
-}
-
-TEST(MinatarSpaceInvaders, ABulletThatComesToTheCannonEndsTheEpisode) {
-  const auto under = [](int column, int row) {
-    Game game = With({{0, 0}});
-    Put(game.enemy_bullets, row, column);
-    return game;
-  };
-  Game stays = under(5, 8), leaves = under(5, 8), enters = under(4, 8), late = under(4, 9);
-  EXPECT_TRUE(Play(stays).terminal);
-  EXPECT_FALSE(Play(leaves, Game::kRight).terminal);
-  EXPECT_TRUE(Play(enters, Game::kLeft).terminal);
-  EXPECT_FALSE(Play(late, Game::kLeft).terminal) << "that bullet leaves the grid";
-  EXPECT_EQ(CellsOf(late.enemy_bullets), Cells{});
-}
-
-TEST(MinatarSpaceInvaders, BulletsPassThroughEachOther) {
-  Game game = With({{0, 0}});
-  Put(game.bullets, 6, 3);
-  Put(game.enemy_bullets, 4, 3);
-  Play(game);
-  EXPECT_EQ(CellsOf(game.bullets), (Cells{{5, 3}}));
-  EXPECT_EQ(CellsOf(game.enemy_bullets), (Cells{{5, 3}}));
-  Play(game);
-  EXPECT_EQ(CellsOf(game.bullets), (Cells{{4, 3}}));
-  EXPECT_EQ(CellsOf(game.enemy_bullets), (Cells{{6, 3}}));
 }
 
 // A bullet goes from (5, 3) to (4, 3).
@@ -286,54 +206,12 @@ TEST(MinatarSpaceInvaders, HitsAreLookedForWhenBothHaveMoved) {
   }
 }
 
-TEST(MinatarSpaceInvaders, AnAlienIsNotHitInTheCannonsRow) {
-  Game game = With({{9, 5}, {0, 0}});
-  EXPECT_EQ(Play(game, Game::kFire), (Outcome{0, true})) << "the bullet is in row 8 already";
-  EXPECT_EQ(CellsOf(game.bullets), (Cells{{8, 5}}));
-}
-
-TEST(MinatarSpaceInvaders, TwoHitsInAStepGiveTwo) {
-  Game game = With({{2, 3}, {6, 8}, {0, 0}});
-  Put(game.bullets, 3, 3);
-  Put(game.bullets, 7, 8);
-  EXPECT_EQ(Play(game), (Outcome{2, false}));
-  EXPECT_EQ(Aliens(game), (Cells{{0, 0}}));
-}
-
-TEST(MinatarSpaceInvaders, AnAlienHitInTheStepOfTheirGunStillFires) {
-  Game game = With({{4, 5}, {0, 0}});
-  Put(game.bullets, 5, 5);
-  game.enemy_gun_timer = 0;
-  EXPECT_EQ(Play(game), (Outcome{1, false}));
-  EXPECT_EQ(Aliens(game), (Cells{{0, 0}}));
-  EXPECT_EQ(CellsOf(game.enemy_bullets), (Cells{{4, 5}}));
-}
-
 // The last alien of a wave stands before a bullet of ours.
 Game BeforeTheLastHit(int base) {
   Game game = With({{5, 1}});
   Put(game.bullets, 6, 1);
   game.base = base;
   return game;
-}
-
-TEST(MinatarSpaceInvaders, ANewWaveComesAtOnceAndChangesNothingElse) {
-  Game game = BeforeTheLastHit(12);
-  Put(game.bullets, 4, 7);
-  Put(game.enemy_bullets, 2, 4);
-  game.heading = 1;
-  game.move_timer = 3;
-  game.enemy_gun_timer = 7;
-  EXPECT_EQ(Play(game), (Outcome{1, false}));
-  EXPECT_TRUE(IsFreshWave(game));
-  EXPECT_EQ(game.heading, 1);
-  EXPECT_EQ(game.move_timer, 2);
-  EXPECT_EQ(game.enemy_gun_timer, 6);
-  EXPECT_EQ(CellsOf(game.enemy_bullets), (Cells{{3, 4}}));
-  EXPECT_EQ(CellsOf(game.bullets), (Cells{{3, 7}})) << "in a cell of the new wave";
-  EXPECT_EQ(Play(game), (Outcome{1, false}));
-  EXPECT_FALSE(game.aliens[2] >> 7 & 1) << "hit with the bullet's next move";
-  EXPECT_TRUE(game.aliens[3] >> 7 & 1);
 }
 
 TEST(MinatarSpaceInvaders, EveryWaveMovesSoonerDownToSix) {
@@ -358,13 +236,6 @@ TEST(MinatarSpaceInvaders, WithoutRampingTheBaseStays) {
   ScriptedChance none({});
   game.Reset(none);
   EXPECT_FALSE(game.ramping) << "an option outlives the episode";
-}
-
-TEST(MinatarSpaceInvaders, TheLastStepIsPlayedOut) {
-  Game game = BeforeTheLastHit(12);
-  Put(game.enemy_bullets, 8, 5);
-  EXPECT_EQ(Play(game), (Outcome{1, true}));
-  EXPECT_TRUE(IsFreshWave(game));
 }
 
 }  // namespace

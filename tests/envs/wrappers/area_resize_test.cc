@@ -24,11 +24,6 @@ TEST(AreaResizeTest, ThreePixelsBecomeTwo) {
   EXPECT_EQ(Resized({10, 20, 60}, 3, 1, 2, 1), (Bytes{13, 47}));
 }
 
-TEST(AreaResizeTest, FivePixelsBecomeTwo) {
-  // 2.5 old pixels each: (10 + 20 + 30/2) / 2.5 = 18, (30/2 + 100 + 200) / 2.5 = 126.
-  EXPECT_EQ(Resized({10, 20, 30, 100, 200}, 1, 5, 1, 2), (Bytes{18, 126}));
-}
-
 TEST(AreaResizeTest, HalvesAreRoundedToEven) {
   // Means 0.5, 1.5, 2.5.
   EXPECT_EQ(Resized({0, 1, 1, 2, 2, 3}, 1, 6, 1, 3), (Bytes{0, 2, 2}));

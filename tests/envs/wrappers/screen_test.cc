@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "core/error.h"
+#include "tests/support/error_of.h"
 
 namespace starling::envs {
 namespace {
@@ -94,12 +94,7 @@ TEST(ScreenTest, WhereChannelsMeetTheFirstIsSeen) {
 }
 
 std::string Refusal(const FrameSpec& spec) {
-  try {
-    Screen(spec, true);
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "";
+  return ErrorOf([&] { Screen(spec, true); });
 }
 
 TEST(ScreenTest, PixelsOfAVectorAreRefused) {

@@ -14,7 +14,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// Envs whose episodes are what the test says. The frame is a vector (env, frames since the reset,
+// Envs whose episodes the test scripts. The frame is a vector (env, frames since the reset,
 // action); the reward is 1 a frame.
 class Scripted final : public FrameEnvs {
  public:
@@ -30,7 +30,7 @@ class Scripted final : public FrameEnvs {
     spec_.lives = true;
   }
 
-  // Asked after every frame of an env: frames since its reset, what the frame did.
+  // Called after every frame of an env, with the frames since its reset and the frame's result.
   std::function<void(int env, int frame, FrameResult& result)> rule;
   // Every Advance: its commands and, behind them, how many frames.
   std::vector<std::vector<std::int32_t>> asked;
@@ -49,6 +49,7 @@ class Scripted final : public FrameEnvs {
     bool over = true;
   };
 
+  // Notes the commands, then plays each env by `rule`.
   void Play(std::span<const std::int32_t> commands, int frames) override {
     asked.emplace_back(commands.begin(), commands.end());
     asked.back().push_back(frames);
@@ -185,6 +186,7 @@ TEST_F(WrappedTest, TheMaximumOfTheLastTwoFramesIsSeen) {
   EXPECT_THAT(seen, ElementsAre(0, 4, 7)) << "one frame was played: the other is of the first";
 }
 
+// An agent sees an end with every life; the episode, its return and its length span all lives.
 TEST_F(WrappedTest, ALostLifeIsAnEndThatGoesOn) {
   Make({.repeat = 4, .life_loss_ends = true});
   game->rule = [](int, int frame, FrameResult& result) {
@@ -233,37 +235,19 @@ TEST_F(WrappedTest, RewardsAreClippedAndReturnsAreNot) {
   EXPECT_EQ(Episodes().at(0).episode_return, 1.5);
 }
 
-TEST_F(WrappedTest, TheTimeLimitTruncates) {
-  Make({.repeat = 2, .time_limit = 3});
-  env->Reset(seen);
-  Step({0});
-  Step({0});
-  EXPECT_THAT(ends, ElementsAre(0));
-  Step({0});
-  EXPECT_THAT(ends, ElementsAre(kCutOff));
-  EXPECT_THAT(seen, ElementsAre(0, 0, 0));
-  const auto episodes = Episodes();
-  ASSERT_EQ(episodes.size(), 1u);
-  EXPECT_EQ(episodes[0].length, 3);
-  EXPECT_EQ(episodes[0].end, End::kTruncated);
-}
-
-TEST_F(WrappedTest, AnEndAtTheTimeLimitIsAnEnd) {
-  Make({.time_limit = 3});
-  game->rule = [](int, int frame, FrameResult& result) { EndAt(frame, 3, result); };
-  env->Reset(seen);
-  for (int i = 0; i < 3; ++i) Step({0});
-  EXPECT_THAT(ends, ElementsAre(kOver));
-}
-
 TEST_F(WrappedTest, WhatATruncatedEpisodeWouldHaveShownNextIsKept) {
   Make({.repeat = 2, .time_limit = 3});
   env->Reset(seen);
   for (const std::int32_t action : {5, 6}) Step({action});
   EXPECT_THAT(Finals(), IsEmpty());
   Step({7});
+  EXPECT_THAT(ends, ElementsAre(kCutOff));
   EXPECT_THAT(seen, ElementsAre(0, 0, 0)) << "the next episode";
   EXPECT_THAT(Finals(), ElementsAre(ElementsAre(0, 6, 7)));
+  const auto episodes = Episodes();
+  ASSERT_EQ(episodes.size(), 1u);
+  EXPECT_EQ(episodes[0].length, 3) << "counted in the agent's steps";
+  EXPECT_EQ(episodes[0].end, End::kTruncated);
   Step({8});
   EXPECT_THAT(seen, ElementsAre(0, 2, 8));
   EXPECT_THAT(Finals(), IsEmpty()) << "of the last step only";
@@ -322,6 +306,7 @@ TEST_F(WrappedTest, ManyEnvsMayBeTruncatedInOneStep) {
   EXPECT_THAT(Finals(), ElementsAre(ElementsAre(0, 4, 1), ElementsAre(1, 4, 2)));
 }
 
+// At the time limit, an end of another kind takes precedence.
 TEST_F(WrappedTest, WhatHasEndedIsNotTruncated) {
   const auto end_of = [&](const EnvConfig& config, const FrameResult& last) {
     Make(config);
@@ -418,8 +403,8 @@ TEST(WrappedGames, AWrapperThatDoesNothingChangesNothing) {
   }
 }
 
-// The same seeds and actions, with a limit and without: the final observation is what the env
-// without shows.
+// The same seeds and actions, with a limit and without: the final observation is the observation of
+// the env without.
 TEST(WrappedGames, ATruncatedOneWouldHaveShownWhatTheUntruncatedShows) {
   int truncated = 0;
   for (const std::string& name : EnvNames()) {
@@ -459,13 +444,6 @@ TEST(WrappedGames, ARepeatedActionIsSoManyFrames) {
     ExpectTheSameFrameByFrame(*whole, *single, 500);
     ASSERT_FALSE(HasFailure()) << name;
   }
-}
-
-TEST(WrappedGames, PixelsAndStackGiveThePapersShape) {
-  const EnvSpec spec = SpecOf({.name = "minatar/breakout", .pixels = true, .stack = 4});
-  EXPECT_EQ(spec.height, 84);
-  EXPECT_EQ(spec.width, 84);
-  EXPECT_EQ(spec.channels, 4);
 }
 
 }  // namespace

@@ -20,7 +20,8 @@ inline std::shared_ptr<learner::Bulletin> MakeBulletin(std::int64_t at_ms = 0) {
     "gradients": {"received": 13, "applied": 6, "merged": 2, "in_flight": 1,
                   "dropped": {"stale": 4, "not_finite": 2}},
     "frames_refused": {"handshake": 3}, "deadlines": 1,
-    "staleness": {"max": 5, "mean": 1.3333333333333333, "bound": 8, "histogram": [3, 1, 1, 0, 0, 1]},
+    "staleness": {"max": 5, "mean": 1.3333333333333333, "bound": 8,
+                  "histogram": [3, 1, 1, 0, 0, 1]},
     "actors_alive": 2, "actor_us": {"wait": 1},
     "time": {"actors": {"wait": 1.0, "act": 2.5}, "learner": {"idle": 3.0, "lanes": 0.5}},
     "version": 5, "checkpoint": "checkpoints/t0002-v000000000004.safetensors"})");

@@ -1,4 +1,4 @@
-// What a request is answered with.
+// The answers to requests.
 #include "monitor/http/pages.h"
 
 #include <gmock/gmock.h>
@@ -36,21 +36,6 @@ TEST_F(PagesTest, BeforeTheLearnerSpeaksThereIsNothing) {
     EXPECT_EQ(answer.status, 503u) << path;
     EXPECT_THAT(*answer.body, HasSubstr("starting: ")) << path;
   }
-}
-
-TEST_F(PagesTest, EachHasItsPage) {
-  pages_.Show(MakeBulletin());
-  const PageAnswer metrics = pages_.Answer(Request("/metrics"));
-  EXPECT_EQ(metrics.status, 200u);
-  EXPECT_EQ(metrics.content_type, "text/plain; version=0.0.4; charset=utf-8");
-  EXPECT_THAT(*metrics.body, HasSubstr("starling_version 5\n"));
-  const PageAnswer status = pages_.Answer(Request("/status.json?at=once"));
-  EXPECT_EQ(status.status, 200u);
-  EXPECT_EQ(status.content_type, "application/json");
-  EXPECT_EQ(json::parse(*status.body)["version"], 5);
-  const PageAnswer health = pages_.Answer(Request("/healthz"));
-  EXPECT_EQ(health.status, 200u);
-  EXPECT_EQ(*health.body, "ok\n");
 }
 
 TEST_F(PagesTest, APageIsMadeOnceForEachBulletin) {
@@ -99,19 +84,6 @@ TEST_F(PagesTest, AnActorMayCallItsHostWhatItWants) {
             "\uFFFD\"}\n");
 }
 
-TEST_F(PagesTest, OnlyReadingIsAllowed) {
-  pages_.Show(MakeBulletin());
-  for (const char* method : {"POST", "PUT", "DELETE", "OPTIONS", "TRACE", "get", "BREW"}) {
-    EXPECT_EQ(pages_.Answer(Request("/metrics", method)).status, 405u) << method;
-  }
-  const PageAnswer head = pages_.Answer(Request("/metrics", "HEAD"));
-  EXPECT_EQ(head.status, 200u);
-  EXPECT_TRUE(head.head_only);
-  PageRequest with_body = Request("/metrics");
-  with_body.has_body = true;
-  EXPECT_EQ(pages_.Answer(with_body).status, 413u);
-}
-
 TEST_F(PagesTest, OtherPathsAreToldWhatThereIs) {
   for (const char* path : {"/", "/metrics/", "/Metrics", "//healthz", "*", "/../healthz",
                            "http://localhost/metrics", "/?/metrics"}) {
@@ -133,18 +105,6 @@ TEST_F(PagesTest, OnlyNamesOfThisMachineAreAnswered) {
                            "localhost:x", "[::1", "::1", "[::1]x", "user@localhost", "10.0.0.5"}) {
     EXPECT_EQ(StatusFor(host), 403u) << host;
   }
-}
-
-TEST_F(PagesTest, ARequestNamesItsHostOnce) {
-  pages_.Show(MakeBulletin());
-  PageRequest request = Request("/healthz");
-  request.hosts = 2;
-  EXPECT_EQ(pages_.Answer(request).status, 400u);
-  request.hosts = 0;
-  request.host = "";
-  EXPECT_EQ(pages_.Answer(request).status, 400u);
-  request.http_1_1 = false;  // older ones knew no Host
-  EXPECT_EQ(pages_.Answer(request).status, 200u);
 }
 
 TEST_F(PagesTest, HealthIsThatOfTheLearnersLoop) {

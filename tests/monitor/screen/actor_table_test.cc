@@ -9,7 +9,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::SizeIs;
 using State = ActorRow::State;
 
 ActorRow Row(int slot, double speed = 40'000, State state = State::kAlive) {
@@ -54,12 +53,6 @@ TEST(ActorTableTest, ARowForEach) {
                           "    2 starting         -     -       -     -        0", ""));
 }
 
-TEST(ActorTableTest, ANarrowOneHasLessToTell) {
-  EXPECT_THAT(Drawn({Row(0)}, 47, 2),
-              ElementsAre("actor state      version   lag steps/s restarts",
-                          "    0 alive        12345     3   40.0k        0"));
-}
-
 TEST(ActorTableTest, LargeNumbersKeepTheirColumns) {
   ActorRow row = Row(1023, 1.5e9);
   row.version = 123'456'789'012;
@@ -97,25 +90,6 @@ TEST(ActorTableTest, TheOthersAreSummedUp) {
   rows[10].steps_per_second.reset();  // not known yet, as after a restart of the learner
   EXPECT_EQ(Drawn(rows, 53, 4)[3], " … and 14 more: 14 alive, 40.0k to 40.0k steps/s");
   EXPECT_EQ(Drawn(Rows(16), 53, 4, false)[3], " ...and 14 more: 14 alive, 40.0k to 40.0k steps/s");
-}
-
-TEST(ActorTableTest, SideBySideWhereThatIsWideEnough) {
-  const auto lines = Drawn(Rows(5), 2 * kTableColumns + kTableGap, 4);
-  EXPECT_THAT(lines[1], HasSubstr("    0 alive "));
-  EXPECT_THAT(lines[1], HasSubstr("    3 alive "));
-  EXPECT_THAT(lines[3], HasSubstr("    2 alive "));
-  EXPECT_EQ(TablesAbreast(108), 1);
-  EXPECT_EQ(TablesAbreast(109), 2);
-}
-
-TEST(ActorTableTest, AThousandAndNoRoom) {
-  for (int height = 0; height < 12; ++height) {
-    for (const int width : {0, 10, 47, 53, 200, 500}) {
-      EXPECT_THAT(Drawn(Rows(1024), width, height), SizeIs(height));
-    }
-  }
-  EXPECT_THAT(Drawn(Rows(1024), 53, 10)[9], HasSubstr("and 1016 more: 1016 alive"));
-  EXPECT_THAT(Drawn({}, 53, 2), SizeIs(2));
 }
 
 }  // namespace

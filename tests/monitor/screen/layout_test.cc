@@ -50,16 +50,6 @@ TEST(LayoutTest, TooSmallIsNothing) {
   EXPECT_FALSE(PlanScreen(0, 0, 2));
 }
 
-TEST(LayoutTest, SideBySideWhereItIsWideEnoughElseOneAboveTheOther) {
-  const auto wide = PlanScreen(80, 24, 4);
-  EXPECT_EQ(wide->returns->y, wide->rate->y);
-  EXPECT_EQ(wide->staleness->y, wide->actors->y);
-  const auto narrow = PlanScreen(70, 40, 4);
-  EXPECT_LT(narrow->returns->y, narrow->rate->y);
-  EXPECT_LT(narrow->rate->y, narrow->staleness->y);
-  EXPECT_LT(narrow->staleness->y, narrow->actors->y);
-}
-
 TEST(LayoutTest, TheLeastInterestingIsLeftOutFirst) {
   const auto all = PlanScreen(60, 30, 2), three = PlanScreen(60, 22, 2),
              two = PlanScreen(60, 16, 2);

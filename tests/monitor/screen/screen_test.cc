@@ -12,9 +12,7 @@
 namespace starling::monitor {
 namespace {
 
-using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
 
@@ -181,12 +179,6 @@ TEST(ScreenTest, FitsEveryTerminal) {
       }
     }
   }
-}
-
-TEST(ScreenTest, TooSmallATerminalHasNone) {
-  FakeRun run(2, 20);
-  EXPECT_THAT(run.Lines(59, 24), IsEmpty());
-  EXPECT_THAT(run.Lines(80, 15), IsEmpty());
 }
 
 TEST(ScreenTest, ItsHeightDependsOnTheTerminalAlone) {

@@ -82,14 +82,14 @@ TEST(SeriesTest, WhatIsNoNumberIsPassedOver) {
 }
 
 TEST(SeriesTest, NiceSpans) {
-  for (const auto& [elapsed, span] :
-       std::vector<std::pair<double, double>>{{0, 15},
-                                              {15, 15},
-                                              {15.1, 30},
-                                              {61, 120},
-                                              {3601, 7200},
-                                              {86'401, 2 * 86'400},
-                                              {5 * 86'400, 8 * 86'400}}) {
+  const std::pair<double, double> cases[] = {{0, 15},
+                                             {15, 15},
+                                             {15.1, 30},
+                                             {61, 120},
+                                             {3601, 7200},
+                                             {86'401, 2 * 86'400},
+                                             {5 * 86'400, 8 * 86'400}};
+  for (const auto& [elapsed, span] : cases) {
     EXPECT_EQ(NiceSpan(elapsed), span) << elapsed;
   }
   EXPECT_GT(NiceSpan(1e300), 0);

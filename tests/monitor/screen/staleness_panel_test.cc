@@ -12,13 +12,6 @@ namespace {
 using testing::DoubleNear;
 using testing::ElementsAre;
 
-std::vector<std::string> Drawn(const learner::StalenessStatus& staleness, std::uint64_t bound,
-                               int width, int height, bool utf8 = true) {
-  Canvas canvas(width, height);
-  DrawStalenessPanel(canvas, {0, 0, width, height}, staleness, bound, utf8);
-  return canvas.Lines(false);
-}
-
 TEST(StalenessPanelTest, ABarForEachValueUpToTheBound) {
   const StalenessBars bars = ArrangeStaleness({50, 30, 20}, 4, 40);
   EXPECT_THAT(bars.shares, ElementsAre(0.5, 0.3, 0.2, 0, 0));
@@ -56,21 +49,6 @@ TEST(StalenessPanelTest, ManyValuesShareABar) {
       EXPECT_NEAR(std::accumulate(bars.shares.begin(), bars.shares.end(), 0.0), 1, 1e-9);
     }
   }
-}
-
-TEST(StalenessPanelTest, TheBoundIsALine) {
-  const learner::StalenessStatus staleness{.max = 2, .mean = 0.7, .histogram = {500, 300, 199, 0}};
-  EXPECT_THAT(Drawn(staleness, 3, 44, 6),
-              ElementsAre("staleness           mean 0.7  max 2  bound 3",
-                          "   60 %┤▃▃▃▃▃                   ┃", "       │█████                   ┃",
-                          "       │█████ █████ ▃▃▃▃▃       ┃", "       ┤█████ █████ █████       ┃",
-                          "       └0─────1─────2─────3─────┃───────────"));
-}
-
-TEST(StalenessPanelTest, AsciiAndNothingYet) {
-  EXPECT_THAT(Drawn({}, 0, 40, 4, false),
-              ElementsAre("staleness       mean 0.0  max 0  bound 0", "   10 %+      |",
-                          "       +      |", "       +0-----|-------------------------"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// `starling doctor`: what it finds, prints and answers.
+// `starling doctor`: its findings, its output and its exit status.
 #include "tools/doctor/doctor.h"
 
 #include <gmock/gmock.h>
@@ -97,6 +97,7 @@ TEST(DoctorTest, JsonHasTheSame) {
 }
 
 TEST(DoctorTest, SaysWhatIsMissingForWhat) {
+  // Everything that is optional is missing.
   Machine bare = Complete();
   bare.gpus = {.gpus = {}, .why_none = "no driver: install one", .driver = ""};
   bare.bf16 = false;
@@ -118,7 +119,7 @@ TEST(DoctorTest, SaysWhatIsMissingForWhat) {
               AllOf(Contains(HasSubstr("nowhere")), Contains(HasSubstr("no Python"))));
 }
 
-// Each of these is a backend of its own: what one of them does, the others do not suffer from.
+// Each backend is on its own: a broken one does not affect the others.
 TEST(DoctorTest, ABrokenBackendIsNamedAndTheOthersStillRun) {
   const Contender unable{.name = "absent", .device = "absent", .make = [] {
                            throw UserError("there is none");

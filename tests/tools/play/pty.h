@@ -1,4 +1,4 @@
-// A program in a terminal of its own, made by the test: what it shows is read, keys are typed.
+// A program in a terminal of its own, made by the test, which reads the output and types keys.
 #pragma once
 
 #include <fcntl.h>

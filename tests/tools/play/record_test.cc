@@ -29,7 +29,7 @@ class RecordTest : public testing::Test {
     EXPECT_TRUE(Files().empty()) << testing::PrintToString(Files());
     return finished.err;
   }
-  // All but what RunProgram leaves.
+  // All files but those of RunProgram.
   std::vector<std::string> Files() const {
     std::vector<std::string> files;
     for (const auto& entry : std::filesystem::directory_iterator(dir_.path())) {

@@ -9,8 +9,6 @@ namespace {
 
 using envs::Image;
 using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Not;
 
 const Image kRedOverBlue{1, 2, {255, 0, 0, 0, 0, 255}};
 
@@ -20,25 +18,6 @@ TEST(ColorLines, ACharacterIsTwoPixels) {
   // 16 + 36 * 5 and 16 + 5.
   EXPECT_THAT(ColorLines(kRedOverBlue, Palette::k256, 1, 1),
               ElementsAre("\033[38;5;196m\033[48;5;21m▀\033[0m"));
-}
-
-TEST(ColorLines, GreysHaveARampOfTheirOwn) {
-  // 8 + 10 * 12 = 128; the cube's nearest would be 135.
-  const Image grey{1, 1, {128, 128, 128}};
-  EXPECT_THAT(ColorLines(grey, Palette::k256, 1, 1).at(0), HasSubstr("\033[38;5;244m"));
-}
-
-TEST(ColorLines, AColorIsSaidOnceALine) {
-  const Image image{3, 2, {1, 1, 1, 1, 1, 1, 2, 2, 2, 5, 5, 5, 5, 5, 5, 5, 5, 5}};
-  EXPECT_THAT(ColorLines(image, Palette::k24Bit, 3, 1),
-              ElementsAre("\033[38;2;1;1;1m\033[48;2;5;5;5m▀▀\033[38;2;2;2;2m▀\033[0m"));
-}
-
-TEST(ColorLines, AnOddLastRowHasTheBackgroundBelow) {
-  const Image image{1, 3, std::vector<std::uint8_t>(9, 200)};
-  const auto lines = ColorLines(image, Palette::k24Bit, 1, 2);
-  ASSERT_EQ(lines.size(), 2u);
-  EXPECT_THAT(lines[1], HasSubstr("\033[48;2;22;24;33m"));
 }
 
 int Blocks(const std::string& line) {
@@ -112,14 +91,6 @@ TEST(LineScreen, SendsWhatDiffers) {
   EXPECT_EQ(screen.Update({"one", "2"}, 80, 24), "\033[2;1H2\033[K");
   EXPECT_EQ(screen.Update({"one"}, 80, 24), "\033[2;1H\033[K") << "and takes away";
   EXPECT_EQ(screen.Update({"one"}, 80, 24), "");
-}
-
-TEST(LineScreen, AnotherSizeIsDrawnAnew) {
-  LineScreen screen;
-  screen.Update({"one", "two"}, 80, 24);
-  const std::string bytes = screen.Update({"one", "two"}, 80, 1);
-  EXPECT_THAT(bytes, HasSubstr("one"));
-  EXPECT_THAT(bytes, Not(HasSubstr("two"))) << "there is one row only";
 }
 
 class DetectPaletteTest : public testing::Test {

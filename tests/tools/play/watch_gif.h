@@ -51,6 +51,7 @@ inline int ReadFrom(GifFileType* gif, GifByteType* out, int wanted) {
   return static_cast<int>(count);
 }
 
+// Composes each frame over the ones before, as a viewer does.
 inline Movie Watch(const std::string& bytes) {
   Source source{&bytes};
   int error = 0;

@@ -1,10 +1,10 @@
-// What a journal tells of a run.
+// The story of a run, read from its journal.
 #include "tools/replay/journal_index.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/error.h"
+#include "tests/support/error_of.h"
 #include "tests/support/temp_dir.h"
 
 namespace starling::replay {
@@ -82,23 +82,14 @@ TEST_F(StoryTest, AVersionThatThereIsNotIsAnsweredWithThoseThereAre) {
   Write();
   const Story story = ReadStory(dir_.path());
   for (const std::uint64_t version : {0, 3}) {
-    try {
-      FindUpdate(story, version);
-      ADD_FAILURE() << version;
-    } catch (const UserError& error) {
-      EXPECT_THAT(error.what(), HasSubstr("it has those from 1 to 2"));
-    }
+    EXPECT_THAT(ErrorOf([&] { FindUpdate(story, version); }),
+                HasSubstr("it has those from 1 to 2"));
   }
 }
 
 TEST_F(StoryTest, AJournalThatLacksItsBeginningIsNoStory) {
   Write(false);
-  try {
-    ReadStory(dir_.path());
-    ADD_FAILURE();
-  } catch (const UserError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("does not begin with the run"));
-  }
+  EXPECT_THAT(ErrorOf([&] { ReadStory(dir_.path()); }), HasSubstr("does not begin with the run"));
 }
 
 TEST_F(StoryTest, ATornEndIsSaid) {

@@ -1,4 +1,4 @@
-// What a replay makes of a journal that cannot be this run's. (Whole runs: tests/system/replay_test.cc.)
+// A replay of a journal that cannot be this run's. (Whole runs: tests/system/replay_test.cc.)
 #include "tools/replay/replayer.h"
 
 #include <gmock/gmock.h>
@@ -13,7 +13,8 @@ using testing::HasSubstr;
 
 class ReplayerTest : public testing::Test {
  protected:
-  // Actors of 2 envs x 5 steps, unless the journal says otherwise; four gradients on version 0.
+  // Actors of 2 envs x 5 steps, unless the journal gives another number; four gradients on version
+  // 0.
   ReplayerTest()
       : config_(ParseConfig("", "test.toml",
                             {"env.name=dummy", "net.kind=mlp", "net.hidden=[]",

@@ -38,10 +38,6 @@ TEST(CurvesTest, ReturnsFromTheFirstEpisodeThatEnded) {
   EXPECT_THAT(ReturnBySeconds(run), ElementsAre(Sample{1, 2}, Sample{2, 4}));
 }
 
-TEST(CurvesTest, OfTwoPointsAtTheSameStepsTheLaterCounts) {
-  EXPECT_THAT(ReturnBySteps(RunOf({{10, 1, 2.0}, {10, 2, 3.0}})), ElementsAre(Sample{10, 3}));
-}
-
 TEST(CurvesTest, LinearBetweenNeighbours) {
   const Samples samples = {{10, 2}, {30, 4}, {40, 0}};
   EXPECT_EQ(At(samples, 5), 2);
@@ -84,12 +80,6 @@ TEST(CurvesTest, AcrossTheRunsThatAreAllThere) {
   EXPECT_THAT(curve.middle, ElementsAre(Sample{2, 5}, Sample{4, 10}, Sample{6, 15}));
   EXPECT_THAT(curve.low, ElementsAre(2, 4, 6));
   EXPECT_THAT(curve.high, ElementsAre(8, 16, 24));
-}
-
-TEST(CurvesTest, OneRunHasNoBand) {
-  const GroupCurve curve = Across({{{0, 1}, {10, 3}}, {}}, 100, 0);
-  EXPECT_THAT(curve.middle, ElementsAre(Sample{0, 1}, Sample{10, 3}));
-  EXPECT_THAT(curve.low, IsEmpty());
 }
 
 TEST(CurvesTest, RunsThatNeverMeetHaveNoCurve) {

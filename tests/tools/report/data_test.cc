@@ -9,7 +9,6 @@ namespace {
 
 using nlohmann::ordered_json;
 using testing::HasSubstr;
-using testing::Not;
 using testing::StartsWith;
 
 results::LoadedRun Finished(const std::string& bound, const std::string& seed) {
@@ -45,34 +44,16 @@ Targets TargetOf(const std::string& word) {
   return targets;
 }
 
-TEST(DataTest, ARowForEachRunWithEveryNumber) {
+// The other numbers stand in the line of CSV below.
+TEST(DataTest, ARowForEachRunWithKeysThatDifferAndItsCurve) {
   const auto rows = DataRows(SomeParts(), TargetOf("6"));
   ASSERT_EQ(rows.size(), 3u);
   const ordered_json& row = rows[1];
-  EXPECT_EQ(row["part"], "real");
-  EXPECT_EQ(row["group"], "bound = 4");
   EXPECT_EQ(row["run"], "runs/b4-1");
-  EXPECT_EQ(row["state"], "finished");
-  EXPECT_EQ(row["counts"], true);
-  EXPECT_EQ(row["simulated"], false);
-  EXPECT_EQ(row["env"], "catch");
-  EXPECT_EQ(row["seed"], 1);
   EXPECT_EQ(row["staleness.bound"], 4);
   EXPECT_FALSE(row.contains("loss.gamma")) << "all runs have the same";
   EXPECT_FALSE(row.contains("run.name"));
-  EXPECT_EQ(row["steps"], 100);
-  EXPECT_EQ(row["seconds"], 2);
-  EXPECT_EQ(row["steps_per_second"], 50);
-  EXPECT_EQ(row["training_return"], 8);
   EXPECT_TRUE(row["final_eval_return"].is_null());
-  EXPECT_EQ(row["score"], 6);
-  EXPECT_EQ(row["reached"], true);
-  EXPECT_EQ(row["steps_to_score"], 75);
-  EXPECT_EQ(row["seconds_to_score"], 1.5);
-  EXPECT_EQ(row["gradients_applied"], 100);
-  EXPECT_EQ(row["staleness_mean"], 0.5);
-  EXPECT_EQ(row["staleness_max"], 2);
-  EXPECT_EQ(row["staleness_histogram"], ordered_json({60, 30, 10}));
   EXPECT_EQ(row["curve"]["return"], ordered_json({nullptr, 4.0, 8.0}));
   EXPECT_EQ(row["curve"]["steps"], ordered_json({0.0, 50.0, 100.0}));
   EXPECT_EQ(rows[2]["part"], "virtual");

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "core/error.h"
+#include "tests/support/error_of.h"
 #include "tests/support/written_run.h"
 
 namespace starling::report {
@@ -10,7 +10,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
 
 class FindRunsTest : public testing::Test {
  protected:
@@ -48,7 +47,8 @@ TEST_F(FindRunsTest, ASweepIsInTheOrderOfItsGridWithWhatIsStillToCome) {
   }
   dir_.Write("s/lock", "");
   dir_.Write("s/sweep.json", R"({"points": [
-      {"runs": [{"dir": "bound=4/seed-1", "error": null}, {"dir": "bound=4/seed-2", "error": null}]},
+      {"runs": [{"dir": "bound=4/seed-1", "error": null},
+                {"dir": "bound=4/seed-2", "error": null}]},
       {"runs": [{"dir": "bound=16/seed-1", "error": "the disk is full"}]}]})");
   EXPECT_THAT(Find({"s"}), ElementsAre("s/bound=4/seed-1", "-s/bound=4/seed-2", "s/bound=16/seed-1",
                                        "s/old/seed-1"));
@@ -59,7 +59,7 @@ TEST_F(FindRunsTest, ASweepIsInTheOrderOfItsGridWithWhatIsStillToCome) {
 
 TEST_F(FindRunsTest, ASweepWithALogOfItsOwnIsStillASweep) {
   WriteRun(dir_, "s/bound=4/seed-1", {});
-  WriteRun(dir_, "s/old/bound=4/seed-1", {});  // what made room for it
+  WriteRun(dir_, "s/old/bound=4/seed-1", {});  // moved aside earlier
   dir_.Write("s/log", "");
   dir_.Write("s/sweep.json",
              R"({"points": [{"runs": [{"dir": "bound=4/seed-1", "error": null}]}]})");
@@ -79,16 +79,11 @@ TEST_F(FindRunsTest, WhatIsNoRunIsNamed) {
   dir_.Write("file", "");
   std::filesystem::create_directory(dir_ / "empty");
   WriteRun(dir_, "good", {});
-  try {
-    Find({"good", "file", "empty", "absent"});
-    FAIL();
-  } catch (const UserError& error) {
-    const std::string said = error.what();
-    EXPECT_THAT(said, HasSubstr("file: it is no directory; give the directory of a run"));
-    EXPECT_THAT(said, HasSubstr("empty: there is no run in it"));
-    EXPECT_THAT(said, HasSubstr("absent: there is no such directory"));
-    EXPECT_THAT(said, testing::Not(HasSubstr("good")));
-  }
+  const std::string said = ErrorOf([&] { Find({"good", "file", "empty", "absent"}); });
+  EXPECT_THAT(said, HasSubstr("file: it is no directory; give the directory of a run"));
+  EXPECT_THAT(said, HasSubstr("empty: there is no run in it"));
+  EXPECT_THAT(said, HasSubstr("absent: there is no such directory"));
+  EXPECT_THAT(said, testing::Not(HasSubstr("good")));
 }
 
 }  // namespace

@@ -56,12 +56,6 @@ TEST(GroupsTest, WhatIsSimulatedIsToldBeforeOtherKeys) {
   EXPECT_EQ(telling[0].key, "simulated");
 }
 
-TEST(GroupsTest, OneGroupIsCalledAfterItsEnvironment) {
-  const std::vector<results::LoadedRun> runs = {RunOf({{"run.seed", "1"}}),
-                                                RunOf({{"run.seed", "2"}})};
-  EXPECT_THAT(Labels(MakeGroups(runs)), ElementsAre("catch"));
-}
-
 TEST(GroupsTest, ARunWithoutAConfigurationIsInNone) {
   std::vector<results::LoadedRun> runs(1);
   EXPECT_THAT(MakeGroups(runs), IsEmpty());
@@ -114,14 +108,6 @@ TEST(GroupsTest, FewKeysTellAllGroupsApart) {
   ASSERT_THAT(telling, SizeIs(2));
   EXPECT_EQ(telling[0].key, "staleness.bound");
   EXPECT_EQ(telling[1].key, "optimizer.lr");
-}
-
-TEST(GroupsTest, AmongEqualsTheEnvironmentFirst) {
-  const auto telling = TellingKeys(
-      {{"actors.unroll", {"5", "10"}}, {"env.name", {"\"a\"", "\"b\""}}, {"run.steps", {"1", "2"}}},
-      2);
-  ASSERT_THAT(telling, SizeIs(1));
-  EXPECT_EQ(telling[0].key, "env.name");
 }
 
 TEST(GroupsTest, TooManyKeysForALabelAreNumbers) {

@@ -29,10 +29,6 @@ TEST(NotesTest, ParagraphsHeadingsAndLists) {
             "<p>On two cores.</p>\n");
 }
 
-TEST(NotesTest, EmptyLinesDoNotPartAList) {
-  EXPECT_EQ(NotesToHtml("- a\n\n- b\n\nc"), "<ul>\n<li>a</li>\n<li>b</li>\n</ul>\n<p>c</p>\n");
-}
-
 TEST(NotesTest, CodeStandsInBackquotes) {
   EXPECT_EQ(NotesToHtml("`a < b` and `c"), "<p><code>a &lt; b</code> and `c</p>\n");
 }

@@ -42,14 +42,6 @@ TEST(PlotTest, BandsAreAsHighAsTheyAre) {
   EXPECT_EQ(Count(svg, "<polygon class=\"band g0 d0\""), 1u);
 }
 
-TEST(PlotTest, WhatDidNotFinishEndsInACross) {
-  Plot plot = SomePlot();
-  EXPECT_THAT(DrawPlot(plot), Not(HasSubstr("cross")));
-  plot.curves[0].kind = Curve::Kind::kUnfinished;
-  EXPECT_THAT(DrawPlot(plot), HasSubstr("class=\"cross g0 d0\""));
-  EXPECT_THAT(DrawPlot(plot), HasSubstr("class=\"open g0 d0\""));
-}
-
 TEST(PlotTest, ASingleSampleIsADot) {
   Plot plot = SomePlot();
   EXPECT_EQ(Count(DrawPlot(plot), "<circle"), 0u);
@@ -57,7 +49,7 @@ TEST(PlotTest, ASingleSampleIsADot) {
   EXPECT_EQ(Count(DrawPlot(plot), "<circle"), 1u);
 }
 
-// One goes to 10, the other to 1000: what is as high in both is worth the same.
+// One goes to 10, the other to 1000: equal heights are equal values in both.
 TEST(PlotTest, PlotsBesideEachOtherShareTheirScale) {
   std::vector<Plot> plots = {SomePlot(), SomePlot()};
   plots[1].curves[0].samples = {{0, 0}, {400, 1000}};
@@ -79,13 +71,6 @@ TEST(PlotTest, NothingToDrawIsSaid) {
   EXPECT_EQ(DrawPlot(plot), "<p class=\"empty\">no episode</p>\n");
 }
 
-TEST(PlotTest, NineGroupsAreTold) {
-  EXPECT_EQ(GroupClass(0), "g0 d0");
-  EXPECT_EQ(GroupClass(7), "g7 d0");
-  EXPECT_EQ(GroupClass(8), "g0 d1");
-  EXPECT_EQ(GroupClass(23), "g7 d2");
-}
-
 // 60, 30, 9 and 1 of 100.
 TEST(HistogramTest, SharesOfAllAndTheRareAreSeen) {
   const std::string svg = DrawHistogram({.bars = {60, 30, 9, 0, 1}}, 0.6, 1);
@@ -103,15 +88,6 @@ TEST(HistogramTest, BarsMayBeWideAndTheLastOneOpen) {
   EXPECT_THAT(svg, HasSubstr("<title>10+: 10 gradients, 10.00 %</title>"));
   EXPECT_THAT(svg, HasSubstr(">5</text>"));
   EXPECT_THAT(svg, HasSubstr(">10+</text>"));
-}
-
-TEST(HistogramTest, ASmallOneHasNoNamesOfAxes) {
-  const Histogram histogram{.bars = {60, 40}};
-  EXPECT_THAT(DrawHistogram(histogram, 0.6, 1), HasSubstr("staleness of a gradient"));
-  const std::string small = DrawHistogram(histogram, 0.6, 1, /*small=*/true);
-  EXPECT_EQ(HtmlMistake(small), "");
-  EXPECT_EQ(Count(small, "<rect"), 2u);
-  EXPECT_THAT(small, Not(HasSubstr("staleness of a gradient")));
 }
 
 TEST(HistogramTest, NoGradients) {

@@ -84,17 +84,10 @@ TEST_F(ReportTest, WhatIsNotFinishedIsShownAsSuch) {
 }
 
 TEST_F(ReportTest, WithoutASingleFinishedRun) {
-  WriteRun(dir_, "runs/half", {.steps = 500});
-  const std::string page = Page();
-  EXPECT_THAT(page, HasSubstr("<td>0 of 1</td>"));
-  EXPECT_THAT(page, HasSubstr("class=\"open g0 d0\""));
-}
-
-TEST_F(ReportTest, WithNothingButWreckage) {
   dir_.Write("runs/torn/log", "");
-  const std::string page = Page();
-  EXPECT_THAT(page, HasSubstr("runs/torn"));
-  EXPECT_THAT(page, Not(HasSubstr("<h2>Learning</h2>")));
+  EXPECT_THAT(Page(), AllOf(HasSubstr("runs/torn"), Not(HasSubstr("<h2>Learning</h2>"))));
+  WriteRun(dir_, "runs/half", {.steps = 500});
+  EXPECT_THAT(Page(), AllOf(HasSubstr("<td>0 of 1</td>"), HasSubstr("class=\"open g0 d0\"")));
 }
 
 TEST_F(ReportTest, WhateverIsInAConfigurationIsText) {
@@ -119,14 +112,6 @@ TEST_F(ReportTest, ARunThatWasNotEvaluatedIsSaidToBeSo) {
                     HasSubstr("evaluation: was killed by SIGKILL"), HasSubstr("<td>3 of 3</td>")));
 }
 
-TEST_F(ReportTest, ASeedCountsOnce) {
-  WriteSeeds("4", 2);
-  std::filesystem::copy(dir_ / "runs/b4-1", dir_ / "runs/copy");
-  const std::string page = Page();
-  EXPECT_THAT(page, AllOf(HasSubstr("<td>2 of 2</td>"), HasSubstr("1 run is repeated"),
-                          HasSubstr("the same configuration and seed as runs/b4-1")));
-}
-
 TEST_F(ReportTest, AReturnThatIsNotThereIsNotCounted) {
   WriteSeeds("4", 2);
   dir_.Write("runs/b4-2/summary.json", R"({"steps":1000,"seconds":1,"final_checkpoint":null})");
@@ -140,13 +125,6 @@ TEST_F(ReportTest, GroupsThatLookAlikeAreSaidToDoSo) {
   EXPECT_THAT(Page(), HasSubstr("There are 25 groups and only 24 styles of lines"));
 }
 
-TEST_F(ReportTest, ManyRunsDoNotHideTheirMean) {
-  WriteSeeds("4", 12);
-  EXPECT_THAT(Page(), HasSubstr("class=\"run g0 d0\""));
-  WriteSeeds("4", 13);
-  EXPECT_THAT(Page(), Not(HasSubstr("class=\"run g0 d0\"")));
-}
-
 TEST_F(ReportTest, EvaluationsAreDrawnWhereThereAreAny) {
   WriteSeeds("4", 2);
   EXPECT_THAT(Page(), Not(HasSubstr("Evaluation while training")));
@@ -157,19 +135,6 @@ TEST_F(ReportTest, EvaluationsAreDrawnWhereThereAreAny) {
   EXPECT_THAT(page, HasSubstr("Evaluation while training"));
   EXPECT_THAT(page, HasSubstr("the mean return of its last 100 training episodes"))
       << "one of the two has no evaluation";
-}
-
-TEST_F(ReportTest, CurvesAreThinned) {
-  std::string lines;
-  for (int i = 0; i < 20'000; ++i) {
-    lines += fmt::format("{{\"steps\":{},\"seconds\":{},\"mean_return\":{}}}\n", 10 * i, i, i % 7);
-  }
-  for (int seed : {1, 2, 3}) {
-    const std::string name = fmt::format("runs/{}", seed);
-    WriteRun(dir_, name, {.seed = seed});
-    dir_.Write(name + "/metrics.jsonl", lines);
-  }
-  EXPECT_LT(Page().size(), 100'000u);
 }
 
 TEST_F(ReportTest, WhereItGoes) {
@@ -213,7 +178,7 @@ TEST_F(ReportTest, OfASweepThatIsAtWork) {
   EXPECT_EQ(Report({"s"}).status, 0);
   EXPECT_THAT(dir_.Read("report.html"),
               AllOf(HasSubstr("finished: 1 running."), HasSubstr("is at 40 % of its steps")));
-  lock.reset();  // it was killed: what it wrote is old
+  lock.reset();  // killed: its sweep.json is old
   EXPECT_EQ(Report({"s"}).status, 0);
   EXPECT_THAT(dir_.Read("report.html"), HasSubstr("finished: 1 unfinished."));
 }
@@ -248,7 +213,8 @@ TEST_F(ReportTest, TimeToAScore) {
   EXPECT_EQ(report.status, 0) << report.err;
   const std::string page = dir_.Read("report.html");
   EXPECT_EQ(HtmlMistake(page), "");
-  // The second reaches 6.5 after 9.29 s, the third after 8.13 s: with the first the median is the later.
+  // The second run reaches 6.5 after 9.29 s, the third after 8.13 s, the first never: the median is
+  // the later of the two.
   EXPECT_THAT(page, AllOf(HasSubstr("<td>6.5</td><td>2 of 3</td><td>929</td><td>9.29</td>"),
                           HasSubstr("never, 9.29, 8.12"), HasSubstr("A run reached a score when")));
   const Finished wrong = Report({"runs", "--score", "much"});

@@ -57,13 +57,6 @@ TEST(MeasureTest, WhoeverKeepsTheOthersFromABetterOneIsNamed) {
   EXPECT_EQ(WhyNoBetter(MeasureFor(runs), runs), "");
 }
 
-TEST(MeasureTest, ARunWithoutASingleEpisodeHasNoScore) {
-  results::LoadedRun run = Finished(1);
-  run.summary->mean_return.reset();
-  EXPECT_FALSE(ScoreOf(run, Measure::kTraining));
-  EXPECT_FALSE(ScoreOf({}, Measure::kTraining));
-}
-
 // 1, 2, 3 and 4: tests/results/statistics_test.cc. The fifth did not finish.
 TEST(GroupNumbersTest, OfTheFinishedRuns) {
   std::vector<results::LoadedRun> runs = {Finished(4), Finished(3), Finished(2), Finished(1),

@@ -18,7 +18,7 @@ class GridTest : public testing::Test {
                "[run]\nsteps = 1000\n[env]\nname = \"catch\"\n[net]\nkind = \"mlp\"\n");
   }
   Grid Read(const std::string& text) const { return ReadGrid(dir_.Write("mine.toml", text)); }
-  // What is said, the test's directory aside.
+  // The refusal of the grid, without the test's directory.
   std::string Mistake(const std::string& text) const {
     try {
       Read(text);

@@ -25,7 +25,7 @@ TEST_F(GridTest, DefaultsAreThreeSeedsOneAtATime) {
   EXPECT_EQ(grid.points[0].config.env.name, "catch");
 }
 
-// Two bounds and two rates are four points, the last key fastest; [set] comes before [grid].
+// Two bounds and two rates are four points, the last key fastest; [set] precedes [grid].
 TEST_F(GridTest, PointsAreTheProductInTheOrderOfTheFile) {
   const Grid grid = Read(
       "config = \"catch.toml\"\nat_once = 2\nseeds = [7]\neval_episodes = 0\ndir = \"there\"\n"

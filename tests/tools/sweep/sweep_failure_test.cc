@@ -28,7 +28,7 @@ TEST_F(SweepTest, AFailedRunIsNamedStopsNobodyAndIsTriedAgain) {
   EXPECT_THAT(dir_.Read("sweeps/bounds/old/bound=0/seed-1/log"), HasSubstr("needs a licence"));
 }
 
-// A line that is longer than what is kept of it is cut, maybe in the middle of a character.
+// A line is cut beyond a limit, maybe in the middle of a character.
 TEST_F(SweepTest, WhateverAFailedRunSaidTheOthersAreTried) {
   dir_.Write("script.learner", "say " + std::string(6000, '\xe9') + "; touch over; exit 2");
   const Finished failed = Sweep();

@@ -1,4 +1,4 @@
-// `starling sweep`: what it starts, goes on with and refuses.
+// `starling sweep`: runs that it starts, resumes and refuses.
 #include "tools/sweep/sweep.h"
 
 #include <sys/file.h>
@@ -34,7 +34,7 @@ TEST_F(SweepTest, EveryPointWithEverySeedAndThenNothingMore) {
   EXPECT_EQ(SweepJson()["points"][1]["runs"][0]["state"], "finished");
   EXPECT_EQ(SweepJson()["points"][1]["finished"], 2);
 
-  dir_.Write("script.learner", "exit 1");  // nobody is started
+  dir_.Write("script.learner", "exit 1");  // no run is started
   const Finished second = Sweep();
   EXPECT_EQ(second.status, kExitDone) << second.err;
   EXPECT_EQ(second.out, table);
@@ -97,13 +97,13 @@ TEST_F(SweepTest, ARunThatIsFinishedNeedsItsCheckpointsNoMore) {
 TEST_F(SweepTest, ATrainedRunIsEvaluatedOnly) {
   WriteOneRun(/*eval_episodes=*/3);
   WriteTrained("[128]");
-  dir_.Write("script.learner", "exit 1");  // nobody is started
+  dir_.Write("script.learner", "exit 1");  // no run is started
   const Finished sweep = Sweep();
   EXPECT_EQ(sweep.status, kExitDone) << sweep.err;
   EXPECT_EQ(SweepJson()["points"][0]["runs"][0]["evaluation"]["episodes"], 3);
 }
 
-// Runs train what was tried out, whatever becomes of the file.
+// Runs train the configuration that was checked, even if the file changes afterwards.
 TEST_F(SweepTest, TheConfigurationMayBeEditedMeanwhile) {
   dir_.Write("script.learner", std::string("remove ../../../../catch.toml; ") + kTrains);
   dir_.Write("bounds.toml",

@@ -2,11 +2,11 @@
 
 #include <gmock/gmock.h>
 
-#include "core/error.h"
 #include "learner/storage/checkpoint.h"
 #include "results/final_eval.h"
 #include "results/run_dir.h"
 #include "tests/results/first_checkpoint.h"
+#include "tests/support/error_of.h"
 #include "tests/support/temp_dir.h"
 
 namespace starling::sweep {
@@ -70,7 +70,7 @@ TEST_F(ReadRunFactsTest, FinishedIsAllStepsAndWeightsToEvaluate) {
   EXPECT_FALSE(ReadRunFacts(run_, 101, 10).finished);
 }
 
-// What a full disk leaves: all steps were taken, but the last weights could not be saved.
+// After a full disk: all steps were taken, but the last weights could not be saved.
 TEST_F(ReadRunFactsTest, WithOldWeightsItIsNotFinished) {
   dir_.Write("run/config.toml", ToToml(config_));
   WriteSummary(100, 50);
@@ -122,12 +122,7 @@ TEST_F(ReadRunFactsTest, DifferencesNameTheKeyAndBothValues) {
 class OursTest : public ReadRunFactsTest {
  protected:
   std::string Refusal(bool simulate = false) const {
-    try {
-      CheckItIsOurs(run_, config_, simulate);
-    } catch (const UserError& error) {
-      return error.what();
-    }
-    return "";
+    return ErrorOf([&] { CheckItIsOurs(run_, config_, simulate); });
   }
 };
 

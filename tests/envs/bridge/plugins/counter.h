@@ -1,8 +1,8 @@
 /* A small env that keeps to envs/plugin.h, for plug-ins that change one thing about it.
  *
  * "counter": an episode lasts 2 to 5 steps, as its seed says; the reward of a step is its action.
- * Observed: (1, 2, 3) values within [0, 10]: steps so far, the length, the action, 0, 0, 0. One life is
- * left, 0 at the end. Two actions. */
+ * Observed: (1, 2, 3) values within [0, 10]: steps so far, the length, the action, 0, 0, 0. One
+ * life is left, 0 at the end. Two actions. */
 #ifndef STARLING_TESTS_COUNTER_H_
 #define STARLING_TESTS_COUNTER_H_
 
