@@ -85,7 +85,8 @@ TEST(Gym, OptionsMustBeAnObject) {
     config.name = "gym:CartPole-v1";
     config.python = "/bin/sh";
     config.options = options;
-    EXPECT_THAT(SpecErrorOf(config), HasSubstr("env.options: " + options + " is no JSON object"));
+    EXPECT_THAT(SpecErrorOf(config),
+                HasSubstr("env.options: " + options + " is not a JSON object"));
   }
 }
 
@@ -103,7 +104,7 @@ TEST(Gym, AnIdIsWanted) {
   EnvConfig config;
   config.name = "gym:";
   config.python = "/bin/sh";
-  EXPECT_THAT(SpecErrorOf(config), HasSubstr("wants the id of an env"));
+  EXPECT_THAT(SpecErrorOf(config), HasSubstr("needs the id of an env"));
 }
 
 TEST(Gym, WithoutGymnasiumASentenceSaysWhatToDo) {
@@ -125,8 +126,8 @@ TEST(Gym, AnInterpreterThatIsNoneIsToldAtOnce) {
   config.name = "gym:CartPole-v1";
   config.python = python.string();
   EXPECT_THAT(SpecErrorOf(config),
-              testing::AllOf(HasSubstr(python.string()), HasSubstr("prints without an end"),
-                             HasSubstr("see to env.python")));
+              testing::AllOf(HasSubstr(python.string()), HasSubstr("prints endlessly"),
+                             HasSubstr("check env.python")));
 }
 
 TEST(Gym, CartPoleIsAVectorOfFloats) {
@@ -346,7 +347,7 @@ TEST_F(OwnEnv, ARepeatedActionIsSoManyFrames) {
 TEST_F(OwnEnv, WhoseResetFailsIsRefusedBeforeAnythingStarts) {
   EXPECT_THAT(SpecErrorOf(GymConfig("starling_own_env:Mine-v0", R"({"breaks": -1})")),
               testing::AllOf(HasSubstr("tried before anything starts"),
-                             HasSubstr("\"ValueError: it broke at once\"; mend the env")));
+                             HasSubstr("\"ValueError: it broke at once\"; fix the env")));
 }
 
 TEST_F(OwnEnv, ALongMistakeIsOneLine) {
