@@ -95,10 +95,11 @@ void CheckFits(const Entry& entry, const FrameSpec& raw, const EnvConfig& config
   };
   refuse(config.life_loss_ends && !raw.lives, "life_loss_ends", "has no lives to lose");
   refuse(config.action_set != standard.action_set && (gym || plugin), "action_set",
-         "is no bundled game, its actions are its own");
-  refuse(!config.ramping && !entry.ramps, "ramping", "does not grow harder");
-  refuse(!config.options.empty() && !gym, "options", "takes none, only Gymnasium's envs do");
-  refuse(config.isolate && !plugin, "isolate", "is no plug-in");
+         "is not a bundled game; it has only one action set");
+  refuse(!config.ramping && !entry.ramps, "ramping", "has no difficulty ramp");
+  refuse(!config.options.empty() && !gym, "options",
+         "takes none; only Gymnasium's envs have options");
+  refuse(config.isolate && !plugin, "isolate", "is not a plug-in");
 }
 
 }  // namespace

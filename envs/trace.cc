@@ -176,8 +176,8 @@ TraceResult Conform(const std::filesystem::path& path) {
     return result;
   }
   throw UserError(
-      fmt::format("{}: recorded from \"{}\", and we have no such game; those that can be "
-                  "held to a recording: {}",
+      fmt::format("{}: recorded from \"{}\", a game that Starling does not have; games that can "
+                  "be checked: {}",
                   path.string(), trace.header().game, Listed(TracedGames())));
 }
 

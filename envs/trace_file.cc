@@ -141,7 +141,7 @@ std::vector<Draw> ParseDraws(const Json& json) {
 int HexDigit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  Refuse(fmt::format("\"s\" holds '{}', which is no hex digit", c));
+  Refuse(fmt::format("\"s\" holds '{}', which is not a hex digit", c));
 }
 
 std::vector<std::uint8_t> ParseObservation(const Json& json, int cells) {

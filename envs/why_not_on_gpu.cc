@@ -9,7 +9,7 @@
 namespace starling::envs {
 
 std::string WhyNotOnGpu(const EnvConfig& config) {
-  constexpr char kWrapper[] = "is done on a CPU, and a game on a GPU does without; leave it out";
+  constexpr char kWrapper[] = "works only on a CPU; leave it out";
   const struct {
     bool found;
     const char* key;

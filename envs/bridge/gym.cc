@@ -40,7 +40,7 @@ nlohmann::json OptionsOf(const EnvConfig& config) {
   }
   if (!options.is_object()) {
     throw UserError(
-        fmt::format("env.options: {} is no JSON object; write the keyword arguments of "
+        fmt::format("env.options: {} is not a JSON object; write the keyword arguments of "
                     "gymnasium.make as in '{{\"continuous\": false}}'",
                     config.options));
   }
@@ -56,7 +56,7 @@ std::string PythonOf(const EnvConfig& config) {
 WorkerProgram ProgramOf(const EnvConfig& config, const std::string& python) {
   const std::string id = IdOf(config);
   if (id.empty()) {
-    throw UserError("env.name: \"gym:\" wants the id of an env, as in \"gym:CartPole-v1\"");
+    throw UserError("env.name: \"gym:\" needs the id of an env, as in \"gym:CartPole-v1\"");
   }
   const nlohmann::json settings = {{"env", id}, {"options", OptionsOf(config)}};
   // One thread each: there are at least as many workers as cores.
@@ -104,7 +104,7 @@ FrameSpec GymSpec(const EnvConfig& config) {
   const auto found = specs.find(key);
   if (found != specs.end()) return found->second;
   const FrameSpec spec = TryWorker(ProgramOf(config, python), FirstEpisodeLimitS(config.timeout_s),
-                                   "mend the env, or see to env.python and env.timeout_s");
+                                   "fix the env, or check env.python and env.timeout_s");
   return specs.emplace(key, spec).first->second;
 }
 

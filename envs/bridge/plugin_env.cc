@@ -70,7 +70,7 @@ FrameResult PluginEnv::Step(std::int32_t action, std::span<float> frame) {
   std::int32_t end = STARLING_RUNNING;
   Ask("step", [&] { return library_->table.step(env_, action, &reward, &end) == 0; });
   if (!std::isfinite(reward)) {
-    Fail(fmt::format("the reward is {}, which is no finite number", reward));
+    Fail(fmt::format("the reward is {}, which is not finite", reward));
   }
   if (end != STARLING_RUNNING && end != STARLING_TERMINATED && end != STARLING_TRUNCATED) {
     Fail(
@@ -124,9 +124,8 @@ void PluginEnv::Observe(std::span<float> frame) {
   if (outside > 0) {
     const auto bad = std::ranges::find_if_not(seen, within);
     const std::string which = fmt::format("observed value {} is {}", bad - seen.begin(), *bad);
-    Fail(std::isfinite(*bad)
-             ? fmt::format("{}, outside of {} to {}", which, spec.low, spec.high)
-             : fmt::format("{}, which is no finite number (or was not written)", which));
+    Fail(std::isfinite(*bad) ? fmt::format("{}, outside of {} to {}", which, spec.low, spec.high)
+                             : fmt::format("{}, which is not finite (or was not written)", which));
   }
   std::ranges::copy(seen, frame.begin());
 }

@@ -61,9 +61,9 @@ class PluginFrames final : public FrameEnvs {
         if (command != kSkip) At(results_, i) = Obey(i, command, frames);
       }
     } catch (const UserError& error) {
-      throw UserError(
-          fmt::format("{}; mend it, or set env.isolate = true so that this costs an episode only",
-                      error.what()));
+      throw UserError(fmt::format(
+          "{}; fix it, or set env.isolate = true so that a failure costs only an episode",
+          error.what()));
     }
   }
 
@@ -99,7 +99,7 @@ WorkerProgram ProgramOf(const EnvConfig& config) {
 FrameSpec PluginSpec(const EnvConfig& config) {
   if (config.isolate) {
     return TryWorker(ProgramOf(config), FirstEpisodeLimitS(config.timeout_s),
-                     "mend the plug-in, or see to env.timeout_s");
+                     "fix the plug-in, or check env.timeout_s");
   }
   const auto library = Load(config);
   std::vector<float> frame(library->spec.env.row());

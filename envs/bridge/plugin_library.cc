@@ -142,7 +142,7 @@ void* Open(const Refusal& refuse, const std::string& path) {
            path.empty() ? "behind \"plugin:\"" : file.lexically_normal().string());
   }
   if (!std::filesystem::is_regular_file(status)) {
-    refuse("{} is no file: name a shared library", file.lexically_normal().string());
+    refuse("{} is not a file: name a shared library", file.lexically_normal().string());
   }
   void* const handle = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {

@@ -105,13 +105,13 @@ std::optional<WorkerError> Worker::Join(double limit_s) {
     error.mistake = true;
     return error;
   }
-  if (!spec) return Fail("answered nonsense instead of its spec");
+  if (!spec) return Fail("gave an invalid answer instead of its spec");
   spec_ = *spec;
   frame_size_ = spec_.env.row();
   // 2. Share the memory, and wait until the worker has mapped it.
   if (auto error = Share()) return error;
   if (auto error = Await("\n", limit_s)) return error;
-  if (!SaysReady(incoming_)) return Fail("answered nonsense instead of being ready");
+  if (!SaysReady(incoming_)) return Fail("gave an invalid answer instead of being ready");
   return std::nullopt;
 }
 
@@ -149,7 +149,7 @@ void Worker::Play(std::span<const std::int32_t> commands) {
 
 std::optional<WorkerError> Worker::Take(double limit_s) {
   if (auto error = Await("", limit_s)) return error;
-  if (incoming_ != std::string_view(&turn_, 1)) return Fail("answered nonsense after playing");
+  if (incoming_ != std::string_view(&turn_, 1)) return Fail("gave an invalid answer after playing");
   const auto finite = [](float v) { return std::isfinite(v); };
   auto first_command = commands_.begin();  // of each env
   for (int i = 0; i < static_cast<int>(count_); ++i, first_command += repeat_.frames) {
@@ -159,17 +159,19 @@ std::optional<WorkerError> Worker::Take(double limit_s) {
     const std::int32_t end = *Element<std::int32_t>(at_.ends, i);
     const auto last = command == FrameEnvs::kReset ? End::kRunning : End::kTruncated;
     if (end < 0 || end > static_cast<std::int32_t>(last)) {
-      return Fail(fmt::format("answered nonsense: {} as the end of env {}", end, i));
+      return Fail(fmt::format("gave an invalid answer: {} as the end of env {}", end, i));
     }
     // 2. All numbers are finite.
     if (!std::isfinite(static_cast<float>(result(i).reward))) {
-      return Fail(fmt::format("answered nonsense: a reward of {} in env {}", result(i).reward, i));
+      return Fail(
+          fmt::format("gave an invalid answer: a reward of {} in env {}", result(i).reward, i));
     }
     const bool seen_before = repeat_.keep_before && command != FrameEnvs::kReset &&
                              static_cast<End>(end) != End::kTerminated;
     if (!std::ranges::all_of(floats(i), finite) ||
         (seen_before && !std::ranges::all_of(floats_before(i), finite))) {
-      return Fail(fmt::format("answered nonsense: an observation that is not finite in env {}", i));
+      return Fail(
+          fmt::format("gave an invalid answer: an observation that is not finite in env {}", i));
     }
   }
   return std::nullopt;
@@ -239,7 +241,7 @@ std::optional<WorkerError> Worker::Await(std::string_view end, double limit_s) {
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) continue;
     if (got <= 0) return Fail("", kGraceMs);
     incoming_.append(some.data(), some.data() + got);
-    if (incoming_.size() > kWorkerLineLimit) return Fail("answered without an end");
+    if (incoming_.size() > kWorkerLineLimit) return Fail("sent a line without an end");
   }
   return std::nullopt;
 }
@@ -258,14 +260,14 @@ std::optional<WorkerError> Worker::AwaitEvent(double limit_s, bool& late) {
       ::poll(fds.data(), fds.size(), static_cast<int>(std::clamp<std::int64_t>(left, 0, at_most)));
   // 1. Check the deadline.
   if (ready == 0 && while_waiting_) while_waiting_();
-  if (ready < 0 && errno != EINTR) return Fail("could not be waited for: " + Reason(errno));
+  if (ready < 0 && errno != EINTR) return Fail("could not be polled: " + Reason(errno));
   if (left <= 0 && ready >= 0 && (std::exchange(late, true) || fds[0].revents == 0)) {
     return Fail(fmt::format("did not answer within {} s", limit_s));
   }
-  // 2. Handle the output and what is still to be sent.
+  // 2. Handle the output and the unsent rest.
   if (fds[1].revents != 0) Listen();
   if (map_ == nullptr && heard_ > kHeardLimit) {
-    return Fail("prints without an end and does not speak as a worker does");
+    return Fail("prints endlessly and does not follow the worker protocol");
   }
   if ((fds[0].revents & POLLOUT) != 0) Send();
   return std::nullopt;

@@ -111,7 +111,7 @@ bool WorkerEnvs::Join(Slot& slot) {
   const FrameSpec& spec = slot.worker->spec();
   if (spec_.env.name.empty()) spec_ = spec;
   if (!SameSpec(spec, spec_)) {
-    Fail(slot, {.text = "has other spaces than the one before"});
+    Fail(slot, {.text = "has other spaces than its predecessor"});
     return false;
   }
   return true;

@@ -179,7 +179,8 @@ int ServePlugin(int control_fd, int memory_fd) {
   const Control control(control_fd);
   const auto asked = control.ReadLine();
   if (!asked || asked->value("protocol", 0) != kWorkerProtocol) {
-    control.WriteLine({{"error", "this starling-env-worker is of another Starling: build both"}});
+    control.WriteLine(
+        {{"error", "this starling-env-worker belongs to another version of Starling: build both"}});
     return kExitFailed;
   }
   // 2. Load the plug-in, make its envs and send their spec.

@@ -84,6 +84,5 @@ class WrappedEnv final : public VecEnv {
   std::vector<float> finals_;         // (B, H, W, C) their observations; empty before the first
 };
 
-using Wrapped = WrappedEnv;  // the former name
 
 }  // namespace starling::envs

@@ -47,7 +47,7 @@ TEST(Registry, WhatAnEnvCannotDoIsRefusedByItsKey) {
     return ErrorOf([&] { SpecOf(config); });
   };
   EXPECT_THAT(refusal({.name = "catch", .ramping = false}),
-              testing::StartsWith("env.ramping: catch does not grow harder"));
+              testing::StartsWith("env.ramping: catch has no difficulty ramp"));
   EXPECT_EQ(refusal({.name = "minatar/asterix", .ramping = false}), "");
   EXPECT_THAT(refusal({.name = "catch", .life_loss_ends = true}),
               testing::StartsWith("env.life_loss_ends: catch has no lives"));

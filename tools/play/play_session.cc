@@ -79,7 +79,7 @@ class PlaySession::Stage {
  private:
   Stage(const EnvConfig& config, const envs::EnvSeed& seed, std::unique_ptr<envs::FrameEnvs> frames)
       : newest_(frames->spec()), last_(frames->spec()) {
-    env_ = std::make_unique<envs::Wrapped>(
+    env_ = std::make_unique<envs::WrappedEnv>(
         std::make_unique<WatchedFrames>(
             std::move(frames),
             [this](const envs::FrameEnvs& envs, std::int32_t command) { Watch(envs, command); }),
@@ -100,7 +100,7 @@ class PlaySession::Stage {
   KeptFrame newest_, last_;
   bool over_ = false;
   double reward_ = 0;  // of the step under way
-  std::unique_ptr<envs::Wrapped> env_;
+  std::unique_ptr<envs::WrappedEnv> env_;
   std::vector<float> seen_;
 };
 

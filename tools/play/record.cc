@@ -253,7 +253,7 @@ int RunRecord(const RecordOptions& options) {
   const envs::EnvSeed seed{options.seed, kEvalSlot, 0};
   std::unique_ptr<envs::FrameEnvs> frames = envs::MakeFrames(config, 1, seed);
   Film film(options, frames->spec());
-  envs::Wrapped env(
+  envs::WrappedEnv env(
       std::make_unique<WatchedFrames>(
           std::move(frames),
           [&film](const envs::FrameEnvs& envs, std::int32_t command) { film.Take(envs, command); }),

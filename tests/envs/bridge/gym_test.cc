@@ -78,7 +78,7 @@ TEST_F(FindPythonTest, WhatWasAskedForMustBeThere) {
 TEST(Gym, OptionsMustBeAnObject) {
   for (const std::string options : {"{", "3", "[]", "\"x\""}) {
     EXPECT_THAT(SpecErrorOf(CartPoleWith("/bin/sh", options)),
-                HasSubstr("env.options: " + options + " is no JSON object"));
+                HasSubstr("env.options: " + options + " is not a JSON object"));
   }
 }
 
@@ -92,7 +92,7 @@ TEST(Gym, OptionsMayNestToALimit) {
 
 TEST(Gym, AnIdIsWanted) {
   EXPECT_THAT(SpecErrorOf({.name = "gym:", .python = "/bin/sh"}),
-              HasSubstr("wants the id of an env"));
+              HasSubstr("needs the id of an env"));
 }
 
 TEST(Gym, WithoutGymnasiumASentenceSaysWhatToDo) {
@@ -105,8 +105,8 @@ TEST(Gym, AnInterpreterThatIsNoneIsToldAtOnce) {
   const TempDir dir;
   const std::string python = MakeProgram(dir, "python", "exec yes\n");
   EXPECT_THAT(SpecErrorOf(CartPoleWith(python)),
-              testing::AllOf(HasSubstr(python), HasSubstr("prints without an end"),
-                             HasSubstr("see to env.python")));
+              testing::AllOf(HasSubstr(python), HasSubstr("prints endlessly"),
+                             HasSubstr("check env.python")));
 }
 
 TEST(Gym, CartPoleIsAVectorOfFloats) {
@@ -294,7 +294,7 @@ TEST_F(OwnEnv, ARepeatedActionIsSoManyFrames) {
 TEST_F(OwnEnv, WhoseResetFailsIsRefusedBeforeAnythingStarts) {
   EXPECT_THAT(SpecErrorOf(GymConfig("starling_own_env:Mine-v0", R"({"breaks": -1})")),
               testing::AllOf(HasSubstr("tried before anything starts"),
-                             HasSubstr("\"ValueError: it broke at once\"; mend the env")));
+                             HasSubstr("\"ValueError: it broke at once\"; fix the env")));
 }
 
 TEST_F(OwnEnv, ALongMistakeIsOneLine) {

@@ -61,16 +61,16 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"wrong_step", "env 7, step 2: step failed: the dice fell from the table"},
         Wrong{"wrong_observe", "step 2: observe failed: the dice fell from the table"},
         Wrong{"wrong_lives", "step 2: lives failed: the dice fell from the table"},
-        Wrong{"wrong_reward_nan", "step 2: the reward is nan, which is no finite number"},
-        Wrong{"wrong_reward_infinite", "step 2: the reward is -inf, which is no finite number"},
+        Wrong{"wrong_reward_nan", "step 2: the reward is nan, which is not finite"},
+        Wrong{"wrong_reward_infinite", "step 2: the reward is -inf, which is not finite"},
         Wrong{"wrong_seen_nan",
-              "observed value 4 is nan, which is no finite number (or was not "
+              "observed value 4 is nan, which is not finite (or was not "
               "written)"},
         Wrong{"wrong_seen_infinite",
-              "observed value 4 is inf, which is no finite number (or was "
+              "observed value 4 is inf, which is not finite (or was "
               "not written)"},
         Wrong{"wrong_unwritten",
-              "observed value 4 is nan, which is no finite number (or was not "
+              "observed value 4 is nan, which is not finite (or was not "
               "written)"},
         Wrong{"wrong_seen_high", "step 2: observed value 4 is 10.5, outside of 0 to 10"},
         Wrong{"wrong_seen_low", "step 2: observed value 4 is -1, outside of 0 to 10"},

@@ -114,7 +114,7 @@ TEST(PluginFrames, AMistakeWhilePlayingIsTheUsers) {
   const auto envs = MakePluginFrames(PluginNamed("wrong_seen_nan"), 2, kSeed);
   EXPECT_THAT(ErrorOf([&] { PlayOn(*envs, 100); }),
               AllOf(HasSubstr("(counter), env "), HasSubstr(", step 2: observed value 4 is nan"),
-                    EndsWith("set env.isolate = true so that this costs an episode only")));
+                    EndsWith("set env.isolate = true so that a failure costs only an episode")));
 }
 
 // Whatever a plug-in does to its process, in processes of their own it costs the episode.
@@ -216,7 +216,7 @@ TEST(PluginSpec, OneThatDiesWhenLoadedDiesInTheChild) {
   EXPECT_THAT(
       ErrorOf([] { PluginSpec(Isolated("segfault_at_load")); }),
       AllOf(HasSubstr("starling-env-worker, tried before anything starts, "),
-            HasSubstr("; mend the plug-in"),
+            HasSubstr("; fix the plug-in"),
             AnyOf(HasSubstr("was killed by SIGSEGV"), HasSubstr("ended with exit status"))));
 }
 

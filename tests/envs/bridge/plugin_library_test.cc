@@ -88,7 +88,7 @@ TEST(LoadPlugin, RefusesAMissingFile) {
 
 TEST(LoadPlugin, RefusesADirectory) {
   const TempDir dir;
-  EXPECT_THAT(ErrorOf([&] { LoadPlugin(dir.path().string()); }), HasSubstr("is no file"));
+  EXPECT_THAT(ErrorOf([&] { LoadPlugin(dir.path().string()); }), HasSubstr("is not a file"));
 }
 
 TEST(LoadPlugin, RefusesWhatIsNoSharedLibraryWithTheLoadersWords) {

@@ -225,7 +225,7 @@ TEST(WorkerEnvs, OneThatFailsAgainAndAgainIsGivenUp) {
   EXPECT_THAT(ErrorOf(R"({"start": "dies", "print": "no licence"})"),
               testing::AllOf(HasSubstr("fake: the process of envs 0 to 1 ended with exit status 3"),
                              HasSubstr("\"no licence\""), HasSubstr("3 times in a row")));
-  EXPECT_THAT(ErrorOf(R"({"start": "garbage"})"), HasSubstr("nonsense instead of its spec"));
+  EXPECT_THAT(ErrorOf(R"({"start": "garbage"})"), HasSubstr("invalid answer instead of its spec"));
   EXPECT_THAT(ErrorOf(R"({"start": "shrinks"})"),
               testing::AllOf(HasSubstr("exit status 4"), HasSubstr("\"sealed\"")));
   EXPECT_THAT(ErrorOf(R"({"at": 0, "exit": 5})", 1),
@@ -240,7 +240,7 @@ TEST(WorkerEnvs, AMistakeIsSaidAtOnce) {
 
 TEST(WorkerEnvs, OneThatOnlyMakesNoiseIsNotWaitedFor) {
   EXPECT_THAT(ErrorOf(R"({"start": "noise"})"),
-              HasSubstr("prints without an end and does not speak as a worker does"));
+              HasSubstr("prints endlessly and does not follow the worker protocol"));
 }
 
 std::string TrialOf(const std::string& options, double timeout_s = 60) {
@@ -302,7 +302,7 @@ TEST(WorkerEnvs, OneThatComesBackDifferentIsGivenUp) {
   const std::string options =
       R"({"start": "other", "at": 1, "exit": 1, "count": ")" + (dir / "count").string() + "\"}";
   EXPECT_EQ(ErrorOf(options, 1), "");
-  EXPECT_THAT(ErrorOf(options, 2), HasSubstr("has other spaces than the one before"));
+  EXPECT_THAT(ErrorOf(options, 2), HasSubstr("has other spaces than its predecessor"));
 }
 
 // Three deaths with steps played in between are no reason to give up.

@@ -90,7 +90,7 @@ class WrappedTest : public testing::Test {
   void Make(const EnvConfig& config, int num_envs = 1) {
     auto frames = std::make_unique<Scripted>(num_envs, RepeatOf(config));
     game = frames.get();
-    env = std::make_unique<Wrapped>(std::move(frames), EnvSeed{.seed = 5}, config);
+    env = std::make_unique<WrappedEnv>(std::move(frames), EnvSeed{.seed = 5}, config);
     seen.resize(static_cast<std::size_t>(num_envs * env->spec().obs_size()));
     rewards.resize(static_cast<std::size_t>(num_envs));
     ends.resize(static_cast<std::size_t>(num_envs));
@@ -115,7 +115,7 @@ class WrappedTest : public testing::Test {
   }
 
   Scripted* game = nullptr;
-  std::unique_ptr<Wrapped> env;
+  std::unique_ptr<WrappedEnv> env;
   std::vector<float> seen, rewards;
   std::vector<std::uint8_t> ends;
 };
