@@ -1,5 +1,5 @@
 // The kernels of a convolution over a sparse observation: 3 × 3 cells, stride 1, to 16 channels.
-// Shapes in net/backend.h. All arrays outlive the kernels.
+// Shapes in net/op_args.h. All arrays outlive the kernels.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
 // The kernels of a fully connected layer whose input x (n, IN) came out of a relu: what is not zero
-// is positive. Shapes in net/backend.h; OUT in sixteens. All arrays outlive the kernels.
+// is positive. Shapes in net/op_args.h; OUT in sixteens. All arrays outlive the kernels.
 #pragma once
 
 #include <vector>

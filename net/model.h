@@ -70,8 +70,7 @@ std::unique_ptr<Model<T>> MakeModel(const ModelSpec& spec, Backend<T>& backend, 
 enum class Initialisation : std::uint8_t { kOrthogonal, kKaiming, kFanIn };
 
 // Initial values, drawn from StreamId{seed, purpose kInit}: a pure function of its arguments. A
-// weight counts as a matrix (fan-in, last dimension); the fan-in is the product of all but the last
-// dimension.
+// weight counts as a matrix (fan-in, last dimension), the fan-in taking up all other dimensions.
 //   kOrthogonal  orthogonal columns (or rows, if there are fewer) of length `gain`: sqrt(2) for
 //                hidden layers, 1 for lstm (Saxe et al. 2014)
 //   kKaiming     normal, standard deviation gain / sqrt(fan-in) (He et al. 2015)

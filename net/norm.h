@@ -10,9 +10,8 @@ struct FiniteNorm {
   double norm = 0;  // L2; NaN or infinity if not finite
 };
 
-// Whether every float is finite, and the L2 norm. Squares are summed in double, where the squares
-// of as many floats as fit in memory cannot overflow. So the sum is finite exactly if all floats
-// are.
+// Whether every float is finite, and the L2 norm. Squares are summed in double, which as many
+// floats as fit in memory cannot overflow. So the sum is finite exactly if all floats are.
 FiniteNorm CheckFinite(std::span<const float> values);
 
 // Scales `gradient` so that its L2 norm is at most `max_norm`, to rounding (0: off). Returns the

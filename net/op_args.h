@@ -7,7 +7,7 @@
 //   recurrent state (n, HIDDEN)
 // An int counts the elements of each array (MakeModel in net/model.h checks that it can).
 //
-// Names that all backward ops share:
+// Names that backward ops share, unless a member says otherwise:
 //   dy           the gradient of the output *before* its activation: its writer has masked it
 //   relu_output  x, if x is the output of a relu. The op then sets dx to zero where x is not
 //                positive, so dx is the gradient before that relu. nullptr: no mask
@@ -40,8 +40,7 @@ struct ConvShape {
   friend bool operator==(const ConvShape&, const ConvShape&) = default;
 };
 
-// kNone and kRelu are fused into the op that writes y; kTanh is an op of its own. A NaN stays a
-// NaN.
+// kNone and kRelu are fused into the op that writes y; kTanh is an op of its own. All keep a NaN.
 enum class Activation : std::uint8_t { kNone, kRelu, kTanh };
 enum class Put : std::uint8_t { kReplace, kAdd };  // replace the output array or add to it
 

@@ -28,15 +28,12 @@ struct Kind {
 
 const std::vector<Kind>& Kinds() {
   static const std::vector<Kind> kinds = {
-      {NetKind::kMinatar, "minatar", {"conv 16 3x3"}},  // Young and Tian 2019
-      {NetKind::kAtari,
-       "atari",
-       {"conv 16 8x8/4", "conv 32 4x4/2"}},  // Mnih et al. 2016 (A3C), hidden = [256]
-      {NetKind::kAtariLstm,
-       "atari_lstm",
-       {"conv 16 8x8/4", "conv 32 4x4/2"},
-       true},  // A3C LSTM of the same paper
-      // Mnih et al. 2015 (DQN), hidden = [512]
+      // Young and Tian 2019.
+      {NetKind::kMinatar, "minatar", {"conv 16 3x3"}},
+      // Mnih et al. 2016: A3C with hidden = [256], and A3C LSTM.
+      {NetKind::kAtari, "atari", {"conv 16 8x8/4", "conv 32 4x4/2"}},
+      {NetKind::kAtariLstm, "atari_lstm", {"conv 16 8x8/4", "conv 32 4x4/2"}, true},
+      // Mnih et al. 2015: DQN with hidden = [512].
       {NetKind::kNature, "nature", {"conv 32 8x8/4", "conv 64 4x4/2", "conv 64 3x3"}},
       {NetKind::kMlp, "mlp", {}},
       {NetKind::kLayers, "layers", {}},

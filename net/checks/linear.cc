@@ -8,8 +8,7 @@
 namespace starling::net::checks {
 namespace {
 
-// Sums of floats round by 6e-8 per term; most of these errors cancel. The longest sums are over
-// samples.
+// Sums round by 6e-8 per term; most of these errors cancel. The longest sums are over samples.
 constexpr double kSums = 3e-6, kLongSums = 3e-5;
 constexpr int kMany = 100'003;  // rows: more than the second dimension of a CUDA grid holds
 

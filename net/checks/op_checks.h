@@ -1,5 +1,4 @@
-// Compares a backend with the reference, op by op, on equal inputs; the reference computes in
-// double.
+// Compares a backend with the reference, op by op; the reference computes in double.
 //
 // The checks cover every op of net/backend.h in all variants, over shapes of the shipped nets, odd
 // shapes and random ones. Output arrays start as noise, which reveals elements that an op leaves

@@ -30,8 +30,7 @@ class Session {
 void PackRows(const float* from, int width, int rows, Bfloat16* tile);
 // Right tile from 32 rows (the terms) and 16 columns. Rows from `rows` on count as zero.
 void PackPairs(const float* from, int width, int rows, Bfloat16* tile);
-// Left tile of the transposed matrix: from 32 rows (the terms), zero from `rows` on, and 16
-// columns.
+// Left tile of the transposed matrix: 32 rows (the terms; zero from `rows` on) and 16 columns.
 void PackRowsTransposed(const float* from, int width, int rows, Bfloat16* tile);
 // Right tile of the transposed matrix: from 16 rows and 32 columns (the terms).
 void PackPairsTransposed(const float* from, int width, Bfloat16* tile);

@@ -1,5 +1,4 @@
-// Copies of weights in bf16, converted once while the weights are held (HeldWeights in
-// net/backend.h).
+// Copies of weights in bf16, converted once while the weights are held (net/backend.h).
 #pragma once
 
 #include <algorithm>

@@ -127,8 +127,7 @@ struct NarrowForward {
   }
 };
 
-// dx (n, IN) = dy (n, OUT) . wT, or dx += that product, then masked: one thread for each number of
-// dx.
+// dx (n, IN) = dy (n, OUT) . wT, or dx += that product; masked. One thread for each number of dx.
 struct NarrowBackwardInput {
   LinearBackwardInputArgs<float> a;
   Divisor in;

@@ -40,8 +40,7 @@ struct Patches {
   }
 };
 
-// The adjoint: each number of dx (n, H, W, CIN) is the sum over the patches that contain it, then
-// masked.
+// The adjoint: dx (n, H, W, CIN), each number the sum over the patches that contain it; masked.
 template <int kWide>
 struct GatherPatches {
   ConvShape shape;

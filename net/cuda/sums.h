@@ -33,8 +33,7 @@ struct SumTarget {
   }
 };
 
-// target (size) = the sum over the shares of partial (shares, size). For many sums: one thread
-// each.
+// target (size) = the sum over the shares of partial (shares, size). One thread for each sum.
 struct SumShares {
   int shares;
   long long size;
@@ -47,7 +46,7 @@ struct SumShares {
   }
 };
 
-// The same for few sums of many shares: one warp each.
+// The same with one warp for each sum, for few sums of many shares.
 struct SumSharesByWarps {
   int shares;
   long long size;

@@ -1,8 +1,7 @@
 // One layer of a net (net/model.h), written once for every backend. A layer owns its activations
 // and their gradients for all rows and the offsets of its parameters in the flat vector.
 //
-// Rows are time-major: `envs` rows make one step. A recurrent layer passes its state from step to
-// step.
+// Rows are time-major: `envs` rows make one step. A recurrent layer passes on its state by steps.
 //
 // Thread safety: none.
 #pragma once
