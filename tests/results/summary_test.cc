@@ -50,12 +50,6 @@ learner::LearnerStatus SomeStatus() {
   return status;
 }
 
-std::vector<std::string> Keys(const Json& object) {
-  std::vector<std::string> keys;
-  for (const auto& [key, value] : object.items()) keys.push_back(key);
-  return keys;
-}
-
 TEST(SummaryTest, ValuesOfStatusConfigAndCounts) {
   const Json expected = Json::parse(R"({
     "env": "catch", "seed": 3, "steps": 1000160, "frames": 1000160, "updates": 6251,

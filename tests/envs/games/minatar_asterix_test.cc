@@ -15,7 +15,7 @@ using Game = MinatarAsterix;
 
 enum Kind { kEnemy, kGold };
 constexpr int kRight = 1, kLeft = -1;
-constexpr double kFromLeft = 0.49, kFromRight = 0.5, kIsGold = 0.33, kIsEnemy = 0.34;
+constexpr double kFromRight = 0.5, kIsGold = 0.33;
 
 struct Entity {
   int row, column, heading;
@@ -233,17 +233,6 @@ TEST(MinatarAsterix, RampsHurryEntriesEveryTimeAndMovesEveryOtherTime) {
   EXPECT_EQ(count(seen.moves, 206, 210), 2) << "206, and four steps later 210";
   EXPECT_EQ(count(seen.moves, 815, 1500), 684) << "816, then every step from 818 on";
   EXPECT_EQ(count(seen.entries, 917, 1500), 583) << "917, then every step from 919 on";
-}
-
-TEST(MinatarAsterix, WithoutRampingThePaceStays) {
-  Game game;
-  game.ramping = false;
-  const Schedule seen = Watch(game, 1500);
-  std::vector<int> entries, moves;
-  for (int t = 11; t <= 1500; t += 10) entries.push_back(t);
-  for (int t = 6; t <= 1500; t += 5) moves.push_back(t);
-  EXPECT_EQ(seen.entries, entries);
-  EXPECT_EQ(seen.moves, moves);
 }
 
 TEST(MinatarAsterix, ResetLeavesRampingAsItIs) {

@@ -103,33 +103,6 @@ TEST(MinatarBreakout, TheBallTurnsAtWallsBricksAndThePaddle) {
   }
 }
 
-// Under row 1 and over rows 2 and 3: the brick struck above sends the ball down through both.
-TEST(MinatarBreakout, PassesThroughEveryBrickThatFollowsTheStruckOne) {
-  Game game = At({2, 2, -1, 1}, 4);
-  SetBricks(game, Column(3), 0, Game::kFullRow);
-  game.bricks[1] = static_cast<std::uint16_t>(Game::kFullRow & ~Column(2));
-  EXPECT_EQ(Play(game), (Outcome{1, false}));  // row 1, column 3
-  EXPECT_EQ(BallOf(game), (Ball{2, 3, 1, 1}));
-  EXPECT_EQ(Play(game), Outcome{});  // into a brick of row 3, unbroken
-  EXPECT_EQ(BallOf(game), (Ball{3, 4, 1, 1}));
-  EXPECT_TRUE(game.BrickAt(3, 4));
-  EXPECT_EQ(Play(game), Outcome{});  // out of the wall: ordinary again
-  EXPECT_EQ(BallOf(game), (Ball{4, 5, 1, 1}));
-  EXPECT_FALSE(game.struck);
-}
-
-// A ball between the top and the wall: the top resets `struck`, so the next brick breaks.
-TEST(MinatarBreakout, TheTopMakesAStruckBallOrdinary) {
-  Game game = At({0, 2, 1, 1}, 4);
-  EXPECT_EQ(Play(game), (Outcome{1, false}));
-  EXPECT_EQ(BallOf(game), (Ball{0, 3, -1, 1}));
-  EXPECT_EQ(Play(game), Outcome{});
-  EXPECT_EQ(BallOf(game), (Ball{0, 4, 1, 1}));
-  EXPECT_EQ(Play(game), (Outcome{1, false}));
-  EXPECT_EQ(BallOf(game), (Ball{0, 5, -1, 1}));
-  EXPECT_EQ(BricksLeft(game), 28);
-}
-
 TEST(MinatarBreakout, AClearedWallComesBackAtThePaddleRowOnly) {
   Game game = At({4, 1, -1, 1}, 8);
   SetBricks(game, 0, 0, Column(2));

@@ -1,5 +1,5 @@
-// Meetings as tables; divers, air and rescues; the ends of the ramp. Positions are set up by hand.
-// trace_test.cc holds the rules to recorded play.
+// Meetings as tables; air and rescues; the ends of the ramp. Positions are set up by hand.
+// trace_test.cc holds the rules, and those of divers and entries, to recorded play.
 #include "envs/games/minatar_seaquest.h"
 
 #include <gtest/gtest.h>
@@ -67,10 +67,6 @@ Cells Lit(const Game& game, int channel) {
   return lit;
 }
 
-Draws EnemyDraws(double side, double kind, int row) {
-  return {Draw::Uniform(side), Draw::Uniform(kind), Draw::Integer(1, 9, row)};
-}
-
 TEST(MinatarSeaquest, StartsAtTheSurfaceWithFullOxygen) {
   Game game = Diving(5, 5);
   game.fish.Add(At(3, 3, kLeftward));
@@ -101,36 +97,6 @@ TEST(MinatarSeaquest, ShowsTenChannels) {
                             {{7, 0}, {7, 9}}, {{1, 3}}, {{2, 9}}, {{9, 0}, {9, 1}},
                             {{9, 7}, {9, 8}}, {{3, 3}}};
   for (int channel = 0; channel < 10; ++channel) EXPECT_EQ(Lit(game, channel), expected[channel]);
-}
-
-TEST(MinatarSeaquest, NoEnemyComesAgainstTheTrafficOfItsRow) {
-  struct {
-    const char* what;
-    bool sub, diver, comes;
-    int row, step;
-  } const cases[] = {
-      {"a fish the other way", false, false, false, 3, kRightward},
-      {"a sub the other way", true, false, false, 3, kRightward},
-      {"a fish the same way", false, false, true, 3, kLeftward},
-      {"a sub the same way", true, false, true, 3, kLeftward},
-      {"a diver the other way", false, true, true, 3, kRightward},
-      {"a fish in another row", false, false, true, 4, kRightward},
-  };
-  for (const auto& [what, sub, diver, comes, row, step] : cases) {
-    for (const double kind : {0.2, 0.8}) {
-      Game game = Diving(8, 5);
-      game.enemy_timer = 0;
-      if (diver) {
-        game.divers.Add(At(row, 5, step));
-      } else {
-        (sub ? game.subs : game.fish).Add(At(row, 5, step));
-      }
-      const int before = game.fish.count + game.subs.count;
-      Play(game, Game::kNoop, EnemyDraws(0.7, kind, 3));
-      EXPECT_EQ(game.fish.count + game.subs.count - before, comes ? 1 : 0) << what;
-      EXPECT_EQ(game.enemy_timer, 19) << "refused or not: " << what;
-    }
-  }
 }
 
 // A bullet goes from column 5 to 4.
@@ -185,51 +151,6 @@ TEST(MinatarSeaquest, AnEnemyOnTheWayEndsTheEpisodeBeforeAndAfterItSwims) {
       EXPECT_EQ(game.fish.count + game.subs.count, 1) << what;
     }
   }
-}
-
-TEST(MinatarSeaquest, AnEnemyBulletEndsTheEpisodeBeforeAndAfterItMoves) {
-  const auto outcome = [](int bullet_column, int step, int action) {
-    Game game = Diving(4, 5);
-    auto& bullets = step < 0 ? game.bullets_left : game.bullets_right;
-    bullets[4] = static_cast<std::uint16_t>(1u << bullet_column);
-    return Play(game, action).terminal;
-  };
-  EXPECT_TRUE(outcome(6, kLeftward, Game::kNoop)) << "it comes";
-  EXPECT_TRUE(outcome(4, kRightward, Game::kLeft)) << "head on, from cell to cell";
-  EXPECT_TRUE(outcome(4, kLeftward, Game::kLeft)) << "caught up with";
-  EXPECT_TRUE(outcome(5, kLeftward, Game::kLeft)) << "it follows";
-  EXPECT_FALSE(outcome(6, kLeftward, Game::kLeft)) << "it hits the back only";
-  EXPECT_FALSE(outcome(6, kLeftward, Game::kUp));
-  EXPECT_FALSE(outcome(4, kLeftward, Game::kNoop));
-}
-
-TEST(MinatarSeaquest, ADiverIsPickedUpBeforeAndAfterItSwims) {
-  struct {
-    const char* what;
-    Swimmer diver;
-    bool taken;
-  } const cases[] = {
-      {"drives onto it", At(4, 4, kLeftward), true},
-      {"drives onto one about to swim", At(4, 4, kLeftward, 0), true},
-      {"it swims in", At(4, 3, kRightward, 0), true},
-      {"it is beside", At(4, 3, kRightward, 1), false},
-      {"it touches the back", At(4, 5, kLeftward), false},
-  };
-  for (const auto& [what, diver, taken] : cases) {
-    Game game = Diving(4, 5, 2);
-    game.divers.Add(diver);
-    EXPECT_EQ(Play(game, Game::kLeft), Outcome{}) << what;
-    EXPECT_EQ(game.divers_held, taken ? 3 : 2) << what;
-    EXPECT_EQ(game.divers.count, taken ? 0 : 1) << what;
-  }
-}
-
-TEST(MinatarSeaquest, SurfacingWithNoDiverEndsTheEpisode) {
-  Game game = Diving(1, 5, 0);
-  game.oxygen = 100;
-  EXPECT_EQ(Play(game, Game::kUp), (Outcome{0, true}));
-  EXPECT_EQ(Lit(game, Game::kOxygenChannel).size(), 5u) << "and gives no oxygen";
-  EXPECT_EQ(game.divers_held, 0);
 }
 
 TEST(MinatarSeaquest, SurfacingWithAnyOtherNumberButSixCostsOneAndRefills) {
