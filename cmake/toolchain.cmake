@@ -37,12 +37,12 @@ function(starling_library name)
   target_link_libraries(${name} PUBLIC starling_flags ${ARG_LINK})
 endfunction()
 
-# starling_test(NAME SOURCES... LINK targets... [UNITY] [WHOLE] [TIMEOUT seconds] [LABELS label]): a GoogleTest
-# program; ctest runs its cases one by one.
+# starling_test(NAME SOURCES... LINK targets... [UNITY] [WHOLE] [TIMEOUT seconds] [LABEL label]): a GoogleTest
+# program; ctest runs its cases one by one. Cases with the label `long` run alone.
 # UNITY: eight files a translation unit, which share the headers they read; their helpers need distinct names.
 # WHOLE: all cases in one process under sanitizers, where a thousand starts would take a minute.
 function(starling_test name)
-  cmake_parse_arguments(ARG "UNITY;WHOLE" "TIMEOUT;LABELS" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "UNITY;WHOLE" "TIMEOUT;LABEL" "SOURCES;LINK" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
@@ -56,14 +56,17 @@ function(starling_test name)
   else()
     target_precompile_headers(${name} PRIVATE <gmock/gmock.h>)
   endif()
+  set(properties TIMEOUT ${ARG_TIMEOUT})
+  if(ARG_LABEL)
+    list(APPEND properties LABELS ${ARG_LABEL})
+  endif()
+  if(ARG_LABEL STREQUAL "long")
+    list(APPEND properties RUN_SERIAL TRUE)  # these cases measure
+  endif()
   if(ARG_WHOLE AND STARLING_SANITIZE)
     add_test(NAME ${name} COMMAND ${name})
-    set_tests_properties(${name} PROPERTIES TIMEOUT 900)
+    set_tests_properties(${name} PROPERTIES ${properties} TIMEOUT 900)
   else()
-    set(labels)
-    if(ARG_LABELS)
-      set(labels LABELS ${ARG_LABELS} RUN_SERIAL TRUE)  # what is long measures, too
-    endif()
-    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${ARG_TIMEOUT} ${labels})
+    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
   endif()
 endfunction()

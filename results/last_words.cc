@@ -9,7 +9,6 @@
 
 #include "core/error.h"
 #include "core/log.h"
-#include "fleet/run_log.h"
 
 namespace starling::results {
 namespace {

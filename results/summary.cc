@@ -10,7 +10,6 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/text.h"
-#include "monitor/progress.h"
 #include "results/bottleneck.h"
 #include "results/statistics.h"
 

@@ -31,11 +31,11 @@ TEST(ReportTest, EachFigureStandsBesideItsLimit) {
 }
 
 TEST(ReportTest, JsonHoldsTheNumbersOfWhatWasMeasured) {
-  const auto json =
+  const auto written =
       nlohmann::json::parse(ToJson(SomeResults(), "a \"machine\"", "scripts/bench", true));
-  EXPECT_EQ(json["hardware"], "a \"machine\"");
-  EXPECT_EQ(json["quick"], true);
-  EXPECT_EQ(json["figures"].dump(), R"({"speed":{"fast":9}})");
+  EXPECT_EQ(written["hardware"], "a \"machine\"");
+  EXPECT_EQ(written["quick"], true);
+  EXPECT_EQ(written["figures"].dump(), R"({"speed":{"fast":9}})");
 }
 
 }  // namespace

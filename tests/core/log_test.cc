@@ -9,6 +9,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
+#include <sstream>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -16,6 +19,7 @@ namespace starling {
 namespace {
 
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::MatchesRegex;
 using testing::Not;
 
@@ -130,6 +134,47 @@ TEST(RateLimitedLog, SaysItOnceAPeriodAndCountsTheRest) {
   EXPECT_EQ(warn_at(2004), "");
   EXPECT_THAT(warn_at(9000), HasSubstr("(1 more like this were not shown)\n"));
   EXPECT_THAT(warn_at(10'000), MatchesRegex(".* garbage from a peer\n"));
+}
+
+TEST(LevelOf, ReadsItsOwnLines) {
+  const std::string text = Captured([] {
+    InitLog("learner", LogLevel::kDebug);
+    LogDebug("d");
+    LogInfo("i");
+    LogWarn("w");
+    LogError("e");
+  });
+  std::vector<std::optional<LogLevel>> levels;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) levels.push_back(LevelOf(line));
+  EXPECT_THAT(levels, testing::ElementsAre(LogLevel::kDebug, LogLevel::kInfo, LogLevel::kWarn,
+                                           LogLevel::kError));
+}
+
+TEST(LevelOf, OtherLinesHaveNone) {
+  for (const char* line : {"", "warn", "01:02:03.456", "01:02:03.456 ", "01:02:03.456 loud  x: y",
+                           "1:02:03.456 warn  x: y", "CHECK failed: a == b at learner.cc:7"}) {
+    EXPECT_EQ(LevelOf(line), std::nullopt) << line;
+  }
+}
+
+// What it says at `now_ms`.
+std::string Said(LineBudget& budget, std::int64_t now_ms, const std::string& text) {
+  testing::internal::CaptureStderr();
+  budget.Info(now_ms, text);
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST(LineBudget, SaysSoManyLinesAPeriodAndCountsTheRest) {
+  LineBudget budget(2, 1000);
+  EXPECT_THAT(Said(budget, 500, "one"), HasSubstr("one\n"));
+  EXPECT_THAT(Said(budget, 600, "two"), HasSubstr("two\n"));
+  EXPECT_THAT(Said(budget, 700, "three"), IsEmpty());
+  EXPECT_THAT(Said(budget, 1499, "four"), IsEmpty());
+  EXPECT_THAT(Said(budget, 1500, "five"),
+              HasSubstr("five (2 lines like this were left out before it)\n"));
+  EXPECT_THAT(Said(budget, 1501, "six"), HasSubstr("six\n"));
+  EXPECT_THAT(Said(budget, 2000, "seven"), IsEmpty());
 }
 
 }  // namespace

@@ -12,40 +12,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::MatchesRegex;
 
-TEST(LevelOfTest, ReadsWhatCoreLogWrites) {
-  EXPECT_EQ(LevelOf("01:02:03.456 debug learner: x"), LogLevel::kDebug);
-  EXPECT_EQ(LevelOf("01:02:03.456 info  learner: x"), LogLevel::kInfo);
-  EXPECT_EQ(LevelOf("01:02:03.456 warn  actor 3: x"), LogLevel::kWarn);
-  EXPECT_EQ(LevelOf("01:02:03.456 error actor 3: x"), LogLevel::kError);
-}
-
-// core/log.cc writes this format, and we must read it.
-TEST(LevelOfTest, AgreesWithCoreLog) {
-  TempDir dir;
-  const pid_t pid = ::fork();
-  if (pid == 0) {
-    ::dup2(::open((dir.path() / "log").c_str(), O_WRONLY | O_CREAT, 0644), 2);
-    InitLog("learner", LogLevel::kDebug);
-    LogDebug("d");
-    LogInfo("i");
-    LogWarn("w");
-    LogError("e");
-    ::_exit(0);
-  }
-  ::waitpid(pid, nullptr, 0);
-  std::vector<std::optional<LogLevel>> levels;
-  for (const std::string& line : dir.Lines("log")) levels.push_back(LevelOf(line));
-  EXPECT_THAT(levels,
-              ElementsAre(LogLevel::kDebug, LogLevel::kInfo, LogLevel::kWarn, LogLevel::kError));
-}
-
-TEST(LevelOfTest, AnythingElseIsNoLogLine) {
-  for (const char* line : {"", "warn", "01:02:03.456", "01:02:03.456 ", "01:02:03.456 loud  x: y",
-                           "1:02:03.456 warn  x: y", "CHECK failed: a == b at learner.cc:7"}) {
-    EXPECT_EQ(LevelOf(line), std::nullopt) << line;
-  }
-}
-
 class RunLogTest : public testing::Test {
  protected:
   RunLogTest()

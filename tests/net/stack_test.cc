@@ -76,7 +76,7 @@ TEST(StackTest, AKindIsAStack) {
 
 TEST(StackTest, AnUnknownKindIsNamed) {
   EXPECT_EQ(ParseNetKind("atari_lstm"), NetKind::kAtariLstm);
-  EXPECT_THAT(Refusal([] { ParseNetKind("resnet"); }), HasSubstr("\"resnet\" is unknown"));
+  EXPECT_THAT(ErrorOf([] { ParseNetKind("resnet"); }), HasSubstr("\"resnet\" is unknown"));
 }
 
 TEST(StackTest, AConvolutionThatDoesNotFitIsNamed) {
