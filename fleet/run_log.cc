@@ -43,8 +43,7 @@ RunLog::RunLog(const std::filesystem::path& run_dir, monitor::Console& console)
 }
 
 void RunLog::Say(LogLevel level, std::string_view text) {
-  const std::string line =
-      fmt::format("{} {} fleet: {}", TimeOfDay(), LevelName(level), text);
+  const std::string line = fmt::format("{} {} fleet: {}", TimeOfDay(), LevelName(level), text);
   Append(line);
   if (level >= LogLevel::kWarn) console_.Print(line, level);
 }

@@ -125,7 +125,9 @@ Json OfTraining(const Config& config, const std::optional<learner::LearnerStatus
 
 // A negative count is read as a huge one.
 bool IsPlausible(const learner::LearnerStatus& summary) {
-  const auto count = [](std::uint64_t number) { return results::IsPlausible(static_cast<double>(number)); };
+  const auto count = [](std::uint64_t number) {
+    return results::IsPlausible(static_cast<double>(number));
+  };
   const auto at_least_0 = [](double value) { return value >= 0 && results::IsPlausible(value); };
   return count(summary.steps) && count(summary.staleness.max) &&
          std::ranges::all_of(summary.staleness.histogram, count) && at_least_0(summary.seconds) &&

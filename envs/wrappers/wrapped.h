@@ -84,5 +84,4 @@ class WrappedEnv final : public VecEnv {
   std::vector<float> finals_;         // (B, H, W, C) their observations; empty before the first
 };
 
-
 }  // namespace starling::envs

@@ -125,8 +125,8 @@ std::string Others(const std::vector<ActorRow>& rows, std::size_t from, bool utf
   const char* between = " ";
   for (std::size_t state = 0; state < states.size(); ++state) {
     if (states[state] == 0) continue;
-    text += fmt::format("{}{} {}", between, states[state],
-                        NameOf(static_cast<ActorRow::State>(state)));
+    text +=
+        fmt::format("{}{} {}", between, states[state], NameOf(static_cast<ActorRow::State>(state)));
     between = ", ";
   }
   if (most) text += fmt::format(", {} to {} steps/s", HumanCount(*least), HumanCount(*most));

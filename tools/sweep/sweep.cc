@@ -58,9 +58,7 @@ class Sweep {
       AwaitNews();
       if (stopping_ms_ && NowMs() - *stopping_ms_ > kKillMs) SignalAll(SIGKILL, SIGKILL);
       console_.Draw(
-          [this](const monitor::ProgressStyle& style) {
-            return SweepBar(Progress(), style);
-          },
+          [this](const monitor::ProgressStyle& style) { return SweepBar(Progress(), style); },
           NowMs());
     }
     console_.Clear();
