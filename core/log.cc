@@ -128,13 +128,13 @@ std::optional<LogLevel> LevelOf(std::string_view line) {
 void LineBudget::Info(std::int64_t now_ms, std::string_view text) {
   if (!begin_ms_ || now_ms - *begin_ms_ >= period_ms_) {
     begin_ms_ = now_ms;
-    said_ = 0;
+    printed_ = 0;
   }
-  if (said_ == lines_) {
+  if (printed_ == lines_) {
     ++left_out_;
     return;
   }
-  ++said_;
+  ++printed_;
   if (left_out_ == 0) {
     LogInfo("{}", text);
   } else {

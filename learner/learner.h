@@ -1,8 +1,8 @@
 // The learner: receive -> check -> judge -> apply -> publish.
 //
-// One thread owns the socket and decides the order; those of the applier (learner/apply/applier.h) do the
-// arithmetic.
-// Whatever a peer sends is answered, refused and counted, or ignored: it never ends the learner.
+// One thread owns the socket and decides the order; the threads of the applier
+// (learner/apply/applier.h) do the arithmetic. A message of a peer is answered, refused and counted,
+// or ignored: it never ends the learner.
 //
 // Thread safety: Run() is the network thread; nothing else is called while it runs.
 #pragma once

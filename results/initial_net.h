@@ -8,8 +8,8 @@ namespace starling::results {
 
 // Throws UserError if the environment is unknown or the net does not fit it.
 net::ParameterLayout LayoutOf(const Config& config);
-// The first weights are those of run.init_from (results/trained.h, whose UserErrors it throws), or drawn
-// from run.seed, which takes seconds for wide layers.
+// The first weights are those of run.init_from, or drawn from run.seed, which takes seconds for wide
+// layers. Throws the UserErrors of results/trained.h.
 learner::NetBlueprint BlueprintOf(const Config& config);
 // To go on with a run: without first weights.
 learner::NetBlueprint BlueprintToResume(const Config& config);

@@ -1,5 +1,5 @@
-// Reads a TOML document by the schema and collects every mistake in it. Used by core/config/config.cc
-// alone.
+// Reads a TOML document by the schema and collects every mistake in it. Used only by
+// core/config/config.cc.
 #pragma once
 
 #include <cstdint>

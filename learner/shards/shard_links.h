@@ -1,5 +1,5 @@
-// A learner that is several processes, as the first of them, shard 0, sees the others: each has a slice of
-// the weights, is told every verdict, and says when it has applied it (learner/shards/shard.h is their side).
+// Shard 0's connections to the other processes of a learner. Each of them has a slice of the weights,
+// receives every verdict, and reports when it has applied it (learner/shards/shard.h is its side).
 //
 // They are one learner: if one of them ends, all do, and start again from the last checkpoint.
 //

@@ -1,5 +1,5 @@
 // A person's play: the env, the keys that are down, the score; and the screen as lines of text.
-// Time comes in as a number and nothing is read or written here: tools/play/play.cc is the loop around.
+// Time is a parameter, and nothing is read or written here: tools/play/play.cc has the loop.
 //
 // An episode that has ended is shown as it ended until the space bar goes on with the next.
 #pragma once

@@ -1,4 +1,4 @@
-// Pictures as lines of text. Pure: what is drawn where is decided here, tools/play/terminal.h writes it.
+// Pictures as lines of text, a pure function; tools/play/terminal.h writes them.
 //
 // With colours a character is two pixels, one above the other (the upper half block): 84 x 84 takes
 // 84 columns and 42 lines. Without them a cell of a grid is a letter, a = channel 0, and a picture

@@ -86,7 +86,7 @@ class VirtualLearner {
   const learner::Counters& counters() const { return counters_; }
   const learner::Judge& judge() { return pipeline_.judge(); }
 
-  // As the learner of a real run tells its supervisor (learner/status.h), and a line of metrics.jsonl.
+  // The status line of a real learner (learner/status.h), and a line of metrics.jsonl.
   nlohmann::ordered_json Status() const;
   void WriteMetrics();
   // What Status says of where the virtual time went.

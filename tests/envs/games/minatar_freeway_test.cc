@@ -1,5 +1,5 @@
-// The rules with their timing, each from a position set up by hand. trace_test.cc holds all of them,
-// and the cars and their pace, to recorded play.
+// The rules with their timing, each from a position set up by hand. trace_test.cc holds all of them
+// to recorded play, and the cars and their pace.
 #include "envs/games/minatar_freeway.h"
 
 #include <gtest/gtest.h>
