@@ -57,10 +57,10 @@ class LearnerThread {
 };
 
 // An actor's end of the wire, and its replica of the weights.
-class Actor {
+class LinkedActor {
  public:
-  Actor(const Site& site, const Config& config, const learner::NetBlueprint& net,
-        const std::filesystem::path& run_dir)
+  LinkedActor(const Site& site, const Config& config, const learner::NetBlueprint& net,
+              const std::filesystem::path& run_dir)
       : link_({.find_endpoint = [root = wire::RuntimeRoot(config.wire.runtime_dir),
                                  run_dir] { return wire::RunPlace::Find(root, run_dir).endpoint; },
                .connect_timeout_s = 20,
@@ -104,7 +104,7 @@ class Actor {
 // Keeps an actor at the newest version, in a thread, and notes when it got there.
 class Watcher {
  public:
-  Watcher(Actor& actor, bool sleeps)
+  Watcher(LinkedActor& actor, bool sleeps)
       : actor_(actor), sleeps_(sleeps), thread_([this] { Watch(); }) {}
   // A sleeper hears of it when the next version comes, or its link ends.
   void Stop() { stop_.store(true, std::memory_order_relaxed); }
@@ -140,7 +140,7 @@ class Watcher {
     seen_.notify_one();
   }
 
-  Actor& actor_;
+  LinkedActor& actor_;
   const bool sleeps_;
   std::atomic<bool> stop_{false};
   std::atomic<std::uint64_t> seen_{0};
@@ -150,7 +150,7 @@ class Watcher {
 };
 
 // Milliseconds of each push.
-std::vector<double> Measure(Actor& pusher, Actor& reader, bool sleeps, int pushes) {
+std::vector<double> Measure(LinkedActor& pusher, LinkedActor& reader, bool sleeps, int pushes) {
   std::vector<double> times;
   Watcher watcher(reader, sleeps);
   const auto push = [&] {
@@ -175,10 +175,10 @@ Result MeasureLatency(const Site& site) {
                     "checkpoint.every_steps=1_000_000_000", "optimizer.lr=1e-6"});
   const learner::NetBlueprint net = results::BlueprintOf(config);
   const LearnerThread learner(config, net, run_dir);
-  Actor pusher(site, config, net, run_dir), reader(site, config, net, run_dir);
-  std::vector<std::unique_ptr<Actor>> idle;
+  LinkedActor pusher(site, config, net, run_dir), reader(site, config, net, run_dir);
+  std::vector<std::unique_ptr<LinkedActor>> idle;
   for (int i = 0; i < kIdleActors; ++i) {
-    idle.push_back(std::make_unique<Actor>(site, config, net, run_dir));
+    idle.push_back(std::make_unique<LinkedActor>(site, config, net, run_dir));
   }
 
   Result result;

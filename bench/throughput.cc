@@ -31,15 +31,16 @@ struct Case {
   bool starts_slowly = false;   // the first second does not count
 };
 
-std::vector<std::string> Shape(int envs, int steps) {
+std::vector<std::string> ShapeOverrides(int envs, int steps) {
   return {fmt::format("actors.envs_per_actor={}", envs), fmt::format("actors.unroll={}", steps)};
 }
 
 std::vector<Case> Cases() {
   return {
-      {"2x64x5", " × 64 envs × 5 steps", "", Shape(64, 5), 1'500'000, 50'000, 160e3},
-      {"2x32x5", " × 32 envs × 5 steps", "", Shape(32, 5), 1'000'000, 30'000, 140e3},
-      {"2x1x5", " × 1 env × 5 steps, as in the A3C paper", "", Shape(1, 5), 100'000, 5'000, 4e3,
+      {"2x64x5", " × 64 envs × 5 steps", "", ShapeOverrides(64, 5), 1'500'000, 50'000, 160e3},
+      {"2x32x5", " × 32 envs × 5 steps", "", ShapeOverrides(32, 5), 1'000'000, 30'000, 140e3},
+      {"2x1x5", " × 1 env × 5 steps, as in the A3C paper", "", ShapeOverrides(1, 5), 100'000, 5'000,
+       4e3,
        /*counts_updates=*/true},
       {"pong", ", arcade/pong from pixels, configs/pong.toml", "pong.toml", {}, 48'000, 1'600, 8e3},
       {"ale_pong",
@@ -63,8 +64,6 @@ std::vector<Case> Cases() {
   };
 }
 
-std::string Count(double rate) { return Grouped(static_cast<std::uint64_t>(std::llround(rate))); }
-
 struct Measured {
   Row row;
   nlohmann::ordered_json json;
@@ -75,7 +74,7 @@ struct Measured {
 Measured Run(const Site& site, const Case& one) {
   Row row{.what = fmt::format("End to end, {} actors{}", kActors, one.what)};
   const char* const unit = one.counts_updates ? "updates/s" : "steps/s";
-  if (one.wanted > 0) row.wanted = fmt::format("≥ {} {} on two cores", Count(one.wanted), unit);
+  if (one.wanted > 0) row.wanted = fmt::format("≥ {} {} on two cores", Rounded(one.wanted), unit);
 
   const auto config = one.config[0] == '\0' ? site.config : site.shipped / one.config;
   if (const std::string why = WhyRefused(config, one.overrides); !why.empty()) {
@@ -92,8 +91,8 @@ Measured Run(const Site& site, const Case& one) {
 
   const double steps = one.starts_slowly ? run.SteadyRate() : run.steps_per_second;
   const double rate = one.counts_updates ? run.updates_per_second : steps;
-  row.measured = fmt::format("{} {}", Count(rate), unit);
-  if (one.counts_updates) row.measured += fmt::format(" ({} steps/s)", Count(steps));
+  row.measured = fmt::format("{} {}", Rounded(rate), unit);
+  if (one.counts_updates) row.measured += fmt::format(" ({} steps/s)", Rounded(steps));
   if (one.wanted > 0 && !site.quick) row.holds = rate >= one.wanted;
   return {.row = row,
           .json = {{"steps", run.steps},
@@ -114,7 +113,7 @@ Measured BesideSgemm(const Site& site, double rate) {
   const double limit = kActors * sgemm * 1e9 / step, share = rate / limit;
   Row row{.what = fmt::format("… of {} steps/s, the limit of dense products: {} cores × {:.0f} "
                               "GFLOP/s of sgemm, both busy / {:.2f} MFLOP a step",
-                              Count(limit), kActors, sgemm, step / 1e6),
+                              Rounded(limit), kActors, sgemm, step / 1e6),
           .measured = fmt::format("{:.0f} %", 100 * share),
           .wanted = fmt::format("≥ {:.0f} %", 100 * kWantedShare)};
   if (!site.quick) row.holds = share >= kWantedShare;
@@ -150,7 +149,7 @@ Measured SlowestGame(const Site& site, double breakout) {
   double least = breakout;
   nlohmann::ordered_json json{{"breakout", breakout}};
   for (const char* game : {"asterix", "freeway", "seaquest", "space_invaders"}) {
-    std::vector<std::string> overrides = Shape(64, 5);
+    std::vector<std::string> overrides = ShapeOverrides(64, 5);
     overrides.push_back(std::string("env.name=minatar/") + game);
     const double rate = Run(site, {game, game, "", overrides, 500'000, 30'000, 0}).steps_per_second;
     json[game] = rate;
@@ -159,8 +158,8 @@ Measured SlowestGame(const Site& site, double breakout) {
   Row row{.what = fmt::format("End to end, {} actors × 64 envs × 5 steps, the slowest of the five "
                               "MinAtar games",
                               kActors),
-          .measured = fmt::format("{} steps/s ({})", Count(least), slowest),
-          .wanted = fmt::format("≥ {} steps/s on two cores", Count(kWanted))};
+          .measured = fmt::format("{} steps/s ({})", Rounded(least), slowest),
+          .wanted = fmt::format("≥ {} steps/s on two cores", Rounded(kWanted))};
   if (!site.quick) row.holds = least >= kWanted;
   return {.row = row, .json = json};
 }

@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kBlock = 16;  // pushes timed together
 constexpr int kWindow = 2;  // of them unanswered at most
-constexpr std::int64_t kTickMs = 50;
+constexpr std::int64_t kPollMs = 50;
 
 // The learner's end: receives, checks and answers, as fast as it can, in a thread.
 class Receiver {
@@ -42,7 +42,7 @@ class Receiver {
     std::array<wire::PollItem, 1> item{{{.socket = &socket_}}};
     wire::Envelope envelope;
     while (!stop_.load(std::memory_order_relaxed)) {
-      wire::Poll(item, kTickMs);
+      wire::Poll(item, kPollMs);
       while (socket_.Receive(envelope)) {
         const wire::DecodeResult decoded = wire::Decode(envelope.frames(), floats_);
         if (!decoded) continue;  // the pusher misses its answer
@@ -59,10 +59,10 @@ class Receiver {
 };
 
 // The actor's end.
-class Pusher {
+class WirePusher {
  public:
   // floats 0: the gradient is where the learner reads it already, only the message goes.
-  Pusher(wire::Context& context, const std::string& endpoint, std::size_t floats)
+  WirePusher(wire::Context& context, const std::string& endpoint, std::size_t floats)
       : socket_(context, endpoint, {.max_elements = floats}),
         gradient_(floats, 0.5f),
         buffer_(floats == 0 ? 1 : 0) {}
@@ -88,8 +88,8 @@ class Pusher {
   void Wait(bool writable) {
     std::array<wire::PollItem, 1> item{
         {{.socket = &socket_, .want_readable = !writable, .want_writable = writable}}};
-    if (wire::Poll(item, kTickMs)) return;
-    idle_ms_ += kTickMs;
+    if (wire::Poll(item, kPollMs)) return;
+    idle_ms_ += kPollMs;
     if (idle_ms_ > 20'000) throw std::runtime_error("a gradient was not answered");
   }
 
@@ -106,7 +106,7 @@ double PushNs(const std::string& endpoint, std::size_t floats, double seconds) {
   wire::Context context;
   const Receiver receiver(context, endpoint, floats);
   wire::Context other;  // each process has its own
-  Pusher pusher(other, receiver.endpoint(), floats);
+  WirePusher pusher(other, receiver.endpoint(), floats);
   return Median(TimeManyNs(seconds, [&] { pusher.PushBlock(); })) / kBlock;
 }
 

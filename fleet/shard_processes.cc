@@ -17,7 +17,7 @@ namespace starling::fleet {
 namespace {
 
 constexpr std::int64_t kPatienceMs = 2000;  // for a shard that was told to end
-constexpr int kLookMs = 5;
+constexpr int kPollMs = 5;
 
 }  // namespace
 
@@ -57,7 +57,7 @@ void ShardProcesses::AwaitEnd() {
   for (int& pid : pids_) {
     while (pid >= 0 && clock.NowMs() < end) {
       if (Reap(pid)) pid = -1;
-      ::poll(nullptr, 0, pid < 0 ? 0 : kLookMs);
+      ::poll(nullptr, 0, pid < 0 ? 0 : kPollMs);
     }
   }
 }

@@ -8,24 +8,24 @@
 namespace starling::learner {
 namespace {
 
-constexpr std::size_t kSize = 16 * 67;
+constexpr std::size_t kApplierRaceSize = 16 * 67;
 
 class ApplierLockfree : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Ways, ApplierLockfree, testing::Values("lanes", "hogwild"),
                          [](const auto& test) { return std::string(test.param); });
 
 TEST_P(ApplierLockfree, EndsInTheMiddleWithEverythingTakenFinished) {
-  UpdateStream stream(kSize, 8);
+  UpdateStream stream(kApplierRaceSize, 8);
   const std::vector<Capture> expected = stream.Reference();
   for (int round = 0; round < 300; ++round) {
-    wire::SnapshotWriter snapshot("", kSize, 1, kTestTerm);
+    wire::SnapshotWriter snapshot("", kApplierRaceSize, 1, kTestTerm);
     const int threads = 1 + round % 4;
     std::atomic<std::uint64_t> progress{0};
     std::uint64_t taken = 0;
     bool in_order = true;
     {
       const auto applier = MakeApplier(
-          GetParam(), {.threads = threads, .optimizer = stream.spec(), .size = kSize},
+          GetParam(), {.threads = threads, .optimizer = stream.spec(), .size = kApplierRaceSize},
           stream.initial(), {}, snapshot, UpdateStream::Meta(0), [&] { progress.fetch_add(1); });
       in_order = applier->in_order() || threads == 1;
       // As many as fit at this moment, and away.
@@ -39,7 +39,7 @@ TEST_P(ApplierLockfree, EndsInTheMiddleWithEverythingTakenFinished) {
     ASSERT_GE(progress, 1u);
     ASSERT_LE(progress, taken);
     wire::SnapshotReader reader(snapshot);
-    std::vector<float> weights(kSize);
+    std::vector<float> weights(kApplierRaceSize);
     wire::SnapshotMeta meta;
     ASSERT_TRUE(reader.Read(taken, weights, meta));
     if (in_order) {
@@ -49,7 +49,7 @@ TEST_P(ApplierLockfree, EndsInTheMiddleWithEverythingTakenFinished) {
 }
 
 TEST_P(ApplierLockfree, EndsWithoutAnyUpdate) {
-  UpdateStream stream(kSize, 1);
+  UpdateStream stream(kApplierRaceSize, 1);
   for (int round = 0; round < 200; ++round) TestApplier(GetParam(), stream, 1 + round % 4);
 }
 

@@ -16,17 +16,17 @@
 namespace starling::learner {
 namespace {
 
-constexpr std::size_t kLine = 16, kLines = 97, kSize = kLine * kLines;
+constexpr std::size_t kLine = 16, kLines = 97, kHogwildSize = kLine * kLines;
 
 const Capture& Zeros() {
-  static const Capture zeros{std::vector<float>(kSize), {}};
+  static const Capture zeros{std::vector<float>(kHogwildSize), {}};
   return zeros;
 }
 
 // Every update's gradient is ones and its learning rate 1.
 class Ones : public UpdateStream {
  public:
-  explicit Ones(std::uint64_t versions) : UpdateStream(kSize, versions, {.kind = "sgd"}) {
+  explicit Ones(std::uint64_t versions) : UpdateStream(kHogwildSize, versions, {.kind = "sgd"}) {
     for (std::uint64_t v = 1; v <= versions; ++v) {
       at(v).gradients.assign(1, {ones_, 1});
       at(v).lr = at(v).scale = 1;
@@ -34,7 +34,7 @@ class Ones : public UpdateStream {
   }
 
  private:
-  const std::vector<float> ones_ = std::vector<float>(kSize, 1);
+  const std::vector<float> ones_ = std::vector<float>(kHogwildSize, 1);
 };
 
 // How many updates are in the weights, where `version` is completed.
@@ -62,7 +62,7 @@ testing::AssertionResult Holds(const Counted& counted, std::uint64_t version,
 
 TEST(HogwildLockfree, UpdatesOfDifferentLinesLoseNothing) {
   constexpr std::uint64_t kUpdates = 24;
-  std::vector<std::vector<float>> gradients(kUpdates, std::vector<float>(kSize));
+  std::vector<std::vector<float>> gradients(kUpdates, std::vector<float>(kHogwildSize));
   for (std::size_t line = 0; line < kLines; ++line) {
     const std::vector<float> values = RandomFloats(kLine, static_cast<std::uint32_t>(line + 1));
     std::ranges::copy(values, &gradients[line % kUpdates][line * kLine]);
@@ -70,7 +70,7 @@ TEST(HogwildLockfree, UpdatesOfDifferentLinesLoseNothing) {
   // An average of squares is no obstacle: where it is zero it stays so without a gradient, and
   // where it decays the weight stays.
   for (const char* kind : {"sgd", "rmsprop"}) {
-    UpdateStream stream(kSize, kUpdates, {.kind = kind});
+    UpdateStream stream(kHogwildSize, kUpdates, {.kind = kind});
     for (std::uint64_t v = 1; v <= kUpdates; ++v)
       stream.at(v).gradients.assign(1, {gradients[v - 1], 1});
     const Capture expected = stream.Reference().back();
@@ -119,12 +119,12 @@ TEST(HogwildLockfree, EverySnapshotIsOfACompletedVersionAndVersionsNeverGoBack) 
 TEST(HogwildLockfree, ProgressIsSeenToTheLastVersionAndNeverSkipsTheNewestSlot) {
   constexpr std::uint64_t kVersions = 400;
   Ones stream(kVersions);
-  wire::SnapshotWriter snapshot("", kSize, 1, kTestTerm);
+  wire::SnapshotWriter snapshot("", kHogwildSize, 1, kTestTerm);
   std::vector<std::uint64_t> seen;  // by whoever publishes: one at a time
   std::atomic<std::uint64_t> completed{0};
   std::unique_ptr<Applier> hogwild;
   std::atomic<Applier*> made{nullptr};
-  hogwild = MakeApplier("hogwild", {.threads = 4, .optimizer = stream.spec(), .size = kSize},
+  hogwild = MakeApplier("hogwild", {.threads = 4, .optimizer = stream.spec(), .size = kHogwildSize},
                         Zeros().weights, {}, snapshot, UpdateStream::Meta(0), [&] {
                           seen.push_back(made.load()->Completed());
                           std::this_thread::yield();  // the others get ahead
@@ -180,7 +180,7 @@ TEST(HogwildLockfree, UpdatesAndGradientsAreFreeForUseOnceCompleted) {
   TestApplier hogwild("hogwild", stream, 3, &Zeros());
   const std::uint64_t capacity = hogwild->capacity();
   std::vector<Update> updates(capacity);
-  std::vector<std::vector<float>> gradients(capacity, std::vector<float>(kSize));
+  std::vector<std::vector<float>> gradients(capacity, std::vector<float>(kHogwildSize));
   for (std::uint64_t v = 1; v <= kVersions; ++v) {
     if (v > capacity) hogwild.WaitFor(v - capacity);
     Update& update = updates[v % capacity];
