@@ -1,10 +1,11 @@
-# The build without libraries: starling-bare, of a C++20 compiler and, if it is there, the CUDA Toolkit. What
-# an actor is made of (net, games, rollout) from the same sources; bench/bare has stand-ins for the libraries
-# that they use, found by this build alone.
+# The build without libraries: starling-bare, of a C++20 compiler and, if it is there, the CUDA
+# Toolkit. What an actor is made of (net, games, rollout) from the same sources; bench/bare has
+# stand-ins for the libraries that they use, found by this build alone.
 include(cmake/cuda.cmake)
 find_package(Threads REQUIRED)
 
-# From `root`, the .cc files of its folders and of nothing else: starling_bare_glob(OUT net . layers).
+# From `root`, the .cc files of its folders and of nothing else: starling_bare_glob(OUT net .
+# layers).
 function(starling_bare_glob out root)
   foreach(folder ${ARGN})
     file(GLOB found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${root}/${folder}/*.cc)

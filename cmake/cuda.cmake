@@ -2,7 +2,8 @@
 set(STARLING_CUDA AUTO CACHE STRING "Code for GPUs: ON, OFF, or AUTO (if nvcc, 12 or newer, is found)")
 set(STARLING_HAS_CUDA OFF)
 
-# Sets `lacks` if nvcc and the host's compiler do not go together, which CMake would take for an error.
+# Sets `lacks` if nvcc and the host's compiler do not go together, which CMake would take for an
+# error.
 function(starling_try_nvcc lacks)
   if(NOT DEFINED CMAKE_CUDA_HOST_COMPILER)
     set(CMAKE_CUDA_HOST_COMPILER ${CMAKE_CXX_COMPILER} CACHE FILEPATH "What nvcc compiles the host's code with")
