@@ -56,7 +56,7 @@ bool Learner::OnGradient(wire::Envelope envelope, const wire::Message& message,
       received.envelope = std::move(envelope);
       outcome = SpendGrant(gradient, std::move(received), *member);
     } else if (outcome != wire::Outcome::kDuplicate &&
-               pipeline_.judge().Lose(member->slot, gradient.grant)) {
+               pipeline_.judge().RevokeGrant(member->slot, gradient.grant)) {
       granted_ms_.erase(gradient.grant);
     }
   }
@@ -73,7 +73,7 @@ bool Learner::OnGradient(wire::Envelope envelope, const wire::Message& message,
     return false;
   }
   Say(peer, member, wire::Answer{.answers = header.sequence, .outcome = outcome});
-  pipeline_.judge().Retry(member->slot);
+  pipeline_.judge().GrantOrQueue(member->slot);
   return false;
 }
 
@@ -140,7 +140,7 @@ wire::Outcome Learner::SpendGrant(const wire::Gradient& gradient, Received recei
     member.version = base;
   }
   if (arrival == Arrival::kBelowGrant || arrival == Arrival::kFutureVersion) {
-    pipeline_.judge().Lose(member.slot, number);
+    pipeline_.judge().RevokeGrant(member.slot, number);
   }
   if (arrival != Arrival::kNoGrant) granted_ms_.erase(number);
   return OutcomeOf(arrival);

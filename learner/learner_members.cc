@@ -195,7 +195,7 @@ void Learner::SendWeights(const Member& member) {
 void Learner::Remove(std::uint32_t slot, const std::string& why) {
   const Member* member = roster_.Find(slot);
   CHECK(member != nullptr, "slot {}", slot);
-  for (const Grant& grant : pipeline_.judge().Leave(slot)) {
+  for (const Grant& grant : pipeline_.judge().RemoveActor(slot)) {
     const bool sent = granted_ms_.erase(grant.number) == 1;
     if (sent) journal_.Append(LostRecord{slot, grant.number, LostWhy::kDeath});
   }

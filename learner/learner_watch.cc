@@ -70,7 +70,7 @@ void Learner::WatchDeadlines() {
     }
   }
   for (const Grant& grant : late) {
-    pipeline_.judge().Lose(grant.slot, grant.number);
+    pipeline_.judge().RevokeGrant(grant.slot, grant.number);
     granted_ms_.erase(grant.number);
     journal_.Append(LostRecord{grant.slot, grant.number, LostWhy::kDeadline});
     ++counters_.deadlines;

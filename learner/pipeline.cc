@@ -56,7 +56,7 @@ Arrival Pipeline::Hold(std::uint64_t number, Received gradient) {
 
 bool Pipeline::AdvanceOne() {
   if (over() || !MayLaunch()) return false;
-  const auto decided = judge_.Next();
+  const auto decided = judge_.NextUpdate();
   if (decided) Launch(*decided);
   return decided.has_value();
 }

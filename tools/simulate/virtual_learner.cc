@@ -87,7 +87,7 @@ void VirtualLearner::Receive(Pushed pushed) {
     }
     outcome = Spend(pushed, std::move(computed));
   } else {
-    pipeline_.judge().Lose(pushed.slot, pushed.grant);
+    pipeline_.judge().RevokeGrant(pushed.slot, pushed.grant);
   }
   journal_.Append(learner::ArrivalRecord{.slot = pushed.slot,
                                          .incarnation = incarnation_,
@@ -99,7 +99,7 @@ void VirtualLearner::Receive(Pushed pushed) {
                                          .norm = norm});
   if (outcome == wire::Outcome::kNone) return;  // held
   counters_.AddDropped(outcome);
-  pipeline_.judge().Retry(pushed.slot);
+  pipeline_.judge().GrantOrQueue(pushed.slot);
 }
 
 wire::Outcome VirtualLearner::Check(const Computed& computed) const {
@@ -161,7 +161,7 @@ std::vector<learner::Grant> VirtualLearner::TakeGrants() {
 }
 
 void VirtualLearner::Expire(const learner::Grant& grant) {
-  if (!pipeline_.judge().Lose(grant.slot, grant.number)) return;
+  if (!pipeline_.judge().RevokeGrant(grant.slot, grant.number)) return;
   journal_.Append(learner::LostRecord{grant.slot, grant.number, learner::LostWhy::kDeadline});
   ++counters_.deadlines;
 }
