@@ -84,7 +84,7 @@ Learner::Learner(const Config& config, NetBlueprint net, LearnerOptions options,
       layout_(std::move(net.layout)),
       slice_(OwnSlice(config, layout_.size())),
       options_(std::move(options)),
-      term_(start.standing.term),
+      term_(start.state.term),
       session_(NewSession()),
       counters_(std::move(start.counters)),
       roster_(term_),
@@ -92,7 +92,7 @@ Learner::Learner(const Config& config, NetBlueprint net, LearnerOptions options,
                {.seed = config.run.seed, .fingerprint = layout_.fingerprint()},
                start.cut_journal_at),
       metrics_(options_.run_dir / "metrics.jsonl"),
-      board_(config.run.tensorboard, options_.run_dir, start.standing.steps),
+      board_(config.run.tensorboard, options_.run_dir, start.state.steps),
       checkpoints_(options_.run_dir / "checkpoints",
                    static_cast<std::size_t>(config.checkpoint.keep), [this] { bell_.Ring(); },
                    {0, static_cast<std::size_t>(config.learner.shards)}),
@@ -106,7 +106,7 @@ Learner::Learner(const Config& config, NetBlueprint net, LearnerOptions options,
               {.max_elements = slice_.size,
                .silence_ms = static_cast<int>(config_.wire.timeout_s * 1000.0),
                .keys = keys_}),
-      pipeline_(config_, CutOut(start.standing, slice_), snapshot_, journal_, counters_,
+      pipeline_(config_, CutOut(start.state, slice_), snapshot_, journal_, counters_,
                 [this] { bell_.Ring(); }),
       last_checkpoint_(start.checkpoint),
       last_saved_(pipeline_.taken()),
@@ -116,11 +116,11 @@ Learner::Learner(const Config& config, NetBlueprint net, LearnerOptions options,
   if (config.eval.every_steps > 0 && !snapshot_.shared()) {
     LogWarn("the evaluator cannot see the weights: only those at the end are evaluated");
   }
-  journal_.Append(TermRecord{term_, start.standing.version, start.standing.steps});
+  journal_.Append(TermRecord{term_, start.state.version, start.state.steps});
   journal_.Append(EntropyRecord{pipeline_.entropy()});
-  journal_.Append(HashRecord{start.standing.version, HashWeights(start.standing.weights)});
+  journal_.Append(HashRecord{start.state.version, HashWeights(start.state.weights)});
   if (!options_.resume) {
-    SaveCheckpoint({std::move(start.standing), counters_.Save(), journal_.offset()});
+    SaveCheckpoint({std::move(start.state), counters_.Save(), journal_.offset()});
   }
   if (gate_) OpenGate();
   if (config_.learner.shards > 1) OpenShards();

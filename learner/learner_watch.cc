@@ -89,7 +89,7 @@ bool Learner::MustStop() { return options_.abandoned && options_.abandoned(); }
 
 void Learner::SaveCheckpoint(Pipeline::Finished::Checkpoint from, bool last) {
   const auto checkpoint = std::make_shared<Checkpoint>(CheckpointOf(
-      config_, layout_, std::move(from.standing), std::move(from.counters), from.journal_offset));
+      config_, layout_, std::move(from.state), std::move(from.counters), from.journal_offset));
   journal_.Flush();
   newest_saved_ = checkpoint->version;
   if (checkpoint->weights.size() < layout_.size()) {  // the other shards write their parts first

@@ -27,25 +27,25 @@ wire::SnapshotMeta MetaOf(const Config& config, std::uint32_t term, std::uint64_
 
 }  // namespace
 
-Pipeline::Pipeline(const Config& config, Standing standing, wire::SnapshotWriter& snapshot,
+Pipeline::Pipeline(const Config& config, TrainingState state, wire::SnapshotWriter& snapshot,
                    JournalWriter& journal, Counters& counters, std::function<void()> on_progress)
     : config_(config),
-      term_(standing.term),
+      term_(state.term),
       journal_(journal),
       counters_(counters),
-      judge_(RulesOf(config), standing.version),
-      steps_(standing.steps),
-      optimizer_step_(standing.optimizer_step),
-      taken_(standing.version),
-      lr_(LearningRate(config.optimizer, config.run.steps, standing.steps,
+      judge_(RulesOf(config), state.version),
+      steps_(state.steps),
+      optimizer_step_(state.optimizer_step),
+      taken_(state.version),
+      lr_(LearningRate(config.optimizer, config.run.steps, state.steps,
                        static_cast<std::uint64_t>(config.samples_per_gradient()))),
-      entropy_(EntropyCoef(config.loss, config.run.steps, standing.steps)),
+      entropy_(EntropyCoef(config.loss, config.run.steps, state.steps)),
       applier_(MakeApplier(config.learner.apply,
                            {.threads = static_cast<int>(config.learner.threads),
                             .optimizer = MakeOptimizerSpec(config.optimizer),
-                            .size = standing.weights.size()},
-                           standing.weights, standing.state, snapshot,
-                           MetaOf(config, standing.term, standing.version, standing.steps),
+                            .size = state.weights.size()},
+                           state.weights, state.optimizer_state, snapshot,
+                           MetaOf(config, state.term, state.version, state.steps),
                            std::move(on_progress))) {}
 
 Arrival Pipeline::Hold(std::uint64_t number, Received gradient) {
@@ -152,19 +152,19 @@ std::optional<Pipeline::Finished> Pipeline::TakeFinished() {
   Finished finished{
       .version = update.version, .applied = std::move(flight->applied), .checkpoint = std::nullopt};
   if (update.capture) {
-    finished.checkpoint = {.standing = {.term = term_,
+    finished.checkpoint = {.state = {.term = term_,
                                         .version = update.version,
                                         .steps = flight->steps,
                                         .optimizer_step = update.optimizer_step,
                                         .weights = std::move(update.capture->weights),
-                                        .state = std::move(update.capture->state)},
+                                        .optimizer_state = std::move(update.capture->state)},
                            .counters = std::move(flight->counters),
                            .journal_offset = flight->journal_offset};
   }
   return finished;
 }
 
-Standing Pipeline::Settle() {
+TrainingState Pipeline::Settle() {
   CHECK(flights_.empty() && applier_->Idle(), "settled with {} updates under way", flights_.size());
   Capture now = applier_->CaptureNow();
   return {.term = term_,
@@ -172,7 +172,7 @@ Standing Pipeline::Settle() {
           .steps = steps_,
           .optimizer_step = optimizer_step_,
           .weights = std::move(now.weights),
-          .state = std::move(now.state)};
+          .optimizer_state = std::move(now.state)};
 }
 
 }  // namespace starling::learner

@@ -17,7 +17,7 @@
 
 #include "core/config/config.h"
 #include "learner/apply/applier.h"
-#include "learner/apply/standing.h"
+#include "learner/apply/training_state.h"
 #include "learner/counters.h"
 #include "learner/staleness.h"
 #include "learner/storage/journal.h"
@@ -39,7 +39,7 @@ struct Received {
 class Pipeline {
  public:
   // `on_progress` is called by a thread of the applier after a version is finished.
-  Pipeline(const Config& config, Standing standing, wire::SnapshotWriter& snapshot,
+  Pipeline(const Config& config, TrainingState state, wire::SnapshotWriter& snapshot,
            JournalWriter& journal, Counters& counters, std::function<void()> on_progress);
 
   Judge& judge() { return judge_; }
@@ -76,7 +76,7 @@ class Pipeline {
     std::uint64_t version = 0;
     std::vector<Applied> applied;
     struct Checkpoint {
-      Standing standing;
+      TrainingState state;
       std::string
           counters;  // Counters::Save, and bytes in the journal, right after this update was
       std::uint64_t journal_offset = 0;  // decided: later ones may be on their way
@@ -87,7 +87,7 @@ class Pipeline {
   std::optional<Finished> TakeFinished();
 
   // CHECKs that all updates are finished; what is still held stays unapplied.
-  Standing Settle();
+  TrainingState Settle();
 
   std::uint64_t published() const { return applier_->Completed(); }
   std::uint64_t taken() const { return taken_; }  // the last version that TakeFinished told of

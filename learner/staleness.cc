@@ -57,7 +57,7 @@ void Judge::Open() {
 void Judge::Join(std::uint32_t slot) {
   CHECK(std::ranges::none_of(state_.outstanding, [&](const Grant& g) { return g.slot == slot; }),
         "slot {} joins with a live grant", slot);
-  for (std::uint64_t i = 0; i < rules_.in_flight; ++i) Retry(slot);
+  for (std::uint64_t i = 0; i < rules_.in_flight; ++i) GrantOrQueue(slot);
 }
 
 Arrival Judge::Arrive(std::uint32_t slot, std::uint64_t number, std::uint64_t base,

@@ -77,12 +77,12 @@ Shard::Begin Shard::Greet(const Config& config, const net::ParameterLayout& layo
     throw std::runtime_error("the learner's checkpoint holds another net than its configuration");
   }
   const auto shards = static_cast<std::size_t>(config.learner.shards);
-  begin.standing = CutOut({.term = begin.term,
+  begin.state = CutOut({.term = begin.term,
                            .version = whole.version,
                            .steps = whole.steps,
                            .optimizer_step = whole.optimizer_step,
                            .weights = std::move(whole.weights),
-                           .state = std::move(whole.state)},
+                           .optimizer_state = std::move(whole.state)},
                           wire::CutIntoSlices(layout.size(), shards).at(options.shard));
   return begin;
 }
@@ -116,11 +116,11 @@ Shard::Shard(const Config& config, net::ParameterLayout layout, ShardOptions opt
                       {.threads = static_cast<int>(config.learner.threads),
                        .optimizer = MakeOptimizerSpec(config.optimizer),
                        .size = slice_.size},
-                      begin.standing.weights, begin.standing.state, snapshot_,
+                      begin.state.weights, begin.state.optimizer_state, snapshot_,
                       {.term = term_,
-                       .version = begin.standing.version,
-                       .steps = begin.standing.steps,
-                       .entropy = EntropyCoef(config.loss, config.run.steps, begin.standing.steps)},
+                       .version = begin.state.version,
+                       .steps = begin.state.steps,
+                       .entropy = EntropyCoef(config.loss, config.run.steps, begin.state.steps)},
                       [this] { bell_.Ring(); })) {
   if (gate_) gate_->Admit(begin.welcome.local_key, "of this host");
   Say({}, wire::ShardReady{{.endpoint = socket_.endpoint(),
@@ -300,7 +300,7 @@ void Shard::Finish() {
           .steps = update.meta.steps,
           .optimizer_step = update.optimizer_step,
           .weights = std::move(update.capture->weights),
-          .state = std::move(update.capture->state)});
+          .optimizer_state = std::move(update.capture->state)});
   }
   if (done) Say({.version = *done}, wire::ShardApplied{});
 }
@@ -314,14 +314,14 @@ void Shard::SealIfSettled() {
   Save({.term = term_,
         .version = applier_->Completed(),
         .weights = std::move(now.weights),
-        .state = std::move(now.state)});
+        .optimizer_state = std::move(now.state)});
 }
 
 // Counters, steps and journal are shard 0's to note.
-void Shard::Save(Standing standing) {
-  const std::uint64_t version = standing.version;
+void Shard::Save(TrainingState state) {
+  const std::uint64_t version = state.version;
   const auto part =
-      std::make_shared<Checkpoint>(CheckpointOf(config_, layout_, std::move(standing), "{}", 0));
+      std::make_shared<Checkpoint>(CheckpointOf(config_, layout_, std::move(state), "{}", 0));
   if (checkpoints_.Submit(part)) return;
   Say({.version = version}, wire::ShardSaved{"the disk is slower than checkpoint.every_steps"});
 }

@@ -55,7 +55,7 @@ class Shard {
     std::unique_ptr<wire::ClientSocket> learner;
     wire::ShardWelcome welcome;
     std::uint32_t term = 0, session = 0;
-    Standing standing;  // of our slice
+    TrainingState state;  // of our slice
   };
   static Begin Greet(const Config& config, const net::ParameterLayout& layout,
                      const ShardOptions& options);
@@ -75,7 +75,7 @@ class Shard {
   void Apply(std::uint64_t version, const wire::Verdict& verdict);
   void Finish();
   void SealIfSettled();
-  void Save(Standing standing);
+  void Save(TrainingState state);
   void CollectSaved();
   void Beat();
   void Say(const wire::Header& header, const wire::Body& body);

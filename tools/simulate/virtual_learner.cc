@@ -44,7 +44,7 @@ VirtualLearner::VirtualLearner(const Config& config, learner::NetBlueprint net,
     : config_(config),
       layout_(std::move(net.layout)),
       run_dir_(run_dir),
-      term_(start.standing.term),
+      term_(start.state.term),
       roster_(term_),
       journal_(run_dir / "journal",
                {.seed = config.run.seed, .fingerprint = layout_.fingerprint()}),
@@ -52,14 +52,14 @@ VirtualLearner::VirtualLearner(const Config& config, learner::NetBlueprint net,
       board_(config.run.tensorboard, run_dir, 0),
       snapshot_({}, layout_.size(), layout_.fingerprint(), term_),
       reader_(snapshot_),
-      pipeline_(config_, start.standing, snapshot_, journal_, counters_,
+      pipeline_(config_, start.state, snapshot_, journal_, counters_,
                 [this] { applied_.release(); }) {
   first_weights_ = std::make_shared<Weights>(
-      Weights{.version = 0, .entropy = pipeline_.entropy(), .values = start.standing.weights});
+      Weights{.version = 0, .entropy = pipeline_.entropy(), .values = start.state.weights});
   journal_.Append(learner::TermRecord{term_, 0, 0});
   journal_.Append(learner::EntropyRecord{pipeline_.entropy()});
-  journal_.Append(learner::HashRecord{0, learner::HashWeights(start.standing.weights)});
-  SaveCheckpoint({std::move(start.standing), counters_.Save(), journal_.offset()});
+  journal_.Append(learner::HashRecord{0, learner::HashWeights(start.state.weights)});
+  SaveCheckpoint({std::move(start.state), counters_.Save(), journal_.offset()});
 }
 
 void VirtualLearner::JoinAll() {
@@ -190,7 +190,7 @@ std::vector<std::string> VirtualLearner::TakeTroubles() {
 // At once, not in a thread of its own: which checkpoints there are must not depend on the disk.
 void VirtualLearner::SaveCheckpoint(learner::Pipeline::Finished::Checkpoint from) {
   const learner::Checkpoint checkpoint = learner::CheckpointOf(
-      config_, layout_, std::move(from.standing), std::move(from.counters), from.journal_offset);
+      config_, layout_, std::move(from.state), std::move(from.counters), from.journal_offset);
   journal_.Flush();
   try {
     const auto path = learner::WriteCheckpoint(run_dir_ / "checkpoints", checkpoint);
