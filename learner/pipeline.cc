@@ -62,26 +62,26 @@ bool Pipeline::AdvanceOne() {
 }
 
 bool Pipeline::MayLaunch() const {
-  if (flights_.size() >= applier_->capacity()) return false;
-  return applier_->in_order() || std::ranges::all_of(flights_, [&](const auto& flight) {
-           return MayOvertake(config_.staleness.bound, judge_.version() + 1, flight->oldest_base);
+  if (in_flight_.size() >= applier_->capacity()) return false;
+  return applier_->in_order() || std::ranges::all_of(in_flight_, [&](const auto& pending) {
+           return MayOvertake(config_.staleness.bound, judge_.version() + 1, pending->oldest_base);
          });
 }
 
 void Pipeline::Launch(const Judge::Update& decided) {
-  auto flight = std::make_unique<Flight>();
+  auto pending = std::make_unique<InFlightUpdate>();
   std::vector<Contribution> contributions;
   std::uint64_t samples = 0;
   UpdateRecord record{.version = decided.version};
-  flight->oldest_base = decided.version;
+  pending->oldest_base = decided.version;
   for (const HeldGradient& held : decided.gradients) {
     Received& gradient =
-        flight->gradients.emplace_back(std::move(held_.extract(held.ticket).mapped()));
+        pending->gradients.emplace_back(std::move(held_.extract(held.ticket).mapped()));
     const std::uint64_t staleness = decided.version - 1 - gradient.base;
-    flight->oldest_base = std::min(flight->oldest_base, gradient.base);
+    pending->oldest_base = std::min(pending->oldest_base, gradient.base);
     contributions.push_back({.samples = gradient.samples, .staleness = staleness});
     samples += gradient.samples;
-    flight->applied.push_back(
+    pending->applied.push_back(
         {.slot = gradient.slot,
          .incarnation = gradient.incarnation,
          .sequence = gradient.sequence,
@@ -100,9 +100,9 @@ void Pipeline::Launch(const Judge::Update& decided) {
                     static_cast<std::uint64_t>(config_.samples_per_gradient()));
   const std::uint64_t before = std::exchange(steps_, steps_ + samples);
 
-  Update& update = flight->update;
+  Update& update = pending->update;
   update.version = decided.version;
-  for (const Received& gradient : flight->gradients) {
+  for (const Received& gradient : pending->gradients) {
     update.gradients.push_back({.values = gradient.values,
                                 .weight = static_cast<float>(static_cast<double>(gradient.samples) /
                                                              static_cast<double>(samples))});
@@ -117,8 +117,8 @@ void Pipeline::Launch(const Judge::Update& decided) {
                 (checkpoint || over() ||
                  decided.version % static_cast<std::uint64_t>(config_.learner.hash_every) == 0);
   if (checkpoint) {
-    update.capture = std::make_shared<Capture>();
-    flight->counters = counters_.Save();
+    update.capture = std::make_shared<StateCopy>();
+    pending->counters = counters_.Save();
   }
 
   record.steps = steps_;
@@ -126,12 +126,12 @@ void Pipeline::Launch(const Judge::Update& decided) {
   record.scale = update.scale;
   record.entropy = update.meta.entropy;
   journal_.Append(record);
-  flight->steps = steps_;
-  flight->journal_offset = journal_.offset();
+  pending->steps = steps_;
+  pending->journal_offset = journal_.offset();
 
   if (tell_) tell_(record, update, checkpoint);
   CHECK(applier_->Submit(&update), "the applier took no update {}", decided.version);
-  flights_.push_back(std::move(flight));
+  in_flight_.push_back(std::move(pending));
 }
 
 bool Pipeline::CheckpointDue(std::uint64_t before, std::uint64_t after) const {
@@ -140,33 +140,33 @@ bool Pipeline::CheckpointDue(std::uint64_t before, std::uint64_t after) const {
 }
 
 std::optional<Pipeline::Finished> Pipeline::TakeFinished() {
-  if (flights_.empty() ||
-      flights_.front()->update.version > std::min(applier_->Completed(), elsewhere_)) {
+  if (in_flight_.empty() ||
+      in_flight_.front()->update.version > std::min(applier_->Completed(), elsewhere_)) {
     return std::nullopt;
   }
-  const std::unique_ptr<Flight> flight = std::move(flights_.front());
-  flights_.pop_front();
-  Update& update = flight->update;
+  const std::unique_ptr<InFlightUpdate> pending = std::move(in_flight_.front());
+  in_flight_.pop_front();
+  Update& update = pending->update;
   taken_ = update.version;
   if (update.hash) journal_.Append(HashRecord{update.version, update.WeightsHash()});
   Finished finished{
-      .version = update.version, .applied = std::move(flight->applied), .checkpoint = std::nullopt};
+      .version = update.version, .applied = std::move(pending->applied), .checkpoint = std::nullopt};
   if (update.capture) {
     finished.checkpoint = {.state = {.term = term_,
                                         .version = update.version,
-                                        .steps = flight->steps,
+                                        .steps = pending->steps,
                                         .optimizer_step = update.optimizer_step,
                                         .weights = std::move(update.capture->weights),
                                         .optimizer_state = std::move(update.capture->state)},
-                           .counters = std::move(flight->counters),
-                           .journal_offset = flight->journal_offset};
+                           .counters = std::move(pending->counters),
+                           .journal_offset = pending->journal_offset};
   }
   return finished;
 }
 
 TrainingState Pipeline::Settle() {
-  CHECK(flights_.empty() && applier_->Idle(), "settled with {} updates under way", flights_.size());
-  Capture now = applier_->CaptureNow();
+  CHECK(in_flight_.empty() && applier_->Idle(), "settled with {} updates under way", in_flight_.size());
+  StateCopy now = applier_->CaptureNow();
   return {.term = term_,
           .version = applier_->Completed(),
           .steps = steps_,

@@ -92,7 +92,7 @@ class Pipeline {
   std::uint64_t published() const { return applier_->Completed(); }
   std::uint64_t taken() const { return taken_; }  // the last version that TakeFinished told of
   std::uint64_t steps() const { return steps_; }
-  bool idle() const { return flights_.empty(); }  // every update decided is taken back as finished
+  bool idle() const { return in_flight_.empty(); }  // every update decided is taken back as finished
   bool over() const { return steps_ >= config_.run.steps; }
   std::int64_t busy_ns() const { return applier_->BusyNs(); }
   double lr() const { return lr_; }
@@ -100,7 +100,7 @@ class Pipeline {
 
  private:
   // An update on its way; owns the gradients it reads.
-  struct Flight {
+  struct InFlightUpdate {
     Update update;
     std::vector<Received> gradients;
     std::vector<Applied> applied;
@@ -122,7 +122,7 @@ class Pipeline {
   std::uint64_t elsewhere_ = UINT64_MAX;    // finished there; for ever, where there is no elsewhere
   std::map<std::uint64_t, Received> held_;  // by ticket
   std::uint64_t next_ticket_ = 0;
-  std::deque<std::unique_ptr<Flight>> flights_;
+  std::deque<std::unique_ptr<InFlightUpdate>> in_flight_;
   std::unique_ptr<Applier> applier_;  // last: its threads end before what they use
 };
 

@@ -265,16 +265,16 @@ void Shard::HearLearner() {
 }
 
 void Shard::Apply(std::uint64_t version, const wire::Verdict& verdict) {
-  auto flight = std::make_unique<Flight>();
-  Update& update = flight->update;
+  auto pending = std::make_unique<InFlightUpdate>();
+  Update& update = pending->update;
   for (const wire::Verdict::Item& item : verdict.items) {
     const GradientName name{item.slot, item.incarnation, item.gradient};
     auto slice = held_.TakeFirst(name);
     CHECK(slice, "no slice of actor {}'s gradient {}", item.slot, item.gradient);
     Report(name);
-    flight->slices.push_back(*std::move(slice));
+    pending->slices.push_back(*std::move(slice));
     update.gradients.push_back(
-        {.values = flight->slices.back().values, .weight = static_cast<float>(item.weight)});
+        {.values = pending->slices.back().values, .weight = static_cast<float>(item.weight)});
   }
   update.version = version;
   update.lr = verdict.lr;
@@ -282,17 +282,17 @@ void Shard::Apply(std::uint64_t version, const wire::Verdict& verdict) {
   update.optimizer_step = verdict.optimizer_step;
   update.meta = {
       .term = term_, .version = version, .steps = verdict.steps, .entropy = verdict.entropy};
-  if (verdict.checkpoint != 0) update.capture = std::make_shared<Capture>();
+  if (verdict.checkpoint != 0) update.capture = std::make_shared<StateCopy>();
   CHECK(applier_->Submit(&update), "the applier took no update {}", version);
-  flights_.push_back(std::move(flight));
+  in_flight_.push_back(std::move(pending));
 }
 
 void Shard::Finish() {
   std::optional<std::uint64_t> done;
-  while (!flights_.empty() && flights_.front()->update.version <= applier_->Completed()) {
-    const std::unique_ptr<Flight> flight = std::move(flights_.front());
-    flights_.pop_front();
-    Update& update = flight->update;
+  while (!in_flight_.empty() && in_flight_.front()->update.version <= applier_->Completed()) {
+    const std::unique_ptr<InFlightUpdate> pending = std::move(in_flight_.front());
+    in_flight_.pop_front();
+    Update& update = pending->update;
     done = update.version;
     if (!update.capture) continue;
     Save({.term = term_,
@@ -307,9 +307,9 @@ void Shard::Finish() {
 
 // Everything is applied when the learner seals: it has waited for us.
 void Shard::SealIfSettled() {
-  if (!seal_ || !flights_.empty() || checkpoints_.pending() > 0) return;
+  if (!seal_ || !in_flight_.empty() || checkpoints_.pending() > 0) return;
   CHECK(applier_->Completed() == *seal_, "sealed at {}, not {}", applier_->Completed(), *seal_);
-  Capture now = applier_->CaptureNow();
+  StateCopy now = applier_->CaptureNow();
   seal_.reset();
   Save({.term = term_,
         .version = applier_->Completed(),

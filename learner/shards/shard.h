@@ -61,7 +61,7 @@ class Shard {
                      const ShardOptions& options);
   Shard(const Config& config, net::ParameterLayout layout, ShardOptions options, Begin begin);
 
-  struct Flight {
+  struct InFlightUpdate {
     Update update;
     std::vector<HeldSlice> slices;
   };
@@ -98,7 +98,7 @@ class Shard {
   CheckpointWriter checkpoints_;
 
   HeldSlices held_;
-  std::deque<std::unique_ptr<Flight>> flights_;
+  std::deque<std::unique_ptr<InFlightUpdate>> in_flight_;
   std::optional<std::uint64_t> seal_;  // told to, once this version is there
   std::uint64_t said_ = 0;
   std::int64_t beat_ms_ = 0;  // when we last said anything
