@@ -172,7 +172,7 @@ class Learner {
   std::string local_key_;           // public, of the actors of this host
   wire::ServerSocket socket_;
   std::optional<Shards> shards_;
-  std::optional<Assembly> assembly_;  // where there are shards
+  std::optional<GradientAssembler> assembly_;  // where there are shards
   std::optional<wire::BeaconSender> beacon_;
   Pipeline pipeline_;
 

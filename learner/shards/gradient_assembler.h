@@ -24,10 +24,10 @@ struct GradientName {
   friend auto operator<=>(const GradientName&, const GradientName&) = default;
 };
 
-class Assembly {
+class GradientAssembler {
  public:
   // `others`: shards beside the one that the message itself goes to, at least one.
-  explicit Assembly(std::size_t others) : others_(others) {}
+  explicit GradientAssembler(std::size_t others) : others_(others) {}
 
   struct Whole {
     wire::Envelope envelope;
