@@ -22,10 +22,10 @@ struct HeldSlice {
   std::span<const float> values;  // in it
 };
 
-class HeldSlices {
+class PendingSlices {
  public:
   // `most`: of one connection.
-  explicit HeldSlices(std::size_t most) : most_(most) {}
+  explicit PendingSlices(std::size_t most) : most_(most) {}
 
   // Why it is not taken: "duplicate" (its connection has one under this name here) or "too many";
   // "" if it is.

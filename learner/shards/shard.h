@@ -97,7 +97,7 @@ class Shard {
   Bell bell_;
   CheckpointWriter checkpoints_;
 
-  HeldSlices held_;
+  PendingSlices held_;
   std::deque<std::unique_ptr<InFlightUpdate>> in_flight_;
   std::optional<std::uint64_t> seal_;  // told to, once this version is there
   std::uint64_t said_ = 0;
