@@ -160,7 +160,7 @@ class Learner {
   Roster roster_;
   JournalWriter journal_;
   MetricsFile metrics_;
-  Board board_;
+  TensorBoardLog board_;
   Bell bell_;
   CheckpointWriter checkpoints_;
   wire::RunPlace place_;

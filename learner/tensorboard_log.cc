@@ -50,7 +50,7 @@ std::vector<Scalar> ScalarsOf(const Json& status, const Progress& before) {
   return scalars;
 }
 
-Board::Board(bool wanted, const std::filesystem::path& run_dir, std::uint64_t steps)
+TensorBoardLog::TensorBoardLog(bool wanted, const std::filesystem::path& run_dir, std::uint64_t steps)
     : before_{.steps = static_cast<double>(steps)} {
   if (!wanted) return;
   try {
@@ -60,7 +60,7 @@ Board::Board(bool wanted, const std::filesystem::path& run_dir, std::uint64_t st
   }
 }
 
-void Board::Show(const Json& status) {
+void TensorBoardLog::Show(const Json& status) {
   if (!events_) return;
   const Progress before = std::exchange(before_, ProgressOf(status));
   if (before_.steps == before.steps) return;

@@ -23,11 +23,11 @@ struct Progress {
 // `before`; if no time has passed there is none.
 std::vector<Scalar> ScalarsOf(const nlohmann::ordered_json& status, const Progress& before);
 
-class Board {
+class TensorBoardLog {
  public:
   // In run_dir/tensorboard, of a learner that begins at `steps`. What cannot be written, now or later,
   // is said once and training goes on.
-  Board(bool wanted, const std::filesystem::path& run_dir, std::uint64_t steps);
+  TensorBoardLog(bool wanted, const std::filesystem::path& run_dir, std::uint64_t steps);
 
   // Nothing if no step was made since the line before: then there is no new gradient to tell of.
   void Show(const nlohmann::ordered_json& status);

@@ -51,9 +51,9 @@ TEST(Scalars, WhatIsNotKnownYetHasNoPoint) {
 }
 
 // Before the first gradient of a learner its losses are not known, and read 0.
-TEST(Board, ShowsNothingUntilAStepIsMade) {
+TEST(TensorBoardLog, ShowsNothingUntilAStepIsMade) {
   const TempDir dir;
-  Board board(true, dir.path(), 3000);
+  TensorBoardLog board(true, dir.path(), 3000);
   board.Show(kStatus);
   const auto file = std::filesystem::directory_iterator(dir / "tensorboard")->path();
   EXPECT_EQ(std::filesystem::file_size(file), 0u);

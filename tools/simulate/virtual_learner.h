@@ -108,7 +108,7 @@ class VirtualLearner {
   learner::Counters counters_;
   learner::JournalWriter journal_;
   MetricsFile metrics_;
-  learner::Board board_;
+  learner::TensorBoardLog board_;
   wire::SnapshotWriter snapshot_;
   wire::SnapshotReader reader_;
   std::shared_ptr<const Weights> first_weights_;
