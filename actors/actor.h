@@ -1,7 +1,7 @@
 // The actor: newest weights -> unroll -> one gradient -> push, under the learner's grants.
 #pragma once
 
-#include "actors/link.h"
+#include "actors/learner_client.h"
 
 namespace starling::actors {
 
@@ -18,6 +18,6 @@ Config WithOwn(Config config, const OwnSettings& own);
 // learner again as a new incarnation. Returns kRunOver, kStopped, kRefused or kNobody; for the last
 // two, `text` is set to a sentence. Throws UserError if the run's environment or net cannot be
 // built here.
-LinkState RunActor(const LinkOptions& options, std::string& text, const OwnSettings& own = {});
+ClientState RunActor(const ClientOptions& options, std::string& text, const OwnSettings& own = {});
 
 }  // namespace starling::actors

@@ -6,7 +6,7 @@
 namespace starling::actors {
 namespace {
 
-// A shard names its port; where its host is we know from the learner: they are on one.
+// A shard names its port. Its host is the learner's.
 std::string Reach(const std::string& place, const std::string& learner) {
   if (!place.starts_with("tcp://") || !learner.starts_with("tcp://")) return place;
   return learner.substr(0, learner.rfind(':')) + place.substr(place.rfind(':'));
@@ -14,8 +14,10 @@ std::string Reach(const std::string& place, const std::string& learner) {
 
 }  // namespace
 
-ShardLinks::ShardLinks(wire::Context& context, const Where& where)
-    : where_(where), slices_(wire::CutIntoSlices(where.floats, where.places.size() + 1)) {
+ShardLinks::ShardLinks(wire::Context& context, const Where& where, const Clock& clock)
+    : where_(where),
+      slices_(wire::CutIntoSlices(where.floats, where.places.size() + 1)),
+      clock_(clock) {
   for (std::size_t i = 0; i < where.places.size(); ++i) {
     const wire::ShardPlace& place = where.places[i];
     Link link{.endpoint = Reach(place.endpoint, where.learner),

@@ -1,6 +1,7 @@
 #include "learner/pipeline.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "core/check.h"
@@ -48,8 +49,10 @@ Pipeline::Pipeline(const Config& config, TrainingState state, wire::SnapshotWrit
                            MetaOf(config, state.term, state.version, state.steps),
                            std::move(on_progress))) {}
 
-Arrival Pipeline::Hold(std::uint64_t number, Received gradient) {
-  const Arrival verdict = judge_.Arrive(gradient.slot, number, gradient.base, next_ticket_);
+Arrival Pipeline::Hold(Received gradient) {
+  const wire::Header& header = gradient.header;
+  const Arrival verdict =
+      judge_.Arrive(header.slot, gradient.body.grant, header.version, next_ticket_);
   if (verdict == Arrival::kHeld) held_.emplace(next_ticket_++, std::move(gradient));
   return verdict;
 }
@@ -70,42 +73,48 @@ bool Pipeline::MayLaunch() const {
 
 void Pipeline::Launch(const Judge::Update& decided) {
   auto pending = std::make_unique<InFlightUpdate>();
+  UpdateRecord record{.version = decided.version};
+  const bool merged = decided.gradients.size() > 1;
+
+  // 1. Take the held gradients, in the order of their sum, and count their staleness.
   std::vector<Contribution> contributions;
   std::uint64_t samples = 0;
-  UpdateRecord record{.version = decided.version};
   pending->oldest_base = decided.version;
   for (const HeldGradient& held : decided.gradients) {
-    Received& gradient =
+    const Received& gradient =
         pending->gradients.emplace_back(std::move(held_.extract(held.ticket).mapped()));
-    const std::uint64_t staleness = decided.version - 1 - gradient.base;
-    pending->oldest_base = std::min(pending->oldest_base, gradient.base);
-    contributions.push_back({.samples = gradient.samples, .staleness = staleness});
-    samples += gradient.samples;
+    const auto& [slot, incarnation, sequence] =
+        std::tie(gradient.header.slot, gradient.header.incarnation, gradient.header.sequence);
+    const std::uint64_t base = gradient.header.version, staleness = decided.version - 1 - base;
+    pending->oldest_base = std::min(pending->oldest_base, base);
     pending->applied.push_back(
-        {.slot = gradient.slot,
-         .incarnation = gradient.incarnation,
-         .sequence = gradient.sequence,
-         .outcome = decided.gradients.size() > 1 ? wire::Outcome::kMerged : wire::Outcome::kApplied,
+        {.slot = slot,
+         .incarnation = incarnation,
+         .sequence = sequence,
+         .outcome = merged ? wire::Outcome::kMerged : wire::Outcome::kApplied,
          .staleness = staleness});
-    record.items.push_back({gradient.slot, gradient.incarnation, gradient.sequence});
+    contributions.push_back({.samples = gradient.body.samples, .staleness = staleness});
+    record.items.push_back({slot, incarnation, sequence});
+    samples += gradient.body.samples;
     counters_.staleness.Add(staleness);
   }
   ++counters_.updates;
   counters_.applied += decided.gradients.size();
-  if (decided.gradients.size() > 1) counters_.merged += decided.gradients.size();
+  if (merged) counters_.merged += decided.gradients.size();
 
-  // The schedules are read at the samples applied before this update, as its gradients' actors did.
+  // 2. Read the schedules at the samples applied before this update, as the actors of its gradients
+  //    did.
   lr_ = LearningRate(config_.optimizer, config_.run.steps, steps_, samples) *
         LinearScale(config_.optimizer, samples,
                     static_cast<std::uint64_t>(config_.samples_per_gradient()));
   const std::uint64_t before = std::exchange(steps_, steps_ + samples);
 
+  // 3. Describe the update: the mean of its gradients, weighted by their samples.
   Update& update = pending->update;
   update.version = decided.version;
   for (const Received& gradient : pending->gradients) {
-    update.gradients.push_back({.values = gradient.values,
-                                .weight = static_cast<float>(static_cast<double>(gradient.samples) /
-                                                             static_cast<double>(samples))});
+    const double share = static_cast<double>(gradient.body.samples) / static_cast<double>(samples);
+    update.gradients.push_back({.values = gradient.values, .weight = static_cast<float>(share)});
   }
   update.lr = lr_;
   update.scale = DampingScale(config_.staleness, contributions);
@@ -121,6 +130,7 @@ void Pipeline::Launch(const Judge::Update& decided) {
     pending->counters = counters_.Save();
   }
 
+  // 4. Journal the decision before any thread can act on it.
   record.steps = steps_;
   record.lr = update.lr;
   record.scale = update.scale;
@@ -129,14 +139,15 @@ void Pipeline::Launch(const Judge::Update& decided) {
   pending->steps = steps_;
   pending->journal_offset = journal_.offset();
 
-  if (tell_) tell_(record, update, checkpoint);
+  // 5. Hand it to the other processes, then to the applier.
+  if (broadcast_) broadcast_(record, update, checkpoint);
   CHECK(applier_->Submit(&update), "the applier took no update {}", decided.version);
   in_flight_.push_back(std::move(pending));
 }
 
 bool Pipeline::CheckpointDue(std::uint64_t before, std::uint64_t after) const {
   const auto every = static_cast<std::uint64_t>(config_.checkpoint.every_steps);
-  return before / every != after / every && !over();  // the last one is written when all is settled
+  return before / every != after / every && !over();  // the last one follows when all is applied
 }
 
 std::optional<Pipeline::Finished> Pipeline::TakeFinished() {
@@ -149,23 +160,25 @@ std::optional<Pipeline::Finished> Pipeline::TakeFinished() {
   Update& update = pending->update;
   taken_ = update.version;
   if (update.hash) journal_.Append(HashRecord{update.version, update.WeightsHash()});
-  Finished finished{
-      .version = update.version, .applied = std::move(pending->applied), .checkpoint = std::nullopt};
+  Finished finished{.version = update.version,
+                    .applied = std::move(pending->applied),
+                    .checkpoint = std::nullopt};
   if (update.capture) {
     finished.checkpoint = {.state = {.term = term_,
-                                        .version = update.version,
-                                        .steps = pending->steps,
-                                        .optimizer_step = update.optimizer_step,
-                                        .weights = std::move(update.capture->weights),
-                                        .optimizer_state = std::move(update.capture->state)},
+                                     .version = update.version,
+                                     .steps = pending->steps,
+                                     .optimizer_step = update.optimizer_step,
+                                     .weights = std::move(update.capture->weights),
+                                     .optimizer_state = std::move(update.capture->state)},
                            .counters = std::move(pending->counters),
                            .journal_offset = pending->journal_offset};
   }
   return finished;
 }
 
-TrainingState Pipeline::Settle() {
-  CHECK(in_flight_.empty() && applier_->Idle(), "settled with {} updates under way", in_flight_.size());
+TrainingState Pipeline::CaptureNow() {
+  CHECK(in_flight_.empty() && applier_->Idle(), "captured with {} updates in flight",
+        in_flight_.size());
   StateCopy now = applier_->CaptureNow();
   return {.term = term_,
           .version = applier_->Completed(),

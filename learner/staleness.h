@@ -2,12 +2,13 @@
 // bound.
 //
 // It only counts and decides: no clock, no socket, no floats. The learner's network thread tells it
-// what happened (a join, an arrival, a loss) and then asks NextUpdate() until there is nothing left to
-// apply.
+// what happened (a join, an arrival, a loss) and then asks NextUpdate() until there is nothing left
+// to apply.
 //
-// Words: a *grant* (number, version u) allows an actor to compute one gradient on weights of version
-// u or newer; theirs is its *base*. A gradient that arrived under a live grant is *held* until an
-// update takes it. The *staleness* of an applied gradient is (version just before the update) - base.
+// Words: a *grant* (number, version u) allows an actor to compute one gradient on weights of
+// version u or newer; theirs is its *base*. A gradient that arrived under a live grant is *held*
+// until an update takes it. The *staleness* of an applied gradient is (version just before the
+// update) - base.
 //
 // Invariants, after NextUpdate() has returned nothing:
 // - no gradient was ever applied with a staleness over the bound (checked, fatal)

@@ -39,7 +39,8 @@ std::size_t GradientAssembler::waiting(std::uint32_t slot, std::uint32_t incarna
                     waiting_.upper_bound({slot, incarnation, UINT64_MAX})));
 }
 
-std::vector<GradientAssembler::Slice> GradientAssembler::Forget(std::uint32_t slot, std::uint32_t incarnation) {
+std::vector<GradientAssembler::Slice> GradientAssembler::Discard(std::uint32_t slot,
+                                                                 std::uint32_t incarnation) {
   std::vector<Slice> held;
   const auto begin = waiting_.lower_bound({slot, incarnation, 0});
   const auto end = waiting_.upper_bound({slot, incarnation, UINT64_MAX});

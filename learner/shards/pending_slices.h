@@ -1,5 +1,6 @@
-// The slices of gradients that a shard has and about which the learner's first has not decided. Of those
-// that come under one name, from whom ever, one at a time is reported; the others wait for their turn.
+// The slices of gradients that a shard has and about which the learner's first has not decided. Of
+// those that come under one name, from whom ever, one at a time is reported; the others wait for
+// their turn.
 //
 // Thread safety: none; the network thread's.
 #pragma once

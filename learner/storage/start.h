@@ -28,13 +28,13 @@ struct Start {
   std::string checkpoint;  // the one resumed from, relative to the run directory; "" = none
 };
 
-// What a checkpoint of `state` holds, complete with an optimizer that has not begun (zeros). `counters`:
-// Counters::Save when it was decided, `journal_offset` the journal's bytes then.
-Checkpoint CheckpointOf(const Config& config, const net::ParameterLayout& layout, TrainingState state,
-                        std::string counters, std::uint64_t journal_offset);
+// Returns `content` as a checkpoint, with the optimizer's state filled up with zeros if it has not
+// begun.
+Checkpoint CheckpointOf(const Config& config, const net::ParameterLayout& layout,
+                        CheckpointContent content);
 
-// Throws UserError if a learner cannot start like this: to resume there must be a good checkpoint, of
-// this net, optimizer and seed; to begin there must be none. Changes nothing.
+// Throws UserError if a learner cannot start like this: to resume there must be a good checkpoint,
+// of this net, optimizer and seed; to begin there must be none. Changes nothing.
 void CheckStart(const Config& config, const NetBlueprint& net, const std::filesystem::path& run_dir,
                 bool resume);
 

@@ -12,21 +12,22 @@
 
 namespace starling::simulate {
 
-// `simulate` with the times of a run of `config`, from what its learner said of itself at two moments of
-// one term (all of its counters and times so far; the first may be nothing at all):
+// `simulate` with the times of a run of `config`, from what its learner said of itself at two
+// moments of one term (all of its counters and times so far; the first may be nothing at all):
 //   compute_ms   act, gradient and push of its actors, a gradient, less what env.step_ms set
 //   refresh_ms   fetching weights, a gradient
 //   receive_ms   the network thread at work, a gradient
 //   apply_ms, merge_ms   the lanes; only their sum is known, so their ratio stays
-//   network_ms   half of what is left of an actor's wait for its grant; only where an actor waits for
-//                nothing else (unbounded, updates of one gradient, one grant an actor), else as it was
+//   network_ms half of what is left of an actor's wait for its grant; only where an actor waits for
+//                nothing else (unbounded, updates of one gradient, one grant an actor), else as it
+//                was
 // Spread, stragglers and delays stay. Nothing if too few gradients came between the two.
 std::optional<SimulateConfig> TimesBetween(const learner::LearnerStatus& begin,
                                            const learner::LearnerStatus& end, const Config& config,
                                            SimulateConfig simulate);
 
-// The first and the last line of the last term in metrics.jsonl; the first is empty if it is the only
-// one of a run that was never resumed. Nothing if they are not there.
+// The first and the last line of the last term in metrics.jsonl; the first is empty if it is the
+// only one of a run that was never resumed. Nothing if they are not there.
 struct FirstAndLast {
   learner::LearnerStatus first, last;
 };

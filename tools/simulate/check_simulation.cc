@@ -12,7 +12,8 @@ namespace {
 constexpr double kLongestMs =
     24 * 3600e3;  // a way or an unroll: 2^63 ns are a hundred thousand of them
 
-// What an event of the fleet that is simulated cannot be: somebody else's draws, or time that is real.
+// What an event of the fleet that is simulated cannot be: somebody else's draws, or time that is
+// real.
 void RefuseWhatIsElsewhere(const Config& config, std::vector<Contradiction>& found) {
   for (const char* elsewhere : {"gym:", "plugin:"}) {
     if (!config.env.name.starts_with(elsewhere)) continue;

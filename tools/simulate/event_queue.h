@@ -1,8 +1,8 @@
 // Virtual time: what is going to happen, and when. It stands still until the next event is taken.
 //
 // Thread safety: none; one thread.
-// Invariants: time never goes back. Of two events at one time the one that was added first comes first,
-// so what happens depends on nothing but what was added.
+// Invariants: time never goes back. Of two events at one time the one that was added first comes
+// first, so what happens depends on nothing but what was added.
 #pragma once
 
 #include <algorithm>

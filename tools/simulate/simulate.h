@@ -1,5 +1,5 @@
-// `starling simulate`: a fleet of any size in one process, in virtual time. Everything but the time is
-// real; it leaves a run directory like any other (docs/virtual-time.md).
+// `starling simulate`: a fleet of any size in one process, in virtual time. Everything but the time
+// is real; it leaves a run directory like any other (docs/virtual-time.md).
 #pragma once
 
 #include <filesystem>

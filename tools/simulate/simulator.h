@@ -1,11 +1,11 @@
 // A fleet in virtual time: what each actor and the learner do when, as events.
 //
-//   an actor that holds a grant takes the newest weights that have reached it (refresh_ms, nothing if it
-//   has them), computes (a drawn time), and sends its gradient (network_ms, or delayed; an actor's own
-//   never overtake each other); then it begins again if it holds another grant
-//   the learner receives one gradient after the other (receive_ms each), asks the judge after each, and
-//   its lanes apply one update after the other (apply_ms, merge_ms), at most two decided ahead
-//   once an update is applied its weights and the next grants leave (network_ms)
+//   an actor that holds a grant takes the newest weights that have reached it (refresh_ms, nothing
+//   if it has them), computes (a drawn time), and sends its gradient (network_ms, or delayed; an
+//   actor's own never overtake each other); then it begins again if it holds another grant the
+//   learner receives one gradient after the other (receive_ms each), asks the judge after each, and
+//   its lanes apply one update after the other (apply_ms, merge_ms), at most two decided ahead once
+//   an update is applied its weights and the next grants leave (network_ms)
 //
 // Thread safety: none; one thread.
 // Invariant: what happens depends on the configuration alone.
@@ -71,7 +71,7 @@ class Simulator {
   void Report();
 
   const Config config_;
-  const std::int64_t network_ns_, receive_ns_, refresh_ns_, deadline_ns_;
+  const std::int64_t network_ns_, receive_ns_, refresh_ns_;
   VirtualLearner& learner_;
   EventQueue events_;
   std::deque<Actor> actors_;         // by slot

@@ -14,9 +14,10 @@ std::int64_t NsOf(double ms);  // rounded
 // The lanes' time for an update of so many gradients, at least 1.
 std::int64_t ApplyNs(const SimulateConfig& simulate, std::size_t gradients);
 
-// What one life of one actor takes. Its draws depend on (run.seed, slot, incarnation) and on how many
-// went before, not on what any other actor does. Envs with a pace of their own (env.step_ms) keep the
-// one that this actor would draw in a real fleet, beside what it computes; a straggler is slow in both.
+// What one life of one actor takes. Its draws depend on (run.seed, slot, incarnation) and on how
+// many went before, not on what any other actor does. Envs with a pace of their own (env.step_ms)
+// keep the one that this actor would draw in a real fleet, beside what it computes; a straggler is
+// slow in both.
 class ActorTimes {
  public:
   ActorTimes(const Config& config, std::uint32_t slot, std::uint32_t incarnation);

@@ -16,25 +16,21 @@
 #include <thread>
 #include <vector>
 
-#include "actors/rollout.h"
 #include "core/config/config.h"
 #include "core/queue.h"
+#include "wire/protocol.h"
 
 namespace starling::simulate {
 
-// Of one version; whoever computes on it holds it.
 struct Weights {
   std::uint64_t version = 0;
-  double entropy = 0;  // the coefficient that goes with it
+  double entropy = 0;  // coefficient that belongs to them
   std::vector<float> values;
 };
 
 struct Computed {
   std::vector<float> values;  // the gradient
-  double norm = 0;
-  net::LossReport loss;
-  std::uint32_t samples = 0;
-  actors::RolloutEpisodes episodes;
+  wire::Gradient message;     // its description
 };
 
 class Workers {

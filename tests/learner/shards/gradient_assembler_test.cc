@@ -79,10 +79,10 @@ TEST(GradientAssembler, ALifeThatEndsIsForgotten) {
   assembly.Reported({4, 9, 2}, 1, 1.0);   // one has
   assembly.Reported({4, 10, 1}, 1, 1.0);  // of the next life
   EXPECT_EQ(assembly.waiting(4, 9), 2u);
-  EXPECT_THAT(assembly.Forget(4, 9), ElementsAre(GradientAssembler::Slice{{4, 9, 2}, 1}));
+  EXPECT_THAT(assembly.Discard(4, 9), ElementsAre(GradientAssembler::Slice{{4, 9, 2}, 1}));
   EXPECT_EQ(assembly.waiting(4, 9), 0u);
   EXPECT_EQ(assembly.waiting(4, 10), 1u);
-  EXPECT_THAT(assembly.Forget(5, 9), IsEmpty());
+  EXPECT_THAT(assembly.Discard(5, 9), IsEmpty());
 }
 
 }  // namespace
