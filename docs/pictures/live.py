@@ -20,9 +20,9 @@ import tempfile
 import termios
 import time
 
-COLUMNS, ROWS = 100, 30
+COLUMNS, ROWS, SHOWN_ROWS = 100, 30, 25
 CELL_W, CELL_H = 7.2, 15.0  # pixels of a character
-SCREENS, TILES, SECONDS = 50, 100, 12.5  # shown screens and game frames, length of the loop
+SCREENS, TILES, SECONDS = 36, 100, 12.5  # shown screens and game frames, length of the loop
 COLORS = {"31": "#ff7b72", "32": "#56d364", "33": "#e3b341", "36": "#56d4dd", "2": "#7d8590",
           "1": "#ffffff"}
 INK, PAPER = "#d0d7de", "#0d1117"
@@ -98,7 +98,7 @@ def watch(command):
                 continue
         terminal.feed(rest.decode(errors="replace"))
         rest = b""
-        if any("bottleneck" in "".join(c for c, _ in row) for row in terminal.cells):
+        if any(" elapsed" in "".join(c for c, _ in row) for row in terminal.cells):
             screens.append([row[:] for row in terminal.cells])
     if os.waitpid(pid, 0)[1] != 0:
         raise SystemExit("the run failed:\n" + "\n".join(
@@ -106,48 +106,54 @@ def watch(command):
     return screens
 
 
-def shape(char):
+def dots(char):
+    """The dots (column of 2, row of 4) of a braille character, or nothing."""
+    code = ord(char) - 0x2800
+    places = [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (0, 3), (1, 3)]
+    return [place for bit, place in enumerate(places) if 0 < code < 256 and code >> bit & 1]
+
+
+def boxes(char):
     """Rectangles (x, y, w, h in parts of a cell) of a character that fonts draw differently."""
-    code = ord(char)
-    if 0x2800 < code < 0x2900:  # braille: dots of 2 x 4
-        places = [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (0, 3), (1, 3)]
-        return [(0.5 * x + 0.1, 0.25 * y + 0.05, 0.34, 0.17)
-                for bit, (x, y) in enumerate(places) if code - 0x2800 >> bit & 1]
-    if 0x2581 <= code <= 0x2588:  # a bar of eighths from below
-        height = (code - 0x2580) / 8
+    if "\u2581" <= char <= "\u2588":  # a bar of eighths from below
+        height = (ord(char) - 0x2580) / 8
         return [(0, 1 - height, 1, height)]
     lines = {"─": [(0, 0.47, 1, 0.06)], "│": [(0.44, 0, 0.12, 1)], "┃": [(0.35, 0, 0.3, 1)],
              "└": [(0.44, 0, 0.12, 0.53), (0.44, 0.47, 0.56, 0.06)],
-             "┤": [(0.44, 0, 0.12, 1), (0, 0.47, 0.5, 0.06)],
-             "┼": [(0.44, 0, 0.12, 1), (0, 0.47, 1, 0.06)],
-             "░": [(x / 4, y / 8, 0.12, 0.06) for x in range(4) for y in range(8)]}
+             "┤": [(0.44, 0, 0.12, 1), (0, 0.47, 0.5, 0.06)], "░": [(0, 0.3, 1, 0.1),
+                                                                   (0, 0.6, 1, 0.1)]}
     return lines.get(char, [])
 
 
 def draw_row(y, row):
-    """One row as SVG: a text for each word, a path for each colour of drawn characters."""
-    words, paths, x = [], {}, 0
+    """One row as SVG: a text for each word, paths for the characters that are drawn."""
+    words, filled, dotted, x = [], {}, {}, 0
     while x < COLUMNS:
         char, ink = row[x]
         fill = COLORS.get(ink, INK)
-        if shape(char):
-            paths.setdefault(fill, []).append("".join(
-                f"M{(x + a) * CELL_W:.1f} {(y + b) * CELL_H:.1f}h{w * CELL_W:.1f}"
-                f"v{h * CELL_H:.1f}h{-w * CELL_W:.1f}z" for a, b, w, h in shape(char)))
-            x += 1
-            continue
-        end = x
-        while (end < COLUMNS and row[end][1] == ink and row[end][0] != " "
-               and not shape(row[end][0])):
-            end += 1
-        if end > x:
-            word = "".join(c for c, _ in row[x:end])
-            word = word.replace("&", "&amp;").replace("<", "&lt;")
-            words.append(f'<text x="{x * CELL_W:.1f}" y="{(y + 0.76) * CELL_H:.1f}" fill="{fill}" '
-                         f'textLength="{(end - x) * CELL_W:.1f}">{word}</text>')
-        x = max(end, x + 1)
-    drawn = [f'<path fill="{fill}" d="{"".join(d)}"/>' for fill, d in paths.items()]
-    return "".join(words + drawn)
+        end = x + 1
+        if dots(char):
+            dotted.setdefault(fill, []).extend(
+                f"M{(x + (a + 0.5) / 2) * CELL_W:.0f} {(y + (b + 0.5) / 4) * CELL_H:.0f}h0"
+                for a, b in dots(char))
+        elif boxes(char):
+            while end < COLUMNS and row[end] == row[x] and char not in "│┃└┤":
+                end += 1
+            filled.setdefault(fill, []).extend(
+                f"M{(x + a) * CELL_W:.1f} {(y + b) * CELL_H:.1f}h{w * (end - x) * CELL_W:.1f}"
+                f"v{h * CELL_H:.1f}h{-w * (end - x) * CELL_W:.1f}z" for a, b, w, h in boxes(char))
+        elif char != " ":
+            while (end < COLUMNS and row[end][1] == ink and row[end][0] != " "
+                   and not dots(row[end][0]) and not boxes(row[end][0])):
+                end += 1
+            word = "".join(c for c, _ in row[x:end]).replace("&", "&amp;").replace("<", "&lt;")
+            color = "" if fill == INK else f' fill="{fill}"'
+            words.append(f'<text x="{x * CELL_W:.0f}" y="{(y + 0.76) * CELL_H:.0f}"{color} '
+                         f'textLength="{(end - x) * CELL_W:.0f}">{word}</text>')
+        x = end
+    paths = [f'<path fill="{fill}" d="{"".join(d)}"/>' for fill, d in filled.items()]
+    paths += [f'<path class="d" stroke="{fill}" d="{"".join(d)}"/>' for fill, d in dotted.items()]
+    return "".join(words + paths)
 
 
 def shown(first, last, count):
@@ -164,10 +170,17 @@ def shown(first, last, count):
             f'keyTimes="{";".join(f"{t:.4g}" for t in times)}"/>')
 
 
+def cropped(screen):
+    """The rows from the title of the screen to its progress bar."""
+    lines = ["".join(c for c, _ in row) for row in screen]
+    first = next(y for y, line in enumerate(lines) if " elapsed" in line)
+    return screen[first:first + SHOWN_ROWS]
+
+
 def draw_screens(screens):
     """Each row is drawn once for every stretch of time in which it does not change."""
     parts = []
-    for y in range(ROWS):
+    for y in range(SHOWN_ROWS):
         first = 0
         for i in range(1, len(screens) + 1):
             if i < len(screens) and screens[i][y] == screens[first][y]:
@@ -182,9 +195,10 @@ def draw_screens(screens):
 def draw_game(sheet, left, top, size):
     """The contact sheet of `starling record`, moved so that one tile at a time is seen."""
     width, height = struct.unpack(">II", sheet[16:24])
-    side, gap = 10, 8  # tiles in a row, pixels between them
-    tile = (width - (side - 1) * gap) / side
-    places = [(i % side * (tile + gap), i // side * (tile + gap)) for i in range(TILES)]
+    side, gap = 10, 8  # tiles in a row, pixels around each
+    step = (width - gap) // side
+    tile = step - gap
+    places = [(gap + i % side * step, gap + i // side * step) for i in range(TILES)]
 
     def moved(name, values):
         return (f'<animate attributeName="{name}" dur="{SECONDS}s" calcMode="discrete" '
@@ -210,13 +224,14 @@ def main():
         subprocess.run([starling, "record", run, "--out", sheet, "--steps", str(TILES), "--tiles",
                         str(TILES), "--scale", "16", "--seed", "2"], check=True)
         sheet = pathlib.Path(sheet).read_bytes()
-    chosen = [screens[i * (len(screens) - 1) // (SCREENS - 1)] for i in range(SCREENS)]
-    width, height, size, edge = COLUMNS * CELL_W, ROWS * CELL_H, 300, 14
+    chosen = [cropped(screens[i * (len(screens) - 1) // (SCREENS - 1)]) for i in range(SCREENS)]
+    width, height, size, edge = COLUMNS * CELL_W, SHOWN_ROWS * CELL_H, 300, 14
     text = (f'<svg xmlns="http://www.w3.org/2000/svg" '
             f'viewBox="0 0 {width + size + 3 * edge:g} {height + 2 * edge:g}" '
             f'font-family="ui-monospace,Menlo,Consolas,DejaVu Sans Mono,monospace" '
             f'font-size="12">\n<rect width="100%" height="100%" rx="8" fill="{PAPER}"/>\n'
-            f'<g transform="translate({edge} {edge})">\n{draw_screens(chosen)}\n</g>\n'
+            f"<style>.d{{stroke-width:2.4;stroke-linecap:square}}</style>\n"
+            f'<g transform="translate({edge} {edge})" fill="{INK}">\n{draw_screens(chosen)}\n</g>\n'
             f'{draw_game(sheet, width + 2 * edge, edge + (height - size) / 2, size)}\n</svg>\n')
     options.out.write_text(text)
     print(f"{options.out}: {len(text) / 1000:.0f} kB of {len(screens)} screens")
