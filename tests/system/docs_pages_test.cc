@@ -2,6 +2,7 @@
 // say, and docs/troubleshooting.md quotes sentences that the source can print.
 #include <algorithm>
 #include <filesystem>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -80,6 +81,44 @@ TEST(DocsPages, TroubleshootingQuotesSentencesOfTheSource) {
     }
   }
   EXPECT_GE(sentences, 20);
+}
+
+// The cells of a row of a table, without the frame: "| a | b |" has two.
+std::vector<std::string> Cells(const std::string& row) {
+  std::vector<std::string> cells;
+  for (std::size_t at = 1; at < row.size();) {
+    const std::size_t end = std::min(row.find('|', at), row.size());
+    cells.push_back(row.substr(at, end - at));
+    at = end + 1;
+  }
+  return cells;
+}
+
+// The words between `backticks`.
+std::vector<std::string> Quoted(const std::string& text) {
+  std::vector<std::string> words;
+  for (std::size_t at = text.find('`'); at != std::string::npos; at = text.find('`', at)) {
+    const std::size_t end = text.find('`', at + 1);
+    if (end == std::string::npos) break;
+    words.push_back(text.substr(at + 1, end - at - 1));
+    at = end + 1;
+  }
+  return words;
+}
+
+TEST(DocsPages, TheLifeOfAGradientNamesFunctionsThatExist) {
+  std::istringstream page(ReadFile(kRoot / "docs/life-of-a-gradient.md"));
+  int functions = 0;
+  for (std::string line; std::getline(page, line);) {
+    const std::vector<std::string> cells = Cells(line);
+    if (!line.starts_with("|") || cells.size() != 3 || Quoted(cells[2]).size() != 1) continue;
+    const std::string source = ReadFile(kRoot / Quoted(cells[2])[0]);
+    for (const std::string& function : Quoted(cells[1])) {
+      EXPECT_NE(source.find(" " + function + "("), std::string::npos) << line;
+      ++functions;
+    }
+  }
+  EXPECT_GE(functions, 20);
 }
 
 }  // namespace
