@@ -15,8 +15,8 @@ namespace starling::actors {
 namespace {
 
 void UseProcessor(Config& config) {
-  config.actors.backend = "cpu";
-  config.actors.env_device = "auto";
+  config.actors.backend = DeviceChoice::kCpu;
+  config.actors.env_device = DeviceChoice::kAuto;
 }
 
 // With backend "auto", falls back to the processor if no GPU is available.
@@ -29,7 +29,7 @@ std::unique_ptr<Rollout> MakeRollout(Config config, const LearnerLink& link,
     return std::make_unique<Rollout>(config, link.slot(), link.incarnation(), std::move(replica),
                                      std::move(env), beat);
   };
-  if (ParseDevice(config.actors.backend) != DeviceChoice::kAuto) return make();
+  if (config.actors.backend != DeviceChoice::kAuto) return make();
   try {
     if (UsesGpu(config)) {
       beat();  // the driver may take long to start
@@ -61,7 +61,7 @@ void Train(LearnerLink& link, Rollout& rollout, const ActorsConfig& actors) {
 void RunIncarnation(LearnerLink& link, const OwnSettings& own) {
   const Config config = WithOwn(link.config(), own);
   const bool first_life = (link.incarnation() & 0xffff) == 0;
-  bool had_gpu = !first_life && ParseDevice(config.actors.backend) != DeviceChoice::kCpu;
+  bool had_gpu = !first_life && config.actors.backend != DeviceChoice::kCpu;
   try {
     const auto rollout = MakeRollout(config, link, [&link] { link.Beat(); });
     had_gpu = rollout->on_gpu();
@@ -77,8 +77,8 @@ void RunIncarnation(LearnerLink& link, const OwnSettings& own) {
 
 Config WithOwn(Config config, const OwnSettings& own) {
   // Games on a GPU need a net there.
-  if (ParseDevice(own.backend) == DeviceChoice::kCpu) UseProcessor(config);
-  if (!own.backend.empty()) config.actors.backend = own.backend;
+  if (own.backend == DeviceChoice::kCpu) UseProcessor(config);
+  if (own.backend) config.actors.backend = *own.backend;
   if (own.envs == 0) return config;
   config.actors.envs_per_actor = own.envs;
   if (config.samples_per_gradient() > kMostSamples) {

@@ -8,7 +8,7 @@
 namespace starling::actors {
 
 net::ModelSpec ModelSpecOf(const Config& config, const envs::EnvSpec& env) {
-  return {.kind = net::ParseNetKind(config.net.kind),
+  return {.kind = config.net.kind,
           .hidden = config.net.hidden,
           .height = env.height,
           .width = env.width,
@@ -108,9 +108,10 @@ RolloutGradient Rollout::Run(double entropy, std::span<float> gradient) {
 }
 
 void Rollout::Send(double entropy) {
-  loss_weights_.host.span()[0] = {.value_coef = config_.loss.value_coef,
-                                  .entropy = entropy,
-                                  .scale = config_.loss.reduction == "sum" ? unroll_ : 1.0};
+  loss_weights_.host.span()[0] = {
+      .value_coef = config_.loss.value_coef,
+      .entropy = entropy,
+      .scale = config_.loss.reduction == LossReduction::kSum ? unroll_ : 1.0};
   Write<float>(memory_, weights_.span(), weights_.host.span());
   Write<net::LossWeights>(memory_, loss_weights_.span(), loss_weights_.host.span());
 }

@@ -66,13 +66,13 @@ ActorCase Breakout(const std::string& key, const std::string& what, int envs, in
 }
 
 std::vector<ActorCase> Breakouts(const std::string& key, const std::string& what,
-                                 const std::string& env_device, bool quick) {
+                                 DeviceChoice env_device, bool quick) {
   std::vector<ActorCase> cases;
   for (const int envs : {1024, 4096, 16384}) {
     for (const int unroll : {8, 32}) {
       if (quick && (envs > 1024 || unroll > 8)) continue;
       cases.push_back(Breakout(key, what, envs, unroll));
-      cases.back().config.actors.backend = "cuda";
+      cases.back().config.actors.backend = DeviceChoice::kCuda;
       cases.back().config.actors.env_device = env_device;
     }
   }
@@ -111,7 +111,7 @@ Config MinatarConfig() {
   config.env.name = "minatar/breakout";
   config.actors.envs_per_actor = 32;
   config.actors.unroll = 5;
-  config.net.kind = "minatar";
+  config.net.kind = NetKind::kMinatar;
   config.net.hidden = {128};
   config.loss.gamma = 0.97;
   config.loss.gae_lambda = 0.8;
@@ -121,11 +121,11 @@ Config MinatarConfig() {
 }
 
 std::vector<ActorCase> CasesOnGpu(bool quick) {
-  return Breakouts("gpu", "games on the GPU", "cuda", quick);
+  return Breakouts("gpu", "games on the GPU", DeviceChoice::kCuda, quick);
 }
 
 std::vector<ActorCase> CasesStaged(bool quick) {
-  return Breakouts("staged", "net on the GPU, games on one core", "cpu", quick);
+  return Breakouts("staged", "net on the GPU, games on one core", DeviceChoice::kCpu, quick);
 }
 
 ActorCase CaseOnProcessor() { return Breakout("cpu", "net and games on one core", 64, 5); }

@@ -67,7 +67,8 @@ Timing TimeCopy(std::size_t weights, int floats_moved, double seconds) {
 }
 
 learner::OptimizerSpec SpecOf(bool inside) {
-  return learner::MakeOptimizerSpec({.epsilon_place = inside ? "inside" : "outside"});
+  return learner::MakeOptimizerSpec(
+      {.epsilon_place = inside ? EpsilonPlace::kInside : EpsilonPlace::kOutside});
 }
 
 Timing TimeLoop(std::size_t weights, bool inside, double seconds) {

@@ -161,7 +161,7 @@ Json ProductsJson(const ProductTimes& times) {
 }
 
 // "How much is in products" is timed, not profiled: bench/net_products.h says what and how.
-void AddProducts(const Site& site, const char* name, net::Precision precision, double wanted,
+void AddProducts(const Site& site, const char* name, Precision precision, double wanted,
                  Figures& figures) {
   const int envs = site.quick ? 8 : 256, steps = site.quick ? 2 : 8;
   Row empty{.what =
@@ -252,8 +252,8 @@ Result MeasureGpu(const Site& site) {
   figures.AddDetails(found.gpus.empty() ? "GPU: " + found.why_none + ".\n\n"
                                         : NameOf(found.gpus[0]) + ".\n\n");
   AddActors(site, figures);
-  AddProducts(site, "f32", net::Precision::kF32, kWantedInProducts, figures);
-  AddProducts(site, "tf32", net::Precision::kTf32, 0, figures);
+  AddProducts(site, "f32", Precision::kF32, kWantedInProducts, figures);
+  AddProducts(site, "tf32", Precision::kTf32, 0, figures);
   AddTraining(site, figures);
   return figures.Take();
 }

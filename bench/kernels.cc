@@ -42,7 +42,7 @@ class NetBench {
         envs_(envs),
         unroll_(unroll),
         env_(envs::MakeVecEnv(config_.env, envs, {.seed = 1})),
-        backend_(actors::PrecisionOf(config_)),
+        backend_(config_.net.precision),
         model_(net::MakeModel<float>(actors::ModelSpecOf(config_, env_->spec()), backend_,
                                      {.envs = envs, .steps = unroll})),
         weights_(net::InitialParameters(model_->layout(), 1)),
@@ -243,7 +243,7 @@ void MeasureBf16(const Net& net, double seconds, Result& result, nlohmann::order
   constexpr int kTurns = 4;
   const Config f32 = LoadConfig(net.config);
   Config bf16 = f32;
-  bf16.net.precision = "bf16";
+  bf16.net.precision = Precision::kBf16;
   if (!fleet::CheckConfig(bf16).empty()) {
     result.rows.push_back({.what = fmt::format("{} net in bf16", net.name),
                            .measured = "not measured: this processor has no bf16 products"});

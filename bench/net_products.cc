@@ -231,7 +231,7 @@ ProductTimes MeasureProducts(Backend<float>& backend, const net::ModelSpec& spec
 }
 
 net::ModelSpec AtariSpec() {
-  return {.kind = net::NetKind::kAtari,
+  return {.kind = NetKind::kAtari,
           .hidden = {256},
           .height = 84,
           .width = 84,

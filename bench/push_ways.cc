@@ -21,7 +21,7 @@ namespace {
 // An applier behind a thread that alone talks to it.
 class Dispatched : public PushWay {
  public:
-  Dispatched(std::string_view apply, const Config& config, std::span<const float> weights,
+  Dispatched(ApplyMode apply, const Config& config, std::span<const float> weights,
              std::size_t pushers)
       : PushWay(weights.size()),
         schedule_(config),
@@ -132,8 +132,9 @@ void Schedule::Stamp(learner::Update& update, std::span<const float> gradient,
 
 std::unique_ptr<PushWay> MakePushWay(std::string_view way, const Config& config,
                                      std::span<const float> weights, std::size_t pushers) {
-  if (way == "mutex") return std::make_unique<MutexApply>(config, weights);
-  return std::make_unique<Dispatched>(way, config, weights, pushers);
+  const std::optional<ApplyMode> mode = FindWord<ApplyMode>(way);
+  if (!mode) return std::make_unique<MutexApply>(config, weights);
+  return std::make_unique<Dispatched>(*mode, config, weights, pushers);
 }
 
 }  // namespace starling::bench

@@ -20,7 +20,7 @@ struct OpCall {
 
 class WatchedBackend final : public net::Backend<float> {
  public:
-  explicit WatchedBackend(net::Precision precision = net::Precision::kF32)
+  explicit WatchedBackend(Precision precision = Precision::kF32)
       : inner_(net::MakeCpuBackend(precision)) {}
   const char* name() const override { return inner_->name(); }
   void HoldWeights(bool held) override { inner_->HoldWeights(held); }

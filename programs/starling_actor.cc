@@ -177,8 +177,12 @@ int main(int argc, char** argv) {
   app.add_option("--connect-timeout", options.connect_timeout_s, "seconds to wait for a learner")
       ->check(CLI::PositiveNumber);
   app.add_option("--runtime-dir", options.runtime_dir, "as wire.runtime_dir of the learner");
-  app.add_option("--backend", options.own.backend,
-                 "cpu, cuda or auto: what this actor computes on, whatever the run's say")
+  app.add_option_function<std::string>(
+         "--backend",
+         [&options](const std::string& word) {
+           options.own.backend = FindWord<DeviceChoice>(word);
+         },
+         "cpu, cuda or auto: what this actor computes on, whatever the run's say")
       ->check(CLI::IsMember({"cpu", "cuda", "auto"}));
   auto* envs = app.add_option("--envs", options.own.envs,
                               "environments that this actor plays, whatever the run's "

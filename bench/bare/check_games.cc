@@ -143,7 +143,7 @@ void Check(Report& report, const EnvConfig& config, bool quick) {
   const int num_envs = quick ? 37 : large ? 101 : 1003;  // no multiple of anything
   const int steps = quick ? 64 : 1024;
   const std::string name = fmt::format("games: {}, {} actions, {} envs x {} steps", config.name,
-                                       config.action_set, num_envs, steps);
+                                       NameOf(config.action_set), num_envs, steps);
   report.Check(name, [&]() -> Verdict {
     Pair pair(config, num_envs);
     const std::string differs = pair.Play(steps);
@@ -161,7 +161,7 @@ void CheckGames(Report& report, bool quick) {
   for (const std::string& name : envs::EnvNames()) {
     EnvConfig full, minimal;
     full.name = minimal.name = name;
-    minimal.action_set = "minimal";
+    minimal.action_set = ActionSet::kMinimal;
     Check(report, full, quick);
     if (envs::SpecOf(minimal).num_actions < envs::SpecOf(full).num_actions) {
       Check(report, minimal, quick);

@@ -35,8 +35,8 @@ struct Case {
 
 Config Small(int envs, int unroll) {
   Config config = bench::MinatarConfig();
-  config.actors.backend = "cuda";
-  config.actors.env_device = "cuda";
+  config.actors.backend = DeviceChoice::kCuda;
+  config.actors.env_device = DeviceChoice::kCuda;
   config.actors.envs_per_actor = envs;
   config.actors.unroll = unroll;
   config.optimizer.clip_norm = 0.5;
@@ -52,17 +52,18 @@ std::vector<Case> Cases(bool quick) {
     return cases.back().config;
   };
   add("the MinAtar net", Small(envs, unroll));
-  add("the MinAtar net, games on the host", Small(envs, unroll)).actors.env_device = "cpu";
+  add("the MinAtar net, games on the host", Small(envs, unroll)).actors.env_device =
+      DeviceChoice::kCpu;
 
   Config& memory = add("lstm and layer norm", Small(envs, unroll));
   memory.env.name = "memory/recall";
   memory.env.sticky_actions = 0;
-  memory.net.kind = "layers";
+  memory.net.kind = NetKind::kLayers;
   memory.net.layers = {"linear 32", "layer_norm", "tanh", "lstm 24", "linear 20", "relu"};
 
   Config& conv = add("layer norm over a convolution", Small(envs, unroll));
-  conv.env.action_set = "minimal";
-  conv.net.kind = "layers";
+  conv.env.action_set = ActionSet::kMinimal;
+  conv.net.kind = NetKind::kLayers;
   conv.net.layers = {"conv 16 3x3", "layer_norm", "relu", "linear 64", "relu", "lstm 32"};
 
   Config& longer = add("longer than is recorded", Small(quick ? 1 : 4, 520));
@@ -71,22 +72,22 @@ std::vector<Case> Cases(bool quick) {
   Config& cut = add("episodes that a time limit cuts", Small(envs, unroll));
   cut.env.name = "dummy";
   cut.env.time_limit = 2;
-  cut.actors.env_device = "cpu";
-  cut.net.kind = "mlp";
+  cut.actors.env_device = DeviceChoice::kCpu;
+  cut.net.kind = NetKind::kMlp;
 
   Config& pixels = add("pixels and the Atari net", Small(quick ? 2 : 5, quick ? 2 : 5));
   pixels.env.name = "arcade/pong";
   pixels.env.pixels = true;
   pixels.env.stack = 4;
-  pixels.actors.env_device = "cpu";
-  pixels.net.kind = "atari";
+  pixels.actors.env_device = DeviceChoice::kCpu;
+  pixels.net.kind = NetKind::kAtari;
   pixels.net.hidden = {256};
   return cases;
 }
 
 Config OnHost(Config config) {
-  config.actors.backend = config.actors.env_device = "cpu";
-  config.net.precision = "f32";
+  config.actors.backend = config.actors.env_device = DeviceChoice::kCpu;
+  config.net.precision = Precision::kF32;
   return config;
 }
 
@@ -199,13 +200,13 @@ void CheckOnGpu(Report& report, bool quick) {
     report.Check("rollout: 1024 envs x 16 steps, twice", [] { return Twice(Small(1024, 16)); });
   // Rounded products move an action's border by more: one unroll, whose states hardly differ.
   const struct {
-    const char* precision;
+    Precision precision;
     double tolerance;
-  } rounded[] = {{"tf32", 2e-2}, {"bf16", 1e-1}};
+  } rounded[] = {{Precision::kTf32, 2e-2}, {Precision::kBf16, 1e-1}};
   for (const auto& [precision, tolerance] : rounded) {
     Config config = Small(quick ? 9 : 67, quick ? 3 : 8);
     config.net.precision = precision;
-    report.Check(fmt::format("rollout: {}, beside the reference in f32", precision),
+    report.Check(fmt::format("rollout: {}, beside the reference in f32", NameOf(precision)),
                  [&, most = tolerance] { return Beside(config, 1, most); });
   }
 }

@@ -76,7 +76,7 @@ void Measure(const std::vector<ActorCase>& cases, double seconds, Object& json) 
   if (best != nullptr && cases.size() > 1) Say(fmt::format("  the best: {}", best->what));
 }
 
-void MeasureProducts(const char* name, net::Precision precision, double seconds, bool quick,
+void MeasureProducts(const char* name, Precision precision, double seconds, bool quick,
                      Object& json) {
   const int envs = quick ? 8 : 256, steps = quick ? 2 : 8;
   const std::string what = fmt::format(
@@ -116,9 +116,9 @@ std::string MeasureSpeed(double seconds, bool quick) {
   } else {
     json.Add("gpu", Quoted(found.gpus[0].name));
     Measure(bench::CasesOnGpu(quick), seconds, json);
-    MeasureProducts("f32", net::Precision::kF32, seconds, quick, json);
-    MeasureProducts("tf32", net::Precision::kTf32, seconds, quick, json);
-    MeasureProducts("bf16", net::Precision::kBf16, seconds, quick, json);
+    MeasureProducts("f32", Precision::kF32, seconds, quick, json);
+    MeasureProducts("tf32", Precision::kTf32, seconds, quick, json);
+    MeasureProducts("bf16", Precision::kBf16, seconds, quick, json);
     Measure(bench::CasesStaged(quick), seconds, json);
   }
   Say("on the processor, by the plain loops of the reference:");

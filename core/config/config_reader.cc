@@ -58,9 +58,20 @@ struct Assign {
   std::string operator()(MemberOf<std::string> member) const {
     const auto text = node.value_exact<std::string>();
     if (!text) return WrongType();
-    if (const auto* words = std::get_if<WordRule>(&key.rule)) return Word(member, *text, *words);
     if (!std::get<TextRule>(key.rule).valid(*text)) return NotAllowed();
     member(config) = *text;
+    return "";
+  }
+  std::string operator()(WordMember member) const {
+    const auto word = node.value_exact<std::string>();
+    if (!word) return WrongType();
+    const auto& rule = std::get<WordRule>(key.rule);
+    if (std::ranges::count(rule.later, *word) > 0) {
+      return fmt::format("{} = \"{}\" is not built yet; use {}", key.name(), *word, Allowed(rule));
+    }
+    const auto found = std::ranges::find(rule.words, *word);
+    if (found == rule.words.end()) return NotAllowed(DidYouMean(*word, rule.words));
+    member.set(config, static_cast<std::size_t>(found - rule.words.begin()));
     return "";
   }
   std::string operator()(MemberOf<bool> member) const {
@@ -129,17 +140,6 @@ struct Assign {
     member(config) = std::move(values);
     return "";
   }
-  std::string Word(MemberOf<std::string> member, const std::string& word,
-                   const WordRule& rule) const {
-    if (std::ranges::count(rule.later, word) > 0) {
-      return fmt::format("{} = \"{}\" is not built yet; use {}", key.name(), word, Allowed(rule));
-    }
-    if (std::ranges::count(rule.words, word) == 0) {
-      return NotAllowed(DidYouMean(word, rule.words));
-    }
-    member(config) = word;
-    return "";
-  }
 
   std::string WrongType() const {
     return fmt::format("{} = {} is {}; allowed: {}", key.name(), Shown(node), TypeOf(node),
@@ -194,10 +194,7 @@ struct CanBeWritten {
   bool operator()(MemberOf<std::vector<std::string>> member) const {
     return std::ranges::all_of(member(config), IsUtf8);
   }
-  template <class T>
-  bool operator()(MemberOf<T>) const {
-    return true;
-  }
+  bool operator()(const auto&) const { return true; }
 };
 
 }  // namespace

@@ -24,10 +24,12 @@ TEST(WithOwn, ItsOwnEnvs) {
 }
 
 TEST(WithOwn, ItsOwnBackend) {
-  EXPECT_EQ(WithOwn(RunsConfig(), {.backend = "cuda"}).actors.backend, "cuda");
+  EXPECT_EQ(WithOwn(RunsConfig(), {.backend = DeviceChoice::kCuda}).actors.backend,
+            DeviceChoice::kCuda);
   Config gpu = RunsConfig();
-  gpu.actors.backend = gpu.actors.env_device = "cuda";
-  EXPECT_EQ(WithOwn(gpu, {.backend = "cpu"}), RunsConfig()) << "games on a GPU need a net there";
+  gpu.actors.backend = gpu.actors.env_device = DeviceChoice::kCuda;
+  EXPECT_EQ(WithOwn(gpu, {.backend = DeviceChoice::kCpu}), RunsConfig())
+      << "games on a GPU need a net there";
 }
 
 TEST(WithOwn, NoMoreSamplesThanAGradientMayHave) {

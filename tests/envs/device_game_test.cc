@@ -113,8 +113,8 @@ struct Pair {
 };
 
 void ExpectTheSamePlay(const EnvConfig& config, int num_envs, Gpu& gpu, Make make) {
-  SCOPED_TRACE(fmt::format("{}, {} actions, sticky {}, ramping {}", config.name, config.action_set,
-                           config.sticky_actions, config.ramping));
+  SCOPED_TRACE(fmt::format("{}, {} actions, sticky {}, ramping {}", config.name,
+                           NameOf(config.action_set), config.sticky_actions, config.ramping));
   Pair pair(config, num_envs, gpu, make);
   EXPECT_EQ(pair.there.env->spec().action_names, pair.here->spec().action_names);
   ASSERT_TRUE(SameBits(pair.there.seen, pair.seen)) << "the first picture";
@@ -133,7 +133,7 @@ void ExpectTheSamePlay(const EnvConfig& config, int num_envs, Gpu& gpu, Make mak
 
 std::vector<EnvConfig> AllWays(const std::string& name) {
   std::vector<EnvConfig> all;
-  for (const char* actions : {"full", "minimal"}) {
+  for (const ActionSet actions : {ActionSet::kFull, ActionSet::kMinimal}) {
     for (const double sticky : {-1.0, 0.0, 0.6}) {
       all.push_back({.name = name, .sticky_actions = sticky, .action_set = actions});
       if (!Ramps(name)) continue;
@@ -166,7 +166,7 @@ TEST_P(EveryGame, PlaysOnAGpuAsOnTheHost) {
 TEST_P(EveryGame, CanBeMadeOnAGpu) {
   if (!BuiltWithCuda()) GTEST_SKIP() << FindGpus().why_none;
   FakeGpu gpu;
-  const EnvConfig config{.name = GetParam(), .action_set = "minimal"};
+  const EnvConfig config{.name = GetParam(), .action_set = ActionSet::kMinimal};
   const auto env = MakeGpuEnv(config, 4, kSeed, 5, gpu);
   EXPECT_EQ(env->size(), 4);
   EXPECT_EQ(env->spec().name, GetParam());
@@ -196,8 +196,8 @@ TEST(DeviceGame, AResetAbandonsEpisodesAndKeepsThoseThatEnded) {
 
 TEST(DeviceGame, AnActionOutOfRangeIsPlayedAsTheNearest) {
   FakeGpu gpu;
-  Pair pair({.name = "minatar/breakout", .sticky_actions = 0, .action_set = "minimal"}, 2, gpu,
-            MakeOnLoops<MinatarBreakout>);
+  Pair pair({.name = "minatar/breakout", .sticky_actions = 0, .action_set = ActionSet::kMinimal}, 2,
+            gpu, MakeOnLoops<MinatarBreakout>);
   for (int step = 0; step < 4; ++step) {
     pair.there.actions.span()[0] = -1;
     pair.there.actions.span()[1] = 3;

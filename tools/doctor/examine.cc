@@ -11,7 +11,7 @@
 namespace starling::doctor {
 namespace {
 
-std::shared_ptr<net::Backend<float>> OnGpu(int index, net::Precision precision) {
+std::shared_ptr<net::Backend<float>> OnGpu(int index, Precision precision) {
   const std::shared_ptr<Gpu> gpu = OpenGpu(index);
   std::unique_ptr<net::Backend<float>> backend = net::MakeCudaBackend(*gpu, precision);
   // The GPU outlives what runs on it.
@@ -49,7 +49,6 @@ std::vector<OpRow> ExamineOne(const Contender& contender) {
 }  // namespace
 
 std::vector<Contender> Contenders(const Machine& machine) {
-  using net::Precision;
   std::vector<Contender> contenders;
   const auto add_cpu = [&](const char* name, Precision precision) {
     contenders.push_back(

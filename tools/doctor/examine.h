@@ -16,7 +16,7 @@ namespace starling::doctor {
 struct Contender {
   std::string name;    // "cpu bf16"
   std::string device;  // what it runs on; those of one device take turns
-  net::Precision precision = net::Precision::kF32;
+  Precision precision = Precision::kF32;
   std::function<std::shared_ptr<net::Backend<float>>()> make;
 };
 

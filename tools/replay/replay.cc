@@ -28,7 +28,7 @@ Config ConfigOf(const std::filesystem::path& run_dir) {
     throw UserError(run_dir.string() + " is no run directory: it has no config.toml");
   }
   Config config = LoadConfig(path);
-  if (config.learner.apply == "hogwild") {
+  if (config.learner.apply == ApplyMode::kHogwild) {
     throw UserError(
         fmt::format("{} cannot be replayed: its weights were applied by learner.apply = "
                     "\"hogwild\", whose threads write over each other, and no journal tells "

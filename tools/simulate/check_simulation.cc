@@ -21,22 +21,22 @@ void RefuseWhatIsElsewhere(const Config& config, std::vector<Contradiction>& fou
                                  "Starling's; only bundled envs can",
                                  config.env.name)});
   }
-  if (config.actors.backend == "cuda") {
+  if (config.actors.backend == DeviceChoice::kCuda) {
     found.push_back({{"actors.backend"},
                      "actors.backend = \"cuda\" cannot be simulated: all actors of a simulation "
                      "share this machine's cores; leave it out or set it to \"cpu\""});
   }
-  if (config.actors.env_device == "cuda") {
+  if (config.actors.env_device == DeviceChoice::kCuda) {
     found.push_back({{"actors.env_device"},
                      "actors.env_device = \"cuda\" cannot be simulated: leave it out or set it to "
                      "\"cpu\""});
   }
-  if (config.net.precision == "tf32") {
+  if (config.net.precision == Precision::kTf32) {
     found.push_back({{"net.precision"},
                      "net.precision = \"tf32\" cannot be simulated: only GPUs multiply it, and a "
                      "simulation computes on the processor; use \"f32\""});
   }
-  if (config.learner.apply == "hogwild") {
+  if (config.learner.apply == ApplyMode::kHogwild) {
     found.push_back({{"learner.apply"},
                      "learner.apply = \"hogwild\" cannot be simulated: which writes overlap is "
                      "the processor's; leave it out or set it to \"lanes\""});
@@ -119,8 +119,8 @@ std::vector<Contradiction> CheckSimulation(const Config& config) {
 }
 
 void SettleSimulation(Config& config) {
-  config.actors.backend = "cpu";
-  config.actors.env_device = "auto";
+  config.actors.backend = DeviceChoice::kCpu;
+  config.actors.env_device = DeviceChoice::kAuto;
   config.learner.shards = 1;
   for (std::string WireConfig::*const of_a_network :
        {&WireConfig::secret, &WireConfig::allowed, &WireConfig::address}) {

@@ -47,7 +47,7 @@ Machine Complete() {
 }
 
 Contender Broken(const std::string& name, const std::string& op, Fault fault) {
-  return {.name = name, .device = name, .precision = net::Precision::kF32, .make = [=] {
+  return {.name = name, .device = name, .precision = Precision::kF32, .make = [=] {
             return std::make_shared<BrokenBackend>(op, fault);
           }};
 }
