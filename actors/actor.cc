@@ -81,11 +81,11 @@ Config WithOwn(Config config, const OwnSettings& own) {
   if (own.backend) config.actors.backend = *own.backend;
   if (own.envs == 0) return config;
   config.actors.envs_per_actor = own.envs;
-  if (config.samples_per_gradient() > kMostSamples) {
+  if (config.samples_per_gradient() > kMaxSamples) {
     throw UserError(
         fmt::format("--envs {} contradicts actors.unroll = {} of the run: their product, the "
                     "samples of one gradient, may be at most {}",
-                    own.envs, config.actors.unroll, kMostSamples));
+                    own.envs, config.actors.unroll, kMaxSamples));
   }
   return config;
 }

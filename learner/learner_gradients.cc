@@ -104,7 +104,7 @@ wire::Outcome Learner::CheckGradient(const wire::Message& message, double other_
   if (header.sequence <= member->last_sequence) return wire::Outcome::kDuplicate;
   member->last_sequence = header.sequence;
   // Whole unrolls, of as many envs as its actor has: not all need have the same number.
-  if (gradient.samples < 1 || gradient.samples > kMostSamples ||
+  if (gradient.samples < 1 || gradient.samples > kMaxSamples ||
       gradient.samples % static_cast<std::uint64_t>(config_.actors.unroll) != 0) {
     return wire::Outcome::kBadSamples;
   }

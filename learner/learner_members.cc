@@ -150,7 +150,7 @@ void Learner::WelcomeAgain(Member& member) {
 }
 
 // A little is left for what is set after the configuration was read: the directory, paths made whole.
-static_assert(kMostConfigBytes + 16 * 1024 <= wire::kMaxConfigBytes);
+static_assert(kMaxConfigBytes + 16 * 1024 <= wire::kMaxConfigBytes);
 
 void Learner::SayWelcome(const Member& member) {
   std::vector<wire::ShardPlace> shards;

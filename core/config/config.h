@@ -20,9 +20,9 @@ namespace starling {
 
 inline constexpr std::uint64_t kUnbounded = std::numeric_limits<std::uint64_t>::max();
 // Limit of ToToml(config), which each actor receives in one message.
-inline constexpr std::size_t kMostConfigBytes = 48 * 1024;
+inline constexpr std::size_t kMaxConfigBytes = 48 * 1024;
 // Limit of the samples of one gradient, whose activations stay in memory.
-inline constexpr std::int64_t kMostSamples = 1'000'000;
+inline constexpr std::int64_t kMaxSamples = 1'000'000;
 
 struct RunConfig {
   std::string name;  // default: the config file's name without .toml

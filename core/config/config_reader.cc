@@ -308,12 +308,12 @@ void ConfigReader::CheckWritten() {
     mistakes_.Add(FirstPlace({key.name()}), fmt::format("{} is no UTF-8 text", key.name()));
     break;  // one is enough: the default of run.dir repeats run.name
   }
-  if (const std::size_t size = ToToml(config_).size(); size > kMostConfigBytes) {
+  if (const std::size_t size = ToToml(config_).size(); size > kMaxConfigBytes) {
     mistakes_.Add(
         {file_},
         fmt::format("the whole configuration is {} bytes long, its texts with it; at most {} can "
                     "be sent to actors",
-                    size, kMostConfigBytes));
+                    size, kMaxConfigBytes));
   }
 }
 

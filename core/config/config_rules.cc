@@ -169,12 +169,12 @@ void CheckActors(const Config& config, Contradictions& found) {
               "it; use \"f32\"");
   }
   // The activations of all samples stay in memory until the backward pass.
-  if (config.samples_per_gradient() > kMostSamples) {
+  if (config.samples_per_gradient() > kMaxSamples) {
     found.Add(
         {"actors.envs_per_actor", "actors.unroll"},
         "actors.envs_per_actor = {} contradicts actors.unroll = {}: their product, the samples "
         "of one gradient, may be at most {}",
-        actors.envs_per_actor, actors.unroll, kMostSamples);
+        actors.envs_per_actor, actors.unroll, kMaxSamples);
   }
 }
 

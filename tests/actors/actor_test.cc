@@ -33,7 +33,7 @@ TEST(WithOwn, ItsOwnBackend) {
 }
 
 TEST(WithOwn, NoMoreSamplesThanAGradientMayHave) {
-  EXPECT_EQ(WithOwn(RunsConfig(), {.envs = 10'000}).samples_per_gradient(), kMostSamples);
+  EXPECT_EQ(WithOwn(RunsConfig(), {.envs = 10'000}).samples_per_gradient(), kMaxSamples);
   EXPECT_THAT(ErrorOf([] { WithOwn(RunsConfig(), {.envs = 10'001}); }),
               testing::AllOf(HasSubstr("--envs 10001 contradicts actors.unroll = 100"),
                              HasSubstr("at most 1000000")));

@@ -87,7 +87,7 @@ TEST_F(RefusalsTest, SamplesThatAreNoWholeUnrolls) {
 }
 
 TEST_F(RefusalsTest, MoreSamplesThanAGradientMayHave) {
-  actor_->Push(grant_, 0, Values(1, 1), static_cast<std::uint32_t>(kMostSamples) + 2);
+  actor_->Push(grant_, 0, Values(1, 1), static_cast<std::uint32_t>(kMaxSamples) + 2);
   ExpectRefusedAndServed(wire::Outcome::kBadSamples);
 }
 

@@ -64,12 +64,12 @@ void Replayer::Begin(const learner::TermRecord& term) {
 std::optional<std::int64_t> Replayer::EnvsOf(const learner::ArrivalRecord& arrival) {
   const auto known = actors_.find({arrival.slot, arrival.incarnation});
   const std::int64_t unroll = config_.actors.unroll, samples = arrival.samples;
-  if (samples < 1 || samples > kMostSamples || samples % unroll != 0) {
+  if (samples < 1 || samples > kMaxSamples || samples % unroll != 0) {
     difference_ = fmt::format(
         "a gradient of actor {} has {} samples, which should be whole unrolls of actors.unroll = "
         "{}, "
         "at most {}",
-        arrival.slot, samples, unroll, kMostSamples);
+        arrival.slot, samples, unroll, kMaxSamples);
   } else if (known != actors_.end() && known->second.envs * unroll != samples) {
     difference_ = fmt::format("a gradient of actor {} has {} samples, and its last one had {}",
                               arrival.slot, samples, known->second.envs * unroll);
