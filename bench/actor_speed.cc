@@ -14,7 +14,7 @@
 namespace starling::bench {
 namespace {
 
-constexpr int kWarmUp = 4;  // unrolls; the second is recorded, the third the first that is repeated
+constexpr int kWarmUp = 4;  // unrolls; the second records the graph, the third replays it first
 constexpr int kParts = 5;
 
 class Actor {
@@ -82,10 +82,12 @@ std::vector<ActorCase> Breakouts(const std::string& key, const std::string& what
 }  // namespace
 
 ActorSpeed MeasureActor(const Config& config, double seconds) {
+  // 1. Warm up; these unrolls do not count.
   Actor actor(config);
   for (int i = 0; i < kWarmUp; ++i) actor.Run();
   actor.Forget();
 
+  // 2. Take one rate per part, so that a disturbance spoils one part only.
   std::vector<double> rates;
   double spent_ns = 0;
   for (int part = 0; part < kParts; ++part) {

@@ -1,12 +1,12 @@
-// Is the lock needed? Lanes, hogwild and a mutex (push_ways.h says what each is given), with 1 to
-// 16 threads that push gradients in this process: how many updates a second, how long a pusher
-// waits, and what is learned from the same number of gradients.
+// Compares lanes, hogwild and a mutex (push_ways.h) with 1 to 16 threads that push gradients in
+// this process: updates per second, the wait of a pusher, and the score after equally many
+// gradients.
 //
-// The speed is that of the net of bench/minatar.toml with gradients computed beforehand: between
-// two pushes a pusher copies the newest weights and writes a gradient, as an actor does, and
-// computes nothing, so the applying is all there is to wait for. The scores are of real rollouts,
-// each on the newest weights, the same seeds for all three ways; which gradient comes first is
-// chance.
+// Speed is measured with the net of bench/minatar.toml and gradients computed beforehand. Between
+// two pushes a pusher copies the newest weights and writes a gradient, as an actor does, but
+// computes nothing, so that it waits for nothing but the update. Scores are those of real rollouts,
+// each on the newest weights, with the same seeds for all three ways; the order of the gradients is
+// random.
 #include <fmt/format.h>
 #include <poll.h>
 
@@ -32,7 +32,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kPushers[] = {1, 2, 4, 8, 16};
-constexpr std::size_t kTraining = 4;  // pushers that play
+constexpr std::size_t kTraining = 4;  // pushers in the runs with scores
 
 void ThrowIfStopped(const Site& site) {
   pollfd item{site.stop_fd, POLLIN, 0};
@@ -54,7 +54,7 @@ class Ways {
   std::string text_;
 };
 
-// Of the first unrolls: as dense, or as sparse, as a run's.
+// Gradients of the first unrolls, as dense as those of a run.
 std::vector<std::vector<float>> RealGradients(const Config& config,
                                               const std::vector<float>& weights) {
   actors::Rollout rollout(config, 0, 1);
@@ -66,7 +66,7 @@ std::vector<std::vector<float>> RealGradients(const Config& config,
   return gradients;
 }
 
-// The ways in turn, several times over, so that what else the machine does meets all of them.
+// Measures the ways in turns, several times, so that a disturbance hits all of them.
 Row MeasureSpeed(const Site& site, const Config& config, const std::vector<float>& weights,
                  const std::vector<std::vector<float>>& gradients, std::size_t pushers,
                  Json& json) {
@@ -111,6 +111,7 @@ Row MeasureScore(const Site& site, const Game& game, Json& json) {
   using Values = std::vector<std::vector<double>>;  // by way, by seed
   Values scores(kPushWays.size()), waits = scores, rates = scores, staleness = scores;
   std::uint64_t updates = 0;
+  // 1. Train every way with every seed.
   for (int seed = 1; seed <= seeds; ++seed) {
     std::vector<std::string> overrides = game.overrides;
     overrides.push_back(fmt::format("run.steps={}", site.quick ? game.quick_steps : game.steps));
@@ -127,6 +128,7 @@ Row MeasureScore(const Site& site, const Game& game, Json& json) {
       updates = trained.updates;
     }
   }
+  // 2. Summarise over the seeds.
   Ways text;
   for (std::size_t way = 0; way < kPushWays.size(); ++way) {
     text.Add(kPushWays[way], fmt::format("{:.2f} ({:.2f} to {:.2f}; staleness {:.1f}, waits {})",
@@ -146,7 +148,7 @@ Row MeasureScore(const Site& site, const Game& game, Json& json) {
 }  // namespace
 
 Result MeasureLock(const Site& site) {
-  // Steps so small that however many updates leave the weights where they are.
+  // With such a learning rate any number of updates leaves the weights unchanged.
   const Config config =
       LoadConfig(site.config, {"optimizer.lr=1e-9", "optimizer.lr_schedule=constant"});
   const std::vector<float> weights =

@@ -67,7 +67,7 @@ std::string Joined(const std::vector<std::string>& words) {
   return joined;
 }
 
-// A directory of our own, gone with the object.
+// A private directory, removed with the object.
 class Scratch {
  public:
   Scratch() {
@@ -98,7 +98,7 @@ struct Options {
   bool quick = false;
 };
 
-// As it is to be typed again.
+// The command that repeats this bench.
 std::string CommandOf(const Options& options) {
   std::string command = "scripts/bench";
   if (options.quick) command += " --quick";
@@ -111,7 +111,7 @@ bool StopAsked(int stop_fd) {
   return ::poll(&item, 1, 0) > 0;
 }
 
-// A figure whose programs fail is a row that says so; the others are measured all the same.
+// If the programs of a figure fail, its row shows that, and the bench goes on.
 Result Measure(const Figure& figure, const Site& site) {
   if (StopAsked(site.stop_fd)) throw Interrupted();
   Tell(fmt::format("== {}", figure.name));
@@ -126,7 +126,7 @@ Result Measure(const Figure& figure, const Site& site) {
   }
 }
 
-// A path that cannot be written is found before ten minutes have gone by.
+// Finds a path that cannot be written before anything is measured.
 void CheckDirectory(const fs::path& directory, const std::string& option) {
   if (fs::is_directory(directory)) return;
   throw UserError(directory.string() + " is not a directory: make it, or change " + option);

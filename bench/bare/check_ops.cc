@@ -1,5 +1,5 @@
-// Ops: the reference in float, and a GPU's backend in each precision, beside the reference in
-// double.
+// Compares ops with the reference in double: the reference in float, and the GPU's backend in each
+// precision.
 #include <fmt/format.h>
 
 #include <memory>
@@ -36,6 +36,7 @@ void CheckOps(Report& report) {
   } backends[] = {{"cuda f32", Precision::kF32},
                   {"cuda tf32", Precision::kTf32},
                   {"cuda bf16", Precision::kBf16}};
+  // A backend that cannot be made fails its own check and has no others.
   for (const auto& [name, precision] : backends) {
     std::unique_ptr<Gpu> gpu;
     std::unique_ptr<net::Backend<float>> backend;

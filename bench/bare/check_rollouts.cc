@@ -1,10 +1,10 @@
-// Whole unrolls and their gradients: on a GPU beside the reference on the host, and twice on the
-// same.
+// Compares whole unrolls and their gradients: on a GPU with the reference on the host, and twice on
+// the same device.
 //
-// Both sides draw the same numbers and start from the same weights, whose policies are all but
-// uniform: a rounding changes an action only where a draw falls within some 1e-8 of the border
-// between two. Where one does, the games part ways, and the gradients with them. After every unroll
-// both get the same new weights.
+// Both sides draw the same numbers and start from the same weights, whose policies are almost
+// uniform. Rounding changes an action only if a draw falls within about 1e-8 of the border between
+// two actions; then the games and their gradients diverge. After every unroll both get the same new
+// weights.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ using actors::Rollout;
 using actors::RolloutEpisodes;
 using actors::RolloutGradient;
 
-constexpr int kUnrolls = 4;  // as asked, recorded, repeated, repeated
+constexpr int kUnrolls = 4;  // one as it is, one recorded, two replayed
 
 struct Case {
   std::string name;
@@ -43,7 +43,7 @@ Config Small(int envs, int unroll) {
   return config;
 }
 
-// `small`: envs and steps of an unroll, where nothing else matters.
+// The configurations to compare; `quick`: with few envs and steps.
 std::vector<Case> Cases(bool quick) {
   const int envs = quick ? 9 : 67, unroll = quick ? 3 : 8;
   std::vector<Case> cases;
@@ -51,6 +51,7 @@ std::vector<Case> Cases(bool quick) {
     cases.push_back({name, std::move(config)});
     return cases.back().config;
   };
+  // The net of the paper, with games on either device.
   add("the MinAtar net", Small(envs, unroll));
   add("the MinAtar net, games on the host", Small(envs, unroll)).actors.env_device =
       DeviceChoice::kCpu;
@@ -91,7 +92,7 @@ Config OnHost(Config config) {
   return config;
 }
 
-// A rollout with its weights and what it brought.
+// A rollout with its weights and its results.
 struct Side {
   explicit Side(const Config& config)
       : rollout(config, 0, 1),
@@ -142,7 +143,7 @@ void Descend(Side& side, const std::vector<float>& gradient) {
   for (std::size_t i = 0; i < gradient.size(); ++i) side.weights[i] -= kRate * gradient[i];
 }
 
-// `unrolls` of them on both sides.
+// Runs `unrolls` unrolls on the GPU and on the host and compares them.
 Verdict Beside(const Config& config, int unrolls, double tolerance) {
   Side there(config), here(OnHost(config));
   double gradient = 0, loss = 0, norm = 0;
@@ -154,7 +155,7 @@ Verdict Beside(const Config& config, int unrolls, double tolerance) {
       return {false, fmt::format("unroll {}: other episodes have ended", i)};
     }
     episodes += here.episodes.ended.size();
-    // Written so that what is not a number is no agreement.
+    // NaN counts as infinitely far.
     const auto worse = [](double& worst, double found) {
       if (!(found <= worst)) worst = std::isnan(found) ? INFINITY : found;
     };
@@ -198,7 +199,7 @@ void CheckOnGpu(Report& report, bool quick) {
   }
   if (!quick)
     report.Check("rollout: 1024 envs x 16 steps, twice", [] { return Twice(Small(1024, 16)); });
-  // Rounded products move an action's border by more: one unroll, whose states hardly differ.
+  // Rounded products move the border between actions further, so only one unroll is comparable.
   const struct {
     Precision precision;
     double tolerance;

@@ -33,7 +33,7 @@ std::string Quoted(const std::string& text) {
   return quoted + "\"";
 }
 
-// Members of one object.
+// The members of a JSON object.
 class Object {
  public:
   void Add(const std::string& key, const std::string& value) {
@@ -45,7 +45,7 @@ class Object {
   std::string text_;
 };
 
-// measure() adds to `json` under `key`, or the reason why it could not.
+// Calls measure(), which adds to `json` under `key`. If it throws, adds the reason instead.
 void Try(Object& json, const std::string& key, const std::string& what,
          const std::function<void()>& measure) {
   try {
@@ -83,6 +83,7 @@ void MeasureProducts(const char* name, Precision precision, double seconds, bool
       "the A3C Atari net, {}, {} envs x {} steps forward and backward", name, envs, steps);
   const std::string key = fmt::format("atari_{}", name);
   Try(json, key, what, [&] {
+    // The whole net in one line, then each of its products.
     const auto gpu = OpenGpu(0);
     const auto backend = net::MakeCudaBackend(*gpu, precision);
     const ProductTimes times =
