@@ -111,7 +111,7 @@ TEST_F(StopTest, WhatIsLostIsSaid) {
   ASSERT_TRUE(Eventually([&] { return told() || !stop->Running(); }));
   learner->Signal(SIGKILL);
   EXPECT_EQ(WaitFor(*stop), 1);
-  EXPECT_THAT(stop->err(), HasSubstr("is lost: what it said tells why"));
+  EXPECT_THAT(stop->err(), HasSubstr("are lost: see its log for the reason"));
   EXPECT_EQ(stop->out(), "");
 }
 
