@@ -1,4 +1,5 @@
-// Weights that came in a message: what was asked for, or came behind a grant unasked, until it is used.
+// The newest weights that arrived in a message, requested or sent behind a grant, until they are
+// used.
 //
 // Thread safety: none; one thread.
 #pragma once
@@ -15,15 +16,16 @@ namespace starling::actors {
 
 class FetchedWeights {
  public:
-  // Nothing came, nothing is on its way.
+  // Forgets all weights and requests.
   void Reset();
-  // They are on their way; if they are not here by `again_ms` they have to be asked for.
+  // Weights are under way; they must be requested (again) if they have not arrived by `again_ms`.
   void Expect(std::int64_t again_ms);
   bool MustAsk(std::int64_t now_ms) const { return now_ms >= again_ms_; }
 
-  // `message` is what is in the envelope. Takes the place of what came before.
+  // Replaces the weights by those of `message`, the contents of `envelope`.
   void Came(wire::Envelope envelope, const wire::Message& message);
-  // Into `weights`, if they are of at least `version` and as many. Otherwise they are of no use and gone.
+  // Moves them into `weights` if they are of at least `version` and of the same size; drops them
+  // otherwise. Returns whether it moved them.
   bool Take(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& meta);
 
  private:
@@ -33,7 +35,7 @@ class FetchedWeights {
     std::span<const float> values;  // in the envelope
   };
   std::optional<Here> here_;
-  std::int64_t again_ms_ = 0;  // 0: nothing is on its way
+  std::int64_t again_ms_ = 0;  // 0: no weights are under way
 };
 
 }  // namespace starling::actors

@@ -187,6 +187,7 @@ void Rollout::Gradient(std::span<float> gradient) {
     const int n = unroll_ * envs_, actions = model_->num_actions();
     const float *const logits = model_->logits().data(), *const values = model_->values().data();
     Report& report = *report_.span().data();
+    // 1. Advantages, from the values of acting and of the states behind the last step.
     backend.Advantages({.shape = {.steps = unroll_,
                                   .envs = envs_,
                                   .gamma = config_.loss.gamma,
@@ -197,6 +198,7 @@ void Rollout::Gradient(std::span<float> gradient) {
                         .bootstrap = values + n,
                         .advantages = advantages_.data(),
                         .returns = returns_.data()});
+    // 2. The loss, and its gradient by logits and values.
     backend.Loss({.n = n,
                   .actions = actions,
                   .logits = logits,
@@ -208,6 +210,7 @@ void Rollout::Gradient(std::span<float> gradient) {
                   .dlogits = dlogits_.data(),
                   .dvalues = dvalues_.data(),
                   .report = &report.loss});
+    // 3. The backward pass over all T * B samples, then clipping.
     model_->Backward(weights_.span(), unroll_, dlogits_.span(), dvalues_.span(), to);
     backend.ClipByGlobalNorm(to.size(), config_.optimizer.clip_norm, to.data(), &report.norm);
   });
