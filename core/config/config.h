@@ -1,7 +1,7 @@
 // The configuration of a run: plain typed structs, one per TOML section, with their defaults.
-// configs/reference.toml explains every key; core/config/config_schema.cc is the one table that ties
-// keys, ranges and members together. A Config that LoadConfig returned is valid and is not checked
-// again.
+// configs/reference.toml explains every key; core/config/config_schema.cc is the one table that
+// ties keys, ranges and members together. A Config that LoadConfig returned is valid and is not
+// checked again.
 #pragma once
 
 #include <cstddef>

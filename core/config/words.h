@@ -1,5 +1,5 @@
-// The configuration's words: an enum for each key whose value is one of a few names, and Words(), the
-// names in the order of the enumerators. Files, messages and command lines use these names.
+// The configuration's words: an enum for each key whose value is one of a few names, and Words(),
+// the names in the order of the enumerators. Files, messages and command lines use these names.
 #pragma once
 
 #include <array>
