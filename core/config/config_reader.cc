@@ -203,26 +203,26 @@ struct CanBeWritten {
 struct ConfigReader::Walk {
   ConfigReader& reader;
 
-  Place At(const toml::source_region& region) const {
+  SourceLocation At(const toml::source_region& region) const {
     const auto [line, column] = region.begin;
     return {fmt::format("{}:{}:{}", reader.file_, line, column), line, column};
   }
 
   void Set(std::string_view section, std::string_view key, const toml::node& node,
-           const Place& key_place, const Place& value_place) {
+           const SourceLocation& key_location, const SourceLocation& value_location) {
     if (reader.mistakes_.full()) return;
     const ConfigKey* entry = FindConfigKey(section, key);
     if (entry == nullptr) {
       reader.mistakes_.Add(
-          key_place, fmt::format("unknown key {}.{}; keys of [{}]: {}{}", section, key, section,
-                                 Listed(ConfigKeysOf(section)), NearestKey(section, key)));
+          key_location, fmt::format("unknown key {}.{}; keys of [{}]: {}{}", section, key, section,
+                                    Listed(ConfigKeysOf(section)), NearestKey(section, key)));
       return;
     }
-    reader.places_[entry->name()] = value_place;
+    reader.locations_[entry->name()] = value_location;
     const std::string wrong = std::visit(Assign{*entry, node, reader.config_}, entry->member);
     if (wrong.empty()) return;
     reader.refused_.insert(entry->name());
-    reader.mistakes_.Add(value_place, wrong);
+    reader.mistakes_.Add(value_location, wrong);
   }
 
   void Document(const toml::table& document) {
@@ -230,7 +230,7 @@ struct ConfigReader::Walk {
     const std::vector<std::string> sections = ConfigSections();
     for (const auto& [name, node] : document) {
       if (reader.mistakes_.full()) return;
-      const Place place = At(name.source());
+      const SourceLocation location = At(name.source());
       const toml::table* section = node.as_table();
       const bool known = std::ranges::count(sections, name.str()) > 0;
       if (known && section != nullptr) {
@@ -238,13 +238,13 @@ struct ConfigReader::Walk {
           Set(name.str(), key.str(), value, At(key.source()), At(value.source()));
         }
       } else if (known) {
-        reader.mistakes_.Add(place, fmt::format("{} is {}, but it is a section: write [{}]",
-                                                name.str(), TypeOf(node), name.str()));
+        reader.mistakes_.Add(location, fmt::format("{} is {}, but it is a section: write [{}]",
+                                                   name.str(), TypeOf(node), name.str()));
       } else if (section != nullptr) {
-        reader.mistakes_.Add(place, UnknownSection(name.str()));
+        reader.mistakes_.Add(location, UnknownSection(name.str()));
       } else {
-        reader.mistakes_.Add(place, fmt::format("{} stands outside of every section{}", name.str(),
-                                                NearestKey("", name.str())));
+        reader.mistakes_.Add(location, fmt::format("{} stands outside of every section{}",
+                                                   name.str(), NearestKey("", name.str())));
       }
     }
   }
@@ -264,21 +264,22 @@ bool ConfigReader::ReadDocument(const std::string& text) {
 }
 
 void ConfigReader::ReadOverride(const std::string& setting) {
-  const Place place{"--set " + setting};
+  const SourceLocation location{"--set " + setting};
   const std::size_t equals = setting.find('=');
   const std::string_view name = Trimmed(std::string_view(setting).substr(0, equals));
   const std::size_t dot = name.find('.');
   if (equals == std::string::npos || dot == std::string_view::npos) {
-    mistakes_.Add(place, "an override is written section.key=value, as in --set staleness.bound=4");
+    mistakes_.Add(location,
+                  "an override is written section.key=value, as in --set staleness.bound=4");
     return;
   }
   const std::string_view section = name.substr(0, dot), key = name.substr(dot + 1);
   if (std::ranges::count(ConfigSections(), section) == 0) {
-    mistakes_.Add(place, UnknownSection(section));
+    mistakes_.Add(location, UnknownSection(section));
     return;
   }
   const toml::table value = OverrideValue(Trimmed(std::string_view(setting).substr(equals + 1)));
-  Walk{*this}.Set(section, key, *value.get("value"), place, place);
+  Walk{*this}.Set(section, key, *value.get("value"), location, location);
 }
 
 void ConfigReader::Finish(std::int64_t actors_that_fit, const ConfigCheck& check) {
@@ -288,14 +289,14 @@ void ConfigReader::Finish(std::int64_t actors_that_fit, const ConfigCheck& check
   for (const Contradiction& contradiction : found) {
     const auto refused = [&](const std::string& key) { return refused_.contains(key); };
     if (std::ranges::any_of(contradiction.keys, refused)) continue;
-    mistakes_.Add(FirstPlace(contradiction.keys), contradiction.sentence);
+    mistakes_.Add(FirstLocation(contradiction.keys), contradiction.sentence);
   }
   CheckWritten();
 }
 
-Place ConfigReader::FirstPlace(const std::vector<std::string>& keys) const {
+SourceLocation ConfigReader::FirstLocation(const std::vector<std::string>& keys) const {
   for (const std::string& key : keys) {
-    if (const auto set = places_.find(key); set != places_.end()) return set->second;
+    if (const auto set = locations_.find(key); set != locations_.end()) return set->second;
   }
   return {file_};
 }
@@ -305,7 +306,7 @@ Place ConfigReader::FirstPlace(const std::vector<std::string>& keys) const {
 void ConfigReader::CheckWritten() {
   for (const ConfigKey& key : ConfigSchema()) {
     if (std::visit(CanBeWritten{config_}, key.member)) continue;
-    mistakes_.Add(FirstPlace({key.name()}), fmt::format("{} is no UTF-8 text", key.name()));
+    mistakes_.Add(FirstLocation({key.name()}), fmt::format("{} is no UTF-8 text", key.name()));
     break;  // one is enough: the default of run.dir repeats run.name
   }
   if (const std::size_t size = ToToml(config_).size(); size > kMaxConfigBytes) {
@@ -319,7 +320,7 @@ void ConfigReader::CheckWritten() {
 
 ConfigSource ConfigReader::Source() const {
   ConfigSource source;
-  for (const auto& [key, place] : places_) source.where[key] = place.text;
+  for (const auto& [key, location] : locations_) source.where[key] = location.text;
   return source;
 }
 

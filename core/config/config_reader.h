@@ -33,13 +33,13 @@ class ConfigReader {
   struct Walk;
 
   void CheckWritten();
-  // The place of the first of `keys` that was set, or the file if all have their defaults.
-  Place FirstPlace(const std::vector<std::string>& keys) const;
+  // The location of the first of `keys` that was set, or the file if all have their defaults.
+  SourceLocation FirstLocation(const std::vector<std::string>& keys) const;
 
   std::string file_;
   Config config_;
-  std::map<std::string, Place, std::less<>> places_;  // of every key that was set
-  std::set<std::string, std::less<>> refused_;        // keys with a mistake of their own
+  std::map<std::string, SourceLocation, std::less<>> locations_;  // of every key that was set
+  std::set<std::string, std::less<>> refused_;  // keys with a mistake of their own
   Mistakes mistakes_;
 };
 

@@ -7,20 +7,21 @@
 
 namespace starling {
 
-void Mistakes::Add(const Place& place, const std::string& sentence) {
+void Mistakes::Add(const SourceLocation& location, const std::string& sentence) {
   if (full()) return;
-  if (lines_.insert(place.text + ": " + sentence).second) found_.emplace_back(place, sentence);
+  if (lines_.insert(location.text + ": " + sentence).second)
+    found_.emplace_back(location, sentence);
 }
 
 std::string Mistakes::Text() const {
   auto sorted = found_;
   std::ranges::stable_sort(sorted, {}, [](const auto& mistake) {
-    const Place& place = mistake.first;
-    return std::tuple(place.line == 0, place.line, place.column);
+    const SourceLocation& location = mistake.first;
+    return std::tuple(location.line == 0, location.line, location.column);
   });
   std::string text;
-  for (const auto& [place, sentence] : sorted) {
-    text += fmt::format("{}{}: {}", text.empty() ? "" : "\n", place.text, sentence);
+  for (const auto& [location, sentence] : sorted) {
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "\n", location.text, sentence);
   }
   if (full()) {
     text += fmt::format("\nand perhaps more: these are the first {} that were found", kMax);

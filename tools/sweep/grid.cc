@@ -49,7 +49,7 @@ void CheckNames(const GridKey& key, Mistakes& mistakes) {
     const auto [before, is_new] = seen.emplace(ValueName(value.toml), &value);
     if (is_new) continue;
     const std::string& other = before->second->toml;
-    mistakes.Add(value.place,
+    mistakes.Add(value.location,
                  other == value.toml
                      ? fmt::format("{} = {} is listed twice", key.name, value.toml)
                      : fmt::format("{} = {} and {} would both be called \"{}\" in the names of "
@@ -83,7 +83,7 @@ void AddFromConfig(const std::string& line, const GridFile& file, const std::fil
     const std::string prefix = fmt::format("--set {}: ", setting.text);
     if (!line.starts_with(prefix)) continue;
     const std::string sentence = line.substr(prefix.size());
-    mistakes.Add(sentence.starts_with("unknown ") ? setting.key.place : setting.value.place,
+    mistakes.Add(sentence.starts_with("unknown ") ? setting.key.location : setting.value.location,
                  sentence);
     return;
   }
@@ -92,7 +92,7 @@ void AddFromConfig(const std::string& line, const GridFile& file, const std::fil
     mistakes.Add({.text = line.substr(0, end)}, line.substr(std::min(end, line.size() - 2) + 2));
     return;
   }
-  mistakes.Add(file.config_place, line);  // that it cannot be read, say
+  mistakes.Add(file.config_location, line);  // that it cannot be read, say
 }
 
 // The weights that the runs start from, tried out like everything else.
@@ -101,11 +101,11 @@ void TryOutWeights(Config& config, const GridFile& file, const std::vector<Setti
   try {
     results::ResolveInitFrom(config);
   } catch (const UserError& error) {
-    Place place = file.config_place;
+    SourceLocation location = file.config_location;
     for (const Setting& setting : settings) {
-      if (setting.key.name == "run.init_from") place = setting.value.place;
+      if (setting.key.name == "run.init_from") location = setting.value.location;
     }
-    mistakes.Add(place, error.what());
+    mistakes.Add(location, error.what());
   }
 }
 
@@ -171,10 +171,10 @@ Grid ReadGrid(const std::filesystem::path& path) {
             .eval_episodes = file.eval_episodes,
             .points = {}};
   for (const GridKey& key : file.grid) CheckNames(key, mistakes);
-  if (file.config.empty() && file.config_place.line > 0) {
+  if (file.config.empty() && file.config_location.line > 0) {
     // What is there is said to be none.
   } else if (file.config.empty()) {
-    mistakes.Add(file.config_place,
+    mistakes.Add(file.config_location,
                  "config = \"...\" is missing: the configuration that the grid varies, relative to "
                  "this file");
   } else if (CountRuns(file) > kMostRuns) {

@@ -37,7 +37,7 @@ class Reader {
       const std::string name(key.str());
       if (name == "config") {
         Text(name, node, file_.config);
-        file_.config_place = At(node.source());
+        file_.config_location = At(node.source());
       } else if (name == "dir") {
         Text(name, node, file_.dir);
       } else if (name == "at_once") {
@@ -61,16 +61,16 @@ class Reader {
   }
 
  private:
-  Place At(const toml::source_region& region) const {
+  SourceLocation At(const toml::source_region& region) const {
     const auto [line, column] = region.begin;
     return {fmt::format("{}:{}:{}", file_.file.string(), line, column), line, column};
   }
 
-  void Unknown(const std::string& name, const Place& place) {
+  void Unknown(const std::string& name, const SourceLocation& location) {
     static const std::vector<std::string> known = {"config", "dir",           "at_once", "simulate",
                                                    "seeds",  "eval_episodes", "set",     "grid"};
     const bool section = std::ranges::count(ConfigSections(), name) > 0;
-    mistakes_.Add(place,
+    mistakes_.Add(location,
                   section ? fmt::format("{} is a section of a configuration: write its keys under "
                                         "[grid] (lists of values) or [set] (one value each)",
                                         name)
@@ -158,21 +158,22 @@ class Reader {
       }
     }
     // A table knows no order; the file does.
-    std::ranges::sort(
-        out, {}, [](const GridKey& key) { return std::tuple(key.place.line, key.place.column); });
+    std::ranges::sort(out, {}, [](const GridKey& key) {
+      return std::tuple(key.location.line, key.location.column);
+    });
   }
 
-  void Key(const std::string& part, const std::string& name, const Place& place,
+  void Key(const std::string& part, const std::string& name, const SourceLocation& location,
            const toml::node& node, std::vector<GridKey>& out) {
     if (const std::string_view by = TakenBy(name); !by.empty()) {
-      mistakes_.Add(place, fmt::format("{} is the sweep's to set: {}", name, by));
+      mistakes_.Add(location, fmt::format("{} is the sweep's to set: {}", name, by));
       return;
     }
     if (node.is_table()) {
-      mistakes_.Add(place, fmt::format("{} is a table: keys are written section.key", name));
+      mistakes_.Add(location, fmt::format("{} is a table: keys are written section.key", name));
       return;
     }
-    GridKey key{name, place, {}};
+    GridKey key{name, location, {}};
     if (part == "set") {
       key.values.push_back({TomlText(node), At(node.source())});
     } else if (const toml::array* list = node.as_array(); list != nullptr && !list->empty()) {
@@ -193,7 +194,7 @@ class Reader {
     if (file_.simulate) return;
     for (const GridKey& key : file_.grid) {
       if (!key.name.starts_with("simulate.")) continue;
-      mistakes_.Add(key.place,
+      mistakes_.Add(key.location,
                     fmt::format("{} varies, and training reads none of it: to simulate the "
                                 "runs write simulate = true at the top",
                                 key.name));
@@ -201,12 +202,12 @@ class Reader {
   }
 
   void Overlaps() {
-    std::map<std::string, Place> seen;
+    std::map<std::string, SourceLocation> seen;
     for (const std::vector<GridKey>* keys : {&file_.set, &file_.grid}) {
       for (const GridKey& key : *keys) {
-        const auto [before, is_new] = seen.emplace(key.name, key.place);
+        const auto [before, is_new] = seen.emplace(key.name, key.location);
         if (is_new) continue;
-        mistakes_.Add(key.place,
+        mistakes_.Add(key.location,
                       fmt::format("{} stands here twice ({})", key.name, before->second.text));
       }
     }
@@ -235,7 +236,7 @@ GridFile ReadGridFile(const std::filesystem::path& path, Mistakes& mistakes) {
   GridFile file;
   file.file = path;
   file.dir = std::filesystem::path("sweeps") / path.stem();
-  file.config_place.text = path.string();
+  file.config_location.text = path.string();
   try {
     Reader(file, mistakes).Read(ParseToml(ReadText(path), path.string()));
   } catch (const toml::parse_error& error) {

@@ -13,19 +13,19 @@ namespace starling::sweep {
 
 struct GridValue {
   std::string toml;  // as an override takes it: 4, "unbounded", [64, 64]
-  Place place;
+  SourceLocation location;
 };
 
 struct GridKey {
   std::string name;  // "staleness.bound"
-  Place place;
+  SourceLocation location;
   std::vector<GridValue> values;
 };
 
 struct GridFile {
   std::filesystem::path file;
   std::filesystem::path config;  // "": none was given
-  Place config_place;
+  SourceLocation config_location;
   std::filesystem::path dir;
   int at_once = 1;
   bool simulate = false;
