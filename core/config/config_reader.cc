@@ -210,10 +210,10 @@ struct ConfigReader::Walk {
 
   void Set(std::string_view section, std::string_view key, const toml::node& node,
            const SourceLocation& key_location, const SourceLocation& value_location) {
-    if (reader.mistakes_.full()) return;
+    if (reader.diagnostics_.full()) return;
     const ConfigKey* entry = FindConfigKey(section, key);
     if (entry == nullptr) {
-      reader.mistakes_.Add(
+      reader.diagnostics_.Add(
           key_location, fmt::format("unknown key {}.{}; keys of [{}]: {}{}", section, key, section,
                                     Listed(ConfigKeysOf(section)), NearestKey(section, key)));
       return;
@@ -222,14 +222,14 @@ struct ConfigReader::Walk {
     const std::string wrong = std::visit(Assign{*entry, node, reader.config_}, entry->member);
     if (wrong.empty()) return;
     reader.refused_.insert(entry->name());
-    reader.mistakes_.Add(value_location, wrong);
+    reader.diagnostics_.Add(value_location, wrong);
   }
 
   void Document(const toml::table& document) {
     // Four cases: a section, a key with the name of a section, an unknown section, a stray key.
     const std::vector<std::string> sections = ConfigSections();
     for (const auto& [name, node] : document) {
-      if (reader.mistakes_.full()) return;
+      if (reader.diagnostics_.full()) return;
       const SourceLocation location = At(name.source());
       const toml::table* section = node.as_table();
       const bool known = std::ranges::count(sections, name.str()) > 0;
@@ -238,13 +238,13 @@ struct ConfigReader::Walk {
           Set(name.str(), key.str(), value, At(key.source()), At(value.source()));
         }
       } else if (known) {
-        reader.mistakes_.Add(location, fmt::format("{} is {}, but it is a section: write [{}]",
-                                                   name.str(), TypeOf(node), name.str()));
+        reader.diagnostics_.Add(location, fmt::format("{} is {}, but it is a section: write [{}]",
+                                                      name.str(), TypeOf(node), name.str()));
       } else if (section != nullptr) {
-        reader.mistakes_.Add(location, UnknownSection(name.str()));
+        reader.diagnostics_.Add(location, UnknownSection(name.str()));
       } else {
-        reader.mistakes_.Add(location, fmt::format("{} stands outside of every section{}",
-                                                   name.str(), NearestKey("", name.str())));
+        reader.diagnostics_.Add(location, fmt::format("{} stands outside of every section{}",
+                                                      name.str(), NearestKey("", name.str())));
       }
     }
   }
@@ -258,7 +258,7 @@ bool ConfigReader::ReadDocument(const std::string& text) {
   } catch (const toml::parse_error& error) {
     std::string sentence(error.description());
     std::ranges::replace(sentence, '\n', ' ');
-    mistakes_.Add(walk.At(error.source()), sentence);
+    diagnostics_.Add(walk.At(error.source()), sentence);
     return false;
   }
 }
@@ -269,13 +269,13 @@ void ConfigReader::ReadOverride(const std::string& setting) {
   const std::string_view name = Trimmed(std::string_view(setting).substr(0, equals));
   const std::size_t dot = name.find('.');
   if (equals == std::string::npos || dot == std::string_view::npos) {
-    mistakes_.Add(location,
-                  "an override is written section.key=value, as in --set staleness.bound=4");
+    diagnostics_.Add(location,
+                     "an override is written section.key=value, as in --set staleness.bound=4");
     return;
   }
   const std::string_view section = name.substr(0, dot), key = name.substr(dot + 1);
   if (std::ranges::count(ConfigSections(), section) == 0) {
-    mistakes_.Add(location, UnknownSection(section));
+    diagnostics_.Add(location, UnknownSection(section));
     return;
   }
   const toml::table value = OverrideValue(Trimmed(std::string_view(setting).substr(equals + 1)));
@@ -289,7 +289,7 @@ void ConfigReader::Finish(std::int64_t actors_that_fit, const ConfigCheck& check
   for (const Contradiction& contradiction : found) {
     const auto refused = [&](const std::string& key) { return refused_.contains(key); };
     if (std::ranges::any_of(contradiction.keys, refused)) continue;
-    mistakes_.Add(FirstLocation(contradiction.keys), contradiction.sentence);
+    diagnostics_.Add(FirstLocation(contradiction.keys), contradiction.sentence);
   }
   CheckWritten();
 }
@@ -306,11 +306,11 @@ SourceLocation ConfigReader::FirstLocation(const std::vector<std::string>& keys)
 void ConfigReader::CheckWritten() {
   for (const ConfigKey& key : ConfigSchema()) {
     if (std::visit(CanBeWritten{config_}, key.member)) continue;
-    mistakes_.Add(FirstLocation({key.name()}), fmt::format("{} is no UTF-8 text", key.name()));
+    diagnostics_.Add(FirstLocation({key.name()}), fmt::format("{} is no UTF-8 text", key.name()));
     break;  // one is enough: the default of run.dir repeats run.name
   }
   if (const std::size_t size = ToToml(config_).size(); size > kMaxConfigBytes) {
-    mistakes_.Add(
+    diagnostics_.Add(
         {file_},
         fmt::format("the whole configuration is {} bytes long, its texts with it; at most {} can "
                     "be sent to actors",

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "core/config/config.h"
-#include "core/config/mistakes.h"
+#include "core/config/diagnostics.h"
 
 namespace starling {
 
@@ -26,7 +26,7 @@ class ConfigReader {
   void Finish(std::int64_t actors_that_fit, const ConfigCheck& check);
 
   const Config& config() const { return config_; }
-  const Mistakes& mistakes() const { return mistakes_; }
+  const Diagnostics& diagnostics() const { return diagnostics_; }
   ConfigSource Source() const;
 
  private:
@@ -40,7 +40,7 @@ class ConfigReader {
   Config config_;
   std::map<std::string, SourceLocation, std::less<>> locations_;  // of every key that was set
   std::set<std::string, std::less<>> refused_;  // keys with a mistake of their own
-  Mistakes mistakes_;
+  Diagnostics diagnostics_;
 };
 
 }  // namespace starling

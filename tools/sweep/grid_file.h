@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/config/mistakes.h"
+#include "core/config/diagnostics.h"
 
 namespace starling::sweep {
 
@@ -37,6 +37,6 @@ struct GridFile {
 
 // Reads `path`; whether the values suit their keys is not looked at. Throws UserError if the file
 // cannot be read or is no TOML.
-GridFile ReadGridFile(const std::filesystem::path& path, Mistakes& mistakes);
+GridFile ReadGridFile(const std::filesystem::path& path, Diagnostics& diagnostics);
 
 }  // namespace starling::sweep

@@ -17,7 +17,7 @@ struct SourceLocation {
   std::uint32_t line = 0, column = 0;
 };
 
-class Mistakes {
+class Diagnostics {
  public:
   static constexpr std::size_t kMax = 100;  // more are of no use to a reader
 

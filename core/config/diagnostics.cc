@@ -1,4 +1,4 @@
-#include "core/config/mistakes.h"
+#include "core/config/diagnostics.h"
 
 #include <fmt/format.h>
 
@@ -7,13 +7,13 @@
 
 namespace starling {
 
-void Mistakes::Add(const SourceLocation& location, const std::string& sentence) {
+void Diagnostics::Add(const SourceLocation& location, const std::string& sentence) {
   if (full()) return;
   if (lines_.insert(location.text + ": " + sentence).second)
     found_.emplace_back(location, sentence);
 }
 
-std::string Mistakes::Text() const {
+std::string Diagnostics::Text() const {
   auto sorted = found_;
   std::ranges::stable_sort(sorted, {}, [](const auto& mistake) {
     const SourceLocation& location = mistake.first;
