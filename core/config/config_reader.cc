@@ -19,9 +19,9 @@ namespace {
 // A value as a file would contain it, shortened if it is long.
 std::string Shown(const toml::node& node) {
   if (node.is_table()) return "{...}";
-  constexpr std::size_t kMost = 80;
+  constexpr std::size_t kMaxShown = 80;
   const std::string text = TomlText(node);
-  return text.size() <= kMost ? text : text.substr(0, kMost) + "...";
+  return text.size() <= kMaxShown ? text : text.substr(0, kMaxShown) + "...";
 }
 
 std::string Listed(const std::vector<std::string>& names) {
