@@ -1,10 +1,10 @@
-// The timelines in docs/spectrum are what the judge does: each block that is marked `timeline` is run.
+// The judge follows the timelines in docs/spectrum: each block marked `timeline` is run.
 //
-//   set actors.count=3 staleness.bound=1      as with --set; "samples 40 120" after it: not all send alike
+//   set actors.count=3 staleness.bound=1      as with --set; then "samples 40 120" for other sizes
 //   B on 0 -> held A0 B0                      actor B's gradient, computed on version 0, arrives
 //   C dies -> version 1 = A0 + B0, staleness 0 0
 //
-// What follows a # is for the reader alone.
+// A # starts a comment.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -39,7 +39,7 @@ std::string Joined(const std::vector<std::string>& words) {
   return text;
 }
 
-// One block, with the judge and what its actors have in hand.
+// One block, with the judge and the grants and gradients of its actors.
 class Timeline {
  public:
   // The words behind "set".
@@ -62,7 +62,7 @@ class Timeline {
     samples_ = samples;
   }
 
-  // What comes of `event`, in the words of the page.
+  // Returns the results of `event` in the words of the page.
   std::string Do(const std::vector<std::string>& event) {
     const auto slot = static_cast<std::uint32_t>(event.at(0).at(0) - 'A');
     std::vector<std::string> said;

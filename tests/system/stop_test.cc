@@ -87,7 +87,7 @@ TEST_F(StopTest, OneThatDoesNotEndIsNotWaitedForForEver) {
   ExpectEndedInOrder();
 }
 
-// Nobody watches this one; that it is told twice is no reason to drop its last checkpoint.
+// It has no supervisor; a second signal does not make it drop its last checkpoint.
 TEST_F(StopTest, OneByHandIsWaitedForAgain) {
   const auto learner = StartLearner();
   learner->Signal(SIGSTOP);

@@ -1,4 +1,4 @@
-// What holds for every way to apply updates.
+// Properties of every applier.
 #include "learner/apply/applier.h"
 
 #include <gtest/gtest.h>
@@ -106,8 +106,8 @@ TEST_P(ApplierTest, GoesOnFromACaptureAsIfNothingHadHappened) {
   EXPECT_EQ(applier->CaptureNow().state, expected.state);
 }
 
-// The running square of a weight whose gradient has become zero decays for ever; as a denormal
-// number it would make every later update many times slower.
+// The running square of a weight with gradient zero decays without end; as a denormal number it
+// would make every later update many times slower.
 TEST_P(ApplierTest, WhatDecaysBecomesZeroNotADenormal) {
   constexpr std::uint64_t kVersions = 40;
   UpdateStream stream(kSize, kVersions, {.decay = 0.5});
@@ -148,7 +148,7 @@ TEST_P(ApplierTest, RefusesMoreThanItHasRoomFor) {
     EXPECT_TRUE(applier->Submit(&stream.at(4)));
     go_on.release(10);
   }
-  // The destructor finished what had been taken.
+  // The destructor finished all submitted updates.
   EXPECT_EQ(wire::SnapshotReader(snapshot).Latest(), 4u);
 }
 

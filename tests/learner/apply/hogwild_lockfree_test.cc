@@ -1,9 +1,9 @@
 // Threads that apply whole updates over each other's; run under ThreadSanitizer as well.
 //
-// Most of it is counted in ones: weights begin at 0 and every update takes 1 from each, so a weight
-// says how many updates are in it. Let C be the capacity. Update v begins when all up to v - C have
-// landed, so it never reads what one before v - 2 C + 1 wrote: that one's write is before the begin
-// of another's that is finished. So of 2 C - 1 updates in a row at least one is built upon.
+// Most tests count in ones: weights start at 0 and every update subtracts 1 from each, so a weight
+// is the number of updates in it. Let C be the capacity. Update v starts when all up to v - C have
+// landed, so it never reads a value from before update v - 2 C + 1: that write is older than the
+// start of a later update that is finished. So of 2 C - 1 successive updates at least one survives.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -122,7 +122,7 @@ TEST(HogwildLockfree, ProgressIsSeenToTheLastVersionAndNeverSkipsTheNewestSlot) 
   constexpr std::uint64_t kVersions = 400;
   Ones stream(kVersions);
   wire::SnapshotWriter snapshot("", kSize, 1, kTestTerm);
-  std::vector<std::uint64_t> seen;  // by whoever publishes: one at a time
+  std::vector<std::uint64_t> seen;  // written by the publishing thread, one at a time
   std::atomic<std::uint64_t> completed{0};
   std::unique_ptr<Applier> hogwild;
   std::atomic<Applier*> made{nullptr};
@@ -150,8 +150,9 @@ TEST(HogwildLockfree, ProgressIsSeenToTheLastVersionAndNeverSkipsTheNewestSlot) 
   }
 }
 
-// Who finishes while another publishes leaves its version to that one, who may just have looked: here
-// nobody comes after the last of each round to publish what was left.
+// A thread that finishes while another publishes leaves its version to that thread, which may have
+// checked just before. Here no update follows the last of a round, so nothing else would publish
+// it.
 TEST(HogwildLockfree, NothingIsLeftUnpublished) {
   constexpr std::uint64_t kRounds = 1500, kTogether = 3;
   UpdateStream stream(kLine, kRounds * kTogether, {.kind = OptimizerKind::kSgd});
@@ -188,7 +189,7 @@ TEST(HogwildLockfree, UpdatesAndGradientsAreFreeForUseOnceCompleted) {
     if (v > capacity) hogwild.WaitFor(v - capacity);
     Update& update = updates[v % capacity];
     std::vector<float>& gradient = gradients[v % capacity];
-    std::ranges::fill(gradient, 1e6f);  // whoever still reads it takes far too much
+    std::ranges::fill(gradient, 1e6f);                     // a late reader subtracts far too much
     asm volatile("" : : "r"(gradient.data()) : "memory");  // and the compiler leaves it in
     std::ranges::fill(gradient, 1.0f);
     update.version = v;

@@ -1,4 +1,4 @@
-// Lanes at work while others read what they publish; run under ThreadSanitizer as well.
+// Lanes at work while others read their snapshots; run under ThreadSanitizer as well.
 #include <gtest/gtest.h>
 
 #include <atomic>

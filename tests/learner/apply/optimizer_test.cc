@@ -1,4 +1,4 @@
-// What holds for every optimizer; the arithmetic of each is in optimizers/.
+// Properties of every optimizer; the arithmetic of each is in optimizers/.
 #include "learner/apply/optimizer.h"
 
 #include <gtest/gtest.h>
@@ -20,8 +20,8 @@
 namespace starling::learner {
 namespace {
 
-// What PyTorch makes of the same gradients in float64, with another learning rate for each update;
-// where PyTorch has no such variant, what its formula makes of them in numpy.
+// The results of PyTorch in float64 for the same gradients, with another learning rate for each
+// update; those of its formula in numpy for variants that PyTorch lacks.
 class GoldenTrajectory : public testing::Test {
  protected:
   double Number(const char* key) const { return std::stod(golden_.metadata().at(key)); }
@@ -151,7 +151,7 @@ TEST(MakeOptimizerSpec, TakesEveryKey) {
   EXPECT_FALSE(MakeOptimizerSpec({.epsilon_place = EpsilonPlace::kOutside}).epsilon_inside);
 }
 
-// Checkpoints name them, so they are for ever.
+// Checkpoints hold these names, so they must not change.
 TEST(MakeOptimizerSpec, NamesTheStateThatIsKept) {
   const auto slots = [](const OptimizerConfig& config) { return MakeOptimizerSpec(config).slots; };
   using Names = std::vector<std::string>;

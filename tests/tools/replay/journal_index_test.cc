@@ -1,4 +1,4 @@
-// The story of a run, read from its journal.
+// The index of a run, read from its journal.
 #include "tools/replay/journal_index.h"
 
 #include <gmock/gmock.h>
