@@ -91,6 +91,11 @@ class Child {
 
 }  // namespace
 
+void ThrowIfInterrupted(int stop_fd) {
+  pollfd item{stop_fd, POLLIN, 0};
+  if (::poll(&item, 1, 0) > 0) throw Interrupted();
+}
+
 ChildReport RunChild(const ChildCall& call) {
   const SteadyClock clock;
   const std::int64_t begin = clock.NowNs();

@@ -14,6 +14,9 @@ struct Interrupted : std::runtime_error {
   Interrupted() : std::runtime_error("interrupted") {}
 };
 
+// Throws Interrupted if `stop_fd` is readable.
+void ThrowIfInterrupted(int stop_fd);
+
 struct ChildCall {
   std::filesystem::path program;
   std::vector<std::string> arguments;  // without the program's name

@@ -2,7 +2,6 @@
 // push in a real run, and the time that a real run takes to play Breakout well.
 #include <fmt/format.h>
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
@@ -27,8 +26,6 @@ using Json = nlohmann::ordered_json;
 constexpr double kMaxPush = 0.02;  // share of an actor's time
 constexpr double kReturn = 40;     // mean return of the last 100 training episodes
 constexpr double kMaxSeconds = 60;
-
-std::string Count(double rate) { return Grouped(static_cast<std::uint64_t>(std::llround(rate))); }
 
 std::string NameOf(const GpuInfo& gpu) {
   return fmt::format("{}, compute capability {}.{}, {} multiprocessors, {:.0f} GiB", gpu.name,
@@ -98,8 +95,8 @@ Json Actors(const Site& site, const std::vector<ActorCase>& cases, Row& row, std
     }
     // The details show every case, the row the fastest.
     details += fmt::format("| {} | {} | {} to {} | {:.0f} | {:.0f} |\n", one.what,
-                           Count(speed.steps_per_second), Count(speed.least), Count(speed.most),
-                           100 * speed.act, 100 * speed.gradient);
+                           Rounded(speed.steps_per_second), Rounded(speed.least),
+                           Rounded(speed.most), 100 * speed.act, 100 * speed.gradient);
     json[one.key] = {{"steps_per_second", speed.steps_per_second},
                      {"least", speed.least},
                      {"most", speed.most},
@@ -107,7 +104,7 @@ Json Actors(const Site& site, const std::vector<ActorCase>& cases, Row& row, std
                      {"gradient", speed.gradient}};
     if (speed.steps_per_second <= best) continue;
     best = speed.steps_per_second;
-    row.measured = fmt::format("{} steps/s: {}", Count(best), one.what);
+    row.measured = fmt::format("{} steps/s: {}", Rounded(best), one.what);
   }
   return json;
 }
@@ -120,7 +117,7 @@ void AddActors(const Site& site, Figures& figures) {
   const auto add = [&](const char* key, const char* what, const std::vector<ActorCase>& cases,
                        double wanted) {
     Row empty{.what = what};
-    if (wanted > 0) empty.wanted = fmt::format("≥ {} steps/s", Count(wanted));
+    if (wanted > 0) empty.wanted = fmt::format("≥ {} steps/s", Rounded(wanted));
     figures.Add(key, std::move(empty), [&](Row& row) {
       double best = 0;
       Json json = Actors(site, cases, row, details, best);
@@ -217,9 +214,9 @@ void AddTraining(const Site& site, Figures& figures) {
         const Json summary = Json::parse(ReadFile(run->dir() / "summary.json"));
         const Json& time = summary.at("time").at("actors");
         const double share = time.at("push").get<double>();
-        row.measured =
-            fmt::format("{:.2f} % ({} steps/s end to end; {})", 100 * share,
-                        Count(run->steps_per_second), summary.at("bottleneck").get<std::string>());
+        row.measured = fmt::format("{:.2f} % ({} steps/s end to end; {})", 100 * share,
+                                   Rounded(run->steps_per_second),
+                                   summary.at("bottleneck").get<std::string>());
         row.holds = share <= kMaxPush;
         return {{"time", time}, {"steps_per_second", run->steps_per_second}};
       });

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -224,20 +223,9 @@ void Measure(const Net& net, double seconds, double best, Result& result,
                          .measured = fmt::format("{:.2f} µs", learn_us)});
   result.rows.push_back(
       {.what = fmt::format("… rollout and gradient, {} envs × {} steps", net.envs, net.unroll),
-       .measured = fmt::format(
-           "{} steps/s", Grouped(static_cast<std::uint64_t>(std::llround(steps_per_second))))});
+       .measured = fmt::format("{} steps/s", Rounded(steps_per_second))});
   json["gradient_us_per_step"] = learn_us;
   json["rollout_steps_per_second"] = steps_per_second;
-}
-
-// Length of the difference, relative to the length of `exact`.
-double RelativeDistance(std::span<const float> values, std::span<const float> exact) {
-  double difference = 0, length = 0;
-  for (std::size_t i = 0; i < exact.size(); ++i) {
-    difference += std::pow(static_cast<double>(values[i]) - static_cast<double>(exact[i]), 2);
-    length += std::pow(static_cast<double>(exact[i]), 2);
-  }
-  return std::sqrt(difference / length);
 }
 
 // Adds the net's rows in bf16 beside f32, measured in turns, so that a disturbance hits both.

@@ -8,7 +8,6 @@
 // each on the newest weights, with the same seeds for all three ways; the order of the gradients is
 // random.
 #include <fmt/format.h>
-#include <poll.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -34,13 +33,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kPushers[] = {1, 2, 4, 8, 16};
 constexpr std::size_t kTraining = 4;  // pushers in the runs with scores
 
-void ThrowIfStopped(const Site& site) {
-  pollfd item{site.stop_fd, POLLIN, 0};
-  if (::poll(&item, 1, 0) > 0) throw Interrupted();
-}
-
 std::string Share(double share) { return fmt::format("{:.0f} %", 100 * share); }
-std::string Whole(double number) { return Grouped(static_cast<std::uint64_t>(number + 0.5)); }
 
 // "lanes 1, hogwild 2, mutex 3".
 class Ways {
@@ -75,7 +68,7 @@ Row MeasureSpeed(const Site& site, const Config& config, const std::vector<float
   std::vector<std::vector<double>> rates(kPushWays.size()), waits(kPushWays.size());
   for (int i = 0; i < repeats; ++i) {
     for (std::size_t way = 0; way < kPushWays.size(); ++way) {
-      ThrowIfStopped(site);
+      ThrowIfInterrupted(site.stop_fd);
       const PushSpeed speed =
           MeasurePushes(kPushWays[way], config, weights, gradients, pushers, seconds);
       rates[way].push_back(speed.updates_per_second);
@@ -85,14 +78,14 @@ Row MeasureSpeed(const Site& site, const Config& config, const std::vector<float
   Ways text;
   for (std::size_t way = 0; way < kPushWays.size(); ++way) {
     const double rate = Median(rates[way]), wait = Median(waits[way]);
-    text.Add(kPushWays[way], fmt::format("{} (waits {})", Whole(rate), Share(wait)));
+    text.Add(kPushWays[way], fmt::format("{} (waits {})", Rounded(rate), Share(wait)));
     json[fmt::format("{}", pushers)][std::string(kPushWays[way])] = {{"updates_per_second", rate},
                                                                      {"least", Least(rates[way])},
                                                                      {"most", Most(rates[way])},
                                                                      {"waiting", wait}};
   }
   return {.what = fmt::format("Updates/s of {} weights, {} thread{} push{}",
-                              Whole(static_cast<double>(weights.size())), pushers,
+                              Rounded(static_cast<double>(weights.size())), pushers,
                               pushers > 1 ? "s" : "", pushers > 1 ? "" : "es"),
           .measured = text.text()};
 }
@@ -119,7 +112,7 @@ Row MeasureScore(const Site& site, const Game& game, Json& json) {
     overrides.push_back(fmt::format("actors.count={}", kTraining));
     const Config config = LoadConfig(site.shipped / game.config, overrides);
     for (std::size_t way = 0; way < kPushWays.size(); ++way) {
-      ThrowIfStopped(site);
+      ThrowIfInterrupted(site.stop_fd);
       const TrainedBy trained = TrainByPushes(kPushWays[way], config, kTraining);
       scores[way].push_back(trained.mean_return);
       waits[way].push_back(trained.speed.waiting);

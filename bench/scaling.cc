@@ -2,7 +2,6 @@
 // actor and with one, as in the A3C paper, which makes many small gradients.
 #include <fmt/format.h>
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "bench/figure.h"
@@ -21,8 +20,6 @@ struct Shape {
   bool counts_updates = false;       // the row shows updates, not steps
 };
 
-std::string Count(double rate) { return Grouped(static_cast<std::uint64_t>(std::llround(rate))); }
-
 Row Measure(const Site& site, const Shape& shape, nlohmann::ordered_json& json) {
   Row row{.what = fmt::format("Scaling, {} env{} × 5 steps, 1 / 2 / 4 / 8 actors", shape.envs,
                               shape.envs > 1 ? "s" : "")};
@@ -36,7 +33,7 @@ Row Measure(const Site& site, const Shape& shape, nlohmann::ordered_json& json) 
                        fmt::format("run.steps={}", site.quick ? shape.quick_steps : shape.steps)},
          .timeout_s = 300});
     const double rate = shape.counts_updates ? run.updates_per_second : run.steps_per_second;
-    row.measured += fmt::format("{}{}", actors > 1 ? " / " : "", Count(rate));
+    row.measured += fmt::format("{}{}", actors > 1 ? " / " : "", Rounded(rate));
     if (shape.counts_updates && actors == 2 && !site.quick) row.holds = rate >= kWantedUpdates;
     json[fmt::format("{}x{}x5", actors, shape.envs)] = {
         {"steps_per_second", run.steps_per_second},
@@ -45,7 +42,7 @@ Row Measure(const Site& site, const Shape& shape, nlohmann::ordered_json& json) 
   }
   row.measured += shape.counts_updates ? " updates/s" : " steps/s";
   if (shape.counts_updates) {
-    row.wanted = fmt::format("2 actors: ≥ {} updates/s on two cores", Count(kWantedUpdates));
+    row.wanted = fmt::format("2 actors: ≥ {} updates/s on two cores", Rounded(kWantedUpdates));
   }
   return row;
 }

@@ -1,6 +1,5 @@
 // starling-bench: measures the figures of the README in one run and prints them as Markdown.
 #include <fmt/format.h>
-#include <poll.h>
 #include <stdlib.h>
 
 #include <algorithm>
@@ -106,14 +105,9 @@ std::string CommandOf(const Options& options) {
   return command;
 }
 
-bool StopAsked(int stop_fd) {
-  pollfd item{stop_fd, POLLIN, 0};
-  return ::poll(&item, 1, 0) > 0;
-}
-
 // If the programs of a figure fail, its row shows that, and the bench goes on.
 Result Measure(const Figure& figure, const Site& site) {
-  if (StopAsked(site.stop_fd)) throw Interrupted();
+  ThrowIfInterrupted(site.stop_fd);
   Tell(fmt::format("== {}", figure.name));
   try {
     return figure.measure(site);

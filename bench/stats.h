@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,9 @@ double Most(const std::vector<double>& values);
 double Mean(const std::vector<double>& values);
 // Returns the smallest value that a share `of` of the values, in [0, 1], does not exceed.
 double Percentile(std::vector<double> values, double of);
+
+// Returns the length of the difference relative to the length of `exact`.
+double RelativeDistance(std::span<const float> values, std::span<const float> exact);
 
 // "43.1, 44.0": one decimal.
 std::string Listed(const std::vector<double>& values);

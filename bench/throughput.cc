@@ -2,7 +2,6 @@
 // processes.
 #include <fmt/format.h>
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <span>
 
@@ -64,8 +63,6 @@ std::vector<Case> Cases() {
   };
 }
 
-std::string Count(double rate) { return Grouped(static_cast<std::uint64_t>(std::llround(rate))); }
-
 struct Measured {
   Row row;
   nlohmann::ordered_json json;
@@ -76,7 +73,7 @@ struct Measured {
 Measured Run(const Site& site, const Case& one) {
   Row row{.what = fmt::format("End to end, {} actors{}", kActors, one.what)};
   const char* const unit = one.counts_updates ? "updates/s" : "steps/s";
-  if (one.wanted > 0) row.wanted = fmt::format("≥ {} {} on two cores", Count(one.wanted), unit);
+  if (one.wanted > 0) row.wanted = fmt::format("≥ {} {} on two cores", Rounded(one.wanted), unit);
 
   const auto config = one.config[0] == '\0' ? site.config : site.shipped / one.config;
   if (const std::string why = WhyRefused(config, one.overrides); !why.empty()) {
@@ -95,8 +92,8 @@ Measured Run(const Site& site, const Case& one) {
   // 2. Report the rate that the case asks for.
   const double steps = one.starts_slowly ? run.SteadyRate() : run.steps_per_second;
   const double rate = one.counts_updates ? run.updates_per_second : steps;
-  row.measured = fmt::format("{} {}", Count(rate), unit);
-  if (one.counts_updates) row.measured += fmt::format(" ({} steps/s)", Count(steps));
+  row.measured = fmt::format("{} {}", Rounded(rate), unit);
+  if (one.counts_updates) row.measured += fmt::format(" ({} steps/s)", Rounded(steps));
   if (one.wanted > 0 && !site.quick) row.holds = rate >= one.wanted;
   return {.row = row,
           .json = {{"steps", run.steps},
@@ -118,7 +115,7 @@ Measured BesideSgemm(const Site& site, double rate) {
   const double limit = kActors * sgemm * 1e9 / step, share = rate / limit;
   Row row{.what = fmt::format("… of {} steps/s, the limit of dense products: {} cores × {:.0f} "
                               "GFLOP/s of sgemm, both busy / {:.2f} MFLOP a step",
-                              Count(limit), kActors, sgemm, step / 1e6),
+                              Rounded(limit), kActors, sgemm, step / 1e6),
           .measured = fmt::format("{:.0f} %", 100 * share),
           .wanted = fmt::format("≥ {:.0f} %", 100 * kWantedShare)};
   if (!site.quick) row.holds = share >= kWantedShare;
@@ -163,8 +160,8 @@ Measured SlowestGame(const Site& site, double breakout) {
   Row row{.what = fmt::format("End to end, {} actors × 64 envs × 5 steps, the slowest of the five "
                               "MinAtar games",
                               kActors),
-          .measured = fmt::format("{} steps/s ({})", Count(least), slowest),
-          .wanted = fmt::format("≥ {} steps/s on two cores", Count(kWanted))};
+          .measured = fmt::format("{} steps/s ({})", Rounded(least), slowest),
+          .wanted = fmt::format("≥ {} steps/s on two cores", Rounded(kWanted))};
   if (!site.quick) row.holds = least >= kWanted;
   return {.row = row, .json = json};
 }

@@ -16,6 +16,7 @@
 #include "actors/rollout.h"
 #include "bench/actor_speed.h"
 #include "bench/bare/checks.h"
+#include "bench/stats.h"
 #include "core/gpu.h"
 #include "net/model.h"
 
@@ -113,17 +114,6 @@ struct Side {
   RolloutEpisodes episodes;
 };
 
-// Length of the difference, relative to the length of `exact`.
-double Distance(const std::vector<float>& values, const std::vector<float>& exact) {
-  double difference = 0, length = 0;
-  for (std::size_t i = 0; i < exact.size(); ++i) {
-    const auto value = static_cast<double>(values[i]), wanted = static_cast<double>(exact[i]);
-    difference += (value - wanted) * (value - wanted);
-    length += wanted * wanted;
-  }
-  return std::sqrt(difference / length);
-}
-
 double Distance(const net::LossReport& a, const net::LossReport& b) {
   const auto off = [](double value, double wanted) {
     return std::abs(value - wanted) / std::max(std::abs(wanted), 1.0);
@@ -159,7 +149,7 @@ Verdict Beside(const Config& config, int unrolls, double tolerance) {
     const auto worse = [](double& worst, double found) {
       if (!(found <= worst)) worst = std::isnan(found) ? INFINITY : found;
     };
-    worse(gradient, Distance(there.gradient, here.gradient));
+    worse(gradient, bench::RelativeDistance(there.gradient, here.gradient));
     worse(loss, Distance(there.result.loss, here.result.loss));
     worse(norm, std::abs(there.result.norm - here.result.norm) / here.result.norm);
     const std::vector<float> step = here.gradient;

@@ -1,7 +1,6 @@
 #include "tools/doctor/machine.h"
 
 #include <fmt/format.h>
-#include <sched.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <sys/sysinfo.h>
@@ -13,6 +12,7 @@
 #include <sstream>
 #include <system_error>
 
+#include "core/config/config_rules.h"
 #include "core/error.h"
 #include "core/process.h"
 #include "core/version.h"
@@ -49,12 +49,6 @@ std::vector<std::string> Features() {
     if (std::ranges::count(kFeatures, word) > 0) features.push_back(word);
   }
   return features;
-}
-
-int Cores() {
-  cpu_set_t set;
-  if (::sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
-  return ::get_nprocs();
 }
 
 std::uint64_t MemoryBytes() {
@@ -119,7 +113,7 @@ Machine InspectMachine() {
                   .processor = ProcessorName(),
                   .features = Features(),
                   .bf16 = net::cpu::HasBf16Products(),
-                  .cores = Cores(),
+                  .cores = UsableCores(),
                   .memory = MemoryBytes(),
                   .gpus = FindGpus(),
                   .runtime_dir = TryFind([] { return wire::RuntimeRoot("").string(); }),
@@ -152,7 +146,7 @@ std::string HardwareLine(bool with_gpu) {
     const GpuSearch found = FindGpus();
     if (!found.gpus.empty()) gpu = ", " + found.gpus.front().name;
   }
-  return fmt::format("{}, {} cores, {:.0f} GB of memory{}; {}", ProcessorName(), Cores(),
+  return fmt::format("{}, {} cores, {:.0f} GB of memory{}; {}", ProcessorName(), UsableCores(),
                      static_cast<double>(MemoryBytes()) / 1e9, gpu, VersionLine("starling"));
 }
 

@@ -21,7 +21,7 @@ struct Machine {
   std::string processor;              // "AMD EPYC 9R14"
   std::vector<std::string> features;  // those of kFeatures that it has
   bool bf16 = false;                  // it multiplies bf16 (net/cpu/bfloat16.h)
-  int cores = 0;                      // usable by this process
+  std::int64_t cores = 0;             // usable by this process
   std::uint64_t memory = 0;           // bytes
   GpuSearch gpus;
   std::uint64_t open_files = 0, max_open_files = 0;         // soft and hard limit
