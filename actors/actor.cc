@@ -9,6 +9,7 @@
 #include "core/denormals.h"
 #include "core/error.h"
 #include "core/log.h"
+#include "wire/incarnation.h"
 
 namespace starling::actors {
 
@@ -60,7 +61,7 @@ void Train(LearnerLink& link, Rollout& rollout, const ActorsConfig& actors) {
 // Runs one incarnation: from the welcome until the link goes down.
 void RunIncarnation(LearnerLink& link, const OwnSettings& own) {
   const Config config = WithOwn(link.config(), own);
-  const bool first_life = (link.incarnation() & 0xffff) == 0;
+  const bool first_life = wire::LifeOf(link.incarnation()) == 0;
   bool had_gpu = !first_life && config.actors.backend != DeviceChoice::kCpu;
   try {
     const auto rollout = MakeRollout(config, link, [&link] { link.Beat(); });

@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "results/summary.h"
+#include "wire/incarnation.h"
 
 namespace starling::replay {
 namespace {
@@ -124,10 +125,11 @@ std::string ToText(const UpdateDetails& details) {
                       "sequence", "computed on", "staleness", "samples", "weight", "norm");
   for (const UpdateDetails::Gradient& gradient : details.gradients) {
     const std::uint32_t incarnation = gradient.from.incarnation;
-    text += fmt::format(
-        "{:>6} {:>6} {:>12} {:>12} {:>10} {:>9} {:>8.4f} {:>12.6g}\n", gradient.from.slot,
-        fmt::format("{}.{}", incarnation >> 16, incarnation & 0xffff), gradient.from.sequence,
-        gradient.base, gradient.staleness, gradient.samples, gradient.weight, gradient.norm);
+    text += fmt::format("{:>6} {:>6} {:>12} {:>12} {:>10} {:>9} {:>8.4f} {:>12.6g}\n",
+                        gradient.from.slot,
+                        fmt::format("{}.{}", wire::TermOf(incarnation), wire::LifeOf(incarnation)),
+                        gradient.from.sequence, gradient.base, gradient.staleness, gradient.samples,
+                        gradient.weight, gradient.norm);
   }
   return text;
 }
