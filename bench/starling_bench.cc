@@ -168,7 +168,7 @@ int Run(const Options& options) {
 }
 
 int Main(int argc, char** argv) {
-  CLI::App app("Measures what Starling promises, and prints it as a Markdown table.",
+  CLI::App app("Measures Starling's promises and prints them as a Markdown table.",
                "starling-bench");
   Options options;
   app.set_version_flag("--version", VersionLine("starling-bench"));

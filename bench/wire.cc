@@ -175,7 +175,7 @@ Result MeasureWire(const Site& site) {
     const double mb = static_cast<double>(floats) * 4 / 1e6;
     const std::array<Way, 5> ways{
         {{"snapshot", "read from shared memory", SnapshotReadNs(floats, seconds)},
-         {"buffer", "pushed in shared memory, told through ipc", PushNs(ipc, 0, seconds)},
+         {"buffer", "pushed in shared memory, announced through ipc", PushNs(ipc, 0, seconds)},
          {"ipc", "pushed through ipc", PushNs(ipc, floats, seconds)},
          {"tcp", "through tcp on loopback", PushNs("tcp://127.0.0.1:*", floats, seconds)},
          {"memcpy", "memcpy", CopyNs(floats, seconds)}}};

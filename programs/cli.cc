@@ -77,7 +77,7 @@ void AddTrain(CLI::App& app, Options& options) {
                  "start none: all join from other places (docs/fleet.md)");
   train
       .add_option("--progress", options.progress,
-                  "what a terminal shows: screen (default: charts and actors), bar, lines or none")
+                  "display in a terminal: screen (default: charts and actors), bar, lines or none")
       ->type_name("HOW")
       ->check(CLI::IsMember(std::vector<std::string>{"screen", "bar", "lines", "none"})
                   .description(""));
@@ -330,7 +330,7 @@ int AnswerParseError(const CLI::App& app, const CLI::ParseError& error) {
                                ? fmt::format("there is no command \"{}\"", strays.front())
                                : std::string(error.what());
   std::fprintf(stderr, "starling: %s%s\n", what.c_str(), Hint(app).c_str());
-  std::fprintf(stderr, "Run starling%s --help for what there is.\n",
+  std::fprintf(stderr, "Run starling%s --help for the choices.\n",
                &chosen == &app ? "" : (" " + chosen.get_name()).c_str());
   return kExitUserError;
 }

@@ -102,8 +102,8 @@ CLI::Validator NotEmpty(const char* what) {
 std::string WhyNoLearner(const Options& options) {
   if (!options.run_dir.empty()) return "";
   if (!options.connect.empty()) {
-    const std::string trouble = wire::NameTrouble(options.connect, !options.secret.empty());
-    if (!trouble.empty()) return ". " + trouble;
+    const std::string error = wire::NameTrouble(options.connect, !options.secret.empty());
+    if (!error.empty()) return ". " + error;
   }
   return options.secret.empty()
              ? ". If it runs, it may ask for keys: give --secret and --learner-key"

@@ -114,14 +114,14 @@ class Screen {
   int SumUp(const std::string& run_dir, int exit_status) {
     const auto summary = results::BuildSummary(config_, status_, {.actors_started = actors_.size()},
                                                results::ReadEvalStanding(run_dir));
-    const std::string trouble = results::WriteSummary(run_dir, summary);
+    const std::string error = results::WriteSummary(run_dir, summary);
     const std::string program =
         CallName(ProgramDir() / "starling", std::filesystem::current_path());
     for (const std::string& text : results::DescribeRun(summary, exit_status, run_dir, program)) {
       console_.Print(text);
     }
-    if (trouble.empty()) return exit_status;
-    LogError("no summary: {}", trouble);
+    if (error.empty()) return exit_status;
+    LogError("no summary: {}", error);
     return exit_status == kExitDone ? kExitFailed : exit_status;
   }
 

@@ -18,7 +18,7 @@ namespace {
 
 // Follows the message of a failed CHECK, because the remaining checks are not done.
 void OnAbort(int) {
-  std::fputs("ABORT the line above ended the program: what follows was not checked\n", stdout);
+  std::fputs("ABORT the line above ended the program: the checks after it were not done\n", stdout);
   std::fflush(stdout);
   std::_Exit(kExitFailed);
 }
@@ -43,7 +43,7 @@ void Report::Watch(std::stop_token stop) {
     });
     if (moved || stop.stop_requested() || !busy_) continue;
     Say("HANG ", current_,
-        fmt::format("not done in {:.0f} s; what follows was not checked", limit_s_));
+        fmt::format("not done in {:.0f} s; the checks after it were not done", limit_s_));
     ++failed_;  // the other thread hangs in the check and cannot
     End();
     std::_Exit(kExitFailed);

@@ -146,7 +146,7 @@ std::vector<std::string> MissingParts(const Diagnosis& diagnosis) {
   }
   if (!broken.empty()) {
     missing.push_back(fmt::format(
-        "For trust in what is computed: {} must agree with the reference. Do not train with it; "
+        "For trust in the results: {} must agree with the reference. Do not train with it; "
         "build again on this machine, and if that does not help, suspect driver or hardware.",
         fmt::join(broken, ", ")));
   }
