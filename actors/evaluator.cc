@@ -11,10 +11,11 @@ namespace starling::actors {
 
 namespace {
 
-constexpr std::int64_t kMaxEnvs = 128;
+// Not the slot of any actor, so evaluation shares no stream with training.
+constexpr std::uint32_t kEvalSlot = 0xffffffff;
 
 int EnvsFor(std::int64_t episodes) {
-  std::int64_t envs = std::min(episodes, kMaxEnvs);
+  std::int64_t envs = std::min<std::int64_t>(episodes, 128);
   while (episodes % envs != 0) --envs;
   return static_cast<int>(envs);
 }

@@ -9,9 +9,6 @@
 
 namespace starling::actors {
 
-// In the random streams of evaluation, which so differ from those of training: no actor has it.
-inline constexpr std::uint32_t kEvalSlot = 0xffffffff;
-
 struct EvalPlan {
   std::int64_t episodes = 100;
   bool greedy = false;                 // the most likely action instead of a sample

@@ -10,26 +10,45 @@
 
 #include <array>
 #include <cerrno>
+#include <utility>
 
 #include "core/check.h"
-#include "core/file_descriptor.h"
 
 namespace starling {
 namespace {
 
 constexpr int kErrorFd = 4;  // in the child, until exec closes it
 
-struct Pipe {
-  FileDescriptor read, write;
+class Fd {
+ public:
+  Fd() = default;
+  explicit Fd(int fd) : fd_(fd) {}
+  ~Fd() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Fd& operator=(Fd&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  int get() const { return fd_; }
+  int Release() { return std::exchange(fd_, -1); }
+
+ private:
+  int fd_ = -1;
 };
 
-// Both ends close on exec. Their numbers are above those that the child uses.
+struct Pipe {
+  Fd read, write;
+};
+
+// Both ends close on exec, and above the numbers that the child gives a meaning to.
 bool MakePipe(Pipe& out) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return false;
-  const FileDescriptor low_read(ends[0]), low_write(ends[1]);
-  out.read = FileDescriptor(::fcntl(ends[0], F_DUPFD_CLOEXEC, kErrorFd + 1));
-  out.write = FileDescriptor(::fcntl(ends[1], F_DUPFD_CLOEXEC, kErrorFd + 1));
+  const Fd low_read(ends[0]), low_write(ends[1]);
+  out.read = Fd(::fcntl(ends[0], F_DUPFD_CLOEXEC, kErrorFd + 1));
+  out.write = Fd(::fcntl(ends[1], F_DUPFD_CLOEXEC, kErrorFd + 1));
   return out.read.get() >= 0 && out.write.get() >= 0;
 }
 
@@ -54,14 +73,14 @@ void ResetSignals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// Runs between fork and exec, with async-signal-safe calls only. Returns only on failure, with
+// Between fork and exec: async-signal-safe calls only. Returns only if something failed, with
 // errno.
 void BecomeProgram(const ChildPlan& plan) {
   ResetSignals();
   if (::setpgid(0, 0) != 0) return;
   if (plan.death_signal != 0) {
     if (::prctl(PR_SET_PDEATHSIG, plan.death_signal) != 0) return;
-    if (::getppid() != plan.parent) ::_exit(1);  // the parent died before the line above
+    if (::getppid() != plan.parent) ::_exit(1);  // it died before the line above
   }
   if (::dup2(plan.null_fd, 0) < 0 || ::dup2(plan.output_fd, 1) < 0 ||
       ::dup2(plan.output_fd, 2) < 0 || ::dup3(plan.error_fd, kErrorFd, O_CLOEXEC) < 0) {
@@ -72,8 +91,8 @@ void BecomeProgram(const ChildPlan& plan) {
   } else {
     ::close(kStatusFd);
   }
-  // For descriptors that a library opened without O_CLOEXEC. Old kernels lack the call; then they
-  // stay open.
+  // Ours close on exec; this is for what a library opened without saying so. An old kernel without
+  // the call is no reason to fail.
   ::close_range(kErrorFd + 1, ~0U, 0);
   ::execv(plan.program, plan.argv);
 }
@@ -81,7 +100,7 @@ void BecomeProgram(const ChildPlan& plan) {
 [[noreturn]] void RunChild(const ChildPlan& plan) {
   BecomeProgram(plan);
   const int error = errno;
-  // The parent's number is valid until the child's own is in place, so it is tried first.
+  // Ours is closed once the child's own is in place; the other way round it could be anything.
   if (::write(plan.error_fd, &error, sizeof error) < 0) {
     [[maybe_unused]] const auto ignored = ::write(kErrorFd, &error, sizeof error);
   }
@@ -95,11 +114,6 @@ Spawned Failed(int error) { return {.error = error}; }
 std::string SignalName(int signal) {
   const char* name = ::sigabbrev_np(signal);
   return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
-}
-
-ChildExit ExitOf(int status) {
-  if (WIFEXITED(status)) return {ChildExit::How::kExited, WEXITSTATUS(status)};
-  return {ChildExit::How::kKilled, WTERMSIG(status)};
 }
 
 std::string Describe(const ChildExit& exit) {
@@ -116,11 +130,10 @@ std::string Describe(const ChildExit& exit) {
 }
 
 Spawned Spawn(const ChildSpec& spec) {
-  // 1. Make all pipes.
   Pipe output, status, error;
   if (!MakePipe(output) || !MakePipe(error)) return Failed(errno);
   if (spec.status_pipe && !MakePipe(status)) return Failed(errno);
-  const FileDescriptor null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (null.get() < 0) return Failed(errno);
   SetNonBlocking(output.read.get());
   const int shared = spec.our_output ? STDERR_FILENO : output.write.get();
@@ -129,7 +142,6 @@ Spawned Spawn(const ChildSpec& spec) {
     SetNonBlocking(status.write.get());
   }
 
-  // 2. Prepare everything that allocates, then fork.
   const std::string program = spec.program.string();
   std::vector<std::string> words = {program};
   words.insert(words.end(), spec.arguments.begin(), spec.arguments.end());
@@ -148,9 +160,8 @@ Spawned Spawn(const ChildSpec& spec) {
   const pid_t pid = ::fork();
   if (pid < 0) return Failed(errno);
   if (pid == 0) RunChild(plan);
-  error.write = FileDescriptor();  // the read below ends when exec closes the child's copy
+  error.write = Fd();  // so that the read below ends when exec closes the child's
 
-  // 3. Wait until exec closes the error pipe, or the child's errno arrives.
   int child_errno = 0;
   ssize_t got = 0;
   do {
@@ -175,7 +186,8 @@ std::optional<ChildExit> Reap(int pid) {
   } while (got < 0 && errno == EINTR);
   if (got == 0) return std::nullopt;
   CHECK(got == pid, "waitpid({}): {}", pid, ::strerrordesc_np(errno));
-  return ExitOf(status);
+  if (WIFEXITED(status)) return ChildExit{ChildExit::How::kExited, WEXITSTATUS(status)};
+  return ChildExit{ChildExit::How::kKilled, WTERMSIG(status)};
 }
 
 }  // namespace starling

@@ -19,7 +19,6 @@
 #include <initializer_list>
 #include <string_view>
 
-#include "core/child.h"
 #include "envs/bridge/protocol.h"
 
 namespace starling::envs {
@@ -28,9 +27,9 @@ namespace {
 constexpr int kFirstFree = kWorkerMemoryFd + 1;  // the child uses the lower descriptors
 
 // Moves `fd` to a number >= kFirstFree, closed on exec; -1 on failure. Closes `fd`.
-FileDescriptor High(int fd) {
-  const FileDescriptor low(fd);
-  return FileDescriptor(::fcntl(fd, F_DUPFD_CLOEXEC, kFirstFree));
+Fd High(int fd) {
+  const Fd low(fd);
+  return Fd(::fcntl(fd, F_DUPFD_CLOEXEC, kFirstFree));
 }
 
 bool SetNonBlocking(int fd) { return ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK) == 0; }
@@ -41,16 +40,16 @@ bool SetReceiveLimit(int fd) {
 }
 
 // A nameless file that holds `text`, at its beginning; /dev/null for no text.
-FileDescriptor InputOf(const std::string& text) {
+Fd InputOf(const std::string& text) {
   if (text.empty()) return High(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  FileDescriptor file = High(::memfd_create("starling-program", MFD_CLOEXEC));
+  Fd file = High(::memfd_create("starling-program", MFD_CLOEXEC));
   std::string_view rest = text;
   while (file.get() >= 0 && !rest.empty()) {
     const ssize_t done = ::write(file.get(), rest.data(), rest.size());
-    if (done < 0) return FileDescriptor();
+    if (done < 0) return Fd();
     rest.remove_prefix(static_cast<std::size_t>(done));
   }
-  if (::lseek(file.get(), 0, SEEK_SET) != 0) return FileDescriptor();
+  if (::lseek(file.get(), 0, SEEK_SET) != 0) return Fd();
   return file;
 }
 
@@ -113,19 +112,30 @@ Spawned Failed(int error) {
   return failed;
 }
 
+std::string Describe(int status) {
+  if (WIFEXITED(status)) return fmt::format("ended with exit status {}", WEXITSTATUS(status));
+  const char* name = ::sigabbrev_np(WTERMSIG(status));
+  return name != nullptr ? fmt::format("was killed by SIG{}", name)
+                         : fmt::format("was killed by signal {}", WTERMSIG(status));
+}
+
 }  // namespace
+
+Fd::~Fd() {
+  if (fd_ >= 0) ::close(fd_);
+}
 
 Spawned Spawn(const SpawnPlan& plan) {
   // 1. Make both ends of every descriptor, out of the way of the child's numbers.
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) return Failed(errno);
-  FileDescriptor ours = High(ends[0]), theirs = High(ends[1]);
+  Fd ours = High(ends[0]), theirs = High(ends[1]);
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return Failed(errno);
-  FileDescriptor output = High(ends[0]), their_output = High(ends[1]);
-  const FileDescriptor input = InputOf(plan.input);
-  const FileDescriptor memory(::fcntl(plan.memory_fd, F_DUPFD_CLOEXEC, kFirstFree));
-  for (const FileDescriptor* fd : std::initializer_list<const FileDescriptor*>{
-           &ours, &theirs, &output, &their_output, &input, &memory}) {
+  Fd output = High(ends[0]), their_output = High(ends[1]);
+  const Fd input = InputOf(plan.input);
+  const Fd memory(::fcntl(plan.memory_fd, F_DUPFD_CLOEXEC, kFirstFree));
+  for (const Fd* fd :
+       std::initializer_list<const Fd*>{&ours, &theirs, &output, &their_output, &input, &memory}) {
     if (fd->get() < 0) return Failed(EMFILE);
   }
   if (!SetReceiveLimit(ours.get()) || !SetNonBlocking(output.get())) return Failed(errno);
@@ -174,7 +184,7 @@ std::optional<std::string> EndProcess(int pid, int limit_ms) {
     ::poll(nullptr, 0, 1);
   }
   ::kill(-pid, SIGKILL);  // and its children
-  if (got == pid) return Describe(ExitOf(status));
+  if (got == pid) return Describe(status);
   while (got == 0 && (::waitpid(pid, &status, 0) < 0 && errno == EINTR)) {
   }
   return std::nullopt;

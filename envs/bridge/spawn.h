@@ -6,11 +6,27 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "core/file_descriptor.h"
-
 namespace starling::envs {
+
+// Owns a descriptor.
+class Fd {
+ public:
+  Fd() = default;
+  explicit Fd(int fd) : fd_(fd) {}
+  ~Fd();
+  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Fd& operator=(Fd&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  int get() const { return fd_; }
+
+ private:
+  int fd_ = -1;
+};
 
 struct SpawnPlan {
   std::vector<std::string> argv;         // argv[0]: a path
@@ -20,10 +36,10 @@ struct SpawnPlan {
 };
 
 struct Spawned {
-  int pid = -1;            // also its process group; -1: not started
-  int error = 0;           // then the errno
-  FileDescriptor control;  // our end of its descriptor 3; reads time out after 10 ms
-  FileDescriptor output;   // our end of its descriptors 1 and 2; non-blocking
+  int pid = -1;   // also its process group; -1: not started
+  int error = 0;  // then the errno
+  Fd control;     // our end of its descriptor 3; reads time out after 10 ms
+  Fd output;      // our end of its descriptors 1 and 2; non-blocking
 };
 
 Spawned Spawn(const SpawnPlan& plan);

@@ -69,7 +69,7 @@ Worker::Worker(const WorkerProgram& program, std::span<const std::uint64_t> seed
   }
   // 2. Start it, with a memory file that has no size yet. Join reports a failure.
   outgoing_ = FirstLine(program, seeds, repeat);
-  memory_ = FileDescriptor(::memfd_create("starling-envs", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  memory_ = Fd(::memfd_create("starling-envs", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (memory_.get() < 0) {
     process_.error = errno;
     return;
@@ -218,7 +218,7 @@ void Worker::Listen() {
   std::array<char, 4096> some;
   for (int i = 0; i < 64; ++i) {  // a limit for a worker that never stops printing
     const ssize_t got = ::read(process_.output.get(), some.data(), some.size());
-    if (got == 0) process_.output = FileDescriptor();  // all writers have closed it
+    if (got == 0) process_.output = Fd();  // all writers have closed it
     if (got <= 0) return;
     heard_ += got;
     printed_.append(some.data(), some.data() + got);

@@ -88,7 +88,7 @@ class Worker {
   const WhileWaiting while_waiting_;
   const std::size_t count_;
   const Repeat repeat_;
-  FileDescriptor memory_;
+  Fd memory_;
   Spawned process_;
   Clock::time_point begun_;          // the construction, or the last Play
   std::string outgoing_, incoming_;  // on the control socket

@@ -9,7 +9,6 @@
 #include <memory>
 #include <optional>
 
-#include "actors/evaluator.h"
 #include "actors/rollout.h"
 #include "core/check.h"
 #include "core/error.h"
@@ -29,7 +28,8 @@ namespace {
 namespace fs = std::filesystem;
 using envs::Image;
 
-constexpr int kUsualSide = 336;  // pixels
+constexpr std::uint32_t kEvalSlot = 0xffffffff;  // as `starling eval`: the same episodes
+constexpr int kUsualSide = 336;                  // pixels
 constexpr int kLargestSide = 8192;
 constexpr int kFewestPixelsWithLines = 8;
 
@@ -164,7 +164,7 @@ class RandomPolicy final : public Policy {
   RandomPolicy(const envs::EnvSpec& spec, std::uint64_t seed)
       : seen_(static_cast<std::size_t>(spec.obs_size())),
         actions_(static_cast<std::uint32_t>(spec.num_actions)),
-        stream_({seed, actors::kEvalSlot, 0, 0, Purpose::kAction}) {}
+        stream_({seed, kEvalSlot, 0, 0, Purpose::kAction}) {}
 
   std::span<float> observations() override { return seen_; }
   std::int32_t Act(bool /*begins*/) override {
@@ -186,7 +186,7 @@ class NetPolicy final : public Policy {
         greedy_(greedy),
         backend_(net::MakeCpuBackend()),
         model_(net::MakeModel<float>(actors::ModelSpecOf(trained.config, spec), *backend_, {})),
-        stream_({seed, actors::kEvalSlot, 0, 0, Purpose::kEval}) {
+        stream_({seed, kEvalSlot, 0, 0, Purpose::kEval}) {
     CHECK(weights_.size() == model_->layout().size(), "{} weights", weights_.size());
   }
 
@@ -250,7 +250,7 @@ int RunRecord(const RecordOptions& options) {
   if (!options.target.empty()) trained = results::LoadTrained(options.target);
   const EnvConfig config =
       trained ? trained->config.env : EnvOptions(options.env, options.overrides);
-  const envs::EnvSeed seed{options.seed, actors::kEvalSlot, 0};
+  const envs::EnvSeed seed{options.seed, kEvalSlot, 0};
   std::unique_ptr<envs::FrameEnvs> frames = envs::MakeFrames(config, 1, seed);
   Film film(options, frames->spec());
   envs::WrappedEnv env(

@@ -26,7 +26,7 @@ struct Ran {
 };
 
 // A shell with `script`, its memory being `memory`.
-Spawned Start(const std::string& script, const FileDescriptor& memory, SpawnPlan plan = {}) {
+Spawned Start(const std::string& script, const Fd& memory, SpawnPlan plan = {}) {
   plan.argv = {"/bin/sh", "-c", script};
   plan.memory_fd = memory.get();
   return Spawn(plan);
@@ -34,7 +34,7 @@ Spawned Start(const std::string& script, const FileDescriptor& memory, SpawnPlan
 
 // Runs sh with `script` until it ends by itself.
 Ran Shell(const std::string& script, SpawnPlan plan = {}) {
-  const FileDescriptor memory(::memfd_create("test", MFD_CLOEXEC));
+  const Fd memory(::memfd_create("test", MFD_CLOEXEC));
   const Spawned spawned = Start(script, memory, std::move(plan));
   CHECK(spawned.pid > 0, "{}", spawned.error);
   Ran run{.printed = "", .ended = EndProcess(spawned.pid, 60'000).value_or("killed")};
@@ -72,7 +72,7 @@ TEST(Spawn, SaysHowAProcessEnded) {
 TEST(Spawn, SaysWhyAProgramCannotRun) {
   const TempDir dir;
   const auto path = dir.Write("program", "no program at all");
-  const FileDescriptor memory(::memfd_create("test", MFD_CLOEXEC));
+  const Fd memory(::memfd_create("test", MFD_CLOEXEC));
   const Spawned spawned =
       Spawn({.argv = {path.string()}, .environment = {}, .input = "", .memory_fd = memory.get()});
   ASSERT_GT(spawned.pid, 0);
@@ -85,7 +85,7 @@ TEST(Spawn, SaysWhyAProgramCannotRun) {
 }
 
 TEST(EndProcess, KillsWhatDoesNotEnd) {
-  const FileDescriptor memory(::memfd_create("test", MFD_CLOEXEC));
+  const Fd memory(::memfd_create("test", MFD_CLOEXEC));
   const Spawned spawned = Start("trap '' TERM; read x <&3; read x <&4", memory);
   ASSERT_GT(spawned.pid, 0);
   EXPECT_EQ(EndProcess(spawned.pid, 0), std::nullopt);
@@ -107,7 +107,7 @@ TEST(Spawn, AWorkerDiesWithItsParent) {
   const pid_t parent = ::fork();
   ASSERT_GE(parent, 0);
   if (parent == 0) {
-    const FileDescriptor memory(::memfd_create("test", MFD_CLOEXEC));
+    const Fd memory(::memfd_create("test", MFD_CLOEXEC));
     const Spawned spawned = Start("echo; while :; do sleep 1000; done", memory);
     pollfd printed{.fd = spawned.output.get(), .events = POLLIN, .revents = 0};
     if (::poll(&printed, 1, -1) != 1) ::_exit(1);  // it runs
