@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "actors/link.h"
+#include "actors/learner_client.h"
 
 namespace starling::actors {
 
@@ -20,6 +20,6 @@ Config WithOwn(Config config, const OwnSettings& own);
 // learner again as a new incarnation. Returns kRunOver, kStopped, kRefused or kNobody; for the last
 // two, `text` is set to a sentence. Throws UserError if the run's environment or net cannot be
 // built here.
-LinkState RunActor(const LinkOptions& options, std::string& text, const OwnSettings& own = {});
+ClientState RunActor(const ClientOptions& options, std::string& text, const OwnSettings& own = {});
 
 }  // namespace starling::actors

@@ -1,5 +1,4 @@
-// The newest weights that arrived in a message, requested or sent behind a grant, until they are
-// used.
+// Weights that come in messages, asked for or unasked behind a grant, until they are used.
 //
 // Thread safety: none; one thread.
 #pragma once
@@ -16,16 +15,14 @@ namespace starling::actors {
 
 class FetchedWeights {
  public:
-  // Forgets all weights and requests.
-  void Reset();
-  // Weights are under way; they must be requested (again) if they have not arrived by `again_ms`.
+  // Weights are on their way; if they are not here by `again_ms` they have to be asked for.
   void Expect(std::int64_t again_ms);
   bool MustAsk(std::int64_t now_ms) const { return now_ms >= again_ms_; }
 
-  // Replaces the weights by those of `message`, the contents of `envelope`.
+  // `message` points into the envelope. Replaces weights that came before.
   void Came(wire::Envelope envelope, const wire::Message& message);
-  // Moves them into `weights` if they are of at least `version` and of the same size; drops them
-  // otherwise. Returns whether it moved them.
+  // Moves them into `weights` if they are as many and of at least `version`; otherwise discards
+  // them.
   bool Take(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& meta);
 
  private:
@@ -35,7 +32,7 @@ class FetchedWeights {
     std::span<const float> values;  // in the envelope
   };
   std::optional<Here> here_;
-  std::int64_t again_ms_ = 0;  // 0: no weights are under way
+  std::int64_t again_ms_ = 0;  // 0: nothing is on its way
 };
 
 }  // namespace starling::actors

@@ -1,4 +1,4 @@
-// The memory for an actor's gradients: shared with the learner, so that they are not copied, or its
+// The memory for an actor's gradients: shared with the learner, so that nothing is copied, or its
 // own, from which they are sent.
 //
 // Thread safety: none; one thread.
@@ -19,28 +19,27 @@ namespace starling::actors {
 
 class GradientSpace {
  public:
-  // Gradients have `floats` floats; `shared` is the learner's file, or "". If it cannot be opened,
-  // gradients are sent, which is slower.
+  // Gradients have `floats` floats. `shared` is the learner's file, "" if there is none; if it
+  // cannot be opened, gradients are sent, which is slower.
   void Open(const std::string& shared, std::size_t floats);
-  void Close();
 
-  // Returns space for the next gradient.
+  // Returns the memory for the next gradient.
   std::span<float> Next();
-  // The number of its buffer in shared memory, from 1; 0: not shared, it must be sent.
+  // The learner's buffer that Next returned, from 1; 0: none, the gradient must be sent.
   std::uint32_t buffer() const { return static_cast<std::uint32_t>(buffer_ ? *buffer_ + 1 : 0); }
-  // Returns the complete gradient for sending; empty if it is in shared memory.
+  // Returns the values to send with the message: none if they are in the learner's buffer.
   wire::SharedTensor TakeUnshared();
-  // The same for a gradient that is sent in slices. REQUIRES: it is not in shared memory.
+  // The same for a gradient whose slices go to several shards. REQUIRES: the space is not shared.
   std::shared_ptr<const float[]> TakeValues() { return std::move(unshared_); }
 
-  // The gradient was sent with message `sequence`; the learner answered that message.
+  // The gradient was sent in message `sequence`; message `sequence` was answered.
   void Pushed(std::uint64_t sequence);
   void Answered(std::uint64_t sequence);
 
  private:
   std::size_t floats_ = 0;
   std::optional<wire::GradientBuffersClient> buffers_;
-  std::optional<std::size_t> buffer_;  // of the next gradient; nullopt: it must be sent
+  std::optional<std::size_t> buffer_;  // of the next gradient; nullopt: it is sent
   std::shared_ptr<float[]> unshared_;
 };
 

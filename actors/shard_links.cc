@@ -6,7 +6,7 @@
 namespace starling::actors {
 namespace {
 
-// Returns the endpoint of a shard, which has a port of its own on the learner's host.
+// A shard names its port. Its host is the learner's.
 std::string Reach(const std::string& place, const std::string& learner) {
   if (!place.starts_with("tcp://") || !learner.starts_with("tcp://")) return place;
   return learner.substr(0, learner.rfind(':')) + place.substr(place.rfind(':'));
@@ -14,8 +14,10 @@ std::string Reach(const std::string& place, const std::string& learner) {
 
 }  // namespace
 
-ShardLinks::ShardLinks(wire::Context& context, const Where& where)
-    : where_(where), slices_(wire::CutIntoSlices(where.floats, where.places.size() + 1)) {
+ShardLinks::ShardLinks(wire::Context& context, const Where& where, const Clock& clock)
+    : where_(where),
+      slices_(wire::CutIntoSlices(where.floats, where.places.size() + 1)),
+      clock_(clock) {
   for (std::size_t i = 0; i < where.places.size(); ++i) {
     // A socket for gradients and requests, and the shared weights, if this host has them.
     const wire::ShardPlace& place = where.places[i];
@@ -100,7 +102,7 @@ bool ShardLinks::Fetched(Link& link, std::uint64_t version, std::span<float> sli
 bool ShardLinks::Send(Link& link, const wire::Body& body, std::uint64_t version,
                       const wire::SharedTensor& tensor) {
   wire::Header header = where_.header;
-  header.sequence = ++link.sent;
+  header.sequence = ++link.said;
   header.version = version;
   return link.socket->Send(wire::Encode(header, body, tensor));
 }

@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "actors/link.h"
+#include "actors/learner_client.h"
 #include "bench/child.h"
 #include "bench/figure.h"
 #include "bench/stats.h"
@@ -61,41 +61,42 @@ class Actor {
  public:
   Actor(const Site& site, const Config& config, const learner::NetBlueprint& net,
         const std::filesystem::path& run_dir)
-      : link_({.find_endpoint = [root = wire::RuntimeRoot(config.wire.runtime_dir),
-                                 run_dir] { return wire::RunPlace::Find(root, run_dir).endpoint; },
-               .connect_timeout_s = 20,
-               .stop_fd = site.stop_fd,
-               .abandoned = {}}),
+      : client_(
+            {.find_endpoint = [root = wire::RuntimeRoot(config.wire.runtime_dir),
+                               run_dir] { return wire::RunPlace::Find(root, run_dir).endpoint; },
+             .connect_timeout_s = 20,
+             .stop_fd = site.stop_fd,
+             .abandoned = {}}),
         weights_(net.layout.size()),
         samples_(static_cast<std::uint32_t>(config.samples_per_gradient())) {
-    Expect(link_.Join() && link_.CheckNet(net.layout.fingerprint(), net.layout.size()));
+    Expect(client_.Join() && client_.CheckNet(net.layout.fingerprint(), net.layout.size()));
   }
 
   std::uint64_t version() const { return meta_.version; }
-  void Refresh(std::uint64_t at_least) { Expect(link_.Refresh(at_least, weights_, meta_)); }
+  void Refresh(std::uint64_t at_least) { Expect(client_.Refresh(at_least, weights_, meta_)); }
 
   // Waits for a grant and its weights, then pushes. Returns the time at which the push began.
   std::int64_t Push() {
-    const auto grant = link_.NextGrant();
+    const auto grant = client_.NextGrant();
     Expect(grant.has_value());
     Refresh(grant->version);
     std::this_thread::sleep_for(kPause);
-    const std::span<float> gradient = link_.NextGradientSpace();
+    const std::span<float> gradient = client_.NextGradientSpace();
     std::ranges::fill(gradient, 1e-6f);
     const std::int64_t begin = SteadyClock().NowNs();
-    Expect(link_.Push(*grant, meta_,
-                      {.values = gradient, .norm = 1, .loss = {}, .samples = samples_}, {}));
+    Expect(client_.Push(*grant, meta_,
+                        {.values = gradient, .norm = 1, .loss = {}, .samples = samples_}, {}));
     return begin;
   }
 
  private:
   void Expect(bool good) const {
     if (good) return;
-    if (link_.state() == actors::LinkState::kStopped) throw Interrupted();
-    throw std::runtime_error("an actor lost its learner: " + link_.text());
+    if (client_.state() == actors::ClientState::kStopped) throw Interrupted();
+    throw std::runtime_error("an actor lost its learner: " + client_.text());
   }
 
-  actors::LearnerLink link_;
+  actors::LearnerClient client_;
   std::vector<float> weights_;
   std::uint32_t samples_;
   wire::SnapshotMeta meta_;
@@ -106,7 +107,7 @@ class Watcher {
  public:
   Watcher(Actor& actor, bool sleeps)
       : actor_(actor), sleeps_(sleeps), thread_([this] { Watch(); }) {}
-  // A sleeping thread notices it at the next version, or when its link ends.
+  // A sleeping thread notices it at the next version, or when its client ends.
   void Stop() { stop_.store(true, std::memory_order_relaxed); }
   ~Watcher() {
     Stop();

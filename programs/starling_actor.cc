@@ -114,21 +114,21 @@ std::string WhyNoLearner(const Options& options) {
 int Run(const Options& options) {
   KeepFreedMemory();
   InitLog(options.slot < 0 ? "actor" : "actor " + std::to_string(options.slot));
-  actors::LinkOptions link{.find_endpoint = EndpointFinder(options),
-                           .find_keys = KeysFinder(options),
-                           .slot = options.slot,
-                           .connect_timeout_s = options.connect_timeout_s,
-                           .stop_fd = CatchStopSignals(),
-                           .abandoned = WatchParent(options.parent)};
+  actors::ClientOptions client{.find_endpoint = EndpointFinder(options),
+                               .find_keys = KeysFinder(options),
+                               .slot = options.slot,
+                               .connect_timeout_s = options.connect_timeout_s,
+                               .stop_fd = CatchStopSignals(),
+                               .abandoned = WatchParent(options.parent)};
   // Becomes an exit status: only a lost or refusing learner is a failure.
   std::string text;
-  switch (actors::RunActor(link, text, options.own)) {
-    case actors::LinkState::kRunOver:
+  switch (actors::RunActor(client, text, options.own)) {
+    case actors::ClientState::kRunOver:
       LogInfo("{}", text);
       return kExitDone;
-    case actors::LinkState::kStopped:
+    case actors::ClientState::kStopped:
       return kExitDone;
-    case actors::LinkState::kRefused:
+    case actors::ClientState::kRefused:
       LogError("the learner refused: {}", text);
       return kExitFailed;
     default:

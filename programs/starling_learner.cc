@@ -56,14 +56,14 @@ class StatusPipe {
  public:
   explicit StatusPipe(int fd) : fd_(fd) {}
 
-  void Write(const nlohmann::ordered_json& status) {
-    const std::string line = (torn_ ? "\n" : "") + status.dump() + "\n";
+  void Write(const learner::LearnerStatus& status) {
+    const std::string line = (torn_ ? "\n" : "") + learner::ToJson(status).dump() + "\n";
     std::string_view rest = line;
     Take(rest);
     // The status of the end must arrive whole, even if the supervisor is slow.
     constexpr int kMaxWaitMs = 2000;
     pollfd writable{.fd = fd_, .events = POLLOUT, .revents = 0};
-    while (status["phase"] == "done" && !rest.empty() && poll(&writable, 1, kMaxWaitMs) == 1) {
+    while (status.phase == "done" && !rest.empty() && poll(&writable, 1, kMaxWaitMs) == 1) {
       if (!Take(rest)) break;
     }
     if (rest.size() < line.size()) torn_ = !rest.empty();
@@ -99,8 +99,8 @@ class Screen {
   explicit Screen(const Config& config)
       : config_(config), console_(STDERR_FILENO, monitor::DetectStyle(STDERR_FILENO)) {}
 
-  void Show(const nlohmann::ordered_json& line) {
-    status_ = learner::ParseStatus(line.dump());
+  void Show(const learner::LearnerStatus& status) {
+    status_ = status;
     for (const learner::JoinedActor& actor : status_->joined) {
       actors_.emplace(actor.slot, actor.incarnation);
     }
@@ -174,12 +174,11 @@ int Run(const Options& options) {
                                 .stop_fd = stop_fd,
                                 .reload_fd = config.wire.secret.empty() ? -1 : CatchReloadSignal(),
                                 .abandoned = WatchParent(options.parent),
-                                .shard_trouble = [&] { return shards ? shards->Trouble() : ""; },
-                                .on_status =
-                                    [&](const nlohmann::ordered_json& status) {
-                                      supervised ? pipe.Write(status) : screen.Show(status);
-                                    }};
-  if (pages) setup.on_bulletin = [&](auto bulletin) { pages->Show(std::move(bulletin)); };
+                                .shard_ended = [&] { return shards ? shards->Trouble() : ""; },
+                                .sinks = {.on_status = [&](const learner::LearnerStatus& status) {
+                                  supervised ? pipe.Write(status) : screen.Show(status);
+                                }}};
+  if (pages) setup.sinks.on_bulletin = [&](auto bulletin) { pages->Show(std::move(bulletin)); };
   learner::Learner learner(
       config, options.resume ? results::BlueprintToResume(config) : results::BlueprintOf(config),
       std::move(setup));
@@ -191,8 +190,8 @@ int Run(const Options& options) {
   const bool over = learner.Run();
   if (shards) shards->AwaitEnd();
   int exit_status = over || supervised ? kExitDone : kExitInterrupted;
-  if (!learner.checkpoint_trouble().empty()) {
-    LogError("the last checkpoint could not be written: {}", learner.checkpoint_trouble());
+  if (!learner.checkpoint_error().empty()) {
+    LogError("the last checkpoint could not be written: {}", learner.checkpoint_error());
     exit_status = kExitFailed;
   }
   return supervised ? exit_status : screen.SumUp(options.run_dir, exit_status);

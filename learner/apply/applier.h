@@ -42,7 +42,7 @@ class Applier {
   bool Idle() const { return Completed() == Submitted(); }
 
   // Weights and state of version Completed(). CHECKs that it is idle.
-  virtual Capture CaptureNow() const = 0;
+  virtual StateCopy CaptureNow() const = 0;
 
   // Time that the threads have worked since they began, on average over them.
   virtual std::int64_t BusyNs() const = 0;

@@ -57,7 +57,7 @@ TEST_F(LearnerDiskTest, ACheckpointThatFailsIsSaidAndTheNextIsTriedAgain) {
   Stop();
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_EQ(Count(said, "no checkpoint of version 1: "), 1u) << said;
-  EXPECT_EQ(learner_->checkpoint_trouble(), "");
+  EXPECT_EQ(learner_->checkpoint_error(), "");
 }
 
 TEST_F(LearnerDiskTest, ADiskThatIsTooSlowIsSaidWithALimit) {

@@ -67,14 +67,14 @@ class Timeline {
     const auto slot = static_cast<std::uint32_t>(event.at(0).at(0) - 'A');
     std::vector<std::string> said;
     if (event.at(1) == "dies") {
-      judge_.Leave(slot);
+      judge_.RemoveActor(slot);
     } else {
       const std::uint64_t base = std::stoull(event.at(2));
       if (!Arrive(slot, base)) {
         said.push_back(fmt::format("refused, staleness {}", judge_.version() - base));
       }
     }
-    while (const auto update = judge_.Next()) said.push_back(Said(*update));
+    while (const auto update = judge_.NextUpdate()) said.push_back(Said(*update));
     TakeGrants();
     std::string held;
     for (const HeldGradient& one : judge_.state().held) {

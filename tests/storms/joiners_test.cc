@@ -55,7 +55,7 @@ class Joiner {
                  .session = message.header.session,
                  .fingerprint = message.header.fingerprint};
       here_ = true;
-    } else if (std::holds_alternative<wire::Bye>(message.body)) {
+    } else if (std::holds_alternative<wire::Leave>(message.body)) {
       here_ = false;
     } else if (const auto* answer = std::get_if<wire::Answer>(&message.body)) {
       if (answer->answers != 0 && answer->outcome <= wire::Outcome::kMerged) ++served_;

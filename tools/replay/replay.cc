@@ -86,7 +86,7 @@ class Goal {
   void Pass(const Replayer& replayer) {
     if (passed_ || !found_.checkpoint || replayer.version() != found_.checkpoint->version) return;
     passed_ = true;
-    const learner::Capture now = replayer.Now();
+    const learner::StateCopy now = replayer.Now();
     bool same = SameBits(now.weights, found_.checkpoint->weights) &&
                 now.state.size() == found_.checkpoint->state.size();
     for (std::size_t i = 0; same && i < now.state.size(); ++i) {

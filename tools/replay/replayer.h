@@ -38,7 +38,7 @@ class Replayer {
   std::uint64_t version() const { return version_; }
   std::uint64_t hashes() const { return hashes_; }  // compared so far and equal
   const std::string& difference() const { return difference_; }
-  learner::Capture Now() const { return lanes_.CaptureNow(); }
+  learner::StateCopy Now() const { return lanes_.CaptureNow(); }
 
  private:
   using Life = std::pair<std::uint32_t, std::uint32_t>;  // slot, incarnation

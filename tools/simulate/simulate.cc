@@ -76,10 +76,6 @@ bool StopAsked(int stop_fd) {
   return ::poll(&item, 1, 0) > 0;
 }
 
-learner::LearnerStatus StatusOf(const VirtualLearner& learner) {
-  return learner::ParseStatus(learner.Status().dump()).value_or(learner::LearnerStatus{});
-}
-
 void SayAll(const std::vector<std::string>& troubles, fleet::RunLog& log) {
   for (const std::string& trouble : troubles) log.Say(LogLevel::kError, trouble);
 }
@@ -95,8 +91,8 @@ bool RunToItsEnd(const Config& config, VirtualLearner& learner, Simulator& simul
     if (now - looked_ms < kLookMs) continue;
     looked_ms = now;
     if (StopAsked(stop_fd)) simulator.Stop();
-    SayAll(learner.TakeTroubles(), log);
-    const learner::LearnerStatus status = StatusOf(learner);
+    SayAll(learner.TakeErrors(), log);
+    const learner::LearnerStatus status = learner.Status();
     rate.Add(now, status.steps);
     console.Show(monitor::MakeProgress(status, config.run.steps, rate.PerSecond(),
                                        static_cast<int>(config.actors.count)),
@@ -108,7 +104,7 @@ bool RunToItsEnd(const Config& config, VirtualLearner& learner, Simulator& simul
 
 int SumUp(const Plan& plan, const VirtualLearner& learner, int exit_status, double real_s,
           const SimulateOptions& options, fleet::RunLog& log, monitor::Console& console) {
-  const learner::LearnerStatus status = StatusOf(learner);
+  const learner::LearnerStatus status = learner.Status();
   const auto actors = static_cast<std::uint64_t>(plan.config.actors.count);
   auto summary = results::BuildSummary(plan.config, status, {.actors_started = actors});
   summary["simulated"] = true;
@@ -158,7 +154,7 @@ int RunSimulate(const SimulateOptions& options) {
   // 3. Save and sum up.
   int exit_status = over ? kExitDone : kExitInterrupted;
   if (!learner.End()) exit_status = kExitFailed;
-  SayAll(learner.TakeTroubles(), log);
+  SayAll(learner.TakeErrors(), log);
   return SumUp(plan, learner, exit_status, static_cast<double>(clock.NowNs() - begin) / 1e9,
                options, log, console);
 }

@@ -24,7 +24,6 @@ Simulator::Simulator(const Config& config, VirtualLearner& learner, int threads)
       network_ns_(NsOf(config.simulate.network_ms)),
       receive_ns_(NsOf(config.simulate.receive_ms)),
       refresh_ns_(NsOf(config.simulate.refresh_ms)),
-      deadline_ns_(NsOf(config.staleness.deadline_s * 1000)),
       learner_(Joined(learner)),
       workers_(config, learner.incarnation(), threads) {
   for (std::uint32_t slot = 0; slot < config.actors.count; ++slot) {
@@ -142,11 +141,11 @@ void Simulator::Report() {
 
 void Simulator::SendGrants() {
   const std::int64_t now = events_.now_ns();
-  for (const learner::Grant& grant : learner_.TakeGrants()) {
+  for (const learner::Grant& grant : learner_.TakeGrants(now)) {
     events_.At(now + network_ns_, [this, grant] { Granted(grant); });
-    events_.At(now + deadline_ns_, [this, grant] {
+    events_.At(now + learner_.deadline_ns(), [this] {
       if (closed()) return;
-      learner_.Expire(grant);
+      learner_.ExpireGrants(events_.now_ns());
       DecideAll();
       SendGrants();
     });

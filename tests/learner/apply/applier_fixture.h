@@ -57,12 +57,12 @@ class UpdateStream {
   Update& at(std::uint64_t version) { return *updates_[version]; }
 
   // Weights and state after versions 0 ... versions().
-  std::vector<Capture> Reference() {
-    std::vector<Capture> all(1);
+  std::vector<StateCopy> Reference() {
+    std::vector<StateCopy> all(1);
     all[0].weights = initial_;
     all[0].state.assign(spec_.slots.size(), std::vector<float>(initial_.size()));
     for (std::uint64_t v = 1; v <= versions(); ++v) {
-      Capture next = all.back();
+      StateCopy next = all.back();
       const Update& update = at(v);
       std::vector<float> sum(initial_.size(), 0.0f);
       for (std::size_t k = 0; k < update.gradients.size(); ++k) {
@@ -91,7 +91,7 @@ class UpdateStream {
 // An applier with its snapshot, and a way to wait for it without spinning.
 class TestApplier {
  public:
-  TestApplier(ApplyMode mode, UpdateStream& stream, int threads, const Capture* from = nullptr,
+  TestApplier(ApplyMode mode, UpdateStream& stream, int threads, const StateCopy* from = nullptr,
               std::uint64_t version = 0)
       : snapshot_("", stream.initial().size(), 1, kTestTerm),
         applier_(MakeApplier(
@@ -164,7 +164,7 @@ void RunWatched(TestApplier& applier, UpdateStream& stream, const Right& right, 
 
 class TestLanes : public TestApplier {
  public:
-  TestLanes(UpdateStream& stream, int threads, const Capture* from = nullptr,
+  TestLanes(UpdateStream& stream, int threads, const StateCopy* from = nullptr,
             std::uint64_t version = 0)
       : TestApplier(ApplyMode::kLanes, stream, threads, from, version) {}
 };

@@ -17,7 +17,7 @@ INSTANTIATE_TEST_SUITE_P(Ways, ApplierLockfree,
 
 TEST_P(ApplierLockfree, EndsInTheMiddleWithEverythingTakenFinished) {
   UpdateStream stream(kSize, 8);
-  const std::vector<Capture> expected = stream.Reference();
+  const std::vector<StateCopy> expected = stream.Reference();
   for (int round = 0; round < 300; ++round) {
     wire::SnapshotWriter snapshot("", kSize, 1, kTestTerm);
     const int threads = 1 + round % 4;

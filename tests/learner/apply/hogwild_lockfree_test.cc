@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::size_t kLine = 16, kLines = 97, kSize = kLine * kLines;
 
-const Capture& Zeros() {
-  static const Capture zeros{std::vector<float>(kSize), {}};
+const StateCopy& Zeros() {
+  static const StateCopy zeros{std::vector<float>(kSize), {}};
   return zeros;
 }
 
@@ -74,7 +74,7 @@ TEST(HogwildLockfree, UpdatesOfDifferentLinesLoseNothing) {
     UpdateStream stream(kSize, kUpdates, {.kind = kind});
     for (std::uint64_t v = 1; v <= kUpdates; ++v)
       stream.at(v).gradients.assign(1, {gradients[v - 1], 1});
-    const Capture expected = stream.Reference().back();
+    const StateCopy expected = stream.Reference().back();
     for (int round = 0; round < 24; ++round) {
       TestApplier hogwild(ApplyMode::kHogwild, stream, 1 + round % 8);
       hogwild.Run(stream, 1, kUpdates);
@@ -168,7 +168,7 @@ TEST(HogwildLockfree, ACaptureHoldsAllOfItsVersion) {
   constexpr std::uint64_t kVersions = 400;
   Ones stream(kVersions);
   for (std::uint64_t v = 1; v <= kVersions; v += 7)
-    stream.at(v).capture = std::make_shared<Capture>();
+    stream.at(v).capture = std::make_shared<StateCopy>();
   TestApplier hogwild(ApplyMode::kHogwild, stream, 4, &Zeros());
   hogwild.Run(stream, 1, kVersions);
   for (std::uint64_t v = 1; v <= kVersions; v += 7) {

@@ -16,7 +16,7 @@ TEST(LanesLockfree, EverySnapshotReadIsExactlyOneVersionAndVersionsNeverGoBack) 
   constexpr std::uint64_t kVersions = 600;
   UpdateStream stream(kSize, kVersions);
   std::vector<std::uint64_t> hashes;
-  for (const Capture& capture : stream.Reference()) hashes.push_back(HashWeights(capture.weights));
+  for (const StateCopy& capture : stream.Reference()) hashes.push_back(HashWeights(capture.weights));
 
   for (const int threads : {1, 2, 4}) {
     TestLanes lanes(stream, threads);
@@ -56,7 +56,7 @@ TEST(LanesLockfree, UpdatesAndGradientsAreFreeForUseOnceCompleted) {
     update.optimizer_step = v;
     update.meta = UpdateStream::Meta(v);
     update.hash = true;
-    update.capture = v % 100 == 0 ? std::make_shared<Capture>() : nullptr;
+    update.capture = v % 100 == 0 ? std::make_shared<StateCopy>() : nullptr;
     ASSERT_TRUE(lanes->Submit(&update));
     if (v % 100 == 0) {
       lanes.WaitFor(v);

@@ -15,11 +15,11 @@ constexpr std::size_t kSize = 16 * 101;  // cuts into no number of lanes evenly
 TEST(Lanes, AnyNumberOfThemEqualsThePlainOptimizerBitForBit) {
   for (const auto& [name, config] : OptimizerVariants()) {
     UpdateStream stream(kSize, 30, config);
-    const Capture expected = stream.Reference().back();
+    const StateCopy expected = stream.Reference().back();
     for (int threads = 1; threads <= 5; ++threads) {
       TestLanes lanes(stream, threads);
       lanes.Run(stream, 1, 30);
-      const Capture got = lanes->CaptureNow();
+      const StateCopy got = lanes->CaptureNow();
       EXPECT_EQ(got.weights, expected.weights) << name << " in " << threads << " lanes";
       EXPECT_EQ(got.state, expected.state) << name << " in " << threads << " lanes";
     }
@@ -28,7 +28,7 @@ TEST(Lanes, AnyNumberOfThemEqualsThePlainOptimizerBitForBit) {
 
 TEST(Lanes, MoreLanesThanCacheLinesLeaveSomeWithNothingToDo) {
   UpdateStream stream(32, 5);
-  const Capture expected = stream.Reference().back();
+  const StateCopy expected = stream.Reference().back();
   TestLanes lanes(stream, 5);
   lanes.Run(stream, 1, 5);
   EXPECT_EQ(lanes->CaptureNow().weights, expected.weights);
@@ -39,7 +39,7 @@ TEST(Lanes, GradientsAreSummedInTheOrderGiven) {
   UpdateStream stream(kSize, 1, {.kind = OptimizerKind::kSgd});
   const std::vector<float> huge(kSize, 1e8f), one(kSize, 1), minus(kSize, -1e8f);
   const std::vector<float> start(kSize, 0);
-  const Capture from{start, {}};
+  const StateCopy from{start, {}};
   Update& update = stream.at(1);
   update.lr = 1;
   update.scale = 1;
@@ -70,7 +70,7 @@ TEST(Lanes, OneGradientOfWeightOneIsWhatTwoHalvesOfItAre) {
 
 TEST(Lanes, TheHashIsThatOfTheWeightsAndDoesNotDependOnTheLanes) {
   UpdateStream stream(kSize, 6);
-  const std::vector<Capture> expected = stream.Reference();
+  const std::vector<StateCopy> expected = stream.Reference();
   for (int threads = 1; threads <= 5; ++threads) {
     for (std::uint64_t v = 1; v <= 6; ++v) stream.at(v).hash = v % 2 == 0;
     TestLanes lanes(stream, threads);
@@ -100,8 +100,8 @@ TEST(HashWeights, TellsAnyChangedBitAndAnyTwoLinesExchanged) {
 
 TEST(Lanes, ACaptureIsThatOfItsVersionThoughLaterUpdatesRun) {
   UpdateStream stream(kSize, 40);
-  const std::vector<Capture> expected = stream.Reference();
-  for (std::uint64_t v = 1; v <= 40; v += 3) stream.at(v).capture = std::make_shared<Capture>();
+  const std::vector<StateCopy> expected = stream.Reference();
+  for (std::uint64_t v = 1; v <= 40; v += 3) stream.at(v).capture = std::make_shared<StateCopy>();
   TestLanes lanes(stream, 4);
   lanes.Run(stream, 1, 40);
   for (std::uint64_t v = 1; v <= 40; v += 3) {

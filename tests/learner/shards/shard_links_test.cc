@@ -169,7 +169,7 @@ TEST_F(ShardsTest, HalvesAreForgotten) {
   const wire::Grant never = dead.learner->NextGrant();
   dead.PushSecond(77, 5.0f);
   dead.PushFirst(never, 5.0f);
-  dead.learner->Send(wire::Bye{wire::ByeReason::kLeaving, ""});
+  dead.learner->Send(wire::Leave{wire::LeaveReason::kLeaving, ""});
   dead.PushSecond(78, 5.0f);
   Actor actor = NewOne();
   for (int i = 0; i < 3; ++i) actor.Push(actor.learner->NextGrant(), 1.0f, 1.0f);

@@ -1,5 +1,5 @@
 // An actor's end of the wire, with a scripted learner at the other.
-#include "actors/link.h"
+#include "actors/learner_client.h"
 
 #include <gmock/gmock.h>
 
@@ -97,12 +97,12 @@ class ScriptedLearner {
   std::thread thread_;
 };
 
-class LinkTest : public testing::Test {
+class LearnerClientTest : public testing::Test {
  protected:
   // A deadline against hanging tests, not an expectation.
   static constexpr std::int64_t kPatienceMs = 60'000;
 
-  LinkOptions Options() {
+  ClientOptions Options() {
     return {.find_endpoint =
                 [this] {
                   const std::lock_guard lock(mutex_);
@@ -111,7 +111,7 @@ class LinkTest : public testing::Test {
             .connect_timeout_s = 60,
             .abandoned = [this] { return clock_.NowMs() > begin_ms_ + kPatienceMs; }};
   }
-  // With this configuration a link gives up only because of the test.
+  // With this configuration a client gives up only because of the test.
   static std::string PatientConfig() { return ConfigWith("updates.in_flight=auto"); }
   static std::string ConfigWith(const std::string& setting,
                                 const std::string& more = "actors.count=2") {
@@ -136,54 +136,54 @@ class LinkTest : public testing::Test {
 
 // It ended between the welcome and the opening of its weights: the actor left with status 1, a
 // minute later.
-TEST_F(LinkTest, ALearnerThatIsDoneBeforeItsWeightsAreOpenedIsHeard) {
+TEST_F(LearnerClientTest, ALearnerThatIsDoneBeforeItsWeightsAreOpenedIsHeard) {
   MoveTo(Endpoint("control"));
   const ScriptedLearner learner(Endpoint("control"),
                                 {.config = PatientConfig(), .snapshot = (dir_ / "gone").string()},
-                                {wire::Bye{wire::ByeReason::kRunOver, "all steps are done"}});
-  LearnerLink link(Options());
-  ASSERT_TRUE(link.Join());
-  EXPECT_FALSE(link.CheckNet(kFingerprint, 16));
-  EXPECT_EQ(link.state(), LinkState::kRunOver);
-  EXPECT_EQ(link.text(), "all steps are done");
+                                {wire::Leave{wire::LeaveReason::kRunOver, "all steps are done"}});
+  LearnerClient client(Options());
+  ASSERT_TRUE(client.Join());
+  EXPECT_FALSE(client.CheckNet(kFingerprint, 16));
+  EXPECT_EQ(client.state(), ClientState::kRunOver);
+  EXPECT_EQ(client.text(), "all steps are done");
 }
 
-TEST_F(LinkTest, ALearnerThatIsGoneWithoutAWordIsLookedForAgain) {
+TEST_F(LearnerClientTest, ALearnerThatIsGoneWithoutAWordIsLookedForAgain) {
   MoveTo(Endpoint("control"));
   const ScriptedLearner learner(Endpoint("control"),
                                 {.config = PatientConfig(), .snapshot = (dir_ / "gone").string()});
-  LearnerLink link(Options());
-  ASSERT_TRUE(link.Join());
+  LearnerClient client(Options());
+  ASSERT_TRUE(client.Join());
   testing::internal::CaptureStderr();
-  EXPECT_FALSE(link.CheckNet(kFingerprint, 16));
+  EXPECT_FALSE(client.CheckNet(kFingerprint, 16));
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr((dir_ / "gone").string()));
-  EXPECT_EQ(link.state(), LinkState::kLost);
+  EXPECT_EQ(client.state(), ClientState::kLost);
 }
 
 // Not found here; elsewhere it may be the memory that is not there.
-TEST_F(LinkTest, WithoutItsBuffersAnActorSendsItsGradients) {
+TEST_F(LearnerClientTest, WithoutItsBuffersAnActorSendsItsGradients) {
   MoveTo(Endpoint("control"));
   const wire::SnapshotWriter snapshot(dir_ / "weights", 16, kFingerprint, 1);
   const ScriptedLearner learner(Endpoint("control"), {.config = PatientConfig(),
                                                       .snapshot = (dir_ / "weights").string(),
                                                       .buffers = (dir_ / "gone").string()});
-  LearnerLink link(Options());
-  ASSERT_TRUE(link.Join());
+  LearnerClient client(Options());
+  ASSERT_TRUE(client.Join());
   testing::internal::CaptureStderr();
-  EXPECT_TRUE(link.CheckNet(kFingerprint, 16));
+  EXPECT_TRUE(client.CheckNet(kFingerprint, 16));
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
               AllOf(HasSubstr((dir_ / "gone").string()), HasSubstr("are sent instead")));
-  const RolloutGradient gradient{.values = link.NextGradientSpace(), .loss = {}, .samples = 1};
+  const RolloutGradient gradient{.values = client.NextGradientSpace(), .loss = {}, .samples = 1};
   ASSERT_EQ(gradient.values.size(), 16u);
-  EXPECT_TRUE(link.Push({.number = 1}, {.term = 1}, gradient, {}));
+  EXPECT_TRUE(client.Push({.number = 1}, {.term = 1}, gradient, {}));
   EXPECT_TRUE(learner.HeardGradient(16));
 }
 
-// The weights that `link` has received, and their version.
+// The weights that `client` has received, and their version.
 class Weights {
  public:
-  std::uint64_t Refresh(LearnerLink& link, std::uint64_t version) {
-    EXPECT_TRUE(link.Refresh(version, values_, meta_));
+  std::uint64_t Refresh(LearnerClient& client, std::uint64_t version) {
+    EXPECT_TRUE(client.Refresh(version, values_, meta_));
     EXPECT_THAT(values_, testing::Each(static_cast<float>(meta_.version)));
     return meta_.version;
   }
@@ -193,36 +193,36 @@ class Weights {
   wire::SnapshotMeta meta_;
 };
 
-TEST_F(LinkTest, WeightsThatAreTooOldAreAskedForAgain) {
+TEST_F(LearnerClientTest, WeightsThatAreTooOldAreAskedForAgain) {
   MoveTo(Endpoint("control"));
   const wire::Answer grants{.grants = {{.number = 1, .version = 0}}};
   const ScriptedLearner learner(Endpoint("control"), {.config = ConfigWith("updates.in_flight=2")},
                                 {grants});
-  LearnerLink link(Options());
-  ASSERT_TRUE(link.Join() && link.CheckNet(kFingerprint, 16));
+  LearnerClient client(Options());
+  ASSERT_TRUE(client.Join() && client.CheckNet(kFingerprint, 16));
   Weights weights;
-  EXPECT_GE(weights.Refresh(link, 12), 12u);  // 11 came first
+  EXPECT_GE(weights.Refresh(client, 12), 12u);  // 11 came first
   EXPECT_GE(learner.fetches(), 2u);
 }
 
-TEST_F(LinkTest, WeightsComeUnaskedBehindTheOnlyGrant) {
+TEST_F(LearnerClientTest, WeightsComeUnaskedBehindTheOnlyGrant) {
   MoveTo(Endpoint("control"));
   const wire::Answer grant{.grants = {{.number = 1, .version = 5}}};
   const ScriptedLearner learner(
       Endpoint("control"),
       {.config = ConfigWith("updates.in_flight=1", "wire.fetch_after_ms=60000")},
       {grant, wire::Weights{}});
-  LearnerLink link(Options());
-  ASSERT_TRUE(link.Join() && link.CheckNet(kFingerprint, 16));
-  ASSERT_EQ(link.NextGrant()->version, 5u);
+  LearnerClient client(Options());
+  ASSERT_TRUE(client.Join() && client.CheckNet(kFingerprint, 16));
+  ASSERT_EQ(client.NextGrant()->version, 5u);
   Weights weights;
-  EXPECT_EQ(weights.Refresh(link, 5), 5u);
+  EXPECT_EQ(weights.Refresh(client, 5), 5u);
   EXPECT_EQ(learner.fetches(), 0u);
-  EXPECT_EQ(weights.Refresh(link, 6), 11u);  // had they been lost
+  EXPECT_EQ(weights.Refresh(client, 6), 11u);  // had they been lost
 }
 
 // Every actor was woken by every version, most of them while they played.
-TEST_F(LinkTest, VersionsWakeAnActorOnlyWhileItWaitsForOne) {
+TEST_F(LearnerClientTest, VersionsWakeAnActorOnlyWhileItWaitsForOne) {
   MoveTo(Endpoint("control"));
   wire::SnapshotWriter snapshot(dir_ / "weights", 16, kFingerprint, 1);
   const auto publish = [&](std::uint64_t version) {
@@ -245,12 +245,12 @@ TEST_F(LinkTest, VersionsWakeAnActorOnlyWhileItWaitsForOne) {
                                      "wire.fetch_after_ms=60000", "staleness.deadline_s=600"})),
        .snapshot = (dir_ / "weights").string(),
        .beacon = beacon.endpoint()});
-  LearnerLink link(Options());
-  ASSERT_TRUE(link.Join());
-  ASSERT_TRUE(link.CheckNet(kFingerprint, 16));
+  LearnerClient client(Options());
+  ASSERT_TRUE(client.Join());
+  ASSERT_TRUE(client.CheckNet(kFingerprint, 16));
   std::vector<float> weights(16);
   wire::SnapshotMeta meta;
-  ASSERT_TRUE(link.Refresh(1, weights, meta));
+  ASSERT_TRUE(client.Refresh(1, weights, meta));
   EXPECT_FALSE(listened_to(0)) << "the version was there";
 
   std::thread next([&] {
@@ -258,24 +258,24 @@ TEST_F(LinkTest, VersionsWakeAnActorOnlyWhileItWaitsForOne) {
     publish(2);
     beacon.Publish({.term = 1, .version = 2});
   });
-  EXPECT_TRUE(link.Refresh(2, weights, meta));
+  EXPECT_TRUE(client.Refresh(2, weights, meta));
   next.join();
   EXPECT_EQ(meta.version, 2u);
   EXPECT_EQ(weights, std::vector<float>(16, 2));
 }
 
 // A learner killed behind a port of its own choice: its successor has another one.
-TEST_F(LinkTest, ALearnerThatStartsAnewElsewhereIsFoundLongBeforeTheTimeout) {
+TEST_F(LearnerClientTest, ALearnerThatStartsAnewElsewhereIsFoundLongBeforeTheTimeout) {
   MoveTo(Endpoint("first"));
   const ScriptedLearner first(Endpoint("first"), {.config = PatientConfig()});
-  LearnerLink link(Options());
-  ASSERT_TRUE(link.Join());
-  ASSERT_TRUE(link.CheckNet(kFingerprint, 16));
+  LearnerClient client(Options());
+  ASSERT_TRUE(client.Join());
+  ASSERT_TRUE(client.CheckNet(kFingerprint, 16));
   MoveTo(Endpoint("second"));
-  EXPECT_FALSE(link.NextGrant());  // the first one still answers, and grants nothing
-  EXPECT_EQ(link.state(), LinkState::kLost);
+  EXPECT_FALSE(client.NextGrant());  // the first one still answers, and grants nothing
+  EXPECT_EQ(client.state(), ClientState::kLost);
   const ScriptedLearner second(Endpoint("second"), {.config = PatientConfig()});
-  EXPECT_TRUE(link.Join());
+  EXPECT_TRUE(client.Join());
 }
 
 }  // namespace
