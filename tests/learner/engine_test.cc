@@ -141,7 +141,7 @@ TEST_F(EngineTest, RefusesWhatItsSenderMayNotSend) {
   EXPECT_EQ(engine_->counters().in_flight(), 1u);
 }
 
-// What is wrong with the content of a gradient costs its grant, and its actor gets another one.
+// A gradient with wrong content spends its grant, and its actor gets another one.
 TEST_F(EngineTest, ABadGradientSpendsItsGrant) {
   JoinBoth();
   const auto refused = [&](auto change) {
