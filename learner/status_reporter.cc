@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 namespace starling::learner {
@@ -106,6 +107,8 @@ void StatusReporter::ShowBulletin(const LearnerStatus& status, std::int64_t now_
   bulletin->at_ms = now_ms;
   bulletin->unix_s = UnixSeconds();
   bulletin->status = ToJson(status);
+  bulletin->status.erase("joined");  // `actors` says more
+  bulletin->status.erase("final");
   bulletin->actors = ActorRows(roster, static_cast<std::size_t>(config_.actors.count), now_ms);
   const auto listed = std::ranges::count_if(bulletin->actors, &ActorRow::alive);
   bulletin->not_listed = roster.size() - static_cast<std::size_t>(listed);
