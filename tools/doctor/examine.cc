@@ -18,11 +18,11 @@ std::shared_ptr<net::Backend<float>> OnGpu(int index, Precision precision) {
   return {backend.release(), [gpu](net::Backend<float>* gone) { delete gone; }};
 }
 
-OpRow Begun(const NamedBackend& of, const char* op) {
+OpRow Begun(const BackendToCheck& of, const char* op) {
   return {.backend = of.name, .found = net::OpError{op, 0, 0, ""}, .failure = ""};
 }
 
-OpRow ExamineOp(const net::OpCheck& check, net::Backend<float>& backend, const NamedBackend& of) {
+OpRow ExamineOp(const net::OpCheck& check, net::Backend<float>& backend, const BackendToCheck& of) {
   OpRow row = Begun(of, check.op);
   try {
     row.found = net::CheckOp(check, backend, of.precision);
@@ -32,7 +32,7 @@ OpRow ExamineOp(const net::OpCheck& check, net::Backend<float>& backend, const N
   return row;
 }
 
-std::vector<OpRow> ExamineOne(const NamedBackend& one) {
+std::vector<OpRow> ExamineOne(const BackendToCheck& one) {
   std::vector<OpRow> rows;
   try {
     const auto backend = one.make();
@@ -48,8 +48,8 @@ std::vector<OpRow> ExamineOne(const NamedBackend& one) {
 
 }  // namespace
 
-std::vector<NamedBackend> Backends(const Machine& machine) {
-  std::vector<NamedBackend> backends;
+std::vector<BackendToCheck> Backends(const Machine& machine) {
+  std::vector<BackendToCheck> backends;
   // The processor's, then those of each GPU.
   const auto add_cpu = [&](const char* name, Precision precision) {
     backends.push_back(
@@ -70,7 +70,7 @@ std::vector<NamedBackend> Backends(const Machine& machine) {
   return backends;
 }
 
-std::vector<OpRow> Examine(const std::vector<NamedBackend>& backends) {
+std::vector<OpRow> Examine(const std::vector<BackendToCheck>& backends) {
   // Devices work at the same time, the backends of one device one after the other.
   std::vector<std::vector<OpRow>> found(backends.size());
   std::map<std::string, std::vector<std::size_t>> of_device;

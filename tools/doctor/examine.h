@@ -13,7 +13,7 @@
 namespace starling::doctor {
 
 // A backend to examine.
-struct NamedBackend {
+struct BackendToCheck {
   std::string name;    // "cpu bf16"
   std::string device;  // backends of one device are examined one after the other
   Precision precision = Precision::kF32;
@@ -28,10 +28,10 @@ struct OpRow {
 };
 
 // Returns all backends that `machine` can run.
-std::vector<NamedBackend> Backends(const Machine& machine);
+std::vector<BackendToCheck> Backends(const Machine& machine);
 
 // Returns a row for each op of each backend, in order. Never throws: an exception is the failure of
 // its row, and the other ops are still examined.
-std::vector<OpRow> Examine(const std::vector<NamedBackend>& backends);
+std::vector<OpRow> Examine(const std::vector<BackendToCheck>& backends);
 
 }  // namespace starling::doctor

@@ -52,43 +52,43 @@ Key KeyOf(const ArrivalRecord& arrival) {
 
 }  // namespace
 
-JournalIndex ReadJournal(const std::filesystem::path& run_dir) {
+JournalIndex ReadJournalIndex(const std::filesystem::path& run_dir) {
   const std::filesystem::path path = run_dir / "journal";
   if (std::filesystem::exists(path) && !std::filesystem::is_regular_file(path)) {
     throw UserError(path.string() + " is no file: a run is replayed from its journal");
   }
   JournalReader reader = Open(path);
   // 1. Read all records and index them by version.
-  JournalIndex journal;
-  journal.header = reader.header();
+  JournalIndex index;
+  index.header = reader.header();
   while (auto record = reader.Next()) {
     if (const auto* arrival = std::get_if<ArrivalRecord>(&*record)) {
-      ++journal.computed_on[arrival->base_version];
+      ++index.computed_on[arrival->base_version];
     }
     if (const auto* hash = std::get_if<learner::HashRecord>(&*record)) {
-      journal.hashes[hash->version] = hash->hash;
+      index.hashes[hash->version] = hash->hash;
     }
-    if (const auto* update = std::get_if<UpdateRecord>(&*record)) journal.last = update->version;
-    journal.records.push_back(*std::move(record));
+    if (const auto* update = std::get_if<UpdateRecord>(&*record)) index.last = update->version;
+    index.records.push_back(*std::move(record));
   }
-  journal.torn = WhyItEnds(reader.ending(), journal.last);
-  journal.damaged = reader.ending() == JournalReader::Ending::kDamaged;
+  index.torn = WhyItEnds(reader.ending(), index.last);
+  index.damaged = reader.ending() == JournalReader::Ending::kDamaged;
   // 2. Check both ends.
   const auto* begin =
-      journal.records.empty() ? nullptr : std::get_if<TermRecord>(&journal.records.front());
+      index.records.empty() ? nullptr : std::get_if<TermRecord>(&index.records.front());
   if (begin == nullptr || begin->version != 0) {
     throw UserError(
         fmt::format("{} does not begin with the run: it was lost or damaged, so nothing "
                     "can be replayed",
                     path.string()));
   }
-  return journal;
+  return index;
 }
 
-UpdateDetails FindUpdate(const JournalIndex& journal, std::uint64_t version) {
+UpdateDetails FindUpdate(const JournalIndex& index, std::uint64_t version) {
   // Arrivals stay in `held` until their update, so the update's own are there when it is found.
   std::map<Key, ArrivalRecord> held;
-  for (const learner::JournalRecord& record : journal.records) {
+  for (const learner::JournalRecord& record : index.records) {
     if (const auto* arrival = std::get_if<ArrivalRecord>(&record)) held[KeyOf(*arrival)] = *arrival;
     const auto* update = std::get_if<UpdateRecord>(&record);
     if (update == nullptr) continue;
@@ -111,7 +111,7 @@ UpdateDetails FindUpdate(const JournalIndex& journal, std::uint64_t version) {
     return found;
   }
   throw UserError(fmt::format("the journal holds no version {}: it has those from 1 to {}", version,
-                              journal.last));
+                              index.last));
 }
 
 std::string ToText(const UpdateDetails& details) {

@@ -23,7 +23,7 @@ struct JournalIndex {
 
 // Throws UserError with the file's name if the journal is missing, unreadable or without its
 // beginning.
-JournalIndex ReadJournal(const std::filesystem::path& run_dir);
+JournalIndex ReadJournalIndex(const std::filesystem::path& run_dir);
 
 // One update with its gradients.
 struct UpdateDetails {
@@ -39,7 +39,7 @@ struct UpdateDetails {
 };
 
 // Throws UserError with the range of versions if `version` is not in the journal.
-UpdateDetails FindUpdate(const JournalIndex& journal, std::uint64_t version);
+UpdateDetails FindUpdate(const JournalIndex& index, std::uint64_t version);
 std::string ToText(const UpdateDetails& update);
 
 }  // namespace starling::replay

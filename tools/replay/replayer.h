@@ -29,7 +29,7 @@ namespace starling::replay {
 class Replayer {
  public:
   // Starts at version 0 with the weights `initial`.
-  Replayer(const Config& config, const JournalIndex& journal, std::span<const float> initial,
+  Replayer(const Config& config, const JournalIndex& index, std::span<const float> initial,
            std::uint64_t fingerprint);
 
   // Does the next record. Returns false and sets difference() if the weights differ from the run's.

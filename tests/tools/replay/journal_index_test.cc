@@ -49,19 +49,19 @@ class JournalIndexTest : public testing::Test {
 
 TEST_F(JournalIndexTest, WhatIsComputedOnWhichVersionAndTheHashes) {
   Write();
-  const JournalIndex journal = ReadJournal(dir_.path());
-  EXPECT_EQ(journal.header.seed, 3u);
-  EXPECT_EQ(journal.last, 2u);
-  EXPECT_EQ(journal.records.size(), 9u);
-  EXPECT_EQ(journal.computed_on, (std::map<std::uint64_t, std::uint64_t>{{0, 3}, {1, 1}}))
+  const JournalIndex index = ReadJournalIndex(dir_.path());
+  EXPECT_EQ(index.header.seed, 3u);
+  EXPECT_EQ(index.last, 2u);
+  EXPECT_EQ(index.records.size(), 9u);
+  EXPECT_EQ(index.computed_on, (std::map<std::uint64_t, std::uint64_t>{{0, 3}, {1, 1}}))
       << "the refused one was computed, too";
-  EXPECT_EQ(journal.hashes, (std::map<std::uint64_t, std::uint64_t>{{0, 77}, {2, 88}}));
-  EXPECT_EQ(journal.torn, "");
+  EXPECT_EQ(index.hashes, (std::map<std::uint64_t, std::uint64_t>{{0, 77}, {2, 88}}));
+  EXPECT_EQ(index.torn, "");
 }
 
 TEST_F(JournalIndexTest, AnUpdateIsTheMeanOfItsGradients) {
   Write();
-  const UpdateDetails update = FindUpdate(ReadJournal(dir_.path()), 2);
+  const UpdateDetails update = FindUpdate(ReadJournalIndex(dir_.path()), 2);
   ASSERT_EQ(update.gradients.size(), 2u);
   EXPECT_EQ(update.gradients[0].from.slot, 4u);
   EXPECT_EQ(update.gradients[0].base, 0u);
@@ -80,22 +80,23 @@ TEST_F(JournalIndexTest, AnUpdateIsTheMeanOfItsGradients) {
 
 TEST_F(JournalIndexTest, AVersionThatThereIsNotIsAnsweredWithThoseThereAre) {
   Write();
-  const JournalIndex journal = ReadJournal(dir_.path());
+  const JournalIndex index = ReadJournalIndex(dir_.path());
   for (const std::uint64_t version : {0, 3}) {
-    EXPECT_THAT(ErrorOf([&] { FindUpdate(journal, version); }),
+    EXPECT_THAT(ErrorOf([&] { FindUpdate(index, version); }),
                 HasSubstr("it has those from 1 to 2"));
   }
 }
 
 TEST_F(JournalIndexTest, AJournalThatLacksItsBeginningIsNoStory) {
   Write(false);
-  EXPECT_THAT(ErrorOf([&] { ReadJournal(dir_.path()); }), HasSubstr("does not begin with the run"));
+  EXPECT_THAT(ErrorOf([&] { ReadJournalIndex(dir_.path()); }),
+              HasSubstr("does not begin with the run"));
 }
 
 TEST_F(JournalIndexTest, ATornEndIsSaid) {
   Write();
   std::filesystem::resize_file(dir_ / "journal", std::filesystem::file_size(dir_ / "journal") - 1);
-  EXPECT_THAT(ReadJournal(dir_.path()).torn, HasSubstr("breaks off after version 2"));
+  EXPECT_THAT(ReadJournalIndex(dir_.path()).torn, HasSubstr("breaks off after version 2"));
 }
 
 }  // namespace
