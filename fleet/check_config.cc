@@ -75,11 +75,12 @@ void CheckMemory(const Config& config, const envs::EnvSpec& env, bool on_gpu,
 
 // Whether the processor has it; a GPU has all of them, and one that is missing is somebody else's mistake.
 void CheckPrecision(const Config& config) {
-  const std::string& backend = config.actors.backend;
-  if (backend == "cpu" && config.net.precision == "tf32")
+  const DeviceChoice backend = config.actors.backend;
+  if (backend == DeviceChoice::kCpu && config.net.precision == Precision::kTf32)
     return;  // core/config/config_rules.cc says so
-  if (backend == "cuda" || (backend == "auto" && !FindGpus().gpus.empty())) return;
-  net::MakeCpuBackend(actors::PrecisionOf(config));
+  if (backend == DeviceChoice::kCuda) return;
+  if (backend == DeviceChoice::kAuto && !FindGpus().gpus.empty()) return;
+  net::MakeCpuBackend(config.net.precision);
 }
 
 }  // namespace

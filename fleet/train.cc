@@ -124,7 +124,7 @@ std::optional<monitor::ScreenFacts> ScreenFor(const Config& config, ShowProgress
   return monitor::ScreenFacts{.env = config.env.name,
                               .seed = config.run.seed,
                               .bound = config.staleness.bound,
-                              .drop = config.staleness.on_exceed == "drop"};
+                              .drop = config.staleness.on_exceed == OnExceed::kDrop};
 }
 
 int Report(const Plan& plan, const SupervisorResult& result, const TrainOptions& options,

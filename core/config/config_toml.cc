@@ -44,6 +44,9 @@ struct Writer {
   Config& config;
   const ConfigRule& rule;
   std::string operator()(MemberOf<std::string> member) const { return Quoted(member(config)); }
+  std::string operator()(WordMember member) const {
+    return Quoted(std::get<WordRule>(rule).words[member.get(config)]);
+  }
   std::string operator()(MemberOf<bool> member) const { return member(config) ? "true" : "false"; }
   std::string operator()(MemberOf<std::int64_t> member) const {
     return WrittenInteger(member(config), rule);

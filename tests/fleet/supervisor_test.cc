@@ -1,5 +1,5 @@
 // The real supervisor with stand-ins for learner and actor (fake_child.cc). It runs in a process of
-// its own, as it does in life: signals go to it, and what it leaves behind becomes ours.
+// its own, as in real use: it receives signals, and its orphans become ours.
 #include "fleet/supervisor.h"
 
 #include <gmock/gmock.h>

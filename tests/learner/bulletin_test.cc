@@ -1,4 +1,4 @@
-// What a learner shows to those who watch it.
+// The bulletins that a learner shows.
 #include "learner/bulletin.h"
 
 #include <gmock/gmock.h>

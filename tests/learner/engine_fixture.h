@@ -105,7 +105,7 @@ class EngineFixture : public testing::Test {
   std::map<std::uint32_t, wire::Grant> grants_;  // the newest of each slot
   std::vector<std::pair<std::uint32_t, std::string>> answers_;
   std::uint64_t sequence_ = 0;
-  std::unique_ptr<Engine> engine_;  // last: its threads use what stands above
+  std::unique_ptr<Engine> engine_;  // last: its threads use the members above
 };
 
 }  // namespace starling::learner

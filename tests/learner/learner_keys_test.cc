@@ -108,7 +108,7 @@ TEST_F(LearnerKeys, NoFrameOfAnyoneElseReachesIt) {
   EXPECT_EQ(counters().received, 1u);
 }
 
-// Being on the list is not being everybody on it.
+// An allowed key does not speak for other allowed keys.
 TEST_F(LearnerKeys, NobodySpeaksForAnother) {
   wire::WriteKeyFiles(allowed(), "eve", eve_);
   StartWithKeys();

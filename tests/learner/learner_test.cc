@@ -1,4 +1,4 @@
-// The learner's dealings with its actors: what it applies, what it answers, whom it waits for.
+// The learner and its actors: applied updates, answers, waits.
 #include "learner/learner.h"
 
 #include <gmock/gmock.h>
@@ -114,7 +114,8 @@ TEST_F(LearnerTest, AnActorOfARunThatHadTheEndpointBeforeTakesNobodysPlace) {
   EXPECT_EQ(a->NextGrant().version, 1u);
 }
 
-// Who came by himself takes another; who was told to be there is replaced by whoever is told so now.
+// An actor without a slot of its own takes a free one; an actor that asks for a slot replaces the
+// one in it.
 TEST_F(LearnerTest, AnActorWhoseSlotIsTakenComesBackUnlessItHadAskedForIt) {
   Start();
   const auto any = NewActor(), asked = NewActor(1);
@@ -145,10 +146,10 @@ TEST_F(LearnerTest, WeightsCanBeFetched) {
   actor->Push(grant, 0.5f);
   actor->NextGrant();
   fetch(1, -0.5f);
-  fetch(1, -0.5f);  // what was sent once is sent again
+  fetch(1, -0.5f);  // the same weights are sent again
 }
 
-// Nobody has to ask: who has one grant at a time can do nothing before they are there.
+// No request is needed: with one grant at a time an actor can do nothing before they arrive.
 TEST_F(LearnerTest, OverTcpWeightsComeBehindTheOnlyGrant) {
   Start("updates.start_with=1\nwire.endpoint=tcp://127.0.0.1:0");
   const auto actor = NewActor();

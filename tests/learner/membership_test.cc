@@ -112,7 +112,7 @@ TEST_F(MembershipTest, APausedMachineRemovesNobody) {
   Hello("a");
   Hello("b");
   Pass(6);
-  steady_.AdvanceMs(3'600'000);  // an hour; nobody could send or receive
+  steady_.AdvanceMs(3'600'000);  // an hour without any message
   Pass(3.5);
   EXPECT_THAT(Slots(), ElementsAre(0, 1));
   EXPECT_EQ(engine_->counters().deadlines, 0u);
@@ -170,7 +170,7 @@ TEST_F(MembershipTest, AMemberWithADamagedMessageJoinsAgain) {
   membership_.OnDamaged("a", "checksum");
   EXPECT_THAT(Slots(), IsEmpty());
   EXPECT_THAT(sent_, Contains("a leave: damaged message"));
-  membership_.OnDamaged("stranger", "checksum");  // is nobody's
+  membership_.OnDamaged("stranger", "checksum");  // of no member
 }
 
 }  // namespace

@@ -60,8 +60,8 @@ class HogwildPipeline {
   Pipeline pipeline_;
 };
 
-// Bound 1. Versions 1 and 2 are made of gradients on 0. Version 3 is ready and within the bound, but if it
-// landed before one of them, that one would land after two others.
+// Bound 1. Versions 1 and 2 are made of gradients on 0. Version 3 is ready and within the bound,
+// but if it landed before one of them, that one would land after two others.
 TEST(PipelineTest, WhatWouldMakeAnUpdateUnderWayTooOldWaitsForIt) {
   HogwildPipeline pipeline("1");
   pipeline.Push(0);

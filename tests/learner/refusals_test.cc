@@ -137,7 +137,7 @@ TEST_F(RefusalsTest, TenThousandHellosOfOneConnectionAreOneLifeAndFewLines) {
   const std::uint32_t incarnation = peer->header.incarnation;
   for (int i = 0; i < 10'000; ++i) peer->Join(i);  // whichever slot it asks for
   EXPECT_EQ(peer->header.incarnation, incarnation);
-  EXPECT_EQ(peer->NextGrant().number, grant.number);  // told again, still good
+  EXPECT_EQ(peer->NextGrant().number, grant.number);  // repeated, still good
   peer->Push(grant, 1.0f);
   EXPECT_EQ(peer->NextAnswer().outcome, wire::Outcome::kApplied);
   Stop();

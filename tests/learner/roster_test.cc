@@ -41,7 +41,7 @@ TEST(RosterTest, RemembersWhyASlotIsEmpty) {
   EXPECT_THAT(roster.left(), ElementsAre(Pair(2, "said goodbye")));
   roster.Join(2, "peer");
   EXPECT_THAT(roster.left(), IsEmpty()) << "it has a member again";
-  // A peer may ask for any slot: what is remembered of them is bounded.
+  // A peer may ask for any slot; the memory for them is bounded.
   roster.Join(4'000'000'000, "peer");
   roster.Leave(4'000'000'000, "said goodbye");
   EXPECT_THAT(roster.left(), IsEmpty());

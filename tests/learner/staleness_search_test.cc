@@ -125,8 +125,8 @@ void ForEachEvent(const World& world, std::uint32_t slots, const Visit& visit) {
 void ExpectProgress(World world) {
   if (!world.judge.open() || world.judge.state().outstanding.empty()) return;
   const std::uint64_t before = world.judge.version();
-  // An update needs at most the grants that are out, each at most once refused as stale and granted
-  // anew.
+  // An update needs at most the outstanding grants, each refused as stale and granted again at most
+  // once.
   std::size_t budget = 2 * world.judge.state().outstanding.size() + 2;
   while (world.judge.version() == before) {
     ASSERT_GT(budget--, 0u) << "no update although every grant is spent: " << world.Key();

@@ -64,7 +64,7 @@ TEST(DueUpdate, TakesEveryOtherThatWouldBeTooOldAfterwards) {
               ElementsAre(1, 2));
 }
 
-// Drives a judge and keeps what it granted: slot -> grants in hand.
+// Drives a judge and keeps its grants by slot.
 class JudgeTest : public testing::Test {
  protected:
   void Start(const JudgeRules& rules, std::uint32_t actors) {
@@ -199,7 +199,7 @@ TEST_F(JudgeTest, ADeathReleasesTheOthersAndItsHeldGradientCounts) {
   EXPECT_TRUE(judge_->RemoveActor(1).empty());
   EXPECT_EQ(Next(), "0:0 1:0 -> 1");
   EXPECT_EQ(hand_[0].size(), 1u);
-  EXPECT_TRUE(hand_[1].empty());  // nobody is there to be granted
+  EXPECT_TRUE(hand_[1].empty());  // the actor has left
 }
 
 TEST_F(JudgeTest, ANewIncarnationBesideItsPredecessorsHeldGradientIsGrantedOnce) {

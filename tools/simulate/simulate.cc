@@ -31,15 +31,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kLookMs = 50;  // between two looks at the operator's signals and screen
+constexpr std::int64_t kLookMs = 50;  // between two checks for signals and updates of the screen
 
 struct Plan {
   Config config;
   fs::path run_dir;
-  std::vector<std::string> said;  // of its times
+  std::vector<std::string> said;  // lines about its times
 };
 
-// Where --set gave a time, a run's does not replace it.
+// The keys that --set gave; times of a run do not replace them.
 std::vector<std::string> TimesThatWereSet(const ConfigSource& source) {
   std::vector<std::string> keys;
   for (const auto& [key, where] : source.where) {
@@ -80,11 +80,11 @@ void SayAll(const std::vector<std::string>& troubles, fleet::RunLog& log) {
   for (const std::string& trouble : troubles) log.Say(LogLevel::kError, trouble);
 }
 
-// To the end, or to where the operator stops it: whether it came to its end.
+// Runs until the end or the operator's stop. Returns whether it reached the end.
 bool RunToItsEnd(const Config& config, VirtualLearner& learner, Simulator& simulator, int stop_fd,
                  fleet::RunLog& log, monitor::Console& console) {
   const SteadyClock clock;
-  monitor::RateMeter rate;  // of real time: it tells how long the operator has to wait
+  monitor::RateMeter rate;  // in real time, for the estimate of the remaining time
   std::int64_t looked_ms = 0;
   while (simulator.Step()) {
     const std::int64_t now = clock.NowMs();
@@ -123,6 +123,7 @@ int SumUp(const Plan& plan, const VirtualLearner& learner, int exit_status, doub
 }  // namespace
 
 int RunSimulate(const SimulateOptions& options) {
+  // 1. Prepare the run directory, log and console.
   const Plan plan = MakePlan(options);
   const Config& config = plan.config;
   const int stop_fd = CatchStopSignals();
@@ -139,6 +140,7 @@ int RunSimulate(const SimulateOptions& options) {
     console.Print(line);
   }
 
+  // 2. Simulate. The simulator's threads end before the learner does.
   FlushDenormals();
   const SteadyClock clock;
   const std::int64_t begin = clock.NowNs();
@@ -149,6 +151,7 @@ int RunSimulate(const SimulateOptions& options) {
     over = RunToItsEnd(config, learner, simulator, stop_fd, log, console);
     learner.SetTime(simulator.Time());
   }
+  // 3. Save and sum up.
   int exit_status = over ? kExitDone : kExitInterrupted;
   if (!learner.End()) exit_status = kExitFailed;
   SayAll(learner.TakeErrors(), log);

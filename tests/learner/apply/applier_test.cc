@@ -1,4 +1,4 @@
-// What holds for every way to apply updates.
+// Properties of every applier.
 #include "learner/apply/applier.h"
 
 #include <gtest/gtest.h>
@@ -14,15 +14,15 @@ namespace {
 
 constexpr std::size_t kSize = 16 * 101;  // the last block is not full
 
-class ApplierTest : public testing::TestWithParam<const char*> {
+class ApplierTest : public testing::TestWithParam<ApplyMode> {
  protected:
   TestApplier Make(UpdateStream& stream, int threads, const StateCopy* from = nullptr,
                    std::uint64_t version = 0) {
     return {GetParam(), stream, threads, from, version};
   }
 };
-INSTANTIATE_TEST_SUITE_P(Ways, ApplierTest, testing::Values("lanes", "hogwild"),
-                         [](const auto& test) { return std::string(test.param); });
+INSTANTIATE_TEST_SUITE_P(Ways, ApplierTest, testing::Values(ApplyMode::kLanes, ApplyMode::kHogwild),
+                         [](const auto& test) { return std::string(NameOf(test.param)); });
 
 TEST_P(ApplierTest, InOneThreadItEqualsThePlainOptimizerBitForBit) {
   for (const auto& [name, config] : OptimizerVariants()) {
@@ -106,8 +106,8 @@ TEST_P(ApplierTest, GoesOnFromACaptureAsIfNothingHadHappened) {
   EXPECT_EQ(applier->CaptureNow().state, expected.state);
 }
 
-// The running square of a weight whose gradient has become zero decays for ever; as a denormal
-// number it would make every later update many times slower.
+// The running square of a weight with gradient zero decays without end; as a denormal number it
+// would make every later update many times slower.
 TEST_P(ApplierTest, WhatDecaysBecomesZeroNotADenormal) {
   constexpr std::uint64_t kVersions = 40;
   UpdateStream stream(kSize, kVersions, {.decay = 0.5});
@@ -148,13 +148,14 @@ TEST_P(ApplierTest, RefusesMoreThanItHasRoomFor) {
     EXPECT_TRUE(applier->Submit(&stream.at(4)));
     go_on.release(10);
   }
-  // The destructor finished what had been taken.
+  // The destructor finished all submitted updates.
   EXPECT_EQ(wire::SnapshotReader(snapshot).Latest(), 4u);
 }
 
 using ApplierDeathTest = ApplierTest;
-INSTANTIATE_TEST_SUITE_P(Ways, ApplierDeathTest, testing::Values("lanes", "hogwild"),
-                         [](const auto& test) { return std::string(test.param); });
+INSTANTIATE_TEST_SUITE_P(Ways, ApplierDeathTest,
+                         testing::Values(ApplyMode::kLanes, ApplyMode::kHogwild),
+                         [](const auto& test) { return std::string(NameOf(test.param)); });
 
 TEST_P(ApplierDeathTest, AVersionThatIsNotTheNextIsOurBug) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");

@@ -1,4 +1,4 @@
-// Lanes at work while others read what they publish; run under ThreadSanitizer as well.
+// Lanes at work while others read their snapshots; run under ThreadSanitizer as well.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -37,7 +37,7 @@ TEST(LanesLockfree, EverySnapshotReadIsExactlyOneVersionAndVersionsNeverGoBack) 
 // are overwritten as soon as the update is completed.
 TEST(LanesLockfree, UpdatesAndGradientsAreFreeForUseOnceCompleted) {
   constexpr std::uint64_t kVersions = 3000;
-  UpdateStream stream(kSize, 1, {.kind = "sgd"});
+  UpdateStream stream(kSize, 1, {.kind = OptimizerKind::kSgd});
   TestLanes lanes(stream, 3);
   std::vector<Update> updates(kMaxUpdatesInLanes);
   std::vector<std::vector<float>> gradients(kMaxUpdatesInLanes, std::vector<float>(kSize));

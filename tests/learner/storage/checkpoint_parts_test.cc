@@ -114,7 +114,7 @@ TEST_F(CheckpointPartsTest, PartsOfAnotherCheckpointAreNoneOfThisOne) {
   }
 }
 
-// What others are writing now is newer than every complete one, and stays.
+// Parts that other shards are writing are newer than every complete checkpoint, and stay.
 TEST_F(CheckpointPartsTest, PruneTakesWhatNothingWillBecomeOf) {
   const auto old = Write(1, 2);
   WriteCheckpointPart(dir_.path(), PartOf(MakeCheckpoint(1, 2, kWide), {1, 2}), {1, 2});
