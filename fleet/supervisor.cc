@@ -24,7 +24,7 @@
 #include "core/clock.h"
 #include "core/process.h"
 #include "monitor/progress.h"
-#include "monitor/screen/history.h"
+#include "monitor/run_history.h"
 #include "monitor/screen/screen.h"
 #include "results/eval_results.h"
 #include "results/run_dir.h"
@@ -116,7 +116,7 @@ class Supervisor {
         console_(console),
         policy_(options.limits, options.actors, options.run_steps, options.resume,
                 (options.run_dir / "log").string(), options.evaluates),
-        watch_(options.screen.value_or(monitor::ScreenFacts{}), options.actors, NowMs()),
+        history_(options.screen.value_or(monitor::RunFacts{}), options.actors, NowMs()),
         signals_(io_),
         tick_(io_),
         actors_(static_cast<std::size_t>(options.actors)) {
@@ -259,7 +259,7 @@ class Supervisor {
                            gradients.in_flight));
     }
     rate_.Add(NowMs(), status->steps);
-    if (options_.screen) watch_.Hear(NowMs(), *status);
+    if (options_.screen) history_.Add(NowMs(), *status);
     Do(policy_.OnStatus(NowMs(), *status));
   }
 
@@ -315,8 +315,8 @@ class Supervisor {
         policy_.last_status(), options_.run_steps, rate_.PerSecond(), options_.actors_awaited);
     if (!options_.screen || !console_.terminal()) return console_.Show(progress, now);
     const auto draw = [&](const monitor::ProgressStyle& style) {
-      const monitor::ScreenView view =
-          watch_.Look(now, progress, policy_.standings(), policy_.over());
+      const monitor::RunView view =
+          history_.View(now, progress, policy_.processes(), policy_.over());
       std::vector<std::string> lines = monitor::ScreenLines(view, style);
       on_screen_ = !lines.empty();
       if (lines.empty()) lines.push_back(monitor::ProgressBar(progress, style));
@@ -340,7 +340,7 @@ class Supervisor {
   SteadyClock clock_;
   SupervisorPolicy policy_;
   monitor::RateMeter rate_;
-  monitor::Watch watch_;
+  monitor::RunHistory history_;
   bool on_screen_ = false;  // what was drawn last is more than a bar
   asio::io_context io_;
   asio::signal_set signals_;

@@ -14,7 +14,7 @@
 #include "fleet/supervisor_policy.h"
 #include "learner/status.h"
 #include "monitor/console.h"
-#include "monitor/screen/history.h"
+#include "monitor/run_history.h"
 
 namespace starling::fleet {
 
@@ -27,7 +27,7 @@ struct SupervisorOptions {
   int actors = 1;          // to start; 0: all come from elsewhere
   int actors_awaited = 1;  // wherever they come from
   std::uint64_t run_steps = 0;
-  std::optional<monitor::ScreenFacts>
+  std::optional<monitor::RunFacts>
       screen{};  // on a terminal a screen of many lines; nothing: the bar
   PolicyLimits limits;
 };

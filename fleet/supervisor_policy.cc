@@ -319,12 +319,12 @@ void SupervisorPolicy::TickEnding(std::int64_t now_ms, Actions& out) {
   }
 }
 
-std::vector<results::ActorStanding> SupervisorPolicy::standings() const {
-  std::vector<results::ActorStanding> standings;
+std::vector<results::ActorProcess> SupervisorPolicy::processes() const {
+  std::vector<results::ActorProcess> processes;
   for (const Actor& actor : actors_) {
-    standings.push_back({actor.alive, actor.accepted, actor.restarts});
+    processes.push_back({actor.alive, actor.accepted, actor.restarts});
   }
-  return standings;
+  return processes;
 }
 
 bool SupervisorPolicy::AnyAlive() const {

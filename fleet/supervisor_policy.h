@@ -50,7 +50,7 @@ class SupervisorPolicy {
   Actions Tick(std::int64_t now_ms);
 
   const results::FleetCounts& counts() const { return counts_; }
-  std::vector<results::ActorStanding> standings() const;  // by slot
+  std::vector<results::ActorProcess> processes() const;  // by slot
   // The run is about to end: whoever leaves now is not missed.
   bool over() const { return ending_ || learner_.over; }
   // The last there was, of whichever learner.

@@ -119,12 +119,12 @@ monitor::ConsoleStyle StyleFor(ShowProgress progress) {
   return style;
 }
 
-std::optional<monitor::ScreenFacts> ScreenFor(const Config& config, ShowProgress progress) {
+std::optional<monitor::RunFacts> ScreenFor(const Config& config, ShowProgress progress) {
   if (progress != ShowProgress::kScreen) return std::nullopt;
-  return monitor::ScreenFacts{.env = config.env.name,
-                              .seed = config.run.seed,
-                              .bound = config.staleness.bound,
-                              .drop = config.staleness.on_exceed == "drop"};
+  return monitor::RunFacts{.env = config.env.name,
+                           .seed = config.run.seed,
+                           .bound = config.staleness.bound,
+                           .drop = config.staleness.on_exceed == "drop"};
 }
 
 int Report(const Plan& plan, const SupervisorResult& result, const TrainOptions& options,

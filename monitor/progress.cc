@@ -1,5 +1,4 @@
 #include "monitor/progress.h"
-#include "core/text.h"
 
 #include <fmt/format.h>
 
@@ -10,6 +9,8 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "core/text.h"
 
 namespace starling::monitor {
 namespace {
@@ -138,18 +139,6 @@ std::string ProgressLine(const Progress& progress) {
   line += fmt::format(", staleness mean {:.1f} max {}, {} of {} actors", progress.staleness_mean,
                       progress.staleness_max, progress.actors_alive, progress.actors);
   return line;
-}
-
-void RateMeter::Add(std::int64_t now_ms, std::uint64_t steps) {
-  if (!points_.empty() && steps < points_.back().steps) points_.clear();
-  points_.push_back({now_ms, steps});
-  while (points_.size() > 2 && points_[1].ms <= now_ms - window_ms_) points_.pop_front();
-}
-
-double RateMeter::PerSecond() const {
-  if (points_.size() < 2 || points_.back().ms <= points_.front().ms) return 0;
-  return static_cast<double>(points_.back().steps - points_.front().steps) * 1000.0 /
-         static_cast<double>(points_.back().ms - points_.front().ms);
 }
 
 }  // namespace starling::monitor

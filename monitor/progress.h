@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <string>
 
 #include "learner/status.h"
+#include "monitor/window.h"  // RateMeter: the rate of MakeProgress
 
 namespace starling::monitor {
 
@@ -44,22 +44,5 @@ std::string ProgressBar(const Progress& progress, const ProgressStyle& style);
 
 // One plain line, whatever its length.
 std::string ProgressLine(const Progress& progress);
-
-// Steps per second over the last `window_ms`. Forgets everything when the steps go back, which they
-// do when a learner goes on from a checkpoint.
-class RateMeter {
- public:
-  explicit RateMeter(std::int64_t window_ms = 10'000) : window_ms_(window_ms) {}
-  void Add(std::int64_t now_ms, std::uint64_t steps);
-  double PerSecond() const;  // 0 until there are two points
-
- private:
-  struct Point {
-    std::int64_t ms;
-    std::uint64_t steps;
-  };
-  std::int64_t window_ms_;
-  std::deque<Point> points_;
-};
 
 }  // namespace starling::monitor

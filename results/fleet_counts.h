@@ -10,12 +10,12 @@ struct FleetCounts {
 };
 
 // How one actor's process stands.
-struct ActorStanding {
+struct ActorProcess {
   bool alive = false;
   bool accepted = false;  // this process has had a gradient accepted
   std::uint64_t restarts = 0;
 
-  friend bool operator==(const ActorStanding&, const ActorStanding&) = default;
+  friend bool operator==(const ActorProcess&, const ActorProcess&) = default;
 };
 
 }  // namespace starling::results

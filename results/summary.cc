@@ -89,10 +89,22 @@ std::string GradientsLine(const Json& gradients) {
   return line + reasons;
 }
 
+Json TimeJson(const learner::TimeStatus& shares) {
+  const auto& [wait, refresh, act, gradient, push] = shares.actors;
+  const auto& [receive, dispatch, idle, lanes] = shares.learner;
+  return {{"actors",
+           {{"wait", wait},
+            {"refresh", refresh},
+            {"act", act},
+            {"gradient", gradient},
+            {"push", push}}},
+          {"learner",
+           {{"receive", receive}, {"dispatch", dispatch}, {"idle", idle}, {"lanes", lanes}}}};
+}
+
 Json OfTraining(const Config& config, const std::optional<learner::LearnerStatus>& status,
                 const FleetCounts& counts) {
   const learner::LearnerStatus last = status.value_or(learner::LearnerStatus{});
-  const Json time = TimeShares(last.time);
   Json dropped = Json::object();
   for (const auto& [reason, count] : last.gradients.dropped) dropped[reason] = count;
   return {{"env", config.env.name},
@@ -118,8 +130,8 @@ Json OfTraining(const Config& config, const std::optional<learner::LearnerStatus
           {"actors", {{"started", counts.actors_started}, {"restarted", counts.actors_restarted}}},
           {"learner", {{"restarted", counts.learner_restarted}}},
           {"envs", {{"replaced", last.envs_replaced}, {"episodes_cut", last.episodes_cut}}},
-          {"time", time},
-          {"bottleneck", NameBottleneck(time)},
+          {"time", TimeJson(TimeShares(last.time))},
+          {"bottleneck", NameBottleneck(last.time)},
           {"final_checkpoint", last.checkpoint.empty() ? Json(nullptr) : Json(last.checkpoint)}};
 }
 

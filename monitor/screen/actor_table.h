@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "monitor/screen/actor_rows.h"
+#include "monitor/actor_rows.h"
 #include "monitor/screen/canvas.h"
 
 namespace starling::monitor {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "monitor/screen/canvas.h"
-#include "monitor/screen/series.h"
+#include "monitor/series.h"
 
 namespace starling::monitor {
 

@@ -189,7 +189,7 @@ int Print(const Diagnosis& diagnosis, const DoctorOptions& options) {
 
 int RunDoctor(const DoctorOptions& options) {
   Diagnosis diagnosis{.machine = LookAtMachine(), .rows = {}};
-  diagnosis.rows = Examine(Contenders(diagnosis.machine));
+  diagnosis.rows = Examine(Backends(diagnosis.machine));
   return Print(diagnosis, options);
 }
 

@@ -13,7 +13,7 @@
 namespace starling::doctor {
 
 // A backend to be examined.
-struct Contender {
+struct BackendToCheck {
   std::string name;    // "cpu bf16"
   std::string device;  // what it runs on; those of one device take turns
   net::Precision precision = net::Precision::kF32;
@@ -28,10 +28,10 @@ struct OpRow {
 };
 
 // All that `machine` can run.
-std::vector<Contender> Contenders(const Machine& machine);
+std::vector<BackendToCheck> Backends(const Machine& machine);
 
 // A row for each op of each, in their order. Never throws: what is thrown is in its row, and the
 // others are still tried.
-std::vector<OpRow> Examine(const std::vector<Contender>& contenders);
+std::vector<OpRow> Examine(const std::vector<BackendToCheck>& backends);
 
 }  // namespace starling::doctor

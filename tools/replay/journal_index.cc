@@ -50,40 +50,40 @@ Key KeyOf(const ArrivalRecord& arrival) {
 
 }  // namespace
 
-Story ReadStory(const std::filesystem::path& run_dir) {
+JournalIndex ReadJournalIndex(const std::filesystem::path& run_dir) {
   const std::filesystem::path path = run_dir / "journal";
   if (std::filesystem::exists(path) && !std::filesystem::is_regular_file(path)) {
     throw UserError(path.string() + " is no file: a run is replayed from its journal");
   }
   JournalReader reader = Open(path);
-  Story story;
-  story.header = reader.header();
+  JournalIndex index;
+  index.header = reader.header();
   while (auto record = reader.Next()) {
     if (const auto* arrival = std::get_if<ArrivalRecord>(&*record)) {
-      ++story.computed_on[arrival->base_version];
+      ++index.computed_on[arrival->base_version];
     }
     if (const auto* hash = std::get_if<learner::HashRecord>(&*record)) {
-      story.hashes[hash->version] = hash->hash;
+      index.hashes[hash->version] = hash->hash;
     }
-    if (const auto* update = std::get_if<UpdateRecord>(&*record)) story.last = update->version;
-    story.records.push_back(*std::move(record));
+    if (const auto* update = std::get_if<UpdateRecord>(&*record)) index.last = update->version;
+    index.records.push_back(*std::move(record));
   }
-  story.torn = WhyItEnds(reader.ending(), story.last);
-  story.damaged = reader.ending() == JournalReader::Ending::kDamaged;
+  index.torn = WhyItEnds(reader.ending(), index.last);
+  index.damaged = reader.ending() == JournalReader::Ending::kDamaged;
   const auto* begin =
-      story.records.empty() ? nullptr : std::get_if<TermRecord>(&story.records.front());
+      index.records.empty() ? nullptr : std::get_if<TermRecord>(&index.records.front());
   if (begin == nullptr || begin->version != 0) {
     throw UserError(
         fmt::format("{} does not begin with the run: it was lost or damaged, so nothing "
                     "can be replayed",
                     path.string()));
   }
-  return story;
+  return index;
 }
 
-UpdateStory FindUpdate(const Story& story, std::uint64_t version) {
+UpdateDetails FindUpdate(const JournalIndex& index, std::uint64_t version) {
   std::map<Key, ArrivalRecord> held;
-  for (const learner::JournalRecord& record : story.records) {
+  for (const learner::JournalRecord& record : index.records) {
     if (const auto* arrival = std::get_if<ArrivalRecord>(&record)) held[KeyOf(*arrival)] = *arrival;
     const auto* update = std::get_if<UpdateRecord>(&record);
     if (update == nullptr) continue;
@@ -91,7 +91,7 @@ UpdateStory FindUpdate(const Story& story, std::uint64_t version) {
       for (const UpdateRecord::Item& item : update->items) held.erase(KeyOf(item));
       continue;
     }
-    UpdateStory found{.update = *update, .gradients = {}};
+    UpdateDetails found{.update = *update, .gradients = {}};
     double samples = 0;
     for (const UpdateRecord::Item& item : update->items) {
       const ArrivalRecord& arrival = held[KeyOf(item)];
@@ -106,19 +106,19 @@ UpdateStory FindUpdate(const Story& story, std::uint64_t version) {
     return found;
   }
   throw UserError(fmt::format("the journal holds no version {}: it has those from 1 to {}", version,
-                              story.last));
+                              index.last));
 }
 
-std::string ToText(const UpdateStory& story) {
-  const UpdateRecord& update = story.update;
+std::string ToText(const UpdateDetails& index) {
+  const UpdateRecord& update = index.update;
   std::string text = fmt::format(
       "version {}: {} gradient{}, {} steps after it, learning rate {:.6g}, step scaled by {:.4g}, "
       "entropy {:.6g}\n",
-      update.version, story.gradients.size(), story.gradients.size() == 1 ? "" : "s",
+      update.version, index.gradients.size(), index.gradients.size() == 1 ? "" : "s",
       Grouped(update.steps), update.lr, update.scale, update.entropy);
   text += fmt::format("{:>6} {:>6} {:>12} {:>12} {:>10} {:>9} {:>8} {:>12}\n", "actor", "life",
                       "sequence", "computed on", "staleness", "samples", "weight", "norm");
-  for (const UpdateStory::Gradient& gradient : story.gradients) {
+  for (const UpdateDetails::Gradient& gradient : index.gradients) {
     const std::uint32_t incarnation = gradient.from.incarnation;
     text += fmt::format(
         "{:>6} {:>6} {:>12} {:>12} {:>10} {:>9} {:>8.4f} {:>12.6g}\n", gradient.from.slot,

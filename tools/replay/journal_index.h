@@ -11,7 +11,7 @@
 
 namespace starling::replay {
 
-struct Story {
+struct JournalIndex {
   learner::JournalHeader header;
   std::vector<learner::JournalRecord> records;
   std::string torn;                                    // why it ends early, in a sentence; or ""
@@ -22,10 +22,10 @@ struct Story {
 };
 
 // Throws UserError naming the file if there is no journal to be read, or none from the beginning.
-Story ReadStory(const std::filesystem::path& run_dir);
+JournalIndex ReadJournalIndex(const std::filesystem::path& run_dir);
 
 // What went into one update, and when it was decided.
-struct UpdateStory {
+struct UpdateDetails {
   struct Gradient {
     learner::UpdateRecord::Item from;
     std::uint64_t base = 0, staleness = 0;
@@ -38,7 +38,7 @@ struct UpdateStory {
 };
 
 // Throws UserError naming the versions there are, if it is none of them.
-UpdateStory FindUpdate(const Story& story, std::uint64_t version);
-std::string ToText(const UpdateStory& update);
+UpdateDetails FindUpdate(const JournalIndex& index, std::uint64_t version);
+std::string ToText(const UpdateDetails& update);
 
 }  // namespace starling::replay

@@ -120,11 +120,11 @@ learner::NetBlueprint FirstWeights(const Config& config) {
 }
 
 // Until `last`, or where the weights are not those of the run.
-void Replay(const Story& story, std::uint64_t last, Replayer& replayer, Goal& goal) {
+void Replay(const JournalIndex& index, std::uint64_t last, Replayer& replayer, Goal& goal) {
   const SteadyClock clock;
   monitor::Console console(STDERR_FILENO, monitor::DetectStyle(STDERR_FILENO));
   goal.Pass(replayer);
-  for (const learner::JournalRecord& record : story.records) {
+  for (const learner::JournalRecord& record : index.records) {
     const bool update = std::holds_alternative<learner::UpdateRecord>(record);
     if (update && replayer.version() == last) return;
     if (!replayer.Do(record)) return;
@@ -140,27 +140,27 @@ std::string Counted(std::uint64_t count, const char* one, const char* many) {
 }  // namespace
 
 int RunReplay(const ReplayOptions& options) {
-  const Story story = ReadStory(options.run_dir);
+  const JournalIndex index = ReadJournalIndex(options.run_dir);
   if (options.explain) {
-    std::printf("%s", ToText(FindUpdate(story, *options.explain)).c_str());
+    std::printf("%s", ToText(FindUpdate(index, *options.explain)).c_str());
     return kExitDone;
   }
   const Config config = ConfigOf(options.run_dir);
   const learner::NetBlueprint net = FirstWeights(config);
-  if (net.layout.fingerprint() != story.header.fingerprint ||
-      config.run.seed != story.header.seed) {
+  if (net.layout.fingerprint() != index.header.fingerprint ||
+      config.run.seed != index.header.seed) {
     throw UserError(fmt::format("the journal and the configuration in {} are not of one run",
                                 options.run_dir.string()));
   }
-  const std::uint64_t last = std::min(options.until.value_or(story.last), story.last);
-  if (options.until && *options.until > story.last) FindUpdate(story, *options.until);  // says so
+  const std::uint64_t last = std::min(options.until.value_or(index.last), index.last);
+  if (options.until && *options.until > index.last) FindUpdate(index, *options.until);  // says so
 
   FlushDenormals();
   const SteadyClock clock;
   const std::int64_t begin = clock.NowMs();
-  Replayer replayer(config, story, net.initial, net.layout.fingerprint());
+  Replayer replayer(config, index, net.initial, net.layout.fingerprint());
   Goal goal(options.run_dir);
-  if (replayer.difference().empty()) Replay(story, last, replayer, goal);
+  if (replayer.difference().empty()) Replay(index, last, replayer, goal);
   if (!replayer.difference().empty()) {
     return Fail(replayer.difference() +
                 ": was it trained by another program or on another kind of processor, or resumed "
@@ -174,9 +174,9 @@ int RunReplay(const ReplayOptions& options) {
       proven ? ", weights and optimizer are those of " + goal.name() + ", bit for bit" : "");
   std::printf("%s\n", text.c_str());
   if (options.until) return kExitDone;
-  if (!story.torn.empty()) std::printf("%s\n", story.torn.c_str());
+  if (!index.torn.empty()) std::printf("%s\n", index.torn.c_str());
   if (!proven) return Fail(goal.Trouble());
-  return story.damaged ? kExitFailed : kExitDone;
+  return index.damaged ? kExitFailed : kExitDone;
 }
 
 }  // namespace starling::replay

@@ -19,11 +19,11 @@ wire::SnapshotMeta Meta(std::uint64_t version) { return {.term = kTerm, .version
 
 }  // namespace
 
-Replayer::Replayer(const Config& config, const Story& story, std::span<const float> initial,
+Replayer::Replayer(const Config& config, const JournalIndex& index, std::span<const float> initial,
                    std::uint64_t fingerprint)
     : config_(config),
-      hash_of_(story.hashes),
-      uses_(story.computed_on),
+      hash_of_(index.hashes),
+      uses_(index.computed_on),
       snapshot_({}, initial.size(), fingerprint, kTerm),
       reader_(snapshot_),
       lanes_({.optimizer = learner::MakeOptimizerSpec(config.optimizer), .size = initial.size()},

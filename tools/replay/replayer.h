@@ -29,7 +29,7 @@ namespace starling::replay {
 class Replayer {
  public:
   // From version 0 with these weights.
-  Replayer(const Config& config, const Story& story, std::span<const float> initial,
+  Replayer(const Config& config, const JournalIndex& index, std::span<const float> initial,
            std::uint64_t fingerprint);
 
   // The next record. False if the weights are not those that the run had: difference() tells.

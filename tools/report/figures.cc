@@ -42,15 +42,15 @@ std::function<Samples(const results::LoadedRun&)> InUnit(
 }
 
 std::string Section(const std::string& title, const std::vector<Quantity>& quantities,
-                    const std::vector<Group>& groups, const Plane* plane) {
-  return "<h2>" + title + "</h2>\n" + Legend(groups, plane) +
-         DrawQuantities(quantities, groups, plane);
+                    const std::vector<Group>& groups, const FacetGrid* grid) {
+  return "<h2>" + title + "</h2>\n" + Legend(groups, grid) +
+         DrawQuantities(quantities, groups, grid);
 }
 
 }  // namespace
 
 std::string LearningSection(const std::vector<Group>& groups,
-                            const std::vector<results::LoadedRun>& runs, const Plane* plane) {
+                            const std::vector<results::LoadedRun>& runs, const FacetGrid* grid) {
   const TimeUnit unit = UnitFor(runs);
   const std::string if_empty = "no episode has ended in any of these runs";
   const Quantity steps{.caption = "return against steps",
@@ -63,11 +63,11 @@ std::string LearningSection(const std::vector<Group>& groups,
                       .y_label = "return",
                       .if_empty = if_empty,
                       .samples_of = InUnit(ReturnBySeconds, unit.seconds)};
-  return Section("Learning", {steps, time}, groups, plane);
+  return Section("Learning", {steps, time}, groups, grid);
 }
 
 std::string EvaluationSection(const std::vector<Group>& groups,
-                              const std::vector<results::LoadedRun>& runs, const Plane* plane) {
+                              const std::vector<results::LoadedRun>& runs, const FacetGrid* grid) {
   const auto none = [](const results::LoadedRun& run) { return run.evals.empty(); };
   if (std::ranges::all_of(runs, none)) return "";
   const Quantity evaluations{
@@ -77,11 +77,11 @@ std::string EvaluationSection(const std::vector<Group>& groups,
       .if_empty = "none of these runs was evaluated while training",
       .samples_of = EvaluationBySteps,
       .dots = true};
-  return Section("Evaluation while training", {evaluations}, groups, plane);
+  return Section("Evaluation while training", {evaluations}, groups, grid);
 }
 
 std::string ThroughputSection(const std::vector<Group>& groups,
-                              const std::vector<results::LoadedRun>& runs, const Plane* plane) {
+                              const std::vector<results::LoadedRun>& runs, const FacetGrid* grid) {
   const TimeUnit unit = UnitFor(runs);
   const double window_s = std::max(unit.longest_s / kWindows, 1e-3);
   const auto throughput = [=](const results::LoadedRun& run) { return Throughput(run, window_s); };
@@ -92,7 +92,7 @@ std::string ThroughputSection(const std::vector<Group>& groups,
                       .samples_of = InUnit(throughput, unit.seconds),
                       .of_env = false,
                       .from_zero = true};
-  return Section("Throughput", {rate}, groups, plane);
+  return Section("Throughput", {rate}, groups, grid);
 }
 
 }  // namespace starling::report

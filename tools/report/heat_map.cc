@@ -70,14 +70,14 @@ std::size_t HeatOf(double value, const HeatScale& scale) {
   return std::min(part, kHeats - 1);
 }
 
-std::string DrawHeatMap(const HeatMap& map, const Plane& plane) {
-  std::string head = fmt::format("<th class=\"word\">{}</th>", Escaped(plane.RowKeyShort())), rows;
-  for (const std::string& column : plane.columns)
+std::string DrawHeatMap(const HeatMap& map, const FacetGrid& grid) {
+  std::string head = fmt::format("<th class=\"word\">{}</th>", Escaped(grid.RowKeyShort())), rows;
+  for (const std::string& column : grid.columns)
     head += "<th scope=\"col\">" + Escaped(column) + "</th>";
   const HeatScale of_all = ScaleOf(AllOf(map));
-  for (std::size_t row = 0; row < plane.rows.size(); ++row) {
+  for (std::size_t row = 0; row < grid.rows.size(); ++row) {
     const HeatScale scale = map.by_row ? ScaleOf(map.cells[row]) : of_all;
-    rows += "<tr><th>" + Escaped(plane.rows[row]) + "</th>";
+    rows += "<tr><th>" + Escaped(grid.rows[row]) + "</th>";
     for (const HeatCell& cell : map.cells[row]) rows += DrawCell(cell, scale);
     rows += "</tr>\n";
   }
@@ -86,7 +86,7 @@ std::string DrawHeatMap(const HeatMap& map, const Plane& plane) {
       fmt::format("<div class=\"wide\"><table class=\"heat\">\n<thead><tr><th></th><th "
                   "colspan=\"{}\">{}</th></tr>\n<tr>{}</tr></thead>\n<tbody>\n{}</tbody></table>"
                   "</div>\n{}",
-                  plane.columns.size(), Escaped(plane.column_key), head, rows, Key(map)));
+                  grid.columns.size(), Escaped(grid.column_key), head, rows, Key(map)));
 }
 
 }  // namespace starling::report

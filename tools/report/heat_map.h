@@ -1,4 +1,4 @@
-// A number for each group of a plane, as a table whose colours tell large from small. Like the
+// A number for each group of a grid, as a table whose colours tell large from small. Like the
 // figures it holds no colour itself: classes, and the style sheet decides.
 #pragma once
 
@@ -21,7 +21,7 @@ struct HeatCell {
 
 struct HeatMap {
   std::string caption;
-  std::vector<std::vector<HeatCell>> cells;  // as the groups of the plane
+  std::vector<std::vector<HeatCell>> cells;  // as the groups of the grid
   bool by_row = false;                       // each row has a scale of its own
 };
 
@@ -34,6 +34,6 @@ HeatScale ScaleOf(const std::vector<HeatCell>& cells);
 // Equal parts of the scale; the middle one if all values are the same.
 std::size_t HeatOf(double value, const HeatScale& scale);
 
-std::string DrawHeatMap(const HeatMap& map, const Plane& plane);
+std::string DrawHeatMap(const HeatMap& map, const FacetGrid& grid);
 
 }  // namespace starling::report

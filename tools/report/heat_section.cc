@@ -14,9 +14,9 @@ namespace {
 
 using CellOf = std::function<HeatCell(std::size_t group)>;
 
-std::vector<std::vector<HeatCell>> CellsOf(const Plane& plane, const CellOf& cell_of) {
+std::vector<std::vector<HeatCell>> CellsOf(const FacetGrid& grid, const CellOf& cell_of) {
   std::vector<std::vector<HeatCell>> cells;
-  for (const auto& row : plane.groups) {
+  for (const auto& row : grid.groups) {
     cells.emplace_back();
     for (const auto& group : row) cells.back().push_back(group ? cell_of(*group) : HeatCell{});
   }
@@ -68,17 +68,17 @@ std::string Short(double value) {
 
 }  // namespace
 
-std::string HeatSection(const std::vector<Group>& groups, const Plane* plane, Measure measure,
+std::string HeatSection(const std::vector<Group>& groups, const FacetGrid* grid, Measure measure,
                         const Targets& targets) {
-  if (plane == nullptr) return "";
+  if (grid == nullptr) return "";
   std::vector<GroupNumbers> numbers;
   for (std::size_t g = 0; g < groups.size(); ++g) {
     numbers.push_back(NumbersOf(groups[g], measure, static_cast<std::uint32_t>(g)));
   }
-  const bool apart = plane->rows_are_envs();
+  const bool apart = grid->rows_are_envs();
   std::string maps;
   const auto add = [&](const std::string& caption, bool by_row, const CellOf& cell_of) {
-    maps += DrawHeatMap({Escaped(caption), CellsOf(*plane, cell_of), by_row}, *plane);
+    maps += DrawHeatMap({Escaped(caption), CellsOf(*grid, cell_of), by_row}, *grid);
   };
   if (const std::string scores = ScoresAsked(groups, targets); !scores.empty()) {
     add(fmt::format("seconds to a return of {}, median", scores), apart, [&](std::size_t g) {
@@ -98,7 +98,7 @@ std::string HeatSection(const std::vector<Group>& groups, const Plane* plane, Me
   return fmt::format(
       "<h2>{} by {}</h2>\n<p class=\"faint\">Of finished runs. The stronger the colour, the larger "
       "the number.</p>\n<div class=\"figures\">\n{}</div>\n",
-      Escaped(plane->row_key), Escaped(plane->column_key), maps);
+      Escaped(grid->row_key), Escaped(grid->column_key), maps);
 }
 
 }  // namespace starling::report

@@ -1,4 +1,4 @@
-// The heat maps of a page: where the good corner of a plane of groups is.
+// The heat maps of a page: where the good corner of a grid of groups is.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@
 namespace starling::report {
 
 // Seconds and steps to the score, if one is asked for; final score, steps per second and realised
-// staleness. "" without a plane.
-std::string HeatSection(const std::vector<Group>& groups, const Plane* plane, Measure measure,
+// staleness. "" without a grid.
+std::string HeatSection(const std::vector<Group>& groups, const FacetGrid* grid, Measure measure,
                         const Targets& targets);
 
 }  // namespace starling::report

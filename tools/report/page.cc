@@ -85,10 +85,10 @@ std::string EnvsOf(const std::vector<Part>& parts) {
 }
 
 std::string Results(const std::vector<Group>& groups, const std::vector<results::LoadedRun>& runs,
-                    const std::optional<Plane>& plane, const Targets& targets) {
+                    const std::optional<FacetGrid>& grid, const Targets& targets) {
   const Measure measure = MeasureFor(runs);
-  const Plane* const heat = plane ? &*plane : nullptr;
-  const Plane* const rows = groups.size() > kMostTogether ? heat : nullptr;
+  const FacetGrid* const heat = grid ? &*grid : nullptr;
+  const FacetGrid* const rows = groups.size() > kMostTogether ? heat : nullptr;
   const std::string maps = HeatSection(groups, heat, measure, targets);
   std::string html =
       (rows != nullptr ? maps : "") + "<h2>Result</h2>\n" + ResultTable(groups, measure) +
@@ -107,8 +107,8 @@ std::string Results(const std::vector<Group>& groups, const std::vector<results:
 std::string Body(const Part& part, const Targets& targets) {
   const std::vector<results::LoadedRun>& runs = part.runs;
   std::vector<Group> groups = MakeGroups(runs);
-  const std::optional<Plane> plane = PlaneOf(groups);
-  if (plane && groups.size() > kMostTogether) StyleByColumn(*plane, groups);
+  const std::optional<FacetGrid> grid = FacetGridOf(groups);
+  if (grid && groups.size() > kMostTogether) StyleByColumn(*grid, groups);
   const Measure measure = MeasureFor(runs);
   std::string body =
       part.name.empty() ? "" : fmt::format("<h1 class=\"part\">{}</h1>\n", Escaped(part.name));
@@ -116,7 +116,7 @@ std::string Body(const Part& part, const Targets& targets) {
                       Plural(groups.size(), "group"));
   body += Paragraph(NotFinished(runs)) + Paragraph(Simulated(runs)) + Paragraph(Repeated(runs)) +
           Paragraph(WhyNoBetter(measure, runs)) + Paragraph(LookAlike(groups));
-  if (!groups.empty()) body += Results(groups, runs, plane, targets);
+  if (!groups.empty()) body += Results(groups, runs, grid, targets);
   const std::string table = RunTable(runs, groups, measure);
   return body + "<h2>Runs</h2>\n" +
          (runs.size() > kMostRunsOpen ? Folded(fmt::format("all {} runs", runs.size()), table)

@@ -85,43 +85,43 @@ std::string RowsOfEnvs(const std::vector<Quantity>& quantities, const std::vecto
 }
 
 std::string SmallFigures(const Quantity& quantity, const std::vector<Group>& groups,
-                         const Plane& plane) {
+                         const FacetGrid& grid) {
   std::vector<Plot> plots;
-  for (const auto& row : plane.groups) {
+  for (const auto& row : grid.groups) {
     Members members;
     for (const auto& group : row) {
       if (group) members.push_back(*group);
     }
     plots.push_back(PlotOf(quantity, groups, members, /*small=*/true));
   }
-  if (!quantity.of_env || !plane.rows_are_envs()) ShareScale(plots);
+  if (!quantity.of_env || !grid.rows_are_envs()) ShareScale(plots);
   std::string figures;
   for (std::size_t row = 0; row < plots.size(); ++row) {
-    figures += Figure(Escaped(plane.RowName(row)), DrawPlot(plots[row]));
+    figures += Figure(Escaped(grid.RowName(row)), DrawPlot(plots[row]));
   }
   return "<h3>" + quantity.caption + "</h3>\n<div class=\"multiples\">\n" + figures + "</div>\n";
 }
 
 }  // namespace
 
-std::string Legend(const std::vector<Group>& groups, const Plane* plane) {
+std::string Legend(const std::vector<Group>& groups, const FacetGrid* grid) {
   std::string items;
   const auto add = [&](std::size_t style, const std::string& name) {
     items += fmt::format("<li>{}{}</li>\n", Chip(style), Escaped(name));
   };
-  if (plane == nullptr) {
+  if (grid == nullptr) {
     for (const Group& group : groups) add(group.style, group.label);
   } else {
-    for (std::size_t c = 0; c < plane->columns.size(); ++c) add(c, plane->ColumnName(c));
+    for (std::size_t c = 0; c < grid->columns.size(); ++c) add(c, grid->ColumnName(c));
   }
   return "<ul class=\"legend\">\n" + items + "</ul>\n";
 }
 
 std::string DrawQuantities(const std::vector<Quantity>& quantities,
-                           const std::vector<Group>& groups, const Plane* plane) {
-  if (plane == nullptr) return RowsOfEnvs(quantities, groups);
+                           const std::vector<Group>& groups, const FacetGrid* grid) {
+  if (grid == nullptr) return RowsOfEnvs(quantities, groups);
   std::string rows;
-  for (const Quantity& quantity : quantities) rows += SmallFigures(quantity, groups, *plane);
+  for (const Quantity& quantity : quantities) rows += SmallFigures(quantity, groups, *grid);
   return rows;
 }
 

@@ -19,12 +19,12 @@ struct Quantity {
   bool dots = false;       // mark every sample of a group
 };
 
-// Chip and name of all that have a style of their own: groups, or the columns of `plane`.
-std::string Legend(const std::vector<Group>& groups, const Plane* plane);
+// Chip and name of all that have a style of their own: groups, or the columns of `grid`.
+std::string Legend(const std::vector<Group>& groups, const FacetGrid* grid);
 
-// Without a plane the quantities stand beside each other, a row of them for each environment; with
-// one each quantity is a row of small figures, one for each row of the plane.
+// Without a grid the quantities stand beside each other, a row of them for each environment; with
+// one each quantity is a row of small figures, one for each row of the grid.
 std::string DrawQuantities(const std::vector<Quantity>& quantities,
-                           const std::vector<Group>& groups, const Plane* plane);
+                           const std::vector<Group>& groups, const FacetGrid* grid);
 
 }  // namespace starling::report

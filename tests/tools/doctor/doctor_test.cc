@@ -46,7 +46,7 @@ Machine Complete() {
           .gymnasium = "1.4.0"};
 }
 
-Contender Broken(const std::string& name, const std::string& op, Fault fault) {
+BackendToCheck Broken(const std::string& name, const std::string& op, Fault fault) {
   return {.name = name, .device = name, .precision = net::Precision::kF32, .make = [=] {
             return std::make_shared<BrokenBackend>(op, fault);
           }};
@@ -121,10 +121,10 @@ TEST(DoctorTest, SaysWhatIsMissingForWhat) {
 
 // Each backend is on its own: a broken one does not affect the others.
 TEST(DoctorTest, ABrokenBackendIsNamedAndTheOthersStillRun) {
-  const Contender unable{.name = "absent", .device = "absent", .make = [] {
-                           throw UserError("there is none");
-                           return std::shared_ptr<net::Backend<float>>();
-                         }};
+  const BackendToCheck unable{.name = "absent", .device = "absent", .make = [] {
+                                throw UserError("there is none");
+                                return std::shared_ptr<net::Backend<float>>();
+                              }};
   Diagnosis diagnosis{.machine = Complete(),
                       .rows = Examine({Broken("good", "", Fault::kThrows),
                                        Broken("wrong", "loss", Fault::kLeavesTheLast),
