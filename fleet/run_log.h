@@ -40,19 +40,4 @@ class RunLog {
   std::string last_shown_;  // of the lines that are no log lines: N actors say the same thing
 };
 
-// Cuts a stream of bytes into lines.
-class LineSplitter {
- public:
-  // A line longer than `limit` bytes is handed on in pieces.
-  LineSplitter(std::size_t limit, std::function<void(std::string_view)> on_line)
-      : limit_(limit), on_line_(std::move(on_line)) {}
-  void Add(std::string_view bytes);
-  void End();  // hands on what the stream ended with, if it was no newline
-
- private:
-  std::size_t limit_;
-  std::function<void(std::string_view)> on_line_;
-  std::string rest_;
-};
-
 }  // namespace starling::fleet

@@ -23,6 +23,7 @@
 #include "core/child.h"
 #include "core/clock.h"
 #include "core/process.h"
+#include "fleet/child_output.h"
 #include "monitor/progress.h"
 #include "monitor/run_history.h"
 #include "monitor/screen/screen.h"
@@ -105,6 +106,7 @@ std::string NameOf(int slot) {
 struct Process {
   int pid = -1;
   std::shared_ptr<LineReader> output, status;
+  std::shared_ptr<EndReason> reason;  // of its output so far
   bool alive() const { return pid > 0; }
 };
 
@@ -140,7 +142,7 @@ class Supervisor {
     Do(policy_.Start(NowMs()));
     if (!finish_) io_.run();
     LeaveProgress();
-    return {*finish_, policy_.last_status(), policy_.counts()};
+    return {finish_->exit_status, finish_->error, policy_.last_status(), policy_.counts()};
   }
 
  private:
@@ -219,20 +221,24 @@ class Supervisor {
     log_.Say(say.level, say.text);
     if (say.on_screen) console_.Print(say.text);
   }
-  void Perform(const Finish& finish) { finish_ = finish.exit_status; }
+  void Perform(const Finish& finish) { finish_ = finish; }
 
   void StartChild(int slot, ChildSpec spec) {
     spec.arguments.insert(spec.arguments.end(), {"--parent", std::to_string(::getpid())});
     const Spawned child = Spawn(spec);
     if (child.pid < 0) {
-      Ended(slot, -1, {ChildExit::How::kNotStarted, child.error});
+      Ended(slot, -1, {ChildExit::How::kNotStarted, child.error}, "");
       return;
     }
     log_.Say(LogLevel::kInfo, fmt::format("{} started, pid {}", NameOf(slot), child.pid));
     Process& process = At(slot);
     process.pid = child.pid;
+    process.reason = std::make_shared<EndReason>();
     process.output = std::make_shared<LineReader>(
-        io_, child.output_fd, kMaxLogLine, [this](std::string_view line) { log_.FromChild(line); });
+        io_, child.output_fd, kMaxLogLine, [this, reason = process.reason](std::string_view line) {
+          log_.FromChild(line);
+          reason->Add(line);
+        });
     process.output->Start();
     if (child.status_fd < 0) return;
     process.status =
@@ -267,22 +273,22 @@ class Supervisor {
     ForEachAlive([this](int slot, Process& process) {
       const std::optional<ChildExit> exit = Reap(process.pid);
       if (!exit) return;
-      // Its last words first: they tell why.
+      // Its last lines first: they tell why.
       const Process dead = std::exchange(process, {});
       dead.output->Drain();
       if (dead.status) dead.status->Drain();
-      Ended(slot, dead.pid, *exit);
+      Ended(slot, dead.pid, *exit, dead.reason->text());
     });
   }
 
-  void Ended(int slot, int pid, const ChildExit& exit) {
+  void Ended(int slot, int pid, const ChildExit& exit, const std::string& reason) {
     if (slot == kLearnerSlot) {
-      Do(policy_.OnLearnerExit(NowMs(), pid, exit));
+      Do(policy_.OnLearnerExit(NowMs(), pid, exit, reason));
     } else if (slot == kEvaluatorSlot) {
       const bool results = results::ReadEvalLines(options_.run_dir).size() > results_before_;
       Do(policy_.OnEvaluatorExit(NowMs(), pid, exit, results));
     } else {
-      Do(policy_.OnActorExit(NowMs(), slot, pid, exit));
+      Do(policy_.OnActorExit(NowMs(), slot, pid, exit, reason));
     }
   }
 
@@ -351,7 +357,7 @@ class Supervisor {
   std::deque<Action> todo_;
   bool doing_ = false;
   bool said_torn_ = false, said_sum_ = false;
-  std::optional<int> finish_;
+  std::optional<Finish> finish_;
 };
 
 }  // namespace

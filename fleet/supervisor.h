@@ -34,6 +34,7 @@ struct SupervisorOptions {
 
 struct SupervisorResult {
   int exit_status = 0;  // core/error.h
+  std::string error;    // why the run failed, one sentence; "" if it did not
   std::optional<learner::LearnerStatus> status;
   results::FleetCounts counts;
 };

@@ -63,6 +63,7 @@ struct Say {
 };
 struct Finish {  // no child is alive; comes once, last
   int exit_status = 0;
+  std::string error{};  // why the run failed, one sentence; "" if it did not
   friend bool operator==(const Finish&, const Finish&) = default;
 };
 using Action = std::variant<StartLearner, StartActor, StartEvaluator, SendSignal, Say, Finish>;
@@ -74,6 +75,11 @@ using Actions = std::vector<Action>;
 inline std::string Who(std::string_view name, int pid, const ChildExit& exit) {
   if (exit.how == ChildExit::How::kNotStarted) return fmt::format("{} {}", name, Describe(exit));
   return fmt::format("{} (pid {}) {}", name, pid, Describe(exit));
+}
+
+// "the learner (pid 7) was killed by SIGKILL: out of memory"; `reason` is the child's own, or "".
+inline std::string Because(const std::string& what, const std::string& reason) {
+  return reason.empty() ? what : what + ": " + reason;
 }
 
 template <class... Args>

@@ -93,8 +93,8 @@ void SupervisorPolicy::NoteGuest(int slot, const Life& life) {
   at->second = life;
 }
 
-Actions SupervisorPolicy::OnActorExit(std::int64_t now_ms, int slot, int pid,
-                                      const ChildExit& exit) {
+Actions SupervisorPolicy::OnActorExit(std::int64_t now_ms, int slot, int pid, const ChildExit& exit,
+                                      const std::string& reason) {
   Actions out;
   Actor& actor = actors_[static_cast<std::size_t>(slot)];
   CHECK(actor.alive, "actor {} died twice", slot);
@@ -106,7 +106,7 @@ Actions SupervisorPolicy::OnActorExit(std::int64_t now_ms, int slot, int pid,
     MaybeFinish(out);
   } else if (exit.how == ChildExit::How::kExited && exit.code == kExitUserError) {
     Add(out, LogLevel::kError, "{}: its message is above, the run ends", who);
-    BeginEnding(now_ms, kExitUserError, out);
+    BeginEnding(now_ms, kExitUserError, out, reason.empty() ? who : reason);
   } else if (left) {
     actor.start_ms = now_ms + limits_.left_actor_ms;
     Add(out, LogLevel::kInfo, "{}; replaced in {} ms unless the run is over", who,
@@ -117,11 +117,11 @@ Actions SupervisorPolicy::OnActorExit(std::int64_t now_ms, int slot, int pid,
     Add(out, LogLevel::kWarn, "{}; replaced {}; at most its gradient in flight is lost", who,
         Wait(wait));
     if (EverySlotHopeless()) {
-      Add(out, LogLevel::kError,
-          "every actor died {} times in a row before its first accepted gradient: gave up; the "
-          "reasons are in {}",
-          limits_.actor_deaths, log_path_);
-      BeginEnding(now_ms, kExitFailed, out);
+      const std::string what =
+          fmt::format("every actor died {} times in a row before its first accepted gradient",
+                      limits_.actor_deaths);
+      Add(out, LogLevel::kError, "{}: gave up; the reasons are in {}", what, log_path_);
+      BeginEnding(now_ms, kExitFailed, out, Because(what, reason));
     } else if (wait == 0) {
       BringUpActor(slot, out);
     }
@@ -135,7 +135,8 @@ bool SupervisorPolicy::EverySlotHopeless() const {
   });
 }
 
-Actions SupervisorPolicy::OnLearnerExit(std::int64_t now_ms, int pid, const ChildExit& exit) {
+Actions SupervisorPolicy::OnLearnerExit(std::int64_t now_ms, int pid, const ChildExit& exit,
+                                        const std::string& reason) {
   Actions out;
   CHECK(learner_.alive, "the learner died twice");
   learner_.alive = false;
@@ -147,12 +148,15 @@ Actions SupervisorPolicy::OnLearnerExit(std::int64_t now_ms, int pid, const Chil
     Add(out, clean ? LogLevel::kInfo : LogLevel::kWarn, "{}{}", who,
         clean ? "" : ": what came after its last checkpoint is lost");
     // All steps were done when it began to end; but the last checkpoint was not.
-    if (exit_status_ == kExitDone && exited && !clean) exit_status_ = kExitFailed;
+    if (exit_status_ == kExitDone && exited && !clean) {
+      exit_status_ = kExitFailed;
+      error_ = Because(who, reason);
+    }
     if (exit_status_ == kExitDone && !exited && !status_->final) exit_status_ = kExitInterrupted;
     LearnerLeft(now_ms, out);
   } else if (exited && exit.code == kExitUserError) {
     Add(out, LogLevel::kError, "{}: its message is above, the run ends", who);
-    BeginEnding(now_ms, kExitUserError, out);
+    BeginEnding(now_ms, kExitUserError, out, reason.empty() ? who : reason);
   } else if (clean && !Complete()) {
     Add(out, LogLevel::kWarn, "the learner (pid {}) was asked to stop, and not by us: the run ends",
         pid);
@@ -160,26 +164,29 @@ Actions SupervisorPolicy::OnLearnerExit(std::int64_t now_ms, int pid, const Chil
   } else if (Complete() && exited && (clean || status_->final)) {
     // After the end it fails for one reason: the last checkpoint could not be written.
     Add(out, clean ? LogLevel::kInfo : LogLevel::kError, "{} after the last step", who);
-    BeginEnding(now_ms, clean ? kExitDone : kExitFailed, out);
+    BeginEnding(now_ms, clean ? kExitDone : kExitFailed, out, clean ? "" : Because(who, reason));
   } else if (Complete() && status_->final) {
     Add(out, LogLevel::kWarn, "{} after its last status line; the run is done", who);
     BeginEnding(now_ms, kExitDone, out);
   } else {
-    LearnerCrashed(now_ms, who, out);
+    LearnerCrashed(now_ms, who, reason, out);
   }
   return out;
 }
 
-void SupervisorPolicy::LearnerCrashed(std::int64_t now_ms, const std::string& who, Actions& out) {
+void SupervisorPolicy::LearnerCrashed(std::int64_t now_ms, const std::string& who,
+                                      const std::string& reason, Actions& out) {
   if (learner_.progress) learner_.backoff.deaths = 0;
   const std::int64_t wait = learner_.progress ? 0 : learner_.backoff.Next(limits_);
   ++learner_.deaths_checkpoint;
   const bool stuck = !learner_.progress && learner_.backoff.deaths >= limits_.learner_deaths;
   if (stuck || learner_.deaths_checkpoint >= limits_.learner_deaths_checkpoint) {
-    Add(out, LogLevel::kError, "{}, {} times in a row without {}: gave up; the reasons are in {}",
-        who, stuck ? learner_.backoff.deaths : learner_.deaths_checkpoint,
-        stuck ? "an applied update" : "a newer checkpoint", log_path_);
-    BeginEnding(now_ms, kExitFailed, out);
+    const std::string what =
+        fmt::format("{}, {} times in a row without {}", who,
+                    stuck ? learner_.backoff.deaths : learner_.deaths_checkpoint,
+                    stuck ? "an applied update" : "a newer checkpoint");
+    Add(out, LogLevel::kError, "{}: gave up; the reasons are in {}", what, log_path_);
+    BeginEnding(now_ms, kExitFailed, out, Because(what, reason));
     return;
   }
   const std::string checkpoint = status_ ? status_->checkpoint : "";
@@ -235,10 +242,12 @@ Actions SupervisorPolicy::OnStopSignal(std::int64_t now_ms, int signal) {
   return out;
 }
 
-void SupervisorPolicy::BeginEnding(std::int64_t now_ms, int exit_status, Actions& out) {
+void SupervisorPolicy::BeginEnding(std::int64_t now_ms, int exit_status, Actions& out,
+                                   std::string error) {
   CHECK(!ending_, "ends twice: {} and {}", exit_status_, exit_status);
   ending_ = true;
   exit_status_ = exit_status;
+  error_ = std::move(error);
   learner_.start_ms.reset();
   for (Actor& actor : actors_) actor.start_ms.reset();
   actor_term_ms_ = now_ms + limits_.actor_term_ms;
@@ -335,7 +344,7 @@ bool SupervisorPolicy::AnyAlive() const {
 void SupervisorPolicy::MaybeFinish(Actions& out) {
   if (!ending_ || finished_ || AnyAlive()) return;
   finished_ = true;
-  out.emplace_back(Finish{exit_status_});
+  out.emplace_back(Finish{exit_status_, error_});
 }
 
 }  // namespace starling::fleet

@@ -41,9 +41,12 @@ class SupervisorPolicy {
 
   Actions Start(std::int64_t now_ms);
   Actions OnStatus(std::int64_t now_ms, const learner::LearnerStatus& status);
-  // `pid` is only for the text; every line a child wrote must have been handed in before.
-  Actions OnLearnerExit(std::int64_t now_ms, int pid, const ChildExit& exit);
-  Actions OnActorExit(std::int64_t now_ms, int slot, int pid, const ChildExit& exit);
+  // `pid` and `reason` (the child's own words, see fleet/child_output.h) are for the texts.
+  // REQUIRES: every status line of the child was passed in before.
+  Actions OnLearnerExit(std::int64_t now_ms, int pid, const ChildExit& exit,
+                        const std::string& reason = "");
+  Actions OnActorExit(std::int64_t now_ms, int slot, int pid, const ChildExit& exit,
+                      const std::string& reason = "");
   // `results`: it has left some since it was started.
   Actions OnEvaluatorExit(std::int64_t now_ms, int pid, const ChildExit& exit, bool results);
   Actions OnStopSignal(std::int64_t now_ms, int signal);
@@ -90,10 +93,11 @@ class SupervisorPolicy {
   void RestartLearner(std::int64_t now_ms, Actions& out);
   void NoteJoined(const learner::LearnerStatus& status);
   void NoteGuest(int slot, const Life& life);
-  void LearnerCrashed(std::int64_t now_ms, const std::string& who, Actions& out);
+  void LearnerCrashed(std::int64_t now_ms, const std::string& who, const std::string& reason,
+                      Actions& out);
   void LearnerLeft(std::int64_t now_ms, Actions& out);
   bool EverySlotHopeless() const;
-  void BeginEnding(std::int64_t now_ms, int exit_status, Actions& out);
+  void BeginEnding(std::int64_t now_ms, int exit_status, Actions& out, std::string error = "");
   void KillAll(Actions& out);
   void TickEnding(std::int64_t now_ms, Actions& out);
   void MaybeFinish(Actions& out);
@@ -112,6 +116,7 @@ class SupervisorPolicy {
 
   bool ending_ = false, finished_ = false;
   int exit_status_ = 0;
+  std::string error_;  // why the run fails; "" if it does not
   std::optional<std::int64_t> first_signal_ms_;
   std::int64_t actor_term_ms_ = 0, actor_kill_ms_ = 0, learner_kill_ms_ = 0;
   bool actors_termed_ = false, actors_killed_ = false, learner_killed_ = false;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "core/config/config.h"
@@ -71,10 +70,10 @@ Plan PlanResume(const fs::path& run_dir, const std::vector<std::string>& overrid
 
 bool AlreadyComplete(const Plan& plan) {
   if (!plan.resume) return false;
-  const std::optional<learner::LearnerStatus> earlier = results::ReadSummary(plan.run_dir);
+  const std::optional<results::RunResult> earlier = results::ReadSummary(plan.run_dir);
   const std::uint64_t wanted = plan.config.run.steps;
-  return earlier && earlier->steps >= wanted &&
-         results::IsCheckpointOf(plan.run_dir / earlier->checkpoint, wanted);
+  return earlier && earlier->training.steps >= wanted &&
+         results::IsCheckpointOf(plan.run_dir / earlier->training.checkpoint, wanted);
 }
 
 // What killed learners left behind; ours, if it was killed.
@@ -129,18 +128,20 @@ std::optional<monitor::RunFacts> ScreenFor(const Config& config, ShowProgress pr
 
 int Report(const Plan& plan, const SupervisorResult& result, const TrainOptions& options,
            RunLog& log, monitor::Console& console) {
-  const auto summary = results::BuildSummary(plan.config, result.status, result.counts,
-                                             results::ReadEvalStanding(plan.run_dir));
-  // A resumed run whose learner never spoke keeps the summary it has.
-  const bool nothing_new = plan.resume && !result.status;
-  const std::string trouble = nothing_new ? "" : results::WriteSummary(plan.run_dir, summary);
+  const results::RunSummary summary =
+      results::BuildSummary(plan.config, result.status, result.counts,
+                            results::ReadEvalStanding(plan.run_dir), result.error);
+  // A resumed run whose learner never reported keeps the numbers it has.
+  const bool keep = plan.resume && !result.status && results::ReadSummary(plan.run_dir);
+  const std::string trouble = keep ? results::WriteError(plan.run_dir, result.error)
+                                   : results::WriteSummary(plan.run_dir, summary);
   for (const std::string& line :
        results::DescribeRun(summary, result.exit_status, plan.run_dir, options.program)) {
     console.Print(line);
   }
   if (trouble.empty()) return result.exit_status;
-  log.Say(LogLevel::kError,
-          fmt::format("no summary: {}; it would have been: {}", trouble, summary.dump()));
+  log.Say(LogLevel::kError, fmt::format("no summary: {}", trouble));
+  log.Say(LogLevel::kInfo, "the summary would have been: " + results::ToJson(summary));
   return result.exit_status == kExitDone ? kExitFailed : result.exit_status;
 }
 
@@ -159,6 +160,7 @@ int RunTrain(const TrainOptions& options) {
   RunLog log(plan.run_dir, console);
   plan.config.run.dir = plan.run_dir.string();
   results::WriteConfig(plan.run_dir, plan.config);
+  if (plan.resume) results::WriteError(plan.run_dir, "");  // it runs again
   RemoveLeftovers(plan.config, log);
   console.Print(Headline(plan, options.no_actors));
   const int actors = static_cast<int>(plan.config.actors.count);

@@ -110,9 +110,10 @@ class Screen {
                   now);
   }
 
-  int SumUp(const std::string& run_dir, int exit_status) {
-    const auto summary = results::BuildSummary(config_, status_, {.actors_started = actors_.size()},
-                                               results::ReadEvalStanding(run_dir));
+  int SumUp(const std::string& run_dir, int exit_status, std::string error) {
+    const results::RunSummary summary =
+        results::BuildSummary(config_, status_, {.actors_started = actors_.size()},
+                              results::ReadEvalStanding(run_dir), error);
     const std::string trouble = results::WriteSummary(run_dir, summary);
     const std::string program =
         CallName(ProgramDir() / "starling", std::filesystem::current_path());
@@ -187,11 +188,13 @@ int Run(const Options& options) {
   const bool over = learner.Run();
   if (shards) shards->AwaitEnd();
   int exit_status = over || supervised ? kExitDone : kExitInterrupted;
+  std::string error;
   if (!learner.checkpoint_trouble().empty()) {
-    LogError("the last checkpoint could not be written: {}", learner.checkpoint_trouble());
+    error = "the last checkpoint could not be written: " + learner.checkpoint_trouble();
+    LogError("{}", error);
     exit_status = kExitFailed;
   }
-  return supervised ? exit_status : screen.SumUp(options.run_dir, exit_status);
+  return supervised ? exit_status : screen.SumUp(options.run_dir, exit_status, error);
 }
 
 }  // namespace

@@ -11,7 +11,6 @@
 
 #include "core/file.h"
 #include "core/text.h"
-#include "results/last_words.h"
 #include "results/run_dir.h"
 #include "results/statistics.h"
 #include "results/summary.h"
@@ -100,11 +99,14 @@ void LoadCurves(LoadedRun& run) {
 bool LoadSummary(LoadedRun& run) {
   const std::string trouble = TextOf(run.dir / "summary.json").trouble;
   if (trouble == kMissing) return true;
-  run.summary = ReadSummary(run.dir);
-  if (!run.summary) {
+  const std::optional<RunResult> result = ReadSummary(run.dir);
+  if (!result) {
     run.troubles.push_back("summary.json " + (trouble.empty() ? "is damaged" : trouble));
+    return false;
   }
-  return run.summary.has_value();
+  run.summary = result->training;
+  run.error = result->error;
+  return true;
 }
 
 // A curve that ends early would cut short that of its group.
@@ -122,15 +124,6 @@ void LoadFinalEval(LoadedRun& run) {
   if (run.summary && run.summary->checkpoint == run.final_eval->checkpoint) return;
   run.final_eval.reset();
   run.troubles.emplace_back("final_eval.json is not of its final weights: left out");
-}
-
-std::string LastErrorOf(const fs::path& dir) {
-  constexpr std::size_t kTail = 256 << 10;
-  const std::string text = TextOf(dir / "log").text;
-  std::istringstream tail(text.substr(text.size() - std::min(text.size(), kTail)));
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(tail, line);) lines.push_back(line);
-  return LastError(lines);
 }
 
 }  // namespace
@@ -177,9 +170,8 @@ LoadedRun LoadRun(const fs::path& dir) {
     run.state = RunState::kFinished;
     LeaveOutShortCurves(run);
   } else {
-    const std::string error = LastErrorOf(dir);
-    run.state = error.empty() ? RunState::kUnfinished : RunState::kFailed;
-    if (!error.empty()) run.troubles.push_back(error);
+    run.state = run.error.empty() ? RunState::kUnfinished : RunState::kFailed;
+    if (!run.error.empty()) run.troubles.push_back(run.error);
     run.troubles.push_back(
         fmt::format("is at {:.0f} % of its steps", wanted > 0 ? 100 * run.steps() / wanted : 0));
   }

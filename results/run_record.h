@@ -30,6 +30,7 @@ struct LoadedRun {
   std::vector<MetricPoint> metrics{};   // steps ascending
   std::vector<EvalLine> evals{};        // likewise
   std::optional<learner::LearnerStatus> summary{};
+  std::string error{};                    // why it failed
   std::optional<FinalEval> final_eval{};  // of the final weights, no others
   bool simulated = false;                 // its seconds are virtual ones
   bool repeated = false;  // another finished run has the same configuration, seed and all

@@ -101,11 +101,8 @@ TEST_F(LoadRunTest, OneThatWasInterruptedOrKilled) {
 }
 
 TEST_F(LoadRunTest, AFailedOneSaysWhy) {
-  WriteRun(dir_, "a", {.steps = 400});
-  dir_.Write("a/log",
-             "12:00:00.000 info  fleet: learner started, pid 3\n"
-             "12:00:01.000 error fleet: the learner gave up\n");
-  const LoadedRun run = LoadRun(dir_ / "a");
+  const LoadedRun run =
+      LoadRun(WriteRun(dir_, "a", {.steps = 400, .error = "the learner gave up"}));
   EXPECT_EQ(run.state, RunState::kFailed);
   EXPECT_THAT(run.troubles, Contains("the learner gave up"));
 }

@@ -91,8 +91,8 @@ std::string SummaryText(const std::filesystem::path& run_dir) {
 bool AllIsSaved(const std::filesystem::path& run_dir, const std::string& summary_before) {
   if (SummaryText(run_dir) == summary_before) return false;
   const auto summary = results::ReadSummary(run_dir);
-  return summary &&
-         summary->checkpoint.find(fmt::format("-v{:012}", summary->updates)) != std::string::npos;
+  return summary && summary->training.checkpoint.find(
+                        fmt::format("-v{:012}", summary->training.updates)) != std::string::npos;
 }
 
 }  // namespace

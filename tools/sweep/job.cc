@@ -23,6 +23,7 @@ Job::Job(const std::filesystem::path& program, const std::vector<std::string>& a
       fd_(child_.output_fd),
       lines_(kMaxLine, [this](std::string_view line) {
         said_.emplace_back(line);
+        reason_.Add(line);
         if (said_.size() > kLinesKept) said_.pop_front();
       }) {}
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/child.h"
-#include "fleet/run_log.h"
+#include "fleet/child_output.h"
 
 namespace starling::sweep {
 
@@ -32,6 +32,7 @@ class Job {
   void Signal(int signal);
 
   std::vector<std::string> said() const { return {said_.begin(), said_.end()}; }
+  std::string reason() const { return reason_.text(); }  // why it ended, by its output
 
  private:
   void Close();
@@ -39,6 +40,7 @@ class Job {
   Spawned child_;
   int fd_ = -1;
   std::deque<std::string> said_;
+  fleet::EndReason reason_;
   fleet::LineSplitter lines_;
 };
 

@@ -27,13 +27,14 @@ bool IsFile(const fs::path& path) {
 RunFacts ReadRunFacts(const fs::path& run_dir, std::uint64_t steps, std::int64_t episodes) {
   RunFacts facts{.there = !results::IsUnused(run_dir)};
   if (!facts.there) return facts;
-  const std::optional<learner::LearnerStatus> summary = results::ReadSummary(run_dir);
-  const bool complete = summary && summary->steps >= steps && !summary->checkpoint.empty();
+  const std::optional<results::RunResult> result = results::ReadSummary(run_dir);
+  const learner::LearnerStatus summary = result.value_or(results::RunResult{}).training;
+  const bool complete = result && summary.steps >= steps && !summary.checkpoint.empty();
   const std::optional<results::FinalEval> eval = results::ReadFinalEval(run_dir);
   facts.evaluated = episodes == 0 || (complete && eval && eval->episodes == episodes &&
-                                      eval->checkpoint == summary->checkpoint);
-  facts.finished = complete && (facts.evaluated ||
-                                results::IsCheckpointOf(run_dir / summary->checkpoint, steps));
+                                      eval->checkpoint == summary.checkpoint);
+  facts.finished =
+      complete && (facts.evaluated || results::IsCheckpointOf(run_dir / summary.checkpoint, steps));
   facts.resumable = !facts.finished && IsFile(run_dir / "config.toml") &&
                     learner::LastGood(run_dir / "checkpoints").checkpoint.has_value();
   return facts;
