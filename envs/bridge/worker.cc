@@ -13,7 +13,6 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/check.h"
@@ -32,15 +31,15 @@ constexpr int kWaitMs = 100;    // between calls of while_waiting
 
 std::string FirstLine(const WorkerProgram& program, std::span<const std::uint64_t> seeds,
                       const Repeat& repeat) {
-  nlohmann::json line = nlohmann::json::parse(program.settings, nullptr, false);
-  CHECK(line.is_object(), "settings of {}: {}", program.name, program.settings);
+  nlohmann::json line = program.settings;
   line["protocol"] = kWorkerProtocol;
   line["count"] = seeds.size();
   line["seeds"] = std::vector<std::uint64_t>(seeds.begin(), seeds.end());
   line["frames"] = repeat.frames;
   line["before"] = repeat.keep_before;
   line["lost_life_stops"] = repeat.stop_at_lost_life;
-  return line.dump() + '\n';
+  // A path in the settings need not be UTF-8.
+  return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
 }
 
 std::string Reason(int error) {

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,8 +27,8 @@ struct WorkerProgram {
   std::vector<std::string> argv = {};         // argv[0]: a path, or a name to be found in $PATH
   std::string input = {};                     // its standard input
   std::vector<std::string> environment = {};  // "NAME=value", added where NAME is not set
-  std::string settings = "{}";                // a JSON object, merged into the client's first line
-  std::string name = {};                      // of the env, for its spec and for error messages
+  nlohmann::json settings = nlohmann::json::object();  // merged into the client's first line
+  std::string name = {};  // of the env, for its spec and for error messages
 };
 
 // The error that ended a worker.

@@ -4,11 +4,11 @@
 
 #include <optional>
 #include <system_error>
+#include <vector>
 
 #include "core/error.h"
 #include "learner/storage/checkpoint.h"
 #include "results/final_eval.h"
-#include "results/flat_config.h"
 #include "results/run_dir.h"
 #include "results/summary.h"
 
@@ -47,13 +47,13 @@ Todo WhatIsLeft(const RunFacts& facts) {
 }
 
 std::string Difference(const Config& there, const Config& here) {
-  const results::FlatConfig old_keys = results::Flatten(ToToml(there)),
-                            new_keys = results::Flatten(ToToml(here));
+  const std::vector<ConfigValue> old_values = ConfigValues(there), new_values = ConfigValues(here);
   std::string text;
-  for (const auto& [key, value] : new_keys) {
-    if (key == "run.name" || key == "run.dir" || old_keys.at(key) == value) continue;
-    text += fmt::format("{}{} is {} there and {} here", text.empty() ? "" : "; ", key,
-                        old_keys.at(key), value);
+  for (std::size_t i = 0; i < new_values.size(); ++i) {
+    const std::string key = fmt::format("{}.{}", new_values[i].section, new_values[i].key);
+    const std::string &was = old_values[i].toml, &is = new_values[i].toml;
+    if (key == "run.name" || key == "run.dir" || was == is) continue;
+    text += fmt::format("{}{} is {} there and {} here", text.empty() ? "" : "; ", key, was, is);
   }
   return text;
 }
