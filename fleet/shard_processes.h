@@ -24,7 +24,7 @@ class ShardProcesses {
 
   // "shard 1 was killed by SIGKILL"; "" while all live. Throws UserError.
   std::string Trouble();
-  // Once they have been told to end: waits until they have, though not for ever.
+  // Waits for those that were told to end, and kills those that have not within two seconds.
   void AwaitEnd();
 
  private:

@@ -130,10 +130,7 @@ class Supervisor {
 
   // Only if something was thrown are there children left.
   ~Supervisor() {
-    ForEachAlive([](int, Process& process) { ::kill(-process.pid, SIGKILL); });
-    ForEachAlive([](int, Process& process) {
-      while (!Reap(process.pid)) ::usleep(1000);
-    });
+    ForEachAlive([](int, Process& process) { EndChild(process.pid, 0); });
   }
 
   SupervisorResult Run() {
@@ -225,7 +222,7 @@ class Supervisor {
 
   void StartChild(int slot, ChildSpec spec) {
     spec.arguments.insert(spec.arguments.end(), {"--parent", std::to_string(::getpid())});
-    const Spawned child = Spawn(spec);
+    Spawned child = Spawn(spec);
     if (child.pid < 0) {
       Ended(slot, -1, {ChildExit::How::kNotStarted, child.error}, "");
       return;
@@ -234,15 +231,16 @@ class Supervisor {
     Process& process = At(slot);
     process.pid = child.pid;
     process.reason = std::make_shared<EndReason>();
-    process.output = std::make_shared<LineReader>(
-        io_, child.output_fd, kMaxLogLine, [this, reason = process.reason](std::string_view line) {
-          log_.FromChild(line);
-          reason->Add(line);
-        });
+    process.output =
+        std::make_shared<LineReader>(io_, child.output.Release(), kMaxLogLine,
+                                     [this, reason = process.reason](std::string_view line) {
+                                       log_.FromChild(line);
+                                       reason->Add(line);
+                                     });
     process.output->Start();
-    if (child.status_fd < 0) return;
+    if (child.status.get() < 0) return;
     process.status =
-        std::make_shared<LineReader>(io_, child.status_fd, kMaxStatusLine,
+        std::make_shared<LineReader>(io_, child.status.Release(), kMaxStatusLine,
                                      [this](std::string_view line) { OnStatusLine(line); });
     process.status->Start();
   }

@@ -3,23 +3,22 @@
 
 #include <filesystem>
 
+#include "core/file_descriptor.h"
+
 namespace starling::results {
 
 class LockedFile {
  public:
   // Opens `path` for appending, and makes it if there is none. Throws std::system_error.
   explicit LockedFile(const std::filesystem::path& path);
-  ~LockedFile();
-  LockedFile(const LockedFile&) = delete;
-  LockedFile& operator=(const LockedFile&) = delete;
 
   // Whether the lock is ours as long as this lives; false: another process has it. Where the file
   // system knows no locks nobody is kept out.
   bool held() const { return held_; }
-  int fd() const { return fd_; }
+  int fd() const { return file_.get(); }
 
  private:
-  int fd_ = -1;
+  FileDescriptor file_;
   bool held_ = false;
 };
 

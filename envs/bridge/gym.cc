@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/check.h"
+#include "core/child.h"
 #include "core/error.h"
-#include "envs/bridge/spawn.h"
 #include "envs/bridge/worker_envs.h"
 
 namespace starling::envs {

@@ -16,8 +16,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/child.h"
 #include "envs/bridge/protocol.h"
-#include "envs/bridge/spawn.h"
 #include "envs/frames.h"
 
 namespace starling::envs {
@@ -89,7 +89,7 @@ class Worker {
   const WhileWaiting while_waiting_;
   const std::size_t count_;
   const Repeat repeat_;
-  Fd memory_;
+  FileDescriptor memory_, control_;  // the file that both map; our end of the control socket
   Spawned process_;
   Clock::time_point begun_;          // the construction, or the last Play
   std::string outgoing_, incoming_;  // on the control socket

@@ -13,11 +13,11 @@
 #include <sstream>
 #include <system_error>
 
+#include "core/child.h"
 #include "core/error.h"
 #include "core/process.h"
 #include "core/version.h"
 #include "envs/bridge/gym.h"
-#include "envs/bridge/spawn.h"
 #include "net/cpu/bfloat16.h"
 #include "wire/runtime_dir.h"
 
@@ -76,7 +76,7 @@ Sought Seek(Look look) {
 Sought Python() {
   return Seek([] {
     std::error_code ignored;
-    return envs::FindProgram(envs::FindPython("auto", ProgramDir(), fs::current_path(ignored)));
+    return FindProgram(envs::FindPython("auto", ProgramDir(), fs::current_path(ignored)));
   });
 }
 

@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "core/error.h"
+#include "core/file_descriptor.h"
 #include "monitor/console.h"
 #include "tools/play/env_options.h"
 #include "tools/play/play_session.h"
@@ -35,23 +36,20 @@ class Ticker {
     const long period_ns = 1'000'000'000L / per_second;
     const timespec period{period_ns / 1'000'000'000L, period_ns % 1'000'000'000L};
     const itimerspec every{period, period};
-    if (fd_ < 0 || ::timerfd_settime(fd_, 0, &every, nullptr) != 0) {
+    if (fd() < 0 || ::timerfd_settime(fd(), 0, &every, nullptr) != 0) {
       throw std::system_error(errno, std::generic_category(), "timerfd");
     }
   }
-  ~Ticker() { ::close(fd_); }
-  Ticker(const Ticker&) = delete;
-  Ticker& operator=(const Ticker&) = delete;
 
-  int fd() const { return fd_; }
+  int fd() const { return fd_.get(); }
   // How many there were since the last call; waits for one.
   std::uint64_t Take() {
     std::uint64_t ticks = 0;
-    return ::read(fd_, &ticks, sizeof ticks) == sizeof ticks ? ticks : 0;
+    return ::read(fd(), &ticks, sizeof ticks) == sizeof ticks ? ticks : 0;
   }
 
  private:
-  const int fd_;
+  const FileDescriptor fd_;
 };
 
 // Until somebody wants to go; the exit status.

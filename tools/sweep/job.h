@@ -23,7 +23,7 @@ class Job {
   Job& operator=(const Job&) = delete;
 
   // -1 once its output has ended.
-  int output_fd() const { return fd_; }
+  int output_fd() const { return child_.output.get(); }
   // Takes what it has said; never waits.
   void Read();
   // How it ended, once; nothing as long as it lives.
@@ -35,10 +35,7 @@ class Job {
   std::string reason() const { return reason_.text(); }  // why it ended, by its output
 
  private:
-  void Close();
-
   Spawned child_;
-  int fd_ = -1;
   std::deque<std::string> said_;
   fleet::EndReason reason_;
   fleet::LineSplitter lines_;
