@@ -116,9 +116,9 @@ class Supervisor {
       : options_(options),
         log_(log),
         console_(console),
-        policy_(options.limits, options.actors, options.run_steps, options.resume,
+        policy_(options.limits, options.actors, options.facts.steps, options.resume,
                 (options.run_dir / "log").string(), options.evaluates),
-        history_(options.screen.value_or(monitor::RunFacts{}), options.actors, NowMs()),
+        history_(options.facts, options.actors, NowMs()),
         signals_(io_),
         tick_(io_),
         actors_(static_cast<std::size_t>(options.actors)) {
@@ -262,8 +262,7 @@ class Supervisor {
                            gradients.received, gradients.applied, gradients.dropped_total(),
                            gradients.in_flight));
     }
-    rate_.Add(NowMs(), status->steps);
-    if (options_.screen) history_.Add(NowMs(), *status);
+    history_.Add(NowMs(), *status);
     Do(policy_.OnStatus(NowMs(), *status));
   }
 
@@ -315,15 +314,12 @@ class Supervisor {
 
   void ShowProgress() {
     const std::int64_t now = NowMs();
-    const monitor::Progress progress = monitor::MakeProgress(
-        policy_.last_status(), options_.run_steps, rate_.PerSecond(), options_.actors_awaited);
-    if (!options_.screen || !console_.terminal()) return console_.Show(progress, now);
+    if (!options_.screen || !console_.terminal()) return console_.Show(history_.progress(), now);
     const auto draw = [&](const monitor::ProgressStyle& style) {
-      const monitor::RunView view =
-          history_.View(now, progress, policy_.processes(), policy_.over());
+      const monitor::RunView view = history_.View(now, policy_.processes(), policy_.over());
       std::vector<std::string> lines = monitor::ScreenLines(view, style);
       on_screen_ = !lines.empty();
-      if (lines.empty()) lines.push_back(monitor::ProgressBar(progress, style));
+      if (lines.empty()) lines.push_back(monitor::ProgressBar(view.progress, style));
       return lines;
     };
     console_.DrawLines(draw, now);
@@ -343,7 +339,6 @@ class Supervisor {
   monitor::Console& console_;
   SteadyClock clock_;
   SupervisorPolicy policy_;
-  monitor::RateMeter rate_;
   monitor::RunHistory history_;
   bool on_screen_ = false;  // what was drawn last is more than a bar
   asio::io_context io_;

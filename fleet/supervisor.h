@@ -25,10 +25,8 @@ struct SupervisorOptions {
   bool resume = false;                       // the first learner, too, goes on from a checkpoint
   bool evaluates = false;  // an evaluator beside the actors: also an actor_program
   int actors = 1;          // to start; 0: all come from elsewhere
-  int actors_awaited = 1;  // wherever they come from
-  std::uint64_t run_steps = 0;
-  std::optional<monitor::RunFacts>
-      screen{};  // on a terminal a screen of many lines; nothing: the bar
+  monitor::RunFacts facts{};
+  bool screen = false;  // on a terminal many lines, drawn again and again; false: the bar
   PolicyLimits limits;
 };
 

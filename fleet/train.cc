@@ -118,12 +118,13 @@ monitor::ConsoleStyle StyleFor(ShowProgress progress) {
   return style;
 }
 
-std::optional<monitor::RunFacts> ScreenFor(const Config& config, ShowProgress progress) {
-  if (progress != ShowProgress::kScreen) return std::nullopt;
-  return monitor::RunFacts{.env = config.env.name,
-                           .seed = config.run.seed,
-                           .bound = config.staleness.bound,
-                           .drop = config.staleness.on_exceed == "drop"};
+monitor::RunFacts FactsOf(const Config& config) {
+  return {.env = config.env.name,
+          .seed = config.run.seed,
+          .bound = config.staleness.bound,
+          .drop = config.staleness.on_exceed == "drop",
+          .steps = config.run.steps,
+          .actors = static_cast<int>(config.actors.count)};
 }
 
 int Report(const Plan& plan, const SupervisorResult& result, const TrainOptions& options,
@@ -163,17 +164,16 @@ int RunTrain(const TrainOptions& options) {
   if (plan.resume) results::WriteError(plan.run_dir, "");  // it runs again
   RemoveLeftovers(plan.config, log);
   console.Print(Headline(plan, options.no_actors));
-  const int actors = static_cast<int>(plan.config.actors.count);
+  const monitor::RunFacts facts = FactsOf(plan.config);
   const SupervisorResult result = Supervise({.run_dir = plan.run_dir,
                                              .learner_program = learner,
                                              .actor_program = actor,
                                              .actor_arguments = ActorArguments(plan.config),
                                              .resume = plan.resume,
                                              .evaluates = plan.config.eval.every_steps > 0,
-                                             .actors = options.no_actors ? 0 : actors,
-                                             .actors_awaited = actors,
-                                             .run_steps = plan.config.run.steps,
-                                             .screen = ScreenFor(plan.config, options.progress),
+                                             .actors = options.no_actors ? 0 : facts.actors,
+                                             .facts = facts,
+                                             .screen = options.progress == ShowProgress::kScreen,
                                              .limits = {}},
                                             log, console);
   RemoveLeftovers(plan.config, log);

@@ -21,7 +21,7 @@ RunHistory::RunHistory(RunFacts facts, int actors, std::int64_t now_ms)
     : facts_(std::move(facts)), start_ms_(now_ms), actors_(actors) {}
 
 void RunHistory::Add(std::int64_t now_ms, const learner::LearnerStatus& status) {
-  staleness_ = status.staleness;
+  status_ = status;
   actors_.Add(now_ms, status);
   AddTime(now_ms, status.term, status.time);
   meter_.Add(now_ms, status.steps);
@@ -39,19 +39,23 @@ void RunHistory::AddTime(std::int64_t now_ms, std::uint64_t term, const learner:
   if (time_.empty() || now_ms - time_.last().ms >= kTimePointMs) time_.Add(now_ms, time);
 }
 
-RunView RunHistory::View(std::int64_t now_ms, const Progress& progress,
-                         const std::vector<results::ActorProcess>& processes, bool over) {
+Progress RunHistory::progress() const {
+  return MakeProgress(status_, facts_.steps, meter_.PerSecond(), facts_.actors);
+}
+
+RunView RunHistory::View(std::int64_t now_ms, const std::vector<results::ActorProcess>& processes,
+                         bool over) {
   if (!over || rows_.empty()) rows_ = actors_.Rows(processes);
   learner::TimeStatus time;
   if (!time_.empty()) {
     time = results::Sum(time_.last().value, time_.first().value, -1);
   }
   return {.facts = facts_,
-          .progress = progress,
+          .progress = progress(),
           .elapsed_s = SecondsAt(now_ms),
           .returns = &returns_,
           .rate = &rate_,
-          .staleness = staleness_,
+          .staleness = status_ ? status_->staleness : learner::StalenessStatus{},
           .actors = rows_,
           .bottleneck = results::NameBottleneck(time)};
 }

@@ -21,6 +21,8 @@ struct RunFacts {
   std::uint64_t seed = 1;
   std::uint64_t bound = 0;  // kUnbounded: none
   bool drop = false;        // staleness.on_exceed = "drop"
+  std::uint64_t steps = 0;  // run.steps
+  int actors = 0;           // that the run waits for, wherever they come from
 };
 
 // The state of a run at one moment.
@@ -37,12 +39,13 @@ struct RunView {
 
 class RunHistory {
  public:
+  // Keeps rows for the first `actors` slots.
   RunHistory(RunFacts facts, int actors, std::int64_t now_ms);
 
   void Add(std::int64_t now_ms, const learner::LearnerStatus& status);
   // `over`: the run ends, so the rows of the actors stay as they were. The view points into this.
-  RunView View(std::int64_t now_ms, const Progress& progress,
-               const std::vector<results::ActorProcess>& processes, bool over);
+  RunView View(std::int64_t now_ms, const std::vector<results::ActorProcess>& processes, bool over);
+  Progress progress() const;
 
  private:
   double SecondsAt(std::int64_t now_ms) const {
@@ -54,10 +57,10 @@ class RunHistory {
   const std::int64_t start_ms_;
   ActorRows actors_;
   Series returns_, rate_;
-  RateMeter meter_{2000};
-  std::uint64_t term_ = 0;                    // of the points in time_
-  Window<learner::TimeStatus> time_{10'000};  // about one point a second
-  learner::StalenessStatus staleness_;
+  RateMeter meter_;
+  std::uint64_t term_ = 0;                        // of the points in time_
+  Window<learner::TimeStatus> time_{10'000};      // about one point a second
+  std::optional<learner::LearnerStatus> status_;  // the newest
   std::vector<ActorRow> rows_;
 };
 

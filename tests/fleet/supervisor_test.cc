@@ -41,7 +41,7 @@ class SupervisorTest : public testing::Test {
                 .actor_arguments = {"--connect-timeout", "7"},
                 .resume = false,
                 .actors = 2,
-                .run_steps = 1000,
+                .facts = {.env = {}, .steps = 1000},
                 .limits = {}};
   }
 

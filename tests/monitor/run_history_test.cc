@@ -19,7 +19,7 @@ learner::LearnerStatus After(double seconds, double wait_share, std::uint64_t te
 
 class RunHistoryTest : public testing::Test {
  protected:
-  std::string Bottleneck() { return history_.View(0, {}, {}, false).bottleneck; }
+  std::string Bottleneck() { return history_.View(0, {}, false).bottleneck; }
   RunHistory history_{{}, /*actors=*/0, /*now_ms=*/0};
 };
 

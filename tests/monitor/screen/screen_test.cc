@@ -16,7 +16,8 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;
 
-constexpr RunFacts kFacts{.env = {}, .seed = 7, .bound = 4, .drop = false};
+constexpr RunFacts kFacts{
+    .env = {}, .seed = 7, .bound = 4, .drop = false, .steps = 5'000'000, .actors = 4};
 
 // A run of `seconds`: the return rises to 20, and 80,000 steps a second come from all actors alike.
 class FakeRun {
@@ -29,14 +30,12 @@ class FakeRun {
       status = At(tick);
       history_.Add(now_ms_, status);
     }
-    progress_ = MakeProgress(status, 5'000'000, 80'000, actors);
     processes_.assign(static_cast<std::size_t>(actors), {.alive = true, .accepted = true});
   }
 
   std::vector<results::ActorProcess>& processes() { return processes_; }
   std::vector<std::string> Lines(int width, int height, bool utf8 = true, bool color = false) {
-    return ScreenLines(history_.View(now_ms_, progress_, processes_, false),
-                       {width, utf8, color, height});
+    return ScreenLines(history_.View(now_ms_, processes_, false), {width, utf8, color, height});
   }
 
  private:
@@ -77,7 +76,6 @@ class FakeRun {
 
   int actors_;
   RunHistory history_;
-  Progress progress_;
   std::vector<results::ActorProcess> processes_;
   std::int64_t now_ms_ = 0;
 };
@@ -151,7 +149,7 @@ TEST(ScreenTest, ColoursAreOnTopOfTheSameText) {
 
 TEST(ScreenTest, BeforeAnythingIsKnown) {
   RunHistory history(kFacts, 2, 0);
-  const RunView view = history.View(0, MakeProgress({}, 100, 0, 2), {{}, {}}, false);
+  const RunView view = history.View(0, {{}, {}}, false);
   const std::string text = Joined(ScreenLines(view, {80, true, false, 24}));
   for (const char* said :
        {"no episode has ended yet", "not known yet", "dead", "starting", "0:00 elapsed"}) {
@@ -184,7 +182,7 @@ TEST(ScreenTest, FitsEveryTerminal) {
 TEST(ScreenTest, ItsHeightDependsOnTheTerminalAlone) {
   RunHistory early(kFacts, 4, 0);
   const std::vector<results::ActorProcess> processes(4);
-  const RunView first = early.View(0, MakeProgress({}, 100, 0, 4), processes, false);
+  const RunView first = early.View(0, processes, false);
   FakeRun late(4, 50);
   for (const int height : {16, 24, 40, 60}) {
     EXPECT_THAT(late.Lines(100, height),
@@ -194,9 +192,8 @@ TEST(ScreenTest, ItsHeightDependsOnTheTerminalAlone) {
 
 TEST(ScreenTest, WhoGoesHomeAtTheEndIsNotCalledDead) {
   RunHistory history(kFacts, 1, 0);
-  const Progress progress;
-  history.View(0, progress, {{.alive = true, .accepted = true}}, false);
-  const RunView view = history.View(1000, progress, {{.alive = false, .accepted = true}}, true);
+  history.View(0, {{.alive = true, .accepted = true}}, false);
+  const RunView view = history.View(1000, {{.alive = false, .accepted = true}}, true);
   EXPECT_NE(view.actors[0].state, ActorRow::State::kDead);
 }
 
