@@ -23,7 +23,7 @@ double Fraction(const Progress& progress) {
 }
 
 std::string Percent(const Progress& progress) {
-  // Rounded down: 100 % is said only when it is reached.
+  // Rounded down: 100 % appears only at the last step.
   return fmt::format("{:3}%", static_cast<int>(std::floor(Fraction(progress) * 100)));
 }
 
@@ -33,7 +33,7 @@ std::string Waiting(const Progress& progress) {
                      progress.actors);
 }
 
-// A piece of the bar's line; those of the lowest rank are left out first.
+// A part of the bar's line. Parts of the lowest rank are left out first.
 struct Piece {
   int rank;
   std::string text;
@@ -106,7 +106,7 @@ std::string ProgressBar(const Progress& progress, const ProgressStyle& style) {
     return Waiting(progress).substr(0, static_cast<std::size_t>(room));
   }
   std::vector<Piece> pieces = Pieces(progress);
-  // Roomy if that costs nothing, else dense, else with less and less.
+  // Wide gaps if every piece fits, else narrow ones, else fewer pieces.
   int gap = 2, least_bar = 10;
   if (Columns(pieces, gap) + least_bar > room) gap = 1, least_bar = 6;
   while (pieces.size() > 1 && Columns(pieces, gap) + least_bar > room) {

@@ -1,5 +1,5 @@
-// A number over the time of a whole run, however long, in bounded room: means of equal spans of
-// time, which grow as the run does.
+// A number over a whole run in bounded memory: its means over equal spans of time. The spans grow
+// with the run.
 #pragma once
 
 #include <cstddef>
@@ -10,20 +10,20 @@ namespace starling::monitor {
 
 class Series {
  public:
-  // At first a mean for each `span_s` seconds; once `most` of them (even, at least 2) are full, two
-  // and two become one.
-  explicit Series(double span_s = 0.5, std::size_t most = 1024);
+  // Keeps a mean for each `span_s` seconds. When `limit` of them are full, neighbours merge and
+  // `span_s` doubles. REQUIRES: `limit` is even and at least 2.
+  explicit Series(double span_s = 0.5, std::size_t limit = 1024);
 
-  // Times do not go back; a value that is not finite is passed over.
+  // Ignores a value that is not finite. REQUIRES: times do not go back.
   void Add(double at_s, double value);
 
   bool empty() const { return means_.empty(); }
   double span_s() const { return span_s_; }
   std::size_t size() const { return means_.size(); }
-  double last() const { return last_; }  // the newest value; 0 if there is none
+  double last() const { return last_; }  // the newest value; 0 before the first
 
-  // The mean of each of `columns` equal parts of [0, `until_s`): between two that have values those
-  // that have none lie on the line between them; before the first and after the last is nothing.
+  // Returns the mean over each of `columns` equal parts of [0, `until_s`). Parts without values are
+  // interpolated between their neighbours; nullopt before the first value and after the last.
   std::vector<std::optional<double>> Columns(double until_s, int columns) const;
 
  private:
@@ -33,13 +33,13 @@ class Series {
   void Halve();
 
   double span_s_;
-  const std::size_t most_;
+  const std::size_t limit_;
   std::vector<Mean> means_;
   double last_ = 0;
 };
 
-// The end of an axis of time for a run `elapsed_s` long: 15 s, 30 s, 1 min, 2 min, 5 min ... so that
-// a curve is stretched now and then and not all the time.
+// Returns the end of the time axis for a run of `elapsed_s`: 15 s, 30 s, 1 min, 2 min, 5 min, ...
+// Steps of this kind rescale a curve only now and then.
 double NiceSpan(double elapsed_s);
 
 }  // namespace starling::monitor

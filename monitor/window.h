@@ -38,8 +38,8 @@ class Window {
   std::deque<Point> points_;
 };
 
-// Steps per second over the last `window_ms`. Starts again when the steps go back, as they do when a
-// learner resumes from a checkpoint.
+// Steps per second over the last `window_ms`. Starts again when the steps go back: then a learner
+// has resumed from a checkpoint.
 class RateMeter {
  public:
   explicit RateMeter(std::int64_t window_ms = 10'000) : steps_(window_ms) {}

@@ -16,7 +16,7 @@
 namespace starling::monitor {
 namespace {
 
-// Which run it is, as fully as there is room for.
+// Returns seed, bound and rule of the run, as many as fit.
 std::string Described(const RunFacts& facts, int room) {
   const bool none = facts.bound == kUnbounded;
   const std::string seed = fmt::format("  seed {}", facts.seed);
@@ -60,7 +60,7 @@ CurvePanel RatePanel(const RunView& view) {
           .if_empty = "not known yet"};
 }
 
-// Words into lines; what does not fit into the last one is cut off.
+// Breaks the text into lines, and cuts it off after the last one.
 void DrawSentence(Canvas& canvas, const Area& area, std::string_view head, std::string_view text) {
   canvas.Text(area.x, area.y, head, Ink::kBold);
   const int indent = static_cast<int>(head.size()) + 1;

@@ -1,4 +1,4 @@
-// The operator's screen as lines of text. Pure.
+// The screen of a run as lines of text, by a pure function.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace starling::monitor {
 
-// To be drawn over, the last of them an empty one for the cursor (what is typed shows there). None
-// if the terminal is too small: there is the bar for it.
+// Returns the block to draw; its last line is empty, for the cursor and typed characters. Returns
+// no lines if the terminal is too small: then only the bar fits.
 std::vector<std::string> ScreenLines(const RunView& view, const ProgressStyle& style);
 
 }  // namespace starling::monitor

@@ -13,9 +13,9 @@
 namespace starling::monitor {
 namespace {
 
-constexpr int kWidestBar = 6;
+constexpr int kMaxBarColumns = 6;
 
-// The largest value shown: a round number, so that it seldom changes.
+// Returns the largest value shown: a round number, so that it seldom changes.
 std::uint64_t LastShown(const std::vector<std::uint64_t>& histogram, std::uint64_t bound,
                         std::uint64_t bars) {
   const std::uint64_t most = StalenessQuantile(histogram, 995);
@@ -25,15 +25,14 @@ std::uint64_t LastShown(const std::vector<std::uint64_t>& histogram, std::uint64
   return last;
 }
 
-// The end of the axis: a share that none exceeds, in whole steps of ten per cent.
+// Returns the end of the axis: the largest share, rounded up to ten per cent.
 double TopShare(const StalenessBins& bins) {
   double most = 0;
   for (std::size_t bin = 0; bin < bins.counts.size(); ++bin) most = std::max(most, bins.Share(bin));
   return std::clamp(std::ceil(most * 10 - 1e-9) / 10, 0.1, 1.0);
 }
 
-// A column of `rows` characters filled from below, the last of them in eighths; what is there at
-// all is seen.
+// Fills a bar from below, the topmost character in eighths. Every share above 0 is visible.
 void DrawBar(Canvas& canvas, const Area& bar, double part, bool utf8) {
   const int steps = utf8 ? 8 : 1;
   const auto exact = part * bar.height * steps;
@@ -82,7 +81,7 @@ StalenessBars ArrangeStaleness(const std::vector<std::uint64_t>& histogram, std:
   const std::uint64_t last = LastShown(histogram, bound, static_cast<std::uint64_t>(room));
   const std::uint64_t width = last / static_cast<std::uint64_t>(room) + 1;
   auto count = static_cast<int>(last / width + 1);
-  StalenessBars bars{.bins = {}, .columns = std::min(room / count, kWidestBar)};
+  StalenessBars bars{.bins = {}, .columns = std::min(room / count, kMaxBarColumns)};
   if (bound != kUnbounded && bound <= last) {
     bars.bound_column = count * bars.columns;
   } else {
@@ -99,18 +98,24 @@ void DrawStalenessPanel(Canvas& canvas, const Area& area, const learner::Stalene
   constexpr std::string_view kTitle = "staleness";
   const int room = area.width - static_cast<int>(kTitle.size()) - 1;
   DrawTitle(canvas, area, kTitle, Described(staleness, bound, room));
+
+  // 1. The axes.
   const StalenessBars bars = ArrangeStaleness(staleness.histogram, bound, plot.width);
   const double top = TopShare(bars.bins);
   std::vector<Mark> rows{{plot.y, fmt::format("{:.0f} %", 100 * top)}};
   if (plot.height > 1) rows.push_back({plot.bottom() - 1, ""});
   DrawLeftAxis(canvas, plot, rows, utf8);
   DrawLowerAxis(canvas, plot, ValueMarks(plot, bars), utf8);
+
+  // 2. The bars.
   const int gap = bars.columns >= 3 ? 1 : 0;
   for (std::size_t bar = 0; bar < bars.bins.counts.size(); ++bar) {
     const int x = plot.x + static_cast<int>(bar) * bars.columns;
     const Area area_of_bar{x, plot.y, bars.columns - gap, plot.height};
     DrawBar(canvas, area_of_bar, bars.bins.Share(bar) / top, utf8);
   }
+
+  // 3. The line of the bound.
   if (bars.bound_column < 0) return;
   for (int y = plot.y; y <= plot.bottom(); ++y) {
     canvas.Put(plot.x + bars.bound_column, y, utf8 ? U'┃' : U'|', Ink::kWarn);

@@ -18,9 +18,9 @@ struct StalenessBars {
   int bound_column = -1;  // where the line right of the bound stands; -1: beyond the last bar
 };
 
-// Shows every value up to the bound, or (if the bound is far beyond the values) up to a round number
-// that 99.5 % of the gradients do not exceed. `bound` is kUnbounded for none. The line of the bound
-// takes one of `columns`.
+// Shows every value up to the bound, or (if the bound is far beyond the values) up to a round
+// number that 99.5 % of the gradients do not exceed. `bound` is kUnbounded for none. The line of
+// the bound takes one of `columns`.
 StalenessBars ArrangeStaleness(const std::vector<std::uint64_t>& histogram, std::uint64_t bound,
                                int columns);
 
