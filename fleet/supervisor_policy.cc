@@ -328,8 +328,8 @@ void SupervisorPolicy::TickEnding(std::int64_t now_ms, Actions& out) {
   }
 }
 
-std::vector<results::ActorProcess> SupervisorPolicy::processes() const {
-  std::vector<results::ActorProcess> processes;
+std::vector<monitor::ActorProcess> SupervisorPolicy::processes() const {
+  std::vector<monitor::ActorProcess> processes;
   for (const Actor& actor : actors_) {
     processes.push_back({actor.alive, actor.accepted, actor.restarts});
   }

@@ -8,11 +8,11 @@
 //    writes its last checkpoint.
 //  - A learner that died is started again from its last checkpoint; after `learner_deaths` deaths
 //    in a row without an applied update the run is given up.
-//  - Actors from elsewhere, in slots above ours, are counted as the learner welcomes them: one that takes a
-//    slot again within a term is a restarted one.
+//  - Actors from elsewhere, in slots above ours, are counted as the learner welcomes them: one that
+//    takes a slot again within a term is a restarted one.
 //  - Exit status 2 of a child is the operator's mistake: the run ends with it.
-//  - The evaluator (fleet/evaluator_policy.h) can neither hold the run up nor make it fail; a run that
-//    is done waits for the evaluation of its last weights.
+//  - The evaluator (fleet/evaluator_policy.h) can neither hold the run up nor make it fail; a run
+//    that is done waits for the evaluation of its last weights.
 //  - The first signal to stop is passed to the learner, which writes a final checkpoint; everything
 //    is gone `learner_kill_ms` later. A second one kills at once.
 //
@@ -29,13 +29,15 @@
 #include "fleet/evaluator_policy.h"
 #include "fleet/supervisor_actions.h"
 #include "learner/status.h"
-#include "results/fleet_counts.h"
+#include "monitor/actor_rows.h"
+#include "results/summary.h"
 
 namespace starling::fleet {
 
 class SupervisorPolicy {
  public:
-  // With 0 actors all come from elsewhere. `log_path` is named to the operator where the run is given up. `evaluates`: beside the fleet.
+  // With 0 actors all come from elsewhere. `log_path` is named to the operator where the run is
+  // given up. `evaluates`: beside the fleet.
   SupervisorPolicy(const PolicyLimits& limits, int actors, std::uint64_t run_steps, bool resume,
                    std::string log_path, bool evaluates = false);
 
@@ -53,7 +55,7 @@ class SupervisorPolicy {
   Actions Tick(std::int64_t now_ms);
 
   const results::FleetCounts& counts() const { return counts_; }
-  std::vector<results::ActorProcess> processes() const;  // by slot
+  std::vector<monitor::ActorProcess> processes() const;  // by slot
   // The run is about to end: whoever leaves now is not missed.
   bool over() const { return ending_ || learner_.over; }
   // The last there was, of whichever learner.

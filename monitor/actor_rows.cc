@@ -12,7 +12,7 @@ constexpr std::int64_t kPointMs = 1000;
 // long is no member.
 constexpr std::int64_t kSilentMs = 3000;
 
-ActorRow::State StateOf(const results::ActorProcess& process, bool member) {
+ActorRow::State StateOf(const ActorProcess& process, bool member) {
   if (!process.alive) return ActorRow::State::kDead;
   if (!process.accepted) return ActorRow::State::kStarting;
   return member ? ActorRow::State::kAlive : ActorRow::State::kSilent;
@@ -42,7 +42,7 @@ void ActorRows::Add(std::int64_t now_ms, const learner::LearnerStatus& status) {
   }
 }
 
-std::vector<ActorRow> ActorRows::Rows(const std::vector<results::ActorProcess>& processes) const {
+std::vector<ActorRow> ActorRows::Rows(const std::vector<ActorProcess>& processes) const {
   CHECK(processes.size() == slots_.size(), "{} of {}", processes.size(), slots_.size());
   std::vector<ActorRow> rows(slots_.size());
   for (std::size_t i = 0; i < slots_.size(); ++i) {

@@ -7,9 +7,17 @@
 
 #include "learner/status.h"
 #include "monitor/window.h"
-#include "results/fleet_counts.h"
 
 namespace starling::monitor {
+
+// The supervisor's account of one actor's process.
+struct ActorProcess {
+  bool alive = false;
+  bool accepted = false;  // a gradient of this process was accepted
+  std::uint64_t restarts = 0;
+
+  friend bool operator==(const ActorProcess&, const ActorProcess&) = default;
+};
 
 struct ActorRow {
   // Ordered by how much an actor deserves a look. kStarting: no gradient of this process was
@@ -32,7 +40,7 @@ class ActorRows {
   // Takes at most one point per actor and second, so that numbers on a screen can be read.
   void Add(std::int64_t now_ms, const learner::LearnerStatus& status);
   // Returns a row per slot. REQUIRES: one process per slot.
-  std::vector<ActorRow> Rows(const std::vector<results::ActorProcess>& processes) const;
+  std::vector<ActorRow> Rows(const std::vector<ActorProcess>& processes) const;
 
  private:
   struct Slot {

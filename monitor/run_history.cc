@@ -43,7 +43,7 @@ Progress RunHistory::progress() const {
   return MakeProgress(status_, facts_.steps, meter_.PerSecond(), facts_.actors);
 }
 
-RunView RunHistory::View(std::int64_t now_ms, const std::vector<results::ActorProcess>& processes,
+RunView RunHistory::View(std::int64_t now_ms, const std::vector<ActorProcess>& processes,
                          bool over) {
   if (!over || rows_.empty()) rows_ = actors_.Rows(processes);
   learner::TimeStatus time;

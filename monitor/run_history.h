@@ -44,7 +44,7 @@ class RunHistory {
 
   void Add(std::int64_t now_ms, const learner::LearnerStatus& status);
   // `over`: the run ends, so the rows of the actors stay as they were. The view points into this.
-  RunView View(std::int64_t now_ms, const std::vector<results::ActorProcess>& processes, bool over);
+  RunView View(std::int64_t now_ms, const std::vector<ActorProcess>& processes, bool over);
   Progress progress() const;
 
  private:

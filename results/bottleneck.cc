@@ -8,7 +8,7 @@
 namespace starling::results {
 namespace {
 
-constexpr double kSaturated = 0.8;  // a thread this busy is what the others wait for
+constexpr double kSaturated = 0.8;  // the others wait for a thread this busy
 
 double Share(double part, double whole) {
   return whole > 0 ? std::round(part / whole * 1000) / 1000 : 0;

@@ -1,4 +1,4 @@
-// What limits the speed of a run, in one sentence.
+// The bottleneck of a run, in one sentence.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@ namespace starling::results {
 // between two moments.
 learner::TimeStatus Sum(const learner::TimeStatus& a, const learner::TimeStatus& b, double factor);
 
-// Fractions of the time that passed, three decimals. An actor's add up to 1, as do receive, dispatch
-// and idle of the learner's network thread. The learner's lanes are threads of their own.
+// Fractions of the time that passed, three decimals. An actor's add up to 1, as do receive,
+// dispatch and idle of the learner's network thread. The learner's lanes are threads of their own.
 learner::TimeStatus TimeShares(const learner::TimeStatus& time);
 
 // "the actors: they compute 92 % of the time (act 38 %, gradient 54 %); ...". Returns "" if no

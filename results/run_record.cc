@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
 #include <system_error>
 
+#include "core/config/toml_text.h"
 #include "core/file.h"
 #include "core/text.h"
 #include "results/run_dir.h"
@@ -36,7 +38,7 @@ Text TextOf(const fs::path& path) {
   }
 }
 
-// What the run did beyond `steps` before it was gone on with from there counts no more.
+// Removes the points beyond `steps`: the run was resumed from there.
 template <class Point>
 void TakeBack(std::vector<Point>& points, double steps) {
   while (!points.empty() && static_cast<double>(points.back().steps) > steps) points.pop_back();
@@ -80,6 +82,7 @@ void LoadCurves(LoadedRun& run) {
     run.troubles.push_back(fmt::format(
         "{} of {} left out", Plural(static_cast<std::size_t>(damaged), "damaged line"), file));
   };
+  // 1. Training.
   int damaged = 0;
   const Text metrics = TextOf(run.dir / "metrics.jsonl");
   run.metrics = ParseMetrics(metrics.text, damaged);
@@ -88,6 +91,7 @@ void LoadCurves(LoadedRun& run) {
     run.troubles.push_back(fmt::format("metrics.jsonl {}: no curves",
                                        metrics.trouble.empty() ? "is empty" : metrics.trouble));
   }
+  // 2. Evaluations.
   for (const EvalLine& line : ReadEvalLines(run.dir, &damaged)) {
     TakeBack(run.evals, static_cast<double>(line.steps));
     run.evals.push_back(line);
@@ -95,7 +99,7 @@ void LoadCurves(LoadedRun& run) {
   note("eval.jsonl", damaged);
 }
 
-// False if summary.json is there, but tells nothing.
+// Returns false if summary.json exists and cannot be understood.
 bool LoadSummary(LoadedRun& run) {
   const std::string trouble = TextOf(run.dir / "summary.json").trouble;
   if (trouble == kMissing) return true;
@@ -109,7 +113,7 @@ bool LoadSummary(LoadedRun& run) {
   return true;
 }
 
-// A curve that ends early would cut short that of its group.
+// A curve that ends early would shorten the curve of its group.
 void LeaveOutShortCurves(LoadedRun& run) {
   const auto steps = static_cast<double>(run.summary->steps);
   if (run.metrics.empty() || run.metrics.back().steps >= 0.99 * steps) return;
@@ -127,6 +131,30 @@ void LoadFinalEval(LoadedRun& run) {
 }
 
 }  // namespace
+
+std::string_view NameOf(RunState state) {
+  static constexpr std::array<std::string_view, 6> kNames = {"not begun", "unfinished", "running",
+                                                             "finished",  "failed",     "damaged"};
+  return kNames[static_cast<std::size_t>(state)];
+}
+
+FlatConfig Flatten(const std::string& toml) {
+  toml::table document;
+  try {
+    document = ParseToml(toml);
+  } catch (const toml::parse_error& error) {
+    throw std::runtime_error(std::string(error.description()));
+  }
+  FlatConfig flat;
+  for (const auto& [section, node] : document) {
+    const toml::table* keys = node.as_table();
+    if (keys == nullptr) continue;
+    for (const auto& [key, value] : *keys) {
+      flat[std::string(section.str()) + "." + std::string(key.str())] = TomlText(value);
+    }
+  }
+  return flat;
+}
 
 std::string LoadedRun::Key(const std::string& key) const {
   const auto found = config.find(key);
@@ -156,11 +184,14 @@ std::vector<MetricPoint> ParseMetrics(const std::string& text, int& damaged) {
 }
 
 LoadedRun LoadRun(const fs::path& dir) {
+  // 1. Read every file.
   LoadedRun run{.dir = dir, .simulated = IsSimulated(dir)};
   LoadConfigOf(run);
   LoadCurves(run);
   const bool sound = LoadSummary(run) && !run.config.empty();
   LoadFinalEval(run);
+
+  // 2. Decide its state.
   double wanted = 0;
   const std::string steps = run.Key("run.steps");
   std::from_chars(steps.data(), steps.data() + steps.size(), wanted);

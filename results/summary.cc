@@ -87,6 +87,7 @@ Json OrNull(const std::string& text) { return text.empty() ? Json(nullptr) : Jso
 Json OrNull(const std::optional<EvalLine>& line) { return line ? ToJson(*line) : Json(nullptr); }
 
 Json JsonOf(const RunSummary& summary) {
+  // 1. The keys of every run.
   const learner::LearnerStatus& training = summary.training;
   const auto& [received, applied, merged, in_flight, dropped] = training.gradients;
   Json bound = summary.bound;
@@ -120,6 +121,7 @@ Json JsonOf(const RunSummary& summary) {
       {"bottleneck", NameBottleneck(training.time)},
       {"error", OrNull(summary.error)},
       {"final_checkpoint", OrNull(training.checkpoint)}};
+  // 2. Those of some.
   if (!summary.init_from.empty()) json["init_from"] = summary.init_from;
   if (summary.evaluated) {
     json["eval"] = {{"best", OrNull(summary.evaluated->best)},
@@ -133,7 +135,7 @@ Json JsonOf(const RunSummary& summary) {
 std::string Layout(const Json& summary) {
   std::string text;
   for (const auto& [key, value] : summary.items()) {
-    // An error quotes what a child printed, which need not be UTF-8.
+    // An error quotes the output of a child, which need not be UTF-8.
     text += fmt::format("{}\n  {}: {}", text.empty() ? "{" : ",", Json(key).dump(),
                         value.dump(-1, ' ', false, Json::error_handler_t::replace));
   }
@@ -149,7 +151,7 @@ std::string Write(const std::filesystem::path& run_dir, const std::string& text)
   return "";
 }
 
-// A negative count is read as a huge one.
+// A negative count was read as a huge one.
 bool IsPlausible(const learner::LearnerStatus& summary) {
   const auto count = [](std::uint64_t number) {
     return results::IsPlausible(static_cast<double>(number));
@@ -218,13 +220,13 @@ std::optional<RunResult> ReadSummary(const std::filesystem::path& run_dir) {
 std::vector<std::string> DescribeRun(const RunSummary& summary, int exit_status,
                                      const std::filesystem::path& run_dir,
                                      const std::string& program) {
-  // 1. What the run came to.
+  // 1. The result.
   const learner::LearnerStatus& training = summary.training;
   std::vector<std::string> lines = {Headline(training, exit_status), ReturnLine(training),
                                     StalenessLine(training.staleness, summary.bound),
                                     GradientsLine(training.gradients)};
 
-  // 2. What else is worth a line, where it is not as usual.
+  // 2. Events and bottleneck, if there are any.
   const auto& [started, actors_restarted, learner_restarted] = summary.fleet;
   if (actors_restarted + learner_restarted > 0) {
     lines.push_back(fmt::format("  restarted   actors {} times, the learner {} times",

@@ -1,4 +1,4 @@
-// summary.json: what a run came to. The supervisor writes it, so it survives every child.
+// summary.json: the result of a run. The supervisor writes it, so it survives every child.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,22 @@
 #include "core/config/config.h"
 #include "learner/status.h"
 #include "results/eval_results.h"
-#include "results/fleet_counts.h"
 
 namespace starling::results {
 
-// The keys of the file, in this order: env, seed, steps, frames, updates, seconds, steps_per_second,
-// mean_return (null without an episode), episodes, staleness {bound (a number or "unbounded"), max,
-// mean, histogram}, gradients {received, applied, merged, in_flight (at the end), dropped
-// {reason: n}}, actors {started, restarted}, learner {restarted}, envs {replaced, episodes_cut},
-// time {actors, learner} (shares, see results/bottleneck.h), bottleneck (a sentence, or ""), error
-// (why the run failed, a sentence, or null), final_checkpoint (relative to the run directory, or
-// null). Where they apply also: init_from, eval {best, last} (lines of eval.jsonl, or null),
-// simulated: true (times are virtual).
+// The supervisor's counts of its processes.
+struct FleetCounts {
+  std::uint64_t actors_started = 0, actors_restarted = 0, learner_restarted = 0;
+};
+
+// The keys of the file, in this order: env, seed, steps, frames, updates, seconds,
+// steps_per_second, mean_return (null without an episode), episodes, staleness {bound (a number or
+// "unbounded"), max, mean, histogram}, gradients {received, applied, merged, in_flight (at the
+// end), dropped {reason: n}}, actors {started, restarted}, learner {restarted}, envs {replaced,
+// episodes_cut}, time {actors, learner} (shares, see results/bottleneck.h), bottleneck (a sentence,
+// or ""), error (why the run failed, a sentence, or null), final_checkpoint (relative to the run
+// directory, or null). Where they apply also: init_from, eval {best, last} (lines of eval.jsonl, or
+// null), simulated: true (times are virtual).
 struct RunSummary {
   std::string env;
   std::uint64_t seed = 0;

@@ -16,15 +16,15 @@ using testing::IsEmpty;
 TEST_F(PolicyTest, TellsHowEachActorStands) {
   SupervisorPolicy policy = Started(2);
   EXPECT_EQ(policy.processes(),
-            (std::vector<results::ActorProcess>{{true, false, 0}, {true, false, 0}}));
+            (std::vector<monitor::ActorProcess>{{true, false, 0}, {true, false, 0}}));
   policy.OnStatus(100, Joined(1, {{1, 7, 3}}));
-  EXPECT_EQ(policy.processes()[1], (results::ActorProcess{true, true, 0}));
+  EXPECT_EQ(policy.processes()[1], (monitor::ActorProcess{true, true, 0}));
   policy.OnActorExit(200, 1, 99, kKilled9);  // replaced at once
-  EXPECT_EQ(policy.processes()[1], (results::ActorProcess{true, false, 1}));
+  EXPECT_EQ(policy.processes()[1], (monitor::ActorProcess{true, false, 1}));
   policy.OnActorExit(300, 0, 98, kKilled9);  // in 50 ms
-  EXPECT_EQ(policy.processes()[0], (results::ActorProcess{false, false, 0}));
+  EXPECT_EQ(policy.processes()[0], (monitor::ActorProcess{false, false, 0}));
   policy.Tick(350);
-  EXPECT_EQ(policy.processes()[0], (results::ActorProcess{true, false, 1}));
+  EXPECT_EQ(policy.processes()[0], (monitor::ActorProcess{true, false, 1}));
   EXPECT_FALSE(policy.over());
   policy.OnStopSignal(400, SIGINT);
   EXPECT_TRUE(policy.over());

@@ -8,7 +8,7 @@ namespace {
 using testing::Optional;
 using State = ActorRow::State;
 
-const results::ActorProcess kWorks{.alive = true, .accepted = true};
+const ActorProcess kWorks{.alive = true, .accepted = true};
 
 learner::LearnerStatus At(std::uint64_t version, std::vector<learner::JoinedActor> joined) {
   learner::LearnerStatus status;
@@ -48,7 +48,7 @@ TEST(ActorRowsTest, SpeedAndWaitingAreOfTheLastTenSeconds) {
 
 TEST(ActorRowsTest, RowsChangeOnceASecondAndTogether) {
   ActorRows actors(2);
-  const std::vector<results::ActorProcess> both{kWorks, kWorks};
+  const std::vector<ActorProcess> both{kWorks, kWorks};
   actors.Add(0, At(10, {Actor(0, 1, 160, 9)}));
   actors.Add(200, At(20, {Actor(0, 1, 320, 19)}));
   actors.Add(900, At(30, {Actor(0, 1, 480, 29), Actor(1, 1, 160, 28)}));
@@ -110,7 +110,7 @@ TEST(ActorRowsTest, ALargeFleetIsToldOfInTurns) {
     }
     actors.Add(200 * line, At(10, joined));
   }
-  for (const ActorRow& row : actors.Rows(std::vector<results::ActorProcess>(kActors, kWorks))) {
+  for (const ActorRow& row : actors.Rows(std::vector<ActorProcess>(kActors, kWorks))) {
     EXPECT_EQ(row.state, State::kAlive) << row.slot;
     EXPECT_THAT(row.steps_per_second, Optional(8000.0)) << row.slot;
   }

@@ -71,6 +71,13 @@ TEST(ParseMetricsTest, AWholeLastLineThatIsGarbageIsDamage) {
   EXPECT_EQ(damaged, 1);
 }
 
+TEST(FlatConfigTest, KeysOfAllSections) {
+  const FlatConfig flat = Flatten("outside = 1\n[a]\nx = 0.003\ny = [1, 2]\n[b]\nx = \"w\"\n");
+  EXPECT_EQ(flat, (FlatConfig{{"a.x", "0.003"}, {"a.y", "[1, 2]"}, {"b.x", "\"w\""}}));
+  EXPECT_THROW(Flatten("[a"), std::runtime_error);
+  EXPECT_THROW(Flatten(std::string(200'000, '.')), std::runtime_error);
+}
+
 class LoadRunTest : public testing::Test {
  protected:
   TempDir dir_;

@@ -8,7 +8,6 @@
 
 #include "core/error.h"
 #include "core/text.h"
-#include "results/summary.h"
 
 namespace starling::replay {
 namespace {

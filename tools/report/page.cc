@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "core/text.h"
-#include "results/summary.h"
 #include "tools/report/facet_grid.h"
 #include "tools/report/figures.h"
 #include "tools/report/heat_section.h"

@@ -8,7 +8,6 @@
 #include "core/text.h"
 #include "monitor/progress.h"
 #include "results/statistics.h"
-#include "results/summary.h"
 #include "tools/report/html.h"
 #include "tools/report/plot.h"
 

@@ -7,7 +7,6 @@
 
 #include "core/text.h"
 #include "results/statistics.h"
-#include "results/summary.h"
 
 namespace starling::sweep {
 

@@ -33,7 +33,7 @@ class FakeRun {
     processes_.assign(static_cast<std::size_t>(actors), {.alive = true, .accepted = true});
   }
 
-  std::vector<results::ActorProcess>& processes() { return processes_; }
+  std::vector<ActorProcess>& processes() { return processes_; }
   std::vector<std::string> Lines(int width, int height, bool utf8 = true, bool color = false) {
     return ScreenLines(history_.View(now_ms_, processes_, false), {width, utf8, color, height});
   }
@@ -76,7 +76,7 @@ class FakeRun {
 
   int actors_;
   RunHistory history_;
-  std::vector<results::ActorProcess> processes_;
+  std::vector<ActorProcess> processes_;
   std::int64_t now_ms_ = 0;
 };
 
@@ -181,7 +181,7 @@ TEST(ScreenTest, FitsEveryTerminal) {
 
 TEST(ScreenTest, ItsHeightDependsOnTheTerminalAlone) {
   RunHistory early(kFacts, 4, 0);
-  const std::vector<results::ActorProcess> processes(4);
+  const std::vector<ActorProcess> processes(4);
   const RunView first = early.View(0, processes, false);
   FakeRun late(4, 50);
   for (const int height : {16, 24, 40, 60}) {
