@@ -26,8 +26,8 @@ class LineSplitter {
   std::string rest_;
 };
 
-// Why a child ended, as far as its own output tells: the text of its last error line, or the lines
-// printed later that are no log lines (a failed CHECK, the message of a UserError).
+// The reason of a child's end, from its own output: the text of its last error line, or later lines
+// that are no log lines (a failed CHECK, the message of a UserError).
 class EndReason {
  public:
   void Add(std::string_view line);

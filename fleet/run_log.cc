@@ -65,7 +65,7 @@ void RunLog::Append(std::string_view line) {
     written = ::write(file_.fd(), bytes.data(), bytes.size());
   } while (written < 0 && errno == EINTR);
   if (written == static_cast<ssize_t>(bytes.size()) || write_failed_) return;
-  write_failed_ = true;  // once: the run goes on, and the next line may fit again
+  write_failed_ = true;  // warn once; the next line may fit again
   console_.Print(fmt::format("the run's log cannot be written ({}): lines are missing in it",
                              written < 0 ? ::strerrordesc_np(errno) : "disk full"),
                  LogLevel::kWarn);

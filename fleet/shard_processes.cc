@@ -16,7 +16,7 @@
 namespace starling::fleet {
 namespace {
 
-constexpr std::int64_t kPatienceMs = 2000;  // for a shard that was told to end
+constexpr std::int64_t kPatienceMs = 2000;  // until a shard is killed
 
 }  // namespace
 
@@ -24,6 +24,7 @@ ShardProcesses::ShardProcesses(std::size_t others, const std::filesystem::path& 
                                const std::vector<std::string>& overrides,
                                const std::string& endpoint, bool new_run)
     : new_run_(new_run) {
+  // They write to our standard error, and so through our pipe into the run's log.
   for (std::size_t shard = 1; shard <= others; ++shard) {
     std::vector<std::string> arguments{
         "--run-dir", run_dir.string(), "--shard",  std::to_string(shard),

@@ -1,7 +1,7 @@
-// Starts the learner, the actors and the evaluator as direct children, watches them, restarts and stops them: the
-// hands of fleet/supervisor_policy.h. Nothing of theirs is left when it returns.
+// Starts the learner, the actors and the evaluator as direct children, watches, restarts and stops
+// them: carries out the decisions of fleet/supervisor_policy.h. No child is left when it returns.
 //
-// Must run in the main thread: the kernel ends the children with the thread that started them.
+// REQUIRES: the main thread. The kernel ends the children with the thread that started them.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +22,11 @@ struct SupervisorOptions {
   std::filesystem::path run_dir;
   std::filesystem::path learner_program, actor_program;
   std::vector<std::string> actor_arguments;  // besides --run-dir, --slot and --parent
-  bool resume = false;                       // the first learner, too, goes on from a checkpoint
-  bool evaluates = false;  // an evaluator beside the actors: also an actor_program
+  bool resume = false;                       // the first learner starts from a checkpoint, too
+  bool evaluates = false;  // an evaluator runs beside the actors, also an actor_program
   int actors = 1;          // to start; 0: all come from elsewhere
   monitor::RunFacts facts{};
-  bool screen = false;  // on a terminal many lines, drawn again and again; false: the bar
+  bool screen = false;  // a terminal shows the screen; false: the bar
   PolicyLimits limits;
 };
 
@@ -37,12 +37,12 @@ struct SupervisorResult {
   results::FleetCounts counts;
 };
 
-// Handles SIGINT, SIGTERM, SIGHUP (unless ignored, as under nohup) and SIGCHLD while it runs.
+// Handles SIGINT, SIGTERM, SIGHUP (unless it is ignored, as under nohup) and SIGCHLD while it runs.
 SupervisorResult Supervise(const SupervisorOptions& options, RunLog& log,
                            monitor::Console& console);
 
-// Holds SIGINT, SIGTERM and SIGHUP back for as long as it lives, except while Supervise runs, so
-// that none can come between a run and its summary. What is still held back then is forgotten.
+// Blocks SIGINT, SIGTERM and SIGHUP while it lives, except while Supervise runs: none can interrupt
+// the work between a run and its summary. Its destructor discards signals that are still pending.
 class StopSignalsHeld {
  public:
   StopSignalsHeld();

@@ -85,7 +85,7 @@ void SupervisorPolicy::NoteJoined(const learner::LearnerStatus& status) {
   }
 }
 
-// With every term all of them join anew.
+// Every new term they all join again, which is no restart.
 void SupervisorPolicy::NoteGuest(int slot, const Life& life) {
   const auto [at, first] = guests_.try_emplace(slot, life);
   if (first) ++counts_.actors_started;
@@ -101,6 +101,7 @@ Actions SupervisorPolicy::OnActorExit(std::int64_t now_ms, int slot, int pid, co
   actor.alive = false;
   const std::string who = Who(fmt::format("actor {}", slot), pid, exit);
   const bool left = exit.how == ChildExit::How::kExited && exit.code == kExitDone;
+  // 1. Ends that are not replaced: the run is over, or the operator made a mistake.
   if (ending_ || learner_.over) {
     Add(out, LogLevel::kInfo, "{}", who);
     MaybeFinish(out);
@@ -108,10 +109,12 @@ Actions SupervisorPolicy::OnActorExit(std::int64_t now_ms, int slot, int pid, co
     Add(out, LogLevel::kError, "{}: its message is above, the run ends", who);
     BeginEnding(now_ms, kExitUserError, out, reason.empty() ? who : reason);
   } else if (left) {
+    // 2. It left by itself: the learner may be about to report the end.
     actor.start_ms = now_ms + limits_.left_actor_ms;
     Add(out, LogLevel::kInfo, "{}; replaced in {} ms unless the run is over", who,
         limits_.left_actor_ms);
   } else {
+    // 3. It died: replace it, unless no actor of this run ever gets anywhere.
     const std::int64_t wait = actor.accepted ? 0 : actor.backoff.Next(limits_);
     actor.start_ms = now_ms + wait;
     Add(out, LogLevel::kWarn, "{}; replaced {}; at most its gradient in flight is lost", who,
@@ -147,7 +150,7 @@ Actions SupervisorPolicy::OnLearnerExit(std::int64_t now_ms, int pid, const Chil
   if (ending_) {
     Add(out, clean ? LogLevel::kInfo : LogLevel::kWarn, "{}{}", who,
         clean ? "" : ": what came after its last checkpoint is lost");
-    // All steps were done when it began to end; but the last checkpoint was not.
+    // All steps were done, but the last checkpoint could not be written.
     if (exit_status_ == kExitDone && exited && !clean) {
       exit_status_ = kExitFailed;
       error_ = Because(who, reason);
@@ -162,7 +165,7 @@ Actions SupervisorPolicy::OnLearnerExit(std::int64_t now_ms, int pid, const Chil
         pid);
     BeginEnding(now_ms, kExitInterrupted, out);
   } else if (Complete() && exited && (clean || status_->final)) {
-    // After the end it fails for one reason: the last checkpoint could not be written.
+    // After the last step it can fail only at its last checkpoint.
     Add(out, clean ? LogLevel::kInfo : LogLevel::kError, "{} after the last step", who);
     BeginEnding(now_ms, clean ? kExitDone : kExitFailed, out, clean ? "" : Because(who, reason));
   } else if (Complete() && status_->final) {
@@ -201,7 +204,7 @@ void SupervisorPolicy::LearnerCrashed(std::int64_t now_ms, const std::string& wh
 
 void SupervisorPolicy::RestartLearner(std::int64_t now_ms, Actions& out) {
   ++counts_.learner_restarted;
-  // Actors that left because the run seemed over are wanted again.
+  // Actors that left because the run seemed over are started again.
   for (Actor& actor : actors_) {
     if (!actor.alive && !actor.start_ms) actor.start_ms = now_ms;
   }
@@ -227,7 +230,7 @@ Actions SupervisorPolicy::OnStopSignal(std::int64_t now_ms, int signal) {
   }
   first_signal_ms_ = now_ms;
   evaluator_.Stop(out);
-  if (ending_) {  // it is over anyway: only hurry
+  if (ending_) {  // the run ends anyway: hurry
     if (!learner_.alive) actor_term_ms_ = now_ms;
     MaybeFinish(out);
     return out;
@@ -245,14 +248,19 @@ Actions SupervisorPolicy::OnStopSignal(std::int64_t now_ms, int signal) {
 void SupervisorPolicy::BeginEnding(std::int64_t now_ms, int exit_status, Actions& out,
                                    std::string error) {
   CHECK(!ending_, "ends twice: {} and {}", exit_status_, exit_status);
+  // 1. No process is started from now on.
   ending_ = true;
   exit_status_ = exit_status;
   error_ = std::move(error);
   learner_.start_ms.reset();
   for (Actor& actor : actors_) actor.start_ms.reset();
+
+  // 2. Set the deadlines of those that live.
   actor_term_ms_ = now_ms + limits_.actor_term_ms;
   actor_kill_ms_ = now_ms + limits_.actor_kill_ms;
   learner_kill_ms_ = now_ms + limits_.learner_kill_ms;
+
+  // 3. Ask the evaluator and the learner to end. The actors follow the learner.
   if (exit_status == kExitDone) {
     evaluator_.Finish(now_ms, out);
   } else {
@@ -265,7 +273,7 @@ void SupervisorPolicy::BeginEnding(std::int64_t now_ms, int exit_status, Actions
   }
 }
 
-// The actors hear of the end by themselves; those that do not are helped.
+// The actors end by themselves; a grace period later they are signalled.
 void SupervisorPolicy::LearnerLeft(std::int64_t now_ms, Actions& out) {
   actor_term_ms_ = std::min(actor_term_ms_, now_ms + limits_.actor_grace_ms);
   const std::int64_t kill_after = limits_.actor_kill_ms - limits_.actor_term_ms;
@@ -285,11 +293,13 @@ void SupervisorPolicy::KillAll(Actions& out) {
 Actions SupervisorPolicy::Tick(std::int64_t now_ms) {
   Actions out;
   if (finished_) return out;
+  // 1. The evaluator, and the deadlines of the end.
   evaluator_.Tick(now_ms, out);
   if (ending_) {
     TickEnding(now_ms, out);
     return out;
   }
+  // 2. A learner that hangs, and processes whose back-off is over.
   if (learner_.alive && learner_.kill_ms && now_ms >= *learner_.kill_ms) {
     Add(out, LogLevel::kWarn, "the learner hangs after its last status line: killed");
     learner_.kill_ms.reset();
@@ -313,6 +323,7 @@ void SupervisorPolicy::TickEnding(std::int64_t now_ms, Actions& out) {
       out.emplace_back(SendSignal{slot, signal});
     }
   };
+  // Each deadline acts once: SIGTERM to the actors, SIGKILL to them, SIGKILL to the learner.
   if (!actors_termed_ && now_ms >= actor_term_ms_) {
     actors_termed_ = true;
     to_actors(SIGTERM);

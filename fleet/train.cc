@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Learner and actor are looked for beside the program that runs.
+// Returns the program `name` in the directory of this one.
 fs::path Sibling(const std::string& name) {
   const fs::path path = ProgramDir() / name;
   if (::access(path.c_str(), X_OK) != 0) {
@@ -76,7 +76,7 @@ bool AlreadyComplete(const Plan& plan) {
          results::IsCheckpointOf(plan.run_dir / earlier->training.checkpoint, wanted);
 }
 
-// What killed learners left behind; ours, if it was killed.
+// Removes the files that killed learners left behind, this run's included.
 void RemoveLeftovers(const Config& config, RunLog& log) {
   try {
     const fs::path root = wire::RuntimeRoot(config.wire.runtime_dir);
@@ -91,7 +91,7 @@ void RemoveLeftovers(const Config& config, RunLog& log) {
   }
 }
 
-// An actor knows the run directory only; how to find and await the learner it is told.
+// An actor gets the way to its learner, and the time to wait for it, from its command line.
 std::vector<std::string> ActorArguments(const Config& config) {
   std::vector<std::string> arguments = {"--connect-timeout",
                                         fmt::format("{}", config.wire.connect_timeout_s)};
@@ -132,7 +132,7 @@ int Report(const Plan& plan, const SupervisorResult& result, const TrainOptions&
   const results::RunSummary summary =
       results::BuildSummary(plan.config, result.status, result.counts,
                             results::ReadEvalStanding(plan.run_dir), result.error);
-  // A resumed run whose learner never reported keeps the numbers it has.
+  // A resumed run whose learner never reported keeps its numbers.
   const bool keep = plan.resume && !result.status && results::ReadSummary(plan.run_dir);
   const std::string trouble = keep ? results::WriteError(plan.run_dir, result.error)
                                    : results::WriteSummary(plan.run_dir, summary);
@@ -149,6 +149,7 @@ int Report(const Plan& plan, const SupervisorResult& result, const TrainOptions&
 }  // namespace
 
 int RunTrain(const TrainOptions& options) {
+  // 1. Check everything before the first process.
   const fs::path learner = Sibling("starling-learner"), actor = Sibling("starling-actor");
   Plan plan = options.resume ? PlanResume(*options.resume, options.overrides) : PlanNew(options);
   monitor::Console console(STDERR_FILENO, StyleFor(options.progress));
@@ -157,13 +158,17 @@ int RunTrain(const TrainOptions& options) {
                               plan.run_dir.string(), plan.config.run.steps));
     return kExitDone;
   }
+
+  // 2. Take over the run directory.
   const StopSignalsHeld held;
   RunLog log(plan.run_dir, console);
   plan.config.run.dir = plan.run_dir.string();
   results::WriteConfig(plan.run_dir, plan.config);
-  if (plan.resume) results::WriteError(plan.run_dir, "");  // it runs again
+  if (plan.resume) results::WriteError(plan.run_dir, "");  // no failed run any more
   RemoveLeftovers(plan.config, log);
   console.Print(Headline(plan, options.no_actors));
+
+  // 3. Run, clean up and sum up.
   const monitor::RunFacts facts = FactsOf(plan.config);
   const SupervisorResult result = Supervise({.run_dir = plan.run_dir,
                                              .learner_program = learner,
