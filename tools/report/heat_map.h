@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "tools/report/facet_grid.h"
+#include "tools/report/score.h"
+#include "tools/report/to_score.h"
 
 namespace starling::report {
 
@@ -35,5 +37,10 @@ HeatScale ScaleOf(const std::vector<HeatCell>& cells);
 std::size_t HeatOf(double value, const HeatScale& scale);
 
 std::string DrawHeatMap(const HeatMap& map, const FacetGrid& grid);
+
+// Seconds and steps to the score, if one is asked for; final score, steps per second and realised
+// staleness. "" without a grid.
+std::string HeatSection(const std::vector<Group>& groups, const FacetGrid* grid, Measure measure,
+                        const Targets& targets);
 
 }  // namespace starling::report
