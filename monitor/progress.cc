@@ -100,7 +100,7 @@ std::string BarOf(double fraction, int columns, const ProgressStyle& style) {
 }
 
 std::string ProgressBar(const Progress& progress, const ProgressStyle& style) {
-  constexpr int kMostBar = 40;
+  constexpr int kMaxBar = 40;
   const int room = std::max(0, style.width - 1);
   if (progress.phase != Progress::Phase::kRunning) {
     return Waiting(progress).substr(0, static_cast<std::size_t>(room));
@@ -113,7 +113,7 @@ std::string ProgressBar(const Progress& progress, const ProgressStyle& style) {
     pieces.erase(std::min_element(pieces.begin(), pieces.end(),
                                   [](const Piece& a, const Piece& b) { return a.rank < b.rank; }));
   }
-  const int bar = std::min(kMostBar, room - Columns(pieces, gap));
+  const int bar = std::min(kMaxBar, room - Columns(pieces, gap));
   if (bar < least_bar) {  // too narrow for any bar
     return pieces.front().text.substr(0, static_cast<std::size_t>(room));
   }

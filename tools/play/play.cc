@@ -21,7 +21,7 @@ namespace starling::play {
 namespace {
 
 // Steps that a slow machine or terminal may catch up with at once; the rest is let go.
-constexpr std::uint64_t kMostStepsAtOnce = 4;
+constexpr std::uint64_t kMaxStepsAtOnce = 4;
 
 std::int64_t NowMs() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -79,7 +79,7 @@ int Loop(PlaySession& session, Terminal& terminal, Palette palette, int fps) {
       }
     }
     if (watched[2].revents == 0) continue;
-    const std::uint64_t steps = std::min(ticker.Take(), kMostStepsAtOnce);
+    const std::uint64_t steps = std::min(ticker.Take(), kMaxStepsAtOnce);
     for (std::uint64_t i = 0; i < steps; ++i) session.Step(NowMs());
     if (!draw()) return kExitInterrupted;
   }

@@ -28,8 +28,8 @@ namespace fs = std::filesystem;
 using envs::Image;
 
 constexpr int kUsualSide = 336;  // pixels
-constexpr int kLargestSide = 8192;
-constexpr int kFewestPixelsWithLines = 8;
+constexpr int kMaxSide = 8192;
+constexpr int kMinPixelsWithLines = 8;
 
 bool IsGif(const fs::path& out) { return out.extension() == ".gif"; }
 
@@ -56,15 +56,15 @@ class Scaler {
     const bool vector = KindOf(spec) == envs::FrameKind::kVector;
     const int side = std::max({spec.env.height, spec.env.width, vector ? spec.env.channels : 1});
     scale_ = scale > 0 ? scale : std::max(1, kUsualSide / side);
-    if (side * scale_ > kLargestSide) {
+    if (side * scale_ > kMaxSide) {
       throw UserError(
           fmt::format("--scale {} makes pictures of more than {} pixels a side; {} at most", scale,
-                      kLargestSide, std::max(1, kLargestSide / side)));
+                      kMaxSide, std::max(1, kMaxSide / side)));
     }
   }
 
   Image operator()(const Image& frame) const {
-    return Enlarged(frame, scale_, !picture_ && scale_ >= kFewestPixelsWithLines);
+    return Enlarged(frame, scale_, !picture_ && scale_ >= kMinPixelsWithLines);
   }
 
  private:

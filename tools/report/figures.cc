@@ -36,7 +36,7 @@ void AddGroup(const Group& group, std::size_t stratum, const Quantity& quantity,
     Samples samples = quantity.samples_of(*run);
     if (run->finished()) finished.push_back(samples);
     // A single one is the group's curve; many would hide it.
-    const bool thin = count > 1 && count <= kMostThin && !plot.small;
+    const bool thin = count > 1 && count <= kMaxThin && !plot.small;
     if (run->finished() && !thin) continue;
     plot.curves.push_back(
         {.kind = run->finished() ? Curve::Kind::kRun : Curve::Kind::kUnfinished,

@@ -22,7 +22,7 @@
 namespace starling::report {
 namespace {
 
-constexpr std::size_t kMostRunsOpen = 20;  // a longer table of runs is folded
+constexpr std::size_t kMaxRunsOpen = 20;  // a longer table of runs is folded
 
 std::string Paragraph(const std::string& text) {
   return text.empty() ? "" : fmt::format("<p class=\"notice\">{}</p>\n", Escaped(text));
@@ -86,7 +86,7 @@ std::string Results(const std::vector<Group>& groups, const std::vector<results:
                     const std::optional<FacetGrid>& grid, const Targets& targets) {
   const Measure measure = MeasureFor(runs);
   const FacetGrid* const heat = grid ? &*grid : nullptr;
-  const FacetGrid* const rows = groups.size() > kMostTogether ? heat : nullptr;
+  const FacetGrid* const rows = groups.size() > kMaxTogether ? heat : nullptr;
   const std::string maps = HeatSection(groups, heat, measure, targets);
   std::string html =
       (rows != nullptr ? maps : "") + "<h2>Result</h2>\n" + ResultTable(groups, measure) +
@@ -106,7 +106,7 @@ std::string Body(const Part& part, const Targets& targets) {
   const std::vector<results::LoadedRun>& runs = part.runs;
   std::vector<Group> groups = MakeGroups(runs);
   const std::optional<FacetGrid> grid = FacetGridOf(groups);
-  if (grid && groups.size() > kMostTogether) StyleByColumn(*grid, groups);
+  if (grid && groups.size() > kMaxTogether) StyleByColumn(*grid, groups);
   const Measure measure = MeasureFor(runs);
   std::string body =
       part.name.empty() ? "" : fmt::format("<h1 class=\"part\">{}</h1>\n", Escaped(part.name));
@@ -117,8 +117,8 @@ std::string Body(const Part& part, const Targets& targets) {
   if (!groups.empty()) body += Results(groups, runs, grid, targets);
   const std::string table = RunTable(runs, groups, measure);
   return body + "<h2>Runs</h2>\n" +
-         (runs.size() > kMostRunsOpen ? Folded(fmt::format("all {} runs", runs.size()), table)
-                                      : table);
+         (runs.size() > kMaxRunsOpen ? Folded(fmt::format("all {} runs", runs.size()), table)
+                                     : table);
 }
 
 constexpr char kOfGroups[] =
@@ -152,7 +152,7 @@ std::string OfCurves() {
       "thin curves are the runs, where there are no more than {} of them and a figure shows no "
       "row of groups. No curve has more than {} points. Time is that of training, without what "
       "passed between an interruption and going on.</p>\n",
-      kWindows, kMostThin, kPointsOfGroup);
+      kWindows, kMaxThin, kPointsOfGroup);
 }
 
 // The last section: the meaning of the numbers and figures.

@@ -11,8 +11,8 @@
 namespace starling::report {
 namespace {
 
-constexpr std::size_t kMostBars = 25, kLeastBars = 4;
-constexpr std::size_t kMostInGrid =
+constexpr std::size_t kMaxBars = 25, kMinBars = 4;
+constexpr std::size_t kMaxInGrid =
     48;  // thin ones, so that small bounds are not lost beside large ones
 
 Counts CountsOf(const Group& group) {
@@ -64,7 +64,7 @@ std::string InRows(const FacetGrid& grid, const Draw& draw) {
 }  // namespace
 
 Bars BarsFor(const std::vector<Counts>& groups, std::size_t most) {
-  std::size_t last = kLeastBars - 1;
+  std::size_t last = kMinBars - 1;
   for (const Counts& counts : groups) last = std::max(last, LastOf(counts));
   const std::size_t width = last / most + 1;
   return {.width = width, .number = last / width + 1};
@@ -73,7 +73,7 @@ Bars BarsFor(const std::vector<Counts>& groups, std::size_t most) {
 std::string StalenessSection(const std::vector<Group>& groups, const FacetGrid* grid) {
   std::vector<Counts> counts;
   for (const Group& group : groups) counts.push_back(CountsOf(group));
-  const Bars bars = BarsFor(counts, grid != nullptr ? kMostInGrid : kMostBars);
+  const Bars bars = BarsFor(counts, grid != nullptr ? kMaxInGrid : kMaxBars);
   double top = 0;
   const auto binned = [&](const Counts& of_group) {
     return monitor::BinStaleness(of_group, bars.number, bars.width);
