@@ -28,14 +28,14 @@ std::string Ending(const std::string& output) {
 class Child {
  public:
   explicit Child(const ChildCall& call) {
-    const Spawned spawned =
+    Spawned spawned =
         Spawn({.program = call.program, .arguments = call.arguments, .death_signal = SIGTERM});
     if (spawned.pid < 0) {
       throw std::runtime_error(fmt::format("{} could not be started: {}", call.program.string(),
                                            std::strerror(spawned.error)));
     }
     pid_ = spawned.pid;
-    fd_ = spawned.output_fd;
+    fd_ = spawned.output.Release();
   }
   ~Child() {
     if (pid_ > 0) End();

@@ -129,7 +129,7 @@ void AddRecord(CLI::App& app, play::RecordOptions& options) {
   record.add_option("--episodes", options.episodes, "end after so many (1)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
   record.add_option("--steps", options.steps, "or after so many steps (2000)")
-      ->check(CLI::Range(std::int64_t{1}, play::kMostRecordedSteps));
+      ->check(CLI::Range(std::int64_t{1}, play::kMaxRecordedSteps));
   record.add_flag("--greedy", options.greedy, "take the likeliest action, do not draw");
   record.add_option("--seed", options.seed, "of the episodes (1)")->check(kSeed);
   record.add_option("--fps", options.fps, "of a GIF (30 for pictures, 8 for grids)")

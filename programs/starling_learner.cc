@@ -111,17 +111,19 @@ class Screen {
                   now);
   }
 
-  int SumUp(const std::string& run_dir, int exit_status) {
-    const auto summary = results::BuildSummary(config_, status_, {.actors_started = actors_.size()},
-                                               results::ReadEvalStanding(run_dir));
-    const std::string error = results::WriteSummary(run_dir, summary);
+  // `error`: why the run failed, "" if it did not.
+  int SumUp(const std::string& run_dir, int exit_status, const std::string& error) {
+    const results::RunSummary summary =
+        results::BuildSummary(config_, status_, {.actors_started = actors_.size()},
+                              results::ReadEvalStanding(run_dir), error);
+    const std::string unwritten = results::WriteSummary(run_dir, summary);
     const std::string program =
         CallName(ProgramDir() / "starling", std::filesystem::current_path());
     for (const std::string& text : results::DescribeRun(summary, exit_status, run_dir, program)) {
       console_.Print(text);
     }
-    if (error.empty()) return exit_status;
-    LogError("no summary: {}", error);
+    if (unwritten.empty()) return exit_status;
+    LogError("no summary: {}", unwritten);
     return exit_status == kExitDone ? kExitFailed : exit_status;
   }
 
@@ -190,11 +192,13 @@ int Run(const Options& options) {
   const bool over = learner.Run();
   if (shards) shards->AwaitEnd();
   int exit_status = over || supervised ? kExitDone : kExitInterrupted;
+  std::string error;
   if (!learner.checkpoint_error().empty()) {
-    LogError("the last checkpoint could not be written: {}", learner.checkpoint_error());
+    error = "the last checkpoint could not be written: " + learner.checkpoint_error();
+    LogError("{}", error);
     exit_status = kExitFailed;
   }
-  return supervised ? exit_status : screen.SumUp(options.run_dir, exit_status);
+  return supervised ? exit_status : screen.SumUp(options.run_dir, exit_status, error);
 }
 
 }  // namespace

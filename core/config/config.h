@@ -238,6 +238,13 @@ Config ParseConfig(const std::string& text, const std::string& name,
                    const std::vector<std::string>& overrides = {}, ConfigSource* source = nullptr,
                    const ConfigCheck& check = {});
 
+// One key of a configuration.
+struct ConfigValue {
+  std::string section, key, toml;  // "staleness", "bound", `4`
+};
+// Every key, in the order of the schema.
+std::vector<ConfigValue> ConfigValues(const Config& config);
+
 // The whole effective configuration as TOML that ParseConfig reads back to an equal Config.
 std::string ToToml(const Config& config);
 

@@ -12,12 +12,12 @@
 #include <sstream>
 #include <system_error>
 
+#include "core/child.h"
 #include "core/config/config_rules.h"
 #include "core/error.h"
 #include "core/process.h"
 #include "core/version.h"
 #include "envs/bridge/gym.h"
-#include "envs/bridge/spawn.h"
 #include "net/cpu/bfloat16.h"
 #include "wire/runtime_dir.h"
 
@@ -70,7 +70,7 @@ Search TryFind(Find find) {
 Search Python() {
   return TryFind([] {
     std::error_code ignored;
-    return envs::FindProgram(envs::FindPython("auto", ProgramDir(), fs::current_path(ignored)));
+    return FindProgram(envs::FindPython("auto", ProgramDir(), fs::current_path(ignored)));
   });
 }
 

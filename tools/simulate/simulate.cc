@@ -102,12 +102,13 @@ bool RunToItsEnd(const Config& config, VirtualLearner& learner, Simulator& simul
   return learner.over();
 }
 
-int SumUp(const Plan& plan, const VirtualLearner& learner, int exit_status, double real_s,
-          const SimulateOptions& options, fleet::RunLog& log, monitor::Console& console) {
+int SumUp(const Plan& plan, const VirtualLearner& learner, int exit_status,
+          const std::string& error, double real_s, const SimulateOptions& options,
+          fleet::RunLog& log, monitor::Console& console) {
   const learner::LearnerStatus status = learner.Status();
   const auto actors = static_cast<std::uint64_t>(plan.config.actors.count);
-  auto summary = results::BuildSummary(plan.config, status, {.actors_started = actors});
-  summary["simulated"] = true;
+  auto summary = results::BuildSummary(plan.config, status, {.actors_started = actors}, {}, error);
+  summary.simulated = true;
   const std::string trouble = results::WriteSummary(plan.run_dir, summary);
   console.Print(fmt::format("simulated {:.4g} s in {:.4g} s; what follows is of virtual time",
                             status.seconds, real_s));
@@ -154,8 +155,12 @@ int RunSimulate(const SimulateOptions& options) {
   // 3. Save and sum up.
   int exit_status = over ? kExitDone : kExitInterrupted;
   if (!learner.End()) exit_status = kExitFailed;
-  SayAll(learner.TakeErrors(), log);
-  return SumUp(plan, learner, exit_status, static_cast<double>(clock.NowNs() - begin) / 1e9,
+  const std::vector<std::string> errors = learner.TakeErrors();
+  SayAll(errors, log);
+  const std::string error = exit_status != kExitFailed ? ""
+                            : errors.empty()         ? "the simulation failed"
+                                                       : errors.back();
+  return SumUp(plan, learner, exit_status, error, static_cast<double>(clock.NowNs() - begin) / 1e9,
                options, log, console);
 }
 

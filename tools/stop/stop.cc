@@ -17,6 +17,7 @@
 #include "core/clock.h"
 #include "core/config/config.h"
 #include "core/error.h"
+#include "core/file_descriptor.h"
 #include "learner/storage/checkpoint.h"
 #include "results/summary.h"
 #include "wire/runtime_dir.h"
@@ -29,27 +30,20 @@ class OtherProcess {
  public:
   explicit OtherProcess(int pid)
       : pid_(pid), fd_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))) {}
-  OtherProcess(OtherProcess&& other) noexcept
-      : pid_(other.pid_), fd_(std::exchange(other.fd_, -1)) {}
-  OtherProcess& operator=(OtherProcess&&) = delete;
-  ~OtherProcess() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-
   int pid() const { return pid_; }
-  bool found() const { return fd_ >= 0; }
+  bool found() const { return fd_.get() >= 0; }
   bool Send(int signal) const {
-    return ::syscall(SYS_pidfd_send_signal, fd_, signal, nullptr, 0) == 0;
+    return ::syscall(SYS_pidfd_send_signal, fd_.get(), signal, nullptr, 0) == 0;
   }
   // Waits up to `timeout_ms`. Returns whether the process has ended.
   bool AwaitEnd(std::int64_t timeout_ms) const {
-    pollfd end{.fd = fd_, .events = POLLIN, .revents = 0};
+    pollfd end{.fd = fd_.get(), .events = POLLIN, .revents = 0};
     return ::poll(&end, 1, static_cast<int>(timeout_ms)) > 0;
   }
 
  private:
-  const int pid_;
-  int fd_;
+  int pid_;
+  FileDescriptor fd_;
 };
 
 // Returns the parent of process `pid` if that is a `starling`, else nullopt.
@@ -93,8 +87,8 @@ std::string SummaryText(const std::filesystem::path& run_dir) {
 bool AllIsSaved(const std::filesystem::path& run_dir, const std::string& summary_before) {
   if (SummaryText(run_dir) == summary_before) return false;
   const auto summary = results::ReadSummary(run_dir);
-  return summary &&
-         summary->checkpoint.find(fmt::format("-v{:012}", summary->updates)) != std::string::npos;
+  return summary && summary->training.checkpoint.find(
+                        fmt::format("-v{:012}", summary->training.updates)) != std::string::npos;
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ std::vector<Choice> Product(const std::vector<GridKey>& keys) {
 std::size_t CountRuns(const GridFile& file) {
   std::size_t runs = file.seeds.size();
   for (const GridKey& key : file.grid) {
-    runs = std::min(runs * key.values.size(), kMostRuns + 1);  // no overflow
+    runs = std::min(runs * key.values.size(), kMaxRuns + 1);  // no overflow
   }
   return runs;
 }
@@ -178,10 +178,10 @@ Grid ReadGrid(const std::filesystem::path& path) {
         file.config_location,
         "config = \"...\" is missing: the configuration that the grid varies, relative to "
         "this file");
-  } else if (CountRuns(file) > kMostRuns) {
+  } else if (CountRuns(file) > kMaxRuns) {
     diagnostics.Add(
         {.text = path.string()},
-        fmt::format("the grid has more than {} runs; leave some values out", kMostRuns));
+        fmt::format("the grid has more than {} runs; leave some values out", kMaxRuns));
   } else {
     for (const Choice& choice : Product(file.grid)) {
       grid.points.push_back(TryOut(file, grid.config, choice, diagnostics));

@@ -18,7 +18,7 @@
 namespace starling::sweep {
 namespace {
 
-constexpr std::int64_t kMostAtOnce = 64, kMostEpisodes = 10'000'000;
+constexpr std::int64_t kMaxAtOnce = 64, kMaxEpisodes = 10'000'000;
 
 // What the sweep sets itself, and by what.
 std::string_view TakenBy(std::string_view key) {
@@ -41,13 +41,13 @@ class Reader {
       } else if (name == "dir") {
         Text(name, node, file_.dir);
       } else if (name == "at_once") {
-        if (const auto value = Integer(name, node, 1, kMostAtOnce)) {
+        if (const auto value = Integer(name, node, 1, kMaxAtOnce)) {
           file_.at_once = static_cast<int>(*value);
         }
       } else if (name == "simulate") {
         file_.simulate = Boolean(name, node);
       } else if (name == "eval_episodes") {
-        file_.eval_episodes = Integer(name, node, 0, kMostEpisodes).value_or(file_.eval_episodes);
+        file_.eval_episodes = Integer(name, node, 0, kMaxEpisodes).value_or(file_.eval_episodes);
       } else if (name == "seeds") {
         Seeds(node);
       } else if (name == "set" || name == "grid") {

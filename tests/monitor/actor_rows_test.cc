@@ -1,4 +1,4 @@
-#include "monitor/screen/actor_rows.h"
+#include "monitor/actor_rows.h"
 
 #include <gmock/gmock.h>
 
@@ -8,7 +8,7 @@ namespace {
 using testing::Optional;
 using State = ActorRow::State;
 
-const results::ActorStanding kWorks{.alive = true, .accepted = true};
+const ActorProcess kWorks{.alive = true, .accepted = true};
 
 learner::LearnerStatus At(std::uint64_t version, std::vector<learner::JoinedActor> joined) {
   learner::LearnerStatus status;
@@ -30,15 +30,15 @@ learner::JoinedActor Actor(int slot, std::uint64_t incarnation, std::uint64_t st
           .wait_ms = wait_ms};
 }
 
-TEST(CrewTest, SpeedAndWaitingAreOfTheLastTenSeconds) {
-  Crew crew(1);
+TEST(ActorRowsTest, SpeedAndWaitingAreOfTheLastTenSeconds) {
+  ActorRows actors(1);
   for (std::uint64_t second = 0; second <= 20; ++second) {
     // 1,600 steps a second, 16,000 from the tenth on; a quarter of the time it waits.
     const std::uint64_t steps = second <= 10 ? 1600 * second : 16'000 * (second - 9);
-    crew.Hear(static_cast<std::int64_t>(1000 * second),
-              At(50, {Actor(0, 1, steps, 47, 250 * second)}));
+    actors.Add(static_cast<std::int64_t>(1000 * second),
+               At(50, {Actor(0, 1, steps, 47, 250 * second)}));
   }
-  const ActorRow row = crew.Rows({kWorks})[0];
+  const ActorRow row = actors.Rows({kWorks})[0];
   EXPECT_EQ(row.state, State::kAlive);
   EXPECT_THAT(row.version, Optional(47u));
   EXPECT_EQ(row.lag, 2u);
@@ -46,45 +46,45 @@ TEST(CrewTest, SpeedAndWaitingAreOfTheLastTenSeconds) {
   EXPECT_THAT(row.waiting, Optional(0.25));
 }
 
-TEST(CrewTest, RowsChangeOnceASecondAndTogether) {
-  Crew crew(2);
-  const std::vector<results::ActorStanding> both{kWorks, kWorks};
-  crew.Hear(0, At(10, {Actor(0, 1, 160, 9)}));
-  crew.Hear(200, At(20, {Actor(0, 1, 320, 19)}));
-  crew.Hear(900, At(30, {Actor(0, 1, 480, 29), Actor(1, 1, 160, 28)}));
-  EXPECT_THAT(crew.Rows(both)[0].version, Optional(9u));
-  EXPECT_FALSE(crew.Rows(both)[0].steps_per_second.has_value());
-  crew.Hear(1000, At(40, {Actor(0, 1, 640, 39), Actor(1, 1, 320, 38)}));
-  EXPECT_THAT(crew.Rows(both)[0].version, Optional(39u));
-  EXPECT_THAT(crew.Rows(both)[0].steps_per_second, Optional(480.0));
-  EXPECT_THAT(crew.Rows(both)[1].version, Optional(38u));
+TEST(ActorRowsTest, RowsChangeOnceASecondAndTogether) {
+  ActorRows actors(2);
+  const std::vector<ActorProcess> both{kWorks, kWorks};
+  actors.Add(0, At(10, {Actor(0, 1, 160, 9)}));
+  actors.Add(200, At(20, {Actor(0, 1, 320, 19)}));
+  actors.Add(900, At(30, {Actor(0, 1, 480, 29), Actor(1, 1, 160, 28)}));
+  EXPECT_THAT(actors.Rows(both)[0].version, Optional(9u));
+  EXPECT_FALSE(actors.Rows(both)[0].steps_per_second.has_value());
+  actors.Add(1000, At(40, {Actor(0, 1, 640, 39), Actor(1, 1, 320, 38)}));
+  EXPECT_THAT(actors.Rows(both)[0].version, Optional(39u));
+  EXPECT_THAT(actors.Rows(both)[0].steps_per_second, Optional(480.0));
+  EXPECT_THAT(actors.Rows(both)[1].version, Optional(38u));
 }
 
-TEST(CrewTest, ANewIncarnationCountsAnew) {
-  Crew crew(1);
-  crew.Hear(0, At(10, {Actor(0, 1, 160'000, 9)}));
-  crew.Hear(1000, At(20, {Actor(0, 1, 320'000, 19)}));
-  crew.Hear(1100, At(20, {Actor(0, 2, 160, 20)}));
-  EXPECT_THAT(crew.Rows({kWorks})[0].version, Optional(20u)) << "at once";
-  EXPECT_FALSE(crew.Rows({kWorks})[0].steps_per_second.has_value());
+TEST(ActorRowsTest, ANewIncarnationCountsAnew) {
+  ActorRows actors(1);
+  actors.Add(0, At(10, {Actor(0, 1, 160'000, 9)}));
+  actors.Add(1000, At(20, {Actor(0, 1, 320'000, 19)}));
+  actors.Add(1100, At(20, {Actor(0, 2, 160, 20)}));
+  EXPECT_THAT(actors.Rows({kWorks})[0].version, Optional(20u)) << "at once";
+  EXPECT_FALSE(actors.Rows({kWorks})[0].steps_per_second.has_value());
   learner::LearnerStatus next_term = At(5, {Actor(0, 2, 160, 4)});
   next_term.term = 2;
-  crew.Hear(1200, next_term);
-  EXPECT_THAT(crew.Rows({kWorks})[0].version, Optional(4u));
+  actors.Add(1200, next_term);
+  EXPECT_THAT(actors.Rows({kWorks})[0].version, Optional(4u));
 }
 
-TEST(CrewTest, StatesAreWhatProcessAndLearnerTell) {
-  Crew crew(4);
+TEST(ActorRowsTest, StatesAreWhatProcessAndLearnerTell) {
+  ActorRows actors(4);
   for (std::int64_t ms = 0; ms <= 5000; ms += 1000) {
     std::vector<learner::JoinedActor> joined = {Actor(0, 1, 160, 9)};
     if (ms < 2000) joined.push_back(Actor(1, 1, 160, 9));  // the learner has let it go since
     joined.push_back(Actor(7, 1, 160, 9));                 // started by hand: no slot of ours
-    crew.Hear(ms, At(10, joined));
+    actors.Add(ms, At(10, joined));
   }
-  const auto rows = crew.Rows({kWorks,
-                               kWorks,
-                               {.alive = true, .accepted = false, .restarts = 3},
-                               {.alive = false, .accepted = true}});
+  const auto rows = actors.Rows({kWorks,
+                                 kWorks,
+                                 {.alive = true, .accepted = false, .restarts = 3},
+                                 {.alive = false, .accepted = true}});
   EXPECT_EQ(rows[0].state, State::kAlive);
   EXPECT_EQ(rows[1].state, State::kSilent);
   EXPECT_EQ(rows[2].state, State::kStarting);
@@ -93,24 +93,24 @@ TEST(CrewTest, StatesAreWhatProcessAndLearnerTell) {
   EXPECT_EQ(rows[3].state, State::kDead);
 }
 
-TEST(CrewTest, NobodyIsSilentWhileTheLearnerIs) {
-  Crew crew(1);
-  crew.Hear(0, At(10, {Actor(0, 1, 160, 9)}));  // and nothing since
-  EXPECT_EQ(crew.Rows({kWorks})[0].state, State::kAlive);
+TEST(ActorRowsTest, NobodyIsSilentWhileTheLearnerIs) {
+  ActorRows actors(1);
+  actors.Add(0, At(10, {Actor(0, 1, 160, 9)}));  // and nothing since
+  EXPECT_EQ(actors.Rows({kWorks})[0].state, State::kAlive);
 }
 
-TEST(CrewTest, ALargeFleetIsToldOfInTurns) {
+TEST(ActorRowsTest, ALargeFleetIsToldOfInTurns) {
   constexpr int kActors = 1024, kAtOnce = 256;
-  Crew crew(kActors);
+  ActorRows actors(kActors);
   for (int line = 0; line <= 50; ++line) {  // ten seconds
     std::vector<learner::JoinedActor> joined;
     for (int i = 0; i < kAtOnce; ++i) {
       const int slot = (line * kAtOnce + i) % kActors;
       joined.push_back(Actor(slot, 1, static_cast<std::uint64_t>(1600 * line), 9));
     }
-    crew.Hear(200 * line, At(10, joined));
+    actors.Add(200 * line, At(10, joined));
   }
-  for (const ActorRow& row : crew.Rows(std::vector<results::ActorStanding>(kActors, kWorks))) {
+  for (const ActorRow& row : actors.Rows(std::vector<ActorProcess>(kActors, kWorks))) {
     EXPECT_EQ(row.state, State::kAlive) << row.slot;
     EXPECT_THAT(row.steps_per_second, Optional(8000.0)) << row.slot;
   }

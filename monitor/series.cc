@@ -1,4 +1,4 @@
-#include "monitor/screen/series.h"
+#include "monitor/series.h"
 
 #include <algorithm>
 #include <array>
@@ -26,14 +26,14 @@ void FillGaps(Values& values) {
 
 }  // namespace
 
-Series::Series(double span_s, std::size_t most) : span_s_(span_s), most_(most) {
-  CHECK(span_s > 0 && most >= 2 && most % 2 == 0, "{} s, {}", span_s, most);
+Series::Series(double span_s, std::size_t limit) : span_s_(span_s), limit_(limit) {
+  CHECK(span_s > 0 && limit >= 2 && limit % 2 == 0, "{} s, {}", span_s, limit);
 }
 
 void Series::Add(double at_s, double value) {
   if (!std::isfinite(value) || !std::isfinite(at_s) || at_s < 0) return;
-  while (at_s >= span_s_ * static_cast<double>(most_)) Halve();
-  const auto index = std::min(static_cast<std::size_t>(at_s / span_s_), most_ - 1);
+  while (at_s >= span_s_ * static_cast<double>(limit_)) Halve();
+  const auto index = std::min(static_cast<std::size_t>(at_s / span_s_), limit_ - 1);
   if (index >= means_.size()) means_.resize(index + 1);
   means_[index].sum += value;
   means_[index].weight += 1;

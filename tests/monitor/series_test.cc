@@ -1,4 +1,4 @@
-#include "monitor/screen/series.h"
+#include "monitor/series.h"
 
 #include <gmock/gmock.h>
 
