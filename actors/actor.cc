@@ -9,27 +9,28 @@
 #include "core/denormals.h"
 #include "core/error.h"
 #include "core/log.h"
+#include "wire/incarnation.h"
 
 namespace starling::actors {
 
 namespace {
 
 void UseProcessor(Config& config) {
-  config.actors.backend = "cpu";
-  config.actors.env_device = "auto";
+  config.actors.backend = DeviceChoice::kCpu;
+  config.actors.env_device = DeviceChoice::kAuto;
 }
 
 // With backend "auto", falls back to the processor if no GPU is available.
-std::unique_ptr<Rollout> MakeRollout(Config config, const LearnerLink& link,
+std::unique_ptr<Rollout> MakeRollout(Config config, const LearnerClient& client,
                                      const std::function<void()>& beat) {
   const auto make = [&] {
-    const envs::EnvSeed seed{config.run.seed, link.slot(), link.incarnation()};
-    Replica replica = MakeReplica(config, link.slot());
+    const envs::EnvSeed seed{config.run.seed, client.slot(), client.incarnation()};
+    Replica replica = MakeReplica(config, client.slot());
     auto env = MakePacedEnv(config, replica, seed, beat);
-    return std::make_unique<Rollout>(config, link.slot(), link.incarnation(), std::move(replica),
-                                     std::move(env), beat);
+    return std::make_unique<Rollout>(config, client.slot(), client.incarnation(),
+                                     std::move(replica), std::move(env), beat);
   };
-  if (ParseDevice(config.actors.backend) != DeviceChoice::kAuto) return make();
+  if (config.actors.backend != DeviceChoice::kAuto) return make();
   try {
     if (UsesGpu(config)) {
       beat();  // the driver may take long to start
@@ -43,29 +44,29 @@ std::unique_ptr<Rollout> MakeRollout(Config config, const LearnerLink& link,
   return make();
 }
 
-// Trains until the link goes down.
-void Train(LearnerLink& link, Rollout& rollout, const ActorsConfig& actors) {
-  if (!link.CheckNet(rollout.layout().fingerprint(), rollout.layout().size())) return;
-  LogInfo("slot {}, incarnation {}: {} envs x {} steps a gradient{}", link.slot(),
-          link.incarnation(), actors.envs_per_actor, actors.unroll, rollout.where());
+// Trains until the client goes down.
+void Train(LearnerClient& client, Rollout& rollout, const ActorsConfig& actors) {
+  if (!client.CheckNet(rollout.layout().fingerprint(), rollout.layout().size())) return;
+  LogInfo("slot {}, incarnation {}: {} envs x {} steps a gradient{}", client.slot(),
+          client.incarnation(), actors.envs_per_actor, actors.unroll, rollout.where());
 
   wire::SnapshotMeta meta;  // of the weights in the replica
-  while (const auto grant = link.NextGrant()) {
-    if (!link.Refresh(grant->version, rollout.weights(), meta)) return;
-    const RolloutGradient gradient = rollout.Run(meta.entropy, link.NextGradientSpace());
-    if (!link.Push(*grant, meta, gradient, rollout.TakeEpisodes())) return;
+  while (const auto grant = client.NextGrant()) {
+    if (!client.Refresh(grant->version, rollout.weights(), meta)) return;
+    const RolloutGradient gradient = rollout.Run(meta.entropy, client.NextGradientSpace());
+    if (!client.Push(*grant, meta, gradient, rollout.TakeEpisodes())) return;
   }
 }
 
-// Runs one incarnation: from the welcome until the link goes down.
-void RunIncarnation(LearnerLink& link, const OwnSettings& own) {
-  const Config config = WithOwn(link.config(), own);
-  const bool first_life = (link.incarnation() & 0xffff) == 0;
-  bool had_gpu = !first_life && ParseDevice(config.actors.backend) != DeviceChoice::kCpu;
+// Runs one incarnation: from the welcome until the client goes down.
+void RunIncarnation(LearnerClient& client, const OwnSettings& own) {
+  const Config config = WithOwn(client.config(), own);
+  const bool first_life = wire::LifeOf(client.incarnation()) == 0;
+  bool had_gpu = !first_life && config.actors.backend != DeviceChoice::kCpu;
   try {
-    const auto rollout = MakeRollout(config, link, [&link] { link.Beat(); });
+    const auto rollout = MakeRollout(config, client, [&client] { client.Beat(); });
     had_gpu = rollout->on_gpu();
-    Train(link, *rollout, config.actors);
+    Train(client, *rollout, config.actors);
   } catch (const UserError& error) {
     if (!had_gpu) throw;
     // Losing a GPU that worked before is not the operator's mistake: the actor is started again.
@@ -77,35 +78,35 @@ void RunIncarnation(LearnerLink& link, const OwnSettings& own) {
 
 Config WithOwn(Config config, const OwnSettings& own) {
   // Games on a GPU need a net there.
-  if (ParseDevice(own.backend) == DeviceChoice::kCpu) UseProcessor(config);
-  if (!own.backend.empty()) config.actors.backend = own.backend;
+  if (own.backend == DeviceChoice::kCpu) UseProcessor(config);
+  if (own.backend) config.actors.backend = *own.backend;
   if (own.envs == 0) return config;
   config.actors.envs_per_actor = own.envs;
-  if (config.samples_per_gradient() > kMostSamples) {
+  if (config.samples_per_gradient() > kMaxSamples) {
     throw UserError(
         fmt::format("--envs {} contradicts actors.unroll = {} of the run: their product, the "
                     "samples of one gradient, may be at most {}",
-                    own.envs, config.actors.unroll, kMostSamples));
+                    own.envs, config.actors.unroll, kMaxSamples));
   }
   return config;
 }
 
-LinkState RunActor(const LinkOptions& options, std::string& text, const OwnSettings& own) {
+ClientState RunActor(const ClientOptions& options, std::string& text, const OwnSettings& own) {
   FlushDenormals();
-  LearnerLink link(options);
-  while (link.Join()) {
+  LearnerClient client(options);
+  while (client.Join()) {
     try {
-      RunIncarnation(link, own);
+      RunIncarnation(client, own);
     } catch (const UserError&) {
-      link.SayGoodbye();  // so that the learner does not wait for this actor's gradients
+      client.SayGoodbye();  // so that the learner does not wait for this actor's gradients
       throw;
     }
-    if (link.state() != LinkState::kLost) break;
+    if (client.state() != ClientState::kLost) break;
     LogInfo("the learner is gone; looking for it again");
   }
-  if (link.state() == LinkState::kStopped) link.SayGoodbye();
-  text = link.text();
-  return link.state();
+  if (client.state() == ClientState::kStopped) client.SayGoodbye();
+  text = client.text();
+  return client.state();
 }
 
 }  // namespace starling::actors

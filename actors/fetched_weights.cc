@@ -6,11 +6,6 @@
 
 namespace starling::actors {
 
-void FetchedWeights::Reset() {
-  here_.reset();
-  again_ms_ = 0;
-}
-
 void FetchedWeights::Expect(std::int64_t again_ms) {
   here_.reset();
   again_ms_ = again_ms;

@@ -1,4 +1,4 @@
-// Weights that came in a message: what was asked for, or came behind a grant unasked, until it is used.
+// Weights that come in messages, asked for or unasked behind a grant, until they are used.
 //
 // Thread safety: none; one thread.
 #pragma once
@@ -15,15 +15,14 @@ namespace starling::actors {
 
 class FetchedWeights {
  public:
-  // Nothing came, nothing is on its way.
-  void Reset();
-  // They are on their way; if they are not here by `again_ms` they have to be asked for.
+  // Weights are on their way; if they are not here by `again_ms` they have to be asked for.
   void Expect(std::int64_t again_ms);
   bool MustAsk(std::int64_t now_ms) const { return now_ms >= again_ms_; }
 
-  // `message` is what is in the envelope. Takes the place of what came before.
+  // `message` points into the envelope. Replaces weights that came before.
   void Came(wire::Envelope envelope, const wire::Message& message);
-  // Into `weights`, if they are of at least `version` and as many. Otherwise they are of no use and gone.
+  // Moves them into `weights` if they are as many and of at least `version`; otherwise discards
+  // them.
   bool Take(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& meta);
 
  private:

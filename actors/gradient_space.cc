@@ -17,11 +17,6 @@ void GradientSpace::Open(const std::string& shared, std::size_t floats) {
   }
 }
 
-void GradientSpace::Close() {
-  buffer_.reset();
-  buffers_.reset();
-}
-
 std::span<float> GradientSpace::Next() {
   buffer_ = buffers_ ? buffers_->Free() : std::nullopt;
   if (buffer_) return buffers_->floats(*buffer_);

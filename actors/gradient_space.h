@@ -1,5 +1,5 @@
-// Where an actor computes its gradients: in the memory that the learner shares with it, so that nothing
-// is copied, or in its own, from where they are sent.
+// The memory for an actor's gradients: shared with the learner, so that nothing is copied, or its
+// own, from which they are sent.
 //
 // Thread safety: none; one thread.
 #pragma once
@@ -19,28 +19,27 @@ namespace starling::actors {
 
 class GradientSpace {
  public:
-  // Gradients have `floats` floats; `shared` is the learner's file, "" if there is none. If it cannot be
-  // opened they are sent: slower, but they come.
+  // Gradients have `floats` floats. `shared` is the learner's file, "" if there is none; if it
+  // cannot be opened, gradients are sent, which is slower.
   void Open(const std::string& shared, std::size_t floats);
-  void Close();
 
-  // Room for the next gradient.
+  // Returns the memory for the next gradient.
   std::span<float> Next();
-  // Which of the learner's buffers that is, from 1; 0: none, so it is to be sent.
+  // The learner's buffer that Next returned, from 1; 0: none, the gradient must be sent.
   std::uint32_t buffer() const { return static_cast<std::uint32_t>(buffer_ ? *buffer_ + 1 : 0); }
-  // What is to be sent, now that it is complete: nothing where the learner has it already.
+  // Returns the values to send with the message: none if they are in the learner's buffer.
   wire::SharedTensor TakeUnshared();
-  // The same where slices of it are sent to several. Only of a space that is not shared.
+  // The same for a gradient whose slices go to several shards. REQUIRES: the space is not shared.
   std::shared_ptr<const float[]> TakeValues() { return std::move(unshared_); }
 
-  // The gradient went with message `sequence`; the learner has answered one.
+  // The gradient was sent in message `sequence`; message `sequence` was answered.
   void Pushed(std::uint64_t sequence);
   void Answered(std::uint64_t sequence);
 
  private:
   std::size_t floats_ = 0;
   std::optional<wire::GradientBuffersClient> buffers_;
-  std::optional<std::size_t> buffer_;  // where the next gradient is; nothing: to be sent
+  std::optional<std::size_t> buffer_;  // of the next gradient; nullopt: it is sent
   std::shared_ptr<float[]> unshared_;
 };
 

@@ -1,6 +1,6 @@
-// An actor's links to the further processes of a learner that is cut into shards: each gets its slice of
-// every gradient, and has its slice of the weights. What is said about a gradient, and the first slice, go
-// to the learner itself (actors/link.h).
+// An actor's connections to the further processes of a learner that is cut into shards. Each
+// receives its slice of every gradient and has its slice of the weights. The message that describes
+// a gradient, with the first slice, goes to the learner itself (actors/learner_client.h).
 //
 // Thread safety: none; one thread.
 #pragma once
@@ -25,31 +25,33 @@ class ShardLinks {
  public:
   struct Where {
     std::vector<wire::ShardPlace> places;  // shard 1 and up
-    std::string learner;                   // endpoint through which we reach shard 0
+    std::string learner;                   // endpoint of shard 0
     std::optional<wire::Credentials> keys;
-    wire::Header header;     // ours: slot, incarnation, term, session, fingerprint
+    wire::Header header;     // of this actor: slot, incarnation, term, session, fingerprint
     std::size_t floats = 0;  // of the whole net
     std::int64_t fetch_again_ms = 200;
   };
-  // Throws std::runtime_error or UserError if what a shard shares cannot be opened: it has gone.
-  ShardLinks(wire::Context& context, const Where& where);
+  // `clock` must outlive the links. Throws std::runtime_error or UserError if the memory that a
+  // shard shares cannot be opened: it has gone.
+  ShardLinks(wire::Context& context, const Where& where, const Clock& clock);
 
-  // The learner's own slice of the whole.
+  // The slice of the learner itself.
   wire::Slice first() const { return slices_.front(); }
 
-  // Sends every shard its slice of the gradient that goes to the learner in message `sequence`, computed on
-  // version `base`. False if a queue is full: call again with the same, once Poll says writable.
+  // Sends every shard its slice of the gradient of message `sequence` to the learner, computed on
+  // version `base`. Returns false if a queue is full: call again with the same arguments once it is
+  // writable.
   bool Push(std::uint64_t sequence, std::uint64_t base,
             const std::shared_ptr<const float[]>& gradient);
 
-  // Brings all slices but the first of `weights` to at least `version`, as far as they have come. True once
-  // they have; `oldest` is that of the oldest of them then.
+  // Brings all slices but the first of `weights` to at least `version`, as far as they have
+  // arrived. Returns whether all have; then `oldest` describes the oldest of them.
   bool Refresh(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& oldest);
 
-  // The endpoints of the shards of which we have no weights of `version` or newer, for people.
+  // Returns the endpoints of the shards whose weights are older than `version`, for people.
   std::string Behind(std::uint64_t version) const;
 
-  // To wait for between two calls of Refresh or Push.
+  // For wire::Poll between two calls of Refresh or Push.
   std::vector<wire::PollItem> items(bool want_writable) const;
 
  private:
@@ -57,10 +59,10 @@ class ShardLinks {
     std::string endpoint;
     wire::Slice slice;
     std::unique_ptr<wire::ClientSocket> socket;
-    std::optional<wire::SnapshotReader> reader;  // where the shard shares its weights with us
-    wire::SnapshotMeta meta;                     // of what we have
+    std::optional<wire::SnapshotReader> reader;  // if the shard shares its weights
+    wire::SnapshotMeta meta;                     // of the newest weights here
     std::int64_t ask_again_ms = 0;               // for weights
-    std::uint64_t said = 0, pushed = 0;          // messages; the last gradient whose slice is sent
+    std::uint64_t said = 0, pushed = 0;          // messages sent; the newest gradient among them
   };
   bool RefreshOne(Link& link, std::uint64_t version, std::span<float> slice);
   bool Fetched(Link& link, std::uint64_t version, std::span<float> slice);
@@ -69,7 +71,7 @@ class ShardLinks {
 
   const Where where_;
   const std::vector<wire::Slice> slices_;
-  SteadyClock clock_;
+  const Clock& clock_;
   std::vector<Link> links_;
 };
 

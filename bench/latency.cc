@@ -1,6 +1,6 @@
-// From a push to fresh weights in another actor: a real learner in this process, one actor that
-// pushes, others that only hold their connections, and one that waits for each new version, either
-// looking at the shared memory again and again, or asleep until the beacon wakes it.
+// Measures the time from a push to fresh weights in another actor. A real learner runs in this
+// process with an actor that pushes, idle actors, and a reader that waits for each new version: it
+// polls the shared memory, or sleeps until the beacon wakes it.
 #include <fmt/format.h>
 #include <algorithm>
 
@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "actors/link.h"
+#include "actors/learner_client.h"
 #include "bench/child.h"
 #include "bench/figure.h"
 #include "bench/stats.h"
@@ -30,7 +30,7 @@ namespace {
 
 constexpr double kWantedMs = 1;
 constexpr int kIdleActors = 2;
-constexpr std::chrono::microseconds kPause{200};  // between two pushes: all are at rest
+constexpr std::chrono::microseconds kPause{200};  // between two pushes: all threads come to rest
 constexpr std::uint64_t kFailed = std::numeric_limits<std::uint64_t>::max();
 
 // A learner of the Breakout net, in a thread.
@@ -42,7 +42,7 @@ class LearnerThread {
           try {
             learner_.Run();
           } catch (const std::exception& error) {
-            Tell(error.what());  // its actors find it silent
+            Tell(error.what());  // the actors lose it after wire.timeout_s
           }
         }) {}
   ~LearnerThread() {
@@ -56,64 +56,65 @@ class LearnerThread {
   std::thread thread_;
 };
 
-// An actor's end of the wire, and its replica of the weights.
+// An actor's link and its replica of the weights.
 class LinkedActor {
  public:
   LinkedActor(const Site& site, const Config& config, const learner::NetBlueprint& net,
               const std::filesystem::path& run_dir)
-      : link_({.find_endpoint = [root = wire::RuntimeRoot(config.wire.runtime_dir),
-                                 run_dir] { return wire::RunPlace::Find(root, run_dir).endpoint; },
-               .connect_timeout_s = 20,
-               .stop_fd = site.stop_fd,
-               .abandoned = {}}),
+      : client_(
+            {.find_endpoint = [root = wire::RuntimeRoot(config.wire.runtime_dir),
+                               run_dir] { return wire::RunPlace::Find(root, run_dir).endpoint; },
+             .connect_timeout_s = 20,
+             .stop_fd = site.stop_fd,
+             .abandoned = {}}),
         weights_(net.layout.size()),
         samples_(static_cast<std::uint32_t>(config.samples_per_gradient())) {
-    Expect(link_.Join() && link_.CheckNet(net.layout.fingerprint(), net.layout.size()));
+    Expect(client_.Join() && client_.CheckNet(net.layout.fingerprint(), net.layout.size()));
   }
 
   std::uint64_t version() const { return meta_.version; }
-  void Refresh(std::uint64_t at_least) { Expect(link_.Refresh(at_least, weights_, meta_)); }
+  void Refresh(std::uint64_t at_least) { Expect(client_.Refresh(at_least, weights_, meta_)); }
 
-  // Waits for a grant and its weights, then pushes; when it began to push.
+  // Waits for a grant and its weights, then pushes. Returns the time at which the push began.
   std::int64_t Push() {
-    const auto grant = link_.NextGrant();
+    const auto grant = client_.NextGrant();
     Expect(grant.has_value());
     Refresh(grant->version);
     std::this_thread::sleep_for(kPause);
-    const std::span<float> gradient = link_.NextGradientSpace();
+    const std::span<float> gradient = client_.NextGradientSpace();
     std::ranges::fill(gradient, 1e-6f);
     const std::int64_t begin = SteadyClock().NowNs();
-    Expect(link_.Push(*grant, meta_,
-                      {.values = gradient, .norm = 1, .loss = {}, .samples = samples_}, {}));
+    Expect(client_.Push(*grant, meta_,
+                        {.values = gradient, .norm = 1, .loss = {}, .samples = samples_}, {}));
     return begin;
   }
 
  private:
   void Expect(bool good) const {
     if (good) return;
-    if (link_.state() == actors::LinkState::kStopped) throw Interrupted();
-    throw std::runtime_error("an actor lost its learner: " + link_.text());
+    if (client_.state() == actors::ClientState::kStopped) throw Interrupted();
+    throw std::runtime_error("an actor lost its learner: " + client_.text());
   }
 
-  actors::LearnerLink link_;
+  actors::LearnerClient client_;
   std::vector<float> weights_;
   std::uint32_t samples_;
   wire::SnapshotMeta meta_;
 };
 
-// Keeps an actor at the newest version, in a thread, and notes when it got there.
+// A thread that keeps an actor at the newest version and records when it reached each.
 class Watcher {
  public:
   Watcher(LinkedActor& actor, bool sleeps)
       : actor_(actor), sleeps_(sleeps), thread_([this] { Watch(); }) {}
-  // A sleeper hears of it when the next version comes, or its link ends.
+  // A sleeping thread notices it at the next version, or when its client ends.
   void Stop() { stop_.store(true, std::memory_order_relaxed); }
   ~Watcher() {
     Stop();
     thread_.join();
   }
 
-  // When `version`, or a newer one, had been read whole.
+  // Waits until `version` or a newer one is read whole. Returns that time.
   std::int64_t SeenNs(std::uint64_t version) const {
     std::uint64_t seen = 0;
     while ((seen = seen_.load(std::memory_order_acquire)) < version) seen_.wait(seen);
@@ -144,9 +145,9 @@ class Watcher {
   const bool sleeps_;
   std::atomic<bool> stop_{false};
   std::atomic<std::uint64_t> seen_{0};
-  std::int64_t seen_ns_ = 0;  // written before seen_; the next version comes after it was read
+  std::int64_t seen_ns_ = 0;  // written before seen_, read before the next push
   std::exception_ptr error_;
-  std::thread thread_;  // last: it uses the others
+  std::thread thread_;  // last: it uses the members above
 };
 
 // Milliseconds of each push.
@@ -166,6 +167,7 @@ std::vector<double> Measure(LinkedActor& pusher, LinkedActor& reader, bool sleep
 }  // namespace
 
 Result MeasureLatency(const Site& site) {
+  // 1. Start a learner, and actors that stay idle beside the pusher and the reader.
   const int pushes = site.quick ? 100 : 2000;
   const auto run_dir = site.scratch / "latency";
   std::filesystem::create_directories(run_dir);
@@ -181,6 +183,7 @@ Result MeasureLatency(const Site& site) {
     idle.push_back(std::make_unique<LinkedActor>(site, config, net, run_dir));
   }
 
+  // 2. Measure with a polling, then with a sleeping reader.
   Result result;
   nlohmann::ordered_json json{{"weights", net.layout.size()}, {"pushes", pushes}};
   for (const bool sleeps : {false, true}) {

@@ -1,8 +1,7 @@
-// How the rate grows with the number of actors on one machine: many games an actor, and the A3C
-// paper's own shape, one game an actor, whose gradients are small and many.
+// Measures the growth of the rate with the number of actors on one machine, with many games per
+// actor and with one, as in the A3C paper, which makes many small gradients.
 #include <fmt/format.h>
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "bench/figure.h"
@@ -18,12 +17,13 @@ constexpr double kWantedUpdates = 4000;  // a second, of two actors with one env
 struct ScalingShape {
   int envs = 1;
   std::uint64_t steps, quick_steps;  // about four seconds, and half a second
-  bool counts_updates = false;       // what the row tells, instead of steps
+  bool counts_updates = false;       // the row shows updates, not steps
 };
 
 Row Measure(const Site& site, const ScalingShape& shape, nlohmann::ordered_json& json) {
   Row row{.what = fmt::format("Scaling, {} env{} × 5 steps, 1 / 2 / 4 / 8 actors", shape.envs,
                               shape.envs > 1 ? "s" : "")};
+  // One run for each number of actors; that of two is judged.
   for (const int actors : {1, 2, 4, 8}) {
     const TrainingRun run(
         site,

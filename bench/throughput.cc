@@ -1,7 +1,7 @@
-// End to end: environment steps that become applied gradients, per second, over real processes.
+// Measures throughput end to end: environment steps in applied gradients per second, with real
+// processes.
 #include <fmt/format.h>
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <span>
 
@@ -22,13 +22,13 @@ constexpr int kActors = 2;
 
 struct Case {
   const char* key;     // in the JSON
-  const char* what;    // for people, after "2 actors"
+  const char* what;    // follows "2 actors" in the row
   const char* config;  // in configs/; "": bench/minatar.toml
   std::vector<std::string> overrides;
   std::uint64_t steps, quick_steps;
-  double wanted;                // steps or updates per second; 0: nothing
-  bool counts_updates = false;  // updates are what is wanted
-  bool starts_slowly = false;   // the first second does not count
+  double wanted;                // steps or updates per second; 0 = no limit
+  bool counts_updates = false;  // `wanted` is of updates
+  bool starts_slowly = false;   // the first quarter of the steps does not count
 };
 
 std::vector<std::string> ShapeOverrides(int envs, int steps) {
@@ -67,10 +67,10 @@ std::vector<Case> Cases() {
 struct Measured {
   Row row;
   nlohmann::ordered_json json;
-  double steps_per_second = 0;  // 0: it was not run
+  double steps_per_second = 0;  // 0: not measured
 };
 
-// A row of one real run.
+// Measures one case with one real run.
 Measured Run(const Site& site, const Case& one) {
   Row row{.what = fmt::format("End to end, {} actors{}", kActors, one.what)};
   const char* const unit = one.counts_updates ? "updates/s" : "steps/s";
@@ -81,6 +81,7 @@ Measured Run(const Site& site, const Case& one) {
     row.measured = "not measured: " + why;
     return {.row = row, .json = {{"not_measured", why}}};
   }
+  // 1. Train.
   TrainingPlan plan{.name = fmt::format("throughput-{}", one.key),
                     .overrides = one.overrides,
                     .timeout_s = 300,
@@ -89,6 +90,7 @@ Measured Run(const Site& site, const Case& one) {
   plan.overrides.push_back(fmt::format("run.steps={}", site.quick ? one.quick_steps : one.steps));
   const TrainingRun run(site, plan);
 
+  // 2. Report the rate that the case asks for.
   const double steps = one.starts_slowly ? run.SteadyRate() : run.steps_per_second;
   const double rate = one.counts_updates ? run.updates_per_second : steps;
   row.measured = fmt::format("{} {}", Rounded(rate), unit);
@@ -103,7 +105,8 @@ Measured Run(const Site& site, const Case& one) {
           .steps_per_second = steps};
 }
 
-// The rate beside what the cores could do if all of the net were dense products at their best.
+// The rate relative to the limit at which the cores compute nothing but dense products at their
+// fastest.
 Measured BesideSgemm(const Site& site, double rate) {
   constexpr double kWantedShare = 0.65;
   const Config config = LoadConfig(site.config);
@@ -142,7 +145,7 @@ Measured InBf16(const Site& site, double f32) {
   return measured;
 }
 
-// The slowest of the MinAtar games; Breakout's rate is known.
+// The slowest of the MinAtar games. `breakout`: the rate measured before.
 Measured SlowestGame(const Site& site, double breakout) {
   constexpr double kWanted = 110e3;
   std::string slowest = "breakout";
@@ -173,6 +176,7 @@ Result MeasureThroughput(const Site& site) {
     result.rows.push_back(measured.row);
     json[key] = measured.json;
   };
+  // The first case is the measure of the rows that follow it.
   const std::vector<Case> cases = Cases();
   const Measured breakout = Run(site, cases.front());
   add(cases.front().key, breakout);

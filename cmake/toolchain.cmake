@@ -1,15 +1,17 @@
-# Flags every target is built with. No -ffast-math: results must not depend on how a loop was
-# vectorised.
+# Flags of all targets. No -ffast-math: results must not depend on the vectorisation of a loop.
 add_library(starling_flags INTERFACE)
 target_include_directories(starling_flags INTERFACE ${PROJECT_SOURCE_DIR})
+set(cxx_flags -Wall -Wextra -Wpedantic -Wconversion -Wshadow -fno-math-errno -fno-trapping-math
+  -ffp-contract=fast)
 target_compile_options(starling_flags INTERFACE
-  "$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wconversion;-Wshadow;-fno-math-errno;-fno-trapping-math;-ffp-contract=fast>"
+  "$<$<COMPILE_LANGUAGE:CXX>:${cxx_flags}>"
   "$<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;-Xcompiler=-Wall>")
 if(STARLING_NATIVE)
   target_compile_options(starling_flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:-march=native>")
 endif()
 if(STARLING_SANITIZE)
-  target_compile_options(starling_flags INTERFACE -fsanitize=${STARLING_SANITIZE} -fno-omit-frame-pointer)
+  target_compile_options(starling_flags INTERFACE
+    -fsanitize=${STARLING_SANITIZE} -fno-omit-frame-pointer)
   target_link_options(starling_flags INTERFACE -fsanitize=${STARLING_SANITIZE})
   if(STARLING_SANITIZE MATCHES thread)
     target_compile_options(starling_flags INTERFACE -Wno-tsan)

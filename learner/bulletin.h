@@ -1,5 +1,5 @@
-// What the learner shows of itself to those who watch it from other threads: made by the network thread
-// several times a second, and never touched again.
+// What the learner shows of itself to those who watch it from other threads: made by the network
+// thread several times a second, and never touched again.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +40,8 @@ struct Bulletin {
 
 inline constexpr std::size_t kMostRows = 1024;  // as many as actors.count may be
 
-// By slot: every member, and the slots below `expected` that have none; the first kMostRows of them.
+// By slot: every member, and the slots below `expected` that have none; the first kMostRows of
+// them.
 std::vector<ActorRow> ActorRows(const Roster& roster, std::size_t expected, std::int64_t now_ms);
 
 }  // namespace starling::learner

@@ -37,14 +37,6 @@ std::uint64_t Counters::dropped_total() const {
 double Counters::mean_return() const { return Mean(recent_returns); }
 double Counters::mean_length() const { return Mean(recent_lengths); }
 
-nlohmann::ordered_json Counters::Gradients() const {
-  return {{"received", received},
-          {"applied", applied},
-          {"merged", merged},
-          {"in_flight", in_flight()},
-          {"dropped", dropped}};
-}
-
 std::string Counters::Save() const {
   return nlohmann::json{
       {"applied", applied},

@@ -1,6 +1,7 @@
 #include "learner/pipeline.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "core/check.h"
@@ -12,7 +13,7 @@ namespace {
 
 JudgeRules RulesOf(const Config& config) {
   return {.bound = config.staleness.bound,
-          .drop = config.staleness.on_exceed == "drop",
+          .drop = config.staleness.on_exceed == OnExceed::kDrop,
           .gradients = static_cast<std::uint64_t>(config.updates.gradients),
           .in_flight = static_cast<std::uint64_t>(config.updates.in_flight)};
 }
@@ -27,85 +28,93 @@ wire::SnapshotMeta MetaOf(const Config& config, std::uint32_t term, std::uint64_
 
 }  // namespace
 
-Pipeline::Pipeline(const Config& config, Standing standing, wire::SnapshotWriter& snapshot,
+Pipeline::Pipeline(const Config& config, TrainingState state, wire::SnapshotWriter& snapshot,
                    JournalWriter& journal, Counters& counters, std::function<void()> on_progress)
     : config_(config),
-      term_(standing.term),
+      term_(state.term),
       journal_(journal),
       counters_(counters),
-      judge_(RulesOf(config), standing.version),
-      steps_(standing.steps),
-      optimizer_step_(standing.optimizer_step),
-      taken_(standing.version),
-      lr_(LearningRate(config.optimizer, config.run.steps, standing.steps,
+      judge_(RulesOf(config), state.version),
+      steps_(state.steps),
+      optimizer_step_(state.optimizer_step),
+      taken_(state.version),
+      lr_(LearningRate(config.optimizer, config.run.steps, state.steps,
                        static_cast<std::uint64_t>(config.samples_per_gradient()))),
-      entropy_(EntropyCoef(config.loss, config.run.steps, standing.steps)),
+      entropy_(EntropyCoef(config.loss, config.run.steps, state.steps)),
       applier_(MakeApplier(config.learner.apply,
                            {.threads = static_cast<int>(config.learner.threads),
                             .optimizer = MakeOptimizerSpec(config.optimizer),
-                            .size = standing.weights.size()},
-                           standing.weights, standing.state, snapshot,
-                           MetaOf(config, standing.term, standing.version, standing.steps),
+                            .size = state.weights.size()},
+                           state.weights, state.optimizer_state, snapshot,
+                           MetaOf(config, state.term, state.version, state.steps),
                            std::move(on_progress))) {}
 
-Arrival Pipeline::Hold(std::uint64_t number, Received gradient) {
-  const Arrival verdict = judge_.Arrive(gradient.slot, number, gradient.base, next_ticket_);
+Arrival Pipeline::Hold(Received gradient) {
+  const wire::Header& header = gradient.header;
+  const Arrival verdict =
+      judge_.Arrive(header.slot, gradient.body.grant, header.version, next_ticket_);
   if (verdict == Arrival::kHeld) held_.emplace(next_ticket_++, std::move(gradient));
   return verdict;
 }
 
 bool Pipeline::AdvanceOne() {
   if (over() || !MayLaunch()) return false;
-  const auto decided = judge_.Next();
+  const auto decided = judge_.NextUpdate();
   if (decided) Launch(*decided);
   return decided.has_value();
 }
 
 bool Pipeline::MayLaunch() const {
-  if (flights_.size() >= applier_->capacity()) return false;
-  return applier_->in_order() || std::ranges::all_of(flights_, [&](const auto& flight) {
-           return MayOvertake(config_.staleness.bound, judge_.version() + 1, flight->oldest_base);
+  if (in_flight_.size() >= applier_->capacity()) return false;
+  return applier_->in_order() || std::ranges::all_of(in_flight_, [&](const auto& pending) {
+           return MayOvertake(config_.staleness.bound, judge_.version() + 1, pending->oldest_base);
          });
 }
 
 void Pipeline::Launch(const Judge::Update& decided) {
-  auto flight = std::make_unique<Flight>();
+  auto pending = std::make_unique<InFlightUpdate>();
+  UpdateRecord record{.version = decided.version};
+  const bool merged = decided.gradients.size() > 1;
+
+  // 1. Take the held gradients, in the order of their sum, and count their staleness.
   std::vector<Contribution> contributions;
   std::uint64_t samples = 0;
-  UpdateRecord record{.version = decided.version};
-  flight->oldest_base = decided.version;
+  pending->oldest_base = decided.version;
   for (const HeldGradient& held : decided.gradients) {
-    Received& gradient =
-        flight->gradients.emplace_back(std::move(held_.extract(held.ticket).mapped()));
-    const std::uint64_t staleness = decided.version - 1 - gradient.base;
-    flight->oldest_base = std::min(flight->oldest_base, gradient.base);
-    contributions.push_back({.samples = gradient.samples, .staleness = staleness});
-    samples += gradient.samples;
-    flight->applied.push_back(
-        {.slot = gradient.slot,
-         .incarnation = gradient.incarnation,
-         .sequence = gradient.sequence,
-         .outcome = decided.gradients.size() > 1 ? wire::Outcome::kMerged : wire::Outcome::kApplied,
+    const Received& gradient =
+        pending->gradients.emplace_back(std::move(held_.extract(held.ticket).mapped()));
+    const auto& [slot, incarnation, sequence] =
+        std::tie(gradient.header.slot, gradient.header.incarnation, gradient.header.sequence);
+    const std::uint64_t base = gradient.header.version, staleness = decided.version - 1 - base;
+    pending->oldest_base = std::min(pending->oldest_base, base);
+    pending->applied.push_back(
+        {.slot = slot,
+         .incarnation = incarnation,
+         .sequence = sequence,
+         .outcome = merged ? wire::Outcome::kMerged : wire::Outcome::kApplied,
          .staleness = staleness});
-    record.items.push_back({gradient.slot, gradient.incarnation, gradient.sequence});
+    contributions.push_back({.samples = gradient.body.samples, .staleness = staleness});
+    record.items.push_back({slot, incarnation, sequence});
+    samples += gradient.body.samples;
     counters_.staleness.Add(staleness);
   }
   ++counters_.updates;
   counters_.applied += decided.gradients.size();
-  if (decided.gradients.size() > 1) counters_.merged += decided.gradients.size();
+  if (merged) counters_.merged += decided.gradients.size();
 
-  // The schedules are read at the samples applied before this update, as its gradients' actors did.
+  // 2. Read the schedules at the samples applied before this update, as the actors of its gradients
+  //    did.
   lr_ = LearningRate(config_.optimizer, config_.run.steps, steps_, samples) *
         LinearScale(config_.optimizer, samples,
                     static_cast<std::uint64_t>(config_.samples_per_gradient()));
   const std::uint64_t before = std::exchange(steps_, steps_ + samples);
 
-  Update& update = flight->update;
+  // 3. Describe the update: the mean of its gradients, weighted by their samples.
+  Update& update = pending->update;
   update.version = decided.version;
-  for (const Received& gradient : flight->gradients) {
-    update.gradients.push_back({.values = gradient.values,
-                                .weight = static_cast<float>(static_cast<double>(gradient.samples) /
-                                                             static_cast<double>(samples))});
+  for (const Received& gradient : pending->gradients) {
+    const double share = static_cast<double>(gradient.body.samples) / static_cast<double>(samples);
+    update.gradients.push_back({.values = gradient.values, .weight = static_cast<float>(share)});
   }
   update.lr = lr_;
   update.scale = DampingScale(config_.staleness, contributions);
@@ -117,62 +126,66 @@ void Pipeline::Launch(const Judge::Update& decided) {
                 (checkpoint || over() ||
                  decided.version % static_cast<std::uint64_t>(config_.learner.hash_every) == 0);
   if (checkpoint) {
-    update.capture = std::make_shared<Capture>();
-    flight->counters = counters_.Save();
+    update.capture = std::make_shared<StateCopy>();
+    pending->counters = counters_.Save();
   }
 
+  // 4. Journal the decision before any thread can act on it.
   record.steps = steps_;
   record.lr = update.lr;
   record.scale = update.scale;
   record.entropy = update.meta.entropy;
   journal_.Append(record);
-  flight->steps = steps_;
-  flight->journal_offset = journal_.offset();
+  pending->steps = steps_;
+  pending->journal_offset = journal_.offset();
 
-  if (tell_) tell_(record, update, checkpoint);
+  // 5. Hand it to the other processes, then to the applier.
+  if (broadcast_) broadcast_(record, update, checkpoint);
   CHECK(applier_->Submit(&update), "the applier took no update {}", decided.version);
-  flights_.push_back(std::move(flight));
+  in_flight_.push_back(std::move(pending));
 }
 
 bool Pipeline::CheckpointDue(std::uint64_t before, std::uint64_t after) const {
   const auto every = static_cast<std::uint64_t>(config_.checkpoint.every_steps);
-  return before / every != after / every && !over();  // the last one is written when all is settled
+  return before / every != after / every && !over();  // the last one follows when all is applied
 }
 
 std::optional<Pipeline::Finished> Pipeline::TakeFinished() {
-  if (flights_.empty() ||
-      flights_.front()->update.version > std::min(applier_->Completed(), elsewhere_)) {
+  if (in_flight_.empty() ||
+      in_flight_.front()->update.version > std::min(applier_->Completed(), elsewhere_)) {
     return std::nullopt;
   }
-  const std::unique_ptr<Flight> flight = std::move(flights_.front());
-  flights_.pop_front();
-  Update& update = flight->update;
+  const std::unique_ptr<InFlightUpdate> pending = std::move(in_flight_.front());
+  in_flight_.pop_front();
+  Update& update = pending->update;
   taken_ = update.version;
   if (update.hash) journal_.Append(HashRecord{update.version, update.WeightsHash()});
-  Finished finished{
-      .version = update.version, .applied = std::move(flight->applied), .checkpoint = std::nullopt};
+  Finished finished{.version = update.version,
+                    .applied = std::move(pending->applied),
+                    .checkpoint = std::nullopt};
   if (update.capture) {
-    finished.checkpoint = {.standing = {.term = term_,
-                                        .version = update.version,
-                                        .steps = flight->steps,
-                                        .optimizer_step = update.optimizer_step,
-                                        .weights = std::move(update.capture->weights),
-                                        .state = std::move(update.capture->state)},
-                           .counters = std::move(flight->counters),
-                           .journal_offset = flight->journal_offset};
+    finished.checkpoint = {.state = {.term = term_,
+                                     .version = update.version,
+                                     .steps = pending->steps,
+                                     .optimizer_step = update.optimizer_step,
+                                     .weights = std::move(update.capture->weights),
+                                     .optimizer_state = std::move(update.capture->state)},
+                           .counters = std::move(pending->counters),
+                           .journal_offset = pending->journal_offset};
   }
   return finished;
 }
 
-Standing Pipeline::Settle() {
-  CHECK(flights_.empty() && applier_->Idle(), "settled with {} updates under way", flights_.size());
-  Capture now = applier_->CaptureNow();
+TrainingState Pipeline::CaptureNow() {
+  CHECK(in_flight_.empty() && applier_->Idle(), "captured with {} updates in flight",
+        in_flight_.size());
+  StateCopy now = applier_->CaptureNow();
   return {.term = term_,
           .version = applier_->Completed(),
           .steps = steps_,
           .optimizer_step = optimizer_step_,
           .weights = std::move(now.weights),
-          .state = std::move(now.state)};
+          .optimizer_state = std::move(now.state)};
 }
 
 }  // namespace starling::learner

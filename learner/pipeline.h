@@ -1,9 +1,9 @@
-// held gradients -> judge -> applier -> a finished version: the learner's work between the socket
-// that brings a gradient and the socket that answers it.
+// held gradients -> judge -> applier -> finished versions: the part of the engine that turns
+// gradients into weights.
 //
 // Thread safety: none; it belongs to the network thread. The applier's threads are its own.
 // Invariants: a gradient that Hold took is in exactly one update, or still held when the run ends;
-// updates are finished in the order of their versions.
+// updates finish in the order of their versions.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 #include "core/config/config.h"
 #include "learner/apply/applier.h"
-#include "learner/apply/standing.h"
+#include "learner/apply/training_state.h"
 #include "learner/counters.h"
 #include "learner/staleness.h"
 #include "learner/storage/journal.h"
@@ -26,46 +26,47 @@
 
 namespace starling::learner {
 
-// A gradient that arrived, with what holds its values.
+// A gradient that arrived, with the owner of its values.
 struct Received {
-  std::span<const float> values{};  // into the envelope or the loan
+  wire::Header header{};
+  wire::Gradient body{};
+  std::span<const float> values{};  // points into the envelope or the loan
   wire::Envelope envelope{};
   wire::Loan loan{};
-  std::uint32_t slot = 0, incarnation = 0;
-  std::uint64_t sequence = 0, base = 0;
-  std::uint32_t samples = 0;
+  double other_square = 0;  // sum of squares of the slices that other shards hold
 };
 
 class Pipeline {
  public:
-  // `on_progress` is called by a thread of the applier after a version is finished.
-  Pipeline(const Config& config, Standing standing, wire::SnapshotWriter& snapshot,
+  // `on_progress` is called by a thread of the applier after a version is finished. All references
+  // must outlive the pipeline.
+  Pipeline(const Config& config, TrainingState state, wire::SnapshotWriter& snapshot,
            JournalWriter& journal, Counters& counters, std::function<void()> on_progress);
 
   Judge& judge() { return judge_; }
+  const Judge& judge() const { return judge_; }
 
-  // Where other processes apply the same updates to their slices: `tell` is called for each before
-  // anything else is decided (`checkpoint`: one is due of it), and none is finished before
-  // FinishedElsewhere has said that it is there. Call once, first.
-  using Tell = std::function<void(const UpdateRecord&, const Update&, bool checkpoint)>;
-  void ShareWith(Tell tell) {
-    tell_ = std::move(tell);
+  // For a learner of several processes: `broadcast` is called for each update right after it is
+  // decided (`checkpoint`: one is due at it), and no update finishes here before FinishedElsewhere
+  // reported it. REQUIRES: no update was decided yet.
+  using Broadcast = std::function<void(const UpdateRecord&, const Update&, bool checkpoint)>;
+  void ShareWith(Broadcast broadcast) {
+    broadcast_ = std::move(broadcast);
     elsewhere_ = taken_;
   }
   void FinishedElsewhere(std::uint64_t version) { elsewhere_ = version; }
 
-  // Spends grant `number`. kHeld: `gradient` is kept until it is applied.
-  Arrival Hold(std::uint64_t number, Received gradient);
+  // Spends the grant that `gradient` names. Keeps it until it is applied if it returns kHeld.
+  Arrival Hold(Received gradient);
 
-  // Hands the applier every update that is due, as far as it may take them; none once the run is
-  // over.
+  // Hands the applier every update that is due, as far as it has room; none once the run is over.
   void Advance() {
     while (AdvanceOne()) continue;
   }
-  // At most one of them: whether there was one.
+  // Hands it at most one. Returns whether there was one.
   bool AdvanceOne();
 
-  // What became of one gradient.
+  // The outcome of one gradient.
   struct Applied {
     std::uint32_t slot = 0, incarnation = 0;
     std::uint64_t sequence = 0;
@@ -75,32 +76,26 @@ class Pipeline {
   struct Finished {
     std::uint64_t version = 0;
     std::vector<Applied> applied;
-    struct Checkpoint {
-      Standing standing;
-      std::string
-          counters;  // Counters::Save, and bytes in the journal, right after this update was
-      std::uint64_t journal_offset = 0;  // decided: later ones may be on their way
-    };
-    std::optional<Checkpoint> checkpoint;  // if one is due at this version
+    std::optional<CheckpointContent> checkpoint;  // if one is due at this version
   };
-  // The next version that is completed.
+  // Returns the next completed version, or nullopt.
   std::optional<Finished> TakeFinished();
 
-  // CHECKs that all updates are finished; what is still held stays unapplied.
-  Standing Settle();
+  // Returns the state after the last update; held gradients stay unapplied. REQUIRES: idle().
+  TrainingState CaptureNow();
 
   std::uint64_t published() const { return applier_->Completed(); }
-  std::uint64_t taken() const { return taken_; }  // the last version that TakeFinished told of
+  std::uint64_t taken() const { return taken_; }  // the last version TakeFinished returned
   std::uint64_t steps() const { return steps_; }
-  bool idle() const { return flights_.empty(); }  // every update decided is taken back as finished
+  bool idle() const { return in_flight_.empty(); }  // every decided update was taken as finished
   bool over() const { return steps_ >= config_.run.steps; }
   std::int64_t busy_ns() const { return applier_->BusyNs(); }
   double lr() const { return lr_; }
   double entropy() const { return entropy_; }
 
  private:
-  // An update on its way; owns the gradients it reads.
-  struct Flight {
+  // A decided update; owns the gradients that the applier reads.
+  struct InFlightUpdate {
     Update update;
     std::vector<Received> gradients;
     std::vector<Applied> applied;
@@ -118,11 +113,11 @@ class Pipeline {
   Judge judge_;
   std::uint64_t steps_, optimizer_step_, taken_;
   double lr_ = 0, entropy_ = 0;
-  Tell tell_;
-  std::uint64_t elsewhere_ = UINT64_MAX;    // finished there; for ever, where there is no elsewhere
+  Broadcast broadcast_;
+  std::uint64_t elsewhere_ = UINT64_MAX;    // newest version finished by the other processes
   std::map<std::uint64_t, Received> held_;  // by ticket
   std::uint64_t next_ticket_ = 0;
-  std::deque<std::unique_ptr<Flight>> flights_;
+  std::deque<std::unique_ptr<InFlightUpdate>> in_flight_;
   std::unique_ptr<Applier> applier_;  // last: its threads end before what they use
 };
 

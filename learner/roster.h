@@ -39,7 +39,7 @@ class Roster {
   // The slot a newcomer gets: the one it asks for, or with a negative one the lowest free slot.
   std::uint32_t SlotFor(std::int64_t wanted) const;
   // The slot must be free (whoever had it has left).
-  Member& Join(std::uint32_t slot, std::string peer, std::int64_t now_ms);
+  Member& Join(std::uint32_t slot, std::string peer);
   void Leave(std::uint32_t slot, std::string why = "");
 
   Member* Find(std::uint32_t slot);

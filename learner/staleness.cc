@@ -57,7 +57,7 @@ void Judge::Open() {
 void Judge::Join(std::uint32_t slot) {
   CHECK(std::ranges::none_of(state_.outstanding, [&](const Grant& g) { return g.slot == slot; }),
         "slot {} joins with a live grant", slot);
-  for (std::uint64_t i = 0; i < rules_.in_flight; ++i) Retry(slot);
+  for (std::uint64_t i = 0; i < rules_.in_flight; ++i) GrantOrQueue(slot);
 }
 
 Arrival Judge::Arrive(std::uint32_t slot, std::uint64_t number, std::uint64_t base,
@@ -76,14 +76,14 @@ Arrival Judge::Arrive(std::uint32_t slot, std::uint64_t number, std::uint64_t ba
   return Arrival::kHeld;
 }
 
-bool Judge::Lose(std::uint32_t slot, std::uint64_t number) {
+bool Judge::RevokeGrant(std::uint32_t slot, std::uint64_t number) {
   const auto found = FindOutstanding(slot, number);
   if (!found) return false;
   state_.outstanding.erase(state_.outstanding.begin() + static_cast<std::ptrdiff_t>(*found));
   return true;
 }
 
-void Judge::Retry(std::uint32_t slot) {
+void Judge::GrantOrQueue(std::uint32_t slot) {
   if (HeldOrGranted(slot) >= rules_.in_flight) return;
   if (open_ && state_.held.empty()) {
     GrantTo(slot);
@@ -92,7 +92,7 @@ void Judge::Retry(std::uint32_t slot) {
   }
 }
 
-std::vector<Grant> Judge::Leave(std::uint32_t slot) {
+std::vector<Grant> Judge::RemoveActor(std::uint32_t slot) {
   std::vector<Grant> ended;
   std::erase_if(state_.outstanding, [&](const Grant& grant) {
     if (grant.slot == slot) ended.push_back(grant);
@@ -104,7 +104,7 @@ std::vector<Grant> Judge::Leave(std::uint32_t slot) {
   return ended;
 }
 
-std::optional<Judge::Update> Judge::Next() {
+std::optional<Judge::Update> Judge::NextUpdate() {
   const std::vector<std::size_t> chosen = DueUpdate(rules_, state_);
   if (chosen.empty()) return std::nullopt;
 

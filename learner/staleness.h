@@ -2,14 +2,15 @@
 // bound.
 //
 // It only counts and decides: no clock, no socket, no floats. The learner's network thread tells it
-// what happened (a join, an arrival, a loss) and then asks Next() until there is nothing left to
-// apply.
+// what happened (a join, an arrival, a loss) and then asks NextUpdate() until there is nothing left
+// to apply.
 //
-// Words: a *grant* (number, version u) allows an actor to compute one gradient on weights of version
-// u or newer; theirs is its *base*. A gradient that arrived under a live grant is *held* until an
-// update takes it. The *staleness* of an applied gradient is (version just before the update) - base.
+// Words: a *grant* (number, version u) allows an actor to compute one gradient on weights of
+// version u or newer; theirs is its *base*. A gradient that arrived under a live grant is *held*
+// until an update takes it. The *staleness* of an applied gradient is (version just before the
+// update) - base.
 //
-// Invariants, after Next() has returned nothing:
+// Invariants, after NextUpdate() has returned nothing:
 // - no gradient was ever applied with a staleness over the bound (checked, fatal)
 // - if anything is held, a grant is outstanding (never stuck)
 // - a grant is spent once: by an arrival, or by a loss
@@ -83,21 +84,21 @@ class Judge {
 
   // A gradient that spends grant `number` of `slot`. kHeld: it will be in exactly one update.
   // kStale (only under "drop"): refused and granted anew at once. The other refusals spend no
-  // grant: the caller decides what the actor gets (see Retry).
+  // grant: the caller decides what the actor gets (see GrantOrQueue).
   Arrival Arrive(std::uint32_t slot, std::uint64_t number, std::uint64_t base,
                  std::uint64_t ticket);
 
   // The grant ends without a gradient (deadline, or a gradient whose content was refused). False if
   // it was not live.
-  bool Lose(std::uint32_t slot, std::uint64_t number);
+  bool RevokeGrant(std::uint32_t slot, std::uint64_t number);
 
   // `slot` gets one more grant if it holds fewer than `in_flight`: at once if nothing is held, else
   // with the next version, so that an actor that is refused for ever cannot hold the others up.
-  void Retry(std::uint32_t slot);
+  void GrantOrQueue(std::uint32_t slot);
 
   // The actor died: its grants end, it waits for nothing. What it sent before stays held.
   // Returns the grants that ended.
-  std::vector<Grant> Leave(std::uint32_t slot);
+  std::vector<Grant> RemoveActor(std::uint32_t slot);
 
   // The next update if one is due: raises the version by one, regrants the actors whose gradients
   // it takes and those who wait. The gradients are in (slot, arrival) order, the order of the sum;
@@ -106,7 +107,7 @@ class Judge {
     std::uint64_t version = 0;  // that it produces; the staleness of one is version - 1 - base
     std::vector<HeldGradient> gradients;
   };
-  std::optional<Update> Next();
+  std::optional<Update> NextUpdate();
 
   // Grants made since the last call. One of version u is to be sent once version u is published.
   std::vector<Grant> TakeGrants();

@@ -1,84 +1,167 @@
 #include "learner/status.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
 namespace starling::learner {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
-// Leaves `out` alone if the key is absent or null; throws Json::exception on another type.
-template <class T>
-void Take(const Json& object, const char* key, T& out) {
-  const auto found = object.find(key);
-  if (found != object.end() && !found->is_null()) found->get_to(out);
+// The one list of fields, in the order of the line; both directions visit it.
+template <class Status, class Visitor>
+void VisitFields(Status& status, Visitor visit) {
+  visit("phase", status.phase);
+  visit("term", status.term);
+  visit("steps", status.steps);
+  visit("frames", status.frames);
+  visit("updates", status.updates);
+  visit("seconds", status.seconds);
+  visit("steps_per_second", status.steps_per_second);
+  visit("mean_return", status.mean_return);
+  visit("mean_length", status.mean_length);
+  visit("episodes", status.episodes);
+  visit("episodes_cut", status.episodes_cut);
+  visit("envs_replaced", status.envs_replaced);
+  visit("lr", status.lr);
+  visit("entropy_coef", status.entropy_coef);
+  visit.Section("losses", [&](auto section) {
+    section("policy", status.losses.policy);
+    section("value", status.losses.value);
+    section("entropy", status.losses.entropy);
+    section("grad_norm", status.losses.grad_norm);
+  });
+  visit.Section("gradients", [&](auto section) {
+    section("received", status.gradients.received);
+    section("applied", status.gradients.applied);
+    section("merged", status.gradients.merged);
+    section("in_flight", status.gradients.in_flight);
+    section("dropped", status.gradients.dropped);
+  });
+  visit("frames_refused", status.frames_refused);
+  visit("deadlines", status.deadlines);
+  visit.Section("staleness", [&](auto section) {
+    section("max", status.staleness.max);
+    section("mean", status.staleness.mean);
+    section.Bound("bound", status.staleness.bound);
+    section("histogram", status.staleness.histogram);
+  });
+  visit("actors_alive", status.actors_alive);
+  visit.Section("actor_us", status.actor_us, [](auto section, auto& unroll) {
+    section("wait", unroll.wait);
+    section("refresh", unroll.refresh);
+    section("act", unroll.act);
+    section("gradient", unroll.gradient);
+    section("push", unroll.push);
+  });
+  visit.Section("time", [&](auto time) {
+    time.Section("actors", [&](auto section) {
+      section("wait", status.time.actors.wait);
+      section("refresh", status.time.actors.refresh);
+      section("act", status.time.actors.act);
+      section("gradient", status.time.actors.gradient);
+      section("push", status.time.actors.push);
+    });
+    time.Section("learner", [&](auto section) {
+      section("receive", status.time.learner.receive);
+      section("dispatch", status.time.learner.dispatch);
+      section("idle", status.time.learner.idle);
+      section("lanes", status.time.learner.lanes);
+    });
+  });
+  visit("version", status.version);
+  visit("checkpoint", status.checkpoint);
+  visit.Actors("joined", status.joined);
+  visit("final", status.final);
 }
 
-const Json& Section(const Json& object, const char* key) {
-  static const Json kEmpty = Json::object();
-  const auto found = object.find(key);
-  return found != object.end() && found->is_object() ? *found : kEmpty;
-}
+class Writer {
+ public:
+  explicit Writer(Json& object) : object_(object) {}
 
-LearnerStatus FromJson(const Json& json) {
-  LearnerStatus status;
-  Take(json, "phase", status.phase);
-  Take(json, "term", status.term);
-  Take(json, "steps", status.steps);
-  Take(json, "frames", status.frames);
-  Take(json, "updates", status.updates);
-  Take(json, "version", status.version);
-  Take(json, "seconds", status.seconds);
-  Take(json, "steps_per_second", status.steps_per_second);
-  if (const auto found = json.find("mean_return"); found != json.end() && !found->is_null()) {
-    status.mean_return = found->get<double>();
+  template <class T>
+  void operator()(const char* key, const T& value) {
+    object_[key] = value;
   }
-  Take(json, "episodes", status.episodes);
-  Take(json, "envs_replaced", status.envs_replaced);
-  Take(json, "episodes_cut", status.episodes_cut);
-
-  const Json& staleness = Section(json, "staleness");
-  Take(staleness, "max", status.staleness.max);
-  Take(staleness, "mean", status.staleness.mean);
-  Take(staleness, "histogram", status.staleness.histogram);
-
-  const Json& gradients = Section(json, "gradients");
-  Take(gradients, "received", status.gradients.received);
-  Take(gradients, "applied", status.gradients.applied);
-  Take(gradients, "merged", status.gradients.merged);
-  Take(gradients, "in_flight", status.gradients.in_flight);
-  Take(gradients, "dropped", status.gradients.dropped);
-
-  const Json& actors = Section(Section(json, "time"), "actors");
-  Take(actors, "wait", status.time.actors.wait);
-  Take(actors, "refresh", status.time.actors.refresh);
-  Take(actors, "act", status.time.actors.act);
-  Take(actors, "gradient", status.time.actors.gradient);
-  Take(actors, "push", status.time.actors.push);
-  const Json& learner = Section(Section(json, "time"), "learner");
-  Take(learner, "receive", status.time.learner.receive);
-  Take(learner, "dispatch", status.time.learner.dispatch);
-  Take(learner, "idle", status.time.learner.idle);
-  Take(learner, "lanes", status.time.learner.lanes);
-
-  Take(json, "actors_alive", status.actors_alive);
-  Take(json, "checkpoint", status.checkpoint);
-  if (const auto found = json.find("joined"); found != json.end() && !found->is_null()) {
-    for (const Json& row : *found) {
-      const auto number = [&](std::size_t i) { return row.at(i).get<std::uint64_t>(); };
-      status.joined.push_back({.slot = row.at(0).get<int>(),
-                               .incarnation = number(1),
-                               .accepted = number(2),
-                               .steps = number(3),
-                               .version = number(4),
-                               .staleness = number(5),
-                               .wait_ms = number(6)});
+  void operator()(const char* key, double value) {
+    object_[key] = std::isfinite(value) ? Json(value) : Json(nullptr);
+  }
+  void operator()(const char* key, const std::optional<double>& value) {
+    (*this)(key, value.value_or(NAN));
+  }
+  void Bound(const char* key, std::uint64_t bound) {
+    object_[key] = bound == kUnbounded ? Json("unbounded") : Json(bound);
+  }
+  template <class Fields>
+  void Section(const char* key, Fields fields) {
+    fields(Writer(object_[key]));
+  }
+  template <class T, class Fields>
+  void Section(const char* key, const std::optional<T>& values, Fields fields) {
+    if (values) fields(Writer(object_[key]), *values);
+  }
+  void Actors(const char* key, const std::vector<JoinedActor>& actors) {
+    Json& rows = object_[key] = Json::array();
+    for (const JoinedActor& actor : actors) {
+      rows.push_back({actor.slot, actor.incarnation, actor.accepted, actor.steps, actor.version,
+                      actor.staleness, actor.wait_ms});
     }
   }
-  Take(json, "final", status.final);
-  return status;
-}
+
+ private:
+  Json& object_;
+};
+
+// Throws Json::exception if a value has the wrong type.
+class Reader {
+ public:
+  explicit Reader(const Json& object) : object_(object) {}
+
+  template <class T>
+  void operator()(const char* key, T& value) {
+    if (const Json* found = Find(key)) found->get_to(value);
+  }
+  void operator()(const char* key, std::optional<double>& value) {
+    if (const Json* found = Find(key)) value = found->get<double>();
+  }
+  void Bound(const char* key, std::uint64_t& bound) {
+    const Json* found = Find(key);
+    if (found && !found->is_string()) found->get_to(bound);
+  }
+  template <class Fields>
+  void Section(const char* key, Fields fields) {
+    const Json* found = Find(key);
+    if (found && found->is_object()) fields(Reader(*found));
+  }
+  template <class T, class Fields>
+  void Section(const char* key, std::optional<T>& values, Fields fields) {
+    const Json* found = Find(key);
+    if (found && found->is_object()) fields(Reader(*found), values.emplace());
+  }
+  void Actors(const char* key, std::vector<JoinedActor>& actors) {
+    const Json* found = Find(key);
+    if (!found) return;
+    for (const Json& row : *found) {
+      const auto number = [&](std::size_t i) { return row.at(i).get<std::uint64_t>(); };
+      actors.push_back({.slot = row.at(0).get<int>(),
+                        .incarnation = number(1),
+                        .accepted = number(2),
+                        .steps = number(3),
+                        .version = number(4),
+                        .staleness = number(5),
+                        .wait_ms = number(6)});
+    }
+  }
+
+ private:
+  const Json* Find(const char* key) const {
+    const auto found = object_.find(key);
+    return found == object_.end() || found->is_null() ? nullptr : &*found;
+  }
+
+  const Json& object_;
+};
 
 }  // namespace
 
@@ -87,11 +170,27 @@ std::uint64_t GradientStatus::dropped_total() const {
                          [](std::uint64_t sum, const auto& entry) { return sum + entry.second; });
 }
 
+Json ToJson(const LearnerStatus& status) {
+  Json line;
+  VisitFields(status, Writer(line));
+  return line;
+}
+
+Json MetricsLine(const LearnerStatus& status) {
+  Json line = ToJson(status);
+  line["staleness"].erase("histogram");
+  line.erase("joined");
+  line.erase("final");
+  return line;
+}
+
 std::optional<LearnerStatus> ParseStatus(std::string_view line) {
   const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) return std::nullopt;
   try {
-    return FromJson(json);
+    LearnerStatus status;
+    VisitFields(status, Reader(json));
+    return status;
   } catch (const Json::exception&) {
     return std::nullopt;
   }

@@ -1,13 +1,17 @@
-// What the learner tells the supervisor, several times a second: one JSON object per line over a
-// pipe. Everything the progress bar and summary.json know about training comes from here.
+// The status of training: one struct, filled by the learner several times a second, and its one
+// form as JSON. The learner writes it as a line into the pipe to the supervisor and into
+// metrics.jsonl; the progress bar, the pages and summary.json know nothing else about training.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "core/config/config.h"
 
 namespace starling::learner {
 
@@ -15,19 +19,22 @@ namespace starling::learner {
 struct JoinedActor {
   int slot = 0;
   std::uint64_t incarnation = 0;
-  std::uint64_t accepted = 0;   // gradients of this incarnation that were accepted
-  std::uint64_t steps = 0;      // in those
-  std::uint64_t version = 0;    // that the newest of them was computed on
+  std::uint64_t accepted = 0;   // gradients of this incarnation that were held
+  std::uint64_t steps = 0;      // samples in those
+  std::uint64_t version = 0;    // base of the newest of them
   std::uint64_t staleness = 0;  // of the last that was applied
-  std::uint64_t wait_ms = 0;    // for a grant, in all
+  std::uint64_t wait_ms = 0;    // for grants, in all
 
   friend bool operator==(const JoinedActor&, const JoinedActor&) = default;
 };
 
 struct StalenessStatus {
+  std::uint64_t bound = kUnbounded;  // staleness.bound
   std::uint64_t max = 0;
   double mean = 0;
-  std::vector<std::uint64_t> histogram;  // count for staleness 0, 1, ...
+  std::vector<std::uint64_t> histogram{};  // count for staleness 0, 1, ...
+
+  friend bool operator==(const StalenessStatus&, const StalenessStatus&) = default;
 };
 
 struct GradientStatus {
@@ -35,24 +42,44 @@ struct GradientStatus {
   std::uint64_t applied = 0;
   std::uint64_t merged = 0;  // those of the applied that shared an update
   std::uint64_t in_flight = 0;
-  std::map<std::string, std::uint64_t> dropped;  // by reason
+  std::map<std::string, std::uint64_t> dropped{};  // by reason
 
   std::uint64_t dropped_total() const;
   // received = applied + dropped + in flight.
   bool AddUp() const { return received == applied + dropped_total() + in_flight; }
+
+  friend bool operator==(const GradientStatus&, const GradientStatus&) = default;
 };
 
-// Where the time went, in seconds, since the first grant of this learner.
+// Seconds since the first grant of this learner.
 struct TimeStatus {
-  struct Actors {  // all of them together
+  struct Actors {  // sums over all actors
     double wait = 0, refresh = 0, act = 0, gradient = 0, push = 0;
     double total() const { return wait + refresh + act + gradient + push; }
+
+    friend bool operator==(const Actors&, const Actors&) = default;
   } actors;
   struct Learner {
     double receive = 0, dispatch = 0, idle = 0;  // of the network thread
     double lanes = 0;                            // mean over the lanes
     double total() const { return receive + dispatch + idle; }
+
+    friend bool operator==(const Learner&, const Learner&) = default;
   } learner;
+
+  friend bool operator==(const TimeStatus&, const TimeStatus&) = default;
+};
+
+// The newest gradient, as its actor reported it.
+struct LossStatus {
+  double policy = 0, value = 0, entropy = 0, grad_norm = 0;
+
+  friend bool operator==(const LossStatus&, const LossStatus&) = default;
+};
+struct UnrollStatus {  // microseconds of its unroll
+  std::uint32_t wait = 0, refresh = 0, act = 0, gradient = 0, push = 0;
+
+  friend bool operator==(const UnrollStatus&, const UnrollStatus&) = default;
 };
 
 struct LearnerStatus {
@@ -60,23 +87,35 @@ struct LearnerStatus {
   std::string phase = "waiting";
   std::uint64_t term = 0;
   std::uint64_t steps = 0, frames = 0, updates = 0;
-  std::uint64_t version = 0;  // of the newest weights
-  double seconds = 0, steps_per_second = 0;
-  std::optional<double> mean_return;  // nothing until an episode has ended
+  double seconds = 0;           // from the first grant to the last update, over all terms
+  double steps_per_second = 0;  // steps / seconds
+  std::optional<double> mean_return, mean_length;  // nullopt until an episode has ended
   std::uint64_t episodes = 0;
-  // Processes of envs that were replaced, and the episodes that this cut.
-  std::uint64_t envs_replaced = 0, episodes_cut = 0;
-  StalenessStatus staleness;
-  GradientStatus gradients;
-  TimeStatus time;
+  std::uint64_t episodes_cut = 0, envs_replaced = 0;  // Counters
+  double lr = 0, entropy_coef = 0;                    // of the last update
+  LossStatus losses{};
+  GradientStatus gradients{};
+  std::map<std::string, std::uint64_t> frames_refused{};  // messages, by reason
+  std::uint64_t deadlines = 0;                            // grants that expired
+  StalenessStatus staleness{};
   int actors_alive = 0;
-  std::string checkpoint;  // the last complete one, relative to the run directory; "" if none
-  std::vector<JoinedActor> joined;  // of a large fleet a part, in turns; all in the last lines
+  std::optional<UnrollStatus> actor_us{};  // absent in a simulation
+  TimeStatus time{};
+  std::uint64_t version = 0;  // of the newest weights
+  std::string checkpoint{};   // the last complete one, relative to the run directory; "" if none
+  std::vector<JoinedActor> joined{};  // part of a large fleet, in turns; all in the last lines
   bool final = false;  // the last line of this learner: its last checkpoint is written, or failed
+
+  friend bool operator==(const LearnerStatus&, const LearnerStatus&) = default;
 };
 
-// Nothing if `line` is not a JSON object or a known key has the wrong type (a torn line); keys that
-// are absent or null keep their defaults, unknown ones are ignored.
+// The status line. Numbers that are not finite or not known are null.
+nlohmann::ordered_json ToJson(const LearnerStatus& status);
+// The line of metrics.jsonl: ToJson without the histogram, the actors and `final`.
+nlohmann::ordered_json MetricsLine(const LearnerStatus& status);
+
+// Returns nullopt if `line` is not a JSON object or a known key has the wrong type (a torn line).
+// Keys that are absent or null keep their defaults; unknown ones are ignored.
 std::optional<LearnerStatus> ParseStatus(std::string_view line);
 
 }  // namespace starling::learner

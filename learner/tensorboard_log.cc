@@ -1,6 +1,6 @@
 #include "learner/tensorboard_log.h"
 
-#include <nlohmann/json.hpp>
+#include <cmath>
 #include <system_error>
 #include <utility>
 
@@ -9,49 +9,40 @@
 namespace starling::learner {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-// A chart, and where its number is in a line.
-struct Chart {
-  const char* tag;
-  const char* place;  // a JSON pointer
-};
-constexpr Chart kCharts[] = {
-    {"return", "/mean_return"},
-    {"episode_length", "/mean_length"},
-    {"loss/policy", "/losses/policy"},
-    {"loss/value", "/losses/value"},
-    {"loss/entropy", "/losses/entropy"},
-    {"optimizer/learning_rate", "/lr"},
-    {"optimizer/gradient_norm", "/losses/grad_norm"},
-    {"staleness/mean", "/staleness/mean"},
-    {"staleness/max", "/staleness/max"},
-};
-
-Progress ProgressOf(const Json& status) {
-  return {.steps = status["steps"].get<double>(),
-          .updates = status["updates"].get<double>(),
-          .seconds = status["seconds"].get<double>()};
+LineTotals TotalsOf(const LearnerStatus& status) {
+  return {.steps = status.steps, .updates = status.updates, .seconds = status.seconds};
 }
 
 }  // namespace
 
-std::vector<Scalar> ScalarsOf(const Json& status, const Progress& before) {
+std::vector<Scalar> ScalarsOf(const LearnerStatus& status, const LineTotals& before) {
+  const auto per_second = [&](std::uint64_t now, std::uint64_t then) {
+    const double seconds = status.seconds - before.seconds;
+    return seconds > 0 ? (static_cast<double>(now) - static_cast<double>(then)) / seconds : NAN;
+  };
+  const Scalar charts[] = {
+      {"return", status.mean_return.value_or(NAN)},
+      {"episode_length", status.mean_length.value_or(NAN)},
+      {"loss/policy", status.losses.policy},
+      {"loss/value", status.losses.value},
+      {"loss/entropy", status.losses.entropy},
+      {"optimizer/learning_rate", status.lr},
+      {"optimizer/gradient_norm", status.losses.grad_norm},
+      {"staleness/mean", status.staleness.mean},
+      {"staleness/max", static_cast<double>(status.staleness.max)},
+      {"speed/steps_per_second", per_second(status.steps, before.steps)},
+      {"speed/updates_per_second", per_second(status.updates, before.updates)},
+  };
   std::vector<Scalar> scalars;
-  for (const Chart& chart : kCharts) {
-    const Json& number = status.at(Json::json_pointer(chart.place));
-    if (number.is_number()) scalars.push_back({chart.tag, number.get<double>()});
-  }
-  const Progress now = ProgressOf(status);
-  if (const double seconds = now.seconds - before.seconds; seconds > 0) {
-    scalars.push_back({"speed/steps_per_second", (now.steps - before.steps) / seconds});
-    scalars.push_back({"speed/updates_per_second", (now.updates - before.updates) / seconds});
+  for (const Scalar& chart : charts) {
+    if (std::isfinite(chart.value)) scalars.push_back(chart);
   }
   return scalars;
 }
 
-Board::Board(bool wanted, const std::filesystem::path& run_dir, std::uint64_t steps)
-    : before_{.steps = static_cast<double>(steps)} {
+TensorBoardLog::TensorBoardLog(bool wanted, const std::filesystem::path& run_dir,
+                               std::uint64_t steps)
+    : before_{.steps = steps} {
   if (!wanted) return;
   try {
     events_.emplace(run_dir / "tensorboard", steps + 1);
@@ -60,13 +51,14 @@ Board::Board(bool wanted, const std::filesystem::path& run_dir, std::uint64_t st
   }
 }
 
-void Board::Show(const Json& status) {
+void TensorBoardLog::Show(const LearnerStatus& status) {
   if (!events_) return;
-  const Progress before = std::exchange(before_, ProgressOf(status));
+  const LineTotals before = std::exchange(before_, TotalsOf(status));
   if (before_.steps == before.steps) return;
-  const std::vector<Scalar> scalars = ScalarsOf(status, before);
-  if (events_->Write(status["steps"].get<std::uint64_t>(), scalars)) return;
-  if (!std::exchange(trouble_said_, true)) LogWarn("tensorboard: points could not be written");
+  if (events_->Write(status.steps, ScalarsOf(status, before))) return;
+  if (!std::exchange(error_reported_, true)) {
+    LogWarn("tensorboard: points could not be written");
+  }
 }
 
 }  // namespace starling::learner

@@ -1,41 +1,41 @@
-// What a run shows TensorBoard: for every line of metrics.jsonl a point in each chart.
+// The run in TensorBoard: for every line of metrics.jsonl one point in each chart.
 //
 // Thread safety: one thread.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <vector>
 
 #include "core/tensorboard.h"
+#include "learner/status.h"
 
 namespace starling::learner {
 
-// How far a run was at some line: speed is what came between two.
-struct Progress {
-  double steps = 0, updates = 0;
+// The totals of a line; the speed is their change between two lines.
+struct LineTotals {
+  std::uint64_t steps = 0, updates = 0;
   double seconds = 0;
 };
 
-// The points of one line of metrics.jsonl, without those that it has no number for. Speed is since
-// `before`; if no time has passed there is none.
-std::vector<Scalar> ScalarsOf(const nlohmann::ordered_json& status, const Progress& before);
+// Returns the points of a line, without those that have no finite number. The speed is that since
+// `before`; there is none if no time has passed.
+std::vector<Scalar> ScalarsOf(const LearnerStatus& status, const LineTotals& before);
 
-class Board {
+class TensorBoardLog {
  public:
-  // In run_dir/tensorboard, of a learner that begins at `steps`. What cannot be written, now or later,
-  // is said once and training goes on.
-  Board(bool wanted, const std::filesystem::path& run_dir, std::uint64_t steps);
+  // Writes to run_dir/tensorboard if `wanted`, for a learner that starts at `steps`. A failure, now
+  // or later, is logged once.
+  TensorBoardLog(bool wanted, const std::filesystem::path& run_dir, std::uint64_t steps);
 
-  // Nothing if no step was made since the line before: then there is no new gradient to tell of.
-  void Show(const nlohmann::ordered_json& status);
+  // Does nothing if no step was made since the last line: then there is no new gradient to report.
+  void Show(const LearnerStatus& status);
 
  private:
   std::optional<EventFile> events_;
-  Progress before_;
-  bool trouble_said_ = false;
+  LineTotals before_;
+  bool error_reported_ = false;
 };
 
 }  // namespace starling::learner

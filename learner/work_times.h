@@ -1,4 +1,4 @@
-// Where the time of actors and learner goes: what names the bottleneck of a run.
+// Where the time of actors and learner goes: it names the bottleneck of a run.
 //
 // Thread safety: none; it belongs to the network thread.
 #pragma once
@@ -11,14 +11,9 @@
 
 namespace starling::learner {
 
-// Since the first grant of this term. The actors' times are sums over all of them, as their accepted
-// gradients tell; the network thread's add up to the time that has passed.
-struct WorkTimes {
+// Sums over all actors, from their accepted gradients in this term.
+struct ActorTimes {
   std::uint64_t wait_us = 0, refresh_us = 0, act_us = 0, gradient_us = 0, push_us = 0;
-  std::int64_t receive_ns =
-      0;  // receiving, decoding and checking messages, answering those refused
-  std::int64_t dispatch_ns = 0;  // judging, handing updates to the lanes, answers, reports
-  std::int64_t idle_ns = 0;      // waiting for something to happen
 
   void Add(const wire::Gradient& gradient) {
     wait_us += gradient.wait_us;
@@ -29,17 +24,27 @@ struct WorkTimes {
   }
 };
 
-// The time between two calls of Lap, which costs as much as looking at the clock.
+// The network thread since the first grant of this term; the three add up to the time that passed.
+struct LoopTimes {
+  std::int64_t receive_ns = 0;   // receiving, decoding and checking messages, refusals
+  std::int64_t dispatch_ns = 0;  // judging, handing updates to the applier, answers, reports
+  std::int64_t idle_ns = 0;      // waiting for something to happen
+};
+
+// A stopwatch that splits time into laps.
 class Laps {
  public:
+  explicit Laps(const Clock& clock) : clock_(clock), last_ns_(clock.NowNs()) {}
+
+  // Returns the time since the last call, or since the construction. Costs one look at the clock.
   std::int64_t LapNs() {
     const std::int64_t now = clock_.NowNs();
     return now - std::exchange(last_ns_, now);
   }
 
  private:
-  SteadyClock clock_;
-  std::int64_t last_ns_ = clock_.NowNs();
+  const Clock& clock_;
+  std::int64_t last_ns_;
 };
 
 }  // namespace starling::learner

@@ -55,9 +55,9 @@ void Visit(auto& visit, Is<Weights> auto& weights) {
   visit("steps", weights.steps);
   visit("entropy", weights.entropy);
 }
-void Visit(auto& visit, Is<Bye> auto& bye) {
-  visit("reason", bye.reason, kByeReasons);
-  visit("text", bye.text, kMaxTextBytes);
+void Visit(auto& visit, Is<Leave> auto& leave) {
+  visit("reason", leave.reason, kLeaveReasons);
+  visit("text", leave.text, kMaxTextBytes);
 }
 void Visit(auto& visit, Is<GradientSlice> auto& slice) { visit("gradient", slice.gradient); }
 void Visit(auto& visit, Is<ShardHello> auto& hello) {
@@ -79,15 +79,15 @@ void Visit(auto& visit, Is<SliceHeld> auto& held) {
   visit("norm", held.norm);
   visit("key", held.key, kMaxTextBytes);
 }
-void Visit(auto& visit, Is<Forget> auto& forget) { visit("gradient", forget.gradient); }
-void Visit(auto& visit, Is<Verdict> auto& verdict) {
-  visit("items", verdict.items, kMaxVerdictItems);
-  visit("lr", verdict.lr);
-  visit("scale", verdict.scale);
-  visit("step", verdict.optimizer_step);
-  visit("steps", verdict.steps);
-  visit("entropy", verdict.entropy);
-  visit("checkpoint", verdict.checkpoint);
+void Visit(auto& visit, Is<DiscardSlice> auto& discard) { visit("gradient", discard.gradient); }
+void Visit(auto& visit, Is<ApplyUpdate> auto& update) {
+  visit("items", update.items, kMaxUpdateItems);
+  visit("lr", update.lr);
+  visit("scale", update.scale);
+  visit("step", update.optimizer_step);
+  visit("steps", update.steps);
+  visit("entropy", update.entropy);
+  visit("checkpoint", update.checkpoint);
 }
 void Visit(auto&, Is<ShardApplied> auto&) {}
 void Visit(auto& visit, Is<ShardSaved> auto& saved) { visit("error", saved.error, kMaxTextBytes); }

@@ -86,7 +86,7 @@ class Packer {
   }
   void Item(const Episode& episode) { Array(episode.episode_return, episode.length); }
   void Item(const Grant& grant) { Array(grant.number, grant.version); }
-  void Item(const Verdict::Item& item) {
+  void Item(const ApplyUpdate::Item& item) {
     Array(item.slot, item.incarnation, item.gradient, item.weight);
   }
   void Item(const ShardPlace& place) {
@@ -155,7 +155,7 @@ bool Get(const msgpack::object& object, Episode& out) {
 bool Get(const msgpack::object& object, Grant& out) {
   return GetAll(object, out.number, out.version);
 }
-bool Get(const msgpack::object& object, Verdict::Item& out) {
+bool Get(const msgpack::object& object, ApplyUpdate::Item& out) {
   return GetAll(object, out.slot, out.incarnation, out.gradient, out.weight);
 }
 bool Get(const msgpack::object& object, ShardPlace& out) {
@@ -239,8 +239,8 @@ std::string Shortened(const std::string& text, std::size_t limit) {
 }  // namespace
 
 std::string PackFields(const Body& body) {
-  if (const Bye* bye = std::get_if<Bye>(&body); bye && bye->text.size() > kMaxTextBytes) {
-    return PackFields(Bye{bye->reason, Shortened(bye->text, kMaxTextBytes)});
+  if (const Leave* leave = std::get_if<Leave>(&body); leave && leave->text.size() > kMaxTextBytes) {
+    return PackFields(Leave{leave->reason, Shortened(leave->text, kMaxTextBytes)});
   }
   std::string out;
   std::visit(

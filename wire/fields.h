@@ -10,7 +10,7 @@
 
 namespace starling::wire {
 
-// CHECKs the limits of protocol.h, but shortens the text of a Bye to its limit.
+// CHECKs the limits of protocol.h, but shortens the text of a Leave to its limit.
 std::string PackFields(const Body& body);
 
 // Sets `body` to a body of `kind`. Returns false unless the bytes are exactly one map with every

@@ -16,18 +16,19 @@ const char* OutcomeName(Outcome outcome) {
   return index < kOutcomes ? kNames[index] : "unknown";
 }
 
-const char* ByeReasonName(ByeReason reason) {
+const char* ByeReasonName(LeaveReason reason) {
   static constexpr const char* kNames[] = {"run_over", "shutting_down", "refused", "leaving"};
-  static_assert(std::size(kNames) == kByeReasons);
+  static_assert(std::size(kNames) == kLeaveReasons);
   const auto index = static_cast<std::size_t>(reason);
-  return index < kByeReasons ? kNames[index] : "unknown";
+  return index < kLeaveReasons ? kNames[index] : "unknown";
 }
 
 const char* KindName(Kind kind) {
   static constexpr const char* kNames[] = {
-      "hello",      "welcome", "gradient",       "answer",        "heartbeat",     "fetch",
-      "weights",    "bye",     "gradient_slice", "shard_hello",   "shard_welcome", "shard_ready",
-      "slice_held", "forget",  "verdict",        "shard_applied", "shard_saved",   "reload_keys"};
+      "hello",         "welcome",     "gradient",   "answer",         "heartbeat",
+      "fetch",         "weights",     "leave",      "gradient_slice", "shard_hello",
+      "shard_welcome", "shard_ready", "slice_held", "discard_slice",  "apply_update",
+      "shard_applied", "shard_saved", "reload_keys"};
   static_assert(std::size(kNames) == kKinds);
   const auto index = static_cast<std::size_t>(kind) - 1;  // kinds count from 1
   return index < kKinds ? kNames[index] : "unknown";

@@ -27,7 +27,7 @@ inline constexpr std::size_t kMaxGrants = 256;             // in one answer
 inline constexpr std::size_t kMaxConfigBytes = 64 * 1024;  // Welcome::config
 inline constexpr std::size_t kMaxTextBytes = 1024;         // every other string
 inline constexpr std::size_t kMaxShardsNamed = 7;          // in a welcome, without the first
-inline constexpr std::size_t kMaxVerdictItems = 8192;      // gradients in one update; 29 bytes each
+inline constexpr std::size_t kMaxUpdateItems = 8192;       // gradients in one update; 29 bytes each
 inline constexpr std::size_t kMaxMapEntries = 64;          // known and unknown keys of one body
 inline constexpr std::size_t kMaxFieldsDepth = 8;
 
@@ -39,15 +39,15 @@ enum class Kind : std::uint8_t {
   kHeartbeat,  // both ways
   kFetch,      // actor to learner: asks for weights
   kWeights,    // the answer
-  kBye,        // both ways: the last message of the sender
+  kLeave,      // both ways: the last message of the sender
   // For a learner of several processes (docs/shards.md):
   kGradientSlice,  // actor to shard: the shard's slice of a gradient
   kShardHello,     // shard to learner: asks to join
   kShardWelcome,   // the answer: the state to begin with
   kShardReady,     // shard to learner: the address for actors
   kSliceHeld,      // shard to learner: a slice has arrived
-  kForget,         // learner to shard: a slice will not be applied
-  kVerdict,        // learner to shard: the slices to apply
+  kDiscardSlice,   // learner to shard: a slice will not be applied
+  kApplyUpdate,    // learner to shard: the slices to apply
   kShardApplied,   // shard to learner: a version is complete
   kShardSaved,     // shard to learner: its part of a checkpoint is written, or failed
   kReloadKeys,     // learner to shard: read the list of keys again
@@ -175,19 +175,19 @@ struct Weights {
   friend bool operator==(const Weights&, const Weights&) = default;
 };
 
-enum class ByeReason : std::uint8_t {
+enum class LeaveReason : std::uint8_t {
   kRunOver = 0,   // learner: all steps are done
   kShuttingDown,  // learner: interrupted
   kRefused,       // learner: wrong fingerprint, protocol or slot; `text` names the reason
   kLeaving,       // ends this incarnation: the actor leaves, or has to join again as a new one
 };
-inline constexpr std::size_t kByeReasons = 4;
-const char* ByeReasonName(ByeReason reason);
+inline constexpr std::size_t kLeaveReasons = 4;
+const char* ByeReasonName(LeaveReason reason);
 
-struct Bye {
-  ByeReason reason = ByeReason::kLeaving;
+struct Leave {
+  LeaveReason reason = LeaveReason::kLeaving;
   std::string text{};  // one sentence for the log
-  friend bool operator==(const Bye&, const Bye&) = default;
+  friend bool operator==(const Leave&, const Leave&) = default;
 };
 
 // The tensor is the shard's slice of a gradient. Slot, incarnation, term and base version are those
@@ -226,13 +226,13 @@ struct SliceHeld {
 };
 
 // Slot and incarnation of the gradient are in the header.
-struct Forget {
+struct DiscardSlice {
   std::uint64_t gradient = 0;
-  friend bool operator==(const Forget&, const Forget&) = default;
+  friend bool operator==(const DiscardSlice&, const DiscardSlice&) = default;
 };
 
 // The update that creates the header's version.
-struct Verdict {
+struct ApplyUpdate {
   struct Item {  // one gradient
     std::uint32_t slot = 0, incarnation = 0;
     std::uint64_t gradient = 0;
@@ -244,7 +244,7 @@ struct Verdict {
   std::uint64_t optimizer_step = 0, steps = 0;
   double entropy = 0;
   std::uint32_t checkpoint = 0;  // 1: write the shard's part of a checkpoint of this version
-  friend bool operator==(const Verdict&, const Verdict&) = default;
+  friend bool operator==(const ApplyUpdate&, const ApplyUpdate&) = default;
 };
 
 // The version is in the header.
@@ -263,9 +263,9 @@ struct ReloadKeys {
 };
 
 // The alternatives are in the order of Kind: index() + 1 is the kind.
-using Body = std::variant<Hello, Welcome, Gradient, Answer, Heartbeat, Fetch, Weights, Bye,
-                          GradientSlice, ShardHello, ShardWelcome, ShardReady, SliceHeld, Forget,
-                          Verdict, ShardApplied, ShardSaved, ReloadKeys>;
+using Body = std::variant<Hello, Welcome, Gradient, Answer, Heartbeat, Fetch, Weights, Leave,
+                          GradientSlice, ShardHello, ShardWelcome, ShardReady, SliceHeld,
+                          DiscardSlice, ApplyUpdate, ShardApplied, ShardSaved, ReloadKeys>;
 inline constexpr std::size_t kKinds = std::variant_size_v<Body>;
 const char* KindName(Kind kind);  // "hello", ...
 

@@ -14,7 +14,6 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "learner/apply/optimizer.h"
@@ -43,7 +42,7 @@ class Applier {
   bool Idle() const { return Completed() == Submitted(); }
 
   // Weights and state of version Completed(). CHECKs that it is idle.
-  virtual Capture CaptureNow() const = 0;
+  virtual StateCopy CaptureNow() const = 0;
 
   // Time that the threads have worked since they began, on average over them.
   virtual std::int64_t BusyNs() const = 0;
@@ -57,11 +56,11 @@ class Applier {
   virtual bool in_order() const = 0;
 };
 
-// `how` is learner.apply. `state` holds spec.size floats for each of spec.optimizer.slots, or is
+// `state` holds spec.size floats for each of spec.optimizer.slots, or is
 // empty: zeros. Publishes `weights` as `initial` (any version) before it returns. `on_progress` is
 // called by a thread of the applier after Completed() has moved; it must not block (it writes an
 // eventfd, say).
-std::unique_ptr<Applier> MakeApplier(std::string_view how, const ApplierSpec& spec,
+std::unique_ptr<Applier> MakeApplier(ApplyMode mode, const ApplierSpec& spec,
                                      std::span<const float> weights,
                                      std::span<const std::vector<float>> state,
                                      wire::SnapshotWriter& snapshot,

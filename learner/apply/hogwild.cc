@@ -75,9 +75,9 @@ bool Hogwild::Submit(Update* update) {
   return true;
 }
 
-Capture Hogwild::CaptureNow() const {
+StateCopy Hogwild::CaptureNow() const {
   CHECK(Idle(), "version {} of {}", Completed(), Submitted());
-  Capture capture{std::vector<float>(spec_.size), {}};
+  StateCopy capture{std::vector<float>(spec_.size), {}};
   capture.state.assign(state_.size(), std::vector<float>(spec_.size));
   ReadInto(capture);
   return capture;
@@ -167,7 +167,7 @@ void Hogwild::PublishAllDone() {
     while (version < before + wire::kSnapshotSlots - 1 &&
            PlaceOf(version + 1).done.load(std::memory_order_acquire) == version + 1) {
       ++version;
-      if (Capture* capture = PlaceOf(version).update->capture.get()) ReadInto(*capture);
+      if (StateCopy* capture = PlaceOf(version).update->capture.get()) ReadInto(*capture);
     }
     if (version == before) return;
     Publish(version);
@@ -188,7 +188,7 @@ void Hogwild::Publish(std::uint64_t version) {
   if (on_progress_) on_progress_();
 }
 
-void Hogwild::ReadInto(Capture& capture) const {
+void Hogwild::ReadInto(StateCopy& capture) const {
   weights_.Load(0, capture.weights);
   for (std::size_t s = 0; s < state_.size(); ++s) state_[s].Load(0, capture.state[s]);
 }

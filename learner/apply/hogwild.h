@@ -53,7 +53,7 @@ class Hogwild final : public Applier {
     return completed_.load(std::memory_order_acquire);  // partner: the release store in Publish
   }
   std::uint64_t Submitted() const override { return submitted_.load(std::memory_order_relaxed); }
-  Capture CaptureNow() const override;
+  StateCopy CaptureNow() const override;
   std::int64_t BusyNs() const override;
   int threads() const override { return static_cast<int>(workers_.size()); }
   std::size_t capacity() const override { return places_.size(); }
@@ -77,7 +77,7 @@ class Hogwild final : public Applier {
   void Finish(std::uint64_t version);
   void PublishAllDone();
   void Publish(std::uint64_t version);
-  void ReadInto(Capture& capture) const;
+  void ReadInto(StateCopy& capture) const;
 
   const ApplierSpec spec_;
   wire::SnapshotWriter& snapshot_;

@@ -92,10 +92,10 @@ bool Lanes::Submit(Update* update) {
   return true;
 }
 
-Capture Lanes::CaptureNow() const {
+StateCopy Lanes::CaptureNow() const {
   // Completed() is an acquire load: what the lanes wrote before is ours to read.
   CHECK(Idle(), "version {} of {}", Completed(), submitted_);
-  Capture capture;
+  StateCopy capture;
   capture.weights.assign(weights_.get(), weights_.get() + spec_.size);
   for (const AlignedFloats& slot : state_) {
     capture.state.emplace_back(slot.get(), slot.get() + spec_.size);

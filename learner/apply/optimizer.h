@@ -43,8 +43,8 @@ struct StepSize {
   float lr = 0;          // learning rate times damping, and what else multiplies the whole step
   float correction = 1;  // of the average of squares, for having started at zero
 };
-// `scale` multiplies the step after the normalisation (1 = none), and with momentum the whole of it;
-// `step` is the number of updates including this one, >= 1.
+// `scale` multiplies the step after the normalisation (1 = none), and with momentum the whole of
+// it; `step` is the number of updates including this one, >= 1.
 StepSize MakeStepSize(const OptimizerSpec& spec, double lr, double scale, std::uint64_t step);
 
 // One update with `gradient` already averaged; all spans have the same size n, a multiple of 16.

@@ -63,9 +63,9 @@ class SpscRing {
   alignas(kCacheLine) std::array<T, Capacity> slots_{};
 };
 
-// Where threads sleep until there may be something to do. A sleeper asks for a ticket, looks for work, and
-// parks on the ticket if there is none: a Wake between the two makes the Park return at once, so no
-// wake-up is lost.
+// Where threads sleep until there may be something to do. A sleeper asks for a ticket, looks for
+// work, and parks on the ticket if there is none: a Wake between the two makes the Park return at
+// once, so no wake-up is lost.
 //
 //   sleeper: ticket = Ticket(); if (!ring.TryPop(x)) Park(ticket);
 //   waker:   ring.TryPush(x); Wake();

@@ -15,8 +15,9 @@ namespace starling::learner {
 double LearningRate(const OptimizerConfig& config, std::uint64_t run_steps,
                     std::uint64_t steps_applied, std::uint64_t samples);
 
-// From loss.entropy at step 0 to loss.entropy_end at run_steps, constant past the end: along a line,
-// or "exponential", by the same factor in every step (both are above 0). "constant": loss.entropy.
+// From loss.entropy at step 0 to loss.entropy_end at run_steps, constant past the end: along a
+// line, or "exponential", by the same factor in every step (both are above 0). "constant":
+// loss.entropy.
 double EntropyCoef(const LossConfig& config, std::uint64_t run_steps, std::uint64_t steps_applied);
 
 // optimizer.scale_lr: 1 for "none"; samples / samples_per_gradient for "linear", with `samples` of

@@ -14,7 +14,7 @@
 namespace starling::learner {
 
 // Weights and optimizer state of one version.
-struct Capture {
+struct StateCopy {
   std::vector<float> weights;
   std::vector<std::vector<float>> state;  // in the order of OptimizerSpec::slots
 };
@@ -29,11 +29,11 @@ struct Update {
   std::uint64_t version = 0;           // that it produces: one more than the one submitted before
   std::vector<GradientRef> gradients;  // in the order of summation, at least one
   double lr = 0;
-  double scale = 1;                  // of the step, after the normalisation
-  std::uint64_t optimizer_step = 1;  // updates including this one
-  wire::SnapshotMeta meta;           // published with the version; meta.version == version
-  bool hash = false;                 // only an applier in order knows one (Applier::in_order)
-  std::shared_ptr<Capture> capture;  // null, or filled with this version
+  double scale = 1;                    // of the step, after the normalisation
+  std::uint64_t optimizer_step = 1;    // updates including this one
+  wire::SnapshotMeta meta;             // published with the version; meta.version == version
+  bool hash = false;                   // only an applier in order knows one (Applier::in_order)
+  std::shared_ptr<StateCopy> capture;  // null, or filled with this version
 
   // Results, valid once the applier's Completed() >= version.
   std::uint64_t WeightsHash() const { return weights_hash.load(std::memory_order_relaxed); }

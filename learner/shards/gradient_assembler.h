@@ -1,5 +1,5 @@
-// Gradients whose slices go to several shards: which of them are there whole. The message that its actor
-// sends to the learner waits here until every other shard has reported its slice.
+// Gradients whose slices go to several shards: which of them are there whole. The message that its
+// actor sends to the learner waits here until every other shard has reported its slice.
 //
 // Thread safety: none; the network thread's.
 #pragma once
@@ -24,10 +24,10 @@ struct GradientName {
   friend auto operator<=>(const GradientName&, const GradientName&) = default;
 };
 
-class Assembly {
+class GradientAssembler {
  public:
   // `others`: shards beside the one that the message itself goes to, at least one.
-  explicit Assembly(std::size_t others) : others_(others) {}
+  explicit GradientAssembler(std::size_t others) : others_(others) {}
 
   struct Whole {
     wire::Envelope envelope;
@@ -46,8 +46,9 @@ class Assembly {
 
     friend bool operator==(const Slice&, const Slice&) = default;
   };
-  // Nothing more is expected of this life of an actor. Returns what was reported and is of no use now.
-  std::vector<Slice> Forget(std::uint32_t slot, std::uint32_t incarnation);
+  // Nothing more is expected of this life of an actor. Returns what was reported and is of no use
+  // now.
+  std::vector<Slice> Discard(std::uint32_t slot, std::uint32_t incarnation);
 
   // How many of this life of an actor are not whole yet.
   std::size_t waiting(std::uint32_t slot, std::uint32_t incarnation) const;

@@ -5,7 +5,7 @@
 
 namespace starling::learner {
 
-std::string HeldSlices::Hold(const GradientName& name, HeldSlice slice) {
+std::string PendingSlices::Hold(const GradientName& name, HeldSlice slice) {
   const auto same = held_.find(name);
   const bool twice =
       same != held_.end() &&
@@ -18,12 +18,12 @@ std::string HeldSlices::Hold(const GradientName& name, HeldSlice slice) {
   return "";
 }
 
-const HeldSlice* HeldSlices::First(const GradientName& name) const {
+const HeldSlice* PendingSlices::First(const GradientName& name) const {
   const auto found = held_.find(name);
   return found == held_.end() ? nullptr : &found->second.front();
 }
 
-std::optional<HeldSlice> HeldSlices::TakeFirst(const GradientName& name) {
+std::optional<HeldSlice> PendingSlices::TakeFirst(const GradientName& name) {
   const auto found = held_.find(name);
   if (found == held_.end()) return std::nullopt;
   HeldSlice first = std::move(found->second.front());

@@ -1,5 +1,6 @@
-// The slices of gradients that a shard has and about which the learner's first has not decided. Of those
-// that come under one name, from whom ever, one at a time is reported; the others wait for their turn.
+// The slices of gradients that a shard has and about which the learner's first has not decided. Of
+// those that come under one name, from whom ever, one at a time is reported; the others wait for
+// their turn.
 //
 // Thread safety: none; the network thread's.
 #pragma once
@@ -22,10 +23,10 @@ struct HeldSlice {
   std::span<const float> values;  // in it
 };
 
-class HeldSlices {
+class PendingSlices {
  public:
   // `most`: of one connection.
-  explicit HeldSlices(std::size_t most) : most_(most) {}
+  explicit PendingSlices(std::size_t most) : most_(most) {}
 
   // Why it is not taken: "duplicate" (its connection has one under this name here) or "too many";
   // "" if it is.

@@ -16,10 +16,10 @@
 namespace starling::learner {
 namespace {
 
-constexpr std::int64_t kIdleMs = 50;
-constexpr int kDrainAtMost = 256;  // messages handled before the learner is heard again
-constexpr int kQueue = 4096;       // to shard 0: reports
-constexpr std::size_t kSpare = 8;  // slices over one connection, beside those that may be under way
+constexpr std::int64_t kIdleMs = 50;     // longest turn of the loop if nothing happens
+constexpr int kMaxDrained = 256;         // messages of actors handled in one turn
+constexpr int kQueue = 4096;             // reports to shard 0
+constexpr std::size_t kSpareSlices = 8;  // of one connection beyond updates.in_flight
 
 std::optional<wire::KeyPair> OwnKeys(const Config& config) {
   if (config.wire.secret.empty()) return std::nullopt;
@@ -32,22 +32,22 @@ std::optional<wire::Gate> MakeGate(const Config& config, wire::Context& context,
   return std::optional<wire::Gate>(std::in_place, context, config.wire.allowed);
 }
 
-// What the learner answers to our hello; `header` is that of the answer.
+// Waits for the answer to the hello; `header` is that of the answer.
 wire::ShardWelcome AwaitWelcome(wire::ClientSocket& learner, const ShardOptions& options,
                                 wire::Header& header) {
   std::array<wire::PollItem, 1> items{{{.socket = &learner}}};
   for (wire::Envelope envelope; true;) {
     if (!learner.Receive(envelope)) {
       if (options.abandoned && options.abandoned()) {
-        throw std::runtime_error("the learner is gone before it had said anything");
+        throw std::runtime_error("the learner is gone before it sent a welcome");
       }
       wire::Poll(items, kIdleMs);
       continue;
     }
     const auto decoded = wire::Decode(envelope.frames(), 0);
     if (!decoded) continue;
-    if (std::holds_alternative<wire::Bye>(decoded.message.body)) {
-      throw std::runtime_error("the learner has ended before it had begun");
+    if (std::holds_alternative<wire::Leave>(decoded.message.body)) {
+      throw std::runtime_error("the learner has ended before it began");
     }
     const auto* welcome = std::get_if<wire::ShardWelcome>(&decoded.message.body);
     if (!welcome) continue;
@@ -58,73 +58,75 @@ wire::ShardWelcome AwaitWelcome(wire::ClientSocket& learner, const ShardOptions&
 
 }  // namespace
 
-Shard::Begin Shard::Greet(const Config& config, const net::ParameterLayout& layout,
-                          const ShardOptions& options) {
-  Begin begin;
-  begin.context = std::make_unique<wire::Context>();
-  begin.learner = std::make_unique<wire::ClientSocket>(
-      *begin.context, options.learner,
+Shard::Welcomed Shard::SayHello(const Config& config, const net::ParameterLayout& layout,
+                                const ShardOptions& options) {
+  Welcomed welcomed;
+  welcomed.context = std::make_unique<wire::Context>();
+  welcomed.learner = std::make_unique<wire::ClientSocket>(
+      *welcomed.context, options.learner,
       wire::SocketOptions{.receive_queue = kQueue, .send_queue = kQueue});
-  begin.learner->Send(wire::Encode(
+  welcomed.learner->Send(wire::Encode(
       {.sequence = 1}, wire::ShardHello{.shard = static_cast<std::uint32_t>(options.shard),
                                         .pid = static_cast<std::uint32_t>(::getpid())}));
   wire::Header header;
-  begin.welcome = AwaitWelcome(*begin.learner, options, header);
-  begin.term = header.term;
-  begin.session = header.session;
-  Checkpoint whole = ReadCheckpoint(options.run_dir / begin.welcome.checkpoint);
+  welcomed.welcome = AwaitWelcome(*welcomed.learner, options, header);
+  welcomed.term = header.term;
+  welcomed.session = header.session;
+  Checkpoint whole = ReadCheckpoint(options.run_dir / welcomed.welcome.checkpoint);
   if (whole.layout.fingerprint() != layout.fingerprint()) {
     throw std::runtime_error("the learner's checkpoint holds another net than its configuration");
   }
   const auto shards = static_cast<std::size_t>(config.learner.shards);
-  begin.standing = CutOut({.term = begin.term,
+  welcomed.state = CutOut({.term = welcomed.term,
                            .version = whole.version,
                            .steps = whole.steps,
                            .optimizer_step = whole.optimizer_step,
                            .weights = std::move(whole.weights),
-                           .state = std::move(whole.state)},
+                           .optimizer_state = std::move(whole.state)},
                           wire::CutIntoSlices(layout.size(), shards).at(options.shard));
-  return begin;
+  return welcomed;
 }
 
 Shard::Shard(const Config& config, net::ParameterLayout layout, ShardOptions options)
-    : Shard{config, layout, options, Greet(config, layout, options)} {}
+    : Shard{config, layout, options, SayHello(config, layout, options)} {}
 
-Shard::Shard(const Config& config, net::ParameterLayout layout, ShardOptions options, Begin begin)
+Shard::Shard(const Config& config, net::ParameterLayout layout, ShardOptions options,
+             Welcomed welcomed)
     : config_(config),
       layout_(std::move(layout)),
       options_(std::move(options)),
       slice_(wire::CutIntoSlices(layout_.size(),
                                  static_cast<std::size_t>(config.learner.shards))[options_.shard]),
-      term_(begin.term),
-      session_(begin.session),
-      context_(std::move(begin.context)),
-      learner_(std::move(begin.learner)),
-      gate_(MakeGate(config, *context_, begin.welcome.local_key)),
-      socket_(*context_, begin.welcome.endpoint,
+      term_(welcomed.term),
+      session_(welcomed.session),
+      clock_(options_.clock ? *options_.clock : steady_clock_),
+      context_(std::move(welcomed.context)),
+      learner_(std::move(welcomed.learner)),
+      gate_(MakeGate(config, *context_, welcomed.welcome.local_key)),
+      socket_(*context_, welcomed.welcome.endpoint,
               {.max_elements = slice_.size,
                .silence_ms = static_cast<int>(config.wire.timeout_s * 1000.0),
                .keys = OwnKeys(config)}),
-      snapshot_(wire::SnapshotWriter::SharedIfThereIsRoom(begin.welcome.snapshot, slice_.size,
+      snapshot_(wire::SnapshotWriter::SharedIfThereIsRoom(welcomed.welcome.snapshot, slice_.size,
                                                           layout_.fingerprint(), term_)),
       newest_(snapshot_),
       checkpoints_(options_.run_dir / "checkpoints", 1, [this] { bell_.Ring(); },
                    {options_.shard, static_cast<std::size_t>(config.learner.shards)}),
-      held_(kSpare + static_cast<std::size_t>(config.updates.in_flight)),
+      pending_(kSpareSlices + static_cast<std::size_t>(config.updates.in_flight)),
       applier_(
           MakeApplier(config.learner.apply,
                       {.threads = static_cast<int>(config.learner.threads),
                        .optimizer = MakeOptimizerSpec(config.optimizer),
                        .size = slice_.size},
-                      begin.standing.weights, begin.standing.state, snapshot_,
+                      welcomed.state.weights, welcomed.state.optimizer_state, snapshot_,
                       {.term = term_,
-                       .version = begin.standing.version,
-                       .steps = begin.standing.steps,
-                       .entropy = EntropyCoef(config.loss, config.run.steps, begin.standing.steps)},
+                       .version = welcomed.state.version,
+                       .steps = welcomed.state.steps,
+                       .entropy = EntropyCoef(config.loss, config.run.steps, welcomed.state.steps)},
                       [this] { bell_.Ring(); })) {
-  if (gate_) gate_->Admit(begin.welcome.local_key, "of this host");
-  Say({}, wire::ShardReady{{.endpoint = socket_.endpoint(),
-                            .snapshot = snapshot_.shared() ? begin.welcome.snapshot : ""}});
+  if (gate_) gate_->Admit(welcomed.welcome.local_key, "of this host");
+  Send({}, wire::ShardReady{{.endpoint = socket_.endpoint(),
+                             .snapshot = snapshot_.shared() ? welcomed.welcome.snapshot : ""}});
   LogInfo("term {}, weights {} to {} of {}, listening on {}", term_, slice_.begin,
           slice_.begin + slice_.size, layout_.size(), socket_.endpoint());
 }
@@ -139,13 +141,12 @@ bool Shard::Run() {
     wire::Poll(items, kIdleMs);
     bell_.Silence();
     if (options_.abandoned && options_.abandoned()) return false;
-    HearLearner();
-    HearActors();
-    Finish();
-    SealIfSettled();
-    CollectSaved();
-    if (gate_) WatchGate();
-    WatchConnections();
+    ReceiveFromLearner();
+    ReceiveFromActors();
+    ReportApplied();
+    WriteFinalCheckpointIfApplied();
+    ReportSaved();
+    PollConnections();
     Beat();
   }
   checkpoints_.Finish();
@@ -154,15 +155,15 @@ bool Shard::Run() {
 
 // ---- actors
 
-void Shard::HearActors() {
+void Shard::ReceiveFromActors() {
   wire::Envelope envelope;
-  for (int i = 0; i < kDrainAtMost && socket_.Receive(envelope); ++i) Handle(std::move(envelope));
+  for (int i = 0; i < kMaxDrained && socket_.Receive(envelope); ++i) Handle(std::move(envelope));
 }
 
 void Shard::Handle(wire::Envelope envelope) {
   if (gate_ && !gate_->NameOf(envelope.key())) {
     return refusals_.Warn(clock_.NowMs(),
-                          "threw a message away: its sender's key is no longer on the list");
+                          "discarded a message: its sender's key is no longer on the list");
   }
   const wire::DecodeResult decoded = wire::Decode(envelope.frames(), slice_.size);
   if (!decoded) {
@@ -186,32 +187,32 @@ void Shard::OnSlice(wire::Envelope envelope, const wire::Message& message) {
   if (header.count == slice_.size) {
     HeldSlice slice{.peer = envelope.peer(), .envelope = {}, .values = message.floats()};
     slice.envelope = std::move(envelope);
-    const bool first = !held_.First(name);
-    refused = held_.Hold(name, std::move(slice));
-    if (refused.empty() && first) return Report(name);
+    const bool first = !pending_.First(name);
+    refused = pending_.Hold(name, std::move(slice));
+    if (refused.empty() && first) return ReportSlice(name);
   }
   if (refused.empty()) return;
   refusals_.Warn(clock_.NowMs(),
                  fmt::format("refused a slice of actor {}: {}", header.slot, refused));
 }
 
-// To the learner: the slice whose turn it is under this name, if there is one.
-void Shard::Report(const GradientName& name) {
-  const HeldSlice* slice = held_.First(name);
+// Reports the slice whose turn it is under this name, if there is one.
+void Shard::ReportSlice(const GradientName& name) {
+  const HeldSlice* slice = pending_.First(name);
   if (!slice) return;
   const net::FiniteNorm norm = net::CheckFinite(slice->values);
-  Say({.slot = name.slot, .incarnation = name.incarnation},
-      wire::SliceHeld{.gradient = name.sequence,
-                      .norm = norm.finite ? norm.norm : std::numeric_limits<double>::infinity(),
-                      .key = slice->envelope.key()});
+  Send({.slot = name.slot, .incarnation = name.incarnation},
+       wire::SliceHeld{.gradient = name.sequence,
+                       .norm = norm.finite ? norm.norm : std::numeric_limits<double>::infinity(),
+                       .key = slice->envelope.key()});
 }
 
 void Shard::OnFetch(const std::string& peer, const wire::Header& header) {
-  if (!newest_.Look()) return;  // overtaken: the actor asks again
+  if (!newest_.Look()) return;  // overtaken by writers: the actor asks again
   const wire::SnapshotMeta& meta = newest_.meta();
   const wire::Header answer{.slot = header.slot,
                             .incarnation = header.incarnation,
-                            .sequence = ++said_,
+                            .sequence = ++sent_,
                             .term = term_,
                             .session = session_,
                             .version = meta.version,
@@ -221,133 +222,128 @@ void Shard::OnFetch(const std::string& peer, const wire::Header& header) {
                             newest_.values()));
 }
 
-void Shard::WatchConnections() {
+void Shard::PollConnections() {
   const std::int64_t now = clock_.NowMs();
   for (const std::string& line : socket_.CutUnfinished(now)) {
     refusals_.Warn(now, "cut off: " + line);
   }
-}
-
-void Shard::WatchGate() {
-  for (const std::string& line : gate_->Answer()) {
-    refusals_.Warn(clock_.NowMs(), "turned away: " + line);
-  }
+  if (!gate_) return;
+  for (const std::string& line : gate_->Answer()) refusals_.Warn(now, "turned away: " + line);
   if (const std::size_t failed = socket_.FailedHandshakes()) {
-    refusals_.Warn(clock_.NowMs(),
-                   fmt::format("turned away: {} connections without a key", failed));
+    refusals_.Warn(now, fmt::format("turned away: {} connections without a key", failed));
   }
 }
 
 // ---- shard 0
 
-void Shard::HearLearner() {
+void Shard::ReceiveFromLearner() {
   wire::Envelope envelope;
   while (learner_->Receive(envelope)) {
     const wire::DecodeResult decoded = wire::Decode(envelope.frames(), 0);
     if (!decoded || decoded.message.header.term != term_) continue;
     const auto& [header, body, tensor] = decoded.message;
-    if (const auto* verdict = std::get_if<wire::Verdict>(&body)) {
-      if (verdict->items.empty()) {
-        seal_ = header.version;
+    if (const auto* order = std::get_if<wire::ApplyUpdate>(&body)) {
+      if (order->items.empty()) {
+        final_version_ = header.version;
       } else {
-        Apply(header.version, *verdict);
+        OnApplyUpdate(header.version, *order);
       }
-    } else if (const auto* forget = std::get_if<wire::Forget>(&body)) {
-      const GradientName name{header.slot, header.incarnation, forget->gradient};
-      held_.TakeFirst(name);
-      Report(name);
+    } else if (const auto* discard = std::get_if<wire::DiscardSlice>(&body)) {
+      const GradientName name{header.slot, header.incarnation, discard->gradient};
+      pending_.TakeFirst(name);
+      ReportSlice(name);
     } else if (std::holds_alternative<wire::ReloadKeys>(body) && gate_) {
       for (const std::string& line : gate_->Reload()) LogInfo("{}", line);
-    } else if (std::holds_alternative<wire::Bye>(body)) {
+    } else if (std::holds_alternative<wire::Leave>(body)) {
       over_ = true;
     }
   }
 }
 
-void Shard::Apply(std::uint64_t version, const wire::Verdict& verdict) {
-  auto flight = std::make_unique<Flight>();
-  Update& update = flight->update;
-  for (const wire::Verdict::Item& item : verdict.items) {
+void Shard::OnApplyUpdate(std::uint64_t version, const wire::ApplyUpdate& order) {
+  auto pending = std::make_unique<InFlightUpdate>();
+  Update& update = pending->update;
+  for (const wire::ApplyUpdate::Item& item : order.items) {
     const GradientName name{item.slot, item.incarnation, item.gradient};
-    auto slice = held_.TakeFirst(name);
+    auto slice = pending_.TakeFirst(name);
     CHECK(slice, "no slice of actor {}'s gradient {}", item.slot, item.gradient);
-    Report(name);
-    flight->slices.push_back(*std::move(slice));
+    ReportSlice(name);
+    pending->slices.push_back(*std::move(slice));
     update.gradients.push_back(
-        {.values = flight->slices.back().values, .weight = static_cast<float>(item.weight)});
+        {.values = pending->slices.back().values, .weight = static_cast<float>(item.weight)});
   }
   update.version = version;
-  update.lr = verdict.lr;
-  update.scale = verdict.scale;
-  update.optimizer_step = verdict.optimizer_step;
-  update.meta = {
-      .term = term_, .version = version, .steps = verdict.steps, .entropy = verdict.entropy};
-  if (verdict.checkpoint != 0) update.capture = std::make_shared<Capture>();
+  update.lr = order.lr;
+  update.scale = order.scale;
+  update.optimizer_step = order.optimizer_step;
+  update.meta = {.term = term_, .version = version, .steps = order.steps, .entropy = order.entropy};
+  if (order.checkpoint != 0) update.capture = std::make_shared<StateCopy>();
   CHECK(applier_->Submit(&update), "the applier took no update {}", version);
-  flights_.push_back(std::move(flight));
+  in_flight_.push_back(std::move(pending));
 }
 
-void Shard::Finish() {
+void Shard::ReportApplied() {
   std::optional<std::uint64_t> done;
-  while (!flights_.empty() && flights_.front()->update.version <= applier_->Completed()) {
-    const std::unique_ptr<Flight> flight = std::move(flights_.front());
-    flights_.pop_front();
-    Update& update = flight->update;
+  while (!in_flight_.empty() && in_flight_.front()->update.version <= applier_->Completed()) {
+    const std::unique_ptr<InFlightUpdate> pending = std::move(in_flight_.front());
+    in_flight_.pop_front();
+    Update& update = pending->update;
     done = update.version;
     if (!update.capture) continue;
-    Save({.term = term_,
-          .version = update.version,
-          .steps = update.meta.steps,
-          .optimizer_step = update.optimizer_step,
-          .weights = std::move(update.capture->weights),
-          .state = std::move(update.capture->state)});
+    SavePart({.term = term_,
+              .version = update.version,
+              .steps = update.meta.steps,
+              .optimizer_step = update.optimizer_step,
+              .weights = std::move(update.capture->weights),
+              .optimizer_state = std::move(update.capture->state)});
   }
-  if (done) Say({.version = *done}, wire::ShardApplied{});
+  if (done) Send({.version = *done}, wire::ShardApplied{});
 }
 
-// Everything is applied when the learner seals: it has waited for us.
-void Shard::SealIfSettled() {
-  if (!seal_ || !flights_.empty() || checkpoints_.pending() > 0) return;
-  CHECK(applier_->Completed() == *seal_, "sealed at {}, not {}", applier_->Completed(), *seal_);
-  Capture now = applier_->CaptureNow();
-  seal_.reset();
-  Save({.term = term_,
-        .version = applier_->Completed(),
-        .weights = std::move(now.weights),
-        .state = std::move(now.state)});
+// Shard 0 asks for it when everything is applied.
+void Shard::WriteFinalCheckpointIfApplied() {
+  if (!final_version_ || !in_flight_.empty() || checkpoints_.pending() > 0) return;
+  CHECK(applier_->Completed() == *final_version_, "the final checkpoint is of version {}, not {}",
+        applier_->Completed(), *final_version_);
+  StateCopy now = applier_->CaptureNow();
+  final_version_.reset();
+  SavePart({.term = term_,
+            .version = applier_->Completed(),
+            .weights = std::move(now.weights),
+            .optimizer_state = std::move(now.state)});
 }
 
-// Counters, steps and journal are shard 0's to note.
-void Shard::Save(Standing standing) {
-  const std::uint64_t version = standing.version;
+// Counters, steps and journal are in the part of shard 0.
+void Shard::SavePart(TrainingState state) {
+  const std::uint64_t version = state.version;
   const auto part =
-      std::make_shared<Checkpoint>(CheckpointOf(config_, layout_, std::move(standing), "{}", 0));
+      std::make_shared<Checkpoint>(CheckpointOf(config_, layout_, {.state = std::move(state)}));
   if (checkpoints_.Submit(part)) return;
-  Say({.version = version}, wire::ShardSaved{"the disk is slower than checkpoint.every_steps"});
+  Send({.version = version}, wire::ShardSaved{"the disk is slower than checkpoint.every_steps"});
 }
 
-void Shard::CollectSaved() {
+void Shard::ReportSaved() {
   while (const auto result = checkpoints_.Poll()) {
-    Say({.version = result->version},
-        wire::ShardSaved{result->error.substr(0, wire::kMaxTextBytes)});
+    Send({.version = result->version},
+         wire::ShardSaved{result->error.substr(0, wire::kMaxTextBytes)});
   }
 }
 
-// So that the learner knows that we live.
+// Tells the learner that this shard lives.
 void Shard::Beat() {
-  if (static_cast<double>(clock_.NowMs() - beat_ms_) < config_.wire.heartbeat_ms) return;
-  Say({.version = applier_->Completed()}, wire::ShardApplied{});
+  if (static_cast<double>(clock_.NowMs() - sent_ms_) < config_.wire.heartbeat_ms) return;
+  Send({.version = applier_->Completed()}, wire::ShardApplied{});
 }
 
-void Shard::Say(const wire::Header& header, const wire::Body& body) {
+void Shard::Send(const wire::Header& header, const wire::Body& body) {
   wire::Header full = header;
-  full.sequence = ++said_;
+  full.sequence = ++sent_;
   full.term = term_;
   full.session = session_;
   full.fingerprint = layout_.fingerprint();
-  beat_ms_ = clock_.NowMs();
+  sent_ms_ = clock_.NowMs();
   if (!learner_->Send(wire::Encode(full, body))) {
-    throw std::runtime_error("the learner does not read what its shards say");
+    throw std::runtime_error("the learner does not read what its shards send");
   }
 }
 

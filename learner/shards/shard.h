@@ -1,10 +1,10 @@
-// A further process of a learner that is cut into shards: owns a slice of the weights and of the
-// optimizer's state, and applies what shard 0 decides (learner/shards/shard_links.h is its side).
+// A further process of a learner that is cut into shards. It owns a slice of the weights and of the
+// optimizer's state and applies what shard 0 decides; learner/shards/shard_links.h describes the
+// protocol. It knows no members, judges nothing and orders nothing.
 //
-// receive a slice -> check -> report -> verdict -> apply -> publish -> report. It knows no members, judges
-// nothing and orders nothing.
+//   receive a slice -> check -> report -> wait for the update -> apply -> publish -> report
 //
-// Thread safety: Run() is its network thread; the applier and the writer of checkpoints have their own.
+// Thread safety: Run() is its network thread; the applier and the checkpoint writer have their own.
 #pragma once
 
 #include <cstddef>
@@ -35,59 +35,62 @@ namespace starling::learner {
 
 struct ShardOptions {
   std::filesystem::path run_dir;
-  std::string learner;                // endpoint of shard 0 for the others
-  std::size_t shard = 1;              // which we are
-  std::function<bool()> abandoned{};  // true: end (our parent is gone); may be empty
+  std::string learner;                // endpoint of shard 0 for the other shards
+  std::size_t shard = 1;              // the number of this one
+  std::function<bool()> abandoned{};  // true: end (the parent is gone); may be empty
+  const Clock* clock = nullptr;       // nullptr: the steady clock
 };
 
 class Shard {
  public:
-  // Says hello, is told what to begin with, and opens its sockets. Throws UserError or
-  // std::runtime_error with a sentence.
+  // Says hello, reads the checkpoint that the welcome names, and opens its sockets. Throws UserError
+  // or std::runtime_error with a sentence.
   Shard(const Config& config, net::ParameterLayout layout, ShardOptions options);
 
-  // True: the learner has ended in order; false: it is gone.
+  // Returns true when the learner has ended in order, false if it is gone.
   bool Run();
 
  private:
-  struct Begin {
+  struct Welcomed {
     std::unique_ptr<wire::Context> context;
     std::unique_ptr<wire::ClientSocket> learner;
     wire::ShardWelcome welcome;
     std::uint32_t term = 0, session = 0;
-    Standing standing;  // of our slice
+    TrainingState state;  // of this shard's slice
   };
-  static Begin Greet(const Config& config, const net::ParameterLayout& layout,
-                     const ShardOptions& options);
-  Shard(const Config& config, net::ParameterLayout layout, ShardOptions options, Begin begin);
+  static Welcomed SayHello(const Config& config, const net::ParameterLayout& layout,
+                           const ShardOptions& options);
+  Shard(const Config& config, net::ParameterLayout layout, ShardOptions options, Welcomed welcomed);
 
-  struct Flight {
+  struct InFlightUpdate {
     Update update;
     std::vector<HeldSlice> slices;
   };
 
-  void HearActors();
+  // actors
+  void ReceiveFromActors();
   void Handle(wire::Envelope envelope);
   void OnSlice(wire::Envelope envelope, const wire::Message& message);
-  void Report(const GradientName& name);
   void OnFetch(const std::string& peer, const wire::Header& header);
-  void HearLearner();
-  void Apply(std::uint64_t version, const wire::Verdict& verdict);
-  void Finish();
-  void SealIfSettled();
-  void Save(Standing standing);
-  void CollectSaved();
+  void PollConnections();
+  // shard 0
+  void ReceiveFromLearner();
+  void ReportSlice(const GradientName& name);
+  void OnApplyUpdate(std::uint64_t version, const wire::ApplyUpdate& order);
+  void ReportApplied();
+  void WriteFinalCheckpointIfApplied();
+  void SavePart(TrainingState state);
+  void ReportSaved();
   void Beat();
-  void Say(const wire::Header& header, const wire::Body& body);
-  void WatchConnections();
-  void WatchGate();
+  void Send(const wire::Header& header, const wire::Body& body);
 
   const Config config_;
   const net::ParameterLayout layout_;
   const ShardOptions options_;
   const wire::Slice slice_;
   const std::uint32_t term_, session_;
-  SteadyClock clock_;
+  const SteadyClock steady_clock_;
+  const Clock& clock_;
   std::unique_ptr<wire::Context> context_;
   std::unique_ptr<wire::ClientSocket> learner_;
   std::optional<wire::Gate> gate_;
@@ -97,11 +100,11 @@ class Shard {
   Bell bell_;
   CheckpointWriter checkpoints_;
 
-  HeldSlices held_;
-  std::deque<std::unique_ptr<Flight>> flights_;
-  std::optional<std::uint64_t> seal_;  // told to, once this version is there
-  std::uint64_t said_ = 0;
-  std::int64_t beat_ms_ = 0;  // when we last said anything
+  PendingSlices pending_;
+  std::deque<std::unique_ptr<InFlightUpdate>> in_flight_;
+  std::optional<std::uint64_t> final_version_;  // write the final checkpoint when it is applied
+  std::uint64_t sent_ = 0;                      // messages
+  std::int64_t sent_ms_ = 0;                    // the last message to shard 0
   bool over_ = false;
   RateLimitedLog refusals_;
   std::unique_ptr<Applier> applier_;  // last: its threads end before what they use

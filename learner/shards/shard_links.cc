@@ -12,12 +12,12 @@
 namespace starling::learner {
 namespace {
 
-// Verdicts under way are few (the applier's capacity), reports as many as gradients.
+// Updates in flight are few (the capacity of the applier), reports as many as gradients.
 constexpr int kQueue = 4096;
 
 }  // namespace
 
-Shards::Shards(wire::Context& context, const ShardsOptions& options)
+ShardLinks::ShardLinks(wire::Context& context, const ShardLinksOptions& options)
     : others_(options.others),
       term_(options.term),
       session_(options.session),
@@ -26,15 +26,15 @@ Shards::Shards(wire::Context& context, const ShardsOptions& options)
   for (std::size_t shard = 1; shard <= others_; ++shard) applied_[shard] = options.version;
 }
 
-std::optional<Shards::Heard> Shards::Hear() {
+std::optional<ShardLinks::Event> ShardLinks::Receive() {
   wire::Envelope envelope;
   while (socket_.Receive(envelope)) {
-    if (auto heard = Understand(envelope)) return heard;
+    if (auto event = Interpret(envelope)) return event;
   }
   return std::nullopt;
 }
 
-std::optional<Shards::Heard> Shards::Understand(const wire::Envelope& envelope) {
+std::optional<ShardLinks::Event> ShardLinks::Interpret(const wire::Envelope& envelope) {
   const wire::DecodeResult decoded = wire::Decode(envelope.frames(), 0);
   if (!decoded) {
     LogWarn("a shard's message was refused: {}", wire::RefusalName(decoded.refusal));
@@ -44,113 +44,114 @@ std::optional<Shards::Heard> Shards::Understand(const wire::Envelope& envelope) 
   if (const auto* hello = std::get_if<wire::ShardHello>(&body)) {
     if (hello->shard < 1 || hello->shard > others_) return std::nullopt;
     peers_[hello->shard] = envelope.peer();
-    return Heard{.what = Heard::What::kHello, .shard = hello->shard};
+    return Event{.kind = Event::Kind::kHello, .shard = hello->shard};
   }
   const auto known =
       std::ranges::find(peers_, envelope.peer(), [](const auto& p) { return p.second; });
   if (known == peers_.end() || header.term != term_) return std::nullopt;
-  Heard heard{.what = Heard::What::kReady, .shard = known->first};
-  silent_ms_[heard.shard] = 0;
+  Event event{.kind = Event::Kind::kReady, .shard = known->first};
+  silent_ms_[event.shard] = 0;
   if (const auto* ready = std::get_if<wire::ShardReady>(&body)) {
-    places_[heard.shard] = ready->place;
+    places_[event.shard] = ready->place;
   } else if (const auto* held = std::get_if<wire::SliceHeld>(&body)) {
-    heard.what = Heard::What::kSlice;
-    heard.gradient = {header.slot, header.incarnation, held->gradient};
-    heard.norm = held->norm;
-    heard.key = held->key;
+    event.kind = Event::Kind::kSliceHeld;
+    event.gradient = {header.slot, header.incarnation, held->gradient};
+    event.norm = held->norm;
+    event.key = held->key;
   } else if (std::holds_alternative<wire::ShardApplied>(body)) {
-    heard.what = Heard::What::kApplied;
-    applied_[heard.shard] = header.version;
+    event.kind = Event::Kind::kApplied;
+    applied_[event.shard] = header.version;
   } else if (const auto* saved = std::get_if<wire::ShardSaved>(&body)) {
-    heard.what = Heard::What::kSaved;
-    saved_[header.version][heard.shard] = saved->error;
+    event.kind = Event::Kind::kSaved;
+    saved_[header.version][event.shard] = saved->error;
   } else {
     return std::nullopt;
   }
-  return heard;
+  return event;
 }
 
-std::optional<std::size_t> Shards::Silent(std::int64_t ms, std::int64_t patience_ms) {
+std::optional<std::size_t> ShardLinks::Silent(std::int64_t ms, std::int64_t limit_ms) {
   std::optional<std::size_t> silent;
   for (auto& [shard, silent_ms] : silent_ms_) {
     silent_ms += ms;
-    if (silent_ms >= patience_ms) silent = shard;
+    if (silent_ms >= limit_ms) silent = shard;
   }
   return silent;
 }
 
-std::vector<wire::ShardPlace> Shards::places() const {
+std::vector<wire::ShardPlace> ShardLinks::places() const {
   const auto places = std::views::values(places_);
   return {places.begin(), places.end()};
 }
 
-std::uint64_t Shards::applied() const { return std::ranges::min(std::views::values(applied_)); }
+std::uint64_t ShardLinks::applied() const { return std::ranges::min(std::views::values(applied_)); }
 
-bool Shards::Saved(std::uint64_t version, std::string& error) {
+std::optional<std::string> ShardLinks::TakeSaved(std::uint64_t version) {
   const auto& errors = saved_[version];
-  if (errors.size() < others_) return false;
-  error.clear();
-  for (const auto& [shard, what] : errors) {
-    if (error.empty() && !what.empty()) error = fmt::format("shard {}: {}", shard, what);
+  if (errors.size() < others_) return std::nullopt;
+  std::string first;
+  for (const auto& [shard, error] : errors) {
+    if (first.empty() && !error.empty()) first = fmt::format("shard {}: {}", shard, error);
   }
   saved_.erase(saved_.begin(), saved_.upper_bound(version));  // older ones are overtaken
-  return true;
+  return first;
 }
 
-// ---- telling
+// ---- sending
 
-void Shards::Send(std::size_t shard, const wire::Header& header, const wire::Body& body) {
+void ShardLinks::Send(std::size_t shard, const wire::Header& header, const wire::Body& body) {
   wire::Header full = header;
-  full.sequence = ++said_;
+  full.sequence = ++sent_;
   full.term = term_;
   full.session = session_;
   full.fingerprint = fingerprint_;
   if (!socket_.Send(peers_.at(shard), wire::Encode(full, body))) reachable_ = false;
 }
 
-void Shards::SendAll(const wire::Header& header, const wire::Body& body) {
+void ShardLinks::SendAll(const wire::Header& header, const wire::Body& body) {
   for (const auto& [shard, peer] : peers_) Send(shard, header, body);
 }
 
-void Shards::Welcome(std::size_t shard, const wire::ShardWelcome& welcome) {
+void ShardLinks::Welcome(std::size_t shard, const wire::ShardWelcome& welcome) {
   Send(shard, {.version = applied_.at(shard)}, welcome);
 }
 
-void Shards::Tell(const UpdateRecord& record, const Update& update, bool checkpoint) {
-  wire::Verdict verdict{.lr = update.lr,
-                        .scale = update.scale,
-                        .optimizer_step = update.optimizer_step,
-                        .steps = update.meta.steps,
-                        .entropy = update.meta.entropy,
-                        .checkpoint = checkpoint ? 1u : 0u};
+void ShardLinks::BroadcastUpdate(const UpdateRecord& record, const Update& update,
+                                 bool checkpoint) {
+  wire::ApplyUpdate order{.lr = update.lr,
+                          .scale = update.scale,
+                          .optimizer_step = update.optimizer_step,
+                          .steps = update.meta.steps,
+                          .entropy = update.meta.entropy,
+                          .checkpoint = checkpoint ? 1u : 0u};
   for (std::size_t i = 0; i < record.items.size(); ++i) {
     const auto& item = record.items[i];
-    verdict.items.push_back({.slot = item.slot,
-                             .incarnation = item.incarnation,
-                             .gradient = item.sequence,
-                             .weight = update.gradients[i].weight});
+    order.items.push_back({.slot = item.slot,
+                           .incarnation = item.incarnation,
+                           .gradient = item.sequence,
+                           .weight = update.gradients[i].weight});
   }
-  SendAll({.version = update.version}, verdict);
+  SendAll({.version = update.version}, order);
 }
 
-void Shards::Seal(std::uint64_t version) {
-  SendAll({.version = version}, wire::Verdict{.checkpoint = 1});
+void ShardLinks::WriteFinalCheckpoint(std::uint64_t version) {
+  SendAll({.version = version}, wire::ApplyUpdate{.checkpoint = 1});
 }
 
-void Shards::Forget(const GradientName& gradient) {
+void ShardLinks::Discard(const GradientName& gradient) {
   SendAll({.slot = gradient.slot, .incarnation = gradient.incarnation},
-          wire::Forget{gradient.sequence});
+          wire::DiscardSlice{gradient.sequence});
 }
 
-void Shards::Forget(const GradientName& gradient, std::size_t shard) {
+void ShardLinks::Discard(const GradientName& gradient, std::size_t shard) {
   Send(shard, {.slot = gradient.slot, .incarnation = gradient.incarnation},
-       wire::Forget{gradient.sequence});
+       wire::DiscardSlice{gradient.sequence});
 }
 
-void Shards::ReloadKeys() { SendAll({}, wire::ReloadKeys{}); }
+void ShardLinks::ReloadKeys() { SendAll({}, wire::ReloadKeys{}); }
 
-void Shards::Farewell() {
-  SendAll({}, wire::Bye{wire::ByeReason::kShuttingDown, "the learner has ended"});
+void ShardLinks::Leave() {
+  SendAll({}, wire::Leave{wire::LeaveReason::kShuttingDown, "the learner has ended"});
 }
 
 }  // namespace starling::learner

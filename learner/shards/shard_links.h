@@ -1,12 +1,26 @@
-// Shard 0's connections to the other processes of a learner. Each of them has a slice of the weights,
-// receives every verdict, and reports when it has applied it (learner/shards/shard.h is its side).
+// Shard 0's connections to the other processes of a learner that is cut into shards. Each shard
+// owns a slice of the weights. This is the whole protocol; learner/shards/shard.h is the other
+// side:
 //
-// They are one learner: if one of them ends, all do, and start again from the last checkpoint.
+//   shard -> 0   ShardHello       once, at the start
+//   0 -> shard   ShardWelcome     the checkpoint to start from, the endpoint for actors
+//   shard -> 0   ShardReady       it listens; actors may be welcomed when all are ready
+//   actor -> shard, actor -> 0    the slices of one gradient
+//   shard -> 0   SliceHeld        a slice has arrived, with its norm
+//   0 -> shard   ApplyUpdate      the update that takes the gradient, or
+//                DiscardSlice     its gradient was refused
+//   shard -> 0   ShardApplied     the version is there; also sent when there is nothing to say
+//   0 -> shard   ApplyUpdate      with `checkpoint`: and save this version; without gradients: save
+//                                 the last version
+//   shard -> 0   ShardSaved       its part is written, or why it is not
+//   0 -> shard   ReloadKeys       read the list of keys again
+//   0 -> shard   Leave              the run has ended
 //
-// Every slice that a shard reports it forgets when a verdict names it, or when it is told to forget it; under
-// one name it reports the next one only then.
+// A shard reports one slice per gradient name at a time: the next one after the first was taken by
+// an update or discarded. All processes are one learner: if one of them ends, all end, and start
+// again from the last checkpoint.
 //
-// Thread safety: none; the network thread's.
+// Thread safety: none; it belongs to the network thread.
 #pragma once
 
 #include <cstddef>
@@ -23,64 +37,64 @@
 
 namespace starling::learner {
 
-struct ShardsOptions {
+struct ShardLinksOptions {
   std::size_t others = 1;  // beside shard 0
-  std::string endpoint;    // where they find us
+  std::string endpoint;    // to listen on
   std::uint32_t term = 0, session = 0;
-  std::uint64_t version = 0, fingerprint = 0;  // that they begin with
+  std::uint64_t version = 0, fingerprint = 0;  // of the weights to start from
 };
 
-class Shards {
+class ShardLinks {
  public:
-  Shards(wire::Context& context, const ShardsOptions& options);
+  ShardLinks(wire::Context& context, const ShardLinksOptions& options);
 
   const wire::ServerSocket& socket() const { return socket_; }
 
-  // What the next thing that a shard has said means for us.
-  struct Heard {
-    enum class What : std::uint8_t { kHello, kReady, kSlice, kApplied, kSaved } what;
+  struct Event {
+    enum class Kind : std::uint8_t { kHello, kReady, kSliceHeld, kApplied, kSaved } kind;
     std::size_t shard = 0;
-    GradientName gradient{};  // kSlice
-    double norm = 0;          // kSlice
-    std::string key{};        // kSlice: its sender's
+    GradientName gradient{};  // kSliceHeld
+    double norm = 0;          // kSliceHeld
+    std::string key{};        // kSliceHeld: public key of its sender
   };
-  std::optional<Heard> Hear();
+  // Returns what the next message of a shard means, or nullopt if there is none.
+  std::optional<Event> Receive();
 
   void Welcome(std::size_t shard, const wire::ShardWelcome& welcome);
   bool ready() const { return places_.size() == others_; }
   std::vector<wire::ShardPlace> places() const;
 
-  void Tell(const UpdateRecord& record, const Update& update, bool checkpoint);
-  // False from then on: a shard could not be told; it is gone, or does not read, and of no use any more.
-  bool all_reachable() const { return reachable_; }
-  // Settle, and write your part of a checkpoint of `version`.
-  void Seal(std::uint64_t version);
-  // What became of a slice that was reported, if no verdict names it: by all, or by one of them.
-  void Forget(const GradientName& gradient);
-  void Forget(const GradientName& gradient, std::size_t shard);
+  void BroadcastUpdate(const UpdateRecord& record, const Update& update, bool checkpoint);
+  // Every shard writes its part of a checkpoint of `version`, the last one.
+  void WriteFinalCheckpoint(std::uint64_t version);
+  // The gradient is in no update: all shards, or one of them, discard their slices.
+  void Discard(const GradientName& gradient);
+  void Discard(const GradientName& gradient, std::size_t shard);
   void ReloadKeys();
-  void Farewell();
+  void Leave();
 
-  // For `ms` more nothing has come; the shard of which nothing has come for `patience_ms`, if there is one.
-  // They speak even if there is nothing to say (wire.heartbeat_ms).
-  std::optional<std::size_t> Silent(std::int64_t ms, std::int64_t patience_ms);
+  // False after a shard could not be sent a message: it is gone or does not read.
+  bool all_reachable() const { return reachable_; }
+  // Adds `ms` to the silence of every shard. Returns one that was silent for `limit_ms`. Shards
+  // send something every wire.heartbeat_ms.
+  std::optional<std::size_t> Silent(std::int64_t ms, std::int64_t limit_ms);
 
-  // The newest version that all of them have applied.
+  // The newest version that all shards have applied.
   std::uint64_t applied() const;
-  // True once all have said what became of their part of a checkpoint of `version`; `error` is what the
-  // first of those that failed said.
-  bool Saved(std::uint64_t version, std::string& error);
+  // Returns nullopt until all shards have reported their part of a checkpoint of `version`, then ""
+  // or the error of the first that failed.
+  std::optional<std::string> TakeSaved(std::uint64_t version);
 
  private:
   void Send(std::size_t shard, const wire::Header& header, const wire::Body& body);
   void SendAll(const wire::Header& header, const wire::Body& body);
-  std::optional<Heard> Understand(const wire::Envelope& envelope);
+  std::optional<Event> Interpret(const wire::Envelope& envelope);
 
   const std::size_t others_;
   const std::uint32_t term_, session_;
   const std::uint64_t fingerprint_;
   wire::ServerSocket socket_;
-  std::uint64_t said_ = 0;
+  std::uint64_t sent_ = 0;
   bool reachable_ = true;
   std::map<std::size_t, std::string> peers_;  // by shard
   std::map<std::size_t, wire::ShardPlace> places_;

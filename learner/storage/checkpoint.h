@@ -1,8 +1,8 @@
 // Checkpoints: complete or absent, found damaged if they are, and sortable by name
 // ("t0001-v000000012345.safetensors"). One tensor per named parameter ("conv1.weight"), the
 // optimizer's likewise ("optimizer.square_avg.conv1.weight"), the rest in the metadata. Nothing of
-// the wall clock. Of a learner of several processes it is a directory of parts (checkpoint_parts.h), which
-// everything here takes for a file.
+// the wall clock. Of a learner of several processes it is a directory of parts
+// (checkpoint_parts.h), which everything here takes for a file.
 //
 // Thread safety: the functions share nothing but the directory; one thread writes to a directory,
 // its best checkpoint apart.
@@ -68,8 +68,8 @@ struct LastGoodResult {
 LastGoodResult LastGood(const std::filesystem::path& dir);
 
 // Removes all but the newest `keep` (>= 1) checkpoints, and never the newest that can be read back.
-// Removes temporary files that a killed writer left, but for those of the best, whose writer may be at
-// work. Returns what was removed.
+// Removes temporary files that a killed writer left, but for those of the best, whose writer may be
+// at work. Returns what was removed.
 std::vector<std::filesystem::path> Prune(const std::filesystem::path& dir, std::size_t keep);
 
 // The term of a learner that starts now: larger than every one handed out before in this directory
@@ -83,9 +83,9 @@ struct ShardOf {
   std::size_t shard = 0, shards = 1;
 };
 
-// Writes and prunes in a thread of its own, so that the network thread never waits for the disk. Of a
-// checkpoint that is only a shard's slice it writes that part; shard 0, which writes when all others have,
-// completes it and prunes.
+// Writes and prunes in a thread of its own, so that the network thread never waits for the disk. Of
+// a checkpoint that is only a shard's slice it writes that part; shard 0, which writes when all
+// others have, completes it and prunes.
 class CheckpointWriter {
  public:
   struct Result {
@@ -104,6 +104,8 @@ class CheckpointWriter {
 
   // False if one is being written and another waits, or after Finish: not taken. Never waits.
   bool Submit(std::shared_ptr<const Checkpoint> checkpoint);
+  // Waits until there is room. False only after Finish.
+  bool SubmitAndWait(std::shared_ptr<const Checkpoint> checkpoint);
   // The next result, in the order of submission, or nothing yet.
   std::optional<Result> Poll();
   // Checkpoints taken whose result is not there yet.
@@ -112,6 +114,7 @@ class CheckpointWriter {
   void Finish();
 
  private:
+  void CountPending(int change);
   void Run();
   std::filesystem::path Write(const Checkpoint& checkpoint) const;
 

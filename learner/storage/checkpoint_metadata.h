@@ -29,8 +29,8 @@ class Metadata {
 // Everything but layout, weights and state.
 std::map<std::string, std::string> MetadataOf(const Checkpoint& checkpoint,
                                               std::string_view format);
-// Backwards; the layout's fingerprint is among it and is not looked at. Throws std::runtime_error, also for
-// another format than `format`.
+// Backwards; the layout's fingerprint is among it and is not looked at. Throws std::runtime_error,
+// also for another format than `format`.
 Checkpoint FromMetadata(const Metadata& metadata, const std::string& path, std::string_view format);
 
 }  // namespace starling::learner

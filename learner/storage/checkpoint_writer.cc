@@ -18,14 +18,23 @@ CheckpointWriter::CheckpointWriter(std::filesystem::path dir, std::size_t keep,
 CheckpointWriter::~CheckpointWriter() { Finish(); }
 
 bool CheckpointWriter::Submit(std::shared_ptr<const Checkpoint> checkpoint) {
-  {
-    std::lock_guard lock(mutex_);
-    ++pending_;  // before the writer can have counted it down
-  }
-  if (queue_.TryPush(std::move(checkpoint))) return true;
+  CountPending(1);
+  const bool taken = queue_.TryPush(std::move(checkpoint));
+  if (!taken) CountPending(-1);
+  return taken;
+}
+
+bool CheckpointWriter::SubmitAndWait(std::shared_ptr<const Checkpoint> checkpoint) {
+  CountPending(1);
+  const bool taken = queue_.Push(std::move(checkpoint));
+  if (!taken) CountPending(-1);
+  return taken;
+}
+
+// Counted up before the item is in the queue, so that the writer's thread never counts below zero.
+void CheckpointWriter::CountPending(int change) {
   std::lock_guard lock(mutex_);
-  --pending_;
-  return false;
+  pending_ += static_cast<std::size_t>(change);
 }
 
 std::optional<CheckpointWriter::Result> CheckpointWriter::Poll() {

@@ -31,7 +31,7 @@ void CheckSameRun(const Config& config, const NetBlueprint& net, const Checkpoin
     throw UserError(
         fmt::format("{} holds the state of another optimizer ({}) than this optimizer.kind = "
                     "\"{}\" keeps ({}); resume with the [optimizer] it was trained with",
-                    path, Names(from.slot_names), config.optimizer.kind, Names(slots)));
+                    path, Names(from.slot_names), NameOf(config.optimizer.kind), Names(slots)));
   }
   const std::uint64_t seed = ParseConfig(from.config, path).run.seed;
   if (seed != config.run.seed) {
@@ -52,30 +52,31 @@ Start FromCheckpoint(const Config& config, Checkpoint from, const std::filesyste
   }
   start.cut_journal_at = from.journal_offset;
   start.checkpoint = "checkpoints/" + path.filename().string();
-  start.standing = {.term = from.term,
-                    .version = from.version,
-                    .steps = from.steps,
-                    .optimizer_step = from.optimizer_step,
-                    .weights = std::move(from.weights),
-                    .state = std::move(from.state)};
+  start.state = {.term = from.term,
+                 .version = from.version,
+                 .steps = from.steps,
+                 .optimizer_step = from.optimizer_step,
+                 .weights = std::move(from.weights),
+                 .optimizer_state = std::move(from.state)};
   return start;
 }
 
 }  // namespace
 
-Checkpoint CheckpointOf(const Config& config, const net::ParameterLayout& layout, Standing standing,
-                        std::string counters, std::uint64_t journal_offset) {
-  Checkpoint checkpoint{.term = standing.term,
-                        .version = standing.version,
-                        .steps = standing.steps,
-                        .optimizer_step = standing.optimizer_step,
-                        .journal_offset = journal_offset,
+Checkpoint CheckpointOf(const Config& config, const net::ParameterLayout& layout,
+                        CheckpointContent content) {
+  TrainingState& state = content.state;
+  Checkpoint checkpoint{.term = state.term,
+                        .version = state.version,
+                        .steps = state.steps,
+                        .optimizer_step = state.optimizer_step,
+                        .journal_offset = content.journal_offset,
                         .layout = layout,
-                        .weights = std::move(standing.weights),
+                        .weights = std::move(state.weights),
                         .slot_names = MakeOptimizerSpec(config.optimizer).slots,
-                        .state = std::move(standing.state),
+                        .state = std::move(state.optimizer_state),
                         .config = ToToml(config),
-                        .counters = std::move(counters)};
+                        .counters = std::move(content.counters)};
   checkpoint.state.resize(checkpoint.slot_names.size(), std::vector<float>(layout.size()));
   return checkpoint;
 }
@@ -100,16 +101,16 @@ Start FindStart(const Config& config, const NetBlueprint& net, const std::filesy
   const auto dir = run_dir / "checkpoints";
   if (!resume) {
     Start start;
-    start.standing.weights = net.initial;
-    start.standing.term = OpenTerm(dir);
+    start.state.weights = net.initial;
+    start.state.term = OpenTerm(dir);
     return start;
   }
   LastGoodResult last = LastGood(dir);
   for (const std::string& why : last.rejected) LogWarn("{}", why);
   Start start = FromCheckpoint(config, *std::move(last.checkpoint), last.path);
   LogInfo("resuming from {} (version {}, {} steps); what came after it is lost", last.path.string(),
-          start.standing.version, start.standing.steps);
-  start.standing.term = OpenTerm(dir, start.standing.term + 1);
+          start.state.version, start.state.steps);
+  start.state.term = OpenTerm(dir, start.state.term + 1);
   return start;
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/config/config.h"
-#include "learner/apply/standing.h"
+#include "learner/apply/training_state.h"
 #include "learner/counters.h"
 #include "learner/storage/checkpoint.h"
 #include "net/parameters.h"
@@ -22,19 +22,19 @@ struct NetBlueprint {
 };
 
 struct Start {
-  Standing standing;
+  TrainingState state;
   Counters counters;
   std::optional<std::uint64_t> cut_journal_at;
   std::string checkpoint;  // the one resumed from, relative to the run directory; "" = none
 };
 
-// What a checkpoint of `standing` holds, complete with an optimizer that has not begun (zeros). `counters`:
-// Counters::Save when it was decided, `journal_offset` the journal's bytes then.
-Checkpoint CheckpointOf(const Config& config, const net::ParameterLayout& layout, Standing standing,
-                        std::string counters, std::uint64_t journal_offset);
+// Returns `content` as a checkpoint, with the optimizer's state filled up with zeros if it has not
+// begun.
+Checkpoint CheckpointOf(const Config& config, const net::ParameterLayout& layout,
+                        CheckpointContent content);
 
-// Throws UserError if a learner cannot start like this: to resume there must be a good checkpoint, of
-// this net, optimizer and seed; to begin there must be none. Changes nothing.
+// Throws UserError if a learner cannot start like this: to resume there must be a good checkpoint,
+// of this net, optimizer and seed; to begin there must be none. Changes nothing.
 void CheckStart(const Config& config, const NetBlueprint& net, const std::filesystem::path& run_dir,
                 bool resume);
 

@@ -14,7 +14,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Type = PrometheusText::Type;
 
-// A number of the status line that is a metric as it is; one that is null has no sample.
+// A number of the status line; null gives a family without samples.
 struct Metric {
   Type type;
   const char *name, *path, *help;
@@ -61,7 +61,7 @@ constexpr Metric kNumbers[] = {
     {Type::kGauge, "starling_actors_alive", "/actors_alive", "Actors that are members now."},
 };
 
-// Numbers by a name: a family with a sample for each.
+// An object of numbers: a family with one sample for each of its keys.
 struct LabelledMetric {
   Type type;
   const char *name, *path, *label, *help;
@@ -125,7 +125,7 @@ void AddCheckpoint(const Json& status, PrometheusText& text) {
 }
 
 void AddStaleness(const Json& status, PrometheusText& text) {
-  // Below Histogram::kLimit: its last bin is "so much and more".
+  // All below Histogram::kLimit: its last bin holds every larger staleness, too.
   static const std::vector<std::uint64_t> kBounds = {0,   1,   2,   3,   4,    6,    8,    12,
                                                      16,  24,  32,  48,  64,   96,   128,  192,
                                                      256, 384, 512, 768, 1024, 1536, 2048, 3072};
@@ -146,10 +146,12 @@ void AddActors(const learner::Bulletin& bulletin, PrometheusText& text) {
       if (actor.alive) text.Sample(value(actor), {{"slot", std::to_string(actor.slot)}});
     }
   };
+  // 1. Every slot.
   text.Family(Type::kGauge, "starling_actor_alive", "1 if the slot has a member, else 0.");
   for (const learner::ActorRow& actor : bulletin.actors) {
     text.Sample(actor.alive, {{"slot", std::to_string(actor.slot)}});
   }
+  // 2. The members alone.
   text.Family(Type::kGauge, "starling_actor_info", "Who is in the slot; always 1.");
   for (const learner::ActorRow& actor : bulletin.actors) {
     if (!actor.alive) continue;

@@ -63,7 +63,7 @@ TEST_F(BuffersTest, AGradientWhoseActorHasLeftIsAppliedAllTheSame) {
   const auto b = NewActor();
   const std::string path = a->welcome.buffers;
   Push(*a, a->NextGrant(), 3.0f);
-  a->Send(wire::Bye{});
+  a->Send(wire::Leave{});
   a->Send(wire::Heartbeat{});
   ASSERT_TRUE(a->Wait(wire::Kind::kHeartbeat));  // so the goodbye was heard
   b->Push(b->NextGrant(), 1.0f);

@@ -1,4 +1,4 @@
-// What a learner shows to those who watch it.
+// The bulletins that a learner shows.
 #include "learner/bulletin.h"
 
 #include <gmock/gmock.h>
@@ -21,7 +21,8 @@ std::vector<std::uint32_t> Slots(const std::vector<ActorRow>& rows) {
 
 TEST(ActorRows, TellOfEveryMemberAndOfThoseThatAreMissing) {
   Roster roster(1);
-  Member& one = roster.Join(1, "peer", 400);
+  Member& one = roster.Join(1, "peer");
+  one.heard_ms = 400;
   one.host = "far";
   one.pid = 7;
   one.key_name = "ada";
@@ -30,9 +31,9 @@ TEST(ActorRows, TellOfEveryMemberAndOfThoseThatAreMissing) {
   one.accepted = 5;
   one.steps = 800;
   one.wait_us = 2'500'000;
-  roster.Join(2, "other", 0);
+  roster.Join(2, "other");
   roster.Leave(2, "said goodbye");
-  roster.Join(9, "third", 1000);
+  roster.Join(9, "third").heard_ms = 1000;
   const std::vector<ActorRow> rows = ActorRows(roster, 4, 1000);
   EXPECT_THAT(rows, ElementsAre(ActorRow{.slot = 0},
                                 ActorRow{.slot = 1,
@@ -52,7 +53,7 @@ TEST(ActorRows, TellOfEveryMemberAndOfThoseThatAreMissing) {
 
 TEST(ActorRows, AreBounded) {
   Roster roster(1);
-  for (std::uint32_t slot = 1; slot <= kMostRows; ++slot) roster.Join(slot, "peer", 0);
+  for (std::uint32_t slot = 1; slot <= kMostRows; ++slot) roster.Join(slot, "peer");
   const std::vector<ActorRow> rows = ActorRows(roster, 5, 0);
   ASSERT_EQ(rows.size(), kMostRows);
   EXPECT_FALSE(rows.front().alive);
@@ -63,7 +64,7 @@ TEST(ActorRows, AreBounded) {
 TEST(ActorRows, TheLastSlotThereCanBe) {
   Roster roster(1);
   const auto last = std::numeric_limits<std::uint32_t>::max();
-  roster.Join(last, "peer", 0);
+  roster.Join(last, "peer");
   EXPECT_THAT(Slots(ActorRows(roster, 2, 0)), ElementsAre(0, 1, last));
 }
 
@@ -93,7 +94,7 @@ TEST_F(BulletinTest, TellsOfTrainingAndOfEverySlot) {
   a->NextGrant();
   b->Push(old, 0.25f);
   b->NextGrant();
-  b->Send(wire::Bye{wire::ByeReason::kLeaving, "enough"});
+  b->Send(wire::Leave{wire::LeaveReason::kLeaving, "enough"});
   const auto bulletin = Await(*a, [](const Bulletin& seen) {  // one was alone at the beginning, too
     return seen.status["actors_alive"] == 1 && seen.status["version"] == 3 &&
            seen.status["checkpoint"] != "";

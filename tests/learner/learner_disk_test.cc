@@ -1,4 +1,4 @@
-// What a learner leaves on the disk, and how it goes on from that.
+// The files of a learner, and its restart from them.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/stat.h>
@@ -51,13 +51,13 @@ TEST_F(LearnerDiskTest, ACheckpointThatFailsIsSaidAndTheNextIsTriedAgain) {
   while (newest() != CheckpointName(1, 0)) std::this_thread::yield();
   const auto actor = NewActor();
   const auto later = [&] { return newest() > CheckpointName(1, 1); };
-  // Those that come while one is being written are left out: until one comes in time.
+  // A checkpoint that is due while another is written is left out, so wait for a later one.
   for (int i = 0; i < 100'000 && !later(); ++i) actor->Push(actor->NextGrant(), 0.0f);
   EXPECT_TRUE(later());
   Stop();
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_EQ(Count(said, "no checkpoint of version 1: "), 1u) << said;
-  EXPECT_EQ(learner_->checkpoint_trouble(), "");
+  EXPECT_EQ(learner_->checkpoint_error(), "");
 }
 
 TEST_F(LearnerDiskTest, ADiskThatIsTooSlowIsSaidWithALimit) {

@@ -108,7 +108,7 @@ TEST_F(LearnerKeys, NoFrameOfAnyoneElseReachesIt) {
   EXPECT_EQ(counters().received, 1u);
 }
 
-// Being on the list is not being everybody on it.
+// An allowed key does not speak for other allowed keys.
 TEST_F(LearnerKeys, NobodySpeaksForAnother) {
   wire::WriteKeyFiles(allowed(), "eve", eve_);
   StartWithKeys();
@@ -135,10 +135,10 @@ TEST_F(LearnerKeys, WhoseKeyIsRevokedIsSentAwayAndHeardNoMore) {
   std::filesystem::remove(allowed() / "ada.public");
   wire::WriteKeyFiles(allowed(), "eve", eve_);
   eventfd_write(reload_fd_, 1);
-  const auto bye = ada->Wait(wire::Kind::kBye);
+  const auto bye = ada->Wait(wire::Kind::kLeave);
   ASSERT_TRUE(bye);
-  EXPECT_EQ(std::get<wire::Bye>(bye->body).reason, wire::ByeReason::kRefused);
-  EXPECT_THAT(std::get<wire::Bye>(bye->body).text, HasSubstr("no longer on the learner's list"));
+  EXPECT_EQ(std::get<wire::Leave>(bye->body).reason, wire::LeaveReason::kRefused);
+  EXPECT_THAT(std::get<wire::Leave>(bye->body).text, HasSubstr("no longer on the learner's list"));
   ada->Push(grant, 1.0f);
   const auto eve = Peer(eve_);
   eve->Join();

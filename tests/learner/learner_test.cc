@@ -1,4 +1,4 @@
-// The learner's dealings with its actors: what it applies, what it answers, whom it waits for.
+// The learner and its actors: applied updates, answers, waits.
 #include "learner/learner.h"
 
 #include <gmock/gmock.h>
@@ -35,86 +35,13 @@ TEST_F(LearnerTest, OneGradientIsAppliedAnsweredAndCheckpointed) {
   EXPECT_FALSE(over_);
 }
 
-TEST_F(LearnerTest, BoundZeroAppliesTheWeightedMeanOfEveryActor) {
-  Start("staleness.bound=0");
-  const auto a = NewActor(), b = NewActor();
-  a->Push(a->NextGrant(), 1.0f, 2);  // 1 env x 2 steps
-  b->Push(b->NextGrant(), 2.0f, 6);  // 3 envs x 2 steps, more than actors.envs_per_actor
-  EXPECT_EQ(a->NextGrant().version, 1u);
-  EXPECT_EQ(b->NextGrant().version, 1u);
-  EXPECT_EQ(a->outcomes.back(), wire::Outcome::kMerged);
-  Stop();
-  // 1/4 * 1 + 3/4 * 2 = 1.75
-  EXPECT_THAT(LastCheckpoint().weights, Each(FloatNear(-1.75f, 1e-6f)));
-  EXPECT_EQ(counters().merged, 2u);
-  EXPECT_EQ(counters().updates, 1u);
-  EXPECT_EQ(LastCheckpoint().steps, 8u);
-}
-
-TEST_F(LearnerTest, InverseDampingDividesTheStepByTheStaleness) {
-  Start("staleness.damping=inverse");
-  const auto a = NewActor(), b = NewActor();
-  const wire::Grant old = b->NextGrant();
-  for (int i = 0; i < 4; ++i) a->Push(a->NextGrant(), 0.0f);
-  a->NextGrant();
-  b->Push(old, 1.0f);  // four versions behind: a quarter of the step
-  EXPECT_EQ(b->NextAnswer().staleness, 4u);
-  Stop();
-  EXPECT_THAT(LastCheckpoint().weights, Each(FloatNear(-0.25f, 1e-6f)));
-}
-
-TEST_F(LearnerTest, LinearScalingMultipliesTheStepByTheSamples) {
-  Start("staleness.bound=0\noptimizer.scale_lr=linear");
-  const auto a = NewActor(), b = NewActor();
-  a->Push(a->NextGrant(), 1.0f, 4);
-  b->Push(b->NextGrant(), 1.0f, 4);
-  a->NextGrant();
-  Stop();
-  // 8 samples against envs_per_actor * unroll = 4: twice the learning rate.
-  EXPECT_THAT(LastCheckpoint().weights, Each(FloatNear(-2.0f, 1e-6f)));
-}
-
-TEST_F(LearnerTest, LinearScalingCountsTheSamplesThatThereAre) {
-  Start("staleness.bound=0\noptimizer.scale_lr=linear");
-  const auto a = NewActor(), b = NewActor();
-  a->Push(a->NextGrant(), 1.0f, 2);
-  b->Push(b->NextGrant(), 2.0f, 6);
-  a->NextGrant();
-  Stop();
-  // The mean 1/4 * 1 + 3/4 * 2 = 1.75, and (2 + 6) / 4 of the learning rate.
-  EXPECT_THAT(LastCheckpoint().weights, Each(FloatNear(-3.5f, 1e-6f)));
-}
-
-TEST_F(LearnerTest, TheFirstUpdatesAreWarmedUpByTheirOwnSamples) {
-  Start("updates.start_with=1\noptimizer.warmup_steps=8");
-  const auto actor = NewActor();
-  for (int i = 0; i < 3; ++i) actor->Push(actor->NextGrant(), 1.0f);  // 4 samples each
-  actor->NextGrant();
-  Stop();
-  EXPECT_THAT(LastCheckpoint().weights, Each(FloatNear(-2.5f, 1e-6f)));  // 4/8 + 8/8 + 1
-}
-
-TEST_F(LearnerTest, DropRefusesTheStaleGradientAndGrantsAnew) {
-  Start("staleness.bound=0\nstaleness.on_exceed=drop");
-  const auto a = NewActor(), b = NewActor();
-  const wire::Grant late = b->NextGrant();
-  a->Push(a->NextGrant(), 1.0f);
-  a->NextGrant();
-  b->Push(late, 1.0f);
-  EXPECT_EQ(b->NextGrant().version, 1u);
-  EXPECT_EQ(b->outcomes, std::vector{wire::Outcome::kStale});
-  Stop();
-  EXPECT_THAT(LastCheckpoint().weights, Each(FloatNear(-1.0f, 1e-6f)));
-  EXPECT_EQ(Dropped("stale"), 1u);
-}
-
 TEST_F(LearnerTest, TheRunEndsAtTheFirstUpdateWithEnoughSteps) {
   Start("run.steps=10\nupdates.start_with=1");
   const auto actor = NewActor();
   for (int i = 0; i < 3; ++i) actor->Push(actor->NextGrant(), 1.0f);  // 4 samples each
-  const auto bye = actor->Wait(wire::Kind::kBye);
+  const auto bye = actor->Wait(wire::Kind::kLeave);
   ASSERT_TRUE(bye);
-  EXPECT_EQ(std::get<wire::Bye>(bye->body).reason, wire::ByeReason::kRunOver);
+  EXPECT_EQ(std::get<wire::Leave>(bye->body).reason, wire::LeaveReason::kRunOver);
   Wait();
   EXPECT_TRUE(over_);
   EXPECT_EQ(LastCheckpoint().steps, 12u);
@@ -153,63 +80,15 @@ TEST_F(LearnerTest, SaysThatTheRunIsOverBeforeItsLastCheckpoint) {
   EXPECT_EQ(final_status_["checkpoint"], "checkpoints/" + CheckpointName(1, 1));
 }
 
-TEST_F(LearnerTest, AnActorThatHangsButBeatsLosesItsGrantAtTheDeadline) {
-  Start("staleness.bound=0\nstaleness.deadline_s=0.3\nwire.timeout_s=60");
-  const auto good = NewActor(), hung = NewActor();
-  const wire::Grant unspent = hung->NextGrant();
-  wire::Grant grant = good->NextGrant();
-  // Goes on without the other; more than once where this machine is late.
-  for (int i = 0; i < 50 && grant.version == 0; ++i) {
-    good->Push(grant, 1.0f);
-    hung->Beat();
-    grant = good->NextGrant();
-  }
-  EXPECT_EQ(grant.version, 1u);
-  hung->Push(unspent, 1.0f);  // wakes up too late
-  EXPECT_EQ(hung->NextAnswer().outcome, wire::Outcome::kNoGrant);
-  Stop();
-  EXPECT_GE(counters().deadlines, 1u);
-  const auto late = std::ranges::count(good->outcomes, wire::Outcome::kNoGrant);
-  EXPECT_EQ(Dropped("no_grant"), 1u + static_cast<std::uint64_t>(late));
-}
-
-TEST_F(LearnerTest, ALateActorIsGrantedAgain) {
-  Start("staleness.bound=0\nstaleness.deadline_s=0.3\nwire.timeout_s=60");
-  const auto good = NewActor(), hung = NewActor();
-  const wire::Grant unspent = hung->NextGrant();
-  good->Push(good->NextGrant(), 1.0f);
-  const wire::Grant second = good->NextGrant();
-  hung->Push(unspent, 1.0f);
-  wire::Grant again = hung->NextGrant();
-  EXPECT_EQ(hung->outcomes, std::vector{wire::Outcome::kNoGrant});
-  good->Push(second, 1.0f);
-  // More than once where this machine is late.
-  for (int i = 0; i < 50 && again.version < 2; ++i) {
-    hung->Push(again, 1.0f);
-    again = hung->NextGrant();
-  }
-  EXPECT_GE(again.version, 2u);
-}
-
-TEST_F(LearnerTest, ASilentActorIsGivenUpAndTheOthersGoOn) {
-  Start("staleness.bound=0\nstaleness.deadline_s=600\nwire.timeout_s=2\nwire.heartbeat_ms=100");
-  const auto good = NewActor(), dead = NewActor();
-  dead->NextGrant();
-  good->Push(good->NextGrant(), 1.0f);
-  EXPECT_EQ(good->NextGrant().version, 1u);
-  Stop();
-  EXPECT_EQ(final_status_["actors_alive"], 1);
-}
-
 TEST_F(LearnerTest, ANewActorInATakenSlotReplacesTheOldOne) {
   Start("staleness.bound=0");
   const auto a = NewActor(0), old = NewActor(1);
   const wire::Grant unspent = old->NextGrant();
   const auto fresh = NewActor(1);
   EXPECT_GT(fresh->header.incarnation, old->header.incarnation);
-  const auto bye = old->Wait(wire::Kind::kBye);
+  const auto bye = old->Wait(wire::Kind::kLeave);
   ASSERT_TRUE(bye);
-  EXPECT_EQ(std::get<wire::Bye>(bye->body).reason, wire::ByeReason::kRefused);
+  EXPECT_EQ(std::get<wire::Leave>(bye->body).reason, wire::LeaveReason::kRefused);
   old->Push(unspent, 7.0f);
   EXPECT_EQ(old->NextAnswer().outcome, wire::Outcome::kOldIncarnation);
   a->Push(a->NextGrant(), 1.0f);
@@ -235,26 +114,20 @@ TEST_F(LearnerTest, AnActorOfARunThatHadTheEndpointBeforeTakesNobodysPlace) {
   EXPECT_EQ(a->NextGrant().version, 1u);
 }
 
-TEST_F(LearnerTest, StartsWithThoseWhoCameInTime) {
-  Start("actors.count=5\nupdates.start_timeout_s=0.2");
-  const auto only = NewActor();
-  only->Push(only->NextGrant(), 1.0f);
-  EXPECT_EQ(only->NextGrant().version, 1u);
-}
-
-// Who came by himself takes another; who was told to be there is replaced by whoever is told so now.
+// An actor without a slot of its own takes a free one; an actor that asks for a slot replaces the
+// one in it.
 TEST_F(LearnerTest, AnActorWhoseSlotIsTakenComesBackUnlessItHadAskedForIt) {
   Start();
   const auto any = NewActor(), asked = NewActor(1);
   ASSERT_EQ(any->header.slot, 0u);
   const auto reason = [&](FakeActor& actor) {
-    const auto bye = actor.Wait(wire::Kind::kBye);
+    const auto bye = actor.Wait(wire::Kind::kLeave);
     EXPECT_TRUE(bye);
-    return bye ? std::get<wire::Bye>(bye->body).reason : wire::ByeReason::kRunOver;
+    return bye ? std::get<wire::Leave>(bye->body).reason : wire::LeaveReason::kRunOver;
   };
   const auto taker = NewActor(0), other_taker = NewActor(1);
-  EXPECT_EQ(reason(*any), wire::ByeReason::kLeaving);
-  EXPECT_EQ(reason(*asked), wire::ByeReason::kRefused);
+  EXPECT_EQ(reason(*any), wire::LeaveReason::kLeaving);
+  EXPECT_EQ(reason(*asked), wire::LeaveReason::kRefused);
 }
 
 TEST_F(LearnerTest, WeightsCanBeFetched) {
@@ -273,10 +146,10 @@ TEST_F(LearnerTest, WeightsCanBeFetched) {
   actor->Push(grant, 0.5f);
   actor->NextGrant();
   fetch(1, -0.5f);
-  fetch(1, -0.5f);  // what was sent once is sent again
+  fetch(1, -0.5f);  // the same weights are sent again
 }
 
-// Nobody has to ask: who has one grant at a time can do nothing before they are there.
+// No request is needed: with one grant at a time an actor can do nothing before they arrive.
 TEST_F(LearnerTest, OverTcpWeightsComeBehindTheOnlyGrant) {
   Start("updates.start_with=1\nwire.endpoint=tcp://127.0.0.1:0");
   const auto actor = NewActor();

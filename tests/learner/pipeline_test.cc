@@ -23,8 +23,8 @@ class HogwildPipeline {
                             "[learner]\napply = \"hogwild\"\nthreads = 4\n"
                             "[updates]\ngradients = 1\nin_flight = 1\n",
                             "x.toml", {"staleness.bound=" + bound})),
-        pipeline_(config_, Standing{.weights = gradient_, .state = {}}, snapshot_, journal_,
-                  counters_, [this] { progress_.release(); }) {
+        pipeline_(config_, TrainingState{.weights = gradient_, .optimizer_state = {}}, snapshot_,
+                  journal_, counters_, [this] { progress_.release(); }) {
     for (std::uint32_t slot : {0u, 1u}) pipeline_.judge().Join(slot);
     pipeline_.judge().Open();
   }
@@ -34,10 +34,10 @@ class HogwildPipeline {
     for (const Grant& grant : pipeline_.judge().TakeGrants()) grants_.push_back(grant);
     const auto grant = std::ranges::find(grants_, slot, &Grant::slot);
     ASSERT_NE(grant, grants_.end());
-    EXPECT_EQ(
-        pipeline_.Hold(grant->number,
-                       {.values = gradient_, .slot = slot, .base = grant->version, .samples = 10}),
-        Arrival::kHeld);
+    EXPECT_EQ(pipeline_.Hold({.header = {.slot = slot, .version = grant->version},
+                              .body = {.grant = grant->number, .samples = 10},
+                              .values = gradient_}),
+              Arrival::kHeld);
     grants_.erase(grant);
   }
   bool Advance() { return pipeline_.AdvanceOne(); }
@@ -60,8 +60,8 @@ class HogwildPipeline {
   Pipeline pipeline_;
 };
 
-// Bound 1. Versions 1 and 2 are made of gradients on 0. Version 3 is ready and within the bound, but if it
-// landed before one of them, that one would land after two others.
+// Bound 1. Versions 1 and 2 are made of gradients on 0. Version 3 is ready and within the bound,
+// but if it landed before one of them, that one would land after two others.
 TEST(PipelineTest, WhatWouldMakeAnUpdateUnderWayTooOldWaitsForIt) {
   HogwildPipeline pipeline("1");
   pipeline.Push(0);

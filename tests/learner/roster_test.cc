@@ -18,7 +18,7 @@ std::vector<std::uint32_t> Slots(const std::vector<const Member*>& members) {
 TEST(RosterTest, EverybodyHasATurn) {
   Roster roster(1);
   EXPECT_THAT(Slots(roster.InTurn(2)), IsEmpty());
-  for (const std::uint32_t slot : {0u, 1u, 2u, 5u, 9u}) roster.Join(slot, "peer", 0);
+  for (const std::uint32_t slot : {0u, 1u, 2u, 5u, 9u}) roster.Join(slot, "peer");
   EXPECT_THAT(Slots(roster.InTurn(2)), ElementsAre(0, 1));
   EXPECT_THAT(Slots(roster.InTurn(2)), ElementsAre(2, 5));
   EXPECT_THAT(Slots(roster.InTurn(2)), ElementsAre(9, 0));
@@ -27,7 +27,7 @@ TEST(RosterTest, EverybodyHasATurn) {
 
 TEST(RosterTest, ATurnPassesOverThoseWhoLeft) {
   Roster roster(1);
-  for (const std::uint32_t slot : {0u, 1u, 2u, 3u}) roster.Join(slot, "peer", 0);
+  for (const std::uint32_t slot : {0u, 1u, 2u, 3u}) roster.Join(slot, "peer");
   EXPECT_THAT(Slots(roster.InTurn(2)), ElementsAre(0, 1));
   roster.Leave(2);
   EXPECT_THAT(Slots(roster.InTurn(2)), ElementsAre(3, 0));
@@ -35,14 +35,14 @@ TEST(RosterTest, ATurnPassesOverThoseWhoLeft) {
 
 TEST(RosterTest, RemembersWhyASlotIsEmpty) {
   Roster roster(1);
-  roster.Join(2, "peer", 0);
+  roster.Join(2, "peer");
   EXPECT_THAT(roster.left(), IsEmpty());
   roster.Leave(2, "said goodbye");
   EXPECT_THAT(roster.left(), ElementsAre(Pair(2, "said goodbye")));
-  roster.Join(2, "peer", 0);
+  roster.Join(2, "peer");
   EXPECT_THAT(roster.left(), IsEmpty()) << "it has a member again";
-  // A peer may ask for any slot: what is remembered of them is bounded.
-  roster.Join(4'000'000'000, "peer", 0);
+  // A peer may ask for any slot; the memory for them is bounded.
+  roster.Join(4'000'000'000, "peer");
   roster.Leave(4'000'000'000, "said goodbye");
   EXPECT_THAT(roster.left(), IsEmpty());
 }

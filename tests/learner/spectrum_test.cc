@@ -1,10 +1,10 @@
-// The timelines in docs/spectrum are what the judge does: each block that is marked `timeline` is run.
+// The judge follows the timelines in docs/spectrum: each block marked `timeline` is run.
 //
-//   set actors.count=3 staleness.bound=1      as with --set; "samples 40 120" after it: not all send alike
+//   set actors.count=3 staleness.bound=1      as with --set; then "samples 40 120" for other sizes
 //   B on 0 -> held A0 B0                      actor B's gradient, computed on version 0, arrives
 //   C dies -> version 1 = A0 + B0, staleness 0 0
 //
-// What follows a # is for the reader alone.
+// A # starts a comment.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -39,14 +39,14 @@ std::string Joined(const std::vector<std::string>& words) {
   return text;
 }
 
-// One block, with the judge and what its actors have in hand.
+// One block, with the judge and the grants and gradients of its actors.
 class Timeline {
  public:
   // The words behind "set".
   explicit Timeline(const std::vector<std::string>& settings)
       : config_(ParseConfig("", "timeline", settings)),
         judge_({.bound = config_.staleness.bound,
-                .drop = config_.staleness.on_exceed == "drop",
+                .drop = config_.staleness.on_exceed == OnExceed::kDrop,
                 .gradients = static_cast<std::uint64_t>(config_.updates.gradients),
                 .in_flight = static_cast<std::uint64_t>(config_.updates.in_flight)},
                0),
@@ -62,19 +62,19 @@ class Timeline {
     samples_ = samples;
   }
 
-  // What comes of `event`, in the words of the page.
+  // Returns the results of `event` in the words of the page.
   std::string Do(const std::vector<std::string>& event) {
     const auto slot = static_cast<std::uint32_t>(event.at(0).at(0) - 'A');
     std::vector<std::string> said;
     if (event.at(1) == "dies") {
-      judge_.Leave(slot);
+      judge_.RemoveActor(slot);
     } else {
       const std::uint64_t base = std::stoull(event.at(2));
       if (!Arrive(slot, base)) {
         said.push_back(fmt::format("refused, staleness {}", judge_.version() - base));
       }
     }
-    while (const auto update = judge_.Next()) said.push_back(Said(*update));
+    while (const auto update = judge_.NextUpdate()) said.push_back(Said(*update));
     TakeGrants();
     std::string held;
     for (const HeldGradient& one : judge_.state().held) {
@@ -120,10 +120,10 @@ class Timeline {
       staleness += fmt::format(" {}", parts[i].staleness);
     }
     std::string text = fmt::format("version {} = {}, staleness{}", update.version, sum, staleness);
-    if (config_.staleness.damping != "none") {
+    if (config_.staleness.damping != Damping::kNone) {
       text += fmt::format(", step x {:.3g}", DampingScale(config_.staleness, parts));
     }
-    if (config_.optimizer.scale_lr != "none") {
+    if (config_.optimizer.scale_lr != LrScaling::kNone) {
       const auto m = static_cast<std::uint64_t>(config_.samples_per_gradient());
       text += fmt::format(", rate x {:.3g}", LinearScale(config_.optimizer, n, m));
     }

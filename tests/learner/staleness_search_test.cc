@@ -45,7 +45,7 @@ struct World {
   // Applies all that is due; fails the test if an update breaks a rule.
   void Settle() {
     const JudgeRules& rules = judge.rules();
-    while (const auto update = judge.Next()) {
+    while (const auto update = judge.NextUpdate()) {
       ASSERT_EQ(update->version, judge.version());
       ASSERT_FALSE(update->gradients.empty());
       for (const HeldGradient& g : update->gradients) {
@@ -100,12 +100,12 @@ void ForEachEvent(const World& world, std::uint32_t slots, const Visit& visit) {
     } else {
       with([&](World& w) {
         w.present &= ~(1u << slot);
-        w.judge.Leave(slot);
+        w.judge.RemoveActor(slot);
       });
       // A gradient without a live grant (late, duplicated) is refused and its actor asks again.
       with([&](World& w) {
         ASSERT_EQ(w.judge.Arrive(slot, 1'000'000, 0, 0), Arrival::kNoGrant);
-        w.judge.Retry(slot);
+        w.judge.GrantOrQueue(slot);
       });
     }
   }
@@ -113,10 +113,10 @@ void ForEachEvent(const World& world, std::uint32_t slots, const Visit& visit) {
     for (std::uint64_t base = grant.version; base <= world.judge.version(); ++base) {
       with([&](World& w) { w.Push(grant, base); });
     }
-    with([&](World& w) { w.judge.Lose(grant.slot, grant.number); });  // its message is lost
+    with([&](World& w) { w.judge.RevokeGrant(grant.slot, grant.number); });  // its message is lost
     with([&](World& w) {  // it arrives and its content is refused
-      w.judge.Lose(grant.slot, grant.number);
-      w.judge.Retry(grant.slot);
+      w.judge.RevokeGrant(grant.slot, grant.number);
+      w.judge.GrantOrQueue(grant.slot);
     });
   }
 }
@@ -125,8 +125,8 @@ void ForEachEvent(const World& world, std::uint32_t slots, const Visit& visit) {
 void ExpectProgress(World world) {
   if (!world.judge.open() || world.judge.state().outstanding.empty()) return;
   const std::uint64_t before = world.judge.version();
-  // An update needs at most the grants that are out, each at most once refused as stale and granted
-  // anew.
+  // An update needs at most the outstanding grants, each refused as stale and granted again at most
+  // once.
   std::size_t budget = 2 * world.judge.state().outstanding.size() + 2;
   while (world.judge.version() == before) {
     ASSERT_GT(budget--, 0u) << "no update although every grant is spent: " << world.Key();

@@ -64,7 +64,7 @@ TEST(DueUpdate, TakesEveryOtherThatWouldBeTooOldAfterwards) {
               ElementsAre(1, 2));
 }
 
-// Drives a judge and keeps what it granted: slot -> grants in hand.
+// Drives a judge and keeps its grants by slot.
 class JudgeTest : public testing::Test {
  protected:
   void Start(const JudgeRules& rules, std::uint32_t actors) {
@@ -86,7 +86,7 @@ class JudgeTest : public testing::Test {
   }
   // "slot:base slot:base -> version" for the next update, "" if none.
   std::string Next() {
-    const auto update = judge_->Next();
+    const auto update = judge_->NextUpdate();
     Take();
     if (!update) return "";
     std::string text;
@@ -195,17 +195,17 @@ TEST_F(JudgeTest, ADeathReleasesTheOthersAndItsHeldGradientCounts) {
   Start({.bound = 0}, 3);
   Push(0, 0);
   Push(1, 0);
-  EXPECT_EQ(judge_->Leave(2).size(), 1u);
-  EXPECT_TRUE(judge_->Leave(1).empty());
+  EXPECT_EQ(judge_->RemoveActor(2).size(), 1u);
+  EXPECT_TRUE(judge_->RemoveActor(1).empty());
   EXPECT_EQ(Next(), "0:0 1:0 -> 1");
   EXPECT_EQ(hand_[0].size(), 1u);
-  EXPECT_TRUE(hand_[1].empty());  // nobody is there to be granted
+  EXPECT_TRUE(hand_[1].empty());  // the actor has left
 }
 
 TEST_F(JudgeTest, ANewIncarnationBesideItsPredecessorsHeldGradientIsGrantedOnce) {
   Start({.bound = 0}, 2);
   Push(1, 0);
-  judge_->Leave(1);
+  judge_->RemoveActor(1);
   judge_->Join(1);
   Push(0, 0);
   EXPECT_EQ(Next(), "0:0 1:0 -> 1");
@@ -216,12 +216,12 @@ TEST_F(JudgeTest, ALostGrantReleasesTheOthersAndItsGradientIsRefused) {
   Start({.bound = 0}, 2);
   Push(0, 0);
   const Grant late = hand_[1][0];
-  EXPECT_TRUE(judge_->Lose(1, late.number));
-  EXPECT_FALSE(judge_->Lose(1, late.number));
+  EXPECT_TRUE(judge_->RevokeGrant(1, late.number));
+  EXPECT_FALSE(judge_->RevokeGrant(1, late.number));
   EXPECT_EQ(Next(), "0:0 -> 1");
   EXPECT_EQ(judge_->Arrive(1, late.number, 0, 9), Arrival::kNoGrant);
-  judge_->Retry(1);
-  judge_->Retry(1);  // it never holds more than in_flight
+  judge_->GrantOrQueue(1);
+  judge_->GrantOrQueue(1);  // it never holds more than in_flight
   Take();
   EXPECT_EQ(hand_[1].size(), 2u);  // the late one and one live
 }
@@ -231,8 +231,8 @@ TEST_F(JudgeTest, AnActorRefusedForEverDoesNotHoldTheOthersUp) {
   for (std::uint64_t round = 0; round < 3; ++round) {
     Push(0, round);
     const Grant bad = hand_[1].back();  // its gradients are all NaN
-    EXPECT_TRUE(judge_->Lose(1, bad.number));
-    judge_->Retry(1);
+    EXPECT_TRUE(judge_->RevokeGrant(1, bad.number));
+    judge_->GrantOrQueue(1);
     EXPECT_EQ(Next(), "0:" + std::to_string(round) + " -> " + std::to_string(round + 1));
     Take();
   }

@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "tests/support/learner_fixture.h"
 
@@ -17,21 +17,25 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::Pair;
 
-using Json = nlohmann::ordered_json;
+const LearnerStatus kStatus{
+    .phase = "running",
+    .steps = 3000,
+    .updates = 20,
+    .seconds = 6.5,
+    .mean_return = 1.5,
+    .mean_length = 42.0,
+    .lr = 0.003,
+    .losses = {.policy = -0.5, .value = 0.25, .entropy = 1.75, .grad_norm = 2.5},
+    .staleness = {.max = 7, .mean = 0.5}};
 
-const Json kStatus = Json::parse(
-    R"({"steps": 3000, "updates": 20, "seconds": 6.5, "mean_return": 1.5, "mean_length": 42.0,
-        "lr": 0.003, "losses": {"policy": -0.5, "value": 0.25, "entropy": 1.75, "grad_norm": 2.5},
-        "staleness": {"max": 7, "mean": 0.5}, "phase": "running"})");
-
-std::map<std::string, double> Charts(const Json& status, const Progress& before) {
+std::map<std::string, double> Charts(const LearnerStatus& status, const LineTotals& before) {
   std::map<std::string, double> charts;
   for (const Scalar& scalar : ScalarsOf(status, before)) charts[scalar.tag] = scalar.value;
   return charts;
 }
 
 TEST(Scalars, OneOfEachNumberAndTheSpeedSinceTheLineBefore) {
-  const Progress before{.steps = 2000, .updates = 15, .seconds = 4.5};
+  const LineTotals before{.steps = 2000, .updates = 15, .seconds = 4.5};
   EXPECT_THAT(
       Charts(kStatus, before),
       ElementsAre(Pair("episode_length", 42), Pair("loss/entropy", 1.75), Pair("loss/policy", -0.5),
@@ -42,8 +46,9 @@ TEST(Scalars, OneOfEachNumberAndTheSpeedSinceTheLineBefore) {
 }
 
 TEST(Scalars, WhatIsNotKnownYetHasNoPoint) {
-  Json status = kStatus;
-  status["mean_return"] = status["losses"]["policy"] = nullptr;
+  LearnerStatus status = kStatus;
+  status.mean_return.reset();
+  status.losses.policy = NAN;
   const auto charts = Charts(status, {.steps = 3000, .updates = 20, .seconds = 6.5});
   EXPECT_EQ(charts.count("return") + charts.count("loss/policy"), 0u);
   EXPECT_EQ(charts.count("speed/steps_per_second"), 0u) << "no time has passed";
@@ -51,14 +56,14 @@ TEST(Scalars, WhatIsNotKnownYetHasNoPoint) {
 }
 
 // Before the first gradient of a learner its losses are not known, and read 0.
-TEST(Board, ShowsNothingUntilAStepIsMade) {
+TEST(TensorBoardLog, ShowsNothingUntilAStepIsMade) {
   const TempDir dir;
-  Board board(true, dir.path(), 3000);
+  TensorBoardLog board(true, dir.path(), 3000);
   board.Show(kStatus);
   const auto file = std::filesystem::directory_iterator(dir / "tensorboard")->path();
   EXPECT_EQ(std::filesystem::file_size(file), 0u);
-  Json status = kStatus;
-  status["steps"] = 3160;
+  LearnerStatus status = kStatus;
+  status.steps = 3160;
   board.Show(status);
   const auto size = std::filesystem::file_size(file);
   EXPECT_GT(size, 0u);
@@ -66,7 +71,7 @@ TEST(Board, ShowsNothingUntilAStepIsMade) {
   EXPECT_EQ(std::filesystem::file_size(file), size);
 }
 
-class BoardTest : public LearnerFixture {
+class TensorBoardTest : public LearnerFixture {
  protected:
   // Everything in the event files.
   std::string Events() const {
@@ -78,7 +83,7 @@ class BoardTest : public LearnerFixture {
   }
 };
 
-TEST_F(BoardTest, ALearnerWritesEventsBesideItsMetrics) {
+TEST_F(TensorBoardTest, ALearnerWritesEventsBesideItsMetrics) {
   Start();
   const auto actor = NewActor();
   actor->Push(actor->NextGrant(), 0.25f);
@@ -91,13 +96,13 @@ TEST_F(BoardTest, ALearnerWritesEventsBesideItsMetrics) {
   EXPECT_THAT(events, Not(HasSubstr("episode_length"))) << "no episode has ended";
 }
 
-TEST_F(BoardTest, NoneIfItIsNotWanted) {
+TEST_F(TensorBoardTest, NoneIfItIsNotWanted) {
   Start("run.tensorboard=false");
   Stop();
   EXPECT_FALSE(std::filesystem::exists(dir_ / "tensorboard"));
 }
 
-TEST_F(BoardTest, TrainingGoesOnWithoutIt) {
+TEST_F(TensorBoardTest, TrainingGoesOnWithoutIt) {
   dir_.Write("tensorboard", "in the way");
   testing::internal::CaptureStderr();
   Start();

@@ -1,4 +1,4 @@
-// Where the time of a run went, as its status tells.
+// The times of a run in its status.
 #include "tests/support/learner_fixture.h"
 
 namespace starling::learner {

@@ -55,7 +55,7 @@ class Joiner {
                  .session = message.header.session,
                  .fingerprint = message.header.fingerprint};
       here_ = true;
-    } else if (std::holds_alternative<wire::Bye>(message.body)) {
+    } else if (std::holds_alternative<wire::Leave>(message.body)) {
       here_ = false;
     } else if (const auto* answer = std::get_if<wire::Answer>(&message.body)) {
       if (answer->answers != 0 && answer->outcome <= wire::Outcome::kMerged) ++served_;
@@ -82,9 +82,10 @@ class JoinersStorm : public StormTest {};
 TEST_F(JoinersStorm, AThousandJoinAndAreServedAlike) {
   constexpr std::size_t kActors = 1000,
                         kOfAContext = 250;  // ZeroMQ has 1,023 sockets for a context
-  Words words = TrainWords({Steps(kEndless), "wire.endpoint=tcp://127.0.0.1:0",
-                            "actors.count=" + std::to_string(kActors), "actors.envs_per_actor=1",
-                            "actors.unroll=5", "staleness.bound=unbounded", "updates.gradients=1"});
+  Strings words =
+      TrainWords({Steps(kEndless), "wire.endpoint=tcp://127.0.0.1:0",
+                  "actors.count=" + std::to_string(kActors), "actors.envs_per_actor=1",
+                  "actors.unroll=5", "staleness.bound=unbounded", "updates.gradients=1"});
   words.erase(words.begin());  // "train"
   const auto learner = Start("starling-learner", words);
   const std::string before = "listening on ";

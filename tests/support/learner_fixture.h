@@ -49,12 +49,12 @@ class LearnerFixture : public testing::Test {
                                 .stop_fd = stop_fd_,
                                 .reload_fd = reload_fd_,
                                 .abandoned = {},
-                                .on_status = [this](const auto& status) { OnStatus(status); },
-                                .on_bulletin =
-                                    [this](auto bulletin) {
-                                      const std::lock_guard lock(bulletin_mutex_);
-                                      bulletin_ = std::move(bulletin);
-                                    }});
+                                .sinks = {.on_status = [this](const auto& s) { OnStatus(s); },
+                                          .on_bulletin =
+                                              [this](auto bulletin) {
+                                                const std::lock_guard lock(bulletin_mutex_);
+                                                bulletin_ = std::move(bulletin);
+                                              }}});
     thread_ = std::thread([this] { over_ = learner_->Run(); });
   }
 
@@ -117,7 +117,7 @@ class LearnerFixture : public testing::Test {
   Config config_;
   std::unique_ptr<learner::Learner> learner_;
   nlohmann::ordered_json final_status_;
-  // The first that says that the run is over, and how many checkpoints there were by then.
+  // The first status of a finished run, and the number of checkpoints at that time.
   nlohmann::ordered_json farewell_status_;
   std::size_t checkpoints_at_farewell_ = 0;
   std::atomic<int> statuses_{0};  // so many so far
@@ -127,7 +127,8 @@ class LearnerFixture : public testing::Test {
   std::mutex bulletin_mutex_;
   std::shared_ptr<const learner::Bulletin> bulletin_;
 
-  void OnStatus(const nlohmann::ordered_json& status) {
+  void OnStatus(const learner::LearnerStatus& typed) {
+    const nlohmann::ordered_json status = learner::ToJson(typed);
     ++statuses_;
     statuses_.notify_all();
     if (status["phase"] == "done" && farewell_status_.is_null()) {

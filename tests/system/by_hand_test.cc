@@ -9,8 +9,8 @@ using testing::HasSubstr;
 class ByHandTest : public RunTest {
  protected:
   // A new run, as scripts/launch-learner starts it.
-  std::unique_ptr<Process> Learner(const Words& settings) {
-    Words words = TrainWords(settings);
+  std::unique_ptr<Process> Learner(const Strings& settings) {
+    Strings words = TrainWords(settings);
     words.erase(words.begin());  // "train"
     return Start("starling-learner", words);
   }
@@ -18,8 +18,8 @@ class ByHandTest : public RunTest {
   std::unique_ptr<Process> ResumedLearner() {
     return Start("starling-learner", {"--run-dir", run().string(), "--resume"});
   }
-  std::unique_ptr<Process> Actor(const Words& more = {}) {
-    Words words = {"--run-dir", run().string(), "--runtime-dir", runtime().string()};
+  std::unique_ptr<Process> Actor(const Strings& more = {}) {
+    Strings words = {"--run-dir", run().string(), "--runtime-dir", runtime().string()};
     words.insert(words.end(), more.begin(), more.end());
     return Start("starling-actor", words);
   }
@@ -49,7 +49,7 @@ class ByHandTest : public RunTest {
   }
 };
 
-// Each actor computes on what it is told to: one fleet may have both kinds.
+// Each actor computes on the device of its own option: one fleet may have both kinds.
 TEST_F(ByHandTest, AnActorOfAnotherBackend) {
   auto learner = Learner({"run.steps=16000", "actors.count=2"});
   ASSERT_TRUE(AwaitEndpoint());
@@ -128,7 +128,7 @@ TEST_F(ByHandTest, ActorsJoinALearnerThatWasKilledAndResumed) {
   ExpectSummary(kSeconds, 2);
 }
 
-// The next one listens on another port, and nobody waits for wire.timeout_s to look for it.
+// The next one listens on another port, and actors find it before wire.timeout_s.
 TEST_F(ByHandTest, ActorsFindATcpLearnerAgainThatWasKilled) {
   auto learner = Learner({Steps(kSeconds), "actors.count=2", "checkpoint.every_steps=16000",
                           "wire.endpoint=tcp://127.0.0.1:0", "wire.timeout_s=3600"});

@@ -1,5 +1,5 @@
-// The clock on the wall is set, by hours and by years, while a fleet is at work: it is for the eye only, and
-// nobody is given up, is late, or waits because of it.
+// The wall clock jumps by hours and years while a fleet works. It is only displayed: no process is
+// expelled, late or waiting because of it.
 #include <sys/mman.h>
 
 #include <atomic>
@@ -9,7 +9,7 @@
 namespace starling {
 namespace {
 
-// What tests/system/jumping_clock.c, loaded into every process of a run, goes by.
+// The file that controls tests/system/jumping_clock.c in every process of a run.
 class WallClock {
  public:
   explicit WallClock(const std::filesystem::path& path) {
@@ -41,12 +41,12 @@ TEST_F(ClockTest, AWallClockThatIsSetChangesNothing) {
   GTEST_SKIP() << "AddressSanitizer wants to be loaded first";
 #endif
   WallClock clock(dir_ / "clock");
-  Words words = {fmt::format("LD_PRELOAD={}", STARLING_JUMPING_CLOCK),
-                 fmt::format("JUMPING_CLOCK={}", (dir_ / "clock").string()),
-                 (std::filesystem::path(STARLING_BIN) / "starling").string()};
-  const Words train = TrainWords({Steps(kEndless), "actors.count=2", "staleness.bound=4",
-                                  "wire.endpoint=tcp://127.0.0.1:0", "staleness.deadline_s=30",
-                                  "run.metrics_s=0.2", "checkpoint.every_steps=16000"});
+  Strings words = {fmt::format("LD_PRELOAD={}", STARLING_JUMPING_CLOCK),
+                   fmt::format("JUMPING_CLOCK={}", (dir_ / "clock").string()),
+                   (std::filesystem::path(STARLING_BIN) / "starling").string()};
+  const Strings train = TrainWords({Steps(kEndless), "actors.count=2", "staleness.bound=4",
+                                    "wire.endpoint=tcp://127.0.0.1:0", "staleness.deadline_s=30",
+                                    "run.metrics_s=0.2", "checkpoint.every_steps=16000"});
   words.insert(words.end(), train.begin(), train.end());
   Process run(Launch{.program = "/usr/bin/env",
                      .arguments = words,

@@ -1,5 +1,5 @@
-// One run of Starling per test, in a directory of its own: started, looked at from outside (files,
-// log, process table), and held to what every run promises.
+// One run of Starling per test, in a directory of its own: started, observed from outside (files,
+// log, process table), and checked for the properties of every run.
 #pragma once
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@
 
 namespace starling {
 
-using Words = std::vector<std::string>;
+using Strings = std::vector<std::string>;
 using nlohmann::json;
 
 class RunTest : public testing::Test {
@@ -49,7 +49,7 @@ class RunTest : public testing::Test {
   std::filesystem::path runtime() const { return dir_ / "rt"; }
 
   // Any of our programs, in the test's directory.
-  std::unique_ptr<Process> Start(const std::string& program, Words words,
+  std::unique_ptr<Process> Start(const std::string& program, Strings words,
                                  std::optional<rlim_t> file_size_limit = {}) {
     return std::make_unique<Process>(
         Launch{.program = std::filesystem::path(STARLING_BIN) / program,
@@ -62,21 +62,21 @@ class RunTest : public testing::Test {
   static std::string Steps(std::uint64_t steps) { return fmt::format("run.steps={}", steps); }
 
   // `settings` are "section.key=value".
-  Words TrainWords(const Words& settings) const {
-    Words words = {"train", config_, "--run-dir", run().string()};
+  Strings TrainWords(const Strings& settings) const {
+    Strings words = {"train", config_, "--run-dir", run().string()};
     AddSettings(settings, words);
     return words;
   }
-  Words ResumeWords(const Words& settings = {}) const {
-    Words words = {"train", "--resume", run().string()};
+  Strings ResumeWords(const Strings& settings = {}) const {
+    Strings words = {"train", "--resume", run().string()};
     AddSettings(settings, words);
     return words;
   }
-  std::unique_ptr<Process> StartTrain(const Words& settings) {
+  std::unique_ptr<Process> StartTrain(const Strings& settings) {
     return Start("starling", TrainWords(settings));
   }
-  int Train(const Words& settings) { return WaitFor(*StartTrain(settings)); }
-  // The exit status; what it said is shown if the test fails.
+  int Train(const Strings& settings) { return WaitFor(*StartTrain(settings)); }
+  // Returns the exit status; a failing test shows the output.
   int WaitFor(Process& process) {
     const int status = process.Wait();
     said_ += process.err();
@@ -141,7 +141,7 @@ class RunTest : public testing::Test {
     return learner > 0 && kill(learner, SIGKILL) == 0;  // 0 would be all of us
   }
 
-  // No process of ours, and of what had a name while the run lived, only the lock of the place.
+  // No process is left, and of the run's named objects only the lock of the runtime directory.
   void ExpectNothingLeft() const {
     for (const Running& process : ProcessesNaming(dir_.path().string())) {
       ADD_FAILURE() << process.program << " (pid " << process.pid << ") is left";
@@ -157,7 +157,7 @@ class RunTest : public testing::Test {
     }
   }
 
-  // What holds for every summary, whatever has happened to the run.
+  // Checks the properties of every summary.
   void ExpectSound(const json& summary) const {
     ASSERT_TRUE(summary.is_object()) << "no summary";
     const json& gradients = summary["gradients"];
@@ -219,7 +219,7 @@ class RunTest : public testing::Test {
   std::string said_;
 
  private:
-  void AddSettings(const Words& settings, Words& words) const {
+  void AddSettings(const Strings& settings, Strings& words) const {
     words.insert(words.end(), {"--set", "wire.runtime_dir=" + runtime().string()});
     for (const std::string& setting : settings) words.insert(words.end(), {"--set", setting});
   }

@@ -21,8 +21,9 @@ class ScreenTest : public RunTest {
   }
 
   std::unique_ptr<ProgramInTerminal> Watch(std::uint64_t steps, int columns = 80, int rows = 24,
-                                           const Words& more = {}, const Words& environment = {}) {
-    Words words = TrainWords({Steps(steps), "actors.count=2"});
+                                           const Strings& more = {},
+                                           const Strings& environment = {}) {
+    Strings words = TrainWords({Steps(steps), "actors.count=2"});
     words.insert(words.begin(), std::string(STARLING_BIN) + "/starling");
     words.insert(words.end(), more.begin(), more.end());
     return std::make_unique<ProgramInTerminal>(words, columns, rows, environment);
@@ -109,7 +110,7 @@ TEST_F(ScreenTest, FollowsTheSizeOfTheTerminal) {
   train->Resize(120, 40);
   EXPECT_TRUE(train->Shows("waits")) << "only a wide table has it";
   train->Resize(50, 10);
-  // Up to the first line of what stood there, the bar, and all below it is cleared.
+  // The cursor moves up to the first old line, draws the bar, and clears all below it.
   EXPECT_TRUE(train->ShowsSomethingLike(std::regex("\r\033\\[[0-9]+A[^\n]*%[^\n]*\033\\[J")));
   train->Resize(80, 24);
   EXPECT_TRUE(train->Shows("restarts"));
@@ -120,7 +121,7 @@ TEST_F(ScreenTest, FollowsTheSizeOfTheTerminal) {
 
 TEST_F(ScreenTest, OtherWaysToSeeTheProgress) {
   struct Way {
-    Words options, environment;
+    Strings options, environment;
     bool bar;
   };
   int number = 0;
@@ -140,7 +141,7 @@ TEST_F(ScreenTest, OtherWaysToSeeTheProgress) {
 
 TEST_F(ScreenTest, AWayThatThereIsNotIsNamed) {
   auto train = Start("starling", [&] {
-    Words words = TrainWords({});
+    Strings words = TrainWords({});
     words.insert(words.end(), {"--progress", "loud"});
     return words;
   }());

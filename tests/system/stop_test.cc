@@ -9,14 +9,14 @@ using testing::HasSubstr;
 
 class StopTest : public RunTest {
  protected:
-  std::unique_ptr<Process> Stop(const Words& more = {}) {
-    Words words = {"stop", run().string()};
+  std::unique_ptr<Process> Stop(const Strings& more = {}) {
+    Strings words = {"stop", run().string()};
     words.insert(words.end(), more.begin(), more.end());
     return Start("starling", words);
   }
   // By hand; it is at work when this returns.
   std::unique_ptr<Process> StartLearner() {
-    Words words = TrainWords({Steps(kEndless), "actors.count=2"});
+    Strings words = TrainWords({Steps(kEndless), "actors.count=2"});
     words.erase(words.begin());
     auto learner = Start("starling-learner", words);
     EXPECT_TRUE(Eventually([&] {
@@ -87,7 +87,7 @@ TEST_F(StopTest, OneThatDoesNotEndIsNotWaitedForForEver) {
   ExpectEndedInOrder();
 }
 
-// Nobody watches this one; that it is told twice is no reason to drop its last checkpoint.
+// It has no supervisor; a second signal does not make it drop its last checkpoint.
 TEST_F(StopTest, OneByHandIsWaitedForAgain) {
   const auto learner = StartLearner();
   learner->Signal(SIGSTOP);
@@ -111,7 +111,7 @@ TEST_F(StopTest, WhatIsLostIsSaid) {
   ASSERT_TRUE(Eventually([&] { return told() || !stop->Running(); }));
   learner->Signal(SIGKILL);
   EXPECT_EQ(WaitFor(*stop), 1);
-  EXPECT_THAT(stop->err(), HasSubstr("is lost: what it said tells why"));
+  EXPECT_THAT(stop->err(), HasSubstr("are lost: see its log for the reason"));
   EXPECT_EQ(stop->out(), "");
 }
 

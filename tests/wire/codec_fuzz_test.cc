@@ -1,4 +1,4 @@
-// Any bytes at all: the decoder returns a verdict. Run under AddressSanitizer this also shows that
+// Any bytes at all: the decoder returns a refusal or a message. Run under AddressSanitizer this also shows that
 // it reads nothing outside its frames, which are allocated with exactly their lengths.
 #include <gtest/gtest.h>
 
@@ -38,8 +38,8 @@ std::vector<RawSeed> Seeds() {
   gradient.episodes.assign(20, {.episode_return = 3, .length = 1000});
   Answer answer = {.answers = 1, .outcome = Outcome::kApplied};
   answer.grants.assign(4, {.number = 70'000, .version = 1'000'000});
-  Verdict verdict = {.lr = 0.5, .optimizer_step = 3, .steps = 900};
-  verdict.items.assign(3, {.slot = 1, .incarnation = 65'537, .gradient = 9, .weight = 0.25});
+  ApplyUpdate update = {.lr = 0.5, .optimizer_step = 3, .steps = 900};
+  update.items.assign(3, {.slot = 1, .incarnation = 65'537, .gradient = 9, .weight = 0.25});
   const std::vector<Body> bodies = {
       Hello{.host = "node", .pid = 77},
       Welcome{.config = "[run]\n", .snapshot = "/dev/shm/x", .shards = {{"tcp://127.0.0.1:9", ""}}},
@@ -48,14 +48,14 @@ std::vector<RawSeed> Seeds() {
       Heartbeat{},
       Fetch{.version = 3},
       Weights{.steps = 1},
-      Bye{.text = "so long"},
+      Leave{.text = "so long"},
       GradientSlice{.gradient = 9},
       ShardHello{.shard = 1, .pid = 7},
       ShardWelcome{.checkpoint = "checkpoints/t0001"},
       ShardReady{{.endpoint = "ipc:///x", .snapshot = "/dev/shm/y"}},
       SliceHeld{.gradient = 9, .norm = 0.25, .key = "z85"},
-      Forget{.gradient = 9},
-      verdict,
+      DiscardSlice{.gradient = 9},
+      update,
       ShardApplied{},
       ShardSaved{.error = "no room"},
       ReloadKeys{}};

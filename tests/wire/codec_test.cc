@@ -56,7 +56,7 @@ std::vector<Body> AllBodies() {
           Heartbeat{},
           Fetch{.version = std::numeric_limits<std::uint64_t>::max()},
           Weights{.steps = 123'456, .entropy = 0.02},
-          Bye{.reason = ByeReason::kRefused, .text = "another net"}};
+          Leave{.reason = LeaveReason::kRefused, .text = "another net"}};
 }
 
 std::vector<float> TensorOf(const Body& body) {

@@ -73,7 +73,7 @@ TEST(Fields, UnknownKeysAreIgnoredWhateverTheyHold) {
 TEST(Fields, AMissingKeyIsRefused) {
   EXPECT_FALSE(Accepts<Fetch>(Map(0)));
   EXPECT_FALSE(Accepts<Weights>(Map(1) + Str("steps") + "\x05"));
-  EXPECT_FALSE(Accepts<Bye>(Map(1) + Str("reason") + std::string(1, '\0')));
+  EXPECT_FALSE(Accepts<Leave>(Map(1) + Str("reason") + std::string(1, '\0')));
 }
 
 TEST(Fields, ADoubledKeyIsRefused) {
@@ -134,22 +134,22 @@ TEST(Fields, NumbersMustFit) {
   EXPECT_FALSE(Accepts<Hello>(HelloBytes("\x01", Str("h"), Big(0xCF, 1ull << 32, 8))));
 }
 
-std::string ByeBytes(const std::string& reason, const std::string& text) {
+std::string LeaveBytes(const std::string& reason, const std::string& text) {
   return Map(2) + Str("reason") + reason + Str("text") + text;
 }
 
 TEST(Fields, EnumeratorsMustBeKnown) {
-  Bye bye;
-  ASSERT_TRUE(Accepts(ByeBytes("\x03", Str("x")), bye));
-  EXPECT_EQ(bye.reason, ByeReason::kLeaving);
-  EXPECT_FALSE(Accepts<Bye>(ByeBytes("\x04", Str("x"))));
-  EXPECT_FALSE(Accepts<Bye>(ByeBytes(Big(0xCF, 1ull << 32, 8), Str("x"))));  // 0 in 32 bits
+  Leave leave;
+  ASSERT_TRUE(Accepts(LeaveBytes("\x03", Str("x")), leave));
+  EXPECT_EQ(leave.reason, LeaveReason::kLeaving);
+  EXPECT_FALSE(Accepts<Leave>(LeaveBytes("\x04", Str("x"))));
+  EXPECT_FALSE(Accepts<Leave>(LeaveBytes(Big(0xCF, 1ull << 32, 8), Str("x"))));  // 0 in 32 bits
 }
 
 TEST(Fields, StringsHaveALimit) {
   const auto text = [](std::size_t size) { return Big(0xDA, size, 2) + std::string(size, 'x'); };
-  EXPECT_TRUE(Accepts<Bye>(ByeBytes("\x01", text(kMaxTextBytes))));
-  EXPECT_FALSE(Accepts<Bye>(ByeBytes("\x01", text(kMaxTextBytes + 1))));
+  EXPECT_TRUE(Accepts<Leave>(LeaveBytes("\x01", text(kMaxTextBytes))));
+  EXPECT_FALSE(Accepts<Leave>(LeaveBytes("\x01", text(kMaxTextBytes + 1))));
 }
 
 TEST(Fields, ListsHaveALimitAndPairs) {
@@ -205,13 +205,13 @@ TEST(Fields, TheLargestBodiesFit) {
 }
 
 TEST(Fields, ALongFarewellIsCutBetweenCharacters) {
-  Bye read;
-  ASSERT_TRUE(Accepts(PackFields(Bye{.text = std::string(2000, 'x')}), read));
+  Leave read;
+  ASSERT_TRUE(Accepts(PackFields(Leave{.text = std::string(2000, 'x')}), read));
   EXPECT_EQ(read.text, std::string(kMaxTextBytes, 'x'));
   // 1023 one-byte characters and then two-byte ones: the first of these does not fit.
   std::string accents(kMaxTextBytes - 1, 'x');
   for (int i = 0; i < 10; ++i) accents += "\xC3\xA9";
-  ASSERT_TRUE(Accepts(PackFields(Bye{.text = accents}), read));
+  ASSERT_TRUE(Accepts(PackFields(Leave{.text = accents}), read));
   EXPECT_EQ(read.text, std::string(kMaxTextBytes - 1, 'x'));
 }
 

@@ -22,7 +22,7 @@ void ExpectDistinctNames(std::size_t first, std::size_t count, const char* (*nam
 
 TEST(Protocol, EveryEnumeratorHasANameOfItsOwn) {
   ExpectDistinctNames<Outcome>(0, kOutcomes, OutcomeName);
-  ExpectDistinctNames<ByeReason>(0, kByeReasons, ByeReasonName);
+  ExpectDistinctNames<LeaveReason>(0, kLeaveReasons, ByeReasonName);
   ExpectDistinctNames<Kind>(1, kKinds, KindName);
   ExpectDistinctNames<Refusal>(0, kRefusals, RefusalName);
 }
@@ -31,8 +31,8 @@ TEST(Protocol, EveryEnumeratorHasANameOfItsOwn) {
 TEST(Protocol, TheNamesAreInTheOrderOfTheEnumerators) {
   EXPECT_STREQ(OutcomeName(Outcome::kDuplicate), "duplicate");
   EXPECT_STREQ(OutcomeName(Outcome::kNoBuffer), "no_buffer");
-  EXPECT_STREQ(ByeReasonName(ByeReason::kLeaving), "leaving");
-  EXPECT_STREQ(KindName(Kind::kBye), "bye");
+  EXPECT_STREQ(ByeReasonName(LeaveReason::kLeaving), "leaving");
+  EXPECT_STREQ(KindName(Kind::kLeave), "leave");
   EXPECT_STREQ(KindName(Kind::kReloadKeys), "reload_keys");
   EXPECT_STREQ(RefusalName(Refusal::kCount), "count");
   EXPECT_STREQ(RefusalName(Refusal::kFields), "fields");
@@ -46,8 +46,8 @@ TEST(Protocol, TheOrderOfTheBodiesIsTheOrderOfTheKinds) {
   EXPECT_EQ(KindOf(Heartbeat{}), Kind::kHeartbeat);
   EXPECT_EQ(KindOf(Fetch{}), Kind::kFetch);
   EXPECT_EQ(KindOf(Weights{}), Kind::kWeights);
-  EXPECT_EQ(KindOf(Bye{}), Kind::kBye);
-  EXPECT_EQ(static_cast<int>(Kind::kBye), 8);
+  EXPECT_EQ(KindOf(Leave{}), Kind::kLeave);
+  EXPECT_EQ(static_cast<int>(Kind::kLeave), 8);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace starling::simulate {
 namespace {
 
-constexpr std::uint64_t kLines = 200;  // of metrics.jsonl, evenly over the steps of a run
+constexpr std::uint64_t kLines = 200;  // of metrics.jsonl in a run, at equal steps
 
 double Seconds(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
 
@@ -24,7 +24,6 @@ Simulator::Simulator(const Config& config, VirtualLearner& learner, int threads)
       network_ns_(NsOf(config.simulate.network_ms)),
       receive_ns_(NsOf(config.simulate.receive_ms)),
       refresh_ns_(NsOf(config.simulate.refresh_ms)),
-      deadline_ns_(NsOf(config.staleness.deadline_s * 1000)),
       learner_(Joined(learner)),
       workers_(config, learner.incarnation(), threads) {
   for (std::uint32_t slot = 0; slot < config.actors.count; ++slot) {
@@ -41,7 +40,7 @@ bool Simulator::Step() {
   return true;
 }
 
-// ---- an actor
+// ---- Events of an actor
 
 void Simulator::Granted(const learner::Grant& grant) {
   actors_[grant.slot].grants.push_back(grant);
@@ -58,6 +57,7 @@ void Simulator::BeginUnroll(std::uint32_t slot) {
   CHECK(weights->version >= grant.version, "a grant of version {} came before its weights",
         grant.version);
 
+  // The worker starts computing now; the event of its end waits for it only if it is slower.
   const std::int64_t refresh = weights->version == actor.holds ? 0 : refresh_ns_;
   const std::int64_t compute = actor.times.ComputeNs();
   if (actor.idle_since_ns >= 0) wait_ns_ += now - actor.idle_since_ns;
@@ -84,12 +84,12 @@ void Simulator::EndUnroll(std::uint32_t slot) {
 }
 
 const std::shared_ptr<const Weights>& Simulator::NewestThatHasArrived() {
-  const std::int64_t left = events_.now_ns() - network_ns_;  // what left then is here now
+  const std::int64_t left = events_.now_ns() - network_ns_;  // weights that left then arrive now
   while (published_.size() > 1 && published_[1].at_ns <= left) published_.pop_front();
   return published_.front().weights;
 }
 
-// ---- the learner
+// ---- Events of the learner
 
 void Simulator::Arrive(std::uint32_t slot) {
   std::deque<Pushed>& under_way = actors_[slot].under_way;
@@ -141,11 +141,11 @@ void Simulator::Report() {
 
 void Simulator::SendGrants() {
   const std::int64_t now = events_.now_ns();
-  for (const learner::Grant& grant : learner_.TakeGrants()) {
+  for (const learner::Grant& grant : learner_.TakeGrants(now)) {
     events_.At(now + network_ns_, [this, grant] { Granted(grant); });
-    events_.At(now + deadline_ns_, [this, grant] {
+    events_.At(now + learner_.deadline_ns(), [this] {
       if (closed()) return;
-      learner_.Expire(grant);
+      learner_.ExpireGrants(events_.now_ns());
       DecideAll();
       SendGrants();
     });

@@ -9,31 +9,8 @@
 
 #include "core/check.h"
 #include "learner/storage/checkpoint.h"
-#include "learner/training_status.h"
-#include "net/norm.h"
 
 namespace starling::simulate {
-namespace {
-
-using Json = nlohmann::ordered_json;
-
-wire::Outcome OutcomeOf(learner::Arrival arrival) {
-  switch (arrival) {
-    case learner::Arrival::kHeld:
-      return wire::Outcome::kNone;
-    case learner::Arrival::kNoGrant:
-      return wire::Outcome::kNoGrant;
-    case learner::Arrival::kStale:
-      return wire::Outcome::kStale;
-    case learner::Arrival::kBelowGrant:
-    case learner::Arrival::kFutureVersion:
-      break;
-  }
-  CHECK(false, "a simulated actor computed on weights that it cannot have had");
-  return wire::Outcome::kNone;
-}
-
-}  // namespace
 
 VirtualLearner::VirtualLearner(const Config& config, learner::NetBlueprint net,
                                const std::filesystem::path& run_dir)
@@ -44,187 +21,128 @@ VirtualLearner::VirtualLearner(const Config& config, learner::NetBlueprint net,
     : config_(config),
       layout_(std::move(net.layout)),
       run_dir_(run_dir),
-      term_(start.standing.term),
-      roster_(term_),
-      journal_(run_dir / "journal",
-               {.seed = config.run.seed, .fingerprint = layout_.fingerprint()}),
       metrics_(run_dir / "metrics.jsonl"),
-      board_(config.run.tensorboard, run_dir, 0),
-      snapshot_({}, layout_.size(), layout_.fingerprint(), term_),
+      tensorboard_(config.run.tensorboard, run_dir, 0),
+      snapshot_({}, layout_.size(), layout_.fingerprint(), start.state.term),
       reader_(snapshot_),
-      pipeline_(config_, start.standing, snapshot_, journal_, counters_,
-                [this] { applied_.release(); }) {
-  first_weights_ = std::make_shared<Weights>(
-      Weights{.version = 0, .entropy = pipeline_.entropy(), .values = start.standing.weights});
-  journal_.Append(learner::TermRecord{term_, 0, 0});
-  journal_.Append(learner::EntropyRecord{pipeline_.entropy()});
-  journal_.Append(learner::HashRecord{0, learner::HashWeights(start.standing.weights)});
-  SaveCheckpoint({std::move(start.standing), counters_.Save(), journal_.offset()});
+      engine_(config_, start, snapshot_,
+              {.run_dir = run_dir,
+               .fingerprint = layout_.fingerprint(),
+               .slice = {.begin = 0, .size = layout_.size()},
+               .on_progress = [this] { applied_.release(); }}) {
+  first_weights_ = std::make_shared<Weights>(Weights{
+      .version = 0, .entropy = engine_.pipeline().entropy(), .values = start.state.weights});
+  SaveCheckpoint(engine_.ContentOf(std::move(start.state)));
 }
 
 void VirtualLearner::JoinAll() {
-  learner::Judge& judge = pipeline_.judge();
   for (std::uint32_t slot = 0; slot < config_.actors.count; ++slot) {
-    incarnation_ = roster_.Join(slot, "", 0).incarnation;
-    journal_.Append(learner::JoinRecord{slot, incarnation_});
-    judge.Join(slot);
-    if (slot + 1 == config_.updates.start_with) judge.Open();
+    incarnation_ = engine_.Join(slot).incarnation;
+    if (slot + 1 == config_.updates.start_with) engine_.Open();
   }
 }
-
-// ---- receive, check, judge
 
 void VirtualLearner::Receive(Pushed pushed) {
   Computed computed = pushed.computed.get();
-  ++counters_.received;
-  const double norm = computed.norm;
-  const std::uint32_t samples = computed.samples;
-  wire::Outcome outcome = Check(computed);
-  if (outcome == wire::Outcome::kNone) {
-    for (const envs::EpisodeEnd& end : computed.episodes.ended) {
-      counters_.AddEpisode(
-          {.episode_return = end.episode_return, .length = static_cast<std::uint64_t>(end.length)});
-    }
-    outcome = Spend(pushed, std::move(computed));
-  } else {
-    pipeline_.judge().Lose(pushed.slot, pushed.grant);
-  }
-  journal_.Append(learner::ArrivalRecord{.slot = pushed.slot,
-                                         .incarnation = incarnation_,
-                                         .sequence = pushed.sequence,
-                                         .grant = pushed.grant,
-                                         .base_version = pushed.base,
-                                         .samples = samples,
-                                         .outcome = static_cast<std::uint8_t>(outcome),
-                                         .norm = norm});
-  if (outcome == wire::Outcome::kNone) return;  // held
-  counters_.AddDropped(outcome);
-  pipeline_.judge().Retry(pushed.slot);
-}
-
-wire::Outcome VirtualLearner::Check(const Computed& computed) const {
-  const net::FiniteNorm norm = net::CheckFinite(computed.values);
-  if (!norm.finite) return wire::Outcome::kNotFinite;
-  if (norm.norm > config_.updates.max_norm) return wire::Outcome::kNormTooLarge;
-  return wire::Outcome::kNone;
-}
-
-wire::Outcome VirtualLearner::Spend(const Pushed& pushed, Computed computed) {
+  computed.message.grant = pushed.grant;
   const auto values = std::make_shared<const std::vector<float>>(std::move(computed.values));
-  const std::uint32_t samples = computed.samples;
-  newest_ = std::move(computed);
-  return OutcomeOf(pipeline_.Hold(pushed.grant, {.values = *values,
-                                                 .loan = {.values = *values, .hold = values},
-                                                 .slot = pushed.slot,
-                                                 .incarnation = incarnation_,
-                                                 .sequence = pushed.sequence,
-                                                 .base = pushed.base,
-                                                 .samples = samples}));
+  const auto [outcome, sender] = engine_.Receive({.header = {.slot = pushed.slot,
+                                                             .incarnation = incarnation_,
+                                                             .sequence = pushed.sequence,
+                                                             .term = engine_.term(),
+                                                             .session = engine_.session(),
+                                                             .version = pushed.base,
+                                                             .fingerprint = engine_.fingerprint()},
+                                                  .body = std::move(computed.message),
+                                                  .values = *values,
+                                                  .loan = {.values = *values, .hold = values}});
+  CHECK(outcome != wire::Outcome::kBelowGrant && outcome != wire::Outcome::kFutureVersion,
+        "a simulated actor computed on weights that it cannot have had");
 }
-
-// ---- apply, publish
 
 std::optional<VirtualLearner::Decided> VirtualLearner::Decide() {
-  const std::uint64_t applied = counters_.applied;
-  if (!pipeline_.AdvanceOne()) return std::nullopt;
-  applied_.acquire();  // the lanes have told that they are done with it
+  const std::uint64_t applied = counters().applied;
+  if (!engine_.AdvanceOne()) return std::nullopt;
+  applied_.acquire();  // the applier has finished it
   auto weights = std::make_shared<Weights>();
   weights->values.resize(layout_.size());
   wire::SnapshotMeta meta;
-  const std::uint64_t version = pipeline_.judge().version();
+  const std::uint64_t version = judge().version();
   CHECK(reader_.Read(version, weights->values, meta) && meta.version == version, "version {}",
         version);
   weights->version = version;
   weights->entropy = meta.entropy;
-  return Decided{version, static_cast<std::size_t>(counters_.applied - applied),
+  return Decided{version, static_cast<std::size_t>(counters().applied - applied),
                  std::move(weights)};
 }
 
+// The first grant was sent at 0, so `now_ns` is the time of training.
 void VirtualLearner::Publish(std::int64_t now_ns) {
-  auto finished = pipeline_.TakeFinished();
-  CHECK(finished && finished->version == published_ + 1, "nothing to publish after {}", published_);
-  published_ = finished->version;
-  counters_.seconds = static_cast<double>(now_ns) / 1e9;  // the first grant was sent at 0
+  const std::uint64_t next = published() + 1;
+  auto finished = engine_.TakeFinished(static_cast<double>(now_ns) / 1e9);
+  CHECK(finished && finished->version == next, "version {} cannot be published", next);
   if (finished->checkpoint) SaveCheckpoint(*std::move(finished->checkpoint));
 }
 
-std::vector<learner::Grant> VirtualLearner::TakeGrants() {
-  for (const learner::Grant& grant : pipeline_.judge().TakeGrants()) unsent_.push_back(grant);
-  std::vector<learner::Grant> now;
-  std::erase_if(unsent_, [&](const learner::Grant& grant) {
-    if (grant.version > published_) return false;
-    now.push_back(grant);
-    journal_.Append(learner::GrantRecord{grant.slot, grant.number, grant.version});
-    return true;
-  });
-  return now;
+std::vector<learner::Grant> VirtualLearner::TakeGrants(std::int64_t now_ns) {
+  std::vector<learner::Grant> grants;
+  for (const auto& [slot, answer] : engine_.TakeReplies(now_ns)) {
+    for (const wire::Grant& grant : answer.grants) {
+      grants.push_back({.slot = slot, .number = grant.number, .version = grant.version});
+    }
+  }
+  return grants;
 }
 
-void VirtualLearner::Expire(const learner::Grant& grant) {
-  if (!pipeline_.judge().Lose(grant.slot, grant.number)) return;
-  journal_.Append(learner::LostRecord{grant.slot, grant.number, learner::LostWhy::kDeadline});
-  ++counters_.deadlines;
-}
-
-// ---- what stays
+// ---- files
 
 bool VirtualLearner::End() {
-  SaveCheckpoint({pipeline_.Settle(), counters_.Save(), journal_.offset()});
+  SaveCheckpoint(engine_.CaptureNow());
   WriteMetrics();
-  journal_.Sync();
-  if (!journal_.trouble().empty()) {
-    Trouble("the journal is not complete: " + journal_.trouble());
-  }
+  engine_.journal().Sync();
+  const std::string& error = engine_.journal().trouble();
+  if (!error.empty()) AddError("the journal is not complete: " + error);
   return saved_;
 }
 
-void VirtualLearner::Trouble(const std::string& sentence) {
-  if (std::ranges::count(troubles_, sentence) == 0) troubles_.push_back(sentence);
+void VirtualLearner::AddError(const std::string& sentence) {
+  if (std::ranges::count(errors_, sentence) == 0) errors_.push_back(sentence);
 }
 
-std::vector<std::string> VirtualLearner::TakeTroubles() {
-  const auto told = static_cast<std::ptrdiff_t>(std::exchange(troubles_told_, troubles_.size()));
-  return {troubles_.begin() + told, troubles_.end()};
+std::vector<std::string> VirtualLearner::TakeErrors() {
+  const auto taken = static_cast<std::ptrdiff_t>(std::exchange(errors_taken_, errors_.size()));
+  return {errors_.begin() + taken, errors_.end()};
 }
 
-// At once, not in a thread of its own: which checkpoints there are must not depend on the disk.
-void VirtualLearner::SaveCheckpoint(learner::Pipeline::Finished::Checkpoint from) {
-  const learner::Checkpoint checkpoint = learner::CheckpointOf(
-      config_, layout_, std::move(from.standing), std::move(from.counters), from.journal_offset);
-  journal_.Flush();
+// At once and not in a thread, so that the checkpoints do not depend on the speed of the disk.
+void VirtualLearner::SaveCheckpoint(learner::CheckpointContent content) {
+  const learner::Checkpoint checkpoint =
+      learner::CheckpointOf(config_, layout_, std::move(content));
   try {
     const auto path = learner::WriteCheckpoint(run_dir_ / "checkpoints", checkpoint);
     learner::Prune(run_dir_ / "checkpoints", static_cast<std::size_t>(config_.checkpoint.keep));
     last_checkpoint_ = "checkpoints/" + path.filename().string();
     saved_ = true;
   } catch (const std::system_error& error) {
-    Trouble(fmt::format("no checkpoint of version {}: {}", checkpoint.version, error.what()));
+    AddError(fmt::format("no checkpoint of version {}: {}", checkpoint.version, error.what()));
     saved_ = false;
   }
 }
 
 void VirtualLearner::WriteMetrics() {
-  Json line = Status();
-  line["staleness"].erase("histogram");
-  if (!metrics_.Write(line)) Trouble("metrics.jsonl: a line could not be written");
-  board_.Show(line);
+  const learner::LearnerStatus status = Status();
+  if (!metrics_.Write(learner::MetricsLine(status))) {
+    AddError("metrics.jsonl: a line could not be written");
+  }
+  tensorboard_.Show(status);
 }
 
-Json VirtualLearner::Status() const {
-  Json status = learner::TrainingStatus("running", term_, config_, pipeline_, counters_,
-                                        {.policy = newest_.loss.policy_loss,
-                                         .value = newest_.loss.value_loss,
-                                         .entropy = newest_.loss.entropy,
-                                         .grad_norm = newest_.norm});
-  const learner::TimeStatus::Actors& actors = time_.actors;
-  const learner::TimeStatus::Learner& learner = time_.learner;
-  status["actors_alive"] = roster_.size();
-  status["time"] = {
-      {"actors", {{"wait", actors.wait}, {"refresh", actors.refresh}, {"act", actors.act}}},
-      {"learner",
-       {{"receive", learner.receive}, {"idle", learner.idle}, {"lanes", learner.lanes}}}};
-  status["staleness"]["histogram"] = counters_.staleness.counts();
-  status["checkpoint"] = last_checkpoint_;
+learner::LearnerStatus VirtualLearner::Status() const {
+  learner::LearnerStatus status = engine_.Status();
+  status.phase = "running";
+  status.version = published();
+  status.time = time_;
+  status.checkpoint = last_checkpoint_;
   return status;
 }
 

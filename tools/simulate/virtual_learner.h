@@ -1,20 +1,17 @@
-// The learner of a simulated fleet: judge, lanes, counters, journal and checkpoints of the real one
-// (learner/pipeline.h), told by the simulator what happens and when. There are no sockets, and no
-// clock but the one that it is told.
+// The learner of a simulated fleet: the real engine (learner/engine.h), driven by the simulator
+// instead of sockets and a clock.
 //
-// The lanes are threads and apply an update when it is decided, in real time; it counts as published
-// only once the simulator says so. Until then nobody sees its weights.
+// The applier's threads apply an update in real time when it is decided; it counts as published
+// only when the simulator says so. Until then nobody sees its weights.
 //
-// Thread safety: none; one thread. What it leaves in the run directory depends on what it was told
-// alone, but for TensorBoard's wall times.
+// Thread safety: none; one thread. The files of the run depend on the calls alone, except for
+// TensorBoard's wall times.
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <filesystem>
 #include <future>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <semaphore>
 #include <string>
@@ -22,11 +19,8 @@
 
 #include "core/config/config.h"
 #include "core/metrics.h"
-#include "learner/counters.h"
-#include "learner/pipeline.h"
-#include "learner/roster.h"
+#include "learner/engine.h"
 #include "learner/status.h"
-#include "learner/storage/journal.h"
 #include "learner/storage/start.h"
 #include "learner/tensorboard_log.h"
 #include "tools/simulate/workers.h"
@@ -37,7 +31,7 @@ namespace starling::simulate {
 // A gradient on its way to the learner.
 struct Pushed {
   std::uint32_t slot = 0;
-  std::uint64_t sequence = 0;  // of this actor's, from 1
+  std::uint64_t sequence = 0;  // the actor counts its gradients from 1
   std::uint64_t grant = 0, base = 0;
   std::future<Computed> computed;
 };
@@ -48,83 +42,73 @@ class VirtualLearner {
   VirtualLearner(const Config& config, learner::NetBlueprint net,
                  const std::filesystem::path& run_dir);
 
-  // All actors join, in the order of their slots, and updates.start_with of them are waited for.
+  // All actors join in the order of their slots. The first grants need updates.start_with of them.
   void JoinAll();
 
-  // A gradient is received: check, judge. Waits until it is computed.
+  // Receives a gradient; waits until it is computed.
   void Receive(Pushed pushed);
 
-  // Hands the lanes the next update that is due, if they take one and one is due, and waits for it.
   struct Decided {
     std::uint64_t version = 0;
     std::size_t gradients = 0;
     std::shared_ptr<const Weights> weights;
   };
+  // Applies the next update that is due, if there is one and the applier has room.
   std::optional<Decided> Decide();
 
-  // The oldest update that was decided and not published is now.
+  // Publishes the oldest update that is decided and not published.
   void Publish(std::int64_t now_ns);
 
-  // Grants to be sent now: those whose version is published.
-  std::vector<learner::Grant> TakeGrants();
+  // Returns the grants that are sent now.
+  std::vector<learner::Grant> TakeGrants(std::int64_t now_ns);
+  // Ends the grants that are staleness.deadline_s old.
+  void ExpireGrants(std::int64_t now_ns) { engine_.ExpireGrants(now_ns); }
+  std::int64_t deadline_ns() const { return engine_.deadline_ns(); }
 
-  // A grant was sent staleness.deadline_s ago: if it is not spent yet, it ends.
-  void Expire(const learner::Grant& grant);
-
-  // Everything decided is published: the last checkpoint, and all of it on the disk. False, with a
-  // trouble, if it could not be written.
+  // Writes the last checkpoint and everything else to disk. Returns false, with an error, if the
+  // checkpoint could not be written. REQUIRES: everything decided is published.
   bool End();
-  // What could not be written, since the last call; each sentence once.
-  std::vector<std::string> TakeTroubles();
+  // Returns the errors since the last call; each sentence once in a run.
+  std::vector<std::string> TakeErrors();
 
   std::shared_ptr<const Weights> first_weights() const { return first_weights_; }
   std::uint32_t incarnation() const { return incarnation_; }  // of all actors
-  std::uint64_t published() const { return published_; }
-  std::uint64_t steps() const { return pipeline_.steps(); }
-  bool over() const { return pipeline_.over(); }
-  bool idle() const { return pipeline_.idle(); }
-  const learner::Counters& counters() const { return counters_; }
-  const learner::Judge& judge() { return pipeline_.judge(); }
+  std::uint64_t published() const { return engine_.taken(); }
+  std::uint64_t steps() const { return engine_.pipeline().steps(); }
+  bool over() const { return engine_.over(); }
+  bool idle() const { return engine_.idle(); }
+  const learner::Counters& counters() const { return engine_.counters(); }
+  const learner::Judge& judge() const { return engine_.judge(); }
 
-  // The status line of a real learner (learner/status.h), and a line of metrics.jsonl.
-  nlohmann::ordered_json Status() const;
+  learner::LearnerStatus Status() const;
   void WriteMetrics();
-  // What Status says of where the virtual time went.
+  // Where the virtual time went, for Status.
   void SetTime(const learner::TimeStatus& time) { time_ = time; }
 
  private:
   VirtualLearner(const Config& config, learner::NetBlueprint net,
                  const std::filesystem::path& run_dir, learner::Start start);
-  wire::Outcome Check(const Computed& computed) const;
-  wire::Outcome Spend(const Pushed& pushed, Computed computed);
-  void Trouble(const std::string& sentence);
-  void SaveCheckpoint(learner::Pipeline::Finished::Checkpoint checkpoint);
+  void AddError(const std::string& sentence);
+  void SaveCheckpoint(learner::CheckpointContent content);
 
   const Config config_;
   const net::ParameterLayout layout_;
   const std::filesystem::path run_dir_;
-  const std::uint32_t term_;
-  learner::Roster roster_;
-  learner::Counters counters_;
-  learner::JournalWriter journal_;
   MetricsFile metrics_;
-  learner::Board board_;
+  learner::TensorBoardLog tensorboard_;
   wire::SnapshotWriter snapshot_;
   wire::SnapshotReader reader_;
   std::shared_ptr<const Weights> first_weights_;
   std::uint32_t incarnation_ = 0;
 
-  std::vector<learner::Grant> unsent_;  // their version is not published yet
-  std::uint64_t published_ = 0;
-  Computed newest_;  // what the newest gradient said of itself; its values are gone
   learner::TimeStatus time_;
   std::string last_checkpoint_;
   bool saved_ = false;
-  std::vector<std::string> troubles_;  // all there were
-  std::size_t troubles_told_ = 0;
+  std::vector<std::string> errors_;  // of the whole run
+  std::size_t errors_taken_ = 0;
 
   std::counting_semaphore<> applied_{0};
-  learner::Pipeline pipeline_;  // last: its threads end before what they use
+  learner::Engine engine_;  // last: its threads end before what they use
 };
 
 }  // namespace starling::simulate

@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "actors/gradient_message.h"
+#include "actors/rollout.h"
 #include "core/check.h"
 #include "core/denormals.h"
 
@@ -16,10 +18,7 @@ Computed RunOnce(actors::Rollout& actor, const Weights& weights) {
   computed.values.resize(weights.values.size());
   std::ranges::copy(weights.values, actor.weights().begin());
   const actors::RolloutGradient gradient = actor.Run(weights.entropy, computed.values);
-  computed.norm = gradient.norm;
-  computed.loss = gradient.loss;
-  computed.samples = gradient.samples;
-  computed.episodes = actor.TakeEpisodes();
+  computed.message = actors::GradientMessage(gradient, actor.TakeEpisodes());
   return computed;
 }
 
@@ -53,7 +52,7 @@ std::future<Computed> Workers::Compute(std::uint32_t slot, std::shared_ptr<const
 
 void Workers::Run(Worker& worker) const {
   FlushDenormals();
-  std::map<std::uint32_t, std::unique_ptr<actors::Rollout>> actors;  // by slot; ours alone
+  std::map<std::uint32_t, std::unique_ptr<actors::Rollout>> actors;  // of this thread, by slot
   while (auto job = worker.queue.Pop()) {
     if (worker.stop.load(std::memory_order_relaxed)) return;
     try {

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/check.h"
@@ -15,7 +14,7 @@
 namespace starling::learner {
 
 struct OptimizerRule {
-  std::string_view kind;  // as optimizer.kind names it
+  OptimizerKind kind;
   // The slots that it keeps with these settings, at most kMaxSlots.
   std::vector<std::string> (*slots)(const OptimizerSpec& spec);
   // Update number `step` >= 1; `lr` is scaled already.

@@ -57,12 +57,12 @@ class UpdateStream {
   Update& at(std::uint64_t version) { return *updates_[version]; }
 
   // Weights and state after versions 0 ... versions().
-  std::vector<Capture> Reference() {
-    std::vector<Capture> all(1);
+  std::vector<StateCopy> Reference() {
+    std::vector<StateCopy> all(1);
     all[0].weights = initial_;
     all[0].state.assign(spec_.slots.size(), std::vector<float>(initial_.size()));
     for (std::uint64_t v = 1; v <= versions(); ++v) {
-      Capture next = all.back();
+      StateCopy next = all.back();
       const Update& update = at(v);
       std::vector<float> sum(initial_.size(), 0.0f);
       for (std::size_t k = 0; k < update.gradients.size(); ++k) {
@@ -91,11 +91,11 @@ class UpdateStream {
 // An applier with its snapshot, and a way to wait for it without spinning.
 class TestApplier {
  public:
-  TestApplier(const char* how, UpdateStream& stream, int threads, const Capture* from = nullptr,
+  TestApplier(ApplyMode mode, UpdateStream& stream, int threads, const StateCopy* from = nullptr,
               std::uint64_t version = 0)
       : snapshot_("", stream.initial().size(), 1, kTestTerm),
         applier_(MakeApplier(
-            how, {.threads = threads, .optimizer = stream.spec(), .size = stream.initial().size()},
+            mode, {.threads = threads, .optimizer = stream.spec(), .size = stream.initial().size()},
             from ? from->weights : stream.initial(),
             from ? from->state : std::vector<std::vector<float>>{}, snapshot_,
             UpdateStream::Meta(version), [this] {
@@ -132,7 +132,7 @@ class TestApplier {
   std::unique_ptr<Applier> applier_;  // last: its threads call back
 };
 
-// What two readers saw of the snapshots while an applier ran a stream.
+// The observations of two readers of snapshots while an applier ran a stream.
 struct Watched {
   std::atomic<std::uint64_t> wrong{0};     // not `right`
   std::atomic<std::uint64_t> backward{0};  // older than the one before, or with the meta of another
@@ -147,7 +147,7 @@ void RunWatched(TestApplier& applier, UpdateStream& stream, const Right& right, 
     std::vector<float> weights(stream.initial().size());
     wire::SnapshotMeta meta;
     for (std::uint64_t newest = 0; newest < stream.versions();) {
-      // Reading the same version again is worth it only if nobody else wants the processor.
+      // Rereading the same version must not take the processor from the applier.
       if (reader.Latest() == newest) std::this_thread::yield();
       if (!reader.Read(newest, weights, meta)) continue;
       if (!right(weights, meta.version)) ++watched.wrong;
@@ -164,9 +164,9 @@ void RunWatched(TestApplier& applier, UpdateStream& stream, const Right& right, 
 
 class TestLanes : public TestApplier {
  public:
-  TestLanes(UpdateStream& stream, int threads, const Capture* from = nullptr,
+  TestLanes(UpdateStream& stream, int threads, const StateCopy* from = nullptr,
             std::uint64_t version = 0)
-      : TestApplier("lanes", stream, threads, from, version) {}
+      : TestApplier(ApplyMode::kLanes, stream, threads, from, version) {}
 };
 
 }  // namespace starling::learner

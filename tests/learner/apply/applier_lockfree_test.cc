@@ -10,13 +10,14 @@ namespace {
 
 constexpr std::size_t kApplierRaceSize = 16 * 67;
 
-class ApplierLockfree : public testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Ways, ApplierLockfree, testing::Values("lanes", "hogwild"),
-                         [](const auto& test) { return std::string(test.param); });
+class ApplierLockfree : public testing::TestWithParam<ApplyMode> {};
+INSTANTIATE_TEST_SUITE_P(Ways, ApplierLockfree,
+                         testing::Values(ApplyMode::kLanes, ApplyMode::kHogwild),
+                         [](const auto& test) { return std::string(NameOf(test.param)); });
 
 TEST_P(ApplierLockfree, EndsInTheMiddleWithEverythingTakenFinished) {
   UpdateStream stream(kApplierRaceSize, 8);
-  const std::vector<Capture> expected = stream.Reference();
+  const std::vector<StateCopy> expected = stream.Reference();
   for (int round = 0; round < 300; ++round) {
     wire::SnapshotWriter snapshot("", kApplierRaceSize, 1, kTestTerm);
     const int threads = 1 + round % 4;

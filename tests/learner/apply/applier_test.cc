@@ -1,4 +1,4 @@
-// What holds for every way to apply updates.
+// Properties of every applier.
 #include "learner/apply/applier.h"
 
 #include <gtest/gtest.h>
@@ -14,23 +14,23 @@ namespace {
 
 constexpr std::size_t kApplierSize = 16 * 101;  // the last block is not full
 
-class ApplierTest : public testing::TestWithParam<const char*> {
+class ApplierTest : public testing::TestWithParam<ApplyMode> {
  protected:
-  TestApplier Make(UpdateStream& stream, int threads, const Capture* from = nullptr,
+  TestApplier Make(UpdateStream& stream, int threads, const StateCopy* from = nullptr,
                    std::uint64_t version = 0) {
     return {GetParam(), stream, threads, from, version};
   }
 };
-INSTANTIATE_TEST_SUITE_P(Ways, ApplierTest, testing::Values("lanes", "hogwild"),
-                         [](const auto& test) { return std::string(test.param); });
+INSTANTIATE_TEST_SUITE_P(Ways, ApplierTest, testing::Values(ApplyMode::kLanes, ApplyMode::kHogwild),
+                         [](const auto& test) { return std::string(NameOf(test.param)); });
 
 TEST_P(ApplierTest, InOneThreadItEqualsThePlainOptimizerBitForBit) {
   for (const auto& [name, config] : OptimizerVariants()) {
     UpdateStream stream(kApplierSize, 30, config);
-    const Capture expected = stream.Reference().back();
+    const StateCopy expected = stream.Reference().back();
     TestApplier applier = Make(stream, 1);
     applier.Run(stream, 1, 30);
-    const Capture got = applier->CaptureNow();
+    const StateCopy got = applier->CaptureNow();
     EXPECT_EQ(got.weights, expected.weights) << name;
     EXPECT_EQ(got.state, expected.state) << name;
   }
@@ -39,7 +39,7 @@ TEST_P(ApplierTest, InOneThreadItEqualsThePlainOptimizerBitForBit) {
 // So that staleness.bound = 0 gives the same bits in any number of threads.
 TEST_P(ApplierTest, OneUpdateAtATimeEqualsThePlainOptimizerInAnyNumberOfThreads) {
   UpdateStream stream(kApplierSize, 30);
-  const Capture expected = stream.Reference().back();
+  const StateCopy expected = stream.Reference().back();
   for (int threads = 1; threads <= 5; ++threads) {
     TestApplier applier = Make(stream, threads);
     for (std::uint64_t v = 1; v <= 30; ++v) applier.Run(stream, v, v);
@@ -64,7 +64,7 @@ TEST_P(ApplierTest, TheWeightsItIsBuiltWithArePublishedAtOnce) {
 
 TEST_P(ApplierTest, EachVersionIsPublishedWithItsWeightsAndMeta) {
   UpdateStream stream(kApplierSize, 12);
-  const std::vector<Capture> expected = stream.Reference();
+  const std::vector<StateCopy> expected = stream.Reference();
   TestApplier applier = Make(stream, 3);
   wire::SnapshotReader reader(applier.snapshot());
   std::vector<float> got(kApplierSize);
@@ -81,8 +81,8 @@ TEST_P(ApplierTest, EachVersionIsPublishedWithItsWeightsAndMeta) {
 
 TEST_P(ApplierTest, ACaptureIsThatOfItsVersion) {
   UpdateStream stream(kApplierSize, 12);
-  const std::vector<Capture> expected = stream.Reference();
-  for (std::uint64_t v = 1; v <= 12; v += 3) stream.at(v).capture = std::make_shared<Capture>();
+  const std::vector<StateCopy> expected = stream.Reference();
+  for (std::uint64_t v = 1; v <= 12; v += 3) stream.at(v).capture = std::make_shared<StateCopy>();
   TestApplier applier = Make(stream, 3);
   for (std::uint64_t v = 1; v <= 12; ++v) applier.Run(stream, v, v);
   for (std::uint64_t v = 1; v <= 12; v += 3) {
@@ -93,8 +93,8 @@ TEST_P(ApplierTest, ACaptureIsThatOfItsVersion) {
 
 TEST_P(ApplierTest, GoesOnFromACaptureAsIfNothingHadHappened) {
   UpdateStream stream(kApplierSize, 20);
-  const Capture expected = stream.Reference().back();
-  Capture middle;
+  const StateCopy expected = stream.Reference().back();
+  StateCopy middle;
   {
     TestApplier applier = Make(stream, 1);
     applier.Run(stream, 1, 9);
@@ -106,8 +106,8 @@ TEST_P(ApplierTest, GoesOnFromACaptureAsIfNothingHadHappened) {
   EXPECT_EQ(applier->CaptureNow().state, expected.state);
 }
 
-// The running square of a weight whose gradient has become zero decays for ever; as a denormal
-// number it would make every later update many times slower.
+// The running square of a weight with gradient zero decays without end; as a denormal number it
+// would make every later update many times slower.
 TEST_P(ApplierTest, WhatDecaysBecomesZeroNotADenormal) {
   constexpr std::uint64_t kVersions = 40;
   UpdateStream stream(kApplierSize, kVersions, {.decay = 0.5});
@@ -117,7 +117,7 @@ TEST_P(ApplierTest, WhatDecaysBecomesZeroNotADenormal) {
   TestApplier applier = Make(stream, 2);
   for (std::uint64_t v = 1; v <= kVersions; ++v) applier.Run(stream, v, v);
   // 1e-30 / 2 halved 39 times is about 1e-42, a denormal number; float's smallest is 1.4e-45.
-  const Capture last = applier->CaptureNow();
+  const StateCopy last = applier->CaptureNow();
   for (const float square : last.state[0]) EXPECT_EQ(square, 0.0f);
 }
 
@@ -148,13 +148,14 @@ TEST_P(ApplierTest, RefusesMoreThanItHasRoomFor) {
     EXPECT_TRUE(applier->Submit(&stream.at(4)));
     go_on.release(10);
   }
-  // The destructor finished what had been taken.
+  // The destructor finished all submitted updates.
   EXPECT_EQ(wire::SnapshotReader(snapshot).Latest(), 4u);
 }
 
 using ApplierDeathTest = ApplierTest;
-INSTANTIATE_TEST_SUITE_P(Ways, ApplierDeathTest, testing::Values("lanes", "hogwild"),
-                         [](const auto& test) { return std::string(test.param); });
+INSTANTIATE_TEST_SUITE_P(Ways, ApplierDeathTest,
+                         testing::Values(ApplyMode::kLanes, ApplyMode::kHogwild),
+                         [](const auto& test) { return std::string(NameOf(test.param)); });
 
 TEST_P(ApplierDeathTest, AVersionThatIsNotTheNextIsOurBug) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");

@@ -1,9 +1,9 @@
 // Threads that apply whole updates over each other's; run under ThreadSanitizer as well.
 //
-// Most of it is counted in ones: weights begin at 0 and every update takes 1 from each, so a weight
-// says how many updates are in it. Let C be the capacity. Update v begins when all up to v - C have
-// landed, so it never reads what one before v - 2 C + 1 wrote: that one's write is before the begin
-// of another's that is finished. So of 2 C - 1 updates in a row at least one is built upon.
+// Most tests count in ones: weights start at 0 and every update subtracts 1 from each, so a weight
+// is the number of updates in it. Let C be the capacity. Update v starts when all up to v - C have
+// landed, so it never reads a value from before update v - 2 C + 1: that write is older than the
+// start of a later update that is finished. So of 2 C - 1 successive updates at least one survives.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,15 +18,16 @@ namespace {
 
 constexpr std::size_t kLine = 16, kLines = 97, kHogwildSize = kLine * kLines;
 
-const Capture& Zeros() {
-  static const Capture zeros{std::vector<float>(kHogwildSize), {}};
+const StateCopy& Zeros() {
+  static const StateCopy zeros{std::vector<float>(kHogwildSize), {}};
   return zeros;
 }
 
 // Every update's gradient is ones and its learning rate 1.
 class Ones : public UpdateStream {
  public:
-  explicit Ones(std::uint64_t versions) : UpdateStream(kHogwildSize, versions, {.kind = "sgd"}) {
+  explicit Ones(std::uint64_t versions)
+      : UpdateStream(kHogwildSize, versions, {.kind = OptimizerKind::kSgd}) {
     for (std::uint64_t v = 1; v <= versions; ++v) {
       at(v).gradients.assign(1, {ones_, 1});
       at(v).lr = at(v).scale = 1;
@@ -69,15 +70,16 @@ TEST(HogwildLockfree, UpdatesOfDifferentLinesLoseNothing) {
   }
   // An average of squares is no obstacle: where it is zero it stays so without a gradient, and
   // where it decays the weight stays.
-  for (const char* kind : {"sgd", "rmsprop"}) {
+  for (const OptimizerKind kind : {OptimizerKind::kSgd, OptimizerKind::kRmsProp}) {
     UpdateStream stream(kHogwildSize, kUpdates, {.kind = kind});
     for (std::uint64_t v = 1; v <= kUpdates; ++v)
       stream.at(v).gradients.assign(1, {gradients[v - 1], 1});
-    const Capture expected = stream.Reference().back();
+    const StateCopy expected = stream.Reference().back();
     for (int round = 0; round < 24; ++round) {
-      TestApplier hogwild("hogwild", stream, 1 + round % 8);
+      TestApplier hogwild(ApplyMode::kHogwild, stream, 1 + round % 8);
       hogwild.Run(stream, 1, kUpdates);
-      ASSERT_EQ(hogwild->CaptureNow().weights, expected.weights) << kind << ", round " << round;
+      ASSERT_EQ(hogwild->CaptureNow().weights, expected.weights)
+          << NameOf(kind) << ", round " << round;
     }
   }
 }
@@ -86,7 +88,7 @@ TEST(HogwildLockfree, UpdatesOfEverythingLoseAtMostWhatOverlapped) {
   constexpr std::uint64_t kVersions = 600;
   for (const int threads : {1, 2, 6}) {
     Ones stream(kVersions);
-    TestApplier hogwild("hogwild", stream, threads, &Zeros());
+    TestApplier hogwild(ApplyMode::kHogwild, stream, threads, &Zeros());
     hogwild.Run(stream, 1, kVersions);
     const Counted counted = Count(hogwild->CaptureNow().weights);
     EXPECT_TRUE(Holds(counted, kVersions, hogwild->capacity())) << threads << " threads";
@@ -101,7 +103,7 @@ TEST(HogwildLockfree, EverySnapshotIsOfACompletedVersionAndVersionsNeverGoBack) 
   constexpr std::uint64_t kVersions = 600;
   for (const int threads : {1, 2, 4}) {
     Ones stream(kVersions);
-    TestApplier hogwild("hogwild", stream, threads, &Zeros());
+    TestApplier hogwild(ApplyMode::kHogwild, stream, threads, &Zeros());
     const std::uint64_t capacity = hogwild->capacity();
     Watched watched;
     RunWatched(
@@ -120,11 +122,12 @@ TEST(HogwildLockfree, ProgressIsSeenToTheLastVersionAndNeverSkipsTheNewestSlot) 
   constexpr std::uint64_t kVersions = 400;
   Ones stream(kVersions);
   wire::SnapshotWriter snapshot("", kHogwildSize, 1, kTestTerm);
-  std::vector<std::uint64_t> seen;  // by whoever publishes: one at a time
+  std::vector<std::uint64_t> seen;  // written by the publishing thread, one at a time
   std::atomic<std::uint64_t> completed{0};
   std::unique_ptr<Applier> hogwild;
   std::atomic<Applier*> made{nullptr};
-  hogwild = MakeApplier("hogwild", {.threads = 4, .optimizer = stream.spec(), .size = kHogwildSize},
+  hogwild = MakeApplier(ApplyMode::kHogwild,
+                        {.threads = 4, .optimizer = stream.spec(), .size = kHogwildSize},
                         Zeros().weights, {}, snapshot, UpdateStream::Meta(0), [&] {
                           seen.push_back(made.load()->Completed());
                           std::this_thread::yield();  // the others get ahead
@@ -147,12 +150,13 @@ TEST(HogwildLockfree, ProgressIsSeenToTheLastVersionAndNeverSkipsTheNewestSlot) 
   }
 }
 
-// Who finishes while another publishes leaves its version to that one, who may just have looked: here
-// nobody comes after the last of each round to publish what was left.
+// A thread that finishes while another publishes leaves its version to that thread, which may have
+// checked just before. Here no update follows the last of a round, so nothing else would publish
+// it.
 TEST(HogwildLockfree, NothingIsLeftUnpublished) {
   constexpr std::uint64_t kRounds = 1500, kTogether = 3;
-  UpdateStream stream(kLine, kRounds * kTogether, {.kind = "sgd"});
-  TestApplier hogwild("hogwild", stream, kTogether);
+  UpdateStream stream(kLine, kRounds * kTogether, {.kind = OptimizerKind::kSgd});
+  TestApplier hogwild(ApplyMode::kHogwild, stream, kTogether);
   for (std::uint64_t v = 0; v < kRounds * kTogether;) {
     for (std::uint64_t i = 0; i < kTogether; ++i) ASSERT_TRUE(hogwild->Submit(&stream.at(++v)));
     while (!hogwild->Idle()) std::this_thread::yield();
@@ -164,8 +168,8 @@ TEST(HogwildLockfree, ACaptureHoldsAllOfItsVersion) {
   constexpr std::uint64_t kVersions = 400;
   Ones stream(kVersions);
   for (std::uint64_t v = 1; v <= kVersions; v += 7)
-    stream.at(v).capture = std::make_shared<Capture>();
-  TestApplier hogwild("hogwild", stream, 4, &Zeros());
+    stream.at(v).capture = std::make_shared<StateCopy>();
+  TestApplier hogwild(ApplyMode::kHogwild, stream, 4, &Zeros());
   hogwild.Run(stream, 1, kVersions);
   for (std::uint64_t v = 1; v <= kVersions; v += 7) {
     EXPECT_TRUE(Holds(Count(stream.at(v).capture->weights), v, hogwild->capacity()));
@@ -177,7 +181,7 @@ TEST(HogwildLockfree, ACaptureHoldsAllOfItsVersion) {
 TEST(HogwildLockfree, UpdatesAndGradientsAreFreeForUseOnceCompleted) {
   constexpr std::uint64_t kVersions = 1000;
   Ones stream(1);
-  TestApplier hogwild("hogwild", stream, 3, &Zeros());
+  TestApplier hogwild(ApplyMode::kHogwild, stream, 3, &Zeros());
   const std::uint64_t capacity = hogwild->capacity();
   std::vector<Update> updates(capacity);
   std::vector<std::vector<float>> gradients(capacity, std::vector<float>(kHogwildSize));
@@ -185,7 +189,7 @@ TEST(HogwildLockfree, UpdatesAndGradientsAreFreeForUseOnceCompleted) {
     if (v > capacity) hogwild.WaitFor(v - capacity);
     Update& update = updates[v % capacity];
     std::vector<float>& gradient = gradients[v % capacity];
-    std::ranges::fill(gradient, 1e6f);  // whoever still reads it takes far too much
+    std::ranges::fill(gradient, 1e6f);                     // a late reader subtracts far too much
     asm volatile("" : : "r"(gradient.data()) : "memory");  // and the compiler leaves it in
     std::ranges::fill(gradient, 1.0f);
     update.version = v;

@@ -1,4 +1,4 @@
-// Lanes at work while others read what they publish; run under ThreadSanitizer as well.
+// Lanes at work while others read their snapshots; run under ThreadSanitizer as well.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -16,7 +16,8 @@ TEST(LanesLockfree, EverySnapshotReadIsExactlyOneVersionAndVersionsNeverGoBack) 
   constexpr std::uint64_t kVersions = 600;
   UpdateStream stream(kLanesRaceSize, kVersions);
   std::vector<std::uint64_t> hashes;
-  for (const Capture& capture : stream.Reference()) hashes.push_back(HashWeights(capture.weights));
+  for (const StateCopy& capture : stream.Reference())
+    hashes.push_back(HashWeights(capture.weights));
 
   for (const int threads : {1, 2, 4}) {
     TestLanes lanes(stream, threads);
@@ -37,7 +38,7 @@ TEST(LanesLockfree, EverySnapshotReadIsExactlyOneVersionAndVersionsNeverGoBack) 
 // are overwritten as soon as the update is completed.
 TEST(LanesLockfree, UpdatesAndGradientsAreFreeForUseOnceCompleted) {
   constexpr std::uint64_t kVersions = 3000;
-  UpdateStream stream(kLanesRaceSize, 1, {.kind = "sgd"});
+  UpdateStream stream(kLanesRaceSize, 1, {.kind = OptimizerKind::kSgd});
   TestLanes lanes(stream, 3);
   std::vector<Update> updates(kMaxUpdatesInLanes);
   std::vector<std::vector<float>> gradients(kMaxUpdatesInLanes, std::vector<float>(kLanesRaceSize));
@@ -56,7 +57,7 @@ TEST(LanesLockfree, UpdatesAndGradientsAreFreeForUseOnceCompleted) {
     update.optimizer_step = v;
     update.meta = UpdateStream::Meta(v);
     update.hash = true;
-    update.capture = v % 100 == 0 ? std::make_shared<Capture>() : nullptr;
+    update.capture = v % 100 == 0 ? std::make_shared<StateCopy>() : nullptr;
     ASSERT_TRUE(lanes->Submit(&update));
     if (v % 100 == 0) {
       lanes.WaitFor(v);

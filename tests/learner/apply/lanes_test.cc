@@ -15,11 +15,11 @@ constexpr std::size_t kLanesSize = 16 * 101;  // cuts into no number of lanes ev
 TEST(Lanes, AnyNumberOfThemEqualsThePlainOptimizerBitForBit) {
   for (const auto& [name, config] : OptimizerVariants()) {
     UpdateStream stream(kLanesSize, 30, config);
-    const Capture expected = stream.Reference().back();
+    const StateCopy expected = stream.Reference().back();
     for (int threads = 1; threads <= 5; ++threads) {
       TestLanes lanes(stream, threads);
       lanes.Run(stream, 1, 30);
-      const Capture got = lanes->CaptureNow();
+      const StateCopy got = lanes->CaptureNow();
       EXPECT_EQ(got.weights, expected.weights) << name << " in " << threads << " lanes";
       EXPECT_EQ(got.state, expected.state) << name << " in " << threads << " lanes";
     }
@@ -28,7 +28,7 @@ TEST(Lanes, AnyNumberOfThemEqualsThePlainOptimizerBitForBit) {
 
 TEST(Lanes, MoreLanesThanCacheLinesLeaveSomeWithNothingToDo) {
   UpdateStream stream(32, 5);
-  const Capture expected = stream.Reference().back();
+  const StateCopy expected = stream.Reference().back();
   TestLanes lanes(stream, 5);
   lanes.Run(stream, 1, 5);
   EXPECT_EQ(lanes->CaptureNow().weights, expected.weights);
@@ -36,10 +36,10 @@ TEST(Lanes, MoreLanesThanCacheLinesLeaveSomeWithNothingToDo) {
 
 TEST(Lanes, GradientsAreSummedInTheOrderGiven) {
   // In floats (1e8 + 1) - 1e8 is 0 and (1e8 - 1e8) + 1 is 1.
-  UpdateStream stream(kLanesSize, 1, {.kind = "sgd"});
+  UpdateStream stream(kLanesSize, 1, {.kind = OptimizerKind::kSgd});
   const std::vector<float> huge(kLanesSize, 1e8f), one(kLanesSize, 1), minus(kLanesSize, -1e8f);
   const std::vector<float> start(kLanesSize, 0);
-  const Capture from{start, {}};
+  const StateCopy from{start, {}};
   Update& update = stream.at(1);
   update.lr = 1;
   update.scale = 1;
@@ -70,7 +70,7 @@ TEST(Lanes, OneGradientOfWeightOneIsWhatTwoHalvesOfItAre) {
 
 TEST(Lanes, TheHashIsThatOfTheWeightsAndDoesNotDependOnTheLanes) {
   UpdateStream stream(kLanesSize, 6);
-  const std::vector<Capture> expected = stream.Reference();
+  const std::vector<StateCopy> expected = stream.Reference();
   for (int threads = 1; threads <= 5; ++threads) {
     for (std::uint64_t v = 1; v <= 6; ++v) stream.at(v).hash = v % 2 == 0;
     TestLanes lanes(stream, threads);
@@ -100,8 +100,8 @@ TEST(HashWeights, TellsAnyChangedBitAndAnyTwoLinesExchanged) {
 
 TEST(Lanes, ACaptureIsThatOfItsVersionThoughLaterUpdatesRun) {
   UpdateStream stream(kLanesSize, 40);
-  const std::vector<Capture> expected = stream.Reference();
-  for (std::uint64_t v = 1; v <= 40; v += 3) stream.at(v).capture = std::make_shared<Capture>();
+  const std::vector<StateCopy> expected = stream.Reference();
+  for (std::uint64_t v = 1; v <= 40; v += 3) stream.at(v).capture = std::make_shared<StateCopy>();
   TestLanes lanes(stream, 4);
   lanes.Run(stream, 1, 40);
   for (std::uint64_t v = 1; v <= 40; v += 3) {

@@ -1,4 +1,4 @@
-// What holds for every optimizer; the arithmetic of each is in optimizers/.
+// Properties of every optimizer; the arithmetic of each is in optimizers/.
 #include "learner/apply/optimizer.h"
 
 #include <gtest/gtest.h>
@@ -20,8 +20,8 @@
 namespace starling::learner {
 namespace {
 
-// What PyTorch makes of the same gradients in float64, with another learning rate for each update;
-// where PyTorch has no such variant, what its formula makes of them in numpy.
+// The results of PyTorch in float64 for the same gradients, with another learning rate for each
+// update; those of its formula in numpy for variants that PyTorch lacks.
 class GoldenTrajectory : public testing::Test {
  protected:
   double Number(const char* key) const { return std::stod(golden_.metadata().at(key)); }
@@ -35,10 +35,9 @@ TEST_F(GoldenTrajectory, ThereIsOneForEveryVariantAndNoOther) {
   for (const auto& [name, _] : OptimizerVariants()) expected.insert(name);
   const std::vector<std::string> names = golden_.names();
   EXPECT_EQ(std::set<std::string>(names.begin(), names.end()), expected);
-  std::set<std::string> kinds;
+  std::set<OptimizerKind> kinds;
   for (const auto& [_, config] : OptimizerVariants()) kinds.insert(config.kind);
-  const auto& words = std::get<WordRule>(FindConfigKey("optimizer", "kind")->rule).words;
-  EXPECT_EQ(kinds, std::set<std::string>(words.begin(), words.end()));
+  EXPECT_EQ(kinds.size(), Words(OptimizerKind{}).size());
 }
 
 TEST_F(GoldenTrajectory, IsFollowedByEveryVariant) {
@@ -132,11 +131,11 @@ TEST(ApplyUpdate, HalfTheScaleIsHalfTheStepAndTheStateKnowsNothingOfIt) {
 }
 
 TEST(MakeOptimizerSpec, TakesEveryKey) {
-  const OptimizerSpec spec = MakeOptimizerSpec({.kind = "rmsprop",
+  const OptimizerSpec spec = MakeOptimizerSpec({.kind = OptimizerKind::kRmsProp,
                                                 .momentum = 0.5,
                                                 .decay = 0.9,
                                                 .epsilon = 0.1,
-                                                .epsilon_place = "inside",
+                                                .epsilon_place = EpsilonPlace::kInside,
                                                 .centered = true,
                                                 .bias_correction = false,
                                                 .beta1 = 0.7,
@@ -149,21 +148,23 @@ TEST(MakeOptimizerSpec, TakesEveryKey) {
   EXPECT_FALSE(spec.bias_correction);
   EXPECT_EQ(spec.beta1, 0.7);
   EXPECT_EQ(spec.beta2, 0.8);
-  EXPECT_FALSE(MakeOptimizerSpec({.epsilon_place = "outside"}).epsilon_inside);
+  EXPECT_FALSE(MakeOptimizerSpec({.epsilon_place = EpsilonPlace::kOutside}).epsilon_inside);
 }
 
-// Checkpoints name them, so they are for ever.
+// Checkpoints hold these names, so they must not change.
 TEST(MakeOptimizerSpec, NamesTheStateThatIsKept) {
   const auto slots = [](const OptimizerConfig& config) { return MakeOptimizerSpec(config).slots; };
   using Names = std::vector<std::string>;
-  EXPECT_EQ(slots({.kind = "sgd"}), Names{});
-  EXPECT_EQ(slots({.kind = "sgd", .momentum = 0.1}), Names{"momentum"});
-  EXPECT_EQ(slots({.kind = "rmsprop"}), Names{"square_avg"});
-  EXPECT_EQ(slots({.kind = "rmsprop", .momentum = 0.1}), (Names{"square_avg", "momentum"}));
-  EXPECT_EQ(slots({.kind = "rmsprop", .centered = true}), (Names{"square_avg", "grad_avg"}));
-  EXPECT_EQ(slots({.kind = "rmsprop", .momentum = 0.1, .centered = true}),
+  EXPECT_EQ(slots({.kind = OptimizerKind::kSgd}), Names{});
+  EXPECT_EQ(slots({.kind = OptimizerKind::kSgd, .momentum = 0.1}), Names{"momentum"});
+  EXPECT_EQ(slots({.kind = OptimizerKind::kRmsProp}), Names{"square_avg"});
+  EXPECT_EQ(slots({.kind = OptimizerKind::kRmsProp, .momentum = 0.1}),
+            (Names{"square_avg", "momentum"}));
+  EXPECT_EQ(slots({.kind = OptimizerKind::kRmsProp, .centered = true}),
+            (Names{"square_avg", "grad_avg"}));
+  EXPECT_EQ(slots({.kind = OptimizerKind::kRmsProp, .momentum = 0.1, .centered = true}),
             (Names{"square_avg", "grad_avg", "momentum"}));
-  EXPECT_EQ(slots({.kind = "adam"}), (Names{"exp_avg", "exp_avg_sq"}));
+  EXPECT_EQ(slots({.kind = OptimizerKind::kAdam}), (Names{"exp_avg", "exp_avg_sq"}));
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 namespace starling::learner {
 namespace {
 
-// A value that tells whether it arrived whole and from the right place in the order.
+// A value with a check of its wholeness and of its place in the order.
 struct Parcel {
   std::uint64_t number = 0;
   std::array<std::uint64_t, 7> contents{};
@@ -64,8 +64,8 @@ TEST(SpscRingLockfree, EveryParcelArrivesWholeAndInOrder) {
   EveryParcelArrivesWholeAndInOrder<64>(100'000);
 }
 
-// Ping-pong: both sides park before nearly every message, so a lost wake-up would hang here. As many
-// rounds as a loaded machine does in a few seconds.
+// Ping-pong: both sides park before nearly every message, so a lost wake-up would hang here. As
+// many rounds as a loaded machine does in a few seconds.
 TEST(ParkerLockfree, LosesNoWakeUp) {
   SpscRing<std::uint64_t, 1> there, back;
   Parker there_parker, back_parker;

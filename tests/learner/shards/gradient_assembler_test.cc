@@ -17,8 +17,8 @@ wire::Message From(std::uint32_t slot, std::uint32_t incarnation, std::uint64_t 
           .tensor = {}};
 }
 
-TEST(Assembly, AGradientIsWholeWhenItsLastSliceIsThere) {
-  Assembly assembly(2);
+TEST(GradientAssembler, AGradientIsWholeWhenItsLastSliceIsThere) {
+  GradientAssembler assembly(2);
   assembly.Arrived({}, From(3, 7, 11));
   assembly.Reported({3, 7, 11}, 1, 3.0);
   EXPECT_FALSE(assembly.TakeWhole());
@@ -31,16 +31,16 @@ TEST(Assembly, AGradientIsWholeWhenItsLastSliceIsThere) {
   EXPECT_EQ(assembly.waiting(3, 7), 0u);
 }
 
-TEST(Assembly, SlicesMayComeFirst) {
-  Assembly assembly(1);
+TEST(GradientAssembler, SlicesMayComeFirst) {
+  GradientAssembler assembly(1);
   assembly.Reported({0, 1, 5}, 1, 2.0);
   EXPECT_FALSE(assembly.TakeWhole());
   assembly.Arrived({}, From(0, 1, 5));
   EXPECT_TRUE(assembly.TakeWhole());
 }
 
-TEST(Assembly, WhatAShardSaysTwiceCountsOnce) {
-  Assembly assembly(2);
+TEST(GradientAssembler, WhatAShardSaysTwiceCountsOnce) {
+  GradientAssembler assembly(2);
   assembly.Arrived({}, From(0, 1, 5));
   assembly.Reported({0, 1, 5}, 1, 2.0);
   assembly.Reported({0, 1, 5}, 1, 2.0);
@@ -48,10 +48,10 @@ TEST(Assembly, WhatAShardSaysTwiceCountsOnce) {
 }
 
 // Rounded sums depend on their order: it is that of the shards, not that of their news.
-TEST(Assembly, TheNormDoesNotDependOnWhoCameFirst) {
+TEST(GradientAssembler, TheNormDoesNotDependOnWhoCameFirst) {
   const std::vector<double> norms{1e8, 1.0, std::sqrt(3.0)};
   const auto square = [&](const std::vector<std::size_t>& order) {
-    Assembly assembly(3);
+    GradientAssembler assembly(3);
     assembly.Arrived({}, From(0, 1, 1));
     for (const std::size_t shard : order) assembly.Reported({0, 1, 1}, shard, norms[shard - 1]);
     const auto whole = assembly.TakeWhole();
@@ -63,8 +63,8 @@ TEST(Assembly, TheNormDoesNotDependOnWhoCameFirst) {
   EXPECT_EQ(square({2, 3, 1}), first);
 }
 
-TEST(Assembly, WhatIsNotFiniteStaysSo) {
-  Assembly assembly(2);
+TEST(GradientAssembler, WhatIsNotFiniteStaysSo) {
+  GradientAssembler assembly(2);
   assembly.Arrived({}, From(0, 1, 1));
   assembly.Reported({0, 1, 1}, 1, INFINITY);
   assembly.Reported({0, 1, 1}, 2, 1.0);
@@ -73,16 +73,16 @@ TEST(Assembly, WhatIsNotFiniteStaysSo) {
   EXPECT_FALSE(std::isfinite(whole->other_square));
 }
 
-TEST(Assembly, ALifeThatEndsIsForgotten) {
-  Assembly assembly(2);
+TEST(GradientAssembler, ALifeThatEndsIsForgotten) {
+  GradientAssembler assembly(2);
   assembly.Arrived({}, From(4, 9, 1));    // no shard has anything of it
   assembly.Reported({4, 9, 2}, 1, 1.0);   // one has
   assembly.Reported({4, 10, 1}, 1, 1.0);  // of the next life
   EXPECT_EQ(assembly.waiting(4, 9), 2u);
-  EXPECT_THAT(assembly.Forget(4, 9), ElementsAre(Assembly::Slice{{4, 9, 2}, 1}));
+  EXPECT_THAT(assembly.Discard(4, 9), ElementsAre(GradientAssembler::Slice{{4, 9, 2}, 1}));
   EXPECT_EQ(assembly.waiting(4, 9), 0u);
   EXPECT_EQ(assembly.waiting(4, 10), 1u);
-  EXPECT_THAT(assembly.Forget(5, 9), IsEmpty());
+  EXPECT_THAT(assembly.Discard(5, 9), IsEmpty());
 }
 
 }  // namespace

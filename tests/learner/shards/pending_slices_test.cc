@@ -13,8 +13,8 @@ HeldSlice From(const std::string& peer, std::size_t floats = 1) {
   return {.peer = peer, .envelope = {}, .values = std::span(kValues).first(floats)};
 }
 
-TEST(HeldSlices, IsTakenUnderItsName) {
-  HeldSlices held(2);
+TEST(PendingSlices, IsTakenUnderItsName) {
+  PendingSlices held(2);
   EXPECT_EQ(held.Hold({1, 2, 3}, From("a", 3)), "");
   EXPECT_EQ(held.First({1, 2, 4}), nullptr);
   ASSERT_NE(held.First({1, 2, 3}), nullptr);
@@ -25,24 +25,24 @@ TEST(HeldSlices, IsTakenUnderItsName) {
   EXPECT_FALSE(held.TakeFirst({1, 2, 3}));
 }
 
-TEST(HeldSlices, AConnectionSendsASliceOnce) {
-  HeldSlices held(2);
+TEST(PendingSlices, AConnectionSendsASliceOnce) {
+  PendingSlices held(2);
   EXPECT_EQ(held.Hold({1, 2, 3}, From("a", 1)), "");
   EXPECT_EQ(held.Hold({1, 2, 3}, From("a", 2)), "duplicate");
   EXPECT_EQ(held.First({1, 2, 3})->values.size(), 1u);
 }
 
 // Whose it is the learner's first process knows: it hears of one after the other.
-TEST(HeldSlices, OnesOfOneNameWaitForTheirTurn) {
-  HeldSlices held(2);
+TEST(PendingSlices, OnesOfOneNameWaitForTheirTurn) {
+  PendingSlices held(2);
   EXPECT_EQ(held.Hold({1, 2, 3}, From("impostor", 1)), "");
   EXPECT_EQ(held.Hold({1, 2, 3}, From("actor", 2)), "");
   EXPECT_EQ(held.TakeFirst({1, 2, 3})->peer, "impostor");
   EXPECT_EQ(held.TakeFirst({1, 2, 3})->peer, "actor");
 }
 
-TEST(HeldSlices, AConnectionHasSoManyAndNoMore) {
-  HeldSlices held(2);
+TEST(PendingSlices, AConnectionHasSoManyAndNoMore) {
+  PendingSlices held(2);
   EXPECT_EQ(held.Hold({1, 2, 3}, From("a")), "");
   EXPECT_EQ(held.Hold({9, 2, 3}, From("a")), "");
   EXPECT_EQ(held.Hold({1, 2, 4}, From("a")), "too many");

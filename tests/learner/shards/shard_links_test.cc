@@ -169,7 +169,7 @@ TEST_F(ShardsTest, HalvesAreForgotten) {
   const wire::Grant never = dead.learner->NextGrant();
   dead.PushSecond(77, 5.0f);
   dead.PushFirst(never, 5.0f);
-  dead.learner->Send(wire::Bye{wire::ByeReason::kLeaving, ""});
+  dead.learner->Send(wire::Leave{wire::LeaveReason::kLeaving, ""});
   dead.PushSecond(78, 5.0f);
   Actor actor = NewOne();
   for (int i = 0; i < 3; ++i) actor.Push(actor.learner->NextGrant(), 1.0f, 1.0f);
@@ -218,7 +218,7 @@ TEST_F(ShardsTest, SlicesOfOthersDoNotShutASlot) {
   other.PushSecond(UINT64_MAX, 9.0f);
   other.learner->header = own;
   other.shard->Send(wire::Fetch{});
-  ASSERT_TRUE(other.shard->Wait(wire::Kind::kWeights));  // what it sent before has been handled
+  ASSERT_TRUE(other.shard->Wait(wire::Kind::kWeights));  // its earlier messages were handled
   actor.Push(actor.learner->NextGrant(), 1.0f, 1.0f);
   EXPECT_EQ(actor.learner->NextGrant().version, 1u);
 }
@@ -239,7 +239,7 @@ TEST_F(ShardsTest, NobodySendsSlicesForAnother) {
   of_eve.learner->header = of_ada.learner->header;
   of_eve.PushSecond(of_ada.learner->header.sequence + 1, 9.0f);
   of_eve.shard->Send(wire::Fetch{});
-  ASSERT_TRUE(of_eve.shard->Wait(wire::Kind::kWeights));  // what she sent before has been handled
+  ASSERT_TRUE(of_eve.shard->Wait(wire::Kind::kWeights));  // her earlier messages were handled
   of_ada.Push(grant, 1.0f, 1.0f);
   EXPECT_EQ(of_ada.learner->NextGrant().version, 1u);
   EXPECT_EQ(Weights(), Halves(-1.0f, -1.0f));

@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "core/file.h"
-#include "learner/apply/standing.h"
+#include "learner/apply/training_state.h"
 #include "tests/learner/storage/checkpoint_fixture.h"
 #include "tests/support/temp_dir.h"
 #include "wire/slices.h"
@@ -25,9 +25,9 @@ class CheckpointPartsTest : public testing::Test {
 
   static Checkpoint PartOf(Checkpoint whole, ShardOf which) {
     const auto slice = wire::CutIntoSlices(whole.weights.size(), which.shards)[which.shard];
-    Standing cut = CutOut({.weights = whole.weights, .state = whole.state}, slice);
+    TrainingState cut = CutOut({.weights = whole.weights, .optimizer_state = whole.state}, slice);
     whole.weights = std::move(cut.weights);
-    whole.state = std::move(cut.state);
+    whole.state = std::move(cut.optimizer_state);
     return whole;
   }
   std::filesystem::path Write(std::uint64_t version, std::size_t shards) {
@@ -114,7 +114,7 @@ TEST_F(CheckpointPartsTest, PartsOfAnotherCheckpointAreNoneOfThisOne) {
   }
 }
 
-// What others are writing now is newer than every complete one, and stays.
+// Parts that other shards are writing are newer than every complete checkpoint, and stay.
 TEST_F(CheckpointPartsTest, PruneTakesWhatNothingWillBecomeOf) {
   const auto old = Write(1, 2);
   WriteCheckpointPart(dir_.path(), PartOf(MakeCheckpoint(1, 2, kWide), {1, 2}), {1, 2});

@@ -149,7 +149,7 @@ TEST(Checkpoint, AWriterKilledInTheMiddleLeavesNoPartialFileUnderTheFinalName) {
       ASSERT_NO_THROW(ReadCheckpoint(path)) << path;
     }
   }
-  // What a killed writer left beside them goes with the next pruning.
+  // The next pruning removes the leftovers of a killed writer.
   dir.Write(CheckpointName(9, 9) + ".123.0.tmp", "half");
   Prune(dir.path(), 1);
   EXPECT_EQ(dir.CountFiles(), 1u);

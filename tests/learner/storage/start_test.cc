@@ -1,4 +1,4 @@
-// Going on with a run: the optimizer's state comes along, and must be that of the optimizer.
+// Resuming a run: the optimizer's state is restored and must be of the same optimizer.
 #include "learner/storage/start.h"
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ using testing::HasSubstr;
 
 class StartTest : public LearnerFixture {
  protected:
-  // What a resume with `now` says to a checkpoint that was made with `before`; "" = nothing.
+  // Returns the error of a resume with `now` from a checkpoint made with `before`, or "".
   std::string Refusal(const std::string& before, const std::string& now) {
     const TempDir run;
     const Config config = MakeConfig(before);
@@ -72,7 +72,7 @@ TEST_F(StartTest, OtherNumbersOfTheSameOptimizerAreNot) {
 
 TEST_F(StartTest, AdamGoesOnAsIfNothingHadHappened) {
   const std::string config = "updates.start_with=1\noptimizer.kind=adam\noptimizer.lr=0.5";
-  // One update for each gradient, by a learner that starts anew or goes on.
+  // One update for each gradient, by a new or a resumed learner.
   const auto train = [&](const std::vector<float>& gradients, bool resume) {
     Start(config, resume);
     auto actor = NewActor();

@@ -8,7 +8,7 @@ namespace starling::learner {
 namespace {
 
 OptimizerConfig Adam(double beta1, double beta2, double epsilon) {
-  return {.kind = "adam", .epsilon = epsilon, .beta1 = beta1, .beta2 = beta2};
+  return {.kind = OptimizerKind::kAdam, .epsilon = epsilon, .beta1 = beta1, .beta2 = beta2};
 }
 
 TEST(Adam, DividesTheMeanByTheRootOfTheMeanSquareBothCorrected) {
@@ -17,8 +17,8 @@ TEST(Adam, DividesTheMeanByTheRootOfTheMeanSquareBothCorrected) {
   EXPECT_FLOAT_EQ(one.Step(2, 0.5), 0.75f);
   EXPECT_EQ(one.state(0), 1);
   EXPECT_EQ(one.state(1), 1);
-  // m = 0.5 - 1 = -0.5, m' = -0.5 / (1 - 0.25) = -2/3; v = 0.75 + 1 = 1.75, v' = 1.75 / (1 - 0.5625)
-  // = 4; w = 0.75 + 0.5 * (2/3) / (2 + 2)
+  // m = 0.5 - 1 = -0.5, m' = -0.5 / (1 - 0.25) = -2/3; v = 0.75 + 1 = 1.75, v' = 1.75 / (1 -
+  // 0.5625) = 4; w = 0.75 + 0.5 * (2/3) / (2 + 2)
   EXPECT_FLOAT_EQ(one.Step(-2, 0.5), 0.75f + 1.0f / 12);
   EXPECT_EQ(one.state(0), -0.5f);
   EXPECT_EQ(one.state(1), 1.75f);

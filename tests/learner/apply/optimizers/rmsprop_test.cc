@@ -14,7 +14,7 @@ OptimizerConfig Corrected(double decay, double epsilon) {
   return {.decay = decay, .epsilon = epsilon, .bias_correction = true};
 }
 OptimizerConfig Inside(OptimizerConfig config) {
-  config.epsilon_place = "inside";
+  config.epsilon_place = EpsilonPlace::kInside;
   return config;
 }
 OptimizerConfig Centered(OptimizerConfig config) {
@@ -44,7 +44,7 @@ TEST(RmsProp, BiasCorrectionDividesByWhatTheAverageLacks) {
   OneWeight one(Corrected(0.75, 2));
   // s = 1, 1 - d = 0.25, s' = 4; w = 1 - 0.5 * 2 / (2 + 2) = 0.75
   EXPECT_FLOAT_EQ(one.Step(2, 0.5), 0.75f);
-  // A constant gradient gives the same corrected average for ever: the same step again.
+  // A constant gradient keeps the same corrected average: the same step again.
   EXPECT_FLOAT_EQ(one.Step(2, 0.5), 0.5f);
   EXPECT_FLOAT_EQ(one.Step(2, 0.5), 0.25f);
   EXPECT_FLOAT_EQ(one.state(0), 4 * (1 - 0.75f * 0.75f * 0.75f));
@@ -78,7 +78,8 @@ TEST(RmsPropCentered, TheVarianceIsCorrectedAsAWhole) {
   EXPECT_FLOAT_EQ(one.Step(2, 0.5), 1 - 1 / (std::sqrt(3.0f) + 1));
 }
 
-// Each average corrected by itself would leave the first gradient no variance: a step of g / epsilon.
+// Each average corrected by itself would leave the first gradient no variance: a step of g /
+// epsilon.
 TEST(RmsPropCentered, TheFirstStepIsThatOfTheOtherVariants) {
   for (const float g : {1e-4f, 1.0f, 100.0f}) {
     OneWeight one(Centered(Corrected(0.99, 1e-12)));
@@ -87,8 +88,8 @@ TEST(RmsPropCentered, TheFirstStepIsThatOfTheOtherVariants) {
 }
 
 TEST(RmsPropCentered, StaysFiniteWhereTheVarianceRoundsBelowZero) {
-  // Gradients that change once, another for each weight: in the end all of the variance is rounding,
-  // and as both averages come down to it, that of the mean stops higher.
+  // Gradients that change once, another for each weight: in the end all of the variance is
+  // rounding, and as both averages come down to it, that of the mean stops higher.
   const std::vector<float> last = RandomVector(1024, 1);
   std::vector<float> first = last;
   for (float& g : first) g *= 4;

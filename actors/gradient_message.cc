@@ -1,0 +1,43 @@
+#include "actors/gradient_message.h"
+
+#include <utility>
+#include <vector>
+
+#include "core/log.h"
+
+namespace starling::actors {
+namespace {
+
+// Keeps some of all, evenly: episodes that end early in an unroll differ from the others.
+void KeepWhatFits(std::vector<envs::EpisodeEnd>& ended) {
+  const std::size_t all = ended.size(), most = wire::kMaxEpisodes;
+  if (all <= most) return;
+  static bool said = false;
+  if (!std::exchange(said, true)) {
+    LogWarn("{} episodes ended in one unroll; at most {} of each are counted", all, most);
+  }
+  for (std::size_t i = 0; i < most; ++i) ended[i] = ended[i * all / most];
+  ended.resize(most);
+}
+
+}  // namespace
+
+wire::Gradient GradientMessage(const RolloutGradient& gradient, RolloutEpisodes episodes) {
+  wire::Gradient message{.samples = gradient.samples,
+                         .norm = gradient.norm,
+                         .policy_loss = gradient.loss.policy_loss,
+                         .value_loss = gradient.loss.value_loss,
+                         .entropy = gradient.loss.entropy,
+                         .act_us = gradient.act_us,
+                         .gradient_us = gradient.gradient_us,
+                         .episodes_cut = episodes.cut,
+                         .envs_replaced = episodes.replaced};
+  KeepWhatFits(episodes.ended);
+  for (const envs::EpisodeEnd& end : episodes.ended) {
+    message.episodes.push_back(
+        {.episode_return = end.episode_return, .length = static_cast<std::uint64_t>(end.length)});
+  }
+  return message;
+}
+
+}  // namespace starling::actors

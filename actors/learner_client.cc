@@ -1,0 +1,249 @@
+#include "actors/learner_client.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "actors/gradient_message.h"
+#include "core/log.h"
+
+namespace starling::actors {
+
+namespace {
+
+constexpr std::int64_t kPollMs = 20;  // longest wait for room in a queue
+
+std::int64_t Ms(double seconds) { return static_cast<std::int64_t>(seconds * 1000.0); }
+
+ClientState StateAfter(wire::LeaveReason reason) {
+  switch (reason) {
+    case wire::LeaveReason::kRefused:
+      return ClientState::kRefused;
+    case wire::LeaveReason::kLeaving:
+      return ClientState::kLost;
+    default:
+      return ClientState::kRunOver;
+  }
+}
+
+}  // namespace
+
+// ---- send
+
+bool LearnerClient::Push(const wire::Grant& grant, const wire::SnapshotMeta& meta,
+                         const RolloutGradient& gradient, RolloutEpisodes episodes) {
+  const std::int64_t begin = wall_.NowNs();
+  Session& session = *session_;
+  // 1. Describe the gradient.
+  wire::Gradient body = GradientMessage(gradient, std::move(episodes));
+  body.grant = grant.number;
+  body.buffer = session.space.buffer();
+  body.wait_us = wait_us_;
+  body.refresh_us = refresh_us_;
+  body.push_us = std::exchange(push_us_, 0);
+  // 2. Send it with the values that the learner does not have yet.
+  const std::uint64_t sequence = ++session.sequence;
+  wire::SharedTensor tensor;
+  if (session.shards) {
+    const auto values = session.space.TakeValues();
+    if (!PushSlices(sequence, meta.version, values)) return false;
+    tensor = {values, session.shards->first().size};
+  } else {
+    tensor = session.space.TakeUnshared();
+  }
+  if (!SendSoon(sequence, body, tensor, meta.version)) return false;
+  // 3. Expect an answer.
+  session.space.Pushed(sequence);
+  ++session.unanswered;
+  session.deadlines.answer = clock_.NowMs() + AnswerMs();
+  push_us_ = UsSince(begin);
+  return Pump(0);
+}
+
+bool LearnerClient::PushSlices(std::uint64_t sequence, std::uint64_t base,
+                               const std::shared_ptr<const float[]>& values) {
+  while (!session_->shards->Push(sequence, base, values)) {
+    auto items = session_->shards->items(/*want_writable=*/true);
+    wire::Poll(items, kPollMs);
+    if (!Pump(0)) return false;
+  }
+  return true;
+}
+
+void LearnerClient::Beat() {
+  const std::int64_t now = wall_.NowMs();
+  if (now < session_->deadlines.beat) return;
+  session_->deadlines.beat = now + static_cast<std::int64_t>(session_->config.wire.heartbeat_ms);
+  Send(wire::Heartbeat{});  // if the queue is full, the gradients in it are signs of life
+}
+
+void LearnerClient::SayGoodbye() {
+  if (session_ && state_ != ClientState::kRunOver)
+    Send(wire::Leave{wire::LeaveReason::kLeaving, ""});
+}
+
+bool LearnerClient::Send(const wire::Body& body) {
+  if (!SendMessage(session_->sequence + 1, body)) return false;
+  ++session_->sequence;
+  return true;
+}
+
+// Returns false if the queue is full.
+bool LearnerClient::SendMessage(std::uint64_t sequence, const wire::Body& body,
+                                const wire::SharedTensor& tensor, std::uint64_t version) {
+  wire::Header header = session_->header;
+  header.sequence = sequence;
+  header.version = version;
+  return session_->socket->Send(wire::Encode(header, body, tensor));
+}
+
+// Waits for room in the queue. Returns false if the state has changed.
+bool LearnerClient::SendSoon(std::uint64_t sequence, const wire::Body& body,
+                             const wire::SharedTensor& tensor, std::uint64_t version) {
+  while (!SendMessage(sequence, body, tensor, version)) {
+    std::array<wire::PollItem, 1> item{{{.socket = session_->socket.get(), .want_writable = true}}};
+    wire::Poll(item, kPollMs);
+    if (!Pump(0)) return false;
+  }
+  return true;
+}
+
+// ---- receive
+
+// Waits up to `timeout_ms` for something to happen and handles what came. Returns whether it is
+// still a member.
+bool LearnerClient::Pump(std::int64_t timeout_ms) {
+  Session& session = *session_;
+  // 1. Wait.
+  if (timeout_ms > 0) {
+    std::array<wire::PollItem, 3> items{{{.socket = session.socket.get()},
+                                         {.socket = session.beacon.get()},
+                                         {.fd = options_.stop_fd}}};
+    wire::Poll(items, timeout_ms);
+  }
+  clock_.Tick();
+  wire::Beacon beacon;
+  if (session.beacon) session.beacon->Receive(beacon);  // its only purpose is to end the wait
+  // 2. Handle every message that has come.
+  wire::Envelope envelope;
+  while (state_ == ClientState::kJoined && session.socket->Receive(envelope)) {
+    const wire::DecodeResult decoded = wire::Decode(envelope.frames(), kMaxElements);
+    if (decoded) {
+      Handle(std::move(envelope), decoded.message);
+    } else {
+      Lose(fmt::format("the learner sent a damaged message ({}): joining again",
+                       wire::RefusalName(decoded.refusal)));
+    }
+  }
+  // 3. Only then look at the clock: a silent learner has nothing unread here.
+  CheckDeadlines();
+  MustLeave();
+  return state_ == ClientState::kJoined;
+}
+
+// `message` points into the envelope.
+void LearnerClient::Handle(wire::Envelope envelope, const wire::Message& message) {
+  Session& session = *session_;
+  const wire::Header& header = message.header;
+  if (state_ == ClientState::kJoined) {
+    session.deadlines.silence = clock_.NowMs() + Ms(session.config.wire.timeout_s);
+  }
+  if (const auto* welcome = std::get_if<wire::Welcome>(&message.body)) {
+    if (state_ != ClientState::kJoined) OnWelcome(header, *welcome);
+  } else if (const auto* leave = std::get_if<wire::Leave>(&message.body)) {
+    text_ = leave->text;
+    state_ = StateAfter(leave->reason);
+  } else if (header.term != session.header.term || header.session != session.header.session ||
+             header.incarnation != session.header.incarnation) {
+    if (state_ == ClientState::kJoined)
+      LogInfo("the learner does not know us any more: joining again");
+    state_ = ClientState::kLost;
+  } else if (const auto* answer = std::get_if<wire::Answer>(&message.body)) {
+    OnAnswer(*answer);
+  } else if (std::holds_alternative<wire::Weights>(message.body)) {
+    session.fetched.Came(std::move(envelope), message);
+  }
+}
+
+void LearnerClient::OnWelcome(const wire::Header& header, const wire::Welcome& welcome) {
+  session_->welcome = welcome;
+  session_->config = ParseConfig(welcome.config, "the learner's configuration");
+  session_->header = {.slot = header.slot,
+                      .incarnation = header.incarnation,
+                      .term = header.term,
+                      .session = header.session,
+                      .fingerprint = header.fingerprint};
+  session_->deadlines.silence = clock_.NowMs() + Ms(session_->config.wire.timeout_s);
+  state_ = ClientState::kJoined;
+}
+
+void LearnerClient::OnAnswer(const wire::Answer& answer) {
+  if (answer.answers != 0 && session_->unanswered > 0) --session_->unanswered;
+  session_->space.Answered(answer.answers);
+  if (answer.outcome > wire::Outcome::kMerged) {
+    LogDebug("a gradient was refused: {}", wire::OutcomeName(answer.outcome));
+  }
+  session_->grants.insert(session_->grants.end(), answer.grants.begin(), answer.grants.end());
+  if (!answer.grants.empty() && WeightsFollowGrants()) ExpectWeights();
+}
+
+// ---- time
+
+void LearnerClient::CheckDeadlines() {
+  if (state_ != ClientState::kJoined) return;
+  Beat();
+  Deadlines& deadlines = session_->deadlines;
+  const std::int64_t now = clock_.NowMs();
+  // A killed learner says nothing, but its successor announces its endpoint.
+  if (now >= deadlines.endpoint) {
+    deadlines.endpoint = now + static_cast<std::int64_t>(session_->config.wire.heartbeat_ms);
+    if (LearnerMoved()) {
+      LogInfo("there is a new learner");
+      state_ = ClientState::kLost;
+      return;
+    }
+  }
+  if (now > deadlines.silence) {
+    Lose(fmt::format("the learner was silent for wire.timeout_s = {} s: joining again",
+                     session_->config.wire.timeout_s));
+  } else if (session_->unanswered > 0 && now > deadlines.answer) {
+    Lose(fmt::format("a gradient was not answered for {} s: joining again", AnswerMs() / 1000));
+  }
+}
+
+void LearnerClient::Lose(const std::string& why) {
+  LogWarn("{}", why);
+  state_ = ClientState::kLost;
+}
+
+// A gradient is held no longer than the slowest grant beside it lives; the same again is to spare.
+std::int64_t LearnerClient::AnswerMs() const {
+  return Ms(session_->config.wire.timeout_s) + 2 * Ms(session_->config.staleness.deadline_s);
+}
+
+std::int64_t LearnerClient::FetchAgainMs() const {
+  constexpr std::int64_t kMinMs = 200;
+  return std::max(kMinMs, static_cast<std::int64_t>(session_->config.wire.fetch_after_ms));
+}
+
+std::uint32_t LearnerClient::UsSince(std::int64_t begin_ns) const {
+  return static_cast<std::uint32_t>((wall_.NowNs() - begin_ns) / 1000);
+}
+
+// It has started anew elsewhere, or in the same place with other keys for its actors.
+bool LearnerClient::LearnerMoved() const {
+  if (options_.find_endpoint().value_or(session_->endpoint) != session_->endpoint) return true;
+  const auto keys = options_.find_keys ? options_.find_keys() : std::nullopt;
+  return keys && keys != session_->keys;
+}
+
+bool LearnerClient::MustLeave() {
+  std::array<wire::PollItem, 1> stop{{{.fd = options_.stop_fd}}};
+  if (!wire::Poll(stop, 0) && !(options_.abandoned && options_.abandoned())) return false;
+  state_ = ClientState::kStopped;
+  return true;
+}
+
+}  // namespace starling::actors

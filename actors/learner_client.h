@@ -1,0 +1,175 @@
+// An actor's end of the wire: it joins, receives grants and weights, pushes gradients, and beats.
+//
+// Nothing here waits for ever: every wait has a deadline, after which the learner counts as lost
+// and the actor joins again as a new incarnation.
+//
+// Thread safety: none; one thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "actors/fetched_weights.h"
+#include "actors/gradient_space.h"
+#include "actors/rollout.h"
+#include "actors/shard_links.h"
+#include "core/clock.h"
+#include "core/config/config.h"
+#include "core/running_clock.h"
+#include "wire/protocol.h"
+#include "wire/snapshot.h"
+#include "wire/socket.h"
+
+namespace starling::actors {
+
+struct ClientOptions {
+  // Returns the learner's endpoint as far as it is known now; asked again until the learner
+  // answers.
+  std::function<std::optional<std::string>()> find_endpoint;
+  // Returns the keys for it, or nullopt if it needs none; may be empty.
+  std::function<std::optional<wire::Credentials>()> find_keys{};
+  std::int64_t slot = -1;  // the slot to ask for; negative: any
+  double connect_timeout_s = 60;
+  int stop_fd = -1;                 // readable: leave
+  std::function<bool()> abandoned;  // true: leave (the parent is gone); may be empty
+  const Clock* clock = nullptr;     // nullptr: the steady clock
+};
+
+enum class ClientState {
+  kLost,         // no member: before the first Join, or the learner is lost: join again
+  kJoined,       // a member
+  kRunOver,      // the learner said so
+  kStopped,      // told to leave
+  kRefused,      // the learner does not accept this actor: text() says why
+  kUnreachable,  // no learner within connect_timeout_s
+};
+
+class LearnerClient {
+  static constexpr std::size_t kMaxElements = std::size_t{1} << 28;  // of weights: 1 GiB
+
+ public:
+  explicit LearnerClient(ClientOptions options);
+  ~LearnerClient();
+
+  // Says hello until a welcome comes. Returns true if it is a member: then config(), slot() and
+  // incarnation() are those of the welcome.
+  bool Join();
+
+  ClientState state() const { return state_; }
+  const std::string& text() const { return text_; }
+  const Config& config() const { return session_->config; }
+  std::uint32_t slot() const { return session_->header.slot; }
+  std::uint32_t incarnation() const { return session_->header.incarnation; }
+
+  // Opens the memory that the learner shares. Returns false if the learner's net is another one
+  // (kRefused) or the learner has gone.
+  bool CheckNet(std::uint64_t fingerprint, std::size_t floats);
+
+  // Waits for the next grant. Returns nullopt if the state has changed.
+  std::optional<wire::Grant> NextGrant();
+
+  // Brings `weights` to the newest version there is, at least `version`; `meta` describes it. Both
+  // hold what the last call left in them. Returns false if the state has changed.
+  bool Refresh(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& meta);
+
+  // The memory for the next gradient: shared with the learner if it shares memory.
+  std::span<float> NextGradientSpace() { return session_->space.Next(); }
+
+  // Sends one gradient computed on `meta`'s weights under `grant`. Returns false if the state has
+  // changed.
+  bool Push(const wire::Grant& grant, const wire::SnapshotMeta& meta,
+            const RolloutGradient& gradient, RolloutEpisodes episodes);
+
+  // Sends a heartbeat if one is due. Cheap: call it often.
+  void Beat();
+
+  void SayGoodbye();
+
+ private:
+  // When something is overdue, in milliseconds.
+  struct Deadlines {
+    std::int64_t silence = 0;   // the learner is lost if it sent nothing by then
+    std::int64_t answer = 0;    // ... or did not answer the last gradient
+    std::int64_t endpoint = 0;  // look whether there is a new learner
+    std::int64_t beat = 0;      // of the steady clock: the next heartbeat
+  };
+  // Everything that belongs to one membership. A new join replaces it whole.
+  struct Session {
+    std::string endpoint;                   // of the learner
+    std::optional<wire::Credentials> keys;  // for it
+    std::unique_ptr<wire::ClientSocket> socket;
+    wire::Welcome welcome{};
+    Config config{};
+    wire::Header header{};       // slot, incarnation, term, session and fingerprint of the welcome
+    std::uint64_t sequence = 0;  // of the last message sent
+    Deadlines deadlines{};
+
+    std::deque<wire::Grant> grants{};
+    bool granted = false;        // a grant has come
+    std::size_t unanswered = 0;  // gradients
+
+    std::optional<wire::SnapshotReader> reader{};
+    std::unique_ptr<wire::BeaconReceiver> beacon{};  // while it waits for a version
+    FetchedWeights fetched{};
+    std::optional<ShardLinks> shards{};  // if the learner is several processes
+    wire::SnapshotMeta first_meta{};     // then: of the first slice of the weights
+    GradientSpace space{};
+  };
+
+  // join
+  bool TryJoin(const std::string& endpoint, std::int64_t give_up_ms);
+  void OpenSession(const std::string& endpoint);
+  void OpenShards(std::size_t floats);
+  void AwaitLastWords();
+
+  // send
+  bool Send(const wire::Body& body);
+  bool SendMessage(std::uint64_t sequence, const wire::Body& body,
+                   const wire::SharedTensor& tensor = {}, std::uint64_t version = 0);
+  bool SendSoon(std::uint64_t sequence, const wire::Body& body,
+                const wire::SharedTensor& tensor = {}, std::uint64_t version = 0);
+  bool PushSlices(std::uint64_t sequence, std::uint64_t base,
+                  const std::shared_ptr<const float[]>& values);
+
+  // receive
+  bool Pump(std::int64_t timeout_ms);
+  void Handle(wire::Envelope envelope, const wire::Message& message);
+  void OnWelcome(const wire::Header& header, const wire::Welcome& welcome);
+  void OnAnswer(const wire::Answer& answer);
+
+  // weights
+  bool RefreshWhole(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& meta);
+  bool RefreshSlices(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& meta);
+  bool Fetch(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& meta);
+  void ExpectWeights();
+  bool WeightsFollowGrants() const;
+  void ListenForVersions();
+
+  // time
+  void CheckDeadlines();
+  bool MustLeave();
+  bool LearnerMoved() const;
+  std::int64_t AnswerMs() const;
+  std::int64_t FetchAgainMs() const;
+  std::uint32_t UsSince(std::int64_t begin_ns) const;
+  void Lose(const std::string& why);
+
+  const ClientOptions options_;
+  const SteadyClock steady_clock_;
+  const Clock& wall_;   // measures durations and paces heartbeats
+  RunningClock clock_;  // measures silences and deadlines
+  wire::Context context_;
+
+  ClientState state_ = ClientState::kLost;
+  std::string text_;
+  std::optional<Session> session_;
+  // Spent on the grant and the weights of the last unroll, and on the last push.
+  std::uint32_t wait_us_ = 0, refresh_us_ = 0, push_us_ = 0;
+};
+
+}  // namespace starling::actors

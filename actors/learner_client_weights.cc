@@ -1,0 +1,125 @@
+// The client's grants and weights.
+#include <fmt/format.h>
+
+#include <memory>
+#include <utility>
+
+#include "actors/learner_client.h"
+#include "core/error.h"
+#include "core/log.h"
+
+namespace starling::actors {
+
+namespace {
+
+constexpr std::int64_t kPumpMs = 50;
+constexpr std::int64_t kSliceMs = 1;  // between two looks for a shard's weights in shared memory
+
+}  // namespace
+
+std::optional<wire::Grant> LearnerClient::NextGrant() {
+  Session& session = *session_;
+  const std::int64_t begin = wall_.NowNs();
+  const std::int64_t start_ms =
+      static_cast<std::int64_t>(session.config.updates.start_timeout_s * 1000.0);
+  const std::int64_t give_up_ms = clock_.NowMs() + AnswerMs() + start_ms;
+  while (session.grants.empty()) {
+    if (!Pump(kPumpMs)) return std::nullopt;
+    if (clock_.NowMs() < give_up_ms) continue;
+    Lose("no grant came: joining again");  // it may have been lost with a connection
+    return std::nullopt;
+  }
+  if (!Pump(0)) return std::nullopt;
+  const wire::Grant grant = session.grants.front();
+  session.grants.pop_front();
+  // The wait for the first grant is the start of the run, not lost time.
+  wait_us_ = std::exchange(session.granted, true) ? UsSince(begin) : 0;
+  return grant;
+}
+
+bool LearnerClient::Refresh(std::uint64_t version, std::span<float> weights,
+                            wire::SnapshotMeta& meta) {
+  const std::int64_t begin = wall_.NowNs();
+  const bool joined = session_->shards ? RefreshSlices(version, weights, meta)
+                                       : RefreshWhole(version, weights, meta);
+  session_->beacon.reset();
+  refresh_us_ = UsSince(begin);
+  return joined;
+}
+
+bool LearnerClient::RefreshWhole(std::uint64_t version, std::span<float> weights,
+                                 wire::SnapshotMeta& meta) {
+  auto& reader = session_->reader;
+  const bool held = meta.term == session_->header.term;
+  // 1. Without shared memory: ask for new weights only if the held ones are too old.
+  if (!reader) return (held && meta.version >= version) || Fetch(version, weights, meta);
+  // 2. With it: read the newest version, or wait for it, and ask for it if it does not come.
+  const std::int64_t fetch_at_ms =
+      clock_.NowMs() + static_cast<std::int64_t>(session_->config.wire.fetch_after_ms);
+  while (true) {
+    const auto latest = reader->Latest();
+    if (held && latest == meta.version && meta.version >= version) return true;  // still the newest
+    if (latest >= version && reader->Read(version, weights, meta)) return true;
+    const std::int64_t left_ms = fetch_at_ms - clock_.NowMs();
+    if (left_ms <= 0) return Fetch(version, weights, meta);
+    if (!session_->beacon) ListenForVersions();
+    if (!Pump(left_ms)) return false;
+  }
+}
+
+// Each slice is as new as its shard has it. A gradient is as old as the oldest of them.
+bool LearnerClient::RefreshSlices(std::uint64_t version, std::span<float> weights,
+                                  wire::SnapshotMeta& meta) {
+  ShardLinks& shards = *session_->shards;
+  wire::SnapshotMeta& first = session_->first_meta;
+  if (!RefreshWhole(version, weights.first(shards.first().size), first)) return false;
+  const std::int64_t give_up_ms = clock_.NowMs() + AnswerMs();
+  while (!shards.Refresh(version, weights, meta)) {
+    if (clock_.NowMs() >= give_up_ms) {
+      Lose(fmt::format("no weights of version {} or newer from {}: joining again", version,
+                       shards.Behind(version)));
+      return false;
+    }
+    auto items = shards.items(/*want_writable=*/false);
+    wire::Poll(items, kSliceMs);
+    if (!Pump(0)) return false;
+  }
+  if (first.version <= meta.version) meta = first;
+  return true;
+}
+
+// Every version wakes every listener, so it listens only while it waits for a version. That is
+// rare: a grant is sent when its version is there. A new listener is sent the newest version, so
+// none is missed.
+void LearnerClient::ListenForVersions() {
+  std::string& endpoint = session_->welcome.beacon;
+  if (endpoint.empty()) return;
+  try {
+    session_->beacon = std::make_unique<wire::BeaconReceiver>(context_, endpoint);
+  } catch (const UserError& error) {  // then the weights are fetched
+    LogWarn("{}", error.what());
+    endpoint.clear();
+  }
+}
+
+bool LearnerClient::Fetch(std::uint64_t version, std::span<float> weights,
+                          wire::SnapshotMeta& meta) {
+  while (!session_->fetched.Take(version, weights, meta)) {
+    if (session_->fetched.MustAsk(clock_.NowMs())) {
+      if (!SendSoon(++session_->sequence, wire::Fetch{.version = version})) return false;
+      ExpectWeights();
+    } else if (!Pump(kPumpMs)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void LearnerClient::ExpectWeights() { session_->fetched.Expect(clock_.NowMs() + FetchAgainMs()); }
+
+// Over sockets an actor that holds one grant at a time is sent the weights right behind it.
+bool LearnerClient::WeightsFollowGrants() const {
+  return session_->welcome.snapshot.empty() && session_->config.updates.in_flight == 1;
+}
+
+}  // namespace starling::actors

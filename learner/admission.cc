@@ -1,0 +1,83 @@
+#include "learner/admission.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace starling::learner {
+namespace {
+
+std::optional<wire::KeyPair> OwnKeys(const Config& config) {
+  if (config.wire.secret.empty()) return std::nullopt;
+  return wire::ReadSecretFile(config.wire.secret);
+}
+
+}  // namespace
+
+Admission::Admission(const Config& config, wire::Context& context, const wire::RunPlace& place,
+                     Counters& counters, const Clock& clock)
+    : counters_(counters), clock_(clock), keys_(OwnKeys(config)) {
+  if (!keys_) return;
+  gate_.emplace(context, config.wire.allowed);
+  const wire::KeyPair local = wire::NewKeyPair();
+  local_key_ = local.public_key;
+  gate_->Admit(local_key_, "of this host");
+  place.WriteKeys({.own = local, .server_key = keys_->public_key});
+  LogInfo("actors need a key; our public key is {}", keys_->public_key);
+  for (const std::string& line : gate_->Reload()) LogInfo("{}", line);
+  LogInfo("kill -HUP {} reads {} again", ::getpid(), config.wire.allowed);
+}
+
+// The gate rejects new connections; this rejects those whose key was revoked after they connected.
+bool Admission::Allows(const wire::Envelope& envelope) {
+  if (!gate_ || gate_->NameOf(envelope.key())) return true;
+  ++counters_.frames_refused["revoked_key"];
+  refusals_.Warn(clock_.NowMs(), "discarded a message: its sender's key is no longer on the list");
+  return false;
+}
+
+bool Admission::IsImpostor(const wire::Envelope& envelope, const Member* sender) {
+  if (!gate_ || !sender || sender->key == envelope.key()) return false;
+  CountImpostor(sender->slot);
+  return true;
+}
+
+void Admission::CountImpostor(std::uint32_t slot) {
+  ++counters_.frames_refused["another_key"];
+  refusals_.Warn(clock_.NowMs(),
+                 fmt::format("discarded a message: it spoke for actor {} with another key", slot));
+}
+
+std::string Admission::NameOf(const std::string& key) const {
+  const std::string* name = gate_ ? gate_->NameOf(key) : nullptr;
+  return name ? *name : "";
+}
+
+void Admission::Poll(wire::ServerSocket& socket) {
+  for (const std::string& line : socket.CutUnfinished(clock_.NowMs())) {
+    ++counters_.frames_refused["endless"];
+    refusals_.Warn(clock_.NowMs(), "cut off: " + line);
+  }
+  if (!gate_) return;
+  for (const std::string& line : gate_->Answer()) {
+    ++counters_.frames_refused["unknown_key"];
+    strangers_.Warn(clock_.NowMs(), "turned away: " + line);
+  }
+  if (const std::size_t failed = socket.FailedHandshakes()) {
+    counters_.frames_refused["handshake"] += failed;
+    handshakes_.Warn(clock_.NowMs(),
+                     fmt::format("turned away: {} connections without a key, or meant for "
+                                 "another learner",
+                                 failed));
+  }
+}
+
+std::vector<std::uint32_t> Admission::Reload(const Roster& roster) {
+  for (const std::string& line : gate_->Reload()) LogWarn("{}", line);
+  std::vector<std::uint32_t> revoked;
+  for (const auto& [slot, member] : roster.members()) {
+    if (!gate_->NameOf(member.key)) revoked.push_back(slot);
+  }
+  return revoked;
+}
+
+}  // namespace starling::learner

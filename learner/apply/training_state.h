@@ -1,0 +1,31 @@
+// The state of training at one version: the pipeline starts from it and a checkpoint holds it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "wire/slices.h"
+
+namespace starling::learner {
+
+struct TrainingState {
+  std::uint32_t term = 1;
+  std::uint64_t version = 0, steps = 0, optimizer_step = 0;
+  std::vector<float> weights;
+  std::vector<std::vector<float>>
+      optimizer_state;  // one vector per slot of the optimizer; empty: zeros
+};
+
+// The content of a checkpoint: training right after one update was decided. Later updates may be in
+// flight.
+struct CheckpointContent {
+  TrainingState state;
+  std::string counters = "{}";       // Counters::Save
+  std::uint64_t journal_offset = 0;  // bytes in the journal
+};
+
+// Returns the part of `whole` that belongs to `slice` of the weights.
+TrainingState CutOut(TrainingState whole, wire::Slice slice);
+
+}  // namespace starling::learner

@@ -1,0 +1,294 @@
+#include "learner/engine.h"
+
+#include <cmath>
+#include <tuple>
+#include <utility>
+
+#include "core/check.h"
+#include "net/norm.h"
+
+namespace starling::learner {
+namespace {
+
+wire::Outcome OutcomeOf(Arrival arrival) {
+  switch (arrival) {
+    case Arrival::kHeld:
+      return wire::Outcome::kNone;
+    case Arrival::kNoGrant:
+      return wire::Outcome::kNoGrant;
+    case Arrival::kBelowGrant:
+      return wire::Outcome::kBelowGrant;
+    case Arrival::kFutureVersion:
+      return wire::Outcome::kFutureVersion;
+    case Arrival::kStale:
+      return wire::Outcome::kStale;
+  }
+  return wire::Outcome::kNone;
+}
+
+ArrivalRecord RecordOf(const Received& gradient) {
+  return {.slot = gradient.header.slot,
+          .incarnation = gradient.header.incarnation,
+          .sequence = gradient.header.sequence,
+          .grant = gradient.body.grant,
+          .base_version = gradient.header.version,
+          .samples = gradient.body.samples,
+          .norm = gradient.body.norm};
+}
+
+}  // namespace
+
+Engine::Engine(const Config& config, const Start& start, wire::SnapshotWriter& snapshot,
+               EngineOptions options)
+    : config_(config),
+      options_(std::move(options)),
+      term_(start.state.term),
+      seconds_before_(start.counters.seconds),
+      deadline_ns_(static_cast<std::int64_t>(config.staleness.deadline_s * 1e9)),
+      counters_(start.counters),
+      roster_(term_),
+      journal_(options_.run_dir / "journal",
+               {.seed = config.run.seed, .fingerprint = options_.fingerprint},
+               start.cut_journal_at),
+      pipeline_(config_, CutOut(start.state, options_.slice), snapshot, journal_, counters_,
+                options_.on_progress) {
+  journal_.Append(TermRecord{term_, start.state.version, start.state.steps});
+  journal_.Append(EntropyRecord{pipeline_.entropy()});
+  journal_.Append(HashRecord{start.state.version, HashWeights(start.state.weights)});
+}
+
+// ---- members
+
+Member& Engine::Join(std::uint32_t slot, std::string peer) {
+  Member& member = roster_.Join(slot, std::move(peer));
+  journal_.Append(JoinRecord{slot, member.incarnation});
+  pipeline_.judge().Join(slot);
+  return member;
+}
+
+void Engine::Remove(std::uint32_t slot, const std::string& why) {
+  const Member* member = roster_.Find(slot);
+  CHECK(member != nullptr, "slot {}", slot);
+  for (const Grant& grant : pipeline_.judge().RemoveActor(slot)) {
+    const bool sent = sent_ns_.erase(grant.number) == 1;
+    if (sent) journal_.Append(LostRecord{slot, grant.number, LostWhy::kDeath});
+  }
+  std::erase_if(unsent_, [&](const Grant& grant) { return grant.slot == slot; });
+  journal_.Append(DeathRecord{slot, member->incarnation});
+  roster_.Leave(slot, why);
+}
+
+Member* Engine::SenderOf(const wire::Header& header) {
+  if (header.term != term_ || header.session != options_.session) return nullptr;
+  Member* member = roster_.Find(header.slot);
+  return member && member->incarnation == header.incarnation ? member : nullptr;
+}
+
+// ---- gradients in
+
+Engine::Receipt Engine::Receive(Received gradient) {
+  // 1. Find the sender. The gradient of a stranger is counted, but is no part of the run.
+  ++counters_.received;
+  const auto [stranger, sender] = Identify(gradient.header);
+  if (!sender) {
+    counters_.AddDropped(stranger);
+    return {stranger, nullptr};
+  }
+  // 2. Check its content, then its grant.
+  ArrivalRecord record = RecordOf(gradient);
+  wire::Outcome outcome = CheckContent(gradient, *sender);
+  if (outcome == wire::Outcome::kNone) {
+    Count(gradient.body);
+    outcome = Hold(std::move(gradient), *sender);
+  } else if (outcome != wire::Outcome::kDuplicate) {
+    Revoke(record.slot, record.grant);
+  }
+  // 3. Journal the outcome before any update can contain the gradient.
+  record.outcome = static_cast<std::uint8_t>(outcome);
+  journal_.Append(record);
+  // 4. An actor whose gradient was refused gets another grant.
+  if (outcome != wire::Outcome::kNone) {
+    counters_.AddDropped(outcome);
+    pipeline_.judge().GrantOrQueue(record.slot);
+  }
+  return {outcome, sender};
+}
+
+// Returns the sender, or why there is none.
+Engine::Receipt Engine::Identify(const wire::Header& header) {
+  if (header.term != term_ || header.session != options_.session) {
+    return {wire::Outcome::kOtherTerm, nullptr};
+  }
+  Member* member = roster_.Find(header.slot);
+  if (!member) return {wire::Outcome::kUnknownActor, nullptr};
+  if (header.incarnation != member->incarnation) return {wire::Outcome::kOldIncarnation, nullptr};
+  return {wire::Outcome::kNone, member};
+}
+
+// Checks everything but the grant, and borrows the values if they are in shared memory.
+wire::Outcome Engine::CheckContent(Received& gradient, Member& sender) const {
+  const auto& [header, body] = std::tie(gradient.header, gradient.body);
+  if (header.sequence <= sender.last_sequence) return wire::Outcome::kDuplicate;
+  sender.last_sequence = header.sequence;
+  // Whole unrolls of any number of envs: actors may differ in theirs.
+  const auto unroll = static_cast<std::uint64_t>(config_.actors.unroll);
+  if (body.samples < 1 || body.samples > kMaxSamples || body.samples % unroll != 0) {
+    return wire::Outcome::kBadSamples;
+  }
+  if (body.buffer > 0) {
+    auto loan = sender.buffers ? sender.buffers->Lend(body.buffer - 1) : std::nullopt;
+    if (!loan) return wire::Outcome::kNoBuffer;
+    gradient.loan = *std::move(loan);
+    gradient.values = gradient.loan.values;
+  }
+  const net::FiniteNorm norm = net::CheckFinite(gradient.values);
+  if (!norm.finite || !std::isfinite(gradient.other_square)) return wire::Outcome::kNotFinite;
+  const double whole = gradient.other_square > 0
+                           ? std::sqrt(norm.norm * norm.norm + gradient.other_square)
+                           : norm.norm;
+  return whole > config_.updates.max_norm ? wire::Outcome::kNormTooLarge : wire::Outcome::kNone;
+}
+
+// The gradient spends its grant: it is held for an update, or refused by the judge.
+wire::Outcome Engine::Hold(Received gradient, Member& sender) {
+  const std::uint64_t number = gradient.body.grant, base = gradient.header.version;
+  const std::uint32_t samples = gradient.body.samples, wait_us = gradient.body.wait_us;
+  const Arrival arrival = pipeline_.Hold(std::move(gradient));
+  if (arrival == Arrival::kHeld) {
+    ++sender.accepted;
+    sender.steps += samples;
+    sender.wait_us += wait_us;
+    sender.version = base;
+  }
+  if (arrival == Arrival::kBelowGrant || arrival == Arrival::kFutureVersion) {
+    pipeline_.judge().RevokeGrant(sender.slot, number);
+  }
+  if (arrival != Arrival::kNoGrant) sent_ns_.erase(number);
+  return OutcomeOf(arrival);
+}
+
+void Engine::Count(const wire::Gradient& gradient) {
+  for (const wire::Episode& episode : gradient.episodes) counters_.AddEpisode(episode);
+  counters_.episodes_cut += gradient.episodes_cut;
+  counters_.envs_replaced += gradient.envs_replaced;
+  actor_times_.Add(gradient);
+  newest_ = gradient;
+}
+
+// The grant ends without a gradient. Returns false if it was not live.
+bool Engine::Revoke(std::uint32_t slot, std::uint64_t number) {
+  if (!pipeline_.judge().RevokeGrant(slot, number)) return false;
+  sent_ns_.erase(number);
+  return true;
+}
+
+// ---- updates out
+
+std::optional<Engine::Finished> Engine::TakeFinished(double seconds) {
+  auto finished = pipeline_.TakeFinished();
+  if (!finished) return std::nullopt;
+  counters_.seconds = seconds_before_ + seconds;
+  applied_.insert(applied_.end(), finished->applied.begin(), finished->applied.end());
+  if (finished->checkpoint) journal_.Flush();
+  return Finished{finished->version, std::move(finished->checkpoint)};
+}
+
+CheckpointContent Engine::ContentOf(TrainingState state) {
+  journal_.Flush();
+  return {std::move(state), counters_.Save(), journal_.offset()};
+}
+
+// ---- grants and answers out
+
+std::vector<Engine::Reply> Engine::TakeReplies(std::int64_t now_ns) {
+  // 1. Send the grants whose version is completed.
+  for (const Grant& grant : pipeline_.judge().TakeGrants()) unsent_.push_back(grant);
+  std::map<std::uint32_t, std::vector<wire::Grant>> grants;  // by slot
+  std::erase_if(unsent_, [&](const Grant& grant) {
+    if (grant.version > pipeline_.taken()) return false;
+    grants[grant.slot].push_back({.number = grant.number, .version = grant.version});
+    sent_ns_[grant.number] = now_ns;
+    granted_ = true;
+    journal_.Append(GrantRecord{grant.slot, grant.number, grant.version});
+    return true;
+  });
+  // 2. Answer the applied gradients whose actors still live, each with the new grants of its slot.
+  std::vector<Reply> replies;
+  for (const Pipeline::Applied& one : std::exchange(applied_, {})) {
+    Member* member = roster_.Find(one.slot);
+    if (!member || member->incarnation != one.incarnation) continue;
+    member->staleness = one.staleness;
+    Reply& reply = replies.emplace_back(Reply{
+        one.slot, {.answers = one.sequence, .outcome = one.outcome, .staleness = one.staleness}});
+    if (auto node = grants.extract(one.slot)) reply.answer.grants = std::move(node.mapped());
+  }
+  // 3. The other grants go alone.
+  for (auto& [slot, numbers] : grants) replies.push_back({slot, {.grants = std::move(numbers)}});
+  return replies;
+}
+
+std::vector<wire::Grant> Engine::SentGrants(std::uint32_t slot) const {
+  std::vector<wire::Grant> sent;
+  for (const Grant& grant : judge().state().outstanding) {
+    if (grant.slot == slot && sent_ns_.contains(grant.number)) {
+      sent.push_back({.number = grant.number, .version = grant.version});
+    }
+  }
+  return sent;
+}
+
+std::vector<Grant> Engine::ExpireGrants(std::int64_t now_ns) {
+  std::vector<Grant> late;
+  for (const Grant& grant : judge().state().outstanding) {
+    const auto sent = sent_ns_.find(grant.number);
+    if (sent != sent_ns_.end() && now_ns - sent->second >= deadline_ns_) late.push_back(grant);
+  }
+  for (const Grant& grant : late) {
+    Revoke(grant.slot, grant.number);
+    journal_.Append(LostRecord{grant.slot, grant.number, LostWhy::kDeadline});
+    ++counters_.deadlines;
+  }
+  return late;
+}
+
+// ---- state
+
+LearnerStatus Engine::Status() const {
+  const auto known = [](double mean) {
+    return std::isfinite(mean) ? std::optional(mean) : std::nullopt;
+  };
+  const std::uint64_t steps = pipeline_.steps();
+  const double seconds = counters_.seconds;
+  return {.term = term_,
+          .steps = steps,
+          .frames = steps * static_cast<std::uint64_t>(config_.env.repeat),
+          .updates = counters_.updates,
+          .seconds = seconds,
+          .steps_per_second = seconds > 0 ? static_cast<double>(steps) / seconds : 0,
+          .mean_return = known(counters_.mean_return()),
+          .mean_length = known(counters_.mean_length()),
+          .episodes = counters_.episodes,
+          .episodes_cut = counters_.episodes_cut,
+          .envs_replaced = counters_.envs_replaced,
+          .lr = pipeline_.lr(),
+          .entropy_coef = pipeline_.entropy(),
+          .losses = {.policy = newest_.policy_loss,
+                     .value = newest_.value_loss,
+                     .entropy = newest_.entropy,
+                     .grad_norm = newest_.norm},
+          .gradients = {.received = counters_.received,
+                        .applied = counters_.applied,
+                        .merged = counters_.merged,
+                        .in_flight = counters_.in_flight(),
+                        .dropped = counters_.dropped},
+          .frames_refused = counters_.frames_refused,
+          .deadlines = counters_.deadlines,
+          .staleness = {.bound = config_.staleness.bound,
+                        .max = counters_.staleness.max(),
+                        .mean = counters_.staleness.mean(),
+                        .histogram = counters_.staleness.counts()},
+          .actors_alive = static_cast<int>(roster_.size()),
+          .version = pipeline_.published()};
+}
+
+}  // namespace starling::learner

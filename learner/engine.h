@@ -1,0 +1,165 @@
+// The engine of the learner: gradients in; updates, grants and answers out. It checks, judges,
+// journals, applies and counts. It has no socket and no clock: the time is given to it. The
+// learner's loop (learner/learner.h), the simulator's learner and the tests drive the same engine:
+//
+//   Join, Open            who may compute
+//   Receive               check -> judge -> hold or refuse a gradient
+//   Advance               hand the applier the updates that are due
+//   TakeFinished          the next completed version
+//   TakeReplies           what the actors are told: outcomes and new grants
+//   ExpireGrants, Remove  grants that end without a gradient
+//
+// Thread safety: none; it belongs to the network thread. The applier's threads are its own.
+// Invariants: every gradient of a member gets exactly one reply or refusal while its member lives.
+// A grant is sent only when its version is completed, and is journalled when it is sent.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/config/config.h"
+#include "learner/counters.h"
+#include "learner/pipeline.h"
+#include "learner/roster.h"
+#include "learner/status.h"
+#include "learner/storage/journal.h"
+#include "learner/storage/start.h"
+#include "learner/work_times.h"
+#include "wire/protocol.h"
+#include "wire/slices.h"
+#include "wire/snapshot.h"
+
+namespace starling::learner {
+
+struct EngineOptions {
+  std::filesystem::path run_dir;        // for the journal
+  std::uint64_t fingerprint = 0;        // of the parameter layout
+  std::uint32_t session = 1;            // differs with every start of a learner (wire::Header)
+  wire::Slice slice;                    // of the weights that this process applies
+  std::function<void()> on_progress{};  // called by an applier thread after a version is completed
+};
+
+class Engine {
+ public:
+  // Opens the journal and starts the applier. `config` and `snapshot` must outlive the engine.
+  // Throws std::system_error.
+  Engine(const Config& config, const Start& start, wire::SnapshotWriter& snapshot,
+         EngineOptions options);
+
+  // ---- members
+
+  // A new incarnation in `slot` gets its first grants when the judge allows. REQUIRES: `slot` is
+  // free.
+  Member& Join(std::uint32_t slot, std::string peer = "");
+  // The actor is gone: its grants end, its held gradients stay. REQUIRES: `slot` has a member.
+  void Remove(std::uint32_t slot, const std::string& why);
+  // Returns the sender, or nullptr if term, session or incarnation do not match.
+  Member* SenderOf(const wire::Header& header);
+  Roster& roster() { return roster_; }
+  const Roster& roster() const { return roster_; }
+
+  // Nothing is granted before.
+  void Open() { pipeline_.judge().Open(); }
+  bool open() const { return pipeline_.judge().open(); }
+
+  // ---- gradients in
+
+  struct Receipt {
+    wire::Outcome outcome = wire::Outcome::kNone;  // kNone: held; the answer comes with its update
+    Member* sender = nullptr;                      // nullptr: the sender is no member
+  };
+  // REQUIRES: the gradient has as many values as `slice`, and the net's fingerprint.
+  Receipt Receive(Received gradient);
+
+  // ---- updates out
+
+  // Hands the applier every update that is due, as far as it has room; none once the run is over.
+  void Advance() { pipeline_.Advance(); }
+  bool AdvanceOne() { return pipeline_.AdvanceOne(); }
+
+  struct Finished {
+    std::uint64_t version = 0;
+    std::optional<CheckpointContent> checkpoint;  // if one is due at this version
+  };
+  // Returns the next completed version, or nullopt. `seconds`: since the first grant of this term.
+  std::optional<Finished> TakeFinished(double seconds);
+
+  // Where other processes apply the same updates to their slices. See Pipeline.
+  void ShareWith(Pipeline::Broadcast broadcast) { pipeline_.ShareWith(std::move(broadcast)); }
+  void FinishedElsewhere(std::uint64_t version) { pipeline_.FinishedElsewhere(version); }
+
+  // The content of a checkpoint of `state`, whose version is the newest; the journal is flushed
+  // first.
+  CheckpointContent ContentOf(TrainingState state);
+  // The same for the state now. REQUIRES: idle().
+  CheckpointContent CaptureNow() { return ContentOf(pipeline_.CaptureNow()); }
+
+  // ---- grants and answers out
+
+  struct Reply {
+    std::uint32_t slot = 0;
+    wire::Answer answer;  // the outcome of a gradient, new grants, or both
+  };
+  // Returns replies for the gradients of finished updates and all grants whose version is
+  // completed. From `now_ns` on these grants are sent: their deadline runs.
+  std::vector<Reply> TakeReplies(std::int64_t now_ns);
+  // Returns the live grants of `slot` that were sent.
+  std::vector<wire::Grant> SentGrants(std::uint32_t slot) const;
+  // Ends every grant that was sent staleness.deadline_s before `now_ns`, and returns them.
+  std::vector<Grant> ExpireGrants(std::int64_t now_ns);
+  std::int64_t deadline_ns() const { return deadline_ns_; }
+
+  // ---- state
+
+  // The part of the status that the engine knows; the caller adds phase, times, checkpoint and
+  // actors.
+  LearnerStatus Status() const;
+
+  std::uint32_t term() const { return term_; }
+  std::uint32_t session() const { return options_.session; }
+  std::uint64_t fingerprint() const { return options_.fingerprint; }
+  std::size_t floats() const { return options_.slice.size; }  // of the weights, of a gradient
+  std::uint64_t published() const { return pipeline_.published(); }  // newest completed version
+  std::uint64_t taken() const { return pipeline_.taken(); }  // last version TakeFinished returned
+  bool granted() const { return granted_; }                  // a grant was sent
+  bool idle() const { return pipeline_.idle(); }
+  bool over() const { return pipeline_.over(); }
+  const Pipeline& pipeline() const { return pipeline_; }
+  const Judge& judge() const { return pipeline_.judge(); }
+  const Counters& counters() const { return counters_; }
+  Counters& counters() { return counters_; }
+  JournalWriter& journal() { return journal_; }
+  const wire::Gradient& newest() const { return newest_; }  // message of the newest held gradient
+  const ActorTimes& actor_times() const { return actor_times_; }
+
+ private:
+  Receipt Identify(const wire::Header& header);
+  wire::Outcome CheckContent(Received& gradient, Member& sender) const;
+  wire::Outcome Hold(Received gradient, Member& sender);
+  void Count(const wire::Gradient& gradient);
+  bool Revoke(std::uint32_t slot, std::uint64_t number);
+
+  const Config& config_;
+  const EngineOptions options_;
+  const std::uint32_t term_;
+  const double seconds_before_;  // of training in earlier terms
+  const std::int64_t deadline_ns_;
+  Counters counters_;
+  Roster roster_;
+  JournalWriter journal_;
+  Pipeline pipeline_;
+
+  std::vector<Pipeline::Applied> applied_;         // not replied to yet
+  std::vector<Grant> unsent_;                      // their version is not completed yet
+  std::map<std::uint64_t, std::int64_t> sent_ns_;  // live grants, by number: when they were sent
+  bool granted_ = false;
+  wire::Gradient newest_{};
+  ActorTimes actor_times_;
+};
+
+}  // namespace starling::learner

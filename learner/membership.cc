@@ -1,0 +1,186 @@
+#include "learner/membership.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <utility>
+
+#include "core/check.h"
+#include "core/error.h"
+
+namespace starling::learner {
+namespace {
+
+constexpr int kComingsAtOnce = 100;  // lines per kComingsMs
+constexpr std::int64_t kComingsMs = 10'000;
+constexpr std::int64_t kAloneMs = 10'000;  // between two warnings that there are no actors
+
+std::int64_t Ms(double seconds) { return static_cast<std::int64_t>(seconds * 1000.0); }
+
+// Leaves room for what is set after the configuration was read: the directory, absolute paths.
+static_assert(kMaxConfigBytes + 16 * 1024 <= wire::kMaxConfigBytes);
+
+}  // namespace
+
+Membership::Membership(const Config& config, Engine& engine, Outbox& outbox,
+                       const Admission& admission, Options options, const Clock& clock)
+    : config_(config),
+      engine_(engine),
+      outbox_(outbox),
+      admission_(admission),
+      options_(std::move(options)),
+      clock_(clock),
+      started_ms_(clock.NowMs()),
+      alone_ms_(started_ms_),
+      comings_(kComingsAtOnce, kComingsMs) {}
+
+// ---- messages
+
+void Membership::OnHello(const std::string& peer, const std::string& key,
+                         const wire::Hello& hello) {
+  // 1. A connection that already has a member joins again.
+  Roster& roster = engine_.roster();
+  if (Member* again = roster.FindPeer(peer)) {
+    if (again->last_sequence == 0) return WelcomeAgain(*again);
+    Remove(again->slot, "said hello again");
+  }
+  // 2. The newcomer takes its slot. A previous member that had not asked for this slot may join in
+  //    another one.
+  const std::uint32_t slot = roster.SlotFor(hello.slot);
+  if (const Member* previous = roster.Find(slot)) {
+    Expel(slot, previous->asked ? wire::LeaveReason::kRefused : wire::LeaveReason::kLeaving,
+          fmt::format("another actor has taken slot {}", slot),
+          "was replaced by a new actor in its slot");
+  }
+  Member& member = engine_.Join(slot, peer);
+  member.heard_ms = clock_.NowMs();
+  member.key = key;
+  member.key_name = admission_.NameOf(member.key);
+  member.asked = hello.slot >= 0;
+  member.host = hello.host;
+  member.pid = hello.pid;
+  // 3. It is told how to take part. Its first grants follow when the judge makes them.
+  const std::string owner = member.key_name.empty() ? "" : ", key " + member.key_name;
+  comings_.Info(clock_.NowMs(), fmt::format("actor {} joined (pid {} on {}{}), {} here", slot,
+                                            hello.pid, hello.host, owner, roster.size()));
+  GiveBuffers(member);
+  SendWelcome(member);
+}
+
+// A member that has sent no gradient yet keeps its incarnation when it says hello again; otherwise
+// it could fill log and journal with joins. It is sent the same welcome and grants again.
+void Membership::WelcomeAgain(Member& member) {
+  member.heard_ms = clock_.NowMs();
+  oddities_.Warn(clock_.NowMs(), fmt::format("actor {} said hello again", member.slot));
+  SendWelcome(member);
+  std::vector<wire::Grant> grants = engine_.SentGrants(member.slot);
+  if (!grants.empty()) outbox_.Send(member, wire::Answer{.grants = std::move(grants)});
+}
+
+void Membership::SendWelcome(const Member& member) {
+  wire::Welcome welcome = options_.welcome();
+  if (member.buffers) welcome.buffers = member.buffers->path().string();
+  outbox_.Send(member, welcome);
+}
+
+// Gradients in shared memory are not copied. Without room for them they come in messages.
+void Membership::GiveBuffers(Member& member) {
+  if (!options_.buffers) return;
+  try {
+    member.buffers = std::make_unique<wire::GradientBuffers>(
+        options_.buffers->BuffersPath(member.slot, member.incarnation),
+        static_cast<std::size_t>(config_.updates.in_flight), engine_.floats());
+  } catch (const UserError& error) {
+    oddities_.Warn(clock_.NowMs(), fmt::format("{}: the gradients of actor {} are sent instead",
+                                               error.what(), member.slot));
+  }
+}
+
+void Membership::OnHeartbeat(const std::string& peer, const wire::Header& header) {
+  Member* member = engine_.SenderOf(header);
+  if (!member) {
+    outbox_.Send(peer, wire::Heartbeat{});
+    return;
+  }
+  Heard(*member, peer);
+  outbox_.Send(*member, wire::Heartbeat{});
+}
+
+void Membership::OnLeave(const std::string& peer) {
+  if (const Member* member = engine_.roster().FindPeer(peer)) Remove(member->slot, "said goodbye");
+}
+
+void Membership::OnDamaged(const std::string& peer, const std::string& refusal) {
+  const Member* member = engine_.roster().FindPeer(peer);
+  if (!member) return;
+  Expel(member->slot, wire::LeaveReason::kLeaving, "damaged message",
+        "sent a damaged message: " + refusal);
+}
+
+void Membership::Heard(Member& member, const std::string& peer) {
+  member.heard_ms = clock_.NowMs();
+  member.peer = peer;
+}
+
+void Membership::Expel(std::uint32_t slot, wire::LeaveReason reason, const std::string& text,
+                       const std::string& why) {
+  const Member* member = engine_.roster().Find(slot);
+  CHECK(member != nullptr, "slot {}", slot);
+  outbox_.Send(*member, wire::Leave{reason, text});
+  Remove(slot, why);
+}
+
+void Membership::Remove(std::uint32_t slot, const std::string& why) {
+  const Member* member = engine_.roster().Find(slot);
+  CHECK(member != nullptr, "slot {}", slot);
+  const std::uint32_t incarnation = member->incarnation;
+  engine_.Remove(slot, why);
+  if (options_.on_left) options_.on_left(slot, incarnation);
+  comings_.Info(clock_.NowMs(),
+                fmt::format("actor {} {}; at most its gradient in flight is lost, {} left", slot,
+                            why, engine_.roster().size()));
+}
+
+void Membership::Dismiss(wire::LeaveReason reason, const std::string& text) {
+  for (const auto& [slot, member] : engine_.roster().members()) {
+    outbox_.Send(member, wire::Leave{reason, text});
+  }
+}
+
+// ---- time
+
+void Membership::OpenWhenReady() {
+  const std::int64_t now_ms = clock_.NowMs();
+  const std::size_t here = engine_.roster().size();
+  if (here == 0 && now_ms - alone_ms_ >= kAloneMs) {
+    alone_ms_ = now_ms;
+    LogWarn("no actor is here; waiting for one on {}", options_.endpoint);
+  }
+  if (engine_.open()) return;
+  const bool late = now_ms - started_ms_ >= Ms(config_.updates.start_timeout_s);
+  if (here >= static_cast<std::size_t>(config_.updates.start_with)) {
+    engine_.Open();
+  } else if (late && here > 0) {
+    LogWarn(
+        "only {} of {} actors came within updates.start_timeout_s = {} s: going on with them; "
+        "this run is not reproducible",
+        here, config_.updates.start_with, config_.updates.start_timeout_s);
+    engine_.Open();
+  }
+}
+
+void Membership::ExpireGrants() {
+  for (const Grant& grant : engine_.ExpireGrants(clock_.NowNs())) {
+    LogWarn("actor {} did not spend its grant within staleness.deadline_s = {} s: going on without",
+            grant.slot, config_.staleness.deadline_s);
+  }
+}
+
+void Membership::RemoveSilent() {
+  const std::int64_t since_ms = clock_.NowMs() - Ms(config_.wire.timeout_s);
+  for (const std::uint32_t slot : engine_.roster().SilentSince(since_ms)) {
+    Remove(slot, fmt::format("was silent for wire.timeout_s = {} s", config_.wire.timeout_s));
+  }
+}
+
+}  // namespace starling::learner

@@ -1,0 +1,85 @@
+// The members of a run: who joins, who leaves, who is silent, whose grants are late. Time comes
+// from a clock that the caller gives, messages leave through the outbox.
+//
+// Thread safety: none; it belongs to the network thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "core/clock.h"
+#include "core/config/config.h"
+#include "core/log.h"
+#include "learner/admission.h"
+#include "learner/engine.h"
+#include "learner/outbox.h"
+#include "wire/protocol.h"
+#include "wire/runtime_dir.h"
+
+namespace starling::learner {
+
+class Membership {
+ public:
+  struct Options {
+    std::string endpoint;  // where actors find the learner, for the log
+    // Where the gradient buffers of an actor lie; nullptr: gradients come in messages.
+    const wire::RunPlace* buffers = nullptr;
+    // Returns the welcome, but for the member's buffers.
+    std::function<wire::Welcome()> welcome;
+    // Called when a member has left; may be empty.
+    std::function<void(std::uint32_t slot, std::uint32_t incarnation)> on_left{};
+  };
+  // The references must outlive the membership.
+  Membership(const Config& config, Engine& engine, Outbox& outbox, const Admission& admission,
+             Options options, const Clock& clock);
+
+  // ---- messages
+  // `key`: the public key of the sender; "" without keys.
+  void OnHello(const std::string& peer, const std::string& key, const wire::Hello& hello);
+  // Every sender is answered: an actor sees in the answer's header whether it is still a member.
+  void OnHeartbeat(const std::string& peer, const wire::Header& header);
+  void OnLeave(const std::string& peer);
+  // A member whose message is damaged would wait for its answer for ever, so it joins again.
+  void OnDamaged(const std::string& peer, const std::string& refusal);
+  // A message of `member` came through `peer`, which may be a new connection.
+  void Heard(Member& member, const std::string& peer);
+
+  // Sends `text` and removes the member: it must not come back in this slot (kRefused) or may join
+  // again (kLeaving). REQUIRES: `slot` has a member.
+  void Expel(std::uint32_t slot, wire::LeaveReason reason, const std::string& text,
+             const std::string& why);
+  // Without a message. REQUIRES: `slot` has a member.
+  void Remove(std::uint32_t slot, const std::string& why);
+  // Tells every member that the run has ended.
+  void Dismiss(wire::LeaveReason reason, const std::string& text);
+
+  // ---- time
+
+  // Opens the judge when updates.start_with actors are here, or at least one after
+  // updates.start_timeout_s.
+  void OpenWhenReady();
+  // Ends the grants that are staleness.deadline_s old.
+  void ExpireGrants();
+  // Removes members that were silent for wire.timeout_s. REQUIRES: every message that had arrived
+  // was handled.
+  void RemoveSilent();
+
+ private:
+  void WelcomeAgain(Member& member);
+  void SendWelcome(const Member& member);
+  void GiveBuffers(Member& member);
+
+  const Config& config_;
+  Engine& engine_;
+  Outbox& outbox_;
+  const Admission& admission_;
+  const Options options_;
+  const Clock& clock_;
+  const std::int64_t started_ms_;
+  std::int64_t alone_ms_;  // when it was last reported that there are no actors
+  LineBudget comings_;     // lines on who joins and leaves
+  RateLimitedLog oddities_;
+};
+
+}  // namespace starling::learner

@@ -1,0 +1,104 @@
+#include "learner/storage/checkpoint_keeper.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "learner/storage/start.h"
+
+namespace starling::learner {
+namespace {
+
+constexpr std::ptrdiff_t kMaxUnsaved = 2;  // checkpoints whose parts are being written
+
+}  // namespace
+
+CheckpointKeeper::CheckpointKeeper(const Config& config, const net::ParameterLayout& layout,
+                                   const std::filesystem::path& run_dir, std::string newest,
+                                   std::uint64_t version, std::function<void()> on_result,
+                                   const Clock& clock)
+    : config_(config),
+      layout_(layout),
+      clock_(clock),
+      writer_(run_dir / "checkpoints", static_cast<std::size_t>(config.checkpoint.keep),
+              std::move(on_result), {0, static_cast<std::size_t>(config.learner.shards)}),
+      newest_(std::move(newest)),
+      newest_version_(version) {}
+
+void CheckpointKeeper::Save(CheckpointContent content) {
+  auto checkpoint = Begin(std::move(content));
+  const std::uint64_t version = checkpoint->version;
+  if (checkpoint->weights.size() == layout_.size()) {
+    if (!writer_.Submit(std::move(checkpoint))) WarnOfSlowDisk(version);
+    return;
+  }
+  // The other shards report every part they were asked for, so an abandoned checkpoint stays in the
+  // queue, too.
+  const auto kept =
+      std::ranges::count_if(unsaved_, [](const auto& u) { return u.checkpoint != nullptr; });
+  if (kept >= kMaxUnsaved) {
+    checkpoint.reset();
+    newest_begun_.reset();
+    WarnOfSlowDisk(version);
+  }
+  unsaved_.push_back({version, std::move(checkpoint)});
+  SaveCompleteParts();
+}
+
+void CheckpointKeeper::SaveLast(CheckpointContent content) {
+  writer_.SubmitAndWait(Begin(std::move(content)));
+}
+
+std::shared_ptr<const Checkpoint> CheckpointKeeper::Begin(CheckpointContent content) {
+  newest_begun_ = content.state.version;
+  return std::make_shared<const Checkpoint>(CheckpointOf(config_, layout_, std::move(content)));
+}
+
+void CheckpointKeeper::SaveCompleteParts() {
+  while (!unsaved_.empty()) {
+    const auto parts = parts_(unsaved_.front().version);
+    if (!parts) return;
+    const auto checkpoint = std::move(unsaved_.front().checkpoint);
+    unsaved_.pop_front();
+    if (!checkpoint) continue;
+    if (!parts->empty()) {
+      Fail(checkpoint->version, *parts);
+    } else if (!writer_.Submit(checkpoint)) {
+      Fail(checkpoint->version, "the disk is slower than checkpoint.every_steps");
+    }
+  }
+}
+
+void CheckpointKeeper::Collect() {
+  while (const auto result = writer_.Poll()) {
+    if (result->path.empty()) {
+      Fail(result->version, result->error);
+      continue;
+    }
+    error_.clear();
+    newest_version_ = result->version;
+    newest_ = "checkpoints/" + result->path.filename().string();
+    LogInfo("wrote {}", newest_);
+  }
+}
+
+void CheckpointKeeper::Finish() {
+  writer_.Finish();
+  Collect();
+}
+
+void CheckpointKeeper::Fail(std::uint64_t version, const std::string& error) {
+  if (newest_begun_ == version) newest_begun_.reset();
+  error_ = error;
+  LogError("no checkpoint of version {}: {}", version, error);
+}
+
+void CheckpointKeeper::WarnOfSlowDisk(std::uint64_t version) {
+  slow_disk_.Warn(clock_.NowMs(),
+                  fmt::format("the disk is slower than checkpoint.every_steps = {}: no "
+                              "checkpoint of version {}",
+                              config_.checkpoint.every_steps, version));
+}
+
+}  // namespace starling::learner

@@ -1,0 +1,81 @@
+// Keeps the checkpoints of a running learner: hands them to the writer's thread, collects the
+// results, and knows the last good one. In a learner of several processes shard 0 writes its part,
+// and so completes the checkpoint, when all other shards have written theirs.
+//
+// Thread safety: none; it belongs to the network thread. The writer's thread is its own.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/clock.h"
+#include "core/config/config.h"
+#include "core/log.h"
+#include "learner/apply/training_state.h"
+#include "learner/storage/checkpoint.h"
+#include "net/parameters.h"
+
+namespace starling::learner {
+
+class CheckpointKeeper {
+ public:
+  // Returns how the other shards' parts of a checkpoint of `version` ended: nullopt while one is
+  // missing, "" if all are written, else the first error.
+  using PartsOf = std::function<std::optional<std::string>(std::uint64_t version)>;
+
+  // `newest`: the checkpoint that the run resumes, relative to `run_dir`; "" if none, of `version`.
+  // `on_result` is called by the writer's thread. The references must outlive the keeper.
+  CheckpointKeeper(const Config& config, const net::ParameterLayout& layout,
+                   const std::filesystem::path& run_dir, std::string newest, std::uint64_t version,
+                   std::function<void()> on_result, const Clock& clock);
+
+  // In a learner of several processes: call before the first Save of a slice.
+  void AwaitPartsOf(PartsOf parts) { parts_ = std::move(parts); }
+
+  // Never waits for the disk: a disk that is too slow costs this checkpoint, with a warning.
+  void Save(CheckpointContent content);
+  // Waits until the disk takes it, and then until everything is written.
+  void SaveLast(CheckpointContent content);
+  // Takes the results there are. Call it often.
+  void Collect();
+  // Writes the checkpoints whose parts are complete by now.
+  void SaveCompleteParts();
+  // Waits until everything taken is written. Nothing is taken afterwards.
+  void Finish();
+
+  bool idle() const { return unsaved_.empty() && writer_.pending() == 0; }
+  // Returns whether a checkpoint of `version` is written, or on its way.
+  bool Has(std::uint64_t version) const { return newest_begun_ == version; }
+  const std::string& newest() const { return newest_; }  // relative to the run directory; "": none
+  std::uint64_t newest_version() const { return newest_version_; }
+  const std::string& error() const { return error_; }  // of the newest checkpoint; "" if it is good
+
+ private:
+  // A checkpoint whose parts the other shards are writing.
+  struct Unsaved {
+    std::uint64_t version = 0;
+    std::shared_ptr<const Checkpoint> checkpoint;  // nullptr: abandoned, too many saves pending
+  };
+  std::shared_ptr<const Checkpoint> Begin(CheckpointContent content);
+  void WarnOfSlowDisk(std::uint64_t version);
+  void Fail(std::uint64_t version, const std::string& error);
+
+  const Config& config_;
+  const net::ParameterLayout& layout_;
+  const Clock& clock_;
+  CheckpointWriter writer_;
+  PartsOf parts_;
+  std::deque<Unsaved> unsaved_;
+  std::optional<std::uint64_t> newest_begun_;  // version of the last one handed in and not failed
+  std::string newest_;
+  std::uint64_t newest_version_;
+  std::string error_;
+  RateLimitedLog slow_disk_{10'000};
+};
+
+}  // namespace starling::learner

@@ -1,0 +1,282 @@
+// An actor's end of the wire, with a scripted learner at the other.
+#include "actors/learner_client.h"
+
+#include <gmock/gmock.h>
+
+#include <array>
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+#include "tests/support/temp_dir.h"
+
+namespace starling::actors {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr std::uint64_t kFingerprint = 7;
+
+// Answers each hello with the welcome and then with `after` (weights are of version 5), each
+// heartbeat with another, and the n-th request for weights with version 10 + n.
+class ScriptedLearner {
+ public:
+  ScriptedLearner(const std::string& endpoint, wire::Welcome welcome,
+                  std::vector<wire::Body> after = {})
+      : welcome_(std::move(welcome)),
+        after_(std::move(after)),
+        socket_(context_, endpoint, {.max_elements = 16}),
+        thread_([this] { Serve(); }) {}
+  ~ScriptedLearner() {
+    stop_ = true;
+    thread_.join();
+  }
+
+  std::uint64_t fetches() const { return fetches_; }
+  // Waits for a gradient; whether it brought a tensor of so many floats.
+  bool HeardGradient(std::size_t floats) const {
+    gradient_floats_.wait(kNone);
+    return gradient_floats_ == floats;
+  }
+
+ private:
+  static constexpr std::size_t kNone = ~std::size_t{0};
+
+  void Serve() {
+    while (!stop_) {
+      std::array<wire::PollItem, 1> item{{{.socket = &socket_}}};
+      wire::Poll(item, 10);
+      wire::Envelope envelope;
+      while (socket_.Receive(envelope)) {
+        const wire::DecodeResult decoded = wire::Decode(envelope.frames(), 16);
+        if (!decoded) continue;
+        if (decoded.message.header.kind == wire::Kind::kHello) {
+          EXPECT_TRUE(Say(envelope.peer(), welcome_));
+          for (const wire::Body& body : after_) {
+            std::holds_alternative<wire::Weights>(body)
+                ? SayWeights(envelope.peer(), 5)
+                : static_cast<void>(Say(envelope.peer(), body));
+          }
+        } else if (decoded.message.header.kind == wire::Kind::kFetch) {
+          SayWeights(envelope.peer(), 10 + ++fetches_);
+        } else if (decoded.message.header.kind == wire::Kind::kGradient) {
+          gradient_floats_ = decoded.message.header.count;
+          gradient_floats_.notify_all();
+        } else if (decoded.message.header.kind == wire::Kind::kHeartbeat) {
+          Say(envelope.peer(), wire::Heartbeat{});  // who asked may have gone
+        }
+      }
+    }
+  }
+  bool Say(const std::string& peer, const wire::Body& body) {
+    const wire::Header header{
+        .incarnation = 1, .sequence = ++said_, .term = 1, .fingerprint = kFingerprint};
+    return socket_.Send(peer, wire::Encode(header, body));
+  }
+
+  // Of 16 floats, all of which are `version`.
+  void SayWeights(const std::string& peer, std::uint64_t version) {
+    const std::vector<float> values(16, static_cast<float>(version));
+    const wire::Header header{.incarnation = 1,
+                              .sequence = ++said_,
+                              .term = 1,
+                              .version = version,
+                              .fingerprint = kFingerprint};
+    EXPECT_TRUE(socket_.Send(peer, wire::Encode(header, wire::Weights{}, values)));
+  }
+
+  const wire::Welcome welcome_;
+  const std::vector<wire::Body> after_;
+  wire::Context context_;
+  wire::ServerSocket socket_;
+  std::uint64_t said_ = 0;
+  std::atomic<bool> stop_ = false;
+  std::atomic<std::size_t> gradient_floats_ = kNone;
+  std::atomic<std::uint64_t> fetches_ = 0;
+  std::thread thread_;
+};
+
+class LearnerClientTest : public testing::Test {
+ protected:
+  // A deadline against hanging tests, not an expectation.
+  static constexpr std::int64_t kPatienceMs = 60'000;
+
+  ClientOptions Options() {
+    return {.find_endpoint =
+                [this] {
+                  const std::lock_guard lock(mutex_);
+                  return endpoint_;
+                },
+            .connect_timeout_s = 60,
+            .abandoned = [this] { return clock_.NowMs() > begin_ms_ + kPatienceMs; }};
+  }
+  // With this configuration a client gives up only because of the test.
+  static std::string PatientConfig() { return ConfigWith("updates.in_flight=auto"); }
+  static std::string ConfigWith(const std::string& setting,
+                                const std::string& more = "actors.count=2") {
+    return ToToml(ParseConfig(
+        "", "test.toml",
+        {"wire.timeout_s=600", "wire.heartbeat_ms=20", "staleness.deadline_s=600", setting, more}));
+  }
+  std::string Endpoint(const std::string& name) { return "ipc://" + (dir_ / name).string(); }
+  void MoveTo(const std::string& endpoint) {
+    const std::lock_guard lock(mutex_);
+    endpoint_ = endpoint;
+  }
+
+  TempDir dir_;
+  SteadyClock clock_;
+  const std::int64_t begin_ms_ = clock_.NowMs();
+
+ private:
+  std::mutex mutex_;
+  std::optional<std::string> endpoint_;
+};
+
+// It ended between the welcome and the opening of its weights: the actor left with status 1, a
+// minute later.
+TEST_F(LearnerClientTest, ALearnerThatIsDoneBeforeItsWeightsAreOpenedIsHeard) {
+  MoveTo(Endpoint("control"));
+  const ScriptedLearner learner(Endpoint("control"),
+                                {.config = PatientConfig(), .snapshot = (dir_ / "gone").string()},
+                                {wire::Leave{wire::LeaveReason::kRunOver, "all steps are done"}});
+  LearnerClient client(Options());
+  ASSERT_TRUE(client.Join());
+  EXPECT_FALSE(client.CheckNet(kFingerprint, 16));
+  EXPECT_EQ(client.state(), ClientState::kRunOver);
+  EXPECT_EQ(client.text(), "all steps are done");
+}
+
+TEST_F(LearnerClientTest, ALearnerThatIsGoneWithoutAWordIsLookedForAgain) {
+  MoveTo(Endpoint("control"));
+  const ScriptedLearner learner(Endpoint("control"),
+                                {.config = PatientConfig(), .snapshot = (dir_ / "gone").string()});
+  LearnerClient client(Options());
+  ASSERT_TRUE(client.Join());
+  testing::internal::CaptureStderr();
+  EXPECT_FALSE(client.CheckNet(kFingerprint, 16));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr((dir_ / "gone").string()));
+  EXPECT_EQ(client.state(), ClientState::kLost);
+}
+
+// Not found here; elsewhere it may be the memory that is not there.
+TEST_F(LearnerClientTest, WithoutItsBuffersAnActorSendsItsGradients) {
+  MoveTo(Endpoint("control"));
+  const wire::SnapshotWriter snapshot(dir_ / "weights", 16, kFingerprint, 1);
+  const ScriptedLearner learner(Endpoint("control"), {.config = PatientConfig(),
+                                                      .snapshot = (dir_ / "weights").string(),
+                                                      .buffers = (dir_ / "gone").string()});
+  LearnerClient client(Options());
+  ASSERT_TRUE(client.Join());
+  testing::internal::CaptureStderr();
+  EXPECT_TRUE(client.CheckNet(kFingerprint, 16));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              AllOf(HasSubstr((dir_ / "gone").string()), HasSubstr("are sent instead")));
+  const RolloutGradient gradient{.values = client.NextGradientSpace(), .loss = {}, .samples = 1};
+  ASSERT_EQ(gradient.values.size(), 16u);
+  EXPECT_TRUE(client.Push({.number = 1}, {.term = 1}, gradient, {}));
+  EXPECT_TRUE(learner.HeardGradient(16));
+}
+
+// The weights that `client` has received, and their version.
+class Weights {
+ public:
+  std::uint64_t Refresh(LearnerClient& client, std::uint64_t version) {
+    EXPECT_TRUE(client.Refresh(version, values_, meta_));
+    EXPECT_THAT(values_, testing::Each(static_cast<float>(meta_.version)));
+    return meta_.version;
+  }
+
+ private:
+  std::vector<float> values_ = std::vector<float>(16);
+  wire::SnapshotMeta meta_;
+};
+
+TEST_F(LearnerClientTest, WeightsThatAreTooOldAreAskedForAgain) {
+  MoveTo(Endpoint("control"));
+  const wire::Answer grants{.grants = {{.number = 1, .version = 0}}};
+  const ScriptedLearner learner(Endpoint("control"), {.config = ConfigWith("updates.in_flight=2")},
+                                {grants});
+  LearnerClient client(Options());
+  ASSERT_TRUE(client.Join() && client.CheckNet(kFingerprint, 16));
+  Weights weights;
+  EXPECT_GE(weights.Refresh(client, 12), 12u);  // 11 came first
+  EXPECT_GE(learner.fetches(), 2u);
+}
+
+TEST_F(LearnerClientTest, WeightsComeUnaskedBehindTheOnlyGrant) {
+  MoveTo(Endpoint("control"));
+  const wire::Answer grant{.grants = {{.number = 1, .version = 5}}};
+  const ScriptedLearner learner(
+      Endpoint("control"),
+      {.config = ConfigWith("updates.in_flight=1", "wire.fetch_after_ms=60000")},
+      {grant, wire::Weights{}});
+  LearnerClient client(Options());
+  ASSERT_TRUE(client.Join() && client.CheckNet(kFingerprint, 16));
+  ASSERT_EQ(client.NextGrant()->version, 5u);
+  Weights weights;
+  EXPECT_EQ(weights.Refresh(client, 5), 5u);
+  EXPECT_EQ(learner.fetches(), 0u);
+  EXPECT_EQ(weights.Refresh(client, 6), 11u);  // had they been lost
+}
+
+// Every actor was woken by every version, most of them while they played.
+TEST_F(LearnerClientTest, VersionsWakeAnActorOnlyWhileItWaitsForOne) {
+  MoveTo(Endpoint("control"));
+  wire::SnapshotWriter snapshot(dir_ / "weights", 16, kFingerprint, 1);
+  const auto publish = [&](std::uint64_t version) {
+    snapshot.Begin(version);
+    snapshot.Write(version, 0, std::vector<float>(16, static_cast<float>(version)));
+    snapshot.Publish({.term = 1, .version = version});
+  };
+  publish(1);
+  wire::Context context;
+  wire::BeaconSender beacon(context, Endpoint("beacon"));
+  const auto listened_to = [&](std::int64_t timeout_ms) {
+    std::array<wire::PollItem, 1> item{{{.socket = &beacon}}};
+    return wire::Poll(item, timeout_ms);
+  };
+  // Neither signs of life nor fetching wake it.
+  const ScriptedLearner learner(
+      Endpoint("control"),
+      {.config = ToToml(ParseConfig("", "test.toml",
+                                    {"wire.timeout_s=600", "wire.heartbeat_ms=60000",
+                                     "wire.fetch_after_ms=60000", "staleness.deadline_s=600"})),
+       .snapshot = (dir_ / "weights").string(),
+       .beacon = beacon.endpoint()});
+  LearnerClient client(Options());
+  ASSERT_TRUE(client.Join());
+  ASSERT_TRUE(client.CheckNet(kFingerprint, 16));
+  std::vector<float> weights(16);
+  wire::SnapshotMeta meta;
+  ASSERT_TRUE(client.Refresh(1, weights, meta));
+  EXPECT_FALSE(listened_to(0)) << "the version was there";
+
+  std::thread next([&] {
+    EXPECT_TRUE(listened_to(kPatienceMs));
+    publish(2);
+    beacon.Publish({.term = 1, .version = 2});
+  });
+  EXPECT_TRUE(client.Refresh(2, weights, meta));
+  next.join();
+  EXPECT_EQ(meta.version, 2u);
+  EXPECT_EQ(weights, std::vector<float>(16, 2));
+}
+
+// A learner killed behind a port of its own choice: its successor has another one.
+TEST_F(LearnerClientTest, ALearnerThatStartsAnewElsewhereIsFoundLongBeforeTheTimeout) {
+  MoveTo(Endpoint("first"));
+  const ScriptedLearner first(Endpoint("first"), {.config = PatientConfig()});
+  LearnerClient client(Options());
+  ASSERT_TRUE(client.Join());
+  ASSERT_TRUE(client.CheckNet(kFingerprint, 16));
+  MoveTo(Endpoint("second"));
+  EXPECT_FALSE(client.NextGrant());  // the first one still answers, and grants nothing
+  EXPECT_EQ(client.state(), ClientState::kLost);
+  const ScriptedLearner second(Endpoint("second"), {.config = PatientConfig()});
+  EXPECT_TRUE(client.Join());
+}
+
+}  // namespace
+}  // namespace starling::actors

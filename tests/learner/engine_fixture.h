@@ -1,0 +1,111 @@
+// An engine without a socket and a clock: a net of 16 weights, SGD with learning rate 1 from 0, and two
+// actors that push by hand.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <semaphore>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "learner/engine.h"
+#include "tests/support/temp_dir.h"
+
+namespace starling::learner {
+
+class EngineFixture : public testing::Test {
+ protected:
+  static constexpr std::size_t kSize = 16;
+  static constexpr std::int64_t kSecond = 1'000'000'000;  // in nanoseconds
+
+  // `overrides`: "section.key=value".
+  explicit EngineFixture(std::vector<std::string> overrides = {}) : config_(MakeConfig(overrides)) {
+    start_.state.weights.assign(kSize, 0.0f);
+    engine_ =
+        std::make_unique<Engine>(config_, start_, snapshot_,
+                                 EngineOptions{.run_dir = dir_.path(),
+                                               .fingerprint = 1,
+                                               .session = 7,
+                                               .slice = {.begin = 0, .size = kSize},
+                                               .on_progress = [this] { progress_.release(); }});
+  }
+
+  static Config MakeConfig(const std::vector<std::string>& overrides) {
+    return ParseConfig(
+        "[run]\nsteps = 1000\n[actors]\ncount = 2\nenvs_per_actor = 2\nunroll = 2\n"
+        "[optimizer]\nkind = \"sgd\"\nlr = 1.0\nlr_schedule = \"constant\"\n"
+        "[updates]\nin_flight = 1\nstart_timeout_s = 60\n"
+        "[staleness]\ndeadline_s = 30\n[wire]\ntimeout_s = 10\n",
+        "x.toml", overrides);
+  }
+
+  // Both actors join and hold a grant.
+  void JoinBoth() {
+    for (const std::uint32_t slot : {0u, 1u}) engine_->Join(slot);
+    engine_->Open();
+    TakeReplies(0);
+  }
+  void TakeReplies(std::int64_t now_ns) {
+    for (const auto& [slot, answer] : engine_->TakeReplies(now_ns)) {
+      if (answer.outcome != wire::Outcome::kNone) {
+        answers_.push_back({slot, wire::OutcomeName(answer.outcome)});
+      }
+      for (const wire::Grant& grant : answer.grants) grants_[slot] = grant;
+    }
+  }
+
+  // A gradient of `slot` under its grant, every value `value`.
+  Received Gradient(std::uint32_t slot, float value = 1.0f, std::uint32_t samples = 4) {
+    const auto values = std::make_shared<std::vector<float>>(kSize, value);
+    return {.header = {.slot = slot,
+                       .incarnation = engine_->roster().Find(slot)->incarnation,
+                       .sequence = ++sequence_,
+                       .term = 1,
+                       .session = 7,
+                       .version = grants_[slot].version,
+                       .fingerprint = 1},
+            .body = {.grant = grants_[slot].number, .samples = samples},
+            .values = *values,
+            .loan = {.values = *values, .hold = values}};
+  }
+  std::string Push(Received gradient) {
+    return wire::OutcomeName(engine_->Receive(std::move(gradient)).outcome);
+  }
+  // Applies everything that is due; the training has taken `seconds`.
+  void Apply(double seconds = 1) {
+    engine_->Advance();
+    while (!engine_->idle()) {
+      if (!engine_->TakeFinished(seconds)) progress_.acquire();
+      engine_->Advance();
+    }
+  }
+
+  float Weight() { return engine_->CaptureNow().state.weights.at(3); }
+
+  template <class Record>
+  std::vector<Record> Journal() {
+    engine_->journal().Flush();
+    std::vector<Record> found;
+    JournalReader reader(dir_ / "journal");
+    while (auto record = reader.Next()) {
+      if (const auto* one = std::get_if<Record>(&*record)) found.push_back(*one);
+    }
+    return found;
+  }
+
+  TempDir dir_;
+  const Config config_;
+  Start start_;
+  wire::SnapshotWriter snapshot_{"", kSize, 1, /*term=*/1};
+  std::counting_semaphore<> progress_{0};
+  std::map<std::uint32_t, wire::Grant> grants_;  // the newest of each slot
+  std::vector<std::pair<std::uint32_t, std::string>> answers_;
+  std::uint64_t sequence_ = 0;
+  std::unique_ptr<Engine> engine_;  // last: its threads use the members above
+};
+
+}  // namespace starling::learner

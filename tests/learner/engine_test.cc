@@ -1,0 +1,229 @@
+// Checks, judging, grants and answers, written out.
+#include "learner/engine.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "tests/learner/engine_fixture.h"
+
+namespace starling::learner {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Pair;
+using testing::SizeIs;
+
+using EngineTest = EngineFixture;
+
+class BoundZeroEngineTest : public EngineFixture {
+ protected:
+  BoundZeroEngineTest() : EngineFixture({"staleness.bound=0"}) {}
+};
+
+TEST_F(EngineTest, AnAppliedGradientIsAnsweredWithTheNextGrant) {
+  JoinBoth();
+  EXPECT_EQ(Push(Gradient(0, 0.5f)), "none");
+  TakeReplies(1);
+  EXPECT_THAT(answers_, IsEmpty()) << "held, not applied";
+  Apply(2.5);
+  TakeReplies(2);
+  EXPECT_THAT(answers_, ElementsAre(Pair(0, "applied")));
+  EXPECT_EQ(grants_[0].version, 1u);
+  EXPECT_EQ(engine_->CaptureNow().state.weights, std::vector<float>(kSize, -0.5f));
+  EXPECT_EQ(engine_->Status().seconds, 2.5);
+  EXPECT_EQ(engine_->Status().steps_per_second, 4 / 2.5);
+}
+
+TEST_F(BoundZeroEngineTest, WaitsForBothAndAppliesTheirMean) {
+  JoinBoth();
+  Push(Gradient(0, 1.0f));
+  Apply();
+  TakeReplies(1);
+  EXPECT_THAT(answers_, IsEmpty());
+  Push(Gradient(1, 3.0f));
+  Apply();
+  TakeReplies(2);
+  EXPECT_THAT(answers_, ElementsAre(Pair(0, "merged"), Pair(1, "merged")));
+  EXPECT_FLOAT_EQ(Weight(), -2.0f);
+}
+
+TEST_F(BoundZeroEngineTest, TheMeanIsWeightedBySamples) {
+  JoinBoth();
+  Push(Gradient(0, 1.0f, 2));  // 1 env x 2 steps
+  Push(Gradient(1, 2.0f, 6));  // 3 envs x 2 steps, more than actors.envs_per_actor
+  Apply();
+  EXPECT_FLOAT_EQ(Weight(), -1.75f);  // 1/4 * 1 + 3/4 * 2
+  EXPECT_EQ(engine_->Status().steps, 8u);
+  EXPECT_EQ(engine_->counters().merged, 2u);
+  EXPECT_EQ(engine_->counters().updates, 1u);
+}
+
+// One test for each setting that changes the size of the step; the learning rate is 1.
+class LinearEngineTest : public EngineFixture {
+ protected:
+  LinearEngineTest() : EngineFixture({"staleness.bound=0", "optimizer.scale_lr=linear"}) {}
+};
+TEST_F(LinearEngineTest, TheStepGrowsWithTheSamplesThatThereAre) {
+  JoinBoth();
+  Push(Gradient(0, 1.0f, 2));
+  Push(Gradient(1, 2.0f, 6));
+  Apply();
+  EXPECT_FLOAT_EQ(Weight(), -3.5f);  // the mean 1.75, (2 + 6) / (envs_per_actor * unroll) times
+}
+
+class DampedEngineTest : public EngineFixture {
+ protected:
+  DampedEngineTest() : EngineFixture({"staleness.damping=inverse"}) {}
+};
+TEST_F(DampedEngineTest, TheStepShrinksWithTheStaleness) {
+  JoinBoth();
+  Received old = Gradient(1);
+  for (int i = 0; i < 4; ++i) {
+    Push(Gradient(0, 0.0f));
+    Apply();
+    TakeReplies(i);
+  }
+  old.header.sequence = ++sequence_;
+  Push(std::move(old));
+  Apply();
+  EXPECT_FLOAT_EQ(Weight(), -0.25f);  // four versions behind
+}
+
+class WarmEngineTest : public EngineFixture {
+ protected:
+  WarmEngineTest() : EngineFixture({"optimizer.warmup_steps=8"}) {}
+};
+TEST_F(WarmEngineTest, TheFirstUpdatesAreWarmedUpByTheirOwnSamples) {
+  JoinBoth();
+  for (int i = 0; i < 3; ++i) {
+    Push(Gradient(0));
+    Apply();
+    TakeReplies(i);
+  }
+  EXPECT_FLOAT_EQ(Weight(), -2.5f);  // 4/8 + 8/8 + 1
+}
+
+class DropEngineTest : public EngineFixture {
+ protected:
+  DropEngineTest() : EngineFixture({"staleness.bound=0", "staleness.on_exceed=drop"}) {}
+};
+TEST_F(DropEngineTest, AStaleGradientIsRefusedAndItsActorGrantedAnew) {
+  JoinBoth();
+  Push(Gradient(0));
+  Apply();
+  EXPECT_EQ(Push(Gradient(1)), "stale");
+  TakeReplies(1);
+  EXPECT_EQ(grants_[1].version, 1u);
+  EXPECT_FLOAT_EQ(Weight(), -1.0f);
+}
+
+TEST_F(EngineTest, RefusesWhatItsSenderMayNotSend) {
+  JoinBoth();
+  const auto refused = [&](auto change) {
+    Received gradient = Gradient(0);
+    change(gradient);
+    return Push(std::move(gradient));
+  };
+  EXPECT_EQ(refused([](Received& g) { g.header.term = 2; }), "other_term");
+  EXPECT_EQ(refused([](Received& g) { g.header.session = 8; }), "other_term");
+  EXPECT_EQ(refused([](Received& g) { g.header.slot = 5; }), "unknown_actor");
+  EXPECT_EQ(refused([](Received& g) { --g.header.incarnation; }), "old_incarnation");
+  EXPECT_EQ(refused([](Received& g) { g.header.sequence = 0; }), "duplicate");
+  EXPECT_EQ(refused([](Received& g) { ++g.body.grant; }), "no_grant");
+  EXPECT_THAT(Journal<ArrivalRecord>(), SizeIs(2)) << "those of members alone";
+  EXPECT_EQ(Push(Gradient(0)), "none") << "its grant is still live";
+  EXPECT_EQ(engine_->counters().received, 7u);
+  EXPECT_EQ(engine_->counters().in_flight(), 1u);
+}
+
+// A gradient with wrong content spends its grant, and its actor gets another one.
+TEST_F(EngineTest, ABadGradientSpendsItsGrant) {
+  JoinBoth();
+  const auto refused = [&](auto change) {
+    Received gradient = Gradient(0);
+    change(gradient);
+    const std::string outcome = Push(std::move(gradient));
+    TakeReplies(1);
+    return outcome;
+  };
+  const std::vector<float> infinite(kSize, INFINITY),
+      huge(kSize, std::numeric_limits<float>::max());
+  for (const std::uint32_t samples : {0u, 3u, static_cast<std::uint32_t>(kMaxSamples) + 2}) {
+    EXPECT_EQ(refused([&](Received& g) { g.body.samples = samples; }), "bad_samples");
+  }
+  EXPECT_EQ(refused([](Received& g) { g.body.buffer = 1; }), "no_buffer");
+  EXPECT_EQ(refused([&](Received& g) { g.values = infinite; }), "not_finite");
+  EXPECT_EQ(refused([](Received& g) { g.other_square = NAN; }), "not_finite");
+  EXPECT_EQ(refused([&](Received& g) { g.values = huge; }), "norm_too_large");
+  EXPECT_EQ(refused([](Received& g) { ++g.header.version; }), "future_version");
+  EXPECT_THAT(Journal<GrantRecord>(), SizeIs(2 + 8)) << "a new one after each";
+  EXPECT_EQ(Push(Gradient(0)), "none");
+}
+
+TEST_F(EngineTest, AGradientOnWeightsOlderThanItsGrantIsRefused) {
+  JoinBoth();
+  Push(Gradient(0));
+  Apply();
+  TakeReplies(1);
+  Received gradient = Gradient(0);
+  ASSERT_EQ(gradient.header.version, 1u);
+  gradient.header.version = 0;
+  EXPECT_EQ(Push(std::move(gradient)), "below_grant");
+}
+
+TEST_F(BoundZeroEngineTest, AGrantThatExpiresHoldsNobodyUp) {
+  JoinBoth();
+  Push(Gradient(0));
+  EXPECT_THAT(engine_->ExpireGrants(30 * kSecond - 1), IsEmpty());
+  const auto expired = engine_->ExpireGrants(30 * kSecond);
+  ASSERT_THAT(expired, SizeIs(1));
+  EXPECT_EQ(expired[0].slot, 1u);
+  Apply();
+  TakeReplies(31 * kSecond);
+  EXPECT_THAT(answers_, ElementsAre(Pair(0, "applied")));
+  EXPECT_EQ(engine_->counters().deadlines, 1u);
+  EXPECT_EQ(Journal<LostRecord>().at(0), (LostRecord{1, expired[0].number, LostWhy::kDeadline}));
+  EXPECT_EQ(Push(Gradient(1)), "no_grant") << "too late";
+}
+
+TEST_F(BoundZeroEngineTest, TheGradientOfADeadActorCountsAndIsNotAnswered) {
+  JoinBoth();
+  Push(Gradient(0, 1.0f));
+  engine_->Remove(0, "was killed");
+  Push(Gradient(1, 3.0f));
+  Apply();
+  TakeReplies(1);
+  EXPECT_THAT(answers_, ElementsAre(Pair(1, "merged")));
+  EXPECT_EQ(engine_->roster().left().at(0), "was killed");
+  EXPECT_THAT(Journal<DeathRecord>(), SizeIs(1));
+}
+
+TEST_F(BoundZeroEngineTest, AnActorThatDiesReleasesTheOthers) {
+  JoinBoth();
+  Push(Gradient(0, 1.0f));
+  const std::uint64_t number = grants_[1].number;
+  engine_->Remove(1, "was killed");
+  Apply();
+  TakeReplies(1);
+  EXPECT_THAT(answers_, ElementsAre(Pair(0, "applied")));
+  EXPECT_THAT(Journal<LostRecord>(), ElementsAre(LostRecord{1, number, LostWhy::kDeath}));
+}
+
+TEST_F(EngineTest, AGrantIsSentWhenItsVersionIsCompleted) {
+  JoinBoth();
+  Push(Gradient(0));
+  engine_->Advance();  // decided: the next grant is made
+  EXPECT_THAT(engine_->TakeReplies(1), IsEmpty());
+  EXPECT_THAT(engine_->SentGrants(0), IsEmpty());
+  Apply();
+  TakeReplies(2);
+  EXPECT_THAT(engine_->SentGrants(0), ElementsAre(grants_[0]));
+}
+
+}  // namespace
+}  // namespace starling::learner

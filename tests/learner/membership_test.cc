@@ -1,0 +1,177 @@
+// Joins, silences and deadlines, on a fake clock and without a socket.
+#include "learner/membership.h"
+
+#include <gmock/gmock.h>
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/running_clock.h"
+#include "tests/learner/engine_fixture.h"
+
+namespace starling::learner {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class MembershipTest : public EngineFixture {
+ protected:
+  MembershipTest() : EngineFixture({"staleness.bound=0"}) {}
+
+  void Hello(const std::string& peer, std::int64_t slot = -1) {
+    membership_.OnHello(peer, "", {.slot = slot, .host = "test", .pid = 1});
+  }
+  void Beat(std::uint32_t slot) {
+    const Member& member = *engine_->roster().Find(slot);
+    membership_.OnHeartbeat(
+        member.peer, {.slot = slot, .incarnation = member.incarnation, .term = 1, .session = 7});
+  }
+  // The loop turns every 50 ms for `seconds`.
+  void Pass(double seconds) {
+    for (int turn = 0; turn < static_cast<int>(seconds * 20); ++turn) {
+      steady_.AdvanceMs(50);
+      running_.Tick();
+      membership_.OpenWhenReady();
+      membership_.ExpireGrants();
+      membership_.RemoveSilent();
+    }
+  }
+  std::vector<std::uint32_t> Slots() const {
+    std::vector<std::uint32_t> slots;
+    for (const auto& [slot, member] : engine_->roster().members()) slots.push_back(slot);
+    return slots;
+  }
+  // "PEER REASON TEXT" of every goodbye, "PEER welcome INCARNATION".
+  std::vector<std::string> sent_;
+
+ private:
+  bool Deliver(const std::string& peer, const wire::Frames& frames) {
+    const wire::FrameView view{.count = 3,
+                               .header = frames.header_bytes(),
+                               .fields = frames.field_bytes(),
+                               .tensor = frames.tensor_bytes()};
+    const auto decoded = wire::Decode(view, 0);
+    EXPECT_TRUE(decoded);
+    const auto& [header, body, tensor] = decoded.message;
+    if (const auto* leave = std::get_if<wire::Leave>(&body))
+      sent_.push_back(peer + " leave: " + leave->text);
+    if (std::holds_alternative<wire::Welcome>(body)) {
+      sent_.push_back(peer + " welcome to " + std::to_string(header.slot));
+    }
+    return true;
+  }
+
+ protected:
+  FakeClock steady_;
+  RunningClock running_{steady_};
+  Outbox outbox_{*engine_, [this](const std::string& peer, const wire::Frames& frames) {
+                   return Deliver(peer, frames);
+                 }};
+  wire::Context context_;
+  wire::RunPlace place_ =
+      wire::RunPlace::Create(wire::RuntimeRoot(dir_.path().string()), dir_.path());
+  Admission admission_{config_, context_, place_, engine_->counters(), running_};
+  Membership membership_{
+      config_, *engine_, outbox_, admission_, {.welcome = [] { return wire::Welcome{}; }},
+      running_};
+};
+
+TEST_F(MembershipTest, NewcomersGetTheLowestFreeSlot) {
+  Hello("a");
+  Hello("b");
+  Hello("c", 7);
+  EXPECT_THAT(Slots(), ElementsAre(0, 1, 7));
+  EXPECT_THAT(sent_, ElementsAre("a welcome to 0", "b welcome to 1", "c welcome to 7"));
+  membership_.OnLeave("a");
+  Hello("d");
+  EXPECT_THAT(Slots(), ElementsAre(0, 1, 7));
+}
+
+TEST_F(MembershipTest, WhoAsksForATakenSlotGetsIt) {
+  Hello("a", 3);
+  Hello("b", 3);
+  EXPECT_THAT(Slots(), ElementsAre(3));
+  EXPECT_EQ(engine_->roster().Find(3)->peer, "b");
+  EXPECT_THAT(sent_, Contains("a leave: another actor has taken slot 3"));
+}
+
+TEST_F(MembershipTest, AMemberThatIsSilentIsRemoved) {
+  Hello("a");
+  Hello("b");
+  Pass(6);
+  Beat(1);
+  Pass(4.5);  // wire.timeout_s is 10
+  EXPECT_THAT(Slots(), ElementsAre(1));
+  EXPECT_EQ(engine_->roster().left().at(0), "was silent for wire.timeout_s = 10 s");
+}
+
+TEST_F(MembershipTest, APausedMachineRemovesNobody) {
+  Hello("a");
+  Hello("b");
+  Pass(6);
+  steady_.AdvanceMs(3'600'000);  // an hour without any message
+  Pass(3.5);
+  EXPECT_THAT(Slots(), ElementsAre(0, 1));
+  EXPECT_EQ(engine_->counters().deadlines, 0u);
+  Pass(1);
+  EXPECT_THAT(Slots(), IsEmpty()) << "they are silent while everything runs";
+}
+
+TEST_F(MembershipTest, ALateGrantEndsAfterItsDeadline) {
+  Hello("a");
+  Hello("b");
+  Pass(0.1);
+  TakeReplies(running_.NowNs());
+  EXPECT_EQ(Push(Gradient(0)), "none");
+  for (int second = 0; second < 29; ++second) {
+    Beat(0), Beat(1);
+    Pass(1);
+  }
+  EXPECT_EQ(engine_->counters().deadlines, 0u);
+  Beat(0), Beat(1);
+  Pass(1.1);  // staleness.deadline_s is 30
+  EXPECT_EQ(engine_->counters().deadlines, 1u);
+  EXPECT_THAT(Slots(), ElementsAre(0, 1)) << "it beats, so it stays";
+}
+
+TEST_F(MembershipTest, TheFirstGrantsWaitForAllActors) {
+  Hello("a");
+  Pass(1);
+  EXPECT_FALSE(engine_->open());
+  Hello("b");
+  Pass(0.1);
+  EXPECT_TRUE(engine_->open());
+}
+
+TEST_F(MembershipTest, AfterTheStartTimeoutTheRunBeginsWithThosePresent) {
+  Pass(61);  // updates.start_timeout_s is 60
+  EXPECT_FALSE(engine_->open()) << "nobody is here";
+  Hello("a");
+  testing::internal::CaptureStderr();
+  Pass(0.1);
+  EXPECT_TRUE(engine_->open());
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              testing::HasSubstr("only 1 of 2 actors came within updates.start_timeout_s = 60 s"));
+}
+
+TEST_F(MembershipTest, AHelloThatIsRepeatedBeforeAnyWorkIsNoNewMember) {
+  Hello("a");
+  const std::uint32_t incarnation = engine_->roster().Find(0)->incarnation;
+  Hello("a");
+  EXPECT_EQ(engine_->roster().Find(0)->incarnation, incarnation);
+  EXPECT_THAT(sent_, ElementsAre("a welcome to 0", "a welcome to 0"));
+}
+
+TEST_F(MembershipTest, AMemberWithADamagedMessageJoinsAgain) {
+  Hello("a");
+  membership_.OnDamaged("a", "checksum");
+  EXPECT_THAT(Slots(), IsEmpty());
+  EXPECT_THAT(sent_, Contains("a leave: damaged message"));
+  membership_.OnDamaged("stranger", "checksum");  // of no member
+}
+
+}  // namespace
+}  // namespace starling::learner
