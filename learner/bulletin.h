@@ -4,11 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "learner/roster.h"
+#include "learner/status.h"
 
 namespace starling::learner {
 
@@ -32,8 +32,7 @@ struct ActorRow {
 struct Bulletin {
   std::int64_t at_ms = 0;  // of the steady clock: the network thread's loop turned then
   double unix_s = 0;       // and what the clock on the wall showed
-  nlohmann::ordered_json
-      status;                    // the status line (learner/status.h), but for "joined" and "final"
+  LearnerStatus status;
   std::vector<ActorRow> actors;  // ActorRows
   std::size_t not_listed = 0;    // members that are not among them
 };
