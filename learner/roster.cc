@@ -18,7 +18,7 @@ Member& Roster::Join(std::uint32_t slot, std::string peer) {
   const std::uint32_t incarnation = (term_ << 16) | (lives_[slot]++ & 0xffffu);
   const auto [at, inserted] = members_.emplace(
       slot, Member{.slot = slot, .incarnation = incarnation, .peer = std::move(peer)});
-  CHECK(inserted, "slot {} is taken", slot);
+  CHECK(inserted, "slot {} already has a member", slot);
   left_.erase(slot);
   return at->second;
 }

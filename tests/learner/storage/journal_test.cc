@@ -196,7 +196,7 @@ TEST(JournalWriter, CutsWhereItIsToldAndGoesOn) {
                                std::filesystem::copy_options::overwrite_existing);
     {
       JournalWriter writer(dir / "journal", kHeader, offsets[keep]);
-      EXPECT_TRUE(writer.complete()) << writer.trouble();
+      EXPECT_TRUE(writer.complete()) << writer.error();
       EXPECT_EQ(writer.offset(), offsets[keep]);
       writer.Append(DeathRecord{77, 88});
     }
@@ -215,7 +215,7 @@ TEST(JournalWriter, WhatIsShorterThanTheCutIsContinuedWhereItIsWholeAndSaysSo) {
   {
     JournalWriter writer(dir / "journal", kHeader, offsets[5]);
     EXPECT_FALSE(writer.complete());
-    EXPECT_NE(writer.trouble().find((dir / "journal").string()), std::string::npos);
+    EXPECT_NE(writer.error().find((dir / "journal").string()), std::string::npos);
     EXPECT_EQ(writer.offset(), offsets[3]);
     EXPECT_TRUE(writer.Append(JoinRecord{1, 2}));
   }
@@ -296,8 +296,8 @@ TEST(JournalWriter, AFullDiskIsReportedOnceAndTheJournalIsIncomplete) {
   std::filesystem::create_symlink("/dev/full", dir / "journal");
   JournalWriter writer(dir / "journal", kHeader);
   EXPECT_FALSE(writer.complete());  // already the header did not fit
-  EXPECT_NE(writer.trouble().find("cannot write"), std::string::npos);
-  EXPECT_NE(writer.trouble().find((dir / "journal").string()), std::string::npos);
+  EXPECT_NE(writer.error().find("cannot write"), std::string::npos);
+  EXPECT_NE(writer.error().find((dir / "journal").string()), std::string::npos);
   EXPECT_TRUE(writer.Append(JoinRecord{1, 2}));  // discarded, and not reported again
   EXPECT_TRUE(writer.Flush());
   EXPECT_TRUE(writer.Sync());
