@@ -1,4 +1,4 @@
-// Where the time of a run went, as its status tells.
+// The times of a run in its status.
 #include "tests/support/learner_fixture.h"
 
 namespace starling::learner {
@@ -6,7 +6,7 @@ namespace {
 
 class WorkTimesTest : public LearnerFixture {};
 
-TEST_F(WorkTimesTest, TheStatusTellsWhereTheTimeWent) {
+TEST_F(WorkTimesTest, TheStatusReportsTheTimesOfActorsAndLearner) {
   Start();
   const auto actor = NewActor();
   for (int i = 0; i < 2; ++i) {

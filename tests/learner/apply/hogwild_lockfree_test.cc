@@ -1,9 +1,9 @@
-// Threads that apply whole updates over each other's; run under ThreadSanitizer as well.
+// Threads that apply whole updates concurrently; runs under ThreadSanitizer as well.
 //
-// Most of it is counted in ones: weights begin at 0 and every update takes 1 from each, so a weight
-// says how many updates are in it. Let C be the capacity. Update v begins when all up to v - C have
-// landed, so it never reads what one before v - 2 C + 1 wrote: that one's write is before the begin
-// of another's that is finished. So of 2 C - 1 updates in a row at least one is built upon.
+// Most tests count in ones: weights start at 0 and every update subtracts 1 from each, so -weight
+// is the number of updates in it. Let C be the capacity. Update v begins when v - C has landed, and
+// v - C began when all updates up to v - 2 C had landed. So v reads a value written by one of the
+// 2 C - 1 updates before it: of 2 C - 1 consecutive updates at least one is not lost.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ const StateCopy& Zeros() {
   return zeros;
 }
 
-// Every update's gradient is ones and its learning rate 1.
+// Every update has a gradient of ones and learning rate 1.
 class Ones : public UpdateStream {
  public:
   explicit Ones(std::uint64_t versions) : UpdateStream(kSize, versions, {.kind = "sgd"}) {
@@ -37,7 +37,7 @@ class Ones : public UpdateStream {
   const std::vector<float> ones_ = std::vector<float>(kSize, 1);
 };
 
-// How many updates are in the weights, where `version` is completed.
+// The smallest and largest number of updates in any weight.
 struct Counted {
   double least = 0, most = 0;
 };
@@ -45,7 +45,7 @@ Counted Count(std::span<const float> weights) {
   const auto [low, high] = std::ranges::minmax(weights);
   return {-high, -low};
 }
-// Others of the C unfinished ones may have landed, too.
+// Checks `counted` for weights of a completed `version`. Up to C later updates may be in them, too.
 testing::AssertionResult Holds(const Counted& counted, std::uint64_t version,
                                std::uint64_t capacity) {
   const std::uint64_t most = version + capacity;
@@ -67,8 +67,8 @@ TEST(HogwildLockfree, UpdatesOfDifferentLinesLoseNothing) {
     const std::vector<float> values = RandomFloats(kLine, static_cast<std::uint32_t>(line + 1));
     std::ranges::copy(values, &gradients[line % kUpdates][line * kLine]);
   }
-  // An average of squares is no obstacle: where it is zero it stays so without a gradient, and
-  // where it decays the weight stays.
+  // This holds with an average of squares, too. On a line without a gradient it stays zero or
+  // decays; the weight does not change.
   for (const char* kind : {"sgd", "rmsprop"}) {
     UpdateStream stream(kSize, kUpdates, {.kind = kind});
     for (std::uint64_t v = 1; v <= kUpdates; ++v)
@@ -82,7 +82,7 @@ TEST(HogwildLockfree, UpdatesOfDifferentLinesLoseNothing) {
   }
 }
 
-TEST(HogwildLockfree, UpdatesOfEverythingLoseAtMostWhatOverlapped) {
+TEST(HogwildLockfree, UpdatesOfAllLinesLoseAtMostTheirOverlap) {
   constexpr std::uint64_t kVersions = 600;
   for (const int threads : {1, 2, 6}) {
     Ones stream(kVersions);
@@ -116,18 +116,18 @@ TEST(HogwildLockfree, EverySnapshotIsOfACompletedVersionAndVersionsNeverGoBack) 
   }
 }
 
-TEST(HogwildLockfree, ProgressIsSeenToTheLastVersionAndNeverSkipsTheNewestSlot) {
+TEST(HogwildLockfree, ProgressReachesTheLastVersionInStepsBelowTheSlotCount) {
   constexpr std::uint64_t kVersions = 400;
   Ones stream(kVersions);
   wire::SnapshotWriter snapshot("", kSize, 1, kTestTerm);
-  std::vector<std::uint64_t> seen;  // by whoever publishes: one at a time
+  std::vector<std::uint64_t> seen;  // by the publishing thread; one publishes at a time
   std::atomic<std::uint64_t> completed{0};
   std::unique_ptr<Applier> hogwild;
   std::atomic<Applier*> made{nullptr};
   hogwild = MakeApplier("hogwild", {.threads = 4, .optimizer = stream.spec(), .size = kSize},
                         Zeros().weights, {}, snapshot, UpdateStream::Meta(0), [&] {
                           seen.push_back(made.load()->Completed());
-                          std::this_thread::yield();  // the others get ahead
+                          std::this_thread::yield();  // lets the other threads get ahead
                           completed.store(seen.back());
                           completed.notify_one();
                         });
@@ -147,9 +147,9 @@ TEST(HogwildLockfree, ProgressIsSeenToTheLastVersionAndNeverSkipsTheNewestSlot) 
   }
 }
 
-// Who finishes while another publishes leaves its version to that one, who may just have looked: here
-// nobody comes after the last of each round to publish what was left.
-TEST(HogwildLockfree, NothingIsLeftUnpublished) {
+// A thread that finishes while another publishes leaves its version to the publisher, which may
+// have just checked. Here no later update would publish the last one of a round.
+TEST(HogwildLockfree, EveryUpdateIsPublished) {
   constexpr std::uint64_t kRounds = 1500, kTogether = 3;
   UpdateStream stream(kLine, kRounds * kTogether, {.kind = "sgd"});
   TestApplier hogwild("hogwild", stream, kTogether);
@@ -172,9 +172,9 @@ TEST(HogwildLockfree, ACaptureHoldsAllOfItsVersion) {
   }
 }
 
-// The network thread's way: a few Update objects used again and again, buffers of gradients that
-// are overwritten as soon as the update is completed.
-TEST(HogwildLockfree, UpdatesAndGradientsAreFreeForUseOnceCompleted) {
+// Like the network thread: reuses a few Update objects, and overwrites the gradients as soon as the
+// update is completed.
+TEST(HogwildLockfree, CompletedUpdatesAndGradientsMayBeReused) {
   constexpr std::uint64_t kVersions = 1000;
   Ones stream(1);
   TestApplier hogwild("hogwild", stream, 3, &Zeros());
@@ -185,8 +185,8 @@ TEST(HogwildLockfree, UpdatesAndGradientsAreFreeForUseOnceCompleted) {
     if (v > capacity) hogwild.WaitFor(v - capacity);
     Update& update = updates[v % capacity];
     std::vector<float>& gradient = gradients[v % capacity];
-    std::ranges::fill(gradient, 1e6f);  // whoever still reads it takes far too much
-    asm volatile("" : : "r"(gradient.data()) : "memory");  // and the compiler leaves it in
+    std::ranges::fill(gradient, 1e6f);  // a thread that still reads it makes a large error
+    asm volatile("" : : "r"(gradient.data()) : "memory");  // keeps the compiler from removing it
     std::ranges::fill(gradient, 1.0f);
     update.version = v;
     update.gradients.assign(1, {gradient, 1});
