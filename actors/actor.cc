@@ -9,14 +9,15 @@
 #include "core/denormals.h"
 #include "core/error.h"
 #include "core/log.h"
+#include "wire/incarnation.h"
 
 namespace starling::actors {
 
 namespace {
 
 void UseProcessor(Config& config) {
-  config.actors.backend = "cpu";
-  config.actors.env_device = "auto";
+  config.actors.backend = DeviceChoice::kCpu;
+  config.actors.env_device = DeviceChoice::kAuto;
 }
 
 // With backend "auto", falls back to the processor if no GPU is available.
@@ -29,7 +30,7 @@ std::unique_ptr<Rollout> MakeRollout(Config config, const LearnerClient& client,
     return std::make_unique<Rollout>(config, client.slot(), client.incarnation(),
                                      std::move(replica), std::move(env), beat);
   };
-  if (ParseDevice(config.actors.backend) != DeviceChoice::kAuto) return make();
+  if (config.actors.backend != DeviceChoice::kAuto) return make();
   try {
     if (UsesGpu(config)) {
       beat();  // the driver may take long to start
@@ -60,8 +61,8 @@ void Train(LearnerClient& client, Rollout& rollout, const ActorsConfig& actors) 
 // Runs one incarnation: from the welcome until the client goes down.
 void RunIncarnation(LearnerClient& client, const OwnSettings& own) {
   const Config config = WithOwn(client.config(), own);
-  const bool first_life = (client.incarnation() & 0xffff) == 0;
-  bool had_gpu = !first_life && ParseDevice(config.actors.backend) != DeviceChoice::kCpu;
+  const bool first_life = wire::LifeOf(client.incarnation()) == 0;
+  bool had_gpu = !first_life && config.actors.backend != DeviceChoice::kCpu;
   try {
     const auto rollout = MakeRollout(config, client, [&client] { client.Beat(); });
     had_gpu = rollout->on_gpu();
@@ -77,15 +78,15 @@ void RunIncarnation(LearnerClient& client, const OwnSettings& own) {
 
 Config WithOwn(Config config, const OwnSettings& own) {
   // Games on a GPU need a net there.
-  if (ParseDevice(own.backend) == DeviceChoice::kCpu) UseProcessor(config);
-  if (!own.backend.empty()) config.actors.backend = own.backend;
+  if (own.backend == DeviceChoice::kCpu) UseProcessor(config);
+  if (own.backend) config.actors.backend = *own.backend;
   if (own.envs == 0) return config;
   config.actors.envs_per_actor = own.envs;
-  if (config.samples_per_gradient() > kMostSamples) {
+  if (config.samples_per_gradient() > kMaxSamples) {
     throw UserError(
         fmt::format("--envs {} contradicts actors.unroll = {} of the run: their product, the "
                     "samples of one gradient, may be at most {}",
-                    own.envs, config.actors.unroll, kMostSamples));
+                    own.envs, config.actors.unroll, kMaxSamples));
   }
   return config;
 }

@@ -1,14 +1,16 @@
 // The actor: newest weights -> unroll -> one gradient -> push, under the learner's grants.
 #pragma once
 
+#include <optional>
+
 #include "actors/learner_client.h"
 
 namespace starling::actors {
 
 // Settings of one actor, from its command line, that replace those of the run's configuration.
 struct OwnSettings {
-  std::string backend{};  // "": actors.backend
-  std::int64_t envs = 0;  // 0: actors.envs_per_actor
+  std::optional<DeviceChoice> backend{};  // nullopt: actors.backend
+  std::int64_t envs = 0;                  // 0: actors.envs_per_actor
 };
 
 // The configuration of this actor. Throws UserError if its gradients would have too many samples.

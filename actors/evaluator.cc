@@ -3,16 +3,13 @@
 #include <cmath>
 #include <numeric>
 
-#include "actors/rollout.h"
+#include "actors/player.h"
 #include "core/check.h"
 #include "envs/registry.h"
 
 namespace starling::actors {
 
 namespace {
-
-// Not the slot of any actor, so evaluation shares no stream with training.
-constexpr std::uint32_t kEvalSlot = 0xffffffff;
 
 int EnvsFor(std::int64_t episodes) {
   std::int64_t envs = std::min<std::int64_t>(episodes, 128);
@@ -32,45 +29,24 @@ void Summarise(EvalResult& result) {
 
 EvalResult Evaluate(const Config& config, std::span<const float> weights, const EvalPlan& plan) {
   CHECK(plan.episodes >= 1);
-  // 1. Make the envs, the net and a stream of actions for each env.
+  // 1. Make the envs and a player.
   const int envs = EnvsFor(plan.episodes);
-  const auto n = static_cast<std::size_t>(envs);
   const std::int64_t wanted = plan.episodes / envs;  // of each env
   EnvConfig played = config.env;
   if (played.time_limit == 0 || played.time_limit > plan.max_steps) {
     played.time_limit = plan.max_steps;
   }
-  const envs::EnvSeed seed{plan.seed, kEvalSlot, 0};
-  const auto env = envs::MakeVecEnv(played, envs, seed);
-  const auto backend = net::MakeCpuBackend();
-  const auto model =
-      net::MakeModel<float>(ModelSpecOf(config, env->spec()), *backend, {.envs = envs});
-  CHECK(weights.size() == model->layout().size(), "{} weights", weights.size());
-  std::vector<RandomStream> streams;
-  for (std::size_t i = 0; i < n; ++i) streams.emplace_back(seed.Stream(i, Purpose::kEval));
+  const auto env = envs::MakeVecEnv(played, envs, {plan.seed, kPlayerSlot, 0});
+  Player player(config, weights, *env, plan.seed, plan.greedy);
 
   // 2. Play until each env has ended `wanted` episodes. Surplus episodes are not counted.
-  std::vector<float> uniforms(n), rewards(n);
-  std::vector<std::int32_t> actions(n);
-  std::vector<std::uint8_t> terminals(n);
   std::vector<envs::EpisodeEnd> ended;
-  std::vector<std::vector<double>> returns(n);
+  std::vector<std::vector<double>> returns(static_cast<std::size_t>(envs));
   EvalResult result;
   int unfinished = envs;
-  env->Reset(model->observations());
   while (unfinished > 0) {
-    model->Forward(weights, 0);
-    if (plan.greedy) {
-      net::GreedyActions(envs, model->num_actions(), model->logits(), actions);
-    } else {
-      for (std::size_t i = 0; i < n; ++i) uniforms[i] = streams[i].Uniform();
-      net::SampleActions(envs, model->num_actions(), model->logits(), uniforms, actions);
-    }
-    env->Step(actions, model->observations(), rewards, terminals);
-    std::ranges::copy(terminals, model->resets().begin());
-    model->Carry(0);
     ended.clear();
-    env->TakeEpisodes(ended);
+    player.Step(ended);
     for (const envs::EpisodeEnd& episode : ended) {
       auto& of_env = envs::At(returns, episode.env);
       if (episode.end == envs::End::kCut || std::ssize(of_env) == wanted) continue;

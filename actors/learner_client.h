@@ -50,6 +50,8 @@ enum class ClientState {
 };
 
 class LearnerClient {
+  static constexpr std::size_t kMaxElements = std::size_t{1} << 28;  // of weights: 1 GiB
+
  public:
   explicit LearnerClient(ClientOptions options);
   ~LearnerClient();

@@ -49,7 +49,7 @@ bool LearnerClient::Refresh(std::uint64_t version, std::span<float> weights,
 
 bool LearnerClient::RefreshWhole(std::uint64_t version, std::span<float> weights,
                                  wire::SnapshotMeta& meta) {
-  const auto& reader = session_->reader;
+  auto& reader = session_->reader;
   const bool held = meta.term == session_->header.term;
   // 1. Without shared memory: ask for new weights only if the held ones are too old.
   if (!reader) return (held && meta.version >= version) || Fetch(version, weights, meta);

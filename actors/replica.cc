@@ -11,13 +11,8 @@
 
 namespace starling::actors {
 
-DeviceChoice ParseDevice(const std::string& word) {
-  if (word == "cpu") return DeviceChoice::kCpu;
-  return word == "cuda" ? DeviceChoice::kCuda : DeviceChoice::kAuto;
-}
-
 bool UsesGpu(const Config& config) {
-  const DeviceChoice backend = ParseDevice(config.actors.backend);
+  const DeviceChoice backend = config.actors.backend;
   if (backend == DeviceChoice::kCpu) return false;
   const GpuSearch found = FindGpus();
   if (found.gpus.empty() && backend == DeviceChoice::kCuda) {
@@ -26,26 +21,21 @@ bool UsesGpu(const Config& config) {
   return !found.gpus.empty();
 }
 
-net::Precision PrecisionOf(const Config& config) {
-  if (config.net.precision == "tf32") return net::Precision::kTf32;
-  return config.net.precision == "bf16" ? net::Precision::kBf16 : net::Precision::kF32;
-}
-
 int GpuOf(std::uint32_t slot, std::size_t gpus) { return static_cast<int>(slot % gpus); }
 
 Replica MakeReplica(const Config& config, std::uint32_t slot) {
   Replica replica;
   if (UsesGpu(config)) {
     replica.gpu = OpenGpu(GpuOf(slot, FindGpus().gpus.size()));
-    replica.backend = net::MakeCudaBackend(*replica.gpu, PrecisionOf(config));
+    replica.backend = net::MakeCudaBackend(*replica.gpu, config.net.precision);
   } else {
-    replica.backend = net::MakeCpuBackend(PrecisionOf(config));
+    replica.backend = net::MakeCpuBackend(config.net.precision);
   }
   return replica;
 }
 
 bool PlaysOnGpu(const Config& config) {
-  const DeviceChoice device = ParseDevice(config.actors.env_device);
+  const DeviceChoice device = config.actors.env_device;
   if (device == DeviceChoice::kCpu) return false;
   const std::string why_not = envs::WhyNotOnGpu(config.env);
   if (why_not.empty()) return true;

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <string>
 
 #include "core/config/config.h"
 #include "core/gpu.h"
@@ -13,17 +12,9 @@
 
 namespace starling::actors {
 
-enum class DeviceChoice { kAuto, kCpu, kCuda };
-
-// The value of actors.backend or actors.env_device.
-DeviceChoice ParseDevice(const std::string& word);
-
 // Whether actors.backend means a GPU on this machine. Throws UserError if it requires one and none
 // is usable.
 bool UsesGpu(const Config& config);
-
-// Precision of matrix products in actor nets.
-net::Precision PrecisionOf(const Config& config);
 
 struct Replica {
   std::unique_ptr<Gpu> gpu;  // nullptr: the processor

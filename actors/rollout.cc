@@ -8,7 +8,7 @@
 namespace starling::actors {
 
 net::ModelSpec ModelSpecOf(const Config& config, const envs::EnvSpec& env) {
-  return {.kind = net::ParseNetKind(config.net.kind),
+  return {.kind = config.net.kind,
           .hidden = config.net.hidden,
           .height = env.height,
           .width = env.width,
@@ -108,9 +108,10 @@ RolloutGradient Rollout::Run(double entropy, std::span<float> gradient) {
 }
 
 void Rollout::Send(double entropy) {
-  loss_weights_.host.span()[0] = {.value_coef = config_.loss.value_coef,
-                                  .entropy = entropy,
-                                  .scale = config_.loss.reduction == "sum" ? unroll_ : 1.0};
+  loss_weights_.host.span()[0] = {
+      .value_coef = config_.loss.value_coef,
+      .entropy = entropy,
+      .scale = config_.loss.reduction == LossReduction::kSum ? unroll_ : 1.0};
   Write<float>(memory_, weights_.span(), weights_.host.span());
   Write<net::LossWeights>(memory_, loss_weights_.span(), loss_weights_.host.span());
 }
@@ -186,6 +187,7 @@ void Rollout::Gradient(std::span<float> gradient) {
     const int n = unroll_ * envs_, actions = model_->num_actions();
     const float *const logits = model_->logits().data(), *const values = model_->values().data();
     Report& report = *report_.span().data();
+    // 1. Advantages, from the values of acting and of the states behind the last step.
     backend.Advantages({.shape = {.steps = unroll_,
                                   .envs = envs_,
                                   .gamma = config_.loss.gamma,
@@ -196,6 +198,7 @@ void Rollout::Gradient(std::span<float> gradient) {
                         .bootstrap = values + n,
                         .advantages = advantages_.data(),
                         .returns = returns_.data()});
+    // 2. The loss, and its gradient by logits and values.
     backend.Loss({.n = n,
                   .actions = actions,
                   .logits = logits,
@@ -207,6 +210,7 @@ void Rollout::Gradient(std::span<float> gradient) {
                   .dlogits = dlogits_.data(),
                   .dvalues = dvalues_.data(),
                   .report = &report.loss});
+    // 3. The backward pass over all T * B samples, then clipping.
     model_->Backward(weights_.span(), unroll_, dlogits_.span(), dvalues_.span(), to);
     backend.ClipByGlobalNorm(to.size(), config_.optimizer.clip_norm, to.data(), &report.norm);
   });

@@ -19,6 +19,7 @@ ShardLinks::ShardLinks(wire::Context& context, const Where& where, const Clock& 
       slices_(wire::CutIntoSlices(where.floats, where.places.size() + 1)),
       clock_(clock) {
   for (std::size_t i = 0; i < where.places.size(); ++i) {
+    // A socket for gradients and requests, and the shared weights, if this host has them.
     const wire::ShardPlace& place = where.places[i];
     Link link{.endpoint = Reach(place.endpoint, where.learner),
               .slice = slices_[i + 1],
@@ -53,7 +54,7 @@ bool ShardLinks::Refresh(std::uint64_t version, std::span<float> weights,
                          wire::SnapshotMeta& oldest) {
   const Link* last = nullptr;
   bool all = true;
-  for (Link& link : links_) {  // all are asked before one of them is waited for
+  for (Link& link : links_) {  // request all slices before waiting for one
     all = RefreshOne(link, version, weights.subspan(link.slice.begin, link.slice.size)) && all;
     if (!last || link.meta.version < last->meta.version) last = &link;
   }
@@ -65,12 +66,13 @@ bool ShardLinks::RefreshOne(Link& link, std::uint64_t version, std::span<float> 
   const bool held = link.meta.term == where_.header.term && link.meta.version >= version;
   if (!link.reader) return held || Fetched(link, version, slice);
   const auto latest = link.reader->Latest();
-  if (held && latest == link.meta.version) return true;  // still the newest
+  if (held && latest == link.meta.version) return true;  // ours is still the newest
   return latest >= version && link.reader->Read(version, slice, link.meta);
 }
 
-// Asks again after a while: an answer may be lost, or be older than what is wanted.
+// Repeats its request after a while, because an answer may be lost or too old.
 bool ShardLinks::Fetched(Link& link, std::uint64_t version, std::span<float> slice) {
+  // 1. Take the weights that have arrived; ignore those of another term or session.
   wire::Envelope envelope;
   while (link.socket->Receive(envelope)) {
     const wire::DecodeResult decoded = wire::Decode(envelope.frames(), link.slice.size);
@@ -88,6 +90,7 @@ bool ShardLinks::Fetched(Link& link, std::uint64_t version, std::span<float> sli
                  .entropy = weights->entropy};
     link.ask_again_ms = 0;
   }
+  // 2. Request newer ones if they are too old.
   if (link.meta.term == where_.header.term && link.meta.version >= version) return true;
   if (clock_.NowMs() < link.ask_again_ms) return false;
   if (Send(link, wire::Fetch{version}, 0)) {

@@ -14,7 +14,7 @@
 namespace starling::bench {
 namespace {
 
-constexpr int kWarmUp = 4;  // unrolls; the second is recorded, the third the first that is repeated
+constexpr int kWarmUp = 4;  // unrolls; the second records the graph, the third replays it first
 constexpr int kParts = 5;
 
 class Actor {
@@ -66,13 +66,13 @@ ActorCase Breakout(const std::string& key, const std::string& what, int envs, in
 }
 
 std::vector<ActorCase> Breakouts(const std::string& key, const std::string& what,
-                                 const std::string& env_device, bool quick) {
+                                 DeviceChoice env_device, bool quick) {
   std::vector<ActorCase> cases;
   for (const int envs : {1024, 4096, 16384}) {
     for (const int unroll : {8, 32}) {
       if (quick && (envs > 1024 || unroll > 8)) continue;
       cases.push_back(Breakout(key, what, envs, unroll));
-      cases.back().config.actors.backend = "cuda";
+      cases.back().config.actors.backend = DeviceChoice::kCuda;
       cases.back().config.actors.env_device = env_device;
     }
   }
@@ -82,10 +82,12 @@ std::vector<ActorCase> Breakouts(const std::string& key, const std::string& what
 }  // namespace
 
 ActorSpeed MeasureActor(const Config& config, double seconds) {
+  // 1. Warm up; these unrolls do not count.
   Actor actor(config);
   for (int i = 0; i < kWarmUp; ++i) actor.Run();
   actor.Forget();
 
+  // 2. Take one rate per part, so that a disturbance spoils one part only.
   std::vector<double> rates;
   double spent_ns = 0;
   for (int part = 0; part < kParts; ++part) {
@@ -111,7 +113,7 @@ Config MinatarConfig() {
   config.env.name = "minatar/breakout";
   config.actors.envs_per_actor = 32;
   config.actors.unroll = 5;
-  config.net.kind = "minatar";
+  config.net.kind = NetKind::kMinatar;
   config.net.hidden = {128};
   config.loss.gamma = 0.97;
   config.loss.gae_lambda = 0.8;
@@ -121,11 +123,11 @@ Config MinatarConfig() {
 }
 
 std::vector<ActorCase> CasesOnGpu(bool quick) {
-  return Breakouts("gpu", "games on the GPU", "cuda", quick);
+  return Breakouts("gpu", "games on the GPU", DeviceChoice::kCuda, quick);
 }
 
 std::vector<ActorCase> CasesStaged(bool quick) {
-  return Breakouts("staged", "net on the GPU, games on one core", "cpu", quick);
+  return Breakouts("staged", "net on the GPU, games on one core", DeviceChoice::kCpu, quick);
 }
 
 ActorCase CaseOnProcessor() { return Breakout("cpu", "net and games on one core", 64, 5); }

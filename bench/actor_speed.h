@@ -1,7 +1,7 @@
-// How fast one actor is by itself: its rollouts in this process, without a learner.
+// Measures the speed of one actor: its rollouts in this process, without a learner.
 //
-// Of core, envs, net and actors/rollout alone, so that it is measured where little else builds, too
-// (cmake/bare.cmake).
+// Depends only on core, envs, net and actors/rollout, so that the build without libraries
+// (cmake/bare.cmake) can measure it, too.
 #pragma once
 
 #include <cstdint>
@@ -20,24 +20,23 @@ struct ActorSpeed {
   std::string where;             // Rollout::where
 };
 
-// Unroll after unroll for about `seconds`, in five parts, after a few that do not count; weights
-// are sent anew for every one, as in a run. Throws UserError as Rollout, std::runtime_error if a
-// gradient is not finite.
+// Runs unroll after unroll for about `seconds`, in five parts, after a warm-up. Every unroll gets
+// its weights again, as in a run. Throws UserError as Rollout, std::runtime_error if a gradient is
+// not finite.
 ActorSpeed MeasureActor(const Config& config, double seconds);
 
-// bench/minatar.toml, for whoever cannot read it.
+// The values of bench/minatar.toml, for the build without libraries, which reads no TOML.
 Config MinatarConfig();
 
-// One line of the tables of actors.
+// A line in the table of actors.
 struct ActorCase {
   std::string key;   // "gpu_4096x8"
   std::string what;  // "games on the GPU, 4,096 envs × 8 steps"
   Config config;
 };
 
-// Breakout with the net of the MinAtar paper, net and games on the GPU: 5 million steps a second
-// are wanted of the best.
-inline constexpr double kWantedOnGpu = 5e6;
+// Breakout with the net of the MinAtar paper, net and games on the GPU.
+inline constexpr double kWantedOnGpu = 5e6;  // steps per second, of the fastest case
 std::vector<ActorCase> CasesOnGpu(bool quick);
 // The same games on the host, beside a net on the GPU.
 std::vector<ActorCase> CasesStaged(bool quick);

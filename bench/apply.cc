@@ -1,5 +1,5 @@
-// What an update costs: the optimizer's loop alone, and the whole way through one lane, beside a
-// memcpy that moves as many bytes.
+// Measures the cost of an update: the optimizer's loop alone, and the whole way through one lane,
+// beside a memcpy of as many bytes.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -23,7 +23,7 @@ namespace starling::bench {
 namespace {
 
 constexpr double kWantedNs = 0.5;
-constexpr double kLr = 1e-6;  // so small that thousands of updates leave the weights where they are
+constexpr double kLr = 1e-6;  // thousands of such updates leave the weights almost unchanged
 
 // Floats on cache lines, as the lanes keep theirs.
 class AlignedFloats {
@@ -52,7 +52,7 @@ Timing PerWeight(const std::vector<double>& times_ns, double weights) {
   return {Median(times_ns) / weights, Least(times_ns) / weights};
 }
 
-// A copy of `floats_moved` / 2 floats for each weight: half of the traffic is read, half written.
+// Copies `floats_moved` / 2 floats for each weight: half of the traffic is reads, half writes.
 Timing TimeCopy(std::size_t weights, int floats_moved, double seconds) {
   const std::size_t size = weights * static_cast<std::size_t>(floats_moved) / 2;
   AlignedFloats from(size), to(size);
@@ -67,7 +67,8 @@ Timing TimeCopy(std::size_t weights, int floats_moved, double seconds) {
 }
 
 learner::OptimizerSpec SpecOf(bool inside) {
-  return learner::MakeOptimizerSpec({.epsilon_place = inside ? "inside" : "outside"});
+  return learner::MakeOptimizerSpec(
+      {.epsilon_place = inside ? EpsilonPlace::kInside : EpsilonPlace::kOutside});
 }
 
 Timing TimeLoop(std::size_t weights, bool inside, double seconds) {
@@ -86,7 +87,7 @@ Timing TimeLoop(std::size_t weights, bool inside, double seconds) {
                    static_cast<double>(weights));
 }
 
-// One lane, its snapshot in shared memory, and updates that follow each other.
+// One lane with its snapshot in shared memory, and successive updates for it.
 class LaneBench {
  public:
   LaneBench(std::size_t weights, bool inside)
@@ -100,13 +101,13 @@ class LaneBench {
     }
   }
 
-  // The lane is idle before and after: wake-up, update, publication.
+  // Runs one update on an idle lane: wake-up, update, publication.
   void One() {
     Submit();
     while (!lanes_.Idle()) std::this_thread::yield();
   }
 
-  // The lane never runs dry.
+  // Keeps the lane's ring full, so that it never parks.
   void Stream(int updates) {
     for (int i = 0; i < updates; ++i) {
       while (lanes_.Submitted() - lanes_.Completed() >= learner::kMaxUpdatesInLanes) {
@@ -133,7 +134,7 @@ class LaneBench {
   wire::SnapshotWriter snapshot_;
   std::vector<AlignedFloats> gradients_;
   std::vector<std::unique_ptr<learner::Update>> updates_;
-  learner::Lanes lanes_;  // last: its thread ends before what it reads
+  learner::Lanes lanes_;  // last: its thread reads the members above
 };
 
 struct LaneTiming {
@@ -164,8 +165,8 @@ Result MeasureApply(const Site& site) {
   const double seconds = site.quick ? 0.1 : 2;
   const std::size_t n = results::BlueprintOf(LoadConfig(site.config)).layout.size();
 
-  // Weights and state are read and written, the gradient is read: five floats. The snapshot is a
-  // sixth; its weights are still in the nearest cache.
+  // An update reads and writes weights and state and reads the gradient: five floats. Publication
+  // writes a sixth; the weights that it copies are still in the nearest cache.
   const Timing copy5 = TimeCopy(n, 5, seconds), copy6 = TimeCopy(n, 6, seconds);
   const Timing loop_out = TimeLoop(n, false, seconds), loop_in = TimeLoop(n, true, seconds);
   const LaneTiming lane_out = TimeLane(n, false, seconds), lane_in = TimeLane(n, true, seconds);

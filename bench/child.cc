@@ -15,8 +15,8 @@
 namespace starling::bench {
 namespace {
 
-constexpr int kTickMs = 10;               // between two looks at a child that runs
-constexpr std::int64_t kGraceMs = 8'000;  // that it has to end by itself when told to
+constexpr int kTickMs = 10;               // between two checks of a running child
+constexpr std::int64_t kGraceMs = 8'000;  // from SIGTERM to SIGKILL
 constexpr std::size_t kShownOutput = 1500;
 
 std::string Ending(const std::string& output) {
@@ -24,18 +24,18 @@ std::string Ending(const std::string& output) {
                                        : "..." + output.substr(output.size() - kShownOutput);
 }
 
-// A started child and its output; ended with the object, however that ends.
+// A child process and its output. The destructor ends the process.
 class Child {
  public:
   explicit Child(const ChildCall& call) {
-    const Spawned spawned =
+    Spawned spawned =
         Spawn({.program = call.program, .arguments = call.arguments, .death_signal = SIGTERM});
     if (spawned.pid < 0) {
       throw std::runtime_error(fmt::format("{} could not be started: {}", call.program.string(),
                                            std::strerror(spawned.error)));
     }
     pid_ = spawned.pid;
-    fd_ = spawned.output_fd;
+    fd_ = spawned.output.Release();
   }
   ~Child() {
     if (pid_ > 0) End();
@@ -47,9 +47,10 @@ class Child {
   int pid() const { return pid_; }
   const std::string& output() const { return output_; }
 
-  // Waits a tick at most, for output or the child's end; then how it ended, if it has.
+  // Waits up to a tick for output or the end of the child. Returns its exit, or nullopt while it
+  // runs. Sets `stopped` if `stop_fd` is readable.
   std::optional<ChildExit> Wait(int stop_fd, bool& stopped) {
-    // Once all the output is here, only the end is missing: look often.
+    // Once all output has arrived, only the exit is missing: check every millisecond.
     std::array<pollfd, 2> items{pollfd{drained_ ? -1 : fd_, POLLIN, 0}, pollfd{stop_fd, POLLIN, 0}};
     ::poll(items.data(), items.size(), drained_ ? 1 : kTickMs);
     stopped = items[1].revents != 0;
@@ -90,12 +91,18 @@ class Child {
 
 }  // namespace
 
+void ThrowIfInterrupted(int stop_fd) {
+  pollfd item{stop_fd, POLLIN, 0};
+  if (::poll(&item, 1, 0) > 0) throw Interrupted();
+}
+
 ChildReport RunChild(const ChildCall& call) {
   const SteadyClock clock;
   const std::int64_t begin = clock.NowNs();
   const auto seconds = [&] { return static_cast<double>(clock.NowNs() - begin) / 1e9; };
   const std::string name = call.program.filename().string();
 
+  // Ends with the child's exit, the operator's stop or the time limit, in this order.
   Child child(call);
   while (true) {
     bool stopped = false;

@@ -1,6 +1,6 @@
-// How well many actors share one learner where the cores are not the limit: real runs of
-// configs/paced.toml, whose envs take a set time a step, over ipc and tcp, with and without jitter, at
-// three bounds.
+// Measures how well many actors share one learner where the cores are not the limit: real runs of
+// configs/paced.toml, whose envs take a fixed time a step, over ipc and tcp, with and without
+// jitter, at three bounds.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,8 +19,8 @@ constexpr const char* kConfig = "paced.toml";
 
 struct Extent {
   std::vector<int> actors;
-  double seconds;  // of a run, if nothing but its envs took time
-  int repeats;     // of the runs to which all others are compared
+  double seconds;  // duration of a run in which only the envs take time
+  int repeats;     // of the reference runs
 };
 
 std::string BoundSetting(std::uint64_t bound) {
@@ -29,6 +29,7 @@ std::string BoundSetting(std::uint64_t bound) {
 
 PacedPoint Run(const Site& site, const Config& config, const PacedWay& way, int actors,
                double seconds, const std::vector<std::string>& more = {}) {
+  // 1. Choose so many steps that the envs alone take `seconds`.
   const double steps = seconds * actors * 1000 / config.env.step_ms;
   const bool bounded = way.bound > 0 && way.bound != kUnbounded;
   TrainingPlan plan{
@@ -44,6 +45,7 @@ PacedPoint Run(const Site& site, const Config& config, const PacedWay& way, int 
       .timeout_s = 120,
       .config = site.shipped / kConfig};
   plan.overrides.insert(plan.overrides.end(), more.begin(), more.end());
+  // 2. Train, and keep the figures of the steady part.
   const TrainingRun run(site, plan);
   return {.way = way,
           .actors = actors,
@@ -54,7 +56,7 @@ PacedPoint Run(const Site& site, const Config& config, const PacedWay& way, int 
           .cpu_ms = 1000 * run.cpu_seconds / static_cast<double>(run.applied)};
 }
 
-// The run of median speed.
+// Returns the run with the median speed.
 PacedPoint MedianRun(const Site& site, const Config& config, const PacedWay& way,
                      const Extent& extent) {
   std::vector<PacedPoint> points;
@@ -84,7 +86,7 @@ PacedRuns MeasureAll(const Site& site, const Config& config, const Extent& exten
   return runs;
 }
 
-// What else could be chosen at a bound of 4, over ipc and with jitter: not judged, but worth knowing.
+// Other settings at a bound of 4, over ipc with jitter. They are shown, not judged.
 std::string OtherChoices(const Site& site, const Config& config, const PacedRuns& runs,
                          const Extent& extent) {
   const PacedWay way{"ipc", kJitter, 4};

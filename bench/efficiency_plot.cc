@@ -1,4 +1,4 @@
-// DrawEfficiency: two panels of tools/report/plot.h in one SVG that needs no page around it.
+// DrawEfficiency: two panels of tools/report/plot.h in one SVG with its own styles.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,9 +13,9 @@
 namespace starling::bench {
 namespace {
 
-constexpr int kPanel = 560, kPanelHeight = 320, kHead = 56;  // pixels; as DrawPlot's drawing
+constexpr int kPanel = 560, kPanelHeight = 320, kHead = 56;  // pixels; the size of DrawPlot's SVG
 
-// Colours and lines of the drawing's classes, for a light page and for a dark one.
+// Colours and lines of the classes, for a light and a dark page.
 constexpr std::string_view kStyle = R"(<style>
 svg { --page: #ffffff; --text: #1c2024; --faint: #5b636c; --grid: #e3e6ea; --edge: #a9b0b8;
   --c0: #5b636c; --c1: #0067ab; --c2: #cf5200; --c3: #00835f; }
@@ -43,7 +43,7 @@ struct Group {
 };
 constexpr Group kGroups[] = {{kUnbounded, "unbounded"}, {4, "bound 4"}, {0, "bound 0"}};
 
-// With what jitter: the largest that was measured.
+// The largest jitter that was measured.
 double JitterOf(const PacedRuns& runs) {
   double most = 0;
   for (const PacedPoint& point : runs.points) most = std::max(most, point.way.jitter);
@@ -51,6 +51,7 @@ double JitterOf(const PacedRuns& runs) {
 }
 
 std::string Panel(const PacedRuns& runs, const std::string& wire, int left) {
+  // 1. A curve for each bound.
   report::Plot plot{.x_label = "actors", .y_label = "steps per second", .from_zero = true};
   double most = 0;
   std::size_t style = 1;
@@ -62,9 +63,11 @@ std::string Panel(const PacedRuns& runs, const std::string& wire, int left) {
     }
     plot.curves.push_back(std::move(curve));
   }
+  // 2. The ideal line below them.
   plot.curves.insert(
       plot.curves.begin(),
       {.style = 0, .samples = {{0, 0}, {most, most * IdealRate(runs)}}, .title = "ideal"});
+  // 3. The panel's place goes into the opening tag of its SVG.
   const std::string svg = report::DrawPlot(plot);
   constexpr std::string_view kOpening = "<svg ";
   CHECK(svg.starts_with(kOpening));

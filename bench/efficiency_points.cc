@@ -30,7 +30,7 @@ int MostActors(const PacedRuns& runs) {
   return std::ranges::max(runs.points, {}, &PacedPoint::actors).actors;
 }
 
-// One row over the points that `belongs` picks, held to the least of them.
+// A row over the points for which `belongs` is true. It holds if the smallest efficiency does.
 template <class Belongs>
 Row RowOf(const PacedRuns& runs, const std::string& how, double wanted, bool judged,
           Belongs belongs) {
@@ -93,6 +93,7 @@ std::vector<Row> EfficiencyRows(const PacedRuns& runs, bool judged) {
 }
 
 std::string EfficiencyTable(const PacedRuns& runs) {
+  // 1. Collect the columns (numbers of actors) and the lines (ways).
   std::vector<int> counts;
   std::vector<PacedWay> ways;
   for (const PacedPoint& point : runs.points) {
@@ -100,6 +101,7 @@ std::string EfficiencyTable(const PacedRuns& runs) {
     if (std::ranges::count(ways, point.way) == 0) ways.push_back(point.way);
   }
   std::ranges::sort(counts);
+  // 2. Write the head.
   std::string text = fmt::format(
       "Steps per second at {} ms a step, and how much of so many times one actor that is:\n\n"
       "| wire | jitter | staleness |",
@@ -110,6 +112,7 @@ std::string EfficiencyTable(const PacedRuns& runs) {
     line += "---|";
   }
   text += "\n" + line + "\n";
+  // 3. Write the lines; a pair that was not measured has an empty cell.
   for (const PacedWay& way : ways) {
     text += fmt::format("| {} | {} | {} |", way.wire, JitterName(way.jitter), BoundName(way.bound));
     for (const int actors : counts) {

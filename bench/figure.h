@@ -1,7 +1,8 @@
-// What every figure of the bench is: a function that measures and returns rows of a table.
+// A figure of the bench: a function that measures and returns rows of a table.
 //
-// A slow figure is shown, not asserted: only what must hold on any machine (the staleness bound,
-// the same bits twice, kernels that agree, programs that end well) makes the bench fail.
+// A slow figure is shown, not asserted: the bench fails only if something breaks that must hold on
+// any machine (the staleness bound, the same bits twice, kernels that agree, programs that
+// succeed).
 #pragma once
 
 #include <filesystem>
@@ -11,39 +12,39 @@
 
 namespace starling::bench {
 
-// Where and how a bench works.
+// The surroundings of a bench.
 struct Site {
   std::filesystem::path programs;  // directory of `starling` and its companions
-  std::filesystem::path config;    // bench/minatar.toml: what is measured if nothing else is said
+  std::filesystem::path config;    // bench/minatar.toml, the default of all figures
   std::filesystem::path shipped;   // configs/
-  std::filesystem::path scratch;   // for run directories; ours alone, removed at the end
-  int stop_fd = -1;                // readable: give up (core/process.h)
-  bool quick = false;              // short runs that only show that everything works
+  std::filesystem::path scratch;   // private directory for runs, removed at the end
+  int stop_fd = -1;                // readable: stop (core/process.h)
+  bool quick = false;              // short runs, which only show that everything works
 };
 
 struct Row {
   std::string what;
   std::string measured{};
-  std::string wanted{};         // empty: nothing is asked of it
-  std::optional<bool> holds{};  // absent: not asked, or too quick a run to say
+  std::string wanted{};         // the limit; "" = none
+  std::optional<bool> holds{};  // nullopt: no limit, or the run was too short to judge
 };
 
-// A drawing that stands alone.
+// An SVG file.
 struct Picture {
-  std::string file;  // its name
+  std::string file;  // name
   std::string svg;
 };
 
 struct Result {
   std::vector<Row> rows;
-  std::string details{};  // Markdown that follows the table; may be empty
-  std::string json{};     // an object, as text
+  std::string details{};  // Markdown below the table; may be empty
+  std::string json{};     // the text of a JSON object
   std::vector<Picture> pictures{};
-  bool broken = false;  // something that must hold on any machine does not
+  bool broken = false;  // something broke that must hold on any machine
 };
 
-// Each takes what it needs from `site` and throws std::runtime_error with a sentence if a program
-// fails, Interrupted if site.stop_fd says so.
+// Each throws std::runtime_error with a sentence if a program fails, Interrupted if site.stop_fd
+// becomes readable.
 Result MeasureTraining(const Site& site);
 Result MeasureThroughput(const Site& site);
 Result MeasureScaling(const Site& site);
@@ -62,6 +63,6 @@ Result MeasureKernels(const Site& site);
 Result MeasureGpu(const Site& site);
 Result MeasureLadder(const Site& site);
 Result MeasureEnvs(const Site& site);
-Result MeasureGym(const Site& site);  // a part of envs
+Result MeasureGym(const Site& site);  // part of MeasureEnvs
 
 }  // namespace starling::bench

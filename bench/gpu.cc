@@ -1,8 +1,7 @@
-// What a GPU brings: one actor by itself, the share of its time in matrix products, what a push
-// costs it in a real run, and how long a real run takes to play Breakout well.
+// Measures a GPU: the speed of one actor, the share of its time in matrix products, the cost of a
+// push in a real run, and the time that a real run takes to play Breakout well.
 #include <fmt/format.h>
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
@@ -24,9 +23,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kMostPush = 0.02, kReturn = 40, kMostSeconds = 60;
-
-std::string Count(double rate) { return Grouped(static_cast<std::uint64_t>(std::llround(rate))); }
+constexpr double kMaxPush = 0.02;  // share of an actor's time
+constexpr double kReturn = 40;     // mean return of the last 100 training episodes
+constexpr double kMaxSeconds = 60;
 
 std::string NameOf(const GpuInfo& gpu) {
   return fmt::format("{}, compute capability {}.{}, {} multiprocessors, {:.0f} GiB", gpu.name,
@@ -34,13 +33,13 @@ std::string NameOf(const GpuInfo& gpu) {
                      static_cast<double>(gpu.memory) / (1024.0 * 1024 * 1024));
 }
 
-// Adds to a result row by row.
+// Collects a result row by row.
 class Figures {
  public:
   Figures(const Site& site, std::string why_none) : site_(site), why_none_(std::move(why_none)) {}
 
-  // measure() fills in the row and returns its numbers; without a GPU, or where that has no room
-  // for it, the row says so.
+  // Calls measure(row), which fills in the row and returns its numbers. Without a GPU, or without
+  // room on it, the row holds the reason instead.
   template <class Measure>
   void Add(const char* key, Row row, const Measure& measure) {
     std::string why = why_none_;
@@ -51,7 +50,7 @@ class Figures {
       throw;
     } catch (const UserError& error) {
       why = error.what();
-    } catch (const std::exception& error) {  // the other rows are worth having
+    } catch (const std::exception& error) {  // the other rows are measured all the same
       Tell(error.what());
       why = "it failed";
       failed = result_.broken = true;
@@ -77,8 +76,8 @@ class Figures {
   Json json_;
 };
 
-// Measures all of them, a line of the details each; the best is the row's. One for which the GPU
-// has no room is a line that says so.
+// Measures all cases: a line of the details each, the fastest in the row. A case that does not fit
+// on the GPU has a line with the reason.
 Json Actors(const Site& site, const std::vector<ActorCase>& cases, Row& row, std::string& details,
             double& best) {
   const double seconds = site.quick ? 0.1 : 4;
@@ -94,9 +93,10 @@ Json Actors(const Site& site, const std::vector<ActorCase>& cases, Row& row, std
       json[one.key] = {{"not_measured", error.what()}};
       continue;
     }
+    // The details show every case, the row the fastest.
     details += fmt::format("| {} | {} | {} to {} | {:.0f} | {:.0f} |\n", one.what,
-                           Count(speed.steps_per_second), Count(speed.least), Count(speed.most),
-                           100 * speed.act, 100 * speed.gradient);
+                           Rounded(speed.steps_per_second), Rounded(speed.least),
+                           Rounded(speed.most), 100 * speed.act, 100 * speed.gradient);
     json[one.key] = {{"steps_per_second", speed.steps_per_second},
                      {"least", speed.least},
                      {"most", speed.most},
@@ -104,7 +104,7 @@ Json Actors(const Site& site, const std::vector<ActorCase>& cases, Row& row, std
                      {"gradient", speed.gradient}};
     if (speed.steps_per_second <= best) continue;
     best = speed.steps_per_second;
-    row.measured = fmt::format("{} steps/s: {}", Count(best), one.what);
+    row.measured = fmt::format("{} steps/s: {}", Rounded(best), one.what);
   }
   return json;
 }
@@ -117,7 +117,7 @@ void AddActors(const Site& site, Figures& figures) {
   const auto add = [&](const char* key, const char* what, const std::vector<ActorCase>& cases,
                        double wanted) {
     Row empty{.what = what};
-    if (wanted > 0) empty.wanted = fmt::format("≥ {} steps/s", Count(wanted));
+    if (wanted > 0) empty.wanted = fmt::format("≥ {} steps/s", Rounded(wanted));
     figures.Add(key, std::move(empty), [&](Row& row) {
       double best = 0;
       Json json = Actors(site, cases, row, details, best);
@@ -160,8 +160,8 @@ Json ProductsJson(const ProductTimes& times) {
           {"products", list}};
 }
 
-// "How much is in products" is timed, not profiled: bench/net_products.h says what and how.
-void AddProducts(const Site& site, const char* name, net::Precision precision, double wanted,
+// The share of the products is timed, not profiled (bench/net_products.h).
+void AddProducts(const Site& site, const char* name, Precision precision, double wanted,
                  Figures& figures) {
   const int envs = site.quick ? 8 : 256, steps = site.quick ? 2 : 8;
   Row empty{.what =
@@ -184,7 +184,8 @@ void AddProducts(const Site& site, const char* name, net::Precision precision, d
   });
 }
 
-// Where metrics.jsonl first tells of a mean return of kReturn: seconds since the first grant.
+// Returns the seconds from the first grant to the first mean return of kReturn in metrics.jsonl, or
+// nullopt if the run never reached it.
 std::optional<double> SecondsToReturn(const TrainingRun& run) {
   std::istringstream lines(ReadFile(run.dir() / "metrics.jsonl"));
   for (std::string line; std::getline(lines, line);) {
@@ -195,14 +196,14 @@ std::optional<double> SecondsToReturn(const TrainingRun& run) {
   return std::nullopt;
 }
 
-// Two rows that look at one real run.
+// Adds two rows about one real run.
 void AddTraining(const Site& site, Figures& figures) {
   std::optional<TrainingRun> run;
   figures.Add(
       "push",
       {.what = "`starling train` with configs/breakout_gpu.toml: the actor's time for pushing "
                "gradients (the last copy and the message)",
-       .wanted = fmt::format("≤ {:.0f} %", 100 * kMostPush)},
+       .wanted = fmt::format("≤ {:.0f} %", 100 * kMaxPush)},
       [&](Row& row) -> Json {
         TrainingPlan plan{.name = "gpu-breakout",
                           .overrides = {},
@@ -213,17 +214,17 @@ void AddTraining(const Site& site, Figures& figures) {
         const Json summary = Json::parse(ReadFile(run->dir() / "summary.json"));
         const Json& time = summary.at("time").at("actors");
         const double share = time.at("push").get<double>();
-        row.measured =
-            fmt::format("{:.2f} % ({} steps/s end to end; {})", 100 * share,
-                        Count(run->steps_per_second), summary.at("bottleneck").get<std::string>());
-        row.holds = share <= kMostPush;
+        row.measured = fmt::format("{:.2f} % ({} steps/s end to end; {})", 100 * share,
+                                   Rounded(run->steps_per_second),
+                                   summary.at("bottleneck").get<std::string>());
+        row.holds = share <= kMaxPush;
         return {{"time", time}, {"steps_per_second", run->steps_per_second}};
       });
   figures.Add(
       "to_return_40",
       {.what = fmt::format("… from the command to a mean of {:.0f} over 100 training episodes",
                            kReturn),
-       .wanted = fmt::format("≤ {:.0f} s", kMostSeconds)},
+       .wanted = fmt::format("≤ {:.0f} s", kMaxSeconds)},
       [&](Row& row) -> Json {
         if (!run) throw UserError("there was no such run");
         const std::optional<double> seconds = SecondsToReturn(*run);
@@ -235,10 +236,10 @@ void AddTraining(const Site& site, Figures& figures) {
         row.holds = false;
         row.measured = "not reached; " + after;
         if (!seconds) return json;
-        // What the command takes besides training is in it, the end of it, too.
+        // The time of the whole command counts, its start and its end included.
         const double wall = *seconds + run->seconds - summary.at("seconds").get<double>();
         row.measured = fmt::format("{:.1f} s; {}", wall, after);
-        row.holds = wall <= kMostSeconds;
+        row.holds = wall <= kMaxSeconds;
         json["seconds_to_return"] = wall;
         return json;
       });
@@ -252,8 +253,8 @@ Result MeasureGpu(const Site& site) {
   figures.AddDetails(found.gpus.empty() ? "GPU: " + found.why_none + ".\n\n"
                                         : NameOf(found.gpus[0]) + ".\n\n");
   AddActors(site, figures);
-  AddProducts(site, "f32", net::Precision::kF32, kWantedInProducts, figures);
-  AddProducts(site, "tf32", net::Precision::kTf32, 0, figures);
+  AddProducts(site, "f32", Precision::kF32, kWantedInProducts, figures);
+  AddProducts(site, "tf32", Precision::kTf32, 0, figures);
   AddTraining(site, figures);
   return figures.Take();
 }

@@ -1,4 +1,4 @@
-// What Gymnasium's envs cost through our processes, beside the same envs stepped in plain Python.
+// Measures Gymnasium's envs behind the bridge, beside the same envs stepped in plain Python.
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -16,8 +16,8 @@ namespace {
 
 constexpr const char* kId = "ALE/Pong-v5";
 
-// Plays actions in envs of one process, one after the other, as the bridge's worker does, each for so
-// many frames; prints the seconds.
+// Plays the actions in all envs of one process, one env after the other, as the bridge's worker
+// does, each action for `frames` frames. Prints the seconds.
 constexpr const char* kPlainPython = R"(
 import sys, time, gymnasium, ale_py
 gymnasium.register_envs(ale_py)
@@ -40,9 +40,9 @@ print(time.perf_counter() - begin)
 
 struct Load {
   const char* what;
-  int count;        // envs in a process
-  int frames;       // of an action
-  double most = 0;  // that the ratio may be; 0: as it is
+  int count;       // envs in a process
+  int frames;      // per action
+  double max = 0;  // limit of the ratio; 0 = none
 };
 
 constexpr Load kLoads[] = {
@@ -50,12 +50,12 @@ constexpr Load kLoads[] = {
              "env.step in plain Python",
      .count = 8,
      .frames = 4,
-     .most = 1.1},
+     .max = 1.1},
     {.what = "one frame, 8 in a process, beside plain Python", .count = 8, .frames = 1},
     {.what = "one frame, 1 in a process, beside plain Python", .count = 1, .frames = 1},
 };
 
-// Microseconds that an action in one of the envs takes in plain Python.
+// Microseconds of an action in one env in plain Python.
 double PlainUs(const Site& site, const std::string& python, const Load& load, int actions) {
   const auto script = site.scratch / "plain.py";
   std::ofstream(script) << kPlainPython;
@@ -70,7 +70,7 @@ double PlainUs(const Site& site, const std::string& python, const Load& load, in
   return std::strtod(last.c_str(), nullptr) * 1e6 / (load.count * actions);
 }
 
-// The same through one process of ours.
+// The same behind the bridge, with one worker process.
 double BridgeUs(EnvConfig config, const Load& load, int actions) {
   using envs::FrameEnvs;
   config.per_process = load.count;
@@ -94,6 +94,7 @@ double BridgeUs(EnvConfig config, const Load& load, int actions) {
 }  // namespace
 
 Result MeasureGym(const Site& site) {
+  // 1. Without Gymnasium the row holds the reason.
   EnvConfig config{.name = std::string(envs::kGymPrefix) + kId, .sticky_actions = 0};
   std::string python;
   try {
@@ -103,13 +104,14 @@ Result MeasureGym(const Site& site) {
     return {.rows = {{.what = fmt::format("gym:{}", kId),
                       .measured = fmt::format("not measured: {}", error.what())}}};
   }
+  // 2. Measure both ways in turns, so that a disturbance hits both.
   Result result;
   nlohmann::ordered_json json;
   for (const Load& load : kLoads) {
     const int actions = (site.quick ? 800 : 16'000) / (load.count * load.frames);
     const int rounds = site.quick ? 1 : 7;
     std::vector<double> plain, bridge, ratios;
-    for (int round = 0; round < rounds; ++round) {  // in turns: both see the same machine
+    for (int round = 0; round < rounds; ++round) {
       plain.push_back(PlainUs(site, python, load, actions));
       bridge.push_back(BridgeUs(config, load, actions));
       ratios.push_back(bridge.back() / plain.back());
@@ -117,9 +119,9 @@ Result MeasureGym(const Site& site) {
     Row row{.what = fmt::format("gym:{}, {}", kId, load.what),
             .measured = fmt::format("{:.1f} µs / {:.1f} µs = {:.2f} (median of {} rounds)",
                                     Median(bridge), Median(plain), Median(ratios), rounds)};
-    if (load.most > 0) {
-      row.wanted = fmt::format("≤ {:.2f}", load.most);
-      if (!site.quick) row.holds = Median(ratios) <= load.most;
+    if (load.max > 0) {
+      row.wanted = fmt::format("≤ {:.2f}", load.max);
+      if (!site.quick) row.holds = Median(ratios) <= load.max;
     }
     result.rows.push_back(row);
     json[fmt::format("{}_in_a_process_{}_frames", load.count, load.frames)] = {

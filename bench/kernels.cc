@@ -1,9 +1,8 @@
-// The nets on one core: a whole rollout and gradient, and every op of it in the shapes and on the
-// data that it gets there, beside the best dense product that this process manages.
+// Measures the nets on one core: a whole rollout and its gradient, and every op in the shapes and
+// on the data of that rollout, beside the fastest dense product of this process.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -26,7 +25,7 @@
 namespace starling::bench {
 namespace {
 
-// What the calls of one op cost.
+// The times of all calls of one op.
 struct OpTimes {
   std::string op;
   int n = 0;
@@ -34,7 +33,7 @@ struct OpTimes {
   std::vector<double> ns;
 };
 
-// The net of a configuration over observations of its game, played at random.
+// The net of a configuration on observations of its game, with random actions.
 class NetBench {
  public:
   NetBench(Config config, int envs, int unroll)
@@ -42,7 +41,7 @@ class NetBench {
         envs_(envs),
         unroll_(unroll),
         env_(envs::MakeVecEnv(config_.env, envs, {.seed = 1})),
-        backend_(actors::PrecisionOf(config_)),
+        backend_(config_.net.precision),
         model_(net::MakeModel<float>(actors::ModelSpecOf(config_, env_->spec()), backend_,
                                      {.envs = envs, .steps = unroll})),
         weights_(net::InitialParameters(model_->layout(), 1)),
@@ -53,6 +52,7 @@ class NetBench {
         taken_(Size(rows())),
         advantages_(Size(rows())),
         returns_(Size(rows())) {
+    // Observations of real play; random numbers for all else that the learning step reads.
     Play();
     for (float& value : uniforms_) value = random_.Uniform();
     for (float& value : advantages_) value = random_.Normal();
@@ -62,8 +62,8 @@ class NetBench {
 
   int rows() const { return envs_ * unroll_; }
 
-  // Everything between two env steps and everything between two rollouts, again and again. What is
-  // done to weights once a rollout is done in the backward pass here.
+  // Repeats the work between two env steps and the work between two rollouts. The backward pass
+  // includes the preparation of weights, which a rollout does once.
   void Measure(double seconds) {
     int t = 0;
     {
@@ -77,7 +77,8 @@ class NetBench {
     return Median(std::ranges::find(ops_, op, &OpTimes::op)->ns);
   }
 
-  // Before clipping; before the first Measure it is that of the same actions in every precision.
+  // The gradient before clipping. Before the first Measure, the actions are the same in every
+  // precision.
   const std::vector<float>& Gradient() {
     Loss();
     Backward();
@@ -188,7 +189,7 @@ struct Net {
   int envs, unroll;
 };
 
-// Adds the net's rows, its table of ops and its numbers.
+// Adds the net's rows, its table of ops and its JSON.
 void Measure(const Net& net, double seconds, double best, Result& result,
              nlohmann::ordered_json& json) {
   const Config config = LoadConfig(net.config);
@@ -197,7 +198,7 @@ void Measure(const Net& net, double seconds, double best, Result& result,
   const double rollout = RolloutNs(config, net.envs, net.unroll, seconds / 2);
   const double steps_per_second = net.envs * net.unroll / rollout * 1e9;
 
-  double learn_ns = 0;  // of one gradient, after acting
+  double learn_ns = 0;  // of one gradient, without acting
   auto& ops = json["ops"] = nlohmann::ordered_json::array();
   result.details += fmt::format(
       "{}The {} net's ops, medians:\n\n| op | samples | µs | as GFLOP/s dense | % of sgemm "
@@ -222,28 +223,17 @@ void Measure(const Net& net, double seconds, double best, Result& result,
                          .measured = fmt::format("{:.2f} µs", learn_us)});
   result.rows.push_back(
       {.what = fmt::format("… rollout and gradient, {} envs × {} steps", net.envs, net.unroll),
-       .measured = fmt::format(
-           "{} steps/s", Grouped(static_cast<std::uint64_t>(std::llround(steps_per_second))))});
+       .measured = fmt::format("{} steps/s", Rounded(steps_per_second))});
   json["gradient_us_per_step"] = learn_us;
   json["rollout_steps_per_second"] = steps_per_second;
 }
 
-// Length of the difference, relative to the length of `exact`.
-double RelativeDistance(std::span<const float> values, std::span<const float> exact) {
-  double difference = 0, length = 0;
-  for (std::size_t i = 0; i < exact.size(); ++i) {
-    difference += std::pow(static_cast<double>(values[i]) - static_cast<double>(exact[i]), 2);
-    length += std::pow(static_cast<double>(exact[i]), 2);
-  }
-  return std::sqrt(difference / length);
-}
-
-// Adds the net's rows in bf16 beside f32, in turns, because machines have moods.
+// Adds the net's rows in bf16 beside f32, measured in turns, so that a disturbance hits both.
 void MeasureBf16(const Net& net, double seconds, Result& result, nlohmann::ordered_json& json) {
   constexpr int kTurns = 4;
   const Config f32 = LoadConfig(net.config);
   Config bf16 = f32;
-  bf16.net.precision = "bf16";
+  bf16.net.precision = Precision::kBf16;
   if (!fleet::CheckConfig(bf16).empty()) {
     result.rows.push_back({.what = fmt::format("{} net in bf16", net.name),
                            .measured = "not measured: this processor has no bf16 products"});

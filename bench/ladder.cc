@@ -1,4 +1,4 @@
-// The two hot ops of the MinAtar net in every version that taught something, on the same data.
+// Measures the two hot ops of the MinAtar net in all versions of their ladders, on the same data.
 #include "bench/ladder.h"
 
 #include <fmt/format.h>
@@ -18,13 +18,14 @@
 namespace starling::bench {
 namespace {
 
-using Floats = Buffer<float>;  // at a cache line, as in the nets
+using Floats = Buffer<float>;  // aligned to cache lines, as in the nets
 
-constexpr int kForward = 64, kBackward = 320;  // samples: the envs of an actor; of its rollout
+constexpr int kForward = 64, kBackward = 320;  // samples: the envs of an actor, its rollout
 constexpr net::LinearShape kLinear{.in = 1024, .out = 128};
 constexpr net::ConvShape kConv{
     .height = 10, .width = 10, .in_channels = 4, .out_channels = 16};  // 3 x 3
-// Shares that are set. Of activations: before sparse ways pay, at their edge, in a trained net.
+// Shares of nonzeros. Of activations: too dense for sparse kernels, about even, as in a trained
+// net.
 constexpr double kActivations[] = {1.0, 0.3, 0.13}, kCells[] = {0.03, 0.08};
 
 Floats Noise(RandomStream& random, int count) {
@@ -33,7 +34,7 @@ Floats Noise(RandomStream& random, int count) {
   return values;
 }
 
-// What a relu leaves: zero but for a share of `density` that is positive.
+// The output of a relu: a share of `density` is positive, the rest 0.
 Floats Sparse(RandomStream& random, int count, double density) {
   Floats values(static_cast<std::size_t>(count));
   for (float& value : values.span()) {
@@ -55,7 +56,7 @@ double RelativeError(std::span<const float> actual, std::span<const float> expec
 
 std::string Percent(double density) { return fmt::format("{:.0f} % set", 100 * density); }
 
-// Its row, the lines of the table below and its numbers.
+// Adds the ladder's row, its lines in the table of details and its JSON.
 void Measure(const Ladder& ladder, double seconds, Result& result, nlohmann::ordered_json& json) {
   const std::vector<Rung> rungs = Climb(ladder, seconds);
   AddRow(ladder.op, rungs, result);
@@ -75,11 +76,12 @@ void Measure(const Ladder& ladder, double seconds, Result& result, nlohmann::ord
 }  // namespace
 
 std::vector<Rung> Climb(const Ladder& ladder, double seconds) {
+  // 1. Compare every kernel with kernel 1. NaNs reveal outputs that a kernel does not write.
   std::vector<Rung> rungs;
   std::vector<std::vector<float>> expected;
   for (const Kernel& kernel : ladder.kernels) {
     Rung& rung = rungs.emplace_back(Rung{.name = kernel.name});
-    for (const auto output : ladder.outputs) {  // what a kernel leaves unwritten is found
+    for (const auto output : ladder.outputs) {
       std::ranges::fill(output, std::numeric_limits<float>::quiet_NaN());
     }
     rung.ran = kernel.run();
@@ -90,7 +92,7 @@ std::vector<Rung> Climb(const Ladder& ladder, double seconds) {
       rung.error = std::max(rung.error, RelativeError(output, expected[i]));
     }
   }
-  // In turn, so that what else the machine does hits all of them alike.
+  // 2. Time them in turns, so that a disturbance hits all of them alike.
   std::vector<std::vector<double>> times(rungs.size());
   for (double spent = 0; spent < seconds * 1e9 || times[0].size() < kMinRepeats;) {
     for (std::size_t i = 0; i < rungs.size(); ++i) {
@@ -112,7 +114,7 @@ void AddRow(const std::string& op, const std::vector<Rung>& rungs, Result& resul
     times += fmt::format("{}{}: ", i == 0 ? "" : ", ", i + 1);
     times += rung.ran ? fmt::format("{:.0f}", rung.us) : "–";
     if (rung.ran && i > 0) times += fmt::format(" ({:.2f} ×)", rungs[0].us / rung.us);
-    if (rung.error > kMostError) {
+    if (rung.error > kMaxError) {
       apart += fmt::format("; kernel {} is wrong by {:.1g}", i + 1, rung.error);
     }
   }
@@ -134,6 +136,7 @@ Result MeasureLadder(const Site& site) {
   nlohmann::ordered_json json;
   RandomStream random(StreamId{.seed = 1});
 
+  // The fully connected layer, forward and backward.
   const Floats w = Noise(random, kLinear.in * kLinear.out), b = Noise(random, kLinear.out);
   const Floats dy = Noise(random, kBackward * kLinear.out);
   Floats y(static_cast<std::size_t>(kForward * kLinear.out));
@@ -156,6 +159,7 @@ Result MeasureLadder(const Site& site) {
         seconds, result, json);
   }
 
+  // The convolution, whose input is a sparse observation.
   const Floats conv_w = Noise(random, kConv.num_weights());
   Floats conv_y(static_cast<std::size_t>(kForward * kConv.out_size()));
   for (const double density : kCells) {

@@ -1,5 +1,5 @@
-// Ladders: an op of the nets in several versions, numbered as they were found. The product holds the
-// last; the others stay here for what they taught (ladder_linear.cc, ladder_conv.cc).
+// Ladders: several versions of an op of the nets, numbered in the order of their discovery. The
+// nets use the last; the others stay here as explained examples (ladder_linear.cc, ladder_conv.cc).
 #pragma once
 
 #include <functional>
@@ -11,27 +11,27 @@
 
 namespace starling::bench {
 
-// One version of an op, bound to its data. It writes all of the outputs, or answers false with
-// nothing written: it leaves such data to kernel 1.
+// One version of an op, bound to its data. It writes all outputs, or returns false with nothing
+// written if it is not for such data.
 struct Kernel {
   const char* name;
   std::function<bool()> run;
 };
 
 struct Ladder {
-  std::string op;                         // and its data
-  std::vector<Kernel> kernels;            // number 1 first; it takes everything
-  std::vector<std::span<float>> outputs;  // what each of them writes
+  std::string op;                         // with its data
+  std::vector<Kernel> kernels;            // number 1 first, which accepts all data
+  std::vector<std::span<float>> outputs;  // of each kernel
 };
 
 struct Rung {
   const char* name;
-  bool ran = false;  // it took the data; or else nothing below is known
+  bool ran = false;  // false: the kernel refused the data, us and error are unknown
   double us = 0;     // median
   double error = 0;  // largest difference from kernel 1, relative to an output's largest value
 };
 
-inline constexpr double kMostError = 1e-5;
+inline constexpr double kMaxError = 1e-5;
 
 // Compares the kernels, then times them for `seconds`.
 std::vector<Rung> Climb(const Ladder& ladder, double seconds);

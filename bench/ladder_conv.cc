@@ -18,13 +18,13 @@ using net::ConvShape;
 using net::cpu::At;
 using net::cpu::Sixteen;
 
-constexpr int kSide = 3, kChannels = 16;  // of the kernel; known early, as in the product
+constexpr int kSide = 3, kChannels = 16;  // of the kernel; constants, as in net/cpu
 
-// Kernel 3. It does only the products that count, but asking of each whether its output lies inside
-// costs more than the products, even where the answer is always yes.
+// Kernel 3. It computes only products of set cells, but the test of each whether its output lies
+// inside costs more than the products, even where it never fails.
 void EachCellWithinBounds(const ConvShape& s, int n, const float* x, const float* w, const float* b,
                           float* y) {
-  // By value: for all the compiler knows, y is written into s.
+  // Copies, because the compiler must assume that writes to y change s.
   const int height = s.out_height(), width = s.out_width(), cells = s.out_cells();
   const int channels = s.in_channels, line = s.width * channels;
   std::vector<int> set(static_cast<std::size_t>(s.in_size() + 16));
@@ -61,21 +61,21 @@ std::vector<Kernel> ConvForwardKernels(ConvShape shape, int n, const float* x, c
   const net::ConvForwardArgs<float> args{
       .shape = shape, .n = n, .x = x, .w = w, .b = b, .activation = Activation::kRelu, .y = y};
   return {
-      // Kernel 1: laying out the patches writes each cell nine times, for products too narrow to
-      // reach the peak.
+      // Kernel 1: it writes each cell nine times into patches, for products too narrow to reach the
+      // peak rate.
       {"patches and a dense product",
        [=] {
          dense->Forward(args);
          return true;
        }},
-      // Kernel 2: without patches it runs at the processor's pace, but through the zeros.
+      // Kernel 2: without patches it reaches the peak rate, but it multiplies the zeros, too.
       {"direct, sums in registers", [=] { return net::cpu::DirectConvForward(args); }},
       {"set cells, bounds checked",
        [=] {
          EachCellWithinBounds(shape, n, x, w, b, y);
          return true;
        }},
-      // Kernel 4: a border that nobody looks at is cheaper than knowing where the border is.
+      // Kernel 4: a frame of unused cells around the output is cheaper than the test of kernel 3.
       {"set cells, in a frame",
        [=] {
          if (!sparse->Gather(n, x)) return false;

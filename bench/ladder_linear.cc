@@ -17,8 +17,8 @@ using net::LinearShape;
 using net::cpu::At;
 using net::cpu::Sixteen;
 
-// Backward, kernel 2. It does an eighth of the products and is hardly faster than all of them: it
-// reads w, and reads and writes dw, in the second-level cache for every one, and ends each in a sum.
+// Backward, kernel 2. It computes an eighth of the products and is hardly faster than all of them:
+// each reads w and reads and writes dw in the second-level cache and ends in a sum.
 void BackwardSampleBySample(const net::LinearBackwardArgs<float>& args) {
   auto [shape, n, x, w, dy, dw, db, dx] = args;
   std::vector<int> set(static_cast<std::size_t>(shape.in + 16));
@@ -49,13 +49,13 @@ std::vector<Kernel> LinearForwardKernels(LinearShape shape, int n, const float* 
   const net::LinearForwardArgs<float> args{
       .shape = shape, .n = n, .x = x, .w = w, .b = b, .activation = Activation::kRelu, .y = y};
   return {
-      // Kernel 1: at the processor's peak, which is no use to an input of zeros.
+      // Kernel 1: it reaches the peak rate, but multiplies the zeros, too.
       {"dense product",
        [=] {
          net::cpu::LinearForward(args);
          return true;
        }},
-      // Kernel 2: a row of sums fits the registers, so rows of w can come in any order.
+      // Kernel 2: a row of sums fits into registers, so it reads only the rows of w for nonzeros.
       {"sample by sample, sums in registers", [=] { return sparse->Forward(args); }},
   };
 }
@@ -66,7 +66,7 @@ std::vector<Kernel> LinearBackwardKernels(LinearShape shape, int n, const float*
   const net::LinearBackwardArgs<float> args{
       .shape = shape, .n = n, .x = x, .w = w, .dy = dy, .dw = dw, .db = db, .dx = dx};
   return {
-      // Kernel 1: half of it is for dx where the mask throws it away.
+      // Kernel 1: half of its work is for elements of dx that the mask discards.
       {"two dense products",
        [=] {
          net::cpu::LinearBackwardWeights(args.weights());
@@ -78,7 +78,7 @@ std::vector<Kernel> LinearBackwardKernels(LinearShape shape, int n, const float*
          BackwardSampleBySample(args);
          return true;
        }},
-      // Kernel 3: the order of the loops is what kernel 2 lacked; what it rereads, dy, is small.
+      // Kernel 3: with the loops in this order, only dy is reread, which is small.
       {"input by input, rows in registers", [=] { return sparse->Backward(args); }},
   };
 }

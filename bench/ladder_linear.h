@@ -1,5 +1,5 @@
-// The kernels of a fully connected layer whose input x (n, IN) came out of a relu: what is not zero
-// is positive. Shapes in net/op_args.h; OUT in sixteens. All arrays outlive the kernels.
+// The kernels of a fully connected layer whose input x (n, IN) is the output of a relu. Shapes in
+// net/op_args.h; OUT is a multiple of 16. All arrays outlive the kernels.
 #pragma once
 
 #include <vector>

@@ -1,6 +1,6 @@
-// From a push to fresh weights in another actor: a real learner in this process, one actor that
-// pushes, others that only hold their connections, and one that waits for each new version, either
-// looking at the shared memory again and again, or asleep until the beacon wakes it.
+// Measures the time from a push to fresh weights in another actor. A real learner runs in this
+// process with an actor that pushes, idle actors, and a reader that waits for each new version: it
+// polls the shared memory, or sleeps until the beacon wakes it.
 #include <fmt/format.h>
 #include <algorithm>
 
@@ -30,7 +30,7 @@ namespace {
 
 constexpr double kWantedMs = 1;
 constexpr int kIdleActors = 2;
-constexpr std::chrono::microseconds kPause{200};  // between two pushes: all are at rest
+constexpr std::chrono::microseconds kPause{200};  // between two pushes: all threads come to rest
 constexpr std::uint64_t kFailed = std::numeric_limits<std::uint64_t>::max();
 
 // A learner of the Breakout net, in a thread.
@@ -42,7 +42,7 @@ class LearnerThread {
           try {
             learner_.Run();
           } catch (const std::exception& error) {
-            Tell(error.what());  // its actors find it silent
+            Tell(error.what());  // the actors lose it after wire.timeout_s
           }
         }) {}
   ~LearnerThread() {
@@ -56,7 +56,7 @@ class LearnerThread {
   std::thread thread_;
 };
 
-// An actor's end of the wire, and its replica of the weights.
+// An actor's link and its replica of the weights.
 class Actor {
  public:
   Actor(const Site& site, const Config& config, const learner::NetBlueprint& net,
@@ -75,7 +75,7 @@ class Actor {
   std::uint64_t version() const { return meta_.version; }
   void Refresh(std::uint64_t at_least) { Expect(client_.Refresh(at_least, weights_, meta_)); }
 
-  // Waits for a grant and its weights, then pushes; when it began to push.
+  // Waits for a grant and its weights, then pushes. Returns the time at which the push began.
   std::int64_t Push() {
     const auto grant = client_.NextGrant();
     Expect(grant.has_value());
@@ -102,19 +102,19 @@ class Actor {
   wire::SnapshotMeta meta_;
 };
 
-// Keeps an actor at the newest version, in a thread, and notes when it got there.
+// A thread that keeps an actor at the newest version and records when it reached each.
 class Watcher {
  public:
   Watcher(Actor& actor, bool sleeps)
       : actor_(actor), sleeps_(sleeps), thread_([this] { Watch(); }) {}
-  // A sleeper hears of it when the next version comes, or its client ends.
+  // A sleeping thread notices it at the next version, or when its client ends.
   void Stop() { stop_.store(true, std::memory_order_relaxed); }
   ~Watcher() {
     Stop();
     thread_.join();
   }
 
-  // When `version`, or a newer one, had been read whole.
+  // Waits until `version` or a newer one is read whole. Returns that time.
   std::int64_t SeenNs(std::uint64_t version) const {
     std::uint64_t seen = 0;
     while ((seen = seen_.load(std::memory_order_acquire)) < version) seen_.wait(seen);
@@ -145,9 +145,9 @@ class Watcher {
   const bool sleeps_;
   std::atomic<bool> stop_{false};
   std::atomic<std::uint64_t> seen_{0};
-  std::int64_t seen_ns_ = 0;  // written before seen_; the next version comes after it was read
+  std::int64_t seen_ns_ = 0;  // written before seen_, read before the next push
   std::exception_ptr error_;
-  std::thread thread_;  // last: it uses the others
+  std::thread thread_;  // last: it uses the members above
 };
 
 // Milliseconds of each push.
@@ -167,6 +167,7 @@ std::vector<double> Measure(Actor& pusher, Actor& reader, bool sleeps, int pushe
 }  // namespace
 
 Result MeasureLatency(const Site& site) {
+  // 1. Start a learner, and actors that stay idle beside the pusher and the reader.
   const int pushes = site.quick ? 100 : 2000;
   const auto run_dir = site.scratch / "latency";
   std::filesystem::create_directories(run_dir);
@@ -182,6 +183,7 @@ Result MeasureLatency(const Site& site) {
     idle.push_back(std::make_unique<Actor>(site, config, net, run_dir));
   }
 
+  // 2. Measure with a polling, then with a sleeping reader.
   Result result;
   nlohmann::ordered_json json{{"weights", net.layout.size()}, {"pushes", pushes}};
   for (const bool sleeps : {false, true}) {

@@ -1,14 +1,13 @@
-// Is the lock needed? Lanes, hogwild and a mutex (push_ways.h says what each is given), with 1 to
-// 16 threads that push gradients in this process: how many updates a second, how long a pusher
-// waits, and what is learned from the same number of gradients.
+// Compares lanes, hogwild and a mutex (push_ways.h) with 1 to 16 threads that push gradients in
+// this process: updates per second, the wait of a pusher, and the score after equally many
+// gradients.
 //
-// The speed is that of the net of bench/minatar.toml with gradients computed beforehand: between
-// two pushes a pusher copies the newest weights and writes a gradient, as an actor does, and
-// computes nothing, so the applying is all there is to wait for. The scores are of real rollouts,
-// each on the newest weights, the same seeds for all three ways; which gradient comes first is
-// chance.
+// Speed is measured with the net of bench/minatar.toml and gradients computed beforehand. Between
+// two pushes a pusher copies the newest weights and writes a gradient, as an actor does, but
+// computes nothing, so that it waits for nothing but the update. Scores are those of real rollouts,
+// each on the newest weights, with the same seeds for all three ways; the order of the gradients is
+// random.
 #include <fmt/format.h>
-#include <poll.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -32,15 +31,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kPushers[] = {1, 2, 4, 8, 16};
-constexpr std::size_t kTraining = 4;  // pushers that play
-
-void ThrowIfStopped(const Site& site) {
-  pollfd item{site.stop_fd, POLLIN, 0};
-  if (::poll(&item, 1, 0) > 0) throw Interrupted();
-}
+constexpr std::size_t kTraining = 4;  // pushers in the runs with scores
 
 std::string Share(double share) { return fmt::format("{:.0f} %", 100 * share); }
-std::string Whole(double number) { return Grouped(static_cast<std::uint64_t>(number + 0.5)); }
 
 // "lanes 1, hogwild 2, mutex 3".
 class Ways {
@@ -54,7 +47,7 @@ class Ways {
   std::string text_;
 };
 
-// Of the first unrolls: as dense, or as sparse, as a run's.
+// Gradients of the first unrolls, as dense as those of a run.
 std::vector<std::vector<float>> RealGradients(const Config& config,
                                               const std::vector<float>& weights) {
   actors::Rollout rollout(config, 0, 1);
@@ -66,7 +59,7 @@ std::vector<std::vector<float>> RealGradients(const Config& config,
   return gradients;
 }
 
-// The ways in turn, several times over, so that what else the machine does meets all of them.
+// Measures the ways in turns, several times, so that a disturbance hits all of them.
 Row MeasureSpeed(const Site& site, const Config& config, const std::vector<float>& weights,
                  const std::vector<std::vector<float>>& gradients, std::size_t pushers,
                  Json& json) {
@@ -75,7 +68,7 @@ Row MeasureSpeed(const Site& site, const Config& config, const std::vector<float
   std::vector<std::vector<double>> rates(kPushWays.size()), waits(kPushWays.size());
   for (int i = 0; i < repeats; ++i) {
     for (std::size_t way = 0; way < kPushWays.size(); ++way) {
-      ThrowIfStopped(site);
+      ThrowIfInterrupted(site.stop_fd);
       const PushSpeed speed =
           MeasurePushes(kPushWays[way], config, weights, gradients, pushers, seconds);
       rates[way].push_back(speed.updates_per_second);
@@ -85,14 +78,14 @@ Row MeasureSpeed(const Site& site, const Config& config, const std::vector<float
   Ways text;
   for (std::size_t way = 0; way < kPushWays.size(); ++way) {
     const double rate = Median(rates[way]), wait = Median(waits[way]);
-    text.Add(kPushWays[way], fmt::format("{} (waits {})", Whole(rate), Share(wait)));
+    text.Add(kPushWays[way], fmt::format("{} (waits {})", Rounded(rate), Share(wait)));
     json[fmt::format("{}", pushers)][std::string(kPushWays[way])] = {{"updates_per_second", rate},
                                                                      {"least", Least(rates[way])},
                                                                      {"most", Most(rates[way])},
                                                                      {"waiting", wait}};
   }
   return {.what = fmt::format("Updates/s of {} weights, {} thread{} push{}",
-                              Whole(static_cast<double>(weights.size())), pushers,
+                              Rounded(static_cast<double>(weights.size())), pushers,
                               pushers > 1 ? "s" : "", pushers > 1 ? "" : "es"),
           .measured = text.text()};
 }
@@ -111,6 +104,7 @@ Row MeasureScore(const Site& site, const Game& game, Json& json) {
   using Values = std::vector<std::vector<double>>;  // by way, by seed
   Values scores(kPushWays.size()), waits = scores, rates = scores, staleness = scores;
   std::uint64_t updates = 0;
+  // 1. Train every way with every seed.
   for (int seed = 1; seed <= seeds; ++seed) {
     std::vector<std::string> overrides = game.overrides;
     overrides.push_back(fmt::format("run.steps={}", site.quick ? game.quick_steps : game.steps));
@@ -118,7 +112,7 @@ Row MeasureScore(const Site& site, const Game& game, Json& json) {
     overrides.push_back(fmt::format("actors.count={}", kTraining));
     const Config config = LoadConfig(site.shipped / game.config, overrides);
     for (std::size_t way = 0; way < kPushWays.size(); ++way) {
-      ThrowIfStopped(site);
+      ThrowIfInterrupted(site.stop_fd);
       const TrainedBy trained = TrainByPushes(kPushWays[way], config, kTraining);
       scores[way].push_back(trained.mean_return);
       waits[way].push_back(trained.speed.waiting);
@@ -127,6 +121,7 @@ Row MeasureScore(const Site& site, const Game& game, Json& json) {
       updates = trained.updates;
     }
   }
+  // 2. Summarise over the seeds.
   Ways text;
   for (std::size_t way = 0; way < kPushWays.size(); ++way) {
     text.Add(kPushWays[way], fmt::format("{:.2f} ({:.2f} to {:.2f}; staleness {:.1f}, waits {})",
@@ -146,7 +141,7 @@ Row MeasureScore(const Site& site, const Game& game, Json& json) {
 }  // namespace
 
 Result MeasureLock(const Site& site) {
-  // Steps so small that however many updates leave the weights where they are.
+  // With such a learning rate any number of updates leaves the weights unchanged.
   const Config config =
       LoadConfig(site.config, {"optimizer.lr=1e-9", "optimizer.lr_schedule=constant"});
   const std::vector<float> weights =

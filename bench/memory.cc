@@ -1,5 +1,5 @@
-// The memory that learner and actors need at their peak (VmHWM: resident, shared memory included),
-// looked up a hundred times a second while a run goes on.
+// Measures the peak memory of learner and actors (VmHWM: resident, shared memory included), read a
+// hundred times a second during a run.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ constexpr int kActors = 2;
 constexpr double kActorLimitMb = 150;
 constexpr double kLearnerRoomMb = 64;
 
-// What follows `key` in a file of "Key: value" lines, or "".
+// Returns the value of `key` in a file of "Key: value" lines, or "".
 std::string Field(const std::string& path, const std::string& key) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -35,14 +35,14 @@ std::string Field(const std::string& path, const std::string& key) {
   return "";
 }
 
-// Keeps the largest peak of each kind of child that `supervisor` has.
+// Keeps the largest peak of each kind of child of `supervisor`.
 class PeakWatch {
  public:
-  void Look(int supervisor) {
+  void Check(int supervisor) {
     std::ifstream children(fmt::format("/proc/{0}/task/{0}/children", supervisor));
     for (int pid = 0; children >> pid;) {
       const std::string path = fmt::format("/proc/{}/status", pid);
-      // "Name:" is cut after 15 characters; both are told apart by then.
+      // The kernel cuts the name after 15 characters, which is still different for the two kinds.
       const std::string name = Field(path, "Name");
       const std::string peak = Field(path, "VmHWM");  // "12345 kB"
       if (!name.starts_with("starling-") || peak.empty()) continue;
@@ -66,7 +66,8 @@ struct LearnerLimit {
   double Mb() const { return weights_mb + kLearnerRoomMb + gradients_mb; }
 };
 
-// Every actor's buffers of gradients, and the two checkpoints that are being written and waiting.
+// The limit allows for weights, optimizer state and snapshots; the gradient buffers of all actors;
+// a checkpoint being written and one waiting.
 LearnerLimit LimitOf(const Config& config) {
   LearnerLimit limit;
   limit.floats = results::BlueprintOf(config).layout.size();
@@ -88,7 +89,7 @@ Result MeasureMemory(const Site& site) {
       site, {.name = "memory",
              .overrides = {fmt::format("actors.count={}", kActors), "checkpoint.every_steps=50_000",
                            fmt::format("run.steps={}", site.quick ? 60'000 : 600'000)},
-             .watch = [&](int supervisor) { peaks.Look(supervisor); }});
+             .watch = [&](int supervisor) { peaks.Check(supervisor); }});
   const double actor_mb = peaks.Mb("actor"), learner_mb = peaks.Mb("learner");
   const Row actor{.what = "Peak memory of an actor",
                   .measured = fmt::format("{:.0f} MB", actor_mb),

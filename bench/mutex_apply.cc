@@ -16,7 +16,7 @@ MutexApply::MutexApply(const Config& config, std::span<const float> weights)
   snapshot_.Publish(schedule_.Initial());
 }
 
-// By blocks, as the lanes do: each is still in the nearest cache when it is published.
+// Works block by block, as the lanes do: each is still in the nearest cache for its publication.
 std::uint64_t MutexApply::Push(std::size_t, std::span<const float> gradient,
                                std::uint32_t samples) {
   const std::lock_guard lock(mutex_);

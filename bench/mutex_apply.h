@@ -1,5 +1,4 @@
-// What the lanes are there to do without: weights and optimizer state behind one mutex. Only to be
-// measured beside them.
+// The alternative to lanes: weights and optimizer state behind one mutex. Only for comparison.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +20,7 @@ class MutexApply : public PushWay {
 
  private:
   const learner::OptimizerSpec optimizer_;
-  std::mutex mutex_;  // guards all that follows, and the writing of the snapshot
+  std::mutex mutex_;  // guards the members below and the writing of the snapshot
   Schedule schedule_;
   learner::Update update_;
   std::vector<float> weights_;

@@ -16,15 +16,15 @@ namespace {
 
 using net::Backend;
 
-constexpr int kAtOnce = 16;  // ops in one recording: starting it costs nothing beside them
+constexpr int kOpsPerReplay = 16;  // enough that the start of a replay costs next to nothing
 
 std::size_t Size(int count) { return static_cast<std::size_t>(count); }
 
-// Random numbers, the same again and again.
+// Fills `numbers` with random numbers, which repeat after kMaxNoise.
 void FillWithNoise(std::span<float> numbers, Memory& memory) {
-  constexpr std::size_t kMost = 1 << 20;
+  constexpr std::size_t kMaxNoise = 1 << 20;
   RandomStream random(StreamId{.seed = 3});
-  Buffer<float> here(std::min(kMost, numbers.size()), memory.host_side());
+  Buffer<float> here(std::min(kMaxNoise, numbers.size()), memory.host_side());
   for (float& value : here.span()) value = 2 * random.Uniform() - 1;
   for (std::size_t at = 0; at < numbers.size(); at += here.size()) {
     const std::size_t size = std::min(here.size(), numbers.size() - at);
@@ -39,7 +39,7 @@ Buffer<float> Noise(std::size_t size, Memory& memory) {
   return numbers;
 }
 
-// Median nanoseconds of ops(), recorded under `id` and repeated.
+// Median nanoseconds of a replay of ops(), recorded under `id`.
 template <class Ops>
 double RecordedNs(Backend<float>& backend, int id, double seconds, const Ops& ops) {
   const net::HeldWeights held(backend);
@@ -47,8 +47,8 @@ double RecordedNs(Backend<float>& backend, int id, double seconds, const Ops& op
     backend.Repeat(id, ops);
     backend.memory().Wait();
   };
-  once();  // as it is asked
-  once();  // recorded
+  once();  // runs as it is
+  once();  // is recorded
   return Median(TimeManyNs(seconds, once));
 }
 
@@ -71,7 +71,7 @@ double WholeNs(Backend<float>& backend, const net::ModelSpec& spec, int envs, in
   });
 }
 
-// What an op is given, in the backend's memory. Every array has room for what any pass makes of it.
+// The arguments of an op, in the backend's memory, large enough for all three passes.
 struct Arrays {
   Arrays(std::size_t in, const net::LinearShape& shape, std::size_t out, Memory& memory)
       : x(Noise(in, memory)),
@@ -84,7 +84,7 @@ struct Arrays {
   Buffer<float> x, dx, w, dw, b, db, y;
 };
 
-// As the net calls it, behind a relu.
+// Calls the op as the net does, behind a relu.
 void CallOp(Backend<float>& backend, const Product& product, Arrays& of) {
   const auto& [what, pass, conv, shape, n, rows, times] = product;
   const auto relu = net::Activation::kRelu;
@@ -157,9 +157,9 @@ double AloneUs(Backend<float>& backend, const Product& product, std::size_t in, 
                double seconds, const Call& call) {
   Arrays arrays(in, product.shape, Size(product.rows) * Size(product.shape.out), backend.memory());
   const double ns = RecordedNs(backend, id, seconds, [&] {
-    for (int i = 0; i < kAtOnce; ++i) call(backend, product, arrays);
+    for (int i = 0; i < kOpsPerReplay; ++i) call(backend, product, arrays);
   });
-  return ns / kAtOnce * product.times / 1e3;
+  return ns / kOpsPerReplay * product.times / 1e3;
 }
 
 }  // namespace
@@ -186,7 +186,7 @@ std::vector<Product> ProductsOf(const net::ModelSpec& spec, int envs, int steps)
         {layer + ", forward", Pass::kForward, conv, shape, envs, envs * cells, steps});
     products.push_back(
         {layer + ", backward weights", Pass::kBackwardWeights, conv, shape, all, all * cells, 1});
-    if (products.size() == 2) return;  // nobody asks for the gradient of observations
+    if (products.size() == 2) return;  // the gradient of observations is not needed
     products.push_back(
         {layer + ", backward input", Pass::kBackwardInput, conv, shape, all, all * cells, 1});
   };
@@ -231,7 +231,7 @@ ProductTimes MeasureProducts(Backend<float>& backend, const net::ModelSpec& spec
 }
 
 net::ModelSpec AtariSpec() {
-  return {.kind = net::NetKind::kAtari,
+  return {.kind = NetKind::kAtari,
           .hidden = {256},
           .height = 84,
           .width = 84,

@@ -1,6 +1,6 @@
-// The matrix products that a net is made of, and how much of a net's time on a backend they take.
+// The matrix products of a net, and their share of the net's time on a backend.
 //
-// Of core and net alone, as bench/actor_speed.h is.
+// Depends only on core and net, as bench/actor_speed.h does.
 #pragma once
 
 #include <optional>
@@ -14,12 +14,12 @@ namespace starling::bench {
 
 enum class Pass { kForward, kBackwardWeights, kBackwardInput };
 
-// An op of a net, and the product that it is: rows of `in` numbers (patches, of a convolution) meet
-// weights (in, out).
+// An op of a net as a product: (rows, in) numbers (patches, for a convolution) times weights
+// (in, out).
 struct Product {
   std::string what;  // "conv 16 8x8/4, backward weights"
   Pass pass = Pass::kForward;
-  std::optional<net::ConvShape> conv;  // absent: a fully connected layer
+  std::optional<net::ConvShape> conv;  // nullopt: a fully connected layer
   net::LinearShape shape;
   int samples = 1, rows = 1;
   int times = 1;  // in an unroll and its gradient
@@ -27,17 +27,17 @@ struct Product {
   double flops() const { return 2.0 * rows * shape.in * shape.out * times; }
 };
 
-// Of `steps` forward passes over `envs` samples each, and one backward pass over all of them. Of
-// nets of convolutions and fully connected layers (CHECKed).
+// The products of `steps` forward passes over `envs` samples each, and of one backward pass over
+// all of them. REQUIRES: the net has only convolutions and fully connected layers.
 std::vector<Product> ProductsOf(const net::ModelSpec& spec, int envs, int steps);
 
 struct ProductTimes {
   struct One {
     Product product;
-    double op_us = 0, product_us = 0;  // all its times
+    double op_us = 0, product_us = 0;  // times product.times
     double counted_us() const { return product_us < op_us ? product_us : op_us; }
   };
-  double whole_us = 0;  // forward passes and the backward pass of the net as it is
+  double whole_us = 0;  // all forward passes and the backward pass of the net
   std::vector<One> products;
 
   double products_us() const;
@@ -45,17 +45,16 @@ struct ProductTimes {
   double share() const { return products_us() / whole_us; }
 };
 
-// Medians over about `seconds`, of what is recorded and repeated (Backend::Repeat): the whole over
-// random numbers; every op of it alone; and its product alone, without patches, bias, activation
-// and mask, as an op of a fully connected layer (which for its weights sums the gradient of the
-// bias, too). An op that is done without such a product and faster counts with its own time. Takes
-// the ids of `backend` from 0 on.
+// Returns medians over about `seconds` of recorded and replayed work (Backend::Repeat): the whole
+// net on random numbers; every op alone; and its product alone, without patches, bias, activation
+// and mask, as an op of a fully connected layer (whose backward pass also sums the gradient of the
+// bias). An op that is faster than its product counts with its own time. Uses the ids of `backend`
+// from 0 on.
 ProductTimes MeasureProducts(net::Backend<float>& backend, const net::ModelSpec& spec, int envs,
                              int steps, double seconds);
 
 // The net of the A3C paper (Mnih et al. 2016) for Atari: 84 x 84 x 4, hidden [256], 6 actions.
 net::ModelSpec AtariSpec();
-// Of its time, in products.
-inline constexpr double kWantedInProducts = 0.6;
+inline constexpr double kWantedInProducts = 0.6;  // share of its time
 
 }  // namespace starling::bench

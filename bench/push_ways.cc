@@ -18,10 +18,10 @@
 namespace starling::bench {
 namespace {
 
-// An applier behind a thread that alone talks to it.
+// An applier and the dispatcher thread that owns it.
 class Dispatched : public PushWay {
  public:
-  Dispatched(std::string_view apply, const Config& config, std::span<const float> weights,
+  Dispatched(ApplyMode apply, const Config& config, std::span<const float> weights,
              std::size_t pushers)
       : PushWay(weights.size()),
         schedule_(config),
@@ -86,7 +86,8 @@ class Dispatched : public PushWay {
     return any;
   }
 
-  // Each pusher in turn, if the applier takes one more.
+  // Submits one waiting gradient, of the pushers in turn. Returns false if none waits or the
+  // applier is full.
   bool TakeOne() {
     if (applier_->Submitted() - applier_->Completed() >= applier_->capacity()) return false;
     for (std::size_t i = 0; i < boxes_.size(); ++i) {
@@ -95,7 +96,7 @@ class Dispatched : public PushWay {
       next_ = (next_ + i + 1) % boxes_.size();
       schedule_.Stamp(box.update, box.gradient, box.samples);
       CHECK(applier_->Submit(&box.update), "no room for version {}", box.update.version);
-      box.state.store(kTaken, std::memory_order_relaxed);  // only this thread looks
+      box.state.store(kTaken, std::memory_order_relaxed);  // read by this thread only
       under_way_.push_back(&box);
       return true;
     }
@@ -106,7 +107,7 @@ class Dispatched : public PushWay {
   learner::Parker parker_;
   std::atomic<bool> stop_{false};
   std::vector<Mailbox> boxes_;
-  std::deque<Mailbox*> under_way_;  // the dispatcher's, in the order of their versions
+  std::deque<Mailbox*> under_way_;  // used by the dispatcher, in the order of versions
   std::size_t next_ = 0;
   std::unique_ptr<learner::Applier> applier_;
   std::thread thread_;
@@ -132,8 +133,9 @@ void Schedule::Stamp(learner::Update& update, std::span<const float> gradient,
 
 std::unique_ptr<PushWay> MakePushWay(std::string_view way, const Config& config,
                                      std::span<const float> weights, std::size_t pushers) {
-  if (way == "mutex") return std::make_unique<MutexApply>(config, weights);
-  return std::make_unique<Dispatched>(way, config, weights, pushers);
+  const std::optional<ApplyMode> mode = FindWord<ApplyMode>(way);
+  if (!mode) return std::make_unique<MutexApply>(config, weights);
+  return std::make_unique<Dispatched>(*mode, config, weights, pushers);
 }
 
 }  // namespace starling::bench

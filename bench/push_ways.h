@@ -1,18 +1,17 @@
-// Three ways in which gradients that many threads push become published weights, in one process:
+// Three ways to turn the gradients that many threads push into published weights, in one process:
 //
-//   lanes    the learner's: a dispatcher thread takes the gradients from the pushers' mailboxes, as the
-//            network thread takes them from its sockets, and hands them to learner/apply/lanes.h
-//   hogwild  the same dispatcher, before learner/apply/hogwild.h
-//   mutex    no dispatcher: each pusher takes one mutex, applies its gradient and publishes
-//            (mutex_apply.h), which spares it the two wake-ups that the others' pushers pay for
+//   lanes    as in the learner: a dispatcher thread takes gradients from the pushers' mailboxes, as
+//            the network thread does from its sockets, and gives them to learner/apply/lanes.h
+//   hogwild  the same dispatcher with learner/apply/hogwild.h
+//   mutex    no dispatcher: each pusher locks one mutex, applies its gradient and publishes
+//            (mutex_apply.h), which saves the two wake-ups of the other ways
 //
-// On few cores the dispatcher and the applier's threads compete with the pushers, which the mutex's
-// do not know: what more threads gain shows where there are cores for them.
+// On few cores the dispatcher and the applier's threads compete with the pushers; the mutex has no
+// such threads. More threads pay only with more cores.
 //
 // Lanes and hogwild get as many threads as there are pushers, at most one for each core. All three
-// run the same optimizer loop, publish every version to the same kind of snapshot, or a newer one
-// in its place, and are alike in what a pusher may do next: its own update is in what it reads
-// then.
+// run the same optimizer loop and publish every version, or a newer one in its place, to the same
+// kind of snapshot. With all three, the next weights that a pusher reads include its own update.
 //
 // Thread safety: Push by each pusher in its own thread.
 #pragma once
@@ -37,8 +36,8 @@ class PushWay {
   explicit PushWay(std::size_t floats) : snapshot_({}, floats, 1, 1) {}
   virtual ~PushWay() = default;
 
-  // By pusher `who`: returns when an update of this one gradient of `samples` samples is applied
-  // and published, and says which version it made. `gradient` is borrowed until then.
+  // Pushes the gradient of `samples` samples of pusher `who`. Returns the version that it made,
+  // once that is published. Borrows `gradient` until then.
   virtual std::uint64_t Push(std::size_t who, std::span<const float> gradient,
                              std::uint32_t samples) = 0;
 
@@ -48,13 +47,13 @@ class PushWay {
   wire::SnapshotWriter snapshot_;
 };
 
-// What the pipeline of a learner decides about each update, in the order of their versions.
+// The values that the pipeline of a learner sets in each update, in the order of versions.
 class Schedule {
  public:
   explicit Schedule(const Config& config) : config_(config) {}
-  // Of no update yet.
+  // The values before the first update.
   wire::SnapshotMeta Initial() const { return MetaNow(); }
-  // Makes `update` the next one, of this gradient alone.
+  // Makes `update` the next one, with this gradient alone.
   void Stamp(learner::Update& update, std::span<const float> gradient, std::uint32_t samples);
 
  private:
@@ -64,7 +63,7 @@ class Schedule {
   std::uint64_t steps_ = 0, version_ = 0;
 };
 
-// `way` of kPushWays; version 0 is `weights`.
+// REQUIRES: `way` is in kPushWays. `weights` become version 0.
 std::unique_ptr<PushWay> MakePushWay(std::string_view way, const Config& config,
                                      std::span<const float> weights, std::size_t pushers);
 

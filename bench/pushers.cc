@@ -17,12 +17,12 @@ namespace {
 
 constexpr std::size_t kLastEpisodes = 100;
 
-// One pusher's side: what it has read, and where its time goes.
+// One pusher: its reader of weights, and counts of its pushes and waits.
 class Pusher {
  public:
   Pusher(PushWay& way, std::size_t who) : way_(way), who_(who), reader_(way.snapshot()) {}
 
-  // The newest weights; overtaken, it tries again.
+  // Copies the newest weights; retries if the writer overtakes the copy.
   const wire::SnapshotMeta& Refresh(std::span<float> weights) {
     while (!reader_.Read(0, weights, meta_)) std::this_thread::yield();
     return meta_;
@@ -47,7 +47,7 @@ class Pusher {
   std::int64_t waited_ns() const { return waited_ns_; }
   std::uint64_t pushes() const { return pushes_; }
   std::uint64_t staleness() const { return staleness_; }  // of all pushes together
-  // Read after its thread has ended.
+  // REQUIRES: the pusher's thread has ended, to read them.
   std::vector<std::pair<std::uint64_t, double>> episodes;  // version played on, return
 
  private:
@@ -60,10 +60,11 @@ class Pusher {
   std::uint64_t pushes_ = 0, staleness_ = 0;
 };
 
-// Runs `work` for every pusher in a thread of its own, once `prepare`d; how fast they were
-// together. `prepare` returns the work.
+// Prepares every pusher's work in a thread of its own, then runs all of it at once. Returns the
+// speed of all pushers together.
 using Work = std::function<void()>;
 PushSpeed RunAll(std::vector<Pusher>& pushers, const std::function<Work(std::size_t)>& prepare) {
+  // 1. All threads prepare; none starts before the last is ready.
   std::latch ready(static_cast<std::ptrdiff_t>(pushers.size()));
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < pushers.size(); ++i) {
@@ -75,6 +76,7 @@ PushSpeed RunAll(std::vector<Pusher>& pushers, const std::function<Work(std::siz
     });
   }
   for (std::thread& thread : threads) thread.join();
+  // 2. Add up, from the first start to the last end.
   std::int64_t begin = pushers[0].begin_ns(), end = pushers[0].end_ns();
   double pushes = 0, staleness = 0, waited = 0, worked = 0;
   for (const Pusher& pusher : pushers) {
@@ -138,7 +140,7 @@ TrainedBy TrainByPushes(std::string_view how, const Config& config, std::size_t 
   std::vector<Pusher> pushers = MakePushers(*way, count);
   const auto samples = static_cast<std::uint64_t>(config.samples_per_gradient());
   const std::uint64_t gradients = (config.run.steps + samples - 1) / samples;
-  std::atomic<std::uint64_t> begun{0};  // a counter, nothing more: relaxed
+  std::atomic<std::uint64_t> begun{0};  // only counts, hence relaxed
   const PushSpeed speed = RunAll(pushers, [&](std::size_t i) -> Work {
     const auto rollout =
         std::make_shared<actors::Rollout>(config, static_cast<std::uint32_t>(i), 1);

@@ -1,5 +1,5 @@
-// Threads that push gradients as actors do: the newest weights, a gradient, and the wait until it
-// is applied.
+// Threads that push gradients as actors do: they copy the newest weights, make a gradient, and wait
+// until it is applied.
 #pragma once
 
 #include <cstddef>
@@ -14,24 +14,23 @@ namespace starling::bench {
 
 struct PushSpeed {
   double updates_per_second = 0;
-  double staleness = 0;  // mean: updates between the weights that a pusher had read and its own
+  double staleness = 0;  // mean
   double waiting = 0;    // share of the pushers' time from a push to its acknowledgement
 };
 
-// Every pusher, for `seconds`: copies the newest weights, copies one of `gradients` to where its
-// own goes, pushes it.
+// For `seconds`, every pusher copies the newest weights, copies one of `gradients` into its own
+// buffer, and pushes it.
 PushSpeed MeasurePushes(std::string_view way, const Config& config, std::span<const float> weights,
                         const std::vector<std::vector<float>>& gradients, std::size_t pushers,
                         double seconds);
 
 struct TrainedBy {
-  double mean_return = 0;  // of the last 100 episodes that ended, or of all if they are fewer
+  double mean_return = 0;  // of the last 100 episodes, or of all if they are fewer
   std::uint64_t updates = 0;
   PushSpeed speed;
 };
 
-// Pushers that play the configuration's game and push real gradients, as many in all as
-// run.steps hold.
+// Pushers play the configuration's game and push real gradients until run.steps are reached.
 TrainedBy TrainByPushes(std::string_view way, const Config& config, std::size_t pushers);
 
 }  // namespace starling::bench

@@ -35,7 +35,7 @@ std::string ToJson(const std::vector<NamedResult>& results, const std::string& h
   using Json = nlohmann::ordered_json;
   std::string figures;
   for (const auto& [name, result] : results) {
-    if (result.json.empty()) continue;  // it failed
+    if (result.json.empty()) continue;  // the figure failed
     figures +=
         fmt::format("{}\n    {}: {}", figures.empty() ? "" : ",", Json(name).dump(), result.json);
   }

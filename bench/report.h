@@ -1,4 +1,4 @@
-// What the bench says in the end.
+// The report of a bench, as Markdown and as JSON.
 #pragma once
 
 #include <filesystem>
@@ -14,8 +14,7 @@ struct NamedResult {
   Result result;
 };
 
-// Markdown: the hardware, one table over all figures, and their details. `command` is what measured
-// them.
+// Returns the hardware, one table of all figures, and their details. `command` reproduces them.
 std::string ToMarkdown(const std::vector<NamedResult>& results, const std::string& hardware,
                        const std::string& command);
 

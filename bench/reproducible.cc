@@ -1,5 +1,5 @@
-// staleness.bound = 0: the same seed gives the same weights, bit for bit; and, so that this says
-// something, another seed gives others.
+// Checks that with staleness.bound = 0 the same seed gives the same weights, bit for bit, and that
+// another seed gives others.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -20,7 +20,7 @@ struct Comparison {
   std::size_t values = 0, different = 0;
 };
 
-// The bits, not the numbers: 0 and -0 differ, a NaN is itself.
+// Compares bits: 0 and -0 differ, a NaN equals itself.
 Comparison Compare(const SafetensorsFile& a, const SafetensorsFile& b) {
   if (a.names() != b.names()) throw std::runtime_error("two checkpoints hold different tensors");
   Comparison result;

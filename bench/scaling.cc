@@ -1,8 +1,7 @@
-// How the rate grows with the number of actors on one machine: many games an actor, and the A3C
-// paper's own shape, one game an actor, whose gradients are small and many.
+// Measures the growth of the rate with the number of actors on one machine, with many games per
+// actor and with one, as in the A3C paper, which makes many small gradients.
 #include <fmt/format.h>
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "bench/figure.h"
@@ -18,14 +17,13 @@ constexpr double kWantedUpdates = 4000;  // a second, of two actors with one env
 struct Shape {
   int envs = 1;
   std::uint64_t steps, quick_steps;  // about four seconds, and half a second
-  bool counts_updates = false;       // what the row tells, instead of steps
+  bool counts_updates = false;       // the row shows updates, not steps
 };
-
-std::string Count(double rate) { return Grouped(static_cast<std::uint64_t>(std::llround(rate))); }
 
 Row Measure(const Site& site, const Shape& shape, nlohmann::ordered_json& json) {
   Row row{.what = fmt::format("Scaling, {} env{} × 5 steps, 1 / 2 / 4 / 8 actors", shape.envs,
                               shape.envs > 1 ? "s" : "")};
+  // One run for each number of actors; that of two is judged.
   for (const int actors : {1, 2, 4, 8}) {
     const TrainingRun run(
         site,
@@ -35,7 +33,7 @@ Row Measure(const Site& site, const Shape& shape, nlohmann::ordered_json& json) 
                        fmt::format("run.steps={}", site.quick ? shape.quick_steps : shape.steps)},
          .timeout_s = 300});
     const double rate = shape.counts_updates ? run.updates_per_second : run.steps_per_second;
-    row.measured += fmt::format("{}{}", actors > 1 ? " / " : "", Count(rate));
+    row.measured += fmt::format("{}{}", actors > 1 ? " / " : "", Rounded(rate));
     if (shape.counts_updates && actors == 2 && !site.quick) row.holds = rate >= kWantedUpdates;
     json[fmt::format("{}x{}x5", actors, shape.envs)] = {
         {"steps_per_second", run.steps_per_second},
@@ -44,7 +42,7 @@ Row Measure(const Site& site, const Shape& shape, nlohmann::ordered_json& json) 
   }
   row.measured += shape.counts_updates ? " updates/s" : " steps/s";
   if (shape.counts_updates) {
-    row.wanted = fmt::format("2 actors: ≥ {} updates/s on two cores", Count(kWantedUpdates));
+    row.wanted = fmt::format("2 actors: ≥ {} updates/s on two cores", Rounded(kWantedUpdates));
   }
   return row;
 }

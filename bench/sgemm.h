@@ -1,10 +1,10 @@
-// The best dense product that this process manages: what every other rate is held against.
+// The fastest dense product of this process, to which other rates are compared.
 #pragma once
 
 namespace starling::bench {
 
-// GFLOP/s of one core, at the best of several sizes, while `threads` threads do the same at once:
-// clocks drop when more cores work. Each size takes about `seconds`.
+// Returns GFLOP/s of one core at the fastest of several sizes, while `threads` threads work at
+// once, because clocks drop when more cores work. Each size takes about `seconds`.
 double BestSgemmGflops(double seconds, int threads);
 
 }  // namespace starling::bench

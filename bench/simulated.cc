@@ -1,8 +1,9 @@
-// A fleet in virtual time beside the real one: the same configuration, the times of a real run of one
-// actor, and what came of it in both: steps per second, and how stale gradients were.
+// Compares a fleet in virtual time with the real one: steps per second and the staleness of
+// gradients, with the same configuration. The simulation takes its times from a real run of one
+// actor.
 //
-// Envs keep a pace (configs/paced.toml), so that sixteen actors do not wait for the cores: what a fleet is
-// simulated for are those that have a core each.
+// Envs keep a pace (configs/paced.toml), so that sixteen actors do not compete for the cores: a
+// simulated actor has a core of its own.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +23,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Counts = std::vector<double>;
 
-constexpr double kWithin = 0.15;  // of the real throughput; and of histograms, what they share
+constexpr double kWithin = 0.15;  // largest error of the throughput and of the histogram
 constexpr double kSeconds = 8, kQuickSeconds = 1;
 
 struct Fleet {
@@ -31,7 +32,7 @@ struct Fleet {
   std::string Name() const { return fmt::format("{}-bound-{}", actors, bound); }
 };
 
-// What both have in common: so many steps that the pace alone takes a few seconds.
+// The settings of both runs, with so many steps that the pace alone takes a few seconds.
 std::vector<std::string> Settings(const Site& site, const Fleet& fleet) {
   const Config paced = LoadConfig(site.shipped / "paced.toml");
   const double steps_per_second =
@@ -47,7 +48,7 @@ Counts HistogramOf(const TrainingRun& run) {
   return summary.at("staleness").at("histogram").get<Counts>();
 }
 
-// Of two histograms, each made 1 in all: what lies under both.
+// The area under both of two histograms, each normalised to 1.
 double Shared(Counts a, Counts b) {
   const std::size_t size = std::max(a.size(), b.size());
   double sum_a = 0, sum_b = 0, shared = 0;
@@ -66,6 +67,7 @@ Json Both(const TrainingRun& run, const Counts& histogram) {
 }
 
 Row Compare(const Site& site, const Fleet& fleet, const TrainingRun& times, Json& json) {
+  // 1. Run the same settings for real and in virtual time.
   const std::vector<std::string> settings = Settings(site, fleet);
   const auto config = site.shipped / "paced.toml";
   const TrainingRun real(site,
@@ -75,6 +77,7 @@ Row Compare(const Site& site, const Fleet& fleet, const TrainingRun& times, Json
                                      .config = config,
                                      .command = "simulate",
                                      .words = {"--times-from", times.dir().string()}});
+  // 2. Compare throughput and staleness.
   const double ratio = simulated.steps_per_second / real.steps_per_second;
   const Counts a = HistogramOf(simulated), b = HistogramOf(real);
   const double shared = Shared(a, b);
@@ -99,7 +102,7 @@ Result MeasureSimulated(const Site& site) {
   Result result;
   Json json;
   std::vector<std::string> one = Settings(site, {.actors = 1, .bound = "unbounded"});
-  one.emplace_back("updates.in_flight=1");  // then it tells how long messages are under way
+  one.emplace_back("updates.in_flight=1");  // then waits reveal the travel time of messages
   const TrainingRun times(
       site,
       {.name = "times-of-one-actor", .overrides = one, .config = site.shipped / "paced.toml"});

@@ -1,6 +1,5 @@
-// The staleness that really happened beside the bound that was asked for: every bound, mode and
-// fleet size. It is counted twice, by the learner and, afterwards and independently, from the
-// journal.
+// Compares the realised staleness with its bound for every bound, mode and fleet size. It is
+// counted twice: by the learner, and afterwards from the journal.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +19,8 @@ struct Realised {
   std::uint64_t applied = 0, max = 0;
 };
 
-// An update that made version v applied its gradients to version v - 1.
+// Counts the staleness of every applied gradient. An update that made version v applied its
+// gradients to version v - 1.
 Realised FromJournal(const std::filesystem::path& path) {
   using Name = std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>;
   std::map<Name, std::uint64_t> bases;
@@ -61,7 +61,7 @@ struct Case {
 struct Outcome {
   std::uint64_t max = 0, applied = 0, dropped = 0;
   double mean = 0;
-  bool agreed = true;  // learner and journal
+  bool agreed = true;  // learner and journal counted the same
 
   bool Within(std::uint64_t bound) const { return agreed && max <= bound; }
 };
@@ -90,6 +90,7 @@ std::string Cell(const Outcome& outcome, std::uint64_t bound) {
 
 Result MeasureStaleness(const Site& site) {
   const std::vector<int> fleets = site.quick ? std::vector{1, 4} : std::vector{1, 2, 4, 8};
+  // 1. The head of the table.
   int runs = 0, broken = 0;
   auto json = nlohmann::ordered_json::array();
   std::string table = "Realised staleness, max (mean):\n\n| bound | too old |";
@@ -98,6 +99,7 @@ Result MeasureStaleness(const Site& site) {
   table += "\n|---|---|";
   for (std::size_t i = 0; i < fleets.size(); ++i) table += "---|";
 
+  // 2. A run for each cell.
   for (const std::uint64_t bound :
        {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{4}, std::uint64_t{16}, kUnbounded}) {
     for (const char* mode : {"wait", "drop"}) {

@@ -1,6 +1,5 @@
 // starling-bench: measures the figures of the README in one run and prints them as Markdown.
 #include <fmt/format.h>
-#include <poll.h>
 #include <stdlib.h>
 
 #include <algorithm>
@@ -67,7 +66,7 @@ std::string Joined(const std::vector<std::string>& words) {
   return joined;
 }
 
-// A directory of our own, gone with the object.
+// A private directory, removed with the object.
 class Scratch {
  public:
   Scratch() {
@@ -98,7 +97,7 @@ struct Options {
   bool quick = false;
 };
 
-// As it is to be typed again.
+// The command that repeats this bench.
 std::string CommandOf(const Options& options) {
   std::string command = "scripts/bench";
   if (options.quick) command += " --quick";
@@ -106,14 +105,9 @@ std::string CommandOf(const Options& options) {
   return command;
 }
 
-bool StopAsked(int stop_fd) {
-  pollfd item{stop_fd, POLLIN, 0};
-  return ::poll(&item, 1, 0) > 0;
-}
-
-// A figure whose programs fail is a row that says so; the others are measured all the same.
+// If the programs of a figure fail, its row shows that, and the bench goes on.
 Result Measure(const Figure& figure, const Site& site) {
-  if (StopAsked(site.stop_fd)) throw Interrupted();
+  ThrowIfInterrupted(site.stop_fd);
   Tell(fmt::format("== {}", figure.name));
   try {
     return figure.measure(site);
@@ -126,7 +120,7 @@ Result Measure(const Figure& figure, const Site& site) {
   }
 }
 
-// A path that cannot be written is found before ten minutes have gone by.
+// Finds a path that cannot be written before anything is measured.
 void CheckDirectory(const fs::path& directory, const std::string& option) {
   if (fs::is_directory(directory)) return;
   throw UserError(directory.string() + " is not a directory: make it, or change " + option);
@@ -174,7 +168,7 @@ int Run(const Options& options) {
 }
 
 int Main(int argc, char** argv) {
-  CLI::App app("Measures what Starling promises, and prints it as a Markdown table.",
+  CLI::App app("Measures Starling's promises and prints them as a Markdown table.",
                "starling-bench");
   Options options;
   app.set_version_flag("--version", VersionLine("starling-bench"));

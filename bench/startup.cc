@@ -1,6 +1,5 @@
-// From the command to the first applied update, with the programs built. The run ends at its first
-// update, whose checkpoint is written at once: the file's time is when the update was applied, or
-// at most some milliseconds later.
+// Measures the time from the command to the first applied update. The run ends at its first update,
+// whose checkpoint is written at once, so that the file's time is at most some milliseconds later.
 #include <fmt/format.h>
 #include <sys/stat.h>
 

@@ -39,6 +39,16 @@ double Percentile(std::vector<double> values, double of) {
   return values[std::max<std::size_t>(rank, 1) - 1];
 }
 
+double RelativeDistance(std::span<const float> values, std::span<const float> exact) {
+  double difference = 0, length = 0;
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    const double value = values[i], wanted = exact[i];
+    difference += (value - wanted) * (value - wanted);
+    length += wanted * wanted;
+  }
+  return std::sqrt(difference / length);
+}
+
 std::string Listed(const std::vector<double>& values) {
   std::string text;
   for (const double value : values) {

@@ -1,8 +1,9 @@
-// Repeated timings, and their medians.
+// Repeated timings and their statistics.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,18 +11,21 @@
 
 namespace starling::bench {
 
-// Of at least one value (CHECKed); Median of an even number is the mean of the two in the middle.
+// REQUIRES: at least one value. The median of an even number is the mean of the middle two.
 double Median(std::vector<double> values);
 double Least(const std::vector<double>& values);
 double Most(const std::vector<double>& values);
 double Mean(const std::vector<double>& values);
-// The value that a share of `of` (in [0, 1]) of them does not exceed: 0.5 is about the median.
+// Returns the smallest value that a share `of` of the values, in [0, 1], does not exceed.
 double Percentile(std::vector<double> values, double of);
+
+// Returns the length of the difference relative to the length of `exact`.
+double RelativeDistance(std::span<const float> values, std::span<const float> exact);
 
 // "43.1, 44.0": one decimal.
 std::string Listed(const std::vector<double>& values);
 
-// Nanoseconds that `work` takes once.
+// Returns the nanoseconds of one call of `work`.
 template <class Work>
 double TimeNs(const Work& work) {
   const SteadyClock clock;
@@ -32,8 +36,8 @@ double TimeNs(const Work& work) {
 
 inline constexpr std::size_t kMinRepeats = 15;
 
-// `work` once to warm up, then again and again for `seconds` and at least kMinRepeats times:
-// nanoseconds of each.
+// Calls `work` once to warm up, then for `seconds` and at least kMinRepeats times. Returns the
+// nanoseconds of each call.
 template <class Work>
 std::vector<double> TimeManyNs(double seconds, const Work& work) {
   work();

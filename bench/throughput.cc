@@ -1,7 +1,7 @@
-// End to end: environment steps that become applied gradients, per second, over real processes.
+// Measures throughput end to end: environment steps in applied gradients per second, with real
+// processes.
 #include <fmt/format.h>
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <span>
 
@@ -22,13 +22,13 @@ constexpr int kActors = 2;
 
 struct Case {
   const char* key;     // in the JSON
-  const char* what;    // for people, after "2 actors"
+  const char* what;    // follows "2 actors" in the row
   const char* config;  // in configs/; "": bench/minatar.toml
   std::vector<std::string> overrides;
   std::uint64_t steps, quick_steps;
-  double wanted;                // steps or updates per second; 0: nothing
-  bool counts_updates = false;  // updates are what is wanted
-  bool starts_slowly = false;   // the first second does not count
+  double wanted;                // steps or updates per second; 0 = no limit
+  bool counts_updates = false;  // `wanted` is of updates
+  bool starts_slowly = false;   // the first quarter of the steps does not count
 };
 
 std::vector<std::string> Shape(int envs, int steps) {
@@ -63,25 +63,24 @@ std::vector<Case> Cases() {
   };
 }
 
-std::string Count(double rate) { return Grouped(static_cast<std::uint64_t>(std::llround(rate))); }
-
 struct Measured {
   Row row;
   nlohmann::ordered_json json;
-  double steps_per_second = 0;  // 0: it was not run
+  double steps_per_second = 0;  // 0: not measured
 };
 
-// A row of one real run.
+// Measures one case with one real run.
 Measured Run(const Site& site, const Case& one) {
   Row row{.what = fmt::format("End to end, {} actors{}", kActors, one.what)};
   const char* const unit = one.counts_updates ? "updates/s" : "steps/s";
-  if (one.wanted > 0) row.wanted = fmt::format("≥ {} {} on two cores", Count(one.wanted), unit);
+  if (one.wanted > 0) row.wanted = fmt::format("≥ {} {} on two cores", Rounded(one.wanted), unit);
 
   const auto config = one.config[0] == '\0' ? site.config : site.shipped / one.config;
   if (const std::string why = WhyRefused(config, one.overrides); !why.empty()) {
     row.measured = "not measured: " + why;
     return {.row = row, .json = {{"not_measured", why}}};
   }
+  // 1. Train.
   TrainingPlan plan{.name = fmt::format("throughput-{}", one.key),
                     .overrides = one.overrides,
                     .timeout_s = 300,
@@ -90,10 +89,11 @@ Measured Run(const Site& site, const Case& one) {
   plan.overrides.push_back(fmt::format("run.steps={}", site.quick ? one.quick_steps : one.steps));
   const TrainingRun run(site, plan);
 
+  // 2. Report the rate that the case asks for.
   const double steps = one.starts_slowly ? run.SteadyRate() : run.steps_per_second;
   const double rate = one.counts_updates ? run.updates_per_second : steps;
-  row.measured = fmt::format("{} {}", Count(rate), unit);
-  if (one.counts_updates) row.measured += fmt::format(" ({} steps/s)", Count(steps));
+  row.measured = fmt::format("{} {}", Rounded(rate), unit);
+  if (one.counts_updates) row.measured += fmt::format(" ({} steps/s)", Rounded(steps));
   if (one.wanted > 0 && !site.quick) row.holds = rate >= one.wanted;
   return {.row = row,
           .json = {{"steps", run.steps},
@@ -104,7 +104,8 @@ Measured Run(const Site& site, const Case& one) {
           .steps_per_second = steps};
 }
 
-// The rate beside what the cores could do if all of the net were dense products at their best.
+// The rate relative to the limit at which the cores compute nothing but dense products at their
+// fastest.
 Measured BesideSgemm(const Site& site, double rate) {
   constexpr double kWantedShare = 0.65;
   const Config config = LoadConfig(site.config);
@@ -114,7 +115,7 @@ Measured BesideSgemm(const Site& site, double rate) {
   const double limit = kActors * sgemm * 1e9 / step, share = rate / limit;
   Row row{.what = fmt::format("… of {} steps/s, the limit of dense products: {} cores × {:.0f} "
                               "GFLOP/s of sgemm, both busy / {:.2f} MFLOP a step",
-                              Count(limit), kActors, sgemm, step / 1e6),
+                              Rounded(limit), kActors, sgemm, step / 1e6),
           .measured = fmt::format("{:.0f} %", 100 * share),
           .wanted = fmt::format("≥ {:.0f} %", 100 * kWantedShare)};
   if (!site.quick) row.holds = share >= kWantedShare;
@@ -143,7 +144,7 @@ Measured InBf16(const Site& site, double f32) {
   return measured;
 }
 
-// The slowest of the MinAtar games; Breakout's rate is known.
+// The slowest of the MinAtar games. `breakout`: the rate measured before.
 Measured SlowestGame(const Site& site, double breakout) {
   constexpr double kWanted = 110e3;
   std::string slowest = "breakout";
@@ -159,8 +160,8 @@ Measured SlowestGame(const Site& site, double breakout) {
   Row row{.what = fmt::format("End to end, {} actors × 64 envs × 5 steps, the slowest of the five "
                               "MinAtar games",
                               kActors),
-          .measured = fmt::format("{} steps/s ({})", Count(least), slowest),
-          .wanted = fmt::format("≥ {} steps/s on two cores", Count(kWanted))};
+          .measured = fmt::format("{} steps/s ({})", Rounded(least), slowest),
+          .wanted = fmt::format("≥ {} steps/s on two cores", Rounded(kWanted))};
   if (!site.quick) row.holds = least >= kWanted;
   return {.row = row, .json = json};
 }
@@ -174,6 +175,7 @@ Result MeasureThroughput(const Site& site) {
     result.rows.push_back(measured.row);
     json[key] = measured.json;
   };
+  // The first case is the measure of the rows that follow it.
   const std::vector<Case> cases = Cases();
   const Measured breakout = Run(site, cases.front());
   add(cases.front().key, breakout);

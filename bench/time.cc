@@ -1,5 +1,4 @@
-// Where each process spends its time during a run, and what that makes the bottleneck: as the run
-// itself tells in its summary.
+// Shows the time of each process by activity and the bottleneck of a run, both from its summary.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -22,7 +21,7 @@ struct Shape {
 };
 constexpr Shape kShapes[] = {{64, 500'000, 30'000}, {1, 60'000, 4'000}};
 
-// Rows of the table: whose time, key in the summary, in words.
+// A row of the table: whose time, its key in the summary, its description.
 struct Activity {
   const char *whose, *key, *what;
 };
@@ -52,6 +51,7 @@ Json Measure(const Site& site, const Shape& shape) {
 }  // namespace
 
 Result MeasureTime(const Site& site) {
+  // 1. Run each shape: a row for its bottleneck, a column of the table.
   Result result;
   Json json;
   std::string head = "% of the time that passes |", line = "|---|";
@@ -63,6 +63,7 @@ Result MeasureTime(const Site& site) {
     head += fmt::format(" {} |", shape.Name());
     line += "---|";
   }
+  // 2. Write the table, a line for each activity.
   result.details = fmt::format("| {}\n{}\n", head, line);
   for (const Activity& activity : kActivities) {
     result.details += fmt::format("| {} |", activity.what);

@@ -28,7 +28,7 @@ std::int64_t SystemNs() {
       .count();
 }
 
-// Of those that ended, and theirs.
+// CPU time of the children that have ended and of their descendants.
 double CpuSecondsOfChildren() {
   rusage usage{};
   ::getrusage(RUSAGE_CHILDREN, &usage);
@@ -38,7 +38,7 @@ double CpuSecondsOfChildren() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-// The last line of `output` that is a JSON object with `key`: log lines may stand around it.
+// Returns the last line of `output` that is a JSON object with `key`; other lines are log lines.
 Json FindObject(const std::string& output, const std::string& key) {
   Json found;
   std::istringstream lines(output);
@@ -46,7 +46,7 @@ Json FindObject(const std::string& output, const std::string& key) {
     Json object = Json::parse(line, nullptr, /*allow_exceptions=*/false);
     if (object.is_object() && object.contains(key)) found = std::move(object);
   }
-  if (found.is_null()) throw std::runtime_error("no \"" + key + "\" in what was said:\n" + output);
+  if (found.is_null()) throw std::runtime_error("no \"" + key + "\" in the output:\n" + output);
   return found;
 }
 
@@ -55,7 +55,7 @@ void RemoveAll(const fs::path& dir) {
   fs::remove_all(dir, ignored);
 }
 
-// What a run that failed said last; its directory is about to go.
+// The last lines of a failed run's log, whose directory is removed next.
 std::string EndOfLog(const fs::path& run_dir) {
   constexpr std::size_t kShown = 3000;
   try {
@@ -70,6 +70,7 @@ std::string EndOfLog(const fs::path& run_dir) {
 
 TrainingRun::TrainingRun(const Site& site, const TrainingPlan& plan)
     : dir_(site.scratch / plan.name) {
+  // 1. Compose the command line.
   Tell(plan.name);
   ChildCall call{
       .program = site.programs / "starling",
@@ -82,6 +83,7 @@ TrainingRun::TrainingRun(const Site& site, const TrainingPlan& plan)
     call.arguments.insert(call.arguments.end(), {"--set", setting});
   }
   call.arguments.insert(call.arguments.end(), plan.words.begin(), plan.words.end());
+  // 2. Run it. A failure takes the end of the log along, because the directory is removed.
   started_ns = SystemNs();
   const double cpu_before = CpuSecondsOfChildren();
   try {
@@ -125,7 +127,7 @@ void TrainingRun::ReadSummary() {
 }
 
 double TrainingRun::SteadyRate() const {
-  constexpr double kEnough = 2;  // seconds
+  constexpr double kMinSeconds = 2;
   const double start = static_cast<double>(steps) / 4;
   std::istringstream lines(ReadFile(dir_ / "metrics.jsonl"));
   double first_step = 0, first_s = 0, last_step = 0, last_s = 0;
@@ -135,7 +137,7 @@ double TrainingRun::SteadyRate() const {
     last_s = json.at("seconds").get<double>();
     if (first_step == 0 && last_step >= start) first_step = last_step, first_s = last_s;
   }
-  if (last_s - first_s < kEnough) return steps_per_second;
+  if (last_s - first_s < kMinSeconds) return steps_per_second;
   return (last_step - first_step) / (last_s - first_s);
 }
 

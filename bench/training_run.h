@@ -1,4 +1,4 @@
-// `starling train` (or `simulate`) and `starling eval`, run as an operator would run them.
+// Runs `starling train` (or `simulate`) and `starling eval`, as an operator does.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,19 @@
 namespace starling::bench {
 
 struct TrainingPlan {
-  std::string name;                    // of the run, for people and for its directory
+  std::string name;                    // of the run and of its directory
   std::vector<std::string> overrides;  // "section.key=value"
   double timeout_s = 120;
-  std::function<void(int)> watch{};  // as ChildCall::watch, with the supervisor's pid; may be empty
-  std::filesystem::path config{};    // empty: site.config
+  std::function<void(int)> watch{};  // as ChildCall::watch, with the supervisor's pid
+  std::filesystem::path config{};    // "": site.config
   std::string command = "train";     // or "simulate"
-  std::vector<std::string> words{};  // besides
+  std::vector<std::string> words{};  // further arguments
 };
 
-// A run that ended well; its directory is removed with the object.
+// A run that succeeded. Its directory is removed with the object.
 class TrainingRun {
  public:
-  // Throws as RunChild, and if the summary cannot be read or tells of a restarted process.
+  // Throws as RunChild, and if the summary cannot be read or counts a restarted process.
   TrainingRun(const Site& site, const TrainingPlan& plan);
   ~TrainingRun();
   TrainingRun(const TrainingRun&) = delete;
@@ -33,8 +33,8 @@ class TrainingRun {
 
   const std::filesystem::path& dir() const { return dir_; }
   std::filesystem::path FinalCheckpoint() const { return dir_ / final_checkpoint_; }
-  // Steps per second without the first quarter of them, in which processes still build their nets and
-  // slow envs are started; of the whole run if it was too short for that.
+  // Steps per second without the first quarter of the steps, in which processes build their nets
+  // and start slow envs; of the whole run if the rest is too short.
   double SteadyRate() const;
 
   double seconds = 0;           // wall time of the whole command
@@ -53,15 +53,15 @@ class TrainingRun {
   std::string final_checkpoint_;
 };
 
-// Why a run with `config` would be refused, in one line ("gymnasium is not installed: ..."); empty
-// if it would not.
+// Returns the reason for which a run with `config` is refused, in one line ("gymnasium is not
+// installed: ..."), or "".
 std::string WhyRefused(const std::filesystem::path& config,
                        const std::vector<std::string>& overrides);
 
-// Mean return over fresh episodes.
+// Returns the mean return over fresh episodes.
 double Evaluate(const Site& site, const TrainingRun& run, int episodes);
 
-// The named line on standard error, so that people see what is going on.
+// Writes a line to standard error, to show the progress.
 void Tell(const std::string& line);
 
 }  // namespace starling::bench

@@ -1,5 +1,5 @@
-// A backend that looks on: the fast one, with every call of an op timed and its work counted. So
-// the ops of any net are seen at work, in the shapes and on the data that they really get.
+// The fast CPU backend with the time and the work of every op recorded: it shows the ops of any net
+// in their real shapes and on real data.
 #pragma once
 
 #include <memory>
@@ -14,18 +14,18 @@ namespace starling::bench {
 struct OpCall {
   std::string op;    // "conv 16@3x3/1 forward", "linear 1024 x 128 backward input"
   int n = 0;         // samples
-  double flops = 0;  // as a dense product; a multiply-add is two, what is zero counts, too
+  double flops = 0;  // of a dense product, zeros included; a multiply-add counts as two
   double ns = 0;
 };
 
 class WatchedBackend final : public net::Backend<float> {
  public:
-  explicit WatchedBackend(net::Precision precision = net::Precision::kF32)
+  explicit WatchedBackend(Precision precision = Precision::kF32)
       : inner_(net::MakeCpuBackend(precision)) {}
   const char* name() const override { return inner_->name(); }
   void HoldWeights(bool held) override { inner_->HoldWeights(held); }
 
-  // In order, since the last call of this.
+  // Returns the calls since the last TakeCalls, in order.
   std::vector<OpCall> TakeCalls() { return std::move(calls_); }
 
   void LinearForward(const net::LinearForwardArgs<float>& args) override;
@@ -58,7 +58,7 @@ class WatchedBackend final : public net::Backend<float> {
   std::vector<OpCall> calls_;
 };
 
-// Of one sample, over the whole net. Backward is without the first layer's input.
+// Of one sample, over the whole net; without the gradient of the first layer's input.
 struct Flops {
   double forward = 0, backward = 0;
 };

@@ -1,5 +1,5 @@
-// What it costs to move a gradient, or weights as large, from one thread to another the ways the
-// programs do it, beside a memcpy of the same bytes.
+// Measures the transport of a gradient, or of weights of the same size, from one thread to another
+// in the ways of the programs, beside a memcpy of the same bytes.
 #include <fmt/format.h>
 
 #include <array>
@@ -21,10 +21,11 @@ namespace starling::bench {
 namespace {
 
 constexpr int kBlock = 16;  // pushes timed together
-constexpr int kWindow = 2;  // of them unanswered at most
+constexpr int kWindow = 2;  // unanswered pushes at most
 constexpr std::int64_t kTickMs = 50;
+constexpr std::int64_t kMaxSilenceMs = 20'000;
 
-// The learner's end: receives, checks and answers, as fast as it can, in a thread.
+// The learner's end: a thread that receives, checks and answers gradients.
 class Receiver {
  public:
   Receiver(wire::Context& context, const std::string& endpoint, std::size_t floats)
@@ -45,7 +46,7 @@ class Receiver {
       wire::Poll(item, kTickMs);
       while (socket_.Receive(envelope)) {
         const wire::DecodeResult decoded = wire::Decode(envelope.frames(), floats_);
-        if (!decoded) continue;  // the pusher misses its answer
+        if (!decoded) continue;  // the pusher times out
         socket_.Send(envelope.peer(),
                      wire::Encode({}, wire::Answer{.answers = decoded.message.header.sequence}));
       }
@@ -61,7 +62,7 @@ class Receiver {
 // The actor's end.
 class Pusher {
  public:
-  // floats 0: the gradient is where the learner reads it already, only the message goes.
+  // `floats` = 0: the gradient is in shared memory, so only the message is sent.
   Pusher(wire::Context& context, const std::string& endpoint, std::size_t floats)
       : socket_(context, endpoint, {.max_elements = floats}),
         gradient_(floats, 0.5f),
@@ -74,13 +75,13 @@ class Pusher {
           wire::Encode(header_, wire::Gradient{.buffer = buffer_}, gradient_);
       while (!socket_.Send(frames)) Wait(/*writable=*/true);
       ++unanswered_;
-      while (unanswered_ >= kWindow) Hear();
+      while (unanswered_ >= kWindow) Receive();
     }
-    while (unanswered_ > 0) Hear();
+    while (unanswered_ > 0) Receive();
   }
 
  private:
-  void Hear() {
+  void Receive() {
     if (!socket_.Receive(envelope_)) return Wait(/*writable=*/false);
     --unanswered_;
     idle_ms_ = 0;
@@ -90,7 +91,7 @@ class Pusher {
         {{.socket = &socket_, .want_readable = !writable, .want_writable = writable}}};
     if (wire::Poll(item, kTickMs)) return;
     idle_ms_ += kTickMs;
-    if (idle_ms_ > 20'000) throw std::runtime_error("a gradient was not answered");
+    if (idle_ms_ > kMaxSilenceMs) throw std::runtime_error("a gradient was not answered");
   }
 
   wire::ClientSocket socket_;
@@ -105,17 +106,16 @@ class Pusher {
 double PushNs(const std::string& endpoint, std::size_t floats, double seconds) {
   wire::Context context;
   const Receiver receiver(context, endpoint, floats);
-  wire::Context other;  // each process has its own
+  wire::Context other;  // as in another process
   Pusher pusher(other, receiver.endpoint(), floats);
   return Median(TimeManyNs(seconds, [&] { pusher.PushBlock(); })) / kBlock;
 }
 
-// A whole version copied out of shared memory that another thread, on another core, has just
-// written.
+// The time to copy a whole version out of shared memory that another thread has just written.
 double SnapshotReadNs(std::size_t floats, double seconds) {
   wire::SnapshotWriter writer("", floats, 1, 1);
   wire::SnapshotReader reader(writer);
-  std::atomic<std::uint64_t> asked{0};  // 0: end
+  std::atomic<std::uint64_t> asked{0};  // the version to write; 0: end
   const std::vector<float> from(floats, 0.5f);
   std::thread thread([&] {
     std::uint64_t done = 0;
@@ -175,10 +175,11 @@ Result MeasureWire(const Site& site) {
     const double mb = static_cast<double>(floats) * 4 / 1e6;
     const std::array<Way, 5> ways{
         {{"snapshot", "read from shared memory", SnapshotReadNs(floats, seconds)},
-         {"buffer", "pushed in shared memory, told through ipc", PushNs(ipc, 0, seconds)},
+         {"buffer", "pushed in shared memory, announced through ipc", PushNs(ipc, 0, seconds)},
          {"ipc", "pushed through ipc", PushNs(ipc, floats, seconds)},
          {"tcp", "through tcp on loopback", PushNs("tcp://127.0.0.1:*", floats, seconds)},
          {"memcpy", "memcpy", CopyNs(floats, seconds)}}};
+    // All ways of a size share a row.
     std::string measured;
     auto& entry = json[fmt::format("{:.2f}_MB", mb)];
     for (const Way& way : ways) {

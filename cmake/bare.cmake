@@ -1,10 +1,10 @@
-# The build without libraries: starling-bare, of a C++20 compiler and, if it is there, the CUDA Toolkit. What
-# an actor is made of (net, games, rollout) from the same sources; bench/bare has stand-ins for the libraries
-# that they use, found by this build alone.
+# The build without libraries: starling-bare needs a C++20 compiler and, for a GPU, the CUDA
+# Toolkit. It holds the parts of an actor (net, games, rollout), from the same sources; bench/bare
+# has stand-ins for their libraries, which only this build finds.
 include(cmake/cuda.cmake)
 find_package(Threads REQUIRED)
 
-# From `root`, the .cc files of its folders and of nothing else: starling_bare_glob(OUT net . layers).
+# Sets `out` to the .cc files of some folders of `root`: starling_bare_glob(OUT net . layers).
 function(starling_bare_glob out root)
   foreach(folder ${ARGN})
     file(GLOB found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${root}/${folder}/*.cc)
@@ -23,10 +23,13 @@ set(actors replica.cc rollout.cc device_env.cc)
 list(TRANSFORM actors PREPEND actors/)
 starling_bare_glob(bench bench bare)
 
-file(GLOB gpu_sources CONFIGURE_DEPENDS core/cuda/*.cc envs/cuda/*.cc envs/cuda/*.cu net/cuda/*.cc net/cuda/*.cu)
+file(GLOB gpu_sources CONFIGURE_DEPENDS
+  core/cuda/*.cc envs/cuda/*.cc envs/cuda/*.cu net/cuda/*.cc net/cuda/*.cu)
 add_executable(starling-bare ${core} ${envs} ${net} ${actors} ${bench}
   bench/actor_speed.cc bench/net_products.cc bench/stats.cc)
 target_include_directories(starling-bare BEFORE PRIVATE bench/bare/stand_ins)
 target_link_libraries(starling-bare PRIVATE starling_flags Threads::Threads ${CMAKE_DL_LIBS})
-starling_gpu_sources(starling-bare HAVING ${gpu_sources} LACKING core/no_cuda.cc envs/no_cuda.cc net/no_cuda.cc)
-set_source_files_properties(envs/wrappers/area_resize.cc PROPERTIES COMPILE_OPTIONS -ffp-contract=off)
+starling_gpu_sources(starling-bare HAVING ${gpu_sources}
+  LACKING core/no_cuda.cc envs/no_cuda.cc net/no_cuda.cc)
+set_source_files_properties(envs/wrappers/area_resize.cc PROPERTIES
+  COMPILE_OPTIONS -ffp-contract=off)

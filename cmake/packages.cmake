@@ -1,4 +1,4 @@
-# What Starling is made of; scripts/setup installs all of it from the distribution.
+# The libraries of Starling; scripts/setup installs all of them from the distribution.
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)
@@ -24,7 +24,7 @@ add_library(starling_xxhash INTERFACE)
 target_include_directories(starling_xxhash SYSTEM INTERFACE ${XXHASH_INCLUDE})
 target_link_libraries(starling_xxhash INTERFACE ${XXHASH_LIBRARY})
 
-# Not find_package(dnnl): the distribution's file asks for OpenCL, which nothing here uses.
+# Not find_package(dnnl): the distribution's file requires OpenCL, which nothing here uses.
 find_path(DNNL_INCLUDE dnnl.h REQUIRED)
 find_library(DNNL_LIBRARY dnnl REQUIRED)
 add_library(starling_dnnl INTERFACE)

@@ -1,14 +1,17 @@
-# Flags every target is built with. No -ffast-math: results must not depend on how a loop was vectorised.
+# Flags of all targets. No -ffast-math: results must not depend on the vectorisation of a loop.
 add_library(starling_flags INTERFACE)
 target_include_directories(starling_flags INTERFACE ${PROJECT_SOURCE_DIR})
+set(cxx_flags -Wall -Wextra -Wpedantic -Wconversion -Wshadow -fno-math-errno -fno-trapping-math
+  -ffp-contract=fast)
 target_compile_options(starling_flags INTERFACE
-  "$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wconversion;-Wshadow;-fno-math-errno;-fno-trapping-math;-ffp-contract=fast>"
+  "$<$<COMPILE_LANGUAGE:CXX>:${cxx_flags}>"
   "$<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;-Xcompiler=-Wall>")
 if(STARLING_NATIVE)
   target_compile_options(starling_flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:-march=native>")
 endif()
 if(STARLING_SANITIZE)
-  target_compile_options(starling_flags INTERFACE -fsanitize=${STARLING_SANITIZE} -fno-omit-frame-pointer)
+  target_compile_options(starling_flags INTERFACE
+    -fsanitize=${STARLING_SANITIZE} -fno-omit-frame-pointer)
   target_link_options(starling_flags INTERFACE -fsanitize=${STARLING_SANITIZE})
   if(STARLING_SANITIZE MATCHES thread)
     target_compile_options(starling_flags INTERFACE -Wno-tsan)
@@ -37,10 +40,10 @@ function(starling_library name)
   target_link_libraries(${name} PUBLIC starling_flags ${ARG_LINK})
 endfunction()
 
-# starling_test(NAME SOURCES... LINK targets... [UNITY] [WHOLE] [TIMEOUT seconds] [LABEL label]): a GoogleTest
-# program; ctest runs its cases one by one. Cases with the label `long` run alone.
-# UNITY: eight files a translation unit, which share the headers they read; their helpers need distinct names.
-# WHOLE: all cases in one process under sanitizers, where a thousand starts would take a minute.
+# starling_test(NAME SOURCES... LINK targets... [UNITY] [WHOLE] [TIMEOUT seconds] [LABEL label]): a
+# GoogleTest program; ctest runs its cases one by one. Cases with the label `long` run alone.
+# UNITY: eight files a translation unit, to parse their headers once; helpers need distinct names.
+# WHOLE: all cases in one process under sanitizers, where a thousand starts take a minute.
 function(starling_test name)
   cmake_parse_arguments(ARG "UNITY;WHOLE" "TIMEOUT;LABEL" "SOURCES;LINK" ${ARGN})
   if(NOT ARG_TIMEOUT)

@@ -2,14 +2,20 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include "core/check.h"
@@ -17,49 +23,72 @@
 namespace starling {
 namespace {
 
-constexpr int kErrorFd = 4;  // in the child, until exec closes it
-
-class Fd {
- public:
-  Fd() = default;
-  explicit Fd(int fd) : fd_(fd) {}
-  ~Fd() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Fd& operator=(Fd&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  int get() const { return fd_; }
-  int Release() { return std::exchange(fd_, -1); }
-
- private:
-  int fd_ = -1;
-};
-
 struct Pipe {
-  Fd read, write;
+  FileDescriptor read, write;
 };
 
-// Both ends close on exec, and above the numbers that the child gives a meaning to.
-bool MakePipe(Pipe& out) {
+// Returns a copy of `fd` that closes on exec, with a number of at least `least`: the child gives
+// those below a meaning of their own.
+FileDescriptor CopyAbove(int fd, int least) {
+  return FileDescriptor(::fcntl(fd, F_DUPFD_CLOEXEC, least));
+}
+
+bool MakePipe(int least, Pipe& out) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return false;
-  const Fd low_read(ends[0]), low_write(ends[1]);
-  out.read = Fd(::fcntl(ends[0], F_DUPFD_CLOEXEC, kErrorFd + 1));
-  out.write = Fd(::fcntl(ends[1], F_DUPFD_CLOEXEC, kErrorFd + 1));
+  const FileDescriptor low_read(ends[0]), low_write(ends[1]);
+  out.read = CopyAbove(ends[0], least);
+  out.write = CopyAbove(ends[1], least);
   return out.read.get() >= 0 && out.write.get() >= 0;
 }
 
 void SetNonBlocking(int fd) { ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK); }
 
+// Returns a nameless file that holds `text`, at its beginning; /dev/null for no text.
+FileDescriptor InputOf(const std::string& text, int least) {
+  const FileDescriptor file(text.empty() ? ::open("/dev/null", O_RDONLY | O_CLOEXEC)
+                                         : ::memfd_create("starling-input", MFD_CLOEXEC));
+  std::string_view rest = text;
+  while (file.get() >= 0 && !rest.empty()) {
+    const ssize_t done = ::write(file.get(), rest.data(), rest.size());
+    if (done < 0) return FileDescriptor();
+    rest.remove_prefix(static_cast<std::size_t>(done));
+  }
+  if (!text.empty() && ::lseek(file.get(), 0, SEEK_SET) != 0) return FileDescriptor();
+  return CopyAbove(file.get(), least);
+}
+
+std::vector<std::string> EnvironmentWith(const std::vector<std::string>& added) {
+  std::vector<std::string> all;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    all.emplace_back(*entry);
+  }
+  for (const std::string& entry : added) {
+    const std::string name = entry.substr(0, entry.find('=') + 1);
+    if (std::ranges::none_of(all, [&](const std::string& s) { return s.starts_with(name); })) {
+      all.push_back(entry);
+    }
+  }
+  return all;
+}
+
+std::vector<char*> Pointers(std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
 struct ChildPlan {
-  const char* program;
   char* const* argv;
-  int null_fd, output_fd, status_fd, error_fd;
+  char* const* environment;
+  int input, output;
+  std::span<const int> descriptors;  // from 3 on
+  int error;
   int death_signal;
   pid_t parent;
+
+  int error_fd() const { return kStatusFd + static_cast<int>(descriptors.size()); }
 };
 
 void ResetSignals() {
@@ -73,8 +102,7 @@ void ResetSignals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// Between fork and exec: async-signal-safe calls only. Returns only if something failed, with
-// errno.
+// Between fork and exec: async-signal-safe calls only. Returns only on failure, with errno set.
 void BecomeProgram(const ChildPlan& plan) {
   ResetSignals();
   if (::setpgid(0, 0) != 0) return;
@@ -82,27 +110,26 @@ void BecomeProgram(const ChildPlan& plan) {
     if (::prctl(PR_SET_PDEATHSIG, plan.death_signal) != 0) return;
     if (::getppid() != plan.parent) ::_exit(1);  // it died before the line above
   }
-  if (::dup2(plan.null_fd, 0) < 0 || ::dup2(plan.output_fd, 1) < 0 ||
-      ::dup2(plan.output_fd, 2) < 0 || ::dup3(plan.error_fd, kErrorFd, O_CLOEXEC) < 0) {
+  const int error_fd = plan.error_fd();
+  if (::dup2(plan.input, 0) < 0 || ::dup2(plan.output, 1) < 0 || ::dup2(plan.output, 2) < 0 ||
+      ::dup3(plan.error, error_fd, O_CLOEXEC) < 0) {
     return;
   }
-  if (plan.status_fd >= 0) {
-    if (::dup2(plan.status_fd, kStatusFd) < 0) return;
-  } else {
-    ::close(kStatusFd);
+  for (std::size_t i = 0; i < plan.descriptors.size(); ++i) {
+    if (::dup2(plan.descriptors[i], kStatusFd + static_cast<int>(i)) < 0) return;
   }
-  // Ours close on exec; this is for what a library opened without saying so. An old kernel without
-  // the call is no reason to fail.
-  ::close_range(kErrorFd + 1, ~0U, 0);
-  ::execv(plan.program, plan.argv);
+  // Ours close on exec; this is for those that a library opened without O_CLOEXEC. An old kernel
+  // without the call is no reason to fail.
+  ::close_range(static_cast<unsigned>(error_fd) + 1, ~0U, 0);
+  ::execve(plan.argv[0], plan.argv, plan.environment);
 }
 
 [[noreturn]] void RunChild(const ChildPlan& plan) {
   BecomeProgram(plan);
   const int error = errno;
-  // Ours is closed once the child's own is in place; the other way round it could be anything.
-  if (::write(plan.error_fd, &error, sizeof error) < 0) {
-    [[maybe_unused]] const auto ignored = ::write(kErrorFd, &error, sizeof error);
+  // Before the copies are made only our number of the error pipe is open, after it only the child's.
+  if (::write(plan.error, &error, sizeof error) < 0) {
+    [[maybe_unused]] const auto ignored = ::write(plan.error_fd(), &error, sizeof error);
   }
   ::_exit(127);
 }
@@ -130,38 +157,48 @@ std::string Describe(const ChildExit& exit) {
 }
 
 Spawned Spawn(const ChildSpec& spec) {
+  CHECK(!spec.status_pipe || spec.descriptors.empty(), "a status pipe and other descriptors");
+  // 1. Make every descriptor, with numbers above those that the child gives a meaning to.
+  const std::size_t count = spec.status_pipe ? 1 : spec.descriptors.size();
+  const int least = kStatusFd + static_cast<int>(count) + 1;
   Pipe output, status, error;
-  if (!MakePipe(output) || !MakePipe(error)) return Failed(errno);
-  if (spec.status_pipe && !MakePipe(status)) return Failed(errno);
-  const Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  if (null.get() < 0) return Failed(errno);
+  if (!MakePipe(least, output) || !MakePipe(least, error)) return Failed(errno);
+  if (spec.status_pipe && !MakePipe(least, status)) return Failed(errno);
+  const FileDescriptor input = InputOf(spec.input, least);
+  if (input.get() < 0) return Failed(errno);
+  std::vector<FileDescriptor> copies;
+  std::vector<int> descriptors;
+  for (const int fd : spec.descriptors) {
+    copies.push_back(CopyAbove(fd, least));
+    descriptors.push_back(copies.back().get());
+    if (copies.back().get() < 0) return Failed(errno);
+  }
   SetNonBlocking(output.read.get());
-  const int shared = spec.our_output ? STDERR_FILENO : output.write.get();
   if (spec.status_pipe) {
     SetNonBlocking(status.read.get());
     SetNonBlocking(status.write.get());
+    descriptors.push_back(status.write.get());
   }
 
-  const std::string program = spec.program.string();
-  std::vector<std::string> words = {program};
+  // 2. Prepare everything that allocates, then fork.
+  std::vector<std::string> words = {spec.program.string()};
   words.insert(words.end(), spec.arguments.begin(), spec.arguments.end());
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  const ChildPlan plan{.program = program.c_str(),
-                       .argv = argv.data(),
-                       .null_fd = null.get(),
-                       .output_fd = shared,
-                       .status_fd = status.write.get(),
-                       .error_fd = error.write.get(),
+  std::vector<std::string> environment = EnvironmentWith(spec.environment);
+  const std::vector<char*> argv = Pointers(words), envp = Pointers(environment);
+  const ChildPlan plan{.argv = argv.data(),
+                       .environment = envp.data(),
+                       .input = input.get(),
+                       .output = spec.our_output ? STDERR_FILENO : output.write.get(),
+                       .descriptors = descriptors,
+                       .error = error.write.get(),
                        .death_signal = spec.death_signal,
                        .parent = ::getpid()};
-
   const pid_t pid = ::fork();
   if (pid < 0) return Failed(errno);
   if (pid == 0) RunChild(plan);
-  error.write = Fd();  // so that the read below ends when exec closes the child's
 
+  // 3. Wait until exec closes the child's end of the error pipe, or an errno comes.
+  error.write = FileDescriptor();
   int child_errno = 0;
   ssize_t got = 0;
   do {
@@ -172,10 +209,10 @@ Spawned Spawn(const ChildSpec& spec) {
     }
     return Failed(child_errno);
   }
-  return {.pid = pid,
-          .error = 0,
-          .output_fd = spec.our_output ? -1 : output.read.Release(),
-          .status_fd = status.read.Release()};
+  Spawned spawned{.pid = pid};
+  if (!spec.our_output) spawned.output = std::move(output.read);
+  spawned.status = std::move(status.read);
+  return spawned;
 }
 
 std::optional<ChildExit> Reap(int pid) {
@@ -188,6 +225,32 @@ std::optional<ChildExit> Reap(int pid) {
   CHECK(got == pid, "waitpid({}): {}", pid, ::strerrordesc_np(errno));
   if (WIFEXITED(status)) return ChildExit{ChildExit::How::kExited, WEXITSTATUS(status)};
   return ChildExit{ChildExit::How::kKilled, WTERMSIG(status)};
+}
+
+std::optional<ChildExit> EndChild(int pid, int limit_ms) {
+  std::optional<ChildExit> exit = Reap(pid);
+  for (int waited_ms = 0; !exit && waited_ms < limit_ms; ++waited_ms) {
+    ::poll(nullptr, 0, 1);
+    exit = Reap(pid);
+  }
+  ::kill(-pid, SIGKILL);  // and its children
+  while (!exit && ::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  return exit;
+}
+
+std::string FindProgram(const std::string& name) {
+  const auto runs = [](const std::string& path) { return ::access(path.c_str(), X_OK) == 0; };
+  if (name.find('/') != std::string::npos) return runs(name) ? name : "";
+  const char* variable = std::getenv("PATH");
+  std::string_view rest = variable != nullptr ? variable : "/usr/bin:/bin";
+  while (!rest.empty()) {
+    const std::string_view folder = rest.substr(0, rest.find(':'));
+    rest.remove_prefix(std::min(rest.size(), folder.size() + 1));
+    const std::string path = fmt::format("{}/{}", folder.empty() ? "." : folder, name);
+    if (runs(path)) return path;
+  }
+  return "";
 }
 
 }  // namespace starling

@@ -1,12 +1,15 @@
-// Starting and reaping one child process. No boost.process: what happens between fork and exec is
-// what keeps a fleet from leaving orphans, so it is spelled out here.
+// Starts, reaps and ends child processes: the learner, actors, runs of a sweep, workers of envs. Not
+// boost.process: the steps between fork and exec are what keeps a fleet from leaving orphans, so
+// they are spelled out here.
 //
-// A child runs in a process group of its own (a terminal's Ctrl-C reaches only the supervisor),
-// with /dev/null as standard input, standard output and error into one pipe, SIGPIPE ignored (a
-// dead supervisor must not cost the learner its final checkpoint), SIGXFSZ too (a write that is too
-// much fails and is said), every other signal at its default and unblocked, and no other descriptor
-// of ours. The kernel sends it `death_signal` when the thread
-// that called Spawn ends: call it from the main thread.
+// A child runs in a process group of its own, so a terminal's Ctrl-C reaches only us. Its standard
+// output and error share one pipe. SIGPIPE and SIGXFSZ are ignored: a dead supervisor or a full disk
+// must not cost the learner its final checkpoint. Every other signal is at its default and
+// unblocked. The child has no descriptors of ours but those of its ChildSpec. The kernel sends it
+// `death_signal` when the thread that called Spawn ends.
+//
+// Thread safety: between fork and exec the child makes async-signal-safe calls only, so other
+// threads may hold any lock meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +17,8 @@
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "core/file_descriptor.h"
 
 namespace starling {
 
@@ -27,28 +32,40 @@ struct ChildExit {
 std::string Describe(const ChildExit& exit);
 std::string SignalName(int signal);  // "SIGINT"
 
-// The descriptor of the status pipe in a child that has one.
+// The child's number for its status pipe, or for the first of `descriptors`.
 inline constexpr int kStatusFd = 3;
 
 struct ChildSpec {
   std::filesystem::path program;
   std::vector<std::string> arguments;  // without the program's name
-  bool status_pipe = false;  // kStatusFd, non-blocking: a full pipe must not hold a child up
-  int death_signal = 0;      // 0: none
-  bool our_output = false;   // standard output and error are ours: no pipe
+  bool status_pipe = false;        // kStatusFd, non-blocking: a full pipe must not hold a child up
+  int death_signal = 0;            // 0: none
+  bool our_output = false;         // standard output and error are ours: no pipe
+  std::vector<int> descriptors{};  // the child's 3, 4, ...; not with status_pipe
+  std::vector<std::string> environment{};  // "NAME=value", added where NAME is not set
+  std::string input{};                     // its standard input
 };
 
 struct Spawned {
-  int pid = -1;  // -1 if it could not be started: then `error` is the errno, and no pipe is open
-  int error = 0;
-  int output_fd = -1;  // ours to read and close, non-blocking, close-on-exec
-  int status_fd = -1;  // likewise; -1 without a status pipe
+  int pid = -1;             // also its process group; -1 if it could not be started
+  int error = 0;            // then the errno
+  FileDescriptor output{};  // our end of its output; non-blocking
+  FileDescriptor status{};  // our end of its status pipe; non-blocking
 };
 
 // Returns once the child has become the program, or has failed to.
 Spawned Spawn(const ChildSpec& spec);
 
-// How the child ended; nothing if it has not. Never waits. `pid` is one of Spawn, not reaped yet.
+// Returns how the child ended, or nullopt if it has not. Never waits. REQUIRES: `pid` is of Spawn,
+// not reaped yet.
 std::optional<ChildExit> Reap(int pid);
+
+// Waits up to `limit_ms` for the child to end by itself, then kills its process group and reaps it.
+// Returns how it ended, or nullopt if it was killed here. REQUIRES: as Reap.
+std::optional<ChildExit> EndChild(int pid, int limit_ms);
+
+// Returns the path of program `name`: itself if it has a '/', else the first in $PATH; "" if there
+// is no executable one.
+std::string FindProgram(const std::string& name);
 
 }  // namespace starling

@@ -41,6 +41,11 @@ GpuSearch FindGpus();
 // match everything.
 bool HasCodeFor(std::string_view architectures, int major, int minor);
 
+// The end of a message about a failed allocation.
+inline constexpr char kGpuMemoryFull[] =
+    "its memory is full: make actors.envs_per_actor, actors.unroll or actors.count smaller, or end "
+    "other programs on it (nvidia-smi lists them)";
+
 class Gpu {
  public:
   virtual ~Gpu() = default;

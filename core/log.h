@@ -68,8 +68,8 @@ class LineBudget {
  public:
   LineBudget(int lines, std::int64_t period_ms) : lines_(lines), period_ms_(period_ms) {}
 
-  // Prints `text` if the current period has room. A period starts with the first line after the last
-  // one has passed. `now_ms` is any monotonic clock.
+  // Prints `text` if the current period has room. A period starts with the first line after the end
+  // of the last one. `now_ms` is any monotonic clock.
   void Info(std::int64_t now_ms, std::string_view text);
 
  private:

@@ -1,5 +1,4 @@
-// What the three programs share: how they are told to stop, and how a child notices that its parent
-// is gone.
+// Process control for all programs: stop signals, and the end of a parent process.
 #pragma once
 
 #include <sys/types.h>
@@ -10,30 +9,28 @@
 
 namespace starling {
 
-// From now on the first SIGINT, SIGTERM or SIGHUP makes the returned descriptor readable, for good. A second
-// SIGINT or SIGHUP ends the process at once, as if nobody had asked, unless `again_ends` is false: somebody
-// else sees to that. SIGTERM may be sent as often as one likes: whoever is impatient with that has SIGKILL.
-// Call once, early. IgnoreFileSizeSignal is part of it.
+// Returns a descriptor that becomes and stays readable at the first SIGINT, SIGTERM or SIGHUP. A
+// second SIGINT or SIGHUP ends the process at once, as by default, unless `again_ends` is false. A
+// second SIGTERM has no effect. Calls IgnoreFileSizeSignal. REQUIRES: called once, early.
 int CatchStopSignals(bool again_ends = true);
 
-// From now on SIGHUP makes the returned eventfd readable instead, every time. Call once, after
-// CatchStopSignals.
+// Returns an eventfd that becomes readable at every SIGHUP, which no longer stops the process.
+// REQUIRES: called once, after CatchStopSignals.
 int CatchReloadSignal();
 
 // A write beyond the limit on the size of files fails (EFBIG) instead of killing the process, so
-// that whoever writes can say what could not be written.
+// that the caller of the write can report it.
 void IgnoreFileSizeSignal();
 
-// Where the program that runs lies; its siblings are beside it.
+// Returns the directory of the running program; the other programs are in it, too.
 std::filesystem::path ProgramDir();
 
-// How an operator calls the program at `path` from the working directory `from`: relative to it
-// where that is shorter.
+// Returns the command for the program at `path` in the working directory `from`: a relative path if
+// that is shorter.
 std::string CallName(const std::filesystem::path& path, const std::filesystem::path& from);
 
-// Says whether `parent`, the process that started us, is gone (0: nobody's child, never abandoned).
-// The kernel's signal to an orphan (core/child.h) is quicker; this holds even if that one was
-// lost.
+// Returns a function that returns whether `parent`, the process that started us, has ended (always
+// false for 0). The kernel's signal to an orphan (core/child.h) is faster but may be lost.
 std::function<bool()> WatchParent(pid_t parent);
 
 }  // namespace starling

@@ -23,8 +23,8 @@ std::string HumanCount(double count) {
 }
 
 std::string HumanTime(double seconds) {
-  constexpr double kMost = 999.0 * 86'400;
-  const auto total = static_cast<std::int64_t>(std::clamp(seconds, 0.0, kMost) + 0.5);
+  constexpr double kMaxSeconds = 999.0 * 86'400;
+  const auto total = static_cast<std::int64_t>(std::clamp(seconds, 0.0, kMaxSeconds) + 0.5);
   const std::int64_t days = total / 86'400, hours = total / 3'600 % 24, minutes = total / 60 % 60;
   if (days > 0) return fmt::format("{}d {:02}:{:02}", days, hours, minutes);
   if (hours > 0) return fmt::format("{}:{:02}:{:02}", hours, minutes, total % 60);

@@ -44,4 +44,14 @@ bool IsUtf8(std::string_view text) {
   return true;
 }
 
+std::string ToUtf8(std::string_view text) {
+  std::string valid;
+  while (!text.empty()) {
+    const std::size_t length = CharacterAt(text);
+    valid += length == 0 ? "\xEF\xBF\xBD" : text.substr(0, length);
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return valid;
+}
+
 }  // namespace starling

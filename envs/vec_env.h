@@ -28,7 +28,9 @@
 
 namespace starling::envs {
 
-inline bool UsesMinimalActions(const EnvConfig& config) { return config.action_set == "minimal"; }
+inline bool UsesMinimalActions(const EnvConfig& config) {
+  return config.action_set == ActionSet::kMinimal;
+}
 
 // The spec of a game under env.action_set: all of its actions, or only those with an effect.
 template <Game G>

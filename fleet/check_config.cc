@@ -16,14 +16,14 @@
 namespace starling::fleet {
 namespace {
 
-// The key that a sentence begins with ("env.pixels draws ..."), or `key`, which it is then given.
+// Files `sentence` under the key at its start ("env.pixels draws ..."), else under `key`.
 Contradiction About(const std::string& key, const std::string& sentence) {
   const std::string section = key.substr(0, key.find('.') + 1);
   if (!sentence.starts_with(section)) return {{key}, key + ": " + sentence};
   return {{sentence.substr(0, sentence.find_first_of(" :="))}, sentence};
 }
 
-// Adds what `check` throws; whether it threw nothing.
+// Runs `check` and adds its UserError. Returns whether there was none.
 template <class Check>
 bool Passes(const std::string& key, std::vector<Contradiction>& found, Check check) {
   try {
@@ -35,7 +35,7 @@ bool Passes(const std::string& key, std::vector<Contradiction>& found, Check che
   }
 }
 
-// What holds the observations, in GiB, and how it is called.
+// The memory for observations, in GiB, and its name in a message.
 struct Room {
   double gib = 0;
   std::string name;
@@ -53,8 +53,8 @@ Room RoomFor(bool on_gpu) {
   return {static_cast<double>(bytes) / kGib, "its GPUs have"};
 }
 
-// The observations of one unroll alone, of all actors, must fit into memory: what does not would take
-// this machine down with everything else on it, or be refused by the GPU once the run has begun.
+// The observations of one unroll of all actors must fit into memory. Otherwise the run would bring
+// this machine down, or fail on the GPU after its start.
 void CheckMemory(const Config& config, const envs::EnvSpec& env, bool on_gpu,
                  std::vector<Contradiction>& found) {
   const double gib = 1024.0 * 1024 * 1024;
@@ -73,19 +73,22 @@ void CheckMemory(const Config& config, const envs::EnvSpec& env, bool on_gpu,
            takes, room.name, room.gib)});
 }
 
-// Whether the processor has it; a GPU has all of them, and one that is missing is somebody else's mistake.
+// Throws UserError if the processor lacks the precision. A GPU has all of them; a missing GPU is
+// reported under actors.backend.
 void CheckPrecision(const Config& config) {
-  const std::string& backend = config.actors.backend;
-  if (backend == "cpu" && config.net.precision == "tf32")
+  const DeviceChoice backend = config.actors.backend;
+  if (backend == DeviceChoice::kCpu && config.net.precision == Precision::kTf32)
     return;  // core/config/config_rules.cc says so
-  if (backend == "cuda" || (backend == "auto" && !FindGpus().gpus.empty())) return;
-  net::MakeCpuBackend(actors::PrecisionOf(config));
+  if (backend == DeviceChoice::kCuda) return;
+  if (backend == DeviceChoice::kAuto && !FindGpus().gpus.empty()) return;
+  net::MakeCpuBackend(config.net.precision);
 }
 
 }  // namespace
 
 std::vector<Contradiction> CheckConfig(const Config& config) {
   std::vector<Contradiction> found;
+  // 1. Game, device, memory and net: each needs the one before.
   envs::EnvSpec env;
   if (Passes("env.name", found, [&] { env = envs::SpecOf(config.env); })) {
     bool on_gpu = false;
@@ -97,6 +100,8 @@ std::vector<Contradiction> CheckConfig(const Config& config) {
       found.back().keys.insert(found.back().keys.end(), {"net.layers", "net.kind", "net.hidden"});
   }
   Passes("net.precision", found, [&] { CheckPrecision(config); });
+
+  // 2. Sockets, keys and paths.
   Passes("wire.endpoint", found, [&] {
     if (config.wire.endpoint != "auto") {
       wire::CheckEndpoint(config.wire.endpoint, !config.wire.secret.empty());

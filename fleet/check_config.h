@@ -1,4 +1,4 @@
-// What core cannot check in a configuration: games, nets, sockets and places.
+// Checks of a configuration that core cannot make: games, nets, sockets and paths.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace starling::fleet {
 
-// A ConfigCheck (core/config/config.h).
+// A ConfigCheck (core/config/config.h): returns every mistake.
 std::vector<Contradiction> CheckConfig(const Config& config);
 
 }  // namespace starling::fleet

@@ -16,7 +16,6 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "core/tensorboard.h"
-#include "fleet/eval_schedule.h"
 #include "learner/storage/checkpoint.h"
 #include "results/eval_results.h"
 #include "results/initial_net.h"
@@ -27,7 +26,7 @@
 namespace starling::fleet {
 namespace {
 
-constexpr int kLookMs = 50;  // between two looks at the learner's steps
+constexpr int kPollMs = 50;  // between two polls of the learner's steps
 
 Config LoadRun(const std::filesystem::path& run_dir) {
   Config config = LoadConfig(run_dir / "config.toml");
@@ -57,7 +56,7 @@ class EvalProcess {
       if (options_.abandoned && options_.abandoned()) return;
       auto due = TakeDue();
       if (due) Evaluate(*std::move(due));
-      finish = IsTold(due ? 0 : kLookMs);
+      finish = IsTold(due ? 0 : kPollMs);
     }
     EvaluateNewestCheckpoint();
   }
@@ -73,7 +72,7 @@ class EvalProcess {
     return ::poll(&stop, 1, patience_ms) > 0;
   }
 
-  // In a directory of its own: TensorBoard follows one writer in each, and shows both in one chart.
+  // In its own directory: TensorBoard follows one writer in each, and shows both in one chart.
   void OpenEvents() {
     if (!config_.run.tensorboard) return;
     try {
@@ -95,13 +94,13 @@ class EvalProcess {
     return paths;
   }
 
-  // The weights of the learner that is at work now, if there is one.
+  // Opens the weights of the present learner, if there is one.
   void FindLearner() {
     const auto path = wire::RunPlace::FindSnapshot(root_, options_.run_dir);
     if (path == path_) return;
     path_.reset();
     readers_.clear();
-    // The other shards of a learner begin later than its first: until then it is looked for again.
+    // The other shards of a learner start later than its first: try again at the next poll.
     if (!path || !std::ranges::all_of(SlicePaths(*path), Exists)) return;
     path_ = path;
     try {
@@ -110,8 +109,7 @@ class EvalProcess {
       }
     } catch (const std::runtime_error& error) {
       readers_.clear();
-      LogInfo("{}",
-              error.what());  // it has ended meanwhile, perhaps: another will have another path
+      LogInfo("{}", error.what());  // it may have ended: the next one has another path
     }
   }
 
@@ -122,7 +120,8 @@ class EvalProcess {
     learner::Checkpoint taken;
     taken.weights.resize(layout_.size());
     wire::SnapshotMeta meta;
-    if (!ReadAll(taken.weights, meta)) return std::nullopt;  // overtaken: the next look
+    if (!ReadAll(taken.weights, meta))
+      return std::nullopt;  // overwritten meanwhile: try at the next poll
     schedule_.Done(meta.steps);
     taken.term = meta.term;
     taken.version = meta.version;
@@ -133,7 +132,7 @@ class EvalProcess {
     return taken;
   }
 
-  // Of a learner of several processes: each slice as new as it is; `meta` is the first's.
+  // Reads the newest slice of every shard; `meta` is that of the first.
   bool ReadAll(std::span<float> weights, wire::SnapshotMeta& meta) {
     for (std::size_t shard = readers_.size(); shard-- > 0;) {
       const auto [begin, size] = slices_[shard];
@@ -188,8 +187,8 @@ class EvalProcess {
   EvalSchedule schedule_;
   std::optional<EventFile> events_;
   bool trouble_said_ = false;
-  std::optional<std::filesystem::path> path_;  // of what the first of them reads
-  std::vector<wire::SnapshotReader> readers_;  // one for each shard of the learner
+  std::optional<std::filesystem::path> path_;  // of the first shard's snapshot
+  std::vector<wire::SnapshotReader> readers_;  // one per shard of the learner
 };
 
 }  // namespace

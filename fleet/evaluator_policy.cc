@@ -27,6 +27,7 @@ void EvaluatorPolicy::OnExit(std::int64_t now_ms, int pid, const ChildExit& exit
     Add(out, LogLevel::kInfo, "{}", who);
     return;
   }
+  // It died before its work was done: restart it, or abandon it.
   if (results) backoff_.deaths = 0;
   const std::int64_t wait = backoff_.Next(limits_);
   const bool hopeless = backoff_.deaths >= limits_.evaluator_deaths;
@@ -44,8 +45,8 @@ void EvaluatorPolicy::OnExit(std::int64_t now_ms, int pid, const ChildExit& exit
 void EvaluatorPolicy::Tick(std::int64_t now_ms, Actions& out) {
   if (start_ms_ && now_ms >= *start_ms_) Start(out);
   const bool waits =
-      wanted_ && busy() && finish_ms_ && now_ms - *finish_ms_ >= limits_.evaluator_said_ms;
-  if (!waits || std::exchange(said_, true)) return;
+      wanted_ && busy() && finish_ms_ && now_ms - *finish_ms_ >= limits_.evaluator_note_ms;
+  if (!waits || std::exchange(noted_, true)) return;
   out.emplace_back(Say{LogLevel::kInfo,
                        "all steps are done; the weights at the end are still being evaluated, "
                        "Ctrl-C skips that",

@@ -7,7 +7,6 @@
 #include <array>
 #include <cerrno>
 #include <system_error>
-#include <utility>
 
 #include "core/error.h"
 
@@ -66,30 +65,10 @@ void RunLog::Append(std::string_view line) {
     written = ::write(file_.fd(), bytes.data(), bytes.size());
   } while (written < 0 && errno == EINTR);
   if (written == static_cast<ssize_t>(bytes.size()) || write_failed_) return;
-  write_failed_ = true;  // once: the run goes on, and the next line may fit again
+  write_failed_ = true;  // warn once; the next line may fit again
   console_.Print(fmt::format("the run's log cannot be written ({}): lines are missing in it",
                              written < 0 ? ::strerrordesc_np(errno) : "disk full"),
                  LogLevel::kWarn);
-}
-
-void LineSplitter::Add(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const std::size_t newline = bytes.find('\n');
-    const std::size_t end = newline == std::string_view::npos ? bytes.size() : newline;
-    const std::size_t take = std::min(end, limit_ - rest_.size());
-    rest_.append(bytes.substr(0, take));
-    bytes.remove_prefix(take);
-    if (!bytes.empty() && bytes.front() == '\n') {
-      bytes.remove_prefix(1);
-      on_line_(std::exchange(rest_, {}));
-    } else if (rest_.size() == limit_) {
-      on_line_(std::exchange(rest_, {}));
-    }
-  }
-}
-
-void LineSplitter::End() {
-  if (!rest_.empty()) on_line_(std::exchange(rest_, {}));
 }
 
 }  // namespace starling::fleet

@@ -1,6 +1,6 @@
-// The run's `log`: every line of every process of the run, in order of arrival; and what of it the
-// operator sees at once: warnings, errors, and whatever is no log line at all (a failed CHECK, a
-// sanitizer's report, the message of a UserError).
+// The run's `log`: every line of every process of the run, in order of arrival. The operator sees
+// warnings, errors and lines that are no log lines (a failed CHECK, a sanitizer's report, the
+// message of a UserError) on the console, too.
 //
 // Thread safety: one thread.
 #pragma once
@@ -20,15 +20,15 @@ namespace starling::fleet {
 
 class RunLog {
  public:
-  // Opens run_dir/log for appending and holds a lock on it as long as this lives: one `starling
-  // train` per directory. Throws UserError if it cannot be opened or another process has it.
+  // Opens run_dir/log for appending and locks it: one `starling train` per directory. Throws
+  // UserError if it cannot be opened or another process holds the lock.
   RunLog(const std::filesystem::path& run_dir, monitor::Console& console);
   RunLog(const RunLog&) = delete;
   RunLog& operator=(const RunLog&) = delete;
 
-  // The supervisor's own line; on the console only if it is a warning or an error.
+  // Writes the supervisor's own line.
   void Say(LogLevel level, std::string_view text);
-  // A child's line, without its newline.
+  // Writes a child's line. REQUIRES: no newline.
   void FromChild(std::string_view line);
 
  private:
@@ -37,22 +37,7 @@ class RunLog {
   monitor::Console& console_;
   results::LockedFile file_;
   bool write_failed_ = false;
-  std::string last_shown_;  // of the lines that are no log lines: N actors say the same thing
-};
-
-// Cuts a stream of bytes into lines.
-class LineSplitter {
- public:
-  // A line longer than `limit` bytes is handed on in pieces.
-  LineSplitter(std::size_t limit, std::function<void(std::string_view)> on_line)
-      : limit_(limit), on_line_(std::move(on_line)) {}
-  void Add(std::string_view bytes);
-  void End();  // hands on what the stream ended with, if it was no newline
-
- private:
-  std::size_t limit_;
-  std::function<void(std::string_view)> on_line_;
-  std::string rest_;
+  std::string last_shown_;  // no log line: many actors print the same one
 };
 
 }  // namespace starling::fleet

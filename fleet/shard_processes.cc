@@ -1,12 +1,12 @@
 #include "fleet/shard_processes.h"
 
 #include <fmt/format.h>
-#include <poll.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <stdexcept>
+#include <utility>
 
 #include "core/child.h"
 #include "core/clock.h"
@@ -16,8 +16,7 @@
 namespace starling::fleet {
 namespace {
 
-constexpr std::int64_t kPatienceMs = 2000;  // for a shard that was told to end
-constexpr int kLookMs = 5;
+constexpr std::int64_t kPatienceMs = 2000;  // until a shard is killed
 
 }  // namespace
 
@@ -25,6 +24,7 @@ ShardProcesses::ShardProcesses(std::size_t others, const std::filesystem::path& 
                                const std::vector<std::string>& overrides,
                                const std::string& endpoint, bool new_run)
     : new_run_(new_run) {
+  // They write to our standard error, and so through our pipe into the run's log.
   for (std::size_t shard = 1; shard <= others; ++shard) {
     std::vector<std::string> arguments{
         "--run-dir", run_dir.string(), "--shard",  std::to_string(shard),
@@ -45,9 +45,7 @@ ShardProcesses::ShardProcesses(std::size_t others, const std::filesystem::path& 
 
 ShardProcesses::~ShardProcesses() {
   for (const int pid : pids_) {
-    if (pid < 0) continue;
-    ::kill(pid, SIGKILL);
-    ::waitpid(pid, nullptr, 0);
+    if (pid >= 0) EndChild(pid, 0);
   }
 }
 
@@ -55,10 +53,8 @@ void ShardProcesses::AwaitEnd() {
   const SteadyClock clock;
   const std::int64_t end = clock.NowMs() + kPatienceMs;
   for (int& pid : pids_) {
-    while (pid >= 0 && clock.NowMs() < end) {
-      if (Reap(pid)) pid = -1;
-      ::poll(nullptr, 0, pid < 0 ? 0 : kLookMs);
-    }
+    const auto left_ms = static_cast<int>(std::max<std::int64_t>(end - clock.NowMs(), 0));
+    if (pid >= 0) EndChild(std::exchange(pid, -1), left_ms);
   }
 }
 

@@ -1,4 +1,4 @@
-// The further processes of a learner that is cut into shards: started and reaped by its first.
+// The further processes of a sharded learner, started and reaped by its first.
 #pragma once
 
 #include <cstddef>
@@ -10,21 +10,21 @@ namespace starling::fleet {
 
 class ShardProcesses {
  public:
-  // Starts shards 1 to `others` of the learner at `endpoint`, whose configuration is the run's with
-  // `overrides`. Throws std::runtime_error if one cannot be started.
-  // `new_run`: what a shard finds wrong is the operator's mistake. Later those of the learner before may still
-  // be going, and their ports with them.
+  // Starts shards 1 to `others` of the learner at `endpoint`, with the run's configuration and
+  // `overrides`. Throws std::runtime_error if one cannot be started. `new_run`: exit status 2 of a
+  // shard is the operator's mistake. In a restarted learner it may mean that the shards of the
+  // learner before still hold their ports.
   ShardProcesses(std::size_t others, const std::filesystem::path& run_dir,
                  const std::vector<std::string>& overrides, const std::string& endpoint,
                  bool new_run);
-  // Ends those that live.
+  // Kills those that live.
   ~ShardProcesses();
   ShardProcesses(const ShardProcesses&) = delete;
   ShardProcesses& operator=(const ShardProcesses&) = delete;
 
-  // "shard 1 was killed by SIGKILL"; "" while all live. Throws UserError.
+  // Returns "shard 1 was killed by SIGKILL", or "" while all live. Throws UserError.
   std::string Trouble();
-  // Once they have been told to end: waits until they have, though not for ever.
+  // Waits two seconds for shards that were asked to end, then kills them.
   void AwaitEnd();
 
  private:

@@ -23,8 +23,10 @@
 #include "core/child.h"
 #include "core/clock.h"
 #include "core/process.h"
+#include "core/running_clock.h"
+#include "fleet/child_output.h"
 #include "monitor/progress.h"
-#include "monitor/screen/history.h"
+#include "monitor/run_history.h"
 #include "monitor/screen/screen.h"
 #include "results/eval_results.h"
 #include "results/run_dir.h"
@@ -50,7 +52,7 @@ bool Ignored(int signal) {
   return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-// Reads a child's pipe line by line. Shared with its own pending read, which may outlive the child.
+// Reads a child's pipe line by line. A pending wait shares it, and may outlive the child.
 class LineReader : public std::enable_shared_from_this<LineReader> {
  public:
   LineReader(asio::io_context& io, int fd, std::size_t limit,
@@ -59,8 +61,8 @@ class LineReader : public std::enable_shared_from_this<LineReader> {
     stream_.native_non_blocking(true);
   }
 
-  // Waits, and then reads and hands on at once: an asynchronous read may have read by the time of
-  // Drain what it has yet to hand on, and that would be lost.
+  // Waits, then reads and passes the bytes on at once. An asynchronous read could already hold
+  // bytes when Drain is called, and they would be lost.
   void Start() {
     stream_.async_wait(asio::posix::stream_descriptor::wait_read,
                        [self = shared_from_this()](error_code error) {
@@ -72,7 +74,7 @@ class LineReader : public std::enable_shared_from_this<LineReader> {
                        });
   }
 
-  // Everything that is in the pipe now; then closes it. The child is dead: nothing more will come.
+  // Passes on the rest of the pipe and closes it. REQUIRES: the child has ended.
   void Drain() {
     closed_ = true;
     for (ssize_t size; (size = Read()) > 0;) Add(size);
@@ -82,7 +84,7 @@ class LineReader : public std::enable_shared_from_this<LineReader> {
   }
 
  private:
-  // As ::read, again if a signal came between.
+  // ::read, repeated after a signal.
   ssize_t Read() {
     for (;;) {
       const ssize_t size = ::read(stream_.native_handle(), buffer_.data(), buffer_.size());
@@ -105,6 +107,7 @@ std::string NameOf(int slot) {
 struct Process {
   int pid = -1;
   std::shared_ptr<LineReader> output, status;
+  std::shared_ptr<EndReason> reason;  // of its output so far
   bool alive() const { return pid > 0; }
 };
 
@@ -114,9 +117,9 @@ class Supervisor {
       : options_(options),
         log_(log),
         console_(console),
-        policy_(options.limits, options.actors, options.run_steps, options.resume,
+        policy_(options.limits, options.actors, options.facts.steps, options.resume,
                 (options.run_dir / "log").string(), options.evaluates),
-        watch_(options.screen.value_or(monitor::ScreenFacts{}), options.actors, NowMs()),
+        history_(options.facts, options.actors, NowMs()),
         signals_(io_),
         tick_(io_),
         actors_(static_cast<std::size_t>(options.actors)) {
@@ -126,12 +129,9 @@ class Supervisor {
     IgnoreFileSizeSignal();
   }
 
-  // Only if something was thrown are there children left.
+  // There are children left only after an exception.
   ~Supervisor() {
-    ForEachAlive([](int, Process& process) { ::kill(-process.pid, SIGKILL); });
-    ForEachAlive([](int, Process& process) {
-      while (!Reap(process.pid)) ::usleep(1000);
-    });
+    ForEachAlive([](int, Process& process) { EndChild(process.pid, 0); });
   }
 
   SupervisorResult Run() {
@@ -140,10 +140,11 @@ class Supervisor {
     Do(policy_.Start(NowMs()));
     if (!finish_) io_.run();
     LeaveProgress();
-    return {*finish_, policy_.last_status(), policy_.counts()};
+    return {finish_->exit_status, finish_->error, policy_.last_status(), policy_.counts()};
   }
 
  private:
+  // Running time: after a suspended job no deadline is over.
   std::int64_t NowMs() const { return clock_.NowMs(); }
 
   template <class Function>
@@ -160,7 +161,7 @@ class Supervisor {
     return slot == kEvaluatorSlot ? evaluator_ : actors_[static_cast<std::size_t>(slot)];
   }
 
-  // Actions may lead to events (a program that cannot be started), and those to actions.
+  // An action may cause an event (a program cannot be started), and the event further actions.
   void Do(const Actions& actions) {
     todo_.insert(todo_.end(), actions.begin(), actions.end());
     if (std::exchange(doing_, true)) return;
@@ -177,9 +178,9 @@ class Supervisor {
     ChildSpec spec{.program = options_.learner_program,
                    .arguments = {"--run-dir", options_.run_dir.string()},
                    .status_pipe = true,
-                   // Not SIGKILL: should we be killed, the learner still writes its checkpoint.
+                   // Not SIGKILL: if we are killed, the learner still writes its checkpoint.
                    .death_signal = SIGTERM};
-    // It may have died before its very first checkpoint.
+    // It may have died before its first checkpoint.
     if (start.resume && results::HasCheckpoint(options_.run_dir))
       spec.arguments.push_back("--resume");
     spec.arguments.insert(spec.arguments.end(), {"--status-fd", std::to_string(kStatusFd)});
@@ -187,7 +188,7 @@ class Supervisor {
   }
 
   void Perform(const StartActor& start) {
-    // An actor has nothing to save, and one that hangs in its environment hears no SIGTERM.
+    // An actor has nothing to save, and one that hangs in its environment ignores SIGTERM.
     ChildSpec spec{
         .program = options_.actor_program,
         .arguments = {"--run-dir", options_.run_dir.string(), "--slot", std::to_string(start.slot)},
@@ -211,7 +212,7 @@ class Supervisor {
   void Perform(const SendSignal& send) {
     const Process& process = At(send.slot);
     if (!process.alive()) return;
-    // What a child started itself goes with it; a request to end is the child's to handle.
+    // SIGKILL also goes to the child's own children; after SIGTERM the child ends them itself.
     ::kill(send.signal == SIGKILL ? -process.pid : process.pid, send.signal);
   }
 
@@ -219,29 +220,38 @@ class Supervisor {
     log_.Say(say.level, say.text);
     if (say.on_screen) console_.Print(say.text);
   }
-  void Perform(const Finish& finish) { finish_ = finish.exit_status; }
+  void Perform(const Finish& finish) { finish_ = finish; }
 
   void StartChild(int slot, ChildSpec spec) {
+    // 1. Start it.
     spec.arguments.insert(spec.arguments.end(), {"--parent", std::to_string(::getpid())});
-    const Spawned child = Spawn(spec);
+    Spawned child = Spawn(spec);
     if (child.pid < 0) {
-      Ended(slot, -1, {ChildExit::How::kNotStarted, child.error});
+      Ended(slot, -1, {ChildExit::How::kNotStarted, child.error}, "");
       return;
     }
     log_.Say(LogLevel::kInfo, fmt::format("{} started, pid {}", NameOf(slot), child.pid));
+
+    // 2. Read its output into the log, and its status lines.
     Process& process = At(slot);
     process.pid = child.pid;
-    process.output = std::make_shared<LineReader>(
-        io_, child.output_fd, kMaxLogLine, [this](std::string_view line) { log_.FromChild(line); });
+    process.reason = std::make_shared<EndReason>();
+    process.output =
+        std::make_shared<LineReader>(io_, child.output.Release(), kMaxLogLine,
+                                     [this, reason = process.reason](std::string_view line) {
+                                       log_.FromChild(line);
+                                       reason->Add(line);
+                                     });
     process.output->Start();
-    if (child.status_fd < 0) return;
+    if (child.status.get() < 0) return;
     process.status =
-        std::make_shared<LineReader>(io_, child.status_fd, kMaxStatusLine,
+        std::make_shared<LineReader>(io_, child.status.Release(), kMaxStatusLine,
                                      [this](std::string_view line) { OnStatusLine(line); });
     process.status->Start();
   }
 
   void OnStatusLine(std::string_view line) {
+    // 1. Check it. Each kind of defect is logged once.
     const std::optional<learner::LearnerStatus> status = learner::ParseStatus(line);
     if (!status) {
       if (!std::exchange(said_torn_, true)) {
@@ -258,8 +268,8 @@ class Supervisor {
                            gradients.received, gradients.applied, gradients.dropped_total(),
                            gradients.in_flight));
     }
-    rate_.Add(NowMs(), status->steps);
-    if (options_.screen) watch_.Hear(NowMs(), *status);
+    // 2. Show it, and act on it.
+    history_.Add(NowMs(), *status);
     Do(policy_.OnStatus(NowMs(), *status));
   }
 
@@ -267,22 +277,22 @@ class Supervisor {
     ForEachAlive([this](int slot, Process& process) {
       const std::optional<ChildExit> exit = Reap(process.pid);
       if (!exit) return;
-      // Its last words first: they tell why.
+      // Its last lines first: they hold the reason.
       const Process dead = std::exchange(process, {});
       dead.output->Drain();
       if (dead.status) dead.status->Drain();
-      Ended(slot, dead.pid, *exit);
+      Ended(slot, dead.pid, *exit, dead.reason->text());
     });
   }
 
-  void Ended(int slot, int pid, const ChildExit& exit) {
+  void Ended(int slot, int pid, const ChildExit& exit, const std::string& reason) {
     if (slot == kLearnerSlot) {
-      Do(policy_.OnLearnerExit(NowMs(), pid, exit));
+      Do(policy_.OnLearnerExit(NowMs(), pid, exit, reason));
     } else if (slot == kEvaluatorSlot) {
       const bool results = results::ReadEvalLines(options_.run_dir).size() > results_before_;
       Do(policy_.OnEvaluatorExit(NowMs(), pid, exit, results));
     } else {
-      Do(policy_.OnActorExit(NowMs(), slot, pid, exit));
+      Do(policy_.OnActorExit(NowMs(), slot, pid, exit, reason));
     }
   }
 
@@ -302,7 +312,8 @@ class Supervisor {
     tick_.expires_after(kTick);
     tick_.async_wait([this](error_code error) {
       if (error) return;
-      ReapAll();  // a signal may tell of two deaths
+      clock_.Tick();
+      ReapAll();  // one signal may stand for two deaths
       Do(policy_.Tick(NowMs()));
       if (!finish_) ShowProgress();
       AwaitTick();
@@ -311,21 +322,18 @@ class Supervisor {
 
   void ShowProgress() {
     const std::int64_t now = NowMs();
-    const monitor::Progress progress = monitor::MakeProgress(
-        policy_.last_status(), options_.run_steps, rate_.PerSecond(), options_.actors_awaited);
-    if (!options_.screen || !console_.terminal()) return console_.Show(progress, now);
+    if (!options_.screen || !console_.terminal()) return console_.Show(history_.progress(), now);
     const auto draw = [&](const monitor::ProgressStyle& style) {
-      const monitor::ScreenView view =
-          watch_.Look(now, progress, policy_.standings(), policy_.over());
+      const monitor::RunView view = history_.View(now, policy_.processes(), policy_.over());
       std::vector<std::string> lines = monitor::ScreenLines(view, style);
       on_screen_ = !lines.empty();
-      if (lines.empty()) lines.push_back(monitor::ProgressBar(progress, style));
+      if (lines.empty()) lines.push_back(monitor::ProgressBar(view.progress, style));
       return lines;
     };
     console_.DrawLines(draw, now);
   }
 
-  // Of a screen with something on it the last state stays, above the summary.
+  // Leaves the last state of a screen above the summary, unless it was empty.
   void LeaveProgress() {
     const auto& status = policy_.last_status();
     if (!on_screen_ || !status || status->steps == 0) return console_.Clear();
@@ -337,21 +345,21 @@ class Supervisor {
   const SupervisorOptions& options_;
   RunLog& log_;
   monitor::Console& console_;
-  SteadyClock clock_;
+  const SteadyClock steady_clock_;
+  RunningClock clock_{steady_clock_};
   SupervisorPolicy policy_;
-  monitor::RateMeter rate_;
-  monitor::Watch watch_;
-  bool on_screen_ = false;  // what was drawn last is more than a bar
+  monitor::RunHistory history_;
+  bool on_screen_ = false;  // the last drawing was the screen, not the bar
   asio::io_context io_;
   asio::signal_set signals_;
   asio::steady_timer tick_;
   Process learner_, evaluator_;
-  std::size_t results_before_ = 0;  // lines of eval.jsonl when the evaluator was started
+  std::size_t results_before_ = 0;  // lines of eval.jsonl at the evaluator's start
   std::vector<Process> actors_;
   std::deque<Action> todo_;
   bool doing_ = false;
   bool said_torn_ = false, said_sum_ = false;
-  std::optional<int> finish_;
+  std::optional<Finish> finish_;
 };
 
 }  // namespace
@@ -359,7 +367,7 @@ class Supervisor {
 SupervisorResult Supervise(const SupervisorOptions& options, RunLog& log,
                            monitor::Console& console) {
   Supervisor supervisor(options, log, console);
-  // The handlers are in place: let come what was held back.
+  // The handlers are in place: signals that were blocked arrive now.
   const sigset_t stop = StopSignals();
   sigset_t before;
   CHECK(::sigprocmask(SIG_UNBLOCK, &stop, &before) == 0);

@@ -1,7 +1,7 @@
-// Starts the learner, the actors and the evaluator as direct children, watches them, restarts and stops them: the
-// hands of fleet/supervisor_policy.h. Nothing of theirs is left when it returns.
+// Starts the learner, the actors and the evaluator as direct children, watches, restarts and stops
+// them: carries out the decisions of fleet/supervisor_policy.h. No child is left when it returns.
 //
-// Must run in the main thread: the kernel ends the children with the thread that started them.
+// REQUIRES: the main thread. The kernel ends the children with the thread that started them.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 #include "fleet/supervisor_policy.h"
 #include "learner/status.h"
 #include "monitor/console.h"
-#include "monitor/screen/history.h"
+#include "monitor/run_history.h"
 
 namespace starling::fleet {
 
@@ -22,28 +22,27 @@ struct SupervisorOptions {
   std::filesystem::path run_dir;
   std::filesystem::path learner_program, actor_program;
   std::vector<std::string> actor_arguments;  // besides --run-dir, --slot and --parent
-  bool resume = false;                       // the first learner, too, goes on from a checkpoint
-  bool evaluates = false;  // an evaluator beside the actors: also an actor_program
+  bool resume = false;                       // the first learner starts from a checkpoint, too
+  bool evaluates = false;  // an evaluator runs beside the actors, also an actor_program
   int actors = 1;          // to start; 0: all come from elsewhere
-  int actors_awaited = 1;  // wherever they come from
-  std::uint64_t run_steps = 0;
-  std::optional<monitor::ScreenFacts>
-      screen{};  // on a terminal a screen of many lines; nothing: the bar
+  monitor::RunFacts facts{};
+  bool screen = false;  // a terminal shows the screen; false: the bar
   PolicyLimits limits;
 };
 
 struct SupervisorResult {
   int exit_status = 0;  // core/error.h
+  std::string error;    // why the run failed, one sentence; "" if it did not
   std::optional<learner::LearnerStatus> status;
   results::FleetCounts counts;
 };
 
-// Handles SIGINT, SIGTERM, SIGHUP (unless ignored, as under nohup) and SIGCHLD while it runs.
+// Handles SIGINT, SIGTERM, SIGHUP (unless it is ignored, as under nohup) and SIGCHLD while it runs.
 SupervisorResult Supervise(const SupervisorOptions& options, RunLog& log,
                            monitor::Console& console);
 
-// Holds SIGINT, SIGTERM and SIGHUP back for as long as it lives, except while Supervise runs, so
-// that none can come between a run and its summary. What is still held back then is forgotten.
+// Blocks SIGINT, SIGTERM and SIGHUP while it lives, except while Supervise runs: none can interrupt
+// the work between a run and its summary. Its destructor discards signals that are still pending.
 class StopSignalsHeld {
  public:
   StopSignalsHeld();

@@ -1,5 +1,5 @@
-// What the supervisor may be told to do, and the times and numbers by which that is decided
-// (fleet/supervisor_policy.h, fleet/evaluator_policy.h).
+// The actions that the policies (fleet/supervisor_policy.h, fleet/evaluator_policy.h) ask of the
+// supervisor, and the limits by which they decide.
 #pragma once
 
 #include <fmt/format.h>
@@ -20,20 +20,20 @@ namespace starling::fleet {
 struct PolicyLimits {
   std::int64_t backoff_first_ms = 50;
   std::int64_t backoff_max_ms = 1000;
-  // An actor that left with status 0 was told that the run is over; if the learner does not say so
-  // within this time, someone else stopped the actor and it is replaced.
+  // An actor leaves with status 0 at the end of a run. If the learner does not report the end
+  // within this time, the actor was stopped from outside and is replaced.
   std::int64_t left_actor_ms = 1000;
   int learner_deaths = 5;              // in a row, without an applied update
   int learner_deaths_checkpoint = 30;  // in a row, without a newer checkpoint
   int actor_deaths = 10;               // in a row in *every* slot, before a first accepted gradient
-  // After the run is to stop (the sum of it all stays below five seconds):
+  // From the stop of the run on; all of it stays below five seconds:
   std::int64_t actor_term_ms = 1500;     // SIGTERM to the actors that are left
   std::int64_t actor_kill_ms = 3000;     // SIGKILL to them
   std::int64_t learner_kill_ms = 4200;   // SIGKILL to the learner
-  std::int64_t actor_grace_ms = 500;     // SIGTERM so long after the learner has left
-  std::int64_t second_signal_ms = 50;    // one signal delivered twice is not a second one
+  std::int64_t actor_grace_ms = 500;     // from the learner's end to SIGTERM to the actors
+  std::int64_t second_signal_ms = 50;    // an earlier signal is the first one, delivered twice
   int evaluator_deaths = 5;              // in a row, without a result
-  std::int64_t evaluator_said_ms = 300;  // a run that is done and so long waits for it, says so
+  std::int64_t evaluator_note_ms = 300;  // wait for the evaluator without a message
 };
 
 inline constexpr int kLearnerSlot = -1, kEvaluatorSlot = -2;
@@ -47,7 +47,7 @@ struct StartActor {
   friend bool operator==(const StartActor&, const StartActor&) = default;
 };
 struct StartEvaluator {
-  bool finish = false;  // only for the weights at the end
+  bool finish = false;  // only evaluate the last weights
   friend bool operator==(const StartEvaluator&, const StartEvaluator&) = default;
 };
 struct SendSignal {
@@ -58,17 +58,18 @@ struct SendSignal {
 struct Say {
   LogLevel level = LogLevel::kInfo;
   std::string text;
-  bool on_screen = false;  // where warnings are in any case
+  bool on_screen = false;  // warnings and errors always are
   friend bool operator==(const Say&, const Say&) = default;
 };
-struct Finish {  // no child is alive; comes once, last
+struct Finish {  // no child is alive; the last action
   int exit_status = 0;
+  std::string error{};  // why the run failed, one sentence; "" if it did not
   friend bool operator==(const Finish&, const Finish&) = default;
 };
 using Action = std::variant<StartLearner, StartActor, StartEvaluator, SendSignal, Say, Finish>;
 using Actions = std::vector<Action>;
 
-// ---- for those who decide
+// ---- helpers of the policies
 
 // "the learner (pid 7) was killed by SIGKILL".
 inline std::string Who(std::string_view name, int pid, const ChildExit& exit) {
@@ -76,12 +77,17 @@ inline std::string Who(std::string_view name, int pid, const ChildExit& exit) {
   return fmt::format("{} (pid {}) {}", name, pid, Describe(exit));
 }
 
+// "the learner (pid 7) was killed by SIGKILL: out of memory"; `reason` is the child's own, or "".
+inline std::string Because(const std::string& what, const std::string& reason) {
+  return reason.empty() ? what : what + ": " + reason;
+}
+
 template <class... Args>
 void Add(Actions& out, LogLevel level, fmt::format_string<Args...> format, Args&&... args) {
   out.emplace_back(Say{level, fmt::format(format, std::forward<Args>(args)...)});
 }
 
-// Waiting times of a child that keeps dying young.
+// Waiting times of a child that dies again and again.
 struct Backoff {
   int deaths = 0;  // in a row
   std::int64_t Next(const PolicyLimits& limits) {

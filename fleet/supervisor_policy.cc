@@ -85,7 +85,7 @@ void SupervisorPolicy::NoteJoined(const learner::LearnerStatus& status) {
   }
 }
 
-// With every term all of them join anew.
+// Every new term they all join again, which is no restart.
 void SupervisorPolicy::NoteGuest(int slot, const Life& life) {
   const auto [at, first] = guests_.try_emplace(slot, life);
   if (first) ++counts_.actors_started;
@@ -93,40 +93,58 @@ void SupervisorPolicy::NoteGuest(int slot, const Life& life) {
   at->second = life;
 }
 
-Actions SupervisorPolicy::OnActorExit(std::int64_t now_ms, int slot, int pid,
-                                      const ChildExit& exit) {
+RunPoint SupervisorPolicy::Point() const {
+  return {.ending = ending_,
+          .complete = status_ && status_->steps >= run_steps_,
+          .dismissed = learner_.over,
+          .last_status = status_ && status_->final};
+}
+
+Actions SupervisorPolicy::OnActorExit(std::int64_t now_ms, int slot, int pid, const ChildExit& exit,
+                                      const std::string& reason) {
   Actions out;
   Actor& actor = actors_[static_cast<std::size_t>(slot)];
   CHECK(actor.alive, "actor {} died twice", slot);
   actor.alive = false;
   const std::string who = Who(fmt::format("actor {}", slot), pid, exit);
-  const bool left = exit.how == ChildExit::How::kExited && exit.code == kExitDone;
-  if (ending_ || learner_.over) {
-    Add(out, LogLevel::kInfo, "{}", who);
-    MaybeFinish(out);
-  } else if (exit.how == ChildExit::How::kExited && exit.code == kExitUserError) {
-    Add(out, LogLevel::kError, "{}: its message is above, the run ends", who);
-    BeginEnding(now_ms, kExitUserError, out);
-  } else if (left) {
-    actor.start_ms = now_ms + limits_.left_actor_ms;
-    Add(out, LogLevel::kInfo, "{}; replaced in {} ms unless the run is over", who,
-        limits_.left_actor_ms);
-  } else {
-    const std::int64_t wait = actor.accepted ? 0 : actor.backoff.Next(limits_);
-    actor.start_ms = now_ms + wait;
-    Add(out, LogLevel::kWarn, "{}; replaced {}; at most its gradient in flight is lost", who,
-        Wait(wait));
-    if (EverySlotHopeless()) {
-      Add(out, LogLevel::kError,
-          "every actor died {} times in a row before its first accepted gradient: gave up; the "
-          "reasons are in {}",
-          limits_.actor_deaths, log_path_);
-      BeginEnding(now_ms, kExitFailed, out);
-    } else if (wait == 0) {
-      BringUpActor(slot, out);
-    }
+  switch (ClassifyActor(exit, Point())) {
+    case ActorEnding::kExpected:
+      Add(out, LogLevel::kInfo, "{}", who);
+      MaybeFinish(out);
+      break;
+    case ActorEnding::kMistake:
+      Add(out, LogLevel::kError, "{}: its message is above, the run ends", who);
+      BeginEnding(now_ms, kExitUserError, out, reason.empty() ? who : reason);
+      break;
+    case ActorEnding::kLeft:
+      actor.start_ms = now_ms + limits_.left_actor_ms;
+      Add(out, LogLevel::kInfo, "{}; replaced in {} ms unless the run is over", who,
+          limits_.left_actor_ms);
+      break;
+    case ActorEnding::kDied:
+      ReplaceActor(now_ms, slot, who, reason, out);
+      break;
   }
   return out;
+}
+
+// Gives up if no actor of this run ever gets anywhere.
+void SupervisorPolicy::ReplaceActor(std::int64_t now_ms, int slot, const std::string& who,
+                                    const std::string& reason, Actions& out) {
+  Actor& actor = actors_[static_cast<std::size_t>(slot)];
+  const std::int64_t wait = actor.accepted ? 0 : actor.backoff.Next(limits_);
+  actor.start_ms = now_ms + wait;
+  Add(out, LogLevel::kWarn, "{}; replaced {}; at most its gradient in flight is lost", who,
+      Wait(wait));
+  if (EverySlotHopeless()) {
+    const std::string what =
+        fmt::format("every actor died {} times in a row before its first accepted gradient",
+                    limits_.actor_deaths);
+    Add(out, LogLevel::kError, "{}: gave up; the reasons are in {}", what, log_path_);
+    BeginEnding(now_ms, kExitFailed, out, Because(what, reason));
+  } else if (wait == 0) {
+    BringUpActor(slot, out);
+  }
 }
 
 bool SupervisorPolicy::EverySlotHopeless() const {
@@ -135,51 +153,58 @@ bool SupervisorPolicy::EverySlotHopeless() const {
   });
 }
 
-Actions SupervisorPolicy::OnLearnerExit(std::int64_t now_ms, int pid, const ChildExit& exit) {
+Actions SupervisorPolicy::OnLearnerExit(std::int64_t now_ms, int pid, const ChildExit& exit,
+                                        const std::string& reason) {
   Actions out;
   CHECK(learner_.alive, "the learner died twice");
   learner_.alive = false;
   learner_.kill_ms.reset();
-  const bool exited = exit.how == ChildExit::How::kExited;
-  const bool clean = exited && exit.code == kExitDone;
   const std::string who = Who("the learner", pid, exit);
-  if (ending_) {
-    Add(out, clean ? LogLevel::kInfo : LogLevel::kWarn, "{}{}", who,
-        clean ? "" : ": what came after its last checkpoint is lost");
-    // All steps were done when it began to end; but the last checkpoint was not.
-    if (exit_status_ == kExitDone && exited && !clean) exit_status_ = kExitFailed;
-    if (exit_status_ == kExitDone && !exited && !status_->final) exit_status_ = kExitInterrupted;
-    LearnerLeft(now_ms, out);
-  } else if (exited && exit.code == kExitUserError) {
-    Add(out, LogLevel::kError, "{}: its message is above, the run ends", who);
-    BeginEnding(now_ms, kExitUserError, out);
-  } else if (clean && !Complete()) {
-    Add(out, LogLevel::kWarn, "the learner (pid {}) was asked to stop, and not by us: the run ends",
-        pid);
-    BeginEnding(now_ms, kExitInterrupted, out);
-  } else if (Complete() && exited && (clean || status_->final)) {
-    // After the end it fails for one reason: the last checkpoint could not be written.
-    Add(out, clean ? LogLevel::kInfo : LogLevel::kError, "{} after the last step", who);
-    BeginEnding(now_ms, clean ? kExitDone : kExitFailed, out);
-  } else if (Complete() && status_->final) {
-    Add(out, LogLevel::kWarn, "{} after its last status line; the run is done", who);
-    BeginEnding(now_ms, kExitDone, out);
+  const LearnerEnding ending = ClassifyLearner(exit, Point());
+  if (ending == LearnerEnding::kExpected) {
+    LearnerEnded(now_ms, exit, who, reason, out);
+  } else if (ending == LearnerEnding::kCrashed) {
+    LearnerCrashed(now_ms, who, reason, out);
   } else {
-    LearnerCrashed(now_ms, who, out);
+    const EndingRule rule = RuleFor(ending).value();
+    Add(out, rule.level, "{}{}", who, rule.text);
+    std::string error;
+    if (ending == LearnerEnding::kMistake) error = reason.empty() ? who : reason;
+    if (ending == LearnerEnding::kNoLastCheckpoint) error = Because(who, reason);
+    BeginEnding(now_ms, rule.exit_status, out, std::move(error));
   }
   return out;
 }
 
-void SupervisorPolicy::LearnerCrashed(std::int64_t now_ms, const std::string& who, Actions& out) {
+// The learner ends while the run does.
+void SupervisorPolicy::LearnerEnded(std::int64_t now_ms, const ChildExit& exit,
+                                    const std::string& who, const std::string& reason,
+                                    Actions& out) {
+  const bool exited = exit.how == ChildExit::How::kExited;
+  const bool in_order = exited && exit.code == kExitDone;
+  Add(out, in_order ? LogLevel::kInfo : LogLevel::kWarn, "{}{}", who,
+      in_order ? "" : ": what came after its last checkpoint is lost");
+  if (exit_status_ == kExitDone && exited && !in_order) {  // no last checkpoint
+    exit_status_ = kExitFailed;
+    error_ = Because(who, reason);
+  }
+  if (exit_status_ == kExitDone && !exited && !status_->final) exit_status_ = kExitInterrupted;
+  LearnerLeft(now_ms, out);
+}
+
+void SupervisorPolicy::LearnerCrashed(std::int64_t now_ms, const std::string& who,
+                                      const std::string& reason, Actions& out) {
   if (learner_.progress) learner_.backoff.deaths = 0;
   const std::int64_t wait = learner_.progress ? 0 : learner_.backoff.Next(limits_);
   ++learner_.deaths_checkpoint;
   const bool stuck = !learner_.progress && learner_.backoff.deaths >= limits_.learner_deaths;
   if (stuck || learner_.deaths_checkpoint >= limits_.learner_deaths_checkpoint) {
-    Add(out, LogLevel::kError, "{}, {} times in a row without {}: gave up; the reasons are in {}",
-        who, stuck ? learner_.backoff.deaths : learner_.deaths_checkpoint,
-        stuck ? "an applied update" : "a newer checkpoint", log_path_);
-    BeginEnding(now_ms, kExitFailed, out);
+    const std::string what =
+        fmt::format("{}, {} times in a row without {}", who,
+                    stuck ? learner_.backoff.deaths : learner_.deaths_checkpoint,
+                    stuck ? "an applied update" : "a newer checkpoint");
+    Add(out, LogLevel::kError, "{}: gave up; the reasons are in {}", what, log_path_);
+    BeginEnding(now_ms, kExitFailed, out, Because(what, reason));
     return;
   }
   const std::string checkpoint = status_ ? status_->checkpoint : "";
@@ -194,7 +219,7 @@ void SupervisorPolicy::LearnerCrashed(std::int64_t now_ms, const std::string& wh
 
 void SupervisorPolicy::RestartLearner(std::int64_t now_ms, Actions& out) {
   ++counts_.learner_restarted;
-  // Actors that left because the run seemed over are wanted again.
+  // Actors that left because the run seemed over are started again.
   for (Actor& actor : actors_) {
     if (!actor.alive && !actor.start_ms) actor.start_ms = now_ms;
   }
@@ -220,12 +245,12 @@ Actions SupervisorPolicy::OnStopSignal(std::int64_t now_ms, int signal) {
   }
   first_signal_ms_ = now_ms;
   evaluator_.Stop(out);
-  if (ending_) {  // it is over anyway: only hurry
+  if (ending_) {  // the run ends anyway: hurry
     if (!learner_.alive) actor_term_ms_ = now_ms;
     MaybeFinish(out);
     return out;
   }
-  if (learner_.alive && learner_.over && Complete()) {
+  if (learner_.alive && learner_.over && Point().complete) {
     BeginEnding(now_ms, kExitDone, out);
     return out;
   }
@@ -235,15 +260,22 @@ Actions SupervisorPolicy::OnStopSignal(std::int64_t now_ms, int signal) {
   return out;
 }
 
-void SupervisorPolicy::BeginEnding(std::int64_t now_ms, int exit_status, Actions& out) {
+void SupervisorPolicy::BeginEnding(std::int64_t now_ms, int exit_status, Actions& out,
+                                   std::string error) {
   CHECK(!ending_, "ends twice: {} and {}", exit_status_, exit_status);
+  // 1. No process is started from now on.
   ending_ = true;
   exit_status_ = exit_status;
+  error_ = std::move(error);
   learner_.start_ms.reset();
   for (Actor& actor : actors_) actor.start_ms.reset();
+
+  // 2. Set the deadlines of those that live.
   actor_term_ms_ = now_ms + limits_.actor_term_ms;
   actor_kill_ms_ = now_ms + limits_.actor_kill_ms;
   learner_kill_ms_ = now_ms + limits_.learner_kill_ms;
+
+  // 3. Ask the evaluator and the learner to end. The actors follow the learner.
   if (exit_status == kExitDone) {
     evaluator_.Finish(now_ms, out);
   } else {
@@ -256,7 +288,7 @@ void SupervisorPolicy::BeginEnding(std::int64_t now_ms, int exit_status, Actions
   }
 }
 
-// The actors hear of the end by themselves; those that do not are helped.
+// The actors end by themselves; a grace period later they are signalled.
 void SupervisorPolicy::LearnerLeft(std::int64_t now_ms, Actions& out) {
   actor_term_ms_ = std::min(actor_term_ms_, now_ms + limits_.actor_grace_ms);
   const std::int64_t kill_after = limits_.actor_kill_ms - limits_.actor_term_ms;
@@ -276,11 +308,13 @@ void SupervisorPolicy::KillAll(Actions& out) {
 Actions SupervisorPolicy::Tick(std::int64_t now_ms) {
   Actions out;
   if (finished_) return out;
+  // 1. The evaluator, and the deadlines of the end.
   evaluator_.Tick(now_ms, out);
   if (ending_) {
     TickEnding(now_ms, out);
     return out;
   }
+  // 2. A learner that hangs, and processes whose back-off is over.
   if (learner_.alive && learner_.kill_ms && now_ms >= *learner_.kill_ms) {
     Add(out, LogLevel::kWarn, "the learner hangs after its last status line: killed");
     learner_.kill_ms.reset();
@@ -304,6 +338,7 @@ void SupervisorPolicy::TickEnding(std::int64_t now_ms, Actions& out) {
       out.emplace_back(SendSignal{slot, signal});
     }
   };
+  // Each deadline acts once: SIGTERM to the actors, SIGKILL to them, SIGKILL to the learner.
   if (!actors_termed_ && now_ms >= actor_term_ms_) {
     actors_termed_ = true;
     to_actors(SIGTERM);
@@ -319,12 +354,12 @@ void SupervisorPolicy::TickEnding(std::int64_t now_ms, Actions& out) {
   }
 }
 
-std::vector<results::ActorStanding> SupervisorPolicy::standings() const {
-  std::vector<results::ActorStanding> standings;
+std::vector<monitor::ActorProcess> SupervisorPolicy::processes() const {
+  std::vector<monitor::ActorProcess> processes;
   for (const Actor& actor : actors_) {
-    standings.push_back({actor.alive, actor.accepted, actor.restarts});
+    processes.push_back({actor.alive, actor.accepted, actor.restarts});
   }
-  return standings;
+  return processes;
 }
 
 bool SupervisorPolicy::AnyAlive() const {
@@ -335,7 +370,7 @@ bool SupervisorPolicy::AnyAlive() const {
 void SupervisorPolicy::MaybeFinish(Actions& out) {
   if (!ending_ || finished_ || AnyAlive()) return;
   finished_ = true;
-  out.emplace_back(Finish{exit_status_});
+  out.emplace_back(Finish{exit_status_, error_});
 }
 
 }  // namespace starling::fleet

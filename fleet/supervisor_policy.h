@@ -1,22 +1,23 @@
-// What the supervisor decides, without processes or clocks: events in (a child died, a status line
-// came, a signal, time passed), actions out. fleet/supervisor.cc does what this says.
+// The decisions of the supervisor, without processes or clocks: events in (a child died, a status
+// line, a signal, a tick), actions out. fleet/supervisor.cc carries them out.
 //
 // The rules:
-//  - An actor that died is replaced in its slot at once; one that died before its first accepted
-//    gradient waits 50 ms first, doubling to at most 1 s with each such death in a row.
-//  - Once the learner has said that the run is over, nobody is replaced: its actors leave while it
-//    writes its last checkpoint.
-//  - A learner that died is started again from its last checkpoint; after `learner_deaths` deaths
-//    in a row without an applied update the run is given up.
-//  - Actors from elsewhere, in slots above ours, are counted as the learner welcomes them: one that takes a
-//    slot again within a term is a restarted one.
-//  - Exit status 2 of a child is the operator's mistake: the run ends with it.
-//  - The evaluator (fleet/evaluator_policy.h) can neither hold the run up nor make it fail; a run that
-//    is done waits for the evaluation of its last weights.
-//  - The first signal to stop is passed to the learner, which writes a final checkpoint; everything
-//    is gone `learner_kill_ms` later. A second one kills at once.
+//  - An actor that died is replaced in its slot at once. If it died before its first accepted
+//    gradient, it waits 50 ms first, doubling to at most 1 s with each such death in a row.
+//  - Once the learner has reported the end of the run, no actor is replaced: actors leave while the
+//    learner writes its last checkpoint.
+//  - A learner that died is restarted from its last checkpoint. After `learner_deaths` deaths in a
+//    row without an applied update the run fails.
+//  - Actors from elsewhere, in slots above ours, count when the learner welcomes them. A second
+//    actor in a slot within a term counts as a restart.
+//  - Exit status 2 of a child is the operator's mistake: the run ends with 2.
+//  - The evaluator (fleet/evaluator_policy.h) can neither delay the run nor make it fail. A
+//    finished run waits for the evaluation of its last weights.
+//  - The first stop signal goes to the learner, which writes a final checkpoint. Every process has
+//    ended `learner_kill_ms` later. A second signal kills at once.
 //
-// All times are milliseconds of one monotonic clock; they never go back from call to call.
+// All times are milliseconds of one monotonic clock. REQUIRES: they do not go back from call to
+// call.
 #pragma once
 
 #include <cstdint>
@@ -26,38 +27,44 @@
 #include <vector>
 
 #include "core/child.h"
+#include "fleet/endings.h"
 #include "fleet/evaluator_policy.h"
 #include "fleet/supervisor_actions.h"
 #include "learner/status.h"
-#include "results/fleet_counts.h"
+#include "monitor/actor_rows.h"
+#include "results/summary.h"
 
 namespace starling::fleet {
 
 class SupervisorPolicy {
  public:
-  // With 0 actors all come from elsewhere. `log_path` is named to the operator where the run is given up. `evaluates`: beside the fleet.
+  // `actors` may be 0: then all of them come from elsewhere. Messages refer to `log_path`.
+  // `evaluates`: an evaluator runs beside the fleet.
   SupervisorPolicy(const PolicyLimits& limits, int actors, std::uint64_t run_steps, bool resume,
                    std::string log_path, bool evaluates = false);
 
   Actions Start(std::int64_t now_ms);
   Actions OnStatus(std::int64_t now_ms, const learner::LearnerStatus& status);
-  // `pid` is only for the text; every line a child wrote must have been handed in before.
-  Actions OnLearnerExit(std::int64_t now_ms, int pid, const ChildExit& exit);
-  Actions OnActorExit(std::int64_t now_ms, int slot, int pid, const ChildExit& exit);
-  // `results`: it has left some since it was started.
+  // `pid` and `reason` (of EndReason, fleet/child_output.h) are for messages. REQUIRES: every
+  // status line of the child was passed in before.
+  Actions OnLearnerExit(std::int64_t now_ms, int pid, const ChildExit& exit,
+                        const std::string& reason = "");
+  Actions OnActorExit(std::int64_t now_ms, int slot, int pid, const ChildExit& exit,
+                      const std::string& reason = "");
+  // `results`: it has written some since its start.
   Actions OnEvaluatorExit(std::int64_t now_ms, int pid, const ChildExit& exit, bool results);
   Actions OnStopSignal(std::int64_t now_ms, int signal);
   Actions Tick(std::int64_t now_ms);
 
   const results::FleetCounts& counts() const { return counts_; }
-  std::vector<results::ActorStanding> standings() const;  // by slot
-  // The run is about to end: whoever leaves now is not missed.
+  std::vector<monitor::ActorProcess> processes() const;  // by slot
+  // Whether the run is about to end. Actors that leave now are not missed.
   bool over() const { return ending_ || learner_.over; }
-  // The last there was, of whichever learner.
+  // The newest of any learner of this run.
   const std::optional<learner::LearnerStatus>& last_status() const { return status_; }
 
  private:
-  // Which life of an actor a row of LearnerStatus::joined speaks of.
+  // The life of an actor that a row of LearnerStatus::joined describes.
   struct Life {
     std::uint64_t term = 0, incarnation = 0;
     friend bool operator==(const Life&, const Life&) = default;
@@ -67,14 +74,14 @@ class SupervisorPolicy {
     bool started_before = false;
     bool accepted = false;  // this process has had a gradient accepted
     std::uint64_t restarts = 0;
-    std::optional<Life> life;              // the last that the learner named in this slot
+    std::optional<Life> life;              // the newest that the learner listed in this slot
     std::optional<Life> before;            // that of the process before this one
-    std::optional<std::int64_t> start_ms;  // when to start it, if it is dead
+    std::optional<std::int64_t> start_ms;  // time of its next start, if it is dead
     Backoff backoff;
   };
   struct Learner {
     bool alive = false;
-    bool over = false;      // it said that the run is over; it may still write its last checkpoint
+    bool over = false;      // it reported the end; it may still write its last checkpoint
     bool progress = false;  // this life has applied an update
     std::optional<std::uint64_t> first_steps;
     std::string first_checkpoint;  // the newest when this life began
@@ -84,16 +91,21 @@ class SupervisorPolicy {
     int deaths_checkpoint = 0;
   };
 
-  bool Complete() const { return status_ && status_->steps >= run_steps_; }
+  RunPoint Point() const;
   void BringUpActor(int slot, Actions& out);
   void BringUpLearner(bool resume, Actions& out);
   void RestartLearner(std::int64_t now_ms, Actions& out);
   void NoteJoined(const learner::LearnerStatus& status);
   void NoteGuest(int slot, const Life& life);
-  void LearnerCrashed(std::int64_t now_ms, const std::string& who, Actions& out);
+  void ReplaceActor(std::int64_t now_ms, int slot, const std::string& who,
+                    const std::string& reason, Actions& out);
+  void LearnerEnded(std::int64_t now_ms, const ChildExit& exit, const std::string& who,
+                    const std::string& reason, Actions& out);
+  void LearnerCrashed(std::int64_t now_ms, const std::string& who, const std::string& reason,
+                      Actions& out);
   void LearnerLeft(std::int64_t now_ms, Actions& out);
   bool EverySlotHopeless() const;
-  void BeginEnding(std::int64_t now_ms, int exit_status, Actions& out);
+  void BeginEnding(std::int64_t now_ms, int exit_status, Actions& out, std::string error = "");
   void KillAll(Actions& out);
   void TickEnding(std::int64_t now_ms, Actions& out);
   void MaybeFinish(Actions& out);
@@ -104,7 +116,7 @@ class SupervisorPolicy {
   const bool resume_;
   const std::string log_path_;
   std::vector<Actor> actors_;
-  std::map<int, Life> guests_;  // by slot: actors that are not ours
+  std::map<int, Life> guests_;  // by slot: actors from elsewhere
   Learner learner_;
   EvaluatorPolicy evaluator_;
   std::optional<learner::LearnerStatus> status_;
@@ -112,6 +124,7 @@ class SupervisorPolicy {
 
   bool ending_ = false, finished_ = false;
   int exit_status_ = 0;
+  std::string error_;  // why the run fails; "" if it does not
   std::optional<std::int64_t> first_signal_ms_;
   std::int64_t actor_term_ms_ = 0, actor_kill_ms_ = 0, learner_kill_ms_ = 0;
   bool actors_termed_ = false, actors_killed_ = false, learner_killed_ = false;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "core/config/config.h"
@@ -27,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Learner and actor are looked for beside the program that runs.
+// Returns the program `name` in the directory of this one.
 fs::path Sibling(const std::string& name) {
   const fs::path path = ProgramDir() / name;
   if (::access(path.c_str(), X_OK) != 0) {
@@ -71,13 +70,13 @@ Plan PlanResume(const fs::path& run_dir, const std::vector<std::string>& overrid
 
 bool AlreadyComplete(const Plan& plan) {
   if (!plan.resume) return false;
-  const std::optional<learner::LearnerStatus> earlier = results::ReadSummary(plan.run_dir);
+  const std::optional<results::RunResult> earlier = results::ReadSummary(plan.run_dir);
   const std::uint64_t wanted = plan.config.run.steps;
-  return earlier && earlier->steps >= wanted &&
-         results::IsCheckpointOf(plan.run_dir / earlier->checkpoint, wanted);
+  return earlier && earlier->training.steps >= wanted &&
+         results::IsCheckpointOf(plan.run_dir / earlier->training.checkpoint, wanted);
 }
 
-// What killed learners left behind; ours, if it was killed.
+// Removes the files that killed learners left behind, this run's included.
 void RemoveLeftovers(const Config& config, RunLog& log) {
   try {
     const fs::path root = wire::RuntimeRoot(config.wire.runtime_dir);
@@ -92,7 +91,7 @@ void RemoveLeftovers(const Config& config, RunLog& log) {
   }
 }
 
-// An actor knows the run directory only; how to find and await the learner it is told.
+// An actor gets the way to its learner, and the time to wait for it, from its command line.
 std::vector<std::string> ActorArguments(const Config& config) {
   std::vector<std::string> arguments = {"--connect-timeout",
                                         fmt::format("{}", config.wire.connect_timeout_s)};
@@ -119,34 +118,38 @@ monitor::ConsoleStyle StyleFor(ShowProgress progress) {
   return style;
 }
 
-std::optional<monitor::ScreenFacts> ScreenFor(const Config& config, ShowProgress progress) {
-  if (progress != ShowProgress::kScreen) return std::nullopt;
-  return monitor::ScreenFacts{.env = config.env.name,
-                              .seed = config.run.seed,
-                              .bound = config.staleness.bound,
-                              .drop = config.staleness.on_exceed == "drop"};
+monitor::RunFacts FactsOf(const Config& config) {
+  return {.env = config.env.name,
+          .seed = config.run.seed,
+          .bound = config.staleness.bound,
+          .drop = config.staleness.on_exceed == OnExceed::kDrop,
+          .steps = config.run.steps,
+          .actors = static_cast<int>(config.actors.count)};
 }
 
 int Report(const Plan& plan, const SupervisorResult& result, const TrainOptions& options,
            RunLog& log, monitor::Console& console) {
-  const auto summary = results::BuildSummary(plan.config, result.status, result.counts,
-                                             results::ReadEvalStanding(plan.run_dir));
-  // A resumed run whose learner never spoke keeps the summary it has.
-  const bool nothing_new = plan.resume && !result.status;
-  const std::string trouble = nothing_new ? "" : results::WriteSummary(plan.run_dir, summary);
+  const results::RunSummary summary =
+      results::BuildSummary(plan.config, result.status, result.counts,
+                            results::ReadEvalStanding(plan.run_dir), result.error);
+  // A resumed run whose learner never reported keeps its numbers.
+  const bool keep = plan.resume && !result.status && results::ReadSummary(plan.run_dir);
+  const std::string trouble = keep ? results::WriteError(plan.run_dir, result.error)
+                                   : results::WriteSummary(plan.run_dir, summary);
   for (const std::string& line :
        results::DescribeRun(summary, result.exit_status, plan.run_dir, options.program)) {
     console.Print(line);
   }
   if (trouble.empty()) return result.exit_status;
-  log.Say(LogLevel::kError,
-          fmt::format("no summary: {}; it would have been: {}", trouble, summary.dump()));
+  log.Say(LogLevel::kError, fmt::format("no summary: {}", trouble));
+  log.Say(LogLevel::kInfo, "the summary would have been: " + results::ToJson(summary));
   return result.exit_status == kExitDone ? kExitFailed : result.exit_status;
 }
 
 }  // namespace
 
 int RunTrain(const TrainOptions& options) {
+  // 1. Check everything before the first process.
   const fs::path learner = Sibling("starling-learner"), actor = Sibling("starling-actor");
   Plan plan = options.resume ? PlanResume(*options.resume, options.overrides) : PlanNew(options);
   monitor::Console console(STDERR_FILENO, StyleFor(options.progress));
@@ -155,23 +158,27 @@ int RunTrain(const TrainOptions& options) {
                               plan.run_dir.string(), plan.config.run.steps));
     return kExitDone;
   }
+
+  // 2. Take over the run directory.
   const StopSignalsHeld held;
   RunLog log(plan.run_dir, console);
   plan.config.run.dir = plan.run_dir.string();
   results::WriteConfig(plan.run_dir, plan.config);
+  if (plan.resume) results::WriteError(plan.run_dir, "");  // no failed run any more
   RemoveLeftovers(plan.config, log);
   console.Print(Headline(plan, options.no_actors));
-  const int actors = static_cast<int>(plan.config.actors.count);
+
+  // 3. Run, clean up and sum up.
+  const monitor::RunFacts facts = FactsOf(plan.config);
   const SupervisorResult result = Supervise({.run_dir = plan.run_dir,
                                              .learner_program = learner,
                                              .actor_program = actor,
                                              .actor_arguments = ActorArguments(plan.config),
                                              .resume = plan.resume,
                                              .evaluates = plan.config.eval.every_steps > 0,
-                                             .actors = options.no_actors ? 0 : actors,
-                                             .actors_awaited = actors,
-                                             .run_steps = plan.config.run.steps,
-                                             .screen = ScreenFor(plan.config, options.progress),
+                                             .actors = options.no_actors ? 0 : facts.actors,
+                                             .facts = facts,
+                                             .screen = options.progress == ShowProgress::kScreen,
                                              .limits = {}},
                                             log, console);
   RemoveLeftovers(plan.config, log);

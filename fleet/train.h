@@ -10,9 +10,9 @@
 
 namespace starling::fleet {
 
-// What is seen of the progress, besides messages. Off a terminal all but kNone are kLines.
+// The display of the progress, besides messages. Without a terminal all but kNone act as kLines.
 enum class ShowProgress : std::uint8_t {
-  kScreen,  // charts, actors and what limits the speed; the bar where there is no room for them
+  kScreen,  // charts, actors and the bottleneck; the bar if the terminal is too small
   kBar,
   kLines,  // a plain line every five seconds
   kNone,
@@ -24,12 +24,12 @@ struct TrainOptions {
   std::optional<std::filesystem::path> run_dir;  // refused if it exists and is not empty
   std::optional<std::filesystem::path> resume;   // a run directory
   std::string init_from;                         // over run.init_from; not with `resume`
-  bool no_actors = false;                        // all of them come from elsewhere
+  bool no_actors = false;                        // all actors come from elsewhere
   ShowProgress progress = ShowProgress::kScreen;
-  std::string program = "starling";  // how to call it again, for the hints at the end
+  std::string program = "starling";  // its name on the command line, for the hints at the end
 };
 
-// Returns the exit status (core/error.h). Throws UserError before anything is started.
+// Returns the exit status (core/error.h). Throws UserError before the first process is started.
 int RunTrain(const TrainOptions& options);
 
 }  // namespace starling::fleet

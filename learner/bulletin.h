@@ -6,11 +6,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "learner/roster.h"
+#include "learner/status.h"
 
 namespace starling::learner {
 
@@ -34,8 +34,7 @@ struct ActorRow {
 struct Bulletin {
   std::int64_t at_ms = 0;  // steady clock, when it was made
   double unix_s = 0;       // wall clock, when it was made
-  // The status line (learner/status.h) without "joined" and "final".
-  nlohmann::ordered_json status;
+  LearnerStatus status;
   std::vector<ActorRow> actors;  // see ActorRows
   std::size_t not_listed = 0;    // members without a row
 };

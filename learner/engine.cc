@@ -132,7 +132,7 @@ wire::Outcome Engine::CheckContent(Received& gradient, Member& sender) const {
   sender.last_sequence = header.sequence;
   // Whole unrolls of any number of envs: actors may differ in theirs.
   const auto unroll = static_cast<std::uint64_t>(config_.actors.unroll);
-  if (body.samples < 1 || body.samples > kMostSamples || body.samples % unroll != 0) {
+  if (body.samples < 1 || body.samples > kMaxSamples || body.samples % unroll != 0) {
     return wire::Outcome::kBadSamples;
   }
   if (body.buffer > 0) {

@@ -3,170 +3,19 @@
 #include <fmt/format.h>
 #include <sys/eventfd.h>
 
-#include <algorithm>
 #include <array>
-#include <random>
-#include <stdexcept>
 #include <system_error>
 #include <utility>
 #include <vector>
-
-#include "core/error.h"
-#include "core/file.h"
 
 namespace starling::learner {
 
 namespace {
 
-namespace fs = std::filesystem;
-
-constexpr int kMaxDrained = 256;                // messages handled before the applier is looked at
-constexpr std::int64_t kIdleMs = 50;            // longest turn of the loop if nothing happens
-constexpr std::int64_t kShardsWaitMs = 10'000;  // between two lines that shards are not ready
-constexpr char kEndpointFile[] = "endpoint";    // in the run directory, while the learner listens
-
-std::string RouterEndpoint(const Config& config, const wire::RunPlace& place) {
-  return config.wire.endpoint == "auto" ? place.SocketEndpoint("control") : config.wire.endpoint;
-}
-
-// Weights and gradients go through shared memory where every actor is on this host: on ipc. Over
-// tcp weights are fetched.
-bool OnThisHost(const Config& config) { return !config.wire.endpoint.starts_with("tcp://"); }
-
-// A fresh start fails if shared memory is full; a resumed run falls back to sockets. Over tcp
-// actors do not read it, but the evaluator, which runs on this host, does.
-wire::SnapshotWriter MakeSnapshot(const Config& config, std::size_t floats,
-                                  std::uint64_t fingerprint, const std::filesystem::path& path,
-                                  std::uint32_t term, bool resume) {
-  if (!OnThisHost(config) && config.eval.every_steps == 0) return {{}, floats, fingerprint, term};
-  if (OnThisHost(config) && !resume) return {path, floats, fingerprint, term};
-  return wire::SnapshotWriter::SharedIfThereIsRoom(path, floats, fingerprint, term);
-}
-
-wire::Slice OwnSlice(const Config& config, std::size_t floats) {
-  const auto shards = static_cast<std::size_t>(config.learner.shards);
-  const auto slices = wire::CutIntoSlices(floats, shards);
-  if (slices.front().size > 0) return slices.front();
-  throw UserError(
-      fmt::format("learner.shards = {}: the net has no more than {} weights, 16 a shard "
-                  "are the least",
-                  shards, floats));
-}
-
-// For actors on other machines that share the run directory: they cannot know which port was free.
-void Announce(const fs::path& file, const std::string& address, const std::string& bound) {
-  const std::string port = bound.substr(bound.rfind(':'));
-  WriteFileAtomically(file, fmt::format("tcp://{}{}\n", address, port));
-}
-
-std::uint32_t NewSession() {
-  std::random_device random;
-  return std::max(1u, static_cast<std::uint32_t>(random()));
-}
+constexpr int kMaxDrained = 256;      // messages handled before the applier is looked at
+constexpr std::int64_t kIdleMs = 50;  // longest turn of the loop if nothing happens
 
 }  // namespace
-
-// ---- start
-
-Learner::Learner(const Config& config, NetBlueprint net, LearnerOptions options)
-    // In this order, so that nothing of a run that another learner holds is changed.
-    : Learner{config, net, options,
-              wire::RunPlace::Create(wire::RuntimeRoot(config.wire.runtime_dir), options.run_dir),
-              FindStart(config, net, options.run_dir, options.resume)} {}
-
-Learner::Learner(const Config& config, NetBlueprint net, LearnerOptions options,
-                 wire::RunPlace place, Start start)
-    : config_(config),
-      layout_(std::move(net.layout)),
-      slice_(OwnSlice(config, layout_.size())),
-      options_(std::move(options)),
-      wall_(options_.clock ? *options_.clock : steady_clock_),
-      clock_(wall_),
-      place_(std::move(place)),
-      snapshot_(MakeSnapshot(config, slice_.size, layout_.fingerprint(),
-                             place_.SnapshotPath(start.state.term), start.state.term,
-                             options_.resume)),
-      newest_weights_(snapshot_),
-      engine_(config_, start, snapshot_,
-              {.run_dir = options_.run_dir,
-               .fingerprint = layout_.fingerprint(),
-               .session = NewSession(),
-               .slice = slice_,
-               .on_progress = [this] { bell_.Ring(); }}),
-      keeper_(
-          config_, layout_, options_.run_dir, start.checkpoint, start.state.version,
-          [this] { bell_.Ring(); }, clock_),
-      admission_(config_, context_, place_, engine_.counters(), clock_),
-      socket_(context_, RouterEndpoint(config, place_),
-              {.max_elements = slice_.size,
-               .silence_ms = static_cast<int>(config_.wire.timeout_s * 1000.0),
-               .keys = admission_.keys()}),
-      outbox_(engine_, [this](const std::string& peer,
-                              const wire::Frames& frames) { return socket_.Send(peer, frames); }),
-      membership_(config_, engine_, outbox_, admission_,
-                  {.endpoint = socket_.endpoint(),
-                   .buffers = OnThisHost(config) && snapshot_.shared() && config.learner.shards == 1
-                                  ? &place_
-                                  : nullptr,
-                   .welcome = [this] { return MakeWelcome(); },
-                   .on_left =
-                       [this](std::uint32_t slot, std::uint32_t incarnation) {
-                         if (shards_) shards_->DiscardAllOf(slot, incarnation);
-                       }},
-                  clock_),
-      reporter_(config_, options_.run_dir, engine_, options_.sinks, clock_),
-      laps_(wall_) {
-  if (OnThisHost(config) && snapshot_.shared()) {
-    beacon_.emplace(context_, place_.SocketEndpoint("beacon"));
-  }
-  if (config.eval.every_steps > 0 && !snapshot_.shared()) {
-    LogWarn("the evaluator cannot see the weights: only those at the end are evaluated");
-  }
-  if (!options_.resume) keeper_.Save(engine_.ContentOf(std::move(start.state)));
-  if (config_.learner.shards > 1) {
-    shards_.emplace(
-        config_, context_, engine_, keeper_, admission_,
-        ShardCoordinator::Options{
-            .place = place_, .shared_weights = snapshot_.shared(), .ended = options_.shard_ended},
-        clock_);
-  }
-  place_.WriteEndpoint(socket_.endpoint());
-  if (!config_.wire.address.empty()) {
-    Announce(options_.run_dir / kEndpointFile, config_.wire.address, socket_.endpoint());
-  }
-  LogInfo("term {}, listening on {}", engine_.term(), socket_.endpoint());
-}
-
-// Waits until all shards have started. Returns false if it is told to stop before.
-bool Learner::AwaitShards() {
-  std::array<wire::PollItem, 3> items{};
-  items[0].socket = &shards_->socket();
-  items[1].fd = bell_.fd();
-  items[2].fd = options_.stop_fd;
-  RateLimitedLog waiting(kShardsWaitMs);
-  const std::int64_t started_ms = clock_.NowMs();
-  while (!shards_->ready()) {
-    wire::Poll(items, kIdleMs);
-    clock_.Tick();
-    bell_.Silence();
-    if (items[2].readable || MustStop()) return false;
-    const std::int64_t waited_ms = clock_.NowMs() - started_ms;
-    if (static_cast<double>(waited_ms) >= config_.updates.start_timeout_s * 1000.0) {
-      throw std::runtime_error(fmt::format(
-          "not every shard has read the checkpoint and begun within updates.start_timeout_s = {} s",
-          config_.updates.start_timeout_s));
-    }
-    if (waited_ms >= kShardsWaitMs) {
-      waiting.Warn(clock_.NowMs(), "waiting for the shards to read the checkpoint and to begin");
-    }
-    admission_.Poll(socket_);  // actors may connect already
-    keeper_.Collect();
-    shards_->Receive();
-    shards_->WelcomeNew();
-  }
-  LogInfo("{} shards are ready", config_.learner.shards);
-  return true;
-}
 
 // ---- the loop
 
@@ -222,7 +71,7 @@ void Learner::Loop() {
 void Learner::End(bool begun) {
   const bool over = engine_.over();
   std::error_code ignored;
-  fs::remove(options_.run_dir / kEndpointFile, ignored);
+  std::filesystem::remove(endpoint_file(), ignored);
   // 1. Report first, so that the supervisor replaces none of the actors that leave now.
   reporter_.Report(StatusReporter::Moment::kDismissed, times_, keeper_.newest());
   membership_.Dismiss(over ? wire::LeaveReason::kRunOver : wire::LeaveReason::kShuttingDown,
@@ -237,28 +86,6 @@ void Learner::End(bool begun) {
   keeper_.Finish();
   engine_.journal().Sync();
   reporter_.Report(StatusReporter::Moment::kEnd, times_, keeper_.newest());
-}
-
-// Waits for the checkpoint that is being written; then every shard writes its part of the last one.
-void Learner::SaveLastWithShards() {
-  std::array<wire::PollItem, 2> items{};
-  items[0].socket = &shards_->socket();
-  items[1].fd = bell_.fd();
-  const auto await_written = [&] {
-    while (!keeper_.idle()) {
-      wire::Poll(items, kIdleMs);
-      clock_.Tick();
-      bell_.Silence();
-      shards_->Receive();
-      keeper_.Collect();
-    }
-    keeper_.Collect();
-  };
-  await_written();
-  if (keeper_.Has(engine_.published())) return;
-  shards_->WriteFinalCheckpoint(engine_.published());
-  keeper_.Save(engine_.CaptureNow());
-  await_written();
 }
 
 // ---- receive
@@ -346,33 +173,6 @@ bool Learner::Receive(wire::Envelope envelope, const wire::Message& message, dou
   return false;
 }
 
-// In a learner of several processes the message carries shard 0's slice. The gradient is received
-// when all its slices are here.
-void Learner::OnSlice(wire::Envelope envelope, const wire::Message& message) {
-  const wire::Header header = message.header;
-  Member* member = engine_.SenderOf(header);
-  const bool expected = member && header.fingerprint == layout_.fingerprint() &&
-                        header.count == slice_.size && header.sequence > member->last_sequence;
-  if (!expected) return OnGradient(std::move(envelope), message);  // it is refused
-  membership_.Heard(*member, envelope.peer());
-  if (shards_->TooManyMissing(header.slot, header.incarnation)) {
-    return membership_.Expel(header.slot, wire::LeaveReason::kLeaving, "slices are missing",
-                             "sends gradients whose slices do not come");
-  }
-  shards_->AddOwnSlice(std::move(envelope), message);
-  OnWholeGradients();
-}
-
-void Learner::OnWholeGradients() {
-  if (!shards_) return;
-  while (auto whole = shards_->TakeWhole()) {
-    const wire::Message message = whole->message;
-    const wire::Header& header = message.header;
-    if (Receive(std::move(whole->envelope), message, whole->other_square)) continue;
-    shards_->Discard({header.slot, header.incarnation, header.sequence});
-  }
-}
-
 void Learner::OnFetch(const wire::Header& header) {
   Member* member = engine_.SenderOf(header);
   if (!member) return;
@@ -430,18 +230,6 @@ void Learner::SendWeights(const Member& member) {
   const wire::SnapshotMeta& meta = newest_weights_.meta();
   outbox_.SendTensor(member, wire::Weights{.steps = meta.steps, .entropy = meta.entropy},
                      newest_weights_.values(), meta.version);
-}
-
-wire::Welcome Learner::MakeWelcome() const {
-  wire::Welcome welcome{.config = ToToml(config_)};
-  if (shards_) welcome.shards = shards_->places();
-  if (beacon_) {
-    welcome.snapshot = place_.SnapshotPath(engine_.term()).string();
-    welcome.beacon = beacon_->endpoint();
-  } else {  // over tcp only the evaluator reads shared memory
-    for (wire::ShardPlace& place : welcome.shards) place.snapshot.clear();
-  }
-  return welcome;
 }
 
 // Since the first grant of this term.

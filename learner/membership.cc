@@ -18,7 +18,7 @@ constexpr std::int64_t kAloneMs = 10'000;  // between two warnings that there ar
 std::int64_t Ms(double seconds) { return static_cast<std::int64_t>(seconds * 1000.0); }
 
 // Leaves room for what is set after the configuration was read: the directory, absolute paths.
-static_assert(kMostConfigBytes + 16 * 1024 <= wire::kMaxConfigBytes);
+static_assert(kMaxConfigBytes + 16 * 1024 <= wire::kMaxConfigBytes);
 
 }  // namespace
 

@@ -13,7 +13,7 @@ namespace {
 
 JudgeRules RulesOf(const Config& config) {
   return {.bound = config.staleness.bound,
-          .drop = config.staleness.on_exceed == "drop",
+          .drop = config.staleness.on_exceed == OnExceed::kDrop,
           .gradients = static_cast<std::uint64_t>(config.updates.gradients),
           .in_flight = static_cast<std::uint64_t>(config.updates.in_flight)};
 }

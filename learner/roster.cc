@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/check.h"
+#include "wire/incarnation.h"
 
 namespace starling::learner {
 
@@ -15,7 +16,7 @@ std::uint32_t Roster::SlotFor(std::int64_t wanted) const {
 }
 
 Member& Roster::Join(std::uint32_t slot, std::string peer) {
-  const std::uint32_t incarnation = (term_ << 16) | (lives_[slot]++ & 0xffffu);
+  const std::uint32_t incarnation = wire::MakeIncarnation(term_, lives_[slot]++);
   const auto [at, inserted] = members_.emplace(
       slot, Member{.slot = slot, .incarnation = incarnation, .peer = std::move(peer)});
   CHECK(inserted, "slot {} already has a member", slot);

@@ -32,17 +32,20 @@ std::pair<double, std::string_view> UnitFor(double largest) {
 }  // namespace
 
 Axis MakeAxis(double low, double high, int wanted, bool round) {
+  // 1. Move equal ends apart.
   const double least = std::max({std::abs(low), std::abs(high), 1.0}) * 1e-9;
   if (high - low < least) {
     const double apart = std::max(std::abs(low) * 0.05, 0.5);
     low -= apart;
     high += apart;
   }
+  // 2. Choose the distance of the ticks, and round the ends.
   const double step = NiceStep(high - low, wanted);
   if (round) {
     low = std::floor(low / step + 1e-9) * step;
     high = std::ceil(high / step - 1e-9) * step;
   }
+  // 3. Label every tick in the unit that suits the larger end.
   const auto [unit, name] = UnitFor(std::max(std::abs(low), std::abs(high)));
   const int decimals = std::max(0, static_cast<int>(std::ceil(-std::log10(step / unit) - 1e-9)));
   Axis axis{.low = low, .high = high, .ticks = {}, .tick_text = {}};

@@ -15,7 +15,7 @@ namespace starling::monitor {
 namespace {
 
 constexpr std::int64_t kTerminalPeriodMs = 200, kPlainPeriodMs = 5000;
-// All of a block is written so often, whatever has changed: something else may have written there.
+// A whole block is written at this period: another program may have written to the terminal.
 constexpr std::int64_t kWholePeriodMs = 5000;
 constexpr std::string_view kClearLine = "\033[K", kClearBelow = "\033[J", kPlain = "\033[0m";
 
@@ -111,8 +111,10 @@ bool Console::DrawLines(const std::function<Lines(const ProgressStyle&)>& block,
   if (!style_.terminal || !style_.progress) return false;
   if (shown_ms_ && now_ms - *shown_ms_ < kTerminalPeriodMs) return false;
   shown_ms_ = now_ms;
+  // 1. Make the lines for the present size.
   const Size size = AskSize();
   Lines lines = block({size.columns, style_.utf8, style_.color, size.rows});
+  // 2. Write all of them, or only those that changed.
   const bool whole =
       block_.empty() || size != size_ || !whole_ms_ || now_ms - *whole_ms_ >= kWholePeriodMs;
   std::string out = ToTop(size.columns);
@@ -135,7 +137,7 @@ bool Console::DrawLines(const std::function<Lines(const ProgressStyle&)>& block,
 
 void Console::Keep() {
   if (block_.empty()) return;
-  // A last line that is empty is where the cursor stands already.
+  // After an empty last line the cursor is at the start of a line already.
   if (!block_.back().empty()) Write("\n");
   block_.clear();
 }
@@ -155,7 +157,7 @@ std::string Console::ToTop(int columns) const {
   return up > 0 ? fmt::format("\r\033[{}A", up) : "\r";
 }
 
-// Each line takes the place of what stood there, and what stood below goes.
+// Each line overwrites the old one; lines below the last are cleared.
 std::string Console::Whole(const Lines& lines) {
   std::string out;
   for (std::size_t i = 0; i < lines.size(); ++i) {

@@ -1,11 +1,10 @@
-// The operator's screen: lines that stay, and below them a block of lines, often a single bar, that
-// is drawn over. Escape codes and \r go only to a terminal, colour only where NO_COLOR is not set.
-// The terminal's modes, its cursor and its screen are left as they are: a program that is killed
-// leaves nothing to repair.
+// Output to the operator: lines that stay, and below them a block of lines, often a single bar,
+// that is redrawn. Escape codes and \r go only to a terminal, colour only if NO_COLOR is not set.
+// The terminal's modes, cursor and screen stay as they are, so a killed program leaves nothing to
+// repair.
 //
-// A terminal that was made narrower has wrapped the block (most do) or cut it off (xterm). It is
-// taken as wrapped: nothing of it remains, and where it was cut off, some of the lines above it on
-// the screen are drawn over.
+// A terminal that becomes narrower wraps the block (most do) or cuts it off (xterm). The console
+// assumes that it was wrapped. After a cut a few lines above the block are therefore overwritten.
 //
 // Thread safety: one thread.
 #pragma once
@@ -23,20 +22,21 @@
 namespace starling::monitor {
 
 struct ConsoleStyle {
-  bool terminal = false;  // can move its cursor
+  bool terminal = false;  // it can move its cursor
   bool color = false;
   bool utf8 = false;
-  std::optional<int> width;     // columns; nothing: ask the terminal, each time
+  std::optional<int> width;     // columns; nullopt: asks the terminal before each drawing
   std::optional<int> height{};  // rows; likewise
-  bool progress = true;         // false: only lines that stay
+  bool progress = true;         // false: no block, only lines that stay
 };
 
-// For what `fd` is, the environment (NO_COLOR, TERM) and the locale (LC_ALL, LC_CTYPE, LANG).
+// Returns the style for `fd`, the environment (NO_COLOR, TERM) and the locale (LC_ALL, LC_CTYPE,
+// LANG).
 ConsoleStyle DetectStyle(int fd);
 
 class Console {
  public:
-  // `fd` is borrowed. Failed writes are ignored: a closed terminal must not end a run.
+  // Borrows `fd`. Ignores failed writes: a closed terminal must not end a run.
   Console(int fd, const ConsoleStyle& style) : fd_(fd), style_(style) {}
   ~Console() { Clear(); }
   Console(const Console&) = delete;
@@ -44,21 +44,21 @@ class Console {
 
   using Lines = std::vector<std::string>;
 
-  // A line that stays, above the block. Control characters in it are replaced.
+  // Prints a line that stays, above the block. Replaces control characters in it.
   void Print(std::string_view line, LogLevel level = LogLevel::kInfo);
-  // The bar: at most 5 times a second on a terminal, elsewhere a line every 5 s. `now_ms` is any
-  // monotonic clock.
+  // Draws the bar: at most 5 times a second on a terminal, elsewhere a line every 5 s. `now_ms` is
+  // of any monotonic clock.
   void Show(const Progress& progress, std::int64_t now_ms);
-  // Draws a bar of that style over the block: on a terminal only, at most 5 times a second.
+  // Replaces the block by a bar: on a terminal only, at most 5 times a second.
   void Draw(const std::function<std::string(const ProgressStyle&)>& bar, std::int64_t now_ms);
-  // Likewise a block of lines, none wider or higher than the style says; only those that have
-  // changed are written. False if it was not time yet.
+  // Replaces the block by other lines; writes only those that changed. Returns false if it is too
+  // early. REQUIRES: the lines fit the width and height of the style.
   bool DrawLines(const std::function<Lines(const ProgressStyle&)>& block, std::int64_t now_ms);
-  // The next block is drawn however short ago the last one was.
+  // Draws the next block without waiting for its time.
   void Hurry() { shown_ms_.reset(); }
-  // What was drawn stays where it is; what comes next stands below it.
+  // Leaves the block on the screen: later output stands below it.
   void Keep();
-  // Takes the block away.
+  // Removes the block.
   void Clear();
 
   bool terminal() const { return style_.terminal; }
@@ -69,16 +69,16 @@ class Console {
     friend bool operator==(const Size&, const Size&) = default;
   };
   Size AskSize() const;
-  // To the first column of the block's first line, from behind its last.
+  // Moves the cursor from the end of the block to its first column and line.
   std::string ToTop(int columns) const;
   static std::string Whole(const Lines& lines);
   void Write(std::string_view bytes);
 
   const int fd_;
   const ConsoleStyle style_;
-  Lines block_;  // as it stands on the screen, the cursor behind it; empty: there is none
-  Size size_;    // when it was drawn
-  std::optional<std::int64_t> shown_ms_, whole_ms_;  // drawn at all; all of it
+  Lines block_;  // on the screen, with the cursor behind its last line; empty: there is none
+  Size size_;    // of the terminal when the block was drawn
+  std::optional<std::int64_t> shown_ms_, whole_ms_;  // of the last drawing, and the last whole one
 };
 
 }  // namespace starling::monitor

@@ -1,5 +1,4 @@
 #include "monitor/progress.h"
-#include "core/text.h"
 
 #include <fmt/format.h>
 
@@ -10,6 +9,8 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "core/text.h"
 
 namespace starling::monitor {
 namespace {
@@ -22,7 +23,7 @@ double Fraction(const Progress& progress) {
 }
 
 std::string Percent(const Progress& progress) {
-  // Rounded down: 100 % is said only when it is reached.
+  // Rounded down: 100 % appears only at the last step.
   return fmt::format("{:3}%", static_cast<int>(std::floor(Fraction(progress) * 100)));
 }
 
@@ -32,7 +33,7 @@ std::string Waiting(const Progress& progress) {
                      progress.actors);
 }
 
-// A piece of the bar's line; those of the lowest rank are left out first.
+// A part of the bar's line. Parts of the lowest rank are left out first.
 struct Piece {
   int rank;
   std::string text;
@@ -99,20 +100,20 @@ std::string BarOf(double fraction, int columns, const ProgressStyle& style) {
 }
 
 std::string ProgressBar(const Progress& progress, const ProgressStyle& style) {
-  constexpr int kMostBar = 40;
+  constexpr int kMaxBar = 40;
   const int room = std::max(0, style.width - 1);
   if (progress.phase != Progress::Phase::kRunning) {
     return Waiting(progress).substr(0, static_cast<std::size_t>(room));
   }
   std::vector<Piece> pieces = Pieces(progress);
-  // Roomy if that costs nothing, else dense, else with less and less.
+  // Wide gaps if every piece fits, else narrow ones, else fewer pieces.
   int gap = 2, least_bar = 10;
   if (Columns(pieces, gap) + least_bar > room) gap = 1, least_bar = 6;
   while (pieces.size() > 1 && Columns(pieces, gap) + least_bar > room) {
     pieces.erase(std::min_element(pieces.begin(), pieces.end(),
                                   [](const Piece& a, const Piece& b) { return a.rank < b.rank; }));
   }
-  const int bar = std::min(kMostBar, room - Columns(pieces, gap));
+  const int bar = std::min(kMaxBar, room - Columns(pieces, gap));
   if (bar < least_bar) {  // too narrow for any bar
     return pieces.front().text.substr(0, static_cast<std::size_t>(room));
   }
@@ -138,18 +139,6 @@ std::string ProgressLine(const Progress& progress) {
   line += fmt::format(", staleness mean {:.1f} max {}, {} of {} actors", progress.staleness_mean,
                       progress.staleness_max, progress.actors_alive, progress.actors);
   return line;
-}
-
-void RateMeter::Add(std::int64_t now_ms, std::uint64_t steps) {
-  if (!points_.empty() && steps < points_.back().steps) points_.clear();
-  points_.push_back({now_ms, steps});
-  while (points_.size() > 2 && points_[1].ms <= now_ms - window_ms_) points_.pop_front();
-}
-
-double RateMeter::PerSecond() const {
-  if (points_.size() < 2 || points_.back().ms <= points_.front().ms) return 0;
-  return static_cast<double>(points_.back().steps - points_.front().steps) * 1000.0 /
-         static_cast<double>(points_.back().ms - points_.front().ms);
 }
 
 }  // namespace starling::monitor

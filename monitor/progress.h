@@ -1,13 +1,13 @@
-// What the operator sees while a run goes on: pure functions from numbers to text. The bar for a
-// terminal fits its width, the line for anything else is plain.
+// The progress of a run as text, by pure functions: a bar that fits a terminal's width, and a plain
+// line for other outputs.
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <string>
 
 #include "learner/status.h"
+#include "monitor/window.h"  // RateMeter: the rate of MakeProgress
 
 namespace starling::monitor {
 
@@ -15,14 +15,14 @@ struct Progress {
   enum class Phase : std::uint8_t { kStarting, kWaiting, kRunning };
   Phase phase = Phase::kStarting;
   std::uint64_t steps = 0, total = 0;
-  double steps_per_second = 0;  // of late; 0 = not known yet
+  double steps_per_second = 0;  // over the last ten seconds; 0: not known yet
   std::optional<double> mean_return;
   double staleness_mean = 0;
   std::uint64_t staleness_max = 0;
   int actors_alive = 0, actors = 0;
 };
 
-// `status` is absent until the learner has said something.
+// `status` is nullopt until the learner's first status line.
 Progress MakeProgress(const std::optional<learner::LearnerStatus>& status, std::uint64_t total,
                       double steps_per_second, int actors);
 
@@ -33,33 +33,17 @@ struct ProgressStyle {
   int height = 24;     // rows of the terminal
 };
 
-std::string TimeLeft(const Progress& progress);  // at its rate, which is not 0
+// REQUIRES: steps_per_second > 0.
+std::string TimeLeft(const Progress& progress);
 
-// So many columns, the first `fraction` of them full.
+// Returns a bar of so many columns, of which the first `fraction` is full.
 std::string BarOf(double fraction, int columns, const ProgressStyle& style);
 
-// At most width - 1 columns, so that no terminal wraps it; what does not fit is left out, the least
-// interesting first.
+// Returns at most width - 1 columns, so that no terminal wraps it. Leaves out the least interesting
+// parts first.
 std::string ProgressBar(const Progress& progress, const ProgressStyle& style);
 
-// One plain line, whatever its length.
+// Returns one plain line of any length.
 std::string ProgressLine(const Progress& progress);
-
-// Steps per second over the last `window_ms`. Forgets everything when the steps go back, which they
-// do when a learner goes on from a checkpoint.
-class RateMeter {
- public:
-  explicit RateMeter(std::int64_t window_ms = 10'000) : window_ms_(window_ms) {}
-  void Add(std::int64_t now_ms, std::uint64_t steps);
-  double PerSecond() const;  // 0 until there are two points
-
- private:
-  struct Point {
-    std::int64_t ms;
-    std::uint64_t steps;
-  };
-  std::int64_t window_ms_;
-  std::deque<Point> points_;
-};
 
 }  // namespace starling::monitor

@@ -15,15 +15,13 @@
 #include <functional>
 #include <memory>
 
+#include "core/config/words.h"
 #include "core/memory.h"
 #include "core/random.h"
 #include "net/loss.h"
 #include "net/op_args.h"
 
 namespace starling::net {
-
-// Of the factors of large products; sums are always f32. kTf32 keeps 10 of 23 bits, on GPUs only.
-enum class Precision : std::uint8_t { kF32, kBf16, kTf32 };
 
 template <class T>
 class Backend {

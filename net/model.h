@@ -67,8 +67,6 @@ class Model {
 template <class T>
 std::unique_ptr<Model<T>> MakeModel(const ModelSpec& spec, Backend<T>& backend, const Batch& batch);
 
-enum class Initialisation : std::uint8_t { kOrthogonal, kKaiming, kFanIn };
-
 // Initial values, drawn from StreamId{seed, purpose kInit}: a pure function of its arguments. A
 // weight counts as a matrix (fan-in, last dimension), the fan-in taking up all other dimensions.
 //   kOrthogonal  orthogonal columns (or rows, if there are fewer) of length `gain`: sqrt(2) for

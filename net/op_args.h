@@ -7,7 +7,7 @@
 //   recurrent state (n, HIDDEN)
 // An int counts the elements of each array (MakeModel in net/model.h checks that it can).
 //
-// Names that backward ops share, unless a member says otherwise:
+// Names that backward ops share, unless a member has another comment:
 //   dy           the gradient of the output *before* its activation: its writer has masked it
 //   relu_output  x, if x is the output of a relu. The op then sets dx to zero where x is not
 //                positive, so dx is the gradient before that relu. nullptr: no mask

@@ -21,7 +21,6 @@ constexpr const char* kGrammar =
 // A kind of net: convolutions, then the hidden layers of net.hidden, then perhaps an lstm.
 struct Kind {
   NetKind kind;
-  const char* name;  // the value of net.kind
   std::vector<const char*> convs;
   bool lstm = false;
 };
@@ -29,14 +28,13 @@ struct Kind {
 const std::vector<Kind>& Kinds() {
   static const std::vector<Kind> kinds = {
       // Young and Tian 2019.
-      {NetKind::kMinatar, "minatar", {"conv 16 3x3"}},
+      {NetKind::kMinatar, {"conv 16 3x3"}},
       // Mnih et al. 2016: A3C with hidden = [256], and A3C LSTM.
-      {NetKind::kAtari, "atari", {"conv 16 8x8/4", "conv 32 4x4/2"}},
-      {NetKind::kAtariLstm, "atari_lstm", {"conv 16 8x8/4", "conv 32 4x4/2"}, true},
+      {NetKind::kAtari, {"conv 16 8x8/4", "conv 32 4x4/2"}},
+      {NetKind::kAtariLstm, {"conv 16 8x8/4", "conv 32 4x4/2"}, true},
       // Mnih et al. 2015: DQN with hidden = [512].
-      {NetKind::kNature, "nature", {"conv 32 8x8/4", "conv 64 4x4/2", "conv 64 3x3"}},
-      {NetKind::kMlp, "mlp", {}},
-      {NetKind::kLayers, "layers", {}},
+      {NetKind::kNature, {"conv 32 8x8/4", "conv 64 4x4/2", "conv 64 3x3"}},
+      {NetKind::kMlp, {}},
   };
   return kinds;
 }
@@ -110,17 +108,6 @@ LayerSpec ParseLayer(const std::string& text) {
   }
   return layer;
 }
-
-NetKind ParseNetKind(const std::string& name) {
-  const auto found = std::ranges::find(Kinds(), name, &Kind::name);
-  if (found != Kinds().end()) return found->kind;
-  throw UserError(fmt::format(
-      "net.kind \"{}\" is unknown: use \"minatar\", \"atari\", \"atari_lstm\", \"nature\", "
-      "\"mlp\", or \"layers\" with net.layers",
-      name));
-}
-
-const char* NameOf(NetKind kind) { return std::ranges::find(Kinds(), kind, &Kind::kind)->name; }
 
 std::vector<LayerSpec> LayersOf(const ModelSpec& spec) {
   std::vector<LayerSpec> layers;

@@ -14,17 +14,12 @@
 #include <string>
 #include <vector>
 
+#include "core/config/words.h"
+
 namespace starling::net {
 
-// Every kind but kLayers is a fixed stack (Kinds() in stack.cc).
-enum class NetKind : std::uint8_t { kMinatar, kAtari, kAtariLstm, kNature, kMlp, kLayers };
-
-// The value of net.kind: "minatar", "atari_lstm" ... Throws UserError if `name` is unknown.
-NetKind ParseNetKind(const std::string& name);
-const char* NameOf(NetKind kind);
-
 struct ModelSpec {
-  NetKind kind = NetKind::kMinatar;
+  NetKind kind = NetKind::kMinatar;          // not kAuto
   std::vector<std::int64_t> hidden = {128};  // widths; unused by kLayers
   int height = 1, width = 1, channels = 1;   // of an observation
   int num_actions = 1;

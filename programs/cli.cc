@@ -51,10 +51,11 @@ struct Options {
   std::string simulated_run_dir, times_from, trace;
 };
 
-// One below the largest: what overflows is read as the largest.
+// Excludes the largest value, because CLI11 reads a number that overflows as the largest.
 const CLI::Range kSeed(std::int64_t{0}, std::numeric_limits<std::int64_t>::max() - 1);
 
-const CLI::Range kVersion(std::int64_t{0}, std::int64_t{1'000'000'000'000'000});
+constexpr std::int64_t kMaxVersion = 1'000'000'000'000'000;
+const CLI::Range kVersion(std::int64_t{0}, kMaxVersion);
 
 void AddTrain(CLI::App& app, Options& options) {
   CLI::App& train = *app.add_subcommand("train", "Train: one learner and a fleet of actors.");
@@ -68,21 +69,20 @@ void AddTrain(CLI::App& app, Options& options) {
   CLI::Option* init_from = train.add_option(
       "--init-from", options.train.init_from,
       "start from the weights of this run or checkpoint (same net, fresh optimizer)");
-  train.add_option("--resume", options.resume, "go on with the run in this directory")
+  train.add_option("--resume", options.resume, "continue the run in this directory")
       ->excludes(config)
       ->excludes(run_dir)
       ->excludes(init_from);
   train.add_flag("--no-actors", options.train.no_actors,
-                 "start none: all come from elsewhere (docs/fleet.md)");
+                 "start none: all join from other places (docs/fleet.md)");
   train
       .add_option("--progress", options.progress,
-                  "what a terminal shows: screen (default: charts and actors), bar, lines or none")
+                  "display in a terminal: screen (default: charts and actors), bar, lines or none")
       ->type_name("HOW")
       ->check(CLI::IsMember(std::vector<std::string>{"screen", "bar", "lines", "none"})
                   .description(""));
   train.footer(
-      "--set eval.every_steps=N evaluates the newest weights every N steps while training goes "
-      "on:\n"
+      "--set eval.every_steps=N evaluates the newest weights every N steps during training:\n"
       "results in eval.jsonl, the best weights in checkpoints/best.safetensors.\n"
       "tensorboard --logdir RUN shows the run's charts.");
   train.callback([&options] {
@@ -116,6 +116,7 @@ void AddPlay(CLI::App& app, play::PlayOptions& options) {
 
 void AddRecord(CLI::App& app, play::RecordOptions& options) {
   CLI::App& record = *app.add_subcommand("record", "Pictures of play, as x.gif or x.png.");
+  // The player: a trained net, or random actions in an environment.
   CLI::Option* target = record.add_option("RUN_OR_CHECKPOINT", options.target,
                                           "run directory or checkpoint whose net plays");
   CLI::Option* env = record.add_option("--env", options.env, "a random player in this environment")
@@ -128,7 +129,7 @@ void AddRecord(CLI::App& app, play::RecordOptions& options) {
   record.add_option("--episodes", options.episodes, "end after so many (1)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
   record.add_option("--steps", options.steps, "or after so many steps (2000)")
-      ->check(CLI::Range(std::int64_t{1}, play::kMostRecordedSteps));
+      ->check(CLI::Range(std::int64_t{1}, play::kMaxRecordedSteps));
   record.add_flag("--greedy", options.greedy, "take the likeliest action, do not draw");
   record.add_option("--seed", options.seed, "of the episodes (1)")->check(kSeed);
   record.add_option("--fps", options.fps, "of a GIF (30 for pictures, 8 for grids)")
@@ -157,7 +158,7 @@ void AddReport(CLI::App& app, report::ReportOptions& options) {
   report.add_option("--out", options.out, "where to (report.html)");
   report
       .add_option("--score", options.scores,
-                  "a return: tell steps and seconds until it was reached; ENV=RETURN for one "
+                  "a return: show the steps and seconds to reach it; ENV=RETURN for one "
                   "environment")
       ->allow_extra_args(false)
       ->type_name("RETURN");
@@ -171,20 +172,20 @@ void AddReport(CLI::App& app, report::ReportOptions& options) {
 
 void AddDoctor(CLI::App& app, doctor::DoctorOptions& options) {
   CLI::App& doctor = *app.add_subcommand(
-      "doctor", "What this machine has, whether it computes correctly, and what is missing.");
+      "doctor", "Show this machine, check that it computes correctly, list missing parts.");
   doctor.add_flag("--json", options.json, "one JSON object on standard output");
 }
 
 void AddReplay(CLI::App& app, replay::ReplayOptions& options) {
   CLI::App& replay = *app.add_subcommand(
-      "replay", "Do a run again from its journal, in one process, to the same bits.");
+      "replay", "Repeat a run from its journal, in one process, to the same bits.");
   replay.add_option("RUN", options.run_dir, "run directory")->required();
   CLI::Option* const until = replay.add_option("--until", options.until, "stop after this version")
                                  ->check(kVersion)
                                  ->type_name("VERSION");
   replay
       .add_option("--explain", options.explain,
-                  "only tell which gradients made this version: whose, how old, their norms")
+                  "only show the gradients of this version: their actors, staleness, norms")
       ->check(kVersion)
       ->type_name("VERSION")
       ->excludes(until);
@@ -195,7 +196,7 @@ void AddSimulate(CLI::App& app, Options& options) {
       "simulate", "Train with a fleet of any size in one process, in virtual time.");
   simulate
       .add_option("CONFIG", options.simulate.config,
-                  "TOML file; [simulate] in it tells how long things take")
+                  "TOML file; its section [simulate] holds the durations")
       ->required();
   simulate.add_option("--set", options.simulate.overrides, "section.key=value, over the file's")
       ->allow_extra_args(false)
@@ -211,15 +212,15 @@ void AddSimulate(CLI::App& app, Options& options) {
 void AddKeys(CLI::App& app, keys::NewKeysOptions& options) {
   CLI::App& keys = *app.add_subcommand("keys", "Keys for a fleet on several machines.");
   keys.require_subcommand(1);
-  CLI::App& make =
-      *keys.add_subcommand("new", "Make a pair: NAME.secret to keep, NAME.public to hand out.");
+  CLI::App& make = *keys.add_subcommand(
+      "new", "Make a pair: NAME.secret to keep, NAME.public to give to others.");
   make.add_option("NAME", options.name, "of the learner, a host or a person")->required();
   make.add_option("--dir", options.dir, "where to (keys)");
 }
 
 void AddStop(CLI::App& app, stop::StopOptions& options) {
   CLI::App& stop = *app.add_subcommand(
-      "stop", "End a fleet in order: actors go home, the learner writes its last checkpoint.");
+      "stop", "End a fleet in order: actors leave, the learner writes its last checkpoint.");
   stop.add_option("RUN", options.run_dir, "run directory, on the learner's machine")->required();
   stop.add_option("--timeout", options.timeout_s, "seconds to wait for its end (60)")
       ->check(CLI::Range(0.0, 86'400.0));
@@ -240,7 +241,7 @@ int Conform(const std::string& trace) {
   return kExitFailed;
 }
 
-// Everything after the word is for starling-bench, which lies beside this program.
+// All further arguments are those of starling-bench, in the directory of this program.
 void AddBench(CLI::App& app) {
   CLI::App& bench = *app.add_subcommand("bench", "Measure: see starling bench --help.");
   bench.prefix_command();
@@ -265,6 +266,7 @@ fleet::ShowProgress ProgressNamed(const std::string& name) {
 }
 
 int Dispatch(const CLI::App& app, Options& options) {
+  // Empty texts are options that were not given.
   if (app.got_subcommand("train")) {
     fleet::TrainOptions& train = options.train;
     train.config = options.train_config;
@@ -294,7 +296,7 @@ int Dispatch(const CLI::App& app, Options& options) {
   return kExitDone;
 }
 
-// The subcommand that was typed, or `app`.
+// Returns the subcommand of the command line, or `app` if there is none.
 const CLI::App& Chosen(const CLI::App& app) {
   const auto chosen = app.get_subcommands();
   return chosen.empty() ? app : *chosen.front();
@@ -311,7 +313,7 @@ std::vector<std::string> KnownWords(const CLI::App& app) {
   return known;
 }
 
-// "; did you mean "train"?" for the first word that CLI11 could not place.
+// Returns `; did you mean "train"?` for the first word that CLI11 does not know, or "".
 std::string Hint(const CLI::App& app) {
   const std::vector<std::string> strays = app.remaining(/*recurse=*/true);
   if (strays.empty()) return "";
@@ -319,7 +321,7 @@ std::string Hint(const CLI::App& app) {
   return DidYouMean(word, KnownWords(Chosen(app)));
 }
 
-// Help and version go to standard output with status 0; everything else is the operator's mistake.
+// Prints help and version to standard output (status 0), any other error to standard error.
 int AnswerParseError(const CLI::App& app, const CLI::ParseError& error) {
   if (error.get_exit_code() == 0) return app.exit(error);
   const CLI::App& chosen = Chosen(app);
@@ -328,7 +330,7 @@ int AnswerParseError(const CLI::App& app, const CLI::ParseError& error) {
                                ? fmt::format("there is no command \"{}\"", strays.front())
                                : std::string(error.what());
   std::fprintf(stderr, "starling: %s%s\n", what.c_str(), Hint(app).c_str());
-  std::fprintf(stderr, "Run starling%s --help for what there is.\n",
+  std::fprintf(stderr, "Run starling%s --help for the choices.\n",
                &chosen == &app ? "" : (" " + chosen.get_name()).c_str());
   return kExitUserError;
 }
@@ -360,7 +362,7 @@ int RunCommandLine(int argc, char** argv) {
   try {
     app.parse(argc, argv);
     const int status = Dispatch(app, options);
-    // A result that was not written (a full disk behind a redirection) is no result.
+    // A result that could not be written (a full disk behind a redirection) is a failure.
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
     std::fprintf(stderr, "starling: standard output cannot be written\n");
     return status == kExitDone ? kExitFailed : status;

@@ -1,4 +1,4 @@
-// The command line of `starling`: subcommands, and how mistakes in it are answered.
+// The command line of `starling`: its subcommands and its error messages.
 #pragma once
 
 namespace starling::programs {

@@ -1,5 +1,5 @@
-// starling-actor: one actor, or the evaluator, an actor that never pushes. Started by `starling train`,
-// or by hand in any order with the learner.
+// starling-actor: one actor, or the evaluator, an actor that never pushes. `starling train` starts
+// it; by hand it may start before or after the learner.
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -37,7 +37,8 @@ struct Options {
   bool evaluate = false, finish = false;
 };
 
-// What the learner wrote there (wire.address); nothing if it has not yet, or has ended.
+// Returns the endpoint that the learner wrote to `file` (wire.address), or nullopt if it has not
+// yet, or has ended.
 std::optional<std::string> EndpointIn(const std::string& file) {
   std::string text;
   try {
@@ -53,9 +54,9 @@ std::function<std::optional<std::string>()> EndpointFinder(const Options& option
   if (!options.connect.empty()) {
     wire::CheckEndpoint(options.connect, !options.secret.empty());
     if (options.connect.ends_with(":0") || options.connect.ends_with(":*")) {
-      throw UserError(fmt::format(
-          "--connect {}: that is any port; give the one that the learner says it listens on",
-          options.connect));
+      throw UserError(
+          fmt::format("--connect {}: that is any port; give the port that the learner printed",
+                      options.connect));
     }
     return [endpoint = options.connect] { return endpoint; };
   }
@@ -77,7 +78,7 @@ std::function<std::optional<wire::Credentials>()> KeysFinder(const Options& opti
   return [root, run_dir = options.run_dir] { return wire::RunPlace::FindKeys(root, run_dir); };
 }
 
-// As actors.envs_per_actor.
+// The limits of actors.envs_per_actor.
 CLI::Validator EnvsCheck() {
   const auto check = [](const std::string& text) -> std::string {
     const ConfigRule& rule = FindConfigKey("actors", "envs_per_actor")->rule;
@@ -96,17 +97,18 @@ CLI::Validator NotEmpty(const char* what) {
   return {[what](const std::string& text) { return text.empty() ? std::string(what) : ""; }, ""};
 }
 
-// A learner tells strangers nothing, not even that it is there.
-std::string WhyNobody(const Options& options) {
+// Returns possible reasons. A learner with keys does not answer strangers, so the real one is
+// unknown.
+std::string WhyNoLearner(const Options& options) {
   if (!options.run_dir.empty()) return "";
   if (!options.connect.empty()) {
-    const std::string trouble = wire::NameTrouble(options.connect, !options.secret.empty());
-    if (!trouble.empty()) return ". " + trouble;
+    const std::string error = wire::NameTrouble(options.connect, !options.secret.empty());
+    if (!error.empty()) return ". " + error;
   }
   return options.secret.empty()
-             ? ". If one is there it may ask for keys: give --secret and --learner-key"
-             : ". If one is there our key may not be on its list, --learner-key not be its key, "
-               "or it asks for no keys";
+             ? ". If it runs, it may ask for keys: give --secret and --learner-key"
+             : ". If it runs, our key may not be on its list, --learner-key may not be its key, "
+               "or it uses no keys";
 }
 
 int Run(const Options& options) {
@@ -118,6 +120,7 @@ int Run(const Options& options) {
                                .connect_timeout_s = options.connect_timeout_s,
                                .stop_fd = CatchStopSignals(),
                                .abandoned = WatchParent(options.parent)};
+  // Becomes an exit status: only a lost or refusing learner is a failure.
   std::string text;
   switch (actors::RunActor(client, text, options.own)) {
     case actors::ClientState::kRunOver:
@@ -131,15 +134,15 @@ int Run(const Options& options) {
     default:
       LogError("no learner within {} s at {}; start one, or give --connect-timeout{}",
                options.connect_timeout_s, options.connect + options.connect_file + options.run_dir,
-               WhyNobody(options));
+               WhyNoLearner(options));
       return kExitFailed;
   }
 }
 
 int Evaluate(const Options& options) {
   InitLog("evaluator");
-  constexpr int kLowest = 19;  // whatever trains has the cores first
-  ::setpriority(PRIO_PROCESS, 0, kLowest);
+  constexpr int kLowestPriority = 19;  // training takes precedence
+  ::setpriority(PRIO_PROCESS, 0, kLowestPriority);
   fleet::RunEvalProcess({.run_dir = options.run_dir,
                          .finish = options.finish,
                          .stop_fd = CatchStopSignals(),
@@ -154,17 +157,19 @@ int main(int argc, char** argv) {
   CLI::App app("One actor: runs environments and pushes gradients to a learner; or its evaluator.",
                "starling-actor");
   app.set_version_flag("--version", VersionLine("starling-actor"));
+  // 1. The place of the learner: a run directory, an endpoint, or a file with one.
   auto* dir =
       app.add_option("--run-dir", options.run_dir, "run directory of a learner on this host");
   auto* connect = app.add_option("--connect", options.connect, "endpoint of the learner instead")
                       ->excludes(dir);
   auto* connect_file =
       app.add_option("--connect-file", options.connect_file,
-                     "file with the endpoint, RUN/endpoint: read again whenever it is looked for")
+                     "file with the endpoint, RUN/endpoint: read again at every attempt")
           ->excludes(dir)
           ->excludes(connect);
+  // 2. Keys.
   auto* secret = app.add_option("--secret", options.secret,
-                                "our secret key (NAME.secret), for a learner that asks for keys")
+                                "our secret key (NAME.secret), for a learner with keys")
                      ->check(NotEmpty("it is empty; name a file"))
                      ->excludes(dir);
   auto* learner_key =
@@ -172,19 +177,25 @@ int main(int argc, char** argv) {
           ->check(NotEmpty("it is empty; name a file"))
           ->needs(secret);
   secret->needs(learner_key);
+  // 3. The actor itself.
   auto* slot = app.add_option("--slot", options.slot, "slot to take; default: the lowest free one")
                    ->check(CLI::NonNegativeNumber);
   app.add_option("--connect-timeout", options.connect_timeout_s, "seconds to wait for a learner")
       ->check(CLI::PositiveNumber);
   app.add_option("--runtime-dir", options.runtime_dir, "as wire.runtime_dir of the learner");
-  app.add_option("--backend", options.own.backend,
-                 "cpu, cuda or auto: what this actor computes on, whatever the run's say")
+  app.add_option_function<std::string>(
+         "--backend",
+         [&options](const std::string& word) {
+           options.own.backend = FindWord<DeviceChoice>(word);
+         },
+         "cpu, cuda or auto: device of this actor; default: the run's actors.backend")
       ->check(CLI::IsMember({"cpu", "cuda", "auto"}));
   auto* envs = app.add_option("--envs", options.own.envs,
-                              "environments that this actor plays, whatever the run's "
-                              "actors.envs_per_actor says")
+                              "environments of this actor; default: the run's "
+                              "actors.envs_per_actor")
                    ->check(EnvsCheck());
   app.add_option("--parent", options.parent, "process id of the supervisor");
+  // 4. The evaluator.
   auto* evaluate =
       app.add_flag("--evaluate", options.evaluate,
                    "compute no gradients: play with the newest weights every eval.every_steps of "
@@ -192,7 +203,7 @@ int main(int argc, char** argv) {
           ->needs(dir)
           ->excludes(slot)
           ->excludes(envs);
-  app.add_flag("--finish", options.finish, "only with its newest checkpoint, and end")
+  app.add_flag("--finish", options.finish, "play only with its newest checkpoint, then end")
       ->needs(evaluate);
   try {
     app.parse(argc, argv);

@@ -1,5 +1,5 @@
-// starling-learner: one learner. Started by `starling train`, or by hand in any order with its
-// actors.
+// starling-learner: one learner. `starling train` starts it; by hand it may start before or after
+// its actors.
 #include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
@@ -50,8 +50,8 @@ struct Options {
   int parent = 0;
 };
 
-// A line per status to the supervisor. It does not wait: if the pipe is full the supervisor has older
-// ones to read, and the next line says it all.
+// Writes a line per status to the supervisor, without waiting: if the pipe is full, the line is
+// dropped, because every status is complete.
 class StatusPipe {
  public:
   explicit StatusPipe(int fd) : fd_(fd) {}
@@ -60,10 +60,10 @@ class StatusPipe {
     const std::string line = (torn_ ? "\n" : "") + learner::ToJson(status).dump() + "\n";
     std::string_view rest = line;
     Take(rest);
-    // That the run is over must arrive, whole, even if the supervisor is slow.
-    constexpr int kPatienceMs = 2000;
+    // The status of the end must arrive whole, even if the supervisor is slow.
+    constexpr int kMaxWaitMs = 2000;
     pollfd writable{.fd = fd_, .events = POLLOUT, .revents = 0};
-    while (status.phase == "done" && !rest.empty() && poll(&writable, 1, kPatienceMs) == 1) {
+    while (status.phase == "done" && !rest.empty() && poll(&writable, 1, kMaxWaitMs) == 1) {
       if (!Take(rest)) break;
     }
     if (rest.size() < line.size()) torn_ = !rest.empty();
@@ -77,10 +77,11 @@ class StatusPipe {
   }
 
   const int fd_;
-  bool torn_ = false;  // the last line ended in the middle: the next one must not be part of it
+  bool torn_ = false;  // the last line was cut; the next must start on a line of its own
 };
 
-// By hand a new run begins with a configuration; the supervisor has prepared the directory already.
+// By hand, a new run has a configuration and gets its directory here; otherwise the supervisor has
+// prepared the directory.
 Config Prepare(const Options& options) {
   if (options.config.empty())
     return LoadConfig(options.run_dir + "/config.toml", options.overrides);
@@ -91,8 +92,8 @@ Config Prepare(const Options& options) {
   return config;
 }
 
-// By hand the learner shows its progress itself and sums up at the end, as far as it knows: an
-// actor that was started and never joined is not counted.
+// Without a supervisor the learner shows its progress and sums up at the end. It does not count
+// actors that never joined.
 class Screen {
  public:
   explicit Screen(const Config& config)
@@ -110,17 +111,19 @@ class Screen {
                   now);
   }
 
-  int SumUp(const std::string& run_dir, int exit_status) {
-    const auto summary = results::BuildSummary(config_, status_, {.actors_started = actors_.size()},
-                                               results::ReadEvalStanding(run_dir));
-    const std::string trouble = results::WriteSummary(run_dir, summary);
+  // `error`: why the run failed, "" if it did not.
+  int SumUp(const std::string& run_dir, int exit_status, const std::string& error) {
+    const results::RunSummary summary =
+        results::BuildSummary(config_, status_, {.actors_started = actors_.size()},
+                              results::ReadEvalStanding(run_dir), error);
+    const std::string unwritten = results::WriteSummary(run_dir, summary);
     const std::string program =
         CallName(ProgramDir() / "starling", std::filesystem::current_path());
     for (const std::string& text : results::DescribeRun(summary, exit_status, run_dir, program)) {
       console_.Print(text);
     }
-    if (trouble.empty()) return exit_status;
-    LogError("no summary: {}", trouble);
+    if (unwritten.empty()) return exit_status;
+    LogError("no summary: {}", unwritten);
     return exit_status == kExitDone ? kExitFailed : exit_status;
   }
 
@@ -133,8 +136,8 @@ class Screen {
   std::set<std::pair<int, std::uint64_t>> actors_;
 };
 
-// A further process of a learner that is cut into shards: it has the configuration of the run, and ends
-// when the first says so, however it is told to stop.
+// A further process of a sharded learner. It reads the configuration of the run and ignores
+// signals: the first process ends it.
 int RunShard(const Options& options) {
   KeepFreedMemory();
   InitLog(fmt::format("shard {}", options.shard));
@@ -152,9 +155,10 @@ int Run(const Options& options) {
   KeepFreedMemory();
   InitLog("learner");
   const bool supervised = options.status_fd >= 0;
-  // What ends a whole job tells its supervisor and us, and the supervisor tells us again: it is he who
-  // loses patience.
+  // 1. Catch signals. With a supervisor a second one does not end the process: a signal to the
+  // whole job arrives twice, directly and from the supervisor, which also enforces the deadline.
   const int stop_fd = CatchStopSignals(/*again_ends=*/!supervised);
+  // 2. Read the configuration, remove leftovers of killed runs, open the status pages.
   const Config config = Prepare(options);
   wire::RunPlace::RemoveStale(wire::RuntimeRoot(config.wire.runtime_dir));
   std::optional<monitor::StatusServer> pages;
@@ -163,6 +167,7 @@ int Run(const Options& options) {
         config, monitor::StatusServerOptions{.port = static_cast<std::uint16_t>(config.status.port),
                                              .keep_trying = supervised && options.resume});
   }
+  // 3. Build the learner and start its shards.
   Screen screen(config);
   StatusPipe pipe(options.status_fd);
   std::optional<fleet::ShardProcesses> shards;
@@ -183,14 +188,17 @@ int Run(const Options& options) {
     shards.emplace(static_cast<std::size_t>(config.learner.shards) - 1, options.run_dir,
                    options.overrides, learner.shards_endpoint(), !options.resume);
   }
+  // 4. Train, then report.
   const bool over = learner.Run();
   if (shards) shards->AwaitEnd();
   int exit_status = over || supervised ? kExitDone : kExitInterrupted;
+  std::string error;
   if (!learner.checkpoint_error().empty()) {
-    LogError("the last checkpoint could not be written: {}", learner.checkpoint_error());
+    error = "the last checkpoint could not be written: " + learner.checkpoint_error();
+    LogError("{}", error);
     exit_status = kExitFailed;
   }
-  return supervised ? exit_status : screen.SumUp(options.run_dir, exit_status);
+  return supervised ? exit_status : screen.SumUp(options.run_dir, exit_status, error);
 }
 
 }  // namespace
@@ -202,13 +210,13 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", VersionLine("starling-learner"));
   app.add_option("config", options.config, "configuration of a new run, by hand");
   app.add_option("--run-dir", options.run_dir,
-                 "run directory; without a configuration it has its own")
+                 "run directory; holds the configuration if none is given")
       ->required();
-  app.add_option("--set", options.overrides, "section.key=value, as often as you like")
+  app.add_option("--set", options.overrides, "section.key=value; repeatable")
       ->allow_extra_args(false);
-  app.add_flag("--resume", options.resume, "go on from the last good checkpoint");
-  app.add_option("--shard", options.shard, "which other shard of a learner this is");
-  app.add_option("--learner", options.learner, "where its first is");
+  app.add_flag("--resume", options.resume, "continue from the last good checkpoint");
+  app.add_option("--shard", options.shard, "number of this shard, from 1");
+  app.add_option("--learner", options.learner, "endpoint of the learner's first process");
   app.add_option("--status-fd", options.status_fd, "descriptor for status lines (JSON)");
   app.add_option("--parent", options.parent, "process id of the supervisor");
   try {
@@ -217,7 +225,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kExitDone : kExitUserError;
   } catch (const UserError& error) {
-    // By hand as `starling` says it, a line for each mistake of a configuration.
+    // Without a supervisor as `starling` does, a line for each mistake in a configuration.
     if (options.status_fd < 0) std::fprintf(stderr, "%s\n", error.what());
     if (options.status_fd >= 0) LogError("{}", error.what());
     return kExitUserError;

@@ -4,14 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 namespace starling::results {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-constexpr double kSaturated = 0.8;  // a thread that is busy so long is what the others wait for
+constexpr double kSaturated = 0.8;  // the others wait for a thread this busy
 
 double Share(double part, double whole) {
   return whole > 0 ? std::round(part / whole * 1000) / 1000 : 0;
@@ -22,30 +19,37 @@ std::string Percent(double share) { return fmt::format("{:.0f} %", 100 * share);
 
 }  // namespace
 
-Json TimeShares(const learner::TimeStatus& time) {
-  const auto& [wait, refresh, act, gradient, push] = time.actors;
-  const auto& [receive, dispatch, idle, lanes] = time.learner;
-  const double actors = time.actors.total(), learner = time.learner.total();
-  return {{"actors",
-           {{"wait", Share(wait, actors)},
-            {"refresh", Share(refresh, actors)},
-            {"act", Share(act, actors)},
-            {"gradient", Share(gradient, actors)},
-            {"push", Share(push, actors)}}},
-          {"learner",
-           {{"receive", Share(receive, learner)},
-            {"dispatch", Share(dispatch, learner)},
-            {"idle", Share(idle, learner)},
-            {"lanes", Share(lanes, learner)}}}};
+learner::TimeStatus Sum(const learner::TimeStatus& a, const learner::TimeStatus& b, double factor) {
+  return {.actors = {.wait = a.actors.wait + factor * b.actors.wait,
+                     .refresh = a.actors.refresh + factor * b.actors.refresh,
+                     .act = a.actors.act + factor * b.actors.act,
+                     .gradient = a.actors.gradient + factor * b.actors.gradient,
+                     .push = a.actors.push + factor * b.actors.push},
+          .learner = {.receive = a.learner.receive + factor * b.learner.receive,
+                      .dispatch = a.learner.dispatch + factor * b.learner.dispatch,
+                      .idle = a.learner.idle + factor * b.learner.idle,
+                      .lanes = a.learner.lanes + factor * b.learner.lanes}};
 }
 
-std::string NameBottleneck(const Json& shares) {
-  const auto actors = [&](const char* key) { return shares["actors"][key].get<double>(); };
-  const auto learner = [&](const char* key) { return shares["learner"][key].get<double>(); };
-  const double wait = actors("wait"), refresh = actors("refresh"), push = actors("push");
-  // The sum of what is said of its parts.
-  const double compute = Whole(actors("act")) + Whole(actors("gradient")), move = refresh + push;
-  const double network = learner("receive") + learner("dispatch"), lanes = learner("lanes");
+learner::TimeStatus TimeShares(const learner::TimeStatus& time) {
+  const double actors = time.actors.total(), learner = time.learner.total();
+  return {.actors = {.wait = Share(time.actors.wait, actors),
+                     .refresh = Share(time.actors.refresh, actors),
+                     .act = Share(time.actors.act, actors),
+                     .gradient = Share(time.actors.gradient, actors),
+                     .push = Share(time.actors.push, actors)},
+          .learner = {.receive = Share(time.learner.receive, learner),
+                      .dispatch = Share(time.learner.dispatch, learner),
+                      .idle = Share(time.learner.idle, learner),
+                      .lanes = Share(time.learner.lanes, learner)}};
+}
+
+std::string NameBottleneck(const learner::TimeStatus& time) {
+  const auto [actors, learner] = TimeShares(time);
+  const auto& [wait, refresh, act, gradient, push] = actors;
+  // The percentages printed for act and gradient add up to the one printed for both.
+  const double compute = Whole(act) + Whole(gradient), move = refresh + push;
+  const double network = learner.receive + learner.dispatch, lanes = learner.lanes;
   if (wait + compute + move == 0) return "";
 
   if (std::max(lanes, network) >= kSaturated) {
@@ -57,11 +61,9 @@ std::string NameBottleneck(const Json& shares) {
   const std::string learner_too = fmt::format(
       "the learner's lanes are busy {}, its network thread {}", Percent(lanes), Percent(network));
   if (compute >= std::max(wait, move)) {
-    // A simulated actor's time is not divided.
-    const std::string parts = actors("gradient") == 0
-                                  ? ""
-                                  : fmt::format(" (act {}, gradient {})", Percent(actors("act")),
-                                                Percent(actors("gradient")));
+    // A simulated actor's time is all `act`.
+    const std::string parts =
+        gradient == 0 ? "" : fmt::format(" (act {}, gradient {})", Percent(act), Percent(gradient));
     return fmt::format("the actors: they compute {} of the time{}; {}", Percent(compute), parts,
                        learner_too);
   }

@@ -48,7 +48,7 @@ std::vector<EvalLine> ReadEvalLines(const fs::path& run_dir, int* damaged) {
   std::vector<EvalLine> lines;
   if (damaged != nullptr) *damaged = 0;
   std::error_code ignored;
-  if (!fs::is_regular_file(run_dir / kFile, ignored)) return lines;  // a device may never end
+  if (!fs::is_regular_file(run_dir / kFile, ignored)) return lines;  // a device may have no end
   std::ifstream file(run_dir / kFile);
   for (std::string text; std::getline(file, text);) {
     const std::optional<EvalLine> line = FromJson(text);
@@ -66,7 +66,7 @@ EvalStanding ReadEvalStanding(const fs::path& run_dir) {
     const learner::Checkpoint best = learner::ReadCheckpoint(BestPath(run_dir));
     const auto found = std::ranges::find(lines, std::pair(best.term, best.version), &EvalLine::age);
     if (found != lines.end()) standing.best = *found;
-  } catch (const std::runtime_error&) {  // none yet, or damaged: the next becomes it
+  } catch (const std::runtime_error&) {  // none yet, or damaged: the next one replaces it
   }
   return standing;
 }

@@ -1,5 +1,5 @@
-// What evaluations during training leave behind: a line each in RUN/eval.jsonl, and the weights that
-// did best in RUN/checkpoints/best.safetensors.
+// The results of evaluations during training: a line for each in RUN/eval.jsonl, and the best
+// weights in RUN/checkpoints/best.safetensors.
 #pragma once
 
 #include <compare>
@@ -22,40 +22,40 @@ struct EvalLine {
   std::uint64_t version = 0;
   std::int64_t episodes = 0;
   double mean_return = 0, std = 0;
-  double seconds = 0;  // that it took
+  double seconds = 0;  // duration of the evaluation
 
-  // Which of two weights are newer.
+  // The larger one is of the newer weights.
   std::pair<std::uint32_t, std::uint64_t> age() const { return {term, version}; }
   friend bool operator==(const EvalLine&, const EvalLine&) = default;
 };
 nlohmann::ordered_json ToJson(const EvalLine& line);  // the keys are the members, in this order
 
-// The lines of eval.jsonl, oldest first; what is none (the end of a killed writer's) is passed over.
-// `damaged` counts such lines but for one that does not end.
+// Returns the lines of eval.jsonl, oldest first, without damaged ones. `damaged` counts those,
+// except for a last line without its end, as a killed writer leaves it.
 std::vector<EvalLine> ReadEvalLines(const std::filesystem::path& run_dir, int* damaged = nullptr);
 
-// `best` is the line of the weights that are in best.safetensors: a higher return whose weights could
-// not be saved is not it.
+// `best` is the line of the weights in best.safetensors. A higher return whose weights could not be
+// saved does not count.
 struct EvalStanding {
   std::optional<EvalLine> best, last;
 };
 EvalStanding ReadEvalStanding(const std::filesystem::path& run_dir);
 
 std::filesystem::path BestPath(const std::filesystem::path& run_dir);
-// What a killed evaluator left beside best.safetensors. None may be at work.
+// Removes the temporary files of a killed evaluator. REQUIRES: no evaluator is running.
 void RemoveUnfinishedBest(const std::filesystem::path& run_dir);
 
-// Keeps both. What a full disk refuses is said, kept in memory and tried again with the next result.
+// Keeps both. A write that a full disk refuses is logged, and tried again with the next result.
 //
 // Thread safety: one thread; one for each run.
 class EvalResults {
  public:
-  // Goes on where an evaluator of this run ended. Throws std::system_error if eval.jsonl cannot be
-  // opened.
+  // Continues the files of an earlier evaluator of this run. Throws std::system_error if eval.jsonl
+  // cannot be opened.
   explicit EvalResults(const std::filesystem::path& run_dir);
 
   const EvalStanding& standing() const { return standing_; }
-  // Of weights in `checkpoint`, which are kept as the best if there were none with as high a return.
+  // Adds the result of the weights in `checkpoint`; keeps them if no earlier return was as high.
   void Add(const EvalLine& line, learner::Checkpoint checkpoint);
 
  private:

@@ -59,7 +59,7 @@ std::string KeepEval(const std::filesystem::path& run_dir, const std::string& ch
       return error.what();
     }
   }
-  return "it told no result";
+  return "it printed no result";
 }
 
 }  // namespace starling::results

@@ -1,4 +1,4 @@
-// What the final weights of a run are worth, kept beside them: RUN/final_eval.json.
+// The evaluation of a run's final weights, kept in RUN/final_eval.json.
 #pragma once
 
 #include <cstdint>
@@ -11,22 +11,23 @@
 namespace starling::results {
 
 struct FinalEval {
-  std::string checkpoint;  // whose weights played, relative to the run directory
+  std::string checkpoint;  // of the weights that played, relative to the run directory
   std::int64_t episodes = 0;
   double mean_return = 0, std = 0;
   friend bool operator==(const FinalEval&, const FinalEval&) = default;
 };
 
-// Nothing if there is none that can be read.
+// Returns nullopt if there is none that can be read.
 std::optional<FinalEval> ReadFinalEval(const std::filesystem::path& run_dir);
 // Throws std::system_error.
 void WriteFinalEval(const std::filesystem::path& run_dir, const FinalEval& eval);
 
-// What `starling eval --json` prints, {"mean_return", "std", "episodes"}; nothing if `line` is no
-// such object. `checkpoint` is that which was evaluated.
+// Parses the output of `starling eval --json`, {"mean_return", "std", "episodes"}. Returns nullopt
+// if `line` is no such object. `checkpoint` is the one that was evaluated.
 std::optional<FinalEval> ParseEvalOutput(std::string_view line, const std::string& checkpoint);
 
-// Keeps the result among the lines that an evaluation of `checkpoint` printed. "", or why not.
+// Keeps the result that is among the lines printed by an evaluation of `checkpoint`. Returns "", or
+// why it could not.
 std::string KeepEval(const std::filesystem::path& run_dir, const std::string& checkpoint,
                      std::span<const std::string> said);
 

@@ -6,14 +6,6 @@
 #include "results/trained.h"
 
 namespace starling::results {
-namespace {
-
-net::Initialisation InitOf(const NetConfig& net) {
-  if (net.init == "kaiming") return net::Initialisation::kKaiming;
-  return net.init == "fan_in" ? net::Initialisation::kFanIn : net::Initialisation::kOrthogonal;
-}
-
-}  // namespace
 
 net::ParameterLayout LayoutOf(const Config& config) {
   const auto backend = net::MakeCpuBackend();
@@ -24,7 +16,7 @@ net::ParameterLayout LayoutOf(const Config& config) {
 learner::NetBlueprint BlueprintOf(const Config& config) {
   learner::NetBlueprint net = BlueprintToResume(config);
   net.initial = config.run.init_from.empty()
-                    ? net::InitialParameters(net.layout, config.run.seed, InitOf(config.net))
+                    ? net::InitialParameters(net.layout, config.run.seed, config.net.init)
                     : LoadFirstWeights(config).checkpoint.weights;
   return net;
 }

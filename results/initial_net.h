@@ -1,4 +1,4 @@
-// A configuration's net, made concrete for the learner: its parameter layout and first weights.
+// The net of a configuration: its parameter layout and first weights.
 #pragma once
 
 #include "core/config/config.h"
@@ -8,10 +8,10 @@ namespace starling::results {
 
 // Throws UserError if the environment is unknown or the net does not fit it.
 net::ParameterLayout LayoutOf(const Config& config);
-// The first weights are those of run.init_from, or drawn from run.seed, which takes seconds for wide
-// layers. Throws the UserErrors of results/trained.h.
+// Takes the first weights from run.init_from, or draws them from run.seed: seconds for wide layers.
+// Throws UserError as LoadFirstWeights (results/trained.h).
 learner::NetBlueprint BlueprintOf(const Config& config);
-// To go on with a run: without first weights.
+// The same without first weights, for a resumed run.
 learner::NetBlueprint BlueprintToResume(const Config& config);
 
 }  // namespace starling::results

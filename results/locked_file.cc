@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <string>
@@ -16,19 +15,14 @@ bool Lock(int fd) { return ::flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOUL
 }  // namespace
 
 LockedFile::LockedFile(const std::filesystem::path& path)
-    : fd_(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644)) {
-  if (fd_ < 0) throw std::system_error(errno, std::generic_category(), path.string());
-  held_ = Lock(fd_);
+    : file_(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644)) {
+  if (file_.get() < 0) throw std::system_error(errno, std::generic_category(), path.string());
+  held_ = Lock(file_.get());
 }
 
-LockedFile::~LockedFile() { ::close(fd_); }
-
 bool IsLocked(const std::filesystem::path& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
-  const bool free = Lock(fd);
-  ::close(fd);
-  return !free;
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  return file.get() >= 0 && !Lock(file.get());
 }
 
 }  // namespace starling::results

@@ -1,29 +1,28 @@
-// A file that says who is at work: one process at a time holds the lock on it.
+// A file that one process at a time may lock: the sign that it works on a directory.
 #pragma once
 
 #include <filesystem>
+
+#include "core/file_descriptor.h"
 
 namespace starling::results {
 
 class LockedFile {
  public:
-  // Opens `path` for appending, and makes it if there is none. Throws std::system_error.
+  // Opens or creates `path` for appending. Throws std::system_error.
   explicit LockedFile(const std::filesystem::path& path);
-  ~LockedFile();
-  LockedFile(const LockedFile&) = delete;
-  LockedFile& operator=(const LockedFile&) = delete;
 
-  // Whether the lock is ours as long as this lives; false: another process has it. Where the file
-  // system knows no locks nobody is kept out.
+  // Whether this holds the lock; false if another process has it. Always true on a file system
+  // without locks.
   bool held() const { return held_; }
-  int fd() const { return fd_; }
+  int fd() const { return file_.get(); }
 
  private:
-  int fd_ = -1;
+  FileDescriptor file_;
   bool held_ = false;
 };
 
-// Whether a process holds the lock on `path`, which need not exist.
+// Returns whether a process holds the lock on `path`; false if there is no such file.
 bool IsLocked(const std::filesystem::path& path);
 
 }  // namespace starling::results

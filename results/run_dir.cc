@@ -22,11 +22,11 @@ namespace fs = std::filesystem;
                               dir.string(), reason));
 }
 
-// True if `dir` was created by this call, false if something of that name is there.
+// Returns true if this call created `dir`, false if the name is taken.
 bool TryCreate(const fs::path& dir) {
   std::error_code error;
   const bool created = fs::create_directory(dir, error);
-  // A file of that name is reported as an error by the library; to us it is a name that is taken.
+  // The library reports a file of that name as an error; here it is a taken name.
   std::error_code ignored;
   if (error && !fs::exists(fs::symlink_status(dir, ignored))) Unusable(dir, error.message());
   return created;
@@ -62,17 +62,19 @@ fs::path Numbered(const fs::path& wanted, int number) {
 }  // namespace
 
 fs::path CreateRunDir(const fs::path& wanted, bool may_number) {
-  // "runs/a/" is "runs/a": a number goes behind the name.
+  // 1. "runs/a/" becomes "runs/a", so that a number can follow the name.
   const fs::path plain = wanted.has_filename() ? wanted : wanted.parent_path();
-  // The configuration, which is UTF-8, names it.
+  // The configuration holds the name, and is UTF-8.
   if (!IsUtf8(plain.string())) Unusable(plain, "its name is no UTF-8 text");
   CreateParents(plain);
+
+  // 2. Create it under the first free name, or take over an empty one.
   fs::path dir = plain;
   if (may_number) {
-    constexpr int kMost = 100'000;
+    constexpr int kMaxNumber = 100'000;
     int number = 1;
-    while (number < kMost && !TryCreate(dir = Numbered(plain, number))) ++number;
-    if (number == kMost) Unusable(plain, "every numbered name is taken");
+    while (number < kMaxNumber && !TryCreate(dir = Numbered(plain, number))) ++number;
+    if (number == kMaxNumber) Unusable(plain, "every numbered name is taken");
   } else if (!TryCreate(dir)) {
     std::error_code error;
     if (!fs::is_directory(dir, error)) Unusable(dir, "it is not a directory");

@@ -1,4 +1,4 @@
-// The directory that a run leaves behind (docs: "A run leaves behind").
+// The directory of a run.
 #pragma once
 
 #include <cstdint>
@@ -8,25 +8,25 @@
 
 namespace starling::results {
 
-// Creates a new, empty run directory and returns it. One that `wanted` names exactly
-// (`may_number` false) may exist if it is empty; otherwise "-2", "-3" ... is appended until there
-// is none of that name. Safe against another process doing the same. Throws UserError naming the
-// directory if it is in use, or cannot be created or written.
+// Creates an empty run directory and returns it. With `may_number` it appends "-2", "-3", ... until
+// the name is free; else `wanted` may exist if it is empty. Safe against another process that does
+// the same. Throws UserError with the directory's name if it is in use, or cannot be created or
+// written.
 std::filesystem::path CreateRunDir(const std::filesystem::path& wanted, bool may_number);
 
-// Whether there is nothing in `run_dir` but what a `starling train` that was killed in its first
-// moments left; true if it does not exist.
+// Returns whether `run_dir` is empty or does not exist. The probe of a `starling train` that was
+// killed in its first moments does not count.
 bool IsUnused(const std::filesystem::path& run_dir);
 
-// A run in virtual time carries a mark from its first moment on, so that whatever becomes of its other
-// files it is never gone on with, or counted, as a real one.
+// Marks a run in virtual time, before its first other file: it must never be resumed or counted as
+// a real one, even if other files are lost.
 void MarkSimulated(const std::filesystem::path& run_dir);
 bool IsSimulated(const std::filesystem::path& run_dir);
 
-// Whether `path` is a good checkpoint of no fewer than so many steps.
+// Returns whether `path` is a good checkpoint of at least `steps` steps.
 bool IsCheckpointOf(const std::filesystem::path& path, std::uint64_t steps);
 
-// Whether a learner could go on here: any checkpoint under run_dir/checkpoints.
+// Returns whether there is any checkpoint under run_dir/checkpoints.
 bool HasCheckpoint(const std::filesystem::path& run_dir);
 
 // Throws UserError unless `run_dir` is a run with a configuration and a checkpoint.

@@ -3,15 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
 #include <system_error>
 
+#include "core/config/toml_text.h"
 #include "core/file.h"
 #include "core/text.h"
-#include "results/last_words.h"
 #include "results/run_dir.h"
 #include "results/statistics.h"
 #include "results/summary.h"
@@ -37,7 +38,7 @@ Text TextOf(const fs::path& path) {
   }
 }
 
-// What the run did beyond `steps` before it was gone on with from there counts no more.
+// Removes the points beyond `steps`: the run was resumed from there.
 template <class Point>
 void TakeBack(std::vector<Point>& points, double steps) {
   while (!points.empty() && static_cast<double>(points.back().steps) > steps) points.pop_back();
@@ -81,6 +82,7 @@ void LoadCurves(LoadedRun& run) {
     run.troubles.push_back(fmt::format(
         "{} of {} left out", Plural(static_cast<std::size_t>(damaged), "damaged line"), file));
   };
+  // 1. Training.
   int damaged = 0;
   const Text metrics = TextOf(run.dir / "metrics.jsonl");
   run.metrics = ParseMetrics(metrics.text, damaged);
@@ -89,6 +91,7 @@ void LoadCurves(LoadedRun& run) {
     run.troubles.push_back(fmt::format("metrics.jsonl {}: no curves",
                                        metrics.trouble.empty() ? "is empty" : metrics.trouble));
   }
+  // 2. Evaluations.
   for (const EvalLine& line : ReadEvalLines(run.dir, &damaged)) {
     TakeBack(run.evals, static_cast<double>(line.steps));
     run.evals.push_back(line);
@@ -96,18 +99,21 @@ void LoadCurves(LoadedRun& run) {
   note("eval.jsonl", damaged);
 }
 
-// False if summary.json is there, but tells nothing.
+// Returns false if summary.json exists and cannot be understood.
 bool LoadSummary(LoadedRun& run) {
   const std::string trouble = TextOf(run.dir / "summary.json").trouble;
   if (trouble == kMissing) return true;
-  run.summary = ReadSummary(run.dir);
-  if (!run.summary) {
+  const std::optional<RunResult> result = ReadSummary(run.dir);
+  if (!result) {
     run.troubles.push_back("summary.json " + (trouble.empty() ? "is damaged" : trouble));
+    return false;
   }
-  return run.summary.has_value();
+  run.summary = result->training;
+  run.error = result->error;
+  return true;
 }
 
-// A curve that ends early would cut short that of its group.
+// A curve that ends early would shorten the curve of its group.
 void LeaveOutShortCurves(LoadedRun& run) {
   const auto steps = static_cast<double>(run.summary->steps);
   if (run.metrics.empty() || run.metrics.back().steps >= 0.99 * steps) return;
@@ -124,16 +130,31 @@ void LoadFinalEval(LoadedRun& run) {
   run.troubles.emplace_back("final_eval.json is not of its final weights: left out");
 }
 
-std::string LastErrorOf(const fs::path& dir) {
-  constexpr std::size_t kTail = 256 << 10;
-  const std::string text = TextOf(dir / "log").text;
-  std::istringstream tail(text.substr(text.size() - std::min(text.size(), kTail)));
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(tail, line);) lines.push_back(line);
-  return LastError(lines);
+}  // namespace
+
+std::string_view NameOf(RunState state) {
+  static constexpr std::array<std::string_view, 6> kNames = {"not begun", "unfinished", "running",
+                                                             "finished",  "failed",     "damaged"};
+  return kNames[static_cast<std::size_t>(state)];
 }
 
-}  // namespace
+FlatConfig Flatten(const std::string& toml) {
+  toml::table document;
+  try {
+    document = ParseToml(toml);
+  } catch (const toml::parse_error& error) {
+    throw std::runtime_error(std::string(error.description()));
+  }
+  FlatConfig flat;
+  for (const auto& [section, node] : document) {
+    const toml::table* keys = node.as_table();
+    if (keys == nullptr) continue;
+    for (const auto& [key, value] : *keys) {
+      flat[std::string(section.str()) + "." + std::string(key.str())] = TomlText(value);
+    }
+  }
+  return flat;
+}
 
 std::string LoadedRun::Key(const std::string& key) const {
   const auto found = config.find(key);
@@ -163,11 +184,14 @@ std::vector<MetricPoint> ParseMetrics(const std::string& text, int& damaged) {
 }
 
 LoadedRun LoadRun(const fs::path& dir) {
+  // 1. Read every file.
   LoadedRun run{.dir = dir, .simulated = IsSimulated(dir)};
   LoadConfigOf(run);
   LoadCurves(run);
   const bool sound = LoadSummary(run) && !run.config.empty();
   LoadFinalEval(run);
+
+  // 2. Decide its state.
   double wanted = 0;
   const std::string steps = run.Key("run.steps");
   std::from_chars(steps.data(), steps.data() + steps.size(), wanted);
@@ -177,9 +201,8 @@ LoadedRun LoadRun(const fs::path& dir) {
     run.state = RunState::kFinished;
     LeaveOutShortCurves(run);
   } else {
-    const std::string error = LastErrorOf(dir);
-    run.state = error.empty() ? RunState::kUnfinished : RunState::kFailed;
-    if (!error.empty()) run.troubles.push_back(error);
+    run.state = run.error.empty() ? RunState::kUnfinished : RunState::kFailed;
+    if (!run.error.empty()) run.troubles.push_back(run.error);
     run.troubles.push_back(
         fmt::format("is at {:.0f} % of its steps", wanted > 0 ? 100 * run.steps() / wanted : 0));
   }

@@ -1,52 +1,72 @@
-// One run as a report sees it: whatever its directory still holds, and what is wrong with it.
+// One run as reports and sweeps read it: its state, its numbers, and the defects of its files.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "learner/status.h"
 #include "results/eval_results.h"
 #include "results/final_eval.h"
-#include "results/flat_config.h"
-#include "results/run_state.h"
 
 namespace starling::results {
+
+enum class RunState : std::uint8_t {
+  kNotBegun,
+  kUnfinished,  // interrupted, or still running in another process
+  kRunning,     // a child of this sweep
+  kFinished,
+  kFailed,
+  kDamaged,  // its files hold too little
+};
+// The word for it in sweep.json and in reports: "not begun", "unfinished", ...
+std::string_view NameOf(RunState state);
+
+// The keys of a configuration of any version of Starling, and their values as TOML:
+// "staleness.bound" -> `4`, "staleness.on_exceed" -> `"wait"`.
+using FlatConfig = std::map<std::string, std::string>;
+
+// Leaves out keys outside of sections. Throws std::runtime_error with a sentence if `toml` is not
+// TOML.
+FlatConfig Flatten(const std::string& toml);
 
 // A line of metrics.jsonl.
 struct MetricPoint {
   double steps = 0, seconds = 0;
   std::optional<double> mean_return{};
-  std::optional<std::uint64_t> episodes{};  // that have ended; older runs do not tell
+  std::optional<std::uint64_t> episodes{};  // ended so far; nullopt in runs of older versions
 };
 
 struct LoadedRun {
   std::filesystem::path dir;
   RunState state = RunState::kNotBegun;
-  std::vector<std::string> troubles{};  // sentences
+  std::vector<std::string> troubles{};  // a sentence for each defect
   FlatConfig config{};                  // empty if it cannot be read
   std::vector<MetricPoint> metrics{};   // steps ascending
-  std::vector<EvalLine> evals{};        // likewise
+  std::vector<EvalLine> evals{};        // steps ascending
   std::optional<learner::LearnerStatus> summary{};
-  std::optional<FinalEval> final_eval{};  // of the final weights, no others
-  bool simulated = false;                 // its seconds are virtual ones
-  bool repeated = false;  // another finished run has the same configuration, seed and all
+  std::string error{};                    // why it failed; "" if it did not
+  std::optional<FinalEval> final_eval{};  // of the final weights only
+  bool simulated = false;                 // its seconds are virtual
+  bool repeated = false;  // another finished run has the same configuration and seed
 
   bool finished() const { return state == RunState::kFinished; }
-  // Whether the numbers of its group are made of it, too.
+  // Whether it enters the numbers of its group.
   bool counts() const { return finished() && !repeated; }
-  std::string Key(const std::string& key) const;  // of the configuration, as TOML; "" if not there
-  double steps() const;                           // that it came to
+  std::string Key(const std::string& key) const;  // its value as TOML; "" if there is none
+  double steps() const;                           // reached
 };
 
-// Points of lines of JSON, oldest first; those that a later line takes back (a run gone on with from
-// a checkpoint) are left out. A last line that was cut is passed over; `damaged` counts the others
-// that are no such JSON, or hold numbers that cannot be.
+// Parses lines of JSON, oldest first. Leaves out lines that a later one takes back (the run was
+// resumed from a checkpoint), and a cut last line. `damaged` counts the other lines that are no
+// such JSON, or hold impossible numbers.
 std::vector<MetricPoint> ParseMetrics(const std::string& text, int& damaged);
 
-// Never throws for what a directory holds: what is wrong becomes a trouble.
+// Never throws because of a directory's contents: each defect becomes a trouble.
 LoadedRun LoadRun(const std::filesystem::path& dir);
 
 }  // namespace starling::results

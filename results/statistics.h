@@ -1,4 +1,4 @@
-// What a few runs that differ in their seed say together, and how sure that is.
+// Statistics over a few runs that differ in their seed: middle values and their confidence.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,13 @@
 
 namespace starling::results {
 
-// Of at least one value (CHECKed). Median of an even number is the mean of the two in the middle.
+// REQUIRES of all that follow: at least one value. The median of an even number of values is the
+// mean of the middle two.
 double Mean(std::span<const double> values);
 double Median(std::vector<double> values);
 
-// The mean of the middle half: a quarter of the values, rounded down, is left out at either end, so
-// that of fewer than four all count. As in Agarwal et al., "Deep reinforcement learning at the edge
+// The mean of the middle half: leaves out a quarter of the values, rounded down, at either end; so
+// of fewer than four all count. As in Agarwal et al., "Deep reinforcement learning at the edge
 // of the statistical precipice", NeurIPS 2021.
 double InterquartileMean(std::vector<double> values);
 
@@ -23,14 +24,14 @@ struct Spread {
 };
 Spread SpreadOf(const std::vector<double>& values);
 
-// Whether a number read from a file can be one of a run: finite, and of no more than 15 digits.
+// Returns whether a number in a file can be of a run: finite, with at most 15 digits.
 bool IsPlausible(double value);
 
-// Two decimals; of what is nearer to zero than 0.1, two significant digits.
+// Two decimals; two significant digits for values nearer to zero than 0.1.
 std::string Decimals(double value);
 
-// The value that a share `of` in [0, 1] of them lies below, linear between neighbours: 0 is the
-// least, 0.5 the median, 1 the largest.
+// Returns the value below which a share `of` in [0, 1] of the values lies, linear between
+// neighbours: 0 gives the smallest, 0.5 the median, 1 the largest.
 double Quantile(std::vector<double> values, double of);
 
 struct Interval {
@@ -38,15 +39,15 @@ struct Interval {
   friend bool operator==(const Interval&, const Interval&) = default;
 };
 
-// The seeds of one group drawn anew, with replacement, again and again: the stratified bootstrap of
-// Agarwal et al., whose strata are our groups. `stratum` numbers the group, so that no two groups
-// share draws; equal arguments give equal draws, on every machine.
+// The stratified bootstrap of Agarwal et al.: draws the seeds of one group with replacement,
+// `draws` times. A stratum is a group; `stratum` is its number, so that no two groups share draws.
+// Equal arguments give equal draws on every machine.
 class Bootstrap {
  public:
   Bootstrap(std::size_t runs, std::size_t draws, std::uint32_t stratum);
 
-  // Where the interquartile mean of 95 % of the draws lies (2.5 % below, 2.5 % above). `values` are
-  // those of the runs, in order.
+  // Returns the interval that holds the interquartile mean of 95 % of the draws: 2.5 % are below,
+  // 2.5 % above. `values` has one value per run.
   Interval OfInterquartileMean(std::span<const double> values) const;
 
  private:

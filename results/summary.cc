@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <system_error>
+#include <utility>
 
 #include "core/error.h"
 #include "core/file.h"
@@ -18,112 +19,139 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json Bound(std::uint64_t bound) { return bound == kUnbounded ? Json("unbounded") : Json(bound); }
+constexpr char kFile[] = "summary.json";
+
+std::string Headline(const learner::LearnerStatus& training, int exit_status) {
+  std::string word = "failed after";
+  if (exit_status == kExitDone) word = "done in";
+  if (exit_status == kExitInterrupted) word = "interrupted after";
+  return fmt::format("{} {}: {} steps, {} updates, {} steps/s", word, HumanTime(training.seconds),
+                     Grouped(training.steps), Grouped(training.updates),
+                     Rounded(training.steps_per_second));
+}
+
+std::string ReturnLine(const learner::LearnerStatus& training) {
+  if (!training.mean_return) return "  return      no episode has ended yet";
+  return fmt::format("  return      {:.2f}, mean of the last {} of {} training episodes",
+                     *training.mean_return, std::min<std::uint64_t>(training.episodes, 100),
+                     Grouped(training.episodes));
+}
+
+std::string StalenessLine(const learner::StalenessStatus& staleness, std::uint64_t bound) {
+  return fmt::format("  staleness   mean {:.2f}, max {}, {}", staleness.mean, staleness.max,
+                     bound == kUnbounded ? "unbounded" : fmt::format("bound {}", bound));
+}
+
+// "best 24.10 at 4,500,000 steps, last 22.00 at 5,000,000 steps"
+std::string EvalText(const EvalStanding& evaluated) {
+  std::string text;
+  const auto add = [&](const char* which, const std::optional<EvalLine>& line) {
+    if (!line) return;
+    text += fmt::format("{}{} {:.2f} at {} steps", text.empty() ? "" : ", ", which,
+                        line->mean_return, Grouped(line->steps));
+  };
+  add("best", evaluated.best);
+  add("last", evaluated.last);
+  return text.empty() ? "none has ended" : text;
+}
+
+std::string GradientsLine(const learner::GradientStatus& gradients) {
+  std::string line =
+      fmt::format("  gradients   {} received, {} applied ({} merged)", Grouped(gradients.received),
+                  Grouped(gradients.applied), Grouped(gradients.merged));
+  if (gradients.in_flight > 0) {
+    line += fmt::format(", {} under way at the end", gradients.in_flight);
+  }
+  const char* before = ", dropped: ";
+  for (const auto& [reason, count] : gradients.dropped) {
+    if (count == 0) continue;
+    line += fmt::format("{}{} {}", std::exchange(before, ", "), Grouped(count), reason);
+  }
+  return line;
+}
+
+Json TimeJson(const learner::TimeStatus& shares) {
+  const auto& [wait, refresh, act, gradient, push] = shares.actors;
+  const auto& [receive, dispatch, idle, lanes] = shares.learner;
+  return {{"actors",
+           {{"wait", wait},
+            {"refresh", refresh},
+            {"act", act},
+            {"gradient", gradient},
+            {"push", push}}},
+          {"learner",
+           {{"receive", receive}, {"dispatch", dispatch}, {"idle", idle}, {"lanes", lanes}}}};
+}
+
+Json OrNull(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+Json OrNull(const std::optional<EvalLine>& line) { return line ? ToJson(*line) : Json(nullptr); }
+
+Json JsonOf(const RunSummary& summary) {
+  // 1. The keys of every run.
+  const learner::LearnerStatus& training = summary.training;
+  const auto& [received, applied, merged, in_flight, dropped] = training.gradients;
+  Json bound = summary.bound;
+  if (summary.bound == kUnbounded) bound = "unbounded";
+  Json json = {
+      {"env", summary.env},
+      {"seed", summary.seed},
+      {"steps", training.steps},
+      {"frames", training.frames},
+      {"updates", training.updates},
+      {"seconds", training.seconds},
+      {"steps_per_second", training.steps_per_second},
+      {"mean_return", training.mean_return ? Json(*training.mean_return) : Json(nullptr)},
+      {"episodes", training.episodes},
+      {"staleness",
+       {{"bound", bound},
+        {"max", training.staleness.max},
+        {"mean", training.staleness.mean},
+        {"histogram", training.staleness.histogram}}},
+      {"gradients",
+       {{"received", received},
+        {"applied", applied},
+        {"merged", merged},
+        {"in_flight", in_flight},
+        {"dropped", dropped}}},
+      {"actors",
+       {{"started", summary.fleet.actors_started}, {"restarted", summary.fleet.actors_restarted}}},
+      {"learner", {{"restarted", summary.fleet.learner_restarted}}},
+      {"envs", {{"replaced", training.envs_replaced}, {"episodes_cut", training.episodes_cut}}},
+      {"time", TimeJson(TimeShares(training.time))},
+      {"bottleneck", NameBottleneck(training.time)},
+      {"error", OrNull(summary.error)},
+      {"final_checkpoint", OrNull(training.checkpoint)}};
+  // 2. Those of some.
+  if (!summary.init_from.empty()) json["init_from"] = summary.init_from;
+  if (summary.evaluated) {
+    json["eval"] = {{"best", OrNull(summary.evaluated->best)},
+                    {"last", OrNull(summary.evaluated->last)}};
+  }
+  if (summary.simulated) json["simulated"] = true;
+  return json;
+}
 
 // One key a line; a histogram of hundreds of counts is one line, too.
 std::string Layout(const Json& summary) {
   std::string text;
   for (const auto& [key, value] : summary.items()) {
-    text += fmt::format("{}\n  {}: {}", text.empty() ? "{" : ",", Json(key).dump(), value.dump());
+    // An error quotes the output of a child, which need not be UTF-8.
+    text += fmt::format("{}\n  {}: {}", text.empty() ? "{" : ",", Json(key).dump(),
+                        value.dump(-1, ' ', false, Json::error_handler_t::replace));
   }
   return text + "\n}\n";
 }
 
-std::string Headline(const Json& summary, int exit_status) {
-  std::string word = "failed after";
-  if (exit_status == kExitDone) word = "done in";
-  if (exit_status == kExitInterrupted) word = "interrupted after";
-  return fmt::format("{} {}: {} steps, {} updates, {} steps/s", word,
-                     HumanTime(summary["seconds"].get<double>()),
-                     Grouped(summary["steps"].get<std::uint64_t>()),
-                     Grouped(summary["updates"].get<std::uint64_t>()),
-                     Rounded(summary["steps_per_second"].get<double>()));
-}
-
-std::string ReturnLine(const Json& summary) {
-  if (summary["mean_return"].is_null()) return "  return      no episode has ended yet";
-  const auto episodes = summary["episodes"].get<std::uint64_t>();
-  return fmt::format("  return      {:.2f}, mean of the last {} of {} training episodes",
-                     summary["mean_return"].get<double>(), std::min<std::uint64_t>(episodes, 100),
-                     Grouped(episodes));
-}
-
-std::string StalenessLine(const Json& staleness) {
-  const Json& bound = staleness["bound"];
-  return fmt::format("  staleness   mean {:.2f}, max {}, {}", staleness["mean"].get<double>(),
-                     staleness["max"].get<std::uint64_t>(),
-                     bound.is_string() ? std::string("unbounded")
-                                       : fmt::format("bound {}", bound.get<std::uint64_t>()));
-}
-
-Json LineOrNull(const std::optional<EvalLine>& line) {
-  return line ? ToJson(*line) : Json(nullptr);
-}
-
-// "best 24.10 at 4,500,000 steps, last 22.00 at 5,000,000 steps"
-std::string EvalText(const Json& eval) {
-  std::string text;
-  for (const char* which : {"best", "last"}) {
-    if (eval[which].is_null()) continue;
-    text += fmt::format("{}{} {:.2f} at {} steps", text.empty() ? "" : ", ", which,
-                        eval[which]["mean_return"].get<double>(),
-                        Grouped(eval[which]["steps"].get<std::uint64_t>()));
+std::string Write(const std::filesystem::path& run_dir, const std::string& text) {
+  try {
+    WriteFileAtomically(run_dir / kFile, text);
+  } catch (const std::system_error& error) {
+    return error.what();
   }
-  return text.empty() ? "none has ended" : text;
+  return "";
 }
 
-std::string GradientsLine(const Json& gradients) {
-  std::string line = fmt::format("  gradients   {} received, {} applied ({} merged)",
-                                 Grouped(gradients["received"].get<std::uint64_t>()),
-                                 Grouped(gradients["applied"].get<std::uint64_t>()),
-                                 Grouped(gradients["merged"].get<std::uint64_t>()));
-  if (const auto left = gradients["in_flight"].get<std::uint64_t>(); left > 0) {
-    line += fmt::format(", {} under way at the end", left);
-  }
-  std::string reasons;
-  for (const auto& [reason, count] : gradients["dropped"].items()) {
-    if (count == 0) continue;
-    reasons += fmt::format("{}{} {}", reasons.empty() ? ", dropped: " : ", ",
-                           Grouped(count.get<std::uint64_t>()), reason);
-  }
-  return line + reasons;
-}
-
-Json OfTraining(const Config& config, const std::optional<learner::LearnerStatus>& status,
-                const FleetCounts& counts) {
-  const learner::LearnerStatus last = status.value_or(learner::LearnerStatus{});
-  const Json time = TimeShares(last.time);
-  Json dropped = Json::object();
-  for (const auto& [reason, count] : last.gradients.dropped) dropped[reason] = count;
-  return {{"env", config.env.name},
-          {"seed", config.run.seed},
-          {"steps", last.steps},
-          {"frames", last.frames},
-          {"updates", last.updates},
-          {"seconds", last.seconds},
-          {"steps_per_second", last.steps_per_second},
-          {"mean_return", last.mean_return ? Json(*last.mean_return) : Json(nullptr)},
-          {"episodes", last.episodes},
-          {"staleness",
-           {{"bound", Bound(config.staleness.bound)},
-            {"max", last.staleness.max},
-            {"mean", last.staleness.mean},
-            {"histogram", last.staleness.histogram}}},
-          {"gradients",
-           {{"received", last.gradients.received},
-            {"applied", last.gradients.applied},
-            {"merged", last.gradients.merged},
-            {"in_flight", last.gradients.in_flight},
-            {"dropped", dropped}}},
-          {"actors", {{"started", counts.actors_started}, {"restarted", counts.actors_restarted}}},
-          {"learner", {{"restarted", counts.learner_restarted}}},
-          {"envs", {{"replaced", last.envs_replaced}, {"episodes_cut", last.episodes_cut}}},
-          {"time", time},
-          {"bottleneck", NameBottleneck(time)},
-          {"final_checkpoint", last.checkpoint.empty() ? Json(nullptr) : Json(last.checkpoint)}};
-}
-
-// A negative count is read as a huge one.
+// A negative count was read as a huge one.
 bool IsPlausible(const learner::LearnerStatus& summary) {
   const auto count = [](std::uint64_t number) {
     return results::IsPlausible(static_cast<double>(number));
@@ -137,34 +165,51 @@ bool IsPlausible(const learner::LearnerStatus& summary) {
 
 }  // namespace
 
-nlohmann::ordered_json BuildSummary(const Config& config,
-                                    const std::optional<learner::LearnerStatus>& status,
-                                    const FleetCounts& counts, const EvalStanding& evaluated) {
-  Json summary = OfTraining(config, status, counts);
-  if (!config.run.init_from.empty()) summary["init_from"] = config.run.init_from;
-  if (config.eval.every_steps > 0) {
-    summary["eval"] = {{"best", LineOrNull(evaluated.best)}, {"last", LineOrNull(evaluated.last)}};
-  }
+RunSummary BuildSummary(const Config& config, const std::optional<learner::LearnerStatus>& status,
+                        const FleetCounts& fleet, const EvalStanding& evaluated,
+                        std::string error) {
+  RunSummary summary{.env = config.env.name,
+                     .seed = config.run.seed,
+                     .bound = config.staleness.bound,
+                     .training = status.value_or(learner::LearnerStatus{}),
+                     .fleet = fleet,
+                     .error = std::move(error),
+                     .init_from = config.run.init_from};
+  if (config.eval.every_steps > 0) summary.evaluated = evaluated;
   return summary;
 }
 
-std::string WriteSummary(const std::filesystem::path& run_dir,
-                         const nlohmann::ordered_json& summary) {
-  try {
-    WriteFileAtomically(run_dir / "summary.json", Layout(summary));
-  } catch (const std::system_error& error) {
-    return error.what();
-  }
-  return "";
+std::string ToJson(const RunSummary& summary) { return Layout(JsonOf(summary)); }
+
+std::string WriteSummary(const std::filesystem::path& run_dir, const RunSummary& summary) {
+  return Write(run_dir, ToJson(summary));
 }
 
-std::optional<learner::LearnerStatus> ReadSummary(const std::filesystem::path& run_dir) {
+std::string WriteError(const std::filesystem::path& run_dir, const std::string& error) {
   try {
-    const std::string text = ReadRegularFile(run_dir / "summary.json");
-    std::optional<learner::LearnerStatus> summary = learner::ParseStatus(text);
-    const Json last = summary ? Json::parse(text).at("final_checkpoint") : Json(nullptr);
-    if (!last.is_null()) summary->checkpoint = last.get<std::string>();
-    return summary && IsPlausible(*summary) ? summary : std::nullopt;
+    Json json = Json::parse(ReadRegularFile(run_dir / kFile));
+    if (json.value("error", Json(nullptr)) == OrNull(error)) return "";
+    json["error"] = OrNull(error);
+    return Write(run_dir, Layout(json));
+  } catch (const std::system_error&) {
+    return "";
+  } catch (const Json::exception&) {
+    return "";
+  }
+}
+
+std::optional<RunResult> ReadSummary(const std::filesystem::path& run_dir) {
+  try {
+    const std::string text = ReadRegularFile(run_dir / kFile);
+    const std::optional<learner::LearnerStatus> training = learner::ParseStatus(text);
+    if (!training || !IsPlausible(*training)) return std::nullopt;
+    RunResult result{.training = *training, .error = ""};
+    const Json json = Json::parse(text);
+    const Json& checkpoint = json.at("final_checkpoint");
+    if (!checkpoint.is_null()) result.training.checkpoint = checkpoint.get<std::string>();
+    const Json error = json.value("error", Json(nullptr));  // older runs have none
+    if (!error.is_null()) result.error = error.get<std::string>();
+    return result;
   } catch (const std::system_error&) {
     return std::nullopt;
   } catch (const Json::exception&) {
@@ -172,40 +217,45 @@ std::optional<learner::LearnerStatus> ReadSummary(const std::filesystem::path& r
   }
 }
 
-std::vector<std::string> DescribeRun(const nlohmann::ordered_json& summary, int exit_status,
+std::vector<std::string> DescribeRun(const RunSummary& summary, int exit_status,
                                      const std::filesystem::path& run_dir,
                                      const std::string& program) {
-  std::vector<std::string> lines = {Headline(summary, exit_status), ReturnLine(summary),
-                                    StalenessLine(summary["staleness"]),
-                                    GradientsLine(summary["gradients"])};
-  const auto actors = summary["actors"]["restarted"].get<std::uint64_t>();
-  const auto learner = summary["learner"]["restarted"].get<std::uint64_t>();
-  if (actors + learner > 0) {
-    lines.push_back(
-        fmt::format("  restarted   actors {} times, the learner {} times", actors, learner));
+  // 1. The result.
+  const learner::LearnerStatus& training = summary.training;
+  std::vector<std::string> lines = {Headline(training, exit_status), ReturnLine(training),
+                                    StalenessLine(training.staleness, summary.bound),
+                                    GradientsLine(training.gradients)};
+
+  // 2. Events and bottleneck, if there are any.
+  const auto& [started, actors_restarted, learner_restarted] = summary.fleet;
+  if (actors_restarted + learner_restarted > 0) {
+    lines.push_back(fmt::format("  restarted   actors {} times, the learner {} times",
+                                actors_restarted, learner_restarted));
   }
-  if (const auto envs = summary["envs"]["replaced"].get<std::uint64_t>(); envs > 0) {
+  if (training.envs_replaced > 0) {
     lines.push_back(
         fmt::format("  replaced    {} processes of envs, {} episodes were cut (see the log)",
-                    Grouped(envs), Grouped(summary["envs"]["episodes_cut"].get<std::uint64_t>())));
+                    Grouped(training.envs_replaced), Grouped(training.episodes_cut)));
   }
-  if (const auto bottleneck = summary["bottleneck"].get<std::string>(); !bottleneck.empty()) {
+  if (const auto bottleneck = NameBottleneck(training.time); !bottleneck.empty()) {
     lines.push_back("  bottleneck  " + bottleneck);
   }
-  if (summary.contains("eval")) lines.push_back("  evaluation  " + EvalText(summary["eval"]));
-  if (summary.contains("eval") && !summary["eval"]["best"].is_null()) {
-    lines.push_back("  best        " + BestPath(run_dir).string());
+  if (summary.evaluated) {
+    lines.push_back("  evaluation  " + EvalText(*summary.evaluated));
+    if (summary.evaluated->best) lines.push_back("  best        " + BestPath(run_dir).string());
   }
-  const Json& checkpoint = summary["final_checkpoint"];
-  if (checkpoint.is_null()) {
+  if (!summary.error.empty()) lines.push_back("  error       " + summary.error);
+
+  // 3. The checkpoint, and the command for it.
+  if (training.checkpoint.empty()) {
     lines.push_back(
         fmt::format("  no checkpoint was written; the log is {}", (run_dir / "log").string()));
     return lines;
   }
-  lines.push_back("  checkpoint  " + (run_dir / checkpoint.get<std::string>()).string());
+  lines.push_back("  checkpoint  " + (run_dir / training.checkpoint).string());
   const std::string directory = run_dir.string();
-  // There is no fleet that could go on with what was simulated.
-  if (exit_status == kExitDone || summary.contains("simulated")) {
+  // A simulated run has no fleet that could resume it.
+  if (exit_status == kExitDone || summary.simulated) {
     lines.push_back(fmt::format("  next        {} eval {} --episodes 100", program, directory));
   } else {
     lines.push_back(fmt::format("  go on with  {} train --resume {}", program, directory));

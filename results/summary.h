@@ -1,47 +1,69 @@
-// summary.json, and its few lines for people. Written by the supervisor, so that it survives every
-// child: what the learner knew last, and the supervisor's own counts.
+// summary.json: the result of a run. The supervisor writes it, so it survives every child.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/config/config.h"
 #include "learner/status.h"
 #include "results/eval_results.h"
-#include "results/fleet_counts.h"
 
 namespace starling::results {
 
-// The keys, in this order: env, seed, steps, frames, updates, seconds, steps_per_second,
-// mean_return (null without an episode), episodes, staleness {bound (a number or "unbounded"), max,
-// mean, histogram}, gradients {received, applied, merged, in_flight (at the end), dropped
-// {reason: n}}, actors {started, restarted}, learner {restarted}, envs {replaced, episodes_cut}
-// (their processes), time
-// (results/bottleneck.h: shares, since this learner's first grant), bottleneck (a sentence, or ""),
-// final_checkpoint (relative to the run directory, or null); and, where they have a meaning,
-// init_from (as in the configuration), eval {best, last (lines of eval.jsonl, or null)}; the summary of
-// a simulation also says simulated: true (its times are virtual, all that an actor computes is `act`).
-// `status` is absent if no learner ever spoke: then everything of training is 0. `evaluated` is
-// looked at if evaluation is on.
-nlohmann::ordered_json BuildSummary(const Config& config,
-                                    const std::optional<learner::LearnerStatus>& status,
-                                    const FleetCounts& counts, const EvalStanding& evaluated = {});
+// The supervisor's counts of its processes.
+struct FleetCounts {
+  std::uint64_t actors_started = 0, actors_restarted = 0, learner_restarted = 0;
+};
 
-// run_dir/summary.json, complete or as it was. Empty, or why it could not be written.
-std::string WriteSummary(const std::filesystem::path& run_dir,
-                         const nlohmann::ordered_json& summary);
+// The keys of the file, in this order: env, seed, steps, frames, updates, seconds,
+// steps_per_second, mean_return (null without an episode), episodes, staleness {bound (a number or
+// "unbounded"), max, mean, histogram}, gradients {received, applied, merged, in_flight (at the
+// end), dropped {reason: n}}, actors {started, restarted}, learner {restarted}, envs {replaced,
+// episodes_cut}, time {actors, learner} (shares, see results/bottleneck.h), bottleneck (a sentence,
+// or ""), error (why the run failed, a sentence, or null), final_checkpoint (relative to the run
+// directory, or null). Where they apply also: init_from, eval {best, last} (lines of eval.jsonl, or
+// null), simulated: true (times are virtual).
+struct RunSummary {
+  std::string env;
+  std::uint64_t seed = 0;
+  std::uint64_t bound = 0;          // kUnbounded: none
+  learner::LearnerStatus training;  // the learner's last; all 0 if no learner ever reported
+  FleetCounts fleet;
+  std::string error;                      // "" unless the run failed
+  std::string init_from;                  // run.init_from
+  std::optional<EvalStanding> evaluated;  // nullopt: evaluation is off
+  bool simulated = false;
+};
 
-// What run_dir/summary.json tells of training, `time` being shares and `checkpoint` the final one.
-// Nothing if there is none that can be read.
-std::optional<learner::LearnerStatus> ReadSummary(const std::filesystem::path& run_dir);
+RunSummary BuildSummary(const Config& config, const std::optional<learner::LearnerStatus>& status,
+                        const FleetCounts& fleet, const EvalStanding& evaluated = {},
+                        std::string error = "");
 
-// What to print at the end: result, speed, staleness, losses, bottleneck, checkpoint, and what to run next.
-// `program` is how starling was called.
-std::vector<std::string> DescribeRun(const nlohmann::ordered_json& summary, int exit_status,
+// The text of summary.json: one key a line.
+std::string ToJson(const RunSummary& summary);
+
+// Replaces RUN/summary.json atomically. Returns "", or why it could not.
+std::string WriteSummary(const std::filesystem::path& run_dir, const RunSummary& summary);
+
+// Replaces the error in RUN/summary.json; does nothing without a readable one. Returns as
+// WriteSummary.
+std::string WriteError(const std::filesystem::path& run_dir, const std::string& error);
+
+// The part of a summary that readers of a run need.
+struct RunResult {
+  learner::LearnerStatus training;  // `time` are shares, `checkpoint` is the final one
+  std::string error;
+};
+
+// Returns nullopt if there is no RUN/summary.json, or it cannot be understood.
+std::optional<RunResult> ReadSummary(const std::filesystem::path& run_dir);
+
+// The lines to print at the end of a run: result, speed, staleness, losses, bottleneck, checkpoint,
+// and the next command. `program` is how starling was called.
+std::vector<std::string> DescribeRun(const RunSummary& summary, int exit_status,
                                      const std::filesystem::path& run_dir,
                                      const std::string& program);
 

@@ -24,7 +24,7 @@ std::string Describe(const std::vector<net::Parameter>& parameters, std::size_t 
   return fmt::format("{} ({})", parameter.name, shape);
 }
 
-// Of two layouts that differ, the first parameter that does, in both.
+// Returns the first parameter that differs between two layouts, in both.
 std::string Difference(const net::ParameterLayout& theirs, const net::ParameterLayout& ours) {
   const auto& a = theirs.parameters();
   const auto& b = ours.parameters();

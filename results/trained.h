@@ -1,4 +1,4 @@
-// The trained net that an operator means: a run directory or a checkpoint.
+// The trained net of a run directory or a checkpoint.
 #pragma once
 
 #include <filesystem>
@@ -13,8 +13,8 @@ struct FoundCheckpoint {
   learner::Checkpoint checkpoint;
 };
 
-// `target` is a run directory (its newest good checkpoint) or a checkpoint. Throws UserError if it
-// is neither, or damaged.
+// Returns `target` if it is a checkpoint, or the newest good checkpoint of the run directory
+// `target`. Throws UserError if it is neither, or damaged.
 FoundCheckpoint FindCheckpoint(const std::filesystem::path& target);
 
 struct Trained {
@@ -22,15 +22,15 @@ struct Trained {
   learner::Checkpoint checkpoint;
 };
 
-// FindCheckpoint, to play with. Throws UserError also if it holds another net than its configuration
-// describes.
+// FindCheckpoint with the configuration of the run, to play. Throws UserError also if the
+// checkpoint holds another net than its configuration describes.
 Trained LoadTrained(const std::filesystem::path& target);
 
-// The checkpoint of run.init_from, with whose weights a new run starts. Throws UserError in one
-// sentence if there is none, or its net is not this configuration's.
+// Returns the checkpoint of run.init_from: the first weights of a new run. Throws UserError with
+// one sentence if there is none, or if its net is not this configuration's.
 FoundCheckpoint LoadFirstWeights(const Config& config);
-// Before a run starts: run.init_from, if there is one, becomes the absolute path of one checkpoint, so
-// that it still means the same when a run that it named has gone on. Throws as LoadFirstWeights.
+// Turns run.init_from, if it is set, into the absolute path of one checkpoint. A run directory
+// named there may get newer checkpoints later. Throws as LoadFirstWeights.
 void ResolveInitFrom(Config& config);
 
 }  // namespace starling::results

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# tests/gpu_code_test.sh NVCC FILE.cu: what nvcc cannot compile for a GPU it replaces by a trap, without a
-# word: a reference to a constant that only the host has, say. So no kernel may hold one.
+# tests/gpu_code_test.sh NVCC FILE.cu: checks that no kernel holds a trap, by which nvcc silently
+# replaces code that it cannot compile for a GPU, such as a reference to a constant of the host.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,4 +1,5 @@
-// Games on a GPU beside the same games on the host: what is seen, paid and ended, bit for bit.
+// Compares games on a GPU with the same games on the host: observations, rewards and ends of
+// episodes, bit for bit.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +19,7 @@ namespace {
 
 using envs::VecEnv;
 
-constexpr int kTakeEvery = 16;  // steps between two looks at the episodes
+constexpr int kTakeEvery = 16;  // steps between two TakeEpisodes
 
 std::size_t Size(int count) { return static_cast<std::size_t>(count); }
 
@@ -47,7 +48,7 @@ class Pair {
         actions_(Size(num_envs), memory_.host_side()),
         actions_there_(Size(num_envs), memory_) {}
 
-  // What differs first; "" if nothing does.
+  // Plays `steps` steps on both. Returns the first difference, or "".
   std::string Play(int steps) {
     if (std::string differs = Reset(); !differs.empty()) return differs;
     for (int step = 0; step < steps; ++step) {
@@ -138,12 +139,12 @@ class Pair {
 };
 
 void Check(Report& report, const EnvConfig& config, bool quick) {
-  constexpr int kLargePicture = 1000;  // numbers
+  constexpr int kLargePicture = 1000;  // floats in an observation
   const bool large = envs::SpecOf(config).obs_size() > kLargePicture;
-  const int num_envs = quick ? 37 : large ? 101 : 1003;  // no multiple of anything
+  const int num_envs = quick ? 37 : large ? 101 : 1003;  // not a multiple of a block
   const int steps = quick ? 64 : 1024;
   const std::string name = fmt::format("games: {}, {} actions, {} envs x {} steps", config.name,
-                                       config.action_set, num_envs, steps);
+                                       NameOf(config.action_set), num_envs, steps);
   report.Check(name, [&]() -> Verdict {
     Pair pair(config, num_envs);
     const std::string differs = pair.Play(steps);
@@ -161,7 +162,7 @@ void CheckGames(Report& report, bool quick) {
   for (const std::string& name : envs::EnvNames()) {
     EnvConfig full, minimal;
     full.name = minimal.name = name;
-    minimal.action_set = "minimal";
+    minimal.action_set = ActionSet::kMinimal;
     Check(report, full, quick);
     if (envs::SpecOf(minimal).num_actions < envs::SpecOf(full).num_actions) {
       Check(report, minimal, quick);

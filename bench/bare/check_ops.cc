@@ -1,5 +1,5 @@
-// Ops: the reference in float, and a GPU's backend in each precision, beside the reference in
-// double.
+// Compares ops with the reference in double: the reference in float, and the GPU's backend in each
+// precision.
 #include <fmt/format.h>
 
 #include <memory>
@@ -12,8 +12,7 @@
 namespace starling::bare {
 namespace {
 
-void Check(Report& report, const char* name, net::Backend<float>& backend,
-           net::Precision precision) {
+void Check(Report& report, const char* name, net::Backend<float>& backend, Precision precision) {
   for (const net::OpCheck& op : net::OpChecks()) {
     report.Check(fmt::format("ops: {}: {}", name, op.op), [&]() -> Verdict {
       const net::OpError found = net::CheckOp(op, backend, precision);
@@ -27,16 +26,17 @@ void Check(Report& report, const char* name, net::Backend<float>& backend,
 }  // namespace
 
 void CheckOps(Report& report) {
-  Check(report, "reference", *net::MakeReferenceBackend<float>(), net::Precision::kF32);
+  Check(report, "reference", *net::MakeReferenceBackend<float>(), Precision::kF32);
   if (const GpuSearch found = FindGpus(); found.gpus.empty()) {
     return report.Skip("ops: cuda", found.why_none);
   }
   const struct {
     const char* name;
-    net::Precision precision;
-  } backends[] = {{"cuda f32", net::Precision::kF32},
-                  {"cuda tf32", net::Precision::kTf32},
-                  {"cuda bf16", net::Precision::kBf16}};
+    Precision precision;
+  } backends[] = {{"cuda f32", Precision::kF32},
+                  {"cuda tf32", Precision::kTf32},
+                  {"cuda bf16", Precision::kBf16}};
+  // A backend that cannot be made fails its own check and has no others.
   for (const auto& [name, precision] : backends) {
     std::unique_ptr<Gpu> gpu;
     std::unique_ptr<net::Backend<float>> backend;

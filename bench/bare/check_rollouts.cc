@@ -1,10 +1,10 @@
-// Whole unrolls and their gradients: on a GPU beside the reference on the host, and twice on the
-// same.
+// Compares whole unrolls and their gradients: on a GPU with the reference on the host, and twice on
+// the same device.
 //
-// Both sides draw the same numbers and start from the same weights, whose policies are all but
-// uniform: a rounding changes an action only where a draw falls within some 1e-8 of the border
-// between two. Where one does, the games part ways, and the gradients with them. After every unroll
-// both get the same new weights.
+// Both sides draw the same numbers and start from the same weights, whose policies are almost
+// uniform. Rounding changes an action only if a draw falls within about 1e-8 of the border between
+// two actions; then the games and their gradients diverge. After every unroll both get the same new
+// weights.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,6 +16,7 @@
 #include "actors/rollout.h"
 #include "bench/actor_speed.h"
 #include "bench/bare/checks.h"
+#include "bench/stats.h"
 #include "core/gpu.h"
 #include "net/model.h"
 
@@ -26,7 +27,7 @@ using actors::Rollout;
 using actors::RolloutEpisodes;
 using actors::RolloutGradient;
 
-constexpr int kUnrolls = 4;  // as asked, recorded, repeated, repeated
+constexpr int kUnrolls = 4;  // one as it is, one recorded, two replayed
 
 struct Case {
   std::string name;
@@ -35,15 +36,15 @@ struct Case {
 
 Config Small(int envs, int unroll) {
   Config config = bench::MinatarConfig();
-  config.actors.backend = "cuda";
-  config.actors.env_device = "cuda";
+  config.actors.backend = DeviceChoice::kCuda;
+  config.actors.env_device = DeviceChoice::kCuda;
   config.actors.envs_per_actor = envs;
   config.actors.unroll = unroll;
   config.optimizer.clip_norm = 0.5;
   return config;
 }
 
-// `small`: envs and steps of an unroll, where nothing else matters.
+// The configurations to compare; `quick`: with few envs and steps.
 std::vector<Case> Cases(bool quick) {
   const int envs = quick ? 9 : 67, unroll = quick ? 3 : 8;
   std::vector<Case> cases;
@@ -51,18 +52,20 @@ std::vector<Case> Cases(bool quick) {
     cases.push_back({name, std::move(config)});
     return cases.back().config;
   };
+  // The net of the paper, with games on either device.
   add("the MinAtar net", Small(envs, unroll));
-  add("the MinAtar net, games on the host", Small(envs, unroll)).actors.env_device = "cpu";
+  add("the MinAtar net, games on the host", Small(envs, unroll)).actors.env_device =
+      DeviceChoice::kCpu;
 
   Config& memory = add("lstm and layer norm", Small(envs, unroll));
   memory.env.name = "memory/recall";
   memory.env.sticky_actions = 0;
-  memory.net.kind = "layers";
+  memory.net.kind = NetKind::kLayers;
   memory.net.layers = {"linear 32", "layer_norm", "tanh", "lstm 24", "linear 20", "relu"};
 
   Config& conv = add("layer norm over a convolution", Small(envs, unroll));
-  conv.env.action_set = "minimal";
-  conv.net.kind = "layers";
+  conv.env.action_set = ActionSet::kMinimal;
+  conv.net.kind = NetKind::kLayers;
   conv.net.layers = {"conv 16 3x3", "layer_norm", "relu", "linear 64", "relu", "lstm 32"};
 
   Config& longer = add("longer than is recorded", Small(quick ? 1 : 4, 520));
@@ -71,26 +74,26 @@ std::vector<Case> Cases(bool quick) {
   Config& cut = add("episodes that a time limit cuts", Small(envs, unroll));
   cut.env.name = "dummy";
   cut.env.time_limit = 2;
-  cut.actors.env_device = "cpu";
-  cut.net.kind = "mlp";
+  cut.actors.env_device = DeviceChoice::kCpu;
+  cut.net.kind = NetKind::kMlp;
 
   Config& pixels = add("pixels and the Atari net", Small(quick ? 2 : 5, quick ? 2 : 5));
   pixels.env.name = "arcade/pong";
   pixels.env.pixels = true;
   pixels.env.stack = 4;
-  pixels.actors.env_device = "cpu";
-  pixels.net.kind = "atari";
+  pixels.actors.env_device = DeviceChoice::kCpu;
+  pixels.net.kind = NetKind::kAtari;
   pixels.net.hidden = {256};
   return cases;
 }
 
 Config OnHost(Config config) {
-  config.actors.backend = config.actors.env_device = "cpu";
-  config.net.precision = "f32";
+  config.actors.backend = config.actors.env_device = DeviceChoice::kCpu;
+  config.net.precision = Precision::kF32;
   return config;
 }
 
-// A rollout with its weights and what it brought.
+// A rollout with its weights and its results.
 struct Side {
   explicit Side(const Config& config)
       : rollout(config, 0, 1),
@@ -111,17 +114,6 @@ struct Side {
   RolloutEpisodes episodes;
 };
 
-// Length of the difference, relative to the length of `exact`.
-double Distance(const std::vector<float>& values, const std::vector<float>& exact) {
-  double difference = 0, length = 0;
-  for (std::size_t i = 0; i < exact.size(); ++i) {
-    const auto value = static_cast<double>(values[i]), wanted = static_cast<double>(exact[i]);
-    difference += (value - wanted) * (value - wanted);
-    length += wanted * wanted;
-  }
-  return std::sqrt(difference / length);
-}
-
 double Distance(const net::LossReport& a, const net::LossReport& b) {
   const auto off = [](double value, double wanted) {
     return std::abs(value - wanted) / std::max(std::abs(wanted), 1.0);
@@ -141,7 +133,7 @@ void Descend(Side& side, const std::vector<float>& gradient) {
   for (std::size_t i = 0; i < gradient.size(); ++i) side.weights[i] -= kRate * gradient[i];
 }
 
-// `unrolls` of them on both sides.
+// Runs `unrolls` unrolls on the GPU and on the host and compares them.
 Verdict Beside(const Config& config, int unrolls, double tolerance) {
   Side there(config), here(OnHost(config));
   double gradient = 0, loss = 0, norm = 0;
@@ -153,11 +145,11 @@ Verdict Beside(const Config& config, int unrolls, double tolerance) {
       return {false, fmt::format("unroll {}: other episodes have ended", i)};
     }
     episodes += here.episodes.ended.size();
-    // Written so that what is not a number is no agreement.
+    // NaN counts as infinitely far.
     const auto worse = [](double& worst, double found) {
       if (!(found <= worst)) worst = std::isnan(found) ? INFINITY : found;
     };
-    worse(gradient, Distance(there.gradient, here.gradient));
+    worse(gradient, bench::RelativeDistance(there.gradient, here.gradient));
     worse(loss, Distance(there.result.loss, here.result.loss));
     worse(norm, std::abs(there.result.norm - here.result.norm) / here.result.norm);
     const std::vector<float> step = here.gradient;
@@ -197,15 +189,15 @@ void CheckOnGpu(Report& report, bool quick) {
   }
   if (!quick)
     report.Check("rollout: 1024 envs x 16 steps, twice", [] { return Twice(Small(1024, 16)); });
-  // Rounded products move an action's border by more: one unroll, whose states hardly differ.
+  // Rounded products move the border between actions further, so only one unroll is comparable.
   const struct {
-    const char* precision;
+    Precision precision;
     double tolerance;
-  } rounded[] = {{"tf32", 2e-2}, {"bf16", 1e-1}};
+  } rounded[] = {{Precision::kTf32, 2e-2}, {Precision::kBf16, 1e-1}};
   for (const auto& [precision, tolerance] : rounded) {
     Config config = Small(quick ? 9 : 67, quick ? 3 : 8);
     config.net.precision = precision;
-    report.Check(fmt::format("rollout: {}, beside the reference in f32", precision),
+    report.Check(fmt::format("rollout: {}, beside the reference in f32", NameOf(precision)),
                  [&, most = tolerance] { return Beside(config, 1, most); });
   }
 }

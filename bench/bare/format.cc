@@ -18,7 +18,7 @@ struct Spec {
 
 bool IsAlign(char c) { return c == '<' || c == '>' || c == '^'; }
 
-// Takes a number from the front of `text`; `otherwise` if there is none.
+// Takes a number from the front of `text`. Returns `otherwise` if there is none.
 int TakeNumber(std::string_view& text, int otherwise) {
   int value = otherwise;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -26,7 +26,8 @@ int TakeNumber(std::string_view& text, int otherwise) {
   return value;
 }
 
-// `text`: what stands between the colon and the closing brace.
+// Reads `text`, which stands between the colon and the closing brace, into `spec`. Returns false if
+// it is not understood.
 bool Parse(std::string_view text, Spec& spec) {
   const auto take = [&] {
     const char c = text.front();
@@ -49,16 +50,16 @@ std::string Digits(Form... form) {
   return error == std::errc() ? std::string(buffer.data(), end) : "{?}";
 }
 
-// The fewest digits that read back as the same number; plain where the exponent is small.
+// The fewest digits that read back as the same number, without an exponent if that is small.
 template <class T>
 std::string Shortest(T value) {
-  constexpr int kLeast = -4, kEnd = 16;
+  constexpr int kMinPower = -4, kMaxPower = 15;
   if (!std::isfinite(value)) return Digits(value);
   std::string text = Digits(value, std::chars_format::scientific);
   const std::size_t e = text.find('e');
   std::string_view exponent = std::string_view(text).substr(text[e + 1] == '+' ? e + 2 : e + 1);
   const int power = TakeNumber(exponent, 0);
-  if (power < kLeast || power >= kEnd) return text;
+  if (power < kMinPower || power > kMaxPower) return text;
   text.resize(e);
   std::erase(text, '.');
   const std::size_t digits = text.size() - (text.starts_with('-') ? 1 : 0);
@@ -132,6 +133,7 @@ std::string Format(std::string_view pattern, std::span<const Value> values) {
   std::size_t next = 0;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
     const char c = pattern[i];
+    // "{{" and "}}" are braces; "{...}" takes the next value.
     const bool twice = i + 1 < pattern.size() && pattern[i + 1] == c;
     if (c == '}' || (c == '{' && twice)) {
       out += c;

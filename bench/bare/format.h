@@ -1,4 +1,4 @@
-// What the sources below fleet/ use of fmt, for a build without it: {} and
+// The part of fmt that an actor's sources use, for a build without it: {} and
 // {[[fill]align][0][width][.precision][type]}, align of "<>^", type of "defgsxX". Widths count
 // bytes.
 //
@@ -29,7 +29,7 @@ Value ValueOf(const T& value) {
   }
 }
 
-// As fmt::format. A pattern that fmt would not compile gives "{?}" where it goes wrong.
+// As fmt::format. Writes "{?}" for a field that fmt would not compile.
 std::string Format(std::string_view pattern, std::span<const Value> values);
 
 }  // namespace starling::bare

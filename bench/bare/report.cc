@@ -16,9 +16,9 @@
 namespace starling::bare {
 namespace {
 
-// A CHECK that fails has said what; this says that it was the end.
+// Follows the message of a failed CHECK, because the remaining checks are not done.
 void OnAbort(int) {
-  std::fputs("ABORT the line above ended the program: what follows was not checked\n", stdout);
+  std::fputs("ABORT the line above ended the program: the checks after it were not done\n", stdout);
   std::fflush(stdout);
   std::_Exit(kExitFailed);
 }
@@ -43,8 +43,8 @@ void Report::Watch(std::stop_token stop) {
     });
     if (moved || stop.stop_requested() || !busy_) continue;
     Say("HANG ", current_,
-        fmt::format("not done in {:.0f} s; what follows was not checked", limit_s_));
-    ++failed_;  // the other thread is busy with that
+        fmt::format("not done in {:.0f} s; the checks after it were not done", limit_s_));
+    ++failed_;  // the other thread hangs in the check and cannot
     End();
     std::_Exit(kExitFailed);
   }
@@ -52,11 +52,13 @@ void Report::Watch(std::stop_token stop) {
 
 void Report::Check(const std::string& name, const std::function<Verdict()>& check) {
   if (name.find(only_) == std::string::npos) return;
+  // 1. Start the watcher's time for this check.
   {
     const std::scoped_lock lock(mutex_);
     ++begun_, busy_ = true, current_ = name;
   }
   changed_.notify_all();
+  // 2. Run it; an exception counts as a failure.
   const SteadyClock clock;
   const std::int64_t begin_ms = clock.NowMs();
   Verdict verdict;

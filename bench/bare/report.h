@@ -1,6 +1,6 @@
-// What checks say: a line each, a summary at the end, and that they come to an end at all.
+// The report of checks: a line for each, a summary at the end, and a time limit.
 //
-// Thread safety: one thread calls; another of its own watches the time.
+// Thread safety: one thread calls it; a thread of its own watches the time.
 #pragma once
 
 #include <condition_variable>
@@ -18,18 +18,18 @@ struct Verdict {
 
 class Report {
  public:
-  // Only checks whose name contains `only` are done. One that takes more than `limit_s` ends the
-  // process, with a line that says so, as does one that aborts.
+  // Runs only checks whose name contains `only`. A check that takes more than `limit_s` or aborts
+  // ends the process with a line of its own.
   Report(std::string only, double limit_s);
   ~Report();
   Report(const Report&) = delete;
   Report& operator=(const Report&) = delete;
 
-  // What it throws is a line, too.
+  // Runs a check and prints its line. An exception counts as a failure.
   void Check(const std::string& name, const std::function<Verdict()>& check);
   void Skip(const std::string& name, const std::string& why);
 
-  // Prints how many there were. The exit status.
+  // Prints the counts. Returns the exit status.
   int End();
 
  private:
@@ -41,8 +41,8 @@ class Report {
   int agreed_ = 0, failed_ = 0, skipped_ = 0;
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  int begun_ = 0;  // checks; behind mutex_, as is what follows
-  bool busy_ = false;
+  int begun_ = 0;      // checks; behind mutex_
+  bool busy_ = false;  // behind mutex_, as is current_
   std::string current_;
   std::jthread watcher_;
 };

@@ -33,7 +33,7 @@ std::string Quoted(const std::string& text) {
   return quoted + "\"";
 }
 
-// Members of one object.
+// The members of a JSON object.
 class Object {
  public:
   void Add(const std::string& key, const std::string& value) {
@@ -45,7 +45,7 @@ class Object {
   std::string text_;
 };
 
-// measure() adds to `json` under `key`, or the reason why it could not.
+// Calls measure(), which adds to `json` under `key`. If it throws, adds the reason instead.
 void Try(Object& json, const std::string& key, const std::string& what,
          const std::function<void()>& measure) {
   try {
@@ -76,13 +76,14 @@ void Measure(const std::vector<ActorCase>& cases, double seconds, Object& json) 
   if (best != nullptr && cases.size() > 1) Say(fmt::format("  the best: {}", best->what));
 }
 
-void MeasureProducts(const char* name, net::Precision precision, double seconds, bool quick,
+void MeasureProducts(const char* name, Precision precision, double seconds, bool quick,
                      Object& json) {
   const int envs = quick ? 8 : 256, steps = quick ? 2 : 8;
   const std::string what = fmt::format(
       "the A3C Atari net, {}, {} envs x {} steps forward and backward", name, envs, steps);
   const std::string key = fmt::format("atari_{}", name);
   Try(json, key, what, [&] {
+    // The whole net in one line, then each of its products.
     const auto gpu = OpenGpu(0);
     const auto backend = net::MakeCudaBackend(*gpu, precision);
     const ProductTimes times =
@@ -116,9 +117,9 @@ std::string MeasureSpeed(double seconds, bool quick) {
   } else {
     json.Add("gpu", Quoted(found.gpus[0].name));
     Measure(bench::CasesOnGpu(quick), seconds, json);
-    MeasureProducts("f32", net::Precision::kF32, seconds, quick, json);
-    MeasureProducts("tf32", net::Precision::kTf32, seconds, quick, json);
-    MeasureProducts("bf16", net::Precision::kBf16, seconds, quick, json);
+    MeasureProducts("f32", Precision::kF32, seconds, quick, json);
+    MeasureProducts("tf32", Precision::kTf32, seconds, quick, json);
+    MeasureProducts("bf16", Precision::kBf16, seconds, quick, json);
     Measure(bench::CasesStaged(quick), seconds, json);
   }
   Say("on the processor, by the plain loops of the reference:");

@@ -1,4 +1,4 @@
-// `starling-bare bench`: how fast actors are, with and without the GPU, as lines of text and as
+// `starling-bare bench`: the speed of actors with and without the GPU, as lines of text and as
 // JSON.
 #pragma once
 
@@ -6,8 +6,8 @@
 
 namespace starling::bare {
 
-// About `seconds` for each line. Every number, as a JSON object. A line that cannot be measured
-// says why.
+// Spends about `seconds` on each line. Returns every number as a JSON object. A line that cannot be
+// measured holds the reason.
 std::string MeasureSpeed(double seconds, bool quick);
 
 }  // namespace starling::bare

@@ -1,5 +1,5 @@
-// What the build without libraries has instead of what it leaves out: envs in other processes and
-// the fast backend of the processor.
+// Replaces the parts that the build without libraries leaves out: envs in other processes and the
+// fast CPU backend.
 #include "core/error.h"
 #include "envs/bridge/gym.h"
 #include "envs/bridge/plugin_frames.h"

@@ -1,5 +1,5 @@
-// starling-bare: what an actor is made of, checked and measured on a machine with a GPU and little
-// else.
+// starling-bare: checks and measures the parts of an actor on a machine with a GPU and few
+// libraries.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -95,7 +95,7 @@ int Check(const Options& options) {
 int Bench(const Options& options) {
   std::ofstream file;
   if (!options.json.empty()) {
-    file.open(options.json);  // before anything is measured
+    file.open(options.json);  // before anything is measured, to find a wrong path at once
     if (!file) throw UserError(options.json + " cannot be written");
   }
   const std::string json = MeasureSpeed(options.seconds, options.quick);

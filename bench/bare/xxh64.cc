@@ -10,7 +10,7 @@ constexpr std::uint64_t kPrime1 = 0x9E3779B185EBCA87u, kPrime2 = 0xC2B2AE3D27D4E
                         kPrime3 = 0x165667B19E3779F9u, kPrime4 = 0x85EBCA77C2B2AE63u,
                         kPrime5 = 0x27D4EB2F165667C5u;
 
-// What is not yet hashed, little-endian.
+// The bytes that are not yet hashed; numbers are little-endian.
 struct Rest {
   const unsigned char* at;
   std::size_t size;
@@ -28,7 +28,7 @@ std::uint64_t Round(std::uint64_t lane, std::uint64_t input) {
   return std::rotl(lane + input * kPrime2, 31) * kPrime1;
 }
 
-// Four lanes of 8 bytes each, for as long as there are 32 bytes.
+// Hashes blocks of 32 bytes in four lanes of 8 bytes each.
 std::uint64_t Lanes(Rest& rest, std::uint64_t seed) {
   std::array<std::uint64_t, 4> lanes = {seed + kPrime1 + kPrime2, seed + kPrime2, seed,
                                         seed - kPrime1};

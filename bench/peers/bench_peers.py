@@ -40,7 +40,7 @@ def build():
 
 
 def fastest(row, python, times):
-    """The name of the variant that gets through most steps. One that fails is no choice."""
+    """Returns the name of the variant with the most steps; variants that fail are skipped."""
     if len(row.variants) == 1:
         return next(iter(row.variants))
     speeds, why = {}, None
@@ -96,7 +96,8 @@ def main(words):
 
 
 if __name__ == "__main__":
-    for stop in (signal.SIGINT, signal.SIGTERM):  # both end what is running, in the background too
+    # Both end the running program, also in the background.
+    for stop in (signal.SIGINT, signal.SIGTERM):
         signal.signal(stop, signal.default_int_handler)
     try:
         sys.exit(main(sys.argv[1:]))

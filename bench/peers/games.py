@@ -1,11 +1,11 @@
-"""The games, for trainers that want Gymnasium envs: as Starling plays them."""
+"""The games as Gymnasium envs, as Starling plays them."""
 import gymnasium
 import minatar
 import numpy as np
 
 
 class Breakout(gymnasium.Env):
-    """MinAtar's, with all six actions; channels first, as PyTorch wants them."""
+    """A MinAtar game with all six actions; channels first, as for PyTorch."""
 
     metadata = {"render_modes": []}
 
@@ -32,7 +32,7 @@ class Breakout(gymnasium.Env):
 
 
 def pong(**_):
-    """ALE Pong, frame by frame: what repeats, shrinks and stacks frames is the trainer's own."""
+    """ALE Pong, frame by frame: the trainer itself repeats, shrinks and stacks frames."""
     from ale_py import AtariEnv  # not by id: ALE makes its ids known to Gymnasium 1.0 only
 
     return AtariEnv(game="pong", obs_type="rgb", frameskip=1, repeat_action_probability=0.25)

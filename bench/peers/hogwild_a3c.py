@@ -1,5 +1,5 @@
-"""A3C as PyTorch programs do it since 2017: weights and optimizer statistics in shared memory, a
-process for each worker, and no lock anywhere. Settings: workers, unroll.
+"""A3C in the way of PyTorch programs since 2017: weights and optimizer statistics in shared memory,
+a process for each worker, and no lock. Settings: workers, unroll.
 
 A worker copies the shared weights, plays `unroll` steps in one env, keeps the graph of each step,
 computes the gradient of the A3C paper's loss and applies it to the shared weights itself.
@@ -46,8 +46,8 @@ class Worker:
         return torch.from_numpy(self.game.state()).permute(2, 0, 1).float().unsqueeze(0)
 
     def play(self, unroll):
-        """Up to `unroll` steps of one episode: [(log p(action), entropy, value, reward)], and the
-        value of what follows them."""
+        """Plays up to `unroll` steps of one episode. Returns [(log p(action), entropy, value,
+        reward)] and the value of the state behind them."""
         steps = []
         for _ in range(unroll):
             logits, value = self.local(self.seen())
@@ -76,7 +76,7 @@ class Worker:
         return loss.sum() / len(steps)
 
     def update(self, unroll):
-        """One gradient, applied to the shared weights; returns the steps it took."""
+        """Applies one gradient to the shared weights. Returns the number of its steps."""
         with torch.no_grad():
             torch._foreach_copy_(self.weights, self.shared)
         steps, after = self.play(unroll)
@@ -114,7 +114,7 @@ def main():
     ]
     for process in processes:
         process.start()
-    while bool((counts[:, 1] == 0).any()):  # until everyone plays
+    while bool((counts[:, 1] == 0).any()):  # until all workers play
         check(processes)
         time.sleep(0.01)
     window = peer.Window(*times)

@@ -8,7 +8,7 @@ VENV = ROOT / ".venv-peers"
 
 
 def pip_install(python, packages):
-    """Empty, or what pip said."""
+    """Returns "", or the last line of pip if it failed."""
     done = subprocess.run(
         [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -17,7 +17,7 @@ def pip_install(python, packages):
 
 
 def python_for(packages, venv=VENV, install=pip_install):
-    """A Python that has `packages`. Throws Failure with what pip said if it cannot be had."""
+    """Returns a Python with `packages`. Raises Failure with the last line of pip if it fails."""
     python = Path(venv) / "bin" / "python"
     if not python.exists():
         tell(f"making {venv}: 3 GB to download, 6 GB on disk, most of it PyTorch")

@@ -1,4 +1,4 @@
-"""Runs peers and Starling as their users would, for a window of time each."""
+"""Runs peers and Starling as their users do, for a window of time each."""
 import json
 import os
 import re
@@ -15,7 +15,7 @@ ROOT = HERE.parent.parent
 
 
 class Failure(Exception):
-    """Why there is no figure, in a sentence."""
+    """The reason why there is no figure, in a sentence."""
 
 
 @dataclass
@@ -26,7 +26,7 @@ class Times:
 
 
 def end(process):
-    """Ends a program that was started in a session of its own, and what it has started."""
+    """Kills a program that was started in a session of its own, and its children."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
@@ -35,15 +35,15 @@ def end(process):
 
 
 def last_line(text):
-    """What a program said last, without colours; for a person."""
+    """Returns the last line of a program's output, without colours."""
     lines = [line.strip() for line in re.sub("\x1b\\[[0-9;]*m", "", text).splitlines()]
-    lines = [line for line in lines if line] or ["it said nothing"]
-    # Starling's programs begin with their names what a person has to know; a summary may follow.
+    lines = [line for line in lines if line] or ["it printed nothing"]
+    # Messages of Starling's programs begin with the program's name; a summary may follow.
     return ([line for line in lines if re.match(r"starling[a-z-]*: ", line)] or lines)[-1][:300]
 
 
 def run_peer(python, row, settings, times):
-    """What the peer's program reports: steps, updates, seconds, packages."""
+    """Returns the report of the peer's program: steps, updates, seconds, packages."""
     command = [python, "-B", HERE / row.program, json.dumps(settings), times.warm_up, times.window]
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
         process = subprocess.Popen(
@@ -77,8 +77,8 @@ def between(lines, warm_up, window):
 
 
 def metrics(path):
-    """The complete lines of a metrics.jsonl, which may still be growing, from the first steps on:
-    starting is not measured, of nobody."""
+    """Returns the complete lines of a metrics.jsonl, which may still be growing, from the first
+    steps on: the start of a trainer is not measured."""
     try:
         text = path.read_text()
     except FileNotFoundError:
@@ -114,7 +114,7 @@ def run_starling(starling, row, times):
 
 
 def wait_for(process, path, times):
-    """Until the window is over, or the program."""
+    """Waits until the window is over or the program has ended."""
     deadline = time.monotonic() + times.warm_up + times.window + times.limit
     while process.poll() is None:
         lines = metrics(path)

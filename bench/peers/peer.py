@@ -1,8 +1,8 @@
-"""What every peer's program has in common: its arguments, its window of time, its report.
+"""The common parts of the peers' programs: arguments, window of time, report.
 
 A peer is called as `python PEER.py SETTINGS WARM_UP SECONDS`: SETTINGS is a JSON object, the times
-are in seconds. It trains on; what happens in the SECONDS after WARM_UP is counted. Its last line on
-standard output is a JSON object with steps, updates, seconds and packages.
+are in seconds. It trains without end and counts the work of the SECONDS after WARM_UP. Its last
+line on standard output is a JSON object with steps, updates, seconds and packages.
 """
 import importlib.metadata
 import json
@@ -11,7 +11,7 @@ import time
 
 
 class Window:
-    """Counts what happens between the end of the warm-up and the end of the time."""
+    """Counts the work between the end of the warm-up and the end of the time."""
 
     def __init__(self, warm_up, seconds, clock=time.monotonic):
         self.clock = clock
@@ -20,7 +20,7 @@ class Window:
         self.first = self.last = None  # (time, steps, updates)
 
     def see(self, steps, updates):
-        """Tells how far training has come since its beginning; true once time is up."""
+        """Takes the steps and updates since the start. Returns true once time is up."""
         now = self.clock()
         if self.first is None:
             if now >= self.opens:
@@ -37,7 +37,7 @@ class Window:
 
 
 def arguments():
-    """The settings, and the times as a pair."""
+    """Returns the settings and the pair of times."""
     settings, warm_up, seconds = sys.argv[1:]
     return json.loads(settings), (float(warm_up), float(seconds))
 

@@ -1,4 +1,4 @@
-"""The table and the JSON of what was measured."""
+"""The table and the JSON of the measurements."""
 import os
 import platform
 from statistics import median

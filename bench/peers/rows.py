@@ -1,7 +1,7 @@
-"""What is measured: one row for each trainer and setting, and Starling's settings beside it."""
+"""The rows: one for each trainer and setting, with Starling's settings beside it."""
 from dataclasses import dataclass, field
 
-# Versions that were seen to work together. Sample Factory wants gymnasium below 1.0, numpy below 2.
+# Versions known to work together. Sample Factory needs gymnasium below 1.0 and numpy below 2.
 PYTORCH = ("torch==2.15.0", "numpy==1.26.4", "MinAtar==1.0.15", "gymnasium==0.29.1")
 SB3 = (*PYTORCH, "stable-baselines3==2.9.2")
 SAMPLE_FACTORY = (*PYTORCH, "sample-factory==2.1.1")
@@ -29,7 +29,7 @@ def two_actors(envs, unroll):
     return ("actors.count=2", f"actors.envs_per_actor={envs}", f"actors.unroll={unroll}")
 
 
-# Emulators take long to start where other work is going on.
+# Emulators start slowly on a busy machine.
 TWO_ATARI_ACTORS = (*two_actors(16, 20), "env.timeout_s=60")
 
 

@@ -1,4 +1,4 @@
-"""Sample Factory's asynchronous PPO with two rollout workers: its defaults, but for a CPU and a
+"""Sample Factory's asynchronous PPO with two rollout workers: its defaults, for a CPU and with a
 feed-forward net. Settings: game ("breakout" or "pong"), envs (of one worker).
 """
 import os
@@ -51,9 +51,9 @@ class Watch(AlgoObserver):
     def on_training_step(self, runner, training_iteration_since_resume):
         if self.window is None:  # its processes are up
             self.window = peer.Window(*self.times)
-        steps = runner.env_steps.get(0, 0)  # what the learner has learned from
+        steps = runner.env_steps.get(0, 0)  # of the learner
         if self.window.see(steps, training_iteration_since_resume):
-            runner.cfg.train_for_env_steps = 0  # enough
+            runner.cfg.train_for_env_steps = 0  # ends training
 
 
 def options(settings, train_dir):

@@ -55,8 +55,8 @@ Config ParseConfig(const std::string& text, const std::string& name,
   const bool parsed = reader.ReadDocument(text);
   for (const std::string& setting : overrides) reader.ReadOverride(setting);
   if (parsed) reader.Finish(ActorsThatFit(reader.config().actors), check);
-  const std::string mistakes = reader.mistakes().Text();
-  if (!mistakes.empty()) throw UserError(mistakes);
+  const std::string diagnostics = reader.diagnostics().Text();
+  if (!diagnostics.empty()) throw UserError(diagnostics);
   if (source != nullptr) *source = reader.Source();
   return reader.config();
 }

@@ -1,7 +1,7 @@
 // The configuration of a run: plain typed structs, one per TOML section, with their defaults.
-// configs/reference.toml explains every key; core/config/config_schema.cc is the one table that ties
-// keys, ranges and members together. A Config that LoadConfig returned is valid and is not checked
-// again.
+// configs/reference.toml explains every key; core/config/config_schema.cc is the one table that
+// ties keys, ranges and members together. A Config that LoadConfig returned is valid and is not
+// checked again.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,15 @@
 #include <string_view>
 #include <vector>
 
+#include "core/config/words.h"
+
 namespace starling {
 
 inline constexpr std::uint64_t kUnbounded = std::numeric_limits<std::uint64_t>::max();
 // Limit of ToToml(config), which each actor receives in one message.
-inline constexpr std::size_t kMostConfigBytes = 48 * 1024;
+inline constexpr std::size_t kMaxConfigBytes = 48 * 1024;
 // Limit of the samples of one gradient, whose activations stay in memory.
-inline constexpr std::int64_t kMostSamples = 1'000'000;
+inline constexpr std::int64_t kMaxSamples = 1'000'000;
 
 struct RunConfig {
   std::string name;  // default: the config file's name without .toml
@@ -36,9 +38,9 @@ struct RunConfig {
 
 struct EnvConfig {
   std::string name = "minatar/breakout";
-  double sticky_actions = -1;       // chance that a frame repeats the last action; -1 is "auto"
-  bool ramping = true;              // games that can become harder do
-  std::string action_set = "full";  // "full", "minimal"
+  double sticky_actions = -1;  // chance that a frame repeats the last action; -1 is "auto"
+  bool ramping = true;         // games that can become harder do
+  ActionSet action_set = ActionSet::kFull;
 
   // The wrappers, in the order in which they are applied (envs/wrappers).
   std::int64_t noop_max = 0;    // an episode begins with 1 to noop_max no-ops; 0 = none
@@ -66,20 +68,18 @@ struct EnvConfig {
 struct ActorsConfig {
   std::int64_t count = 0;  // 0 is "auto": one per core or GPU; resolved by LoadConfig
   std::int64_t envs_per_actor = 32;
-  std::int64_t unroll = 5;          // steps per env in one gradient
-  std::string backend = "cpu";      // device of the net: "cpu", "cuda", "auto" (cuda if available)
-  std::string env_device = "auto";  // device of the envs: "auto", "cpu", "cuda"
+  std::int64_t unroll = 5;                        // steps per env in one gradient
+  DeviceChoice backend = DeviceChoice::kCpu;      // device of the net; kAuto: a GPU if there is one
+  DeviceChoice env_device = DeviceChoice::kAuto;  // device of the envs
   friend bool operator==(const ActorsConfig&, const ActorsConfig&) = default;
 };
 
 struct NetConfig {
-  // "minatar", "atari", "atari_lstm", "nature", "mlp", "layers"; "auto" = "layers" if `layers` is
-  // not empty, else "minatar"; resolved by LoadConfig
-  std::string kind = "auto";
+  NetKind kind = NetKind::kAuto;  // kAuto: kLayers if `layers` is not empty, else kMinatar
   std::vector<std::int64_t> hidden = {128};  // widths of fully connected layers; not of "layers"
   std::vector<std::string> layers{};         // the whole stack, bottom up (net/stack.h)
-  std::string init = "orthogonal";           // "orthogonal", "kaiming", "fan_in"
-  std::string precision = "f32";             // "f32", "bf16", "tf32"
+  Initialisation init = Initialisation::kOrthogonal;
+  Precision precision = Precision::kF32;
   std::int64_t stages = 1;
   friend bool operator==(const NetConfig&, const NetConfig&) = default;
 };
@@ -88,27 +88,27 @@ struct LossConfig {
   double gamma = 0.99;
   double gae_lambda = 0.8;
   double value_coef = 0.5;
-  double entropy = 0.03;                    // at step 0
-  double entropy_end = 0.01;                // at run.steps
-  std::string entropy_schedule = "linear";  // "linear", "exponential", "constant" (entropy)
-  std::string reduction = "mean";           // "mean", "sum" (the gradient is `unroll` times larger)
+  double entropy = 0.03;      // at step 0
+  double entropy_end = 0.01;  // at run.steps
+  EntropySchedule entropy_schedule = EntropySchedule::kLinear;
+  LossReduction reduction = LossReduction::kMean;
   friend bool operator==(const LossConfig&, const LossConfig&) = default;
 };
 
 struct OptimizerConfig {
-  std::string kind = "rmsprop";  // "rmsprop", "adam", "sgd"
+  OptimizerKind kind = OptimizerKind::kRmsProp;
   double lr = 3e-3;
-  std::string lr_schedule = "linear";  // "linear" (to 0 at run.steps), "constant"
-  std::int64_t warmup_steps = 0;       // environment steps in which the learning rate rises from 0
-  double momentum = 0;                 // sgd, rmsprop
+  LrSchedule lr_schedule = LrSchedule::kLinear;
+  std::int64_t warmup_steps = 0;  // environment steps in which the learning rate rises from 0
+  double momentum = 0;            // sgd, rmsprop
   double decay = 0.99;
   double epsilon = 1e-5;
-  std::string epsilon_place = "outside";  // "outside", "inside" the square root (the A3C paper)
+  EpsilonPlace epsilon_place = EpsilonPlace::kOutside;
   bool centered = false;  // rmsprop: divides by the deviation from the mean gradient
   bool bias_correction = true;
   double beta1 = 0.9, beta2 = 0.999;  // adam
   double clip_norm = 0.5;             // global norm, in the actor; 0 = off
-  std::string scale_lr = "none";      // "none", "linear"
+  LrScaling scale_lr = LrScaling::kNone;
   friend bool operator==(const OptimizerConfig&, const OptimizerConfig&) = default;
 };
 
@@ -123,15 +123,15 @@ struct UpdatesConfig {
 
 struct StalenessConfig {
   std::uint64_t bound = kUnbounded;  // "unbounded" or an integer >= 0
-  std::string on_exceed = "wait";    // "wait", "drop"
-  std::string damping = "none";      // "none", "inverse"
-  double deadline_s = 30;            // lifetime of a grant that is not spent
+  OnExceed on_exceed = OnExceed::kWait;
+  Damping damping = Damping::kNone;
+  double deadline_s = 30;  // lifetime of a grant that is not spent
   friend bool operator==(const StalenessConfig&, const StalenessConfig&) = default;
 };
 
 struct LearnerConfig {
-  std::string apply = "lanes";  // "lanes", "hogwild"
-  std::int64_t threads = 1;     // threads that apply updates
+  ApplyMode apply = ApplyMode::kLanes;
+  std::int64_t threads = 1;  // threads that apply updates
   std::int64_t shards = 1;
   std::int64_t hash_every = 1000;  // updates between two hashes of the weights in the journal
   friend bool operator==(const LearnerConfig&, const LearnerConfig&) = default;
@@ -143,7 +143,7 @@ struct WireConfig {
   std::string secret;   // file with the learner's secret CURVE key (wire/keys.h); "" = none
   std::string allowed;  // directory with the public keys of allowed peers; "" = none
   std::string address;  // host name for other machines, written to RUN/endpoint; "" = none
-  std::string gradient = "f32";
+  GradientFormat gradient = GradientFormat::kF32;
   double fetch_after_ms = 20;
   double heartbeat_ms = 500;
   double timeout_s = 10;          // silence after which a peer counts as dead
@@ -237,6 +237,13 @@ Config LoadConfig(const std::filesystem::path& path, const std::vector<std::stri
 Config ParseConfig(const std::string& text, const std::string& name,
                    const std::vector<std::string>& overrides = {}, ConfigSource* source = nullptr,
                    const ConfigCheck& check = {});
+
+// One key of a configuration.
+struct ConfigValue {
+  std::string section, key, toml;  // "staleness", "bound", `4`
+};
+// Every key, in the order of the schema.
+std::vector<ConfigValue> ConfigValues(const Config& config);
 
 // The whole effective configuration as TOML that ParseConfig reads back to an equal Config.
 std::string ToToml(const Config& config);

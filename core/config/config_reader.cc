@@ -19,9 +19,9 @@ namespace {
 // A value as a file would contain it, shortened if it is long.
 std::string Shown(const toml::node& node) {
   if (node.is_table()) return "{...}";
-  constexpr std::size_t kMost = 80;
+  constexpr std::size_t kMaxShown = 80;
   const std::string text = TomlText(node);
-  return text.size() <= kMost ? text : text.substr(0, kMost) + "...";
+  return text.size() <= kMaxShown ? text : text.substr(0, kMaxShown) + "...";
 }
 
 std::string Listed(const std::vector<std::string>& names) {
@@ -58,9 +58,20 @@ struct Assign {
   std::string operator()(MemberOf<std::string> member) const {
     const auto text = node.value_exact<std::string>();
     if (!text) return WrongType();
-    if (const auto* words = std::get_if<WordRule>(&key.rule)) return Word(member, *text, *words);
     if (!std::get<TextRule>(key.rule).valid(*text)) return NotAllowed();
     member(config) = *text;
+    return "";
+  }
+  std::string operator()(WordMember member) const {
+    const auto word = node.value_exact<std::string>();
+    if (!word) return WrongType();
+    const auto& rule = std::get<WordRule>(key.rule);
+    if (std::ranges::count(rule.later, *word) > 0) {
+      return fmt::format("{} = \"{}\" is not built yet; use {}", key.name(), *word, Allowed(rule));
+    }
+    const auto found = std::ranges::find(rule.words, *word);
+    if (found == rule.words.end()) return NotAllowed(DidYouMean(*word, rule.words));
+    member.set(config, static_cast<std::size_t>(found - rule.words.begin()));
     return "";
   }
   std::string operator()(MemberOf<bool> member) const {
@@ -129,17 +140,6 @@ struct Assign {
     member(config) = std::move(values);
     return "";
   }
-  std::string Word(MemberOf<std::string> member, const std::string& word,
-                   const WordRule& rule) const {
-    if (std::ranges::count(rule.later, word) > 0) {
-      return fmt::format("{} = \"{}\" is not built yet; use {}", key.name(), word, Allowed(rule));
-    }
-    if (std::ranges::count(rule.words, word) == 0) {
-      return NotAllowed(DidYouMean(word, rule.words));
-    }
-    member(config) = word;
-    return "";
-  }
 
   std::string WrongType() const {
     return fmt::format("{} = {} is {}; allowed: {}", key.name(), Shown(node), TypeOf(node),
@@ -194,10 +194,7 @@ struct CanBeWritten {
   bool operator()(MemberOf<std::vector<std::string>> member) const {
     return std::ranges::all_of(member(config), IsUtf8);
   }
-  template <class T>
-  bool operator()(MemberOf<T>) const {
-    return true;
-  }
+  bool operator()(const auto&) const { return true; }
 };
 
 }  // namespace
@@ -206,34 +203,34 @@ struct CanBeWritten {
 struct ConfigReader::Walk {
   ConfigReader& reader;
 
-  Place At(const toml::source_region& region) const {
+  SourceLocation At(const toml::source_region& region) const {
     const auto [line, column] = region.begin;
     return {fmt::format("{}:{}:{}", reader.file_, line, column), line, column};
   }
 
   void Set(std::string_view section, std::string_view key, const toml::node& node,
-           const Place& key_place, const Place& value_place) {
-    if (reader.mistakes_.full()) return;
+           const SourceLocation& key_location, const SourceLocation& value_location) {
+    if (reader.diagnostics_.full()) return;
     const ConfigKey* entry = FindConfigKey(section, key);
     if (entry == nullptr) {
-      reader.mistakes_.Add(
-          key_place, fmt::format("unknown key {}.{}; keys of [{}]: {}{}", section, key, section,
-                                 Listed(ConfigKeysOf(section)), NearestKey(section, key)));
+      reader.diagnostics_.Add(
+          key_location, fmt::format("unknown key {}.{}; keys of [{}]: {}{}", section, key, section,
+                                    Listed(ConfigKeysOf(section)), NearestKey(section, key)));
       return;
     }
-    reader.places_[entry->name()] = value_place;
+    reader.locations_[entry->name()] = value_location;
     const std::string wrong = std::visit(Assign{*entry, node, reader.config_}, entry->member);
     if (wrong.empty()) return;
     reader.refused_.insert(entry->name());
-    reader.mistakes_.Add(value_place, wrong);
+    reader.diagnostics_.Add(value_location, wrong);
   }
 
   void Document(const toml::table& document) {
     // Four cases: a section, a key with the name of a section, an unknown section, a stray key.
     const std::vector<std::string> sections = ConfigSections();
     for (const auto& [name, node] : document) {
-      if (reader.mistakes_.full()) return;
-      const Place place = At(name.source());
+      if (reader.diagnostics_.full()) return;
+      const SourceLocation location = At(name.source());
       const toml::table* section = node.as_table();
       const bool known = std::ranges::count(sections, name.str()) > 0;
       if (known && section != nullptr) {
@@ -241,13 +238,13 @@ struct ConfigReader::Walk {
           Set(name.str(), key.str(), value, At(key.source()), At(value.source()));
         }
       } else if (known) {
-        reader.mistakes_.Add(place, fmt::format("{} is {}, but it is a section: write [{}]",
-                                                name.str(), TypeOf(node), name.str()));
+        reader.diagnostics_.Add(location, fmt::format("{} is {}, but it is a section: write [{}]",
+                                                      name.str(), TypeOf(node), name.str()));
       } else if (section != nullptr) {
-        reader.mistakes_.Add(place, UnknownSection(name.str()));
+        reader.diagnostics_.Add(location, UnknownSection(name.str()));
       } else {
-        reader.mistakes_.Add(place, fmt::format("{} stands outside of every section{}", name.str(),
-                                                NearestKey("", name.str())));
+        reader.diagnostics_.Add(location, fmt::format("{} stands outside of every section{}",
+                                                      name.str(), NearestKey("", name.str())));
       }
     }
   }
@@ -261,27 +258,28 @@ bool ConfigReader::ReadDocument(const std::string& text) {
   } catch (const toml::parse_error& error) {
     std::string sentence(error.description());
     std::ranges::replace(sentence, '\n', ' ');
-    mistakes_.Add(walk.At(error.source()), sentence);
+    diagnostics_.Add(walk.At(error.source()), sentence);
     return false;
   }
 }
 
 void ConfigReader::ReadOverride(const std::string& setting) {
-  const Place place{"--set " + setting};
+  const SourceLocation location{"--set " + setting};
   const std::size_t equals = setting.find('=');
   const std::string_view name = Trimmed(std::string_view(setting).substr(0, equals));
   const std::size_t dot = name.find('.');
   if (equals == std::string::npos || dot == std::string_view::npos) {
-    mistakes_.Add(place, "an override is written section.key=value, as in --set staleness.bound=4");
+    diagnostics_.Add(location,
+                     "an override is written section.key=value, as in --set staleness.bound=4");
     return;
   }
   const std::string_view section = name.substr(0, dot), key = name.substr(dot + 1);
   if (std::ranges::count(ConfigSections(), section) == 0) {
-    mistakes_.Add(place, UnknownSection(section));
+    diagnostics_.Add(location, UnknownSection(section));
     return;
   }
   const toml::table value = OverrideValue(Trimmed(std::string_view(setting).substr(equals + 1)));
-  Walk{*this}.Set(section, key, *value.get("value"), place, place);
+  Walk{*this}.Set(section, key, *value.get("value"), location, location);
 }
 
 void ConfigReader::Finish(std::int64_t actors_that_fit, const ConfigCheck& check) {
@@ -291,14 +289,14 @@ void ConfigReader::Finish(std::int64_t actors_that_fit, const ConfigCheck& check
   for (const Contradiction& contradiction : found) {
     const auto refused = [&](const std::string& key) { return refused_.contains(key); };
     if (std::ranges::any_of(contradiction.keys, refused)) continue;
-    mistakes_.Add(FirstPlace(contradiction.keys), contradiction.sentence);
+    diagnostics_.Add(FirstLocation(contradiction.keys), contradiction.sentence);
   }
   CheckWritten();
 }
 
-Place ConfigReader::FirstPlace(const std::vector<std::string>& keys) const {
+SourceLocation ConfigReader::FirstLocation(const std::vector<std::string>& keys) const {
   for (const std::string& key : keys) {
-    if (const auto set = places_.find(key); set != places_.end()) return set->second;
+    if (const auto set = locations_.find(key); set != locations_.end()) return set->second;
   }
   return {file_};
 }
@@ -308,21 +306,21 @@ Place ConfigReader::FirstPlace(const std::vector<std::string>& keys) const {
 void ConfigReader::CheckWritten() {
   for (const ConfigKey& key : ConfigSchema()) {
     if (std::visit(CanBeWritten{config_}, key.member)) continue;
-    mistakes_.Add(FirstPlace({key.name()}), fmt::format("{} is no UTF-8 text", key.name()));
+    diagnostics_.Add(FirstLocation({key.name()}), fmt::format("{} is no UTF-8 text", key.name()));
     break;  // one is enough: the default of run.dir repeats run.name
   }
-  if (const std::size_t size = ToToml(config_).size(); size > kMostConfigBytes) {
-    mistakes_.Add(
+  if (const std::size_t size = ToToml(config_).size(); size > kMaxConfigBytes) {
+    diagnostics_.Add(
         {file_},
         fmt::format("the whole configuration is {} bytes long, its texts with it; at most {} can "
                     "be sent to actors",
-                    size, kMostConfigBytes));
+                    size, kMaxConfigBytes));
   }
 }
 
 ConfigSource ConfigReader::Source() const {
   ConfigSource source;
-  for (const auto& [key, place] : places_) source.where[key] = place.text;
+  for (const auto& [key, location] : locations_) source.where[key] = location.text;
   return source;
 }
 

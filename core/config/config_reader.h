@@ -9,7 +9,7 @@
 #include <string>
 
 #include "core/config/config.h"
-#include "core/config/mistakes.h"
+#include "core/config/diagnostics.h"
 
 namespace starling {
 
@@ -26,21 +26,21 @@ class ConfigReader {
   void Finish(std::int64_t actors_that_fit, const ConfigCheck& check);
 
   const Config& config() const { return config_; }
-  const Mistakes& mistakes() const { return mistakes_; }
+  const Diagnostics& diagnostics() const { return diagnostics_; }
   ConfigSource Source() const;
 
  private:
   struct Walk;
 
   void CheckWritten();
-  // The place of the first of `keys` that was set, or the file if all have their defaults.
-  Place FirstPlace(const std::vector<std::string>& keys) const;
+  // The location of the first of `keys` that was set, or the file if all have their defaults.
+  SourceLocation FirstLocation(const std::vector<std::string>& keys) const;
 
   std::string file_;
   Config config_;
-  std::map<std::string, Place, std::less<>> places_;  // of every key that was set
-  std::set<std::string, std::less<>> refused_;        // keys with a mistake of their own
-  Mistakes mistakes_;
+  std::map<std::string, SourceLocation, std::less<>> locations_;  // of every key that was set
+  std::set<std::string, std::less<>> refused_;  // keys with a mistake of their own
+  Diagnostics diagnostics_;
 };
 
 }  // namespace starling

@@ -50,22 +50,23 @@ class Contradictions {
 // Checks the keys that switch on a feature of an optimizer. Numbers that only tune one (decay,
 // beta1, ...) are allowed with every kind, so that kinds can be compared.
 void CheckOptimizer(const OptimizerConfig& optimizer, Contradictions& found) {
-  const std::string& kind = optimizer.kind;
+  const OptimizerKind kind = optimizer.kind;
   const auto refuse = [&](const std::string& key, const std::string& value, const char* why) {
     found.Add({"optimizer." + key, "optimizer.kind"},
-              "optimizer.{} = {} contradicts optimizer.kind = \"{}\": {}", key, value, kind, why);
+              "optimizer.{} = {} contradicts optimizer.kind = \"{}\": {}", key, value, NameOf(kind),
+              why);
   };
-  if (optimizer.momentum > 0 && kind == "adam") {
+  if (optimizer.momentum > 0 && kind == OptimizerKind::kAdam) {
     refuse("momentum", fmt::format("{}", optimizer.momentum),
            "Adam's own momentum is optimizer.beta1");
   }
-  if (optimizer.centered && kind != "rmsprop") {
+  if (optimizer.centered && kind != OptimizerKind::kRmsProp) {
     refuse("centered", "true", "only \"rmsprop\" can be centred");
   }
-  if (optimizer.epsilon_place == "inside" && kind == "adam") {
+  if (optimizer.epsilon_place == EpsilonPlace::kInside && kind == OptimizerKind::kAdam) {
     refuse("epsilon_place", "\"inside\"", "Adam adds epsilon outside the square root");
   }
-  if (!optimizer.bias_correction && kind == "adam") {
+  if (!optimizer.bias_correction && kind == OptimizerKind::kAdam) {
     refuse("bias_correction", "false", "Adam always corrects");
   }
 }
@@ -79,7 +80,8 @@ void CheckSchedules(const Config& config, Contradictions& found) {
               optimizer.warmup_steps, config.run.steps);
   }
   const LossConfig& loss = config.loss;
-  if (loss.entropy_schedule == "exponential" && (loss.entropy == 0 || loss.entropy_end == 0)) {
+  if (loss.entropy_schedule == EntropySchedule::kExponential &&
+      (loss.entropy == 0 || loss.entropy_end == 0)) {
     const std::string zero = loss.entropy == 0 ? "loss.entropy" : "loss.entropy_end";
     found.Add({zero, "loss.entropy_schedule"},
               "{} = 0 contradicts loss.entropy_schedule = \"exponential\": no factor leads to or "
@@ -114,18 +116,18 @@ void CheckUpdates(const Config& config, Contradictions& found) {
 }
 
 void CheckNet(const NetConfig& net, Contradictions& found) {
-  if (net.kind != "layers" && !net.layers.empty()) {
+  if (net.kind != NetKind::kLayers && !net.layers.empty()) {
     found.Add({"net.layers", "net.kind"},
               "net.layers contradicts net.kind = \"{}\": the layers are the whole net, so leave "
               "net.kind out or set it to \"layers\"",
-              net.kind);
+              NameOf(net.kind));
   }
-  const bool fixed = net.kind != "mlp" && net.kind != "layers";
+  const bool fixed = net.kind != NetKind::kMlp && net.kind != NetKind::kLayers;
   if (fixed && net.hidden.size() != 1) {
     found.Add({"net.hidden", "net.kind"},
               "net.hidden has {} widths, which contradicts net.kind = \"{}\": it takes exactly 1, "
               "as in [128]",
-              net.hidden.size(), net.kind);
+              net.hidden.size(), NameOf(net.kind));
   }
 }
 
@@ -156,23 +158,23 @@ void CheckEnv(const Config& config, Contradictions& found) {
 
 void CheckActors(const Config& config, Contradictions& found) {
   const ActorsConfig& actors = config.actors;
-  if (actors.env_device == "cuda" && actors.backend == "cpu") {
+  if (actors.env_device == DeviceChoice::kCuda && actors.backend == DeviceChoice::kCpu) {
     found.Add({"actors.env_device", "actors.backend"},
               "actors.env_device = \"cuda\" contradicts actors.backend = \"cpu\": games on a GPU "
               "are for a net on the same GPU, so set actors.backend = \"cuda\"");
   }
-  if (config.net.precision == "tf32" && actors.backend == "cpu") {
+  if (config.net.precision == Precision::kTf32 && actors.backend == DeviceChoice::kCpu) {
     found.Add({"net.precision", "actors.backend"},
               "net.precision = \"tf32\" contradicts actors.backend = \"cpu\": only GPUs multiply "
               "it; use \"f32\"");
   }
   // The activations of all samples stay in memory until the backward pass.
-  if (config.samples_per_gradient() > kMostSamples) {
+  if (config.samples_per_gradient() > kMaxSamples) {
     found.Add(
         {"actors.envs_per_actor", "actors.unroll"},
         "actors.envs_per_actor = {} contradicts actors.unroll = {}: their product, the samples "
         "of one gradient, may be at most {}",
-        actors.envs_per_actor, actors.unroll, kMostSamples);
+        actors.envs_per_actor, actors.unroll, kMaxSamples);
   }
 }
 
@@ -215,7 +217,7 @@ std::int64_t TcpPort(const std::string& endpoint) {
 }
 
 void CheckLearner(const Config& config, Contradictions& found) {
-  if (config.learner.shards > 1 && config.learner.apply == "hogwild") {
+  if (config.learner.shards > 1 && config.learner.apply == ApplyMode::kHogwild) {
     found.Add({"learner.shards", "learner.apply"},
               "learner.shards = {} contradicts learner.apply = \"hogwild\": shards apply the same "
               "updates in the same order, so use \"lanes\"",
@@ -250,7 +252,7 @@ std::int64_t UsableCores() {
 
 std::int64_t ActorsThatFit(const ActorsConfig& actors) {
   if (actors.count != 0) return actors.count;
-  if (actors.backend == "cpu") return UsableCores();
+  if (actors.backend == DeviceChoice::kCpu) return UsableCores();
   const std::int64_t gpus = std::ssize(FindGpus().gpus);
   return gpus > 0 ? gpus : UsableCores();
 }
@@ -262,7 +264,9 @@ void ResolveAuto(Config& config, const std::string& file, std::int64_t actors_th
   if (config.actors.count == 0) {
     config.actors.count = std::clamp<std::int64_t>(actors_that_fit, 1, 1024);
   }
-  if (config.net.kind == "auto") config.net.kind = config.net.layers.empty() ? "minatar" : "layers";
+  if (config.net.kind == NetKind::kAuto) {
+    config.net.kind = config.net.layers.empty() ? NetKind::kMinatar : NetKind::kLayers;
+  }
   if (config.updates.start_with == 0) config.updates.start_with = config.actors.count;
   if (config.updates.gradients == 0) {
     config.updates.gradients = GradientsFor(config.actors.count, config.staleness.bound);

@@ -6,17 +6,14 @@
 #include <charconv>
 #include <limits>
 #include <system_error>
+#include <type_traits>
+#include <utility>
 
 namespace starling {
 namespace {
 
-// A key and its member have the same name, so no key can refer to another key's member.
-#define KEY(section, key) \
-#section, #key,         \
-      +[](Config & config) -> decltype((config.section.key)) { return config.section.key; }
-
-constexpr std::int64_t kMany =
-    1'000'000'000'000'000;  // 10^15: exact as a double, centuries of steps
+// Exact as a double; centuries of steps.
+constexpr std::int64_t kMany = 1'000'000'000'000'000;
 constexpr double kDay = 86'400;
 constexpr double kHourMs = 3'600'000;
 
@@ -24,6 +21,25 @@ bool IsPrintable(std::string_view text) {
   return std::ranges::none_of(text, [](unsigned char c) { return c < ' '; });
 }
 bool IsName(std::string_view text) { return IsPrintable(text) && !text.empty(); }
+
+// The entry of a key with words: an enum of core/config/words.h, to which Member leads from a
+// Config&. The words in `later` are not built yet.
+template <class Member>
+ConfigKey WordKey(const char* section, const char* key, Member, std::vector<std::string> later) {
+  using Enum = std::remove_reference_t<std::invoke_result_t<Member, Config&>>;
+  constexpr auto kWords = Words(Enum{});
+  return {section, key,
+          WordMember{
+              [](Config& config) { return static_cast<std::size_t>(Member{}(config)); },
+              [](Config& config, std::size_t word) { Member{}(config) = static_cast<Enum>(word); }},
+          WordRule{{kWords.begin(), kWords.end()}, std::move(later)}};
+}
+
+// A key and its member have the same name, so no key can refer to another key's member.
+#define MEMBER(section, key) \
+  [](Config& config) -> decltype((config.section.key)) { return config.section.key; }
+#define KEY(section, key) #section, #key, +MEMBER(section, key)
+#define WORDS(section, key, ...) WordKey(#section, #key, MEMBER(section, key), {__VA_ARGS__})
 
 const std::vector<ConfigKey>& Table() {
   static const std::vector<ConfigKey> table = {
@@ -38,7 +54,7 @@ const std::vector<ConfigKey>& Table() {
       {KEY(env, name), TextRule{"the name of an environment", IsName}},
       {KEY(env, sticky_actions), NumberRule{.low = 0, .high = 1, .word = "auto"}},
       {KEY(env, ramping), FlagRule{}},
-      {KEY(env, action_set), WordRule{{"full", "minimal"}}},
+      WORDS(env, action_set),
       {KEY(env, noop_max), IntegerRule{0, 1000}},
       {KEY(env, repeat), IntegerRule{1, 1000}},
       {KEY(env, max_pool), FlagRule{}},
@@ -58,15 +74,14 @@ const std::vector<ConfigKey>& Table() {
       {KEY(actors, count), IntegerRule{1, 1024, "auto"}},
       {KEY(actors, envs_per_actor), IntegerRule{1, 65'536}},
       {KEY(actors, unroll), IntegerRule{1, 10'000}},
-      {KEY(actors, backend), WordRule{{"cpu", "cuda", "auto"}}},
-      {KEY(actors, env_device), WordRule{{"auto", "cpu", "cuda"}}},
+      WORDS(actors, backend),
+      WORDS(actors, env_device),
 
-      {KEY(net, kind),
-       WordRule{{"auto", "minatar", "atari", "atari_lstm", "nature", "mlp", "layers"}}},
+      WORDS(net, kind),
       {KEY(net, hidden), ListRule{0, 8, 1, 65'536}},
       {KEY(net, layers), TextListRule{64, IsName}},
-      {KEY(net, init), WordRule{{"orthogonal", "kaiming", "fan_in"}}},
-      {KEY(net, precision), WordRule{{"f32", "bf16", "tf32"}}},
+      WORDS(net, init),
+      WORDS(net, precision),
       {KEY(net, stages), IntegerRule{.low = 1, .high = 64, .built = 1}},
 
       {KEY(loss, gamma), NumberRule{0, 1}},
@@ -74,23 +89,23 @@ const std::vector<ConfigKey>& Table() {
       {KEY(loss, value_coef), NumberRule{0, 100}},
       {KEY(loss, entropy), NumberRule{0, 10}},
       {KEY(loss, entropy_end), NumberRule{0, 10}},
-      {KEY(loss, entropy_schedule), WordRule{{"linear", "exponential", "constant"}}},
-      {KEY(loss, reduction), WordRule{{"mean", "sum"}}},
+      WORDS(loss, entropy_schedule),
+      WORDS(loss, reduction),
 
-      {KEY(optimizer, kind), WordRule{{"rmsprop", "adam", "sgd"}}},
+      WORDS(optimizer, kind),
       {KEY(optimizer, lr), NumberRule{.low = 0, .high = 10, .low_open = true}},
-      {KEY(optimizer, lr_schedule), WordRule{{"linear", "constant"}}},
+      WORDS(optimizer, lr_schedule),
       {KEY(optimizer, warmup_steps), IntegerRule{0, kMany}},
       {KEY(optimizer, momentum), NumberRule{.low = 0, .high = 1, .high_open = true}},
       {KEY(optimizer, decay), NumberRule{.low = 0, .high = 1, .high_open = true}},
       {KEY(optimizer, epsilon), NumberRule{1e-30, 1}},  // as a float it must not be 0
-      {KEY(optimizer, epsilon_place), WordRule{{"outside", "inside"}}},
+      WORDS(optimizer, epsilon_place),
       {KEY(optimizer, centered), FlagRule{}},
       {KEY(optimizer, bias_correction), FlagRule{}},
       {KEY(optimizer, beta1), NumberRule{.low = 0, .high = 1, .high_open = true}},
       {KEY(optimizer, beta2), NumberRule{.low = 0, .high = 1, .high_open = true}},
       {KEY(optimizer, clip_norm), NumberRule{0, 1e6}},
-      {KEY(optimizer, scale_lr), WordRule{{"none", "linear"}}},
+      WORDS(optimizer, scale_lr),
 
       {KEY(updates, gradients), IntegerRule{1, 1024, "auto"}},
       {KEY(updates, in_flight), IntegerRule{1, 16, "auto"}},
@@ -99,11 +114,11 @@ const std::vector<ConfigKey>& Table() {
       {KEY(updates, max_norm), NumberRule{.low = 0, .high = 1e30, .low_open = true}},
 
       {KEY(staleness, bound), IntegerRule{0, kMany, "unbounded", kUnbounded}},
-      {KEY(staleness, on_exceed), WordRule{{"wait", "drop"}}},
-      {KEY(staleness, damping), WordRule{{"none", "inverse"}}},
+      WORDS(staleness, on_exceed),
+      WORDS(staleness, damping),
       {KEY(staleness, deadline_s), NumberRule{.low = 0, .high = kDay, .low_open = true}},
 
-      {KEY(learner, apply), WordRule{{"lanes", "hogwild"}}},
+      WORDS(learner, apply),
       {KEY(learner, threads), IntegerRule{1, 256}},
       {KEY(learner, shards), IntegerRule{1, 8}},
       {KEY(learner, hash_every), IntegerRule{1, 1'000'000'000}},
@@ -115,7 +130,7 @@ const std::vector<ConfigKey>& Table() {
       {KEY(wire, secret), TextRule{"text on one line", IsPrintable}},
       {KEY(wire, allowed), TextRule{"text on one line", IsPrintable}},
       {KEY(wire, address), TextRule{"text on one line", IsPrintable}},
-      {KEY(wire, gradient), WordRule{{"f32"}, {"bf16", "topk"}}},
+      WORDS(wire, gradient, "bf16", "topk"),
       {KEY(wire, fetch_after_ms), NumberRule{0, 60'000}},
       {KEY(wire, heartbeat_ms), NumberRule{1, 60'000}},
       {KEY(wire, timeout_s), NumberRule{0.1, kDay}},

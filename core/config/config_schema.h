@@ -2,6 +2,7 @@
 // The parser, the writer, the messages and the test of configs/reference.toml all use it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -17,10 +18,15 @@ namespace starling {
 // Returns the member of a Config for a key; one function type for each type of member.
 template <class T>
 using MemberOf = T& (*)(Config&);
+// The same for an enum of core/config/words.h, as the index of its word.
+struct WordMember {
+  std::size_t (*get)(Config&);
+  void (*set)(Config&, std::size_t);
+};
 using ConfigMember =
     std::variant<MemberOf<std::string>, MemberOf<bool>, MemberOf<std::int64_t>,
                  MemberOf<std::uint64_t>, MemberOf<double>, MemberOf<std::vector<std::int64_t>>,
-                 MemberOf<std::vector<std::string>>>;
+                 MemberOf<std::vector<std::string>>, WordMember>;
 
 struct FlagRule {};
 

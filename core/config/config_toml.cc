@@ -1,4 +1,4 @@
-// ToToml: writes the effective configuration, key by key in the order of the schema.
+// ConfigValues, ToToml: write the effective configuration, key by key in the order of the schema.
 #include <fmt/format.h>
 
 #include <utility>
@@ -44,6 +44,9 @@ struct Writer {
   Config& config;
   const ConfigRule& rule;
   std::string operator()(MemberOf<std::string> member) const { return Quoted(member(config)); }
+  std::string operator()(WordMember member) const {
+    return Quoted(std::get<WordRule>(rule).words[member.get(config)]);
+  }
   std::string operator()(MemberOf<bool> member) const { return member(config) ? "true" : "false"; }
   std::string operator()(MemberOf<std::int64_t> member) const {
     return WrittenInteger(member(config), rule);
@@ -74,15 +77,23 @@ struct Writer {
 
 }  // namespace
 
-std::string ToToml(const Config& config) {
+std::vector<ConfigValue> ConfigValues(const Config& config) {
   Config copy = config;  // the schema's accessors need a mutable Config
-  std::string text, section;
+  std::vector<ConfigValue> values;
   for (const ConfigKey& key : ConfigSchema()) {
-    if (key.section != section) {
-      text += fmt::format("{}[{}]\n", section.empty() ? "" : "\n", key.section);
-      section = key.section;
+    values.push_back({key.section, key.key, std::visit(Writer{copy, key.rule}, key.member)});
+  }
+  return values;
+}
+
+std::string ToToml(const Config& config) {
+  std::string text, section;
+  for (const ConfigValue& value : ConfigValues(config)) {
+    if (value.section != section) {
+      text += fmt::format("{}[{}]\n", section.empty() ? "" : "\n", value.section);
+      section = value.section;
     }
-    text += fmt::format("{} = {}\n", key.key, std::visit(Writer{copy, key.rule}, key.member));
+    text += fmt::format("{} = {}\n", value.key, value.toml);
   }
   return text;
 }

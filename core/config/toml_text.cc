@@ -14,8 +14,8 @@ toml::table ParseToml(std::string_view text, std::string_view name) {
         fmt::format("{} {} are more than a file of TOML may have here, {}", count, unit, limit);
     throw toml::parse_error(sentence.c_str(), toml::source_position{1, 1});
   };
-  check(text.size(), kMostTomlBytes, "bytes");
-  check(static_cast<std::size_t>(std::ranges::count(text, '.')), kMostTomlPoints, "points");
+  check(text.size(), kMaxTomlBytes, "bytes");
+  check(static_cast<std::size_t>(std::ranges::count(text, '.')), kMaxTomlPoints, "points");
   return toml::parse(text, name);
 }
 

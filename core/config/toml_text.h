@@ -11,8 +11,8 @@ namespace starling {
 // Limits of a document. The limit on points is necessary because toml++'s own limit on nesting
 // ignores dotted keys: each part of a key is a level of the tree, and the recursive destructor of
 // 100 KB of them overflows the stack. All points count, also those in numbers and comments.
-inline constexpr std::size_t kMostTomlBytes = 1 << 20;
-inline constexpr std::size_t kMostTomlPoints = 5000;
+inline constexpr std::size_t kMaxTomlBytes = 1 << 20;
+inline constexpr std::size_t kMaxTomlPoints = 5000;
 
 // Parses a document that a person may have written. `name` is the file's path for messages. Throws
 // toml::parse_error, also for a document beyond the limits.

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "core/error.h"
+#include "core/gpu.h"
 
 namespace starling::cuda {
 namespace {
@@ -15,9 +16,7 @@ struct Explanation {
 };
 // The errors that the operator can remedy.
 constexpr Explanation kOperators[] = {
-    {cudaErrorMemoryAllocation,
-     "its memory is full: make actors.envs_per_actor, actors.unroll or actors.count smaller, or "
-     "end other programs on it (nvidia-smi lists them)"},
+    {cudaErrorMemoryAllocation, kGpuMemoryFull},
     {cudaErrorNoDevice,
      "there is none: check nvidia-smi and CUDA_VISIBLE_DEVICES, or set actors.backend = \"cpu\""},
     {cudaErrorInsufficientDriver,

@@ -65,7 +65,7 @@ template <class Body>
 void ForEachWarp(void* stream, long long n, std::size_t bytes, const Body& body) {
   if (n == 0) return;
   bytes = (bytes + 15) / 16 * 16;
-  const std::size_t fit = bytes == 0 ? kBlock : kMostScratch / bytes;
+  const std::size_t fit = bytes == 0 ? kBlock : kMaxScratch / bytes;
   const auto warps = static_cast<unsigned>(fit < kBlock / kWarp ? fit : kBlock / kWarp);
   const auto blocks = static_cast<unsigned>((n + warps - 1) / warps);
   EachWarpKernel<<<blocks, warps * kWarp, warps * bytes, static_cast<cudaStream_t>(stream)>>>(

@@ -21,9 +21,9 @@ void ForEach(void* stream, long long n, const Body& body);
 template <class Body>
 void ForEachWarp(void* stream, long long n, const Body& body);
 
-// Runs body(i, lanes, scratch): as above, with `bytes` (at most kMostScratch) of scratch memory
+// Runs body(i, lanes, scratch): as above, with `bytes` (at most kMaxScratch) of scratch memory
 // that the lanes of i share: a std::byte*, aligned to 16, not cleared.
-inline constexpr std::size_t kMostScratch = 48 * 1024;
+inline constexpr std::size_t kMaxScratch = 48 * 1024;
 template <class Body>
 void ForEachWarp(void* stream, long long n, std::size_t bytes, const Body& body);
 

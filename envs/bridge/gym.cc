@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/check.h"
+#include "core/child.h"
 #include "core/error.h"
-#include "envs/bridge/spawn.h"
 #include "envs/bridge/worker_envs.h"
 
 namespace starling::envs {
@@ -58,13 +58,12 @@ WorkerProgram ProgramOf(const EnvConfig& config, const std::string& python) {
   if (id.empty()) {
     throw UserError("env.name: \"gym:\" needs the id of an env, as in \"gym:CartPole-v1\"");
   }
-  const nlohmann::json settings = {{"env", id}, {"options", OptionsOf(config)}};
   // One thread each: there are at least as many workers as cores.
   return {.argv = {python, "-"},
           .input = kGymWorker,
           .environment = {"OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1", "MKL_NUM_THREADS=1",
                           "PYGAME_HIDE_SUPPORT_PROMPT=1"},
-          .settings = settings.dump(),
+          .settings = {{"env", id}, {"options", OptionsOf(config)}},
           .name = config.name};
 }
 

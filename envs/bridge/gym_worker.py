@@ -48,8 +48,8 @@ def load(name):
         return __import__(name)
     except ImportError as error:
         raise Mistake(
-            f"{sys.executable} cannot import {name} ({line(error)}); run scripts/setup --gym, or name "
-            "another interpreter in env.python"
+            f"{sys.executable} cannot import {name} ({line(error)}); run scripts/setup --gym, or "
+            "name another interpreter in env.python"
         )
 
 
@@ -96,8 +96,8 @@ class Observations:
             return
         if not isinstance(space, gymnasium.spaces.Box) or len(space.shape) > 3 or 0 in space.shape:
             raise Mistake(
-                f"its observations are {line(space)}; Starling takes Box of up to three dimensions and "
-                "Discrete: wrap it into one of them"
+                f"its observations are {line(space)}; Starling takes Box of up to three dimensions "
+                "and Discrete: wrap it into one of them"
             )
         self.shape = tuple(int(n) for n in space.shape)
         if len(self.shape) < 2:
@@ -136,8 +136,8 @@ class Observations:
 def drawer(env):
     """Returns a function that draws ALE's grey picture into an array, or None.
 
-    Drawing is a third of a frame's time. If no wrapper between ALE and us uses the picture, ALE's env
-    is changed to draw none by itself; we draw in place, and only the pictures that are observed.
+    Drawing is a third of a frame's time. If no wrapper between ALE and us uses the picture, ALE's
+    env is changed to draw none by itself; we draw in place, and only the observed pictures.
     """
     bare = env.unwrapped
     if type(bare) is not getattr(sys.modules.get("ale_py"), "AtariEnv", None):
@@ -196,8 +196,8 @@ def share(numpy, place, count, frames, size, dtype):
 def player(env, observations, row, before, first_action, lost_life_stops):
     """Returns two functions: play and the writer of `row`.
 
-    play(actions) plays a frame for each action, writes the newest frame to `row` and the one before to
-    `before`, unless that is None, and returns the sum of the rewards and the end.
+    play(actions) plays a frame for each action, writes the newest frame to `row` and the one before
+    to `before`, unless that is None, and returns the sum of the rewards and the end.
     """
     step, lives, draw = env.step, lives_of(env), drawer(env)
     write = observations.writer(row, draw)

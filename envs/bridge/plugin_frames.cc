@@ -87,10 +87,9 @@ class PluginFrames final : public FrameEnvs {
 };
 
 WorkerProgram ProgramOf(const EnvConfig& config) {
-  const nlohmann::json settings = {{"plugin", PathOf(config)}};
   return {.argv = {EnvWorkerProgram()},
           // A path that is not UTF-8 becomes one that does not exist.
-          .settings = settings.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
+          .settings = {{"plugin", PathOf(config)}},
           .name = config.name};
 }
 

@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,7 +15,6 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/check.h"
@@ -32,15 +33,21 @@ constexpr int kWaitMs = 100;    // between calls of while_waiting
 
 std::string FirstLine(const WorkerProgram& program, std::span<const std::uint64_t> seeds,
                       const Repeat& repeat) {
-  nlohmann::json line = nlohmann::json::parse(program.settings, nullptr, false);
-  CHECK(line.is_object(), "settings of {}: {}", program.name, program.settings);
+  nlohmann::json line = program.settings;
   line["protocol"] = kWorkerProtocol;
   line["count"] = seeds.size();
   line["seeds"] = std::vector<std::uint64_t>(seeds.begin(), seeds.end());
   line["frames"] = repeat.frames;
   line["before"] = repeat.keep_before;
   line["lost_life_stops"] = repeat.stop_at_lost_life;
-  return line.dump() + '\n';
+  // A path in the settings need not be UTF-8.
+  return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+}
+
+// Lets a receive return after 10 ms without data.
+bool LimitReceive(int fd) {
+  const timeval limit{.tv_sec = 0, .tv_usec = 10'000};
+  return ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) == 0;
 }
 
 std::string Reason(int error) {
@@ -59,41 +66,47 @@ Worker::Worker(const WorkerProgram& program, std::span<const std::uint64_t> seed
       begun_(Clock::now()) {
   CHECK(count_ > 0);
   // 1. Find the program.
-  SpawnPlan plan{.argv = program.argv,
-                 .environment = program.environment,
-                 .input = program.input,
-                 .memory_fd = -1};
-  plan.argv[0] = FindProgram(program.argv[0]);
-  if (plan.argv[0].empty()) {
+  const std::string path = FindProgram(program.argv[0]);
+  if (path.empty()) {
     throw UserError(fmt::format("{}: there is no program \"{}\"", name_, program.argv[0]));
   }
-  // 2. Start it, with a memory file that has no size yet. Join reports a failure.
+  // 2. Make the control socket, and a memory file that has no size yet. Join reports a failure.
   outgoing_ = FirstLine(program, seeds, repeat);
-  memory_ = Fd(::memfd_create("starling-envs", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (memory_.get() < 0) {
+  memory_ = FileDescriptor(::memfd_create("starling-envs", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  std::array<int, 2> ends{-1, -1};
+  const bool paired = ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0;
+  control_ = FileDescriptor(ends[0]);
+  const FileDescriptor theirs(ends[1]);
+  if (memory_.get() < 0 || !paired || !LimitReceive(control_.get())) {
     process_.error = errno;
     return;
   }
-  plan.memory_fd = memory_.get();
-  process_ = Spawn(plan);
+  // 3. Start it.
+  static_assert(kWorkerControlFd == kStatusFd && kWorkerMemoryFd == kStatusFd + 1);
+  process_ = Spawn({.program = path,
+                    .arguments = {program.argv.begin() + 1, program.argv.end()},
+                    .death_signal = SIGKILL,
+                    .descriptors = {theirs.get(), memory_.get()},
+                    .environment = program.environment,
+                    .input = program.input});
   if (process_.pid > 0) Send();
 }
 
 Worker::~Worker() {
   if (process_.pid > 0) {
     Close();
-    EndProcess(process_.pid, kGraceMs);
+    EndChild(process_.pid, kGraceMs);
   }
   if (map_ != nullptr) ::munmap(map_, at_.size);
 }
 
 void Worker::Close() {
-  if (process_.pid > 0) ::shutdown(process_.control.get(), SHUT_RDWR);
+  if (process_.pid > 0) ::shutdown(control_.get(), SHUT_RDWR);
 }
 
 std::optional<WorkerError> Worker::Join(double limit_s) {
   if (process_.pid < 0) {
-    return WorkerError{.text = "could not be started: " + Reason(process_.error)};
+    return WorkerError{.text = Describe({ChildExit::How::kNotStarted, process_.error})};
   }
   // 1. Read the worker's spec, or the user's mistake that it found.
   if (auto error = Await("\n", limit_s)) return error;
@@ -204,8 +217,8 @@ std::span<const float> Worker::Floats(std::size_t offset, int env) const {
 // Sends as much as the socket takes; AwaitEvent sends the rest. The next read finds a dead worker.
 void Worker::Send() {
   while (!outgoing_.empty()) {
-    const ssize_t done = ::send(process_.control.get(), outgoing_.data(), outgoing_.size(),
-                                MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t done =
+        ::send(control_.get(), outgoing_.data(), outgoing_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (done < 0 && errno == EINTR) continue;
     if (done < 0 && errno != EAGAIN) outgoing_.clear();
     if (done <= 0) return;
@@ -218,7 +231,7 @@ void Worker::Listen() {
   std::array<char, 4096> some;
   for (int i = 0; i < 64; ++i) {  // a limit for a worker that never stops printing
     const ssize_t got = ::read(process_.output.get(), some.data(), some.size());
-    if (got == 0) process_.output = Fd();  // all writers have closed it
+    if (got == 0) process_.output = FileDescriptor();  // all writers have closed it
     if (got <= 0) return;
     heard_ += got;
     printed_.append(some.data(), some.data() + got);
@@ -236,7 +249,7 @@ std::optional<WorkerError> Worker::Await(std::string_view end, double limit_s) {
       if (auto error = AwaitEvent(limit_s, late)) return error;
     }
     std::array<char, 4096> some;
-    const ssize_t got = ::recv(process_.control.get(), some.data(), some.size(),
+    const ssize_t got = ::recv(control_.get(), some.data(), some.size(),
                                std::exchange(soon, false) ? 0 : MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) continue;
     if (got <= 0) return Fail("", kGraceMs);
@@ -253,7 +266,7 @@ std::optional<WorkerError> Worker::AwaitEvent(double limit_s, bool& late) {
       begun_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(limit_s));
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
   const auto wanted = static_cast<short>(outgoing_.empty() ? POLLIN : POLLIN | POLLOUT);
-  std::array<pollfd, 2> fds{{{.fd = process_.control.get(), .events = wanted, .revents = 0},
+  std::array<pollfd, 2> fds{{{.fd = control_.get(), .events = wanted, .revents = 0},
                              {.fd = process_.output.get(), .events = POLLIN, .revents = 0}}};
   const std::int64_t at_most = while_waiting_ ? kWaitMs : 1'000'000;
   const int ready =
@@ -275,10 +288,10 @@ std::optional<WorkerError> Worker::AwaitEvent(double limit_s, bool& late) {
 
 // Ends the process. An empty `text` means that it closed its socket: then the text is how it ended.
 WorkerError Worker::Fail(std::string text, int wait_ms) {
-  const auto ended = EndProcess(process_.pid, wait_ms);
+  const std::optional<ChildExit> ended = EndChild(process_.pid, wait_ms);
   process_.pid = -1;
   Listen();
-  if (text.empty()) text = ended.value_or("closed its control socket");
+  if (text.empty()) text = ended ? Describe(*ended) : "closed its control socket";
   return {.text = std::move(text), .last_words = LastWords(), .mistake = false};
 }
 

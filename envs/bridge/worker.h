@@ -9,14 +9,15 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/child.h"
 #include "envs/bridge/protocol.h"
-#include "envs/bridge/spawn.h"
 #include "envs/frames.h"
 
 namespace starling::envs {
@@ -26,8 +27,8 @@ struct WorkerProgram {
   std::vector<std::string> argv = {};         // argv[0]: a path, or a name to be found in $PATH
   std::string input = {};                     // its standard input
   std::vector<std::string> environment = {};  // "NAME=value", added where NAME is not set
-  std::string settings = "{}";                // a JSON object, merged into the client's first line
-  std::string name = {};                      // of the env, for its spec and for error messages
+  nlohmann::json settings = nlohmann::json::object();  // merged into the client's first line
+  std::string name = {};  // of the env, for its spec and for error messages
 };
 
 // The error that ended a worker.
@@ -88,7 +89,7 @@ class Worker {
   const WhileWaiting while_waiting_;
   const std::size_t count_;
   const Repeat repeat_;
-  Fd memory_;
+  FileDescriptor memory_, control_;  // the file that both map; our end of the control socket
   Spawned process_;
   Clock::time_point begun_;          // the construction, or the last Play
   std::string outgoing_, incoming_;  // on the control socket

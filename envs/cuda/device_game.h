@@ -117,7 +117,7 @@ class DeviceGames final : public VecEnv {
         since_here_(envs(), device_.memory().host_side()),
         ended_here_(0, device_.memory().host_side()) {
     CHECK(steps >= 1, "steps = {}", steps);
-    CHECK(Table<G>::Bytes(spec.obs_size()) <= cuda::kMostScratch,
+    CHECK(Table<G>::Bytes(spec.obs_size()) <= cuda::kMaxScratch,
           "{} values are too large a picture", spec.obs_size());
   }
 

@@ -15,7 +15,6 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "learner/apply/optimizer.h"
@@ -58,10 +57,10 @@ class Applier {
   virtual bool in_order() const = 0;
 };
 
-// `how`: learner.apply. `state`: spec.size floats for each of spec.optimizer.slots; empty: zeros.
-// Publishes `weights` as `initial` (any version) before it returns. A thread of the applier calls
-// `on_progress` after Completed() has moved; it must not block (it may write an eventfd).
-std::unique_ptr<Applier> MakeApplier(std::string_view how, const ApplierSpec& spec,
+// `state`: spec.size floats for each of spec.optimizer.slots; empty: zeros. Publishes `weights` as
+// `initial` (any version) before it returns. A thread of the applier calls `on_progress` after
+// Completed() has moved; it must not block (it may write an eventfd).
+std::unique_ptr<Applier> MakeApplier(ApplyMode mode, const ApplierSpec& spec,
                                      std::span<const float> weights,
                                      std::span<const std::vector<float>> state,
                                      wire::SnapshotWriter& snapshot,

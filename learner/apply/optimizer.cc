@@ -18,19 +18,20 @@ constexpr const OptimizerRule* kRules[] = {
 
 OptimizerSpec MakeOptimizerSpec(const OptimizerConfig& config) {
   const auto rule = std::ranges::find(kRules, config.kind, &OptimizerRule::kind);
-  CHECK(rule != std::end(kRules), "optimizer.kind = {}", config.kind);
+  CHECK(rule != std::end(kRules), "optimizer.kind = {}", NameOf(config.kind));
   OptimizerSpec spec{.rule = *rule,
                      .momentum = config.momentum,
                      .decay = config.decay,
                      .epsilon = config.epsilon,
-                     .epsilon_inside = config.epsilon_place == "inside",
+                     .epsilon_inside = config.epsilon_place == EpsilonPlace::kInside,
                      .centered = config.centered,
                      .bias_correction = config.bias_correction,
                      .beta1 = config.beta1,
                      .beta2 = config.beta2,
                      .slots = {}};
   spec.slots = spec.rule->slots(spec);
-  CHECK(spec.slots.size() <= kMaxSlots, "{} keeps {} slots", config.kind, spec.slots.size());
+  CHECK(spec.slots.size() <= kMaxSlots, "{} keeps {} slots", NameOf(config.kind),
+        spec.slots.size());
   return spec;
 }
 

@@ -26,32 +26,28 @@ double LearningRate(const OptimizerConfig& config, std::uint64_t run_steps,
                     std::uint64_t steps_applied, std::uint64_t samples) {
   const double lr =
       config.lr * Warmup(static_cast<std::uint64_t>(config.warmup_steps), steps_applied + samples);
-  if (config.lr_schedule == "constant") return lr;
-  CHECK(config.lr_schedule == "linear", "optimizer.lr_schedule = {}", config.lr_schedule);
+  if (config.lr_schedule == LrSchedule::kConstant) return lr;
   return lr * Remaining(run_steps, steps_applied);
 }
 
 double EntropyCoef(const LossConfig& config, std::uint64_t run_steps, std::uint64_t steps_applied) {
-  if (config.entropy_schedule == "constant") return config.entropy;
+  if (config.entropy_schedule == EntropySchedule::kConstant) return config.entropy;
   const double remaining = Remaining(run_steps, steps_applied);
-  if (config.entropy_schedule == "exponential") {
+  if (config.entropy_schedule == EntropySchedule::kExponential) {
     return std::pow(config.entropy, remaining) * std::pow(config.entropy_end, 1 - remaining);
   }
-  CHECK(config.entropy_schedule == "linear", "loss.entropy_schedule = {}", config.entropy_schedule);
   return config.entropy * remaining + config.entropy_end * (1 - remaining);
 }
 
 double LinearScale(const OptimizerConfig& config, std::uint64_t samples,
                    std::uint64_t samples_per_gradient) {
-  if (config.scale_lr == "none") return 1;
-  CHECK(config.scale_lr == "linear", "optimizer.scale_lr = {}", config.scale_lr);
+  if (config.scale_lr == LrScaling::kNone) return 1;
   CHECK(samples_per_gradient > 0, "a gradient needs samples");
   return static_cast<double>(samples) / static_cast<double>(samples_per_gradient);
 }
 
 double DampingScale(const StalenessConfig& config, std::span<const Contribution> contributions) {
-  if (config.damping == "none") return 1;
-  CHECK(config.damping == "inverse", "staleness.damping = {}", config.damping);
+  if (config.damping == Damping::kNone) return 1;
   double damped = 0, samples = 0;
   for (const Contribution& part : contributions) {
     const double m = static_cast<double>(part.samples);

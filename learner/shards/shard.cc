@@ -242,7 +242,7 @@ void Shard::ReceiveFromLearner() {
     const wire::DecodeResult decoded = wire::Decode(envelope.frames(), 0);
     if (!decoded || decoded.message.header.term != term_) continue;
     const auto& [header, body, tensor] = decoded.message;
-    if (const auto* verdict = std::get_if<wire::ApplyUpdate>(&body)) {
+    if (const auto* order = std::get_if<wire::ApplyUpdate>(&body)) {
       if (order->items.empty()) {
         final_version_ = header.version;
       } else {

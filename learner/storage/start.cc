@@ -32,7 +32,7 @@ void CheckSameRun(const Config& config, const NetBlueprint& net, const Checkpoin
     throw UserError(
         fmt::format("{} holds the state of another optimizer ({}) than optimizer.kind = \"{}\" "
                     "keeps ({}); resume with the [optimizer] it was trained with",
-                    path, Names(from.slot_names), config.optimizer.kind, Names(slots)));
+                    path, Names(from.slot_names), NameOf(config.optimizer.kind), Names(slots)));
   }
   const std::uint64_t seed = ParseConfig(from.config, path).run.seed;
   if (seed != config.run.seed) {

@@ -30,17 +30,17 @@ PageRequest RequestOf(const Parser& parser) {
           .has_body = parser.chunked() || parser.content_length().value_or(0) > 0};
 }
 
-// Nothing if there is nobody left to answer.
+// nullopt: the reader hung up or was cut off.
 std::optional<PageAnswer> AnswerTo(const Parser& parser, error_code error, Pages& pages) {
   if (!error) return pages.Answer(RequestOf(parser));
   if (error == http::error::header_limit || error == http::error::buffer_overflow) {
-    return Sentence(431, "a request here has at most " + std::to_string(kMostHeader) + " bytes");
+    return Sentence(431, "a request has at most " + std::to_string(kMaxHeader) + " bytes");
   }
   const bool hung_up = error == http::error::end_of_stream || error == http::error::partial_message;
   if (hung_up || error.category() != make_error_code(http::error::bad_method).category()) {
-    return std::nullopt;  // or was cut off
+    return std::nullopt;
   }
-  return Sentence(400, "this is no request that is understood here: " + error.message());
+  return Sentence(400, "the request cannot be understood: " + error.message());
 }
 
 std::string HeadOf(const PageAnswer& answer) {
@@ -61,16 +61,18 @@ std::string HeadOf(const PageAnswer& answer) {
 
 asio::awaitable<void> Converse(std::shared_ptr<beast::tcp_stream> reader, Pages& pages,
                                std::chrono::milliseconds patience) {
+  // 1. Read the head of the request.
   error_code error;
   const auto quietly = [&error] { return asio::redirect_error(asio::use_awaitable, error); };
-  beast::flat_buffer buffer(2 * kMostHeader);
+  beast::flat_buffer buffer(2 * kMaxHeader);
   Parser parser;
-  parser.header_limit(kMostHeader);
+  parser.header_limit(kMaxHeader);
   reader->expires_after(patience);
   co_await http::async_read_header(*reader, buffer, parser, quietly());
   const std::optional<PageAnswer> answer = AnswerTo(parser, error, pages);
   if (!answer) co_return;
 
+  // 2. Answer it.
   const std::string head = HeadOf(*answer);
   std::array<asio::const_buffer, 2> bytes;
   bytes[0] = asio::buffer(head);
@@ -79,13 +81,13 @@ asio::awaitable<void> Converse(std::shared_ptr<beast::tcp_stream> reader, Pages&
   co_await asio::async_write(*reader, bytes, quietly());
   if (error) co_return;
 
-  // Closing a socket that holds unread bytes (a body, say) would reset the connection, and the answer might
-  // never be read: what still comes is thrown away until the other side hangs up or patience ends.
+  // 3. Discard the rest of the request (a body, say) until the reader hangs up or its time is over:
+  // closing a socket that holds unread bytes resets the connection, and the answer may be lost.
   reader->socket().shutdown(asio::ip::tcp::socket::shutdown_send, error);
   std::array<char, 4096> rest;
-  for (std::size_t thrown = 0; !error && thrown < 16 * kMostHeader;) {
+  for (std::size_t discarded = 0; !error && discarded < 16 * kMaxHeader;) {
     const std::size_t size = co_await reader->async_read_some(asio::buffer(rest), quietly());
-    thrown += size;
+    discarded += size;
   }
 }
 

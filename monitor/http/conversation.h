@@ -13,10 +13,10 @@
 
 namespace starling::monitor {
 
-inline constexpr std::size_t kMostHeader = 8 << 10;  // bytes of a request, its first line included
+inline constexpr std::size_t kMaxHeader = 8 << 10;  // bytes of a request with its first line
 
-// Reads a request within `patience`, answers it within another, and hangs up: nobody comes to a second
-// request, and who is slower is cut off in the middle of whatever it is.
+// Reads one request within `patience`, answers it within another, and hangs up. A slower reader is
+// cut off.
 boost::asio::awaitable<void> Converse(std::shared_ptr<boost::beast::tcp_stream> reader,
                                       Pages& pages, std::chrono::milliseconds patience);
 

@@ -1,4 +1,4 @@
-// /metrics: a bulletin of the learner as Prometheus reads it.
+// /metrics: the learner's bulletin in the format of Prometheus.
 #pragma once
 
 #include <string>

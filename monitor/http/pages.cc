@@ -3,17 +3,21 @@
 #include <algorithm>
 #include <utility>
 
-#include "monitor/http/health.h"
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
 #include "monitor/http/metrics_page.h"
-#include "monitor/http/status_page.h"
 
 namespace starling::monitor {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 constexpr const char* kText = "text/plain; charset=utf-8";
 
-// A page of another site can make a browser ask us under that site's name (DNS rebinding), and read the
-// answer: only names of this machine are answered. Any port: it may be forwarded.
+// A page of another site can make a browser ask us under that site's name (DNS rebinding), and read
+// the answer. So only names of this machine are answered, with any port: it may be forwarded.
 bool NamesThisMachine(std::string host) {
   const std::size_t bracket = host.rfind(']'), colon = host.rfind(':');
   if (colon != std::string::npos && (bracket == std::string::npos || colon > bracket)) {
@@ -26,6 +30,25 @@ bool NamesThisMachine(std::string host) {
   return host == "localhost" || host == "127.0.0.1" || host == "[::1]";
 }
 
+Json TextOrNull(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+Json RowOf(const learner::ActorRow& actor) {
+  if (!actor.alive) {
+    return {{"slot", actor.slot}, {"alive", false}, {"left", TextOrNull(actor.left)}};
+  }
+  return {{"slot", actor.slot},
+          {"alive", true},
+          {"host", actor.host},
+          {"pid", actor.pid},
+          {"key", TextOrNull(actor.key)},
+          {"version", actor.version},
+          {"lag", actor.lag},
+          {"gradients", actor.gradients},
+          {"steps", actor.steps},
+          {"wait_seconds", actor.wait_s},
+          {"silent_seconds", actor.silent_s}};
+}
+
 }  // namespace
 
 PageAnswer Sentence(unsigned status, std::string sentence) {
@@ -34,21 +57,58 @@ PageAnswer Sentence(unsigned status, std::string sentence) {
           .body = std::make_shared<const std::string>(std::move(sentence) + "\n")};
 }
 
+Health HealthOf(const learner::Bulletin* bulletin, std::int64_t now_ms) {
+  if (!bulletin) return {false, "starting: the learner does not listen to actors yet"};
+  if (bulletin->status.phase == "done") {
+    return {false, "done: the run is over, or was told to stop"};
+  }
+  const std::int64_t silent_ms = now_ms - bulletin->at_ms;
+  if (silent_ms < kMaxSilentMs) return {true, "ok"};
+  return {false, fmt::format("stuck: the learner's loop turned {:.1f} s ago for the last time",
+                             static_cast<double>(silent_ms) / 1000)};
+}
+
+std::string StatusPage(const Config& config, const learner::Bulletin& bulletin) {
+  Json page = {{"unix_seconds", bulletin.unix_s},
+               {"run",
+                {{"name", config.run.name},
+                 {"env", config.env.name},
+                 {"seed", config.run.seed},
+                 {"steps", config.run.steps},
+                 {"actors", config.actors.count}}}};
+  page.update(learner::ToJson(bulletin.status));
+  page.erase("joined");  // `actors` says more
+  page.erase("final");
+  Json& actors = page["actors"] = Json::array();
+  for (const learner::ActorRow& actor : bulletin.actors) actors.push_back(RowOf(actor));
+  page["actors_not_listed"] = bulletin.not_listed;
+  // The names that actors give themselves need not be UTF-8.
+  return page.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 void Pages::Show(std::shared_ptr<const learner::Bulletin> bulletin) {
-  latest_.Offer(std::move(bulletin));
+  // The one before is destroyed with `bulletin`, after the lock is released.
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (lock) newest_.swap(bulletin);
+}
+
+std::shared_ptr<const learner::Bulletin> Pages::Newest() const {
+  const std::lock_guard lock(mutex_);
+  return newest_;
 }
 
 PageAnswer Pages::Answer(const PageRequest& request) {
   const bool head = request.method == "HEAD";
   if (!head && request.method != "GET") {
-    return Sentence(405, "there is nothing here but to read: GET or HEAD");
+    return Sentence(405, "only GET and HEAD are allowed");
   }
-  if (request.has_body) return Sentence(413, "a request here has no body");
+  if (request.has_body) return Sentence(413, "a request has no body");
   if (request.hosts != 1 && (request.http_1_1 || request.hosts > 1)) {
     return Sentence(400, "a request has exactly one Host");
   }
   if (request.hosts == 1 && !NamesThisMachine(request.host)) {
-    return Sentence(403, "this is only for this machine: ask for localhost or 127.0.0.1");
+    return Sentence(403,
+                    "only requests from this machine are answered: ask for localhost or 127.0.0.1");
   }
   PageAnswer answer = Read(std::string_view(request.target).substr(0, request.target.find('?')));
   answer.head_only = head;
@@ -60,17 +120,17 @@ PageAnswer Pages::Read(std::string_view path) {
     return Page(metrics_, MetricsPage, "text/plain; version=0.0.4; charset=utf-8");
   }
   if (path == "/status.json") return Page(status_, StatusPage, "application/json");
-  if (path != "/healthz") return Sentence(404, "there are /metrics, /status.json and /healthz");
-  Health health = HealthOf(latest_.Get().get(), clock_.NowMs());
+  if (path != "/healthz") return Sentence(404, "the pages are /metrics, /status.json and /healthz");
+  Health health = HealthOf(Newest().get(), clock_.NowMs());
   return Sentence(health.well ? 200 : 503, std::move(health.sentence));
 }
 
 PageAnswer Pages::Page(Rendered& page, Render render, std::string content_type) {
-  auto latest = latest_.Get();
-  if (!latest) return Sentence(503, HealthOf(nullptr, 0).sentence);
-  if (page.of != latest) {
-    page.text = std::make_shared<const std::string>(render(config_, *latest));
-    page.of = std::move(latest);
+  auto newest = Newest();
+  if (!newest) return Sentence(503, HealthOf(nullptr, 0).sentence);
+  if (page.of != newest) {
+    page.text = std::make_shared<const std::string>(render(config_, *newest));
+    page.of = std::move(newest);
   }
   return {.status = 200, .content_type = std::move(content_type), .body = page.text};
 }

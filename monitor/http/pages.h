@@ -1,25 +1,26 @@
-// What there is to read of a run, and what a request for it is answered with. No sockets.
+// The status pages of a run, and the answer to a request for one. No sockets.
 //
-// Thread safety: Show may be called from any thread, the rest from one.
+// Thread safety: Show may be called from any thread, the other functions from one thread.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 
 #include "core/clock.h"
 #include "core/config/config.h"
 #include "learner/bulletin.h"
-#include "monitor/http/latest.h"
 
 namespace starling::monitor {
 
-// As far as it matters here.
+// The part of a request that its answer depends on.
 struct PageRequest {
   std::string method, target;
-  bool http_1_1 = true;   // which must name its host
-  std::size_t hosts = 1;  // so many times it does
+  bool http_1_1 = true;   // which requires a Host
+  std::size_t hosts = 1;  // number of Host fields
   std::string host{};
   bool has_body = false;
 };
@@ -28,36 +29,54 @@ struct PageAnswer {
   unsigned status = 200;
   std::string content_type{};
   std::shared_ptr<const std::string> body{};
-  bool head_only = false;  // the body is only announced
+  bool head_only = false;  // send the length of the body only
 };
 
-// A sentence as text.
+// An answer of one sentence, as text.
 PageAnswer Sentence(unsigned status, std::string sentence);
+
+// /healthz: whether the learner is at work.
+struct Health {
+  bool well = false;
+  std::string sentence;  // "ok", or the reason
+};
+
+// Well while the network thread's loop turns and the run goes on, also while it waits for actors.
+// Not well before the first turn (`bulletin` is null), after the end of the run or a stop signal,
+// and kMaxSilentMs after the last turn. `now_ms` is of the steady clock.
+inline constexpr std::int64_t kMaxSilentMs = 5000;
+Health HealthOf(const learner::Bulletin* bulletin, std::int64_t now_ms);
+
+// /status.json: one JSON object on one line (docs/watching-a-run.md).
+std::string StatusPage(const Config& config, const learner::Bulletin& bulletin);
 
 class Pages {
  public:
-  // Both outlive it.
+  // Both must outlive this.
   Pages(const Config& config, const Clock& clock) : config_(config), clock_(clock) {}
 
-  // Never waits, and keeps only the newest.
+  // Replaces the bulletin. Never waits: it is skipped if the other thread is reading at this
+  // moment.
   void Show(std::shared_ptr<const learner::Bulletin> bulletin);
 
   PageAnswer Answer(const PageRequest& request);
 
  private:
-  // Rendered once for each bulletin, however many ask for it.
+  // A page, rendered once for each bulletin.
   struct Rendered {
     std::shared_ptr<const learner::Bulletin> of;
     std::shared_ptr<const std::string> text;
   };
   using Render = std::string (*)(const Config&, const learner::Bulletin&);
 
+  std::shared_ptr<const learner::Bulletin> Newest() const;  // null before the first
   PageAnswer Read(std::string_view path);
   PageAnswer Page(Rendered& page, Render render, std::string content_type);
 
   const Config& config_;
   const Clock& clock_;
-  Latest<learner::Bulletin> latest_;
+  mutable std::mutex mutex_;  // held for the copy of a pointer
+  std::shared_ptr<const learner::Bulletin> newest_;
   Rendered metrics_, status_;
 };
 

@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <numeric>
+
+#include "core/utf8.h"
 
 namespace starling::monitor {
 namespace {
@@ -29,18 +30,9 @@ std::string Number(double value) {
   return fmt::format("{}", value);
 }
 
-// The library of JSON puts U+FFFD where bytes are no UTF-8.
-std::string Utf8(const std::string& text) {
-  if (std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; })) {
-    return text;
-  }
-  using Json = nlohmann::json;
-  return Json::parse(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace));
-}
-
 std::string EscapedValue(const std::string& value) {
   std::string escaped;
-  for (const char c : Utf8(value)) {
+  for (const char c : ToUtf8(value)) {
     if (c == '\n') {
       escaped += "\\n";
     } else {

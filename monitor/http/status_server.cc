@@ -24,7 +24,7 @@ using boost::system::error_code;
 constexpr auto kAgain = std::chrono::seconds(1);  // when a port or a descriptor may be free
 constexpr int kSendBuffer = 64 << 10;             // bytes that the kernel holds for a slow reader
 
-// Loopback only; what the one before us left half closed is no obstacle.
+// Loopback only. Connections that an earlier server left half closed are no obstacle.
 void OpenAt(std::uint16_t port, tcp::acceptor& acceptor) try {
   acceptor.open(tcp::v4());
   acceptor.set_option(tcp::acceptor::reuse_address(true));
@@ -54,7 +54,7 @@ StatusServer::StatusServer(const Config& config, const StatusServerOptions& opti
     LogInfo("status pages on http://127.0.0.1:{}/status.json, /metrics and /healthz", port_);
   } catch (const UserError& error) {
     if (!options_.keep_trying) throw;
-    LogWarn("{}; going on without, and trying again", error.what());
+    LogWarn("{}; the learner goes on without status pages and tries again", error.what());
   }
   thread_ = std::thread([this] { Run(); });
 }
@@ -73,7 +73,7 @@ void StatusServer::Run() {
     asio::co_spawn(io_, Listen(), fail);
     io_.run();
   } catch (const std::exception& error) {
-    LogError("there are no status pages any more: {}", error.what());
+    LogError("the status pages have ended: {}", error.what());
     error_code ignored;
     acceptor_.close(ignored);
   }
@@ -86,7 +86,7 @@ asio::awaitable<void> StatusServer::Listen() {
     co_await timer.async_wait(asio::use_awaitable);
     try {
       OpenAt(options_.port, acceptor_);
-      LogInfo("status pages on http://127.0.0.1:{}/status.json, at last", options_.port);
+      LogInfo("status pages on http://127.0.0.1:{}/status.json, after a wait", options_.port);
     } catch (const UserError&) {  // still taken
     }
   }
@@ -100,7 +100,7 @@ asio::awaitable<void> StatusServer::Listen() {
       continue;
     }
     socket.set_option(tcp::socket::send_buffer_size(kSendBuffer), error);
-    // Who is cut off is forgotten by the kernel, too: what it did not read is not kept for it.
+    // The kernel keeps no unread bytes for a reader that is cut off.
     socket.set_option(tcp::socket::linger(true, 0), error);
     MakeRoom();
     readers_.push_back(std::make_shared<boost::beast::tcp_stream>(std::move(socket)));
@@ -108,9 +108,9 @@ asio::awaitable<void> StatusServer::Listen() {
   }
 }
 
-// Whoever has been here longest has had the most time to say what it wants.
+// The oldest connection goes: it has had the most time for its request.
 void StatusServer::MakeRoom() {
-  if (readers_.size() < options_.most_readers) return;
+  if (readers_.size() < options_.max_readers) return;
   readers_.front()->close();
   readers_.pop_front();
 }

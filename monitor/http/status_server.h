@@ -1,8 +1,8 @@
-// The status pages of a run over HTTP, for this machine only: a thread of its own beside the learner, of
-// the lowest priority, which shares nothing with it but the newest bulletin.
+// Serves the status pages of a run over HTTP, to this machine only: a thread of the lowest priority
+// beside the learner, which shares only the newest bulletin with it.
 //
-// Bounded: so many connections at a time, of which the oldest makes room for a new one; each has one
-// request of at most kMostHeader bytes, and a deadline for it and for its answer.
+// Limits: a number of connections, of which the oldest makes room for a new one; each carries one
+// request of at most kMaxHeader bytes, with a deadline for it and for its answer.
 #pragma once
 
 #include <utility>  // Boost 1.74's Asio needs it first
@@ -26,21 +26,21 @@
 
 namespace starling::monitor {
 
-// Whether status.port = `port` could be listened on now. Throws UserError with a sentence if not.
+// Throws UserError if status.port = `port` cannot be listened on now.
 void CheckStatusPort(std::uint16_t port);
 
 struct StatusServerOptions {
   std::uint16_t port = 0;  // 0: any free one
-  // Of a learner that comes back, whose run should not end because somebody took the port meanwhile: a port
-  // that is taken is tried again until it is free.
+  // For a learner that was restarted: its run must not end because another program took the port.
+  // The port is tried again until it is free.
   bool keep_trying = false;
   std::chrono::milliseconds patience{5000};  // for a request, and again for its answer
-  std::size_t most_readers = 32;
+  std::size_t max_readers = 32;
 };
 
 class StatusServer {
  public:
-  // Listens from now on. Throws UserError if the port cannot be had, unless it shall keep trying.
+  // Listens from now on. Throws UserError if the port is taken, unless `keep_trying`.
   StatusServer(const Config& config, const StatusServerOptions& options);
   ~StatusServer();
   StatusServer(const StatusServer&) = delete;
@@ -49,7 +49,7 @@ class StatusServer {
   // Any thread; never waits.
   void Show(std::shared_ptr<const learner::Bulletin> bulletin) { pages_.Show(std::move(bulletin)); }
 
-  // 0 if it could not be had at once.
+  // 0 if the port was taken at first.
   std::uint16_t port() const { return port_; }
 
  private:

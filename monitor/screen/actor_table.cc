@@ -54,7 +54,7 @@ Ink InkOf(ActorRow::State state) {
   return state == ActorRow::State::kStarting ? Ink::kWarn : Ink::kBad;
 }
 
-// As it is while it fits, then with three digits.
+// All digits while they fit, then three.
 std::string Number(std::uint64_t number, std::size_t width) {
   const std::string text = std::to_string(number);
   return text.size() <= width ? text : HumanCount(static_cast<double>(number));
@@ -77,7 +77,7 @@ Fields FieldsOf(const ActorRow& row) {
            {std::to_string(row.restarts), row.restarts > 0 ? Ink::kWarn : Ink::kPlain}}};
 }
 
-// The state stands left, everything else is a number and stands right.
+// The state is aligned left, the numbers right.
 void DrawFields(Canvas& canvas, int x, int y, const Fields& fields, bool narrow) {
   for (std::size_t i = 0; i < fields.size(); ++i) {
     if (narrow && !kColumns[i].narrow) continue;
@@ -153,6 +153,7 @@ std::vector<ActorRow> InOrder(std::vector<ActorRow> rows, std::size_t room) {
 
 void DrawActorTable(Canvas& canvas, const Area& area, const std::vector<ActorRow>& rows,
                     bool utf8) {
+  // 1. Choose how many tables stand side by side, and how many rows they show.
   const int most_abreast = TablesAbreast(area.width), body = area.height - 1;
   if (body < 1) return;
   const int needed = (static_cast<int>(rows.size()) + body - 1) / body;
@@ -161,6 +162,8 @@ void DrawActorTable(Canvas& canvas, const Area& area, const std::vector<ActorRow
   const auto room = static_cast<std::size_t>(abreast * body);
   const bool all = rows.size() <= room;
   const std::size_t shown = all ? rows.size() : static_cast<std::size_t>(abreast * (body - 1));
+
+  // 2. Draw them.
   const std::vector<ActorRow> ordered = InOrder(rows, shown);
   const int down = all ? body : body - 1;
   for (int table = 0; table < abreast; ++table) {
@@ -173,6 +176,8 @@ void DrawActorTable(Canvas& canvas, const Area& area, const std::vector<ActorRow
     }
   }
   if (all) return;
+
+  // 3. Sum up the rows that have no room.
   int x = area.x + 1;
   if (utf8) canvas.Put(x++, area.bottom() - 1, U'…', Ink::kDim);
   canvas.Text(x + (utf8 ? 1 : 0), area.bottom() - 1, Others(ordered, shown, utf8), Ink::kDim);

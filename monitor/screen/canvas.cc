@@ -36,7 +36,7 @@ void AppendUtf8(std::string& out, char32_t character) {
   } else if (character < 0x800) {
     out += static_cast<char>(0xc0 | static_cast<int>(character >> 6));
     out += low(0);
-  } else {  // nothing beyond U+FFFF is drawn
+  } else {  // no character drawn here is above U+FFFF
     out += static_cast<char>(0xe0 | static_cast<int>(character >> 12));
     out += low(6);
     out += low(0);

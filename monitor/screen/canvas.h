@@ -1,5 +1,5 @@
-// A sheet of characters to draw on, and the lines of text that it becomes. What would stand outside
-// of it is left out, so nothing drawn can be wider or higher than the screen it is for.
+// A grid of characters, drawn on and then turned into lines of text. Characters outside of it are
+// dropped, so no drawing is wider or higher than the screen.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace starling::monitor {
 
-// What a colour stands for. kGood, kWarn and kBad are states; kCurve is data.
+// The meaning of a colour: kGood, kWarn and kBad are states, kCurve is data.
 enum class Ink : std::uint8_t { kPlain, kBold, kDim, kGood, kWarn, kBad, kCurve };
 
 // Columns and rows, both counted from 0.
@@ -29,15 +29,14 @@ class Canvas {
   int width() const { return width_; }
   int height() const { return height_; }
 
-  // One character, one column wide.
+  // REQUIRES: `character` is one column wide.
   void Put(int x, int y, char32_t character, Ink ink = Ink::kPlain);
   // Bytes that are not printable ASCII become '?'.
   void Text(int x, int y, std::string_view text, Ink ink = Ink::kPlain);
-  // Its last character stands in column `right` - 1.
+  // The same, with the last character in column `right` - 1.
   void TextBefore(int right, int y, std::string_view text, Ink ink = Ink::kPlain);
 
-  // As many lines as the canvas is high, without spaces at their ends. Each line leaves the colours
-  // as they were.
+  // Returns `height` lines without trailing spaces. Each line ends with the terminal's own colours.
   std::vector<std::string> Lines(bool color) const;
 
  private:

@@ -13,7 +13,7 @@ namespace {
 
 using Values = std::vector<std::optional<double>>;
 
-// Dots, several to a character; what a character shows is decided when all are set.
+// A grid of dots, several in a character. Draw turns them into characters once all are set.
 class Dots {
  public:
   Dots(const Area& plot, bool utf8)
@@ -58,7 +58,7 @@ class Dots {
   std::vector<bool> dots_;
 };
 
-// `value` on the axis, as a row of `height` dots from above.
+// Returns the row of `value`, counted from the top of `height` rows of dots.
 int DotRow(double value, const Axis& axis, int height) {
   const double part = std::clamp((value - axis.low) / (axis.high - axis.low), 0.0, 1.0);
   return static_cast<int>(std::lround((1 - part) * (height - 1)));
@@ -83,7 +83,7 @@ void DrawLine(const Values& values, const Axis& axis, Dots& dots) {
       continue;
     }
     const int y = DotRow(*value, axis, dots.height());
-    // Steep parts are drawn as upright lines, so that the curve has no holes.
+    // A steep part becomes a vertical line, so that the curve has no gaps.
     const int from = before < 0 || before == y ? y : before < y ? before + 1 : before - 1;
     for (int dot = std::min(from, y); dot <= std::max(from, y); ++dot) dots.Set(x, dot);
     before = y;
@@ -106,6 +106,7 @@ std::vector<Mark> TimeMarks(const Area& plot, double until_s) {
 void DrawCurvePanel(Canvas& canvas, const Area& area, const CurvePanel& panel, bool utf8) {
   const Area plot = PlotOf(area);
   if (plot.width < 1 || plot.height < 1) return;
+  // 1. Title and time axis, also for an empty series.
   DrawTitle(canvas, area, panel.title, panel.newest);
   DrawLowerAxis(canvas, plot, TimeMarks(plot, panel.until_s), utf8);
   Dots dots(plot, utf8);
@@ -115,6 +116,7 @@ void DrawCurvePanel(Canvas& canvas, const Area& area, const CurvePanel& panel, b
     canvas.Text(plot.x + 1, plot.y + (plot.height - 1) / 2, panel.if_empty, Ink::kDim);
     return;
   }
+  // 2. The value axis, with at most one mark in a row.
   const Axis axis = AxisOf(values, panel.from_zero, plot.height);
   std::vector<Mark> marks;
   for (std::size_t i = 0; i < axis.ticks.size(); ++i) {
@@ -122,6 +124,7 @@ void DrawCurvePanel(Canvas& canvas, const Area& area, const CurvePanel& panel, b
     if (marks.empty() || marks.back().at != row) marks.push_back({row, axis.tick_text[i]});
   }
   DrawLeftAxis(canvas, plot, marks, utf8);
+  // 3. The line.
   DrawLine(values, axis, dots);
   dots.Draw(canvas);
 }

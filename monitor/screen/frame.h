@@ -1,4 +1,4 @@
-// What the panels of the screen have in common: a title, an axis at the left and one below.
+// The frame of a panel: a title, an axis at the left and one below.
 #pragma once
 
 #include <string>
@@ -9,11 +9,10 @@
 
 namespace starling::monitor {
 
-// Columns left of a plot: seven for what is written at its axis, which therefore never moves, and
-// the axis.
+// Columns left of a plot: seven for labels, so that the axis never moves, and one for the axis.
 inline constexpr int kAxisColumns = 8;
 
-// What is left for the plot: a title above it, axes at the left and below.
+// Returns the area of the plot: `panel` without its title and axes.
 Area PlotOf(const Area& panel);
 
 // `title` at the left, `newest` at the right.
@@ -23,9 +22,9 @@ struct Mark {
   int at = 0;  // the row or column of the canvas
   std::string text;
 };
-// The axis left of `plot`, with marks on some of its rows.
+// Draws the axis left of `plot`, with marks on some of its rows.
 void DrawLeftAxis(Canvas& canvas, const Area& plot, const std::vector<Mark>& rows, bool utf8);
-// The axis below `plot`, each mark written into it from its column on.
+// Draws the axis below `plot`. Each mark is written into it from its column on.
 void DrawLowerAxis(Canvas& canvas, const Area& plot, const std::vector<Mark>& columns, bool utf8);
 
 }  // namespace starling::monitor

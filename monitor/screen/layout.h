@@ -1,5 +1,5 @@
-// What stands where on the screen. Pure: from a size to areas, which do not depend on what has
-// happened in the run, so that nothing jumps.
+// The places of the panels on the screen: a pure function of the terminal's size and the number of
+// actors, so that no panel moves while a run goes on.
 #pragma once
 
 #include <optional>
@@ -9,16 +9,16 @@
 namespace starling::monitor {
 
 struct Layout {
-  int height = 0;  // of all, no more than there is to fill
+  int height = 0;  // rows of all panels together
   Area title;
   std::optional<Area> returns, rate, staleness, actors;
   Area bottleneck;
 };
 
-// Smaller than this there is the bar alone.
-inline constexpr int kLeastColumns = 60, kLeastRows = 16;
+// A smaller terminal shows the bar alone.
+inline constexpr int kMinColumns = 60, kMinRows = 16;
 
-// Nothing if `columns` x `rows`, the size of the terminal, is too small.
+// Returns nullopt if the terminal of `columns` x `rows` is too small.
 std::optional<Layout> PlanScreen(int columns, int rows, int actors);
 
 }  // namespace starling::monitor

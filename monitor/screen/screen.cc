@@ -16,8 +16,8 @@
 namespace starling::monitor {
 namespace {
 
-// Which run it is, as fully as there is room for.
-std::string Described(const ScreenFacts& facts, int room) {
+// Returns seed, bound and rule of the run, as many as fit.
+std::string Described(const RunFacts& facts, int room) {
   const bool none = facts.bound == kUnbounded;
   const std::string seed = fmt::format("  seed {}", facts.seed);
   const std::string bound = none ? "  unbounded" : fmt::format("  bound {}", facts.bound);
@@ -28,7 +28,7 @@ std::string Described(const ScreenFacts& facts, int room) {
   return "";
 }
 
-void DrawHeadline(Canvas& canvas, const Area& area, const ScreenView& view) {
+void DrawHeadline(Canvas& canvas, const Area& area, const RunView& view) {
   const Progress& progress = view.progress;
   std::string times = "  " + HumanTime(view.elapsed_s) + " elapsed";
   if (progress.steps_per_second > 0 && progress.steps < progress.total) {
@@ -42,7 +42,7 @@ void DrawHeadline(Canvas& canvas, const Area& area, const ScreenView& view) {
   canvas.TextBefore(area.right(), area.y, times);
 }
 
-CurvePanel ReturnPanel(const ScreenView& view) {
+CurvePanel ReturnPanel(const RunView& view) {
   return {.title = "return",
           .newest = view.returns->empty() ? "" : fmt::format("{:.1f}", view.returns->last()),
           .series = view.returns,
@@ -51,7 +51,7 @@ CurvePanel ReturnPanel(const ScreenView& view) {
           .if_empty = "no episode has ended yet"};
 }
 
-CurvePanel RatePanel(const ScreenView& view) {
+CurvePanel RatePanel(const RunView& view) {
   return {.title = "steps per second",
           .newest = view.rate->empty() ? "" : HumanCount(view.rate->last()),
           .series = view.rate,
@@ -60,7 +60,7 @@ CurvePanel RatePanel(const ScreenView& view) {
           .if_empty = "not known yet"};
 }
 
-// Words into lines; what does not fit into the last one is cut off.
+// Breaks the text into lines, and cuts it off after the last one.
 void DrawSentence(Canvas& canvas, const Area& area, std::string_view head, std::string_view text) {
   canvas.Text(area.x, area.y, head, Ink::kBold);
   const int indent = static_cast<int>(head.size()) + 1;
@@ -81,7 +81,7 @@ void DrawSentence(Canvas& canvas, const Area& area, std::string_view head, std::
 
 }  // namespace
 
-std::vector<std::string> ScreenLines(const ScreenView& view, const ProgressStyle& style) {
+std::vector<std::string> ScreenLines(const RunView& view, const ProgressStyle& style) {
   const auto layout = PlanScreen(style.width, style.height, static_cast<int>(view.actors.size()));
   if (!layout) return {};
   Canvas canvas(style.width - 1, layout->height);

@@ -1,16 +1,16 @@
-// The operator's screen as lines of text. Pure.
+// The screen of a run as lines of text, by a pure function.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "monitor/progress.h"
-#include "monitor/screen/history.h"
+#include "monitor/run_history.h"
 
 namespace starling::monitor {
 
-// To be drawn over, the last of them an empty one for the cursor (what is typed shows there). None
-// if the terminal is too small: there is the bar for it.
-std::vector<std::string> ScreenLines(const ScreenView& view, const ProgressStyle& style);
+// Returns the block to draw; its last line is empty, for the cursor and typed characters. Returns
+// no lines if the terminal is too small: then only the bar fits.
+std::vector<std::string> ScreenLines(const RunView& view, const ProgressStyle& style);
 
 }  // namespace starling::monitor

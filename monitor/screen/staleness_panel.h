@@ -1,5 +1,5 @@
-// The staleness of every gradient applied so far, as bars, and where the bound is: nothing may stand
-// right of it.
+// Draws the staleness of every gradient applied so far as bars, and the bound as a line: no bar may
+// stand right of it.
 #pragma once
 
 #include <cstdint>
@@ -7,20 +7,20 @@
 
 #include "learner/status.h"
 #include "monitor/screen/canvas.h"
+#include "monitor/staleness_bins.h"
 
 namespace starling::monitor {
 
-// How counts become bars in so many columns.
+// How a histogram becomes bars in a given number of columns.
 struct StalenessBars {
-  std::vector<double> shares;  // of all gradients, one for each bar
-  std::uint64_t values = 1;    // of staleness in a bar: the first holds 0 to values - 1
-  int columns = 1;             // that a bar has, with the gap behind it
-  bool open = false;           // the last bar holds all that is more, too
-  int bound_column = -1;       // where the line right of the bound stands; -1: beyond what is shown
+  StalenessBins bins;
+  int columns = 1;        // of a bar, with the gap after it
+  int bound_column = -1;  // where the line right of the bound stands; -1: beyond the last bar
 };
 
-// Shows all up to the bound if that is not far more than there is, else up to what 99.5 % of the
-// gradients stay below. `bound` is kUnbounded for none; the line needs a column of its own.
+// Shows every value up to the bound, or (if the bound is far beyond the values) up to a round
+// number that 99.5 % of the gradients do not exceed. `bound` is kUnbounded for none. The line of
+// the bound takes one of `columns`.
 StalenessBars ArrangeStaleness(const std::vector<std::uint64_t>& histogram, std::uint64_t bound,
                                int columns);
 

@@ -73,7 +73,7 @@ void SampleActions(Trial& trial) {
       backend.SampleActions(heads.n, heads.actions, of(logits), of(streams), of(taken));
     });
     // Near a boundary, rounding may lead to another action than the reference's. So each action is
-    // compared with the draw that it comes from.
+    // compared with the draw behind it.
     const auto content = taken.Read();
     double furthest = content.within ? 0 : INFINITY;
     for (std::size_t i = 0; i < content.values.size(); ++i) {

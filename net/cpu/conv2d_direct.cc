@@ -24,23 +24,22 @@ bool ForEachChannels(int channels, F f) {
   return true;
 }
 
-// Calls f.operator()<n>(). REQUIRES: 1 <= n <= kMost.
-template <int kMost, class F>
+// Calls f.operator()<n>(). REQUIRES: 1 <= n <= kMax.
+template <int kMax, class F>
 void WithConstant(int n, F f) {
-  if constexpr (kMost > 1) {
-    if (n < kMost) return WithConstant<kMost - 1>(n, f);
+  if constexpr (kMax > 1) {
+    if (n < kMax) return WithConstant<kMax - 1>(n, f);
   }
-  f.template operator()<kMost>();
+  f.template operator()<kMax>();
 }
 
-// Calls f.operator()<length>(first) for parts of [0, n) of nearly equal length, at most kMost.
-template <int kMost, class F>
+// Calls f.operator()<length>(first) for parts of [0, n) of nearly equal length, at most kMax.
+template <int kMax, class F>
 void ForEachPart(int n, F f) {
-  const int parts = (n + kMost - 1) / kMost;
+  const int parts = (n + kMax - 1) / kMax;
   for (int i = 0; i < parts; ++i) {
     const int first = n * i / parts, next = n * (i + 1) / parts;
-    WithConstant<kMost>(next - first,
-                        [&]<int kLength>() { f.template operator()<kLength>(first); });
+    WithConstant<kMax>(next - first, [&]<int kLength>() { f.template operator()<kLength>(first); });
   }
 }
 

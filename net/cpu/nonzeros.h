@@ -1,4 +1,4 @@
-// The positions of nonzeros: what a relu lets through, or the set cells of a game's screen.
+// The positions of nonzeros: the positive outputs of a relu, or the set cells of a game's screen.
 #pragma once
 
 #include <cstddef>

@@ -8,6 +8,7 @@
 
 #include "core/buffer.h"
 #include "core/error.h"
+#include "core/gpu.h"
 
 namespace starling::net::cuda {
 namespace {
@@ -93,9 +94,7 @@ struct Cublas::Library {
     const std::string failed =
         fmt::format("the GPU: {} by cuBLAS failed ({})", what, status_string(status));
     if (status == CUBLAS_STATUS_ALLOC_FAILED || status == CUBLAS_STATUS_NOT_INITIALIZED) {
-      throw UserError(failed +
-                      ": its memory may be full: make actors.envs_per_actor, actors.unroll or "
-                      "actors.count smaller, or end other programs on it (nvidia-smi lists them)");
+      throw UserError(fmt::format("{}: perhaps {}", failed, kGpuMemoryFull));
     }
     throw std::runtime_error(failed + ": run `starling doctor`");
   }

@@ -61,7 +61,7 @@ class Work {
   }
   // The number of chunks of a sum over `rows`, where each chunk takes `width` threads.
   static int Chunks(int rows, int width) {
-    return std::max(1, std::min({kThreads / width, rows / kRowsOfAChunk, kMostChunks}));
+    return std::max(1, std::min({kThreads / width, rows / kRowsOfAChunk, kMaxChunks}));
   }
 
   // device().Multiply(product), where a long depth is divided into shares: if c is small, one
@@ -116,7 +116,7 @@ class Work {
 
  private:
   // Enough threads to fill a GPU, in no more chunks than are summed quickly afterwards.
-  static constexpr int kThreads = 1 << 17, kRowsOfAChunk = 8, kMostChunks = 4096;
+  static constexpr int kThreads = 1 << 17, kRowsOfAChunk = 8, kMaxChunks = 4096;
   // From so many sums, or up to so few shares, one thread for each sum is faster than one warp.
   static constexpr long long kManySums = 1 << 14;
   static constexpr int kFewShares = 8;

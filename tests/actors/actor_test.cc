@@ -24,14 +24,16 @@ TEST(WithOwn, ItsOwnEnvs) {
 }
 
 TEST(WithOwn, ItsOwnBackend) {
-  EXPECT_EQ(WithOwn(RunsConfig(), {.backend = "cuda"}).actors.backend, "cuda");
+  EXPECT_EQ(WithOwn(RunsConfig(), {.backend = DeviceChoice::kCuda}).actors.backend,
+            DeviceChoice::kCuda);
   Config gpu = RunsConfig();
-  gpu.actors.backend = gpu.actors.env_device = "cuda";
-  EXPECT_EQ(WithOwn(gpu, {.backend = "cpu"}), RunsConfig()) << "games on a GPU need a net there";
+  gpu.actors.backend = gpu.actors.env_device = DeviceChoice::kCuda;
+  EXPECT_EQ(WithOwn(gpu, {.backend = DeviceChoice::kCpu}), RunsConfig())
+      << "games on a GPU need a net there";
 }
 
 TEST(WithOwn, NoMoreSamplesThanAGradientMayHave) {
-  EXPECT_EQ(WithOwn(RunsConfig(), {.envs = 10'000}).samples_per_gradient(), kMostSamples);
+  EXPECT_EQ(WithOwn(RunsConfig(), {.envs = 10'000}).samples_per_gradient(), kMaxSamples);
   EXPECT_THAT(ErrorOf([] { WithOwn(RunsConfig(), {.envs = 10'001}); }),
               testing::AllOf(HasSubstr("--envs 10001 contradicts actors.unroll = 100"),
                              HasSubstr("at most 1000000")));

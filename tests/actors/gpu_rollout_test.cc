@@ -121,8 +121,9 @@ TEST_P(GpuRolloutTest, OnARealGpuToo) {
   if (FindGpus().gpus.empty()) GTEST_SKIP() << FindGpus().why_none;
   Config config = ConfigOf(GetParam().settings);
   Rollout host(config, kSlot, kIncarnation);
-  config.actors.backend = "cuda";
-  config.actors.env_device = GetParam().games == Games::kOnTheGpu ? "cuda" : "cpu";
+  config.actors.backend = DeviceChoice::kCuda;
+  config.actors.env_device =
+      GetParam().games == Games::kOnTheGpu ? DeviceChoice::kCuda : DeviceChoice::kCpu;
   Rollout gpu(config, kSlot, kIncarnation);
   ASSERT_TRUE(gpu.on_gpu());
   ExpectSame(host, gpu);

@@ -15,7 +15,7 @@ double Sum(const std::vector<Product>& products) {
 
 // Every op of the net is among them, once for each time that it is called.
 TEST(NetProductsTest, TheirWorkIsThatOfTheNet) {
-  const net::ModelSpec minatar{.kind = net::NetKind::kMinatar,
+  const net::ModelSpec minatar{.kind = NetKind::kMinatar,
                                .hidden = {128, 32},
                                .height = 10,
                                .width = 10,
@@ -31,7 +31,7 @@ TEST(NetProductsTest, TheirWorkIsThatOfTheNet) {
 
 TEST(NetProductsTest, EveryOpAndItsProductTakeTime) {
   const auto backend = net::MakeCpuBackend();
-  const net::ModelSpec spec{.kind = net::NetKind::kMinatar,
+  const net::ModelSpec spec{.kind = NetKind::kMinatar,
                             .hidden = {16},
                             .height = 6,
                             .width = 6,

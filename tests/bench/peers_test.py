@@ -1,4 +1,4 @@
-"""What surrounds the measurements of bench/peers, with stand-ins for trainers and for Starling.
+"""bench/peers without its measurements, with stand-ins for trainers and for Starling.
 
 Needs Python's standard library only."""
 import contextlib
@@ -116,7 +116,7 @@ class StarlingTest(unittest.TestCase):
         path = Path(self.dir) / "metrics.jsonl"
         self.assertEqual(measure.metrics(path), [])
         path.write_text('{"steps": 0}\n{"steps": 7}\n{"ste')
-        self.assertEqual(measure.metrics(path), [{"steps": 7}])  # nor what is before the first
+        self.assertEqual(measure.metrics(path), [{"steps": 7}])  # nor lines before the first step
 
     def test_too_few_lines_are_no_figure(self):
         with self.assertRaisesRegex(measure.Failure, "fewer than two lines"):

@@ -7,7 +7,7 @@ namespace {
 
 // 84 x 84 x 4: 16@8x8/4 gives 20 x 20, 32@4x4/2 gives 9 x 9.
 TEST(WatchedBackendTest, FlopsOfTheAtariNetKnowItsStrides) {
-  const Flops flops = FlopsOf({.kind = net::NetKind::kAtari,
+  const Flops flops = FlopsOf({.kind = NetKind::kAtari,
                                .hidden = {256},
                                .height = 84,
                                .width = 84,

@@ -2,9 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 
 #include <cerrno>
+#include <cstdlib>
 
 #include "tests/support/fleet_fixtures.h"
 
@@ -14,17 +16,16 @@ namespace {
 using testing::HasSubstr;
 
 // All output, until the writers have closed their end.
-std::string ReadAll(int fd) {
+std::string ReadAll(const FileDescriptor& fd) {
   std::string all;
   char buffer[4096];
   for (;;) {
-    const ssize_t size = ::read(fd, buffer, sizeof buffer);
+    const ssize_t size = ::read(fd.get(), buffer, sizeof buffer);
     if (size > 0) all.append(buffer, static_cast<std::size_t>(size));
     if (size == 0) break;
     if (size < 0 && errno != EAGAIN) break;
     if (size < 0) ::usleep(1000);
   }
-  ::close(fd);
   return all;
 }
 
@@ -52,8 +53,8 @@ Ran RunShell(const std::string& command, bool status_pipe = false) {
   const Spawned child = Start("/bin/sh", {"-c", command}, status_pipe);
   EXPECT_GT(child.pid, 0);
   Ran ran;
-  ran.output = ReadAll(child.output_fd);
-  if (status_pipe) ran.status = ReadAll(child.status_fd);
+  ran.output = ReadAll(child.output);
+  if (status_pipe) ran.status = ReadAll(child.status);
   ran.exit = WaitFor(child.pid);
   return ran;
 }
@@ -80,7 +81,6 @@ TEST(ChildTest, ReapDoesNotWait) {
   EXPECT_EQ(::getpgid(asleep.pid), asleep.pid) << "a process group of its own";
   ::kill(-asleep.pid, SIGKILL);
   EXPECT_EQ(WaitFor(asleep.pid).code, SIGKILL);
-  ::close(asleep.output_fd);
 }
 
 TEST(ChildTest, ProgramThatIsAbsentIsAnErrorAndNoChild) {
@@ -88,7 +88,7 @@ TEST(ChildTest, ProgramThatIsAbsentIsAnErrorAndNoChild) {
       {.program = "/nowhere/at/all", .arguments = {}, .status_pipe = true, .death_signal = 0});
   EXPECT_EQ(child.pid, -1);
   EXPECT_EQ(child.error, ENOENT);
-  EXPECT_EQ(child.output_fd, -1);
+  EXPECT_EQ(child.output.get(), -1);
   EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
   EXPECT_EQ(errno, ECHILD);
   EXPECT_EQ(Describe({ChildExit::How::kNotStarted, child.error}),
@@ -102,15 +102,12 @@ TEST(ChildTest, NothingOfOursIsOpenInTheChild) {
   // ls needs one more, to read the directory.
   for (const bool status_pipe : {false, true}) {
     const Spawned child = Start("/bin/ls", {"/proc/self/fd"}, status_pipe);
-    EXPECT_EQ(ReadAll(child.output_fd), status_pipe ? "0\n1\n2\n3\n4\n" : "0\n1\n2\n3\n");
+    EXPECT_EQ(ReadAll(child.output), status_pipe ? "0\n1\n2\n3\n4\n" : "0\n1\n2\n3\n");
     EXPECT_EQ(WaitFor(child.pid).code, 0);
-    if (status_pipe) ::close(child.status_fd);
   }
   ::close(leak);
   ::kill(other.pid, SIGKILL);
   WaitFor(other.pid);
-  ::close(other.output_fd);
-  ::close(other.status_fd);
 }
 
 TEST(ChildTest, SignalsAreAsFreshExceptPipeAndFileSize) {
@@ -124,7 +121,7 @@ TEST(ChildTest, SignalsAreAsFreshExceptPipeAndFileSize) {
   ::sigprocmask(SIG_BLOCK, &blocked, &old);
   // Not through a shell: it blocks signals of its own while it forks.
   const Spawned child = Start("/bin/grep", {"-E", "Sig(Blk|Ign)", "/proc/self/status"});
-  const std::string output = ReadAll(child.output_fd);
+  const std::string output = ReadAll(child.output);
   EXPECT_EQ(WaitFor(child.pid).code, 0);
   ::sigprocmask(SIG_SETMASK, &old, nullptr);
   ::sigaction(SIGTERM, &before, nullptr);
@@ -137,8 +134,48 @@ TEST(ChildTest, FullStatusPipeDoesNotHoldTheChildUp) {
   const Spawned child = Start("/bin/sh", {"-c", "while echo 0123456789 >&3; do :; done; exit 7"},
                               /*status_pipe=*/true);
   EXPECT_EQ(WaitFor(child.pid).code, 7);
-  ::close(child.output_fd);
-  ::close(child.status_fd);
+}
+
+TEST(ChildTest, HasTheDescriptorsInputAndEnvironmentOfItsSpec) {
+  ASSERT_EQ(::setenv("STARLING_TEST_SET", "ours", 1), 0);
+  const FileDescriptor first(::memfd_create("first", MFD_CLOEXEC)),
+      second(::memfd_create("second", MFD_CLOEXEC));
+  const Spawned child =
+      Spawn({.program = "/bin/sh",
+             .arguments = {"-c",
+                           "cat; echo $STARLING_TEST_SET $STARLING_TEST_NEW; printf second >&4; "
+                           "ls /proc/self/fd | wc -l"},
+             .death_signal = SIGKILL,
+             .descriptors = {first.get(), second.get()},
+             .environment = {"STARLING_TEST_SET=theirs", "STARLING_TEST_NEW=new"},
+             .input = "in\n"});
+  ::unsetenv("STARLING_TEST_SET");
+  // 0 to 4, and the one with which ls reads the folder.
+  EXPECT_EQ(ReadAll(child.output), "in\nours new\n6\n");
+  EXPECT_EQ(WaitFor(child.pid).code, 0);
+  char text[7] = "";
+  EXPECT_EQ(::pread(second.get(), text, 6, 0), 6);
+  EXPECT_STREQ(text, "second");
+}
+
+TEST(ChildTest, AProgramThatCannotRunIsAnErrorToo) {
+  const TempDir dir;
+  EXPECT_EQ(Start(dir.Write("program", "no program at all"), {}).error, EACCES);
+}
+
+TEST(ChildTest, EndChildWaitsAndThenKillsTheWholeGroup) {
+  EXPECT_EQ(Describe(EndChild(Start("/bin/sh", {"-c", "exit 3"}).pid, 60'000).value()),
+            "ended with exit status 3");
+  const Spawned deaf = Start("/bin/sh", {"-c", "trap '' TERM; while :; do sleep 600; done"});
+  EXPECT_FALSE(EndChild(deaf.pid, 0).has_value());
+  EXPECT_EQ(::kill(deaf.pid, 0), -1) << "it is reaped";
+}
+
+TEST(FindProgramTest, LooksWhereAShellWould) {
+  EXPECT_EQ(FindProgram("/bin/sh"), "/bin/sh");
+  EXPECT_THAT(FindProgram("sh"), testing::EndsWith("/sh"));
+  EXPECT_EQ(FindProgram("/bin/no-such-program"), "");
+  EXPECT_EQ(FindProgram("no-such-program"), "");
 }
 
 TEST(ChildTest, DiesWithItsParent) {

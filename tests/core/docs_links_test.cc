@@ -1,4 +1,5 @@
-// The files that README.md and docs/ link to exist, and so do the configs/ and scripts/ they name.
+// The files that README.md, CONTRIBUTING.md and docs/ link to exist, and so do the configs/ and
+// scripts/ that they name.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -55,7 +56,7 @@ std::vector<std::string> Missing(const fs::path& page, const std::string& text) 
 }
 
 std::vector<fs::path> Pages() {
-  std::vector<fs::path> pages = {kRoot / "README.md"};
+  std::vector<fs::path> pages = {kRoot / "README.md", kRoot / "CONTRIBUTING.md"};
   for (const auto& entry : fs::recursive_directory_iterator(kRoot / "docs")) {
     if (entry.path().extension() == ".md") pages.push_back(entry.path());
   }

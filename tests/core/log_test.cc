@@ -158,7 +158,7 @@ TEST(LevelOf, OtherLinesHaveNone) {
   }
 }
 
-// What it says at `now_ms`.
+// Returns its output at `now_ms`.
 std::string Said(LineBudget& budget, std::int64_t now_ms, const std::string& text) {
   testing::internal::CaptureStderr();
   budget.Info(now_ms, text);

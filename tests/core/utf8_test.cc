@@ -22,7 +22,12 @@ TEST(Utf8, NothingElse) {
         "\xe2(\xac", "\xc0\x80", "\xc1\xbf", "\xe0\x9f\xbf", "\xf0\x8f\xbf\xbf", "\xed\xa0\x80",
         "\xed\xbf\xbf", "\xf4\x90\x80\x80", "\xf7\xbf\xbf\xbf", "caf\xe9"}) {
     EXPECT_FALSE(IsUtf8(text)) << text;
+    EXPECT_TRUE(IsUtf8(ToUtf8(text))) << text;
   }
+}
+
+TEST(Utf8, WhatIsNoCharacterIsReplaced) {
+  EXPECT_EQ(ToUtf8("caf\xc3\xa9 \xff\xc3("), "caf\xc3\xa9 \xef\xbf\xbd\xef\xbf\xbd(");
 }
 
 }  // namespace

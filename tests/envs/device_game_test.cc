@@ -50,7 +50,7 @@ Make OnLoopsOf(const std::string& name) {
   CHECK(false, "{} has no line in the test's table", name);
 }
 
-constexpr int kMostSteps = 97;  // between two takings of episodes
+constexpr int kMaxSteps = 97;  // between two takings of episodes
 constexpr int kSteps = 2600;    // an episode of Freeway is 2501
 constexpr EnvSeed kSeed{.seed = 5, .slot = 1, .incarnation = 2};
 
@@ -74,7 +74,7 @@ void ExpectSameEpisodes(const std::vector<EpisodeEnd>& ours,
 // The same env on the host, and a random policy for both.
 struct Pair {
   Pair(const EnvConfig& config, int num_envs, Gpu& gpu, Make make)
-      : there(gpu, make(config, num_envs, kSeed, kMostSteps, gpu)),
+      : there(gpu, make(config, num_envs, kSeed, kMaxSteps, gpu)),
         here(MakeVecEnv(config, num_envs, kSeed)),
         seen(there.seen.size()),
         rewards(there.envs()),
@@ -113,19 +113,19 @@ struct Pair {
 };
 
 void ExpectTheSamePlay(const EnvConfig& config, int num_envs, Gpu& gpu, Make make) {
-  SCOPED_TRACE(fmt::format("{}, {} actions, sticky {}, ramping {}", config.name, config.action_set,
-                           config.sticky_actions, config.ramping));
+  SCOPED_TRACE(fmt::format("{}, {} actions, sticky {}, ramping {}", config.name,
+                           NameOf(config.action_set), config.sticky_actions, config.ramping));
   Pair pair(config, num_envs, gpu, make);
   EXPECT_EQ(pair.there.env->spec().action_names, pair.here->spec().action_names);
   ASSERT_TRUE(SameBits(pair.there.seen, pair.seen)) << "the first picture";
   std::size_t ended = 0;
-  int until_taken = kMostSteps;
+  int until_taken = kMaxSteps;
   for (int step = 0; step < kSteps; ++step) {
     pair.Step();
     ASSERT_TRUE(pair.Same()) << "step " << step;
     if (--until_taken > 0) continue;
     ended += pair.TakeBoth();
-    until_taken = 1 + static_cast<int>(pair.draws.Below(kMostSteps));
+    until_taken = 1 + static_cast<int>(pair.draws.Below(kMaxSteps));
   }
   ended += pair.TakeBoth();
   EXPECT_GE(ended, pair.there.envs()) << "too few episodes to have shown anything";
@@ -133,7 +133,7 @@ void ExpectTheSamePlay(const EnvConfig& config, int num_envs, Gpu& gpu, Make mak
 
 std::vector<EnvConfig> AllWays(const std::string& name) {
   std::vector<EnvConfig> all;
-  for (const char* actions : {"full", "minimal"}) {
+  for (const ActionSet actions : {ActionSet::kFull, ActionSet::kMinimal}) {
     for (const double sticky : {-1.0, 0.0, 0.6}) {
       all.push_back({.name = name, .sticky_actions = sticky, .action_set = actions});
       if (!Ramps(name)) continue;
@@ -166,7 +166,7 @@ TEST_P(EveryGame, PlaysOnAGpuAsOnTheHost) {
 TEST_P(EveryGame, CanBeMadeOnAGpu) {
   if (!BuiltWithCuda()) GTEST_SKIP() << FindGpus().why_none;
   FakeGpu gpu;
-  const EnvConfig config{.name = GetParam(), .action_set = "minimal"};
+  const EnvConfig config{.name = GetParam(), .action_set = ActionSet::kMinimal};
   const auto env = MakeGpuEnv(config, 4, kSeed, 5, gpu);
   EXPECT_EQ(env->size(), 4);
   EXPECT_EQ(env->spec().name, GetParam());
@@ -196,8 +196,8 @@ TEST(DeviceGame, AResetAbandonsEpisodesAndKeepsThoseThatEnded) {
 
 TEST(DeviceGame, AnActionOutOfRangeIsPlayedAsTheNearest) {
   FakeGpu gpu;
-  Pair pair({.name = "minatar/breakout", .sticky_actions = 0, .action_set = "minimal"}, 2, gpu,
-            MakeOnLoops<MinatarBreakout>);
+  Pair pair({.name = "minatar/breakout", .sticky_actions = 0, .action_set = ActionSet::kMinimal}, 2,
+            gpu, MakeOnLoops<MinatarBreakout>);
   for (int step = 0; step < 4; ++step) {
     pair.there.actions.span()[0] = -1;
     pair.there.actions.span()[1] = 3;
@@ -233,7 +233,7 @@ TEST(DeviceGameDeathTest, RefusesWhatItWasNotMadeFor) {
   Pair pair({.name = "dummy"}, 2, gpu, MakeOnLoops<Dummy>);
   EXPECT_DEATH(pair.there.env->Reset(pair.there.rewards_there.span()), "CHECK");
   EXPECT_DEATH(pair.there.env->Step(pair.there.actions_there.span(), {}, {}, {}), "0 rewards");
-  for (int step = 0; step <= kMostSteps; ++step) pair.Step();
+  for (int step = 0; step <= kMaxSteps; ++step) pair.Step();
   std::vector<EpisodeEnd> ended;
   EXPECT_DEATH(pair.there.env->TakeEpisodes(ended), "98 steps since episodes were taken");
   EXPECT_DEATH(MakeOnLoops<Dummy>({}, 1, kSeed, 0, gpu), "steps = 0");

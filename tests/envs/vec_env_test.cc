@@ -162,7 +162,7 @@ TEST(VecGameDeathTest, RefusesBuffersOfAnotherSize) {
 }
 
 TEST(VecGameOptions, MinimalActionsAreThoseThatDoSomething) {
-  const EnvConfig minimal{.sticky_actions = 0, .action_set = "minimal"};
+  const EnvConfig minimal{.sticky_actions = 0, .action_set = ActionSet::kMinimal};
   VecGame<MinatarBreakout> env(1, {.seed = 1}, minimal);
   EXPECT_EQ(env.spec().num_actions, 3);
   EXPECT_THAT(env.spec().action_names, testing::ElementsAre("noop", "left", "right"));

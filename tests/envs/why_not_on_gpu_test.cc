@@ -17,7 +17,7 @@ TEST(WhyNotOnGpu, IsEmptyForEveryBundledGame) {
   EXPECT_EQ(WhyNotOnGpu({.name = "minatar/asterix",
                          .sticky_actions = 0,
                          .ramping = false,
-                         .action_set = "minimal"}),
+                         .action_set = ActionSet::kMinimal}),
             "");
 }
 

@@ -1,4 +1,4 @@
-#include "fleet/eval_schedule.h"
+#include "fleet/eval_process.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// What the tests of the supervisor's decisions share: children's ends, status lines, what was done.
+// Helpers for tests of the supervisor's decisions: ends of children, status lines, actions.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ inline constexpr ChildExit kKilled9{ChildExit::How::kKilled, SIGKILL};
 inline constexpr ChildExit kAborted{ChildExit::How::kKilled, SIGABRT};
 inline constexpr ChildExit Exit(int status) { return {ChildExit::How::kExited, status}; }
 
-// What is done, without what is said.
+// Returns the actions without messages.
 inline Actions Deeds(Actions actions) {
   std::erase_if(actions, [](const Action& action) { return std::holds_alternative<Say>(action); });
   return actions;

@@ -72,22 +72,5 @@ TEST_F(RunLogTest, FullDiskIsSaidOnceAndTheRunGoesOn) {
   EXPECT_THAT(dir_.Read("screen"), HasSubstr("cannot be written (No space left on device)"));
 }
 
-TEST(LineSplitterTest, LinesComeWholeHoweverTheyArrive) {
-  std::vector<std::string> lines;
-  LineSplitter splitter(100, [&](std::string_view line) { lines.emplace_back(line); });
-  for (const char* bytes : {"on", "e\ntwo\n", "", "\nth", "ree"}) splitter.Add(bytes);
-  EXPECT_THAT(lines, ElementsAre("one", "two", ""));
-  splitter.End();
-  splitter.End();
-  EXPECT_THAT(lines, ElementsAre("one", "two", "", "three"));
-}
-
-TEST(LineSplitterTest, LongLinesComeInPieces) {
-  std::vector<std::string> lines;
-  LineSplitter splitter(4, [&](std::string_view line) { lines.emplace_back(line); });
-  splitter.Add("abcdefghij\nabcd\nx\n");
-  EXPECT_THAT(lines, ElementsAre("abcd", "efgh", "ij", "abcd", "x"));
-}
-
 }  // namespace
 }  // namespace starling::fleet

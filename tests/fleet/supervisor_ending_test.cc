@@ -97,8 +97,9 @@ TEST_F(EndingTest, LastCheckpointThatCouldNotBeWrittenIsAFailure) {
   SupervisorPolicy policy = Started(1);
   policy.OnStatus(100, Final(1000));
   policy.OnActorExit(101, 0, 77, Exit(0));
-  EXPECT_THAT(Deeds(policy.OnLearnerExit(102, 76, Exit(1))),
-              ElementsAre(Action(Finish{kExitFailed})));
+  EXPECT_THAT(Deeds(policy.OnLearnerExit(102, 76, Exit(1), "disk full")),
+              ElementsAre(Action(Finish{
+                  kExitFailed, "the learner (pid 76) ended with exit status 1: disk full"})));
 }
 
 TEST_F(EndingTest, LearnerThatSomeoneElseStoppedEndsTheRunAsInterrupted) {

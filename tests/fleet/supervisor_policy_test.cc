@@ -15,16 +15,16 @@ using testing::IsEmpty;
 
 TEST_F(PolicyTest, TellsHowEachActorStands) {
   SupervisorPolicy policy = Started(2);
-  EXPECT_EQ(policy.standings(),
-            (std::vector<results::ActorStanding>{{true, false, 0}, {true, false, 0}}));
+  EXPECT_EQ(policy.processes(),
+            (std::vector<monitor::ActorProcess>{{true, false, 0}, {true, false, 0}}));
   policy.OnStatus(100, Joined(1, {{1, 7, 3}}));
-  EXPECT_EQ(policy.standings()[1], (results::ActorStanding{true, true, 0}));
+  EXPECT_EQ(policy.processes()[1], (monitor::ActorProcess{true, true, 0}));
   policy.OnActorExit(200, 1, 99, kKilled9);  // replaced at once
-  EXPECT_EQ(policy.standings()[1], (results::ActorStanding{true, false, 1}));
+  EXPECT_EQ(policy.processes()[1], (monitor::ActorProcess{true, false, 1}));
   policy.OnActorExit(300, 0, 98, kKilled9);  // in 50 ms
-  EXPECT_EQ(policy.standings()[0], (results::ActorStanding{false, false, 0}));
+  EXPECT_EQ(policy.processes()[0], (monitor::ActorProcess{false, false, 0}));
   policy.Tick(350);
-  EXPECT_EQ(policy.standings()[0], (results::ActorStanding{true, false, 1}));
+  EXPECT_EQ(policy.processes()[0], (monitor::ActorProcess{true, false, 1}));
   EXPECT_FALSE(policy.over());
   policy.OnStopSignal(400, SIGINT);
   EXPECT_TRUE(policy.over());
@@ -126,20 +126,22 @@ TEST_F(PolicyTest, NoActorThatEverGetsAnywhereEndsTheRun) {
     now += 1000;
     ASSERT_THAT(Deeds(policy.Tick(now)), ElementsAre(Action(StartActor{0})));
   }
-  const Actions last = policy.OnActorExit(now, 0, 1, Exit(1));
+  const Actions last = policy.OnActorExit(now, 0, 1, Exit(1), "CHECK(x) failed");
   EXPECT_THAT(Said(last, LogLevel::kError), HasSubstr("the reasons are in run/log"));
   EXPECT_THAT(Deeds(last), ElementsAre(Action(SendSignal{kLearnerSlot, SIGTERM})));
   EXPECT_THAT(Deeds(policy.OnLearnerExit(now + 1, 9, Exit(0))),
-              ElementsAre(Action(Finish{kExitFailed})));
+              ElementsAre(Action(Finish{kExitFailed,
+                                        "every actor died 10 times in a row before its first "
+                                        "accepted gradient: CHECK(x) failed"})));
 }
 
 TEST_F(PolicyTest, OperatorsMistakeOfAnActorEndsTheRunWithTwo) {
   SupervisorPolicy policy = Started(2);
-  EXPECT_THAT(Deeds(policy.OnActorExit(10, 0, 77, Exit(2))),
+  EXPECT_THAT(Deeds(policy.OnActorExit(10, 0, 77, Exit(2), "no such plug-in")),
               ElementsAre(Action(SendSignal{kLearnerSlot, SIGTERM})));
   EXPECT_THAT(Deeds(policy.OnActorExit(11, 1, 78, Exit(2))), IsEmpty());
   EXPECT_THAT(Deeds(policy.OnLearnerExit(20, 76, Exit(0))),
-              ElementsAre(Action(Finish{kExitUserError})));
+              ElementsAre(Action(Finish{kExitUserError, "no such plug-in"})));
 }
 
 TEST_F(PolicyTest, OperatorsMistakeOfTheLearnerEndsTheRunWithTwo) {
@@ -147,8 +149,9 @@ TEST_F(PolicyTest, OperatorsMistakeOfTheLearnerEndsTheRunWithTwo) {
   EXPECT_THAT(Deeds(policy.OnLearnerExit(10, 76, Exit(2))), IsEmpty());
   EXPECT_THAT(Deeds(policy.Tick(509)), IsEmpty());
   EXPECT_THAT(Deeds(policy.Tick(510)), ElementsAre(Action(SendSignal{0, SIGTERM})));
-  EXPECT_THAT(Deeds(policy.OnActorExit(520, 0, 77, Exit(0))),
-              ElementsAre(Action(Finish{kExitUserError})));
+  EXPECT_THAT(
+      Deeds(policy.OnActorExit(520, 0, 77, Exit(0))),
+      ElementsAre(Action(Finish{kExitUserError, "the learner (pid 76) ended with exit status 2"})));
 }
 
 TEST_F(PolicyTest, LearnerWithProgressIsRestartedAtOnceFromItsCheckpoint) {
@@ -173,13 +176,16 @@ TEST_F(PolicyTest, LearnerWithoutProgressBacksOffAndIsGivenUpAtTheFifthDeath) {
     EXPECT_THAT(Deeds(policy.Tick(now + wait)), ElementsAre(Action(StartLearner{true})));
     now += wait;
   }
-  const Actions fifth = policy.OnLearnerExit(now, 76, kAborted);
+  const Actions fifth = policy.OnLearnerExit(now, 76, kAborted, "out of memory");
   EXPECT_THAT(Said(fifth, LogLevel::kError),
               HasSubstr("5 times in a row without an applied update: gave up; the reasons are in "
                         "run/log"));
   EXPECT_THAT(Deeds(policy.Tick(now + 500)), ElementsAre(Action(SendSignal{0, SIGTERM})));
   EXPECT_THAT(Deeds(policy.OnActorExit(now + 501, 0, 77, Exit(0))),
-              ElementsAre(Action(Finish{kExitFailed})));
+              ElementsAre(Action(Finish{
+                  kExitFailed,
+                  "the learner (pid 76) was killed by SIGABRT, 5 times in a row without an applied "
+                  "update: out of memory"})));
   EXPECT_EQ(policy.counts().learner_restarted, 4u);
 }
 

@@ -1,5 +1,5 @@
 // The real supervisor with stand-ins for learner and actor (fake_child.cc). It runs in a process of
-// its own, as it does in life: signals go to it, and what it leaves behind becomes ours.
+// its own, as in real use: it receives signals, and its orphans become ours.
 #include "fleet/supervisor.h"
 
 #include <gmock/gmock.h>
@@ -41,7 +41,7 @@ class SupervisorTest : public testing::Test {
                 .actor_arguments = {"--connect-timeout", "7"},
                 .resume = false,
                 .actors = 2,
-                .run_steps = 1000,
+                .facts = {.env = {}, .steps = 1000},
                 .limits = {}};
   }
 
@@ -69,6 +69,7 @@ class SupervisorTest : public testing::Test {
       RunLog log(dir_.path(), console);
       const SupervisorResult result = Supervise(options_, log, console);
       const nlohmann::json json{{"steps", result.status ? result.status->steps : 0},
+                                {"error", result.error},
                                 {"started", result.counts.actors_started},
                                 {"actors_restarted", result.counts.actors_restarted},
                                 {"learner_restarted", result.counts.learner_restarted}};
@@ -126,10 +127,11 @@ TEST_F(SupervisorTest, RunThatEndsByItself) {
   Launch();
   EXPECT_EQ(Join(), kExitDone);
   EXPECT_TRUE(NobodyLeft());
-  EXPECT_EQ(
-      Result(),
-      (nlohmann::json{
-          {"steps", 1000}, {"started", 2}, {"actors_restarted", 0}, {"learner_restarted", 0}}));
+  EXPECT_EQ(Result(), (nlohmann::json{{"steps", 1000},
+                                      {"error", ""},
+                                      {"started", 2},
+                                      {"actors_restarted", 0},
+                                      {"learner_restarted", 0}}));
 }
 
 TEST_F(SupervisorTest, ChildrenAreToldWhatTheyNeed) {
@@ -244,6 +246,9 @@ TEST_F(SupervisorTest, LearnerThatOnlyDiesIsGivenUp) {
   EXPECT_THAT(dir_.Lines("pids.learner"), SizeIs(5));
   EXPECT_THAT(dir_.Read("screen"), HasSubstr("gave up; the reasons are in "));
   EXPECT_THAT(dir_.Read("log"), HasSubstr("no such luck"));
+  EXPECT_THAT(Result()["error"].get<std::string>(),
+              testing::EndsWith(" was killed by SIGABRT, 5 times in a row without an applied "
+                                "update: no such luck"));
 }
 
 TEST_F(SupervisorTest, OperatorsMistakeFoundByAnActorEndsTheRunWithItsMessage) {
@@ -252,6 +257,7 @@ TEST_F(SupervisorTest, OperatorsMistakeFoundByAnActorEndsTheRunWithItsMessage) {
   Launch();
   EXPECT_EQ(Join(), kExitUserError);
   EXPECT_THAT(dir_.Read("screen"), HasSubstr("no plug-in of that name\n"));
+  EXPECT_EQ(Result()["error"], "no plug-in of that name");
 }
 
 TEST_F(SupervisorTest, ProgramThatIsMissingFailsTheRun) {

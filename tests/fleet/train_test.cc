@@ -191,7 +191,7 @@ TEST_F(TrainTest, SummaryThatCannotBeWrittenIsSaidAndFails) {
   const Finished run = Train({"game.toml"});
   EXPECT_EQ(run.status, kExitFailed);
   EXPECT_THAT(run.err, HasSubstr("no summary: "));
-  EXPECT_THAT(run.err, HasSubstr("it would have been: {\"env\":\"catch\""));
+  EXPECT_THAT(dir_.Read("runs/game/log"), HasSubstr("would have been: {\n  \"env\": \"catch\""));
 }
 
 TEST_F(TrainTest, FailedRunHasItsSummary) {
@@ -199,7 +199,23 @@ TEST_F(TrainTest, FailedRunHasItsSummary) {
   const Finished run = Train({"game.toml"});
   EXPECT_EQ(run.status, kExitUserError);
   EXPECT_THAT(run.err, HasSubstr("nothing works\n"));
-  EXPECT_EQ(nlohmann::json::parse(dir_.Read("runs/game/summary.json"))["steps"], 0);
+  const auto summary = nlohmann::json::parse(dir_.Read("runs/game/summary.json"));
+  EXPECT_EQ(summary["steps"], 0);
+  EXPECT_EQ(summary["error"], "nothing works");
+}
+
+TEST_F(TrainTest, AResumedRunHasFailedNoMore) {
+  dir_.Write("script.learner", std::string(kFinal) + "; touch over; exit 1\n");
+  EXPECT_EQ(Train({"game.toml", "--run-dir", "mine"}).status, kExitFailed);
+  EXPECT_THAT(dir_.Read("mine/summary.json"), HasSubstr("ended with exit status 1"));
+  const Config trained = LoadConfig(dir_ / "mine/config.toml");
+  learner::WriteCheckpoint(dir_ / "mine/checkpoints", results::FirstCheckpoint(trained));
+  dir_.Write("script.learner", "interrupt; hold; exit 0\n");
+  std::filesystem::remove(dir_ / "mine/over");
+  EXPECT_EQ(Train({"--resume", "mine"}).status, kExitInterrupted);
+  const auto summary = nlohmann::json::parse(dir_.Read("mine/summary.json"));
+  EXPECT_EQ(summary["error"], nullptr);
+  EXPECT_EQ(summary["steps"], 1000) << "its learner never reported: the numbers are kept";
 }
 
 TEST_F(TrainTest, ProgramMissingBesideStarling) {

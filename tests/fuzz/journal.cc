@@ -1,5 +1,5 @@
-// A journal (learner/storage/journal.h): u16, then the file. It is read, and resumed after about that
-// many bytes: as it is, then with valid checksums.
+// A journal (learner/storage/journal.h): u16, then the file. It is read, and resumed after about
+// that many bytes: as it is, then with valid checksums.
 #include "learner/storage/journal.h"
 
 #include <xxhash.h>

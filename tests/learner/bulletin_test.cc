@@ -97,14 +97,13 @@ TEST_F(BulletinTest, HoldsTheStatusAndEverySlot) {
   b->Send(wire::Leave{wire::LeaveReason::kLeaving, "enough"});
   // The version, too: one actor was alone at the beginning as well.
   const auto bulletin = Await(*a, [](const Bulletin& seen) {
-    return seen.status["actors_alive"] == 1 && seen.status["version"] == 3 &&
-           seen.status["checkpoint"] != "";
+    return seen.status.actors_alive == 1 && seen.status.version == 3 &&
+           !seen.status.checkpoint.empty();
   });
-  EXPECT_EQ(bulletin->status["phase"], "running");
-  EXPECT_EQ(bulletin->status["steps"], 12);
-  EXPECT_THAT(bulletin->status["staleness"]["histogram"], ElementsAre(2, 0, 1));
-  EXPECT_THAT(bulletin->status["checkpoint"], HasSubstr("-v000000000000.safetensors"));
-  EXPECT_FALSE(bulletin->status.contains("joined"));
+  EXPECT_EQ(bulletin->status.phase, "running");
+  EXPECT_EQ(bulletin->status.steps, 12u);
+  EXPECT_THAT(bulletin->status.staleness.histogram, ElementsAre(2, 0, 1));
+  EXPECT_THAT(bulletin->status.checkpoint, HasSubstr("-v000000000000.safetensors"));
   EXPECT_EQ(bulletin->not_listed, 0u);
   ASSERT_THAT(Slots(bulletin->actors), ElementsAre(0, 1, 2));
   EXPECT_TRUE(bulletin->actors[0].alive);
@@ -123,7 +122,7 @@ TEST_F(BulletinTest, TheLastOneHasPhaseDone) {
   Start();
   Stop();
   ASSERT_TRUE(LastBulletin());
-  EXPECT_EQ(LastBulletin()->status["phase"], "done");
+  EXPECT_EQ(LastBulletin()->status.phase, "done");
 }
 
 }  // namespace

@@ -153,7 +153,7 @@ TEST_F(EngineTest, ABadGradientSpendsItsGrant) {
   };
   const std::vector<float> infinite(kSize, INFINITY),
       huge(kSize, std::numeric_limits<float>::max());
-  for (const std::uint32_t samples : {0u, 3u, static_cast<std::uint32_t>(kMostSamples) + 2}) {
+  for (const std::uint32_t samples : {0u, 3u, static_cast<std::uint32_t>(kMaxSamples) + 2}) {
     EXPECT_EQ(refused([&](Received& g) { g.body.samples = samples; }), "bad_samples");
   }
   EXPECT_EQ(refused([](Received& g) { g.body.buffer = 1; }), "no_buffer");

@@ -71,7 +71,8 @@ class MembershipTest : public EngineFixture {
                    return Deliver(peer, frames);
                  }};
   wire::Context context_;
-  wire::RunPlace place_ = wire::RunPlace::Create(dir_ / "runtime", dir_.path());
+  wire::RunPlace place_ =
+      wire::RunPlace::Create(wire::RuntimeRoot(dir_.path().string()), dir_.path());
   Admission admission_{config_, context_, place_, engine_->counters(), running_};
   Membership membership_{
       config_, *engine_, outbox_, admission_, {.welcome = [] { return wire::Welcome{}; }},

@@ -47,7 +47,7 @@ class Timeline {
   explicit Timeline(const std::vector<std::string>& settings)
       : config_(ParseConfig("", "timeline", settings)),
         judge_({.bound = config_.staleness.bound,
-                .drop = config_.staleness.on_exceed == "drop",
+                .drop = config_.staleness.on_exceed == OnExceed::kDrop,
                 .gradients = static_cast<std::uint64_t>(config_.updates.gradients),
                 .in_flight = static_cast<std::uint64_t>(config_.updates.in_flight)},
                0),
@@ -121,10 +121,10 @@ class Timeline {
       staleness += fmt::format(" {}", parts[i].staleness);
     }
     std::string text = fmt::format("version {} = {}, staleness{}", update.version, sum, staleness);
-    if (config_.staleness.damping != "none") {
+    if (config_.staleness.damping != Damping::kNone) {
       text += fmt::format(", step x {:.3g}", DampingScale(config_.staleness, parts));
     }
-    if (config_.optimizer.scale_lr != "none") {
+    if (config_.optimizer.scale_lr != LrScaling::kNone) {
       const auto m = static_cast<std::uint64_t>(config_.samples_per_gradient());
       text += fmt::format(", rate x {:.3g}", LinearScale(config_.optimizer, n, m));
     }

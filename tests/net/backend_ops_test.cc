@@ -25,14 +25,14 @@ namespace {
 
 enum class Where { kReference, kCpu, kLoops, kCuda };
 
-struct Contender {
+struct NamedBackend {
   const char* name;
   Where where;
   Precision precision = Precision::kF32;
-  friend void PrintTo(const Contender& contender, std::ostream* out) { *out << contender.name; }
+  friend void PrintTo(const NamedBackend& backend, std::ostream* out) { *out << backend.name; }
 };
 
-constexpr Contender kContenders[] = {
+constexpr NamedBackend kBackends[] = {
     {"reference", Where::kReference},
     {"cpu", Where::kCpu},
     {"cpu_bf16", Where::kCpu, Precision::kBf16},
@@ -42,7 +42,7 @@ constexpr Contender kContenders[] = {
     {"cuda_bf16", Where::kCuda, Precision::kBf16},
 };
 
-class BackendOps : public ::testing::TestWithParam<std::tuple<Contender, OpCheck>> {
+class BackendOps : public ::testing::TestWithParam<std::tuple<NamedBackend, OpCheck>> {
  protected:
   // Makes the backend, or skips where this machine lacks it.
   void SetUp() override {
@@ -83,7 +83,7 @@ TEST_P(BackendOps, AgreeWithTheReference) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, BackendOps,
-                         ::testing::Combine(::testing::ValuesIn(kContenders),
+                         ::testing::Combine(::testing::ValuesIn(kBackends),
                                             ::testing::ValuesIn(OpChecks().begin(),
                                                                 OpChecks().end())),
                          [](const auto& which) {

@@ -87,7 +87,7 @@ TEST(GeneralisedAdvantagesTest, IsTheWeightedMeanOfStepAdvantages) {
 
 // One env, three steps, gamma 1/2, lambda 1/2, the episode ends with step 1.
 //   delta = (1 + 2/2 - 4, 8 - 2, 3 + 6/2 - 1) = (-2, 6, 5)
-//   A_2 = 5, A_1 = 6 (nothing comes after a terminal), A_0 = -2 + 6/4 = -0.5
+//   A_2 = 5, A_1 = 6 (a terminal ends the sum), A_0 = -2 + 6/4 = -0.5
 TEST(GeneralisedAdvantagesTest, ByHandWithATerminalInTheMiddle) {
   Rollout<float> r{3, 1, {1, 8, 3}, {4, 2, 1}, {6}, {0, 1, 0}, {}, {}};
   r.Run(0.5, 0.5);

@@ -74,11 +74,6 @@ TEST(StackTest, AKindIsAStack) {
             std::vector<std::string>{"tanh"});
 }
 
-TEST(StackTest, AnUnknownKindIsNamed) {
-  EXPECT_EQ(ParseNetKind("atari_lstm"), NetKind::kAtariLstm);
-  EXPECT_THAT(ErrorOf([] { ParseNetKind("resnet"); }), HasSubstr("\"resnet\" is unknown"));
-}
-
 TEST(StackTest, AConvolutionThatDoesNotFitIsNamed) {
   const auto refusal = [](std::vector<std::string> layers, int side) {
     ModelSpec spec{NetKind::kLayers, {}, side, side, 2, 3};

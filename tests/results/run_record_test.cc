@@ -71,6 +71,13 @@ TEST(ParseMetricsTest, AWholeLastLineThatIsGarbageIsDamage) {
   EXPECT_EQ(damaged, 1);
 }
 
+TEST(FlatConfigTest, KeysOfAllSections) {
+  const FlatConfig flat = Flatten("outside = 1\n[a]\nx = 0.003\ny = [1, 2]\n[b]\nx = \"w\"\n");
+  EXPECT_EQ(flat, (FlatConfig{{"a.x", "0.003"}, {"a.y", "[1, 2]"}, {"b.x", "\"w\""}}));
+  EXPECT_THROW(Flatten("[a"), std::runtime_error);
+  EXPECT_THROW(Flatten(std::string(200'000, '.')), std::runtime_error);
+}
+
 class LoadRunTest : public testing::Test {
  protected:
   TempDir dir_;
@@ -101,11 +108,8 @@ TEST_F(LoadRunTest, OneThatWasInterruptedOrKilled) {
 }
 
 TEST_F(LoadRunTest, AFailedOneSaysWhy) {
-  WriteRun(dir_, "a", {.steps = 400});
-  dir_.Write("a/log",
-             "12:00:00.000 info  fleet: learner started, pid 3\n"
-             "12:00:01.000 error fleet: the learner gave up\n");
-  const LoadedRun run = LoadRun(dir_ / "a");
+  const LoadedRun run =
+      LoadRun(WriteRun(dir_, "a", {.steps = 400, .error = "the learner gave up"}));
   EXPECT_EQ(run.state, RunState::kFailed);
   EXPECT_THAT(run.troubles, Contains("the learner gave up"));
 }

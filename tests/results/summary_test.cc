@@ -50,6 +50,8 @@ learner::LearnerStatus SomeStatus() {
   return status;
 }
 
+Json Parsed(const RunSummary& summary) { return Json::parse(ToJson(summary)); }
+
 TEST(SummaryTest, ValuesOfStatusConfigAndCounts) {
   const Json expected = Json::parse(R"({
     "env": "catch", "seed": 3, "steps": 1000160, "frames": 1000160, "updates": 6251,
@@ -63,14 +65,14 @@ TEST(SummaryTest, ValuesOfStatusConfigAndCounts) {
              "learner": {"receive": 0.08, "dispatch": 0.02, "idle": 0.9, "lanes": 0.14}},
     "bottleneck": "the actors: they compute 92 % of the time (act 38 %, gradient 54 %);)"
                                     R"( the learner's lanes are busy 14 %, its network thread 10 %",
-    "final_checkpoint": "checkpoints/t0001-v000000006251.safetensors"})");
-  EXPECT_EQ(BuildSummary(SomeConfig(), SomeStatus(), {5, 2, 1}), expected);
+    "error": null, "final_checkpoint": "checkpoints/t0001-v000000006251.safetensors"})");
+  EXPECT_EQ(Parsed(BuildSummary(SomeConfig(), SomeStatus(), {5, 2, 1})), expected);
 }
 
 TEST(SummaryTest, RunInWhichNoLearnerEverSpoke) {
   Config config = SomeConfig();
   config.staleness.bound = kUnbounded;
-  const Json summary = BuildSummary(config, std::nullopt, {2, 0, 4});
+  const Json summary = Parsed(BuildSummary(config, std::nullopt, {2, 0, 4}));
   EXPECT_EQ(summary["steps"], 0);
   EXPECT_EQ(summary["mean_return"], nullptr);
   EXPECT_EQ(summary["final_checkpoint"], nullptr);
@@ -99,18 +101,18 @@ EvalStanding SomeEvaluations() {
 
 TEST(SummaryTest, EvaluationsAndWhereItStartedFromIfThereWereAny) {
   Config config = SomeConfig();
-  Json summary = BuildSummary(config, SomeStatus(), {}, SomeEvaluations());
+  Json summary = Parsed(BuildSummary(config, SomeStatus(), {}, SomeEvaluations()));
   EXPECT_FALSE(summary.contains("eval") || summary.contains("init_from"));
   config.eval.every_steps = 100'000;
   config.run.init_from = "/runs/a/checkpoints/best.safetensors";
-  summary = BuildSummary(config, SomeStatus(), {}, SomeEvaluations());
+  summary = Parsed(BuildSummary(config, SomeStatus(), {}, SomeEvaluations()));
   EXPECT_EQ(summary["init_from"], config.run.init_from);
   EXPECT_EQ(summary["eval"], Json::parse(R"({
     "best": {"steps": 900000, "term": 1, "version": 5625, "episodes": 20, "mean_return": 30.25,
              "std": 2.5, "seconds": 1.5},
     "last": {"steps": 1000160, "term": 1, "version": 6251, "episodes": 20, "mean_return": 28.5,
              "std": 3.0, "seconds": 1.25}})"));
-  EXPECT_EQ(BuildSummary(config, SomeStatus(), {})["eval"],
+  EXPECT_EQ(Parsed(BuildSummary(config, SomeStatus(), {}))["eval"],
             Json::parse(R"({"best": null, "last": null})"));
 }
 
@@ -134,21 +136,21 @@ TEST(SummaryTest, LinesOnTheEvaluations) {
 TEST(SummaryTest, IsWrittenWholeOneKeyALine) {
   TempDir dir;
   dir.Write("summary.json", "of an earlier run");
-  const Json summary = BuildSummary(SomeConfig(), SomeStatus(), {5, 2, 1});
+  const RunSummary summary = BuildSummary(SomeConfig(), SomeStatus(), {5, 2, 1});
   EXPECT_EQ(WriteSummary(dir.path(), summary), "");
-  EXPECT_EQ(Json::parse(dir.Read("summary.json")), summary);
-  EXPECT_THAT(dir.Lines("summary.json"), testing::SizeIs(summary.size() + 2));
+  EXPECT_EQ(dir.Read("summary.json"), ToJson(summary));
+  EXPECT_THAT(dir.Lines("summary.json"), testing::SizeIs(Parsed(summary).size() + 2));
 }
 
 TEST(SummaryTest, TroubleWithTheDiskIsReturned) {
   TempDir dir;
-  const std::string trouble = WriteSummary(dir.path() / "absent", Json::object());
+  const std::string trouble = WriteSummary(dir.path() / "absent", {});
   EXPECT_THAT(trouble, HasSubstr("absent"));
   EXPECT_THAT(trouble, HasSubstr("No such file"));
 }
 
 TEST(SummaryTest, LinesForPeople) {
-  const Json summary = BuildSummary(SomeConfig(), SomeStatus(), {5, 2, 1});
+  const RunSummary summary = BuildSummary(SomeConfig(), SomeStatus(), {5, 2, 1});
   EXPECT_THAT(
       DescribeRun(summary, kExitDone, "runs/catch", "bin/starling"),
       ElementsAre("done in 1:02: 1,000,160 steps, 6,251 updates, 16,263 steps/s",
@@ -171,10 +173,12 @@ TEST(SummaryTest, LinesAfterAnInterruptAndWithoutACheckpoint) {
   EXPECT_EQ(lines.back(), "  go on with  s train --resume r");
 
   status = learner::LearnerStatus{};
-  lines = DescribeRun(BuildSummary(SomeConfig(), status, {}), kExitFailed, "r", "s");
+  lines =
+      DescribeRun(BuildSummary(SomeConfig(), status, {}, {}, "disk full"), kExitFailed, "r", "s");
   EXPECT_EQ(lines[0], "failed after 0:00: 0 steps, 0 updates, 0 steps/s");
   EXPECT_EQ(lines[1], "  return      no episode has ended yet");
   EXPECT_THAT(lines, Not(Contains(HasSubstr("bottleneck"))));
+  EXPECT_THAT(lines, Contains("  error       disk full"));
   EXPECT_EQ(lines.back(), "  no checkpoint was written; the log is r/log");
 }
 
@@ -182,19 +186,34 @@ TEST(SummaryTest, WhatIsWrittenIsRead) {
   const TempDir dir;
   const learner::LearnerStatus status = SomeStatus();
   ASSERT_EQ(WriteSummary(dir.path(), BuildSummary(SomeConfig(), status, {5, 2, 1})), "");
-  const std::optional<learner::LearnerStatus> read = ReadSummary(dir.path());
-  ASSERT_TRUE(read);
-  EXPECT_EQ(read->steps, status.steps);
-  EXPECT_EQ(read->seconds, status.seconds);
-  EXPECT_EQ(read->steps_per_second, status.steps_per_second);
-  EXPECT_EQ(read->mean_return, status.mean_return);
-  EXPECT_EQ(read->staleness.mean, status.staleness.mean);
-  EXPECT_EQ(read->staleness.histogram, status.staleness.histogram);
-  EXPECT_EQ(read->time.actors.gradient, 0.54);
-  EXPECT_EQ(read->checkpoint, status.checkpoint);
+  const std::optional<RunResult> result = ReadSummary(dir.path());
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->error, "");
+  const learner::LearnerStatus& read = result->training;
+  EXPECT_EQ(read.steps, status.steps);
+  EXPECT_EQ(read.seconds, status.seconds);
+  EXPECT_EQ(read.steps_per_second, status.steps_per_second);
+  EXPECT_EQ(read.mean_return, status.mean_return);
+  EXPECT_EQ(read.staleness.mean, status.staleness.mean);
+  EXPECT_EQ(read.staleness.histogram, status.staleness.histogram);
+  EXPECT_EQ(read.time.actors.gradient, 0.54);
+  EXPECT_EQ(read.checkpoint, status.checkpoint);
 
   ASSERT_EQ(WriteSummary(dir.path(), BuildSummary(SomeConfig(), {}, {5, 2, 1})), "");
-  EXPECT_EQ(ReadSummary(dir.path())->checkpoint, "");
+  EXPECT_EQ(ReadSummary(dir.path())->training.checkpoint, "");
+}
+
+TEST(SummaryTest, TheErrorIsReadAndMayBeReplacedAlone) {
+  const TempDir dir;
+  EXPECT_EQ(WriteError(dir.path(), "disk full"), "") << "there is no summary to change";
+  EXPECT_FALSE(ReadSummary(dir.path()));
+  const std::string not_utf8 = "it printed \xe9";
+  ASSERT_EQ(WriteSummary(dir.path(), BuildSummary(SomeConfig(), SomeStatus(), {}, {}, not_utf8)),
+            "");
+  EXPECT_EQ(ReadSummary(dir.path())->error, "it printed \xef\xbf\xbd");
+  EXPECT_EQ(WriteError(dir.path(), ""), "");
+  EXPECT_EQ(ReadSummary(dir.path())->error, "");
+  EXPECT_EQ(dir.Read("summary.json"), ToJson(BuildSummary(SomeConfig(), SomeStatus(), {})));
 }
 
 TEST(SummaryTest, ADamagedSummaryIsNone) {

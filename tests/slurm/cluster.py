@@ -53,7 +53,7 @@ NODE = ("NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs
 
 
 def eventually(condition, what, patience=PATIENCE):
-    """Looks at `condition` until it holds, and returns what it gave."""
+    """Calls `condition` until it is true, and returns its result."""
     end = time.monotonic() + patience
     while True:
         found = condition()
@@ -83,7 +83,7 @@ class Cluster:
         self.daemons = []
         self.env = {key: value for key, value in os.environ.items()
                     if not key.startswith(("SLURM", "SBATCH"))}
-        # What learners share on a host lies there: a place of our own, to see what is left in it.
+        # A runtime directory of our own, to check its leftovers.
         self.runtime = self.dir / "runtime"
         self.env["SLURM_CONF"] = str(self.dir / "slurm.conf")
         self.env["XDG_RUNTIME_DIR"] = str(self.runtime)

@@ -1,6 +1,6 @@
 """scripts/slurm/train.sbatch on a real Slurm: a run over two nodes, the time limit, requeueing,
-preemption, cancelling, deaths. Started by scripts/test --slurm; where a Slurm of our own cannot run
-it says why, and is skipped."""
+preemption, cancelling, deaths. Started by scripts/test --slurm; skipped, with the reason, where a
+Slurm of our own cannot run."""
 
 import json
 import os
@@ -28,8 +28,8 @@ PACE = ["--set", "env.step_ms=20", "--set", "checkpoint.every_steps=5_000"]
 STEPS_PER_SECOND = 3 * 32 * 50  # of the three actors that two nodes with two CPUs have
 TWO_NODES = ["--nodes=2", "--ntasks-per-node=2", "--mem=500"]
 
-# The shortest limit that Slurm has is a minute. It looks at limits every half minute and may be
-# early by one: the signal comes 15 to 45 seconds after the start.
+# The shortest limit of Slurm is a minute. It checks limits every half minute and may be early by
+# one: the signal arrives 15 to 45 seconds after the start.
 SHORT = ["--time=1", "--signal=B:USR1@15"]
 ENDED = {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "PREEMPTED", "OUT_OF_MEMORY"}
 
@@ -107,8 +107,8 @@ class Job:
         raise AssertionError(f"the job has ended ({self.state()}) without: {what}")
 
     def start_again(self):
-        """Slurm starts what it has requeued after two minutes: its nodes may need them. These need
-        a second or two: a start within the second of the end is refused, and the job fails ("Job
+        """Slurm starts a requeued job after two minutes, for the sake of slow nodes. These need a
+        second or two: a start within the second of the end is refused, and the job fails ("Job
         credential revoked")."""
         if self.restarts() > self.started_again:
             self.started_again = self.restarts()
@@ -214,7 +214,7 @@ class SlurmTest(unittest.TestCase):
         job.await_steps(3 * STEPS_PER_SECOND)
         cluster.run("scontrol", "requeue", job.id)
         job.wait(lambda: job.state() == "PENDING", "requeued")
-        # It was told in time, and saved everything: not what was at the last regular checkpoint.
+        # It was stopped in time and saved everything, not only the last regular checkpoint.
         saved = job.steps()
         self.assertEqual(job.summary()["steps"], saved)
         job.start_again()

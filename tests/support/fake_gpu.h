@@ -106,11 +106,9 @@ class FakeGpu final : public Gpu {
     void* Allocate(std::size_t bytes) override {
       EXPECT_EQ(gpu_.recording_, nullptr) << "allocated while a graph is recorded";
       if (bytes > gpu_.info_.memory - allocated_) {
-        throw UserError(fmt::format(
-            "the GPU: allocating {:.2f} GiB failed (out of memory): its memory is full: make "
-            "actors.envs_per_actor, actors.unroll or actors.count smaller, or end other programs "
-            "on it (nvidia-smi lists them)",
-            static_cast<double>(bytes) / (1024.0 * 1024 * 1024)));
+        throw UserError(fmt::format("the GPU: allocating {:.2f} GiB failed (out of memory): {}",
+                                    static_cast<double>(bytes) / (1024.0 * 1024 * 1024),
+                                    kGpuMemoryFull));
       }
       const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
       const std::size_t length = (bytes / page + 1) * page;

@@ -117,7 +117,7 @@ class LearnerFixture : public testing::Test {
   Config config_;
   std::unique_ptr<learner::Learner> learner_;
   nlohmann::ordered_json final_status_;
-  // The first that says that the run is over, and how many checkpoints there were by then.
+  // The first status of a finished run, and the number of checkpoints at that time.
   nlohmann::ordered_json farewell_status_;
   std::size_t checkpoints_at_farewell_ = 0;
   std::atomic<int> statuses_{0};  // so many so far

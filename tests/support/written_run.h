@@ -17,6 +17,7 @@ struct WrittenRun {
   double mean_return = 5;           // at the end; it grows from 0
   bool summary = true;
   std::string env = "catch";
+  std::string error = "";  // why it failed
 };
 
 inline std::string ConfigOf(const WrittenRun& run) {
@@ -44,8 +45,9 @@ inline std::string SummaryOf(const WrittenRun& run) {
       "\"staleness\":{{\"max\":3,\"mean\":1.0,\"histogram\":[60,30,9,1]}},"
       "\"time\":{{\"actors\":{{\"wait\":0.1,\"refresh\":0.0,\"act\":0.4,\"gradient\":0.5,\"push\":"
       "0.0}},\"learner\":{{\"receive\":0.1,\"dispatch\":0.1,\"idle\":0.8,\"lanes\":0.2}}}},"
-      "\"final_checkpoint\":\"checkpoints/a\"}}\n",
-      run.steps, run.steps / run.rate, run.rate, run.mean_return);
+      "\"error\":{},\"final_checkpoint\":\"checkpoints/a\"}}\n",
+      run.steps, run.steps / run.rate, run.rate, run.mean_return,
+      run.error.empty() ? "null" : "\"" + run.error + "\"");
 }
 
 inline std::filesystem::path WriteRun(const TempDir& dir, const std::string& name,

@@ -49,7 +49,7 @@ class ByHandTest : public RunTest {
   }
 };
 
-// Each actor computes on what it is told to: one fleet may have both kinds.
+// Each actor computes on the device of its own option: one fleet may have both kinds.
 TEST_F(ByHandTest, AnActorOfAnotherBackend) {
   auto learner = Learner({"run.steps=16000", "actors.count=2"});
   ASSERT_TRUE(AwaitEndpoint());
@@ -128,7 +128,7 @@ TEST_F(ByHandTest, ActorsJoinALearnerThatWasKilledAndResumed) {
   ExpectSummary(kSeconds, 2);
 }
 
-// The next one listens on another port, and nobody waits for wire.timeout_s to look for it.
+// The next one listens on another port, and actors find it before wire.timeout_s.
 TEST_F(ByHandTest, ActorsFindATcpLearnerAgainThatWasKilled) {
   auto learner = Learner({Steps(kSeconds), "actors.count=2", "checkpoint.every_steps=16000",
                           "wire.endpoint=tcp://127.0.0.1:0", "wire.timeout_s=3600"});

@@ -1,5 +1,5 @@
-// The clock on the wall is set, by hours and by years, while a fleet is at work: it is for the eye only, and
-// nobody is given up, is late, or waits because of it.
+// The wall clock jumps by hours and years while a fleet works. It is only displayed: no process is
+// expelled, late or waiting because of it.
 #include <sys/mman.h>
 
 #include <atomic>
@@ -9,7 +9,7 @@
 namespace starling {
 namespace {
 
-// What tests/system/jumping_clock.c, loaded into every process of a run, goes by.
+// The file that controls tests/system/jumping_clock.c in every process of a run.
 class WallClock {
  public:
   explicit WallClock(const std::filesystem::path& path) {

@@ -1,4 +1,4 @@
-// kill -9 at any process of a run, at any moment: the run goes on and the log tells what was lost.
+// kill -9 at any process of a run, at any moment: the run continues and logs its losses.
 #include <random>
 #include <set>
 

@@ -1,4 +1,4 @@
-// A disk that is full, or fails: the run says so and ends, later, with a status that is not 0.
+// A full or failing disk: the run reports it and ends later with an exit status other than 0.
 #include <sched.h>
 #include <stdio.h>
 #include <sys/mount.h>
@@ -17,7 +17,7 @@ using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
-// Of 64 MiB, seen by this process and those it starts. Nobody but root may, where users have no namespaces.
+// A disk of 64 MiB for this process and its children. Needs root, or user namespaces.
 class OwnDisk {
  public:
   explicit OwnDisk(std::filesystem::path at) : at_(std::move(at)) {

@@ -1,5 +1,5 @@
-// learner.apply = "hogwild" on real processes: it learns, keeps the bound, adds up, comes back
-// after a crash, and where one update is applied at a time it is what the lanes are.
+// learner.apply = "hogwild" on real processes: it learns, keeps the bound, counts everything and
+// restarts after a crash; with one update at a time it equals the lanes.
 #include <cstring>
 #include <map>
 

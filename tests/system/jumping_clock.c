@@ -1,6 +1,6 @@
-/* A library to load before others (LD_PRELOAD): the wall clock of the process is off by as many seconds as
-   the file says that JUMPING_CLOCK names, from the moment on at which it says so. The file: two 64-bit
-   integers, the seconds and how often a jumped clock was looked at, of all processes together. */
+/* A library to load before others (LD_PRELOAD): it adds a number of seconds to the wall clock of the
+   process. The file named by JUMPING_CLOCK holds two 64-bit integers: the seconds, which may change at
+   any time, and the number of readings of a changed clock by all processes. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdatomic.h>

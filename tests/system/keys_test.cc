@@ -73,7 +73,7 @@ TEST_F(KeysTest, ActorsOfOtherHostsTrainWithOneThatFoundItself) {
   ExpectNothingLeft();
 }
 
-// As a job of a cluster does it: the supervisor has no actors of its own, and they know a file, not the port.
+// As in a cluster job: the supervisor has no actors of its own, and they know a file, not the port.
 TEST_F(KeysTest, ActorsFromElsewhereFindTheirLearnerAndTheNextByTheFileItLeaves) {
   const std::string file = (run() / "endpoint").string();
   Words words = TrainWords(Keyed({Steps(kSeconds), "actors.count=2", "wire.endpoint=tcp://*:0",
@@ -139,7 +139,7 @@ TEST_F(KeysTest, WhoIsNotOnTheListIsToldSoInTheEndAndSeenByTheLearner) {
   EXPECT_EQ(WaitFor(*Start("starling-actor", {"--connect", endpoint, soon[0], soon[1]})), 1);
   EXPECT_THAT(said_, AllOf(HasSubstr("no learner within"), HasSubstr("--secret")));
   EXPECT_THAT(learner->err(), Not(HasSubstr("joined")));
-  // Eve is let in, and nothing is started anew.
+  // Eve is admitted without a restart.
   std::filesystem::copy(keys() / "eve.public", keys() / "allowed");
   learner->Signal(SIGHUP);
   auto friendly = Actor(endpoint, "eve");

@@ -1,4 +1,4 @@
-// What an operator can get wrong: exit status 2, a sentence that says what, where and what to do,
+// The mistakes of an operator: exit status 2, a sentence with the mistake, its place and a remedy,
 // and nothing started or created.
 #include <set>
 
@@ -14,7 +14,7 @@ struct Mistake {
   std::string name;
   std::string file;  // content of mine.toml; "": the shipped configuration
   Words settings;
-  Words sentences;  // each is a part of what is said
+  Words sentences;  // each is a part of the output
 };
 
 class MistakeTest : public RunTest, public testing::WithParamInterface<Mistake> {
@@ -124,7 +124,7 @@ INSTANTIATE_TEST_SUITE_P(All, MistakeTest, testing::ValuesIn(kMistakes),
 
 class PlaceTest : public RunTest {};
 
-// The driver, if there is one, is told to show none.
+// Hides all GPUs from the driver, if there is one.
 TEST_F(PlaceTest, AGpuThatIsNotThereIsRefused) {
   ASSERT_EQ(setenv("CUDA_VISIBLE_DEVICES", "", 1), 0);
   auto train = StartTrain({"actors.backend=cuda"});
@@ -135,7 +135,7 @@ TEST_F(PlaceTest, AGpuThatIsNotThereIsRefused) {
   EXPECT_FALSE(std::filesystem::exists(run()));
 }
 
-// oneDNN is told to take the processor for an older one.
+// Makes oneDNN treat the processor as an older one.
 TEST_F(PlaceTest, AProcessorWithoutBf16ProductsIsRefusedThem) {
   ASSERT_EQ(setenv("ONEDNN_MAX_CPU_ISA", "AVX2", 1), 0);
   auto train = StartTrain({"net.precision=bf16"});
@@ -174,7 +174,7 @@ TEST_F(PlaceTest, ARunDirectoryThatCannotBeMadeIsNamed) {
   EXPECT_EQ(WaitFor(*Start("starling", words)), 2);
   EXPECT_THAT(said_, AllOf(HasSubstr(words[3]), HasSubstr("cannot be written"),
                            HasSubstr("choose another --run-dir")));
-  words[3] = "/proc/starling-run";  // nobody can write there, root included
+  words[3] = "/proc/starling-run";  // not even root can write there
   EXPECT_EQ(WaitFor(*Start("starling", words)), 2);
   EXPECT_THAT(said_, HasSubstr("/proc/starling-run cannot be written"));
   ExpectNothingLeft();

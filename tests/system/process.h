@@ -37,7 +37,7 @@ bool Eventually(Condition condition, std::chrono::milliseconds patience = kPatie
   return true;
 }
 
-// The whole file; "" if there is none, what could be read if it goes away (a process in /proc).
+// Returns the file's text, the part read so far if it vanishes (a process in /proc), or "".
 inline std::string TextOf(const std::filesystem::path& path) {
   std::string text;
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -143,7 +143,7 @@ struct Running {
   std::string program;  // "starling-actor"
   std::vector<std::string> arguments;
 
-  // What follows `option` ("--slot"); "" if it is not there.
+  // Returns the argument behind `option` ("--slot"), or "".
   std::string After(const std::string& option) const {
     for (std::size_t i = 0; i + 1 < arguments.size(); ++i) {
       if (arguments[i] == option) return arguments[i + 1];

@@ -1,5 +1,5 @@
-// One run of Starling per test, in a directory of its own: started, looked at from outside (files,
-// log, process table), and held to what every run promises.
+// One run of Starling per test, in a directory of its own: started, observed from outside (files,
+// log, process table), and checked for the properties of every run.
 #pragma once
 
 #include <fmt/format.h>
@@ -76,7 +76,7 @@ class RunTest : public testing::Test {
     return Start("starling", TrainWords(settings));
   }
   int Train(const Words& settings) { return WaitFor(*StartTrain(settings)); }
-  // The exit status; what it said is shown if the test fails.
+  // Returns the exit status; a failing test shows the output.
   int WaitFor(Process& process) {
     const int status = process.Wait();
     said_ += process.err();
@@ -141,7 +141,7 @@ class RunTest : public testing::Test {
     return learner > 0 && kill(learner, SIGKILL) == 0;  // 0 would be all of us
   }
 
-  // No process of ours, and of what had a name while the run lived, only the lock of the place.
+  // No process is left, and of the run's named objects only the lock of the runtime directory.
   void ExpectNothingLeft() const {
     for (const Running& process : ProcessesNaming(dir_.path().string())) {
       ADD_FAILURE() << process.program << " (pid " << process.pid << ") is left";
@@ -157,7 +157,7 @@ class RunTest : public testing::Test {
     }
   }
 
-  // What holds for every summary, whatever has happened to the run.
+  // Checks the properties of every summary.
   void ExpectSound(const json& summary) const {
     ASSERT_TRUE(summary.is_object()) << "no summary";
     const json& gradients = summary["gradients"];

@@ -109,7 +109,7 @@ TEST_F(ScreenTest, FollowsTheSizeOfTheTerminal) {
   train->Resize(120, 40);
   EXPECT_TRUE(train->Shows("waits")) << "only a wide table has it";
   train->Resize(50, 10);
-  // Up to the first line of what stood there, the bar, and all below it is cleared.
+  // The cursor moves up to the first old line, draws the bar, and clears all below it.
   EXPECT_TRUE(train->ShowsSomethingLike(std::regex("\r\033\\[[0-9]+A[^\n]*%[^\n]*\033\\[J")));
   train->Resize(80, 24);
   EXPECT_TRUE(train->Shows("restarts"));

@@ -35,7 +35,7 @@ class ShardsSystemTest : public RunTest {
   }
 };
 
-// Who applies what is all that differs: with a bound of 0 it is the same run.
+// Only the place of the updates differs: at bound 0 it is the same run.
 TEST_F(ShardsSystemTest, TheSameBitsAsOfOneProcess) {
   std::vector<learner::Checkpoint> ends;
   for (const char* shards : {"1", "3"}) {
@@ -87,7 +87,7 @@ TEST_F(ShardsSystemTest, ItsCheckpointsAreBegunFrom) {
   }
 }
 
-// By hand it is resumed with another number, which no file says.
+// Resumed by hand with another number, which is in no file.
 TEST_F(ShardsSystemTest, TheNumberMayBeSaidByHand) {
   ASSERT_EQ(Train({Steps(8'000), "learner.shards=2", "actors.count=1"}), 0) << said_;
   const auto learner = Start("starling-learner", {"--run-dir", run().string(), "--resume", "--set",
@@ -99,7 +99,7 @@ TEST_F(ShardsSystemTest, TheNumberMayBeSaidByHand) {
   EXPECT_EQ(Last().steps, 16'000u);
 }
 
-// As whoever wants the list of keys to be read again says to all of the name.
+// As sent to all processes of the name to reload the list of keys.
 TEST_F(ShardsSystemTest, AHangupIsNotItsEnd) {
   auto train = StartTrain(
       {Steps(kEndless), "actors.count=1", "learner.shards=2", "checkpoint.every_steps=16000"});

@@ -1,4 +1,4 @@
-// `starling simulate` as it is called: what it leaves behind, and that other commands take it for a run.
+// `starling simulate` as a command: its files, and other commands on its run directory.
 #include "core/file.h"
 #include "tests/system/run_fixture.h"
 

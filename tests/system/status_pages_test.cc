@@ -55,7 +55,7 @@ class StatusPagesTest : public RunTest {
     ExpectSound(Summary());
     ExpectNothingLeft();
   }
-  // "0100007F:1F90": addresses on which `pid` accepts connections over tcp, as the kernel writes them.
+  // Addresses on which `pid` accepts tcp connections, as the kernel writes them: "0100007F:1F90".
   static std::vector<std::string> Listening(pid_t pid) {
     const std::string process = "/proc/" + std::to_string(pid);
     std::string sockets;
@@ -113,7 +113,7 @@ TEST_F(StatusPagesTest, TellOfARun) {
   EXPECT_EQ(page.Value("starling_updates_total"), status["updates"]);
   EXPECT_EQ(page.Value("starling_steps_total"), status["steps"]);
   EXPECT_EQ(page.Value("starling_gradients_applied_total"), status["gradients"]["applied"]);
-  // Of the histogram, what adds up: everything applied is in it, and nothing is above the bound.
+  // The histogram holds all applied gradients, none above the bound.
   EXPECT_EQ(page.Value("starling_staleness_count"), status["gradients"]["applied"]);
   EXPECT_EQ(page.Value("starling_staleness_bucket", {{"le", "4"}}), status["gradients"]["applied"]);
   const auto histogram = status["staleness"]["histogram"].get<std::vector<double>>();

@@ -87,7 +87,7 @@ TEST_F(StopTest, OneThatDoesNotEndIsNotWaitedForForEver) {
   ExpectEndedInOrder();
 }
 
-// Nobody watches this one; that it is told twice is no reason to drop its last checkpoint.
+// It has no supervisor; a second signal does not make it drop its last checkpoint.
 TEST_F(StopTest, OneByHandIsWaitedForAgain) {
   const auto learner = StartLearner();
   learner->Signal(SIGSTOP);
@@ -111,7 +111,7 @@ TEST_F(StopTest, WhatIsLostIsSaid) {
   ASSERT_TRUE(Eventually([&] { return told() || !stop->Running(); }));
   learner->Signal(SIGKILL);
   EXPECT_EQ(WaitFor(*stop), 1);
-  EXPECT_THAT(stop->err(), HasSubstr("is lost: what it said tells why"));
+  EXPECT_THAT(stop->err(), HasSubstr("are lost: see its log for the reason"));
   EXPECT_EQ(stop->out(), "");
 }
 

@@ -1,4 +1,5 @@
-// Actors of one fleet with different numbers of environments: docs/spectrum/unequal-batches.md, done.
+// Actors of one fleet with different numbers of environments, as in
+// docs/spectrum/unequal-batches.md.
 #include <sstream>
 
 #include "core/file.h"
@@ -31,7 +32,7 @@ class UnequalBatchesTest : public RunTest {
     }
     return commands;
   }
-  // What the scripts start, but in this test's directory; with words of the test's own.
+  // Starts the command of a script in this test's directory, with further arguments.
   std::unique_ptr<Process> StartAsWritten(Words words, const Words& more = {}) {
     std::string program = std::filesystem::path(words[0]).filename();
     words.erase(words.begin());
@@ -98,7 +99,7 @@ TEST_F(UnequalBatchesTest, WrongNumbersAreRefusedBeforeALearnerIsLookedFor) {
   EXPECT_THAT(evaluator->err(), HasSubstr("--envs excludes --evaluate"));
 }
 
-// Known only when the learner has said what an unroll is; nobody waits for that actor afterwards.
+// The actor knows the unroll only from the welcome; the fleet does not wait for it afterwards.
 TEST_F(UnequalBatchesTest, MoreSamplesThanAGradientMayHaveAreRefused) {
   Words words = TrainWords({"run.steps=1000", "actors.count=2", "actors.unroll=100",
                             "actors.envs_per_actor=1", "wire.timeout_s=3600"});

@@ -20,7 +20,7 @@ using testing::IsEmpty;
 // Only this test reads from the wire, and it decides where whole messages end.
 class Unfinished : public testing::Test {
  protected:
-  static constexpr std::uint64_t kMost = 1000;
+  static constexpr std::uint64_t kMaxBytes = 1000;
 
   struct Connection {
     explicit Connection(const TcpListener& listener)
@@ -35,7 +35,7 @@ class Unfinished : public testing::Test {
   std::vector<std::string> Cut() { return watched_.Cut(now_ms_ += UnfinishedMessages::kLookMs); }
 
   TcpListener listener_;
-  UnfinishedMessages watched_{kMost};
+  UnfinishedMessages watched_{kMaxBytes};
   std::int64_t now_ms_ = 0;
 };
 
@@ -43,7 +43,7 @@ TEST_F(Unfinished, ThatManyBytesWithoutAWholeMessageAreTheEnd) {
   Connection one(listener_), other(listener_);
   watched_.Accepted(one.own.fd());
   watched_.Accepted(other.own.fd());
-  one.Say(kMost - 1);
+  one.Say(kMaxBytes - 1);
   EXPECT_THAT(Cut(), IsEmpty());
   EXPECT_FALSE(one.peer.HasClosed());
   one.Say(1);
@@ -57,11 +57,11 @@ TEST_F(Unfinished, AWholeMessageBeginsTheCountAnew) {
   Connection one(listener_);
   watched_.Accepted(one.own.fd());
   for (int i = 0; i < 10; ++i) {
-    one.Say(kMost - 1);
+    one.Say(kMaxBytes - 1);
     watched_.Heard(one.own.fd());
     EXPECT_THAT(Cut(), IsEmpty());
   }
-  one.Say(kMost);
+  one.Say(kMaxBytes);
   EXPECT_EQ(Cut().size(), 1u);
 }
 
@@ -69,10 +69,10 @@ TEST_F(Unfinished, AWholeMessageBeginsTheCountAnew) {
 TEST_F(Unfinished, WhatNobodyHasReadDoesNotCount) {
   Connection one(listener_);
   watched_.Accepted(one.own.fd());
-  one.peer.Send(std::string(kMost, 'x'));
-  ASSERT_EQ(one.own.Peek(kMost), kMost);
+  one.peer.Send(std::string(kMaxBytes, 'x'));
+  ASSERT_EQ(one.own.Peek(kMaxBytes), kMaxBytes);
   EXPECT_THAT(Cut(), IsEmpty());
-  one.own.Receive(kMost);
+  one.own.Receive(kMaxBytes);
   EXPECT_EQ(Cut().size(), 1u);
 }
 
@@ -80,7 +80,7 @@ TEST_F(Unfinished, NobodyLooksMoreOftenThanThat) {
   Connection one(listener_);
   watched_.Accepted(one.own.fd());
   EXPECT_THAT(Cut(), IsEmpty());
-  one.Say(kMost);
+  one.Say(kMaxBytes);
   EXPECT_THAT(watched_.Cut(now_ms_ + UnfinishedMessages::kLookMs - 1), IsEmpty());
   EXPECT_EQ(Cut().size(), 1u);
 }
@@ -96,10 +96,10 @@ TEST_F(Unfinished, ANumberThatIsSomebodyElsesNowIsLeftAlone) {
 
   one.emplace(listener_);
   watched_.Accepted(one->own.fd());
-  one->Say(kMost / 2);
+  one->Say(kMaxBytes / 2);
   EXPECT_THAT(Cut(), IsEmpty());
   Connection next(listener_);
-  next.Say(kMost);
+  next.Say(kMaxBytes);
   ASSERT_EQ(::dup2(next.own.fd(), one->own.fd()), one->own.fd());
   EXPECT_THAT(Cut(), IsEmpty());
   EXPECT_FALSE(next.peer.HasClosed());

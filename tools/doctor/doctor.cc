@@ -13,16 +13,16 @@
 namespace starling::doctor {
 namespace {
 
-// Below these a common run may not fit: a node's actors; the weights of the atari net, three times,
-// and the gradients of some tens of actors.
+// Below these limits common runs may fail: the actors of a large node; three snapshots of the atari
+// net's weights and the gradients of some tens of actors.
 constexpr std::uint64_t kFewActors = 250, kLittleSharedMemory = 256'000'000;
 
 std::string Gb(std::uint64_t bytes) {
   return fmt::format("{:.1f} GB", static_cast<double>(bytes) / 1e9);
 }
 
-std::string OrElse(const Sought& sought) {
-  return sought.found.empty() ? "none: " + sought.why_none : sought.found;
+std::string OrElse(const Search& search) {
+  return search.found.empty() ? "none: " + search.why_none : search.found;
 }
 
 std::string Line(const char* what, const std::string& text) {
@@ -50,10 +50,10 @@ std::string MachineText(const Machine& m) {
   text += GpuLines(m.gpus);
   if (!m.gpus.driver.empty()) text += Line("driver", m.gpus.driver);
   text += Line("open files", fmt::format("{}, at most {}: enough for {} actors", m.open_files,
-                                         m.most_open_files, MostActors(m)));
-  text += Line("shared memory", m.place.found.empty()
-                                    ? OrElse(m.place)
-                                    : fmt::format("{}, {}, {} of it free", m.place.found,
+                                         m.max_open_files, MaxActors(m)));
+  text += Line("shared memory", m.runtime_dir.found.empty()
+                                    ? OrElse(m.runtime_dir)
+                                    : fmt::format("{}, {}, {} of it free", m.runtime_dir.found,
                                                   Gb(m.shared_memory), Gb(m.free_shared_memory)));
   text += Line("Python", OrElse(m.python));
   text += Line("Gymnasium", m.gymnasium.empty() ? "none" : m.gymnasium);
@@ -61,8 +61,8 @@ std::string MachineText(const Machine& m) {
 }
 
 std::string OpLine(const OpRow& row) {
-  const std::string found = !row.trouble.empty()
-                                ? "FAILED: " + row.trouble
+  const std::string found = !row.failure.empty()
+                                ? "FAILED: " + row.failure
                                 : fmt::format("{} {:.1e} of {:g}", row.ok() ? "ok" : "WRONG",
                                               row.found.error, row.found.tolerance) +
                                       (row.ok() ? "" : ", " + row.found.where);
@@ -70,6 +70,7 @@ std::string OpLine(const OpRow& row) {
 }
 
 nlohmann::ordered_json MachineJson(const Machine& m) {
+  // The keys of the text's lines, in their order; GPUs are a list.
   nlohmann::ordered_json json{{"program", m.program},
                               {"processor", m.processor},
                               {"features", m.features},
@@ -80,9 +81,9 @@ nlohmann::ordered_json MachineJson(const Machine& m) {
                               {"why_no_gpu", m.gpus.why_none},
                               {"driver", m.gpus.driver},
                               {"open_files", m.open_files},
-                              {"most_open_files", m.most_open_files},
-                              {"most_actors", MostActors(m)},
-                              {"runtime_dir", m.place.found},
+                              {"most_open_files", m.max_open_files},
+                              {"most_actors", MaxActors(m)},
+                              {"runtime_dir", m.runtime_dir.found},
                               {"shared_memory_bytes", m.shared_memory},
                               {"free_shared_memory_bytes", m.free_shared_memory},
                               {"python", m.python.found},
@@ -96,7 +97,7 @@ nlohmann::ordered_json MachineJson(const Machine& m) {
   return json;
 }
 
-// Of the machine alone.
+// Adds the parts that the machine lacks.
 void AddMissing(const Machine& m, std::vector<std::string>& missing) {
   if (m.gpus.gpus.empty()) {
     missing.push_back(
@@ -107,20 +108,20 @@ void AddMissing(const Machine& m, std::vector<std::string>& missing) {
         "For net.precision = \"bf16\" on the processor: avx512_bf16 or amx_bf16; leave it at "
         "\"f32\".");
   }
-  if (MostActors(m) < kFewActors) {
+  if (MaxActors(m) < kFewActors) {
     missing.push_back(fmt::format(
         "For more than {} actors: open files; raise the hard limit (ulimit -Hn 65536 as root, "
         "LimitNOFILE of a service, --ulimit nofile=65536 of a container).",
-        MostActors(m)));
+        MaxActors(m)));
   }
-  if (m.place.found.empty()) {
-    missing.push_back("For any run: a place for sockets and shared memory: " + m.place.why_none +
-                      ".");
+  if (m.runtime_dir.found.empty()) {
+    missing.push_back(
+        "For any run: a place for sockets and shared memory: " + m.runtime_dir.why_none + ".");
   } else if (m.free_shared_memory < kLittleSharedMemory) {
     missing.push_back(fmt::format(
         "For large nets and many actors: shared memory; only {:.0f} MB are free at {}: start a "
         "container with --shm-size=1g, or set wire.runtime_dir to a place with more.",
-        static_cast<double>(m.free_shared_memory) / 1e6, m.place.found));
+        static_cast<double>(m.free_shared_memory) / 1e6, m.runtime_dir.found));
   }
   if (m.python.found.empty()) {
     missing.push_back("For the envs of Gymnasium (gym:...): Python: " + m.python.why_none + ".");
@@ -137,7 +138,7 @@ void AddMissing(const Machine& m, std::vector<std::string>& missing) {
 
 bool Diagnosis::ok() const { return std::ranges::all_of(rows, &OpRow::ok); }
 
-std::vector<std::string> WhatIsMissing(const Diagnosis& diagnosis) {
+std::vector<std::string> MissingParts(const Diagnosis& diagnosis) {
   std::vector<std::string> missing;
   std::set<std::string> broken;
   for (const OpRow& row : diagnosis.rows) {
@@ -145,7 +146,7 @@ std::vector<std::string> WhatIsMissing(const Diagnosis& diagnosis) {
   }
   if (!broken.empty()) {
     missing.push_back(fmt::format(
-        "For trust in what is computed: {} must agree with the reference. Do not train with it; "
+        "For trust in the results: {} must agree with the reference. Do not train with it; "
         "build again on this machine, and if that does not help, suspect driver or hardware.",
         fmt::join(broken, ", ")));
   }
@@ -157,7 +158,7 @@ std::string ToText(const Diagnosis& diagnosis) {
   std::string text = MachineText(diagnosis.machine);
   text += "\nEach op beside the reference: its largest error, relative, and the tolerance\n";
   for (const OpRow& row : diagnosis.rows) text += OpLine(row);
-  const std::vector<std::string> missing = WhatIsMissing(diagnosis);
+  const std::vector<std::string> missing = MissingParts(diagnosis);
   text += missing.empty() ? "\nNothing is missing.\n" : "\nWhat is missing\n";
   for (const std::string& sentence : missing) text += "- " + sentence + "\n";
   return text;
@@ -172,13 +173,13 @@ std::string ToJson(const Diagnosis& diagnosis) {
                    {"error", row.found.error},
                    {"tolerance", row.found.tolerance},
                    {"where", row.found.where},
-                   {"trouble", row.trouble}});
+                   {"trouble", row.failure}});
   }
   const nlohmann::ordered_json json{{"ok", diagnosis.ok()},
                                     {"machine", MachineJson(diagnosis.machine)},
                                     {"ops", std::move(ops)},
-                                    {"missing", WhatIsMissing(diagnosis)}};
-  // What the environment holds need not be text.
+                                    {"missing", MissingParts(diagnosis)}};
+  // Names from the system may not be UTF-8.
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
@@ -188,8 +189,8 @@ int Print(const Diagnosis& diagnosis, const DoctorOptions& options) {
 }
 
 int RunDoctor(const DoctorOptions& options) {
-  Diagnosis diagnosis{.machine = LookAtMachine(), .rows = {}};
-  diagnosis.rows = Examine(Contenders(diagnosis.machine));
+  Diagnosis diagnosis{.machine = InspectMachine(), .rows = {}};
+  diagnosis.rows = Examine(Backends(diagnosis.machine));
   return Print(diagnosis, options);
 }
 

@@ -1,4 +1,5 @@
-// `starling doctor`: what this machine has, whether it computes correctly, and what is missing for what.
+// `starling doctor`: shows this machine, checks that it computes correctly, and lists missing
+// parts.
 #pragma once
 
 #include <string>
@@ -10,22 +11,22 @@
 namespace starling::doctor {
 
 struct DoctorOptions {
-  bool json = false;  // one object for programs, instead of the text
+  bool json = false;  // print one JSON object instead of the text
 };
 
-// Prints to standard output. Returns the exit status: failed if an op does not agree.
+// Prints to standard output. Returns the exit status: kExitFailed if an op disagrees.
 int RunDoctor(const DoctorOptions& options);
 
-// Of which it is made, for tests.
+// The parts of RunDoctor, for tests.
 struct Diagnosis {
   Machine machine;
   std::vector<OpRow> rows;
   bool ok() const;
 };
-std::vector<std::string> WhatIsMissing(const Diagnosis& diagnosis);  // sentences
+std::vector<std::string> MissingParts(const Diagnosis& diagnosis);  // sentences
 std::string ToText(const Diagnosis& diagnosis);
-// {"ok", "machine": {...}, "ops": [{"backend", "op", "ok", "error", "tolerance", ...}], "missing": [...]};
-// an error is null if it is no number.
+// {"ok", "machine": {...}, "ops": [{"backend", "op", "ok", "error", "tolerance", ...}],
+// "missing": [...]}; an error is null if it is NaN or infinite.
 std::string ToJson(const Diagnosis& diagnosis);
 int Print(const Diagnosis& diagnosis, const DoctorOptions& options);
 

@@ -11,48 +11,48 @@
 namespace starling::doctor {
 namespace {
 
-std::shared_ptr<net::Backend<float>> OnGpu(int index, net::Precision precision) {
+std::shared_ptr<net::Backend<float>> OnGpu(int index, Precision precision) {
   const std::shared_ptr<Gpu> gpu = OpenGpu(index);
   std::unique_ptr<net::Backend<float>> backend = net::MakeCudaBackend(*gpu, precision);
-  // The GPU outlives what runs on it.
+  // The deleter keeps the GPU alive until the backend is gone.
   return {backend.release(), [gpu](net::Backend<float>* gone) { delete gone; }};
 }
 
-OpRow Begun(const Contender& of, const char* op) {
-  return {.backend = of.name, .found = net::OpError{op, 0, 0, ""}, .trouble = ""};
+OpRow Begun(const BackendToCheck& of, const char* op) {
+  return {.backend = of.name, .found = net::OpError{op, 0, 0, ""}, .failure = ""};
 }
 
-OpRow ExamineOp(const net::OpCheck& check, net::Backend<float>& backend, const Contender& of) {
+OpRow ExamineOp(const net::OpCheck& check, net::Backend<float>& backend, const BackendToCheck& of) {
   OpRow row = Begun(of, check.op);
   try {
     row.found = net::CheckOp(check, backend, of.precision);
   } catch (const std::exception& error) {
-    row.trouble = error.what();
+    row.failure = error.what();
   }
   return row;
 }
 
-std::vector<OpRow> ExamineOne(const Contender& contender) {
+std::vector<OpRow> ExamineOne(const BackendToCheck& one) {
   std::vector<OpRow> rows;
   try {
-    const auto backend = contender.make();
+    const auto backend = one.make();
     for (const net::OpCheck& check : net::OpChecks()) {
-      rows.push_back(ExamineOp(check, *backend, contender));
+      rows.push_back(ExamineOp(check, *backend, one));
     }
   } catch (const std::exception& error) {
-    rows.push_back(Begun(contender, "start"));
-    rows.back().trouble = error.what();
+    rows.push_back(Begun(one, "start"));
+    rows.back().failure = error.what();
   }
   return rows;
 }
 
 }  // namespace
 
-std::vector<Contender> Contenders(const Machine& machine) {
-  using net::Precision;
-  std::vector<Contender> contenders;
+std::vector<BackendToCheck> Backends(const Machine& machine) {
+  std::vector<BackendToCheck> backends;
+  // The processor's, then those of each GPU.
   const auto add_cpu = [&](const char* name, Precision precision) {
-    contenders.push_back(
+    backends.push_back(
         {name, "cpu", precision, [=] { return std::shared_ptr(net::MakeCpuBackend(precision)); }});
   };
   add_cpu("cpu", Precision::kF32);
@@ -63,21 +63,22 @@ std::vector<Contender> Contenders(const Machine& machine) {
     for (const auto& [ending, precision] : {std::pair{"", Precision::kF32},
                                             {" tf32", Precision::kTf32},
                                             {" bf16", Precision::kBf16}}) {
-      contenders.push_back({device + ending, device, precision,
-                            [index, precision] { return OnGpu(index, precision); }});
+      backends.push_back({device + ending, device, precision,
+                          [index, precision] { return OnGpu(index, precision); }});
     }
   }
-  return contenders;
+  return backends;
 }
 
-std::vector<OpRow> Examine(const std::vector<Contender>& contenders) {
-  std::vector<std::vector<OpRow>> found(contenders.size());
+std::vector<OpRow> Examine(const std::vector<BackendToCheck>& backends) {
+  // Devices work at the same time, the backends of one device one after the other.
+  std::vector<std::vector<OpRow>> found(backends.size());
   std::map<std::string, std::vector<std::size_t>> of_device;
-  for (std::size_t i = 0; i < contenders.size(); ++i) of_device[contenders[i].device].push_back(i);
+  for (std::size_t i = 0; i < backends.size(); ++i) of_device[backends[i].device].push_back(i);
   std::vector<std::future<void>> devices;
   for (const auto& [device, indices] : of_device) {
-    devices.push_back(std::async(std::launch::async, [&found, &contenders, &indices] {
-      for (const std::size_t i : indices) found[i] = ExamineOne(contenders[i]);
+    devices.push_back(std::async(std::launch::async, [&found, &backends, &indices] {
+      for (const std::size_t i : indices) found[i] = ExamineOne(backends[i]);
     }));
   }
   for (std::future<void>& device : devices) device.get();

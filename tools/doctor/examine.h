@@ -1,4 +1,4 @@
-// Whether this machine computes what it should: each op of each backend beside the reference.
+// Checks that this machine computes correctly: each op of each backend beside the reference.
 #pragma once
 
 #include <functional>
@@ -12,26 +12,26 @@
 
 namespace starling::doctor {
 
-// A backend to be examined.
-struct Contender {
+// A backend to examine.
+struct BackendToCheck {
   std::string name;    // "cpu bf16"
-  std::string device;  // what it runs on; those of one device take turns
-  net::Precision precision = net::Precision::kF32;
+  std::string device;  // backends of one device are examined one after the other
+  Precision precision = Precision::kF32;
   std::function<std::shared_ptr<net::Backend<float>>()> make;
 };
 
 struct OpRow {
   std::string backend;
   net::OpError found;
-  std::string trouble;  // what was thrown instead, or ""
-  bool ok() const { return trouble.empty() && found.ok(); }
+  std::string failure;  // message of an exception, or ""
+  bool ok() const { return failure.empty() && found.ok(); }
 };
 
-// All that `machine` can run.
-std::vector<Contender> Contenders(const Machine& machine);
+// Returns all backends that `machine` can run.
+std::vector<BackendToCheck> Backends(const Machine& machine);
 
-// A row for each op of each, in their order. Never throws: what is thrown is in its row, and the
-// others are still tried.
-std::vector<OpRow> Examine(const std::vector<Contender>& contenders);
+// Returns a row for each op of each backend, in order. Never throws: an exception is the failure of
+// its row, and the other ops are still examined.
+std::vector<OpRow> Examine(const std::vector<BackendToCheck>& backends);
 
 }  // namespace starling::doctor

@@ -1,7 +1,6 @@
 #include "tools/doctor/machine.h"
 
 #include <fmt/format.h>
-#include <sched.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <sys/sysinfo.h>
@@ -13,11 +12,12 @@
 #include <sstream>
 #include <system_error>
 
+#include "core/child.h"
+#include "core/config/config_rules.h"
 #include "core/error.h"
 #include "core/process.h"
 #include "core/version.h"
 #include "envs/bridge/gym.h"
-#include "envs/bridge/spawn.h"
 #include "net/cpu/bfloat16.h"
 #include "wire/runtime_dir.h"
 
@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What stands behind the colon in the first line of /proc/cpuinfo that begins with `key`.
+// Returns the value of `key` in /proc/cpuinfo, of the first processor, or "".
 std::string OfProcessor(const std::string& key) {
   std::ifstream info("/proc/cpuinfo");
   for (std::string line; std::getline(info, line);) {
@@ -51,36 +51,31 @@ std::vector<std::string> Features() {
   return features;
 }
 
-int Cores() {
-  cpu_set_t set;
-  if (::sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
-  return ::get_nprocs();
-}
-
 std::uint64_t MemoryBytes() {
   struct sysinfo info {};
   if (::sysinfo(&info) != 0) return 0;
   return std::uint64_t{info.totalram} * info.mem_unit;
 }
 
-// What there is of `look`, or why there is none.
-template <class Look>
-Sought Seek(Look look) {
+// Returns the result of find(), or the message of its exception.
+template <class Find>
+Search TryFind(Find find) {
   try {
-    return {.found = look(), .why_none = ""};
+    return {.found = find(), .why_none = ""};
   } catch (const std::exception& error) {
     return {.found = "", .why_none = error.what()};
   }
 }
 
-Sought Python() {
-  return Seek([] {
+Search Python() {
+  return TryFind([] {
     std::error_code ignored;
-    return envs::FindProgram(envs::FindPython("auto", ProgramDir(), fs::current_path(ignored)));
+    return FindProgram(envs::FindPython("auto", ProgramDir(), fs::current_path(ignored)));
   });
 }
 
-// The version in the name of "gymnasium-1.4.0.dist-info", if that is among the packages in `lib`.
+// Returns the version in the name of "gymnasium-1.4.0.dist-info" among the packages in `lib`, or
+// "".
 std::string GymnasiumIn(const fs::path& lib) {
   constexpr std::string_view kName = "gymnasium-", kEnd = ".dist-info";
   std::error_code ignored;
@@ -97,7 +92,7 @@ std::string GymnasiumIn(const fs::path& lib) {
   return "";
 }
 
-// Looked for in the file system: to ask Python itself would take it a second.
+// Searches the file system, because an import in Python takes a second.
 std::string Gymnasium(const std::string& python) {
   if (python.empty()) return "";
   std::vector<fs::path> roots = {fs::path(python).parent_path().parent_path()};
@@ -113,35 +108,36 @@ std::string Gymnasium(const std::string& python) {
 
 }  // namespace
 
-Machine LookAtMachine() {
+Machine InspectMachine() {
   Machine machine{.program = VersionLine("starling"),
                   .processor = ProcessorName(),
                   .features = Features(),
                   .bf16 = net::cpu::HasBf16Products(),
-                  .cores = Cores(),
+                  .cores = UsableCores(),
                   .memory = MemoryBytes(),
                   .gpus = FindGpus(),
-                  .place = Seek([] { return wire::RuntimeRoot("").string(); }),
+                  .runtime_dir = TryFind([] { return wire::RuntimeRoot("").string(); }),
                   .python = Python(),
                   .gymnasium = ""};
+  // The rest depends on the results above, or may fail.
   machine.gymnasium = Gymnasium(machine.python.found);
   struct rlimit limit {};
   if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
     machine.open_files = limit.rlim_cur;
-    machine.most_open_files = limit.rlim_max;
+    machine.max_open_files = limit.rlim_max;
   }
   struct statvfs space {};
-  if (::statvfs(machine.place.found.c_str(), &space) == 0) {
+  if (::statvfs(machine.runtime_dir.found.c_str(), &space) == 0) {
     machine.shared_memory = std::uint64_t{space.f_blocks} * space.f_frsize;
     machine.free_shared_memory = std::uint64_t{space.f_bavail} * space.f_frsize;
   }
   return machine;
 }
 
-// The learner holds the most: two connections for each actor.
-std::uint64_t MostActors(const Machine& machine) {
-  constexpr std::uint64_t kHeld = 64, kOfAnActor = 2;
-  return machine.most_open_files < kHeld ? 0 : (machine.most_open_files - kHeld) / kOfAnActor;
+// The learner needs the most files: two connections for each actor, beside its own.
+std::uint64_t MaxActors(const Machine& machine) {
+  constexpr std::uint64_t kOwn = 64, kPerActor = 2;
+  return machine.max_open_files < kOwn ? 0 : (machine.max_open_files - kOwn) / kPerActor;
 }
 
 std::string HardwareLine(bool with_gpu) {
@@ -150,7 +146,7 @@ std::string HardwareLine(bool with_gpu) {
     const GpuSearch found = FindGpus();
     if (!found.gpus.empty()) gpu = ", " + found.gpus.front().name;
   }
-  return fmt::format("{}, {} cores, {:.0f} GB of memory{}; {}", ProcessorName(), Cores(),
+  return fmt::format("{}, {} cores, {:.0f} GB of memory{}; {}", ProcessorName(), UsableCores(),
                      static_cast<double>(MemoryBytes()) / 1e9, gpu, VersionLine("starling"));
 }
 

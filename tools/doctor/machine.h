@@ -1,4 +1,4 @@
-// What this machine has of what Starling uses.
+// The parts of this machine that Starling uses.
 #pragma once
 
 #include <cstddef>
@@ -10,38 +10,37 @@
 
 namespace starling::doctor {
 
-// A thing that was looked for.
-struct Sought {
-  std::string found;     // what there is, or ""
-  std::string why_none;  // in a sentence with what to do
+// The result of a search.
+struct Search {
+  std::string found;     // or ""
+  std::string why_none;  // the reason, with a remedy
 };
 
 struct Machine {
   std::string program;                // core/version.h's line, with the libraries
   std::string processor;              // "AMD EPYC 9R14"
-  std::vector<std::string> features;  // of kFeatures, those that it has
-  bool bf16 = false;                  // whether it multiplies bf16 (net/cpu/bfloat16.h)
-  int cores = 0;                      // that this process may use
+  std::vector<std::string> features;  // those of kFeatures that it has
+  bool bf16 = false;                  // it multiplies bf16 (net/cpu/bfloat16.h)
+  std::int64_t cores = 0;             // usable by this process
   std::uint64_t memory = 0;           // bytes
   GpuSearch gpus;
-  std::uint64_t open_files = 0,
-                most_open_files = 0;  // the limit, and how far a process may raise it
-  Sought place;                       // wire/runtime_dir.h's root
-  std::uint64_t shared_memory = 0, free_shared_memory = 0;  // bytes, where that lies
-  Sought python;          // the interpreter of env.python = "auto"
-  std::string gymnasium;  // its version there, or ""
+  std::uint64_t open_files = 0, max_open_files = 0;         // soft and hard limit
+  Search runtime_dir;                                       // the root of wire/runtime_dir.h
+  std::uint64_t shared_memory = 0, free_shared_memory = 0;  // bytes of its file system
+  Search python;                                            // as env.python = "auto" finds it
+  std::string gymnasium;                                    // version, or ""
 };
 
 inline constexpr const char* kFeatures[] = {"avx2", "avx512f", "avx512_bf16", "amx_bf16"};
 
-// Starts nothing and never throws.
-Machine LookAtMachine();
+// Starts no process and never throws.
+Machine InspectMachine();
 
-// How many actors on this machine the limit of open files allows.
-std::uint64_t MostActors(const Machine& machine);
+// Returns the number of actors that the hard limit of open files allows.
+std::uint64_t MaxActors(const Machine& machine);
 
-// "AMD EPYC 9R14, 2 cores, 8 GB of memory; starling 0.1.0 (release, g++ 12.2, native, ...)", for
-// figures: what they were measured on; the name of the first GPU comes before "; " if `with_gpu`.
+// Returns the hardware of measured figures: "AMD EPYC 9R14, 2 cores, 8 GB of memory; starling 0.1.0
+// (release, g++ 12.2, native, ...)", with the name of the first GPU before "; " if `with_gpu`.
 std::string HardwareLine(bool with_gpu = false);
 
 }  // namespace starling::doctor

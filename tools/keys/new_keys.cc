@@ -14,7 +14,7 @@ int RunNewKeys(const NewKeysOptions& options) {
   const std::string secret = files.secret_file.string(), open = files.public_file.string();
   fmt::print(
       "{}  the secret key: it stays on this machine\n"
-      "{}  the public key: hand it out\n"
+      "{}  the public key: give it to the others\n"
       "A learner with it:  --set wire.endpoint=tcp://*:5555 --set wire.secret={} "
       "--set wire.allowed=DIR (with the .public files of its actors)\n"
       "An actor with it:   --connect tcp://LEARNER:5555 --secret {} --learner-key "

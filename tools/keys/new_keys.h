@@ -1,4 +1,4 @@
-// `starling keys new`: a pair of keys, in two files.
+// `starling keys new`: writes a key pair into two files.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +11,7 @@ struct NewKeysOptions {
   std::filesystem::path dir = "keys";
 };
 
-// Says what goes where; the exit status. Throws UserError as wire::WriteKeyFiles.
+// Prints the use of both files. Returns the exit status. Throws UserError as wire::WriteKeyFiles.
 int RunNewKeys(const NewKeysOptions& options);
 
 }  // namespace starling::keys

@@ -18,7 +18,7 @@ std::string Actions(const envs::EnvSpec& spec) {
 
 std::string Options(const std::string& name) {
   const int all = envs::SpecOf({.name = name}).num_actions;
-  const int minimal = envs::SpecOf({.name = name, .action_set = "minimal"}).num_actions;
+  const int minimal = envs::SpecOf({.name = name, .action_set = ActionSet::kMinimal}).num_actions;
   std::string options;
   if (minimal < all) options += fmt::format("minimal={}", minimal);
   if (envs::Ramps(name)) options += options.empty() ? "ramps" : ", ramps";

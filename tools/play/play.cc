@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "core/error.h"
+#include "core/file_descriptor.h"
 #include "monitor/console.h"
 #include "tools/play/env_options.h"
 #include "tools/play/play_session.h"
@@ -20,7 +21,7 @@ namespace starling::play {
 namespace {
 
 // Steps that a slow machine or terminal may catch up with at once; the rest is let go.
-constexpr std::uint64_t kMostStepsAtOnce = 4;
+constexpr std::uint64_t kMaxStepsAtOnce = 4;
 
 std::int64_t NowMs() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -35,23 +36,20 @@ class Ticker {
     const long period_ns = 1'000'000'000L / per_second;
     const timespec period{period_ns / 1'000'000'000L, period_ns % 1'000'000'000L};
     const itimerspec every{period, period};
-    if (fd_ < 0 || ::timerfd_settime(fd_, 0, &every, nullptr) != 0) {
+    if (fd() < 0 || ::timerfd_settime(fd(), 0, &every, nullptr) != 0) {
       throw std::system_error(errno, std::generic_category(), "timerfd");
     }
   }
-  ~Ticker() { ::close(fd_); }
-  Ticker(const Ticker&) = delete;
-  Ticker& operator=(const Ticker&) = delete;
 
-  int fd() const { return fd_; }
+  int fd() const { return fd_.get(); }
   // How many there were since the last call; waits for one.
   std::uint64_t Take() {
     std::uint64_t ticks = 0;
-    return ::read(fd_, &ticks, sizeof ticks) == sizeof ticks ? ticks : 0;
+    return ::read(fd(), &ticks, sizeof ticks) == sizeof ticks ? ticks : 0;
   }
 
  private:
-  const int fd_;
+  const FileDescriptor fd_;
 };
 
 // Until somebody wants to go; the exit status.
@@ -81,7 +79,7 @@ int Loop(PlaySession& session, Terminal& terminal, Palette palette, int fps) {
       }
     }
     if (watched[2].revents == 0) continue;
-    const std::uint64_t steps = std::min(ticker.Take(), kMostStepsAtOnce);
+    const std::uint64_t steps = std::min(ticker.Take(), kMaxStepsAtOnce);
     for (std::uint64_t i = 0; i < steps; ++i) session.Step(NowMs());
     if (!draw()) return kExitInterrupted;
   }

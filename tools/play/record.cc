@@ -9,8 +9,7 @@
 #include <memory>
 #include <optional>
 
-#include "actors/rollout.h"
-#include "core/check.h"
+#include "actors/player.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/log.h"
@@ -28,10 +27,9 @@ namespace {
 namespace fs = std::filesystem;
 using envs::Image;
 
-constexpr std::uint32_t kEvalSlot = 0xffffffff;  // as `starling eval`: the same episodes
-constexpr int kUsualSide = 336;                  // pixels
-constexpr int kLargestSide = 8192;
-constexpr int kFewestPixelsWithLines = 8;
+constexpr int kUsualSide = 336;  // pixels
+constexpr int kMaxSide = 8192;
+constexpr int kMinPixelsWithLines = 8;
 
 bool IsGif(const fs::path& out) { return out.extension() == ".gif"; }
 
@@ -58,15 +56,15 @@ class Scaler {
     const bool vector = KindOf(spec) == envs::FrameKind::kVector;
     const int side = std::max({spec.env.height, spec.env.width, vector ? spec.env.channels : 1});
     scale_ = scale > 0 ? scale : std::max(1, kUsualSide / side);
-    if (side * scale_ > kLargestSide) {
+    if (side * scale_ > kMaxSide) {
       throw UserError(
           fmt::format("--scale {} makes pictures of more than {} pixels a side; {} at most", scale,
-                      kLargestSide, std::max(1, kLargestSide / side)));
+                      kMaxSide, std::max(1, kMaxSide / side)));
     }
   }
 
   Image operator()(const Image& frame) const {
-    return Enlarged(frame, scale_, !picture_ && scale_ >= kFewestPixelsWithLines);
+    return Enlarged(frame, scale_, !picture_ && scale_ >= kMinPixelsWithLines);
   }
 
  private:
@@ -150,87 +148,19 @@ class Film {
   std::int64_t begun_ = 0, taken_ = 0;
 };
 
-// One env's next action from its observation, which lies in observations().
-class Policy {
- public:
-  virtual ~Policy() = default;
-  virtual std::span<float> observations() = 0;
-  // `begins`: it is the first of an episode.
-  virtual std::int32_t Act(bool begins) = 0;
-};
-
-class RandomPolicy final : public Policy {
- public:
-  RandomPolicy(const envs::EnvSpec& spec, std::uint64_t seed)
-      : seen_(static_cast<std::size_t>(spec.obs_size())),
-        actions_(static_cast<std::uint32_t>(spec.num_actions)),
-        stream_({seed, kEvalSlot, 0, 0, Purpose::kAction}) {}
-
-  std::span<float> observations() override { return seen_; }
-  std::int32_t Act(bool /*begins*/) override {
-    return static_cast<std::int32_t>(stream_.Below(actions_));
-  }
-
- private:
-  std::vector<float> seen_;
-  std::uint32_t actions_;
-  RandomStream stream_;
-};
-
-// Acts as actors::Evaluate.
-class NetPolicy final : public Policy {
- public:
-  NetPolicy(const results::Trained& trained, const envs::EnvSpec& spec, std::uint64_t seed,
-            bool greedy)
-      : weights_(trained.checkpoint.weights),
-        greedy_(greedy),
-        backend_(net::MakeCpuBackend()),
-        model_(net::MakeModel<float>(actors::ModelSpecOf(trained.config, spec), *backend_, {})),
-        stream_({seed, kEvalSlot, 0, 0, Purpose::kEval}) {
-    CHECK(weights_.size() == model_->layout().size(), "{} weights", weights_.size());
-  }
-
-  std::span<float> observations() override { return model_->observations(); }
-  std::int32_t Act(bool begins) override {
-    std::int32_t action = 0;
-    model_->resets()[0] = begins;
-    model_->Forward(weights_, 0);
-    model_->Carry(0);
-    if (greedy_) {
-      net::GreedyActions(1, model_->num_actions(), model_->logits(), {&action, 1});
-    } else {
-      const float uniform = stream_.Uniform();
-      net::SampleActions(1, model_->num_actions(), model_->logits(), {&uniform, 1}, {&action, 1});
-    }
-    return action;
-  }
-
- private:
-  std::span<const float> weights_;
-  const bool greedy_;
-  std::unique_ptr<net::Backend<float>> backend_;
-  std::unique_ptr<net::Model<float>> model_;
-  RandomStream stream_;
-};
-
 struct Played {
   std::int64_t steps = 0;
   std::vector<double> returns;  // of the episodes that ended
 };
 
-Played Play(envs::VecEnv& env, Policy& policy, const RecordOptions& options) {
+Played Play(actors::Player& player, const RecordOptions& options) {
   Played played;
   std::vector<envs::EpisodeEnd> ended;
-  std::uint8_t terminal = 1;  // nothing came before
-  env.Reset(policy.observations());
   while (played.steps < options.steps &&
          static_cast<std::int64_t>(played.returns.size()) < options.episodes) {
-    const std::int32_t action = policy.Act(terminal != 0);
-    float reward = 0;
-    env.Step({&action, 1}, policy.observations(), {&reward, 1}, {&terminal, 1});
-    ++played.steps;
     ended.clear();
-    env.TakeEpisodes(ended);
+    player.Step(ended);
+    ++played.steps;
     for (const envs::EpisodeEnd& episode : ended) {
       if (episode.end == envs::End::kCut) {
         LogWarn("an episode was cut: its process was replaced");
@@ -250,7 +180,8 @@ int RunRecord(const RecordOptions& options) {
   if (!options.target.empty()) trained = results::LoadTrained(options.target);
   const EnvConfig config =
       trained ? trained->config.env : EnvOptions(options.env, options.overrides);
-  const envs::EnvSeed seed{options.seed, kEvalSlot, 0};
+  // As `starling eval`: the same episodes.
+  const envs::EnvSeed seed{options.seed, actors::kPlayerSlot, 0};
   std::unique_ptr<envs::FrameEnvs> frames = envs::MakeFrames(config, 1, seed);
   Film film(options, frames->spec());
   envs::WrappedEnv env(
@@ -258,13 +189,13 @@ int RunRecord(const RecordOptions& options) {
           std::move(frames),
           [&film](const envs::FrameEnvs& envs, std::int32_t command) { film.Take(envs, command); }),
       seed, config);
-  std::unique_ptr<Policy> policy;
+  std::optional<actors::Player> player;
   if (trained) {
-    policy = std::make_unique<NetPolicy>(*trained, env.spec(), options.seed, options.greedy);
+    player.emplace(trained->config, trained->checkpoint.weights, env, options.seed, options.greedy);
   } else {
-    policy = std::make_unique<RandomPolicy>(env.spec(), options.seed);
+    player.emplace(env, options.seed);
   }
-  const Played played = Play(env, *policy, options);
+  const Played played = Play(*player, options);
   const std::string bytes = film.Finish();
   WriteFileAtomically(options.out, bytes);
   std::string returns;

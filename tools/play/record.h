@@ -9,7 +9,7 @@
 
 namespace starling::play {
 
-inline constexpr std::int64_t kMostRecordedSteps = 1'000'000;
+inline constexpr std::int64_t kMaxRecordedSteps = 1'000'000;
 
 struct RecordOptions {
   std::filesystem::path target;  // a run directory or checkpoint; empty: a random player in `env`

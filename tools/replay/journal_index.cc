@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "results/summary.h"
+#include "wire/incarnation.h"
 
 namespace starling::replay {
 namespace {
@@ -33,7 +34,8 @@ std::string WhyItEnds(JournalReader::Ending ending, std::uint64_t version) {
   switch (ending) {
     case JournalReader::Ending::kTorn:
       return fmt::format(
-          "the journal breaks off after version {}: its learner was killed, or writes on", version);
+          "the journal breaks off after version {}: its learner was killed, or still runs",
+          version);
     case JournalReader::Ending::kDamaged:
       return fmt::format("the journal is damaged after version {}", version);
     default:
@@ -50,40 +52,43 @@ Key KeyOf(const ArrivalRecord& arrival) {
 
 }  // namespace
 
-Story ReadStory(const std::filesystem::path& run_dir) {
+JournalIndex ReadJournalIndex(const std::filesystem::path& run_dir) {
   const std::filesystem::path path = run_dir / "journal";
   if (std::filesystem::exists(path) && !std::filesystem::is_regular_file(path)) {
     throw UserError(path.string() + " is no file: a run is replayed from its journal");
   }
   JournalReader reader = Open(path);
-  Story story;
-  story.header = reader.header();
+  // 1. Read all records and index them by version.
+  JournalIndex index;
+  index.header = reader.header();
   while (auto record = reader.Next()) {
     if (const auto* arrival = std::get_if<ArrivalRecord>(&*record)) {
-      ++story.computed_on[arrival->base_version];
+      ++index.computed_on[arrival->base_version];
     }
     if (const auto* hash = std::get_if<learner::HashRecord>(&*record)) {
-      story.hashes[hash->version] = hash->hash;
+      index.hashes[hash->version] = hash->hash;
     }
-    if (const auto* update = std::get_if<UpdateRecord>(&*record)) story.last = update->version;
-    story.records.push_back(*std::move(record));
+    if (const auto* update = std::get_if<UpdateRecord>(&*record)) index.last = update->version;
+    index.records.push_back(*std::move(record));
   }
-  story.torn = WhyItEnds(reader.ending(), story.last);
-  story.damaged = reader.ending() == JournalReader::Ending::kDamaged;
+  index.torn = WhyItEnds(reader.ending(), index.last);
+  index.damaged = reader.ending() == JournalReader::Ending::kDamaged;
+  // 2. Check both ends.
   const auto* begin =
-      story.records.empty() ? nullptr : std::get_if<TermRecord>(&story.records.front());
+      index.records.empty() ? nullptr : std::get_if<TermRecord>(&index.records.front());
   if (begin == nullptr || begin->version != 0) {
     throw UserError(
         fmt::format("{} does not begin with the run: it was lost or damaged, so nothing "
                     "can be replayed",
                     path.string()));
   }
-  return story;
+  return index;
 }
 
-UpdateStory FindUpdate(const Story& story, std::uint64_t version) {
+UpdateDetails FindUpdate(const JournalIndex& index, std::uint64_t version) {
+  // Arrivals stay in `held` until their update, so the update's own are there when it is found.
   std::map<Key, ArrivalRecord> held;
-  for (const learner::JournalRecord& record : story.records) {
+  for (const learner::JournalRecord& record : index.records) {
     if (const auto* arrival = std::get_if<ArrivalRecord>(&record)) held[KeyOf(*arrival)] = *arrival;
     const auto* update = std::get_if<UpdateRecord>(&record);
     if (update == nullptr) continue;
@@ -91,7 +96,7 @@ UpdateStory FindUpdate(const Story& story, std::uint64_t version) {
       for (const UpdateRecord::Item& item : update->items) held.erase(KeyOf(item));
       continue;
     }
-    UpdateStory found{.update = *update, .gradients = {}};
+    UpdateDetails found{.update = *update, .gradients = {}};
     double samples = 0;
     for (const UpdateRecord::Item& item : update->items) {
       const ArrivalRecord& arrival = held[KeyOf(item)];
@@ -106,24 +111,25 @@ UpdateStory FindUpdate(const Story& story, std::uint64_t version) {
     return found;
   }
   throw UserError(fmt::format("the journal holds no version {}: it has those from 1 to {}", version,
-                              story.last));
+                              index.last));
 }
 
-std::string ToText(const UpdateStory& story) {
-  const UpdateRecord& update = story.update;
+std::string ToText(const UpdateDetails& details) {
+  const UpdateRecord& update = details.update;
   std::string text = fmt::format(
       "version {}: {} gradient{}, {} steps after it, learning rate {:.6g}, step scaled by {:.4g}, "
       "entropy {:.6g}\n",
-      update.version, story.gradients.size(), story.gradients.size() == 1 ? "" : "s",
+      update.version, details.gradients.size(), details.gradients.size() == 1 ? "" : "s",
       Grouped(update.steps), update.lr, update.scale, update.entropy);
   text += fmt::format("{:>6} {:>6} {:>12} {:>12} {:>10} {:>9} {:>8} {:>12}\n", "actor", "life",
                       "sequence", "computed on", "staleness", "samples", "weight", "norm");
-  for (const UpdateStory::Gradient& gradient : story.gradients) {
+  for (const UpdateDetails::Gradient& gradient : details.gradients) {
     const std::uint32_t incarnation = gradient.from.incarnation;
-    text += fmt::format(
-        "{:>6} {:>6} {:>12} {:>12} {:>10} {:>9} {:>8.4f} {:>12.6g}\n", gradient.from.slot,
-        fmt::format("{}.{}", incarnation >> 16, incarnation & 0xffff), gradient.from.sequence,
-        gradient.base, gradient.staleness, gradient.samples, gradient.weight, gradient.norm);
+    text += fmt::format("{:>6} {:>6} {:>12} {:>12} {:>10} {:>9} {:>8.4f} {:>12.6g}\n",
+                        gradient.from.slot,
+                        fmt::format("{}.{}", wire::TermOf(incarnation), wire::LifeOf(incarnation)),
+                        gradient.from.sequence, gradient.base, gradient.staleness, gradient.samples,
+                        gradient.weight, gradient.norm);
   }
   return text;
 }

@@ -1,4 +1,4 @@
-// A run as its journal tells it: what happened, in order, and what a replay has to keep for later.
+// The contents of a run's journal: all records in order, with the indices that a replay needs.
 #pragma once
 
 #include <cstdint>
@@ -11,34 +11,35 @@
 
 namespace starling::replay {
 
-struct Story {
+struct JournalIndex {
   learner::JournalHeader header;
   std::vector<learner::JournalRecord> records;
-  std::string torn;                                    // why it ends early, in a sentence; or ""
-  bool damaged = false;                                // not only torn
-  std::uint64_t last = 0;                              // version; the first is 0
-  std::map<std::uint64_t, std::uint64_t> computed_on;  // how many gradients, by version
+  std::string torn;                                    // the reason of an early end, or ""
+  bool damaged = false;                                // a record is wrong, not only missing
+  std::uint64_t last = 0;                              // last version; the first is 0
+  std::map<std::uint64_t, std::uint64_t> computed_on;  // number of gradients by base version
   std::map<std::uint64_t, std::uint64_t> hashes;       // of weights, by version
 };
 
-// Throws UserError naming the file if there is no journal to be read, or none from the beginning.
-Story ReadStory(const std::filesystem::path& run_dir);
+// Throws UserError with the file's name if the journal is missing, unreadable or without its
+// beginning.
+JournalIndex ReadJournalIndex(const std::filesystem::path& run_dir);
 
-// What went into one update, and when it was decided.
-struct UpdateStory {
+// One update with its gradients.
+struct UpdateDetails {
   struct Gradient {
     learner::UpdateRecord::Item from;
     std::uint64_t base = 0, staleness = 0;
     std::uint32_t samples = 0;
-    double norm = 0;    // as its actor reported it, before clipping
+    double norm = 0;    // before clipping, as reported by its actor
     double weight = 0;  // in the mean
   };
   learner::UpdateRecord update;
   std::vector<Gradient> gradients;  // in the order of summation
 };
 
-// Throws UserError naming the versions there are, if it is none of them.
-UpdateStory FindUpdate(const Story& story, std::uint64_t version);
-std::string ToText(const UpdateStory& update);
+// Throws UserError with the range of versions if `version` is not in the journal.
+UpdateDetails FindUpdate(const JournalIndex& index, std::uint64_t version);
+std::string ToText(const UpdateDetails& update);
 
 }  // namespace starling::replay

@@ -15,43 +15,43 @@
 #include "learner/storage/checkpoint.h"
 #include "monitor/console.h"
 #include "results/initial_net.h"
-#include "results/summary.h"
 #include "tools/replay/journal_index.h"
 #include "tools/replay/replayer.h"
 
 namespace starling::replay {
 namespace {
 
+// Throws UserError if a run with this configuration cannot be replayed.
 Config ConfigOf(const std::filesystem::path& run_dir) {
   const std::filesystem::path path = run_dir / "config.toml";
   if (!std::filesystem::is_regular_file(path)) {
     throw UserError(run_dir.string() + " is no run directory: it has no config.toml");
   }
   Config config = LoadConfig(path);
-  if (config.learner.apply == "hogwild") {
+  if (config.learner.apply == ApplyMode::kHogwild) {
     throw UserError(
         fmt::format("{} cannot be replayed: its weights were applied by learner.apply = "
-                    "\"hogwild\", whose threads write over each other, and no journal tells "
-                    "who came first",
+                    "\"hogwild\", whose threads overwrite each other in an order that no "
+                    "journal holds",
                     run_dir.string()));
   }
   if (config.learner.shards > 1) {
     throw UserError(fmt::format(
         "{} cannot be replayed: learner.shards = {}, and an actor's slices of the weights "
-        "may be of different versions, which no journal tells",
+        "may be of different versions, which the journal does not hold",
         run_dir.string(), config.learner.shards));
   }
   for (const char* elsewhere : {"gym:", "plugin:"}) {
     if (!config.env.name.starts_with(elsewhere)) continue;
     throw UserError(
-        fmt::format("{} cannot be replayed: what it draws is not Starling's; only bundled "
-                    "envs can",
+        fmt::format("{} cannot be replayed: its random numbers are not Starling's; only "
+                    "bundled envs can",
                     config.env.name));
   }
   return config;
 }
 
-// "  12,000 of 31,250 versions" below what stays, where there is a terminal.
+// Draws "replaying: version 12,000 of 31,250" in the last line of a terminal.
 void ShowProgress(monitor::Console& console, std::uint64_t version, std::uint64_t last,
                   std::int64_t now_ms) {
   console.Draw(
@@ -70,15 +70,15 @@ bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
-// The newest checkpoint, which the replay is held to when it passes it.
+// The newest checkpoint. The replay is compared with it when it reaches its version.
 class Goal {
  public:
   explicit Goal(const std::filesystem::path& run_dir)
       : found_(learner::LastGood(run_dir / "checkpoints")) {
     if (!found_.rejected.empty()) {
-      trouble_ = found_.rejected.front();
+      error_ = found_.rejected.front();
     } else if (!found_.checkpoint) {
-      trouble_ = "there is no checkpoint to compare with in " + (run_dir / "checkpoints").string();
+      error_ = "there is no checkpoint to compare with in " + (run_dir / "checkpoints").string();
     }
   }
 
@@ -91,24 +91,25 @@ class Goal {
     for (std::size_t i = 0; same && i < now.state.size(); ++i) {
       same = SameBits(now.state[i], found_.checkpoint->state[i]);
     }
-    if (!same) trouble_ = "weights or optimizer are not those of " + name();
+    if (!same) error_ = "weights or optimizer are not those of " + name();
   }
 
   bool passed() const { return passed_; }
   std::string name() const { return "checkpoints/" + found_.path.filename().string(); }
-  // Why the run is not proven to be the same, once all is replayed; "" if it is.
-  std::string Trouble() const {
-    if (!trouble_.empty() || passed_) return trouble_;
+  // Returns the reason why the replay is not proven to be the same, or "". REQUIRES: the replay has
+  // ended.
+  std::string Error() const {
+    if (!error_.empty() || passed_) return error_;
     return fmt::format("the journal ends before {}, so that was not compared", name());
   }
 
  private:
   const learner::LastGoodResult found_;
-  std::string trouble_;
+  std::string error_;
   bool passed_ = false;
 };
 
-// The weights that the run began with.
+// The first weights of the run.
 learner::NetBlueprint FirstWeights(const Config& config) {
   try {
     return results::BlueprintOf(config);
@@ -119,12 +120,12 @@ learner::NetBlueprint FirstWeights(const Config& config) {
   }
 }
 
-// Until `last`, or where the weights are not those of the run.
-void Replay(const Story& story, std::uint64_t last, Replayer& replayer, Goal& goal) {
+// Replays until version `last`, or until the weights differ from the run's.
+void Replay(const JournalIndex& index, std::uint64_t last, Replayer& replayer, Goal& goal) {
   const SteadyClock clock;
   monitor::Console console(STDERR_FILENO, monitor::DetectStyle(STDERR_FILENO));
   goal.Pass(replayer);
-  for (const learner::JournalRecord& record : story.records) {
+  for (const learner::JournalRecord& record : index.records) {
     const bool update = std::holds_alternative<learner::UpdateRecord>(record);
     if (update && replayer.version() == last) return;
     if (!replayer.Do(record)) return;
@@ -140,33 +141,36 @@ std::string Counted(std::uint64_t count, const char* one, const char* many) {
 }  // namespace
 
 int RunReplay(const ReplayOptions& options) {
-  const Story story = ReadStory(options.run_dir);
+  const JournalIndex index = ReadJournalIndex(options.run_dir);
   if (options.explain) {
-    std::printf("%s", ToText(FindUpdate(story, *options.explain)).c_str());
+    std::printf("%s", ToText(FindUpdate(index, *options.explain)).c_str());
     return kExitDone;
   }
+  // 1. Journal, configuration and first weights must be of one run.
   const Config config = ConfigOf(options.run_dir);
   const learner::NetBlueprint net = FirstWeights(config);
-  if (net.layout.fingerprint() != story.header.fingerprint ||
-      config.run.seed != story.header.seed) {
+  if (net.layout.fingerprint() != index.header.fingerprint ||
+      config.run.seed != index.header.seed) {
     throw UserError(fmt::format("the journal and the configuration in {} are not of one run",
                                 options.run_dir.string()));
   }
-  const std::uint64_t last = std::min(options.until.value_or(story.last), story.last);
-  if (options.until && *options.until > story.last) FindUpdate(story, *options.until);  // says so
+  const std::uint64_t last = std::min(options.until.value_or(index.last), index.last);
+  if (options.until && *options.until > index.last) FindUpdate(index, *options.until);  // throws
 
+  // 2. Replay. Every hash on the way and the newest checkpoint must agree.
   FlushDenormals();
   const SteadyClock clock;
   const std::int64_t begin = clock.NowMs();
-  Replayer replayer(config, story, net.initial, net.layout.fingerprint());
+  Replayer replayer(config, index, net.initial, net.layout.fingerprint());
   Goal goal(options.run_dir);
-  if (replayer.difference().empty()) Replay(story, last, replayer, goal);
+  if (replayer.difference().empty()) Replay(index, last, replayer, goal);
   if (!replayer.difference().empty()) {
     return Fail(replayer.difference() +
                 ": was it trained by another program or on another kind of processor, or resumed "
                 "with other settings?");
   }
-  const bool proven = goal.passed() && goal.Trouble().empty();
+  // 3. Report the proof, or the reason why there is none.
+  const bool proven = goal.passed() && goal.Error().empty();
   const std::string text = fmt::format(
       "replayed {} in {:.1f} s: {}{}", Counted(replayer.version(), "version", "versions"),
       static_cast<double>(clock.NowMs() - begin) / 1000,
@@ -174,9 +178,9 @@ int RunReplay(const ReplayOptions& options) {
       proven ? ", weights and optimizer are those of " + goal.name() + ", bit for bit" : "");
   std::printf("%s\n", text.c_str());
   if (options.until) return kExitDone;
-  if (!story.torn.empty()) std::printf("%s\n", story.torn.c_str());
-  if (!proven) return Fail(goal.Trouble());
-  return story.damaged ? kExitFailed : kExitDone;
+  if (!index.torn.empty()) std::printf("%s\n", index.torn.c_str());
+  if (!proven) return Fail(goal.Error());
+  return index.damaged ? kExitFailed : kExitDone;
 }
 
 }  // namespace starling::replay

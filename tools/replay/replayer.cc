@@ -13,22 +13,22 @@
 namespace starling::replay {
 namespace {
 
-constexpr std::uint32_t kTerm = 1;  // of our snapshots; the run's terms change nothing in them
+constexpr std::uint32_t kTerm = 1;  // of our snapshots, in all terms of the run
 
 wire::SnapshotMeta Meta(std::uint64_t version) { return {.term = kTerm, .version = version}; }
 
 }  // namespace
 
-Replayer::Replayer(const Config& config, const Story& story, std::span<const float> initial,
+Replayer::Replayer(const Config& config, const JournalIndex& index, std::span<const float> initial,
                    std::uint64_t fingerprint)
     : config_(config),
-      hash_of_(story.hashes),
-      uses_(story.computed_on),
+      hash_of_(index.hashes),
+      uses_(index.computed_on),
       snapshot_({}, initial.size(), fingerprint, kTerm),
       reader_(snapshot_),
       lanes_({.optimizer = learner::MakeOptimizerSpec(config.optimizer), .size = initial.size()},
              initial, {}, snapshot_, Meta(0), [this] { applied_.release(); }),
-      room_(initial.size()) {
+      gradient_(initial.size()) {
   CompareHash(0, learner::HashWeights(initial));
 }
 
@@ -47,7 +47,7 @@ bool Replayer::Do(const learner::JournalRecord& record) {
   return difference_.empty();
 }
 
-// A learner begins, or comes back at a version that is ours, too. Those who were there join again.
+// A learner starts, or restarts at our version. All actors join again.
 void Replayer::Begin(const learner::TermRecord& term) {
   actors_.clear();
   held_.clear();
@@ -55,21 +55,20 @@ void Replayer::Begin(const learner::TermRecord& term) {
     difference_ = fmt::format("the journal goes on at version {} after {}", term.version, version_);
     return;
   }
-  // As it was if run.steps never changed; the EntropyRecord behind it, in newer journals, knows.
+  // Right if run.steps never changed; in newer journals an EntropyRecord follows and corrects it.
   Keep(version_, learner::EntropyCoef(config_.loss, config_.run.steps, term.steps));
 }
 
-// How many envs its actor has: those of one actor need not be as many as another's, but they stay. Nothing:
-// difference_ tells why.
+// Returns the number of envs of the gradient's actor, which may differ between actors but never
+// changes; nullopt if difference_ is set.
 std::optional<std::int64_t> Replayer::EnvsOf(const learner::ArrivalRecord& arrival) {
   const auto known = actors_.find({arrival.slot, arrival.incarnation});
   const std::int64_t unroll = config_.actors.unroll, samples = arrival.samples;
-  if (samples < 1 || samples > kMostSamples || samples % unroll != 0) {
+  if (samples < 1 || samples > kMaxSamples || samples % unroll != 0) {
     difference_ = fmt::format(
         "a gradient of actor {} has {} samples, which should be whole unrolls of actors.unroll = "
-        "{}, "
-        "at most {}",
-        arrival.slot, samples, unroll, kMostSamples);
+        "{}, at most {}",
+        arrival.slot, samples, unroll, kMaxSamples);
   } else if (known != actors_.end() && known->second.envs * unroll != samples) {
     difference_ = fmt::format("a gradient of actor {} has {} samples, and its last one had {}",
                               arrival.slot, samples, known->second.envs * unroll);
@@ -89,7 +88,7 @@ actors::Rollout& Replayer::ActorOf(const learner::ArrivalRecord& arrival, std::i
   return *actor.rollout;
 }
 
-// Whatever became of it, its actor has computed it: its environments have gone on.
+// Computes a gradient even if it was refused, because its actor's environments have advanced.
 void Replayer::Compute(const learner::ArrivalRecord& arrival) {
   const auto envs = EnvsOf(arrival);
   if (!envs) return;
@@ -103,14 +102,15 @@ void Replayer::Compute(const learner::ArrivalRecord& arrival) {
   actors::Rollout& actor = ActorOf(arrival, *envs);
   Version& version = base->second;
   std::ranges::copy(version.weights, actor.weights().begin());
-  const actors::RolloutGradient gradient = actor.Run(version.entropy, room_);
+  const actors::RolloutGradient gradient = actor.Run(version.entropy, gradient_);
   actor.TakeEpisodes();
   if (--version.uses == 0) versions_.erase(base);
   if (arrival.outcome != static_cast<std::uint8_t>(wire::Outcome::kNone)) return;
-  held_[{arrival.slot, arrival.incarnation, arrival.sequence}] = {room_, gradient.samples};
+  held_[{arrival.slot, arrival.incarnation, arrival.sequence}] = {gradient_, gradient.samples};
 }
 
 void Replayer::Apply(const learner::UpdateRecord& record) {
+  // 1. Take the gradients in the order of summation.
   std::vector<Gradient> gradients;
   std::uint64_t samples = 0;
   for (const auto& item : record.items) {
@@ -122,6 +122,7 @@ void Replayer::Apply(const learner::UpdateRecord& record) {
     }
     samples += gradients.emplace_back(std::move(held.mapped())).samples;
   }
+  // 2. Compose the update as the learner did.
   learner::Update update;
   update.version = record.version;
   for (const Gradient& gradient : gradients) {
@@ -134,6 +135,7 @@ void Replayer::Apply(const learner::UpdateRecord& record) {
   update.optimizer_step = record.version;
   update.meta = Meta(record.version);
   update.hash = hash_of_.contains(record.version);
+  // 3. Apply it, compare its hash, and keep its weights for later gradients.
   CHECK(lanes_.Submit(&update), "the lane took no update {}", record.version);
   applied_.acquire();
   version_ = record.version;
@@ -151,17 +153,17 @@ void Replayer::CompareHash(std::uint64_t version, std::uint64_t hash) {
   }
 }
 
-// If it is needed: a gradient is to be computed on it.
+// Keeps the weights of `version` if gradients will be computed on it.
 void Replayer::Keep(std::uint64_t version, double entropy) {
   const auto uses = uses_.extract(version);
   if (uses.empty()) {
     if (const auto kept = versions_.find(version); kept != versions_.end()) {
-      kept->second.entropy = entropy;  // of a learner that came back here
+      kept->second.entropy = entropy;  // a learner restarted at this version
     }
     return;
   }
   Version& kept = versions_[version];
-  kept = {std::vector<float>(room_.size()), entropy, uses.mapped()};
+  kept = {std::vector<float>(gradient_.size()), entropy, uses.mapped()};
   wire::SnapshotMeta meta;
   CHECK(reader_.Read(version, kept.weights, meta) && meta.version == version, "version {}",
         version);

@@ -1,11 +1,11 @@
-// A run done again in one process: every actor's unrolls on the weights that it really had, every update
-// of the gradients that really went into it, in the order of the journal.
+// Repeats a run in one process: every actor's unrolls on the weights that it had, and every update
+// with its gradients, in the order of the journal.
 //
-// What the actors computed depends on their random streams, which derive from (seed, slot, incarnation),
-// and on the weights; so with the order known, all of it is known. An actor that was killed is one whose
-// unrolls end; a learner that was killed lost what the journal no longer tells.
+// The gradients of an actor depend on its random streams, which derive from (seed, slot,
+// incarnation), and on the weights, so the order in the journal determines all of them. The unrolls
+// of a killed actor end; a killed learner lost the updates that its journal lacks.
 //
-// Thread safety: one thread; the lane is a thread of its own.
+// Thread safety: one thread calls it; the lane is a thread of its own.
 #pragma once
 
 #include <cstdint>
@@ -28,11 +28,11 @@ namespace starling::replay {
 
 class Replayer {
  public:
-  // From version 0 with these weights.
-  Replayer(const Config& config, const Story& story, std::span<const float> initial,
+  // Starts at version 0 with the weights `initial`.
+  Replayer(const Config& config, const JournalIndex& index, std::span<const float> initial,
            std::uint64_t fingerprint);
 
-  // The next record. False if the weights are not those that the run had: difference() tells.
+  // Does the next record. Returns false and sets difference() if the weights differ from the run's.
   bool Do(const learner::JournalRecord& record);
 
   std::uint64_t version() const { return version_; }
@@ -50,7 +50,7 @@ class Replayer {
     std::vector<float> values;
     std::uint32_t samples = 0;
   };
-  // Of a version that gradients are still to be computed on.
+  // A version on which more gradients will be computed.
   struct Version {
     std::vector<float> weights;
     double entropy = 0;
@@ -67,7 +67,7 @@ class Replayer {
 
   const Config config_;
   const std::map<std::uint64_t, std::uint64_t> hash_of_;
-  std::map<std::uint64_t, std::uint64_t> uses_;  // of versions to come
+  std::map<std::uint64_t, std::uint64_t> uses_;  // number of gradients, of later versions
   wire::SnapshotWriter snapshot_;
   wire::SnapshotReader reader_;
   std::binary_semaphore applied_{0};
@@ -75,7 +75,7 @@ class Replayer {
   std::map<Life, Actor> actors_;
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>, Gradient> held_;
   std::map<std::uint64_t, Version> versions_;
-  std::vector<float> room_;  // of a gradient
+  std::vector<float> gradient_;  // scratch
   std::uint64_t version_ = 0, hashes_ = 0;
   std::string difference_;
 };

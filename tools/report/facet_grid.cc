@@ -41,9 +41,9 @@ std::string Named(const std::string& key, const std::string& value) {
 
 }  // namespace
 
-std::string Plane::RowKeyShort() const { return sweep::ShortKeys({row_key, column_key})[0]; }
-std::string Plane::RowName(std::size_t row) const { return Named(row_key, rows[row]); }
-std::string Plane::ColumnName(std::size_t column) const {
+std::string FacetGrid::RowKeyShort() const { return sweep::ShortKeys({row_key, column_key})[0]; }
+std::string FacetGrid::RowName(std::size_t row) const { return Named(row_key, rows[row]); }
+std::string FacetGrid::ColumnName(std::size_t column) const {
   return Named(sweep::ShortKeys({row_key, column_key})[1], columns[column]);
 }
 
@@ -56,7 +56,7 @@ std::vector<std::string> InOrder(const std::vector<std::string>& values) {
   return once;
 }
 
-std::optional<Plane> PlaneOf(const std::vector<Group>& groups) {
+std::optional<FacetGrid> FacetGridOf(const std::vector<Group>& groups) {
   const std::vector<KeyDifference> telling = TellingKeys(Differences(groups), groups.size());
   if (telling.size() != 2) return std::nullopt;
   const auto size = [](const KeyDifference& key) { return InOrder(PlainValues(key)).size(); };
@@ -64,22 +64,22 @@ std::optional<Plane> PlaneOf(const std::vector<Group>& groups) {
   const KeyDifference& down = telling[swapped ? 1 : 0];
   const KeyDifference& across = telling[swapped ? 0 : 1];
   const std::vector<std::string> row_of = PlainValues(down), column_of = PlainValues(across);
-  Plane plane{.row_key = down.key,
-              .column_key = across.key,
-              .rows = InOrder(row_of),
-              .columns = InOrder(column_of),
-              .groups = {}};
-  if (plane.rows.size() < 2 || plane.columns.size() < 2) return std::nullopt;
-  plane.groups.resize(plane.rows.size(),
-                      std::vector<std::optional<std::size_t>>(plane.columns.size()));
+  FacetGrid grid{.row_key = down.key,
+                 .column_key = across.key,
+                 .rows = InOrder(row_of),
+                 .columns = InOrder(column_of),
+                 .groups = {}};
+  if (grid.rows.size() < 2 || grid.columns.size() < 2) return std::nullopt;
+  grid.groups.resize(grid.rows.size(),
+                     std::vector<std::optional<std::size_t>>(grid.columns.size()));
   for (std::size_t g = 0; g < groups.size(); ++g) {
-    plane.groups[IndexOf(plane.rows, row_of[g])][IndexOf(plane.columns, column_of[g])] = g;
+    grid.groups[IndexOf(grid.rows, row_of[g])][IndexOf(grid.columns, column_of[g])] = g;
   }
-  return plane;
+  return grid;
 }
 
-void StyleByColumn(const Plane& plane, std::vector<Group>& groups) {
-  for (const auto& row : plane.groups) {
+void StyleByColumn(const FacetGrid& grid, std::vector<Group>& groups) {
+  for (const auto& row : grid.groups) {
     for (std::size_t column = 0; column < row.size(); ++column) {
       if (row[column]) groups[*row[column]].style = column;
     }

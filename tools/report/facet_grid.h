@@ -1,4 +1,4 @@
-// Where exactly two keys tell the groups of a page apart, the groups lie in a plane: one key goes
+// Where exactly two keys tell the groups of a page apart, the groups lie in a grid: one key goes
 // down, the other across. Heat maps and rows of small figures are laid out so.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace starling::report {
 
-struct Plane {
+struct FacetGrid {
   std::string row_key, column_key;         // "actors.count", "staleness.bound"
   std::vector<std::string> rows, columns;  // their values as people read them, in order
   std::vector<std::vector<std::optional<std::size_t>>> groups;  // [row][column]; nothing: no such
@@ -25,12 +25,12 @@ struct Plane {
 
 // Nothing unless two keys tell all groups apart, each with at least two values. The rows are the key
 // with fewer values, or the environments.
-std::optional<Plane> PlaneOf(const std::vector<Group>& groups);
+std::optional<FacetGrid> FacetGridOf(const std::vector<Group>& groups);
 
 // Each value once: numbers in their order, then texts as they come, "unbounded" last of all.
 std::vector<std::string> InOrder(const std::vector<std::string>& values);
 
 // All groups of a column get the same style, so that it means the same in every row.
-void StyleByColumn(const Plane& plane, std::vector<Group>& groups);
+void StyleByColumn(const FacetGrid& grid, std::vector<Group>& groups);
 
 }  // namespace starling::report

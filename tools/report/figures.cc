@@ -1,11 +1,140 @@
 #include "tools/report/figures.h"
 
-#include <algorithm>
+#include <fmt/format.h>
 
-#include "tools/report/panels.h"
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+#include "tools/report/html.h"
+#include "tools/report/plot.h"
+#include "tools/report/tables.h"
 
 namespace starling::report {
 namespace {
+
+// A quantity of a run, and its names in a figure.
+struct Quantity {
+  std::string caption, x_label, y_label, if_empty;
+  std::function<Samples(const results::LoadedRun&)> samples_of;
+  bool of_env = true;      // returns: no scale in common between environments
+  bool from_zero = false;  // y
+  bool dots = false;       // mark every sample of a group
+};
+
+constexpr std::size_t kPointsOfRun = 100;
+
+using Members = std::vector<std::size_t>;  // groups of one figure
+
+// The curve and band of a group over its finished runs, these runs thinly unless many groups share
+// the figure, and those that did not finish as far as they came.
+void AddGroup(const Group& group, std::size_t stratum, const Quantity& quantity, Plot& plot) {
+  std::vector<Samples> finished;
+  const std::size_t count = group.Finished().size();
+  for (const results::LoadedRun* run : group.runs) {
+    if (run->repeated) continue;
+    Samples samples = quantity.samples_of(*run);
+    if (run->finished()) finished.push_back(samples);
+    // A single one is the group's curve; many would hide it.
+    const bool thin = count > 1 && count <= kMaxThin && !plot.small;
+    if (run->finished() && !thin) continue;
+    plot.curves.push_back(
+        {.kind = run->finished() ? Curve::Kind::kRun : Curve::Kind::kUnfinished,
+         .style = group.style,
+         .samples = Thinned(samples, kPointsOfRun),
+         .title = fmt::format("{}, {}", run->dir.string(), results::NameOf(run->state))});
+  }
+  const GroupCurve across = Across(finished, kPointsOfGroup, static_cast<std::uint32_t>(stratum));
+  plot.curves.push_back({.kind = Curve::Kind::kGroup,
+                         .style = group.style,
+                         .samples = across.middle,
+                         .title = group.label,
+                         .dots = quantity.dots});
+  plot.bands.push_back({group.style, across});
+}
+
+Plot PlotOf(const Quantity& quantity, const std::vector<Group>& groups, const Members& members,
+            bool small) {
+  Plot plot{.x_label = quantity.x_label,
+            .y_label = quantity.y_label,
+            .from_zero = quantity.from_zero,
+            .small = small,
+            .if_empty = quantity.if_empty};
+  for (const std::size_t g : members) AddGroup(groups[g], g, quantity, plot);
+  std::ranges::stable_partition(
+      plot.curves, [](const Curve& curve) { return curve.kind != Curve::Kind::kGroup; });
+  return plot;
+}
+
+std::vector<std::string> EnvsOf(const std::vector<Group>& groups) {
+  std::vector<std::string> envs;
+  for (const Group& group : groups) {
+    if (std::ranges::count(envs, group.Env()) == 0) envs.push_back(group.Env());
+  }
+  return envs;
+}
+
+std::string RowsOfEnvs(const std::vector<Quantity>& quantities, const std::vector<Group>& groups) {
+  const std::vector<std::string> envs = EnvsOf(groups);
+  std::string rows;
+  for (const std::string& env : envs) {
+    std::string figures;
+    for (const Quantity& quantity : quantities) {
+      if (!quantity.of_env && env != envs.front()) continue;  // drawn with all environments
+      Members members;
+      for (std::size_t g = 0; g < groups.size(); ++g) {
+        if (!quantity.of_env || groups[g].Env() == env) members.push_back(g);
+      }
+      const bool told = quantity.of_env && envs.size() > 1;
+      figures += Figure((told ? Escaped(env) + ": " : "") + quantity.caption,
+                        DrawPlot(PlotOf(quantity, groups, members, /*small=*/false)));
+    }
+    if (!figures.empty()) rows += "<div class=\"figures\">\n" + figures + "</div>\n";
+  }
+  return rows;
+}
+
+std::string SmallFigures(const Quantity& quantity, const std::vector<Group>& groups,
+                         const FacetGrid& grid) {
+  std::vector<Plot> plots;
+  for (const auto& row : grid.groups) {
+    Members members;
+    for (const auto& group : row) {
+      if (group) members.push_back(*group);
+    }
+    plots.push_back(PlotOf(quantity, groups, members, /*small=*/true));
+  }
+  if (!quantity.of_env || !grid.rows_are_envs()) ShareScale(plots);
+  std::string figures;
+  for (std::size_t row = 0; row < plots.size(); ++row) {
+    figures += Figure(Escaped(grid.RowName(row)), DrawPlot(plots[row]));
+  }
+  return "<h3>" + quantity.caption + "</h3>\n<div class=\"multiples\">\n" + figures + "</div>\n";
+}
+
+// Chip and name of every style: of the groups, or of the columns of `grid`.
+std::string Legend(const std::vector<Group>& groups, const FacetGrid* grid) {
+  std::string items;
+  const auto add = [&](std::size_t style, const std::string& name) {
+    items += fmt::format("<li>{}{}</li>\n", Chip(style), Escaped(name));
+  };
+  if (grid == nullptr) {
+    for (const Group& group : groups) add(group.style, group.label);
+  } else {
+    for (std::size_t c = 0; c < grid->columns.size(); ++c) add(c, grid->ColumnName(c));
+  }
+  return "<ul class=\"legend\">\n" + items + "</ul>\n";
+}
+
+// Without a grid: a row of figures per environment, a figure for each quantity. With one: a row of
+// small figures per quantity, one for each row of the grid.
+std::string DrawQuantities(const std::vector<Quantity>& quantities,
+                           const std::vector<Group>& groups, const FacetGrid* grid) {
+  if (grid == nullptr) return RowsOfEnvs(quantities, groups);
+  std::string rows;
+  for (const Quantity& quantity : quantities) rows += SmallFigures(quantity, groups, *grid);
+  return rows;
+}
 
 // Seconds in the unit that suits the longest run.
 struct TimeUnit {
@@ -42,15 +171,15 @@ std::function<Samples(const results::LoadedRun&)> InUnit(
 }
 
 std::string Section(const std::string& title, const std::vector<Quantity>& quantities,
-                    const std::vector<Group>& groups, const Plane* plane) {
-  return "<h2>" + title + "</h2>\n" + Legend(groups, plane) +
-         DrawQuantities(quantities, groups, plane);
+                    const std::vector<Group>& groups, const FacetGrid* grid) {
+  return "<h2>" + title + "</h2>\n" + Legend(groups, grid) +
+         DrawQuantities(quantities, groups, grid);
 }
 
 }  // namespace
 
 std::string LearningSection(const std::vector<Group>& groups,
-                            const std::vector<results::LoadedRun>& runs, const Plane* plane) {
+                            const std::vector<results::LoadedRun>& runs, const FacetGrid* grid) {
   const TimeUnit unit = UnitFor(runs);
   const std::string if_empty = "no episode has ended in any of these runs";
   const Quantity steps{.caption = "return against steps",
@@ -63,11 +192,11 @@ std::string LearningSection(const std::vector<Group>& groups,
                       .y_label = "return",
                       .if_empty = if_empty,
                       .samples_of = InUnit(ReturnBySeconds, unit.seconds)};
-  return Section("Learning", {steps, time}, groups, plane);
+  return Section("Learning", {steps, time}, groups, grid);
 }
 
 std::string EvaluationSection(const std::vector<Group>& groups,
-                              const std::vector<results::LoadedRun>& runs, const Plane* plane) {
+                              const std::vector<results::LoadedRun>& runs, const FacetGrid* grid) {
   const auto none = [](const results::LoadedRun& run) { return run.evals.empty(); };
   if (std::ranges::all_of(runs, none)) return "";
   const Quantity evaluations{
@@ -77,11 +206,11 @@ std::string EvaluationSection(const std::vector<Group>& groups,
       .if_empty = "none of these runs was evaluated while training",
       .samples_of = EvaluationBySteps,
       .dots = true};
-  return Section("Evaluation while training", {evaluations}, groups, plane);
+  return Section("Evaluation while training", {evaluations}, groups, grid);
 }
 
 std::string ThroughputSection(const std::vector<Group>& groups,
-                              const std::vector<results::LoadedRun>& runs, const Plane* plane) {
+                              const std::vector<results::LoadedRun>& runs, const FacetGrid* grid) {
   const TimeUnit unit = UnitFor(runs);
   const double window_s = std::max(unit.longest_s / kWindows, 1e-3);
   const auto throughput = [=](const results::LoadedRun& run) { return Throughput(run, window_s); };
@@ -92,7 +221,7 @@ std::string ThroughputSection(const std::vector<Group>& groups,
                       .samples_of = InUnit(throughput, unit.seconds),
                       .of_env = false,
                       .from_zero = true};
-  return Section("Throughput", {rate}, groups, plane);
+  return Section("Throughput", {rate}, groups, grid);
 }
 
 }  // namespace starling::report

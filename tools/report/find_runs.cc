@@ -10,7 +10,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "results/locked_file.h"
-#include "results/run_state.h"
+#include "results/run_record.h"
 
 namespace starling::report {
 namespace {

@@ -49,7 +49,7 @@ std::size_t Classes(const std::vector<const KeyDifference*>& keys, std::size_t g
 }
 
 void Label(std::vector<Group>& groups) {
-  constexpr std::size_t kMostKeys = 3;  // a longer label is no label
+  constexpr std::size_t kMaxKeys = 3;  // a longer label is no label
   const std::vector<KeyDifference> telling = TellingKeys(Differences(groups), groups.size());
   std::vector<std::string> keys;
   for (const KeyDifference& difference : telling) keys.push_back(difference.key);
@@ -59,7 +59,7 @@ void Label(std::vector<Group>& groups) {
     for (std::size_t k = 0; k < keys.size(); ++k) {
       label += fmt::format("{}{} = {}", k > 0 ? ", " : "", keys[k], Plain(telling[k].values[g]));
     }
-    if (keys.size() > kMostKeys) label = fmt::format("group {}", g + 1);
+    if (keys.size() > kMaxKeys) label = fmt::format("group {}", g + 1);
     groups[g].label = label.empty() ? groups[g].Env() : label;
   }
 }

@@ -9,6 +9,12 @@
 
 namespace starling::report {
 
+// A page, or a part of it: a set of runs whose groups are compared.
+struct Part {
+  std::string name;  // "" if it is the only one
+  std::vector<results::LoadedRun> runs;
+};
+
 struct Group {
   std::string label;           // "bound = 4"
   results::FlatConfig config;  // without run.seed, run.name and run.dir, but with "simulated"

@@ -1,4 +1,4 @@
-// A number for each group of a plane, as a table whose colours tell large from small. Like the
+// A number for each group of a grid, as a table whose colours tell large from small. Like the
 // figures it holds no colour itself: classes, and the style sheet decides.
 #pragma once
 
@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "tools/report/facet_grid.h"
+#include "tools/report/score.h"
+#include "tools/report/to_score.h"
 
 namespace starling::report {
 
@@ -21,7 +23,7 @@ struct HeatCell {
 
 struct HeatMap {
   std::string caption;
-  std::vector<std::vector<HeatCell>> cells;  // as the groups of the plane
+  std::vector<std::vector<HeatCell>> cells;  // as the groups of the grid
   bool by_row = false;                       // each row has a scale of its own
 };
 
@@ -34,6 +36,11 @@ HeatScale ScaleOf(const std::vector<HeatCell>& cells);
 // Equal parts of the scale; the middle one if all values are the same.
 std::size_t HeatOf(double value, const HeatScale& scale);
 
-std::string DrawHeatMap(const HeatMap& map, const Plane& plane);
+std::string DrawHeatMap(const HeatMap& map, const FacetGrid& grid);
+
+// Seconds and steps to the score, if one is asked for; final score, steps per second and realised
+// staleness. "" without a grid.
+std::string HeatSection(const std::vector<Group>& groups, const FacetGrid* grid, Measure measure,
+                        const Targets& targets);
 
 }  // namespace starling::report

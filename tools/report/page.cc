@@ -8,11 +8,9 @@
 #include <string_view>
 
 #include "core/text.h"
-#include "results/summary.h"
 #include "tools/report/facet_grid.h"
 #include "tools/report/figures.h"
-#include "tools/report/heat_section.h"
-#include "tools/report/how_to_read.h"
+#include "tools/report/heat_map.h"
 #include "tools/report/html.h"
 #include "tools/report/notes.h"
 #include "tools/report/plot.h"
@@ -24,7 +22,7 @@
 namespace starling::report {
 namespace {
 
-constexpr std::size_t kMostRunsOpen = 20;  // a longer table of runs is folded
+constexpr std::size_t kMaxRunsOpen = 20;  // a longer table of runs is folded
 
 std::string Paragraph(const std::string& text) {
   return text.empty() ? "" : fmt::format("<p class=\"notice\">{}</p>\n", Escaped(text));
@@ -85,10 +83,10 @@ std::string EnvsOf(const std::vector<Part>& parts) {
 }
 
 std::string Results(const std::vector<Group>& groups, const std::vector<results::LoadedRun>& runs,
-                    const std::optional<Plane>& plane, const Targets& targets) {
+                    const std::optional<FacetGrid>& grid, const Targets& targets) {
   const Measure measure = MeasureFor(runs);
-  const Plane* const heat = plane ? &*plane : nullptr;
-  const Plane* const rows = groups.size() > kMostTogether ? heat : nullptr;
+  const FacetGrid* const heat = grid ? &*grid : nullptr;
+  const FacetGrid* const rows = groups.size() > kMaxTogether ? heat : nullptr;
   const std::string maps = HeatSection(groups, heat, measure, targets);
   std::string html =
       (rows != nullptr ? maps : "") + "<h2>Result</h2>\n" + ResultTable(groups, measure) +
@@ -107,8 +105,8 @@ std::string Results(const std::vector<Group>& groups, const std::vector<results:
 std::string Body(const Part& part, const Targets& targets) {
   const std::vector<results::LoadedRun>& runs = part.runs;
   std::vector<Group> groups = MakeGroups(runs);
-  const std::optional<Plane> plane = PlaneOf(groups);
-  if (plane && groups.size() > kMostTogether) StyleByColumn(*plane, groups);
+  const std::optional<FacetGrid> grid = FacetGridOf(groups);
+  if (grid && groups.size() > kMaxTogether) StyleByColumn(*grid, groups);
   const Measure measure = MeasureFor(runs);
   std::string body =
       part.name.empty() ? "" : fmt::format("<h1 class=\"part\">{}</h1>\n", Escaped(part.name));
@@ -116,11 +114,50 @@ std::string Body(const Part& part, const Targets& targets) {
                       Plural(groups.size(), "group"));
   body += Paragraph(NotFinished(runs)) + Paragraph(Simulated(runs)) + Paragraph(Repeated(runs)) +
           Paragraph(WhyNoBetter(measure, runs)) + Paragraph(LookAlike(groups));
-  if (!groups.empty()) body += Results(groups, runs, plane, targets);
+  if (!groups.empty()) body += Results(groups, runs, grid, targets);
   const std::string table = RunTable(runs, groups, measure);
   return body + "<h2>Runs</h2>\n" +
-         (runs.size() > kMostRunsOpen ? Folded(fmt::format("all {} runs", runs.size()), table)
-                                      : table);
+         (runs.size() > kMaxRunsOpen ? Folded(fmt::format("all {} runs", runs.size()), table)
+                                     : table);
+}
+
+constexpr char kOfGroups[] =
+    "<h2>How to read this</h2>\n"
+    "<p>A group is all runs whose configurations differ in nothing but run.seed, run.name and "
+    "run.dir; each seed counts once. Simulated runs and others are never in one group.</p>\n"
+    "<p>The interquartile mean leaves out the lowest and the highest quarter of a group's runs, "
+    "rounded down: of fewer than four runs, none. Its 95 % interval is a percentile bootstrap, "
+    "stratified by group: the seeds of each group are drawn anew, with replacement, 10,000 times "
+    "(Agarwal et al., Deep reinforcement learning at the edge of the statistical precipice, "
+    "NeurIPS 2021). Draws come from a fixed seed, so that this page can be made again bit for "
+    "bit. With few seeds an interval says little: of three runs it goes from about the worst to "
+    "about the best.</p>\n";
+
+constexpr char kOfScores[] =
+    "<p>A run reached a score when the mean return of its last 100 training episodes did, once so "
+    "many had ended; a run writes that down every second (run.metrics_s), and what lies between is "
+    "taken to be "
+    "straight, as in the curves. Medians are over the runs of a group, and a run that never "
+    "reached the score took longer than any that did: the median of three of which one reached it "
+    "is never.</p>\n";
+
+std::string OfCurves() {
+  return fmt::format(
+      "<p>Smoothing: the return of training is the mean of the last 100 episodes (all, until there "
+      "are so many) at every line of metrics.jsonl, nothing else is smoothed there. Throughput is "
+      "the mean over "
+      "1/{:.0f} of the longest run's time, or over a second or so if that is longer. Thick curves "
+      "are the interquartile mean over runs, linear between their points, from where all of them "
+      "have begun to where the first of them ends; bands are its 95 % intervals (1,000 draws); "
+      "thin curves are the runs, where there are no more than {} of them and a figure shows no "
+      "row of groups. No curve has more than {} points. Time is that of training, without what "
+      "passed between an interruption and going on.</p>\n",
+      kWindows, kMaxThin, kPointsOfGroup);
+}
+
+// The last section: the meaning of the numbers and figures.
+std::string HowToRead(bool with_scores) {
+  return kOfGroups + std::string(with_scores ? kOfScores : "") + OfCurves();
 }
 
 }  // namespace

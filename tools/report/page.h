@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/report/part.h"
+#include "tools/report/groups.h"
 #include "tools/report/to_score.h"
 
 namespace starling::report {

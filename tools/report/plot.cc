@@ -3,11 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "core/text.h"
 #include "monitor/axis.h"
-#include "results/summary.h"
 #include "tools/report/html.h"
 
 namespace starling::report {
@@ -140,8 +138,8 @@ std::string Empty(const std::string& sentence) {
 }
 
 // "4", "10–14", "24+".
-std::string BarName(const Histogram& histogram, std::size_t bar) {
-  const auto& [bars, width, open] = histogram;
+std::string BarName(const monitor::StalenessBins& bins, std::size_t bar) {
+  const auto& [bars, width, open] = bins;
   const std::size_t begin = bar * width;
   if (open && bar + 1 == bars.size()) return fmt::format("{}+", begin);
   return width == 1 ? fmt::format("{}", begin) : fmt::format("{}–{}", begin, begin + width - 1);
@@ -215,10 +213,10 @@ void ShareScale(std::vector<Plot>& plots) {
   for (Plot& plot : plots) plot.x = all.x, plot.y = all.y;
 }
 
-std::string DrawHistogram(const Histogram& histogram, double top, std::size_t style, bool small) {
-  const auto& [bars, width, open] = histogram;
-  const auto all = std::accumulate(bars.begin(), bars.end(), std::uint64_t{0});
-  if (all == 0) return Empty("no gradient was applied");
+std::string DrawHistogram(const monitor::StalenessBins& bins, double top, std::size_t style,
+                          bool small) {
+  const auto& [bars, width, open] = bins;
+  if (bins.total() == 0) return Empty("no gradient was applied");
   const std::size_t last = bars.size() - 1, every = last / (small ? 4 : 8) + 1;
   const monitor::Axis none{
       .low = -0.5, .high = static_cast<double>(last) + 0.5, .ticks = {}, .tick_text = {}};
@@ -231,13 +229,13 @@ std::string DrawHistogram(const Histogram& histogram, double top, std::size_t st
   for (std::size_t i = 0; i <= last; ++i) {
     const double x = frame.X(static_cast<double>(i));
     if (bars[i] > 0) {
-      const double share = static_cast<double>(bars[i]) / static_cast<double>(all);
+      const double share = bins.Share(i);
       const double high = std::max(frame.bottom() - frame.Y(100 * share), 1.0);  // the rare, too
       svg += fmt::format(
           "<rect class=\"bar {}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\">"
           "<title>{}: {} gradients, {:.2f} %</title></rect>\n",
           GroupClass(style), x - 0.4 * wide, frame.bottom() - high, 0.8 * wide, high,
-          BarName(histogram, i), Grouped(bars[i]), 100 * share);
+          BarName(bins, i), Grouped(bars[i]), 100 * share);
     }
     // A wide bar begins at its number.
     const bool room = i % every == 0 && (i == last || i + every <= last);

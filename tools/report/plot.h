@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "monitor/staleness_bins.h"
 #include "tools/report/curves.h"
 
 namespace starling::report {
@@ -58,15 +59,9 @@ std::string DrawPlot(const Plot& plot);
 // From now on all of them have the same axes.
 void ShareScale(std::vector<Plot>& plots);
 
-// Counts in bars of equal width, from 0 on.
-struct Histogram {
-  std::vector<std::uint64_t> bars;
-  std::size_t width = 1;
-  bool open = false;  // the last bar holds all that lies beyond, too
-};
 // As shares; `top` is the largest on the axis. An empty histogram is said to be so. A `small` one, of
 // many beside each other, has no names of axes.
-std::string DrawHistogram(const Histogram& histogram, double top, std::size_t style,
+std::string DrawHistogram(const monitor::StalenessBins& bins, double top, std::size_t style,
                           bool small = false);
 
 }  // namespace starling::report

@@ -17,7 +17,6 @@
 #include "tools/report/find_runs.h"
 #include "tools/report/groups.h"
 #include "tools/report/page.h"
-#include "tools/report/part.h"
 
 namespace starling::report {
 namespace {

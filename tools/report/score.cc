@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "results/bottleneck.h"
@@ -12,24 +11,6 @@ namespace starling::report {
 namespace {
 
 constexpr std::size_t kDraws = 10'000;
-
-// Shares of all runs together.
-learner::TimeStatus Sum(const std::vector<const results::LoadedRun*>& runs) {
-  learner::TimeStatus sum;
-  for (const results::LoadedRun* run : runs) {
-    const auto& [actors, learner] = run->summary->time;
-    sum.actors.wait += actors.wait;
-    sum.actors.refresh += actors.refresh;
-    sum.actors.act += actors.act;
-    sum.actors.gradient += actors.gradient;
-    sum.actors.push += actors.push;
-    sum.learner.receive += learner.receive;
-    sum.learner.dispatch += learner.dispatch;
-    sum.learner.idle += learner.idle;
-    sum.learner.lanes += learner.lanes;
-  }
-  return sum;
-}
 
 bool Has(const results::LoadedRun& run, Measure measure) {
   return measure == Measure::kFinalEval ? run.final_eval.has_value() : !run.evals.empty();
@@ -102,12 +83,14 @@ GroupNumbers NumbersOf(const Group& group, Measure measure, std::uint32_t stratu
   GroupNumbers numbers{.finished = finished.size()};
   if (finished.empty()) return numbers;
   std::vector<double> rates;
+  learner::TimeStatus time;  // the shares of every run have the same weight
   for (const results::LoadedRun* run : finished) {
     rates.push_back(run->summary->steps_per_second);
+    time = results::Sum(time, run->summary->time, 1);
     if (const auto score = ScoreOf(*run, measure)) numbers.scores.push_back(*score);
   }
   numbers.steps_per_second = results::Mean(rates);
-  numbers.bottleneck = results::NameBottleneck(results::TimeShares(Sum(finished)));
+  numbers.bottleneck = results::NameBottleneck(time);
   const std::vector<double>& scores = numbers.scores;
   if (scores.empty()) return numbers;
   numbers.returns = results::SpreadOf(scores);

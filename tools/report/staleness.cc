@@ -2,22 +2,18 @@
 
 #include <algorithm>
 #include <functional>
-#include <numeric>
 
+#include "monitor/staleness_bins.h"
 #include "tools/report/html.h"
+#include "tools/report/plot.h"
 #include "tools/report/tables.h"
 
 namespace starling::report {
 namespace {
 
-constexpr std::size_t kMostBars = 25, kLeastBars = 4;
-constexpr std::size_t kMostInPlane =
+constexpr std::size_t kMaxBars = 25, kMinBars = 4;
+constexpr std::size_t kMaxInGrid =
     48;  // thin ones, so that small bounds are not lost beside large ones
-constexpr std::uint64_t kRare = 1000;  // one in so many
-
-std::uint64_t Sum(const Counts& counts) {
-  return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
-}
 
 Counts CountsOf(const Group& group) {
   Counts counts;
@@ -30,20 +26,18 @@ Counts CountsOf(const Group& group) {
   return counts;
 }
 
-// The staleness beyond which next to nothing lies; one more if something does.
+// The last staleness that has a bar: one in a thousand gradients may lie beyond, in the same bar.
 std::size_t LastOf(const Counts& counts) {
-  std::uint64_t left = Sum(counts);
-  const std::uint64_t rare = left / kRare;
-  for (std::size_t tau = 0; tau < counts.size(); ++tau) {
-    left -= counts[tau];
-    if (left <= rare) return left > 0 ? tau + 1 : tau;
-  }
-  return 0;
+  const std::uint64_t almost_all = monitor::StalenessQuantile(counts, 999);
+  const auto beyond = counts.begin() + static_cast<std::ptrdiff_t>(
+                                           std::min<std::size_t>(almost_all + 1, counts.size()));
+  return almost_all + (std::any_of(beyond, counts.end(), [](auto n) { return n > 0; }) ? 1 : 0);
 }
 
-double LargestShare(const Histogram& histogram) {
-  const auto all = static_cast<double>(std::max<std::uint64_t>(Sum(histogram.bars), 1));
-  return static_cast<double>(std::ranges::max(histogram.bars)) / all;
+double LargestShare(const monitor::StalenessBins& bins) {
+  double largest = 0;
+  for (std::size_t i = 0; i < bins.counts.size(); ++i) largest = std::max(largest, bins.Share(i));
+  return largest;
 }
 
 using Draw = std::function<std::string(std::size_t group, const std::string& caption)>;
@@ -54,13 +48,13 @@ std::string InOneBlock(const std::vector<Group>& groups, const Draw& draw) {
   return "<div class=\"panels\">\n" + panels + "</div>\n";
 }
 
-std::string InRows(const Plane& plane, const Draw& draw) {
+std::string InRows(const FacetGrid& grid, const Draw& draw) {
   std::string rows;
-  for (std::size_t row = 0; row < plane.rows.size(); ++row) {
-    rows += "<h3>" + Escaped(plane.RowName(row)) + "</h3>\n<div class=\"tiny\">\n";
-    for (std::size_t column = 0; column < plane.columns.size(); ++column) {
-      const std::optional<std::size_t> group = plane.groups[row][column];
-      if (group) rows += draw(*group, plane.ColumnName(column));
+  for (std::size_t row = 0; row < grid.rows.size(); ++row) {
+    rows += "<h3>" + Escaped(grid.RowName(row)) + "</h3>\n<div class=\"tiny\">\n";
+    for (std::size_t column = 0; column < grid.columns.size(); ++column) {
+      const std::optional<std::size_t> group = grid.groups[row][column];
+      if (group) rows += draw(*group, grid.ColumnName(column));
     }
     rows += "</div>\n";
   }
@@ -70,37 +64,31 @@ std::string InRows(const Plane& plane, const Draw& draw) {
 }  // namespace
 
 Bars BarsFor(const std::vector<Counts>& groups, std::size_t most) {
-  std::size_t last = kLeastBars - 1;
+  std::size_t last = kMinBars - 1;
   for (const Counts& counts : groups) last = std::max(last, LastOf(counts));
   const std::size_t width = last / most + 1;
   return {.width = width, .number = last / width + 1};
 }
 
-Histogram InBars(const Counts& counts, Bars bars) {
-  Histogram histogram{.bars = Counts(bars.number), .width = bars.width};
-  for (std::size_t tau = 0; tau < counts.size(); ++tau) {
-    histogram.bars[std::min(tau / bars.width, bars.number - 1)] += counts[tau];
-  }
-  histogram.open = counts.size() > bars.number * bars.width;
-  return histogram;
-}
-
-std::string StalenessSection(const std::vector<Group>& groups, const Plane* plane) {
+std::string StalenessSection(const std::vector<Group>& groups, const FacetGrid* grid) {
   std::vector<Counts> counts;
   for (const Group& group : groups) counts.push_back(CountsOf(group));
-  const Bars bars = BarsFor(counts, plane != nullptr ? kMostInPlane : kMostBars);
+  const Bars bars = BarsFor(counts, grid != nullptr ? kMaxInGrid : kMaxBars);
   double top = 0;
-  for (const Counts& of_group : counts) top = std::max(top, LargestShare(InBars(of_group, bars)));
+  const auto binned = [&](const Counts& of_group) {
+    return monitor::BinStaleness(of_group, bars.number, bars.width);
+  };
+  for (const Counts& of_group : counts) top = std::max(top, LargestShare(binned(of_group)));
   const auto draw = [&](std::size_t g, const std::string& caption) {
     const std::size_t style = groups[g].style;
     return Figure(Chip(style) + Escaped(caption),
-                  DrawHistogram(InBars(counts[g], bars), top, style, plane != nullptr));
+                  DrawHistogram(binned(counts[g]), top, style, grid != nullptr));
   };
   return "<h2>Realised staleness</h2>\n<p class=\"faint\">How many updates came between the "
          "weights a gradient was computed on and those it was applied to: all applied gradients of "
          "a group's runs that left a summary." +
-         std::string(plane != nullptr ? " Across: staleness; up: share in %." : "") + "</p>\n" +
-         (plane != nullptr ? InRows(*plane, draw) : InOneBlock(groups, draw));
+         std::string(grid != nullptr ? " Across: staleness; up: share in %." : "") + "</p>\n" +
+         (grid != nullptr ? InRows(*grid, draw) : InOneBlock(groups, draw));
 }
 
 }  // namespace starling::report

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "tools/report/facet_grid.h"
-#include "tools/report/plot.h"
 
 namespace starling::report {
 
@@ -20,9 +19,8 @@ struct Bars {
   std::size_t width = 1, number = 1;
 };
 Bars BarsFor(const std::vector<Counts>& groups, std::size_t most);
-Histogram InBars(const Counts& counts, Bars bars);
 
-// A histogram for each group, in the rows of `plane` if there is one.
-std::string StalenessSection(const std::vector<Group>& groups, const Plane* plane = nullptr);
+// A histogram for each group, in the rows of `grid` if there is one.
+std::string StalenessSection(const std::vector<Group>& groups, const FacetGrid* grid = nullptr);
 
 }  // namespace starling::report

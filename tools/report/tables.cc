@@ -8,14 +8,13 @@
 #include "core/text.h"
 #include "monitor/progress.h"
 #include "results/statistics.h"
-#include "results/summary.h"
 #include "tools/report/html.h"
 #include "tools/report/plot.h"
 
 namespace starling::report {
 namespace {
 
-constexpr std::size_t kMostAcross = 4;  // groups beside each other in a table
+constexpr std::size_t kMaxAcross = 4;  // groups beside each other in a table
 
 std::string Number(const std::optional<double>& value) {
   return value ? results::Decimals(*value) : "–";
@@ -60,7 +59,7 @@ std::string RunRow(const results::LoadedRun& run, const std::vector<Group>& grou
 
 // Of many groups each has a line: the sentence, without what stands behind it.
 std::string Bottleneck(const std::string& sentence, std::size_t groups) {
-  return groups > kMostAcross ? sentence.substr(0, sentence.find(" (")) : sentence;
+  return groups > kMaxAcross ? sentence.substr(0, sentence.find(" (")) : sentence;
 }
 
 // "2 of 3", and of how many of the two there is a return, if not of both.
@@ -122,7 +121,7 @@ std::string DifferenceTable(const std::vector<Group>& groups) {
   };
   const auto name = [](const Group& group) { return Chip(group.style) + Escaped(group.label); };
   std::string head, rows;
-  if (groups.size() > kMostAcross) {
+  if (groups.size() > kMaxAcross) {
     head = Head({"group"}, 1);
     for (const KeyDifference& key : differences) head += "<th>" + code(key.key) + "</th>";
     for (std::size_t g = 0; g < groups.size(); ++g) {

@@ -14,15 +14,15 @@
 namespace starling::simulate {
 namespace {
 
-constexpr double kFewest = 20;     // gradients that a mean is taken of
-constexpr double kLeastMs = 1e-6;  // that an actor computes for a gradient: 1 ns
+constexpr double kFewest = 20;     // smallest number of gradients for a mean
+constexpr double kLeastMs = 1e-6;  // smallest compute_ms: 1 ns
 
 bool WaitsForItsOwnOnly(const Config& config) {
   return config.staleness.bound == kUnbounded && config.updates.gradients == 1 &&
          config.updates.in_flight == 1;
 }
 
-// The keys that a run tells.
+// The keys that a run determines.
 struct Time {
   const char* key;
   double SimulateConfig::*ms;
@@ -66,6 +66,7 @@ std::string MetricsOf(const std::filesystem::path& run_dir) {
 std::optional<SimulateConfig> TimesBetween(const learner::LearnerStatus& begin,
                                            const learner::LearnerStatus& end, const Config& config,
                                            SimulateConfig simulate) {
+  // 1. Take the differences of the counters.
   const auto count = [](std::uint64_t from, std::uint64_t to) {
     return static_cast<double>(to) - static_cast<double>(from);
   };
@@ -74,6 +75,7 @@ std::optional<SimulateConfig> TimesBetween(const learner::LearnerStatus& begin,
   const double updates = count(begin.updates, end.updates);
   if (gradients < kFewest || updates < 1) return std::nullopt;
 
+  // 2. Divide the times by the gradients.
   const auto each_ms = [&](double before, double after) {
     return std::max(0.0, 1000 * (after - before) / gradients);
   };
@@ -97,7 +99,7 @@ std::optional<SimulateConfig> TimesBetween(const learner::LearnerStatus& begin,
 
 std::optional<FirstAndLast> LastTermOf(std::string_view metrics) {
   std::optional<FirstAndLast> found;
-  int lines = 0;  // of that term
+  int lines = 0;  // of the term in `found`
   std::istringstream text{std::string(metrics)};
   for (std::string line; std::getline(text, line);) {
     const std::optional<learner::LearnerStatus> status = learner::ParseStatus(line);
@@ -109,7 +111,7 @@ std::optional<FirstAndLast> LastTermOf(std::string_view metrics) {
     found->last = *status;
     ++lines;
   }
-  // With the first grant a learner begins to count its times anew, but for those of its lanes.
+  // At the first grant a learner resets its times, except for those of its lanes.
   if (found && found->first.phase == "waiting") {
     found->first.time = {.actors = {}, .learner = {.lanes = found->first.time.learner.lanes}};
   }
@@ -133,6 +135,7 @@ std::vector<std::string> TakeTimes(const std::filesystem::path& run_dir,
         "times would not be theirs",
         run_dir.string(), theirs.samples_per_gradient(), config.samples_per_gradient()));
   }
+  // The times must be of gradients of the same size and of a long enough run.
   const auto lines = LastTermOf(MetricsOf(run_dir));
   const auto times =
       lines ? TimesBetween(lines->first, lines->last, theirs, config.simulate) : std::nullopt;

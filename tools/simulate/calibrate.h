@@ -1,4 +1,4 @@
-// --times-from: the mean times of a real run, to simulate a fleet like it.
+// --times-from: takes the mean times of a real run, to simulate a fleet like it.
 #pragma once
 
 #include <filesystem>
@@ -12,30 +12,29 @@
 
 namespace starling::simulate {
 
-// `simulate` with the times of a run of `config`, from what its learner said of itself at two
-// moments of one term (all of its counters and times so far; the first may be nothing at all):
-//   compute_ms   act, gradient and push of its actors, a gradient, less what env.step_ms set
-//   refresh_ms   fetching weights, a gradient
-//   receive_ms   the network thread at work, a gradient
-//   apply_ms, merge_ms   the lanes; only their sum is known, so their ratio stays
-//   network_ms half of what is left of an actor's wait for its grant; only where an actor waits for
-//                nothing else (unbounded, updates of one gradient, one grant an actor), else as it
-//                was
-// Spread, stragglers and delays stay. Nothing if too few gradients came between the two.
+// Returns `simulate` with the times of a run of `config`, from two statuses of its learner in one
+// term (counters and times so far; the first may be empty). Per gradient:
+//   compute_ms   acting, gradient and push of an actor, without the pace of env.step_ms
+//   refresh_ms   fetching weights
+//   receive_ms   work of the network thread
+//   apply_ms, merge_ms   work of the lanes; only their sum is measured, so their ratio stays
+//   network_ms   half of the rest of an actor's wait for its grant, if an actor waits for nothing
+//                else (unbounded, updates of one gradient, one grant per actor); else unchanged
+// Spread, stragglers and delays stay. Returns nullopt if too few gradients arrived between the two.
 std::optional<SimulateConfig> TimesBetween(const learner::LearnerStatus& begin,
                                            const learner::LearnerStatus& end, const Config& config,
                                            SimulateConfig simulate);
 
-// The first and the last line of the last term in metrics.jsonl; the first is empty if it is the
-// only one of a run that was never resumed. Nothing if they are not there.
+// Returns the first and the last line of the last term in metrics.jsonl, or nullopt if there are
+// none. If there is only one, of a run that was never resumed, the first is empty.
 struct FirstAndLast {
   learner::LearnerStatus first, last;
 };
 std::optional<FirstAndLast> LastTermOf(std::string_view metrics);
 
-// Puts the times of the run in `run_dir` into config.simulate, but for the keys in `keep`
-// ("simulate.compute_ms"). Throws UserError naming the directory if it does not tell, or if its
-// gradients are of another size. Returns what there is to be said of it, a line each.
+// Puts the times of the run in `run_dir` into config.simulate, without the keys in `keep`
+// ("simulate.compute_ms"). Returns lines for the operator. Throws UserError with the directory's
+// name if the run holds no times, or if its gradients have another size.
 std::vector<std::string> TakeTimes(const std::filesystem::path& run_dir,
                                    const std::vector<std::string>& keep, Config& config);
 

@@ -10,10 +10,9 @@ namespace starling::simulate {
 namespace {
 
 constexpr double kLongestMs =
-    24 * 3600e3;  // a way or an unroll: 2^63 ns are a hundred thousand of them
+    24 * 3600e3;  // of a message or an unroll; 2^63 ns are a hundred thousand times as long
 
-// What an event of the fleet that is simulated cannot be: somebody else's draws, or time that is
-// real.
+// Refuses foreign random numbers, real time, and devices other than the CPU.
 void RefuseWhatIsElsewhere(const Config& config, std::vector<Contradiction>& found) {
   for (const char* elsewhere : {"gym:", "plugin:"}) {
     if (!config.env.name.starts_with(elsewhere)) continue;
@@ -22,22 +21,22 @@ void RefuseWhatIsElsewhere(const Config& config, std::vector<Contradiction>& fou
                                  "Starling's; only bundled envs can",
                                  config.env.name)});
   }
-  if (config.actors.backend == "cuda") {
+  if (config.actors.backend == DeviceChoice::kCuda) {
     found.push_back({{"actors.backend"},
                      "actors.backend = \"cuda\" cannot be simulated: all actors of a simulation "
                      "share this machine's cores; leave it out or set it to \"cpu\""});
   }
-  if (config.actors.env_device == "cuda") {
+  if (config.actors.env_device == DeviceChoice::kCuda) {
     found.push_back({{"actors.env_device"},
                      "actors.env_device = \"cuda\" cannot be simulated: leave it out or set it to "
                      "\"cpu\""});
   }
-  if (config.net.precision == "tf32") {
+  if (config.net.precision == Precision::kTf32) {
     found.push_back({{"net.precision"},
                      "net.precision = \"tf32\" cannot be simulated: only GPUs multiply it, and a "
                      "simulation computes on the processor; use \"f32\""});
   }
-  if (config.learner.apply == "hogwild") {
+  if (config.learner.apply == ApplyMode::kHogwild) {
     found.push_back({{"learner.apply"},
                      "learner.apply = \"hogwild\" cannot be simulated: which writes overlap is "
                      "the processor's; leave it out or set it to \"lanes\""});
@@ -64,15 +63,15 @@ void RefuseStragglersThatAreNotThere(const Config& config, std::vector<Contradic
                                config.simulate.stragglers, config.actors.count)});
 }
 
-// Milliseconds of an unroll of an actor that is no straggler: `sign` -1 for the shortest, 1 for the
-// longest that may be drawn.
+// Milliseconds of an unroll of an actor that is no straggler: the shortest (`sign` -1) or the
+// longest (`sign` 1) possible.
 double UnrollMs(const Config& config, int sign) {
   const double pace = config.env.step_ms * static_cast<double>(config.actors.unroll);
   return config.simulate.compute_ms * (1 + sign * config.simulate.compute_spread) +
          pace * (1 + sign * config.env.step_jitter);
 }
 
-// Every grant would end unspent, for ever.
+// Refuses deadlines under which every grant ends unspent.
 void RefuseDeadlinesThatNobodyMeets(const Config& config, std::vector<Contradiction>& found) {
   const SimulateConfig& simulate = config.simulate;
   const bool all_are_slow = simulate.stragglers == config.actors.count;
@@ -113,15 +112,15 @@ std::vector<Contradiction> CheckSimulation(const Config& config) {
   RefuseStragglersThatAreNotThere(config, found);
   RefuseDeadlinesThatNobodyMeets(config, found);
   RefuseTimesBeyondTheClock(config, found);
-  if (!found.empty()) return found;  // a game from elsewhere is not even looked for
+  if (!found.empty()) return found;  // CheckConfig would start the processes of foreign games
   Config settled = config;
   SettleSimulation(settled);
   return fleet::CheckConfig(settled);
 }
 
 void SettleSimulation(Config& config) {
-  config.actors.backend = "cpu";
-  config.actors.env_device = "auto";
+  config.actors.backend = DeviceChoice::kCpu;
+  config.actors.env_device = DeviceChoice::kAuto;
   config.learner.shards = 1;
   for (std::string WireConfig::*const of_a_network :
        {&WireConfig::secret, &WireConfig::allowed, &WireConfig::address}) {

@@ -1,4 +1,4 @@
-// Which configurations can be simulated.
+// Checks whether a configuration can be simulated.
 #pragma once
 
 #include <vector>
@@ -7,10 +7,10 @@
 
 namespace starling::simulate {
 
-// CheckConfig (fleet/check_config.h), and what cannot be simulated.
+// The contradictions of CheckConfig (fleet/check_config.h), and those with a simulation.
 std::vector<Contradiction> CheckSimulation(const Config& config);
 
-// Where everything of a simulation is: on the processor, in one process; there is no network.
+// Sets the keys that a simulation fixes: it computes on the CPU, in one process, without a network.
 void SettleSimulation(Config& config);
 
 }  // namespace starling::simulate

@@ -1,8 +1,7 @@
-// Virtual time: what is going to happen, and when. It stands still until the next event is taken.
+// Virtual time and its future events. Time stands still between two events.
 //
-// Thread safety: none; one thread.
-// Invariants: time never goes back. Of two events at one time the one that was added first comes
-// first, so what happens depends on nothing but what was added.
+// Thread safety: none; one thread. Invariants: time never goes back. Of two events at the same time
+// the one added first runs first, so the order depends only on the added events.
 #pragma once
 
 #include <algorithm>
@@ -24,14 +23,14 @@ class EventQueue {
   bool empty() const { return events_.empty(); }
   std::size_t size() const { return events_.size(); }
 
-  // `action` at `at_ns`, which is now or later.
+  // Adds an event. REQUIRES: at_ns >= now_ns().
   void At(std::int64_t at_ns, Action action) {
     CHECK(at_ns >= now_ns_, "an event at {} ns, and it is {} ns", at_ns, now_ns_);
     events_.push_back({at_ns, next_number_++, std::move(action)});
     std::ranges::push_heap(events_, Later{});
   }
 
-  // Goes on to the next event and does it. There must be one.
+  // Advances the time to the next event and runs it. REQUIRES: not empty().
   void Next() {
     CHECK(!events_.empty());
     std::ranges::pop_heap(events_, Later{});
@@ -55,7 +54,7 @@ class EventQueue {
 
   std::int64_t now_ns_ = 0;
   std::uint64_t next_number_ = 0;
-  std::vector<Event> events_;  // a heap: the next one first
+  std::vector<Event> events_;  // a heap with the next event first
 };
 
 }  // namespace starling::simulate

@@ -31,15 +31,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kLookMs = 50;  // between two looks at the operator's signals and screen
+constexpr std::int64_t kLookMs = 50;  // between two checks for signals and updates of the screen
 
 struct Plan {
   Config config;
   fs::path run_dir;
-  std::vector<std::string> said;  // of its times
+  std::vector<std::string> said;  // lines about its times
 };
 
-// Where --set gave a time, a run's does not replace it.
+// The keys that --set gave; times of a run do not replace them.
 std::vector<std::string> TimesThatWereSet(const ConfigSource& source) {
   std::vector<std::string> keys;
   for (const auto& [key, where] : source.where) {
@@ -80,11 +80,11 @@ void SayAll(const std::vector<std::string>& troubles, fleet::RunLog& log) {
   for (const std::string& trouble : troubles) log.Say(LogLevel::kError, trouble);
 }
 
-// To the end, or to where the operator stops it: whether it came to its end.
+// Runs until the end or the operator's stop. Returns whether it reached the end.
 bool RunToItsEnd(const Config& config, VirtualLearner& learner, Simulator& simulator, int stop_fd,
                  fleet::RunLog& log, monitor::Console& console) {
   const SteadyClock clock;
-  monitor::RateMeter rate;  // of real time: it tells how long the operator has to wait
+  monitor::RateMeter rate;  // in real time, for the estimate of the remaining time
   std::int64_t looked_ms = 0;
   while (simulator.Step()) {
     const std::int64_t now = clock.NowMs();
@@ -102,12 +102,13 @@ bool RunToItsEnd(const Config& config, VirtualLearner& learner, Simulator& simul
   return learner.over();
 }
 
-int SumUp(const Plan& plan, const VirtualLearner& learner, int exit_status, double real_s,
-          const SimulateOptions& options, fleet::RunLog& log, monitor::Console& console) {
+int SumUp(const Plan& plan, const VirtualLearner& learner, int exit_status,
+          const std::string& error, double real_s, const SimulateOptions& options,
+          fleet::RunLog& log, monitor::Console& console) {
   const learner::LearnerStatus status = learner.Status();
   const auto actors = static_cast<std::uint64_t>(plan.config.actors.count);
-  auto summary = results::BuildSummary(plan.config, status, {.actors_started = actors});
-  summary["simulated"] = true;
+  auto summary = results::BuildSummary(plan.config, status, {.actors_started = actors}, {}, error);
+  summary.simulated = true;
   const std::string trouble = results::WriteSummary(plan.run_dir, summary);
   console.Print(fmt::format("simulated {:.4g} s in {:.4g} s; what follows is of virtual time",
                             status.seconds, real_s));
@@ -123,6 +124,7 @@ int SumUp(const Plan& plan, const VirtualLearner& learner, int exit_status, doub
 }  // namespace
 
 int RunSimulate(const SimulateOptions& options) {
+  // 1. Prepare the run directory, log and console.
   const Plan plan = MakePlan(options);
   const Config& config = plan.config;
   const int stop_fd = CatchStopSignals();
@@ -139,6 +141,7 @@ int RunSimulate(const SimulateOptions& options) {
     console.Print(line);
   }
 
+  // 2. Simulate. The simulator's threads end before the learner does.
   FlushDenormals();
   const SteadyClock clock;
   const std::int64_t begin = clock.NowNs();
@@ -149,10 +152,15 @@ int RunSimulate(const SimulateOptions& options) {
     over = RunToItsEnd(config, learner, simulator, stop_fd, log, console);
     learner.SetTime(simulator.Time());
   }
+  // 3. Save and sum up.
   int exit_status = over ? kExitDone : kExitInterrupted;
   if (!learner.End()) exit_status = kExitFailed;
-  SayAll(learner.TakeErrors(), log);
-  return SumUp(plan, learner, exit_status, static_cast<double>(clock.NowNs() - begin) / 1e9,
+  const std::vector<std::string> errors = learner.TakeErrors();
+  SayAll(errors, log);
+  const std::string error = exit_status != kExitFailed ? ""
+                            : errors.empty()           ? "the simulation failed"
+                                                       : errors.back();
+  return SumUp(plan, learner, exit_status, error, static_cast<double>(clock.NowNs() - begin) / 1e9,
                options, log, console);
 }
 

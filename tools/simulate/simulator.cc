@@ -8,7 +8,7 @@
 namespace starling::simulate {
 namespace {
 
-constexpr std::uint64_t kLines = 200;  // of metrics.jsonl, evenly over the steps of a run
+constexpr std::uint64_t kLines = 200;  // of metrics.jsonl in a run, at equal steps
 
 double Seconds(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
 
@@ -40,7 +40,7 @@ bool Simulator::Step() {
   return true;
 }
 
-// ---- an actor
+// ---- Events of an actor
 
 void Simulator::Granted(const learner::Grant& grant) {
   actors_[grant.slot].grants.push_back(grant);
@@ -57,6 +57,7 @@ void Simulator::BeginUnroll(std::uint32_t slot) {
   CHECK(weights->version >= grant.version, "a grant of version {} came before its weights",
         grant.version);
 
+  // The worker starts computing now; the event of its end waits for it only if it is slower.
   const std::int64_t refresh = weights->version == actor.holds ? 0 : refresh_ns_;
   const std::int64_t compute = actor.times.ComputeNs();
   if (actor.idle_since_ns >= 0) wait_ns_ += now - actor.idle_since_ns;
@@ -83,12 +84,12 @@ void Simulator::EndUnroll(std::uint32_t slot) {
 }
 
 const std::shared_ptr<const Weights>& Simulator::NewestThatHasArrived() {
-  const std::int64_t left = events_.now_ns() - network_ns_;  // what left then is here now
+  const std::int64_t left = events_.now_ns() - network_ns_;  // weights that left then arrive now
   while (published_.size() > 1 && published_[1].at_ns <= left) published_.pop_front();
   return published_.front().weights;
 }
 
-// ---- the learner
+// ---- Events of the learner
 
 void Simulator::Arrive(std::uint32_t slot) {
   std::deque<Pushed>& under_way = actors_[slot].under_way;

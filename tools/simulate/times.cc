@@ -5,7 +5,7 @@
 namespace starling::simulate {
 namespace {
 
-enum Draws : std::uint32_t { kComputes, kPushes };  // stand where a stream's env does
+enum Draws : std::uint32_t { kComputes, kPushes };  // take the place of the env in a StreamId
 
 RandomStream Stream(std::uint64_t seed, std::uint32_t slot, std::uint32_t incarnation, Draws what) {
   return RandomStream({.seed = seed,

@@ -52,7 +52,7 @@ std::future<Computed> Workers::Compute(std::uint32_t slot, std::shared_ptr<const
 
 void Workers::Run(Worker& worker) const {
   FlushDenormals();
-  std::map<std::uint32_t, std::unique_ptr<actors::Rollout>> actors;  // by slot; ours alone
+  std::map<std::uint32_t, std::unique_ptr<actors::Rollout>> actors;  // of this thread, by slot
   while (auto job = worker.queue.Pop()) {
     if (worker.stop.load(std::memory_order_relaxed)) return;
     try {

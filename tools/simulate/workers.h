@@ -1,10 +1,9 @@
-// The real threads of a simulation: they play and compute the gradients of its actors, which share
-// them.
+// The real threads of a simulation, shared by its actors: they play and compute gradients.
 //
-// An unroll is begun when its actor virtually begins it, and needed when its gradient virtually
-// arrives: between the two the threads work ahead, as many as there are cores. An actor is always
-// computed by the same thread, in its own order, and what it computes depends on its weights and on
-// its past alone: so the number of threads changes nothing but the speed.
+// An unroll starts when its actor starts it in virtual time, and is needed when its gradient
+// arrives in virtual time; in between, the threads work ahead on all cores. The unrolls of an actor
+// run on one thread in order, and depend only on its weights and its past, so the number of threads
+// changes only the speed.
 //
 // Thread safety: Compute and the destructor belong to one thread.
 #pragma once
@@ -22,9 +21,10 @@
 
 namespace starling::simulate {
 
+// The weights of one version, shared by all unrolls on it.
 struct Weights {
   std::uint64_t version = 0;
-  double entropy = 0;  // coefficient that belongs to them
+  double entropy = 0;  // coefficient of this version
   std::vector<float> values;
 };
 
@@ -35,13 +35,13 @@ struct Computed {
 
 class Workers {
  public:
-  // `incarnation`: of all actors.
+  // `incarnation` is that of all actors.
   Workers(const Config& config, std::uint32_t incarnation, int threads);
-  ~Workers();  // what is not begun is not computed
+  ~Workers();  // drops the unrolls that have not started
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  // The next unroll of `slot`, on these weights, and its gradient.
+  // Starts the next unroll of `slot` with its gradient, on these weights.
   std::future<Computed> Compute(std::uint32_t slot, std::shared_ptr<const Weights> weights);
 
  private:

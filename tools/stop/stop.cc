@@ -17,6 +17,7 @@
 #include "core/clock.h"
 #include "core/config/config.h"
 #include "core/error.h"
+#include "core/file_descriptor.h"
 #include "learner/storage/checkpoint.h"
 #include "results/summary.h"
 #include "wire/runtime_dir.h"
@@ -24,40 +25,33 @@
 namespace starling::stop {
 namespace {
 
-// Another process, by a descriptor: its number may be another's by the time that it is used.
+// Another process, held by a descriptor, because the kernel may reuse its number.
 class OtherProcess {
  public:
   explicit OtherProcess(int pid)
       : pid_(pid), fd_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))) {}
-  OtherProcess(OtherProcess&& other) noexcept
-      : pid_(other.pid_), fd_(std::exchange(other.fd_, -1)) {}
-  OtherProcess& operator=(OtherProcess&&) = delete;
-  ~OtherProcess() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-
   int pid() const { return pid_; }
-  bool found() const { return fd_ >= 0; }
-  bool Tell(int signal) const {
-    return ::syscall(SYS_pidfd_send_signal, fd_, signal, nullptr, 0) == 0;
+  bool found() const { return fd_.get() >= 0; }
+  bool Send(int signal) const {
+    return ::syscall(SYS_pidfd_send_signal, fd_.get(), signal, nullptr, 0) == 0;
   }
-  // True: it has ended.
-  bool AwaitEnd(std::int64_t patience_ms) const {
-    pollfd end{.fd = fd_, .events = POLLIN, .revents = 0};
-    return ::poll(&end, 1, static_cast<int>(patience_ms)) > 0;
+  // Waits up to `timeout_ms`. Returns whether the process has ended.
+  bool AwaitEnd(std::int64_t timeout_ms) const {
+    pollfd end{.fd = fd_.get(), .events = POLLIN, .revents = 0};
+    return ::poll(&end, 1, static_cast<int>(timeout_ms)) > 0;
   }
 
  private:
-  const int pid_;
-  int fd_;
+  int pid_;
+  FileDescriptor fd_;
 };
 
-// The `starling` whose child it is, if it is one's.
+// Returns the parent of process `pid` if that is a `starling`, else nullopt.
 std::optional<OtherProcess> SupervisorOf(int pid) {
   std::ifstream stat(fmt::format("/proc/{}/stat", pid));
   const std::string text{std::istreambuf_iterator<char>(stat), {}};
   int parent = 0;
-  // "PID (NAME) STATE PARENT ...", and the name may hold anything.
+  // The text is "PID (NAME) STATE PARENT ..."; the name may contain any character.
   if (std::sscanf(text.substr(std::min(text.rfind(')'), text.size())).c_str(), ") %*c %d",
                   &parent) != 1) {
     return std::nullopt;
@@ -75,11 +69,12 @@ OtherProcess FindLearner(const std::filesystem::path& run_dir) {
   const auto root = wire::RuntimeRoot(config.wire.runtime_dir);
   if (const auto pid = wire::RunPlace::FindOwner(root, run_dir)) {
     OtherProcess learner(*pid);
-    // Still the one that was meant, now that we have hold of it.
+    // The descriptor is of the right process if the owner has not changed meanwhile.
     if (learner.found() && wire::RunPlace::FindOwner(root, run_dir) == pid) return learner;
   }
-  throw UserError(run_dir.string() +
-                  ": no learner of yours is at work on it on this machine; call this where it is");
+  throw UserError(
+      run_dir.string() +
+      ": no learner of yours runs on it on this machine; call this on the learner's machine");
 }
 
 std::string SummaryText(const std::filesystem::path& run_dir) {
@@ -87,12 +82,13 @@ std::string SummaryText(const std::filesystem::path& run_dir) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Of a learner that has ended: what it applied is in its last checkpoint, as its last summary says.
+// Returns whether the last checkpoint holds all updates of a learner that has ended, by its
+// summary.
 bool AllIsSaved(const std::filesystem::path& run_dir, const std::string& summary_before) {
   if (SummaryText(run_dir) == summary_before) return false;
   const auto summary = results::ReadSummary(run_dir);
-  return summary &&
-         summary->checkpoint.find(fmt::format("-v{:012}", summary->updates)) != std::string::npos;
+  return summary && summary->training.checkpoint.find(
+                        fmt::format("-v{:012}", summary->training.updates)) != std::string::npos;
 }
 
 }  // namespace
@@ -102,27 +98,31 @@ int RunStop(const StopOptions& options) {
   if (!std::filesystem::exists(run_dir / "config.toml")) {
     throw UserError(options.run_dir + " is no run directory: it has no config.toml");
   }
+  // 1. Find both processes before either ends.
   const OtherProcess learner = FindLearner(run_dir);
   const auto supervisor = SupervisorOf(learner.pid());
   const SteadyClock clock;
   const std::int64_t end = clock.NowMs() + static_cast<std::int64_t>(options.timeout_s * 1000);
   const std::string summary_before = SummaryText(run_dir);
-  learner.Tell(SIGTERM);
+  // 2. Stop the learner; its supervisor ends after it.
+  learner.Send(SIGTERM);
   for (const OtherProcess* process : {&learner, supervisor ? &*supervisor : &learner}) {
     if (process->AwaitEnd(std::max<std::int64_t>(end - clock.NowMs(), 0))) continue;
-    std::fprintf(stderr,
-                 "starling: the %s (process %d) was told to end and has not within %g s: it may be "
-                 "writing its last checkpoint; call again to go on waiting\n",
-                 process == &learner ? "learner" : "supervisor", process->pid(), options.timeout_s);
+    std::fprintf(
+        stderr,
+        "starling: the %s (process %d) did not end within %g s: it may be writing its last "
+        "checkpoint; call again to wait longer\n",
+        process == &learner ? "learner" : "supervisor", process->pid(), options.timeout_s);
     return kExitFailed;
   }
+  // 3. Check that the last checkpoint is complete.
   const auto checkpoints = learner::ListCheckpoints(run_dir / "checkpoints");
   const std::string last = checkpoints.empty() ? "none" : checkpoints.back().string();
   if (!AllIsSaved(run_dir, summary_before)) {
     std::fprintf(
         stderr,
-        "starling: the learner (process %d) has ended, and what it did after its last checkpoint, "
-        "%s, is lost: what it said tells why\n",
+        "starling: the learner (process %d) has ended, and its updates after its last checkpoint, "
+        "%s, are lost: see its log for the reason\n",
         learner.pid(), last.c_str());
     return kExitFailed;
   }

@@ -1,4 +1,4 @@
-// `starling stop`: ends a fleet in order, from the machine of its learner.
+// `starling stop`: ends a fleet in order, from the learner's machine.
 #pragma once
 
 #include <string>
@@ -10,9 +10,10 @@ struct StopOptions {
   double timeout_s = 60;
 };
 
-// Tells the learner of the run to end, as Ctrl-C does: it sends its actors home, wherever they are, and writes
-// its last checkpoint. Waits until it has ended, and with it whoever supervises it. The exit status:
-// kExitFailed if it has not within the time given. Throws UserError if there is none.
+// Stops the run's learner, as Ctrl-C does: the learner ends its actors on all machines and writes
+// its last checkpoint. Waits for the end of the learner and of its supervisor. Returns the exit
+// status: kExitFailed if they do not end in time or updates are lost. Throws UserError if the run
+// has no learner here.
 int RunStop(const StopOptions& options);
 
 }  // namespace starling::stop

@@ -37,24 +37,24 @@ std::vector<Choice> Product(const std::vector<GridKey>& keys) {
 std::size_t CountRuns(const GridFile& file) {
   std::size_t runs = file.seeds.size();
   for (const GridKey& key : file.grid) {
-    runs = std::min(runs * key.values.size(), kMostRuns + 1);  // no overflow
+    runs = std::min(runs * key.values.size(), kMaxRuns + 1);  // no overflow
   }
   return runs;
 }
 
 // Two values that would share a directory.
-void CheckNames(const GridKey& key, Mistakes& mistakes) {
+void CheckNames(const GridKey& key, Diagnostics& diagnostics) {
   std::map<std::string, const GridValue*> seen;
   for (const GridValue& value : key.values) {
     const auto [before, is_new] = seen.emplace(ValueName(value.toml), &value);
     if (is_new) continue;
     const std::string& other = before->second->toml;
-    mistakes.Add(value.place,
-                 other == value.toml
-                     ? fmt::format("{} = {} is listed twice", key.name, value.toml)
-                     : fmt::format("{} = {} and {} would both be called \"{}\" in the names of "
-                                   "directories: write one of them differently",
-                                   key.name, other, value.toml, before->first));
+    diagnostics.Add(value.location,
+                    other == value.toml
+                        ? fmt::format("{} = {} is listed twice", key.name, value.toml)
+                        : fmt::format("{} = {} and {} would both be called \"{}\" in the names of "
+                                      "directories: write one of them differently",
+                                      key.name, other, value.toml, before->first));
   }
 }
 
@@ -78,39 +78,39 @@ std::vector<Setting> SettingsOf(const GridFile& file, const Choice& choice) {
 
 // `line` is what the reader of configurations says, at "--set section.key=value" for an override.
 void AddFromConfig(const std::string& line, const GridFile& file, const std::filesystem::path& base,
-                   const std::vector<Setting>& settings, Mistakes& mistakes) {
+                   const std::vector<Setting>& settings, Diagnostics& diagnostics) {
   for (const Setting& setting : settings) {
     const std::string prefix = fmt::format("--set {}: ", setting.text);
     if (!line.starts_with(prefix)) continue;
     const std::string sentence = line.substr(prefix.size());
-    mistakes.Add(sentence.starts_with("unknown ") ? setting.key.place : setting.value.place,
-                 sentence);
+    diagnostics.Add(
+        sentence.starts_with("unknown ") ? setting.key.location : setting.value.location, sentence);
     return;
   }
   if (const std::string prefix = base.string() + ":"; line.starts_with(prefix)) {
     const std::size_t end = line.find(": ", prefix.size());
-    mistakes.Add({.text = line.substr(0, end)}, line.substr(std::min(end, line.size() - 2) + 2));
+    diagnostics.Add({.text = line.substr(0, end)}, line.substr(std::min(end, line.size() - 2) + 2));
     return;
   }
-  mistakes.Add(file.config_place, line);  // that it cannot be read, say
+  diagnostics.Add(file.config_location, line);  // that it cannot be read, say
 }
 
 // The weights that the runs start from, tried out like everything else.
 void TryOutWeights(Config& config, const GridFile& file, const std::vector<Setting>& settings,
-                   Mistakes& mistakes) {
+                   Diagnostics& diagnostics) {
   try {
     results::ResolveInitFrom(config);
   } catch (const UserError& error) {
-    Place place = file.config_place;
+    SourceLocation location = file.config_location;
     for (const Setting& setting : settings) {
-      if (setting.key.name == "run.init_from") place = setting.value.place;
+      if (setting.key.name == "run.init_from") location = setting.value.location;
     }
-    mistakes.Add(place, error.what());
+    diagnostics.Add(location, error.what());
   }
 }
 
 GridPoint TryOut(const GridFile& file, const std::filesystem::path& base, const Choice& choice,
-                 Mistakes& mistakes) {
+                 Diagnostics& diagnostics) {
   GridPoint point;
   for (std::size_t i = 0; i < choice.size(); ++i) {
     point.varied.emplace_back(file.grid[i].name, choice[i]->toml);
@@ -123,21 +123,21 @@ GridPoint TryOut(const GridFile& file, const std::filesystem::path& base, const 
     point.config = LoadConfig(base, overrides, nullptr,
                               file.simulate ? simulate::CheckSimulation : fleet::CheckConfig);
     if (file.simulate) simulate::SettleSimulation(point.config);
-    TryOutWeights(point.config, file, settings, mistakes);
+    TryOutWeights(point.config, file, settings, diagnostics);
   } catch (const UserError& error) {
     std::istringstream lines(error.what());
     for (std::string line; std::getline(lines, line);) {
-      AddFromConfig(line, file, base, settings, mistakes);
+      AddFromConfig(line, file, base, settings, diagnostics);
     }
   }
   return point;
 }
 
 // Runs side by side cannot be served on one port.
-void CheckPorts(const Grid& grid, Mistakes& mistakes) {
+void CheckPorts(const Grid& grid, Diagnostics& diagnostics) {
   for (const GridPoint& point : grid.points) {
     if (grid.at_once == 1 || point.config.status.port == 0) continue;
-    return mistakes.Add(
+    return diagnostics.Add(
         {.text = grid.file.string()},
         fmt::format("at_once = {} contradicts status.port = {}: runs side by side "
                     "cannot be served on one port; set at_once = 1 or status.port = 0",
@@ -146,22 +146,22 @@ void CheckPorts(const Grid& grid, Mistakes& mistakes) {
 }
 
 // Two points that would train the same: a seed would count twice.
-void CheckConfigs(const Grid& grid, Mistakes& mistakes) {
+void CheckConfigs(const Grid& grid, Diagnostics& diagnostics) {
   std::map<std::string, const GridPoint*> seen;
   for (const GridPoint& point : grid.points) {
     const auto [before, is_new] = seen.emplace(ToToml(point.config), &point);
     if (is_new) continue;
-    mistakes.Add({.text = grid.file.string()},
-                 fmt::format("the points {} and {} are the same configuration: leave one out",
-                             before->second->name, point.name));
+    diagnostics.Add({.text = grid.file.string()},
+                    fmt::format("the points {} and {} are the same configuration: leave one out",
+                                before->second->name, point.name));
   }
 }
 
 }  // namespace
 
 Grid ReadGrid(const std::filesystem::path& path) {
-  Mistakes mistakes;
-  const GridFile file = ReadGridFile(path, mistakes);
+  Diagnostics diagnostics;
+  const GridFile file = ReadGridFile(path, diagnostics);
   Grid grid{.file = path,
             .config = (path.parent_path() / file.config).lexically_normal(),
             .dir = file.dir.string().starts_with('-') ? "." / file.dir : file.dir,
@@ -170,24 +170,26 @@ Grid ReadGrid(const std::filesystem::path& path) {
             .seeds = file.seeds,
             .eval_episodes = file.eval_episodes,
             .points = {}};
-  for (const GridKey& key : file.grid) CheckNames(key, mistakes);
-  if (file.config.empty() && file.config_place.line > 0) {
+  for (const GridKey& key : file.grid) CheckNames(key, diagnostics);
+  if (file.config.empty() && file.config_location.line > 0) {
     // What is there is said to be none.
   } else if (file.config.empty()) {
-    mistakes.Add(file.config_place,
-                 "config = \"...\" is missing: the configuration that the grid varies, relative to "
-                 "this file");
-  } else if (CountRuns(file) > kMostRuns) {
-    mistakes.Add({.text = path.string()},
-                 fmt::format("the grid has more than {} runs; leave some values out", kMostRuns));
+    diagnostics.Add(
+        file.config_location,
+        "config = \"...\" is missing: the configuration that the grid varies, relative to "
+        "this file");
+  } else if (CountRuns(file) > kMaxRuns) {
+    diagnostics.Add(
+        {.text = path.string()},
+        fmt::format("the grid has more than {} runs; leave some values out", kMaxRuns));
   } else {
     for (const Choice& choice : Product(file.grid)) {
-      grid.points.push_back(TryOut(file, grid.config, choice, mistakes));
+      grid.points.push_back(TryOut(file, grid.config, choice, diagnostics));
     }
   }
-  if (mistakes.Text().empty()) CheckConfigs(grid, mistakes);
-  CheckPorts(grid, mistakes);
-  if (const std::string text = mistakes.Text(); !text.empty()) throw UserError(text);
+  if (diagnostics.Text().empty()) CheckConfigs(grid, diagnostics);
+  CheckPorts(grid, diagnostics);
+  if (const std::string text = diagnostics.Text(); !text.empty()) throw UserError(text);
   return grid;
 }
 

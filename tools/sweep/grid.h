@@ -14,7 +14,7 @@
 namespace starling::sweep {
 
 // What a sweep may have in all: a limit against slips of the pen.
-inline constexpr std::size_t kMostRuns = 10'000;
+inline constexpr std::size_t kMaxRuns = 10'000;
 
 struct GridPoint {
   std::string name;  // of its directory (tools/sweep/names.h)

@@ -18,7 +18,7 @@
 namespace starling::sweep {
 namespace {
 
-constexpr std::int64_t kMostAtOnce = 64, kMostEpisodes = 10'000'000;
+constexpr std::int64_t kMaxAtOnce = 64, kMaxEpisodes = 10'000'000;
 
 // What the sweep sets itself, and by what.
 std::string_view TakenBy(std::string_view key) {
@@ -30,24 +30,24 @@ std::string_view TakenBy(std::string_view key) {
 
 class Reader {
  public:
-  Reader(GridFile& file, Mistakes& mistakes) : file_(file), mistakes_(mistakes) {}
+  Reader(GridFile& file, Diagnostics& diagnostics) : file_(file), diagnostics_(diagnostics) {}
 
   void Read(const toml::table& document) {
     for (const auto& [key, node] : document) {
       const std::string name(key.str());
       if (name == "config") {
         Text(name, node, file_.config);
-        file_.config_place = At(node.source());
+        file_.config_location = At(node.source());
       } else if (name == "dir") {
         Text(name, node, file_.dir);
       } else if (name == "at_once") {
-        if (const auto value = Integer(name, node, 1, kMostAtOnce)) {
+        if (const auto value = Integer(name, node, 1, kMaxAtOnce)) {
           file_.at_once = static_cast<int>(*value);
         }
       } else if (name == "simulate") {
         file_.simulate = Boolean(name, node);
       } else if (name == "eval_episodes") {
-        file_.eval_episodes = Integer(name, node, 0, kMostEpisodes).value_or(file_.eval_episodes);
+        file_.eval_episodes = Integer(name, node, 0, kMaxEpisodes).value_or(file_.eval_episodes);
       } else if (name == "seeds") {
         Seeds(node);
       } else if (name == "set" || name == "grid") {
@@ -61,17 +61,17 @@ class Reader {
   }
 
  private:
-  Place At(const toml::source_region& region) const {
+  SourceLocation At(const toml::source_region& region) const {
     const auto [line, column] = region.begin;
     return {fmt::format("{}:{}:{}", file_.file.string(), line, column), line, column};
   }
 
-  void Unknown(const std::string& name, const Place& place) {
+  void Unknown(const std::string& name, const SourceLocation& location) {
     static const std::vector<std::string> known = {"config", "dir",           "at_once", "simulate",
                                                    "seeds",  "eval_episodes", "set",     "grid"};
     const bool section = std::ranges::count(ConfigSections(), name) > 0;
-    mistakes_.Add(place,
-                  section ? fmt::format("{} is a section of a configuration: write its keys under "
+    diagnostics_.Add(
+        location, section ? fmt::format("{} is a section of a configuration: write its keys under "
                                         "[grid] (lists of values) or [set] (one value each)",
                                         name)
                           : fmt::format("unknown key {}; keys of a grid: {}{}", name,
@@ -85,10 +85,10 @@ class Reader {
         std::ranges::none_of(*text, is_control)) {
       out = *text;
     } else {
-      mistakes_.Add(At(node.source()),
-                    fmt::format("{} = {} is not allowed; allowed: a path, without ~ and control "
-                                "characters",
-                                name, TomlText(node)));
+      diagnostics_.Add(At(node.source()),
+                       fmt::format("{} = {} is not allowed; allowed: a path, without ~ and control "
+                                   "characters",
+                                   name, TomlText(node)));
     }
   }
 
@@ -96,16 +96,16 @@ class Reader {
                                       std::int64_t low, std::int64_t high) {
     const auto value = node.value_exact<std::int64_t>();
     if (value && *value >= low && *value <= high) return value;
-    mistakes_.Add(At(node.source()),
-                  fmt::format("{} = {} is not allowed; allowed: an integer from {} to {}", name,
-                              TomlText(node), low, high));
+    diagnostics_.Add(At(node.source()),
+                     fmt::format("{} = {} is not allowed; allowed: an integer from {} to {}", name,
+                                 TomlText(node), low, high));
     return std::nullopt;
   }
 
   bool Boolean(const std::string& name, const toml::node& node) {
     const auto value = node.value_exact<bool>();
     if (!value) {
-      mistakes_.Add(
+      diagnostics_.Add(
           At(node.source()),
           fmt::format("{} = {} is not allowed; allowed: true, false{}", name, TomlText(node),
                       node.is_table() ? "; keys of the section simulate stand under [set] "
@@ -118,10 +118,10 @@ class Reader {
   void Seeds(const toml::node& node) {
     const toml::array* list = node.as_array();
     if (list == nullptr || list->empty()) {
-      mistakes_.Add(At(node.source()),
-                    fmt::format("seeds = {} is not allowed; allowed: a list of integers, as in "
-                                "[1, 2, 3]",
-                                TomlText(node)));
+      diagnostics_.Add(At(node.source()),
+                       fmt::format("seeds = {} is not allowed; allowed: a list of integers, as in "
+                                   "[1, 2, 3]",
+                                   TomlText(node)));
       return;
     }
     file_.seeds.clear();
@@ -130,7 +130,7 @@ class Reader {
       if (!seed) continue;
       const auto value = static_cast<std::uint64_t>(*seed);
       if (std::ranges::count(file_.seeds, value) > 0) {
-        mistakes_.Add(At(element.source()), fmt::format("seed {} is listed twice", value));
+        diagnostics_.Add(At(element.source()), fmt::format("seed {} is listed twice", value));
       }
       file_.seeds.push_back(value);
     }
@@ -140,7 +140,7 @@ class Reader {
   void Keys(const std::string& part, const toml::node& node, std::vector<GridKey>& out) {
     const toml::table* sections = node.as_table();
     if (sections == nullptr) {
-      mistakes_.Add(At(node.source()), fmt::format("{} is a section: write [{}]", part, part));
+      diagnostics_.Add(At(node.source()), fmt::format("{} is a section: write [{}]", part, part));
       return;
     }
     for (const auto& [section, inner] : *sections) {
@@ -152,27 +152,28 @@ class Reader {
       } else if (name.find('.') != std::string::npos) {
         Key(part, name, At(section.source()), inner, out);
       } else {
-        mistakes_.Add(
+        diagnostics_.Add(
             At(section.source()),
             fmt::format("{} stands outside of every section: write it as section.{}", name, name));
       }
     }
     // A table knows no order; the file does.
-    std::ranges::sort(
-        out, {}, [](const GridKey& key) { return std::tuple(key.place.line, key.place.column); });
+    std::ranges::sort(out, {}, [](const GridKey& key) {
+      return std::tuple(key.location.line, key.location.column);
+    });
   }
 
-  void Key(const std::string& part, const std::string& name, const Place& place,
+  void Key(const std::string& part, const std::string& name, const SourceLocation& location,
            const toml::node& node, std::vector<GridKey>& out) {
     if (const std::string_view by = TakenBy(name); !by.empty()) {
-      mistakes_.Add(place, fmt::format("{} is the sweep's to set: {}", name, by));
+      diagnostics_.Add(location, fmt::format("{} is the sweep's to set: {}", name, by));
       return;
     }
     if (node.is_table()) {
-      mistakes_.Add(place, fmt::format("{} is a table: keys are written section.key", name));
+      diagnostics_.Add(location, fmt::format("{} is a table: keys are written section.key", name));
       return;
     }
-    GridKey key{name, place, {}};
+    GridKey key{name, location, {}};
     if (part == "set") {
       key.values.push_back({TomlText(node), At(node.source())});
     } else if (const toml::array* list = node.as_array(); list != nullptr && !list->empty()) {
@@ -180,10 +181,11 @@ class Reader {
         key.values.push_back({TomlText(value), At(value.source())});
       }
     } else {
-      mistakes_.Add(At(node.source()),
-                    fmt::format("{} = {} is no list of values: write [...], or put one value for "
-                                "all runs under [set]",
-                                name, TomlText(node)));
+      diagnostics_.Add(
+          At(node.source()),
+          fmt::format("{} = {} is no list of values: write [...], or put one value for "
+                      "all runs under [set]",
+                      name, TomlText(node)));
       return;
     }
     out.push_back(std::move(key));
@@ -193,27 +195,27 @@ class Reader {
     if (file_.simulate) return;
     for (const GridKey& key : file_.grid) {
       if (!key.name.starts_with("simulate.")) continue;
-      mistakes_.Add(key.place,
-                    fmt::format("{} varies, and training reads none of it: to simulate the "
-                                "runs write simulate = true at the top",
-                                key.name));
+      diagnostics_.Add(key.location,
+                       fmt::format("{} varies, and training reads none of it: to simulate the "
+                                   "runs write simulate = true at the top",
+                                   key.name));
     }
   }
 
   void Overlaps() {
-    std::map<std::string, Place> seen;
+    std::map<std::string, SourceLocation> seen;
     for (const std::vector<GridKey>* keys : {&file_.set, &file_.grid}) {
       for (const GridKey& key : *keys) {
-        const auto [before, is_new] = seen.emplace(key.name, key.place);
+        const auto [before, is_new] = seen.emplace(key.name, key.location);
         if (is_new) continue;
-        mistakes_.Add(key.place,
-                      fmt::format("{} stands here twice ({})", key.name, before->second.text));
+        diagnostics_.Add(key.location,
+                         fmt::format("{} stands here twice ({})", key.name, before->second.text));
       }
     }
   }
 
   GridFile& file_;
-  Mistakes& mistakes_;
+  Diagnostics& diagnostics_;
 };
 
 std::string ReadText(const std::filesystem::path& path) {
@@ -231,13 +233,13 @@ std::string ReadText(const std::filesystem::path& path) {
 
 }  // namespace
 
-GridFile ReadGridFile(const std::filesystem::path& path, Mistakes& mistakes) {
+GridFile ReadGridFile(const std::filesystem::path& path, Diagnostics& diagnostics) {
   GridFile file;
   file.file = path;
   file.dir = std::filesystem::path("sweeps") / path.stem();
-  file.config_place.text = path.string();
+  file.config_location.text = path.string();
   try {
-    Reader(file, mistakes).Read(ParseToml(ReadText(path), path.string()));
+    Reader(file, diagnostics).Read(ParseToml(ReadText(path), path.string()));
   } catch (const toml::parse_error& error) {
     std::string sentence(error.description());
     std::ranges::replace(sentence, '\n', ' ');

@@ -7,25 +7,25 @@
 #include <string>
 #include <vector>
 
-#include "core/config/mistakes.h"
+#include "core/config/diagnostics.h"
 
 namespace starling::sweep {
 
 struct GridValue {
   std::string toml;  // as an override takes it: 4, "unbounded", [64, 64]
-  Place place;
+  SourceLocation location;
 };
 
 struct GridKey {
   std::string name;  // "staleness.bound"
-  Place place;
+  SourceLocation location;
   std::vector<GridValue> values;
 };
 
 struct GridFile {
   std::filesystem::path file;
   std::filesystem::path config;  // "": none was given
-  Place config_place;
+  SourceLocation config_location;
   std::filesystem::path dir;
   int at_once = 1;
   bool simulate = false;
@@ -37,6 +37,6 @@ struct GridFile {
 
 // Reads `path`; whether the values suit their keys is not looked at. Throws UserError if the file
 // cannot be read or is no TOML.
-GridFile ReadGridFile(const std::filesystem::path& path, Mistakes& mistakes);
+GridFile ReadGridFile(const std::filesystem::path& path, Diagnostics& diagnostics);
 
 }  // namespace starling::sweep

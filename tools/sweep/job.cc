@@ -20,28 +20,24 @@ Job::Job(const std::filesystem::path& program, const std::vector<std::string>& a
                     .arguments = arguments,
                     .status_pipe = false,
                     .death_signal = SIGTERM})),
-      fd_(child_.output_fd),
       lines_(kMaxLine, [this](std::string_view line) {
         said_.emplace_back(line);
+        reason_.Add(line);
         if (said_.size() > kLinesKept) said_.pop_front();
       }) {}
 
 Job::~Job() {
-  if (child_.pid > 0) {
-    Signal(SIGKILL);
-    while (!starling::Reap(child_.pid)) ::usleep(1000);
-  }
-  Close();
+  if (child_.pid > 0) EndChild(child_.pid, 0);
 }
 
 void Job::Read() {
   std::array<char, 16 << 10> buffer;
-  while (fd_ >= 0) {
-    const ssize_t size = ::read(fd_, buffer.data(), buffer.size());
+  while (output_fd() >= 0) {
+    const ssize_t size = ::read(output_fd(), buffer.data(), buffer.size());
     if (size < 0 && errno == EINTR) continue;
     if (size < 0 && errno == EAGAIN) return;
     if (size <= 0) {
-      Close();
+      child_.output = FileDescriptor();
     } else {
       lines_.Add({buffer.data(), static_cast<std::size_t>(size)});
     }
@@ -64,11 +60,6 @@ std::optional<ChildExit> Job::Reap() {
 
 void Job::Signal(int signal) {
   if (child_.pid > 0) ::kill(signal == SIGKILL ? -child_.pid : child_.pid, signal);
-}
-
-void Job::Close() {
-  if (fd_ >= 0) ::close(fd_);
-  fd_ = -1;
 }
 
 }  // namespace starling::sweep

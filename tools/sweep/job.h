@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/child.h"
-#include "fleet/run_log.h"
+#include "fleet/child_output.h"
 
 namespace starling::sweep {
 
@@ -23,7 +23,7 @@ class Job {
   Job& operator=(const Job&) = delete;
 
   // -1 once its output has ended.
-  int output_fd() const { return fd_; }
+  int output_fd() const { return child_.output.get(); }
   // Takes what it has said; never waits.
   void Read();
   // How it ended, once; nothing as long as it lives.
@@ -32,13 +32,12 @@ class Job {
   void Signal(int signal);
 
   std::vector<std::string> said() const { return {said_.begin(), said_.end()}; }
+  std::string reason() const { return reason_.text(); }  // why it ended, by its output
 
  private:
-  void Close();
-
   Spawned child_;
-  int fd_ = -1;
   std::deque<std::string> said_;
+  fleet::EndReason reason_;
   fleet::LineSplitter lines_;
 };
 

@@ -8,7 +8,7 @@
 namespace starling::sweep {
 namespace {
 
-constexpr std::size_t kLongestValue = 40, kLongestName = 160;
+constexpr std::size_t kMaxValueLength = 40, kMaxNameLength = 160;
 
 std::string_view LastPart(std::string_view key) { return key.substr(key.rfind('.') + 1); }
 
@@ -46,7 +46,7 @@ std::string ValueName(std::string_view toml) {
     gap = !IsPlain(c);
   }
   if (name.empty()) name = "empty";
-  return Shortened(name, toml, kLongestValue);
+  return Shortened(name, toml, kMaxValueLength);
 }
 
 std::string PointName(const std::vector<std::pair<std::string, std::string>>& settings) {
@@ -60,7 +60,7 @@ std::string PointName(const std::vector<std::pair<std::string, std::string>>& se
     name += fmt::format("{}{}={}", i > 0 ? "," : "", keys[i], ValueName(value));
     whole += fmt::format("{}={}\n", keys[i], value);
   }
-  return Shortened(name, whole, kLongestName);
+  return Shortened(name, whole, kMaxNameLength);
 }
 
 }  // namespace starling::sweep

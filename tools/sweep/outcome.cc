@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "core/text.h"
-#include "results/summary.h"
 
 namespace starling::sweep {
 namespace {

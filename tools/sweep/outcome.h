@@ -10,7 +10,7 @@
 
 #include "learner/status.h"
 #include "results/final_eval.h"
-#include "results/run_state.h"
+#include "results/run_record.h"
 #include "results/statistics.h"
 #include "tools/sweep/grid.h"
 
@@ -44,10 +44,11 @@ struct PointNumbers {
 };
 PointNumbers NumbersOf(const PointOutcome& point, bool evaluated);
 
-// {"grid", "config", "simulated", "seeds", "eval_episodes", "points": [{"name", "settings": {key: value},
-// "finished", "mean", "median", "interquartile_mean", "steps_per_second", "runs": [{"seed", "dir",
-// "state", "error", "steps", "seconds", "steps_per_second", "training_return", "staleness": {"mean",
-// "max"}, "evaluation": {"mean_return", "std", "episodes"}}]}]}; null is what is not known.
+// {"grid", "config", "simulated", "seeds", "eval_episodes", "points": [{"name", "settings": {key:
+// value}, "finished", "mean", "median", "interquartile_mean", "steps_per_second", "runs": [{"seed",
+// "dir", "state", "error", "steps", "seconds", "steps_per_second", "training_return", "staleness":
+// {"mean", "max"}, "evaluation": {"mean_return", "std", "episodes"}}]}]}; null is what is not
+// known.
 std::string SweepJson(const Grid& grid, const std::vector<PointOutcome>& points);
 
 // A line for each point: seeds that count, mean, median and interquartile mean, steps per second.

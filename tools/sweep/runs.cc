@@ -29,7 +29,8 @@ void Look(const Grid& grid, Run& run) {
   if (grid.simulate && run.todo == Todo::kResume) run.todo = Todo::kBeginAnew;
   run.outcome.state = results::RunState::kNotBegun;
   if (run.todo == Todo::kBegin) return;
-  run.outcome.summary = results::ReadSummary(run.dir);
+  const std::optional<results::RunResult> result = results::ReadSummary(run.dir);
+  run.outcome.summary = result ? std::optional(result->training) : std::nullopt;
   // A simulation's seconds are virtual.
   run.before_s = run.outcome.summary && !grid.simulate ? run.outcome.summary->seconds : 0;
   run.outcome.state = results::RunState::kUnfinished;

@@ -23,6 +23,7 @@ struct Run {
   double before_s = 0;          // that it was trained earlier
   std::int64_t started_ms = 0;  // its child, on the clock of the sweep
   std::unique_ptr<Job> job{};
+  std::filesystem::file_time_type summary_time{};  // of summary.json when the job started
 
   bool open() const {
     return outcome.state == results::RunState::kNotBegun ||

@@ -17,10 +17,10 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "core/log.h"
 #include "core/process.h"
 #include "monitor/console.h"
 #include "results/final_eval.h"
-#include "results/last_words.h"
 #include "results/locked_file.h"
 #include "results/summary.h"
 #include "tools/sweep/grid.h"
@@ -33,6 +33,27 @@ namespace {
 
 constexpr int kTickMs = 100;
 constexpr std::int64_t kKillMs = 20'000;  // `starling train` ends within five seconds by itself
+
+// The time of its summary.json, which changes when a run ends; a fixed one if it has none.
+std::filesystem::file_time_type SummaryTime(const Run& run) {
+  std::error_code none;
+  return std::filesystem::last_write_time(run.dir / "summary.json", none);
+}
+
+// Why a child did not end well; "" if it did.
+std::string Trouble(const ChildExit& exit, const std::string& reason) {
+  if (exit.how != ChildExit::How::kExited) return Describe(exit);
+  if (exit.code == kExitDone) return "";
+  if (exit.code == kExitInterrupted) return "it was interrupted, and not by us";
+  return reason.empty() ? Describe(exit) : reason;
+}
+
+// Whether a child that was asked to stop ends like this. An evaluation has nothing to save.
+bool IsStop(const ChildExit& exit) {
+  if (exit.how == ChildExit::How::kKilled) return exit.code == SIGTERM;
+  return exit.how == ChildExit::How::kExited &&
+         (exit.code == kExitDone || exit.code == kExitInterrupted);
+}
 
 class Sweep {
  public:
@@ -100,6 +121,11 @@ class Sweep {
     }
     if (run.todo == Todo::kNothing) return Finish(run);  // somebody has done it meanwhile
     run.outcome.state = results::RunState::kRunning;
+    StartJob(run);
+  }
+
+  void StartJob(Run& run) {
+    run.summary_time = SummaryTime(run);
     run.job = std::make_unique<Job>(ProgramDir() / "starling", Arguments(grid_, run));
   }
 
@@ -141,21 +167,30 @@ class Sweep {
   }
 
   void Ended(Run& run, const ChildExit& exit) {
-    const std::vector<std::string> said = std::exchange(run.job, nullptr)->said();
+    // 1. Why it ended: a run says so in its summary, if it came to write one.
+    const std::unique_ptr<Job> job = std::exchange(run.job, nullptr);
     const bool evaluation = run.todo == Todo::kEvaluate;
-    std::string trouble = results::Trouble(exit, said);
+    const std::optional<results::RunResult> result = results::ReadSummary(run.dir);
+    const bool told = result && !result->error.empty() && SummaryTime(run) != run.summary_time;
+    std::string trouble = Trouble(exit, told ? result->error : job->reason());
+    if (result) run.outcome.summary = result->training;
+
+    // 2. An evaluation leaves its result on its output, and its warnings: it has no log.
     if (evaluation) {
-      for (const std::string& line : results::Warnings(said)) {  // it has no log of its own
+      for (const std::string& line : job->said()) {
+        if (LevelOf(line).value_or(LogLevel::kInfo) < LogLevel::kWarn) continue;
         console_.Print(run.name() + ": " + line, LogLevel::kWarn);
       }
-      if (trouble.empty())
-        trouble = results::KeepEval(run.dir, run.outcome.summary->checkpoint, said);
+      if (trouble.empty()) {
+        trouble = results::KeepEval(run.dir, run.outcome.summary->checkpoint, job->said());
+      }
     }
-    run.outcome.summary = results::ReadSummary(run.dir);
+
+    // 3. What is to be done next.
     Todo next = Todo::kBegin;
     try {
       next = WhatIsLeft(grid_, run);
-    } catch (const std::system_error& error) {  // what is there cannot be read
+    } catch (const std::system_error& error) {  // its directory cannot be read
       trouble = error.what();
     }
     if (trouble.empty() && next == Todo::kNothing) {
@@ -163,10 +198,10 @@ class Sweep {
       Finish(run);
     } else if (stopping_ms_) {
       run.outcome.state = results::RunState::kUnfinished;
-      if (!results::IsStop(exit)) console_.Print(run.name() + ": " + trouble, LogLevel::kError);
+      if (!IsStop(exit)) console_.Print(run.name() + ": " + trouble, LogLevel::kError);
     } else if (trouble.empty() && next == Todo::kEvaluate && !evaluation) {
       run.todo = next;
-      run.job = std::make_unique<Job>(ProgramDir() / "starling", Arguments(grid_, run));
+      StartJob(run);
     } else {
       if (trouble.empty()) trouble = "it ended well, but is not complete";
       Fail(run, (evaluation ? "evaluation: " : "") + trouble);

@@ -7,7 +7,6 @@
 
 #include "core/text.h"
 #include "results/statistics.h"
-#include "results/summary.h"
 
 namespace starling::sweep {
 
@@ -57,7 +56,7 @@ std::vector<std::string> WhatNext(const Grid& grid, const std::vector<Run>& runs
 }
 
 std::string SweepBar(const SweepProgress& progress, const monitor::ProgressStyle& style) {
-  constexpr int kMostBar = 40, kLeastBar = 8;
+  constexpr int kMaxBar = 40, kMinBar = 8;
   const int room = std::max(0, style.width - 1);
   std::vector<std::string> pieces = {fmt::format("{}/{} runs done", progress.done, progress.total)};
   if (progress.failed > 0) pieces.push_back(fmt::format("{} failed", progress.failed));
@@ -69,8 +68,8 @@ std::string SweepBar(const SweepProgress& progress, const monitor::ProgressStyle
     if (static_cast<int>(longer.size()) > room) break;
     text = longer;
   }
-  const int bar = std::min(kMostBar, room - static_cast<int>(text.size()) - 2);
-  if (bar < kLeastBar) return text.substr(0, static_cast<std::size_t>(room));
+  const int bar = std::min(kMaxBar, room - static_cast<int>(text.size()) - 2);
+  if (bar < kMinBar) return text.substr(0, static_cast<std::size_t>(room));
   const double over = progress.done + progress.failed;
   const double fraction = progress.total > 0 ? over / progress.total : 0;
   return monitor::BarOf(fraction, bar, style) + "  " + text;

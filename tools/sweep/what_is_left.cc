@@ -4,11 +4,11 @@
 
 #include <optional>
 #include <system_error>
+#include <vector>
 
 #include "core/error.h"
 #include "learner/storage/checkpoint.h"
 #include "results/final_eval.h"
-#include "results/flat_config.h"
 #include "results/run_dir.h"
 #include "results/summary.h"
 
@@ -27,13 +27,14 @@ bool IsFile(const fs::path& path) {
 RunFacts ReadRunFacts(const fs::path& run_dir, std::uint64_t steps, std::int64_t episodes) {
   RunFacts facts{.there = !results::IsUnused(run_dir)};
   if (!facts.there) return facts;
-  const std::optional<learner::LearnerStatus> summary = results::ReadSummary(run_dir);
-  const bool complete = summary && summary->steps >= steps && !summary->checkpoint.empty();
+  const std::optional<results::RunResult> result = results::ReadSummary(run_dir);
+  const learner::LearnerStatus summary = result.value_or(results::RunResult{}).training;
+  const bool complete = result && summary.steps >= steps && !summary.checkpoint.empty();
   const std::optional<results::FinalEval> eval = results::ReadFinalEval(run_dir);
   facts.evaluated = episodes == 0 || (complete && eval && eval->episodes == episodes &&
-                                      eval->checkpoint == summary->checkpoint);
-  facts.finished = complete && (facts.evaluated ||
-                                results::IsCheckpointOf(run_dir / summary->checkpoint, steps));
+                                      eval->checkpoint == summary.checkpoint);
+  facts.finished =
+      complete && (facts.evaluated || results::IsCheckpointOf(run_dir / summary.checkpoint, steps));
   facts.resumable = !facts.finished && IsFile(run_dir / "config.toml") &&
                     learner::LastGood(run_dir / "checkpoints").checkpoint.has_value();
   return facts;
@@ -46,13 +47,13 @@ Todo WhatIsLeft(const RunFacts& facts) {
 }
 
 std::string Difference(const Config& there, const Config& here) {
-  const results::FlatConfig old_keys = results::Flatten(ToToml(there)),
-                            new_keys = results::Flatten(ToToml(here));
+  const std::vector<ConfigValue> old_values = ConfigValues(there), new_values = ConfigValues(here);
   std::string text;
-  for (const auto& [key, value] : new_keys) {
-    if (key == "run.name" || key == "run.dir" || old_keys.at(key) == value) continue;
-    text += fmt::format("{}{} is {} there and {} here", text.empty() ? "" : "; ", key,
-                        old_keys.at(key), value);
+  for (std::size_t i = 0; i < new_values.size(); ++i) {
+    const std::string key = fmt::format("{}.{}", new_values[i].section, new_values[i].key);
+    const std::string &was = old_values[i].toml, &is = new_values[i].toml;
+    if (key == "run.name" || key == "run.dir" || was == is) continue;
+    text += fmt::format("{}{} is {} there and {} here", text.empty() ? "" : "; ", key, was, is);
   }
   return text;
 }

@@ -50,6 +50,6 @@ void Apply(const OptimizerSpec& spec, const StepSize& step, std::span<const floa
 
 }  // namespace
 
-constinit const OptimizerRule kAdam{"adam", Slots, Step, Apply};
+constinit const OptimizerRule kAdam{OptimizerKind::kAdam, Slots, Step, Apply};
 
 }  // namespace starling::learner

@@ -88,6 +88,6 @@ void Apply(const OptimizerSpec& spec, const StepSize& step, std::span<const floa
 
 }  // namespace
 
-constinit const OptimizerRule kRmsProp{"rmsprop", Slots, Step, Apply};
+constinit const OptimizerRule kRmsProp{OptimizerKind::kRmsProp, Slots, Step, Apply};
 
 }  // namespace starling::learner

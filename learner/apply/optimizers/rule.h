@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/check.h"
@@ -15,7 +14,7 @@
 namespace starling::learner {
 
 struct OptimizerRule {
-  std::string_view kind;  // the value of optimizer.kind
+  OptimizerKind kind;
   // Returns the names of its slots with these settings, at most kMaxSlots.
   std::vector<std::string> (*slots)(const OptimizerSpec& spec);
   // Returns the factors of update number `step`; `lr` is scaled already. REQUIRES: step >= 1.

@@ -41,6 +41,6 @@ void Apply(const OptimizerSpec& spec, const StepSize& step, std::span<const floa
 
 }  // namespace
 
-constinit const OptimizerRule kSgd{"sgd", Slots, Step, Apply};
+constinit const OptimizerRule kSgd{OptimizerKind::kSgd, Slots, Step, Apply};
 
 }  // namespace starling::learner

@@ -81,23 +81,23 @@ TEST(ConfigRules, NameAndDirectoryFollowEachOther) {
 }
 
 TEST(ConfigRules, AnActorForEachCoreOnTheProcessor) {
-  EXPECT_EQ(ActorsThatFit({.backend = "cpu"}), UsableCores());
-  EXPECT_EQ(ActorsThatFit({.count = 7, .backend = "cuda"}), 7) << "what is set stays";
+  EXPECT_EQ(ActorsThatFit({.backend = DeviceChoice::kCpu}), UsableCores());
+  EXPECT_EQ(ActorsThatFit({.count = 7, .backend = DeviceChoice::kCuda}), 7) << "what is set stays";
 }
 
 TEST(ConfigRules, AnActorForEachGpu) {
   const auto gpus = static_cast<std::int64_t>(FindGpus().gpus.size());
-  EXPECT_EQ(ActorsThatFit({.backend = "cuda"}), gpus > 0 ? gpus : UsableCores());
+  EXPECT_EQ(ActorsThatFit({.backend = DeviceChoice::kCuda}), gpus > 0 ? gpus : UsableCores());
 }
 
 TEST(ConfigRules, GamesOnAGpuContradictANetOnTheProcessor) {
   Config config;
   ResolveAuto(config, "x.toml", 2);
-  config.actors.env_device = "cuda";
+  config.actors.env_device = DeviceChoice::kCuda;
   const auto found = FindContradictions(config);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].keys.front(), "actors.env_device");
-  config.actors.backend = "auto";
+  config.actors.backend = DeviceChoice::kAuto;
   EXPECT_TRUE(FindContradictions(config).empty());
 }
 

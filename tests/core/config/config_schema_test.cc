@@ -13,17 +13,18 @@ namespace {
 TEST(ConfigSchema, EveryRuleFitsItsMember) {
   for (const ConfigKey& key : ConfigSchema()) {
     const bool fits = std::visit(
-        [&]<class T>(MemberOf<T>) {
-          if constexpr (std::is_same_v<T, std::string>) {
-            return std::holds_alternative<WordRule>(key.rule) ||
-                   std::holds_alternative<TextRule>(key.rule);
-          } else if constexpr (std::is_same_v<T, bool>) {
+        [&]<class Member>(Member) {
+          if constexpr (std::is_same_v<Member, WordMember>) {
+            return std::holds_alternative<WordRule>(key.rule);
+          } else if constexpr (std::is_same_v<Member, MemberOf<std::string>>) {
+            return std::holds_alternative<TextRule>(key.rule);
+          } else if constexpr (std::is_same_v<Member, MemberOf<bool>>) {
             return std::holds_alternative<FlagRule>(key.rule);
-          } else if constexpr (std::is_same_v<T, double>) {
+          } else if constexpr (std::is_same_v<Member, MemberOf<double>>) {
             return std::holds_alternative<NumberRule>(key.rule);
-          } else if constexpr (std::is_same_v<T, std::vector<std::int64_t>>) {
+          } else if constexpr (std::is_same_v<Member, MemberOf<std::vector<std::int64_t>>>) {
             return std::holds_alternative<ListRule>(key.rule);
-          } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+          } else if constexpr (std::is_same_v<Member, MemberOf<std::vector<std::string>>>) {
             return std::holds_alternative<TextListRule>(key.rule);
           } else {
             return std::holds_alternative<IntegerRule>(key.rule);

@@ -30,7 +30,7 @@ TEST(ConfigOverride, IsTomlOrABareWord) {
        "optimizer.bias_correction=false", "staleness.bound=unbounded", "actors.count=auto",
        "run.dir=/tmp/a=b", "run.seed=8"});
   EXPECT_EQ(config.run.seed, 8u);  // the last one holds
-  EXPECT_EQ(config.staleness.on_exceed, "drop");
+  EXPECT_EQ(config.staleness.on_exceed, OnExceed::kDrop);
   EXPECT_EQ(config.env.name, "minatar/breakout");
   EXPECT_EQ(config.run.name, "a b");
   EXPECT_EQ(config.wire.endpoint, "tcp://127.0.0.1:0");

@@ -20,7 +20,7 @@ TEST(Config, AnEmptyFileIsTheDefaultsResolved) {
   expected.run.name = "hello";
   expected.run.dir = "runs/hello";
   expected.actors.count = expected.updates.start_with = UsableCores();
-  expected.net.kind = "minatar";
+  expected.net.kind = NetKind::kMinatar;
   expected.updates.in_flight = 2;  // nothing bounds the staleness
   EXPECT_EQ(config, expected);
 }
@@ -227,9 +227,9 @@ TEST(Config, ContradictionsNameBothKeys) {
 
 TEST(Config, LayersAreTheWholeNet) {
   const Config config = ParseConfig("[net]\nlayers = [\"conv 8 3x3\", \"relu\"]\n", "x.toml");
-  EXPECT_EQ(config.net.kind, "layers");
+  EXPECT_EQ(config.net.kind, NetKind::kLayers);
   EXPECT_EQ(config.net.layers, (std::vector<std::string>{"conv 8 3x3", "relu"}));
-  EXPECT_EQ(ParseConfig("", "x.toml", {"net.layers=[\"lstm 4\"]"}).net.kind, "layers");
+  EXPECT_EQ(ParseConfig("", "x.toml", {"net.layers=[\"lstm 4\"]"}).net.kind, NetKind::kLayers);
   EXPECT_THAT(Mistakes("[net]\nkind = \"atari\"\nlayers = [\"relu\"]\n"),
               ElementsAre(AllOf(StartsWith("x.toml:3:10: net.layers contradicts net.kind"))));
   EXPECT_THAT(Mistakes("[net]\nlayers = \"relu\"\n"), ElementsAre(HasSubstr("net.layers")));

@@ -39,10 +39,12 @@ struct Shake {
   RandomStream& random;
   // A valid value of every member, its ends as likely as all between.
   void operator()(MemberOf<bool> member) const { member(config) = random.Below(2) == 1; }
+  void operator()(WordMember member) const {
+    const auto& words = std::get<WordRule>(rule).words;
+    member.set(config, random.Below(static_cast<std::uint32_t>(words.size())));
+  }
   void operator()(MemberOf<std::string> member) const {
-    if (const auto* words = std::get_if<WordRule>(&rule)) {
-      member(config) = words->words[random.Below(static_cast<std::uint32_t>(words->words.size()))];
-    } else if (LooksLikeEndpoint(member(config))) {
+    if (LooksLikeEndpoint(member(config))) {
       member(config) = "tcp://host:" + std::to_string(random.Below(65'536));
     } else {
       member(config) = "text " + std::to_string(random.Bits());
@@ -82,14 +84,14 @@ Config RandomConfig(RandomStream& random) {
   }
   config.actors.count = 1024;
   config.actors.envs_per_actor = 7;
-  if (config.actors.backend == "cpu") {
-    config.actors.env_device = "cpu";
-    config.net.precision = "bf16";
+  if (config.actors.backend == DeviceChoice::kCpu) {
+    config.actors.env_device = DeviceChoice::kCpu;
+    config.net.precision = Precision::kBf16;
   }
   config.updates.in_flight = config.staleness.bound == 0 ? 1 : config.updates.in_flight;
-  config.net.kind = "layers";
-  if (config.learner.shards > 1) config.learner.apply = "lanes";
-  config.optimizer.kind = "rmsprop";
+  config.net.kind = NetKind::kLayers;
+  if (config.learner.shards > 1) config.learner.apply = ApplyMode::kLanes;
+  config.optimizer.kind = OptimizerKind::kRmsProp;
   config.optimizer.warmup_steps = 1;
   config.loss.entropy = 1;
   config.loss.entropy_end = 0.5;

@@ -115,7 +115,7 @@ TEST(ShippedConfigs, BreakoutIsTheSettingThatWasMeasured) {
   EXPECT_EQ(config.net.hidden, (std::vector<std::int64_t>{256}));
   EXPECT_EQ(config.loss.gamma, 0.98);
   EXPECT_EQ(config.loss.entropy, 0.03);
-  EXPECT_EQ(config.optimizer.epsilon_place, "outside");
+  EXPECT_EQ(config.optimizer.epsilon_place, EpsilonPlace::kOutside);
   EXPECT_EQ(config.staleness.bound, kUnbounded);
 }
 
@@ -160,15 +160,15 @@ TEST(Spectrum, EachPointIsBreakoutWithEightActorsAndItsOwnDial) {
   EXPECT_EQ(points.at("softsync").staleness.bound, kUnbounded);
   EXPECT_EQ(points.at("auto").updates.gradients, 4);
   EXPECT_EQ(points.at("auto").staleness.bound, 1u);
-  EXPECT_EQ(points.at("bounded_wait").staleness.on_exceed, "wait");
-  EXPECT_EQ(points.at("bounded_drop").staleness.on_exceed, "drop");
+  EXPECT_EQ(points.at("bounded_wait").staleness.on_exceed, OnExceed::kWait);
+  EXPECT_EQ(points.at("bounded_drop").staleness.on_exceed, OnExceed::kDrop);
   EXPECT_EQ(points.at("bounded_drop").staleness.bound, points.at("bounded_wait").staleness.bound);
-  EXPECT_EQ(points.at("damped").staleness.damping, "inverse");
+  EXPECT_EQ(points.at("damped").staleness.damping, Damping::kInverse);
   EXPECT_EQ(points.at("free").staleness.bound, kUnbounded);
   EXPECT_EQ(points.at("free").updates.gradients, 1);
-  EXPECT_EQ(points.at("hogwild").learner.apply, "hogwild");
+  EXPECT_EQ(points.at("hogwild").learner.apply, ApplyMode::kHogwild);
   EXPECT_GT(points.at("hogwild").learner.threads, 1);
-  EXPECT_EQ(points.at("linear_scaling").optimizer.scale_lr, "linear");
+  EXPECT_EQ(points.at("linear_scaling").optimizer.scale_lr, LrScaling::kLinear);
   EXPECT_EQ(points.at("linear_scaling").updates.gradients, 4);
 }
 

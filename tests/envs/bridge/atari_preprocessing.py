@@ -1,4 +1,4 @@
-"""Plays an ALE env as Gymnasium preprocesses it and writes what is seen.
+"""Plays an ALE env with Gymnasium's preprocessing and writes the observations.
 
 Arguments: id, seed, a file with actions in decimal, the file to write: for the first reset and then
 for every step 84 * 84 bytes (after an end those of the next episode), the reward as float32, and 1

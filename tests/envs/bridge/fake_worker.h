@@ -1,6 +1,7 @@
 // The fake worker of fake_worker.py as a program for Worker and WorkerEnvs.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "envs/bridge/worker.h"
@@ -10,7 +11,7 @@ namespace starling::envs {
 // `options` is the text of a JSON object.
 inline WorkerProgram FakeWorker(const std::string& options = "{}") {
   return {.argv = {"python3", STARLING_SOURCE_DIR "/tests/envs/bridge/fake_worker.py"},
-          .settings = R"({"env": "fake", "options": )" + options + "}",
+          .settings = {{"env", "fake"}, {"options", nlohmann::json::parse(options)}},
           .name = "fake"};
 }
 

@@ -91,11 +91,11 @@ class UpdateStream {
 // An applier with its snapshot, and a way to wait for it without spinning.
 class TestApplier {
  public:
-  TestApplier(const char* how, UpdateStream& stream, int threads, const StateCopy* from = nullptr,
+  TestApplier(ApplyMode mode, UpdateStream& stream, int threads, const StateCopy* from = nullptr,
               std::uint64_t version = 0)
       : snapshot_("", stream.initial().size(), 1, kTestTerm),
         applier_(MakeApplier(
-            how, {.threads = threads, .optimizer = stream.spec(), .size = stream.initial().size()},
+            mode, {.threads = threads, .optimizer = stream.spec(), .size = stream.initial().size()},
             from ? from->weights : stream.initial(),
             from ? from->state : std::vector<std::vector<float>>{}, snapshot_,
             UpdateStream::Meta(version), [this] {
@@ -166,7 +166,7 @@ class TestLanes : public TestApplier {
  public:
   TestLanes(UpdateStream& stream, int threads, const StateCopy* from = nullptr,
             std::uint64_t version = 0)
-      : TestApplier("lanes", stream, threads, from, version) {}
+      : TestApplier(ApplyMode::kLanes, stream, threads, from, version) {}
 };
 
 }  // namespace starling::learner

@@ -10,9 +10,10 @@ namespace {
 
 constexpr std::size_t kSize = 16 * 67;
 
-class ApplierLockfree : public testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Ways, ApplierLockfree, testing::Values("lanes", "hogwild"),
-                         [](const auto& test) { return std::string(test.param); });
+class ApplierLockfree : public testing::TestWithParam<ApplyMode> {};
+INSTANTIATE_TEST_SUITE_P(Ways, ApplierLockfree,
+                         testing::Values(ApplyMode::kLanes, ApplyMode::kHogwild),
+                         [](const auto& test) { return std::string(NameOf(test.param)); });
 
 TEST_P(ApplierLockfree, TheDestructorFinishesEverySubmittedUpdate) {
   UpdateStream stream(kSize, 8);

@@ -14,15 +14,15 @@ namespace {
 
 constexpr std::size_t kSize = 16 * 101;  // the last block is not full
 
-class ApplierTest : public testing::TestWithParam<const char*> {
+class ApplierTest : public testing::TestWithParam<ApplyMode> {
  protected:
   TestApplier Make(UpdateStream& stream, int threads, const StateCopy* from = nullptr,
                    std::uint64_t version = 0) {
     return {GetParam(), stream, threads, from, version};
   }
 };
-INSTANTIATE_TEST_SUITE_P(Ways, ApplierTest, testing::Values("lanes", "hogwild"),
-                         [](const auto& test) { return std::string(test.param); });
+INSTANTIATE_TEST_SUITE_P(Ways, ApplierTest, testing::Values(ApplyMode::kLanes, ApplyMode::kHogwild),
+                         [](const auto& test) { return std::string(NameOf(test.param)); });
 
 TEST_P(ApplierTest, OneThreadEqualsThePlainOptimizerBitForBit) {
   for (const auto& [name, config] : OptimizerVariants()) {
@@ -153,8 +153,9 @@ TEST_P(ApplierTest, RefusesMoreUpdatesThanItsCapacity) {
 }
 
 using ApplierDeathTest = ApplierTest;
-INSTANTIATE_TEST_SUITE_P(Ways, ApplierDeathTest, testing::Values("lanes", "hogwild"),
-                         [](const auto& test) { return std::string(test.param); });
+INSTANTIATE_TEST_SUITE_P(Ways, ApplierDeathTest,
+                         testing::Values(ApplyMode::kLanes, ApplyMode::kHogwild),
+                         [](const auto& test) { return std::string(NameOf(test.param)); });
 
 TEST_P(ApplierDeathTest, AVersionOutOfOrderAborts) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");

@@ -26,7 +26,8 @@ const StateCopy& Zeros() {
 // Every update has a gradient of ones and learning rate 1.
 class Ones : public UpdateStream {
  public:
-  explicit Ones(std::uint64_t versions) : UpdateStream(kSize, versions, {.kind = "sgd"}) {
+  explicit Ones(std::uint64_t versions)
+      : UpdateStream(kSize, versions, {.kind = OptimizerKind::kSgd}) {
     for (std::uint64_t v = 1; v <= versions; ++v) {
       at(v).gradients.assign(1, {ones_, 1});
       at(v).lr = at(v).scale = 1;
@@ -69,15 +70,16 @@ TEST(HogwildLockfree, UpdatesOfDifferentLinesLoseNothing) {
   }
   // This holds with an average of squares, too. On a line without a gradient it stays zero or
   // decays; the weight does not change.
-  for (const char* kind : {"sgd", "rmsprop"}) {
+  for (const OptimizerKind kind : {OptimizerKind::kSgd, OptimizerKind::kRmsProp}) {
     UpdateStream stream(kSize, kUpdates, {.kind = kind});
     for (std::uint64_t v = 1; v <= kUpdates; ++v)
       stream.at(v).gradients.assign(1, {gradients[v - 1], 1});
     const StateCopy expected = stream.Reference().back();
     for (int round = 0; round < 24; ++round) {
-      TestApplier hogwild("hogwild", stream, 1 + round % 8);
+      TestApplier hogwild(ApplyMode::kHogwild, stream, 1 + round % 8);
       hogwild.Run(stream, 1, kUpdates);
-      ASSERT_EQ(hogwild->CaptureNow().weights, expected.weights) << kind << ", round " << round;
+      ASSERT_EQ(hogwild->CaptureNow().weights, expected.weights)
+          << NameOf(kind) << ", round " << round;
     }
   }
 }
@@ -86,7 +88,7 @@ TEST(HogwildLockfree, UpdatesOfAllLinesLoseAtMostTheirOverlap) {
   constexpr std::uint64_t kVersions = 600;
   for (const int threads : {1, 2, 6}) {
     Ones stream(kVersions);
-    TestApplier hogwild("hogwild", stream, threads, &Zeros());
+    TestApplier hogwild(ApplyMode::kHogwild, stream, threads, &Zeros());
     hogwild.Run(stream, 1, kVersions);
     const Counted counted = Count(hogwild->CaptureNow().weights);
     EXPECT_TRUE(Holds(counted, kVersions, hogwild->capacity())) << threads << " threads";
@@ -101,7 +103,7 @@ TEST(HogwildLockfree, EverySnapshotIsOfACompletedVersionAndVersionsNeverGoBack) 
   constexpr std::uint64_t kVersions = 600;
   for (const int threads : {1, 2, 4}) {
     Ones stream(kVersions);
-    TestApplier hogwild("hogwild", stream, threads, &Zeros());
+    TestApplier hogwild(ApplyMode::kHogwild, stream, threads, &Zeros());
     const std::uint64_t capacity = hogwild->capacity();
     Watched watched;
     RunWatched(
@@ -124,13 +126,14 @@ TEST(HogwildLockfree, ProgressReachesTheLastVersionInStepsBelowTheSlotCount) {
   std::atomic<std::uint64_t> completed{0};
   std::unique_ptr<Applier> hogwild;
   std::atomic<Applier*> made{nullptr};
-  hogwild = MakeApplier("hogwild", {.threads = 4, .optimizer = stream.spec(), .size = kSize},
-                        Zeros().weights, {}, snapshot, UpdateStream::Meta(0), [&] {
-                          seen.push_back(made.load()->Completed());
-                          std::this_thread::yield();  // lets the other threads get ahead
-                          completed.store(seen.back());
-                          completed.notify_one();
-                        });
+  hogwild =
+      MakeApplier(ApplyMode::kHogwild, {.threads = 4, .optimizer = stream.spec(), .size = kSize},
+                  Zeros().weights, {}, snapshot, UpdateStream::Meta(0), [&] {
+                    seen.push_back(made.load()->Completed());
+                    std::this_thread::yield();  // lets the other threads get ahead
+                    completed.store(seen.back());
+                    completed.notify_one();
+                  });
   made.store(hogwild.get());
   for (std::uint64_t v = 1; v <= kVersions; ++v) {
     for (std::uint64_t at; v - (at = completed.load()) > hogwild->capacity();) completed.wait(at);
@@ -151,8 +154,8 @@ TEST(HogwildLockfree, ProgressReachesTheLastVersionInStepsBelowTheSlotCount) {
 // have just checked. Here no later update would publish the last one of a round.
 TEST(HogwildLockfree, EveryUpdateIsPublished) {
   constexpr std::uint64_t kRounds = 1500, kTogether = 3;
-  UpdateStream stream(kLine, kRounds * kTogether, {.kind = "sgd"});
-  TestApplier hogwild("hogwild", stream, kTogether);
+  UpdateStream stream(kLine, kRounds * kTogether, {.kind = OptimizerKind::kSgd});
+  TestApplier hogwild(ApplyMode::kHogwild, stream, kTogether);
   for (std::uint64_t v = 0; v < kRounds * kTogether;) {
     for (std::uint64_t i = 0; i < kTogether; ++i) ASSERT_TRUE(hogwild->Submit(&stream.at(++v)));
     while (!hogwild->Idle()) std::this_thread::yield();
@@ -165,7 +168,7 @@ TEST(HogwildLockfree, ACaptureHoldsAllOfItsVersion) {
   Ones stream(kVersions);
   for (std::uint64_t v = 1; v <= kVersions; v += 7)
     stream.at(v).capture = std::make_shared<StateCopy>();
-  TestApplier hogwild("hogwild", stream, 4, &Zeros());
+  TestApplier hogwild(ApplyMode::kHogwild, stream, 4, &Zeros());
   hogwild.Run(stream, 1, kVersions);
   for (std::uint64_t v = 1; v <= kVersions; v += 7) {
     EXPECT_TRUE(Holds(Count(stream.at(v).capture->weights), v, hogwild->capacity()));
@@ -177,7 +180,7 @@ TEST(HogwildLockfree, ACaptureHoldsAllOfItsVersion) {
 TEST(HogwildLockfree, CompletedUpdatesAndGradientsMayBeReused) {
   constexpr std::uint64_t kVersions = 1000;
   Ones stream(1);
-  TestApplier hogwild("hogwild", stream, 3, &Zeros());
+  TestApplier hogwild(ApplyMode::kHogwild, stream, 3, &Zeros());
   const std::uint64_t capacity = hogwild->capacity();
   std::vector<Update> updates(capacity);
   std::vector<std::vector<float>> gradients(capacity, std::vector<float>(kSize));

@@ -38,7 +38,7 @@ TEST(LanesLockfree, EverySnapshotReadIsExactlyOneVersionAndVersionsNeverGoBack) 
 // update is completed.
 TEST(LanesLockfree, CompletedUpdatesAndGradientsMayBeReused) {
   constexpr std::uint64_t kVersions = 3000;
-  UpdateStream stream(kSize, 1, {.kind = "sgd"});
+  UpdateStream stream(kSize, 1, {.kind = OptimizerKind::kSgd});
   TestLanes lanes(stream, 3);
   std::vector<Update> updates(kMaxUpdatesInLanes);
   std::vector<std::vector<float>> gradients(kMaxUpdatesInLanes, std::vector<float>(kSize));

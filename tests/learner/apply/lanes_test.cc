@@ -36,7 +36,7 @@ TEST(Lanes, MayBeMoreThanCacheLines) {
 
 TEST(Lanes, GradientsAreSummedInTheOrderGiven) {
   // In floats (1e8 + 1) - 1e8 is 0 and (1e8 - 1e8) + 1 is 1.
-  UpdateStream stream(kSize, 1, {.kind = "sgd"});
+  UpdateStream stream(kSize, 1, {.kind = OptimizerKind::kSgd});
   const std::vector<float> huge(kSize, 1e8f), one(kSize, 1), minus(kSize, -1e8f);
   const std::vector<float> start(kSize, 0);
   const StateCopy from{start, {}};

@@ -21,9 +21,9 @@ struct OptimizerVariant {
 // Each kind with each setting that selects another loop or slot; all other settings are defaults.
 inline std::vector<OptimizerVariant> OptimizerVariants() {
   std::vector<OptimizerVariant> variants = {
-      {"sgd", {.kind = "sgd"}},
-      {"sgd_momentum", {.kind = "sgd", .momentum = 0.8}},
-      {"adam", {.kind = "adam"}},
+      {"sgd", {.kind = OptimizerKind::kSgd}},
+      {"sgd_momentum", {.kind = OptimizerKind::kSgd, .momentum = 0.8}},
+      {"adam", {.kind = OptimizerKind::kAdam}},
   };
   for (int bits = 0; bits < 16; ++bits) {
     const bool centered = bits & 1, inside = bits & 2, corrected = bits & 4, momentum = bits & 8;
@@ -33,9 +33,9 @@ inline std::vector<OptimizerVariant> OptimizerVariants() {
     if (corrected) name += "_corrected";
     if (momentum) name += "_momentum";
     variants.push_back({name,
-                        {.kind = "rmsprop",
+                        {.kind = OptimizerKind::kRmsProp,
                          .momentum = momentum ? 0.8 : 0,
-                         .epsilon_place = inside ? "inside" : "outside",
+                         .epsilon_place = inside ? EpsilonPlace::kInside : EpsilonPlace::kOutside,
                          .centered = centered,
                          .bias_correction = corrected}});
   }

@@ -35,10 +35,9 @@ TEST_F(GoldenTrajectory, ExistsForEveryVariantAndNoOther) {
   for (const auto& [name, _] : OptimizerVariants()) expected.insert(name);
   const std::vector<std::string> names = golden_.names();
   EXPECT_EQ(std::set<std::string>(names.begin(), names.end()), expected);
-  std::set<std::string> kinds;
+  std::set<OptimizerKind> kinds;
   for (const auto& [_, config] : OptimizerVariants()) kinds.insert(config.kind);
-  const auto& words = std::get<WordRule>(FindConfigKey("optimizer", "kind")->rule).words;
-  EXPECT_EQ(kinds, std::set<std::string>(words.begin(), words.end()));
+  EXPECT_EQ(kinds.size(), Words(OptimizerKind{}).size());
 }
 
 TEST_F(GoldenTrajectory, IsFollowedByEveryVariant) {
@@ -132,11 +131,11 @@ TEST(ApplyUpdate, TheScaleChangesTheStepAndNotTheState) {
 }
 
 TEST(MakeOptimizerSpec, TakesEveryKey) {
-  const OptimizerSpec spec = MakeOptimizerSpec({.kind = "rmsprop",
+  const OptimizerSpec spec = MakeOptimizerSpec({.kind = OptimizerKind::kRmsProp,
                                                 .momentum = 0.5,
                                                 .decay = 0.9,
                                                 .epsilon = 0.1,
-                                                .epsilon_place = "inside",
+                                                .epsilon_place = EpsilonPlace::kInside,
                                                 .centered = true,
                                                 .bias_correction = false,
                                                 .beta1 = 0.7,
@@ -149,21 +148,23 @@ TEST(MakeOptimizerSpec, TakesEveryKey) {
   EXPECT_FALSE(spec.bias_correction);
   EXPECT_EQ(spec.beta1, 0.7);
   EXPECT_EQ(spec.beta2, 0.8);
-  EXPECT_FALSE(MakeOptimizerSpec({.epsilon_place = "outside"}).epsilon_inside);
+  EXPECT_FALSE(MakeOptimizerSpec({.epsilon_place = EpsilonPlace::kOutside}).epsilon_inside);
 }
 
 // Checkpoints contain these names, so they must never change.
 TEST(MakeOptimizerSpec, NamesTheStateVectors) {
   const auto slots = [](const OptimizerConfig& config) { return MakeOptimizerSpec(config).slots; };
   using Names = std::vector<std::string>;
-  EXPECT_EQ(slots({.kind = "sgd"}), Names{});
-  EXPECT_EQ(slots({.kind = "sgd", .momentum = 0.1}), Names{"momentum"});
-  EXPECT_EQ(slots({.kind = "rmsprop"}), Names{"square_avg"});
-  EXPECT_EQ(slots({.kind = "rmsprop", .momentum = 0.1}), (Names{"square_avg", "momentum"}));
-  EXPECT_EQ(slots({.kind = "rmsprop", .centered = true}), (Names{"square_avg", "grad_avg"}));
-  EXPECT_EQ(slots({.kind = "rmsprop", .momentum = 0.1, .centered = true}),
+  EXPECT_EQ(slots({.kind = OptimizerKind::kSgd}), Names{});
+  EXPECT_EQ(slots({.kind = OptimizerKind::kSgd, .momentum = 0.1}), Names{"momentum"});
+  EXPECT_EQ(slots({.kind = OptimizerKind::kRmsProp}), Names{"square_avg"});
+  EXPECT_EQ(slots({.kind = OptimizerKind::kRmsProp, .momentum = 0.1}),
+            (Names{"square_avg", "momentum"}));
+  EXPECT_EQ(slots({.kind = OptimizerKind::kRmsProp, .centered = true}),
+            (Names{"square_avg", "grad_avg"}));
+  EXPECT_EQ(slots({.kind = OptimizerKind::kRmsProp, .momentum = 0.1, .centered = true}),
             (Names{"square_avg", "grad_avg", "momentum"}));
-  EXPECT_EQ(slots({.kind = "adam"}), (Names{"exp_avg", "exp_avg_sq"}));
+  EXPECT_EQ(slots({.kind = OptimizerKind::kAdam}), (Names{"exp_avg", "exp_avg_sq"}));
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace {
 TEST(LearningRate, FallsOnALineToZeroAtTheEndOfTheRun) {
   OptimizerConfig config;
   config.lr = 0.004;
-  config.lr_schedule = "linear";
+  config.lr_schedule = LrSchedule::kLinear;
   EXPECT_DOUBLE_EQ(LearningRate(config, 1000, 0, 10), 0.004);
   EXPECT_DOUBLE_EQ(LearningRate(config, 1000, 250, 10), 0.003);
   EXPECT_DOUBLE_EQ(LearningRate(config, 1000, 999, 10), 0.000004);
@@ -19,7 +19,7 @@ TEST(LearningRate, FallsOnALineToZeroAtTheEndOfTheRun) {
 
 TEST(LearningRate, IsNeverNegativePastTheEnd) {
   OptimizerConfig config;
-  config.lr_schedule = "linear";
+  config.lr_schedule = LrSchedule::kLinear;
   EXPECT_EQ(LearningRate(config, 1000, 1001, 10), 0);
   EXPECT_EQ(LearningRate(config, 1000, ~std::uint64_t{0}, 10), 0);
   EXPECT_EQ(LearningRate(config, 0, 0, 10), 0);
@@ -28,7 +28,7 @@ TEST(LearningRate, IsNeverNegativePastTheEnd) {
 TEST(LearningRate, StaysWhenConstant) {
   OptimizerConfig config;
   config.lr = 7e-4;
-  config.lr_schedule = "constant";
+  config.lr_schedule = LrSchedule::kConstant;
   for (const std::uint64_t steps : {0, 500, 1000, 5000}) {
     EXPECT_EQ(LearningRate(config, 1000, steps, 10), 7e-4);
   }
@@ -37,7 +37,7 @@ TEST(LearningRate, StaysWhenConstant) {
 TEST(LearningRate, WarmUpCountsTheSamplesOfTheUpdate) {
   OptimizerConfig config;
   config.lr = 0.004;
-  config.lr_schedule = "constant";
+  config.lr_schedule = LrSchedule::kConstant;
   config.warmup_steps = 400;
   EXPECT_DOUBLE_EQ(LearningRate(config, 1000, 0, 100), 0.001);  // 100 / 400, not 0
   EXPECT_DOUBLE_EQ(LearningRate(config, 1000, 100, 100), 0.002);
@@ -50,7 +50,7 @@ TEST(LearningRate, WarmUpCountsTheSamplesOfTheUpdate) {
 TEST(LearningRate, WarmUpMultipliesTheSchedule) {
   OptimizerConfig config;
   config.lr = 0.004;
-  config.lr_schedule = "linear";
+  config.lr_schedule = LrSchedule::kLinear;
   config.warmup_steps = 400;
   // (100 + 100) / 400 * (1 - 100 / 1000) = 0.45
   EXPECT_DOUBLE_EQ(LearningRate(config, 1000, 100, 100), 0.0018);
@@ -79,7 +79,7 @@ TEST(EntropyCoef, MayRiseOrStay) {
 
 TEST(EntropyCoef, FallsByTheSameFactorInEveryStepWhenExponential) {
   LossConfig config;
-  config.entropy_schedule = "exponential";
+  config.entropy_schedule = EntropySchedule::kExponential;
   config.entropy = 0.08;
   config.entropy_end = 0.005;  // a sixteenth of the start: four halvings
   EXPECT_EQ(EntropyCoef(config, 1000, 0), 0.08);
@@ -91,7 +91,7 @@ TEST(EntropyCoef, FallsByTheSameFactorInEveryStepWhenExponential) {
 
 TEST(EntropyCoef, IgnoresTheEndWhenConstant) {
   LossConfig config;
-  config.entropy_schedule = "constant";
+  config.entropy_schedule = EntropySchedule::kConstant;
   config.entropy = 0.05;
   config.entropy_end = 0;
   for (const std::uint64_t steps : {0, 500, 1000, 9000}) {
@@ -101,9 +101,9 @@ TEST(EntropyCoef, IgnoresTheEndWhenConstant) {
 
 TEST(LinearScale, FollowsTheSamplesOfTheUpdate) {
   OptimizerConfig config;
-  config.scale_lr = "none";
+  config.scale_lr = LrScaling::kNone;
   EXPECT_EQ(LinearScale(config, 480, 160), 1);
-  config.scale_lr = "linear";
+  config.scale_lr = LrScaling::kLinear;
   EXPECT_EQ(LinearScale(config, 160, 160), 1);
   EXPECT_EQ(LinearScale(config, 480, 160), 3);  // three actors' gradients in one update
   EXPECT_EQ(LinearScale(config, 80, 160), 0.5);
@@ -111,14 +111,14 @@ TEST(LinearScale, FollowsTheSamplesOfTheUpdate) {
 
 TEST(DampingScale, IsOneWithoutDamping) {
   StalenessConfig config;
-  config.damping = "none";
+  config.damping = Damping::kNone;
   const std::vector<Contribution> parts = {{160, 40}, {160, 2}};
   EXPECT_EQ(DampingScale(config, parts), 1);
 }
 
 TEST(DampingScale, IsTheWeightedMeanOfTheInverseStaleness) {
   StalenessConfig config;
-  config.damping = "inverse";
+  config.damping = Damping::kInverse;
   using Parts = std::vector<Contribution>;
   EXPECT_EQ(DampingScale(config, Parts{{160, 0}}), 1);
   EXPECT_EQ(DampingScale(config, Parts{{160, 1}}), 1);
@@ -131,7 +131,7 @@ TEST(DampingScale, IsTheWeightedMeanOfTheInverseStaleness) {
 
 TEST(DampingScale, NeverReachesZero) {
   StalenessConfig config;
-  config.damping = "inverse";
+  config.damping = Damping::kInverse;
   const std::vector<Contribution> parts = {{1, ~std::uint64_t{0}}};
   EXPECT_GT(DampingScale(config, parts), 0);
 }

@@ -3,8 +3,6 @@
 
 #include <gmock/gmock.h>
 
-#include "monitor/http/health.h"
-#include "monitor/http/status_page.h"
 #include "tests/monitor/http/bulletins.h"
 
 namespace starling::monitor {
@@ -43,7 +41,7 @@ TEST_F(PagesTest, APageIsMadeOnceForEachBulletin) {
   const auto first = pages_.Answer(Request("/metrics")).body;
   EXPECT_EQ(pages_.Answer(Request("/metrics")).body, first);
   auto next = MakeBulletin();
-  next->status["version"] = 6;
+  next->status.version = 6;
   pages_.Show(next);
   EXPECT_THAT(*pages_.Answer(Request("/metrics")).body, HasSubstr("starling_version 6\n"));
   EXPECT_THAT(*first, HasSubstr("starling_version 5\n")) << "it may still be on its way";
@@ -110,7 +108,7 @@ TEST_F(PagesTest, OnlyNamesOfThisMachineAreAnswered) {
 TEST_F(PagesTest, HealthIsThatOfTheLearnersLoop) {
   const auto health = [this](const char* phase) {
     auto bulletin = MakeBulletin(clock_.NowMs());
-    bulletin->status["phase"] = phase;
+    bulletin->status.phase = phase;
     pages_.Show(bulletin);
     return pages_.Answer(Request("/healthz"));
   };
@@ -118,7 +116,7 @@ TEST_F(PagesTest, HealthIsThatOfTheLearnersLoop) {
   EXPECT_THAT(*health("done").body, HasSubstr("done: "));
   EXPECT_EQ(health("waiting").status, 200u) << "that nobody has come yet is nothing bad";
   EXPECT_EQ(health("running").status, 200u);
-  clock_.AdvanceMs(kMostSilentMs - 1);
+  clock_.AdvanceMs(kMaxSilentMs - 1);
   EXPECT_EQ(pages_.Answer(Request("/healthz")).status, 200u);
   clock_.AdvanceMs(1);
   EXPECT_EQ(pages_.Answer(Request("/healthz")).status, 503u);

@@ -29,7 +29,7 @@ class StatusServerTest : public testing::Test {
  protected:
   // `patience` is long in tests that cut no reader off.
   void Start(milliseconds patience = std::chrono::minutes(5), std::size_t readers = 32) {
-    server_.emplace(config_, StatusServerOptions{.patience = patience, .most_readers = readers});
+    server_.emplace(config_, StatusServerOptions{.patience = patience, .max_readers = readers});
     server_->Show(Fresh());
   }
   // However long the test takes.

@@ -21,8 +21,8 @@ bool Overlap(const Area& a, const Area& b) {
 
 TEST(LayoutTest, NothingOverlapsOrStandsOutsideWhateverTheSize) {
   for (const int actors : {1, 2, 16, 1024}) {
-    for (int columns = kLeastColumns; columns <= 300; columns += 3) {
-      for (int rows = kLeastRows; rows <= 90; ++rows) {
+    for (int columns = kMinColumns; columns <= 300; columns += 3) {
+      for (int rows = kMinRows; rows <= 90; ++rows) {
         const auto layout = PlanScreen(columns, rows, actors);
         ASSERT_TRUE(layout);
         // Below it the bar and the cursor, above it a line that stays.
@@ -45,8 +45,8 @@ TEST(LayoutTest, NothingOverlapsOrStandsOutsideWhateverTheSize) {
 }
 
 TEST(LayoutTest, TooSmallIsNothing) {
-  EXPECT_FALSE(PlanScreen(kLeastColumns - 1, 50, 2));
-  EXPECT_FALSE(PlanScreen(200, kLeastRows - 1, 2));
+  EXPECT_FALSE(PlanScreen(kMinColumns - 1, 50, 2));
+  EXPECT_FALSE(PlanScreen(200, kMinRows - 1, 2));
   EXPECT_FALSE(PlanScreen(0, 0, 2));
 }
 

@@ -16,32 +16,31 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;
 
-constexpr ScreenFacts kFacts{.env = {}, .seed = 7, .bound = 4, .drop = false};
+constexpr RunFacts kFacts{
+    .env = {}, .seed = 7, .bound = 4, .drop = false, .steps = 5'000'000, .actors = 4};
 
 // A run of `seconds`: the return rises to 20, and 80,000 steps a second come from all actors alike.
 class FakeRun {
  public:
   FakeRun(int actors, int seconds, std::uint64_t bound = 4)
-      : actors_(actors), watch_(Facts(bound), actors, 0) {
+      : actors_(actors), history_(Facts(bound), actors, 0) {
     learner::LearnerStatus status;
     for (int tick = 0; tick <= 5 * seconds; ++tick) {
       now_ms_ = 200 * tick;
       status = At(tick);
-      watch_.Hear(now_ms_, status);
+      history_.Add(now_ms_, status);
     }
-    progress_ = MakeProgress(status, 5'000'000, 80'000, actors);
-    standings_.assign(static_cast<std::size_t>(actors), {.alive = true, .accepted = true});
+    processes_.assign(static_cast<std::size_t>(actors), {.alive = true, .accepted = true});
   }
 
-  std::vector<results::ActorStanding>& standings() { return standings_; }
+  std::vector<ActorProcess>& processes() { return processes_; }
   std::vector<std::string> Lines(int width, int height, bool utf8 = true, bool color = false) {
-    return ScreenLines(watch_.Look(now_ms_, progress_, standings_, false),
-                       {width, utf8, color, height});
+    return ScreenLines(history_.View(now_ms_, processes_, false), {width, utf8, color, height});
   }
 
  private:
-  static ScreenFacts Facts(std::uint64_t bound) {
-    ScreenFacts facts = kFacts;
+  static RunFacts Facts(std::uint64_t bound) {
+    RunFacts facts = kFacts;
     facts.env = "minatar/breakout";
     facts.bound = bound;
     return facts;
@@ -76,9 +75,8 @@ class FakeRun {
   }
 
   int actors_;
-  Watch watch_;
-  Progress progress_;
-  std::vector<results::ActorStanding> standings_;
+  RunHistory history_;
+  std::vector<ActorProcess> processes_;
   std::int64_t now_ms_ = 0;
 };
 
@@ -140,7 +138,7 @@ bottleneck the actors: they compute 90 % of the time (act
 
 TEST(ScreenTest, ColoursAreOnTopOfTheSameText) {
   FakeRun run(4, 20);
-  run.standings()[2] = {.alive = false, .accepted = false, .restarts = 3};
+  run.processes()[2] = {.alive = false, .accepted = false, .restarts = 3};
   const auto plain = run.Lines(80, 24), colored = run.Lines(80, 24, true, /*color=*/true);
   ASSERT_EQ(plain.size(), colored.size());
   for (std::size_t i = 0; i < plain.size(); ++i) {
@@ -150,8 +148,8 @@ TEST(ScreenTest, ColoursAreOnTopOfTheSameText) {
 }
 
 TEST(ScreenTest, BeforeAnythingIsKnown) {
-  Watch watch(kFacts, 2, 0);
-  const ScreenView view = watch.Look(0, MakeProgress({}, 100, 0, 2), {{}, {}}, false);
+  RunHistory history(kFacts, 2, 0);
+  const RunView view = history.View(0, {{}, {}}, false);
   const std::string text = Joined(ScreenLines(view, {80, true, false, 24}));
   for (const char* said :
        {"no episode has ended yet", "not known yet", "dead", "starting", "0:00 elapsed"}) {
@@ -182,9 +180,9 @@ TEST(ScreenTest, FitsEveryTerminal) {
 }
 
 TEST(ScreenTest, ItsHeightDependsOnTheTerminalAlone) {
-  Watch early(kFacts, 4, 0);
-  const std::vector<results::ActorStanding> standings(4);
-  const ScreenView first = early.Look(0, MakeProgress({}, 100, 0, 4), standings, false);
+  RunHistory early(kFacts, 4, 0);
+  const std::vector<ActorProcess> processes(4);
+  const RunView first = early.View(0, processes, false);
   FakeRun late(4, 50);
   for (const int height : {16, 24, 40, 60}) {
     EXPECT_THAT(late.Lines(100, height),
@@ -193,10 +191,9 @@ TEST(ScreenTest, ItsHeightDependsOnTheTerminalAlone) {
 }
 
 TEST(ScreenTest, WhoGoesHomeAtTheEndIsNotCalledDead) {
-  Watch watch(kFacts, 1, 0);
-  const Progress progress;
-  watch.Look(0, progress, {{.alive = true, .accepted = true}}, false);
-  const ScreenView view = watch.Look(1000, progress, {{.alive = false, .accepted = true}}, true);
+  RunHistory history(kFacts, 1, 0);
+  history.View(0, {{.alive = true, .accepted = true}}, false);
+  const RunView view = history.View(1000, {{.alive = false, .accepted = true}}, true);
   EXPECT_NE(view.actors[0].state, ActorRow::State::kDead);
 }
 

@@ -2,23 +2,21 @@
 
 #include <gmock/gmock.h>
 
-#include <numeric>
-
 #include "core/config/config.h"
 
 namespace starling::monitor {
 namespace {
 
-using testing::DoubleNear;
 using testing::ElementsAre;
 
 TEST(StalenessPanelTest, ABarForEachValueUpToTheBound) {
   const StalenessBars bars = ArrangeStaleness({50, 30, 20}, 4, 40);
-  EXPECT_THAT(bars.shares, ElementsAre(0.5, 0.3, 0.2, 0, 0));
-  EXPECT_EQ(bars.values, 1u);
+  EXPECT_THAT(bars.bins.counts, ElementsAre(50, 30, 20, 0, 0));
+  EXPECT_EQ(bars.bins.Share(1), 0.3);
+  EXPECT_EQ(bars.bins.width, 1u);
   EXPECT_EQ(bars.columns, 6);
   EXPECT_EQ(bars.bound_column, 30);
-  EXPECT_FALSE(bars.open);
+  EXPECT_FALSE(bars.bins.open);
 }
 
 TEST(StalenessPanelTest, UnboundedShowsWhereAlmostAllIs) {
@@ -27,15 +25,14 @@ TEST(StalenessPanelTest, UnboundedShowsWhereAlmostAllIs) {
   histogram[5] = 398;
   histogram[199] = 2;
   const StalenessBars bars = ArrangeStaleness(histogram, kUnbounded, 41);
-  EXPECT_THAT(bars.shares,
-              ElementsAre(0.6, 0, 0, 0, 0, DoubleNear(0.398, 1e-9), 0, DoubleNear(0.002, 1e-9)));
-  EXPECT_TRUE(bars.open) << "the last holds what is more";
+  EXPECT_THAT(bars.bins.counts, ElementsAre(600, 0, 0, 0, 0, 398, 0, 2));
+  EXPECT_TRUE(bars.bins.open) << "the last holds what is more";
   EXPECT_EQ(bars.bound_column, -1);
 }
 
 TEST(StalenessPanelTest, AFarBoundIsNotShown) {
   EXPECT_EQ(ArrangeStaleness({50, 50}, 1000, 40).bound_column, -1);
-  EXPECT_EQ(ArrangeStaleness({50, 50}, 1000, 40).shares.size(), 6u) << "as many as have room";
+  EXPECT_EQ(ArrangeStaleness({50, 50}, 1000, 40).bins.counts.size(), 6u) << "as many as have room";
 }
 
 TEST(StalenessPanelTest, ManyValuesShareABar) {
@@ -45,8 +42,8 @@ TEST(StalenessPanelTest, ManyValuesShareABar) {
          {std::uint64_t{0}, std::uint64_t{3}, std::uint64_t{4096}, kUnbounded}) {
       const StalenessBars bars = ArrangeStaleness(histogram, bound, columns);
       EXPECT_GE(bars.columns, 1);
-      EXPECT_LE(static_cast<int>(bars.shares.size()) * bars.columns, std::max(1, columns - 1));
-      EXPECT_NEAR(std::accumulate(bars.shares.begin(), bars.shares.end(), 0.0), 1, 1e-9);
+      EXPECT_LE(static_cast<int>(bars.bins.counts.size()) * bars.columns, std::max(1, columns - 1));
+      EXPECT_EQ(bars.bins.total(), histogram.size());
     }
   }
 }

@@ -38,16 +38,16 @@ Machine Complete() {
                    .why_none = "",
                    .driver = "driver for CUDA 12.8, runtime 13.0"},
           .open_files = 1024,
-          .most_open_files = 65536,
-          .place = {.found = "/dev/shm/starling-7", .why_none = ""},
+          .max_open_files = 65536,
+          .runtime_dir = {.found = "/dev/shm/starling-7", .why_none = ""},
           .shared_memory = 8'000'000'000,
           .free_shared_memory = 4'000'000'000,
           .python = {.found = "/usr/bin/python3", .why_none = ""},
           .gymnasium = "1.4.0"};
 }
 
-Contender Broken(const std::string& name, const std::string& op, Fault fault) {
-  return {.name = name, .device = name, .precision = net::Precision::kF32, .make = [=] {
+BackendToCheck Broken(const std::string& name, const std::string& op, Fault fault) {
+  return {.name = name, .device = name, .precision = Precision::kF32, .make = [=] {
             return std::make_shared<BrokenBackend>(op, fault);
           }};
 }
@@ -55,7 +55,7 @@ Contender Broken(const std::string& name, const std::string& op, Fault fault) {
 OpRow Row(const std::string& op, double error, double tolerance) {
   return {.backend = "cpu",
           .found = {.op = op, .error = error, .tolerance = tolerance, .where = "y of 1x1"},
-          .trouble = ""};
+          .failure = ""};
 }
 
 int Printed(const Diagnosis& diagnosis, const DoctorOptions& options, std::string& text) {
@@ -101,10 +101,10 @@ TEST(DoctorTest, SaysWhatIsMissingForWhat) {
   Machine bare = Complete();
   bare.gpus = {.gpus = {}, .why_none = "no driver: install one", .driver = ""};
   bare.bf16 = false;
-  bare.most_open_files = 256;
+  bare.max_open_files = 256;
   bare.free_shared_memory = 64'000'000;
   bare.gymnasium = "";
-  const auto missing = WhatIsMissing({.machine = bare, .rows = {}});
+  const auto missing = MissingParts({.machine = bare, .rows = {}});
   EXPECT_THAT(missing, testing::SizeIs(5));
   EXPECT_THAT(missing, Contains(AllOf(HasSubstr("actors.backend = \"cpu\""),
                                       HasSubstr("no driver: install one."))));
@@ -113,18 +113,18 @@ TEST(DoctorTest, SaysWhatIsMissingForWhat) {
   EXPECT_THAT(missing, Contains(HasSubstr("64 MB are free at /dev/shm/starling-7")));
   EXPECT_THAT(missing, Contains(HasSubstr("scripts/setup --gym")));
 
-  bare.place = {.found = "", .why_none = "nowhere"};
+  bare.runtime_dir = {.found = "", .why_none = "nowhere"};
   bare.python = {.found = "", .why_none = "no Python"};
-  EXPECT_THAT(WhatIsMissing({.machine = bare, .rows = {}}),
+  EXPECT_THAT(MissingParts({.machine = bare, .rows = {}}),
               AllOf(Contains(HasSubstr("nowhere")), Contains(HasSubstr("no Python"))));
 }
 
 // Each backend is on its own: a broken one does not affect the others.
 TEST(DoctorTest, ABrokenBackendIsNamedAndTheOthersStillRun) {
-  const Contender unable{.name = "absent", .device = "absent", .make = [] {
-                           throw UserError("there is none");
-                           return std::shared_ptr<net::Backend<float>>();
-                         }};
+  const BackendToCheck unable{.name = "absent", .device = "absent", .make = [] {
+                                throw UserError("there is none");
+                                return std::shared_ptr<net::Backend<float>>();
+                              }};
   Diagnosis diagnosis{.machine = Complete(),
                       .rows = Examine({Broken("good", "", Fault::kThrows),
                                        Broken("wrong", "loss", Fault::kLeavesTheLast),
@@ -147,14 +147,14 @@ TEST(DoctorTest, ABrokenBackendIsNamedAndTheOthersStillRun) {
 }
 
 TEST(DoctorTest, ThisMachine) {
-  const Machine machine = LookAtMachine();
+  const Machine machine = InspectMachine();
   EXPECT_THAT(machine.program, StartsWith("starling "));
   EXPECT_THAT(machine.processor, Not(IsEmpty()));
   EXPECT_GE(machine.cores, 1);
   EXPECT_GT(machine.memory, 0u);
   EXPECT_EQ(machine.gpus.gpus.empty(), !machine.gpus.why_none.empty());
-  EXPECT_GT(machine.most_open_files, 0u);
-  EXPECT_EQ(machine.place.found.empty(), !machine.place.why_none.empty());
+  EXPECT_GT(machine.max_open_files, 0u);
+  EXPECT_EQ(machine.runtime_dir.found.empty(), !machine.runtime_dir.why_none.empty());
   EXPECT_EQ(machine.python.found.empty(), !machine.python.why_none.empty());
   EXPECT_THAT(HardwareLine(), AllOf(StartsWith(machine.processor), HasSubstr(machine.program)));
 }

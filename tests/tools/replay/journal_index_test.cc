@@ -1,4 +1,4 @@
-// The story of a run, read from its journal.
+// The index of a run, read from its journal.
 #include "tools/replay/journal_index.h"
 
 #include <gmock/gmock.h>
@@ -23,7 +23,7 @@ learner::ArrivalRecord Arrival(std::uint32_t slot, std::uint64_t sequence, std::
           .norm = 0.5 * slot};
 }
 
-class StoryTest : public testing::Test {
+class JournalIndexTest : public testing::Test {
  protected:
   // Version 1 of actor 7's gradient, version 2 of those of 4 and 7; one of 4's was refused.
   void Write(bool from_the_beginning = true) {
@@ -47,21 +47,21 @@ class StoryTest : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(StoryTest, WhatIsComputedOnWhichVersionAndTheHashes) {
+TEST_F(JournalIndexTest, WhatIsComputedOnWhichVersionAndTheHashes) {
   Write();
-  const Story story = ReadStory(dir_.path());
-  EXPECT_EQ(story.header.seed, 3u);
-  EXPECT_EQ(story.last, 2u);
-  EXPECT_EQ(story.records.size(), 9u);
-  EXPECT_EQ(story.computed_on, (std::map<std::uint64_t, std::uint64_t>{{0, 3}, {1, 1}}))
+  const JournalIndex index = ReadJournalIndex(dir_.path());
+  EXPECT_EQ(index.header.seed, 3u);
+  EXPECT_EQ(index.last, 2u);
+  EXPECT_EQ(index.records.size(), 9u);
+  EXPECT_EQ(index.computed_on, (std::map<std::uint64_t, std::uint64_t>{{0, 3}, {1, 1}}))
       << "the refused one was computed, too";
-  EXPECT_EQ(story.hashes, (std::map<std::uint64_t, std::uint64_t>{{0, 77}, {2, 88}}));
-  EXPECT_EQ(story.torn, "");
+  EXPECT_EQ(index.hashes, (std::map<std::uint64_t, std::uint64_t>{{0, 77}, {2, 88}}));
+  EXPECT_EQ(index.torn, "");
 }
 
-TEST_F(StoryTest, AnUpdateIsTheMeanOfItsGradients) {
+TEST_F(JournalIndexTest, AnUpdateIsTheMeanOfItsGradients) {
   Write();
-  const UpdateStory update = FindUpdate(ReadStory(dir_.path()), 2);
+  const UpdateDetails update = FindUpdate(ReadJournalIndex(dir_.path()), 2);
   ASSERT_EQ(update.gradients.size(), 2u);
   EXPECT_EQ(update.gradients[0].from.slot, 4u);
   EXPECT_EQ(update.gradients[0].base, 0u);
@@ -78,24 +78,25 @@ TEST_F(StoryTest, AnUpdateIsTheMeanOfItsGradients) {
               HasSubstr("     4    1.2            2            0          1        40   0.2500"));
 }
 
-TEST_F(StoryTest, AVersionThatThereIsNotIsAnsweredWithThoseThereAre) {
+TEST_F(JournalIndexTest, AVersionThatThereIsNotIsAnsweredWithThoseThereAre) {
   Write();
-  const Story story = ReadStory(dir_.path());
+  const JournalIndex index = ReadJournalIndex(dir_.path());
   for (const std::uint64_t version : {0, 3}) {
-    EXPECT_THAT(ErrorOf([&] { FindUpdate(story, version); }),
+    EXPECT_THAT(ErrorOf([&] { FindUpdate(index, version); }),
                 HasSubstr("it has those from 1 to 2"));
   }
 }
 
-TEST_F(StoryTest, AJournalThatLacksItsBeginningIsNoStory) {
+TEST_F(JournalIndexTest, AJournalThatLacksItsBeginningIsNoStory) {
   Write(false);
-  EXPECT_THAT(ErrorOf([&] { ReadStory(dir_.path()); }), HasSubstr("does not begin with the run"));
+  EXPECT_THAT(ErrorOf([&] { ReadJournalIndex(dir_.path()); }),
+              HasSubstr("does not begin with the run"));
 }
 
-TEST_F(StoryTest, ATornEndIsSaid) {
+TEST_F(JournalIndexTest, ATornEndIsSaid) {
   Write();
   std::filesystem::resize_file(dir_ / "journal", std::filesystem::file_size(dir_ / "journal") - 1);
-  EXPECT_THAT(ReadStory(dir_.path()).torn, HasSubstr("breaks off after version 2"));
+  EXPECT_THAT(ReadJournalIndex(dir_.path()).torn, HasSubstr("breaks off after version 2"));
 }
 
 }  // namespace

@@ -19,10 +19,10 @@ class ReplayerTest : public testing::Test {
       : config_(ParseConfig("", "test.toml",
                             {"env.name=dummy", "net.kind=mlp", "net.hidden=[]",
                              "actors.envs_per_actor=2", "actors.unroll=5", "actors.count=2"})) {
-    Story story;
-    story.computed_on = {{0, 4}};
+    JournalIndex index;
+    index.computed_on = {{0, 4}};
     const learner::NetBlueprint net = results::BlueprintOf(config_);
-    replayer_.emplace(config_, story, net.initial, net.layout.fingerprint());
+    replayer_.emplace(config_, index, net.initial, net.layout.fingerprint());
     EXPECT_TRUE(replayer_->Do(learner::TermRecord{.term = 1}));
   }
 

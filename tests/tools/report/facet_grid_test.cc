@@ -23,7 +23,7 @@ results::FlatConfig Point(const std::string& bound, const std::string& actors) {
   return {{"staleness.bound", bound}, {"actors.count", actors}};
 }
 
-TEST(PlaneTest, ValuesAreInOrderWithUnboundedLast) {
+TEST(FacetGridTest, ValuesAreInOrderWithUnboundedLast) {
   EXPECT_THAT(InOrder({"unbounded", "16", "2", "16", "0"}),
               ElementsAre("0", "2", "16", "unbounded"));
   EXPECT_THAT(InOrder({"0.1", "1e-3", "-2"}), ElementsAre("-2", "1e-3", "0.1"));
@@ -31,29 +31,29 @@ TEST(PlaneTest, ValuesAreInOrderWithUnboundedLast) {
 }
 
 // Two counts, three bounds; the point (4, 1) was not trained.
-TEST(PlaneTest, TheKeyWithFewerValuesGoesDown) {
+TEST(FacetGridTest, TheKeyWithFewerValuesGoesDown) {
   const std::vector<results::LoadedRun> runs =
       RunsOf({Point("\"unbounded\"", "16"), Point("\"unbounded\"", "4"), Point("0", "4"),
               Point("0", "16"), Point("1", "16")});
   std::vector<Group> groups = MakeGroups(runs);
-  const std::optional<Plane> plane = PlaneOf(groups);
-  ASSERT_TRUE(plane);
-  EXPECT_EQ(plane->row_key, "actors.count");
-  EXPECT_EQ(plane->column_key, "staleness.bound");
-  EXPECT_THAT(plane->rows, ElementsAre("4", "16"));
-  EXPECT_THAT(plane->columns, ElementsAre("0", "1", "unbounded"));
-  EXPECT_THAT(plane->groups[0], ElementsAre(Optional(2u), Eq(std::nullopt), Optional(1u)));
-  EXPECT_THAT(plane->groups[1], ElementsAre(Optional(3u), Optional(4u), Optional(0u)));
-  EXPECT_EQ(plane->RowName(1), "actors.count = 16");
-  EXPECT_EQ(plane->ColumnName(2), "bound = unbounded");
+  const std::optional<FacetGrid> grid = FacetGridOf(groups);
+  ASSERT_TRUE(grid);
+  EXPECT_EQ(grid->row_key, "actors.count");
+  EXPECT_EQ(grid->column_key, "staleness.bound");
+  EXPECT_THAT(grid->rows, ElementsAre("4", "16"));
+  EXPECT_THAT(grid->columns, ElementsAre("0", "1", "unbounded"));
+  EXPECT_THAT(grid->groups[0], ElementsAre(Optional(2u), Eq(std::nullopt), Optional(1u)));
+  EXPECT_THAT(grid->groups[1], ElementsAre(Optional(3u), Optional(4u), Optional(0u)));
+  EXPECT_EQ(grid->RowName(1), "actors.count = 16");
+  EXPECT_EQ(grid->ColumnName(2), "bound = unbounded");
 
-  StyleByColumn(*plane, groups);
+  StyleByColumn(*grid, groups);
   EXPECT_EQ(groups[0].style, 2u);
   EXPECT_EQ(groups[1].style, 2u) << "the same bound looks the same with 4 and with 16 actors";
   EXPECT_EQ(groups[4].style, 1u);
 }
 
-TEST(PlaneTest, EnvironmentsGoDown) {
+TEST(FacetGridTest, EnvironmentsGoDown) {
   std::vector<results::FlatConfig> configs;
   for (const char* env : {"\"b\"", "\"a\"", "\"c\""}) {
     for (const char* bound : {"4", "0"}) {
@@ -61,24 +61,24 @@ TEST(PlaneTest, EnvironmentsGoDown) {
     }
   }
   const std::vector<results::LoadedRun> runs = RunsOf(configs);
-  const std::optional<Plane> plane = PlaneOf(MakeGroups(runs));
-  ASSERT_TRUE(plane);
-  EXPECT_TRUE(plane->rows_are_envs());
-  EXPECT_THAT(plane->rows, ElementsAre("b", "a", "c"));
-  EXPECT_THAT(plane->columns, ElementsAre("0", "4"));
+  const std::optional<FacetGrid> grid = FacetGridOf(MakeGroups(runs));
+  ASSERT_TRUE(grid);
+  EXPECT_TRUE(grid->rows_are_envs());
+  EXPECT_THAT(grid->rows, ElementsAre("b", "a", "c"));
+  EXPECT_THAT(grid->columns, ElementsAre("0", "4"));
 }
 
-TEST(PlaneTest, OneKeyOrThreeAreNoPlane) {
+TEST(FacetGridTest, OneKeyOrThreeAreNoGrid) {
   const std::vector<results::LoadedRun> one = RunsOf({Point("0", "4"), Point("1", "4")});
-  EXPECT_FALSE(PlaneOf(MakeGroups(one)));
+  EXPECT_FALSE(FacetGridOf(MakeGroups(one)));
   std::vector<results::FlatConfig> cube;
   for (int i = 0; i < 8; ++i) {
     cube.push_back(Point(std::to_string(i & 1), std::to_string(i >> 1 & 1)));
     cube.back()["loss.gamma"] = std::to_string(i >> 2);
   }
   const std::vector<results::LoadedRun> three = RunsOf(cube);
-  EXPECT_FALSE(PlaneOf(MakeGroups(three)));
-  EXPECT_FALSE(PlaneOf({}));
+  EXPECT_FALSE(FacetGridOf(MakeGroups(three)));
+  EXPECT_FALSE(FacetGridOf({}));
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 // Two counts of actors by three bounds.
-Plane SomePlane() {
+FacetGrid SomeGrid() {
   return {.row_key = "actors.count",
           .column_key = "staleness.bound",
           .rows = {"4", "16"},
@@ -47,7 +47,7 @@ TEST(HeatScaleTest, WhatIsFarApartIsOnALogarithmicScale) {
 }
 
 TEST(HeatMapTest, EveryCellHasItsNumberAndItsColour) {
-  const std::string html = DrawHeatMap(SomeMap(), SomePlane());
+  const std::string html = DrawHeatMap(SomeMap(), SomeGrid());
   EXPECT_EQ(HtmlMistake(html), "");
   EXPECT_THAT(html, HasSubstr("<tr><th>4</th><td class=\"h6\">7.00</td><td class=\"h0\">0.00</td>"
                               "<td class=\"h3\">3.50</td></tr>"));
@@ -58,19 +58,19 @@ TEST(HeatMapTest, EveryCellHasItsNumberAndItsColour) {
 }
 
 TEST(HeatMapTest, NeverAndMissingAreNoNumbers) {
-  const std::string html = DrawHeatMap(SomeMap(), SomePlane());
+  const std::string html = DrawHeatMap(SomeMap(), SomeGrid());
   EXPECT_THAT(html, HasSubstr("<td class=\"never\">never<small>1 of 3</small></td>"));
   EXPECT_THAT(html, HasSubstr("<td class=\"none\" title=\"there is no such run\"></td>"));
   HeatMap nothing = SomeMap();
   nothing.cells = {{{}, {}, {}}, {{}, {}, {}}};
-  EXPECT_THAT(DrawHeatMap(nothing, SomePlane()), Not(HasSubstr("class=\"scale\"")));
+  EXPECT_THAT(DrawHeatMap(nothing, SomeGrid()), Not(HasSubstr("class=\"scale\"")));
 }
 
 // 3.5 is the middle of the first row; the second has nothing but 5.
 TEST(HeatMapTest, RowsMayHaveScalesOfTheirOwn) {
   HeatMap map = SomeMap();
   map.by_row = true;
-  const std::string html = DrawHeatMap(map, SomePlane());
+  const std::string html = DrawHeatMap(map, SomeGrid());
   EXPECT_THAT(html, HasSubstr("<td class=\"h3\">5.00<small>2 of 3</small></td>"));
   EXPECT_THAT(html, HasSubstr("a scale of its own"));
 }

@@ -73,7 +73,7 @@ TEST(PlotTest, NothingToDrawIsSaid) {
 
 // 60, 30, 9 and 1 of 100.
 TEST(HistogramTest, SharesOfAllAndTheRareAreSeen) {
-  const std::string svg = DrawHistogram({.bars = {60, 30, 9, 0, 1}}, 0.6, 1);
+  const std::string svg = DrawHistogram({.counts = {60, 30, 9, 0, 1}}, 0.6, 1);
   EXPECT_EQ(HtmlMistake(svg), "");
   EXPECT_EQ(Count(svg, "<rect"), 4u);
   EXPECT_THAT(svg, HasSubstr("<title>0: 60 gradients, 60.00 %</title>"));
@@ -82,7 +82,7 @@ TEST(HistogramTest, SharesOfAllAndTheRareAreSeen) {
 }
 
 TEST(HistogramTest, BarsMayBeWideAndTheLastOneOpen) {
-  const std::string svg = DrawHistogram({.bars = {60, 30, 10}, .width = 5, .open = true}, 0.6, 1);
+  const std::string svg = DrawHistogram({.counts = {60, 30, 10}, .width = 5, .open = true}, 0.6, 1);
   EXPECT_EQ(HtmlMistake(svg), "");
   EXPECT_THAT(svg, HasSubstr("<title>5–9: 30 gradients, 30.00 %</title>"));
   EXPECT_THAT(svg, HasSubstr("<title>10+: 10 gradients, 10.00 %</title>"));
@@ -91,8 +91,8 @@ TEST(HistogramTest, BarsMayBeWideAndTheLastOneOpen) {
 }
 
 TEST(HistogramTest, NoGradients) {
-  EXPECT_THAT(DrawHistogram({.bars = {0, 0}}, 0, 0), HasSubstr("no gradient"));
-  EXPECT_THAT(DrawHistogram({.bars = {}}, 0, 0), HasSubstr("no gradient"));
+  EXPECT_THAT(DrawHistogram({.counts = {0, 0}}, 0, 0), HasSubstr("no gradient"));
+  EXPECT_THAT(DrawHistogram({.counts = {}}, 0, 0), HasSubstr("no gradient"));
 }
 
 TEST(HtmlTest, TheTestFindsWhatIsWrong) {

@@ -68,8 +68,7 @@ TEST_F(ReportTest, WhatIsNotFinishedIsShownAsSuch) {
   WriteSeeds("4", 2);
   WriteRun(dir_, "runs/half", {.seed = 3, .steps = 500, .summary = false});
   dir_.Write("runs/half/metrics.jsonl", MetricsOf({.seed = 3, .steps = 500}) + "{\"steps\":6");
-  WriteRun(dir_, "runs/broke", {.seed = 4, .steps = 300});
-  dir_.Write("runs/broke/log", "12:00:01.000 error fleet: the <learner> gave up\n");
+  WriteRun(dir_, "runs/broke", {.seed = 4, .steps = 300, .error = "the <learner> gave up"});
   dir_.Write("runs/torn/config.toml", "[run");
   const std::string page = Page();
   EXPECT_THAT(page, HasSubstr("Not all of these runs are finished: 1 damaged, 1 failed, 1 "

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "monitor/staleness_bins.h"
+
 namespace starling::report {
 namespace {
 
@@ -20,7 +22,8 @@ Group GroupOf(std::vector<results::LoadedRun>& runs, const Counts& counts) {
 TEST(BarsTest, ASmallBoundIsABarEach) {
   const Bars bars = BarsFor({{5, 5}, {5, 5, 5, 5, 5}}, 25);
   EXPECT_EQ(bars.width, 1u);
-  EXPECT_THAT(InBars({5, 5}, bars).bars, ElementsAre(5, 5, 0, 0, 0));
+  EXPECT_THAT(monitor::BinStaleness({5, 5}, bars.number, bars.width).counts,
+              ElementsAre(5, 5, 0, 0, 0));
   EXPECT_EQ(BarsFor({}, 25).number, 4u);
 }
 
@@ -29,11 +32,11 @@ TEST(BarsTest, WideStalenessKeepsItsShape) {
   for (std::size_t tau = 0; tau < counts.size(); ++tau) counts[tau] = tau < 50 ? 1 : 3;
   const Bars bars = BarsFor({counts}, 25);
   EXPECT_EQ(bars.width, 4u);
-  const Histogram histogram = InBars(counts, bars);
-  ASSERT_THAT(histogram.bars, SizeIs(25));
-  EXPECT_EQ(histogram.bars.front(), 4u);
-  EXPECT_EQ(histogram.bars.back(), 12u);
-  EXPECT_FALSE(histogram.open);
+  const monitor::StalenessBins bins = monitor::BinStaleness(counts, bars.number, bars.width);
+  ASSERT_THAT(bins.counts, SizeIs(25));
+  EXPECT_EQ(bins.counts.front(), 4u);
+  EXPECT_EQ(bins.counts.back(), 12u);
+  EXPECT_FALSE(bins.open);
 }
 
 // One in a thousand far away makes no bars for itself.
@@ -44,9 +47,9 @@ TEST(BarsTest, TheRareLieBeyond) {
   counts[199] = 1;
   const Bars bars = BarsFor({counts}, 25);
   EXPECT_EQ(bars.width, 1u);
-  const Histogram histogram = InBars(counts, bars);
-  EXPECT_THAT(histogram.bars, ElementsAre(600, 0, 0, 399, 1));
-  EXPECT_TRUE(histogram.open);
+  const monitor::StalenessBins bins = monitor::BinStaleness(counts, bars.number, bars.width);
+  EXPECT_THAT(bins.counts, ElementsAre(600, 0, 0, 399, 1));
+  EXPECT_TRUE(bins.open);
 }
 
 TEST(StalenessSectionTest, NoBarIsHigherThanItsAxis) {

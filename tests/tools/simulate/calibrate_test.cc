@@ -1,4 +1,4 @@
-// Mean times out of what a run said of itself.
+// Mean times from the status lines of a run.
 #include "tools/simulate/calibrate.h"
 
 #include <fmt/format.h>
@@ -113,7 +113,8 @@ TEST_F(CalibrateTest, TheLastTermCountsFromItsFirstLine) {
 
 TEST_F(CalibrateTest, WhatTheLearnerDidBeforeTheFirstGrantIsNotCountedAgain) {
   const std::string waiting =
-      R"({"phase":"waiting","term":1,"time":{"learner":{"receive":5,"dispatch":7,"idle":1,"lanes":0}}})"
+      R"({"phase":"waiting","term":1,)"
+      R"("time":{"learner":{"receive":5,"dispatch":7,"idle":1,"lanes":0}}})"
       "\n";
   const auto lines = LastTermOf(waiting + Line(4));
   ASSERT_TRUE(lines);

@@ -38,8 +38,8 @@ TEST(Simulator, BoundZeroIsLockStepWithTheSlowest) {
   EXPECT_NEAR(fleet.time.actors.wait, 3 * (0.0215 + 0.0015), 1e-12);
 }
 
-// Without the bound the slow one delivers at 30, the quick one at 10, 21, 32, 43, ...: at 30 the weights
-// that the slow one began with are two versions old.
+// Without the bound the slow one delivers at 30, the quick one at 10, 21, 32, 43, ...: at 30 the
+// weights that the slow one began with are two versions old.
 TEST(Simulator, WithoutABoundNobodyWaitsForAStraggler) {
   const SmallFleet fleet(
       5, {"updates.in_flight=1", "simulate.stragglers=1", "simulate.straggler_factor=3"});
@@ -47,8 +47,9 @@ TEST(Simulator, WithoutABoundNobodyWaitsForAStraggler) {
   EXPECT_THAT(fleet.staleness(), ElementsAre(3, 1, 1));
 }
 
-// The quick one's second gradient (at 21) has to wait for the slow one's first (at 30): another update
-// before it would make that one 2 versions old. Then both are applied, and so on every 31 ms.
+// The quick one's second gradient (at 21) has to wait for the slow one's first (at 30): another
+// update before it would make that one 2 versions old. Then both are applied, and so on every 31
+// ms.
 TEST(Simulator, ABoundOfOneLetsTheQuickBeOneAhead) {
   const SmallFleet fleet(
       7, {"staleness.bound=1", "simulate.stragglers=1", "simulate.straggler_factor=3"});
@@ -56,8 +57,8 @@ TEST(Simulator, ABoundOfOneLetsTheQuickBeOneAhead) {
   EXPECT_THAT(fleet.staleness(), ElementsAre(1, 6));
 }
 
-// The quick one delivers every 11 ms. Each time that the slow one delivers, at 30 and at 60, its weights
-// are too old; it is told so and begins anew at once.
+// The quick one delivers every 11 ms. When the slow one delivers, at 30 and at 60, its weights are
+// too old; it is refused and starts again at once.
 TEST(Simulator, WhatIsTooOldIsDroppedAndNobodyWaits) {
   const SmallFleet fleet(6, {"staleness.bound=0", "staleness.on_exceed=drop",
                              "simulate.stragglers=1", "simulate.straggler_factor=3"});
@@ -110,7 +111,7 @@ TEST(Simulator, TheLearnerReceivesOneAfterTheOther) {
   EXPECT_NEAR(fleet.time.learner.receive, 0.012, 1e-12);
 }
 
-// Five actors deliver every 3 ms at most, and need 11: the network thread is what limits them.
+// Five actors, 11 ms each, could deliver every 2.2 ms; the network thread needs 3 for each.
 TEST(Simulator, ABusyLearnerSetsThePace) {
   const SmallFleet fleet(40, {"actors.count=5", "updates.in_flight=1", "simulate.receive_ms=3"});
   for (std::size_t i = 1; i < fleet.published_ms.size(); ++i) {
@@ -137,7 +138,7 @@ TEST(Simulator, WhatAnActorSendsIsNotOvertaken) {
   EXPECT_THAT(fleet.counters().dropped, IsEmpty());
 }
 
-// The slow one would take 10 s. After 0.1 s it is waited for no longer; what it sends then is refused.
+// The slow one would take 10 s. After 0.1 s its grant ends, and its gradient is refused later.
 TEST(Simulator, AGrantThatIsNotSpentEnds) {
   const SmallFleet fleet(1000, {"staleness.bound=0", "staleness.deadline_s=0.1",
                                 "simulate.stragglers=1", "simulate.straggler_factor=1000"});

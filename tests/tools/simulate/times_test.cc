@@ -90,7 +90,7 @@ TEST(ActorTimes, DependOnSeedSlotAndLifeAndOnNothingElse) {
   }
 }
 
-// The pace that envs::Paced would keep in the same slot, and what is computed beside it.
+// The pace of envs::Paced in the same slot, added to the computing time.
 TEST(ActorTimes, EnvsWithAPaceKeepTheirOwn) {
   Config config = With({.compute_ms = 1, .compute_spread = 0});
   config.env.step_ms = 2;

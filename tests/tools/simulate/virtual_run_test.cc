@@ -1,5 +1,5 @@
-// What any simulation promises, whatever its times: nothing lost, nothing over the bound, the same bits
-// again, and a journal that a replay comes to the same weights with.
+// The properties of every simulation: nothing lost, nothing over the bound, the same bits again,
+// and a journal whose replay gives the same weights.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -58,7 +58,8 @@ TEST_P(VirtualRunTest, LosesNothingAndKeepsTheBound) {
   EXPECT_EQ(fleet.Journal<learner::ArrivalRecord>().size(), counters.received);
   EXPECT_EQ(fleet.Journal<learner::UpdateRecord>().size(), counters.updates);
   EXPECT_EQ(fleet.published_ms.size(), counters.updates);
-  // The actors' time is all accounted for, but for what is under way at the end: no more than 0.1 s each.
+  // All of the actors' time is counted, except for unrolls in progress at the end: 0.1 s each at
+  // most.
   EXPECT_NEAR(fleet.time.actors.total(), 5 * fleet.published_ms.back() / 1000, 5 * 0.1);
   EXPECT_LE(fleet.time.learner.lanes, fleet.published_ms.back() / 1000 + 1e-9);
 }
@@ -89,7 +90,7 @@ TEST(VirtualRun, AnotherSeedIsAnotherRun) {
   EXPECT_NE(one.published_ms, other.published_ms);
 }
 
-// What is drawn for the times is not what the games draw from: the first gradients are the same ones.
+// Times and games have separate random streams: the first gradients are the same.
 TEST(VirtualRun, TimesChangeTheOrderAndNotTheGames) {
   const SmallFleet quick(5, Restless({})), slow(5, Restless({"simulate.compute_ms=100"}));
   const auto norms = [](const SmallFleet& fleet) {

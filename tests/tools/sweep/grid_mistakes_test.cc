@@ -66,7 +66,7 @@ TEST_F(GridTest, EveryMistakeIsLocated) {
        {"mine.toml:3:21: updates.in_flight = 2 contradicts staleness.bound = 0"}},
       {"[grid]\nenv.name = [\"catch\", \"cach\"]\n",
        {"mine.toml:3:22: env.name: there is no env \"cach\"", "catch"}},
-      // Values and points that could not be told apart.
+      // Equal values and equal points.
       {"[grid]\nstaleness.bound = [4, 0, 4]\n",
        {"mine.toml:3:26: staleness.bound = 4 is listed twice"}},
       {"[grid]\nwire.runtime_dir = [\"/a/b\", \"a-b\"]\n", {"would both be called \"a-b\""}, 3},

@@ -28,6 +28,17 @@ TEST_F(SweepTest, AFailedRunIsNamedStopsNobodyAndIsTriedAgain) {
   EXPECT_THAT(dir_.Read("sweeps/bounds/old/bound=0/seed-1/log"), HasSubstr("needs a licence"));
 }
 
+TEST_F(SweepTest, WhyALearnerWasGivenUpIsTold) {
+  WriteOneRun(/*eval_episodes=*/0);
+  dir_.Write("script.learner", "say 12:00:00.000 error learner: the disk is full; kill 6");
+  const Finished failed = Sweep();
+  EXPECT_EQ(failed.status, kExitFailed);
+  const std::string why =
+      "was killed by SIGABRT, 5 times in a row without an applied update: the disk is full";
+  EXPECT_THAT(failed.err, HasSubstr(why));
+  EXPECT_THAT(dir_.Read("sweeps/bounds/bound=4/seed-1/summary.json"), HasSubstr(why));
+}
+
 // A line is cut beyond a limit, maybe in the middle of a character.
 TEST_F(SweepTest, WhateverAFailedRunSaidTheOthersAreTried) {
   dir_.Write("script.learner", "say " + std::string(6000, '\xe9') + "; touch over; exit 2");

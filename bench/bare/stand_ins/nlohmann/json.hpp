@@ -1,5 +1,5 @@
-// Found instead of nlohmann/json by the build without libraries (cmake/bare.cmake): nobody reads
-// JSON there but the options of Gymnasium's envs (envs/sticky.cc), and it has none of those.
+// Found instead of nlohmann/json by the build without libraries (cmake/bare.cmake). Only the
+// options of Gymnasium's envs are JSON (envs/sticky.cc), and that build has no such envs.
 #pragma once
 
 #include <string>

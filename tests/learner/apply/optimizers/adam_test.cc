@@ -8,7 +8,7 @@ namespace starling::learner {
 namespace {
 
 OptimizerConfig Adam(double beta1, double beta2, double epsilon) {
-  return {.kind = "adam", .epsilon = epsilon, .beta1 = beta1, .beta2 = beta2};
+  return {.kind = OptimizerKind::kAdam, .epsilon = epsilon, .beta1 = beta1, .beta2 = beta2};
 }
 
 TEST(Adam, DividesTheMeanByTheRootOfTheMeanSquareBothCorrected) {

@@ -14,7 +14,7 @@ OptimizerConfig Corrected(double decay, double epsilon) {
   return {.decay = decay, .epsilon = epsilon, .bias_correction = true};
 }
 OptimizerConfig Inside(OptimizerConfig config) {
-  config.epsilon_place = "inside";
+  config.epsilon_place = EpsilonPlace::kInside;
   return config;
 }
 OptimizerConfig Centered(OptimizerConfig config) {

@@ -1,0 +1,141 @@
+// How a client becomes a member.
+#include <unistd.h>
+
+#include <array>
+#include <exception>
+#include <utility>
+
+#include "actors/learner_client.h"
+#include "core/log.h"
+
+namespace starling::actors {
+
+namespace {
+
+constexpr std::int64_t kPollMs = 20;       // longest wait while there is no learner yet
+constexpr std::int64_t kWelcomeMs = 5000;  // a hello without an answer is repeated after that
+constexpr std::int64_t kLastWordsMs =
+    2000;  // messages of a learner that is gone arrive within that
+
+std::string HostName() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+}  // namespace
+
+LearnerClient::LearnerClient(ClientOptions options)
+    : options_(std::move(options)),
+      wall_(options_.clock ? *options_.clock : steady_clock_),
+      clock_(wall_) {}
+LearnerClient::~LearnerClient() = default;
+
+bool LearnerClient::Join() {
+  const std::int64_t give_up_ms =
+      clock_.NowMs() + static_cast<std::int64_t>(options_.connect_timeout_s * 1000.0);
+  state_ = ClientState::kLost;
+  session_.reset();
+  while (clock_.NowMs() < give_up_ms) {
+    if (MustLeave()) return false;
+    if (const auto endpoint = options_.find_endpoint()) {
+      if (TryJoin(*endpoint, give_up_ms)) return true;
+      if (state_ != ClientState::kLost) return false;
+    }
+    std::array<wire::PollItem, 1> stop{{{.fd = options_.stop_fd}}};
+    wire::Poll(stop, kPollMs);
+    clock_.Tick();
+  }
+  state_ = ClientState::kUnreachable;
+  return false;
+}
+
+bool LearnerClient::TryJoin(const std::string& endpoint, std::int64_t give_up_ms) {
+  OpenSession(endpoint);
+  const wire::Hello hello{
+      .slot = options_.slot, .host = HostName(), .pid = static_cast<std::uint32_t>(getpid())};
+  std::optional<std::int64_t> asked_ms;
+  while (clock_.NowMs() < give_up_ms && !MustLeave()) {
+    // 1. Say hello once, as soon as the connection takes it.
+    if (!asked_ms && Send(hello)) asked_ms = clock_.NowMs();
+    if (asked_ms && clock_.NowMs() - *asked_ms > kWelcomeMs) return false;
+    // 2. Wait for the welcome.
+    wire::ClientSocket& socket = *session_->socket;
+    std::array<wire::PollItem, 1> item{{{.socket = &socket, .want_writable = !asked_ms}}};
+    wire::Poll(item, kPollMs);
+    clock_.Tick();
+    wire::Envelope envelope;
+    while (socket.Receive(envelope)) {
+      const wire::DecodeResult decoded = wire::Decode(envelope.frames(), kMaxElements);
+      if (!decoded) continue;
+      Handle(std::move(envelope), decoded.message);
+      if (state_ == ClientState::kJoined) return true;
+      if (state_ != ClientState::kLost) return false;
+    }
+    // 3. It may have been the endpoint of a learner that is gone.
+    if (LearnerMoved()) return false;
+  }
+  return false;
+}
+
+void LearnerClient::OpenSession(const std::string& endpoint) {
+  session_.emplace();
+  session_->endpoint = endpoint;
+  session_->keys = options_.find_keys ? options_.find_keys() : std::nullopt;
+  wire::SocketOptions socket{.max_elements = kMaxElements, .linger_ms = 200};
+  if (session_->keys) {
+    socket.keys = session_->keys->own;
+    socket.server_key = session_->keys->server_key;
+  }
+  session_->socket = std::make_unique<wire::ClientSocket>(context_, endpoint, socket);
+}
+
+bool LearnerClient::CheckNet(std::uint64_t fingerprint, std::size_t floats) {
+  Session& session = *session_;
+  if (fingerprint != session.header.fingerprint) {
+    state_ = ClientState::kRefused;
+    text_ =
+        "this actor builds another net than the learner from the same configuration: "
+        "are they of the same version?";
+    return false;
+  }
+  try {
+    if (!session.welcome.shards.empty()) OpenShards(floats);
+    const std::size_t first = session.shards ? session.shards->first().size : floats;
+    if (!session.welcome.snapshot.empty()) {
+      session.reader.emplace(session.welcome.snapshot, first, fingerprint);
+    }
+    session.space.Open(session.welcome.buffers, floats);
+    return true;
+  } catch (const std::exception& error) {  // the learner has gone meanwhile
+    session.reader.reset();
+    session.shards.reset();
+    AwaitLastWords();
+    if (state_ == ClientState::kLost) LogWarn("{}", error.what());
+    return false;
+  }
+}
+
+void LearnerClient::OpenShards(std::size_t floats) {
+  session_->shards.emplace(context_,
+                           ShardLinks::Where{.places = session_->welcome.shards,
+                                             .learner = session_->endpoint,
+                                             .keys = session_->keys,
+                                             .header = session_->header,
+                                             .floats = floats,
+                                             .fetch_again_ms = FetchAgainMs()},
+                           clock_);
+}
+
+// The learner says goodbye before it removes its shared weights: "the run is over" must not be
+// missed.
+void LearnerClient::AwaitLastWords() {
+  const std::int64_t end = clock_.NowMs() + kLastWordsMs;
+  for (std::int64_t now = clock_.NowMs(); state_ == ClientState::kJoined && now < end;
+       now = clock_.NowMs()) {
+    Pump(end - now);
+  }
+  if (state_ == ClientState::kJoined) state_ = ClientState::kLost;
+}
+
+}  // namespace starling::actors

@@ -1,0 +1,35 @@
+// The mistakes in a file that an operator wrote, collected so that all of them are reported at
+// once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace starling {
+
+// A position: a line and column of a file, or a location outside of it (line 0).
+struct SourceLocation {
+  std::string text;  // "file:line:column" or "--set section.key=value"
+  std::uint32_t line = 0, column = 0;
+};
+
+class Diagnostics {
+ public:
+  static constexpr std::size_t kMax = 100;  // more are of no use to a reader
+
+  // Ignores a sentence that this location has already, and any sentence once it is full.
+  void Add(const SourceLocation& location, const std::string& sentence);
+  bool full() const { return found_.size() >= kMax; }
+  // Returns one line for each, in the order of the file, places outside of it last; "" if none.
+  std::string Text() const;
+
+ private:
+  std::vector<std::pair<SourceLocation, std::string>> found_;
+  std::set<std::string> lines_;
+};
+
+}  // namespace starling

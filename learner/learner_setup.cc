@@ -1,0 +1,139 @@
+// How a learner is put together.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "learner/learner.h"
+
+namespace starling::learner {
+
+namespace {
+
+std::string RouterEndpoint(const Config& config, const wire::RunPlace& place) {
+  return config.wire.endpoint == "auto" ? place.SocketEndpoint("control") : config.wire.endpoint;
+}
+
+// Weights and gradients go through shared memory where every actor is on this host: on ipc. Over
+// tcp weights are fetched.
+bool OnThisHost(const Config& config) { return !config.wire.endpoint.starts_with("tcp://"); }
+
+// A fresh start fails if shared memory is full; a resumed run falls back to sockets. Over tcp
+// actors do not read it, but the evaluator, which runs on this host, does.
+wire::SnapshotWriter MakeSnapshot(const Config& config, std::size_t floats,
+                                  std::uint64_t fingerprint, const std::filesystem::path& path,
+                                  std::uint32_t term, bool resume) {
+  if (!OnThisHost(config) && config.eval.every_steps == 0) return {{}, floats, fingerprint, term};
+  if (OnThisHost(config) && !resume) return {path, floats, fingerprint, term};
+  return wire::SnapshotWriter::SharedIfThereIsRoom(path, floats, fingerprint, term);
+}
+
+wire::Slice OwnSlice(const Config& config, std::size_t floats) {
+  const auto shards = static_cast<std::size_t>(config.learner.shards);
+  const auto slices = wire::CutIntoSlices(floats, shards);
+  if (slices.front().size > 0) return slices.front();
+  throw UserError(
+      fmt::format("learner.shards = {}: the net has no more than {} weights, 16 a shard "
+                  "are the least",
+                  shards, floats));
+}
+
+// For actors on other machines that share the run directory: they cannot know which port was free.
+void Announce(const std::filesystem::path& file, const std::string& address,
+              const std::string& bound) {
+  const std::string port = bound.substr(bound.rfind(':'));
+  WriteFileAtomically(file, fmt::format("tcp://{}{}\n", address, port));
+}
+
+std::uint32_t NewSession() {
+  std::random_device random;
+  return std::max(1u, static_cast<std::uint32_t>(random()));
+}
+
+}  // namespace
+
+Learner::Learner(const Config& config, NetBlueprint net, LearnerOptions options)
+    // In this order, so that nothing of a run that another learner holds is changed.
+    : Learner{config, net, options,
+              wire::RunPlace::Create(wire::RuntimeRoot(config.wire.runtime_dir), options.run_dir),
+              FindStart(config, net, options.run_dir, options.resume)} {}
+
+Learner::Learner(const Config& config, NetBlueprint net, LearnerOptions options,
+                 wire::RunPlace place, Start start)
+    : config_(config),
+      layout_(std::move(net.layout)),
+      slice_(OwnSlice(config, layout_.size())),
+      options_(std::move(options)),
+      wall_(options_.clock ? *options_.clock : steady_clock_),
+      clock_(wall_),
+      place_(std::move(place)),
+      snapshot_(MakeSnapshot(config, slice_.size, layout_.fingerprint(),
+                             place_.SnapshotPath(start.state.term), start.state.term,
+                             options_.resume)),
+      newest_weights_(snapshot_),
+      engine_(config_, start, snapshot_,
+              {.run_dir = options_.run_dir,
+               .fingerprint = layout_.fingerprint(),
+               .session = NewSession(),
+               .slice = slice_,
+               .on_progress = [this] { bell_.Ring(); }}),
+      keeper_(
+          config_, layout_, options_.run_dir, start.checkpoint, start.state.version,
+          [this] { bell_.Ring(); }, clock_),
+      admission_(config_, context_, place_, engine_.counters(), clock_),
+      socket_(context_, RouterEndpoint(config, place_),
+              {.max_elements = slice_.size,
+               .silence_ms = static_cast<int>(config_.wire.timeout_s * 1000.0),
+               .keys = admission_.keys()}),
+      outbox_(engine_, [this](const std::string& peer,
+                              const wire::Frames& frames) { return socket_.Send(peer, frames); }),
+      membership_(config_, engine_, outbox_, admission_,
+                  {.endpoint = socket_.endpoint(),
+                   .buffers = OnThisHost(config) && snapshot_.shared() && config.learner.shards == 1
+                                  ? &place_
+                                  : nullptr,
+                   .welcome = [this] { return MakeWelcome(); },
+                   .on_left =
+                       [this](std::uint32_t slot, std::uint32_t incarnation) {
+                         if (shards_) shards_->DiscardAllOf(slot, incarnation);
+                       }},
+                  clock_),
+      reporter_(config_, options_.run_dir, engine_, options_.sinks, clock_, wall_),
+      laps_(wall_) {
+  if (OnThisHost(config) && snapshot_.shared()) {
+    beacon_.emplace(context_, place_.SocketEndpoint("beacon"));
+  }
+  if (config.eval.every_steps > 0 && !snapshot_.shared()) {
+    LogWarn("the evaluator cannot see the weights: only those at the end are evaluated");
+  }
+  if (!options_.resume) keeper_.Save(engine_.ContentOf(std::move(start.state)));
+  if (config_.learner.shards > 1) {
+    shards_.emplace(
+        config_, context_, engine_, keeper_, admission_,
+        ShardCoordinator::Options{
+            .place = place_, .shared_weights = snapshot_.shared(), .ended = options_.shard_ended},
+        clock_);
+  }
+  place_.WriteEndpoint(socket_.endpoint());
+  if (!config_.wire.address.empty()) {
+    Announce(endpoint_file(), config_.wire.address, socket_.endpoint());
+  }
+  LogInfo("term {}, listening on {}", engine_.term(), socket_.endpoint());
+}
+
+wire::Welcome Learner::MakeWelcome() const {
+  wire::Welcome welcome{.config = ToToml(config_)};
+  if (shards_) welcome.shards = shards_->places();
+  if (beacon_) {
+    welcome.snapshot = place_.SnapshotPath(engine_.term()).string();
+    welcome.beacon = beacon_->endpoint();
+  } else {  // over tcp only the evaluator reads shared memory
+    for (wire::ShardPlace& place : welcome.shards) place.snapshot.clear();
+  }
+  return welcome;
+}
+
+}  // namespace starling::learner

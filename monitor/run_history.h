@@ -1,0 +1,67 @@
+// The model of a running run: status lines of the learner gathered over the whole run in bounded
+// memory. Views (monitor/screen/) only draw it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "learner/status.h"
+#include "monitor/actor_rows.h"
+#include "monitor/progress.h"
+#include "monitor/series.h"
+#include "monitor/window.h"
+
+namespace starling::monitor {
+
+// The settings of a run that a view names.
+struct RunFacts {
+  std::string env;
+  std::uint64_t seed = 1;
+  std::uint64_t bound = 0;  // kUnbounded: none
+  bool drop = false;        // staleness.on_exceed = "drop"
+  std::uint64_t steps = 0;  // run.steps
+  int actors = 0;           // that the run waits for, wherever they come from
+};
+
+// The state of a run at one moment.
+struct RunView {
+  RunFacts facts;
+  Progress progress;
+  double elapsed_s = 0;                // since this program began to watch
+  const Series* returns = nullptr;     // mean return over time; never null
+  const Series* rate = nullptr;        // steps per second over time; never null
+  learner::StalenessStatus staleness;  // of all gradients applied so far
+  std::vector<ActorRow> actors;        // by slot
+  std::string bottleneck;              // of the last ten seconds; "" while unknown
+};
+
+class RunHistory {
+ public:
+  // Keeps rows for the first `actors` slots.
+  RunHistory(RunFacts facts, int actors, std::int64_t now_ms);
+
+  void Add(std::int64_t now_ms, const learner::LearnerStatus& status);
+  // `over`: the run ends, so the rows of the actors stay as they were. The view points into this.
+  RunView View(std::int64_t now_ms, const std::vector<ActorProcess>& processes, bool over);
+  Progress progress() const;
+
+ private:
+  double SecondsAt(std::int64_t now_ms) const {
+    return static_cast<double>(now_ms - start_ms_) / 1000.0;
+  }
+  void AddTime(std::int64_t now_ms, std::uint64_t term, const learner::TimeStatus& time);
+
+  const RunFacts facts_;
+  const std::int64_t start_ms_;
+  ActorRows actors_;
+  Series returns_, rate_;
+  RateMeter meter_;
+  std::uint64_t term_ = 0;                        // of the points in time_
+  Window<learner::TimeStatus> time_{10'000};      // about one point a second
+  std::optional<learner::LearnerStatus> status_;  // the newest
+  std::vector<ActorRow> rows_;
+};
+
+}  // namespace starling::monitor
