@@ -97,7 +97,7 @@ void StatusReporter::WriteMetrics(const LearnerStatus& status) {
   }
   tensorboard_.Show(status);
   engine_.journal().Flush();
-  const std::string& error = engine_.journal().trouble();
+  const std::string& error = engine_.journal().error();
   if (!error.empty() && !std::exchange(journal_error_reported_, true)) {
     LogError("the journal is not complete, this run cannot be replayed: {}", error);
   }
