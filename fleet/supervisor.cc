@@ -23,6 +23,7 @@
 #include "core/child.h"
 #include "core/clock.h"
 #include "core/process.h"
+#include "core/running_clock.h"
 #include "fleet/child_output.h"
 #include "monitor/progress.h"
 #include "monitor/run_history.h"
@@ -143,6 +144,7 @@ class Supervisor {
   }
 
  private:
+  // Running time: after a suspended job no deadline is over.
   std::int64_t NowMs() const { return clock_.NowMs(); }
 
   template <class Function>
@@ -310,6 +312,7 @@ class Supervisor {
     tick_.expires_after(kTick);
     tick_.async_wait([this](error_code error) {
       if (error) return;
+      clock_.Tick();
       ReapAll();  // one signal may stand for two deaths
       Do(policy_.Tick(NowMs()));
       if (!finish_) ShowProgress();
@@ -342,7 +345,8 @@ class Supervisor {
   const SupervisorOptions& options_;
   RunLog& log_;
   monitor::Console& console_;
-  SteadyClock clock_;
+  const SteadyClock steady_clock_;
+  RunningClock clock_{steady_clock_};
   SupervisorPolicy policy_;
   monitor::RunHistory history_;
   bool on_screen_ = false;  // the last drawing was the screen, not the bar

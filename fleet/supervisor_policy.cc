@@ -93,6 +93,13 @@ void SupervisorPolicy::NoteGuest(int slot, const Life& life) {
   at->second = life;
 }
 
+RunPoint SupervisorPolicy::Point() const {
+  return {.ending = ending_,
+          .complete = status_ && status_->steps >= run_steps_,
+          .dismissed = learner_.over,
+          .last_status = status_ && status_->final};
+}
+
 Actions SupervisorPolicy::OnActorExit(std::int64_t now_ms, int slot, int pid, const ChildExit& exit,
                                       const std::string& reason) {
   Actions out;
@@ -100,36 +107,44 @@ Actions SupervisorPolicy::OnActorExit(std::int64_t now_ms, int slot, int pid, co
   CHECK(actor.alive, "actor {} died twice", slot);
   actor.alive = false;
   const std::string who = Who(fmt::format("actor {}", slot), pid, exit);
-  const bool left = exit.how == ChildExit::How::kExited && exit.code == kExitDone;
-  // 1. Ends that are not replaced: the run is over, or the operator made a mistake.
-  if (ending_ || learner_.over) {
-    Add(out, LogLevel::kInfo, "{}", who);
-    MaybeFinish(out);
-  } else if (exit.how == ChildExit::How::kExited && exit.code == kExitUserError) {
-    Add(out, LogLevel::kError, "{}: its message is above, the run ends", who);
-    BeginEnding(now_ms, kExitUserError, out, reason.empty() ? who : reason);
-  } else if (left) {
-    // 2. It left by itself: the learner may be about to report the end.
-    actor.start_ms = now_ms + limits_.left_actor_ms;
-    Add(out, LogLevel::kInfo, "{}; replaced in {} ms unless the run is over", who,
-        limits_.left_actor_ms);
-  } else {
-    // 3. It died: replace it, unless no actor of this run ever gets anywhere.
-    const std::int64_t wait = actor.accepted ? 0 : actor.backoff.Next(limits_);
-    actor.start_ms = now_ms + wait;
-    Add(out, LogLevel::kWarn, "{}; replaced {}; at most its gradient in flight is lost", who,
-        Wait(wait));
-    if (EverySlotHopeless()) {
-      const std::string what =
-          fmt::format("every actor died {} times in a row before its first accepted gradient",
-                      limits_.actor_deaths);
-      Add(out, LogLevel::kError, "{}: gave up; the reasons are in {}", what, log_path_);
-      BeginEnding(now_ms, kExitFailed, out, Because(what, reason));
-    } else if (wait == 0) {
-      BringUpActor(slot, out);
-    }
+  switch (ClassifyActor(exit, Point())) {
+    case ActorEnding::kExpected:
+      Add(out, LogLevel::kInfo, "{}", who);
+      MaybeFinish(out);
+      break;
+    case ActorEnding::kMistake:
+      Add(out, LogLevel::kError, "{}: its message is above, the run ends", who);
+      BeginEnding(now_ms, kExitUserError, out, reason.empty() ? who : reason);
+      break;
+    case ActorEnding::kLeft:
+      actor.start_ms = now_ms + limits_.left_actor_ms;
+      Add(out, LogLevel::kInfo, "{}; replaced in {} ms unless the run is over", who,
+          limits_.left_actor_ms);
+      break;
+    case ActorEnding::kDied:
+      ReplaceActor(now_ms, slot, who, reason, out);
+      break;
   }
   return out;
+}
+
+// Gives up if no actor of this run ever gets anywhere.
+void SupervisorPolicy::ReplaceActor(std::int64_t now_ms, int slot, const std::string& who,
+                                    const std::string& reason, Actions& out) {
+  Actor& actor = actors_[static_cast<std::size_t>(slot)];
+  const std::int64_t wait = actor.accepted ? 0 : actor.backoff.Next(limits_);
+  actor.start_ms = now_ms + wait;
+  Add(out, LogLevel::kWarn, "{}; replaced {}; at most its gradient in flight is lost", who,
+      Wait(wait));
+  if (EverySlotHopeless()) {
+    const std::string what =
+        fmt::format("every actor died {} times in a row before its first accepted gradient",
+                    limits_.actor_deaths);
+    Add(out, LogLevel::kError, "{}: gave up; the reasons are in {}", what, log_path_);
+    BeginEnding(now_ms, kExitFailed, out, Because(what, reason));
+  } else if (wait == 0) {
+    BringUpActor(slot, out);
+  }
 }
 
 bool SupervisorPolicy::EverySlotHopeless() const {
@@ -144,37 +159,37 @@ Actions SupervisorPolicy::OnLearnerExit(std::int64_t now_ms, int pid, const Chil
   CHECK(learner_.alive, "the learner died twice");
   learner_.alive = false;
   learner_.kill_ms.reset();
-  const bool exited = exit.how == ChildExit::How::kExited;
-  const bool clean = exited && exit.code == kExitDone;
   const std::string who = Who("the learner", pid, exit);
-  if (ending_) {
-    Add(out, clean ? LogLevel::kInfo : LogLevel::kWarn, "{}{}", who,
-        clean ? "" : ": what came after its last checkpoint is lost");
-    // All steps were done, but the last checkpoint could not be written.
-    if (exit_status_ == kExitDone && exited && !clean) {
-      exit_status_ = kExitFailed;
-      error_ = Because(who, reason);
-    }
-    if (exit_status_ == kExitDone && !exited && !status_->final) exit_status_ = kExitInterrupted;
-    LearnerLeft(now_ms, out);
-  } else if (exited && exit.code == kExitUserError) {
-    Add(out, LogLevel::kError, "{}: its message is above, the run ends", who);
-    BeginEnding(now_ms, kExitUserError, out, reason.empty() ? who : reason);
-  } else if (clean && !Complete()) {
-    Add(out, LogLevel::kWarn, "the learner (pid {}) was asked to stop, and not by us: the run ends",
-        pid);
-    BeginEnding(now_ms, kExitInterrupted, out);
-  } else if (Complete() && exited && (clean || status_->final)) {
-    // After the last step it can fail only at its last checkpoint.
-    Add(out, clean ? LogLevel::kInfo : LogLevel::kError, "{} after the last step", who);
-    BeginEnding(now_ms, clean ? kExitDone : kExitFailed, out, clean ? "" : Because(who, reason));
-  } else if (Complete() && status_->final) {
-    Add(out, LogLevel::kWarn, "{} after its last status line; the run is done", who);
-    BeginEnding(now_ms, kExitDone, out);
-  } else {
+  const LearnerEnding ending = ClassifyLearner(exit, Point());
+  if (ending == LearnerEnding::kExpected) {
+    LearnerEnded(now_ms, exit, who, reason, out);
+  } else if (ending == LearnerEnding::kCrashed) {
     LearnerCrashed(now_ms, who, reason, out);
+  } else {
+    const EndingRule rule = RuleFor(ending).value();
+    Add(out, rule.level, "{}{}", who, rule.text);
+    std::string error;
+    if (ending == LearnerEnding::kMistake) error = reason.empty() ? who : reason;
+    if (ending == LearnerEnding::kNoLastCheckpoint) error = Because(who, reason);
+    BeginEnding(now_ms, rule.exit_status, out, std::move(error));
   }
   return out;
+}
+
+// The learner ends while the run does.
+void SupervisorPolicy::LearnerEnded(std::int64_t now_ms, const ChildExit& exit,
+                                    const std::string& who, const std::string& reason,
+                                    Actions& out) {
+  const bool exited = exit.how == ChildExit::How::kExited;
+  const bool in_order = exited && exit.code == kExitDone;
+  Add(out, in_order ? LogLevel::kInfo : LogLevel::kWarn, "{}{}", who,
+      in_order ? "" : ": what came after its last checkpoint is lost");
+  if (exit_status_ == kExitDone && exited && !in_order) {  // no last checkpoint
+    exit_status_ = kExitFailed;
+    error_ = Because(who, reason);
+  }
+  if (exit_status_ == kExitDone && !exited && !status_->final) exit_status_ = kExitInterrupted;
+  LearnerLeft(now_ms, out);
 }
 
 void SupervisorPolicy::LearnerCrashed(std::int64_t now_ms, const std::string& who,
@@ -235,7 +250,7 @@ Actions SupervisorPolicy::OnStopSignal(std::int64_t now_ms, int signal) {
     MaybeFinish(out);
     return out;
   }
-  if (learner_.alive && learner_.over && Complete()) {
+  if (learner_.alive && learner_.over && Point().complete) {
     BeginEnding(now_ms, kExitDone, out);
     return out;
   }

@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "core/child.h"
+#include "fleet/endings.h"
 #include "fleet/evaluator_policy.h"
 #include "fleet/supervisor_actions.h"
 #include "learner/status.h"
@@ -90,12 +91,16 @@ class SupervisorPolicy {
     int deaths_checkpoint = 0;
   };
 
-  bool Complete() const { return status_ && status_->steps >= run_steps_; }
+  RunPoint Point() const;
   void BringUpActor(int slot, Actions& out);
   void BringUpLearner(bool resume, Actions& out);
   void RestartLearner(std::int64_t now_ms, Actions& out);
   void NoteJoined(const learner::LearnerStatus& status);
   void NoteGuest(int slot, const Life& life);
+  void ReplaceActor(std::int64_t now_ms, int slot, const std::string& who,
+                    const std::string& reason, Actions& out);
+  void LearnerEnded(std::int64_t now_ms, const ChildExit& exit, const std::string& who,
+                    const std::string& reason, Actions& out);
   void LearnerCrashed(std::int64_t now_ms, const std::string& who, const std::string& reason,
                       Actions& out);
   void LearnerLeft(std::int64_t now_ms, Actions& out);

@@ -23,7 +23,7 @@ ActorRow RowOf(const Member& member, std::int64_t now_ms) {
 
 std::vector<ActorRow> ActorRows(const Roster& roster, std::size_t expected, std::int64_t now_ms) {
   std::vector<ActorRow> rows;
-  std::uint64_t next = 0;  // slot
+  std::uint64_t next = 0;  // the first slot without a row
   const auto add_missing = [&](std::uint64_t end) {
     for (; next < end && rows.size() < kMostRows; ++next) {
       const auto slot = static_cast<std::uint32_t>(next);
@@ -32,7 +32,7 @@ std::vector<ActorRow> ActorRows(const Roster& roster, std::size_t expected, std:
     }
   };
   for (const auto& [taken, member] : roster.members()) {
-    add_missing(std::min<std::uint64_t>(taken, expected));
+    add_missing(std::min<std::uint64_t>(taken, expected));  // the empty slots before this member
     if (rows.size() == kMostRows) return rows;
     rows.push_back(RowOf(member, now_ms));
     next = std::uint64_t{taken} + 1;

@@ -58,6 +58,7 @@ std::string Counters::Save() const {
       .dump();
 }
 
+// Keys that later versions added are optional, so that older checkpoints still load.
 Counters Counters::Restore(const std::string& text) {
   try {
     const nlohmann::json json = nlohmann::json::parse(text);

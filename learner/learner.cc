@@ -226,7 +226,7 @@ void Learner::SendReplies() {
 }
 
 void Learner::SendWeights(const Member& member) {
-  if (!newest_weights_.Look()) return;  // overtaken by writers: the actor asks again
+  if (!newest_weights_.Refresh()) return;  // overtaken by writers: the actor asks again
   const wire::SnapshotMeta& meta = newest_weights_.meta();
   outbox_.SendTensor(member, wire::Weights{.steps = meta.steps, .entropy = meta.entropy},
                      newest_weights_.values(), meta.version);

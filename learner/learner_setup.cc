@@ -101,7 +101,7 @@ Learner::Learner(const Config& config, NetBlueprint net, LearnerOptions options,
                          if (shards_) shards_->DiscardAllOf(slot, incarnation);
                        }},
                   clock_),
-      reporter_(config_, options_.run_dir, engine_, options_.sinks, clock_),
+      reporter_(config_, options_.run_dir, engine_, options_.sinks, clock_, wall_),
       laps_(wall_) {
   if (OnThisHost(config) && snapshot_.shared()) {
     beacon_.emplace(context_, place_.SocketEndpoint("beacon"));

@@ -5,7 +5,7 @@
 
 namespace starling::learner {
 
-bool NewestWeights::Look() {
+bool NewestWeights::Refresh() {
   if (meta_.term != 0 && reader_.Latest() == meta_.version) return true;
   const std::size_t floats = reader_.floats();
   auto values = std::make_shared_for_overwrite<float[]>(floats);

@@ -19,7 +19,7 @@ Member& Roster::Join(std::uint32_t slot, std::string peer) {
   const std::uint32_t incarnation = wire::MakeIncarnation(term_, lives_[slot]++);
   const auto [at, inserted] = members_.emplace(
       slot, Member{.slot = slot, .incarnation = incarnation, .peer = std::move(peer)});
-  CHECK(inserted, "slot {} is taken", slot);
+  CHECK(inserted, "slot {} already has a member", slot);
   left_.erase(slot);
   return at->second;
 }

@@ -1,7 +1,9 @@
-// Who is with us: one member per slot, each life of a slot a new incarnation.
+// The roster of a run: one member per slot; every join of a slot opens a new incarnation.
 //
-// Invariants: a slot has at most one live member. An incarnation is never given twice: its upper
-// half is the learner's term, which no two starts of a learner share.
+// Invariants: a slot has at most one member. No slot uses an incarnation twice: its upper half is
+// the term, and every start of the learner opens a new term.
+//
+// Thread safety: none; it belongs to the network thread.
 #pragma once
 
 #include <cstdint>
@@ -16,54 +18,57 @@ namespace starling::learner {
 
 struct Member {
   std::uint32_t slot = 0, incarnation = 0;
-  std::string peer;        // the connection it speaks through
-  bool asked = false;      // for this slot
-  std::string key{};       // that it showed when it joined; "" where none is asked for
-  std::string key_name{};  // of its owner
-  std::string host{};      // and the process there, as it says
-  std::uint32_t pid = 0;
-  std::int64_t heard_ms = 0;
-  std::uint64_t last_sequence = 0;  // of its gradients
-  std::uint64_t accepted = 0;       // gradients of this incarnation that were held or applied
-  std::uint64_t steps = 0;          // that are in them
-  std::uint64_t wait_us = 0;        // for a grant, as they tell
-  std::uint64_t version = 0;        // the base of the newest of them
+  std::string peer;                 // identity of its connection
+  bool asked = false;               // its hello named this slot
+  std::string key{};                // public key it joined with; "" without keys
+  std::string key_name{};           // owner of the key
+  std::string host{};               // reported by the actor
+  std::uint32_t pid = 0;            // reported by the actor; on its host
+  std::int64_t heard_ms = 0;        // its last message, by the membership's clock
+  std::uint64_t last_sequence = 0;  // its newest gradient
+  std::uint64_t accepted = 0;       // gradients of this incarnation that were held
+  std::uint64_t steps = 0;          // samples in those
+  std::uint64_t wait_us = 0;        // time it waited for grants, summed over those
+  std::uint64_t version = 0;        // base of the newest of them
   std::uint64_t staleness = 0;      // of the last that was applied
-  std::unique_ptr<wire::GradientBuffers> buffers{};  // null: its gradients bring a tensor
+  // nullptr: its gradients come in messages.
+  std::unique_ptr<wire::GradientBuffers> buffers{};
 };
 
 class Roster {
  public:
   explicit Roster(std::uint32_t term) : term_(term) {}
 
-  // The slot a newcomer gets: the one it asks for, or with a negative one the lowest free slot.
+  // Returns the slot for a new member: `wanted`, or the lowest free slot if that is negative.
   std::uint32_t SlotFor(std::int64_t wanted) const;
-  // The slot must be free (whoever had it has left).
+  // Adds a member with a new incarnation. REQUIRES: `slot` is free.
   Member& Join(std::uint32_t slot, std::string peer);
   void Leave(std::uint32_t slot, std::string why = "");
 
+  // Return nullptr if there is no such member.
   Member* Find(std::uint32_t slot);
   Member* FindPeer(const std::string& peer);
-  // Slots of the members that were last heard before `ms`.
+  // Returns the slots whose member was last heard before `ms`.
   std::vector<std::uint32_t> SilentSince(std::int64_t ms) const;
 
-  // At most `most` members, by slot, from where the last call ended, round and round; if that is
-  // everybody, from the first.
+  // Returns at most `most` members in the order of their slots, continuing after the last one of
+  // the previous call and wrapping around. If all fit, the list begins at the lowest slot.
   std::vector<const Member*> InTurn(std::size_t most);
 
   const std::map<std::uint32_t, Member>& members() const { return members_; }
-  // Why the last member of a slot left, where there is none now; of slots below kRemembered.
+  // For every free slot below kRemembered that had a member: why the last one left.
   const std::map<std::uint32_t, std::string>& left() const { return left_; }
   std::size_t size() const { return members_.size(); }
 
  private:
-  static constexpr std::uint32_t kRemembered = 1024;  // peers choose their slots
+  // A peer may ask for any slot, so memory of the past is bounded.
+  static constexpr std::uint32_t kRemembered = 1024;
 
   std::uint32_t term_;
   std::map<std::uint32_t, Member> members_;
   std::map<std::uint32_t, std::string> left_;
-  std::map<std::uint32_t, std::uint32_t> lives_;  // incarnations given so far, by slot
-  std::uint32_t turn_ = 0;                        // the slot where InTurn goes on
+  std::map<std::uint32_t, std::uint32_t> lives_;  // incarnations so far, by slot
+  std::uint32_t turn_ = 0;                        // slot at which InTurn continues
 };
 
 }  // namespace starling::learner

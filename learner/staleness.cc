@@ -10,7 +10,8 @@ namespace starling::learner {
 
 namespace {
 
-// Whether weights or a gradient of `version` would be over the bound once the learner is at `now`.
+// Returns whether weights or a gradient of `version` are over the bound when the learner is at
+// version `now`.
 bool TooOld(const JudgeRules& rules, std::uint64_t now, std::uint64_t version) {
   return rules.bound != kUnbounded && now - version > rules.bound;
 }
@@ -18,6 +19,7 @@ bool TooOld(const JudgeRules& rules, std::uint64_t now, std::uint64_t version) {
 }  // namespace
 
 std::vector<std::size_t> DueUpdate(const JudgeRules& rules, const JudgeState& state) {
+  // 1. Is an update due?
   const std::uint64_t after = state.version + 1;
   const bool enough = state.held.size() >= rules.gradients || state.outstanding.empty();
   if (state.held.empty() || !enough) return {};
@@ -26,13 +28,14 @@ std::vector<std::size_t> DueUpdate(const JudgeRules& rules, const JudgeState& st
       if (TooOld(rules, after, grant.version)) return {};
     }
   }
+  // 2. The oldest first.
   std::vector<std::size_t> order(state.held.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::sort(order, {}, [&](std::size_t i) {
     return std::pair(state.held[i].base, state.held[i].arrival);
   });
-  // Sorted by base, those that would be too old come first; so "K and every other too old" is a
-  // prefix.
+  // 3. Sorted by base, the gradients that would be too old stand first, so "K and every other that
+  //    is too old" is a prefix.
   std::size_t take = std::min<std::size_t>(rules.gradients, order.size());
   while (take < order.size() && TooOld(rules, after, state.held[order[take]].base)) ++take;
   order.resize(take);
@@ -108,6 +111,7 @@ std::optional<Judge::Update> Judge::NextUpdate() {
   const std::vector<std::size_t> chosen = DueUpdate(rules_, state_);
   if (chosen.empty()) return std::nullopt;
 
+  // 1. Check the bound, always: a violation can only be our bug.
   Update update;
   std::vector<bool> taken(state_.held.size(), false);
   for (std::size_t i : chosen) {
@@ -118,12 +122,14 @@ std::optional<Judge::Update> Judge::NextUpdate() {
     taken[i] = true;
     update.gradients.push_back(gradient);
   }
+  // 2. Fix the order of the sum, and take the gradients out of `held`.
   std::ranges::sort(update.gradients, {}, [](const HeldGradient& gradient) {
     return std::pair(gradient.slot, gradient.arrival);
   });
   std::size_t next = 0;
   std::erase_if(state_.held, [&](const HeldGradient&) { return taken[next++]; });
 
+  // 3. Raise the version before granting: the new grants are of the new version.
   update.version = ++state_.version;
   for (const HeldGradient& gradient : update.gradients) {
     if (!gradient.orphan) waiting_.push_back(gradient.slot);

@@ -1,16 +1,15 @@
-// The judge: decides which gradients become the next update, so that none is ever older than the
-// bound.
+// The judge: decides which gradients become the next update. No gradient is ever applied with a
+// staleness over the bound.
 //
-// It only counts and decides: no clock, no socket, no floats. The learner's network thread tells it
-// what happened (a join, an arrival, a loss) and then asks NextUpdate() until there is nothing left
-// to apply.
+// It only counts and decides: no clock, no socket, no floats. The learner's network thread reports
+// each event (a join, an arrival, a loss) and then calls NextUpdate() until it returns nullopt.
 //
 // Words: a *grant* (number, version u) allows an actor to compute one gradient on weights of
-// version u or newer; theirs is its *base*. A gradient that arrived under a live grant is *held*
-// until an update takes it. The *staleness* of an applied gradient is (version just before the
-// update) - base.
+// version u or newer. The version of the weights used is the *base* of the gradient. A gradient
+// that arrived under a live grant is *held* until an update takes it. The *staleness* of an applied
+// gradient is (version just before the update) - base.
 //
-// Invariants, after NextUpdate() has returned nothing:
+// Invariants, after NextUpdate() has returned nullopt:
 // - no gradient was ever applied with a staleness over the bound (checked, fatal)
 // - if anything is held, a grant is outstanding (never stuck)
 // - a grant is spent once: by an arrival, or by a loss
@@ -36,19 +35,19 @@ struct JudgeRules {
 
 struct Grant {
   std::uint32_t slot = 0;
-  std::uint64_t number = 0;   // unique within the judge, from 1
+  std::uint64_t number = 0;   // 1, 2, ... in the order the judge makes them
   std::uint64_t version = 0;  // u
 };
 
 struct HeldGradient {
   std::uint32_t slot = 0;
   std::uint64_t base = 0;
-  std::uint64_t arrival = 0;  // the judge's count
+  std::uint64_t arrival = 0;  // 0, 1, ... in the order of arrival
   std::uint64_t ticket = 0;   // the caller's handle to the gradient itself
-  bool orphan = false;        // its actor died since; it counts, but nobody is granted for it
+  bool orphan = false;        // its actor has died: it is applied, but earns no new grant
 };
 
-// Why an arrived gradient is refused, in the order the checks are made.
+// Held, or why an arrived gradient is refused, in the order of the checks.
 enum class Arrival : std::uint8_t { kHeld, kNoGrant, kBelowGrant, kFutureVersion, kStale };
 
 struct JudgeState {
@@ -57,65 +56,68 @@ struct JudgeState {
   std::vector<Grant> outstanding;  // in order of number
 };
 
-// The rule of the dial, as a pure function: the indices into `state.held` that the next update
-// takes, in (base, arrival) order, or nothing if no update is due. At version v one is due when
+// The rule of the staleness bound, as a pure function. Returns the indices into `state.held` that
+// the next update takes, in (base, arrival) order; empty if no update is due. At version v an
+// update is due when
 //   (a) v + 1 - u <= bound for every outstanding grant of version u     (skipped under "drop"), and
 //   (b) K gradients are held, or no grant is outstanding (and something is held).
-// It takes the K with the smallest (base, arrival), and every other that would be too old
-// afterwards: v + 1 - base > bound.
+// It takes the K held gradients with the smallest (base, arrival), and every other one that would
+// be too old afterwards: v + 1 - base > bound.
 std::vector<std::size_t> DueUpdate(const JudgeRules& rules, const JudgeState& state);
 
-// Where updates may land in another order than they were decided in (learner.apply = "hogwild"):
-// whether the update that makes `version` may land before one that is decided but not completed and
-// has a gradient of `base`, which would then be version - 1 - base versions stale.
+// With learner.apply = "hogwild" updates may land in another order than they were decided in.
+// Returns whether the update that makes `version` may land before a decided, uncompleted update
+// with a gradient of `base`. That gradient would then have a staleness of version - 1 - base.
 bool MayOvertake(std::uint64_t bound, std::uint64_t version, std::uint64_t base);
 
 class Judge {
  public:
   Judge(const JudgeRules& rules, std::uint64_t version);
 
-  // Nothing is granted before Open(); those who joined by then are granted at once.
+  // Starts granting: every slot that has joined is granted at once. Before, nothing is granted.
   void Open();
   bool open() const { return open_; }
 
-  // `slot` has no grant and nothing waiting. It is granted `in_flight` times: at once if nothing is
-  // held, else with the next version.
+  // REQUIRES: `slot` has no grant and nothing queued. Grants it `in_flight` times: at once if no
+  // gradient is held, else with the next version.
   void Join(std::uint32_t slot);
 
-  // A gradient that spends grant `number` of `slot`. kHeld: it will be in exactly one update.
-  // kStale (only under "drop"): refused and granted anew at once. The other refusals spend no
-  // grant: the caller decides what the actor gets (see GrantOrQueue).
+  // A gradient arrives that names grant `number` of `slot`. kHeld: it will be in exactly one
+  // update. kStale (only under "drop"): refused, and its actor gets a new grant at once. The other
+  // refusals spend no grant; GrantOrQueue gives the actor another one.
   Arrival Arrive(std::uint32_t slot, std::uint64_t number, std::uint64_t base,
                  std::uint64_t ticket);
 
-  // The grant ends without a gradient (deadline, or a gradient whose content was refused). False if
-  // it was not live.
+  // Ends a grant without a gradient (deadline, or a gradient whose content was refused). Returns
+  // false if the grant was not live.
   bool RevokeGrant(std::uint32_t slot, std::uint64_t number);
 
-  // `slot` gets one more grant if it holds fewer than `in_flight`: at once if nothing is held, else
-  // with the next version, so that an actor that is refused for ever cannot hold the others up.
+  // Grants `slot` once more if it holds fewer than `in_flight`: at once if no gradient is held,
+  // else with the next version. So an actor that is refused every time cannot block the others.
   void GrantOrQueue(std::uint32_t slot);
 
-  // The actor died: its grants end, it waits for nothing. What it sent before stays held.
-  // Returns the grants that ended.
+  // The actor has died: its grants end and its queued grants are dropped. Its held gradients stay
+  // held. Returns the grants that ended.
   std::vector<Grant> RemoveActor(std::uint32_t slot);
 
-  // The next update if one is due: raises the version by one, regrants the actors whose gradients
-  // it takes and those who wait. The gradients are in (slot, arrival) order, the order of the sum;
-  // an actor's own arrive in its own sequence, so this is (slot, sequence) whatever came first.
+  // Returns the next update, or nullopt if none is due. Raises the version by one, then makes new
+  // grants for the actors of these gradients and for the queued slots. The gradients are in
+  // (slot, arrival) order, the order of the sum. Gradients of one actor arrive in its own sequence,
+  // so this is (slot, sequence) order, in whichever order the actors arrived.
   struct Update {
-    std::uint64_t version = 0;  // that it produces; the staleness of one is version - 1 - base
+    std::uint64_t version = 0;  // produced by it; staleness of a gradient: version - 1 - base
     std::vector<HeldGradient> gradients;
   };
   std::optional<Update> NextUpdate();
 
-  // Grants made since the last call. One of version u is to be sent once version u is published.
+  // Returns the grants made since the last call. The caller sends a grant of version u once
+  // version u is published.
   std::vector<Grant> TakeGrants();
 
   const JudgeState& state() const { return state_; }
   const JudgeRules& rules() const { return rules_; }
   std::uint64_t version() const { return state_.version; }
-  // Slots that get a grant with the next version, once per grant.
+  // Slots that get a grant with the next version; a slot is listed once per grant.
   const std::vector<std::uint32_t>& waiting() const { return waiting_; }
 
  private:
@@ -129,8 +131,8 @@ class Judge {
   bool open_ = false;
   std::uint64_t next_number_ = 1;
   std::uint64_t next_arrival_ = 0;
-  std::vector<std::uint32_t> waiting_;  // a slot stands here once per grant it waits for
-  std::vector<Grant> fresh_;            // made, not yet taken
+  std::vector<std::uint32_t> waiting_;  // one entry per queued grant
+  std::vector<Grant> fresh_;            // made since the last TakeGrants
 };
 
 }  // namespace starling::learner

@@ -32,11 +32,13 @@ double UnixSeconds() {
 }  // namespace
 
 StatusReporter::StatusReporter(const Config& config, const std::filesystem::path& run_dir,
-                               Engine& engine, Sinks sinks, const Clock& clock)
+                               Engine& engine, Sinks sinks, const Clock& clock,
+                               const Clock& steady_clock)
     : config_(config),
       engine_(engine),
       sinks_(std::move(sinks)),
       clock_(clock),
+      steady_clock_(steady_clock),
       metrics_(run_dir / "metrics.jsonl"),
       tensorboard_(config.run.tensorboard, run_dir, engine.Status().steps) {}
 
@@ -50,7 +52,7 @@ void StatusReporter::Report(Moment moment, const LoopTimes& loop, const std::str
     metrics_ms_ = now;
     WriteMetrics(status);
   }
-  if (sinks_.on_bulletin) ShowBulletin(status, now);
+  if (sinks_.on_bulletin) ShowBulletin(status);
   if (sinks_.on_status) sinks_.on_status(status);
 }
 
@@ -95,21 +97,20 @@ void StatusReporter::WriteMetrics(const LearnerStatus& status) {
   }
   tensorboard_.Show(status);
   engine_.journal().Flush();
-  const std::string& error = engine_.journal().trouble();
+  const std::string& error = engine_.journal().error();
   if (!error.empty() && !std::exchange(journal_error_reported_, true)) {
     LogError("the journal is not complete, this run cannot be replayed: {}", error);
   }
 }
 
-void StatusReporter::ShowBulletin(const LearnerStatus& status, std::int64_t now_ms) {
+void StatusReporter::ShowBulletin(const LearnerStatus& status) {
   const Roster& roster = engine_.roster();
   auto bulletin = std::make_shared<Bulletin>();
-  bulletin->at_ms = now_ms;
+  bulletin->at_ms = steady_clock_.NowMs();
   bulletin->unix_s = UnixSeconds();
-  bulletin->status = ToJson(status);
-  bulletin->status.erase("joined");  // `actors` says more
-  bulletin->status.erase("final");
-  bulletin->actors = ActorRows(roster, static_cast<std::size_t>(config_.actors.count), now_ms);
+  bulletin->status = status;
+  bulletin->actors =
+      ActorRows(roster, static_cast<std::size_t>(config_.actors.count), clock_.NowMs());
   const auto listed = std::ranges::count_if(bulletin->actors, &ActorRow::alive);
   bulletin->not_listed = roster.size() - static_cast<std::size_t>(listed);
   sinks_.on_bulletin(std::move(bulletin));

@@ -35,9 +35,10 @@ class StatusReporter {
     kEnd,        // the last checkpoint is written, or failed
   };
 
-  // The references must outlive the reporter.
+  // `clock` paces the reports and measures silences; `steady_clock` stamps bulletins, whose readers
+  // compare it with theirs. The references must outlive the reporter.
   StatusReporter(const Config& config, const std::filesystem::path& run_dir, Engine& engine,
-                 Sinks sinks, const Clock& clock);
+                 Sinks sinks, const Clock& clock, const Clock& steady_clock);
 
   void Report(Moment moment, const LoopTimes& loop, const std::string& checkpoint);
 
@@ -45,12 +46,12 @@ class StatusReporter {
   LearnerStatus StatusNow(Moment moment, const LoopTimes& loop, const std::string& checkpoint);
   std::vector<JoinedActor> JoinedActors(bool all);
   void WriteMetrics(const LearnerStatus& status);
-  void ShowBulletin(const LearnerStatus& status, std::int64_t now_ms);
+  void ShowBulletin(const LearnerStatus& status);
 
   const Config& config_;
   Engine& engine_;
   const Sinks sinks_;
-  const Clock& clock_;
+  const Clock &clock_, &steady_clock_;
   MetricsFile metrics_;
   TensorBoardLog tensorboard_;
   RateLimitedLog unwritten_;

@@ -51,9 +51,8 @@ std::optional<MetricPoint> PointOf(const std::string& line) {
     const json& mean_return = object.at("mean_return");
     if (!mean_return.is_null()) point.mean_return = mean_return.get<double>();
     if (object.contains("episodes")) point.episodes = object["episodes"].get<std::uint64_t>();
-    const bool can_be = point.steps >= 0 && point.seconds >= 0 && IsPlausibleNumber(point.steps) &&
-                        IsPlausibleNumber(point.seconds) &&
-                        IsPlausibleNumber(point.mean_return.value_or(0));
+    const bool can_be = point.steps >= 0 && point.seconds >= 0 && IsPlausible(point.steps) &&
+                        IsPlausible(point.seconds) && IsPlausible(point.mean_return.value_or(0));
     return can_be ? std::optional(point) : std::nullopt;
   } catch (const json::exception&) {
     return std::nullopt;

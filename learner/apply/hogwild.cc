@@ -11,7 +11,7 @@
 namespace starling::learner {
 namespace {
 
-// What one thread reads of the shared floats, and what it makes of it.
+// A block of the shared floats as one thread read it (`before`) and as it changed it (`now`).
 struct Block {
   alignas(kCacheLine) std::array<float, kApplyBlock> before, now;
 
@@ -45,6 +45,7 @@ Hogwild::Hogwild(const ApplierSpec& spec, std::span<const float> weights,
   CHECK(state.empty() || state.size() == slots, "{} slots", state.size());
   CHECK(snapshot.floats() == spec.size, "snapshot of {} floats", snapshot.floats());
 
+  // 1. Copy weights and optimizer state.
   weights_.Store(0, weights);
   for (std::size_t s = 0; s < slots; ++s) {
     SharedFloats& slot = state_.emplace_back(spec.size);
@@ -52,9 +53,11 @@ Hogwild::Hogwild(const ApplierSpec& spec, std::span<const float> weights,
     CHECK(state[s].size() == spec.size, "slot of {} floats", state[s].size());
     slot.Store(0, state[s]);
   }
+  // 2. Publish the initial version.
   snapshot_.Begin(initial.version);
   snapshot_.Write(initial.version, 0, weights);
   snapshot_.Publish(initial);
+  // 3. The threads start last: they use every member.
   for (Worker& worker : workers_) worker.thread = std::thread([this, &worker] { Run(worker); });
 }
 
@@ -68,7 +71,7 @@ bool Hogwild::Submit(Update* update) {
   const std::uint64_t submitted = Submitted();
   if (submitted - Completed() >= capacity()) return false;
   Admit(*update, submitted, spec_.size, state_.size());
-  // Whoever used the place is done with it: Completed() is an acquire load.
+  // The last user of the place is done with it: Completed() is an acquire load.
   PlaceOf(update->version).update = update;
   submitted_.store(update->version, std::memory_order_release);  // partner: the load in Take
   parker_.Wake();
@@ -94,14 +97,14 @@ void Hogwild::Run(Worker& worker) {
   const SteadyClock clock;
   for (;;) {
     const std::uint32_t ticket = parker_.Ticket();
-    // Partner: the release store in the destructor. Read before Take, so that whoever sees it sees
-    // everything submitted before it, too.
+    // Partner: the release store in the destructor. Read before Take: a thread that sees `stop`
+    // sees every update submitted before it.
     const bool stop = stop_.load(std::memory_order_acquire);
     if (const Update* const update = Take()) {
       const std::int64_t begin = clock.NowNs();
       const std::uint64_t version = update->version;
       Apply(*update);
-      Finish(version);  // the update may be gone after this
+      Finish(version);  // the update may be destroyed from here on
       worker.busy_ns.store(worker.busy_ns.load(std::memory_order_relaxed) + clock.NowNs() - begin,
                            std::memory_order_relaxed);
     } else if (stop) {
@@ -112,10 +115,10 @@ void Hogwild::Run(Worker& worker) {
   }
 }
 
-// The next update nobody has taken; null if there is none.
+// Returns the next submitted update that no thread has taken, or nullptr.
 Update* Hogwild::Take() {
   std::uint64_t taken = taken_.load(std::memory_order_relaxed);
-  // Partner: the release store in Submit, which makes the place's content visible. The count itself
+  // Partner: the release store in Submit, which makes the place's content visible. taken_ itself
   // orders nothing: relaxed.
   while (taken < submitted_.load(std::memory_order_acquire)) {
     if (taken_.compare_exchange_weak(taken, taken + 1, std::memory_order_relaxed)) {
@@ -126,6 +129,7 @@ Update* Hogwild::Take() {
 }
 
 void Hogwild::Apply(const Update& update) {
+  // Block by block: sum the gradients, load, compute in the copies, store the lines that changed.
   const StepSize step =
       MakeStepSize(spec_.optimizer, update.lr, update.scale, update.optimizer_step);
   Block weights;
@@ -145,11 +149,11 @@ void Hogwild::Apply(const Update& update) {
   }
 }
 
-// Who raises the counter from zero holds the publication, and lets go when it is zero again: then
-// it has looked after every update that was counted. The acquire-release chain of the counter hands
-// what the holder knows to the next one.
+// The thread that raises the counter from zero holds publication. It releases when the counter is
+// zero again: then it has checked after every counted update. The acquire-release chain of the
+// counter passes the holder's writes to the next holder.
 void Hogwild::Finish(std::uint64_t version) {
-  // Partner: the acquire load in PublishAllDone, who then sees all that this update has written.
+  // Partner: the acquire load in PublishAllDone, which then sees every write of this update.
   PlaceOf(version).done.store(version, std::memory_order_release);
   if (unseen_.fetch_add(1, std::memory_order_acq_rel) != 0) return;
   for (std::uint64_t seen = 1; seen > 0;) {
@@ -158,11 +162,11 @@ void Hogwild::Finish(std::uint64_t version) {
   }
 }
 
-// The holder's. Never further at once than the snapshot's slot is another than the newest
-// version's, which stays whole for its readers.
+// Called by the holder only. A step never exceeds kSnapshotSlots - 1 versions: the new version then
+// uses another snapshot slot than the newest published one, which stays intact for its readers.
 void Hogwild::PublishAllDone() {
   for (;;) {
-    const std::uint64_t before = completed_.load(std::memory_order_relaxed);  // the holder's
+    const std::uint64_t before = completed_.load(std::memory_order_relaxed);  // written by us only
     std::uint64_t version = before;
     while (version < before + wire::kSnapshotSlots - 1 &&
            PlaceOf(version + 1).done.load(std::memory_order_acquire) == version + 1) {

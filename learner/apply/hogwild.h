@@ -1,26 +1,27 @@
-// The applying half of the learner as it was published: Hogwild (Recht et al. 2011) with the shared
+// The published lock-free way to apply gradients: Hogwild (Recht et al. 2011) with the shared
 // RMSProp of the A3C paper (Mnih et al. 2016). Each thread takes a whole update and applies it to
-// all of the weights and of the optimizer's state while other threads apply theirs: a block is
-// read, changed in a copy, and the cache lines that changed are written back. Two updates that read
-// a line before either has written it leave the effect of one: that is lost, and it is hogwild.
-// What an update does not change it does not write, so sparse gradients lose little; gradients that
-// touch different lines lose nothing.
+// all weights and the whole optimizer state while other threads apply theirs. It reads a block,
+// changes a copy, and writes back the cache lines that changed. If two updates read a line before
+// either has written it, the effect of one of them on this line is lost; that is hogwild. Unchanged
+// lines are not written, so sparse gradients lose little, and gradients that touch different lines
+// lose nothing.
 //
-// A version is the number of an update in the order of Submit; it is completed when it and all
-// before it have landed. Who finishes an update publishes what is completed by then: it copies the
-// weights, block by block, while others go on writing. So a snapshot called v holds all that
-// updates up to v left, and may hold parts of later ones; versions may be left out. Publishing is
-// one thread's at a time: a counter of finished updates says who, and nobody waits for it; who
-// finds it taken leaves its update to the holder, who looks again before it lets go.
+// A version is the number of an update in the order of Submit. It is completed when it and all
+// before it have landed. A thread that finishes an update publishes the newest completed version:
+// it copies the weights, block by block, while other threads continue to write. So the snapshot of
+// version v holds the effect of all updates up to v and may hold parts of later ones; versions may
+// be skipped. One thread publishes at a time. A counter of finished updates selects it: a thread
+// that finds publication taken leaves its update to the holder, without waiting; the holder checks
+// again before it releases.
 //
-// A capture (a checkpoint) is read in the same way, when its version is completed: weights and
-// state of version v, with what later updates had written by then. There is no hash of it. One
-// thread has nobody beside it: its weights are those of the lanes, bit for bit.
+// A capture (for a checkpoint) is read in the same way when its version is completed: weights and
+// state of version v with the writes of later updates up to that moment. It has no hash. With one
+// thread the weights equal those of the lanes, bit for bit.
 //
 // Thread safety: see applier.h.
-// Invariants: weights and state are written by relaxed atomics alone (shared_floats.h). Of threads
-// + 1 unfinished updates each thread has one and one waits; so an update begins only when all but
-// the last `threads` before it have landed.
+// Invariants: weights and state are written by relaxed atomics only (shared_floats.h). At most
+// threads + 1 updates are unfinished: one per thread and one queued. So an update begins only when
+// all but the last `threads` updates before it have landed.
 #pragma once
 
 #include <atomic>
@@ -40,7 +41,7 @@ namespace starling::learner {
 
 class Hogwild final : public Applier {
  public:
-  // As MakeApplier.
+  // See MakeApplier.
   Hogwild(const ApplierSpec& spec, std::span<const float> weights,
           std::span<const std::vector<float>> state, wire::SnapshotWriter& snapshot,
           const wire::SnapshotMeta& initial, std::function<void()> on_progress);
@@ -60,13 +61,14 @@ class Hogwild final : public Applier {
   bool in_order() const override { return false; }
 
  private:
-  // Of an unfinished update: version v is in place v % capacity().
+  // The place of an unfinished update: version v uses place v % capacity().
   struct Place {
     Update* update = nullptr;            // written by the network thread before submitted_
-    std::atomic<std::uint64_t> done{0};  // the version that has landed, of those that were here
+    std::atomic<std::uint64_t> done{0};  // the newest version that landed from this place
   };
   struct Worker {
-    alignas(kCacheLine) std::atomic<std::int64_t> busy_ns{0};  // its own; a statistic, so relaxed
+    // Written by this worker only; a statistic, so relaxed.
+    alignas(kCacheLine) std::atomic<std::int64_t> busy_ns{0};
     std::thread thread;
   };
   Place& PlaceOf(std::uint64_t version) { return places_[version % places_.size()]; }
@@ -89,10 +91,10 @@ class Hogwild final : public Applier {
   alignas(kCacheLine) std::atomic<std::uint64_t> submitted_;  // written by the network thread
   std::atomic<bool> stop_{false};
   Parker parker_;
-  alignas(kCacheLine) std::atomic<std::uint64_t> taken_;  // versions that threads have taken
-  alignas(kCacheLine) std::atomic<std::uint64_t> unseen_{
-      0};  // finished, not looked at by the holder
-  alignas(kCacheLine) std::atomic<std::uint64_t> completed_;  // written by the holder
+  alignas(kCacheLine) std::atomic<std::uint64_t> taken_;  // the newest version a thread has taken
+  // Updates that finished since the holder's last check; above 0 while publication is taken.
+  alignas(kCacheLine) std::atomic<std::uint64_t> unseen_{0};
+  alignas(kCacheLine) std::atomic<std::uint64_t> completed_;  // written by the holder only
   std::vector<Worker> workers_;
 };
 

@@ -15,14 +15,14 @@ constexpr std::align_val_t kAlignment{kCacheLine};
 
 }  // namespace
 
-// What one thread owns: the slice [begin, begin + size) and the queue of updates for it. The ring
-// holds every update that may be unfinished, so a push never fails.
+// One thread with its slice [begin, begin + size) and its queue of updates. The ring has room for
+// every update that may be unfinished, so a push never fails.
 struct Lanes::Lane {
   std::size_t begin = 0, size = 0;  // floats, multiples of 16
   SpscRing<Update*, std::bit_ceil(kMaxUpdatesInLanes)> ring;
   Parker parker;
   alignas(kCacheLine) std::array<float, kApplyBlock> sum;
-  std::atomic<std::int64_t> busy_ns{0};  // written by the lane alone; a statistic, so relaxed
+  std::atomic<std::int64_t> busy_ns{0};  // written by this lane only; a statistic, so relaxed
   std::thread thread;
 };
 
@@ -48,6 +48,7 @@ Lanes::Lanes(const ApplierSpec& spec, std::span<const float> weights,
   CHECK(state.empty() || state.size() == slots, "{} slots", state.size());
   CHECK(snapshot.floats() == spec.size, "snapshot of {} floats", snapshot.floats());
 
+  // 1. Copy weights and optimizer state.
   std::ranges::copy(weights, weights_.get());
   for (std::size_t slot = 0; slot < slots; ++slot) {
     state_.push_back(MakeAligned(spec.size));
@@ -56,10 +57,12 @@ Lanes::Lanes(const ApplierSpec& spec, std::span<const float> weights,
     CHECK(state[slot].size() == spec.size, "slot of {} floats", state[slot].size());
     std::ranges::copy(state[slot], state_[slot].get());
   }
+  // 2. Publish the initial version.
   snapshot_.Begin(initial.version);
   snapshot_.Write(initial.version, 0, {weights_.get(), spec.size});
   snapshot_.Publish(initial);
 
+  // 3. Cut into lanes that differ by at most one group. The threads start last: they read lanes_.
   const std::size_t groups = spec.size / kGroup;
   const auto count = static_cast<std::size_t>(spec.threads);
   for (std::size_t i = 0; i < count; ++i) {
@@ -68,7 +71,6 @@ Lanes::Lanes(const ApplierSpec& spec, std::span<const float> weights,
     lane->size = groups * (i + 1) / count * kGroup - lane->begin;
     lanes_.push_back(std::move(lane));
   }
-  // Only now: a thread reads lanes_.
   for (const auto& lane : lanes_) lane->thread = std::thread([this, &lane] { Run(*lane); });
 }
 
@@ -81,7 +83,7 @@ Lanes::~Lanes() {
 bool Lanes::Submit(Update* update) {
   if (submitted_ - Completed() >= kMaxUpdatesInLanes) return false;
   Admit(*update, submitted_, spec_.size, state_.size());
-  // Relaxed: the ring hands the whole update over.
+  // Relaxed: the push into the ring is a release store and publishes the whole update.
   update->weights_hash.store(0, std::memory_order_relaxed);
   update->lanes_left.store(threads(), std::memory_order_relaxed);
   ++submitted_;
@@ -93,7 +95,7 @@ bool Lanes::Submit(Update* update) {
 }
 
 StateCopy Lanes::CaptureNow() const {
-  // Completed() is an acquire load: what the lanes wrote before is ours to read.
+  // Completed() is an acquire load: every write of the lanes up to that version is visible here.
   CHECK(Idle(), "version {} of {}", Completed(), submitted_);
   StateCopy capture;
   capture.weights.assign(weights_.get(), weights_.get() + spec_.size);
@@ -114,15 +116,16 @@ void Lanes::Run(Lane& lane) {
   const SteadyClock clock;
   for (;;) {
     const std::uint32_t ticket = lane.parker.Ticket();
-    // Partner: the release store in the destructor. Read before the ring, so that whoever sees it
-    // sees everything submitted before it, too.
+    // Partner: the release store in the destructor. Read before the ring: a lane that sees `stop`
+    // sees every update submitted before it.
     const bool stop = stop_.load(std::memory_order_acquire);
     Update* update = nullptr;
     if (lane.ring.TryPop(update)) {
       const std::int64_t begin = clock.NowNs();
       Apply(lane, *update);
-      // The release half hands this lane's writes to the last lane, the acquire half lets the last
-      // lane see those of all others; nothing but the last lane touches the update afterwards.
+      // Partner: the same decrement in the other lanes. The release half publishes this lane's
+      // writes; the acquire half shows the last lane the writes of all others. Only the last lane
+      // touches the update afterwards.
       if (update->lanes_left.fetch_sub(1, std::memory_order_acq_rel) == 1) Finish(*update);
       lane.busy_ns.store(lane.busy_ns.load(std::memory_order_relaxed) + clock.NowNs() - begin,
                          std::memory_order_relaxed);
@@ -135,6 +138,7 @@ void Lanes::Run(Lane& lane) {
 }
 
 void Lanes::Apply(Lane& lane, Update& update) {
+  // 1. Block by block: sum the gradients, apply, copy the new weights into the snapshot.
   const StepSize step =
       MakeStepSize(spec_.optimizer, update.lr, update.scale, update.optimizer_step);
   snapshot_.Begin(update.version);
@@ -150,6 +154,7 @@ void Lanes::Apply(Lane& lane, Update& update) {
     snapshot_.Write(update.version, offset, weights);
   }
 
+  // 2. Hash and capture this lane's slice of the version, if the update asks for it.
   const std::span<const float> slice(weights_.get() + lane.begin, lane.size);
   if (update.hash) {
     const std::uint64_t part = HashWeights(slice, lane.begin / kGroup);
@@ -164,8 +169,8 @@ void Lanes::Apply(Lane& lane, Update& update) {
   }
 }
 
-// By the last lane of the update, which cannot have counted down the next one yet: so versions are
-// published, and completed_ moves, in order.
+// Called by the last lane of the update. It has not counted down the next update yet, so versions
+// are published, and completed_ rises, in order.
 void Lanes::Finish(Update& update) {
   const std::uint64_t version = update.version;
   snapshot_.Publish(update.meta);

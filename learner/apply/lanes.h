@@ -1,12 +1,11 @@
-// The applying half of the learner. The flat vector is cut into lanes at multiples of 16 floats;
-// each lane is a thread that alone writes its slice of the weights and of the optimizer's state.
-// Updates reach the lanes in order through single-producer rings; the lane that is the last to
-// finish an update publishes the version. No mutex, and the result depends only on the order of the
-// updates.
+// The default applier. The flat vector is cut into lanes at multiples of 16 floats. Each lane is
+// one thread, and it alone writes its slice of the weights and of the optimizer state. Updates
+// reach the lanes in order through single-producer rings; the last lane to finish an update
+// publishes the version. No mutex, and the result depends only on the order of the updates.
 //
 // Thread safety: see applier.h.
-// Invariants: at most kMaxUpdatesInLanes are unfinished, so the snapshot of the newest published
-// version is never written.
+// Invariants: at most kMaxUpdatesInLanes updates are unfinished, so no lane ever writes into the
+// snapshot slot of the newest published version.
 #pragma once
 
 #include <atomic>
@@ -28,7 +27,7 @@ inline constexpr std::size_t kMaxUpdatesInLanes = wire::kSnapshotSlots - 1;
 
 class Lanes final : public Applier {
  public:
-  // As MakeApplier.
+  // See MakeApplier.
   Lanes(const ApplierSpec& spec, std::span<const float> weights,
         std::span<const std::vector<float>> state, wire::SnapshotWriter& snapshot,
         const wire::SnapshotMeta& initial, std::function<void()> on_progress);
@@ -67,9 +66,9 @@ class Lanes final : public Applier {
   AlignedFloats weights_;
   std::vector<AlignedFloats> state_;
 
-  std::uint64_t submitted_;  // network thread's
-  // Written by the last lane of each version; one version's last lane is ordered before the next's,
-  // because it must itself have counted down the next.
+  std::uint64_t submitted_;  // the network thread's
+  // Written by the last lane of each version. The last lane of version v writes before the last
+  // lane of version v + 1, because it must itself count down version v + 1 afterwards.
   alignas(kCacheLine) std::atomic<std::uint64_t> completed_;
   std::atomic<bool> stop_{false};
   std::vector<std::unique_ptr<Lane>> lanes_;

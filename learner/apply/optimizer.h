@@ -1,8 +1,9 @@
-// One update of a slice of the weights: plain loops that the compiler vectorises, exact square root
-// and division, every weight on its own, so the result does not depend on how the vector is cut
-// into slices (multiples of 16 floats). The formula of each kind is in its file in optimizers/.
+// One update of a slice of the weights: plain loops that the compiler vectorises, with exact square
+// root and division. Every weight is computed by itself, so the result does not depend on how the
+// vector is cut into slices (multiples of 16 floats). The formula of each kind is in its file in
+// optimizers/.
 //
-// Thread safety: pure functions of their arguments; different slices may be updated at once.
+// Thread safety: pure functions of their arguments; different slices may be updated in parallel.
 #pragma once
 
 #include <cstddef>
@@ -18,37 +19,37 @@ namespace starling::learner {
 // Floats in a cache line; slices are multiples of it, so no loop has a tail.
 inline constexpr std::size_t kGroup = 16;
 
-struct OptimizerRule;  // how one kind works: learner/apply/optimizers/rule.h
+struct OptimizerRule;  // the functions of one kind: learner/apply/optimizers/rule.h
 
-// As many slots as any optimizer keeps.
+// The largest number of slots of any optimizer.
 inline constexpr std::size_t kMaxSlots = 3;
 
-// A kind with its settings: those keys of [optimizer] that shape a step.
+// A kind with its settings: the keys of [optimizer] that shape a step.
 struct OptimizerSpec {
   const OptimizerRule* rule = nullptr;
   double momentum = 0;
   double decay = 0;
   double epsilon = 0;
-  bool epsilon_inside = false;  // under the square root, as in the A3C paper
+  bool epsilon_inside = false;  // epsilon under the square root, as in the A3C paper
   bool centered = false;
   bool bias_correction = false;
   double beta1 = 0, beta2 = 0;
-  // Its state: the names of vectors of the size of the weights, which all start at zero.
+  // Names of its state vectors. Each has the size of the weights and starts at zero.
   std::vector<std::string> slots;
 };
 OptimizerSpec MakeOptimizerSpec(const OptimizerConfig& config);
 
-// What is the same for all weights of one update.
+// The factors of one update, the same for all weights.
 struct StepSize {
-  float lr = 0;          // learning rate times damping, and what else multiplies the whole step
-  float correction = 1;  // of the average of squares, for having started at zero
+  float lr = 0;          // learning rate * damping * other factors of the whole step
+  float correction = 1;  // bias correction of the average of squares (Adam, RMSProp)
 };
-// `scale` multiplies the step after the normalisation (1 = none), and with momentum the whole of
-// it; `step` is the number of updates including this one, >= 1.
+// `scale` multiplies the step after the normalisation, including the momentum part; 1: none.
+// `step`: number of updates including this one. REQUIRES: step >= 1.
 StepSize MakeStepSize(const OptimizerSpec& spec, double lr, double scale, std::uint64_t step);
 
-// One update with `gradient` already averaged; all spans have the same size n, a multiple of 16.
-// `state` holds one span for each of spec.slots.
+// Applies one update. `gradient` is the mean already; `state` holds one span for each of
+// spec.slots. REQUIRES: all spans have the same size, a multiple of 16.
 void ApplyUpdate(const OptimizerSpec& spec, const StepSize& step, std::span<const float> gradient,
                  std::span<float> weights, std::span<const std::span<float>> state);
 

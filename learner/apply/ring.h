@@ -1,11 +1,11 @@
-// What carries updates from the network thread to a lane: a bounded ring without locks, and a
-// Parker on which a thread sleeps while there is nothing for it.
+// The queue from the network thread to a lane: a bounded ring without locks, and a Parker on which
+// a thread sleeps while its queue is empty.
 //
-// Thread safety of the ring: one thread pushes, one thread pops; they may be different threads over
-// time if something else orders the hand-over.
+// Thread safety of the ring: one thread pushes, one thread pops. Either role may move to another
+// thread if something else orders the hand-over.
 // Invariants: head_ <= tail_ <= head_ + Capacity; slots [head_, tail_) belong to the consumer, the
 // others to the producer; head_ is written by the consumer only, tail_ by the producer only. Both
-// count for ever (64 bits do not wrap), the slot is the low bits.
+// only grow (64 bits do not wrap); the slot is the low bits.
 #pragma once
 
 #include <linux/futex.h>
@@ -28,11 +28,11 @@ class SpscRing {
   static_assert(std::has_single_bit(Capacity), "the slot is the low bits of a counter");
 
  public:
-  // Producer. False if full: the item was not taken.
+  // Producer. Returns false if the ring is full: the item was not taken.
   bool TryPush(T item) {
     const std::uint64_t tail = tail_.load(std::memory_order_relaxed);  // ours
     if (tail - cached_head_ == Capacity) {
-      // Partner: the release store in TryPop; its reads of the slot end before we overwrite it.
+      // Partner: the release store in TryPop; its reads of the slot end before it is overwritten.
       cached_head_ = head_.load(std::memory_order_acquire);
       if (tail - cached_head_ == Capacity) return false;
     }
@@ -41,7 +41,7 @@ class SpscRing {
     return true;
   }
 
-  // Consumer. False if empty: `item` is untouched.
+  // Consumer. Returns false if the ring is empty: `item` is unchanged.
   bool TryPop(T& item) {
     const std::uint64_t head = head_.load(std::memory_order_relaxed);  // ours
     if (head == cached_tail_) {
@@ -55,7 +55,7 @@ class SpscRing {
   }
 
  private:
-  // Each side's line holds its own counter and what it last saw of the other's.
+  // The cache line of each side holds its own counter and its last copy of the other's.
   alignas(kCacheLine) std::atomic<std::uint64_t> head_{0};
   std::uint64_t cached_tail_ = 0;  // consumer's
   alignas(kCacheLine) std::atomic<std::uint64_t> tail_{0};
@@ -63,28 +63,31 @@ class SpscRing {
   alignas(kCacheLine) std::array<T, Capacity> slots_{};
 };
 
-// Where threads sleep until there may be something to do. A sleeper asks for a ticket, looks for
-// work, and parks on the ticket if there is none: a Wake between the two makes the Park return at
-// once, so no wake-up is lost.
+// Threads sleep on a Parker until there may be work. A sleeper takes a ticket, looks for work, and
+// parks on the ticket if there is none. A Wake after the ticket makes Park return at once, so no
+// wake-up is lost.
 //
 //   sleeper: ticket = Ticket(); if (!ring.TryPop(x)) Park(ticket);
 //   waker:   ring.TryPush(x); Wake();
 //
-// A futex and not std::atomic::wait, which yields before it sleeps: on a machine with more threads
-// than cores each yield is a turn of all the others, in which it cannot be woken.
+// It uses a futex. std::atomic::wait yields before it sleeps; with more threads than cores, each
+// yield lets all other threads run first, and the thread cannot be woken in between.
 //
-// Thread safety: any number of sleepers and wakers; of several sleepers a Wake wakes at least one,
-// so that is how much work it may stand for.
+// Thread safety: any number of sleepers and wakers. A Wake wakes at least one of several sleepers,
+// so call it once for each piece of work.
 class Parker {
  public:
-  // Partner: the increment in Wake. Work made before a Wake that the ticket has seen is found by
-  // looking; a Wake that it has not seen makes Park return.
+  // Partner: the increment in Wake. If the ticket includes a Wake, the work before that Wake is
+  // visible to the sleeper; if it does not, Park returns at once.
   std::uint32_t Ticket() const { return wakes_.load(std::memory_order_acquire); }
 
   // May return without a Wake.
   void Park(std::uint32_t ticket) {
-    sleepers_.fetch_add(1);  // partner: the load in Wake; one of the two sees what the other wrote
-    if (wakes_.load() == ticket) Futex(FUTEX_WAIT_PRIVATE, ticket);  // not if it has changed since
+    // Partner: increment, then load, in Wake. Both are sequentially consistent, so at least one
+    // side sees the other's increment.
+    sleepers_.fetch_add(1);
+    // The kernel sleeps only if wakes_ still equals the ticket.
+    if (wakes_.load() == ticket) Futex(FUTEX_WAIT_PRIVATE, ticket);
     sleepers_.fetch_sub(1, std::memory_order_relaxed);
   }
 

@@ -8,13 +8,13 @@
 namespace starling::learner {
 namespace {
 
-// The part of the run that is still to come: 1 at the start, 0 at and after the end.
+// Returns the fraction of the run that remains: 1 at the start, 0 at and after the end.
 double Remaining(std::uint64_t run_steps, std::uint64_t steps_applied) {
   if (steps_applied >= run_steps) return 0;
   return static_cast<double>(run_steps - steps_applied) / static_cast<double>(run_steps);
 }
 
-// The part of optimizer.lr that the warm-up allows at `steps`: 1 after it, and without one.
+// Returns the warm-up factor at `steps`: steps / warmup_steps, at most 1; 1 without a warm-up.
 double Warmup(std::uint64_t warmup_steps, std::uint64_t steps) {
   if (steps >= warmup_steps) return 1;
   return static_cast<double>(steps) / static_cast<double>(warmup_steps);
@@ -42,7 +42,7 @@ double EntropyCoef(const LossConfig& config, std::uint64_t run_steps, std::uint6
 double LinearScale(const OptimizerConfig& config, std::uint64_t samples,
                    std::uint64_t samples_per_gradient) {
   if (config.scale_lr == LrScaling::kNone) return 1;
-  CHECK(samples_per_gradient > 0, "an actor sends samples");
+  CHECK(samples_per_gradient > 0, "a gradient needs samples");
   return static_cast<double>(samples) / static_cast<double>(samples_per_gradient);
 }
 

@@ -8,8 +8,8 @@
 namespace starling::learner {
 namespace {
 
-// Whether any bit of two lines differs. Kept a loop, it becomes a few vector instructions, where
-// memcmp would be a call.
+// Returns whether any bit of two lines differs. The loop becomes a few vector instructions; memcmp
+// would be a call.
 bool Differs(const float* a, const float* b) {
   std::uint32_t bits = 0;
 #pragma GCC unroll 1

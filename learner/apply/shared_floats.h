@@ -1,11 +1,9 @@
-// Floats that any threads may read and write at the same time: relaxed atomics, two floats to a
-// word, so that a reader finds old or new values and never an undefined race. Nothing is ordered by
-// them.
+// Floats that any threads may read and write at the same time: relaxed atomics, two floats in a
+// word. A reader finds old or new values, without a data race. They order nothing.
 //
-// They are copied out and in by blocks, for arithmetic that the compiler turns into vector code: it
-// makes none of atomics. With RMSProp's loop that takes three quarters of the time of a loop over
-// single std::atomic_ref<float>; blocks copied float by float would take half as long again as the
-// loop.
+// They are copied out and in by blocks, because the compiler makes vector code of plain floats but
+// not of atomics. With RMSProp's loop this takes three quarters of the time of a loop over single
+// std::atomic_ref<float>. Blocks copied float by float take half as long again as that loop.
 //
 // Thread safety: every function may be called from any thread at any time.
 // Invariants: offsets and sizes are multiples of 16 floats (CHECKed).
@@ -28,11 +26,11 @@ class SharedFloats {
 
   std::size_t size() const { return lines_.size() * kLineFloats; }
 
-  // Copies [offset, offset + to.size()) out.
+  // Copies [offset, offset + to.size()) into `to`.
   void Load(std::size_t offset, std::span<float> to) const;
 
-  // Writes `now` where it is not `before`, a cache line of 16 floats at a time: a line that is the
-  // same in both is left to the other threads.
+  // Writes the cache lines (16 floats) of `now` that differ from `before`. The other lines are not
+  // written, so writes of other threads to them survive.
   void StoreChanged(std::size_t offset, std::span<const float> before, std::span<const float> now);
 
   void Store(std::size_t offset, std::span<const float> from);

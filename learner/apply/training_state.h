@@ -1,4 +1,4 @@
-// The state of training at one version: the pipeline starts from it and a checkpoint holds it.
+// The state of training at one version. The pipeline starts from it; a checkpoint holds it.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,15 @@ namespace starling::learner {
 
 struct TrainingState {
   std::uint32_t term = 1;
-  std::uint64_t version = 0, steps = 0, optimizer_step = 0;
+  std::uint64_t version = 0;
+  std::uint64_t steps = 0;           // samples applied
+  std::uint64_t optimizer_step = 0;  // updates applied
   std::vector<float> weights;
-  std::vector<std::vector<float>>
-      optimizer_state;  // one vector per slot of the optimizer; empty: zeros
+  // One vector for each slot of the optimizer; empty: zeros.
+  std::vector<std::vector<float>> optimizer_state;
 };
 
-// The content of a checkpoint: training right after one update was decided. Later updates may be in
-// flight.
+// The content of a checkpoint: training right after one update. Later updates may be in flight.
 struct CheckpointContent {
   TrainingState state;
   std::string counters = "{}";       // Counters::Save

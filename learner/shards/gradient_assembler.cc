@@ -9,16 +9,16 @@ void GradientAssembler::Arrived(wire::Envelope envelope, const wire::Message& me
   const wire::Header& header = message.header;
   const auto at = waiting_.try_emplace({header.slot, header.incarnation, header.sequence}).first;
   at->second.arrived = {.envelope = std::move(envelope), .message = message};
-  Look(at);
+  MoveIfWhole(at);
 }
 
 void GradientAssembler::Reported(const GradientName& name, std::size_t shard, double norm) {
   const auto at = waiting_.try_emplace(name).first;
   at->second.squares.emplace(shard, norm * norm);
-  Look(at);
+  MoveIfWhole(at);
 }
 
-void GradientAssembler::Look(std::map<GradientName, Waiting>::iterator at) {
+void GradientAssembler::MoveIfWhole(std::map<GradientName, Waiting>::iterator at) {
   Waiting& waiting = at->second;
   if (!waiting.arrived || waiting.squares.size() < others_) return;
   for (const auto& [shard, square] : waiting.squares) waiting.arrived->other_square += square;

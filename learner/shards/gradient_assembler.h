@@ -1,7 +1,7 @@
-// Gradients whose slices go to several shards: which of them are there whole. The message that its
-// actor sends to the learner waits here until every other shard has reported its slice.
+// Assembles gradients whose slices go to several shards. The message with shard 0's slice waits
+// here until every other shard has reported its slice; then the gradient is whole.
 //
-// Thread safety: none; the network thread's.
+// Thread safety: none; it belongs to the network thread.
 #pragma once
 
 #include <compare>
@@ -26,18 +26,19 @@ struct GradientName {
 
 class GradientAssembler {
  public:
-  // `others`: shards beside the one that the message itself goes to, at least one.
+  // `others`: number of shards besides shard 0, at least 1.
   explicit GradientAssembler(std::size_t others) : others_(others) {}
 
   struct Whole {
     wire::Envelope envelope;
-    wire::Message message;    // borrows from the envelope
-    double other_square = 0;  // sum of squares of the other slices; not finite where one is not
+    wire::Message message;    // points into the envelope
+    double other_square = 0;  // sum of squares of the other slices; not finite if one is not
   };
+  // Shard 0's own slice arrived.
   void Arrived(wire::Envelope envelope, const wire::Message& message);
-  // By `shard`, from 1; what it says twice is counted once. `norm`: L2, of its slice.
+  // `shard` >= 1 reported its slice with L2 norm `norm`. A repeated report counts once.
   void Reported(const GradientName& name, std::size_t shard, double norm);
-  // One that is whole now, in the order in which they became so.
+  // Returns the next whole gradient, in the order of completion, or nullopt.
   std::optional<Whole> TakeWhole();
 
   struct Slice {
@@ -46,19 +47,20 @@ class GradientAssembler {
 
     friend bool operator==(const Slice&, const Slice&) = default;
   };
-  // Nothing more is expected of this life of an actor. Returns what was reported and is of no use
-  // now.
+  // Discards all incomplete gradients of an incarnation that has ended. Returns the slices that
+  // shards have reported and still hold.
   std::vector<Slice> Discard(std::uint32_t slot, std::uint32_t incarnation);
 
-  // How many of this life of an actor are not whole yet.
+  // Returns how many gradients of an incarnation are incomplete.
   std::size_t waiting(std::uint32_t slot, std::uint32_t incarnation) const;
 
  private:
   struct Waiting {
     std::optional<Whole> arrived;
-    std::map<std::size_t, double> squares;  // by shard, summed in its order: the same every time
+    // By shard. Summed in this order, so the sum does not depend on the order of arrival.
+    std::map<std::size_t, double> squares;
   };
-  void Look(std::map<GradientName, Waiting>::iterator at);
+  void MoveIfWhole(std::map<GradientName, Waiting>::iterator at);
 
   const std::size_t others_;
   std::map<GradientName, Waiting> waiting_;

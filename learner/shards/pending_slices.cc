@@ -11,7 +11,7 @@ std::string PendingSlices::Hold(const GradientName& name, HeldSlice slice) {
       same != held_.end() &&
       std::ranges::any_of(same->second, [&](const auto& held) { return held.peer == slice.peer; });
   if (twice) return "duplicate";
-  std::size_t& count = of_[slice.peer];
+  std::size_t& count = counts_[slice.peer];
   if (count >= most_) return "too many";
   ++count;
   held_[name].push_back(std::move(slice));
@@ -29,8 +29,8 @@ std::optional<HeldSlice> PendingSlices::TakeFirst(const GradientName& name) {
   HeldSlice first = std::move(found->second.front());
   found->second.pop_front();
   if (found->second.empty()) held_.erase(found);
-  const auto of = of_.find(first.peer);
-  if (--of->second == 0) of_.erase(of);
+  const auto count = counts_.find(first.peer);
+  if (--count->second == 0) counts_.erase(count);
   return first;
 }
 

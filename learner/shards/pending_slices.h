@@ -1,8 +1,7 @@
-// The slices of gradients that a shard has and about which the learner's first has not decided. Of
-// those that come under one name, from whom ever, one at a time is reported; the others wait for
-// their turn.
+// The slices that a shard holds until shard 0 decides about them. Several connections may send a
+// slice under the same name; one at a time is reported to shard 0, the others queue behind it.
 //
-// Thread safety: none; the network thread's.
+// Thread safety: none; it belongs to the network thread.
 #pragma once
 
 #include <cstddef>
@@ -18,27 +17,28 @@
 namespace starling::learner {
 
 struct HeldSlice {
-  std::string peer;  // the connection that it came over
+  std::string peer;  // identity of the connection that sent it
   wire::Envelope envelope;
-  std::span<const float> values;  // in it
+  std::span<const float> values;  // points into the envelope
 };
 
 class PendingSlices {
  public:
-  // `most`: of one connection.
+  // Holds at most `most` slices of one connection.
   explicit PendingSlices(std::size_t most) : most_(most) {}
 
-  // Why it is not taken: "duplicate" (its connection has one under this name here) or "too many";
-  // "" if it is.
+  // Returns "" if the slice is taken, else why not: "duplicate" (its connection already has a slice
+  // under this name) or "too many".
   std::string Hold(const GradientName& name, HeldSlice slice);
-  // The one whose turn it is, if there is any.
+  // Returns the first slice under `name`, or nullptr.
   const HeldSlice* First(const GradientName& name) const;
+  // Removes and returns it, or nullopt.
   std::optional<HeldSlice> TakeFirst(const GradientName& name);
 
  private:
   const std::size_t most_;
-  std::map<GradientName, std::deque<HeldSlice>> held_;  // none is empty
-  std::map<std::string, std::size_t> of_;               // how many, by connection
+  std::map<GradientName, std::deque<HeldSlice>> held_;  // no deque is empty
+  std::map<std::string, std::size_t> counts_;           // slices by connection; none is 0
 };
 
 }  // namespace starling::learner

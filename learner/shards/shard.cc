@@ -208,7 +208,7 @@ void Shard::ReportSlice(const GradientName& name) {
 }
 
 void Shard::OnFetch(const std::string& peer, const wire::Header& header) {
-  if (!newest_.Look()) return;  // overtaken by writers: the actor asks again
+  if (!newest_.Refresh()) return;  // overtaken by writers: the actor asks again
   const wire::SnapshotMeta& meta = newest_.meta();
   const wire::Header answer{.slot = header.slot,
                             .incarnation = header.incarnation,

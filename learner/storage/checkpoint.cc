@@ -22,7 +22,7 @@ std::string StateName(const std::string& slot, const std::string& parameter) {
   return fmt::format("{}{}.{}", kStatePrefix, slot, parameter);
 }
 
-// The part of `flat` that `parameter` names.
+// Returns the values of `parameter` in `flat`.
 std::span<const float> Slice(const std::vector<float>& flat, const net::Parameter& parameter) {
   return std::span(flat).subspan(parameter.offset, parameter.size);
 }
@@ -31,7 +31,7 @@ std::vector<std::uint64_t> Shape(const net::Parameter& parameter) {
   return {parameter.shape.begin(), parameter.shape.end()};
 }
 
-// Names and shapes in file order give the offsets again.
+// Returns the layout of the parameters in `file`. Their order in the file gives the offsets.
 net::ParameterLayout RebuildLayout(const SafetensorsFile& file, const std::string& path,
                                    std::uint64_t fingerprint) {
   net::ParameterLayout layout;
@@ -45,13 +45,13 @@ net::ParameterLayout RebuildLayout(const SafetensorsFile& file, const std::strin
   }
   if (layout.fingerprint() != fingerprint) {
     throw std::runtime_error(
-        fmt::format("{}: its tensors make a net of fingerprint {:016x}, it notes {:016x}", path,
+        fmt::format("{}: the fingerprint of its tensors is {:016x}, its metadata has {:016x}", path,
                     layout.fingerprint(), fingerprint));
   }
   return layout;
 }
 
-// The flat vector from one tensor per parameter; the gaps are zero.
+// Returns the flat vector of one tensor per parameter; the gaps between them are zero.
 template <class NameOf>
 std::vector<float> Gather(const SafetensorsFile& file, const std::string& path,
                           const net::ParameterLayout& layout, const NameOf& name_of) {
@@ -85,6 +85,7 @@ std::filesystem::path WriteCheckpoint(const std::filesystem::path& dir, std::str
   CHECK(checkpoint.weights.size() == layout.size(), "{} weights", checkpoint.weights.size());
   CHECK(checkpoint.state.size() == checkpoint.slot_names.size(), "{} slots",
         checkpoint.state.size());
+  // 1. The weights, then the optimizer state: readers rebuild the layout from this order.
   std::vector<TensorView> tensors;
   for (const net::Parameter& parameter : layout.parameters()) {
     tensors.push_back(
@@ -98,6 +99,7 @@ std::filesystem::path WriteCheckpoint(const std::filesystem::path& dir, std::str
                                 Shape(parameter), Slice(checkpoint.state[slot], parameter)));
     }
   }
+  // 2. WriteSafetensors renames a synced temporary file.
   std::filesystem::create_directories(dir);
   const std::filesystem::path path = dir / name;
   WriteSafetensors(path, tensors, MetadataOf(checkpoint, kFormat));

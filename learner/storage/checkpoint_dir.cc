@@ -1,4 +1,4 @@
-// The directory of checkpoints: which there are, which is good, which may go, and the last term.
+// The directory of checkpoints: listing, the last good one, pruning, and the last term.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ struct NameParts {
   friend auto operator<=>(const NameParts&, const NameParts&) = default;
 };
 
-// CheckpointName backwards, with `suffix` as its end; nothing for any other name.
+// The inverse of CheckpointName, for names that end in `suffix`; nullopt for any other name.
 std::optional<NameParts> ParseName(std::string_view name, std::string_view suffix) {
   if (!name.starts_with('t') || !name.ends_with(suffix)) return std::nullopt;
   const std::string_view stem = name.substr(1, name.size() - 1 - suffix.size());
@@ -35,12 +35,12 @@ std::optional<NameParts> ParseName(std::string_view name, std::string_view suffi
   return NameParts{*term, *version};
 }
 
-// A file, or the directory of a checkpoint in parts.
+// Parses the name of a file, or of the directory of a checkpoint in parts.
 std::optional<NameParts> NameOf(const std::filesystem::directory_entry& entry) {
   return ParseName(entry.path().filename().string(), entry.is_directory() ? "" : kSuffix);
 }
 
-// Parts that no checkpoint became of, and none will: there is a newer one.
+// Returns whether `entry` holds parts of a checkpoint that will never be complete: a newer one is.
 bool IsLeftover(const std::filesystem::directory_entry& entry,
                 const std::filesystem::path& newest) {
   const auto parts = ParseName(entry.path().filename().string(), kUncommitted);
@@ -82,9 +82,9 @@ std::vector<std::filesystem::path> Prune(const std::filesystem::path& dir, std::
   CHECK(keep >= 1, "keep {}", keep);
   std::vector<std::filesystem::path> removed;
   const auto remove = [&](const std::filesystem::path& path) {
-    std::error_code ignored;  // a file that stays is tried again next time
+    std::error_code ignored;  // the next Prune tries again
     std::filesystem::path doomed = path;
-    // A directory goes file by file: first it must not look complete any more.
+    // A directory is removed file by file, so first rename it: it must not look complete any more.
     if (std::filesystem::is_directory(path, ignored) && path.extension() != kUncommitted) {
       doomed += kUncommitted;
       std::filesystem::rename(path, doomed, ignored);
@@ -92,6 +92,7 @@ std::vector<std::filesystem::path> Prune(const std::filesystem::path& dir, std::
     }
     if (std::filesystem::remove_all(doomed, ignored) > 0) removed.push_back(path);
   };
+  // 1. Temporary files and incomplete parts.
   const std::vector<std::filesystem::path> paths = ListCheckpoints(dir);
   std::vector<std::filesystem::path> leftovers;
   for (const auto& entry : std::filesystem::directory_iterator(dir)) {
@@ -102,6 +103,7 @@ std::vector<std::filesystem::path> Prune(const std::filesystem::path& dir, std::
     }
   }
   for (const auto& path : leftovers) remove(path);
+  // 2. Old checkpoints.
   if (paths.size() <= keep) return removed;
   const std::filesystem::path newest_good = LastGood(dir).path;
   for (std::size_t i = 0; i < paths.size() - keep; ++i) {
@@ -120,12 +122,12 @@ std::uint32_t OpenTerm(const std::filesystem::path& dir, std::uint32_t at_least)
     if (!value || *value >= UINT32_MAX) {
       throw std::runtime_error(
           fmt::format("{} holds \"{}\", not the number of the last term; write a number larger "
-                      "than the term in "
-                      "the name of every checkpoint beside it",
+                      "than the term in the name of every checkpoint beside it",
                       path.string(), text.substr(0, 40)));
     }
     last = *value;
   }
+  // Durable before it is used.
   const std::uint64_t term = std::max<std::uint64_t>({last + 1, at_least, 1});
   std::filesystem::create_directories(dir);
   WriteFileAtomically(path, fmt::format("{}\n", term));

@@ -27,14 +27,15 @@ CheckpointKeeper::CheckpointKeeper(const Config& config, const net::ParameterLay
       newest_version_(version) {}
 
 void CheckpointKeeper::Save(CheckpointContent content) {
+  // 1. A learner of one process writes at once.
   auto checkpoint = Begin(std::move(content));
   const std::uint64_t version = checkpoint->version;
   if (checkpoint->weights.size() == layout_.size()) {
     if (!writer_.Submit(std::move(checkpoint))) WarnOfSlowDisk(version);
     return;
   }
-  // The other shards report every part they were asked for, so an abandoned checkpoint stays in the
-  // queue, too.
+  // 2. Shard 0 waits for the other parts. The other shards report every part they were asked for,
+  //    so an abandoned checkpoint stays in the queue, too.
   const auto kept =
       std::ranges::count_if(unsaved_, [](const auto& u) { return u.checkpoint != nullptr; });
   if (kept >= kMaxUnsaved) {

@@ -1,6 +1,6 @@
-// Keeps the checkpoints of a running learner: hands them to the writer's thread, collects the
-// results, and knows the last good one. In a learner of several processes shard 0 writes its part,
-// and so completes the checkpoint, when all other shards have written theirs.
+// Keeps the checkpoints of a running learner: passes them to the writer's thread, collects the
+// results, and knows the last good one. In a learner of several processes shard 0 writes its part
+// last, when all other shards have written theirs; this completes the checkpoint.
 //
 // Thread safety: none; it belongs to the network thread. The writer's thread is its own.
 #pragma once
@@ -24,39 +24,39 @@ namespace starling::learner {
 
 class CheckpointKeeper {
  public:
-  // Returns how the other shards' parts of a checkpoint of `version` ended: nullopt while one is
-  // missing, "" if all are written, else the first error.
+  // Returns the result of the other shards' parts of the checkpoint of `version`: nullopt while one
+  // is missing, "" if all are written, else the first error.
   using PartsOf = std::function<std::optional<std::string>(std::uint64_t version)>;
 
-  // `newest`: the checkpoint that the run resumes, relative to `run_dir`; "" if none, of `version`.
-  // `on_result` is called by the writer's thread. The references must outlive the keeper.
+  // `newest`, `version`: the checkpoint that the run resumes from, relative to `run_dir`; "" and 0
+  // if it is new. The writer's thread calls `on_result`. The references must outlive the keeper.
   CheckpointKeeper(const Config& config, const net::ParameterLayout& layout,
                    const std::filesystem::path& run_dir, std::string newest, std::uint64_t version,
                    std::function<void()> on_result, const Clock& clock);
 
-  // In a learner of several processes: call before the first Save of a slice.
+  // For a learner of several processes. REQUIRES: called before the first Save of a slice.
   void AwaitPartsOf(PartsOf parts) { parts_ = std::move(parts); }
 
-  // Never waits for the disk: a disk that is too slow costs this checkpoint, with a warning.
+  // Never waits. If the disk is too slow, this checkpoint is skipped with a warning.
   void Save(CheckpointContent content);
-  // Waits until the disk takes it, and then until everything is written.
+  // Waits until the writer has room.
   void SaveLast(CheckpointContent content);
-  // Takes the results there are. Call it often.
+  // Takes the results that are ready. Call it often.
   void Collect();
   // Writes the checkpoints whose parts are complete by now.
   void SaveCompleteParts();
-  // Waits until everything taken is written. Nothing is taken afterwards.
+  // Waits until every submitted checkpoint is written. Nothing is taken afterwards.
   void Finish();
 
   bool idle() const { return unsaved_.empty() && writer_.pending() == 0; }
-  // Returns whether a checkpoint of `version` is written, or on its way.
+  // Returns whether a checkpoint of `version` is written or pending.
   bool Has(std::uint64_t version) const { return newest_begun_ == version; }
   const std::string& newest() const { return newest_; }  // relative to the run directory; "": none
   std::uint64_t newest_version() const { return newest_version_; }
   const std::string& error() const { return error_; }  // of the newest checkpoint; "" if it is good
 
  private:
-  // A checkpoint whose parts the other shards are writing.
+  // Shard 0's part of a checkpoint while the other shards write theirs.
   struct Unsaved {
     std::uint64_t version = 0;
     std::shared_ptr<const Checkpoint> checkpoint;  // nullptr: abandoned, too many saves pending
@@ -71,7 +71,7 @@ class CheckpointKeeper {
   CheckpointWriter writer_;
   PartsOf parts_;
   std::deque<Unsaved> unsaved_;
-  std::optional<std::uint64_t> newest_begun_;  // version of the last one handed in and not failed
+  std::optional<std::uint64_t> newest_begun_;  // version of the last Save that has not failed
   std::string newest_;
   std::uint64_t newest_version_;
   std::string error_;

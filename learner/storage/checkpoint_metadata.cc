@@ -34,7 +34,7 @@ std::vector<std::string> Split(std::string_view text) {
 const std::string& Metadata::Text(const std::string& key) const {
   const auto found = entries_.find(key);
   if (found == entries_.end()) {
-    throw std::runtime_error(fmt::format("{} is no checkpoint: it has no \"{}\"", path_, key));
+    throw std::runtime_error(fmt::format("{} is not a checkpoint: it has no \"{}\"", path_, key));
   }
   return found->second;
 }

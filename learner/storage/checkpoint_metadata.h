@@ -1,4 +1,4 @@
-// What a checkpoint's file says beside its tensors, to text and back.
+// The metadata of a checkpoint file, written and read.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@
 
 namespace starling::learner {
 
-// The entries of one file, with sentences for what is missing. The file must outlive it.
+// The entries of one file. A missing or malformed entry is an error with a sentence. The file must
+// outlive it.
 class Metadata {
  public:
   Metadata(const SafetensorsFile& file, std::string path)
@@ -26,11 +27,11 @@ class Metadata {
   std::string path_;
 };
 
-// Everything but layout, weights and state.
+// Returns the metadata of `checkpoint`: everything but layout, weights and state.
 std::map<std::string, std::string> MetadataOf(const Checkpoint& checkpoint,
                                               std::string_view format);
-// Backwards; the layout's fingerprint is among it and is not looked at. Throws std::runtime_error,
-// also for another format than `format`.
+// The inverse of MetadataOf. Leaves layout, weights and state empty and does not check the
+// fingerprint. Throws std::runtime_error, also if the format is not `format`.
 Checkpoint FromMetadata(const Metadata& metadata, const std::string& path, std::string_view format);
 
 }  // namespace starling::learner

@@ -34,7 +34,7 @@ std::filesystem::path PartPath(const std::filesystem::path& dir, ShardOf which) 
 
 std::string StateName(const std::string& slot) { return "optimizer." + slot; }
 
-// A line for each parameter: its name and its dimensions.
+// Returns a line for each parameter: its name and its dimensions.
 std::string DescribeLayout(const net::ParameterLayout& layout) {
   std::string text;
   for (const net::Parameter& parameter : layout.parameters()) {
@@ -45,7 +45,8 @@ std::string DescribeLayout(const net::ParameterLayout& layout) {
   return text;
 }
 
-// Throws std::runtime_error unless it is of the fingerprint noted.
+// The inverse of DescribeLayout. Throws std::runtime_error for a malformed line, or if the layout
+// does not have the stored fingerprint.
 net::ParameterLayout ParseLayout(const Metadata& metadata, const std::string& path) {
   net::ParameterLayout layout;
   std::istringstream lines(metadata.Text("parameters"));
@@ -58,12 +59,12 @@ net::ParameterLayout ParseLayout(const Metadata& metadata, const std::string& pa
     const bool twice = std::ranges::any_of(layout.parameters(),
                                            [&](const auto& known) { return known.name == name; });
     if (name.empty() || twice || shape.empty() || *std::ranges::min_element(shape) < 1) {
-      throw std::runtime_error(fmt::format("{}: \"{}\" describes no parameter", path, line));
+      throw std::runtime_error(fmt::format("{}: \"{}\" is not a parameter", path, line));
     }
     layout.Add(name, shape);
   }
   if (layout.fingerprint() != metadata.Number("fingerprint", 16)) {
-    throw std::runtime_error(path + ": its parameters make another net than it notes");
+    throw std::runtime_error(path + ": its parameters do not match its fingerprint");
   }
   return layout;
 }
@@ -82,10 +83,10 @@ void CheckSize(const SafetensorsFile& file, const std::string& path, const std::
   const std::uint64_t size = shape.size() == 1 ? shape.front() : 0;
   if (size == slice.size) return;
   throw std::runtime_error(
-      fmt::format("{}: {} has {} values, its slice of the net {}", path, name, size, slice.size));
+      fmt::format("{}: {} has {} values, not {}", path, name, size, slice.size));
 }
 
-// Where a part's slice belongs.
+// Copies tensor `name` of a part to the place of its slice in `whole`.
 void Place(const SafetensorsFile& file, const std::string& path, const std::string& name,
            wire::Slice slice, std::vector<float>& whole) {
   CheckSize(file, path, name, slice);
@@ -93,18 +94,21 @@ void Place(const SafetensorsFile& file, const std::string& path, const std::stri
   std::ranges::copy(values, whole.begin() + static_cast<std::ptrdiff_t>(slice.begin));
 }
 
-// Adds one part to `whole`; the first of them makes it.
+// Adds one part to `whole`. REQUIRES: the part of shard 0 is added first; it creates `whole`.
 void AddPart(const std::filesystem::path& file_path, ShardOf which, Checkpoint& whole) {
+  // 1. The part must be of this shard.
   const std::string path = file_path.string();
   const SafetensorsFile file = SafetensorsFile::Read(file_path);
   const Metadata metadata(file, path);
   Checkpoint part = FromMetadata(metadata, path, kFormat);
   part.layout = ParseLayout(metadata, path);
   if (metadata.Number("shard") != which.shard || metadata.Number("shards") != which.shards) {
-    throw std::runtime_error(path + " is the part of another shard than its name says");
+    throw std::runtime_error(path + " is the part of another shard than its name");
   }
+  // 2. Check the size before memory for the whole net is taken.
   const wire::Slice slice = wire::CutIntoSlices(part.layout.size(), which.shards)[which.shard];
-  CheckSize(file, path, kWeights, slice);  // before there is room for the whole net
+  CheckSize(file, path, kWeights, slice);
+  // 3. All parts must be of the same checkpoint.
   if (which.shard == 0) {
     part.weights.assign(part.layout.size(), 0.0f);
     part.state.assign(part.slot_names.size(), part.weights);
@@ -112,15 +116,16 @@ void AddPart(const std::filesystem::path& file_path, ShardOf which, Checkpoint& 
   } else if (part.term != whole.term || part.version != whole.version ||
              part.layout.fingerprint() != whole.layout.fingerprint() ||
              part.slot_names != whole.slot_names) {
-    throw std::runtime_error(path + " is of another checkpoint than the other parts beside it");
+    throw std::runtime_error(path + " is of another checkpoint than the part of shard 0 beside it");
   }
+  // 4. Copy its slices.
   Place(file, path, kWeights, slice, whole.weights);
   for (std::size_t i = 0; i < whole.slot_names.size(); ++i) {
     Place(file, path, StateName(whole.slot_names[i]), slice, whole.state[i]);
   }
 }
 
-// 0: the first is missing.
+// Returns the number of shards, by the name of shard 0's part; 0 if that is missing.
 std::size_t CountParts(const std::filesystem::path& path) {
   std::error_code none;
   for (std::size_t shards = 2; shards <= wire::kMaxShards; ++shards) {
@@ -161,7 +166,8 @@ bool HoldsCheckpointParts(const std::filesystem::path& path) { return CountParts
 Checkpoint ReadCheckpointParts(const std::filesystem::path& path) {
   const std::size_t shards = CountParts(path);
   if (shards == 0) {
-    throw std::runtime_error(path.string() + " is no checkpoint: the part of shard 0 is missing");
+    throw std::runtime_error(path.string() +
+                             " is not a checkpoint: the part of shard 0 is missing");
   }
   Checkpoint whole;
   for (std::size_t shard = 0; shard < shards; ++shard) {

@@ -1,8 +1,8 @@
-// A checkpoint of a learner that is several processes (shards): a directory with a file from each
-// of them, "t0001-v000000012345/shard-0-of-2.safetensors". It has another name until all are there,
-// so it is complete or absent, too. A file holds the shard's slice of the weights ("weights") and
-// of each of the optimizer's vectors ("optimizer.square_avg"); the names and shapes of the
-// parameters, and the rest, are in the metadata of all.
+// Checkpoints of a learner of several processes (shards): a directory with one file per shard,
+// "t0001-v000000012345/shard-0-of-2.safetensors". The directory has another name until all parts
+// are written, so a checkpoint is complete or absent. A file holds the shard's slice of the weights
+// ("weights") and of each vector of the optimizer state ("optimizer.square_avg"). The metadata of
+// every file holds the names and shapes of the parameters and everything else.
 #pragma once
 
 #include <cstddef>
@@ -13,18 +13,19 @@
 
 namespace starling::learner {
 
-// Writes one of them, atomically and synced, of `part`, a checkpoint whose weights and state are
-// only the shard's slice of its layout (wire/slices.h). Throws std::system_error.
+// Writes one part, atomically and synced. Throws std::system_error. REQUIRES: weights and state of
+// `part` are the shard's slice of its layout (wire/slices.h).
 void WriteCheckpointPart(const std::filesystem::path& dir, const Checkpoint& part, ShardOf which);
-// When all are written: the checkpoint is there. Returns its directory. Throws std::system_error.
+// Gives the directory its final name and returns it. Throws std::system_error. REQUIRES: all parts
+// are written.
 std::filesystem::path CommitCheckpointParts(const std::filesystem::path& dir, std::uint32_t term,
                                             std::uint64_t version);
-// Whether a part lies in this directory.
+// Returns whether the directory holds the part of shard 0.
 bool HoldsCheckpointParts(const std::filesystem::path& path);
-// Of all parts in the directory of one checkpoint. Throws as ReadCheckpoint.
+// Returns the whole checkpoint of all parts in the directory. Throws like ReadCheckpoint.
 Checkpoint ReadCheckpointParts(const std::filesystem::path& path);
 
-// What the directory of a checkpoint is called until all parts are there.
+// Suffix of the directory's name until all parts are written.
 inline constexpr std::string_view kUncommitted = ".parts";
 
 }  // namespace starling::learner

@@ -31,7 +31,7 @@ bool CheckpointWriter::SubmitAndWait(std::shared_ptr<const Checkpoint> checkpoin
   return taken;
 }
 
-// Counted up before the item is in the queue, so that the writer's thread never counts below zero.
+// Counts up before the item is in the queue, so the writer's thread never counts below zero.
 void CheckpointWriter::CountPending(int change) {
   std::lock_guard lock(mutex_);
   pending_ += static_cast<std::size_t>(change);
@@ -56,6 +56,7 @@ void CheckpointWriter::Finish() {
 }
 
 std::filesystem::path CheckpointWriter::Write(const Checkpoint& checkpoint) const {
+  // Shard 0 writes after all others, so its part makes the checkpoint complete.
   const bool whole = checkpoint.weights.size() == checkpoint.layout.size();
   if (whole) return WriteCheckpoint(dir_, checkpoint);
   WriteCheckpointPart(dir_, checkpoint, which_);
@@ -70,7 +71,7 @@ void CheckpointWriter::Run() {
       result.path = Write(**checkpoint);
       if (which_.shard == 0) Prune(dir_, keep_);
     } catch (const std::exception& error) {
-      // A full disk must not end the run: the older checkpoints are untouched.
+      // A full disk must not end the run. The older checkpoints are unchanged.
       result.error = error.what();
     }
     {

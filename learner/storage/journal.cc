@@ -30,7 +30,8 @@ std::uint32_t Checksum(std::string_view bytes) {
   return static_cast<std::uint32_t>(XXH3_64bits(bytes.data(), bytes.size()));
 }
 
-// One walk over the fields of each record serves both directions: Out appends them, In reads them.
+// One list of the fields of each record (Fields, below) serves both directions: Out appends them,
+// In reads them.
 class Out {
  public:
   explicit Out(std::string& bytes) : bytes_(bytes) {}
@@ -69,11 +70,11 @@ class In {
   void List(std::vector<T>& items) {
     std::uint32_t count = 0;
     (*this)(count);
-    // An item has at least one byte: a count that lies cannot make us take memory.
+    // An item has at least one byte, so a false count cannot make us allocate memory.
     if (count > bytes_.size()) good_ = false;
     for (std::uint32_t i = 0; i < count && good_; ++i) Fields(*this, items.emplace_back());
   }
-  // Everything was there and nothing is left.
+  // Returns whether every field was present and no byte is left.
   bool Done() const { return good_ && bytes_.empty(); }
 
  private:
@@ -81,9 +82,10 @@ class In {
   bool good_ = true;
 };
 
-// `record` is const for Out.
+// The fields of `record` in the order of the file. `record` is const for Out.
 template <class Io, class Record>
 void Fields(Io& io, Record& record) {
+  // This order is the file format: never reorder the fields of a record.
   using T = std::remove_const_t<Record>;
   if constexpr (std::is_same_v<T, TermRecord>) {
     io(record.term), io(record.version), io(record.steps);
@@ -109,7 +111,7 @@ void Fields(Io& io, Record& record) {
   }
 }
 
-// The record of variant alternative `kind`, read from `payload`; nothing if it does not fit.
+// Returns the record of variant alternative `kind` from `payload`, or nullopt if it does not match.
 template <std::size_t kAlternative = 0>
 std::optional<JournalRecord> Decode(std::size_t kind, std::string_view payload) {
   if constexpr (kAlternative == std::variant_size_v<JournalRecord>) {
@@ -144,8 +146,10 @@ std::string EncodeHeader(const JournalHeader& header) {
 JournalWriter::JournalWriter(const std::filesystem::path& path, const JournalHeader& header,
                              std::optional<std::uint64_t> cut_at)
     : path_(path.string()) {
+  // 1. How much of an existing journal to keep.
   std::uint64_t keep = 0;
   if (cut_at) keep = WholeUpTo(header, *cut_at);
+  // 2. Cut the rest off; every later write follows the last kept record.
   file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | (keep == 0 ? O_TRUNC : 0), 0644);
   if (file_ < 0) Throw(errno, "open", path_);
   const auto end = static_cast<off_t>(keep);
@@ -154,10 +158,11 @@ JournalWriter::JournalWriter(const std::filesystem::path& path, const JournalHea
     ::close(file_);
     Throw(error, "cut", path_);
   }
+  // 3. A new file begins with its header.
   written_ = keep;
   if (keep == 0) {
     buffer_ = EncodeHeader(header);
-    Flush();  // a failure stays in trouble()
+    Flush();  // error() keeps a failure
   }
 }
 
@@ -166,18 +171,18 @@ JournalWriter::~JournalWriter() {
   ::close(file_);
 }
 
-// How much of the journal at path_ may be kept: cut_at, or less if the file is not whole up to
-// there.
+// Returns how many bytes of the journal at path_ to keep: cut_at, or less if the file is not whole
+// up to that byte.
 std::uint64_t JournalWriter::WholeUpTo(const JournalHeader& header, std::uint64_t cut_at) {
   if (!std::filesystem::exists(path_)) {
-    NoteGap(fmt::format("{} is gone: the journal begins anew", path_));
+    SetIncomplete(fmt::format("{} is missing: a new journal begins", path_));
     return 0;
   }
   std::optional<JournalReader> reader;
   try {
     reader.emplace(path_);
   } catch (const JournalUnreadable& unreadable) {
-    NoteGap(fmt::format("{}: the journal begins anew", unreadable.what()));
+    SetIncomplete(fmt::format("{}: a new journal begins", unreadable.what()));
     return 0;
   }
   if (reader->header() != header) {
@@ -190,15 +195,15 @@ std::uint64_t JournalWriter::WholeUpTo(const JournalHeader& header, std::uint64_
   std::uint64_t whole = reader->offset();
   while (whole < cut_at && reader->Next() && reader->offset() <= cut_at) whole = reader->offset();
   if (whole != cut_at) {
-    NoteGap(fmt::format("{} is whole up to byte {} only, the checkpoint goes on at byte {}", path_,
-                        whole, cut_at));
+    SetIncomplete(fmt::format("{} is whole up to byte {} only, the checkpoint is at byte {}", path_,
+                              whole, cut_at));
   }
   return whole;
 }
 
-void JournalWriter::NoteGap(std::string trouble) {
+void JournalWriter::SetIncomplete(std::string error) {
   complete_ = false;
-  if (trouble_.empty()) trouble_ = std::move(trouble);
+  if (error_.empty()) error_ = std::move(error);
 }
 
 bool JournalWriter::Append(const JournalRecord& record) {
@@ -233,19 +238,19 @@ bool JournalWriter::Flush() {
 bool JournalWriter::Sync() {
   if (!Flush()) return false;
   if (broken_) return true;
-  // EINVAL: a file that cannot be synced (a pipe, /dev/null) is no trouble of the run's.
+  // EINVAL: the file cannot be synced (a pipe, /dev/null), which is not an error of the run.
   if (::fsync(file_) != 0 && errno != EINVAL) return Fail("sync", errno);
   return true;
 }
 
 bool JournalWriter::Fail(const char* what, int error) {
   broken_ = true;
-  // Best effort: what was written of the buffer is cut off, so that the file ends whole; a reader
-  // stops at a torn tail anyway.
+  // Best effort: cut off the written part of the buffer, so that the file ends with a whole record.
+  // A reader stops at a torn tail anyway.
   [[maybe_unused]] const int cut = ::ftruncate(file_, static_cast<off_t>(written_));
   buffer_.clear();
-  NoteGap(fmt::format("cannot {} {}: {}; the journal ends at byte {}", what, path_,
-                      std::generic_category().message(error), written_));
+  SetIncomplete(fmt::format("cannot {} {}: {}; the journal ends at byte {}", what, path_,
+                            std::generic_category().message(error), written_));
   return false;
 }
 
@@ -274,6 +279,7 @@ std::optional<JournalRecord> JournalReader::Next() {
     ending_ = ending;
     return std::nullopt;
   };
+  // 1. The frame: complete, and of a possible length.
   if (rest.empty()) return end(Ending::kEnd);
   std::uint32_t length = 0, checksum = 0;
   if (rest.size() < sizeof length) return end(Ending::kTorn);
@@ -281,6 +287,7 @@ std::optional<JournalRecord> JournalReader::Next() {
   if (length > kMaxJournalPayload) return end(Ending::kDamaged);
   if (rest.size() < kFrameSize + length) return end(Ending::kTorn);
 
+  // 2. The content: checked before it is decoded.
   const std::string_view body = rest.substr(sizeof length, 1 + length);
   std::memcpy(&checksum, rest.data() + sizeof length + body.size(), sizeof checksum);
   if (checksum != Checksum(body)) return end(Ending::kDamaged);

@@ -1,11 +1,11 @@
-// The journal: everything an exact replay of a run needs, in the order in which it happened.
-// Binary, append-only, one header for writer and reader.
+// The journal: everything an exact replay of a run needs, in order. Binary and append-only; writer
+// and reader share this header.
 //
 // File (little-endian):   magic "STLJRNL\n", u32 format version, u32 zero, u64 run seed,
 //                         u64 fingerprint of the net, u32 checksum of the above
 // then records:           u32 payload length, u8 kind, payload, u32 checksum of kind and payload
-// Fields in the order of the structs below, fixed width; doubles as their bits; lists as u32 count
-// and items. A checksum is the low half of XXH3.
+// The payload holds the fields in the order of the structs below, with fixed width; a double as its
+// bits, a list as u32 count and items. A checksum is the low half of XXH3.
 //
 // Thread safety: none; the network thread owns the writer.
 #pragma once
@@ -30,7 +30,8 @@ struct JournalHeader {
   friend bool operator==(const JournalHeader&, const JournalHeader&) = default;
 };
 
-struct TermRecord {  // a learner started at this version
+// A learner started at this version.
+struct TermRecord {
   std::uint32_t term = 0;
   std::uint64_t version = 0;
   std::uint64_t steps = 0;
@@ -49,12 +50,13 @@ struct ArrivalRecord {
   std::uint32_t slot = 0, incarnation = 0;
   std::uint64_t sequence = 0, grant = 0, base_version = 0;
   std::uint32_t samples = 0;
-  std::uint8_t outcome = 0;  // 0 held, else the refusal: wire::Outcome
-  double norm = 0;           // global L2 norm, as its actor reported it before clipping
+  std::uint8_t outcome = 0;  // 0: held; else the refusal, a wire::Outcome
+  double norm = 0;           // global L2 norm before clipping, reported by the actor
   friend bool operator==(const ArrivalRecord&, const ArrivalRecord&) = default;
 };
 enum class LostWhy : std::uint8_t { kDeath = 1, kDeadline = 2 };
-struct LostRecord {  // a grant that ended without a gradient
+// A grant ended without a gradient.
+struct LostRecord {
   std::uint32_t slot = 0;
   std::uint64_t grant = 0;
   LostWhy why = LostWhy::kDeath;
@@ -70,33 +72,34 @@ struct UpdateRecord {
     std::uint64_t sequence = 0;
     friend bool operator==(const Item&, const Item&) = default;
   };
-  std::uint64_t version = 0;  // that it produced
-  std::uint64_t steps = 0;    // after it
+  std::uint64_t version = 0;  // produced by it
+  std::uint64_t steps = 0;    // samples applied, including it
   double lr = 0, scale = 0, entropy = 0;
-  std::vector<Item> items{};  // in the order of summation
+  std::vector<Item> items{};  // its gradients, in the order of the sum
   friend bool operator==(const UpdateRecord&, const UpdateRecord&) = default;
 };
-struct HashRecord {  // of the weights, learner/apply/lanes.h HashWeights
+// The hash of the weights of a version: HashWeights in learner/apply/update.h.
+struct HashRecord {
   std::uint64_t version = 0, hash = 0;
   friend bool operator==(const HashRecord&, const HashRecord&) = default;
 };
 
-struct
-    EntropyRecord {  // of the weights that the last term began with; what comes later is in updates
+// The entropy coefficient of the first weights of a term. Update records hold all later ones.
+struct EntropyRecord {
   double entropy = 0;
   friend bool operator==(const EntropyRecord&, const EntropyRecord&) = default;
 };
 
-// The kind in the file is the index here plus one: append only, never reorder.
+// A record's kind in the file is its index here plus one: append only, never reorder.
 using JournalRecord = std::variant<TermRecord, JoinRecord, GrantRecord, ArrivalRecord, LostRecord,
                                    DeathRecord, UpdateRecord, HashRecord, EntropyRecord>;
 
 class JournalWriter {
  public:
-  // Without `cut_at` a new file (an old one is replaced). With it the existing journal is cut there
-  // (a checkpoint's journal_offset; everything after it never happened) and continued; a journal
-  // that is shorter, damaged before that point or gone is cut where it is still whole, or begun
-  // anew, and complete() is false. Throws std::system_error if the file cannot be opened or cut,
+  // Without `cut_at`: creates the file, or replaces it. With `cut_at` (a checkpoint's
+  // journal_offset): cuts the existing journal there and continues it. If the journal is missing,
+  // shorter, or damaged before that byte, it is cut after its last whole record, or replaced, and
+  // complete() is false. Throws std::system_error if the file cannot be opened or cut, and
   // std::runtime_error if it belongs to another run (seed or fingerprint).
   JournalWriter(const std::filesystem::path& path, const JournalHeader& header,
                 std::optional<std::uint64_t> cut_at = std::nullopt);
@@ -104,23 +107,24 @@ class JournalWriter {
   JournalWriter(const JournalWriter&) = delete;
   JournalWriter& operator=(const JournalWriter&) = delete;
 
-  // Append copies into a buffer that is written when it is full; Flush writes it; Sync also waits
-  // for the disk. False exactly once, from the call that met the first failed write (a full disk):
-  // the file is cut after its last whole record, everything later is discarded, complete() is
-  // false.
+  // Append copies into a buffer and writes it when it is full; Flush writes it; Sync also waits for
+  // the disk. After the first failed write (a full disk) the file is cut after its last whole
+  // record, every later record is discarded, and complete() is false. Only the call that met the
+  // failure returns false.
   bool Append(const JournalRecord& record);
   bool Flush();
   bool Sync();
 
-  // Bytes in the file once everything so far is flushed: what a checkpoint notes.
+  // Returns the size of the file once the buffer is written. A checkpoint stores it as its
+  // journal_offset.
   std::uint64_t offset() const { return written_ + buffer_.size(); }
   bool complete() const { return complete_; }
-  // Why it is not complete: a sentence; empty while it is.
-  const std::string& trouble() const { return trouble_; }
+  // Returns why it is not complete, as a sentence; "" while it is.
+  const std::string& error() const { return error_; }
 
  private:
   std::uint64_t WholeUpTo(const JournalHeader& header, std::uint64_t cut_at);
-  void NoteGap(std::string trouble);
+  void SetIncomplete(std::string error);
   bool Fail(const char* what, int error);
 
   std::string path_;
@@ -128,29 +132,30 @@ class JournalWriter {
   std::string buffer_;         // whole records only
   std::uint64_t written_ = 0;  // bytes in the file
   bool complete_ = true;
-  bool broken_ = false;  // a write failed: nothing is written any more
-  std::string trouble_;
+  bool broken_ = false;  // a write failed: records are discarded
+  std::string error_;
 };
 
-// The file is no journal, of another format version, or its header is damaged.
+// The file is not a journal, has another format version, or has a damaged header.
 class JournalUnreadable : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
 class JournalReader {
  public:
-  // Throws std::system_error if it cannot be read, JournalUnreadable with a sentence naming it.
+  // Throws std::system_error if the file cannot be read, and JournalUnreadable with a sentence that
+  // names the file.
   explicit JournalReader(const std::filesystem::path& path);
 
   const JournalHeader& header() const { return header_; }
 
-  // The next record; nothing at the end, at a torn tail and at damage.
+  // Returns the next record, or nullopt at the end, at a torn tail and at damage.
   std::optional<JournalRecord> Next();
 
-  // Byte after the last whole record returned (after the file's header before the first).
+  // Returns the byte after the last record returned; before the first, the byte after the header.
   std::uint64_t offset() const { return offset_; }
-  // Once Next returned nothing: kEnd (all read), kTorn (the file ends inside a record: its writer
-  // was killed), kDamaged (a whole record whose checksum, kind or fields are wrong).
+  // Returns why Next returned nullopt: kEnd (all read), kTorn (the file ends inside a record: its
+  // writer was killed), kDamaged (a whole record with a wrong checksum, kind or field).
   enum class Ending : std::uint8_t { kEnd, kTorn, kDamaged };
   Ending ending() const { return ending_; }
 

@@ -18,26 +18,26 @@ std::string Names(const std::vector<std::string>& slots) {
   return slots.empty() ? "none" : names;
 }
 
-// What the checkpoint was made with and the configuration cannot change.
+// Throws UserError if the configuration changes something that a run cannot change: net, optimizer
+// kind, seed.
 void CheckSameRun(const Config& config, const NetBlueprint& net, const Checkpoint& from,
                   const std::string& path) {
   if (from.layout.fingerprint() != net.layout.fingerprint()) {
     throw UserError(path +
-                    " holds another net than the configuration describes; resume with the "
-                    "[net] and [env] that it was trained with");
+                    " holds another net than the configuration describes; resume with the [net] "
+                    "and [env] it was trained with");
   }
   const std::vector<std::string> slots = MakeOptimizerSpec(config.optimizer).slots;
   if (from.slot_names != slots) {
     throw UserError(
-        fmt::format("{} holds the state of another optimizer ({}) than this optimizer.kind = "
-                    "\"{}\" keeps ({}); resume with the [optimizer] it was trained with",
+        fmt::format("{} holds the state of another optimizer ({}) than optimizer.kind = \"{}\" "
+                    "keeps ({}); resume with the [optimizer] it was trained with",
                     path, Names(from.slot_names), NameOf(config.optimizer.kind), Names(slots)));
   }
   const std::uint64_t seed = ParseConfig(from.config, path).run.seed;
   if (seed != config.run.seed) {
     throw UserError(
-        fmt::format("{} was trained with run.seed = {}; a run keeps its seed, {} is a "
-                    "new run",
+        fmt::format("{} was trained with run.seed = {}; a run keeps its seed, {} needs a new run",
                     path, seed, config.run.seed));
   }
 }
@@ -46,7 +46,7 @@ Start FromCheckpoint(const Config& config, Checkpoint from, const std::filesyste
   Start start;
   start.counters = Counters::Restore(from.counters);
   if (config.staleness.bound < start.counters.staleness.max()) {
-    LogWarn("the run was staler than staleness.bound = {} before: its histogram begins anew",
+    LogWarn("the run has had a larger staleness than staleness.bound = {}: its histogram restarts",
             config.staleness.bound);
     start.counters.staleness = {};
   }
@@ -85,7 +85,7 @@ void CheckStart(const Config& config, const NetBlueprint& net, const std::filesy
                 bool resume) {
   const auto dir = run_dir / "checkpoints";
   if (!resume && !ListCheckpoints(dir).empty()) {
-    throw UserError(run_dir.string() + " has been trained already; --resume goes on with it");
+    throw UserError(run_dir.string() + " has been trained already; --resume continues it");
   }
   if (!resume) return;
   const LastGoodResult last = LastGood(dir);
@@ -108,8 +108,8 @@ Start FindStart(const Config& config, const NetBlueprint& net, const std::filesy
   LastGoodResult last = LastGood(dir);
   for (const std::string& why : last.rejected) LogWarn("{}", why);
   Start start = FromCheckpoint(config, *std::move(last.checkpoint), last.path);
-  LogInfo("resuming from {} (version {}, {} steps); what came after it is lost", last.path.string(),
-          start.state.version, start.state.steps);
+  LogInfo("resuming from {} (version {}, {} steps); everything after it is lost",
+          last.path.string(), start.state.version, start.state.steps);
   start.state.term = OpenTerm(dir, start.state.term + 1);
   return start;
 }

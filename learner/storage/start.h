@@ -1,4 +1,5 @@
-// Where a learner starts from: first weights, or the last good checkpoint; always in a new term.
+// The state from which a learner starts: initial weights, or the last good checkpoint; always in a
+// new term.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@
 
 namespace starling::learner {
 
-// The net of a run, as the learner needs it: where parameters are and how they start.
+// The net of a run: the layout of its parameters and their initial values.
 struct NetBlueprint {
   net::ParameterLayout layout;
   std::vector<float> initial;
@@ -24,22 +25,21 @@ struct NetBlueprint {
 struct Start {
   TrainingState state;
   Counters counters;
-  std::optional<std::uint64_t> cut_journal_at;
-  std::string checkpoint;  // the one resumed from, relative to the run directory; "" = none
+  std::optional<std::uint64_t> cut_journal_at;  // byte; nullopt: a new journal
+  std::string checkpoint;  // the one resumed from, relative to the run directory; "" if none
 };
 
-// Returns `content` as a checkpoint, with the optimizer's state filled up with zeros if it has not
-// begun.
+// Returns `content` as a checkpoint. An empty optimizer state becomes zeros.
 Checkpoint CheckpointOf(const Config& config, const net::ParameterLayout& layout,
                         CheckpointContent content);
 
-// Throws UserError if a learner cannot start like this: to resume there must be a good checkpoint,
-// of this net, optimizer and seed; to begin there must be none. Changes nothing.
+// Throws UserError if a learner cannot start so. To resume, there must be a good checkpoint of this
+// net, optimizer and seed; to begin, there must be no checkpoint. Changes nothing.
 void CheckStart(const Config& config, const NetBlueprint& net, const std::filesystem::path& run_dir,
                 bool resume);
 
-// CheckStart, and then the start itself, in a new term. Logs which checkpoint it is and which were
-// passed over as damaged.
+// Calls CheckStart, then returns the start in a new term. Logs the checkpoint that it resumes and
+// the damaged ones that it skips.
 Start FindStart(const Config& config, const NetBlueprint& net, const std::filesystem::path& run_dir,
                 bool resume);
 

@@ -106,35 +106,33 @@ void AddRun(const Config& config, double unix_s, PrometheusText& text) {
              "When the learner said all this, in seconds since 1970.", unix_s);
 }
 
-void AddPhase(const Json& status, PrometheusText& text) {
+void AddPhase(const std::string& current, PrometheusText& text) {
   text.Family(Type::kGauge, "starling_phase", "1 for the phase that the run is in, else 0.");
   for (const char* phase : {"waiting", "running", "done"}) {
-    text.Sample(status.at("phase") == phase, {{"phase", phase}});
+    text.Sample(current == phase, {{"phase", phase}});
   }
 }
 
 // The version in "checkpoints/t0001-v000000012345.safetensors"; no sample before the first.
-void AddCheckpoint(const Json& status, PrometheusText& text) {
+void AddCheckpoint(const std::string& path, PrometheusText& text) {
   text.Family(Type::kGauge, "starling_checkpoint_version",
               "Version of the weights in the newest checkpoint.");
-  const auto& path = status.at("checkpoint").get_ref<const std::string&>();
   const std::size_t at = path.rfind("-v");
   if (at != std::string::npos) {
     text.Sample(static_cast<double>(std::strtoull(path.c_str() + at + 2, nullptr, 10)));
   }
 }
 
-void AddStaleness(const Json& status, PrometheusText& text) {
+void AddStaleness(const learner::StalenessStatus& staleness, PrometheusText& text) {
   // All below Histogram::kLimit: its last bin holds every larger staleness, too.
   static const std::vector<std::uint64_t> kBounds = {0,   1,   2,   3,   4,    6,    8,    12,
                                                      16,  24,  32,  48,  64,   96,   128,  192,
                                                      256, 384, 512, 768, 1024, 1536, 2048, 3072};
-  const Json& staleness = status.at("staleness");
-  const auto counts = staleness.at("histogram").get<std::vector<std::uint64_t>>();
+  const std::vector<std::uint64_t>& counts = staleness.histogram;
   const auto applied =
       static_cast<double>(std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}));
   text.Histogram("starling_staleness", "Staleness of the applied gradients, in versions.", counts,
-                 kBounds, std::round(staleness.at("mean").get<double>() * applied));
+                 kBounds, std::round(staleness.mean * applied));
 }
 
 using ActorValue = double (*)(const learner::ActorRow&);
@@ -179,10 +177,10 @@ void AddActors(const learner::Bulletin& bulletin, PrometheusText& text) {
 std::string MetricsPage(const Config& config, const learner::Bulletin& bulletin) {
   PrometheusText text;
   AddRun(config, bulletin.unix_s, text);
-  AddPhase(bulletin.status, text);
-  AddNumbers(bulletin.status, text);
-  AddCheckpoint(bulletin.status, text);
-  AddStaleness(bulletin.status, text);
+  AddPhase(bulletin.status.phase, text);
+  AddNumbers(learner::ToJson(bulletin.status), text);
+  AddCheckpoint(bulletin.status.checkpoint, text);
+  AddStaleness(bulletin.status.staleness, text);
   AddActors(bulletin, text);
   return text.text();
 }

@@ -59,7 +59,7 @@ PageAnswer Sentence(unsigned status, std::string sentence) {
 
 Health HealthOf(const learner::Bulletin* bulletin, std::int64_t now_ms) {
   if (!bulletin) return {false, "starting: the learner does not listen to actors yet"};
-  if (bulletin->status.at("phase") == "done") {
+  if (bulletin->status.phase == "done") {
     return {false, "done: the run is over, or was told to stop"};
   }
   const std::int64_t silent_ms = now_ms - bulletin->at_ms;
@@ -76,7 +76,9 @@ std::string StatusPage(const Config& config, const learner::Bulletin& bulletin) 
                  {"seed", config.run.seed},
                  {"steps", config.run.steps},
                  {"actors", config.actors.count}}}};
-  page.update(bulletin.status);
+  page.update(learner::ToJson(bulletin.status));
+  page.erase("joined");  // `actors` says more
+  page.erase("final");
   Json& actors = page["actors"] = Json::array();
   for (const learner::ActorRow& actor : bulletin.actors) actors.push_back(RowOf(actor));
   page["actors_not_listed"] = bulletin.not_listed;

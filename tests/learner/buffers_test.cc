@@ -1,4 +1,4 @@
-// Gradients that lie in memory which an actor shares with the learner.
+// Gradients in memory that an actor shares with the learner.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -17,7 +17,7 @@ using testing::FloatNear;
 
 class BuffersTest : public LearnerFixture {
  protected:
-  // `actor` pushes a gradient whose every value is `value` in its first buffer.
+  // Pushes a gradient in the first buffer of `actor`; every value is `value`.
   void Push(FakeActor& actor, const wire::Grant& grant, float value) {
     const wire::GradientBuffersClient buffers(actor.welcome.buffers, kFloats);
     std::ranges::fill(buffers.floats(0), value);
@@ -26,7 +26,7 @@ class BuffersTest : public LearnerFixture {
   }
 };
 
-TEST_F(BuffersTest, AreAppliedAnsweredAndFreeAgain) {
+TEST_F(BuffersTest, AGradientInABufferIsAppliedAndFreesIt) {
   Start();
   const auto actor = NewActor();
   for (int i = 0; i < 3; ++i) Push(*actor, actor->NextGrant(), 0.25f);
@@ -36,7 +36,7 @@ TEST_F(BuffersTest, AreAppliedAnsweredAndFreeAgain) {
   EXPECT_THAT(LastCheckpoint().weights, Each(FloatNear(-0.75f, 1e-6f)));
 }
 
-TEST_F(BuffersTest, EveryActorHasItsOwnOfTheSizeOfItsGrants) {
+TEST_F(BuffersTest, EveryActorHasOneBufferForEachGrant) {
   Start("updates.in_flight=3");
   const auto a = NewActor(), b = NewActor();
   EXPECT_NE(a->welcome.buffers, b->welcome.buffers);
@@ -47,17 +47,17 @@ TEST_F(BuffersTest, ABufferThatIsInUseIsRefused) {
   Start("staleness.bound=0");
   const auto a = NewActor(), b = NewActor();
   const wire::Grant grant = a->NextGrant();
-  Push(*a, grant, 1.0f);  // held: b's is not there yet
+  Push(*a, grant, 1.0f);  // held until b pushes
   Push(*a, grant, 1.0f);
   EXPECT_EQ(a->NextAnswer().outcome, wire::Outcome::kNoBuffer);
-  b->Push(b->NextGrant(), 1.0f);  // in a tensor: both ways in one update
+  b->Push(b->NextGrant(), 1.0f);  // in its message: one update of both kinds
   EXPECT_EQ(a->NextAnswer().outcome, wire::Outcome::kMerged);
   Stop();
   EXPECT_THAT(LastCheckpoint().weights, Each(FloatNear(-1.0f, 1e-6f)));
   EXPECT_EQ(Dropped("no_buffer"), 1u);
 }
 
-TEST_F(BuffersTest, AGradientWhoseActorHasLeftIsAppliedAllTheSame) {
+TEST_F(BuffersTest, AGradientIsAppliedAfterItsActorHasLeft) {
   Start("staleness.bound=0");
   auto a = NewActor();
   const auto b = NewActor();
@@ -65,28 +65,28 @@ TEST_F(BuffersTest, AGradientWhoseActorHasLeftIsAppliedAllTheSame) {
   Push(*a, a->NextGrant(), 3.0f);
   a->Send(wire::Leave{});
   a->Send(wire::Heartbeat{});
-  ASSERT_TRUE(a->Wait(wire::Kind::kHeartbeat));  // so the goodbye was heard
+  ASSERT_TRUE(a->Wait(wire::Kind::kHeartbeat));  // so the leave has been handled
   b->Push(b->NextGrant(), 1.0f);
   EXPECT_EQ(b->NextAnswer().outcome, wire::Outcome::kMerged);
-  EXPECT_FALSE(std::filesystem::exists(path)) << "it goes with its actor";
+  EXPECT_FALSE(std::filesystem::exists(path)) << "removed with its actor";
   Stop();
   EXPECT_THAT(LastCheckpoint().weights, Each(FloatNear(-2.0f, 1e-6f)));
 }
 
-// A full /dev/shm, say: something else has the name here.
-TEST_F(BuffersTest, WhereThereIsNoMemoryGradientsBringATensor) {
+// As with a full /dev/shm; here another file has the name of the buffer.
+TEST_F(BuffersTest, WithoutSharedMemoryGradientsComeInMessages) {
   Start();
   const auto place = wire::RunPlace::Find(wire::RuntimeRoot(config_.wire.runtime_dir), dir_.path());
   const std::uint32_t incarnation = 1u << 16;  // the first of slot 0 in term 1
   std::ofstream(place.endpoint_file.parent_path() / fmt::format("gradients-0-{}", incarnation));
   const auto actor = NewActor();
-  ASSERT_EQ(actor->header.incarnation, incarnation) << "the test knows the name no more";
+  ASSERT_EQ(actor->header.incarnation, incarnation) << "the file above has another name";
   EXPECT_EQ(actor->welcome.buffers, "");
   actor->Push(actor->NextGrant(), 0.5f);
   EXPECT_EQ(actor->NextAnswer().outcome, wire::Outcome::kApplied);
 }
 
-TEST_F(BuffersTest, OverTcpThereAreNone) {
+TEST_F(BuffersTest, ThereAreNoBuffersOverTcp) {
   Start("updates.start_with=1\nwire.endpoint=tcp://127.0.0.1:0");
   const auto actor = NewActor();
   EXPECT_EQ(actor->welcome.buffers, "");

@@ -1,4 +1,4 @@
-// The bulletins that a learner shows.
+// The learner's state for readers in other threads.
 #include "learner/bulletin.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ std::vector<std::uint32_t> Slots(const std::vector<ActorRow>& rows) {
   return slots;
 }
 
-TEST(ActorRows, TellOfEveryMemberAndOfThoseThatAreMissing) {
+TEST(ActorRows, ListEveryMemberAndEveryEmptySlot) {
   Roster roster(1);
   Member& one = roster.Join(1, "peer");
   one.heard_ms = 400;
@@ -61,7 +61,7 @@ TEST(ActorRows, AreBounded) {
   EXPECT_EQ(ActorRows(Roster(1), 4 * kMostRows, 0).size(), kMostRows);
 }
 
-TEST(ActorRows, TheLastSlotThereCanBe) {
+TEST(ActorRows, MayHoldTheLargestSlot) {
   Roster roster(1);
   const auto last = std::numeric_limits<std::uint32_t>::max();
   roster.Join(last, "peer");
@@ -70,7 +70,7 @@ TEST(ActorRows, TheLastSlotThereCanBe) {
 
 class BulletinTest : public LearnerFixture {
  protected:
-  // The first from now on for which `condition` holds; `actor` stays alive meanwhile.
+  // Waits for a bulletin that meets `condition`; sends heartbeats for `actor` meanwhile.
   template <class Condition>
   std::shared_ptr<const Bulletin> Await(FakeActor& actor, Condition condition) {
     const SteadyClock clock;
@@ -85,7 +85,7 @@ class BulletinTest : public LearnerFixture {
   }
 };
 
-TEST_F(BulletinTest, TellsOfTrainingAndOfEverySlot) {
+TEST_F(BulletinTest, HoldsTheStatusAndEverySlot) {
   Start("updates.start_with=1\nactors.count=3\nstaleness.bound=8");
   const auto a = NewActor(), b = NewActor();
   const wire::Grant old = b->NextGrant();
@@ -95,15 +95,15 @@ TEST_F(BulletinTest, TellsOfTrainingAndOfEverySlot) {
   b->Push(old, 0.25f);
   b->NextGrant();
   b->Send(wire::Leave{wire::LeaveReason::kLeaving, "enough"});
-  const auto bulletin = Await(*a, [](const Bulletin& seen) {  // one was alone at the beginning, too
-    return seen.status["actors_alive"] == 1 && seen.status["version"] == 3 &&
-           seen.status["checkpoint"] != "";
+  // The version, too: one actor was alone at the beginning as well.
+  const auto bulletin = Await(*a, [](const Bulletin& seen) {
+    return seen.status.actors_alive == 1 && seen.status.version == 3 &&
+           !seen.status.checkpoint.empty();
   });
-  EXPECT_EQ(bulletin->status["phase"], "running");
-  EXPECT_EQ(bulletin->status["steps"], 12);
-  EXPECT_THAT(bulletin->status["staleness"]["histogram"], ElementsAre(2, 0, 1));
-  EXPECT_THAT(bulletin->status["checkpoint"], HasSubstr("-v000000000000.safetensors"));
-  EXPECT_FALSE(bulletin->status.contains("joined"));
+  EXPECT_EQ(bulletin->status.phase, "running");
+  EXPECT_EQ(bulletin->status.steps, 12u);
+  EXPECT_THAT(bulletin->status.staleness.histogram, ElementsAre(2, 0, 1));
+  EXPECT_THAT(bulletin->status.checkpoint, HasSubstr("-v000000000000.safetensors"));
   EXPECT_EQ(bulletin->not_listed, 0u);
   ASSERT_THAT(Slots(bulletin->actors), ElementsAre(0, 1, 2));
   EXPECT_TRUE(bulletin->actors[0].alive);
@@ -118,11 +118,11 @@ TEST_F(BulletinTest, TellsOfTrainingAndOfEverySlot) {
   EXPECT_EQ(bulletin->actors[2], ActorRow{.slot = 2});
 }
 
-TEST_F(BulletinTest, TheLastOneSaysThatItIsOver) {
+TEST_F(BulletinTest, TheLastOneHasPhaseDone) {
   Start();
   Stop();
   ASSERT_TRUE(LastBulletin());
-  EXPECT_EQ(LastBulletin()->status["phase"], "done");
+  EXPECT_EQ(LastBulletin()->status.phase, "done");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// An engine without a socket and a clock: a net of 16 weights, SGD with learning rate 1 from 0, and two
-// actors that push by hand.
+// An engine without a socket and a clock: a net of 16 weights that start at 0, SGD with learning
+// rate 1, and two actors whose pushes the test makes.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ namespace starling::learner {
 class EngineFixture : public testing::Test {
  protected:
   static constexpr std::size_t kSize = 16;
-  static constexpr std::int64_t kSecond = 1'000'000'000;  // in nanoseconds
+  static constexpr std::int64_t kSecond = 1'000'000'000;  // nanoseconds
 
   // `overrides`: "section.key=value".
   explicit EngineFixture(std::vector<std::string> overrides = {}) : config_(MakeConfig(overrides)) {
@@ -58,7 +58,7 @@ class EngineFixture : public testing::Test {
     }
   }
 
-  // A gradient of `slot` under its grant, every value `value`.
+  // Returns a gradient of `slot` under its newest grant; every value is `value`.
   Received Gradient(std::uint32_t slot, float value = 1.0f, std::uint32_t samples = 4) {
     const auto values = std::make_shared<std::vector<float>>(kSize, value);
     return {.header = {.slot = slot,
@@ -75,7 +75,7 @@ class EngineFixture : public testing::Test {
   std::string Push(Received gradient) {
     return wire::OutcomeName(engine_->Receive(std::move(gradient)).outcome);
   }
-  // Applies everything that is due; the training has taken `seconds`.
+  // Applies every update that is due, `seconds` after the first grant.
   void Apply(double seconds = 1) {
     engine_->Advance();
     while (!engine_->idle()) {

@@ -68,7 +68,7 @@ class LinearEngineTest : public EngineFixture {
  protected:
   LinearEngineTest() : EngineFixture({"staleness.bound=0", "optimizer.scale_lr=linear"}) {}
 };
-TEST_F(LinearEngineTest, TheStepGrowsWithTheSamplesThatThereAre) {
+TEST_F(LinearEngineTest, TheStepGrowsWithTheSamples) {
   JoinBoth();
   Push(Gradient(0, 1.0f, 2));
   Push(Gradient(1, 2.0f, 6));
@@ -112,7 +112,7 @@ class DropEngineTest : public EngineFixture {
  protected:
   DropEngineTest() : EngineFixture({"staleness.bound=0", "staleness.on_exceed=drop"}) {}
 };
-TEST_F(DropEngineTest, AStaleGradientIsRefusedAndItsActorGrantedAnew) {
+TEST_F(DropEngineTest, AStaleGradientIsRefusedAndItsActorGrantedAgain) {
   JoinBoth();
   Push(Gradient(0));
   Apply();
@@ -122,7 +122,7 @@ TEST_F(DropEngineTest, AStaleGradientIsRefusedAndItsActorGrantedAnew) {
   EXPECT_FLOAT_EQ(Weight(), -1.0f);
 }
 
-TEST_F(EngineTest, RefusesWhatItsSenderMayNotSend) {
+TEST_F(EngineTest, RefusesGradientsThatTheirSenderMayNotPush) {
   JoinBoth();
   const auto refused = [&](auto change) {
     Received gradient = Gradient(0);
@@ -135,13 +135,13 @@ TEST_F(EngineTest, RefusesWhatItsSenderMayNotSend) {
   EXPECT_EQ(refused([](Received& g) { --g.header.incarnation; }), "old_incarnation");
   EXPECT_EQ(refused([](Received& g) { g.header.sequence = 0; }), "duplicate");
   EXPECT_EQ(refused([](Received& g) { ++g.body.grant; }), "no_grant");
-  EXPECT_THAT(Journal<ArrivalRecord>(), SizeIs(2)) << "those of members alone";
+  EXPECT_THAT(Journal<ArrivalRecord>(), SizeIs(2)) << "only those of members";
   EXPECT_EQ(Push(Gradient(0)), "none") << "its grant is still live";
   EXPECT_EQ(engine_->counters().received, 7u);
   EXPECT_EQ(engine_->counters().in_flight(), 1u);
 }
 
-// A gradient with wrong content spends its grant, and its actor gets another one.
+// A gradient with bad content spends its grant; its actor gets a new one.
 TEST_F(EngineTest, ABadGradientSpendsItsGrant) {
   JoinBoth();
   const auto refused = [&](auto change) {
@@ -176,7 +176,7 @@ TEST_F(EngineTest, AGradientOnWeightsOlderThanItsGrantIsRefused) {
   EXPECT_EQ(Push(std::move(gradient)), "below_grant");
 }
 
-TEST_F(BoundZeroEngineTest, AGrantThatExpiresHoldsNobodyUp) {
+TEST_F(BoundZeroEngineTest, AnExpiredGrantReleasesTheOthers) {
   JoinBoth();
   Push(Gradient(0));
   EXPECT_THAT(engine_->ExpireGrants(30 * kSecond - 1), IsEmpty());

@@ -1,4 +1,4 @@
-// The files of a learner, and its restart from them.
+// The files of a learner: journal, checkpoints, metrics; and resuming from them.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/stat.h>
@@ -23,7 +23,7 @@ class LearnerDiskTest : public LearnerFixture {
   }
 };
 
-TEST_F(LearnerDiskTest, AJournalOnAFullDiskIsSaidOnceAndTheTrainingGoesOn) {
+TEST_F(LearnerDiskTest, AFullJournalDiskIsReportedOnceAndTrainingContinues) {
   if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
   std::filesystem::create_symlink("/dev/full", dir_ / "journal");
   testing::internal::CaptureStderr();
@@ -32,37 +32,37 @@ TEST_F(LearnerDiskTest, AJournalOnAFullDiskIsSaidOnceAndTheTrainingGoesOn) {
   for (int i = 0; i < 20; ++i) actor->Push(actor->NextGrant(), 1.0f);
   EXPECT_EQ(actor->NextGrant().version, 20u);
   Stop();
-  const std::string said = testing::internal::GetCapturedStderr();
-  EXPECT_EQ(Count(said, "the journal is not complete, this run cannot be replayed"), 1u) << said;
-  EXPECT_THAT(said, testing::HasSubstr("No space left on device"));
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(Count(log, "the journal is not complete, this run cannot be replayed"), 1u) << log;
+  EXPECT_THAT(log, testing::HasSubstr("No space left on device"));
   EXPECT_EQ(LastCheckpoint().version, 20u);
 }
 
-TEST_F(LearnerDiskTest, ACheckpointThatFailsIsSaidAndTheNextIsTriedAgain) {
+TEST_F(LearnerDiskTest, AFailedCheckpointIsReportedAndALaterOneIsWritten) {
   testing::internal::CaptureStderr();
   Start("updates.start_with=1\ncheckpoint.every_steps=1\ncheckpoint.keep=1000");
-  // A directory is where the file of version 1 must go.
+  // A directory blocks the name of the checkpoint of version 1.
   std::filesystem::create_directories(dir_ / "checkpoints" / CheckpointName(1, 1) / "in the way");
   const auto newest = [this] {
     const auto files = ListCheckpoints(dir_ / "checkpoints");
     return files.empty() ? std::string() : files.back().filename().string();
   };
-  // That of version 1 may be left out for the one of version 0, until that is written.
+  // Until version 0 is written, version 1 could be skipped because the writer is busy.
   while (newest() != CheckpointName(1, 0)) std::this_thread::yield();
   const auto actor = NewActor();
   const auto later = [&] { return newest() > CheckpointName(1, 1); };
-  // A checkpoint that is due while another is written is left out, so wait for a later one.
+  // Checkpoints are skipped while the writer is busy, so push until a later one is written.
   for (int i = 0; i < 100'000 && !later(); ++i) actor->Push(actor->NextGrant(), 0.0f);
   EXPECT_TRUE(later());
   Stop();
-  const std::string said = testing::internal::GetCapturedStderr();
-  EXPECT_EQ(Count(said, "no checkpoint of version 1: "), 1u) << said;
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(Count(log, "no checkpoint of version 1: "), 1u) << log;
   EXPECT_EQ(learner_->checkpoint_error(), "");
 }
 
-TEST_F(LearnerDiskTest, ADiskThatIsTooSlowIsSaidWithALimit) {
+TEST_F(LearnerDiskTest, ASlowDiskIsReportedAtALimitedRate) {
   Start("updates.start_with=1\ncheckpoint.every_steps=1\ncheckpoint.keep=1");
-  // Who looks for the newest checkpoint waits here until there is someone to write.
+  // A pipe under a checkpoint's name: a reader of the newest checkpoint blocks until it is opened.
   const std::filesystem::path pipe = dir_ / "checkpoints" / CheckpointName(9, 1);
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   testing::internal::CaptureStderr();
@@ -76,16 +76,16 @@ TEST_F(LearnerDiskTest, ADiskThatIsTooSlowIsSaidWithALimit) {
   std::filesystem::remove(pipe);
   close(fd);
   Stop();
-  const std::string said = testing::internal::GetCapturedStderr();
-  EXPECT_THAT(Count(said, "the disk is slower than checkpoint.every_steps = 1"),
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(Count(log, "the disk is slower than checkpoint.every_steps = 1"),
               testing::AllOf(testing::Ge(1u), testing::Le(periods + 1)))
-      << said;
+      << log;
   EXPECT_EQ(LastCheckpoint().version, 50u);
 }
 
 // ---- resuming
 
-TEST_F(LearnerDiskTest, ResumesWhereItStoppedInANewTerm) {
+TEST_F(LearnerDiskTest, ResumesInANewTerm) {
   Start();
   auto actor = NewActor();
   actor->Push(actor->NextGrant(), 0.25f);
@@ -106,7 +106,7 @@ TEST_F(LearnerDiskTest, ResumesWhereItStoppedInANewTerm) {
   EXPECT_EQ(counters().received, 2u);
 }
 
-TEST_F(LearnerDiskTest, ACheckpointsCountersAreThoseOfItsVersion) {
+TEST_F(LearnerDiskTest, TheCountersOfACheckpointMatchItsVersion) {
   // A checkpoint every update; two actors keep updates in the lanes while one is being written.
   Start("checkpoint.every_steps=1\ncheckpoint.keep=100\nrun.steps=160");
   const auto a = NewActor(), b = NewActor();
@@ -122,7 +122,7 @@ TEST_F(LearnerDiskTest, ACheckpointsCountersAreThoseOfItsVersion) {
   }
 }
 
-TEST_F(LearnerDiskTest, AnActorOfTheTermBeforeIsToldAndRefused) {
+TEST_F(LearnerDiskTest, AnActorOfAnOldTermIsRefused) {
   Start();
   auto old = NewActor();
   const wire::Grant grant = old->NextGrant();
@@ -142,7 +142,7 @@ TEST_F(LearnerDiskTest, AnActorOfTheTermBeforeIsToldAndRefused) {
   EXPECT_EQ(Dropped("other_term"), 1u);
 }
 
-TEST_F(LearnerDiskTest, ADamagedCheckpointIsPassedOverForTheOneBefore) {
+TEST_F(LearnerDiskTest, ADamagedCheckpointIsSkippedForTheOneBefore) {
   Start();
   auto actor = NewActor();
   actor->Push(actor->NextGrant(), 0.25f);
@@ -157,12 +157,12 @@ TEST_F(LearnerDiskTest, ADamagedCheckpointIsPassedOverForTheOneBefore) {
   actor = NewActor();
   EXPECT_EQ(actor->NextGrant().version, 0u);
   Stop();
-  const std::string said = testing::internal::GetCapturedStderr();
-  EXPECT_THAT(said, testing::HasSubstr(files.front().filename().string()));
-  EXPECT_THAT(said, testing::HasSubstr(files.back().filename().string()));
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(log, testing::HasSubstr(files.front().filename().string()));
+  EXPECT_THAT(log, testing::HasSubstr(files.back().filename().string()));
 }
 
-TEST_F(LearnerDiskTest, ARunThatIsDoneEndsAtOnceWhenItIsResumed) {
+TEST_F(LearnerDiskTest, AFinishedRunEndsAtOnceWhenResumed) {
   Start("run.steps=4\nupdates.start_with=1");
   auto actor = NewActor();
   actor->Push(actor->NextGrant(), 0.25f);
@@ -175,7 +175,7 @@ TEST_F(LearnerDiskTest, ARunThatIsDoneEndsAtOnceWhenItIsResumed) {
   EXPECT_EQ(LastCheckpoint().steps, 4u);
 }
 
-TEST_F(LearnerDiskTest, ATrainedRunIsNotBegunAgain) {
+TEST_F(LearnerDiskTest, ATrainedRunIsNotStartedAgain) {
   Start("run.steps=4\nupdates.start_with=1");
   auto actor = NewActor();
   actor->Push(actor->NextGrant(), 0.25f);
@@ -186,13 +186,13 @@ TEST_F(LearnerDiskTest, ATrainedRunIsNotBegunAgain) {
   EXPECT_EQ(LastCheckpoint().steps, 4u);
 }
 
-TEST_F(LearnerDiskTest, AnotherSeedIsAnotherRun) {
+TEST_F(LearnerDiskTest, ResumingWithAnotherSeedIsRefused) {
   Start();
   Discard();
   EXPECT_THROW(Start("run.seed=2", true), UserError);
 }
 
-TEST_F(LearnerDiskTest, ASecondLearnerOfALiveRunIsRefusedAndHarmsNothing) {
+TEST_F(LearnerDiskTest, ASecondLearnerOfALiveRunIsRefused) {
   Start();
   const auto actor = NewActor();
   actor->Push(actor->NextGrant(), 0.25f);
@@ -209,12 +209,12 @@ TEST_F(LearnerDiskTest, ASecondLearnerOfALiveRunIsRefusedAndHarmsNothing) {
   EXPECT_EQ(updates, 2u);
 }
 
-TEST_F(LearnerDiskTest, WritesALineOfMetricsAsOftenAsItIsAskedTo) {
-  Start("run.metrics_s=0.2");  // as often as it reports while it runs
+TEST_F(LearnerDiskTest, WritesALineOfMetricsEveryInterval) {
+  Start("run.metrics_s=0.2");  // the interval of its reports
   for (int seen = 0; (seen = statuses_) < 4;) statuses_.wait(seen);
   Stop();
   const std::string metrics = dir_.Read("metrics.jsonl");
-  EXPECT_GE(Count(metrics, "\n"), static_cast<std::size_t>(statuses_ - 1));  // not the farewell
+  EXPECT_GE(Count(metrics, "\n"), static_cast<std::size_t>(statuses_ - 1));  // not the last report
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A learner that asks for keys.
+// A learner with keys.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -43,7 +43,8 @@ class LearnerKeys : public LearnerFixture {
     const auto found = counters().frames_refused.find(reason);
     return found == counters().frames_refused.end() ? 0 : found->second;
   }
-  // Until metrics.jsonl counts something for each of `reasons`; `actor` stays alive meanwhile.
+  // Waits until metrics.jsonl counts a message for each of `reasons`; sends heartbeats for `actor`
+  // meanwhile. Returns false if that takes too long.
   bool AwaitRefused(FakeActor& actor, const std::vector<std::string>& reasons) {
     const SteadyClock clock;
     for (const std::int64_t end = clock.NowMs() + FakeActor::kPatienceMs; clock.NowMs() < end;) {
@@ -66,7 +67,7 @@ class LearnerKeys : public LearnerFixture {
   std::filesystem::path secret_;
 };
 
-TEST_F(LearnerKeys, AnActorOfTheListTrains) {
+TEST_F(LearnerKeys, AnActorOnTheListTrains) {
   StartWithKeys();
   const auto ada = Peer(ada_);
   ada->Join();
@@ -76,8 +77,8 @@ TEST_F(LearnerKeys, AnActorOfTheListTrains) {
   EXPECT_EQ(LastBulletin()->actors.at(0).key, "ada");
 }
 
-// Those of this host find keys in the learner's private place; they are on no list.
-TEST_F(LearnerKeys, AnActorOfThisHostNeedsNoneOfItsOwn) {
+// Actors on this host find keys in the learner's private directory; no list contains those keys.
+TEST_F(LearnerKeys, AnActorOnThisHostNeedsNoKeyOfItsOwn) {
   StartWithKeys();
   const auto root = wire::RuntimeRoot(config_.wire.runtime_dir);
   const auto keys = wire::RunPlace::FindKeys(root, dir_.path());
@@ -88,7 +89,7 @@ TEST_F(LearnerKeys, AnActorOfThisHostNeedsNoneOfItsOwn) {
   EXPECT_EQ(actor.NextGrant().version, 0u);
 }
 
-TEST_F(LearnerKeys, NoFrameOfAnyoneElseReachesIt) {
+TEST_F(LearnerKeys, ConnectionsWithoutAListedKeyAreRefused) {
   StartWithKeys("updates.start_with=1\nrun.metrics_s=0.2");
   const auto eve = Peer(eve_);
   FakeActor plain(Endpoint(), kFloats),
@@ -108,8 +109,8 @@ TEST_F(LearnerKeys, NoFrameOfAnyoneElseReachesIt) {
   EXPECT_EQ(counters().received, 1u);
 }
 
-// An allowed key does not speak for other allowed keys.
-TEST_F(LearnerKeys, NobodySpeaksForAnother) {
+// Both keys are on the list.
+TEST_F(LearnerKeys, AListedKeyCannotPushForAnotherActor) {
   wire::WriteKeyFiles(allowed(), "eve", eve_);
   StartWithKeys();
   const auto ada = Peer(ada_), eve = Peer(eve_);
@@ -118,7 +119,7 @@ TEST_F(LearnerKeys, NobodySpeaksForAnother) {
   eve->header = ada->header;
   eve->Push(grant, 9.0f);
   eve->header = {};
-  eve->Send(wire::Hello{.slot = 1, .host = "test", .pid = 1});  // behind it
+  eve->Send(wire::Hello{.slot = 1, .host = "test", .pid = 1});  // handled after the gradient
   ASSERT_TRUE(eve->Wait(wire::Kind::kWelcome));
   ada->Push(grant, 1.0f);
   EXPECT_EQ(ada->NextGrant().version, 1u);
@@ -127,7 +128,7 @@ TEST_F(LearnerKeys, NobodySpeaksForAnother) {
   EXPECT_EQ(Refused("another_key"), 1u);
 }
 
-TEST_F(LearnerKeys, WhoseKeyIsRevokedIsSentAwayAndHeardNoMore) {
+TEST_F(LearnerKeys, AMemberWithARevokedKeyIsRemoved) {
   StartWithKeys();
   const auto ada = Peer(ada_);
   ada->Join();
@@ -135,10 +136,11 @@ TEST_F(LearnerKeys, WhoseKeyIsRevokedIsSentAwayAndHeardNoMore) {
   std::filesystem::remove(allowed() / "ada.public");
   wire::WriteKeyFiles(allowed(), "eve", eve_);
   eventfd_write(reload_fd_, 1);
-  const auto bye = ada->Wait(wire::Kind::kLeave);
-  ASSERT_TRUE(bye);
-  EXPECT_EQ(std::get<wire::Leave>(bye->body).reason, wire::LeaveReason::kRefused);
-  EXPECT_THAT(std::get<wire::Leave>(bye->body).text, HasSubstr("no longer on the learner's list"));
+  const auto leave = ada->Wait(wire::Kind::kLeave);
+  ASSERT_TRUE(leave);
+  EXPECT_EQ(std::get<wire::Leave>(leave->body).reason, wire::LeaveReason::kRefused);
+  EXPECT_THAT(std::get<wire::Leave>(leave->body).text,
+              HasSubstr("no longer on the learner's list"));
   ada->Push(grant, 1.0f);
   const auto eve = Peer(eve_);
   eve->Join();

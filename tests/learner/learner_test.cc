@@ -1,4 +1,4 @@
-// The learner and its actors: applied updates, answers, waits.
+// The learner and its actors over a real socket.
 #include "learner/learner.h"
 
 #include <gmock/gmock.h>
@@ -39,16 +39,16 @@ TEST_F(LearnerTest, TheRunEndsAtTheFirstUpdateWithEnoughSteps) {
   Start("run.steps=10\nupdates.start_with=1");
   const auto actor = NewActor();
   for (int i = 0; i < 3; ++i) actor->Push(actor->NextGrant(), 1.0f);  // 4 samples each
-  const auto bye = actor->Wait(wire::Kind::kLeave);
-  ASSERT_TRUE(bye);
-  EXPECT_EQ(std::get<wire::Leave>(bye->body).reason, wire::LeaveReason::kRunOver);
+  const auto leave = actor->Wait(wire::Kind::kLeave);
+  ASSERT_TRUE(leave);
+  EXPECT_EQ(std::get<wire::Leave>(leave->body).reason, wire::LeaveReason::kRunOver);
   Wait();
   EXPECT_TRUE(over_);
   EXPECT_EQ(LastCheckpoint().steps, 12u);
   EXPECT_EQ(final_status_["phase"], "done");
 }
 
-TEST_F(LearnerTest, ItsStatusTellsHowFarEachActorIs) {
+TEST_F(LearnerTest, TheStatusReportsTheProgressOfEachActor) {
   Start();
   const auto a = NewActor(0);
   const wire::Grant early = a->NextGrant();
@@ -62,13 +62,13 @@ TEST_F(LearnerTest, ItsStatusTellsHowFarEachActorIs) {
   const auto& rows = final_status_["joined"];
   ASSERT_EQ(rows.size(), 2u);
   // Accepted, steps, base version of the newest, staleness, milliseconds waited.
-  const auto told = [](const nlohmann::ordered_json& row) { return row.dump(); };
+  const auto text = [](const nlohmann::ordered_json& row) { return row.dump(); };
   const std::string term = std::to_string(1 << 16);
-  EXPECT_EQ(told(rows[0]), "[0," + term + ",1,4,0,2,0]");
-  EXPECT_EQ(told(rows[1]), "[7," + term + ",2,16,1,0,0]");
+  EXPECT_EQ(text(rows[0]), "[0," + term + ",1,4,0,2,0]");
+  EXPECT_EQ(text(rows[1]), "[7," + term + ",2,16,1,0,0]");
 }
 
-TEST_F(LearnerTest, SaysThatTheRunIsOverBeforeItsLastCheckpoint) {
+TEST_F(LearnerTest, ReportsTheEndOfTheRunBeforeTheLastCheckpoint) {
   Start("run.steps=4\nupdates.start_with=1");
   const auto actor = NewActor();
   actor->Push(actor->NextGrant(), 1.0f);
@@ -76,7 +76,7 @@ TEST_F(LearnerTest, SaysThatTheRunIsOverBeforeItsLastCheckpoint) {
   ASSERT_TRUE(farewell_status_.is_object());
   EXPECT_EQ(farewell_status_["final"], false);
   EXPECT_EQ(farewell_status_["steps"], 4);
-  EXPECT_LE(checkpoints_at_farewell_, 1u);  // that of version 0, if it is on the disk already
+  EXPECT_LE(checkpoints_at_farewell_, 1u);  // version 0, if it is written already
   EXPECT_EQ(final_status_["checkpoint"], "checkpoints/" + CheckpointName(1, 1));
 }
 
@@ -86,9 +86,9 @@ TEST_F(LearnerTest, ANewActorInATakenSlotReplacesTheOldOne) {
   const wire::Grant unspent = old->NextGrant();
   const auto fresh = NewActor(1);
   EXPECT_GT(fresh->header.incarnation, old->header.incarnation);
-  const auto bye = old->Wait(wire::Kind::kLeave);
-  ASSERT_TRUE(bye);
-  EXPECT_EQ(std::get<wire::Leave>(bye->body).reason, wire::LeaveReason::kRefused);
+  const auto leave = old->Wait(wire::Kind::kLeave);
+  ASSERT_TRUE(leave);
+  EXPECT_EQ(std::get<wire::Leave>(leave->body).reason, wire::LeaveReason::kRefused);
   old->Push(unspent, 7.0f);
   EXPECT_EQ(old->NextAnswer().outcome, wire::Outcome::kOldIncarnation);
   a->Push(a->NextGrant(), 1.0f);
@@ -96,8 +96,8 @@ TEST_F(LearnerTest, ANewActorInATakenSlotReplacesTheOldOne) {
   EXPECT_EQ(a->NextGrant().version, 1u);
 }
 
-// Its slot, incarnation and term are those of an actor of ours.
-TEST_F(LearnerTest, AnActorOfARunThatHadTheEndpointBeforeTakesNobodysPlace) {
+// Its slot, incarnation and term equal those of a member; only the session differs.
+TEST_F(LearnerTest, AnActorOfAnEarlierRunReplacesNoMember) {
   Start("staleness.bound=0");
   const auto a = NewActor(0), b = NewActor(1);
   a->Push(a->NextGrant(), 1.0f);
@@ -114,16 +114,16 @@ TEST_F(LearnerTest, AnActorOfARunThatHadTheEndpointBeforeTakesNobodysPlace) {
   EXPECT_EQ(a->NextGrant().version, 1u);
 }
 
-// An actor without a slot of its own takes a free one; an actor that asks for a slot replaces the
-// one in it.
-TEST_F(LearnerTest, AnActorWhoseSlotIsTakenComesBackUnlessItHadAskedForIt) {
+// An actor that did not ask for its slot may take another one. An actor that asked for it is
+// replaced by the newer actor with the same setting.
+TEST_F(LearnerTest, AReplacedActorMayRejoinUnlessItAskedForItsSlot) {
   Start();
   const auto any = NewActor(), asked = NewActor(1);
   ASSERT_EQ(any->header.slot, 0u);
   const auto reason = [&](FakeActor& actor) {
-    const auto bye = actor.Wait(wire::Kind::kLeave);
-    EXPECT_TRUE(bye);
-    return bye ? std::get<wire::Leave>(bye->body).reason : wire::LeaveReason::kRunOver;
+    const auto leave = actor.Wait(wire::Kind::kLeave);
+    EXPECT_TRUE(leave);
+    return leave ? std::get<wire::Leave>(leave->body).reason : wire::LeaveReason::kRunOver;
   };
   const auto taker = NewActor(0), other_taker = NewActor(1);
   EXPECT_EQ(reason(*any), wire::LeaveReason::kLeaving);
@@ -146,11 +146,11 @@ TEST_F(LearnerTest, WeightsCanBeFetched) {
   actor->Push(grant, 0.5f);
   actor->NextGrant();
   fetch(1, -0.5f);
-  fetch(1, -0.5f);  // the same weights are sent again
+  fetch(1, -0.5f);  // the same version again
 }
 
-// No request is needed: with one grant at a time an actor can do nothing before they arrive.
-TEST_F(LearnerTest, OverTcpWeightsComeBehindTheOnlyGrant) {
+// An actor with one grant at a time needs the weights at once, so they are sent without a fetch.
+TEST_F(LearnerTest, OverTcpWeightsFollowTheGrant) {
   Start("updates.start_with=1\nwire.endpoint=tcp://127.0.0.1:0");
   const auto actor = NewActor();
   const auto follow = [&](std::uint64_t version, float value) {
@@ -175,8 +175,8 @@ TEST_F(LearnerTest, OverTcpThereIsNoSharedMemoryToOffer) {
             std::nullopt);
 }
 
-// It plays on the learner's host, wherever the actors are.
-TEST_F(LearnerTest, OverTcpTheEvaluatorFindsTheWeightsAllTheSame) {
+// The evaluator runs on the learner's host, even if no actor does.
+TEST_F(LearnerTest, OverTcpTheEvaluatorStillFindsTheWeights) {
   Start("updates.start_with=1\nwire.endpoint=tcp://127.0.0.1:0\neval.every_steps=4");
   const auto actor = NewActor();
   EXPECT_EQ(actor->welcome.snapshot, "");

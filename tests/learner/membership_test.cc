@@ -29,7 +29,7 @@ class MembershipTest : public EngineFixture {
     membership_.OnHeartbeat(
         member.peer, {.slot = slot, .incarnation = member.incarnation, .term = 1, .session = 7});
   }
-  // The loop turns every 50 ms for `seconds`.
+  // Runs the loop's calls every 50 ms for `seconds`.
   void Pass(double seconds) {
     for (int turn = 0; turn < static_cast<int>(seconds * 20); ++turn) {
       steady_.AdvanceMs(50);
@@ -44,7 +44,7 @@ class MembershipTest : public EngineFixture {
     for (const auto& [slot, member] : engine_->roster().members()) slots.push_back(slot);
     return slots;
   }
-  // "PEER REASON TEXT" of every goodbye, "PEER welcome INCARNATION".
+  // "PEER REASON TEXT" for every leave message, "PEER welcome INCARNATION" for every welcome.
   std::vector<std::string> sent_;
 
  private:
@@ -90,7 +90,7 @@ TEST_F(MembershipTest, NewcomersGetTheLowestFreeSlot) {
   EXPECT_THAT(Slots(), ElementsAre(0, 1, 7));
 }
 
-TEST_F(MembershipTest, WhoAsksForATakenSlotGetsIt) {
+TEST_F(MembershipTest, AskingForATakenSlotReplacesItsMember) {
   Hello("a", 3);
   Hello("b", 3);
   EXPECT_THAT(Slots(), ElementsAre(3));
@@ -108,11 +108,11 @@ TEST_F(MembershipTest, AMemberThatIsSilentIsRemoved) {
   EXPECT_EQ(engine_->roster().left().at(0), "was silent for wire.timeout_s = 10 s");
 }
 
-TEST_F(MembershipTest, APausedMachineRemovesNobody) {
+TEST_F(MembershipTest, APausedMachineRemovesNoMember) {
   Hello("a");
   Hello("b");
   Pass(6);
-  steady_.AdvanceMs(3'600'000);  // an hour without any message
+  steady_.AdvanceMs(3'600'000);  // an hour in which no process ran
   Pass(3.5);
   EXPECT_THAT(Slots(), ElementsAre(0, 1));
   EXPECT_EQ(engine_->counters().deadlines, 0u);
@@ -157,7 +157,7 @@ TEST_F(MembershipTest, AfterTheStartTimeoutTheRunBeginsWithThosePresent) {
               testing::HasSubstr("only 1 of 2 actors came within updates.start_timeout_s = 60 s"));
 }
 
-TEST_F(MembershipTest, AHelloThatIsRepeatedBeforeAnyWorkIsNoNewMember) {
+TEST_F(MembershipTest, ARepeatedHelloBeforeAnyGradientKeepsTheMember) {
   Hello("a");
   const std::uint32_t incarnation = engine_->roster().Find(0)->incarnation;
   Hello("a");
@@ -170,7 +170,7 @@ TEST_F(MembershipTest, AMemberWithADamagedMessageJoinsAgain) {
   membership_.OnDamaged("a", "checksum");
   EXPECT_THAT(Slots(), IsEmpty());
   EXPECT_THAT(sent_, Contains("a leave: damaged message"));
-  membership_.OnDamaged("stranger", "checksum");  // of no member
+  membership_.OnDamaged("stranger", "checksum");  // not a member: ignored
 }
 
 }  // namespace

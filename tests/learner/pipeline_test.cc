@@ -1,4 +1,4 @@
-// When an update may go to an applier that lets them overtake each other.
+// When the pipeline may submit an update to an applier whose updates may overtake each other.
 #include "learner/pipeline.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kSize = 64;
 
-// Two actors, each gradient an update, four threads.
+// Two actors, one gradient per update, four threads.
 class HogwildPipeline {
  public:
   explicit HogwildPipeline(const std::string& bound)
@@ -29,7 +29,7 @@ class HogwildPipeline {
     pipeline_.judge().Open();
   }
 
-  // The gradient for a grant that `slot` has by now, computed on the version of the grant.
+  // Holds a gradient for a grant of `slot`, computed on the version of the grant.
   void Push(std::uint32_t slot) {
     for (const Grant& grant : pipeline_.judge().TakeGrants()) grants_.push_back(grant);
     const auto grant = std::ranges::find(grants_, slot, &Grant::slot);
@@ -41,7 +41,7 @@ class HogwildPipeline {
     grants_.erase(grant);
   }
   bool Advance() { return pipeline_.AdvanceOne(); }
-  // Waits for the oldest update that was not taken back, and takes it back.
+  // Waits until the oldest submitted update is finished, and takes it.
   void TakeOne() {
     while (!pipeline_.TakeFinished()) progress_.acquire();
   }
@@ -60,9 +60,9 @@ class HogwildPipeline {
   Pipeline pipeline_;
 };
 
-// Bound 1. Versions 1 and 2 are made of gradients on 0. Version 3 is ready and within the bound,
-// but if it landed before one of them, that one would land after two others.
-TEST(PipelineTest, WhatWouldMakeAnUpdateUnderWayTooOldWaitsForIt) {
+// Bound 1. Versions 1 and 2 are made of gradients on version 0. Version 3 is ready and within the
+// bound, but if it landed before one of them, that one would land after two others.
+TEST(PipelineTest, AnUpdateThatWouldMakeAnotherTooOldWaits) {
   HogwildPipeline pipeline("1");
   pipeline.Push(0);
   ASSERT_TRUE(pipeline.Advance());
@@ -70,7 +70,7 @@ TEST(PipelineTest, WhatWouldMakeAnUpdateUnderWayTooOldWaitsForIt) {
   ASSERT_TRUE(pipeline.Advance());
   pipeline.Push(0);
   EXPECT_FALSE(pipeline.Advance());
-  EXPECT_EQ(pipeline.taken(), 0u) << "wherever the threads are by now";
+  EXPECT_EQ(pipeline.taken(), 0u) << "even if the threads have finished";
   pipeline.TakeOne();
   EXPECT_EQ(pipeline.taken(), 1u);
   EXPECT_FALSE(pipeline.Advance());
@@ -80,7 +80,7 @@ TEST(PipelineTest, WhatWouldMakeAnUpdateUnderWayTooOldWaitsForIt) {
   EXPECT_EQ(pipeline.counters().staleness.max(), 1u);
 }
 
-TEST(PipelineTest, WithoutABoundNobodyWaits) {
+TEST(PipelineTest, WithoutABoundNoUpdateWaits) {
   HogwildPipeline pipeline("\"unbounded\"");
   for (const std::uint32_t slot : {0u, 1u, 0u, 1u}) {
     pipeline.Push(slot);

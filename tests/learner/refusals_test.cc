@@ -1,5 +1,6 @@
-// Mistakes of a peer, over a real socket: refused, counted by reason, never a write to the weights, and
-// the learner goes on serving the others. tests/learner/engine_test.cc has every refusal of a gradient.
+// Errors of a peer, over a real socket: they are refused and counted by reason, never write to the
+// weights, and do not disturb the other actors. tests/learner/engine_test.cc has every refusal of a
+// gradient.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -21,7 +22,7 @@ class RefusalsTest : public LearnerFixture {
     grant_ = actor_->NextGrant();
   }
 
-  // The actor is answered `outcome`, and a good gradient is applied afterwards: -1 everywhere.
+  // Expects the answer `outcome`, and that a good gradient is applied afterwards: -1 everywhere.
   void ExpectRefusedAndServed(wire::Outcome outcome) {
     EXPECT_EQ(actor_->NextAnswer().outcome, outcome);
     const auto good = NewActor();
@@ -74,9 +75,9 @@ TEST_F(RefusalsTest, AReplayedGradient) {
 TEST_F(RefusalsTest, AnotherNet) {
   ++actor_->header.fingerprint;
   actor_->Push(grant_, 3.0f);
-  const auto bye = actor_->Wait(wire::Kind::kLeave);
-  ASSERT_TRUE(bye);
-  EXPECT_EQ(std::get<wire::Leave>(bye->body).reason, wire::LeaveReason::kRefused);
+  const auto leave = actor_->Wait(wire::Kind::kLeave);
+  ASSERT_TRUE(leave);
+  EXPECT_EQ(std::get<wire::Leave>(leave->body).reason, wire::LeaveReason::kRefused);
   Stop();
   EXPECT_EQ(counters().frames_refused.at("fingerprint"), 1u);
   EXPECT_THAT(LastCheckpoint().weights, Each(0.0f));
@@ -90,7 +91,7 @@ TEST_F(RefusalsTest, TooFewElements) {
   EXPECT_THAT(LastCheckpoint().weights, Each(0.0f));
 }
 
-TEST_F(RefusalsTest, ADamagedMessageOfAMemberMakesItStartAfresh) {
+TEST_F(RefusalsTest, AMemberWithADamagedMessageMayRejoin) {
   actor_->header.version = 0;
   ++actor_->header.sequence;
   const std::vector<float> values(kFloats, 3.0f);
@@ -100,15 +101,15 @@ TEST_F(RefusalsTest, ADamagedMessageOfAMemberMakesItStartAfresh) {
   flipped[3] = 4.0f;
   frames.tensor = flipped;
   actor_->SendFrames(frames);
-  const auto bye = actor_->Wait(wire::Kind::kLeave);
-  ASSERT_TRUE(bye);
-  EXPECT_EQ(std::get<wire::Leave>(bye->body).reason, wire::LeaveReason::kLeaving);
+  const auto leave = actor_->Wait(wire::Kind::kLeave);
+  ASSERT_TRUE(leave);
+  EXPECT_EQ(std::get<wire::Leave>(leave->body).reason, wire::LeaveReason::kLeaving);
   Stop();
   EXPECT_EQ(counters().frames_refused.at("checksum"), 1u);
   EXPECT_THAT(LastCheckpoint().weights, Each(0.0f));
 }
 
-TEST_F(RefusalsTest, RandomBytesByTheThousand) {
+TEST_F(RefusalsTest, AThousandRandomMessages) {
   std::uint32_t state = 12345;
   const auto random = [&state] { return state = state * 1664525u + 1013904223u; };
   const auto stranger = NewPeer();
@@ -130,24 +131,24 @@ TEST_F(RefusalsTest, RandomBytesByTheThousand) {
   EXPECT_THAT(LastCheckpoint().weights, Each(FloatNear(-1.0f, 1e-6f)));
 }
 
-TEST_F(RefusalsTest, TenThousandHellosOfOneConnectionAreOneLifeAndFewLines) {
+TEST_F(RefusalsTest, TenThousandHellosOfOneConnectionAreOneIncarnationAndFewLogLines) {
   testing::internal::CaptureStderr();
   const auto peer = NewActor();
   const wire::Grant grant = peer->NextGrant();
   const std::uint32_t incarnation = peer->header.incarnation;
-  for (int i = 0; i < 10'000; ++i) peer->Join(i);  // whichever slot it asks for
+  for (int i = 0; i < 10'000; ++i) peer->Join(i);  // asks for slot i
   EXPECT_EQ(peer->header.incarnation, incarnation);
-  EXPECT_EQ(peer->NextGrant().number, grant.number);  // repeated, still good
+  EXPECT_EQ(peer->NextGrant().number, grant.number);  // sent again, still live
   peer->Push(grant, 1.0f);
   EXPECT_EQ(peer->NextAnswer().outcome, wire::Outcome::kApplied);
   Stop();
-  const std::string said = testing::internal::GetCapturedStderr();
-  EXPECT_LT(std::ranges::count(said, '\n'), 200);
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_LT(std::ranges::count(log, '\n'), 200);
   EXPECT_LT(std::filesystem::file_size(dir_ / "journal"), 4096u);
   EXPECT_THAT(LastCheckpoint().weights, Each(FloatNear(-1.0f, 1e-6f)));
 }
 
-TEST_F(RefusalsTest, ComingAndGoingForEverIsFewLines) {
+TEST_F(RefusalsTest, AThousandJoinsAndLeavesAreFewLogLines) {
   testing::internal::CaptureStderr();
   const SteadyClock clock;
   const std::int64_t begin = clock.NowMs();
@@ -159,8 +160,8 @@ TEST_F(RefusalsTest, ComingAndGoingForEverIsFewLines) {
   peer->Join();
   Stop();
   const std::int64_t periods = (clock.NowMs() - begin) / 10'000;
-  const std::string said = testing::internal::GetCapturedStderr();
-  EXPECT_LT(std::ranges::count(said, '\n'), 150 * (periods + 1));  // 100 of them and the rest
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_LT(std::ranges::count(log, '\n'), 150 * (periods + 1));  // 100 of them and the rest
 }
 
 TEST_F(RefusalsTest, MessagesThatOnlyALearnerSends) {

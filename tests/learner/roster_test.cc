@@ -15,17 +15,17 @@ std::vector<std::uint32_t> Slots(const std::vector<const Member*>& members) {
   return slots;
 }
 
-TEST(RosterTest, EverybodyHasATurn) {
+TEST(RosterTest, InTurnReturnsEveryMember) {
   Roster roster(1);
   EXPECT_THAT(Slots(roster.InTurn(2)), IsEmpty());
   for (const std::uint32_t slot : {0u, 1u, 2u, 5u, 9u}) roster.Join(slot, "peer");
   EXPECT_THAT(Slots(roster.InTurn(2)), ElementsAre(0, 1));
   EXPECT_THAT(Slots(roster.InTurn(2)), ElementsAre(2, 5));
   EXPECT_THAT(Slots(roster.InTurn(2)), ElementsAre(9, 0));
-  EXPECT_THAT(Slots(roster.InTurn(7)), ElementsAre(0, 1, 2, 5, 9)) << "nobody twice, in order";
+  EXPECT_THAT(Slots(roster.InTurn(7)), ElementsAre(0, 1, 2, 5, 9)) << "each once, in order";
 }
 
-TEST(RosterTest, ATurnPassesOverThoseWhoLeft) {
+TEST(RosterTest, InTurnSkipsMembersThatHaveLeft) {
   Roster roster(1);
   for (const std::uint32_t slot : {0u, 1u, 2u, 3u}) roster.Join(slot, "peer");
   EXPECT_THAT(Slots(roster.InTurn(2)), ElementsAre(0, 1));
@@ -41,7 +41,7 @@ TEST(RosterTest, RemembersWhyASlotIsEmpty) {
   EXPECT_THAT(roster.left(), ElementsAre(Pair(2, "said goodbye")));
   roster.Join(2, "peer");
   EXPECT_THAT(roster.left(), IsEmpty()) << "it has a member again";
-  // A peer may ask for any slot; the memory for them is bounded.
+  // A peer may ask for any slot, so memory of the past is bounded.
   roster.Join(4'000'000'000, "peer");
   roster.Leave(4'000'000'000, "said goodbye");
   EXPECT_THAT(roster.left(), IsEmpty());

@@ -1,10 +1,11 @@
-// The judge follows the timelines in docs/spectrum: each block marked `timeline` is run.
+// Runs every block of docs/spectrum that is marked `timeline` and compares it with the judge.
 //
-//   set actors.count=3 staleness.bound=1      as with --set; then "samples 40 120" for other sizes
+//   set actors.count=3 staleness.bound=1      as with --set
+//   samples 40 120 40                         optional: samples of each actor's gradients
 //   B on 0 -> held A0 B0                      actor B's gradient, computed on version 0, arrives
 //   C dies -> version 1 = A0 + B0, staleness 0 0
 //
-// A # starts a comment.
+// Text after a # is a comment.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -39,10 +40,10 @@ std::string Joined(const std::vector<std::string>& words) {
   return text;
 }
 
-// One block, with the judge and the grants and gradients of its actors.
+// One block: a judge and the grants in its actors' hands.
 class Timeline {
  public:
-  // The words behind "set".
+  // `settings`: the words after "set".
   explicit Timeline(const std::vector<std::string>& settings)
       : config_(ParseConfig("", "timeline", settings)),
         judge_({.bound = config_.staleness.bound,
@@ -62,32 +63,32 @@ class Timeline {
     samples_ = samples;
   }
 
-  // Returns the results of `event` in the words of the page.
+  // Returns the effect of `event`, in the words of the page.
   std::string Do(const std::vector<std::string>& event) {
     const auto slot = static_cast<std::uint32_t>(event.at(0).at(0) - 'A');
-    std::vector<std::string> said;
+    std::vector<std::string> effects;
     if (event.at(1) == "dies") {
       judge_.RemoveActor(slot);
     } else {
       const std::uint64_t base = std::stoull(event.at(2));
       if (!Arrive(slot, base)) {
-        said.push_back(fmt::format("refused, staleness {}", judge_.version() - base));
+        effects.push_back(fmt::format("refused, staleness {}", judge_.version() - base));
       }
     }
-    while (const auto update = judge_.NextUpdate()) said.push_back(Said(*update));
+    while (const auto update = judge_.NextUpdate()) effects.push_back(Describe(*update));
     TakeGrants();
     std::string held;
     for (const HeldGradient& one : judge_.state().held) {
       held += fmt::format(" {}{}", NameOf(one.slot), one.base);
     }
-    if (!held.empty()) said.push_back("held" + held);
+    if (!held.empty()) effects.push_back("held" + held);
     std::string text;
-    for (const std::string& part : said) text += (text.empty() ? "" : "; ") + part;
+    for (const std::string& part : effects) text += (text.empty() ? "" : "; ") + part;
     return text;
   }
 
  private:
-  // Whether it is held.
+  // Returns whether the gradient is held.
   bool Arrive(std::uint32_t slot, std::uint64_t base) {
     auto& grants = hand_[slot];
     if (grants.empty()) {
@@ -102,8 +103,8 @@ class Timeline {
     return verdict == Arrival::kHeld;
   }
 
-  // "version 2 = B1 + C1, staleness 0 0", and how far it steps if a rule scales that.
-  std::string Said(const Judge::Update& update) const {
+  // Returns "version 2 = B1 + C1, staleness 0 0", and the factors of the step if a rule scales it.
+  std::string Describe(const Judge::Update& update) const {
     std::vector<Contribution> parts;
     std::uint64_t n = 0;
     for (const HeldGradient& one : update.gradients) {
@@ -136,11 +137,11 @@ class Timeline {
 
   const Config config_;
   Judge judge_;
-  std::vector<std::uint64_t> samples_;  // of a gradient, by slot
+  std::vector<std::uint64_t> samples_;  // per gradient, by slot
   std::map<std::uint32_t, std::vector<std::uint64_t>> hand_;
 };
 
-// The lines of every timeline of a page; each begins with a "set".
+// Returns the lines of every timeline of a page; each begins with "set".
 std::vector<std::vector<std::string>> TimelinesOf(const fs::path& page) {
   std::vector<std::vector<std::string>> timelines;
   bool inside = false;
@@ -176,7 +177,7 @@ void RunTimeline(const std::vector<std::string>& lines) {
   }
 }
 
-TEST(SpectrumTimelines, AreWhatTheJudgeDoes) {
+TEST(SpectrumTimelines, MatchTheJudge) {
   std::map<std::string, std::size_t> found;
   for (const auto& entry : fs::directory_iterator(STARLING_SOURCE_DIR "/docs/spectrum")) {
     for (const auto& lines : TimelinesOf(entry.path())) {
@@ -191,7 +192,7 @@ TEST(SpectrumTimelines, AreWhatTheJudgeDoes) {
   }
 }
 
-TEST(SpectrumTimelines, AreTheWordsOfATimeline) {
+TEST(SpectrumTimelines, OneTimelineWrittenOut) {
   Timeline timeline({"actors.count=2", "staleness.bound=0", "staleness.damping=inverse"});
   timeline.SetSamples({40, 120});
   EXPECT_EQ(timeline.Do({"B", "on", "0"}), "held B0");

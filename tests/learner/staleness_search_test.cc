@@ -1,6 +1,6 @@
 // An exhaustive search over small fleets: every order of joins, arrivals, refusals, losses and
-// deaths, for every bound and K, until no new state appears. In each state: nothing over the bound
-// was applied, nothing was applied twice or lost, and the fleet can go on.
+// deaths, for every bound and K, until no new state appears. In each state: no gradient was applied
+// over the bound, twice or never, and the fleet can go on.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,15 +16,15 @@ namespace {
 struct World {
   Judge judge;
   std::uint32_t present = 0;            // bit per slot
-  std::set<std::uint64_t> unapplied{};  // tickets that were held and not yet in an update
+  std::set<std::uint64_t> unapplied{};  // tickets of held gradients that no update has taken
   std::uint64_t next_ticket = 1;
 
   explicit World(const JudgeRules& rules) : judge(rules, 0) {}
 
   bool Has(std::uint32_t slot) const { return (present >> slot) & 1u; }
 
-  // Behaviour depends on differences of versions and on orders only, and too old is too old, so
-  // this names the state and a bounded fleet has finitely many.
+  // Names the state. Behaviour depends only on order and on differences of versions, and all ages
+  // over the bound behave alike, so a bounded fleet has finitely many states.
   std::string Key() const {
     const JudgeState& state = judge.state();
     std::string key = judge.open() ? "o" : "c";
@@ -42,7 +42,7 @@ struct World {
     return key;
   }
 
-  // Applies all that is due; fails the test if an update breaks a rule.
+  // Applies every update that is due; fails the test if one breaks a rule.
   void Settle() {
     const JudgeRules& rules = judge.rules();
     while (const auto update = judge.NextUpdate()) {
@@ -81,7 +81,7 @@ struct World {
   }
 };
 
-// Every world that one event can make of `world`.
+// Visits every world that one event can make of `world`.
 template <class Visit>
 void ForEachEvent(const World& world, std::uint32_t slots, const Visit& visit) {
   const auto with = [&](const auto& event) {
@@ -113,19 +113,21 @@ void ForEachEvent(const World& world, std::uint32_t slots, const Visit& visit) {
     for (std::uint64_t base = grant.version; base <= world.judge.version(); ++base) {
       with([&](World& w) { w.Push(grant, base); });
     }
-    with([&](World& w) { w.judge.RevokeGrant(grant.slot, grant.number); });  // its message is lost
-    with([&](World& w) {  // it arrives and its content is refused
+    // The message is lost.
+    with([&](World& w) { w.judge.RevokeGrant(grant.slot, grant.number); });
+    // The gradient arrives, and its content is refused.
+    with([&](World& w) {
       w.judge.RevokeGrant(grant.slot, grant.number);
       w.judge.GrantOrQueue(grant.slot);
     });
   }
 }
 
-// From here on every live grant is spent and nothing more goes wrong: an update must come.
+// If from now on every live grant is spent and nothing fails, an update must follow.
 void ExpectProgress(World world) {
   if (!world.judge.open() || world.judge.state().outstanding.empty()) return;
   const std::uint64_t before = world.judge.version();
-  // An update needs at most the outstanding grants, each refused as stale and granted again at most
+  // An update needs at most all live grants; each is refused as stale and granted again at most
   // once.
   std::size_t budget = 2 * world.judge.state().outstanding.size() + 2;
   while (world.judge.version() == before) {
@@ -140,7 +142,7 @@ void ExpectProgress(World world) {
 struct Fleet {
   std::uint32_t slots;
   JudgeRules rules;
-  std::size_t limit;  // states at most; for an unbounded fleet there is no end
+  std::size_t limit;  // states; without a bound the search has no end
 };
 
 std::size_t Search(const Fleet& fleet) {
@@ -175,7 +177,7 @@ TEST_P(StalenessSearch, NoFleetGoesOverTheBoundOrGetsStuck) {
         const std::size_t limit = bound == kUnbounded ? 600 : 20'000;
         const std::size_t found = Search({slots, {bound, drop, k, in_flight}, limit});
         if (bound != kUnbounded) {
-          EXPECT_LT(found, limit) << "the search did not come to its end";
+          EXPECT_LT(found, limit) << "the search is not complete";
         }
         states += found;
         if (HasFatalFailure() || HasNonfatalFailure()) return;

@@ -1,4 +1,4 @@
-// The arithmetic of the dial, written out. The exhaustive search is in staleness_search_test.cc.
+// The arithmetic of the judge, written out. The exhaustive search is in staleness_search_test.cc.
 #include "learner/staleness.h"
 
 #include <gmock/gmock.h>
@@ -64,7 +64,7 @@ TEST(DueUpdate, TakesEveryOtherThatWouldBeTooOldAfterwards) {
               ElementsAre(1, 2));
 }
 
-// Drives a judge and keeps its grants by slot.
+// Drives a judge and keeps its grants in the actors' hands, by slot.
 class JudgeTest : public testing::Test {
  protected:
   void Start(const JudgeRules& rules, std::uint32_t actors) {
@@ -76,7 +76,7 @@ class JudgeTest : public testing::Test {
   void Take() {
     for (const Grant& grant : judge_->TakeGrants()) hand_[grant.slot].push_back(grant);
   }
-  // The actor spends its oldest grant on weights of `base`.
+  // The actor spends its oldest grant on a gradient of `base`.
   Arrival Push(std::uint32_t slot, std::uint64_t base) {
     const Grant grant = hand_[slot].front();
     hand_[slot].erase(hand_[slot].begin());
@@ -84,7 +84,7 @@ class JudgeTest : public testing::Test {
     Take();
     return verdict;
   }
-  // "slot:base slot:base -> version" for the next update, "" if none.
+  // Returns "slot:base slot:base -> version" for the next update, "" if none is due.
   std::string Next() {
     const auto update = judge_->NextUpdate();
     Take();
@@ -130,13 +130,13 @@ TEST_F(JudgeTest, BoundOneHoldsTheFastActorUntilTheSlowOneArrives) {
   Push(0, 0);
   EXPECT_EQ(Next(), "0:0 -> 1");  // actor 1's grant of version 0 would be spent at staleness 1
   Push(0, 1);
-  EXPECT_EQ(Next(), "");  // one more and it would be 2
+  EXPECT_EQ(Next(), "");  // after one more update it would be 2
   Push(1, 0);
   EXPECT_EQ(Next(), "1:0 -> 2");
   EXPECT_EQ(Next(), "0:1 -> 3");  // actor 1's new grant is of version 2: 3 - 2 = 1 is allowed
 }
 
-TEST_F(JudgeTest, DropRefusesWhatIsTooOldAndGrantsAnew) {
+TEST_F(JudgeTest, DropRefusesAStaleGradientAndGrantsAgain) {
   Start({.bound = 0, .drop = true}, 2);
   Push(0, 0);
   EXPECT_EQ(Next(), "0:0 -> 1");
@@ -156,7 +156,7 @@ TEST_F(JudgeTest, AGrantIsSpentOnce) {
   EXPECT_EQ(judge_->Arrive(0, grant.number, 0, 9), Arrival::kNoGrant);
 }
 
-TEST_F(JudgeTest, AnothersGrantIsNoGrant) {
+TEST_F(JudgeTest, AGrantOfAnotherSlotIsRefused) {
   Start({}, 2);
   EXPECT_EQ(judge_->Arrive(0, hand_[1][0].number, 0, 9), Arrival::kNoGrant);
   EXPECT_EQ(judge_->state().outstanding.size(), 2u);
@@ -199,7 +199,7 @@ TEST_F(JudgeTest, ADeathReleasesTheOthersAndItsHeldGradientCounts) {
   EXPECT_TRUE(judge_->RemoveActor(1).empty());
   EXPECT_EQ(Next(), "0:0 1:0 -> 1");
   EXPECT_EQ(hand_[0].size(), 1u);
-  EXPECT_TRUE(hand_[1].empty());  // the actor has left
+  EXPECT_TRUE(hand_[1].empty());  // slot 1 has no actor
 }
 
 TEST_F(JudgeTest, ANewIncarnationBesideItsPredecessorsHeldGradientIsGrantedOnce) {
@@ -226,7 +226,7 @@ TEST_F(JudgeTest, ALostGrantReleasesTheOthersAndItsGradientIsRefused) {
   EXPECT_EQ(hand_[1].size(), 2u);  // the late one and one live
 }
 
-TEST_F(JudgeTest, AnActorRefusedForEverDoesNotHoldTheOthersUp) {
+TEST_F(JudgeTest, AnActorThatIsAlwaysRefusedDoesNotBlockTheOthers) {
   Start({.bound = 0}, 2);
   for (std::uint64_t round = 0; round < 3; ++round) {
     Push(0, round);
@@ -256,8 +256,8 @@ TEST_F(JudgeTest, NothingIsGrantedBeforeOpen) {
   EXPECT_EQ(grants[0].version, 40u);
 }
 
-// Of an update that is not completed, computed on version 7, the staleness if those up to `version`
-// land before it: 9 makes it 1, 12 makes it 4.
+// An uncompleted update has a gradient of base 7. If the update of version 9 lands before it, its
+// staleness is 1; version 12 makes it 4.
 TEST(MayOvertake, CountsTheOvertakerAsOneMoreVersionBetween) {
   EXPECT_TRUE(MayOvertake(1, 9, 7));
   EXPECT_FALSE(MayOvertake(1, 10, 7));

@@ -39,7 +39,7 @@ LearnerStatus FullStatus() {
           .final = true};
 }
 
-// The line as other versions of the program read it.
+// The format of the line, which other versions of the program read.
 constexpr const char* kFullLine =
     R"({"phase":"running","term":2,"steps":320,"frames":321,"updates":3,"seconds":1.5,)"
     R"("steps_per_second":213.5,"mean_return":4.25,"mean_length":9.5,"episodes":7,)"
@@ -60,7 +60,7 @@ TEST(StatusTest, IsWrittenAsALineAndReadBack) {
   EXPECT_TRUE(FullStatus().gradients.AddUp());  // 6 = 3 + 2 + 1
 }
 
-TEST(StatusTest, NumbersThatAreNotKnownAreNull) {
+TEST(StatusTest, UnknownNumbersAreNull) {
   LearnerStatus status;
   status.losses.policy = NAN;
   const auto line = ToJson(status);
@@ -81,7 +81,7 @@ TEST(StatusTest, UnknownKeysAreIgnored) {
   EXPECT_EQ(ParseStatus(R"({"steps":3,"of tomorrow":[]})")->steps, 3u);
 }
 
-TEST(StatusTest, WhatIsAbsentOrNullKeepsItsDefault) {
+TEST(StatusTest, AbsentAndNullKeysKeepTheirDefault) {
   const auto status = ParseStatus(R"({"steps":1,"mean_return":null,"checkpoint":null})");
   ASSERT_TRUE(status.has_value());
   EXPECT_EQ(status->phase, "waiting");
@@ -99,7 +99,7 @@ TEST(StatusTest, TornAndForeignLinesAreRefused) {
   }
 }
 
-TEST(StatusTest, GradientsThatDoNotAddUpAreSeen) {
+TEST(StatusTest, DetectsGradientsThatDoNotAddUp) {
   GradientStatus gradients{.received = 10,
                            .applied = 4,
                            .merged = 0,

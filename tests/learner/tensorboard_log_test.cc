@@ -34,7 +34,7 @@ std::map<std::string, double> Charts(const LearnerStatus& status, const LineTota
   return charts;
 }
 
-TEST(Scalars, OneOfEachNumberAndTheSpeedSinceTheLineBefore) {
+TEST(Scalars, HoldEveryNumberAndTheSpeedSinceTheLineBefore) {
   const LineTotals before{.steps = 2000, .updates = 15, .seconds = 4.5};
   EXPECT_THAT(
       Charts(kStatus, before),
@@ -45,7 +45,7 @@ TEST(Scalars, OneOfEachNumberAndTheSpeedSinceTheLineBefore) {
                   Pair("staleness/max", 7), Pair("staleness/mean", 0.5)));
 }
 
-TEST(Scalars, WhatIsNotKnownYetHasNoPoint) {
+TEST(Scalars, UnknownValuesHaveNoPoint) {
   LearnerStatus status = kStatus;
   status.mean_return.reset();
   status.losses.policy = NAN;
@@ -55,7 +55,7 @@ TEST(Scalars, WhatIsNotKnownYetHasNoPoint) {
   EXPECT_EQ(charts.size(), 7u);
 }
 
-// Before the first gradient of a learner its losses are not known, and read 0.
+// Before the first gradient of a learner its losses are unknown: the status has zeros.
 TEST(TensorBoardLog, ShowsNothingUntilAStepIsMade) {
   const TempDir dir;
   TensorBoardLog board(true, dir.path(), 3000);
@@ -73,7 +73,7 @@ TEST(TensorBoardLog, ShowsNothingUntilAStepIsMade) {
 
 class TensorBoardTest : public LearnerFixture {
  protected:
-  // Everything in the event files.
+  // Returns the contents of all event files.
   std::string Events() const {
     std::string all;
     for (const auto& entry : std::filesystem::directory_iterator(dir_ / "tensorboard")) {
@@ -96,13 +96,13 @@ TEST_F(TensorBoardTest, ALearnerWritesEventsBesideItsMetrics) {
   EXPECT_THAT(events, Not(HasSubstr("episode_length"))) << "no episode has ended";
 }
 
-TEST_F(TensorBoardTest, NoneIfItIsNotWanted) {
+TEST_F(TensorBoardTest, WritesNothingIfDisabled) {
   Start("run.tensorboard=false");
   Stop();
   EXPECT_FALSE(std::filesystem::exists(dir_ / "tensorboard"));
 }
 
-TEST_F(TensorBoardTest, TrainingGoesOnWithoutIt) {
+TEST_F(TensorBoardTest, TrainingContinuesIfItCannotWrite) {
   dir_.Write("tensorboard", "in the way");
   testing::internal::CaptureStderr();
   Start();

@@ -6,7 +6,7 @@ namespace {
 
 class WorkTimesTest : public LearnerFixture {};
 
-TEST_F(WorkTimesTest, TheStatusTellsWhereTheTimeWent) {
+TEST_F(WorkTimesTest, TheStatusReportsTheTimesOfActorsAndLearner) {
   Start();
   const auto actor = NewActor();
   for (int i = 0; i < 2; ++i) {

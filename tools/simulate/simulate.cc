@@ -158,7 +158,7 @@ int RunSimulate(const SimulateOptions& options) {
   const std::vector<std::string> errors = learner.TakeErrors();
   SayAll(errors, log);
   const std::string error = exit_status != kExitFailed ? ""
-                            : errors.empty()         ? "the simulation failed"
+                            : errors.empty()           ? "the simulation failed"
                                                        : errors.back();
   return SumUp(plan, learner, exit_status, error, static_cast<double>(clock.NowNs() - begin) / 1e9,
                options, log, console);

@@ -100,7 +100,7 @@ bool VirtualLearner::End() {
   SaveCheckpoint(engine_.CaptureNow());
   WriteMetrics();
   engine_.journal().Sync();
-  const std::string& error = engine_.journal().trouble();
+  const std::string& error = engine_.journal().error();
   if (!error.empty()) AddError("the journal is not complete: " + error);
   return saved_;
 }

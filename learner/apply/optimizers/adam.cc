@@ -4,7 +4,7 @@
 //   v = beta2 v + (1 - beta2) g^2           exp_avg_sq
 //   w -= lr m' / (sqrt(v') + epsilon)       m' = m / (1 - beta1^t), v' = v / (1 - beta2^t)
 //
-// What corrects m is the same for all weights: it is part of StepSize.lr.
+// The correction of m is the same for all weights, so it is part of StepSize.lr.
 #include <cmath>
 
 #include "learner/apply/optimizers/rule.h"

@@ -2,16 +2,16 @@
 // correction (Kingma & Ba 2015, section 3):
 //
 //   s = d s + (1 - d) g^2                   square_avg
-//   w -= lr g / (sqrt(c s) + epsilon)       or, epsilon inside, as in the A3C paper (Mnih et al. 2016):
-//   w -= lr g / sqrt(c s + epsilon)
+//   w -= lr g / (sqrt(c s) + epsilon)       epsilon outside
+//   w -= lr g / sqrt(c s + epsilon)         epsilon inside, as in the A3C paper (Mnih et al. 2016)
 //
-// Centred (Graves 2013), the variance takes the place of the mean square:
+// Centred (Graves 2013): the variance replaces the mean square:
 //
 //   a = d a + (1 - d) g                     grad_avg
-//   c (s - a^2)                             instead of c s, and 0 where it rounds to less
+//   c (s - a^2)                             instead of c s; 0 if rounding makes it negative
 //
-// The variance is corrected as a whole. With each average corrected by itself, (c s) - (c a)^2, the
-// first gradient would be its own mean: no variance, and a step of lr g / epsilon.
+// The correction applies to the variance as a whole. If each average were corrected by itself,
+// (c s) - (c a)^2, the first gradient would equal its mean: variance 0, a step of lr g / epsilon.
 //
 // With momentum mu, as in PyTorch: v = mu v + g / (...), w -= lr v.
 #include <algorithm>
@@ -26,8 +26,8 @@ struct Numbers {
   float lr, correction, decay, rest, epsilon, momentum;
 };
 
-// The switches are template parameters so that the loop holds no choice and becomes vector code.
-// Of a slot that is not kept the pointer is null.
+// The switches are template parameters: a loop without branches becomes vector code. The pointer of
+// an unused slot is nullptr.
 template <bool kInside, bool kCentered, bool kMomentum>
 void Loop(std::size_t n, const Numbers& numbers, const float* __restrict gradient,
           float* __restrict weights, float* __restrict square_avg, float* __restrict grad_avg,
@@ -40,7 +40,7 @@ void Loop(std::size_t n, const Numbers& numbers, const float* __restrict gradien
     if constexpr (kCentered) {
       const float a = decay * grad_avg[i] + rest * g;
       grad_avg[i] = a;
-      s = std::max(0.0f, s - a * a);
+      s = std::max(0.0f, s - a * a);  // the variance; rounding can make it negative
     }
     const float corrected = s * correction;
     const float root = kInside ? std::sqrt(corrected + epsilon) : std::sqrt(corrected) + epsilon;

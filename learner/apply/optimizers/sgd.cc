@@ -1,6 +1,6 @@
 // Stochastic gradient descent:       w -= lr g
 // and with momentum mu:              v = mu v + g,  w -= lr v
-// The form of PyTorch: the learning rate stands outside of v, so that a change of it acts at once.
+// As in PyTorch the learning rate is not part of v, so a change of it acts on the whole step.
 #include "learner/apply/optimizers/rule.h"
 
 namespace starling::learner {

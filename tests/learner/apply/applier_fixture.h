@@ -23,7 +23,7 @@ inline std::vector<float> RandomFloats(std::size_t n, std::uint32_t slot, float 
   return values;
 }
 
-// `versions` updates of a vector of `size`; version v merges 1 + v % 3 gradients.
+// Makes `versions` updates of a vector of `size`; version v merges 1 + v % 3 gradients.
 class UpdateStream {
  public:
   UpdateStream(std::size_t size, std::uint64_t versions, const OptimizerConfig& config = {})
@@ -56,7 +56,7 @@ class UpdateStream {
   std::uint64_t versions() const { return updates_.size() - 1; }
   Update& at(std::uint64_t version) { return *updates_[version]; }
 
-  // Weights and state after versions 0 ... versions().
+  // Returns weights and state after versions 0 ... versions(), computed by the plain optimizer.
   std::vector<StateCopy> Reference() {
     std::vector<StateCopy> all(1);
     all[0].weights = initial_;
@@ -68,8 +68,8 @@ class UpdateStream {
       for (std::size_t k = 0; k < update.gradients.size(); ++k) {
         const auto [values, weight] = update.gradients[k];
         for (std::size_t i = 0; i < sum.size(); ++i) {
-          // The applier's sum may be contracted to a fused multiply-add; weights that are powers of
-          // two make both the same.
+          // The applier's sum may be contracted to a fused multiply-add. Weights that are powers of
+          // two give the same bits with and without it.
           sum[i] = k == 0 ? weight * values[i] : sum[i] + weight * values[i];
         }
       }
@@ -106,7 +106,7 @@ class TestApplier {
   Applier& operator*() { return *applier_; }
   Applier* operator->() { return applier_.get(); }
   const wire::SnapshotWriter& snapshot() const { return snapshot_; }
-  // Its threads end.
+  // Ends its threads.
   void End() { applier_.reset(); }
   int progress() const { return progress_.load(); }
 
@@ -129,17 +129,17 @@ class TestApplier {
  private:
   wire::SnapshotWriter snapshot_;
   std::atomic<int> progress_{0};
-  std::unique_ptr<Applier> applier_;  // last: its threads call back
+  std::unique_ptr<Applier> applier_;  // last: its threads use the members above
 };
 
-// The observations of two readers of snapshots while an applier ran a stream.
+// Counts of two readers of the snapshots while an applier ran a stream.
 struct Watched {
-  std::atomic<std::uint64_t> wrong{0};     // not `right`
-  std::atomic<std::uint64_t> backward{0};  // older than the one before, or with the meta of another
+  std::atomic<std::uint64_t> wrong{0};     // right() was false
+  std::atomic<std::uint64_t> backward{0};  // older than the previous one, or with another's meta
   std::atomic<std::uint64_t> read{0};
 };
 
-// Runs all of `stream`; right(weights, version) judges each snapshot that is read meanwhile.
+// Runs all of `stream`. Two threads read snapshots meanwhile; right(weights, version) checks each.
 template <class Right>
 void RunWatched(TestApplier& applier, UpdateStream& stream, const Right& right, Watched& watched) {
   const auto watch = [&] {
@@ -147,7 +147,7 @@ void RunWatched(TestApplier& applier, UpdateStream& stream, const Right& right, 
     std::vector<float> weights(stream.initial().size());
     wire::SnapshotMeta meta;
     for (std::uint64_t newest = 0; newest < stream.versions();) {
-      // Rereading the same version must not take the processor from the applier.
+      // Read the same version again only if no other thread wants the processor.
       if (reader.Latest() == newest) std::this_thread::yield();
       if (!reader.Read(newest, weights, meta)) continue;
       if (!right(weights, meta.version)) ++watched.wrong;

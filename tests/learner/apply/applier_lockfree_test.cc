@@ -1,4 +1,4 @@
-// Appliers that begin and end while they have work; run under ThreadSanitizer as well.
+// Appliers that start and end while they have work; runs under ThreadSanitizer as well.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -15,7 +15,7 @@ INSTANTIATE_TEST_SUITE_P(Ways, ApplierLockfree,
                          testing::Values(ApplyMode::kLanes, ApplyMode::kHogwild),
                          [](const auto& test) { return std::string(NameOf(test.param)); });
 
-TEST_P(ApplierLockfree, EndsInTheMiddleWithEverythingTakenFinished) {
+TEST_P(ApplierLockfree, TheDestructorFinishesEverySubmittedUpdate) {
   UpdateStream stream(kApplierRaceSize, 8);
   const std::vector<StateCopy> expected = stream.Reference();
   for (int round = 0; round < 300; ++round) {
@@ -29,11 +29,11 @@ TEST_P(ApplierLockfree, EndsInTheMiddleWithEverythingTakenFinished) {
           GetParam(), {.threads = threads, .optimizer = stream.spec(), .size = kApplierRaceSize},
           stream.initial(), {}, snapshot, UpdateStream::Meta(0), [&] { progress.fetch_add(1); });
       in_order = applier->in_order() || threads == 1;
-      // As many as fit at this moment, and away.
+      // Submit as many as fit now, then destroy the applier.
       while (taken < 8 && applier->Submit(&stream.at(taken + 1))) ++taken;
       ASSERT_GE(taken, applier->capacity());
     }
-    // A call for every version, or one for several that were completed together.
+    // One call for every version; out of order, one call may cover several versions.
     if (in_order) {
       ASSERT_EQ(progress, taken);
     }

@@ -1,4 +1,4 @@
-// Properties of every applier.
+// The contract of every applier.
 #include "learner/apply/applier.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ class ApplierTest : public testing::TestWithParam<ApplyMode> {
 INSTANTIATE_TEST_SUITE_P(Ways, ApplierTest, testing::Values(ApplyMode::kLanes, ApplyMode::kHogwild),
                          [](const auto& test) { return std::string(NameOf(test.param)); });
 
-TEST_P(ApplierTest, InOneThreadItEqualsThePlainOptimizerBitForBit) {
+TEST_P(ApplierTest, OneThreadEqualsThePlainOptimizerBitForBit) {
   for (const auto& [name, config] : OptimizerVariants()) {
     UpdateStream stream(kApplierSize, 30, config);
     const StateCopy expected = stream.Reference().back();
@@ -36,7 +36,7 @@ TEST_P(ApplierTest, InOneThreadItEqualsThePlainOptimizerBitForBit) {
   }
 }
 
-// So that staleness.bound = 0 gives the same bits in any number of threads.
+// This makes the bits of staleness.bound = 0 independent of the number of threads.
 TEST_P(ApplierTest, OneUpdateAtATimeEqualsThePlainOptimizerInAnyNumberOfThreads) {
   UpdateStream stream(kApplierSize, 30);
   const StateCopy expected = stream.Reference().back();
@@ -48,7 +48,7 @@ TEST_P(ApplierTest, OneUpdateAtATimeEqualsThePlainOptimizerInAnyNumberOfThreads)
   }
 }
 
-TEST_P(ApplierTest, TheWeightsItIsBuiltWithArePublishedAtOnce) {
+TEST_P(ApplierTest, TheInitialWeightsArePublishedAtOnce) {
   UpdateStream stream(kApplierSize, 1);
   TestApplier applier = Make(stream, 2, nullptr, 40);
   wire::SnapshotReader reader(applier.snapshot());
@@ -79,7 +79,7 @@ TEST_P(ApplierTest, EachVersionIsPublishedWithItsWeightsAndMeta) {
   EXPECT_EQ(applier.progress(), 12) << "one call for each update";
 }
 
-TEST_P(ApplierTest, ACaptureIsThatOfItsVersion) {
+TEST_P(ApplierTest, ACaptureHoldsItsVersion) {
   UpdateStream stream(kApplierSize, 12);
   const std::vector<StateCopy> expected = stream.Reference();
   for (std::uint64_t v = 1; v <= 12; v += 3) stream.at(v).capture = std::make_shared<StateCopy>();
@@ -91,7 +91,7 @@ TEST_P(ApplierTest, ACaptureIsThatOfItsVersion) {
   }
 }
 
-TEST_P(ApplierTest, GoesOnFromACaptureAsIfNothingHadHappened) {
+TEST_P(ApplierTest, ContinuesFromACaptureBitForBit) {
   UpdateStream stream(kApplierSize, 20);
   const StateCopy expected = stream.Reference().back();
   StateCopy middle;
@@ -106,9 +106,9 @@ TEST_P(ApplierTest, GoesOnFromACaptureAsIfNothingHadHappened) {
   EXPECT_EQ(applier->CaptureNow().state, expected.state);
 }
 
-// The running square of a weight with gradient zero decays without end; as a denormal number it
-// would make every later update many times slower.
-TEST_P(ApplierTest, WhatDecaysBecomesZeroNotADenormal) {
+// The running square of a weight without gradients decays in every update. As a denormal number it
+// would make each later update many times slower.
+TEST_P(ApplierTest, DecayingStateBecomesZeroNotDenormal) {
   constexpr std::uint64_t kVersions = 40;
   UpdateStream stream(kApplierSize, kVersions, {.decay = 0.5});
   const std::vector<float> tiny(kApplierSize, 1e-15f), zero(kApplierSize, 0.0f);
@@ -121,12 +121,12 @@ TEST_P(ApplierTest, WhatDecaysBecomesZeroNotADenormal) {
   for (const float square : last.state[0]) EXPECT_EQ(square, 0.0f);
 }
 
-TEST_P(ApplierTest, RefusesMoreThanItHasRoomFor) {
+TEST_P(ApplierTest, RefusesMoreUpdatesThanItsCapacity) {
   UpdateStream stream(kApplierSize, 4);
   wire::SnapshotWriter snapshot("", kApplierSize, 1, kTestTerm);
   std::counting_semaphore<> reached(0), go_on(0);
   {
-    // The only thread waits inside its call-back after each version.
+    // The only thread waits inside on_progress after each version.
     const auto applier =
         MakeApplier(GetParam(), {.threads = 1, .optimizer = stream.spec(), .size = kApplierSize},
                     stream.initial(), {}, snapshot, UpdateStream::Meta(0), [&] {
@@ -148,7 +148,7 @@ TEST_P(ApplierTest, RefusesMoreThanItHasRoomFor) {
     EXPECT_TRUE(applier->Submit(&stream.at(4)));
     go_on.release(10);
   }
-  // The destructor finished all submitted updates.
+  // The destructor has finished every submitted update.
   EXPECT_EQ(wire::SnapshotReader(snapshot).Latest(), 4u);
 }
 
@@ -157,14 +157,14 @@ INSTANTIATE_TEST_SUITE_P(Ways, ApplierDeathTest,
                          testing::Values(ApplyMode::kLanes, ApplyMode::kHogwild),
                          [](const auto& test) { return std::string(NameOf(test.param)); });
 
-TEST_P(ApplierDeathTest, AVersionThatIsNotTheNextIsOurBug) {
+TEST_P(ApplierDeathTest, AVersionOutOfOrderAborts) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   UpdateStream stream(kApplierSize, 2);
   TestApplier applier = Make(stream, 1);
   EXPECT_DEATH(applier->Submit(&stream.at(2)), "version 2 after 0");
 }
 
-TEST(SharedFloats, WriteTheLinesThatChangedAndLeaveTheOthers) {
+TEST(SharedFloats, StoreChangedWritesChangedLinesOnly) {
   SharedFloats shared(64);
   const std::vector<float> before(48, 1.0f);
   std::vector<float> now = before, got(64);

@@ -1,9 +1,9 @@
-// Threads that apply whole updates over each other's; run under ThreadSanitizer as well.
+// Threads that apply whole updates concurrently; runs under ThreadSanitizer as well.
 //
-// Most tests count in ones: weights start at 0 and every update subtracts 1 from each, so a weight
-// is the number of updates in it. Let C be the capacity. Update v starts when all up to v - C have
-// landed, so it never reads a value from before update v - 2 C + 1: that write is older than the
-// start of a later update that is finished. So of 2 C - 1 successive updates at least one survives.
+// Most tests count in ones: weights start at 0 and every update subtracts 1 from each, so -weight
+// is the number of updates in it. Let C be the capacity. Update v begins when v - C has landed, and
+// v - C began when all updates up to v - 2 C had landed. So v reads a value written by one of the
+// 2 C - 1 updates before it: of 2 C - 1 consecutive updates at least one is not lost.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ const StateCopy& Zeros() {
   return zeros;
 }
 
-// Every update's gradient is ones and its learning rate 1.
+// Every update has a gradient of ones and learning rate 1.
 class Ones : public UpdateStream {
  public:
   explicit Ones(std::uint64_t versions)
@@ -38,7 +38,7 @@ class Ones : public UpdateStream {
   const std::vector<float> ones_ = std::vector<float>(kHogwildSize, 1);
 };
 
-// How many updates are in the weights, where `version` is completed.
+// The smallest and largest number of updates in any weight.
 struct Counted {
   double least = 0, most = 0;
 };
@@ -46,7 +46,7 @@ Counted Count(std::span<const float> weights) {
   const auto [low, high] = std::ranges::minmax(weights);
   return {-high, -low};
 }
-// Others of the C unfinished ones may have landed, too.
+// Checks `counted` for weights of a completed `version`. Up to C later updates may be in them, too.
 testing::AssertionResult Holds(const Counted& counted, std::uint64_t version,
                                std::uint64_t capacity) {
   const std::uint64_t most = version + capacity;
@@ -68,8 +68,8 @@ TEST(HogwildLockfree, UpdatesOfDifferentLinesLoseNothing) {
     const std::vector<float> values = RandomFloats(kLine, static_cast<std::uint32_t>(line + 1));
     std::ranges::copy(values, &gradients[line % kUpdates][line * kLine]);
   }
-  // An average of squares is no obstacle: where it is zero it stays so without a gradient, and
-  // where it decays the weight stays.
+  // This holds with an average of squares, too. On a line without a gradient it stays zero or
+  // decays; the weight does not change.
   for (const OptimizerKind kind : {OptimizerKind::kSgd, OptimizerKind::kRmsProp}) {
     UpdateStream stream(kHogwildSize, kUpdates, {.kind = kind});
     for (std::uint64_t v = 1; v <= kUpdates; ++v)
@@ -84,7 +84,7 @@ TEST(HogwildLockfree, UpdatesOfDifferentLinesLoseNothing) {
   }
 }
 
-TEST(HogwildLockfree, UpdatesOfEverythingLoseAtMostWhatOverlapped) {
+TEST(HogwildLockfree, UpdatesOfAllLinesLoseAtMostTheirOverlap) {
   constexpr std::uint64_t kVersions = 600;
   for (const int threads : {1, 2, 6}) {
     Ones stream(kVersions);
@@ -118,11 +118,11 @@ TEST(HogwildLockfree, EverySnapshotIsOfACompletedVersionAndVersionsNeverGoBack) 
   }
 }
 
-TEST(HogwildLockfree, ProgressIsSeenToTheLastVersionAndNeverSkipsTheNewestSlot) {
+TEST(HogwildLockfree, ProgressReachesTheLastVersionInStepsBelowTheSlotCount) {
   constexpr std::uint64_t kVersions = 400;
   Ones stream(kVersions);
   wire::SnapshotWriter snapshot("", kHogwildSize, 1, kTestTerm);
-  std::vector<std::uint64_t> seen;  // written by the publishing thread, one at a time
+  std::vector<std::uint64_t> seen;  // by the publishing thread; one publishes at a time
   std::atomic<std::uint64_t> completed{0};
   std::unique_ptr<Applier> hogwild;
   std::atomic<Applier*> made{nullptr};
@@ -130,7 +130,7 @@ TEST(HogwildLockfree, ProgressIsSeenToTheLastVersionAndNeverSkipsTheNewestSlot) 
                         {.threads = 4, .optimizer = stream.spec(), .size = kHogwildSize},
                         Zeros().weights, {}, snapshot, UpdateStream::Meta(0), [&] {
                           seen.push_back(made.load()->Completed());
-                          std::this_thread::yield();  // the others get ahead
+                          std::this_thread::yield();  // lets the other threads get ahead
                           completed.store(seen.back());
                           completed.notify_one();
                         });
@@ -150,10 +150,9 @@ TEST(HogwildLockfree, ProgressIsSeenToTheLastVersionAndNeverSkipsTheNewestSlot) 
   }
 }
 
-// A thread that finishes while another publishes leaves its version to that thread, which may have
-// checked just before. Here no update follows the last of a round, so nothing else would publish
-// it.
-TEST(HogwildLockfree, NothingIsLeftUnpublished) {
+// A thread that finishes while another publishes leaves its version to the publisher, which may
+// have just checked. Here no later update would publish the last one of a round.
+TEST(HogwildLockfree, EveryUpdateIsPublished) {
   constexpr std::uint64_t kRounds = 1500, kTogether = 3;
   UpdateStream stream(kLine, kRounds * kTogether, {.kind = OptimizerKind::kSgd});
   TestApplier hogwild(ApplyMode::kHogwild, stream, kTogether);
@@ -176,9 +175,9 @@ TEST(HogwildLockfree, ACaptureHoldsAllOfItsVersion) {
   }
 }
 
-// The network thread's way: a few Update objects used again and again, buffers of gradients that
-// are overwritten as soon as the update is completed.
-TEST(HogwildLockfree, UpdatesAndGradientsAreFreeForUseOnceCompleted) {
+// Like the network thread: reuses a few Update objects, and overwrites the gradients as soon as the
+// update is completed.
+TEST(HogwildLockfree, CompletedUpdatesAndGradientsMayBeReused) {
   constexpr std::uint64_t kVersions = 1000;
   Ones stream(1);
   TestApplier hogwild(ApplyMode::kHogwild, stream, 3, &Zeros());
@@ -189,8 +188,8 @@ TEST(HogwildLockfree, UpdatesAndGradientsAreFreeForUseOnceCompleted) {
     if (v > capacity) hogwild.WaitFor(v - capacity);
     Update& update = updates[v % capacity];
     std::vector<float>& gradient = gradients[v % capacity];
-    std::ranges::fill(gradient, 1e6f);                     // a late reader subtracts far too much
-    asm volatile("" : : "r"(gradient.data()) : "memory");  // and the compiler leaves it in
+    std::ranges::fill(gradient, 1e6f);  // a thread that still reads it makes a large error
+    asm volatile("" : : "r"(gradient.data()) : "memory");  // keeps the compiler from removing it
     std::ranges::fill(gradient, 1.0f);
     update.version = v;
     update.gradients.assign(1, {gradient, 1});

@@ -1,4 +1,4 @@
-// Lanes at work while others read their snapshots; run under ThreadSanitizer as well.
+// Lanes at work while other threads read the snapshots; runs under ThreadSanitizer as well.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -34,9 +34,9 @@ TEST(LanesLockfree, EverySnapshotReadIsExactlyOneVersionAndVersionsNeverGoBack) 
   }
 }
 
-// The network thread's way: a few Update objects used again and again, buffers of gradients that
-// are overwritten as soon as the update is completed.
-TEST(LanesLockfree, UpdatesAndGradientsAreFreeForUseOnceCompleted) {
+// Like the network thread: reuses a few Update objects, and overwrites the gradients as soon as the
+// update is completed.
+TEST(LanesLockfree, CompletedUpdatesAndGradientsMayBeReused) {
   constexpr std::uint64_t kVersions = 3000;
   UpdateStream stream(kLanesRaceSize, 1, {.kind = OptimizerKind::kSgd});
   TestLanes lanes(stream, 3);

@@ -10,9 +10,9 @@
 namespace starling::learner {
 namespace {
 
-constexpr std::size_t kLanesSize = 16 * 101;  // cuts into no number of lanes evenly
+constexpr std::size_t kLanesSize = 16 * 101;  // a prime number of groups: lanes differ in size
 
-TEST(Lanes, AnyNumberOfThemEqualsThePlainOptimizerBitForBit) {
+TEST(Lanes, AnyNumberEqualsThePlainOptimizerBitForBit) {
   for (const auto& [name, config] : OptimizerVariants()) {
     UpdateStream stream(kLanesSize, 30, config);
     const StateCopy expected = stream.Reference().back();
@@ -26,7 +26,7 @@ TEST(Lanes, AnyNumberOfThemEqualsThePlainOptimizerBitForBit) {
   }
 }
 
-TEST(Lanes, MoreLanesThanCacheLinesLeaveSomeWithNothingToDo) {
+TEST(Lanes, MayBeMoreThanCacheLines) {
   UpdateStream stream(32, 5);
   const StateCopy expected = stream.Reference().back();
   TestLanes lanes(stream, 5);
@@ -53,7 +53,7 @@ TEST(Lanes, GradientsAreSummedInTheOrderGiven) {
   EXPECT_EQ(result({{huge, 1}, {minus, 1}, {one, 1}}), std::vector<float>(kLanesSize, -1));
 }
 
-TEST(Lanes, OneGradientOfWeightOneIsWhatTwoHalvesOfItAre) {
+TEST(Lanes, OneGradientEqualsTwoHalvesOfIt) {
   UpdateStream stream(kLanesSize, 1);
   const std::vector<float> gradient = RandomFloats(kLanesSize, 90);
   std::vector<std::vector<float>> results;
@@ -68,7 +68,7 @@ TEST(Lanes, OneGradientOfWeightOneIsWhatTwoHalvesOfItAre) {
   EXPECT_NE(results[0], stream.initial());
 }
 
-TEST(Lanes, TheHashIsThatOfTheWeightsAndDoesNotDependOnTheLanes) {
+TEST(Lanes, TheHashDependsOnTheWeightsNotOnTheLanes) {
   UpdateStream stream(kLanesSize, 6);
   const std::vector<StateCopy> expected = stream.Reference();
   for (int threads = 1; threads <= 5; ++threads) {
@@ -82,7 +82,7 @@ TEST(Lanes, TheHashIsThatOfTheWeightsAndDoesNotDependOnTheLanes) {
   }
 }
 
-TEST(HashWeights, TellsAnyChangedBitAndAnyTwoLinesExchanged) {
+TEST(HashWeights, DetectsAChangedBitAndSwappedLines) {
   std::vector<float> weights = RandomFloats(64, 1);
   const std::uint64_t hash = HashWeights(weights);
   for (std::size_t i = 0; i < weights.size(); ++i) {
@@ -93,12 +93,12 @@ TEST(HashWeights, TellsAnyChangedBitAndAnyTwoLinesExchanged) {
   std::vector<float> other = weights;
   std::swap_ranges(other.begin(), other.begin() + 16, other.begin() + 16);
   EXPECT_NE(HashWeights(other), hash);
-  // Parts add up, whatever the cut.
+  // The parts of any cut add up to the hash of the whole.
   const std::span<const float> all(weights);
   EXPECT_EQ(HashWeights(all.first(16)) + HashWeights(all.subspan(16), 1), hash);
 }
 
-TEST(Lanes, ACaptureIsThatOfItsVersionThoughLaterUpdatesRun) {
+TEST(Lanes, ACaptureHoldsItsVersionWhileLaterUpdatesRun) {
   UpdateStream stream(kLanesSize, 40);
   const std::vector<StateCopy> expected = stream.Reference();
   for (std::uint64_t v = 1; v <= 40; v += 3) stream.at(v).capture = std::make_shared<StateCopy>();

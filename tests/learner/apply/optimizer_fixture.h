@@ -1,4 +1,4 @@
-// Every optimizer in every variant, and weights with the state that goes with them.
+// Every optimizer in every variant, and a model of weights and optimizer state.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,11 +14,11 @@
 namespace starling::learner {
 
 struct OptimizerVariant {
-  std::string name;  // of its golden trajectory
+  std::string name;  // also of its golden trajectory
   OptimizerConfig config;
 };
 
-// Each kind with each setting that gives it another loop or another slot; numbers are the defaults.
+// Each kind with each setting that selects another loop or slot; all other settings are defaults.
 inline std::vector<OptimizerVariant> OptimizerVariants() {
   std::vector<OptimizerVariant> variants = {
       {"sgd", {.kind = OptimizerKind::kSgd}},
@@ -49,7 +49,7 @@ inline std::vector<float> RandomVector(std::size_t n, std::uint32_t slot, float 
   return values;
 }
 
-// Weights and state that go together.
+// Weights with their optimizer state.
 struct Model {
   std::vector<float> weights;
   std::vector<std::vector<float>> state;
@@ -69,7 +69,7 @@ struct Model {
   }
 };
 
-// One weight, 1 at first, repeated over a whole slice.
+// One weight, initially 1, repeated over a whole slice.
 struct OneWeight {
   static constexpr std::size_t kWidth = 16;
 

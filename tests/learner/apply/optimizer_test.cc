@@ -1,4 +1,4 @@
-// Properties of every optimizer; the arithmetic of each is in optimizers/.
+// The contract of every optimizer; the arithmetic of each is in optimizers/.
 #include "learner/apply/optimizer.h"
 
 #include <gtest/gtest.h>
@@ -20,8 +20,8 @@
 namespace starling::learner {
 namespace {
 
-// The results of PyTorch in float64 for the same gradients, with another learning rate for each
-// update; those of its formula in numpy for variants that PyTorch lacks.
+// The golden trajectory is PyTorch's, in float64, for the same gradients and a different learning
+// rate in each update. Variants that PyTorch lacks are computed by their formula in numpy.
 class GoldenTrajectory : public testing::Test {
  protected:
   double Number(const char* key) const { return std::stod(golden_.metadata().at(key)); }
@@ -30,7 +30,7 @@ class GoldenTrajectory : public testing::Test {
                                                         "tests/golden/optimizers.safetensors");
 };
 
-TEST_F(GoldenTrajectory, ThereIsOneForEveryVariantAndNoOther) {
+TEST_F(GoldenTrajectory, ExistsForEveryVariantAndNoOther) {
   std::set<std::string> expected = {"start", "gradients"};
   for (const auto& [name, _] : OptimizerVariants()) expected.insert(name);
   const std::vector<std::string> names = golden_.names();
@@ -60,11 +60,11 @@ TEST_F(GoldenTrajectory, IsFollowedByEveryVariant) {
     std::vector<float> weights(padded, 0.0f), gradient(padded, 0.0f);
     std::ranges::copy(start, weights.begin());
     Model model(spec, weights);
-    double worst = 0;  // error, of the size that the weight has or began with
+    double worst = 0;  // the largest error, relative to the weight or its initial value
     for (std::size_t t = 1; t <= count; ++t) {
       std::copy_n(gradients.begin() + static_cast<std::ptrdiff_t>((t - 1) * n), n,
                   gradient.begin());
-      // One sample an update.
+      // One sample per update.
       const double lr = LearningRate(config, count, t - 1, 1);
       model.Apply(spec, MakeStepSize(spec, lr, 1, t), gradient);
       for (std::size_t i = 0; t % every == 0 && i < n; ++i) {
@@ -73,7 +73,7 @@ TEST_F(GoldenTrajectory, IsFollowedByEveryVariant) {
         worst = std::max(worst, std::abs(model.weights[i] - right) / size);
       }
     }
-    // A hundred roundings by at most half of 2^-23, at random.
+    // A hundred random roundings of at most 2^-24 each.
     EXPECT_LT(worst, 2e-6) << name;
     EXPECT_TRUE(std::all_of(model.weights.begin() + static_cast<std::ptrdiff_t>(n),
                             model.weights.end(), [](float w) { return w == 0; }));
@@ -101,7 +101,7 @@ TEST(ApplyUpdate, ResultIsTheSameBitForBitHoweverTheVectorIsCut) {
   }
 }
 
-TEST(ApplyUpdate, AWeightThatNeverHasAGradientStaysAndStaysFinite) {
+TEST(ApplyUpdate, AWeightWithoutGradientsDoesNotChange) {
   for (auto [name, config] : OptimizerVariants()) {
     config.epsilon = 1e-8;
     OneWeight one(config);
@@ -109,7 +109,7 @@ TEST(ApplyUpdate, AWeightThatNeverHasAGradientStaysAndStaysFinite) {
   }
 }
 
-TEST(ApplyUpdate, StaysFiniteForTheSmallestAndLargestGradientsThatAreLetThrough) {
+TEST(ApplyUpdate, StaysFiniteForTheSmallestAndLargestGradients) {
   for (auto [name, config] : OptimizerVariants()) {
     config.epsilon = 1e-8;
     for (const float gradient : {std::numeric_limits<float>::denorm_min(), 1e-30f, 1e4f, 1e15f,
@@ -121,7 +121,7 @@ TEST(ApplyUpdate, StaysFiniteForTheSmallestAndLargestGradientsThatAreLetThrough)
   }
 }
 
-TEST(ApplyUpdate, HalfTheScaleIsHalfTheStepAndTheStateKnowsNothingOfIt) {
+TEST(ApplyUpdate, TheScaleChangesTheStepAndNotTheState) {
   for (const auto& [name, config] : OptimizerVariants()) {
     OneWeight whole(config), half(config);
     const float by_whole = whole.Step(2, 0.25, 1) - 1, by_half = half.Step(2, 0.25, 0.5) - 1;
@@ -151,8 +151,8 @@ TEST(MakeOptimizerSpec, TakesEveryKey) {
   EXPECT_FALSE(MakeOptimizerSpec({.epsilon_place = EpsilonPlace::kOutside}).epsilon_inside);
 }
 
-// Checkpoints hold these names, so they must not change.
-TEST(MakeOptimizerSpec, NamesTheStateThatIsKept) {
+// Checkpoints contain these names, so they must never change.
+TEST(MakeOptimizerSpec, NamesTheStateVectors) {
   const auto slots = [](const OptimizerConfig& config) { return MakeOptimizerSpec(config).slots; };
   using Names = std::vector<std::string>;
   EXPECT_EQ(slots({.kind = OptimizerKind::kSgd}), Names{});

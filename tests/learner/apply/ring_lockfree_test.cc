@@ -1,4 +1,4 @@
-// Two threads and one ring; run under ThreadSanitizer as well.
+// Two threads and one ring; runs under ThreadSanitizer as well.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -12,7 +12,7 @@
 namespace starling::learner {
 namespace {
 
-// A value with a check of its wholeness and of its place in the order.
+// A value whose contents follow from its number, so that a torn or reordered one is detected.
 struct Parcel {
   std::uint64_t number = 0;
   std::array<std::uint64_t, 7> contents{};
@@ -64,8 +64,8 @@ TEST(SpscRingLockfree, EveryParcelArrivesWholeAndInOrder) {
   EveryParcelArrivesWholeAndInOrder<64>(100'000);
 }
 
-// Ping-pong: both sides park before nearly every message, so a lost wake-up would hang here. As
-// many rounds as a loaded machine does in a few seconds.
+// Ping-pong: both sides park before nearly every message, so a lost wake-up would hang here. The
+// rounds end after five seconds on a loaded machine.
 TEST(ParkerLockfree, LosesNoWakeUp) {
   SpscRing<std::uint64_t, 1> there, back;
   Parker there_parker, back_parker;
@@ -98,8 +98,8 @@ TEST(ParkerLockfree, LosesNoWakeUp) {
   EXPECT_EQ(value, round);
 }
 
-// The shutdown protocol of the lanes: a flag, then a wake-up; everything pushed before is drained.
-TEST(ParkerLockfree, AFlagSetBeforeAWakeEndsTheSleeperAfterItDrained) {
+// The shutdown protocol of the lanes: a flag, then a wake-up; every earlier push is drained.
+TEST(ParkerLockfree, AStopFlagEndsTheSleeperAfterItHasDrained) {
   for (std::uint64_t round = 0; round < 2'000; ++round) {
     SpscRing<std::uint64_t, 4> ring;
     Parker parker;

@@ -31,7 +31,7 @@ TEST(SpscRing, GoesRoundManyTimesAtEveryFillLevel) {
       int out = -1;
       ASSERT_TRUE(ring.TryPop(out));
       ASSERT_EQ(out, next_out++);
-      if (level < 4) {  // take the -1 out again, behind the older values
+      if (level < 4) {  // pop everything before the -1, and the -1
         for (int i = 1; i < level; ++i) ASSERT_TRUE(ring.TryPop(out));
         ASSERT_TRUE(ring.TryPop(out));
         ASSERT_EQ(out, -1);
@@ -41,7 +41,7 @@ TEST(SpscRing, GoesRoundManyTimesAtEveryFillLevel) {
   }
 }
 
-TEST(SpscRing, OfOneAlternates) {
+TEST(SpscRing, OfCapacityOneAlternates) {
   SpscRing<int, 1> ring;
   for (int i = 0; i < 10; ++i) {
     EXPECT_TRUE(ring.TryPush(i));
@@ -64,7 +64,7 @@ TEST(Parker, AWakeAfterTheTicketMakesParkReturn) {
   Parker parker;
   const std::uint32_t ticket = parker.Ticket();
   parker.Wake();
-  parker.Park(ticket);  // would never return if the wake-up were lost
+  parker.Park(ticket);  // would hang if the wake-up were lost
   EXPECT_NE(parker.Ticket(), ticket);
 }
 

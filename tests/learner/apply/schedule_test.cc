@@ -34,7 +34,7 @@ TEST(LearningRate, StaysWhenConstant) {
   }
 }
 
-TEST(LearningRate, WarmsUpWithTheStepsThatAnUpdateBringsItTo) {
+TEST(LearningRate, WarmUpCountsTheSamplesOfTheUpdate) {
   OptimizerConfig config;
   config.lr = 0.004;
   config.lr_schedule = LrSchedule::kConstant;
@@ -47,7 +47,7 @@ TEST(LearningRate, WarmsUpWithTheStepsThatAnUpdateBringsItTo) {
   EXPECT_EQ(LearningRate(config, 1000, 400, 100), 0.004);
 }
 
-TEST(LearningRate, TheWarmUpMultipliesTheLine) {
+TEST(LearningRate, WarmUpMultipliesTheSchedule) {
   OptimizerConfig config;
   config.lr = 0.004;
   config.lr_schedule = LrSchedule::kLinear;
@@ -81,7 +81,7 @@ TEST(EntropyCoef, FallsByTheSameFactorInEveryStepWhenExponential) {
   LossConfig config;
   config.entropy_schedule = EntropySchedule::kExponential;
   config.entropy = 0.08;
-  config.entropy_end = 0.005;  // a sixteenth: four halvings
+  config.entropy_end = 0.005;  // a sixteenth of the start: four halvings
   EXPECT_EQ(EntropyCoef(config, 1000, 0), 0.08);
   EXPECT_DOUBLE_EQ(EntropyCoef(config, 1000, 250), 0.04);
   EXPECT_DOUBLE_EQ(EntropyCoef(config, 1000, 500), 0.02);
@@ -89,7 +89,7 @@ TEST(EntropyCoef, FallsByTheSameFactorInEveryStepWhenExponential) {
   EXPECT_EQ(EntropyCoef(config, 1000, 9000), 0.005);
 }
 
-TEST(EntropyCoef, KnowsNoEndWhenConstant) {
+TEST(EntropyCoef, IgnoresTheEndWhenConstant) {
   LossConfig config;
   config.entropy_schedule = EntropySchedule::kConstant;
   config.entropy = 0.05;

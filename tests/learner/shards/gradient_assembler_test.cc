@@ -17,44 +17,44 @@ wire::Message From(std::uint32_t slot, std::uint32_t incarnation, std::uint64_t 
           .tensor = {}};
 }
 
-TEST(GradientAssembler, AGradientIsWholeWhenItsLastSliceIsThere) {
-  GradientAssembler assembly(2);
-  assembly.Arrived({}, From(3, 7, 11));
-  assembly.Reported({3, 7, 11}, 1, 3.0);
-  EXPECT_FALSE(assembly.TakeWhole());
-  assembly.Reported({3, 7, 11}, 2, 4.0);
-  const auto whole = assembly.TakeWhole();
+TEST(GradientAssembler, AGradientIsWholeWhenItsLastSliceIsReported) {
+  GradientAssembler assembler(2);
+  assembler.Arrived({}, From(3, 7, 11));
+  assembler.Reported({3, 7, 11}, 1, 3.0);
+  EXPECT_FALSE(assembler.TakeWhole());
+  assembler.Reported({3, 7, 11}, 2, 4.0);
+  const auto whole = assembler.TakeWhole();
   ASSERT_TRUE(whole);
   EXPECT_EQ(whole->message.header.sequence, 11u);
   EXPECT_EQ(whole->other_square, 3.0 * 3.0 + 4.0 * 4.0);
-  EXPECT_FALSE(assembly.TakeWhole());
-  EXPECT_EQ(assembly.waiting(3, 7), 0u);
+  EXPECT_FALSE(assembler.TakeWhole());
+  EXPECT_EQ(assembler.waiting(3, 7), 0u);
 }
 
 TEST(GradientAssembler, SlicesMayComeFirst) {
-  GradientAssembler assembly(1);
-  assembly.Reported({0, 1, 5}, 1, 2.0);
-  EXPECT_FALSE(assembly.TakeWhole());
-  assembly.Arrived({}, From(0, 1, 5));
-  EXPECT_TRUE(assembly.TakeWhole());
+  GradientAssembler assembler(1);
+  assembler.Reported({0, 1, 5}, 1, 2.0);
+  EXPECT_FALSE(assembler.TakeWhole());
+  assembler.Arrived({}, From(0, 1, 5));
+  EXPECT_TRUE(assembler.TakeWhole());
 }
 
-TEST(GradientAssembler, WhatAShardSaysTwiceCountsOnce) {
-  GradientAssembler assembly(2);
-  assembly.Arrived({}, From(0, 1, 5));
-  assembly.Reported({0, 1, 5}, 1, 2.0);
-  assembly.Reported({0, 1, 5}, 1, 2.0);
-  EXPECT_FALSE(assembly.TakeWhole());
+TEST(GradientAssembler, ARepeatedReportCountsOnce) {
+  GradientAssembler assembler(2);
+  assembler.Arrived({}, From(0, 1, 5));
+  assembler.Reported({0, 1, 5}, 1, 2.0);
+  assembler.Reported({0, 1, 5}, 1, 2.0);
+  EXPECT_FALSE(assembler.TakeWhole());
 }
 
-// Rounded sums depend on their order: it is that of the shards, not that of their news.
-TEST(GradientAssembler, TheNormDoesNotDependOnWhoCameFirst) {
+// A rounded sum depends on its order: the order of the shards, not that of their reports.
+TEST(GradientAssembler, TheNormDoesNotDependOnTheOrderOfReports) {
   const std::vector<double> norms{1e8, 1.0, std::sqrt(3.0)};
   const auto square = [&](const std::vector<std::size_t>& order) {
-    GradientAssembler assembly(3);
-    assembly.Arrived({}, From(0, 1, 1));
-    for (const std::size_t shard : order) assembly.Reported({0, 1, 1}, shard, norms[shard - 1]);
-    const auto whole = assembly.TakeWhole();
+    GradientAssembler assembler(3);
+    assembler.Arrived({}, From(0, 1, 1));
+    for (const std::size_t shard : order) assembler.Reported({0, 1, 1}, shard, norms[shard - 1]);
+    const auto whole = assembler.TakeWhole();
     return whole ? whole->other_square : -1;
   };
   const double first = square({1, 2, 3});
@@ -63,26 +63,26 @@ TEST(GradientAssembler, TheNormDoesNotDependOnWhoCameFirst) {
   EXPECT_EQ(square({2, 3, 1}), first);
 }
 
-TEST(GradientAssembler, WhatIsNotFiniteStaysSo) {
-  GradientAssembler assembly(2);
-  assembly.Arrived({}, From(0, 1, 1));
-  assembly.Reported({0, 1, 1}, 1, INFINITY);
-  assembly.Reported({0, 1, 1}, 2, 1.0);
-  const auto whole = assembly.TakeWhole();
+TEST(GradientAssembler, AnInfiniteNormIsKept) {
+  GradientAssembler assembler(2);
+  assembler.Arrived({}, From(0, 1, 1));
+  assembler.Reported({0, 1, 1}, 1, INFINITY);
+  assembler.Reported({0, 1, 1}, 2, 1.0);
+  const auto whole = assembler.TakeWhole();
   ASSERT_TRUE(whole);
   EXPECT_FALSE(std::isfinite(whole->other_square));
 }
 
-TEST(GradientAssembler, ALifeThatEndsIsForgotten) {
-  GradientAssembler assembly(2);
-  assembly.Arrived({}, From(4, 9, 1));    // no shard has anything of it
-  assembly.Reported({4, 9, 2}, 1, 1.0);   // one has
-  assembly.Reported({4, 10, 1}, 1, 1.0);  // of the next life
-  EXPECT_EQ(assembly.waiting(4, 9), 2u);
-  EXPECT_THAT(assembly.Discard(4, 9), ElementsAre(GradientAssembler::Slice{{4, 9, 2}, 1}));
-  EXPECT_EQ(assembly.waiting(4, 9), 0u);
-  EXPECT_EQ(assembly.waiting(4, 10), 1u);
-  EXPECT_THAT(assembly.Discard(5, 9), IsEmpty());
+TEST(GradientAssembler, DiscardDropsOneIncarnation) {
+  GradientAssembler assembler(2);
+  assembler.Arrived({}, From(4, 9, 1));    // no shard has reported it
+  assembler.Reported({4, 9, 2}, 1, 1.0);   // shard 1 has
+  assembler.Reported({4, 10, 1}, 1, 1.0);  // the next incarnation
+  EXPECT_EQ(assembler.waiting(4, 9), 2u);
+  EXPECT_THAT(assembler.Discard(4, 9), ElementsAre(GradientAssembler::Slice{{4, 9, 2}, 1}));
+  EXPECT_EQ(assembler.waiting(4, 9), 0u);
+  EXPECT_EQ(assembler.waiting(4, 10), 1u);
+  EXPECT_THAT(assembler.Discard(5, 9), IsEmpty());
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ HeldSlice From(const std::string& peer, std::size_t floats = 1) {
   return {.peer = peer, .envelope = {}, .values = std::span(kValues).first(floats)};
 }
 
-TEST(PendingSlices, IsTakenUnderItsName) {
+TEST(PendingSlices, ASliceIsTakenUnderItsName) {
   PendingSlices held(2);
   EXPECT_EQ(held.Hold({1, 2, 3}, From("a", 3)), "");
   EXPECT_EQ(held.First({1, 2, 4}), nullptr);
@@ -32,8 +32,8 @@ TEST(PendingSlices, AConnectionSendsASliceOnce) {
   EXPECT_EQ(held.First({1, 2, 3})->values.size(), 1u);
 }
 
-// Whose it is the learner's first process knows: it hears of one after the other.
-TEST(PendingSlices, OnesOfOneNameWaitForTheirTurn) {
+// Only shard 0 knows which slice is the actor's: the slices are reported to it one after the other.
+TEST(PendingSlices, SlicesOfOneNameQueue) {
   PendingSlices held(2);
   EXPECT_EQ(held.Hold({1, 2, 3}, From("impostor", 1)), "");
   EXPECT_EQ(held.Hold({1, 2, 3}, From("actor", 2)), "");
@@ -41,7 +41,7 @@ TEST(PendingSlices, OnesOfOneNameWaitForTheirTurn) {
   EXPECT_EQ(held.TakeFirst({1, 2, 3})->peer, "actor");
 }
 
-TEST(PendingSlices, AConnectionHasSoManyAndNoMore) {
+TEST(PendingSlices, LimitsTheSlicesOfAConnection) {
   PendingSlices held(2);
   EXPECT_EQ(held.Hold({1, 2, 3}, From("a")), "");
   EXPECT_EQ(held.Hold({9, 2, 3}, From("a")), "");

@@ -1,4 +1,4 @@
-// A learner of two processes, both in threads of the test, and actors that send each its slice.
+// A learner of two shards, both in threads of the test, and actors that send a slice to each.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -40,7 +40,7 @@ class ShardsTest : public LearnerFixture {
     if (shard_thread_.joinable()) shard_thread_.join();
   }
 
-  // An actor with both its connections.
+  // An actor with a connection to each shard.
   struct Actor {
     std::unique_ptr<FakeActor> learner, shard;
 
@@ -70,10 +70,10 @@ class ShardsTest : public LearnerFixture {
     EXPECT_EQ(shards.size(), 1u);
     if (shards.empty()) return actor;
     actor.shard = peer(shards[0].endpoint);
-    actor.shard->beats = false;  // those are for the learner
+    actor.shard->beats = false;  // heartbeats go to shard 0 only
     return actor;
   }
-  // Everything that it has sent has been handled.
+  // Waits until every message that `actor` has sent is handled.
   static void Synchronize(FakeActor& actor) {
     actor.Beat();
     ASSERT_TRUE(actor.Wait(wire::Kind::kHeartbeat));
@@ -92,7 +92,7 @@ class ShardsTest : public LearnerFixture {
   bool ended_in_order_ = false;
 };
 
-TEST_F(ShardsTest, EachAppliesItsSlice) {
+TEST_F(ShardsTest, EachShardAppliesItsSlice) {
   StartBoth();
   Actor actor = NewOne();
   actor.Push(actor.learner->NextGrant(), 1.0f, 2.0f);
@@ -104,7 +104,7 @@ TEST_F(ShardsTest, EachAppliesItsSlice) {
   EXPECT_EQ(LastCheckpoint().steps, 4u);
 }
 
-TEST_F(ShardsTest, AGradientIsJudgedWhenAllOfItIsThere) {
+TEST_F(ShardsTest, AGradientIsJudgedWhenAllSlicesHaveArrived) {
   StartBoth();
   Actor actor = NewOne();
   const wire::Grant grant = actor.learner->NextGrant();
@@ -140,7 +140,7 @@ TEST_F(ShardsTest, WeightsOfAShardCanBeFetched) {
   EXPECT_THAT(weights->tensor, Each(FloatEq(-2.0f)));
 }
 
-TEST_F(ShardsTest, WhatIsNotFiniteInAnySliceIsRefused) {
+TEST_F(ShardsTest, AGradientThatIsNotFiniteInAnySliceIsRefused) {
   StartBoth();
   Actor actor = NewOne();
   actor.Push(actor.learner->NextGrant(), 1.0f, std::nanf(""));
@@ -151,7 +151,7 @@ TEST_F(ShardsTest, WhatIsNotFiniteInAnySliceIsRefused) {
   EXPECT_EQ(Weights(), Halves(-1.0f, -1.0f));
 }
 
-// 16 ones have a norm of 4, 16 of 0.75 one of 3: together 5.
+// The norm of 16 ones is 4, that of 16 values 0.75 is 3; of both together 5.
 TEST_F(ShardsTest, TheNormIsThatOfAllSlices) {
   StartBoth("updates.start_with=1\nupdates.max_norm=4.99");
   Actor actor = NewOne();
@@ -162,8 +162,9 @@ TEST_F(ShardsTest, TheNormIsThatOfAllSlices) {
   EXPECT_EQ(actor.learner->NextGrant().version, 1u);
 }
 
-// Neither the half gradient of an actor that is gone nor slices of nothing end or hold up anything.
-TEST_F(ShardsTest, HalvesAreForgotten) {
+// Neither an incomplete gradient of an actor that has left nor a slice without a gradient ends or
+// blocks anything.
+TEST_F(ShardsTest, IncompleteGradientsAreDiscarded) {
   StartBoth();
   Actor dead = NewOne();
   const wire::Grant never = dead.learner->NextGrant();
@@ -178,7 +179,7 @@ TEST_F(ShardsTest, HalvesAreForgotten) {
   EXPECT_EQ(counters().received, 3u);
 }
 
-TEST_F(ShardsTest, ASliceThatComesTwiceIsAppliedOnce) {
+TEST_F(ShardsTest, ARepeatedSliceIsAppliedOnce) {
   StartBoth("staleness.bound=0\nupdates.start_with=2");
   Actor one = NewOne(), two = NewOne();
   const wire::Grant first = one.learner->NextGrant(), second = two.learner->NextGrant();
@@ -192,8 +193,8 @@ TEST_F(ShardsTest, ASliceThatComesTwiceIsAppliedOnce) {
   EXPECT_EQ(Weights(), Halves(-1.0f, -1.0f));
 }
 
-// The same name in another term, or of a life that has ended, is another gradient.
-TEST_F(ShardsTest, WhatIsHeldStaysWhateverItsActorSaysOfItLater) {
+// The same slot and sequence in another term name another gradient.
+TEST_F(ShardsTest, AHeldSliceIsNotReplaced) {
   StartBoth("staleness.bound=0\nupdates.start_with=2");
   Actor one = NewOne(), two = NewOne();
   const wire::Grant first = one.learner->NextGrant(), second = two.learner->NextGrant();
@@ -209,7 +210,7 @@ TEST_F(ShardsTest, WhatIsHeldStaysWhateverItsActorSaysOfItLater) {
   EXPECT_EQ(Weights(), Halves(-1.0f, -1.0f));
 }
 
-TEST_F(ShardsTest, SlicesOfOthersDoNotShutASlot) {
+TEST_F(ShardsTest, SlicesOfOthersDoNotBlockASlot) {
   StartBoth();
   Actor actor = NewOne(), other = NewOne();
   const wire::Header own = other.learner->header;
@@ -218,13 +219,13 @@ TEST_F(ShardsTest, SlicesOfOthersDoNotShutASlot) {
   other.PushSecond(UINT64_MAX, 9.0f);
   other.learner->header = own;
   other.shard->Send(wire::Fetch{});
-  ASSERT_TRUE(other.shard->Wait(wire::Kind::kWeights));  // its earlier messages were handled
+  ASSERT_TRUE(other.shard->Wait(wire::Kind::kWeights));  // so its slice has been handled
   actor.Push(actor.learner->NextGrant(), 1.0f, 1.0f);
   EXPECT_EQ(actor.learner->NextGrant().version, 1u);
 }
 
-// Neither is Eve's slice applied, nor is Ada's refused because of it.
-TEST_F(ShardsTest, NobodySendsSlicesForAnother) {
+// Eve's slice is not applied, and Ada's is not refused because of it.
+TEST_F(ShardsTest, AListedKeyCannotSendSlicesForAnotherActor) {
   TempDir keys;
   const wire::KeyPair own = wire::NewKeyPair(), ada = wire::NewKeyPair(), eve = wire::NewKeyPair();
   const auto secret = wire::WriteKeyFiles(keys.path(), "learner", own).secret_file;
@@ -239,15 +240,15 @@ TEST_F(ShardsTest, NobodySendsSlicesForAnother) {
   of_eve.learner->header = of_ada.learner->header;
   of_eve.PushSecond(of_ada.learner->header.sequence + 1, 9.0f);
   of_eve.shard->Send(wire::Fetch{});
-  ASSERT_TRUE(of_eve.shard->Wait(wire::Kind::kWeights));  // her earlier messages were handled
+  ASSERT_TRUE(of_eve.shard->Wait(wire::Kind::kWeights));  // so the slice has been handled
   of_ada.Push(grant, 1.0f, 1.0f);
   EXPECT_EQ(of_ada.learner->NextGrant().version, 1u);
   EXPECT_EQ(Weights(), Halves(-1.0f, -1.0f));
   EXPECT_EQ(counters().frames_refused.at("another_key"), 1u);
 }
 
-// More of them than a disk takes, perhaps: the last is always written.
-TEST_F(ShardsTest, CheckpointsOnTheWayAreComplete) {
+// Some may be skipped if the disk is slow; the last is always written.
+TEST_F(ShardsTest, IntermediateCheckpointsAreComplete) {
   StartBoth("updates.start_with=1\ncheckpoint.every_steps=4\ncheckpoint.keep=100");
   Actor actor = NewOne();
   for (int i = 0; i < 30; ++i) actor.Push(actor.learner->NextGrant(), 1.0f, 2.0f);
@@ -261,8 +262,7 @@ TEST_F(ShardsTest, CheckpointsOnTheWayAreComplete) {
   EXPECT_EQ(LastCheckpoint().version, 30u);
 }
 
-// Into a learner that is one process, too.
-TEST_F(ShardsTest, AnyNumberOfShardsGoesOn) {
+TEST_F(ShardsTest, ARunOfTwoShardsResumesInOneProcess) {
   StartBoth();
   Actor actor = NewOne();
   actor.Push(actor.learner->NextGrant(), 1.0f, 2.0f);
@@ -277,7 +277,7 @@ TEST_F(ShardsTest, AnyNumberOfShardsGoesOn) {
   EXPECT_EQ(LastCheckpoint().weights, Halves(-2.0f, -3.0f));
 }
 
-TEST_F(ShardsTest, ASmallNetIsNotCut) {
+TEST_F(ShardsTest, MoreShardsThanTheNetAllowsAreRefused) {
   config_ = MakeConfig("learner.shards=8");
   try {
     learner::Learner learner(config_, Blueprint(), {.run_dir = dir_.path()});

@@ -18,7 +18,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-TEST(LastGood, IsNothingWithoutCheckpoints) {
+TEST(LastGood, IsEmptyWithoutCheckpoints) {
   TempDir dir;
   EXPECT_FALSE(LastGood(dir.path()).checkpoint);
   EXPECT_FALSE(LastGood(dir / "missing").checkpoint);
@@ -43,7 +43,7 @@ TEST(LastGood, IsTheNewestByTermThenVersionAsNumbers) {
   EXPECT_EQ(LastGood(dir.path()).checkpoint->term, 10'000u);
 }
 
-// The newest of three holds `content`: it is refused, the one before is used, both are named.
+// The newest of three files holds `content`: expects that it is rejected and the one before used.
 void ExpectFallsBack(const TempDir& dir, const std::filesystem::path& newest,
                      std::string_view content) {
   dir.Write(newest.filename().string(), content);
@@ -62,7 +62,7 @@ std::filesystem::path WriteThree(const TempDir& dir) {
   return newest;
 }
 
-TEST(LastGood, OfATruncatedNewestIsTheOneBeforeWhateverItsLength) {
+TEST(LastGood, SkipsATruncatedNewestOfAnyLength) {
   TempDir dir;
   const auto newest = WriteThree(dir);
   const std::string bytes = ReadFile(newest);
@@ -73,13 +73,13 @@ TEST(LastGood, OfATruncatedNewestIsTheOneBeforeWhateverItsLength) {
   ExpectFallsBack(dir, newest, bytes + '\0');
 }
 
-TEST(LastGood, OfANewestWithAFlippedBitIsTheOneBeforeWhicheverTheByte) {
+TEST(LastGood, SkipsANewestWithAFlippedBitInAnyByte) {
   TempDir dir;
   const auto newest = WriteThree(dir);
   const std::string bytes = ReadFile(newest);
   for (std::size_t byte = 0; byte < bytes.size(); ++byte) {
     std::string flipped = bytes;
-    flipped[byte] = static_cast<char>(flipped[byte] ^ (1 << byte % 8));  // each bit has its turn
+    flipped[byte] = static_cast<char>(flipped[byte] ^ (1 << byte % 8));  // bits 0 to 7 in turn
     ExpectFallsBack(dir, newest, flipped);
     ASSERT_FALSE(testing::Test::HasFailure()) << byte;
   }
@@ -125,7 +125,7 @@ TEST(Prune, NeverRemovesTheNewestGoodOne) {
   EXPECT_EQ(LastGood(dir.path()).checkpoint->version, 1u);
 }
 
-// An evaluator writes it, at any time.
+// The evaluator writes this file at any time.
 TEST(BestCheckpoint, IsNeitherTheNewestNorPruned) {
   TempDir dir;
   const auto newest = WriteCheckpoint(dir.path(), MakeCheckpoint(1, 7));
@@ -156,7 +156,7 @@ TEST(OpenTerm, GrowsWithEveryCall) {
   EXPECT_EQ(ReadFile(checkpoints / "term"), "12\n");
 }
 
-TEST(OpenTerm, NamesAFileThatHoldsNoNumber) {
+TEST(OpenTerm, ReportsAFileWithoutANumber) {
   TempDir dir;
   for (const char* content : {"", "twelve\n", "-1\n", "12 13\n", "4294967295\n"}) {
     const auto path = dir.Write("term", content);

@@ -1,4 +1,4 @@
-// A small checkpoint whose every field is different from its default.
+// A small checkpoint in which every field differs from its default.
 #pragma once
 
 #include <cstdint>

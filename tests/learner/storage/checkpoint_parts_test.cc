@@ -41,7 +41,7 @@ class CheckpointPartsTest : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(CheckpointPartsTest, TogetherTheyAreTheWhole) {
+TEST_F(CheckpointPartsTest, AllPartsTogetherAreTheCheckpoint) {
   for (const std::size_t shards : {2u, 3u, 8u}) {
     const std::uint64_t version = 900 + shards;
     const Checkpoint read = ReadCheckpoint(Write(version, shards));
@@ -65,8 +65,8 @@ TEST_F(CheckpointPartsTest, AreFoundAndSortedAmongFiles) {
   EXPECT_EQ(LastGood(dir_.path()).path, newer);
 }
 
-// A shard was killed before it had written its own.
-TEST_F(CheckpointPartsTest, AreAbsentUntilAllAreThere) {
+// A shard was killed before it had written its part.
+TEST_F(CheckpointPartsTest, AreAbsentUntilAllAreWritten) {
   const auto before = Write(1, 2);
   WriteCheckpointPart(dir_.path(), PartOf(MakeCheckpoint(1, 2, kWide), {1, 2}), {1, 2});
   EXPECT_THAT(ListCheckpoints(dir_.path()), ElementsAre(before));
@@ -84,7 +84,7 @@ TEST_F(CheckpointPartsTest, ADamagedPartIsADamagedCheckpoint) {
   EXPECT_THAT(last.rejected, ElementsAre(HasSubstr("shard-1-of-3.safetensors")));
 }
 
-TEST_F(CheckpointPartsTest, AMissingPartIsSaidSo) {
+TEST_F(CheckpointPartsTest, AMissingPartIsReported) {
   const auto path = Write(2, 3);
   std::filesystem::remove(path / "shard-2-of-3.safetensors");
   try {
@@ -102,7 +102,7 @@ TEST_F(CheckpointPartsTest, AMissingPartIsSaidSo) {
   }
 }
 
-TEST_F(CheckpointPartsTest, PartsOfAnotherCheckpointAreNoneOfThisOne) {
+TEST_F(CheckpointPartsTest, APartOfAnotherCheckpointIsRefused) {
   const auto one = Write(1, 2), two = Write(2, 2);
   std::filesystem::copy_file(one / "shard-1-of-2.safetensors", two / "shard-1-of-2.safetensors",
                              std::filesystem::copy_options::overwrite_existing);
@@ -110,12 +110,12 @@ TEST_F(CheckpointPartsTest, PartsOfAnotherCheckpointAreNoneOfThisOne) {
     ReadCheckpoint(two);
     FAIL() << "was read";
   } catch (const std::runtime_error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("another checkpoint than the other parts"));
+    EXPECT_THAT(error.what(), HasSubstr("another checkpoint than the part of shard 0"));
   }
 }
 
-// Parts that other shards are writing are newer than every complete checkpoint, and stay.
-TEST_F(CheckpointPartsTest, PruneTakesWhatNothingWillBecomeOf) {
+// Parts that are newer than every complete checkpoint stay: other shards may be writing the rest.
+TEST_F(CheckpointPartsTest, PruneRemovesPartsThatWillNeverBeComplete) {
   const auto old = Write(1, 2);
   WriteCheckpointPart(dir_.path(), PartOf(MakeCheckpoint(1, 2, kWide), {1, 2}), {1, 2});
   const auto leftover = dir_ / "t0001-v000000000002.parts";

@@ -57,7 +57,7 @@ TEST(Checkpoint, KeepsTheLargestNumbersAndEveryBitOfAWeight) {
   EXPECT_TRUE(std::signbit(got.weights[0]));
 }
 
-TEST(Checkpoint, OfAnOptimizerWithoutStateHasNone) {
+TEST(Checkpoint, WithoutOptimizerStateHasNoSlots) {
   TempDir dir;
   Checkpoint checkpoint = MakeCheckpoint(1, 1);
   checkpoint.slot_names.clear();
@@ -65,7 +65,7 @@ TEST(Checkpoint, OfAnOptimizerWithoutStateHasNone) {
   ExpectEqual(ReadCheckpoint(WriteCheckpoint(dir.path(), checkpoint)), checkpoint);
 }
 
-TEST(Checkpoint, OfAnOptimizerOfTwoSlotsKeepsThemApart) {
+TEST(Checkpoint, KeepsTwoSlotsApart) {
   TempDir dir;
   Checkpoint checkpoint = MakeCheckpoint(1, 1);
   checkpoint.slot_names = {"exp_avg", "exp_avg_sq"};
@@ -97,7 +97,7 @@ TEST(Checkpoint, TheSameRunWritesTheSameBytes) {
   EXPECT_EQ(ReadFile(first), ReadFile(second));
 }
 
-TEST(Checkpoint, ASafetensorsFileThatIsNoneIsRefusedWithASentence) {
+TEST(Checkpoint, AnotherSafetensorsFileIsRefusedWithASentence) {
   TempDir dir;
   const std::vector<float> data(4, 1);
   const auto refusal = [&](std::vector<TensorView> tensors,
@@ -132,7 +132,7 @@ TEST(Checkpoint, AWriterKilledInTheMiddleLeavesNoPartialFileUnderTheFinalName) {
   for (int round = 0; round < 30; ++round) {
     const pid_t child = ::fork();
     if (child == 0) {
-      // Somewhere in its work, at another place in each round.
+      // At another point of its work in each round.
       const itimerval end{.it_interval = {},
                           .it_value = {.tv_sec = 0, .tv_usec = 500 + 500 * round}};
       ::setitimer(ITIMER_REAL, &end, nullptr);
@@ -149,7 +149,7 @@ TEST(Checkpoint, AWriterKilledInTheMiddleLeavesNoPartialFileUnderTheFinalName) {
       ASSERT_NO_THROW(ReadCheckpoint(path)) << path;
     }
   }
-  // The next pruning removes the leftovers of a killed writer.
+  // The next Prune removes the files of the killed writer.
   dir.Write(CheckpointName(9, 9) + ".123.0.tmp", "half");
   Prune(dir.path(), 1);
   EXPECT_EQ(dir.CountFiles(), 1u);

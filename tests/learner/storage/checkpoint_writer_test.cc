@@ -1,4 +1,4 @@
-// Checkpoints written in a thread of their own.
+// The writer's thread.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -41,7 +41,7 @@ TEST(CheckpointWriter, WritesInOrderAndPrunes) {
               ElementsAre(dir / CheckpointName(1, 3), dir / CheckpointName(1, 4)));
 }
 
-TEST(CheckpointWriter, FinishLeavesEverythingTakenOnTheDisk) {
+TEST(CheckpointWriter, FinishWritesEverythingSubmitted) {
   for (int round = 0; round < 20; ++round) {
     TempDir dir;
     CheckpointWriter writer(dir.path(), 9);
@@ -72,7 +72,7 @@ TEST(CheckpointWriter, RefusesAThirdWhileItIsBusy) {
     return std::make_shared<Checkpoint>(MakeCheckpoint(1, version));
   };
   ASSERT_TRUE(writer.Submit(checkpoint(1)));
-  entered.wait(false);  // the writing thread stands in its call-back
+  entered.wait(false);  // the writer's thread waits in on_result
   EXPECT_TRUE(writer.Submit(checkpoint(2)));
   EXPECT_FALSE(writer.Submit(checkpoint(3)));
   EXPECT_EQ(writer.pending(), 1u);
@@ -82,7 +82,7 @@ TEST(CheckpointWriter, RefusesAThirdWhileItIsBusy) {
   EXPECT_EQ(ListCheckpoints(dir.path()).size(), 2u);
 }
 
-// A disk that is full part of the way through: the file size limit stands in for it.
+// A disk that becomes full during a write, simulated by the file size limit.
 TEST(CheckpointWriter, AFailedWriteIsReportedAndTheOldCheckpointsStay) {
   TempDir dir;
   WriteCheckpoint(dir.path(), MakeCheckpoint(1, 1));

@@ -19,7 +19,7 @@ namespace {
 constexpr JournalHeader kHeader{.seed = 7, .fingerprint = 0x1234567890abcdef};
 constexpr std::uint64_t kHeaderBytes = 36;
 
-// One of each kind, with values in every byte of every field.
+// Returns a record of each kind, with values in every byte of every field.
 std::vector<JournalRecord> OneOfEach() {
   constexpr std::uint64_t kBig = 0xfedcba9876543210;
   return {
@@ -55,7 +55,7 @@ std::vector<JournalRecord> ReadAll(const std::filesystem::path& path,
   return records;
 }
 
-// Writes one of each and gives the offset before each record and at the end.
+// Writes a record of each kind. Returns the offset before each record and at the end.
 std::vector<std::uint64_t> WriteOneOfEach(const std::filesystem::path& path) {
   JournalWriter writer(path, kHeader);
   std::vector<std::uint64_t> offsets;
@@ -81,7 +81,7 @@ TEST(Journal, ReadsBackWhatWasWritten) {
   EXPECT_EQ(std::filesystem::file_size(dir / "journal"), offsets.back());
 }
 
-TEST(Journal, IsLaidOutAsItsHeaderSays) {
+TEST(Journal, HasTheDocumentedLayout) {
   TempDir dir;
   {
     JournalWriter writer(dir / "journal", kHeader);
@@ -102,7 +102,7 @@ TEST(Journal, IsLaidOutAsItsHeaderSays) {
   EXPECT_EQ(bytes.size(), 53 + 5 + 60 + 4u);
 }
 
-TEST(Journal, ATornTailEndsAtTheLastWholeRecordWhereverItIsTorn) {
+TEST(Journal, ATornTailEndsAtTheLastWholeRecord) {
   TempDir dir;
   const auto offsets = WriteOneOfEach(dir / "whole");
   const std::string bytes = ReadFile(dir / "whole");
@@ -127,7 +127,7 @@ TEST(Journal, AFlippedBitAnywhereIsFound) {
   const auto expected = OneOfEach();
   for (std::size_t byte = 0; byte < bytes.size(); ++byte) {
     std::string flipped = bytes;
-    flipped[byte] = static_cast<char>(flipped[byte] ^ (1 << byte % 8));  // each bit has its turn
+    flipped[byte] = static_cast<char>(flipped[byte] ^ (1 << byte % 8));  // bits 0 to 7 in turn
     dir.Write("flipped", flipped);
     if (byte < kHeaderBytes) {
       EXPECT_THROW(JournalReader(dir / "flipped"), JournalUnreadable) << byte;
@@ -138,17 +138,17 @@ TEST(Journal, AFlippedBitAnywhereIsFound) {
     while (const auto record = reader.Next()) EXPECT_EQ(*record, expected[count++]);
     EXPECT_NE(reader.ending(), JournalReader::Ending::kEnd) << byte;
     EXPECT_LE(reader.offset(), byte);
-    EXPECT_GT(offsets[count + 1], byte);  // everything before the flip was read
+    EXPECT_GT(offsets[count + 1], byte);  // every record before the flip is read
   }
 }
 
-// As another program would have signed it.
+// With the checksum that another program would write.
 void PutChecksum(std::string& bytes, std::size_t begin, std::size_t end) {
   const auto checksum = static_cast<std::uint32_t>(XXH3_64bits(bytes.data() + begin, end - begin));
   std::memcpy(bytes.data() + end, &checksum, sizeof checksum);
 }
 
-TEST(Journal, WhatIsReservedMustBeZero) {
+TEST(Journal, ReservedBytesMustBeZero) {
   TempDir dir;
   WriteOneOfEach(dir / "journal");
   std::string bytes = ReadFile(dir / "journal");
@@ -157,7 +157,7 @@ TEST(Journal, WhatIsReservedMustBeZero) {
   EXPECT_THROW(JournalReader(dir.Write("reserved", bytes)), JournalUnreadable);
 }
 
-TEST(Journal, AReasonThatThereIsNotIsDamage) {
+TEST(Journal, AnUnknownReasonIsDamage) {
   TempDir dir;
   {
     JournalWriter writer(dir / "journal", kHeader);
@@ -171,7 +171,7 @@ TEST(Journal, AReasonThatThereIsNotIsDamage) {
   }
 }
 
-TEST(Journal, NamesAFileThatIsNone) {
+TEST(Journal, ReportsAFileThatIsNotAJournal) {
   TempDir dir;
   for (const std::string_view content :
        {"", "STLJRNL", "no journal at all, but long enough for one"}) {
@@ -187,7 +187,7 @@ TEST(Journal, NamesAFileThatIsNone) {
   EXPECT_THROW(JournalReader(dir / "missing"), std::system_error);
 }
 
-TEST(JournalWriter, CutsWhereItIsToldAndGoesOn) {
+TEST(JournalWriter, CutsAndContinues) {
   TempDir dir;
   const auto expected = OneOfEach();
   const auto offsets = WriteOneOfEach(dir / "whole");
@@ -196,7 +196,7 @@ TEST(JournalWriter, CutsWhereItIsToldAndGoesOn) {
                                std::filesystem::copy_options::overwrite_existing);
     {
       JournalWriter writer(dir / "journal", kHeader, offsets[keep]);
-      EXPECT_TRUE(writer.complete()) << writer.trouble();
+      EXPECT_TRUE(writer.complete()) << writer.error();
       EXPECT_EQ(writer.offset(), offsets[keep]);
       writer.Append(DeathRecord{77, 88});
     }
@@ -208,14 +208,14 @@ TEST(JournalWriter, CutsWhereItIsToldAndGoesOn) {
   }
 }
 
-TEST(JournalWriter, WhatIsShorterThanTheCutIsContinuedWhereItIsWholeAndSaysSo) {
+TEST(JournalWriter, AJournalShorterThanTheCutIsContinuedAndIncomplete) {
   TempDir dir;
   const auto offsets = WriteOneOfEach(dir / "journal");
   std::filesystem::resize_file(dir / "journal", offsets[3] + 2);
   {
     JournalWriter writer(dir / "journal", kHeader, offsets[5]);
     EXPECT_FALSE(writer.complete());
-    EXPECT_NE(writer.trouble().find((dir / "journal").string()), std::string::npos);
+    EXPECT_NE(writer.error().find((dir / "journal").string()), std::string::npos);
     EXPECT_EQ(writer.offset(), offsets[3]);
     EXPECT_TRUE(writer.Append(JoinRecord{1, 2}));
   }
@@ -230,7 +230,7 @@ TEST(JournalWriter, ACutInsideARecordFallsBackToItsBeginning) {
   EXPECT_EQ(writer.offset(), offsets[2]);
 }
 
-TEST(JournalWriter, BeginsAnewIfTheJournalIsGoneOrUnreadable) {
+TEST(JournalWriter, StartsANewJournalIfTheOldOneIsMissingOrUnreadable) {
   TempDir dir;
   for (const char* content : {"", "rubbish that is no journal, longer than a journal's header"}) {
     if (*content) dir.Write("journal", content);
@@ -295,16 +295,16 @@ TEST(JournalWriter, AFullDiskIsReportedOnceAndTheJournalIsIncomplete) {
   TempDir dir;
   std::filesystem::create_symlink("/dev/full", dir / "journal");
   JournalWriter writer(dir / "journal", kHeader);
-  EXPECT_FALSE(writer.complete());  // already the header did not fit
-  EXPECT_NE(writer.trouble().find("cannot write"), std::string::npos);
-  EXPECT_NE(writer.trouble().find((dir / "journal").string()), std::string::npos);
+  EXPECT_FALSE(writer.complete());  // the header did not fit
+  EXPECT_NE(writer.error().find("cannot write"), std::string::npos);
+  EXPECT_NE(writer.error().find((dir / "journal").string()), std::string::npos);
   EXPECT_TRUE(writer.Append(JoinRecord{1, 2}));  // discarded, and not reported again
   EXPECT_TRUE(writer.Flush());
   EXPECT_TRUE(writer.Sync());
   EXPECT_EQ(writer.offset(), 0u);
 }
 
-// A disk that is full part of the way through: the file size limit stands in for it.
+// A disk that becomes full during a write, simulated by the file size limit.
 TEST(JournalWriter, ADiskThatFillsUpLeavesTheRecordsBeforeItWhole) {
   TempDir dir;
   struct rlimit before {};

@@ -1,4 +1,4 @@
-// Resuming a run: the optimizer's state is restored and must be of the same optimizer.
+// Resuming a run: the optimizer's state is restored, and must fit the configured optimizer.
 #include "learner/storage/start.h"
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ using testing::HasSubstr;
 
 class StartTest : public LearnerFixture {
  protected:
-  // Returns the error of a resume with `now` from a checkpoint made with `before`, or "".
+  // Returns the error of resuming a checkpoint of configuration `before` with `now`; "" if none.
   std::string Refusal(const std::string& before, const std::string& now) {
     const TempDir run;
     const Config config = MakeConfig(before);
@@ -42,7 +42,7 @@ const char kUseSgd[] = "optimizer.kind=sgd";
 const char kUseRmsProp[] = "optimizer.kind=rmsprop";
 const char kUseAdam[] = "optimizer.kind=adam";
 
-TEST_F(StartTest, AnotherOptimizerIsRefusedByTheNamesOfWhatItKeeps) {
+TEST_F(StartTest, AnotherOptimizerIsRefusedWithTheNamesOfItsSlots) {
   EXPECT_THAT(
       Refusal(kUseRmsProp, kUseAdam),
       AllOf(HasSubstr("t0001-v000000000000.safetensors holds the state of another optimizer "
@@ -54,7 +54,7 @@ TEST_F(StartTest, AnotherOptimizerIsRefusedByTheNamesOfWhatItKeeps) {
   EXPECT_THAT(Refusal(kUseSgd, kUseRmsProp), AllOf(HasSubstr("(none)"), HasSubstr("(square_avg)")));
 }
 
-TEST_F(StartTest, AsManySlotsOfOtherNamesAreAnotherOptimizer) {
+TEST_F(StartTest, OtherSlotNamesAreAnotherOptimizer) {
   EXPECT_THAT(Refusal(kUseRmsProp, "optimizer.kind=sgd\noptimizer.momentum=0.9"),
               AllOf(HasSubstr("(square_avg)"), HasSubstr("(momentum)")));
   EXPECT_THAT(Refusal("optimizer.kind=rmsprop\noptimizer.centered=true", kUseAdam),
@@ -64,15 +64,15 @@ TEST_F(StartTest, AsManySlotsOfOtherNamesAreAnotherOptimizer) {
               HasSubstr("(square_avg, momentum)"));
 }
 
-TEST_F(StartTest, OtherNumbersOfTheSameOptimizerAreNot) {
+TEST_F(StartTest, OtherSettingsOfTheSameOptimizerAreAccepted) {
   for (const char* kind : {kUseSgd, kUseRmsProp, kUseAdam}) EXPECT_EQ(Refusal(kind, kind), "");
   EXPECT_EQ(Refusal(kUseAdam, "optimizer.kind=adam\noptimizer.beta1=0.5\noptimizer.lr=0.1"), "");
   EXPECT_EQ(Refusal(kUseRmsProp, "optimizer.kind=rmsprop\noptimizer.epsilon_place=inside"), "");
 }
 
-TEST_F(StartTest, AdamGoesOnAsIfNothingHadHappened) {
+TEST_F(StartTest, AdamContinuesBitForBit) {
   const std::string config = "updates.start_with=1\noptimizer.kind=adam\noptimizer.lr=0.5";
-  // One update for each gradient, by a new or a resumed learner.
+  // Applies one update for each gradient, in a new learner or a resumed one.
   const auto train = [&](const std::vector<float>& gradients, bool resume) {
     Start(config, resume);
     auto actor = NewActor();
@@ -94,7 +94,7 @@ TEST_F(StartTest, AdamGoesOnAsIfNothingHadHappened) {
   EXPECT_EQ(cut.weights, whole.weights);
   EXPECT_THAT(cut.slot_names, ElementsAre("exp_avg", "exp_avg_sq"));
   EXPECT_EQ(cut.state, whole.state);
-  // Something happened: 0.1 of each gradient, 0.9 of which stays after each update.
+  // The gradients did change it: exp_avg = 0.9 exp_avg + 0.1 g.
   EXPECT_NE(cut.weights[0], 0);
   EXPECT_FLOAT_EQ(cut.state[0][0], 0.1f * (0.81f * 0.25f - 0.9f + 3));
 }

@@ -12,7 +12,7 @@ inline std::shared_ptr<learner::Bulletin> MakeBulletin(std::int64_t at_ms = 0) {
   auto bulletin = std::make_shared<learner::Bulletin>();
   bulletin->at_ms = at_ms;
   bulletin->unix_s = 1234.5;
-  bulletin->status = nlohmann::ordered_json::parse(R"({
+  bulletin->status = *learner::ParseStatus(R"({
     "phase": "running", "term": 2, "steps": 960, "frames": 3840, "updates": 5, "seconds": 1.5,
     "steps_per_second": 640.0, "mean_return": 4.25, "mean_length": null, "episodes": 7,
     "episodes_cut": 9, "envs_replaced": 2, "lr": 0.0007, "entropy_coef": 0.01,

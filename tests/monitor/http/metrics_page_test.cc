@@ -65,9 +65,9 @@ TEST(MetricsPage, WhatIsUnboundedIsInfinite) {
 
 TEST(MetricsPage, WhatIsNotKnownYetHasNoSample) {
   auto bulletin = MakeBulletin();
-  bulletin->status["mean_return"] = nullptr;
-  bulletin->status["checkpoint"] = "";
-  bulletin->status["gradients"]["dropped"] = nlohmann::ordered_json::object();
+  bulletin->status.mean_return.reset();
+  bulletin->status.checkpoint = "";
+  bulletin->status.gradients.dropped = {};
   const PrometheusPage page = PageOf(*bulletin);
   for (const char* name : {"starling_mean_return", "starling_mean_episode_steps",
                            "starling_checkpoint_version", "starling_gradients_dropped_total"}) {
@@ -99,7 +99,7 @@ TEST(MetricsPage, TellsOfEverySlotWhetherItIsAliveAndOfTheLivingMore) {
 TEST(MetricsPage, HasTheSameFamiliesWhateverThereIs) {
   auto bare = MakeBulletin();
   bare->actors.clear();
-  bare->status["frames_refused"] = nlohmann::ordered_json::object();
+  bare->status.frames_refused = {};
   const PrometheusPage page = PageOf(*MakeBulletin()), other = PageOf(*bare);
   ASSERT_EQ(page.families().size(), other.families().size());
   for (const auto& [name, family] : page.families()) {

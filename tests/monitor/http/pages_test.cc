@@ -41,7 +41,7 @@ TEST_F(PagesTest, APageIsMadeOnceForEachBulletin) {
   const auto first = pages_.Answer(Request("/metrics")).body;
   EXPECT_EQ(pages_.Answer(Request("/metrics")).body, first);
   auto next = MakeBulletin();
-  next->status["version"] = 6;
+  next->status.version = 6;
   pages_.Show(next);
   EXPECT_THAT(*pages_.Answer(Request("/metrics")).body, HasSubstr("starling_version 6\n"));
   EXPECT_THAT(*first, HasSubstr("starling_version 5\n")) << "it may still be on its way";
@@ -108,7 +108,7 @@ TEST_F(PagesTest, OnlyNamesOfThisMachineAreAnswered) {
 TEST_F(PagesTest, HealthIsThatOfTheLearnersLoop) {
   const auto health = [this](const char* phase) {
     auto bulletin = MakeBulletin(clock_.NowMs());
-    bulletin->status["phase"] = phase;
+    bulletin->status.phase = phase;
     pages_.Show(bulletin);
     return pages_.Answer(Request("/healthz"));
   };

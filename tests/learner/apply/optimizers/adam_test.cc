@@ -17,14 +17,14 @@ TEST(Adam, DividesTheMeanByTheRootOfTheMeanSquareBothCorrected) {
   EXPECT_FLOAT_EQ(one.Step(2, 0.5), 0.75f);
   EXPECT_EQ(one.state(0), 1);
   EXPECT_EQ(one.state(1), 1);
-  // m = 0.5 - 1 = -0.5, m' = -0.5 / (1 - 0.25) = -2/3; v = 0.75 + 1 = 1.75, v' = 1.75 / (1 -
-  // 0.5625) = 4; w = 0.75 + 0.5 * (2/3) / (2 + 2)
+  // m = 0.5 - 1 = -0.5, m' = -0.5 / (1 - 0.25) = -2/3;
+  // v = 0.75 + 1 = 1.75, v' = 1.75 / (1 - 0.5625) = 4; w = 0.75 + 0.5 * (2/3) / (2 + 2)
   EXPECT_FLOAT_EQ(one.Step(-2, 0.5), 0.75f + 1.0f / 12);
   EXPECT_EQ(one.state(0), -0.5f);
   EXPECT_EQ(one.state(1), 1.75f);
 }
 
-TEST(Adam, TheFirstStepIsTheLearningRateWhateverTheGradient) {
+TEST(Adam, TheFirstStepIsTheLearningRateForAnyGradient) {
   for (const float g : {1e-6f, 1.0f, 1e6f}) {
     OneWeight one(Adam(0.9, 0.999, 1e-20));
     EXPECT_FLOAT_EQ(one.Step(g, 0.25), 0.75f) << g;
@@ -33,7 +33,7 @@ TEST(Adam, TheFirstStepIsTheLearningRateWhateverTheGradient) {
   }
 }
 
-// The key is RMSProp's; a configuration in which it is false beside Adam is refused.
+// optimizer.bias_correction belongs to RMSProp; the configuration refuses it for Adam.
 TEST(Adam, AlwaysCorrects) {
   OptimizerConfig config = Adam(0.9, 0.999, 1e-20);
   config.bias_correction = false;

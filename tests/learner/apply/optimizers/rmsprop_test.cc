@@ -40,17 +40,17 @@ TEST(RmsProp, EpsilonInsideTheRoot) {
   EXPECT_FLOAT_EQ(one.Step(g, 0.5), 1 - 0.25f * g);
 }
 
-TEST(RmsProp, BiasCorrectionDividesByWhatTheAverageLacks) {
+TEST(RmsProp, BiasCorrectionDividesByOneMinusDecayToTheStep) {
   OneWeight one(Corrected(0.75, 2));
   // s = 1, 1 - d = 0.25, s' = 4; w = 1 - 0.5 * 2 / (2 + 2) = 0.75
   EXPECT_FLOAT_EQ(one.Step(2, 0.5), 0.75f);
-  // A constant gradient keeps the same corrected average: the same step again.
+  // A constant gradient gives the same corrected average every time, so the same step again.
   EXPECT_FLOAT_EQ(one.Step(2, 0.5), 0.5f);
   EXPECT_FLOAT_EQ(one.Step(2, 0.5), 0.25f);
   EXPECT_FLOAT_EQ(one.state(0), 4 * (1 - 0.75f * 0.75f * 0.75f));
 }
 
-TEST(RmsProp, TheCorrectionApproachesOneAndIsExactForADecayNextToOne) {
+TEST(RmsProp, TheCorrectionApproachesOneAndIsExactForADecayCloseToOne) {
   const auto correction = [](const OptimizerConfig& config, std::uint64_t step) {
     return MakeStepSize(MakeOptimizerSpec(config), 1, 1, step).correction;
   };
@@ -78,9 +78,9 @@ TEST(RmsPropCentered, TheVarianceIsCorrectedAsAWhole) {
   EXPECT_FLOAT_EQ(one.Step(2, 0.5), 1 - 1 / (std::sqrt(3.0f) + 1));
 }
 
-// Each average corrected by itself would leave the first gradient no variance: a step of g /
-// epsilon.
-TEST(RmsPropCentered, TheFirstStepIsThatOfTheOtherVariants) {
+// If each average were corrected by itself, the variance of the first gradient would be 0 and the
+// step g / epsilon.
+TEST(RmsPropCentered, TheFirstStepEqualsThatOfTheOtherVariants) {
   for (const float g : {1e-4f, 1.0f, 100.0f}) {
     OneWeight one(Centered(Corrected(0.99, 1e-12)));
     EXPECT_FLOAT_EQ(one.Step(g, 0.01), 1 - 0.01f / std::sqrt(0.99f)) << g;
@@ -88,8 +88,8 @@ TEST(RmsPropCentered, TheFirstStepIsThatOfTheOtherVariants) {
 }
 
 TEST(RmsPropCentered, StaysFiniteWhereTheVarianceRoundsBelowZero) {
-  // Gradients that change once, another for each weight: in the end all of the variance is
-  // rounding, and as both averages come down to it, that of the mean stops higher.
+  // The gradient of each weight changes once and then stays. In the end the variance consists of
+  // rounding errors only, and for some weights the mean square ends below the squared mean.
   const std::vector<float> last = RandomVector(1024, 1);
   std::vector<float> first = last;
   for (float& g : first) g *= 4;
@@ -105,7 +105,7 @@ TEST(RmsPropCentered, StaysFiniteWhereTheVarianceRoundsBelowZero) {
       EXPECT_TRUE(std::isfinite(model.weights[i])) << i;
       below += double{model.state[0][i]} < double{model.state[1][i]} * model.state[1][i];
     }
-    EXPECT_GT(below, 0) << "the test has lost what it is about";
+    EXPECT_GT(below, 0) << "no variance rounds below zero: the test checks nothing";
   }
 }
 
