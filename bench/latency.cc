@@ -57,9 +57,9 @@ class LearnerThread {
 };
 
 // An actor's link and its replica of the weights.
-class Actor {
+class LinkedActor {
  public:
-  Actor(const Site& site, const Config& config, const learner::NetBlueprint& net,
+  LinkedActor(const Site& site, const Config& config, const learner::NetBlueprint& net,
         const std::filesystem::path& run_dir)
       : client_(
             {.find_endpoint = [root = wire::RuntimeRoot(config.wire.runtime_dir),
@@ -105,7 +105,7 @@ class Actor {
 // A thread that keeps an actor at the newest version and records when it reached each.
 class Watcher {
  public:
-  Watcher(Actor& actor, bool sleeps)
+  Watcher(LinkedActor& actor, bool sleeps)
       : actor_(actor), sleeps_(sleeps), thread_([this] { Watch(); }) {}
   // A sleeping thread notices it at the next version, or when its client ends.
   void Stop() { stop_.store(true, std::memory_order_relaxed); }
@@ -141,7 +141,7 @@ class Watcher {
     seen_.notify_one();
   }
 
-  Actor& actor_;
+  LinkedActor& actor_;
   const bool sleeps_;
   std::atomic<bool> stop_{false};
   std::atomic<std::uint64_t> seen_{0};
@@ -151,7 +151,7 @@ class Watcher {
 };
 
 // Milliseconds of each push.
-std::vector<double> Measure(Actor& pusher, Actor& reader, bool sleeps, int pushes) {
+std::vector<double> Measure(LinkedActor& pusher, LinkedActor& reader, bool sleeps, int pushes) {
   std::vector<double> times;
   Watcher watcher(reader, sleeps);
   const auto push = [&] {
@@ -177,10 +177,10 @@ Result MeasureLatency(const Site& site) {
                     "checkpoint.every_steps=1_000_000_000", "optimizer.lr=1e-6"});
   const learner::NetBlueprint net = results::BlueprintOf(config);
   const LearnerThread learner(config, net, run_dir);
-  Actor pusher(site, config, net, run_dir), reader(site, config, net, run_dir);
-  std::vector<std::unique_ptr<Actor>> idle;
+  LinkedActor pusher(site, config, net, run_dir), reader(site, config, net, run_dir);
+  std::vector<std::unique_ptr<LinkedActor>> idle;
   for (int i = 0; i < kIdleActors; ++i) {
-    idle.push_back(std::make_unique<Actor>(site, config, net, run_dir));
+    idle.push_back(std::make_unique<LinkedActor>(site, config, net, run_dir));
   }
 
   // 2. Measure with a polling, then with a sleeping reader.
