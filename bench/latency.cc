@@ -16,7 +16,7 @@
 #include "bench/figure.h"
 #include "bench/stats.h"
 #include "bench/training_run.h"
-#include "core/bell.h"
+#include "core/event_fd.h"
 #include "core/clock.h"
 #include "core/config/config.h"
 #include "core/text.h"
@@ -46,12 +46,12 @@ class LearnerThread {
           }
         }) {}
   ~LearnerThread() {
-    stop_.Ring();
+    stop_.Notify();
     thread_.join();
   }
 
  private:
-  Bell stop_;
+  EventFd stop_;
   learner::Learner learner_;
   std::thread thread_;
 };

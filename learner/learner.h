@@ -15,7 +15,7 @@
 #include <optional>
 #include <string>
 
-#include "core/bell.h"
+#include "core/event_fd.h"
 #include "core/clock.h"
 #include "core/config/config.h"
 #include "core/log.h"
@@ -103,7 +103,7 @@ class Learner {
   const SteadyClock steady_clock_;
   const Clock& wall_;   // measures speed
   RunningClock clock_;  // measures silences and deadlines
-  Bell bell_;           // a version is completed, or a checkpoint written
+  EventFd wake_up_;           // a version is completed, or a checkpoint written
   wire::RunPlace place_;
   wire::SnapshotWriter snapshot_;
   NewestWeights newest_weights_;

@@ -110,7 +110,7 @@ Shard::Shard(const Config& config, net::ParameterLayout layout, ShardOptions opt
       snapshot_(wire::SnapshotWriter::SharedIfThereIsRoom(welcomed.welcome.snapshot, slice_.size,
                                                           layout_.fingerprint(), term_)),
       newest_(snapshot_),
-      checkpoints_(options_.run_dir / "checkpoints", 1, [this] { bell_.Ring(); },
+      checkpoints_(options_.run_dir / "checkpoints", 1, [this] { wake_up_.Notify(); },
                    {options_.shard, static_cast<std::size_t>(config.learner.shards)}),
       pending_(kSpareSlices + static_cast<std::size_t>(config.updates.in_flight)),
       applier_(
@@ -123,7 +123,7 @@ Shard::Shard(const Config& config, net::ParameterLayout layout, ShardOptions opt
                        .version = welcomed.state.version,
                        .steps = welcomed.state.steps,
                        .entropy = EntropyCoef(config.loss, config.run.steps, welcomed.state.steps)},
-                      [this] { bell_.Ring(); })) {
+                      [this] { wake_up_.Notify(); })) {
   if (gate_) gate_->Admit(welcomed.welcome.local_key, "of this host");
   Send({}, wire::ShardReady{{.endpoint = socket_.endpoint(),
                              .snapshot = snapshot_.shared() ? welcomed.welcome.snapshot : ""}});
@@ -135,11 +135,11 @@ bool Shard::Run() {
   std::array<wire::PollItem, 4> items{};
   items[0].socket = learner_.get();
   items[1].socket = &socket_;
-  items[2].fd = bell_.fd();
+  items[2].fd = wake_up_.fd();
   if (gate_) items[3].socket = &*gate_;
   while (!over_) {
     wire::Poll(items, kIdleMs);
-    bell_.Silence();
+    wake_up_.Clear();
     if (options_.abandoned && options_.abandoned()) return false;
     ReceiveFromLearner();
     ReceiveFromActors();

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "core/bell.h"
+#include "core/event_fd.h"
 #include "core/clock.h"
 #include "core/config/config.h"
 #include "core/log.h"
@@ -97,7 +97,7 @@ class Shard {
   wire::ServerSocket socket_;  // for actors
   wire::SnapshotWriter snapshot_;
   NewestWeights newest_;
-  Bell bell_;
+  EventFd wake_up_;
   CheckpointWriter checkpoints_;
 
   PendingSlices pending_;
