@@ -52,7 +52,7 @@ struct SocketOptions {
   // Servers only: a connection without a whole frame for silence_ms is closed, at the latest after
   // twice that time. 0: never; a peer with a key may then extend a frame without limit.
   int silence_ms = 0;
-  // CURVE keys of this socket; without them it is plain. A Gate (wire/gate.h) admits the clients of
+  // CURVE keys of this socket; without them it is plain. A KeyAuthenticator (wire/key_authenticator.h) admits the clients of
   // a server with keys.
   std::optional<KeyPair> keys{};
   std::string server_key{};  // clients only: the server's public key

@@ -26,10 +26,10 @@ std::optional<wire::KeyPair> OwnKeys(const Config& config) {
   return wire::ReadSecretFile(config.wire.secret);
 }
 
-std::optional<wire::Gate> MakeGate(const Config& config, wire::Context& context,
+std::optional<wire::KeyAuthenticator> MakeGate(const Config& config, wire::Context& context,
                                    const std::string& local_key) {
   if (local_key.empty()) return std::nullopt;
-  return std::optional<wire::Gate>(std::in_place, context, config.wire.allowed);
+  return std::optional<wire::KeyAuthenticator>(std::in_place, context, config.wire.allowed);
 }
 
 // Waits for the answer to the hello; `header` is that of the answer.
@@ -102,7 +102,7 @@ Shard::Shard(const Config& config, net::ParameterLayout layout, ShardOptions opt
       clock_(options_.clock ? *options_.clock : steady_clock_),
       context_(std::move(welcomed.context)),
       learner_(std::move(welcomed.learner)),
-      gate_(MakeGate(config, *context_, welcomed.welcome.local_key)),
+      authenticator_(MakeGate(config, *context_, welcomed.welcome.local_key)),
       socket_(*context_, welcomed.welcome.endpoint,
               {.max_elements = slice_.size,
                .silence_ms = static_cast<int>(config.wire.timeout_s * 1000.0),
@@ -124,7 +124,7 @@ Shard::Shard(const Config& config, net::ParameterLayout layout, ShardOptions opt
                        .steps = welcomed.state.steps,
                        .entropy = EntropyCoef(config.loss, config.run.steps, welcomed.state.steps)},
                       [this] { wake_up_.Notify(); })) {
-  if (gate_) gate_->Admit(welcomed.welcome.local_key, "of this host");
+  if (authenticator_) authenticator_->Admit(welcomed.welcome.local_key, "of this host");
   Send({}, wire::ShardReady{{.endpoint = socket_.endpoint(),
                              .snapshot = snapshot_.shared() ? welcomed.welcome.snapshot : ""}});
   LogInfo("term {}, weights {} to {} of {}, listening on {}", term_, slice_.begin,
@@ -136,7 +136,7 @@ bool Shard::Run() {
   items[0].socket = learner_.get();
   items[1].socket = &socket_;
   items[2].fd = wake_up_.fd();
-  if (gate_) items[3].socket = &*gate_;
+  if (authenticator_) items[3].socket = &*authenticator_;
   while (!over_) {
     wire::Poll(items, kIdleMs);
     wake_up_.Clear();
@@ -161,7 +161,7 @@ void Shard::ReceiveFromActors() {
 }
 
 void Shard::Handle(wire::Envelope envelope) {
-  if (gate_ && !gate_->NameOf(envelope.key())) {
+  if (authenticator_ && !authenticator_->NameOf(envelope.key())) {
     return refusals_.Warn(clock_.NowMs(),
                           "discarded a message: its sender's key is no longer on the list");
   }
@@ -227,8 +227,8 @@ void Shard::PollConnections() {
   for (const std::string& line : socket_.CutUnfinished(now)) {
     refusals_.Warn(now, "cut off: " + line);
   }
-  if (!gate_) return;
-  for (const std::string& line : gate_->Answer()) refusals_.Warn(now, "turned away: " + line);
+  if (!authenticator_) return;
+  for (const std::string& line : authenticator_->Answer()) refusals_.Warn(now, "turned away: " + line);
   if (const std::size_t failed = socket_.FailedHandshakes()) {
     refusals_.Warn(now, fmt::format("turned away: {} connections without a key", failed));
   }
@@ -252,8 +252,8 @@ void Shard::ReceiveFromLearner() {
       const GradientName name{header.slot, header.incarnation, discard->gradient};
       pending_.TakeFirst(name);
       ReportSlice(name);
-    } else if (std::holds_alternative<wire::ReloadKeys>(body) && gate_) {
-      for (const std::string& line : gate_->Reload()) LogInfo("{}", line);
+    } else if (std::holds_alternative<wire::ReloadKeys>(body) && authenticator_) {
+      for (const std::string& line : authenticator_->Reload()) LogInfo("{}", line);
     } else if (std::holds_alternative<wire::Leave>(body)) {
       over_ = true;
     }
