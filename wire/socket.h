@@ -112,7 +112,7 @@ class ServerSocket : public Socket {
   // reports take memory until then.
   std::size_t FailedHandshakes();
   // Over tcp: ends the connections that have received more bytes since their last whole message
-  // than a full queue of the largest messages has (wire/unfinished.h). Returns a sentence for each.
+  // than a full queue of the largest messages has (wire/unterminated_message_guard.h). Returns a sentence for each.
   // Call it often, after Receive. `now_ms` is any monotonic milliseconds clock.
   std::vector<std::string> CutUnfinished(std::int64_t now_ms);
 
