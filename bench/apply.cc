@@ -163,7 +163,7 @@ nlohmann::ordered_json TimingJson(const Timing& timing) {
 
 Result MeasureApply(const Site& site) {
   const double seconds = site.quick ? 0.1 : 2;
-  const std::size_t n = results::BlueprintOf(LoadConfig(site.config)).layout.size();
+  const std::size_t n = results::InitialNetOf(LoadConfig(site.config)).layout.size();
 
   // An update reads and writes weights and state and reads the gradient: five floats. Publication
   // writes a sixth; the weights that it copies are still in the nearest cache.

@@ -55,7 +55,7 @@ class Learner {
   // Opens the run: the last good checkpoint (resume) or a first one, the journal, a new term, the
   // private place, shared memory and sockets. Throws UserError or std::runtime_error with a
   // sentence.
-  Learner(const Config& config, NetBlueprint net, LearnerOptions options);
+  Learner(const Config& config, InitialNet net, LearnerOptions options);
 
   // The endpoint for the other shards, which start before Run; "" if the learner is one process.
   std::string shards_endpoint() const { return shards_ ? shards_->socket().endpoint() : ""; }
@@ -68,7 +68,7 @@ class Learner {
   const std::string& checkpoint_error() const { return keeper_.error(); }
 
  private:
-  Learner(const Config& config, NetBlueprint net, LearnerOptions options, wire::RunPlace place,
+  Learner(const Config& config, InitialNet net, LearnerOptions options, wire::RunPlace place,
           Start start);
 
   bool AwaitShards();

@@ -55,13 +55,13 @@ std::uint32_t NewSession() {
 
 }  // namespace
 
-Learner::Learner(const Config& config, NetBlueprint net, LearnerOptions options)
+Learner::Learner(const Config& config, InitialNet net, LearnerOptions options)
     // In this order, so that nothing of a run that another learner holds is changed.
     : Learner{config, net, options,
               wire::RunPlace::Create(wire::RuntimeRoot(config.wire.runtime_dir), options.run_dir),
               FindStart(config, net, options.run_dir, options.resume)} {}
 
-Learner::Learner(const Config& config, NetBlueprint net, LearnerOptions options,
+Learner::Learner(const Config& config, InitialNet net, LearnerOptions options,
                  wire::RunPlace place, Start start)
     : config_(config),
       layout_(std::move(net.layout)),

@@ -182,7 +182,7 @@ int Run(const Options& options) {
                                 }}};
   if (pages) setup.sinks.on_bulletin = [&](auto bulletin) { pages->Show(std::move(bulletin)); };
   learner::Learner learner(
-      config, options.resume ? results::BlueprintToResume(config) : results::BlueprintOf(config),
+      config, options.resume ? results::InitialNetToResume(config) : results::InitialNetOf(config),
       std::move(setup));
   if (config.learner.shards > 1) {
     shards.emplace(static_cast<std::size_t>(config.learner.shards) - 1, options.run_dir,

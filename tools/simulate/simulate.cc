@@ -145,7 +145,7 @@ int RunSimulate(const SimulateOptions& options) {
   FlushDenormals();
   const SteadyClock clock;
   const std::int64_t begin = clock.NowNs();
-  VirtualLearner learner(config, results::BlueprintOf(config), plan.run_dir);
+  VirtualLearner learner(config, results::InitialNetOf(config), plan.run_dir);
   bool over = false;
   {
     Simulator simulator(config, learner, threads);

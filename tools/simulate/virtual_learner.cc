@@ -12,11 +12,11 @@
 
 namespace starling::simulate {
 
-VirtualLearner::VirtualLearner(const Config& config, learner::NetBlueprint net,
+VirtualLearner::VirtualLearner(const Config& config, learner::InitialNet net,
                                const std::filesystem::path& run_dir)
     : VirtualLearner(config, net, run_dir, learner::FindStart(config, net, run_dir, false)) {}
 
-VirtualLearner::VirtualLearner(const Config& config, learner::NetBlueprint net,
+VirtualLearner::VirtualLearner(const Config& config, learner::InitialNet net,
                                const std::filesystem::path& run_dir, learner::Start start)
     : config_(config),
       layout_(std::move(net.layout)),

@@ -39,7 +39,7 @@ struct Pushed {
 class VirtualLearner {
  public:
   // Begins a run in `run_dir`, which holds a config.toml and no checkpoints.
-  VirtualLearner(const Config& config, learner::NetBlueprint net,
+  VirtualLearner(const Config& config, learner::InitialNet net,
                  const std::filesystem::path& run_dir);
 
   // All actors join in the order of their slots. The first grants need updates.start_with of them.
@@ -86,7 +86,7 @@ class VirtualLearner {
   void SetTime(const learner::TimeStatus& time) { time_ = time; }
 
  private:
-  VirtualLearner(const Config& config, learner::NetBlueprint net,
+  VirtualLearner(const Config& config, learner::InitialNet net,
                  const std::filesystem::path& run_dir, learner::Start start);
   void AddError(const std::string& sentence);
   void SaveCheckpoint(learner::CheckpointContent content);
