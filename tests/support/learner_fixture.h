@@ -127,7 +127,7 @@ class LearnerFixture : public testing::Test {
   std::mutex bulletin_mutex_;
   std::shared_ptr<const learner::Bulletin> bulletin_;
 
-  void OnStatus(const learner::LearnerStatus& typed) {
+  void OnStatus(const learner::RunStatus& typed) {
     const nlohmann::ordered_json status = learner::ToJson(typed);
     ++statuses_;
     statuses_.notify_all();

@@ -20,7 +20,7 @@
 #include "core/config/config.h"
 #include "core/metrics.h"
 #include "learner/engine.h"
-#include "learner/status.h"
+#include "learner/run_status.h"
 #include "learner/storage/start.h"
 #include "learner/tensorboard_log.h"
 #include "tools/simulate/workers.h"
@@ -80,7 +80,7 @@ class VirtualLearner {
   const learner::Counters& counters() const { return engine_.counters(); }
   const learner::Judge& judge() const { return engine_.judge(); }
 
-  learner::LearnerStatus Status() const;
+  learner::RunStatus Status() const;
   void WriteMetrics();
   // Where the virtual time went, for Status.
   void SetTime(const learner::TimeStatus& time) { time_ = time; }

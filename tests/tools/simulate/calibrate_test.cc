@@ -86,7 +86,7 @@ TEST_F(CalibrateTest, ThePaceOfTheEnvsIsNotComputed) {
 }
 
 TEST_F(CalibrateTest, AnUpdateOfManyGradientsTakesTheLanesLonger) {
-  learner::LearnerStatus end = *learner::ParseStatus(Line(4));  // 800 ms in the lanes
+  learner::RunStatus end = *learner::ParseStatus(Line(4));  // 800 ms in the lanes
   end.updates = 100;  // of four gradients each: 1 + 3 / 4 as long
   const auto times = TimesBetween({}, end, config_, base_);
   ASSERT_TRUE(times);
