@@ -192,7 +192,8 @@ Result MeasureApply(const Site& site) {
       {"memcpy_20_bytes", TimingJson(copy5)},
       {"memcpy_24_bytes", TimingJson(copy6)},
       {"loop", {{"outside", TimingJson(loop_out)}, {"inside", TimingJson(loop_in)}}},
-      {"lane_busy", {{"outside", TimingJson(lane_out.stream)}, {"inside", TimingJson(lane_in.stream)}}},
+      {"lane_busy",
+       {{"outside", TimingJson(lane_out.stream)}, {"inside", TimingJson(lane_in.stream)}}},
       {"lane_woken", {{"outside", TimingJson(lane_out.one)}, {"inside", TimingJson(lane_in.one)}}}};
   return {.rows = {loop, stream, one}, .json = json.dump()};
 }

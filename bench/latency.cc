@@ -16,9 +16,9 @@
 #include "bench/figure.h"
 #include "bench/stats.h"
 #include "bench/training_run.h"
-#include "core/event_fd.h"
 #include "core/clock.h"
 #include "core/config/config.h"
+#include "core/event_fd.h"
 #include "core/text.h"
 #include "learner/learner.h"
 #include "results/initial_net.h"
@@ -60,7 +60,7 @@ class LearnerThread {
 class LinkedActor {
  public:
   LinkedActor(const Site& site, const Config& config, const learner::InitialNet& net,
-        const std::filesystem::path& run_dir)
+              const std::filesystem::path& run_dir)
       : client_(
             {.find_endpoint = [root = wire::RuntimeRoot(config.wire.runtime_dir),
                                run_dir] { return wire::RunPlace::Find(root, run_dir).endpoint; },

@@ -86,10 +86,11 @@ Result MeasureMemory(const Site& site) {
   const LearnerLimit limit = LimitOf(LoadConfig(site.config));
   PeakWatch peaks;
   const TrainingRun run(
-      site, {.name = "memory",
-             .overrides = {fmt::format("actors.count={}", kMemoryActors), "checkpoint.every_steps=50_000",
-                           fmt::format("run.steps={}", site.quick ? 60'000 : 600'000)},
-             .watch = [&](int supervisor) { peaks.Check(supervisor); }});
+      site,
+      {.name = "memory",
+       .overrides = {fmt::format("actors.count={}", kMemoryActors), "checkpoint.every_steps=50_000",
+                     fmt::format("run.steps={}", site.quick ? 60'000 : 600'000)},
+       .watch = [&](int supervisor) { peaks.Check(supervisor); }});
   const double actor_mb = peaks.Mb("actor"), learner_mb = peaks.Mb("learner");
   const Row actor{.what = "Peak memory of an actor",
                   .measured = fmt::format("{:.0f} MB", actor_mb),

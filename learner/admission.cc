@@ -27,7 +27,8 @@ Admission::Admission(const Config& config, wire::Context& context, const wire::R
   LogInfo("kill -HUP {} reads {} again", ::getpid(), config.wire.allowed);
 }
 
-// The authenticator rejects new connections; this rejects those whose key was revoked after they connected.
+// The authenticator rejects new connections; this rejects those whose key was revoked after they
+// connected.
 bool Admission::Allows(const wire::Envelope& envelope) {
   if (!authenticator_ || authenticator_->NameOf(envelope.key())) return true;
   ++counters_.frames_refused["revoked_key"];

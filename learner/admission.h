@@ -22,9 +22,9 @@ namespace starling::learner {
 
 class Admission {
  public:
-  // With wire.secret: opens the authenticator for the servers that `context` opens afterwards, and makes new
-  // keys for the actors of this host, so that keys of an earlier start are of no use. Throws
-  // UserError.
+  // With wire.secret: opens the authenticator for the servers that `context` opens afterwards, and
+  // makes new keys for the actors of this host, so that keys of an earlier start are of no use.
+  // Throws UserError.
   Admission(const Config& config, wire::Context& context, const wire::RunPlace& place,
             Counters& counters, const Clock& clock);
 

@@ -15,9 +15,9 @@
 #include <optional>
 #include <string>
 
-#include "core/event_fd.h"
 #include "core/clock.h"
 #include "core/config/config.h"
+#include "core/event_fd.h"
 #include "core/log.h"
 #include "core/running_clock.h"
 #include "learner/admission.h"
@@ -103,7 +103,7 @@ class Learner {
   const SteadyClock steady_clock_;
   const Clock& wall_;   // measures speed
   RunningClock clock_;  // measures silences and deadlines
-  EventFd wake_up_;           // a version is completed, or a checkpoint written
+  EventFd wake_up_;     // a version is completed, or a checkpoint written
   wire::RunPlace place_;
   wire::SnapshotWriter snapshot_;
   NewestWeights newest_weights_;

@@ -61,8 +61,8 @@ Learner::Learner(const Config& config, InitialNet net, LearnerOptions options)
               wire::RunPlace::Create(wire::RuntimeRoot(config.wire.runtime_dir), options.run_dir),
               FindStart(config, net, options.run_dir, options.resume)} {}
 
-Learner::Learner(const Config& config, InitialNet net, LearnerOptions options,
-                 wire::RunPlace place, Start start)
+Learner::Learner(const Config& config, InitialNet net, LearnerOptions options, wire::RunPlace place,
+                 Start start)
     : config_(config),
       layout_(std::move(net.layout)),
       slice_(OwnSlice(config, layout_.size())),

@@ -57,7 +57,7 @@ void StatusReporter::Report(Moment moment, const LoopTimes& loop, const std::str
 }
 
 RunStatus StatusReporter::StatusNow(Moment moment, const LoopTimes& loop,
-                                        const std::string& checkpoint) {
+                                    const std::string& checkpoint) {
   const bool running = moment == Moment::kRunning;
   const wire::Gradient& newest = engine_.newest();
   RunStatus status = engine_.Status();

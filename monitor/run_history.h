@@ -58,8 +58,8 @@ class RunHistory {
   ActorRows actors_;
   Series returns_, rate_;
   RateMeter meter_;
-  std::uint64_t term_ = 0;                        // of the points in time_
-  Window<learner::TimeStatus> time_{10'000};      // about one point a second
+  std::uint64_t term_ = 0;                    // of the points in time_
+  Window<learner::TimeStatus> time_{10'000};  // about one point a second
   std::optional<learner::RunStatus> status_;  // the newest
   std::vector<ActorRow> rows_;
 };

@@ -29,7 +29,7 @@ struct FleetCounts {
 struct RunSummary {
   std::string env;
   std::uint64_t seed = 0;
-  std::uint64_t bound = 0;          // kUnbounded: none
+  std::uint64_t bound = 0;      // kUnbounded: none
   learner::RunStatus training;  // the learner's last; all 0 if no learner ever reported
   FleetCounts fleet;
   std::string error;                      // "" unless the run failed

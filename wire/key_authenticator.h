@@ -33,8 +33,8 @@ class KeyAuthenticator : public Socket {
   // Returns the name for an allowed key, or nullptr if the key is not allowed (any more).
   const std::string* NameOf(const std::string& public_key) const;
 
-  // Answers all waiting questions. Call it when Poll reports the KeyAuthenticator readable. Returns a sentence
-  // for each rejected peer.
+  // Answers all waiting questions. Call it when Poll reports the KeyAuthenticator readable. Returns
+  // a sentence for each rejected peer.
   std::vector<std::string> Answer();
 
  private:

@@ -27,7 +27,7 @@ std::optional<wire::KeyPair> OwnKeys(const Config& config) {
 }
 
 std::optional<wire::KeyAuthenticator> MakeGate(const Config& config, wire::Context& context,
-                                   const std::string& local_key) {
+                                               const std::string& local_key) {
   if (local_key.empty()) return std::nullopt;
   return std::optional<wire::KeyAuthenticator>(std::in_place, context, config.wire.allowed);
 }
@@ -228,7 +228,8 @@ void Shard::PollConnections() {
     refusals_.Warn(now, "cut off: " + line);
   }
   if (!authenticator_) return;
-  for (const std::string& line : authenticator_->Answer()) refusals_.Warn(now, "turned away: " + line);
+  for (const std::string& line : authenticator_->Answer())
+    refusals_.Warn(now, "turned away: " + line);
   if (const std::size_t failed = socket_.FailedHandshakes()) {
     refusals_.Warn(now, fmt::format("turned away: {} connections without a key", failed));
   }

@@ -17,9 +17,9 @@
 #include <string>
 #include <vector>
 
-#include "core/event_fd.h"
 #include "core/clock.h"
 #include "core/config/config.h"
+#include "core/event_fd.h"
 #include "core/log.h"
 #include "learner/apply/applier.h"
 #include "learner/newest_weights.h"
@@ -43,8 +43,8 @@ struct ShardOptions {
 
 class Shard {
  public:
-  // Says hello, reads the checkpoint that the welcome names, and opens its sockets. Throws UserError
-  // or std::runtime_error with a sentence.
+  // Says hello, reads the checkpoint that the welcome names, and opens its sockets. Throws
+  // UserError or std::runtime_error with a sentence.
   Shard(const Config& config, net::ParameterLayout layout, ShardOptions options);
 
   // Returns true when the learner has ended in order, false if it is gone.

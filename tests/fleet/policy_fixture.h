@@ -33,7 +33,7 @@ inline std::string Said(const Actions& actions, LogLevel least = LogLevel::kInfo
 }
 
 inline learner::RunStatus StatusAt(std::uint64_t steps,
-                                       const std::string& checkpoint = "checkpoints/a") {
+                                   const std::string& checkpoint = "checkpoints/a") {
   learner::RunStatus status;
   status.phase = "running";
   status.term = 1;

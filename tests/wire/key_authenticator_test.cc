@@ -160,7 +160,8 @@ TEST_F(Gates, AChangedListHoldsFromTheReloadOn) {
 TEST_F(Gates, AListThatCannotBeReadAdmitsNobodyButItsOwn) {
   authenticator_.Admit(eve_.public_key, "of this host");
   std::filesystem::remove_all(allowed());
-  EXPECT_THAT(authenticator_.Reload(), ElementsAre(HasSubstr("0 keys"), HasSubstr("cannot be read")));
+  EXPECT_THAT(authenticator_.Reload(),
+              ElementsAre(HasSubstr("0 keys"), HasSubstr("cannot be read")));
   EXPECT_TRUE(TurnedAway(*Client(ada_)));
   EXPECT_TRUE(Heard(*Client(eve_)));
   EXPECT_EQ(*authenticator_.NameOf(eve_.public_key), "of this host");

@@ -32,7 +32,9 @@ class Unfinished : public testing::Test {
     }
     TcpConnection peer, own;
   };
-  std::vector<std::string> Cut() { return watched_.Cut(now_ms_ += UnterminatedMessageGuard::kLookMs); }
+  std::vector<std::string> Cut() {
+    return watched_.Cut(now_ms_ += UnterminatedMessageGuard::kLookMs);
+  }
 
   TcpListener listener_;
   UnterminatedMessageGuard watched_{kMaxBytes};

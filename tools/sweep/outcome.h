@@ -20,7 +20,7 @@ struct RunOutcome {
   std::uint64_t seed = 0;
   std::string dir;  // relative to the sweep's
   results::RunState state = results::RunState::kNotBegun;
-  std::string error{};                              // of a failed one: its last sentence
+  std::string error{};                          // of a failed one: its last sentence
   std::optional<learner::RunStatus> summary{};  // results/summary.h
   std::optional<results::FinalEval> eval{};
 

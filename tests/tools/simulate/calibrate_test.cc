@@ -112,10 +112,9 @@ TEST_F(CalibrateTest, TheLastTermCountsFromItsFirstLine) {
 }
 
 TEST_F(CalibrateTest, WhatTheLearnerDidBeforeTheFirstGrantIsNotCountedAgain) {
-  const std::string waiting =
-      R"({"phase":"waiting","term":1,)"
-      R"("time":{"learner":{"receive":5,"dispatch":7,"idle":1,"lanes":0}}})"
-      "\n";
+  const std::string waiting = R"({"phase":"waiting","term":1,)"
+                              R"("time":{"learner":{"receive":5,"dispatch":7,"idle":1,"lanes":0}}})"
+                              "\n";
   const auto lines = LastTermOf(waiting + Line(4));
   ASSERT_TRUE(lines);
   const auto times = TimesBetween(lines->first, lines->last, config_, base_);
