@@ -11,8 +11,10 @@ namespace starling::actors {
 
 namespace {
 
+constexpr std::int64_t kMaxEnvs = 128;
+
 int EnvsFor(std::int64_t episodes) {
-  std::int64_t envs = std::min<std::int64_t>(episodes, 128);
+  std::int64_t envs = std::min(episodes, kMaxEnvs);
   while (episodes % envs != 0) --envs;
   return static_cast<int>(envs);
 }

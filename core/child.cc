@@ -127,7 +127,8 @@ void BecomeProgram(const ChildPlan& plan) {
 [[noreturn]] void RunChild(const ChildPlan& plan) {
   BecomeProgram(plan);
   const int error = errno;
-  // Before the copies are made only our number of the error pipe is open, after it only the child's.
+  // Before the copies are made only our number of the error pipe is open, after it only the
+  // child's.
   if (::write(plan.error, &error, sizeof error) < 0) {
     [[maybe_unused]] const auto ignored = ::write(plan.error_fd(), &error, sizeof error);
   }
@@ -197,7 +198,7 @@ Spawned Spawn(const ChildSpec& spec) {
   if (pid < 0) return Failed(errno);
   if (pid == 0) RunChild(plan);
 
-  // 3. Wait until exec closes the child's end of the error pipe, or an errno comes.
+  // 3. Wait until exec closes the child's end of the error pipe, or an errno arrives.
   error.write = FileDescriptor();
   int child_errno = 0;
   ssize_t got = 0;

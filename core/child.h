@@ -1,10 +1,10 @@
-// Starts, reaps and ends child processes: the learner, actors, runs of a sweep, workers of envs. Not
-// boost.process: the steps between fork and exec are what keeps a fleet from leaving orphans, so
-// they are spelled out here.
+// Starts, reaps and ends child processes: the learner, actors, runs of a sweep, workers of envs.
+// Not boost.process: the steps between fork and exec keep a fleet from leaving orphans,
+// so they are spelled out here.
 //
 // A child runs in a process group of its own, so a terminal's Ctrl-C reaches only us. Its standard
-// output and error share one pipe. SIGPIPE and SIGXFSZ are ignored: a dead supervisor or a full disk
-// must not cost the learner its final checkpoint. Every other signal is at its default and
+// output and error share one pipe. SIGPIPE and SIGXFSZ are ignored: a dead supervisor or a full
+// disk must not cost the learner its final checkpoint. Every other signal is at its default and
 // unblocked. The child has no descriptors of ours but those of its ChildSpec. The kernel sends it
 // `death_signal` when the thread that called Spawn ends.
 //

@@ -1,5 +1,5 @@
-// Counts the time in which this process ran. Silences and deadlines are measured with it: after a
-// stopped machine or a suspended job nobody is late.
+// Counts the time in which this process ran. Silences and deadlines are measured with it, so that a
+// stopped machine or a suspended job makes no peer late.
 //
 // Thread safety: Tick and NowNs from one thread.
 #pragma once

@@ -212,7 +212,7 @@ TEST_F(TrainTest, AResumedRunHasFailedNoMore) {
   learner::WriteCheckpoint(dir_ / "mine/checkpoints", results::FirstCheckpoint(trained));
   dir_.Write("script.learner", "interrupt; hold; exit 0\n");
   std::filesystem::remove(dir_ / "mine/over");
-  EXPECT_EQ(Train({"--resume", "mine"}).status, kExitInterrupted);
+  EXPECT_EQ(Train({"--resume", "mine", "--set", "run.steps=1001"}).status, kExitInterrupted);
   const auto summary = nlohmann::json::parse(dir_.Read("mine/summary.json"));
   EXPECT_EQ(summary["error"], nullptr);
   EXPECT_EQ(summary["steps"], 1000) << "its learner never reported: the numbers are kept";

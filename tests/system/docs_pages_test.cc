@@ -1,5 +1,5 @@
-// Pages that repeat other files: docs/reference equals what the programs and configs/reference.toml
-// say, and docs/troubleshooting.md quotes sentences that the source can print.
+// Pages that repeat other files: docs/reference equals the output of the programs and
+// configs/reference.toml, and docs/troubleshooting.md quotes sentences that the source can print.
 #include <algorithm>
 #include <filesystem>
 #include <sstream>
@@ -62,7 +62,7 @@ std::vector<std::string> FixedParts(const std::string& heading) {
   std::vector<std::string> parts;
   while (!sentence.empty()) {
     const std::size_t end = std::min(sentence.find(kVaries), sentence.size());
-    if (end >= 5) parts.push_back(sentence.substr(0, end));  // " s: " says nothing
+    if (end >= 5) parts.push_back(sentence.substr(0, end));  // not " s: "
     sentence.erase(0, end == sentence.size() ? end : end + kVaries.size());
   }
   return parts;

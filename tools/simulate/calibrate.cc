@@ -14,8 +14,8 @@
 namespace starling::simulate {
 namespace {
 
-constexpr double kFewest = 20;     // smallest number of gradients for a mean
-constexpr double kLeastMs = 1e-6;  // smallest compute_ms: 1 ns
+constexpr double kMinGradients = 20;  // smallest number of gradients for a mean
+constexpr double kMinMs = 1e-6;       // smallest compute_ms: 1 ns
 
 bool WaitsForItsOwnOnly(const Config& config) {
   return config.staleness.bound == kUnbounded && config.updates.gradients == 1 &&
@@ -73,7 +73,7 @@ std::optional<SimulateConfig> TimesBetween(const learner::LearnerStatus& begin,
   const double gradients = count(begin.gradients.received, end.gradients.received);
   const double applied = count(begin.gradients.applied, end.gradients.applied);
   const double updates = count(begin.updates, end.updates);
-  if (gradients < kFewest || updates < 1) return std::nullopt;
+  if (gradients < kMinGradients || updates < 1) return std::nullopt;
 
   // 2. Divide the times by the gradients.
   const auto each_ms = [&](double before, double after) {
@@ -82,7 +82,7 @@ std::optional<SimulateConfig> TimesBetween(const learner::LearnerStatus& begin,
   const learner::TimeStatus::Actors &a = begin.time.actors, &b = end.time.actors;
   const double paced_ms = config.env.step_ms * static_cast<double>(config.actors.unroll);
   simulate.compute_ms = std::max(
-      kLeastMs, each_ms(a.act + a.gradient + a.push, b.act + b.gradient + b.push) - paced_ms);
+      kMinMs, each_ms(a.act + a.gradient + a.push, b.act + b.gradient + b.push) - paced_ms);
   simulate.refresh_ms = each_ms(a.refresh, b.refresh);
   const learner::TimeStatus::Learner &c = begin.time.learner, &d = end.time.learner;
   simulate.receive_ms = each_ms(c.receive + c.dispatch, d.receive + d.dispatch);
@@ -139,7 +139,7 @@ std::vector<std::string> TakeTimes(const std::filesystem::path& run_dir,
   const auto lines = LastTermOf(MetricsOf(run_dir));
   const auto times =
       lines ? TimesBetween(lines->first, lines->last, theirs, config.simulate) : std::nullopt;
-  if (!times || times->compute_ms <= kLeastMs) {
+  if (!times || times->compute_ms <= kMinMs) {
     throw UserError(fmt::format(
         "--times-from {}: its metrics.jsonl does not tell how long things took: a run of a few "
         "seconds or more does",

@@ -4,7 +4,8 @@
 //   them), computes (a random time), and sends its gradient (network_ms, or delayed; the gradients
 //   of one actor keep their order). Then it starts again if it holds another grant.
 //   The learner receives one gradient after the other (receive_ms each) and asks the judge after
-//   each. Its lanes apply one update after the other (apply_ms, merge_ms), at most two decided ahead.
+//   each. Its lanes apply one update after the other (apply_ms, merge_ms), at most two decided
+//   ahead.
 //   When an update is applied, its weights and the next grants leave (network_ms).
 //
 // Thread safety: none; one thread.

@@ -192,7 +192,7 @@ TEST(FinalEvalTest, IsKeptFromWhatAnEvaluationPrinted) {
   EXPECT_EQ(results::KeepEval(dir.path(), "a", std::vector<std::string>{"playing", result}), "");
   EXPECT_EQ(results::ReadFinalEval(dir.path())->checkpoint, "a");
   EXPECT_EQ(results::KeepEval(dir.path(), "a", std::vector<std::string>{"playing"}),
-            "it told no result");
+            "it printed no result");
   EXPECT_THAT(results::KeepEval(dir / "absent", "a", std::vector<std::string>{result}),
               HasSubstr("cannot write"));
 }
