@@ -17,9 +17,9 @@ namespace {
 constexpr int kWarmUp = 4;  // unrolls; the second records the graph, the third replays it first
 constexpr int kParts = 5;
 
-class Actor {
+class SoloActor {
  public:
-  explicit Actor(const Config& config)
+  explicit SoloActor(const Config& config)
       : config_(config),
         rollout_(config, 0, 1),
         weights_(net::InitialParameters(rollout_.layout(), config.run.seed)),
@@ -83,7 +83,7 @@ std::vector<ActorCase> Breakouts(const std::string& key, const std::string& what
 
 ActorSpeed MeasureActor(const Config& config, double seconds) {
   // 1. Warm up; these unrolls do not count.
-  Actor actor(config);
+  SoloActor actor(config);
   for (int i = 0; i < kWarmUp; ++i) actor.Run();
   actor.Forget();
 

@@ -155,7 +155,7 @@ std::string Text(const Timing& outside, const Timing& inside, const Timing& copy
                      copy.median);
 }
 
-nlohmann::ordered_json Json(const Timing& timing) {
+nlohmann::ordered_json TimingJson(const Timing& timing) {
   return {{"median_ns", timing.median}, {"least_ns", timing.least}};
 }
 
@@ -163,7 +163,7 @@ nlohmann::ordered_json Json(const Timing& timing) {
 
 Result MeasureApply(const Site& site) {
   const double seconds = site.quick ? 0.1 : 2;
-  const std::size_t n = results::BlueprintOf(LoadConfig(site.config)).layout.size();
+  const std::size_t n = results::InitialNetOf(LoadConfig(site.config)).layout.size();
 
   // An update reads and writes weights and state and reads the gradient: five floats. Publication
   // writes a sixth; the weights that it copies are still in the nearest cache.
@@ -189,11 +189,12 @@ Result MeasureApply(const Site& site) {
                 .measured = Text(lane_out.one, lane_in.one, copy6)};
   const nlohmann::ordered_json json{
       {"weights", n},
-      {"memcpy_20_bytes", Json(copy5)},
-      {"memcpy_24_bytes", Json(copy6)},
-      {"loop", {{"outside", Json(loop_out)}, {"inside", Json(loop_in)}}},
-      {"lane_busy", {{"outside", Json(lane_out.stream)}, {"inside", Json(lane_in.stream)}}},
-      {"lane_woken", {{"outside", Json(lane_out.one)}, {"inside", Json(lane_in.one)}}}};
+      {"memcpy_20_bytes", TimingJson(copy5)},
+      {"memcpy_24_bytes", TimingJson(copy6)},
+      {"loop", {{"outside", TimingJson(loop_out)}, {"inside", TimingJson(loop_in)}}},
+      {"lane_busy",
+       {{"outside", TimingJson(lane_out.stream)}, {"inside", TimingJson(lane_in.stream)}}},
+      {"lane_woken", {{"outside", TimingJson(lane_out.one)}, {"inside", TimingJson(lane_in.one)}}}};
   return {.rows = {loop, stream, one}, .json = json.dump()};
 }
 

@@ -54,7 +54,7 @@ double RelativeError(std::span<const float> actual, std::span<const float> expec
   return difference == 0 ? 0 : difference / magnitude;
 }
 
-std::string Percent(double density) { return fmt::format("{:.0f} % set", 100 * density); }
+std::string PercentSet(double density) { return fmt::format("{:.0f} % set", 100 * density); }
 
 // Adds the ladder's row, its lines in the table of details and its JSON.
 void Measure(const Ladder& ladder, double seconds, Result& result, nlohmann::ordered_json& json) {
@@ -144,19 +144,19 @@ Result MeasureLadder(const Site& site) {
   for (const double density : kActivations) {
     const Floats x = Sparse(random, kForward * kLinear.in, density);
     Measure(
-        {.op = fmt::format("linear 1024×128 forward, batch {}, {}", kForward, Percent(density)),
+        {.op = fmt::format("linear 1024×128 forward, batch {}, {}", kForward, PercentSet(density)),
          .kernels = LinearForwardKernels(kLinear, kForward, x.data(), w.data(), b.data(), y.data()),
          .outputs = {y.span()}},
         seconds, result, json);
   }
   for (const double density : kActivations) {
     const Floats x = Sparse(random, kBackward * kLinear.in, density);
-    Measure(
-        {.op = fmt::format("linear 1024×128 backward, batch {}, {}", kBackward, Percent(density)),
-         .kernels = LinearBackwardKernels(kLinear, kBackward, x.data(), w.data(), dy.data(),
-                                          dw.data(), db.data(), dx.data()),
-         .outputs = {dw.span(), db.span(), dx.span()}},
-        seconds, result, json);
+    Measure({.op = fmt::format("linear 1024×128 backward, batch {}, {}", kBackward,
+                               PercentSet(density)),
+             .kernels = LinearBackwardKernels(kLinear, kBackward, x.data(), w.data(), dy.data(),
+                                              dw.data(), db.data(), dx.data()),
+             .outputs = {dw.span(), db.span(), dx.span()}},
+            seconds, result, json);
   }
 
   // The convolution, whose input is a sparse observation.
@@ -165,7 +165,7 @@ Result MeasureLadder(const Site& site) {
   for (const double density : kCells) {
     const Floats x = Sparse(random, kForward * kConv.in_size(), density);
     Measure({.op = fmt::format("conv 16@3×3 of 10×10×4 forward, batch {}, {}", kForward,
-                               Percent(density)),
+                               PercentSet(density)),
              .kernels = ConvForwardKernels(kConv, kForward, x.data(), conv_w.data(), b.data(),
                                            conv_y.data()),
              .outputs = {conv_y.span()}},

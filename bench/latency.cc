@@ -16,9 +16,9 @@
 #include "bench/figure.h"
 #include "bench/stats.h"
 #include "bench/training_run.h"
-#include "core/bell.h"
 #include "core/clock.h"
 #include "core/config/config.h"
+#include "core/event_fd.h"
 #include "core/text.h"
 #include "learner/learner.h"
 #include "results/initial_net.h"
@@ -36,7 +36,7 @@ constexpr std::uint64_t kFailed = std::numeric_limits<std::uint64_t>::max();
 // A learner of the Breakout net, in a thread.
 class LearnerThread {
  public:
-  LearnerThread(const Config& config, const learner::NetBlueprint& net,
+  LearnerThread(const Config& config, const learner::InitialNet& net,
                 const std::filesystem::path& run_dir)
       : learner_(config, net, {.run_dir = run_dir, .stop_fd = stop_.fd()}), thread_([this] {
           try {
@@ -46,21 +46,21 @@ class LearnerThread {
           }
         }) {}
   ~LearnerThread() {
-    stop_.Ring();
+    stop_.Notify();
     thread_.join();
   }
 
  private:
-  Bell stop_;
+  EventFd stop_;
   learner::Learner learner_;
   std::thread thread_;
 };
 
 // An actor's link and its replica of the weights.
-class Actor {
+class LinkedActor {
  public:
-  Actor(const Site& site, const Config& config, const learner::NetBlueprint& net,
-        const std::filesystem::path& run_dir)
+  LinkedActor(const Site& site, const Config& config, const learner::InitialNet& net,
+              const std::filesystem::path& run_dir)
       : client_(
             {.find_endpoint = [root = wire::RuntimeRoot(config.wire.runtime_dir),
                                run_dir] { return wire::RunPlace::Find(root, run_dir).endpoint; },
@@ -105,7 +105,7 @@ class Actor {
 // A thread that keeps an actor at the newest version and records when it reached each.
 class Watcher {
  public:
-  Watcher(Actor& actor, bool sleeps)
+  Watcher(LinkedActor& actor, bool sleeps)
       : actor_(actor), sleeps_(sleeps), thread_([this] { Watch(); }) {}
   // A sleeping thread notices it at the next version, or when its client ends.
   void Stop() { stop_.store(true, std::memory_order_relaxed); }
@@ -141,7 +141,7 @@ class Watcher {
     seen_.notify_one();
   }
 
-  Actor& actor_;
+  LinkedActor& actor_;
   const bool sleeps_;
   std::atomic<bool> stop_{false};
   std::atomic<std::uint64_t> seen_{0};
@@ -151,7 +151,7 @@ class Watcher {
 };
 
 // Milliseconds of each push.
-std::vector<double> Measure(Actor& pusher, Actor& reader, bool sleeps, int pushes) {
+std::vector<double> Measure(LinkedActor& pusher, LinkedActor& reader, bool sleeps, int pushes) {
   std::vector<double> times;
   Watcher watcher(reader, sleeps);
   const auto push = [&] {
@@ -175,12 +175,12 @@ Result MeasureLatency(const Site& site) {
       site.config, {fmt::format("actors.count={}", kIdleActors + 2), "actors.envs_per_actor=1",
                     "staleness.bound=unbounded", "staleness.deadline_s=60", "wire.timeout_s=60",
                     "checkpoint.every_steps=1_000_000_000", "optimizer.lr=1e-6"});
-  const learner::NetBlueprint net = results::BlueprintOf(config);
+  const learner::InitialNet net = results::InitialNetOf(config);
   const LearnerThread learner(config, net, run_dir);
-  Actor pusher(site, config, net, run_dir), reader(site, config, net, run_dir);
-  std::vector<std::unique_ptr<Actor>> idle;
+  LinkedActor pusher(site, config, net, run_dir), reader(site, config, net, run_dir);
+  std::vector<std::unique_ptr<LinkedActor>> idle;
   for (int i = 0; i < kIdleActors; ++i) {
-    idle.push_back(std::make_unique<Actor>(site, config, net, run_dir));
+    idle.push_back(std::make_unique<LinkedActor>(site, config, net, run_dir));
   }
 
   // 2. Measure with a polling, then with a sleeping reader.

@@ -20,7 +20,7 @@
 namespace starling::bench {
 namespace {
 
-constexpr int kActors = 2;
+constexpr int kMemoryActors = 2;
 constexpr double kActorLimitMb = 150;
 constexpr double kLearnerRoomMb = 64;
 
@@ -70,12 +70,12 @@ struct LearnerLimit {
 // a checkpoint being written and one waiting.
 LearnerLimit LimitOf(const Config& config) {
   LearnerLimit limit;
-  limit.floats = results::BlueprintOf(config).layout.size();
+  limit.floats = results::InitialNetOf(config).layout.size();
   limit.slots = learner::MakeOptimizerSpec(config.optimizer).slots.size();
   const double vector_mb = 4.0 * static_cast<double>(limit.floats) / 1e6;
   const auto slots = static_cast<double>(limit.slots);
   limit.weights_mb = vector_mb * (static_cast<double>(wire::kSnapshotSlots) + 1 + slots);
-  const auto buffers = static_cast<double>(kActors * config.updates.in_flight);
+  const auto buffers = static_cast<double>(kMemoryActors * config.updates.in_flight);
   limit.gradients_mb = vector_mb * (buffers + 2 * (1 + slots));
   return limit;
 }
@@ -86,16 +86,17 @@ Result MeasureMemory(const Site& site) {
   const LearnerLimit limit = LimitOf(LoadConfig(site.config));
   PeakWatch peaks;
   const TrainingRun run(
-      site, {.name = "memory",
-             .overrides = {fmt::format("actors.count={}", kActors), "checkpoint.every_steps=50_000",
-                           fmt::format("run.steps={}", site.quick ? 60'000 : 600'000)},
-             .watch = [&](int supervisor) { peaks.Check(supervisor); }});
+      site,
+      {.name = "memory",
+       .overrides = {fmt::format("actors.count={}", kMemoryActors), "checkpoint.every_steps=50_000",
+                     fmt::format("run.steps={}", site.quick ? 60'000 : 600'000)},
+       .watch = [&](int supervisor) { peaks.Check(supervisor); }});
   const double actor_mb = peaks.Mb("actor"), learner_mb = peaks.Mb("learner");
   const Row actor{.what = "Peak memory of an actor",
                   .measured = fmt::format("{:.0f} MB", actor_mb),
                   .wanted = "≤ 150 MB",
                   .holds = actor_mb <= kActorLimitMb};
-  const Row learner{.what = fmt::format("Peak memory of the learner, {} actors", kActors),
+  const Row learner{.what = fmt::format("Peak memory of the learner, {} actors", kMemoryActors),
                     .measured = fmt::format("{:.0f} MB", learner_mb),
                     .wanted = fmt::format(
                         "≤ {:.0f} MB: 4 bytes × {} × (3 snapshots + weights + {} slot) + 64 MB + "

@@ -14,7 +14,7 @@
 namespace starling::bench {
 namespace {
 
-constexpr int kActors = 5;
+constexpr int kMirroredActors = 5;
 
 struct Comparison {
   std::size_t values = 0, different = 0;
@@ -38,7 +38,7 @@ Comparison Compare(const SafetensorsFile& a, const SafetensorsFile& b) {
 SafetensorsFile Train(const Site& site, const std::string& name, int seed) {
   const TrainingRun run(
       site, {.name = "reproducible-" + name,
-             .overrides = {"staleness.bound=0", fmt::format("actors.count={}", kActors),
+             .overrides = {"staleness.bound=0", fmt::format("actors.count={}", kMirroredActors),
                            fmt::format("run.seed={}", seed),
                            fmt::format("run.steps={}", site.quick ? 20'000 : 200'000)}});
   return SafetensorsFile::Read(run.FinalCheckpoint());
@@ -53,7 +53,7 @@ Result MeasureReproducible(const Site& site) {
   const bool same = again.values > 0 && again.different == 0 && other.different > 0;
   const Row row{
       .what = fmt::format("Bound 0, {} actors, same seed twice: final weights and optimizer state",
-                          kActors),
+                          kMirroredActors),
       .measured = again.different == 0
                       ? fmt::format("identical ({} values; with another seed {} differ)",
                                     Grouped(again.values), Grouped(other.different))

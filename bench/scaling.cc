@@ -14,13 +14,13 @@ namespace {
 
 constexpr double kWantedUpdates = 4000;  // a second, of two actors with one env each
 
-struct Shape {
+struct ScalingShape {
   int envs = 1;
   std::uint64_t steps, quick_steps;  // about four seconds, and half a second
   bool counts_updates = false;       // the row shows updates, not steps
 };
 
-Row Measure(const Site& site, const Shape& shape, nlohmann::ordered_json& json) {
+Row Measure(const Site& site, const ScalingShape& shape, nlohmann::ordered_json& json) {
   Row row{.what = fmt::format("Scaling, {} env{} × 5 steps, 1 / 2 / 4 / 8 actors", shape.envs,
                               shape.envs > 1 ? "s" : "")};
   // One run for each number of actors; that of two is judged.

@@ -48,7 +48,7 @@ Realised FromJournal(const std::filesystem::path& path) {
   return realised;
 }
 
-struct Case {
+struct BoundCase {
   std::uint64_t bound = 0;
   std::string mode;
   int actors = 1;
@@ -66,7 +66,7 @@ struct Outcome {
   bool Within(std::uint64_t bound) const { return agreed && max <= bound; }
 };
 
-Outcome Run(const Site& site, const Case& asked) {
+Outcome Run(const Site& site, const BoundCase& asked) {
   const TrainingRun run(
       site,
       {.name = fmt::format("staleness-{}-{}-{}", asked.BoundText(), asked.mode, asked.actors),
@@ -103,9 +103,10 @@ Result MeasureStaleness(const Site& site) {
   for (const std::uint64_t bound :
        {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{4}, std::uint64_t{16}, kUnbounded}) {
     for (const char* mode : {"wait", "drop"}) {
-      table += fmt::format("\n| {} | {} |", Case{.bound = bound, .mode = mode}.BoundText(), mode);
+      table +=
+          fmt::format("\n| {} | {} |", BoundCase{.bound = bound, .mode = mode}.BoundText(), mode);
       for (const int actors : fleets) {
-        const Case asked{.bound = bound, .mode = mode, .actors = actors};
+        const BoundCase asked{.bound = bound, .mode = mode, .actors = actors};
         const Outcome outcome = Run(site, asked);
         ++runs;
         broken += outcome.Within(bound) ? 0 : 1;

@@ -13,7 +13,7 @@
 namespace starling::bench {
 namespace {
 
-constexpr double kWantedSeconds = 2;
+constexpr double kWantedStart = 2;
 
 double SecondsToCheckpoint(const TrainingRun& run) {
   struct stat status {};
@@ -42,7 +42,7 @@ Result MeasureStartup(const Site& site) {
                   .measured = fmt::format("{:.2f} s (worst of {}: {:.2f} s)", Median(first_update),
                                           repeats, worst),
                   .wanted = "≤ 2 s",
-                  .holds = worst <= kWantedSeconds};
+                  .holds = worst <= kWantedStart};
   const Row all{.what = "… to the end of that run, with its final checkpoint and summary",
                 .measured = fmt::format("{:.2f} s", Median(whole))};
   const nlohmann::ordered_json json{{"first_update_s", first_update}, {"whole_run_s", whole}};

@@ -31,15 +31,16 @@ struct Case {
   bool starts_slowly = false;   // the first quarter of the steps does not count
 };
 
-std::vector<std::string> Shape(int envs, int steps) {
+std::vector<std::string> ShapeOverrides(int envs, int steps) {
   return {fmt::format("actors.envs_per_actor={}", envs), fmt::format("actors.unroll={}", steps)};
 }
 
 std::vector<Case> Cases() {
   return {
-      {"2x64x5", " × 64 envs × 5 steps", "", Shape(64, 5), 1'500'000, 50'000, 160e3},
-      {"2x32x5", " × 32 envs × 5 steps", "", Shape(32, 5), 1'000'000, 30'000, 140e3},
-      {"2x1x5", " × 1 env × 5 steps, as in the A3C paper", "", Shape(1, 5), 100'000, 5'000, 4e3,
+      {"2x64x5", " × 64 envs × 5 steps", "", ShapeOverrides(64, 5), 1'500'000, 50'000, 160e3},
+      {"2x32x5", " × 32 envs × 5 steps", "", ShapeOverrides(32, 5), 1'000'000, 30'000, 140e3},
+      {"2x1x5", " × 1 env × 5 steps, as in the A3C paper", "", ShapeOverrides(1, 5), 100'000, 5'000,
+       4e3,
        /*counts_updates=*/true},
       {"pong", ", arcade/pong from pixels, configs/pong.toml", "pong.toml", {}, 48'000, 1'600, 8e3},
       {"ale_pong",
@@ -151,7 +152,7 @@ Measured SlowestGame(const Site& site, double breakout) {
   double least = breakout;
   nlohmann::ordered_json json{{"breakout", breakout}};
   for (const char* game : {"asterix", "freeway", "seaquest", "space_invaders"}) {
-    std::vector<std::string> overrides = Shape(64, 5);
+    std::vector<std::string> overrides = ShapeOverrides(64, 5);
     overrides.push_back(std::string("env.name=minatar/") + game);
     const double rate = Run(site, {game, game, "", overrides, 500'000, 30'000, 0}).steps_per_second;
     json[game] = rate;

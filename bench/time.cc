@@ -12,14 +12,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kActors = 2;
+constexpr int kTimedActors = 2;
 
-struct Shape {
+struct TimedShape {
   int envs;
   std::uint64_t steps, quick_steps;
-  std::string Name() const { return fmt::format("{}x{}x5", kActors, envs); }
+  std::string Name() const { return fmt::format("{}x{}x5", kTimedActors, envs); }
 };
-constexpr Shape kShapes[] = {{64, 500'000, 30'000}, {1, 60'000, 4'000}};
+constexpr TimedShape kTimedShapes[] = {{64, 500'000, 30'000}, {1, 60'000, 4'000}};
 
 // A row of the table: whose time, its key in the summary, its description.
 struct Activity {
@@ -37,11 +37,11 @@ constexpr Activity kActivities[] = {
     {"learner", "lanes", "a lane of the learner: applying and publishing"},
 };
 
-Json Measure(const Site& site, const Shape& shape) {
+Json Measure(const Site& site, const TimedShape& shape) {
   const TrainingRun run(
       site,
       {.name = "time-" + shape.Name(),
-       .overrides = {fmt::format("actors.count={}", kActors), "actors.unroll=5",
+       .overrides = {fmt::format("actors.count={}", kTimedActors), "actors.unroll=5",
                      fmt::format("actors.envs_per_actor={}", shape.envs),
                      fmt::format("run.steps={}", site.quick ? shape.quick_steps : shape.steps)}});
   const Json summary = Json::parse(ReadFile(run.dir() / "summary.json"));
@@ -55,10 +55,10 @@ Result MeasureTime(const Site& site) {
   Result result;
   Json json;
   std::string head = "% of the time that passes |", line = "|---|";
-  for (const Shape& shape : kShapes) {
+  for (const TimedShape& shape : kTimedShapes) {
     const Json& run = json[shape.Name()] = Measure(site, shape);
     result.rows.push_back({.what = fmt::format("The bottleneck, {} actors × {} env{} × 5 steps",
-                                               kActors, shape.envs, shape.envs > 1 ? "s" : ""),
+                                               kTimedActors, shape.envs, shape.envs > 1 ? "s" : ""),
                            .measured = run["bottleneck"].get<std::string>()});
     head += fmt::format(" {} |", shape.Name());
     line += "---|";

@@ -20,7 +20,7 @@ namespace starling::bench {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
+using RunJson = nlohmann::json;
 
 std::int64_t SystemNs() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -39,11 +39,11 @@ double CpuSecondsOfChildren() {
 }
 
 // Returns the last line of `output` that is a JSON object with `key`; other lines are log lines.
-Json FindObject(const std::string& output, const std::string& key) {
-  Json found;
+RunJson FindObject(const std::string& output, const std::string& key) {
+  RunJson found;
   std::istringstream lines(output);
   for (std::string line; std::getline(lines, line);) {
-    Json object = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+    RunJson object = RunJson::parse(line, nullptr, /*allow_exceptions=*/false);
     if (object.is_object() && object.contains(key)) found = std::move(object);
   }
   if (found.is_null()) throw std::runtime_error("no \"" + key + "\" in the output:\n" + output);
@@ -105,7 +105,7 @@ TrainingRun::~TrainingRun() { RemoveAll(dir_); }
 void TrainingRun::ReadSummary() {
   const fs::path path = dir_ / "summary.json";
   try {
-    const Json summary = Json::parse(ReadFile(path));
+    const RunJson summary = RunJson::parse(ReadFile(path));
     steps = summary.at("steps").get<std::uint64_t>();
     updates = summary.at("updates").get<std::uint64_t>();
     steps_per_second = summary.at("steps_per_second").get<double>();
@@ -132,7 +132,7 @@ double TrainingRun::SteadyRate() const {
   std::istringstream lines(ReadFile(dir_ / "metrics.jsonl"));
   double first_step = 0, first_s = 0, last_step = 0, last_s = 0;
   for (std::string line; std::getline(lines, line);) {
-    const Json json = Json::parse(line);
+    const RunJson json = RunJson::parse(line);
     last_step = json.at("steps").get<double>();
     last_s = json.at("seconds").get<double>();
     if (first_step == 0 && last_step >= start) first_step = last_step, first_s = last_s;
@@ -143,7 +143,7 @@ double TrainingRun::SteadyRate() const {
 
 std::string WhyRefused(const fs::path& config, const std::vector<std::string>& overrides) {
   try {
-    results::BlueprintOf(LoadConfig(config, overrides));
+    results::InitialNetOf(LoadConfig(config, overrides));
     return "";
   } catch (const UserError& error) {
     const std::string text = error.what();

@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kBlock = 16;  // pushes timed together
 constexpr int kWindow = 2;  // unanswered pushes at most
-constexpr std::int64_t kTickMs = 50;
+constexpr std::int64_t kPollMs = 50;
 constexpr std::int64_t kMaxSilenceMs = 20'000;
 
 // The learner's end: a thread that receives, checks and answers gradients.
@@ -43,7 +43,7 @@ class Receiver {
     std::array<wire::PollItem, 1> item{{{.socket = &socket_}}};
     wire::Envelope envelope;
     while (!stop_.load(std::memory_order_relaxed)) {
-      wire::Poll(item, kTickMs);
+      wire::Poll(item, kPollMs);
       while (socket_.Receive(envelope)) {
         const wire::DecodeResult decoded = wire::Decode(envelope.frames(), floats_);
         if (!decoded) continue;  // the pusher times out
@@ -60,10 +60,10 @@ class Receiver {
 };
 
 // The actor's end.
-class Pusher {
+class WirePusher {
  public:
   // `floats` = 0: the gradient is in shared memory, so only the message is sent.
-  Pusher(wire::Context& context, const std::string& endpoint, std::size_t floats)
+  WirePusher(wire::Context& context, const std::string& endpoint, std::size_t floats)
       : socket_(context, endpoint, {.max_elements = floats}),
         gradient_(floats, 0.5f),
         buffer_(floats == 0 ? 1 : 0) {}
@@ -89,8 +89,8 @@ class Pusher {
   void Wait(bool writable) {
     std::array<wire::PollItem, 1> item{
         {{.socket = &socket_, .want_readable = !writable, .want_writable = writable}}};
-    if (wire::Poll(item, kTickMs)) return;
-    idle_ms_ += kTickMs;
+    if (wire::Poll(item, kPollMs)) return;
+    idle_ms_ += kPollMs;
     if (idle_ms_ > kMaxSilenceMs) throw std::runtime_error("a gradient was not answered");
   }
 
@@ -107,7 +107,7 @@ double PushNs(const std::string& endpoint, std::size_t floats, double seconds) {
   wire::Context context;
   const Receiver receiver(context, endpoint, floats);
   wire::Context other;  // as in another process
-  Pusher pusher(other, receiver.endpoint(), floats);
+  WirePusher pusher(other, receiver.endpoint(), floats);
   return Median(TimeManyNs(seconds, [&] { pusher.PushBlock(); })) / kBlock;
 }
 
@@ -167,7 +167,7 @@ struct Way {
 
 Result MeasureWire(const Site& site) {
   const double seconds = site.quick ? 0.05 : 0.7;
-  const std::size_t breakout = results::BlueprintOf(LoadConfig(site.config)).layout.size();
+  const std::size_t breakout = results::InitialNetOf(LoadConfig(site.config)).layout.size();
   const std::string ipc = "ipc://" + (site.scratch / "wire").string();
   Result result;
   nlohmann::ordered_json json;

@@ -33,43 +33,72 @@ if(CCACHE)
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE})
 endif()
 
-# starling_library(NAME SOURCES... LINK targets...)
-function(starling_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
-  add_library(${name} STATIC ${ARG_SOURCES})
-  target_link_libraries(${name} PUBLIC starling_flags ${ARG_LINK})
+# Makes translation units of eight files, which read the headers they share once. Helpers in anonymous
+# namespaces need distinct names within a target. The warnings that go are about the names of other
+# files, and about anonymous namespaces outside of the main file, which none of these files is.
+function(starling_unity name)
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  target_compile_options(${name} PRIVATE -Wno-shadow -Wshadow=local -Wno-subobject-linkage)
 endfunction()
 
-# starling_test(NAME SOURCES... LINK targets... [UNITY] [WHOLE] [TIMEOUT seconds] [LABEL label]): a
-# GoogleTest program; ctest runs its cases one by one. Cases with the label `long` run alone.
-# UNITY: eight files a translation unit, to parse their headers once; helpers need distinct names.
+# starling_library(NAME SOURCES... LINK targets... [COLD])
+# COLD: its speed does not matter. It is built at -O1, and as starling_unity describes.
+function(starling_library name)
+  cmake_parse_arguments(ARG "COLD" "" "SOURCES;LINK" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(${name} PUBLIC starling_flags ${ARG_LINK})
+  if(ARG_COLD)
+    target_compile_options(${name} PRIVATE -O1)
+    starling_unity(${name})
+  endif()
+endfunction()
+
+# starling_test(NAME SOURCES... LINK targets... [IO suites...] [WHOLE] [TIMEOUT seconds] [LABEL
+# label]): a GoogleTest program, built as starling_unity describes; ctest runs its cases one by one.
+# Cases with the label `long` run alone.
+# IO: suites that start processes, open sockets or run interpreters, "*" for all. Their cases have
+# the label `io`, for which scripts/test grants a second try.
 # WHOLE: all cases in one process under sanitizers, where a thousand starts take a minute.
 function(starling_test name)
-  cmake_parse_arguments(ARG "UNITY;WHOLE" "TIMEOUT;LABEL" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "WHOLE" "TIMEOUT;LABEL" "SOURCES;LINK;IO" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
+  # 1. The program.
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gmock_main)
   target_compile_definitions(${name} PRIVATE STARLING_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_compile_options(${name} PRIVATE -O0)  # it builds faster; the code under test is optimised
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-  if(ARG_UNITY)
-    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
-  else()
-    target_precompile_headers(${name} PRIVATE <gmock/gmock.h>)
+  starling_unity(${name})
+  # 2. Its cases, once without and once with the label `io`.
+  list(TRANSFORM ARG_IO REPLACE "^[A-Za-z0-9]+$" "\\0.*:*/\\0.*:\\0/*" OUTPUT_VARIABLE io)
+  list(JOIN io ":" io)
+  if(NOT io STREQUAL "*")
+    starling_cases(${name} ${name} "-${io}" "${ARG_LABEL}")
   endif()
+  if(io)
+    # ctest looks for labels by regular expressions, so that two labels may be one word, as in
+    # `long_io`.
+    string(REGEX REPLACE "^_" "" label "${ARG_LABEL}_io")
+    starling_cases(${name} ${name}_io "${io}" "${label}")
+  endif()
+endfunction()
+
+# Adds the cases of the program `name` that match the GoogleTest filter, for starling_test alone.
+macro(starling_cases name list filter label)
   set(properties TIMEOUT ${ARG_TIMEOUT})
-  if(ARG_LABEL)
-    list(APPEND properties LABELS ${ARG_LABEL})
+  if(NOT "${label}" STREQUAL "")
+    list(APPEND properties LABELS ${label})
   endif()
-  if(ARG_LABEL STREQUAL "long")
+  if("${ARG_LABEL}" STREQUAL "long")
     list(APPEND properties RUN_SERIAL TRUE)  # these cases measure
   endif()
   if(ARG_WHOLE AND STARLING_SANITIZE)
-    add_test(NAME ${name} COMMAND ${name})
-    set_tests_properties(${name} PROPERTIES ${properties} TIMEOUT 900)
+    add_test(NAME ${list} COMMAND ${name} --gtest_filter=${filter})
+    set_tests_properties(${list} PROPERTIES ${properties} TIMEOUT 900)
   else()
-    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
+    gtest_discover_tests(${name} TEST_FILTER "${filter}" TEST_LIST ${list} DISCOVERY_TIMEOUT 60
+      PROPERTIES ${properties})
   endif()
-endfunction()
+endmacro()

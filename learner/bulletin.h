@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "learner/roster.h"
-#include "learner/status.h"
+#include "learner/run_status.h"
 
 namespace starling::learner {
 
@@ -34,7 +34,7 @@ struct ActorRow {
 struct Bulletin {
   std::int64_t at_ms = 0;  // steady clock, when it was made
   double unix_s = 0;       // wall clock, when it was made
-  LearnerStatus status;
+  RunStatus status;
   std::vector<ActorRow> actors;  // see ActorRows
   std::size_t not_listed = 0;    // members without a row
 };

@@ -26,7 +26,7 @@
 #include "learner/counters.h"
 #include "learner/pipeline.h"
 #include "learner/roster.h"
-#include "learner/status.h"
+#include "learner/run_status.h"
 #include "learner/storage/journal.h"
 #include "learner/storage/start.h"
 #include "learner/work_times.h"
@@ -118,7 +118,7 @@ class Engine {
 
   // The part of the status that the engine knows; the caller adds phase, times, checkpoint and
   // actors.
-  LearnerStatus Status() const;
+  RunStatus Status() const;
 
   std::uint32_t term() const { return term_; }
   std::uint32_t session() const { return options_.session; }

@@ -28,9 +28,9 @@ bool Learner::Run() {
 
 void Learner::Loop() {
   std::array<wire::PollItem, 7> items{};
-  auto& [messages, bell, stop, subscribers, newcomers, reload, shards] = items;
+  auto& [messages, wake_up, stop, subscribers, newcomers, reload, shards] = items;
   messages.socket = &socket_;
-  bell.fd = bell_.fd();
+  wake_up.fd = wake_up_.fd();
   stop.fd = options_.stop_fd;
   if (beacon_) subscribers.socket = &*beacon_;
   newcomers.socket = admission_.socket();
@@ -43,7 +43,7 @@ void Learner::Loop() {
     wire::Poll(items, kIdleMs);
     times_.idle_ns += laps_.LapNs();
     clock_.Tick();
-    bell_.Silence();
+    wake_up_.Clear();
     if (subscribers.readable) beacon_->Repeat();
     if (reload.readable) ReloadKeys();
     if (shards_) shards_->Receive();

@@ -55,14 +55,14 @@ std::uint32_t NewSession() {
 
 }  // namespace
 
-Learner::Learner(const Config& config, NetBlueprint net, LearnerOptions options)
+Learner::Learner(const Config& config, InitialNet net, LearnerOptions options)
     // In this order, so that nothing of a run that another learner holds is changed.
     : Learner{config, net, options,
               wire::RunPlace::Create(wire::RuntimeRoot(config.wire.runtime_dir), options.run_dir),
               FindStart(config, net, options.run_dir, options.resume)} {}
 
-Learner::Learner(const Config& config, NetBlueprint net, LearnerOptions options,
-                 wire::RunPlace place, Start start)
+Learner::Learner(const Config& config, InitialNet net, LearnerOptions options, wire::RunPlace place,
+                 Start start)
     : config_(config),
       layout_(std::move(net.layout)),
       slice_(OwnSlice(config, layout_.size())),
@@ -79,10 +79,10 @@ Learner::Learner(const Config& config, NetBlueprint net, LearnerOptions options,
                .fingerprint = layout_.fingerprint(),
                .session = NewSession(),
                .slice = slice_,
-               .on_progress = [this] { bell_.Ring(); }}),
+               .on_progress = [this] { wake_up_.Notify(); }}),
       keeper_(
           config_, layout_, options_.run_dir, start.checkpoint, start.state.version,
-          [this] { bell_.Ring(); }, clock_),
+          [this] { wake_up_.Notify(); }, clock_),
       admission_(config_, context_, place_, engine_.counters(), clock_),
       socket_(context_, RouterEndpoint(config, place_),
               {.max_elements = slice_.size,

@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t kTerminalPeriodMs = 200, kPlainPeriodMs = 5000;
 // A whole block is written at this period: another program may have written to the terminal.
 constexpr std::int64_t kWholePeriodMs = 5000;
-constexpr std::string_view kClearLine = "\033[K", kClearBelow = "\033[J", kPlain = "\033[0m";
+constexpr std::string_view kClearLine = "\033[K", kClearBelow = "\033[J", kPlainText = "\033[0m";
 
 std::string_view Environment(const char* name) {
   const char* value = std::getenv(name);
@@ -83,7 +83,7 @@ void Console::Print(std::string_view line, LogLevel level) {
   std::string out = block_.empty() ? "" : ToTop(AskSize().columns).append(kClearBelow);
   out += color;
   out += Printable(line);
-  if (!color.empty()) out += kPlain;
+  if (!color.empty()) out += kPlainText;
   out += '\n';
   out += Whole(block_);  // one write, so that the block does not flicker
   Write(out);

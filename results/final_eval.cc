@@ -9,7 +9,7 @@
 namespace starling::results {
 namespace {
 
-constexpr char kFile[] = "final_eval.json";
+constexpr char kFinalEvalFile[] = "final_eval.json";
 
 }  // namespace
 
@@ -29,7 +29,7 @@ std::optional<FinalEval> ParseEvalOutput(std::string_view line, const std::strin
 
 std::optional<FinalEval> ReadFinalEval(const std::filesystem::path& run_dir) {
   try {
-    const std::string text = ReadRegularFile(run_dir / kFile);
+    const std::string text = ReadRegularFile(run_dir / kFinalEvalFile);
     const auto checkpoint = nlohmann::json::parse(text).at("checkpoint").get<std::string>();
     return ParseEvalOutput(text, checkpoint);
   } catch (const std::system_error&) {
@@ -44,7 +44,7 @@ void WriteFinalEval(const std::filesystem::path& run_dir, const FinalEval& eval)
                                     {"episodes", eval.episodes},
                                     {"mean_return", eval.mean_return},
                                     {"std", eval.std}};
-  WriteFileAtomically(run_dir / kFile, json.dump() + "\n");
+  WriteFileAtomically(run_dir / kFinalEvalFile, json.dump() + "\n");
 }
 
 std::string KeepEval(const std::filesystem::path& run_dir, const std::string& checkpoint,

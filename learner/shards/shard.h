@@ -17,9 +17,9 @@
 #include <string>
 #include <vector>
 
-#include "core/bell.h"
 #include "core/clock.h"
 #include "core/config/config.h"
+#include "core/event_fd.h"
 #include "core/log.h"
 #include "learner/apply/applier.h"
 #include "learner/newest_weights.h"
@@ -27,7 +27,7 @@
 #include "learner/storage/checkpoint.h"
 #include "learner/storage/start.h"
 #include "net/parameters.h"
-#include "wire/gate.h"
+#include "wire/key_authenticator.h"
 #include "wire/slices.h"
 #include "wire/socket.h"
 
@@ -93,11 +93,11 @@ class Shard {
   const Clock& clock_;
   std::unique_ptr<wire::Context> context_;
   std::unique_ptr<wire::ClientSocket> learner_;
-  std::optional<wire::Gate> gate_;
+  std::optional<wire::KeyAuthenticator> authenticator_;
   wire::ServerSocket socket_;  // for actors
   wire::SnapshotWriter snapshot_;
   NewestWeights newest_;
-  Bell bell_;
+  EventFd wake_up_;
   CheckpointWriter checkpoints_;
 
   PendingSlices pending_;

@@ -21,8 +21,6 @@
 namespace starling::actors {
 namespace {
 
-using starling::testing::FakeGpu;
-
 constexpr std::uint32_t kSlot = 3, kIncarnation = 2;
 
 enum class Games { kStaged, kOnTheGpu };

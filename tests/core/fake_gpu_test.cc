@@ -12,8 +12,6 @@
 namespace starling {
 namespace {
 
-using testing::FakeGpu;
-
 // Doubles each of three numbers.
 class FakeGpuTest : public ::testing::Test {
  protected:

@@ -22,7 +22,7 @@ namespace {
 using testing::HasSubstr;
 
 // The error that `act` throws; it must name `path`.
-std::error_code ErrorOf(const std::function<void()>& act, const std::filesystem::path& path) {
+std::error_code ErrorCodeOf(const std::function<void()>& act, const std::filesystem::path& path) {
   try {
     act();
   } catch (const std::system_error& error) {
@@ -51,7 +51,7 @@ TEST(ReadRegularFile, NothingElse) {
   EXPECT_EQ(ReadRegularFile(dir / "a"), "one");
   ASSERT_EQ(::mkfifo((dir / "pipe").c_str(), 0600), 0);
   const auto code = [](const std::filesystem::path& path) {
-    return ErrorOf([&] { ReadRegularFile(path); }, path);
+    return ErrorCodeOf([&] { ReadRegularFile(path); }, path);
   };
   EXPECT_EQ(code(dir / "pipe"), std::errc::invalid_argument);
   EXPECT_EQ(code(dir.path()), std::errc::is_a_directory);
@@ -70,7 +70,7 @@ TEST(WriteFileAtomically, WritesIntoTheWorkingDirectoryToo) {
 TEST(WriteFileAtomically, NamesADirectoryThatDoesNotExist) {
   const TempDir dir;
   const auto path = dir / "absent/file";
-  EXPECT_EQ(ErrorOf([&] { WriteFileAtomically(path, "x"); }, path),
+  EXPECT_EQ(ErrorCodeOf([&] { WriteFileAtomically(path, "x"); }, path),
             std::errc::no_such_file_or_directory);
   EXPECT_EQ(dir.CountFiles(), 0u);
 }
@@ -79,7 +79,7 @@ TEST(WriteFileAtomically, NamesADirectoryThatMayNotBeWritten) {
   if (::geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
   const TempDir dir;
   ::chmod(dir.path().c_str(), 0500);
-  EXPECT_EQ(ErrorOf([&] { WriteFileAtomically(dir / "a", "x"); }, dir / "a"),
+  EXPECT_EQ(ErrorCodeOf([&] { WriteFileAtomically(dir / "a", "x"); }, dir / "a"),
             std::errc::permission_denied);
   ::chmod(dir.path().c_str(), 0700);
 }
@@ -87,7 +87,7 @@ TEST(WriteFileAtomically, NamesADirectoryThatMayNotBeWritten) {
 TEST(WriteFileAtomically, LeavesNoTemporaryFileWhenTheRenameFails) {
   const TempDir dir;
   std::filesystem::create_directory(dir / "taken");
-  EXPECT_EQ(ErrorOf([&] { WriteFileAtomically(dir / "taken", "x"); }, dir / "taken"),
+  EXPECT_EQ(ErrorCodeOf([&] { WriteFileAtomically(dir / "taken", "x"); }, dir / "taken"),
             std::errc::is_a_directory);
   EXPECT_EQ(dir.CountFiles(), 1u);
 }
@@ -147,9 +147,9 @@ TEST(ReadFile, ReadsLargeFilesAndFilesWithoutASize) {
 
 TEST(ReadFile, NamesAFileThatCannotBeRead) {
   const TempDir dir;
-  EXPECT_EQ(ErrorOf([&] { ReadFile(dir / "absent"); }, dir / "absent"),
+  EXPECT_EQ(ErrorCodeOf([&] { ReadFile(dir / "absent"); }, dir / "absent"),
             std::errc::no_such_file_or_directory);
-  EXPECT_EQ(ErrorOf([&] { ReadFile(dir.path()); }, dir.path()), std::errc::is_a_directory);
+  EXPECT_EQ(ErrorCodeOf([&] { ReadFile(dir.path()); }, dir.path()), std::errc::is_a_directory);
 }
 
 }  // namespace

@@ -21,12 +21,12 @@ EnvConfig Named(const std::string& name, EnvConfig config = {}) {
 
 // An env with its buffers, played by a random policy in which env i has a stream of its own, so
 // that its actions do not depend on how many envs there are.
-struct Player {
-  Player(const std::string& name, int num_envs, const EnvSeed& seed, EnvConfig config = {})
-      : Player(MakeVecEnv(Named(name, std::move(config)), num_envs, seed)) {
+struct EnvPlayer {
+  EnvPlayer(const std::string& name, int num_envs, const EnvSeed& seed, EnvConfig config = {})
+      : EnvPlayer(MakeVecEnv(Named(name, std::move(config)), num_envs, seed)) {
     env->Reset(seen);
   }
-  explicit Player(std::unique_ptr<VecEnv> vec_env)
+  explicit EnvPlayer(std::unique_ptr<VecEnv> vec_env)
       : env(std::move(vec_env)),
         row(static_cast<std::size_t>(env->spec().obs_size())),
         actions(static_cast<std::size_t>(env->size())),
@@ -83,7 +83,7 @@ TEST_P(AnyEnv, HasASpecThatIsWhole) {
 }
 
 TEST_P(AnyEnv, WritesEveryValueAndKeepsThemInRange) {
-  Player player(GetParam(), 4, {.seed = 1});
+  EnvPlayer player(GetParam(), 4, {.seed = 1});
   const auto check = [&](const char* when) {
     for (const float value : player.seen) {
       ASSERT_TRUE(value >= spec_.low && value <= spec_.high) << value << " " << when;
@@ -110,7 +110,7 @@ TEST_P(AnyEnv, PlaysDifferentlyFromEveryPartOfTheSeed) {
                             {.seed = 5, .slot = 4, .incarnation = 2},
                             {.seed = 5, .slot = 3, .incarnation = 3}};
   for (const EnvSeed& other_seed : others) {
-    Player one(GetParam(), 2, seed), other(GetParam(), 2, other_seed);
+    EnvPlayer one(GetParam(), 2, seed), other(GetParam(), 2, other_seed);
     bool differs = one.seen != other.seen;
     for (int step = 0; step < 500 && !differs; ++step) {
       one.Step();
@@ -123,7 +123,7 @@ TEST_P(AnyEnv, PlaysDifferentlyFromEveryPartOfTheSeed) {
 }
 
 TEST_P(AnyEnv, EnvsSideBySidePlayDifferently) {
-  Player player(GetParam(), 2, {});
+  EnvPlayer player(GetParam(), 2, {});
   player.policies[1] = player.policies[0];
   bool differs = false;
   for (int step = 0; step < 500 && !differs; ++step) {
@@ -134,7 +134,7 @@ TEST_P(AnyEnv, EnvsSideBySidePlayDifferently) {
 }
 
 TEST_P(AnyEnv, DoesNotDependOnWhatRunsBeside) {
-  Player few(GetParam(), 3, {.seed = 8}), many(GetParam(), 7, {.seed = 8});
+  EnvPlayer few(GetParam(), 3, {.seed = 8}), many(GetParam(), 7, {.seed = 8});
   for (int step = 0; step < 500; ++step) {
     few.Step();
     many.Step();
@@ -143,9 +143,9 @@ TEST_P(AnyEnv, DoesNotDependOnWhatRunsBeside) {
 }
 
 TEST_P(AnyEnv, ACloneHasTheSameFutureAndALifeOfItsOwn) {
-  Player original(GetParam(), 3, {.seed = 4});
+  EnvPlayer original(GetParam(), 3, {.seed = 4});
   for (int step = 0; step < 137; ++step) original.Step();
-  Player clone(original.env->Clone()), later(original.env->Clone());
+  EnvPlayer clone(original.env->Clone()), later(original.env->Clone());
   clone.policies = later.policies = original.policies;
   std::vector<std::vector<float>> future;
   for (int step = 0; step < 200; ++step) {
@@ -168,7 +168,7 @@ TEST_P(AnyEnv, ACloneHasTheSameFutureAndALifeOfItsOwn) {
 
 TEST_P(AnyEnv, EndsUnderARandomPolicyAndCountsItsEpisodes) {
   constexpr int kNumEnvs = 3;
-  Player player(GetParam(), kNumEnvs, {.seed = 2});
+  EnvPlayer player(GetParam(), kNumEnvs, {.seed = 2});
   std::vector<double> returns(kNumEnvs);
   std::vector<std::int64_t> lengths(kNumEnvs);
   int ended = 0;
@@ -201,7 +201,7 @@ using AnyEnvDeathTest = AnyEnv;
 
 TEST_P(AnyEnvDeathTest, AbortsOnAnActionThatIsNone) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  Player player(GetParam(), 2, {});
+  EnvPlayer player(GetParam(), 2, {});
   for (const int action : {-1, spec_.num_actions}) {
     const std::vector<std::int32_t> actions = {0, action};
     EXPECT_DEATH(player.env->Step(actions, player.seen, player.rewards, player.terminals),

@@ -26,8 +26,6 @@
 namespace starling::envs {
 namespace {
 
-using starling::testing::FakeGpu;
-
 using Make = std::unique_ptr<VecEnv> (*)(const EnvConfig& config, int num_envs, const EnvSeed& seed,
                                          int steps, Gpu& gpu);
 
@@ -52,7 +50,7 @@ Make OnLoopsOf(const std::string& name) {
 
 constexpr int kMaxSteps = 97;  // between two takings of episodes
 constexpr int kSteps = 2600;    // an episode of Freeway is 2501
-constexpr EnvSeed kSeed{.seed = 5, .slot = 1, .incarnation = 2};
+constexpr EnvSeed kGameSeed{.seed = 5, .slot = 1, .incarnation = 2};
 
 template <class T, class U>
 bool SameBits(const T& a, const U& b) {
@@ -74,8 +72,8 @@ void ExpectSameEpisodes(const std::vector<EpisodeEnd>& ours,
 // The same env on the host, and a random policy for both.
 struct Pair {
   Pair(const EnvConfig& config, int num_envs, Gpu& gpu, Make make)
-      : there(gpu, make(config, num_envs, kSeed, kMaxSteps, gpu)),
-        here(MakeVecEnv(config, num_envs, kSeed)),
+      : there(gpu, make(config, num_envs, kGameSeed, kMaxSteps, gpu)),
+        here(MakeVecEnv(config, num_envs, kGameSeed)),
         seen(there.seen.size()),
         rewards(there.envs()),
         terminals(there.envs()) {
@@ -167,7 +165,7 @@ TEST_P(EveryGame, CanBeMadeOnAGpu) {
   if (!BuiltWithCuda()) GTEST_SKIP() << FindGpus().why_none;
   FakeGpu gpu;
   const EnvConfig config{.name = GetParam(), .action_set = ActionSet::kMinimal};
-  const auto env = MakeGpuEnv(config, 4, kSeed, 5, gpu);
+  const auto env = MakeGpuEnv(config, 4, kGameSeed, 5, gpu);
   EXPECT_EQ(env->size(), 4);
   EXPECT_EQ(env->spec().name, GetParam());
   EXPECT_EQ(env->spec().action_names, SpecOf(config).action_names);
@@ -224,7 +222,7 @@ TEST(DeviceGame, ACloneGoesOnByItself) {
 
 TEST(DeviceGame, TooLittleMemoryIsTheOperatorsToMend) {
   FakeGpu gpu(1 << 20);
-  EXPECT_THROW(MakeOnLoops<MinatarBreakout>({}, 1 << 14, kSeed, 1, gpu), UserError);
+  EXPECT_THROW(MakeOnLoops<MinatarBreakout>({}, 1 << 14, kGameSeed, 1, gpu), UserError);
 }
 
 TEST(DeviceGameDeathTest, RefusesWhatItWasNotMadeFor) {
@@ -236,14 +234,14 @@ TEST(DeviceGameDeathTest, RefusesWhatItWasNotMadeFor) {
   for (int step = 0; step <= kMaxSteps; ++step) pair.Step();
   std::vector<EpisodeEnd> ended;
   EXPECT_DEATH(pair.there.env->TakeEpisodes(ended), "98 steps since episodes were taken");
-  EXPECT_DEATH(MakeOnLoops<Dummy>({}, 1, kSeed, 0, gpu), "steps = 0");
+  EXPECT_DEATH(MakeOnLoops<Dummy>({}, 1, kGameSeed, 0, gpu), "steps = 0");
 }
 
 TEST(GpuEnv, RefusesWhatMakeVecEnvRefusesAndWrappers) {
   FakeGpu gpu;
-  EXPECT_THROW(MakeGpuEnv({.name = "catch", .stack = 4}, 1, kSeed, 1, gpu), UserError);
-  EXPECT_THROW(MakeGpuEnv({.name = "catch", .ramping = false}, 1, kSeed, 1, gpu), UserError);
-  EXPECT_THROW(MakeGpuEnv({.name = "cathc"}, 1, kSeed, 1, gpu), UserError);
+  EXPECT_THROW(MakeGpuEnv({.name = "catch", .stack = 4}, 1, kGameSeed, 1, gpu), UserError);
+  EXPECT_THROW(MakeGpuEnv({.name = "catch", .ramping = false}, 1, kGameSeed, 1, gpu), UserError);
+  EXPECT_THROW(MakeGpuEnv({.name = "cathc"}, 1, kGameSeed, 1, gpu), UserError);
 }
 
 // One of several lanes; the other lanes have not run yet.
@@ -257,7 +255,7 @@ struct LaneOf {
 TEST(Table, LanesTogetherCarryAllOfASeatAndItsPicture) {
   constexpr int kLanes = 32, kObsSize = 600;
   using Games = Seat<MinatarSpaceInvaders>;
-  Games seat{.player = MakePlayers<MinatarSpaceInvaders>(1, kSeed, {})[0], .length = 7};
+  Games seat{.player = MakePlayers<MinatarSpaceInvaders>(1, kGameSeed, {})[0], .length = 7};
   seat.player.game.heading = 1;
   std::vector<std::byte> scratch(Table<MinatarSpaceInvaders>::Bytes(kObsSize));
   const Table<MinatarSpaceInvaders> table(scratch.data());

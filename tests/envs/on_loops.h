@@ -16,7 +16,7 @@ namespace starling::envs {
 
 // The Device of DeviceGames.
 struct OnLoops {
-  starling::testing::FakeGpu* gpu;
+  FakeGpu* gpu;
 
   Memory& memory() const { return gpu->memory(); }
   template <class Body>
@@ -34,8 +34,8 @@ struct OnLoops {
 template <Game G>
 std::unique_ptr<VecEnv> MakeOnLoops(const EnvConfig& config, int num_envs, const EnvSeed& seed,
                                     int steps, Gpu& gpu) {
-  return std::make_unique<DeviceGames<G, OnLoops>>(
-      OnLoops{dynamic_cast<starling::testing::FakeGpu*>(&gpu)}, config, num_envs, seed, steps);
+  return std::make_unique<DeviceGames<G, OnLoops>>(OnLoops{dynamic_cast<FakeGpu*>(&gpu)}, config,
+                                                   num_envs, seed, steps);
 }
 
 // An env, the arrays that it works on in `gpu`, and their contents after every call.

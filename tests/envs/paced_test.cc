@@ -15,7 +15,7 @@ namespace {
 using testing::Each;
 using testing::ElementsAre;
 
-constexpr EnvSeed kSeed{.seed = 7, .slot = 3, .incarnation = 2};
+constexpr EnvSeed kPaceSeed{.seed = 7, .slot = 3, .incarnation = 2};
 constexpr std::int64_t kMs = 1'000'000;
 
 std::vector<std::int64_t> Draws(Pace pace, int steps) {
@@ -29,15 +29,15 @@ EnvConfig At(double step_ms, double jitter = 0) {
 }
 
 TEST(PaceTest, WithoutJitterEveryStepTakesTheSame) {
-  EXPECT_THAT(Draws(Pace(At(2.5), 3, kSeed), 10), Each(2'500'000));
-  EXPECT_THAT(Draws(Pace(At(0), 3, kSeed), 10), Each(0));
+  EXPECT_THAT(Draws(Pace(At(2.5), 3, kPaceSeed), 10), Each(2'500'000));
+  EXPECT_THAT(Draws(Pace(At(0), 3, kPaceSeed), 10), Each(0));
 }
 
 TEST(PaceTest, JitterIsDrawnOnceAnUnroll) {
   RandomStream stream({7, 3, 2, 0, Purpose::kPace});
   const auto drawn = [&] { return std::llround(2 * kMs * (0.8 + 0.4 * stream.UniformDouble())); };
   const std::int64_t first = drawn(), second = drawn(), third = drawn();
-  const auto times = Draws(Pace(At(2, 0.2), 3, kSeed), 9);
+  const auto times = Draws(Pace(At(2, 0.2), 3, kPaceSeed), 9);
   const std::int64_t expected[] = {first,  first, first, second, second,
                                    second, third, third, third};
   for (std::size_t i = 0; i < times.size(); ++i) {
@@ -47,7 +47,7 @@ TEST(PaceTest, JitterIsDrawnOnceAnUnroll) {
 
 TEST(PaceTest, JitterIsUniformWithinItsShareAndItsMeanIsThePace) {
   constexpr int kUnrolls = 20'000;
-  const auto times = Draws(Pace(At(2, 0.2), 1, kSeed), kUnrolls);
+  const auto times = Draws(Pace(At(2, 0.2), 1, kPaceSeed), kUnrolls);
   const auto [least, most] = std::ranges::minmax(times);
   EXPECT_GE(least, 1.6 * kMs);
   EXPECT_LE(most, 2.4 * kMs);
@@ -61,8 +61,8 @@ TEST(PaceTest, JitterIsUniformWithinItsShareAndItsMeanIsThePace) {
 }
 
 TEST(PaceTest, IsReproducibleAndEveryActorsOwn) {
-  const auto once = Draws(Pace(At(2, 0.5), 5, kSeed), 50);
-  EXPECT_EQ(Draws(Pace(At(2, 0.5), 5, kSeed), 50), once);
+  const auto once = Draws(Pace(At(2, 0.5), 5, kPaceSeed), 50);
+  EXPECT_EQ(Draws(Pace(At(2, 0.5), 5, kPaceSeed), 50), once);
   EXPECT_NE(Draws(Pace(At(2, 0.5), 5, {.seed = 8, .slot = 3, .incarnation = 2}), 50), once);
   EXPECT_NE(Draws(Pace(At(2, 0.5), 5, {.seed = 7, .slot = 4, .incarnation = 2}), 50), once);
   EXPECT_NE(Draws(Pace(At(2, 0.5), 5, {.seed = 7, .slot = 3, .incarnation = 3}), 50), once);
@@ -89,8 +89,8 @@ class FakeSleeper final : public Sleeper {
 };
 
 // Buffers of one env, and the env.
-struct Player {
-  explicit Player(std::unique_ptr<VecEnv> made) : env(std::move(made)) { env->Reset(seen); }
+struct PacedPlayer {
+  explicit PacedPlayer(std::unique_ptr<VecEnv> made) : env(std::move(made)) { env->Reset(seen); }
   void Step(int action = 0) {
     actions[0] = action;
     env->Step(actions, seen, rewards, terminals);
@@ -105,13 +105,13 @@ struct Player {
 
 std::unique_ptr<VecEnv> Slowed(const EnvConfig& config, FakeTime& time, std::int64_t unroll = 20,
                                WhileWaiting while_waiting = {}) {
-  return std::make_unique<Paced>(MakeVecEnv(config, 1, kSeed), Pace(config, unroll, kSeed),
+  return std::make_unique<Paced>(MakeVecEnv(config, 1, kPaceSeed), Pace(config, unroll, kPaceSeed),
                                  std::make_unique<FakeSleeper>(time), std::move(while_waiting));
 }
 
 TEST(PacedTest, AStepEndsItsTimeAfterItBegan) {
   FakeTime time;
-  Player player(Slowed(At(2), time));
+  PacedPlayer player(Slowed(At(2), time));
   EXPECT_THAT(time.slept_until, ElementsAre()) << "a reset takes no time";
   player.Step();
   EXPECT_EQ(time.now, 5'002 * kMs);
@@ -122,7 +122,7 @@ TEST(PacedTest, AStepEndsItsTimeAfterItBegan) {
 
 TEST(PacedTest, ASleeperThatWakesLateIsNotSentToSleepAgainNorSpared) {
   FakeTime time{.late = kMs / 2};
-  Player player(Slowed(At(2), time));
+  PacedPlayer player(Slowed(At(2), time));
   player.Step();
   player.Step();
   EXPECT_THAT(time.slept_until, ElementsAre(5'002 * kMs, 5'004 * kMs + kMs / 2));
@@ -146,15 +146,15 @@ class Slow final : public VecEnv {
  private:
   FakeTime& time_;
   std::int64_t takes_;
-  std::unique_ptr<VecEnv> env_ = MakeVecEnv({.name = "catch"}, 1, kSeed);
+  std::unique_ptr<VecEnv> env_ = MakeVecEnv({.name = "catch"}, 1, kPaceSeed);
 };
 
 TEST(PacedTest, WhatTheGameTakesItselfIsPartOfTheStep) {
   for (const int takes_ms : {1, 3}) {  // a game slower than its pace is not held up further
     FakeTime time;
-    Player player(std::make_unique<Paced>(std::make_unique<Slow>(time, takes_ms * kMs),
-                                          Pace(At(2), 20, kSeed),
-                                          std::make_unique<FakeSleeper>(time)));
+    PacedPlayer player(std::make_unique<Paced>(std::make_unique<Slow>(time, takes_ms * kMs),
+                                               Pace(At(2), 20, kPaceSeed),
+                                               std::make_unique<FakeSleeper>(time)));
     player.Step();
     EXPECT_EQ(time.now, (5'000 + std::max(2, takes_ms)) * kMs);
   }
@@ -163,8 +163,8 @@ TEST(PacedTest, WhatTheGameTakesItselfIsPartOfTheStep) {
 TEST(PacedTest, AnUnrollTakesItsStepsTimesItsPace) {
   constexpr int kUnroll = 20;
   FakeTime time;
-  Player player(Slowed(At(2, 0.2), time, kUnroll));
-  Pace pace(At(2, 0.2), kUnroll, kSeed);
+  PacedPlayer player(Slowed(At(2, 0.2), time, kUnroll));
+  Pace pace(At(2, 0.2), kUnroll, kPaceSeed);
   for (int unroll = 0; unroll < 5; ++unroll) {
     const std::int64_t began = time.now, step = pace.NextStepNs();
     for (int t = 1; t < kUnroll; ++t) ASSERT_EQ(pace.NextStepNs(), step);
@@ -176,7 +176,7 @@ TEST(PacedTest, AnUnrollTakesItsStepsTimesItsPace) {
 TEST(PacedTest, LongStepsLetTheirActorGiveSignsOfLife) {
   FakeTime time;
   int calls = 0;
-  Player player(Slowed(At(350), time, 20, [&] { ++calls; }));
+  PacedPlayer player(Slowed(At(350), time, 20, [&] { ++calls; }));
   player.Step();
   EXPECT_EQ(time.now, 5'350 * kMs);
   EXPECT_EQ(calls, 3);
@@ -189,7 +189,7 @@ TEST(PacedTest, WhatIsPlayedIsTheSameBitForBit) {
     config.name = name;
     config.time_limit = 30;
     FakeTime time;
-    Player paced(Slowed(config, time, 5)), free(MakeVecEnv(config, 1, kSeed));
+    PacedPlayer paced(Slowed(config, time, 5)), free(MakeVecEnv(config, 1, kPaceSeed));
     std::vector<EpisodeEnd> paced_ends, free_ends;
     for (int i = 0; i < 500; ++i) {
       paced.Step(i % 3);

@@ -105,11 +105,11 @@ TEST_P(PlaythroughTest, IsAsRecorded) {
   EXPECT_EQ(played, BytesOf(path)) << "a change on purpose? See the top of playthrough_test.cc";
 }
 
-std::string TestName(const testing::TestParamInfo<std::string>& param) {
+std::string PlaythroughName(const testing::TestParamInfo<std::string>& param) {
   return FileName(param.param);
 }
 
-INSTANTIATE_TEST_SUITE_P(Envs, PlaythroughTest, testing::ValuesIn(EnvNames()), TestName);
+INSTANTIATE_TEST_SUITE_P(Envs, PlaythroughTest, testing::ValuesIn(EnvNames()), PlaythroughName);
 
 }  // namespace
 }  // namespace starling::envs

@@ -14,11 +14,11 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 // A game of one row, five columns and two channels: ten bits, three hex digits' worth, in four.
-const std::string kHeader =
+const std::string kHeaderLine =
     R"({"game":"line","sticky_action_prob":0.1,"shape":[1,5,2],"channels":{"b":1,"a":0},)"
     R"("actions":["noop","go"]})";
-const std::string kReset = R"({"reset":true,"d":[],"s":"8040"})";
-const std::string kStep = R"({"a":1,"d":[["rand",[],0.25]],"r":-1.5,"t":false,"s":"0000"})";
+const std::string kResetLine = R"({"reset":true,"d":[],"s":"8040"})";
+const std::string kStepLine = R"({"a":1,"d":[["rand",[],0.25]],"r":-1.5,"t":false,"s":"0000"})";
 
 std::string Joined(const std::vector<std::string>& lines) {
   std::string text;
@@ -42,7 +42,7 @@ class TraceFileTest : public testing::Test {
 };
 
 TEST_F(TraceFileTest, ReadsHeaderResetAndStep) {
-  TraceFile file(WriteGzip(directory_, "line.jsonl.gz", {kHeader, kReset, kStep}));
+  TraceFile file(WriteGzip(directory_, "line.jsonl.gz", {kHeaderLine, kResetLine, kStepLine}));
   EXPECT_EQ(file.header().game, "line");
   EXPECT_EQ(file.header().sticky_actions, 0.1);
   EXPECT_EQ(file.header().obs_size(), 10);
@@ -65,14 +65,14 @@ TEST_F(TraceFileTest, ReadsHeaderResetAndStep) {
 }
 
 TEST_F(TraceFileTest, NumbersAChannelWithoutAName) {
-  std::string header = kHeader;
+  std::string header = kHeaderLine;
   Edit(header, [](nlohmann::json& line) { line["channels"].erase("a"); });
   const TraceFile file(directory_.Write("unnamed.jsonl", header + "\n"));
   EXPECT_THAT(file.header().channel_names, ElementsAre("#0", "b"));
 }
 
 TEST_F(TraceFileTest, ReadsPlainLinesAndALastLineWithoutItsEnd) {
-  std::string text = Joined({kHeader, kReset, kStep});
+  std::string text = Joined({kHeaderLine, kResetLine, kStepLine});
   text.pop_back();
   EXPECT_EQ(RefusalOf(directory_.Write("plain.jsonl", text)), "");
 }
@@ -83,7 +83,7 @@ TEST_F(TraceFileTest, ReadsEveryWayOfDrawing) {
       R"([["randint",[3],2],["randint",[1,9],8],["randint",[["low",1],["high",9]],4],)"
       R"(["rand",[2],[0.5,0.75]],["randint",[1,6,2],[5,1]],["choice",[4],3],["choice",[[7,9]],9]])";
   TraceFile file(directory_.Write(
-      "draws.jsonl", Joined({kHeader, R"({"reset":true,"s":"0000","d":)" + draws + "}"})));
+      "draws.jsonl", Joined({kHeaderLine, R"({"reset":true,"s":"0000","d":)" + draws + "}"})));
   TraceEvent event;
   ASSERT_TRUE(file.Next(event));
   ScriptedChance chance(event.draws);
@@ -138,33 +138,45 @@ TEST_F(TraceFileTest, RefusesMalformedLinesNamingThem) {
   const Malformed cases[] = {
       {{"{"}, 1, "parse error"},
       {{"[1]"}, 1, "not a JSON object"},
-      {{Changed(kHeader, "game", "")}, 1, "\"game\" is missing"},
-      {{Changed(kHeader, "game", "3")}, 1, "must be string"},
-      {{Changed(kHeader, "sticky_action_prob", "1.5")}, 1, "not in [0, 1]"},
-      {{Changed(kHeader, "shape", "[1,5]")}, 1, "\"shape\" is not"},
-      {{Changed(kHeader, "shape", "[1000,1000,1000]")}, 1, "number of channels"},
-      {{Changed(kHeader, "shape", "[1,0,2]")}, 1, "the width is not an integer in [1, "},
-      {{Changed(kHeader, "channels", R"({"a":2})")}, 1, "a channel's index"},
-      {{Changed(kHeader, "actions", "[1]")}, 1, "must be string"},
-      {{kHeader, ""}, 2, "parse error"},
-      {{kHeader, kStep}, 2, "without a reset"},
-      {{kHeader, kReset, Changed(kStep, "t", "true"), kStep}, 4, "without a reset"},
-      {{kHeader, Changed(kReset, "reset", "1")}, 2, "neither true nor false"},
-      {{kHeader, Changed(kReset, "d", "")}, 2, "\"d\" is missing"},
-      {{kHeader, Changed(kReset, "s", "\"80400\"")}, 2, "holds 5 hex digits, 10 cells need 4"},
-      {{kHeader, Changed(kReset, "s", "\"80g0\"")}, 2, "holds 'g'"},
-      {{kHeader, kReset, Changed(kStep, "a", "2")}, 3, "action is not an integer in [0, 2)"},
-      {{kHeader, kReset, Changed(kStep, "a", "0.5")}, 3, "action is not an integer"},
-      {{kHeader, kReset, Changed(kStep, "r", "\"1\"")}, 3, "reward is not a number"},
-      {{kHeader, kReset, Changed(kStep, "t", "")}, 3, "\"t\" is missing"},
-      {{kHeader, kReset, Changed(kStep, "d", R"([["rand",[]]])")},
+      {{Changed(kHeaderLine, "game", "")}, 1, "\"game\" is missing"},
+      {{Changed(kHeaderLine, "game", "3")}, 1, "must be string"},
+      {{Changed(kHeaderLine, "sticky_action_prob", "1.5")}, 1, "not in [0, 1]"},
+      {{Changed(kHeaderLine, "shape", "[1,5]")}, 1, "\"shape\" is not"},
+      {{Changed(kHeaderLine, "shape", "[1000,1000,1000]")}, 1, "number of channels"},
+      {{Changed(kHeaderLine, "shape", "[1,0,2]")}, 1, "the width is not an integer in [1, "},
+      {{Changed(kHeaderLine, "channels", R"({"a":2})")}, 1, "a channel's index"},
+      {{Changed(kHeaderLine, "actions", "[1]")}, 1, "must be string"},
+      {{kHeaderLine, ""}, 2, "parse error"},
+      {{kHeaderLine, kStepLine}, 2, "without a reset"},
+      {{kHeaderLine, kResetLine, Changed(kStepLine, "t", "true"), kStepLine}, 4, "without a reset"},
+      {{kHeaderLine, Changed(kResetLine, "reset", "1")}, 2, "neither true nor false"},
+      {{kHeaderLine, Changed(kResetLine, "d", "")}, 2, "\"d\" is missing"},
+      {{kHeaderLine, Changed(kResetLine, "s", "\"80400\"")},
+       2,
+       "holds 5 hex digits, 10 cells need 4"},
+      {{kHeaderLine, Changed(kResetLine, "s", "\"80g0\"")}, 2, "holds 'g'"},
+      {{kHeaderLine, kResetLine, Changed(kStepLine, "a", "2")},
+       3,
+       "action is not an integer in [0, 2)"},
+      {{kHeaderLine, kResetLine, Changed(kStepLine, "a", "0.5")}, 3, "action is not an integer"},
+      {{kHeaderLine, kResetLine, Changed(kStepLine, "r", "\"1\"")}, 3, "reward is not a number"},
+      {{kHeaderLine, kResetLine, Changed(kStepLine, "t", "")}, 3, "\"t\" is missing"},
+      {{kHeaderLine, kResetLine, Changed(kStepLine, "d", R"([["rand",[]]])")},
        3,
        "[function, arguments, result]"},
-      {{kHeader, kReset, Changed(kStep, "d", R"([["rand",[],1.0]])")}, 3, "not in [0, 1)"},
-      {{kHeader, kReset, Changed(kStep, "d", R"([["randint",[2],2]])")}, 3, "integer in [0, 2)"},
-      {{kHeader, kReset, Changed(kStep, "d", R"([["randint",[],0]])")}, 3, "randint takes"},
-      {{kHeader, kReset, Changed(kStep, "d", R"([["choice",[[1,2]],3]])")}, 3, "not in its list"},
-      {{kHeader, kReset, Changed(kStep, "d", R"([["poisson",[2],2]])")},
+      {{kHeaderLine, kResetLine, Changed(kStepLine, "d", R"([["rand",[],1.0]])")},
+       3,
+       "not in [0, 1)"},
+      {{kHeaderLine, kResetLine, Changed(kStepLine, "d", R"([["randint",[2],2]])")},
+       3,
+       "integer in [0, 2)"},
+      {{kHeaderLine, kResetLine, Changed(kStepLine, "d", R"([["randint",[],0]])")},
+       3,
+       "randint takes"},
+      {{kHeaderLine, kResetLine, Changed(kStepLine, "d", R"([["choice",[[1,2]],3]])")},
+       3,
+       "not in its list"},
+      {{kHeaderLine, kResetLine, Changed(kStepLine, "d", R"([["poisson",[2],2]])")},
        3,
        "\"poisson\" are not known"},
   };

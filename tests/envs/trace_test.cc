@@ -207,7 +207,7 @@ TEST(Conform, RemembersTheStickyActionAcrossAReset) {
   EXPECT_TRUE(reached) << "so the recordings above hold it";
 }
 
-std::string RefusalOf(const std::filesystem::path& path) {
+std::string ConformRefusal(const std::filesystem::path& path) {
   return ErrorOf([&] { Conform(path); });
 }
 
@@ -216,21 +216,23 @@ TEST(Conform, RefusesGamesAndVariantsThatWeDoNotHave) {
   std::vector<std::string> lines = GunzippedLines(TraceData("breakout_skill.jsonl.gz"));
   std::string header = lines[0];
   Edit(lines[0], [](json& line) { line["game"] = "tetris"; });
-  EXPECT_THAT(RefusalOf(WriteGzip(directory, "tetris.jsonl.gz", lines)),
+  EXPECT_THAT(ConformRefusal(WriteGzip(directory, "tetris.jsonl.gz", lines)),
               testing::AllOf(HasSubstr("tetris.jsonl.gz"), HasSubstr("breakout")));
   lines[0] = header;
   Edit(lines[0], [](json& line) { line["shape"] = {8, 10, 4}; });
-  EXPECT_THAT(RefusalOf(WriteGzip(directory, "small.jsonl.gz", lines)), HasSubstr("(8, 10, 4)"));
+  EXPECT_THAT(ConformRefusal(WriteGzip(directory, "small.jsonl.gz", lines)),
+              HasSubstr("(8, 10, 4)"));
   lines[0] = header;
   Edit(lines[0], [](json& line) { line["actions"] = {"noop", "left", "right"}; });
-  EXPECT_THAT(RefusalOf(WriteGzip(directory, "three.jsonl.gz", lines)), HasSubstr("3 actions"));
+  EXPECT_THAT(ConformRefusal(WriteGzip(directory, "three.jsonl.gz", lines)),
+              HasSubstr("3 actions"));
 }
 
 TEST(Conform, RefusesARecordingWithoutSteps) {
   const TempDir directory;
   std::vector<std::string> lines = GunzippedLines(TraceData("breakout_skill.jsonl.gz"));
   lines.resize(2);
-  EXPECT_THAT(RefusalOf(WriteGzip(directory, "none.jsonl.gz", lines)), HasSubstr("no step"));
+  EXPECT_THAT(ConformRefusal(WriteGzip(directory, "none.jsonl.gz", lines)), HasSubstr("no step"));
 }
 
 TEST(Conform, ADamagedFileNeverPasses) {

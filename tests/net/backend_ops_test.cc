@@ -58,7 +58,7 @@ class BackendOps : public ::testing::TestWithParam<std::tuple<NamedBackend, OpCh
         backend_ = MakeCpuBackend(contender.precision);
         return;
       case Where::kLoops: {
-        auto gpu = std::make_unique<starling::testing::FakeGpu>();
+        auto gpu = std::make_unique<FakeGpu>();
         backend_ = testing::MakeFakeGpuBackend(*gpu);
         gpu_ = std::move(gpu);
         return;

@@ -9,7 +9,7 @@ namespace starling::net::testing {
 
 class FakeDevice {
  public:
-  explicit FakeDevice(starling::testing::FakeGpu& gpu) : gpu_(gpu) {}
+  explicit FakeDevice(FakeGpu& gpu) : gpu_(gpu) {}
 
   Memory& memory() { return gpu_.memory(); }
   const char* name() const { return "loops"; }
@@ -51,10 +51,10 @@ class FakeDevice {
     }
   }
 
-  starling::testing::FakeGpu& gpu_;
+  FakeGpu& gpu_;
 };
 
-inline std::unique_ptr<Backend<float>> MakeFakeGpuBackend(starling::testing::FakeGpu& gpu,
+inline std::unique_ptr<Backend<float>> MakeFakeGpuBackend(FakeGpu& gpu,
                                                           const cuda::Limits& limits = {}) {
   return std::make_unique<cuda::GpuOps<FakeDevice>>(limits, gpu);
 }

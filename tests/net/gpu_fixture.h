@@ -48,7 +48,7 @@ class GpuTest : public ::testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
     if (!GetParam()) {
-      auto fake = std::make_unique<starling::testing::FakeGpu>();
+      auto fake = std::make_unique<FakeGpu>();
       fake_ = fake.get();
       gpu_ = std::move(fake);
       backend_ = MakeFakeGpuBackend(*fake_);
@@ -61,7 +61,7 @@ class GpuTest : public ::testing::TestWithParam<bool> {
   }
 
   std::unique_ptr<Gpu> gpu_;
-  starling::testing::FakeGpu* fake_ = nullptr;  // gpu_, unless that is real
+  FakeGpu* fake_ = nullptr;  // gpu_, unless that is real
   std::unique_ptr<Backend<float>> backend_;
 };
 

@@ -14,7 +14,6 @@
 namespace starling::net {
 namespace {
 
-using starling::testing::FakeGpu;
 using testing::GpuTest;
 using testing::Here;
 using testing::MakeFakeGpuBackend;

@@ -12,7 +12,7 @@ using testing::Between;
 using testing::Normals;
 
 template <class T>
-struct Batch {
+struct LossCase {
   int n, actions;
   std::vector<T> logits, values, advantages, returns;
   std::vector<std::int32_t> taken;
@@ -36,8 +36,8 @@ struct Batch {
   }
 };
 
-Batch<double> RandomBatch(RandomStream& random) {
-  Batch<double> b{Between(random, 1, 6), Between(random, 1, 7), {}, {}, {}, {}, {}, {}, {}, {}};
+LossCase<double> RandomCase(RandomStream& random) {
+  LossCase<double> b{Between(random, 1, 6), Between(random, 1, 7), {}, {}, {}, {}, {}, {}, {}, {}};
   b.logits = Normals<double>(random, b.n * b.actions, 2.0);
   b.values = Normals<double>(random, b.n);
   b.advantages = Normals<double>(random, b.n);
@@ -49,7 +49,7 @@ Batch<double> RandomBatch(RandomStream& random) {
 TEST(ActorCriticLossTest, GradientIsThatOfTheReportedTerms) {
   RandomStream random(StreamId{.seed = 31});
   for (int trial = 0; trial < 60; ++trial) {
-    Batch<double> b = RandomBatch(random);
+    LossCase<double> b = RandomCase(random);
     const LossWeights weights{.value_coef = random.UniformDouble(),
                               .entropy = random.UniformDouble(),
                               .scale = 1 + 4 * random.UniformDouble()};
@@ -69,7 +69,7 @@ TEST(ActorCriticLossTest, GradientIsThatOfTheReportedTerms) {
 // 4, weights 1/2 and 0.
 //   policy loss = 2 ln 4, value loss = 9, dlogits = 2 (1/4 - 1, 3/4), dvalue = 2 * (1/2) * (1 - 4)
 TEST(ActorCriticLossTest, ByHand) {
-  Batch<double> b{1, 2, {0, std::log(3.0)}, {1}, {2}, {4}, {0}, {}, {}, {}};
+  LossCase<double> b{1, 2, {0, std::log(3.0)}, {1}, {2}, {4}, {0}, {}, {}, {}};
   b.Run({.value_coef = 0.5, .entropy = 0});
   EXPECT_NEAR(b.report.policy_loss, 2 * std::log(4.0), 1e-14);
   EXPECT_NEAR(b.report.value_loss, 9, 1e-14);
@@ -81,8 +81,8 @@ TEST(ActorCriticLossTest, ByHand) {
 
 // -log p of an action that is 2000 nats behind is 2000, though its probability is no float.
 TEST(ActorCriticLossTest, HugeLogitsStayFinite) {
-  Batch<float> b{2,  3, {1000, -1000, 0, -1e37f, 1e37f, 0}, {0, 0}, {1, 1}, {0, 0}, {1, 1}, {},
-                 {}, {}};
+  LossCase<float> b{2,  3, {1000, -1000, 0, -1e37f, 1e37f, 0}, {0, 0}, {1, 1}, {0, 0}, {1, 1}, {},
+                    {}, {}};
   b.Run({.value_coef = 0.5, .entropy = 0.1});
   EXPECT_NEAR(b.report.policy_loss, (2000.0 + 0.0) / 2, 1e-3);
   EXPECT_EQ(b.report.entropy, 0.0);

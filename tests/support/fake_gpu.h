@@ -25,7 +25,7 @@
 #include "core/error.h"
 #include "core/gpu.h"
 
-namespace starling::testing {
+namespace starling {
 
 class FakeGpu final : public Gpu {
  public:
@@ -200,4 +200,4 @@ class FakeGpu final : public Gpu {
   int recordings_ = 0, replays_ = 0;
 };
 
-}  // namespace starling::testing
+}  // namespace starling

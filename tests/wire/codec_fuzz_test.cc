@@ -13,11 +13,11 @@
 namespace starling::wire {
 namespace {
 
-constexpr std::size_t kElements = 32;
+constexpr std::size_t kFuzzElements = 32;
 constexpr int kRounds = 20'000;  // for each of the fuzzers below
 
 // Frames on the heap, none longer than its bytes.
-struct Raw {
+struct RawSeed {
   std::vector<std::byte> header, fields, tensor;
 
   FrameView view() const { return {3, header, fields, tensor}; }
@@ -33,7 +33,7 @@ std::vector<std::byte> Copy(std::span<const std::byte> bytes) {
 }
 
 // A valid message of every kind.
-std::vector<Raw> Seeds() {
+std::vector<RawSeed> Seeds() {
   Gradient gradient = {.grant = 1, .samples = 160, .norm = 0.5};
   gradient.episodes.assign(20, {.episode_return = 3, .length = 1000});
   Answer answer = {.answers = 1, .outcome = Outcome::kApplied};
@@ -59,9 +59,9 @@ std::vector<Raw> Seeds() {
       ShardApplied{},
       ShardSaved{.error = "no room"},
       ReloadKeys{}};
-  std::vector<Raw> seeds;
+  std::vector<RawSeed> seeds;
   for (const Body& body : bodies) {
-    const std::vector<float> tensor = Ramp(HasTensor(body) ? kElements : 0);
+    const std::vector<float> tensor = Ramp(HasTensor(body) ? kFuzzElements : 0);
     const Frames frames = Encode({.slot = 1, .sequence = 2, .term = 1, .version = 5}, body, tensor);
     seeds.push_back(
         {Copy(frames.header_bytes()), Copy(frames.field_bytes()), Copy(frames.tensor_bytes())});
@@ -70,13 +70,13 @@ std::vector<Raw> Seeds() {
 }
 
 // An accepted message is complete: it can be sent on, and means the same again.
-bool Judge(const Raw& raw) {
-  const DecodeResult result = Decode(raw.view(), kElements);
+bool Judge(const RawSeed& raw) {
+  const DecodeResult result = Decode(raw.view(), kFuzzElements);
   if (!result) return false;
   const Message& message = result.message;
   const std::vector<float> tensor(message.floats().begin(), message.floats().end());
   const Frames again = Encode(message.header, message.body, tensor);
-  const DecodeResult second = Decode(View(again), kElements);
+  const DecodeResult second = Decode(View(again), kFuzzElements);
   EXPECT_TRUE(second) << RefusalName(second.refusal);
   EXPECT_EQ(second.message.header, message.header);
   EXPECT_EQ(Encode(second.message.header, second.message.body, tensor).fields, again.fields);
@@ -118,10 +118,10 @@ void Mutate(RandomStream& random, std::vector<std::byte>& bytes) {
 
 TEST(CodecFuzz, MutatedFramesWithoutANewChecksumAreRefused) {
   RandomStream random({.seed = 1});
-  const std::vector<Raw> seeds = Seeds();
+  const std::vector<RawSeed> seeds = Seeds();
   for (int round = 0; round < kRounds; ++round) {
-    const Raw& seed = seeds[static_cast<std::size_t>(round) % seeds.size()];
-    Raw raw = seed;
+    const RawSeed& seed = seeds[static_cast<std::size_t>(round) % seeds.size()];
+    RawSeed raw = seed;
     std::vector<std::byte>* frames[] = {&raw.header, &raw.fields, &raw.tensor};
     Mutate(random, *frames[random.Below(3)]);
     const bool same =
@@ -132,10 +132,10 @@ TEST(CodecFuzz, MutatedFramesWithoutANewChecksumAreRefused) {
 
 TEST(CodecFuzz, MutatedFieldsBehindAGoodChecksum) {
   RandomStream random({.seed = 2});
-  const std::vector<Raw> seeds = Seeds();
+  const std::vector<RawSeed> seeds = Seeds();
   int accepted = 0;
   for (int round = 0; round < 2 * kRounds; ++round) {
-    Raw raw = seeds[static_cast<std::size_t>(round) % seeds.size()];
+    RawSeed raw = seeds[static_cast<std::size_t>(round) % seeds.size()];
     for (std::uint32_t times = random.Below(4) + 1; times > 0; --times) Mutate(random, raw.fields);
     raw.FixChecksum();
     accepted += Judge(raw) ? 1 : 0;
@@ -147,10 +147,10 @@ TEST(CodecFuzz, MutatedFieldsBehindAGoodChecksum) {
 
 TEST(CodecFuzz, MutatedHeadersBehindAGoodChecksum) {
   RandomStream random({.seed = 3});
-  const std::vector<Raw> seeds = Seeds();
+  const std::vector<RawSeed> seeds = Seeds();
   int accepted = 0;
   for (int round = 0; round < kRounds; ++round) {
-    Raw raw = seeds[static_cast<std::size_t>(round) % seeds.size()];
+    RawSeed raw = seeds[static_cast<std::size_t>(round) % seeds.size()];
     Mutate(random, raw.header);
     raw.FixChecksum();
     accepted += Judge(raw) ? 1 : 0;
@@ -160,9 +160,9 @@ TEST(CodecFuzz, MutatedHeadersBehindAGoodChecksum) {
 
 TEST(CodecFuzz, RandomBytesAsFields) {
   RandomStream random({.seed = 4});
-  const std::vector<Raw> seeds = Seeds();
+  const std::vector<RawSeed> seeds = Seeds();
   for (int round = 0; round < kRounds; ++round) {
-    Raw raw = seeds[static_cast<std::size_t>(round) % seeds.size()];
+    RawSeed raw = seeds[static_cast<std::size_t>(round) % seeds.size()];
     raw.fields = RandomBytes(random, random.Below(64));
     // Mostly a map of a few entries, so that more than the first byte is looked at.
     if (!raw.fields.empty() && round % 4 != 0) {
@@ -176,17 +176,19 @@ TEST(CodecFuzz, RandomBytesAsFields) {
 TEST(CodecFuzz, RandomFrames) {
   RandomStream random({.seed = 5});
   for (int round = 0; round < kRounds; ++round) {
-    const Raw raw = {RandomBytes(random, random.Below(2) == 0 ? kHeaderBytes : random.Below(130)),
-                     RandomBytes(random, random.Below(64)), RandomBytes(random, random.Below(64))};
+    const RawSeed raw = {
+        RandomBytes(random, random.Below(2) == 0 ? kHeaderBytes : random.Below(130)),
+        RandomBytes(random, random.Below(64)), RandomBytes(random, random.Below(64))};
     EXPECT_FALSE(Judge(raw));
   }
 }
 
 TEST(CodecFuzz, TruncatedAtEveryLength) {
-  for (const Raw& seed : Seeds()) {
-    for (std::vector<std::byte> Raw::*frame : {&Raw::header, &Raw::fields, &Raw::tensor}) {
+  for (const RawSeed& seed : Seeds()) {
+    for (std::vector<std::byte> RawSeed::*frame :
+         {&RawSeed::header, &RawSeed::fields, &RawSeed::tensor}) {
       for (std::size_t length = 0; length < (seed.*frame).size(); ++length) {
-        Raw raw = seed;
+        RawSeed raw = seed;
         (raw.*frame).resize(length);
         (raw.*frame).shrink_to_fit();
         EXPECT_FALSE(Judge(raw));

@@ -15,7 +15,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-std::string ErrorOf(const std::string& endpoint) {
+std::string EndpointError(const std::string& endpoint) {
   return starling::ErrorOf([&] { CheckEndpoint(endpoint); });
 }
 
@@ -24,9 +24,9 @@ TEST(Endpoint, IpcAndLoopbackAreAllowed) {
        {"ipc:///run/x/control", "ipc://relative", "tcp://127.0.0.1:5555", "tcp://127.8.9.10:1",
         "tcp://127.0.0.1:0", "tcp://127.0.0.1:*", "tcp://localhost:65535", "tcp://[::1]:80",
         "tcp://[0:0:0:0:0:0:0:1]:80"}) {
-    EXPECT_EQ(ErrorOf(good), "") << good;
+    EXPECT_EQ(EndpointError(good), "") << good;
   }
-  EXPECT_EQ(ErrorOf("ipc://" + std::string(107, 'p')), "");
+  EXPECT_EQ(EndpointError("ipc://" + std::string(107, 'p')), "");
 }
 
 TEST(Endpoint, OtherHostsAreRefusedWithWhatIsNeeded) {
@@ -34,7 +34,7 @@ TEST(Endpoint, OtherHostsAreRefusedWithWhatIsNeeded) {
        {"tcp://0.0.0.0:5555", "tcp://*:5555", "tcp://10.0.0.1:5555", "tcp://128.0.0.1:1",
         "tcp://learner.example:5555", "tcp://[::]:80", "tcp://[fe80::1]:80", "tcp://127.1:80",
         "tcp://127.0.0.1.example.org:80", "tcp://localhost.example.org:80"}) {
-    EXPECT_THAT(ErrorOf(open),
+    EXPECT_THAT(EndpointError(open),
                 AllOf(HasSubstr(open), HasSubstr("no encryption"), HasSubstr("no authentication"),
                       HasSubstr("CURVE"), HasSubstr("wire.secret"), HasSubstr("ipc://")));
     EXPECT_NO_THROW(CheckEndpoint(open, /*keys=*/true)) << open;
@@ -62,11 +62,12 @@ TEST(Endpoint, MalformedOnesAreRefusedWithAnExample) {
         std::string("ipc://"), std::string("ipc://@abstract"), std::string("ipc://*"),
         std::string("inproc://x"), std::string("TCP://127.0.0.1:5"),
         std::string("pgm://127.0.0.1:5"), long_path}) {
-    EXPECT_THAT(ErrorOf(bad), AllOf(HasSubstr("\"" + bad + "\""), HasSubstr("write ipc://PATH")))
+    EXPECT_THAT(EndpointError(bad),
+                AllOf(HasSubstr("\"" + bad + "\""), HasSubstr("write ipc://PATH")))
         << bad;
   }
-  EXPECT_THAT(ErrorOf(std::string("ipc:///a\0b", 10)), HasSubstr("control characters"));
-  EXPECT_THAT(ErrorOf("ipc:///a\nb"), HasSubstr("control characters"));
+  EXPECT_THAT(EndpointError(std::string("ipc:///a\0b", 10)), HasSubstr("control characters"));
+  EXPECT_THAT(EndpointError("ipc:///a\nb"), HasSubstr("control characters"));
 }
 
 TEST(Endpoint, NamesBecomeNumbers) {

@@ -17,15 +17,15 @@ namespace {
 using testing::Each;
 using testing::HasSubstr;
 
-constexpr std::size_t kFloats = 1024, kCount = 2;
+constexpr std::size_t kBufferFloats = 1024, kCount = 2;
 
 class GradientBuffersTest : public testing::Test {
  protected:
-  GradientBuffersClient Client() const { return {path_, kFloats}; }
+  GradientBuffersClient Client() const { return {path_, kBufferFloats}; }
 
   TempDir directory_;
   const std::filesystem::path path_ = directory_.path() / "gradients";
-  std::optional<GradientBuffers> buffers_{std::in_place, path_, kCount, kFloats};
+  std::optional<GradientBuffers> buffers_{std::in_place, path_, kCount, kBufferFloats};
 };
 
 TEST_F(GradientBuffersTest, WhatTheActorWritesTheLearnerReads) {
@@ -37,7 +37,7 @@ TEST_F(GradientBuffersTest, WhatTheActorWritesTheLearnerReads) {
   for (std::size_t i = 0; i < kCount; ++i) {
     const auto loan = buffers_->Lend(i);
     ASSERT_TRUE(loan);
-    ASSERT_EQ(loan->values.size(), kFloats);
+    ASSERT_EQ(loan->values.size(), kBufferFloats);
     EXPECT_THAT(loan->values, Each(static_cast<float>(i + 1)));
   }
 }
@@ -91,7 +91,7 @@ TEST_F(GradientBuffersTest, AnActorHasABufferAgainWhenItIsAnswered) {
 TEST_F(GradientBuffersTest, ClientsOfWhatIsNoneAreToldSo) {
   const auto error = [](const std::filesystem::path& path) -> std::string {
     try {
-      GradientBuffersClient(path, kFloats);
+      GradientBuffersClient(path, kBufferFloats);
     } catch (const std::runtime_error& thrown) {
       return thrown.what();
     }
@@ -99,7 +99,7 @@ TEST_F(GradientBuffersTest, ClientsOfWhatIsNoneAreToldSo) {
   };
   EXPECT_THAT(error(directory_.path() / "nothing"), HasSubstr("No such file"));
   EXPECT_THAT(error(directory_.path()), HasSubstr("directory"));
-  std::ofstream(directory_.path() / "odd") << std::string(kFloats * 4 + 4, 'x');
+  std::ofstream(directory_.path() / "odd") << std::string(kBufferFloats * 4 + 4, 'x');
   EXPECT_THAT(error(directory_.path() / "odd"), HasSubstr("4100 bytes are no buffers of 1024"));
   std::ofstream(directory_.path() / "empty");
   EXPECT_THAT(error(directory_.path() / "empty"), HasSubstr("0 bytes are too few"));

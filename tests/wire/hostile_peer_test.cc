@@ -14,8 +14,8 @@
 namespace starling::wire {
 namespace {
 
-constexpr std::size_t kElements = 128 * 1024;  // larger than any fields
-const SocketOptions kOptions = {.max_elements = kElements};
+constexpr std::size_t kPeerElements = 128 * 1024;  // larger than any fields
+const SocketOptions kPeerOptions = {.max_elements = kPeerElements};
 
 Frames Beat() { return Encode({.sequence = 5}, Heartbeat{}); }
 
@@ -38,13 +38,13 @@ class HostilePeer : public testing::Test {
   }
   // A well-behaved client is heard and answered, whatever else arrives.
   void ExpectService() {
-    ClientSocket client(context_, server_.endpoint(), kOptions);
+    ClientSocket client(context_, server_.endpoint(), kPeerOptions);
     ASSERT_TRUE(WaitWritable(client));
     ASSERT_TRUE(client.Send(Beat()));
     Envelope envelope;
     ASSERT_TRUE(Until([&] {
       WaitReadable(server_, 100);
-      return server_.Receive(envelope) && Decode(envelope.frames(), kElements);
+      return server_.Receive(envelope) && Decode(envelope.frames(), kPeerElements);
     }));
     EXPECT_TRUE(server_.Send(envelope.peer(), Beat()));
     EXPECT_TRUE(WaitReadable(client));
@@ -52,7 +52,7 @@ class HostilePeer : public testing::Test {
 
   TempDir directory_;
   Context context_;
-  ServerSocket server_{context_, "tcp://127.0.0.1:*", kOptions};
+  ServerSocket server_{context_, "tcp://127.0.0.1:*", kPeerOptions};
   zmq::context_t raw_context_;
   zmq::socket_t raw_{raw_context_, zmq::socket_type::dealer};
 };
@@ -64,7 +64,7 @@ TEST_F(HostilePeer, TooManyFramesAreCountedAndThrownAway) {
     ASSERT_TRUE(Next(envelope));
     EXPECT_EQ(envelope.frames().count, count);
     const Refusal expected = count == 3 ? Refusal::kHeaderSize : Refusal::kFrameCount;
-    EXPECT_EQ(Decode(envelope.frames(), kElements).refusal, expected);
+    EXPECT_EQ(Decode(envelope.frames(), kPeerElements).refusal, expected);
   }
   ExpectService();
 }
@@ -94,13 +94,13 @@ TEST_F(HostilePeer, RandomMessages) {
     RawSend(frames);
     ASSERT_TRUE(Next(envelope));
     EXPECT_EQ(envelope.frames().count, frames.size());
-    EXPECT_FALSE(Decode(envelope.frames(), kElements));
+    EXPECT_FALSE(Decode(envelope.frames(), kPeerElements));
   }
   ExpectService();
 }
 
 TEST_F(HostilePeer, ATooLargeFrameDisconnectsItsSenderOnly) {
-  ClientSocket good(context_, server_.endpoint(), kOptions);
+  ClientSocket good(context_, server_.endpoint(), kPeerOptions);
   ASSERT_TRUE(WaitWritable(good));
   ASSERT_TRUE(good.Send(Beat()));
   Envelope envelope;
@@ -110,7 +110,7 @@ TEST_F(HostilePeer, ATooLargeFrameDisconnectsItsSenderOnly) {
   RawSend({"before"});
   ASSERT_TRUE(Next(envelope));
   const std::string name = envelope.peer();
-  RawSend({std::string(kElements * sizeof(float) + 1, 'x')});
+  RawSend({std::string(kPeerElements * sizeof(float) + 1, 'x')});
   // It may connect again under another name; messages of its old connection are thrown away.
   ASSERT_TRUE(Until([&] {
     RawSend({"after"});
@@ -124,10 +124,10 @@ TEST_F(HostilePeer, ATooLargeFrameDisconnectsItsSenderOnly) {
 }
 
 TEST_F(HostilePeer, TheLargestFrameIsLetThrough) {
-  RawSend({std::string(kElements * sizeof(float), 'x')});
+  RawSend({std::string(kPeerElements * sizeof(float), 'x')});
   Envelope envelope;
   ASSERT_TRUE(Next(envelope));
-  EXPECT_EQ(envelope.frames().header.size(), kElements * sizeof(float));
+  EXPECT_EQ(envelope.frames().header.size(), kPeerElements * sizeof(float));
 }
 
 TEST_F(HostilePeer, SomethingThatDoesNotSpeakZeroMQ) {

@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::HasSubstr;
 
-unsigned ModeOf(const fs::path& path) {
+unsigned PermissionsOf(const fs::path& path) {
   struct stat status {};
   EXPECT_EQ(lstat(path.c_str(), &status), 0);
   return status.st_mode & 0777;
@@ -49,7 +49,7 @@ class RuntimeDir : public testing::Test {
 
 TEST_F(RuntimeDir, IsCreatedForUsAlone) {
   EXPECT_EQ(RuntimeRoot(base()), root());
-  EXPECT_EQ(ModeOf(root()), 0700u);
+  EXPECT_EQ(PermissionsOf(root()), 0700u);
   EXPECT_EQ(RuntimeRoot(base()), root());  // again
 }
 
@@ -57,7 +57,7 @@ TEST_F(RuntimeDir, IsPrivateWhateverTheUmask) {
   const mode_t before = umask(0777);
   RuntimeRoot(base());
   umask(before);
-  EXPECT_EQ(ModeOf(root()), 0700u);
+  EXPECT_EQ(PermissionsOf(root()), 0700u);
 }
 
 TEST_F(RuntimeDir, ComesFromTheEnvironmentIfNotConfigured) {
@@ -119,7 +119,7 @@ TEST_F(Places, APlaceIsPrivateAndShort) {
   const RunPlace place = Create();
   EXPECT_EQ(place.path().parent_path(), root_);
   EXPECT_EQ(place.path().filename().string().size(), 12u);
-  EXPECT_EQ(ModeOf(place.path()), 0700u);
+  EXPECT_EQ(PermissionsOf(place.path()), 0700u);
   EXPECT_EQ(place.SocketEndpoint("control"), "ipc://" + (place.path() / "control").string());
   EXPECT_NE(place.SnapshotPath(1), place.SnapshotPath(2));
   EXPECT_EQ(place.SnapshotPath(1).parent_path(), place.path());

@@ -14,10 +14,10 @@
 namespace starling::wire {
 namespace {
 
-constexpr std::uint32_t kTerm = 3;
+constexpr std::uint32_t kRaceTerm = 3;
 
 // A float that belongs to one version and one place only, for as many versions as are written here.
-float ValueAt(std::uint64_t version, std::size_t i) {
+float RaceValueAt(std::uint64_t version, std::size_t i) {
   const std::uint64_t mixed = (version * 0x9E3779B97F4A7C15 + i * 0xC2B2AE3D27D4EB4F) >> 41;
   return static_cast<float>(mixed);  // 23 bits, exact
 }
@@ -35,7 +35,7 @@ class Lanes {
     const std::size_t end = 16 * (blocks * (lane + 1) / lanes_);
     std::vector<float> values(end - begin);
     for (std::uint64_t version = 0; version < versions_; ++version) {
-      for (std::size_t i = begin; i < end; ++i) values[i - begin] = ValueAt(version, i);
+      for (std::size_t i = begin; i < end; ++i) values[i - begin] = RaceValueAt(version, i);
       // Acquire: pairs with the release below.
       while (published_.load(std::memory_order_acquire) + 1 < version) std::this_thread::yield();
       writer_.Begin(version);
@@ -43,7 +43,7 @@ class Lanes {
       std::atomic<std::size_t>& done = done_[version % done_.size()];
       if (done.fetch_add(1, std::memory_order_acq_rel) + 1 == lanes_) {
         done.store(0, std::memory_order_relaxed);  // used again four versions later
-        writer_.Publish({.term = kTerm,
+        writer_.Publish({.term = kRaceTerm,
                          .version = version,
                          .steps = 5 * version,
                          .entropy = static_cast<double>(version) / 8});
@@ -83,12 +83,12 @@ ReaderReport ReadAll(SnapshotReader reader, std::uint64_t versions, bool eager) 
     report.versions += !any || meta.version != newest ? 1 : 0;
     report.went_back += any && meta.version < newest ? 1 : 0;
     report.too_old += meta.version < wanted ? 1 : 0;
-    report.wrong_meta += meta.term != kTerm || meta.steps != 5 * meta.version ||
+    report.wrong_meta += meta.term != kRaceTerm || meta.steps != 5 * meta.version ||
                                  meta.entropy != static_cast<double>(meta.version) / 8
                              ? 1
                              : 0;
     bool torn = false;
-    for (std::size_t i = 0; i < out.size(); ++i) torn |= out[i] != ValueAt(meta.version, i);
+    for (std::size_t i = 0; i < out.size(); ++i) torn |= out[i] != RaceValueAt(meta.version, i);
     report.torn += torn ? 1 : 0;
     newest = meta.version;
     any = true;
@@ -98,7 +98,7 @@ ReaderReport ReadAll(SnapshotReader reader, std::uint64_t versions, bool eager) 
 
 // `readers` read while `lanes` write `versions`; no read is torn, mislabelled or older than asked.
 void Race(std::size_t floats, std::size_t lanes, std::size_t readers, std::uint64_t versions) {
-  SnapshotWriter writer("", floats, 1, kTerm);
+  SnapshotWriter writer("", floats, 1, kRaceTerm);
   Lanes writing(writer, lanes, versions);
   std::vector<ReaderReport> reports(readers);
   std::vector<std::thread> threads;

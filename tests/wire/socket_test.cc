@@ -29,8 +29,8 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-constexpr std::size_t kElements = 133'120;  // 533 kB, the tensor of the MinAtar net
-const SocketOptions kOptions = {.max_elements = kElements};
+constexpr std::size_t kNetElements = 133'120;  // 533 kB, the tensor of the MinAtar net
+const SocketOptions kOptions = {.max_elements = kNetElements};
 
 Frames FetchFrames(std::uint64_t number) {
   return Encode({.sequence = number}, Fetch{.version = number});
@@ -81,17 +81,17 @@ INSTANTIATE_TEST_SUITE_P(Transports, Sockets,
 
 TEST_P(Sockets, AGradientAndItsAnswer) {
   const auto client = Client();
-  const std::vector<float> tensor = Ramp(kElements);
+  const std::vector<float> tensor = Ramp(kNetElements);
   const Gradient gradient = {.grant = 3, .samples = 160, .norm = 0.5};
   SendSoon(*client, Encode({.slot = 2, .sequence = 1, .version = 7}, gradient, tensor));
 
   // The gradient arrives.
   const Envelope received = ServerReceives();
-  const DecodeResult decoded = Decode(received.frames(), kElements);
+  const DecodeResult decoded = Decode(received.frames(), kNetElements);
   ASSERT_TRUE(decoded) << RefusalName(decoded.refusal);
   EXPECT_EQ(decoded.message.body, Body(gradient));
   EXPECT_EQ(decoded.message.header.version, 7u);
-  EXPECT_EQ(std::memcmp(decoded.message.floats().data(), tensor.data(), 4 * kElements), 0);
+  EXPECT_EQ(std::memcmp(decoded.message.floats().data(), tensor.data(), 4 * kNetElements), 0);
 
   // The answer arrives.
   const Answer said = {.answers = 1, .outcome = Outcome::kApplied, .grants = {{4, 8}}};
@@ -107,20 +107,20 @@ TEST_P(Sockets, AGradientAndItsAnswer) {
 TEST_P(Sockets, ASharedTensorReachesEveryPeerThatItIsSentTo) {
   const auto one = Client(), other = Client();
   const std::string name = Introduce(*one), other_name = Introduce(*other);
-  const std::vector<float> sent = Ramp(kElements);
+  const std::vector<float> sent = Ramp(kNetElements);
   std::weak_ptr<float[]> memory;
   {
-    const auto values = std::make_shared<float[]>(kElements);
+    const auto values = std::make_shared<float[]>(kNetElements);
     memory = values;
     std::ranges::copy(sent, values.get());
-    const SharedTensor tensor(values, kElements);
+    const SharedTensor tensor(values, kNetElements);
     for (const std::string& peer : {name, other_name}) {
       ASSERT_TRUE(server_->Send(peer, Encode({.version = 5}, Weights{.steps = 9}, tensor)));
     }
   }
   for (ClientSocket* client : {one.get(), other.get()}) {
     const Envelope received = Next(*client);
-    const DecodeResult decoded = Decode(received.frames(), kElements);
+    const DecodeResult decoded = Decode(received.frames(), kNetElements);
     ASSERT_TRUE(decoded) << RefusalName(decoded.refusal);
     EXPECT_TRUE(std::ranges::equal(decoded.message.floats(), sent));
   }
@@ -133,9 +133,9 @@ TEST_P(Sockets, ASharedTensorWaitsWhereItLies) {
   std::vector<std::weak_ptr<float[]>> taken;
   // Until the peer's side is full as well: a message taken then cannot leave.
   EXPECT_TRUE(Until([&] {
-    auto values = std::make_shared<float[]>(kElements);
+    auto values = std::make_shared<float[]>(kNetElements);
     const std::weak_ptr<float[]> memory = values;
-    const SharedTensor tensor(std::move(values), kElements);
+    const SharedTensor tensor(std::move(values), kNetElements);
     const SendStatus status = server_->TrySend(name, Encode({}, Weights{}, tensor));
     if (status == SendStatus::kSent) taken.push_back(memory);
     std::this_thread::yield();
@@ -145,9 +145,9 @@ TEST_P(Sockets, ASharedTensorWaitsWhereItLies) {
 
 // Nor is it lost where it cannot be sent.
 TEST_P(Sockets, ASharedTensorIsFreeAgainWhereNobodyTakesIt) {
-  auto values = std::make_shared<float[]>(kElements);
+  auto values = std::make_shared<float[]>(kNetElements);
   const std::weak_ptr<float[]> memory = values;
-  const SharedTensor tensor(std::move(values), kElements);
+  const SharedTensor tensor(std::move(values), kNetElements);
   EXPECT_EQ(server_->TrySend("nobody", Encode({}, Weights{}, tensor)), SendStatus::kGone);
   EXPECT_EQ(memory.use_count(), 1);
 }
@@ -178,7 +178,7 @@ TEST_P(Sockets, TensorsOfEverySizeAreAligned) {
     const std::vector<float> tensor = Ramp(size);
     SendSoon(*client, Encode({}, Weights{}, tensor));
     const Envelope envelope = ServerReceives();
-    const DecodeResult result = Decode(envelope.frames(), kElements);
+    const DecodeResult result = Decode(envelope.frames(), kNetElements);
     ASSERT_TRUE(result);
     const std::span<const float> floats = result.message.floats();  // CHECKs the alignment
     EXPECT_EQ(std::vector<float>(floats.begin(), floats.end()), tensor);
@@ -195,12 +195,12 @@ TEST_P(Sockets, AnEnvelopeKeepsItsBytesWhereverItGoes) {
   float last = 0;
   std::thread([&, kept = std::move(first)]() mutable {
     EXPECT_EQ(kept.frames().tensor.data(), bytes);
-    last = Decode(kept.frames(), kElements).message.floats()[999];
+    last = Decode(kept.frames(), kNetElements).message.floats()[999];
     kept = Envelope();
   }).join();
   EXPECT_EQ(last, Ramp(1000)[999]);
   EXPECT_EQ(first.frames().count, 0u);  // NOLINT: moved from, and still harmless
-  EXPECT_EQ(Decode(second.frames(), kElements).message.floats().size(), 5u);
+  EXPECT_EQ(Decode(second.frames(), kNetElements).message.floats().size(), 5u);
 }
 
 TEST_P(Sockets, AVanishedPeerIsGone) {
@@ -223,7 +223,7 @@ TEST_P(Sockets, AFullQueueIsSaidAndHurtsNobodyElse) {
   const auto good = Client();
   const std::string deaf_name = Introduce(*deaf);
   const std::string good_name = Introduce(*good);
-  const std::vector<float> tensor = Ramp(kElements);
+  const std::vector<float> tensor = Ramp(kNetElements);
   int sent = 0;
   SendStatus status = SendStatus::kSent;
   while (sent < 1000 && (status = server_->TrySend(deaf_name, Encode({}, Weights{}, tensor))) ==
@@ -239,7 +239,7 @@ TEST_P(Sockets, AFullQueueIsSaidAndHurtsNobodyElse) {
   // It reads again: the queued messages arrive whole, and new ones go through.
   for (int i = 0; i < sent; ++i) {
     const Envelope envelope = Next(*deaf);
-    ASSERT_TRUE(Decode(envelope.frames(), kElements));
+    ASSERT_TRUE(Decode(envelope.frames(), kNetElements));
   }
   ASSERT_TRUE(Until([&] {
     WaitReadable(*server_, 1);
@@ -265,7 +265,7 @@ TEST_P(Sockets, AQueueThatThePeerEmptiedIsNotFull) {
 
 TEST_P(Sockets, AClientWhoseLearnerDoesNotReadIsTold) {
   const auto client = Client();
-  const std::vector<float> tensor = Ramp(kElements);
+  const std::vector<float> tensor = Ramp(kNetElements);
   ASSERT_TRUE(WaitWritable(*client));
   int sent = 0;
   while (sent < 1000 && client->Send(Encode({}, Weights{}, tensor))) ++sent;

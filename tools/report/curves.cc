@@ -9,7 +9,7 @@
 namespace starling::report {
 namespace {
 
-constexpr std::size_t kDraws = 1000;  // of a band: for the eye, not for the table
+constexpr std::size_t kBandDraws = 1000;  // of a band: for the eye, not for the table
 
 // Where two samples have the same x, the later one counts.
 void Append(Samples& samples, Sample sample) {
@@ -94,7 +94,7 @@ GroupCurve Across(const std::vector<Samples>& runs, std::size_t points, std::uin
   }
   if (end < begin) return {};
   const std::size_t places = end > begin ? std::clamp<std::size_t>(longest, 2, points) : 1;
-  const results::Bootstrap bootstrap(some.size(), kDraws, stratum);
+  const results::Bootstrap bootstrap(some.size(), kBandDraws, stratum);
   GroupCurve curve;
   for (std::size_t i = 0; i < places; ++i) {
     const double share = places > 1 ? static_cast<double>(i) / static_cast<double>(places - 1) : 0;

@@ -121,8 +121,8 @@ TEST(Gym, CartPoleIsAVectorOfFloats) {
 }
 
 // Observations, rewards and ends of `steps` steps of three envs.
-std::vector<float> Played(EnvConfig config, std::int64_t per_process, std::uint64_t seed,
-                          int steps) {
+std::vector<float> PlayedCartPole(EnvConfig config, std::int64_t per_process, std::uint64_t seed,
+                                  int steps) {
   config.per_process = per_process;
   const auto envs = MakeVecEnv(config, 3, {.seed = seed});
   const auto row = static_cast<std::size_t>(envs->spec().obs_size());
@@ -142,10 +142,10 @@ std::vector<float> Played(EnvConfig config, std::int64_t per_process, std::uint6
 
 TEST(Gym, SameSeedSameEpisodesHoweverTheyAreSpread) {
   STARLING_NEEDS_GYM("CartPole-v1");
-  const auto played = Played(GymConfig("CartPole-v1"), 3, 7, 60);  // several episodes each
-  EXPECT_EQ(Played(GymConfig("CartPole-v1"), 1, 7, 60), played);
-  EXPECT_EQ(Played(GymConfig("CartPole-v1"), 2, 7, 60), played);
-  EXPECT_NE(Played(GymConfig("CartPole-v1"), 3, 8, 60), played);
+  const auto played = PlayedCartPole(GymConfig("CartPole-v1"), 3, 7, 60);  // several episodes each
+  EXPECT_EQ(PlayedCartPole(GymConfig("CartPole-v1"), 1, 7, 60), played);
+  EXPECT_EQ(PlayedCartPole(GymConfig("CartPole-v1"), 2, 7, 60), played);
+  EXPECT_NE(PlayedCartPole(GymConfig("CartPole-v1"), 3, 8, 60), played);
 }
 
 // Balances the pole for as long as it is let.
@@ -372,15 +372,15 @@ TEST(Gym, AleRepeatsAsIfFrameByFrame) {
 TEST(Gym, AleIsStickyUnlessToldOtherwise) {
   STARLING_NEEDS_GYM("ALE/Pong-v5");
   EnvConfig config = GymConfig("ALE/Pong-v5", R"({"obs_type": "ram"})");
-  const auto by_default = Played(config, 3, 1, 300);
+  const auto by_default = PlayedCartPole(config, 3, 1, 300);
   config.sticky_actions = 0.25;
-  EXPECT_EQ(Played(config, 3, 1, 300), by_default);
+  EXPECT_EQ(PlayedCartPole(config, 3, 1, 300), by_default);
   config.sticky_actions = 0;
-  const auto obedient = Played(config, 3, 1, 300);
+  const auto obedient = PlayedCartPole(config, 3, 1, 300);
   EXPECT_NE(obedient, by_default);
   config.sticky_actions = -1;  // once is enough
   config.options = R"({"obs_type": "ram", "repeat_action_probability": 0.0})";
-  EXPECT_EQ(Played(config, 3, 1, 300), obedient);
+  EXPECT_EQ(PlayedCartPole(config, 3, 1, 300), obedient);
 }
 
 }  // namespace

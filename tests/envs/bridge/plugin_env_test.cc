@@ -38,13 +38,13 @@ std::string FailureOf(const std::string& name) {
   });
 }
 
-struct Wrong {
+struct WrongEnv {
   const char* plugin;
   const char* sentence;  // the end of the error, behind the plug-in's name
 };
-void PrintTo(const Wrong& wrong, std::ostream* out) { *out << wrong.plugin; }
+void PrintTo(const WrongEnv& wrong, std::ostream* out) { *out << wrong.plugin; }
 
-class WrongPlay : public testing::TestWithParam<Wrong> {};
+class WrongPlay : public testing::TestWithParam<WrongEnv> {};
 
 TEST_P(WrongPlay, IsNamedWithPluginEnvAndStep) {
   EXPECT_THAT(FailureOf(GetParam().plugin),
@@ -56,30 +56,30 @@ TEST_P(WrongPlay, IsNamedWithPluginEnvAndStep) {
 INSTANTIATE_TEST_SUITE_P(
     All, WrongPlay,
     testing::Values(
-        Wrong{"wrong_create", "(counter), env 7, step 0: create failed: nothing could be made"},
-        Wrong{"wrong_reset", "env 7, step 0: reset failed: the dice fell from the table"},
-        Wrong{"wrong_step", "env 7, step 2: step failed: the dice fell from the table"},
-        Wrong{"wrong_observe", "step 2: observe failed: the dice fell from the table"},
-        Wrong{"wrong_lives", "step 2: lives failed: the dice fell from the table"},
-        Wrong{"wrong_reward_nan", "step 2: the reward is nan, which is not finite"},
-        Wrong{"wrong_reward_infinite", "step 2: the reward is -inf, which is not finite"},
-        Wrong{"wrong_seen_nan",
-              "observed value 4 is nan, which is not finite (or was not "
-              "written)"},
-        Wrong{"wrong_seen_infinite",
-              "observed value 4 is inf, which is not finite (or was "
-              "not written)"},
-        Wrong{"wrong_unwritten",
-              "observed value 4 is nan, which is not finite (or was not "
-              "written)"},
-        Wrong{"wrong_seen_high", "step 2: observed value 4 is 10.5, outside of 0 to 10"},
-        Wrong{"wrong_seen_low", "step 2: observed value 4 is -1, outside of 0 to 10"},
-        Wrong{"wrong_overrun", "step 2: observe wrote more than its 6 values"},
-        Wrong{"wrong_end",
-              "step 2: its end is 3, not one of STARLING_RUNNING, "
-              "STARLING_TERMINATED and STARLING_TRUNCATED"},
-        Wrong{"throws", "(throws), env 7, step 2: step failed: out of cards"},
-        Wrong{"throws_raw", "env 7, step 1: step threw an exception (nobody caught me)"}),
+        WrongEnv{"wrong_create", "(counter), env 7, step 0: create failed: nothing could be made"},
+        WrongEnv{"wrong_reset", "env 7, step 0: reset failed: the dice fell from the table"},
+        WrongEnv{"wrong_step", "env 7, step 2: step failed: the dice fell from the table"},
+        WrongEnv{"wrong_observe", "step 2: observe failed: the dice fell from the table"},
+        WrongEnv{"wrong_lives", "step 2: lives failed: the dice fell from the table"},
+        WrongEnv{"wrong_reward_nan", "step 2: the reward is nan, which is not finite"},
+        WrongEnv{"wrong_reward_infinite", "step 2: the reward is -inf, which is not finite"},
+        WrongEnv{"wrong_seen_nan",
+                 "observed value 4 is nan, which is not finite (or was not "
+                 "written)"},
+        WrongEnv{"wrong_seen_infinite",
+                 "observed value 4 is inf, which is not finite (or was "
+                 "not written)"},
+        WrongEnv{"wrong_unwritten",
+                 "observed value 4 is nan, which is not finite (or was not "
+                 "written)"},
+        WrongEnv{"wrong_seen_high", "step 2: observed value 4 is 10.5, outside of 0 to 10"},
+        WrongEnv{"wrong_seen_low", "step 2: observed value 4 is -1, outside of 0 to 10"},
+        WrongEnv{"wrong_overrun", "step 2: observe wrote more than its 6 values"},
+        WrongEnv{"wrong_end",
+                 "step 2: its end is 3, not one of STARLING_RUNNING, "
+                 "STARLING_TERMINATED and STARLING_TRUNCATED"},
+        WrongEnv{"throws", "(throws), env 7, step 2: step failed: out of cards"},
+        WrongEnv{"throws_raw", "env 7, step 1: step threw an exception (nobody caught me)"}),
     [](const auto& wrong) { return std::string(wrong.param.plugin); });
 
 TEST(PluginEnv, PlaysAsThePluginSays) {

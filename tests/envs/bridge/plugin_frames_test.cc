@@ -27,7 +27,7 @@ using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
 
-constexpr EnvSeed kSeed{.seed = 5, .slot = 2, .incarnation = 1};
+constexpr EnvSeed kFrameSeed{.seed = 5, .slot = 2, .incarnation = 1};
 
 EnvConfig GliderConfig() { return {.name = std::string("plugin:") + STARLING_GLIDER}; }
 
@@ -44,8 +44,8 @@ std::vector<float> OfEnv(const Played& played, int env, int num_envs, std::size_
 }
 
 TEST(PluginFrames, AnEnvPlaysTheSameWhateverIsBesideIt) {
-  const auto one = PlayOn(*MakePluginFrames(GliderConfig(), 1, kSeed), 300);
-  const auto five = PlayOn(*MakePluginFrames(GliderConfig(), 5, kSeed), 300);
+  const auto one = PlayOn(*MakePluginFrames(GliderConfig(), 1, kFrameSeed), 300);
+  const auto five = PlayOn(*MakePluginFrames(GliderConfig(), 5, kFrameSeed), 300);
   EXPECT_GT(Count(one, End::kTerminated), 3);
   EXPECT_EQ(one.seen, OfEnv(five, 0, 5, 200));
   EXPECT_NE(one.seen, OfEnv(five, 1, 5, 200));
@@ -59,10 +59,10 @@ TEST(PluginFrames, IsolatedItPlaysAndRepeatsTheSame) {
       config.sticky_actions = sticky;
       config.repeat = repeat;
       config.max_pool = repeat > 1;
-      const auto here = PlayOn(*MakePluginFrames(config, 5, kSeed), 300);
+      const auto here = PlayOn(*MakePluginFrames(config, 5, kFrameSeed), 300);
       config.isolate = true;
       config.per_process = 2;
-      EXPECT_EQ(here.seen, PlayOn(*MakePluginFrames(config, 5, kSeed), 300).seen)
+      EXPECT_EQ(here.seen, PlayOn(*MakePluginFrames(config, 5, kFrameSeed), 300).seen)
           << sticky << ", " << repeat << " frames an action";
     }
   }
@@ -74,8 +74,8 @@ TEST(PluginFrames, ARepeatedActionIsSoManyFrames) {
   config.max_pool = true;
   for (const bool isolate : {false, true}) {
     config.isolate = isolate;
-    const auto whole = MakePluginFrames(config, 1, kSeed),
-               single = MakePluginFrames(config, 1, kSeed);
+    const auto whole = MakePluginFrames(config, 1, kFrameSeed),
+               single = MakePluginFrames(config, 1, kFrameSeed);
     EXPECT_GT(ExpectTheSameFrameByFrame(*whole, *single, 300), 3);
   }
 }
@@ -83,7 +83,7 @@ TEST(PluginFrames, ARepeatedActionIsSoManyFrames) {
 TEST(PluginFrames, StickyActionsAreNoneUnlessAskedFor) {
   EnvConfig config = PluginNamed("counter");  // shows the action that was played
   const auto others = [&] {
-    const auto envs = MakePluginFrames(config, 1, kSeed);
+    const auto envs = MakePluginFrames(config, 1, kFrameSeed);
     int count = 0;
     std::vector<std::int32_t> command = {FrameEnvs::kReset};
     for (int step = 0; step < 200; ++step) {
@@ -100,7 +100,7 @@ TEST(PluginFrames, StickyActionsAreNoneUnlessAskedFor) {
 }
 
 TEST(PluginFrames, SkippedEnvsStayAsTheyAre) {
-  const auto envs = MakePluginFrames(PluginNamed("counter"), 2, kSeed);
+  const auto envs = MakePluginFrames(PluginNamed("counter"), 2, kFrameSeed);
   envs->Advance(std::vector<std::int32_t>{FrameEnvs::kReset, FrameEnvs::kReset});
   envs->Advance(std::vector<std::int32_t>{1, FrameEnvs::kSkip});
   EXPECT_EQ(envs->floats(0)[0], 1);
@@ -111,7 +111,7 @@ TEST(PluginFrames, SkippedEnvsStayAsTheyAre) {
 
 // A mistake in this process ends the player, with advice.
 TEST(PluginFrames, AMistakeWhilePlayingIsTheUsers) {
-  const auto envs = MakePluginFrames(PluginNamed("wrong_seen_nan"), 2, kSeed);
+  const auto envs = MakePluginFrames(PluginNamed("wrong_seen_nan"), 2, kFrameSeed);
   EXPECT_THAT(ErrorOf([&] { PlayOn(*envs, 100); }),
               AllOf(HasSubstr("(counter), env "), HasSubstr(", step 2: observed value 4 is nan"),
                     EndsWith("set env.isolate = true so that a failure costs only an episode")));
@@ -121,7 +121,7 @@ TEST(PluginFrames, AMistakeWhilePlayingIsTheUsers) {
 class Mishap : public testing::TestWithParam<const char*> {};
 
 TEST_P(Mishap, CostsAnEpisodeAndTheEnvGoesOn) {
-  const auto envs = MakePluginFrames(Isolated(GetParam()), 2, kSeed);
+  const auto envs = MakePluginFrames(Isolated(GetParam()), 2, kFrameSeed);
   const Played played = PlayOn(*envs, 60);
   EXPECT_GT(Count(played, End::kCut), 1);
   EXPECT_GT(Count(played, End::kTerminated), 1);  // episodes too short to come to the mistake
@@ -136,7 +136,7 @@ INSTANTIATE_TEST_SUITE_P(All, Mishap,
 TEST(IsolatedPlugin, AHangIsGivenUpAfterItsTime) {
   EnvConfig config = Isolated("wrong_hang");
   config.timeout_s = 1;
-  const auto envs = MakePluginFrames(config, 1, kSeed);
+  const auto envs = MakePluginFrames(config, 1, kFrameSeed);
   Played played = PlayOn(*envs, 4);
   for (int i = 0; i < 20 && Count(played, End::kCut) == 0; ++i) played = PlayOn(*envs, 4);
   EXPECT_GT(Count(played, End::kCut), 0);
@@ -144,7 +144,7 @@ TEST(IsolatedPlugin, AHangIsGivenUpAfterItsTime) {
 
 TEST(IsolatedPlugin, EnvsOfOneProcessFallTogetherOthersDoNot) {
   EnvConfig config = Isolated("wrong_segfault", 2);
-  const auto envs = MakePluginFrames(config, 6, kSeed);
+  const auto envs = MakePluginFrames(config, 6, kFrameSeed);
   std::vector<std::int32_t> commands(6, FrameEnvs::kReset);
   bool seen = false;
   for (int turn = 0; turn < 50 && !seen; ++turn) {
@@ -162,12 +162,12 @@ TEST(IsolatedPlugin, EnvsOfOneProcessFallTogetherOthersDoNot) {
 }
 
 TEST(IsolatedPlugin, MayPrintAsMuchAsItLikes) {
-  const auto envs = MakePluginFrames(Isolated("wrong_chatter"), 1, kSeed);
+  const auto envs = MakePluginFrames(Isolated("wrong_chatter"), 1, kFrameSeed);
   EXPECT_EQ(Count(PlayOn(*envs, 40), End::kCut), 0);
 }
 
 TEST(IsolatedPlugin, OneThatNeverPlaysIsGivenUp) {
-  EXPECT_THAT(ErrorOf([] { PlayOn(*MakePluginFrames(Isolated("wrong_reset"), 1, kSeed), 3); }),
+  EXPECT_THAT(ErrorOf([] { PlayOn(*MakePluginFrames(Isolated("wrong_reset"), 1, kFrameSeed), 3); }),
               HasSubstr("reset failed: the dice fell from the table"));
 }
 
@@ -178,7 +178,7 @@ TEST(IsolatedPlugin, AWorkerDoesNotOutliveItsParent) {
   ASSERT_EQ(::pipe2(ready, O_CLOEXEC), 0);
   const pid_t parent = ::fork();
   if (parent == 0) {
-    const auto envs = MakePluginFrames(Isolated("counter"), 3, kSeed);
+    const auto envs = MakePluginFrames(Isolated("counter"), 3, kFrameSeed);
     PlayOn(*envs, 2);
     if (::write(ready[1], "!", 1) == 1) ::pause();
     ::_exit(1);
@@ -244,7 +244,7 @@ TEST(Registry, KnowsPluginsByTheirPrefix) {
 TEST(Registry, PlaysPluginsAsVecEnvs) {
   EnvConfig config = GliderConfig();
   config.stack = 2;
-  const auto envs = MakeVecEnv(config, 3, kSeed);
+  const auto envs = MakeVecEnv(config, 3, kFrameSeed);
   EXPECT_EQ(envs->spec().channels, 4);
   std::vector<float> seen(3 * 400), rewards(3);
   std::vector<std::uint8_t> ends(3);
@@ -265,7 +265,7 @@ TEST(Registry, PlaysPluginsAsVecEnvs) {
 
 // The final observations of `steps` steps of three envs, the counts of all; action 1 is played.
 std::vector<std::vector<float>> FinalsOf(const EnvConfig& config, int steps) {
-  const auto envs = MakeVecEnv(config, 3, kSeed);
+  const auto envs = MakeVecEnv(config, 3, kFrameSeed);
   std::vector<float> seen(static_cast<std::size_t>(3 * envs->spec().obs_size())), rewards(3);
   std::vector<std::uint8_t> ends(3);
   envs->Reset(seen);

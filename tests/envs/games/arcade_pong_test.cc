@@ -10,7 +10,7 @@
 
 #include "core/random.h"
 
-namespace starling::envs {
+namespace starling::envs::arcade_pong_test {
 namespace {
 
 using Game = ArcadePong;
@@ -351,4 +351,4 @@ TEST(ArcadePong, APlayerThatFollowsTheBallWins) {
 }
 
 }  // namespace
-}  // namespace starling::envs
+}  // namespace starling::envs::arcade_pong_test

@@ -5,7 +5,7 @@
 #include <array>
 #include <numeric>
 
-namespace starling::envs {
+namespace starling::envs::catch_test {
 namespace {
 
 using Cells = std::array<float, Catch::kRows * Catch::kColumns>;
@@ -71,4 +71,4 @@ TEST(Catch, ShowsBallAndPaddle) {
 }
 
 }  // namespace
-}  // namespace starling::envs
+}  // namespace starling::envs::catch_test

@@ -4,7 +4,7 @@
 
 #include <array>
 
-namespace starling::envs {
+namespace starling::envs::dummy_test {
 namespace {
 
 std::array<float, 3> Seen(const Dummy& game) {
@@ -39,4 +39,4 @@ TEST(Dummy, EndsAfterEightSteps) {
 }
 
 }  // namespace
-}  // namespace starling::envs
+}  // namespace starling::envs::dummy_test

@@ -10,7 +10,7 @@
 
 #include "envs/registry.h"
 
-namespace starling::envs {
+namespace starling::envs::memory_recall_test {
 namespace {
 
 using Lights = std::array<float, MemoryRecall::kLights>;
@@ -136,4 +136,4 @@ TEST(MemoryRecall, WhoRemembersIsAlwaysRight) {
 }
 
 }  // namespace
-}  // namespace starling::envs
+}  // namespace starling::envs::memory_recall_test

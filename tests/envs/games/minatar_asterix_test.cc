@@ -8,7 +8,7 @@
 #include <numeric>
 #include <vector>
 
-namespace starling::envs {
+namespace starling::envs::minatar_asterix_test {
 namespace {
 
 using Game = MinatarAsterix;
@@ -247,4 +247,4 @@ TEST(MinatarAsterix, ResetLeavesRampingAsItIs) {
 }
 
 }  // namespace
-}  // namespace starling::envs
+}  // namespace starling::envs::minatar_asterix_test

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <vector>
 
-namespace starling::envs {
+namespace starling::envs::minatar_breakout_test {
 namespace {
 
 using Game = MinatarBreakout;
@@ -126,4 +126,4 @@ TEST(MinatarBreakout, AWallWithOneBrickLeftDoesNotComeBack) {
 }
 
 }  // namespace
-}  // namespace starling::envs
+}  // namespace starling::envs::minatar_breakout_test

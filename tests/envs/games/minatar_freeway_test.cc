@@ -8,7 +8,7 @@
 #include <numeric>
 #include <vector>
 
-namespace starling::envs {
+namespace starling::envs::minatar_freeway_test {
 namespace {
 
 using Game = MinatarFreeway;
@@ -144,4 +144,4 @@ TEST(MinatarFreeway, AnArrivalOrAHitInTheLastStepCounts) {
 }
 
 }  // namespace
-}  // namespace starling::envs
+}  // namespace starling::envs::minatar_freeway_test

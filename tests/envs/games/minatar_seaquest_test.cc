@@ -12,7 +12,7 @@
 
 #include "core/random.h"
 
-namespace starling::envs {
+namespace starling::envs::minatar_seaquest_test {
 namespace {
 
 using Game = MinatarSeaquest;
@@ -241,4 +241,4 @@ TEST(MinatarSeaquest, NothingOutgrowsItsBounds) {
 }
 
 }  // namespace
-}  // namespace starling::envs
+}  // namespace starling::envs::minatar_seaquest_test

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace starling::envs {
+namespace starling::envs::minatar_space_invaders_test {
 namespace {
 
 using Game = MinatarSpaceInvaders;
@@ -201,4 +201,4 @@ TEST(MinatarSpaceInvaders, WithoutRampingTheBaseStays) {
 }
 
 }  // namespace
-}  // namespace starling::envs
+}  // namespace starling::envs::minatar_space_invaders_test

@@ -8,7 +8,7 @@
 namespace starling::learner {
 namespace {
 
-constexpr std::size_t kSize = 16 * 67;
+constexpr std::size_t kApplierRaceSize = 16 * 67;
 
 class ApplierLockfree : public testing::TestWithParam<ApplyMode> {};
 INSTANTIATE_TEST_SUITE_P(Ways, ApplierLockfree,
@@ -16,17 +16,17 @@ INSTANTIATE_TEST_SUITE_P(Ways, ApplierLockfree,
                          [](const auto& test) { return std::string(NameOf(test.param)); });
 
 TEST_P(ApplierLockfree, TheDestructorFinishesEverySubmittedUpdate) {
-  UpdateStream stream(kSize, 8);
+  UpdateStream stream(kApplierRaceSize, 8);
   const std::vector<StateCopy> expected = stream.Reference();
   for (int round = 0; round < 300; ++round) {
-    wire::SnapshotWriter snapshot("", kSize, 1, kTestTerm);
+    wire::SnapshotWriter snapshot("", kApplierRaceSize, 1, kTestTerm);
     const int threads = 1 + round % 4;
     std::atomic<std::uint64_t> progress{0};
     std::uint64_t taken = 0;
     bool in_order = true;
     {
       const auto applier = MakeApplier(
-          GetParam(), {.threads = threads, .optimizer = stream.spec(), .size = kSize},
+          GetParam(), {.threads = threads, .optimizer = stream.spec(), .size = kApplierRaceSize},
           stream.initial(), {}, snapshot, UpdateStream::Meta(0), [&] { progress.fetch_add(1); });
       in_order = applier->in_order() || threads == 1;
       // Submit as many as fit now, then destroy the applier.
@@ -40,7 +40,7 @@ TEST_P(ApplierLockfree, TheDestructorFinishesEverySubmittedUpdate) {
     ASSERT_GE(progress, 1u);
     ASSERT_LE(progress, taken);
     wire::SnapshotReader reader(snapshot);
-    std::vector<float> weights(kSize);
+    std::vector<float> weights(kApplierRaceSize);
     wire::SnapshotMeta meta;
     ASSERT_TRUE(reader.Read(taken, weights, meta));
     if (in_order) {
@@ -50,7 +50,7 @@ TEST_P(ApplierLockfree, TheDestructorFinishesEverySubmittedUpdate) {
 }
 
 TEST_P(ApplierLockfree, EndsWithoutAnyUpdate) {
-  UpdateStream stream(kSize, 1);
+  UpdateStream stream(kApplierRaceSize, 1);
   for (int round = 0; round < 200; ++round) TestApplier(GetParam(), stream, 1 + round % 4);
 }
 

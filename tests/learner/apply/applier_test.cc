@@ -12,7 +12,7 @@
 namespace starling::learner {
 namespace {
 
-constexpr std::size_t kSize = 16 * 101;  // the last block is not full
+constexpr std::size_t kApplierSize = 16 * 101;  // the last block is not full
 
 class ApplierTest : public testing::TestWithParam<ApplyMode> {
  protected:
@@ -26,7 +26,7 @@ INSTANTIATE_TEST_SUITE_P(Ways, ApplierTest, testing::Values(ApplyMode::kLanes, A
 
 TEST_P(ApplierTest, OneThreadEqualsThePlainOptimizerBitForBit) {
   for (const auto& [name, config] : OptimizerVariants()) {
-    UpdateStream stream(kSize, 30, config);
+    UpdateStream stream(kApplierSize, 30, config);
     const StateCopy expected = stream.Reference().back();
     TestApplier applier = Make(stream, 1);
     applier.Run(stream, 1, 30);
@@ -38,7 +38,7 @@ TEST_P(ApplierTest, OneThreadEqualsThePlainOptimizerBitForBit) {
 
 // This makes the bits of staleness.bound = 0 independent of the number of threads.
 TEST_P(ApplierTest, OneUpdateAtATimeEqualsThePlainOptimizerInAnyNumberOfThreads) {
-  UpdateStream stream(kSize, 30);
+  UpdateStream stream(kApplierSize, 30);
   const StateCopy expected = stream.Reference().back();
   for (int threads = 1; threads <= 5; ++threads) {
     TestApplier applier = Make(stream, threads);
@@ -49,10 +49,10 @@ TEST_P(ApplierTest, OneUpdateAtATimeEqualsThePlainOptimizerInAnyNumberOfThreads)
 }
 
 TEST_P(ApplierTest, TheInitialWeightsArePublishedAtOnce) {
-  UpdateStream stream(kSize, 1);
+  UpdateStream stream(kApplierSize, 1);
   TestApplier applier = Make(stream, 2, nullptr, 40);
   wire::SnapshotReader reader(applier.snapshot());
-  std::vector<float> got(kSize);
+  std::vector<float> got(kApplierSize);
   wire::SnapshotMeta meta;
   ASSERT_TRUE(reader.Read(40, got, meta));
   EXPECT_EQ(got, stream.initial());
@@ -63,11 +63,11 @@ TEST_P(ApplierTest, TheInitialWeightsArePublishedAtOnce) {
 }
 
 TEST_P(ApplierTest, EachVersionIsPublishedWithItsWeightsAndMeta) {
-  UpdateStream stream(kSize, 12);
+  UpdateStream stream(kApplierSize, 12);
   const std::vector<StateCopy> expected = stream.Reference();
   TestApplier applier = Make(stream, 3);
   wire::SnapshotReader reader(applier.snapshot());
-  std::vector<float> got(kSize);
+  std::vector<float> got(kApplierSize);
   wire::SnapshotMeta meta;
   for (std::uint64_t v = 1; v <= 12; ++v) {
     applier.Run(stream, v, v);
@@ -80,7 +80,7 @@ TEST_P(ApplierTest, EachVersionIsPublishedWithItsWeightsAndMeta) {
 }
 
 TEST_P(ApplierTest, ACaptureHoldsItsVersion) {
-  UpdateStream stream(kSize, 12);
+  UpdateStream stream(kApplierSize, 12);
   const std::vector<StateCopy> expected = stream.Reference();
   for (std::uint64_t v = 1; v <= 12; v += 3) stream.at(v).capture = std::make_shared<StateCopy>();
   TestApplier applier = Make(stream, 3);
@@ -92,7 +92,7 @@ TEST_P(ApplierTest, ACaptureHoldsItsVersion) {
 }
 
 TEST_P(ApplierTest, ContinuesFromACaptureBitForBit) {
-  UpdateStream stream(kSize, 20);
+  UpdateStream stream(kApplierSize, 20);
   const StateCopy expected = stream.Reference().back();
   StateCopy middle;
   {
@@ -110,8 +110,8 @@ TEST_P(ApplierTest, ContinuesFromACaptureBitForBit) {
 // would make each later update many times slower.
 TEST_P(ApplierTest, DecayingStateBecomesZeroNotDenormal) {
   constexpr std::uint64_t kVersions = 40;
-  UpdateStream stream(kSize, kVersions, {.decay = 0.5});
-  const std::vector<float> tiny(kSize, 1e-15f), zero(kSize, 0.0f);
+  UpdateStream stream(kApplierSize, kVersions, {.decay = 0.5});
+  const std::vector<float> tiny(kApplierSize, 1e-15f), zero(kApplierSize, 0.0f);
   for (std::uint64_t v = 1; v <= kVersions; ++v)
     stream.at(v).gradients = {{v == 1 ? tiny : zero, 1}};
   TestApplier applier = Make(stream, 2);
@@ -122,13 +122,13 @@ TEST_P(ApplierTest, DecayingStateBecomesZeroNotDenormal) {
 }
 
 TEST_P(ApplierTest, RefusesMoreUpdatesThanItsCapacity) {
-  UpdateStream stream(kSize, 4);
-  wire::SnapshotWriter snapshot("", kSize, 1, kTestTerm);
+  UpdateStream stream(kApplierSize, 4);
+  wire::SnapshotWriter snapshot("", kApplierSize, 1, kTestTerm);
   std::counting_semaphore<> reached(0), go_on(0);
   {
     // The only thread waits inside on_progress after each version.
     const auto applier =
-        MakeApplier(GetParam(), {.threads = 1, .optimizer = stream.spec(), .size = kSize},
+        MakeApplier(GetParam(), {.threads = 1, .optimizer = stream.spec(), .size = kApplierSize},
                     stream.initial(), {}, snapshot, UpdateStream::Meta(0), [&] {
                       reached.release();
                       go_on.acquire();
@@ -159,7 +159,7 @@ INSTANTIATE_TEST_SUITE_P(Ways, ApplierDeathTest,
 
 TEST_P(ApplierDeathTest, AVersionOutOfOrderAborts) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  UpdateStream stream(kSize, 2);
+  UpdateStream stream(kApplierSize, 2);
   TestApplier applier = Make(stream, 1);
   EXPECT_DEATH(applier->Submit(&stream.at(2)), "version 2 after 0");
 }

@@ -16,10 +16,10 @@
 namespace starling::learner {
 namespace {
 
-constexpr std::size_t kLine = 16, kLines = 97, kSize = kLine * kLines;
+constexpr std::size_t kLine = 16, kLines = 97, kHogwildSize = kLine * kLines;
 
 const StateCopy& Zeros() {
-  static const StateCopy zeros{std::vector<float>(kSize), {}};
+  static const StateCopy zeros{std::vector<float>(kHogwildSize), {}};
   return zeros;
 }
 
@@ -27,7 +27,7 @@ const StateCopy& Zeros() {
 class Ones : public UpdateStream {
  public:
   explicit Ones(std::uint64_t versions)
-      : UpdateStream(kSize, versions, {.kind = OptimizerKind::kSgd}) {
+      : UpdateStream(kHogwildSize, versions, {.kind = OptimizerKind::kSgd}) {
     for (std::uint64_t v = 1; v <= versions; ++v) {
       at(v).gradients.assign(1, {ones_, 1});
       at(v).lr = at(v).scale = 1;
@@ -35,7 +35,7 @@ class Ones : public UpdateStream {
   }
 
  private:
-  const std::vector<float> ones_ = std::vector<float>(kSize, 1);
+  const std::vector<float> ones_ = std::vector<float>(kHogwildSize, 1);
 };
 
 // The smallest and largest number of updates in any weight.
@@ -63,7 +63,7 @@ testing::AssertionResult Holds(const Counted& counted, std::uint64_t version,
 
 TEST(HogwildLockfree, UpdatesOfDifferentLinesLoseNothing) {
   constexpr std::uint64_t kUpdates = 24;
-  std::vector<std::vector<float>> gradients(kUpdates, std::vector<float>(kSize));
+  std::vector<std::vector<float>> gradients(kUpdates, std::vector<float>(kHogwildSize));
   for (std::size_t line = 0; line < kLines; ++line) {
     const std::vector<float> values = RandomFloats(kLine, static_cast<std::uint32_t>(line + 1));
     std::ranges::copy(values, &gradients[line % kUpdates][line * kLine]);
@@ -71,7 +71,7 @@ TEST(HogwildLockfree, UpdatesOfDifferentLinesLoseNothing) {
   // This holds with an average of squares, too. On a line without a gradient it stays zero or
   // decays; the weight does not change.
   for (const OptimizerKind kind : {OptimizerKind::kSgd, OptimizerKind::kRmsProp}) {
-    UpdateStream stream(kSize, kUpdates, {.kind = kind});
+    UpdateStream stream(kHogwildSize, kUpdates, {.kind = kind});
     for (std::uint64_t v = 1; v <= kUpdates; ++v)
       stream.at(v).gradients.assign(1, {gradients[v - 1], 1});
     const StateCopy expected = stream.Reference().back();
@@ -121,13 +121,13 @@ TEST(HogwildLockfree, EverySnapshotIsOfACompletedVersionAndVersionsNeverGoBack) 
 TEST(HogwildLockfree, ProgressReachesTheLastVersionInStepsBelowTheSlotCount) {
   constexpr std::uint64_t kVersions = 400;
   Ones stream(kVersions);
-  wire::SnapshotWriter snapshot("", kSize, 1, kTestTerm);
+  wire::SnapshotWriter snapshot("", kHogwildSize, 1, kTestTerm);
   std::vector<std::uint64_t> seen;  // by the publishing thread; one publishes at a time
   std::atomic<std::uint64_t> completed{0};
   std::unique_ptr<Applier> hogwild;
   std::atomic<Applier*> made{nullptr};
   hogwild =
-      MakeApplier(ApplyMode::kHogwild, {.threads = 4, .optimizer = stream.spec(), .size = kSize},
+      MakeApplier(ApplyMode::kHogwild, {.threads = 4, .optimizer = stream.spec(), .size = kHogwildSize},
                   Zeros().weights, {}, snapshot, UpdateStream::Meta(0), [&] {
                     seen.push_back(made.load()->Completed());
                     std::this_thread::yield();  // lets the other threads get ahead
@@ -183,7 +183,7 @@ TEST(HogwildLockfree, CompletedUpdatesAndGradientsMayBeReused) {
   TestApplier hogwild(ApplyMode::kHogwild, stream, 3, &Zeros());
   const std::uint64_t capacity = hogwild->capacity();
   std::vector<Update> updates(capacity);
-  std::vector<std::vector<float>> gradients(capacity, std::vector<float>(kSize));
+  std::vector<std::vector<float>> gradients(capacity, std::vector<float>(kHogwildSize));
   for (std::uint64_t v = 1; v <= kVersions; ++v) {
     if (v > capacity) hogwild.WaitFor(v - capacity);
     Update& update = updates[v % capacity];

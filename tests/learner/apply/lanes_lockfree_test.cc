@@ -10,11 +10,11 @@
 namespace starling::learner {
 namespace {
 
-constexpr std::size_t kSize = 16 * 67;
+constexpr std::size_t kLanesRaceSize = 16 * 67;
 
 TEST(LanesLockfree, EverySnapshotReadIsExactlyOneVersionAndVersionsNeverGoBack) {
   constexpr std::uint64_t kVersions = 600;
-  UpdateStream stream(kSize, kVersions);
+  UpdateStream stream(kLanesRaceSize, kVersions);
   std::vector<std::uint64_t> hashes;
   for (const StateCopy& capture : stream.Reference())
     hashes.push_back(HashWeights(capture.weights));
@@ -38,16 +38,16 @@ TEST(LanesLockfree, EverySnapshotReadIsExactlyOneVersionAndVersionsNeverGoBack) 
 // update is completed.
 TEST(LanesLockfree, CompletedUpdatesAndGradientsMayBeReused) {
   constexpr std::uint64_t kVersions = 3000;
-  UpdateStream stream(kSize, 1, {.kind = OptimizerKind::kSgd});
+  UpdateStream stream(kLanesRaceSize, 1, {.kind = OptimizerKind::kSgd});
   TestLanes lanes(stream, 3);
   std::vector<Update> updates(kMaxUpdatesInLanes);
-  std::vector<std::vector<float>> gradients(kMaxUpdatesInLanes, std::vector<float>(kSize));
+  std::vector<std::vector<float>> gradients(kMaxUpdatesInLanes, std::vector<float>(kLanesRaceSize));
   std::vector<float> expected = stream.initial();
   for (std::uint64_t v = 1; v <= kVersions; ++v) {
     if (v > kMaxUpdatesInLanes) lanes.WaitFor(v - kMaxUpdatesInLanes);
     Update& update = updates[v % kMaxUpdatesInLanes];
     std::vector<float>& gradient = gradients[v % kMaxUpdatesInLanes];
-    for (std::size_t i = 0; i < kSize; ++i) {
+    for (std::size_t i = 0; i < kLanesRaceSize; ++i) {
       gradient[i] = static_cast<float>((v + i) % 8) * 0.125f;
       expected[i] -= 0.25f * gradient[i];
     }

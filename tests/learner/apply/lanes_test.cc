@@ -50,7 +50,7 @@ TEST(Lanes, GradientsAreSummedInTheOrderGiven) {
     return lanes->CaptureNow().weights;
   };
   EXPECT_EQ(result({{huge, 1}, {one, 1}, {minus, 1}}), start);
-  EXPECT_EQ(result({{huge, 1}, {minus, 1}, {one, 1}}), std::vector<float>(kSize, -1));
+  EXPECT_EQ(result({{huge, 1}, {minus, 1}, {one, 1}}), std::vector<float>(kLanesSize, -1));
 }
 
 TEST(Lanes, OneGradientEqualsTwoHalvesOfIt) {
