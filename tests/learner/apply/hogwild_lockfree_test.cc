@@ -126,14 +126,14 @@ TEST(HogwildLockfree, ProgressReachesTheLastVersionInStepsBelowTheSlotCount) {
   std::atomic<std::uint64_t> completed{0};
   std::unique_ptr<Applier> hogwild;
   std::atomic<Applier*> made{nullptr};
-  hogwild =
-      MakeApplier(ApplyMode::kHogwild, {.threads = 4, .optimizer = stream.spec(), .size = kHogwildSize},
-                  Zeros().weights, {}, snapshot, UpdateStream::Meta(0), [&] {
-                    seen.push_back(made.load()->Completed());
-                    std::this_thread::yield();  // lets the other threads get ahead
-                    completed.store(seen.back());
-                    completed.notify_one();
-                  });
+  hogwild = MakeApplier(ApplyMode::kHogwild,
+                        {.threads = 4, .optimizer = stream.spec(), .size = kHogwildSize},
+                        Zeros().weights, {}, snapshot, UpdateStream::Meta(0), [&] {
+                          seen.push_back(made.load()->Completed());
+                          std::this_thread::yield();  // lets the other threads get ahead
+                          completed.store(seen.back());
+                          completed.notify_one();
+                        });
   made.store(hogwild.get());
   for (std::uint64_t v = 1; v <= kVersions; ++v) {
     for (std::uint64_t at; v - (at = completed.load()) > hogwild->capacity();) completed.wait(at);
