@@ -10,11 +10,11 @@
 namespace starling::learner {
 namespace {
 
-constexpr std::size_t kSize = 16 * 101;  // a prime number of groups: lanes differ in size
+constexpr std::size_t kLanesSize = 16 * 101;  // a prime number of groups: lanes differ in size
 
 TEST(Lanes, AnyNumberEqualsThePlainOptimizerBitForBit) {
   for (const auto& [name, config] : OptimizerVariants()) {
-    UpdateStream stream(kSize, 30, config);
+    UpdateStream stream(kLanesSize, 30, config);
     const StateCopy expected = stream.Reference().back();
     for (int threads = 1; threads <= 5; ++threads) {
       TestLanes lanes(stream, threads);
@@ -36,9 +36,9 @@ TEST(Lanes, MayBeMoreThanCacheLines) {
 
 TEST(Lanes, GradientsAreSummedInTheOrderGiven) {
   // In floats (1e8 + 1) - 1e8 is 0 and (1e8 - 1e8) + 1 is 1.
-  UpdateStream stream(kSize, 1, {.kind = OptimizerKind::kSgd});
-  const std::vector<float> huge(kSize, 1e8f), one(kSize, 1), minus(kSize, -1e8f);
-  const std::vector<float> start(kSize, 0);
+  UpdateStream stream(kLanesSize, 1, {.kind = OptimizerKind::kSgd});
+  const std::vector<float> huge(kLanesSize, 1e8f), one(kLanesSize, 1), minus(kLanesSize, -1e8f);
+  const std::vector<float> start(kLanesSize, 0);
   const StateCopy from{start, {}};
   Update& update = stream.at(1);
   update.lr = 1;
@@ -54,8 +54,8 @@ TEST(Lanes, GradientsAreSummedInTheOrderGiven) {
 }
 
 TEST(Lanes, OneGradientEqualsTwoHalvesOfIt) {
-  UpdateStream stream(kSize, 1);
-  const std::vector<float> gradient = RandomFloats(kSize, 90);
+  UpdateStream stream(kLanesSize, 1);
+  const std::vector<float> gradient = RandomFloats(kLanesSize, 90);
   std::vector<std::vector<float>> results;
   for (const std::vector<GradientRef>& gradients :
        {std::vector<GradientRef>{{gradient, 1}}, {{gradient, 0.5f}, {gradient, 0.5f}}}) {
@@ -69,7 +69,7 @@ TEST(Lanes, OneGradientEqualsTwoHalvesOfIt) {
 }
 
 TEST(Lanes, TheHashDependsOnTheWeightsNotOnTheLanes) {
-  UpdateStream stream(kSize, 6);
+  UpdateStream stream(kLanesSize, 6);
   const std::vector<StateCopy> expected = stream.Reference();
   for (int threads = 1; threads <= 5; ++threads) {
     for (std::uint64_t v = 1; v <= 6; ++v) stream.at(v).hash = v % 2 == 0;
@@ -99,7 +99,7 @@ TEST(HashWeights, DetectsAChangedBitAndSwappedLines) {
 }
 
 TEST(Lanes, ACaptureHoldsItsVersionWhileLaterUpdatesRun) {
-  UpdateStream stream(kSize, 40);
+  UpdateStream stream(kLanesSize, 40);
   const std::vector<StateCopy> expected = stream.Reference();
   for (std::uint64_t v = 1; v <= 40; v += 3) stream.at(v).capture = std::make_shared<StateCopy>();
   TestLanes lanes(stream, 4);
