@@ -168,15 +168,15 @@ bool IsPlausible(const learner::RunStatus& summary) {
 RunSummary BuildSummary(const Config& config, const std::optional<learner::RunStatus>& status,
                         const FleetCounts& fleet, const EvalStanding& evaluated,
                         std::string error) {
-  RunSummary summary{.env = config.env.name,
-                     .seed = config.run.seed,
-                     .bound = config.staleness.bound,
-                     .training = status.value_or(learner::RunStatus{}),
-                     .fleet = fleet,
-                     .error = std::move(error),
-                     .init_from = config.run.init_from};
-  if (config.eval.every_steps > 0) summary.evaluated = evaluated;
-  return summary;
+  const bool evaluates = config.eval.every_steps > 0;
+  return {.env = config.env.name,
+          .seed = config.run.seed,
+          .bound = config.staleness.bound,
+          .training = status.value_or(learner::RunStatus{}),
+          .fleet = fleet,
+          .error = std::move(error),
+          .init_from = config.run.init_from,
+          .evaluated = evaluates ? std::optional(evaluated) : std::nullopt};
 }
 
 std::string ToJson(const RunSummary& summary) { return Layout(JsonOf(summary)); }
