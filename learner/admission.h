@@ -1,5 +1,5 @@
-// Admission to the learner's socket: who may connect (keys), who may speak for whom, and which
-// connections are cut. Everything refused is counted in Counters::frames_refused.
+// Admission to the learner's socket: the keys that may connect, the slots a key may send for, and
+// the connections that are cut. Every refusal is counted in Counters::frames_refused.
 //
 // Thread safety: none; it belongs to the network thread.
 #pragma once

@@ -39,10 +39,10 @@ struct Bulletin {
   std::size_t not_listed = 0;    // members without a row
 };
 
-inline constexpr std::size_t kMostRows = 1024;  // the largest actors.count
+inline constexpr std::size_t kMaxRows = 1024;  // the largest actors.count
 
 // Returns a row for every member and for every empty slot below `expected`, in the order of slots;
-// the first kMostRows of them.
+// the first kMaxRows of them.
 std::vector<ActorRow> ActorRows(const Roster& roster, std::size_t expected, std::int64_t now_ms);
 
 }  // namespace starling::learner

@@ -254,6 +254,7 @@ std::vector<Grant> Engine::ExpireGrants(std::int64_t now_ns) {
 // ---- state
 
 RunStatus Engine::Status() const {
+  // Means are NaN before the first episode.
   const auto known = [](double mean) {
     return std::isfinite(mean) ? std::optional(mean) : std::nullopt;
   };

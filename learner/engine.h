@@ -6,7 +6,7 @@
 //   Receive               check -> judge -> hold or refuse a gradient
 //   Advance               hand the applier the updates that are due
 //   TakeFinished          the next completed version
-//   TakeReplies           what the actors are told: outcomes and new grants
+//   TakeReplies           the answers for actors: outcomes and new grants
 //   ExpireGrants, Remove  grants that end without a gradient
 //
 // Thread safety: none; it belongs to the network thread. The applier's threads are its own.
@@ -70,7 +70,7 @@ class Engine {
   // ---- gradients in
 
   struct Receipt {
-    wire::Outcome outcome = wire::Outcome::kNone;  // kNone: held; the answer comes with its update
+    wire::Outcome outcome = wire::Outcome::kNone;  // kNone: held; its update brings the answer
     Member* sender = nullptr;                      // nullptr: the sender is no member
   };
   // REQUIRES: the gradient has as many values as `slice`, and the net's fingerprint.

@@ -1,7 +1,7 @@
 // The learner: receive -> check -> judge -> apply -> publish.
 //
 // The loop around the engine (learner/engine.h): it owns the sockets, reads messages, gives each to
-// the object that it belongs to, and sends what the engine decides. One thread does all of this;
+// the object that handles it, and sends the engine's answers. One thread does all of this;
 // the threads of the applier (learner/apply/applier.h) do the arithmetic. A message of a peer is
 // answered, refused and counted, or ignored: it never ends the learner.
 //

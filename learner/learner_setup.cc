@@ -103,12 +103,14 @@ Learner::Learner(const Config& config, InitialNet net, LearnerOptions options, w
                   clock_),
       reporter_(config_, options_.run_dir, engine_, options_.sinks, clock_, wall_),
       laps_(wall_) {
+  // 1. Actors and evaluator on this host read the weights from shared memory.
   if (OnThisHost(config) && snapshot_.shared()) {
     beacon_.emplace(context_, place_.SocketEndpoint("beacon"));
   }
   if (config.eval.every_steps > 0 && !snapshot_.shared()) {
     LogWarn("the evaluator cannot see the weights: only those at the end are evaluated");
   }
+  // 2. The checkpoint of version 0. The other shards start from it.
   if (!options_.resume) keeper_.Save(engine_.ContentOf(std::move(start.state)));
   if (config_.learner.shards > 1) {
     shards_.emplace(
@@ -117,6 +119,7 @@ Learner::Learner(const Config& config, InitialNet net, LearnerOptions options, w
             .place = place_, .shared_weights = snapshot_.shared(), .ended = options_.shard_ended},
         clock_);
   }
+  // 3. Publish the endpoint last: actors that find it may connect at once.
   place_.WriteEndpoint(socket_.endpoint());
   if (!config_.wire.address.empty()) {
     Announce(endpoint_file(), config_.wire.address, socket_.endpoint());

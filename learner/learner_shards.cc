@@ -16,7 +16,7 @@ constexpr std::int64_t kWarnAfterMs = 10'000;  // between two lines that shards 
 
 }  // namespace
 
-// Waits until all shards have started. Returns false if it is told to stop before.
+// Waits until all shards have started. Returns false if it must stop before.
 bool Learner::AwaitShards() {
   std::array<wire::PollItem, 3> items{};
   items[0].socket = &shards_->socket();

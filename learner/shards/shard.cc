@@ -60,6 +60,7 @@ wire::ShardWelcome AwaitWelcome(wire::ClientSocket& learner, const ShardOptions&
 
 Shard::Welcomed Shard::SayHello(const Config& config, const net::ParameterLayout& layout,
                                 const ShardOptions& options) {
+  // 1. Announce this shard, and wait for the welcome of shard 0.
   Welcomed welcomed;
   welcomed.context = std::make_unique<wire::Context>();
   welcomed.learner = std::make_unique<wire::ClientSocket>(
@@ -72,6 +73,7 @@ Shard::Welcomed Shard::SayHello(const Config& config, const net::ParameterLayout
   welcomed.welcome = AwaitWelcome(*welcomed.learner, options, header);
   welcomed.term = header.term;
   welcomed.session = header.session;
+  // 2. Cut this shard's slice out of the checkpoint that the welcome names.
   Checkpoint whole = ReadCheckpoint(options.run_dir / welcomed.welcome.checkpoint);
   if (whole.layout.fingerprint() != layout.fingerprint()) {
     throw std::runtime_error("the learner's checkpoint holds another net than its configuration");
@@ -124,6 +126,7 @@ Shard::Shard(const Config& config, net::ParameterLayout layout, ShardOptions opt
                        .steps = welcomed.state.steps,
                        .entropy = EntropyCoef(config.loss, config.run.steps, welcomed.state.steps)},
                       [this] { wake_up_.Notify(); })) {
+  // Actors can connect when shard 0 knows the endpoint, so everything is open before this report.
   if (authenticator_) authenticator_->Admit(welcomed.welcome.local_key, "of this host");
   Send({}, wire::ShardReady{{.endpoint = socket_.endpoint(),
                              .snapshot = snapshot_.shared() ? welcomed.welcome.snapshot : ""}});
@@ -139,7 +142,7 @@ bool Shard::Run() {
   if (authenticator_) items[3].socket = &*authenticator_;
   while (!over_) {
     wire::Poll(items, kIdleMs);
-    wake_up_.Clear();
+    wake_up_.Clear();  // before the work that it announces, so that no notification is lost
     if (options_.abandoned && options_.abandoned()) return false;
     ReceiveFromLearner();
     ReceiveFromActors();
@@ -244,7 +247,7 @@ void Shard::ReceiveFromLearner() {
     if (!decoded || decoded.message.header.term != term_) continue;
     const auto& [header, body, tensor] = decoded.message;
     if (const auto* order = std::get_if<wire::ApplyUpdate>(&body)) {
-      if (order->items.empty()) {
+      if (order->items.empty()) {  // no gradients: asks for the final checkpoint
         final_version_ = header.version;
       } else {
         OnApplyUpdate(header.version, *order);
@@ -262,6 +265,7 @@ void Shard::ReceiveFromLearner() {
 }
 
 void Shard::OnApplyUpdate(std::uint64_t version, const wire::ApplyUpdate& order) {
+  // 1. Take the slices in the order of shard 0, the order of the sum.
   auto pending = std::make_unique<InFlightUpdate>();
   Update& update = pending->update;
   for (const wire::ApplyUpdate::Item& item : order.items) {
@@ -273,6 +277,7 @@ void Shard::OnApplyUpdate(std::uint64_t version, const wire::ApplyUpdate& order)
     update.gradients.push_back(
         {.values = pending->slices.back().values, .weight = static_cast<float>(item.weight)});
   }
+  // 2. Every number of the step is shard 0's.
   update.version = version;
   update.lr = order.lr;
   update.scale = order.scale;
@@ -330,7 +335,7 @@ void Shard::ReportSaved() {
   }
 }
 
-// Tells the learner that this shard lives.
+// Sends shard 0 a sign of life.
 void Shard::Beat() {
   if (static_cast<double>(clock_.NowMs() - sent_ms_) < config_.wire.heartbeat_ms) return;
   Send({.version = applier_->Completed()}, wire::ShardApplied{});

@@ -1,6 +1,6 @@
-// A further process of a learner that is cut into shards. It owns a slice of the weights and of the
-// optimizer's state and applies what shard 0 decides; learner/shards/shard_links.h describes the
-// protocol. It knows no members, judges nothing and orders nothing.
+// A process of a sharded learner other than shard 0. It owns a slice of the weights and of the
+// optimizer state and applies the updates that shard 0 decides; learner/shards/shard_links.h
+// describes the protocol. It knows no members, judges nothing and orders nothing.
 //
 //   receive a slice -> check -> report -> wait for the update -> apply -> publish -> report
 //
@@ -43,7 +43,7 @@ struct ShardOptions {
 
 class Shard {
  public:
-  // Says hello, reads the checkpoint that the welcome names, and opens its sockets. Throws
+  // Sends a hello, reads the checkpoint that the welcome names, and opens its sockets. Throws
   // UserError or std::runtime_error with a sentence.
   Shard(const Config& config, net::ParameterLayout layout, ShardOptions options);
 
@@ -107,7 +107,7 @@ class Shard {
   std::int64_t sent_ms_ = 0;                    // the last message to shard 0
   bool over_ = false;
   RateLimitedLog refusals_;
-  std::unique_ptr<Applier> applier_;  // last: its threads end before what they use
+  std::unique_ptr<Applier> applier_;  // last: its threads use the members above
 };
 
 }  // namespace starling::learner
