@@ -9,6 +9,7 @@
 
 #include "actors/rollout.h"
 #include "bench/stats.h"
+#include "core/text.h"
 #include "net/model.h"
 
 namespace starling::bench {
@@ -50,15 +51,10 @@ class SoloActor {
   std::uint64_t steps_ = 0;
 };
 
-std::string Grouped(int count) {
-  std::string text = std::to_string(count);
-  for (std::size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, ",");
-  return text;
-}
-
 ActorCase Breakout(const std::string& key, const std::string& what, int envs, int unroll) {
   ActorCase one{.key = fmt::format("{}_{}x{}", key, envs, unroll),
-                .what = fmt::format("{}, {} envs × {} steps", what, Grouped(envs), unroll),
+                .what = fmt::format("{}, {} envs × {} steps", what,
+                                    Grouped(static_cast<std::uint64_t>(envs)), unroll),
                 .config = MinatarConfig()};
   one.config.actors.envs_per_actor = envs;
   one.config.actors.unroll = unroll;

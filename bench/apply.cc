@@ -163,7 +163,7 @@ nlohmann::ordered_json TimingJson(const Timing& timing) {
 
 Result MeasureApply(const Site& site) {
   const double seconds = site.quick ? 0.1 : 2;
-  const std::size_t n = results::BlueprintOf(LoadConfig(site.config)).layout.size();
+  const std::size_t n = results::InitialNetOf(LoadConfig(site.config)).layout.size();
 
   // An update reads and writes weights and state and reads the gradient: five floats. Publication
   // writes a sixth; the weights that it copies are still in the nearest cache.
@@ -192,7 +192,8 @@ Result MeasureApply(const Site& site) {
       {"memcpy_20_bytes", TimingJson(copy5)},
       {"memcpy_24_bytes", TimingJson(copy6)},
       {"loop", {{"outside", TimingJson(loop_out)}, {"inside", TimingJson(loop_in)}}},
-      {"lane_busy", {{"outside", TimingJson(lane_out.stream)}, {"inside", TimingJson(lane_in.stream)}}},
+      {"lane_busy",
+       {{"outside", TimingJson(lane_out.stream)}, {"inside", TimingJson(lane_in.stream)}}},
       {"lane_woken", {{"outside", TimingJson(lane_out.one)}, {"inside", TimingJson(lane_in.one)}}}};
   return {.rows = {loop, stream, one}, .json = json.dump()};
 }

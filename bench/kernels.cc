@@ -169,7 +169,7 @@ double RolloutNs(Config config, int envs, int unroll, double seconds) {
   config.actors.envs_per_actor = envs;
   config.actors.unroll = unroll;
   actors::Rollout rollout(config, 0, 1);
-  std::ranges::copy(results::BlueprintOf(config).initial, rollout.weights().begin());
+  std::ranges::copy(results::InitialNetOf(config).initial, rollout.weights().begin());
   std::vector<float> gradient(rollout.layout().size());
   return Median(TimeManyNs(seconds, [&] {
     rollout.Run(config.loss.entropy, gradient);

@@ -16,9 +16,9 @@
 #include "bench/figure.h"
 #include "bench/stats.h"
 #include "bench/training_run.h"
-#include "core/bell.h"
 #include "core/clock.h"
 #include "core/config/config.h"
+#include "core/event_fd.h"
 #include "core/text.h"
 #include "learner/learner.h"
 #include "results/initial_net.h"
@@ -36,7 +36,7 @@ constexpr std::uint64_t kFailed = std::numeric_limits<std::uint64_t>::max();
 // A learner of the Breakout net, in a thread.
 class LearnerThread {
  public:
-  LearnerThread(const Config& config, const learner::NetBlueprint& net,
+  LearnerThread(const Config& config, const learner::InitialNet& net,
                 const std::filesystem::path& run_dir)
       : learner_(config, net, {.run_dir = run_dir, .stop_fd = stop_.fd()}), thread_([this] {
           try {
@@ -46,12 +46,12 @@ class LearnerThread {
           }
         }) {}
   ~LearnerThread() {
-    stop_.Ring();
+    stop_.Notify();
     thread_.join();
   }
 
  private:
-  Bell stop_;
+  EventFd stop_;
   learner::Learner learner_;
   std::thread thread_;
 };
@@ -59,7 +59,7 @@ class LearnerThread {
 // An actor's link and its replica of the weights.
 class LinkedActor {
  public:
-  LinkedActor(const Site& site, const Config& config, const learner::NetBlueprint& net,
+  LinkedActor(const Site& site, const Config& config, const learner::InitialNet& net,
               const std::filesystem::path& run_dir)
       : client_(
             {.find_endpoint = [root = wire::RuntimeRoot(config.wire.runtime_dir),
@@ -175,7 +175,7 @@ Result MeasureLatency(const Site& site) {
       site.config, {fmt::format("actors.count={}", kIdleActors + 2), "actors.envs_per_actor=1",
                     "staleness.bound=unbounded", "staleness.deadline_s=60", "wire.timeout_s=60",
                     "checkpoint.every_steps=1_000_000_000", "optimizer.lr=1e-6"});
-  const learner::NetBlueprint net = results::BlueprintOf(config);
+  const learner::InitialNet net = results::InitialNetOf(config);
   const LearnerThread learner(config, net, run_dir);
   LinkedActor pusher(site, config, net, run_dir), reader(site, config, net, run_dir);
   std::vector<std::unique_ptr<LinkedActor>> idle;

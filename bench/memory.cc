@@ -70,7 +70,7 @@ struct LearnerLimit {
 // a checkpoint being written and one waiting.
 LearnerLimit LimitOf(const Config& config) {
   LearnerLimit limit;
-  limit.floats = results::BlueprintOf(config).layout.size();
+  limit.floats = results::InitialNetOf(config).layout.size();
   limit.slots = learner::MakeOptimizerSpec(config.optimizer).slots.size();
   const double vector_mb = 4.0 * static_cast<double>(limit.floats) / 1e6;
   const auto slots = static_cast<double>(limit.slots);

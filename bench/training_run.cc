@@ -143,7 +143,7 @@ double TrainingRun::SteadyRate() const {
 
 std::string WhyRefused(const fs::path& config, const std::vector<std::string>& overrides) {
   try {
-    results::BlueprintOf(LoadConfig(config, overrides));
+    results::InitialNetOf(LoadConfig(config, overrides));
     return "";
   } catch (const UserError& error) {
     const std::string text = error.what();

@@ -167,7 +167,7 @@ struct Way {
 
 Result MeasureWire(const Site& site) {
   const double seconds = site.quick ? 0.05 : 0.7;
-  const std::size_t breakout = results::BlueprintOf(LoadConfig(site.config)).layout.size();
+  const std::size_t breakout = results::InitialNetOf(LoadConfig(site.config)).layout.size();
   const std::string ipc = "ipc://" + (site.scratch / "wire").string();
   Result result;
   nlohmann::ordered_json json;

@@ -42,7 +42,7 @@ function(starling_unity name)
 endfunction()
 
 # starling_library(NAME SOURCES... LINK targets... [COLD])
-# COLD: its speed does not matter. It is built at -O1, and as starling_unity says.
+# COLD: its speed does not matter. It is built at -O1, and as starling_unity describes.
 function(starling_library name)
   cmake_parse_arguments(ARG "COLD" "" "SOURCES;LINK" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
@@ -54,11 +54,11 @@ function(starling_library name)
 endfunction()
 
 # starling_test(NAME SOURCES... LINK targets... [IO suites...] [WHOLE] [TIMEOUT seconds] [LABEL
-# label]): a GoogleTest program, built as starling_unity says; ctest runs its cases one by one. Cases
-# with the label `long` run alone.
+# label]): a GoogleTest program, built as starling_unity describes; ctest runs its cases one by one.
+# Cases with the label `long` run alone.
 # IO: suites that start processes, open sockets or run interpreters, "*" for all. Their cases have
 # the label `io`, for which scripts/test grants a second try.
-# WHOLE: all cases in one process under sanitizers, where a thousand starts would take a minute.
+# WHOLE: all cases in one process under sanitizers, where a thousand starts take a minute.
 function(starling_test name)
   cmake_parse_arguments(ARG "WHOLE" "TIMEOUT;LABEL" "SOURCES;LINK;IO" ${ARGN})
   if(NOT ARG_TIMEOUT)

@@ -252,7 +252,7 @@ class Supervisor {
 
   void OnStatusLine(std::string_view line) {
     // 1. Check it. Each kind of defect is logged once.
-    const std::optional<learner::LearnerStatus> status = learner::ParseStatus(line);
+    const std::optional<learner::RunStatus> status = learner::ParseStatus(line);
     if (!status) {
       if (!std::exchange(said_torn_, true)) {
         log_.Say(LogLevel::kInfo,

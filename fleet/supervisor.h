@@ -12,7 +12,7 @@
 
 #include "fleet/run_log.h"
 #include "fleet/supervisor_policy.h"
-#include "learner/status.h"
+#include "learner/run_status.h"
 #include "monitor/console.h"
 #include "monitor/run_history.h"
 
@@ -33,7 +33,7 @@ struct SupervisorOptions {
 struct SupervisorResult {
   int exit_status = 0;  // core/error.h
   std::string error;    // why the run failed, one sentence; "" if it did not
-  std::optional<learner::LearnerStatus> status;
+  std::optional<learner::RunStatus> status;
   results::FleetCounts counts;
 };
 

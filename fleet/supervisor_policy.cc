@@ -57,7 +57,7 @@ void SupervisorPolicy::BringUpActor(int slot, Actions& out) {
   out.emplace_back(StartActor{slot});
 }
 
-Actions SupervisorPolicy::OnStatus(std::int64_t now_ms, const learner::LearnerStatus& status) {
+Actions SupervisorPolicy::OnStatus(std::int64_t now_ms, const learner::RunStatus& status) {
   Actions out;
   NoteJoined(status);
   if (!learner_.first_steps) learner_.first_steps = status.steps;
@@ -69,7 +69,7 @@ Actions SupervisorPolicy::OnStatus(std::int64_t now_ms, const learner::LearnerSt
   return out;
 }
 
-void SupervisorPolicy::NoteJoined(const learner::LearnerStatus& status) {
+void SupervisorPolicy::NoteJoined(const learner::RunStatus& status) {
   for (const learner::JoinedActor& row : status.joined) {
     learner_.progress = learner_.progress || row.accepted > 0;
     if (row.slot < 0 || row.slot >= static_cast<int>(actors_.size())) {

@@ -30,7 +30,7 @@
 #include "fleet/endings.h"
 #include "fleet/evaluator_policy.h"
 #include "fleet/supervisor_actions.h"
-#include "learner/status.h"
+#include "learner/run_status.h"
 #include "monitor/actor_rows.h"
 #include "results/summary.h"
 
@@ -44,7 +44,7 @@ class SupervisorPolicy {
                    std::string log_path, bool evaluates = false);
 
   Actions Start(std::int64_t now_ms);
-  Actions OnStatus(std::int64_t now_ms, const learner::LearnerStatus& status);
+  Actions OnStatus(std::int64_t now_ms, const learner::RunStatus& status);
   // `pid` and `reason` (of EndReason, fleet/child_output.h) are for messages. REQUIRES: every
   // status line of the child was passed in before.
   Actions OnLearnerExit(std::int64_t now_ms, int pid, const ChildExit& exit,
@@ -61,10 +61,10 @@ class SupervisorPolicy {
   // Whether the run is about to end. Actors that leave now are not missed.
   bool over() const { return ending_ || learner_.over; }
   // The newest of any learner of this run.
-  const std::optional<learner::LearnerStatus>& last_status() const { return status_; }
+  const std::optional<learner::RunStatus>& last_status() const { return status_; }
 
  private:
-  // The life of an actor that a row of LearnerStatus::joined describes.
+  // The life of an actor that a row of RunStatus::joined describes.
   struct Life {
     std::uint64_t term = 0, incarnation = 0;
     friend bool operator==(const Life&, const Life&) = default;
@@ -95,7 +95,7 @@ class SupervisorPolicy {
   void BringUpActor(int slot, Actions& out);
   void BringUpLearner(bool resume, Actions& out);
   void RestartLearner(std::int64_t now_ms, Actions& out);
-  void NoteJoined(const learner::LearnerStatus& status);
+  void NoteJoined(const learner::RunStatus& status);
   void NoteGuest(int slot, const Life& life);
   void ReplaceActor(std::int64_t now_ms, int slot, const std::string& who,
                     const std::string& reason, Actions& out);
@@ -119,7 +119,7 @@ class SupervisorPolicy {
   std::map<int, Life> guests_;  // by slot: actors from elsewhere
   Learner learner_;
   EvaluatorPolicy evaluator_;
-  std::optional<learner::LearnerStatus> status_;
+  std::optional<learner::RunStatus> status_;
   results::FleetCounts counts_;
 
   bool ending_ = false, finished_ = false;

@@ -64,7 +64,7 @@ Plan PlanResume(const fs::path& run_dir, const std::vector<std::string>& overrid
   if (const std::string where = source.Where("run.init_from"); where.starts_with("--set")) {
     throw UserError(where + ": only a new run starts from other weights, this one has its own");
   }
-  learner::CheckStart(plan.config, results::BlueprintToResume(plan.config), run_dir, true);
+  learner::CheckStart(plan.config, results::InitialNetToResume(plan.config), run_dir, true);
   return plan;
 }
 

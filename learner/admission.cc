@@ -17,26 +17,27 @@ Admission::Admission(const Config& config, wire::Context& context, const wire::R
                      Counters& counters, const Clock& clock)
     : counters_(counters), clock_(clock), keys_(OwnKeys(config)) {
   if (!keys_) return;
-  gate_.emplace(context, config.wire.allowed);
+  authenticator_.emplace(context, config.wire.allowed);
   const wire::KeyPair local = wire::NewKeyPair();
   local_key_ = local.public_key;
-  gate_->Admit(local_key_, "of this host");
+  authenticator_->Admit(local_key_, "of this host");
   place.WriteKeys({.own = local, .server_key = keys_->public_key});
   LogInfo("actors need a key; our public key is {}", keys_->public_key);
-  for (const std::string& line : gate_->Reload()) LogInfo("{}", line);
+  for (const std::string& line : authenticator_->Reload()) LogInfo("{}", line);
   LogInfo("kill -HUP {} reads {} again", ::getpid(), config.wire.allowed);
 }
 
-// The gate rejects new connections; this rejects those whose key was revoked after they connected.
+// The authenticator rejects new connections; this rejects those whose key was revoked after they
+// connected.
 bool Admission::Allows(const wire::Envelope& envelope) {
-  if (!gate_ || gate_->NameOf(envelope.key())) return true;
+  if (!authenticator_ || authenticator_->NameOf(envelope.key())) return true;
   ++counters_.frames_refused["revoked_key"];
   refusals_.Warn(clock_.NowMs(), "discarded a message: its sender's key is no longer on the list");
   return false;
 }
 
 bool Admission::IsImpostor(const wire::Envelope& envelope, const Member* sender) {
-  if (!gate_ || !sender || sender->key == envelope.key()) return false;
+  if (!authenticator_ || !sender || sender->key == envelope.key()) return false;
   CountImpostor(sender->slot);
   return true;
 }
@@ -48,7 +49,7 @@ void Admission::CountImpostor(std::uint32_t slot) {
 }
 
 std::string Admission::NameOf(const std::string& key) const {
-  const std::string* name = gate_ ? gate_->NameOf(key) : nullptr;
+  const std::string* name = authenticator_ ? authenticator_->NameOf(key) : nullptr;
   return name ? *name : "";
 }
 
@@ -57,8 +58,8 @@ void Admission::Poll(wire::ServerSocket& socket) {
     ++counters_.frames_refused["endless"];
     refusals_.Warn(clock_.NowMs(), "cut off: " + line);
   }
-  if (!gate_) return;
-  for (const std::string& line : gate_->Answer()) {
+  if (!authenticator_) return;
+  for (const std::string& line : authenticator_->Answer()) {
     ++counters_.frames_refused["unknown_key"];
     strangers_.Warn(clock_.NowMs(), "turned away: " + line);
   }
@@ -72,10 +73,10 @@ void Admission::Poll(wire::ServerSocket& socket) {
 }
 
 std::vector<std::uint32_t> Admission::Reload(const Roster& roster) {
-  for (const std::string& line : gate_->Reload()) LogWarn("{}", line);
+  for (const std::string& line : authenticator_->Reload()) LogWarn("{}", line);
   std::vector<std::uint32_t> revoked;
   for (const auto& [slot, member] : roster.members()) {
-    if (!gate_->NameOf(member.key)) revoked.push_back(slot);
+    if (!authenticator_->NameOf(member.key)) revoked.push_back(slot);
   }
   return revoked;
 }

@@ -1,5 +1,5 @@
-// Admission to the learner's socket: who may connect (keys), who may speak for whom, and which
-// connections are cut. Everything refused is counted in Counters::frames_refused.
+// Admission to the learner's socket: the keys that may connect, the slots a key may send for, and
+// the connections that are cut. Every refusal is counted in Counters::frames_refused.
 //
 // Thread safety: none; it belongs to the network thread.
 #pragma once
@@ -14,7 +14,7 @@
 #include "core/log.h"
 #include "learner/counters.h"
 #include "learner/roster.h"
-#include "wire/gate.h"
+#include "wire/key_authenticator.h"
 #include "wire/runtime_dir.h"
 #include "wire/socket.h"
 
@@ -22,17 +22,17 @@ namespace starling::learner {
 
 class Admission {
  public:
-  // With wire.secret: opens the gate for the servers that `context` opens afterwards, and makes new
-  // keys for the actors of this host, so that keys of an earlier start are of no use. Throws
-  // UserError.
+  // With wire.secret: opens the authenticator for the servers that `context` opens afterwards, and
+  // makes new keys for the actors of this host, so that keys of an earlier start are of no use.
+  // Throws UserError.
   Admission(const Config& config, wire::Context& context, const wire::RunPlace& place,
             Counters& counters, const Clock& clock);
 
-  bool has_keys() const { return gate_.has_value(); }
+  bool has_keys() const { return authenticator_.has_value(); }
   const std::optional<wire::KeyPair>& keys() const { return keys_; }  // the learner's own
   const std::string& local_key() const { return local_key_; }  // public, of this host's actors
   // For wire::Poll; nullptr without keys.
-  const wire::Socket* socket() const { return gate_ ? &*gate_ : nullptr; }
+  const wire::Socket* socket() const { return authenticator_ ? &*authenticator_ : nullptr; }
 
   // Returns whether the sender's key is (still) on the list.
   bool Allows(const wire::Envelope& envelope);
@@ -51,7 +51,7 @@ class Admission {
   Counters& counters_;
   const Clock& clock_;
   const std::optional<wire::KeyPair> keys_;
-  std::optional<wire::Gate> gate_;
+  std::optional<wire::KeyAuthenticator> authenticator_;
   std::string local_key_;
   RateLimitedLog refusals_, strangers_{5'000}, handshakes_{5'000};
 };

@@ -25,7 +25,7 @@ std::vector<ActorRow> ActorRows(const Roster& roster, std::size_t expected, std:
   std::vector<ActorRow> rows;
   std::uint64_t next = 0;  // the first slot without a row
   const auto add_missing = [&](std::uint64_t end) {
-    for (; next < end && rows.size() < kMostRows; ++next) {
+    for (; next < end && rows.size() < kMaxRows; ++next) {
       const auto slot = static_cast<std::uint32_t>(next);
       const auto left = roster.left().find(slot);
       rows.push_back({.slot = slot, .left = left == roster.left().end() ? "" : left->second});
@@ -33,7 +33,7 @@ std::vector<ActorRow> ActorRows(const Roster& roster, std::size_t expected, std:
   };
   for (const auto& [taken, member] : roster.members()) {
     add_missing(std::min<std::uint64_t>(taken, expected));  // the empty slots before this member
-    if (rows.size() == kMostRows) return rows;
+    if (rows.size() == kMaxRows) return rows;
     rows.push_back(RowOf(member, now_ms));
     next = std::uint64_t{taken} + 1;
   }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "learner/roster.h"
-#include "learner/status.h"
+#include "learner/run_status.h"
 
 namespace starling::learner {
 
@@ -34,15 +34,15 @@ struct ActorRow {
 struct Bulletin {
   std::int64_t at_ms = 0;  // steady clock, when it was made
   double unix_s = 0;       // wall clock, when it was made
-  LearnerStatus status;
+  RunStatus status;
   std::vector<ActorRow> actors;  // see ActorRows
   std::size_t not_listed = 0;    // members without a row
 };
 
-inline constexpr std::size_t kMostRows = 1024;  // the largest actors.count
+inline constexpr std::size_t kMaxRows = 1024;  // the largest actors.count
 
 // Returns a row for every member and for every empty slot below `expected`, in the order of slots;
-// the first kMostRows of them.
+// the first kMaxRows of them.
 std::vector<ActorRow> ActorRows(const Roster& roster, std::size_t expected, std::int64_t now_ms);
 
 }  // namespace starling::learner

@@ -1,4 +1,4 @@
-// The counts of a run, reported in the status (learner/status.h). Checkpoints store them, so a
+// The counts of a run, reported in the status (learner/run_status.h). Checkpoints store them, so a
 // resumed run continues them.
 //
 // Thread safety: none; they belong to the network thread.

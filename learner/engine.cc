@@ -253,7 +253,8 @@ std::vector<Grant> Engine::ExpireGrants(std::int64_t now_ns) {
 
 // ---- state
 
-LearnerStatus Engine::Status() const {
+RunStatus Engine::Status() const {
+  // Means are NaN before the first episode.
   const auto known = [](double mean) {
     return std::isfinite(mean) ? std::optional(mean) : std::nullopt;
   };

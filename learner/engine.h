@@ -6,7 +6,7 @@
 //   Receive               check -> judge -> hold or refuse a gradient
 //   Advance               hand the applier the updates that are due
 //   TakeFinished          the next completed version
-//   TakeReplies           what the actors are told: outcomes and new grants
+//   TakeReplies           the answers for actors: outcomes and new grants
 //   ExpireGrants, Remove  grants that end without a gradient
 //
 // Thread safety: none; it belongs to the network thread. The applier's threads are its own.
@@ -26,7 +26,7 @@
 #include "learner/counters.h"
 #include "learner/pipeline.h"
 #include "learner/roster.h"
-#include "learner/status.h"
+#include "learner/run_status.h"
 #include "learner/storage/journal.h"
 #include "learner/storage/start.h"
 #include "learner/work_times.h"
@@ -70,7 +70,7 @@ class Engine {
   // ---- gradients in
 
   struct Receipt {
-    wire::Outcome outcome = wire::Outcome::kNone;  // kNone: held; the answer comes with its update
+    wire::Outcome outcome = wire::Outcome::kNone;  // kNone: held; its update brings the answer
     Member* sender = nullptr;                      // nullptr: the sender is no member
   };
   // REQUIRES: the gradient has as many values as `slice`, and the net's fingerprint.
@@ -118,7 +118,7 @@ class Engine {
 
   // The part of the status that the engine knows; the caller adds phase, times, checkpoint and
   // actors.
-  LearnerStatus Status() const;
+  RunStatus Status() const;
 
   std::uint32_t term() const { return term_; }
   std::uint32_t session() const { return options_.session; }

@@ -28,9 +28,9 @@ bool Learner::Run() {
 
 void Learner::Loop() {
   std::array<wire::PollItem, 7> items{};
-  auto& [messages, bell, stop, subscribers, newcomers, reload, shards] = items;
+  auto& [messages, wake_up, stop, subscribers, newcomers, reload, shards] = items;
   messages.socket = &socket_;
-  bell.fd = bell_.fd();
+  wake_up.fd = wake_up_.fd();
   stop.fd = options_.stop_fd;
   if (beacon_) subscribers.socket = &*beacon_;
   newcomers.socket = admission_.socket();
@@ -43,7 +43,7 @@ void Learner::Loop() {
     wire::Poll(items, kIdleMs);
     times_.idle_ns += laps_.LapNs();
     clock_.Tick();
-    bell_.Silence();
+    wake_up_.Clear();
     if (subscribers.readable) beacon_->Repeat();
     if (reload.readable) ReloadKeys();
     if (shards_) shards_->Receive();
@@ -104,7 +104,7 @@ bool Learner::Drain() {
 }
 
 void Learner::Handle(wire::Envelope envelope) {
-  // 1. Refuse what is not understood or not allowed.
+  // 1. Refuse messages that are damaged or not allowed.
   if (!admission_.Allows(envelope)) return;
   const wire::DecodeResult decoded = wire::Decode(envelope.frames(), slice_.size);
   if (!decoded) {
@@ -140,12 +140,12 @@ void Learner::OnGradient(wire::Envelope envelope, const wire::Message& message) 
   Receive(std::move(envelope), message, /*other_square=*/0);
 }
 
-// Hands a gradient to the engine and answers a refusal. Returns whether the gradient is held; then
-// its answer comes with its update. `other_square`: sum of squares of the other shards' slices.
+// Passes a gradient to the engine and answers a refusal. Returns whether the gradient is held; its
+// update then brings the answer. `other_square`: sum of squares of the other shards' slices.
 bool Learner::Receive(wire::Envelope envelope, const wire::Message& message, double other_square) {
   const wire::Header header = message.header;
   const std::string peer = envelope.peer();
-  // 1. A gradient of another net is not even a gradient.
+  // 1. Refuse the actor if its net is another one.
   Received gradient{.header = header,
                     .body = std::get<wire::Gradient>(message.body),
                     .values = message.floats(),
@@ -162,8 +162,7 @@ bool Learner::Receive(wire::Envelope envelope, const wire::Message& message, dou
   const auto [outcome, sender] = engine_.Receive(std::move(gradient));
   if (sender) membership_.Heard(*sender, peer);
   if (outcome == wire::Outcome::kNone) return true;
-  // 3. A refusal is answered at once. Stale gradients are what "drop" refuses, so they are no
-  // warning.
+  // 3. Answer a refusal at once. Under "drop" stale gradients are expected: no warning.
   if (outcome != wire::Outcome::kStale) {
     refusals_.Warn(clock_.NowMs(), fmt::format("refused a gradient of actor {}: {}", header.slot,
                                                wire::OutcomeName(outcome)));
@@ -219,7 +218,7 @@ void Learner::SendReplies() {
       SendWeights(member);
     }
   }
-  // An actor that missed a grant would wait for it for ever: it joins again.
+  // An actor that missed a grant would never get it, so it must join again.
   for (const std::uint32_t slot : unreachable) {
     if (engine_.roster().Find(slot)) membership_.Remove(slot, "is gone or does not read");
   }

@@ -1,7 +1,7 @@
 // The learner: receive -> check -> judge -> apply -> publish.
 //
 // The loop around the engine (learner/engine.h): it owns the sockets, reads messages, gives each to
-// the object that it belongs to, and sends what the engine decides. One thread does all of this;
+// the object that handles it, and sends the engine's answers. One thread does all of this;
 // the threads of the applier (learner/apply/applier.h) do the arithmetic. A message of a peer is
 // answered, refused and counted, or ignored: it never ends the learner.
 //
@@ -15,9 +15,9 @@
 #include <optional>
 #include <string>
 
-#include "core/bell.h"
 #include "core/clock.h"
 #include "core/config/config.h"
+#include "core/event_fd.h"
 #include "core/log.h"
 #include "core/running_clock.h"
 #include "learner/admission.h"
@@ -55,7 +55,7 @@ class Learner {
   // Opens the run: the last good checkpoint (resume) or a first one, the journal, a new term, the
   // private place, shared memory and sockets. Throws UserError or std::runtime_error with a
   // sentence.
-  Learner(const Config& config, NetBlueprint net, LearnerOptions options);
+  Learner(const Config& config, InitialNet net, LearnerOptions options);
 
   // The endpoint for the other shards, which start before Run; "" if the learner is one process.
   std::string shards_endpoint() const { return shards_ ? shards_->socket().endpoint() : ""; }
@@ -68,7 +68,7 @@ class Learner {
   const std::string& checkpoint_error() const { return keeper_.error(); }
 
  private:
-  Learner(const Config& config, NetBlueprint net, LearnerOptions options, wire::RunPlace place,
+  Learner(const Config& config, InitialNet net, LearnerOptions options, wire::RunPlace place,
           Start start);
 
   bool AwaitShards();
@@ -103,7 +103,7 @@ class Learner {
   const SteadyClock steady_clock_;
   const Clock& wall_;   // measures speed
   RunningClock clock_;  // measures silences and deadlines
-  Bell bell_;           // a version is completed, or a checkpoint written
+  EventFd wake_up_;     // a version is completed, or a checkpoint written
   wire::RunPlace place_;
   wire::SnapshotWriter snapshot_;
   NewestWeights newest_weights_;

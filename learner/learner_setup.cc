@@ -55,14 +55,14 @@ std::uint32_t NewSession() {
 
 }  // namespace
 
-Learner::Learner(const Config& config, NetBlueprint net, LearnerOptions options)
+Learner::Learner(const Config& config, InitialNet net, LearnerOptions options)
     // In this order, so that nothing of a run that another learner holds is changed.
     : Learner{config, net, options,
               wire::RunPlace::Create(wire::RuntimeRoot(config.wire.runtime_dir), options.run_dir),
               FindStart(config, net, options.run_dir, options.resume)} {}
 
-Learner::Learner(const Config& config, NetBlueprint net, LearnerOptions options,
-                 wire::RunPlace place, Start start)
+Learner::Learner(const Config& config, InitialNet net, LearnerOptions options, wire::RunPlace place,
+                 Start start)
     : config_(config),
       layout_(std::move(net.layout)),
       slice_(OwnSlice(config, layout_.size())),
@@ -79,10 +79,10 @@ Learner::Learner(const Config& config, NetBlueprint net, LearnerOptions options,
                .fingerprint = layout_.fingerprint(),
                .session = NewSession(),
                .slice = slice_,
-               .on_progress = [this] { bell_.Ring(); }}),
+               .on_progress = [this] { wake_up_.Notify(); }}),
       keeper_(
           config_, layout_, options_.run_dir, start.checkpoint, start.state.version,
-          [this] { bell_.Ring(); }, clock_),
+          [this] { wake_up_.Notify(); }, clock_),
       admission_(config_, context_, place_, engine_.counters(), clock_),
       socket_(context_, RouterEndpoint(config, place_),
               {.max_elements = slice_.size,
@@ -103,12 +103,14 @@ Learner::Learner(const Config& config, NetBlueprint net, LearnerOptions options,
                   clock_),
       reporter_(config_, options_.run_dir, engine_, options_.sinks, clock_, wall_),
       laps_(wall_) {
+  // 1. Actors and evaluator on this host read the weights from shared memory.
   if (OnThisHost(config) && snapshot_.shared()) {
     beacon_.emplace(context_, place_.SocketEndpoint("beacon"));
   }
   if (config.eval.every_steps > 0 && !snapshot_.shared()) {
     LogWarn("the evaluator cannot see the weights: only those at the end are evaluated");
   }
+  // 2. The checkpoint of version 0. The other shards start from it.
   if (!options_.resume) keeper_.Save(engine_.ContentOf(std::move(start.state)));
   if (config_.learner.shards > 1) {
     shards_.emplace(
@@ -117,6 +119,7 @@ Learner::Learner(const Config& config, NetBlueprint net, LearnerOptions options,
             .place = place_, .shared_weights = snapshot_.shared(), .ended = options_.shard_ended},
         clock_);
   }
+  // 3. Publish the endpoint last: actors that find it may connect at once.
   place_.WriteEndpoint(socket_.endpoint());
   if (!config_.wire.address.empty()) {
     Announce(endpoint_file(), config_.wire.address, socket_.endpoint());

@@ -16,18 +16,18 @@ constexpr std::int64_t kWarnAfterMs = 10'000;  // between two lines that shards 
 
 }  // namespace
 
-// Waits until all shards have started. Returns false if it is told to stop before.
+// Waits until all shards have started. Returns false if it must stop before.
 bool Learner::AwaitShards() {
   std::array<wire::PollItem, 3> items{};
   items[0].socket = &shards_->socket();
-  items[1].fd = bell_.fd();
+  items[1].fd = wake_up_.fd();
   items[2].fd = options_.stop_fd;
   RateLimitedLog waiting(kWarnAfterMs);
   const std::int64_t started_ms = clock_.NowMs();
   while (!shards_->ready()) {
     wire::Poll(items, kPollMs);
     clock_.Tick();
-    bell_.Silence();
+    wake_up_.Clear();
     if (items[2].readable || MustStop()) return false;
     const std::int64_t waited_ms = clock_.NowMs() - started_ms;
     if (static_cast<double>(waited_ms) >= config_.updates.start_timeout_s * 1000.0) {
@@ -51,12 +51,12 @@ bool Learner::AwaitShards() {
 void Learner::SaveLastWithShards() {
   std::array<wire::PollItem, 2> items{};
   items[0].socket = &shards_->socket();
-  items[1].fd = bell_.fd();
+  items[1].fd = wake_up_.fd();
   const auto await_written = [&] {
     while (!keeper_.idle()) {
       wire::Poll(items, kPollMs);
       clock_.Tick();
-      bell_.Silence();
+      wake_up_.Clear();
       shards_->Receive();
       keeper_.Collect();
     }

@@ -17,7 +17,7 @@ constexpr std::int64_t kAloneMs = 10'000;  // between two warnings that there ar
 
 std::int64_t Ms(double seconds) { return static_cast<std::int64_t>(seconds * 1000.0); }
 
-// Leaves room for what is set after the configuration was read: the directory, absolute paths.
+// Leaves room for settings made after the configuration was read: the directory, absolute paths.
 static_assert(kMaxConfigBytes + 16 * 1024 <= wire::kMaxConfigBytes);
 
 }  // namespace
@@ -59,7 +59,7 @@ void Membership::OnHello(const std::string& peer, const std::string& key,
   member.asked = hello.slot >= 0;
   member.host = hello.host;
   member.pid = hello.pid;
-  // 3. It is told how to take part. Its first grants follow when the judge makes them.
+  // 3. Welcome it. Its first grants follow when the judge makes them.
   const std::string owner = member.key_name.empty() ? "" : ", key " + member.key_name;
   comings_.Info(clock_.NowMs(), fmt::format("actor {} joined (pid {} on {}{}), {} here", slot,
                                             hello.pid, hello.host, owner, roster.size()));
@@ -67,8 +67,8 @@ void Membership::OnHello(const std::string& peer, const std::string& key,
   SendWelcome(member);
 }
 
-// A member that has sent no gradient yet keeps its incarnation when it says hello again; otherwise
-// it could fill log and journal with joins. It is sent the same welcome and grants again.
+// A member that has sent no gradient yet keeps its incarnation when it sends another hello;
+// otherwise it could fill log and journal with joins. It gets the same welcome and grants again.
 void Membership::WelcomeAgain(Member& member) {
   member.heard_ms = clock_.NowMs();
   oddities_.Warn(clock_.NowMs(), fmt::format("actor {} said hello again", member.slot));

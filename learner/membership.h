@@ -1,5 +1,5 @@
-// The members of a run: who joins, who leaves, who is silent, whose grants are late. Time comes
-// from a clock that the caller gives, messages leave through the outbox.
+// The members of a run: joins, leaves, silences and late grants. The caller provides the clock;
+// messages are sent through the outbox.
 //
 // Thread safety: none; it belongs to the network thread.
 #pragma once
@@ -40,7 +40,7 @@ class Membership {
   // Every sender is answered: an actor sees in the answer's header whether it is still a member.
   void OnHeartbeat(const std::string& peer, const wire::Header& header);
   void OnLeave(const std::string& peer);
-  // A member whose message is damaged would wait for its answer for ever, so it joins again.
+  // A member whose message is damaged would never get its answer, so it must join again.
   void OnDamaged(const std::string& peer, const std::string& refusal);
   // A message of `member` came through `peer`, which may be a new connection.
   void Heard(Member& member, const std::string& peer);
@@ -51,7 +51,7 @@ class Membership {
              const std::string& why);
   // Without a message. REQUIRES: `slot` has a member.
   void Remove(std::uint32_t slot, const std::string& why);
-  // Tells every member that the run has ended.
+  // Sends every member a leave message: the run has ended.
   void Dismiss(wire::LeaveReason reason, const std::string& text);
 
   // ---- time

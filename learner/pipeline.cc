@@ -155,10 +155,12 @@ std::optional<Pipeline::Finished> Pipeline::TakeFinished() {
       in_flight_.front()->update.version > std::min(applier_->Completed(), elsewhere_)) {
     return std::nullopt;
   }
+  // 1. Take the oldest update; its gradients are released when `pending` goes out of scope.
   const std::unique_ptr<InFlightUpdate> pending = std::move(in_flight_.front());
   in_flight_.pop_front();
   Update& update = pending->update;
   taken_ = update.version;
+  // 2. Its results: the hash into the journal, outcomes and a checkpoint to the caller.
   if (update.hash) journal_.Append(HashRecord{update.version, update.WeightsHash()});
   Finished finished{.version = update.version,
                     .applied = std::move(pending->applied),

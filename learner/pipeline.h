@@ -118,7 +118,7 @@ class Pipeline {
   std::map<std::uint64_t, Received> held_;  // by ticket
   std::uint64_t next_ticket_ = 0;
   std::deque<std::unique_ptr<InFlightUpdate>> in_flight_;
-  std::unique_ptr<Applier> applier_;  // last: its threads end before what they use
+  std::unique_ptr<Applier> applier_;  // last: its threads use the members above
 };
 
 }  // namespace starling::learner

@@ -46,7 +46,7 @@ void StatusReporter::Report(Moment moment, const LoopTimes& loop, const std::str
   const std::int64_t now = clock_.NowMs();
   if (moment == Moment::kRunning && now - reported_ms_ < kReportMs) return;
   reported_ms_ = now;
-  const LearnerStatus status = StatusNow(moment, loop, checkpoint);
+  const RunStatus status = StatusNow(moment, loop, checkpoint);
   const auto metrics_ms = static_cast<std::int64_t>(config_.run.metrics_s * 1000.0);
   if (moment == Moment::kEnd || now - metrics_ms_ >= metrics_ms) {
     metrics_ms_ = now;
@@ -56,11 +56,11 @@ void StatusReporter::Report(Moment moment, const LoopTimes& loop, const std::str
   if (sinks_.on_status) sinks_.on_status(status);
 }
 
-LearnerStatus StatusReporter::StatusNow(Moment moment, const LoopTimes& loop,
-                                        const std::string& checkpoint) {
+RunStatus StatusReporter::StatusNow(Moment moment, const LoopTimes& loop,
+                                    const std::string& checkpoint) {
   const bool running = moment == Moment::kRunning;
   const wire::Gradient& newest = engine_.newest();
-  LearnerStatus status = engine_.Status();
+  RunStatus status = engine_.Status();
   status.phase = !running ? "done" : engine_.granted() ? "running" : "waiting";
   status.actor_us = {.wait = newest.wait_us,
                      .refresh = newest.refresh_us,
@@ -91,7 +91,7 @@ std::vector<JoinedActor> StatusReporter::JoinedActors(bool all) {
   return joined;
 }
 
-void StatusReporter::WriteMetrics(const LearnerStatus& status) {
+void StatusReporter::WriteMetrics(const RunStatus& status) {
   if (!metrics_.Write(MetricsLine(status))) {
     unwritten_.Warn(clock_.NowMs(), "metrics.jsonl: a line could not be written");
   }
@@ -103,7 +103,7 @@ void StatusReporter::WriteMetrics(const LearnerStatus& status) {
   }
 }
 
-void StatusReporter::ShowBulletin(const LearnerStatus& status) {
+void StatusReporter::ShowBulletin(const RunStatus& status) {
   const Roster& roster = engine_.roster();
   auto bulletin = std::make_shared<Bulletin>();
   bulletin->at_ms = steady_clock_.NowMs();

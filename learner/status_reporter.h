@@ -16,7 +16,7 @@
 #include "core/metrics.h"
 #include "learner/bulletin.h"
 #include "learner/engine.h"
-#include "learner/status.h"
+#include "learner/run_status.h"
 #include "learner/tensorboard_log.h"
 #include "learner/work_times.h"
 
@@ -25,7 +25,7 @@ namespace starling::learner {
 class StatusReporter {
  public:
   struct Sinks {  // each may be empty; called several times a second
-    std::function<void(const LearnerStatus&)> on_status{};
+    std::function<void(const RunStatus&)> on_status{};
     // For readers in other threads; it must not wait for them.
     std::function<void(std::shared_ptr<const Bulletin>)> on_bulletin{};
   };
@@ -43,10 +43,10 @@ class StatusReporter {
   void Report(Moment moment, const LoopTimes& loop, const std::string& checkpoint);
 
  private:
-  LearnerStatus StatusNow(Moment moment, const LoopTimes& loop, const std::string& checkpoint);
+  RunStatus StatusNow(Moment moment, const LoopTimes& loop, const std::string& checkpoint);
   std::vector<JoinedActor> JoinedActors(bool all);
-  void WriteMetrics(const LearnerStatus& status);
-  void ShowBulletin(const LearnerStatus& status);
+  void WriteMetrics(const RunStatus& status);
+  void ShowBulletin(const RunStatus& status);
 
   const Config& config_;
   Engine& engine_;

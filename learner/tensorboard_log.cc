@@ -9,13 +9,13 @@
 namespace starling::learner {
 namespace {
 
-LineTotals TotalsOf(const LearnerStatus& status) {
+LineTotals TotalsOf(const RunStatus& status) {
   return {.steps = status.steps, .updates = status.updates, .seconds = status.seconds};
 }
 
 }  // namespace
 
-std::vector<Scalar> ScalarsOf(const LearnerStatus& status, const LineTotals& before) {
+std::vector<Scalar> ScalarsOf(const RunStatus& status, const LineTotals& before) {
   const auto per_second = [&](std::uint64_t now, std::uint64_t then) {
     const double seconds = status.seconds - before.seconds;
     return seconds > 0 ? (static_cast<double>(now) - static_cast<double>(then)) / seconds : NAN;
@@ -51,7 +51,7 @@ TensorBoardLog::TensorBoardLog(bool wanted, const std::filesystem::path& run_dir
   }
 }
 
-void TensorBoardLog::Show(const LearnerStatus& status) {
+void TensorBoardLog::Show(const RunStatus& status) {
   if (!events_) return;
   const LineTotals before = std::exchange(before_, TotalsOf(status));
   if (before_.steps == before.steps) return;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/tensorboard.h"
-#include "learner/status.h"
+#include "learner/run_status.h"
 
 namespace starling::learner {
 
@@ -21,7 +21,7 @@ struct LineTotals {
 
 // Returns the points of a line, without those that have no finite number. The speed is that since
 // `before`; there is none if no time has passed.
-std::vector<Scalar> ScalarsOf(const LearnerStatus& status, const LineTotals& before);
+std::vector<Scalar> ScalarsOf(const RunStatus& status, const LineTotals& before);
 
 class TensorBoardLog {
  public:
@@ -30,7 +30,7 @@ class TensorBoardLog {
   TensorBoardLog(bool wanted, const std::filesystem::path& run_dir, std::uint64_t steps);
 
   // Does nothing if no step was made since the last line: then there is no new gradient to report.
-  void Show(const LearnerStatus& status);
+  void Show(const RunStatus& status);
 
  private:
   std::optional<EventFile> events_;

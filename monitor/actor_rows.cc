@@ -20,7 +20,7 @@ ActorRow::State StateOf(const ActorProcess& process, bool member) {
 
 }  // namespace
 
-void ActorRows::Add(std::int64_t now_ms, const learner::LearnerStatus& status) {
+void ActorRows::Add(std::int64_t now_ms, const learner::RunStatus& status) {
   newest_ms_ = now_ms;
   for (const learner::JoinedActor& actor : status.joined) {
     // Slots beyond ours belong to actors that were started elsewhere.

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "learner/status.h"
+#include "learner/run_status.h"
 #include "monitor/window.h"
 
 namespace starling::monitor {
@@ -38,7 +38,7 @@ class ActorRows {
   explicit ActorRows(int actors) : slots_(static_cast<std::size_t>(actors)) {}
 
   // Takes at most one point per actor and second, so that numbers on a screen can be read.
-  void Add(std::int64_t now_ms, const learner::LearnerStatus& status);
+  void Add(std::int64_t now_ms, const learner::RunStatus& status);
   // Returns a row per slot. REQUIRES: one process per slot.
   std::vector<ActorRow> Rows(const std::vector<ActorProcess>& processes) const;
 

@@ -65,7 +65,7 @@ int Columns(const std::vector<Piece>& pieces, int gap) {
 
 }  // namespace
 
-Progress MakeProgress(const std::optional<learner::LearnerStatus>& status, std::uint64_t total,
+Progress MakeProgress(const std::optional<learner::RunStatus>& status, std::uint64_t total,
                       double steps_per_second, int actors) {
   Progress progress;
   progress.total = total;

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "learner/status.h"
+#include "learner/run_status.h"
 #include "monitor/window.h"  // RateMeter: the rate of MakeProgress
 
 namespace starling::monitor {
@@ -23,7 +23,7 @@ struct Progress {
 };
 
 // `status` is nullopt until the learner's first status line.
-Progress MakeProgress(const std::optional<learner::LearnerStatus>& status, std::uint64_t total,
+Progress MakeProgress(const std::optional<learner::RunStatus>& status, std::uint64_t total,
                       double steps_per_second, int actors);
 
 struct ProgressStyle {

@@ -20,7 +20,7 @@ bool WentBack(const learner::TimeStatus& now, const learner::TimeStatus& before)
 RunHistory::RunHistory(RunFacts facts, int actors, std::int64_t now_ms)
     : facts_(std::move(facts)), start_ms_(now_ms), actors_(actors) {}
 
-void RunHistory::Add(std::int64_t now_ms, const learner::LearnerStatus& status) {
+void RunHistory::Add(std::int64_t now_ms, const learner::RunStatus& status) {
   status_ = status;
   actors_.Add(now_ms, status);
   AddTime(now_ms, status.term, status.time);

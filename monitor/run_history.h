@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "learner/status.h"
+#include "learner/run_status.h"
 #include "monitor/actor_rows.h"
 #include "monitor/progress.h"
 #include "monitor/series.h"
@@ -42,7 +42,7 @@ class RunHistory {
   // Keeps rows for the first `actors` slots.
   RunHistory(RunFacts facts, int actors, std::int64_t now_ms);
 
-  void Add(std::int64_t now_ms, const learner::LearnerStatus& status);
+  void Add(std::int64_t now_ms, const learner::RunStatus& status);
   // `over`: the run ends, so the rows of the actors stay as they were. The view points into this.
   RunView View(std::int64_t now_ms, const std::vector<ActorProcess>& processes, bool over);
   Progress progress() const;
@@ -58,9 +58,9 @@ class RunHistory {
   ActorRows actors_;
   Series returns_, rate_;
   RateMeter meter_;
-  std::uint64_t term_ = 0;                        // of the points in time_
-  Window<learner::TimeStatus> time_{10'000};      // about one point a second
-  std::optional<learner::LearnerStatus> status_;  // the newest
+  std::uint64_t term_ = 0;                    // of the points in time_
+  Window<learner::TimeStatus> time_{10'000};  // about one point a second
+  std::optional<learner::RunStatus> status_;  // the newest
   std::vector<ActorRow> rows_;
 };
 

@@ -24,8 +24,8 @@
 #include "fleet/check_config.h"
 #include "fleet/shard_processes.h"
 #include "learner/learner.h"
+#include "learner/run_status.h"
 #include "learner/shards/shard.h"
-#include "learner/status.h"
 #include "monitor/console.h"
 #include "monitor/http/status_server.h"
 #include "monitor/progress.h"
@@ -56,7 +56,7 @@ class StatusPipe {
  public:
   explicit StatusPipe(int fd) : fd_(fd) {}
 
-  void Write(const learner::LearnerStatus& status) {
+  void Write(const learner::RunStatus& status) {
     const std::string line = (torn_ ? "\n" : "") + learner::ToJson(status).dump() + "\n";
     std::string_view rest = line;
     Take(rest);
@@ -99,7 +99,7 @@ class Screen {
   explicit Screen(const Config& config)
       : config_(config), console_(STDERR_FILENO, monitor::DetectStyle(STDERR_FILENO)) {}
 
-  void Show(const learner::LearnerStatus& status) {
+  void Show(const learner::RunStatus& status) {
     status_ = status;
     for (const learner::JoinedActor& actor : status_->joined) {
       actors_.emplace(actor.slot, actor.incarnation);
@@ -132,7 +132,7 @@ class Screen {
   SteadyClock clock_;
   monitor::Console console_;
   monitor::RateMeter rate_;
-  std::optional<learner::LearnerStatus> status_;
+  std::optional<learner::RunStatus> status_;
   std::set<std::pair<int, std::uint64_t>> actors_;
 };
 
@@ -177,12 +177,12 @@ int Run(const Options& options) {
                                 .reload_fd = config.wire.secret.empty() ? -1 : CatchReloadSignal(),
                                 .abandoned = WatchParent(options.parent),
                                 .shard_ended = [&] { return shards ? shards->Trouble() : ""; },
-                                .sinks = {.on_status = [&](const learner::LearnerStatus& status) {
+                                .sinks = {.on_status = [&](const learner::RunStatus& status) {
                                   supervised ? pipe.Write(status) : screen.Show(status);
                                 }}};
   if (pages) setup.sinks.on_bulletin = [&](auto bulletin) { pages->Show(std::move(bulletin)); };
   learner::Learner learner(
-      config, options.resume ? results::BlueprintToResume(config) : results::BlueprintOf(config),
+      config, options.resume ? results::InitialNetToResume(config) : results::InitialNetOf(config),
       std::move(setup));
   if (config.learner.shards > 1) {
     shards.emplace(static_cast<std::size_t>(config.learner.shards) - 1, options.run_dir,

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "learner/status.h"
+#include "learner/run_status.h"
 
 namespace starling::results {
 

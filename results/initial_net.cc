@@ -13,14 +13,14 @@ net::ParameterLayout LayoutOf(const Config& config) {
   return net::MakeModel<float>(spec, *backend, {})->layout();
 }
 
-learner::NetBlueprint BlueprintOf(const Config& config) {
-  learner::NetBlueprint net = BlueprintToResume(config);
+learner::InitialNet InitialNetOf(const Config& config) {
+  learner::InitialNet net = InitialNetToResume(config);
   net.initial = config.run.init_from.empty()
                     ? net::InitialParameters(net.layout, config.run.seed, config.net.init)
                     : LoadFirstWeights(config).checkpoint.weights;
   return net;
 }
 
-learner::NetBlueprint BlueprintToResume(const Config& config) { return {LayoutOf(config), {}}; }
+learner::InitialNet InitialNetToResume(const Config& config) { return {LayoutOf(config), {}}; }
 
 }  // namespace starling::results

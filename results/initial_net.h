@@ -10,8 +10,8 @@ namespace starling::results {
 net::ParameterLayout LayoutOf(const Config& config);
 // Takes the first weights from run.init_from, or draws them from run.seed: seconds for wide layers.
 // Throws UserError as LoadFirstWeights (results/trained.h).
-learner::NetBlueprint BlueprintOf(const Config& config);
+learner::InitialNet InitialNetOf(const Config& config);
 // The same without first weights, for a resumed run.
-learner::NetBlueprint BlueprintToResume(const Config& config);
+learner::InitialNet InitialNetToResume(const Config& config);
 
 }  // namespace starling::results

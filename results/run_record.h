@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "learner/status.h"
+#include "learner/run_status.h"
 #include "results/eval_results.h"
 #include "results/final_eval.h"
 
@@ -48,7 +48,7 @@ struct LoadedRun {
   FlatConfig config{};                  // empty if it cannot be read
   std::vector<MetricPoint> metrics{};   // steps ascending
   std::vector<EvalLine> evals{};        // steps ascending
-  std::optional<learner::LearnerStatus> summary{};
+  std::optional<learner::RunStatus> summary{};
   std::string error{};                    // why it failed; "" if it did not
   std::optional<FinalEval> final_eval{};  // of the final weights only
   bool simulated = false;                 // its seconds are virtual

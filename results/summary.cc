@@ -21,7 +21,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr char kFile[] = "summary.json";
 
-std::string Headline(const learner::LearnerStatus& training, int exit_status) {
+std::string Headline(const learner::RunStatus& training, int exit_status) {
   std::string word = "failed after";
   if (exit_status == kExitDone) word = "done in";
   if (exit_status == kExitInterrupted) word = "interrupted after";
@@ -30,7 +30,7 @@ std::string Headline(const learner::LearnerStatus& training, int exit_status) {
                      Rounded(training.steps_per_second));
 }
 
-std::string ReturnLine(const learner::LearnerStatus& training) {
+std::string ReturnLine(const learner::RunStatus& training) {
   if (!training.mean_return) return "  return      no episode has ended yet";
   return fmt::format("  return      {:.2f}, mean of the last {} of {} training episodes",
                      *training.mean_return, std::min<std::uint64_t>(training.episodes, 100),
@@ -88,7 +88,7 @@ Json OrNull(const std::optional<EvalLine>& line) { return line ? ToJson(*line) :
 
 Json JsonOf(const RunSummary& summary) {
   // 1. The keys of every run.
-  const learner::LearnerStatus& training = summary.training;
+  const learner::RunStatus& training = summary.training;
   const auto& [received, applied, merged, in_flight, dropped] = training.gradients;
   Json bound = summary.bound;
   if (summary.bound == kUnbounded) bound = "unbounded";
@@ -152,7 +152,7 @@ std::string Write(const std::filesystem::path& run_dir, const std::string& text)
 }
 
 // A negative count was read as a huge one.
-bool IsPlausibleStatus(const learner::LearnerStatus& summary) {
+bool IsPlausibleStatus(const learner::RunStatus& summary) {
   const auto count = [](std::uint64_t number) {
     return results::IsPlausible(static_cast<double>(number));
   };
@@ -165,18 +165,18 @@ bool IsPlausibleStatus(const learner::LearnerStatus& summary) {
 
 }  // namespace
 
-RunSummary BuildSummary(const Config& config, const std::optional<learner::LearnerStatus>& status,
+RunSummary BuildSummary(const Config& config, const std::optional<learner::RunStatus>& status,
                         const FleetCounts& fleet, const EvalStanding& evaluated,
                         std::string error) {
-  RunSummary summary{.env = config.env.name,
-                     .seed = config.run.seed,
-                     .bound = config.staleness.bound,
-                     .training = status.value_or(learner::LearnerStatus{}),
-                     .fleet = fleet,
-                     .error = std::move(error),
-                     .init_from = config.run.init_from};
-  if (config.eval.every_steps > 0) summary.evaluated = evaluated;
-  return summary;
+  const bool evaluates = config.eval.every_steps > 0;
+  return {.env = config.env.name,
+          .seed = config.run.seed,
+          .bound = config.staleness.bound,
+          .training = status.value_or(learner::RunStatus{}),
+          .fleet = fleet,
+          .error = std::move(error),
+          .init_from = config.run.init_from,
+          .evaluated = evaluates ? std::optional(evaluated) : std::nullopt};
 }
 
 std::string ToJson(const RunSummary& summary) { return Layout(JsonOf(summary)); }
@@ -201,7 +201,7 @@ std::string WriteError(const std::filesystem::path& run_dir, const std::string& 
 std::optional<RunResult> ReadSummary(const std::filesystem::path& run_dir) {
   try {
     const std::string text = ReadRegularFile(run_dir / kFile);
-    const std::optional<learner::LearnerStatus> training = learner::ParseStatus(text);
+    const std::optional<learner::RunStatus> training = learner::ParseStatus(text);
     if (!training || !IsPlausibleStatus(*training)) return std::nullopt;
     RunResult result{.training = *training, .error = ""};
     const Json json = Json::parse(text);
@@ -221,7 +221,7 @@ std::vector<std::string> DescribeRun(const RunSummary& summary, int exit_status,
                                      const std::filesystem::path& run_dir,
                                      const std::string& program) {
   // 1. The result.
-  const learner::LearnerStatus& training = summary.training;
+  const learner::RunStatus& training = summary.training;
   std::vector<std::string> lines = {Headline(training, exit_status), ReturnLine(training),
                                     StalenessLine(training.staleness, summary.bound),
                                     GradientsLine(training.gradients)};

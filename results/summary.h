@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/config/config.h"
-#include "learner/status.h"
+#include "learner/run_status.h"
 #include "results/eval_results.h"
 
 namespace starling::results {
@@ -29,8 +29,8 @@ struct FleetCounts {
 struct RunSummary {
   std::string env;
   std::uint64_t seed = 0;
-  std::uint64_t bound = 0;          // kUnbounded: none
-  learner::LearnerStatus training;  // the learner's last; all 0 if no learner ever reported
+  std::uint64_t bound = 0;      // kUnbounded: none
+  learner::RunStatus training;  // the learner's last; all 0 if no learner ever reported
   FleetCounts fleet;
   std::string error;                      // "" unless the run failed
   std::string init_from;                  // run.init_from
@@ -38,7 +38,7 @@ struct RunSummary {
   bool simulated = false;
 };
 
-RunSummary BuildSummary(const Config& config, const std::optional<learner::LearnerStatus>& status,
+RunSummary BuildSummary(const Config& config, const std::optional<learner::RunStatus>& status,
                         const FleetCounts& fleet, const EvalStanding& evaluated = {},
                         std::string error = "");
 
@@ -54,7 +54,7 @@ std::string WriteError(const std::filesystem::path& run_dir, const std::string& 
 
 // The part of a summary that readers of a run need.
 struct RunResult {
-  learner::LearnerStatus training;  // `time` are shares, `checkpoint` is the final one
+  learner::RunStatus training;  // `time` are shares, `checkpoint` is the final one
   std::string error;
 };
 

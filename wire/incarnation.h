@@ -1,5 +1,5 @@
-// The incarnation of an actor, new at every join: (term << 16) | life, where `life` counts the joins
-// of its slot in that term of the learner, from 0.
+// The incarnation of an actor, new at every join: (term << 16) | life, where `life` counts the
+// joins of its slot in that term of the learner, from 0.
 #pragma once
 
 #include <cstdint>

@@ -49,7 +49,8 @@ void Configure(zmq::socket_t& socket, const SocketOptions& options) {
   socket.set(zmq::sockopt::curve_secretkey, options.keys->secret_key);
 }
 
-// Every connection needs the permission of the context's Gate. Without a Gate all are refused.
+// Every connection needs the permission of the context's KeyAuthenticator. Without a
+// KeyAuthenticator all are refused.
 void RequireGate(zmq::socket_t& socket) {
   socket.set(zmq::sockopt::curve_server, true);
   socket.set(zmq::sockopt::zap_domain, "starling");

@@ -52,8 +52,8 @@ struct SocketOptions {
   // Servers only: a connection without a whole frame for silence_ms is closed, at the latest after
   // twice that time. 0: never; a peer with a key may then extend a frame without limit.
   int silence_ms = 0;
-  // CURVE keys of this socket; without them it is plain. A Gate (wire/gate.h) admits the clients of
-  // a server with keys.
+  // CURVE keys of this socket; without them it is plain. A KeyAuthenticator
+  // (wire/key_authenticator.h) admits the clients of a server with keys.
   std::optional<KeyPair> keys{};
   std::string server_key{};  // clients only: the server's public key
 };
@@ -112,8 +112,8 @@ class ServerSocket : public Socket {
   // reports take memory until then.
   std::size_t FailedHandshakes();
   // Over tcp: ends the connections that have received more bytes since their last whole message
-  // than a full queue of the largest messages has (wire/unfinished.h). Returns a sentence for each.
-  // Call it often, after Receive. `now_ms` is any monotonic milliseconds clock.
+  // than a full queue of the largest messages has (wire/unterminated_message_guard.h). Returns a
+  // sentence for each. Call it often, after Receive. `now_ms` is any monotonic milliseconds clock.
   std::vector<std::string> CutUnfinished(std::int64_t now_ms);
 
   // Overwrites `out`. Returns false if there is no message.

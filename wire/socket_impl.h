@@ -12,7 +12,7 @@
 
 #include "wire/socket.h"
 #include "wire/socket_events.h"
-#include "wire/unfinished.h"
+#include "wire/unterminated_message_guard.h"
 
 namespace starling::wire {
 
@@ -24,7 +24,7 @@ struct Socket::Impl {
   // Both are for servers over tcp only. `events` outlives the socket, whose I/O thread writes to
   // it.
   std::optional<SocketEvents> events;
-  std::optional<UnfinishedMessages> unfinished;
+  std::optional<UnterminatedMessageGuard> unfinished;
   zmq::socket_t socket;
   std::string bound_path;  // of a listening ipc socket
 

@@ -26,10 +26,10 @@ std::optional<wire::KeyPair> OwnKeys(const Config& config) {
   return wire::ReadSecretFile(config.wire.secret);
 }
 
-std::optional<wire::Gate> MakeGate(const Config& config, wire::Context& context,
-                                   const std::string& local_key) {
+std::optional<wire::KeyAuthenticator> MakeGate(const Config& config, wire::Context& context,
+                                               const std::string& local_key) {
   if (local_key.empty()) return std::nullopt;
-  return std::optional<wire::Gate>(std::in_place, context, config.wire.allowed);
+  return std::optional<wire::KeyAuthenticator>(std::in_place, context, config.wire.allowed);
 }
 
 // Waits for the answer to the hello; `header` is that of the answer.
@@ -60,6 +60,7 @@ wire::ShardWelcome AwaitWelcome(wire::ClientSocket& learner, const ShardOptions&
 
 Shard::Welcomed Shard::SayHello(const Config& config, const net::ParameterLayout& layout,
                                 const ShardOptions& options) {
+  // 1. Announce this shard, and wait for the welcome of shard 0.
   Welcomed welcomed;
   welcomed.context = std::make_unique<wire::Context>();
   welcomed.learner = std::make_unique<wire::ClientSocket>(
@@ -72,6 +73,7 @@ Shard::Welcomed Shard::SayHello(const Config& config, const net::ParameterLayout
   welcomed.welcome = AwaitWelcome(*welcomed.learner, options, header);
   welcomed.term = header.term;
   welcomed.session = header.session;
+  // 2. Cut this shard's slice out of the checkpoint that the welcome names.
   Checkpoint whole = ReadCheckpoint(options.run_dir / welcomed.welcome.checkpoint);
   if (whole.layout.fingerprint() != layout.fingerprint()) {
     throw std::runtime_error("the learner's checkpoint holds another net than its configuration");
@@ -102,7 +104,7 @@ Shard::Shard(const Config& config, net::ParameterLayout layout, ShardOptions opt
       clock_(options_.clock ? *options_.clock : steady_clock_),
       context_(std::move(welcomed.context)),
       learner_(std::move(welcomed.learner)),
-      gate_(MakeGate(config, *context_, welcomed.welcome.local_key)),
+      authenticator_(MakeGate(config, *context_, welcomed.welcome.local_key)),
       socket_(*context_, welcomed.welcome.endpoint,
               {.max_elements = slice_.size,
                .silence_ms = static_cast<int>(config.wire.timeout_s * 1000.0),
@@ -110,7 +112,7 @@ Shard::Shard(const Config& config, net::ParameterLayout layout, ShardOptions opt
       snapshot_(wire::SnapshotWriter::SharedIfThereIsRoom(welcomed.welcome.snapshot, slice_.size,
                                                           layout_.fingerprint(), term_)),
       newest_(snapshot_),
-      checkpoints_(options_.run_dir / "checkpoints", 1, [this] { bell_.Ring(); },
+      checkpoints_(options_.run_dir / "checkpoints", 1, [this] { wake_up_.Notify(); },
                    {options_.shard, static_cast<std::size_t>(config.learner.shards)}),
       pending_(kSpareSlices + static_cast<std::size_t>(config.updates.in_flight)),
       applier_(
@@ -123,8 +125,9 @@ Shard::Shard(const Config& config, net::ParameterLayout layout, ShardOptions opt
                        .version = welcomed.state.version,
                        .steps = welcomed.state.steps,
                        .entropy = EntropyCoef(config.loss, config.run.steps, welcomed.state.steps)},
-                      [this] { bell_.Ring(); })) {
-  if (gate_) gate_->Admit(welcomed.welcome.local_key, "of this host");
+                      [this] { wake_up_.Notify(); })) {
+  // Actors can connect when shard 0 knows the endpoint, so everything is open before this report.
+  if (authenticator_) authenticator_->Admit(welcomed.welcome.local_key, "of this host");
   Send({}, wire::ShardReady{{.endpoint = socket_.endpoint(),
                              .snapshot = snapshot_.shared() ? welcomed.welcome.snapshot : ""}});
   LogInfo("term {}, weights {} to {} of {}, listening on {}", term_, slice_.begin,
@@ -135,11 +138,11 @@ bool Shard::Run() {
   std::array<wire::PollItem, 4> items{};
   items[0].socket = learner_.get();
   items[1].socket = &socket_;
-  items[2].fd = bell_.fd();
-  if (gate_) items[3].socket = &*gate_;
+  items[2].fd = wake_up_.fd();
+  if (authenticator_) items[3].socket = &*authenticator_;
   while (!over_) {
     wire::Poll(items, kIdleMs);
-    bell_.Silence();
+    wake_up_.Clear();  // before the work that it announces, so that no notification is lost
     if (options_.abandoned && options_.abandoned()) return false;
     ReceiveFromLearner();
     ReceiveFromActors();
@@ -161,7 +164,7 @@ void Shard::ReceiveFromActors() {
 }
 
 void Shard::Handle(wire::Envelope envelope) {
-  if (gate_ && !gate_->NameOf(envelope.key())) {
+  if (authenticator_ && !authenticator_->NameOf(envelope.key())) {
     return refusals_.Warn(clock_.NowMs(),
                           "discarded a message: its sender's key is no longer on the list");
   }
@@ -227,8 +230,9 @@ void Shard::PollConnections() {
   for (const std::string& line : socket_.CutUnfinished(now)) {
     refusals_.Warn(now, "cut off: " + line);
   }
-  if (!gate_) return;
-  for (const std::string& line : gate_->Answer()) refusals_.Warn(now, "turned away: " + line);
+  if (!authenticator_) return;
+  for (const std::string& line : authenticator_->Answer())
+    refusals_.Warn(now, "turned away: " + line);
   if (const std::size_t failed = socket_.FailedHandshakes()) {
     refusals_.Warn(now, fmt::format("turned away: {} connections without a key", failed));
   }
@@ -243,7 +247,7 @@ void Shard::ReceiveFromLearner() {
     if (!decoded || decoded.message.header.term != term_) continue;
     const auto& [header, body, tensor] = decoded.message;
     if (const auto* order = std::get_if<wire::ApplyUpdate>(&body)) {
-      if (order->items.empty()) {
+      if (order->items.empty()) {  // no gradients: asks for the final checkpoint
         final_version_ = header.version;
       } else {
         OnApplyUpdate(header.version, *order);
@@ -252,8 +256,8 @@ void Shard::ReceiveFromLearner() {
       const GradientName name{header.slot, header.incarnation, discard->gradient};
       pending_.TakeFirst(name);
       ReportSlice(name);
-    } else if (std::holds_alternative<wire::ReloadKeys>(body) && gate_) {
-      for (const std::string& line : gate_->Reload()) LogInfo("{}", line);
+    } else if (std::holds_alternative<wire::ReloadKeys>(body) && authenticator_) {
+      for (const std::string& line : authenticator_->Reload()) LogInfo("{}", line);
     } else if (std::holds_alternative<wire::Leave>(body)) {
       over_ = true;
     }
@@ -261,6 +265,7 @@ void Shard::ReceiveFromLearner() {
 }
 
 void Shard::OnApplyUpdate(std::uint64_t version, const wire::ApplyUpdate& order) {
+  // 1. Take the slices in the order of shard 0, the order of the sum.
   auto pending = std::make_unique<InFlightUpdate>();
   Update& update = pending->update;
   for (const wire::ApplyUpdate::Item& item : order.items) {
@@ -272,6 +277,7 @@ void Shard::OnApplyUpdate(std::uint64_t version, const wire::ApplyUpdate& order)
     update.gradients.push_back(
         {.values = pending->slices.back().values, .weight = static_cast<float>(item.weight)});
   }
+  // 2. Every number of the step is shard 0's.
   update.version = version;
   update.lr = order.lr;
   update.scale = order.scale;
@@ -329,7 +335,7 @@ void Shard::ReportSaved() {
   }
 }
 
-// Tells the learner that this shard lives.
+// Sends shard 0 a sign of life.
 void Shard::Beat() {
   if (static_cast<double>(clock_.NowMs() - sent_ms_) < config_.wire.heartbeat_ms) return;
   Send({.version = applier_->Completed()}, wire::ShardApplied{});

@@ -1,6 +1,6 @@
-// A further process of a learner that is cut into shards. It owns a slice of the weights and of the
-// optimizer's state and applies what shard 0 decides; learner/shards/shard_links.h describes the
-// protocol. It knows no members, judges nothing and orders nothing.
+// A process of a sharded learner other than shard 0. It owns a slice of the weights and of the
+// optimizer state and applies the updates that shard 0 decides; learner/shards/shard_links.h
+// describes the protocol. It knows no members, judges nothing and orders nothing.
 //
 //   receive a slice -> check -> report -> wait for the update -> apply -> publish -> report
 //
@@ -17,9 +17,9 @@
 #include <string>
 #include <vector>
 
-#include "core/bell.h"
 #include "core/clock.h"
 #include "core/config/config.h"
+#include "core/event_fd.h"
 #include "core/log.h"
 #include "learner/apply/applier.h"
 #include "learner/newest_weights.h"
@@ -27,7 +27,7 @@
 #include "learner/storage/checkpoint.h"
 #include "learner/storage/start.h"
 #include "net/parameters.h"
-#include "wire/gate.h"
+#include "wire/key_authenticator.h"
 #include "wire/slices.h"
 #include "wire/socket.h"
 
@@ -43,8 +43,8 @@ struct ShardOptions {
 
 class Shard {
  public:
-  // Says hello, reads the checkpoint that the welcome names, and opens its sockets. Throws UserError
-  // or std::runtime_error with a sentence.
+  // Sends a hello, reads the checkpoint that the welcome names, and opens its sockets. Throws
+  // UserError or std::runtime_error with a sentence.
   Shard(const Config& config, net::ParameterLayout layout, ShardOptions options);
 
   // Returns true when the learner has ended in order, false if it is gone.
@@ -93,11 +93,11 @@ class Shard {
   const Clock& clock_;
   std::unique_ptr<wire::Context> context_;
   std::unique_ptr<wire::ClientSocket> learner_;
-  std::optional<wire::Gate> gate_;
+  std::optional<wire::KeyAuthenticator> authenticator_;
   wire::ServerSocket socket_;  // for actors
   wire::SnapshotWriter snapshot_;
   NewestWeights newest_;
-  Bell bell_;
+  EventFd wake_up_;
   CheckpointWriter checkpoints_;
 
   PendingSlices pending_;
@@ -107,7 +107,7 @@ class Shard {
   std::int64_t sent_ms_ = 0;                    // the last message to shard 0
   bool over_ = false;
   RateLimitedLog refusals_;
-  std::unique_ptr<Applier> applier_;  // last: its threads end before what they use
+  std::unique_ptr<Applier> applier_;  // last: its threads use the members above
 };
 
 }  // namespace starling::learner

@@ -40,10 +40,10 @@ class ShardCoordinator {
   bool ready() const { return links_.ready(); }
   std::vector<wire::ShardPlace> places() const { return links_.places(); }
 
-  // Handles what the shards sent. Throws std::runtime_error if one of them is lost.
+  // Handles the messages of the shards. Throws std::runtime_error if a shard is lost.
   void Receive();
-  // Tells new shards what to start from, as soon as there is a checkpoint. Throws
-  // std::runtime_error if there will be none.
+  // Welcomes new shards with the checkpoint to start from, as soon as one is written. Throws
+  // std::runtime_error if it cannot be written.
   void WelcomeNew();
 
   // Whether so many slices of this incarnation are missing that it is at fault.
@@ -72,7 +72,7 @@ class ShardCoordinator {
   const Clock& clock_;
   ShardLinks links_;
   GradientAssembler assembler_;
-  std::vector<std::size_t> unwelcomed_;  // shards that have said hello
+  std::vector<std::size_t> unwelcomed_;  // shards that have sent a hello
   std::int64_t checked_ms_;              // last CheckAlive
   std::optional<std::int64_t> unreachable_ms_;
 };

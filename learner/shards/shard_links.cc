@@ -41,11 +41,13 @@ std::optional<ShardLinks::Event> ShardLinks::Interpret(const wire::Envelope& env
     return std::nullopt;
   }
   const auto& [header, body, tensor] = decoded.message;
+  // 1. A hello names its shard; its peer is new.
   if (const auto* hello = std::get_if<wire::ShardHello>(&body)) {
     if (hello->shard < 1 || hello->shard > others_) return std::nullopt;
     peers_[hello->shard] = envelope.peer();
     return Event{.kind = Event::Kind::kHello, .shard = hello->shard};
   }
+  // 2. Every other message must come from a known peer of this term.
   const auto known =
       std::ranges::find(peers_, envelope.peer(), [](const auto& p) { return p.second; });
   if (known == peers_.end() || header.term != term_) return std::nullopt;

@@ -57,7 +57,7 @@ class ShardLinks {
     double norm = 0;          // kSliceHeld
     std::string key{};        // kSliceHeld: public key of its sender
   };
-  // Returns what the next message of a shard means, or nullopt if there is none.
+  // Returns the event of the next message of a shard, or nullopt if there is none.
   std::optional<Event> Receive();
 
   void Welcome(std::size_t shard, const wire::ShardWelcome& welcome);

@@ -20,7 +20,7 @@ std::string Names(const std::vector<std::string>& slots) {
 
 // Throws UserError if the configuration changes something that a run cannot change: net, optimizer
 // kind, seed.
-void CheckSameRun(const Config& config, const NetBlueprint& net, const Checkpoint& from,
+void CheckSameRun(const Config& config, const InitialNet& net, const Checkpoint& from,
                   const std::string& path) {
   if (from.layout.fingerprint() != net.layout.fingerprint()) {
     throw UserError(path +
@@ -81,7 +81,7 @@ Checkpoint CheckpointOf(const Config& config, const net::ParameterLayout& layout
   return checkpoint;
 }
 
-void CheckStart(const Config& config, const NetBlueprint& net, const std::filesystem::path& run_dir,
+void CheckStart(const Config& config, const InitialNet& net, const std::filesystem::path& run_dir,
                 bool resume) {
   const auto dir = run_dir / "checkpoints";
   if (!resume && !ListCheckpoints(dir).empty()) {
@@ -95,7 +95,7 @@ void CheckStart(const Config& config, const NetBlueprint& net, const std::filesy
   CheckSameRun(config, net, *last.checkpoint, last.path.string());
 }
 
-Start FindStart(const Config& config, const NetBlueprint& net, const std::filesystem::path& run_dir,
+Start FindStart(const Config& config, const InitialNet& net, const std::filesystem::path& run_dir,
                 bool resume) {
   CheckStart(config, net, run_dir, resume);
   const auto dir = run_dir / "checkpoints";

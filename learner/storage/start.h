@@ -17,7 +17,7 @@
 namespace starling::learner {
 
 // The net of a run: the layout of its parameters and their initial values.
-struct NetBlueprint {
+struct InitialNet {
   net::ParameterLayout layout;
   std::vector<float> initial;
 };
@@ -35,12 +35,12 @@ Checkpoint CheckpointOf(const Config& config, const net::ParameterLayout& layout
 
 // Throws UserError if a learner cannot start so. To resume, there must be a good checkpoint of this
 // net, optimizer and seed; to begin, there must be no checkpoint. Changes nothing.
-void CheckStart(const Config& config, const NetBlueprint& net, const std::filesystem::path& run_dir,
+void CheckStart(const Config& config, const InitialNet& net, const std::filesystem::path& run_dir,
                 bool resume);
 
 // Calls CheckStart, then returns the start in a new term. Logs the checkpoint that it resumes and
 // the damaged ones that it skips.
-Start FindStart(const Config& config, const NetBlueprint& net, const std::filesystem::path& run_dir,
+Start FindStart(const Config& config, const InitialNet& net, const std::filesystem::path& run_dir,
                 bool resume);
 
 }  // namespace starling::learner

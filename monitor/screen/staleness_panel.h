@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "learner/status.h"
+#include "learner/run_status.h"
 #include "monitor/screen/canvas.h"
 #include "monitor/staleness_bins.h"
 

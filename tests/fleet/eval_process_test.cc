@@ -96,7 +96,7 @@ class EvalProcessTest : public testing::Test {
 
   TempDir dir_, runtime_;
   const Config config_ = MakeConfig();
-  const learner::NetBlueprint net_ = results::BlueprintOf(config_);
+  const learner::InitialNet net_ = results::InitialNetOf(config_);
   std::optional<wire::RunPlace> place_;
   std::optional<wire::SnapshotWriter> writer_;
   const int stop_fd_;

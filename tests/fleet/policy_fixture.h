@@ -32,9 +32,9 @@ inline std::string Said(const Actions& actions, LogLevel least = LogLevel::kInfo
   return text;
 }
 
-inline learner::LearnerStatus StatusAt(std::uint64_t steps,
-                                       const std::string& checkpoint = "checkpoints/a") {
-  learner::LearnerStatus status;
+inline learner::RunStatus StatusAt(std::uint64_t steps,
+                                   const std::string& checkpoint = "checkpoints/a") {
+  learner::RunStatus status;
   status.phase = "running";
   status.term = 1;
   status.steps = steps;
@@ -42,15 +42,15 @@ inline learner::LearnerStatus StatusAt(std::uint64_t steps,
   return status;
 }
 
-inline learner::LearnerStatus Joined(std::uint64_t term, std::vector<learner::JoinedActor> rows) {
-  learner::LearnerStatus status = StatusAt(0);
+inline learner::RunStatus Joined(std::uint64_t term, std::vector<learner::JoinedActor> rows) {
+  learner::RunStatus status = StatusAt(0);
   status.term = term;
   status.joined = std::move(rows);
   return status;
 }
 
-inline learner::LearnerStatus Final(std::uint64_t steps) {
-  learner::LearnerStatus status = StatusAt(steps);
+inline learner::RunStatus Final(std::uint64_t steps) {
+  learner::RunStatus status = StatusAt(steps);
   status.phase = "done";
   status.final = true;
   return status;

@@ -39,7 +39,7 @@ TEST_F(EndingTest, ActorThatHeardOfTheEndBeforeUsIsNotReplaced) {
 TEST_F(EndingTest, ActorsThatLeaveWhileTheLastCheckpointIsWrittenAreNotReplaced) {
   SupervisorPolicy policy = Started(2);
   policy.OnActorExit(9, 1, 78, Exit(0));  // heard of it first
-  learner::LearnerStatus done = Final(1000);
+  learner::RunStatus done = Final(1000);
   done.final = false;
   policy.OnStatus(10, done);
   policy.OnActorExit(11, 0, 77, Exit(0));
@@ -53,7 +53,7 @@ TEST_F(EndingTest, ActorsThatLeaveWhileTheLastCheckpointIsWrittenAreNotReplaced)
 TEST_F(EndingTest, LearnerThatDiesOverItsLastCheckpointIsStartedAgainWithItsActors) {
   SupervisorPolicy policy = Started(1);
   policy.OnStatus(5, StatusAt(500));
-  learner::LearnerStatus done = Final(1000);
+  learner::RunStatus done = Final(1000);
   done.final = false;
   policy.OnStatus(10, done);
   policy.OnActorExit(11, 0, 77, Exit(0));
@@ -193,7 +193,7 @@ TEST_F(EndingTest, InterruptAfterTheLastStepDoesNotSpoilIt) {
 TEST_F(EndingTest, InterruptWhileTheLastCheckpointIsWrittenIsJudgedByThatCheckpoint) {
   const auto status_after = [this](const ChildExit& exit) {
     SupervisorPolicy policy = Started(1);
-    learner::LearnerStatus done = Final(1000);
+    learner::RunStatus done = Final(1000);
     done.final = false;
     policy.OnStatus(100, done);
     policy.OnActorExit(101, 0, 77, Exit(0));

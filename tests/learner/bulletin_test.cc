@@ -53,12 +53,12 @@ TEST(ActorRows, ListEveryMemberAndEveryEmptySlot) {
 
 TEST(ActorRows, AreBounded) {
   Roster roster(1);
-  for (std::uint32_t slot = 1; slot <= kMostRows; ++slot) roster.Join(slot, "peer");
+  for (std::uint32_t slot = 1; slot <= kMaxRows; ++slot) roster.Join(slot, "peer");
   const std::vector<ActorRow> rows = ActorRows(roster, 5, 0);
-  ASSERT_EQ(rows.size(), kMostRows);
+  ASSERT_EQ(rows.size(), kMaxRows);
   EXPECT_FALSE(rows.front().alive);
-  EXPECT_EQ(rows.back().slot, kMostRows - 1);
-  EXPECT_EQ(ActorRows(Roster(1), 4 * kMostRows, 0).size(), kMostRows);
+  EXPECT_EQ(rows.back().slot, kMaxRows - 1);
+  EXPECT_EQ(ActorRows(Roster(1), 4 * kMaxRows, 0).size(), kMaxRows);
 }
 
 TEST(ActorRows, MayHoldTheLargestSlot) {

@@ -197,7 +197,7 @@ TEST_F(LearnerDiskTest, ASecondLearnerOfALiveRunIsRefused) {
   const auto actor = NewActor();
   actor->Push(actor->NextGrant(), 0.25f);
   const wire::Grant next = actor->NextGrant();
-  EXPECT_THROW(Learner(config_, Blueprint(), {.run_dir = dir_.path(), .resume = true}), UserError);
+  EXPECT_THROW(Learner(config_, SmallNet(), {.run_dir = dir_.path(), .resume = true}), UserError);
   actor->Push(next, 0.25f);
   EXPECT_EQ(actor->NextGrant().version, 2u);
   Stop();

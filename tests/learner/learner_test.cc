@@ -185,7 +185,7 @@ TEST_F(LearnerTest, OverTcpTheEvaluatorStillFindsTheWeights) {
   const auto path =
       wire::RunPlace::FindSnapshot(wire::RuntimeRoot(config_.wire.runtime_dir), dir_.path());
   ASSERT_TRUE(path);
-  const auto layout = Blueprint().layout;
+  const auto layout = SmallNet().layout;
   EXPECT_EQ(wire::SnapshotReader(*path, layout.size(), layout.fingerprint()).Peek()->steps, 4u);
 }
 

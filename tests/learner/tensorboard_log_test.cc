@@ -17,7 +17,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::Pair;
 
-const LearnerStatus kStatus{
+const RunStatus kStatus{
     .phase = "running",
     .steps = 3000,
     .updates = 20,
@@ -28,7 +28,7 @@ const LearnerStatus kStatus{
     .losses = {.policy = -0.5, .value = 0.25, .entropy = 1.75, .grad_norm = 2.5},
     .staleness = {.max = 7, .mean = 0.5}};
 
-std::map<std::string, double> Charts(const LearnerStatus& status, const LineTotals& before) {
+std::map<std::string, double> Charts(const RunStatus& status, const LineTotals& before) {
   std::map<std::string, double> charts;
   for (const Scalar& scalar : ScalarsOf(status, before)) charts[scalar.tag] = scalar.value;
   return charts;
@@ -46,7 +46,7 @@ TEST(Scalars, HoldEveryNumberAndTheSpeedSinceTheLineBefore) {
 }
 
 TEST(Scalars, UnknownValuesHaveNoPoint) {
-  LearnerStatus status = kStatus;
+  RunStatus status = kStatus;
   status.mean_return.reset();
   status.losses.policy = NAN;
   const auto charts = Charts(status, {.steps = 3000, .updates = 20, .seconds = 6.5});
@@ -62,7 +62,7 @@ TEST(TensorBoardLog, ShowsNothingUntilAStepIsMade) {
   board.Show(kStatus);
   const auto file = std::filesystem::directory_iterator(dir / "tensorboard")->path();
   EXPECT_EQ(std::filesystem::file_size(file), 0u);
-  LearnerStatus status = kStatus;
+  RunStatus status = kStatus;
   status.steps = 3160;
   board.Show(status);
   const auto size = std::filesystem::file_size(file);

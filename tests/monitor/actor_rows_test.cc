@@ -10,8 +10,8 @@ using State = ActorRow::State;
 
 const ActorProcess kWorks{.alive = true, .accepted = true};
 
-learner::LearnerStatus At(std::uint64_t version, std::vector<learner::JoinedActor> joined) {
-  learner::LearnerStatus status;
+learner::RunStatus At(std::uint64_t version, std::vector<learner::JoinedActor> joined) {
+  learner::RunStatus status;
   status.phase = "running";
   status.term = 1;
   status.version = version;
@@ -67,7 +67,7 @@ TEST(ActorRowsTest, ANewIncarnationCountsAnew) {
   actors.Add(1100, At(20, {Actor(0, 2, 160, 20)}));
   EXPECT_THAT(actors.Rows({kWorks})[0].version, Optional(20u)) << "at once";
   EXPECT_FALSE(actors.Rows({kWorks})[0].steps_per_second.has_value());
-  learner::LearnerStatus next_term = At(5, {Actor(0, 2, 160, 4)});
+  learner::RunStatus next_term = At(5, {Actor(0, 2, 160, 4)});
   next_term.term = 2;
   actors.Add(1200, next_term);
   EXPECT_THAT(actors.Rows({kWorks})[0].version, Optional(4u));

@@ -96,7 +96,7 @@ TEST(ProgressTest, PlainLine) {
 TEST(ProgressTest, Waiting) {
   Progress progress;
   EXPECT_EQ(ProgressLine(progress), "starting");
-  learner::LearnerStatus status;
+  learner::RunStatus status;
   status.actors_alive = 1;
   progress = MakeProgress(status, 100, 0, 2);
   EXPECT_EQ(ProgressLine(progress), "waiting for the first actors (1 of 2 alive)");

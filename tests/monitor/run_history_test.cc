@@ -8,8 +8,8 @@ namespace {
 using testing::StartsWith;
 
 // A running learner after `seconds`, whose actors wait for `wait_share` of them.
-learner::LearnerStatus After(double seconds, double wait_share, std::uint64_t term = 1) {
-  learner::LearnerStatus status;
+learner::RunStatus After(double seconds, double wait_share, std::uint64_t term = 1) {
+  learner::RunStatus status;
   status.phase = "running";
   status.term = term;
   status.time = {.actors = {.wait = wait_share * seconds, .act = (1 - wait_share) * seconds},
@@ -31,7 +31,7 @@ TEST_F(RunHistoryTest, NoBottleneckUntilASecondHasPassed) {
 }
 
 TEST_F(RunHistoryTest, TheBottleneckIsThatOfTheLastTenSeconds) {
-  learner::LearnerStatus status = After(0, 0);
+  learner::RunStatus status = After(0, 0);
   for (int second = 0; second <= 40; ++second) {  // the actors wait from second 30 on
     history_.Add(1000 * second, status);
     status.time.learner.idle += 1;

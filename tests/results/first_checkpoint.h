@@ -13,7 +13,7 @@ namespace starling::results {
 // The first weights of `config`'s net, as if they had come after `steps`.
 inline learner::Checkpoint FirstCheckpoint(const Config& config, std::uint64_t version = 7,
                                            std::uint64_t steps = 1000) {
-  const learner::NetBlueprint net = BlueprintOf(config);
+  const learner::InitialNet net = InitialNetOf(config);
   return {.term = 1,
           .version = version,
           .steps = steps,

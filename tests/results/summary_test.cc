@@ -25,8 +25,8 @@ Config SomeConfig() {
   return config;
 }
 
-learner::LearnerStatus SomeStatus() {
-  learner::LearnerStatus status;
+learner::RunStatus SomeStatus() {
+  learner::RunStatus status;
   status.phase = "done";
   status.steps = 1'000'160;
   status.frames = 1'000'160;
@@ -167,12 +167,12 @@ TEST(SummaryTest, LinesForPeople) {
 }
 
 TEST(SummaryTest, LinesAfterAnInterruptAndWithoutACheckpoint) {
-  learner::LearnerStatus status = SomeStatus();
+  learner::RunStatus status = SomeStatus();
   auto lines = DescribeRun(BuildSummary(SomeConfig(), status, {}), kExitInterrupted, "r", "s");
   EXPECT_THAT(lines.front(), HasSubstr("interrupted after 1:02"));
   EXPECT_EQ(lines.back(), "  go on with  s train --resume r");
 
-  status = learner::LearnerStatus{};
+  status = learner::RunStatus{};
   lines =
       DescribeRun(BuildSummary(SomeConfig(), status, {}, {}, "disk full"), kExitFailed, "r", "s");
   EXPECT_EQ(lines[0], "failed after 0:00: 0 steps, 0 updates, 0 steps/s");
@@ -184,12 +184,12 @@ TEST(SummaryTest, LinesAfterAnInterruptAndWithoutACheckpoint) {
 
 TEST(SummaryTest, WhatIsWrittenIsRead) {
   const TempDir dir;
-  const learner::LearnerStatus status = SomeStatus();
+  const learner::RunStatus status = SomeStatus();
   ASSERT_EQ(WriteSummary(dir.path(), BuildSummary(SomeConfig(), status, {5, 2, 1})), "");
   const std::optional<RunResult> result = ReadSummary(dir.path());
   ASSERT_TRUE(result);
   EXPECT_EQ(result->error, "");
-  const learner::LearnerStatus& read = result->training;
+  const learner::RunStatus& read = result->training;
   EXPECT_EQ(read.steps, status.steps);
   EXPECT_EQ(read.seconds, status.seconds);
   EXPECT_EQ(read.steps_per_second, status.steps_per_second);

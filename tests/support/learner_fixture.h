@@ -43,7 +43,7 @@ class LearnerFixture : public testing::Test {
   void Start(const std::string& more = "updates.start_with=1", bool resume = false) {
     config_ = MakeConfig(more);
     learner_ = std::make_unique<learner::Learner>(
-        config_, Blueprint(),
+        config_, SmallNet(),
         learner::LearnerOptions{.run_dir = dir_.path(),
                                 .resume = resume,
                                 .stop_fd = stop_fd_,
@@ -58,8 +58,8 @@ class LearnerFixture : public testing::Test {
     thread_ = std::thread([this] { over_ = learner_->Run(); });
   }
 
-  static learner::NetBlueprint Blueprint() {
-    learner::NetBlueprint net;
+  static learner::InitialNet SmallNet() {
+    learner::InitialNet net;
     net.layout.Add("weight", {kFloats});
     net.initial.assign(net.layout.size(), 0.0f);
     return net;
@@ -127,7 +127,7 @@ class LearnerFixture : public testing::Test {
   std::mutex bulletin_mutex_;
   std::shared_ptr<const learner::Bulletin> bulletin_;
 
-  void OnStatus(const learner::LearnerStatus& typed) {
+  void OnStatus(const learner::RunStatus& typed) {
     const nlohmann::ordered_json status = learner::ToJson(typed);
     ++statuses_;
     statuses_.notify_all();

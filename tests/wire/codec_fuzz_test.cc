@@ -1,5 +1,6 @@
-// Any bytes at all: the decoder returns a refusal or a message. Run under AddressSanitizer this also shows that
-// it reads nothing outside its frames, which are allocated with exactly their lengths.
+// Any bytes at all: the decoder returns a refusal or a message. Run under AddressSanitizer this
+// also shows that it reads nothing outside its frames, which are allocated with exactly their
+// lengths.
 #include <gtest/gtest.h>
 
 #include <cstring>

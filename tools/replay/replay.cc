@@ -110,9 +110,9 @@ class Goal {
 };
 
 // The first weights of the run.
-learner::NetBlueprint FirstWeights(const Config& config) {
+learner::InitialNet FirstWeights(const Config& config) {
   try {
-    return results::BlueprintOf(config);
+    return results::InitialNetOf(config);
   } catch (const UserError& error) {
     if (config.run.init_from.empty()) throw;
     throw UserError(
@@ -148,7 +148,7 @@ int RunReplay(const ReplayOptions& options) {
   }
   // 1. Journal, configuration and first weights must be of one run.
   const Config config = ConfigOf(options.run_dir);
-  const learner::NetBlueprint net = FirstWeights(config);
+  const learner::InitialNet net = FirstWeights(config);
   if (net.layout.fingerprint() != index.header.fingerprint ||
       config.run.seed != index.header.seed) {
     throw UserError(fmt::format("the journal and the configuration in {} are not of one run",

@@ -20,7 +20,8 @@ Samples ReturnBySteps(const results::LoadedRun& run);
 Samples ReturnBySeconds(const results::LoadedRun& run);
 Samples EvaluationBySteps(const results::LoadedRun& run);
 // Steps per second against seconds: the mean of each of the equal parts of the run's time that are
-// about `window_s` long (no fewer than one, no more than there are lines), at the middle of the part.
+// about `window_s` long (no fewer than one, no more than there are lines), at the middle of the
+// part.
 Samples Throughput(const results::LoadedRun& run, double window_s);
 
 // Linear between neighbours, the first or last y outside. `samples` is not empty.

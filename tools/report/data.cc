@@ -28,8 +28,8 @@ Json ValueOf(const std::string& toml) {
   return value.is_number() || value.is_boolean() ? value : Json(Plain(toml));
 }
 
-// All keys in which any two runs of the page differ; the environment and "simulated" have columns of
-// their own.
+// All keys in which any two runs of the page differ; the environment and "simulated" have columns
+// of their own.
 std::vector<std::string> KeysThatDiffer(const std::vector<Part>& parts) {
   std::map<std::string, std::set<std::string>> values;
   std::size_t runs = 0;
@@ -70,11 +70,10 @@ void AddTraining(const results::LoadedRun& run, Json& row) {
     row[name] = summary ? Json(member(*summary)) : Json(nullptr);
   };
   row["steps"] = static_cast<std::uint64_t>(run.steps());
-  of_summary("updates", [](const learner::LearnerStatus& s) { return s.updates; });
-  of_summary("episodes", [](const learner::LearnerStatus& s) { return s.episodes; });
-  of_summary("seconds", [](const learner::LearnerStatus& s) { return s.seconds; });
-  of_summary("steps_per_second",
-             [](const learner::LearnerStatus& s) { return s.steps_per_second; });
+  of_summary("updates", [](const learner::RunStatus& s) { return s.updates; });
+  of_summary("episodes", [](const learner::RunStatus& s) { return s.episodes; });
+  of_summary("seconds", [](const learner::RunStatus& s) { return s.seconds; });
+  of_summary("steps_per_second", [](const learner::RunStatus& s) { return s.steps_per_second; });
   row["training_return"] = summary ? OrNull(summary->mean_return) : Json(nullptr);
   row["last_eval_return"] = run.evals.empty() ? Json(nullptr) : Json(run.evals.back().mean_return);
   row["final_eval_return"] = run.final_eval ? Json(run.final_eval->mean_return) : Json(nullptr);

@@ -23,8 +23,8 @@ struct FacetGrid {
   bool rows_are_envs() const { return row_key == "env.name"; }
 };
 
-// Nothing unless two keys tell all groups apart, each with at least two values. The rows are the key
-// with fewer values, or the environments.
+// Nothing unless two keys tell all groups apart, each with at least two values. The rows are the
+// key with fewer values, or the environments.
 std::optional<FacetGrid> FacetGridOf(const std::vector<Group>& groups);
 
 // Each value once: numbers in their order, then texts as they come, "unbounded" last of all.

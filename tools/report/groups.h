@@ -25,15 +25,15 @@ struct Group {
   std::string Env() const;  // "minatar/breakout"
 };
 
-// Of finished runs with the same configuration, seed and all, the first counts: the others are marked
-// and say so. Otherwise a copied directory would be evidence.
+// Of finished runs with the same configuration, seed and all, the first counts: the others are
+// marked and say so. Otherwise a copied directory would be evidence.
 void MarkRepeated(std::vector<results::LoadedRun>& runs);
 
 // A value as people read it: TOML without its quotes; "(not there)" if it is "".
 std::string Plain(const std::string& toml);
 
-// In the order of their first runs. Simulated runs are never in one group with others: "simulated" is
-// a key in which they differ. Runs whose configuration cannot be read are in none. `runs` must
+// In the order of their first runs. Simulated runs are never in one group with others: "simulated"
+// is a key in which they differ. Runs whose configuration cannot be read are in none. `runs` must
 // outlive the groups.
 std::vector<Group> MakeGroups(const std::vector<results::LoadedRun>& runs);
 

@@ -59,8 +59,8 @@ std::string DrawPlot(const Plot& plot);
 // From now on all of them have the same axes.
 void ShareScale(std::vector<Plot>& plots);
 
-// As shares; `top` is the largest on the axis. An empty histogram is said to be so. A `small` one, of
-// many beside each other, has no names of axes.
+// As shares; `top` is the largest on the axis. An empty histogram is said to be so. A `small` one,
+// of many beside each other, has no names of axes.
 std::string DrawHistogram(const monitor::StalenessBins& bins, double top, std::size_t style,
                           bool small = false);
 

@@ -12,8 +12,9 @@
 
 namespace starling::report {
 
-// One for all runs of a page, the best that every run that counts has: its final weights evaluated by a
-// sweep, the last evaluation while it was trained, or the return of its last training episodes.
+// One for all runs of a page, the best that every run that counts has: its final weights evaluated
+// by a sweep, the last evaluation while it was trained, or the return of its last training
+// episodes.
 enum class Measure : std::uint8_t { kFinalEval, kLastEval, kTraining };
 Measure MeasureFor(const std::vector<results::LoadedRun>& runs);
 std::optional<double> ScoreOf(const results::LoadedRun& run, Measure measure);

@@ -5,8 +5,8 @@
 
 namespace starling::report {
 
-// Colours of groups are from Okabe and Ito's palette for all kinds of sight, darkened where the page
-// is light and lightened where it is dark.
+// Colours of groups are from Okabe and Ito's palette for all kinds of sight, darkened where the
+// page is light and lightened where it is dark.
 inline constexpr std::string_view kReportStyle = R"(
 :root {
   color-scheme: light dark;
@@ -33,7 +33,10 @@ body {
   color: var(--text); font: 15px/1.5 system-ui, "Segoe UI", "DejaVu Sans", sans-serif;
 }
 h1 { font-size: 1.5rem; margin: 0 0 .3rem; }
-h1.part { font-size: 1.35rem; margin: 3.5rem 0 .3rem; padding-top: .8rem; border-top: 3px solid var(--edge); }
+h1.part {
+  font-size: 1.35rem; margin: 3.5rem 0 .3rem; padding-top: .8rem;
+  border-top: 3px solid var(--edge);
+}
 h2 { font-size: 1.15rem; margin: 2.2rem 0 .4rem; }
 h3 { font-size: .95rem; font-weight: 600; margin: 1.1rem 0 .3rem; }
 p { margin: .4rem 0; max-width: 75ch; }
@@ -51,13 +54,24 @@ td.long { text-align: left; min-width: 22ch; color: var(--faint); font-size: .88
 code { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: .9em; }
 .finished, .running { color: var(--good); }
 .unfinished, .failed, .damaged, .not-begun { color: var(--bad); font-weight: 600; }
-.figures { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(460px, 100%), 1fr)); gap: 1rem 1.5rem; }
-.multiples { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(330px, 100%), 1fr)); gap: .8rem 1.2rem; }
-.tiny { display: grid; grid-template-columns: repeat(auto-fill, minmax(146px, 1fr)); gap: .6rem .8rem; }
+.figures {
+  display: grid; grid-template-columns: repeat(auto-fill, minmax(min(460px, 100%), 1fr));
+  gap: 1rem 1.5rem;
+}
+.multiples {
+  display: grid; grid-template-columns: repeat(auto-fill, minmax(min(330px, 100%), 1fr));
+  gap: .8rem 1.2rem;
+}
+.tiny {
+  display: grid; grid-template-columns: repeat(auto-fill, minmax(146px, 1fr)); gap: .6rem .8rem;
+}
 .panels { display: grid; grid-template-columns: repeat(auto-fill, minmax(250px, 1fr)); gap: 1rem; }
 figure { margin: 0; }
 figcaption { font-size: .9em; margin-bottom: .2rem; }
-.legend { margin: .3rem 0 .6rem; padding: 0; list-style: none; display: flex; flex-wrap: wrap; gap: .15rem 1.3rem; }
+.legend {
+  margin: .3rem 0 .6rem; padding: 0; list-style: none; display: flex; flex-wrap: wrap;
+  gap: .15rem 1.3rem;
+}
 .chip { width: 26px; height: 10px; vertical-align: 1px; margin-right: .4em; }
 svg { width: 100%; height: auto; display: block; }
 svg.chip { display: inline-block; }
@@ -95,7 +109,9 @@ table.heat { border-collapse: separate; border-spacing: 2px; font-size: 13px; ma
   .heat td { min-width: 0; padding: .3rem .05rem; }
 }
 .heat small { display: block; font-size: .82em; line-height: 1.2; }
-.heat .none { background: repeating-linear-gradient(135deg, var(--grid) 0 1px, transparent 1px 6px); }
+.heat .none {
+  background: repeating-linear-gradient(135deg, var(--grid) 0 1px, transparent 1px 6px);
+}
 .heat .never { color: var(--bad); outline: 1px dashed var(--edge); outline-offset: -1px; }
 .h0 { background: var(--h0); } .h1 { background: var(--h1); } .h2 { background: var(--h2); }
 .h3 { background: var(--h3); } .h4 { background: var(--h4); } .h5 { background: var(--h5); }
@@ -104,7 +120,9 @@ table.heat { border-collapse: separate; border-spacing: 2px; font-size: 13px; ma
 .h4, .h5, .h6 { color: var(--on-strong); }
 .scale { color: var(--faint); font-size: .85em; margin: .1rem 0 .6rem; }
 .scale i { display: inline-block; width: 1.4em; height: .8em; vertical-align: -1px; }
-.empty { color: var(--faint); border: 1px dashed var(--edge); padding: 2rem 1rem; text-align: center; }
+.empty {
+  color: var(--faint); border: 1px dashed var(--edge); padding: 2rem 1rem; text-align: center;
+}
 )";
 
 }  // namespace starling::report

@@ -1,5 +1,5 @@
-// How long runs took to be good: until the mean return of their last 100 training episodes reached a
-// score. A run that never reached it is not left out, and no number is made up for it.
+// How long runs took to be good: until the mean return of their last 100 training episodes reached
+// a score. A run that never reached it is not left out, and no number is made up for it.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,8 @@
 
 namespace starling::report {
 
-// The scores asked for: of --score 10, for all environments, or --score minatar/freeway=40, for one.
+// The scores asked for: of --score 10, for all environments, or --score minatar/freeway=40, for
+// one.
 class Targets {
  public:
   // Throws UserError.
@@ -36,8 +37,8 @@ struct ToScore {
   bool known = false;               // whether the run left a curve to tell from
   std::optional<Moment> reached{};  // nothing: never
 };
-// Between two lines of metrics.jsonl as the curves are drawn, straight. Lines from before 100 episodes
-// have ended are passed over: a few lucky ones are no score.
+// Between two lines of metrics.jsonl as the curves are drawn, straight. Lines from before 100
+// episodes have ended are passed over: a few lucky ones are no score.
 ToScore TimeTo(double score, const results::LoadedRun& run);
 
 // Of runs that know. Medians: a run that never reached the score took longer than any that did, so

@@ -63,8 +63,8 @@ std::string MetricsOf(const std::filesystem::path& run_dir) {
 
 }  // namespace
 
-std::optional<SimulateConfig> TimesBetween(const learner::LearnerStatus& begin,
-                                           const learner::LearnerStatus& end, const Config& config,
+std::optional<SimulateConfig> TimesBetween(const learner::RunStatus& begin,
+                                           const learner::RunStatus& end, const Config& config,
                                            SimulateConfig simulate) {
   // 1. Take the differences of the counters.
   const auto count = [](std::uint64_t from, std::uint64_t to) {
@@ -102,7 +102,7 @@ std::optional<FirstAndLast> LastTermOf(std::string_view metrics) {
   int lines = 0;  // of the term in `found`
   std::istringstream text{std::string(metrics)};
   for (std::string line; std::getline(text, line);) {
-    const std::optional<learner::LearnerStatus> status = learner::ParseStatus(line);
+    const std::optional<learner::RunStatus> status = learner::ParseStatus(line);
     if (!status) continue;  // torn
     if (!found || found->last.term != status->term) {
       found = FirstAndLast{*status, *status};

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/config/config.h"
-#include "learner/status.h"
+#include "learner/run_status.h"
 
 namespace starling::simulate {
 
@@ -21,14 +21,14 @@ namespace starling::simulate {
 //   network_ms   half of the rest of an actor's wait for its grant, if an actor waits for nothing
 //                else (unbounded, updates of one gradient, one grant per actor); else unchanged
 // Spread, stragglers and delays stay. Returns nullopt if too few gradients arrived between the two.
-std::optional<SimulateConfig> TimesBetween(const learner::LearnerStatus& begin,
-                                           const learner::LearnerStatus& end, const Config& config,
+std::optional<SimulateConfig> TimesBetween(const learner::RunStatus& begin,
+                                           const learner::RunStatus& end, const Config& config,
                                            SimulateConfig simulate);
 
 // Returns the first and the last line of the last term in metrics.jsonl, or nullopt if there are
 // none. If there is only one, of a run that was never resumed, the first is empty.
 struct FirstAndLast {
-  learner::LearnerStatus first, last;
+  learner::RunStatus first, last;
 };
 std::optional<FirstAndLast> LastTermOf(std::string_view metrics);
 

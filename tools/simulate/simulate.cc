@@ -92,7 +92,7 @@ bool RunToItsEnd(const Config& config, VirtualLearner& learner, Simulator& simul
     looked_ms = now;
     if (StopAsked(stop_fd)) simulator.Stop();
     SayAll(learner.TakeErrors(), log);
-    const learner::LearnerStatus status = learner.Status();
+    const learner::RunStatus status = learner.Status();
     rate.Add(now, status.steps);
     console.Show(monitor::MakeProgress(status, config.run.steps, rate.PerSecond(),
                                        static_cast<int>(config.actors.count)),
@@ -105,7 +105,7 @@ bool RunToItsEnd(const Config& config, VirtualLearner& learner, Simulator& simul
 int SumUp(const Plan& plan, const VirtualLearner& learner, int exit_status,
           const std::string& error, double real_s, const SimulateOptions& options,
           fleet::RunLog& log, monitor::Console& console) {
-  const learner::LearnerStatus status = learner.Status();
+  const learner::RunStatus status = learner.Status();
   const auto actors = static_cast<std::uint64_t>(plan.config.actors.count);
   auto summary = results::BuildSummary(plan.config, status, {.actors_started = actors}, {}, error);
   summary.simulated = true;
@@ -145,7 +145,7 @@ int RunSimulate(const SimulateOptions& options) {
   FlushDenormals();
   const SteadyClock clock;
   const std::int64_t begin = clock.NowNs();
-  VirtualLearner learner(config, results::BlueprintOf(config), plan.run_dir);
+  VirtualLearner learner(config, results::InitialNetOf(config), plan.run_dir);
   bool over = false;
   {
     Simulator simulator(config, learner, threads);

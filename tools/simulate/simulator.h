@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "core/config/config.h"
-#include "learner/status.h"
+#include "learner/run_status.h"
 #include "tools/simulate/event_queue.h"
 #include "tools/simulate/times.h"
 #include "tools/simulate/virtual_learner.h"

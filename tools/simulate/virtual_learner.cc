@@ -12,11 +12,11 @@
 
 namespace starling::simulate {
 
-VirtualLearner::VirtualLearner(const Config& config, learner::NetBlueprint net,
+VirtualLearner::VirtualLearner(const Config& config, learner::InitialNet net,
                                const std::filesystem::path& run_dir)
     : VirtualLearner(config, net, run_dir, learner::FindStart(config, net, run_dir, false)) {}
 
-VirtualLearner::VirtualLearner(const Config& config, learner::NetBlueprint net,
+VirtualLearner::VirtualLearner(const Config& config, learner::InitialNet net,
                                const std::filesystem::path& run_dir, learner::Start start)
     : config_(config),
       layout_(std::move(net.layout)),
@@ -130,15 +130,15 @@ void VirtualLearner::SaveCheckpoint(learner::CheckpointContent content) {
 }
 
 void VirtualLearner::WriteMetrics() {
-  const learner::LearnerStatus status = Status();
+  const learner::RunStatus status = Status();
   if (!metrics_.Write(learner::MetricsLine(status))) {
     AddError("metrics.jsonl: a line could not be written");
   }
   tensorboard_.Show(status);
 }
 
-learner::LearnerStatus VirtualLearner::Status() const {
-  learner::LearnerStatus status = engine_.Status();
+learner::RunStatus VirtualLearner::Status() const {
+  learner::RunStatus status = engine_.Status();
   status.phase = "running";
   status.version = published();
   status.time = time_;

@@ -20,7 +20,7 @@
 #include "core/config/config.h"
 #include "core/metrics.h"
 #include "learner/engine.h"
-#include "learner/status.h"
+#include "learner/run_status.h"
 #include "learner/storage/start.h"
 #include "learner/tensorboard_log.h"
 #include "tools/simulate/workers.h"
@@ -39,7 +39,7 @@ struct Pushed {
 class VirtualLearner {
  public:
   // Begins a run in `run_dir`, which holds a config.toml and no checkpoints.
-  VirtualLearner(const Config& config, learner::NetBlueprint net,
+  VirtualLearner(const Config& config, learner::InitialNet net,
                  const std::filesystem::path& run_dir);
 
   // All actors join in the order of their slots. The first grants need updates.start_with of them.
@@ -80,13 +80,13 @@ class VirtualLearner {
   const learner::Counters& counters() const { return engine_.counters(); }
   const learner::Judge& judge() const { return engine_.judge(); }
 
-  learner::LearnerStatus Status() const;
+  learner::RunStatus Status() const;
   void WriteMetrics();
   // Where the virtual time went, for Status.
   void SetTime(const learner::TimeStatus& time) { time_ = time; }
 
  private:
-  VirtualLearner(const Config& config, learner::NetBlueprint net,
+  VirtualLearner(const Config& config, learner::InitialNet net,
                  const std::filesystem::path& run_dir, learner::Start start);
   void AddError(const std::string& sentence);
   void SaveCheckpoint(learner::CheckpointContent content);

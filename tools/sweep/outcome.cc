@@ -19,7 +19,7 @@ Json JsonOf(const RunOutcome& run) {
             {"dir", run.dir},
             {"state", results::NameOf(run.state)},
             {"error", run.error.empty() ? Json(nullptr) : Json(run.error)}};
-  const std::optional<learner::LearnerStatus>& summary = run.summary;
+  const std::optional<learner::RunStatus>& summary = run.summary;
   json["steps"] = summary ? Json(summary->steps) : Json(nullptr);
   json["seconds"] = summary ? Json(summary->seconds) : Json(nullptr);
   json["steps_per_second"] = summary ? Json(summary->steps_per_second) : Json(nullptr);

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "learner/status.h"
+#include "learner/run_status.h"
 #include "results/final_eval.h"
 #include "results/run_record.h"
 #include "results/statistics.h"
@@ -20,8 +20,8 @@ struct RunOutcome {
   std::uint64_t seed = 0;
   std::string dir;  // relative to the sweep's
   results::RunState state = results::RunState::kNotBegun;
-  std::string error{};                              // of a failed one: its last sentence
-  std::optional<learner::LearnerStatus> summary{};  // results/summary.h
+  std::string error{};                          // of a failed one: its last sentence
+  std::optional<learner::RunStatus> summary{};  // results/summary.h
   std::optional<results::FinalEval> eval{};
 
   // What the run is judged by: its evaluation, or (without one) the return of its last training

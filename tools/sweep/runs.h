@@ -1,4 +1,5 @@
-// The runs of a sweep: where each of them is, what is left to do for it, and the command that does it.
+// The runs of a sweep: where each of them is, what is left to do for it, and the command that does
+// it.
 #pragma once
 
 #include <cstdint>

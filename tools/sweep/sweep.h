@@ -1,5 +1,6 @@
-// `starling sweep GRID.toml`: a `starling train`, or a `starling simulate`, for every point of a grid and
-// every seed, so many at a time, each evaluated at its end. Called again, it goes on where it stopped.
+// `starling sweep GRID.toml`: a `starling train`, or a `starling simulate`, for every point of a
+// grid and every seed, so many at a time, each evaluated at its end. Called again, it goes on where
+// it stopped.
 //
 //   DIR/lock         held while a sweep runs here: one at a time
 //   DIR/sweep.json   what has become of every run (tools/sweep/outcome.h), after each of them
@@ -20,8 +21,8 @@ struct SweepOptions {
   std::string program = "starling";  // how to call it again, for the hints at the end
 };
 
-// Prints the table of all points on standard output. Returns the exit status: 1 if a run failed, 130
-// if it was interrupted. Throws UserError before anything is started.
+// Prints the table of all points on standard output. Returns the exit status: 1 if a run failed,
+// 130 if it was interrupted. Throws UserError before anything is started.
 int RunSweep(const SweepOptions& options);
 
 }  // namespace starling::sweep

@@ -28,7 +28,7 @@ RunFacts ReadRunFacts(const fs::path& run_dir, std::uint64_t steps, std::int64_t
   RunFacts facts{.there = !results::IsUnused(run_dir)};
   if (!facts.there) return facts;
   const std::optional<results::RunResult> result = results::ReadSummary(run_dir);
-  const learner::LearnerStatus summary = result.value_or(results::RunResult{}).training;
+  const learner::RunStatus summary = result.value_or(results::RunResult{}).training;
   const bool complete = result && summary.steps >= steps && !summary.checkpoint.empty();
   const std::optional<results::FinalEval> eval = results::ReadFinalEval(run_dir);
   facts.evaluated = episodes == 0 || (complete && eval && eval->episodes == episodes &&

@@ -31,13 +31,13 @@ enum class Todo : std::uint8_t {
 };
 Todo WhatIsLeft(const RunFacts& facts);
 
-// "optimizer.lr is 0.003 there and 0.001 here; ..." for the keys in which two configurations differ,
-// run.name and run.dir aside; "" if there are none.
+// "optimizer.lr is 0.003 there and 0.001 here; ..." for the keys in which two configurations
+// differ, run.name and run.dir aside; "" if there are none.
 std::string Difference(const Config& there, const Config& here);
 
-// Throws UserError, saying what to do, if the directory is there and is none of this sweep's: it was
-// trained with another configuration than `config`, was simulated and is not to be (`simulate`) or the
-// other way round, or is no run at all.
+// Throws UserError, saying what to do, if the directory is there and is none of this sweep's: it
+// was trained with another configuration than `config`, was simulated and is not to be (`simulate`)
+// or the other way round, or is no run at all.
 void CheckItIsOurs(const std::filesystem::path& run_dir, const Config& config, bool simulate);
 
 }  // namespace starling::sweep

@@ -30,7 +30,7 @@ class ShardsTest : public LearnerFixture {
   void StartBoth(const std::string& more = "updates.start_with=1") {
     Start("learner.shards=2\n" + more);
     shard_thread_ = std::thread([this] {
-      learner::Shard shard(config_, Blueprint().layout,
+      learner::Shard shard(config_, SmallNet().layout,
                            {.run_dir = dir_.path(), .learner = learner_->shards_endpoint()});
       ended_in_order_ = shard.Run();
     });
@@ -280,7 +280,7 @@ TEST_F(ShardsTest, ARunOfTwoShardsResumesInOneProcess) {
 TEST_F(ShardsTest, MoreShardsThanTheNetAllowsAreRefused) {
   config_ = MakeConfig("learner.shards=8");
   try {
-    learner::Learner learner(config_, Blueprint(), {.run_dir = dir_.path()});
+    learner::Learner learner(config_, SmallNet(), {.run_dir = dir_.path()});
     FAIL() << "32 weights were cut into 8";
   } catch (const UserError& error) {
     EXPECT_THAT(error.what(), testing::HasSubstr("learner.shards = 8"));

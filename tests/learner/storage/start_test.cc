@@ -21,16 +21,16 @@ class StartTest : public LearnerFixture {
     const TempDir run;
     const Config config = MakeConfig(before);
     Checkpoint checkpoint{.term = 1,
-                          .layout = Blueprint().layout,
-                          .weights = Blueprint().initial,
+                          .layout = SmallNet().layout,
+                          .weights = SmallNet().initial,
                           .slot_names = MakeOptimizerSpec(config.optimizer).slots,
                           .state = {},
                           .config = ToToml(config),
                           .counters = Counters{}.Save()};
-    checkpoint.state.resize(checkpoint.slot_names.size(), Blueprint().initial);
+    checkpoint.state.resize(checkpoint.slot_names.size(), SmallNet().initial);
     WriteCheckpoint(run / "checkpoints", checkpoint);
     try {
-      CheckStart(MakeConfig(now), Blueprint(), run.path(), true);
+      CheckStart(MakeConfig(now), SmallNet(), run.path(), true);
     } catch (const UserError& error) {
       return error.what();
     }

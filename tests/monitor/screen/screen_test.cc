@@ -24,7 +24,7 @@ class FakeRun {
  public:
   FakeRun(int actors, int seconds, std::uint64_t bound = 4)
       : actors_(actors), history_(Facts(bound), actors, 0) {
-    learner::LearnerStatus status;
+    learner::RunStatus status;
     for (int tick = 0; tick <= 5 * seconds; ++tick) {
       now_ms_ = 200 * tick;
       status = At(tick);
@@ -46,10 +46,10 @@ class FakeRun {
     return facts;
   }
 
-  learner::LearnerStatus At(int tick) const {
+  learner::RunStatus At(int tick) const {
     const double second = tick / 5.0;
     const auto steps = static_cast<std::uint64_t>(16'000 * tick);
-    learner::LearnerStatus status;
+    learner::RunStatus status;
     status.phase = "running";
     status.term = 1;
     status.steps = steps;

@@ -40,7 +40,7 @@ class RecordTest : public testing::Test {
   }
   // A run directory with one checkpoint: the first weights of the config's net.
   void WriteRun(const Config& config) {
-    const learner::NetBlueprint net = results::BlueprintOf(config);
+    const learner::InitialNet net = results::InitialNetOf(config);
     learner::Checkpoint checkpoint;
     checkpoint.term = 1;
     checkpoint.layout = net.layout;
@@ -124,7 +124,7 @@ TEST_F(RecordTest, TheNetPlaysWhatEvalPlays) {
   const Config config =
       ParseConfig("", "test", {"env.name=minatar/breakout", "actors.count=1", "run.name=test"});
   WriteRun(config);
-  const std::vector<float> weights = results::BlueprintOf(config).initial;
+  const std::vector<float> weights = results::InitialNetOf(config).initial;
   for (const bool greedy : {false, true}) {
     for (const std::uint64_t seed : {1, 2, 3}) {
       const actors::EvalResult eval = actors::Evaluate(

@@ -21,7 +21,7 @@ class ReplayerTest : public testing::Test {
                              "actors.envs_per_actor=2", "actors.unroll=5", "actors.count=2"})) {
     JournalIndex index;
     index.computed_on = {{0, 4}};
-    const learner::NetBlueprint net = results::BlueprintOf(config_);
+    const learner::InitialNet net = results::InitialNetOf(config_);
     replayer_.emplace(config_, index, net.initial, net.layout.fingerprint());
     EXPECT_TRUE(replayer_->Do(learner::TermRecord{.term = 1}));
   }

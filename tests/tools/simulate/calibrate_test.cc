@@ -86,7 +86,7 @@ TEST_F(CalibrateTest, ThePaceOfTheEnvsIsNotComputed) {
 }
 
 TEST_F(CalibrateTest, AnUpdateOfManyGradientsTakesTheLanesLonger) {
-  learner::LearnerStatus end = *learner::ParseStatus(Line(4));  // 800 ms in the lanes
+  learner::RunStatus end = *learner::ParseStatus(Line(4));  // 800 ms in the lanes
   end.updates = 100;  // of four gradients each: 1 + 3 / 4 as long
   const auto times = TimesBetween({}, end, config_, base_);
   ASSERT_TRUE(times);
@@ -112,10 +112,9 @@ TEST_F(CalibrateTest, TheLastTermCountsFromItsFirstLine) {
 }
 
 TEST_F(CalibrateTest, WhatTheLearnerDidBeforeTheFirstGrantIsNotCountedAgain) {
-  const std::string waiting =
-      R"({"phase":"waiting","term":1,)"
-      R"("time":{"learner":{"receive":5,"dispatch":7,"idle":1,"lanes":0}}})"
-      "\n";
+  const std::string waiting = R"({"phase":"waiting","term":1,)"
+                              R"("time":{"learner":{"receive":5,"dispatch":7,"idle":1,"lanes":0}}})"
+                              "\n";
   const auto lines = LastTermOf(waiting + Line(4));
   ASSERT_TRUE(lines);
   const auto times = TimesBetween(lines->first, lines->last, config_, base_);

@@ -36,7 +36,7 @@ class SmallFleet {
         "receive_ms = 0\napply_ms = 1\nmerge_ms = 0\n",
         "small.toml", settings);
     results::WriteConfig(dir.path(), config);
-    learner = std::make_unique<VirtualLearner>(config, results::BlueprintOf(config), dir.path());
+    learner = std::make_unique<VirtualLearner>(config, results::InitialNetOf(config), dir.path());
     Simulator simulator(config, *learner, threads);
     while (simulator.Step()) {
       if (learner->published() == published_ms.size()) continue;

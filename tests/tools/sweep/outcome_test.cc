@@ -10,7 +10,7 @@ namespace {
 using testing::HasSubstr;
 
 RunOutcome Done(std::uint64_t seed, double training, double evaluation, double rate) {
-  learner::LearnerStatus summary;
+  learner::RunStatus summary;
   summary.steps = 100;
   summary.seconds = 2;
   summary.steps_per_second = rate;

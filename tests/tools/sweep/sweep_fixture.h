@@ -59,7 +59,7 @@ class SweepTest : public testing::Test {
     learner::Checkpoint checkpoint = results::FirstCheckpoint(config);
     checkpoint.config = ToToml(right);
     const auto last = learner::WriteCheckpoint(run / "checkpoints", checkpoint);
-    learner::LearnerStatus status;
+    learner::RunStatus status;
     status.steps = 1000;
     status.checkpoint = "checkpoints/" + last.filename().string();
     results::WriteConfig(run, right);

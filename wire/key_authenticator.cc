@@ -1,4 +1,4 @@
-#include "wire/gate.h"
+#include "wire/key_authenticator.h"
 
 #include <fmt/format.h>
 
@@ -55,19 +55,19 @@ void Reply(zmq::socket_t& socket, const Question& question, bool admitted) {
 
 }  // namespace
 
-Gate::Gate(Context& context, std::filesystem::path allowed)
+KeyAuthenticator::KeyAuthenticator(Context& context, std::filesystem::path allowed)
     : allowed_(std::move(allowed)), list_(Allowlist::Read(allowed_)) {
   impl_->socket = OpenSocket(context, zmq::socket_type::rep);
   impl_->socket.set(zmq::sockopt::linger, 0);
   impl_->socket.bind("inproc://zeromq.zap.01");
 }
-Gate::~Gate() = default;
+KeyAuthenticator::~KeyAuthenticator() = default;
 
-void Gate::Admit(const std::string& public_key, const std::string& name) {
+void KeyAuthenticator::Admit(const std::string& public_key, const std::string& name) {
   admitted_[public_key] = name;
 }
 
-std::vector<std::string> Gate::Reload() {
+std::vector<std::string> KeyAuthenticator::Reload() {
   try {
     list_ = Allowlist::Read(allowed_);
   } catch (const UserError& error) {
@@ -80,14 +80,14 @@ std::vector<std::string> Gate::Reload() {
   return lines;
 }
 
-const std::string* Gate::NameOf(const std::string& public_key) const {
+const std::string* KeyAuthenticator::NameOf(const std::string& public_key) const {
   for (const auto* names : {&admitted_, &list_.names}) {
     if (const auto found = names->find(public_key); found != names->end()) return &found->second;
   }
   return nullptr;
 }
 
-std::vector<std::string> Gate::Answer() {
+std::vector<std::string> KeyAuthenticator::Answer() {
   std::vector<std::string> rejected;
   Question question;
   for (int i = 0; i < kMaxQuestions && Question::Receive(impl_->socket, question); ++i) {

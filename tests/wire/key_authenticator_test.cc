@@ -1,4 +1,4 @@
-#include "wire/gate.h"
+#include "wire/key_authenticator.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -40,9 +40,9 @@ class Gates : public testing::Test {
   void Open() { ASSERT_NO_THROW(Read()); }
   // Looks at everything that came, for at most 50 ms. True if a message did.
   bool Read() {
-    PollItem items[] = {{.socket = &gate_}, {.socket = &server_}};
+    PollItem items[] = {{.socket = &authenticator_}, {.socket = &server_}};
     Poll(items, 50);
-    for (std::string& line : gate_.Answer()) turned_away_.push_back(std::move(line));
+    for (std::string& line : authenticator_.Answer()) turned_away_.push_back(std::move(line));
     failed_ += server_.FailedHandshakes();
     return server_.Receive(received_);
   }
@@ -67,7 +67,7 @@ class Gates : public testing::Test {
   TempDir dir_;
   const KeyPair server_keys_ = NewKeyPair(), ada_ = NewKeyPair(), eve_ = NewKeyPair();
   Context context_, outside_;
-  Gate gate_{context_, MakeAllowed()};
+  KeyAuthenticator authenticator_{context_, MakeAllowed()};
   static constexpr std::size_t kElements = 200'000;  // larger than any fields
   ServerSocket server_{
       context_, "tcp://127.0.0.1:*", {.max_elements = kElements, .keys = server_keys_}};
@@ -90,12 +90,12 @@ class Gates : public testing::Test {
 };
 
 TEST_F(Gates, WhoIsOnTheListComesInByTheKeyThatIsThere) {
-  EXPECT_THAT(gate_.Reload(), ElementsAre(HasSubstr("1 keys on the list")));
+  EXPECT_THAT(authenticator_.Reload(), ElementsAre(HasSubstr("1 keys on the list")));
   const auto client = Client(ada_);
   ASSERT_TRUE(Heard(*client));
   EXPECT_EQ(received_.key(), ada_.public_key);
-  ASSERT_NE(gate_.NameOf(received_.key()), nullptr);
-  EXPECT_EQ(*gate_.NameOf(received_.key()), "ada");
+  ASSERT_NE(authenticator_.NameOf(received_.key()), nullptr);
+  EXPECT_EQ(*authenticator_.NameOf(received_.key()), "ada");
   ASSERT_TRUE(server_.Send(received_.peer(), Encode({}, Heartbeat{})));
   Envelope answer;
   EXPECT_TRUE(
@@ -106,7 +106,7 @@ TEST_F(Gates, WhoIsOnTheListComesInByTheKeyThatIsThere) {
 
 // The cipher makes it longer than the largest that may come in plain.
 TEST_F(Gates, TheLargestTensorComesThroughEitherWay) {
-  gate_.Reload();
+  authenticator_.Reload();
   const auto client = Client(ada_);
   const std::vector<float> tensor = Ramp(kElements);
   ASSERT_TRUE(client->Send(Encode({}, Gradient{.samples = 1}, tensor)));
@@ -127,7 +127,7 @@ TEST_F(Gates, AnUnknownKeyIsTurnedAwayByName) {
 }
 
 TEST_F(Gates, WithAWrongServerKeyNobodyComesIn) {
-  gate_.Reload();
+  authenticator_.Reload();
   const auto client = Client(ada_, eve_.public_key);
   EXPECT_TRUE(TurnedAway(*client));
   EXPECT_THAT(turned_away_, IsEmpty());  // it did not come so far as to show its own
@@ -141,16 +141,16 @@ TEST_F(Gates, PlainTextIsTurnedAway) {
 }
 
 TEST_F(Gates, AChangedListHoldsFromTheReloadOn) {
-  gate_.Reload();
+  authenticator_.Reload();
   const auto ada = Client(ada_);
   ASSERT_TRUE(Heard(*ada));
   std::filesystem::remove(allowed() / "ada.public");
   WriteKeyFiles(allowed(), "eve", eve_);
-  EXPECT_NE(gate_.NameOf(ada_.public_key), nullptr);
-  gate_.Reload();
+  EXPECT_NE(authenticator_.NameOf(ada_.public_key), nullptr);
+  authenticator_.Reload();
   // Messages over the standing connection carry a key that is no longer on the list; a new
   // connection does not get that far.
-  EXPECT_EQ(gate_.NameOf(ada_.public_key), nullptr);
+  EXPECT_EQ(authenticator_.NameOf(ada_.public_key), nullptr);
   ASSERT_TRUE(Heard(*ada));
   EXPECT_EQ(received_.key(), ada_.public_key);
   EXPECT_TRUE(TurnedAway(*Client(ada_)));
@@ -158,21 +158,22 @@ TEST_F(Gates, AChangedListHoldsFromTheReloadOn) {
 }
 
 TEST_F(Gates, AListThatCannotBeReadAdmitsNobodyButItsOwn) {
-  gate_.Admit(eve_.public_key, "of this host");
+  authenticator_.Admit(eve_.public_key, "of this host");
   std::filesystem::remove_all(allowed());
-  EXPECT_THAT(gate_.Reload(), ElementsAre(HasSubstr("0 keys"), HasSubstr("cannot be read")));
+  EXPECT_THAT(authenticator_.Reload(),
+              ElementsAre(HasSubstr("0 keys"), HasSubstr("cannot be read")));
   EXPECT_TRUE(TurnedAway(*Client(ada_)));
   EXPECT_TRUE(Heard(*Client(eve_)));
-  EXPECT_EQ(*gate_.NameOf(eve_.public_key), "of this host");
+  EXPECT_EQ(*authenticator_.NameOf(eve_.public_key), "of this host");
 }
 
 TEST_F(Gates, ADirectoryThatIsNotThereIsTheOperatorsMistake) {
   Context other;
-  EXPECT_THROW(Gate(other, dir_ / "gone"), UserError);
+  EXPECT_THROW(KeyAuthenticator(other, dir_ / "gone"), UserError);
 }
 
 // Fails closed.
-TEST(GateTest, WithoutAGateNobodyComesIn) {
+TEST(KeyAuthenticatorTest, WithoutAGateNobodyComesIn) {
   const KeyPair server_keys = NewKeyPair(), ada = NewKeyPair();
   Context context, outside;
   ServerSocket server(context, "tcp://127.0.0.1:*", {.keys = server_keys});

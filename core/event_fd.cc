@@ -1,4 +1,4 @@
-#include "core/bell.h"
+#include "core/event_fd.h"
 
 #include <sys/eventfd.h>
 
@@ -6,13 +6,13 @@
 
 namespace starling {
 
-Bell::Bell() : fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+EventFd::EventFd() : fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   if (fd() < 0) throw UserError("cannot make an eventfd: the limit of open files is reached");
 }
 
-void Bell::Ring() const { eventfd_write(fd(), 1); }
+void EventFd::Notify() const { eventfd_write(fd(), 1); }
 
-void Bell::Silence() const {
+void EventFd::Clear() const {
   eventfd_t count;
   eventfd_read(fd(), &count);
 }

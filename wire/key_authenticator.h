@@ -1,5 +1,5 @@
 // Admission by key. A CURVE socket asks about the key of each new connection (ZAP, RFC 27); the
-// Gate answers from a list of allowed keys and reports the rejected ones.
+// KeyAuthenticator answers from a list of allowed keys and reports the rejected ones.
 //
 // It fails closed: a peer that has no key or is not on the list is rejected before any of its
 // frames is delivered, and a list that cannot be read counts as empty.
@@ -18,12 +18,12 @@
 
 namespace starling::wire {
 
-class Gate : public Socket {
+class KeyAuthenticator : public Socket {
  public:
   // Serves all servers of `context` that are opened with keys after it. Throws UserError if the
   // directory `allowed` cannot be read.
-  Gate(Context& context, std::filesystem::path allowed);
-  ~Gate();
+  KeyAuthenticator(Context& context, std::filesystem::path allowed);
+  ~KeyAuthenticator();
 
   // Allows a key that is not on the list, permanently.
   void Admit(const std::string& public_key, const std::string& name);
@@ -33,8 +33,8 @@ class Gate : public Socket {
   // Returns the name for an allowed key, or nullptr if the key is not allowed (any more).
   const std::string* NameOf(const std::string& public_key) const;
 
-  // Answers all waiting questions. Call it when Poll reports the Gate readable. Returns a sentence
-  // for each rejected peer.
+  // Answers all waiting questions. Call it when Poll reports the KeyAuthenticator readable. Returns
+  // a sentence for each rejected peer.
   std::vector<std::string> Answer();
 
  private:

@@ -1,4 +1,4 @@
-#include "wire/unfinished.h"
+#include "wire/unterminated_message_guard.h"
 
 #include <fmt/format.h>
 #include <linux/tcp.h>
@@ -49,17 +49,17 @@ std::string PeerAddress(int fd) {
 
 }  // namespace
 
-void UnfinishedMessages::Accepted(int fd) {
+void UnterminatedMessageGuard::Accepted(int fd) {
   if (const auto cookie = Cookie(fd)) connections_[fd] = {.cookie = *cookie};
 }
 
-void UnfinishedMessages::Heard(int fd) {
+void UnterminatedMessageGuard::Heard(int fd) {
   if (const auto found = connections_.find(fd); found != connections_.end()) {
     found->second.heard = true;
   }
 }
 
-std::vector<std::string> UnfinishedMessages::Cut(std::int64_t now_ms) {
+std::vector<std::string> UnterminatedMessageGuard::Cut(std::int64_t now_ms) {
   std::vector<std::string> cut;
   if (now_ms < next_look_ms_) return cut;
   next_look_ms_ = now_ms + kLookMs;

@@ -1,4 +1,4 @@
-#include "learner/status.h"
+#include "learner/run_status.h"
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -170,13 +170,13 @@ std::uint64_t GradientStatus::dropped_total() const {
                          [](std::uint64_t sum, const auto& entry) { return sum + entry.second; });
 }
 
-Json ToJson(const LearnerStatus& status) {
+Json ToJson(const RunStatus& status) {
   Json line;
   VisitFields(status, Writer(line));
   return line;
 }
 
-Json MetricsLine(const LearnerStatus& status) {
+Json MetricsLine(const RunStatus& status) {
   Json line = ToJson(status);
   line["staleness"].erase("histogram");
   line.erase("joined");
@@ -184,11 +184,11 @@ Json MetricsLine(const LearnerStatus& status) {
   return line;
 }
 
-std::optional<LearnerStatus> ParseStatus(std::string_view line) {
+std::optional<RunStatus> ParseStatus(std::string_view line) {
   const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) return std::nullopt;
   try {
-    LearnerStatus status;
+    RunStatus status;
     VisitFields(status, Reader(json));
     return status;
   } catch (const Json::exception&) {

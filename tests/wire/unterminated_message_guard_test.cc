@@ -1,4 +1,4 @@
-#include "wire/unfinished.h"
+#include "wire/unterminated_message_guard.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -32,10 +32,12 @@ class Unfinished : public testing::Test {
     }
     TcpConnection peer, own;
   };
-  std::vector<std::string> Cut() { return watched_.Cut(now_ms_ += UnfinishedMessages::kLookMs); }
+  std::vector<std::string> Cut() {
+    return watched_.Cut(now_ms_ += UnterminatedMessageGuard::kLookMs);
+  }
 
   TcpListener listener_;
-  UnfinishedMessages watched_{kMaxBytes};
+  UnterminatedMessageGuard watched_{kMaxBytes};
   std::int64_t now_ms_ = 0;
 };
 
@@ -81,7 +83,7 @@ TEST_F(Unfinished, NobodyLooksMoreOftenThanThat) {
   watched_.Accepted(one.own.fd());
   EXPECT_THAT(Cut(), IsEmpty());
   one.Say(kMaxBytes);
-  EXPECT_THAT(watched_.Cut(now_ms_ + UnfinishedMessages::kLookMs - 1), IsEmpty());
+  EXPECT_THAT(watched_.Cut(now_ms_ + UnterminatedMessageGuard::kLookMs - 1), IsEmpty());
   EXPECT_EQ(Cut().size(), 1u);
 }
 

@@ -17,12 +17,12 @@
 
 namespace starling::wire {
 
-class UnfinishedMessages {
+class UnterminatedMessageGuard {
  public:
   static constexpr std::int64_t kLookMs = 50;
 
   // `limit`: the largest number of bytes that libzmq holds for an honest peer.
-  explicit UnfinishedMessages(std::uint64_t limit) : limit_(limit) {}
+  explicit UnterminatedMessageGuard(std::uint64_t limit) : limit_(limit) {}
 
   // A tcp connection was accepted as `fd`. It may be closed, and the number reused, at any time.
   void Accepted(int fd);

@@ -82,7 +82,7 @@ struct UnrollStatus {  // microseconds of its unroll
   friend bool operator==(const UnrollStatus&, const UnrollStatus&) = default;
 };
 
-struct LearnerStatus {
+struct RunStatus {
   // "waiting" for the first actors, "running", "done": the actors were sent home.
   std::string phase = "waiting";
   std::uint64_t term = 0;
@@ -106,16 +106,16 @@ struct LearnerStatus {
   std::vector<JoinedActor> joined{};  // part of a large fleet, in turns; all in the last lines
   bool final = false;  // the last line of this learner: its last checkpoint is written, or failed
 
-  friend bool operator==(const LearnerStatus&, const LearnerStatus&) = default;
+  friend bool operator==(const RunStatus&, const RunStatus&) = default;
 };
 
 // The status line. Numbers that are not finite or not known are null.
-nlohmann::ordered_json ToJson(const LearnerStatus& status);
+nlohmann::ordered_json ToJson(const RunStatus& status);
 // The line of metrics.jsonl: ToJson without the histogram, the actors and `final`.
-nlohmann::ordered_json MetricsLine(const LearnerStatus& status);
+nlohmann::ordered_json MetricsLine(const RunStatus& status);
 
 // Returns nullopt if `line` is not a JSON object or a known key has the wrong type (a torn line).
 // Keys that are absent or null keep their defaults; unknown ones are ignored.
-std::optional<LearnerStatus> ParseStatus(std::string_view line);
+std::optional<RunStatus> ParseStatus(std::string_view line);
 
 }  // namespace starling::learner

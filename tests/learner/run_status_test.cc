@@ -1,4 +1,4 @@
-#include "learner/status.h"
+#include "learner/run_status.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 namespace starling::learner {
 namespace {
 
-LearnerStatus FullStatus() {
+RunStatus FullStatus() {
   return {.phase = "running",
           .term = 2,
           .steps = 320,
@@ -61,7 +61,7 @@ TEST(StatusTest, IsWrittenAsALineAndReadBack) {
 }
 
 TEST(StatusTest, UnknownNumbersAreNull) {
-  LearnerStatus status;
+  RunStatus status;
   status.losses.policy = NAN;
   const auto line = ToJson(status);
   EXPECT_TRUE(line["mean_return"].is_null());
