@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr char kFile[] = "eval.jsonl";
+constexpr char kEvalFile[] = "eval.jsonl";
 
 std::optional<EvalLine> FromJson(const std::string& text) {
   try {
@@ -48,8 +48,8 @@ std::vector<EvalLine> ReadEvalLines(const fs::path& run_dir, int* damaged) {
   std::vector<EvalLine> lines;
   if (damaged != nullptr) *damaged = 0;
   std::error_code ignored;
-  if (!fs::is_regular_file(run_dir / kFile, ignored)) return lines;  // a device may have no end
-  std::ifstream file(run_dir / kFile);
+  if (!fs::is_regular_file(run_dir / kEvalFile, ignored)) return lines;  // a device may have no end
+  std::ifstream file(run_dir / kEvalFile);
   for (std::string text; std::getline(file, text);) {
     const std::optional<EvalLine> line = FromJson(text);
     if (line) lines.push_back(*line);
@@ -87,7 +87,7 @@ void RemoveUnfinishedBest(const fs::path& run_dir) {
 }
 
 EvalResults::EvalResults(const fs::path& run_dir)
-    : run_dir_(run_dir), standing_(ReadEvalStanding(run_dir)), file_(run_dir / kFile) {
+    : run_dir_(run_dir), standing_(ReadEvalStanding(run_dir)), file_(run_dir / kEvalFile) {
   RemoveUnfinishedBest(run_dir);
 }
 

@@ -152,7 +152,7 @@ std::string Write(const std::filesystem::path& run_dir, const std::string& text)
 }
 
 // A negative count was read as a huge one.
-bool IsPlausible(const learner::RunStatus& summary) {
+bool IsPlausibleStatus(const learner::RunStatus& summary) {
   const auto count = [](std::uint64_t number) {
     return results::IsPlausible(static_cast<double>(number));
   };
@@ -202,7 +202,7 @@ std::optional<RunResult> ReadSummary(const std::filesystem::path& run_dir) {
   try {
     const std::string text = ReadRegularFile(run_dir / kFile);
     const std::optional<learner::RunStatus> training = learner::ParseStatus(text);
-    if (!training || !IsPlausible(*training)) return std::nullopt;
+    if (!training || !IsPlausibleStatus(*training)) return std::nullopt;
     RunResult result{.training = *training, .error = ""};
     const Json json = Json::parse(text);
     const Json& checkpoint = json.at("final_checkpoint");

@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t kOldestTable = offsetof(starling_env_v1, error) + sizeof(void*);
 constexpr std::size_t kMaxName = 63;  // bytes
 constexpr std::int64_t kMaxValues = std::int64_t{64} << 20;
-constexpr int kMaxActions = 65536;
+constexpr int kMaxPluginActions = 65536;
 
 // The same in every version.
 static_assert(offsetof(starling_env_v1, struct_size) == 4);
@@ -104,8 +104,8 @@ void CheckNames(const Refusal& refuse, const starling_env_v1& table) {
     refuse("its name must be a text of 1 to {} bytes of UTF-8 without control characters",
            kMaxName);
   }
-  if (table.num_actions < 1 || table.num_actions > kMaxActions) {
-    refuse("num_actions is {}: it must be from 1 to {}", table.num_actions, kMaxActions);
+  if (table.num_actions < 1 || table.num_actions > kMaxPluginActions) {
+    refuse("num_actions is {}: it must be from 1 to {}", table.num_actions, kMaxPluginActions);
   }
   if (table.action_names == nullptr) {
     refuse("action_names is null: it must hold the names of its {} actions", table.num_actions);

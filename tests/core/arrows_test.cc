@@ -1,4 +1,5 @@
-// The arrows between the rooms, held on the #include lines of every source file.
+// The arrows between the rooms, held on the #include lines of every source file, and the namespace of
+// each folder.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -94,6 +95,29 @@ std::vector<fs::path> SourcesOf(const std::string& room) {
   return sources;
 }
 
+// The namespace of a file's folder: core is plain `starling`, in tools each folder has its own.
+std::string NamespaceOf(const fs::path& file) {
+  auto folder = file.begin();
+  if (*folder == "core") return "starling";
+  if (*folder == "tools") ++folder;
+  return "starling::" + folder->string();
+}
+
+// Returns the namespaces in `text`, the contents of `file` (a path from the root), that are neither
+// its folder's nor within it. Kernels of CUDA are in starling::cuda.
+std::vector<std::string> ForeignNamespaces(const fs::path& file, const std::string& text) {
+  const std::string own = file.extension() == ".cu" ? "starling::cuda" : NamespaceOf(file);
+  std::vector<std::string> foreign;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const std::string_view opening = "namespace starling";
+    if (!line.starts_with(opening)) continue;
+    const std::string name = line.substr(10, line.find_first_of(" {", opening.size()) - 10);
+    if (name != own && !name.starts_with(own + "::")) foreign.push_back(name);
+  }
+  return foreign;
+}
+
 // Names of the <net/...> headers of Linux: a file of ours in net/ would stand before them.
 std::set<std::string> SystemNetHeaders() {
   std::set<std::string> names = {"ethernet.h", "if.h",        "if_arp.h",  "if_packet.h",
@@ -121,6 +145,14 @@ TEST_P(ArrowsOf, EveryIncludeFollowsThem) {
   EXPECT_FALSE(sources.empty());
   for (const fs::path& source : sources) {
     EXPECT_THAT(BadIncludes(GetParam(), ReadFile(source)), testing::IsEmpty()) << source;
+  }
+}
+
+TEST_P(ArrowsOf, EveryFolderIsANamespace) {
+  for (const fs::path& source : SourcesOf(GetParam())) {
+    const fs::path file = fs::relative(source, STARLING_SOURCE_DIR);
+    if (file.string().starts_with("bench/bare/")) continue;  // a program of its own
+    EXPECT_THAT(ForeignNamespaces(file, ReadFile(source)), testing::IsEmpty()) << file;
   }
 }
 
@@ -154,6 +186,20 @@ TEST(ArrowsChecker, LowerRoomsDoNotSeeHigherOnes) {
   EXPECT_THAT(BadIncludes("monitor", "#include \"fleet/train.h\""), testing::SizeIs(1));
   EXPECT_THAT(BadIncludes("fleet", "#include \"tools/report/report.h\""), testing::SizeIs(1));
   EXPECT_THAT(BadIncludes("tools", "#include \"programs/cli.h\""), testing::SizeIs(1));
+}
+
+TEST(ForeignNamespaces, AreNotThoseOfTheFolder) {
+  EXPECT_THAT(ForeignNamespaces("core/config/config.h", "namespace starling {\n"), IsEmpty());
+  EXPECT_THAT(ForeignNamespaces("core/log.h", "namespace starling::config {\n"), IsEmpty());
+  EXPECT_THAT(ForeignNamespaces("learner/apply/lanes.cc", "namespace starling::learner {\n"),
+              IsEmpty());
+  EXPECT_THAT(ForeignNamespaces("tools/report/plot.cc", "namespace starling::report {\n"),
+              IsEmpty());
+  EXPECT_THAT(ForeignNamespaces("tools/report/plot.cc", "namespace starling::tools {\n"),
+              ElementsAre("starling::tools"));
+  EXPECT_THAT(ForeignNamespaces("wire/codec.cc", "namespace starling {\nint a;\n}\n"),
+              ElementsAre("starling"));
+  EXPECT_THAT(ForeignNamespaces("net/cuda/sums.cu", "namespace starling::cuda {\n"), IsEmpty());
 }
 
 TEST(NetRoom, NoFileIsNamedLikeASystemNetHeader) {

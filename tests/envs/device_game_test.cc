@@ -48,7 +48,7 @@ Make OnLoopsOf(const std::string& name) {
   CHECK(false, "{} has no line in the test's table", name);
 }
 
-constexpr int kMaxSteps = 97;  // between two takings of episodes
+constexpr int kTakeEvery = 97;  // between two takings of episodes
 constexpr int kSteps = 2600;    // an episode of Freeway is 2501
 constexpr EnvSeed kGameSeed{.seed = 5, .slot = 1, .incarnation = 2};
 
@@ -72,7 +72,7 @@ void ExpectSameEpisodes(const std::vector<EpisodeEnd>& ours,
 // The same env on the host, and a random policy for both.
 struct Pair {
   Pair(const EnvConfig& config, int num_envs, Gpu& gpu, Make make)
-      : there(gpu, make(config, num_envs, kGameSeed, kMaxSteps, gpu)),
+      : there(gpu, make(config, num_envs, kGameSeed, kTakeEvery, gpu)),
         here(MakeVecEnv(config, num_envs, kGameSeed)),
         seen(there.seen.size()),
         rewards(there.envs()),
@@ -117,13 +117,13 @@ void ExpectTheSamePlay(const EnvConfig& config, int num_envs, Gpu& gpu, Make mak
   EXPECT_EQ(pair.there.env->spec().action_names, pair.here->spec().action_names);
   ASSERT_TRUE(SameBits(pair.there.seen, pair.seen)) << "the first picture";
   std::size_t ended = 0;
-  int until_taken = kMaxSteps;
+  int until_taken = kTakeEvery;
   for (int step = 0; step < kSteps; ++step) {
     pair.Step();
     ASSERT_TRUE(pair.Same()) << "step " << step;
     if (--until_taken > 0) continue;
     ended += pair.TakeBoth();
-    until_taken = 1 + static_cast<int>(pair.draws.Below(kMaxSteps));
+    until_taken = 1 + static_cast<int>(pair.draws.Below(kTakeEvery));
   }
   ended += pair.TakeBoth();
   EXPECT_GE(ended, pair.there.envs()) << "too few episodes to have shown anything";
@@ -231,7 +231,7 @@ TEST(DeviceGameDeathTest, RefusesWhatItWasNotMadeFor) {
   Pair pair({.name = "dummy"}, 2, gpu, MakeOnLoops<Dummy>);
   EXPECT_DEATH(pair.there.env->Reset(pair.there.rewards_there.span()), "CHECK");
   EXPECT_DEATH(pair.there.env->Step(pair.there.actions_there.span(), {}, {}, {}), "0 rewards");
-  for (int step = 0; step <= kMaxSteps; ++step) pair.Step();
+  for (int step = 0; step <= kTakeEvery; ++step) pair.Step();
   std::vector<EpisodeEnd> ended;
   EXPECT_DEATH(pair.there.env->TakeEpisodes(ended), "98 steps since episodes were taken");
   EXPECT_DEATH(MakeOnLoops<Dummy>({}, 1, kGameSeed, 0, gpu), "steps = 0");

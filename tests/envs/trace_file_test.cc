@@ -27,7 +27,7 @@ std::string Joined(const std::vector<std::string>& lines) {
 }
 
 // Reads the file to its end. Returns its refusal, or "".
-std::string RefusalOf(const std::filesystem::path& path) {
+std::string TraceRefusal(const std::filesystem::path& path) {
   return ErrorOf([&] {
     TraceFile file(path);
     TraceEvent event;
@@ -74,7 +74,7 @@ TEST_F(TraceFileTest, NumbersAChannelWithoutAName) {
 TEST_F(TraceFileTest, ReadsPlainLinesAndALastLineWithoutItsEnd) {
   std::string text = Joined({kHeaderLine, kResetLine, kStepLine});
   text.pop_back();
-  EXPECT_EQ(RefusalOf(directory_.Write("plain.jsonl", text)), "");
+  EXPECT_EQ(TraceRefusal(directory_.Write("plain.jsonl", text)), "");
 }
 
 // The calls of numpy's generator that the MinAtar package makes.
@@ -100,20 +100,20 @@ TEST_F(TraceFileTest, ReadsEveryWayOfDrawing) {
 }
 
 TEST_F(TraceFileTest, RefusesWhatCannotBeRead) {
-  EXPECT_THAT(RefusalOf(directory_.path() / "absent.jsonl.gz"),
+  EXPECT_THAT(TraceRefusal(directory_.path() / "absent.jsonl.gz"),
               AllOf(HasSubstr("absent.jsonl.gz"), HasSubstr("No such file")));
-  EXPECT_THAT(RefusalOf(directory_.path()), HasSubstr("is a directory"));
-  EXPECT_THAT(RefusalOf(directory_.Write("empty", "")), HasSubstr("is empty"));
-  EXPECT_THAT(RefusalOf(directory_.Write("bytes", std::string("\x1f\x8b\xff\0\1\2", 6))),
+  EXPECT_THAT(TraceRefusal(directory_.path()), HasSubstr("is a directory"));
+  EXPECT_THAT(TraceRefusal(directory_.Write("empty", "")), HasSubstr("is empty"));
+  EXPECT_THAT(TraceRefusal(directory_.Write("bytes", std::string("\x1f\x8b\xff\0\1\2", 6))),
               HasSubstr("bytes:1: "));
-  EXPECT_THAT(RefusalOf(directory_.Write("long", std::string(3 << 20, '{'))),
+  EXPECT_THAT(TraceRefusal(directory_.Write("long", std::string(3 << 20, '{'))),
               HasSubstr("longer than 1 MiB"));
 }
 
 TEST_F(TraceFileTest, RefusesAFileCutShort) {
   const std::string whole = BytesOf(TraceData("breakout_skill.jsonl.gz"));
   for (const std::size_t size : {whole.size() / 2, whole.size() - 9, whole.size() - 1}) {
-    EXPECT_THAT(RefusalOf(directory_.Write("cut.jsonl.gz", whole.substr(0, size))),
+    EXPECT_THAT(TraceRefusal(directory_.Write("cut.jsonl.gz", whole.substr(0, size))),
                 HasSubstr("damaged or cut short"))
         << size << " of " << whole.size();
   }
@@ -182,7 +182,7 @@ TEST_F(TraceFileTest, RefusesMalformedLinesNamingThem) {
   };
   for (const Malformed& malformed : cases) {
     const std::string name = "bad.jsonl:" + std::to_string(malformed.line) + ": ";
-    EXPECT_THAT(RefusalOf(directory_.Write("bad.jsonl", Joined(malformed.lines))),
+    EXPECT_THAT(TraceRefusal(directory_.Write("bad.jsonl", Joined(malformed.lines))),
                 AllOf(HasSubstr(name), HasSubstr(malformed.says)))
         << Joined(malformed.lines);
   }

@@ -21,7 +21,7 @@ class FloodTest : public NetworkTest {
     return (to.steps - from.steps) / (to.seconds - from.seconds);
   }
   void StartAll() {
-    Words settings = kQuick;
+    Strings settings = kQuick;
     settings.emplace_back("actors.count=1");
     ASSERT_TRUE(StartLearner(settings)) << learner_->err();
     StartActor(endpoint());

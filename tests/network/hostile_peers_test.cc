@@ -9,9 +9,9 @@ namespace {
 class HostilePeersTest : public NetworkTest {
  protected:
   // The actor is held to be there, whatever else this machine does.
-  static inline const Words kPatient = {"wire.timeout_s=60", "staleness.deadline_s=60"};
+  static inline const Strings kPatient = {"wire.timeout_s=60", "staleness.deadline_s=60"};
 
-  void StartAll(Words settings = {}) {
+  void StartAll(Strings settings = {}) {
     settings.insert(settings.begin(), kQuick.begin(), kQuick.end());
     settings.emplace_back("actors.count=1");
     ASSERT_TRUE(StartLearner(settings)) << learner_->err();

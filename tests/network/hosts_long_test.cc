@@ -17,7 +17,7 @@ class HostsTest : public NetworkTest, public testing::WithParamInterface<int> {
     if (getuid() != 0) GTEST_SKIP() << "only root may make hosts of its own (ip netns)";
     if (!std::filesystem::exists(kIp)) GTEST_SKIP() << "there is no " << kIp << " (iproute2)";
     // 1. Two network namespaces with a link between them.
-    for (const Words& words : std::vector<Words>{
+    for (const Strings& words : std::vector<Strings>{
              {"netns", "add", host(0)},
              {"netns", "add", host(1)},
              {"link", "add", link(0), "netns", host(0), "type", "veth", "peer", "name", link(1),
@@ -56,7 +56,7 @@ class HostsTest : public NetworkTest, public testing::WithParamInterface<int> {
   static std::string link(int which) {
     return "st" + std::to_string(getpid()) + (which == 0 ? "l" : "a");
   }
-  bool Ip(const Words& words, std::string& trouble) {
+  bool Ip(const Strings& words, std::string& trouble) {
     Process ip(Launch{
         .program = kIp, .arguments = words, .directory = dir_.path(), .output = dir_ / "ip"});
     const bool good = ip.Wait() == 0;

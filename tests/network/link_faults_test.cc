@@ -13,7 +13,7 @@ using testing::Not;
 class LinkFaultsTest : public NetworkTest {
  protected:
   // A learner, an actor beside it, and one behind the proxy; all three at work.
-  void StartAll(Words settings = {}) {
+  void StartAll(Strings settings = {}) {
     settings.insert(settings.begin(), kQuick.begin(), kQuick.end());
     settings.emplace_back("actors.count=2");
     ASSERT_TRUE(StartLearner(settings)) << learner_->err();
@@ -130,7 +130,7 @@ TEST_F(LinkFaultsTest, ASlowReaderIsWaitedForByNobodyAndBuffersNothing) {
 }
 
 TEST_F(LinkFaultsTest, AFarAndNarrowLinkTrainsWithinTheBound) {
-  Words settings = kQuick;
+  Strings settings = kQuick;
   settings.insert(settings.end(), {"actors.count=2", "staleness.bound=1", Steps(16'000),
                                    "wire.timeout_s=20", "staleness.deadline_s=20"});
   ASSERT_TRUE(StartLearner(settings)) << learner_->err();

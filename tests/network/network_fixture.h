@@ -18,8 +18,8 @@ class NetworkTest : public RunTest {
   // A deadline against tests that hang: the waits take seconds on an idle machine.
   static constexpr std::chrono::seconds kSoon{60};
   // Silent peers are given up soon, and the metrics are fresh.
-  static inline const Words kQuick = {"wire.timeout_s=3", "wire.heartbeat_ms=100",
-                                      "staleness.deadline_s=3", "run.metrics_s=0.2"};
+  static inline const Strings kQuick = {"wire.timeout_s=3", "wire.heartbeat_ms=100",
+                                        "staleness.deadline_s=3", "run.metrics_s=0.2"};
 
   ~NetworkTest() override {
     if (!HasFailure()) return;
@@ -28,8 +28,8 @@ class NetworkTest : public RunTest {
   }
 
   // Endless, unless `settings` say something else. False if it did not come up.
-  bool StartLearner(const Words& settings, const std::string& endpoint = "tcp://127.0.0.1:0") {
-    Words words = {config_, "--run-dir", run().string()};
+  bool StartLearner(const Strings& settings, const std::string& endpoint = "tcp://127.0.0.1:0") {
+    Strings words = {config_, "--run-dir", run().string()};
     for (const std::string& setting :
          {"wire.runtime_dir=" + runtime().string(), "wire.endpoint=" + endpoint, Steps(kEndless),
           std::string("checkpoint.every_steps=100000000")}) {
@@ -52,8 +52,8 @@ class NetworkTest : public RunTest {
   }
   std::string endpoint() const { return "tcp://127.0.0.1:" + std::to_string(port_); }
 
-  Process& StartActor(const std::string& endpoint, const Words& more = {}) {
-    Words words = {"--connect", endpoint};
+  Process& StartActor(const std::string& endpoint, const Strings& more = {}) {
+    Strings words = {"--connect", endpoint};
     words.insert(words.end(), more.begin(), more.end());
     actors_.push_back(StartIn(actor_prefix_, "starling-actor", words));
     return *actors_.back();
@@ -152,14 +152,15 @@ class NetworkTest : public RunTest {
     return facts;
   }
 
-  // Words before those of a program: {"/sbin/ip", "netns", "exec", NAME}.
-  Words learner_prefix_, actor_prefix_;
+  // Strings before those of a program: {"/sbin/ip", "netns", "exec", NAME}.
+  Strings learner_prefix_, actor_prefix_;
   std::uint16_t port_ = 0;
   std::unique_ptr<Process> learner_;
   std::vector<std::unique_ptr<Process>> actors_;
 
  private:
-  std::unique_ptr<Process> StartIn(const Words& prefix, const std::string& program, Words words) {
+  std::unique_ptr<Process> StartIn(const Strings& prefix, const std::string& program,
+                                   Strings words) {
     if (prefix.empty()) return Start(program, std::move(words));
     words.insert(words.begin(), (std::filesystem::path(STARLING_BIN) / program).string());
     words.insert(words.begin(), prefix.begin() + 1, prefix.end());

@@ -82,9 +82,10 @@ class JoinersStorm : public StormTest {};
 TEST_F(JoinersStorm, AThousandJoinAndAreServedAlike) {
   constexpr std::size_t kActors = 1000,
                         kOfAContext = 250;  // ZeroMQ has 1,023 sockets for a context
-  Words words = TrainWords({Steps(kEndless), "wire.endpoint=tcp://127.0.0.1:0",
-                            "actors.count=" + std::to_string(kActors), "actors.envs_per_actor=1",
-                            "actors.unroll=5", "staleness.bound=unbounded", "updates.gradients=1"});
+  Strings words =
+      TrainWords({Steps(kEndless), "wire.endpoint=tcp://127.0.0.1:0",
+                  "actors.count=" + std::to_string(kActors), "actors.envs_per_actor=1",
+                  "actors.unroll=5", "staleness.bound=unbounded", "updates.gradients=1"});
   words.erase(words.begin());  // "train"
   const auto learner = Start("starling-learner", words);
   const std::string before = "listening on ";

@@ -22,7 +22,7 @@ class StormTest : public RunTest {
   using Clock = std::chrono::steady_clock;
 
   // Until the test ends it.
-  std::unique_ptr<Process> StartStorm(Words settings) {
+  std::unique_ptr<Process> StartStorm(Strings settings) {
     settings.insert(settings.end(), {Steps(kEndless), fmt::format("status.port={}", port_.port())});
     return StartTrain(settings);
   }

@@ -9,8 +9,8 @@ using testing::HasSubstr;
 class ByHandTest : public RunTest {
  protected:
   // A new run, as scripts/launch-learner starts it.
-  std::unique_ptr<Process> Learner(const Words& settings) {
-    Words words = TrainWords(settings);
+  std::unique_ptr<Process> Learner(const Strings& settings) {
+    Strings words = TrainWords(settings);
     words.erase(words.begin());  // "train"
     return Start("starling-learner", words);
   }
@@ -18,8 +18,8 @@ class ByHandTest : public RunTest {
   std::unique_ptr<Process> ResumedLearner() {
     return Start("starling-learner", {"--run-dir", run().string(), "--resume"});
   }
-  std::unique_ptr<Process> Actor(const Words& more = {}) {
-    Words words = {"--run-dir", run().string(), "--runtime-dir", runtime().string()};
+  std::unique_ptr<Process> Actor(const Strings& more = {}) {
+    Strings words = {"--run-dir", run().string(), "--runtime-dir", runtime().string()};
     words.insert(words.end(), more.begin(), more.end());
     return Start("starling-actor", words);
   }

@@ -41,12 +41,12 @@ TEST_F(ClockTest, AWallClockThatIsSetChangesNothing) {
   GTEST_SKIP() << "AddressSanitizer wants to be loaded first";
 #endif
   WallClock clock(dir_ / "clock");
-  Words words = {fmt::format("LD_PRELOAD={}", STARLING_JUMPING_CLOCK),
-                 fmt::format("JUMPING_CLOCK={}", (dir_ / "clock").string()),
-                 (std::filesystem::path(STARLING_BIN) / "starling").string()};
-  const Words train = TrainWords({Steps(kEndless), "actors.count=2", "staleness.bound=4",
-                                  "wire.endpoint=tcp://127.0.0.1:0", "staleness.deadline_s=30",
-                                  "run.metrics_s=0.2", "checkpoint.every_steps=16000"});
+  Strings words = {fmt::format("LD_PRELOAD={}", STARLING_JUMPING_CLOCK),
+                   fmt::format("JUMPING_CLOCK={}", (dir_ / "clock").string()),
+                   (std::filesystem::path(STARLING_BIN) / "starling").string()};
+  const Strings train = TrainWords({Steps(kEndless), "actors.count=2", "staleness.bound=4",
+                                    "wire.endpoint=tcp://127.0.0.1:0", "staleness.deadline_s=30",
+                                    "run.metrics_s=0.2", "checkpoint.every_steps=16000"});
   words.insert(words.end(), train.begin(), train.end());
   Process run(Launch{.program = "/usr/bin/env",
                      .arguments = words,

@@ -13,7 +13,7 @@ class CommandLineTest : public RunTest {
  protected:
   const std::string traces_ = std::string(STARLING_SOURCE_DIR) + "/tests/data/traces";
 
-  int Run(const std::string& program, const Words& words) {
+  int Run(const std::string& program, const Strings& words) {
     process_ = Start(program, words);
     return WaitFor(*process_);
   }

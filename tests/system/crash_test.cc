@@ -13,7 +13,7 @@ using testing::HasSubstr;
 
 class CrashTest : public RunTest {
  protected:
-  std::unique_ptr<Process> StartThree(std::uint64_t steps, Words settings = {}) {
+  std::unique_ptr<Process> StartThree(std::uint64_t steps, Strings settings = {}) {
     settings.insert(settings.end(),
                     {Steps(steps), "checkpoint.every_steps=32000", "actors.count=3"});
     return StartTrain(settings);
@@ -143,7 +143,7 @@ TEST_F(CrashTest, WhatAKilledRunLeftIsRemovedByTheNextStart) {
   const auto places = std::distance(std::filesystem::recursive_directory_iterator(runtime()), {});
   ASSERT_GT(places, 2) << "nothing was left: this test tests nothing";
 
-  Words words = TrainWords({"run.steps=160", "actors.count=1"});
+  Strings words = TrainWords({"run.steps=160", "actors.count=1"});
   words[3] = (dir_ / "next").string();
   EXPECT_EQ(WaitFor(*Start("starling", words)), 0) << said_;
   ExpectNothingLeft();

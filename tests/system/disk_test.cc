@@ -58,7 +58,7 @@ class DiskTest : public RunTest {
   // Room for a configuration and a log, not for a checkpoint of 31 KiB.
   static constexpr rlim_t kTight = 20 << 10;
 
-  void MakeRunDir(Words settings) {
+  void MakeRunDir(Strings settings) {
     settings.push_back("wire.runtime_dir=" + runtime().string());
     std::filesystem::create_directory(run());
     std::ofstream(run() / "config.toml") << ToToml(LoadConfig(config_, settings));

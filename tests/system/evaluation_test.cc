@@ -30,7 +30,7 @@ class EvaluationTest : public RunTest {
     return field;
   }
   // As fast as it can, without end.
-  Words Endless() const {
+  Strings Endless() const {
     return {Steps(kEndless),   "checkpoint.every_steps=16000",
             "actors.count=1",  "eval.every_steps=1",
             "eval.episodes=2", "loss.entropy_end=0.03"};
@@ -47,8 +47,8 @@ class EvaluationTest : public RunTest {
 };
 
 TEST_F(EvaluationTest, ARunLeavesItsResultsAndItsBestWeights) {
-  const Words settings = {"run.steps=160000", "actors.count=2", "eval.every_steps=40000",
-                          "eval.episodes=20"};
+  const Strings settings = {"run.steps=160000", "actors.count=2", "eval.every_steps=40000",
+                            "eval.episodes=20"};
   ExpectDone(Train(settings), 160'000);
   const auto lines = Lines();
   ASSERT_GE(lines.size(), 1u);
@@ -116,7 +116,7 @@ TEST_F(EvaluationTest, CtrlCDuringTheLastEvaluationLeavesARunThatIsDone) {
 }
 
 TEST_F(EvaluationTest, OverTcpItSeesTheNewestWeightsAllTheSame) {
-  Words words = Endless();
+  Strings words = Endless();
   words.push_back("wire.endpoint=tcp://127.0.0.1:0");
   auto train = StartTrain(words);
   ASSERT_TRUE(AwaitLines(*train, 2)) << train->err();

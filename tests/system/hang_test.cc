@@ -8,7 +8,7 @@ using testing::HasSubstr;
 
 class HangTest : public RunTest {
  protected:
-  std::unique_ptr<Process> StartLong(Words settings) {
+  std::unique_ptr<Process> StartLong(Strings settings) {
     settings.insert(settings.end(), {Steps(kSeconds / 2), "actors.count=3"});
     return StartTrain(settings);
   }

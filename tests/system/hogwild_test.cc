@@ -13,7 +13,7 @@ using testing::HasSubstr;
 
 class HogwildTest : public RunTest {
  protected:
-  static Words With(Words settings) {
+  static Strings With(Strings settings) {
     settings.insert(settings.begin(), {"learner.apply=hogwild", "learner.threads=2"});
     return settings;
   }
@@ -59,8 +59,8 @@ TEST_F(HogwildTest, IsNotReplayedButExplained) {
 TEST_F(HogwildTest, WithBoundZeroGivesTheBitsOfTheLanes) {
   std::map<std::string, std::map<std::string, std::vector<float>>> tensors;  // by way, by name
   for (const std::string apply : {"lanes", "hogwild"}) {
-    Words words = TrainWords({"run.steps=24000", "actors.count=4", "staleness.bound=0",
-                              "learner.threads=3", "learner.apply=" + apply});
+    Strings words = TrainWords({"run.steps=24000", "actors.count=4", "staleness.bound=0",
+                                "learner.threads=3", "learner.apply=" + apply});
     words[3] = (dir_ / apply).string();
     ASSERT_EQ(WaitFor(*Start("starling", words)), 0) << said_;
     const json summary = json::parse(TextOf(dir_ / apply / "summary.json"), nullptr, false);

@@ -14,10 +14,10 @@ TEST_F(InitFromTest, ARunStartsFromTheWeightsOfAnother) {
   const std::string final_checkpoint = Summary()["final_checkpoint"];
   const auto last = learner::ReadCheckpoint(run() / final_checkpoint);
   const std::filesystem::path other = dir_ / "other";
-  const Words words = {"train",          config_,         "--init-from",
-                       run().string(),   "--run-dir",     other.string(),
-                       "--set",          "run.steps=320", "--set",
-                       "actors.count=1", "--set",         "wire.runtime_dir=" + runtime().string()};
+  const Strings words = {
+      "train",     config_,          "--init-from", run().string(),
+      "--run-dir", other.string(),   "--set",       "run.steps=320",
+      "--set",     "actors.count=1", "--set",       "wire.runtime_dir=" + runtime().string()};
   ASSERT_EQ(WaitFor(*Start("starling", words)), 0) << said_;
   const auto first = learner::ReadCheckpoint(other / "checkpoints" / learner::CheckpointName(1, 0));
   EXPECT_EQ(first.weights, last.weights);
@@ -31,8 +31,8 @@ TEST_F(InitFromTest, ARunStartsFromTheWeightsOfAnother) {
 
 TEST_F(InitFromTest, ALearnerByHandRefusesAnotherNetBeforeItMakesADirectory) {
   ASSERT_EQ(Train({"run.steps=160", "actors.count=1"}), 0) << said_;
-  const Words words = {config_,           "--run-dir", (dir_ / "other").string(),        "--set",
-                       "net.hidden=[32]", "--set",     "run.init_from=" + run().string()};
+  const Strings words = {config_,           "--run-dir", (dir_ / "other").string(),        "--set",
+                         "net.hidden=[32]", "--set",     "run.init_from=" + run().string()};
   EXPECT_EQ(WaitFor(*Start("starling-learner", words)), 2);
   EXPECT_THAT(said_, HasSubstr("cannot be started from: its net has fc1.weight (50, "));
   EXPECT_FALSE(std::filesystem::exists(dir_ / "other"));

@@ -20,24 +20,24 @@ class KeysTest : public RunTest {
     std::filesystem::copy(keys() / "ada.public", keys() / "allowed");
   }
   std::filesystem::path keys() const { return keys_.path(); }
-  Words Keyed(Words settings) const {
+  Strings Keyed(Strings settings) const {
     for (const std::string& setting : {"wire.secret=" + (keys() / "learner.secret").string(),
                                        "wire.allowed=" + (keys() / "allowed").string()}) {
       settings.push_back(setting);
     }
     return settings;
   }
-  std::unique_ptr<Process> Learner(const Words& settings) {
-    Words words = TrainWords(Keyed(settings));
+  std::unique_ptr<Process> Learner(const Strings& settings) {
+    Strings words = TrainWords(Keyed(settings));
     words.erase(words.begin());  // "train"
     return Start("starling-learner", words);
   }
   // As on another host: it knows nothing but the endpoint and its keys.
   std::unique_ptr<Process> Actor(const std::string& endpoint, const std::string& name,
-                                 const Words& more = {}) {
-    Words words = {"--connect",     endpoint,
-                   "--secret",      (keys() / (name + ".secret")).string(),
-                   "--learner-key", (keys() / "learner.public").string()};
+                                 const Strings& more = {}) {
+    Strings words = {"--connect",     endpoint,
+                     "--secret",      (keys() / (name + ".secret")).string(),
+                     "--learner-key", (keys() / "learner.public").string()};
     words.insert(words.end(), more.begin(), more.end());
     return Start("starling-actor", words);
   }
@@ -76,13 +76,13 @@ TEST_F(KeysTest, ActorsOfOtherHostsTrainWithOneThatFoundItself) {
 // As in a cluster job: the supervisor has no actors of its own, and they know a file, not the port.
 TEST_F(KeysTest, ActorsFromElsewhereFindTheirLearnerAndTheNextByTheFileItLeaves) {
   const std::string file = (run() / "endpoint").string();
-  Words words = TrainWords(Keyed({Steps(kSeconds), "actors.count=2", "wire.endpoint=tcp://*:0",
-                                  "wire.address=localhost", "checkpoint.every_steps=16000"}));
+  Strings words = TrainWords(Keyed({Steps(kSeconds), "actors.count=2", "wire.endpoint=tcp://*:0",
+                                    "wire.address=localhost", "checkpoint.every_steps=16000"}));
   words.push_back("--no-actors");
   auto train = Start("starling", words);
-  const Words way = {"--connect-file", file,
-                     "--secret",       (keys() / "ada.secret").string(),
-                     "--learner-key",  (keys() / "learner.public").string()};
+  const Strings way = {"--connect-file", file,
+                       "--secret",       (keys() / "ada.secret").string(),
+                       "--learner-key",  (keys() / "learner.public").string()};
   auto one = Start("starling-actor", way), other = Start("starling-actor", way);
   ASSERT_TRUE(AwaitCheckpoint(*train));
   EXPECT_THAT(TextOf(file), AllOf(HasSubstr("tcp://localhost:"), Not(HasSubstr(":0\n"))));
@@ -133,7 +133,7 @@ TEST_F(KeysTest, WhoIsNotOnTheListIsToldSoInTheEndAndSeenByTheLearner) {
              said.find("without a key") != std::string::npos;
     })) << learner->err();
   }
-  const Words soon = {"--connect-timeout", "0.1"};
+  const Strings soon = {"--connect-timeout", "0.1"};
   EXPECT_EQ(WaitFor(*Actor(endpoint, "eve", soon)), 1);
   EXPECT_THAT(said_, AllOf(HasSubstr("no learner within"), HasSubstr("on its list")));
   EXPECT_EQ(WaitFor(*Start("starling-actor", {"--connect", endpoint, soon[0], soon[1]})), 1);
@@ -149,7 +149,7 @@ TEST_F(KeysTest, WhoIsNotOnTheListIsToldSoInTheEndAndSeenByTheLearner) {
 
 TEST_F(KeysTest, MistakesAreFoundBeforeAnythingStarts) {
   const std::string secret = (keys() / "learner.secret").string();
-  const auto mistake = [&](const Words& settings) {
+  const auto mistake = [&](const Strings& settings) {
     EXPECT_EQ(Train(settings), 2) << said_;
     EXPECT_FALSE(std::filesystem::exists(run()));
     return said_;

@@ -13,8 +13,8 @@ using testing::HasSubstr;
 struct Mistake {
   std::string name;
   std::string file;  // content of mine.toml; "": the shipped configuration
-  Words settings;
-  Words sentences;  // each is a part of the output
+  Strings settings;
+  Strings sentences;  // each is a part of the output
 };
 
 class MistakeTest : public RunTest, public testing::WithParamInterface<Mistake> {
@@ -36,8 +36,8 @@ TEST_P(MistakeTest, IsAnsweredBeforeAnythingStarts) {
   if (!mistake.file.empty()) std::ofstream(mine) << mistake.file;
   const auto before = Files();
   // The directory it would go to is the default: runs/ must not appear.
-  Words words = {"train", mistake.file.empty() ? config_ : mine.string(), "--set",
-                 "wire.runtime_dir=" + runtime().string()};
+  Strings words = {"train", mistake.file.empty() ? config_ : mine.string(), "--set",
+                   "wire.runtime_dir=" + runtime().string()};
   for (const std::string& setting : mistake.settings) {
     words.insert(words.end(), {"--set", setting});
   }
@@ -169,7 +169,7 @@ TEST_F(PlaceTest, ARunDirectoryThatIsEmptyIsUsed) {
 
 TEST_F(PlaceTest, ARunDirectoryThatCannotBeMadeIsNamed) {
   std::ofstream(dir_ / "file") << "a regular file";
-  Words words = TrainWords({});
+  Strings words = TrainWords({});
   words[3] = (dir_ / "file/x").string();
   EXPECT_EQ(WaitFor(*Start("starling", words)), 2);
   EXPECT_THAT(said_, AllOf(HasSubstr(words[3]), HasSubstr("cannot be written"),

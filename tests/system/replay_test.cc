@@ -12,8 +12,8 @@ using testing::HasSubstr;
 
 class ReplayTest : public RunTest {
  protected:
-  int Replay(const Words& more = {}) {
-    Words words = {"replay", run().string()};
+  int Replay(const Strings& more = {}) {
+    Strings words = {"replay", run().string()};
     words.insert(words.end(), more.begin(), more.end());
     replay_ = Start("starling", words);
     return WaitFor(*replay_);
@@ -31,14 +31,14 @@ class ReplayTest : public RunTest {
 
 struct Kind {
   const char* name;
-  Words settings;
+  Strings settings;
 };
 void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
 
 class ReplayOfTest : public ReplayTest, public testing::WithParamInterface<Kind> {};
 
 TEST_P(ReplayOfTest, EndsOnTheSameWeights) {
-  Words settings = {"run.steps=24000", "actors.count=3"};
+  Strings settings = {"run.steps=24000", "actors.count=3"};
   settings.insert(settings.end(), GetParam().settings.begin(), GetParam().settings.end());
   ASSERT_EQ(Train(settings), 0) << said_;
   ExpectTheSameBits();
@@ -83,7 +83,7 @@ TEST_F(ReplayTest, OfARunThatWentOn) {
     ASSERT_EQ(WaitFor(*Start("starling", ResumeWords({further}))), 0) << said_;
     ExpectTheSameBits();
   }
-  const Words fewer = {"run.steps=32000", "actors.envs_per_actor=8"};
+  const Strings fewer = {"run.steps=32000", "actors.envs_per_actor=8"};
   ASSERT_EQ(WaitFor(*Start("starling", ResumeWords(fewer))), 0) << said_;
   ExpectTheSameBits();
 }

@@ -17,7 +17,7 @@ class ResumeTest : public RunTest {
     const auto names = Checkpoints();
     return run() / "checkpoints" / names[names.size() - 1 - back];
   }
-  int Resume(const Words& settings) { return WaitFor(*Start("starling", ResumeWords(settings))); }
+  int Resume(const Strings& settings) { return WaitFor(*Start("starling", ResumeWords(settings))); }
 };
 
 TEST_F(ResumeTest, ACompleteRunIsLeftAlone) {

@@ -20,7 +20,7 @@
 
 namespace starling {
 
-using Words = std::vector<std::string>;
+using Strings = std::vector<std::string>;
 using nlohmann::json;
 
 class RunTest : public testing::Test {
@@ -49,7 +49,7 @@ class RunTest : public testing::Test {
   std::filesystem::path runtime() const { return dir_ / "rt"; }
 
   // Any of our programs, in the test's directory.
-  std::unique_ptr<Process> Start(const std::string& program, Words words,
+  std::unique_ptr<Process> Start(const std::string& program, Strings words,
                                  std::optional<rlim_t> file_size_limit = {}) {
     return std::make_unique<Process>(
         Launch{.program = std::filesystem::path(STARLING_BIN) / program,
@@ -62,20 +62,20 @@ class RunTest : public testing::Test {
   static std::string Steps(std::uint64_t steps) { return fmt::format("run.steps={}", steps); }
 
   // `settings` are "section.key=value".
-  Words TrainWords(const Words& settings) const {
-    Words words = {"train", config_, "--run-dir", run().string()};
+  Strings TrainWords(const Strings& settings) const {
+    Strings words = {"train", config_, "--run-dir", run().string()};
     AddSettings(settings, words);
     return words;
   }
-  Words ResumeWords(const Words& settings = {}) const {
-    Words words = {"train", "--resume", run().string()};
+  Strings ResumeWords(const Strings& settings = {}) const {
+    Strings words = {"train", "--resume", run().string()};
     AddSettings(settings, words);
     return words;
   }
-  std::unique_ptr<Process> StartTrain(const Words& settings) {
+  std::unique_ptr<Process> StartTrain(const Strings& settings) {
     return Start("starling", TrainWords(settings));
   }
-  int Train(const Words& settings) { return WaitFor(*StartTrain(settings)); }
+  int Train(const Strings& settings) { return WaitFor(*StartTrain(settings)); }
   // Returns the exit status; a failing test shows the output.
   int WaitFor(Process& process) {
     const int status = process.Wait();
@@ -219,7 +219,7 @@ class RunTest : public testing::Test {
   std::string said_;
 
  private:
-  void AddSettings(const Words& settings, Words& words) const {
+  void AddSettings(const Strings& settings, Strings& words) const {
     words.insert(words.end(), {"--set", "wire.runtime_dir=" + runtime().string()});
     for (const std::string& setting : settings) words.insert(words.end(), {"--set", setting});
   }

@@ -21,8 +21,9 @@ class ScreenTest : public RunTest {
   }
 
   std::unique_ptr<ProgramInTerminal> Watch(std::uint64_t steps, int columns = 80, int rows = 24,
-                                           const Words& more = {}, const Words& environment = {}) {
-    Words words = TrainWords({Steps(steps), "actors.count=2"});
+                                           const Strings& more = {},
+                                           const Strings& environment = {}) {
+    Strings words = TrainWords({Steps(steps), "actors.count=2"});
     words.insert(words.begin(), std::string(STARLING_BIN) + "/starling");
     words.insert(words.end(), more.begin(), more.end());
     return std::make_unique<ProgramInTerminal>(words, columns, rows, environment);
@@ -120,7 +121,7 @@ TEST_F(ScreenTest, FollowsTheSizeOfTheTerminal) {
 
 TEST_F(ScreenTest, OtherWaysToSeeTheProgress) {
   struct Way {
-    Words options, environment;
+    Strings options, environment;
     bool bar;
   };
   int number = 0;
@@ -140,7 +141,7 @@ TEST_F(ScreenTest, OtherWaysToSeeTheProgress) {
 
 TEST_F(ScreenTest, AWayThatThereIsNotIsNamed) {
   auto train = Start("starling", [&] {
-    Words words = TrainWords({});
+    Strings words = TrainWords({});
     words.insert(words.end(), {"--progress", "loud"});
     return words;
   }());

@@ -119,7 +119,7 @@ TEST_F(ShardsSystemTest, AHangupIsNotItsEnd) {
 
 // Before it has begun, too.
 TEST_F(ShardsSystemTest, OneThatHangsWhileItBeginsIsNotWaitedForForEver) {
-  Words words =
+  Strings words =
       TrainWords({Steps(kEndless), "actors.count=1", "learner.shards=2",
                   "updates.start_timeout_s=1", "wire.timeout_s=1", "wire.heartbeat_ms=100"});
   words.erase(words.begin());

@@ -11,17 +11,17 @@ using testing::Not;
 
 class SimulateTest : public RunTest {
  protected:
-  Words SimulateWords(const Words& settings) const {
-    Words words = TrainWords(settings);
+  Strings SimulateWords(const Strings& settings) const {
+    Strings words = TrainWords(settings);
     words.front() = "simulate";
     return words;
   }
-  int Simulate(const Words& settings, const Words& more = {}) {
-    Words words = SimulateWords(settings);
+  int Simulate(const Strings& settings, const Strings& more = {}) {
+    Strings words = SimulateWords(settings);
     words.insert(words.end(), more.begin(), more.end());
     return WaitFor(*Start("starling", words));
   }
-  int Call(const Words& words) {
+  int Call(const Strings& words) {
     called_ = Start("starling", words);
     return WaitFor(*called_);
   }
@@ -98,9 +98,9 @@ TEST_F(SimulateTest, InterruptedItLeavesASummary) {
 TEST_F(SimulateTest, TakesTheTimesOfARealRun) {
   ASSERT_EQ(Train({"run.steps=24000", "actors.count=1", "updates.in_flight=1"}), 0) << said_;
   const std::string simulated = (dir_ / "simulated").string();
-  const Words words = {"simulate",     config_,          "--run-dir", simulated,
-                       "--times-from", run().string(),   "--set",     "run.steps=24000",
-                       "--set",        "actors.count=4", "--set",     "simulate.apply_ms=0.25"};
+  const Strings words = {"simulate",     config_,          "--run-dir", simulated,
+                         "--times-from", run().string(),   "--set",     "run.steps=24000",
+                         "--set",        "actors.count=4", "--set",     "simulate.apply_ms=0.25"};
   ASSERT_EQ(Call(words), 0) << said_;
   EXPECT_THAT(said_, ContainsRegex("milliseconds, as in .*: compute_ms [0-9.e-]+, refresh_ms "));
   const std::string config = ReadFile(dir_ / "simulated" / "config.toml");

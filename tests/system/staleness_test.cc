@@ -58,8 +58,8 @@ class ReproducibleTest : public RunTest {
  protected:
   // Every tensor of the final checkpoint (weights and optimizer), by name.
   std::map<std::string, std::vector<float>> TrainFiveInStep(const std::string& name, int seed) {
-    Words words = TrainWords({"run.steps=24000", "actors.count=5", "staleness.bound=0",
-                              "run.seed=" + std::to_string(seed)});
+    Strings words = TrainWords({"run.steps=24000", "actors.count=5", "staleness.bound=0",
+                                "run.seed=" + std::to_string(seed)});
     words[3] = (dir_ / name).string();
     EXPECT_EQ(WaitFor(*Start("starling", words)), 0) << said_;
     const json summary = json::parse(TextOf(dir_ / name / "summary.json"), nullptr, false);

@@ -22,8 +22,8 @@ using testing::HasSubstr;
 class StatusPagesTest : public RunTest {
  protected:
   std::string Port() const { return fmt::format("status.port={}", port_.port()); }
-  Words LearnerWords(const Words& settings) const {
-    Words words = TrainWords(settings);
+  Strings LearnerWords(const Strings& settings) const {
+    Strings words = TrainWords(settings);
     words.erase(words.begin());  // "train"
     return words;
   }

@@ -9,14 +9,14 @@ using testing::HasSubstr;
 
 class StopTest : public RunTest {
  protected:
-  std::unique_ptr<Process> Stop(const Words& more = {}) {
-    Words words = {"stop", run().string()};
+  std::unique_ptr<Process> Stop(const Strings& more = {}) {
+    Strings words = {"stop", run().string()};
     words.insert(words.end(), more.begin(), more.end());
     return Start("starling", words);
   }
   // By hand; it is at work when this returns.
   std::unique_ptr<Process> StartLearner() {
-    Words words = TrainWords({Steps(kEndless), "actors.count=2"});
+    Strings words = TrainWords({Steps(kEndless), "actors.count=2"});
     words.erase(words.begin());
     auto learner = Start("starling-learner", words);
     EXPECT_TRUE(Eventually([&] {

@@ -10,8 +10,8 @@ using testing::UnorderedElementsAre;
 
 class TrainTest : public RunTest {
  protected:
-  Words Keys(const json& object) const {
-    Words keys;
+  Strings Keys(const json& object) const {
+    Strings keys;
     for (const auto& [key, value] : object.items()) keys.push_back(key);
     return keys;
   }
@@ -71,7 +71,7 @@ TEST_F(TrainTest, TheRunAndItsFinalCheckpointCanBeEvaluated) {
 }
 
 TEST_F(TrainTest, WithoutARunDirectoryRunsAreNumbered) {
-  const Words words = {
+  const Strings words = {
       "train", config_,          "--set", "run.steps=160",
       "--set", "actors.count=1", "--set", "wire.runtime_dir=" + runtime().string()};
   ASSERT_EQ(WaitFor(*Start("starling", words)), 0) << said_;
@@ -155,7 +155,7 @@ TEST_F(TrainTest, WithoutAGpuAutoGoesOnWithTheProcessorAndSaysSo) {
 
 TEST_F(TrainTest, TwoRunsShareAHost) {
   auto one = StartTrain({"run.steps=40000", "actors.count=2"});
-  Words words = TrainWords({"run.steps=40000", "actors.count=2"});
+  Strings words = TrainWords({"run.steps=40000", "actors.count=2"});
   words[3] = (dir_ / "other").string();
   auto other = Start("starling", words);
   EXPECT_EQ(WaitFor(*other), 0) << said_;

@@ -12,14 +12,14 @@ using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
-const std::filesystem::path kRoot = STARLING_SOURCE_DIR;
+const std::filesystem::path kSourceRoot = STARLING_SOURCE_DIR;
 
 class UnequalBatchesTest : public RunTest {
  protected:
   // The words of the page's commands, in order.
-  static std::vector<Words> Commands() {
-    std::istringstream page(ReadFile(kRoot / "docs/spectrum/unequal-batches.md"));
-    std::vector<Words> commands;
+  static std::vector<Strings> Commands() {
+    std::istringstream page(ReadFile(kSourceRoot / "docs/spectrum/unequal-batches.md"));
+    std::vector<Strings> commands;
     bool shell = false;
     for (std::string line; std::getline(page, line);) {
       if (line.starts_with("```")) {
@@ -33,12 +33,12 @@ class UnequalBatchesTest : public RunTest {
     return commands;
   }
   // Starts the command of a script in this test's directory, with further arguments.
-  std::unique_ptr<Process> StartAsWritten(Words words, const Words& more = {}) {
+  std::unique_ptr<Process> StartAsWritten(Strings words, const Strings& more = {}) {
     std::string program = std::filesystem::path(words[0]).filename();
     words.erase(words.begin());
     if (program == "launch-learner") {
       program = "starling-learner";
-      words[0] = kRoot / words[0];
+      words[0] = kSourceRoot / words[0];
     } else if (program == "launch-actors") {
       program = "starling-actor";
       EXPECT_EQ(words[0], "1");
@@ -53,7 +53,7 @@ class UnequalBatchesTest : public RunTest {
 };
 
 TEST_F(UnequalBatchesTest, TheCommandsOfThePage) {
-  const std::vector<Words> commands = Commands();
+  const std::vector<Strings> commands = Commands();
   ASSERT_EQ(commands.size(), 5u);
   auto learner = StartAsWritten(
       commands[0], {"--set", "wire.runtime_dir=" + runtime().string(), "--set", "run.steps=16000",
@@ -101,12 +101,12 @@ TEST_F(UnequalBatchesTest, WrongNumbersAreRefusedBeforeALearnerIsLookedFor) {
 
 // The actor knows the unroll only from the welcome; the fleet does not wait for it afterwards.
 TEST_F(UnequalBatchesTest, MoreSamplesThanAGradientMayHaveAreRefused) {
-  Words words = TrainWords({"run.steps=1000", "actors.count=2", "actors.unroll=100",
-                            "actors.envs_per_actor=1", "wire.timeout_s=3600"});
+  Strings words = TrainWords({"run.steps=1000", "actors.count=2", "actors.unroll=100",
+                              "actors.envs_per_actor=1", "wire.timeout_s=3600"});
   words.erase(words.begin());  // "train"
   auto learner = Start("starling-learner", words);
-  Words actor_words = {"--run-dir", run().string(), "--runtime-dir", runtime().string()};
-  const auto start_actor = [&](Words more) {
+  Strings actor_words = {"--run-dir", run().string(), "--runtime-dir", runtime().string()};
+  const auto start_actor = [&](Strings more) {
     more.insert(more.begin(), actor_words.begin(), actor_words.end());
     return Start("starling-actor", more);
   };

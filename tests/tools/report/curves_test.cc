@@ -11,7 +11,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-results::LoadedRun RunOf(const std::vector<results::MetricPoint>& metrics) {
+results::LoadedRun RunWith(const std::vector<results::MetricPoint>& metrics) {
   results::LoadedRun run;
   run.metrics = metrics;
   return run;
@@ -33,7 +33,7 @@ TEST(CurvesTest, ARunOfTwoTerms) {
 }
 
 TEST(CurvesTest, ReturnsFromTheFirstEpisodeThatEnded) {
-  const results::LoadedRun run = RunOf({{0, 0, {}}, {10, 1, 2.0}, {30, 2, 4.0}});
+  const results::LoadedRun run = RunWith({{0, 0, {}}, {10, 1, 2.0}, {30, 2, 4.0}});
   EXPECT_THAT(ReturnBySteps(run), ElementsAre(Sample{10, 2}, Sample{30, 4}));
   EXPECT_THAT(ReturnBySeconds(run), ElementsAre(Sample{1, 2}, Sample{2, 4}));
 }
@@ -49,14 +49,14 @@ TEST(CurvesTest, LinearBetweenNeighbours) {
 
 // 100 steps in the first second, 300 in the next two, none in the fourth.
 TEST(CurvesTest, ThroughputIsAMeanOverEqualParts) {
-  const results::LoadedRun run = RunOf({{0, 0, {}}, {100, 1, {}}, {400, 3, {}}, {400, 4, {}}});
+  const results::LoadedRun run = RunWith({{0, 0, {}}, {100, 1, {}}, {400, 3, {}}, {400, 4, {}}});
   EXPECT_THAT(Throughput(run, 4), ElementsAre(Sample{2, 100}));                 // 400 / 4
   EXPECT_THAT(Throughput(run, 2), ElementsAre(Sample{1, 125}, Sample{3, 75}));  // 250 / 2, 150 / 2
   EXPECT_THAT(Throughput(run, 2.3), SizeIs(2)) << "equal parts of about that";
   EXPECT_THAT(Throughput(run, 99), SizeIs(1));
   EXPECT_THAT(Throughput(run, 0.1), SizeIs(3)) << "as many as there are lines after the first";
-  EXPECT_THAT(Throughput(RunOf({{0, 0, {}}}), 5), IsEmpty());
-  EXPECT_THAT(Throughput(RunOf({}), 5), IsEmpty());
+  EXPECT_THAT(Throughput(RunWith({{0, 0, {}}}), 5), IsEmpty());
+  EXPECT_THAT(Throughput(RunWith({}), 5), IsEmpty());
 }
 
 TEST(CurvesTest, ThinnedKeepsBothEnds) {

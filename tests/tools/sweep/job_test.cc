@@ -12,13 +12,13 @@ using testing::ElementsAre;
 using testing::SizeIs;
 
 // A job that runs a shell's `script` to its end.
-struct Done {
+struct EndedJob {
   std::optional<ChildExit> exit;
   std::vector<std::string> said;
 };
-Done RunJob(const std::string& script) {
+EndedJob RunJob(const std::string& script) {
   Job job("/bin/sh", {"-c", script});
-  Done done;
+  EndedJob done;
   EXPECT_TRUE(Eventually([&] {
     job.Read();
     done.exit = job.Reap();
@@ -30,19 +30,19 @@ Done RunJob(const std::string& script) {
 }
 
 TEST(JobTest, LastWordsWithoutANewlineAreHeard) {
-  const Done done = RunJob("echo one; printf two >&2; exit 3");
+  const EndedJob done = RunJob("echo one; printf two >&2; exit 3");
   EXPECT_THAT(done.said, ElementsAre("one", "two"));
   EXPECT_EQ(done.exit->code, 3);
 }
 
 TEST(JobTest, OneThatClosesItsOutputStillEnds) {
-  const Done done = RunJob("echo one; exec >&- 2>&-; exit 4");
+  const EndedJob done = RunJob("echo one; exec >&- 2>&-; exit 4");
   EXPECT_THAT(done.said, ElementsAre("one"));
   EXPECT_EQ(done.exit->code, 4);
 }
 
 TEST(JobTest, OfManyLinesTheLastAreKeptAndLongOnesAreCut) {
-  const Done done = RunJob(
+  const EndedJob done = RunJob(
       "i=0; while [ $i -lt 300 ]; do i=$((i+1)); echo $i; done; "
       "printf '%020000d\\n' 7");
   ASSERT_THAT(done.said, SizeIs(200));
