@@ -27,7 +27,7 @@ bool IsName(std::string_view text) { return IsPrintable(text) && !text.empty(); 
 template <class Member>
 ConfigKey WordKey(const char* section, const char* key, Member, std::vector<std::string> later) {
   using Enum = std::remove_reference_t<std::invoke_result_t<Member, Config&>>;
-  constexpr auto kWords = Words(Enum{});
+  constexpr auto kWords = WordsOf(Enum{});
   return {section, key,
           WordMember{
               [](Config& config) { return static_cast<std::size_t>(Member{}(config)); },

@@ -1,4 +1,4 @@
-// The configuration's words: an enum for each key whose value is one of a few names, and Words(),
+// The configuration's words: an enum for each key whose value is one of a few names, and WordsOf(),
 // the names in the order of the enumerators. Files, messages and command lines use these names.
 #pragma once
 
@@ -12,82 +12,82 @@ namespace starling {
 
 // env.action_set
 enum class ActionSet : std::uint8_t { kFull, kMinimal };
-constexpr auto Words(ActionSet) { return std::array{"full", "minimal"}; }
+constexpr auto WordsOf(ActionSet) { return std::array{"full", "minimal"}; }
 
 // actors.backend, actors.env_device
 enum class DeviceChoice : std::uint8_t { kAuto, kCpu, kCuda };
-constexpr auto Words(DeviceChoice) { return std::array{"auto", "cpu", "cuda"}; }
+constexpr auto WordsOf(DeviceChoice) { return std::array{"auto", "cpu", "cuda"}; }
 
 // net.kind: kLayers is the stack of net.layers, every other kind a fixed one (net/stack.cc).
 // LoadConfig resolves kAuto.
 enum class NetKind : std::uint8_t { kAuto, kMinatar, kAtari, kAtariLstm, kNature, kMlp, kLayers };
-constexpr auto Words(NetKind) {
+constexpr auto WordsOf(NetKind) {
   return std::array{"auto", "minatar", "atari", "atari_lstm", "nature", "mlp", "layers"};
 }
 
 // net.init
 enum class Initialisation : std::uint8_t { kOrthogonal, kKaiming, kFanIn };
-constexpr auto Words(Initialisation) { return std::array{"orthogonal", "kaiming", "fan_in"}; }
+constexpr auto WordsOf(Initialisation) { return std::array{"orthogonal", "kaiming", "fan_in"}; }
 
 // net.precision, of the factors of large products; sums are always f32. kTf32 keeps 10 of 23 bits,
 // on GPUs only.
 enum class Precision : std::uint8_t { kF32, kBf16, kTf32 };
-constexpr auto Words(Precision) { return std::array{"f32", "bf16", "tf32"}; }
+constexpr auto WordsOf(Precision) { return std::array{"f32", "bf16", "tf32"}; }
 
 // loss.entropy_schedule
 enum class EntropySchedule : std::uint8_t { kLinear, kExponential, kConstant };
-constexpr auto Words(EntropySchedule) { return std::array{"linear", "exponential", "constant"}; }
+constexpr auto WordsOf(EntropySchedule) { return std::array{"linear", "exponential", "constant"}; }
 
 // loss.reduction: the gradient of kSum is `unroll` times that of kMean.
 enum class LossReduction : std::uint8_t { kMean, kSum };
-constexpr auto Words(LossReduction) { return std::array{"mean", "sum"}; }
+constexpr auto WordsOf(LossReduction) { return std::array{"mean", "sum"}; }
 
 // optimizer.kind
 enum class OptimizerKind : std::uint8_t { kRmsProp, kAdam, kSgd };
-constexpr auto Words(OptimizerKind) { return std::array{"rmsprop", "adam", "sgd"}; }
+constexpr auto WordsOf(OptimizerKind) { return std::array{"rmsprop", "adam", "sgd"}; }
 
 // optimizer.lr_schedule: kLinear falls to 0 at run.steps.
 enum class LrSchedule : std::uint8_t { kLinear, kConstant };
-constexpr auto Words(LrSchedule) { return std::array{"linear", "constant"}; }
+constexpr auto WordsOf(LrSchedule) { return std::array{"linear", "constant"}; }
 
 // optimizer.epsilon_place: outside or inside (the A3C paper) the square root
 enum class EpsilonPlace : std::uint8_t { kOutside, kInside };
-constexpr auto Words(EpsilonPlace) { return std::array{"outside", "inside"}; }
+constexpr auto WordsOf(EpsilonPlace) { return std::array{"outside", "inside"}; }
 
 // optimizer.scale_lr
 enum class LrScaling : std::uint8_t { kNone, kLinear };
-constexpr auto Words(LrScaling) { return std::array{"none", "linear"}; }
+constexpr auto WordsOf(LrScaling) { return std::array{"none", "linear"}; }
 
 // staleness.on_exceed
 enum class OnExceed : std::uint8_t { kWait, kDrop };
-constexpr auto Words(OnExceed) { return std::array{"wait", "drop"}; }
+constexpr auto WordsOf(OnExceed) { return std::array{"wait", "drop"}; }
 
 // staleness.damping
 enum class Damping : std::uint8_t { kNone, kInverse };
-constexpr auto Words(Damping) { return std::array{"none", "inverse"}; }
+constexpr auto WordsOf(Damping) { return std::array{"none", "inverse"}; }
 
 // learner.apply
 enum class ApplyMode : std::uint8_t { kLanes, kHogwild };
-constexpr auto Words(ApplyMode) { return std::array{"lanes", "hogwild"}; }
+constexpr auto WordsOf(ApplyMode) { return std::array{"lanes", "hogwild"}; }
 
 // wire.gradient
 enum class GradientFormat : std::uint8_t { kF32 };
-constexpr auto Words(GradientFormat) { return std::array{"f32"}; }
+constexpr auto WordsOf(GradientFormat) { return std::array{"f32"}; }
 
 // An enum of this header.
 template <class Enum>
 concept WordEnum = requires(Enum value) {
-  Words(value);
+  WordsOf(value);
 };
 
 constexpr const char* NameOf(WordEnum auto value) {
-  return Words(value)[static_cast<std::size_t>(value)];
+  return WordsOf(value)[static_cast<std::size_t>(value)];
 }
 
 // Returns the value with this name, or nullopt if there is none.
 template <WordEnum Enum>
 constexpr std::optional<Enum> FindWord(std::string_view name) {
-  const auto words = Words(Enum{});
+  const auto words = WordsOf(Enum{});
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (words[i] == name) return static_cast<Enum>(i);
   }

@@ -37,7 +37,7 @@ TEST_F(GoldenTrajectory, ExistsForEveryVariantAndNoOther) {
   EXPECT_EQ(std::set<std::string>(names.begin(), names.end()), expected);
   std::set<OptimizerKind> kinds;
   for (const auto& [_, config] : OptimizerVariants()) kinds.insert(config.kind);
-  EXPECT_EQ(kinds.size(), Words(OptimizerKind{}).size());
+  EXPECT_EQ(kinds.size(), WordsOf(OptimizerKind{}).size());
 }
 
 TEST_F(GoldenTrajectory, IsFollowedByEveryVariant) {

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <nlohmann/json.hpp>
+
 #include "tests/monitor/http/bulletins.h"
 
 namespace starling::monitor {
