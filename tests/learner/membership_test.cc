@@ -74,9 +74,12 @@ class MembershipTest : public EngineFixture {
   wire::RunPlace place_ =
       wire::RunPlace::Create(wire::RuntimeRoot(dir_.path().string()), dir_.path());
   Admission admission_{config_, context_, place_, engine_->counters(), running_};
-  Membership membership_{
-      config_, *engine_, outbox_, admission_, {.welcome = [] { return wire::Welcome{}; }},
-      running_};
+  Membership membership_{config_,
+                         *engine_,
+                         outbox_,
+                         admission_,
+                         {.endpoint = "", .welcome = [] { return wire::Welcome{}; }},
+                         running_};
 };
 
 TEST_F(MembershipTest, NewcomersGetTheLowestFreeSlot) {
