@@ -112,24 +112,24 @@ INSTANTIATE_TEST_SUITE_P(On, GpuOpsTest, ::testing::Bool(), testing::LoopsOrGpu)
 
 // The same streams give the same actions, and go on from where they are, as on the host.
 TEST_P(GpuOpsTest, ActsAsTheHostDoes) {
-  constexpr int kRows = 300, kActions = 18, kRounds = 20;
+  constexpr int kBatch = 300, kChoices = 18, kRounds = 20;
   RandomStream random(StreamId{.seed = 33});
   std::vector<RandomStream> streams;
-  for (std::uint32_t env = 0; env < kRows; ++env) {
+  for (std::uint32_t env = 0; env < kBatch; ++env) {
     streams.emplace_back(StreamId{.seed = 5, .env = env, .purpose = Purpose::kAction});
   }
   auto there_streams = There(*backend_, streams);
-  Buffer<std::int32_t> taken(kRows, backend_->memory());
+  Buffer<std::int32_t> taken(kBatch, backend_->memory());
   int others = 0;
   for (int round = 0; round < kRounds; ++round) {
-    const Floats logits = Normals<float>(random, kRows * kActions, 2.0);
+    const Floats logits = Normals<float>(random, kBatch * kChoices, 2.0);
     const auto there_logits = There(*backend_, logits);
-    backend_->SampleActions(kRows, kActions, there_logits.data(), there_streams.data(),
+    backend_->SampleActions(kBatch, kChoices, there_logits.data(), there_streams.data(),
                             taken.data());
     Floats uniforms;
     for (RandomStream& stream : streams) uniforms.push_back(stream.Uniform());
-    std::vector<std::int32_t> expected(kRows);
-    SampleActions(kRows, kActions, logits, uniforms, expected);
+    std::vector<std::int32_t> expected(kBatch);
+    SampleActions(kBatch, kChoices, logits, uniforms, expected);
     const auto found = Here(*backend_, taken);
     for (std::size_t i = 0; i < expected.size(); ++i) others += found[i] != expected[i];
   }

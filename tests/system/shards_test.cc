@@ -159,8 +159,8 @@ TEST_F(ShardsSystemTest, AKilledShardComesBack) {
   ASSERT_EQ(kill(others.back().pid, SIGKILL), 0);
   ExpectAllSteps(WaitFor(*train), kSeconds / 4);
   EXPECT_EQ(Summary()["learner"]["restarted"], 1);
-  EXPECT_THAT(Log(), ContainsRegex("shard [12] was killed by SIGKILL.*go back to their last "
-                                   "checkpoint, of version [0-9]+, and the [0-9]+ updates"));
+  EXPECT_THAT(Log(), ContainsRegex("shard [12] was killed by SIGKILL.*start again from their "
+                                   "last checkpoint, version [0-9]+, and the [0-9]+ updates"));
 }
 
 TEST_F(ShardsSystemTest, AKilledLearnerTakesItsShardsAlong) {

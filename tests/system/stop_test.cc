@@ -71,7 +71,7 @@ TEST_F(StopTest, NobodyIsThere) {
   ASSERT_EQ(Train({Steps(8'000)}), 0) << said_;
   const auto over = Stop();
   EXPECT_EQ(WaitFor(*over), 2);
-  EXPECT_THAT(over->err(), HasSubstr("no learner of yours is at work on it on this machine"));
+  EXPECT_THAT(over->err(), HasSubstr("no learner of yours runs on it on this machine"));
 }
 
 TEST_F(StopTest, OneThatDoesNotEndIsNotWaitedForForEver) {
@@ -81,7 +81,7 @@ TEST_F(StopTest, OneThatDoesNotEndIsNotWaitedForForEver) {
   ASSERT_EQ(kill(learner, SIGSTOP), 0);
   const auto first = Stop({"--timeout", "0.1"});
   EXPECT_EQ(WaitFor(*first), 1);
-  EXPECT_THAT(first->err(), HasSubstr("has not within 0.1 s"));
+  EXPECT_THAT(first->err(), HasSubstr("did not end within 0.1 s"));
   ASSERT_EQ(kill(learner, SIGCONT), 0);
   EXPECT_EQ(WaitFor(*train), 130);
   ExpectEndedInOrder();
