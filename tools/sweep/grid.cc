@@ -179,9 +179,8 @@ Grid ReadGrid(const std::filesystem::path& path) {
         "config = \"...\" is missing: the configuration that the grid varies, relative to "
         "this file");
   } else if (CountRuns(file) > kMaxRuns) {
-    diagnostics.Add(
-        {.text = path.string()},
-        fmt::format("the grid has more than {} runs; leave some values out", kMaxRuns));
+    diagnostics.Add({.text = path.string()},
+                    fmt::format("the grid has more than {} runs; leave some values out", kMaxRuns));
   } else {
     for (const Choice& choice : Product(file.grid)) {
       grid.points.push_back(TryOut(file, grid.config, choice, diagnostics));
