@@ -47,15 +47,16 @@ void Learner::Loop() {
     if (subscribers.readable) beacon_->Repeat();
     if (reload.readable) ReloadKeys();
     if (shards_) shards_->Receive();
-    // 2. Receive, and let time pass for those who are late. Only a learner that has read everything
-    //    knows who is silent.
+    // 2. Receive. Only a learner that has read everything knows who is late or silent.
     const bool stopped = stop.readable || MustStop();
     if (!stopped && !engine_.over()) {
       OnWholeGradients();
       const bool all_read = Drain();
       membership_.OpenWhenReady();
-      membership_.ExpireGrants();
-      if (all_read) membership_.RemoveSilent();
+      if (all_read) {
+        membership_.ExpireGrants();
+        membership_.RemoveSilent();
+      }
       engine_.Advance();
     }
     admission_.Poll(socket_);
