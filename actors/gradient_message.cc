@@ -8,7 +8,8 @@
 namespace starling::actors {
 namespace {
 
-// Keeps some of all, evenly: episodes that end early in an unroll differ from the others.
+// Keeps at most wire::kMaxEpisodes, evenly spaced: episodes that end early in an unroll differ from
+// later ones.
 void KeepWhatFits(std::vector<envs::EpisodeEnd>& ended) {
   const std::size_t all = ended.size(), most = wire::kMaxEpisodes;
   if (all <= most) return;

@@ -1,4 +1,4 @@
-// The message that describes one gradient: everything but grant, buffer and the times of the wire.
+// The message that describes one gradient, without its grant, its buffer and the times of the wire.
 #pragma once
 
 #include "actors/rollout.h"
@@ -6,7 +6,7 @@
 
 namespace starling::actors {
 
-// Of more than wire::kMaxEpisodes episodes some are left out, evenly.
+// Describes `gradient`. Of more than wire::kMaxEpisodes episodes it keeps that many, evenly spaced.
 wire::Gradient GradientMessage(const RolloutGradient& gradient, RolloutEpisodes episodes);
 
 }  // namespace starling::actors

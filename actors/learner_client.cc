@@ -112,8 +112,8 @@ bool LearnerClient::SendSoon(std::uint64_t sequence, const wire::Body& body,
 
 // ---- receive
 
-// Waits up to `timeout_ms` for something to happen and handles what came. Returns whether it is
-// still a member.
+// Waits up to `timeout_ms` for a message, then handles all that have arrived. Returns whether the
+// actor is still a member.
 bool LearnerClient::Pump(std::int64_t timeout_ms) {
   Session& session = *session_;
   // 1. Wait.
@@ -126,7 +126,7 @@ bool LearnerClient::Pump(std::int64_t timeout_ms) {
   clock_.Tick();
   wire::Beacon beacon;
   if (session.beacon) session.beacon->Receive(beacon);  // its only purpose is to end the wait
-  // 2. Handle every message that has come.
+  // 2. Handle every message that has arrived.
   wire::Envelope envelope;
   while (state_ == ClientState::kJoined && session.socket->Receive(envelope)) {
     const wire::DecodeResult decoded = wire::Decode(envelope.frames(), kMaxElements);
@@ -143,13 +143,15 @@ bool LearnerClient::Pump(std::int64_t timeout_ms) {
   return state_ == ClientState::kJoined;
 }
 
-// `message` points into the envelope.
+// Handles one message. `message` points into `envelope`.
 void LearnerClient::Handle(wire::Envelope envelope, const wire::Message& message) {
   Session& session = *session_;
   const wire::Header& header = message.header;
+  // 1. Every message shows that the learner is alive.
   if (state_ == ClientState::kJoined) {
     session.deadlines.silence = clock_.NowMs() + Ms(session.config.wire.timeout_s);
   }
+  // 2. A welcome or a leave needs no membership; all others must be for this membership.
   if (const auto* welcome = std::get_if<wire::Welcome>(&message.body)) {
     if (state_ != ClientState::kJoined) OnWelcome(header, *welcome);
   } else if (const auto* leave = std::get_if<wire::Leave>(&message.body)) {
@@ -196,7 +198,7 @@ void LearnerClient::CheckDeadlines() {
   Beat();
   Deadlines& deadlines = session_->deadlines;
   const std::int64_t now = clock_.NowMs();
-  // A killed learner says nothing, but its successor announces its endpoint.
+  // 1. A killed learner sends nothing, but its successor announces its endpoint.
   if (now >= deadlines.endpoint) {
     deadlines.endpoint = now + static_cast<std::int64_t>(session_->config.wire.heartbeat_ms);
     if (LearnerMoved()) {
@@ -205,6 +207,7 @@ void LearnerClient::CheckDeadlines() {
       return;
     }
   }
+  // 2. A learner that is silent, or does not answer a gradient, is lost.
   if (now > deadlines.silence) {
     Lose(fmt::format("the learner was silent for wire.timeout_s = {} s: joining again",
                      session_->config.wire.timeout_s));
@@ -218,7 +221,8 @@ void LearnerClient::Lose(const std::string& why) {
   state_ = ClientState::kLost;
 }
 
-// A gradient is held no longer than the slowest grant beside it lives; the same again is to spare.
+// The learner holds a gradient at most until the other grants expire (staleness.deadline_s). The
+// second deadline is a margin.
 std::int64_t LearnerClient::AnswerMs() const {
   return Ms(session_->config.wire.timeout_s) + 2 * Ms(session_->config.staleness.deadline_s);
 }
@@ -232,7 +236,7 @@ std::uint32_t LearnerClient::UsSince(std::int64_t begin_ns) const {
   return static_cast<std::uint32_t>((wall_.NowNs() - begin_ns) / 1000);
 }
 
-// It has started anew elsewhere, or in the same place with other keys for its actors.
+// Returns whether a new learner has another endpoint, or the same one with other keys.
 bool LearnerClient::LearnerMoved() const {
   if (options_.find_endpoint().value_or(session_->endpoint) != session_->endpoint) return true;
   const auto keys = options_.find_keys ? options_.find_keys() : std::nullopt;

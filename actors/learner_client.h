@@ -1,7 +1,7 @@
 // An actor's end of the wire: it joins, receives grants and weights, pushes gradients, and beats.
 //
-// Nothing here waits for ever: every wait has a deadline, after which the learner counts as lost
-// and the actor joins again as a new incarnation.
+// Every wait has a deadline. After it the learner counts as lost, and the actor joins again as a
+// new incarnation.
 //
 // Thread safety: none; one thread.
 #pragma once
@@ -41,11 +41,11 @@ struct ClientOptions {
 };
 
 enum class ClientState {
-  kLost,         // no member: before the first Join, or the learner is lost: join again
+  kLost,         // not a member: Join has not been called, or the learner is lost
   kJoined,       // a member
-  kRunOver,      // the learner said so
-  kStopped,      // told to leave
-  kRefused,      // the learner does not accept this actor: text() says why
+  kRunOver,      // the learner has ended the run
+  kStopped,      // stop_fd or `abandoned` asked it to leave
+  kRefused,      // the learner does not accept this actor: text() has the reason
   kUnreachable,  // no learner within connect_timeout_s
 };
 
@@ -56,8 +56,8 @@ class LearnerClient {
   explicit LearnerClient(ClientOptions options);
   ~LearnerClient();
 
-  // Says hello until a welcome comes. Returns true if it is a member: then config(), slot() and
-  // incarnation() are those of the welcome.
+  // Sends hello until a welcome arrives. Returns true if the actor is a member: then config(),
+  // slot() and incarnation() are those of the welcome. Otherwise state() has the reason.
   bool Join();
 
   ClientState state() const { return state_; }
@@ -66,15 +66,16 @@ class LearnerClient {
   std::uint32_t slot() const { return session_->header.slot; }
   std::uint32_t incarnation() const { return session_->header.incarnation; }
 
-  // Opens the memory that the learner shares. Returns false if the learner's net is another one
-  // (kRefused) or the learner has gone.
+  // Opens the memory that the learner shares. Returns false if the learner's net differs (kRefused)
+  // or the learner has gone.
   bool CheckNet(std::uint64_t fingerprint, std::size_t floats);
 
   // Waits for the next grant. Returns nullopt if the state has changed.
   std::optional<wire::Grant> NextGrant();
 
-  // Brings `weights` to the newest version there is, at least `version`; `meta` describes it. Both
-  // hold what the last call left in them. Returns false if the state has changed.
+  // Updates `weights` to the newest version, which is at least `version`, and `meta` to its
+  // description. Returns false if the state has changed.
+  // REQUIRES: both are unchanged since the last call.
   bool Refresh(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& meta);
 
   // The memory for the next gradient: shared with the learner if it shares memory.
@@ -93,12 +94,12 @@ class LearnerClient {
  private:
   // When something is overdue, in milliseconds.
   struct Deadlines {
-    std::int64_t silence = 0;   // the learner is lost if it sent nothing by then
-    std::int64_t answer = 0;    // ... or did not answer the last gradient
-    std::int64_t endpoint = 0;  // look whether there is a new learner
+    std::int64_t silence = 0;   // the learner is lost if it has sent nothing by then
+    std::int64_t answer = 0;    // ... or has not answered the last gradient
+    std::int64_t endpoint = 0;  // next check for a new learner
     std::int64_t beat = 0;      // of the steady clock: the next heartbeat
   };
-  // Everything that belongs to one membership. A new join replaces it whole.
+  // Everything that belongs to one membership. A new join replaces all of it.
   struct Session {
     std::string endpoint;                   // of the learner
     std::optional<wire::Credentials> keys;  // for it
@@ -110,14 +111,14 @@ class LearnerClient {
     Deadlines deadlines{};
 
     std::deque<wire::Grant> grants{};
-    bool granted = false;        // a grant has come
+    bool granted = false;        // a grant has arrived
     std::size_t unanswered = 0;  // gradients
 
     std::optional<wire::SnapshotReader> reader{};
     std::unique_ptr<wire::BeaconReceiver> beacon{};  // while it waits for a version
     FetchedWeights fetched{};
     std::optional<ShardLinks> shards{};  // if the learner is several processes
-    wire::SnapshotMeta first_meta{};     // then: of the first slice of the weights
+    wire::SnapshotMeta first_meta{};     // with `shards`: of the first slice of the weights
     GradientSpace space{};
   };
 

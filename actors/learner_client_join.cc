@@ -1,4 +1,4 @@
-// How a client becomes a member.
+// How an actor becomes a member: hello, welcome, and the memory that the learner shares.
 #include <unistd.h>
 
 #include <array>
@@ -12,10 +12,9 @@ namespace starling::actors {
 
 namespace {
 
-constexpr std::int64_t kPollMs = 20;       // longest wait while there is no learner yet
-constexpr std::int64_t kWelcomeMs = 5000;  // a hello without an answer is repeated after that
-constexpr std::int64_t kLastWordsMs =
-    2000;  // messages of a learner that is gone arrive within that
+constexpr std::int64_t kPollMs = 20;         // longest wait while there is no learner yet
+constexpr std::int64_t kWelcomeMs = 5000;    // a hello without an answer is repeated after that
+constexpr std::int64_t kLastWordsMs = 2000;  // wait for the last messages of a learner that ended
 
 std::string HostName() {
   std::array<char, 256> name{};
@@ -56,7 +55,7 @@ bool LearnerClient::TryJoin(const std::string& endpoint, std::int64_t give_up_ms
       .slot = options_.slot, .host = HostName(), .pid = static_cast<std::uint32_t>(getpid())};
   std::optional<std::int64_t> asked_ms;
   while (clock_.NowMs() < give_up_ms && !MustLeave()) {
-    // 1. Say hello once, as soon as the connection takes it.
+    // 1. Send hello once, as soon as the connection takes it.
     if (!asked_ms && Send(hello)) asked_ms = clock_.NowMs();
     if (asked_ms && clock_.NowMs() - *asked_ms > kWelcomeMs) return false;
     // 2. Wait for the welcome.
@@ -72,7 +71,7 @@ bool LearnerClient::TryJoin(const std::string& endpoint, std::int64_t give_up_ms
       if (state_ == ClientState::kJoined) return true;
       if (state_ != ClientState::kLost) return false;
     }
-    // 3. It may have been the endpoint of a learner that is gone.
+    // 3. Give up if this is the endpoint of an old learner.
     if (LearnerMoved()) return false;
   }
   return false;
@@ -91,6 +90,7 @@ void LearnerClient::OpenSession(const std::string& endpoint) {
 }
 
 bool LearnerClient::CheckNet(std::uint64_t fingerprint, std::size_t floats) {
+  // 1. Both must have built the same net.
   Session& session = *session_;
   if (fingerprint != session.header.fingerprint) {
     state_ = ClientState::kRefused;
@@ -99,6 +99,7 @@ bool LearnerClient::CheckNet(std::uint64_t fingerprint, std::size_t floats) {
         "are they of the same version?";
     return false;
   }
+  // 2. Connect to the shards, then open the shared weights and gradient buffers.
   try {
     if (!session.welcome.shards.empty()) OpenShards(floats);
     const std::size_t first = session.shards ? session.shards->first().size : floats;
@@ -127,8 +128,8 @@ void LearnerClient::OpenShards(std::size_t floats) {
                            clock_);
 }
 
-// The learner says goodbye before it removes its shared weights: "the run is over" must not be
-// missed.
+// Waits for the reason why the learner has gone. A learner sends Leave before it removes its shared
+// weights, so a run that is over is not mistaken for a lost learner.
 void LearnerClient::AwaitLastWords() {
   const std::int64_t end = clock_.NowMs() + kLastWordsMs;
   for (std::int64_t now = clock_.NowMs(); state_ == ClientState::kJoined && now < end;

@@ -13,11 +13,12 @@ namespace starling::actors {
 namespace {
 
 constexpr std::int64_t kPumpMs = 50;
-constexpr std::int64_t kSliceMs = 1;  // between two looks for a shard's weights in shared memory
+constexpr std::int64_t kSliceMs = 1;  // between two checks for a shard's weights in shared memory
 
 }  // namespace
 
 std::optional<wire::Grant> LearnerClient::NextGrant() {
+  // 1. Wait for a grant.
   Session& session = *session_;
   const std::int64_t begin = wall_.NowNs();
   const std::int64_t start_ms =
@@ -29,6 +30,7 @@ std::optional<wire::Grant> LearnerClient::NextGrant() {
     Lose("no grant came: joining again");  // it may have been lost with a connection
     return std::nullopt;
   }
+  // 2. Handle the newest messages before spending it.
   if (!Pump(0)) return std::nullopt;
   const wire::Grant grant = session.grants.front();
   session.grants.pop_front();
@@ -67,12 +69,14 @@ bool LearnerClient::RefreshWhole(std::uint64_t version, std::span<float> weights
   }
 }
 
-// Each slice is as new as its shard has it. A gradient is as old as the oldest of them.
+// Each slice has the newest version of its shard. The base of a gradient is the oldest of them.
 bool LearnerClient::RefreshSlices(std::uint64_t version, std::span<float> weights,
                                   wire::SnapshotMeta& meta) {
+  // 1. The first slice is the learner's own.
   ShardLinks& shards = *session_->shards;
   wire::SnapshotMeta& first = session_->first_meta;
   if (!RefreshWhole(version, weights.first(shards.first().size), first)) return false;
+  // 2. Wait for the slices of all shards.
   const std::int64_t give_up_ms = clock_.NowMs() + AnswerMs();
   while (!shards.Refresh(version, weights, meta)) {
     if (clock_.NowMs() >= give_up_ms) {
@@ -84,19 +88,20 @@ bool LearnerClient::RefreshSlices(std::uint64_t version, std::span<float> weight
     wire::Poll(items, kSliceMs);
     if (!Pump(0)) return false;
   }
+  // 3. Describe the oldest slice.
   if (first.version <= meta.version) meta = first;
   return true;
 }
 
-// Every version wakes every listener, so it listens only while it waits for a version. That is
-// rare: a grant is sent when its version is there. A new listener is sent the newest version, so
-// none is missed.
+// Opens the beacon. Every version wakes every listener, so an actor listens only while it waits for
+// a version. That is rare: a grant is sent after its version is published. A new listener receives
+// the newest version, so it misses none.
 void LearnerClient::ListenForVersions() {
   std::string& endpoint = session_->welcome.beacon;
   if (endpoint.empty()) return;
   try {
     session_->beacon = std::make_unique<wire::BeaconReceiver>(context_, endpoint);
-  } catch (const UserError& error) {  // then the weights are fetched
+  } catch (const UserError& error) {  // without a beacon the weights are fetched
     LogWarn("{}", error.what());
     endpoint.clear();
   }
@@ -117,7 +122,8 @@ bool LearnerClient::Fetch(std::uint64_t version, std::span<float> weights,
 
 void LearnerClient::ExpectWeights() { session_->fetched.Expect(clock_.NowMs() + FetchAgainMs()); }
 
-// Over sockets an actor that holds one grant at a time is sent the weights right behind it.
+// Without shared memory, the learner sends the weights right after a grant if an actor holds one
+// grant at a time.
 bool LearnerClient::WeightsFollowGrants() const {
   return session_->welcome.snapshot.empty() && session_->config.updates.in_flight == 1;
 }

@@ -6,7 +6,8 @@
 namespace starling::actors {
 namespace {
 
-// A shard names its port. Its host is the learner's.
+// Returns the endpoint of a shard. Over tcp a shard announces only its port: its host is that of
+// the learner.
 std::string Reach(const std::string& place, const std::string& learner) {
   if (!place.starts_with("tcp://") || !learner.starts_with("tcp://")) return place;
   return learner.substr(0, learner.rfind(':')) + place.substr(place.rfind(':'));
@@ -19,7 +20,7 @@ ShardLinks::ShardLinks(wire::Context& context, const Where& where, const Clock& 
       slices_(wire::CutIntoSlices(where.floats, where.places.size() + 1)),
       clock_(clock) {
   for (std::size_t i = 0; i < where.places.size(); ++i) {
-    // A socket for gradients and requests, and the shared weights, if this host has them.
+    // 1. Open a socket for gradients and requests.
     const wire::ShardPlace& place = where.places[i];
     Link link{.endpoint = Reach(place.endpoint, where.learner),
               .slice = slices_[i + 1],
@@ -32,6 +33,7 @@ ShardLinks::ShardLinks(wire::Context& context, const Where& where, const Clock& 
       options.server_key = where.keys->server_key;
     }
     link.socket = std::make_unique<wire::ClientSocket>(context, link.endpoint, options);
+    // 2. Open the shared weights if they are on this host.
     if (!place.snapshot.empty()) {
       link.reader.emplace(place.snapshot, link.slice.size, where.header.fingerprint);
     }
@@ -54,7 +56,7 @@ bool ShardLinks::Refresh(std::uint64_t version, std::span<float> weights,
                          wire::SnapshotMeta& oldest) {
   const Link* last = nullptr;
   bool all = true;
-  for (Link& link : links_) {  // request all slices before waiting for one
+  for (Link& link : links_) {  // request every slice, even after one that is missing
     all = RefreshOne(link, version, weights.subspan(link.slice.begin, link.slice.size)) && all;
     if (!last || link.meta.version < last->meta.version) last = &link;
   }
@@ -66,11 +68,12 @@ bool ShardLinks::RefreshOne(Link& link, std::uint64_t version, std::span<float> 
   const bool held = link.meta.term == where_.header.term && link.meta.version >= version;
   if (!link.reader) return held || Fetched(link, version, slice);
   const auto latest = link.reader->Latest();
-  if (held && latest == link.meta.version) return true;  // ours is still the newest
+  if (held && latest == link.meta.version) return true;  // the held weights are still the newest
   return latest >= version && link.reader->Read(version, slice, link.meta);
 }
 
-// Repeats its request after a while, because an answer may be lost or too old.
+// Returns whether the slice is at least `version`. Repeats its request after fetch_again_ms,
+// because an answer may be lost or too old.
 bool ShardLinks::Fetched(Link& link, std::uint64_t version, std::span<float> slice) {
   // 1. Take the weights that have arrived; ignore those of another term or session.
   wire::Envelope envelope;

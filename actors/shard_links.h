@@ -1,6 +1,6 @@
-// An actor's connections to the further processes of a learner that is cut into shards. Each
-// receives its slice of every gradient and has its slice of the weights. The message that describes
-// a gradient, with the first slice, goes to the learner itself (actors/learner_client.h).
+// An actor's connections to shards 1 and up of a sharded learner. Each shard receives its slice of
+// every gradient and owns its slice of the weights. The message that describes a gradient goes with
+// the first slice to shard 0, the learner itself (actors/learner_client.h).
 //
 // Thread safety: none; one thread.
 #pragma once
@@ -32,26 +32,26 @@ class ShardLinks {
     std::int64_t fetch_again_ms = 200;
   };
   // `clock` must outlive the links. Throws std::runtime_error or UserError if the memory that a
-  // shard shares cannot be opened: it has gone.
+  // shard shares cannot be opened: the shard has gone.
   ShardLinks(wire::Context& context, const Where& where, const Clock& clock);
 
   // The slice of the learner itself.
   wire::Slice first() const { return slices_.front(); }
 
-  // Sends every shard its slice of the gradient of message `sequence` to the learner, computed on
-  // version `base`. Returns false if a queue is full: call again with the same arguments once it is
-  // writable.
+  // Sends every shard its slice of the gradient, which has the message number `sequence` and was
+  // computed on version `base`. Returns false if a queue is full: call again with the same
+  // arguments once it is writable.
   bool Push(std::uint64_t sequence, std::uint64_t base,
             const std::shared_ptr<const float[]>& gradient);
 
-  // Brings all slices but the first of `weights` to at least `version`, as far as they have
-  // arrived. Returns whether all have; then `oldest` describes the oldest of them.
+  // Updates all slices of `weights` but the first to at least `version`, if they have arrived.
+  // Returns true if all have; then `oldest` describes the oldest of them.
   bool Refresh(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& oldest);
 
-  // Returns the endpoints of the shards whose weights are older than `version`, for people.
+  // Returns the endpoints of the shards whose weights are older than `version`, for a message.
   std::string Behind(std::uint64_t version) const;
 
-  // For wire::Poll between two calls of Refresh or Push.
+  // Returns the sockets to poll between two calls of Refresh or Push.
   std::vector<wire::PollItem> items(bool want_writable) const;
 
  private:
@@ -60,8 +60,8 @@ class ShardLinks {
     wire::Slice slice;
     std::unique_ptr<wire::ClientSocket> socket;
     std::optional<wire::SnapshotReader> reader;  // if the shard shares its weights
-    wire::SnapshotMeta meta;                     // of the newest weights here
-    std::int64_t ask_again_ms = 0;               // for weights
+    wire::SnapshotMeta meta;                     // of the newest weights received
+    std::int64_t ask_again_ms = 0;               // time of the next request for weights
     std::uint64_t said = 0, pushed = 0;          // messages sent; the newest gradient among them
   };
   bool RefreshOne(Link& link, std::uint64_t version, std::span<float> slice);

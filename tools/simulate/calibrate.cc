@@ -14,7 +14,7 @@
 namespace starling::simulate {
 namespace {
 
-constexpr double kMinGradients = 20;  // smallest number of gradients for a mean
+constexpr double kMinGradients = 20;  // fewest gradients for a mean
 constexpr double kMinMs = 1e-6;       // smallest compute_ms: 1 ns
 
 bool WaitsForItsOwnOnly(const Config& config) {
@@ -22,7 +22,7 @@ bool WaitsForItsOwnOnly(const Config& config) {
          config.updates.in_flight == 1;
 }
 
-// The keys that a run determines.
+// The keys whose values a run determines.
 struct Time {
   const char* key;
   double SimulateConfig::*ms;
@@ -128,6 +128,7 @@ std::vector<std::string> TakeTimes(const std::filesystem::path& run_dir,
         "of a real run",
         run_dir.string()));
   }
+  // 1. The gradients of that run must have the same size.
   const Config theirs = ConfigOf(run_dir);
   if (theirs.samples_per_gradient() != config.samples_per_gradient()) {
     throw UserError(fmt::format(
@@ -135,7 +136,7 @@ std::vector<std::string> TakeTimes(const std::filesystem::path& run_dir,
         "times would not be theirs",
         run_dir.string(), theirs.samples_per_gradient(), config.samples_per_gradient()));
   }
-  // The times must be of gradients of the same size and of a long enough run.
+  // 2. Compute the times. The run must have been long enough.
   const auto lines = LastTermOf(MetricsOf(run_dir));
   const auto times =
       lines ? TimesBetween(lines->first, lines->last, theirs, config.simulate) : std::nullopt;
@@ -145,9 +146,11 @@ std::vector<std::string> TakeTimes(const std::filesystem::path& run_dir,
         "seconds or more does",
         run_dir.string()));
   }
+  // 3. Set the times, except those that the operator chose.
   for (const Time& time : kTimes) {
     if (std::ranges::count(keep, time.key) == 0) config.simulate.*time.ms = *times.*time.ms;
   }
+  // 4. Describe them, with their limits.
   std::vector<std::string> said = {
       fmt::format("milliseconds, as in {}: {}", run_dir.string(), Listed(config.simulate))};
   if (!WaitsForItsOwnOnly(theirs)) {

@@ -9,8 +9,8 @@
 namespace starling::simulate {
 namespace {
 
-constexpr double kLongestMs =
-    24 * 3600e3;  // of a message or an unroll; 2^63 ns are a hundred thousand times as long
+// Longest duration of a message or an unroll. 2^63 ns are a hundred thousand times as long.
+constexpr double kLongestMs = 24 * 3600e3;
 
 // Refuses foreign random numbers, real time, and devices other than the CPU.
 void RefuseWhatIsElsewhere(const Config& config, std::vector<Contradiction>& found) {
@@ -112,7 +112,7 @@ std::vector<Contradiction> CheckSimulation(const Config& config) {
   RefuseStragglersThatAreNotThere(config, found);
   RefuseDeadlinesThatNobodyMeets(config, found);
   RefuseTimesBeyondTheClock(config, found);
-  if (!found.empty()) return found;  // CheckConfig would start the processes of foreign games
+  if (!found.empty()) return found;  // CheckConfig would start processes for foreign games
   Config settled = config;
   SettleSimulation(settled);
   return fleet::CheckConfig(settled);

@@ -39,7 +39,7 @@ struct Plan {
   std::vector<std::string> said;  // lines about its times
 };
 
-// The keys that --set gave; times of a run do not replace them.
+// Returns the keys of [simulate] given by --set: --times-from does not replace their values.
 std::vector<std::string> TimesThatWereSet(const ConfigSource& source) {
   std::vector<std::string> keys;
   for (const auto& [key, where] : source.where) {
@@ -105,11 +105,13 @@ bool RunToItsEnd(const Config& config, VirtualLearner& learner, Simulator& simul
 int SumUp(const Plan& plan, const VirtualLearner& learner, int exit_status,
           const std::string& error, double real_s, const SimulateOptions& options,
           fleet::RunLog& log, monitor::Console& console) {
+  // 1. Write the summary.
   const learner::RunStatus status = learner.Status();
   const auto actors = static_cast<std::uint64_t>(plan.config.actors.count);
   auto summary = results::BuildSummary(plan.config, status, {.actors_started = actors}, {}, error);
   summary.simulated = true;
   const std::string trouble = results::WriteSummary(plan.run_dir, summary);
+  // 2. Print it. A summary that could not be written fails the command.
   console.Print(fmt::format("simulated {:.4g} s in {:.4g} s; what follows is of virtual time",
                             status.seconds, real_s));
   for (const std::string& line :

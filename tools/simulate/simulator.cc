@@ -8,7 +8,7 @@
 namespace starling::simulate {
 namespace {
 
-constexpr std::uint64_t kLines = 200;  // of metrics.jsonl in a run, at equal steps
+constexpr std::uint64_t kLines = 200;  // of metrics.jsonl in a run, evenly spaced in steps
 
 double Seconds(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
 
@@ -50,6 +50,7 @@ void Simulator::Granted(const learner::Grant& grant) {
 void Simulator::BeginUnroll(std::uint32_t slot) {
   Actor& actor = actors_[slot];
   if (closed() || actor.computing || actor.grants.empty()) return;
+  // 1. Take the oldest grant and the newest weights that have arrived.
   const std::int64_t now = events_.now_ns();
   const learner::Grant grant = actor.grants.front();
   actor.grants.pop_front();
@@ -57,12 +58,15 @@ void Simulator::BeginUnroll(std::uint32_t slot) {
   CHECK(weights->version >= grant.version, "a grant of version {} came before its weights",
         grant.version);
 
-  // The worker starts computing now; the event of its end waits for it only if it is slower.
+  // 2. Draw and count the durations.
   const std::int64_t refresh = weights->version == actor.holds ? 0 : refresh_ns_;
   const std::int64_t compute = actor.times.ComputeNs();
   if (actor.idle_since_ns >= 0) wait_ns_ += now - actor.idle_since_ns;
   refreshed_ns_ += refresh;
   computed_ns_ += compute;
+
+  // 3. Start the computation now in real time; EndUnroll ends it in virtual time.
+  // VirtualLearner::Receive waits for the result.
   actor.computing = true;
   actor.holds = weights->version;
   actor.under_way.push_back({.slot = slot,

@@ -2,7 +2,7 @@
 // instead of sockets and a clock.
 //
 // The applier's threads apply an update in real time when it is decided; it counts as published
-// only when the simulator says so. Until then nobody sees its weights.
+// only when the simulator calls Publish. Until then no actor receives its weights.
 //
 // Thread safety: none; one thread. The files of the run depend on the calls alone, except for
 // TensorBoard's wall times.
@@ -108,7 +108,7 @@ class VirtualLearner {
   std::size_t errors_taken_ = 0;
 
   std::counting_semaphore<> applied_{0};
-  learner::Engine engine_;  // last: its threads end before what they use
+  learner::Engine engine_;  // last: its threads use the members above
 };
 
 }  // namespace starling::simulate

@@ -16,7 +16,7 @@
 namespace starling::sweep {
 namespace {
 
-// One value for each key of the grid.
+// One value for each key of [grid].
 using Choice = std::vector<const GridValue*>;
 
 std::vector<Choice> Product(const std::vector<GridKey>& keys) {
@@ -37,12 +37,12 @@ std::vector<Choice> Product(const std::vector<GridKey>& keys) {
 std::size_t CountRuns(const GridFile& file) {
   std::size_t runs = file.seeds.size();
   for (const GridKey& key : file.grid) {
-    runs = std::min(runs * key.values.size(), kMaxRuns + 1);  // no overflow
+    runs = std::min(runs * key.values.size(), kMaxRuns + 1);  // the cap prevents an overflow
   }
   return runs;
 }
 
-// Two values that would share a directory.
+// Refuses two values of a key that would have the same directory name.
 void CheckNames(const GridKey& key, Diagnostics& diagnostics) {
   std::map<std::string, const GridValue*> seen;
   for (const GridValue& value : key.values) {
@@ -58,14 +58,14 @@ void CheckNames(const GridKey& key, Diagnostics& diagnostics) {
   }
 }
 
-// An override "section.key=value" of a point, and where it stands in the grid's file.
+// One override of a point, "section.key=value", with its key and value in the grid's file.
 struct Setting {
   std::string text;
   const GridKey& key;
   const GridValue& value;
 };
 
-// [set], then [grid].
+// Returns the overrides of a point: first those of [set], then those of [grid].
 std::vector<Setting> SettingsOf(const GridFile& file, const Choice& choice) {
   std::vector<Setting> settings;
   const auto add = [&](const GridKey& key, const GridValue& value) {
@@ -76,7 +76,8 @@ std::vector<Setting> SettingsOf(const GridFile& file, const Choice& choice) {
   return settings;
 }
 
-// `line` is what the reader of configurations says, at "--set section.key=value" for an override.
+// Adds one error line of LoadConfig to the diagnostics, with its location in the grid's file if the
+// line is about an override ("--set section.key=value: ...").
 void AddFromConfig(const std::string& line, const GridFile& file, const std::filesystem::path& base,
                    const std::vector<Setting>& settings, Diagnostics& diagnostics) {
   for (const Setting& setting : settings) {
@@ -87,15 +88,16 @@ void AddFromConfig(const std::string& line, const GridFile& file, const std::fil
         sentence.starts_with("unknown ") ? setting.key.location : setting.value.location, sentence);
     return;
   }
+  // Not about an override: keep the location in the configuration, if the line has one.
   if (const std::string prefix = base.string() + ":"; line.starts_with(prefix)) {
     const std::size_t end = line.find(": ", prefix.size());
     diagnostics.Add({.text = line.substr(0, end)}, line.substr(std::min(end, line.size() - 2) + 2));
     return;
   }
-  diagnostics.Add(file.config_location, line);  // that it cannot be read, say
+  diagnostics.Add(file.config_location, line);  // for example: the file cannot be read
 }
 
-// The weights that the runs start from, tried out like everything else.
+// Finds the initial weights of the runs (run.init_from); reports weights that cannot be used.
 void TryOutWeights(Config& config, const GridFile& file, const std::vector<Setting>& settings,
                    Diagnostics& diagnostics) {
   try {
@@ -109,13 +111,16 @@ void TryOutWeights(Config& config, const GridFile& file, const std::vector<Setti
   }
 }
 
+// Builds the configuration of one point and checks it as `train` or `simulate` would.
 GridPoint TryOut(const GridFile& file, const std::filesystem::path& base, const Choice& choice,
                  Diagnostics& diagnostics) {
+  // 1. Name the point after its values.
   GridPoint point;
   for (std::size_t i = 0; i < choice.size(); ++i) {
     point.varied.emplace_back(file.grid[i].name, choice[i]->toml);
   }
   point.name = PointName(point.varied);
+  // 2. Load the configuration with the overrides of this point.
   const std::vector<Setting> settings = SettingsOf(file, choice);
   std::vector<std::string> overrides;
   for (const Setting& setting : settings) overrides.push_back(setting.text);
@@ -125,6 +130,7 @@ GridPoint TryOut(const GridFile& file, const std::filesystem::path& base, const 
     if (file.simulate) simulate::SettleSimulation(point.config);
     TryOutWeights(point.config, file, settings, diagnostics);
   } catch (const UserError& error) {
+    // 3. Give each mistake its location in the grid's file.
     std::istringstream lines(error.what());
     for (std::string line; std::getline(lines, line);) {
       AddFromConfig(line, file, base, settings, diagnostics);
@@ -133,7 +139,7 @@ GridPoint TryOut(const GridFile& file, const std::filesystem::path& base, const 
   return point;
 }
 
-// Runs side by side cannot be served on one port.
+// Refuses concurrent runs that share a port for their status pages.
 void CheckPorts(const Grid& grid, Diagnostics& diagnostics) {
   for (const GridPoint& point : grid.points) {
     if (grid.at_once == 1 || point.config.status.port == 0) continue;
@@ -145,7 +151,7 @@ void CheckPorts(const Grid& grid, Diagnostics& diagnostics) {
   }
 }
 
-// Two points that would train the same: a seed would count twice.
+// Refuses two points with the same configuration: each seed would count twice.
 void CheckConfigs(const Grid& grid, Diagnostics& diagnostics) {
   std::map<std::string, const GridPoint*> seen;
   for (const GridPoint& point : grid.points) {
@@ -160,6 +166,7 @@ void CheckConfigs(const Grid& grid, Diagnostics& diagnostics) {
 }  // namespace
 
 Grid ReadGrid(const std::filesystem::path& path) {
+  // 1. Read the file.
   Diagnostics diagnostics;
   const GridFile file = ReadGridFile(path, diagnostics);
   Grid grid{.file = path,
@@ -170,9 +177,10 @@ Grid ReadGrid(const std::filesystem::path& path) {
             .seeds = file.seeds,
             .eval_episodes = file.eval_episodes,
             .points = {}};
+  // 2. Build every point, unless the file has no configuration or too many points.
   for (const GridKey& key : file.grid) CheckNames(key, diagnostics);
   if (file.config.empty() && file.config_location.line > 0) {
-    // What is there is said to be none.
+    // `config` has a wrong value: ReadGridFile has reported it.
   } else if (file.config.empty()) {
     diagnostics.Add(
         file.config_location,
@@ -186,6 +194,7 @@ Grid ReadGrid(const std::filesystem::path& path) {
       grid.points.push_back(TryOut(file, grid.config, choice, diagnostics));
     }
   }
+  // 3. Compare the points with each other, then report all mistakes at once.
   if (diagnostics.Text().empty()) CheckConfigs(grid, diagnostics);
   CheckPorts(grid, diagnostics);
   if (const std::string text = diagnostics.Text(); !text.empty()) throw UserError(text);

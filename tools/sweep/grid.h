@@ -1,5 +1,5 @@
-// A sweep as it will be run: the points of a grid, every one of them tried out against the
-// configuration before anything starts. docs/sweeps-and-reports.md shows one.
+// The points of a sweep. Each is checked against the configuration before any run starts.
+// docs/sweeps-and-reports.md shows an example.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,13 @@
 
 namespace starling::sweep {
 
-// What a sweep may have in all: a limit against slips of the pen.
+// Largest number of runs in a sweep: catches typing errors in a grid.
 inline constexpr std::size_t kMaxRuns = 10'000;
 
 struct GridPoint {
-  std::string name;  // of its directory (tools/sweep/names.h)
+  std::string name;  // name of its directory (tools/sweep/names.h)
   std::vector<std::pair<std::string, std::string>> varied;  // keys of [grid], values as TOML
-  Config config;  // resolved, run.init_from too; run.seed, run.name and run.dir are a run's
+  Config config;  // resolved, with run.init_from; each run sets its seed, name and dir
 };
 
 struct Grid {
@@ -27,12 +27,12 @@ struct Grid {
   int at_once = 1;
   bool simulate = false;  // runs are simulated, not trained
   std::vector<std::uint64_t> seeds;
-  std::int64_t eval_episodes = 0;  // of the final weights of every run; 0: none
-  std::vector<GridPoint> points;   // the product of all values, the last key fastest
+  std::int64_t eval_episodes = 0;  // per run, with its final weights; 0: no evaluation
+  std::vector<GridPoint> points;   // product of all values; the last key varies fastest
 };
 
-// Throws UserError whose text lists every mistake, one line each, with its place in the grid's file
-// or in the configuration.
+// Reads and checks a grid. Throws UserError that lists all mistakes, one per line, each with its
+// location in the grid's file or in the configuration.
 Grid ReadGrid(const std::filesystem::path& path);
 
 }  // namespace starling::sweep

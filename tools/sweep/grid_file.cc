@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::int64_t kMaxAtOnce = 64, kMaxEpisodes = 10'000'000;
 
-// What the sweep sets itself, and by what.
+// If the sweep sets `key` itself, returns how to choose its values; otherwise "".
 std::string_view TakenBy(std::string_view key) {
   if (key == "run.seed") return "list them in seeds = [...]";
   if (key == "run.dir") return "every run has a directory of its own under dir = \"...\"";
@@ -33,6 +33,7 @@ class Reader {
   Reader(GridFile& file, Diagnostics& diagnostics) : file_(file), diagnostics_(diagnostics) {}
 
   void Read(const toml::table& document) {
+    // 1. Read each key on its own.
     for (const auto& [key, node] : document) {
       const std::string name(key.str());
       if (name == "config") {
@@ -56,6 +57,7 @@ class Reader {
         Unknown(name, At(key.source()));
       }
     }
+    // 2. Check the keys against each other.
     Overlaps();
     VariedInVain();
   }
@@ -116,6 +118,7 @@ class Reader {
   }
 
   void Seeds(const toml::node& node) {
+    // 1. Refuse anything but a list with elements.
     const toml::array* list = node.as_array();
     if (list == nullptr || list->empty()) {
       diagnostics_.Add(At(node.source()),
@@ -124,6 +127,7 @@ class Reader {
                                    TomlText(node)));
       return;
     }
+    // 2. Replace the default seeds with the valid ones of the list.
     file_.seeds.clear();
     for (const toml::node& element : *list) {
       const auto seed = Integer("a seed", element, 0, std::numeric_limits<std::int64_t>::max());
@@ -136,7 +140,7 @@ class Reader {
     }
   }
 
-  // Of [set] or [grid]: keys in sections, dotted, or dotted within quotes.
+  // Reads [set] or [grid]. A key is in a section, dotted, or dotted within quotes.
   void Keys(const std::string& part, const toml::node& node, std::vector<GridKey>& out) {
     const toml::table* sections = node.as_table();
     if (sections == nullptr) {
@@ -157,14 +161,16 @@ class Reader {
             fmt::format("{} stands outside of every section: write it as section.{}", name, name));
       }
     }
-    // A table knows no order; the file does.
+    // A TOML table is unordered: restore the order of the file.
     std::ranges::sort(out, {}, [](const GridKey& key) {
       return std::tuple(key.location.line, key.location.column);
     });
   }
 
+  // Reads one key of [set] (one value) or [grid] (a list of values).
   void Key(const std::string& part, const std::string& name, const SourceLocation& location,
            const toml::node& node, std::vector<GridKey>& out) {
+    // 1. Refuse keys that belong to the sweep, and tables.
     if (const std::string_view by = TakenBy(name); !by.empty()) {
       diagnostics_.Add(location, fmt::format("{} is the sweep's to set: {}", name, by));
       return;
@@ -173,6 +179,7 @@ class Reader {
       diagnostics_.Add(location, fmt::format("{} is a table: keys are written section.key", name));
       return;
     }
+    // 2. Take the value or the values.
     GridKey key{name, location, {}};
     if (part == "set") {
       key.values.push_back({TomlText(node), At(node.source())});
@@ -191,6 +198,7 @@ class Reader {
     out.push_back(std::move(key));
   }
 
+  // Refuses keys of [simulate] in the grid if the runs are trained.
   void VariedInVain() {
     if (file_.simulate) return;
     for (const GridKey& key : file_.grid) {
@@ -202,6 +210,7 @@ class Reader {
     }
   }
 
+  // Refuses a key that appears twice.
   void Overlaps() {
     std::map<std::string, SourceLocation> seen;
     for (const std::vector<GridKey>* keys : {&file_.set, &file_.grid}) {

@@ -1,5 +1,5 @@
-// GRID.toml as it stands in the file, before anything of it is tried out: which keys get which
-// values, and where each of them was written.
+// The contents of GRID.toml: keys and values with their locations in the file. grid.h checks the
+// values.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace starling::sweep {
 
 struct GridValue {
-  std::string toml;  // as an override takes it: 4, "unbounded", [64, 64]
+  std::string toml;  // as in an override: 4, "unbounded", [64, 64]
   SourceLocation location;
 };
 
@@ -24,19 +24,19 @@ struct GridKey {
 
 struct GridFile {
   std::filesystem::path file;
-  std::filesystem::path config;  // "": none was given
+  std::filesystem::path config;  // "": not given
   SourceLocation config_location;
   std::filesystem::path dir;
   int at_once = 1;
   bool simulate = false;
   std::vector<std::uint64_t> seeds = {1, 2, 3};
   std::int64_t eval_episodes = 100;
-  std::vector<GridKey> set;   // one value each
+  std::vector<GridKey> set;   // one value per key
   std::vector<GridKey> grid;  // in the order of the file
 };
 
-// Reads `path`; whether the values suit their keys is not looked at. Throws UserError if the file
-// cannot be read or is no TOML.
+// Reads `path` without checking whether the values suit their keys. Throws UserError if the file
+// cannot be read or is not TOML.
 GridFile ReadGridFile(const std::filesystem::path& path, Diagnostics& diagnostics);
 
 }  // namespace starling::sweep

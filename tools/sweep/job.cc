@@ -15,7 +15,7 @@ constexpr std::size_t kMaxLine = 16 << 10, kLinesKept = 200;
 }  // namespace
 
 Job::Job(const std::filesystem::path& program, const std::vector<std::string>& arguments)
-    // SIGTERM: should the sweep be killed, its runs still write their checkpoints.
+    // SIGTERM: if the sweep is killed, its runs still write their checkpoints.
     : child_(Spawn({.program = program,
                     .arguments = arguments,
                     .status_pipe = false,
@@ -53,7 +53,7 @@ std::optional<ChildExit> Job::Reap() {
   }
   if (!exit) return exit;
   child_.pid = 0;
-  Read();  // its last words
+  Read();  // the rest of its output
   lines_.End();
   return exit;
 }

@@ -1,4 +1,4 @@
-// A child process of a sweep, and the last lines that it said.
+// A child process of a sweep and the last lines of its output.
 //
 // Thread safety: one thread, the main one (core/child.h).
 #pragma once
@@ -18,21 +18,21 @@ namespace starling::sweep {
 class Job {
  public:
   Job(const std::filesystem::path& program, const std::vector<std::string>& arguments);
-  ~Job();  // kills it, should it still be there
+  ~Job();  // kills the process if it is still running
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
 
-  // -1 once its output has ended.
+  // Returns the file descriptor of its output, or -1 after the end of the output.
   int output_fd() const { return child_.output.get(); }
-  // Takes what it has said; never waits.
+  // Reads the available output without waiting.
   void Read();
-  // How it ended, once; nothing as long as it lives.
+  // Returns how the process ended, once; nullopt while it runs.
   std::optional<ChildExit> Reap();
-  // To the process; SIGKILL to all that it started, too.
+  // Sends `signal` to the process; SIGKILL to its whole process group.
   void Signal(int signal);
 
   std::vector<std::string> said() const { return {said_.begin(), said_.end()}; }
-  std::string reason() const { return reason_.text(); }  // why it ended, by its output
+  std::string reason() const { return reason_.text(); }  // why it ended, according to its output
 
  private:
   Spawned child_;

@@ -1,4 +1,4 @@
-// What the directories of a sweep are called: short, readable, and nothing that a shell minds.
+// Names of the directories of a sweep: short, readable, and free of characters special to a shell.
 #pragma once
 
 #include <string>
@@ -8,15 +8,18 @@
 
 namespace starling::sweep {
 
-// The last part of each key, or all of it where two keys share that: "bound", "net.kind".
+// Returns the last part of each key, or the whole key if two keys share the last part: "bound",
+// "net.kind".
 std::vector<std::string> ShortKeys(const std::vector<std::string>& keys);
 
-// A value in letters, digits and ". _ + -", each run of others being one "-": [64, 64] is "64-64",
-// "minatar/breakout" is "minatar-breakout". What is longer than 40 ends in a hash of all of it.
+// Returns a value in letters, digits and ". _ + -"; every run of other characters becomes one "-":
+// [64, 64] is "64-64", "minatar/breakout" is "minatar-breakout". A name of more than 40 characters
+// is cut and ends in a hash of the whole value.
 std::string ValueName(std::string_view toml);
 
-// "bound=4,lr=0.001" of keys and values as TOML; "base" without any. The same whatever other values
-// the grid has, so that a sweep can grow. At most 160 characters, as above.
+// Returns "bound=4,lr=0.001" for keys and values in TOML, or "base" if there are none. The name
+// does not depend on the other values in the grid, so a sweep can grow. A name of more than 160
+// characters is cut and ends in a hash.
 std::string PointName(const std::vector<std::pair<std::string, std::string>>& settings);
 
 }  // namespace starling::sweep

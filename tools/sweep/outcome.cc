@@ -80,17 +80,19 @@ std::string SweepJson(const Grid& grid, const std::vector<PointOutcome>& points)
   const Json json{{"grid", grid.file.string()},          {"config", grid.config.string()},
                   {"simulated", grid.simulate},          {"seeds", grid.seeds},
                   {"eval_episodes", grid.eval_episodes}, {"points", list}};
-  // Paths, and what a run said last, may be no UTF-8.
+  // Paths and error lines of runs may contain invalid UTF-8.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::string SweepTable(const Grid& grid, const std::vector<PointOutcome>& points) {
+  // 1. The first column is as wide as the longest name.
   const bool evaluated = grid.eval_episodes > 0;
   std::size_t width = 5;
   for (const PointOutcome& point : points) width = std::max(width, point.name.size());
   constexpr std::string_view kRow = "{:<{}}  {:>8}  {:>9}  {:>9}  {:>9}  {:>9}\n";
   std::string table =
       fmt::format(kRow, "point", width, "seeds", "mean", "median", "iq mean", "steps/s");
+  // 2. One row per point.
   for (const PointOutcome& point : points) {
     const auto [finished, scored, returns, rate] = NumbersOf(point, evaluated);
     const std::string seeds = scored == point.runs.size()
@@ -102,6 +104,7 @@ std::string SweepTable(const Grid& grid, const std::vector<PointOutcome>& points
                          returns ? results::Decimals(returns->interquartile_mean) : "-",
                          rate ? Rounded(*rate) : "-");
   }
+  // 3. The kind of return, below the table.
   table += evaluated ? fmt::format("Returns of the final weights, {} episodes a run.\n",
                                    Grouped(static_cast<std::uint64_t>(grid.eval_episodes)))
                      : "Returns of the last 100 training episodes of each run.\n";

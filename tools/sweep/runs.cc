@@ -15,18 +15,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The configuration of a point as it was tried out: files may be edited while a sweep goes on.
+// The configuration of a point as it was checked: files may be edited while a sweep runs.
 fs::path ConfigOf(const Grid& grid, const GridPoint& point) {
   return grid.dir / point.name / "point.toml";
 }
 
-// What its directory tells.
+// Sets the task and the outcome of `run` from its directory.
 void Look(const Grid& grid, Run& run) {
+  // 1. Decide the task.
   Config config = run.point.config;
   config.run.seed = run.outcome.seed;
   CheckItIsOurs(run.dir, config, grid.simulate);
   run.todo = WhatIsLeft(grid, run);
   if (grid.simulate && run.todo == Todo::kResume) run.todo = Todo::kBeginAnew;
+  // 2. Take the results that exist so far.
   run.outcome.state = results::RunState::kNotBegun;
   if (run.todo == Todo::kBegin) return;
   const std::optional<results::RunResult> result = results::ReadSummary(run.dir);
@@ -39,7 +41,7 @@ void Look(const Grid& grid, Run& run) {
   if (grid.eval_episodes > 0) run.outcome.eval = results::ReadFinalEval(run.dir);
 }
 
-// Moves a run that leads nowhere out of the way, and says where to.
+// Moves a run that cannot be resumed to DIR/old. Returns its new directory.
 fs::path MoveAside(const Grid& grid, const Run& run) {
   if (const std::optional<results::FinalEval> eval = results::ReadFinalEval(run.dir)) {
     throw UserError(
@@ -94,7 +96,7 @@ std::vector<Run> PlanRuns(const Grid& grid, std::vector<PointOutcome>& outcomes)
       } catch (const UserError& error) {
         mistakes += (mistakes.empty() ? "" : "\n") + std::string(error.what());
       } catch (const std::system_error&) {
-        // It cannot be read: that is a failure once its turn comes, and of this run only.
+        // The directory cannot be read: this run alone fails, when it is started.
       }
     }
   }
@@ -103,11 +105,13 @@ std::vector<Run> PlanRuns(const Grid& grid, std::vector<PointOutcome>& outcomes)
 }
 
 fs::path MakeReady(const Grid& grid, Run& run) {
+  // 1. Another process may have started this run, or finished it, since the plan was made.
   if (results::IsLocked(run.dir / "log")) {
     throw UserError(
         fmt::format("another starling train is running in {}; wait for its end", run.dir.string()));
   }
   Look(grid, run);
+  // 2. Make room for a new run, then write its configuration.
   fs::path aside;
   if (run.todo == Todo::kBeginAnew) {
     aside = MoveAside(grid, run);

@@ -1,5 +1,4 @@
-// The runs of a sweep: where each of them is, what is left to do for it, and the command that does
-// it.
+// The runs of a sweep: the directory, the next task and the command line of each.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +20,8 @@ struct Run {
   RunOutcome& outcome;
   std::filesystem::path dir;
   Todo todo = Todo::kNothing;
-  double before_s = 0;          // that it was trained earlier
-  std::int64_t started_ms = 0;  // its child, on the clock of the sweep
+  double before_s = 0;          // seconds of its earlier training
+  std::int64_t started_ms = 0;  // start of its child process, on the clock of the sweep
   std::unique_ptr<Job> job{};
   std::filesystem::file_time_type summary_time{};  // of summary.json when the job started
 
@@ -33,27 +32,27 @@ struct Run {
   std::string name() const;  // "bound=4 seed 2"
 };
 
-// DIR/lock, held while a sweep runs there. Makes the directory; throws UserError if it cannot be
-// written.
+// Creates the sweep's directory and opens DIR/lock, which is held while the sweep runs. Throws
+// UserError if the directory cannot be written.
 results::LockedFile OpenLock(const Grid& grid);
 
-// Every run of the grid, not begun.
+// Returns an outcome for every run of the grid, all of them kNotBegun.
 std::vector<PointOutcome> OpenOutcomes(const Grid& grid);
 
-// The runs in the order in which they are to be started: seed by seed, so that every point is seen
-// early. `outcomes`, of OpenOutcomes, tell afterwards which of them are finished or begun; they and
-// `grid` must outlive the runs. Throws UserError if a directory among them holds something else
-// (what_is_left.h).
+// Returns the runs in the order in which they start: seed by seed, so that every point has a result
+// early. Updates `outcomes` (of OpenOutcomes) from the directories. Throws UserError if a
+// directory holds something else (what_is_left.h).
+// REQUIRES: `grid` and `outcomes` outlive the runs.
 std::vector<Run> PlanRuns(const Grid& grid, std::vector<PointOutcome>& outcomes);
 
-// Looks at its directory anew, hours after the plan was made. What leads nowhere makes room: it is
-// moved, and where to is returned, otherwise "". Throws std::runtime_error, with a sentence, if the
-// run can not be started.
+// Inspects the run's directory again, as hours may have passed since PlanRuns, and prepares it.
+// A run that cannot be resumed is moved aside: returns its new directory, otherwise "". Throws
+// std::runtime_error with a sentence for the operator if the run cannot start.
 std::filesystem::path MakeReady(const Grid& grid, Run& run);
 
 Todo WhatIsLeft(const Grid& grid, const Run& run);
 
-// Words for `starling` that do what is to be done for `run`; it is not kNothing.
+// Returns the arguments of `starling` for the next task of `run`. REQUIRES: run.todo != kNothing.
 std::vector<std::string> Arguments(const Grid& grid, const Run& run);
 
 }  // namespace starling::sweep

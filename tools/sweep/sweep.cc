@@ -34,13 +34,14 @@ namespace {
 constexpr int kTickMs = 100;
 constexpr std::int64_t kKillMs = 20'000;  // `starling train` ends within five seconds by itself
 
-// The time of its summary.json, which changes when a run ends; a fixed one if it has none.
+// Returns the modification time of summary.json, which changes when a run ends, or a fixed time if
+// there is no such file.
 std::filesystem::file_time_type SummaryTime(const Run& run) {
   std::error_code none;
   return std::filesystem::last_write_time(run.dir / "summary.json", none);
 }
 
-// Why a child did not end well; "" if it did.
+// Returns why a child failed, or "" if it succeeded.
 std::string Trouble(const ChildExit& exit, const std::string& reason) {
   if (exit.how != ChildExit::How::kExited) return Describe(exit);
   if (exit.code == kExitDone) return "";
@@ -48,7 +49,8 @@ std::string Trouble(const ChildExit& exit, const std::string& reason) {
   return reason.empty() ? Describe(exit) : reason;
 }
 
-// Whether a child that was asked to stop ends like this. An evaluation has nothing to save.
+// Returns whether a child that was asked to stop may end like this. SIGTERM kills an evaluation,
+// which has nothing to save.
 bool IsStop(const ChildExit& exit) {
   if (exit.how == ChildExit::How::kKilled) return exit.code == SIGTERM;
   return exit.how == ChildExit::How::kExited &&
@@ -70,9 +72,11 @@ class Sweep {
   }
 
   int Go() {
+    // 1. Prepare signals and the console.
     stop_fd_ = CatchStopSignals();
     ::signal(SIGPIPE, SIG_IGN);  // a closed terminal must not end a sweep
     console_.Print(SweepHeadline(grid_, runs_));
+    // 2. Keep at_once runs going until none is left, or the operator stops the sweep.
     for (;;) {
       StartWhatFits();
       if (Count(results::RunState::kRunning) == 0) break;
@@ -82,6 +86,7 @@ class Sweep {
           [this](const monitor::ProgressStyle& style) { return SweepBar(Progress(), style); },
           NowMs());
     }
+    // 3. Report.
     console_.Clear();
     WriteJson();
     std::printf("%s", SweepTable(grid_, points_).c_str());
@@ -119,7 +124,7 @@ class Sweep {
     } catch (const std::runtime_error& error) {
       return Fail(run, error.what());
     }
-    if (run.todo == Todo::kNothing) return Finish(run);  // somebody has done it meanwhile
+    if (run.todo == Todo::kNothing) return Finish(run);  // another process has done it
     run.outcome.state = results::RunState::kRunning;
     StartJob(run);
   }
@@ -129,8 +134,9 @@ class Sweep {
     run.job = std::make_unique<Job>(ProgramDir() / "starling", Arguments(grid_, run));
   }
 
-  // A line of a child, an end of one, a signal to stop, or a moment.
+  // Waits for a line of a child, the end of a child, a stop signal, or kTickMs. Handles them all.
   void AwaitNews() {
+    // 1. Wait.
     std::vector<pollfd> fds;
     if (!stopping_ms_) fds.push_back({.fd = stop_fd_, .events = POLLIN, .revents = 0});
     bool all_speak = true;
@@ -141,8 +147,9 @@ class Sweep {
         fds.push_back({.fd = run.job->output_fd(), .events = POLLIN, .revents = 0});
       }
     }
-    // Whoever has closed its output is about to end.
+    // A child that has closed its output ends soon: wait only briefly.
     ::poll(fds.data(), fds.size(), all_speak ? kTickMs : 2);
+    // 2. Handle a stop first, so that the ends of runs below count as stopped.
     if (!stopping_ms_ && fds.front().revents != 0) Stop();
     for (Run& run : runs_) {
       if (!run.job) continue;
@@ -167,7 +174,7 @@ class Sweep {
   }
 
   void Ended(Run& run, const ChildExit& exit) {
-    // 1. Why it ended: a run says so in its summary, if it came to write one.
+    // 1. Find out why it ended: from a new summary.json, or else from its output.
     const std::unique_ptr<Job> job = std::exchange(run.job, nullptr);
     const bool evaluation = run.todo == Todo::kEvaluate;
     const std::optional<results::RunResult> result = results::ReadSummary(run.dir);
@@ -175,7 +182,7 @@ class Sweep {
     std::string trouble = Trouble(exit, told ? result->error : job->reason());
     if (result) run.outcome.summary = result->training;
 
-    // 2. An evaluation leaves its result on its output, and its warnings: it has no log.
+    // 2. Take an evaluation's result and warnings from its output: it has no log.
     if (evaluation) {
       for (const std::string& line : job->said()) {
         if (LevelOf(line).value_or(LogLevel::kInfo) < LogLevel::kWarn) continue;
@@ -186,13 +193,14 @@ class Sweep {
       }
     }
 
-    // 3. What is to be done next.
+    // 3. Decide the next task from the directory.
     Todo next = Todo::kBegin;
     try {
       next = WhatIsLeft(grid_, run);
     } catch (const std::system_error& error) {  // its directory cannot be read
       trouble = error.what();
     }
+    // 4. Finish the run, leave it unfinished after a stop, evaluate it, or fail it.
     if (trouble.empty() && next == Todo::kNothing) {
       if (grid_.eval_episodes > 0) run.outcome.eval = results::ReadFinalEval(run.dir);
       Finish(run);

@@ -56,18 +56,21 @@ std::vector<std::string> WhatNext(const Grid& grid, const std::vector<Run>& runs
 }
 
 std::string SweepBar(const SweepProgress& progress, const monitor::ProgressStyle& style) {
+  // 1. List the parts of the text, the most important first.
   constexpr int kMaxBar = 40, kMinBar = 8;
   const int room = std::max(0, style.width - 1);
   std::vector<std::string> pieces = {fmt::format("{}/{} runs done", progress.done, progress.total)};
   if (progress.failed > 0) pieces.push_back(fmt::format("{} failed", progress.failed));
   if (progress.left_s) pieces.push_back(HumanTime(*progress.left_s) + " left");
   pieces.push_back(fmt::format("{} running", progress.running));
+  // 2. Keep those that fit.
   std::string text = pieces.front();
   for (std::size_t i = 1; i < pieces.size(); ++i) {
     const std::string longer = text + ", " + pieces[i];
     if (static_cast<int>(longer.size()) > room) break;
     text = longer;
   }
+  // 3. Fill the rest of the line with the bar, if there is enough room for one.
   const int bar = std::min(kMaxBar, room - static_cast<int>(text.size()) - 2);
   if (bar < kMinBar) return text.substr(0, static_cast<std::size_t>(room));
   const double over = progress.done + progress.failed;

@@ -64,11 +64,13 @@ void CheckItIsOurs(const fs::path& run_dir, const Config& config, bool simulate)
     throw UserError(fmt::format("{} {}; {}, or give the sweep another dir = \"...\"",
                                 run_dir.string(), why, first));
   };
+  // 1. Is it a run?
   if (!IsFile(run_dir / "config.toml")) {
     if (!IsFile(run_dir / "log")) refuse("is in the way: it is no run", "move it away");
     if (IsFile(run_dir / "summary.json")) refuse("has lost its config.toml", "move it away");
     return;  // a run that died early
   }
+  // 2. Is it a run of the same kind?
   std::optional<Config> there;
   try {
     there = LoadConfig(run_dir / "config.toml");
@@ -81,6 +83,7 @@ void CheckItIsOurs(const fs::path& run_dir, const Config& config, bool simulate)
                     : "was simulated, and here runs are trained",
            "move it away");
   }
+  // 3. Is it a run with the same configuration?
   const std::string difference = Difference(*there, config);
   if (difference.empty()) return;
   refuse("was trained with another configuration: " + difference,

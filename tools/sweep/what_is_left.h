@@ -1,4 +1,4 @@
-// What is left to do for one run of a sweep: decided by what lies in its directory.
+// Decides the next task for one run of a sweep from the contents of its directory.
 #pragma once
 
 #include <cstdint>
@@ -10,34 +10,34 @@
 namespace starling::sweep {
 
 struct RunFacts {
-  bool there = false;      // a directory with something in it
-  bool finished = false;   // its summary tells of all its steps, and what is still needed is there
-  bool resumable = false;  // a configuration, and a checkpoint that is good
-  bool evaluated = false;  // as the sweep wants it, or it wants no evaluation
+  bool there = false;      // the directory exists and is not empty
+  bool finished = false;   // all steps done, and every file still needed is there
+  bool resumable = false;  // has a configuration and a valid checkpoint
+  bool evaluated = false;  // by this sweep's number of episodes, or none is wanted
   friend bool operator==(const RunFacts&, const RunFacts&) = default;
 };
 
-// `steps` are run.steps; `episodes` those of the evaluation, 0 for none. A finished run needs its
-// final checkpoint only to be evaluated.
+// Reads the facts of a run of `steps` = run.steps that is evaluated over `episodes` (0: not
+// evaluated). A finished run needs its final checkpoint only until it is evaluated.
 RunFacts ReadRunFacts(const std::filesystem::path& run_dir, std::uint64_t steps,
                       std::int64_t episodes);
 
 enum class Todo : std::uint8_t {
   kBegin,
-  kBeginAnew,  // what is there leads nowhere: it makes room
+  kBeginAnew,  // cannot be resumed: move it aside and begin
   kResume,
   kEvaluate,
   kNothing,
 };
 Todo WhatIsLeft(const RunFacts& facts);
 
-// "optimizer.lr is 0.003 there and 0.001 here; ..." for the keys in which two configurations
-// differ, run.name and run.dir aside; "" if there are none.
+// Returns "optimizer.lr is 0.003 there and 0.001 here; ..." for the keys in which two
+// configurations differ, except run.name and run.dir, or "" if there are none.
 std::string Difference(const Config& there, const Config& here);
 
-// Throws UserError, saying what to do, if the directory is there and is none of this sweep's: it
-// was trained with another configuration than `config`, was simulated and is not to be (`simulate`)
-// or the other way round, or is no run at all.
+// Throws UserError, with advice for the operator, if the directory exists and does not belong to
+// this sweep: it is not a run, its configuration differs from `config`, or it was simulated and
+// `simulate` is false (or the reverse).
 void CheckItIsOurs(const std::filesystem::path& run_dir, const Config& config, bool simulate);
 
 }  // namespace starling::sweep
