@@ -8,8 +8,8 @@
 
 #include "core/random.h"
 #include "envs/chance.h"
-#include "envs/game.h"
 #include "tests/envs/cross_check/bent_chance.h"
+#include "tests/envs/cross_check/rarities.h"
 
 namespace starling::envs::cross_check {
 
@@ -18,9 +18,10 @@ class Player {
  public:
   Player(const StreamId& id, double sticky) : stream_(id), sticky_(sticky) {}
 
-  // The action to ask for in this step. `last`: the action played before (sticky actions).
-  int Choose(const G& game, const BentChance& chance, int last) {
-    if (style_.steps_left-- == 0) NewStyle();
+  // The action to ask for in this step. `last`: the action played before (sticky actions). `rare`:
+  // situations that were hardly seen so far, as bits.
+  int Choose(const G& game, const BentChance& chance, int last, std::uint64_t rare) {
+    if (style_.steps_left-- == 0) NewStyle(rare);
     for (std::size_t i = 0; i + 1 < kDepth; ++i) best_[i] = best_[i + 1];
     best_[kDepth - 1] = Any();
     if (One() < style_.noise) return best_[0] = Any();
@@ -37,21 +38,28 @@ class Player {
   }
 
  private:
-  static constexpr std::size_t kDepth = 24;  // steps
+  static constexpr std::size_t kDepth = Rarities<G>::kDepth;
   static constexpr int kMaxPlans = 60, kShortestStyle = 50;
   using Plan = std::array<std::int8_t, kDepth>;
 
   struct Style {
     int steps_left = 0, plans = 0;
     double reward = 0, death = 0, noise = 0;
+    std::uint64_t wish = 0;  // a rarity it is after
+    double wish_weight = 0;
+    Tastes tastes{};
   };
 
-  void NewStyle() {
+  void NewStyle(std::uint64_t rare) {
     style_.steps_left = kShortestStyle << Pick(6);
     style_.plans = 1 + Pick(kMaxPlans);
     style_.reward = One() * 2;
     style_.death = Pick(8) == 0 ? -1 : 5 + 50 * One();
     style_.noise = Pick(2) == 0 ? 0 : 0.1 * One() * One();
+    style_.wish = std::uint64_t{1} << Pick(static_cast<int>(Rarities<G>::kNames.size()));
+    if (Pick(2) == 0) style_.wish = rare;
+    style_.wish_weight = 1 + 30 * One();
+    for (double& taste : style_.tastes) taste = One();
   }
 
   int Pick(int n) { return static_cast<int>(stream_.Below(static_cast<std::uint32_t>(n))); }
@@ -81,11 +89,15 @@ class Player {
       const double weight = 1 - 0.5 * static_cast<double>(i) / kDepth;
       chance.NextStep();
       last = StickyAction(plan[i], last, sticky_, chance);
+      const G before = game;
       const Outcome outcome = game.Step(last, chance);
       value += weight * style_.reward * outcome.reward;
+      if ((Rarities<G>::Seen(before, game, last, outcome) & style_.wish) != 0) {
+        value += weight * style_.wish_weight;
+      }
       if (outcome.terminal) return value - weight * style_.death;
     }
-    return value;
+    return value + Rarities<G>::Liking(now, game, style_.tastes);
   }
 
   RandomStream stream_;

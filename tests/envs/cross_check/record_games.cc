@@ -1,5 +1,6 @@
 // record-games GAME STEPS SEED STICKY RAMPING: plays a bundled game and writes the recording
-// (envs/trace_file.h) to standard output, for compare.py. STICKY is a probability, RAMPING 0 or 1.
+// (envs/trace_file.h) to standard output, for compare.py, and to standard error how often which
+// situation was reached. STICKY is a probability, RAMPING 0 or 1.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -10,18 +11,19 @@
 
 #include "core/random.h"
 #include "envs/chance.h"
-#include "envs/games/minatar_asterix.h"
-#include "envs/games/minatar_breakout.h"
-#include "envs/games/minatar_freeway.h"
-#include "envs/games/minatar_seaquest.h"
-#include "envs/games/minatar_space_invaders.h"
 #include "tests/envs/cross_check/bent_chance.h"
 #include "tests/envs/cross_check/player.h"
+#include "tests/envs/cross_check/rarities_asterix.h"
+#include "tests/envs/cross_check/rarities_breakout.h"
+#include "tests/envs/cross_check/rarities_freeway.h"
+#include "tests/envs/cross_check/rarities_seaquest.h"
+#include "tests/envs/cross_check/rarities_space_invaders.h"
 
 namespace starling::envs::cross_check {
 namespace {
 
 constexpr int kMaxEpisodeSteps = 4000;
+constexpr long kRare = 30;  // a situation seen less often is sought
 
 struct Order {
   std::string game;
@@ -45,6 +47,12 @@ std::string Picture(const G& game) {
   return hex;
 }
 
+std::uint64_t Rare(const std::vector<long>& counts) {
+  std::uint64_t rare = 0;
+  for (std::size_t i = 0; i < counts.size(); ++i) rare |= std::uint64_t{counts[i] < kRare} << i;
+  return rare;
+}
+
 template <class G>
 void Record(const Order& order) {
   fmt::print(R"({{"game":"{}","sticky_action_prob":{},"difficulty_ramping":{},"shape":[10,10,{}]}})"
@@ -53,6 +61,7 @@ void Record(const Order& order) {
   // 1. Header, chance and player.
   BentChance chance({.seed = order.seed, .purpose = Purpose::kEnv});
   Player<G> player({.seed = order.seed, .purpose = Purpose::kAction}, order.sticky);
+  std::vector<long> counts(Rarities<G>::kNames.size());
   G game;
   if constexpr (requires { game.ramping; }) game.ramping = order.ramping;
   int last = 0, episode_steps = 0;
@@ -70,16 +79,22 @@ void Record(const Order& order) {
       draws.clear();
       episode_steps = 0;
     }
-    // 3. Play a step.
-    const int asked = player.Choose(game, chance, last);
+    // 3. Play a step; count the situations that it reached.
+    const int asked = player.Choose(game, chance, last, Rare(counts));
     chance.NextStep();
     last = StickyAction(asked, last, order.sticky, recording);
+    const G before = game;
     const Outcome outcome = game.Step(last, recording);
+    std::uint64_t seen = Rarities<G>::Seen(before, game, last, outcome);
+    for (std::size_t i = 0; seen != 0; ++i, seen >>= 1) counts[i] += seen & 1;
     fmt::print(R"({{"a":{},"d":[{}],"r":{},"t":{},"s":"{}"}})"
                "\n",
                asked, draws, outcome.reward, outcome.terminal, Picture(game));
     over = outcome.terminal;
     ++episode_steps;
+  }
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    fmt::print(stderr, "{:9}  {}: {}\n", counts[i], order.game, Rarities<G>::kNames[i]);
   }
 }
 

@@ -1,0 +1,121 @@
+// The situations of minatar/space_invaders (rarities.h).
+#pragma once
+
+#include <bit>
+
+#include "envs/games/minatar_space_invaders.h"
+#include "tests/envs/cross_check/rarities.h"
+
+namespace starling::envs::cross_check {
+
+template <>
+struct Rarities<MinatarSpaceInvaders> {
+  using G = MinatarSpaceInvaders;
+  static constexpr std::size_t kDepth = 40;
+  // The first seven: steps played with base 12 to 6.
+  enum : std::size_t {
+    kBase,
+    kClearedAtLast = 7,
+    kCleared,
+    kClearedInLastStep,
+    kBulletsOverClear,
+    kHitsOverClear,
+    kClearedHeadingRight,
+    kTwoHits,
+    kHitAsGunFires,
+    kPointsInLastStep,
+    kDrop,
+    kDropFromLastRow,
+    kHitInThatDrop,
+    kAlienComes,
+    kDroveIntoAlien,
+    kBulletEnds,
+    kDroveUnderBullet,
+    kEquallyNear,
+    kBulletsPass,
+    kSteppedIn,
+    kCount
+  };
+  static constexpr auto kNames = Names<kCount>(
+      "base 12; base 11; base 10; base 9; base 8; base 7; base 6; a wave cleared at base 6; a "
+      "wave cleared; a wave cleared in the last step; a wave cleared with bullets of theirs in "
+      "the air; a new wave comes onto a bullet of ours; a wave cleared while heading right; "
+      "two hits in one step; a hit as their gun fires; points in the last step; aliens drop; "
+      "aliens drop from row 9; a hit as aliens drop from row 9; an alien comes to us; we drive "
+      "to an alien; a bullet of theirs ends it; we leave a cell as a bullet comes; two columns "
+      "equally near; bullets pass each other; an alien steps onto a bullet");
+
+  static std::uint64_t Seen(const G& before, const G& after, int, const Outcome& outcome) {
+    Bits seen;
+    seen.Add(kBase + static_cast<std::size_t>(G::kFirstBase - after.base));
+    const int count = Count(before);
+    const bool cleared =
+        outcome.reward > 0 && Count(after) > count - static_cast<int>(outcome.reward);
+    const bool moves = before.move_timer == 0;
+    const unsigned here = 1u << after.cannon;
+    seen.Add(kCleared, cleared);
+    seen.Add(kClearedAtLast, cleared && before.base == G::kLastBase);
+    seen.Add(kClearedInLastStep, cleared && outcome.terminal);
+    seen.Add(kClearedHeadingRight, cleared && after.heading > 0);
+    seen.Add(kTwoHits, outcome.reward > 1);
+    seen.Add(kHitAsGunFires, outcome.reward > 0 && before.enemy_gun_timer == 0);
+    seen.Add(kPointsInLastStep, outcome.terminal && outcome.reward > 0);
+    seen.Add(kDrop, after.heading != before.heading);
+    const bool dropped_out = after.heading != before.heading && before.aliens[9] != 0;
+    seen.Add(kDropFromLastRow, dropped_out);
+    seen.Add(kHitInThatDrop, dropped_out && outcome.reward > 0);
+    seen.Add(kDroveIntoAlien, (before.aliens[9] & here) != 0);
+    seen.Add(kAlienComes, moves && (before.aliens[9] & here) == 0 && (after.aliens[9] & here) != 0);
+    seen.Add(kBulletEnds, (before.enemy_bullets[8] & here) != 0);
+    seen.Add(kDroveUnderBullet,
+             (before.enemy_bullets[8] & 1u << before.cannon) != 0 && before.cannon != after.cannon);
+    seen.Add(kEquallyNear, before.enemy_gun_timer == 0 && EquallyNear(before, after.cannon));
+    bool flying = false, over = false, pass = false;
+    for (int row = 0; row < G::kSide; ++row) {
+      flying |= after.enemy_bullets[row] != 0;
+      over |= (after.aliens[row] & after.bullets[row]) != 0;
+      pass |= row > 0 && ((before.bullets[row] &
+                           (before.enemy_bullets[row - 1] | before.enemy_bullets[row])) != 0);
+    }
+    seen.Add(kBulletsOverClear, cleared && flying);
+    seen.Add(kHitsOverClear, cleared && over);
+    seen.Add(kBulletsPass, pass);
+    seen.Add(kSteppedIn, moves && outcome.reward > 0);
+    return seen.all();
+  }
+
+  // Tastes: for clearing waves, or to let the aliens come down: all of them, or the last few.
+  static double Liking(const G&, const G& later, const Tastes& tastes) {
+    int lowest = 0;
+    for (int row = 0; row < G::kSide; ++row) {
+      if (later.aliens[row] != 0) lowest = row;
+    }
+    const int count = Count(later);
+    if (tastes[0] < 0.5) return -0.1 * count - 0.3 * lowest;
+    if (tastes[0] < 0.7) return 0.1 * count + 0.3 * lowest;
+    return 0.5 * lowest - (count < kFew ? 3 * (kFew - count) : 0.2 * (count - kFew));
+  }
+
+ private:
+  static constexpr int kFew = 4;
+
+  static int Count(const G& game) {
+    int count = 0;
+    for (const G::Row row : game.aliens) count += std::popcount(row);
+    return count;
+  }
+
+  static bool EquallyNear(const G& game, int cannon) {
+    unsigned columns = 0;
+    for (const G::Row row : game.aliens) columns |= row;
+    for (int distance = 1; distance < G::kSide; ++distance) {
+      const bool left = cannon >= distance && (columns >> (cannon - distance) & 1) != 0;
+      const bool right = (columns >> (cannon + distance) & 1) != 0;
+      if (left || right || (columns >> cannon & 1) != 0)
+        return left && right && (columns >> cannon & 1) == 0;
+    }
+    return false;
+  }
+};
+
+}  // namespace starling::envs::cross_check
