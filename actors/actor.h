@@ -17,8 +17,8 @@ struct OwnSettings {
 Config WithOwn(Config config, const OwnSettings& own);
 
 // Runs one actor until the run is over, the actor is stopped, or there is no learner. Joins a lost
-// learner again as a new incarnation. Returns kRunOver, kStopped, kRefused or kUnreachable; for the last
-// two, `text` is set to a sentence. Throws UserError if the run's environment or net cannot be
+// learner again as a new incarnation. Returns kRunOver, kStopped, kRefused or kUnreachable; for the
+// last two, `text` is set to a sentence. Throws UserError if the run's environment or net cannot be
 // built here.
 ClientState RunActor(const ClientOptions& options, std::string& text, const OwnSettings& own = {});
 

@@ -13,7 +13,9 @@ namespace starling::actors {
 
 namespace {
 
-constexpr std::int64_t kPollMs = 20;  // longest wait for room in a queue
+constexpr std::int64_t kPollMs = 20;   // longest wait for room in a queue
+constexpr std::int64_t kWaitMs = 100;  // longest wait between two ticks of the clock
+static_assert(kWaitMs * 1'000'000 < RunningClock::kMaxTickNs);
 
 std::int64_t Ms(double seconds) { return static_cast<std::int64_t>(seconds * 1000.0); }
 
@@ -112,8 +114,8 @@ bool LearnerClient::SendSoon(std::uint64_t sequence, const wire::Body& body,
 
 // ---- receive
 
-// Waits up to `timeout_ms` for a message, then handles all that have arrived. Returns whether the
-// actor is still a member.
+// Waits up to `timeout_ms`, at most kWaitMs, for a message, then handles all that have arrived.
+// Returns whether the actor is still a member.
 bool LearnerClient::Pump(std::int64_t timeout_ms) {
   Session& session = *session_;
   // 1. Wait.
@@ -121,7 +123,7 @@ bool LearnerClient::Pump(std::int64_t timeout_ms) {
     std::array<wire::PollItem, 3> items{{{.socket = session.socket.get()},
                                          {.socket = session.beacon.get()},
                                          {.fd = options_.stop_fd}}};
-    wire::Poll(items, timeout_ms);
+    wire::Poll(items, std::min(timeout_ms, kWaitMs));
   }
   clock_.Tick();
   wire::Beacon beacon;

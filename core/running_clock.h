@@ -19,7 +19,8 @@ class RunningClock final : public Clock {
   // `clock` must outlive this one.
   explicit RunningClock(const Clock& clock) : clock_(clock), ticked_ns_(clock.NowNs()) {}
 
-  // Call it in every turn of the loop.
+  // Call it in every turn of the loop. REQUIRES: a turn, with its waits, takes less than
+  // kMaxTickNs; the rest of a longer one is lost.
   void Tick() {
     const std::int64_t now = clock_.NowNs();
     running_ns_ += std::min(now - ticked_ns_, kMaxTickNs);

@@ -21,7 +21,7 @@ struct RunPoint {
 enum class LearnerEnding : std::uint8_t {
   kExpected,          // while the run ends
   kMistake,           // exit status 2: the operator's mistake
-  kStoppedElsewhere,  // it ended in order before the last step, because somebody else told it to
+  kStoppedElsewhere,  // in order, before the last step: another process stopped it
   kDone,              // in order, after the last step
   kDoneThenKilled,    // after its last status line; all steps are done
   kNoLastCheckpoint,  // after the last step it can fail only at its last checkpoint

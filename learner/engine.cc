@@ -78,11 +78,7 @@ void Engine::Remove(std::uint32_t slot, const std::string& why) {
   roster_.Leave(slot, why);
 }
 
-Member* Engine::SenderOf(const wire::Header& header) {
-  if (header.term != term_ || header.session != options_.session) return nullptr;
-  Member* member = roster_.Find(header.slot);
-  return member && member->incarnation == header.incarnation ? member : nullptr;
-}
+Member* Engine::SenderOf(const wire::Header& header) { return Identify(header).sender; }
 
 // ---- gradients in
 

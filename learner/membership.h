@@ -59,8 +59,8 @@ class Membership {
   // Opens the judge when updates.start_with actors are here, or at least one after
   // updates.start_timeout_s.
   void OpenWhenReady();
-  // Ends the grants that are staleness.deadline_s old. REQUIRES, as the next: every message that had
-  // arrived was handled.
+  // Ends the grants that are staleness.deadline_s old. REQUIRES, as the next: every message that
+  // had arrived was handled.
   void ExpireGrants();
   // Removes members that were silent for wire.timeout_s.
   void RemoveSilent();

@@ -48,21 +48,16 @@ void VisitFields(Status& status, Visitor visit) {
     section("histogram", status.staleness.histogram);
   });
   visit("actors_alive", status.actors_alive);
-  visit.Section("actor_us", status.actor_us, [](auto section, auto& unroll) {
-    section("wait", unroll.wait);
-    section("refresh", unroll.refresh);
-    section("act", unroll.act);
-    section("gradient", unroll.gradient);
-    section("push", unroll.push);
-  });
+  const auto activities = [](auto section, auto& of) {
+    section("wait", of.wait);
+    section("refresh", of.refresh);
+    section("act", of.act);
+    section("gradient", of.gradient);
+    section("push", of.push);
+  };
+  visit.Section("actor_us", status.actor_us, activities);
   visit.Section("time", [&](auto time) {
-    time.Section("actors", [&](auto section) {
-      section("wait", status.time.actors.wait);
-      section("refresh", status.time.actors.refresh);
-      section("act", status.time.actors.act);
-      section("gradient", status.time.actors.gradient);
-      section("push", status.time.actors.push);
-    });
+    time.Section("actors", [&](auto section) { activities(section, status.time.actors); });
     time.Section("learner", [&](auto section) {
       section("receive", status.time.learner.receive);
       section("dispatch", status.time.learner.dispatch);

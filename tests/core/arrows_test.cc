@@ -1,5 +1,5 @@
-// The arrows between the rooms, held on the #include lines of every source file, and the namespace of
-// each folder.
+// The arrows between the rooms, held on the #include lines of every source file, and the namespace
+// of each folder.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
