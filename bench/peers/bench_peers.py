@@ -7,10 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+from curves import curves, ends
 from install import python_for
 from measure import ROOT, Failure, Times, run_peer, run_starling, tell
 from report import failed, figures, hardware, rate, table
-from rows import ROWS
+from rows import LEARNERS, ROWS
 
 ROUNDS = 2
 
@@ -26,6 +27,10 @@ def arguments(words):
         "--quick", action="store_true", help="windows of 3 s, one variant: shows that it works"
     )
     parser.add_argument("--only", metavar="NAME", action="append", choices=names, help="this row")
+    parser.add_argument(
+        "--curves", metavar="SECONDS", type=float,
+        help="instead: the score of every trainer over so much time, three seeds each",
+    )
     parser.add_argument("--json", metavar="FILE", help="also writes all numbers there")
     parser.add_argument(
         "--starling", metavar="PROGRAM", help="is measured; default: builds and takes the release"
@@ -46,7 +51,7 @@ def fastest(row, python, times):
     speeds, why = {}, None
     for name, settings in row.variants.items():
         try:
-            speeds[name] = rate(run_peer(python, row, settings, times), "steps")
+            speeds[name] = rate(run_peer(python, row.program, settings, times), "steps")
             tell(f"{row.name}: {name}: {speeds[name]:,.0f} steps/s")
         except Failure as failure:
             why = failure
@@ -62,7 +67,7 @@ def measure(row, starling, quick):
     variant = next(iter(row.variants)) if quick else fastest(row, python, trial)
     rounds = []
     for number in range(ROUNDS):
-        peer = run_peer(python, row, row.variants[variant], times)
+        peer = run_peer(python, row.program, row.variants[variant], times)
         ours = run_starling(starling, row, times)
         tell(
             f"{row.name}, round {number + 1}: {rate(peer, 'steps'):,.0f} steps/s,"
@@ -72,12 +77,8 @@ def measure(row, starling, quick):
     return figures(row, variant, rounds)
 
 
-def main(words):
-    options = arguments(words)
-    starling = Path(options.starling) if options.starling else build()
-    load = os.getloadavg()[0]
-    if load > 0.3:
-        tell(f"the load is {load:.1f}: other work is going on, which the figures will show")
+def speeds(options, starling):
+    """Measures the rows that are asked for. A row that fails holds its reason."""
     results = []
     for row in ROWS:
         if options.only and row.name not in options.only:
@@ -87,8 +88,23 @@ def main(words):
         except Failure as failure:
             tell(f"{row.name}: {failure}")
             results.append(failed(row, str(failure)))
+    return results
+
+
+def main(words):
+    options = arguments(words)
+    starling = Path(options.starling) if options.starling else build()
+    load = os.getloadavg()[0]
+    if load > 0.3:
+        tell(f"the load is {load:.1f}: other work is going on, which the figures will show")
+    if options.curves:
+        results = curves(LEARNERS, starling, options.curves)
+        text = ends(results)
+    else:
+        results = speeds(options, starling)
+        text = table(results)
     where = f"{hardware()}; load before: {load:.2f}{'; quick' if options.quick else ''}"
-    print(f"Measured by `scripts/bench-peers {' '.join(words)}` on {where}.\n\n{table(results)}")
+    print(f"Measured by `scripts/bench-peers {' '.join(words)}` on {where}.\n\n{text}")
     if options.json:
         document = {"hardware": hardware(), "load": load, "quick": options.quick, "rows": results}
         Path(options.json).write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n")

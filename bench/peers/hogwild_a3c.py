@@ -1,5 +1,6 @@
 """A3C in the way of PyTorch programs since 2017: weights and optimizer statistics in shared memory,
-a process for each worker, and no lock. Settings: workers, unroll.
+a process for each worker, and no lock. Settings: workers, unroll, and
+optionally seed.
 
 A worker copies the shared weights, plays `unroll` steps in one env, keeps the graph of each step,
 computes the gradient of the A3C paper's loss and applies it to the shared weights itself.
@@ -30,11 +31,11 @@ class ActorCritic(nn.Module):
 
 
 class Worker:
-    def __init__(self, shared, squares, number):
+    def __init__(self, shared, squares, seed):
         torch.set_num_threads(1)
-        torch.manual_seed(number)
+        torch.manual_seed(seed)
         self.game = minatar.Environment("breakout", sticky_action_prob=0.1, difficulty_ramping=True)
-        self.game.seed(number)
+        self.game.seed(seed)
         self.game.reset()
         self.shared, self.squares = list(shared.parameters()), squares
         self.local = ActorCritic(self.game.state_shape()[2], self.game.num_actions())
@@ -90,9 +91,10 @@ class Worker:
         return len(steps)
 
 
-def work(shared, squares, counts, number, unroll):
+def work(shared, squares, counts, number, settings):
     """counts: (workers, 3) of steps, updates, mean return; each worker writes its own row."""
-    worker = Worker(shared, squares, number)
+    unroll = settings["unroll"]
+    worker = Worker(shared, squares, 1000 * settings.get("seed", 1) + number)
     while True:
         counts[number, 0] += worker.update(unroll)
         counts[number, 1] += 1
@@ -102,13 +104,14 @@ def work(shared, squares, counts, number, unroll):
 def main():
     settings, times = peer.arguments()
     torch.set_num_threads(1)
+    torch.manual_seed(settings.get("seed", 1))
     game = minatar.Environment("breakout")
     shared = ActorCritic(game.state_shape()[2], game.num_actions()).share_memory()
     squares = [torch.zeros_like(weight).share_memory_() for weight in shared.parameters()]
     counts = torch.zeros(settings["workers"], 3, dtype=torch.float64).share_memory_()
     processes = [
         torch.multiprocessing.Process(
-            target=work, args=(shared, squares, counts, number, settings["unroll"]), daemon=True
+            target=work, args=(shared, squares, counts, number, settings), daemon=True
         )
         for number in range(settings["workers"])
     ]
@@ -121,14 +124,13 @@ def main():
     over = False
     while not over:
         check(processes)
-        steps, updates, _ = counts.sum(0).tolist()
-        over = window.see(int(steps), int(updates))
+        steps, updates, returned = counts.sum(0).tolist()
+        over = window.see(int(steps), int(updates), returned / len(counts))
         time.sleep(0.01)
     for process in processes:
         process.kill()
         process.join()
-    report = {**window.report(), "mean_return": counts[:, 2].mean().item()}
-    peer.tell(report, ["torch", "numpy", "MinAtar"])
+    peer.tell(window.report(), ["torch", "numpy", "MinAtar"])
 
 
 def check(processes):

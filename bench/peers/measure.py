@@ -42,9 +42,9 @@ def last_line(text):
     return ([line for line in lines if re.match(r"starling[a-z-]*: ", line)] or lines)[-1][:300]
 
 
-def run_peer(python, row, settings, times):
-    """Returns the report of the peer's program: steps, updates, seconds, packages."""
-    command = [python, "-B", HERE / row.program, json.dumps(settings), times.warm_up, times.window]
+def run_peer(python, program, settings, times):
+    """Returns the report of the peer's program: steps, updates, seconds, packages, curve."""
+    command = [python, "-B", HERE / program, json.dumps(settings), times.warm_up, times.window]
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
         process = subprocess.Popen(
             [str(word) for word in command],
@@ -53,14 +53,14 @@ def run_peer(python, row, settings, times):
         try:
             process.wait(times.warm_up + times.window + times.limit)
         except subprocess.TimeoutExpired:
-            raise Failure(f"{row.program} did not end in time") from None
+            raise Failure(f"{program} did not end in time") from None
         finally:
             end(process)
         out.seek(0)
         errors.seek(0)
         said = out.read().splitlines()
         if process.returncode != 0 or not said:
-            raise Failure(f"{row.program} failed: {last_line(errors.read())}")
+            raise Failure(f"{program} failed: {last_line(errors.read())}")
         return json.loads(said[-1])
 
 
@@ -89,10 +89,17 @@ def metrics(path):
 
 def run_starling(starling, row, times):
     """The same of `starling train`, interrupted at the end of the window."""
+    settings = [*row.overrides, "run.steps=1_000_000_000_000"]
+    lines = starling_metrics(starling, row.config, settings, times)
+    return between(lines, times.warm_up, times.window)
+
+
+def starling_metrics(starling, config, settings, times):
+    """Returns the lines of metrics of `starling train`, which is interrupted at the end of the
+    window if it has not ended before."""
     with tempfile.TemporaryDirectory(prefix="starling-peers-") as scratch:
         run_dir = Path(scratch) / "run"
-        settings = [*row.overrides, "run.steps=1_000_000_000_000"]
-        command = [starling, "train", ROOT / row.config, "--run-dir", run_dir]
+        command = [starling, "train", ROOT / config, "--run-dir", run_dir]
         command += [word for setting in settings for word in ("--set", setting)]
         with tempfile.TemporaryFile("w+") as said:
             process = subprocess.Popen(
@@ -101,16 +108,17 @@ def run_starling(starling, row, times):
             )  # fmt: skip
             try:
                 wait_for(process, run_dir / "metrics.jsonl", times)
-                process.send_signal(signal.SIGINT)
+                if process.poll() is None:
+                    process.send_signal(signal.SIGINT)
                 process.wait(times.limit)
             except subprocess.TimeoutExpired:
                 raise Failure("Starling did not end in time") from None
             finally:
                 end(process)
-            if process.returncode != 130:  # interrupted, with a summary
+            if process.returncode not in (0, 130):  # trained, or interrupted with a summary
                 said.seek(0)
                 raise Failure(f"Starling failed: {last_line(said.read())}")
-        return between(metrics(run_dir / "metrics.jsonl"), times.warm_up, times.window)
+        return metrics(run_dir / "metrics.jsonl")
 
 
 def wait_for(process, path, times):

@@ -2,7 +2,8 @@
 
 A peer is called as `python PEER.py SETTINGS WARM_UP SECONDS`: SETTINGS is a JSON object, the times
 are in seconds. It trains without end and counts the work of the SECONDS after WARM_UP. Its last
-line on standard output is a JSON object with steps, updates, seconds and packages.
+line on standard output is a JSON object with steps, updates, seconds, packages and the curve of its
+score: [seconds, steps, mean return of the last training episodes] of about every second.
 """
 import importlib.metadata
 import json
@@ -15,13 +16,19 @@ class Window:
 
     def __init__(self, warm_up, seconds, clock=time.monotonic):
         self.clock = clock
-        self.opens = clock() + warm_up
+        self.starts = clock()
+        self.opens = self.starts + warm_up
         self.seconds = seconds
         self.first = self.last = None  # (time, steps, updates)
+        self.curve = []
 
-    def see(self, steps, updates):
-        """Takes the steps and updates since the start. Returns true once time is up."""
+    def see(self, steps, updates, score=None):
+        """Takes the steps and updates since the start, and the mean return of the last episodes.
+        Returns true once time is up."""
         now = self.clock()
+        after = now - self.starts
+        if score is not None and (not self.curve or after >= self.curve[-1][0] + 1):
+            self.curve.append((round(after, 2), steps, round(score, 3)))
         if self.first is None:
             if now >= self.opens:
                 self.first = (now, steps, updates)
@@ -33,7 +40,7 @@ class Window:
         if self.last is None:
             raise RuntimeError("the training ended before its warm-up was over")
         seconds, steps, updates = (b - a for a, b in zip(self.first, self.last))
-        return {"steps": steps, "updates": updates, "seconds": seconds}
+        return {"steps": steps, "updates": updates, "seconds": seconds, "curve": self.curve}
 
 
 def arguments():

@@ -1,4 +1,5 @@
-"""The rows: one for each trainer and setting, with Starling's settings beside it."""
+"""What is measured: a row for each trainer and setting with Starling's settings beside it, and the
+learners whose scores are followed over the time."""
 from dataclasses import dataclass, field
 
 # Versions known to work together. Sample Factory needs gymnasium below 1.0 and numpy below 2.
@@ -83,5 +84,38 @@ ROWS = [
     sample_factory_row(
         "sample-factory-pong", "pong", "ALE Pong, its own net (DQN's), 2 workers",
         SAMPLE_FACTORY + ATARI, "configs/ale_pong.toml", TWO_ATARI_ACTORS, 4,
+    ),
+]  # fmt: skip
+
+
+@dataclass
+class Learner:
+    """A trainer whose score is followed over the wall clock, on MinAtar Breakout."""
+
+    name: str
+    program: str  # "" is Starling
+    packages: tuple
+    settings: dict  # of the program; of Starling: section.key = value
+
+
+# Starling's numbers where A2C of Stable-Baselines3 has them; its entropy has no schedule.
+LIKE_STARLING = {
+    "learning_rate": 2e-3, "gamma": 0.98, "gae_lambda": 0.8, "ent_coef": 0.01, "rms_prop_eps": 1e-5,
+}  # fmt: skip
+SB3_BREAKOUT = {
+    "game": "breakout", "net": "minatar", "envs": 32, "unroll": 5, "processes": False, "threads": 1,
+}  # fmt: skip
+
+LEARNERS = [
+    Learner("Starling", "", (), {"run.steps": 10_000_000}),
+    Learner("Stable-Baselines3 A2C, its defaults", "sb3_a2c.py", SB3, SB3_BREAKOUT),
+    Learner(
+        "Stable-Baselines3 A2C, Starling's numbers", "sb3_a2c.py", SB3,
+        {**SB3_BREAKOUT, "arguments": LIKE_STARLING},
+    ),
+    Learner("PyTorch Hogwild A3C", "hogwild_a3c.py", PYTORCH, {"workers": 2, "unroll": 5}),
+    Learner(
+        "Sample Factory APPO", "sample_factory_appo.py", SAMPLE_FACTORY,
+        {"game": "breakout", "envs": 16},
     ),
 ]  # fmt: skip

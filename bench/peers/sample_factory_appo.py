@@ -1,7 +1,8 @@
 """Sample Factory's asynchronous PPO with two rollout workers: its defaults, for a CPU and with a
-feed-forward net. Settings: game ("breakout" or "pong"), envs (of one worker).
+feed-forward net. Settings: game ("breakout" or "pong"), envs (of one worker), optionally seed.
 """
 import os
+import statistics
 import sys
 import tempfile
 
@@ -52,7 +53,9 @@ class Watch(AlgoObserver):
         if self.window is None:  # its processes are up
             self.window = peer.Window(*self.times)
         steps = runner.env_steps.get(0, 0)  # of the learner
-        if self.window.see(steps, training_iteration_since_resume):
+        ended = runner.policy_avg_stats.get("reward", [()])[0]  # the last 100 episodes at most
+        score = statistics.fmean(ended) if ended else None
+        if self.window.see(steps, training_iteration_since_resume, score):
             runner.cfg.train_for_env_steps = 0  # ends training
 
 
@@ -60,7 +63,8 @@ def options(settings, train_dir):
     words = {
         "algo": "APPO", "train_dir": train_dir, "experiment": "peers", "device": "cpu",
         "num_workers": 2, "num_envs_per_worker": settings["envs"], "use_rnn": False,
-        "nonlinearity": "relu", "summaries_use_frameskip": False, "seed": 1,
+        "nonlinearity": "relu", "summaries_use_frameskip": False,
+        "seed": settings.get("seed", 1),
     }  # fmt: skip
     if settings["game"] == "pong":
         words |= {

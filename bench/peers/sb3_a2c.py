@@ -1,6 +1,8 @@
 """Stable-Baselines3's A2C. Settings: game ("breakout" or "pong"), net ("own", "minatar", "atari"),
-envs, unroll, processes (whether every env has one: SubprocVecEnv) and threads (of PyTorch).
+envs, unroll, processes (whether every env has one: SubprocVecEnv), threads (of PyTorch), and
+optionally seed and arguments (of A2C; its defaults without).
 """
+import statistics
 import sys
 
 import games
@@ -11,7 +13,7 @@ from stable_baselines3 import A2C
 from stable_baselines3.common.atari_wrappers import AtariWrapper
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
-from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecFrameStack
+from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecFrameStack, VecMonitor
 
 
 class Features(BaseFeaturesExtractor):
@@ -32,7 +34,9 @@ class Watch(BaseCallback):
         self.over = False
 
     def _on_rollout_start(self):
-        self.over = self.window.see(self.num_timesteps, self.model._n_updates)
+        ended = [episode["r"] for episode in self.model.ep_info_buffer]  # the last 100 at most
+        score = statistics.fmean(ended) if ended else None
+        self.over = self.window.see(self.num_timesteps, self.model._n_updates, score)
 
     def _on_step(self):
         return not self.over
@@ -45,7 +49,7 @@ def make_envs(settings):
         envs = SubprocVecEnv(makers, start_method="fork")
     else:
         envs = DummyVecEnv(makers)
-    return envs if settings["game"] == "breakout" else VecFrameStack(envs, 4)
+    return VecMonitor(envs) if settings["game"] == "breakout" else VecFrameStack(envs, 4)
 
 
 def main():
@@ -62,7 +66,8 @@ def main():
     envs = make_envs(settings)
     model = A2C(
         "CnnPolicy" if settings["game"] == "pong" else "MlpPolicy",
-        envs, n_steps=settings["unroll"], policy_kwargs=options, device="cpu", seed=1,
+        envs, n_steps=settings["unroll"], policy_kwargs=options, device="cpu",
+        seed=settings.get("seed", 1), **settings.get("arguments", {}),
     )  # fmt: skip
     window = peer.Window(*times)
     model.learn(10**12, callback=Watch(window), log_interval=10**9)

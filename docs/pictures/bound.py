@@ -6,12 +6,12 @@
 import collections
 import csv
 import math
-import pathlib
 import statistics
+
+from chart import LEFT, TOP, Chart
 
 BOUNDS = ["0", "1", "2", "4", "8", "16", "unbounded"]
 STYLES = {"1": ("#1565c0", "one actor"), "4": ("#2e7d32", "four"), "16": ("#c62828", "sixteen")}
-LEFT, RIGHT, TOP, BOTTOM = 46, 540, 26, 240
 TOP_SECONDS = 40
 
 
@@ -28,45 +28,26 @@ def medians():
             for actors in STYLES}
 
 
-def x_of(bound):
-    return LEFT + 25 + BOUNDS.index(bound) * (RIGHT - LEFT - 50) / (len(BOUNDS) - 1)
-
-
-def y_of(seconds):
-    return BOTTOM - (BOTTOM - TOP) * min(seconds, TOP_SECONDS) / TOP_SECONDS
-
-
 def main():
-    parts = ['<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 640 290" '
-             'font-family="sans-serif" font-size="12">',
-             '<rect width="640" height="290" fill="#fff"/>',
-             f'<text x="{LEFT}" y="16" fill="#222">seconds to a mean return of 10 in MinAtar '
-             'Breakout, two cores, median of three seeds</text>']
-    for seconds in range(0, TOP_SECONDS + 1, 10):
-        y = y_of(seconds)
-        parts.append(f'<path d="M{LEFT} {y:.1f}H{RIGHT}" stroke="#ddd"/><text x="{LEFT - 6}" '
-                     f'y="{y + 4:.1f}" text-anchor="end" fill="#555">{seconds}</text>')
-    for bound in BOUNDS:
-        parts.append(f'<text x="{x_of(bound):.1f}" y="{BOTTOM + 18}" text-anchor="middle" '
-                     f'fill="#555">{bound}</text>')
-    parts.append(f'<text x="{(LEFT + RIGHT) / 2}" y="{BOTTOM + 38}" text-anchor="middle" '
-                 'fill="#555">staleness bound</text>')
+    title = "seconds to a mean return of 10 in MinAtar Breakout, two cores, median of three seeds"
+    chart = Chart(title, TOP_SECONDS)
+    chart.grid(range(0, TOP_SECONDS + 1, 10))
+    step = (chart.right - LEFT - 50) / (len(BOUNDS) - 1)
+    x_of = {bound: LEFT + 25 + number * step for number, bound in enumerate(BOUNDS)}
+    chart.x_axis("staleness bound", [(x_of[bound], bound) for bound in BOUNDS])
     for actors, by_bound in medians().items():
         color, name = STYLES[actors]
-        pen, line = "M", ""
+        reached = []  # since the last bound that never got there
         for bound, seconds in by_bound.items():
-            x, y = x_of(bound), y_of(seconds)
             if seconds == math.inf:
-                parts.append(f'<text x="{x:.1f}" y="{TOP + 10}" text-anchor="middle" '
-                             f'fill="{color}">never</text>')
-                pen = "M"
+                chart.text(x_of[bound], TOP + 10, "never", color)
+                reached = []
                 continue
-            line += f"{pen}{x:.1f} {y:.1f}"
-            pen = "L"
-            parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{color}"/>')
-        parts.append(f'<path d="{line}" fill="none" stroke="{color}" stroke-width="2"/>')
-        parts.append(f'<text x="{RIGHT + 8}" y="{y + 4:.1f}" fill="{color}">{name}</text>')
-    pathlib.Path("docs/pictures/bound.svg").write_text("\n".join(parts + ["</svg>"]) + "\n")
+            reached.append((x_of[bound], seconds))
+            chart.dot(x_of[bound], seconds, color)
+        chart.line(reached, color)
+        chart.text(chart.right + 8, chart.y(reached[-1][1]) + 4, name, color, "start")
+    chart.write("bound.svg")
 
 
 main()

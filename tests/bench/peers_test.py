@@ -17,6 +17,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench" / "peers"))
 
 import bench_peers
+import curves
 import install
 import measure
 import peer
@@ -60,7 +61,16 @@ class WindowTest(unittest.TestCase):
             now[0] = float(second)
             over.append(window.see(steps=7 * second, updates=second))
         self.assertEqual(over.index(True), 15)
-        self.assertEqual(window.report(), {"steps": 77, "updates": 11, "seconds": 11.0})
+        report = {"steps": 77, "updates": 11, "seconds": 11.0, "curve": []}
+        self.assertEqual(window.report(), report)
+
+    def test_the_curve_has_a_point_of_every_second_with_a_score(self):
+        now = [100.0]
+        window = peer.Window(0, 10, clock=lambda: now[0])
+        for quarter in range(10):
+            now[0] = 100 + quarter / 4
+            window.see(steps=quarter, updates=0, score=None if quarter < 2 else 3 * quarter)
+        self.assertEqual(window.curve, [(0.5, 2, 6), (1.5, 6, 18)])
 
     def test_a_training_that_ends_early_has_no_report(self):
         window = peer.Window(5, 10, clock=lambda: 0)
@@ -130,7 +140,7 @@ class PeerTest(unittest.TestCase):
     def run_program(self, text, times=TIMES):
         program = self.dir / "peer.py"
         program.write_text(text)
-        return measure.run_peer(sys.executable, row(program=program), {"envs": 3}, times)
+        return measure.run_peer(sys.executable, program, {"envs": 3}, times)
 
     def test_its_last_line_is_its_report(self):
         said = self.run_program("import sys; print('hello'); print(sys.argv[1])")
@@ -162,6 +172,39 @@ def running(pid):
         return False
 
 
+class CurvesTest(unittest.TestCase):
+    def follow(self, outcomes):
+        """The results of learners of these names; an outcome is a curve or a reason."""
+        learners = [rows.Learner(name, "a.py", (), {}) for name in outcomes]
+
+        def one(learner, seed, starling, seconds):
+            outcome = outcomes[learner.name]
+            if isinstance(outcome, str):
+                raise measure.Failure(outcome)
+            return [(time, steps, score + seed) for time, steps, score in outcome]
+
+        with mock.patch.object(curves, "follow", one), quiet():
+            return curves.curves(learners, "starling", 10)
+
+    def test_every_seed_has_a_curve_and_the_table_holds_the_median_of_their_ends(self):
+        results = self.follow({"good": [(1, 50, 0.0), (9, 70, 5.0)]})
+        self.assertEqual(results[0]["curves"][2], [(1, 50, 3.0), (9, 70, 8.0)])
+        table = curves.ends(results)
+        self.assertIn("| good | 7.0 | 6.0, 7.0, 8.0 | 70 |", table)
+
+    def test_one_that_fails_or_ends_no_episode_is_a_row_with_its_reason(self):
+        table = curves.ends(self.follow({"bad": "a|b", "short": []}))
+        self.assertIn("| bad | a/b | | |", table)
+        self.assertIn("| short | no episode ended | | |", table)
+
+    def test_the_curve_of_starling_begins_with_its_first_ended_episodes(self):
+        lines = [
+            {"seconds": 1, "steps": 10, "mean_return": None},
+            {"seconds": 2, "steps": 20, "mean_return": 0.5},
+        ]
+        self.assertEqual(curves.curve_of_metrics(lines), [(2, 20, 0.5)])
+
+
 class InstallTest(unittest.TestCase):
     def setUp(self):
         self.venv = Path(self.enterContext(tempfile.TemporaryDirectory()))
@@ -189,6 +232,9 @@ class ProgramTest(unittest.TestCase):
         for each in rows.ROWS:
             self.assertTrue((measure.HERE / each.program).exists(), each.program)
             self.assertTrue((measure.ROOT / each.config).exists(), each.config)
+        for each in rows.LEARNERS:
+            self.assertTrue((measure.HERE / each.program).exists(), each.program)
+        self.assertTrue((measure.ROOT / curves.CONFIG).exists())
         names = [each.name for each in rows.ROWS]
         self.assertEqual(len(names), len(set(names)))
 
@@ -200,7 +246,7 @@ class ProgramTest(unittest.TestCase):
         self.assertIn("hogwild", errors.getvalue())
 
     def test_the_fastest_variant_is_taken_and_one_that_fails_is_not(self):
-        def run(python, row, settings, times):
+        def run(python, program, settings, times):
             if settings["speed"] == 0:
                 raise measure.Failure("no")
             return {"steps": settings["speed"], "seconds": 1}
