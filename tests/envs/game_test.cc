@@ -2,7 +2,10 @@
 // nothing that they did not write: they stay fit for a GPU.
 #include "envs/game.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <set>
 
 #include "envs/games/arcade_pong.h"
 #include "envs/games/catch.h"
@@ -62,19 +65,44 @@ using Games = testing::Types<Dummy, Catch, MemoryRecall, ArcadePong, MinatarBrea
                              MinatarAsterix, MinatarFreeway, MinatarSeaquest, MinatarSpaceInvaders>;
 TYPED_TEST_SUITE(AnyGame, Games);
 
+// Only whether it ramps, an option, outlives an episode.
 TYPED_TEST(AnyGame, ResetLeavesNothingOfTheEpisodeBefore) {
   for (int steps = 0; steps < 30; ++steps) {
     CountingChance chance;
-    TypeParam used{};
+    TypeParam used{}, fresh{};
+    if constexpr (requires { used.ramping; }) used.ramping = fresh.ramping = steps % 2 == 0;
     used.Reset(chance);
     for (int step = 0; step < steps; ++step) {
       if (used.Step(1 + step % 2, chance).terminal) break;
     }
     CountingChance again, same;
-    TypeParam fresh{};
     used.Reset(again);
     fresh.Reset(same);
     ASSERT_EQ(used, fresh) << "after " << steps << " steps";
+    if constexpr (requires { used.ramping; }) EXPECT_EQ(used.ramping, steps % 2 == 0);
+  }
+}
+
+// Each action is taken from every position of a play, and compared with doing nothing there.
+TYPED_TEST(AnyGame, MinimalActionsAreThoseWithAnEffect) {
+  if constexpr (requires { TypeParam::kMinimalActions; }) {
+    std::set<int> useful = {TypeParam::kNoop};
+    CountingChance chance;
+    TypeParam game{};
+    game.Reset(chance);
+    for (int step = 0; step < 500; ++step) {
+      const auto after = [&](int action) {
+        TypeParam acted = game;
+        CountingChance draws = chance;
+        acted.Step(action, draws);
+        return acted;
+      };
+      for (int action = 0; action < TypeParam::kNumActions; ++action) {
+        if (after(action) != after(TypeParam::kNoop)) useful.insert(action);
+      }
+      if (game.Step(step / 3 % TypeParam::kNumActions, chance).terminal) game.Reset(chance);
+    }
+    EXPECT_THAT(useful, testing::ElementsAreArray(TypeParam::kMinimalActions));
   }
 }
 

@@ -4,11 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <set>
 #include <vector>
-
-#include "envs/registry.h"
 
 namespace starling::envs::memory_recall_test {
 namespace {
@@ -94,45 +91,6 @@ TEST(MemoryRecall, NothingSeenAfterTheCueTellsIt) {
       EXPECT_EQ(cues.size(), 4u) << "while the first tells it";
     }
   }
-}
-
-// Mean return of 8000 episodes in which `act` plays, given the lights and its memory.
-template <class Act>
-double MeanReturn(Act act) {
-  constexpr int kEnvs = 8;
-  const auto env =
-      MakeVecEnv({.name = "memory/recall", .sticky_actions = 0}, kEnvs, {.seed = 3, .slot = 1});
-  std::vector<float> seen(kEnvs * MemoryRecall::kLights), rewards(kEnvs);
-  std::vector<std::uint8_t> ends(kEnvs);
-  std::vector<std::int32_t> actions(kEnvs);
-  std::vector<EpisodeEnd> episodes;
-  env->Reset(seen);
-  while (episodes.size() < 8000) {
-    for (std::size_t i = 0; i < kEnvs; ++i) {
-      act(&seen[i * MemoryRecall::kLights], actions[i]);
-    }
-    env->Step(actions, seen, rewards, ends);
-    env->TakeEpisodes(episodes);
-  }
-  // All six lengths occur: delays of 4 to 9 and two steps more.
-  double sum = 0;
-  std::set<std::int64_t> lengths;
-  for (const EpisodeEnd& episode : episodes) {
-    sum += episode.episode_return;
-    lengths.insert(episode.length);
-  }
-  EXPECT_EQ(lengths, (std::set<std::int64_t>{6, 7, 8, 9, 10, 11}));
-  return sum / static_cast<double>(episodes.size());
-}
-
-TEST(MemoryRecall, WhoRemembersIsAlwaysRight) {
-  const auto remember = [](const float* lights, std::int32_t& action) {
-    const float* cue = std::find(lights, lights + MemoryRecall::kCues, 1.0f);
-    if (cue != lights + MemoryRecall::kCues) {
-      action = static_cast<std::int32_t>(1 + (cue - lights));
-    }
-  };
-  EXPECT_EQ(MeanReturn(remember), 1);
 }
 
 }  // namespace
