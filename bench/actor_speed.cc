@@ -18,37 +18,29 @@ namespace {
 constexpr int kWarmUp = 4;  // unrolls; the second records the graph, the third replays it first
 constexpr int kParts = 5;
 
-class SoloActor {
- public:
+struct SoloActor {
   explicit SoloActor(const Config& config)
-      : config_(config),
-        rollout_(config, 0, 1),
-        weights_(net::InitialParameters(rollout_.layout(), config.run.seed)),
-        gradient_(weights_.size()) {}
+      : entropy(config.loss.entropy),
+        rollout(config, 0, 1),
+        weights(net::InitialParameters(rollout.layout(), config.run.seed)),
+        gradient(weights.size()) {}
 
   void Run() {
-    std::ranges::copy(weights_, rollout_.weights().begin());
-    const auto done = rollout_.Run(config_.loss.entropy, gradient_);
-    rollout_.TakeEpisodes();
+    std::ranges::copy(weights, rollout.weights().begin());
+    const auto done = rollout.Run(entropy, gradient);
+    rollout.TakeEpisodes();
     if (!std::isfinite(done.norm)) throw std::runtime_error("a gradient is not finite");
-    act_ns_ += 1e3 * done.act_us;
-    gradient_ns_ += 1e3 * done.gradient_us;
-    steps_ += done.samples;
+    act_ns += 1e3 * done.act_us;
+    gradient_ns += 1e3 * done.gradient_us;
+    steps += done.samples;
   }
-  void Forget() { act_ns_ = gradient_ns_ = 0, steps_ = 0; }
 
-  double act_ns() const { return act_ns_; }
-  double gradient_ns() const { return gradient_ns_; }
-  std::uint64_t steps() const { return steps_; }
-  std::string where() const { return rollout_.where(); }
-
- private:
-  const Config config_;
-  actors::Rollout rollout_;
-  const std::vector<float> weights_;
-  std::vector<float> gradient_;
-  double act_ns_ = 0, gradient_ns_ = 0;
-  std::uint64_t steps_ = 0;
+  const double entropy;
+  actors::Rollout rollout;
+  const std::vector<float> weights;
+  std::vector<float> gradient;
+  double act_ns = 0, gradient_ns = 0;
+  std::uint64_t steps = 0;
 };
 
 ActorCase Breakout(const std::string& key, const std::string& what, int envs, int unroll) {
@@ -81,27 +73,27 @@ ActorSpeed MeasureActor(const Config& config, double seconds) {
   // 1. Warm up; these unrolls do not count.
   SoloActor actor(config);
   for (int i = 0; i < kWarmUp; ++i) actor.Run();
-  actor.Forget();
+  actor.act_ns = actor.gradient_ns = 0, actor.steps = 0;
 
   // 2. Take one rate per part, so that a disturbance spoils one part only.
   std::vector<double> rates;
   double spent_ns = 0;
   for (int part = 0; part < kParts; ++part) {
-    const std::uint64_t before = actor.steps();
+    const std::uint64_t before = actor.steps;
     double ns = 0;
     do {
       ns += TimeNs([&] { actor.Run(); });
     } while (ns < seconds / kParts * 1e9);
-    rates.push_back(static_cast<double>(actor.steps() - before) / ns * 1e9);
+    rates.push_back(static_cast<double>(actor.steps - before) / ns * 1e9);
     spent_ns += ns;
   }
   return {.steps_per_second = Median(rates),
           .least = Least(rates),
           .most = Most(rates),
-          .act = actor.act_ns() / spent_ns,
-          .gradient = actor.gradient_ns() / spent_ns,
-          .steps = actor.steps(),
-          .where = actor.where()};
+          .act = actor.act_ns / spent_ns,
+          .gradient = actor.gradient_ns / spent_ns,
+          .steps = actor.steps,
+          .where = actor.rollout.where()};
 }
 
 Config MinatarConfig() {
@@ -127,5 +119,11 @@ std::vector<ActorCase> CasesStaged(bool quick) {
 }
 
 ActorCase CaseOnProcessor() { return Breakout("cpu", "net and games on one core", 64, 5); }
+
+std::string NameOf(const GpuInfo& gpu) {
+  return fmt::format("{}, compute capability {}.{}, {} multiprocessors, {:.0f} GiB", gpu.name,
+                     gpu.major, gpu.minor, gpu.multiprocessors,
+                     static_cast<double>(gpu.memory) / (1024.0 * 1024 * 1024));
+}
 
 }  // namespace starling::bench

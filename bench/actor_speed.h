@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/config/config.h"
+#include "core/gpu.h"
 
 namespace starling::bench {
 
@@ -41,5 +42,8 @@ std::vector<ActorCase> CasesOnGpu(bool quick);
 // The same games on the host, beside a net on the GPU.
 std::vector<ActorCase> CasesStaged(bool quick);
 ActorCase CaseOnProcessor();
+
+// "NVIDIA H100, compute capability 9.0, 132 multiprocessors, 80 GiB".
+std::string NameOf(const GpuInfo& gpu);
 
 }  // namespace starling::bench

@@ -1,15 +1,20 @@
 // Measures how well many actors share one learner where the cores are not the limit: real runs of
 // configs/paced.toml, whose envs take a fixed time a step, over ipc and tcp, with and without
 // jitter, at three bounds.
+#include "bench/efficiency.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 
-#include "bench/efficiency_points.h"
 #include "bench/training_run.h"
+#include "core/check.h"
 #include "core/config/config.h"
 #include "core/text.h"
-#include "results/summary.h"
+#include "tools/report/plot.h"
+#include "tools/report/style.h"
 
 namespace starling::bench {
 namespace {
@@ -23,63 +28,53 @@ struct Extent {
   int repeats;     // of the reference runs
 };
 
-std::string BoundSetting(std::uint64_t bound) {
-  return bound == kUnbounded ? "unbounded" : fmt::format("{}", bound);
+std::string BoundName(std::uint64_t bound) {
+  return bound == kUnbounded ? "unbounded" : fmt::format("bound {}", bound);
 }
 
-PacedPoint Run(const Site& site, const Config& config, const PacedWay& way, int actors,
-               double seconds, const std::vector<std::string>& more = {}) {
-  // 1. Choose so many steps that the envs alone take `seconds`.
-  const double steps = seconds * actors * 1000 / config.env.step_ms;
+std::string Percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
+
+PacedPoint Run(const Site& site, double step_ms, const PacedWay& way, int actors, double seconds,
+               const std::vector<std::string>& more = {}) {
   const bool bounded = way.bound > 0 && way.bound != kUnbounded;
   TrainingPlan plan{
-      .name = fmt::format("efficiency-{}-{}-{}-{}", actors, way.wire, BoundSetting(way.bound),
+      .name = fmt::format("efficiency-{}-{}-{}-{}", actors, way.wire, BoundText(way.bound),
                           way.jitter > 0 ? "jitter" : "even"),
-      .overrides = {fmt::format("actors.count={}", actors),
-                    fmt::format("env.step_jitter={}", way.jitter),
-                    fmt::format("staleness.bound={}", BoundSetting(way.bound)),
-                    fmt::format("updates.in_flight={}", bounded ? "2" : "auto"),
-                    fmt::format("wire.endpoint={}",
-                                way.wire == "tcp" ? "tcp://127.0.0.1:0" : "auto"),
-                    fmt::format("run.steps={:.0f}", steps)},
+      .overrides = {Set("actors.count", actors), Set("env.step_jitter", way.jitter),
+                    Set("staleness.bound", BoundText(way.bound)),
+                    Set("updates.in_flight", bounded ? "2" : "auto"),
+                    Set("wire.endpoint", way.wire == "tcp" ? "tcp://127.0.0.1:0" : "auto"),
+                    // So many steps that the envs alone take `seconds`.
+                    fmt::format("run.steps={:.0f}", seconds * actors * 1000 / step_ms)},
       .timeout_s = 120,
       .config = site.shipped / kConfig};
   plan.overrides.insert(plan.overrides.end(), more.begin(), more.end());
-  // 2. Train, and keep the figures of the steady part.
   const TrainingRun run(site, plan);
   return {.way = way,
           .actors = actors,
           .rate = run.SteadyRate(),
-          .updates = run.updates,
-          .max_staleness = run.max_staleness,
-          .mean_staleness = run.mean_staleness,
-          .cpu_ms = 1000 * run.cpu_seconds / static_cast<double>(run.applied)};
+          .updates = run.status.updates,
+          .max_staleness = run.status.staleness.max,
+          .mean_staleness = run.status.staleness.mean,
+          .cpu_ms = 1000 * run.cpu_seconds / static_cast<double>(run.status.gradients.applied)};
 }
 
-// Returns the run with the median speed.
-PacedPoint MedianRun(const Site& site, const Config& config, const PacedWay& way,
-                     const Extent& extent) {
-  std::vector<PacedPoint> points;
-  for (int i = 0; i < extent.repeats; ++i) {
-    points.push_back(Run(site, config, way, 1, extent.seconds));
-  }
-  std::ranges::sort(points, {}, &PacedPoint::rate);
-  return points[points.size() / 2];
-}
-
-bool IsReference(const PacedWay& way) { return way.bound == kUnbounded && way.jitter == 0; }
-
-PacedRuns MeasureAll(const Site& site, const Config& config, const Extent& extent) {
-  PacedRuns runs{.step_ms = config.env.step_ms};
+PacedRuns MeasureAll(const Site& site, double step_ms, const Extent& extent) {
+  PacedRuns runs{.step_ms = step_ms};
+  const auto measure = [&](const PacedWay& way, int actors) {
+    // One actor, unbounded and without jitter, is the reference: the run with the median speed.
+    const bool reference = actors == 1 && way.bound == kUnbounded && way.jitter == 0;
+    std::vector<PacedPoint> points;
+    for (int i = 0; i < (reference ? extent.repeats : 1); ++i) {
+      points.push_back(Run(site, step_ms, way, actors, extent.seconds));
+    }
+    std::ranges::sort(points, {}, &PacedPoint::rate);
+    runs.points.push_back(points[points.size() / 2]);
+  };
   for (const char* wire : {"ipc", "tcp"}) {
     for (const double jitter : {0.0, kJitter}) {
       for (const std::uint64_t bound : {kUnbounded, std::uint64_t{4}, std::uint64_t{0}}) {
-        const PacedWay way{wire, jitter, bound};
-        for (const int actors : extent.actors) {
-          runs.points.push_back(actors == 1 && IsReference(way)
-                                    ? MedianRun(site, config, way, extent)
-                                    : Run(site, config, way, actors, extent.seconds));
-        }
+        for (const int actors : extent.actors) measure({wire, jitter, bound}, actors);
       }
     }
   }
@@ -87,38 +82,207 @@ PacedRuns MeasureAll(const Site& site, const Config& config, const Extent& exten
 }
 
 // Other settings at a bound of 4, over ipc with jitter. They are shown, not judged.
-std::string OtherChoices(const Site& site, const Config& config, const PacedRuns& runs,
-                         const Extent& extent) {
-  const PacedWay way{"ipc", kJitter, 4};
+std::string OtherChoices(const Site& site, const PacedRuns& runs, const Extent& extent) {
   const int actors = extent.actors.back();
-  std::string text = fmt::format(
-      "\nOther choices at a bound of 4, {} actors over ipc with jitter:\n\n"
-      "| updates.gradients | updates.in_flight | steps/s | efficiency | mean staleness |\n"
-      "|---|---|---|---|---|\n",
-      actors);
+  std::string text =
+      fmt::format("\nOther choices at a bound of 4, {} actors over ipc with jitter:\n\n", actors) +
+      Head({"updates.gradients", "updates.in_flight", "steps/s", "efficiency", "mean staleness"});
   const std::pair<const char*, const char*> choices[] = {
       {"1", "1"}, {"auto", "1"}, {"auto", "2"}, {"8", "1"}};
   for (const auto& [gradients, in_flight] : choices) {
-    const PacedPoint point = Run(site, config, way, actors, extent.seconds,
-                                 {std::string("updates.gradients=") + gradients,
-                                  std::string("updates.in_flight=") + in_flight});
-    text += fmt::format("| {} | {} | {} | {:.0f} % | {:.1f} |\n", gradients, in_flight,
-                        Rounded(point.rate), 100 * Efficiency(runs, point), point.mean_staleness);
+    const PacedPoint point =
+        Run(site, runs.step_ms, {"ipc", kJitter, 4}, actors, extent.seconds,
+            {Set("updates.gradients", gradients), Set("updates.in_flight", in_flight)});
+    text += Line({gradients, in_flight, Rounded(point.rate), Percent(Efficiency(runs, point)),
+                  fmt::format("{:.1f}", point.mean_staleness)});
   }
   return text;
 }
 
+// ------------------------------------------------------------------------------ drawing
+
+constexpr int kPanel = 560, kPanelHeight = 320, kHead = 56;  // pixels; the size of DrawPlot's SVG
+constexpr std::size_t kIdealStyle = 5;                       // grey
+
+constexpr std::uint64_t kDrawnBounds[] = {kUnbounded, 4, 0};  // in the styles 0, 1, 2
+
+// The largest jitter that was measured.
+double JitterOf(const PacedRuns& runs) {
+  return std::ranges::max(runs.points, {}, [](const auto& point) { return point.way.jitter; })
+      .way.jitter;
+}
+
+std::string Panel(const PacedRuns& runs, const std::string& wire, int left) {
+  // 1. The ideal line, and a curve for each bound above it.
+  report::Plot plot{.x_label = "actors", .y_label = "steps per second", .from_zero = true};
+  const double most = std::ranges::max(runs.points, {}, &PacedPoint::actors).actors;
+  plot.curves = {{.style = kIdealStyle,
+                  .samples = {{0, 0}, {most, most * IdealRate(runs)}},
+                  .title = "ideal"}};
+  for (std::size_t style = 0; const std::uint64_t bound : kDrawnBounds) {
+    report::Curve curve{.style = style++, .samples = {}, .title = BoundName(bound), .dots = true};
+    for (const PacedPoint& point : runs.points) {
+      if (point.way != PacedWay{wire, JitterOf(runs), bound}) continue;
+      curve.samples.push_back({static_cast<double>(point.actors), point.rate});
+    }
+    std::ranges::sort(curve.samples, {}, &report::Sample::x);
+    plot.curves.push_back(std::move(curve));
+  }
+  // 2. The panel's place goes into the opening tag of its SVG.
+  const std::string svg = report::DrawPlot(plot);
+  constexpr std::string_view kOpening = "<svg ";
+  CHECK(svg.starts_with(kOpening));
+  return fmt::format("<svg x=\"{}\" y=\"{}\" {}", left, kHead, svg.substr(kOpening.size()));
+}
+
+std::string LegendItem(int x, std::size_t style, const std::string& name) {
+  return fmt::format(
+      "<line x1=\"{}\" y1=\"38\" x2=\"{}\" y2=\"38\" class=\"line {}\"/>"
+      "<text x=\"{}\" y=\"42\">{}</text>\n",
+      x, x + 26, report::GroupClass(style), x + 32, name);
+}
+
 }  // namespace
 
+double IdealRate(const PacedRuns& runs) { return 1000 / runs.step_ms; }
+
+double RateOfOne(const PacedRuns& runs, const std::string& wire) {
+  const PacedWay way{wire, 0, kUnbounded};
+  const auto one = std::ranges::find_if(
+      runs.points, [&](const PacedPoint& point) { return point.actors == 1 && point.way == way; });
+  CHECK(one != runs.points.end() && one->rate > 0, "one actor over {} was not measured", wire);
+  return one->rate;
+}
+
+double Efficiency(const PacedRuns& runs, const PacedPoint& point) {
+  return point.rate / (point.actors * RateOfOne(runs, point.way.wire));
+}
+
+double ShareOfIdeal(const PacedRuns& runs, const PacedPoint& point) {
+  return point.rate / (point.actors * IdealRate(runs));
+}
+
+std::vector<Row> EfficiencyRows(const PacedRuns& runs, bool judged) {
+  const struct {
+    const char* how;
+    std::uint64_t bound;
+    double least_jitter, wanted;
+  } kinds[] = {{"unbounded", kUnbounded, 0, 0.90},
+               {"staleness bound 4", 4, 1e-9, 0.75},
+               {"staleness bound 0", 0, 1e-9, 0}};
+  const int most = std::ranges::max(runs.points, {}, &PacedPoint::actors).actors;
+  std::vector<Row> rows;
+  for (const auto& [how, bound, least_jitter, wanted] : kinds) {
+    // A row holds if the smallest efficiency of its points does.
+    double least = 1;
+    std::vector<std::string> measured;
+    for (const PacedPoint& point : runs.points) {
+      const auto& [wire, jitter, its_bound] = point.way;
+      if (point.actors != most || its_bound != bound || jitter < least_jitter) continue;
+      const double efficiency = Efficiency(runs, point);
+      least = std::min(least, efficiency);
+      measured.push_back(fmt::format("{}{} {} ({} of the ideal)", wire,
+                                     jitter > 0 ? " with jitter" : "", Percent(efficiency),
+                                     Percent(ShareOfIdeal(runs, point))));
+    }
+    Row& row =
+        rows.emplace_back(Row{.what = fmt::format("Scaling efficiency, {} actors, {} ms a step, {}",
+                                                  most, runs.step_ms, how),
+                              .measured = fmt::format("{}", fmt::join(measured, ", "))});
+    if (wanted == 0) continue;
+    row.wanted = fmt::format("each ≥ {} of {} × the rate of one actor", Percent(wanted), most);
+    if (judged) row.holds = least >= wanted;
+  }
+  return rows;
+}
+
+std::string EfficiencyTable(const PacedRuns& runs) {
+  // 1. Collect the columns (numbers of actors) and the lines (ways).
+  std::set<int> counts;
+  std::vector<PacedWay> ways;
+  for (const PacedPoint& point : runs.points) {
+    counts.insert(point.actors);
+    if (std::ranges::count(ways, point.way) == 0) ways.push_back(point.way);
+  }
+  std::vector<std::string> head = {"wire", "jitter", "staleness"};
+  for (const int actors : counts) {
+    head.push_back(Plural(static_cast<std::size_t>(actors), "actor"));
+  }
+  // 2. Write the lines; a pair that was not measured has an empty cell.
+  std::string text = fmt::format(
+      "Steps per second at {} ms a step, and how much of so many times one actor that is:\n\n{}",
+      runs.step_ms, Head(head));
+  for (const PacedWay& way : ways) {
+    const std::string jitter = fmt::format("± {:.0f} %", 100 * way.jitter);
+    std::vector<std::string> cells = {way.wire, way.jitter == 0 ? "none" : jitter,
+                                      BoundName(way.bound)};
+    for (const int actors : counts) {
+      const auto point = std::ranges::find_if(runs.points, [&](const PacedPoint& one) {
+        return one.way == way && one.actors == actors;
+      });
+      cells.push_back(point == runs.points.end() ? ""
+                                                 : fmt::format("{}, {}", Rounded(point->rate),
+                                                               Percent(Efficiency(runs, *point))));
+    }
+    text += Line(cells);
+  }
+  return text;
+}
+
+Json EfficiencyJson(const PacedRuns& runs) {
+  Json json{{"step_ms", runs.step_ms}, {"ideal_rate_of_one", IdealRate(runs)}};
+  for (const PacedPoint& point : runs.points) {
+    const auto& [wire, jitter, bound] = point.way;
+    json["runs"].push_back({{"wire", wire},
+                            {"jitter", jitter},
+                            {"bound", bound == kUnbounded ? Json("unbounded") : Json(bound)},
+                            {"actors", point.actors},
+                            {"steps_per_second", point.rate},
+                            {"efficiency", Efficiency(runs, point)},
+                            {"share_of_ideal", ShareOfIdeal(runs, point)},
+                            {"updates", point.updates},
+                            {"mean_staleness", point.mean_staleness},
+                            {"max_staleness", point.max_staleness},
+                            {"cpu_ms_per_gradient", point.cpu_ms}});
+  }
+  return json;
+}
+
+std::string DrawEfficiency(const PacedRuns& runs) {
+  // 1. The page, in the report's style; a panel keeps its size.
+  std::string svg = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
+      "height=\"{1}\" role=\"img\">\n<style>{2}svg {{ background: var(--page); }}\n"
+      "svg svg {{ width: {3}px; height: {4}px; }}\n</style>\n",
+      2 * kPanel, kHead + kPanelHeight, report::kReportStyle, kPanel, kPanelHeight);
+  // 2. A panel for each wire.
+  const double jitter = JitterOf(runs);
+  const std::pair<const char*, const char*> wires[] = {{"ipc", "ipc"},
+                                                       {"tcp", "tcp over loopback"}};
+  for (int left = 0; const auto& [wire, name] : wires) {
+    svg += fmt::format("<text x=\"{}\" y=\"18\" class=\"mid\">{}: {} ms a step{}</text>\n",
+                       left + kPanel / 2, name, runs.step_ms,
+                       jitter > 0 ? fmt::format(" ± {:.0f} % an unroll", 100 * jitter) : "") +
+           Panel(runs, wire, left);
+    left += kPanel;
+  }
+  // 3. The legend of both.
+  svg += LegendItem(270, kIdealStyle, "ideal: no time but the envs'");
+  for (std::size_t style = 0; const std::uint64_t bound : kDrawnBounds) {
+    svg += LegendItem(490 + 130 * static_cast<int>(style), style, BoundName(bound));
+    ++style;
+  }
+  return svg + "</svg>\n";
+}
+
 Result MeasureEfficiency(const Site& site) {
-  const Config config = LoadConfig(site.shipped / kConfig);
   const Extent extent = site.quick ? Extent{{1, 8}, 0.4, 1} : Extent{{1, 2, 4, 8, 16, 32}, 8, 3};
-  const PacedRuns runs = MeasureAll(site, config, extent);
+  const PacedRuns runs = MeasureAll(site, LoadConfig(site.shipped / kConfig).env.step_ms, extent);
   Result result{.rows = EfficiencyRows(runs, !site.quick),
                 .details = EfficiencyTable(runs),
                 .json = EfficiencyJson(runs),
-                .pictures = {{"efficiency.svg", DrawEfficiency(runs)}}};
-  if (!site.quick) result.details += OtherChoices(site, config, runs, extent);
+                .picture = DrawEfficiency(runs)};
+  if (!site.quick) result.details += OtherChoices(site, runs, extent);
   return result;
 }
 

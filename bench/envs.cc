@@ -1,16 +1,20 @@
-// Measures the speed of the bundled games: steps with their observations of 256 envs on one core,
-// with random actions drawn beforehand.
+// Measures the speed of the games: of the bundled ones, steps with their observations of 256 envs
+// on one core, with random actions drawn beforehand; and of Gymnasium's envs behind the bridge,
+// beside the same envs stepped in plain Python.
 #include <fmt/format.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
+#include <cstdlib>
+#include <fstream>
 
 #include "bench/figure.h"
 #include "bench/stats.h"
+#include "bench/training_run.h"
+#include "core/error.h"
 #include "core/random.h"
 #include "core/text.h"
+#include "envs/bridge/gym.h"
 #include "envs/registry.h"
-#include "results/summary.h"
 
 namespace starling::bench {
 namespace {
@@ -45,38 +49,138 @@ double StepsPerSecond(const std::string& name, double seconds) {
 double WantedOf(const std::string& name) {
   if (name == "minatar/breakout") return 10e6;
   if (name.starts_with("minatar/")) return 4e6;
-  if (name == "arcade/pong") return 200e3;
-  return 0;
+  return name == "arcade/pong" ? 200e3 : 0;
 }
 
 std::string Rate(double rate) {
-  return rate >= 1e6
-             ? fmt::format("{:.1f} million steps/s", rate / 1e6)
-             : fmt::format("{} steps/s",
-                           Grouped(static_cast<std::uint64_t>(std::llround(rate / 1000) * 1000)));
+  return rate >= 1e6 ? fmt::format("{:.1f} million steps/s", rate / 1e6)
+                     : fmt::format("{} steps/s", Rounded(std::round(rate / 1000) * 1000));
+}
+
+constexpr const char* kId = "ALE/Pong-v5";
+
+// Plays the actions in all envs of one process, one env after the other, as the bridge's worker
+// does, each action for `frames` frames. Prints the seconds.
+constexpr const char* kPlainPython = R"(
+import sys, time, gymnasium, ale_py
+gymnasium.register_envs(ale_py)
+count, frames, actions = int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
+envs = [gymnasium.make(sys.argv[1], obs_type="grayscale", frameskip=1,
+                       repeat_action_probability=0.0, disable_env_checker=True)
+        for _ in range(count)]
+for i, env in enumerate(envs):
+    env.reset(seed=i)
+begin = time.perf_counter()
+for action in range(actions):
+    for i, env in enumerate(envs):
+        for _ in range(frames):
+            _, _, terminated, truncated, _ = env.step((action + i) % 6)
+            if terminated or truncated:
+                env.reset()
+                break
+print(time.perf_counter() - begin)
+)";
+
+struct Load {
+  const char* what;
+  int count;       // envs in a process
+  int frames;      // per action
+  double max = 0;  // limit of the ratio; 0 = none
+};
+constexpr Load kLoads[] = {
+    {"an action of four frames, the last two seen, 8 in a process, beside the same four env.step "
+     "in plain Python",
+     8, 4, 1.1},
+    {"one frame, 8 in a process, beside plain Python", 8, 1},
+    {"one frame, 1 in a process, beside plain Python", 1, 1},
+};
+
+// Microseconds of an action in one env in plain Python.
+double PlainUs(const Site& site, const std::string& python, const Load& load, int actions) {
+  const auto script = site.scratch / "plain.py";
+  std::ofstream(script) << kPlainPython;
+  const std::vector<std::string> said =
+      RunChild({.program = python,
+                .arguments = {script.string(), kId, std::to_string(load.count),
+                              std::to_string(load.frames), std::to_string(actions)},
+                .timeout_s = 120,
+                .stop_fd = site.stop_fd});
+  return std::strtod(said.back().c_str(), nullptr) * 1e6 / (load.count * actions);
+}
+
+// The same behind the bridge, with one worker process.
+double BridgeUs(EnvConfig config, const Load& load, int actions) {
+  using envs::FrameEnvs;
+  config.per_process = load.count;
+  config.repeat = load.frames;
+  config.max_pool = load.frames > 1;
+  const auto envs = envs::MakeGymFrames(config, load.count, {.seed = 1});
+  std::vector<std::int32_t> commands(static_cast<std::size_t>(load.count), FrameEnvs::kReset);
+  envs->Advance(commands);
+  const double ns = TimeNs([&] {
+    for (int action = 0; action < actions; ++action) {
+      for (int i = 0; i < load.count; ++i) {
+        const bool over = envs->result(i).end != envs::End::kRunning;
+        commands[static_cast<std::size_t>(i)] = over ? FrameEnvs::kReset : (action + i) % 6;
+      }
+      envs->Advance(commands, load.frames);
+    }
+  });
+  return ns / 1000 / (load.count * actions);
+}
+
+// Adds the rows of Gymnasium. Without it, its row holds the reason.
+void AddGym(const Site& site, Result& result) {
+  const EnvConfig config{.name = std::string(envs::kGymPrefix) + kId, .sticky_actions = 0};
+  std::string python;
+  try {
+    python = envs::FindPython("auto", site.programs, std::filesystem::current_path());
+    envs::GymSpec(config);
+  } catch (const UserError& error) {
+    result.rows.push_back(
+        {.what = config.name, .measured = fmt::format("not measured: {}", error.what())});
+    return;
+  }
+  for (const Load& load : kLoads) {
+    // Measures both ways in turns, so that a disturbance hits both.
+    const int actions = (site.quick ? 800 : 16'000) / (load.count * load.frames);
+    const int rounds = site.quick ? 1 : 7;
+    std::vector<double> plain, bridge, ratios;
+    for (int round = 0; round < rounds; ++round) {
+      plain.push_back(PlainUs(site, python, load, actions));
+      bridge.push_back(BridgeUs(config, load, actions));
+      ratios.push_back(bridge.back() / plain.back());
+    }
+    const double ratio = Median(ratios);
+    Row& row = result.rows.emplace_back(
+        Row{.what = fmt::format("{}, {}", config.name, load.what),
+            .measured = fmt::format("{:.1f} µs / {:.1f} µs = {:.2f} (median of {} rounds)",
+                                    Median(bridge), Median(plain), ratio, rounds)});
+    if (load.max > 0) {
+      row.wanted = fmt::format("≤ {:.2f}", load.max);
+      row.holds = site.Judged(ratio <= load.max);
+    }
+    result.json[config.name][fmt::format("{}_in_a_process_{}_frames", load.count, load.frames)] = {
+        {"bridge_us", Median(bridge)}, {"python_us", Median(plain)}, {"ratio", ratio}};
+  }
 }
 
 }  // namespace
 
 Result MeasureEnvs(const Site& site) {
   Result result;
-  nlohmann::ordered_json json;
   for (const std::string& name : envs::EnvNames()) {
-    const double rate = StepsPerSecond(name, site.quick ? 0.02 : 1);
-    Row row{.what = fmt::format("{}, 256 envs, step and observation, one core", name),
-            .measured = fmt::format("{} ({:.0f} ns)", Rate(rate), 1e9 / rate)};
-    if (const double wanted = WantedOf(name); wanted > 0) {
+    const double rate = StepsPerSecond(name, site.quick ? 0.02 : 1), wanted = WantedOf(name);
+    Row& row = result.rows.emplace_back(
+        Row{.what = fmt::format("{}, 256 envs, step and observation, one core", name),
+            .measured = fmt::format("{} ({:.0f} ns)", Rate(rate), 1e9 / rate)});
+    if (wanted > 0) {
       row.wanted = "≥ " + Rate(wanted);
-      if (!site.quick) row.holds = rate >= wanted;
+      row.holds = site.Judged(rate >= wanted);
     }
-    result.rows.push_back(row);
-    json[name] = {{"steps_per_second", rate}, {"ns_per_step", 1e9 / rate}};
+    result.json[name] = {{"steps_per_second", rate}, {"ns_per_step", 1e9 / rate}};
   }
-  // The games of Gymnasium have rows of their own, in the same table.
-  const Result gym = MeasureGym(site);
-  result.rows.insert(result.rows.end(), gym.rows.begin(), gym.rows.end());
-  if (!gym.json.empty()) json["gym:ALE/Pong-v5"] = nlohmann::ordered_json::parse(gym.json);
-  result.json = json.dump();
+  AddGym(site, result);
   return result;
 }
 

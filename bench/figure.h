@@ -6,11 +6,14 @@
 #pragma once
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace starling::bench {
+
+using Json = nlohmann::ordered_json;
 
 // The surroundings of a bench.
 struct Site {
@@ -20,6 +23,11 @@ struct Site {
   std::filesystem::path scratch;   // private directory for runs, removed at the end
   int stop_fd = -1;                // readable: stop (core/process.h)
   bool quick = false;              // short runs, which only show that everything works
+
+  // The verdict on a speed: none if the runs were too short to judge.
+  std::optional<bool> Judged(bool holds) const {
+    return quick ? std::nullopt : std::optional(holds);
+  }
 };
 
 struct Row {
@@ -29,19 +37,31 @@ struct Row {
   std::optional<bool> holds{};  // nullopt: no limit, or the run was too short to judge
 };
 
-// An SVG file.
-struct Picture {
-  std::string file;  // name
-  std::string svg;
+struct Result {
+  std::vector<Row> rows{};
+  std::string details{};  // Markdown below the table; may be empty
+  Json json{};            // every number; null if the figure could not be measured
+  std::string picture{};  // an SVG file, or ""
+  bool broken = false;    // something broke that must hold on any machine
 };
 
-struct Result {
-  std::vector<Row> rows;
-  std::string details{};  // Markdown below the table; may be empty
-  std::string json{};     // the text of a JSON object
-  std::vector<Picture> pictures{};
-  bool broken = false;  // something broke that must hold on any machine
+// A line of a Markdown table: "| a | b |\n".
+std::string Line(const std::vector<std::string>& cells);
+// The head of one, with the rule below it.
+std::string Head(const std::vector<std::string>& cells);
+
+struct NamedResult {
+  std::string name;
+  Result result;
 };
+
+// Returns the hardware, one table of all figures, and their details. `command` reproduces them.
+std::string ToMarkdown(const std::vector<NamedResult>& results, const std::string& hardware,
+                       const std::string& command);
+
+// {"hardware", "command", "quick", "figures": {name: ...}}, one figure a line.
+std::string ToJson(const std::vector<NamedResult>& results, const std::string& hardware,
+                   const std::string& command, bool quick);
 
 // Each throws std::runtime_error with a sentence if a program fails, Interrupted if site.stop_fd
 // becomes readable.
@@ -63,6 +83,5 @@ Result MeasureKernels(const Site& site);
 Result MeasureGpu(const Site& site);
 Result MeasureLadder(const Site& site);
 Result MeasureEnvs(const Site& site);
-Result MeasureGym(const Site& site);  // part of MeasureEnvs
 
 }  // namespace starling::bench

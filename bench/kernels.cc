@@ -4,12 +4,10 @@
 
 #include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <span>
 
 #include "actors/rollout.h"
 #include "bench/figure.h"
-#include "bench/sgemm.h"
 #include "bench/stats.h"
 #include "bench/watched_backend.h"
 #include "core/config/config.h"
@@ -20,7 +18,6 @@
 #include "net/loss.h"
 #include "net/model.h"
 #include "results/initial_net.h"
-#include "results/summary.h"
 
 namespace starling::bench {
 namespace {
@@ -32,6 +29,8 @@ struct OpTimes {
   double flops = 0;
   std::vector<double> ns;
 };
+
+std::size_t Size(int n) { return static_cast<std::size_t>(n); }
 
 // The net of a configuration on observations of its game, with random actions.
 class NetBench {
@@ -101,7 +100,6 @@ class NetBench {
   }
 
  private:
-  static std::size_t Size(int n) { return static_cast<std::size_t>(n); }
   void Forward(int t) { model_->Forward(weights_, t); }
   void Loss() {
     const net::LossWeights weights;
@@ -177,12 +175,6 @@ double RolloutNs(Config config, int envs, int unroll, double seconds) {
   }));
 }
 
-std::string Rate(double ns, double flops, double best) {
-  if (flops == 0) return "";
-  return fmt::format("{:.0f} GFLOP/s dense, {:.0f} % of sgemm", flops / ns,
-                     100 * flops / ns / best);
-}
-
 struct Net {
   const char* name;
   std::filesystem::path config;
@@ -190,36 +182,36 @@ struct Net {
 };
 
 // Adds the net's rows, its table of ops and its JSON.
-void Measure(const Net& net, double seconds, double best, Result& result,
-             nlohmann::ordered_json& json) {
+void Measure(const Net& net, double seconds, double best, Result& result, Json& json) {
   const Config config = LoadConfig(net.config);
   NetBench bench(config, net.envs, net.unroll);
   bench.Measure(seconds);
   const double rollout = RolloutNs(config, net.envs, net.unroll, seconds / 2);
   const double steps_per_second = net.envs * net.unroll / rollout * 1e9;
 
+  // 1. A line for each op; a row for each pass of the whole net.
   double learn_ns = 0;  // of one gradient, without acting
-  auto& ops = json["ops"] = nlohmann::ordered_json::array();
-  result.details += fmt::format(
-      "{}The {} net's ops, medians:\n\n| op | samples | µs | as GFLOP/s dense | % of sgemm "
-      "|\n|---|---|---|---|---|\n",
-      result.details.empty() ? "" : "\n", net.name);
-  for (const OpTimes& op : bench.ops()) {
-    const double ns = Median(op.ns);
-    const bool whole = op.op.starts_with("all of the net");
-    if (op.n == bench.rows() && (whole || op.flops == 0)) learn_ns += ns;
-    const std::string rate =
-        op.flops == 0 ? " | "
-                      : fmt::format("{:.0f} | {:.0f}", op.flops / ns, 100 * op.flops / ns / best);
-    result.details += fmt::format("| {} | {} | {:.1f} | {} |\n", op.op, op.n, ns / 1e3, rate);
-    ops.push_back({{"op", op.op}, {"samples", op.n}, {"us", ns / 1e3}, {"flops", op.flops}});
+  result.details += fmt::format("{}The {} net's ops, medians:\n\n",
+                                result.details.empty() ? "" : "\n", net.name) +
+                    Head({"op", "samples", "µs", "as GFLOP/s dense", "% of sgemm"});
+  for (const auto& [op, n, flops, times_ns] : bench.ops()) {
+    const double ns = Median(times_ns);
+    const bool whole = op.starts_with("all of the net");
+    if (n == bench.rows() && (whole || flops == 0)) learn_ns += ns;
+    const std::string gflops = fmt::format("{:.0f}", flops / ns);
+    const std::string percent = fmt::format("{:.0f}", 100 * flops / ns / best);
+    result.details += Line({op, fmt::format("{}", n), fmt::format("{:.1f}", ns / 1e3),
+                            flops == 0 ? "" : gflops, flops == 0 ? "" : percent});
+    json["ops"].push_back({{"op", op}, {"samples", n}, {"us", ns / 1e3}, {"flops", flops}});
     if (!whole) continue;
     result.rows.push_back(
-        {.what = fmt::format("{} net on one core: {}, batch {}", net.name, op.op.substr(16), op.n),
-         .measured = fmt::format("{:.0f} µs: as {}", ns / 1e3, Rate(ns, op.flops, best))});
+        {.what = fmt::format("{} net on one core: {}, batch {}", net.name, op.substr(16), n),
+         .measured = fmt::format("{:.0f} µs: as {} GFLOP/s dense, {} % of sgemm", ns / 1e3, gflops,
+                                 percent)});
   }
+  // 2. The rollout around them.
   const double learn_us = learn_ns / 1e3 / bench.rows();
-  result.rows.push_back({.what = fmt::format("… gradient alone, a step of one env"),
+  result.rows.push_back({.what = "… gradient alone, a step of one env",
                          .measured = fmt::format("{:.2f} µs", learn_us)});
   result.rows.push_back(
       {.what = fmt::format("… rollout and gradient, {} envs × {} steps", net.envs, net.unroll),
@@ -229,7 +221,7 @@ void Measure(const Net& net, double seconds, double best, Result& result,
 }
 
 // Adds the net's rows in bf16 beside f32, measured in turns, so that a disturbance hits both.
-void MeasureBf16(const Net& net, double seconds, Result& result, nlohmann::ordered_json& json) {
+void MeasureBf16(const Net& net, double seconds, Result& result, Json& json) {
   constexpr int kTurns = 4;
   const Config f32 = LoadConfig(net.config);
   Config bf16 = f32;
@@ -270,13 +262,11 @@ Result MeasureKernels(const Site& site) {
   const double seconds = site.quick ? 0.2 : 4;
   const double best = BestSgemmGflops(site.quick ? 0.03 : 1, 1);
   const Net nets[] = {{"MinAtar", site.config, 64, 5}, {"Atari", site.shipped / "pong.toml", 8, 5}};
-  Result result;
-  nlohmann::ordered_json json{{"sgemm_gflops", best}};
-  for (const Net& net : nets) Measure(net, seconds, best, result, json[net.name]);
-  MeasureBf16(nets[0], seconds, result, json["MinAtar in bf16"]);
+  Result result{.json = {{"sgemm_gflops", best}}};
+  for (const Net& net : nets) Measure(net, seconds, best, result, result.json[net.name]);
+  MeasureBf16(nets[0], seconds, result, result.json["MinAtar in bf16"]);
   result.rows.push_back({.what = "sgemm at its best in the same process, one core",
                          .measured = fmt::format("{:.0f} GFLOP/s", best)});
-  result.json = json.dump();
   return result;
 }
 

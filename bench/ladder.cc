@@ -6,10 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 
-#include "bench/ladder_conv.h"
-#include "bench/ladder_linear.h"
 #include "bench/stats.h"
 #include "core/buffer.h"
 #include "core/random.h"
@@ -54,22 +51,23 @@ double RelativeError(std::span<const float> actual, std::span<const float> expec
   return difference == 0 ? 0 : difference / magnitude;
 }
 
-std::string PercentSet(double density) { return fmt::format("{:.0f} % set", 100 * density); }
+std::string OpName(const char* op, int samples, double density) {
+  return fmt::format("{}, batch {}, {:.0f} % set", op, samples, 100 * density);
+}
 
 // Adds the ladder's row, its lines in the table of details and its JSON.
-void Measure(const Ladder& ladder, double seconds, Result& result, nlohmann::ordered_json& json) {
+void Measure(const Ladder& ladder, double seconds, Result& result) {
   const std::vector<Rung> rungs = Climb(ladder, seconds);
   AddRow(ladder.op, rungs, result);
-  auto& kernels = json[ladder.op] = nlohmann::ordered_json::array();
+  Json& kernels = result.json[ladder.op] = Json::array();
   for (std::size_t i = 0; i < rungs.size(); ++i) {
-    const Rung& rung = rungs[i];
-    const std::string figures = rung.ran
-                                    ? fmt::format("{:.1f} | {:.2f}", rung.us, rungs[0].us / rung.us)
-                                    : "leaves it to 1 | ";
-    result.details +=
-        fmt::format("| {} | {} | {} | {} |\n", i == 0 ? ladder.op : "", i + 1, rung.name, figures);
-    kernels.push_back({{"kernel", i + 1}, {"name", rung.name}});
-    if (rung.ran) kernels.back().update({{"us", rung.us}, {"error", rung.error}});
+    const auto& [name, ran, us, error] = rungs[i];
+    const std::string number = fmt::format("{}", i + 1);
+    result.details += Line({i == 0 ? ladder.op : "", number, name,
+                            ran ? fmt::format("{:.1f}", us) : "leaves it to 1",
+                            ran ? fmt::format("{:.2f}", rungs[0].us / us) : ""});
+    kernels.push_back({{"kernel", i + 1}, {"name", name}});
+    if (ran) kernels.back().update({{"us", us}, {"error", error}});
   }
 }
 
@@ -128,12 +126,10 @@ void AddRow(const std::string& op, const std::vector<Rung>& rungs, Result& resul
 Result MeasureLadder(const Site& site) {
   net::UseOneThread();
   const double seconds = site.quick ? 0.002 : 0.4;
-  Result result{.rows = {},
-                .details =
-                    "Kernels, numbered as they were found (`bench/ladder_*.cc`), medians:\n\n"
-                    "| op | number | kernel | µs | times as fast as 1 |\n"
-                    "|---|---|---|---|---|\n"};
-  nlohmann::ordered_json json;
+  Result result{.details =
+                    "Kernels, numbered as they were found (`bench/ladder_kernels.cc`), "
+                    "medians:\n\n" +
+                    Head({"op", "number", "kernel", "µs", "times as fast as 1"})};
   RandomStream random(StreamId{.seed = 1});
 
   // The fully connected layer, forward and backward.
@@ -144,19 +140,18 @@ Result MeasureLadder(const Site& site) {
   for (const double density : kActivations) {
     const Floats x = Sparse(random, kForward * kLinear.in, density);
     Measure(
-        {.op = fmt::format("linear 1024×128 forward, batch {}, {}", kForward, PercentSet(density)),
+        {.op = OpName("linear 1024×128 forward", kForward, density),
          .kernels = LinearForwardKernels(kLinear, kForward, x.data(), w.data(), b.data(), y.data()),
          .outputs = {y.span()}},
-        seconds, result, json);
+        seconds, result);
   }
   for (const double density : kActivations) {
     const Floats x = Sparse(random, kBackward * kLinear.in, density);
-    Measure({.op = fmt::format("linear 1024×128 backward, batch {}, {}", kBackward,
-                               PercentSet(density)),
+    Measure({.op = OpName("linear 1024×128 backward", kBackward, density),
              .kernels = LinearBackwardKernels(kLinear, kBackward, x.data(), w.data(), dy.data(),
                                               dw.data(), db.data(), dx.data()),
              .outputs = {dw.span(), db.span(), dx.span()}},
-            seconds, result, json);
+            seconds, result);
   }
 
   // The convolution, whose input is a sparse observation.
@@ -164,14 +159,12 @@ Result MeasureLadder(const Site& site) {
   Floats conv_y(static_cast<std::size_t>(kForward * kConv.out_size()));
   for (const double density : kCells) {
     const Floats x = Sparse(random, kForward * kConv.in_size(), density);
-    Measure({.op = fmt::format("conv 16@3×3 of 10×10×4 forward, batch {}, {}", kForward,
-                               PercentSet(density)),
+    Measure({.op = OpName("conv 16@3×3 of 10×10×4 forward", kForward, density),
              .kernels = ConvForwardKernels(kConv, kForward, x.data(), conv_w.data(), b.data(),
                                            conv_y.data()),
              .outputs = {conv_y.span()}},
-            seconds, result, json);
+            seconds, result);
   }
-  result.json = json.dump();
   return result;
 }
 

@@ -1,5 +1,5 @@
 // Ladders: several versions of an op of the nets, numbered in the order of their discovery. The
-// nets use the last; the others stay here as explained examples (ladder_linear.cc, ladder_conv.cc).
+// nets use the last; the others stay here as explained examples (ladder_kernels.cc).
 #pragma once
 
 #include <functional>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bench/figure.h"
+#include "net/backend.h"
 
 namespace starling::bench {
 
@@ -17,6 +18,21 @@ struct Kernel {
   const char* name;
   std::function<bool()> run;
 };
+
+// The kernels of a fully connected layer whose input x (n, IN) is the output of a relu; OUT is a
+// multiple of 16. Shapes in net/op_args.h. All arrays outlive the kernels.
+// They write y = relu(x . w + b).
+std::vector<Kernel> LinearForwardKernels(net::LinearShape shape, int n, const float* x,
+                                         const float* w, const float* b, float* y);
+// They write dw, db and dx, the last with x as its mask.
+std::vector<Kernel> LinearBackwardKernels(net::LinearShape shape, int n, const float* x,
+                                          const float* w, const float* dy, float* dw, float* db,
+                                          float* dx);
+
+// The kernels of a convolution over a sparse observation: 3 × 3 cells, stride 1, to 16 channels.
+// They write y = relu(x * w + b). Shapes and arrays as above.
+std::vector<Kernel> ConvForwardKernels(net::ConvShape shape, int n, const float* x, const float* w,
+                                       const float* b, float* y);
 
 struct Ladder {
   std::string op;                         // with its data

@@ -2,17 +2,15 @@
 // process with an actor that pushes, idle actors, and a reader that waits for each new version: it
 // polls the shared memory, or sleeps until the beacon wakes it.
 #include <fmt/format.h>
-#include <algorithm>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <exception>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "actors/learner_client.h"
-#include "bench/child.h"
 #include "bench/figure.h"
 #include "bench/stats.h"
 #include "bench/training_run.h"
@@ -22,7 +20,6 @@
 #include "core/text.h"
 #include "learner/learner.h"
 #include "results/initial_net.h"
-#include "results/summary.h"
 #include "wire/runtime_dir.h"
 
 namespace starling::bench {
@@ -184,24 +181,21 @@ Result MeasureLatency(const Site& site) {
   }
 
   // 2. Measure with a polling, then with a sleeping reader.
-  Result result;
-  nlohmann::ordered_json json{{"weights", net.layout.size()}, {"pushes", pushes}};
+  Result result{.json = {{"weights", net.layout.size()}, {"pushes", pushes}}};
   for (const bool sleeps : {false, true}) {
     const std::vector<double> times = Measure(pusher, reader, sleeps, pushes);
     const double median = Percentile(times, 0.5), most = Percentile(times, 0.99);
-    Row row{.what = sleeps ? "… the reader asleep until the beacon wakes it"
-                           : fmt::format("From a push to fresh weights in another actor, {} "
-                                         "weights, shared memory polled, p50 / p99 of {} pushes",
-                                         Grouped(net.layout.size()),
-                                         Grouped(static_cast<std::uint64_t>(pushes))),
-            .measured = fmt::format("{:.2f} / {:.2f} ms", median, most),
-            .wanted = fmt::format("p99 ≤ {:.0f} ms", kWantedMs)};
-    if (!site.quick) row.holds = most <= kWantedMs;
-    result.rows.push_back(row);
-    json[sleeps ? "beacon" : "polled"] = {
+    result.rows.push_back(
+        {.what = sleeps ? "… the reader asleep until the beacon wakes it"
+                        : fmt::format("From a push to fresh weights in another actor, {} weights, "
+                                      "shared memory polled, p50 / p99 of {} pushes",
+                                      Grouped(net.layout.size()), Rounded(pushes)),
+         .measured = fmt::format("{:.2f} / {:.2f} ms", median, most),
+         .wanted = fmt::format("p99 ≤ {:.0f} ms", kWantedMs),
+         .holds = site.Judged(most <= kWantedMs)});
+    result.json[sleeps ? "beacon" : "polled"] = {
         {"p50_ms", median}, {"p99_ms", most}, {"most_ms", Most(times)}};
   }
-  result.json = json.dump();
   return result;
 }
 

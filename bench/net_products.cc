@@ -88,68 +88,44 @@ struct Arrays {
 void CallOp(Backend<float>& backend, const Product& product, Arrays& of) {
   const auto& [what, pass, conv, shape, n, rows, times] = product;
   const auto relu = net::Activation::kRelu;
+  const float *x = of.x.data(), *w = of.w.data(), *b = of.b.data(), *dy = of.y.data();
+  float *y = of.y.data(), *dx = of.dx.data(), *dw = of.dw.data(), *db = of.db.data();
   if (conv && pass == Pass::kForward) {
-    backend.ConvForward({.shape = *conv,
-                         .n = n,
-                         .x = of.x.data(),
-                         .w = of.w.data(),
-                         .b = of.b.data(),
-                         .activation = relu,
-                         .y = of.y.data()});
+    backend.ConvForward(
+        {.shape = *conv, .n = n, .x = x, .w = w, .b = b, .activation = relu, .y = y});
   } else if (conv && pass == Pass::kBackwardWeights) {
-    backend.ConvBackwardWeights({.shape = *conv,
-                                 .n = n,
-                                 .x = of.x.data(),
-                                 .dy = of.y.data(),
-                                 .dw = of.dw.data(),
-                                 .db = of.db.data()});
+    backend.ConvBackwardWeights({.shape = *conv, .n = n, .x = x, .dy = dy, .dw = dw, .db = db});
   } else if (conv) {
-    backend.ConvBackwardInput({.shape = *conv,
-                               .n = n,
-                               .w = of.w.data(),
-                               .dy = of.y.data(),
-                               .relu_output = of.x.data(),
-                               .dx = of.dx.data()});
+    backend.ConvBackwardInput(
+        {.shape = *conv, .n = n, .w = w, .dy = dy, .relu_output = x, .dx = dx});
   } else if (pass == Pass::kForward) {
-    backend.LinearForward({.shape = shape,
-                           .n = n,
-                           .x = of.x.data(),
-                           .w = of.w.data(),
-                           .b = of.b.data(),
-                           .activation = relu,
-                           .y = of.y.data()});
+    backend.LinearForward(
+        {.shape = shape, .n = n, .x = x, .w = w, .b = b, .activation = relu, .y = y});
   } else if (pass == Pass::kBackwardWeights) {
-    backend.LinearBackwardWeights({.shape = shape,
-                                   .n = n,
-                                   .x = of.x.data(),
-                                   .dy = of.y.data(),
-                                   .dw = of.dw.data(),
-                                   .db = of.db.data()});
+    backend.LinearBackwardWeights({.shape = shape, .n = n, .x = x, .dy = dy, .dw = dw, .db = db});
   } else {
-    backend.LinearBackwardInput({.shape = shape,
-                                 .n = n,
-                                 .w = of.w.data(),
-                                 .dy = of.y.data(),
-                                 .relu_output = of.x.data(),
-                                 .dx = of.dx.data()});
+    backend.LinearBackwardInput(
+        {.shape = shape, .n = n, .w = w, .dy = dy, .relu_output = x, .dx = dx});
   }
 }
 
+// Calls its product as an op of a fully connected layer, without bias, activation and mask.
 void CallProduct(Backend<float>& backend, const Product& product, Arrays& of) {
-  const auto& [what, pass, conv, shape, n, rows, times] = product;
-  if (pass == Pass::kForward) {
-    backend.LinearAccumulate(shape, rows, of.x.data(), of.w.data(), of.y.data());
-  } else if (pass == Pass::kBackwardWeights) {
-    backend.LinearBackwardWeights({.shape = shape,
-                                   .n = rows,
-                                   .x = of.x.data(),
-                                   .dy = of.y.data(),
-                                   .dw = of.dw.data(),
-                                   .db = of.db.data()});
-  } else {
-    backend.LinearBackwardInput(
-        {.shape = shape, .n = rows, .w = of.w.data(), .dy = of.y.data(), .dx = of.dx.data()});
+  if (product.pass == Pass::kForward) {
+    return backend.LinearAccumulate(product.shape, product.rows, of.x.data(), of.w.data(),
+                                    of.y.data());
   }
+  if (product.pass == Pass::kBackwardInput) {
+    return backend.LinearBackwardInput({.shape = product.shape,
+                                        .n = product.rows,
+                                        .w = of.w.data(),
+                                        .dy = of.y.data(),
+                                        .dx = of.dx.data()});
+  }
+  Product linear = product;
+  linear.conv.reset();
+  linear.samples = linear.rows;
+  CallOp(backend, linear, of);
 }
 
 template <class Call>
@@ -163,18 +139,6 @@ double AloneUs(Backend<float>& backend, const Product& product, std::size_t in, 
 }
 
 }  // namespace
-
-double ProductTimes::products_us() const {
-  double sum = 0;
-  for (const One& one : products) sum += one.counted_us();
-  return sum;
-}
-
-double ProductTimes::flops() const {
-  double sum = 0;
-  for (const One& one : products) sum += one.product.flops();
-  return sum;
-}
 
 std::vector<Product> ProductsOf(const net::ModelSpec& spec, int envs, int steps) {
   using net::LayerKind;

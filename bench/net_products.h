@@ -40,8 +40,16 @@ struct ProductTimes {
   double whole_us = 0;  // all forward passes and the backward pass of the net
   std::vector<One> products;
 
-  double products_us() const;
-  double flops() const;
+  double products_us() const {
+    double sum = 0;
+    for (const One& one : products) sum += one.counted_us();
+    return sum;
+  }
+  double flops() const {
+    double sum = 0;
+    for (const One& one : products) sum += one.product.flops();
+    return sum;
+  }
   double share() const { return products_us() / whole_us; }
 };
 

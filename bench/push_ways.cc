@@ -1,13 +1,14 @@
 #include "bench/push_ways.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <deque>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "bench/mutex_apply.h"
 #include "core/check.h"
 #include "core/config/config_rules.h"
 #include "learner/apply/applier.h"
@@ -17,6 +18,30 @@
 
 namespace starling::bench {
 namespace {
+
+// The values that the pipeline of a learner sets in each update, in the order of versions.
+class Schedule {
+ public:
+  explicit Schedule(const Config& config) : config_(config) {}
+  wire::SnapshotMeta MetaNow() const {
+    return {.term = 1,
+            .version = version_,
+            .steps = steps_,
+            .entropy = learner::EntropyCoef(config_.loss, config_.run.steps, steps_)};
+  }
+  // Makes `update` the next one, with this gradient alone.
+  void Stamp(learner::Update& update, std::span<const float> gradient, std::uint32_t samples) {
+    update.lr = learner::LearningRate(config_.optimizer, config_.run.steps, steps_, samples);
+    steps_ += samples;
+    update.version = update.optimizer_step = ++version_;
+    update.gradients.assign(1, {.values = gradient, .weight = 1});
+    update.meta = MetaNow();
+  }
+
+ private:
+  const Config config_;
+  std::uint64_t steps_ = 0, version_ = 0;
+};
 
 // An applier and the dispatcher thread that owns it.
 class Dispatched : public PushWay {
@@ -32,7 +57,7 @@ class Dispatched : public PushWay {
                  static_cast<int>(std::min(UsableCores(), static_cast<std::int64_t>(pushers))),
              .optimizer = learner::MakeOptimizerSpec(config.optimizer),
              .size = weights.size()},
-            weights, {}, snapshot_, schedule_.Initial(), [this] { parker_.Wake(); })),
+            weights, {}, snapshot_, schedule_.MetaNow(), [this] { parker_.Wake(); })),
         thread_([this] { Run(); }) {}
   ~Dispatched() override {
     stop_.store(true, std::memory_order_release);  // partner: the load in Run
@@ -113,23 +138,52 @@ class Dispatched : public PushWay {
   std::thread thread_;
 };
 
+// The alternative to lanes: weights and optimizer state behind one mutex. Only for comparison.
+class MutexApply : public PushWay {
+ public:
+  MutexApply(const Config& config, std::span<const float> weights)
+      : PushWay(weights.size()),
+        optimizer_(learner::MakeOptimizerSpec(config.optimizer)),
+        schedule_(config),
+        weights_(weights.begin(), weights.end()),
+        state_(optimizer_.slots.size(), std::vector<float>(weights.size())) {
+    snapshot_.Begin(0);
+    snapshot_.Write(0, 0, weights_);
+    snapshot_.Publish(schedule_.MetaNow());
+  }
+
+  // Works block by block, as the lanes do: each is still in the nearest cache for its publication.
+  std::uint64_t Push(std::size_t, std::span<const float> gradient, std::uint32_t samples) override {
+    const std::lock_guard lock(mutex_);
+    schedule_.Stamp(update_, gradient, samples);
+    const learner::StepSize step =
+        learner::MakeStepSize(optimizer_, update_.lr, update_.scale, update_.optimizer_step);
+    snapshot_.Begin(update_.version);
+    for (std::size_t offset = 0; offset < weights_.size(); offset += learner::kApplyBlock) {
+      const std::size_t n = std::min(learner::kApplyBlock, weights_.size() - offset);
+      const std::span<float> weights = std::span(weights_).subspan(offset, n);
+      std::array<std::span<float>, learner::kMaxSlots> state;
+      for (std::size_t s = 0; s < state_.size(); ++s) {
+        state.at(s) = std::span(state_[s]).subspan(offset, n);
+      }
+      learner::ApplyUpdate(optimizer_, step, gradient.subspan(offset, n), weights,
+                           std::span(state).first(state_.size()));
+      snapshot_.Write(update_.version, offset, weights);
+    }
+    snapshot_.Publish(update_.meta);
+    return update_.version;
+  }
+
+ private:
+  const learner::OptimizerSpec optimizer_;
+  std::mutex mutex_;  // guards the members below and the writing of the snapshot
+  Schedule schedule_;
+  learner::Update update_;
+  std::vector<float> weights_;
+  std::vector<std::vector<float>> state_;
+};
+
 }  // namespace
-
-wire::SnapshotMeta Schedule::MetaNow() const {
-  return {.term = 1,
-          .version = version_,
-          .steps = steps_,
-          .entropy = learner::EntropyCoef(config_.loss, config_.run.steps, steps_)};
-}
-
-void Schedule::Stamp(learner::Update& update, std::span<const float> gradient,
-                     std::uint32_t samples) {
-  update.lr = learner::LearningRate(config_.optimizer, config_.run.steps, steps_, samples);
-  steps_ += samples;
-  update.version = update.optimizer_step = ++version_;
-  update.gradients.assign(1, {.values = gradient, .weight = 1});
-  update.meta = MetaNow();
-}
 
 std::unique_ptr<PushWay> MakePushWay(std::string_view way, const Config& config,
                                      std::span<const float> weights, std::size_t pushers) {

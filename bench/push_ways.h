@@ -3,8 +3,8 @@
 //   lanes    as in the learner: a dispatcher thread takes gradients from the pushers' mailboxes, as
 //            the network thread does from its sockets, and gives them to learner/apply/lanes.h
 //   hogwild  the same dispatcher with learner/apply/hogwild.h
-//   mutex    no dispatcher: each pusher locks one mutex, applies its gradient and publishes
-//            (mutex_apply.h), which saves the two wake-ups of the other ways
+//   mutex    no dispatcher: each pusher locks one mutex, applies its gradient and publishes; this
+//            saves the two wake-ups of the other ways
 //
 // On few cores the dispatcher and the applier's threads compete with the pushers; the mutex has no
 // such threads. More threads pay only with more cores.
@@ -24,7 +24,6 @@
 #include <string_view>
 
 #include "core/config/config.h"
-#include "learner/apply/update.h"
 #include "wire/snapshot.h"
 
 namespace starling::bench {
@@ -45,22 +44,6 @@ class PushWay {
 
  protected:
   wire::SnapshotWriter snapshot_;
-};
-
-// The values that the pipeline of a learner sets in each update, in the order of versions.
-class Schedule {
- public:
-  explicit Schedule(const Config& config) : config_(config) {}
-  // The values before the first update.
-  wire::SnapshotMeta Initial() const { return MetaNow(); }
-  // Makes `update` the next one, with this gradient alone.
-  void Stamp(learner::Update& update, std::span<const float> gradient, std::uint32_t samples);
-
- private:
-  wire::SnapshotMeta MetaNow() const;
-
-  const Config config_;
-  std::uint64_t steps_ = 0, version_ = 0;
 };
 
 // REQUIRES: `way` is in kPushWays. `weights` become version 0.

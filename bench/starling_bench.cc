@@ -12,9 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/child.h"
 #include "bench/figure.h"
-#include "bench/report.h"
 #include "bench/training_run.h"
 #include "core/error.h"
 #include "core/file.h"
@@ -60,12 +58,6 @@ std::vector<std::string> Names() {
   return names;
 }
 
-std::string Joined(const std::vector<std::string>& words) {
-  std::string joined;
-  for (const std::string& word : words) joined += (joined.empty() ? "" : ",") + word;
-  return joined;
-}
-
 // A private directory, removed with the object.
 class Scratch {
  public:
@@ -99,10 +91,10 @@ struct Options {
 
 // The command that repeats this bench.
 std::string CommandOf(const Options& options) {
-  std::string command = "scripts/bench";
-  if (options.quick) command += " --quick";
-  for (const std::string& name : options.only) command += " " + name;
-  return command;
+  std::vector<std::string> words = options.only;
+  if (options.quick) words.insert(words.begin(), "--quick");
+  words.insert(words.begin(), "scripts/bench");
+  return fmt::format("{}", fmt::join(words, " "));
 }
 
 // If the programs of a figure fail, its row shows that, and the bench goes on.
@@ -149,21 +141,17 @@ int Run(const Options& options) {
     if (!options.only.empty() && std::ranges::count(options.only, figure.name) == 0) continue;
     results.push_back({figure.name, Measure(figure, site)});
     broken = broken || results.back().result.broken;
-    if (!options.pictures) continue;
-    for (const auto& [file, svg] : results.back().result.pictures) {
-      WriteFileAtomically(*options.pictures / file, svg);
+    if (const std::string& svg = results.back().result.picture; options.pictures && !svg.empty()) {
+      WriteFileAtomically(*options.pictures / fmt::format("{}.svg", figure.name), svg);
     }
   }
   const bool asks_gpu = options.only.empty() || std::ranges::count(options.only, "gpu") > 0;
   const std::string hardware = doctor::HardwareLine(asks_gpu), command = CommandOf(options);
-  if (options.json && options.json->empty()) {
-    std::printf("%s\n", ToJson(results, hardware, command, options.quick).c_str());
-    return broken ? kExitFailed : kExitDone;
-  }
-  std::printf("%s", ToMarkdown(results, hardware, command).c_str());
-  if (options.json) {
-    WriteFileAtomically(*options.json, ToJson(results, hardware, command, options.quick));
-  }
+  const std::string json = ToJson(results, hardware, command, options.quick);
+  const bool instead = options.json && options.json->empty();
+  std::printf("%s",
+              instead ? (json + "\n").c_str() : ToMarkdown(results, hardware, command).c_str());
+  if (options.json && !instead) WriteFileAtomically(*options.json, json);
   return broken ? kExitFailed : kExitDone;
 }
 
@@ -172,7 +160,8 @@ int Main(int argc, char** argv) {
                "starling-bench");
   Options options;
   app.set_version_flag("--version", VersionLine("starling-bench"));
-  app.add_option("FIGURE", options.only, "of " + Joined(Names()) + "; all if none is named")
+  app.add_option("FIGURE", options.only,
+                 fmt::format("of {}", fmt::join(Names(), ",")) + "; all if none is named")
       ->check(CLI::IsMember(Names()))
       ->type_name("");
   std::string json;

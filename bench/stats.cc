@@ -1,36 +1,15 @@
 #include "bench/stats.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "core/check.h"
 
 namespace starling::bench {
 
-double Median(std::vector<double> values) {
-  CHECK(!values.empty());
-  std::ranges::sort(values);
-  const std::size_t n = values.size();
-  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
+double Least(const std::vector<double>& values) { return Percentile(values, 0); }
 
-double Least(const std::vector<double>& values) {
-  CHECK(!values.empty());
-  return *std::ranges::min_element(values);
-}
-
-double Most(const std::vector<double>& values) {
-  CHECK(!values.empty());
-  return *std::ranges::max_element(values);
-}
-
-double Mean(const std::vector<double>& values) {
-  CHECK(!values.empty());
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
+double Most(const std::vector<double>& values) { return Percentile(values, 1); }
 
 double Percentile(std::vector<double> values, double of) {
   CHECK(!values.empty() && of >= 0 && of <= 1, "{} values, share {}", values.size(), of);
@@ -47,14 +26,6 @@ double RelativeDistance(std::span<const float> values, std::span<const float> ex
     length += wanted * wanted;
   }
   return std::sqrt(difference / length);
-}
-
-std::string Listed(const std::vector<double>& values) {
-  std::string text;
-  for (const double value : values) {
-    text += fmt::format("{}{:.1f}", text.empty() ? "" : ", ", value);
-  }
-  return text;
 }
 
 }  // namespace starling::bench

@@ -1,29 +1,26 @@
-// Repeated timings and their statistics.
+// Repeated timings and their statistics, beside those of results/statistics.h.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "core/clock.h"
+#include "results/statistics.h"
 
 namespace starling::bench {
 
-// REQUIRES: at least one value. The median of an even number is the mean of the middle two.
-double Median(std::vector<double> values);
+using results::Mean, results::Median;
+
+// REQUIRES: at least one value.
 double Least(const std::vector<double>& values);
 double Most(const std::vector<double>& values);
-double Mean(const std::vector<double>& values);
 // Returns the smallest value that a share `of` of the values, in [0, 1], does not exceed.
 double Percentile(std::vector<double> values, double of);
 
 // Returns the length of the difference relative to the length of `exact`.
 double RelativeDistance(std::span<const float> values, std::span<const float> exact);
-
-// "43.1, 44.0": one decimal.
-std::string Listed(const std::vector<double>& values);
 
 // Returns the nanoseconds of one call of `work`.
 template <class Work>

@@ -1,24 +1,28 @@
 // Measures throughput end to end: environment steps in applied gradients per second, with real
-// processes.
+// processes; and its growth with the number of actors on one machine, with many games per actor and
+// with one, as in the A3C paper, which makes many small gradients.
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <span>
 
 #include "actors/rollout.h"
 #include "bench/figure.h"
-#include "bench/sgemm.h"
 #include "bench/training_run.h"
 #include "bench/watched_backend.h"
 #include "core/config/config.h"
 #include "core/text.h"
 #include "envs/registry.h"
-#include "results/summary.h"
 
 namespace starling::bench {
 namespace {
 
 constexpr int kActors = 2;
+
+enum class Rate {
+  kSteps,
+  kSteadySteps,  // the first quarter of the steps does not count: the envs start slowly
+  kUpdates
+};
 
 struct Case {
   const char* key;     // in the JSON
@@ -26,82 +30,67 @@ struct Case {
   const char* config;  // in configs/; "": bench/minatar.toml
   std::vector<std::string> overrides;
   std::uint64_t steps, quick_steps;
-  double wanted;                // steps or updates per second; 0 = no limit
-  bool counts_updates = false;  // `wanted` is of updates
-  bool starts_slowly = false;   // the first quarter of the steps does not count
+  Rate rate = Rate::kSteps;
+  double wanted = 0;  // of that rate, per second; 0 = no limit
 };
 
-std::vector<std::string> ShapeOverrides(int envs, int steps) {
-  return {fmt::format("actors.envs_per_actor={}", envs), fmt::format("actors.unroll={}", steps)};
+std::vector<std::string> Envs(int count) {
+  return {Set("actors.envs_per_actor", count), "actors.unroll=5"};
 }
 
 std::vector<Case> Cases() {
+  constexpr const char* kOne = " × 1 env × 5 steps, as in the A3C paper";
+  constexpr const char* kPong = ", arcade/pong from pixels, configs/pong.toml";
+  constexpr const char* kAle = ", gym:ALE/Pong-v5, configs/ale_pong.toml";
+  constexpr const char* kNature = ", gym:ALE/Pong-v5 with the Nature net";
+  const std::vector<std::string> nature = {"net.kind=nature", "net.hidden=[512]"};
   return {
-      {"2x64x5", " × 64 envs × 5 steps", "", ShapeOverrides(64, 5), 1'500'000, 50'000, 160e3},
-      {"2x32x5", " × 32 envs × 5 steps", "", ShapeOverrides(32, 5), 1'000'000, 30'000, 140e3},
-      {"2x1x5", " × 1 env × 5 steps, as in the A3C paper", "", ShapeOverrides(1, 5), 100'000, 5'000,
-       4e3,
-       /*counts_updates=*/true},
-      {"pong", ", arcade/pong from pixels, configs/pong.toml", "pong.toml", {}, 48'000, 1'600, 8e3},
-      {"ale_pong",
-       ", gym:ALE/Pong-v5, configs/ale_pong.toml",
-       "ale_pong.toml",
-       {},
-       20'000,
-       1'280,
-       2.5e3,
-       /*counts_updates=*/false,
-       /*starts_slowly=*/true},
-      {"ale_pong_nature",
-       ", gym:ALE/Pong-v5 with the Nature net",
-       "ale_pong.toml",
-       {"net.kind=nature", "net.hidden=[512]"},
-       12'000,
-       1'280,
-       0,
-       /*counts_updates=*/false,
-       /*starts_slowly=*/true},
+      {"2x64x5", " × 64 envs × 5 steps", "", Envs(64), 1'500'000, 50'000, Rate::kSteps, 160e3},
+      {"2x32x5", " × 32 envs × 5 steps", "", Envs(32), 1'000'000, 30'000, Rate::kSteps, 140e3},
+      {"2x1x5", kOne, "", Envs(1), 100'000, 5'000, Rate::kUpdates, 4e3},
+      {"pong", kPong, "pong.toml", {}, 48'000, 1'600, Rate::kSteps, 8e3},
+      {"ale_pong", kAle, "ale_pong.toml", {}, 20'000, 1'280, Rate::kSteadySteps, 2.5e3},
+      {"ale_pong_nature", kNature, "ale_pong.toml", nature, 12'000, 1'280, Rate::kSteadySteps},
   };
 }
 
 struct Measured {
   Row row;
-  nlohmann::ordered_json json;
+  Json json;
   double steps_per_second = 0;  // 0: not measured
 };
 
 // Measures one case with one real run.
 Measured Run(const Site& site, const Case& one) {
+  const bool updates = one.rate == Rate::kUpdates;
+  const char* const unit = updates ? "updates/s" : "steps/s";
   Row row{.what = fmt::format("End to end, {} actors{}", kActors, one.what)};
-  const char* const unit = one.counts_updates ? "updates/s" : "steps/s";
   if (one.wanted > 0) row.wanted = fmt::format("≥ {} {} on two cores", Rounded(one.wanted), unit);
-
-  const auto config = one.config[0] == '\0' ? site.config : site.shipped / one.config;
-  if (const std::string why = WhyRefused(config, one.overrides); !why.empty()) {
+  // 1. Train, if this machine can.
+  TrainingPlan plan{.name = fmt::format("throughput-{}", one.key),
+                    .overrides = one.overrides,
+                    .config = *one.config == '\0' ? site.config : site.shipped / one.config};
+  if (const std::string why = WhyRefused(plan.config, one.overrides); !why.empty()) {
     row.measured = "not measured: " + why;
     return {.row = row, .json = {{"not_measured", why}}};
   }
-  // 1. Train.
-  TrainingPlan plan{.name = fmt::format("throughput-{}", one.key),
-                    .overrides = one.overrides,
-                    .timeout_s = 300,
-                    .config = config};
-  plan.overrides.push_back(fmt::format("actors.count={}", kActors));
-  plan.overrides.push_back(fmt::format("run.steps={}", site.quick ? one.quick_steps : one.steps));
+  plan.overrides.push_back(Set("actors.count", kActors));
+  plan.overrides.push_back(Set("run.steps", site.quick ? one.quick_steps : one.steps));
   const TrainingRun run(site, plan);
 
   // 2. Report the rate that the case asks for.
-  const double steps = one.starts_slowly ? run.SteadyRate() : run.steps_per_second;
-  const double rate = one.counts_updates ? run.updates_per_second : steps;
+  const double steps =
+      one.rate == Rate::kSteadySteps ? run.SteadyRate() : run.status.steps_per_second;
+  const double rate = updates ? run.UpdatesPerSecond() : steps;
   row.measured = fmt::format("{} {}", Rounded(rate), unit);
-  if (one.counts_updates) row.measured += fmt::format(" ({} steps/s)", Rounded(steps));
-  if (one.wanted > 0 && !site.quick) row.holds = rate >= one.wanted;
+  if (updates) row.measured += fmt::format(" ({} steps/s)", Rounded(steps));
+  if (one.wanted > 0) row.holds = site.Judged(rate >= one.wanted);
   return {.row = row,
-          .json = {{"steps", run.steps},
+          .json = {{"steps", run.status.steps},
                    {"steps_per_second", steps},
-                   {"updates_per_second", run.updates_per_second},
-                   {"mean_staleness", run.mean_staleness},
-                   {"max_staleness", run.max_staleness}},
+                   {"updates_per_second", run.UpdatesPerSecond()},
+                   {"mean_staleness", run.status.staleness.mean},
+                   {"max_staleness", run.status.staleness.max}},
           .steps_per_second = steps};
 }
 
@@ -114,13 +103,12 @@ Measured BesideSgemm(const Site& site, double rate) {
   const double step = flops.forward + flops.backward;
   const double sgemm = BestSgemmGflops(site.quick ? 0.02 : 1, kActors);
   const double limit = kActors * sgemm * 1e9 / step, share = rate / limit;
-  Row row{.what = fmt::format("… of {} steps/s, the limit of dense products: {} cores × {:.0f} "
-                              "GFLOP/s of sgemm, both busy / {:.2f} MFLOP a step",
-                              Rounded(limit), kActors, sgemm, step / 1e6),
-          .measured = fmt::format("{:.0f} %", 100 * share),
-          .wanted = fmt::format("≥ {:.0f} %", 100 * kWantedShare)};
-  if (!site.quick) row.holds = share >= kWantedShare;
-  return {.row = row,
+  return {.row = {.what = fmt::format("… of {} steps/s, the limit of dense products: {} cores × "
+                                      "{:.0f} GFLOP/s of sgemm, both busy / {:.2f} MFLOP a step",
+                                      Rounded(limit), kActors, sgemm, step / 1e6),
+                  .measured = fmt::format("{:.0f} %", 100 * share),
+                  .wanted = fmt::format("≥ {:.0f} %", 100 * kWantedShare),
+                  .holds = site.Judged(share >= kWantedShare)},
           .json = {{"sgemm_gflops_per_core", sgemm},
                    {"flops_per_step", step},
                    {"limit_steps_per_second", limit},
@@ -141,7 +129,7 @@ Measured InBf16(const Site& site, double f32) {
   const double ratio = measured.steps_per_second / f32;
   measured.row.measured += fmt::format(", {:.2f} × f32", ratio);
   measured.json["of_f32"] = ratio;
-  if (!site.quick) measured.row.holds = ratio >= kWanted;
+  measured.row.holds = site.Judged(ratio >= kWanted);
   return measured;
 }
 
@@ -150,31 +138,64 @@ Measured SlowestGame(const Site& site, double breakout) {
   constexpr double kWanted = 110e3;
   std::string slowest = "breakout";
   double least = breakout;
-  nlohmann::ordered_json json{{"breakout", breakout}};
+  Json json{{"breakout", breakout}};
   for (const char* game : {"asterix", "freeway", "seaquest", "space_invaders"}) {
-    std::vector<std::string> overrides = ShapeOverrides(64, 5);
-    overrides.push_back(std::string("env.name=minatar/") + game);
-    const double rate = Run(site, {game, game, "", overrides, 500'000, 30'000, 0}).steps_per_second;
+    Case one{game, "", "", Envs(64), 500'000, 30'000};
+    one.overrides.push_back(fmt::format("env.name=minatar/{}", game));
+    const double rate = Run(site, one).steps_per_second;
     json[game] = rate;
     if (rate < least) slowest = game, least = rate;
   }
-  Row row{.what = fmt::format("End to end, {} actors × 64 envs × 5 steps, the slowest of the five "
-                              "MinAtar games",
-                              kActors),
-          .measured = fmt::format("{} steps/s ({})", Rounded(least), slowest),
-          .wanted = fmt::format("≥ {} steps/s on two cores", Rounded(kWanted))};
-  if (!site.quick) row.holds = least >= kWanted;
-  return {.row = row, .json = json};
+  return {.row = {.what = fmt::format("End to end, {} actors × 64 envs × 5 steps, the slowest of "
+                                      "the five MinAtar games",
+                                      kActors),
+                  .measured = fmt::format("{} steps/s ({})", Rounded(least), slowest),
+                  .wanted = fmt::format("≥ {} steps/s on two cores", Rounded(kWanted)),
+                  .holds = site.Judged(least >= kWanted)},
+          .json = json};
+}
+
+struct ScalingShape {
+  int envs = 1;
+  std::uint64_t steps, quick_steps;  // about four seconds, and half a second
+  double wanted_updates = 0;         // of two actors; 0: the row shows steps, without a limit
+};
+
+// One run for each number of actors; that of two is judged.
+void Scale(const Site& site, const ScalingShape& shape, Result& result) {
+  const bool updates = shape.wanted_updates > 0;
+  std::vector<std::string> rates;
+  Row row{.what = fmt::format("Scaling, {} × 5 steps, 1 / 2 / 4 / 8 actors",
+                              Plural(static_cast<std::size_t>(shape.envs), "env"))};
+  for (const int actors : {1, 2, 4, 8}) {
+    TrainingPlan plan{.name = fmt::format("scaling-{}x{}x5", actors, shape.envs),
+                      .overrides = Envs(shape.envs)};
+    plan.overrides.push_back(Set("actors.count", actors));
+    plan.overrides.push_back(Set("run.steps", site.quick ? shape.quick_steps : shape.steps));
+    const TrainingRun run(site, plan);
+    const double rate = updates ? run.UpdatesPerSecond() : run.status.steps_per_second;
+    rates.push_back(Rounded(rate));
+    if (updates && actors == 2) row.holds = site.Judged(rate >= shape.wanted_updates);
+    result.json[fmt::format("{}x{}x5", actors, shape.envs)] = {
+        {"steps_per_second", run.status.steps_per_second},
+        {"updates_per_second", run.UpdatesPerSecond()},
+        {"mean_staleness", run.status.staleness.mean}};
+  }
+  row.measured = fmt::format("{} {}", fmt::join(rates, " / "), updates ? "updates/s" : "steps/s");
+  if (updates) {
+    row.wanted =
+        fmt::format("2 actors: ≥ {} updates/s on two cores", Rounded(shape.wanted_updates));
+  }
+  result.rows.push_back(std::move(row));
 }
 
 }  // namespace
 
 Result MeasureThroughput(const Site& site) {
   Result result;
-  nlohmann::ordered_json json;
   const auto add = [&](const char* key, const Measured& measured) {
     result.rows.push_back(measured.row);
-    json[key] = measured.json;
+    result.json[key] = measured.json;
   };
   // The first case is the measure of the rows that follow it.
   const std::vector<Case> cases = Cases();
@@ -184,11 +205,17 @@ Result MeasureThroughput(const Site& site) {
   add("beside_sgemm", BesideSgemm(site, breakout.steps_per_second));
   for (const Case& one : std::span(cases).subspan(1)) {
     add(one.key, Run(site, one));
-    if (std::string(one.key) == "2x1x5") {
+    if (one.rate == Rate::kUpdates) {
       add("games_2x64x5", SlowestGame(site, breakout.steps_per_second));
     }
   }
-  result.json = json.dump();
+  return result;
+}
+
+Result MeasureScaling(const Site& site) {
+  Result result;
+  Scale(site, {.envs = 64, .steps = 500'000, .quick_steps = 30'000}, result);
+  Scale(site, {.envs = 1, .steps = 80'000, .quick_steps = 4'000, .wanted_updates = 4000}, result);
   return result;
 }
 

@@ -1,32 +1,34 @@
 #include "bench/training_run.h"
 
 #include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
-#include <nlohmann/json.hpp>
-#include <sstream>
 #include <system_error>
 
-#include "bench/child.h"
+#include "bench/stats.h"
+#include "core/clock.h"
 #include "core/config/config.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "results/final_eval.h"
 #include "results/initial_net.h"
+#include "results/summary.h"
+#include "tools/sweep/job.h"
 
 namespace starling::bench {
 namespace {
 
 namespace fs = std::filesystem;
-using RunJson = nlohmann::json;
+using sweep::Job;
 
-std::int64_t SystemNs() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
+constexpr int kTickMs = 10;               // between two checks of a running child
+constexpr std::int64_t kGraceMs = 8'000;  // from SIGTERM to SIGKILL
 
 // CPU time of the children that have ended and of their descendants.
 double CpuSecondsOfChildren() {
@@ -38,16 +40,10 @@ double CpuSecondsOfChildren() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-// Returns the last line of `output` that is a JSON object with `key`; other lines are log lines.
-RunJson FindObject(const std::string& output, const std::string& key) {
-  RunJson found;
-  std::istringstream lines(output);
-  for (std::string line; std::getline(lines, line);) {
-    RunJson object = RunJson::parse(line, nullptr, /*allow_exceptions=*/false);
-    if (object.is_object() && object.contains(key)) found = std::move(object);
-  }
-  if (found.is_null()) throw std::runtime_error("no \"" + key + "\" in the output:\n" + output);
-  return found;
+// The end of a text that may be long.
+std::string Ending(const std::string& text) {
+  constexpr std::size_t kShown = 3000;
+  return text.size() <= kShown ? text : "..." + text.substr(text.size() - kShown);
 }
 
 void RemoveAll(const fs::path& dir) {
@@ -57,16 +53,68 @@ void RemoveAll(const fs::path& dir) {
 
 // The last lines of a failed run's log, whose directory is removed next.
 std::string EndOfLog(const fs::path& run_dir) {
-  constexpr std::size_t kShown = 3000;
   try {
-    const std::string log = ReadFile(run_dir / "log");
-    return "\nthe end of its log:\n" + log.substr(log.size() - std::min(log.size(), kShown));
+    return "\nthe end of its log:\n" + Ending(ReadFile(run_dir / "log"));
   } catch (const std::system_error&) {
     return "";
   }
 }
 
+// Waits up to a tick for output or the end of the child. Returns its exit, or nullopt while it
+// runs. Throws Interrupted if `stop_fd` is readable and the child has not ended.
+std::optional<ChildExit> Wait(Job& job, int stop_fd) {
+  // Once all output has arrived, only the exit is missing: check every millisecond.
+  std::array<pollfd, 2> items{pollfd{job.output_fd(), POLLIN, 0}, pollfd{stop_fd, POLLIN, 0}};
+  ::poll(items.data(), items.size(), job.output_fd() < 0 ? 1 : kTickMs);
+  job.Read();
+  std::optional<ChildExit> exit = job.Reap();
+  if (!exit && items[1].revents != 0) throw Interrupted();
+  return exit;
+}
+
+// Asks the child to end, and waits for it. The destructor of `job` kills one that does not.
+void Terminate(Job& job) {
+  job.Signal(SIGTERM);
+  const SteadyClock clock;
+  for (const std::int64_t begin = clock.NowMs(); clock.NowMs() - begin < kGraceMs;) {
+    if (Wait(job, -1)) return;
+  }
+}
+
 }  // namespace
+
+void ThrowIfInterrupted(int stop_fd) {
+  pollfd item{stop_fd, POLLIN, 0};
+  if (::poll(&item, 1, 0) > 0) throw Interrupted();
+}
+
+std::vector<std::string> RunChild(const ChildCall& call) {
+  const std::string name = call.program.filename().string();
+  const SteadyClock clock;
+  const std::int64_t begin = clock.NowNs();
+  Job job(call.program, call.arguments);
+  const auto fail = [&](const std::string& why) {
+    throw std::runtime_error(fmt::format("{} {}:\n{}", name, why,
+                                         Ending(fmt::format("{}", fmt::join(job.said(), "\n")))));
+  };
+  std::optional<ChildExit> exit;
+  try {
+    while (!(exit = Wait(job, call.stop_fd))) {
+      if (call.watch) call.watch();
+      if (static_cast<double>(clock.NowNs() - begin) / 1e9 < call.timeout_s) continue;
+      fail(fmt::format("was not done within {:.0f} s", call.timeout_s));
+    }
+  } catch (...) {
+    Terminate(job);
+    throw;
+  }
+  if (exit->how != ChildExit::How::kExited || exit->code != 0) fail(Describe(*exit));
+  return job.said();
+}
+
+std::string BoundText(std::uint64_t bound) {
+  return bound == kUnbounded ? "unbounded" : fmt::format("{}", bound);
+}
 
 TrainingRun::TrainingRun(const Site& site, const TrainingPlan& plan)
     : dir_(site.scratch / plan.name) {
@@ -84,10 +132,10 @@ TrainingRun::TrainingRun(const Site& site, const TrainingPlan& plan)
   }
   call.arguments.insert(call.arguments.end(), plan.words.begin(), plan.words.end());
   // 2. Run it. A failure takes the end of the log along, because the directory is removed.
-  started_ns = SystemNs();
+  started_ns = std::chrono::system_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
   const double cpu_before = CpuSecondsOfChildren();
   try {
-    seconds = RunChild(call).seconds;
+    seconds = TimeNs([&] { RunChild(call); }) / 1e9;
     cpu_seconds = CpuSecondsOfChildren() - cpu_before;
     ReadSummary();
   } catch (const Interrupted&) {
@@ -103,42 +151,34 @@ TrainingRun::TrainingRun(const Site& site, const TrainingPlan& plan)
 TrainingRun::~TrainingRun() { RemoveAll(dir_); }
 
 void TrainingRun::ReadSummary() {
-  const fs::path path = dir_ / "summary.json";
-  try {
-    const RunJson summary = RunJson::parse(ReadFile(path));
-    steps = summary.at("steps").get<std::uint64_t>();
-    updates = summary.at("updates").get<std::uint64_t>();
-    steps_per_second = summary.at("steps_per_second").get<double>();
-    const double running = summary.at("seconds").get<double>();
-    updates_per_second = running > 0 ? static_cast<double>(updates) / running : 0;
-    max_staleness = summary.at("staleness").at("max").get<std::uint64_t>();
-    mean_staleness = summary.at("staleness").at("mean").get<double>();
-    applied = summary.at("gradients").at("applied").get<std::uint64_t>();
-    for (const auto& [reason, count] : summary.at("gradients").at("dropped").items()) {
-      dropped += count.get<std::uint64_t>();
-    }
-    final_checkpoint_ = summary.at("final_checkpoint").get<std::string>();
-    if (summary.at("actors").at("restarted") != 0 || summary.at("learner").at("restarted") != 0) {
-      throw std::runtime_error("a process died and was replaced");
-    }
-  } catch (const std::exception& error) {
-    throw std::runtime_error(fmt::format("{}: {}", path.string(), error.what()));
+  const std::optional<results::RunResult> result = results::ReadSummary(dir_);
+  if (!result) throw std::runtime_error("summary.json is missing or damaged");
+  status = result->training;
+  summary = Json::parse(ReadFile(dir_ / "summary.json"));
+  if (summary.at("actors").at("restarted") != 0 || summary.at("learner").at("restarted") != 0) {
+    throw std::runtime_error("a process died and was replaced");
   }
+}
+
+std::vector<results::MetricPoint> TrainingRun::Metrics() const {
+  int damaged = 0;
+  return results::ParseMetrics(ReadFile(dir_ / "metrics.jsonl"), damaged);
 }
 
 double TrainingRun::SteadyRate() const {
   constexpr double kMinSeconds = 2;
-  const double start = static_cast<double>(steps) / 4;
-  std::istringstream lines(ReadFile(dir_ / "metrics.jsonl"));
-  double first_step = 0, first_s = 0, last_step = 0, last_s = 0;
-  for (std::string line; std::getline(lines, line);) {
-    const RunJson json = RunJson::parse(line);
-    last_step = json.at("steps").get<double>();
-    last_s = json.at("seconds").get<double>();
-    if (first_step == 0 && last_step >= start) first_step = last_step, first_s = last_s;
+  const std::vector<results::MetricPoint> metrics = Metrics();
+  const auto first = std::ranges::find_if(metrics, [&](const results::MetricPoint& point) {
+    return point.steps >= static_cast<double>(status.steps) / 4;
+  });
+  if (first == metrics.end() || metrics.back().seconds - first->seconds < kMinSeconds) {
+    return status.steps_per_second;
   }
-  if (last_s - first_s < kMinSeconds) return steps_per_second;
-  return (last_step - first_step) / (last_s - first_s);
+  return (metrics.back().steps - first->steps) / (metrics.back().seconds - first->seconds);
+}
+
+double TrainingRun::UpdatesPerSecond() const {
+  return status.seconds > 0 ? static_cast<double>(status.updates) / status.seconds : 0;
 }
 
 std::string WhyRefused(const fs::path& config, const std::vector<std::string>& overrides) {
@@ -152,13 +192,16 @@ std::string WhyRefused(const fs::path& config, const std::vector<std::string>& o
 }
 
 double Evaluate(const Site& site, const TrainingRun& run, int episodes) {
-  const ChildReport report = RunChild({.program = site.programs / "starling",
-                                       .arguments = {"eval", run.dir().string(), "--episodes",
-                                                     fmt::format("{}", episodes), "--json"},
-                                       .timeout_s = 300,
-                                       .stop_fd = site.stop_fd,
-                                       .watch = {}});
-  return FindObject(report.output, "mean_return").at("mean_return").get<double>();
+  const std::vector<std::string> said =
+      RunChild({.program = site.programs / "starling",
+                .arguments = {"eval", run.dir().string(), "--episodes", fmt::format("{}", episodes),
+                              "--json"},
+                .timeout_s = 300,
+                .stop_fd = site.stop_fd});
+  for (const std::string& line : said) {  // the others are log lines
+    if (const auto eval = results::ParseEvalOutput(line, "")) return eval->mean_return;
+  }
+  throw std::runtime_error(fmt::format("no mean_return in the output:\n{}", fmt::join(said, "\n")));
 }
 
 void Tell(const std::string& line) { std::fprintf(stderr, "bench: %s\n", line.c_str()); }

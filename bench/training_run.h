@@ -1,22 +1,59 @@
-// Runs `starling train` (or `simulate`) and `starling eval`, as an operator does.
+// Runs programs to their end, under a time limit: `starling train` (or `simulate`) and `starling
+// eval` as an operator does, and others.
 #pragma once
+
+#include <fmt/format.h>
 
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "bench/figure.h"
+#include "learner/run_status.h"
+#include "results/run_record.h"
 
 namespace starling::bench {
+
+// The operator ends the bench.
+struct Interrupted : std::runtime_error {
+  Interrupted() : std::runtime_error("interrupted") {}
+};
+
+// Throws Interrupted if `stop_fd` is readable.
+void ThrowIfInterrupted(int stop_fd);
+
+struct ChildCall {
+  std::filesystem::path program;
+  std::vector<std::string> arguments;  // without the program's name
+  double timeout_s = 60;
+  int stop_fd = -1;               // readable: ends the child and throws Interrupted
+  std::function<void()> watch{};  // if set, called about a hundred times a second
+};
+
+// Runs the program to its end. Returns the last lines of its standard output and error together.
+// Throws std::runtime_error, with the program's name and the end of its output, if it cannot be
+// started, fails or exceeds its time; it is then terminated, and killed if it does not end by
+// itself.
+std::vector<std::string> RunChild(const ChildCall& call);
+
+// "key=value", an override of a configuration.
+template <class Value>
+std::string Set(const char* key, const Value& value) {
+  return fmt::format("{}={}", key, value);
+}
+
+// A value of staleness.bound: "unbounded" or the number.
+std::string BoundText(std::uint64_t bound);
 
 struct TrainingPlan {
   std::string name;                    // of the run and of its directory
   std::vector<std::string> overrides;  // "section.key=value"
-  double timeout_s = 120;
-  std::function<void(int)> watch{};  // as ChildCall::watch, with the supervisor's pid
+  double timeout_s = 300;
+  std::function<void()> watch{};     // as ChildCall::watch
   std::filesystem::path config{};    // "": site.config
   std::string command = "train";     // or "simulate"
   std::vector<std::string> words{};  // further arguments
@@ -32,25 +69,24 @@ class TrainingRun {
   TrainingRun& operator=(const TrainingRun&) = delete;
 
   const std::filesystem::path& dir() const { return dir_; }
-  std::filesystem::path FinalCheckpoint() const { return dir_ / final_checkpoint_; }
+  std::filesystem::path FinalCheckpoint() const { return dir_ / status.checkpoint; }
+  // The lines of metrics.jsonl.
+  std::vector<results::MetricPoint> Metrics() const;
   // Steps per second without the first quarter of the steps, in which processes build their nets
   // and start slow envs; of the whole run if the rest is too short.
   double SteadyRate() const;
+  double UpdatesPerSecond() const;
 
   double seconds = 0;           // wall time of the whole command
   double cpu_seconds = 0;       // of all of its processes
   std::int64_t started_ns = 0;  // system clock
-  std::uint64_t steps = 0, updates = 0, applied = 0, dropped = 0;
-  double steps_per_second = 0;  // from the first grant to the last update
-  double updates_per_second = 0;
-  std::uint64_t max_staleness = 0;
-  double mean_staleness = 0;
+  Json summary;                 // summary.json
+  learner::RunStatus status;    // of it
 
  private:
   void ReadSummary();
 
   std::filesystem::path dir_;
-  std::string final_checkpoint_;
 };
 
 // Returns the reason for which a run with `config` is refused, in one line ("gymnasium is not

@@ -2,10 +2,13 @@
 // in their real shapes and on real data.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "bench/stats.h"
 #include "net/backend.h"
 #include "net/model.h"
 
@@ -18,6 +21,20 @@ struct OpCall {
   double ns = 0;
 };
 
+// "linear 1024 × 128", "conv 16@3×3/1", and the work for one sample.
+inline std::string NameOf(const net::LinearShape& shape) {
+  return fmt::format("linear {} × {}", shape.in, shape.out);
+}
+inline std::string NameOf(const net::ConvShape& shape) {
+  return fmt::format("conv {}@{}×{}/{}", shape.out_channels, shape.kernel_height,
+                     shape.kernel_width, shape.stride);
+}
+
+inline double WorkOf(const net::LinearShape& shape) { return 2.0 * shape.in * shape.out; }
+inline double WorkOf(const net::ConvShape& shape) {
+  return 2.0 * shape.out_cells() * shape.num_weights();
+}
+
 class WatchedBackend final : public net::Backend<float> {
  public:
   explicit WatchedBackend(Precision precision = Precision::kF32)
@@ -28,31 +45,71 @@ class WatchedBackend final : public net::Backend<float> {
   // Returns the calls since the last TakeCalls, in order.
   std::vector<OpCall> TakeCalls() { return std::move(calls_); }
 
-  void LinearForward(const net::LinearForwardArgs<float>& args) override;
+  void LinearForward(const net::LinearForwardArgs<float>& args) override {
+    Watch(NameOf(args.shape) + " forward", args.n, args.n * WorkOf(args.shape),
+          [&] { inner_->LinearForward(args); });
+  }
   void LinearAccumulate(const net::LinearShape& shape, int n, const float* x, const float* w,
-                        float* y) override;
-  void LinearBackwardWeights(const net::LinearBackwardWeightsArgs<float>& args) override;
-  void LinearBackwardInput(const net::LinearBackwardInputArgs<float>& args) override;
-  void LinearBackward(const net::LinearBackwardArgs<float>& args) override;
-  void ConvForward(const net::ConvForwardArgs<float>& args) override;
-  void ConvBackwardWeights(const net::ConvBackwardWeightsArgs<float>& args) override;
-  void ConvBackwardInput(const net::ConvBackwardInputArgs<float>& args) override;
+                        float* y) override {
+    Watch(NameOf(shape) + " added", n, n * WorkOf(shape),
+          [&] { inner_->LinearAccumulate(shape, n, x, w, y); });
+  }
+  void LinearBackwardWeights(const net::LinearBackwardWeightsArgs<float>& args) override {
+    Watch(NameOf(args.shape) + " backward weights", args.n, args.n * WorkOf(args.shape),
+          [&] { inner_->LinearBackwardWeights(args); });
+  }
+  void LinearBackwardInput(const net::LinearBackwardInputArgs<float>& args) override {
+    Watch(NameOf(args.shape) + " backward input", args.n, args.n * WorkOf(args.shape),
+          [&] { inner_->LinearBackwardInput(args); });
+  }
+  void LinearBackward(const net::LinearBackwardArgs<float>& args) override {
+    Watch(NameOf(args.shape) + " backward", args.n, 2 * args.n * WorkOf(args.shape),
+          [&] { inner_->LinearBackward(args); });
+  }
+  void ConvForward(const net::ConvForwardArgs<float>& args) override {
+    Watch(NameOf(args.shape) + " forward", args.n, args.n * WorkOf(args.shape),
+          [&] { inner_->ConvForward(args); });
+  }
+  void ConvBackwardWeights(const net::ConvBackwardWeightsArgs<float>& args) override {
+    Watch(NameOf(args.shape) + " backward weights", args.n, args.n * WorkOf(args.shape),
+          [&] { inner_->ConvBackwardWeights(args); });
+  }
+  void ConvBackwardInput(const net::ConvBackwardInputArgs<float>& args) override {
+    Watch(NameOf(args.shape) + " backward input", args.n, args.n * WorkOf(args.shape),
+          [&] { inner_->ConvBackwardInput(args); });
+  }
 
-  void Activate(net::Activation activation, int count, const float* x, float* y) override;
-  void ActivateBackward(const net::ActivateBackwardArgs<float>& args) override;
-  void LayerNormForward(const net::LayerNormForwardArgs<float>& args) override;
-  void LayerNormBackward(const net::LayerNormBackwardArgs<float>& args) override;
-  void LstmCellForward(const net::LstmCellForwardArgs<float>& args) override;
-  void LstmCellBackward(const net::LstmCellBackwardArgs<float>& args) override;
+  // The rest is not products: no work is counted.
+  void Activate(net::Activation activation, int count, const float* x, float* y) override {
+    Watch("activation forward", count, 0, [&] { inner_->Activate(activation, count, x, y); });
+  }
+  void ActivateBackward(const net::ActivateBackwardArgs<float>& args) override {
+    Watch("activation backward", args.count, 0, [&] { inner_->ActivateBackward(args); });
+  }
+  void LayerNormForward(const net::LayerNormForwardArgs<float>& args) override {
+    Watch("layer norm forward", args.n, 0, [&] { inner_->LayerNormForward(args); });
+  }
+  void LayerNormBackward(const net::LayerNormBackwardArgs<float>& args) override {
+    Watch("layer norm backward", args.n, 0, [&] { inner_->LayerNormBackward(args); });
+  }
+  void LstmCellForward(const net::LstmCellForwardArgs<float>& args) override {
+    Watch("lstm cell forward", args.n, 0, [&] { inner_->LstmCellForward(args); });
+  }
+  void LstmCellBackward(const net::LstmCellBackwardArgs<float>& args) override {
+    Watch("lstm cell backward", args.n, 0, [&] { inner_->LstmCellBackward(args); });
+  }
   void KeepState(int width, int n, const std::uint8_t* resets, const float* from,
-                 float* to) override;
+                 float* to) override {
+    Watch("state kept", n, 0, [&] { inner_->KeepState(width, n, resets, from, to); });
+  }
 
  private:
-  template <class Shape, class Work>
-  void Watch(const Shape& shape, const char* direction, int n, const Work& work, int products = 1);
-
+  // Notes a call of `work`, which computes `flops`.
   template <class Work>
-  void WatchCells(const char* op, int n, const Work& work);
+  void Watch(std::string op, int n, double flops, const Work& work) {
+    const double ns = TimeNs(work);
+    calls_.push_back({.op = std::move(op), .n = n, .flops = flops, .ns = ns});
+  }
 
   std::unique_ptr<net::Backend<float>> inner_;
   std::vector<OpCall> calls_;
@@ -65,5 +122,10 @@ struct Flops {
 Flops FlopsOf(const net::ModelSpec& spec);
 
 double TotalFlops(const std::vector<OpCall>& calls);
+
+// Returns GFLOP/s of one core in the fastest dense products of this process, to which other rates
+// are compared: the fastest of several sizes, while `threads` threads work at once, because clocks
+// drop when more cores work. Each size takes about `seconds`.
+double BestSgemmGflops(double seconds, int threads);
 
 }  // namespace starling::bench

@@ -5,7 +5,6 @@
 #include <array>
 #include <atomic>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "bench/figure.h"
@@ -73,25 +72,27 @@ class WirePusher {
       ++header_.sequence;
       const wire::Frames frames =
           wire::Encode(header_, wire::Gradient{.buffer = buffer_}, gradient_);
-      while (!socket_.Send(frames)) Wait(/*writable=*/true);
-      ++unanswered_;
-      while (unanswered_ >= kWindow) Receive();
+      Until(/*writable=*/true, [&] { return socket_.Send(frames); });
+      if (++unanswered_ >= kWindow) Receive();
     }
     while (unanswered_ > 0) Receive();
   }
 
  private:
   void Receive() {
-    if (!socket_.Receive(envelope_)) return Wait(/*writable=*/false);
+    Until(/*writable=*/false, [&] { return socket_.Receive(envelope_); });
     --unanswered_;
-    idle_ms_ = 0;
   }
-  void Wait(bool writable) {
+  // Waits for the socket until `done`.
+  template <class Done>
+  void Until(bool writable, const Done& done) {
     std::array<wire::PollItem, 1> item{
         {{.socket = &socket_, .want_readable = !writable, .want_writable = writable}}};
-    if (wire::Poll(item, kPollMs)) return;
-    idle_ms_ += kPollMs;
-    if (idle_ms_ > kMaxSilenceMs) throw std::runtime_error("a gradient was not answered");
+    for (std::int64_t idle_ms = 0; !done();) {
+      if (wire::Poll(item, kPollMs)) continue;
+      idle_ms += kPollMs;
+      if (idle_ms > kMaxSilenceMs) throw std::runtime_error("a gradient was not answered");
+    }
   }
 
   wire::ClientSocket socket_;
@@ -100,7 +101,6 @@ class WirePusher {
   wire::Header header_;
   wire::Envelope envelope_;
   int unanswered_ = 0;
-  std::int64_t idle_ms_ = 0;
 };
 
 double PushNs(const std::string& endpoint, std::size_t floats, double seconds) {
@@ -157,12 +157,6 @@ double CopyNs(std::size_t floats, double seconds) {
   }));
 }
 
-struct Way {
-  const char* key;
-  const char* what;
-  double ns = 0;
-};
-
 }  // namespace
 
 Result MeasureWire(const Site& site) {
@@ -170,28 +164,28 @@ Result MeasureWire(const Site& site) {
   const std::size_t breakout = results::InitialNetOf(LoadConfig(site.config)).layout.size();
   const std::string ipc = "ipc://" + (site.scratch / "wire").string();
   Result result;
-  nlohmann::ordered_json json;
   for (const std::size_t floats : {breakout, std::size_t{1'000'000}}) {
     const double mb = static_cast<double>(floats) * 4 / 1e6;
-    const std::array<Way, 5> ways{
-        {{"snapshot", "read from shared memory", SnapshotReadNs(floats, seconds)},
-         {"buffer", "pushed in shared memory, announced through ipc", PushNs(ipc, 0, seconds)},
-         {"ipc", "pushed through ipc", PushNs(ipc, floats, seconds)},
-         {"tcp", "through tcp on loopback", PushNs("tcp://127.0.0.1:*", floats, seconds)},
-         {"memcpy", "memcpy", CopyNs(floats, seconds)}}};
+    const struct {
+      const char *key, *what;
+      double ns;
+    } ways[] = {
+        {"snapshot", "read from shared memory", SnapshotReadNs(floats, seconds)},
+        {"buffer", "pushed in shared memory, announced through ipc", PushNs(ipc, 0, seconds)},
+        {"ipc", "pushed through ipc", PushNs(ipc, floats, seconds)},
+        {"tcp", "through tcp on loopback", PushNs("tcp://127.0.0.1:*", floats, seconds)},
+        {"memcpy", "memcpy", CopyNs(floats, seconds)}};
     // All ways of a size share a row.
-    std::string measured;
-    auto& entry = json[fmt::format("{:.2f}_MB", mb)];
-    for (const Way& way : ways) {
-      const double gb_per_second = mb * 1e6 / way.ns;
-      measured += fmt::format("{}{} {:.0f} µs ({:.1f} GB/s)", measured.empty() ? "" : "; ",
-                              way.what, way.ns / 1e3, gb_per_second);
-      entry[way.key] = {{"us", way.ns / 1e3}, {"gb_per_second", gb_per_second}};
+    std::vector<std::string> measured;
+    Json& entry = result.json[fmt::format("{:.2f}_MB", mb)];
+    for (const auto& [key, what, ns] : ways) {
+      const double gb_per_second = mb * 1e6 / ns;
+      measured.push_back(fmt::format("{} {:.0f} µs ({:.1f} GB/s)", what, ns / 1e3, gb_per_second));
+      entry[key] = {{"us", ns / 1e3}, {"gb_per_second", gb_per_second}};
     }
     result.rows.push_back({.what = fmt::format("{:.2f} MB from thread to thread", mb),
-                           .measured = std::move(measured)});
+                           .measured = fmt::format("{}", fmt::join(measured, "; "))});
   }
-  result.json = json.dump();
   return result;
 }
 

@@ -1,9 +1,7 @@
+#include "bench/efficiency.h"
+
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
-#include "bench/efficiency_points.h"
 #include "core/config/config.h"
 
 namespace starling::bench {
@@ -61,7 +59,7 @@ TEST(EfficiencyTest, TheTableHasALineForEveryWay) {
 }
 
 TEST(EfficiencyTest, JsonHoldsEveryRun) {
-  const json numbers = json::parse(EfficiencyJson(SomeRuns()));
+  const json numbers = EfficiencyJson(SomeRuns());
   EXPECT_EQ(numbers["ideal_rate_of_one"], 500);
   ASSERT_EQ(numbers["runs"].size(), SomeRuns().points.size());
   EXPECT_EQ(numbers["runs"][0]["bound"], "unbounded");

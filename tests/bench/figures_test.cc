@@ -3,8 +3,6 @@
 
 #include <gmock/gmock.h>
 
-#include <nlohmann/json.hpp>
-
 #include "core/gpu.h"
 #include "tests/support/temp_dir.h"
 
@@ -36,7 +34,7 @@ TEST_F(FiguresTest, Wire) {
   const Result result = MeasureWire(site_);
   ASSERT_THAT(result.rows, SizeIs(2));
   ExpectNoVerdict(result);
-  const json numbers = json::parse(result.json);
+  const json numbers = result.json;
   for (const char* size : {"0.53_MB", "4.00_MB"}) {
     for (const char* way : {"snapshot", "ipc", "tcp", "memcpy"}) {
       EXPECT_GT(numbers[size][way]["us"].get<double>(), 0) << size << way;
@@ -50,7 +48,7 @@ TEST_F(FiguresTest, Latency) {
   ASSERT_THAT(result.rows, SizeIs(2));
   ExpectNoVerdict(result);
   EXPECT_THAT(result.rows[0].what, HasSubstr("132,720 weights"));
-  const json numbers = json::parse(result.json);
+  const json numbers = result.json;
   for (const char* reader : {"polled", "beacon"}) {
     EXPECT_GT(numbers[reader]["p50_ms"], 0) << reader;
     EXPECT_GE(numbers[reader]["p99_ms"], numbers[reader]["p50_ms"]) << reader;
@@ -62,7 +60,7 @@ TEST_F(FiguresTest, LockShowsEveryWayAtEveryNumberOfPushers) {
   ASSERT_THAT(result.rows, SizeIs(7));
   ExpectNoVerdict(result);
   EXPECT_THAT(result.rows[0].what, HasSubstr("132,720 weights, 1 thread pushes"));
-  const json numbers = json::parse(result.json);
+  const json numbers = result.json;
   for (const char* way : {"lanes", "hogwild", "mutex"}) {
     for (const char* pushers : {"1", "2", "4", "8", "16"}) {
       const json& one = numbers["pushers"][pushers][way];
@@ -79,7 +77,7 @@ TEST_F(FiguresTest, LockShowsEveryWayAtEveryNumberOfPushers) {
 TEST_F(FiguresTest, KernelsShowEveryOpOfBothNets) {
   const Result result = MeasureKernels(site_);
   ExpectNoVerdict(result);
-  const json numbers = json::parse(result.json);
+  const json numbers = result.json;
   EXPECT_THAT(numbers["MinAtar"]["ops"], SizeIs(Ge(10)));
   EXPECT_THAT(numbers["Atari"]["ops"], SizeIs(Ge(10)));
   for (const char* net : {"MinAtar", "Atari"}) {
@@ -98,7 +96,7 @@ TEST_F(FiguresTest, GpuSaysWhyNothingIsMeasuredWhereThereIsNone) {
   for (const Row& row : result.rows) EXPECT_EQ(row.measured, "not measured: no GPU (see below)");
   EXPECT_THAT(result.details, HasSubstr(why));
   EXPECT_THAT(result.rows[0].wanted, HasSubstr("5,000,000"));
-  const json numbers = json::parse(result.json);
+  const json numbers = result.json;
   ASSERT_THAT(numbers, SizeIs(7));
   for (const json& row : numbers) EXPECT_EQ(row["not_measured"], why);
 }
@@ -108,7 +106,7 @@ TEST_F(FiguresTest, LadderShowsEveryKernel) {
   EXPECT_FALSE(result.broken);
   ASSERT_THAT(result.rows, SizeIs(8));
   for (const Row& row : result.rows) EXPECT_EQ(row.holds, true) << row.what << row.measured;
-  const json numbers = json::parse(result.json);
+  const json numbers = result.json;
   const json& backward = numbers["linear 1024×128 backward, batch 320, 13 % set"];
   ASSERT_THAT(backward, SizeIs(3));
   for (const json& kernel : backward) EXPECT_GT(kernel["us"], 0) << kernel;

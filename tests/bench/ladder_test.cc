@@ -8,8 +8,6 @@
 #include <cmath>
 #include <memory>
 
-#include "bench/ladder_conv.h"
-#include "bench/ladder_linear.h"
 #include "net/backend.h"
 #include "net/cpu/one_thread.h"
 #include "tests/net/arrays.h"

@@ -1,5 +1,5 @@
-// Scaling of runs at a fixed pace: efficiencies, a table, and the rows of the figure. Pure
-// functions over the measurements of bench/efficiency.cc.
+// Scaling of runs at a fixed pace: efficiencies, a table, the rows of the figure, and its drawing.
+// Pure functions over the measurements of bench/efficiency.cc.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct PacedWay {
   std::string wire;         // "ipc", "tcp"
   double jitter = 0;        // env.step_jitter
   std::uint64_t bound = 0;  // staleness.bound
-  friend bool operator==(const PacedWay&, const PacedWay&) = default;
+  friend auto operator<=>(const PacedWay&, const PacedWay&) = default;
 };
 
 struct PacedPoint {
@@ -44,9 +44,6 @@ double Efficiency(const PacedRuns& runs, const PacedPoint& point);
 // Steps per second / (actors x IdealRate): at most 1, and at most Efficiency.
 double ShareOfIdeal(const PacedRuns& runs, const PacedPoint& point);
 
-// The points of a way, sorted by actors.
-std::vector<PacedPoint> PointsOf(const PacedRuns& runs, const PacedWay& way);
-
 // The rows of the figure, at the largest number of actors: unbounded with and without jitter, and
 // bounds 4 and 0 with jitter, each over every wire. `judged`: the runs were long enough for
 // `holds`.
@@ -55,8 +52,8 @@ std::vector<Row> EfficiencyRows(const PacedRuns& runs, bool judged);
 // Returns Markdown: a line for each way, a column for each number of actors.
 std::string EfficiencyTable(const PacedRuns& runs);
 
-// Returns a JSON object with every point.
-std::string EfficiencyJson(const PacedRuns& runs);
+// Returns every point.
+Json EfficiencyJson(const PacedRuns& runs);
 
 // Returns an SVG file: steps per second against actors, with jitter, ipc beside tcp, each bound
 // beside the ideal line.

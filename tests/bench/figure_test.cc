@@ -1,8 +1,6 @@
-#include "bench/report.h"
+#include "bench/figure.h"
 
 #include <gmock/gmock.h>
-
-#include <nlohmann/json.hpp>
 
 namespace starling::bench {
 namespace {
@@ -14,12 +12,12 @@ std::vector<NamedResult> SomeResults() {
                  {.what = "slow", .measured = "1 step/s", .wanted = "≥ 5", .holds = false},
                  {.what = "too short to say", .measured = "?", .wanted = "≥ 5"}},
         .details = "More.\n",
-        .json = R"({"fast":9})"}},
+        .json = {{"fast", 9}}}},
       {"failed", {.rows = {{.what = "failed", .measured = "could not be measured"}}}},
   };
 }
 
-TEST(ReportTest, EachFigureStandsBesideItsLimit) {
+TEST(FigureTest, EachFigureStandsBesideItsLimit) {
   EXPECT_EQ(ToMarkdown(SomeResults(), "a machine", "scripts/bench"),
             "Measured by `scripts/bench` on a machine.\n\n"
             "| figure | measured | wanted | holds |\n|---|---|---|---|\n"
@@ -30,7 +28,7 @@ TEST(ReportTest, EachFigureStandsBesideItsLimit) {
             "\nMore.\n");
 }
 
-TEST(ReportTest, JsonHoldsTheNumbersOfWhatWasMeasured) {
+TEST(FigureTest, JsonHoldsTheNumbersOfWhatWasMeasured) {
   const auto written =
       nlohmann::json::parse(ToJson(SomeResults(), "a \"machine\"", "scripts/bench", true));
   EXPECT_EQ(written["hardware"], "a \"machine\"");
