@@ -9,9 +9,9 @@
 namespace starling::report {
 namespace {
 
-constexpr std::size_t kBandDraws = 1000;  // of a band: for the eye, not for the table
+constexpr std::size_t kBandDraws = 1000;  // for a band; fewer than for the table of results
 
-// Where two samples have the same x, the later one counts.
+// Appends a sample; of two with the same x the later one stays.
 void Append(Samples& samples, Sample sample) {
   if (!samples.empty() && samples.back().x >= sample.x) samples.pop_back();
   samples.push_back(sample);
@@ -80,6 +80,7 @@ Samples Thinned(const Samples& samples, std::size_t most) {
 }
 
 GroupCurve Across(const std::vector<Samples>& runs, std::size_t points, std::uint32_t stratum) {
+  // 1. Find the range of x that all runs with samples cover.
   std::vector<const Samples*> some;
   for (const Samples& run : runs) {
     if (!run.empty()) some.push_back(&run);
@@ -93,6 +94,7 @@ GroupCurve Across(const std::vector<Samples>& runs, std::size_t points, std::uin
     longest = std::max(longest, run->size());
   }
   if (end < begin) return {};
+  // 2. Take the mean and the interval at evenly spaced places in it.
   const std::size_t places = end > begin ? std::clamp<std::size_t>(longest, 2, points) : 1;
   const results::Bootstrap bootstrap(some.size(), kBandDraws, stratum);
   GroupCurve curve;

@@ -1,4 +1,4 @@
-// From the points that runs left behind to the curves of a group: pure functions.
+// Turns the points in the files of runs into the curves of a group: pure functions.
 #pragma once
 
 #include <cstddef>
@@ -15,27 +15,27 @@ struct Sample {
 };
 using Samples = std::vector<Sample>;  // x ascending
 
-// Return against steps or seconds: the mean of the last 100 training episodes at each moment.
+// Mean return of the last 100 training episodes, by steps or seconds.
 Samples ReturnBySteps(const results::LoadedRun& run);
 Samples ReturnBySeconds(const results::LoadedRun& run);
 Samples EvaluationBySteps(const results::LoadedRun& run);
-// Steps per second against seconds: the mean of each of the equal parts of the run's time that are
-// about `window_s` long (no fewer than one, no more than there are lines), at the middle of the
-// part.
+// Steps per second by seconds. Divides the run's time into equal parts of about `window_s` (at
+// least one, at most as many as there are lines); a sample is the mean of a part, at its middle.
 Samples Throughput(const results::LoadedRun& run, double window_s);
 
-// Linear between neighbours, the first or last y outside. `samples` is not empty.
+// Linear between neighbours, the first or last y outside. REQUIRES: `samples` is not empty.
 double At(const Samples& samples, double x);
 
-// At most `most` (>= 2) of them, evenly picked, the first and the last among them.
+// Returns at most `most` samples, evenly spaced by index, with the first and the last. REQUIRES:
+// most >= 2.
 Samples Thinned(const Samples& samples, std::size_t most);
 
-// The interquartile mean over runs, and where it lies with 95 % confidence.
+// The interquartile mean over runs, with its 95 % interval.
 struct GroupCurve {
   Samples middle;
   std::vector<double> low, high;  // beside `middle`; empty for a single run
 };
-// At up to `points` places, evenly over the x that every run reaches; empty if there are none.
+// At up to `points` places, evenly over the x that every run covers; empty if there are none.
 // `stratum` as in results/statistics.h.
 GroupCurve Across(const std::vector<Samples>& runs, std::size_t points, std::uint32_t stratum);
 

@@ -1,12 +1,14 @@
-#include "tools/report/data.h"
-
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "tools/report/groups.h"
+#include "core/config/toml_text.h"
+#include "tools/report/report.h"
 
 namespace starling::report {
 namespace {
@@ -21,33 +23,36 @@ Json OrNull(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
-// A value of a configuration; null where there is no such key.
-Json ValueOf(const std::string& toml) {
+// Returns the value of a configuration key as JSON; null if the run has no such key. Numbers
+// without JSON form (inf) and lists become text.
+Json ValueOf(const results::LoadedRun& run, const std::string& key) {
+  const std::string toml = run.Key(key);
   if (toml.empty()) return nullptr;
-  const Json value = Json::parse(toml, nullptr, /*allow_exceptions=*/false);
-  return value.is_number() || value.is_boolean() ? value : Json(Plain(toml));
+  const toml::table parsed = ParseToml("value = " + toml);
+  const toml::node& value = *parsed.get("value");
+  if (const auto flag = value.value_exact<bool>()) return *flag;
+  if (const auto number = value.value_exact<std::int64_t>()) return *number;
+  const auto real = value.value_exact<double>();
+  return real && std::isfinite(*real) ? Json(*real) : Json(Plain(toml));
 }
 
-// All keys in which any two runs of the page differ; the environment and "simulated" have columns
-// of their own.
+// Returns all keys in which two runs of the page differ, except those with columns of their own.
 std::vector<std::string> KeysThatDiffer(const std::vector<Part>& parts) {
-  std::map<std::string, std::set<std::string>> values;
+  // 1. Count the runs with each value of each key.
+  std::map<std::string, std::map<std::string, std::size_t>> values;
   std::size_t runs = 0;
-  std::map<std::string, std::size_t> present;
   for (const Part& part : parts) {
     for (const results::LoadedRun& run : part.runs) {
       runs += run.config.empty() ? 0 : 1;
-      for (const auto& [key, value] : run.config) {
-        values[key].insert(value);
-        ++present[key];
-      }
+      for (const auto& [key, value] : run.config) ++values[key][value];
     }
   }
+  // 2. Keep the keys without one value that all runs share.
   std::vector<std::string> keys;
-  for (const auto& [key, of_key] : values) {
+  for (const auto& [key, counts] : values) {
     const bool own =
         key == "env.name" || key == "run.seed" || key == "run.name" || key == "run.dir";
-    if (!own && (of_key.size() > 1 || present[key] < runs)) keys.push_back(key);
+    if (!own && counts.begin()->second < runs) keys.push_back(key);
   }
   return keys;
 }
@@ -64,45 +69,39 @@ Json CurveOf(const results::LoadedRun& run) {
   return curve;
 }
 
-void AddTraining(const results::LoadedRun& run, Json& row) {
-  const auto& summary = run.summary;
-  const auto of_summary = [&](const char* name, const auto& member) {
-    row[name] = summary ? Json(member(*summary)) : Json(nullptr);
+// Adds the numbers of a run to its row. Unknown ones are null.
+void AddNumbers(const results::LoadedRun& run, const Targets& targets, Json& row) {
+  const auto add = [&](const char* name, bool known, const auto& value) {
+    row[name] = known ? Json(value) : Json(nullptr);
   };
+  // 1. Training and evaluations.
+  const bool ended = run.summary.has_value(), evaluated = run.final_eval.has_value();
+  const learner::RunStatus summary = run.summary.value_or(learner::RunStatus{});
+  const results::FinalEval final_eval = run.final_eval.value_or(results::FinalEval{});
   row["steps"] = static_cast<std::uint64_t>(run.steps());
-  of_summary("updates", [](const learner::RunStatus& s) { return s.updates; });
-  of_summary("episodes", [](const learner::RunStatus& s) { return s.episodes; });
-  of_summary("seconds", [](const learner::RunStatus& s) { return s.seconds; });
-  of_summary("steps_per_second", [](const learner::RunStatus& s) { return s.steps_per_second; });
-  row["training_return"] = summary ? OrNull(summary->mean_return) : Json(nullptr);
+  add("updates", ended, summary.updates);
+  add("episodes", ended, summary.episodes);
+  add("seconds", ended, summary.seconds);
+  add("steps_per_second", ended, summary.steps_per_second);
+  row["training_return"] = OrNull(summary.mean_return);
   row["last_eval_return"] = run.evals.empty() ? Json(nullptr) : Json(run.evals.back().mean_return);
-  row["final_eval_return"] = run.final_eval ? Json(run.final_eval->mean_return) : Json(nullptr);
-  row["final_eval_episodes"] = run.final_eval ? Json(run.final_eval->episodes) : Json(nullptr);
-}
-
-void AddToScore(const results::LoadedRun& run, const Targets& targets, Json& row) {
+  add("final_eval_return", evaluated, final_eval.mean_return);
+  add("final_eval_episodes", evaluated, final_eval.episodes);
+  // 2. The time to the target of its environment.
   const auto score = run.config.empty() ? std::nullopt : targets.For(Plain(run.Key("env.name")));
   const ToScore time = score ? TimeTo(*score, run) : ToScore{};
+  const bool reached = time.reached.has_value();
+  const Moment moment = time.reached.value_or(Moment{});
   row["score"] = OrNull(score);
-  row["reached"] = time.known ? Json(time.reached.has_value()) : Json(nullptr);
-  row["steps_to_score"] = time.reached ? Json(time.reached->steps) : Json(nullptr);
-  row["seconds_to_score"] = time.reached ? Json(time.reached->seconds) : Json(nullptr);
-}
-
-void AddStaleness(const results::LoadedRun& run, Json& row) {
-  const auto& summary = run.summary;
-  row["gradients_applied"] = summary ? Json(summary->gradients.applied) : Json(nullptr);
-  row["gradients_dropped"] = summary ? Json(summary->gradients.dropped_total()) : Json(nullptr);
-  row["staleness_mean"] = summary ? Json(summary->staleness.mean) : Json(nullptr);
-  row["staleness_max"] = summary ? Json(summary->staleness.max) : Json(nullptr);
-  row["staleness_histogram"] = summary ? Json(summary->staleness.histogram) : Json(nullptr);
-}
-
-std::string LabelOf(const results::LoadedRun& run, const std::vector<Group>& groups) {
-  for (const Group& group : groups) {
-    if (std::ranges::count(group.runs, &run) > 0) return group.label;
-  }
-  return "";
+  add("reached", time.known, reached);
+  add("steps_to_score", reached, moment.steps);
+  add("seconds_to_score", reached, moment.seconds);
+  // 3. Gradients and their staleness.
+  add("gradients_applied", ended, summary.gradients.applied);
+  add("gradients_dropped", ended, summary.gradients.dropped_total());
+  add("staleness_mean", ended, summary.staleness.mean);
+  add("staleness_max", ended, summary.staleness.max);
+  add("staleness_histogram", ended, summary.staleness.histogram);
 }
 
 std::string CsvField(const Json& value) {
@@ -129,18 +128,17 @@ std::vector<Json> DataRows(const std::vector<Part>& parts, const Targets& target
   for (const Part& part : parts) {
     const std::vector<Group> groups = MakeGroups(part.runs);
     for (const results::LoadedRun& run : part.runs) {
+      const Group* const group = GroupOf(run, groups);
       Json row = {{"part", part.name},
-                  {"group", LabelOf(run, groups)},
+                  {"group", group != nullptr ? group->label : ""},
                   {"run", run.dir.string()},
                   {"state", results::NameOf(run.state)},
                   {"counts", run.counts()},
                   {"simulated", run.simulated},
-                  {"env", run.config.empty() ? Json(nullptr) : ValueOf(run.Key("env.name"))},
-                  {"seed", ValueOf(run.Key("run.seed"))}};
-      for (const std::string& key : keys) row[key] = ValueOf(run.Key(key));
-      AddTraining(run, row);
-      AddToScore(run, targets, row);
-      AddStaleness(run, row);
+                  {"env", ValueOf(run, "env.name")},
+                  {"seed", ValueOf(run, "run.seed")}};
+      for (const std::string& key : keys) row[key] = ValueOf(run, key);
+      AddNumbers(run, targets, row);
       row["remarks"] = fmt::format("{}", fmt::join(run.troubles, "; "));
       row[kCurve] = CurveOf(run);
       rows.push_back(std::move(row));

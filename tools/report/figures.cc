@@ -1,14 +1,11 @@
-#include "tools/report/figures.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <functional>
-#include <numeric>
 
 #include "tools/report/html.h"
 #include "tools/report/plot.h"
-#include "tools/report/tables.h"
+#include "tools/report/sections.h"
 
 namespace starling::report {
 namespace {
@@ -17,7 +14,7 @@ namespace {
 struct Quantity {
   std::string caption, x_label, y_label, if_empty;
   std::function<Samples(const results::LoadedRun&)> samples_of;
-  bool of_env = true;      // returns: no scale in common between environments
+  bool of_env = true;      // environments share no scale: one figure for each
   bool from_zero = false;  // y
   bool dots = false;       // mark every sample of a group
 };
@@ -26,17 +23,18 @@ constexpr std::size_t kPointsOfRun = 100;
 
 using Members = std::vector<std::size_t>;  // groups of one figure
 
-// The curve and band of a group over its finished runs, these runs thinly unless many groups share
-// the figure, and those that did not finish as far as they came.
+// Adds the curve and band of a group over its finished runs, and a thin or dotted curve for single
+// runs.
 void AddGroup(const Group& group, std::size_t stratum, const Quantity& quantity, Plot& plot) {
+  // 1. Unfinished runs, dotted. Finished ones, thin, unless there is only one, which is the group's
+  // curve, or so many that they would hide it.
   std::vector<Samples> finished;
   const std::size_t count = group.Finished().size();
+  const bool thin = count > 1 && count <= kMaxThin && !plot.small;
   for (const results::LoadedRun* run : group.runs) {
     if (run->repeated) continue;
     Samples samples = quantity.samples_of(*run);
     if (run->finished()) finished.push_back(samples);
-    // A single one is the group's curve; many would hide it.
-    const bool thin = count > 1 && count <= kMaxThin && !plot.small;
     if (run->finished() && !thin) continue;
     plot.curves.push_back(
         {.kind = run->finished() ? Curve::Kind::kRun : Curve::Kind::kUnfinished,
@@ -44,6 +42,7 @@ void AddGroup(const Group& group, std::size_t stratum, const Quantity& quantity,
          .samples = Thinned(samples, kPointsOfRun),
          .title = fmt::format("{}, {}", run->dir.string(), results::NameOf(run->state))});
   }
+  // 2. The group.
   const GroupCurve across = Across(finished, kPointsOfGroup, static_cast<std::uint32_t>(stratum));
   plot.curves.push_back({.kind = Curve::Kind::kGroup,
                          .style = group.style,
@@ -66,16 +65,12 @@ Plot PlotOf(const Quantity& quantity, const std::vector<Group>& groups, const Me
   return plot;
 }
 
-std::vector<std::string> EnvsOf(const std::vector<Group>& groups) {
+// A row of figures per environment, with a figure for each quantity.
+std::string RowsOfEnvs(const std::vector<Quantity>& quantities, const std::vector<Group>& groups) {
   std::vector<std::string> envs;
   for (const Group& group : groups) {
     if (std::ranges::count(envs, group.Env()) == 0) envs.push_back(group.Env());
   }
-  return envs;
-}
-
-std::string RowsOfEnvs(const std::vector<Quantity>& quantities, const std::vector<Group>& groups) {
-  const std::vector<std::string> envs = EnvsOf(groups);
   std::string rows;
   for (const std::string& env : envs) {
     std::string figures;
@@ -85,8 +80,8 @@ std::string RowsOfEnvs(const std::vector<Quantity>& quantities, const std::vecto
       for (std::size_t g = 0; g < groups.size(); ++g) {
         if (!quantity.of_env || groups[g].Env() == env) members.push_back(g);
       }
-      const bool told = quantity.of_env && envs.size() > 1;
-      figures += Figure((told ? Escaped(env) + ": " : "") + quantity.caption,
+      const bool named = quantity.of_env && envs.size() > 1;
+      figures += Figure((named ? Escaped(env) + ": " : "") + quantity.caption,
                         DrawPlot(PlotOf(quantity, groups, members, /*small=*/false)));
     }
     if (!figures.empty()) rows += "<div class=\"figures\">\n" + figures + "</div>\n";
@@ -94,6 +89,7 @@ std::string RowsOfEnvs(const std::vector<Quantity>& quantities, const std::vecto
   return rows;
 }
 
+// A row of small figures, one for each row of the grid.
 std::string SmallFigures(const Quantity& quantity, const std::vector<Group>& groups,
                          const FacetGrid& grid) {
   std::vector<Plot> plots;
@@ -126,36 +122,22 @@ std::string Legend(const std::vector<Group>& groups, const FacetGrid* grid) {
   return "<ul class=\"legend\">\n" + items + "</ul>\n";
 }
 
-// Without a grid: a row of figures per environment, a figure for each quantity. With one: a row of
-// small figures per quantity, one for each row of the grid.
-std::string DrawQuantities(const std::vector<Quantity>& quantities,
-                           const std::vector<Group>& groups, const FacetGrid* grid) {
-  if (grid == nullptr) return RowsOfEnvs(quantities, groups);
-  std::string rows;
-  for (const Quantity& quantity : quantities) rows += SmallFigures(quantity, groups, *grid);
-  return rows;
-}
-
-// Seconds in the unit that suits the longest run.
+// The unit of time that suits the longest run.
 struct TimeUnit {
   double longest_s, seconds;
   std::string label;
 };
-
-std::string WhoseTime(const std::vector<results::LoadedRun>& runs) {
-  const auto simulated = std::ranges::count(runs, true, &results::LoadedRun::simulated);
-  if (simulated == 0) return "wall-clock time of training";
-  return static_cast<std::size_t>(simulated) == runs.size()
-             ? "virtual time of training"
-             : "time of training (virtual where simulated)";
-}
 
 TimeUnit UnitFor(const std::vector<results::LoadedRun>& runs) {
   double longest = 0;
   for (const results::LoadedRun& run : runs) {
     if (!run.metrics.empty()) longest = std::max(longest, run.metrics.back().seconds);
   }
-  const std::string time = WhoseTime(runs);
+  const std::string time = std::ranges::none_of(runs, &results::LoadedRun::simulated)
+                               ? "wall-clock time of training"
+                           : std::ranges::all_of(runs, &results::LoadedRun::simulated)
+                               ? "virtual time of training"
+                               : "time of training (virtual where simulated)";
   if (longest > 2 * 3600) return {longest, 3600, time + ", h"};
   if (longest > 5 * 60) return {longest, 60, time + ", min"};
   return {longest, 1, time + ", s"};
@@ -172,8 +154,11 @@ std::function<Samples(const results::LoadedRun&)> InUnit(
 
 std::string Section(const std::string& title, const std::vector<Quantity>& quantities,
                     const std::vector<Group>& groups, const FacetGrid* grid) {
-  return "<h2>" + title + "</h2>\n" + Legend(groups, grid) +
-         DrawQuantities(quantities, groups, grid);
+  const std::string head = "<h2>" + title + "</h2>\n" + Legend(groups, grid);
+  if (grid == nullptr) return head + RowsOfEnvs(quantities, groups);
+  std::string rows;
+  for (const Quantity& quantity : quantities) rows += SmallFigures(quantity, groups, *grid);
+  return head + rows;
 }
 
 }  // namespace

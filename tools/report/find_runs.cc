@@ -1,6 +1,5 @@
-#include "tools/report/find_runs.h"
-
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -11,6 +10,7 @@
 #include "core/file.h"
 #include "results/locked_file.h"
 #include "results/run_record.h"
+#include "tools/report/report.h"
 
 namespace starling::report {
 namespace {
@@ -42,10 +42,10 @@ void Scan(const fs::path& dir, int depth, std::vector<FoundRun>& found) {
   }
 }
 
-// Those that sweep.json lists. Nothing if there is none that can be read: the scan finds the rest.
+// Returns the runs in sweep.json, or nothing if it cannot be read: the scan finds them.
 std::vector<FoundRun> RunsOfSweepJson(const fs::path& dir) {
   std::vector<FoundRun> found;
-  const bool at_work = results::IsLocked(dir / "lock");  // what a killed one wrote may be old
+  const bool at_work = results::IsLocked(dir / "lock");  // a killed sweep leaves old states
   try {
     const auto sweep = nlohmann::json::parse(ReadRegularFile(dir / "sweep.json"));
     for (const auto& point : sweep.at("points")) {
@@ -63,35 +63,40 @@ std::vector<FoundRun> RunsOfSweepJson(const fs::path& dir) {
   return found;
 }
 
+// Returns why no run was found in `dir`, with advice.
+std::string Mistake(const fs::path& dir) {
+  std::error_code ignored;
+  const char* why = !fs::exists(dir, ignored) ? "there is no such directory"
+                    : !fs::is_directory(dir, ignored)
+                        ? "it is no directory"
+                        : "there is no run in it, nor two levels below it";
+  return fmt::format("{}: {}; give the directory of a run or of a sweep", dir.string(), why);
+}
+
 }  // namespace
 
 std::vector<FoundRun> FindRuns(const std::vector<fs::path>& given) {
   std::vector<FoundRun> found;
   std::set<fs::path> seen;
-  std::string mistakes;
+  std::vector<std::string> mistakes;
   for (const fs::path& dir : given) {
-    std::error_code ignored;
+    // 1. Find the runs of a sweep, or else of a folder. A sweep's directory is never itself a run.
     std::vector<FoundRun> here = RunsOfSweepJson(dir);
     if (here.empty()) {
       Scan(dir, 2, here);
-    } else {  // a sweep's directory is no run, whatever else lies in it
+    } else {
       for (const fs::path& folder : FoldersIn(dir)) Scan(folder, 1, here);
     }
-    if (here.empty()) {
-      mistakes += fmt::format("{}{}: {}; give the directory of a run or of a sweep",
-                              mistakes.empty() ? "" : "\n", dir.string(),
-                              !fs::exists(dir, ignored) ? "there is no such directory"
-                              : !fs::is_directory(dir, ignored)
-                                  ? "it is no directory"
-                                  : "there is no run in it, nor two levels below it");
-    }
+    if (here.empty()) mistakes.push_back(Mistake(dir));
+    // 2. Keep the new ones: two directories may lead to one run.
     for (FoundRun& run : here) {
-      const fs::path place = fs::weakly_canonical(run.dir, ignored);
-      const bool is_new = seen.insert(ignored ? run.dir : place).second;
+      std::error_code unresolved;
+      const fs::path place = fs::weakly_canonical(run.dir, unresolved);
+      const bool is_new = seen.insert(unresolved ? run.dir : place).second;
       if (is_new) found.push_back(std::move(run));
     }
   }
-  if (!mistakes.empty()) throw UserError(mistakes);
+  if (!mistakes.empty()) throw UserError(fmt::format("{}", fmt::join(mistakes, "\n")));
   return found;
 }
 

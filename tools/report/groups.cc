@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <set>
 #include <tuple>
@@ -14,16 +15,12 @@ namespace {
 
 constexpr char kSimulated[] = "simulated";
 
-// What the time of a run is made of belongs to what was tried.
-results::FlatConfig WhatWasTried(const results::LoadedRun& run) {
+// The configuration that distinguishes a run. Virtual and real time are never comparable, so
+// "simulated" is a key of it.
+results::FlatConfig Distinguishing(const results::LoadedRun& run) {
   results::FlatConfig config = run.config;
   for (const char* key : {"run.name", "run.dir"}) config.erase(key);
   config[kSimulated] = run.simulated ? "true" : "false";
-  return config;
-}
-
-results::FlatConfig WithoutSeed(results::FlatConfig config) {
-  config.erase("run.seed");
   return config;
 }
 
@@ -37,19 +34,19 @@ int Rank(const std::string& key) {
   return 2;
 }
 
-// How many groups `keys` tell apart.
-std::size_t Classes(const std::vector<const KeyDifference*>& keys, std::size_t groups) {
+// Returns the number of groups that `keys` distinguish.
+std::size_t Classes(const std::vector<KeyDifference>& keys, std::size_t groups) {
   std::set<std::vector<std::string>> classes;
   for (std::size_t group = 0; group < groups; ++group) {
     std::vector<std::string> values;
-    for (const KeyDifference* key : keys) values.push_back(key->values[group]);
+    for (const KeyDifference& key : keys) values.push_back(key.values[group]);
     classes.insert(values);
   }
   return classes.size();
 }
 
 void Label(std::vector<Group>& groups) {
-  constexpr std::size_t kMaxKeys = 3;  // a longer label is no label
+  constexpr std::size_t kMaxKeys = 3;  // more keys make the label too long to read
   const std::vector<KeyDifference> telling = TellingKeys(Differences(groups), groups.size());
   std::vector<std::string> keys;
   for (const KeyDifference& difference : telling) keys.push_back(difference.key);
@@ -62,6 +59,25 @@ void Label(std::vector<Group>& groups) {
     if (keys.size() > kMaxKeys) label = fmt::format("group {}", g + 1);
     groups[g].label = label.empty() ? groups[g].Env() : label;
   }
+}
+
+// Sorts numbers before texts, and "unbounded" behind both.
+std::tuple<int, double> PlaceOf(const std::string& value) {
+  double number = 0;
+  const char* const end = value.data() + value.size();
+  const auto [stop, error] = std::from_chars(value.data(), end, number);
+  if (error == std::errc() && stop == end) return {0, number};
+  return {value == "unbounded" ? 2 : 1, 0};
+}
+
+std::size_t IndexOf(const std::vector<std::string>& values, const std::string& value) {
+  return static_cast<std::size_t>(std::ranges::find(values, value) - values.begin());
+}
+
+std::vector<std::string> PlainValues(const KeyDifference& key) {
+  std::vector<std::string> values;
+  std::ranges::transform(key.values, std::back_inserter(values), Plain);
+  return values;
 }
 
 }  // namespace
@@ -84,7 +100,7 @@ void MarkRepeated(std::vector<results::LoadedRun>& runs) {
   std::map<results::FlatConfig, const results::LoadedRun*> seen;
   for (results::LoadedRun& run : runs) {
     if (!run.finished() || run.config.empty()) continue;
-    const auto [first, is_new] = seen.emplace(WhatWasTried(run), &run);
+    const auto [first, is_new] = seen.emplace(Distinguishing(run), &run);
     if (is_new) continue;
     run.repeated = true;
     run.troubles.push_back(fmt::format("the same configuration and seed as {}: that one counts",
@@ -92,26 +108,46 @@ void MarkRepeated(std::vector<results::LoadedRun>& runs) {
   }
 }
 
+std::vector<std::string> EnvsOf(const std::vector<Part>& parts) {
+  std::set<std::string> envs;
+  for (const Part& part : parts) {
+    for (const results::LoadedRun& run : part.runs) {
+      if (!run.config.empty()) envs.insert(Plain(run.Key("env.name")));
+    }
+  }
+  return {envs.begin(), envs.end()};
+}
+
 std::vector<Group> MakeGroups(const std::vector<results::LoadedRun>& runs) {
   std::vector<Group> groups;
   for (const results::LoadedRun& run : runs) {
     if (run.config.empty()) continue;
-    const results::FlatConfig config = WithoutSeed(WhatWasTried(run));
+    results::FlatConfig config = Distinguishing(run);
+    config.erase("run.seed");
     auto group = std::ranges::find(groups, config, &Group::config);
-    if (group == groups.end())
+    if (group == groups.end()) {
       group = groups.insert(group, {.label = "", .config = config, .runs = {}});
+      group->style = groups.size() - 1;
+    }
     group->runs.push_back(&run);
   }
-  for (std::size_t g = 0; g < groups.size(); ++g) groups[g].style = g;
   Label(groups);
   return groups;
 }
 
+const Group* GroupOf(const results::LoadedRun& run, const std::vector<Group>& groups) {
+  const auto holds = [&](const Group& group) { return std::ranges::count(group.runs, &run) > 0; };
+  const auto found = std::ranges::find_if(groups, holds);
+  return found == groups.end() ? nullptr : &*found;
+}
+
 std::vector<KeyDifference> Differences(const std::vector<Group>& groups) {
+  // 1. Collect the keys of all groups: runs of several versions may lack some.
   std::set<std::string> keys;
   for (const Group& group : groups) {
     for (const auto& [key, value] : group.config) keys.insert(key);
   }
+  // 2. Keep those with more than one value.
   std::vector<KeyDifference> differences;
   for (const std::string& key : keys) {
     KeyDifference difference{key, {}};
@@ -119,33 +155,75 @@ std::vector<KeyDifference> Differences(const std::vector<Group>& groups) {
       const auto found = group.config.find(key);
       difference.values.push_back(found == group.config.end() ? "" : found->second);
     }
-    const std::string& first = difference.values.front();
-    const bool same =
-        std::ranges::count(difference.values, first) == static_cast<std::ptrdiff_t>(groups.size());
-    if (!same) differences.push_back(std::move(difference));
+    const std::set<std::string> values(difference.values.begin(), difference.values.end());
+    if (values.size() > 1) differences.push_back(std::move(difference));
   }
   return differences;
 }
 
 std::vector<KeyDifference> TellingKeys(const std::vector<KeyDifference>& differences,
                                        std::size_t groups) {
-  std::vector<const KeyDifference*> chosen, left;
-  for (const KeyDifference& difference : differences) left.push_back(&difference);
+  std::vector<KeyDifference> chosen, left = differences;
   for (std::size_t now = 1; !left.empty() && now < groups; now = Classes(chosen, groups)) {
-    // Causes before what follows from them, as long as they split.
-    const auto worth = [&](const KeyDifference* key) {
-      std::vector<const KeyDifference*> keys = chosen;
+    // Prefer a key that splits a class, then causes to their consequences, then the larger split.
+    const auto worth = [&](const KeyDifference& key) {
+      std::vector<KeyDifference> keys = chosen;
       keys.push_back(key);
       const std::size_t classes = Classes(keys, groups);
-      return std::tuple(classes > now, -Rank(key->key), classes);
+      return std::tuple(classes > now, -Rank(key.key), classes);
     };
     const auto best = std::ranges::max_element(left, {}, worth);  // the first of equals
     chosen.push_back(*best);
     left.erase(best);
   }
-  std::vector<KeyDifference> telling;
-  for (const KeyDifference* key : chosen) telling.push_back(*key);
-  return telling;
+  return chosen;
+}
+
+std::string FacetGrid::RowKeyShort() const { return sweep::ShortKeys({row_key, column_key})[0]; }
+std::string FacetGrid::RowName(std::size_t row) const { return row_key + " = " + rows[row]; }
+std::string FacetGrid::ColumnName(std::size_t column) const {
+  return sweep::ShortKeys({row_key, column_key})[1] + " = " + columns[column];
+}
+
+std::vector<std::string> InOrder(const std::vector<std::string>& values) {
+  std::vector<std::string> once;
+  for (const std::string& value : values) {
+    if (std::ranges::count(once, value) == 0) once.push_back(value);
+  }
+  std::ranges::stable_sort(once, {}, PlaceOf);
+  return once;
+}
+
+std::optional<FacetGrid> FacetGridOf(const std::vector<Group>& groups) {
+  // 1. Choose the key of the rows: the environment, or the key with fewer values.
+  const std::vector<KeyDifference> telling = TellingKeys(Differences(groups), groups.size());
+  if (telling.size() != 2) return std::nullopt;
+  const auto size = [](const KeyDifference& key) { return InOrder(PlainValues(key)).size(); };
+  const bool swapped = telling[0].key != "env.name" && size(telling[1]) <= size(telling[0]);
+  const KeyDifference& down = telling[swapped ? 1 : 0];
+  const KeyDifference& across = telling[swapped ? 0 : 1];
+  const std::vector<std::string> row_of = PlainValues(down), column_of = PlainValues(across);
+  FacetGrid grid{.row_key = down.key,
+                 .column_key = across.key,
+                 .rows = InOrder(row_of),
+                 .columns = InOrder(column_of),
+                 .groups = {}};
+  if (grid.rows.size() < 2 || grid.columns.size() < 2) return std::nullopt;
+  // 2. Put each group into its cell.
+  grid.groups.resize(grid.rows.size(),
+                     std::vector<std::optional<std::size_t>>(grid.columns.size()));
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    grid.groups[IndexOf(grid.rows, row_of[g])][IndexOf(grid.columns, column_of[g])] = g;
+  }
+  return grid;
+}
+
+void StyleByColumn(const FacetGrid& grid, std::vector<Group>& groups) {
+  for (const auto& row : grid.groups) {
+    for (std::size_t column = 0; column < row.size(); ++column) {
+      if (row[column]) groups[*row[column]].style = column;
+    }
+  }
 }
 
 }  // namespace starling::report

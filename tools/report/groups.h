@@ -1,7 +1,9 @@
-// Runs that differ in their seed alone belong together; what distinguishes the groups names them.
+// Groups the runs that differ only in their seed, names each group by the keys that distinguish it,
+// and arranges groups that two keys distinguish in a grid.
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,34 +22,64 @@ struct Group {
   results::FlatConfig config;  // without run.seed, run.name and run.dir, but with "simulated"
   std::vector<const results::LoadedRun*> runs;  // in the order in which they were given
   std::size_t style = 0;  // of its lines (GroupClass): its number, or its column's
-  // Those that count: all that is said of a group is said of them.
+  // The runs that count: all numbers of a group are over these.
   std::vector<const results::LoadedRun*> Finished() const;
   std::string Env() const;  // "minatar/breakout"
 };
 
-// Of finished runs with the same configuration, seed and all, the first counts: the others are
-// marked and say so. Otherwise a copied directory would be evidence.
+// Marks all but the first of the finished runs with equal configuration and seed, and adds a
+// remark to them. Otherwise a copied directory would count as evidence.
 void MarkRepeated(std::vector<results::LoadedRun>& runs);
 
-// A value as people read it: TOML without its quotes; "(not there)" if it is "".
+// Returns the environments of all runs, each once, sorted.
+std::vector<std::string> EnvsOf(const std::vector<Part>& parts);
+
+// Returns a TOML value for people: without quotes; "(not there)" for "".
 std::string Plain(const std::string& toml);
 
-// In the order of their first runs. Simulated runs are never in one group with others: "simulated"
-// is a key in which they differ. Runs whose configuration cannot be read are in none. `runs` must
-// outlive the groups.
+// Returns the groups in the order of their first runs. "simulated" counts as a key, so simulated
+// and real runs are never in one group. Leaves out runs whose configuration cannot be read.
+// REQUIRES: `runs` outlives the groups.
 std::vector<Group> MakeGroups(const std::vector<results::LoadedRun>& runs);
 
-// A key in which groups differ, and its value in each of them as TOML ("" where it is not there).
+// The group of `run`, or nullptr.
+const Group* GroupOf(const results::LoadedRun& run, const std::vector<Group>& groups);
+
+// A key in which groups differ, and its value in each of them as TOML ("": the key is absent).
 struct KeyDifference {
   std::string key;
   std::vector<std::string> values;
 };
 std::vector<KeyDifference> Differences(const std::vector<Group>& groups);
 
-// Few of them that tell all groups apart, found one after the other: the environment first, whether
-// it was simulated next, what
-// often follows from other keys last, and otherwise whichever splits most.
+// Chooses a few keys that together distinguish all groups, greedily: first the environment, then
+// "simulated", last the keys whose "auto" follows from others; among equals the key that splits
+// most.
 std::vector<KeyDifference> TellingKeys(const std::vector<KeyDifference>& differences,
                                        std::size_t groups);
+
+// The grid of groups that exactly two keys distinguish: the values of one key are the rows, those
+// of the other the columns of heat maps and small figures.
+struct FacetGrid {
+  std::string row_key, column_key;                              // "actors.count", "staleness.bound"
+  std::vector<std::string> rows, columns;                       // their values as Plain, in order
+  std::vector<std::vector<std::optional<std::size_t>>> groups;  // [row][column]; nullopt: no group
+
+  std::string RowKeyShort() const;                   // "count"
+  std::string RowName(std::size_t row) const;        // "actors.count = 4"
+  std::string ColumnName(std::size_t column) const;  // "bound = 4", short: columns are narrow
+  // Returns of different environments share no scale: then each row has its own.
+  bool rows_are_envs() const { return row_key == "env.name"; }
+};
+
+// Returns nullopt unless two keys distinguish all groups, each with at least two values. The rows
+// are the environments, or else the key with fewer values.
+std::optional<FacetGrid> FacetGridOf(const std::vector<Group>& groups);
+
+// Returns each value once: numbers ascending, then texts in their given order, "unbounded" last.
+std::vector<std::string> InOrder(const std::vector<std::string>& values);
+
+// Gives all groups of a column the same style, so a style means the same in every row.
+void StyleByColumn(const FacetGrid& grid, std::vector<Group>& groups);
 
 }  // namespace starling::report

@@ -1,6 +1,5 @@
-#include "tools/report/heat_map.h"
-
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,6 +8,7 @@
 
 #include "core/text.h"
 #include "tools/report/html.h"
+#include "tools/report/sections.h"
 
 namespace starling::report {
 namespace {
@@ -30,15 +30,16 @@ std::vector<HeatCell> AllOf(const HeatMap& map) {
   return all;
 }
 
-// The text of the cell with this value.
+// Returns the text of the cell with this value.
 std::string TextOf(double value, const std::vector<HeatCell>& cells) {
   return Escaped(std::ranges::find(cells, std::optional(value), &HeatCell::value)->text);
 }
 
-// "8.31 [seven patches] 345": what the colours mean.
+// The key to the colours: "8.31 [seven patches] 345".
 std::string Key(const HeatMap& map) {
-  if (map.by_row)
+  if (map.by_row) {
     return "<p class=\"scale\">The colours of each row are on a scale of its own.</p>";
+  }
   const std::vector<HeatCell> cells = AllOf(map);
   const HeatScale scale = ScaleOf(cells);
   if (scale.low > scale.high) return "";
@@ -60,13 +61,13 @@ std::vector<std::vector<HeatCell>> CellsOf(const FacetGrid& grid, const CellOf& 
   return cells;
 }
 
-// Of a group none of whose runs is finished nothing is known.
-HeatCell Plainly(const std::optional<double>& value,
-                 const std::function<std::string(double)>& text) {
+// A group without finished runs has no value.
+HeatCell PlainCell(const std::optional<double>& value,
+                   const std::function<std::string(double)>& text) {
   return {.value = value, .text = value ? text(*value) : "–"};
 }
 
-// Of the moment when a group reached its score.
+// The steps or seconds that a group took to reach its target.
 HeatCell CellOfScore(const Group& group, const Targets& targets, double Moment::*which,
                      const std::function<std::string(double)>& text) {
   const std::optional<double> score = targets.For(group.Env());
@@ -87,7 +88,7 @@ std::optional<double> MeanStaleness(const Group& group) {
   return means.empty() ? std::nullopt : std::optional(results::Mean(means));
 }
 
-// "10", or which for which environment.
+// "10", or "10 or 40" where environments have different targets.
 std::string ScoresAsked(const std::vector<Group>& groups, const Targets& targets) {
   std::vector<std::string> asked;
   for (const Group& group : groups) {
@@ -127,9 +128,11 @@ std::size_t HeatOf(double value, const HeatScale& scale) {
 }
 
 std::string DrawHeatMap(const HeatMap& map, const FacetGrid& grid) {
+  // 1. The head names the columns.
   std::string head = fmt::format("<th class=\"word\">{}</th>", Escaped(grid.RowKeyShort())), rows;
   for (const std::string& column : grid.columns)
     head += "<th scope=\"col\">" + Escaped(column) + "</th>";
+  // 2. A row of cells for each row of the grid.
   const HeatScale of_all = ScaleOf(AllOf(map));
   for (std::size_t row = 0; row < grid.rows.size(); ++row) {
     const HeatScale scale = map.by_row ? ScaleOf(map.cells[row]) : of_all;
@@ -148,10 +151,12 @@ std::string DrawHeatMap(const HeatMap& map, const FacetGrid& grid) {
 std::string HeatSection(const std::vector<Group>& groups, const FacetGrid* grid, Measure measure,
                         const Targets& targets) {
   if (grid == nullptr) return "";
+  // 1. Compute the numbers of all groups.
   std::vector<GroupNumbers> numbers;
   for (std::size_t g = 0; g < groups.size(); ++g) {
     numbers.push_back(NumbersOf(groups[g], measure, static_cast<std::uint32_t>(g)));
   }
+  // 2. Draw a map for each quantity.
   const bool apart = grid->rows_are_envs();
   std::string maps;
   const auto add = [&](const std::string& caption, bool by_row, const CellOf& cell_of) {
@@ -166,12 +171,12 @@ std::string HeatSection(const std::vector<Group>& groups, const FacetGrid* grid,
   }
   add("final return, interquartile mean", apart, [&](std::size_t g) {
     const auto& returns = numbers[g].returns;
-    return Plainly(returns ? std::optional(returns->interquartile_mean) : std::nullopt, Short);
+    return PlainCell(returns ? std::optional(returns->interquartile_mean) : std::nullopt, Short);
   });
   add("steps per second, mean", false,
-      [&](std::size_t g) { return Plainly(numbers[g].steps_per_second, HumanCount); });
+      [&](std::size_t g) { return PlainCell(numbers[g].steps_per_second, HumanCount); });
   add("realised staleness, mean of the runs' means", false,
-      [&](std::size_t g) { return Plainly(MeanStaleness(groups[g]), Short); });
+      [&](std::size_t g) { return PlainCell(MeanStaleness(groups[g]), Short); });
   return fmt::format(
       "<h2>{} by {}</h2>\n<p class=\"faint\">Of finished runs. The stronger the colour, the larger "
       "the number.</p>\n<div class=\"figures\">\n{}</div>\n",

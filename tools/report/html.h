@@ -1,4 +1,4 @@
-// The small pieces of HTML that a page is put together from.
+// The small pieces of HTML of which a page consists.
 #pragma once
 
 #include <cstddef>
@@ -7,18 +7,23 @@
 
 namespace starling::report {
 
-// Text as it may stand in HTML.
+// Escapes text for HTML and for attributes in double quotes.
 std::string Escaped(const std::string& text);
 
 // All other arguments are HTML already. `how` are classes, or "".
 std::string Cell(const std::string& html, const char* how = "");
-// Cells of a head; the first `words` of them stand to the left, over words.
+// Cells of a head; the first `words` of them are left-aligned, as their columns hold words.
 std::string Head(const std::vector<std::string>& names, std::size_t words);
-// With as many columns as it needs, scrolling where the window is narrow.
+// A table that scrolls where the window is narrow.
 std::string Table(const std::string& head, const std::string& rows);
 
 std::string Figure(const std::string& caption, const std::string& drawing);
-// Closed until it is clicked at.
+// Hides `html` until a click on `title`.
 std::string Folded(const std::string& title, const std::string& html);
+
+// The operator's plain text as HTML, escaped. Empty lines separate paragraphs; a line that begins
+// with "# " or "## " is a heading, lines that begin with "- " are a list (further lines of an item
+// are indented); `within backquotes` is code.
+std::string NotesToHtml(const std::string& text);
 
 }  // namespace starling::report

@@ -1,23 +1,17 @@
-#include "tools/report/page.h"
+#include "tools/report/report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <string_view>
 
 #include "core/text.h"
-#include "tools/report/facet_grid.h"
-#include "tools/report/figures.h"
-#include "tools/report/heat_map.h"
 #include "tools/report/html.h"
-#include "tools/report/notes.h"
 #include "tools/report/plot.h"
-#include "tools/report/score.h"
-#include "tools/report/staleness.h"
+#include "tools/report/sections.h"
 #include "tools/report/style.h"
-#include "tools/report/tables.h"
 
 namespace starling::report {
 namespace {
@@ -28,27 +22,24 @@ std::string Paragraph(const std::string& text) {
   return text.empty() ? "" : fmt::format("<p class=\"notice\">{}</p>\n", Escaped(text));
 }
 
-// "1 damaged, 2 unfinished": nothing is left out silently.
+// "1 damaged, 2 unfinished": the page says which runs its numbers leave out.
 std::string NotFinished(const std::vector<results::LoadedRun>& runs) {
   std::map<std::string_view, std::size_t> counts;
   for (const results::LoadedRun& run : runs) {
     if (!run.finished()) ++counts[results::NameOf(run.state)];
   }
   if (counts.empty()) return "";
-  std::string text;
-  for (const auto& [state, count] : counts) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, state);
-  }
+  std::vector<std::string> states;
+  for (const auto& [state, count] : counts) states.push_back(fmt::format("{} {}", count, state));
   return fmt::format(
       "Not all of these runs are finished: {}. They are in the table of runs and, as far as they "
       "came, dotted in the figures; the numbers and the thick curves are those of finished runs.",
-      text);
+      fmt::join(states, ", "));
 }
 
 std::string LookAlike(const std::vector<Group>& groups) {
-  std::size_t styles = 0;
-  for (const Group& group : groups) styles = std::max(styles, group.style + 1);
-  if (styles <= kStyles) return "";
+  const auto has_a_style = [](const Group& group) { return group.style < kStyles; };
+  if (std::ranges::all_of(groups, has_a_style)) return "";
   return fmt::format("There are {} groups and only {} styles of lines: some look alike.",
                      groups.size(), kStyles);
 }
@@ -72,16 +63,6 @@ std::string Simulated(const std::vector<results::LoadedRun>& runs) {
       count, Plural(runs.size(), "run"), count == 1 ? "is" : "are");
 }
 
-std::string EnvsOf(const std::vector<Part>& parts) {
-  std::set<std::string> envs;
-  for (const Part& part : parts) {
-    for (const results::LoadedRun& run : part.runs) {
-      if (!run.config.empty()) envs.insert(Plain(run.Key("env.name")));
-    }
-  }
-  return envs.empty() ? "runs" : fmt::format("{}", fmt::join(envs, ", "));
-}
-
 std::string Results(const std::vector<Group>& groups, const std::vector<results::LoadedRun>& runs,
                     const std::optional<FacetGrid>& grid, const Targets& targets) {
   const Measure measure = MeasureFor(runs);
@@ -103,17 +84,20 @@ std::string Results(const std::vector<Group>& groups, const std::vector<results:
 }
 
 std::string Body(const Part& part, const Targets& targets) {
+  // 1. Groups, in a grid if two keys distinguish them.
   const std::vector<results::LoadedRun>& runs = part.runs;
   std::vector<Group> groups = MakeGroups(runs);
   const std::optional<FacetGrid> grid = FacetGridOf(groups);
   if (grid && groups.size() > kMaxTogether) StyleByColumn(*grid, groups);
   const Measure measure = MeasureFor(runs);
+  // 2. The head, with everything that limits the results.
   std::string body =
       part.name.empty() ? "" : fmt::format("<h1 class=\"part\">{}</h1>\n", Escaped(part.name));
   body += fmt::format("<p class=\"faint\">Starling: {} in {}</p>\n", Plural(runs.size(), "run"),
                       Plural(groups.size(), "group"));
   body += Paragraph(NotFinished(runs)) + Paragraph(Simulated(runs)) + Paragraph(Repeated(runs)) +
           Paragraph(WhyNoBetter(measure, runs)) + Paragraph(LookAlike(groups));
+  // 3. The results, and every run.
   if (!groups.empty()) body += Results(groups, runs, grid, targets);
   const std::string table = RunTable(runs, groups, measure);
   return body + "<h2>Runs</h2>\n" +
@@ -155,26 +139,23 @@ std::string OfCurves() {
       kWindows, kMaxThin, kPointsOfGroup);
 }
 
-// The last section: the meaning of the numbers and figures.
-std::string HowToRead(bool with_scores) {
-  return kOfGroups + std::string(with_scores ? kOfScores : "") + OfCurves();
-}
-
 }  // namespace
 
-std::string MakePage(const std::vector<Part>& parts, const PageText& text, const Targets& targets) {
-  const std::string title = Escaped(text.title.empty() ? EnvsOf(parts) : text.title);
-  std::string body = fmt::format("<h1>{}</h1>\n", title);
-  if (!text.notes.empty()) {
-    body += "<div class=\"notes\">\n" + NotesToHtml(text.notes) + "</div>\n";
-  }
+std::string MakePage(const std::vector<Part>& parts, const std::string& title,
+                     const std::string& notes, const Targets& targets) {
+  // 1. Title, the operator's notes, and each part.
+  const std::string envs = fmt::format("{}", fmt::join(EnvsOf(parts), ", "));
+  const std::string heading = Escaped(!title.empty() ? title : envs.empty() ? "runs" : envs);
+  std::string body = fmt::format("<h1>{}</h1>\n", heading);
+  if (!notes.empty()) body += "<div class=\"notes\">\n" + NotesToHtml(notes) + "</div>\n";
   for (const Part& part : parts) body += Body(part, targets);
-  body += HowToRead(!targets.empty());
+  // 2. The meaning of the numbers and figures.
+  body += kOfGroups + std::string(targets.empty() ? "" : kOfScores) + OfCurves();
   return fmt::format(
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta "
       "name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{}"
       "</title>\n<style>{}</style>\n</head>\n<body>\n{}</body>\n</html>\n",
-      text.title.empty() ? "Starling: " + title : title, kReportStyle, body);
+      title.empty() ? "Starling: " + heading : heading, kReportStyle, body);
 }
 
 }  // namespace starling::report

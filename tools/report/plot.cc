@@ -19,7 +19,7 @@ struct Margins {
 };
 constexpr Margins kNamed{32, 44}, kBare{12, 24};
 
-// From values to the drawing.
+// Maps values to pixels.
 struct Frame {
   monitor::Axis x, y;
   double width, height, left, below;
@@ -149,7 +149,7 @@ struct Extents {
   Extent x, y;
 };
 
-// What all curves and bands of a plot cover.
+// The ranges of all curves and bands of a plot.
 Extents ExtentsOf(const Plot& plot) {
   Extents all;
   for (const Curve& curve : plot.curves) {
@@ -165,7 +165,7 @@ Extents ExtentsOf(const Plot& plot) {
 Frame FrameOf(const Plot& plot, Extents shown) {
   auto& [x, y] = shown;
   const double range = y.high - y.low;
-  if (plot.from_zero || (y.low >= 0 && y.low < range / 2)) y.Add(0);  // zero means something
+  if (plot.from_zero || (y.low >= 0 && y.low < range / 2)) y.Add(0);  // 0 is a natural origin
   const double margin = 0.03 * (y.high - y.low);
   const monitor::Axis across =
       monitor::MakeAxis(std::min(x.low, 0.0), x.high, plot.small ? 4 : 6, false);
@@ -215,6 +215,7 @@ void ShareScale(std::vector<Plot>& plots) {
 
 std::string DrawHistogram(const monitor::StalenessBins& bins, double top, std::size_t style,
                           bool small) {
+  // 1. Axes; the middle of bar i is at x = i.
   const auto& [bars, width, open] = bins;
   if (bins.total() == 0) return Empty("no gradient was applied");
   const std::size_t last = bars.size() - 1, every = last / (small ? 4 : 8) + 1;
@@ -226,18 +227,20 @@ std::string DrawHistogram(const monitor::StalenessBins& bins, double top, std::s
   const double wide = frame.X(1) - frame.X(0);
   std::string svg = Open(frame) + GridY(frame);
   if (!small) svg += Titles(frame, "staleness of a gradient", "share, %");
+  // 2. Bars, and numbers below some of them.
   for (std::size_t i = 0; i <= last; ++i) {
     const double x = frame.X(static_cast<double>(i));
     if (bars[i] > 0) {
       const double share = bins.Share(i);
-      const double high = std::max(frame.bottom() - frame.Y(100 * share), 1.0);  // the rare, too
+      const double high =
+          std::max(frame.bottom() - frame.Y(100 * share), 1.0);  // rare values stay visible
       svg += fmt::format(
           "<rect class=\"bar {}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\">"
           "<title>{}: {} gradients, {:.2f} %</title></rect>\n",
           GroupClass(style), x - 0.4 * wide, frame.bottom() - high, 0.8 * wide, high,
           BarName(bins, i), Grouped(bars[i]), 100 * share);
     }
-    // A wide bar begins at its number.
+    // The number of a wide bar stands at its left edge.
     const bool room = i % every == 0 && (i == last || i + every <= last);
     const std::string number = fmt::format("{}{}", i * width, open && i == last ? "+" : "");
     if (room || i == last) {

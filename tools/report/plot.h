@@ -1,5 +1,5 @@
-// Figures as inline SVG, drawn with the classes of the page's style sheet (tools/report/style.h):
-// nothing in them is a colour, so that they follow a light or dark page.
+// Figures as inline SVG. They hold no colours but the classes of the style sheet
+// (tools/report/style.h), which has colours for light and for dark pages.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace starling::report {
 
 inline constexpr std::size_t kColors = 8, kDashes = 3, kStyles = kColors * kDashes;
 
-// "g2 d0": the classes that give the elements of a group its colour and its dashes (Group::style).
+// "g2 d0": the classes of the colour and the dashes of a Group::style.
 std::string GroupClass(std::size_t style);
 
 struct Curve {
@@ -28,7 +28,7 @@ struct Curve {
   Kind kind = Kind::kGroup;
   std::size_t style = 0;  // of its group
   Samples samples;
-  std::string title;  // shown under the pointer
+  std::string title;  // tooltip
   bool dots = false;  // mark every sample
 };
 
@@ -37,7 +37,7 @@ struct Band {
   GroupCurve curve;
 };
 
-// From the least to the largest of some values.
+// The range of some values.
 struct Extent {
   double low = std::numeric_limits<double>::infinity(), high = -low;
   void Add(double value);
@@ -51,16 +51,16 @@ struct Plot {
   bool small = false;      // one of many beside each other
   std::vector<Band> bands{};
   std::vector<Curve> curves{};
-  std::string if_empty{};  // said instead, if there is not a single sample
-  Extent x{}, y{};         // what the axes show at least (ShareScale)
+  std::string if_empty{};  // text instead of a plot without samples
+  Extent x{}, y{};         // the axes show at least this (ShareScale)
 };
 std::string DrawPlot(const Plot& plot);
 
-// From now on all of them have the same axes.
+// Gives all plots the same axes.
 void ShareScale(std::vector<Plot>& plots);
 
-// As shares; `top` is the largest on the axis. An empty histogram is said to be so. A `small` one,
-// of many beside each other, has no names of axes.
+// Draws shares; `top` is the largest on the axis. A sentence replaces an empty histogram. A `small`
+// one, of many beside each other, has no names of axes.
 std::string DrawHistogram(const monitor::StalenessBins& bins, double top, std::size_t style,
                           bool small = false);
 

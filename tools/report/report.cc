@@ -7,21 +7,17 @@
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <string>
 #include <system_error>
 
 #include "core/error.h"
 #include "core/file.h"
-#include "results/run_record.h"
-#include "tools/report/data.h"
-#include "tools/report/find_runs.h"
-#include "tools/report/groups.h"
-#include "tools/report/page.h"
 
 namespace starling::report {
 namespace {
 
-// What a sweep knows of the run, besides what the run's directory tells.
+namespace fs = std::filesystem;
+
+// Loads a run, and adds the knowledge of its sweep.
 results::LoadedRun Load(const FoundRun& found) {
   if (!found.begun) {
     results::LoadedRun run{.dir = found.dir};
@@ -40,13 +36,11 @@ results::LoadedRun Load(const FoundRun& found) {
   return run;
 }
 
-// A pipe or a device is written to, what a link leads to is replaced.
-void Write(const std::filesystem::path& out, const std::string& page) {
-  std::error_code ignored;
-  const bool there = std::filesystem::exists(out, ignored);
-  if (!there) return WriteFileAtomically(out, page);
-  if (std::filesystem::is_regular_file(out) || std::filesystem::is_directory(out)) {
-    return WriteFileAtomically(std::filesystem::canonical(out), page);
+// Writes to an existing pipe or device, and replaces the target of a link.
+void Write(const fs::path& out, const std::string& page) {
+  if (std::error_code ignored; !fs::exists(out, ignored)) return WriteFileAtomically(out, page);
+  if (fs::is_regular_file(out) || fs::is_directory(out)) {
+    return WriteFileAtomically(fs::canonical(out), page);
   }
   std::ofstream stream(out, std::ios::binary);
   if (!(stream << page << std::flush)) {
@@ -54,7 +48,7 @@ void Write(const std::filesystem::path& out, const std::string& page) {
   }
 }
 
-void WriteOrSay(const std::filesystem::path& out, const std::string& text, const char* option) {
+void WriteOrThrow(const fs::path& out, const std::string& text, const char* option) {
   try {
     Write(out, text);
   } catch (const std::system_error& error) {
@@ -63,23 +57,22 @@ void WriteOrSay(const std::filesystem::path& out, const std::string& text, const
   }
 }
 
-// A file that one option names is not another's to replace.
+// Refuses options that name the same file: one would replace the other.
 void CheckFilesDiffer(const ReportOptions& options) {
-  const auto same = [](const std::filesystem::path& a, const std::filesystem::path& b) {
+  const auto check = [](const char* name, const fs::path& a, const char* other, const fs::path& b) {
     std::error_code ignored;
-    return !a.empty() && !b.empty() &&
-           std::filesystem::weakly_canonical(a, ignored) ==
-               std::filesystem::weakly_canonical(b, ignored);
+    if (a.empty() || b.empty() ||
+        fs::weakly_canonical(a, ignored) != fs::weakly_canonical(b, ignored)) {
+      return;
+    }
+    throw UserError(fmt::format("{} and {} are both {}: name two files", name, other, a.string()));
   };
-  const auto refuse = [](const char* a, const char* b, const std::filesystem::path& file) {
-    throw UserError(fmt::format("{} and {} are both {}: name two files", a, b, file.string()));
-  };
-  if (same(options.out, options.notes)) refuse("--out", "--notes", options.out);
-  if (same(options.data, options.notes)) refuse("--data", "--notes", options.data);
-  if (same(options.out, options.data)) refuse("--out", "--data", options.out);
+  check("--out", options.out, "--notes", options.notes);
+  check("--data", options.data, "--notes", options.notes);
+  check("--out", options.out, "--data", options.data);
 }
 
-std::string NotesOf(const std::filesystem::path& file) {
+std::string ReadNotes(const fs::path& file) {
   if (file.empty()) return "";
   try {
     return ReadRegularFile(file);
@@ -89,14 +82,7 @@ std::string NotesOf(const std::filesystem::path& file) {
   }
 }
 
-// "bound-by-actors" of "sweeps/study/bound-by-actors/".
-std::string NameOfPart(const std::filesystem::path& dir) {
-  std::error_code ignored;
-  const std::filesystem::path whole = std::filesystem::weakly_canonical(dir, ignored);
-  return whole.filename().empty() ? dir.string() : whole.filename().string();
-}
-
-Part LoadPart(const std::string& name, const std::vector<std::filesystem::path>& dirs) {
+Part LoadPart(const std::string& name, const std::vector<fs::path>& dirs) {
   Part part{.name = name, .runs = {}};
   for (const FoundRun& found : FindRuns(dirs)) part.runs.push_back(Load(found));
   MarkRepeated(part.runs);
@@ -106,54 +92,45 @@ Part LoadPart(const std::string& name, const std::vector<std::filesystem::path>&
 std::vector<Part> LoadParts(const ReportOptions& options) {
   if (!options.parts) return {LoadPart("", options.runs)};
   std::vector<Part> parts;
-  for (const std::filesystem::path& dir : options.runs) {
-    parts.push_back(LoadPart(NameOfPart(dir), {dir}));
+  for (const fs::path& dir : options.runs) {
+    // "bound-by-actors" of "sweeps/study/bound-by-actors/".
+    std::error_code ignored;
+    const fs::path name = fs::weakly_canonical(dir, ignored).filename();
+    parts.push_back(LoadPart((name.empty() ? dir : name).string(), {dir}));
   }
   return parts;
-}
-
-std::vector<const results::LoadedRun*> AllRuns(const std::vector<Part>& parts) {
-  std::vector<const results::LoadedRun*> runs;
-  for (const Part& part : parts) {
-    for (const results::LoadedRun& run : part.runs) runs.push_back(&run);
-  }
-  return runs;
-}
-
-Targets TargetsOf(const std::vector<std::string>& words) {
-  Targets targets;
-  for (const std::string& word : words) targets.Add(word);
-  return targets;
-}
-
-std::string DataText(const ReportOptions& options, const std::vector<Part>& parts,
-                     const Targets& targets) {
-  const auto rows = DataRows(parts, targets);
-  return options.data.extension() == ".json" ? ToJsonText(rows) : ToCsv(rows);
 }
 
 }  // namespace
 
 int RunReport(const ReportOptions& options) {
+  // 1. Check the options before any run is read.
   const std::string extension = options.data.extension();
   if (!options.data.empty() && extension != ".csv" && extension != ".json") {
     throw UserError(
         fmt::format("--data {}: write x.csv or x.json: the name tells how", options.data.string()));
   }
   CheckFilesDiffer(options);
-  const Targets targets = TargetsOf(options.scores);
-  const std::string notes = NotesOf(options.notes);
+  Targets targets;
+  for (const std::string& word : options.scores) targets.Add(word);
+  const std::string notes = ReadNotes(options.notes);
+  // 2. Load the runs and write the page.
   const std::vector<Part> parts = LoadParts(options);
-  const std::vector<const results::LoadedRun*> runs = AllRuns(parts);
-  targets.Check(runs);
-  const std::string page = MakePage(parts, {.title = options.title, .notes = notes}, targets);
-  WriteOrSay(options.out, page, "--out");
-  const auto finished =
-      std::ranges::count_if(runs, [](const auto* run) { return run->finished(); });
-  std::printf("%s: %td of %zu runs finished, %zu bytes\n", options.out.c_str(), finished,
-              runs.size(), page.size());
+  targets.Check(EnvsOf(parts));
+  const std::string page = MakePage(parts, options.title, notes, targets);
+  WriteOrThrow(options.out, page, "--out");
+  std::size_t runs = 0;
+  std::ptrdiff_t finished = 0;
+  for (const Part& part : parts) {
+    runs += part.runs.size();
+    finished += std::ranges::count_if(part.runs, &results::LoadedRun::finished);
+  }
+  std::printf("%s: %td of %zu runs finished, %zu bytes\n", options.out.c_str(), finished, runs,
+              page.size());
+  // 3. Write the numbers.
   if (options.data.empty()) return kExitDone;
-  WriteOrSay(options.data, DataText(options, parts, targets), "--data");
+  const auto rows = DataRows(parts, targets);
+  WriteOrThrow(options.data, extension == ".json" ? ToJsonText(rows) : ToCsv(rows), "--data");
   std::printf("%s: a row for each run\n", options.data.c_str());
   return kExitDone;
 }

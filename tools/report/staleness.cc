@@ -1,19 +1,16 @@
-#include "tools/report/staleness.h"
-
 #include <algorithm>
 #include <functional>
 
 #include "monitor/staleness_bins.h"
 #include "tools/report/html.h"
 #include "tools/report/plot.h"
-#include "tools/report/tables.h"
+#include "tools/report/sections.h"
 
 namespace starling::report {
 namespace {
 
 constexpr std::size_t kMaxBars = 25, kMinBars = 4;
-constexpr std::size_t kMaxInGrid =
-    48;  // thin ones, so that small bounds are not lost beside large ones
+constexpr std::size_t kMaxInGrid = 48;  // thin bars: small bounds stay visible beside large ones
 
 Counts CountsOf(const Group& group) {
   Counts counts;
@@ -26,7 +23,8 @@ Counts CountsOf(const Group& group) {
   return counts;
 }
 
-// The last staleness that has a bar: one in a thousand gradients may lie beyond, in the same bar.
+// Returns the last staleness that has a bar. At most one gradient in a thousand lies beyond; all of
+// these share the next bar.
 std::size_t LastOf(const Counts& counts) {
   const std::uint64_t almost_all = monitor::StalenessQuantile(counts, 999);
   const auto beyond = counts.begin() + static_cast<std::ptrdiff_t>(
@@ -71,6 +69,7 @@ Bars BarsFor(const std::vector<Counts>& groups, std::size_t most) {
 }
 
 std::string StalenessSection(const std::vector<Group>& groups, const FacetGrid* grid) {
+  // 1. Choose bars and a scale of shares for all groups.
   std::vector<Counts> counts;
   for (const Group& group : groups) counts.push_back(CountsOf(group));
   const Bars bars = BarsFor(counts, grid != nullptr ? kMaxInGrid : kMaxBars);
@@ -79,6 +78,7 @@ std::string StalenessSection(const std::vector<Group>& groups, const FacetGrid* 
     return monitor::BinStaleness(of_group, bars.number, bars.width);
   };
   for (const Counts& of_group : counts) top = std::max(top, LargestShare(binned(of_group)));
+  // 2. Draw each group.
   const auto draw = [&](std::size_t g, const std::string& caption) {
     const std::size_t style = groups[g].style;
     return Figure(Chip(style) + Escaped(caption),

@@ -1,12 +1,12 @@
-// The style sheet of a report: all of its colours, twice, for light pages and dark ones.
+// The style sheet of a report, with all colours for light and for dark pages.
 #pragma once
 
 #include <string_view>
 
 namespace starling::report {
 
-// Colours of groups are from Okabe and Ito's palette for all kinds of sight, darkened where the
-// page is light and lightened where it is dark.
+// The colours of groups are from Okabe and Ito's palette, which colour-blind readers can tell apart,
+// darkened on light pages and lightened on dark ones.
 inline constexpr std::string_view kReportStyle = R"(
 :root {
   color-scheme: light dark;

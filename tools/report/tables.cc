@@ -1,73 +1,109 @@
-#include "tools/report/tables.h"
-
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
 
 #include "core/text.h"
-#include "monitor/progress.h"
 #include "results/statistics.h"
 #include "tools/report/html.h"
 #include "tools/report/plot.h"
+#include "tools/report/sections.h"
 
 namespace starling::report {
 namespace {
 
 constexpr std::size_t kMaxAcross = 4;  // groups beside each other in a table
 
+// Text for an absent value.
+constexpr char kNone[] = "–";
+
 std::string Number(const std::optional<double>& value) {
-  return value ? results::Decimals(*value) : "–";
+  return value ? results::Decimals(*value) : kNone;
 }
 
-// Of `run` among `groups`, or nothing.
-std::optional<std::size_t> GroupOf(const results::LoadedRun& run,
-                                   const std::vector<Group>& groups) {
-  for (std::size_t g = 0; g < groups.size(); ++g) {
-    if (std::ranges::count(groups[g].runs, &run) > 0) return g;
-  }
-  return std::nullopt;
+std::string Code(const std::string& text) {
+  return text.empty() ? kNone : fmt::format("<code>{}</code>", Escaped(text));
 }
 
-std::string Troubles(const results::LoadedRun& run) {
-  std::string text;
-  for (const std::string& trouble : run.troubles) {
-    text += (text.empty() ? "" : "; ") + Escaped(trouble);
+std::string Name(const Group& group) { return Chip(group.style) + Escaped(group.label); }
+
+// The cell of a group that begins its row.
+std::string GroupCell(const Group& group) {
+  constexpr std::size_t kOneLine = 48;  // letters
+  if (group.label.size() > kOneLine) return Cell(Name(group), "key");
+  std::string name = Name(group);
+  const std::string equals = " = ", held = "&nbsp;=&nbsp;";  // lines break only between keys
+  for (std::size_t at = 0; (at = name.find(equals, at)) != std::string::npos;) {
+    name.replace(at, equals.size(), held);
   }
-  return text;
+  return Cell(name, "label");
 }
 
 std::string RunRow(const results::LoadedRun& run, const std::vector<Group>& groups,
                    Measure measure) {
-  const std::optional<std::size_t> group = GroupOf(run, groups);
+  const Group* const group = GroupOf(run, groups);
   std::string state(results::NameOf(run.state)), how = state;
   std::ranges::replace(how, ' ', '-');
   const std::string seed = run.Key("run.seed");
   const auto& summary = run.summary;
-  return "<tr>" + Cell(fmt::format("<code>{}</code>", Escaped(run.dir.string())), "key") +
-         Cell(group ? Chip(groups[*group].style) + Escaped(groups[*group].label) : "–", "key") +
-         Cell(seed.empty() ? "–" : Escaped(seed)) +
+  return "<tr>" + Cell(Code(run.dir.string()), "key") +
+         Cell(group != nullptr ? Name(*group) : kNone, "key") +
+         Cell(seed.empty() ? kNone : Escaped(seed)) +
          Cell(state + (run.simulated ? ", virtual time" : ""), ("word " + how).c_str()) +
-         Cell(Troubles(run), "long") + Cell(Rounded(run.steps())) +
-         Cell(summary ? HumanTime(summary->seconds) : "–") +
-         Cell(summary ? Rounded(summary->steps_per_second) : "–") +
+         Cell(Escaped(fmt::format("{}", fmt::join(run.troubles, "; "))), "long") +
+         Cell(Rounded(run.steps())) + Cell(summary ? HumanTime(summary->seconds) : kNone) +
+         Cell(summary ? Rounded(summary->steps_per_second) : kNone) +
          Cell(Number(ScoreOf(run, measure))) +
          Cell(summary ? fmt::format("{:.2f} / {}", summary->staleness.mean, summary->staleness.max)
-                      : "–") +
+                      : kNone) +
          "</tr>\n";
 }
 
-// Of many groups each has a line: the sentence, without what stands behind it.
-std::string Bottleneck(const std::string& sentence, std::size_t groups) {
-  return groups > kMaxAcross ? sentence.substr(0, sentence.find(" (")) : sentence;
-}
-
-// "2 of 3", and of how many of the two there is a return, if not of both.
+// "2 of 3 (1 with a return)": the finished runs, and how many of them have a return if not all.
 std::string Finished(const Group& group, const GroupNumbers& numbers) {
   const auto all = std::ranges::count(group.runs, false, &results::LoadedRun::repeated);
   const std::size_t scored = numbers.scores.size();
   return fmt::format("{} of {}{}", numbers.finished, all,
                      scored < numbers.finished ? fmt::format(" ({} with a return)", scored) : "");
+}
+
+std::string ResultRow(const Group& group, const GroupNumbers& numbers, bool short_text) {
+  const auto& [finished, scores, returns, interval, rate, bottleneck] = numbers;
+  const auto returned = [&](double results::Spread::*which) {
+    return Cell(returns ? results::Decimals((*returns).*which) : kNone);
+  };
+  // The explanation in parentheses is left out of a long table.
+  const std::string limit = short_text ? bottleneck.substr(0, bottleneck.find(" (")) : bottleneck;
+  return "<tr>" + GroupCell(group) + Cell(Finished(group, numbers)) +
+         returned(&results::Spread::interquartile_mean) +
+         Cell(interval
+                  ? results::Decimals(interval->low) + " to " + results::Decimals(interval->high)
+                  : kNone) +
+         returned(&results::Spread::median) + returned(&results::Spread::mean) +
+         Cell(rate ? Rounded(*rate) : kNone) + Cell(Escaped(limit), "long") + "</tr>\n";
+}
+
+std::string ToScoreRow(const Group& group, double score) {
+  // 1. The seconds of each run: "8.31, 9.02, never".
+  const std::vector<const results::LoadedRun*> finished = group.Finished();
+  std::vector<std::string> each;
+  for (const results::LoadedRun* run : finished) {
+    const ToScore time = TimeTo(score, *run);
+    each.push_back(!time.known    ? "unknown"
+                   : time.reached ? SecondsText(time.reached->seconds)
+                                  : "never");
+  }
+  // 2. The row, with the medians.
+  const GroupToScore time = TimeTo(score, finished);
+  const std::size_t unknown = finished.size() - time.known;
+  const std::string never = time.known > 0 ? "never" : kNone;
+  return "<tr>" + GroupCell(group) + Cell(fmt::format("{:g}", score)) +
+         Cell(fmt::format("{} of {}{}", time.reached, time.known,
+                          unknown > 0 ? fmt::format(" ({} without a curve)", unknown) : "")) +
+         Cell(time.median ? HumanCount(time.median->steps) : never) +
+         Cell(time.median ? SecondsText(time.median->seconds) : never) +
+         Cell(fmt::format("{}", fmt::join(each, ", ")), "long") + "</tr>\n";
 }
 
 }  // namespace
@@ -79,31 +115,12 @@ std::string Chip(std::size_t style) {
       GroupClass(style));
 }
 
-std::string GroupCell(const Group& group) {
-  constexpr std::size_t kOneLine = 48;  // letters
-  if (group.label.size() > kOneLine) return Cell(Chip(group.style) + Escaped(group.label), "key");
-  std::string label = Escaped(group.label);
-  const std::string equals = " = ", held = "&nbsp;=&nbsp;";  // lines break between keys
-  for (std::size_t at = 0; (at = label.find(equals, at)) != std::string::npos;) {
-    label.replace(at, equals.size(), held);
-  }
-  return Cell(Chip(group.style) + label, "label");
-}
-
 std::string ResultTable(const std::vector<Group>& groups, Measure measure) {
   std::string rows;
   for (std::size_t g = 0; g < groups.size(); ++g) {
-    const GroupNumbers numbers = NumbersOf(groups[g], measure, static_cast<std::uint32_t>(g));
-    const auto& [finished, scores, returns, interval, rate, bottleneck] = numbers;
-    rows += "<tr>" + GroupCell(groups[g]) + Cell(Finished(groups[g], numbers)) +
-            Cell(returns ? results::Decimals(returns->interquartile_mean) : "–") +
-            Cell(interval
-                     ? results::Decimals(interval->low) + " to " + results::Decimals(interval->high)
-                     : "–") +
-            Cell(returns ? results::Decimals(returns->median) : "–") +
-            Cell(returns ? results::Decimals(returns->mean) : "–") +
-            Cell(rate ? Rounded(*rate) : "–") +
-            Cell(Escaped(Bottleneck(bottleneck, groups.size())), "long") + "</tr>\n";
+    const auto stratum = static_cast<std::uint32_t>(g);
+    rows += ResultRow(groups[g], NumbersOf(groups[g], measure, stratum),
+                      /*short_text=*/groups.size() > kMaxAcross);
   }
   return Table(
       Head({"group"}, 1) +
@@ -113,29 +130,39 @@ std::string ResultTable(const std::vector<Group>& groups, Measure measure) {
       rows);
 }
 
+std::string ToScoreTable(const std::vector<Group>& groups, const Targets& targets) {
+  std::string rows;
+  for (const Group& group : groups) {
+    if (const auto score = targets.For(group.Env())) rows += ToScoreRow(group, *score);
+  }
+  if (rows.empty()) return "";
+  return Table(Head({"group"}, 1) +
+                   Head({"score", "reached by", "median steps", "median seconds"}, 0) +
+                   Head({"each run, seconds"}, 1),
+               rows);
+}
+
 std::string DifferenceTable(const std::vector<Group>& groups) {
   const std::vector<KeyDifference> differences = Differences(groups);
   if (differences.empty()) return "";
-  const auto code = [](const std::string& text) {
-    return text.empty() ? "–" : fmt::format("<code>{}</code>", Escaped(text));
-  };
-  const auto name = [](const Group& group) { return Chip(group.style) + Escaped(group.label); };
-  std::string head, rows;
+  std::string rows;
+  // Many groups: a row per group and a column per key.
   if (groups.size() > kMaxAcross) {
-    head = Head({"group"}, 1);
-    for (const KeyDifference& key : differences) head += "<th>" + code(key.key) + "</th>";
+    std::string head = Head({"group"}, 1);
+    for (const KeyDifference& key : differences) head += "<th>" + Code(key.key) + "</th>";
     for (std::size_t g = 0; g < groups.size(); ++g) {
       rows += "<tr>" + GroupCell(groups[g]);
-      for (const KeyDifference& key : differences) rows += Cell(code(key.values[g]));
+      for (const KeyDifference& key : differences) rows += Cell(Code(key.values[g]));
       rows += "</tr>\n";
     }
     return Table(head, rows);
   }
-  head = Head({"key"}, 1);
-  for (const Group& group : groups) head += "<th>" + name(group) + "</th>";
+  // Few groups: a row per key and a column per group.
+  std::string head = Head({"key"}, 1);
+  for (const Group& group : groups) head += "<th>" + Name(group) + "</th>";
   for (const KeyDifference& key : differences) {
-    rows += "<tr>" + Cell(code(key.key), "key");
-    for (const std::string& value : key.values) rows += Cell(code(value));
+    rows += "<tr>" + Cell(Code(key.key), "key");
+    for (const std::string& value : key.values) rows += Cell(Code(value));
     rows += "</tr>\n";
   }
   return Table(head, rows);

@@ -1,4 +1,4 @@
-#include "tools/report/data.h"
+#include "tools/report/report.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "tools/report/find_runs.h"
+#include "tools/report/report.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "tools/report/heat_map.h"
+#include "tools/report/sections.h"
 
 #include <gmock/gmock.h>
 

@@ -2,6 +2,10 @@
 
 #include <gmock/gmock.h>
 
+#include "core/error.h"
+#include "tests/support/error_of.h"
+#include "tools/report/sections.h"
+
 namespace starling::report {
 namespace {
 
@@ -89,6 +93,110 @@ TEST(GroupNumbersTest, WithoutAFinishedRunNothingIsSaid) {
   const GroupNumbers numbers = NumbersOf(MakeGroups(runs).front(), Measure::kTraining, 0);
   EXPECT_EQ(numbers.finished, 0u);
   EXPECT_FALSE(numbers.returns || numbers.interval || numbers.steps_per_second);
+}
+
+results::LoadedRun RunOf(const std::vector<results::MetricPoint>& metrics) {
+  results::LoadedRun run;
+  run.state = results::RunState::kFinished;
+  run.config["env.name"] = "\"catch\"";
+  run.metrics = metrics;
+  return run;
+}
+
+// One that reaches 10 after `seconds`, a hundred steps a second.
+results::LoadedRun After(double seconds) {
+  return RunOf({{0, 0, {}}, {1, 0.01, 0.0}, {100 * seconds, seconds, 10.0}});
+}
+
+results::LoadedRun Never() { return RunOf({{0, 0, {}}, {100, 1, 3.0}, {200, 2, 9.99}}); }
+
+GroupToScore Of(std::vector<results::LoadedRun> runs) {
+  std::vector<const results::LoadedRun*> pointers;
+  for (const results::LoadedRun& run : runs) pointers.push_back(&run);
+  return TimeTo(10, pointers);
+}
+
+// From 4 at 100 steps to 8 at 300: 5 is a quarter of the way.
+TEST(TimeToTest, WhereTheCurveCrossesTheScore) {
+  const results::LoadedRun run = RunOf({{0, 0, {}}, {100, 1, 4.0}, {300, 2, 8.0}, {400, 3, 6.0}});
+  EXPECT_EQ(TimeTo(5, run).reached->steps, 150);
+  EXPECT_EQ(TimeTo(5, run).reached->seconds, 1.25);
+  EXPECT_EQ(TimeTo(8, run).reached->steps, 300);
+  EXPECT_EQ(TimeTo(3, run).reached->steps, 100) << "it was there when it was first known";
+  EXPECT_TRUE(TimeTo(8.5, run).known);
+  EXPECT_FALSE(TimeTo(8.5, run).reached);
+}
+
+TEST(TimeToTest, AFewLuckyEpisodesAreNoScore) {
+  const results::LoadedRun run = RunOf({{100, 1, 9.0, 3}, {200, 2, 2.0, 150}, {300, 3, 6.0, 300}});
+  EXPECT_EQ(TimeTo(4, run).reached->steps, 250);
+  EXPECT_FALSE(TimeTo(8, run).reached);
+}
+
+TEST(TimeToTest, WithoutACurveNothingIsKnown) {
+  EXPECT_FALSE(TimeTo(1, RunOf({})).known);
+  EXPECT_TRUE(TimeTo(1, RunOf({{0, 0, {}}})).known) << "but no episode ended: never";
+}
+
+TEST(GroupToScoreTest, NeverIsLongerThanAnyTime) {
+  EXPECT_EQ(Of({After(3), After(1), After(2)}).median->seconds, 2);
+  EXPECT_EQ(Of({After(3), After(1), After(2)}).median->steps, 200);
+  const GroupToScore two = Of({After(3), Never(), After(1)});
+  EXPECT_EQ(two.reached, 2u);
+  EXPECT_EQ(two.median->seconds, 3) << "1, 3, never";
+  const GroupToScore one = Of({Never(), Never(), After(1)});
+  EXPECT_EQ(one.reached, 1u);
+  EXPECT_EQ(one.known, 3u);
+  EXPECT_FALSE(one.median) << "1, never, never";
+  EXPECT_EQ(Of({After(1), After(3), After(4), Never()}).median->seconds, 3.5);
+  EXPECT_FALSE(Of({After(1), After(3), Never(), Never()}).median) << "between 3 and never";
+}
+
+TEST(GroupToScoreTest, ARunWithoutACurveIsNotCountedAsNever) {
+  const GroupToScore group = Of({After(1), RunOf({})});
+  EXPECT_EQ(group.known, 1u);
+  EXPECT_EQ(group.median->seconds, 1);
+  EXPECT_EQ(Of({RunOf({})}).known, 0u);
+}
+
+TEST(ToScoreTableTest, TellsOfEachRun) {
+  const std::vector<results::LoadedRun> runs = {After(1), Never(), After(3)};
+  Targets targets;
+  EXPECT_EQ(ToScoreTable(MakeGroups(runs), targets), "");
+  targets.Add("10");
+  const std::string table = ToScoreTable(MakeGroups(runs), targets);
+  EXPECT_THAT(table, HasSubstr("<td>10</td><td>2 of 3</td><td>300</td><td>3.00</td>"));
+  EXPECT_THAT(table, HasSubstr("1.00, never, 3.00"));
+}
+
+TEST(TargetsTest, OfAllEnvironmentsOrOfOne) {
+  Targets targets;
+  EXPECT_TRUE(targets.empty());
+  EXPECT_FALSE(targets.For("catch"));
+  targets.Add("minatar/freeway=40.5");
+  EXPECT_FALSE(targets.For("catch"));
+  targets.Add("-3");
+  EXPECT_EQ(targets.For("catch"), -3);
+  EXPECT_EQ(targets.For("minatar/freeway"), 40.5);
+}
+
+TEST(TargetsTest, WhatIsNoScoreIsRefused) {
+  for (const char* word : {"", "ten", "catch=", "10x", "nan", "1e99"}) {
+    EXPECT_THROW(Targets().Add(word), UserError) << word;
+  }
+  Targets targets;
+  targets.Add("minatar/freewy=40");
+  EXPECT_THAT(ErrorOf([&] { targets.Check({"minatar/freeway"}); }),
+              testing::AllOf(HasSubstr("none of these runs is in minatar/freewy"),
+                             HasSubstr("did you mean \"minatar/freeway\"?")));
+}
+
+TEST(SecondsTextTest, ThreeDigits) {
+  EXPECT_EQ(SecondsText(8.314), "8.31");
+  EXPECT_EQ(SecondsText(9.999), "10.0");
+  EXPECT_EQ(SecondsText(345.6), "346");
+  EXPECT_EQ(SecondsText(12'345), "12345");
+  EXPECT_EQ(SecondsText(1'234'567), "1.23M");
 }
 
 }  // namespace

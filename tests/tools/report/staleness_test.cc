@@ -1,4 +1,4 @@
-#include "tools/report/staleness.h"
+#include "tools/report/sections.h"
 
 #include <gmock/gmock.h>
 

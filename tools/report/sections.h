@@ -1,0 +1,94 @@
+// The sections of a page, as HTML. Nothing in them is a colour: they hold classes, and the style
+// sheet (style.h) gives these a colour for light and for dark pages.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/report/groups.h"
+#include "tools/report/score.h"
+
+namespace starling::report {
+
+// ---- Tables (tables.cc)
+
+// A short piece of a line in this style, for legends and tables.
+std::string Chip(std::size_t style);
+// A row per group: its numbers, and what limits its speed.
+std::string ResultTable(const std::vector<Group>& groups, Measure measure);
+// A row per group with a target; "" if there is none.
+std::string ToScoreTable(const std::vector<Group>& groups, const Targets& targets);
+// A row per key in which groups differ, or per group if there are many; "" if they do not differ.
+std::string DifferenceTable(const std::vector<Group>& groups);
+// A row per run, in any state.
+std::string RunTable(const std::vector<results::LoadedRun>& runs, const std::vector<Group>& groups,
+                     Measure measure);
+
+// ---- Curves (figures.cc)
+
+constexpr std::size_t kPointsOfGroup = 120;  // of a curve, at most: more than the eye tells apart
+constexpr std::size_t kMaxThin = 12;         // runs of a group drawn one by one, at most
+constexpr std::size_t kMaxTogether = 8;      // groups in one figure, if a grid can separate them
+constexpr double kWindows = 60;              // of throughput, in the longest run
+
+// Returns have a figure per environment, because environments share no scale. With a `grid` each
+// of its rows has a small figure, all on one scale.
+std::string LearningSection(const std::vector<Group>& groups,
+                            const std::vector<results::LoadedRun>& runs, const FacetGrid* grid);
+// "" if none of `runs` was evaluated during training.
+std::string EvaluationSection(const std::vector<Group>& groups,
+                              const std::vector<results::LoadedRun>& runs, const FacetGrid* grid);
+std::string ThroughputSection(const std::vector<Group>& groups,
+                              const std::vector<results::LoadedRun>& runs, const FacetGrid* grid);
+
+// ---- Heat maps (heat_map.cc): a number for each group of a grid
+
+inline constexpr std::size_t kHeats = 7;  // classes h0 (lowest) to h6
+
+struct HeatCell {
+  std::optional<double> value{};  // decides the colour; nullopt: no colour
+  std::string text{};             // "": there is no such group
+  std::string note{};             // small, below the text
+};
+
+struct HeatMap {
+  std::string caption;
+  std::vector<std::vector<HeatCell>> cells;  // as FacetGrid::groups
+  bool by_row = false;                       // each row has its own scale
+};
+
+struct HeatScale {
+  double low = 0, high = 0;
+  bool logarithmic = false;
+};
+// Spans all values of the cells; logarithmic if they are positive and far apart.
+HeatScale ScaleOf(const std::vector<HeatCell>& cells);
+// Divides the scale into kHeats equal parts; the middle part if all values are the same.
+std::size_t HeatOf(double value, const HeatScale& scale);
+
+std::string DrawHeatMap(const HeatMap& map, const FacetGrid& grid);
+
+// Seconds and steps to the targets, final score, steps per second, realised staleness. "" without
+// a grid.
+std::string HeatSection(const std::vector<Group>& groups, const FacetGrid* grid, Measure measure,
+                        const Targets& targets);
+
+// ---- Histograms of staleness (staleness.cc)
+
+// Number of applied gradients of staleness 0, 1, ...
+using Counts = std::vector<std::uint64_t>;
+
+// Bars for all of `groups`: enough that of each group at most one gradient in a thousand lies
+// beyond, and wide enough that there are at most `most`.
+struct Bars {
+  std::size_t width = 1, number = 1;
+};
+Bars BarsFor(const std::vector<Counts>& groups, std::size_t most);
+
+// A histogram per group, in the rows of `grid` if there is one.
+std::string StalenessSection(const std::vector<Group>& groups, const FacetGrid* grid = nullptr);
+
+}  // namespace starling::report
