@@ -20,12 +20,9 @@
 #include "envs/trace.h"
 #include "fleet/train.h"
 #include "tools/doctor/doctor.h"
-#include "tools/eval/eval.h"
 #include "tools/keys/new_keys.h"
 #include "tools/play/image_file.h"
-#include "tools/play/list_envs.h"
 #include "tools/play/play.h"
-#include "tools/play/record.h"
 #include "tools/replay/replay.h"
 #include "tools/report/report.h"
 #include "tools/simulate/simulate.h"
@@ -38,7 +35,7 @@ namespace {
 struct Options {
   fleet::TrainOptions train;
   std::string train_config, run_dir, resume, progress = "screen";
-  eval::EvalOptions eval;
+  play::EvalOptions eval;
   play::PlayOptions play;
   play::RecordOptions record;
   sweep::SweepOptions sweep;
@@ -281,7 +278,7 @@ int Dispatch(const CLI::App& app, Options& options) {
     if (!options.times_from.empty()) simulate.times_from = options.times_from;
     return simulate::RunSimulate(simulate);
   }
-  if (app.got_subcommand("eval")) return eval::RunEval(options.eval);
+  if (app.got_subcommand("eval")) return play::RunEval(options.eval);
   if (app.got_subcommand("conform")) return Conform(options.trace);
   if (app.got_subcommand("play")) return play::RunPlay(options.play);
   if (app.got_subcommand("record")) return play::RunRecord(options.record);

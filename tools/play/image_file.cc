@@ -23,7 +23,7 @@ struct Rectangle {
   int left = 0, top = 0, width = 0, height = 0;
 };
 
-// The smallest one outside of which two images of one size are equal.
+// Returns the smallest rectangle outside of which two images of one size are equal.
 Rectangle Changed(const Image& before, const Image& after) {
   int left = after.width, right = -1, top = after.height, bottom = -1;
   for (int row = 0; row < after.height; ++row) {
@@ -56,10 +56,10 @@ struct Indexed {
   std::vector<std::uint8_t> indices;  // of the rectangle
 };
 
-// False if the rectangle has more than 256 colours.
+// Returns false if the rectangle has more than 256 colours.
 bool Index(const Image& image, const Rectangle& part, bool cube, Indexed& out) {
   std::map<Rgb, std::uint8_t> known;
-  auto last = known.end();  // most pixels are like the one before
+  auto last = known.end();  // the colour of the pixel before, which most pixels repeat
   out = {};
   for (int row = part.top; row < part.top + part.height; ++row) {
     for (int column = part.left; column < part.left + part.width; ++column) {
@@ -73,13 +73,14 @@ bool Index(const Image& image, const Rectangle& part, bool cube, Indexed& out) {
       out.indices.push_back(last->second);
     }
   }
+  // The format needs a power of two of colours.
   std::size_t size = 2;
   while (size < out.colors.size()) size *= 2;
   out.colors.resize(size);
   return true;
 }
 
-void Hold(bool good, const GifFileType* gif) {
+void Check(bool good, const GifFileType* gif) {
   if (good) return;
   const char* why = gif == nullptr ? nullptr : GifErrorString(gif->Error);
   throw std::runtime_error(std::string("the GIF cannot be made: ") +
@@ -92,13 +93,13 @@ int AppendTo(GifFileType* gif, const GifByteType* bytes, int count) {
   return count;
 }
 
-void LoopForEver(GifFileType* gif) {
-  const GifByteType for_ever[] = {1, 0, 0};
-  Hold(EGifPutExtensionLeader(gif, APPLICATION_EXT_FUNC_CODE) == GIF_OK &&
-           EGifPutExtensionBlock(gif, 11, "NETSCAPE2.0") == GIF_OK &&
-           EGifPutExtensionBlock(gif, 3, for_ever) == GIF_OK &&
-           EGifPutExtensionTrailer(gif) == GIF_OK,
-       gif);
+void PutLoop(GifFileType* gif) {
+  const GifByteType endless[] = {1, 0, 0};
+  Check(EGifPutExtensionLeader(gif, APPLICATION_EXT_FUNC_CODE) == GIF_OK &&
+            EGifPutExtensionBlock(gif, 11, "NETSCAPE2.0") == GIF_OK &&
+            EGifPutExtensionBlock(gif, 3, endless) == GIF_OK &&
+            EGifPutExtensionTrailer(gif) == GIF_OK,
+        gif);
 }
 
 void PutTime(GifFileType* gif, std::int64_t time_cs) {
@@ -110,7 +111,7 @@ void PutTime(GifFileType* gif, std::int64_t time_cs) {
   control.TransparentColor = NO_TRANSPARENT_COLOR;
   GifByteType bytes[4];
   EGifGCBToExtension(&control, bytes);
-  Hold(EGifPutExtension(gif, GRAPHICS_EXT_FUNC_CODE, 4, bytes) == GIF_OK, gif);
+  Check(EGifPutExtension(gif, GRAPHICS_EXT_FUNC_CODE, 4, bytes) == GIF_OK, gif);
 }
 
 void PutImage(GifFileType* gif, const Image& image, const Rectangle& part) {
@@ -119,14 +120,14 @@ void PutImage(GifFileType* gif, const Image& image, const Rectangle& part) {
   const std::unique_ptr<ColorMapObject, void (*)(ColorMapObject*)> colors(
       GifMakeMapObject(static_cast<int>(indexed.colors.size()), indexed.colors.data()),
       GifFreeMapObject);
-  Hold(colors != nullptr, gif);
-  Hold(EGifPutImageDesc(gif, part.left, part.top, part.width, part.height, false, colors.get()) ==
-           GIF_OK,
-       gif);
+  Check(colors != nullptr, gif);
+  Check(EGifPutImageDesc(gif, part.left, part.top, part.width, part.height, false, colors.get()) ==
+            GIF_OK,
+        gif);
   for (int row = 0; row < part.height; ++row) {
-    Hold(EGifPutLine(gif, &indexed.indices[static_cast<std::size_t>(row * part.width)],
-                     part.width) == GIF_OK,
-         gif);
+    Check(EGifPutLine(gif, &indexed.indices[static_cast<std::size_t>(row * part.width)],
+                      part.width) == GIF_OK,
+          gif);
   }
 }
 
@@ -137,10 +138,10 @@ GifWriter::GifWriter(int width, int height, int fps) : fps_(fps) {
   CHECK(fps >= 1 && fps <= kFastest, "fps = {}", fps);
   int error = 0;
   gif_ = EGifOpen(&file_, AppendTo, &error);
-  Hold(gif_ != nullptr, nullptr);
+  Check(gif_ != nullptr, nullptr);
   EGifSetGifVersion(gif_, true);
-  Hold(EGifPutScreenDesc(gif_, width, height, 8, 0, nullptr) == GIF_OK, gif_);
-  LoopForEver(gif_);
+  Check(EGifPutScreenDesc(gif_, width, height, 8, 0, nullptr) == GIF_OK, gif_);
+  PutLoop(gif_);
 }
 
 GifWriter::~GifWriter() {
@@ -173,7 +174,7 @@ std::string GifWriter::Finish(int last_ms) {
   Flush((frames_ * 100 + fps_ / 2) / fps_ + last_ms / 10);
   int error = 0;
   GifFileType* gif = std::exchange(gif_, nullptr);
-  Hold(EGifCloseFile(gif, &error) == GIF_OK, nullptr);
+  Check(EGifCloseFile(gif, &error) == GIF_OK, nullptr);
   return std::move(file_);
 }
 
@@ -193,6 +194,7 @@ std::string EncodePng(const Image& image) {
 }
 
 Image ContactSheet(const std::vector<Image>& images, int columns, int gap) {
+  // 1. Make an empty sheet.
   CHECK(!images.empty() && columns >= 1 && gap >= 0);
   const int count = static_cast<int>(images.size());
   columns = std::min(columns, count);
@@ -202,6 +204,7 @@ Image ContactSheet(const std::vector<Image>& images, int columns, int gap) {
   for (int i = 0; i < sheet.width * sheet.height; ++i) {
     sheet.rgb.insert(sheet.rgb.end(), envs::kGap.begin(), envs::kGap.end());
   }
+  // 2. Copy each image to its place.
   for (int i = 0; i < count; ++i) {
     const Image& image = images[static_cast<std::size_t>(i)];
     CHECK(image.width == width && image.height == height, "{} x {}", image.width, image.height);

@@ -2,50 +2,34 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
+#include <tuple>
+#include <utility>
 
 namespace starling::play {
 namespace {
 
 constexpr char kEscape = '\033', kCtrlC = '\003';
 
+// Names of the actions of Key::kUp to Key::kFire.
+constexpr std::string_view kNames[] = {"up", "down", "left", "right", "fire"};
+
+constexpr std::pair<char, Key> kLetters[] = {
+    {'w', Key::kUp},   {'s', Key::kDown},  {'a', Key::kLeft}, {'d', Key::kRight},
+    {' ', Key::kFire}, {'p', Key::kPause}, {'q', Key::kQuit}, {kCtrlC, Key::kInterrupt}};
+
+char Lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
+
 std::optional<Press> PlainKey(char byte) {
-  switch (std::tolower(static_cast<unsigned char>(byte))) {
-    case 'w':
-      return Press{Key::kUp};
-    case 's':
-      return Press{Key::kDown};
-    case 'a':
-      return Press{Key::kLeft};
-    case 'd':
-      return Press{Key::kRight};
-    case ' ':
-      return Press{Key::kFire};
-    case 'p':
-      return Press{Key::kPause};
-    case 'q':
-      return Press{Key::kQuit};
-    case kCtrlC:
-      return Press{Key::kInterrupt};
-    default:
-      break;
-  }
   if (byte >= '0' && byte <= '9') return Press{Key::kDigit, byte - '0'};
-  return std::nullopt;
+  const auto* const found = std::ranges::find(kLetters, Lower(byte), &std::pair<char, Key>::first);
+  return found == std::end(kLetters) ? std::nullopt : std::optional(Press{found->second});
 }
 
+// `last` is the last byte of an escape sequence.
 std::optional<Press> Arrow(char last) {
-  switch (last) {
-    case 'A':
-      return Press{Key::kUp};
-    case 'B':
-      return Press{Key::kDown};
-    case 'C':
-      return Press{Key::kRight};
-    case 'D':
-      return Press{Key::kLeft};
-    default:
-      return std::nullopt;
-  }
+  constexpr Key kArrows[] = {Key::kUp, Key::kDown, Key::kRight, Key::kLeft};  // A to D
+  return last >= 'A' && last <= 'D' ? std::optional(Press{kArrows[last - 'A']}) : std::nullopt;
 }
 
 bool EndsSequence(char byte) { return byte >= 0x40 && byte <= 0x7e; }
@@ -53,6 +37,7 @@ bool EndsSequence(char byte) { return byte >= 0x40 && byte <= 0x7e; }
 }  // namespace
 
 std::vector<Press> KeyDecoder::Feed(std::string_view bytes) {
+  // An escape byte begins a sequence in any state; Ctrl-C is never part of one.
   std::vector<Press> presses;
   for (const char byte : bytes) {
     std::optional<Press> press;
@@ -75,9 +60,8 @@ std::vector<Press> KeyDecoder::Feed(std::string_view bytes) {
 
 Steering::Steering(const std::vector<std::string>& action_names) : names_(action_names) {
   for (std::string& name : names_) {
-    for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    for (char& c : name) c = Lower(c);
   }
-  constexpr std::string_view kNames[kNamedKeys] = {"up", "down", "left", "right", "fire"};
   for (int i = 0; i < kNamedKeys; ++i) keys_[i].action = Find(kNames[i]);
 }
 
@@ -91,7 +75,7 @@ void Steering::OnPress(const Press& press, std::int64_t now_ms) {
     if (press.digit < static_cast<int>(names_.size())) digit_ = {press.digit, now_ms, true, true};
   } else if (static_cast<int>(press.key) < kNamedKeys) {
     Pressed& key = keys_[static_cast<int>(press.key)];
-    // Up and down, left and right end each other: the one before is no longer meant.
+    // Up and down, left and right exclude each other: the newer press ends the older one.
     if (press.key != Key::kFire) keys_[static_cast<int>(press.key) ^ 1].active = false;
     key = {key.action, now_ms, true, true};
   }
@@ -99,7 +83,6 @@ void Steering::OnPress(const Press& press, std::int64_t now_ms) {
 
 // "up" or "down", then "left" or "right", then "fire".
 std::int32_t Steering::Together() const {
-  constexpr std::string_view kNames[kNamedKeys] = {"up", "down", "left", "right", "fire"};
   std::string name;
   for (int i = 0; i < kNamedKeys; ++i) {
     if (keys_[i].active) name += kNames[i];
@@ -108,6 +91,7 @@ std::int32_t Steering::Together() const {
 }
 
 std::int32_t Steering::Take(std::int64_t now_ms) {
+  // 1. End the presses that are too old.
   const auto refresh = [now_ms](Pressed& key) {
     const std::int64_t age = now_ms - key.at_ms;
     key.waits = key.active && key.waits && age <= kForgetMs;
@@ -115,6 +99,7 @@ std::int32_t Steering::Take(std::int64_t now_ms) {
   };
   refresh(digit_);
   for (Pressed& key : keys_) refresh(key);
+  // 2. A digit, or all keys together.
   if (digit_.active) {
     digit_.waits = false;
     return digit_.action;
@@ -123,17 +108,14 @@ std::int32_t Steering::Take(std::int64_t now_ms) {
     for (Pressed& key : keys_) key.waits = false;
     return together;
   }
-  Pressed* chosen = nullptr;
-  for (Pressed& key : keys_) {
-    if (!key.active || key.action < 0) continue;
-    const bool better = chosen == nullptr || (key.waits != chosen->waits ? key.waits
-                                              : key.waits                ? key.at_ms < chosen->at_ms
-                                                          : key.at_ms > chosen->at_ms);
-    if (better) chosen = &key;
-  }
-  if (chosen == nullptr) return 0;
-  chosen->waits = false;
-  return chosen->action;
+  // 3. One key: the oldest that waits, or else the newest.
+  const auto rank = [](const Pressed& key) {
+    return std::tuple(key.active && key.action >= 0, key.waits, key.waits ? -key.at_ms : key.at_ms);
+  };
+  Pressed& chosen = *std::ranges::max_element(keys_, {}, rank);
+  if (!chosen.active || chosen.action < 0) return 0;
+  chosen.waits = false;
+  return chosen.action;
 }
 
 bool Steering::HasNames() const {

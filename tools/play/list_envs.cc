@@ -1,10 +1,10 @@
-#include "tools/play/list_envs.h"
-
 #include <fmt/format.h>
 
 #include <string_view>
 
+#include "core/error.h"
 #include "envs/registry.h"
+#include "tools/play/play.h"
 
 namespace starling::play {
 namespace {
@@ -45,6 +45,18 @@ std::string EnvTable() {
                     Actions(spec), Options(name));
   }
   return table + kLegend;
+}
+
+EnvConfig EnvOptions(const std::string& name, const std::vector<std::string>& overrides) {
+  for (const std::string& override : overrides) {
+    if (override.starts_with("env.") && !override.starts_with("env.name")) continue;
+    throw UserError(fmt::format(
+        "--set {}: only keys of [env] have a meaning here, and env.name is given already",
+        override));
+  }
+  EnvConfig config = ParseConfig("", "", overrides).env;
+  config.name = name;
+  return config;
 }
 
 }  // namespace starling::play

@@ -6,30 +6,23 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstdio>
 #include <system_error>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/file_descriptor.h"
 #include "monitor/console.h"
-#include "tools/play/env_options.h"
 #include "tools/play/play_session.h"
 #include "tools/play/terminal.h"
 
 namespace starling::play {
 namespace {
 
-// Steps that a slow machine or terminal may catch up with at once; the rest is let go.
+// Steps that a slow machine or terminal catches up with at once; further ones are skipped.
 constexpr std::uint64_t kMaxStepsAtOnce = 4;
 
-std::int64_t NowMs() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
-// Ticks at multiples of its period, whatever happens between them, so that play does not drift.
+// Ticks at multiples of its period, so that play does not drift.
 class Ticker {
  public:
   explicit Ticker(int per_second) : fd_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC)) {
@@ -42,7 +35,7 @@ class Ticker {
   }
 
   int fd() const { return fd_.get(); }
-  // How many there were since the last call; waits for one.
+  // Returns the number of ticks since the last call. Waits for one.
   std::uint64_t Take() {
     std::uint64_t ticks = 0;
     return ::read(fd(), &ticks, sizeof ticks) == sizeof ticks ? ticks : 0;
@@ -52,8 +45,9 @@ class Ticker {
   const FileDescriptor fd_;
 };
 
-// Until somebody wants to go; the exit status.
+// Plays until the person quits or the terminal closes. Returns the exit status.
 int Loop(PlaySession& session, Terminal& terminal, Palette palette, int fps) {
+  const SteadyClock clock;
   Ticker ticker(fps);
   KeyDecoder decoder;
   LineScreen screen;
@@ -63,24 +57,27 @@ int Loop(PlaySession& session, Terminal& terminal, Palette palette, int fps) {
   };
   if (!draw()) return kExitInterrupted;
   while (true) {
+    // 1. Wait for a signal, a key or a tick.
     pollfd watched[3] = {
         {terminal.stop_fd(), POLLIN, 0}, {terminal.in(), POLLIN, 0}, {ticker.fd(), POLLIN, 0}};
     if (::poll(watched, 3, -1) < 0 && errno != EINTR) {
       throw std::system_error(errno, std::generic_category(), "poll");
     }
     if (watched[0].revents != 0) return kExitInterrupted;
+    // 2. Keys, before the step that they steer.
     if (watched[1].revents != 0) {
       const std::string typed = terminal.Read();
       if (typed.empty()) return kExitInterrupted;
       for (const Press& press : decoder.Feed(typed)) {
         if (press.key == Key::kQuit) return kExitDone;
         if (press.key == Key::kInterrupt) return kExitInterrupted;
-        session.OnPress(press, NowMs());
+        session.OnPress(press, clock.NowMs());
       }
     }
+    // 3. Steps.
     if (watched[2].revents == 0) continue;
     const std::uint64_t steps = std::min(ticker.Take(), kMaxStepsAtOnce);
-    for (std::uint64_t i = 0; i < steps; ++i) session.Step(NowMs());
+    for (std::uint64_t i = 0; i < steps; ++i) session.Step(clock.NowMs());
     if (!draw()) return kExitInterrupted;
   }
 }

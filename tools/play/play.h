@@ -1,21 +1,65 @@
-// `starling play ENV`: a person plays in the terminal.
+// The commands that play games: `starling play`, `record`, `eval` and `envs`.
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
+#include "core/config/config.h"
+
 namespace starling::play {
 
+// `starling play ENV`: a person plays in the terminal.
 struct PlayOptions {
   std::string env;
   std::vector<std::string> overrides;  // "env.key=value"
-  int fps = 0;                         // steps per second; 0: what suits the env
+  int fps = 0;                         // steps per second; 0: PlaySession::UsualFps
   std::uint64_t seed = 1;
 };
-
-// Returns the exit status: that of an interruption after Ctrl-C or a signal. Throws UserError, also
+// Returns the exit status: kExitInterrupted after Ctrl-C or a signal. Throws UserError, also
 // without a terminal.
 int RunPlay(const PlayOptions& options);
+
+inline constexpr std::int64_t kMaxRecordedSteps = 1'000'000;
+
+// `starling record`: a GIF or PNG of a trained net or a random player.
+struct RecordOptions {
+  std::filesystem::path target;  // a run directory or checkpoint; "": a random player in `env`
+  std::string env;               // name, without `target`
+  std::vector<std::string> overrides;  // "env.key=value", without `target`
+  std::filesystem::path out;           // x.gif or x.png
+  std::int64_t episodes = 1;           // ends with the last of them,
+  std::int64_t steps = 2000;           // or after this many steps of the agent
+  std::uint64_t seed = 1;              // of the episodes, as of `starling eval`
+  bool greedy = false;                 // the likeliest action instead of a drawn one
+  int fps = 0;    // frames per second of a GIF; 0: 30 for pictures, 8 for grids
+  int scale = 0;  // output pixels per pixel or cell; 0: about 336 for a side
+  int tiles = 1;  // frames in a PNG, evenly over the play, with the last frame
+};
+// Records every raw frame, also those that the net does not see (repeats, no-ops, ends of
+// episodes). Plays the episodes of `starling eval --episodes 1` with the same seed. Returns the exit
+// status. Throws UserError, or another exception with the file's name if writing fails; then there
+// is no file.
+int RunRecord(const RecordOptions& options);
+
+// `starling eval`: fresh episodes with the weights of a checkpoint.
+struct EvalOptions {
+  std::filesystem::path target;  // a run directory (its newest good checkpoint) or a checkpoint
+  std::int64_t episodes = 100;
+  bool greedy = false;  // the likeliest action instead of a drawn one
+  bool json = false;    // {"mean_return", "std", "episodes"} on standard output
+  std::uint64_t seed = 1;
+};
+// Returns the exit status. Throws UserError.
+int RunEval(const EvalOptions& options);
+
+// `starling envs`: the table of the bundled environments, and the names of others, in lines of at
+// most 100 columns.
+std::string EnvTable();
+
+// Returns the environment that a command line describes. `overrides` are "env.key=value". Throws
+// UserError for a key of another section, or as ParseConfig. Does not check that `name` exists.
+EnvConfig EnvOptions(const std::string& name, const std::vector<std::string>& overrides);
 
 }  // namespace starling::play

@@ -13,13 +13,13 @@ namespace {
 
 constexpr int kTextRows = 2;
 
-EnvConfig WithoutAgentsEyes(EnvConfig config) {
+EnvConfig WithRawFrames(EnvConfig config) {
   config.pixels = false;
   config.stack = 1;
   return config;
 }
 
-// The frame of one env, kept while the env itself has gone on to its next episode.
+// A copy of the frame of one env, which stays while the env starts its next episode.
 class KeptFrame final : public envs::FrameEnvs {
  public:
   explicit KeptFrame(const envs::FrameSpec& spec) : spec_(spec) {}
@@ -53,12 +53,11 @@ class PlaySession::Stage {
 
   const envs::EnvSpec& spec() const { return newest_.spec().env; }
   envs::FrameKind kind() const { return KindOf(newest_.spec()); }
-  // What a person should see: the end of an episode until Begin.
+  // The frame for the person: after an episode its last one, until Begin.
   const envs::FrameEnvs& shown() const { return over_ ? last_ : newest_; }
   void Begin() { over_ = false; }
 
-  // The reward that the agent would get is clipped; what is returned is the game's, and whether the
-  // episode is over.
+  // `reward` is the game's, not the clipped one of an agent.
   struct Outcome {
     double reward = 0;
     bool over = false;
@@ -105,8 +104,8 @@ class PlaySession::Stage {
 };
 
 PlaySession::PlaySession(EnvConfig config, std::uint64_t seed)
-    : stage_(std::make_unique<Stage>(WithoutAgentsEyes(std::move(config)),
-                                     envs::EnvSeed{.seed = seed})),
+    : stage_(
+          std::make_unique<Stage>(WithRawFrames(std::move(config)), envs::EnvSeed{.seed = seed})),
       steering_(stage_->spec().action_names) {}
 
 PlaySession::~PlaySession() = default;

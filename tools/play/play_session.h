@@ -1,7 +1,7 @@
-// A person's play: the env, the keys that are down, the score; and the screen as lines of text.
-// Time is a parameter, and nothing is read or written here: tools/play/play.cc has the loop.
+// A person's play: the env, the pressed keys and the score, and the screen as lines of text. Time is
+// a parameter, without input and output: tools/play/play.cc has the loop.
 //
-// An episode that has ended is shown as it ended until the space bar goes on with the next.
+// After an episode its last frame stays until the space bar starts the next one.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ namespace starling::play {
 
 class PlaySession {
  public:
-  // The env of `config` with its wrappers, but for env.pixels and env.stack, which are only what an
-  // agent would see: a person sees the raw frame. Throws UserError as envs::MakeFrames.
+  // The env of `config` with its wrappers, except env.pixels and env.stack: these change only the
+  // agent's view, and a person sees the raw frame. Throws UserError as envs::MakeFrames.
   PlaySession(EnvConfig config, std::uint64_t seed);
   ~PlaySession();
 
@@ -29,12 +29,12 @@ class PlaySession {
   // One step, unless the game is paused or the episode is over.
   void Step(std::int64_t now_ms);
 
-  // The picture and two lines below it, for a terminal of this size.
+  // Returns the picture and two lines below it, for a terminal of this size.
   std::vector<std::string> Lines(Palette palette, int columns, int rows) const;
-  // How it went, in a line.
+  // Returns a line with the scores.
   std::string Summary() const;
 
-  // Steps per second that suit a person: 30 for pictures, 8 for grids and vectors.
+  // Steps per second for a person: 30 for pictures, 8 for grids and vectors.
   int UsualFps() const;
   bool over() const { return over_; }
   bool paused() const { return paused_; }
@@ -42,7 +42,7 @@ class PlaySession {
   double score() const { return score_; }        // of this episode, unclipped
 
  private:
-  class Stage;  // the env and the frame to be shown
+  class Stage;  // the env and the frame on the screen
 
   std::string Status() const;
   std::string Help() const;

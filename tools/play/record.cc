@@ -1,5 +1,3 @@
-#include "tools/play/record.h"
-
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -17,8 +15,8 @@
 #include "envs/registry.h"
 #include "envs/wrappers/wrapped.h"
 #include "results/trained.h"
-#include "tools/play/env_options.h"
 #include "tools/play/image_file.h"
+#include "tools/play/play.h"
 #include "tools/play/watched_frames.h"
 
 namespace starling::play {
@@ -33,7 +31,7 @@ constexpr int kMinPixelsWithLines = 8;
 
 bool IsGif(const fs::path& out) { return out.extension() == ".gif"; }
 
-// What can be known before anything is played.
+// Refuses an unusable file before the game is played.
 void CheckOut(const fs::path& out) {
   if (!IsGif(out) && out.extension() != ".png") {
     throw UserError(fmt::format("--out {}: its name must end in .gif or .png", out.string()));
@@ -48,7 +46,7 @@ void CheckOut(const fs::path& out) {
   }
 }
 
-// From a raw frame to an image of the final size.
+// Enlarges raw frames to the final size.
 class Scaler {
  public:
   Scaler(const envs::FrameSpec& spec, int scale)
@@ -72,7 +70,8 @@ class Scaler {
   int scale_;
 };
 
-// Keeps `count` to 2 `count` frames of a play of unknown length, evenly.
+// Keeps between `count` and 2 * `count` evenly spaced frames of a play of unknown length: whenever
+// it has more, it drops every second frame.
 class Tiles {
  public:
   explicit Tiles(int count) : count_(static_cast<std::size_t>(count)) {}
@@ -102,7 +101,7 @@ class Tiles {
   Image last_;
 };
 
-// Takes the frames of the wanted episodes, and makes the file's bytes of them.
+// Collects the frames of the wanted episodes and encodes them.
 class Film {
  public:
   Film(const RecordOptions& options, const envs::FrameSpec& spec)
@@ -175,12 +174,13 @@ Played Play(actors::Player& player, const RecordOptions& options) {
 }  // namespace
 
 int RunRecord(const RecordOptions& options) {
+  // 1. Load the player, before its env: a wrong path fails at once.
   CheckOut(options.out);
   std::optional<results::Trained> trained;
   if (!options.target.empty()) trained = results::LoadTrained(options.target);
   const EnvConfig config =
       trained ? trained->config.env : EnvOptions(options.env, options.overrides);
-  // As `starling eval`: the same episodes.
+  // 2. Make its env, and film every frame of it. The seed is that of `starling eval`.
   const envs::EnvSeed seed{options.seed, actors::kPlayerSlot, 0};
   std::unique_ptr<envs::FrameEnvs> frames = envs::MakeFrames(config, 1, seed);
   Film film(options, frames->spec());
@@ -195,6 +195,7 @@ int RunRecord(const RecordOptions& options) {
   } else {
     player.emplace(env, options.seed);
   }
+  // 3. Play, then write the file at once.
   const Played played = Play(*player, options);
   const std::string bytes = film.Finish();
   WriteFileAtomically(options.out, bytes);

@@ -19,7 +19,7 @@ std::string_view Environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// The greatest factor by which width x height fits, at least 1; or by how much it must be shrunk.
+// Returns the image enlarged by the largest whole factor that fits, or shrunk to fit.
 Image Fitted(const Image& image, int width, int height) {
   const int grow = std::min(width / image.width, height / image.height);
   if (grow >= 1) return Enlarged(image, grow);
@@ -34,7 +34,8 @@ int SquaredDistance(const Rgb& a, const Rgb& b) {
   return sum;
 }
 
-// The nearest colour of the usual 256: a cube of 6 x 6 x 6 from 16 on, 24 greys from 232 on.
+// Returns the nearest colour of the xterm palette: a cube of 6 x 6 x 6 from 16 on, 24 greys from
+// 232 on.
 int Nearest256(const Rgb& color) {
   constexpr int kLevels[6] = {0, 95, 135, 175, 215, 255};
   int index = 16;
@@ -56,7 +57,7 @@ int Nearest256(const Rgb& color) {
                                                                                       : index;
 }
 
-// `place`: 38 before the character, 48 behind it.
+// `place` is 38 for the foreground, 48 for the background.
 std::string Code(int place, const Rgb& color, Palette palette) {
   if (palette == Palette::k24Bit) {
     return fmt::format("\033[{};2;{};{};{}m", place, color[0], color[1], color[2]);
@@ -64,7 +65,7 @@ std::string Code(int place, const Rgb& color, Palette palette) {
   return fmt::format("\033[{};5;{}m", place, Nearest256(color));
 }
 
-// A character as dense as a grey of 0 to 255 is bright.
+// Returns a character whose density is the brightness of a grey of 0 to 255.
 char Density(int grey) {
   constexpr std::string_view kRamp = " .:-=+*#%@";
   return kRamp[(static_cast<std::size_t>(grey) * (kRamp.size() - 1) + 127) / 255];
@@ -86,7 +87,7 @@ std::vector<std::string> DensityLines(const Image& image, int columns, int lines
   return text;
 }
 
-// A cell is two characters wide, as lines are about twice as high as columns are wide.
+// A cell is two characters wide, because lines are about twice as high as columns are wide.
 std::vector<std::string> LetterLines(const envs::FrameEnvs& envs, int columns, int lines) {
   const envs::EnvSpec& spec = envs.spec().env;
   const std::vector<int> lit = LitChannels(envs.spec(), envs.bytes(0), envs.floats(0));

@@ -19,35 +19,35 @@
 namespace starling::play {
 namespace {
 
-// The other screen, no cursor; and back.
+// Switches to the alternate screen without a cursor, and back.
 constexpr std::string_view kEnter = "\033[?1049h\033[?25l\033[2J";
 constexpr std::string_view kLeave = "\033[0m\033[?25h\033[?1049l";
 
 constexpr int kStops[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 constexpr int kCrashes[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 
-// What a signal handler needs: it may run at any moment, so these are set before the handlers are
-// and stay until they are gone.
+// The data of the signal handlers, which may run at any moment: set before the handlers are
+// installed, and valid until they are removed.
 struct Held {
   std::atomic<bool> held{false};
-  std::atomic<bool> asked{false};  // to stop, once
+  std::atomic<bool> asked{false};  // a signal to stop has arrived
   int in = -1, out = -1;
   int stop[2] = {-1, -1};  // a pipe
   termios before{};
   struct sigaction stops[std::size(kStops)], crashes[std::size(kCrashes)];
 } held;
 
-// Only what a signal handler may call.
+// Restores the terminal. Calls only async-signal-safe functions.
 void GiveBack() {
   if (!held.held.exchange(false)) return;
-  // The modes first: a terminal may not read what it should show.
+  // The modes first: a terminal that reads no output blocks the rest.
   ::tcsetattr(held.in, TCSANOW, &held.before);
   std::string_view left = kLeave;
   while (!left.empty()) {
     pollfd ready{.fd = held.out, .events = POLLOUT, .revents = 0};
     if (::poll(&ready, 1, 500) != 1) break;
     const ssize_t written = ::write(held.out, left.data(), left.size());
-    if (written <= 0 && errno != EINTR) break;  // nobody is there
+    if (written <= 0 && errno != EINTR) break;  // the terminal is closed
     if (written > 0) left.remove_prefix(static_cast<std::size_t>(written));
   }
 }
@@ -70,7 +70,7 @@ template <std::size_t n>
 void Install(const int (&signals)[n], void (*handler)(int), struct sigaction (&before)[n]) {
   struct sigaction action {};
   action.sa_handler = handler;
-  action.sa_flags = 0;  // a write to a terminal that does not read is interrupted
+  action.sa_flags = 0;  // no SA_RESTART: a signal interrupts a blocked write
   ::sigemptyset(&action.sa_mask);
   for (std::size_t i = 0; i < n; ++i) ::sigaction(signals[i], &action, &before[i]);
 }
@@ -82,13 +82,14 @@ void Uninstall(const int (&signals)[n], const struct sigaction (&before)[n]) {
 
 termios Raw(termios mode) {
   ::cfmakeraw(&mode);
-  mode.c_oflag |= OPOST | ONLCR;  // a line that somebody else prints begins at the left
+  mode.c_oflag |= OPOST | ONLCR;  // lines of other writers begin at the left
   return mode;
 }
 
 }  // namespace
 
 Terminal::Terminal(int in, int out) : in_(in), out_(out) {
+  // 1. Check for a usable terminal, and save its modes.
   CHECK(!held.held, "a second terminal");
   const char* kind = std::getenv("TERM");
   const bool able = kind != nullptr && *kind != '\0' && std::string_view(kind) != "dumb";
@@ -100,6 +101,7 @@ Terminal::Terminal(int in, int out) : in_(in), out_(out) {
   if (::pipe2(held.stop, O_CLOEXEC | O_NONBLOCK) != 0) {
     throw std::system_error(errno, std::generic_category(), "pipe");
   }
+  // 2. Install the handlers with all their data, then change the modes.
   held.in = in;
   held.out = out;
   held.asked = false;
@@ -140,15 +142,15 @@ bool Terminal::Write(std::string_view bytes) {
     const ssize_t written = ::write(out_, bytes.data(), bytes.size());
     if (written > 0) {
       bytes.remove_prefix(static_cast<std::size_t>(written));
-    } else if (errno == EAGAIN) {
+      continue;
+    }
+    if (errno == EAGAIN) {
       pollfd ready{.fd = out_, .events = POLLOUT, .revents = 0};
       ::poll(&ready, 1, 1000);
-      if (held.asked) return false;
     } else if (errno != EINTR) {
       return false;
-    } else if (held.asked) {
-      return false;
     }
+    if (held.asked) return false;
   }
   return true;
 }

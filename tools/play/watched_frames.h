@@ -1,5 +1,5 @@
-// An env that shows what it does: every frame passes by, repeated ones, too, whatever the wrappers
-// above make of it.
+// An env that reports every frame to a callback, also the repeated ones that the wrappers above it
+// hide.
 #pragma once
 
 #include <functional>
@@ -13,8 +13,7 @@ namespace starling::play {
 
 class WatchedFrames final : public envs::FrameEnvs {
  public:
-  // `watch(envs, command)` is called after every frame: with it, its result, and the command (an
-  // action, or kReset) that led to it.
+  // Called after every frame. `command` is the action that led to it, or kReset.
   using Watch = std::function<void(const envs::FrameEnvs& envs, std::int32_t command)>;
 
   WatchedFrames(std::unique_ptr<envs::FrameEnvs> frames, Watch watch)

@@ -1,10 +1,9 @@
-#include "tools/play/list_envs.h"
-
 #include <gmock/gmock.h>
 
 #include <sstream>
 
 #include "envs/registry.h"
+#include "tools/play/play.h"
 
 namespace starling::play {
 namespace {

@@ -1,5 +1,3 @@
-#include "tools/play/record.h"
-
 #include <gmock/gmock.h>
 
 #include "actors/evaluator.h"
@@ -9,6 +7,7 @@
 #include "results/initial_net.h"
 #include "tests/support/fleet_fixtures.h"
 #include "tests/tools/play/watch_gif.h"
+#include "tools/play/play.h"
 
 namespace starling::play {
 namespace {

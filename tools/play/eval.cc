@@ -1,17 +1,13 @@
-#include "tools/eval/eval.h"
-
-#include <fmt/format.h>
-
 #include <cstdio>
 #include <nlohmann/json.hpp>
-#include <string>
 
 #include "actors/evaluator.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "results/trained.h"
+#include "tools/play/play.h"
 
-namespace starling::eval {
+namespace starling::play {
 
 int RunEval(const EvalOptions& options) {
   const auto [config, checkpoint] = results::LoadTrained(options.target);
@@ -32,4 +28,4 @@ int RunEval(const EvalOptions& options) {
   return kExitDone;
 }
 
-}  // namespace starling::eval
+}  // namespace starling::play
