@@ -1,5 +1,3 @@
-#include "tools/simulate/calibrate.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "results/run_dir.h"
+#include "tools/simulate/simulate.h"
 
 namespace starling::simulate {
 namespace {

@@ -1,10 +1,9 @@
-#include "tools/simulate/check_simulation.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "fleet/check_config.h"
+#include "tools/simulate/simulate.h"
 
 namespace starling::simulate {
 namespace {
@@ -13,50 +12,30 @@ namespace {
 constexpr double kLongestMs = 24 * 3600e3;
 
 // Refuses foreign random numbers, real time, and devices other than the CPU.
-void RefuseWhatIsElsewhere(const Config& config, std::vector<Contradiction>& found) {
-  for (const char* elsewhere : {"gym:", "plugin:"}) {
-    if (!config.env.name.starts_with(elsewhere)) continue;
-    found.push_back({{"env.name"},
-                     fmt::format("env.name = \"{}\" cannot be simulated: what it draws is not "
-                                 "Starling's; only bundled envs can",
-                                 config.env.name)});
-  }
-  if (config.actors.backend == DeviceChoice::kCuda) {
-    found.push_back({{"actors.backend"},
-                     "actors.backend = \"cuda\" cannot be simulated: all actors of a simulation "
-                     "share this machine's cores; leave it out or set it to \"cpu\""});
-  }
-  if (config.actors.env_device == DeviceChoice::kCuda) {
-    found.push_back({{"actors.env_device"},
-                     "actors.env_device = \"cuda\" cannot be simulated: leave it out or set it to "
-                     "\"cpu\""});
-  }
-  if (config.net.precision == Precision::kTf32) {
-    found.push_back({{"net.precision"},
-                     "net.precision = \"tf32\" cannot be simulated: only GPUs multiply it, and a "
-                     "simulation computes on the processor; use \"f32\""});
-  }
-  if (config.learner.apply == ApplyMode::kHogwild) {
-    found.push_back({{"learner.apply"},
-                     "learner.apply = \"hogwild\" cannot be simulated: which writes overlap is "
-                     "the processor's; leave it out or set it to \"lanes\""});
-  }
-  if (config.eval.every_steps > 0) {
-    found.push_back({{"eval.every_steps"},
-                     fmt::format("eval.every_steps = {} cannot be simulated: an evaluator plays in "
-                                 "real time; starling eval plays with the weights at the end",
-                                 config.eval.every_steps)});
-  }
-  if (config.status.port != 0) {
-    found.push_back(
-        {{"status.port"},
-         fmt::format("status.port = {} cannot be simulated: its pages are of a fleet at "
-                     "work; leave it out or set it to 0",
-                     config.status.port)});
-  }
+void RefuseUnsupported(const Config& config, std::vector<Contradiction>& found) {
+  const auto refuse = [&](bool unsupported, const char* key, const auto& value, const char* why) {
+    if (!unsupported) return;
+    found.push_back({{key}, fmt::format("{} = {} cannot be simulated: {}", key, value, why)});
+  };
+  refuse(config.env.name.starts_with("gym:") || config.env.name.starts_with("plugin:"), "env.name",
+         fmt::format("\"{}\"", config.env.name),
+         "what it draws is not Starling's; only bundled envs can");
+  refuse(config.actors.backend == DeviceChoice::kCuda, "actors.backend", "\"cuda\"",
+         "all actors of a simulation share this machine's cores; leave it out or set it to "
+         "\"cpu\"");
+  refuse(config.actors.env_device == DeviceChoice::kCuda, "actors.env_device", "\"cuda\"",
+         "leave it out or set it to \"cpu\"");
+  refuse(config.net.precision == Precision::kTf32, "net.precision", "\"tf32\"",
+         "only GPUs multiply it, and a simulation computes on the processor; use \"f32\"");
+  refuse(config.learner.apply == ApplyMode::kHogwild, "learner.apply", "\"hogwild\"",
+         "which writes overlap is the processor's; leave it out or set it to \"lanes\"");
+  refuse(config.eval.every_steps > 0, "eval.every_steps", config.eval.every_steps,
+         "an evaluator plays in real time; starling eval plays with the weights at the end");
+  refuse(config.status.port != 0, "status.port", config.status.port,
+         "its pages are of a fleet at work; leave it out or set it to 0");
 }
 
-void RefuseStragglersThatAreNotThere(const Config& config, std::vector<Contradiction>& found) {
+void RefuseTooManyStragglers(const Config& config, std::vector<Contradiction>& found) {
   if (config.simulate.stragglers <= config.actors.count) return;
   found.push_back({{"simulate.stragglers", "actors.count"},
                    fmt::format("simulate.stragglers = {} contradicts actors.count = {}",
@@ -72,7 +51,7 @@ double UnrollMs(const Config& config, int sign) {
 }
 
 // Refuses deadlines under which every grant ends unspent.
-void RefuseDeadlinesThatNobodyMeets(const Config& config, std::vector<Contradiction>& found) {
+void RefuseShortDeadlines(const Config& config, std::vector<Contradiction>& found) {
   const SimulateConfig& simulate = config.simulate;
   const bool all_are_slow = simulate.stragglers == config.actors.count;
   const double shortest =
@@ -89,14 +68,14 @@ void RefuseDeadlinesThatNobodyMeets(const Config& config, std::vector<Contradict
            simulate.compute_ms, config.staleness.deadline_s, shortest / 1000)});
 }
 
-void RefuseTimesBeyondTheClock(const Config& config, std::vector<Contradiction>& found) {
+void RefuseEndlessTimes(const Config& config, std::vector<Contradiction>& found) {
   const SimulateConfig& simulate = config.simulate;
-  const auto refuse = [&](const char* key, double factor, const char* what, double ms) {
+  const auto refuse = [&](const char* key, double factor, const char* part, double ms) {
     if (ms <= kLongestMs) return;
     found.push_back({{key},
                      fmt::format("{} = {} makes {} take {:.3g} days: more than one cannot be "
                                  "simulated",
-                                 key, factor, what, ms / kLongestMs)});
+                                 key, factor, part, ms / kLongestMs)});
   };
   refuse("simulate.straggler_factor", simulate.straggler_factor, "an unroll",
          UnrollMs(config, 1) * simulate.straggler_factor);
@@ -108,10 +87,10 @@ void RefuseTimesBeyondTheClock(const Config& config, std::vector<Contradiction>&
 
 std::vector<Contradiction> CheckSimulation(const Config& config) {
   std::vector<Contradiction> found;
-  RefuseWhatIsElsewhere(config, found);
-  RefuseStragglersThatAreNotThere(config, found);
-  RefuseDeadlinesThatNobodyMeets(config, found);
-  RefuseTimesBeyondTheClock(config, found);
+  RefuseUnsupported(config, found);
+  RefuseTooManyStragglers(config, found);
+  RefuseShortDeadlines(config, found);
+  RefuseEndlessTimes(config, found);
   if (!found.empty()) return found;  // CheckConfig would start processes for foreign games
   Config settled = config;
   SettleSimulation(settled);

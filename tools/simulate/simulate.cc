@@ -21,8 +21,6 @@
 #include "results/run_dir.h"
 #include "results/summary.h"
 #include "results/trained.h"
-#include "tools/simulate/calibrate.h"
-#include "tools/simulate/check_simulation.h"
 #include "tools/simulate/simulator.h"
 #include "tools/simulate/virtual_learner.h"
 

@@ -19,13 +19,43 @@
 #include <vector>
 
 #include "core/config/config.h"
+#include "core/random.h"
+#include "envs/paced.h"
 #include "learner/run_status.h"
 #include "tools/simulate/event_queue.h"
-#include "tools/simulate/times.h"
 #include "tools/simulate/virtual_learner.h"
 #include "tools/simulate/workers.h"
 
 namespace starling::simulate {
+
+// ---- Durations, in virtual nanoseconds, from the section [simulate]
+
+std::int64_t NsOf(double ms);  // rounded
+
+// The lanes' time for an update of `gradients` gradients. REQUIRES: gradients >= 1.
+std::int64_t ApplyNs(const SimulateConfig& simulate, std::size_t gradients);
+
+// The random durations of one incarnation of an actor. They depend on (run.seed, slot, incarnation)
+// and on the number of draws before, not on other actors. Envs with a pace (env.step_ms) keep the
+// pace that this actor draws in a real fleet, added to its computing time; a straggler is slow in
+// both.
+class ActorTimes {
+ public:
+  ActorTimes(const Config& config, std::uint32_t slot, std::uint32_t incarnation);
+
+  // Draw the duration of the next unroll with its gradient, and of the next push.
+  std::int64_t ComputeNs();
+  std::int64_t PushNs();
+
+ private:
+  const SimulateConfig simulate_;
+  const double factor_;  // straggler_factor, or 1
+  const std::int64_t unroll_;
+  envs::Pace pace_;
+  RandomStream computes_, pushes_;
+};
+
+// ---- The fleet
 
 class Simulator {
  public:

@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "fleet/check_config.h"
 #include "results/trained.h"
-#include "tools/simulate/check_simulation.h"
+#include "tools/simulate/simulate.h"
 #include "tools/sweep/grid_file.h"
 #include "tools/sweep/names.h"
 

@@ -1,5 +1,5 @@
 // Mean times from the status lines of a run.
-#include "tools/simulate/calibrate.h"
+#include "tools/simulate/simulate.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-#include "tools/simulate/check_simulation.h"
+#include "tools/simulate/simulate.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // How long things take: means and shares as configured, draws that are each actor's own.
-#include "tools/simulate/times.h"
+#include "tools/simulate/simulator.h"
 
 #include <gtest/gtest.h>
 
