@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "core/buffer.h"
+#include "core/memory.h"
 #include "envs/env.h"
 
 namespace starling::actors {

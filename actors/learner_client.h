@@ -20,7 +20,6 @@
 #include "actors/shard_links.h"
 #include "core/clock.h"
 #include "core/config/config.h"
-#include "core/running_clock.h"
 #include "wire/protocol.h"
 #include "wire/snapshot.h"
 #include "wire/socket.h"

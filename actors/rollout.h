@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "actors/replica.h"
-#include "core/buffer.h"
 #include "core/config/config.h"
+#include "core/memory.h"
 #include "core/random.h"
 #include "envs/env.h"
 #include "net/loss.h"

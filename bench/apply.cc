@@ -9,8 +9,8 @@
 
 #include "bench/figure.h"
 #include "bench/stats.h"
-#include "core/buffer.h"
 #include "core/config/config.h"
+#include "core/memory.h"
 #include "core/random.h"
 #include "core/text.h"
 #include "learner/apply/lanes.h"

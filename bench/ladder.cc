@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "bench/stats.h"
-#include "core/buffer.h"
+#include "core/memory.h"
 #include "core/random.h"
 #include "net/cpu/one_thread.h"
 

@@ -16,7 +16,7 @@
 #include "bench/training_run.h"
 #include "core/clock.h"
 #include "core/config/config.h"
-#include "core/event_fd.h"
+#include "core/file_descriptor.h"
 #include "core/text.h"
 #include "learner/learner.h"
 #include "results/initial_net.h"

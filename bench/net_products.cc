@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "bench/stats.h"
-#include "core/buffer.h"
 #include "core/check.h"
+#include "core/memory.h"
 #include "core/random.h"
 #include "net/model.h"
 

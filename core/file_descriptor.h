@@ -1,9 +1,12 @@
-// A file descriptor that closes itself.
+// File descriptors that close themselves: of any file, and of a wake-up signal between threads.
 #pragma once
 
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <utility>
+
+#include "core/error.h"
 
 namespace starling {
 
@@ -28,6 +31,29 @@ class FileDescriptor {
 
  private:
   int fd_ = -1;
+};
+
+// A wake-up signal: any thread notifies, one thread polls its descriptor.
+//
+// Thread safety: Notify from any thread; Clear from the polling thread.
+class EventFd {
+ public:
+  // Throws UserError if no descriptor is left.
+  EventFd() : fd_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+    if (fd() < 0) throw UserError("cannot make an eventfd: the limit of open files is reached");
+  }
+
+  // Makes fd() readable.
+  void Notify() const { ::eventfd_write(fd(), 1); }
+  // Makes fd() unreadable and discards all earlier notifications.
+  void Clear() const {
+    eventfd_t count = 0;
+    ::eventfd_read(fd(), &count);
+  }
+  int fd() const { return fd_.get(); }
+
+ private:
+  FileDescriptor fd_;
 };
 
 }  // namespace starling

@@ -1,7 +1,10 @@
 // A histogram of whole numbers. The staleness of every applied gradient is counted in one.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <numeric>
+#include <utility>
 #include <vector>
 
 namespace starling {
@@ -11,14 +14,30 @@ namespace starling {
 class Histogram {
  public:
   static constexpr std::uint64_t kLimit = 4096;
-  void Add(std::uint64_t value, std::uint64_t times = 1);
+
+  Histogram() = default;
+  // Restores a histogram that was saved as (counts, max, mean).
+  Histogram(std::vector<std::uint64_t> counts, std::uint64_t max, double mean)
+      : counts_(std::move(counts)),
+        total_(std::accumulate(counts_.begin(), counts_.end(), std::uint64_t{0})),
+        max_(max),
+        sum_(mean * static_cast<double>(total_)) {}
+
+  void Add(std::uint64_t value, std::uint64_t times = 1) {
+    if (times == 0) return;
+    const std::size_t bin = std::min(value, kLimit);
+    if (bin >= counts_.size()) counts_.resize(bin + 1);
+    counts_[bin] += times;
+    total_ += times;
+    max_ = std::max(max_, value);
+    sum_ += static_cast<double>(value) * static_cast<double>(times);
+  }
+
   std::uint64_t total() const { return total_; }
   std::uint64_t max() const { return max_; }
   double mean() const { return total_ == 0 ? 0.0 : sum_ / static_cast<double>(total_); }
   // Counts of value 0, 1, ... up to the largest seen; at most kLimit + 1 bins.
   const std::vector<std::uint64_t>& counts() const { return counts_; }
-  // Restores a histogram that was saved as (counts, max, mean).
-  static Histogram Restore(std::vector<std::uint64_t> counts, std::uint64_t max, double mean);
 
  private:
   std::vector<std::uint64_t> counts_;

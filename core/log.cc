@@ -97,20 +97,6 @@ void LogLine(LogLevel level, std::string_view text) {
   logger.log(ToSpdlog(level), spdlog::string_view_t(OneLine(text)));
 }
 
-void RateLimitedLog::Warn(std::int64_t now_ms, std::string_view text) {
-  if (now_ms < next_ms_) {
-    ++suppressed_;
-    return;
-  }
-  if (suppressed_ == 0) {
-    LogLine(LogLevel::kWarn, text);
-  } else {
-    LogWarn("{} ({} more like this were not shown)", text, suppressed_);
-  }
-  suppressed_ = 0;
-  next_ms_ = now_ms + period_ms_;
-}
-
 std::string_view LevelName(LogLevel level) { return kLevelNames[static_cast<std::size_t>(level)]; }
 
 std::optional<LogLevel> LevelOf(std::string_view line) {
@@ -125,7 +111,7 @@ std::optional<LogLevel> LevelOf(std::string_view line) {
   return static_cast<LogLevel>(name - kLevelNames.begin());
 }
 
-void LineBudget::Info(std::int64_t now_ms, std::string_view text) {
+void RateLimitedLog::Print(LogLevel level, std::int64_t now_ms, std::string_view text) {
   if (!begin_ms_ || now_ms - *begin_ms_ >= period_ms_) {
     begin_ms_ = now_ms;
     printed_ = 0;
@@ -135,11 +121,10 @@ void LineBudget::Info(std::int64_t now_ms, std::string_view text) {
     return;
   }
   ++printed_;
-  if (left_out_ == 0) {
-    LogInfo("{}", text);
-  } else {
-    LogInfo("{} ({} lines like this were left out before it)", text, std::exchange(left_out_, 0));
-  }
+  const std::uint64_t left_out = std::exchange(left_out_, 0);
+  LogLine(level, left_out == 0
+                     ? std::string(text)
+                     : fmt::format("{} ({} more like this were not shown)", text, left_out));
 }
 
 }  // namespace starling

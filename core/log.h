@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -47,37 +46,27 @@ void LogError(fmt::format_string<Args...> format, Args&&... args) {
   LogLine(LogLevel::kError, fmt::format(format, std::forward<Args>(args)...));
 }
 
-// Warnings that a peer can provoke: prints at most one per `period_ms` and counts the others.
+// Lines that a peer can provoke: prints at most `lines` of them in a period and counts the others.
+// A period starts with the first line after the end of the last one.
+//
 // Thread safety: one thread at a time.
 class RateLimitedLog {
  public:
-  explicit RateLimitedLog(std::int64_t period_ms = 1000) : period_ms_(period_ms) {}
+  explicit RateLimitedLog(std::int64_t period_ms = 1000, int lines = 1)
+      : period_ms_(period_ms), lines_(lines) {}
+
   // `now_ms` is any monotonic milliseconds clock.
-  void Warn(std::int64_t now_ms, std::string_view text);
+  void Info(std::int64_t now_ms, std::string_view text) { Print(LogLevel::kInfo, now_ms, text); }
+  void Warn(std::int64_t now_ms, std::string_view text) { Print(LogLevel::kWarn, now_ms, text); }
 
  private:
+  void Print(LogLevel level, std::int64_t now_ms, std::string_view text);
+
   std::int64_t period_ms_;
-  std::int64_t next_ms_ = std::numeric_limits<std::int64_t>::min();
-  std::uint64_t suppressed_ = 0;
-};
-
-// Prints at most `lines` lines in a period, and counts the rest; the first line of a later period
-// gives the count.
-// Thread safety: one thread at a time.
-class LineBudget {
- public:
-  LineBudget(int lines, std::int64_t period_ms) : lines_(lines), period_ms_(period_ms) {}
-
-  // Prints `text` if the current period has room. A period starts with the first line after the end
-  // of the last one. `now_ms` is any monotonic clock.
-  void Info(std::int64_t now_ms, std::string_view text);
-
- private:
-  const int lines_;
-  const std::int64_t period_ms_;
+  int lines_;
   std::optional<std::int64_t> begin_ms_;  // of the period
   int printed_ = 0;                       // in it
-  std::uint64_t left_out_ = 0;
+  std::uint64_t left_out_ = 0;            // since the last line
 };
 
 }  // namespace starling

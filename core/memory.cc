@@ -10,30 +10,25 @@ namespace {
 
 constexpr std::align_val_t kCacheLine{64};
 
-class PlainMemory final : public Memory {
+class PlainMemory final : public HostSideMemory {
  public:
-  bool on_host() const override { return true; }
-  Memory& host_side() override { return *this; }
-
   void* Allocate(std::size_t bytes) override {
     void* const data = ::operator new(bytes, kCacheLine);
     Clear(data, bytes);
     return data;
   }
   void Free(void* data) noexcept override { ::operator delete(data, kCacheLine); }
-
-  void Clear(void* to, std::size_t bytes) override {
-    if (bytes > 0) std::memset(to, 0, bytes);
-  }
-  void Copy(void* to, const void* from, std::size_t bytes) override {
-    if (bytes > 0 && to != from) std::memmove(to, from, bytes);
-  }
-  void Write(void* to, const void* from, std::size_t bytes) override { Copy(to, from, bytes); }
-  void Read(void* to, const void* from, std::size_t bytes) override { Copy(to, from, bytes); }
-  void Wait() override {}
 };
 
 }  // namespace
+
+void HostSideMemory::Clear(void* to, std::size_t bytes) {
+  if (bytes > 0) std::memset(to, 0, bytes);
+}
+
+void HostSideMemory::Copy(void* to, const void* from, std::size_t bytes) {
+  if (bytes > 0 && to != from) std::memmove(to, from, bytes);
+}
 
 Memory& HostMemory() {
   static PlainMemory memory;

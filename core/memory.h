@@ -1,4 +1,4 @@
-// Where arrays are stored and how they are copied: host memory or GPU memory (core/gpu.h).
+// Arrays, and where they are stored: in host memory or GPU memory (core/gpu.h).
 //
 // Work on GPU memory is asynchronous: it runs in the order in which it was queued and may still be
 // pending when a call returns; plain loads and stores cannot reach the arrays. Work on host memory
@@ -8,7 +8,9 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
+#include <type_traits>
 
 namespace starling {
 
@@ -33,6 +35,18 @@ class Memory {
   // Waits until all queued work is done. Throws if the GPU failed: UserError if its memory is full,
   // std::runtime_error if the GPU was lost.
   virtual void Wait() = 0;
+};
+
+// Memory that plain loads and stores reach.
+class HostSideMemory : public Memory {
+ public:
+  bool on_host() const final { return true; }
+  Memory& host_side() final { return *this; }
+  void Clear(void* to, std::size_t bytes) final;
+  void Copy(void* to, const void* from, std::size_t bytes) final;
+  void Write(void* to, const void* from, std::size_t bytes) final { Copy(to, from, bytes); }
+  void Read(void* to, const void* from, std::size_t bytes) final { Copy(to, from, bytes); }
+  void Wait() final {}
 };
 
 Memory& HostMemory();
@@ -60,5 +74,35 @@ template <class T>
 void Read(Memory& memory, std::span<T> to, std::span<const T> from) {
   memory.Read(to.data(), from.data(), from.size_bytes());
 }
+
+// A zeroed array, aligned to a cache line and allocated once.
+template <class T>
+class Buffer {
+ public:
+  static_assert(std::is_trivially_copyable_v<T>);
+
+  Buffer() = default;
+  // `memory` must outlive the buffer. Throws UserError if there is not enough memory.
+  explicit Buffer(std::size_t size, Memory& memory = HostMemory())
+      : size_(size), data_(static_cast<T*>(memory.Allocate(size * sizeof(T))), Freer{&memory}) {}
+  T* data() { return data_.get(); }
+  const T* data() const { return data_.get(); }
+  std::size_t size() const { return size_; }
+  std::span<T> span() { return {data_.get(), size_}; }
+  std::span<const T> span() const { return {data_.get(), size_}; }
+
+  // Grows to at least `size` elements. Growing discards their values.
+  void Reserve(std::size_t size) {
+    if (size > size_) *this = Buffer(size, *data_.get_deleter().memory);
+  }
+
+ private:
+  struct Freer {
+    Memory* memory = &HostMemory();
+    void operator()(T* data) const { memory->Free(data); }
+  };
+  std::size_t size_ = 0;
+  std::unique_ptr<T, Freer> data_;
+};
 
 }  // namespace starling

@@ -12,25 +12,26 @@ namespace {
 
 int stop_fd = -1, reload_fd = -1;
 
-void OnStop(int) {
-  // Async-signal-safe: one write.
+// A signal handler that makes `fd` readable. Async-signal-safe: one write.
+template <const int& fd>
+void OnSignal(int) {
   const eventfd_t one = 1;
-  [[maybe_unused]] const auto written = write(stop_fd, &one, sizeof one);
+  [[maybe_unused]] const auto written = write(fd, &one, sizeof one);
 }
 
-void OnReload(int) {
-  const eventfd_t one = 1;
-  [[maybe_unused]] const auto written = write(reload_fd, &one, sizeof one);
+int NewEventFd() {
+  const int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  CHECK(fd >= 0);
+  return fd;
 }
 
 }  // namespace
 
 int CatchReloadSignal() {
   CHECK(reload_fd < 0);
-  reload_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  CHECK(reload_fd >= 0);
+  reload_fd = NewEventFd();
   struct sigaction action {};
-  action.sa_handler = OnReload;
+  action.sa_handler = OnSignal<reload_fd>;
   action.sa_flags = SA_RESTART;
   sigaction(SIGHUP, &action, nullptr);
   return reload_fd;
@@ -39,10 +40,9 @@ int CatchReloadSignal() {
 int CatchStopSignals(bool again_ends) {
   IgnoreFileSizeSignal();
   CHECK(stop_fd < 0);
-  stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  CHECK(stop_fd >= 0);
+  stop_fd = NewEventFd();
   struct sigaction action {};
-  action.sa_handler = OnStop;
+  action.sa_handler = OnSignal<stop_fd>;
   action.sa_flags = SA_RESTART;
   for (int number : {SIGTERM, SIGINT, SIGHUP}) {
     if (again_ends && number != SIGTERM) action.sa_flags |= static_cast<int>(SA_RESETHAND);

@@ -38,8 +38,8 @@ constexpr std::string_view kZeros = "0000000000000000";
 constexpr std::string_view kPrefix = R"({"__metadata__":{"starling.xxh64":")";
 
 struct DTypeInfo {
-  const char* name;
-  std::size_t size;
+  const char* name;  // in files
+  std::size_t size;  // bytes
 };
 // In the order of DType.
 constexpr DTypeInfo kDTypes[] = {{"F32", 4}, {"F64", 8}, {"I32", 4},
@@ -62,7 +62,7 @@ std::optional<DType> DTypeNamed(std::string_view name) {
 
 // Returns the bytes of a tensor, or nullopt if the product overflows.
 std::optional<std::uint64_t> SizeOf(const std::vector<std::uint64_t>& shape, DType dtype) {
-  std::uint64_t size = DTypeSize(dtype);
+  std::uint64_t size = InfoOf(dtype).size;
   for (const std::uint64_t extent : shape) {
     if (__builtin_mul_overflow(size, extent, &size)) return std::nullopt;
   }
@@ -96,7 +96,7 @@ std::string HeaderOf(std::span<const TensorView> tensors,
     CHECK(SizeOf(tensor.shape, tensor.dtype) == tensor.bytes.size(), "tensor {}: {} bytes",
           tensor.name, tensor.bytes.size());
     CHECK(!header.contains(tensor.name), "tensor {}: a name given twice", tensor.name);
-    header[tensor.name] = {{"dtype", DTypeName(tensor.dtype)},
+    header[tensor.name] = {{"dtype", InfoOf(tensor.dtype).name},
                            {"shape", tensor.shape},
                            {"data_offsets", {offset, offset + tensor.bytes.size()}}};
     offset += tensor.bytes.size();
@@ -110,9 +110,6 @@ std::string HeaderOf(std::span<const TensorView> tensors,
 }
 
 }  // namespace
-
-std::size_t DTypeSize(DType dtype) { return InfoOf(dtype).size; }
-const char* DTypeName(DType dtype) { return InfoOf(dtype).name; }
 
 TensorView ViewF32(std::string name, std::vector<std::uint64_t> shape,
                    std::span<const float> data) {
@@ -230,7 +227,8 @@ template <class T>
 std::vector<T> SafetensorsFile::Values(const std::string& name, DType dtype) const {
   const Entry& entry = Find(name);
   if (entry.dtype != dtype) {
-    Fail("{}: tensor \"{}\" is {}, not {}", path_, name, DTypeName(entry.dtype), DTypeName(dtype));
+    Fail("{}: tensor \"{}\" is {}, not {}", path_, name, InfoOf(entry.dtype).name,
+         InfoOf(dtype).name);
   }
   std::vector<T> values((entry.end - entry.begin) / sizeof(T));
   if (!values.empty()) {  // memcpy must not get the null pointer of an empty vector

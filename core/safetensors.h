@@ -13,11 +13,9 @@
 namespace starling {
 
 enum class DType : std::uint8_t { kF32, kF64, kI32, kI64, kU8, kU64 };
-std::size_t DTypeSize(DType dtype);
-const char* DTypeName(DType dtype);  // the format's names: "F32", "I64", ...
 
 // A tensor to write; the bytes are borrowed. REQUIRES: `bytes.size()` is the product of `shape` (1
-// for a scalar) times DTypeSize.
+// for a scalar) times the size of an element.
 struct TensorView {
   std::string name;
   DType dtype = DType::kF32;

@@ -8,6 +8,65 @@
 #include <utility>
 
 namespace starling {
+namespace {
+
+constexpr std::size_t kMaxLength = 200;  // a longer name is no slip, and the search is quadratic
+
+std::string Plain(std::string_view word) {
+  std::string plain(word);
+  for (char& c : plain) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    if (c == '-') c = '_';
+  }
+  return plain;
+}
+
+// Dynamic programming: row[j] is the distance of a[0, i) from b[0, j). Keeps the last three rows.
+std::size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    before.swap(last);
+    last.swap(row);
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      row[j] = std::min({replaced, last[j] + 1, row[j - 1] + 1});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        row[j] = std::min(row[j], before[j - 2] + 1);
+      }
+    }
+  }
+  return row[b.size()];
+}
+
+// Returns the number of bytes of a character that begins with `first`, or 0 if none does.
+std::size_t Length(unsigned char first) {
+  if (first < 0x80) return 1;
+  if (first < 0xC0) return 0;  // a continuation byte
+  if (first < 0xE0) return 2;
+  if (first < 0xF0) return 3;
+  return first < 0xF8 ? 4 : 0;
+}
+
+// Returns the number of bytes of the character at the start of `bytes`, or 0 if there is none.
+std::size_t CharacterAt(std::string_view bytes) {
+  // The smallest code that needs so many bytes.
+  constexpr std::array<std::uint32_t, 5> kMin = {0, 0, 0x80, 0x800, 0x10000};
+  const auto first = static_cast<unsigned char>(bytes[0]);
+  const std::size_t length = Length(first);
+  if (length <= 1) return length;
+  if (bytes.size() < length) return 0;
+  std::uint32_t code = first & (0x7Fu >> length);
+  for (const char c : bytes.substr(1, length - 1)) {
+    if ((c & 0xC0) != 0x80) return 0;  // a continuation byte is expected
+    code = code << 6 | (static_cast<unsigned char>(c) & 0x3F);
+  }
+  const bool surrogate = code >= 0xD800 && code < 0xE000;
+  return code < kMin[length] || surrogate || code > 0x10FFFF ? 0 : length;
+}
+
+}  // namespace
 
 std::string HumanCount(double count) {
   constexpr std::array<std::pair<double, std::string_view>, 4> kUnits{
@@ -43,6 +102,54 @@ std::string Rounded(double number) {
 
 std::string Plural(std::size_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+bool IsPlainWord(std::string_view text) {
+  return std::ranges::all_of(text, [](unsigned char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_' || c == '.';
+  });
+}
+
+std::string NearestName(std::string_view word, const std::vector<std::string>& known) {
+  if (word.empty() || word.size() > kMaxLength) return "";
+  const std::string* nearest = nullptr;
+  std::size_t least = kMaxLength;
+  for (const std::string& name : known) {
+    if (name.size() > kMaxLength) continue;
+    const std::size_t distance = EditDistance(Plain(word), Plain(name));
+    const std::size_t length = std::max(word.size(), name.size());
+    const bool near = distance <= std::max<std::size_t>(length / 3, 1) && distance < length;
+    if (near && distance < least) {
+      least = distance;
+      nearest = &name;
+    }
+  }
+  return nearest == nullptr ? "" : *nearest;
+}
+
+std::string DidYouMean(std::string_view word, const std::vector<std::string>& known) {
+  const std::string nearest = NearestName(word, known);
+  return nearest.empty() ? "" : fmt::format("; did you mean \"{}\"?", nearest);
+}
+
+bool IsUtf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = CharacterAt(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+std::string ToUtf8(std::string_view text) {
+  std::string valid;
+  while (!text.empty()) {
+    const std::size_t length = CharacterAt(text);
+    valid += length == 0 ? "\xEF\xBF\xBD" : text.substr(0, length);
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return valid;
 }
 
 }  // namespace starling

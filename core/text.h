@@ -1,12 +1,18 @@
-// Numbers as people read them.
+// Numbers as people read and write them, UTF-8, and "did you mean ...?".
 #pragma once
 
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <vector>
 
 namespace starling {
+
+// ---- numbers
 
 std::string HumanCount(double count);       // three digits: "999", "81.2k", "5.00M"
 std::string HumanTime(double seconds);      // "0:07", "12:34", "1:02:03", "3d 04:05"
@@ -14,5 +20,37 @@ std::string Grouped(std::uint64_t number);  // "1,234,567"
 std::string Rounded(double number);         // to an integer, grouped
 // "1 run", "2 runs".
 std::string Plural(std::size_t count, std::string_view noun);
+
+// The whole of `text` as a number in `base`, digits only; nullopt if it is anything else or too
+// large.
+inline std::optional<std::uint64_t> ParseNumber(std::string_view text, int base = 10) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// ---- names
+
+// Returns whether `text` has only letters and digits of ASCII, '-', '_' and '.'.
+bool IsPlainWord(std::string_view text);
+
+// Returns the member of `known` with the smallest distance from `word`, the first of equals, or ""
+// if the distance is more than a third of its letters. The distance is the number of letters
+// inserted, dropped, replaced or swapped with their neighbour (optimal string alignment); it
+// ignores case and the difference between '-' and '_'.
+std::string NearestName(std::string_view word, const std::vector<std::string>& known);
+
+// Returns `; did you mean "..."?` for the end of a sentence, or "" if no name is near.
+std::string DidYouMean(std::string_view word, const std::vector<std::string>& known);
+
+// ---- UTF-8
+
+// Returns whether `text` is UTF-8 as TOML and JSON accept it: no overlong encodings, no surrogates,
+// nothing above U+10FFFF.
+bool IsUtf8(std::string_view text);
+
+// Returns `text` with U+FFFD in place of each byte that belongs to no character.
+std::string ToUtf8(std::string_view text);
 
 }  // namespace starling

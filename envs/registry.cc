@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "core/config/nearest.h"
 #include "core/error.h"
+#include "core/text.h"
 #include "envs/bridge/gym.h"
 #include "envs/bridge/plugin_frames.h"
 #include "envs/game_frames.h"

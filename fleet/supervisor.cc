@@ -23,7 +23,6 @@
 #include "core/child.h"
 #include "core/clock.h"
 #include "core/process.h"
-#include "core/running_clock.h"
 #include "fleet/child_output.h"
 #include "monitor/progress.h"
 #include "monitor/run_history.h"

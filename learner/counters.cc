@@ -69,9 +69,9 @@ Counters Counters::Restore(const std::string& text) {
     json.at("frames_refused").get_to(counters.frames_refused);
     json.at("updates").get_to(counters.updates);
     json.at("deadlines").get_to(counters.deadlines);
-    counters.staleness = Histogram::Restore(
-        json.at("staleness_counts").get<std::vector<std::uint64_t>>(),
-        json.at("staleness_max").get<std::uint64_t>(), json.at("staleness_mean").get<double>());
+    counters.staleness = Histogram(json.at("staleness_counts").get<std::vector<std::uint64_t>>(),
+                                   json.at("staleness_max").get<std::uint64_t>(),
+                                   json.at("staleness_mean").get<double>());
     json.at("episodes").get_to(counters.episodes);
     counters.episodes_cut = json.value("episodes_cut", counters.episodes_cut);
     counters.envs_replaced = json.value("envs_replaced", counters.envs_replaced);

@@ -17,9 +17,8 @@
 
 #include "core/clock.h"
 #include "core/config/config.h"
-#include "core/event_fd.h"
+#include "core/file_descriptor.h"
 #include "core/log.h"
-#include "core/running_clock.h"
 #include "learner/admission.h"
 #include "learner/counters.h"
 #include "learner/engine.h"

@@ -32,7 +32,7 @@ Membership::Membership(const Config& config, Engine& engine, Outbox& outbox,
       clock_(clock),
       started_ms_(clock.NowMs()),
       alone_ms_(started_ms_),
-      comings_(kComingsAtOnce, kComingsMs) {}
+      comings_(kComingsMs, kComingsAtOnce) {}
 
 // ---- messages
 

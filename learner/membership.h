@@ -77,8 +77,8 @@ class Membership {
   const Options options_;
   const Clock& clock_;
   const std::int64_t started_ms_;
-  std::int64_t alone_ms_;  // when it was last reported that there are no actors
-  LineBudget comings_;     // lines on who joins and leaves
+  std::int64_t alone_ms_;   // when it was last reported that there are no actors
+  RateLimitedLog comings_;  // lines on who joins and leaves
   RateLimitedLog oddities_;
 };
 

@@ -12,9 +12,9 @@
 #include <system_error>
 #include <vector>
 
-#include "core/config/nearest.h"
 #include "core/error.h"
 #include "core/process.h"
+#include "core/text.h"
 #include "core/version.h"
 #include "envs/registry.h"
 #include "envs/trace.h"

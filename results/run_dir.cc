@@ -9,7 +9,7 @@
 
 #include "core/error.h"
 #include "core/file.h"
-#include "core/utf8.h"
+#include "core/text.h"
 #include "learner/storage/checkpoint.h"
 
 namespace starling::results {

@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "core/config/toml_text.h"
+#include "core/config/config_toml.h"
 #include "core/file.h"
 #include "core/text.h"
 #include "results/run_dir.h"

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "bench/bare/checks.h"
-#include "core/buffer.h"
 #include "core/gpu.h"
+#include "core/memory.h"
 #include "core/random.h"
 #include "envs/gpu.h"
 #include "envs/registry.h"

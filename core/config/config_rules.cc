@@ -4,12 +4,12 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <thread>
 #include <utility>
 
 #include "core/gpu.h"
+#include "core/text.h"
 
 namespace starling {
 namespace {
@@ -208,12 +208,10 @@ void CheckWire(const WireConfig& wire, Contradictions& found) {
 }
 
 // Returns the port of a tcp endpoint, or 0 for any free port and for other endpoints.
-std::int64_t TcpPort(const std::string& endpoint) {
-  const std::size_t colon = endpoint.rfind(':');
-  std::int64_t port = 0;
+std::int64_t TcpPort(std::string_view endpoint) {
   if (!endpoint.starts_with("tcp://")) return 0;
-  std::from_chars(endpoint.data() + colon + 1, endpoint.data() + endpoint.size(), port);
-  return port;
+  const auto port = ParseNumber(endpoint.substr(endpoint.rfind(':') + 1));
+  return static_cast<std::int64_t>(port.value_or(0));
 }
 
 void CheckLearner(const Config& config, Contradictions& found) {

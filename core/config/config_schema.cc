@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
-#include <system_error>
 #include <type_traits>
 #include <utility>
+
+#include "core/text.h"
 
 namespace starling {
 namespace {
@@ -194,10 +194,8 @@ struct AllowedText {
 };
 
 bool IsPort(std::string_view text) {
-  std::uint16_t port;
-  const char* const end = text.data() + text.size();
-  const auto [parsed_to, error] = std::from_chars(text.data(), end, port);
-  return error == std::errc() && parsed_to == end && text.size() <= 5;
+  const auto port = ParseNumber(text);
+  return port && *port <= 65'535 && text.size() <= 5;
 }
 
 }  // namespace

@@ -1,12 +1,142 @@
-// ConfigValues, ToToml: write the effective configuration, key by key in the order of the schema.
+#include "core/config/config_toml.h"
+
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <sstream>
 #include <utility>
-#include "core/config/config.h"
-#include "core/config/config_schema.h"
+
+#include "core/text.h"
 
 namespace starling {
 namespace {
+
+// The fewest digits that read back to the same double, with a point or an exponent: TOML would read
+// a number without them as an integer.
+std::string TomlNumber(double value) {
+  std::string text = fmt::format("{}", value);
+  if (text.find_first_of(".en") == std::string::npos) text += ".0";  // 2.0, but 1e-05 and inf
+  return text;
+}
+
+// ---- reading
+
+// A value as a file would contain it, shortened if it is long.
+std::string Shown(const toml::node& node) {
+  if (node.is_table()) return "{...}";
+  constexpr std::size_t kMaxShown = 80;
+  const std::string text = TomlText(node);
+  return text.size() <= kMaxShown ? text : text.substr(0, kMaxShown) + "...";
+}
+
+// Assign, for each type of member.
+struct Assigner {
+  const ConfigKey& key;
+  const toml::node& node;
+  Config& config;
+
+  std::string operator()(MemberOf<std::string> member) const {
+    const auto text = node.value_exact<std::string>();
+    if (!text) return WrongType();
+    if (!std::get<TextRule>(key.rule).valid(*text)) return NotAllowed();
+    member(config) = *text;
+    return "";
+  }
+  std::string operator()(WordMember member) const {
+    const auto word = node.value_exact<std::string>();
+    if (!word) return WrongType();
+    const auto& rule = std::get<WordRule>(key.rule);
+    if (std::ranges::count(rule.later, *word) > 0) {
+      return fmt::format("{} = \"{}\" is not built yet; use {}", key.name(), *word, Allowed(rule));
+    }
+    const auto found = std::ranges::find(rule.words, *word);
+    if (found == rule.words.end()) return NotAllowed(DidYouMean(*word, rule.words));
+    member.set(config, static_cast<std::size_t>(found - rule.words.begin()));
+    return "";
+  }
+  std::string operator()(MemberOf<bool> member) const {
+    const auto flag = node.value_exact<bool>();
+    if (!flag) return WrongType();
+    member(config) = *flag;
+    return "";
+  }
+  std::string operator()(MemberOf<std::int64_t> member) const { return Integer(member); }
+  std::string operator()(MemberOf<std::uint64_t> member) const { return Integer(member); }
+  std::string operator()(MemberOf<double> member) const {
+    const auto& rule = std::get<NumberRule>(key.rule);
+    if (!rule.word.empty() && node.value_exact<std::string>() == rule.word) {
+      member(config) = -1;
+      return "";
+    }
+    if (!node.is_number()) return WrongType();
+    const double number = *node.value<double>();
+    const bool low = rule.low_open ? number > rule.low : number >= rule.low;
+    const bool high = rule.high_open ? number < rule.high : number <= rule.high;
+    if (!std::isfinite(number) || !low || !high) return OutOfRange();
+    member(config) = number;
+    return "";
+  }
+  std::string operator()(MemberOf<std::vector<std::int64_t>> member) const {
+    const auto& rule = std::get<ListRule>(key.rule);
+    return List(member, rule.least, rule.most,
+                [&](std::int64_t value) { return value >= rule.low && value <= rule.high; });
+  }
+  std::string operator()(MemberOf<std::vector<std::string>> member) const {
+    const auto& rule = std::get<TextListRule>(key.rule);
+    return List(member, 0, rule.most, rule.valid);
+  }
+
+ private:
+  template <class T>
+  std::string Integer(MemberOf<T> member) const {
+    const auto& rule = std::get<IntegerRule>(key.rule);
+    if (const auto word = node.value_exact<std::string>(); word && !rule.word.empty()) {
+      if (*word != rule.word) return NotAllowed(DidYouMean(*word, {std::string(rule.word)}));
+      member(config) = static_cast<T>(rule.word_value);
+      return "";
+    }
+    const auto value = node.value_exact<std::int64_t>();
+    if (!value) return WrongType();
+    if (*value < rule.low || *value > rule.high) return OutOfRange();
+    if (rule.built && *value != *rule.built) {
+      return fmt::format("{} = {} is not built yet; use {}", key.name(), *value, *rule.built);
+    }
+    member(config) = static_cast<T>(*value);
+    return "";
+  }
+  template <class T>
+  std::string List(MemberOf<std::vector<T>> member, std::size_t least, std::size_t most,
+                   const auto& valid) const {
+    const toml::array* list = node.as_array();
+    if (list == nullptr) return WrongType();
+    if (list->size() < least || list->size() > most) return OutOfRange();
+    std::vector<T> values;
+    for (const toml::node& element : *list) {
+      const auto value = element.value_exact<T>();
+      if (!value) return WrongType();
+      if (!valid(*value)) return OutOfRange();
+      values.push_back(*value);
+    }
+    member(config) = std::move(values);
+    return "";
+  }
+
+  std::string WrongType() const {
+    return fmt::format("{} = {} is {}; allowed: {}", key.name(), Shown(node), TomlTypeOf(node),
+                       Allowed(key.rule));
+  }
+  std::string OutOfRange() const {
+    return fmt::format("{} = {} is out of range; allowed: {}", key.name(), Shown(node),
+                       Allowed(key.rule));
+  }
+  std::string NotAllowed(const std::string& hint = "") const {
+    return fmt::format("{} = {} is not allowed; allowed: {}{}", key.name(), Shown(node),
+                       Allowed(key.rule), hint);
+  }
+};
+
+// ---- writing
 
 // A TOML basic string.
 std::string Quoted(const std::string& text) {
@@ -21,14 +151,6 @@ std::string Quoted(const std::string& text) {
     }
   }
   return quoted + '"';
-}
-
-// The fewest digits that read back to the same double, with a point or an exponent: TOML would read
-// a number without them as an integer.
-std::string Written(double value) {
-  std::string text = fmt::format("{}", value);
-  if (text.find_first_of(".e") == std::string::npos) text += ".0";
-  return text;
 }
 
 template <class T>
@@ -57,7 +179,7 @@ struct Writer {
   std::string operator()(MemberOf<double> member) const {
     const std::string_view word = std::get<NumberRule>(rule).word;
     return !word.empty() && member(config) < 0 ? Quoted(std::string(word))
-                                               : Written(member(config));
+                                               : TomlNumber(member(config));
   }
   std::string operator()(MemberOf<std::vector<std::int64_t>> member) const {
     std::string text;
@@ -76,6 +198,55 @@ struct Writer {
 };
 
 }  // namespace
+
+toml::table ParseToml(std::string_view text, std::string_view name) {
+  const auto check = [](std::size_t count, std::size_t limit, const char* unit) {
+    if (count <= limit) return;
+    const std::string sentence =
+        fmt::format("{} {} are more than a file of TOML may have here, {}", count, unit, limit);
+    throw toml::parse_error(sentence.c_str(), toml::source_position{1, 1});
+  };
+  check(text.size(), kMaxTomlBytes, "bytes");
+  check(static_cast<std::size_t>(std::ranges::count(text, '.')), kMaxTomlPoints, "points");
+  return toml::parse(text, name);
+}
+
+std::string TomlText(const toml::node& node) {
+  if (const auto* number = node.as_floating_point()) return TomlNumber(number->get());
+  if (const toml::array* list = node.as_array()) {
+    std::string text;
+    for (const toml::node& element : *list) text += (text.empty() ? "" : ", ") + TomlText(element);
+    return "[" + text + "]";
+  }
+  std::ostringstream out;
+  out << toml::toml_formatter(node, toml::format_flags::none);
+  std::string text = out.str();
+  std::ranges::replace(text, '\n', ' ');  // a table has several lines
+  return text;
+}
+
+std::string_view TomlTypeOf(const toml::node& node) {
+  switch (node.type()) {
+    case toml::node_type::string:
+      return "a string";
+    case toml::node_type::integer:
+      return "an integer";
+    case toml::node_type::floating_point:
+      return "a floating-point number";
+    case toml::node_type::boolean:
+      return "a boolean";
+    case toml::node_type::array:
+      return "a list";
+    case toml::node_type::table:
+      return "a table";
+    default:
+      return "a date or time";
+  }
+}
+
+std::string Assign(const ConfigKey& key, const toml::node& node, Config& config) {
+  return std::visit(Assigner{key, node, config}, key.member);
+}
 
 std::vector<ConfigValue> ConfigValues(const Config& config) {
   Config copy = config;  // the schema's accessors need a mutable Config

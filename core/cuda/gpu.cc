@@ -5,26 +5,81 @@
 
 #include <algorithm>
 #include <map>
+#include <stdexcept>
 #include <utility>
 
 #include "core/check.h"
-#include "core/cuda/check.h"
 #include "core/error.h"
 
 namespace starling {
 namespace {
 
-using cuda::Check;
+// ---- errors of the CUDA runtime as sentences for the operator
+
+struct Explanation {
+  cudaError_t status;
+  const char* advice;
+};
+// The errors that the operator can remedy.
+constexpr Explanation kOperators[] = {
+    {cudaErrorMemoryAllocation, kGpuMemoryFull},
+    {cudaErrorNoDevice,
+     "there is none: check nvidia-smi and CUDA_VISIBLE_DEVICES, or set actors.backend = \"cpu\""},
+    {cudaErrorInsufficientDriver,
+     "its driver is too old or absent: install one for CUDA 12 or newer, or set actors.backend = "
+     "\"cpu\""},
+    {cudaErrorDevicesUnavailable,
+     "another process has exclusive use of it (nvidia-smi shows the compute mode): end that "
+     "process, or choose another GPU by CUDA_VISIBLE_DEVICES"},
+    {cudaErrorNoKernelImageForDevice,
+     "this program has no code for it: build with its compute capability, as in "
+     "-DCMAKE_CUDA_ARCHITECTURES=90 for 9.0"},
+    {cudaErrorUnsupportedPtxVersion,
+     "its driver is older than the compiler of this program and cannot translate its code: install "
+     "a newer driver, or build with the GPU's compute capability, as in "
+     "-DCMAKE_CUDA_ARCHITECTURES=90 for 9.0"},
+    {cudaErrorInvalidDevice, "there is no GPU of that number: check CUDA_VISIBLE_DEVICES"},
+    {cudaErrorSystemNotReady,
+     "the system has not initialised it: on machines with NVSwitch, start nvidia-fabricmanager"},
+    {cudaErrorSystemDriverMismatch,
+     "the driver and its library are of different versions: after an update, reboot"},
+};
+
+const char* OperatorsAdvice(cudaError_t status) {
+  for (const Explanation& explanation : kOperators) {
+    if (explanation.status == status) return explanation.advice;
+  }
+  return nullptr;
+}
+
+// Returns the cause and the remedy, one sentence.
+const char* Advice(cudaError_t status) {
+  if (const char* const advice = OperatorsAdvice(status)) return advice;
+  return "the GPU was lost or failed: check the driver's messages in the system log (dmesg, Xid), "
+         "and run `starling doctor`";
+}
+
+// Throws if `status` is not success: UserError if the GPU's memory is full or the GPU is not
+// available, else std::runtime_error (the GPU was lost, or our bug). `action` names the failed
+// action: "allocating 3.2 GiB".
+void Check(cudaError_t status, const char* action) {
+  if (status == cudaSuccess) return;
+  cudaGetLastError();  // clears the error: a later check must not report it again
+  const std::string sentence = fmt::format("the GPU: {} failed ({}): {}", action,
+                                           cudaGetErrorString(status), Advice(status));
+  if (OperatorsAdvice(status) != nullptr) throw UserError(sentence);
+  throw std::runtime_error(sentence);
+}
+
+// ---- memory
 
 std::string Gib(std::size_t bytes) {
   return fmt::format("allocating {:.2f} GiB", static_cast<double>(bytes) / (1024.0 * 1024 * 1024));
 }
 
 // Page-locked host memory, which a GPU reads and writes directly.
-class PinnedMemory final : public Memory {
+class PinnedMemory final : public HostSideMemory {
  public:
-  bool on_host() const override { return true; }
-  Memory& host_side() override { return *this; }
   void* Allocate(std::size_t bytes) override {
     void* data = nullptr;
     const cudaError_t status =
@@ -40,13 +95,6 @@ class PinnedMemory final : public Memory {
     return data;
   }
   void Free(void* data) noexcept override { cudaFreeHost(data); }
-  void Clear(void* to, std::size_t bytes) override { HostMemory().Clear(to, bytes); }
-  void Copy(void* to, const void* from, std::size_t bytes) override {
-    HostMemory().Copy(to, from, bytes);
-  }
-  void Write(void* to, const void* from, std::size_t bytes) override { Copy(to, from, bytes); }
-  void Read(void* to, const void* from, std::size_t bytes) override { Copy(to, from, bytes); }
-  void Wait() override {}
 };
 
 class DeviceMemory final : public Memory {
@@ -201,8 +249,8 @@ GpuSearch FindGpus() {
   if (status == cudaSuccess && count == 0) status = cudaErrorNoDevice;
   if (status != cudaSuccess) {
     cudaGetLastError();  // clears the error: a later check must not report it again
-    found.why_none = fmt::format("no GPU can be used ({}): {}", cudaGetErrorString(status),
-                                 cuda::Advice(status));
+    found.why_none =
+        fmt::format("no GPU can be used ({}): {}", cudaGetErrorString(status), Advice(status));
     return found;
   }
   for (int number = 0; number < count; ++number) AddGpu(number, found);

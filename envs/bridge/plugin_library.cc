@@ -13,7 +13,7 @@
 #include <system_error>
 
 #include "core/error.h"
-#include "core/utf8.h"
+#include "core/text.h"
 
 namespace starling::envs {
 namespace {

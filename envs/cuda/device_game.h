@@ -19,7 +19,6 @@
 #include <span>
 #include <vector>
 
-#include "core/buffer.h"
 #include "core/check.h"
 #include "core/config/config.h"
 #include "core/cuda/each.h"

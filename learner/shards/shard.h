@@ -19,7 +19,7 @@
 
 #include "core/clock.h"
 #include "core/config/config.h"
-#include "core/event_fd.h"
+#include "core/file_descriptor.h"
 #include "core/log.h"
 #include "learner/apply/applier.h"
 #include "learner/newest_weights.h"

@@ -9,7 +9,7 @@
 
 #include "core/check.h"
 #include "core/file.h"
-#include "core/parse_number.h"
+#include "core/text.h"
 #include "learner/storage/checkpoint.h"
 #include "learner/storage/checkpoint_parts.h"
 

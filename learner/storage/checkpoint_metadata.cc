@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/parse_number.h"
+#include "core/text.h"
 
 namespace starling::learner {
 namespace {

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <numeric>
 
-#include "core/utf8.h"
+#include "core/text.h"
 
 namespace starling::monitor {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/buffer.h"
+#include "core/memory.h"
 
 namespace starling::net::checks {
 

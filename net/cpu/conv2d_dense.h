@@ -2,7 +2,7 @@
 // a few samples at a time so that they stay in cache; shapes in net/op_args.h.
 #pragma once
 
-#include "core/buffer.h"
+#include "core/memory.h"
 #include "net/op_args.h"
 
 namespace starling::net::cpu {

@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "core/buffer.h"
+#include "core/memory.h"
 #include "net/cpu/nonzeros.h"
 #include "net/op_args.h"
 

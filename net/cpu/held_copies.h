@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/buffer.h"
 #include "core/check.h"
+#include "core/memory.h"
 #include "net/cpu/bfloat16.h"
 
 namespace starling::net::cpu {

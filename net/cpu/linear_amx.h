@@ -1,7 +1,7 @@
 // Large fully connected layers on the CPU with factors in bf16, by AMX; shapes in net/op_args.h.
 #pragma once
 
-#include "core/buffer.h"
+#include "core/memory.h"
 #include "net/cpu/amx.h"
 #include "net/cpu/held_copies.h"
 #include "net/op_args.h"

@@ -2,7 +2,7 @@
 // sums and outputs are f32.
 #pragma once
 
-#include "core/buffer.h"
+#include "core/memory.h"
 #include "net/cpu/bfloat16.h"
 #include "net/cpu/gemm_bf16.h"
 #include "net/cpu/held_copies.h"

@@ -6,9 +6,9 @@
 
 #include <string>
 
-#include "core/buffer.h"
 #include "core/error.h"
 #include "core/gpu.h"
+#include "core/memory.h"
 
 namespace starling::net::cuda {
 namespace {

@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/buffer.h"
+#include "core/memory.h"
 
 namespace starling::net::cuda {
 

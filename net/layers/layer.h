@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/buffer.h"
+#include "core/memory.h"
 #include "net/backend.h"
 #include "net/parameters.h"
 

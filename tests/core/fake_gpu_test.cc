@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "core/buffer.h"
+#include "core/memory.h"
 
 namespace starling {
 namespace {

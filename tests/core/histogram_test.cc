@@ -46,7 +46,7 @@ TEST(Histogram, GoesOnAfterRestore) {
   Histogram before;
   before.Add(1, 3);
   before.Add(10'000);
-  Histogram after = Histogram::Restore(before.counts(), before.max(), before.mean());
+  Histogram after = Histogram(before.counts(), before.max(), before.mean());
   EXPECT_EQ(after.counts(), before.counts());
   EXPECT_EQ(after.total(), 4u);
   EXPECT_EQ(after.max(), 10'000u);

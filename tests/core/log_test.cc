@@ -159,22 +159,21 @@ TEST(LevelOf, OtherLinesHaveNone) {
 }
 
 // Returns its output at `now_ms`.
-std::string Said(LineBudget& budget, std::int64_t now_ms, const std::string& text) {
+std::string Said(RateLimitedLog& log, std::int64_t now_ms, const std::string& text) {
   testing::internal::CaptureStderr();
-  budget.Info(now_ms, text);
+  log.Info(now_ms, text);
   return testing::internal::GetCapturedStderr();
 }
 
-TEST(LineBudget, SaysSoManyLinesAPeriodAndCountsTheRest) {
-  LineBudget budget(2, 1000);
-  EXPECT_THAT(Said(budget, 500, "one"), HasSubstr("one\n"));
-  EXPECT_THAT(Said(budget, 600, "two"), HasSubstr("two\n"));
-  EXPECT_THAT(Said(budget, 700, "three"), IsEmpty());
-  EXPECT_THAT(Said(budget, 1499, "four"), IsEmpty());
-  EXPECT_THAT(Said(budget, 1500, "five"),
-              HasSubstr("five (2 lines like this were left out before it)\n"));
-  EXPECT_THAT(Said(budget, 1501, "six"), HasSubstr("six\n"));
-  EXPECT_THAT(Said(budget, 2000, "seven"), IsEmpty());
+TEST(RateLimitedLog, PrintsSoManyLinesAPeriodAndCountsTheRest) {
+  RateLimitedLog log(1000, 2);
+  EXPECT_THAT(Said(log, 500, "one"), HasSubstr("one\n"));
+  EXPECT_THAT(Said(log, 600, "two"), HasSubstr("two\n"));
+  EXPECT_THAT(Said(log, 700, "three"), IsEmpty());
+  EXPECT_THAT(Said(log, 1499, "four"), IsEmpty());
+  EXPECT_THAT(Said(log, 1500, "five"), HasSubstr("five (2 more like this were not shown)\n"));
+  EXPECT_THAT(Said(log, 1501, "six"), HasSubstr("six\n"));
+  EXPECT_THAT(Said(log, 2000, "seven"), IsEmpty());
 }
 
 }  // namespace

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/buffer.h"
 #include "core/cuda/each.h"
+#include "core/memory.h"
 #include "envs/cuda/device_game.h"
 #include "tests/support/fake_gpu.h"
 

@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "core/running_clock.h"
+#include "core/clock.h"
 #include "tests/learner/engine_fixture.h"
 
 namespace starling::learner {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/buffer.h"
+#include "core/memory.h"
 #include "net/gpu.h"
 #include "tests/net/fake_gpu_backend.h"
 

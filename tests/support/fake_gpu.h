@@ -65,10 +65,8 @@ class FakeGpu final : public Gpu {
  private:
   using Steps = std::vector<std::function<void()>>;
 
-  class PlainMemory final : public Memory {
+  class PlainMemory final : public HostSideMemory {
    public:
-    bool on_host() const override { return true; }
-    Memory& host_side() override { return *this; }
     void* Allocate(std::size_t bytes) override {
       void* const data = HostMemory().Allocate(bytes);
       arrays_[data] = bytes;
@@ -84,13 +82,6 @@ class FakeGpu final : public Gpu {
       const auto& [data, bytes] = *std::prev(behind);
       return place < static_cast<const std::byte*>(data) + bytes;
     }
-    void Clear(void* to, std::size_t bytes) override { HostMemory().Clear(to, bytes); }
-    void Copy(void* to, const void* from, std::size_t bytes) override {
-      HostMemory().Copy(to, from, bytes);
-    }
-    void Write(void* to, const void* from, std::size_t bytes) override { Copy(to, from, bytes); }
-    void Read(void* to, const void* from, std::size_t bytes) override { Copy(to, from, bytes); }
-    void Wait() override {}
 
    private:
     std::map<void*, std::size_t> arrays_;

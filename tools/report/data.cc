@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "core/config/toml_text.h"
+#include "core/config/config_toml.h"
 #include "tools/report/report.h"
 
 namespace starling::report {

@@ -9,7 +9,6 @@
 #include <limits>
 #include <set>
 
-#include "core/config/nearest.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "results/bottleneck.h"

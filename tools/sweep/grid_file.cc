@@ -10,10 +10,10 @@
 #include <tuple>
 
 #include "core/config/config_schema.h"
-#include "core/config/nearest.h"
-#include "core/config/toml_text.h"
+#include "core/config/config_toml.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "core/text.h"
 
 namespace starling::sweep {
 namespace {

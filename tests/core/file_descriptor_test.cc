@@ -1,4 +1,4 @@
-#include "core/event_fd.h"
+#include "core/file_descriptor.h"
 
 #include <gtest/gtest.h>
 #include <poll.h>

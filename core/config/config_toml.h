@@ -1,10 +1,12 @@
-// Reading TOML within limits, and writing single values.
+// TOML: reading documents within limits, and the values of keys from and to TOML.
 #pragma once
 
 #include <toml++/toml.h>
 
 #include <string>
 #include <string_view>
+
+#include "core/config/config_schema.h"
 
 namespace starling {
 
@@ -21,5 +23,12 @@ toml::table ParseToml(std::string_view text, std::string_view name = {});
 // Returns `node` on one line, as a file or an override may contain it. Numbers have the fewest
 // digits that read back to the same value.
 std::string TomlText(const toml::node& node);
+
+// Returns the type of `node` for messages: "a list".
+std::string_view TomlTypeOf(const toml::node& node);
+
+// Stores the value of `node` in the member of `key`. Returns a sentence if it is not allowed, else
+// "".
+std::string Assign(const ConfigKey& key, const toml::node& node, Config& config);
 
 }  // namespace starling
