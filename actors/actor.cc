@@ -9,7 +9,7 @@
 #include "core/denormals.h"
 #include "core/error.h"
 #include "core/log.h"
-#include "wire/incarnation.h"
+#include "wire/protocol.h"
 
 namespace starling::actors {
 

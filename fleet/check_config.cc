@@ -9,9 +9,9 @@
 #include "envs/registry.h"
 #include "monitor/http/status_server.h"
 #include "results/initial_net.h"
+#include "wire/endpoint.h"
 #include "wire/keys.h"
 #include "wire/runtime_dir.h"
-#include "wire/socket.h"
 
 namespace starling::fleet {
 namespace {
@@ -104,13 +104,13 @@ std::vector<Contradiction> CheckConfig(const Config& config) {
   // 2. Sockets, keys and paths.
   Passes("wire.endpoint", found, [&] {
     if (config.wire.endpoint != "auto") {
-      wire::CheckEndpoint(config.wire.endpoint, !config.wire.secret.empty());
+      wire::ParseEndpoint(config.wire.endpoint, !config.wire.secret.empty());
     }
   });
   Passes("wire.address", found, [&] {
     const WireConfig& wire = config.wire;
     if (!wire.address.empty()) {
-      wire::CheckEndpoint(fmt::format("tcp://{}:0", wire.address), !wire.secret.empty());
+      wire::ParseEndpoint(fmt::format("tcp://{}:0", wire.address), !wire.secret.empty());
     }
   });
   Passes("wire.secret", found, [&] {

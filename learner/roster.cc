@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/check.h"
-#include "wire/incarnation.h"
+#include "wire/protocol.h"
 
 namespace starling::learner {
 

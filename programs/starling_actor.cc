@@ -52,7 +52,7 @@ std::optional<std::string> EndpointIn(const std::string& file) {
 
 std::function<std::optional<std::string>()> EndpointFinder(const Options& options) {
   if (!options.connect.empty()) {
-    wire::CheckEndpoint(options.connect, !options.secret.empty());
+    wire::ParseEndpoint(options.connect, !options.secret.empty());
     if (options.connect.ends_with(":0") || options.connect.ends_with(":*")) {
       throw UserError(
           fmt::format("--connect {}: that is any port; give the port that the learner printed",
@@ -102,8 +102,8 @@ CLI::Validator NotEmpty(const char* what) {
 std::string WhyNoLearner(const Options& options) {
   if (!options.run_dir.empty()) return "";
   if (!options.connect.empty()) {
-    const std::string error = wire::NameTrouble(options.connect, !options.secret.empty());
-    if (!error.empty()) return ". " + error;
+    const std::string problem = wire::FindNameProblem(options.connect, !options.secret.empty());
+    if (!problem.empty()) return ". " + problem;
   }
   return options.secret.empty()
              ? ". If it runs, it may ask for keys: give --secret and --learner-key"

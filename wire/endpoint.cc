@@ -6,11 +6,10 @@
 #include <netinet/in.h>
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 
 #include "core/error.h"
-#include "wire/socket.h"
+#include "core/text.h"
 
 namespace starling::wire {
 namespace {
@@ -46,18 +45,12 @@ bool IsAddress6(const std::string& host) {
 }
 
 // Accepts a name, an address, or "*" for all addresses of this host.
-bool IsHost(const std::string& host) {
-  return host == "*" || std::ranges::all_of(host, [](unsigned char c) {
-           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                  c == '-' || c == '_' || c == '.';
-         });
-}
+bool IsHost(const std::string& host) { return host == "*" || IsPlainWord(host); }
 
 void CheckPort(const std::string& text, std::string_view port) {
   if (port == "*") return;
-  unsigned number = 0;
-  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
-  if (error != std::errc() || end != port.data() + port.size() || number > 65535) {
+  const auto number = ParseNumber(port);
+  if (!number || *number > 65535) {
     Malformed(text, fmt::format("\"{}\" is not a port", port));
   }
 }
@@ -71,7 +64,7 @@ Endpoint ParseIpc(const std::string& text, const std::string& path) {
     Malformed(text, fmt::format("the path has {} bytes, a socket's may have {}", path.size(),
                                 kMaxSocketPath));
   }
-  return {.ipc = true, .on_this_host = true, .path = path, .zmq = "ipc://" + path};
+  return {.ipc = true, .path = path, .zmq = "ipc://" + path};
 }
 
 Endpoint ParseTcp(const std::string& text, const std::string& address, bool keys) {
@@ -97,7 +90,6 @@ Endpoint ParseTcp(const std::string& text, const std::string& address, bool keys
     Malformed(text, fmt::format("\"{}\" is no host", host));
   }
   return {.ipc = false,
-          .on_this_host = loopback,
           .path = {},
           .ipv6 = bracketed,
           .zmq = bracketed ? fmt::format("tcp://[{}]:{}", host, port)
@@ -121,9 +113,7 @@ Endpoint ParseEndpoint(const std::string& text, bool keys) {
   Malformed(text, fmt::format("\"{}\" is not a transport of Starling", transport));
 }
 
-void CheckEndpoint(const std::string& endpoint, bool keys) { ParseEndpoint(endpoint, keys); }
-
-std::string NameTrouble(const std::string& text, bool keys) {
+std::string FindNameProblem(const std::string& text, bool keys) {
   const Endpoint endpoint = ParseEndpoint(text, keys);
   if (endpoint.ipc || endpoint.ipv6) return "";
   const std::size_t begin = endpoint.zmq.find("//") + 2;

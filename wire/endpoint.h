@@ -1,4 +1,4 @@
-// Parsing of endpoint texts, for the sockets (wire/socket.h).
+// Endpoint texts, for the sockets (wire/socket.h).
 #pragma once
 
 #include <cstddef>
@@ -11,17 +11,19 @@ inline constexpr std::size_t kMaxSocketPath = 107;
 
 struct Endpoint {
   bool ipc = false;
-  bool on_this_host = false;  // only processes of this host can connect
-  std::string path;           // ipc only
+  std::string path;  // ipc only
   bool ipv6 = false;
   std::string zmq;  // the form for libzmq, with 127.0.0.1 for localhost
 };
 
-// Throws UserError under the same conditions as CheckEndpoint (wire/socket.h).
-Endpoint ParseEndpoint(const std::string& text, bool keys);
+// Throws UserError unless `text` is "ipc://PATH" (PATH of 1 to 107 bytes, not abstract) or
+// "tcp://HOST:PORT". PORT is a number up to 65535, or "*" or 0 for any free one. HOST is on
+// loopback (127.0.0.0/8, [::1], localhost); with `keys` it may be any name or address, or "*" for
+// all addresses of the host.
+Endpoint ParseEndpoint(const std::string& text, bool keys = false);
 
 // Returns a sentence if the endpoint's host is a name that cannot be resolved, else "". May take as
 // long as name servers do. Throws like ParseEndpoint.
-std::string NameTrouble(const std::string& text, bool keys);
+std::string FindNameProblem(const std::string& text, bool keys);
 
 }  // namespace starling::wire

@@ -6,11 +6,11 @@
 #include <limits>
 #include <msgpack.hpp>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
 #include "core/check.h"
-#include "wire/field_keys.h"
 
 namespace starling::wire {
 namespace {
@@ -42,12 +42,12 @@ class Packer {
 
   void operator()(std::string_view key, const IsNumber auto& value) {
     Key(key);
-    Number(value);
+    Value(value);
   }
   void operator()(std::string_view key, const std::string& value, std::size_t limit) {
     CHECK(value.size() <= limit, "{} of {} bytes", key, value.size());
     Key(key);
-    String(value);
+    Value(value);
   }
   void operator()(std::string_view key, const IsEnum auto& value, std::size_t limit) {
     const auto number = static_cast<std::uint64_t>(value);
@@ -60,39 +60,32 @@ class Packer {
     CHECK(values.size() <= limit, "{} {}", values.size(), key);
     Key(key);
     pack_.pack_array(static_cast<std::uint32_t>(values.size()));
-    for (const T& value : values) Item(value);
+    for (const T& value : values) {
+      std::apply(
+          [this](const auto&... members) {
+            pack_.pack_array(sizeof...(members));
+            (Value(members), ...);
+          },
+          Members(value));
+    }
   }
 
  private:
-  void String(std::string_view text) {
+  void Value(std::string_view text) {
     const auto size = static_cast<std::uint32_t>(text.size());
     pack_.pack_str(size);
     pack_.pack_str_body(text.data(), size);
   }
-  void Key(std::string_view key) { String(key); }
-  void Number(std::integral auto value) { pack_.pack(value); }
+  void Key(std::string_view key) { Value(key); }
+  void Value(std::integral auto value) { pack_.pack(value); }
   // The library packs whole reals as integers, and 2^64, which is no 64-bit integer, too. The
   // largest integer reads back as the same double.
-  void Number(double value) {
+  void Value(double value) {
     if (value == 0x1p64) {
       pack_.pack(std::numeric_limits<std::uint64_t>::max());
     } else {
       pack_.pack(value);
     }
-  }
-  void Array(const auto&... values) {
-    pack_.pack_array(sizeof...(values));
-    (Number(values), ...);
-  }
-  void Item(const Episode& episode) { Array(episode.episode_return, episode.length); }
-  void Item(const Grant& grant) { Array(grant.number, grant.version); }
-  void Item(const ApplyUpdate::Item& item) {
-    Array(item.slot, item.incarnation, item.gradient, item.weight);
-  }
-  void Item(const ShardPlace& place) {
-    pack_.pack_array(2);
-    String(place.endpoint);
-    String(place.snapshot);
   }
 
   StringSink sink_;
@@ -144,22 +137,19 @@ bool Get(const msgpack::object& object, std::string& out) {
   out.assign(object.via.str.ptr, object.via.str.size);
   return true;
 }
-bool GetAll(const msgpack::object& object, auto&... values) {
-  if (object.type != object_type::ARRAY || object.via.array.size != sizeof...(values)) return false;
-  const msgpack::object* next = object.via.array.ptr;
-  return (Get(*next++, values) && ...);
-}
-bool Get(const msgpack::object& object, Episode& out) {
-  return GetAll(object, out.episode_return, out.length);
-}
-bool Get(const msgpack::object& object, Grant& out) {
-  return GetAll(object, out.number, out.version);
-}
-bool Get(const msgpack::object& object, ApplyUpdate::Item& out) {
-  return GetAll(object, out.slot, out.incarnation, out.gradient, out.weight);
-}
-bool Get(const msgpack::object& object, ShardPlace& out) {
-  return GetAll(object, out.endpoint, out.snapshot);
+// An item of a list, as an array of its members.
+template <class Item>
+requires requires(Item& item) { Members(item); }
+bool Get(const msgpack::object& object, Item& out) {
+  return std::apply(
+      [&](auto&... members) {
+        if (object.type != object_type::ARRAY || object.via.array.size != sizeof...(members)) {
+          return false;
+        }
+        const msgpack::object* next = object.via.array.ptr;
+        return (Get(*next++, members) && ...);
+      },
+      Members(out));
 }
 
 // Reads members from a map. After the first failure it stays failed.

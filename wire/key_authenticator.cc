@@ -72,11 +72,11 @@ std::vector<std::string> KeyAuthenticator::Reload() {
     list_ = Allowlist::Read(allowed_);
   } catch (const UserError& error) {
     list_ = {};
-    list_.troubles.emplace_back(error.what());
+    list_.problems.emplace_back(error.what());
   }
   std::vector<std::string> lines = {
       fmt::format("{} keys on the list of {}", list_.names.size(), allowed_.string())};
-  lines.insert(lines.end(), list_.troubles.begin(), list_.troubles.end());
+  lines.insert(lines.end(), list_.problems.begin(), list_.problems.end());
   return lines;
 }
 

@@ -12,6 +12,7 @@
 #include "core/check.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "core/text.h"
 
 namespace starling::wire {
 namespace {
@@ -69,11 +70,7 @@ void CheckGuarded(const fs::path& path) {
 }
 
 bool IsPlainName(const std::string& name) {
-  return !name.empty() && name.front() != '.' && name.size() <= 64 &&
-         std::ranges::all_of(name, [](unsigned char c) {
-           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                  c == '-' || c == '_' || c == '.';
-         });
+  return !name.empty() && name.front() != '.' && name.size() <= 64 && IsPlainWord(name);
 }
 
 }  // namespace
@@ -161,7 +158,7 @@ Allowlist Allowlist::Read(const fs::path& dir) {
       const auto [entry, is_new] = list.names.emplace(ReadPublicFile(file), file.stem().string());
       if (!is_new) Fail(file, fmt::format("the key of {}, again", entry->second));
     } catch (const UserError& error) {
-      list.troubles.emplace_back(error.what());
+      list.problems.emplace_back(error.what());
     }
   }
   return list;

@@ -45,7 +45,7 @@ std::string ReadPublicFile(const std::filesystem::path& file);
 // The allowed keys: those in the files DIR/*.public, with the names of the files.
 struct Allowlist {
   std::map<std::string, std::string> names;  // by public key
-  std::vector<std::string> troubles;         // a sentence for each file that is ignored
+  std::vector<std::string> problems;         // a sentence for each file that is ignored
 
   // Ignores files that cannot be read or that any user can write. Throws UserError if this is true
   // of the directory.

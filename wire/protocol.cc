@@ -16,13 +16,6 @@ const char* OutcomeName(Outcome outcome) {
   return index < kOutcomes ? kNames[index] : "unknown";
 }
 
-const char* ByeReasonName(LeaveReason reason) {
-  static constexpr const char* kNames[] = {"run_over", "shutting_down", "refused", "leaving"};
-  static_assert(std::size(kNames) == kLeaveReasons);
-  const auto index = static_cast<std::size_t>(reason);
-  return index < kLeaveReasons ? kNames[index] : "unknown";
-}
-
 const char* KindName(Kind kind) {
   static constexpr const char* kNames[] = {
       "hello",         "welcome",     "gradient",   "answer",         "heartbeat",

@@ -31,6 +31,18 @@ inline constexpr std::size_t kMaxUpdateItems = 8192;       // gradients in one u
 inline constexpr std::size_t kMaxMapEntries = 64;          // known and unknown keys of one body
 inline constexpr std::size_t kMaxFieldsDepth = 8;
 
+// The incarnation of an actor, new at every join: (term << 16) | life, where `life` counts the
+// joins of its slot in that term of the learner, from 0.
+inline constexpr int kLifeBits = 16;
+
+constexpr std::uint32_t TermOf(std::uint32_t incarnation) { return incarnation >> kLifeBits; }
+constexpr std::uint32_t LifeOf(std::uint32_t incarnation) {
+  return incarnation & ((1u << kLifeBits) - 1);
+}
+constexpr std::uint32_t MakeIncarnation(std::uint32_t term, std::uint32_t life) {
+  return (term << kLifeBits) | LifeOf(life);
+}
+
 enum class Kind : std::uint8_t {
   kHello = 1,  // actor to learner: asks to join
   kWelcome,    // the answer: the run's config and the location of the weights
@@ -182,7 +194,6 @@ enum class LeaveReason : std::uint8_t {
   kLeaving,       // ends this incarnation: the actor leaves, or has to join again as a new one
 };
 inline constexpr std::size_t kLeaveReasons = 4;
-const char* ByeReasonName(LeaveReason reason);
 
 struct Leave {
   LeaveReason reason = LeaveReason::kLeaving;

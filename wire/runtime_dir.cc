@@ -62,12 +62,14 @@ class FileLock {
   int error_;
 };
 
-// The root's lock is held for a moment while a place is created or removed.
-void LockRoot(const fs::path& root, FileLock& lock) {
+// Returns the root's lock, which is held for a moment while a place is created or removed.
+FileLock LockRoot(const fs::path& root) {
+  FileLock lock(root / "lock");
   if (lock.error() != 0 || !lock.Lock()) {
     Fail(root, fmt::format("cannot lock it: {}", ErrorText(lock.error())),
          "check its permissions or set wire.runtime_dir");
   }
+  return lock;
 }
 
 // Creates a directory of mode 0700, whatever the umask, unless there is a file of that name.
@@ -174,8 +176,7 @@ RunPlace RunPlace::Create(const fs::path& root, const fs::path& run_dir) {
          "set wire.runtime_dir to a shorter path");
   }
   // 2. Under the root's lock, remove the places of dead learners and create this one.
-  FileLock root_lock(root / "lock");
-  LockRoot(root, root_lock);
+  const FileLock root_lock = LockRoot(root);
   RemoveUnlocked(root);
   CreatePrivateDirectory(path);
   // 3. Take its lock, unless a live learner holds it.
@@ -264,8 +265,7 @@ std::optional<int> RunPlace::FindOwner(const fs::path& root, const fs::path& run
   std::error_code none;
   if (!fs::exists(path, none)) return std::nullopt;
   // Under the root's lock: Create must not find the place locked by the TryLock below.
-  FileLock root_lock(root / "lock");
-  LockRoot(root, root_lock);
+  const FileLock root_lock = LockRoot(root);
   FileLock lock(path);
   if (lock.error() != 0 || lock.TryLock()) return std::nullopt;
   int pid = 0;
@@ -284,8 +284,7 @@ std::optional<fs::path> RunPlace::FindSnapshot(const fs::path& root, const fs::p
 }
 
 std::size_t RunPlace::RemoveStale(const fs::path& root) {
-  FileLock root_lock(root / "lock");
-  LockRoot(root, root_lock);
+  const FileLock root_lock = LockRoot(root);
   return RemoveUnlocked(root);
 }
 

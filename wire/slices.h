@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "core/check.h"
 #include "wire/protocol.h"
 
 namespace starling::wire {
@@ -20,6 +21,16 @@ inline constexpr std::size_t kMaxShards = kMaxShardsNamed + 1;
 
 // Returns `count` slices of nearly equal size that cover `floats` (a multiple of 16, CHECKed) in
 // order. Some are empty if there are fewer than 16 floats per slice.
-std::vector<Slice> CutIntoSlices(std::size_t floats, std::size_t count);
+inline std::vector<Slice> CutIntoSlices(std::size_t floats, std::size_t count) {
+  constexpr std::size_t kGroup = 16;  // a cache line
+  CHECK(floats % kGroup == 0 && count > 0, "{} floats for {} shards", floats, count);
+  const std::size_t groups = floats / kGroup;
+  std::vector<Slice> slices;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t begin = groups * i / count * kGroup;
+    slices.push_back({.begin = begin, .size = groups * (i + 1) / count * kGroup - begin});
+  }
+  return slices;
+}
 
 }  // namespace starling::wire

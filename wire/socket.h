@@ -2,7 +2,7 @@
 // version beacon. They do not depend on the content of messages.
 //
 // Only Poll waits. Plain sockets exist only on ipc and loopback, all others use CURVE
-// (CheckEndpoint). Queues are a few messages long; sending to a full one returns false.
+// (wire/endpoint.h). Queues are a few messages long; sending to a full one returns false.
 //
 // Thread safety: a Context may be shared; each socket belongs to one thread. An Envelope may be
 // moved to another thread and destroyed there.
@@ -20,12 +20,6 @@
 #include "wire/keys.h"
 
 namespace starling::wire {
-
-// Throws UserError unless `endpoint` is "ipc://PATH" (PATH of 1 to 107 bytes, not abstract) or
-// "tcp://HOST:PORT". PORT is a number up to 65535, or "*" or 0 for any free one. HOST is on
-// loopback (127.0.0.0/8, [::1], localhost); with `keys` it may be any name or address, or "*" for
-// all addresses of the host.
-void CheckEndpoint(const std::string& endpoint, bool keys = false);
 
 // One I/O thread of ZeroMQ. Must outlive its sockets. Raises the soft limit of open files to the
 // hard limit, because a listener without descriptors spins. Throws UserError if there are none

@@ -116,21 +116,21 @@ TEST_F(Keys, TheAllowlistIsTheReadablePublicFilesOfItsDirectory) {
   const Allowlist list = Allowlist::Read(dir_.path());
   EXPECT_THAT(list.names,
               UnorderedElementsAre(Pair(ada.public_key, "ada"), Pair(bob.public_key, "bob")));
-  EXPECT_THAT(list.troubles, ElementsAre(HasSubstr((dir_ / "broken.public").string())));
+  EXPECT_THAT(list.problems, ElementsAre(HasSubstr((dir_ / "broken.public").string())));
 }
 
 TEST_F(Keys, WhatAdmitsNobodyIsNamed) {
   const KeyPair ada = NewKeyPair(), bob = NewKeyPair();
-  const auto trouble_with = [&](const std::string& text, mode_t mode = 0644) {
+  const auto problem_with = [&](const std::string& text, mode_t mode = 0644) {
     Write(dir_ / "x.public", text, mode);
     const Allowlist list = Allowlist::Read(dir_.path());
-    EXPECT_THAT(list.troubles, testing::SizeIs(1));
-    return list.troubles.empty() ? "" : list.troubles.front();
+    EXPECT_THAT(list.problems, testing::SizeIs(1));
+    return list.problems.empty() ? "" : list.problems.front();
   };
-  EXPECT_THAT(trouble_with(ada.public_key + "\n" + bob.public_key), HasSubstr("has two keys"));
-  EXPECT_THAT(trouble_with(ada.public_key, 0666), HasSubstr("every user can write to it"));
+  EXPECT_THAT(problem_with(ada.public_key + "\n" + bob.public_key), HasSubstr("has two keys"));
+  EXPECT_THAT(problem_with(ada.public_key, 0666), HasSubstr("every user can write to it"));
   WriteKeyFiles(dir_.path(), "ada", ada);
-  EXPECT_THAT(trouble_with(ada.public_key), HasSubstr("the key of ada, again"));
+  EXPECT_THAT(problem_with(ada.public_key), HasSubstr("the key of ada, again"));
   ASSERT_EQ(::chmod(dir_.path().c_str(), 0777), 0);
   EXPECT_THAT(ErrorOf([&] { Allowlist::Read(dir_.path()); }),
               AllOf(HasSubstr(dir_.path().string()), HasSubstr("every user can write to it")));

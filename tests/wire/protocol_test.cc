@@ -22,7 +22,6 @@ void ExpectDistinctNames(std::size_t first, std::size_t count, const char* (*nam
 
 TEST(Protocol, EveryEnumeratorHasANameOfItsOwn) {
   ExpectDistinctNames<Outcome>(0, kOutcomes, OutcomeName);
-  ExpectDistinctNames<LeaveReason>(0, kLeaveReasons, ByeReasonName);
   ExpectDistinctNames<Kind>(1, kKinds, KindName);
   ExpectDistinctNames<Refusal>(0, kRefusals, RefusalName);
 }
@@ -31,7 +30,6 @@ TEST(Protocol, EveryEnumeratorHasANameOfItsOwn) {
 TEST(Protocol, TheNamesAreInTheOrderOfTheEnumerators) {
   EXPECT_STREQ(OutcomeName(Outcome::kDuplicate), "duplicate");
   EXPECT_STREQ(OutcomeName(Outcome::kNoBuffer), "no_buffer");
-  EXPECT_STREQ(ByeReasonName(LeaveReason::kLeaving), "leaving");
   EXPECT_STREQ(KindName(Kind::kLeave), "leave");
   EXPECT_STREQ(KindName(Kind::kReloadKeys), "reload_keys");
   EXPECT_STREQ(RefusalName(Refusal::kCount), "count");

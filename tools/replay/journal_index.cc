@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "results/summary.h"
-#include "wire/incarnation.h"
+#include "wire/protocol.h"
 
 namespace starling::replay {
 namespace {
