@@ -102,7 +102,7 @@ ClientState RunActor(const ClientOptions& options, std::string& text, const OwnS
       throw;
     }
     if (client.state() != ClientState::kLost) break;
-    LogInfo("the learner is gone; looking for it again");
+    LogInfo("the learner was lost; searching for it again");
   }
   if (client.state() == ClientState::kStopped) client.SayGoodbye();
   text = client.text();

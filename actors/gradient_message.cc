@@ -1,5 +1,6 @@
 #include "actors/gradient_message.h"
 
+#include <exception>
 #include <utility>
 #include <vector>
 
@@ -13,8 +14,8 @@ namespace {
 void KeepWhatFits(std::vector<envs::EpisodeEnd>& ended) {
   const std::size_t all = ended.size(), most = wire::kMaxEpisodes;
   if (all <= most) return;
-  static bool said = false;
-  if (!std::exchange(said, true)) {
+  static bool warned = false;
+  if (!std::exchange(warned, true)) {
     LogWarn("{} episodes ended in one unroll; at most {} of each are counted", all, most);
   }
   for (std::size_t i = 0; i < most; ++i) ended[i] = ended[i * all / most];
@@ -22,6 +23,36 @@ void KeepWhatFits(std::vector<envs::EpisodeEnd>& ended) {
 }
 
 }  // namespace
+
+void GradientSpace::Open(const std::string& shared, std::size_t floats) {
+  floats_ = floats;
+  if (shared.empty()) return;
+  try {
+    buffers_.emplace(shared, floats);
+  } catch (const std::exception& error) {
+    LogWarn("{}: gradients are sent instead", error.what());
+  }
+}
+
+std::span<float> GradientSpace::Next() {
+  buffer_ = buffers_ ? buffers_->Free() : std::nullopt;
+  if (buffer_) return buffers_->floats(*buffer_);
+  unshared_ = std::make_shared_for_overwrite<float[]>(floats_);
+  return {unshared_.get(), floats_};
+}
+
+wire::SharedTensor GradientSpace::TakeUnshared() {
+  if (buffer_) return {};
+  return {std::move(unshared_), floats_};
+}
+
+void GradientSpace::Pushed(std::uint64_t sequence) {
+  if (buffer_) buffers_->Pushed(*buffer_, sequence);
+}
+
+void GradientSpace::Answered(std::uint64_t sequence) {
+  if (buffers_) buffers_->Answered(sequence);
+}
 
 wire::Gradient GradientMessage(const RolloutGradient& gradient, RolloutEpisodes episodes) {
   wire::Gradient message{.samples = gradient.samples,

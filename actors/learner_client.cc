@@ -6,7 +6,6 @@
 #include <array>
 #include <utility>
 
-#include "actors/gradient_message.h"
 #include "core/log.h"
 
 namespace starling::actors {
@@ -59,7 +58,7 @@ bool LearnerClient::Push(const wire::Grant& grant, const wire::SnapshotMeta& met
   // 3. Expect an answer.
   session.space.Pushed(sequence);
   ++session.unanswered;
-  session.deadlines.answer = clock_.NowMs() + AnswerMs();
+  session.deadlines.answer = clock_.NowMs() + session.AnswerMs();
   push_us_ = UsSince(begin);
   return Pump(0);
 }
@@ -161,13 +160,14 @@ void LearnerClient::Handle(wire::Envelope envelope, const wire::Message& message
     state_ = StateAfter(leave->reason);
   } else if (header.term != session.header.term || header.session != session.header.session ||
              header.incarnation != session.header.incarnation) {
-    if (state_ == ClientState::kJoined)
-      LogInfo("the learner does not know us any more: joining again");
+    if (state_ == ClientState::kJoined) {
+      LogInfo("this actor is no longer a member of the learner's run: joining again");
+    }
     state_ = ClientState::kLost;
   } else if (const auto* answer = std::get_if<wire::Answer>(&message.body)) {
     OnAnswer(*answer);
   } else if (std::holds_alternative<wire::Weights>(message.body)) {
-    session.fetched.Came(std::move(envelope), message);
+    session.fetched.Add(std::move(envelope), message);
   }
 }
 
@@ -190,7 +190,11 @@ void LearnerClient::OnAnswer(const wire::Answer& answer) {
     LogDebug("a gradient was refused: {}", wire::OutcomeName(answer.outcome));
   }
   session_->grants.insert(session_->grants.end(), answer.grants.begin(), answer.grants.end());
-  if (!answer.grants.empty() && WeightsFollowGrants()) ExpectWeights();
+  // Without shared memory, the learner sends the weights right after a grant if an actor holds one
+  // grant at a time.
+  const bool weights_follow =
+      session_->welcome.snapshot.empty() && session_->config.updates.in_flight == 1;
+  if (!answer.grants.empty() && weights_follow) session_->ExpectWeights(clock_.NowMs());
 }
 
 // ---- time
@@ -214,7 +218,8 @@ void LearnerClient::CheckDeadlines() {
     Lose(fmt::format("the learner was silent for wire.timeout_s = {} s: joining again",
                      session_->config.wire.timeout_s));
   } else if (session_->unanswered > 0 && now > deadlines.answer) {
-    Lose(fmt::format("a gradient was not answered for {} s: joining again", AnswerMs() / 1000));
+    Lose(fmt::format("a gradient was not answered for {} s: joining again",
+                     session_->AnswerMs() / 1000));
   }
 }
 
@@ -223,15 +228,13 @@ void LearnerClient::Lose(const std::string& why) {
   state_ = ClientState::kLost;
 }
 
-// The learner holds a gradient at most until the other grants expire (staleness.deadline_s). The
-// second deadline is a margin.
-std::int64_t LearnerClient::AnswerMs() const {
-  return Ms(session_->config.wire.timeout_s) + 2 * Ms(session_->config.staleness.deadline_s);
+std::int64_t LearnerClient::Session::AnswerMs() const {
+  return Ms(config.wire.timeout_s) + 2 * Ms(config.staleness.deadline_s);
 }
 
-std::int64_t LearnerClient::FetchAgainMs() const {
+std::int64_t LearnerClient::Session::FetchAgainMs() const {
   constexpr std::int64_t kMinMs = 200;
-  return std::max(kMinMs, static_cast<std::int64_t>(session_->config.wire.fetch_after_ms));
+  return std::max(kMinMs, static_cast<std::int64_t>(config.wire.fetch_after_ms));
 }
 
 std::uint32_t LearnerClient::UsSince(std::int64_t begin_ns) const {

@@ -14,12 +14,12 @@
 #include <span>
 #include <string>
 
-#include "actors/fetched_weights.h"
-#include "actors/gradient_space.h"
+#include "actors/gradient_message.h"
 #include "actors/rollout.h"
 #include "actors/shard_links.h"
 #include "core/clock.h"
 #include "core/config/config.h"
+#include "wire/codec.h"
 #include "wire/protocol.h"
 #include "wire/snapshot.h"
 #include "wire/socket.h"
@@ -46,6 +46,29 @@ enum class ClientState {
   kStopped,      // stop_fd or `abandoned` asked it to leave
   kRefused,      // the learner does not accept this actor: text() has the reason
   kUnreachable,  // no learner within connect_timeout_s
+};
+
+// Weights that arrive in messages, requested or sent unasked behind a grant, until they are used.
+class FetchedWeights {
+ public:
+  // Weights are on their way; if they are not here by `again_ms` they have to be asked for.
+  void Expect(std::int64_t again_ms);
+  bool MustAsk(std::int64_t now_ms) const { return now_ms >= again_ms_; }
+
+  // `message` points into the envelope. Replaces weights that came before.
+  void Add(wire::Envelope envelope, const wire::Message& message);
+  // Moves them into `weights` if they are as many and of at least `version`; otherwise discards
+  // them.
+  bool Take(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& meta);
+
+ private:
+  struct Here {
+    wire::Envelope envelope;
+    wire::SnapshotMeta meta;
+    std::span<const float> values;  // in the envelope
+  };
+  std::optional<Here> here_;
+  std::int64_t again_ms_ = 0;  // 0: nothing is on its way
 };
 
 class LearnerClient {
@@ -119,12 +142,18 @@ class LearnerClient {
     std::optional<ShardLinks> shards{};  // if the learner is several processes
     wire::SnapshotMeta first_meta{};     // with `shards`: of the first slice of the weights
     GradientSpace space{};
+
+    // A learner that leaves a gradient unanswered for so long is lost. It holds a gradient at most
+    // until the other grants expire (staleness.deadline_s); the second deadline is a margin.
+    std::int64_t AnswerMs() const;
+    // Weights that have not arrived after so long are requested again.
+    std::int64_t FetchAgainMs() const;
+    void ExpectWeights(std::int64_t now_ms) { fetched.Expect(now_ms + FetchAgainMs()); }
   };
 
   // join
   bool TryJoin(const std::string& endpoint, std::int64_t give_up_ms);
   void OpenSession(const std::string& endpoint);
-  void OpenShards(std::size_t floats);
   void AwaitLastWords();
 
   // send
@@ -146,16 +175,12 @@ class LearnerClient {
   bool RefreshWhole(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& meta);
   bool RefreshSlices(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& meta);
   bool Fetch(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& meta);
-  void ExpectWeights();
-  bool WeightsFollowGrants() const;
   void ListenForVersions();
 
   // time
   void CheckDeadlines();
   bool MustLeave();
   bool LearnerMoved() const;
-  std::int64_t AnswerMs() const;
-  std::int64_t FetchAgainMs() const;
   std::uint32_t UsSince(std::int64_t begin_ns) const;
   void Lose(const std::string& why);
 

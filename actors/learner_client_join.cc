@@ -101,7 +101,16 @@ bool LearnerClient::CheckNet(std::uint64_t fingerprint, std::size_t floats) {
   }
   // 2. Connect to the shards, then open the shared weights and gradient buffers.
   try {
-    if (!session.welcome.shards.empty()) OpenShards(floats);
+    if (!session.welcome.shards.empty()) {
+      session.shards.emplace(context_,
+                             ShardLinks::Where{.places = session.welcome.shards,
+                                               .learner = session.endpoint,
+                                               .keys = session.keys,
+                                               .header = session.header,
+                                               .floats = floats,
+                                               .fetch_again_ms = session.FetchAgainMs()},
+                             clock_);
+    }
     const std::size_t first = session.shards ? session.shards->first().size : floats;
     if (!session.welcome.snapshot.empty()) {
       session.reader.emplace(session.welcome.snapshot, first, fingerprint);
@@ -115,17 +124,6 @@ bool LearnerClient::CheckNet(std::uint64_t fingerprint, std::size_t floats) {
     if (state_ == ClientState::kLost) LogWarn("{}", error.what());
     return false;
   }
-}
-
-void LearnerClient::OpenShards(std::size_t floats) {
-  session_->shards.emplace(context_,
-                           ShardLinks::Where{.places = session_->welcome.shards,
-                                             .learner = session_->endpoint,
-                                             .keys = session_->keys,
-                                             .header = session_->header,
-                                             .floats = floats,
-                                             .fetch_again_ms = FetchAgainMs()},
-                           clock_);
 }
 
 // Waits for the reason why the learner has gone. A learner sends Leave before it removes its shared

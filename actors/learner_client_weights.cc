@@ -1,8 +1,10 @@
 // The client's grants and weights.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
+#include <variant>
 
 #include "actors/learner_client.h"
 #include "core/error.h"
@@ -17,17 +19,43 @@ constexpr std::int64_t kSliceMs = 1;  // between two checks for a shard's weight
 
 }  // namespace
 
+void FetchedWeights::Expect(std::int64_t again_ms) {
+  here_.reset();
+  again_ms_ = again_ms;
+}
+
+void FetchedWeights::Add(wire::Envelope envelope, const wire::Message& message) {
+  const auto& body = std::get<wire::Weights>(message.body);
+  here_ = {.envelope = std::move(envelope),
+           .meta = {.term = message.header.term,
+                    .version = message.header.version,
+                    .steps = body.steps,
+                    .entropy = body.entropy},
+           .values = message.floats()};
+}
+
+bool FetchedWeights::Take(std::uint64_t version, std::span<float> weights,
+                          wire::SnapshotMeta& meta) {
+  if (!here_) return false;
+  const Here here = *std::exchange(here_, std::nullopt);
+  if (here.meta.version < version || here.values.size() != weights.size()) return false;
+  again_ms_ = 0;
+  std::ranges::copy(here.values, weights.begin());
+  meta = here.meta;
+  return true;
+}
+
 std::optional<wire::Grant> LearnerClient::NextGrant() {
   // 1. Wait for a grant.
   Session& session = *session_;
   const std::int64_t begin = wall_.NowNs();
   const std::int64_t start_ms =
       static_cast<std::int64_t>(session.config.updates.start_timeout_s * 1000.0);
-  const std::int64_t give_up_ms = clock_.NowMs() + AnswerMs() + start_ms;
+  const std::int64_t give_up_ms = clock_.NowMs() + session_->AnswerMs() + start_ms;
   while (session.grants.empty()) {
     if (!Pump(kPumpMs)) return std::nullopt;
     if (clock_.NowMs() < give_up_ms) continue;
-    Lose("no grant came: joining again");  // it may have been lost with a connection
+    Lose("no grant arrived: joining again");  // it may have been lost with a connection
     return std::nullopt;
   }
   // 2. Handle the newest messages before spending it.
@@ -77,7 +105,7 @@ bool LearnerClient::RefreshSlices(std::uint64_t version, std::span<float> weight
   wire::SnapshotMeta& first = session_->first_meta;
   if (!RefreshWhole(version, weights.first(shards.first().size), first)) return false;
   // 2. Wait for the slices of all shards.
-  const std::int64_t give_up_ms = clock_.NowMs() + AnswerMs();
+  const std::int64_t give_up_ms = clock_.NowMs() + session_->AnswerMs();
   while (!shards.Refresh(version, weights, meta)) {
     if (clock_.NowMs() >= give_up_ms) {
       Lose(fmt::format("no weights of version {} or newer from {}: joining again", version,
@@ -112,20 +140,12 @@ bool LearnerClient::Fetch(std::uint64_t version, std::span<float> weights,
   while (!session_->fetched.Take(version, weights, meta)) {
     if (session_->fetched.MustAsk(clock_.NowMs())) {
       if (!SendSoon(++session_->sequence, wire::Fetch{.version = version})) return false;
-      ExpectWeights();
+      session_->ExpectWeights(clock_.NowMs());
     } else if (!Pump(kPumpMs)) {
       return false;
     }
   }
   return true;
-}
-
-void LearnerClient::ExpectWeights() { session_->fetched.Expect(clock_.NowMs() + FetchAgainMs()); }
-
-// Without shared memory, the learner sends the weights right after a grant if an actor holds one
-// grant at a time.
-bool LearnerClient::WeightsFollowGrants() const {
-  return session_->welcome.snapshot.empty() && session_->config.updates.in_flight == 1;
 }
 
 }  // namespace starling::actors

@@ -105,7 +105,7 @@ bool ShardLinks::Fetched(Link& link, std::uint64_t version, std::span<float> sli
 bool ShardLinks::Send(Link& link, const wire::Body& body, std::uint64_t version,
                       const wire::SharedTensor& tensor) {
   wire::Header header = where_.header;
-  header.sequence = ++link.said;
+  header.sequence = ++link.sent;
   header.version = version;
   return link.socket->Send(wire::Encode(header, body, tensor));
 }

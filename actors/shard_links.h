@@ -62,7 +62,7 @@ class ShardLinks {
     std::optional<wire::SnapshotReader> reader;  // if the shard shares its weights
     wire::SnapshotMeta meta;                     // of the newest weights received
     std::int64_t ask_again_ms = 0;               // time of the next request for weights
-    std::uint64_t said = 0, pushed = 0;          // messages sent; the newest gradient among them
+    std::uint64_t sent = 0, pushed = 0;          // messages sent; the newest gradient among them
   };
   bool RefreshOne(Link& link, std::uint64_t version, std::span<float> slice);
   bool Fetched(Link& link, std::uint64_t version, std::span<float> slice);

@@ -19,7 +19,7 @@ list(TRANSFORM core PREPEND core/)
 starling_bare_glob(envs envs . games wrappers)
 list(FILTER envs EXCLUDE REGEX "/(picture|trace|trace_file)\\.cc$")  # for people and for recordings
 starling_bare_glob(net net . checks reference)
-set(actors replica.cc rollout.cc device_env.cc)
+set(actors replica.cc rollout.cc)
 list(TRANSFORM actors PREPEND actors/)
 starling_bare_glob(bench bench bare)
 

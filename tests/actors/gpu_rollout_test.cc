@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "actors/device_env.h"
+#include "actors/replica.h"
 #include "actors/rollout.h"
 #include "envs/games/catch.h"
 #include "envs/games/dummy.h"

@@ -1,4 +1,4 @@
-#include "actors/gradient_space.h"
+#include "actors/gradient_message.h"
 
 #include <gtest/gtest.h>
 
