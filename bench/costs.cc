@@ -23,7 +23,7 @@
 namespace starling::bench {
 namespace {
 
-constexpr int kActors = 2;
+constexpr int kCostActors = 2;
 
 // A row of the table: whose time, its key in the summary, its description.
 struct Activity {
@@ -110,16 +110,16 @@ Result MeasureTime(const Site& site) {
   Result result;
   std::vector<std::string> head = {"% of the time that passes"};
   for (const auto& [envs, steps, quick_steps] : shapes) {
-    const std::string name = fmt::format("{}x{}x5", kActors, envs);
+    const std::string name = fmt::format("{}x{}x5", kCostActors, envs);
     const TrainingRun run(site,
                           {.name = "time-" + name,
-                           .overrides = {Set("actors.count", kActors), "actors.unroll=5",
+                           .overrides = {Set("actors.count", kCostActors), "actors.unroll=5",
                                          Set("actors.envs_per_actor", envs),
                                          Set("run.steps", site.quick ? quick_steps : steps)}});
     result.json[name] = {{"time", run.summary.at("time")},
                          {"bottleneck", run.summary.at("bottleneck")}};
-    result.rows.push_back({.what = fmt::format("The bottleneck, {} actors × {} × 5 steps", kActors,
-                                               Plural(envs, "env")),
+    result.rows.push_back({.what = fmt::format("The bottleneck, {} actors × {} × 5 steps",
+                                               kCostActors, Plural(envs, "env")),
                            .measured = run.summary["bottleneck"].get<std::string>()});
     head.push_back(name);
   }
@@ -165,14 +165,14 @@ Result MeasureMemory(const Site& site) {
   const auto slots = static_cast<double>(learner::MakeOptimizerSpec(config.optimizer).slots.size());
   const double vector_mb = 4.0 * static_cast<double>(floats) / 1e6;
   const double weights_mb = vector_mb * (static_cast<double>(wire::kSnapshotSlots) + 1 + slots);
-  const auto buffers = static_cast<double>(kActors * config.updates.in_flight);
+  const auto buffers = static_cast<double>(kCostActors * config.updates.in_flight);
   const double gradients_mb = vector_mb * (buffers + 2 * (1 + slots));
   const double limit_mb = weights_mb + kLearnerRoomMb + gradients_mb;
   // 2. Read the peaks a hundred times a second during a run.
   PeakWatch peaks;
   const TrainingRun run(
       site, {.name = "memory",
-             .overrides = {Set("actors.count", kActors), "checkpoint.every_steps=50_000",
+             .overrides = {Set("actors.count", kCostActors), "checkpoint.every_steps=50_000",
                            Set("run.steps", site.quick ? 60'000 : 600'000)},
              .watch = [&] { peaks.Check(); }});
   const double actor_mb = peaks.Mb("actor"), learner_mb = peaks.Mb("learner");
@@ -180,7 +180,7 @@ Result MeasureMemory(const Site& site) {
                     .measured = fmt::format("{:.0f} MB", actor_mb),
                     .wanted = fmt::format("≤ {} MB", kActorLimitMb),
                     .holds = actor_mb <= kActorLimitMb},
-                   {.what = fmt::format("Peak memory of the learner, {} actors", kActors),
+                   {.what = fmt::format("Peak memory of the learner, {} actors", kCostActors),
                     .measured = fmt::format("{:.0f} MB", learner_mb),
                     .wanted =
                         fmt::format("≤ {:.0f} MB: 4 bytes × {} × (3 snapshots + weights + {} "

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <set>
 
 #include "bench/training_run.h"
@@ -50,13 +49,7 @@ PacedPoint Run(const Site& site, double step_ms, const PacedWay& way, int actors
       .config = site.shipped / kConfig};
   plan.overrides.insert(plan.overrides.end(), more.begin(), more.end());
   const TrainingRun run(site, plan);
-  return {.way = way,
-          .actors = actors,
-          .rate = run.SteadyRate(),
-          .updates = run.status.updates,
-          .max_staleness = run.status.staleness.max,
-          .mean_staleness = run.status.staleness.mean,
-          .cpu_ms = 1000 * run.cpu_seconds / static_cast<double>(run.status.gradients.applied)};
+  return {.way = way, .actors = actors, .rate = run.SteadyRate(), .numbers = run.Numbers()};
 }
 
 PacedRuns MeasureAll(const Site& site, double step_ms, const Extent& extent) {
@@ -94,52 +87,9 @@ std::string OtherChoices(const Site& site, const PacedRuns& runs, const Extent& 
         Run(site, runs.step_ms, {"ipc", kJitter, 4}, actors, extent.seconds,
             {Set("updates.gradients", gradients), Set("updates.in_flight", in_flight)});
     text += Line({gradients, in_flight, Rounded(point.rate), Percent(Efficiency(runs, point)),
-                  fmt::format("{:.1f}", point.mean_staleness)});
+                  fmt::format("{:.1f}", point.numbers["mean_staleness"].get<double>())});
   }
   return text;
-}
-
-// ------------------------------------------------------------------------------ drawing
-
-constexpr int kPanel = 560, kPanelHeight = 320, kHead = 56;  // pixels; the size of DrawPlot's SVG
-constexpr std::size_t kIdealStyle = 5;                       // grey
-
-constexpr std::uint64_t kDrawnBounds[] = {kUnbounded, 4, 0};  // in the styles 0, 1, 2
-
-// The largest jitter that was measured.
-double JitterOf(const PacedRuns& runs) {
-  return std::ranges::max(runs.points, {}, [](const auto& point) { return point.way.jitter; })
-      .way.jitter;
-}
-
-std::string Panel(const PacedRuns& runs, const std::string& wire, int left) {
-  // 1. The ideal line, and a curve for each bound above it.
-  report::Plot plot{.x_label = "actors", .y_label = "steps per second", .from_zero = true};
-  const double most = std::ranges::max(runs.points, {}, &PacedPoint::actors).actors;
-  plot.curves = {{.style = kIdealStyle,
-                  .samples = {{0, 0}, {most, most * IdealRate(runs)}},
-                  .title = "ideal"}};
-  for (std::size_t style = 0; const std::uint64_t bound : kDrawnBounds) {
-    report::Curve curve{.style = style++, .samples = {}, .title = BoundName(bound), .dots = true};
-    for (const PacedPoint& point : runs.points) {
-      if (point.way != PacedWay{wire, JitterOf(runs), bound}) continue;
-      curve.samples.push_back({static_cast<double>(point.actors), point.rate});
-    }
-    std::ranges::sort(curve.samples, {}, &report::Sample::x);
-    plot.curves.push_back(std::move(curve));
-  }
-  // 2. The panel's place goes into the opening tag of its SVG.
-  const std::string svg = report::DrawPlot(plot);
-  constexpr std::string_view kOpening = "<svg ";
-  CHECK(svg.starts_with(kOpening));
-  return fmt::format("<svg x=\"{}\" y=\"{}\" {}", left, kHead, svg.substr(kOpening.size()));
-}
-
-std::string LegendItem(int x, std::size_t style, const std::string& name) {
-  return fmt::format(
-      "<line x1=\"{}\" y1=\"38\" x2=\"{}\" y2=\"38\" class=\"line {}\"/>"
-      "<text x=\"{}\" y=\"42\">{}</text>\n",
-      x, x + 26, report::GroupClass(style), x + 32, name);
 }
 
 }  // namespace
@@ -233,46 +183,64 @@ Json EfficiencyJson(const PacedRuns& runs) {
   Json json{{"step_ms", runs.step_ms}, {"ideal_rate_of_one", IdealRate(runs)}};
   for (const PacedPoint& point : runs.points) {
     const auto& [wire, jitter, bound] = point.way;
-    json["runs"].push_back({{"wire", wire},
-                            {"jitter", jitter},
-                            {"bound", bound == kUnbounded ? Json("unbounded") : Json(bound)},
-                            {"actors", point.actors},
-                            {"steps_per_second", point.rate},
-                            {"efficiency", Efficiency(runs, point)},
-                            {"share_of_ideal", ShareOfIdeal(runs, point)},
-                            {"updates", point.updates},
-                            {"mean_staleness", point.mean_staleness},
-                            {"max_staleness", point.max_staleness},
-                            {"cpu_ms_per_gradient", point.cpu_ms}});
+    Json run{{"wire", wire},
+             {"jitter", jitter},
+             {"bound", bound == kUnbounded ? Json("unbounded") : Json(bound)},
+             {"actors", point.actors}};
+    run.update(point.numbers);
+    run.update({{"steps_per_second", point.rate},
+                {"efficiency", Efficiency(runs, point)},
+                {"share_of_ideal", ShareOfIdeal(runs, point)}});
+    json["runs"].push_back(std::move(run));
   }
   return json;
 }
 
 std::string DrawEfficiency(const PacedRuns& runs) {
-  // 1. The page, in the report's style; a panel keeps its size.
-  std::string svg = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
-      "height=\"{1}\" role=\"img\">\n<style>{2}svg {{ background: var(--page); }}\n"
-      "svg svg {{ width: {3}px; height: {4}px; }}\n</style>\n",
-      2 * kPanel, kHead + kPanelHeight, report::kReportStyle, kPanel, kPanelHeight);
-  // 2. A panel for each wire.
-  const double jitter = JitterOf(runs);
-  const std::pair<const char*, const char*> wires[] = {{"ipc", "ipc"},
-                                                       {"tcp", "tcp over loopback"}};
-  for (int left = 0; const auto& [wire, name] : wires) {
-    svg += fmt::format("<text x=\"{}\" y=\"18\" class=\"mid\">{}: {} ms a step{}</text>\n",
-                       left + kPanel / 2, name, runs.step_ms,
-                       jitter > 0 ? fmt::format(" ± {:.0f} % an unroll", 100 * jitter) : "") +
-           Panel(runs, wire, left);
-    left += kPanel;
+  constexpr std::size_t kIdealStyle = 5;  // grey
+  // 1. The ideal line, and a curve for each bound and wire: colours for bounds, dashes for tcp.
+  const double most = std::ranges::max(runs.points, {}, &PacedPoint::actors).actors;
+  const double jitter = std::ranges::max(runs.points, {}, [](const auto& point) {
+                          return point.way.jitter;
+                        }).way.jitter;
+  report::Plot plot{.x_label = fmt::format("actors at {} ms a step ± {:.0f} % an unroll",
+                                           runs.step_ms, 100 * jitter),
+                    .y_label = "steps per second",
+                    .from_zero = true};
+  plot.curves = {{.style = kIdealStyle,
+                  .samples = {{0, 0}, {most, most * IdealRate(runs)}},
+                  .title = "ideal: no time but the envs'"}};
+  for (std::size_t dashes = 0; const char* wire : {"ipc", "tcp"}) {
+    for (std::size_t style = 0;
+         const std::uint64_t bound : {kUnbounded, std::uint64_t{4}, std::uint64_t{0}}) {
+      report::Curve& curve = plot.curves.emplace_back(
+          report::Curve{.style = style++ + report::kColors * dashes,
+                        .samples = {},
+                        .title = fmt::format("{}, {}", wire, BoundName(bound)),
+                        .dots = true});
+      for (const PacedPoint& point : runs.points) {
+        if (point.way != PacedWay{wire, jitter, bound}) continue;
+        curve.samples.push_back({static_cast<double>(point.actors), point.rate});
+      }
+    }
+    ++dashes;
   }
-  // 3. The legend of both.
-  svg += LegendItem(270, kIdealStyle, "ideal: no time but the envs'");
-  for (std::size_t style = 0; const std::uint64_t bound : kDrawnBounds) {
-    svg += LegendItem(490 + 130 * static_cast<int>(style), style, BoundName(bound));
-    ++style;
+  // 2. The legend, where a drawing of growing rates is empty.
+  std::string legend;
+  for (int y = 24; const report::Curve& curve : plot.curves) {
+    legend += fmt::format(
+        "<path d=\"M70 {0}h26\" class=\"line {1}\"/><text x=\"102\" y=\"{2}\">{3}</text>\n", y,
+        report::GroupClass(curve.style), y + 4, curve.title);
+    y += 18;
   }
-  return svg + "</svg>\n";
+  // 3. A file of its own, in the style of reports.
+  const std::string svg = report::DrawPlot(plot);
+  constexpr std::string_view kOpening = "<svg ", kEnd = "</svg>";
+  CHECK(svg.starts_with(kOpening) && svg.find(kEnd) != std::string::npos);
+  return fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" {}<style>{}svg {{ width: 840px; background: "
+      "var(--page); }}</style>\n{}</svg>\n",
+      svg.substr(kOpening.size(), svg.rfind(kEnd) - kOpening.size()), report::kReportStyle, legend);
 }
 
 Result MeasureEfficiency(const Site& site) {

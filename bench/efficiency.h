@@ -24,9 +24,7 @@ struct PacedPoint {
   PacedWay way;
   int actors = 1;
   double rate = 0;  // steps per second after the start (TrainingRun::SteadyRate)
-  std::uint64_t updates = 0, max_staleness = 0;
-  double mean_staleness = 0;
-  double cpu_ms = 0;  // of all processes over the whole run, per gradient
+  Json numbers{};   // TrainingRun::Numbers
 };
 
 struct PacedRuns {
@@ -55,7 +53,7 @@ std::string EfficiencyTable(const PacedRuns& runs);
 // Returns every point.
 Json EfficiencyJson(const PacedRuns& runs);
 
-// Returns an SVG file: steps per second against actors, with jitter, ipc beside tcp, each bound
+// Returns an SVG file: steps per second against actors, with jitter, for each wire and bound,
 // beside the ideal line.
 std::string DrawEfficiency(const PacedRuns& runs);
 

@@ -48,10 +48,10 @@ double Shared(const Counts& a, const Counts& b) {
   return shared;
 }
 
-Json JsonOf(const learner::RunStatus& status) {
-  return {{"steps_per_second", status.steps_per_second},
-          {"mean_staleness", status.staleness.mean},
-          {"histogram", status.staleness.histogram}};
+Json JsonOf(const TrainingRun& run) {
+  Json json = run.Numbers();
+  json["histogram"] = run.status.staleness.histogram;
+  return json;
 }
 
 // Runs the same settings for real and in virtual time, and compares throughput and staleness.
@@ -67,8 +67,8 @@ void Compare(const Site& site, int actors, const std::string& bound, const Train
 
   const double ratio = simulated.steps_per_second / real.steps_per_second;
   const double shared = Shared(simulated.staleness.histogram, real.staleness.histogram);
-  result.json[name] = {{"real", JsonOf(real)},
-                       {"simulated", JsonOf(simulated)},
+  result.json[name] = {{"real", JsonOf(real_run)},
+                       {"simulated", JsonOf(simulation)},
                        {"ratio", ratio},
                        {"histograms_share", shared}};
   result.rows.push_back(

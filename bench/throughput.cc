@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kActors = 2;
 
-enum class Rate {
+enum class Counted {
   kSteps,
   kSteadySteps,  // the first quarter of the steps does not count: the envs start slowly
   kUpdates
@@ -30,7 +30,7 @@ struct Case {
   const char* config;  // in configs/; "": bench/minatar.toml
   std::vector<std::string> overrides;
   std::uint64_t steps, quick_steps;
-  Rate rate = Rate::kSteps;
+  Counted rate = Counted::kSteps;
   double wanted = 0;  // of that rate, per second; 0 = no limit
 };
 
@@ -45,12 +45,12 @@ std::vector<Case> Cases() {
   constexpr const char* kNature = ", gym:ALE/Pong-v5 with the Nature net";
   const std::vector<std::string> nature = {"net.kind=nature", "net.hidden=[512]"};
   return {
-      {"2x64x5", " × 64 envs × 5 steps", "", Envs(64), 1'500'000, 50'000, Rate::kSteps, 160e3},
-      {"2x32x5", " × 32 envs × 5 steps", "", Envs(32), 1'000'000, 30'000, Rate::kSteps, 140e3},
-      {"2x1x5", kOne, "", Envs(1), 100'000, 5'000, Rate::kUpdates, 4e3},
-      {"pong", kPong, "pong.toml", {}, 48'000, 1'600, Rate::kSteps, 8e3},
-      {"ale_pong", kAle, "ale_pong.toml", {}, 20'000, 1'280, Rate::kSteadySteps, 2.5e3},
-      {"ale_pong_nature", kNature, "ale_pong.toml", nature, 12'000, 1'280, Rate::kSteadySteps},
+      {"2x64x5", " × 64 envs × 5 steps", "", Envs(64), 1'500'000, 50'000, Counted::kSteps, 160e3},
+      {"2x32x5", " × 32 envs × 5 steps", "", Envs(32), 1'000'000, 30'000, Counted::kSteps, 140e3},
+      {"2x1x5", kOne, "", Envs(1), 100'000, 5'000, Counted::kUpdates, 4e3},
+      {"pong", kPong, "pong.toml", {}, 48'000, 1'600, Counted::kSteps, 8e3},
+      {"ale_pong", kAle, "ale_pong.toml", {}, 20'000, 1'280, Counted::kSteadySteps, 2.5e3},
+      {"ale_pong_nature", kNature, "ale_pong.toml", nature, 12'000, 1'280, Counted::kSteadySteps},
   };
 }
 
@@ -62,7 +62,7 @@ struct Measured {
 
 // Measures one case with one real run.
 Measured Run(const Site& site, const Case& one) {
-  const bool updates = one.rate == Rate::kUpdates;
+  const bool updates = one.rate == Counted::kUpdates;
   const char* const unit = updates ? "updates/s" : "steps/s";
   Row row{.what = fmt::format("End to end, {} actors{}", kActors, one.what)};
   if (one.wanted > 0) row.wanted = fmt::format("≥ {} {} on two cores", Rounded(one.wanted), unit);
@@ -80,18 +80,14 @@ Measured Run(const Site& site, const Case& one) {
 
   // 2. Report the rate that the case asks for.
   const double steps =
-      one.rate == Rate::kSteadySteps ? run.SteadyRate() : run.status.steps_per_second;
+      one.rate == Counted::kSteadySteps ? run.SteadyRate() : run.status.steps_per_second;
   const double rate = updates ? run.UpdatesPerSecond() : steps;
   row.measured = fmt::format("{} {}", Rounded(rate), unit);
   if (updates) row.measured += fmt::format(" ({} steps/s)", Rounded(steps));
   if (one.wanted > 0) row.holds = site.Judged(rate >= one.wanted);
-  return {.row = row,
-          .json = {{"steps", run.status.steps},
-                   {"steps_per_second", steps},
-                   {"updates_per_second", run.UpdatesPerSecond()},
-                   {"mean_staleness", run.status.staleness.mean},
-                   {"max_staleness", run.status.staleness.max}},
-          .steps_per_second = steps};
+  Json json = run.Numbers();
+  json["steps_per_second"] = steps;
+  return {.row = row, .json = json, .steps_per_second = steps};
 }
 
 // The rate relative to the limit at which the cores compute nothing but dense products at their
@@ -176,10 +172,7 @@ void Scale(const Site& site, const ScalingShape& shape, Result& result) {
     const double rate = updates ? run.UpdatesPerSecond() : run.status.steps_per_second;
     rates.push_back(Rounded(rate));
     if (updates && actors == 2) row.holds = site.Judged(rate >= shape.wanted_updates);
-    result.json[fmt::format("{}x{}x5", actors, shape.envs)] = {
-        {"steps_per_second", run.status.steps_per_second},
-        {"updates_per_second", run.UpdatesPerSecond()},
-        {"mean_staleness", run.status.staleness.mean}};
+    result.json[fmt::format("{}x{}x5", actors, shape.envs)] = run.Numbers();
   }
   row.measured = fmt::format("{} {}", fmt::join(rates, " / "), updates ? "updates/s" : "steps/s");
   if (updates) {
@@ -205,7 +198,7 @@ Result MeasureThroughput(const Site& site) {
   add("beside_sgemm", BesideSgemm(site, breakout.steps_per_second));
   for (const Case& one : std::span(cases).subspan(1)) {
     add(one.key, Run(site, one));
-    if (one.rate == Rate::kUpdates) {
+    if (one.rate == Counted::kUpdates) {
       add("games_2x64x5", SlowestGame(site, breakout.steps_per_second));
     }
   }

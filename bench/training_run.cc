@@ -181,6 +181,20 @@ double TrainingRun::UpdatesPerSecond() const {
   return status.seconds > 0 ? static_cast<double>(status.updates) / status.seconds : 0;
 }
 
+Json TrainingRun::Numbers() const {
+  return {
+      {"steps", status.steps},
+      {"steps_per_second", status.steps_per_second},
+      {"updates", status.updates},
+      {"updates_per_second", UpdatesPerSecond()},
+      {"mean_staleness", status.staleness.mean},
+      {"max_staleness", status.staleness.max},
+      {"applied", status.gradients.applied},
+      {"dropped", status.gradients.dropped_total()},
+      // of all processes over the whole run
+      {"cpu_ms_per_gradient", 1000 * cpu_seconds / static_cast<double>(status.gradients.applied)}};
+}
+
 std::string WhyRefused(const fs::path& config, const std::vector<std::string>& overrides) {
   try {
     results::InitialNetOf(LoadConfig(config, overrides));

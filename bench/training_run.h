@@ -76,6 +76,8 @@ class TrainingRun {
   // and start slow envs; of the whole run if the rest is too short.
   double SteadyRate() const;
   double UpdatesPerSecond() const;
+  // The numbers that figures of runs keep.
+  Json Numbers() const;
 
   double seconds = 0;           // wall time of the whole command
   double cpu_seconds = 0;       // of all of its processes

@@ -35,6 +35,9 @@ inline double WorkOf(const net::ConvShape& shape) {
   return 2.0 * shape.out_cells() * shape.num_weights();
 }
 
+inline constexpr const char *kSampling = "sampling of actions", *kLoss = "loss and its gradient",
+                            *kClipping = "norm and clipping";
+
 class WatchedBackend final : public net::Backend<float> {
  public:
   explicit WatchedBackend(Precision precision = Precision::kF32)
@@ -101,6 +104,18 @@ class WatchedBackend final : public net::Backend<float> {
   void KeepState(int width, int n, const std::uint8_t* resets, const float* from,
                  float* to) override {
     Watch("state kept", n, 0, [&] { inner_->KeepState(width, n, resets, from, to); });
+  }
+
+  // Those above the net separate its passes.
+  void SampleActions(int n, int actions, const float* logits, RandomStream* streams,
+                     std::int32_t* taken) override {
+    Watch(kSampling, n, 0, [&] { inner_->SampleActions(n, actions, logits, streams, taken); });
+  }
+  void Loss(const net::LossArgs<float>& args) override {
+    Watch(kLoss, args.n, 0, [&] { inner_->Loss(args); });
+  }
+  void ClipByGlobalNorm(std::size_t size, double max_norm, float* gradient, double* norm) override {
+    Watch(kClipping, 1, 0, [&] { inner_->ClipByGlobalNorm(size, max_norm, gradient, norm); });
   }
 
  private:

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "bench/bare/checks.h"
+#include "bench/bare/report.h"
 #include "core/gpu.h"
 #include "core/memory.h"
 #include "core/random.h"

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "bench/bare/checks.h"
+#include "bench/bare/report.h"
 #include "core/gpu.h"
 #include "net/checks/op_checks.h"
 #include "net/gpu.h"

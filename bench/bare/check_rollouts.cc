@@ -15,7 +15,7 @@
 
 #include "actors/rollout.h"
 #include "bench/actor_speed.h"
-#include "bench/bare/checks.h"
+#include "bench/bare/report.h"
 #include "bench/stats.h"
 #include "core/gpu.h"
 #include "net/model.h"

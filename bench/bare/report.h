@@ -1,4 +1,5 @@
-// The report of checks: a line for each, a summary at the end, and a time limit.
+// The parts of starling-bare. The report of checks: a line for each, a summary at the end, and a
+// time limit.
 //
 // Thread safety: one thread calls it; a thread of its own watches the time.
 #pragma once
@@ -46,5 +47,17 @@ class Report {
   std::string current_;
   std::jthread watcher_;
 };
+
+// The checks of `starling-bare check`: they compare the GPU, if there is one, with the plain loops
+// on the host. quick: small shapes and few steps, for slow machines and under slow tools
+// (sanitizers).
+void CheckOps(Report& report);                   // every backend and precision, op by op
+void CheckGames(Report& report, bool quick);     // the same actions, the same games, bit for bit
+void CheckRollouts(Report& report, bool quick);  // whole unrolls and their gradients
+
+// `starling-bare bench`: prints the speed of actors with and without the GPU, about `seconds` for
+// each line. Returns every number as a JSON object. A line that cannot be measured holds the
+// reason.
+std::string MeasureSpeed(double seconds, bool quick);
 
 }  // namespace starling::bare

@@ -1,4 +1,4 @@
-#include "bench/bare/speed.h"
+#include "bench/bare/report.h"
 
 #include <fmt/format.h>
 

@@ -9,9 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "bench/bare/checks.h"
+#include "bench/actor_speed.h"
 #include "bench/bare/report.h"
-#include "bench/bare/speed.h"
 #include "core/denormals.h"
 #include "core/error.h"
 #include "core/gpu.h"
@@ -55,18 +54,15 @@ Options Parse(int argc, char** argv) {
       if (++i == argc) throw UserError(word + " wants a value\n" + kUsage);
       return argv[i];
     };
-    if (word == "--quick")
+    if (word == "--quick") {
       options.quick = true;
-    else if (word == "--only" && !options.bench)
-      options.only = value();
-    else if (word == "--limit" && !options.bench)
-      options.limit_s = Number(value());
-    else if (word == "--seconds" && options.bench)
-      options.seconds = Number(value());
-    else if (word == "--json" && options.bench)
-      options.json = value();
-    else
+    } else if (word == (options.bench ? "--json" : "--only")) {
+      (options.bench ? options.json : options.only) = value();
+    } else if (word == (options.bench ? "--seconds" : "--limit")) {
+      (options.bench ? options.seconds : options.limit_s) = Number(value());
+    } else {
       throw UserError(fmt::format("\"{}\" is not known\n{}", word, kUsage));
+    }
   }
   if (options.quick && options.bench) options.seconds = 0.2;
   return options;
@@ -75,12 +71,7 @@ Options Parse(int argc, char** argv) {
 void SayWhere() {
   const GpuSearch found = FindGpus();
   if (found.gpus.empty()) std::printf("no GPU: %s\n", found.why_none.c_str());
-  for (const GpuInfo& gpu : found.gpus) {
-    std::printf("%s\n", fmt::format("{}, compute capability {}.{}, {} multiprocessors, {:.0f} GiB",
-                                    gpu.name, gpu.major, gpu.minor, gpu.multiprocessors,
-                                    static_cast<double>(gpu.memory) / (1024.0 * 1024 * 1024))
-                            .c_str());
-  }
+  for (const GpuInfo& gpu : found.gpus) std::printf("%s\n", bench::NameOf(gpu).c_str());
   std::fflush(stdout);
 }
 

@@ -9,8 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/bare/format.h"
-#include "bench/bare/xxh64.h"
+#include "bench/bare/libraries.h"
 
 namespace starling::bare {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "bench/bare/format.h"
+#include "bench/bare/libraries.h"
 
 namespace fmt {
 

@@ -1,11 +1,11 @@
-// The part of fmt that an actor's sources use, for a build without it: {} and
-// {[[fill]align][0][width][.precision][type]}, align of "<>^", type of "defgsxX". Widths count
-// bytes.
+// The parts of libraries that an actor's sources use, for a build without them.
 //
 // Thread safety: pure functions.
 #pragma once
 
 #include <concepts>
+#include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,7 +29,11 @@ Value ValueOf(const T& value) {
   }
 }
 
-// As fmt::format. Writes "{?}" for a field that fmt would not compile.
+// As fmt::format for {} and {[[fill]align][0][width][.precision][type]}, align of "<>^", type of
+// "defgsxX". Widths count bytes. Writes "{?}" for a field that fmt would not compile.
 std::string Format(std::string_view pattern, std::span<const Value> values);
+
+// The hash XXH64, from its specification (github.com/Cyan4973/xxHash, doc/xxhash_spec.md).
+std::uint64_t Xxh64(const void* data, std::size_t size, std::uint64_t seed);
 
 }  // namespace starling::bare
