@@ -20,7 +20,6 @@
 #include "envs/trace.h"
 #include "fleet/train.h"
 #include "tools/doctor/doctor.h"
-#include "tools/keys/new_keys.h"
 #include "tools/play/image_file.h"
 #include "tools/play/play.h"
 #include "tools/replay/replay.h"
@@ -28,6 +27,7 @@
 #include "tools/simulate/simulate.h"
 #include "tools/stop/stop.h"
 #include "tools/sweep/sweep.h"
+#include "wire/keys.h"
 
 namespace starling::programs {
 namespace {
@@ -43,9 +43,8 @@ struct Options {
   doctor::DoctorOptions doctor;
   replay::ReplayOptions replay;
   simulate::SimulateOptions simulate;
-  keys::NewKeysOptions new_keys;
   stop::StopOptions stop;
-  std::string simulated_run_dir, times_from, trace;
+  std::string simulated_run_dir, times_from, trace, keys_name, keys_dir = "keys";
 };
 
 // Excludes the largest value, because CLI11 reads a number that overflows as the largest.
@@ -206,13 +205,28 @@ void AddSimulate(CLI::App& app, Options& options) {
       ->type_name("RUN");
 }
 
-void AddKeys(CLI::App& app, keys::NewKeysOptions& options) {
+void AddKeys(CLI::App& app, Options& options) {
   CLI::App& keys = *app.add_subcommand("keys", "Keys for a fleet on several machines.");
   keys.require_subcommand(1);
   CLI::App& make = *keys.add_subcommand(
       "new", "Make a pair: NAME.secret to keep, NAME.public to give to others.");
-  make.add_option("NAME", options.name, "of the learner, a host or a person")->required();
-  make.add_option("--dir", options.dir, "where to (keys)");
+  make.add_option("NAME", options.keys_name, "of the learner, a host or a person")->required();
+  make.add_option("--dir", options.keys_dir, "where to (keys)");
+}
+
+// Writes a key pair into two files and prints their use. Throws UserError as WriteKeyFiles.
+int NewKeys(const std::string& dir, const std::string& name) {
+  const wire::KeyFiles files = wire::WriteKeyFiles(dir, name, wire::NewKeyPair());
+  const std::string secret = files.secret_file.string(), open = files.public_file.string();
+  fmt::print(
+      "{}  the secret key: it stays on this machine\n"
+      "{}  the public key: give it to the others\n"
+      "A learner with it:  --set wire.endpoint=tcp://*:5555 --set wire.secret={} "
+      "--set wire.allowed=DIR (with the .public files of its actors)\n"
+      "An actor with it:   --connect tcp://LEARNER:5555 --secret {} --learner-key "
+      "LEARNER.public (and {} in the learner's DIR)\n",
+      secret, open, secret, secret, files.public_file.filename().string());
+  return kExitDone;
 }
 
 void AddStop(CLI::App& app, stop::StopOptions& options) {
@@ -286,7 +300,7 @@ int Dispatch(const CLI::App& app, Options& options) {
   if (app.got_subcommand("report")) return report::RunReport(options.report);
   if (app.got_subcommand("doctor")) return doctor::RunDoctor(options.doctor);
   if (app.got_subcommand("replay")) return replay::RunReplay(options.replay);
-  if (app.got_subcommand("keys")) return keys::RunNewKeys(options.new_keys);
+  if (app.got_subcommand("keys")) return NewKeys(options.keys_dir, options.keys_name);
   if (app.got_subcommand("stop")) return stop::RunStop(options.stop);
   if (app.got_subcommand("bench")) return Bench(app.get_subcommand("bench")->remaining());
   std::printf("%s", play::EnvTable().c_str());
@@ -352,7 +366,7 @@ int RunCommandLine(int argc, char** argv) {
   AddDoctor(app, options.doctor);
   AddReplay(app, options.replay);
   AddSimulate(app, options);
-  AddKeys(app, options.new_keys);
+  AddKeys(app, options);
   AddStop(app, options.stop);
   AddBench(app);
   app.add_subcommand("envs", "List the environments.");

@@ -173,7 +173,7 @@ std::string ToJson(const Diagnosis& diagnosis) {
                    {"error", row.found.error},
                    {"tolerance", row.found.tolerance},
                    {"where", row.found.where},
-                   {"trouble", row.failure}});
+                   {"problem", row.failure}});
   }
   const nlohmann::ordered_json json{{"ok", diagnosis.ok()},
                                     {"machine", MachineJson(diagnosis.machine)},

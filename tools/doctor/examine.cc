@@ -1,5 +1,3 @@
-#include "tools/doctor/examine.h"
-
 #include <fmt/format.h>
 
 #include <future>
@@ -7,6 +5,7 @@
 #include <utility>
 
 #include "net/gpu.h"
+#include "tools/doctor/doctor.h"
 
 namespace starling::doctor {
 namespace {

@@ -29,8 +29,8 @@ std::vector<std::string> PlainLines(const envs::FrameEnvs& envs, int columns, in
 // Redraws only the lines that changed.
 class LineScreen {
  public:
-  // Returns the bytes for the terminal, whose size is `columns` x `rows`. Draws everything the first
-  // time and after a change of the size. Leaves out lines beyond `rows`.
+  // Returns the bytes for the terminal, whose size is `columns` x `rows`. Draws everything the
+  // first time and after a change of the size. Leaves out lines beyond `rows`.
   std::string Update(const std::vector<std::string>& lines, int columns, int rows);
 
  private:

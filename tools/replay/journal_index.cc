@@ -1,5 +1,3 @@
-#include "tools/replay/journal_index.h"
-
 #include <fmt/format.h>
 
 #include <optional>
@@ -9,6 +7,7 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "results/summary.h"
+#include "tools/replay/replayer.h"
 #include "wire/protocol.h"
 
 namespace starling::replay {

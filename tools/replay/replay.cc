@@ -15,7 +15,6 @@
 #include "learner/storage/checkpoint.h"
 #include "monitor/console.h"
 #include "results/initial_net.h"
-#include "tools/replay/journal_index.h"
 #include "tools/replay/replayer.h"
 
 namespace starling::replay {

@@ -1,4 +1,4 @@
-// Repeats a run in one process: every actor's unrolls on the weights that it had, and every update
+// The journal of a run, and its replay in one process: every actor's unrolls on the weights that it had, and every update
 // with its gradients, in the order of the journal.
 //
 // The gradients of an actor depend on its random streams, which derive from (seed, slot,
@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -21,10 +22,42 @@
 #include "actors/rollout.h"
 #include "core/config/config.h"
 #include "learner/apply/lanes.h"
-#include "tools/replay/journal_index.h"
+#include "learner/storage/journal.h"
 #include "wire/snapshot.h"
 
 namespace starling::replay {
+
+// All records of a journal in order, with the indices that a replay needs.
+struct JournalIndex {
+  learner::JournalHeader header;
+  std::vector<learner::JournalRecord> records;
+  std::string torn;                                    // the reason of an early end, or ""
+  bool damaged = false;                                // a record is wrong, not only missing
+  std::uint64_t last = 0;                              // last version; the first is 0
+  std::map<std::uint64_t, std::uint64_t> computed_on;  // number of gradients by base version
+  std::map<std::uint64_t, std::uint64_t> hashes;       // of weights, by version
+};
+
+// Throws UserError with the file's name if the journal is missing, unreadable or without its
+// beginning.
+JournalIndex ReadJournalIndex(const std::filesystem::path& run_dir);
+
+// One update with its gradients.
+struct UpdateDetails {
+  struct Gradient {
+    learner::UpdateRecord::Item from;
+    std::uint64_t base = 0, staleness = 0;
+    std::uint32_t samples = 0;
+    double norm = 0;    // before clipping, as reported by its actor
+    double weight = 0;  // in the mean
+  };
+  learner::UpdateRecord update;
+  std::vector<Gradient> gradients;  // in the order of summation
+};
+
+// Throws UserError with the range of versions if `version` is not in the journal.
+UpdateDetails FindUpdate(const JournalIndex& index, std::uint64_t version);
+std::string ToText(const UpdateDetails& update);
 
 class Replayer {
  public:

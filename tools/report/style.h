@@ -5,8 +5,8 @@
 
 namespace starling::report {
 
-// The colours of groups are from Okabe and Ito's palette, which colour-blind readers can tell apart,
-// darkened on light pages and lightened on dark ones.
+// The colours of groups are from Okabe and Ito's palette, which colour-blind readers can tell
+// apart, darkened on light pages and lightened on dark ones.
 inline constexpr std::string_view kReportStyle = R"(
 :root {
   color-scheme: light dark;

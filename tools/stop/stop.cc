@@ -14,7 +14,6 @@
 #include <string>
 #include <utility>
 
-#include "core/clock.h"
 #include "core/config/config.h"
 #include "core/error.h"
 #include "core/file_descriptor.h"
@@ -93,7 +92,7 @@ bool AllIsSaved(const std::filesystem::path& run_dir, const std::string& summary
 
 }  // namespace
 
-int RunStop(const StopOptions& options) {
+int RunStop(const StopOptions& options, const Clock& clock) {
   const std::filesystem::path run_dir = options.run_dir;
   if (!std::filesystem::exists(run_dir / "config.toml")) {
     throw UserError(options.run_dir + " is no run directory: it has no config.toml");
@@ -101,7 +100,6 @@ int RunStop(const StopOptions& options) {
   // 1. Find both processes before either ends.
   const OtherProcess learner = FindLearner(run_dir);
   const auto supervisor = SupervisorOf(learner.pid());
-  const SteadyClock clock;
   const std::int64_t end = clock.NowMs() + static_cast<std::int64_t>(options.timeout_s * 1000);
   const std::string summary_before = SummaryText(run_dir);
   // 2. Stop the learner; its supervisor ends after it.

@@ -1,5 +1,5 @@
-// The points of a sweep. Each is checked against the configuration before any run starts.
-// docs/sweeps-and-reports.md shows an example.
+// GRID.toml and the points of a sweep. Each point is checked against the configuration before any
+// run starts. docs/sweeps-and-reports.md shows an example.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,37 @@
 #include <vector>
 
 #include "core/config/config.h"
+#include "core/config/diagnostics.h"
 
 namespace starling::sweep {
+
+struct GridValue {
+  std::string toml;  // as in an override: 4, "unbounded", [64, 64]
+  SourceLocation location;
+};
+
+struct GridKey {
+  std::string name;  // "staleness.bound"
+  SourceLocation location;
+  std::vector<GridValue> values;
+};
+
+struct GridFile {
+  std::filesystem::path file;
+  std::filesystem::path config;  // "": not given
+  SourceLocation config_location;
+  std::filesystem::path dir;
+  int at_once = 1;
+  bool simulate = false;
+  std::vector<std::uint64_t> seeds = {1, 2, 3};
+  std::int64_t eval_episodes = 100;
+  std::vector<GridKey> set;   // one value per key
+  std::vector<GridKey> grid;  // in the order of the file
+};
+
+// Reads `path` without checking whether the values suit their keys. Throws UserError if the file
+// cannot be read or is not TOML.
+GridFile ReadGridFile(const std::filesystem::path& path, Diagnostics& diagnostics);
 
 // Largest number of runs in a sweep: catches typing errors in a grid.
 inline constexpr std::size_t kMaxRuns = 10'000;

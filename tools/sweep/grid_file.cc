@@ -1,5 +1,3 @@
-#include "tools/sweep/grid_file.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +12,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/text.h"
+#include "tools/sweep/grid.h"
 
 namespace starling::sweep {
 namespace {
@@ -68,6 +67,11 @@ class Reader {
     return {fmt::format("{}:{}:{}", file_.file.string(), line, column), line, column};
   }
 
+  void Refuse(const std::string& name, const toml::node& node, const std::string& allowed) {
+    diagnostics_.Add(At(node.source()), fmt::format("{} = {} is not allowed; allowed: {}", name,
+                                                    TomlText(node), allowed));
+  }
+
   void Unknown(const std::string& name, const SourceLocation& location) {
     static const std::vector<std::string> known = {"config", "dir",           "at_once", "simulate",
                                                    "seeds",  "eval_episodes", "set",     "grid"};
@@ -83,14 +87,10 @@ class Reader {
   void Text(const std::string& name, const toml::node& node, std::filesystem::path& out) {
     const auto text = node.value_exact<std::string>();
     const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
-    if (text && !text->empty() && *text->begin() != '~' &&
-        std::ranges::none_of(*text, is_control)) {
+    if (text && !text->empty() && text->front() != '~' && std::ranges::none_of(*text, is_control)) {
       out = *text;
     } else {
-      diagnostics_.Add(At(node.source()),
-                       fmt::format("{} = {} is not allowed; allowed: a path, without ~ and control "
-                                   "characters",
-                                   name, TomlText(node)));
+      Refuse(name, node, "a path, without ~ and control characters");
     }
   }
 
@@ -98,21 +98,17 @@ class Reader {
                                       std::int64_t low, std::int64_t high) {
     const auto value = node.value_exact<std::int64_t>();
     if (value && *value >= low && *value <= high) return value;
-    diagnostics_.Add(At(node.source()),
-                     fmt::format("{} = {} is not allowed; allowed: an integer from {} to {}", name,
-                                 TomlText(node), low, high));
+    Refuse(name, node, fmt::format("an integer from {} to {}", low, high));
     return std::nullopt;
   }
 
   bool Boolean(const std::string& name, const toml::node& node) {
     const auto value = node.value_exact<bool>();
     if (!value) {
-      diagnostics_.Add(
-          At(node.source()),
-          fmt::format("{} = {} is not allowed; allowed: true, false{}", name, TomlText(node),
-                      node.is_table() ? "; keys of the section simulate stand under [set] "
-                                        "or [grid]: simulate.stragglers = ..."
-                                      : ""));
+      Refuse(name, node,
+             node.is_table() ? "true, false; keys of the section simulate stand under [set] or "
+                               "[grid]: simulate.stragglers = ..."
+                             : "true, false");
     }
     return value.value_or(false);
   }
@@ -121,11 +117,7 @@ class Reader {
     // 1. Refuse anything but a list with elements.
     const toml::array* list = node.as_array();
     if (list == nullptr || list->empty()) {
-      diagnostics_.Add(At(node.source()),
-                       fmt::format("seeds = {} is not allowed; allowed: a list of integers, as in "
-                                   "[1, 2, 3]",
-                                   TomlText(node)));
-      return;
+      return Refuse("seeds", node, "a list of integers, as in [1, 2, 3]");
     }
     // 2. Replace the default seeds with the valid ones of the list.
     file_.seeds.clear();
@@ -144,8 +136,8 @@ class Reader {
   void Keys(const std::string& part, const toml::node& node, std::vector<GridKey>& out) {
     const toml::table* sections = node.as_table();
     if (sections == nullptr) {
-      diagnostics_.Add(At(node.source()), fmt::format("{} is a section: write [{}]", part, part));
-      return;
+      return diagnostics_.Add(At(node.source()),
+                              fmt::format("{} is a section: write [{}]", part, part));
     }
     for (const auto& [section, inner] : *sections) {
       const std::string name(section.str());
@@ -171,13 +163,12 @@ class Reader {
   void Key(const std::string& part, const std::string& name, const SourceLocation& location,
            const toml::node& node, std::vector<GridKey>& out) {
     // 1. Refuse keys that belong to the sweep, and tables.
-    if (const std::string_view by = TakenBy(name); !by.empty()) {
-      diagnostics_.Add(location, fmt::format("{} is the sweep's to set: {}", name, by));
-      return;
+    if (const std::string_view how = TakenBy(name); !how.empty()) {
+      return diagnostics_.Add(location, fmt::format("{} is set by the sweep: {}", name, how));
     }
     if (node.is_table()) {
-      diagnostics_.Add(location, fmt::format("{} is a table: keys are written section.key", name));
-      return;
+      return diagnostics_.Add(location,
+                              fmt::format("{} is a table: keys are written section.key", name));
     }
     // 2. Take the value or the values.
     GridKey key{name, location, {}};
@@ -188,12 +179,11 @@ class Reader {
         key.values.push_back({TomlText(value), At(value.source())});
       }
     } else {
-      diagnostics_.Add(
+      return diagnostics_.Add(
           At(node.source()),
           fmt::format("{} = {} is no list of values: write [...], or put one value for "
                       "all runs under [set]",
                       name, TomlText(node)));
-      return;
     }
     out.push_back(std::move(key));
   }

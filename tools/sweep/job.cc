@@ -1,11 +1,11 @@
-#include "tools/sweep/job.h"
-
 #include <signal.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <string_view>
+
+#include "tools/sweep/runs.h"
 
 namespace starling::sweep {
 namespace {

@@ -1,19 +1,90 @@
-// The runs of a sweep: the directory, the next task and the command line of each.
+// The runs of a sweep: directory, next task and child process of each, and the lines about them.
+//
+// Thread safety: one thread, the main one (core/child.h).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "core/child.h"
+#include "core/config/config.h"
+#include "fleet/child_output.h"
+#include "monitor/progress.h"
 #include "results/locked_file.h"
 #include "tools/sweep/grid.h"
-#include "tools/sweep/job.h"
 #include "tools/sweep/outcome.h"
-#include "tools/sweep/what_is_left.h"
 
 namespace starling::sweep {
+
+// ---- The next task of a run, by the contents of its directory
+
+struct RunFacts {
+  bool there = false;      // the directory exists and is not empty
+  bool finished = false;   // all steps done, and every file still needed is there
+  bool resumable = false;  // has a configuration and a valid checkpoint
+  bool evaluated = false;  // by this sweep's number of episodes, or none is wanted
+  friend bool operator==(const RunFacts&, const RunFacts&) = default;
+};
+
+// Reads the facts of a run of `steps` = run.steps that is evaluated over `episodes` (0: not
+// evaluated). A finished run needs its final checkpoint only until it is evaluated.
+RunFacts ReadRunFacts(const std::filesystem::path& run_dir, std::uint64_t steps,
+                      std::int64_t episodes);
+
+enum class Todo : std::uint8_t {
+  kBegin,
+  kRestart,  // cannot be resumed: move it aside and begin
+  kResume,
+  kEvaluate,
+  kNothing,
+};
+Todo WhatIsLeft(const RunFacts& facts);
+
+// Returns "optimizer.lr is 0.003 there and 0.001 here; ..." for the keys in which two
+// configurations differ, except run.name and run.dir, or "" if there are none.
+std::string Difference(const Config& there, const Config& here);
+
+// Throws UserError, with advice for the operator, if the directory exists and does not belong to
+// this sweep: it is not a run, its configuration differs from `config`, or it was simulated and
+// `simulate` is false (or the reverse).
+void CheckItIsOurs(const std::filesystem::path& run_dir, const Config& config, bool simulate);
+
+// ---- A child process and the last lines of its output (job.cc)
+
+class Job {
+ public:
+  Job(const std::filesystem::path& program, const std::vector<std::string>& arguments);
+  ~Job();  // kills the process if it is still running
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
+
+  // Returns the file descriptor of its output, or -1 after the end of the output.
+  int output_fd() const { return child_.output.get(); }
+  // Reads the available output without waiting.
+  void Read();
+  // Returns how the process ended, once; nullopt while it runs.
+  std::optional<ChildExit> Reap();
+  // Sends `signal` to the process; SIGKILL to its whole process group.
+  void Signal(int signal);
+
+  std::vector<std::string> said() const { return {said_.begin(), said_.end()}; }
+  std::string reason() const { return reason_.text(); }  // why it ended, according to its output
+
+ private:
+  Spawned child_;
+  std::deque<std::string> said_;
+  fleet::EndReason reason_;
+  fleet::LineSplitter lines_;
+};
+
+// ---- The runs
 
 struct Run {
   const GridPoint& point;
@@ -54,5 +125,33 @@ Todo WhatIsLeft(const Grid& grid, const Run& run);
 
 // Returns the arguments of `starling` for the next task of `run`. REQUIRES: run.todo != kNothing.
 std::vector<std::string> Arguments(const Grid& grid, const Run& run);
+
+// ---- The text that a sweep prints (sweep_text.cc): pure functions of runs and numbers
+
+std::size_t Count(const std::vector<Run>& runs, results::RunState state);
+
+// "sweep in sweeps/bounds: 6 runs (3 points, 2 seeds), 1 at a time; 2 done already"
+std::string SweepHeadline(const Grid& grid, const std::vector<Run>& runs);
+
+// The line for a run that has just finished or failed after `seconds`.
+std::string RunLine(const Grid& grid, const std::vector<Run>& runs, const Run& run, double seconds);
+
+// The last lines: the number of finished runs and the next commands, with `program` as called.
+std::vector<std::string> WhatNext(const Grid& grid, const std::vector<Run>& runs,
+                                  const std::string& program);
+
+struct SweepProgress {
+  int total = 0, done = 0, running = 0, failed = 0;
+  std::optional<double> left_s;  // nullopt until a run has finished
+};
+
+// At most width - 1 columns. Leaves out parts that do not fit, the least important first.
+std::string SweepBar(const SweepProgress& progress, const monitor::ProgressStyle& style);
+
+// Estimates the seconds until all runs are done, if each takes the mean of `finished` (seconds per
+// finished run). `running` holds the seconds so far of each current run, `waiting` counts the runs
+// that have not started, and `at_once` run concurrently. Returns nullopt if none is finished.
+std::optional<double> SweepTimeLeft(std::span<const double> finished,
+                                    std::span<const double> running, int waiting, int at_once);
 
 }  // namespace starling::sweep

@@ -14,7 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/clock.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/log.h"
@@ -26,7 +25,6 @@
 #include "tools/sweep/grid.h"
 #include "tools/sweep/outcome.h"
 #include "tools/sweep/runs.h"
-#include "tools/sweep/sweep_text.h"
 
 namespace starling::sweep {
 namespace {
@@ -59,9 +57,10 @@ bool IsStop(const ChildExit& exit) {
 
 class Sweep {
  public:
-  Sweep(const Grid& grid, const SweepOptions& options)
+  Sweep(const Grid& grid, const SweepOptions& options, const Clock& clock)
       : grid_(grid),
         options_(options),
+        clock_(clock),
         console_(STDERR_FILENO, monitor::DetectStyle(STDERR_FILENO)),
         points_(OpenOutcomes(grid)),
         runs_(PlanRuns(grid, points_)) {
@@ -117,8 +116,9 @@ class Sweep {
       const std::filesystem::path aside = MakeReady(grid_, run);
       if (!aside.empty()) {
         console_.Print(fmt::format(
-            "{}: {}; it is begun anew, what was there is in {}", run.dir.string(),
-            grid_.simulate ? "a simulation cannot be gone on with" : "nothing in it to go on from",
+            "{}: {}; it starts again from the beginning, and its old files are in {}",
+            run.dir.string(),
+            grid_.simulate ? "a simulation cannot be resumed" : "there is nothing to resume from",
             aside.string()));
       }
     } catch (const std::runtime_error& error) {
@@ -266,8 +266,8 @@ class Sweep {
 
   const Grid& grid_;
   const SweepOptions& options_;
+  const Clock& clock_;
   monitor::Console console_;
-  const SteadyClock clock_;
   std::vector<PointOutcome> points_;
   std::vector<Run> runs_;  // in the order in which they are started
   std::vector<double> finished_s_;
@@ -278,14 +278,14 @@ class Sweep {
 
 }  // namespace
 
-int RunSweep(const SweepOptions& options) {
+int RunSweep(const SweepOptions& options, const Clock& clock) {
   const Grid grid = ReadGrid(options.grid);
   const results::LockedFile lock = OpenLock(grid);
   if (!lock.held()) {
     throw UserError(fmt::format("another starling sweep is running in {}; wait for its end",
                                 grid.dir.string()));
   }
-  return Sweep(grid, options).Go();
+  return Sweep(grid, options, clock).Go();
 }
 
 }  // namespace starling::sweep

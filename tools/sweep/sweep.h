@@ -14,6 +14,8 @@
 #include <filesystem>
 #include <string>
 
+#include "core/clock.h"
+
 namespace starling::sweep {
 
 struct SweepOptions {
@@ -22,7 +24,8 @@ struct SweepOptions {
 };
 
 // Prints the table of all points on standard output. Returns the exit status: 1 if a run failed,
-// 130 if it was interrupted. Throws UserError before it starts any run.
-int RunSweep(const SweepOptions& options);
+// 130 if it was interrupted. Throws UserError before it starts any run. Measures all times by
+// `clock`.
+int RunSweep(const SweepOptions& options, const Clock& clock = SteadyClock());
 
 }  // namespace starling::sweep

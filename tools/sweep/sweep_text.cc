@@ -1,5 +1,3 @@
-#include "tools/sweep/sweep_text.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 
 #include "core/text.h"
 #include "results/statistics.h"
+#include "tools/sweep/runs.h"
 
 namespace starling::sweep {
 

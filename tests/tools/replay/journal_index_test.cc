@@ -1,5 +1,5 @@
 // The index of a run, read from its journal.
-#include "tools/replay/journal_index.h"
+#include "tools/replay/replayer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

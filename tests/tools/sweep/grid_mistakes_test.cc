@@ -33,7 +33,7 @@ TEST_F(GridTest, EveryMistakeOfAGridIsALineInTheOrderOfTheFile) {
             "mine.toml:4:17: seed 1 is listed twice\n"
             "mine.toml:6:5: unknown key run.stepps; keys of [run]: name, seed, steps, dir, "
             "init_from, metrics_s, tensorboard; did you mean \"steps\"?\n"
-            "mine.toml:7:5: run.seed is the sweep's to set: list them in seeds = [...]\n"
+            "mine.toml:7:5: run.seed is set by the sweep: list them in seeds = [...]\n"
             "mine.toml:9:23: staleness.bound = -4 is out of range; allowed: an integer from 0 to "
             "1000000000000000 or \"unbounded\"\n"
             "mine.toml:10:32: staleness.on_exceed = \"wiat\" is not allowed; allowed: \"wait\" or "
@@ -83,8 +83,8 @@ TEST_F(GridTest, EveryMistakeIsLocated) {
        {"mine.toml:2:1: staleness is a section of a configuration: write its keys under [grid]"}},
       {"[grid]\nbound = [0, 4]\n", {"mine.toml:3:1: bound stands outside of every section"}},
       {"[grid]\nrun.name = [\"a\"]\nrun.dir = [\"b\"]\n",
-       {"3:5: run.name is the sweep's to set: runs are named after their point",
-        "4:5: run.dir is the sweep's to set: every run has a directory of its own"},
+       {"3:5: run.name is set by the sweep: runs are named after their point",
+        "4:5: run.dir is set by the sweep: every run has a directory of its own"},
        2},
       {"[set]\nrun.steps.x = 3\n[grid]\noptimizer.lr.x = [1]\n",
        {"3:5: run.steps is a table: keys are written section.key", "5:11: optimizer.lr is a table"},

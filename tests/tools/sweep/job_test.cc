@@ -1,4 +1,4 @@
-#include "tools/sweep/job.h"
+#include "tools/sweep/runs.h"
 
 #include <gmock/gmock.h>
 #include <signal.h>

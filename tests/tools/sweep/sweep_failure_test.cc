@@ -23,8 +23,9 @@ TEST_F(SweepTest, AFailedRunIsNamedStopsNobodyAndIsTriedAgain) {
   const Finished again = Sweep();
   EXPECT_EQ(again.status, kExitDone) << again.err;
   EXPECT_THAT(again.err,
-              HasSubstr("sweeps/bounds/bound=0/seed-1: nothing in it to go on from; it is begun "
-                        "anew, what was there is in sweeps/bounds/old/bound=0/seed-1\n"));
+              HasSubstr("sweeps/bounds/bound=0/seed-1: there is nothing to resume from; it starts "
+                        "again from the beginning, and its old files are in "
+                        "sweeps/bounds/old/bound=0/seed-1\n"));
   EXPECT_THAT(dir_.Read("sweeps/bounds/old/bound=0/seed-1/log"), HasSubstr("needs a licence"));
 }
 

@@ -78,12 +78,13 @@ TEST_F(SweepTest, Simulates) {
   EXPECT_EQ(SweepJson()["points"][1]["runs"][0]["evaluation"]["episodes"], 2);
   EXPECT_THAT(Sweep().err, HasSubstr("; 2 done already\n"));
 
-  // As if it had been interrupted: a simulation cannot be gone on with.
+  // As if it had been interrupted: a simulation cannot be resumed.
   std::filesystem::remove(dir_ / (run + "/summary.json"));
   std::filesystem::remove(dir_ / (run + "/final_eval.json"));
   const Finished again = Sweep();
   EXPECT_EQ(again.status, kExitDone) << again.err;
-  EXPECT_THAT(again.err, AllOf(HasSubstr("; 1 done already\n"), HasSubstr("it is begun anew")));
+  EXPECT_THAT(again.err, AllOf(HasSubstr("; 1 done already\n"),
+                               HasSubstr("it starts again from the beginning")));
   EXPECT_TRUE(std::filesystem::exists(dir_ / "sweeps/bounds/old/stragglers=1/seed-1/journal"));
 }
 

@@ -1,4 +1,4 @@
-#include "tools/sweep/sweep_text.h"
+#include "tools/sweep/runs.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tools/sweep/what_is_left.h"
+#include "tools/sweep/runs.h"
 
 #include <gmock/gmock.h>
 
@@ -19,7 +19,7 @@ using testing::Not;
 TEST(WhatIsLeftTest, ByWhatIsThere) {
   EXPECT_EQ(WhatIsLeft({}), Todo::kBegin);
   EXPECT_EQ(WhatIsLeft({.there = true, .resumable = true}), Todo::kResume);
-  EXPECT_EQ(WhatIsLeft({.there = true}), Todo::kBeginAnew);  // no good checkpoint
+  EXPECT_EQ(WhatIsLeft({.there = true}), Todo::kRestart);  // no good checkpoint
   EXPECT_EQ(WhatIsLeft({.there = true, .finished = true}), Todo::kEvaluate);
   EXPECT_EQ(WhatIsLeft({.there = true, .finished = true, .evaluated = true}), Todo::kNothing);
   // No evaluation is wanted, but it is not finished either.
