@@ -7,7 +7,7 @@
 #include "envs/gpu.h"
 #include "envs/paced.h"
 #include "envs/registry.h"
-#include "net/gpu.h"
+#include "net/backend.h"
 
 namespace starling::actors {
 

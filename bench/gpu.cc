@@ -11,7 +11,8 @@
 #include "core/error.h"
 #include "core/gpu.h"
 #include "core/text.h"
-#include "net/gpu.h"
+#include "net/backend.h"
+#include "results/summary.h"
 
 namespace starling::bench {
 namespace {

@@ -10,7 +10,7 @@
 #include "bench/stats.h"
 #include "core/memory.h"
 #include "core/random.h"
-#include "net/cpu/one_thread.h"
+#include "net/cpu/gemm.h"
 
 namespace starling::bench {
 namespace {
@@ -124,7 +124,7 @@ void AddRow(const std::string& op, const std::vector<Rung>& rungs, Result& resul
 }
 
 Result MeasureLadder(const Site& site) {
-  net::UseOneThread();
+  net::cpu::UseOneThread();
   const double seconds = site.quick ? 0.002 : 0.4;
   Result result{.details =
                     "Kernels, numbered as they were found (`bench/ladder_kernels.cc`), "

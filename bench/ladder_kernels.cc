@@ -5,11 +5,8 @@
 #include <memory>
 
 #include "core/check.h"
-#include "net/cpu/conv2d_dense.h"
-#include "net/cpu/conv2d_direct.h"
-#include "net/cpu/conv2d_sparse.h"
+#include "net/cpu/conv2d.h"
 #include "net/cpu/linear.h"
-#include "net/cpu/linear_sparse.h"
 #include "net/cpu/nonzeros.h"
 #include "net/cpu/vector.h"
 

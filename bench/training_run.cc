@@ -19,7 +19,7 @@
 #include "results/final_eval.h"
 #include "results/initial_net.h"
 #include "results/summary.h"
-#include "tools/sweep/job.h"
+#include "tools/sweep/runs.h"
 
 namespace starling::bench {
 namespace {

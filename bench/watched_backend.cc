@@ -8,7 +8,6 @@
 
 #include "bench/stats.h"
 #include "net/cpu/gemm.h"
-#include "net/cpu/one_thread.h"
 
 namespace starling::bench {
 namespace {
@@ -51,7 +50,7 @@ double BestSgemmGflops(double seconds, int threads) {
     std::vector<std::jthread> workers;
     for (double& rate : rates) {
       workers.emplace_back([&] {
-        net::UseOneThread();
+        net::cpu::UseOneThread();
         together.arrive_and_wait();
         rate = Gflops(n, seconds);
       });

@@ -18,7 +18,7 @@ set(core check.cc gpu_code.cc memory.cc random.cc text.cc)
 list(TRANSFORM core PREPEND core/)
 starling_bare_glob(envs envs . games wrappers)
 list(FILTER envs EXCLUDE REGEX "/(picture|trace|trace_file)\\.cc$")  # for people and for recordings
-starling_bare_glob(net net . checks reference)
+starling_bare_glob(net net . checks)
 set(actors replica.cc rollout.cc)
 list(TRANSFORM actors PREPEND actors/)
 starling_bare_glob(bench bench bare)

@@ -16,6 +16,7 @@
 #include <memory>
 
 #include "core/config/words.h"
+#include "core/gpu.h"
 #include "core/memory.h"
 #include "core/random.h"
 #include "net/loss.h"
@@ -32,8 +33,8 @@ class Backend {
   virtual Memory& memory() { return HostMemory(); }
   // Calls ops(), which calls ops of this backend and moves data in its memory; or replays the calls
   // recorded under the same id, without calling ops(). So these calls must be the same each time;
-  // only the contents of arrays may change. Ids count from 0.
-  // REQUIRES: not called within another Repeat.
+  // only the contents of arrays may change. Ids count from 0. REQUIRES: not called within another
+  // Repeat.
   virtual void Repeat(int /*id*/, const std::function<void()>& ops) { ops(); }
 
   // Called only by HeldWeights (below), at the start and at the end of its life.
@@ -98,10 +99,16 @@ class HeldWeights {
 template <class T>
 std::unique_ptr<Backend<T>> MakeReferenceBackend();
 
-// The fast one: oneDNN for dense products, own loops for sparse observations. Calls UseOneThread.
-// Equal inputs of equal shapes give equal bits. kBf16 rounds the factors of linear layers of at
-// least 128 x 128 weights. Throws UserError for kTf32, and for kBf16 if the processor cannot
-// multiply bf16.
+// The fast one: oneDNN for dense products, own loops for sparse observations. Sets OpenMP to one
+// thread on the calling thread. Equal inputs of equal shapes give equal bits. kBf16 rounds the
+// factors of linear layers of at least 128 x 128 weights. Throws UserError for kTf32, and for kBf16
+// if the processor cannot multiply bf16.
 std::unique_ptr<Backend<float>> MakeCpuBackend(Precision precision = Precision::kF32);
+
+// That of a GPU: products by cuBLAS, all other ops by own kernels, queued on the stream of `gpu`,
+// which must outlive the backend. With kF32, equal inputs of equal shapes give equal bits on one
+// model of GPU. kTf32 and kBf16 round the factors of products. Throws UserError if cuBLAS is not
+// found or the build has no CUDA.
+std::unique_ptr<Backend<float>> MakeCudaBackend(Gpu& gpu, Precision precision = Precision::kF32);
 
 }  // namespace starling::net

@@ -7,10 +7,7 @@
 
 #include "core/check.h"
 #include "core/error.h"
-#include "net/layers/activation.h"
-#include "net/layers/conv.h"
-#include "net/layers/layer_norm.h"
-#include "net/layers/linear.h"
+#include "net/layers/feed_forward.h"
 #include "net/layers/lstm.h"
 
 namespace starling::net {

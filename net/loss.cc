@@ -1,9 +1,13 @@
+// The ops above a net on the host: net/loss.h, and the defaults of net/backend.h that run them.
 #include "net/loss.h"
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <vector>
 
 #include "core/check.h"
+#include "net/backend.h"
 
 namespace starling::net {
 namespace {
@@ -29,7 +33,57 @@ struct Softmax {
   T LogP(T logit) const { return logit - top - log_sum; }
 };
 
+template <class T>
+void Sample(int n, int actions, std::span<const T> logits, std::span<const float> uniforms,
+                   std::span<std::int32_t> taken) {
+  const std::size_t samples = n, width = actions;
+  CHECK(logits.size() == samples * width && uniforms.size() == samples && taken.size() == samples);
+  std::vector<T> mass(width);
+  for (std::size_t i = 0; i < samples; ++i) {
+    // 1. The mass of each action, relative to that of the likeliest.
+    const T* const z = &logits[i * width];
+    const T top = *std::max_element(z, z + width);
+    T total = 0;
+    for (int a = 0; a < actions; ++a) {
+      mass[a] = std::exp(z[a] - top);
+      total += mass[a];
+    }
+    // 2. The first action whose cumulated mass exceeds u * total. If rounding lifts u * total to
+    // total, there is none; then the last action with any mass is taken.
+    const T target = uniforms[i] * total;
+    T below = 0;
+    taken[i] = 0;
+    for (int a = 0; a < actions; ++a) {
+      if (mass[a] > T(0)) taken[i] = a;
+      below += mass[a];
+      if (below > target) break;
+    }
+  }
+}
+
 }  // namespace
+
+// Backwards in time: delta_t = r_t + gamma V_{t+1} - V_t and A_t = delta_t + gamma lambda A_{t+1}.
+// If step t is the last of its episode, V_{t+1} and A_{t+1} count as zero.
+template <class T>
+void GeneralisedAdvantages(const AdvantagesArgs<T>& args) {
+  const auto [shape, rewards, terminals, values, bootstrap, advantages, returns] = args;
+  const int envs = shape.envs;
+  const T discount = static_cast<T>(shape.gamma),
+          decay = static_cast<T>(shape.gamma * shape.lambda);
+  for (int t = shape.steps - 1; t >= 0; --t) {
+    const bool last = t + 1 == shape.steps;
+    for (int e = 0; e < envs; ++e) {
+      const int i = t * envs + e;
+      const T goes_on = terminals[i] != 0 ? T(0) : T(1);
+      const T next_value = last ? bootstrap[e] : values[i + envs];
+      const T next_advantage = last ? T(0) : advantages[i + envs];
+      const T delta = rewards[i] + goes_on * discount * next_value - values[i];
+      advantages[i] = delta + goes_on * decay * next_advantage;
+      returns[i] = advantages[i] + values[i];
+    }
+  }
+}
 
 template <class T>
 void ActorCriticLoss(const LossArgs<T>& args) {
@@ -62,7 +116,48 @@ void ActorCriticLoss(const LossArgs<T>& args) {
   *report = {total.policy_loss / n, total.value_loss / n, total.entropy / n};
 }
 
+void SampleActions(int n, int actions, std::span<const float> logits,
+                   std::span<const float> uniforms, std::span<std::int32_t> taken) {
+  Sample(n, actions, logits, uniforms, taken);
+}
+
+void GreedyActions(int n, int actions, std::span<const float> logits,
+                   std::span<std::int32_t> taken) {
+  const std::size_t samples = n, width = actions;
+  CHECK(logits.size() == samples * width && taken.size() == samples);
+  for (std::size_t i = 0; i < samples; ++i) {
+    const float* const z = &logits[i * width];
+    taken[i] = static_cast<std::int32_t>(std::max_element(z, z + width) - z);
+  }
+}
+
+template <class T>
+void Backend<T>::SampleActions(int n, int actions, const T* logits, RandomStream* streams,
+                               std::int32_t* taken) {
+  const std::size_t rows = n;
+  std::vector<float> uniforms(rows);
+  for (std::size_t i = 0; i < rows; ++i) uniforms[i] = streams[i].Uniform();
+  Sample<T>(n, actions, {logits, rows * actions}, uniforms, {taken, rows});
+}
+
+template <class T>
+void Backend<T>::AddBootstrap(const AddBootstrapArgs<T>& args) {
+  const T gamma = static_cast<T>(args.gamma);
+  for (int i = 0; i < args.n; ++i) {
+    if (args.ends[i] == args.truncated) args.rewards[i] += gamma * args.values[i];
+  }
+}
+
+template <class T>
+void Backend<T>::ClipByGlobalNorm(std::size_t size, double max_norm, T* gradient, double* norm) {
+  *norm = net::ClipByGlobalNorm(std::span(gradient, size), max_norm);
+}
+
+template void GeneralisedAdvantages(const AdvantagesArgs<float>&);
+template void GeneralisedAdvantages(const AdvantagesArgs<double>&);
 template void ActorCriticLoss(const LossArgs<float>&);
 template void ActorCriticLoss(const LossArgs<double>&);
+template class Backend<float>;
+template class Backend<double>;
 
 }  // namespace starling::net

@@ -77,8 +77,6 @@ void ActorCriticLoss(const LossArgs<T>& args);
 // in [0, 1). Writes valid actions even if the logits are NaN or infinite.
 void SampleActions(int n, int actions, std::span<const float> logits,
                    std::span<const float> uniforms, std::span<std::int32_t> taken);
-void SampleActions(int n, int actions, std::span<const double> logits,
-                   std::span<const float> uniforms, std::span<std::int32_t> taken);
 // Takes the action with the largest logit, the first of equals.
 void GreedyActions(int n, int actions, std::span<const float> logits,
                    std::span<std::int32_t> taken);

@@ -1,6 +1,6 @@
 // Replaces cuda/backend.cc in a build without CUDA.
 #include "core/error.h"
-#include "net/gpu.h"
+#include "net/backend.h"
 
 namespace starling::net {
 

@@ -7,7 +7,7 @@
 #include "bench/bare/report.h"
 #include "core/gpu.h"
 #include "net/checks/op_checks.h"
-#include "net/gpu.h"
+#include "net/backend.h"
 
 namespace starling::bare {
 namespace {

@@ -10,7 +10,7 @@
 #include "bench/actor_speed.h"
 #include "bench/net_products.h"
 #include "core/gpu.h"
-#include "net/gpu.h"
+#include "net/backend.h"
 
 namespace starling::bare {
 namespace {

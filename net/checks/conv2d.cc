@@ -1,7 +1,6 @@
 // Checks of convolutions.
 #include <cmath>
 
-#include "net/checks/kinds.h"
 #include "net/checks/trial.h"
 
 namespace starling::net::checks {

@@ -2,7 +2,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "net/checks/kinds.h"
 #include "net/checks/trial.h"
 
 namespace starling::net::checks {

@@ -1,7 +1,6 @@
 // Checks of activations, layer norm, LSTM cells and their state.
 #include <cmath>
 
-#include "net/checks/kinds.h"
 #include "net/checks/trial.h"
 
 namespace starling::net::checks {

@@ -2,7 +2,6 @@
 #include <cmath>
 #include <optional>
 
-#include "net/checks/kinds.h"
 #include "net/checks/trial.h"
 
 namespace starling::net::checks {

@@ -1,6 +1,5 @@
 #include "net/checks/op_checks.h"
 
-#include "net/checks/kinds.h"
 #include "net/checks/trial.h"
 
 namespace starling::net {

@@ -5,15 +5,11 @@
 #include <vector>
 
 #include "core/error.h"
-#include "net/cpu/bfloat16.h"
-#include "net/cpu/conv2d_dense.h"
-#include "net/cpu/conv2d_direct.h"
-#include "net/cpu/conv2d_sparse.h"
+#include "net/cpu/conv2d.h"
+#include "net/cpu/gemm.h"
 #include "net/cpu/layers.h"
 #include "net/cpu/linear.h"
 #include "net/cpu/linear_bf16.h"
-#include "net/cpu/linear_sparse.h"
-#include "net/cpu/one_thread.h"
 
 namespace starling::net {
 namespace {
@@ -21,7 +17,7 @@ namespace {
 class CpuBackend final : public Backend<float> {
  public:
   explicit CpuBackend(Precision precision) {
-    UseOneThread();
+    cpu::UseOneThread();
     if (precision == Precision::kBf16) bf16_linear_.emplace();
   }
   const char* name() const override { return bf16_linear_ ? "cpu, bf16" : "cpu"; }

@@ -4,6 +4,10 @@
 #include <bit>
 #include <cstdint>
 
+#ifdef __AVX512BF16__
+#include <immintrin.h>
+#endif
+
 namespace starling::net::cpu {
 
 using Bfloat16 = std::uint16_t;  // its bits
@@ -22,10 +26,15 @@ constexpr float ToFloat(Bfloat16 value) {
 }
 
 // out (n) = x (n), each rounded as above.
-void ToBfloat16(int n, const float* x, Bfloat16* out);
-
-// Whether this processor multiplies bf16 (avx512_bf16 or amx_bf16) and ONEDNN_MAX_CPU_ISA does not
-// forbid it.
-bool HasBf16Products();
+inline void ToBfloat16(int n, const float* x, Bfloat16* out) {
+  int i = 0;
+#ifdef __AVX512BF16__
+  for (; i + 32 <= n; i += 32) {
+    const __m512bh both = _mm512_cvtne2ps_pbh(_mm512_loadu_ps(x + i + 16), _mm512_loadu_ps(x + i));
+    _mm512_storeu_si512(out + i, std::bit_cast<__m512i>(both));
+  }
+#endif
+  for (; i < n; ++i) out[i] = ToBfloat16(x[i]);
+}
 
 }  // namespace starling::net::cpu

@@ -1,4 +1,4 @@
-#include "net/cpu/conv2d_direct.h"
+#include "net/cpu/conv2d.h"
 
 #include <algorithm>
 

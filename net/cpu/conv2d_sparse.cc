@@ -1,4 +1,4 @@
-#include "net/cpu/conv2d_sparse.h"
+#include "net/cpu/conv2d.h"
 
 #include <algorithm>
 
@@ -18,13 +18,10 @@ inline void AddScaled(int count, float scale, const float* from, float* to) {
 
 // to (count) = activation(from)
 inline void Activate(int count, const float* from, Activation activation, float* to) {
-  const float floor = activation == Activation::kRelu ? 0.0f : -__builtin_inff();
+  const Sixteen least = Least(activation);
   int i = 0;
-  for (; i + 16 <= count; i += 16) {
-    const Sixteen least = floor - Sixteen{};
-    At(to + i) = At(from + i) < least ? least : At(from + i);
-  }
-  for (; i < count; ++i) to[i] = from[i] < floor ? floor : from[i];
+  for (; i + 16 <= count; i += 16) At(to + i) = At(from + i) < least ? least : At(from + i);
+  for (; i < count; ++i) to[i] = from[i] < least[0] ? least[0] : from[i];
 }
 
 // to (count) = from

@@ -1,6 +1,9 @@
-// Dense products of row-major matrices, through oneDNN.
+// Dense products of row-major matrices, through oneDNN, on the calling thread alone.
 #pragma once
 
+#include <memory>
+
+#include "net/cpu/bfloat16.h"
 #include "net/op_args.h"
 
 namespace starling::net::cpu {
@@ -18,7 +21,30 @@ struct Product {
   float* c;
 };
 
-// Runs on the calling thread alone.
 void Gemm(const Product<float>& product);
+
+// Products of bf16 matrices, summed in f32. oneDNN generates code for each shape. It is kept: a net has only a few shapes.
+class Bf16Gemm {
+ public:
+  Bf16Gemm();
+  ~Bf16Gemm();
+
+  // REQUIRES: product.put is kReplace.
+  void Multiply(const Product<Bfloat16>& product);
+
+ private:
+  class Kernels;
+  const std::unique_ptr<Kernels> kernels_;
+};
+
+// Whether this processor multiplies bf16 (avx512_bf16 or amx_bf16) and ONEDNN_MAX_CPU_ISA does not
+// forbid it.
+bool HasBf16Products();
+
+// Prevents oneDNN, which Debian builds on OpenMP, from starting one thread per core.
+// From now on products of the *calling thread* run on it alone; OpenMP keeps this setting per
+// thread. The products call it once on each thread that uses them. A team of one never starts a
+// thread pool, so no idle thread spins.
+void UseOneThread();
 
 }  // namespace starling::net::cpu

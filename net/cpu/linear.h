@@ -1,6 +1,11 @@
-// Fully connected layer on the CPU, one dense product for each op; shapes in net/op_args.h.
+// Fully connected layers in f32 on the CPU: one dense product for each op, or loops over nonzeros;
+// shapes in net/op_args.h.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
+#include "net/cpu/nonzeros.h"
 #include "net/op_args.h"
 
 namespace starling::net::cpu {
@@ -17,5 +22,25 @@ void LinearForward(const LinearForwardArgs<float>& args);
 void LinearAccumulate(const LinearShape& shape, int n, const float* x, const float* w, float* y);
 void LinearBackwardWeights(const LinearBackwardWeightsArgs<float>& args);
 void LinearBackwardInput(const LinearBackwardInputArgs<float>& args);
+
+// For the sparse outputs of a relu (in a trained net seven of eight are zero): products with zeros
+// are skipped. So a weight that is not finite has an effect only where an input is nonzero.
+//
+// Each pass returns false and writes nothing if too much of x is nonzero, or if OUT is no multiple
+// of 16: a dense product is faster then.
+class SparseLinear {
+ public:
+  bool Forward(const LinearForwardArgs<float>& args);
+  bool Backward(const LinearBackwardArgs<float>& args);
+
+ private:
+  static constexpr int kBlock = 64;  // samples per block
+
+  void FindColumns(int in, int first, int samples);
+  void BackwardBlock(const LinearBackwardArgs<float>& block, bool replace) const;
+
+  SparseRows set_;
+  std::vector<std::uint64_t> columns_;  // (IN): one bit for each sample of a block
+};
 
 }  // namespace starling::net::cpu

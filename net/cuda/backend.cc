@@ -1,10 +1,156 @@
+// The backend of a GPU: the ops of ops.h on a device whose products are computed by NVIDIA's cuBLAS.
+// That library is opened at run time, so that the program starts on machines without it.
+#include <cublas_v2.h>
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <string>
+
 #include "core/cuda/each.h"
-#include "net/cuda/cublas.h"
+#include "core/error.h"
+#include "core/gpu.h"
+#include "core/memory.h"
+#include "net/backend.h"
 #include "net/cuda/ops.h"
-#include "net/gpu.h"
 
 namespace starling::net {
 namespace {
+
+// Bytes; NVIDIA's advice for Hopper. It is allocated at the start, because cuBLAS cannot allocate
+// inside a recorded graph. It is not shared between streams, which could change the choice of
+// algorithms and so the bits.
+constexpr std::size_t kWorkspace = 32u << 20;
+
+// Tries the release of the headers first. The functions used here are the same in all releases.
+void* Open() {
+  const std::string own = fmt::format("libcublas.so.{}", CUBLAS_VER_MAJOR);
+  for (const std::string& name : {own, std::string("libcublas.so.13"),
+                                  std::string("libcublas.so.12"), std::string("libcublas.so")}) {
+    for (const char* folder : {"", STARLING_CUDA_LIBRARIES "/", "/usr/local/cuda/lib64/"}) {
+      if (void* const library = dlopen((folder + name).c_str(), RTLD_NOW | RTLD_LOCAL)) {
+        return library;
+      }
+    }
+  }
+  throw UserError(
+      "cuBLAS was not found (libcublas.so.12 or .13): install it (package cuda-libraries or "
+      "libcublas of NVIDIA's, or the CUDA Toolkit) or add its folder to LD_LIBRARY_PATH, or set "
+      "actors.backend = \"cpu\"");
+}
+
+template <class Function>
+void Find(void* library, const char* name, Function& function) {
+  function = reinterpret_cast<Function>(dlsym(library, name));
+  if (function != nullptr) return;
+  throw UserError(fmt::format(
+      "cuBLAS lacks {}: install that of CUDA 12 or newer, or set actors.backend = \"cpu\"", name));
+}
+
+cublasComputeType_t ComputeType(Precision precision) {
+  switch (precision) {
+    case Precision::kTf32:
+      return CUBLAS_COMPUTE_32F_FAST_TF32;
+    case Precision::kBf16:
+      return CUBLAS_COMPUTE_32F_FAST_16BF;
+    default:
+      return CUBLAS_COMPUTE_32F;
+  }
+}
+
+cublasOperation_t Operation(bool transposed) { return transposed ? CUBLAS_OP_T : CUBLAS_OP_N; }
+
+// The functions used here.
+struct CublasLibrary {
+  decltype(&cublasCreate_v2) create;
+  decltype(&cublasDestroy_v2) destroy;
+  decltype(&cublasSetStream_v2) set_stream;
+  decltype(&cublasSetWorkspace_v2) set_workspace;
+  decltype(&cublasGetStatusString) status_string;
+  // These two are overloaded in C++.
+  cublasStatus_t (*gemm)(cublasHandle_t, cublasOperation_t, cublasOperation_t, int m, int n, int k,
+                         const void* alpha, const void* a, cudaDataType, int lda, const void* b,
+                         cudaDataType, int ldb, const void* beta, void* c, cudaDataType, int ldc,
+                         cublasComputeType_t, cublasGemmAlgo_t);
+  cublasStatus_t (*gemm_strided_batched)(cublasHandle_t, cublasOperation_t, cublasOperation_t,
+                                         int m, int n, int k, const void* alpha, const void* a,
+                                         cudaDataType, int lda, long long a_stride, const void* b,
+                                         cudaDataType, int ldb, long long b_stride,
+                                         const void* beta, void* c, cudaDataType, int ldc,
+                                         long long c_stride, int count, cublasComputeType_t,
+                                         cublasGemmAlgo_t);
+
+  CublasLibrary() {
+    void* const library = Open();
+    Find(library, "cublasCreate_v2", create);
+    Find(library, "cublasDestroy_v2", destroy);
+    Find(library, "cublasSetStream_v2", set_stream);
+    Find(library, "cublasSetWorkspace_v2", set_workspace);
+    Find(library, "cublasGetStatusString", status_string);
+    Find(library, "cublasGemmEx", gemm);
+    Find(library, "cublasGemmStridedBatchedEx", gemm_strided_batched);
+  }
+
+  void Check(cublasStatus_t status, const char* what) const {
+    if (status == CUBLAS_STATUS_SUCCESS) return;
+    const std::string failed =
+        fmt::format("the GPU: {} by cuBLAS failed ({})", what, status_string(status));
+    if (status == CUBLAS_STATUS_ALLOC_FAILED || status == CUBLAS_STATUS_NOT_INITIALIZED) {
+      throw UserError(fmt::format("{}: perhaps {}", failed, kGpuMemoryFull));
+    }
+    throw std::runtime_error(failed + ": run `starling doctor`");
+  }
+};
+
+// Thread safety: that of its Gpu.
+class Cublas {
+ public:
+  Cublas(Gpu& gpu, Precision precision)
+      : library_(TheLibrary()),
+        type_(ComputeType(precision)),
+        workspace_(kWorkspace, gpu.memory()),
+        handle_(Start(), library_.destroy) {
+    // The stream is set first, because setting it resets the workspace.
+    library_.Check(library_.set_stream(handle_.get(), static_cast<cudaStream_t>(gpu.stream())),
+                   "starting");
+    library_.Check(library_.set_workspace(handle_.get(), workspace_.data(), kWorkspace),
+                   "starting");
+  }
+
+  // cuBLAS stores matrices column by column, so it sees our arrays transposed: it computes
+  // cT = bT . aT.
+  void Multiply(const cuda::MatrixProduct& p) {
+    const cublasOperation_t of_a = Operation(p.a_transposed), of_b = Operation(p.b_transposed);
+    const int lda = p.a_transposed ? p.rows : p.depth, ldb = p.b_transposed ? p.depth : p.columns;
+    const float one = 1, beta = p.put == Put::kAdd ? 1 : 0;
+    const auto status =
+        p.shares == 1
+            ? library_.gemm(handle_.get(), of_b, of_a, p.columns, p.rows, p.depth, &one, p.b,
+                            CUDA_R_32F, ldb, p.a, CUDA_R_32F, lda, &beta, p.c, CUDA_R_32F,
+                            p.columns, type_, CUBLAS_GEMM_DEFAULT)
+            : library_.gemm_strided_batched(handle_.get(), of_b, of_a, p.columns, p.rows, p.depth,
+                                            &one, p.b, CUDA_R_32F, ldb, p.b_stride, p.a, CUDA_R_32F,
+                                            lda, p.a_stride, &beta, p.c, CUDA_R_32F, p.columns,
+                                            p.c_stride, p.shares, type_, CUBLAS_GEMM_DEFAULT);
+    library_.Check(status, "a product");
+  }
+
+ private:
+  static const CublasLibrary& TheLibrary() {
+    static const CublasLibrary library;
+    return library;
+  }
+
+  cublasHandle_t Start() const {
+    cublasHandle_t handle = nullptr;
+    library_.Check(library_.create(&handle), "starting");
+    return handle;
+  }
+
+  const CublasLibrary& library_;
+  const cublasComputeType_t type_;
+  Buffer<std::byte> workspace_;
+  const std::unique_ptr<cublasContext, decltype(CublasLibrary::destroy)> handle_;
+};
 
 // The Device (device.h) of a GPU: all work goes to the stream of `gpu`. The .cu files instantiate
 // the bodies.
@@ -39,7 +185,7 @@ class CudaDevice {
  private:
   Gpu& gpu_;
   const Precision precision_;
-  cuda::Cublas cublas_;
+  Cublas cublas_;
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Actions and advantages. Same formulas as net/sampling.cc and net/returns.cc; results may differ
+// Actions, advantages, the loss and its gradient. Same formulas as net/loss.cc; results may differ
 // in the last bits.
 #pragma once
 
@@ -67,6 +67,79 @@ struct Advantages {
       a.advantages[i] = next_advantage;
       a.returns[i] = next_advantage + value;
     }
+  }
+};
+
+// Warp g handles the samples [g * group, (g + 1) * group) and writes the sums of their three terms
+// to partial (3, groups).
+struct LossOfSamples {
+  LossArgs<float> a;
+  int group, groups;
+  double* partial;
+
+  struct Terms {
+    double policy = 0, value = 0, entropy = 0;
+  };
+
+  template <class Lanes>
+  HOST_DEVICE void operator()(long long g, const Lanes& lanes) const {
+    const long long begin = g * group, end = a.n - begin < group ? a.n : begin + group;
+    Terms sum;
+    for (long long i = begin + lanes.index(); i < end; i += lanes.count()) Add(i, sum);
+    const double policy = lanes.Sum(sum.policy), value = lanes.Sum(sum.value);
+    const double entropy = lanes.Sum(sum.entropy);
+    if (lanes.index() != 0) return;
+    partial[g] = policy;
+    partial[groups + g] = value;
+    partial[2ll * groups + g] = entropy;
+  }
+
+ private:
+  HOST_DEVICE void Add(long long i, Terms& terms) const {
+    // 1. The softmax, relative to the largest logit.
+    const int actions = a.actions, taken = a.taken[i];
+    const float* const z = a.logits + i * actions;
+    const float advantage = a.advantages[i], error = a.values[i] - a.returns[i];
+    const float each = static_cast<float>(a.weights->scale / a.n);
+    const float top = Largest(actions, z);
+    float sum = 0, weighted = 0;
+    for (int k = 0; k < actions; ++k) {
+      const float mass = std::exp(z[k] - top);
+      sum += mass;
+      weighted += mass * (z[k] - top);
+    }
+    // 2. The terms of the report.
+    const float log_sum = std::log(sum), entropy = log_sum - weighted / sum;
+    terms.policy -= advantage * (z[taken] - top - log_sum);
+    terms.value += error * error;
+    terms.entropy += entropy;
+    // 3. The gradient.
+    const float entropy_weight = static_cast<float>(a.weights->entropy);
+    for (int k = 0; k < actions; ++k) {
+      const float p = std::exp(z[k] - top) / sum, one = k == taken ? 1.0f : 0.0f;
+      a.dlogits[i * actions + k] =
+          each * (advantage * (p - one) + entropy_weight * p * (z[k] - top - log_sum + entropy));
+    }
+    a.dvalues[i] = each * static_cast<float>(2 * a.weights->value_coef) * error;
+  }
+};
+
+// One warp for each of the three means.
+struct ReportLoss {
+  int n, groups;
+  const double* partial;
+  LossReport* report;
+
+  template <class Lanes>
+  HOST_DEVICE void operator()(long long i, const Lanes& lanes) const {
+    const double* const from = partial + i * groups;
+    const double sum = lanes.Sum(StridedSum<double>(lanes.index(), groups, lanes.count(),
+                                                    [from](long long j) { return from[j]; }));
+    if (lanes.index() != 0) return;
+    double* const to = i == 0   ? &report->policy_loss
+                       : i == 1 ? &report->value_loss
+                                : &report->entropy;
+    *to = sum / n;
   }
 };
 

@@ -3,13 +3,10 @@
 
 #include <utility>
 
-#include "net/cuda/clip.h"
 #include "net/cuda/convolution.h"
 #include "net/cuda/heads.h"
-#include "net/cuda/layer_norm.h"
+#include "net/cuda/layers.h"
 #include "net/cuda/linear.h"
-#include "net/cuda/loss.h"
-#include "net/cuda/lstm.h"
 
 namespace starling::net::cuda {
 

@@ -2,14 +2,41 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cstddef>
+#include <type_traits>
+#include <vector>
 
+#include "core/memory.h"
 #include "net/cuda/device.h"
 #include "net/cuda/direct.h"
-#include "net/cuda/scratch.h"
 #include "net/cuda/sums.h"
 
 namespace starling::net::cuda {
+
+// Temporary arrays of the ops. They only grow, and earlier arrays stay allocated, because recorded
+// graphs still use them.
+class Scratch {
+ public:
+  enum Use : std::uint8_t { kPatches, kShares, kSums, kFactor, kUses };
+
+  explicit Scratch(Memory& memory) : memory_(memory) {}
+
+  // Returns at least `size` elements, which are valid until the next call for the same use.
+  template <class T>
+  T* Get(Use use, long long size) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    const std::size_t bytes = size * sizeof(T);
+    std::vector<Buffer<std::byte>>& given = given_.at(use);
+    if (given.empty() || given.back().size() < bytes) given.emplace_back(bytes, memory_);
+    return reinterpret_cast<T*>(given.back().data());
+  }
+
+ private:
+  Memory& memory_;
+  std::array<std::vector<Buffer<std::byte>>, kUses> given_;
+};
 
 template <class Device>
 class Work {

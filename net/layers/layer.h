@@ -79,6 +79,8 @@ class Layer {
   virtual void Carry(int /*row*/, int /*envs*/) {}
 
  protected:
+  // The relu that follows this layer, if it is fused into it.
+  Activation fused() const { return features_.relu ? Activation::kRelu : Activation::kNone; }
   // `relu_output` of net/op_args.h.
   const T* Mask(const T* x) const { return input_.relu ? x : nullptr; }
 
@@ -102,8 +104,6 @@ struct WeightAndBias {
   }
 };
 
-// The activation of a layer whose following relu is fused into it, if `relu`.
-inline Activation ReluIf(bool relu) { return relu ? Activation::kRelu : Activation::kNone; }
 inline Features WithRelu(Features features, bool relu) {
   features.relu = relu;
   return features;

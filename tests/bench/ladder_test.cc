@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "net/backend.h"
-#include "net/cpu/one_thread.h"
+#include "net/cpu/gemm.h"
 #include "tests/net/arrays.h"
 
 namespace starling::bench {
@@ -24,7 +24,7 @@ using Floats = std::vector<float>;
 
 class LadderTest : public testing::Test {
  protected:
-  LadderTest() { net::UseOneThread(); }
+  LadderTest() { net::cpu::UseOneThread(); }
 
   // An eighth set, as a relu leaves it.
   Floats Sparse(int count) {

@@ -12,8 +12,7 @@
 #include "core/gpu.h"
 #include "net/backend.h"
 #include "net/checks/op_checks.h"
-#include "net/cpu/bfloat16.h"
-#include "net/gpu.h"
+#include "net/cpu/gemm.h"
 #include "tests/net/fake_gpu_backend.h"
 #include "tests/support/broken_backend.h"
 

@@ -8,6 +8,7 @@
 
 #include "net/backend.h"
 #include "net/cpu/bfloat16.h"
+#include "net/cpu/gemm.h"
 #include "tests/net/arrays.h"
 
 namespace starling::net {

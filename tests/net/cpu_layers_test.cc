@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "net/backend.h"
-#include "net/cpu/functions.h"
+#include "net/cpu/vector.h"
 
 namespace starling::net {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/memory.h"
-#include "net/gpu.h"
+#include "net/backend.h"
 #include "tests/net/fake_gpu_backend.h"
 
 namespace starling::net::testing {

@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "net/gpu.h"
+#include "net/backend.h"
 #include "tools/doctor/doctor.h"
 
 namespace starling::doctor {

@@ -18,7 +18,7 @@
 #include "core/process.h"
 #include "core/version.h"
 #include "envs/bridge/gym.h"
-#include "net/cpu/bfloat16.h"
+#include "net/cpu/gemm.h"
 #include "wire/runtime_dir.h"
 
 namespace starling::doctor {

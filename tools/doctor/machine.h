@@ -20,7 +20,7 @@ struct Machine {
   std::string program;                // core/version.h's line, with the libraries
   std::string processor;              // "AMD EPYC 9R14"
   std::vector<std::string> features;  // those of kFeatures that it has
-  bool bf16 = false;                  // it multiplies bf16 (net/cpu/bfloat16.h)
+  bool bf16 = false;                  // it multiplies bf16 (net/cpu/gemm.h)
   std::int64_t cores = 0;             // usable by this process
   std::uint64_t memory = 0;           // bytes
   GpuSearch gpus;

@@ -1,15 +1,7 @@
-// Convolution of sparse inputs on the CPU (games with few set cells or pixels): each nonzero input
-// adds its rows of weights to the outputs that see it. Shapes in net/op_args.h.
-//
-// If the stride divides the kernel, `taps` x `taps` outputs see each input. The outputs of one
-// sample are summed in a frame: the outputs with a border of (taps - 1) cells on all sides. In it
-// an input at the edge takes exactly the same steps as one in the middle. This makes it fast: no
-// branch depends on the position of an input.
-//
-// Zeros are skipped, so a weight that is not finite has an effect only where an input is nonzero.
+// Three ways to convolve on the CPU: patches, sums in registers, loops over nonzeros. Shapes in
+// net/op_args.h.
 #pragma once
 
-#include <cstddef>
 #include <vector>
 
 #include "core/memory.h"
@@ -18,6 +10,36 @@
 
 namespace starling::net::cpu {
 
+// For dense inputs: the patches are laid out as a matrix for dense products, a few samples at a
+// time so that they stay in cache.
+class DenseConv {
+ public:
+  void Forward(const ConvForwardArgs<float>& args);
+  void BackwardWeights(const ConvBackwardWeightsArgs<float>& args);
+  void BackwardInput(const ConvBackwardInputArgs<float>& args);
+
+ private:
+  // Calls part(first, samples) for parts of the n samples whose patches fit in patches_.
+  template <class Part>
+  void ForEachPart(const ConvShape& shape, int n, Part part);
+
+  Buffer<float> patches_;  // (samples, OH, OW, KH * KW * CIN)
+};
+
+// Without a patch matrix: sums stay in vector registers while the loop streams over inputs and
+// weights. Return false and write nothing unless COUT is 16, 32 or a multiple of 64.
+bool DirectConvForward(const ConvForwardArgs<float>& args);
+bool DirectConvBackwardWeights(const ConvBackwardWeightsArgs<float>& args);
+
+// For sparse inputs (games with few set cells or pixels): each nonzero input adds its rows of
+// weights to the outputs that see it.
+//
+// If the stride divides the kernel, `taps` x `taps` outputs see each input. The outputs of one
+// sample are summed in a frame: the outputs with a border of (taps - 1) cells on all sides. In it
+// an input at the edge takes exactly the same steps as one in the middle. This makes it fast: no
+// branch depends on the position of an input.
+//
+// Zeros are skipped, so a weight that is not finite has an effect only where an input is nonzero.
 class SparseConv {
  public:
   // Whether the kernel is square and the stride divides it.

@@ -1,0 +1,171 @@
+#include "net/cpu/layers.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "net/backend.h"
+#include "net/cpu/linear.h"
+#include "net/cpu/vector.h"
+
+namespace starling::net::cpu {
+namespace {
+
+// The sum of wide(j), in sixteen partial sums, and of narrow(j) for the rest of [0, width).
+template <class Wide, class Narrow>
+float SumOf(int width, Wide wide, Narrow narrow) {
+  Sixteen sums = {};
+  int j = 0;
+  for (; j + 16 <= width; j += 16) sums += wide(j);
+  float sum = Sum(sums);
+  for (; j < width; ++j) sum += narrow(j);
+  return sum;
+}
+
+// The gates of sixteen cells of one sample, which lie `hidden` floats apart.
+struct Gates {
+  Sixteen in, forget, cell, out;
+  Gates(const float* at, int hidden)
+      : in(At(at)), forget(At(at + hidden)), cell(At(at + 2 * hidden)), out(At(at + 3 * hidden)) {}
+  void Write(float* at, int hidden) const {
+    At(at) = in;
+    At(at + hidden) = forget;
+    At(at + 2 * hidden) = cell;
+    At(at + 3 * hidden) = out;
+  }
+};
+
+// Sixteen cells from offset `gate` in args.gates and `at` in the states.
+void Forward(const LstmCellForwardArgs<float>& args, int gate, int at) {
+  Gates g(args.gates + gate, args.hidden);
+  g.in = Sigmoid(g.in);
+  g.forget = Sigmoid(g.forget);
+  g.cell = Tanh(g.cell);
+  g.out = Sigmoid(g.out);
+  g.Write(args.gates + gate, args.hidden);
+  const Sixteen state = g.forget * At(args.c_in + at) + g.in * g.cell;
+  At(args.c + at) = state;
+  At(args.h + at) = g.out * Tanh(state);
+}
+
+void Backward(const LstmCellBackwardArgs<float>& args, int gate, int at) {
+  const Gates g(args.gates + gate, args.hidden);
+  const Sixteen tanh_c = Tanh(At(args.c + at)), d = At(args.dy + at) + At(args.dh + at);
+  const Sixteen dstate = At(args.dc + at) + d * g.out * (1 - tanh_c * tanh_c);
+  Gates dg = g;
+  dg.in = dstate * g.cell * g.in * (1 - g.in);
+  dg.forget = dstate * At(args.c_in + at) * g.forget * (1 - g.forget);
+  dg.cell = dstate * g.in * (1 - g.cell * g.cell);
+  dg.out = d * tanh_c * g.out * (1 - g.out);
+  dg.Write(args.dgates + gate, args.hidden);
+  At(args.dc + at) = dstate * g.forget;
+}
+
+// Calls sixteen_cells(gate, at) for each sixteen cells of each sample.
+template <class Cells>
+void ForEachSixteen(int hidden, int n, Cells sixteen_cells) {
+  for (int i = 0; i < n; ++i) {
+    for (int j = 0; j < hidden; j += 16) sixteen_cells(4 * i * hidden + j, i * hidden + j);
+  }
+}
+
+// For widths that are no multiple of sixteen: the plain loops, which have no state.
+Backend<float>& Plain() {
+  static const std::unique_ptr<Backend<float>> plain = MakeReferenceBackend<float>();
+  return *plain;
+}
+
+}  // namespace
+
+void Activate(Activation activation, int count, const float* x, float* y) {
+  int j = 0;
+  if (activation == Activation::kTanh) {
+    for (; j + 16 <= count; j += 16) At(y + j) = Tanh(At(x + j));
+    for (; j < count; ++j) y[j] = std::tanh(x[j]);
+    return;
+  }
+  const bool relu = activation == Activation::kRelu;
+  for (; j < count; ++j) y[j] = relu && x[j] < 0.0f ? 0.0f : x[j];
+}
+
+void ActivateBackward(const ActivateBackwardArgs<float>& args) {
+  const auto [activation, count, y, dy, relu_output, dx] = args;
+  if (activation == Activation::kTanh) {
+    for (int j = 0; j < count; ++j) dx[j] = dy[j] * (1 - y[j] * y[j]);
+  } else {
+    const bool relu = activation == Activation::kRelu;
+    for (int j = 0; j < count; ++j) dx[j] = relu && !(y[j] > 0.0f) ? 0.0f : dy[j];
+  }
+  if (relu_output != nullptr) MaskByRelu(count, relu_output, dx);
+}
+
+void LayerNormForward(const LayerNormForwardArgs<float>& args) {
+  auto [width, n, x, scale, bias, activation, moments, y] = args;
+  const float each = 1.0f / static_cast<float>(width);
+  const float least = activation == Activation::kRelu ? 0.0f : -__builtin_inff();
+  for (int i = 0; i < n; ++i, x += width, y += width, moments += 2) {
+    // 1. The moments, in two passes: a single pass would cancel where the mean is large.
+    const float mean =
+        each * SumOf(
+                   width, [=](int j) { return At(x + j); }, [=](int j) { return x[j]; });
+    const float variance =
+        each * SumOf(
+                   width, [=](int j) { return (At(x + j) - mean) * (At(x + j) - mean); },
+                   [=](int j) { return (x[j] - mean) * (x[j] - mean); });
+    const float rstd = 1.0f / std::sqrt(variance + static_cast<float>(kLayerNormEpsilon));
+    moments[0] = mean;
+    moments[1] = rstd;
+    // 2. The output.
+    for (int j = 0; j < width; ++j) {
+      const float value = (x[j] - mean) * rstd * scale[j] + bias[j];
+      y[j] = value < least ? least : value;
+    }
+  }
+}
+
+void LayerNormBackward(const LayerNormBackwardArgs<float>& args) {
+  auto [width, n, x, scale, moments, dy, relu_output, dscale, dbias, dx] = args;
+  const float each = 1.0f / static_cast<float>(width);
+  std::fill_n(dscale, width, 0.0f);
+  SumRows(n, width, dy, dbias);
+  for (int i = 0; i < n; ++i, x += width, dy += width) {
+    const float mean = moments[2 * i], rstd = moments[2 * i + 1];
+    for (int j = 0; j < width; ++j) dscale[j] += (x[j] - mean) * rstd * dy[j];
+    if (dx == nullptr) continue;
+    // dx as in net/reference.cc, with du = dy scale and u = (x - mean) rstd.
+    const float mean_du = each * SumOf(
+                                     width, [=](int j) { return At(dy + j) * At(scale + j); },
+                                     [=](int j) { return dy[j] * scale[j]; });
+    const float mean_udu =
+        each * rstd *
+        SumOf(
+            width, [=](int j) { return (At(x + j) - mean) * At(dy + j) * At(scale + j); },
+            [=](int j) { return (x[j] - mean) * dy[j] * scale[j]; });
+    float* const to = dx + i * width;
+    for (int j = 0; j < width; ++j) {
+      to[j] = rstd * (dy[j] * scale[j] - mean_du - (x[j] - mean) * rstd * mean_udu);
+    }
+  }
+  if (dx != nullptr && relu_output != nullptr) MaskByRelu(n * width, relu_output, dx);
+}
+
+void LstmCellForward(const LstmCellForwardArgs<float>& args) {
+  if (args.hidden % 16 != 0) return Plain().LstmCellForward(args);
+  ForEachSixteen(args.hidden, args.n, [&](int gate, int at) { Forward(args, gate, at); });
+}
+
+void LstmCellBackward(const LstmCellBackwardArgs<float>& args) {
+  if (args.hidden % 16 != 0) return Plain().LstmCellBackward(args);
+  ForEachSixteen(args.hidden, args.n, [&](int gate, int at) { Backward(args, gate, at); });
+}
+
+void KeepState(int width, int n, const std::uint8_t* resets, const float* from, float* to) {
+  for (int i = 0; i < n; ++i, from += width, to += width) {
+    if (resets[i] != 0) {
+      std::fill_n(to, width, 0.0f);
+    } else if (from != to) {
+      std::copy_n(from, width, to);
+    }
+  }
+}
+
+}  // namespace starling::net::cpu

@@ -1,0 +1,64 @@
+// Instantiates the bodies of all ops.
+#include "core/cuda/each.cuh"
+#include "net/cuda/direct.h"
+#include "net/cuda/heads.h"
+#include "net/cuda/layers.h"
+#include "net/cuda/patches.h"
+#include "net/cuda/sums.h"
+
+namespace starling::cuda {
+
+namespace bodies = net::cuda;
+
+// Numbers and cells of an LSTM, one at a time.
+template void ForEach(void*, long long, const bodies::BiasActivation<1>&);
+template void ForEach(void*, long long, const bodies::BiasActivation<4>&);
+template void ForEach(void*, long long, const bodies::ReluMask<1>&);
+template void ForEach(void*, long long, const bodies::ReluMask<4>&);
+template void ForEach(void*, long long, const bodies::Activate&);
+template void ForEach(void*, long long, const bodies::ActivateBackward&);
+template void ForEach(void*, long long, const bodies::KeepState&);
+template void ForEach(void*, long long, const bodies::LstmCellForward&);
+template void ForEach(void*, long long, const bodies::LstmCellBackward&);
+
+// Convolutions, and layers with few outputs.
+template void ForEach(void*, long long, const bodies::Patches<1>&);
+template void ForEach(void*, long long, const bodies::Patches<4>&);
+template void ForEach(void*, long long, const bodies::GatherPatches<1>&);
+template void ForEach(void*, long long, const bodies::GatherPatches<4>&);
+template void ForEach(void*, long long, const bodies::DirectConv<16, 1>&);
+template void ForEach(void*, long long, const bodies::DirectConv<16, 4>&);
+template void ForEach(void*, long long, const bodies::DirectConv<32, 1>&);
+template void ForEach(void*, long long, const bodies::DirectConv<32, 4>&);
+template void ForEach(void*, long long, const bodies::DirectWeightGradient<16>&);
+template void ForEach(void*, long long, const bodies::DirectWeightGradient<32>&);
+template void ForEach(void*, long long, const bodies::DirectWeightGradient<1>&);
+template void ForEach(void*, long long, const bodies::DirectWeightGradient<2>&);
+template void ForEach(void*, long long, const bodies::DirectWeightGradient<3>&);
+template void ForEach(void*, long long, const bodies::DirectWeightGradient<4>&);
+template void ForEach(void*, long long, const bodies::DirectWeightGradient<5>&);
+template void ForEach(void*, long long, const bodies::DirectWeightGradient<6>&);
+template void ForEach(void*, long long, const bodies::DirectWeightGradient<7>&);
+template void ForEach(void*, long long, const bodies::DirectWeightGradient<8>&);
+template void ForEach(void*, long long, const bodies::NarrowBackwardInput&);
+template void ForEachWarp(void*, long long, const bodies::NarrowForward&);
+
+// Sums over many numbers.
+template void ForEach(void*, long long, const bodies::ColumnPartials&);
+template void ForEach(void*, long long, const bodies::SumShares&);
+template void ForEachWarp(void*, long long, const bodies::SumSharesByWarps&);
+template void ForEach(void*, long long, const bodies::LayerNormPartials&);
+template void ForEachWarp(void*, long long, const bodies::LayerNormForward&);
+template void ForEachWarp(void*, long long, const bodies::LayerNormBackward&);
+template void ForEachWarp(void*, long long, const bodies::SumOfSquares&);
+template void ForEachWarp(void*, long long, const bodies::NormAndFactor&);
+template void ForEach(void*, long long, const bodies::ScaleBy&);
+
+// The ops above a net.
+template void ForEach(void*, long long, const bodies::SampleActions&);
+template void ForEach(void*, long long, const bodies::AddBootstrap&);
+template void ForEach(void*, long long, const bodies::Advantages&);
+template void ForEachWarp(void*, long long, const bodies::LossOfSamples&);
+template void ForEachWarp(void*, long long, const bodies::ReportLoss&);
+
+}  // namespace starling::cuda
