@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "core/error.h"
-#include "envs/gpu.h"
 #include "envs/paced.h"
 #include "envs/registry.h"
 #include "net/backend.h"

@@ -111,6 +111,13 @@ bool IsPlainWord(std::string_view text) {
   });
 }
 
+// fmt::join warns with g++ 12 and fmt 9 at -O3.
+std::string Listed(const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+  return list;
+}
+
 std::string NearestName(std::string_view word, const std::vector<std::string>& known) {
   if (word.empty() || word.size() > kMaxLength) return "";
   const std::string* nearest = nullptr;

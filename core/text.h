@@ -35,6 +35,9 @@ inline std::optional<std::uint64_t> ParseNumber(std::string_view text, int base 
 // Returns whether `text` has only letters and digits of ASCII, '-', '_' and '.'.
 bool IsPlainWord(std::string_view text);
 
+// "catch, dummy, minatar/breakout".
+std::string Listed(const std::vector<std::string>& names);
+
 // Returns the member of `known` with the smallest distance from `word`, the first of equals, or ""
 // if the distance is more than a third of its letters. The distance is the number of letters
 // inserted, dropped, replaced or swapped with their neighbour (optimal string alignment); it

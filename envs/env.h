@@ -80,7 +80,7 @@ class VecEnv {
   // Starts B fresh episodes; writes observations (B, H, W, C).
   virtual void Reset(std::span<float> observations) = 0;
 
-  // True if Reset and Step queue work on a GPU and take arrays in its memory (envs/gpu.h).
+  // True if Reset and Step queue work on a GPU and take arrays in its memory (MakeGpuEnv).
   virtual bool on_gpu() const { return false; }
 
   // One step in every env. An env that ends is reset at once: its row of `observations` is then the

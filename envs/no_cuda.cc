@@ -1,6 +1,6 @@
 // Built without CUDA: nothing is played on a GPU.
 #include "core/error.h"
-#include "envs/gpu.h"
+#include "envs/registry.h"
 
 namespace starling::envs {
 

@@ -6,17 +6,7 @@
 #include "core/text.h"
 #include "envs/bridge/gym.h"
 #include "envs/bridge/plugin_frames.h"
-#include "envs/game_frames.h"
-#include "envs/games/arcade_pong.h"
-#include "envs/games/catch.h"
-#include "envs/games/dummy.h"
-#include "envs/games/memory_recall.h"
-#include "envs/games/minatar_asterix.h"
-#include "envs/games/minatar_breakout.h"
-#include "envs/games/minatar_freeway.h"
-#include "envs/games/minatar_seaquest.h"
-#include "envs/games/minatar_space_invaders.h"
-#include "envs/names.h"
+#include "envs/games/games.h"
 #include "envs/vec_env.h"
 #include "envs/wrappers/wrapped.h"
 
@@ -53,23 +43,9 @@ concept CanRamp = requires(G game) {
   game.ramping;
 };
 
-template <Game G>
-constexpr Entry Row(const char* name) {
-  return {name, SpecOfGame<G>, MakeVecGame<G>, MakeGameFrames<G>, CanRamp<G>};
-}
-
-// One line for each env, sorted by name. EnvSpec::name is the same.
-constexpr Entry kEnvs[] = {
-    Row<ArcadePong>("arcade/pong"),
-    Row<Catch>("catch"),
-    Row<Dummy>("dummy"),
-    Row<MemoryRecall>("memory/recall"),
-    Row<MinatarAsterix>("minatar/asterix"),
-    Row<MinatarBreakout>("minatar/breakout"),
-    Row<MinatarFreeway>("minatar/freeway"),
-    Row<MinatarSeaquest>("minatar/seaquest"),
-    Row<MinatarSpaceInvaders>("minatar/space_invaders"),
-};
+#define STARLING_GAME(G, name) {name, SpecOfGame<G>, MakeVecGame<G>, MakeGameFrames<G>, CanRamp<G>},
+constexpr Entry kEnvs[] = {STARLING_GAMES(STARLING_GAME)};
+#undef STARLING_GAME
 
 // Families without a VecEnv of their own: they always go through the wrappers.
 constexpr Entry kGym = {kGymPrefix, GymSpec, nullptr, MakeGymFrames};
@@ -121,7 +97,7 @@ EnvSpec SpecOf(const EnvConfig& config) {
 std::unique_ptr<VecEnv> MakeVecEnv(const EnvConfig& config, int num_envs, const EnvSeed& seed,
                                    const WhileWaiting& while_waiting) {
   const Entry& entry = Find(config.name);
-  if (entry.make != nullptr && !NeedsWrappers(config)) {
+  if (entry.make != nullptr && FirstWrapper(config) == nullptr) {
     CheckFits(entry, entry.spec(config), config);
     return entry.make(config, num_envs, seed);
   }
@@ -135,6 +111,26 @@ std::unique_ptr<FrameEnvs> MakeFrames(const EnvConfig& config, int num_envs, con
   auto frames = entry.frames(config, num_envs, seed, {});
   CheckFits(entry, frames->spec(), config);
   return frames;
+}
+
+std::string WhyNotOnGpu(const EnvConfig& config) {
+  if (config.name.starts_with(kGymPrefix)) {
+    return fmt::format(
+        "env.name: {} is played by Gymnasium, on a CPU; only bundled games can be played on a GPU",
+        config.name);
+  }
+  if (config.name.starts_with(kPluginPrefix)) {
+    return fmt::format(
+        "env.name: {} is a library for a CPU; only bundled games can be played on a GPU",
+        config.name);
+  }
+  if (config.step_ms > 0) {
+    return "env.step_ms: is a pace that only envs on a CPU can keep: a GPU plays a whole unroll at "
+           "once; leave it out";
+  }
+  const char* const wrapper = FirstWrapper(config);
+  return wrapper == nullptr ? ""
+                            : fmt::format("env.{}: works only on a CPU; leave it out", wrapper);
 }
 
 }  // namespace starling::envs

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/config/config.h"
+#include "core/gpu.h"
 #include "envs/env.h"
 #include "envs/frames.h"
 
@@ -28,5 +29,18 @@ std::unique_ptr<VecEnv> MakeVecEnv(const EnvConfig& config, int num_envs, const 
 // The same envs below the wrappers: only action_set, sticky_actions and ramping have an effect.
 // WrappedEnv on top of them plays the same as MakeVecEnv's. Throws UserError as SpecOf.
 std::unique_ptr<FrameEnvs> MakeFrames(const EnvConfig& config, int num_envs, const EnvSeed& seed);
+
+// Returns why the env of `config` cannot be played on a GPU ("env.pixels: ..."), or "" if it can: a
+// bundled game without wrappers.
+std::string WhyNotOnGpu(const EnvConfig& config);
+
+// The envs that MakeVecEnv makes of the same arguments, thousands of copies side by side, played in
+// gpu's stream: the same actions give the same steps. The arrays of Reset and Step are in
+// gpu.memory(). An action out of range is not reported; the nearest valid one is played. Reset and
+// Step may be recorded (Gpu::Repeat); TakeEpisodes waits for the GPU. `steps` is the most Steps
+// between two calls of TakeEpisodes (actors.unroll); the GPU keeps 24 bytes for each step and env.
+// `gpu` must outlive the envs. Throws UserError if WhyNotOnGpu, and as MakeVecEnv.
+std::unique_ptr<VecEnv> MakeGpuEnv(const EnvConfig& config, int num_envs, const EnvSeed& seed,
+                                   int steps, Gpu& gpu);
 
 }  // namespace starling::envs

@@ -6,15 +6,10 @@
 #include <cstdint>
 
 #include "core/error.h"
+#include "core/text.h"
 #include "envs/chance.h"
 #include "envs/game.h"
-#include "envs/games/minatar_asterix.h"
-#include "envs/games/minatar_breakout.h"
-#include "envs/games/minatar_freeway.h"
-#include "envs/games/minatar_seaquest.h"
-#include "envs/games/minatar_space_invaders.h"
-#include "envs/names.h"
-#include "envs/trace_file.h"
+#include "envs/games/games.h"
 
 namespace starling::envs {
 namespace {

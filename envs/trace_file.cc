@@ -1,4 +1,4 @@
-#include "envs/trace_file.h"
+#include "envs/trace.h"
 
 #include <fmt/format.h>
 #include <zlib.h>

@@ -11,7 +11,6 @@
 #include "core/gpu.h"
 #include "core/memory.h"
 #include "core/random.h"
-#include "envs/gpu.h"
 #include "envs/registry.h"
 
 namespace starling::bare {

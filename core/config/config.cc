@@ -1,7 +1,6 @@
 #include "core/config/config.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>
@@ -30,8 +29,8 @@ std::string NearestKey(std::string_view section, std::string_view key) {
 }
 
 std::string UnknownSection(std::string_view section) {
-  return fmt::format("unknown section \"{}\"; sections: {}{}", section,
-                     fmt::join(ConfigSections(), ", "), DidYouMean(section, ConfigSections()));
+  return fmt::format("unknown section \"{}\"; sections: {}{}", section, Listed(ConfigSections()),
+                     DidYouMean(section, ConfigSections()));
 }
 
 std::string_view Trimmed(std::string_view text) {
@@ -94,7 +93,7 @@ void ConfigReader::Set(std::string_view section, std::string_view key, const tom
   if (entry == nullptr) {
     diagnostics_.Add(key_location,
                      fmt::format("unknown key {}.{}; keys of [{}]: {}{}", section, key, section,
-                                 fmt::join(ConfigKeysOf(section), ", "), NearestKey(section, key)));
+                                 Listed(ConfigKeysOf(section)), NearestKey(section, key)));
     return;
   }
   locations_[entry->name()] = value_location;

@@ -1,19 +1,10 @@
-#include "envs/gpu.h"
+#include "envs/registry.h"
 
 #include "core/check.h"
 #include "core/cuda/each.h"
 #include "core/error.h"
 #include "envs/cuda/device_game.h"
-#include "envs/games/arcade_pong.h"
-#include "envs/games/catch.h"
-#include "envs/games/dummy.h"
-#include "envs/games/memory_recall.h"
-#include "envs/games/minatar_asterix.h"
-#include "envs/games/minatar_breakout.h"
-#include "envs/games/minatar_freeway.h"
-#include "envs/games/minatar_seaquest.h"
-#include "envs/games/minatar_space_invaders.h"
-#include "envs/registry.h"
+#include "envs/games/games.h"
 
 namespace starling::envs {
 namespace {
@@ -34,27 +25,15 @@ struct Entry {
 };
 
 template <Game G>
-constexpr Entry Row(const char* name) {
-  return {name,
-          [](const EnvConfig& config, int num_envs, const EnvSeed& seed, int steps,
-             Gpu& gpu) -> std::unique_ptr<VecEnv> {
-            return std::make_unique<DeviceGames<G, OnGpu>>(OnGpu{&gpu}, config, num_envs, seed,
-                                                           steps);
-          }};
+std::unique_ptr<VecEnv> Make(const EnvConfig& config, int num_envs, const EnvSeed& seed, int steps,
+                             Gpu& gpu) {
+  return std::make_unique<DeviceGames<G, OnGpu>>(OnGpu{&gpu}, config, num_envs, seed, steps);
 }
 
-// The games of registry.cc; kernels.cu has their code.
-constexpr Entry kGames[] = {
-    Row<ArcadePong>("arcade/pong"),
-    Row<Catch>("catch"),
-    Row<Dummy>("dummy"),
-    Row<MemoryRecall>("memory/recall"),
-    Row<MinatarAsterix>("minatar/asterix"),
-    Row<MinatarBreakout>("minatar/breakout"),
-    Row<MinatarFreeway>("minatar/freeway"),
-    Row<MinatarSeaquest>("minatar/seaquest"),
-    Row<MinatarSpaceInvaders>("minatar/space_invaders"),
-};
+// kernels.cu has the code of these games.
+#define STARLING_GAME(G, name) {name, Make<G>},
+constexpr Entry kGames[] = {STARLING_GAMES(STARLING_GAME)};
+#undef STARLING_GAME
 
 }  // namespace
 

@@ -37,17 +37,14 @@
 
 #include "envs/chance.h"
 #include "envs/game.h"
-#include "envs/games/minatar_spec.h"
+#include "envs/games/minatar_grid.h"
 
 namespace starling::envs {
 
-struct MinatarAsterix {
-  static constexpr int kNoop = 0, kLeft = 1, kUp = 2, kRight = 3, kDown = 4, kFire = 5;
-  static constexpr int kNumActions = 6;
+struct MinatarAsterix : MinatarGrid<4> {
   static constexpr std::array<int, 5> kMinimalActions = {kNoop, kLeft, kUp, kRight, kDown};
   static constexpr int kPlayerChannel = 0, kEnemyChannel = 1, kTrailChannel = 2, kGoldChannel = 3;
-  static constexpr int kChannels = 4;
-  static constexpr int kSide = 10, kFirstRow = 1, kRows = 8;  // rows 1 to 8 are played in
+  static constexpr int kFirstRow = 1, kRows = 8;  // rows 1 to 8 are played in
   static constexpr int kEntryPeriod = 10, kMovePeriod = 5, kRampPeriod = 102;  // in steps
 
   bool ramping = true;  // an option: survives a reset
@@ -62,7 +59,7 @@ struct MinatarAsterix {
   int ramp_timer = kRampPeriod - 1;
   bool moves_ramp_next = false;  // the next ramp makes moves faster, too
 
-  static EnvSpec Spec() { return MinatarSpec("asterix", kChannels); }
+  static EnvSpec Spec() { return SpecOf("asterix"); }
 
   template <Chance C>
   constexpr void Reset(C&) {
@@ -87,21 +84,19 @@ struct MinatarAsterix {
   }
 
   constexpr void Observe(float* out) const {
-    for (int i = 0; i < kSide * kSide * kChannels; ++i) out[i] = 0;
+    Clear(out);
     out[Cell(player_row, player_column) + kPlayerChannel] = 1;
     for (unsigned left = present; left != 0; left &= left - 1) {
       const int slot = std::countr_zero(left);
       const int column = columns[slot], behind = column - StepOf(slot);
       out[Cell(kFirstRow + slot, column) + (Has(gold, slot) ? kGoldChannel : kEnemyChannel)] = 1;
-      if (OnGrid(behind)) out[Cell(kFirstRow + slot, behind) + kTrailChannel] = 1;
+      if (InGrid(behind)) out[Cell(kFirstRow + slot, behind) + kTrailChannel] = 1;
     }
   }
 
   friend constexpr bool operator==(const MinatarAsterix&, const MinatarAsterix&) = default;
 
  private:
-  static constexpr int Cell(int row, int column) { return (row * kSide + column) * kChannels; }
-  static constexpr bool OnGrid(int column) { return column >= 0 && column < kSide; }
   static constexpr bool Has(std::uint8_t set, int slot) { return (set >> slot & 1) != 0; }
   constexpr int StepOf(int slot) const { return Has(rightward, slot) ? 1 : -1; }
 
@@ -142,7 +137,7 @@ struct MinatarAsterix {
     for (unsigned left = present; left != 0; left &= left - 1) {
       const int slot = std::countr_zero(left);
       columns[slot] += StepOf(slot);
-      if (!OnGrid(columns[slot])) Remove(slot);
+      if (!InGrid(columns[slot])) Remove(slot);
     }
   }
 

@@ -31,18 +31,14 @@
 
 #include "envs/chance.h"
 #include "envs/game.h"
-#include "envs/games/minatar_spec.h"
+#include "envs/games/minatar_grid.h"
 
 namespace starling::envs {
 
-struct MinatarBreakout {
-  static constexpr int kNoop = 0, kLeft = 1, kUp = 2, kRight = 3, kDown = 4, kFire = 5;
-  static constexpr int kNumActions = 6;
+struct MinatarBreakout : MinatarGrid<4> {
   static constexpr std::array<int, 3> kMinimalActions{kNoop, kLeft, kRight};
   static constexpr int kPaddleChannel = 0, kBallChannel = 1, kTrailChannel = 2, kBrickChannel = 3;
-  static constexpr int kChannels = 4;
-  static constexpr int kSide = 10, kPaddleRow = 9;
-  static constexpr int kFirstBrickRow = 1, kBrickRows = 3;
+  static constexpr int kPaddleRow = 9, kFirstBrickRow = 1, kBrickRows = 3;
   static constexpr std::uint16_t kFullRow = (1u << kSide) - 1;
 
   std::uint16_t bricks[kBrickRows] = {kFullRow, kFullRow, kFullRow};  // bit c: a brick in column c
@@ -52,7 +48,7 @@ struct MinatarBreakout {
   int trail_row = 3, trail_column = 0;
   int row_step = 1, column_step = 1;  // +1 or -1: down, right
 
-  static EnvSpec Spec() { return MinatarSpec("breakout", kChannels); }
+  static EnvSpec Spec() { return SpecOf("breakout"); }
 
   template <Chance C>
   constexpr void Reset(C& chance) {
@@ -73,12 +69,9 @@ struct MinatarBreakout {
   }
 
   constexpr void Observe(float* out) const {
-    for (int i = 0; i < kSide * kSide * kChannels; ++i) out[i] = 0;
+    Clear(out);
     for (int row = 0; row < kBrickRows; ++row) {
-      float* cells = out + (kFirstBrickRow + row) * kSide * kChannels + kBrickChannel;
-      for (int column = 0; column < kSide; ++column) {
-        cells[column * kChannels] = (bricks[row] >> column & 1) != 0 ? 1.0f : 0.0f;
-      }
+      Light(kFirstBrickRow + row, bricks[row], kBrickChannel, out);
     }
     out[Cell(kPaddleRow, paddle) + kPaddleChannel] = 1;
     out[Cell(ball_row, ball_column) + kBallChannel] = 1;
@@ -93,12 +86,10 @@ struct MinatarBreakout {
   friend constexpr bool operator==(const MinatarBreakout&, const MinatarBreakout&) = default;
 
  private:
-  static constexpr int Cell(int row, int column) { return (row * kSide + column) * kChannels; }
-
   constexpr Outcome MoveBall() {
     const int row = ball_row + row_step;
     int column = ball_column + column_step;
-    if (column < 0 || column >= kSide) {
+    if (!InGrid(column)) {
       column_step = -column_step;
       column = ball_column;
     }

@@ -31,17 +31,14 @@
 
 #include "envs/chance.h"
 #include "envs/game.h"
-#include "envs/games/minatar_spec.h"
+#include "envs/games/minatar_grid.h"
 
 namespace starling::envs {
 
-struct MinatarFreeway {
-  static constexpr int kNoop = 0, kLeft = 1, kUp = 2, kRight = 3, kDown = 4, kFire = 5;
-  static constexpr int kNumActions = 6;
+struct MinatarFreeway : MinatarGrid<7> {
   static constexpr std::array<int, 3> kMinimalActions = {kNoop, kUp, kDown};
   static constexpr int kChickenChannel = 0, kCarChannel = 1, kSpeedChannel = 2;  // 2 to 6: 1 to 5
-  static constexpr int kChannels = 7;
-  static constexpr int kSide = 10, kChickenColumn = 4, kStartRow = kSide - 1;
+  static constexpr int kChickenColumn = 4, kStartRow = kSide - 1;
   static constexpr int kFirstCarRow = 1, kCars = 8, kMaxSpeed = 5;
   static constexpr int kChickenPeriod = 3, kSteps = 2501;
 
@@ -54,7 +51,7 @@ struct MinatarFreeway {
   int directions[kCars] = {};  // 1 right, -1 left
   int timers[kCars] = {};      // steps until the car moves
 
-  static EnvSpec Spec() { return MinatarSpec("freeway", kChannels); }
+  static EnvSpec Spec() { return SpecOf("freeway"); }
 
   template <Chance C>
   constexpr void Reset(C& chance) {
@@ -79,7 +76,7 @@ struct MinatarFreeway {
   }
 
   constexpr void Observe(float* out) const {
-    for (int i = 0; i < kSide * kSide * kChannels; ++i) out[i] = 0;
+    Clear(out);
     out[Cell(chicken_row, kChickenColumn) + kChickenChannel] = 1;
     for (int car = 0; car < kCars; ++car) {
       const int row = kFirstCarRow + car, behind = Wrapped(columns[car] - directions[car]);
@@ -91,7 +88,6 @@ struct MinatarFreeway {
   friend constexpr bool operator==(const MinatarFreeway&, const MinatarFreeway&) = default;
 
  private:
-  static constexpr int Cell(int row, int column) { return (row * kSide + column) * kChannels; }
   static constexpr int Wrapped(int column) {
     return column < 0 ? kSide - 1 : column == kSide ? 0 : column;
   }

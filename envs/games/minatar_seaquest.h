@@ -55,66 +55,26 @@
 #pragma once
 
 #include <array>
-#include <bit>
 #include <cstdint>
 
 #include "envs/chance.h"
 #include "envs/game.h"
-#include "envs/games/minatar_spec.h"
+#include "envs/games/minatar_sea.h"
 
 namespace starling::envs {
 
-struct MinatarSeaquest {
-  static constexpr int kNoop = 0, kLeft = 1, kUp = 2, kRight = 3, kDown = 4, kFire = 5;
-  static constexpr int kNumActions = 6;
+struct MinatarSeaquest : MinatarSea {
   static constexpr std::array<int, 6> kMinimalActions = {kNoop, kLeft, kUp, kRight, kDown, kFire};
   static constexpr int kSubFrontChannel = 0, kSubBackChannel = 1, kFriendlyBulletChannel = 2;
   static constexpr int kTrailChannel = 3, kEnemyBulletChannel = 4, kFishChannel = 5;
   static constexpr int kEnemySubChannel = 6, kOxygenChannel = 7, kDiverGaugeChannel = 8;
-  static constexpr int kDiverChannel = 9, kChannels = 10;
-  static constexpr int kSide = 10, kLastRow = 8, kGaugeRow = 9;
+  static constexpr int kDiverChannel = 9;
+  static constexpr int kLastRow = 8, kGaugeRow = 9;
   static constexpr int kFullOxygen = 200, kOxygenOfCell = kFullOxygen / kSide;
   static constexpr int kCooldown = 5, kEnemyCooldown = 10;
   static constexpr int kDiverInterval = 30, kDiverWait = 5, kMaxDiversHeld = 6;
   static constexpr int kFirstEnemyInterval = 20, kLastEnemyInterval = 1;
   static constexpr int kFirstSwimWait = 5, kLastSwimWait = 2;
-
-  // A fish, an enemy sub or a diver.
-  struct Swimmer {
-    std::int8_t column, row, step;  // step: -1 left, +1 right
-    std::int8_t wait;               // steps until it moves
-    std::int8_t gun;                // steps until it fires; of enemy subs only
-    friend constexpr bool operator==(const Swimmer&, const Swimmer&) = default;
-  };
-  struct Bullet {
-    std::int8_t column, row, step;
-    friend constexpr bool operator==(const Bullet&, const Bullet&) = default;
-  };
-
-  // At most kMax things in order of age, the oldest first.
-  template <class T, int kMax>
-  struct List {
-    T at[kMax] = {};
-    int count = 0;
-
-    constexpr void Add(const T& item) { at[count++] = item; }
-    constexpr void RemoveAt(int index) {
-      --count;
-      for (int i = index; i < count; ++i) at[i] = at[i + 1];
-    }
-    friend constexpr bool operator==(const List& a, const List& b) {
-      bool same = a.count == b.count;
-      for (int i = 0; same && i < a.count; ++i) same = a.at[i] == b.at[i];
-      return same;
-    }
-  };
-
-  // The largest possible numbers. A swimmer leaves with its tenth move, and moves at least every
-  // sixth step, the first time at most five steps after it entered: it stays for at most
-  // 5 + 9 * 6 + 1 = 60 steps. In these at most 60 enemies enter, one a step, and two divers, one in
-  // 30. A bullet of ours has nine cells ahead at most, so it leaves in the tenth step, and the
-  // third shot is fired in the eleventh.
-  static constexpr int kMaxEnemies = 60, kMaxDivers = 2, kMaxBullets = 2;
 
   bool ramping = true;  // an option: survives a reset
 
@@ -133,9 +93,9 @@ struct MinatarSeaquest {
   std::uint16_t bullets_left[kLastRow + 1] = {}, bullets_right[kLastRow + 1] = {};
   List<Bullet, kMaxBullets> bullets;  // ours
   List<Swimmer, kMaxDivers> divers;
-  List<Swimmer, kMaxEnemies> fish, subs;
+  Enemies fish, subs;
 
-  static EnvSpec Spec() { return MinatarSpec("seaquest", kChannels); }
+  static EnvSpec Spec() { return SpecOf("seaquest"); }
 
   template <Chance C>
   constexpr void Reset(C&) {
@@ -162,7 +122,7 @@ struct MinatarSeaquest {
   }
 
   constexpr void Observe(float* out) const {
-    for (int i = 0; i < kSide * kSide * kChannels; ++i) out[i] = 0;
+    Clear(out);
     // 1. Things in the water.
     out[Cell(row, column) + kSubFrontChannel] = 1;
     out[Cell(row, facing_right ? column - 1 : column + 1) + kSubBackChannel] = 1;
@@ -170,13 +130,11 @@ struct MinatarSeaquest {
       out[Cell(bullets.at[i].row, bullets.at[i].column) + kFriendlyBulletChannel] = 1;
     }
     for (int r = 1; r <= kLastRow; ++r) {
-      for (unsigned bits = bullets_left[r] | bullets_right[r]; bits != 0; bits &= bits - 1) {
-        out[Cell(r, std::countr_zero(bits)) + kEnemyBulletChannel] = 1;
-      }
+      Light(r, bullets_left[r] | bullets_right[r], kEnemyBulletChannel, out);
     }
-    ShowSwimmers(fish, kFishChannel, out);
-    ShowSwimmers(subs, kEnemySubChannel, out);
-    ShowSwimmers(divers, kDiverChannel, out);
+    Show(fish, kFishChannel, kTrailChannel, out);
+    Show(subs, kEnemySubChannel, kTrailChannel, out);
+    Show(divers, kDiverChannel, kTrailChannel, out);
     // 2. The gauges: oxygen from the left, divers from the right.
     float* gauges = out + Cell(kGaugeRow, 0);
     for (int i = 0; i < OxygenCells(); ++i) gauges[i * kChannels + kOxygenChannel] = 1;
@@ -191,51 +149,9 @@ struct MinatarSeaquest {
   friend constexpr bool operator==(const MinatarSeaquest&, const MinatarSeaquest&) = default;
 
  private:
-  static constexpr int Cell(int row, int column) { return (row * kSide + column) * kChannels; }
-
-  // As unsigned numbers, negative columns are large.
-  static constexpr bool InGrid(int column) { return static_cast<unsigned>(column) < kSide; }
-
   template <class T>
   constexpr bool AtSub(const T& thing) const {
     return thing.column == column && thing.row == row;
-  }
-
-  template <int kMax>
-  static constexpr void ShowSwimmers(const List<Swimmer, kMax>& list, int channel, float* out) {
-    for (int i = 0; i < list.count; ++i) {
-      const Swimmer& swimmer = list.at[i];
-      out[Cell(swimmer.row, swimmer.column) + channel] = 1;
-      const int behind = swimmer.column - swimmer.step;
-      if (InGrid(behind)) out[Cell(swimmer.row, behind) + kTrailChannel] = 1;
-    }
-  }
-
-  // The index of the oldest thing in a cell, or -1.
-  template <class T, int kMax>
-  static constexpr int Find(const List<T, kMax>& list, int row, int column) {
-    for (int i = 0; i < list.count; ++i) {
-      if (list.at[i].row == row && list.at[i].column == column) return i;
-    }
-    return -1;
-  }
-
-  // Positions, steps and counts of swimmers and bullets are within [-1, kDiverInterval].
-  static constexpr std::int8_t Small(int value) { return static_cast<std::int8_t>(value); }
-
-  static constexpr Swimmer Entering(bool from_left, int row, int wait) {
-    return {.column = Small(from_left ? 0 : kSide - 1),
-            .row = Small(row),
-            .step = Small(from_left ? 1 : -1),
-            .wait = Small(wait),
-            .gun = 0};
-  }
-
-  static constexpr bool Opposes(const List<Swimmer, kMaxEnemies>& enemies, const Swimmer& other) {
-    for (int i = 0; i < enemies.count; ++i) {
-      if (enemies.at[i].row == other.row && enemies.at[i].step != other.step) return true;
-    }
-    return false;
   }
 
   template <Chance C>
@@ -282,7 +198,8 @@ struct MinatarSeaquest {
       Bullet bullet = bullets.at[i];
       bullet.column = Small(bullet.column + bullet.step);
       if (!InGrid(bullet.column)) continue;
-      if (HitOne(fish, bullet) || HitOne(subs, bullet)) {
+      if (fish.RemoveFrom(bullet.row, bullet.column) ||
+          subs.RemoveFrom(bullet.row, bullet.column)) {
         ++points;
       } else {
         bullets.at[kept++] = bullet;
@@ -292,28 +209,11 @@ struct MinatarSeaquest {
     return points;
   }
 
-  static constexpr bool HitOne(List<Swimmer, kMaxEnemies>& enemies, const Bullet& bullet) {
-    const int hit = Find(enemies, bullet.row, bullet.column);
-    if (hit >= 0) enemies.RemoveAt(hit);
-    return hit >= 0;
-  }
-
-  // Counts down, or moves a cell and returns true.
-  static constexpr bool Swim(Swimmer& swimmer, int wait) {
-    if (swimmer.wait > 0) {
-      --swimmer.wait;
-      return false;
-    }
-    swimmer.wait = Small(wait);
-    swimmer.column = Small(swimmer.column + swimmer.step);
-    return true;
-  }
-
   constexpr void MoveDivers() {
     for (int i = divers.count - 1; i >= 0; --i) {
       Swimmer& diver = divers.at[i];
       const bool goes =
-          PickUp(diver) || (Swim(diver, kDiverWait) && (!InGrid(diver.column) || PickUp(diver)));
+          PickUp(diver) || (diver.Swim(kDiverWait) && (!InGrid(diver.column) || PickUp(diver)));
       if (goes) divers.RemoveAt(i);
     }
   }
@@ -325,21 +225,18 @@ struct MinatarSeaquest {
   }
 
   // Moves fish or enemy subs. Adds the points made; returns whether one of them touched the sub.
-  constexpr bool MoveEnemies(List<Swimmer, kMaxEnemies>& enemies, bool armed, int& points) {
+  constexpr bool MoveEnemies(Enemies& enemies, bool armed, int& points) {
     bool met = false;
     int kept = 0;
     for (int i = 0; i < enemies.count; ++i) {
       Swimmer enemy = enemies.at[i];
       met |= AtSub(enemy);  // before its move, and after it
       bool stays = true;
-      if (Swim(enemy, swim_wait)) {
+      if (enemy.Swim(swim_wait)) {
         met |= AtSub(enemy);
-        const int struck = Find(bullets, enemy.row, enemy.column);
-        if (struck >= 0) {
-          bullets.RemoveAt(struck);
-          ++points;
-        }
-        stays = struck < 0 && InGrid(enemy.column);
+        const bool struck = bullets.RemoveFrom(enemy.row, enemy.column);
+        points += struck ? 1 : 0;
+        stays = !struck && InGrid(enemy.column);
       }
       if (armed) Aim(enemy);
       if (stays) enemies.at[kept++] = enemy;

@@ -43,19 +43,16 @@
 
 #include "envs/chance.h"
 #include "envs/game.h"
-#include "envs/games/minatar_spec.h"
+#include "envs/games/minatar_grid.h"
 
 namespace starling::envs {
 
-struct MinatarSpaceInvaders {
-  static constexpr int kNoop = 0, kLeft = 1, kUp = 2, kRight = 3, kDown = 4, kFire = 5;
-  static constexpr int kNumActions = 6;
+struct MinatarSpaceInvaders : MinatarGrid<6> {
   static constexpr std::array<int, 4> kMinimalActions = {kNoop, kLeft, kRight, kFire};
   static constexpr int kCannonChannel = 0, kAlienChannel = 1;
   static constexpr int kAlienLeftChannel = 2, kAlienRightChannel = 3;
   static constexpr int kFriendlyBulletChannel = 4, kEnemyBulletChannel = 5;
-  static constexpr int kChannels = 6;
-  static constexpr int kSide = 10, kCannonRow = 9;
+  static constexpr int kCannonRow = 9;
   static constexpr int kCooldown = 5, kEnemyCooldown = 10;
   static constexpr int kFirstBase = 12, kLastBase = 6;
 
@@ -76,7 +73,7 @@ struct MinatarSpaceInvaders {
   // Steps until the aliens move, until they fire, and until we may fire.
   int move_timer = kFirstBase, enemy_gun_timer = kEnemyCooldown, gun_timer = 0;
 
-  static EnvSpec Spec() { return MinatarSpec("space_invaders", kChannels); }
+  static EnvSpec Spec() { return SpecOf("space_invaders"); }
 
   template <Chance C>
   constexpr void Reset(C&) {
@@ -103,15 +100,14 @@ struct MinatarSpaceInvaders {
   }
 
   constexpr void Observe(float* out) const {
-    for (int i = 0; i < kSide * kSide * kChannels; ++i) out[i] = 0;
-    out[(kCannonRow * kSide + cannon) * kChannels + kCannonChannel] = 1;
+    Clear(out);
+    out[Cell(kCannonRow, cannon) + kCannonChannel] = 1;
     const int marching = heading < 0 ? kAlienLeftChannel : kAlienRightChannel;
     for (int row = 0; row < kSide; ++row) {
-      float* cells = out + row * kSide * kChannels;
-      Light(cells + kAlienChannel, aliens[row]);
-      Light(cells + marching, aliens[row]);
-      Light(cells + kFriendlyBulletChannel, bullets[row]);
-      Light(cells + kEnemyBulletChannel, enemy_bullets[row]);
+      Light(row, aliens[row], kAlienChannel, out);
+      Light(row, aliens[row], marching, out);
+      Light(row, bullets[row], kFriendlyBulletChannel, out);
+      Light(row, enemy_bullets[row], kEnemyBulletChannel, out);
     }
   }
 
@@ -120,11 +116,6 @@ struct MinatarSpaceInvaders {
 
  private:
   static constexpr Row Bit(int column) { return static_cast<Row>(1u << column); }
-
-  // Sets one channel of the columns in `row`; `cells` is that channel's value in column 0.
-  static constexpr void Light(float* cells, unsigned row) {
-    for (; row != 0; row &= row - 1) cells[std::countr_zero(row) * kChannels] = 1;
-  }
 
   constexpr Row AlienColumns() const {
     Row columns = 0;

@@ -34,9 +34,20 @@ void Interleave(const std::vector<const float*>& frames, std::size_t cells, std:
 
 }  // namespace
 
-bool NeedsWrappers(const EnvConfig& config) {
-  return config.noop_max > 0 || config.repeat > 1 || config.life_loss_ends ||
-         config.reward_clip > 0 || config.time_limit > 0 || config.pixels || config.stack > 1;
+const char* FirstWrapper(const EnvConfig& config) {
+  const std::pair<bool, const char*> wrappers[] = {
+      {config.noop_max > 0, "noop_max"},
+      {config.repeat > 1, "repeat"},
+      {config.life_loss_ends, "life_loss_ends"},
+      {config.time_limit > 0, "time_limit"},
+      {config.reward_clip > 0, "reward_clip"},
+      {config.pixels, "pixels"},
+      {config.stack > 1, "stack"},
+  };
+  for (const auto& [used, key] : wrappers) {
+    if (used) return key;
+  }
+  return nullptr;
 }
 
 EnvSpec WrappedSpec(const FrameSpec& raw, const EnvConfig& config) {

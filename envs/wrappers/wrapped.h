@@ -27,8 +27,8 @@
 
 namespace starling::envs {
 
-// Whether `config` uses any wrapper.
-bool NeedsWrappers(const EnvConfig& config);
+// The key of the first wrapper that `config` uses; nullptr if it uses none.
+const char* FirstWrapper(const EnvConfig& config);
 
 // The spec of the wrapped env. Throws UserError as Screen.
 EnvSpec WrappedSpec(const FrameSpec& raw, const EnvConfig& config);

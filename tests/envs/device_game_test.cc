@@ -10,16 +10,7 @@
 #include <string>
 
 #include "core/error.h"
-#include "envs/games/arcade_pong.h"
-#include "envs/games/catch.h"
-#include "envs/games/dummy.h"
-#include "envs/games/memory_recall.h"
-#include "envs/games/minatar_asterix.h"
-#include "envs/games/minatar_breakout.h"
-#include "envs/games/minatar_freeway.h"
-#include "envs/games/minatar_seaquest.h"
-#include "envs/games/minatar_space_invaders.h"
-#include "envs/gpu.h"
+#include "envs/games/games.h"
 #include "envs/registry.h"
 #include "tests/envs/on_loops.h"
 
@@ -29,17 +20,9 @@ namespace {
 using Make = std::unique_ptr<VecEnv> (*)(const EnvConfig& config, int num_envs, const EnvSeed& seed,
                                          int steps, Gpu& gpu);
 
-const std::pair<const char*, Make> kOnLoops[] = {
-    {"arcade/pong", MakeOnLoops<ArcadePong>},
-    {"catch", MakeOnLoops<Catch>},
-    {"dummy", MakeOnLoops<Dummy>},
-    {"memory/recall", MakeOnLoops<MemoryRecall>},
-    {"minatar/asterix", MakeOnLoops<MinatarAsterix>},
-    {"minatar/breakout", MakeOnLoops<MinatarBreakout>},
-    {"minatar/freeway", MakeOnLoops<MinatarFreeway>},
-    {"minatar/seaquest", MakeOnLoops<MinatarSeaquest>},
-    {"minatar/space_invaders", MakeOnLoops<MinatarSpaceInvaders>},
-};
+#define STARLING_GAME(G, name) {name, MakeOnLoops<G>},
+const std::pair<const char*, Make> kOnLoops[] = {STARLING_GAMES(STARLING_GAME)};
+#undef STARLING_GAME
 
 Make OnLoopsOf(const std::string& name) {
   for (const auto& [game, make] : kOnLoops) {

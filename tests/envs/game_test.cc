@@ -7,15 +7,7 @@
 
 #include <set>
 
-#include "envs/games/arcade_pong.h"
-#include "envs/games/catch.h"
-#include "envs/games/dummy.h"
-#include "envs/games/memory_recall.h"
-#include "envs/games/minatar_asterix.h"
-#include "envs/games/minatar_breakout.h"
-#include "envs/games/minatar_freeway.h"
-#include "envs/games/minatar_seaquest.h"
-#include "envs/games/minatar_space_invaders.h"
+#include "envs/games/games.h"
 
 namespace starling::envs {
 namespace {

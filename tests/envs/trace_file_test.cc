@@ -1,4 +1,4 @@
-#include "envs/trace_file.h"
+#include "envs/trace.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -61,7 +61,7 @@ class BentChance {
   std::size_t place_ = 0;
 };
 
-// Passes draws on and writes them down as a recording has them (envs/trace_file.h).
+// Passes draws on and writes them down as a recording has them (envs/trace.h).
 class RecordingChance {
  public:
   RecordingChance(BentChance& source, std::string& log) : source_(source), log_(log) {}

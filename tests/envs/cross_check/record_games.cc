@@ -1,5 +1,5 @@
 // record-games GAME STEPS SEED STICKY RAMPING: plays a bundled game and writes the recording
-// (envs/trace_file.h) to standard output, for compare.py, and to standard error how often which
+// (envs/trace.h) to standard output, for compare.py, and to standard error how often which
 // situation was reached. STICKY is a probability, RAMPING 0 or 1.
 #include <fmt/format.h>
 
