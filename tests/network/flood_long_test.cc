@@ -1,6 +1,5 @@
 // 50,000 connections of garbage, 500 a second: their cost to a learner at work, and their traces.
 #include "tests/network/hostile_peers.h"
-#include "tests/network/network_fixture.h"
 
 namespace starling {
 namespace {
@@ -8,7 +7,7 @@ namespace {
 using testing::Ge;
 using testing::Le;
 
-class FloodTest : public NetworkTest {
+class FloodTest : public HostilePeersFixture {
  protected:
   struct Mark {
     double seconds = 0, steps = 0;
@@ -20,23 +19,14 @@ class FloodTest : public NetworkTest {
   static double Rate(const Mark& from, const Mark& to) {
     return (to.steps - from.steps) / (to.seconds - from.seconds);
   }
-  void StartAll() {
-    Strings settings = kQuick;
-    settings.emplace_back("actors.count=1");
-    ASSERT_TRUE(StartLearner(settings)) << learner_->err();
-    StartActor(endpoint());
-    ASSERT_TRUE(AwaitJoins(1));
-    ASSERT_TRUE(GoesOn());
-  }
 };
 
 TEST_F(FloodTest, FiftyThousandConnectionsCostLittleAndLeaveNothing) {
-  ASSERT_NO_FATAL_FAILURE(StartAll());
+  ASSERT_NO_FATAL_FAILURE(StartWithActor());
   Flood(port_, 500, 500);  // the allocator keeps this much from now on
   const std::size_t descriptors = Descriptors(learner_->pid());
   const std::uint64_t before = Resident(learner_->pid());
   // By turns, so that other work on this machine falls on both.
-  double calm = 0, flooded = 0;
   constexpr int kTurns = 10;
   constexpr std::chrono::seconds kTurn(10);  // of 5,000 connections, 500 a second
   std::vector<double> ratios;
@@ -46,14 +36,10 @@ TEST_F(FloodTest, FiftyThousandConnectionsCostLittleAndLeaveNothing) {
     const Mark between = Now();
     EXPECT_EQ(Flood(port_, 5000, 500), 5000u);
     const Mark end = Now();
-    calm += Rate(begin, between) / kTurns;
-    flooded += Rate(between, end) / kTurns;
     ratios.push_back(Rate(between, end) / Rate(begin, between));
   }
   const double growth =
       static_cast<double>(Resident(learner_->pid())) - static_cast<double>(before);
-  std::cout << fmt::format("calm {:.0f} steps/s, flooded {:.0f} ({:+.1f} %), memory {:+.0f} kB\n",
-                           calm, flooded, 100 * (flooded / calm - 1), growth / 1e3);
   // The median turn: a disturbance of this machine for a second or two is not the flood's doing.
   std::ranges::nth_element(ratios, ratios.begin() + kTurns / 2);
   EXPECT_THAT(ratios[kTurns / 2], Ge(0.95));
@@ -64,7 +50,7 @@ TEST_F(FloodTest, FiftyThousandConnectionsCostLittleAndLeaveNothing) {
 }
 
 TEST_F(FloodTest, WhoSaysNothingAtAllIsCutOff) {
-  ASSERT_NO_FATAL_FAILURE(StartAll());
+  ASSERT_NO_FATAL_FAILURE(StartWithActor());
   TcpConnection silent(port_);
   TcpConnection half(port_);
   half.Send(ZmtpOpening().substr(0, 30));

@@ -7,7 +7,8 @@
 #include <thread>
 
 #include "core/random.h"
-#include "tests/network/plain_tcp.h"
+#include "tests/network/network_fixture.h"
+#include "tests/support/plain_tcp.h"
 
 namespace starling {
 
@@ -60,5 +61,21 @@ inline std::size_t Flood(std::uint16_t port, std::size_t count, std::size_t per_
   }
   return stood;
 }
+
+class HostilePeersFixture : public NetworkTest {
+ protected:
+  // The actor is held to be there, whatever else this machine does.
+  static inline const Strings kPatient = {"wire.timeout_s=60", "staleness.deadline_s=60"};
+
+  // A learner and an actor at work.
+  void StartWithActor(Strings settings = {}) {
+    settings.insert(settings.begin(), kQuick.begin(), kQuick.end());
+    settings.emplace_back("actors.count=1");
+    ASSERT_TRUE(StartLearner(settings)) << learner_->err();
+    StartActor(endpoint());
+    ASSERT_TRUE(AwaitJoins(1));
+    ASSERT_TRUE(GoesOn());
+  }
+};
 
 }  // namespace starling

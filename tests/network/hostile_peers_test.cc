@@ -1,28 +1,13 @@
 // A learner at work, among peers that mean no good.
 #include "tests/network/hostile_peers.h"
 
-#include "tests/network/network_fixture.h"
-
 namespace starling {
 namespace {
 
-class HostilePeersTest : public NetworkTest {
- protected:
-  // The actor is held to be there, whatever else this machine does.
-  static inline const Strings kPatient = {"wire.timeout_s=60", "staleness.deadline_s=60"};
-
-  void StartAll(Strings settings = {}) {
-    settings.insert(settings.begin(), kQuick.begin(), kQuick.end());
-    settings.emplace_back("actors.count=1");
-    ASSERT_TRUE(StartLearner(settings)) << learner_->err();
-    StartActor(endpoint());
-    ASSERT_TRUE(AwaitJoins(1));
-    ASSERT_TRUE(GoesOn());
-  }
-};
+using HostilePeersTest = HostilePeersFixture;
 
 TEST_F(HostilePeersTest, AFrameLargerThanAnyGradientEndsItsConnection) {
-  ASSERT_NO_FATAL_FAILURE(StartAll());
+  ASSERT_NO_FATAL_FAILURE(StartWithActor());
   const std::uint64_t before = Resident(learner_->pid());
   TcpConnection peer = ZmtpPeer(port_);
   peer.Send(ZmtpFrame(std::uint64_t{1} << 40, false) + "x");
@@ -34,7 +19,7 @@ TEST_F(HostilePeersTest, AFrameLargerThanAnyGradientEndsItsConnection) {
 
 // A byte now and then, of frames as long as they may be: they end with their connections.
 TEST_F(HostilePeersTest, FramesThatNeverEndAreBoundedAndCutOff) {
-  ASSERT_NO_FATAL_FAILURE(StartAll());
+  ASSERT_NO_FATAL_FAILURE(StartWithActor());
   const std::uint64_t before = Resident(learner_->pid());
   const std::size_t descriptors = Descriptors(learner_->pid());
   std::vector<TcpConnection> peers;
@@ -66,7 +51,7 @@ TEST_F(HostilePeersTest, AMessageThatNeverEndsIsBoundedAndCutOff) {
   for (int i = 0; i < 1000; ++i) empty += std::string("\x01\0", 2);
   const Case cases[] = {{ZmtpFrame(64 << 10, true) + std::string(64 << 10, 'x'), 2'000'000'000, 2},
                         {empty, 100'000'000, 32}};
-  ASSERT_NO_FATAL_FAILURE(StartAll(kPatient));
+  ASSERT_NO_FATAL_FAILURE(StartWithActor(kPatient));
   std::uint64_t cut = 0, queued = 0;
   for (const auto& [frames, most_sent, memory_per_byte] : cases) {
     const std::uint64_t before = Resident(learner_->pid());
@@ -88,7 +73,7 @@ TEST_F(HostilePeersTest, AMessageThatNeverEndsIsBoundedAndCutOff) {
 }
 
 TEST_F(HostilePeersTest, AShortFloodOfGarbageLeavesNothingBehind) {
-  ASSERT_NO_FATAL_FAILURE(StartAll(kPatient));
+  ASSERT_NO_FATAL_FAILURE(StartWithActor(kPatient));
   Flood(port_, 500, 500);  // the allocator keeps this much from now on
   const std::size_t descriptors = Descriptors(learner_->pid());
   const std::uint64_t before = Resident(learner_->pid());

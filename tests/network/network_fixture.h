@@ -37,17 +37,10 @@ class NetworkTest : public RunTest {
     }
     for (const std::string& setting : settings) words.insert(words.end(), {"--set", setting});
     learner_ = StartIn(learner_prefix_, "starling-learner", words);
-    const std::string before = "listening on tcp://";
-    Eventually([&] {
-      const std::string said = learner_->err();
-      const std::size_t at = said.find(before);
-      if (at == std::string::npos || said.find('\n', at) == std::string::npos) {
-        return !learner_->Running();
-      }
-      const std::size_t colon = said.find(':', at + before.size());
-      port_ = static_cast<std::uint16_t>(std::stoi(said.substr(colon + 1)));
-      return true;
-    });
+    const std::string found = AwaitEndpoint(*learner_);
+    if (!found.empty()) {
+      port_ = static_cast<std::uint16_t>(std::stoi(found.substr(found.rfind(':') + 1)));
+    }
     return port_ != 0;
   }
   std::string endpoint() const { return "tcp://127.0.0.1:" + std::to_string(port_); }
@@ -68,10 +61,7 @@ class NetworkTest : public RunTest {
   }
   bool AwaitJoins(std::size_t joins) { return AwaitSaid(" joined (pid ", joins); }
   static std::size_t CountSaid(const Process& process, const std::string& text) {
-    const std::string said = process.err();
-    std::size_t count = 0;
-    for (std::size_t at = 0; (at = said.find(text, at)) != std::string::npos; ++at) ++count;
-    return count;
+    return CountIn(process.err(), text);
   }
 
   // The last whole line of metrics.jsonl.

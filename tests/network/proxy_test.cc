@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "tests/network/plain_tcp.h"
-#include "tests/system/process.h"
+#include "tests/support/plain_tcp.h"
+#include "tests/support/process.h"
 
 namespace starling {
 namespace {

@@ -101,27 +101,6 @@ TEST_F(CliTest, SetTakesOneWordEach) {
   EXPECT_THAT(both, HasSubstr("evn"));
 }
 
-TEST_F(CliTest, EveryMistakeOfAConfigIsALine) {
-  dir_.Write("a.toml", "[run]\nstepps = 5\n[actors]\nunroll = -1\n");
-  const std::string err = Mistake({"train", "a.toml"});
-  EXPECT_THAT(err, HasSubstr("a.toml:2:"));
-  EXPECT_THAT(err, HasSubstr("a.toml:4:"));
-}
-
-TEST_F(CliTest, UnknownEnvIsFoundBeforeAnythingStarts) {
-  dir_.Write("a.toml", "[run]\nsteps = 5\n[env]\nname = \"minatar/brakeout\"\n");
-  const std::string err = Mistake({"train", "a.toml"});
-  EXPECT_THAT(err, StartsWith("a.toml:4:"));
-  EXPECT_THAT(err, HasSubstr("minatar/breakout"));
-  EXPECT_THAT(Mistake({"train", "a.toml", "--set", "env.name=cach"}),
-              StartsWith("--set env.name=cach: "));
-}
-
-TEST_F(CliTest, EndpointThatNeedsKeysIsFoundBeforeAnythingStarts) {
-  dir_.Write("a.toml", "[wire]\nendpoint = \"tcp://10.0.0.1:5555\"\n");
-  EXPECT_THAT(Mistake({"train", "a.toml"}), StartsWith("a.toml:2:"));
-}
-
 TEST_F(CliTest, WhatFleetFindsIsToldWithWhatCoreFinds) {
   dir_.Write("a.toml",
              "[run]\nsteps = -1\n[env]\nname = \"cach\"\n[wire]\nendpoint = "

@@ -1,11 +1,11 @@
 // A thousand actors that come at once, each with a socket of its own.
 #include <array>
+#include <chrono>
 #include <deque>
-#include <optional>
 
 #include "core/config/config.h"
 #include "results/initial_net.h"
-#include "tests/storms/storm_fixture.h"
+#include "tests/system/run_fixture.h"
 #include "wire/socket.h"
 
 namespace starling {
@@ -77,30 +77,19 @@ class Joiner {
   bool asked_ = false, here_ = false;
 };
 
-class JoinersStorm : public StormTest {};
+using JoinersStorm = RunTest;
 
 TEST_F(JoinersStorm, AThousandJoinAndAreServedAlike) {
   constexpr std::size_t kActors = 1000,
                         kOfAContext = 250;  // ZeroMQ has 1,023 sockets for a context
-  Strings words =
-      TrainWords({Steps(kEndless), "wire.endpoint=tcp://127.0.0.1:0",
-                  "actors.count=" + std::to_string(kActors), "actors.envs_per_actor=1",
-                  "actors.unroll=5", "staleness.bound=unbounded", "updates.gradients=1"});
-  words.erase(words.begin());  // "train"
-  const auto learner = Start("starling-learner", words);
-  const std::string before = "listening on ";
-  std::string endpoint;
-  ASSERT_TRUE(Eventually([&] {
-    const std::string said = learner->err();
-    const std::size_t at = said.find(before), end = said.find('\n', at);
-    if (at == std::string::npos || end == std::string::npos) return !learner->Running();
-    endpoint = said.substr(at + before.size(), end - at - before.size());
-    return true;
-  }));
-  ASSERT_TRUE(learner->Running()) << learner->err();
+  const auto learner =
+      StartLearner({Steps(kEndless), "wire.endpoint=tcp://127.0.0.1:0",
+                    "actors.count=" + std::to_string(kActors), "actors.envs_per_actor=1",
+                    "actors.unroll=5", "staleness.bound=unbounded", "updates.gradients=1"});
+  const std::string endpoint = AwaitEndpoint(*learner);
+  ASSERT_NE(endpoint, "") << learner->err();
 
   // 1. All join.
-  const auto begin = Clock::now();
   std::array<wire::Context, (kActors + kOfAContext - 1) / kOfAContext> contexts;
   std::vector<std::unique_ptr<Joiner>> actors;
   for (std::size_t i = 0; i < kActors; ++i) {
@@ -119,21 +108,19 @@ TEST_F(JoinersStorm, AThousandJoinAndAreServedAlike) {
     return std::ranges::all_of(actors, [](const auto& actor) { return actor->here(); });
   };
   ASSERT_TRUE(Eventually(all_here)) << learner->err();
-  Tell("a_thousand_joined", {SecondsSince(begin)});
 
   // 2. All push; no actor is served much more often than another.
   gradient.assign(results::LayoutOf(ParseConfig(actors[0]->config(), "welcome")).size(), 0.0f);
-  const auto serve = [&](double for_seconds) {
-    for (const auto start = Clock::now(); SecondsSince(start) < for_seconds;) turn();
+  const auto serve = [&](std::chrono::seconds for_time) {
+    const auto end = std::chrono::steady_clock::now() + for_time;
+    while (std::chrono::steady_clock::now() < end) turn();
   };
-  serve(2);  // until the first have had their turn
+  serve(std::chrono::seconds(2));  // until the first have had their turn
   for (const auto& actor : actors) actor->CountAnew();
-  serve(10);
+  serve(std::chrono::seconds(10));
   std::vector<std::uint64_t> served;
   for (const auto& actor : actors) served.push_back(actor->served());
   const auto [least, most] = std::ranges::minmax(served);
-  std::cout << fmt::format("served {} to {} gradients each, {:.0f} a second\n", least, most,
-                           static_cast<double>(std::reduce(served.begin(), served.end())) / 10);
   EXPECT_GE(least, 5u) << "too few to compare";
   EXPECT_LE(static_cast<double>(most), 1.5 * static_cast<double>(least));
   EXPECT_TRUE(std::ranges::all_of(actors, [](const auto& actor) { return actor->here(); }));

@@ -1,4 +1,4 @@
-// The sentence with which code refuses a user's request.
+// The sentence with which code refuses a user's request, or with which it fails.
 #pragma once
 
 #include <string>
@@ -7,12 +7,12 @@
 
 namespace starling {
 
-// Returns the message of the UserError that `act` throws, or "" if it throws none.
-template <class Act>
+// Returns the message of the error that `act` throws, or "" if it throws none.
+template <class Error = UserError, class Act>
 std::string ErrorOf(const Act& act) {
   try {
     act();
-  } catch (const UserError& error) {
+  } catch (const Error& error) {
     return error.what();
   }
   return "";

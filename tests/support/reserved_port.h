@@ -2,13 +2,10 @@
 // else, and a server with SO_REUSEADDR can have it.
 #pragma once
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <cstdint>
 #include <stdexcept>
+
+#include "tests/support/plain_tcp.h"
 
 namespace starling {
 
@@ -17,10 +14,7 @@ class ReservedPort {
   // Throws std::runtime_error if `wanted` is somebody else's; 0: any.
   explicit ReservedPort(std::uint16_t wanted = 0)
       : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    address.sin_port = htons(wanted);
+    sockaddr_in address = Loopback(wanted);
     socklen_t size = sizeof address;
     auto* const plain = reinterpret_cast<sockaddr*>(&address);
     const int yes = 1;

@@ -7,7 +7,6 @@ namespace {
 using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::MatchesRegex;
-using testing::StartsWith;
 
 class CommandLineTest : public RunTest {
  protected:
@@ -34,8 +33,6 @@ TEST_F(CommandLineTest, EveryRecordedTraceConforms) {
 }
 
 TEST_F(CommandLineTest, ATraceThatCannotBeReadIsNamed) {
-  EXPECT_EQ(Run("starling", {"conform", "nowhere.jsonl.gz"}), 2);
-  EXPECT_THAT(err(), HasSubstr("nowhere.jsonl.gz"));
   std::ofstream(dir_ / "noise.jsonl.gz") << "this is no trace";
   EXPECT_NE(Run("starling", {"conform", "noise.jsonl.gz"}), 0);
   EXPECT_THAT(err() + out(), HasSubstr("noise.jsonl.gz"));
@@ -50,38 +47,12 @@ TEST_F(CommandLineTest, EveryProgramNamesItsBuild) {
   }
 }
 
-TEST_F(CommandLineTest, EnvsListsTheGames) {
-  EXPECT_EQ(Run("starling", {"envs"}), 0);
-  EXPECT_THAT(out(), HasSubstr("\ncatch "));
-  EXPECT_THAT(out(), HasSubstr("\nminatar/breakout "));
-}
-
-TEST_F(CommandLineTest, AnUnknownCommandGetsAHint) {
-  EXPECT_EQ(Run("starling", {"trian"}), 2);
-  EXPECT_THAT(err(),
-              StartsWith("starling: there is no command \"trian\"; did you mean \"train\"?"));
-  EXPECT_EQ(out(), "");
-}
-
-TEST_F(CommandLineTest, AnUnknownOptionGetsAHint) {
-  EXPECT_EQ(Run("starling", {"train", config_, "--rundir", "x"}), 2);
-  EXPECT_THAT(err(), HasSubstr("did you mean \"--run-dir\"?"));
-  EXPECT_FALSE(std::filesystem::exists(dir_ / "runs"));
-}
-
+// Those of starling are in tests/programs/cli_test.cc.
 TEST_F(CommandLineTest, WithoutArgumentsItSaysWhatIsMissing) {
-  EXPECT_EQ(Run("starling", {}), 2);
-  EXPECT_EQ(Run("starling", {"train"}), 2);
-  EXPECT_THAT(err(), HasSubstr("CONFIG"));
   EXPECT_EQ(Run("starling-learner", {}), 2);
   EXPECT_THAT(err(), HasSubstr("--run-dir"));
   EXPECT_EQ(Run("starling-actor", {}), 2);
   EXPECT_THAT(err(), HasSubstr("--run-dir, --connect or --connect-file"));
-}
-
-TEST_F(CommandLineTest, ResumeAndAConfigurationExcludeEachOther) {
-  EXPECT_EQ(Run("starling", {"train", config_, "--resume", "x"}), 2);
-  EXPECT_THAT(err(), HasSubstr("--resume"));
 }
 
 TEST_F(CommandLineTest, WhatCannotBeEvaluatedIsNamed) {
@@ -91,8 +62,6 @@ TEST_F(CommandLineTest, WhatCannotBeEvaluatedIsNamed) {
   EXPECT_EQ(Run("starling", {"eval", "noise.safetensors"}), 2);
   EXPECT_THAT(err(), HasSubstr("noise.safetensors"));
   EXPECT_EQ(out(), "");
-  EXPECT_EQ(Run("starling", {"eval", "nowhere", "--episodes", "0"}), 2);
-  EXPECT_THAT(err(), HasSubstr("episodes"));
 }
 
 TEST_F(CommandLineTest, AnActorDoesNotCallAnotherHost) {

@@ -111,7 +111,7 @@ TEST_F(CrashTest, WhoeverIsKilledOverTcp) {
   auto train = StartThree(kSeconds, {"wire.endpoint=tcp://127.0.0.1:0", "wire.timeout_s=2"});
   ASSERT_TRUE(AwaitCheckpoint(*train));
   ASSERT_TRUE(KillLearner());
-  ASSERT_TRUE(Eventually([&] { return LogHas("resuming from") || !train->Running(); }));
+  ASSERT_TRUE(AwaitLog(*train, "resuming from"));
   if (const pid_t actor = ActorPid(0)) kill(actor, SIGKILL);
   ExpectDone(WaitFor(*train), kSeconds);
   EXPECT_EQ(Summary()["learner"]["restarted"], 1);
@@ -143,8 +143,7 @@ TEST_F(CrashTest, WhatAKilledRunLeftIsRemovedByTheNextStart) {
   const auto places = std::distance(std::filesystem::recursive_directory_iterator(runtime()), {});
   ASSERT_GT(places, 2) << "nothing was left: this test tests nothing";
 
-  Strings words = TrainWords({"run.steps=160", "actors.count=1"});
-  words[3] = (dir_ / "next").string();
+  const Strings words = TrainWords({"run.steps=160", "actors.count=1"}, "next");
   EXPECT_EQ(WaitFor(*Start("starling", words)), 0) << said_;
   ExpectNothingLeft();
   EXPECT_THAT(TextOf(dir_ / "next/log"), HasSubstr("removed what 1 killed run(s) left"));

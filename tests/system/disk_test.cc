@@ -101,10 +101,7 @@ TEST_F(DiskTest, AFullDiskCostsTheCheckpointsOfItsTime) {
   std::filesystem::remove(filler);
   const std::string last = Checkpoints().back();
   ASSERT_TRUE(Eventually([&] { return Checkpoints().back() > last || !train->Running(); }));
-  train->Signal(SIGINT);
-  EXPECT_EQ(WaitFor(*train), 130) << said_;
-  const json summary = Summary();
-  ExpectSound(summary);
+  const json summary = Interrupt(*train);
   ASSERT_TRUE(summary.is_object());
   ExpectFinalCheckpoint(summary);
   EXPECT_EQ(summary["learner"]["restarted"], 0);
@@ -113,7 +110,6 @@ TEST_F(DiskTest, AFullDiskCostsTheCheckpointsOfItsTime) {
   const std::string metrics = TextOf(run() / "metrics.jsonl");
   EXPECT_EQ(json::parse(metrics.substr(metrics.rfind('\n', metrics.size() - 2)))["steps"],
             summary["steps"]);
-  ExpectNothingLeft();
 }
 
 // Over tcp there is no shared memory, so that the checkpoint is the first file too large; the
@@ -151,8 +147,7 @@ TEST_F(DiskTest, WithoutSharedMemoryOnlyTheLastWeightsAreEvaluated) {
 TEST_F(DiskTest, ALearnerWithoutRoomForACheckpointSaysSo) {
   MakeRunDir({"run.steps=16000", "actors.count=1", "wire.endpoint=tcp://127.0.0.1:0"});
   auto learner = Start("starling-learner", {"--run-dir", run().string()}, kTight);
-  auto actor =
-      Start("starling-actor", {"--run-dir", run().string(), "--runtime-dir", runtime().string()});
+  auto actor = StartActor();
   EXPECT_EQ(WaitFor(*learner), 1);
   EXPECT_THAT(learner->err(), HasSubstr("no checkpoint of version 0"));
   EXPECT_THAT(learner->err(), HasSubstr("File too large"));
@@ -166,7 +161,7 @@ TEST_F(DiskTest, ALearnerWithoutRoomForACheckpointSaysSo) {
 TEST_F(DiskTest, ASlowLastCheckpointReplacesNobody) {
   auto train = StartTrain({Steps(kSeconds / 4), "actors.count=2", "checkpoint.keep=1"});
   ASSERT_TRUE(AwaitActors(*train, 2));
-  ASSERT_TRUE(Eventually([&] { return LogHas("wrote checkpoints/") || !train->Running(); }));
+  ASSERT_TRUE(AwaitLog(*train, "wrote checkpoints/"));
   // The learner looks for its newest checkpoint and waits here until there is someone to write.
   const std::filesystem::path pipe = run() / "checkpoints/t9999-v000000000001.safetensors";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
@@ -191,11 +186,9 @@ TEST_F(DiskTest, AFullDiskUnderTheMetricsIsSaid) {
   MakeRunDir({"run.steps=16000", "actors.count=1"});
   std::filesystem::create_symlink("/dev/full", run() / "metrics.jsonl");
   auto learner = Start("starling-learner", {"--run-dir", run().string()});
-  auto actor =
-      Start("starling-actor", {"--run-dir", run().string(), "--runtime-dir", runtime().string()});
-  EXPECT_EQ(WaitFor(*learner), 0) << said_;
+  auto actor = StartActor();
+  ExpectAllEnd(learner, actor);
   EXPECT_THAT(learner->err(), HasSubstr("metrics.jsonl: a line could not be written"));
-  EXPECT_EQ(WaitFor(*actor), 0) << said_;
 }
 
 }  // namespace

@@ -93,45 +93,20 @@ TEST_F(EvaluationTest, AKilledEvaluatorCostsNothingAndCtrlCDoesNotWaitForIt) {
   ASSERT_NE(after, 0);
   EXPECT_NE(after, before);
   kill(after, SIGSTOP);  // not even one that hears nothing holds the end up
-  train->Signal(SIGINT);
-  EXPECT_EQ(WaitFor(*train), 130) << said_;
-  const json summary = Summary();
-  ExpectSound(summary);
+  const json summary = Interrupt(*train);
   ExpectFinalCheckpoint(summary);
   EXPECT_EQ(summary["actors"], json({{"started", 1}, {"restarted", 0}}));
   EXPECT_TRUE(summary["eval"]["last"].is_object());
   EXPECT_THAT(said_, testing::Not(HasSubstr("evaluator")));
-  ExpectNothingLeft();
 }
 
 TEST_F(EvaluationTest, CtrlCDuringTheLastEvaluationLeavesARunThatIsDone) {
   auto train = StartTrain(
       {"run.steps=16000", "actors.count=1", "eval.every_steps=1000000", "eval.episodes=10000000"});
-  ASSERT_TRUE(Eventually([&] {
-    return train->err().find("still being evaluated") != std::string::npos || !train->Running();
-  }));
+  ASSERT_TRUE(AwaitSaid(*train, "still being evaluated"));
   train->Signal(SIGINT);
   ExpectDone(WaitFor(*train), 16'000);
   EXPECT_EQ(Summary()["eval"], json({{"best", nullptr}, {"last", nullptr}}));
-}
-
-TEST_F(EvaluationTest, OverTcpItSeesTheNewestWeightsAllTheSame) {
-  Strings words = Endless();
-  words.push_back("wire.endpoint=tcp://127.0.0.1:0");
-  auto train = StartTrain(words);
-  ASSERT_TRUE(AwaitLines(*train, 2)) << train->err();
-  train->Signal(SIGINT);
-  EXPECT_EQ(WaitFor(*train), 130) << said_;
-  ExpectNothingLeft();
-}
-
-TEST_F(EvaluationTest, AnActorThatIsToEvaluateNeedsARunThatIs) {
-  ASSERT_EQ(Train({"run.steps=160", "actors.count=1"}), 0) << said_;
-  auto evaluator = Start("starling-actor", {"--evaluate", "--run-dir", run().string()});
-  EXPECT_EQ(WaitFor(*evaluator), 2);
-  EXPECT_THAT(evaluator->err(), HasSubstr("eval.every_steps = 0"));
-  EXPECT_EQ(WaitFor(*Start("starling-actor", {"--evaluate", "--connect", "ipc:///x"})), 2);
-  EXPECT_THAT(said_, HasSubstr("--run-dir"));
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ TEST_F(HangTest, AnActorThatWakesUpAfterItsDeadlineIsRefusedOnceAndGoesOn) {
   ASSERT_TRUE(AwaitActors(*train, 3));
   const pid_t actor = ActorPid(1);
   Hang(actor);
-  ASSERT_TRUE(Eventually([&] { return LogHas("did not spend its grant") || !train->Running(); }));
+  ASSERT_TRUE(AwaitLog(*train, "did not spend its grant"));
   ASSERT_EQ(kill(actor, SIGCONT), 0);
   ExpectDone(WaitFor(*train), kSeconds / 2);
   EXPECT_GE(Summary()["gradients"]["dropped"].value("no_grant", 0), 1);
@@ -45,8 +45,7 @@ TEST_F(HangTest, ASilentActorIsGivenUpAndMayJoinAgain) {
   ASSERT_TRUE(AwaitActors(*train, 3));
   const pid_t actor = ActorPid(2);
   Hang(actor);
-  ASSERT_TRUE(
-      Eventually([&] { return LogHas("was silent for wire.timeout_s") || !train->Running(); }));
+  ASSERT_TRUE(AwaitLog(*train, "was silent for wire.timeout_s"));
   ASSERT_EQ(kill(actor, SIGCONT), 0);
   ExpectDone(WaitFor(*train), kSeconds / 2);
   EXPECT_EQ(Summary()["actors"]["restarted"], 0);
@@ -57,7 +56,7 @@ TEST_F(HangTest, ALearnerThatSleepsAWhileIsFoundAgain) {
   ASSERT_TRUE(AwaitActors(*train, 3));
   const pid_t learner = LearnerPid();
   Hang(learner);
-  ASSERT_TRUE(Eventually([&] { return LogHas("the learner was silent for"); }));
+  ASSERT_TRUE(AwaitLog(*train, "the learner was silent for"));
   ASSERT_EQ(kill(learner, SIGCONT), 0);
   ExpectDone(WaitFor(*train), kSeconds / 2);
   EXPECT_EQ(Summary()["learner"]["restarted"], 0);

@@ -1,9 +1,5 @@
 // learner.apply = "hogwild" on real processes: it learns, keeps the bound, counts everything and
-// restarts after a crash; with one update at a time it equals the lanes.
-#include <cstring>
-#include <map>
-
-#include "core/safetensors.h"
+// restarts after a crash. That bound 0 gives the bits of the lanes is in staleness_test.cc.
 #include "tests/system/run_fixture.h"
 
 namespace starling {
@@ -54,28 +50,6 @@ TEST_F(HogwildTest, IsNotReplayedButExplained) {
   auto explain = Start("starling", {"replay", run().string(), "--explain", "3"});
   EXPECT_EQ(WaitFor(*explain), 0);
   EXPECT_THAT(explain->out(), HasSubstr("version 3: 1 gradient, "));
-}
-
-TEST_F(HogwildTest, WithBoundZeroGivesTheBitsOfTheLanes) {
-  std::map<std::string, std::map<std::string, std::vector<float>>> tensors;  // by way, by name
-  for (const std::string apply : {"lanes", "hogwild"}) {
-    Strings words = TrainWords({"run.steps=24000", "actors.count=4", "staleness.bound=0",
-                                "learner.threads=3", "learner.apply=" + apply});
-    words[3] = (dir_ / apply).string();
-    ASSERT_EQ(WaitFor(*Start("starling", words)), 0) << said_;
-    const json summary = json::parse(TextOf(dir_ / apply / "summary.json"), nullptr, false);
-    ASSERT_TRUE(summary.is_object());
-    const auto file =
-        SafetensorsFile::Read(dir_ / apply / summary["final_checkpoint"].get<std::string>());
-    for (const std::string& name : file.names()) tensors[apply][name] = file.F32(name);
-  }
-  ASSERT_GT(tensors["lanes"].size(), 4u);
-  ASSERT_EQ(tensors["lanes"].size(), tensors["hogwild"].size());
-  for (const auto& [name, values] : tensors["lanes"]) {
-    const std::vector<float>& other = tensors["hogwild"][name];
-    ASSERT_EQ(values.size(), other.size()) << name;
-    EXPECT_EQ(std::memcmp(values.data(), other.data(), values.size() * sizeof(float)), 0) << name;
-  }
 }
 
 }  // namespace

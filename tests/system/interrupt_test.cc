@@ -4,7 +4,6 @@
 namespace starling {
 namespace {
 
-using std::chrono::steady_clock;
 using testing::HasSubstr;
 
 // Five seconds are promised; the rest is for a loaded machine.
@@ -17,6 +16,12 @@ class InterruptTest : public RunTest {
     return StartTrain({Steps(kEndless), "checkpoint.every_steps=16000", "actors.count=3",
                        "loss.entropy_end=0.03"});
   }
+  json InterruptInTime(Process& train, int signal = SIGINT) {
+    const auto begin = std::chrono::steady_clock::now();
+    const json summary = Interrupt(train, signal);
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, kEnd);
+    return summary;
+  }
 };
 
 class SignalTest : public InterruptTest, public testing::WithParamInterface<int> {};
@@ -24,17 +29,9 @@ class SignalTest : public InterruptTest, public testing::WithParamInterface<int>
 TEST_P(SignalTest, EndsWithAFinalCheckpointFromWhichTheRunGoesOn) {
   auto train = StartEndless();
   ASSERT_TRUE(AwaitCheckpoint(*train));
-  const auto begin = steady_clock::now();
-  train->Signal(GetParam());
-  EXPECT_EQ(WaitFor(*train), 130);
-  EXPECT_LT(steady_clock::now() - begin, kEnd);
-
+  const json interrupted = InterruptInTime(*train, GetParam());
   EXPECT_THAT(said_, testing::Not(HasSubstr("is lost")));
-
-  const json interrupted = Summary();
-  ExpectSound(interrupted);
   ExpectFinalCheckpoint(interrupted);
-  ExpectNothingLeft();
   EXPECT_THAT(said_, HasSubstr("train --resume " + run().string()));
   const auto steps = interrupted["steps"].get<std::uint64_t>();
   ASSERT_GT(steps, 0u);
@@ -65,7 +62,7 @@ TEST_F(InterruptTest, ASecondOneEndsAtOnce) {
   ASSERT_TRUE(AwaitCheckpoint(*train));
   kill(LearnerPid(), SIGSTOP);  // it will not come to write its checkpoint
   train->Signal(SIGINT);
-  ASSERT_TRUE(Eventually([&] { return LogHas("once more ends it at once"); }));
+  ASSERT_TRUE(AwaitLog(*train, "once more ends it at once"));
   // Two within 50 ms are one, delivered twice: repeated until it is heard.
   ASSERT_TRUE(Eventually([&] {
     train->Signal(SIGINT);
@@ -82,15 +79,9 @@ TEST_F(InterruptTest, ALearnerThatHangsDoesNotHoldTheEndUp) {
   auto train = StartEndless();
   ASSERT_TRUE(AwaitCheckpoint(*train));
   kill(LearnerPid(), SIGSTOP);
-  const auto begin = steady_clock::now();
-  train->Signal(SIGINT);
-  EXPECT_EQ(WaitFor(*train), 130);
-  EXPECT_LT(steady_clock::now() - begin, kEnd);
+  const json summary = InterruptInTime(*train);
   EXPECT_THAT(Log(), HasSubstr("the learner did not end in time: killed"));
-  const json summary = Summary();
-  ExpectSound(summary);
   EXPECT_TRUE(std::filesystem::exists(run() / summary["final_checkpoint"].get<std::string>()));
-  ExpectNothingLeft();
 }
 
 TEST_F(InterruptTest, AFleetThatHangsAltogetherIsGoneInTime) {
@@ -99,11 +90,7 @@ TEST_F(InterruptTest, AFleetThatHangsAltogetherIsGoneInTime) {
   for (const char* program : {"starling-learner", "starling-actor"}) {
     for (const Running& process : Find(program)) kill(process.pid, SIGSTOP);
   }
-  const auto begin = steady_clock::now();
-  train->Signal(SIGINT);
-  EXPECT_EQ(WaitFor(*train), 130);
-  EXPECT_LT(steady_clock::now() - begin, kEnd);
-  ExpectNothingLeft();
+  InterruptInTime(*train);
 }
 
 TEST_F(InterruptTest, ALearnerStoppedBySomeoneElseEndsTheRun) {
@@ -127,29 +114,20 @@ TEST_F(InterruptTest, AnActorStoppedBySomeoneElseIsReplaced) {
     const pid_t now = ActorPid(1);
     return now != 0 && now != before;
   }));
-  train->Signal(SIGINT);
-  EXPECT_EQ(WaitFor(*train), 130) << said_;
-  EXPECT_EQ(Summary()["actors"]["restarted"], 1);
-  ExpectNothingLeft();
+  EXPECT_EQ(Interrupt(*train)["actors"]["restarted"], 1);
 }
 
 TEST_F(InterruptTest, RightAtTheStart) {
   auto train = StartEndless();
   ASSERT_TRUE(Eventually([&] { return std::filesystem::exists(run() / "log"); }));
-  train->Signal(SIGINT);
-  EXPECT_EQ(WaitFor(*train), 130) << said_;
-  ExpectSound(Summary());
-  ExpectNothingLeft();
+  Interrupt(*train);
 }
 
 TEST_F(InterruptTest, WhileActorsAreMissing) {
   auto train = StartTrain({Steps(kEndless), "actors.count=2", "updates.start_with=2"});
   ASSERT_TRUE(Eventually([&] { return ActorPid(1) != 0; }));
   kill(ActorPid(1), SIGSTOP);
-  train->Signal(SIGINT);
-  EXPECT_EQ(WaitFor(*train), 130) << said_;
-  ExpectSound(Summary());
-  ExpectNothingLeft();
+  Interrupt(*train);
 }
 
 }  // namespace

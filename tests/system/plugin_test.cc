@@ -20,16 +20,8 @@ std::string Wrong(const std::string& name) {
 class PluginTest : public RunTest {};
 
 TEST_F(PluginTest, TheExampleTrains) {
-  const int status = Train({Example(), "run.steps=40000", "actors.count=2"});
-  ExpectDone(status, 40'000);
+  ExpectDone(Train({Example(), "run.steps=40000", "actors.count=2"}), 40'000);
   EXPECT_GT(Summary()["episodes"], 100);
-}
-
-TEST_F(PluginTest, IsolatedTheExampleTrainsToo) {
-  const int status = Train({Example(), "env.isolate=true", "run.steps=20000", "actors.count=1"});
-  ExpectDone(status, 20'000);
-  EXPECT_GT(Summary()["episodes"], 50);
-  ExpectNothingLeft();
 }
 
 // A plug-in whose every other episode kills its process: the run goes on with the other half.
@@ -51,14 +43,6 @@ TEST_F(PluginTest, AMistakeWhilePlayingEndsTheRunWithItsSentence) {
   EXPECT_THAT(said_, AllOf(HasSubstr("(counter), env "), HasSubstr(": observed value 4 is nan"),
                            HasSubstr("set env.isolate = true")));
   ExpectNothingLeft();
-}
-
-TEST_F(PluginTest, AMistakeInTheTableIsFoundBeforeAnythingStarts) {
-  for (const char* isolate : {"env.isolate=false", "env.isolate=true"}) {
-    EXPECT_EQ(Train({Wrong("wrong_version"), isolate}), 2);
-    EXPECT_THAT(said_, HasSubstr("it has abi_version 7, this Starling speaks 1"));
-    EXPECT_FALSE(std::filesystem::exists(run()));
-  }
 }
 
 // Loaded by the supervisor itself it would be the supervisor that dies.

@@ -63,10 +63,7 @@ INSTANTIATE_TEST_SUITE_P(All, ReplayOfTest, testing::ValuesIn(kKinds),
 
 TEST_F(ReplayTest, OfARunWhoseActorAndLearnerWereKilled) {
   auto train = StartTrain({Steps(kSeconds / 4), "actors.count=2", "checkpoint.every_steps=8000"});
-  const auto checkpoint_of_now = [&] {
-    return Eventually([&] { return Checkpoints().size() > 1 || !train->Running(); });
-  };
-  ASSERT_TRUE(checkpoint_of_now());
+  ASSERT_TRUE(AwaitCheckpoint(*train));
   const auto actors = Find("starling-actor");
   ASSERT_FALSE(actors.empty());
   ASSERT_EQ(kill(actors[0].pid, SIGKILL), 0);
@@ -117,11 +114,8 @@ TEST_F(ReplayTest, TellsWhatMadeAVersionAndStopsWhereItIsTold) {
   EXPECT_THAT(replay_->out(), ContainsRegex("actor +life +sequence +computed on +staleness"));
   EXPECT_EQ(Replay({"--until", "5"}), 0);
   EXPECT_THAT(replay_->out(), HasSubstr("replayed 5 versions"));
-  for (const char* wrong : {"", "-1", "x", "99999999999999999999"}) {
-    EXPECT_EQ(Replay({"--until", wrong}), 2) << wrong;
-    EXPECT_EQ(Replay({"--explain", wrong}), 2) << wrong;
-  }
   for (const char* what : {"--until", "--explain"}) {
+    EXPECT_EQ(Replay({what, "x"}), 2);
     EXPECT_EQ(Replay({what, "5000"}), 2);
     EXPECT_THAT(said_, HasSubstr("the journal holds no version 5000: it has those from 1 to "));
   }
@@ -137,11 +131,6 @@ TEST_F(ReplayTest, SaysWhereTheBitsDiffer) {
   EXPECT_EQ(Replay(), 1);
   EXPECT_THAT(said_, HasSubstr("the weights of version 10 are not those that the run had: was it "
                                "trained by another program"));
-  config.replace(config.find("unroll = 5"), std::string("unroll = 5").size(), "unroll = 6");
-  WriteFileAtomically(run() / "config.toml", config);
-  EXPECT_EQ(Replay(), 1);
-  EXPECT_THAT(said_,
-              HasSubstr("has 160 samples, which should be whole unrolls of actors.unroll = 6"));
 }
 
 TEST_F(ReplayTest, WhatCannotBeReplayedIsSaid) {

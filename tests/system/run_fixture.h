@@ -15,8 +15,9 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/count_in.h"
 #include "tests/support/temp_dir.h"
-#include "tests/system/process.h"
+#include "tests/support/process.h"
 
 namespace starling {
 
@@ -61,9 +62,9 @@ class RunTest : public testing::Test {
 
   static std::string Steps(std::uint64_t steps) { return fmt::format("run.steps={}", steps); }
 
-  // `settings` are "section.key=value".
-  Strings TrainWords(const Strings& settings) const {
-    Strings words = {"train", config_, "--run-dir", run().string()};
+  // `settings` are "section.key=value"; `name`: of the run directory, in the test's own.
+  Strings TrainWords(const Strings& settings, const std::string& name = "run") const {
+    Strings words = {"train", config_, "--run-dir", (dir_ / name).string()};
     AddSettings(settings, words);
     return words;
   }
@@ -76,11 +77,41 @@ class RunTest : public testing::Test {
     return Start("starling", TrainWords(settings));
   }
   int Train(const Strings& settings) { return WaitFor(*StartTrain(settings)); }
+  // A learner without a supervisor: of a new run, as scripts/launch-learner starts it, or of the run
+  // that there is.
+  std::unique_ptr<Process> StartLearner(const Strings& settings) {
+    Strings words = TrainWords(settings);
+    words.erase(words.begin());  // "train"
+    return Start("starling-learner", words);
+  }
+  std::unique_ptr<Process> ResumeLearner() {
+    return Start("starling-learner", {"--run-dir", run().string(), "--resume"});
+  }
+  // An actor that looks for the learner in the run directory.
+  std::unique_ptr<Process> StartActor(const Strings& more = {}) {
+    Strings words = {"--run-dir", run().string(), "--runtime-dir", runtime().string()};
+    words.insert(words.end(), more.begin(), more.end());
+    return Start("starling-actor", words);
+  }
   // Returns the exit status; a failing test shows the output.
   int WaitFor(Process& process) {
     const int status = process.Wait();
     said_ += process.err();
     return status;
+  }
+  // All of them end with status 0, awaited in this order.
+  template <class... Processes>
+  void ExpectAllEnd(Processes&... processes) {
+    for (Process* process : {processes.get()...}) EXPECT_EQ(WaitFor(*process), 0) << said_;
+  }
+  // Ends a run as Ctrl-C does, and returns its summary.
+  json Interrupt(Process& run, int signal = SIGINT) {
+    run.Signal(signal);
+    EXPECT_EQ(WaitFor(run), 130) << said_;
+    const json summary = Summary();
+    ExpectSound(summary);
+    ExpectNothingLeft();
+    return summary;
   }
 
   std::string Log() const { return TextOf(run() / "log"); }
@@ -102,21 +133,36 @@ class RunTest : public testing::Test {
     return Eventually([&] { return CountInLog(" joined (pid ") >= actors || !train.Running(); }) &&
            train.Running();
   }
-  std::size_t CountInLog(const std::string& text) const {
-    const std::string log = Log();
-    std::size_t count = 0;
-    for (std::size_t at = 0; (at = log.find(text, at)) != std::string::npos; ++at) ++count;
-    return count;
+  std::size_t CountInLog(const std::string& text) const { return CountIn(Log(), text); }
+  // Waits for `text` in the run's log, or on a process' standard error; false if it ends without.
+  bool AwaitLog(Process& train, const std::string& text) const {
+    return Eventually([&] { return LogHas(text) || !train.Running(); }) && LogHas(text);
+  }
+  static bool AwaitSaid(Process& process, const std::string& text) {
+    const auto said = [&] { return process.err().find(text) != std::string::npos; };
+    return Eventually([&] { return said() || !process.Running(); }) && said();
+  }
+  // Where a learner over tcp listens: "tcp://127.0.0.1:PORT"; "" if it does not.
+  static std::string AwaitEndpoint(Process& learner) {
+    const std::string before = "listening on ";
+    std::string endpoint;
+    Eventually([&] {
+      const std::string said = learner.err();
+      const std::size_t at = said.find(before),
+                        end = said.find_first_of("\n ;,", at + before.size());
+      if (at == std::string::npos || end == std::string::npos) return !learner.Running();
+      endpoint = said.substr(at + before.size(), end - at - before.size());
+      return true;
+    });
+    return endpoint;
   }
   // Weights were updated and saved: the run is well under way.
   bool AwaitCheckpoint(Process& train) {
-    return Eventually([&] {
-             const auto names = Checkpoints();
-             const bool saved =
-                 !names.empty() && names.back().find("-v000000000000.") == std::string::npos;
-             return saved || !train.Running();
-           }) &&
-           train.Running();
+    const auto saved = [&] {
+      const auto names = Checkpoints();
+      return !names.empty() && names.back().find("-v000000000000.") == std::string::npos;
+    };
+    return Eventually([&] { return saved() || !train.Running(); }) && train.Running();
   }
 
   std::vector<Running> Find(const std::string& program) const {

@@ -34,11 +34,14 @@ class ScreenTest : public RunTest {
     EXPECT_TRUE(program.IsAsBefore());
     EXPECT_THAT(program.shown(), Not(HasSubstr("\033[?")));
   }
-
-  static std::size_t Count(const std::string& text, const std::string& word) {
-    std::size_t count = 0;
-    for (std::size_t at = 0; (at = text.find(word, at)) != std::string::npos; ++at) ++count;
-    return count;
+  // Likewise; returns all the text that it has shown.
+  static std::string ExpectSanePage(const ProgramInTerminal& program) {
+    ExpectSane(program);
+    FakeTerminal terminal(80, 24);
+    terminal.Feed(program.shown());
+    EXPECT_TRUE(terminal.plain());
+    EXPECT_EQ(terminal.cursor_column(), 0);
+    return terminal.All();
   }
 };
 
@@ -49,15 +52,10 @@ TEST_F(ScreenTest, ShowsItsPartsAndStaysAboveTheSummary) {
     EXPECT_TRUE(train->Shows(part)) << part;
   }
   EXPECT_EQ(train->Wait(), kExitDone);
-  ExpectSane(*train);
-  FakeTerminal terminal(80, 24);
-  terminal.Feed(train->shown());
-  EXPECT_TRUE(terminal.plain());
-  EXPECT_EQ(terminal.cursor_column(), 0);
-  const std::string all = terminal.All();
+  const std::string all = ExpectSanePage(*train);
   for (const char* once : {"\ncatch  seed 1", "\nreturn ", "steps per second", "\nstaleness ",
                            "actor state", "\nbottleneck ", "done in "}) {
-    EXPECT_EQ(Count(all, once), 1u) << once << "\n" << all;
+    EXPECT_EQ(CountIn(all, once), 1u) << once << "\n" << all;
   }
   EXPECT_LT(all.find("actor state"), all.find("done in ")) << "the summary stands below";
   EXPECT_EQ(Summary()["actors"]["restarted"], 0);
@@ -69,13 +67,9 @@ TEST_F(ScreenTest, CtrlCLeavesASaneTerminal) {
   ASSERT_TRUE(train->Shows("of the time"));
   train->Type("\003");
   EXPECT_EQ(train->Wait(), kExitInterrupted);
-  ExpectSane(*train);
-  FakeTerminal terminal(80, 24);
-  terminal.Feed(train->shown());
-  EXPECT_TRUE(terminal.plain());
-  EXPECT_EQ(terminal.cursor_column(), 0);
-  EXPECT_EQ(Count(terminal.All(), "actor state"), 1u) << terminal.All();
-  EXPECT_THAT(terminal.All(), HasSubstr("train --resume"));
+  const std::string all = ExpectSanePage(*train);
+  EXPECT_EQ(CountIn(all, "actor state"), 1u) << all;
+  EXPECT_THAT(all, HasSubstr("train --resume"));
   ExpectNothingLeft();
 }
 
@@ -134,20 +128,16 @@ TEST_F(ScreenTest, OtherWaysToSeeTheProgress) {
     ExpectSane(*train);
     EXPECT_THAT(train->shown(), Not(HasSubstr("steps per second")));
     EXPECT_THAT(train->shown(), HasSubstr("done in "));
-    EXPECT_EQ(Count(train->shown(), "\033") > 0, way.bar);
+    EXPECT_EQ(CountIn(train->shown(), "\033") > 0, way.bar);
     std::filesystem::rename(run(), dir_ / ("way" + std::to_string(++number)));
   }
 }
 
 TEST_F(ScreenTest, AWayThatThereIsNotIsNamed) {
-  auto train = Start("starling", [&] {
-    Strings words = TrainWords({});
-    words.insert(words.end(), {"--progress", "loud"});
-    return words;
-  }());
-  EXPECT_EQ(WaitFor(*train), kExitUserError);
-  EXPECT_THAT(said_, HasSubstr("--progress"));
-  EXPECT_THAT(said_, HasSubstr("screen"));
+  Strings words = TrainWords({});
+  words.insert(words.end(), {"--progress", "loud"});
+  EXPECT_EQ(WaitFor(*Start("starling", words)), kExitUserError);
+  EXPECT_THAT(said_, testing::AllOf(HasSubstr("--progress"), HasSubstr("screen")));
 }
 
 }  // namespace

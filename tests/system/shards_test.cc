@@ -24,6 +24,12 @@ class ShardsSystemTest : public RunTest {
     EXPECT_TRUE(last.checkpoint);
     return last.checkpoint ? *std::move(last.checkpoint) : learner::Checkpoint{};
   }
+  bool AwaitSecondCheckpoint(Process& train) const {
+    const auto saved = [this] {
+      return learner::ListCheckpoints(run() / "checkpoints").size() > 1;
+    };
+    return Eventually([&] { return saved() || !train.Running(); }) && saved();
+  }
   void ExpectAllSteps(int status, std::uint64_t steps) const {
     EXPECT_EQ(status, 0) << said_;
     const json summary = Summary();
@@ -34,22 +40,6 @@ class ShardsSystemTest : public RunTest {
     ExpectNothingLeft();
   }
 };
-
-// Only the place of the updates differs: at bound 0 it is the same run.
-TEST_F(ShardsSystemTest, TheSameBitsAsOfOneProcess) {
-  std::vector<learner::Checkpoint> ends;
-  for (const char* shards : {"1", "3"}) {
-    EXPECT_EQ(Train({Steps(16'000), "staleness.bound=0", "actors.count=3",
-                     std::string("learner.shards=") + shards}),
-              0)
-        << said_;
-    ends.push_back(Last());
-    std::filesystem::rename(run(), dir_ / (std::string("of-") + shards));
-  }
-  EXPECT_EQ(ends[0].version, ends[1].version);
-  EXPECT_EQ(ends[0].weights, ends[1].weights);
-  EXPECT_EQ(ends[0].state, ends[1].state);
-}
 
 TEST_F(ShardsSystemTest, TrainsOverTcp) {
   ExpectAllSteps(Train({Steps(32'000), "actors.count=2", "learner.shards=2", "staleness.bound=4",
@@ -66,12 +56,10 @@ TEST_F(ShardsSystemTest, IsEvaluatedOnTheWay) {
   const auto lines = [this] { return TextOf(run() / "eval.jsonl"); };
   ASSERT_TRUE(
       Eventually([&] { return lines().find('\n') != std::string::npos || !train->Running(); }));
-  train->Signal(SIGINT);
-  EXPECT_EQ(WaitFor(*train), 130) << said_;
+  Interrupt(*train);
   const json first = json::parse(lines().substr(0, lines().find('\n')));
   EXPECT_GE(first["steps"], 16'000);
   EXPECT_LE(first["steps"], Summary()["steps"]);
-  ExpectNothingLeft();
 }
 
 TEST_F(ShardsSystemTest, ItsCheckpointsAreBegunFrom) {
@@ -92,10 +80,8 @@ TEST_F(ShardsSystemTest, TheNumberMayBeSaidByHand) {
   ASSERT_EQ(Train({Steps(8'000), "learner.shards=2", "actors.count=1"}), 0) << said_;
   const auto learner = Start("starling-learner", {"--run-dir", run().string(), "--resume", "--set",
                                                   "learner.shards=3", "--set", "run.steps=16000"});
-  const auto actor =
-      Start("starling-actor", {"--run-dir", run().string(), "--runtime-dir", runtime().string()});
-  EXPECT_EQ(WaitFor(*learner), 0) << learner->err();
-  EXPECT_EQ(WaitFor(*actor), 0) << actor->err();
+  const auto actor = StartActor();
+  ExpectAllEnd(learner, actor);
   EXPECT_EQ(Last().steps, 16'000u);
 }
 
@@ -112,18 +98,16 @@ TEST_F(ShardsSystemTest, AHangupIsNotItsEnd) {
   ASSERT_TRUE(Eventually([&] { return Last().version > before + 300 || !train->Running(); }));
   ASSERT_EQ(Others().size(), 1u);
   EXPECT_EQ(Others().front().pid, shard);
-  train->Signal(SIGINT);
-  EXPECT_EQ(WaitFor(*train), 130);
-  EXPECT_EQ(Summary()["learner"]["restarted"], 0);
+  const json summary = Interrupt(*train);
+  EXPECT_EQ(summary["learner"]["restarted"], 0);
+  EXPECT_EQ(Last().version, summary["updates"]);
 }
 
 // Before it has begun, too.
 TEST_F(ShardsSystemTest, OneThatHangsWhileItBeginsIsNotWaitedForForEver) {
-  Strings words =
-      TrainWords({Steps(kEndless), "actors.count=1", "learner.shards=2",
-                  "updates.start_timeout_s=1", "wire.timeout_s=1", "wire.heartbeat_ms=100"});
-  words.erase(words.begin());
-  const auto learner = Start("starling-learner", words);
+  const auto learner =
+      StartLearner({Steps(kEndless), "actors.count=1", "learner.shards=2",
+                    "updates.start_timeout_s=1", "wire.timeout_s=1", "wire.heartbeat_ms=100"});
   std::vector<Running> others;
   ASSERT_TRUE(Eventually([&] { return !(others = Others()).empty() || !learner->Running(); }));
   ASSERT_FALSE(others.empty());
@@ -150,10 +134,7 @@ TEST_F(ShardsSystemTest, OneThatHangsIsNotWaitedForForEver) {
 TEST_F(ShardsSystemTest, AKilledShardComesBack) {
   auto train = StartTrain(
       {Steps(kSeconds / 4), "checkpoint.every_steps=16000", "actors.count=3", "learner.shards=3"});
-  ASSERT_TRUE(Eventually([&] {
-    const auto list = learner::ListCheckpoints(run() / "checkpoints");
-    return list.size() > 1 || !train->Running();
-  }));
+  ASSERT_TRUE(AwaitSecondCheckpoint(*train));
   const auto others = Others();
   ASSERT_EQ(others.size(), 2u);
   ASSERT_EQ(kill(others.back().pid, SIGKILL), 0);
@@ -166,10 +147,7 @@ TEST_F(ShardsSystemTest, AKilledShardComesBack) {
 TEST_F(ShardsSystemTest, AKilledLearnerTakesItsShardsAlong) {
   auto train = StartTrain(
       {Steps(kSeconds / 4), "checkpoint.every_steps=16000", "actors.count=2", "learner.shards=2"});
-  ASSERT_TRUE(Eventually([&] {
-    const auto list = learner::ListCheckpoints(run() / "checkpoints");
-    return list.size() > 1 || !train->Running();
-  }));
+  ASSERT_TRUE(AwaitSecondCheckpoint(*train));
   for (const Running& process : Find("starling-learner")) {
     if (process.After("--shard").empty()) kill(process.pid, SIGKILL);
   }
@@ -199,21 +177,6 @@ TEST_F(ShardsSystemTest, AShardWhosePortIsTakenIsTheOperatorsMistake) {
   EXPECT_THAT(said_, HasSubstr("shard 1 cannot begin: its message is above"));
   EXPECT_EQ(CountInLog("started again"), 0u);
   ExpectNothingLeft();
-}
-
-TEST_F(ShardsSystemTest, IsInterruptedInOrder) {
-  auto train = StartTrain({Steps(kEndless), "actors.count=2", "learner.shards=2"});
-  ASSERT_TRUE(AwaitActors(*train, 2));
-  train->Signal(SIGINT);
-  EXPECT_EQ(WaitFor(*train), 130);
-  EXPECT_EQ(Last().version, Summary()["updates"]);
-  ExpectNothingLeft();
-}
-
-TEST_F(ShardsSystemTest, GoesOnWithAnotherNumber) {
-  EXPECT_EQ(Train({Steps(16'000), "learner.shards=2"}), 0) << said_;
-  const auto process = Start("starling", ResumeWords({Steps(32'000), "learner.shards=3"}));
-  ExpectAllSteps(WaitFor(*process), 32'000);
 }
 
 TEST_F(ShardsSystemTest, IsNotReplayed) {

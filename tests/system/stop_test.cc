@@ -15,13 +15,9 @@ class StopTest : public RunTest {
     return Start("starling", words);
   }
   // By hand; it is at work when this returns.
-  std::unique_ptr<Process> StartLearner() {
-    Strings words = TrainWords({Steps(kEndless), "actors.count=2"});
-    words.erase(words.begin());
-    auto learner = Start("starling-learner", words);
-    EXPECT_TRUE(Eventually([&] {
-      return learner->err().find("listening on") != std::string::npos || !learner->Running();
-    }));
+  std::unique_ptr<Process> LearnerAtWork() {
+    auto learner = StartLearner({Steps(kEndless), "actors.count=2"});
+    EXPECT_TRUE(AwaitSaid(*learner, "listening on"));
     return learner;
   }
   // All that was applied is in the last checkpoint.
@@ -47,20 +43,13 @@ TEST_F(StopTest, ASupervisedFleet) {
 }
 
 TEST_F(StopTest, AFleetByHand) {
-  const auto learner = StartLearner();
-  const auto actor = [&] {
-    return Start("starling-actor",
-                 {"--run-dir", run().string(), "--runtime-dir", runtime().string()});
-  };
-  const auto one = actor(), other = actor();
-  ASSERT_TRUE(Eventually([&] {
-    return learner->err().find("actor 1 joined") != std::string::npos || !learner->Running();
-  }));
+  const auto learner = LearnerAtWork();
+  const auto one = StartActor(), other = StartActor();
+  ASSERT_TRUE(AwaitSaid(*learner, "actor 1 joined"));
   const auto stop = Stop();
   EXPECT_EQ(WaitFor(*stop), 0) << stop->err();
   EXPECT_EQ(WaitFor(*learner), 130);
-  EXPECT_EQ(WaitFor(*one), 0);
-  EXPECT_EQ(WaitFor(*other), 0);
+  ExpectAllEnd(one, other);
   ExpectEndedInOrder();
 }
 
@@ -89,7 +78,7 @@ TEST_F(StopTest, OneThatDoesNotEndIsNotWaitedForForEver) {
 
 // It has no supervisor; a second signal does not make it drop its last checkpoint.
 TEST_F(StopTest, OneByHandIsWaitedForAgain) {
-  const auto learner = StartLearner();
+  const auto learner = LearnerAtWork();
   learner->Signal(SIGSTOP);
   for (int i = 0; i < 2; ++i) EXPECT_EQ(WaitFor(*Stop({"--timeout", "0.1"})), 1);
   learner->Signal(SIGCONT);
@@ -98,7 +87,7 @@ TEST_F(StopTest, OneByHandIsWaitedForAgain) {
 }
 
 TEST_F(StopTest, WhatIsLostIsSaid) {
-  const auto learner = StartLearner();
+  const auto learner = LearnerAtWork();
   learner->Signal(SIGSTOP);
   const auto stop = Stop();
   // Among the signals that wait for it is SIGTERM.

@@ -20,6 +20,7 @@ class SweepTest : public RunTest {
         << "\ncheckpoint.every_steps = 16000\nwire.runtime_dir = \"" << runtime().string()
         << "\"\n[grid]\nstaleness.bound = [0, \"unbounded\"]\n";
   }
+  std::unique_ptr<Process> Sweep() { return Start("starling", {"sweep", "bounds.toml"}); }
   std::filesystem::path swept() const { return dir_ / "swept"; }
   json SweepJson() const { return json::parse(TextOf(swept() / "sweep.json"), nullptr, false); }
   std::string State(std::size_t point, std::size_t seed) const {
@@ -43,9 +44,9 @@ class SweepTest : public RunTest {
 TEST_F(SweepTest, InterruptedGoneOnWithAndReported) {
   constexpr std::uint64_t kSteps = kSeconds / 4;
   WriteGrid(kSteps);
-  auto sweep = Start("starling", {"sweep", "bounds.toml"});
+  auto sweep = Sweep();
   ASSERT_TRUE(Eventually([&] { return State(0, 0) == "running" || !sweep->Running(); }));
-  auto second = Start("starling", {"sweep", "bounds.toml"});
+  auto second = Sweep();
   EXPECT_EQ(WaitFor(*second), 2);
   EXPECT_THAT(second->err(), HasSubstr("another starling sweep is running in "));
 
@@ -65,7 +66,7 @@ TEST_F(SweepTest, InterruptedGoneOnWithAndReported) {
   EXPECT_EQ(WaitFor(*report), 0) << report->err();
   EXPECT_THAT(TextOf(dir_ / "half.html"), AllOf(HasSubstr("1 unfinished"), HasSubstr("not begun")));
 
-  auto resumed = Start("starling", {"sweep", "bounds.toml"});
+  auto resumed = Sweep();
   EXPECT_EQ(WaitFor(*resumed), 0) << resumed->err();
   EXPECT_THAT(resumed->err(), HasSubstr("4 runs (2 points, 2 seeds), 1 at a time; 1 done already; "
                                         "1 to go on with"));
@@ -90,13 +91,13 @@ TEST_F(SweepTest, InterruptedGoneOnWithAndReported) {
 // Its runs write their checkpoints, and the next sweep goes on from there.
 TEST_F(SweepTest, Killed) {
   WriteGrid(kSeconds / 4, "[1]");
-  auto sweep = Start("starling", {"sweep", "bounds.toml"});
+  auto sweep = Sweep();
   ASSERT_TRUE(Eventually([&] { return HasWeights("bound=0/seed-1") || !sweep->Running(); }));
   sweep->Signal(SIGKILL);
   EXPECT_EQ(WaitFor(*sweep), 128 + SIGKILL);
   EXPECT_TRUE(Eventually([&] { return ProcessesNaming(dir_.path().string()).empty(); }));
   EXPECT_EQ(State(0, 0), "running") << "nobody could say otherwise";
-  auto next = Start("starling", {"sweep", "bounds.toml"});
+  auto next = Sweep();
   EXPECT_EQ(WaitFor(*next), 0) << next->err();
   EXPECT_THAT(next->err(), HasSubstr("; 1 to go on with\n"));
   EXPECT_THAT(TextOf(swept() / "bound=0/seed-1/log"), HasSubstr("resuming from "));
@@ -106,7 +107,7 @@ TEST_F(SweepTest, Killed) {
 // The learner does not answer, so that one Ctrl-C is not enough.
 TEST_F(SweepTest, TheSecondCtrlCEndsItAtOnce) {
   WriteGrid(kEndless, "[1]");
-  auto sweep = Start("starling", {"sweep", "bounds.toml"});
+  auto sweep = Sweep();
   const auto learner = [&] {
     for (const Running& process : ProcessesNaming(swept().string())) {
       if (process.program == "starling-learner") return process.pid;
@@ -118,8 +119,7 @@ TEST_F(SweepTest, TheSecondCtrlCEndsItAtOnce) {
   ASSERT_NE(pid, 0);
   ::kill(pid, SIGSTOP);
   sweep->Signal(SIGINT);
-  ASSERT_TRUE(
-      Eventually([&] { return sweep->err().find("once more ends it") != std::string::npos; }));
+  ASSERT_TRUE(AwaitSaid(*sweep, "once more ends it"));
   sweep->Signal(SIGINT);
   EXPECT_EQ(WaitFor(*sweep), 128 + SIGINT);
   ::kill(pid, SIGCONT);
@@ -128,7 +128,7 @@ TEST_F(SweepTest, TheSecondCtrlCEndsItAtOnce) {
 
 TEST_F(SweepTest, InterruptedInAnEvaluation) {
   WriteGrid(16'000, "[1]", 10'000'000);
-  auto sweep = Start("starling", {"sweep", "bounds.toml"});
+  auto sweep = Sweep();
   ASSERT_TRUE(Eventually([&] {
     for (const Running& process :
          ProcessesNaming((swept() / "bound=0/seed-1/checkpoints").string())) {
@@ -143,7 +143,7 @@ TEST_F(SweepTest, InterruptedInAnEvaluation) {
   const std::string log = TextOf(swept() / "bound=0/seed-1/log");
 
   WriteGrid(16'000, "[1]", 20);
-  auto next = Start("starling", {"sweep", "bounds.toml"});
+  auto next = Sweep();
   EXPECT_EQ(WaitFor(*next), 0) << next->err();
   EXPECT_EQ(TextOf(swept() / "bound=0/seed-1/log"), log) << "it was only evaluated";
   EXPECT_EQ(SweepJson()["points"][0]["runs"][0]["evaluation"]["episodes"], 20);
@@ -152,7 +152,7 @@ TEST_F(SweepTest, InterruptedInAnEvaluation) {
 
 TEST_F(SweepTest, ItsEvaluationIsThatOfStarlingEval) {
   WriteGrid(32'000);
-  auto sweep = Start("starling", {"sweep", "bounds.toml"});
+  auto sweep = Sweep();
   EXPECT_EQ(WaitFor(*sweep), 0) << sweep->err();
   const std::string run = "swept/bound=0/seed-2";
   auto eval = Start("starling", {"eval", run, "--episodes", "20", "--json"});

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "tests/network/plain_tcp.h"
+#include "tests/support/plain_tcp.h"
 #include "tests/wire/wire_test_util.h"
 
 namespace starling::wire {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <string>
 #include <vector>
+#include <zmq.hpp>
 
 #include "tests/support/temp_dir.h"
 #include "wire/socket.h"
@@ -36,6 +37,19 @@ inline bool WaitReadable(const Socket& socket, std::int64_t timeout_ms = kPatien
 inline bool WaitWritable(const Socket& socket, std::int64_t timeout_ms = kPatienceMs) {
   PollItem item{.socket = &socket, .want_readable = false, .want_writable = true};
   return Poll({&item, 1}, timeout_ms) && item.writable;
+}
+
+// Waits for the next message; false if none comes.
+template <class AnySocket>
+bool Next(AnySocket& socket, Envelope& envelope) {
+  return Until([&] { return socket.Receive(envelope) || (WaitReadable(socket, 100), false); });
+}
+
+// A socket without our protocol, for what a foreign peer sends.
+inline zmq::socket_t RawSocket(zmq::context_t& context, zmq::socket_type type) {
+  zmq::socket_t socket(context, type);
+  socket.set(zmq::sockopt::linger, 0);
+  return socket;
 }
 
 inline std::vector<float> Ramp(std::size_t count) {

@@ -1,4 +1,4 @@
-// Real processes for the system tests: started, signalled, awaited with a deadline, and looked up
+// Real processes for tests: started, signalled, awaited with a deadline, and looked up
 // in the process table. Every child is killed with its Process, and by the kernel should the test
 // itself be killed.
 #pragma once
@@ -15,6 +15,8 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -56,6 +58,7 @@ struct Launch {
   std::filesystem::path directory;          // to run in
   std::filesystem::path output;             // standard output goes to output.out, error to .err
   std::optional<rlim_t> file_size_limit{};  // bytes
+  std::vector<std::string> environment{};   // "NAME=value", added to this test's
 };
 
 class Process {
@@ -129,6 +132,7 @@ class Process {
       const rlimit limit{*launch_.file_size_limit, *launch_.file_size_limit};
       setrlimit(RLIMIT_FSIZE, &limit);
     }
+    for (const std::string& setting : launch_.environment) putenv(strdup(setting.c_str()));
     execv(launch_.program.c_str(), argv);
     _exit(127);
   }
