@@ -2,7 +2,6 @@
 
 #include <string>
 #include <vector>
-#include <zmq.hpp>
 
 #include "tests/wire/wire_test_util.h"
 #include "wire/socket.h"
@@ -75,24 +74,19 @@ TEST_F(Beacons, OnlyTheNewestIsKept) {
 
 TEST_F(Beacons, SixteenBytesInTheOrderOfTheReadme) {
   zmq::context_t raw_context;
-  zmq::socket_t raw(raw_context, zmq::socket_type::sub);
-  raw.set(zmq::sockopt::linger, 0);
+  zmq::socket_t raw = RawSocket(raw_context, zmq::socket_type::sub);
   raw.set(zmq::sockopt::subscribe, "");
   raw.connect(sender_.endpoint());
   ASSERT_TRUE(WaitReadable(sender_));
   sender_.Publish({.term = 0x01020304, .version = 0x1112131415161718});
   zmq::message_t frame;
   ASSERT_TRUE(raw.recv(frame));
-  const std::vector<unsigned char> bytes(frame.data<unsigned char>(),
-                                         frame.data<unsigned char>() + frame.size());
-  EXPECT_EQ(bytes, (std::vector<unsigned char>{'S', 'T', 'R', 'B', 4, 3, 2, 1, 0x18, 0x17, 0x16,
-                                               0x15, 0x14, 0x13, 0x12, 0x11}));
+  EXPECT_EQ(frame.to_string(), "STRB\x04\x03\x02\x01\x18\x17\x16\x15\x14\x13\x12\x11");
 }
 
 TEST_F(Beacons, OtherFramesAreIgnored) {
   zmq::context_t raw_context;
-  zmq::socket_t raw(raw_context, zmq::socket_type::xpub);
-  raw.set(zmq::sockopt::linger, 0);
+  zmq::socket_t raw = RawSocket(raw_context, zmq::socket_type::xpub);
   const std::string endpoint = "ipc://" + (directory_.path() / "raw").string();
   raw.bind(endpoint);
   BeaconReceiver receiver(context_, endpoint);
@@ -115,8 +109,7 @@ TEST_F(Beacons, OtherFramesAreIgnored) {
 
 TEST_F(Beacons, AFloodOfSubscriptionsStopsNobody) {
   zmq::context_t raw_context;
-  zmq::socket_t raw(raw_context, zmq::socket_type::sub);
-  raw.set(zmq::sockopt::linger, 0);
+  zmq::socket_t raw = RawSocket(raw_context, zmq::socket_type::sub);
   raw.set(zmq::sockopt::sndhwm, 0);
   raw.connect(sender_.endpoint());
   for (int i = 0; i < 5000; ++i) raw.set(zmq::sockopt::subscribe, std::to_string(i));

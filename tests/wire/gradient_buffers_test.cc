@@ -89,13 +89,8 @@ TEST_F(GradientBuffersTest, AnActorHasABufferAgainWhenItIsAnswered) {
 }
 
 TEST_F(GradientBuffersTest, ClientsOfWhatIsNoneAreToldSo) {
-  const auto error = [](const std::filesystem::path& path) -> std::string {
-    try {
-      GradientBuffersClient(path, kBufferFloats);
-    } catch (const std::runtime_error& thrown) {
-      return thrown.what();
-    }
-    return "";
+  const auto error = [](const std::filesystem::path& path) {
+    return ErrorOf<std::runtime_error>([&] { GradientBuffersClient(path, kBufferFloats); });
   };
   EXPECT_THAT(error(directory_.path() / "nothing"), HasSubstr("No such file"));
   EXPECT_THAT(error(directory_.path()), HasSubstr("directory"));

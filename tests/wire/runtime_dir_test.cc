@@ -8,7 +8,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -19,6 +18,7 @@
 
 #include "core/error.h"
 #include "tests/support/error_of.h"
+#include "tests/support/in_child.h"
 #include "tests/wire/wire_test_util.h"
 
 namespace starling::wire {
@@ -47,30 +47,20 @@ class RuntimeDir : public testing::Test {
   TempDir directory_;
 };
 
-TEST_F(RuntimeDir, IsCreatedForUsAlone) {
+TEST_F(RuntimeDir, IsCreatedForUsAloneWhateverTheUmask) {
+  const mode_t before = umask(0777);
   EXPECT_EQ(RuntimeRoot(base()), root());
+  umask(before);
   EXPECT_EQ(PermissionsOf(root()), 0700u);
   EXPECT_EQ(RuntimeRoot(base()), root());  // again
 }
 
-TEST_F(RuntimeDir, IsPrivateWhateverTheUmask) {
-  const mode_t before = umask(0777);
-  RuntimeRoot(base());
-  umask(before);
-  EXPECT_EQ(PermissionsOf(root()), 0700u);
-}
-
 TEST_F(RuntimeDir, ComesFromTheEnvironmentIfNotConfigured) {
-  const char* before = std::getenv("XDG_RUNTIME_DIR");
-  const std::optional<std::string> saved =
-      before ? std::optional<std::string>(before) : std::nullopt;
-  setenv("XDG_RUNTIME_DIR", base().c_str(), 1);
-  EXPECT_EQ(RuntimeRoot(""), root());
-  if (saved) {
-    setenv("XDG_RUNTIME_DIR", saved->c_str(), 1);
-  } else {
-    unsetenv("XDG_RUNTIME_DIR");
-  }
+  EXPECT_EQ(StatusInChild([&] {
+              setenv("XDG_RUNTIME_DIR", base().c_str(), 1);
+              return RuntimeRoot("") == root() ? 0 : 1;
+            }),
+            0);
 }
 
 TEST_F(RuntimeDir, ASymlinkIsRefused) {
@@ -177,12 +167,7 @@ TEST_F(Places, NothingIsLeftBehind) {
 
 TEST_F(Places, AForkedChildLeavesItAlone) {
   RunPlace place = Create();
-  const pid_t pid = fork();
-  if (pid == 0) {
-    place.Remove();
-    _exit(0);
-  }
-  ASSERT_EQ(waitpid(pid, nullptr, 0), pid);
+  EXPECT_EQ(StatusInChild([&] { place.Remove(); }), 0);
   EXPECT_TRUE(fs::exists(place.path()));
   EXPECT_THAT(ErrorOf([&] { Create(); }), HasSubstr("is still using it"));
 }
@@ -204,13 +189,12 @@ class OtherLearner {
       const std::function<void(RunPlace&)>& child = [](RunPlace&) {}) {
     int ends[2];
     EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
-    pid_ = fork();
-    if (pid_ == 0) {
+    pid_ = Fork([&] {
       RunPlace place = RunPlace::Create(root, run_dir);
       child(place);
       if (write(ends[1], "h", 1) != 1) _exit(1);
       for (;;) pause();
-    }
+    });
     close(ends[1]);
     char byte = 0;
     EXPECT_EQ(read(ends[0], &byte, 1), 1);
@@ -307,18 +291,14 @@ TEST_F(Places, OfManyLearnersThatRaceOneWins) {
   ASSERT_EQ(pipe2(hold, O_CLOEXEC), 0);
   std::vector<pid_t> pids;
   for (int i = 0; i < kLearners; ++i) {
-    pids.push_back(fork());
-    if (pids.back() != 0) continue;
-    close(hold[1]);
-    std::optional<RunPlace> place;
-    try {
-      place.emplace(Create());
-    } catch (const UserError&) {
-    }
-    char byte = place ? 'w' : 'l';
-    if (write(results[1], &byte, 1) != 1) _exit(1);
-    if (read(hold[0], &byte, 1) < 0) _exit(1);  // until all have tried
-    _exit(0);
+    pids.push_back(Fork([&] {
+      close(hold[1]);
+      std::optional<RunPlace> place;
+      const bool lost = !ErrorOf([&] { place.emplace(Create()); }).empty();
+      char byte = lost ? 'l' : 'w';
+      const bool told = write(results[1], &byte, 1) == 1;
+      return told && read(hold[0], &byte, 1) >= 0 ? 0 : 1;  // until all have tried
+    }));
   }
   int winners = 0;
   for (int i = 0; i < kLearners; ++i) {
@@ -328,7 +308,7 @@ TEST_F(Places, OfManyLearnersThatRaceOneWins) {
   }
   EXPECT_EQ(winners, 1);
   close(hold[1]);
-  for (const pid_t pid : pids) waitpid(pid, nullptr, 0);
+  for (const pid_t pid : pids) EXPECT_EQ(StatusOf(pid), 0);
   for (const int fd : {results[0], results[1], hold[0]}) close(fd);
 }
 

@@ -1,33 +1,20 @@
 #include "wire/socket.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/eventfd.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/time.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
-#include <fstream>
 #include <memory>
-#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "core/error.h"
-#include "tests/support/error_of.h"
 #include "tests/wire/wire_test_util.h"
 
 namespace starling::wire {
 namespace {
-
-using testing::AllOf;
-using testing::HasSubstr;
 
 constexpr std::size_t kNetElements = 133'120;  // 533 kB, the tensor of the MinAtar net
 const SocketOptions kOptions = {.max_elements = kNetElements};
@@ -46,14 +33,26 @@ class Sockets : public testing::TestWithParam<const char*> {
   std::unique_ptr<ClientSocket> Client() {
     return std::make_unique<ClientSocket>(context_, server_->endpoint(), kOptions);
   }
-  // The next message that the server gets.
-  Envelope ServerReceives() { return Next(*server_); }
   template <class AnySocket>
   static Envelope Next(AnySocket& socket) {
     Envelope envelope;
-    EXPECT_TRUE(
-        Until([&] { return socket.Receive(envelope) || (WaitReadable(socket, 100), false); }));
+    EXPECT_TRUE(wire::Next(socket, envelope));
     return envelope;
+  }
+  // The number of the next message, one of FetchFrames.
+  template <class AnySocket>
+  static std::uint64_t NextNumber(AnySocket& socket) {
+    return Decode(Next(socket).frames(), 0).message.header.sequence;
+  }
+  // Sends large messages until none is taken any more. Returns how many were.
+  template <class Send>
+  static int Fill(const Send& send) {
+    int sent = 0;
+    while (sent < 1000 && send()) ++sent;
+    // The two queues of eight and the kernel's buffers.
+    EXPECT_GE(sent, 8);
+    EXPECT_LT(sent, 64);
+    return sent;
   }
   static void SendSoon(ClientSocket& client, const Frames& frames) {
     ASSERT_TRUE(Until([&] { return client.Send(frames) || (WaitWritable(client, 100), false); }));
@@ -61,7 +60,7 @@ class Sockets : public testing::TestWithParam<const char*> {
   // A client that has sent a message, so that the server knows its name.
   std::string Introduce(ClientSocket& client) {
     SendSoon(client, FetchFrames(1));
-    return ServerReceives().peer();
+    return Next(*server_).peer();
   }
 
   TempDir directory_;
@@ -72,11 +71,8 @@ class Sockets : public testing::TestWithParam<const char*> {
 
 INSTANTIATE_TEST_SUITE_P(Transports, Sockets,
                          testing::Values("ipc", "tcp://127.0.0.1", "tcp://localhost"),
-                         [](const auto& param) {
-                           const std::string name = param.param;
-                           return name == "ipc"               ? "Ipc"
-                                  : name == "tcp://127.0.0.1" ? "Tcp"
-                                                              : "TcpByName";
+                         [](const auto& transport) {
+                           return std::array{"Ipc", "Tcp", "TcpByName"}[transport.index];
                          });
 
 TEST_P(Sockets, AGradientAndItsAnswer) {
@@ -86,7 +82,7 @@ TEST_P(Sockets, AGradientAndItsAnswer) {
   SendSoon(*client, Encode({.slot = 2, .sequence = 1, .version = 7}, gradient, tensor));
 
   // The gradient arrives.
-  const Envelope received = ServerReceives();
+  const Envelope received = Next(*server_);
   const DecodeResult decoded = Decode(received.frames(), kNetElements);
   ASSERT_TRUE(decoded) << RefusalName(decoded.refusal);
   EXPECT_EQ(decoded.message.body, Body(gradient));
@@ -177,7 +173,7 @@ TEST_P(Sockets, TensorsOfEverySizeAreAligned) {
   for (std::size_t size = 1; size <= 100; ++size) {
     const std::vector<float> tensor = Ramp(size);
     SendSoon(*client, Encode({}, Weights{}, tensor));
-    const Envelope envelope = ServerReceives();
+    const Envelope envelope = Next(*server_);
     const DecodeResult result = Decode(envelope.frames(), kNetElements);
     ASSERT_TRUE(result);
     const std::span<const float> floats = result.message.floats();  // CHECKs the alignment
@@ -189,9 +185,9 @@ TEST_P(Sockets, AnEnvelopeKeepsItsBytesWhereverItGoes) {
   const auto client = Client();
   SendSoon(*client, Encode({}, Weights{}, Ramp(1000)));
   SendSoon(*client, Encode({}, Weights{}, Ramp(5)));
-  Envelope first = ServerReceives();
+  Envelope first = Next(*server_);
   const std::byte* bytes = first.frames().tensor.data();
-  const Envelope second = ServerReceives();
+  const Envelope second = Next(*server_);
   float last = 0;
   std::thread([&, kept = std::move(first)]() mutable {
     EXPECT_EQ(kept.frames().tensor.data(), bytes);
@@ -224,18 +220,14 @@ TEST_P(Sockets, AFullQueueIsSaidAndHurtsNobodyElse) {
   const std::string deaf_name = Introduce(*deaf);
   const std::string good_name = Introduce(*good);
   const std::vector<float> tensor = Ramp(kNetElements);
-  int sent = 0;
   SendStatus status = SendStatus::kSent;
-  while (sent < 1000 && (status = server_->TrySend(deaf_name, Encode({}, Weights{}, tensor))) ==
-                            SendStatus::kSent) {
-    ++sent;
-  }
+  const int sent = Fill([&] {
+    status = server_->TrySend(deaf_name, Encode({}, Weights{}, tensor));
+    return status == SendStatus::kSent;
+  });
   EXPECT_EQ(status, SendStatus::kFull);
-  // The two queues of eight and the kernel's buffers.
-  EXPECT_GE(sent, 8);
-  EXPECT_LT(sent, 64);
   EXPECT_TRUE(server_->Send(good_name, FetchFrames(9)));
-  EXPECT_EQ(Decode(Next(*good).frames(), 0).message.header.sequence, 9u);
+  EXPECT_EQ(NextNumber(*good), 9u);
   // It reads again: the queued messages arrive whole, and new ones go through.
   for (int i = 0; i < sent; ++i) {
     const Envelope envelope = Next(*deaf);
@@ -245,7 +237,7 @@ TEST_P(Sockets, AFullQueueIsSaidAndHurtsNobodyElse) {
     WaitReadable(*server_, 1);
     return server_->Send(deaf_name, FetchFrames(10));
   }));
-  EXPECT_EQ(Decode(Next(*deaf).frames(), 0).message.header.sequence, 10u);
+  EXPECT_EQ(NextNumber(*deaf), 10u);
 }
 
 // libzmq notices only now and then that a queue was emptied. So the queue of a learner that
@@ -255,11 +247,11 @@ TEST_P(Sockets, AQueueThatThePeerEmptiedIsNotFull) {
   const std::string name = Introduce(*client);
   for (std::uint64_t i = 0; i < 1000; ++i) {
     ASSERT_EQ(server_->TrySend(name, FetchFrames(i)), SendStatus::kSent) << i;
-    ASSERT_EQ(Decode(Next(*client).frames(), 0).message.header.sequence, i);
+    ASSERT_EQ(NextNumber(*client), i);
   }
   for (std::uint64_t i = 0; i < 1000; ++i) {
     ASSERT_TRUE(client->Send(FetchFrames(i))) << i;
-    ASSERT_EQ(Decode(ServerReceives().frames(), 0).message.header.sequence, i);
+    ASSERT_EQ(NextNumber(*server_), i);
   }
 }
 
@@ -267,10 +259,7 @@ TEST_P(Sockets, AClientWhoseLearnerDoesNotReadIsTold) {
   const auto client = Client();
   const std::vector<float> tensor = Ramp(kNetElements);
   ASSERT_TRUE(WaitWritable(*client));
-  int sent = 0;
-  while (sent < 1000 && client->Send(Encode({}, Weights{}, tensor))) ++sent;
-  EXPECT_GE(sent, 8);
-  EXPECT_LT(sent, 64);
+  Fill([&] { return client->Send(Encode({}, Weights{}, tensor)); });
 }
 
 TEST_P(Sockets, WhatIsQueuedForALearnerThatIsNotThereReachesItsSuccessor) {
@@ -283,7 +272,7 @@ TEST_P(Sockets, WhatIsQueuedForALearnerThatIsNotThereReachesItsSuccessor) {
   ClientSocket client(context_, endpoint, kOptions);
   EXPECT_TRUE(client.Send(FetchFrames(1)));
   server_ = std::make_unique<ServerSocket>(context_, endpoint, kOptions);
-  EXPECT_EQ(Decode(ServerReceives().frames(), 0).message.header.sequence, 1u);
+  EXPECT_EQ(NextNumber(*server_), 1u);
 }
 
 TEST_P(Sockets, TheSuccessorOfALearnerIsFound) {
@@ -306,118 +295,6 @@ TEST_P(Sockets, TheSuccessorOfALearnerIsFound) {
     return WaitReadable(*server_, 10) && server_->Receive(envelope);
   }));
   EXPECT_EQ(Decode(envelope.frames(), 0).message.header.sequence, 3u);
-}
-
-TEST_P(Sockets, AnEndpointInUseIsTheOperatorsMistake) {
-  EXPECT_THAT(ErrorOf([&] { ServerSocket second(context_, server_->endpoint(), kOptions); }),
-              AllOf(HasSubstr(server_->endpoint()), HasSubstr("choose another wire.endpoint")));
-  const auto client = Client();  // and the first one still listens
-  Introduce(*client);
-}
-
-std::string BindError(const std::string& endpoint) {
-  Context context;
-  return ErrorOf([&] { ServerSocket server(context, endpoint, kOptions); });
-}
-
-TEST(Bind, APathThatCannotBeIsNamed) {
-  TempDir directory;
-  const std::string missing = "ipc://" + (directory.path() / "no" / "s").string();
-  EXPECT_THAT(BindError(missing), HasSubstr(missing));
-  EXPECT_THAT(BindError("tcp://0.0.0.0:5"), HasSubstr("CURVE"));
-}
-
-TEST(Bind, AFileThatIsNoSocketIsLeftAlone) {
-  TempDir directory;
-  const std::filesystem::path path = directory.path() / "precious";
-  std::ofstream(path) << "data";
-  EXPECT_THAT(BindError("ipc://" + path.string()), HasSubstr("no socket"));
-  EXPECT_EQ(std::filesystem::file_size(path), 4u);
-}
-
-TEST(Bind, TheSocketOfADeadProcessIsTakenOver) {
-  TempDir directory;
-  const std::string path = (directory.path() / "s").string();
-  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
-  ASSERT_EQ(bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-  close(fd);  // without unlink, as kill -9 does
-  EXPECT_EQ(BindError("ipc://" + path), "");
-}
-
-TEST(Bind, OnlyTheOwnerMayConnect) {
-  TempDir directory;
-  const std::filesystem::path path = directory.path() / "s";
-  Context context;
-  {
-    const ServerSocket server(context, "ipc://" + path.string(), kOptions);
-    struct stat status {};
-    ASSERT_EQ(stat(path.c_str(), &status), 0);
-    EXPECT_EQ(status.st_mode & 0777, 0600u);
-  }
-  EXPECT_FALSE(std::filesystem::exists(path));
-}
-
-TEST(Bind, IPv6Loopback) {
-  Context context;
-  std::unique_ptr<ServerSocket> server;
-  try {
-    server = std::make_unique<ServerSocket>(context, "tcp://[::1]:*", kOptions);
-  } catch (const UserError& error) {
-    GTEST_SKIP() << error.what();  // a host without IPv6
-  }
-  EXPECT_THAT(server->endpoint(), testing::StartsWith("tcp://[::1]:"));
-  ClientSocket client(context, server->endpoint(), kOptions);
-  ASSERT_TRUE(WaitWritable(client));
-  EXPECT_TRUE(client.Send(FetchFrames(1)));
-  EXPECT_TRUE(WaitReadable(*server));
-}
-
-TEST(PollTest, AnEventfdWakesIt) {
-  Context context;
-  TempDir directory;
-  const ServerSocket server(context, "ipc://" + (directory.path() / "s").string(), kOptions);
-  const int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  PollItem items[] = {{.socket = &server}, {.fd = fd}};
-  EXPECT_FALSE(Poll(items, 0));
-  std::thread waker([&] {
-    const std::uint64_t one = 1;
-    EXPECT_EQ(write(fd, &one, sizeof one), 8);
-  });
-  EXPECT_TRUE(Poll(items, kPatienceMs));
-  waker.join();
-  EXPECT_FALSE(items[0].readable);
-  EXPECT_TRUE(items[1].readable);
-  close(fd);
-}
-
-TEST(PollTest, AnItemThatIsNothingIsNeverReady) {
-  std::array<PollItem, 2> items{};
-  items[1].fd = eventfd(1, EFD_CLOEXEC);
-  EXPECT_TRUE(Poll(items, 0));
-  EXPECT_FALSE(items[0].readable);
-  EXPECT_TRUE(items[1].readable);
-  EXPECT_FALSE(Poll(std::span(items).first(1), 0));
-  close(items[1].fd);
-}
-
-TEST(PollTest, ASignalEndsTheWait) {
-  struct sigaction action {};
-  action.sa_handler = [](int) {};
-  struct sigaction before {};
-  sigaction(SIGALRM, &action, &before);
-  const int fd = eventfd(0, EFD_CLOEXEC);
-  PollItem item{.fd = fd};
-  // Repeated, for the first may come before the wait begins.
-  const itimerval timer = {.it_interval = {0, 10'000}, .it_value = {0, 10'000}};
-  setitimer(ITIMER_REAL, &timer, nullptr);
-  EXPECT_FALSE(Poll({&item, 1}, -1));
-  const itimerval off{};
-  setitimer(ITIMER_REAL, &off, nullptr);
-  sigaction(SIGALRM, &before, nullptr);
-  close(fd);
 }
 
 }  // namespace
