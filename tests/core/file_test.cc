@@ -2,10 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -14,6 +11,7 @@
 #include <system_error>
 #include <thread>
 
+#include "tests/support/in_child.h"
 #include "tests/support/temp_dir.h"
 
 namespace starling {
@@ -60,19 +58,12 @@ TEST(ReadRegularFile, NothingElse) {
 
 TEST(WriteFileAtomically, WritesIntoTheWorkingDirectoryToo) {
   const TempDir dir;
-  const auto before = std::filesystem::current_path();
-  std::filesystem::current_path(dir.path());
-  WriteFileAtomically("bare", "x");
-  std::filesystem::current_path(before);
+  EXPECT_EQ(StatusInChild([&] {
+              std::filesystem::current_path(dir.path());
+              WriteFileAtomically("bare", "x");
+            }),
+            0);
   EXPECT_EQ(ReadFile(dir / "bare"), "x");
-}
-
-TEST(WriteFileAtomically, NamesADirectoryThatDoesNotExist) {
-  const TempDir dir;
-  const auto path = dir / "absent/file";
-  EXPECT_EQ(ErrorCodeOf([&] { WriteFileAtomically(path, "x"); }, path),
-            std::errc::no_such_file_or_directory);
-  EXPECT_EQ(dir.CountFiles(), 0u);
 }
 
 TEST(WriteFileAtomically, NamesADirectoryThatMayNotBeWritten) {
@@ -84,11 +75,14 @@ TEST(WriteFileAtomically, NamesADirectoryThatMayNotBeWritten) {
   ::chmod(dir.path().c_str(), 0700);
 }
 
-TEST(WriteFileAtomically, LeavesNoTemporaryFileWhenTheRenameFails) {
+TEST(WriteFileAtomically, LeavesNoTemporaryFileWhenItFails) {
   const TempDir dir;
   std::filesystem::create_directory(dir / "taken");
-  EXPECT_EQ(ErrorCodeOf([&] { WriteFileAtomically(dir / "taken", "x"); }, dir / "taken"),
-            std::errc::is_a_directory);
+  const auto code = [&](const char* name) {
+    return ErrorCodeOf([&] { WriteFileAtomically(dir / name, "x"); }, dir / name);
+  };
+  EXPECT_EQ(code("taken"), std::errc::is_a_directory);
+  EXPECT_EQ(code("absent/file"), std::errc::no_such_file_or_directory);
   EXPECT_EQ(dir.CountFiles(), 1u);
 }
 
@@ -96,22 +90,12 @@ TEST(WriteFileAtomically, LeavesNoTemporaryFileWhenTheRenameFails) {
 TEST(WriteFileAtomically, TheOldFileSurvivesAWriteThatFailsHalfWay) {
   const TempDir dir;
   WriteFileAtomically(dir / "a", "old and whole");
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::signal(SIGXFSZ, SIG_IGN);
-    const rlimit limit{4096, 4096};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-    try {
-      WriteFileAtomically(dir / "a", std::string(100'000, 'n'));
-    } catch (const std::system_error& error) {
-      ::_exit(error.code() == std::errc::file_too_large ? 0 : 2);
-    }
-    ::_exit(1);
+  {
+    const FileSizeLimit limit(4096);
+    EXPECT_EQ(
+        ErrorCodeOf([&] { WriteFileAtomically(dir / "a", std::string(100'000, 'n')); }, dir / "a"),
+        std::errc::file_too_large);
   }
-  int status = -1;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), 0);
   EXPECT_EQ(ReadFile(dir / "a"), "old and whole");
   EXPECT_EQ(dir.CountFiles(), 1u);
 }

@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +13,8 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "tests/support/in_child.h"
 
 namespace starling {
 namespace {
@@ -92,18 +93,15 @@ std::string SaidToATerminal(const char* no_color) {
   if (master < 0 || ::grantpt(master) != 0 || ::unlockpt(master) != 0) return "no terminal";
   const int slave = ::open(::ptsname(master), O_RDWR | O_NOCTTY);
   if (slave < 0) return "no terminal";
-  const pid_t child = ::fork();
-  if (child == 0) {
+  const int status = StatusInChild([&] {
     ::dup2(slave, STDERR_FILENO);
     ::setenv("TERM", "xterm-256color", 1);
     ::unsetenv("NO_COLOR");
     if (no_color != nullptr) ::setenv("NO_COLOR", no_color, 1);
     InitLog("child");
     LogWarn("said");
-    ::_exit(0);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
+  });
+  EXPECT_EQ(status, 0);
   std::string said(1000, '\0');
   const ssize_t size = ::read(master, said.data(), said.size());
   said.resize(size < 0 ? 0 : static_cast<std::size_t>(size));
@@ -158,22 +156,18 @@ TEST(LevelOf, OtherLinesHaveNone) {
   }
 }
 
-// Returns its output at `now_ms`.
-std::string Said(RateLimitedLog& log, std::int64_t now_ms, const std::string& text) {
-  testing::internal::CaptureStderr();
-  log.Info(now_ms, text);
-  return testing::internal::GetCapturedStderr();
-}
-
 TEST(RateLimitedLog, PrintsSoManyLinesAPeriodAndCountsTheRest) {
   RateLimitedLog log(1000, 2);
-  EXPECT_THAT(Said(log, 500, "one"), HasSubstr("one\n"));
-  EXPECT_THAT(Said(log, 600, "two"), HasSubstr("two\n"));
-  EXPECT_THAT(Said(log, 700, "three"), IsEmpty());
-  EXPECT_THAT(Said(log, 1499, "four"), IsEmpty());
-  EXPECT_THAT(Said(log, 1500, "five"), HasSubstr("five (2 more like this were not shown)\n"));
-  EXPECT_THAT(Said(log, 1501, "six"), HasSubstr("six\n"));
-  EXPECT_THAT(Said(log, 2000, "seven"), IsEmpty());
+  const auto said = [&](std::int64_t now_ms, const std::string& text) {
+    return Captured([&] { log.Info(now_ms, text); });
+  };
+  EXPECT_THAT(said(500, "one"), HasSubstr("one\n"));
+  EXPECT_THAT(said(600, "two"), HasSubstr("two\n"));
+  EXPECT_THAT(said(700, "three"), IsEmpty());
+  EXPECT_THAT(said(1499, "four"), IsEmpty());
+  EXPECT_THAT(said(1500, "five"), HasSubstr("five (2 more like this were not shown)\n"));
+  EXPECT_THAT(said(1501, "six"), HasSubstr("six\n"));
+  EXPECT_THAT(said(2000, "seven"), IsEmpty());
 }
 
 }  // namespace

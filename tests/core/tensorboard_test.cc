@@ -2,10 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <cstdio>
@@ -16,6 +12,8 @@
 #include <vector>
 
 #include "core/file.h"
+#include "tests/support/error_of.h"
+#include "tests/support/in_child.h"
 #include "tests/support/temp_dir.h"
 
 namespace starling {
@@ -84,29 +82,20 @@ TEST(Record, LengthDataAndAChecksumOfEach) {
   EXPECT_EQ(FrameRecord("abc"), Bytes("03 00 00 00 00 00 00 00 b0 99 49 0e 61 62 63 6e 57 f1 21"));
 }
 
-TEST(Event, VersionIsField3) {
-  EXPECT_EQ(VersionEvent(1.5),
-            Bytes("09 00 00 00 00 00 00 f8 3f 1a 0d") + "brain.Event:2");  // 13 bytes
-}
-
-TEST(Event, StartIsStatus1OfField7) {
-  EXPECT_EQ(StartEvent(1.5, 300), Bytes("09 00 00 00 00 00 00 f8 3f 10 ac 02 3a 02 08 01"));
-}
-
-// 300 is 0b10'0101100: the low seven bits first, with the high bit set.
-TEST(Event, ScalarsAreValuesOfASummary) {
+TEST(Event, IsAMessageOfProtobuf) {
+  const std::string time = Bytes("09 00 00 00 00 00 00 f8 3f");  // field 1: 1.5
+  // The version is field 3, of 13 bytes; the start is status 1 of field 7.
+  EXPECT_EQ(VersionEvent(1.5), time + Bytes("1a 0d") + "brain.Event:2");
+  EXPECT_EQ(StartEvent(1.5, 300), time + Bytes("10 ac 02 3a 02 08 01"));
+  // The step is field 2: 300 is 0b10'0101100, the low seven bits first, with the high bit set.
   EXPECT_EQ(ScalarsEvent(1.5, 300, std::vector<Scalar>{{"a", 0.5}, {"b/c", -2.0}}),
-            Bytes("09 00 00 00 00 00 00 f8 3f 10 ac 02 2a 16 "
-                  "0a 08 0a 01 61 15 00 00 00 3f "
-                  "0a 0a 0a 03 62 2f 63 15 00 00 00 c0"));
-}
-
-TEST(Event, LongTextsAndLargeStepsTakeMoreBytes) {
-  const std::string tag(200, 't');
+            time + Bytes("10 ac 02 2a 16 0a 08 0a 01 61 15 00 00 00 3f "
+                         "0a 0a 0a 03 62 2f 63 15 00 00 00 c0"));
   // 200 = c8 01; the value is 1 + 2 + 200 + 5 = 208 = d0 01, the summary 1 + 2 + 208 = 211 = d3 01.
-  EXPECT_EQ(ScalarsEvent(1.5, 5'000'000'000, std::vector<Scalar>{{tag, 0.5}}),
-            Bytes("09 00 00 00 00 00 00 f8 3f 10 80 e4 97 d0 12 2a d3 01 0a d0 01 0a c8 01") + tag +
-                Bytes("15 00 00 00 3f"));
+  const std::string tag(200, 't');
+  EXPECT_EQ(
+      ScalarsEvent(1.5, 5'000'000'000, std::vector<Scalar>{{tag, 0.5}}),
+      time + Bytes("10 80 e4 97 d0 12 2a d3 01 0a d0 01 0a c8 01") + tag + Bytes("15 00 00 00 3f"));
 }
 
 TEST(EventFile, BeginsWithItsVersionAndIsReadableAtOnce) {
@@ -140,41 +129,26 @@ TEST(EventFile, TwoOfOneSecondAreTwoFilesInOrder) {
 TEST(EventFile, NamesADirectoryThatCannotBeMade) {
   const TempDir dir;
   dir.Write("tensorboard", "a file");
-  try {
-    EventFile events(dir / "tensorboard", 0);
-    FAIL();
-  } catch (const std::system_error& error) {
-    EXPECT_THAT(error.what(), HasSubstr((dir / "tensorboard").string()));
-  }
+  EXPECT_THAT(ErrorOf<std::system_error>([&] { EventFile(dir / "tensorboard", 0); }),
+              HasSubstr((dir / "tensorboard").string()));
 }
 
-// In a child: the limit holds for a whole process.
 TEST(EventFile, WhatDoesNotFitLeavesNoTornRecordAndTheNextMayFitAgain) {
   const TempDir dir;
-  const pid_t pid = fork();
-  if (pid == 0) {
-    signal(SIGXFSZ, SIG_IGN);
-    const std::vector<Scalar> scalars{{"return", 1.0}};
-    const auto limit = [](rlim_t bytes) {
-      const rlimit to{bytes, RLIM_INFINITY};
-      setrlimit(RLIMIT_FSIZE, &to);
-    };
-    EventFile events(dir.path(), 0);
-    const auto size = [file = FilesOf(dir.path()).at(0)] {
-      return std::filesystem::file_size(file);
-    };
-    limit(50);  // within the second record
-    const bool none = !events.Write(1, scalars) && size() == 0;
-    limit(200);
-    std::uintmax_t whole = 0;
-    while (events.Write(2, scalars)) whole = size();
-    const bool some = whole > 0 && whole < 200 && size() == whole;
-    limit(1000);
-    _exit(none && some && events.Write(3, scalars) ? 0 : 1);
-  }
-  int status = 0;
-  ASSERT_EQ(waitpid(pid, &status, 0), pid);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  const std::vector<Scalar> scalars{{"return", 1.0}};
+  EventFile events(dir.path(), 0);
+  const auto size = [file = FilesOf(dir.path()).at(0)] { return std::filesystem::file_size(file); };
+  const FileSizeLimit limit(50);  // within the second record
+  EXPECT_FALSE(events.Write(1, scalars));
+  EXPECT_EQ(size(), 0u);
+  limit.Set(200);
+  std::uintmax_t whole = 0;
+  while (events.Write(2, scalars)) whole = size();
+  EXPECT_GT(whole, 0u);
+  EXPECT_LT(whole, 200u);
+  EXPECT_EQ(size(), whole);
+  limit.Set(1000);
+  EXPECT_TRUE(events.Write(3, scalars));
   const auto records = Records(FilesOf(dir.path()).at(0));
   ASSERT_GE(records.size(), 4u);
   EXPECT_THAT(records[0], testing::EndsWith("brain.Event:2"));
