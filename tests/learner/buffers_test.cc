@@ -64,8 +64,7 @@ TEST_F(BuffersTest, AGradientIsAppliedAfterItsActorHasLeft) {
   const std::string path = a->welcome.buffers;
   Push(*a, a->NextGrant(), 3.0f);
   a->Send(wire::Leave{});
-  a->Send(wire::Heartbeat{});
-  ASSERT_TRUE(a->Wait(wire::Kind::kHeartbeat));  // so the leave has been handled
+  a->Synchronize();
   b->Push(b->NextGrant(), 1.0f);
   EXPECT_EQ(b->NextAnswer().outcome, wire::Outcome::kMerged);
   EXPECT_FALSE(std::filesystem::exists(path)) << "removed with its actor";
@@ -76,7 +75,7 @@ TEST_F(BuffersTest, AGradientIsAppliedAfterItsActorHasLeft) {
 // As with a full /dev/shm; here another file has the name of the buffer.
 TEST_F(BuffersTest, WithoutSharedMemoryGradientsComeInMessages) {
   Start();
-  const auto place = wire::RunPlace::Find(wire::RuntimeRoot(config_.wire.runtime_dir), dir_.path());
+  const auto place = wire::RunPlace::Find(root(), dir_.path());
   const std::uint32_t incarnation = 1u << 16;  // the first of slot 0 in term 1
   std::ofstream(place.endpoint_file.parent_path() / fmt::format("gradients-0-{}", incarnation));
   const auto actor = NewActor();

@@ -68,22 +68,7 @@ TEST(ActorRows, MayHoldTheLargestSlot) {
   EXPECT_THAT(Slots(ActorRows(roster, 2, 0)), ElementsAre(0, 1, last));
 }
 
-class BulletinTest : public LearnerFixture {
- protected:
-  // Waits for a bulletin that meets `condition`; sends heartbeats for `actor` meanwhile.
-  template <class Condition>
-  std::shared_ptr<const Bulletin> Await(FakeActor& actor, Condition condition) {
-    const SteadyClock clock;
-    for (const std::int64_t end = clock.NowMs() + FakeActor::kPatienceMs; clock.NowMs() < end;) {
-      const auto bulletin = LastBulletin();
-      if (bulletin && condition(*bulletin)) return bulletin;
-      actor.Send(wire::Heartbeat{});
-      actor.Wait(wire::Kind::kHeartbeat);
-    }
-    ADD_FAILURE() << "no such bulletin";
-    return std::make_shared<Bulletin>();
-  }
-};
+using BulletinTest = LearnerFixture;
 
 TEST_F(BulletinTest, HoldsTheStatusAndEverySlot) {
   Start("updates.start_with=1\nactors.count=3\nstaleness.bound=8");
@@ -96,10 +81,12 @@ TEST_F(BulletinTest, HoldsTheStatusAndEverySlot) {
   b->NextGrant();
   b->Send(wire::Leave{wire::LeaveReason::kLeaving, "enough"});
   // The version, too: one actor was alone at the beginning as well.
-  const auto bulletin = Await(*a, [](const Bulletin& seen) {
-    return seen.status.actors_alive == 1 && seen.status.version == 3 &&
-           !seen.status.checkpoint.empty();
-  });
+  std::shared_ptr<const Bulletin> bulletin;
+  ASSERT_TRUE(a->Await([&] {
+    bulletin = LastBulletin();
+    return bulletin && bulletin->status.actors_alive == 1 && bulletin->status.version == 3 &&
+           !bulletin->status.checkpoint.empty();
+  }));
   EXPECT_EQ(bulletin->status.phase, "running");
   EXPECT_EQ(bulletin->status.steps, 12u);
   EXPECT_THAT(bulletin->status.staleness.histogram, ElementsAre(2, 0, 1));

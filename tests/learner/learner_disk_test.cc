@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "learner/learner.h"
+#include "tests/support/count_in.h"
 #include "tests/support/learner_fixture.h"
 
 namespace starling::learner {
@@ -16,10 +17,15 @@ using testing::FloatNear;
 
 class LearnerDiskTest : public LearnerFixture {
  protected:
-  static std::size_t Count(const std::string& text, const std::string& word) {
-    std::size_t count = 0;
-    for (std::size_t at = 0; (at = text.find(word, at)) != std::string::npos; ++at) ++count;
-    return count;
+  // Ends a run of one update.
+  void FinishARun() {
+    Start("run.steps=4\nupdates.start_with=1");
+    {
+      const auto actor = NewActor();
+      actor->Push(actor->NextGrant(), 0.25f);
+      Wait();
+    }
+    Discard();
   }
 };
 
@@ -33,7 +39,7 @@ TEST_F(LearnerDiskTest, AFullJournalDiskIsReportedOnceAndTrainingContinues) {
   EXPECT_EQ(actor->NextGrant().version, 20u);
   Stop();
   const std::string log = testing::internal::GetCapturedStderr();
-  EXPECT_EQ(Count(log, "the journal is not complete, this run cannot be replayed"), 1u) << log;
+  EXPECT_EQ(CountIn(log, "the journal is not complete, this run cannot be replayed"), 1u) << log;
   EXPECT_THAT(log, testing::HasSubstr("No space left on device"));
   EXPECT_EQ(LastCheckpoint().version, 20u);
 }
@@ -56,7 +62,7 @@ TEST_F(LearnerDiskTest, AFailedCheckpointIsReportedAndALaterOneIsWritten) {
   EXPECT_TRUE(later());
   Stop();
   const std::string log = testing::internal::GetCapturedStderr();
-  EXPECT_EQ(Count(log, "no checkpoint of version 1: "), 1u) << log;
+  EXPECT_EQ(CountIn(log, "no checkpoint of version 1: "), 1u) << log;
   EXPECT_EQ(learner_->checkpoint_error(), "");
 }
 
@@ -77,7 +83,7 @@ TEST_F(LearnerDiskTest, ASlowDiskIsReportedAtALimitedRate) {
   close(fd);
   Stop();
   const std::string log = testing::internal::GetCapturedStderr();
-  EXPECT_THAT(Count(log, "the disk is slower than checkpoint.every_steps = 1"),
+  EXPECT_THAT(CountIn(log, "the disk is slower than checkpoint.every_steps = 1"),
               testing::AllOf(testing::Ge(1u), testing::Le(periods + 1)))
       << log;
   EXPECT_EQ(LastCheckpoint().version, 50u);
@@ -144,18 +150,14 @@ TEST_F(LearnerDiskTest, AnActorOfAnOldTermIsRefused) {
 
 TEST_F(LearnerDiskTest, ADamagedCheckpointIsSkippedForTheOneBefore) {
   Start();
-  auto actor = NewActor();
-  actor->Push(actor->NextGrant(), 0.25f);
-  actor->NextGrant();
-  actor.reset();
+  TrainOnce();
   Discard();
   const auto files = ListCheckpoints(dir_ / "checkpoints");
   ASSERT_EQ(files.size(), 2u);  // version 0 and the last
   std::filesystem::resize_file(files.back(), std::filesystem::file_size(files.back()) - 1);
   testing::internal::CaptureStderr();
   Start("updates.start_with=1", true);
-  actor = NewActor();
-  EXPECT_EQ(actor->NextGrant().version, 0u);
+  EXPECT_EQ(NewActor()->NextGrant().version, 0u);
   Stop();
   const std::string log = testing::internal::GetCapturedStderr();
   EXPECT_THAT(log, testing::HasSubstr(files.front().filename().string()));
@@ -163,12 +165,7 @@ TEST_F(LearnerDiskTest, ADamagedCheckpointIsSkippedForTheOneBefore) {
 }
 
 TEST_F(LearnerDiskTest, AFinishedRunEndsAtOnceWhenResumed) {
-  Start("run.steps=4\nupdates.start_with=1");
-  auto actor = NewActor();
-  actor->Push(actor->NextGrant(), 0.25f);
-  Wait();
-  actor.reset();
-  Discard();
+  FinishARun();
   Start("run.steps=4", true);
   Wait();
   EXPECT_TRUE(over_);
@@ -176,12 +173,7 @@ TEST_F(LearnerDiskTest, AFinishedRunEndsAtOnceWhenResumed) {
 }
 
 TEST_F(LearnerDiskTest, ATrainedRunIsNotStartedAgain) {
-  Start("run.steps=4\nupdates.start_with=1");
-  auto actor = NewActor();
-  actor->Push(actor->NextGrant(), 0.25f);
-  Wait();
-  actor.reset();
-  Discard();
+  FinishARun();
   EXPECT_THROW(Start("run.steps=4"), UserError);
   EXPECT_EQ(LastCheckpoint().steps, 4u);
 }
@@ -214,7 +206,8 @@ TEST_F(LearnerDiskTest, WritesALineOfMetricsEveryInterval) {
   for (int seen = 0; (seen = statuses_) < 4;) statuses_.wait(seen);
   Stop();
   const std::string metrics = dir_.Read("metrics.jsonl");
-  EXPECT_GE(Count(metrics, "\n"), static_cast<std::size_t>(statuses_ - 1));  // not the last report
+  EXPECT_GE(CountIn(metrics, "\n"),
+            static_cast<std::size_t>(statuses_ - 1));  // not the last report
 }
 
 }  // namespace

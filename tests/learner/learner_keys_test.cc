@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "core/clock.h"
 #include "core/file.h"
 #include "tests/support/learner_fixture.h"
 #include "wire/keys.h"
@@ -31,34 +30,20 @@ class LearnerKeys : public LearnerFixture {
     Start("wire.endpoint=tcp://127.0.0.1:0\nwire.secret=" + secret_.string() +
           "\nwire.allowed=" + allowed().string() + "\n" + more);
   }
-  std::string Endpoint() {
-    return wire::RunPlace::Find(wire::RuntimeRoot(config_.wire.runtime_dir), dir_.path())
-        .endpoint.value_or("ipc:///nowhere");
-  }
   std::unique_ptr<FakeActor> Peer(const wire::KeyPair& keys) {
-    return std::make_unique<FakeActor>(Endpoint(), kFloats,
-                                       wire::Credentials{keys, own_.public_key});
+    return NewPeer(wire::Credentials{keys, own_.public_key});
   }
   std::uint64_t Refused(const std::string& reason) const {
     const auto found = counters().frames_refused.find(reason);
     return found == counters().frames_refused.end() ? 0 : found->second;
   }
-  // Waits until metrics.jsonl counts a message for each of `reasons`; sends heartbeats for `actor`
-  // meanwhile. Returns false if that takes too long.
-  bool AwaitRefused(FakeActor& actor, const std::vector<std::string>& reasons) {
-    const SteadyClock clock;
-    for (const std::int64_t end = clock.NowMs() + FakeActor::kPatienceMs; clock.NowMs() < end;) {
-      const std::string lines = ReadFile(dir_ / "metrics.jsonl");
-      const std::string last = lines.substr(0, lines.find_last_of('\n') + 1);
-      if (std::ranges::all_of(reasons, [&](const std::string& reason) {
-            return last.find("\"" + reason + "\"") != std::string::npos;
-          })) {
-        return true;
-      }
-      actor.Send(wire::Heartbeat{});
-      actor.Wait(wire::Kind::kHeartbeat);
-    }
-    return false;
+  // Whether the last whole line of metrics.jsonl counts a message for each of `reasons`.
+  bool HaveRefused(const std::vector<std::string>& reasons) const {
+    const std::string lines = ReadFile(dir_ / "metrics.jsonl");
+    const std::string last = lines.substr(0, lines.find_last_of('\n') + 1);
+    return std::ranges::all_of(reasons, [&](const std::string& reason) {
+      return last.find("\"" + reason + "\"") != std::string::npos;
+    });
   }
 
   TempDir keys_;
@@ -67,43 +52,23 @@ class LearnerKeys : public LearnerFixture {
   std::filesystem::path secret_;
 };
 
-TEST_F(LearnerKeys, AnActorOnTheListTrains) {
-  StartWithKeys();
-  const auto ada = Peer(ada_);
-  ada->Join();
-  ada->Push(ada->NextGrant(), 1.0f);
-  EXPECT_EQ(ada->NextGrant().version, 1u);
-  Stop();
-  EXPECT_EQ(LastBulletin()->actors.at(0).key, "ada");
-}
-
-// Actors on this host find keys in the learner's private directory; no list contains those keys.
-TEST_F(LearnerKeys, AnActorOnThisHostNeedsNoKeyOfItsOwn) {
-  StartWithKeys();
-  const auto root = wire::RuntimeRoot(config_.wire.runtime_dir);
-  const auto keys = wire::RunPlace::FindKeys(root, dir_.path());
-  ASSERT_TRUE(keys);
-  EXPECT_EQ(keys->server_key, own_.public_key);
-  FakeActor actor(Endpoint(), kFloats, *keys);
-  actor.Join();
-  EXPECT_EQ(actor.NextGrant().version, 0u);
-}
-
 TEST_F(LearnerKeys, ConnectionsWithoutAListedKeyAreRefused) {
   StartWithKeys("updates.start_with=1\nrun.metrics_s=0.2");
   const auto eve = Peer(eve_);
   FakeActor plain(Endpoint(), kFloats),
-      lost(Endpoint(), kFloats, {ada_, eve_.public_key});  // meant for another learner
+      lost(Endpoint(), kFloats,
+           wire::Credentials{ada_, eve_.public_key});  // meant for another learner
   for (FakeActor* actor : {eve.get(), &plain, &lost}) {
     actor->Send(wire::Hello{.slot = 0, .host = "test", .pid = 1});
   }
   const auto ada = Peer(ada_);
   ada->Join(0);
   const wire::Grant grant = ada->NextGrant();
-  EXPECT_TRUE(AwaitRefused(*ada, {"unknown_key", "handshake"}));
+  EXPECT_TRUE(ada->Await([&] { return HaveRefused({"unknown_key", "handshake"}); }));
   ada->Push(grant, 1.0f);
   EXPECT_EQ(ada->NextGrant().version, 1u);
   Stop();
+  EXPECT_EQ(LastBulletin()->actors.at(0).key, "ada");
   EXPECT_GE(Refused("unknown_key"), 1u);
   EXPECT_GE(Refused("handshake"), 1u);
   EXPECT_EQ(counters().received, 1u);
@@ -136,11 +101,9 @@ TEST_F(LearnerKeys, AMemberWithARevokedKeyIsRemoved) {
   std::filesystem::remove(allowed() / "ada.public");
   wire::WriteKeyFiles(allowed(), "eve", eve_);
   eventfd_write(reload_fd_, 1);
-  const auto leave = ada->Wait(wire::Kind::kLeave);
-  ASSERT_TRUE(leave);
-  EXPECT_EQ(std::get<wire::Leave>(leave->body).reason, wire::LeaveReason::kRefused);
-  EXPECT_THAT(std::get<wire::Leave>(leave->body).text,
-              HasSubstr("no longer on the learner's list"));
+  const wire::Leave leave = ada->NextLeave();
+  EXPECT_EQ(leave.reason, wire::LeaveReason::kRefused);
+  EXPECT_THAT(leave.text, HasSubstr("no longer on the learner's list"));
   ada->Push(grant, 1.0f);
   const auto eve = Peer(eve_);
   eve->Join();

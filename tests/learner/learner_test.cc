@@ -39,9 +39,7 @@ TEST_F(LearnerTest, TheRunEndsAtTheFirstUpdateWithEnoughSteps) {
   Start("run.steps=10\nupdates.start_with=1");
   const auto actor = NewActor();
   for (int i = 0; i < 3; ++i) actor->Push(actor->NextGrant(), 1.0f);  // 4 samples each
-  const auto leave = actor->Wait(wire::Kind::kLeave);
-  ASSERT_TRUE(leave);
-  EXPECT_EQ(std::get<wire::Leave>(leave->body).reason, wire::LeaveReason::kRunOver);
+  EXPECT_EQ(actor->NextLeave().reason, wire::LeaveReason::kRunOver);
   Wait();
   EXPECT_TRUE(over_);
   EXPECT_EQ(LastCheckpoint().steps, 12u);
@@ -68,6 +66,31 @@ TEST_F(LearnerTest, TheStatusReportsTheProgressOfEachActor) {
   EXPECT_EQ(text(rows[1]), "[7," + term + ",2,16,1,0,0]");
 }
 
+TEST_F(LearnerTest, TheStatusReportsTheTimesOfActorsAndLearner) {
+  Start();
+  const auto actor = NewActor();
+  for (int i = 0; i < 2; ++i) {
+    const wire::Grant grant = actor->NextGrant();
+    actor->header.version = grant.version;
+    actor->Send(wire::Gradient{.grant = grant.number,
+                               .samples = 4,
+                               .wait_us = 1'000'000,
+                               .refresh_us = 2'000'000,
+                               .act_us = 3'000'000,
+                               .gradient_us = 4'000'000,
+                               .push_us = 5'000'000},
+                std::vector<float>(kFloats, 0.5f));
+  }
+  actor->NextGrant();  // both are applied
+  Stop();
+  const auto& time = final_status_["time"];
+  EXPECT_EQ(time["actors"].dump(),
+            R"({"wait":2.0,"refresh":4.0,"act":6.0,"gradient":8.0,"push":10.0})");
+  for (const char* key : {"receive", "dispatch", "idle", "lanes"}) {
+    EXPECT_GT(time["learner"][key].get<double>(), 0) << key;
+  }
+}
+
 TEST_F(LearnerTest, ReportsTheEndOfTheRunBeforeTheLastCheckpoint) {
   Start("run.steps=4\nupdates.start_with=1");
   const auto actor = NewActor();
@@ -86,9 +109,7 @@ TEST_F(LearnerTest, ANewActorInATakenSlotReplacesTheOldOne) {
   const wire::Grant unspent = old->NextGrant();
   const auto fresh = NewActor(1);
   EXPECT_GT(fresh->header.incarnation, old->header.incarnation);
-  const auto leave = old->Wait(wire::Kind::kLeave);
-  ASSERT_TRUE(leave);
-  EXPECT_EQ(std::get<wire::Leave>(leave->body).reason, wire::LeaveReason::kRefused);
+  EXPECT_EQ(old->NextLeave().reason, wire::LeaveReason::kRefused);
   old->Push(unspent, 7.0f);
   EXPECT_EQ(old->NextAnswer().outcome, wire::Outcome::kOldIncarnation);
   a->Push(a->NextGrant(), 1.0f);
@@ -101,8 +122,7 @@ TEST_F(LearnerTest, AnActorOfAnEarlierRunReplacesNoMember) {
   Start("staleness.bound=0");
   const auto a = NewActor(0), b = NewActor(1);
   a->Push(a->NextGrant(), 1.0f);
-  const auto found = wire::RunPlace::Find(wire::RuntimeRoot(config_.wire.runtime_dir), dir_.path());
-  FakeActor stray(found.endpoint.value_or("ipc:///nowhere"), kFloats);
+  FakeActor stray(Endpoint(), kFloats);
   stray.header = a->header;
   ++stray.header.session;
   stray.Beat();
@@ -120,14 +140,9 @@ TEST_F(LearnerTest, AReplacedActorMayRejoinUnlessItAskedForItsSlot) {
   Start();
   const auto any = NewActor(), asked = NewActor(1);
   ASSERT_EQ(any->header.slot, 0u);
-  const auto reason = [&](FakeActor& actor) {
-    const auto leave = actor.Wait(wire::Kind::kLeave);
-    EXPECT_TRUE(leave);
-    return leave ? std::get<wire::Leave>(leave->body).reason : wire::LeaveReason::kRunOver;
-  };
   const auto taker = NewActor(0), other_taker = NewActor(1);
-  EXPECT_EQ(reason(*any), wire::LeaveReason::kLeaving);
-  EXPECT_EQ(reason(*asked), wire::LeaveReason::kRefused);
+  EXPECT_EQ(any->NextLeave().reason, wire::LeaveReason::kLeaving);
+  EXPECT_EQ(asked->NextLeave().reason, wire::LeaveReason::kRefused);
 }
 
 TEST_F(LearnerTest, WeightsCanBeFetched) {
@@ -150,9 +165,10 @@ TEST_F(LearnerTest, WeightsCanBeFetched) {
 }
 
 // An actor with one grant at a time needs the weights at once, so they are sent without a fetch.
-TEST_F(LearnerTest, OverTcpWeightsFollowTheGrant) {
+TEST_F(LearnerTest, OverTcpWeightsFollowTheGrantAndNoMemoryIsShared) {
   Start("updates.start_with=1\nwire.endpoint=tcp://127.0.0.1:0");
   const auto actor = NewActor();
+  EXPECT_EQ(actor->welcome.snapshot, "");
   const auto follow = [&](std::uint64_t version, float value) {
     const auto weights = actor->Wait(wire::Kind::kWeights);
     ASSERT_TRUE(weights);
@@ -164,15 +180,7 @@ TEST_F(LearnerTest, OverTcpWeightsFollowTheGrant) {
   actor->Push(grant, 0.5f);
   EXPECT_EQ(actor->NextGrant().version, 1u);
   follow(1, -0.5f);
-}
-
-TEST_F(LearnerTest, OverTcpThereIsNoSharedMemoryToOffer) {
-  Start("updates.start_with=1\nwire.endpoint=tcp://127.0.0.1:0");
-  const auto actor = NewActor();
-  EXPECT_EQ(actor->welcome.snapshot, "");
-  actor->NextGrant();
-  EXPECT_EQ(wire::RunPlace::FindSnapshot(wire::RuntimeRoot(config_.wire.runtime_dir), dir_.path()),
-            std::nullopt);
+  EXPECT_EQ(wire::RunPlace::FindSnapshot(root(), dir_.path()), std::nullopt);
 }
 
 // The evaluator runs on the learner's host, even if no actor does.
@@ -182,8 +190,7 @@ TEST_F(LearnerTest, OverTcpTheEvaluatorStillFindsTheWeights) {
   EXPECT_EQ(actor->welcome.snapshot, "");
   actor->Push(actor->NextGrant(), 0.5f);
   actor->NextGrant();
-  const auto path =
-      wire::RunPlace::FindSnapshot(wire::RuntimeRoot(config_.wire.runtime_dir), dir_.path());
+  const auto path = wire::RunPlace::FindSnapshot(root(), dir_.path());
   ASSERT_TRUE(path);
   const auto layout = SmallNet().layout;
   EXPECT_EQ(wire::SnapshotReader(*path, layout.size(), layout.fingerprint()).Peek()->steps, 4u);

@@ -1,4 +1,5 @@
-// The arithmetic of the judge, written out. The exhaustive search is in staleness_search_test.cc.
+// The arithmetic of the judge, written out. The exhaustive search is in staleness_search_test.cc,
+// whole timelines of every kind of fleet are in docs/spectrum (spectrum_test.cc).
 #include "learner/staleness.h"
 
 #include <gmock/gmock.h>
@@ -100,53 +101,6 @@ class JudgeTest : public testing::Test {
   std::uint64_t next_ticket_ = 0;
 };
 
-TEST_F(JudgeTest, BoundZeroIsSynchronous) {
-  Start({.bound = 0}, 3);
-  for (std::uint64_t round = 0; round < 4; ++round) {
-    EXPECT_EQ(Push(2, round), Arrival::kHeld);
-    EXPECT_EQ(Next(), "");
-    EXPECT_EQ(Push(0, round), Arrival::kHeld);
-    EXPECT_EQ(Next(), "");
-    EXPECT_EQ(Push(1, round), Arrival::kHeld);
-    const std::string base = std::to_string(round);
-    EXPECT_EQ(Next(),
-              "0:" + base + " 1:" + base + " 2:" + base + " -> " + std::to_string(round + 1));
-    EXPECT_EQ(Next(), "");
-  }
-}
-
-TEST_F(JudgeTest, UnboundedAppliesEachOnArrival) {
-  Start({}, 2);
-  EXPECT_EQ(Push(0, 0), Arrival::kHeld);
-  EXPECT_EQ(Next(), "0:0 -> 1");
-  EXPECT_EQ(Push(0, 1), Arrival::kHeld);
-  EXPECT_EQ(Next(), "0:1 -> 2");
-  EXPECT_EQ(Push(1, 0), Arrival::kHeld);  // staleness 2
-  EXPECT_EQ(Next(), "1:0 -> 3");
-}
-
-TEST_F(JudgeTest, BoundOneHoldsTheFastActorUntilTheSlowOneArrives) {
-  Start({.bound = 1}, 2);
-  Push(0, 0);
-  EXPECT_EQ(Next(), "0:0 -> 1");  // actor 1's grant of version 0 would be spent at staleness 1
-  Push(0, 1);
-  EXPECT_EQ(Next(), "");  // after one more update it would be 2
-  Push(1, 0);
-  EXPECT_EQ(Next(), "1:0 -> 2");
-  EXPECT_EQ(Next(), "0:1 -> 3");  // actor 1's new grant is of version 2: 3 - 2 = 1 is allowed
-}
-
-TEST_F(JudgeTest, DropRefusesAStaleGradientAndGrantsAgain) {
-  Start({.bound = 0, .drop = true}, 2);
-  Push(0, 0);
-  EXPECT_EQ(Next(), "0:0 -> 1");
-  EXPECT_EQ(Push(1, 0), Arrival::kStale);
-  ASSERT_EQ(hand_[1].size(), 1u);
-  EXPECT_EQ(hand_[1][0].version, 1u);
-  EXPECT_EQ(Push(1, 1), Arrival::kHeld);
-  EXPECT_EQ(Next(), "1:1 -> 2");
-}
-
 TEST_F(JudgeTest, AGrantIsSpentOnce) {
   Start({}, 1);
   const Grant grant = hand_[0][0];
@@ -224,18 +178,6 @@ TEST_F(JudgeTest, ALostGrantReleasesTheOthersAndItsGradientIsRefused) {
   judge_->GrantOrQueue(1);  // it never holds more than in_flight
   Take();
   EXPECT_EQ(hand_[1].size(), 2u);  // the late one and one live
-}
-
-TEST_F(JudgeTest, AnActorThatIsAlwaysRefusedDoesNotBlockTheOthers) {
-  Start({.bound = 0}, 2);
-  for (std::uint64_t round = 0; round < 3; ++round) {
-    Push(0, round);
-    const Grant bad = hand_[1].back();  // its gradients are all NaN
-    EXPECT_TRUE(judge_->RevokeGrant(1, bad.number));
-    judge_->GrantOrQueue(1);
-    EXPECT_EQ(Next(), "0:" + std::to_string(round) + " -> " + std::to_string(round + 1));
-    Take();
-  }
 }
 
 TEST_F(JudgeTest, InFlightTwoHandsOutTwoGrants) {

@@ -85,9 +85,7 @@ class TensorBoardTest : public LearnerFixture {
 
 TEST_F(TensorBoardTest, ALearnerWritesEventsBesideItsMetrics) {
   Start();
-  const auto actor = NewActor();
-  actor->Push(actor->NextGrant(), 0.25f);
-  actor->NextGrant();
+  TrainOnce();
   Stop();
   const std::string events = Events();
   for (const char* text : {"brain.Event:2", "loss/value", "staleness/mean", "learning_rate"}) {
@@ -106,9 +104,7 @@ TEST_F(TensorBoardTest, TrainingContinuesIfItCannotWrite) {
   dir_.Write("tensorboard", "in the way");
   testing::internal::CaptureStderr();
   Start();
-  const auto actor = NewActor();
-  actor->Push(actor->NextGrant(), 0.25f);
-  actor->NextGrant();
+  TrainOnce();
   Stop();
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("nothing for TensorBoard: "));
   EXPECT_EQ(counters().applied, 1u);

@@ -17,11 +17,13 @@ class FakeActor {
  public:
   static constexpr std::int64_t kPatienceMs = 20'000;  // a test has failed if nothing came by then
 
-  FakeActor(const std::string& endpoint, std::size_t floats)
-      : socket_(context_, endpoint, {.max_elements = floats}), floats_(floats) {}
-  FakeActor(const std::string& endpoint, std::size_t floats, const wire::Credentials& keys)
+  FakeActor(const std::string& endpoint, std::size_t floats,
+            const std::optional<wire::Credentials>& keys = {})
       : socket_(context_, endpoint,
-                {.max_elements = floats, .keys = keys.own, .server_key = keys.server_key}),
+                keys ? wire::SocketOptions{.max_elements = floats,
+                                           .keys = keys->own,
+                                           .server_key = keys->server_key}
+                     : wire::SocketOptions{.max_elements = floats}),
         floats_(floats) {}
 
   // Joins and takes over the identity in the welcome.
@@ -60,6 +62,12 @@ class FakeActor {
     EXPECT_TRUE(message) << "no answer";
     return message ? std::get<wire::Answer>(message->body) : wire::Answer{};
   }
+  // The learner's farewell.
+  wire::Leave NextLeave() {
+    const auto message = Wait(wire::Kind::kLeave);
+    EXPECT_TRUE(message) << "no leave";
+    return message ? std::get<wire::Leave>(message->body) : wire::Leave{};
+  }
   // The next grant; answers without one are passed over and their outcomes kept in `outcomes`.
   wire::Grant NextGrant() {
     while (grants_.empty()) {
@@ -93,6 +101,20 @@ class FakeActor {
   }
   void Beat() {
     if (header.incarnation != 0) socket_.Send(wire::Encode(header, wire::Heartbeat{}));
+  }
+  // Returns when every message that was sent before is handled.
+  void Synchronize() {
+    Send(wire::Heartbeat{});
+    ASSERT_TRUE(Wait(wire::Kind::kHeartbeat)) << "no heartbeat";
+  }
+  // Synchronizes until `condition` holds; false if that takes too long.
+  template <class Condition>
+  bool Await(const Condition& condition) {
+    for (const std::int64_t end = clock_.NowMs() + kPatienceMs; clock_.NowMs() < end;) {
+      if (condition()) return true;
+      Synchronize();
+    }
+    return false;
   }
 
   wire::Header header;  // slot, incarnation, term, session and fingerprint are the welcome's

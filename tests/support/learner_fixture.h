@@ -88,11 +88,21 @@ class LearnerFixture : public testing::Test {
     actor->Join(slot);
     return actor;
   }
-  std::unique_ptr<FakeActor> NewPeer() {
-    const auto found =
-        wire::RunPlace::Find(wire::RuntimeRoot(config_.wire.runtime_dir), dir_.path());
+  std::unique_ptr<FakeActor> NewPeer(const std::optional<wire::Credentials>& keys = {}) {
+    return std::make_unique<FakeActor>(Endpoint(), kFloats, keys);
+  }
+  // A gradient of a new actor, applied.
+  void TrainOnce(float value = 0.25f) {
+    const auto actor = NewActor();
+    actor->Push(actor->NextGrant(), value);
+    actor->NextGrant();
+  }
+  // The private directory of users, and where the learner listens.
+  std::filesystem::path root() const { return wire::RuntimeRoot(config_.wire.runtime_dir); }
+  std::string Endpoint() const {
+    const auto found = wire::RunPlace::Find(root(), dir_.path());
     EXPECT_TRUE(found.endpoint) << "the learner has not said where it is";
-    return std::make_unique<FakeActor>(found.endpoint.value_or("ipc:///nowhere"), kFloats);
+    return found.endpoint.value_or("ipc:///nowhere");
   }
 
   // Null before the first.

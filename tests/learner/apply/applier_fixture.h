@@ -9,28 +9,21 @@
 #include <vector>
 
 #include "core/check.h"
-#include "core/random.h"
 #include "learner/apply/applier.h"
+#include "tests/learner/apply/optimizer_fixture.h"
 
 namespace starling::learner {
 
 inline constexpr std::uint32_t kTestTerm = 3;
 
-inline std::vector<float> RandomFloats(std::size_t n, std::uint32_t slot, float scale = 1) {
-  RandomStream stream(StreamId{.seed = 11, .slot = slot});
-  std::vector<float> values(n);
-  for (float& value : values) value = scale * stream.Normal();
-  return values;
-}
-
 // Makes `versions` updates of a vector of `size`; version v merges 1 + v % 3 gradients.
 class UpdateStream {
  public:
   UpdateStream(std::size_t size, std::uint64_t versions, const OptimizerConfig& config = {})
-      : spec_(MakeOptimizerSpec(config)), initial_(RandomFloats(size, 0)), updates_(versions + 1) {
+      : spec_(MakeOptimizerSpec(config)), initial_(RandomVector(size, 0)), updates_(versions + 1) {
     constexpr std::uint32_t kGradients = 7;  // shared by the updates, to keep the test small
     for (std::uint32_t i = 0; i < kGradients; ++i) {
-      gradients_.push_back(RandomFloats(size, i + 1, 0.1f));
+      gradients_.push_back(RandomVector(size, i + 1, 0.1f));
     }
     for (std::uint64_t v = 1; v <= versions; ++v) {
       updates_[v] = std::make_unique<Update>();
@@ -160,6 +153,12 @@ void RunWatched(TestApplier& applier, UpdateStream& stream, const Right& right, 
   applier.Run(stream, 1, stream.versions());
   first.join();
   second.join();
+}
+
+// Both weights and state, bit for bit.
+inline void ExpectEqual(const StateCopy& got, const StateCopy& expected, const std::string& what) {
+  EXPECT_EQ(got.weights, expected.weights) << what;
+  EXPECT_EQ(got.state, expected.state) << what;
 }
 
 class TestLanes : public TestApplier {

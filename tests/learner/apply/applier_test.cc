@@ -7,7 +7,6 @@
 
 #include "learner/apply/shared_floats.h"
 #include "tests/learner/apply/applier_fixture.h"
-#include "tests/learner/apply/optimizer_fixture.h"
 
 namespace starling::learner {
 namespace {
@@ -30,9 +29,7 @@ TEST_P(ApplierTest, OneThreadEqualsThePlainOptimizerBitForBit) {
     const StateCopy expected = stream.Reference().back();
     TestApplier applier = Make(stream, 1);
     applier.Run(stream, 1, 30);
-    const StateCopy got = applier->CaptureNow();
-    EXPECT_EQ(got.weights, expected.weights) << name;
-    EXPECT_EQ(got.state, expected.state) << name;
+    ExpectEqual(applier->CaptureNow(), expected, name);
   }
 }
 
@@ -43,8 +40,7 @@ TEST_P(ApplierTest, OneUpdateAtATimeEqualsThePlainOptimizerInAnyNumberOfThreads)
   for (int threads = 1; threads <= 5; ++threads) {
     TestApplier applier = Make(stream, threads);
     for (std::uint64_t v = 1; v <= 30; ++v) applier.Run(stream, v, v);
-    EXPECT_EQ(applier->CaptureNow().weights, expected.weights) << threads << " threads";
-    EXPECT_EQ(applier->CaptureNow().state, expected.state) << threads << " threads";
+    ExpectEqual(applier->CaptureNow(), expected, std::to_string(threads) + " threads");
   }
 }
 
@@ -86,8 +82,7 @@ TEST_P(ApplierTest, ACaptureHoldsItsVersion) {
   TestApplier applier = Make(stream, 3);
   for (std::uint64_t v = 1; v <= 12; ++v) applier.Run(stream, v, v);
   for (std::uint64_t v = 1; v <= 12; v += 3) {
-    EXPECT_EQ(stream.at(v).capture->weights, expected[v].weights);
-    EXPECT_EQ(stream.at(v).capture->state, expected[v].state);
+    ExpectEqual(*stream.at(v).capture, expected[v], "version " + std::to_string(v));
   }
 }
 
@@ -102,8 +97,7 @@ TEST_P(ApplierTest, ContinuesFromACaptureBitForBit) {
   }
   TestApplier applier = Make(stream, 1, &middle, 9);
   applier.Run(stream, 10, 20);
-  EXPECT_EQ(applier->CaptureNow().weights, expected.weights);
-  EXPECT_EQ(applier->CaptureNow().state, expected.state);
+  ExpectEqual(applier->CaptureNow(), expected, "continued");
 }
 
 // The running square of a weight without gradients decays in every update. As a denormal number it

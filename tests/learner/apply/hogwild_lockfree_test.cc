@@ -65,7 +65,7 @@ TEST(HogwildLockfree, UpdatesOfDifferentLinesLoseNothing) {
   constexpr std::uint64_t kUpdates = 24;
   std::vector<std::vector<float>> gradients(kUpdates, std::vector<float>(kHogwildSize));
   for (std::size_t line = 0; line < kLines; ++line) {
-    const std::vector<float> values = RandomFloats(kLine, static_cast<std::uint32_t>(line + 1));
+    const std::vector<float> values = RandomVector(kLine, static_cast<std::uint32_t>(line + 1));
     std::ranges::copy(values, &gradients[line % kUpdates][line * kLine]);
   }
   // This holds with an average of squares, too. On a line without a gradient it stays zero or

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "tests/learner/apply/applier_fixture.h"
-#include "tests/learner/apply/optimizer_fixture.h"
 
 namespace starling::learner {
 namespace {
@@ -19,9 +18,7 @@ TEST(Lanes, AnyNumberEqualsThePlainOptimizerBitForBit) {
     for (int threads = 1; threads <= 5; ++threads) {
       TestLanes lanes(stream, threads);
       lanes.Run(stream, 1, 30);
-      const StateCopy got = lanes->CaptureNow();
-      EXPECT_EQ(got.weights, expected.weights) << name << " in " << threads << " lanes";
-      EXPECT_EQ(got.state, expected.state) << name << " in " << threads << " lanes";
+      ExpectEqual(lanes->CaptureNow(), expected, name + " in lanes " + std::to_string(threads));
     }
   }
 }
@@ -55,7 +52,7 @@ TEST(Lanes, GradientsAreSummedInTheOrderGiven) {
 
 TEST(Lanes, OneGradientEqualsTwoHalvesOfIt) {
   UpdateStream stream(kLanesSize, 1);
-  const std::vector<float> gradient = RandomFloats(kLanesSize, 90);
+  const std::vector<float> gradient = RandomVector(kLanesSize, 90);
   std::vector<std::vector<float>> results;
   for (const std::vector<GradientRef>& gradients :
        {std::vector<GradientRef>{{gradient, 1}}, {{gradient, 0.5f}, {gradient, 0.5f}}}) {
@@ -83,7 +80,7 @@ TEST(Lanes, TheHashDependsOnTheWeightsNotOnTheLanes) {
 }
 
 TEST(HashWeights, DetectsAChangedBitAndSwappedLines) {
-  std::vector<float> weights = RandomFloats(64, 1);
+  std::vector<float> weights = RandomVector(64, 1);
   const std::uint64_t hash = HashWeights(weights);
   for (std::size_t i = 0; i < weights.size(); ++i) {
     std::vector<float> other = weights;
@@ -105,8 +102,7 @@ TEST(Lanes, ACaptureHoldsItsVersionWhileLaterUpdatesRun) {
   TestLanes lanes(stream, 4);
   lanes.Run(stream, 1, 40);
   for (std::uint64_t v = 1; v <= 40; v += 3) {
-    EXPECT_EQ(stream.at(v).capture->weights, expected[v].weights);
-    EXPECT_EQ(stream.at(v).capture->state, expected[v].state);
+    ExpectEqual(*stream.at(v).capture, expected[v], "version " + std::to_string(v));
   }
 }
 

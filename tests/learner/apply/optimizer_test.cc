@@ -1,4 +1,4 @@
-// The contract of every optimizer; the arithmetic of each is in optimizers/.
+// The contract of every optimizer; the arithmetic of each is in optimizers_test.cc.
 #include "learner/apply/optimizer.h"
 
 #include <gtest/gtest.h>

@@ -8,9 +8,7 @@ namespace starling::learner {
 namespace {
 
 TEST(LearningRate, FallsOnALineToZeroAtTheEndOfTheRun) {
-  OptimizerConfig config;
-  config.lr = 0.004;
-  config.lr_schedule = LrSchedule::kLinear;
+  const OptimizerConfig config{.lr = 0.004, .lr_schedule = LrSchedule::kLinear};
   EXPECT_DOUBLE_EQ(LearningRate(config, 1000, 0, 10), 0.004);
   EXPECT_DOUBLE_EQ(LearningRate(config, 1000, 250, 10), 0.003);
   EXPECT_DOUBLE_EQ(LearningRate(config, 1000, 999, 10), 0.000004);
@@ -18,27 +16,22 @@ TEST(LearningRate, FallsOnALineToZeroAtTheEndOfTheRun) {
 }
 
 TEST(LearningRate, IsNeverNegativePastTheEnd) {
-  OptimizerConfig config;
-  config.lr_schedule = LrSchedule::kLinear;
+  const OptimizerConfig config{.lr_schedule = LrSchedule::kLinear};
   EXPECT_EQ(LearningRate(config, 1000, 1001, 10), 0);
   EXPECT_EQ(LearningRate(config, 1000, ~std::uint64_t{0}, 10), 0);
   EXPECT_EQ(LearningRate(config, 0, 0, 10), 0);
 }
 
 TEST(LearningRate, StaysWhenConstant) {
-  OptimizerConfig config;
-  config.lr = 7e-4;
-  config.lr_schedule = LrSchedule::kConstant;
+  const OptimizerConfig config{.lr = 7e-4, .lr_schedule = LrSchedule::kConstant};
   for (const std::uint64_t steps : {0, 500, 1000, 5000}) {
     EXPECT_EQ(LearningRate(config, 1000, steps, 10), 7e-4);
   }
 }
 
 TEST(LearningRate, WarmUpCountsTheSamplesOfTheUpdate) {
-  OptimizerConfig config;
-  config.lr = 0.004;
-  config.lr_schedule = LrSchedule::kConstant;
-  config.warmup_steps = 400;
+  const OptimizerConfig config{
+      .lr = 0.004, .lr_schedule = LrSchedule::kConstant, .warmup_steps = 400};
   EXPECT_DOUBLE_EQ(LearningRate(config, 1000, 0, 100), 0.001);  // 100 / 400, not 0
   EXPECT_DOUBLE_EQ(LearningRate(config, 1000, 100, 100), 0.002);
   EXPECT_DOUBLE_EQ(LearningRate(config, 1000, 200, 50), 0.0025);
@@ -48,10 +41,8 @@ TEST(LearningRate, WarmUpCountsTheSamplesOfTheUpdate) {
 }
 
 TEST(LearningRate, WarmUpMultipliesTheSchedule) {
-  OptimizerConfig config;
-  config.lr = 0.004;
-  config.lr_schedule = LrSchedule::kLinear;
-  config.warmup_steps = 400;
+  const OptimizerConfig config{
+      .lr = 0.004, .lr_schedule = LrSchedule::kLinear, .warmup_steps = 400};
   // (100 + 100) / 400 * (1 - 100 / 1000) = 0.45
   EXPECT_DOUBLE_EQ(LearningRate(config, 1000, 100, 100), 0.0018);
   EXPECT_DOUBLE_EQ(LearningRate(config, 1000, 500, 100), 0.002);
@@ -59,9 +50,7 @@ TEST(LearningRate, WarmUpMultipliesTheSchedule) {
 }
 
 TEST(EntropyCoef, GoesFromOneValueToTheOtherAndStays) {
-  LossConfig config;
-  config.entropy = 0.05;
-  config.entropy_end = 0.01;
+  const LossConfig config{.entropy = 0.05, .entropy_end = 0.01};
   EXPECT_EQ(EntropyCoef(config, 1000, 0), 0.05);
   EXPECT_DOUBLE_EQ(EntropyCoef(config, 1000, 500), 0.03);
   EXPECT_EQ(EntropyCoef(config, 1000, 1000), 0.01);
@@ -69,19 +58,13 @@ TEST(EntropyCoef, GoesFromOneValueToTheOtherAndStays) {
 }
 
 TEST(EntropyCoef, MayRiseOrStay) {
-  LossConfig config;
-  config.entropy = 0.01;
-  config.entropy_end = 0.03;
-  EXPECT_DOUBLE_EQ(EntropyCoef(config, 1000, 500), 0.02);
-  config.entropy_end = 0.01;
-  EXPECT_DOUBLE_EQ(EntropyCoef(config, 1000, 333), 0.01);
+  EXPECT_DOUBLE_EQ(EntropyCoef({.entropy = 0.01, .entropy_end = 0.03}, 1000, 500), 0.02);
+  EXPECT_DOUBLE_EQ(EntropyCoef({.entropy = 0.01, .entropy_end = 0.01}, 1000, 333), 0.01);
 }
 
 TEST(EntropyCoef, FallsByTheSameFactorInEveryStepWhenExponential) {
-  LossConfig config;
+  LossConfig config{.entropy = 0.08, .entropy_end = 0.005};  // a sixteenth: four halvings
   config.entropy_schedule = EntropySchedule::kExponential;
-  config.entropy = 0.08;
-  config.entropy_end = 0.005;  // a sixteenth of the start: four halvings
   EXPECT_EQ(EntropyCoef(config, 1000, 0), 0.08);
   EXPECT_DOUBLE_EQ(EntropyCoef(config, 1000, 250), 0.04);
   EXPECT_DOUBLE_EQ(EntropyCoef(config, 1000, 500), 0.02);
@@ -90,10 +73,8 @@ TEST(EntropyCoef, FallsByTheSameFactorInEveryStepWhenExponential) {
 }
 
 TEST(EntropyCoef, IgnoresTheEndWhenConstant) {
-  LossConfig config;
+  LossConfig config{.entropy = 0.05, .entropy_end = 0};
   config.entropy_schedule = EntropySchedule::kConstant;
-  config.entropy = 0.05;
-  config.entropy_end = 0;
   for (const std::uint64_t steps : {0, 500, 1000, 9000}) {
     EXPECT_EQ(EntropyCoef(config, 1000, steps), 0.05);
   }
@@ -109,17 +90,10 @@ TEST(LinearScale, FollowsTheSamplesOfTheUpdate) {
   EXPECT_EQ(LinearScale(config, 80, 160), 0.5);
 }
 
-TEST(DampingScale, IsOneWithoutDamping) {
-  StalenessConfig config;
-  config.damping = Damping::kNone;
-  const std::vector<Contribution> parts = {{160, 40}, {160, 2}};
-  EXPECT_EQ(DampingScale(config, parts), 1);
-}
-
 TEST(DampingScale, IsTheWeightedMeanOfTheInverseStaleness) {
-  StalenessConfig config;
-  config.damping = Damping::kInverse;
   using Parts = std::vector<Contribution>;
+  EXPECT_EQ(DampingScale({.damping = Damping::kNone}, Parts{{160, 40}, {160, 2}}), 1);
+  const StalenessConfig config{.damping = Damping::kInverse};
   EXPECT_EQ(DampingScale(config, Parts{{160, 0}}), 1);
   EXPECT_EQ(DampingScale(config, Parts{{160, 1}}), 1);
   EXPECT_EQ(DampingScale(config, Parts{{160, 4}}), 0.25);
@@ -127,13 +101,7 @@ TEST(DampingScale, IsTheWeightedMeanOfTheInverseStaleness) {
   EXPECT_EQ(DampingScale(config, Parts{{100, 2}, {300, 4}}), 0.3125);
   // 1/2 * 1 + 1/2 * 1/8 = 9/16.
   EXPECT_EQ(DampingScale(config, Parts{{64, 0}, {64, 8}}), 0.5625);
-}
-
-TEST(DampingScale, NeverReachesZero) {
-  StalenessConfig config;
-  config.damping = Damping::kInverse;
-  const std::vector<Contribution> parts = {{1, ~std::uint64_t{0}}};
-  EXPECT_GT(DampingScale(config, parts), 0);
+  EXPECT_GT(DampingScale(config, Parts{{1, ~std::uint64_t{0}}}), 0);
 }
 
 }  // namespace

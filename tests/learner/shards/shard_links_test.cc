@@ -59,12 +59,9 @@ class ShardsTest : public LearnerFixture {
   };
   Actor NewOne(const std::optional<wire::Credentials>& keys = {}) {
     const auto peer = [&](const std::string& endpoint) {
-      return keys ? std::make_unique<FakeActor>(endpoint, kSlice, *keys)
-                  : std::make_unique<FakeActor>(endpoint, kSlice);
+      return std::make_unique<FakeActor>(endpoint, kSlice, keys);
     };
-    const auto found =
-        wire::RunPlace::Find(wire::RuntimeRoot(config_.wire.runtime_dir), dir_.path());
-    Actor actor{peer(found.endpoint.value_or("ipc:///nowhere")), {}};
+    Actor actor{peer(Endpoint()), {}};
     actor.learner->Join();
     const auto& shards = actor.learner->welcome.shards;
     EXPECT_EQ(shards.size(), 1u);
@@ -72,11 +69,6 @@ class ShardsTest : public LearnerFixture {
     actor.shard = peer(shards[0].endpoint);
     actor.shard->beats = false;  // heartbeats go to shard 0 only
     return actor;
-  }
-  // Waits until every message that `actor` has sent is handled.
-  static void Synchronize(FakeActor& actor) {
-    actor.Beat();
-    ASSERT_TRUE(actor.Wait(wire::Kind::kHeartbeat));
   }
   std::vector<float> Weights() {
     StopAll();
@@ -109,7 +101,7 @@ TEST_F(ShardsTest, AGradientIsJudgedWhenAllSlicesHaveArrived) {
   Actor actor = NewOne();
   const wire::Grant grant = actor.learner->NextGrant();
   const std::uint64_t gradient = actor.PushFirst(grant, 1.0f);
-  Synchronize(*actor.learner);
+  actor.learner->Synchronize();
   actor.PushSecond(gradient, 1.0f);
   EXPECT_EQ(actor.learner->NextGrant().version, 1u);
   StopAll();
@@ -179,32 +171,18 @@ TEST_F(ShardsTest, IncompleteGradientsAreDiscarded) {
   EXPECT_EQ(counters().received, 3u);
 }
 
-TEST_F(ShardsTest, ARepeatedSliceIsAppliedOnce) {
-  StartBoth("staleness.bound=0\nupdates.start_with=2");
-  Actor one = NewOne(), two = NewOne();
-  const wire::Grant first = one.learner->NextGrant(), second = two.learner->NextGrant();
-  const std::uint64_t gradient = one.PushFirst(first, 1.0f);
-  one.PushSecond(gradient, 1.0f);
-  one.PushSecond(gradient, 9.0f);
-  one.PushSecond(gradient - 1, 9.0f);
-  Synchronize(*one.learner);
-  two.Push(second, 1.0f, 1.0f);
-  EXPECT_EQ(one.learner->NextGrant().version, 1u);
-  EXPECT_EQ(Weights(), Halves(-1.0f, -1.0f));
-}
-
 // The same slot and sequence in another term name another gradient.
 TEST_F(ShardsTest, AHeldSliceIsNotReplaced) {
   StartBoth("staleness.bound=0\nupdates.start_with=2");
   Actor one = NewOne(), two = NewOne();
   const wire::Grant first = one.learner->NextGrant(), second = two.learner->NextGrant();
   one.Push(first, 1.0f, 1.0f);
-  Synchronize(*one.learner);
+  one.learner->Synchronize();
   one.learner->header.sequence -= 1;
   one.learner->header.term += 1;
   one.learner->Push(first, 9.0f);
   one.learner->header.term -= 1;
-  Synchronize(*one.learner);
+  one.learner->Synchronize();
   two.Push(second, 1.0f, 1.0f);
   EXPECT_EQ(one.learner->NextGrant().version, 1u);
   EXPECT_EQ(Weights(), Halves(-1.0f, -1.0f));

@@ -1,6 +1,8 @@
 // A small checkpoint in which every field differs from its default.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cstdint>
 #include <vector>
 
@@ -32,6 +34,20 @@ inline Checkpoint MakeCheckpoint(std::uint32_t term, std::uint64_t version,
   checkpoint.config = "[run]\nname = \"a \\\"b\\\" \u00e9\"\n";
   checkpoint.counters = R"({"received": 3, "dropped": {"stale": 1}})";
   return checkpoint;
+}
+
+inline void ExpectEqual(const Checkpoint& got, const Checkpoint& expected) {
+  EXPECT_EQ(got.term, expected.term);
+  EXPECT_EQ(got.version, expected.version);
+  EXPECT_EQ(got.steps, expected.steps);
+  EXPECT_EQ(got.optimizer_step, expected.optimizer_step);
+  EXPECT_EQ(got.journal_offset, expected.journal_offset);
+  EXPECT_EQ(got.layout.fingerprint(), expected.layout.fingerprint());
+  EXPECT_EQ(got.weights, expected.weights);
+  EXPECT_EQ(got.slot_names, expected.slot_names);
+  EXPECT_EQ(got.state, expected.state);
+  EXPECT_EQ(got.config, expected.config);
+  EXPECT_EQ(got.counters, expected.counters);
 }
 
 }  // namespace starling::learner

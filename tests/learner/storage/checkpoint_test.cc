@@ -4,8 +4,6 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/time.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -16,6 +14,8 @@
 #include "core/file.h"
 #include "core/safetensors.h"
 #include "tests/learner/storage/checkpoint_fixture.h"
+#include "tests/support/error_of.h"
+#include "tests/support/in_child.h"
 #include "tests/support/temp_dir.h"
 
 namespace starling::learner {
@@ -23,20 +23,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-void ExpectEqual(const Checkpoint& got, const Checkpoint& expected) {
-  EXPECT_EQ(got.term, expected.term);
-  EXPECT_EQ(got.version, expected.version);
-  EXPECT_EQ(got.steps, expected.steps);
-  EXPECT_EQ(got.optimizer_step, expected.optimizer_step);
-  EXPECT_EQ(got.journal_offset, expected.journal_offset);
-  EXPECT_EQ(got.layout.fingerprint(), expected.layout.fingerprint());
-  EXPECT_EQ(got.weights, expected.weights);
-  EXPECT_EQ(got.slot_names, expected.slot_names);
-  EXPECT_EQ(got.state, expected.state);
-  EXPECT_EQ(got.config, expected.config);
-  EXPECT_EQ(got.counters, expected.counters);
-}
 
 TEST(Checkpoint, ReadsBackWhatWasWritten) {
   TempDir dir;
@@ -101,14 +87,9 @@ TEST(Checkpoint, AnotherSafetensorsFileIsRefusedWithASentence) {
   TempDir dir;
   const std::vector<float> data(4, 1);
   const auto refusal = [&](std::vector<TensorView> tensors,
-                           const std::map<std::string, std::string>& metadata) -> std::string {
+                           const std::map<std::string, std::string>& metadata) {
     WriteSafetensors(dir / "file.safetensors", tensors, metadata);
-    try {
-      ReadCheckpoint(dir / "file.safetensors");
-    } catch (const std::runtime_error& error) {
-      return error.what();
-    }
-    return "";
+    return ErrorOf<std::runtime_error>([&] { ReadCheckpoint(dir / "file.safetensors"); });
   };
   EXPECT_THAT(refusal({ViewF32("w", {4}, data)}, {}), HasSubstr("it has no \"format\""));
   EXPECT_THAT(refusal({ViewF32("w", {4}, data)}, {{"format", "x"}}), HasSubstr("has the format"));
@@ -130,8 +111,7 @@ TEST(Checkpoint, AWriterKilledInTheMiddleLeavesNoPartialFileUnderTheFinalName) {
   WriteCheckpoint(dir.path(), MakeCheckpoint(1, 0));
   const Checkpoint big = MakeCheckpoint(1, 7, 20'000);  // half a megabyte
   for (int round = 0; round < 30; ++round) {
-    const pid_t child = ::fork();
-    if (child == 0) {
+    const int status = StatusInChild([&] {
       // At another point of its work in each round.
       const itimerval end{.it_interval = {},
                           .it_value = {.tv_sec = 0, .tv_usec = 500 + 500 * round}};
@@ -141,10 +121,8 @@ TEST(Checkpoint, AWriterKilledInTheMiddleLeavesNoPartialFileUnderTheFinalName) {
         next.term = 2 + (term % 4);
         WriteCheckpoint(dir.path(), next);
       }
-    }
-    int status = 0;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM);
+    });
+    ASSERT_EQ(status, 128 + SIGALRM);
     for (const auto& path : ListCheckpoints(dir.path())) {
       ASSERT_NO_THROW(ReadCheckpoint(path)) << path;
     }

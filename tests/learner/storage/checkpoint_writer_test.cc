@@ -1,14 +1,13 @@
 // The writer's thread.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/resource.h>
 
 #include <atomic>
 #include <memory>
 
 #include "learner/storage/checkpoint.h"
 #include "tests/learner/storage/checkpoint_fixture.h"
+#include "tests/support/in_child.h"
 #include "tests/support/temp_dir.h"
 
 namespace starling::learner {
@@ -87,16 +86,11 @@ TEST(CheckpointWriter, AFailedWriteIsReportedAndTheOldCheckpointsStay) {
   TempDir dir;
   WriteCheckpoint(dir.path(), MakeCheckpoint(1, 1));
   CheckpointWriter writer(dir.path(), 1);
-  struct rlimit before {};
-  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
-  const auto old_handler = ::signal(SIGXFSZ, SIG_IGN);
-  const struct rlimit small { .rlim_cur = 4096, .rlim_max = before.rlim_max };
-  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
-  writer.Submit(std::make_shared<Checkpoint>(MakeCheckpoint(1, 2, 1000)));
-  writer.Finish();
-  ::setrlimit(RLIMIT_FSIZE, &before);
-  ::signal(SIGXFSZ, old_handler);
-
+  {
+    const FileSizeLimit limit(4096);
+    writer.Submit(std::make_shared<Checkpoint>(MakeCheckpoint(1, 2, 1000)));
+    writer.Finish();
+  }
   const auto result = writer.Poll();
   ASSERT_TRUE(result);
   EXPECT_TRUE(result->path.empty());

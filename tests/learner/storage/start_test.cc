@@ -3,8 +3,8 @@
 
 #include <gmock/gmock.h>
 
-#include "core/error.h"
 #include "learner/apply/optimizer.h"
+#include "tests/support/error_of.h"
 #include "tests/support/learner_fixture.h"
 
 namespace starling::learner {
@@ -29,12 +29,7 @@ class StartTest : public LearnerFixture {
                           .counters = Counters{}.Save()};
     checkpoint.state.resize(checkpoint.slot_names.size(), SmallNet().initial);
     WriteCheckpoint(run / "checkpoints", checkpoint);
-    try {
-      CheckStart(MakeConfig(now), SmallNet(), run.path(), true);
-    } catch (const UserError& error) {
-      return error.what();
-    }
-    return "";
+    return ErrorOf([&] { CheckStart(MakeConfig(now), SmallNet(), run.path(), true); });
   }
 };
 

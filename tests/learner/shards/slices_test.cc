@@ -1,9 +1,13 @@
+// Slices of gradients: where shard 0 puts gradients together, and where the other shards keep them.
 #include "learner/shards/gradient_assembler.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <vector>
+
+#include "learner/shards/pending_slices.h"
 
 namespace starling::learner {
 namespace {
@@ -83,6 +87,50 @@ TEST(GradientAssembler, DiscardDropsOneIncarnation) {
   EXPECT_EQ(assembler.waiting(4, 9), 0u);
   EXPECT_EQ(assembler.waiting(4, 10), 1u);
   EXPECT_THAT(assembler.Discard(5, 9), IsEmpty());
+}
+
+const std::vector<float> kSliceValues{1, 2, 3};
+
+HeldSlice SliceOf(const std::string& peer, std::size_t floats = 1) {
+  return {.peer = peer, .envelope = {}, .values = std::span(kSliceValues).first(floats)};
+}
+
+TEST(PendingSlices, ASliceIsTakenUnderItsName) {
+  PendingSlices held(2);
+  EXPECT_EQ(held.Hold({1, 2, 3}, SliceOf("a", 3)), "");
+  EXPECT_EQ(held.First({1, 2, 4}), nullptr);
+  ASSERT_NE(held.First({1, 2, 3}), nullptr);
+  const auto taken = held.TakeFirst({1, 2, 3});
+  ASSERT_TRUE(taken);
+  EXPECT_EQ(taken->values.size(), 3u);
+  EXPECT_EQ(held.First({1, 2, 3}), nullptr);
+  EXPECT_FALSE(held.TakeFirst({1, 2, 3}));
+}
+
+TEST(PendingSlices, AConnectionSendsASliceOnce) {
+  PendingSlices held(2);
+  EXPECT_EQ(held.Hold({1, 2, 3}, SliceOf("a", 1)), "");
+  EXPECT_EQ(held.Hold({1, 2, 3}, SliceOf("a", 2)), "duplicate");
+  EXPECT_EQ(held.First({1, 2, 3})->values.size(), 1u);
+}
+
+// Only shard 0 knows which slice is the actor's: the slices are reported to it one after the other.
+TEST(PendingSlices, SlicesOfOneNameQueue) {
+  PendingSlices held(2);
+  EXPECT_EQ(held.Hold({1, 2, 3}, SliceOf("impostor", 1)), "");
+  EXPECT_EQ(held.Hold({1, 2, 3}, SliceOf("actor", 2)), "");
+  EXPECT_EQ(held.TakeFirst({1, 2, 3})->peer, "impostor");
+  EXPECT_EQ(held.TakeFirst({1, 2, 3})->peer, "actor");
+}
+
+TEST(PendingSlices, LimitsTheSlicesOfAConnection) {
+  PendingSlices held(2);
+  EXPECT_EQ(held.Hold({1, 2, 3}, SliceOf("a")), "");
+  EXPECT_EQ(held.Hold({9, 2, 3}, SliceOf("a")), "");
+  EXPECT_EQ(held.Hold({1, 2, 4}, SliceOf("a")), "too many");
+  EXPECT_EQ(held.Hold({1, 2, 4}, SliceOf("b")), "");
+  EXPECT_TRUE(held.TakeFirst({9, 2, 3}));
+  EXPECT_EQ(held.Hold({1, 2, 5}, SliceOf("a")), "");
 }
 
 }  // namespace
