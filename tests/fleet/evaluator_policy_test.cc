@@ -10,7 +10,6 @@
 namespace starling::fleet {
 namespace {
 
-using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -22,8 +21,7 @@ class EvaluatorPolicyTest : public testing::Test {
  protected:
   // One run of 1000 steps with one actor, started at time 0.
   EvaluatorPolicyTest() : policy_(PolicyLimits{}, 1, 1000, false, "run/log", /*evaluates=*/true) {
-    EXPECT_THAT(policy_.Start(0),
-                ElementsAre(Action(StartLearner{false}), Action(StartActor{0}), kStart));
+    EXPECT_THAT(policy_.Start(0), Are(StartLearner{false}, StartActor{0}, kStart));
   }
   Actions Dies(std::int64_t now, const ChildExit& exit, bool results = false) {
     return policy_.OnEvaluatorExit(now, 79, exit, results);
@@ -40,7 +38,7 @@ class EvaluatorPolicyTest : public testing::Test {
 
 TEST_F(EvaluatorPolicyTest, WithoutItThereIsNone) {
   SupervisorPolicy policy(PolicyLimits{}, 1, 1000, false, "run/log");
-  EXPECT_THAT(policy.Start(0), ElementsAre(Action(StartLearner{false}), Action(StartActor{0})));
+  EXPECT_THAT(policy.Start(0), Are(StartLearner{false}, StartActor{0}));
 }
 
 TEST_F(EvaluatorPolicyTest, IsNoActor) {
@@ -59,7 +57,7 @@ TEST_F(EvaluatorPolicyTest, IsStartedAgainLaterEachTime) {
                 HasSubstr("the evaluator (pid 79) was killed by SIGKILL; started again"));
     EXPECT_EQ(Said(died, LogLevel::kWarn), "");
     EXPECT_THAT(Deeds(policy_.Tick(now + wait - 1)), IsEmpty()) << wait;
-    EXPECT_THAT(Deeds(policy_.Tick(now + wait)), ElementsAre(kStart)) << wait;
+    EXPECT_THAT(Deeds(policy_.Tick(now + wait)), Are(kStart)) << wait;
     now += wait;
   }
 }
@@ -74,7 +72,7 @@ TEST_F(EvaluatorPolicyTest, IsGivenUpWithOneWarningAndTheRunGoesOn) {
             "the evaluator (pid 79) was killed by SIGABRT, 5 times in a row without a result: the "
             "run goes on without evaluation; the reasons are in run/log\n");
   EXPECT_THAT(policy_.Tick(99'000), IsEmpty());
-  EXPECT_THAT(Deeds(Done(100'000)), ElementsAre(Action(Finish{kExitDone})));
+  EXPECT_THAT(Deeds(Done(100'000)), End(kExitDone));
 }
 
 TEST_F(EvaluatorPolicyTest, AResultEndsTheRowOfDeaths) {
@@ -94,82 +92,81 @@ TEST_F(EvaluatorPolicyTest, TheOperatorsMistakeIsNotTriedAgain) {
 
 TEST_F(EvaluatorPolicyTest, OneThatLeavesWithoutBeingAskedIsStartedAgain) {
   Dies(10, Exit(0));
-  EXPECT_THAT(Deeds(policy_.Tick(60)), ElementsAre(kStart));
+  EXPECT_THAT(Deeds(policy_.Tick(60)), Are(kStart));
 }
 
 TEST_F(EvaluatorPolicyTest, ARunThatIsDoneAsksItToFinishAndWaits) {
-  EXPECT_THAT(Deeds(Done(1000)), ElementsAre(kAskToFinish));
+  EXPECT_THAT(Deeds(Done(1000)), Are(kAskToFinish));
   EXPECT_THAT(policy_.Tick(1299), IsEmpty());
   const Actions said = policy_.Tick(1300);
   ASSERT_EQ(said.size(), 1u);
   EXPECT_TRUE(std::get<Say>(said[0]).on_screen);
   EXPECT_THAT(Said(said), HasSubstr("still being evaluated, Ctrl-C skips that"));
   EXPECT_THAT(policy_.Tick(3'600'000), IsEmpty()) << "however long it takes";
-  EXPECT_THAT(Deeds(Dies(3'600'001, Exit(0), true)), ElementsAre(Action(Finish{kExitDone})));
+  EXPECT_THAT(Deeds(Dies(3'600'001, Exit(0), true)), End(kExitDone));
 }
 
 TEST_F(EvaluatorPolicyTest, OneThatFinishesSoonIsNotSpokenOf) {
   Done(1000);
   const Actions end = Dies(1100, Exit(0));
-  EXPECT_THAT(Deeds(end), ElementsAre(Action(Finish{kExitDone})));
+  EXPECT_THAT(Deeds(end), End(kExitDone));
   EXPECT_EQ(Said(end), "the evaluator (pid 79) ended with exit status 0\n");
 }
 
 TEST_F(EvaluatorPolicyTest, OneThatDiesOverTheLastWeightsIsStartedAgainForThem) {
   Done(1000);
   EXPECT_THAT(Deeds(Dies(1100, kKilled9)), IsEmpty());
-  EXPECT_THAT(Deeds(policy_.Tick(1150)), ElementsAre(kStartToFinish));
-  EXPECT_THAT(Deeds(Dies(1200, Exit(0), true)), ElementsAre(Action(Finish{kExitDone})));
+  EXPECT_THAT(Deeds(policy_.Tick(1150)), Are(kStartToFinish));
+  EXPECT_THAT(Deeds(Dies(1200, Exit(0), true)), End(kExitDone));
 }
 
 TEST_F(EvaluatorPolicyTest, OneThatWasDeadWhenTheRunEndedIsWaitedFor) {
   Dies(990, kKilled9);  // to be started again at 1040
   EXPECT_THAT(Deeds(Done(1000)), IsEmpty());
-  EXPECT_THAT(Deeds(policy_.Tick(1040)), ElementsAre(kStartToFinish));
+  EXPECT_THAT(Deeds(policy_.Tick(1040)), Are(kStartToFinish));
 }
 
 TEST_F(EvaluatorPolicyTest, GivenUpAtTheEndTheRunIsDoneAllTheSame) {
   Done(1000);
   for (std::int64_t now = 2000; now <= 5000; now += 1000) {
     EXPECT_THAT(Deeds(Dies(now, kAborted)), IsEmpty());
-    EXPECT_THAT(Deeds(policy_.Tick(now + 999)), ElementsAre(kStartToFinish));
+    EXPECT_THAT(Deeds(policy_.Tick(now + 999)), Are(kStartToFinish));
   }
-  EXPECT_THAT(Deeds(Dies(6000, kAborted)), ElementsAre(Action(Finish{kExitDone})));
+  EXPECT_THAT(Deeds(Dies(6000, kAborted)), End(kExitDone));
 }
 
 TEST_F(EvaluatorPolicyTest, ASignalDuringTheLastEvaluationKillsItAndTheRunIsDone) {
   Done(1000);
-  EXPECT_THAT(Deeds(policy_.OnStopSignal(2000, SIGINT)), ElementsAre(kKill));
+  EXPECT_THAT(Deeds(policy_.OnStopSignal(2000, SIGINT)), Are(kKill));
   EXPECT_THAT(policy_.Tick(2300), IsEmpty());
-  EXPECT_THAT(Deeds(Dies(2301, kKilled9)), ElementsAre(Action(Finish{kExitDone})));
+  EXPECT_THAT(Deeds(Dies(2301, kKilled9)), End(kExitDone));
 }
 
 TEST_F(EvaluatorPolicyTest, ASignalWhileItWaitsToBeStartedAgainEndsTheRun) {
   Done(1000);
   Dies(1100, kKilled9);
-  EXPECT_THAT(Deeds(policy_.OnStopSignal(1110, SIGINT)), ElementsAre(Action(Finish{kExitDone})));
+  EXPECT_THAT(Deeds(policy_.OnStopSignal(1110, SIGINT)), End(kExitDone));
 }
 
 TEST_F(EvaluatorPolicyTest, AnInterruptedRunKillsItAtOnce) {
   EXPECT_THAT(Deeds(policy_.OnStopSignal(1000, SIGINT)),
-              ElementsAre(kKill, Action(SendSignal{kLearnerSlot, SIGTERM})));
+              Are(kKill, SendSignal{kLearnerSlot, SIGTERM}));
   policy_.OnActorExit(1100, 0, 77, Exit(0));
   policy_.OnLearnerExit(1100, 76, Exit(0));
-  EXPECT_THAT(Deeds(Dies(1101, kKilled9)), ElementsAre(Action(Finish{kExitInterrupted})));
+  EXPECT_THAT(Deeds(Dies(1101, kKilled9)), End(kExitInterrupted));
 }
 
 TEST_F(EvaluatorPolicyTest, ASignalAfterTheLastStepDoesNotLeaveItTheLastWord) {
   policy_.OnStatus(1000, Final(1000));
   EXPECT_THAT(Deeds(policy_.OnStopSignal(1001, SIGINT)),
-              ElementsAre(kKill, Action(SendSignal{kLearnerSlot, SIGTERM})));
+              Are(kKill, SendSignal{kLearnerSlot, SIGTERM}));
   Dies(1002, kKilled9);
   policy_.OnActorExit(1003, 0, 77, Exit(0));
-  EXPECT_THAT(Deeds(policy_.OnLearnerExit(1004, 76, Exit(0))),
-              ElementsAre(Action(Finish{kExitDone})));
+  EXPECT_THAT(Deeds(policy_.OnLearnerExit(1004, 76, Exit(0))), End(kExitDone));
 }
 
 TEST_F(EvaluatorPolicyTest, ARunThatFailsKillsIt) {
-  EXPECT_THAT(Deeds(policy_.OnLearnerExit(1000, 76, Exit(kExitUserError))), ElementsAre(kKill));
+  EXPECT_THAT(Deeds(policy_.OnLearnerExit(1000, 76, Exit(kExitUserError))), Are(kKill));
 }
 
 TEST_F(EvaluatorPolicyTest, ALearnerThatIsStartedAgainDoesNotConcernIt) {

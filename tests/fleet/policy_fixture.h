@@ -1,6 +1,7 @@
 // Helpers for tests of the supervisor's decisions: ends of children, status lines, actions.
 #pragma once
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -22,6 +23,14 @@ inline Actions Deeds(Actions actions) {
   std::erase_if(actions, [](const Action& action) { return std::holds_alternative<Say>(action); });
   return actions;
 }
+
+// Matches exactly these actions, in this order.
+template <class... Deed>
+auto Are(const Deed&... deeds) {
+  return testing::ElementsAre(Action(deeds)...);
+}
+// Matches the end of the run alone.
+inline auto End(int status, const std::string& error = "") { return Are(Finish{status, error}); }
 
 inline std::string Said(const Actions& actions, LogLevel least = LogLevel::kInfo) {
   std::string text;
@@ -58,6 +67,12 @@ inline learner::RunStatus Final(std::uint64_t steps) {
 
 class PolicyTest : public testing::Test {
  protected:
+  // The learner has done all steps, and writes its last checkpoint.
+  static learner::RunStatus Done() {
+    learner::RunStatus done = Final(1000);
+    done.final = false;
+    return done;
+  }
   // One run of 1000 steps, started at time 0.
   SupervisorPolicy Started(int actors, bool resume = false) {
     SupervisorPolicy policy(PolicyLimits{}, actors, 1000, resume, "run/log");

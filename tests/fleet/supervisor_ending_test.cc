@@ -8,7 +8,6 @@
 namespace starling::fleet {
 namespace {
 
-using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -19,8 +18,7 @@ TEST_F(EndingTest, CompleteRunEndsWithZeroWhenAllHaveLeft) {
   policy.OnStatus(10, Final(1000));
   EXPECT_THAT(Deeds(policy.OnActorExit(11, 0, 77, Exit(0))), IsEmpty());
   EXPECT_THAT(Deeds(policy.OnLearnerExit(12, 76, Exit(0))), IsEmpty());
-  EXPECT_THAT(Deeds(policy.OnActorExit(13, 1, 78, Exit(0))),
-              ElementsAre(Action(Finish{kExitDone})));
+  EXPECT_THAT(Deeds(policy.OnActorExit(13, 1, 78, Exit(0))), End(kExitDone));
   EXPECT_THAT(policy.Tick(99'999), IsEmpty());
   EXPECT_EQ(policy.counts().actors_restarted, 0u);
 }
@@ -31,41 +29,34 @@ TEST_F(EndingTest, ActorThatHeardOfTheEndBeforeUsIsNotReplaced) {
   EXPECT_THAT(Deeds(policy.Tick(1009)), IsEmpty());
   policy.OnStatus(1009, Final(1000));
   EXPECT_THAT(Deeds(policy.Tick(1010)), IsEmpty());
-  EXPECT_THAT(Deeds(policy.OnLearnerExit(1011, 76, Exit(0))),
-              ElementsAre(Action(Finish{kExitDone})));
+  EXPECT_THAT(Deeds(policy.OnLearnerExit(1011, 76, Exit(0))), End(kExitDone));
 }
 
 // Its last checkpoint may take longer than a replacement waits.
 TEST_F(EndingTest, ActorsThatLeaveWhileTheLastCheckpointIsWrittenAreNotReplaced) {
   SupervisorPolicy policy = Started(2);
   policy.OnActorExit(9, 1, 78, Exit(0));  // heard of it first
-  learner::RunStatus done = Final(1000);
-  done.final = false;
-  policy.OnStatus(10, done);
+  policy.OnStatus(10, Done());
   policy.OnActorExit(11, 0, 77, Exit(0));
   EXPECT_THAT(Deeds(policy.Tick(60'000)), IsEmpty());
   policy.OnStatus(60'001, Final(1000));
-  EXPECT_THAT(Deeds(policy.OnLearnerExit(60'002, 76, Exit(0))),
-              ElementsAre(Action(Finish{kExitDone})));
+  EXPECT_THAT(Deeds(policy.OnLearnerExit(60'002, 76, Exit(0))), End(kExitDone));
   EXPECT_EQ(policy.counts().actors_restarted, 0u);
 }
 
 TEST_F(EndingTest, LearnerThatDiesOverItsLastCheckpointIsStartedAgainWithItsActors) {
   SupervisorPolicy policy = Started(1);
   policy.OnStatus(5, StatusAt(500));
-  learner::RunStatus done = Final(1000);
-  done.final = false;
-  policy.OnStatus(10, done);
+  policy.OnStatus(10, Done());
   policy.OnActorExit(11, 0, 77, Exit(0));
-  EXPECT_THAT(Deeds(policy.OnLearnerExit(12, 76, kKilled9)),
-              ElementsAre(Action(StartLearner{true})));
-  EXPECT_THAT(Deeds(policy.Tick(13)), ElementsAre(Action(StartActor{0})));
+  EXPECT_THAT(Deeds(policy.OnLearnerExit(12, 76, kKilled9)), Are(StartLearner{true}));
+  EXPECT_THAT(Deeds(policy.Tick(13)), Are(StartActor{0}));
 }
 
 TEST_F(EndingTest, ActorThatSomeoneAskedToLeaveIsReplaced) {
   SupervisorPolicy policy = Started(1);
   policy.OnActorExit(10, 0, 77, Exit(0));
-  EXPECT_THAT(Deeds(policy.Tick(1010)), ElementsAre(Action(StartActor{0})));
+  EXPECT_THAT(Deeds(policy.Tick(1010)), Are(StartActor{0}));
 }
 
 TEST_F(EndingTest, ActorsThatStayAfterTheEndAreHelpedOut) {
@@ -74,23 +65,21 @@ TEST_F(EndingTest, ActorsThatStayAfterTheEndAreHelpedOut) {
   policy.OnLearnerExit(100, 76, Exit(0));
   policy.OnActorExit(150, 0, 77, Exit(0));
   EXPECT_THAT(Deeds(policy.Tick(599)), IsEmpty());
-  EXPECT_THAT(Deeds(policy.Tick(600)), ElementsAre(Action(SendSignal{1, SIGTERM})));
+  EXPECT_THAT(Deeds(policy.Tick(600)), Are(SendSignal{1, SIGTERM}));
   EXPECT_THAT(Deeds(policy.Tick(2099)), IsEmpty());
   const Actions kill = policy.Tick(2100);
-  EXPECT_THAT(Deeds(kill), ElementsAre(Action(SendSignal{1, SIGKILL})));
+  EXPECT_THAT(Deeds(kill), Are(SendSignal{1, SIGKILL}));
   EXPECT_THAT(Said(kill, LogLevel::kWarn), HasSubstr("actor 1 hangs"));
-  EXPECT_THAT(Deeds(policy.OnActorExit(2101, 1, 78, kKilled9)),
-              ElementsAre(Action(Finish{kExitDone})));
+  EXPECT_THAT(Deeds(policy.OnActorExit(2101, 1, 78, kKilled9)), End(kExitDone));
 }
 
 TEST_F(EndingTest, LearnerThatHangsAfterItsLastLineIsKilledAndTheRunIsDone) {
   SupervisorPolicy policy = Started(1);
   policy.OnStatus(100, Final(1000));
   EXPECT_THAT(Deeds(policy.Tick(4299)), IsEmpty());
-  EXPECT_THAT(Deeds(policy.Tick(4300)), ElementsAre(Action(SendSignal{kLearnerSlot, SIGKILL})));
+  EXPECT_THAT(Deeds(policy.Tick(4300)), Are(SendSignal{kLearnerSlot, SIGKILL}));
   policy.OnActorExit(4301, 0, 77, Exit(0));
-  EXPECT_THAT(Deeds(policy.OnLearnerExit(4302, 76, kKilled9)),
-              ElementsAre(Action(Finish{kExitDone})));
+  EXPECT_THAT(Deeds(policy.OnLearnerExit(4302, 76, kKilled9)), End(kExitDone));
 }
 
 TEST_F(EndingTest, LastCheckpointThatCouldNotBeWrittenIsAFailure) {
@@ -98,8 +87,7 @@ TEST_F(EndingTest, LastCheckpointThatCouldNotBeWrittenIsAFailure) {
   policy.OnStatus(100, Final(1000));
   policy.OnActorExit(101, 0, 77, Exit(0));
   EXPECT_THAT(Deeds(policy.OnLearnerExit(102, 76, Exit(1), "disk full")),
-              ElementsAre(Action(Finish{
-                  kExitFailed, "the learner (pid 76) ended with exit status 1: disk full"})));
+              End(kExitFailed, "the learner (pid 76) ended with exit status 1: disk full"));
 }
 
 TEST_F(EndingTest, LearnerThatSomeoneElseStoppedEndsTheRunAsInterrupted) {
@@ -107,19 +95,16 @@ TEST_F(EndingTest, LearnerThatSomeoneElseStoppedEndsTheRunAsInterrupted) {
   policy.OnStatus(100, Final(480));
   const Actions left = policy.OnLearnerExit(110, 76, Exit(0));
   EXPECT_THAT(Said(left, LogLevel::kWarn), HasSubstr("asked to stop, and not by us"));
-  EXPECT_THAT(Deeds(policy.OnActorExit(120, 0, 77, Exit(0))),
-              ElementsAre(Action(Finish{kExitInterrupted})));
+  EXPECT_THAT(Deeds(policy.OnActorExit(120, 0, 77, Exit(0))), End(kExitInterrupted));
 }
 
 TEST_F(EndingTest, InterruptAsksTheLearnerAndLeavesTheActorsToIt) {
   SupervisorPolicy policy = Started(1);
   policy.OnStatus(100, StatusAt(160));
-  EXPECT_THAT(Deeds(policy.OnStopSignal(200, SIGINT)),
-              ElementsAre(Action(SendSignal{kLearnerSlot, SIGTERM})));
+  EXPECT_THAT(Deeds(policy.OnStopSignal(200, SIGINT)), Are(SendSignal{kLearnerSlot, SIGTERM}));
   policy.OnStatus(300, Final(320));
   EXPECT_THAT(Deeds(policy.OnLearnerExit(310, 76, Exit(0))), IsEmpty());
-  EXPECT_THAT(Deeds(policy.OnActorExit(320, 0, 77, Exit(0))),
-              ElementsAre(Action(Finish{kExitInterrupted})));
+  EXPECT_THAT(Deeds(policy.OnActorExit(320, 0, 77, Exit(0))), End(kExitInterrupted));
   EXPECT_EQ(policy.last_status()->steps, 320u);
 }
 
@@ -127,17 +112,15 @@ TEST_F(EndingTest, InterruptIsOverInLessThanFiveSecondsWhateverHangs) {
   SupervisorPolicy policy = Started(2);
   policy.OnStopSignal(100, SIGTERM);
   EXPECT_THAT(Deeds(policy.Tick(1599)), IsEmpty());
-  EXPECT_THAT(Deeds(policy.Tick(1600)),
-              ElementsAre(Action(SendSignal{0, SIGTERM}), Action(SendSignal{1, SIGTERM})));
-  EXPECT_THAT(Deeds(policy.Tick(3100)),
-              ElementsAre(Action(SendSignal{0, SIGKILL}), Action(SendSignal{1, SIGKILL})));
+  EXPECT_THAT(Deeds(policy.Tick(1600)), Are(SendSignal{0, SIGTERM}, SendSignal{1, SIGTERM}));
+  EXPECT_THAT(Deeds(policy.Tick(3100)), Are(SendSignal{0, SIGKILL}, SendSignal{1, SIGKILL}));
   EXPECT_THAT(Deeds(policy.Tick(4299)), IsEmpty());
-  EXPECT_THAT(Deeds(policy.Tick(4300)), ElementsAre(Action(SendSignal{kLearnerSlot, SIGKILL})));
+  EXPECT_THAT(Deeds(policy.Tick(4300)), Are(SendSignal{kLearnerSlot, SIGKILL}));
   EXPECT_THAT(Deeds(policy.Tick(4400)), IsEmpty()) << "each is killed once";
   policy.OnActorExit(4401, 0, 77, kKilled9);
   policy.OnActorExit(4401, 1, 78, kKilled9);
   const Actions end = policy.OnLearnerExit(4402, 76, kKilled9);
-  EXPECT_THAT(Deeds(end), ElementsAre(Action(Finish{kExitInterrupted})));
+  EXPECT_THAT(Deeds(end), End(kExitInterrupted));
   EXPECT_THAT(Said(end, LogLevel::kWarn), HasSubstr("what came after its last checkpoint is lost"));
 }
 
@@ -146,29 +129,25 @@ TEST_F(EndingTest, NothingIsStartedWhileTheRunEnds) {
   policy.OnActorExit(10, 0, 77, kAborted);  // to be replaced at 60
   policy.OnStopSignal(20, SIGINT);
   EXPECT_THAT(Deeds(policy.Tick(60)), IsEmpty());
-  EXPECT_THAT(Deeds(policy.OnLearnerExit(70, 76, kAborted)),
-              ElementsAre(Action(Finish{kExitInterrupted})));
+  EXPECT_THAT(Deeds(policy.OnLearnerExit(70, 76, kAborted)), End(kExitInterrupted));
 }
 
 TEST_F(EndingTest, InterruptWithoutALearnerStopsTheActors) {
   SupervisorPolicy policy = Started(1);
   policy.OnLearnerExit(10, 76, kAborted);  // to be restarted at 60
   EXPECT_THAT(Deeds(policy.OnStopSignal(20, SIGINT)), IsEmpty());
-  EXPECT_THAT(Deeds(policy.Tick(520)), ElementsAre(Action(SendSignal{0, SIGTERM})));
-  EXPECT_THAT(Deeds(policy.OnActorExit(530, 0, 77, Exit(0))),
-              ElementsAre(Action(Finish{kExitInterrupted})));
+  EXPECT_THAT(Deeds(policy.Tick(520)), Are(SendSignal{0, SIGTERM}));
+  EXPECT_THAT(Deeds(policy.OnActorExit(530, 0, 77, Exit(0))), End(kExitInterrupted));
 }
 
 TEST_F(EndingTest, SecondSignalKillsAtOnce) {
   SupervisorPolicy policy = Started(2);
   policy.OnStopSignal(100, SIGINT);
   policy.OnActorExit(110, 0, 77, Exit(0));
-  EXPECT_THAT(
-      Deeds(policy.OnStopSignal(300, SIGINT)),
-      ElementsAre(Action(SendSignal{kLearnerSlot, SIGKILL}), Action(SendSignal{1, SIGKILL})));
+  EXPECT_THAT(Deeds(policy.OnStopSignal(300, SIGINT)),
+              Are(SendSignal{kLearnerSlot, SIGKILL}, SendSignal{1, SIGKILL}));
   policy.OnLearnerExit(301, 76, kKilled9);
-  EXPECT_THAT(Deeds(policy.OnActorExit(302, 1, 78, kKilled9)),
-              ElementsAre(Action(Finish{kExitInterrupted})));
+  EXPECT_THAT(Deeds(policy.OnActorExit(302, 1, 78, kKilled9)), End(kExitInterrupted));
 }
 
 // `timeout` sends its signal to the process and then to the process group.
@@ -176,9 +155,8 @@ TEST_F(EndingTest, OneSignalDeliveredTwiceIsNotASecondOne) {
   SupervisorPolicy policy = Started(1);
   policy.OnStopSignal(100, SIGTERM);
   EXPECT_THAT(policy.OnStopSignal(149, SIGTERM), IsEmpty());
-  EXPECT_THAT(
-      Deeds(policy.OnStopSignal(150, SIGTERM)),
-      ElementsAre(Action(SendSignal{kLearnerSlot, SIGKILL}), Action(SendSignal{0, SIGKILL})));
+  EXPECT_THAT(Deeds(policy.OnStopSignal(150, SIGTERM)),
+              Are(SendSignal{kLearnerSlot, SIGKILL}, SendSignal{0, SIGKILL}));
 }
 
 TEST_F(EndingTest, InterruptAfterTheLastStepDoesNotSpoilIt) {
@@ -186,16 +164,13 @@ TEST_F(EndingTest, InterruptAfterTheLastStepDoesNotSpoilIt) {
   policy.OnStatus(100, Final(1000));
   policy.OnStopSignal(101, SIGINT);
   policy.OnLearnerExit(102, 76, Exit(0));
-  EXPECT_THAT(Deeds(policy.OnActorExit(103, 0, 77, Exit(0))),
-              ElementsAre(Action(Finish{kExitDone})));
+  EXPECT_THAT(Deeds(policy.OnActorExit(103, 0, 77, Exit(0))), End(kExitDone));
 }
 
 TEST_F(EndingTest, InterruptWhileTheLastCheckpointIsWrittenIsJudgedByThatCheckpoint) {
   const auto status_after = [this](const ChildExit& exit) {
     SupervisorPolicy policy = Started(1);
-    learner::RunStatus done = Final(1000);
-    done.final = false;
-    policy.OnStatus(100, done);
+    policy.OnStatus(100, Done());
     policy.OnActorExit(101, 0, 77, Exit(0));
     policy.OnStopSignal(102, SIGINT);
     const Actions end = Deeds(policy.OnLearnerExit(4400, 76, exit));

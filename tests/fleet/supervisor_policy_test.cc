@@ -9,7 +9,6 @@
 namespace starling::fleet {
 namespace {
 
-using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -32,8 +31,7 @@ TEST_F(PolicyTest, TellsHowEachActorStands) {
 
 TEST_F(PolicyTest, StartsTheLearnerThenEveryActor) {
   SupervisorPolicy policy(PolicyLimits{}, 2, 1000, /*resume=*/true, "run/log");
-  EXPECT_THAT(policy.Start(0), ElementsAre(Action(StartLearner{true}), Action(StartActor{0}),
-                                           Action(StartActor{1})));
+  EXPECT_THAT(policy.Start(0), Are(StartLearner{true}, StartActor{0}, StartActor{1}));
   EXPECT_EQ(policy.counts().actors_started, 2u);
   EXPECT_EQ(policy.counts().actors_restarted, 0u);
 }
@@ -46,7 +44,7 @@ TEST_F(PolicyTest, ActorThatDiesYoungWaitsTwiceAsLongEachTimeUpToASecond) {
     EXPECT_THAT(Deeds(died), IsEmpty());
     EXPECT_THAT(Said(died), HasSubstr("actor 1 (pid 77) was killed by SIGABRT"));
     EXPECT_THAT(Deeds(policy.Tick(now + wait - 1)), IsEmpty()) << wait;
-    EXPECT_THAT(Deeds(policy.Tick(now + wait)), ElementsAre(Action(StartActor{1}))) << wait;
+    EXPECT_THAT(Deeds(policy.Tick(now + wait)), Are(StartActor{1})) << wait;
     now += wait;
   }
   EXPECT_EQ(policy.counts().actors_restarted, 7u);
@@ -57,7 +55,7 @@ TEST_F(PolicyTest, ActorWithAnAcceptedGradientIsReplacedAtOnce) {
   SupervisorPolicy policy = Started(2);
   policy.OnStatus(10, Joined(1, {{0, 1, 0}, {1, 1, 1}}));
   const Actions died = policy.OnActorExit(20, 1, 78, kKilled9);
-  EXPECT_THAT(Deeds(died), ElementsAre(Action(StartActor{1})));
+  EXPECT_THAT(Deeds(died), Are(StartActor{1}));
   EXPECT_THAT(Said(died, LogLevel::kWarn),
               HasSubstr("actor 1 (pid 78) was killed by SIGKILL; replaced at once; at most its "
                         "gradient in flight is lost"));
@@ -71,9 +69,9 @@ TEST_F(PolicyTest, GradientsOfTheProcessBeforeDoNotCountForItsSuccessor) {
   policy.OnActorExit(20, 0, 77, kKilled9);
   policy.OnStatus(30, Joined(1, {{0, 1, 6}}));  // the learner has not noticed yet
   EXPECT_THAT(Deeds(policy.OnActorExit(40, 0, 78, kKilled9)), IsEmpty());
-  EXPECT_THAT(Deeds(policy.Tick(90)), ElementsAre(Action(StartActor{0})));
+  EXPECT_THAT(Deeds(policy.Tick(90)), Are(StartActor{0}));
   policy.OnStatus(100, Joined(1, {{0, 3, 1}}));
-  EXPECT_THAT(Deeds(policy.OnActorExit(110, 0, 79, kKilled9)), ElementsAre(Action(StartActor{0})));
+  EXPECT_THAT(Deeds(policy.OnActorExit(110, 0, 79, kKilled9)), Are(StartActor{0}));
 }
 
 TEST_F(PolicyTest, IncarnationsAreToldApartByTerm) {
@@ -81,7 +79,7 @@ TEST_F(PolicyTest, IncarnationsAreToldApartByTerm) {
   policy.OnStatus(10, Joined(1, {{0, 1, 5}}));
   policy.OnActorExit(20, 0, 77, kKilled9);
   policy.OnStatus(30, Joined(2, {{0, 1, 1}}));  // a new learner counts incarnations afresh
-  EXPECT_THAT(Deeds(policy.OnActorExit(40, 0, 78, kKilled9)), ElementsAre(Action(StartActor{0})));
+  EXPECT_THAT(Deeds(policy.OnActorExit(40, 0, 78, kKilled9)), Are(StartActor{0}));
 }
 
 TEST_F(PolicyTest, RowsOfActorsStartedByHandAreIgnored) {
@@ -90,19 +88,18 @@ TEST_F(PolicyTest, RowsOfActorsStartedByHandAreIgnored) {
 
 TEST_F(PolicyTest, WhereAllActorsComeFromElsewhereTheyAreCountedAsTheyJoin) {
   SupervisorPolicy policy(PolicyLimits{}, 0, 1000, /*resume=*/false, "run/log");
-  EXPECT_THAT(policy.Start(0), ElementsAre(Action(StartLearner{false})));
+  EXPECT_THAT(policy.Start(0), Are(StartLearner{false}));
   policy.OnStatus(10, Joined(1, {{0, 0x10000, 2}, {1, 0x10000, 0}}));
   policy.OnStatus(20, Joined(1, {{0, 0x10000, 3}, {1, 0x10001, 1}}));
   EXPECT_EQ(policy.counts().actors_started, 2u);
   EXPECT_EQ(policy.counts().actors_restarted, 1u);
   // A new learner's members are those of the one before, and another.
-  EXPECT_THAT(Deeds(policy.OnLearnerExit(30, 77, kKilled9)),
-              ElementsAre(Action(StartLearner{true})));
+  EXPECT_THAT(Deeds(policy.OnLearnerExit(30, 77, kKilled9)), Are(StartLearner{true}));
   policy.OnStatus(40, Joined(2, {{0, 0x20000, 1}, {1, 0x20000, 1}, {2, 0x20000, 0}}));
   EXPECT_EQ(policy.counts().actors_started, 3u);
   EXPECT_EQ(policy.counts().actors_restarted, 1u);
   policy.OnStatus(50, Final(1000));
-  EXPECT_THAT(Deeds(policy.OnLearnerExit(60, 78, Exit(0))), ElementsAre(Action(Finish{0})));
+  EXPECT_THAT(Deeds(policy.OnLearnerExit(60, 78, Exit(0))), End(0));
 }
 
 TEST_F(PolicyTest, AnAcceptedGradientEndsTheBackOff) {
@@ -112,10 +109,10 @@ TEST_F(PolicyTest, AnAcceptedGradientEndsTheBackOff) {
   policy.OnActorExit(50, 0, 2, kAborted);  // the next would wait 200 ms
   policy.Tick(150);
   policy.OnStatus(160, Joined(1, {{0, 1, 1}}));
-  EXPECT_THAT(Deeds(policy.OnActorExit(170, 0, 3, kAborted)), ElementsAre(Action(StartActor{0})));
+  EXPECT_THAT(Deeds(policy.OnActorExit(170, 0, 3, kAborted)), Are(StartActor{0}));
   policy.OnActorExit(180, 0, 4, kAborted);
   EXPECT_THAT(Deeds(policy.Tick(229)), IsEmpty());
-  EXPECT_THAT(Deeds(policy.Tick(230)), ElementsAre(Action(StartActor{0})));
+  EXPECT_THAT(Deeds(policy.Tick(230)), Are(StartActor{0}));
 }
 
 TEST_F(PolicyTest, NoActorThatEverGetsAnywhereEndsTheRun) {
@@ -124,34 +121,32 @@ TEST_F(PolicyTest, NoActorThatEverGetsAnywhereEndsTheRun) {
   for (int death = 1; death < 10; ++death) {
     policy.OnActorExit(now, 0, 1, Exit(1));
     now += 1000;
-    ASSERT_THAT(Deeds(policy.Tick(now)), ElementsAre(Action(StartActor{0})));
+    ASSERT_THAT(Deeds(policy.Tick(now)), Are(StartActor{0}));
   }
   const Actions last = policy.OnActorExit(now, 0, 1, Exit(1), "CHECK(x) failed");
   EXPECT_THAT(Said(last, LogLevel::kError), HasSubstr("the reasons are in run/log"));
-  EXPECT_THAT(Deeds(last), ElementsAre(Action(SendSignal{kLearnerSlot, SIGTERM})));
+  EXPECT_THAT(Deeds(last), Are(SendSignal{kLearnerSlot, SIGTERM}));
   EXPECT_THAT(Deeds(policy.OnLearnerExit(now + 1, 9, Exit(0))),
-              ElementsAre(Action(Finish{kExitFailed,
-                                        "every actor died 10 times in a row before its first "
-                                        "accepted gradient: CHECK(x) failed"})));
+              End(kExitFailed,
+                  "every actor died 10 times in a row before its first "
+                  "accepted gradient: CHECK(x) failed"));
 }
 
 TEST_F(PolicyTest, OperatorsMistakeOfAnActorEndsTheRunWithTwo) {
   SupervisorPolicy policy = Started(2);
   EXPECT_THAT(Deeds(policy.OnActorExit(10, 0, 77, Exit(2), "no such plug-in")),
-              ElementsAre(Action(SendSignal{kLearnerSlot, SIGTERM})));
+              Are(SendSignal{kLearnerSlot, SIGTERM}));
   EXPECT_THAT(Deeds(policy.OnActorExit(11, 1, 78, Exit(2))), IsEmpty());
-  EXPECT_THAT(Deeds(policy.OnLearnerExit(20, 76, Exit(0))),
-              ElementsAre(Action(Finish{kExitUserError, "no such plug-in"})));
+  EXPECT_THAT(Deeds(policy.OnLearnerExit(20, 76, Exit(0))), End(kExitUserError, "no such plug-in"));
 }
 
 TEST_F(PolicyTest, OperatorsMistakeOfTheLearnerEndsTheRunWithTwo) {
   SupervisorPolicy policy = Started(1);
   EXPECT_THAT(Deeds(policy.OnLearnerExit(10, 76, Exit(2))), IsEmpty());
   EXPECT_THAT(Deeds(policy.Tick(509)), IsEmpty());
-  EXPECT_THAT(Deeds(policy.Tick(510)), ElementsAre(Action(SendSignal{0, SIGTERM})));
-  EXPECT_THAT(
-      Deeds(policy.OnActorExit(520, 0, 77, Exit(0))),
-      ElementsAre(Action(Finish{kExitUserError, "the learner (pid 76) ended with exit status 2"})));
+  EXPECT_THAT(Deeds(policy.Tick(510)), Are(SendSignal{0, SIGTERM}));
+  EXPECT_THAT(Deeds(policy.OnActorExit(520, 0, 77, Exit(0))),
+              End(kExitUserError, "the learner (pid 76) ended with exit status 2"));
 }
 
 TEST_F(PolicyTest, LearnerWithProgressIsRestartedAtOnceFromItsCheckpoint) {
@@ -159,7 +154,7 @@ TEST_F(PolicyTest, LearnerWithProgressIsRestartedAtOnceFromItsCheckpoint) {
   policy.OnStatus(10, StatusAt(0));
   policy.OnStatus(20, StatusAt(320, "checkpoints/b"));
   const Actions died = policy.OnLearnerExit(30, 76, kKilled9);
-  EXPECT_THAT(Deeds(died), ElementsAre(Action(StartLearner{true})));
+  EXPECT_THAT(Deeds(died), Are(StartLearner{true}));
   EXPECT_THAT(Said(died, LogLevel::kWarn),
               HasSubstr("the learner (pid 76) was killed by SIGKILL at 320 steps; started again at "
                         "once from checkpoints/b or a newer one; what came after it is lost"));
@@ -173,19 +168,18 @@ TEST_F(PolicyTest, LearnerWithoutProgressBacksOffAndIsGivenUpAtTheFifthDeath) {
     policy.OnStatus(now, StatusAt(160));  // where it begins, and no further
     EXPECT_THAT(Deeds(policy.OnLearnerExit(now, 76, kAborted)), IsEmpty());
     EXPECT_THAT(Deeds(policy.Tick(now + wait - 1)), IsEmpty());
-    EXPECT_THAT(Deeds(policy.Tick(now + wait)), ElementsAre(Action(StartLearner{true})));
+    EXPECT_THAT(Deeds(policy.Tick(now + wait)), Are(StartLearner{true}));
     now += wait;
   }
   const Actions fifth = policy.OnLearnerExit(now, 76, kAborted, "out of memory");
   EXPECT_THAT(Said(fifth, LogLevel::kError),
               HasSubstr("5 times in a row without an applied update: gave up; the reasons are in "
                         "run/log"));
-  EXPECT_THAT(Deeds(policy.Tick(now + 500)), ElementsAre(Action(SendSignal{0, SIGTERM})));
+  EXPECT_THAT(Deeds(policy.Tick(now + 500)), Are(SendSignal{0, SIGTERM}));
   EXPECT_THAT(Deeds(policy.OnActorExit(now + 501, 0, 77, Exit(0))),
-              ElementsAre(Action(Finish{
-                  kExitFailed,
+              End(kExitFailed,
                   "the learner (pid 76) was killed by SIGABRT, 5 times in a row without an applied "
-                  "update: out of memory"})));
+                  "update: out of memory"));
   EXPECT_EQ(policy.counts().learner_restarted, 4u);
 }
 
@@ -196,13 +190,12 @@ TEST_F(PolicyTest, AnyProgressForgivesTheDeathsBefore) {
     for (int i = 0; i < times; ++i) {
       policy.OnLearnerExit(now, 76, kAborted);
       now += 1000;
-      ASSERT_THAT(Deeds(policy.Tick(now)), ElementsAre(Action(StartLearner{true})));
+      ASSERT_THAT(Deeds(policy.Tick(now)), Are(StartLearner{true}));
     }
   };
   die_young(4);
   policy.OnStatus(now, Joined(1, {{0, 1, 1}}));  // an accepted gradient is progress, too
-  EXPECT_THAT(Deeds(policy.OnLearnerExit(now, 76, kAborted)),
-              ElementsAre(Action(StartLearner{true})));
+  EXPECT_THAT(Deeds(policy.OnLearnerExit(now, 76, kAborted)), Are(StartLearner{true}));
   die_young(4);
 }
 
@@ -211,9 +204,7 @@ TEST_F(PolicyTest, LearnerThatNeverReachesANewCheckpointIsGivenUpInTheEnd) {
   for (int death = 1; death < 30; ++death) {
     policy.OnStatus(death, StatusAt(0));
     policy.OnStatus(death, StatusAt(500));
-    ASSERT_THAT(Deeds(policy.OnLearnerExit(death, 76, kAborted)),
-                ElementsAre(Action(StartLearner{true})))
-        << death;
+    ASSERT_THAT(Deeds(policy.OnLearnerExit(death, 76, kAborted)), Are(StartLearner{true})) << death;
   }
   policy.OnStatus(40, StatusAt(0));
   policy.OnStatus(40, StatusAt(500));
@@ -225,7 +216,7 @@ TEST_F(PolicyTest, ProgramThatCannotBeStartedCountsAsDead) {
   SupervisorPolicy policy = Started(2);
   const Actions died = policy.OnActorExit(0, 0, -1, {ChildExit::How::kNotStarted, ENOMEM});
   EXPECT_THAT(Said(died), HasSubstr("actor 0 could not be started (Cannot allocate memory)"));
-  EXPECT_THAT(Deeds(policy.Tick(50)), ElementsAre(Action(StartActor{0})));
+  EXPECT_THAT(Deeds(policy.Tick(50)), Are(StartActor{0}));
 }
 
 TEST(PolicyDeathTest, NobodyDiesTwice) {

@@ -86,17 +86,13 @@ class SupervisorTest : public testing::Test {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
 
+  int RunToEnd() {
+    Launch();
+    return Join();
+  }
+
   // Children of a process that ended become ours: none, dead or alive, may come.
   bool NobodyLeft() { return ::waitpid(-1, nullptr, WNOHANG) == -1 && errno == ECHILD; }
-
-  // Waits until all orphans have ended.
-  bool AllOrphansEnd() {
-    return Eventually([&] {
-      while (::waitpid(-1, nullptr, WNOHANG) > 0) {
-      }
-      return NobodyLeft();
-    });
-  }
 
   int KillAll() {
     int killed = 0;
@@ -111,10 +107,6 @@ class SupervisorTest : public testing::Test {
     return killed;
   }
 
-  bool Await(const std::string& file) {
-    return Eventually([&] { return std::filesystem::exists(dir_.path() / file); });
-  }
-
   nlohmann::json Result() { return nlohmann::json::parse(dir_.Read("result")); }
 
   TempDir dir_;
@@ -124,8 +116,7 @@ class SupervisorTest : public testing::Test {
 
 TEST_F(SupervisorTest, RunThatEndsByItself) {
   Script("learner", Status(0, false) + "; " + kEnd);
-  Launch();
-  EXPECT_EQ(Join(), kExitDone);
+  EXPECT_EQ(RunToEnd(), kExitDone);
   EXPECT_TRUE(NobodyLeft());
   EXPECT_EQ(Result(), (nlohmann::json{{"steps", 1000},
                                       {"error", ""},
@@ -136,8 +127,7 @@ TEST_F(SupervisorTest, RunThatEndsByItself) {
 
 TEST_F(SupervisorTest, ChildrenAreToldWhatTheyNeed) {
   Script("learner", "await pids.actor.0; await pids.actor.1; " + kEnd);
-  Launch();
-  EXPECT_EQ(Join(), kExitDone);
+  EXPECT_EQ(RunToEnd(), kExitDone);
   const std::string parent = " --parent " + std::to_string(pid_), run = dir_.path().string();
   EXPECT_THAT(dir_.Lines("arguments"),
               testing::UnorderedElementsAre(
@@ -154,8 +144,7 @@ TEST_F(SupervisorTest, EvaluatorIsToldWhatItNeedsAndToFinishWhenTheRunIsDone) {
   options_.evaluates = true;
   Script("learner", "await pids.evaluator; " + kEnd);
   Script("evaluator", "asked; touch finished; exit 0");
-  Launch();
-  EXPECT_EQ(Join(), kExitDone);
+  EXPECT_EQ(RunToEnd(), kExitDone);
   EXPECT_TRUE(std::filesystem::exists(dir_ / "finished"));
   EXPECT_THAT(dir_.Lines("arguments"),
               Contains("evaluator --evaluate --run-dir " + dir_.path().string() + " --parent " +
@@ -172,77 +161,18 @@ TEST_F(SupervisorTest, EvaluatorThatDiesIsStartedAgainAndSparesTheRun) {
   Script("learner", "await hopeless; " + kEnd);
   Script("evaluator", std::string("kill 9\n") + kResult + "; kill 9\nkill 9\n" + kResult +
                           "; kill 9\nkill 9\ntouch hopeless; kill 6");
-  Launch();
-  EXPECT_EQ(Join(), kExitDone);
+  EXPECT_EQ(RunToEnd(), kExitDone);
   EXPECT_THAT(dir_.Lines("pids.evaluator"), SizeIs(6));
   EXPECT_EQ(Result()["actors_restarted"], 0);
   EXPECT_EQ(dir_.Lines("screen").size(), 1u) << dir_.Read("screen");
   EXPECT_THAT(dir_.Read("screen"), HasSubstr("the run goes on without evaluation"));
 }
 
-TEST_F(SupervisorTest, InterruptDuringTheLastEvaluationEndsItAndTheRunIsDone) {
-  options_.evaluates = true;
-  Script("learner", "await pids.evaluator; " + kEnd);
-  Script("evaluator", "deaf; forever");
-  Launch();
-  ASSERT_TRUE(Eventually(
-      [&] { return dir_.Read("screen").find("still being evaluated") != std::string::npos; }));
-  ::kill(pid_, SIGINT);
-  EXPECT_EQ(Join(), kExitDone);
-  EXPECT_TRUE(NobodyLeft());
-}
-
-TEST_F(SupervisorTest, InterruptedRunDoesNotWaitForItsEvaluator) {
-  options_.evaluates = true;
-  Script("learner", Status(160, false) + "; hold; " + Status(320, true) + "; touch over; exit 0");
-  Script("evaluator", "deaf; touch ready; forever");
-  Launch();
-  ASSERT_TRUE(Await("ready") && Await("pids.learner") && Await("pids.actor.0"));
-  ::kill(pid_, SIGINT);
-  EXPECT_EQ(Join(), kExitInterrupted);
-  EXPECT_TRUE(NobodyLeft());
-}
-
-TEST_F(SupervisorTest, DeadActorIsReplacedInItsSlot) {
-  Script("learner", "await again; " + kEnd);
-  Script("actor.1", "kill 9\ntouch again; hold; exit 0");
-  Launch();
-  EXPECT_EQ(Join(), kExitDone);
-  EXPECT_EQ(Result()["actors_restarted"], 1);
-  EXPECT_THAT(dir_.Lines("pids.actor.1"), SizeIs(2));
-  EXPECT_THAT(dir_.Lines("pids.actor.0"), SizeIs(1));
-  EXPECT_THAT(dir_.Read("log"), HasSubstr("actor 1 (pid " + dir_.Lines("pids.actor.1")[0] +
-                                          ") was killed by SIGKILL; replaced in 50 ms"));
-}
-
-TEST_F(SupervisorTest, DeadLearnerGoesOnFromItsCheckpoint) {
-  dir_.Write("checkpoints/t0001-v000000000002.safetensors", "x");
-  Script("learner", Status(0, false) + "; " +
-                        Status(320, false, ",\"checkpoint\":\"checkpoints/two\"") + "; kill 11\n" +
-                        kEnd);
-  Launch();
-  EXPECT_EQ(Join(), kExitDone);
-  EXPECT_EQ(Result()["learner_restarted"], 1);
-  EXPECT_THAT(dir_.Read("arguments"), HasSubstr("--resume"));
-  EXPECT_THAT(dir_.Read("screen"),
-              HasSubstr("was killed by SIGSEGV at 320 steps; started again at once from "
-                        "checkpoints/two or a newer one; what came after it is lost"));
-}
-
-TEST_F(SupervisorTest, LearnerThatDiedBeforeItsFirstCheckpointStartsAfresh) {
-  Script("learner", "kill 9\n" + kEnd);
-  Launch();
-  EXPECT_EQ(Join(), kExitDone);
-  EXPECT_EQ(Result()["learner_restarted"], 1);
-  EXPECT_THAT(dir_.Read("arguments"), Not(HasSubstr("--resume")));
-}
-
 TEST_F(SupervisorTest, LearnerThatOnlyDiesIsGivenUp) {
   options_.limits.backoff_max_ms = 5;
   options_.limits.backoff_first_ms = 5;
   Script("learner", "say no such luck; kill 6");
-  Launch();
-  EXPECT_EQ(Join(), kExitFailed);
+  EXPECT_EQ(RunToEnd(), kExitFailed);
   EXPECT_THAT(dir_.Lines("pids.learner"), SizeIs(5));
   EXPECT_THAT(dir_.Read("screen"), HasSubstr("gave up; the reasons are in "));
   EXPECT_THAT(dir_.Read("log"), HasSubstr("no such luck"));
@@ -254,18 +184,9 @@ TEST_F(SupervisorTest, LearnerThatOnlyDiesIsGivenUp) {
 TEST_F(SupervisorTest, OperatorsMistakeFoundByAnActorEndsTheRunWithItsMessage) {
   Script("learner", "hold; exit 0");
   Script("actor", "say no plug-in of that name; exit 2");
-  Launch();
-  EXPECT_EQ(Join(), kExitUserError);
+  EXPECT_EQ(RunToEnd(), kExitUserError);
   EXPECT_THAT(dir_.Read("screen"), HasSubstr("no plug-in of that name\n"));
   EXPECT_EQ(Result()["error"], "no plug-in of that name");
-}
-
-TEST_F(SupervisorTest, ProgramThatIsMissingFailsTheRun) {
-  options_.limits.backoff_first_ms = options_.limits.backoff_max_ms = 1;
-  options_.learner_program = dir_.path() / "absent";
-  Launch();
-  EXPECT_EQ(Join(), kExitFailed);
-  EXPECT_THAT(dir_.Read("screen"), HasSubstr("could not be started (No such file or directory)"));
 }
 
 TEST_F(SupervisorTest, OutputGoesToTheLogAndTroubleToTheScreen) {
@@ -273,8 +194,7 @@ TEST_F(SupervisorTest, OutputGoesToTheLogAndTroubleToTheScreen) {
          "say 12:00:00.000 info  learner: quiet; say 12:00:00.001 warn  learner: loud; "
          "say CHECK failed: x; print stray; " +
              kEnd);
-  Launch();
-  EXPECT_EQ(Join(), kExitDone);
+  EXPECT_EQ(RunToEnd(), kExitDone);
   const std::string log = dir_.Read("log"), screen = dir_.Read("screen");
   for (const char* text : {"quiet", "loud", "CHECK failed: x", "stray"}) {
     EXPECT_THAT(log, HasSubstr(text));
@@ -284,66 +204,6 @@ TEST_F(SupervisorTest, OutputGoesToTheLogAndTroubleToTheScreen) {
     EXPECT_THAT(screen, HasSubstr(text));
   }
   EXPECT_THAT(screen, Not(HasSubstr("\033"))) << "no escape codes off a terminal";
-}
-
-TEST_F(SupervisorTest, InterruptLetsTheLearnerWriteItsCheckpoint) {
-  Script("learner", Status(160, false) + "; hold; " + Status(320, true) + "; touch over; exit 0");
-  Launch();
-  ASSERT_TRUE(Await("pids.learner") && Await("pids.actor.0") && Await("pids.actor.1"));
-  ::kill(pid_, SIGINT);
-  EXPECT_EQ(Join(), kExitInterrupted);
-  EXPECT_EQ(Result()["steps"], 320);
-}
-
-TEST_F(SupervisorTest, HangupIsLikeTerm) {
-  Script("learner", "hold; " + Status(320, true) + "; touch over; exit 0");
-  Launch();
-  ASSERT_TRUE(Await("pids.learner"));
-  ::kill(pid_, SIGHUP);
-  EXPECT_EQ(Join(), kExitInterrupted);
-  EXPECT_EQ(Result()["steps"], 320);
-}
-
-TEST_F(SupervisorTest, ChildrenThatHangAreKilledInTheEnd) {
-  options_.limits.actor_term_ms = 50;
-  options_.limits.actor_kill_ms = 100;
-  options_.limits.learner_kill_ms = 200;
-  Script("learner", "deaf; " + Status(160, false) + "; touch ready; forever");
-  Script("actor", "deaf; forever");
-  Launch();
-  ASSERT_TRUE(Await("ready"));
-  ::kill(pid_, SIGTERM);
-  EXPECT_EQ(Join(), kExitInterrupted);
-  EXPECT_TRUE(NobodyLeft());
-  EXPECT_EQ(Result()["steps"], 160);
-  EXPECT_THAT(dir_.Read("log"), HasSubstr("the learner did not end in time: killed"));
-}
-
-TEST_F(SupervisorTest, SecondInterruptEndsAtOnce) {
-  // Nothing but the second signal can end this within the test's time.
-  options_.limits.actor_term_ms = options_.limits.actor_kill_ms = 1'000'000;
-  options_.limits.learner_kill_ms = 1'000'000;
-  options_.limits.second_signal_ms = 0;
-  Script("learner", "deaf; touch ready; forever");
-  Script("actor", "deaf; forever");
-  Launch();
-  ASSERT_TRUE(Await("ready"));
-  ::kill(pid_, SIGINT);
-  ASSERT_TRUE(Eventually([&] { return dir_.Read("log").find("once more") != std::string::npos; }));
-  ::kill(pid_, SIGINT);
-  EXPECT_EQ(Join(), kExitInterrupted);
-  EXPECT_TRUE(NobodyLeft());
-}
-
-TEST_F(SupervisorTest, ChildrenDoNotOutliveAKilledSupervisor) {
-  Script("learner", "touch ready; hold; touch saved; exit 0");
-  Script("actor", "deaf; forever");
-  Launch();
-  ASSERT_TRUE(Await("ready") && Await("pids.actor.0") && Await("pids.actor.1"));
-  ::kill(pid_, SIGKILL);
-  EXPECT_EQ(Join(), 128 + SIGKILL);
-  EXPECT_TRUE(AllOrphansEnd());
-  EXPECT_TRUE(std::filesystem::exists(dir_.path() / "saved")) << "the learner could save its work";
 }
 
 TEST_F(SupervisorTest, SignalsComeInsteadOfBeingLostBeforeAndAfter) {
