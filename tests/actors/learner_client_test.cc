@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <thread>
 
@@ -119,6 +120,13 @@ class LearnerClientTest : public testing::Test {
         "", "test.toml",
         {"wire.timeout_s=600", "wire.heartbeat_ms=20", "staleness.deadline_s=600", setting, more}));
   }
+  // A learner where clients look for one.
+  std::unique_ptr<ScriptedLearner> Serve(wire::Welcome welcome,
+                                         std::vector<wire::Body> after = {}) {
+    MoveTo(Endpoint("control"));
+    return std::make_unique<ScriptedLearner>(Endpoint("control"), std::move(welcome),
+                                             std::move(after));
+  }
   std::string Endpoint(const std::string& name) { return "ipc://" + (dir_ / name).string(); }
   void MoveTo(const std::string& endpoint) {
     const std::lock_guard lock(mutex_);
@@ -137,10 +145,8 @@ class LearnerClientTest : public testing::Test {
 // It ended between the welcome and the opening of its weights: the actor left with status 1, a
 // minute later.
 TEST_F(LearnerClientTest, ALearnerThatIsDoneBeforeItsWeightsAreOpenedIsHeard) {
-  MoveTo(Endpoint("control"));
-  const ScriptedLearner learner(Endpoint("control"),
-                                {.config = PatientConfig(), .snapshot = (dir_ / "gone").string()},
-                                {wire::Leave{wire::LeaveReason::kRunOver, "all steps are done"}});
+  const auto learner = Serve({.config = PatientConfig(), .snapshot = (dir_ / "gone").string()},
+                             {wire::Leave{wire::LeaveReason::kRunOver, "all steps are done"}});
   LearnerClient client(Options());
   ASSERT_TRUE(client.Join());
   EXPECT_FALSE(client.CheckNet(kFingerprint, 16));
@@ -149,9 +155,7 @@ TEST_F(LearnerClientTest, ALearnerThatIsDoneBeforeItsWeightsAreOpenedIsHeard) {
 }
 
 TEST_F(LearnerClientTest, ALearnerThatIsGoneWithoutAWordIsLookedForAgain) {
-  MoveTo(Endpoint("control"));
-  const ScriptedLearner learner(Endpoint("control"),
-                                {.config = PatientConfig(), .snapshot = (dir_ / "gone").string()});
+  const auto learner = Serve({.config = PatientConfig(), .snapshot = (dir_ / "gone").string()});
   LearnerClient client(Options());
   ASSERT_TRUE(client.Join());
   testing::internal::CaptureStderr();
@@ -162,11 +166,10 @@ TEST_F(LearnerClientTest, ALearnerThatIsGoneWithoutAWordIsLookedForAgain) {
 
 // Not found here; elsewhere it may be the memory that is not there.
 TEST_F(LearnerClientTest, WithoutItsBuffersAnActorSendsItsGradients) {
-  MoveTo(Endpoint("control"));
   const wire::SnapshotWriter snapshot(dir_ / "weights", 16, kFingerprint, 1);
-  const ScriptedLearner learner(Endpoint("control"), {.config = PatientConfig(),
-                                                      .snapshot = (dir_ / "weights").string(),
-                                                      .buffers = (dir_ / "gone").string()});
+  const auto learner = Serve({.config = PatientConfig(),
+                              .snapshot = (dir_ / "weights").string(),
+                              .buffers = (dir_ / "gone").string()});
   LearnerClient client(Options());
   ASSERT_TRUE(client.Join());
   testing::internal::CaptureStderr();
@@ -176,7 +179,7 @@ TEST_F(LearnerClientTest, WithoutItsBuffersAnActorSendsItsGradients) {
   const RolloutGradient gradient{.values = client.NextGradientSpace(), .loss = {}, .samples = 1};
   ASSERT_EQ(gradient.values.size(), 16u);
   EXPECT_TRUE(client.Push({.number = 1}, {.term = 1}, gradient, {}));
-  EXPECT_TRUE(learner.HeardGradient(16));
+  EXPECT_TRUE(learner->HeardGradient(16));
 }
 
 // The weights that `client` has received, and their version.
@@ -194,36 +197,31 @@ class Weights {
 };
 
 TEST_F(LearnerClientTest, WeightsThatAreTooOldAreAskedForAgain) {
-  MoveTo(Endpoint("control"));
   const wire::Answer grants{.grants = {{.number = 1, .version = 0}}};
-  const ScriptedLearner learner(Endpoint("control"), {.config = ConfigWith("updates.in_flight=2")},
-                                {grants});
+  const auto learner = Serve({.config = ConfigWith("updates.in_flight=2")}, {grants});
   LearnerClient client(Options());
   ASSERT_TRUE(client.Join() && client.CheckNet(kFingerprint, 16));
   Weights weights;
   EXPECT_GE(weights.Refresh(client, 12), 12u);  // 11 came first
-  EXPECT_GE(learner.fetches(), 2u);
+  EXPECT_GE(learner->fetches(), 2u);
 }
 
 TEST_F(LearnerClientTest, WeightsComeUnaskedBehindTheOnlyGrant) {
-  MoveTo(Endpoint("control"));
   const wire::Answer grant{.grants = {{.number = 1, .version = 5}}};
-  const ScriptedLearner learner(
-      Endpoint("control"),
-      {.config = ConfigWith("updates.in_flight=1", "wire.fetch_after_ms=60000")},
-      {grant, wire::Weights{}});
+  const auto learner =
+      Serve({.config = ConfigWith("updates.in_flight=1", "wire.fetch_after_ms=60000")},
+            {grant, wire::Weights{}});
   LearnerClient client(Options());
   ASSERT_TRUE(client.Join() && client.CheckNet(kFingerprint, 16));
   ASSERT_EQ(client.NextGrant()->version, 5u);
   Weights weights;
   EXPECT_EQ(weights.Refresh(client, 5), 5u);
-  EXPECT_EQ(learner.fetches(), 0u);
+  EXPECT_EQ(learner->fetches(), 0u);
   EXPECT_EQ(weights.Refresh(client, 6), 11u);  // had they been lost
 }
 
 // Every actor was woken by every version, most of them while they played.
 TEST_F(LearnerClientTest, VersionsWakeAnActorOnlyWhileItWaitsForOne) {
-  MoveTo(Endpoint("control"));
   wire::SnapshotWriter snapshot(dir_ / "weights", 16, kFingerprint, 1);
   const auto publish = [&](std::uint64_t version) {
     snapshot.Begin(version);
@@ -238,8 +236,7 @@ TEST_F(LearnerClientTest, VersionsWakeAnActorOnlyWhileItWaitsForOne) {
     return wire::Poll(item, timeout_ms);
   };
   // Neither signs of life nor fetching wake it.
-  const ScriptedLearner learner(
-      Endpoint("control"),
+  const auto learner = Serve(
       {.config = ToToml(ParseConfig("", "test.toml",
                                     {"wire.timeout_s=600", "wire.heartbeat_ms=60000",
                                      "wire.fetch_after_ms=60000", "staleness.deadline_s=600"})),
