@@ -5,7 +5,6 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <fstream>
 
 #include "bench/figure.h"
 #include "bench/stats.h"
@@ -59,28 +58,6 @@ std::string Rate(double rate) {
 
 constexpr const char* kId = "ALE/Pong-v5";
 
-// Plays the actions in all envs of one process, one env after the other, as the bridge's worker
-// does, each action for `frames` frames. Prints the seconds.
-constexpr const char* kPlainPython = R"(
-import sys, time, gymnasium, ale_py
-gymnasium.register_envs(ale_py)
-count, frames, actions = int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
-envs = [gymnasium.make(sys.argv[1], obs_type="grayscale", frameskip=1,
-                       repeat_action_probability=0.0, disable_env_checker=True)
-        for _ in range(count)]
-for i, env in enumerate(envs):
-    env.reset(seed=i)
-begin = time.perf_counter()
-for action in range(actions):
-    for i, env in enumerate(envs):
-        for _ in range(frames):
-            _, _, terminated, truncated, _ = env.step((action + i) % 6)
-            if terminated or truncated:
-                env.reset()
-                break
-print(time.perf_counter() - begin)
-)";
-
 struct Load {
   const char* what;
   int count;       // envs in a process
@@ -97,8 +74,7 @@ constexpr Load kLoads[] = {
 
 // Microseconds of an action in one env in plain Python.
 double PlainUs(const Site& site, const std::string& python, const Load& load, int actions) {
-  const auto script = site.scratch / "plain.py";
-  std::ofstream(script) << kPlainPython;
+  const auto script = site.config.parent_path() / "plain_gym.py";
   const std::vector<std::string> said =
       RunChild({.program = python,
                 .arguments = {script.string(), kId, std::to_string(load.count),

@@ -51,10 +51,6 @@ double RelativeError(std::span<const float> actual, std::span<const float> expec
   return difference == 0 ? 0 : difference / magnitude;
 }
 
-std::string OpName(const char* op, int samples, double density) {
-  return fmt::format("{}, batch {}, {:.0f} % set", op, samples, 100 * density);
-}
-
 // Adds the ladder's row, its lines in the table of details and its JSON.
 void Measure(const Ladder& ladder, double seconds, Result& result) {
   const std::vector<Rung> rungs = Climb(ladder, seconds);
@@ -132,39 +128,40 @@ Result MeasureLadder(const Site& site) {
                     Head({"op", "number", "kernel", "µs", "times as fast as 1"})};
   RandomStream random(StreamId{.seed = 1});
 
+  // Climbs a ladder with inputs of each density.
+  const auto climb = [&](const char* op, int samples, int in, std::span<const double> densities,
+                         const auto& kernels, std::vector<std::span<float>> outputs) {
+    for (const double density : densities) {
+      const Floats x = Sparse(random, samples * in, density);
+      const std::string name =
+          fmt::format("{}, batch {}, {:.0f} % set", op, samples, 100 * density);
+      Measure({.op = name, .kernels = kernels(x.data()), .outputs = outputs}, seconds, result);
+    }
+  };
+
   // The fully connected layer, forward and backward.
   const Floats w = Noise(random, kLinear.in * kLinear.out), b = Noise(random, kLinear.out);
   const Floats dy = Noise(random, kBackward * kLinear.out);
   Floats y(static_cast<std::size_t>(kForward * kLinear.out));
   Floats dw(w.size()), db(b.size()), dx(static_cast<std::size_t>(kBackward * kLinear.in));
-  for (const double density : kActivations) {
-    const Floats x = Sparse(random, kForward * kLinear.in, density);
-    Measure(
-        {.op = OpName("linear 1024×128 forward", kForward, density),
-         .kernels = LinearForwardKernels(kLinear, kForward, x.data(), w.data(), b.data(), y.data()),
-         .outputs = {y.span()}},
-        seconds, result);
-  }
-  for (const double density : kActivations) {
-    const Floats x = Sparse(random, kBackward * kLinear.in, density);
-    Measure({.op = OpName("linear 1024×128 backward", kBackward, density),
-             .kernels = LinearBackwardKernels(kLinear, kBackward, x.data(), w.data(), dy.data(),
-                                              dw.data(), db.data(), dx.data()),
-             .outputs = {dw.span(), db.span(), dx.span()}},
-            seconds, result);
-  }
+  const auto forward = [&](const float* x) {
+    return LinearForwardKernels(kLinear, kForward, x, w.data(), b.data(), y.data());
+  };
+  climb("linear 1024×128 forward", kForward, kLinear.in, kActivations, forward, {y.span()});
+  const auto backward = [&](const float* x) {
+    return LinearBackwardKernels(kLinear, kBackward, x, w.data(), dy.data(), dw.data(), db.data(),
+                                 dx.data());
+  };
+  climb("linear 1024×128 backward", kBackward, kLinear.in, kActivations, backward,
+        {dw.span(), db.span(), dx.span()});
 
   // The convolution, whose input is a sparse observation.
   const Floats conv_w = Noise(random, kConv.num_weights());
   Floats conv_y(static_cast<std::size_t>(kForward * kConv.out_size()));
-  for (const double density : kCells) {
-    const Floats x = Sparse(random, kForward * kConv.in_size(), density);
-    Measure({.op = OpName("conv 16@3×3 of 10×10×4 forward", kForward, density),
-             .kernels = ConvForwardKernels(kConv, kForward, x.data(), conv_w.data(), b.data(),
-                                           conv_y.data()),
-             .outputs = {conv_y.span()}},
-            seconds, result);
-  }
+  const auto conv = [&](const float* x) {
+    return ConvForwardKernels(kConv, kForward, x, conv_w.data(), b.data(), conv_y.data());
+  };
+  climb("conv 16@3×3 of 10×10×4 forward", kForward, kConv.in_size(), kCells, conv, {conv_y.span()});
   return result;
 }
 

@@ -103,13 +103,11 @@ class LinkedActor {
 class Watcher {
  public:
   Watcher(LinkedActor& actor, bool sleeps)
-      : actor_(actor), sleeps_(sleeps), thread_([this] { Watch(); }) {}
+      : actor_(actor),
+        sleeps_(sleeps),
+        thread_([this](const std::stop_token& stop) { Watch(stop); }) {}
   // A sleeping thread notices it at the next version, or when its client ends.
-  void Stop() { stop_.store(true, std::memory_order_relaxed); }
-  ~Watcher() {
-    Stop();
-    thread_.join();
-  }
+  void Stop() { thread_.request_stop(); }
 
   // Waits until `version` or a newer one is read whole. Returns that time.
   std::int64_t SeenNs(std::uint64_t version) const {
@@ -120,9 +118,9 @@ class Watcher {
   }
 
  private:
-  void Watch() {
+  void Watch(const std::stop_token& stop) {
     try {
-      while (!stop_.load(std::memory_order_relaxed)) {
+      while (!stop.stop_requested()) {
         const std::uint64_t before = actor_.version();
         actor_.Refresh(sleeps_ ? before + 1 : 0);
         if (actor_.version() > before) Tell(actor_.version());
@@ -140,11 +138,10 @@ class Watcher {
 
   LinkedActor& actor_;
   const bool sleeps_;
-  std::atomic<bool> stop_{false};
   std::atomic<std::uint64_t> seen_{0};
   std::int64_t seen_ns_ = 0;  // written before seen_, read before the next push
   std::exception_ptr error_;
-  std::thread thread_;  // last: it uses the members above
+  std::jthread thread_;  // last: it uses the members above
 };
 
 // Milliseconds of each push.

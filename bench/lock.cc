@@ -180,7 +180,7 @@ Gradients RealGradients(const Config& config, const std::vector<float>& weights)
 // The numbers of one way, one for each repeat.
 struct Series {
   std::string_view way;
-  std::vector<double> rates, waits, staleness, scores;
+  std::vector<double> rates{}, waits{}, staleness{}, scores{};
 };
 
 // Calls measure(way, repeat) for all ways in turns, so that a disturbance hits all of them.

@@ -5,15 +5,14 @@
 
 #include <algorithm>
 #include <cstring>
-#include <map>
-#include <tuple>
+#include <stdexcept>
 
 #include "bench/figure.h"
 #include "bench/training_run.h"
 #include "core/config/config.h"
 #include "core/safetensors.h"
 #include "core/text.h"
-#include "learner/storage/journal.h"
+#include "tools/replay/journal_index.h"
 
 namespace starling::bench {
 namespace {
@@ -22,31 +21,19 @@ struct Realised {
   std::uint64_t applied = 0, max = 0;
 };
 
-// Counts the staleness of every applied gradient. An update that made version v applied its
-// gradients to version v - 1.
-Realised FromJournal(const std::filesystem::path& path) {
-  using Name = std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>;
-  std::map<Name, std::uint64_t> bases;
+// Counts the staleness of every applied gradient, from the journal.
+Realised FromJournal(const TrainingRun& run) {
+  const replay::JournalIndex journal = replay::ReadJournalIndex(run.dir());
+  if (!journal.torn.empty()) throw std::runtime_error(journal.torn);
   Realised realised;
-  learner::JournalReader journal(path);
-  while (const auto record = journal.Next()) {
-    if (const auto* arrival = std::get_if<learner::ArrivalRecord>(&*record)) {
-      if (arrival->outcome == 0) {
-        bases[{arrival->slot, arrival->incarnation, arrival->sequence}] = arrival->base_version;
+  for (std::uint64_t version = 1; version <= journal.last; ++version) {
+    for (const auto& gradient : replay::FindUpdate(journal, version).gradients) {
+      if (gradient.samples == 0) {
+        throw std::runtime_error("the journal applies a gradient that never arrived");
       }
-    } else if (const auto* update = std::get_if<learner::UpdateRecord>(&*record)) {
-      for (const auto& item : update->items) {
-        const auto base = bases.extract({item.slot, item.incarnation, item.sequence});
-        if (base.empty() || base.mapped() >= update->version) {
-          throw std::runtime_error(path.string() + " applies a gradient that never arrived");
-        }
-        realised.max = std::max(realised.max, update->version - 1 - base.mapped());
-        ++realised.applied;
-      }
+      realised.max = std::max(realised.max, gradient.staleness);
+      ++realised.applied;
     }
-  }
-  if (journal.ending() != learner::JournalReader::Ending::kEnd) {
-    throw std::runtime_error(path.string() + " is not whole");
   }
   return realised;
 }
@@ -62,7 +49,7 @@ std::string CheckBound(const Site& site, std::uint64_t bound, const char* mode, 
        .overrides = {Set("staleness.bound", text), Set("staleness.on_exceed", mode),
                      Set("actors.count", actors), Set("run.steps", site.quick ? 8'000 : 40'000)}});
   const learner::StalenessStatus& learners = run.status.staleness;
-  const Realised counted = FromJournal(run.dir() / "journal");
+  const Realised counted = FromJournal(run);
   const bool agreed =
       counted.max == learners.max && counted.applied == run.status.gradients.applied;
   const std::uint64_t max = std::max(learners.max, counted.max);

@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -58,28 +57,15 @@ std::vector<std::string> Names() {
   return names;
 }
 
-// A private directory, removed with the object.
-class Scratch {
- public:
-  Scratch() {
-    std::string path = (fs::temp_directory_path() / "starling-bench-XXXXXX").string();
-    if (::mkdtemp(path.data()) == nullptr) {
-      throw UserError("no directory can be made in " + fs::temp_directory_path().string() +
-                      ": set TMPDIR to one that is writable");
-    }
-    path_ = path;
+// A private directory.
+fs::path MakeScratch() {
+  std::string path = (fs::temp_directory_path() / "starling-bench-XXXXXX").string();
+  if (::mkdtemp(path.data()) == nullptr) {
+    throw UserError("no directory can be made in " + fs::temp_directory_path().string() +
+                    ": set TMPDIR to one that is writable");
   }
-  ~Scratch() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
+  return path;
+}
 
 struct Options {
   std::vector<std::string> only;
@@ -128,11 +114,11 @@ int Run(const Options& options) {
   }
   if (options.pictures) CheckDirectory(*options.pictures, "--pictures");
   const int stop_fd = CatchStopSignals();  // before there is anything to clean up
-  const Scratch scratch;
-  const Site site{.programs = fs::read_symlink("/proc/self/exe").parent_path(),
+  const Scratch scratch(MakeScratch());
+  const Site site{.programs = ProgramDir(),
                   .config = config,
                   .shipped = options.root / "configs",
-                  .scratch = scratch.path(),
+                  .scratch = scratch.path,
                   .stop_fd = stop_fd,
                   .quick = options.quick};
   std::vector<NamedResult> results;
@@ -187,12 +173,9 @@ int Main(int argc, char** argv) {
   } catch (const Interrupted&) {
     Tell("interrupted; nothing is left behind");
     return kExitInterrupted;
-  } catch (const UserError& error) {
-    std::fprintf(stderr, "starling-bench: %s\n", error.what());
-    return kExitUserError;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "starling-bench: %s\n", error.what());
-    return kExitFailed;
+    return dynamic_cast<const UserError*>(&error) != nullptr ? kExitUserError : kExitFailed;
   }
 }
 

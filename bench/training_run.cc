@@ -46,11 +46,6 @@ std::string Ending(const std::string& text) {
   return text.size() <= kShown ? text : "..." + text.substr(text.size() - kShown);
 }
 
-void RemoveAll(const fs::path& dir) {
-  std::error_code ignored;
-  fs::remove_all(dir, ignored);
-}
-
 // The last lines of a failed run's log, whose directory is removed next.
 std::string EndOfLog(const fs::path& run_dir) {
   try {
@@ -112,6 +107,11 @@ std::vector<std::string> RunChild(const ChildCall& call) {
   return job.said();
 }
 
+Scratch::~Scratch() {
+  std::error_code ignored;
+  fs::remove_all(path, ignored);
+}
+
 std::string BoundText(std::uint64_t bound) {
   return bound == kUnbounded ? "unbounded" : fmt::format("{}", bound);
 }
@@ -123,7 +123,7 @@ TrainingRun::TrainingRun(const Site& site, const TrainingPlan& plan)
   ChildCall call{
       .program = site.programs / "starling",
       .arguments = {plan.command, (plan.config.empty() ? site.config : plan.config).string(),
-                    "--run-dir", dir_.string()},
+                    "--run-dir", dir().string()},
       .timeout_s = plan.timeout_s,
       .stop_fd = site.stop_fd,
       .watch = plan.watch};
@@ -139,22 +139,17 @@ TrainingRun::TrainingRun(const Site& site, const TrainingPlan& plan)
     cpu_seconds = CpuSecondsOfChildren() - cpu_before;
     ReadSummary();
   } catch (const Interrupted&) {
-    RemoveAll(dir_);
     throw;
   } catch (const std::exception& error) {
-    const std::string log = EndOfLog(dir_);
-    RemoveAll(dir_);
-    throw std::runtime_error(fmt::format("{}: {}{}", plan.name, error.what(), log));
+    throw std::runtime_error(fmt::format("{}: {}{}", plan.name, error.what(), EndOfLog(dir())));
   }
 }
 
-TrainingRun::~TrainingRun() { RemoveAll(dir_); }
-
 void TrainingRun::ReadSummary() {
-  const std::optional<results::RunResult> result = results::ReadSummary(dir_);
+  const std::optional<results::RunResult> result = results::ReadSummary(dir());
   if (!result) throw std::runtime_error("summary.json is missing or damaged");
   status = result->training;
-  summary = Json::parse(ReadFile(dir_ / "summary.json"));
+  summary = Json::parse(ReadFile(dir() / "summary.json"));
   if (summary.at("actors").at("restarted") != 0 || summary.at("learner").at("restarted") != 0) {
     throw std::runtime_error("a process died and was replaced");
   }
@@ -162,7 +157,7 @@ void TrainingRun::ReadSummary() {
 
 std::vector<results::MetricPoint> TrainingRun::Metrics() const {
   int damaged = 0;
-  return results::ParseMetrics(ReadFile(dir_ / "metrics.jsonl"), damaged);
+  return results::ParseMetrics(ReadFile(dir() / "metrics.jsonl"), damaged);
 }
 
 double TrainingRun::SteadyRate() const {

@@ -10,6 +10,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/figure.h"
@@ -46,6 +47,15 @@ std::string Set(const char* key, const Value& value) {
   return fmt::format("{}={}", key, value);
 }
 
+// A directory that is removed with the object.
+struct Scratch {
+  explicit Scratch(std::filesystem::path where) : path(std::move(where)) {}
+  ~Scratch();
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  const std::filesystem::path path;
+};
+
 // A value of staleness.bound: "unbounded" or the number.
 std::string BoundText(std::uint64_t bound);
 
@@ -64,12 +74,9 @@ class TrainingRun {
  public:
   // Throws as RunChild, and if the summary cannot be read or counts a restarted process.
   TrainingRun(const Site& site, const TrainingPlan& plan);
-  ~TrainingRun();
-  TrainingRun(const TrainingRun&) = delete;
-  TrainingRun& operator=(const TrainingRun&) = delete;
 
-  const std::filesystem::path& dir() const { return dir_; }
-  std::filesystem::path FinalCheckpoint() const { return dir_ / status.checkpoint; }
+  const std::filesystem::path& dir() const { return dir_.path; }
+  std::filesystem::path FinalCheckpoint() const { return dir() / status.checkpoint; }
   // The lines of metrics.jsonl.
   std::vector<results::MetricPoint> Metrics() const;
   // Steps per second without the first quarter of the steps, in which processes build their nets
@@ -88,7 +95,7 @@ class TrainingRun {
  private:
   void ReadSummary();
 
-  std::filesystem::path dir_;
+  const Scratch dir_;
 };
 
 // Returns the reason for which a run with `config` is refused, in one line ("gymnasium is not

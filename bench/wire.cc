@@ -24,39 +24,20 @@ constexpr int kWindow = 2;  // unanswered pushes at most
 constexpr std::int64_t kPollMs = 50;
 constexpr std::int64_t kMaxSilenceMs = 20'000;
 
-// The learner's end: a thread that receives, checks and answers gradients.
-class Receiver {
- public:
-  Receiver(wire::Context& context, const std::string& endpoint, std::size_t floats)
-      : socket_(context, endpoint, {.max_elements = floats}),
-        floats_(floats),
-        thread_([this] { Serve(); }) {}
-  ~Receiver() {
-    stop_.store(true, std::memory_order_relaxed);
-    thread_.join();
-  }
-  const std::string& endpoint() const { return socket_.endpoint(); }
-
- private:
-  void Serve() {
-    std::array<wire::PollItem, 1> item{{{.socket = &socket_}}};
-    wire::Envelope envelope;
-    while (!stop_.load(std::memory_order_relaxed)) {
-      wire::Poll(item, kPollMs);
-      while (socket_.Receive(envelope)) {
-        const wire::DecodeResult decoded = wire::Decode(envelope.frames(), floats_);
-        if (!decoded) continue;  // the pusher times out
-        socket_.Send(envelope.peer(),
-                     wire::Encode({}, wire::Answer{.answers = decoded.message.header.sequence}));
-      }
+// The learner's end: receives, checks and answers gradients until `stop`.
+void Serve(const std::stop_token& stop, wire::ServerSocket& socket, std::size_t floats) {
+  std::array<wire::PollItem, 1> item{{{.socket = &socket}}};
+  wire::Envelope envelope;
+  while (!stop.stop_requested()) {
+    wire::Poll(item, kPollMs);
+    while (socket.Receive(envelope)) {
+      const wire::DecodeResult decoded = wire::Decode(envelope.frames(), floats);
+      if (!decoded) continue;  // the pusher times out
+      socket.Send(envelope.peer(),
+                  wire::Encode({}, wire::Answer{.answers = decoded.message.header.sequence}));
     }
   }
-
-  wire::ServerSocket socket_;
-  const std::size_t floats_;
-  std::atomic<bool> stop_{false};
-  std::thread thread_;
-};
+}
 
 // The actor's end.
 class WirePusher {
@@ -104,10 +85,10 @@ class WirePusher {
 };
 
 double PushNs(const std::string& endpoint, std::size_t floats, double seconds) {
-  wire::Context context;
-  const Receiver receiver(context, endpoint, floats);
-  wire::Context other;  // as in another process
-  WirePusher pusher(other, receiver.endpoint(), floats);
+  wire::Context context, other;  // as of two processes
+  wire::ServerSocket server(context, endpoint, {.max_elements = floats});
+  const std::jthread thread([&](const std::stop_token& stop) { Serve(stop, server, floats); });
+  WirePusher pusher(other, server.endpoint(), floats);
   return Median(TimeManyNs(seconds, [&] { pusher.PushBlock(); })) / kBlock;
 }
 
