@@ -201,13 +201,9 @@ Spawned Spawn(const ChildSpec& spec) {
   // 3. Wait until exec closes the child's end of the error pipe, or an errno arrives.
   error.write = FileDescriptor();
   int child_errno = 0;
-  ssize_t got = 0;
-  do {
-    got = ::read(error.read.get(), &child_errno, sizeof child_errno);
-  } while (got < 0 && errno == EINTR);
+  const auto got = TEMP_FAILURE_RETRY(::read(error.read.get(), &child_errno, sizeof child_errno));
   if (got == sizeof child_errno) {
-    while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
-    }
+    TEMP_FAILURE_RETRY(::waitpid(pid, nullptr, 0));
     return Failed(child_errno);
   }
   Spawned spawned{.pid = pid};
@@ -218,10 +214,7 @@ Spawned Spawn(const ChildSpec& spec) {
 
 std::optional<ChildExit> Reap(int pid) {
   int status = 0;
-  pid_t got = 0;
-  do {
-    got = ::waitpid(pid, &status, WNOHANG);
-  } while (got < 0 && errno == EINTR);
+  const auto got = TEMP_FAILURE_RETRY(::waitpid(pid, &status, WNOHANG));
   if (got == 0) return std::nullopt;
   CHECK(got == pid, "waitpid({}): {}", pid, ::strerrordesc_np(errno));
   if (WIFEXITED(status)) return ChildExit{ChildExit::How::kExited, WEXITSTATUS(status)};
@@ -235,8 +228,7 @@ std::optional<ChildExit> EndChild(int pid, int limit_ms) {
     exit = Reap(pid);
   }
   ::kill(-pid, SIGKILL);  // and its children
-  while (!exit && ::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  if (!exit) TEMP_FAILURE_RETRY(::waitpid(pid, nullptr, 0));
   return exit;
 }
 

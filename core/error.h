@@ -5,12 +5,21 @@
 #include <stdexcept>
 #include <string>
 #include <system_error>
+#include <utility>
 
 namespace starling {
 
 class UserError : public std::runtime_error {
  public:
-  explicit UserError(const std::string& sentence) : std::runtime_error(sentence) {}
+  // `key`: the configuration key that `sentence` is about and names, as in "env.pixels"; "" if there
+  // is none.
+  explicit UserError(const std::string& sentence, std::string key = "")
+      : std::runtime_error(sentence), key_(std::move(key)) {}
+
+  const std::string& key() const { return key_; }
+
+ private:
+  std::string key_;
 };
 
 // The system's text for a value of errno: "No such file or directory".

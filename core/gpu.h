@@ -4,11 +4,14 @@
 // Thread safety: a Gpu belongs to the thread that opened it. A thread has at most one open.
 #pragma once
 
+#include <algorithm>
+#include <charconv>
 #include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "core/memory.h"
@@ -39,7 +42,25 @@ GpuSearch FindGpus();
 // `architectures` is CMake's list: "80-real;90" is machine code for 8.x, machine code for 9.0, and
 // PTX that a driver translates for every newer GPU. Names that are no numbers ("native", "all")
 // match everything.
-bool HasCodeFor(std::string_view architectures, int major, int minor);
+inline bool HasCodeFor(std::string_view architectures, int major, int minor) {
+  // `name` is a number ("90" is 9.0), an optional letter for that GPU alone ("90a"), and an
+  // optional "-real" (machine code only) or "-virtual" (PTX only).
+  const auto covers = [wanted = 10 * major + minor, major](std::string_view name) {
+    int number = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+    if (error != std::errc()) return true;
+    const std::string_view kind(end, name.data() + name.size());
+    if (kind.starts_with("a")) return number == wanted;
+    const bool translated = number <= wanted, same = number / 10 == major;
+    return translated && (same || kind != "-real");
+  };
+  while (!architectures.empty()) {
+    const std::size_t end = std::min(architectures.find(';'), architectures.size());
+    if (covers(architectures.substr(0, end))) return true;
+    architectures.remove_prefix(std::min(end + 1, architectures.size()));
+  }
+  return false;
+}
 
 // The end of a message about a failed allocation.
 inline constexpr char kGpuMemoryFull[] =

@@ -14,25 +14,21 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kLevelNames = {"debug", "info ", "warn ", "error"};
 
+// Our levels follow each other as spdlog's do, whose first is `trace`.
 spdlog::level::level_enum ToSpdlog(LogLevel level) {
-  using namespace spdlog::level;
-  constexpr level_enum kLevels[] = {debug, info, warn, err};  // in the order of LogLevel
-  return kLevels[static_cast<std::size_t>(level)];
+  return static_cast<spdlog::level::level_enum>(static_cast<int>(level) + spdlog::level::debug);
 }
-
-LogLevel FromSpdlog(spdlog::level::level_enum level) {
-  for (const LogLevel ours : {LogLevel::kDebug, LogLevel::kInfo, LogLevel::kWarn}) {
-    if (ToSpdlog(ours) == level) return ours;
-  }
-  return LogLevel::kError;
-}
+static_assert(spdlog::level::info == spdlog::level::debug + 1 &&
+              spdlog::level::warn == spdlog::level::debug + 2 &&
+              spdlog::level::err == spdlog::level::debug + 3);
 
 // Prints LevelName, so that the texts line up.
 class LevelFlag final : public spdlog::custom_flag_formatter {
  public:
   void format(const spdlog::details::log_msg& message, const std::tm&,
               spdlog::memory_buf_t& out) override {
-    const std::string_view name = LevelName(FromSpdlog(message.level));
+    const std::string_view name =
+        LevelName(static_cast<LogLevel>(message.level - spdlog::level::debug));
     out.append(name.data(), name.data() + name.size());
   }
   std::unique_ptr<spdlog::custom_flag_formatter> clone() const override {

@@ -1,4 +1,4 @@
-#include <array>
+#include <bit>
 #include <cstring>
 
 #include "wire/socket.h"
@@ -7,32 +7,24 @@
 namespace starling::wire {
 namespace {
 
-// The one frame: magic u32, term u32, version u64, little-endian.
-constexpr std::uint32_t kBeaconMagic = 0x42525453;  // the bytes 'S' 'T' 'R' 'B'
-constexpr std::size_t kBeaconBytes = 16;
+// The one frame, little-endian.
+struct BeaconFrame {
+  std::uint32_t magic = 0x42525453;  // the bytes 'S' 'T' 'R' 'B'
+  std::uint32_t term = 0;
+  std::uint64_t version = 0;
+};
+static_assert(sizeof(BeaconFrame) == 16 && std::endian::native == std::endian::little);
 // XPUB drops a beacon, perhaps the newest, if the queue is full. This length is enough for any
 // burst and bounds the memory of a subscriber that never reads.
 constexpr int kBeaconQueue = 1024;
 constexpr int kMaxDrained = 1024;  // subscriptions read in one call
 
-using BeaconFrame = std::array<std::byte, kBeaconBytes>;
-
-BeaconFrame Pack(const Beacon& beacon) {
-  BeaconFrame frame;
-  std::memcpy(frame.data(), &kBeaconMagic, 4);
-  std::memcpy(frame.data() + 4, &beacon.term, 4);
-  std::memcpy(frame.data() + 8, &beacon.version, 8);
-  return frame;
-}
-
 bool Unpack(const zmq::message_t& frame, Beacon& out) {
-  if (frame.size() != kBeaconBytes || std::memcmp(frame.data(), &kBeaconMagic, 4) != 0) {
-    return false;
-  }
-  const auto* bytes = frame.data<std::byte>();
-  std::memcpy(&out.term, bytes + 4, 4);
-  std::memcpy(&out.version, bytes + 8, 8);
-  return true;
+  BeaconFrame bytes;
+  if (frame.size() != sizeof bytes) return false;
+  std::memcpy(&bytes, frame.data(), sizeof bytes);
+  out = {.term = bytes.term, .version = bytes.version};
+  return bytes.magic == BeaconFrame{}.magic;
 }
 
 }  // namespace
@@ -43,8 +35,8 @@ BeaconSender::BeaconSender(Context& context, const std::string& endpoint) {
   impl_->socket.set(zmq::sockopt::sndhwm, kBeaconQueue);
   impl_->socket.set(zmq::sockopt::rcvhwm, kBeaconQueue);
   impl_->socket.set(zmq::sockopt::maxmsgsize, std::int64_t{64});
-  impl_->socket.set(zmq::sockopt::xpub_verbose,
-                    true);  // report every subscriber, not the first only
+  // Reports every subscriber, not only the first.
+  impl_->socket.set(zmq::sockopt::xpub_verbose, true);
   endpoint_ = Bind(*impl_, endpoint);
 }
 BeaconSender::~BeaconSender() = default;
@@ -61,8 +53,8 @@ bool BeaconSender::Drain() {
 }
 
 void BeaconSender::Send() {
-  const BeaconFrame bytes = Pack(last_);
-  zmq::message_t frame(bytes.data(), bytes.size());
+  const BeaconFrame bytes{.term = last_.term, .version = last_.version};
+  zmq::message_t frame(&bytes, sizeof bytes);
   SendFrame(impl_->socket, frame, false);  // XPUB drops it for a subscriber whose queue is full
 }
 

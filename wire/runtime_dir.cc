@@ -50,13 +50,9 @@ class FileLock {
 
  private:
   bool Flock(int operation) {
-    while (flock(file_.get(), operation) != 0) {
-      if (errno != EINTR) {
-        error_ = errno;
-        return false;
-      }
-    }
-    return true;
+    const bool locked = TEMP_FAILURE_RETRY(flock(file_.get(), operation)) == 0;
+    if (!locked) error_ = errno;
+    return locked;
   }
   FileDescriptor file_;
   int error_;

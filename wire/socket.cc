@@ -206,7 +206,7 @@ std::vector<std::string> ServerSocket::CutUnfinished(std::int64_t now_ms) {
 bool ServerSocket::Receive(Envelope& out) {
   if (!ReceiveMessage(impl_->socket, true, out)) return false;
   if (impl_->unfinished) {
-    impl_->unfinished->Heard(zmq_msg_get(out.impl().frames[0].handle(), ZMQ_SRCFD));
+    impl_->unfinished->MessageArrived(zmq_msg_get(out.impl().frames[0].handle(), ZMQ_SRCFD));
   }
   return true;
 }

@@ -112,24 +112,22 @@ void Refresh(zmq::socket_t& socket) { (void)socket.get(zmq::sockopt::events); }
 
 SendStatus SendFrame(zmq::socket_t& socket, zmq::message_t& frame, bool more) {
   const int flags = ZMQ_DONTWAIT | (more ? ZMQ_SNDMORE : 0);
-  for (;;) {
-    if (zmq_msg_send(frame.handle(), socket.handle(), flags) >= 0) return SendStatus::kSent;
-    const int error = zmq_errno();
-    if (error == EINTR) continue;
-    if (error == EHOSTUNREACH) return SendStatus::kGone;
-    CHECK(error == EAGAIN, "zmq_msg_send: {}", zmq_strerror(error));
-    return SendStatus::kFull;
+  if (TEMP_FAILURE_RETRY(zmq_msg_send(frame.handle(), socket.handle(), flags)) >= 0) {
+    return SendStatus::kSent;
   }
+  const int error = zmq_errno();
+  if (error == EHOSTUNREACH) return SendStatus::kGone;
+  CHECK(error == EAGAIN, "zmq_msg_send: {}", zmq_strerror(error));
+  return SendStatus::kFull;
 }
 
 bool ReceiveFrame(zmq::socket_t& socket, zmq::message_t& frame) {
-  for (;;) {
-    if (zmq_msg_recv(frame.handle(), socket.handle(), ZMQ_DONTWAIT) >= 0) return true;
-    const int error = zmq_errno();
-    if (error == EINTR) continue;
-    CHECK(error == EAGAIN, "zmq_msg_recv: {}", zmq_strerror(error));
-    return false;
+  if (TEMP_FAILURE_RETRY(zmq_msg_recv(frame.handle(), socket.handle(), ZMQ_DONTWAIT)) >= 0) {
+    return true;
   }
+  const int error = zmq_errno();
+  CHECK(error == EAGAIN, "zmq_msg_recv: {}", zmq_strerror(error));
+  return false;
 }
 
 SocketEvents::SocketEvents(Context& context, zmq::socket_t& watched, bool keys) {

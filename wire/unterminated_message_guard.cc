@@ -53,7 +53,7 @@ void UnterminatedMessageGuard::Accepted(int fd) {
   if (const auto cookie = Cookie(fd)) connections_[fd] = {.cookie = *cookie};
 }
 
-void UnterminatedMessageGuard::Heard(int fd) {
+void UnterminatedMessageGuard::MessageArrived(int fd) {
   if (const auto found = connections_.find(fd); found != connections_.end()) {
     found->second.heard = true;
   }

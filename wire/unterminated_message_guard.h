@@ -27,7 +27,7 @@ class UnterminatedMessageGuard {
   // A tcp connection was accepted as `fd`. It may be closed, and the number reused, at any time.
   void Accepted(int fd);
   // A whole message arrived over `fd`. Ignores an unknown connection.
-  void Heard(int fd);
+  void MessageArrived(int fd);
   // Ends the connections with more than `limit` bytes since their last whole message. Returns a
   // sentence for each. Checks at most once per kLookMs; `now_ms` is any monotonic milliseconds
   // clock.

@@ -34,27 +34,22 @@ std::int64_t GrantsFor(std::int64_t actors, std::int64_t gradients, std::uint64_
   return std::cmp_less_equal(natural, bound) ? 2 : 1;
 }
 
-class Contradictions {
- public:
-  // Adds a contradiction between `keys`, described by a sentence.
-  template <class... Args>
-  void Add(std::vector<std::string> keys, fmt::format_string<Args...> sentence, Args&&... args) {
-    found_.push_back({std::move(keys), fmt::format(sentence, std::forward<Args>(args)...)});
-  }
-  std::vector<Contradiction> Take() { return std::move(found_); }
+using Contradictions = std::vector<Contradiction>;
 
- private:
-  std::vector<Contradiction> found_;
-};
+// Adds a contradiction between `keys`, described by a sentence.
+template <class... Args>
+void Add(Contradictions& found, std::vector<std::string> keys, fmt::format_string<Args...> sentence,
+         Args&&... args) {
+  found.push_back({std::move(keys), fmt::format(sentence, std::forward<Args>(args)...)});
+}
 
 // Checks the keys that switch on a feature of an optimizer. Numbers that only tune one (decay,
 // beta1, ...) are allowed with every kind, so that kinds can be compared.
 void CheckOptimizer(const OptimizerConfig& optimizer, Contradictions& found) {
   const OptimizerKind kind = optimizer.kind;
   const auto refuse = [&](const std::string& key, const std::string& value, const char* why) {
-    found.Add({"optimizer." + key, "optimizer.kind"},
-              "optimizer.{} = {} contradicts optimizer.kind = \"{}\": {}", key, value, NameOf(kind),
-              why);
+    Add(found, {"optimizer." + key, "optimizer.kind"},
+        "optimizer.{} = {} contradicts optimizer.kind = \"{}\": {}", key, value, NameOf(kind), why);
   };
   if (optimizer.momentum > 0 && kind == OptimizerKind::kAdam) {
     refuse("momentum", fmt::format("{}", optimizer.momentum),
@@ -74,19 +69,19 @@ void CheckOptimizer(const OptimizerConfig& optimizer, Contradictions& found) {
 void CheckSchedules(const Config& config, Contradictions& found) {
   const OptimizerConfig& optimizer = config.optimizer;
   if (std::cmp_greater(optimizer.warmup_steps, config.run.steps)) {
-    found.Add({"optimizer.warmup_steps", "run.steps"},
-              "optimizer.warmup_steps = {} contradicts run.steps = {}: the run would end before "
-              "optimizer.lr is reached",
-              optimizer.warmup_steps, config.run.steps);
+    Add(found, {"optimizer.warmup_steps", "run.steps"},
+        "optimizer.warmup_steps = {} contradicts run.steps = {}: the run would end before "
+        "optimizer.lr is reached",
+        optimizer.warmup_steps, config.run.steps);
   }
   const LossConfig& loss = config.loss;
   if (loss.entropy_schedule == EntropySchedule::kExponential &&
       (loss.entropy == 0 || loss.entropy_end == 0)) {
     const std::string zero = loss.entropy == 0 ? "loss.entropy" : "loss.entropy_end";
-    found.Add({zero, "loss.entropy_schedule"},
-              "{} = 0 contradicts loss.entropy_schedule = \"exponential\": no factor leads to or "
-              "from 0; take a small number or \"linear\"",
-              zero);
+    Add(found, {zero, "loss.entropy_schedule"},
+        "{} = 0 contradicts loss.entropy_schedule = \"exponential\": no factor leads to or "
+        "from 0; take a small number or \"linear\"",
+        zero);
   }
 }
 
@@ -94,21 +89,20 @@ void CheckUpdates(const Config& config, Contradictions& found) {
   const ActorsConfig& actors = config.actors;
   const UpdatesConfig& updates = config.updates;
   if (config.staleness.bound == 0 && updates.in_flight != 1) {
-    found.Add({"updates.in_flight", "staleness.bound"},
-              "updates.in_flight = {} contradicts staleness.bound = 0, under which an actor holds "
-              "exactly 1 grant",
-              updates.in_flight);
+    Add(found, {"updates.in_flight", "staleness.bound"},
+        "updates.in_flight = {} contradicts staleness.bound = 0, under which an actor holds "
+        "exactly 1 grant",
+        updates.in_flight);
   }
   if (updates.start_with > actors.count) {
-    found.Add({"updates.start_with", "actors.count"},
-              "updates.start_with = {} contradicts actors.count = {}: so many will never join",
-              updates.start_with, actors.count);
+    Add(found, {"updates.start_with", "actors.count"},
+        "updates.start_with = {} contradicts actors.count = {}: so many will never join",
+        updates.start_with, actors.count);
   }
   // Each actor has at most in_flight gradients waiting, so K above their sum is never reached.
   const std::int64_t max_held = actors.count * updates.in_flight;
   if (updates.gradients > max_held) {
-    found.Add(
-        {"updates.gradients", "actors.count", "updates.in_flight"},
+    Add(found, {"updates.gradients", "actors.count", "updates.in_flight"},
         "updates.gradients = {} contradicts actors.count = {} with updates.in_flight = {}: at "
         "most {} gradients can be held",
         updates.gradients, actors.count, updates.in_flight, max_held);
@@ -117,61 +111,59 @@ void CheckUpdates(const Config& config, Contradictions& found) {
 
 void CheckNet(const NetConfig& net, Contradictions& found) {
   if (net.kind != NetKind::kLayers && !net.layers.empty()) {
-    found.Add({"net.layers", "net.kind"},
-              "net.layers contradicts net.kind = \"{}\": the layers are the whole net, so leave "
-              "net.kind out or set it to \"layers\"",
-              NameOf(net.kind));
+    Add(found, {"net.layers", "net.kind"},
+        "net.layers contradicts net.kind = \"{}\": the layers are the whole net, so leave "
+        "net.kind out or set it to \"layers\"",
+        NameOf(net.kind));
   }
   const bool fixed = net.kind != NetKind::kMlp && net.kind != NetKind::kLayers;
   if (fixed && net.hidden.size() != 1) {
-    found.Add({"net.hidden", "net.kind"},
-              "net.hidden has {} widths, which contradicts net.kind = \"{}\": it takes exactly 1, "
-              "as in [128]",
-              net.hidden.size(), NameOf(net.kind));
+    Add(found, {"net.hidden", "net.kind"},
+        "net.hidden has {} widths, which contradicts net.kind = \"{}\": it takes exactly 1, "
+        "as in [128]",
+        net.hidden.size(), NameOf(net.kind));
   }
 }
 
 void CheckEnv(const Config& config, Contradictions& found) {
   const EnvConfig& env = config.env;
   if (env.max_pool && env.repeat < 2) {
-    found.Add(
-        {"env.max_pool", "env.repeat"},
+    Add(found, {"env.max_pool", "env.repeat"},
         "env.max_pool = true contradicts env.repeat = 1: it takes the maximum of the last two "
         "of the repeated frames, so repeat at least 2");
   }
   if (env.step_jitter > 0 && env.step_ms == 0) {
-    found.Add({"env.step_jitter", "env.step_ms"},
-              "env.step_jitter = {} contradicts env.step_ms = 0, under which there is no pace to "
-              "vary",
-              env.step_jitter);
+    Add(found, {"env.step_jitter", "env.step_ms"},
+        "env.step_jitter = {} contradicts env.step_ms = 0, under which there is no pace to "
+        "vary",
+        env.step_jitter);
   }
   // Even the fastest unroll would exceed the deadline of its grant.
   const double unroll_s =
       env.step_ms * (1 - env.step_jitter) * static_cast<double>(config.actors.unroll) / 1000;
   if (unroll_s >= config.staleness.deadline_s) {
-    found.Add({"env.step_ms", "staleness.deadline_s"},
-              "env.step_ms = {} contradicts staleness.deadline_s = {}: an unroll of {} steps takes "
-              "{:.4g} s at least, and its grant has ended by then",
-              env.step_ms, config.staleness.deadline_s, config.actors.unroll, unroll_s);
+    Add(found, {"env.step_ms", "staleness.deadline_s"},
+        "env.step_ms = {} contradicts staleness.deadline_s = {}: an unroll of {} steps takes "
+        "{:.4g} s at least, and its grant has ended by then",
+        env.step_ms, config.staleness.deadline_s, config.actors.unroll, unroll_s);
   }
 }
 
 void CheckActors(const Config& config, Contradictions& found) {
   const ActorsConfig& actors = config.actors;
   if (actors.env_device == DeviceChoice::kCuda && actors.backend == DeviceChoice::kCpu) {
-    found.Add({"actors.env_device", "actors.backend"},
-              "actors.env_device = \"cuda\" contradicts actors.backend = \"cpu\": games on a GPU "
-              "are for a net on the same GPU, so set actors.backend = \"cuda\"");
+    Add(found, {"actors.env_device", "actors.backend"},
+        "actors.env_device = \"cuda\" contradicts actors.backend = \"cpu\": games on a GPU "
+        "are for a net on the same GPU, so set actors.backend = \"cuda\"");
   }
   if (config.net.precision == Precision::kTf32 && actors.backend == DeviceChoice::kCpu) {
-    found.Add({"net.precision", "actors.backend"},
-              "net.precision = \"tf32\" contradicts actors.backend = \"cpu\": only GPUs multiply "
-              "it; use \"f32\"");
+    Add(found, {"net.precision", "actors.backend"},
+        "net.precision = \"tf32\" contradicts actors.backend = \"cpu\": only GPUs multiply "
+        "it; use \"f32\"");
   }
   // The activations of all samples stay in memory until the backward pass.
   if (config.samples_per_gradient() > kMaxSamples) {
-    found.Add(
-        {"actors.envs_per_actor", "actors.unroll"},
+    Add(found, {"actors.envs_per_actor", "actors.unroll"},
         "actors.envs_per_actor = {} contradicts actors.unroll = {}: their product, the samples "
         "of one gradient, may be at most {}",
         actors.envs_per_actor, actors.unroll, kMaxSamples);
@@ -180,30 +172,30 @@ void CheckActors(const Config& config, Contradictions& found) {
 
 void CheckWire(const WireConfig& wire, Contradictions& found) {
   if (wire.heartbeat_ms * 2 > wire.timeout_s * 1000) {
-    found.Add({"wire.heartbeat_ms", "wire.timeout_s"},
-              "wire.heartbeat_ms = {} contradicts wire.timeout_s = {}: at least two beats must fit "
-              "into the timeout",
-              wire.heartbeat_ms, wire.timeout_s);
+    Add(found, {"wire.heartbeat_ms", "wire.timeout_s"},
+        "wire.heartbeat_ms = {} contradicts wire.timeout_s = {}: at least two beats must fit "
+        "into the timeout",
+        wire.heartbeat_ms, wire.timeout_s);
   }
   if (wire.secret.empty() != wire.allowed.empty()) {
-    found.Add({"wire.secret", "wire.allowed"},
-              "wire.secret = \"{}\" contradicts wire.allowed = \"{}\": keys need both, the "
-              "learner's own and the list of the allowed ones",
-              wire.secret, wire.allowed);
+    Add(found, {"wire.secret", "wire.allowed"},
+        "wire.secret = \"{}\" contradicts wire.allowed = \"{}\": keys need both, the "
+        "learner's own and the list of the allowed ones",
+        wire.secret, wire.allowed);
   }
   // Keys and an address are for tcp only.
   if (wire.endpoint.starts_with("tcp://")) return;
   if (!wire.secret.empty()) {
-    found.Add({"wire.secret", "wire.endpoint"},
-              "wire.secret = \"{}\" contradicts wire.endpoint = \"{}\": only tcp has keys; the "
-              "permissions of its file guard an ipc socket",
-              wire.secret, wire.endpoint);
+    Add(found, {"wire.secret", "wire.endpoint"},
+        "wire.secret = \"{}\" contradicts wire.endpoint = \"{}\": only tcp has keys; the "
+        "permissions of its file guard an ipc socket",
+        wire.secret, wire.endpoint);
   }
   if (!wire.address.empty()) {
-    found.Add({"wire.address", "wire.endpoint"},
-              "wire.address = \"{}\" contradicts wire.endpoint = \"{}\": other machines reach this "
-              "one over tcp only",
-              wire.address, wire.endpoint);
+    Add(found, {"wire.address", "wire.endpoint"},
+        "wire.address = \"{}\" contradicts wire.endpoint = \"{}\": other machines reach this "
+        "one over tcp only",
+        wire.address, wire.endpoint);
   }
 }
 
@@ -216,25 +208,24 @@ std::int64_t TcpPort(std::string_view endpoint) {
 
 void CheckLearner(const Config& config, Contradictions& found) {
   if (config.learner.shards > 1 && config.learner.apply == ApplyMode::kHogwild) {
-    found.Add({"learner.shards", "learner.apply"},
-              "learner.shards = {} contradicts learner.apply = \"hogwild\": shards apply the same "
-              "updates in the same order, so use \"lanes\"",
-              config.learner.shards);
+    Add(found, {"learner.shards", "learner.apply"},
+        "learner.shards = {} contradicts learner.apply = \"hogwild\": shards apply the same "
+        "updates in the same order, so use \"lanes\"",
+        config.learner.shards);
   }
   const std::int64_t first = TcpPort(config.wire.endpoint);
   if (first > 0 && first + config.learner.shards - 1 > kMaxPort) {
-    found.Add({"learner.shards", "wire.endpoint"},
-              "learner.shards = {} contradicts wire.endpoint = \"{}\": each shard takes a port "
-              "after the learner's, and {} is the last there is",
-              config.learner.shards, config.wire.endpoint, kMaxPort);
+    Add(found, {"learner.shards", "wire.endpoint"},
+        "learner.shards = {} contradicts wire.endpoint = \"{}\": each shard takes a port "
+        "after the learner's, and {} is the last there is",
+        config.learner.shards, config.wire.endpoint, kMaxPort);
   }
 }
 
 void CheckStatus(const Config& config, Contradictions& found) {
   const std::int64_t first = TcpPort(config.wire.endpoint), port = config.status.port;
   if (port == 0 || first == 0 || port < first || port >= first + config.learner.shards) return;
-  found.Add(
-      {"status.port", "wire.endpoint"},
+  Add(found, {"status.port", "wire.endpoint"},
       "status.port = {} contradicts wire.endpoint = \"{}\": that is {} that actors connect to",
       port, config.wire.endpoint, config.learner.shards > 1 ? "one of the ports" : "the port");
 }
@@ -286,7 +277,7 @@ std::vector<Contradiction> FindContradictions(const Config& config) {
   CheckStatus(config, found);
   CheckOptimizer(config.optimizer, found);
   CheckSchedules(config, found);
-  return found.Take();
+  return found;
 }
 
 }  // namespace starling

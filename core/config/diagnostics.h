@@ -2,10 +2,14 @@
 // once.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -22,10 +26,28 @@ class Diagnostics {
   static constexpr std::size_t kMax = 100;  // more are of no use to a reader
 
   // Ignores a sentence that this location has already, and any sentence once it is full.
-  void Add(const SourceLocation& location, const std::string& sentence);
+  void Add(const SourceLocation& location, const std::string& sentence) {
+    if (full()) return;
+    if (lines_.insert(location.text + ": " + sentence).second)
+      found_.emplace_back(location, sentence);
+  }
   bool full() const { return found_.size() >= kMax; }
   // Returns one line for each, in the order of the file, places outside of it last; "" if none.
-  std::string Text() const;
+  std::string Text() const {
+    auto sorted = found_;
+    std::ranges::stable_sort(sorted, {}, [](const auto& mistake) {
+      const SourceLocation& location = mistake.first;
+      return std::tuple(location.line == 0, location.line, location.column);
+    });
+    std::string text;
+    for (const auto& [location, sentence] : sorted) {
+      text += fmt::format("{}{}: {}", text.empty() ? "" : "\n", location.text, sentence);
+    }
+    if (full()) {
+      text += fmt::format("\nand perhaps more: these are the first {} that were found", kMax);
+    }
+    return text;
+  }
 
  private:
   std::vector<std::pair<SourceLocation, std::string>> found_;

@@ -48,13 +48,13 @@ class Gates : public testing::Test {
   // Returns whether its message arrives. Rejections meanwhile do not count: the monitor may report
   // an earlier peer late.
   bool Heard(ClientSocket& client) {
-    Say(client);
+    Send(client);
     return Until([&] { return Read(); });
   }
   // Returns whether the server turns a peer away, and no message arrives until then.
   bool TurnedAway(ClientSocket& client) {
     const std::size_t before = turned_away_.size() + failed_;
-    Say(client);
+    Send(client);
     bool heard = false;
     return Until([&] {
              heard = Read() || heard;
@@ -75,7 +75,7 @@ class Gates : public testing::Test {
   std::size_t failed_ = 0;
 
  private:
-  void Say(ClientSocket& client) {
+  void Send(ClientSocket& client) {
     EXPECT_TRUE(Until([&] {
       if (client.Send(Encode({}, Heartbeat{}))) return true;
       EXPECT_FALSE(Read());

@@ -26,7 +26,7 @@ class Unfinished : public testing::Test {
     explicit Connection(const TcpListener& listener)
         : peer(listener.port()), own(listener.Accept()) {}
     // Returns when the bytes have arrived, whether or not they are taken.
-    void Say(std::size_t bytes) {
+    void Send(std::size_t bytes) {
       peer.Send(std::string(bytes, 'x'));
       own.Receive(bytes);
     }
@@ -45,10 +45,10 @@ TEST_F(Unfinished, ThatManyBytesWithoutAWholeMessageAreTheEnd) {
   Connection one(listener_), other(listener_);
   watched_.Accepted(one.own.fd());
   watched_.Accepted(other.own.fd());
-  one.Say(kMaxBytes - 1);
+  one.Send(kMaxBytes - 1);
   EXPECT_THAT(Cut(), IsEmpty());
   EXPECT_FALSE(one.peer.HasClosed());
-  one.Say(1);
+  one.Send(1);
   EXPECT_THAT(Cut(), ElementsAre(HasSubstr("127.0.0.1 has sent 0.0 MB")));
   EXPECT_TRUE(Until([&] { return one.peer.HasClosed(); }));
   EXPECT_THAT(Cut(), IsEmpty());
@@ -59,11 +59,11 @@ TEST_F(Unfinished, AWholeMessageBeginsTheCountAnew) {
   Connection one(listener_);
   watched_.Accepted(one.own.fd());
   for (int i = 0; i < 10; ++i) {
-    one.Say(kMaxBytes - 1);
-    watched_.Heard(one.own.fd());
+    one.Send(kMaxBytes - 1);
+    watched_.MessageArrived(one.own.fd());
     EXPECT_THAT(Cut(), IsEmpty());
   }
-  one.Say(kMaxBytes);
+  one.Send(kMaxBytes);
   EXPECT_EQ(Cut().size(), 1u);
 }
 
@@ -82,7 +82,7 @@ TEST_F(Unfinished, NobodyLooksMoreOftenThanThat) {
   Connection one(listener_);
   watched_.Accepted(one.own.fd());
   EXPECT_THAT(Cut(), IsEmpty());
-  one.Say(kMaxBytes);
+  one.Send(kMaxBytes);
   EXPECT_THAT(watched_.Cut(now_ms_ + UnterminatedMessageGuard::kLookMs - 1), IsEmpty());
   EXPECT_EQ(Cut().size(), 1u);
 }
@@ -94,14 +94,14 @@ TEST_F(Unfinished, ANumberThatIsSomebodyElsesNowIsLeftAlone) {
   watched_.Accepted(fd);
   one.reset();
   EXPECT_THAT(Cut(), IsEmpty());
-  watched_.Heard(fd);
+  watched_.MessageArrived(fd);
 
   one.emplace(listener_);
   watched_.Accepted(one->own.fd());
-  one->Say(kMaxBytes / 2);
+  one->Send(kMaxBytes / 2);
   EXPECT_THAT(Cut(), IsEmpty());
   Connection next(listener_);
-  next.Say(kMaxBytes);
+  next.Send(kMaxBytes);
   ASSERT_EQ(::dup2(next.own.fd(), one->own.fd()), one->own.fd());
   EXPECT_THAT(Cut(), IsEmpty());
   EXPECT_FALSE(next.peer.HasClosed());
