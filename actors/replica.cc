@@ -15,7 +15,7 @@ bool UsesGpu(const Config& config) {
   if (backend == DeviceChoice::kCpu) return false;
   const GpuSearch found = FindGpus();
   if (found.gpus.empty() && backend == DeviceChoice::kCuda) {
-    throw UserError("actors.backend = \"cuda\": " + found.why_none);
+    throw UserError("actors.backend = \"cuda\": " + found.why_none, "actors.backend");
   }
   return !found.gpus.empty();
 }
@@ -39,7 +39,7 @@ bool PlaysOnGpu(const Config& config) {
   const std::string why_not = envs::WhyNotOnGpu(config.env);
   if (why_not.empty()) return true;
   if (device == DeviceChoice::kAuto) return false;
-  throw UserError("actors.env_device = \"cuda\": " + why_not);
+  throw UserError("actors.env_device = \"cuda\": " + why_not, "actors.env_device");
 }
 
 std::unique_ptr<envs::VecEnv> MakeEnv(const Config& config, const Replica& replica,

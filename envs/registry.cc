@@ -67,7 +67,9 @@ void CheckFits(const Entry& entry, const FrameSpec& raw, const EnvConfig& config
   const EnvConfig standard;
   const bool gym = &entry == &kGym, plugin = &entry == &kPlugin;
   const auto refuse = [&](bool wrong, const char* key, const char* why) {
-    if (wrong) throw UserError(fmt::format("env.{}: {} {}; leave it out", key, config.name, why));
+    if (!wrong) return;
+    const std::string name = std::string("env.") + key;
+    throw UserError(fmt::format("{}: {} {}; leave it out", name, config.name, why), name);
   };
   refuse(config.life_loss_ends && !raw.lives, "life_loss_ends", "has no lives to lose");
   refuse(config.action_set != standard.action_set && (gym || plugin), "action_set",

@@ -16,24 +16,23 @@
 namespace starling::fleet {
 namespace {
 
-// Files `sentence` under the key at its start ("env.pixels draws ..."), else under `key`.
-Contradiction About(const std::string& key, const std::string& sentence) {
-  const std::string section = key.substr(0, key.find('.') + 1);
-  if (!sentence.starts_with(section)) return {{key}, key + ": " + sentence};
-  return {{sentence.substr(0, sentence.find_first_of(" :="))}, sentence};
-}
-
-// Runs `check` and adds its UserError. Returns whether there was none.
-template <class Check>
-bool Passes(const std::string& key, std::vector<Contradiction>& found, Check check) {
+// Runs `check` and adds its UserError, under its own key or else under `key`. Returns whether there
+// was none.
+bool Passes(const std::string& key, std::vector<Contradiction>& found, const auto& check) {
   try {
     check();
     return true;
   } catch (const UserError& error) {
-    found.push_back(About(key, error.what()));
+    if (error.key().empty()) {
+      found.push_back({{key}, key + ": " + error.what()});
+    } else {
+      found.push_back({{error.key()}, error.what()});
+    }
     return false;
   }
 }
+
+constexpr double kGib = 1024.0 * 1024 * 1024;
 
 // The memory for observations, in GiB, and its name in a message.
 struct Room {
@@ -42,7 +41,6 @@ struct Room {
 };
 
 Room RoomFor(bool on_gpu) {
-  constexpr double kGib = 1024.0 * 1024 * 1024;
   if (!on_gpu) {
     return {static_cast<double>(::sysconf(_SC_PHYS_PAGES)) *
                 static_cast<double>(::sysconf(_SC_PAGE_SIZE)) / kGib,
@@ -57,12 +55,11 @@ Room RoomFor(bool on_gpu) {
 // this machine down, or fail on the GPU after its start.
 void CheckMemory(const Config& config, const envs::EnvSpec& env, bool on_gpu,
                  std::vector<Contradiction>& found) {
-  const double gib = 1024.0 * 1024 * 1024;
   const Room room = RoomFor(on_gpu);
   const ActorsConfig& actors = config.actors;
   const double takes = static_cast<double>(actors.count * actors.envs_per_actor) *
                        static_cast<double>(actors.unroll + 1) * env.obs_size() * sizeof(float) /
-                       gib;
+                       kGib;
   if (takes <= room.gib) return;
   found.push_back(
       {{"actors.envs_per_actor", "actors.count", "actors.unroll"},

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <optional>
 #include <utility>
 
@@ -29,6 +31,29 @@ void LineSplitter::Add(std::string_view bytes) {
 
 void LineSplitter::End() {
   if (!rest_.empty()) on_line_(std::exchange(rest_, {}));
+}
+
+void LineReader::Start() {
+  stream_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                     [self = shared_from_this()](boost::system::error_code error) {
+                       if (error || self->closed_) return;
+                       const ssize_t size = self->Read();
+                       if (size == 0 || (size < 0 && errno != EAGAIN)) return;
+                       if (size > 0) self->Add(size);
+                       self->Start();
+                     });
+}
+
+void LineReader::Drain() {
+  closed_ = true;
+  for (ssize_t size; (size = Read()) > 0;) Add(size);
+  lines_.End();
+  boost::system::error_code ignored;
+  stream_.close(ignored);
+}
+
+std::ptrdiff_t LineReader::Read() {
+  return TEMP_FAILURE_RETRY(::read(stream_.native_handle(), buffer_.data(), buffer_.size()));
 }
 
 void EndReason::Add(std::string_view line) {

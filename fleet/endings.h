@@ -2,10 +2,13 @@
 // table. Pure; fleet/supervisor_policy.h acts on the answers.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 
 #include "core/child.h"
+#include "core/error.h"
 #include "core/log.h"
 
 namespace starling::fleet {
@@ -18,6 +21,10 @@ struct RunPoint {
   bool last_status = false;  // the learner has sent its last status line
 };
 
+inline bool Exited(const ChildExit& exit, int code) {
+  return exit.how == ChildExit::How::kExited && exit.code == code;
+}
+
 enum class LearnerEnding : std::uint8_t {
   kExpected,          // while the run ends
   kMistake,           // exit status 2: the operator's mistake
@@ -27,7 +34,15 @@ enum class LearnerEnding : std::uint8_t {
   kNoLastCheckpoint,  // after the last step it can fail only at its last checkpoint
   kCrashed,
 };
-LearnerEnding ClassifyLearner(const ChildExit& exit, const RunPoint& run);
+inline LearnerEnding ClassifyLearner(const ChildExit& exit, const RunPoint& run) {
+  const bool in_order = Exited(exit, kExitDone);
+  const bool exited = exit.how == ChildExit::How::kExited;
+  if (run.ending) return LearnerEnding::kExpected;
+  if (Exited(exit, kExitUserError)) return LearnerEnding::kMistake;
+  if (in_order) return run.complete ? LearnerEnding::kDone : LearnerEnding::kStoppedElsewhere;
+  if (!run.complete || !run.last_status) return LearnerEnding::kCrashed;
+  return exited ? LearnerEnding::kNoLastCheckpoint : LearnerEnding::kDoneThenKilled;
+}
 
 enum class ActorEnding : std::uint8_t {
   kExpected,  // the run ends, or the learner has sent it home
@@ -35,7 +50,11 @@ enum class ActorEnding : std::uint8_t {
   kLeft,      // in order; the learner may be about to report the end
   kDied,
 };
-ActorEnding ClassifyActor(const ChildExit& exit, const RunPoint& run);
+inline ActorEnding ClassifyActor(const ChildExit& exit, const RunPoint& run) {
+  if (run.ending || run.dismissed) return ActorEnding::kExpected;
+  if (Exited(exit, kExitUserError)) return ActorEnding::kMistake;
+  return Exited(exit, kExitDone) ? ActorEnding::kLeft : ActorEnding::kDied;
+}
 
 // What follows from an ending that ends the run.
 struct EndingRule {
@@ -44,7 +63,20 @@ struct EndingRule {
   const char* text;  // follows "the learner (pid 7) was killed by SIGKILL"
   int exit_status;   // of the run (core/error.h)
 };
+inline constexpr EndingRule kEndingRules[] = {
+    {LearnerEnding::kMistake, LogLevel::kError, ": its message is above, the run ends",
+     kExitUserError},
+    {LearnerEnding::kStoppedElsewhere, LogLevel::kWarn,
+     ": it was asked to stop, and not by us: the run ends", kExitInterrupted},
+    {LearnerEnding::kDone, LogLevel::kInfo, " after the last step", kExitDone},
+    {LearnerEnding::kDoneThenKilled, LogLevel::kWarn,
+     " after its last status line; the run is done", kExitDone},
+    {LearnerEnding::kNoLastCheckpoint, LogLevel::kError, " after the last step", kExitFailed},
+};
 // Returns nullopt for kExpected and kCrashed: these do not end a run.
-std::optional<EndingRule> RuleFor(LearnerEnding ending);
+inline std::optional<EndingRule> RuleFor(LearnerEnding ending) {
+  const auto* const rule = std::ranges::find(kEndingRules, ending, &EndingRule::ending);
+  return rule == std::end(kEndingRules) ? std::nullopt : std::optional(*rule);
+}
 
 }  // namespace starling::fleet

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "actors/evaluator.h"
-#include "core/clock.h"
 #include "core/config/config.h"
 #include "core/error.h"
 #include "core/log.h"
@@ -39,8 +38,9 @@ Config LoadRun(const std::filesystem::path& run_dir) {
 
 class EvalProcess {
  public:
-  explicit EvalProcess(const EvalProcessOptions& options)
+  EvalProcess(const EvalProcessOptions& options, const Clock& clock)
       : options_(options),
+        clock_(clock),
         config_(LoadRun(options.run_dir)),
         layout_(results::LayoutOf(config_)),
         slices_(
@@ -56,7 +56,7 @@ class EvalProcess {
       if (options_.abandoned && options_.abandoned()) return;
       auto due = TakeDue();
       if (due) Evaluate(*std::move(due));
-      finish = IsTold(due ? 0 : kPollMs);
+      finish = MustFinish(due ? 0 : kPollMs);
     }
     EvaluateNewestCheckpoint();
   }
@@ -67,9 +67,9 @@ class EvalProcess {
     return last ? last->steps : 0;
   }
 
-  bool IsTold(int patience_ms) const {
+  bool MustFinish(int timeout_ms) const {
     pollfd stop{.fd = options_.stop_fd, .events = POLLIN, .revents = 0};
-    return ::poll(&stop, 1, patience_ms) > 0;
+    return ::poll(&stop, 1, timeout_ms) > 0;
   }
 
   // In its own directory: TensorBoard follows one writer in each, and shows both in one chart.
@@ -82,10 +82,6 @@ class EvalProcess {
     }
   }
 
-  static bool Exists(const std::filesystem::path& path) {
-    std::error_code none;
-    return std::filesystem::exists(path, none);
-  }
   std::vector<std::filesystem::path> SlicePaths(const std::filesystem::path& first) const {
     std::vector<std::filesystem::path> paths{first};
     while (paths.size() < slices_.size()) {
@@ -96,12 +92,15 @@ class EvalProcess {
 
   // Opens the weights of the present learner, if there is one.
   void FindLearner() {
+    const auto exists = [none = std::error_code()](const auto& path) mutable {
+      return std::filesystem::exists(path, none);
+    };
     const auto path = wire::RunPlace::FindSnapshot(root_, options_.run_dir);
     if (path == path_) return;
     path_.reset();
     readers_.clear();
     // The other shards of a learner start later than its first: try again at the next poll.
-    if (!path || !std::ranges::all_of(SlicePaths(*path), Exists)) return;
+    if (!path || !std::ranges::all_of(SlicePaths(*path), exists)) return;
     path_ = path;
     try {
       for (const auto& slice : SlicePaths(*path)) {
@@ -153,8 +152,7 @@ class EvalProcess {
   }
 
   void Evaluate(learner::Checkpoint played) {
-    const SteadyClock clock;
-    const std::int64_t begin = clock.NowNs();
+    const std::int64_t begin = clock_.NowNs();
     const actors::EvalResult result = actors::Evaluate(config_, played.weights,
                                                        {.episodes = config_.eval.episodes,
                                                         .greedy = config_.eval.greedy,
@@ -165,7 +163,7 @@ class EvalProcess {
                                  .episodes = config_.eval.episodes,
                                  .mean_return = result.mean,
                                  .std = result.std,
-                                 .seconds = static_cast<double>(clock.NowNs() - begin) / 1e9};
+                                 .seconds = static_cast<double>(clock_.NowNs() - begin) / 1e9};
     LogInfo("version {} of term {}, {} steps: mean return {:.2f} over {} episodes, {} of them cut",
             line.version, line.term, line.steps, line.mean_return, line.episodes, result.cut);
     results_.Add(line, std::move(played));
@@ -175,10 +173,11 @@ class EvalProcess {
   void Show(const results::EvalLine& line) {
     const std::vector<Scalar> scalars{{"return", line.mean_return}, {"return_std", line.std}};
     if (!events_ || events_->Write(line.steps, scalars)) return;
-    if (!std::exchange(trouble_said_, true)) LogWarn("tensorboard: points could not be written");
+    if (!std::exchange(warned_, true)) LogWarn("tensorboard: points could not be written");
   }
 
   const EvalProcessOptions& options_;
+  const Clock& clock_;
   const Config config_;
   const net::ParameterLayout layout_;
   const std::vector<wire::Slice> slices_;
@@ -186,13 +185,15 @@ class EvalProcess {
   results::EvalResults results_;
   EvalSchedule schedule_;
   std::optional<EventFile> events_;
-  bool trouble_said_ = false;
+  bool warned_ = false;
   std::optional<std::filesystem::path> path_;  // of the first shard's snapshot
   std::vector<wire::SnapshotReader> readers_;  // one per shard of the learner
 };
 
 }  // namespace
 
-void RunEvalProcess(const EvalProcessOptions& options) { EvalProcess(options).Run(); }
+void RunEvalProcess(const EvalProcessOptions& options, const Clock& clock) {
+  EvalProcess(options, clock).Run();
+}
 
 }  // namespace starling::fleet

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <functional>
 
+#include "core/clock.h"
+
 namespace starling::fleet {
 
 // The times of evaluations: whenever the steps have passed a multiple of eval.every_steps. A late
@@ -44,6 +46,6 @@ struct EvalProcessOptions {
 
 // Waits for a learner, follows it from restart to restart, and writes the files of
 // results/eval_results.h. Throws UserError if evaluation is off (eval.every_steps = 0).
-void RunEvalProcess(const EvalProcessOptions& options);
+void RunEvalProcess(const EvalProcessOptions& options, const Clock& clock = SteadyClock());
 
 }  // namespace starling::fleet

@@ -47,7 +47,7 @@ void EvaluatorPolicy::Tick(std::int64_t now_ms, Actions& out) {
   const bool waits =
       wanted_ && busy() && finish_ms_ && now_ms - *finish_ms_ >= limits_.evaluator_note_ms;
   if (!waits || std::exchange(noted_, true)) return;
-  out.emplace_back(Say{LogLevel::kInfo,
+  out.emplace_back(Log{LogLevel::kInfo,
                        "all steps are done; the weights at the end are still being evaluated, "
                        "Ctrl-C skips that",
                        /*on_screen=*/true});

@@ -41,7 +41,7 @@ RunLog::RunLog(const std::filesystem::path& run_dir, monitor::Console& console)
   }
 }
 
-void RunLog::Say(LogLevel level, std::string_view text) {
+void RunLog::Log(LogLevel level, std::string_view text) {
   const std::string line = fmt::format("{} {} fleet: {}", TimeOfDay(), LevelName(level), text);
   Append(line);
   if (level >= LogLevel::kWarn) console_.Print(line, level);
@@ -60,10 +60,7 @@ void RunLog::FromChild(std::string_view line) {
 
 void RunLog::Append(std::string_view line) {
   const std::string bytes = std::string(line) + '\n';
-  ssize_t written = 0;
-  do {
-    written = ::write(file_.fd(), bytes.data(), bytes.size());
-  } while (written < 0 && errno == EINTR);
+  const auto written = TEMP_FAILURE_RETRY(::write(file_.fd(), bytes.data(), bytes.size()));
   if (written == static_cast<ssize_t>(bytes.size()) || write_failed_) return;
   write_failed_ = true;  // warn once; the next line may fit again
   console_.Print(fmt::format("the run's log cannot be written ({}): lines are missing in it",

@@ -27,7 +27,7 @@ class RunLog {
   RunLog& operator=(const RunLog&) = delete;
 
   // Writes the supervisor's own line.
-  void Say(LogLevel level, std::string_view text);
+  void Log(LogLevel level, std::string_view text);
   // Writes a child's line. REQUIRES: no newline.
   void FromChild(std::string_view line);
 

@@ -9,16 +9,12 @@
 #include <utility>
 
 #include "core/child.h"
-#include "core/clock.h"
 #include "core/error.h"
 #include "core/process.h"
 
 namespace starling::fleet {
-namespace {
 
-constexpr std::int64_t kPatienceMs = 2000;  // until a shard is killed
-
-}  // namespace
+constexpr std::int64_t kKillAfterMs = 2000;  // from the request to end
 
 ShardProcesses::ShardProcesses(std::size_t others, const std::filesystem::path& run_dir,
                                const std::vector<std::string>& overrides,
@@ -49,22 +45,21 @@ ShardProcesses::~ShardProcesses() {
   }
 }
 
-void ShardProcesses::AwaitEnd() {
-  const SteadyClock clock;
-  const std::int64_t end = clock.NowMs() + kPatienceMs;
+void ShardProcesses::AwaitEnd(const Clock& clock) {
+  const std::int64_t end = clock.NowMs() + kKillAfterMs;
   for (int& pid : pids_) {
     const auto left_ms = static_cast<int>(std::max<std::int64_t>(end - clock.NowMs(), 0));
     if (pid >= 0) EndChild(std::exchange(pid, -1), left_ms);
   }
 }
 
-std::string ShardProcesses::Trouble() {
+std::string ShardProcesses::FindEnded() {
   for (std::size_t i = 0; i < pids_.size(); ++i) {
     const auto exit = pids_[i] >= 0 ? Reap(pids_[i]) : std::nullopt;
     if (!exit) continue;
     pids_[i] = -1;
     if (new_run_ && exit->how == ChildExit::How::kExited && exit->code == kExitUserError) {
-      throw UserError(fmt::format("shard {} cannot begin: its message is above", i + 1));
+      throw UserError(fmt::format("shard {} cannot start: its message is above", i + 1));
     }
     return fmt::format("shard {} {}", i + 1, Describe(*exit));
   }

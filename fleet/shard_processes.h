@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "core/clock.h"
+
 namespace starling::fleet {
 
 class ShardProcesses {
@@ -23,9 +25,9 @@ class ShardProcesses {
   ShardProcesses& operator=(const ShardProcesses&) = delete;
 
   // Returns "shard 1 was killed by SIGKILL", or "" while all live. Throws UserError.
-  std::string Trouble();
+  std::string FindEnded();
   // Waits two seconds for shards that were asked to end, then kills them.
-  void AwaitEnd();
+  void AwaitEnd(const Clock& clock = SteadyClock());
 
  private:
   const bool new_run_;

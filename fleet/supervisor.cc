@@ -5,13 +5,9 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <array>
-#include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <cerrno>
 #include <chrono>
 #include <deque>
 #include <functional>
@@ -50,53 +46,6 @@ bool Ignored(int signal) {
   struct sigaction action {};
   return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
-
-// Reads a child's pipe line by line. A pending wait shares it, and may outlive the child.
-class LineReader : public std::enable_shared_from_this<LineReader> {
- public:
-  LineReader(asio::io_context& io, int fd, std::size_t limit,
-             std::function<void(std::string_view)> on_line)
-      : stream_(io, fd), lines_(limit, std::move(on_line)) {
-    stream_.native_non_blocking(true);
-  }
-
-  // Waits, then reads and passes the bytes on at once. An asynchronous read could already hold
-  // bytes when Drain is called, and they would be lost.
-  void Start() {
-    stream_.async_wait(asio::posix::stream_descriptor::wait_read,
-                       [self = shared_from_this()](error_code error) {
-                         if (error || self->closed_) return;
-                         const ssize_t size = self->Read();
-                         if (size == 0 || (size < 0 && errno != EAGAIN)) return;
-                         if (size > 0) self->Add(size);
-                         self->Start();
-                       });
-  }
-
-  // Passes on the rest of the pipe and closes it. REQUIRES: the child has ended.
-  void Drain() {
-    closed_ = true;
-    for (ssize_t size; (size = Read()) > 0;) Add(size);
-    lines_.End();
-    error_code ignored;
-    stream_.close(ignored);
-  }
-
- private:
-  // ::read, repeated after a signal.
-  ssize_t Read() {
-    for (;;) {
-      const ssize_t size = ::read(stream_.native_handle(), buffer_.data(), buffer_.size());
-      if (size >= 0 || errno != EINTR) return size;
-    }
-  }
-  void Add(ssize_t size) { lines_.Add({buffer_.data(), static_cast<std::size_t>(size)}); }
-
-  asio::posix::stream_descriptor stream_;
-  LineSplitter lines_;
-  std::array<char, 16 << 10> buffer_{};
-  bool closed_ = false;
-};
 
 std::string NameOf(int slot) {
   if (slot == kLearnerSlot) return "learner";
@@ -215,9 +164,9 @@ class Supervisor {
     ::kill(send.signal == SIGKILL ? -process.pid : process.pid, send.signal);
   }
 
-  void Perform(const Say& say) {
-    log_.Say(say.level, say.text);
-    if (say.on_screen) console_.Print(say.text);
+  void Perform(const Log& line) {
+    log_.Log(line.level, line.text);
+    if (line.on_screen) console_.Print(line.text);
   }
   void Perform(const Finish& finish) { finish_ = finish; }
 
@@ -229,7 +178,7 @@ class Supervisor {
       Ended(slot, -1, {ChildExit::How::kNotStarted, child.error}, "");
       return;
     }
-    log_.Say(LogLevel::kInfo, fmt::format("{} started, pid {}", NameOf(slot), child.pid));
+    log_.Log(LogLevel::kInfo, fmt::format("{} started, pid {}", NameOf(slot), child.pid));
 
     // 2. Read its output into the log, and its status lines.
     Process& process = At(slot);
@@ -253,15 +202,15 @@ class Supervisor {
     // 1. Check it. Each kind of defect is logged once.
     const std::optional<learner::RunStatus> status = learner::ParseStatus(line);
     if (!status) {
-      if (!std::exchange(said_torn_, true)) {
-        log_.Say(LogLevel::kInfo,
+      if (!std::exchange(reported_torn_, true)) {
+        log_.Log(LogLevel::kInfo,
                  fmt::format("a status line is not understood: {}", line.substr(0, 200)));
       }
       return;
     }
     const learner::GradientStatus& gradients = status->gradients;
-    if (!gradients.AddUp() && !std::exchange(said_sum_, true)) {
-      log_.Say(LogLevel::kError,
+    if (!gradients.AddUp() && !std::exchange(reported_sum_, true)) {
+      log_.Log(LogLevel::kError,
                fmt::format("the learner's count of gradients does not add up: {} received, {} "
                            "applied, {} dropped, {} in flight",
                            gradients.received, gradients.applied, gradients.dropped_total(),
@@ -357,7 +306,7 @@ class Supervisor {
   std::vector<Process> actors_;
   std::deque<Action> todo_;
   bool doing_ = false;
-  bool said_torn_ = false, said_sum_ = false;
+  bool reported_torn_ = false, reported_sum_ = false;
   std::optional<Finish> finish_;
 };
 

@@ -55,18 +55,18 @@ struct SendSignal {
   int signal = 0;
   friend bool operator==(const SendSignal&, const SendSignal&) = default;
 };
-struct Say {
+struct Log {
   LogLevel level = LogLevel::kInfo;
   std::string text;
   bool on_screen = false;  // warnings and errors always are
-  friend bool operator==(const Say&, const Say&) = default;
+  friend bool operator==(const Log&, const Log&) = default;
 };
 struct Finish {  // no child is alive; the last action
   int exit_status = 0;
   std::string error{};  // why the run failed, one sentence; "" if it did not
   friend bool operator==(const Finish&, const Finish&) = default;
 };
-using Action = std::variant<StartLearner, StartActor, StartEvaluator, SendSignal, Say, Finish>;
+using Action = std::variant<StartLearner, StartActor, StartEvaluator, SendSignal, Log, Finish>;
 using Actions = std::vector<Action>;
 
 // ---- helpers of the policies
@@ -84,7 +84,7 @@ inline std::string Because(const std::string& what, const std::string& reason) {
 
 template <class... Args>
 void Add(Actions& out, LogLevel level, fmt::format_string<Args...> format, Args&&... args) {
-  out.emplace_back(Say{level, fmt::format(format, std::forward<Args>(args)...)});
+  out.emplace_back(Log{level, fmt::format(format, std::forward<Args>(args)...)});
 }
 
 // Waiting times of a child that dies again and again.

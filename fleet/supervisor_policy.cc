@@ -148,9 +148,8 @@ void SupervisorPolicy::ReplaceActor(std::int64_t now_ms, int slot, const std::st
 }
 
 bool SupervisorPolicy::EverySlotHopeless() const {
-  return std::all_of(actors_.begin(), actors_.end(), [&](const Actor& actor) {
-    return actor.backoff.deaths >= limits_.actor_deaths;
-  });
+  return std::ranges::all_of(
+      actors_, [&](const Actor& actor) { return actor.backoff.deaths >= limits_.actor_deaths; });
 }
 
 Actions SupervisorPolicy::OnLearnerExit(std::int64_t now_ms, int pid, const ChildExit& exit,
@@ -300,9 +299,7 @@ void SupervisorPolicy::KillAll(Actions& out) {
   learner_killed_ = actors_killed_ = true;
   evaluator_.Stop(out);
   if (learner_.alive) out.emplace_back(SendSignal{kLearnerSlot, SIGKILL});
-  for (int slot = 0; slot < static_cast<int>(actors_.size()); ++slot) {
-    if (actors_[static_cast<std::size_t>(slot)].alive) out.emplace_back(SendSignal{slot, SIGKILL});
-  }
+  for (const int slot : LivingActors()) out.emplace_back(SendSignal{slot, SIGKILL});
 }
 
 Actions SupervisorPolicy::Tick(std::int64_t now_ms) {
@@ -332,8 +329,7 @@ Actions SupervisorPolicy::Tick(std::int64_t now_ms) {
 
 void SupervisorPolicy::TickEnding(std::int64_t now_ms, Actions& out) {
   const auto to_actors = [&](int signal) {
-    for (int slot = 0; slot < static_cast<int>(actors_.size()); ++slot) {
-      if (!actors_[static_cast<std::size_t>(slot)].alive) continue;
+    for (const int slot : LivingActors()) {
       if (signal == SIGKILL) Add(out, LogLevel::kWarn, "actor {} hangs: killed", slot);
       out.emplace_back(SendSignal{slot, signal});
     }
@@ -362,13 +358,17 @@ std::vector<monitor::ActorProcess> SupervisorPolicy::processes() const {
   return processes;
 }
 
-bool SupervisorPolicy::AnyAlive() const {
-  return learner_.alive || evaluator_.busy() ||
-         std::any_of(actors_.begin(), actors_.end(), [](const Actor& a) { return a.alive; });
+std::vector<int> SupervisorPolicy::LivingActors() const {
+  std::vector<int> slots;
+  for (std::size_t slot = 0; slot < actors_.size(); ++slot) {
+    if (actors_[slot].alive) slots.push_back(static_cast<int>(slot));
+  }
+  return slots;
 }
 
 void SupervisorPolicy::MaybeFinish(Actions& out) {
-  if (!ending_ || finished_ || AnyAlive()) return;
+  const bool any_alive = learner_.alive || evaluator_.busy() || !LivingActors().empty();
+  if (!ending_ || finished_ || any_alive) return;
   finished_ = true;
   out.emplace_back(Finish{exit_status_, error_});
 }

@@ -109,7 +109,7 @@ class SupervisorPolicy {
   void KillAll(Actions& out);
   void TickEnding(std::int64_t now_ms, Actions& out);
   void MaybeFinish(Actions& out);
-  bool AnyAlive() const;
+  std::vector<int> LivingActors() const;  // slots
 
   const PolicyLimits limits_;
   const std::uint64_t run_steps_;

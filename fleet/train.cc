@@ -82,11 +82,11 @@ void RemoveLeftovers(const Config& config, RunLog& log) {
     const fs::path root = wire::RuntimeRoot(config.wire.runtime_dir);
     const std::size_t removed = wire::RunPlace::RemoveStale(root);
     if (removed > 0) {
-      log.Say(LogLevel::kInfo,
+      log.Log(LogLevel::kInfo,
               fmt::format("removed what {} killed run(s) left in {}", removed, root.string()));
     }
   } catch (const std::exception& error) {
-    log.Say(LogLevel::kWarn,
+    log.Log(LogLevel::kWarn,
             fmt::format("the runtime place could not be cleaned: {}", error.what()));
   }
 }
@@ -134,15 +134,15 @@ int Report(const Plan& plan, const SupervisorResult& result, const TrainOptions&
                             results::ReadEvalStanding(plan.run_dir), result.error);
   // A resumed run whose learner never reported keeps its numbers.
   const bool keep = plan.resume && !result.status && results::ReadSummary(plan.run_dir);
-  const std::string trouble = keep ? results::WriteError(plan.run_dir, result.error)
-                                   : results::WriteSummary(plan.run_dir, summary);
+  const std::string unwritten = keep ? results::WriteError(plan.run_dir, result.error)
+                                     : results::WriteSummary(plan.run_dir, summary);
   for (const std::string& line :
        results::DescribeRun(summary, result.exit_status, plan.run_dir, options.program)) {
     console.Print(line);
   }
-  if (trouble.empty()) return result.exit_status;
-  log.Say(LogLevel::kError, fmt::format("no summary: {}", trouble));
-  log.Say(LogLevel::kInfo, "the summary would have been: " + results::ToJson(summary));
+  if (unwritten.empty()) return result.exit_status;
+  log.Log(LogLevel::kError, fmt::format("no summary: {}", unwritten));
+  log.Log(LogLevel::kInfo, "the summary would have been: " + results::ToJson(summary));
   return result.exit_status == kExitDone ? kExitFailed : result.exit_status;
 }
 

@@ -38,15 +38,18 @@ ConvShape ShapeOf(const LayerSpec& layer, const Features& input) {
   const std::string where = first ? "" : " at that layer";
   if (spec.kind == NetKind::kLayers) {
     throw UserError(fmt::format("net.layers: \"{}\" convolves {}x{} cells, but gets {}{}",
-                                layer.text, layer.kernel_height, layer.kernel_width, found, where));
+                                layer.text, layer.kernel_height, layer.kernel_width, found, where),
+                    "net.layers");
   }
   const bool minatar_fits = spec.height >= 3 && spec.width >= 3 && spec.kind != NetKind::kMinatar;
-  throw UserError(fmt::format(
-      "net.kind \"{}\" convolves {}x{} cells, but an observation of this env is "
-      "{}x{}{}: use net.kind {}",
-      NameOf(spec.kind), layer.kernel_height, layer.kernel_width, spec.height, spec.width,
-      first ? "" : fmt::format(", {}x{} at that layer", input.height, input.width),
-      minatar_fits ? "\"minatar\" or \"mlp\"" : "\"mlp\""));
+  throw UserError(
+      fmt::format("net.kind \"{}\" convolves {}x{} cells, but an observation of this env is "
+                  "{}x{}{}: use net.kind {}",
+                  NameOf(spec.kind), layer.kernel_height, layer.kernel_width, spec.height,
+                  spec.width,
+                  first ? "" : fmt::format(", {}x{} at that layer", input.height, input.width),
+                  minatar_fits ? "\"minatar\" or \"mlp\"" : "\"mlp\""),
+      "net.kind");
 }
 
 // The shape of a layer's output.

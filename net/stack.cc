@@ -89,7 +89,8 @@ bool ReadLayer(const std::vector<std::string>& words, LayerSpec& layer) {
 
 void CheckWidth(std::int64_t width) {
   if (width >= 1 && width <= kWidest) return;
-  throw UserError(fmt::format("net.hidden holds the width {}: use 1 to {}", width, kWidest));
+  throw UserError(fmt::format("net.hidden holds the width {}: use 1 to {}", width, kWidest),
+                  "net.hidden");
 }
 
 }  // namespace
@@ -104,7 +105,8 @@ LayerSpec ParseLayer(const std::string& text) {
     throw UserError(
         fmt::format("net.layers: \"{}\" is no layer: {}; a width is 1 to {}, a side of a "
                     "kernel and a stride 1 to {}",
-                    text, kGrammar, kWidest, kLargestKernel));
+                    text, kGrammar, kWidest, kLargestKernel),
+        "net.layers");
   }
   return layer;
 }

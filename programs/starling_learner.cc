@@ -176,7 +176,7 @@ int Run(const Options& options) {
                                 .stop_fd = stop_fd,
                                 .reload_fd = config.wire.secret.empty() ? -1 : CatchReloadSignal(),
                                 .abandoned = WatchParent(options.parent),
-                                .shard_ended = [&] { return shards ? shards->Trouble() : ""; },
+                                .shard_ended = [&] { return shards ? shards->FindEnded() : ""; },
                                 .sinks = {.on_status = [&](const learner::RunStatus& status) {
                                   supervised ? pipe.Write(status) : screen.Show(status);
                                 }}};

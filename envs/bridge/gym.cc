@@ -36,13 +36,15 @@ nlohmann::json OptionsOf(const EnvConfig& config) {
   };
   const auto options = nlohmann::json::parse(config.options, watch, false);
   if (too_deep) {
-    throw UserError(fmt::format("env.options nests deeper than {} levels", kMaxLevels));
+    throw UserError(fmt::format("env.options nests deeper than {} levels", kMaxLevels),
+                    "env.options");
   }
   if (!options.is_object()) {
     throw UserError(
         fmt::format("env.options: {} is not a JSON object; write the keyword arguments of "
                     "gymnasium.make as in '{{\"continuous\": false}}'",
-                    config.options));
+                    config.options),
+        "env.options");
   }
   return options;
 }
@@ -56,7 +58,8 @@ std::string PythonOf(const EnvConfig& config) {
 WorkerProgram ProgramOf(const EnvConfig& config, const std::string& python) {
   const std::string id = IdOf(config);
   if (id.empty()) {
-    throw UserError("env.name: \"gym:\" needs the id of an env, as in \"gym:CartPole-v1\"");
+    throw UserError("env.name: \"gym:\" needs the id of an env, as in \"gym:CartPole-v1\"",
+                    "env.name");
   }
   // One thread each: there are at least as many workers as cores.
   return {.argv = {python, "-"},
@@ -79,10 +82,11 @@ std::string FindPython(const std::string& python, const fs::path& program_dir,
   if (named || in_variable) {
     const std::string asked = named ? python : variable;
     if (Runs(asked)) return asked;
-    throw UserError(fmt::format(
-        "{}: there is no program \"{}\"; give the path of a Python interpreter that has gymnasium, "
-        "or \"auto\" after scripts/setup --gym",
-        named ? "env.python" : "$STARLING_PYTHON", asked));
+    throw UserError(fmt::format("{}: there is no program \"{}\"; give the path of a Python "
+                                "interpreter that has gymnasium, or \"auto\" after scripts/setup "
+                                "--gym",
+                                named ? "env.python" : "$STARLING_PYTHON", asked),
+                    named ? "env.python" : "");
   }
   // 2. Otherwise the one that scripts/setup made, or the system's.
   const fs::path in_venv = fs::path(".venv-gym") / "bin" / "python";
@@ -91,7 +95,7 @@ std::string FindPython(const std::string& python, const fs::path& program_dir,
     if (!root.empty() && Runs(root / in_venv)) return (root / in_venv).string();
   }
   if (Runs("python3")) return "python3";
-  throw UserError("env.python: there is no Python; run scripts/setup --gym");
+  throw UserError("env.python: there is no Python; run scripts/setup --gym", "env.python");
 }
 
 FrameSpec GymSpec(const EnvConfig& config) {

@@ -124,9 +124,10 @@ std::string EnvWorkerProgram() {
     std::error_code absent;
     if (fs::is_regular_file(program, absent)) return program.string();
   }
-  throw UserError(fmt::format(
-      "env.isolate plays in the program starling-env-worker, which is not in {}: build it there",
-      here.string()));
+  throw UserError(fmt::format("env.isolate plays in the program starling-env-worker, which is not "
+                              "in {}: build it there",
+                              here.string()),
+                  "env.isolate");
 }
 
 }  // namespace starling::envs

@@ -35,10 +35,11 @@ Screen::Screen(const FrameSpec& spec, bool pixels)
                                : raw_.height > 1 && raw_.height <= kSide && raw_.width <= kSide &&
                                      raw_.low >= 0 && raw_.high <= 1;
   if (!fits) {
-    throw UserError(fmt::format(
-        "env.pixels draws grids of values from 0 to 1 and shrinks pictures to {0} x {0}, but {1} "
-        "observes ({2}, {3}, {4}) from {5} to {6}: leave env.pixels out",
-        kSide, raw_.name, raw_.height, raw_.width, raw_.channels, raw_.low, raw_.high));
+    throw UserError(
+        fmt::format("env.pixels draws grids of values from 0 to 1 and shrinks pictures to {0} x "
+                    "{0}, but {1} observes ({2}, {3}, {4}) from {5} to {6}: leave env.pixels out",
+                    kSide, raw_.name, raw_.height, raw_.width, raw_.channels, raw_.low, raw_.high),
+        "env.pixels");
   }
   observed_.height = observed_.width = kSide;
   observed_.channels = 1;

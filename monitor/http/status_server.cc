@@ -32,10 +32,10 @@ void OpenAt(std::uint16_t port, tcp::acceptor& acceptor) try {
   acceptor.listen();
 } catch (const boost::system::system_error& error) {
   acceptor = tcp::acceptor(acceptor.get_executor());
-  throw UserError(
-      fmt::format("status.port = {}: 127.0.0.1:{} cannot be listened on ({}); end what "
-                  "listens there, or set another port, or 0 for no status pages",
-                  port, port, error.code().message()));
+  throw UserError(fmt::format("status.port = {}: 127.0.0.1:{} cannot be listened on ({}); end what "
+                              "listens there, or set another port, or 0 for no status pages",
+                              port, port, error.code().message()),
+                  "status.port");
 }
 
 }  // namespace

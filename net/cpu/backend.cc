@@ -109,12 +109,14 @@ class CpuBackend final : public Backend<float> {
 std::unique_ptr<Backend<float>> MakeCpuBackend(Precision precision) {
   if (precision == Precision::kTf32) {
     throw UserError(
-        "net.precision: \"tf32\" needs a GPU: use \"f32\", or actors.backend = \"cuda\"");
+        "net.precision: \"tf32\" needs a GPU: use \"f32\", or actors.backend = \"cuda\"",
+        "net.precision");
   }
   if (precision == Precision::kBf16 && !cpu::HasBf16Products()) {
     throw UserError(
         "net.precision: this processor has no bf16 products (avx512_bf16 or amx_bf16): use "
-        "\"f32\"");
+        "\"f32\"",
+        "net.precision");
   }
   return std::make_unique<CpuBackend>(precision);
 }

@@ -53,34 +53,34 @@ class ScriptedLearner {
         const wire::DecodeResult decoded = wire::Decode(envelope.frames(), 16);
         if (!decoded) continue;
         if (decoded.message.header.kind == wire::Kind::kHello) {
-          EXPECT_TRUE(Say(envelope.peer(), welcome_));
+          EXPECT_TRUE(Send(envelope.peer(), welcome_));
           for (const wire::Body& body : after_) {
             std::holds_alternative<wire::Weights>(body)
-                ? SayWeights(envelope.peer(), 5)
-                : static_cast<void>(Say(envelope.peer(), body));
+                ? SendWeights(envelope.peer(), 5)
+                : static_cast<void>(Send(envelope.peer(), body));
           }
         } else if (decoded.message.header.kind == wire::Kind::kFetch) {
-          SayWeights(envelope.peer(), 10 + ++fetches_);
+          SendWeights(envelope.peer(), 10 + ++fetches_);
         } else if (decoded.message.header.kind == wire::Kind::kGradient) {
           gradient_floats_ = decoded.message.header.count;
           gradient_floats_.notify_all();
         } else if (decoded.message.header.kind == wire::Kind::kHeartbeat) {
-          Say(envelope.peer(), wire::Heartbeat{});  // who asked may have gone
+          Send(envelope.peer(), wire::Heartbeat{});  // who asked may have gone
         }
       }
     }
   }
-  bool Say(const std::string& peer, const wire::Body& body) {
+  bool Send(const std::string& peer, const wire::Body& body) {
     const wire::Header header{
-        .incarnation = 1, .sequence = ++said_, .term = 1, .fingerprint = kFingerprint};
+        .incarnation = 1, .sequence = ++sent_, .term = 1, .fingerprint = kFingerprint};
     return socket_.Send(peer, wire::Encode(header, body));
   }
 
   // Of 16 floats, all of which are `version`.
-  void SayWeights(const std::string& peer, std::uint64_t version) {
+  void SendWeights(const std::string& peer, std::uint64_t version) {
     const std::vector<float> values(16, static_cast<float>(version));
     const wire::Header header{.incarnation = 1,
-                              .sequence = ++said_,
+                              .sequence = ++sent_,
                               .term = 1,
                               .version = version,
                               .fingerprint = kFingerprint};
@@ -91,7 +91,7 @@ class ScriptedLearner {
   const std::vector<wire::Body> after_;
   wire::Context context_;
   wire::ServerSocket socket_;
-  std::uint64_t said_ = 0;
+  std::uint64_t sent_ = 0;
   std::atomic<bool> stop_ = false;
   std::atomic<std::size_t> gradient_floats_ = kNone;
   std::atomic<std::uint64_t> fetches_ = 0;

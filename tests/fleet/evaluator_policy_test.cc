@@ -100,7 +100,7 @@ TEST_F(EvaluatorPolicyTest, ARunThatIsDoneAsksItToFinishAndWaits) {
   EXPECT_THAT(policy_.Tick(1299), IsEmpty());
   const Actions said = policy_.Tick(1300);
   ASSERT_EQ(said.size(), 1u);
-  EXPECT_TRUE(std::get<Say>(said[0]).on_screen);
+  EXPECT_TRUE(std::get<Log>(said[0]).on_screen);
   EXPECT_THAT(Said(said), HasSubstr("still being evaluated, Ctrl-C skips that"));
   EXPECT_THAT(policy_.Tick(3'600'000), IsEmpty()) << "however long it takes";
   EXPECT_THAT(Deeds(Dies(3'600'001, Exit(0), true)), End(kExitDone));

@@ -20,7 +20,7 @@ inline constexpr ChildExit Exit(int status) { return {ChildExit::How::kExited, s
 
 // Returns the actions without messages.
 inline Actions Deeds(Actions actions) {
-  std::erase_if(actions, [](const Action& action) { return std::holds_alternative<Say>(action); });
+  std::erase_if(actions, [](const Action& action) { return std::holds_alternative<Log>(action); });
   return actions;
 }
 
@@ -35,8 +35,8 @@ inline auto End(int status, const std::string& error = "") { return Are(Finish{s
 inline std::string Said(const Actions& actions, LogLevel least = LogLevel::kInfo) {
   std::string text;
   for (const Action& action : actions) {
-    const Say* say = std::get_if<Say>(&action);
-    if (say != nullptr && say->level >= least) text += say->text + "\n";
+    const Say* say = std::get_if<Log>(&action);
+    if (line != nullptr && line->level >= least) text += line->text + "\n";
   }
   return text;
 }

@@ -25,8 +25,8 @@ class RunLogTest : public testing::Test {
 
 TEST_F(RunLogTest, OwnLinesLookLikeTheOthers) {
   RunLog log(dir_.path(), console_);
-  log.Say(LogLevel::kInfo, "quiet");
-  log.Say(LogLevel::kWarn, "loud");
+  log.Log(LogLevel::kInfo, "quiet");
+  log.Log(LogLevel::kWarn, "loud");
   const auto lines = dir_.Lines("log");
   ASSERT_EQ(lines.size(), 2u);
   EXPECT_EQ(LevelOf(lines[0]), LogLevel::kInfo);

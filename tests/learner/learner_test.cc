@@ -96,10 +96,10 @@ TEST_F(LearnerTest, ReportsTheEndOfTheRunBeforeTheLastCheckpoint) {
   const auto actor = NewActor();
   actor->Push(actor->NextGrant(), 1.0f);
   Wait();
-  ASSERT_TRUE(farewell_status_.is_object());
-  EXPECT_EQ(farewell_status_["final"], false);
-  EXPECT_EQ(farewell_status_["steps"], 4);
-  EXPECT_LE(checkpoints_at_farewell_, 1u);  // version 0, if it is written already
+  ASSERT_TRUE(done_status_.is_object());
+  EXPECT_EQ(done_status_["final"], false);
+  EXPECT_EQ(done_status_["steps"], 4);
+  EXPECT_LE(checkpoints_when_done_, 1u);  // version 0, if it is written already
   EXPECT_EQ(final_status_["checkpoint"], "checkpoints/" + CheckpointName(1, 1));
 }
 

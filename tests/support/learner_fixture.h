@@ -128,8 +128,8 @@ class LearnerFixture : public testing::Test {
   std::unique_ptr<learner::Learner> learner_;
   nlohmann::ordered_json final_status_;
   // The first status of a finished run, and the number of checkpoints at that time.
-  nlohmann::ordered_json farewell_status_;
-  std::size_t checkpoints_at_farewell_ = 0;
+  nlohmann::ordered_json done_status_;
+  std::size_t checkpoints_when_done_ = 0;
   std::atomic<int> statuses_{0};  // so many so far
   bool over_ = false;
 
@@ -141,9 +141,9 @@ class LearnerFixture : public testing::Test {
     const nlohmann::ordered_json status = learner::ToJson(typed);
     ++statuses_;
     statuses_.notify_all();
-    if (status["phase"] == "done" && farewell_status_.is_null()) {
-      farewell_status_ = status;
-      checkpoints_at_farewell_ = learner::ListCheckpoints(dir_ / "checkpoints").size();
+    if (status["phase"] == "done" && done_status_.is_null()) {
+      done_status_ = status;
+      checkpoints_when_done_ = learner::ListCheckpoints(dir_ / "checkpoints").size();
     }
     if (status["final"]) final_status_ = status;
   }

@@ -174,7 +174,7 @@ TEST_F(ShardsSystemTest, AShardWhosePortIsTakenIsTheOperatorsMistake) {
             2)
       << said_;
   EXPECT_THAT(said_, HasSubstr("cannot listen on " + endpoint));
-  EXPECT_THAT(said_, HasSubstr("shard 1 cannot begin: its message is above"));
+  EXPECT_THAT(said_, HasSubstr("shard 1 cannot start: its message is above"));
   EXPECT_EQ(CountInLog("started again"), 0u);
   ExpectNothingLeft();
 }

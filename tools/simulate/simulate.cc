@@ -75,7 +75,7 @@ bool StopAsked(int stop_fd) {
 }
 
 void SayAll(const std::vector<std::string>& troubles, fleet::RunLog& log) {
-  for (const std::string& trouble : troubles) log.Say(LogLevel::kError, trouble);
+  for (const std::string& trouble : troubles) log.Log(LogLevel::kError, trouble);
 }
 
 // Runs until the end or the operator's stop. Returns whether it reached the end.
@@ -117,7 +117,7 @@ int SumUp(const Plan& plan, const VirtualLearner& learner, int exit_status,
     console.Print(line);
   }
   if (trouble.empty()) return exit_status;
-  log.Say(LogLevel::kError, "no summary: " + trouble);
+  log.Log(LogLevel::kError, "no summary: " + trouble);
   return exit_status == kExitDone ? kExitFailed : exit_status;
 }
 
@@ -134,10 +134,10 @@ int RunSimulate(const SimulateOptions& options) {
   results::WriteConfig(plan.run_dir, config);
   const int threads = static_cast<int>(std::min(UsableCores(), config.actors.count));
   const std::string headline = Headline(plan, threads);
-  log.Say(LogLevel::kInfo, headline);
+  log.Log(LogLevel::kInfo, headline);
   console.Print(headline);
   for (const std::string& line : plan.said) {
-    log.Say(LogLevel::kInfo, line);
+    log.Log(LogLevel::kInfo, line);
     console.Print(line);
   }
 
