@@ -8,31 +8,19 @@
 
 #include "core/random.h"
 #include "envs/registry.h"
+#include "tests/envs/env_bench.h"
 
 namespace starling::envs {
 namespace {
 
 constexpr std::int64_t kLongestRandomEpisode = 20000;
 
-EnvConfig Named(const std::string& name, EnvConfig config = {}) {
-  config.name = name;
-  return config;
-}
-
-// An env with its buffers, played by a random policy in which env i has a stream of its own, so
+// An env played by a random policy in which env i has a stream of its own, so
 // that its actions do not depend on how many envs there are.
-struct EnvPlayer {
-  EnvPlayer(const std::string& name, int num_envs, const EnvSeed& seed, EnvConfig config = {})
-      : EnvPlayer(MakeVecEnv(Named(name, std::move(config)), num_envs, seed)) {
-    env->Reset(seen);
-  }
-  explicit EnvPlayer(std::unique_ptr<VecEnv> vec_env)
-      : env(std::move(vec_env)),
-        row(static_cast<std::size_t>(env->spec().obs_size())),
-        actions(static_cast<std::size_t>(env->size())),
-        seen(row * actions.size()),
-        rewards(actions.size()),
-        terminals(actions.size()) {
+struct EnvPlayer : EnvBench {
+  EnvPlayer(const std::string& name, int num_envs, const EnvSeed& seed)
+      : EnvPlayer(MakeVecEnv({.name = name}, num_envs, seed), true) {}
+  EnvPlayer(std::unique_ptr<VecEnv> vec_env, bool reset) : EnvBench(std::move(vec_env), reset) {
     for (std::uint32_t i = 0; i < actions.size(); ++i) {
       policies.push_back(RandomStream({.seed = 77, .env = i, .purpose = Purpose::kAction}));
     }
@@ -43,7 +31,7 @@ struct EnvPlayer {
       actions[i] = static_cast<std::int32_t>(
           policies[i].Below(static_cast<std::uint32_t>(env->spec().num_actions)));
     }
-    env->Step(actions, seen, rewards, terminals);
+    EnvBench::Step();
   }
 
   // All numbers of env i after a step.
@@ -51,17 +39,11 @@ struct EnvPlayer {
     std::vector<float> all(seen.begin() + static_cast<std::ptrdiff_t>(i * row),
                            seen.begin() + static_cast<std::ptrdiff_t>((i + 1) * row));
     all.push_back(rewards[i]);
-    all.push_back(static_cast<float>(terminals[i]));
+    all.push_back(static_cast<float>(ends[i]));
     return all;
   }
 
-  std::unique_ptr<VecEnv> env;
-  std::size_t row;
   std::vector<RandomStream> policies;
-  std::vector<std::int32_t> actions;
-  std::vector<float> seen;
-  std::vector<float> rewards;
-  std::vector<std::uint8_t> terminals;
 };
 
 class AnyEnv : public testing::TestWithParam<std::string> {
@@ -99,7 +81,7 @@ TEST_P(AnyEnv, WritesEveryValueAndKeepsThemInRange) {
     check("after a step");
     for (std::size_t i = 0; i < 4; ++i) {
       ASSERT_TRUE(std::isfinite(player.rewards[i]));
-      ASSERT_LE(player.terminals[i], 1);
+      ASSERT_LE(player.ends[i], 1);
     }
   }
 }
@@ -145,7 +127,7 @@ TEST_P(AnyEnv, DoesNotDependOnWhatRunsBeside) {
 TEST_P(AnyEnv, ACloneHasTheSameFutureAndALifeOfItsOwn) {
   EnvPlayer original(GetParam(), 3, {.seed = 4});
   for (int step = 0; step < 137; ++step) original.Step();
-  EnvPlayer clone(original.env->Clone()), later(original.env->Clone());
+  EnvPlayer clone(original.env->Clone(), false), later(original.env->Clone(), false);
   clone.policies = later.policies = original.policies;
   std::vector<std::vector<float>> future;
   for (int step = 0; step < 200; ++step) {
@@ -153,7 +135,7 @@ TEST_P(AnyEnv, ACloneHasTheSameFutureAndALifeOfItsOwn) {
     clone.Step();
     ASSERT_EQ(original.seen, clone.seen) << step;
     ASSERT_EQ(original.rewards, clone.rewards) << step;
-    ASSERT_EQ(original.terminals, clone.terminals) << step;
+    ASSERT_EQ(original.ends, clone.ends) << step;
     future.push_back(original.seen);
   }
   for (const std::vector<float>& seen : future) {  // the others have not touched it
@@ -183,7 +165,7 @@ TEST_P(AnyEnv, EndsUnderARandomPolicyAndCountsItsEpisodes) {
       const std::size_t at = static_cast<std::size_t>(i);
       returns[at] += player.rewards[at];
       ASSERT_LE(++lengths[at], kLongestRandomEpisode);
-      if (!player.terminals[at]) continue;
+      if (!player.ends[at]) continue;
       ASSERT_NE(end, ends.end());
       EXPECT_EQ(end->env, i);
       EXPECT_NEAR(end->episode_return, returns[at], 1e-9);
@@ -204,7 +186,7 @@ TEST_P(AnyEnvDeathTest, AbortsOnAnActionThatIsNone) {
   EnvPlayer player(GetParam(), 2, {});
   for (const int action : {-1, spec_.num_actions}) {
     const std::vector<std::int32_t> actions = {0, action};
-    EXPECT_DEATH(player.env->Step(actions, player.seen, player.rewards, player.terminals),
+    EXPECT_DEATH(player.env->Step(actions, player.seen, player.rewards, player.ends),
                  "action -?[0-9]+ of env 1");
   }
 }

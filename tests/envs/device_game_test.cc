@@ -3,7 +3,6 @@
 #include "envs/cuda/device_game.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cstring>
 #include <numeric>
@@ -12,6 +11,7 @@
 #include "core/error.h"
 #include "envs/games/games.h"
 #include "envs/registry.h"
+#include "tests/envs/env_bench.h"
 #include "tests/envs/on_loops.h"
 
 namespace starling::envs {
@@ -56,40 +56,33 @@ void ExpectSameEpisodes(const std::vector<EpisodeEnd>& ours,
 struct Pair {
   Pair(const EnvConfig& config, int num_envs, Gpu& gpu, Make make)
       : there(gpu, make(config, num_envs, kGameSeed, kTakeEvery, gpu)),
-        here(MakeVecEnv(config, num_envs, kGameSeed)),
-        seen(there.seen.size()),
-        rewards(there.envs()),
-        terminals(there.envs()) {
-    here->Reset(seen);
-  }
+        here(MakeVecEnv(config, num_envs, kGameSeed)) {}
 
   void Step() {
     for (std::int32_t& action : there.actions.span()) {
       action = static_cast<std::int32_t>(
-          draws.Below(static_cast<std::uint32_t>(here->spec().num_actions)));
+          draws.Below(static_cast<std::uint32_t>(here.env->spec().num_actions)));
     }
     there.Step();
-    here->Step(there.actions.span(), seen, rewards, terminals);
+    here.Step({there.actions.span().begin(), there.actions.span().end()});
   }
 
   bool Same() const {
-    return SameBits(there.seen, seen) && SameBits(there.rewards, rewards) &&
-           SameBits(there.terminals, terminals);
+    return SameBits(there.seen, here.seen) && SameBits(there.rewards, here.rewards) &&
+           SameBits(there.terminals, here.ends);
   }
 
   // How many there were.
   std::size_t TakeBoth() {
     std::vector<EpisodeEnd> ours(1), wanted(1);  // to be appended to
     there.env->TakeEpisodes(ours);
-    here->TakeEpisodes(wanted);
+    here.env->TakeEpisodes(wanted);
     ExpectSameEpisodes(ours, wanted);
     return ours.size() - 1;
   }
 
   OnGpuBench there;
-  std::unique_ptr<VecEnv> here;
-  std::vector<float> seen, rewards;
-  std::vector<std::uint8_t> terminals;
+  EnvBench here;
   RandomStream draws{{.seed = 3, .purpose = Purpose::kTest}};
 };
 
@@ -97,8 +90,8 @@ void ExpectTheSamePlay(const EnvConfig& config, int num_envs, Gpu& gpu, Make mak
   SCOPED_TRACE(fmt::format("{}, {} actions, sticky {}, ramping {}", config.name,
                            NameOf(config.action_set), config.sticky_actions, config.ramping));
   Pair pair(config, num_envs, gpu, make);
-  EXPECT_EQ(pair.there.env->spec().action_names, pair.here->spec().action_names);
-  ASSERT_TRUE(SameBits(pair.there.seen, pair.seen)) << "the first picture";
+  EXPECT_EQ(pair.there.env->spec().action_names, pair.here.env->spec().action_names);
+  ASSERT_TRUE(SameBits(pair.there.seen, pair.here.seen)) << "the first picture";
   std::size_t ended = 0;
   int until_taken = kTakeEvery;
   for (int step = 0; step < kSteps; ++step) {
@@ -167,7 +160,7 @@ TEST(DeviceGame, AResetAbandonsEpisodesAndKeepsThoseThatEnded) {
   for (int step = 0; step < 13; ++step) pair.Step();
   pair.there.env->Reset(pair.there.seen_there.span());
   pair.there.ReadBack();
-  pair.here->Reset(pair.seen);
+  pair.here.env->Reset(pair.here.seen);
   EXPECT_TRUE(pair.Same());
   for (int step = 0; step < 13; ++step) pair.Step();
   EXPECT_TRUE(pair.Same());
@@ -183,7 +176,7 @@ TEST(DeviceGame, AnActionOutOfRangeIsPlayedAsTheNearest) {
     pair.there.actions.span()[0] = -1;
     pair.there.actions.span()[1] = 3;
     pair.there.Step();
-    pair.here->Step(std::vector<std::int32_t>{0, 2}, pair.seen, pair.rewards, pair.terminals);
+    pair.here.Step({0, 2});
     ASSERT_TRUE(pair.Same()) << step;
   }
 }
@@ -192,11 +185,11 @@ TEST(DeviceGame, ACloneGoesOnByItself) {
   FakeGpu gpu;
   Pair pair({.name = "catch"}, 3, gpu, MakeOnLoops<Catch>);
   for (int step = 0; step < 10; ++step) pair.Step();
-  auto clone = pair.there.env->Clone(), clone_here = pair.here->Clone();
+  auto clone = pair.there.env->Clone(), clone_here = pair.here.env->Clone();
   for (int step = 0; step < 10; ++step) pair.Step();
   EXPECT_EQ(pair.TakeBoth(), 6u);
   pair.there.env.swap(clone);
-  pair.here.swap(clone_here);
+  pair.here.env.swap(clone_here);
   pair.there.recording = 1;  // the other is of the env that was cloned
   for (int step = 0; step < 20; ++step) pair.Step();
   EXPECT_TRUE(pair.Same());

@@ -3,7 +3,6 @@
 #include "envs/game.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <set>
 
@@ -71,7 +70,9 @@ TYPED_TEST(AnyGame, ResetLeavesNothingOfTheEpisodeBefore) {
     used.Reset(again);
     fresh.Reset(same);
     ASSERT_EQ(used, fresh) << "after " << steps << " steps";
-    if constexpr (requires { used.ramping; }) EXPECT_EQ(used.ramping, steps % 2 == 0);
+    if constexpr (requires { used.ramping; }) {
+      EXPECT_EQ(used.ramping, steps % 2 == 0);
+    }
   }
 }
 

@@ -1,13 +1,13 @@
 #include "envs/paced.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
 #include "envs/registry.h"
+#include "tests/envs/env_bench.h"
 
 namespace starling::envs {
 namespace {
@@ -88,21 +88,6 @@ class FakeSleeper final : public Sleeper {
   FakeTime& time_;
 };
 
-// Buffers of one env, and the env.
-struct PacedPlayer {
-  explicit PacedPlayer(std::unique_ptr<VecEnv> made) : env(std::move(made)) { env->Reset(seen); }
-  void Step(int action = 0) {
-    actions[0] = action;
-    env->Step(actions, seen, rewards, terminals);
-  }
-
-  std::unique_ptr<VecEnv> env;
-  std::vector<std::int32_t> actions = std::vector<std::int32_t>(1);
-  std::vector<float> seen = std::vector<float>(static_cast<std::size_t>(env->spec().obs_size()));
-  std::vector<float> rewards = std::vector<float>(1);
-  std::vector<std::uint8_t> terminals = std::vector<std::uint8_t>(1);
-};
-
 std::unique_ptr<VecEnv> Slowed(const EnvConfig& config, FakeTime& time, std::int64_t unroll = 20,
                                WhileWaiting while_waiting = {}) {
   return std::make_unique<Paced>(MakeVecEnv(config, 1, kPaceSeed), Pace(config, unroll, kPaceSeed),
@@ -111,7 +96,7 @@ std::unique_ptr<VecEnv> Slowed(const EnvConfig& config, FakeTime& time, std::int
 
 TEST(PacedTest, AStepEndsItsTimeAfterItBegan) {
   FakeTime time;
-  PacedPlayer player(Slowed(At(2), time));
+  EnvBench player(Slowed(At(2), time));
   EXPECT_THAT(time.slept_until, ElementsAre()) << "a reset takes no time";
   player.Step();
   EXPECT_EQ(time.now, 5'002 * kMs);
@@ -122,7 +107,7 @@ TEST(PacedTest, AStepEndsItsTimeAfterItBegan) {
 
 TEST(PacedTest, ASleeperThatWakesLateIsNotSentToSleepAgainNorSpared) {
   FakeTime time{.late = kMs / 2};
-  PacedPlayer player(Slowed(At(2), time));
+  EnvBench player(Slowed(At(2), time));
   player.Step();
   player.Step();
   EXPECT_THAT(time.slept_until, ElementsAre(5'002 * kMs, 5'004 * kMs + kMs / 2));
@@ -152,9 +137,9 @@ class Slow final : public VecEnv {
 TEST(PacedTest, WhatTheGameTakesItselfIsPartOfTheStep) {
   for (const int takes_ms : {1, 3}) {  // a game slower than its pace is not held up further
     FakeTime time;
-    PacedPlayer player(std::make_unique<Paced>(std::make_unique<Slow>(time, takes_ms * kMs),
-                                               Pace(At(2), 20, kPaceSeed),
-                                               std::make_unique<FakeSleeper>(time)));
+    EnvBench player(std::make_unique<Paced>(std::make_unique<Slow>(time, takes_ms * kMs),
+                                            Pace(At(2), 20, kPaceSeed),
+                                            std::make_unique<FakeSleeper>(time)));
     player.Step();
     EXPECT_EQ(time.now, (5'000 + std::max(2, takes_ms)) * kMs);
   }
@@ -163,7 +148,7 @@ TEST(PacedTest, WhatTheGameTakesItselfIsPartOfTheStep) {
 TEST(PacedTest, AnUnrollTakesItsStepsTimesItsPace) {
   constexpr int kUnroll = 20;
   FakeTime time;
-  PacedPlayer player(Slowed(At(2, 0.2), time, kUnroll));
+  EnvBench player(Slowed(At(2, 0.2), time, kUnroll));
   Pace pace(At(2, 0.2), kUnroll, kPaceSeed);
   for (int unroll = 0; unroll < 5; ++unroll) {
     const std::int64_t began = time.now, step = pace.NextStepNs();
@@ -176,7 +161,7 @@ TEST(PacedTest, AnUnrollTakesItsStepsTimesItsPace) {
 TEST(PacedTest, LongStepsLetTheirActorGiveSignsOfLife) {
   FakeTime time;
   int calls = 0;
-  PacedPlayer player(Slowed(At(350), time, 20, [&] { ++calls; }));
+  EnvBench player(Slowed(At(350), time, 20, [&] { ++calls; }));
   player.Step();
   EXPECT_EQ(time.now, 5'350 * kMs);
   EXPECT_EQ(calls, 3);
@@ -189,14 +174,14 @@ TEST(PacedTest, WhatIsPlayedIsTheSameBitForBit) {
     config.name = name;
     config.time_limit = 30;
     FakeTime time;
-    PacedPlayer paced(Slowed(config, time, 5)), free(MakeVecEnv(config, 1, kPaceSeed));
+    EnvBench paced(Slowed(config, time, 5)), free(MakeVecEnv(config, 1, kPaceSeed));
     std::vector<EpisodeEnd> paced_ends, free_ends;
     for (int i = 0; i < 500; ++i) {
-      paced.Step(i % 3);
-      free.Step(i % 3);
+      paced.Step({i % 3});
+      free.Step({i % 3});
       ASSERT_EQ(paced.seen, free.seen) << name << i;
       ASSERT_EQ(paced.rewards, free.rewards) << name << i;
-      ASSERT_EQ(paced.terminals, free.terminals) << name << i;
+      ASSERT_EQ(paced.ends, free.ends) << name << i;
       ASSERT_EQ(paced.env->truncated().size(), free.env->truncated().size()) << name << i;
     }
     paced.env->TakeEpisodes(paced_ends);

@@ -101,11 +101,6 @@ TEST(Picture, TwelveChannelsCanBeToldApart) {
   EXPECT_EQ(ColorOfChannel(12), ColorOfChannel(0));
 }
 
-TEST(Picture, LitChannels) {
-  EXPECT_EQ(LitChannels(Spec(1, 3, 2), {}, std::vector<float>{0, 0, 0, 2, 1, 1}),
-            (std::vector<int>{-1, 1, 0}));
-}
-
 TEST(Picture, EnlargedWithAndWithoutLines) {
   const Image image{2, 1, {1, 1, 1, 9, 9, 9}};
   const Image large = Enlarged(image, 2);

@@ -15,6 +15,7 @@
 
 #include "core/random.h"
 #include "envs/registry.h"
+#include "tests/envs/env_bench.h"
 #include "tests/envs/recordings.h"
 
 namespace starling::envs {
@@ -66,27 +67,24 @@ std::string Picture(const EnvSpec& spec, const std::vector<float>& seen,
 
 // The first episode from seed 1 under a random policy that holds its actions for a while.
 std::string Playthrough(const std::string& name) {
-  const auto env = MakeVecEnv({.name = name}, 1, {.seed = 1});
-  const EnvSpec& spec = env->spec();
-  std::vector<float> seen(static_cast<std::size_t>(spec.obs_size())), reward(1);
-  std::vector<std::uint8_t> terminal(1);
-  std::vector<std::int32_t> action(1);
+  EnvBench bench(MakeVecEnv({.name = name}, 1, {.seed = 1}));
+  const EnvSpec& spec = bench.env->spec();
+  std::int32_t action = 0;
   RandomStream policy({.seed = 1, .purpose = Purpose::kAction});
-  env->Reset(seen);
   std::string text =
       fmt::format("{} ({}, {}, {}), {} actions\n\nreset\n{}", spec.name, spec.height, spec.width,
-                  spec.channels, spec.num_actions, Picture(spec, seen, {}));
-  for (int step = 1; step <= kMaxSteps && !terminal[0]; ++step) {
+                  spec.channels, spec.num_actions, Picture(spec, bench.seen, {}));
+  for (int step = 1; step <= kMaxSteps && !bench.ends[0]; ++step) {
     if (step == 1 || policy.Below(3) == 0) {
-      action[0] =
+      action =
           static_cast<std::int32_t>(policy.Below(static_cast<std::uint32_t>(spec.num_actions)));
     }
-    const std::vector<float> before = seen;
-    env->Step(action, seen, reward, terminal);
+    const std::vector<float> before = bench.seen;
+    bench.Step({action});
     text += fmt::format("\nstep {}: {}, reward {:g}{}\n{}", step,
-                        spec.action_names[static_cast<std::size_t>(action[0])], reward[0],
-                        terminal[0] ? ", end; the next episode begins" : "",
-                        Picture(spec, seen, before));
+                        spec.action_names[static_cast<std::size_t>(action)], bench.rewards[0],
+                        bench.ends[0] ? ", end; the next episode begins" : "",
+                        Picture(spec, bench.seen, before));
   }
   return text;
 }

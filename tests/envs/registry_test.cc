@@ -1,11 +1,12 @@
 #include "envs/registry.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "core/error.h"
+#include "envs/gpu.h"
+#include "envs/wrappers/wrapped.h"
 #include "tests/support/error_of.h"
 
 namespace starling::envs {
@@ -31,13 +32,9 @@ TEST(Registry, AnUnknownNameIsAnsweredWithTheNearestAndAll) {
   const std::string refusal = RefusalOf("minatar/brekout");
   EXPECT_THAT(refusal, HasSubstr("no env \"minatar/brekout\""));
   EXPECT_THAT(refusal, HasSubstr("did you mean \"minatar/breakout\"?"));
-  for (const std::string& name : EnvNames()) EXPECT_THAT(refusal, HasSubstr(name));
-}
-
-TEST(Registry, ANameNearNothingIsAnsweredWithAll) {
-  const std::string refusal = RefusalOf("chess");
-  EXPECT_THAT(refusal, testing::Not(HasSubstr("did you mean")));
   EXPECT_THAT(refusal, HasSubstr("catch, dummy, memory/recall, minatar/asterix"));
+  for (const std::string& name : EnvNames()) EXPECT_THAT(refusal, HasSubstr(name));
+  EXPECT_THAT(RefusalOf("chess"), testing::Not(HasSubstr("did you mean")));
   EXPECT_NE(RefusalOf(""), "");
   EXPECT_THROW(MakeVecEnv({.name = "chess"}, 1, {}), UserError);
 }
@@ -55,6 +52,50 @@ TEST(Registry, WhatAnEnvCannotDoIsRefusedByItsKey) {
   EXPECT_THAT(refusal({.name = "catch", .isolate = true}), testing::StartsWith("env.isolate"));
   EXPECT_THROW(MakeVecEnv({.name = "catch", .isolate = true}, 1, {}), UserError);
   EXPECT_THROW(MakeVecEnv({.name = "catch", .stack = 2, .isolate = true}, 1, {}), UserError);
+}
+
+using testing::AllOf;
+using testing::StartsWith;
+
+TEST(WhyNotOnGpu, IsEmptyForEveryBundledGame) {
+  for (const std::string& name : EnvNames()) EXPECT_EQ(WhyNotOnGpu({.name = name}), "") << name;
+  EXPECT_EQ(WhyNotOnGpu({.name = "minatar/asterix",
+                         .sticky_actions = 0,
+                         .ramping = false,
+                         .action_set = ActionSet::kMinimal}),
+            "");
+}
+
+TEST(WhyNotOnGpu, LeavesAnUnknownNameToTheRegistry) {
+  EXPECT_EQ(WhyNotOnGpu({.name = "cathc"}), "");
+}
+
+TEST(WhyNotOnGpu, NamesEnvsThatAreNotOurs) {
+  EXPECT_THAT(WhyNotOnGpu({.name = "gym:ALE/Pong-v5"}),
+              AllOf(StartsWith("env.name: gym:ALE/Pong-v5 "), HasSubstr("Gymnasium")));
+  EXPECT_THAT(WhyNotOnGpu({.name = "plugin:./mine.so"}),
+              AllOf(StartsWith("env.name: plugin:./mine.so "), HasSubstr("library")));
+}
+
+// Whatever needs wrappers has a sentence that begins with its key, and nothing else has one.
+TEST(WhyNotOnGpu, NamesTheWrapperThatIsInTheWay) {
+  const std::pair<const char*, EnvConfig> cases[] = {
+      {"env.noop_max: ", {.noop_max = 3}},
+      {"env.repeat: ", {.repeat = 4}},
+      {"env.life_loss_ends: ", {.life_loss_ends = true}},
+      {"env.time_limit: ", {.time_limit = 100}},
+      {"env.reward_clip: ", {.reward_clip = 1}},
+      {"env.pixels: ", {.pixels = true}},
+      {"env.stack: ", {.stack = 4}}};
+  for (const auto& [start, config] : cases) {
+    EXPECT_TRUE(NeedsWrappers(config)) << start;
+    EXPECT_THAT(WhyNotOnGpu(config), AllOf(StartsWith(start), HasSubstr("leave it out")));
+  }
+}
+
+TEST(WhyNotOnGpu, NamesThePaceThatAGpuCannotKeep) {
+  EXPECT_THAT(WhyNotOnGpu({.step_ms = 2}),
+              AllOf(StartsWith("env.step_ms: "), HasSubstr("leave it out")));
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "envs/trace.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "tests/envs/recordings.h"
 #include "tests/support/error_of.h"
@@ -119,12 +118,6 @@ TEST_F(TraceFileTest, RefusesAFileCutShort) {
   }
 }
 
-struct Malformed {
-  std::vector<std::string> lines;
-  int line;          // that is refused
-  const char* says;  // in the refusal
-};
-
 // One key of a sound line replaced by `value`, or left out where `value` is empty.
 std::string Changed(std::string line, const char* key, const std::string& value) {
   Edit(line, [&](nlohmann::json& json) {
@@ -135,56 +128,54 @@ std::string Changed(std::string line, const char* key, const std::string& value)
 }
 
 TEST_F(TraceFileTest, RefusesMalformedLinesNamingThem) {
-  const Malformed cases[] = {
-      {{"{"}, 1, "parse error"},
-      {{"[1]"}, 1, "not a JSON object"},
-      {{Changed(kHeaderLine, "game", "")}, 1, "\"game\" is missing"},
-      {{Changed(kHeaderLine, "game", "3")}, 1, "must be string"},
-      {{Changed(kHeaderLine, "sticky_action_prob", "1.5")}, 1, "not in [0, 1]"},
-      {{Changed(kHeaderLine, "shape", "[1,5]")}, 1, "\"shape\" is not"},
-      {{Changed(kHeaderLine, "shape", "[1000,1000,1000]")}, 1, "number of channels"},
-      {{Changed(kHeaderLine, "shape", "[1,0,2]")}, 1, "the width is not an integer in [1, "},
-      {{Changed(kHeaderLine, "channels", R"({"a":2})")}, 1, "a channel's index"},
-      {{Changed(kHeaderLine, "actions", "[1]")}, 1, "must be string"},
-      {{kHeaderLine, ""}, 2, "parse error"},
-      {{kHeaderLine, kStepLine}, 2, "without a reset"},
-      {{kHeaderLine, kResetLine, Changed(kStepLine, "t", "true"), kStepLine}, 4, "without a reset"},
-      {{kHeaderLine, Changed(kResetLine, "reset", "1")}, 2, "neither true nor false"},
-      {{kHeaderLine, Changed(kResetLine, "d", "")}, 2, "\"d\" is missing"},
-      {{kHeaderLine, Changed(kResetLine, "s", "\"80400\"")},
-       2,
-       "holds 5 hex digits, 10 cells need 4"},
-      {{kHeaderLine, Changed(kResetLine, "s", "\"80g0\"")}, 2, "holds 'g'"},
-      {{kHeaderLine, kResetLine, Changed(kStepLine, "a", "2")},
-       3,
-       "action is not an integer in [0, 2)"},
-      {{kHeaderLine, kResetLine, Changed(kStepLine, "a", "0.5")}, 3, "action is not an integer"},
-      {{kHeaderLine, kResetLine, Changed(kStepLine, "r", "\"1\"")}, 3, "reward is not a number"},
-      {{kHeaderLine, kResetLine, Changed(kStepLine, "t", "")}, 3, "\"t\" is missing"},
-      {{kHeaderLine, kResetLine, Changed(kStepLine, "d", R"([["rand",[]]])")},
-       3,
-       "[function, arguments, result]"},
-      {{kHeaderLine, kResetLine, Changed(kStepLine, "d", R"([["rand",[],1.0]])")},
-       3,
-       "not in [0, 1)"},
-      {{kHeaderLine, kResetLine, Changed(kStepLine, "d", R"([["randint",[2],2]])")},
-       3,
-       "integer in [0, 2)"},
-      {{kHeaderLine, kResetLine, Changed(kStepLine, "d", R"([["randint",[],0]])")},
-       3,
-       "randint takes"},
-      {{kHeaderLine, kResetLine, Changed(kStepLine, "d", R"([["choice",[[1,2]],3]])")},
-       3,
-       "not in its list"},
-      {{kHeaderLine, kResetLine, Changed(kStepLine, "d", R"([["poisson",[2],2]])")},
-       3,
-       "\"poisson\" are not known"},
+  const auto expect_refused = [&](const std::vector<std::string>& lines, int line,
+                                  const char* says) {
+    const std::string where = "bad.jsonl:" + std::to_string(line) + ": ";
+    EXPECT_THAT(TraceRefusal(directory_.Write("bad.jsonl", Joined(lines))),
+                AllOf(HasSubstr(where), HasSubstr(says)))
+        << Joined(lines);
   };
-  for (const Malformed& malformed : cases) {
-    const std::string name = "bad.jsonl:" + std::to_string(malformed.line) + ": ";
-    EXPECT_THAT(TraceRefusal(directory_.Write("bad.jsonl", Joined(malformed.lines))),
-                AllOf(HasSubstr(name), HasSubstr(malformed.says)))
-        << Joined(malformed.lines);
+  // 1. Lines that are no object, and episodes without a beginning.
+  expect_refused({"{"}, 1, "parse error");
+  expect_refused({"[1]"}, 1, "not a JSON object");
+  expect_refused({kHeaderLine, ""}, 2, "parse error");
+  expect_refused({kHeaderLine, kStepLine}, 2, "without a reset");
+  expect_refused({kHeaderLine, kResetLine, Changed(kStepLine, "t", "true"), kStepLine}, 4,
+                 "without a reset");
+
+  // 2. A key that is missing or wrong, in the first (header), second (reset) or third line (step).
+  const struct {
+    int line;
+    const char *key, *value, *says;
+  } wrong[] = {
+      {1, "game", "", "\"game\" is missing"},
+      {1, "game", "3", "must be string"},
+      {1, "sticky_action_prob", "1.5", "not in [0, 1]"},
+      {1, "shape", "[1,5]", "\"shape\" is not"},
+      {1, "shape", "[1000,1000,1000]", "number of channels"},
+      {1, "shape", "[1,0,2]", "the width is not an integer in [1, "},
+      {1, "channels", R"({"a":2})", "a channel's index"},
+      {1, "actions", "[1]", "must be string"},
+      {2, "reset", "1", "neither true nor false"},
+      {2, "d", "", "\"d\" is missing"},
+      {2, "s", "\"80400\"", "holds 5 hex digits, 10 cells need 4"},
+      {2, "s", "\"80g0\"", "holds 'g'"},
+      {3, "a", "2", "action is not an integer in [0, 2)"},
+      {3, "a", "0.5", "action is not an integer"},
+      {3, "r", "\"1\"", "reward is not a number"},
+      {3, "t", "", "\"t\" is missing"},
+      {3, "d", R"([["rand",[]]])", "[function, arguments, result]"},
+      {3, "d", R"([["rand",[],1.0]])", "not in [0, 1)"},
+      {3, "d", R"([["randint",[2],2]])", "integer in [0, 2)"},
+      {3, "d", R"([["randint",[],0]])", "randint takes"},
+      {3, "d", R"([["choice",[[1,2]],3]])", "not in its list"},
+      {3, "d", R"([["poisson",[2],2]])", "\"poisson\" are not known"},
+  };
+  for (const auto& [line, key, value, says] : wrong) {
+    std::vector<std::string> lines = {kHeaderLine, kResetLine, kStepLine};
+    std::string& changed = lines[static_cast<std::size_t>(line - 1)];
+    changed = Changed(changed, key, value);
+    expect_refused(lines, line, says);
   }
 }
 

@@ -1,11 +1,11 @@
 #include "envs/vec_env.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "envs/games/dummy.h"
 #include "envs/games/minatar_asterix.h"
 #include "envs/games/minatar_breakout.h"
+#include "tests/envs/env_bench.h"
 
 namespace starling::envs {
 namespace {
@@ -39,33 +39,19 @@ struct Probe {
   }
 };
 
-// The buffers of B envs, and the env.
-struct Bench {
-  Bench(int num_envs, const EnvSeed& seed, double sticky)
-      : env(num_envs, seed, EnvConfig{.sticky_actions = sticky}),
-        actions(static_cast<std::size_t>(num_envs)),
-        seen(3 * actions.size()),
-        rewards(actions.size()),
-        terminals(actions.size()) {
-    env.Reset(seen);
-  }
-  void Step() { env.Step(actions, seen, rewards, terminals); }
-
-  VecGame<Probe> env;
-  std::vector<std::int32_t> actions;
-  std::vector<float> seen;
-  std::vector<float> rewards;
-  std::vector<std::uint8_t> terminals;
-};
+EnvBench Bench(int num_envs, const EnvSeed& seed, double sticky) {
+  return EnvBench(
+      std::make_unique<VecGame<Probe>>(num_envs, seed, EnvConfig{.sticky_actions = sticky}));
+}
 
 // The documented order of draws, redone by hand from the documented stream.
 TEST(VecGame, DrawsTheStickyActionThenTheGamesThenTheResets) {
   const EnvSeed seed{.seed = 11, .slot = 2, .incarnation = 5};
   const double sticky = 0.4;
-  Bench bench(3, seed, sticky);
+  EnvBench bench = Bench(3, seed, sticky);
   for (std::uint32_t i = 0; i < 3; ++i) {
     RandomStream stream({11, 2, 5, i, Purpose::kEnv});
-    Bench again(3, seed, sticky);
+    EnvBench again = Bench(3, seed, sticky);
     int drawn = static_cast<int>(stream.Below(1000)), steps = 0, last = 0, repeats = 0;
     for (int step = 0; step < 200; ++step) {
       const int asked = step % 4;
@@ -77,7 +63,7 @@ TEST(VecGame, DrawsTheStickyActionThenTheGamesThenTheResets) {
       last = repeat ? last : asked;  // across resets too
       ASSERT_EQ(again.rewards[i], static_cast<float>(last)) << "step " << step;
       const bool over = ++steps == 3 + drawn % 2;
-      ASSERT_EQ(again.terminals[i], over ? 1 : 0);
+      ASSERT_EQ(again.ends[i], over ? 1 : 0);
       if (!over) continue;
       drawn = static_cast<int>(stream.Below(1000));
       steps = 0;
@@ -89,74 +75,29 @@ TEST(VecGame, DrawsTheStickyActionThenTheGamesThenTheResets) {
 
 TEST(VecGame, TheLastActionOutlivesAReset) {
   const EnvSeed seed{.seed = 1};
-  Bench bench(1, seed, 0.5);
+  EnvBench bench = Bench(1, seed, 0.5);
   RandomStream stream({1, 0, 0, 0, Purpose::kEnv});
   stream.Below(1000);
   int last = 0, repeats = 0;
   for (int i = 0; i < 40; ++i) {
     const int asked = 1 + i % 3;
-    bench.actions = {asked};
-    bench.Step();
+    bench.Step({asked});
     const bool repeat = stream.UniformDouble() < 0.5;
     repeats += repeat;
     last = repeat ? last : asked;
     ASSERT_EQ(bench.seen[2], static_cast<float>(last)) << i;
-    bench.env.Reset(bench.seen);  // in the middle of the episode
+    bench.env->Reset(bench.seen);  // in the middle of the episode
     stream.Below(1000);
   }
   EXPECT_GT(repeats, 8);
 }
 
-// Counts returns and lengths by hand beside the env.
-TEST(VecGame, ReportsEpisodesInStepThenEnvOrderAndOnlyOnce) {
-  Bench bench(4, {.seed = 9}, 0.0);
-  std::vector<EpisodeEnd> ends, expected;
-  std::vector<double> returns(4);
-  std::vector<std::int64_t> lengths(4);
-  for (int step = 0; step < 20; ++step) {
-    for (std::size_t i = 0; i < 4; ++i) bench.actions[i] = static_cast<int>(i);
-    bench.Step();
-    for (std::size_t i = 0; i < 4; ++i) {
-      returns[i] += static_cast<double>(i);
-      ++lengths[i];
-      if (!bench.terminals[i]) continue;
-      expected.push_back({static_cast<int>(i), returns[i], lengths[i]});
-      returns[i] = 0;
-      lengths[i] = 0;
-    }
-  }
-  bench.env.TakeEpisodes(ends);
-  bench.env.TakeEpisodes(ends);
-  ASSERT_GE(expected.size(), 16u);
-  ASSERT_EQ(ends.size(), expected.size());
-  for (std::size_t i = 0; i < ends.size(); ++i) {
-    EXPECT_EQ(ends[i].env, expected[i].env);
-    EXPECT_EQ(ends[i].episode_return, expected[i].episode_return);
-    EXPECT_EQ(ends[i].length, expected[i].length);
-  }
-}
-
-TEST(VecGame, AnAbandonedEpisodeIsNotReported) {
-  Bench bench(1, {}, 0.0);
-  bench.actions = {3};
-  bench.Step();
-  bench.env.Reset(bench.seen);
-  std::vector<EpisodeEnd> ends;
-  while (ends.empty()) {
-    bench.actions = {1};
-    bench.Step();
-    bench.env.TakeEpisodes(ends);
-  }
-  ASSERT_EQ(ends.size(), 1u);
-  EXPECT_EQ(ends[0].episode_return, static_cast<double>(ends[0].length)) << "ones only";
-}
-
 TEST(VecGameDeathTest, RefusesBuffersOfAnotherSize) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  Bench bench(2, {}, 0.0);
+  EnvBench bench = Bench(2, {}, 0.0);
   bench.rewards.resize(3);
   EXPECT_DEATH(bench.Step(), "3 rewards");
-  EXPECT_DEATH(bench.env.Reset(bench.rewards), "CHECK");
+  EXPECT_DEATH(bench.env->Reset(bench.rewards), "CHECK");
   EXPECT_DEATH(Bench(0, {}, 0.0), "num_envs = 0");
   EXPECT_DEATH(Bench(1, {}, 1.5), "sticky_actions = 1.5");
 }

@@ -13,6 +13,7 @@
 #include "envs/bridge/worker_envs.h"
 #include "envs/registry.h"
 #include "tests/envs/bridge/gym_fixture.h"
+#include "tests/envs/env_bench.h"
 #include "tests/support/temp_dir.h"
 
 namespace starling::envs {
@@ -31,14 +32,14 @@ TEST_P(AtariPreprocessing, ShowsTheSamePixels) {
   config.pixels = true;
   const EnvSeed seed{.seed = 11};
   RandomStream seeds({seed.seed, 0, 0, 0, Purpose::kEnv});
-  const auto envs = MakeVecEnv(config, 1, seed);
+  EnvBench bench(MakeVecEnv(config, 1, seed));
 
   RandomStream chance({.seed = 3});
   std::vector<std::int32_t> actions;
   std::string text;
   for (int step = 0; step < 1200; ++step) {
     actions.push_back(static_cast<std::int32_t>(
-        chance.Below(static_cast<std::uint32_t>(envs->spec().num_actions))));
+        chance.Below(static_cast<std::uint32_t>(bench.env->spec().num_actions))));
     text += fmt::format("{} ", actions.back());
   }
   const TempDir dir;
@@ -53,23 +54,20 @@ TEST_P(AtariPreprocessing, ShowsTheSamePixels) {
   const std::string theirs = dir.Read("seen");
   ASSERT_EQ(theirs.size(), (actions.size() + 1) * kRow);
 
-  std::vector<float> observation(kPixels), reward(1);
-  std::vector<std::uint8_t> end(1);
-  envs->Reset(observation);
   std::size_t different = 0, ends = 0;
   for (std::size_t step = 0;; ++step) {
     const char* seen = &theirs[step * kRow];
     for (std::size_t i = 0; i < kPixels; ++i) {
       const auto byte = static_cast<unsigned char>(seen[i]);
-      different += std::lrint(observation[i] * 255) != byte;
+      different += std::lrint(bench.seen[i] * 255) != byte;
     }
     float their_reward = 0;
     std::memcpy(&their_reward, seen + kPixels, sizeof their_reward);
-    ASSERT_EQ(reward[0], their_reward) << "step " << step;
-    ASSERT_EQ(end[0] != 0, seen[kRow - 1] != 0) << "step " << step;
-    ends += end[0] != 0;
+    ASSERT_EQ(bench.rewards[0], their_reward) << "step " << step;
+    ASSERT_EQ(bench.ends[0] != 0, seen[kRow - 1] != 0) << "step " << step;
+    ends += bench.ends[0] != 0;
     if (step == actions.size()) break;
-    envs->Step({&actions[step], 1}, observation, reward, end);
+    bench.Step({actions[step]});
   }
   EXPECT_EQ(different, 0u) << "of " << (actions.size() + 1) * kPixels << " pixels";
   EXPECT_GT(ends, 0u);  // resets are compared, too

@@ -1,7 +1,6 @@
 #include "envs/bridge/gym.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstdlib>
@@ -12,6 +11,7 @@
 
 #include "envs/registry.h"
 #include "tests/envs/bridge/gym_fixture.h"
+#include "tests/envs/env_bench.h"
 #include "tests/envs/repeat_fixture.h"
 #include "tests/support/error_of.h"
 #include "tests/support/temp_dir.h"
@@ -75,24 +75,18 @@ TEST_F(FindPythonTest, WhatWasAskedForMustBeThere) {
   EXPECT_THAT(error("auto"), HasSubstr("$STARLING_PYTHON: there is no program \"/no/other\""));
 }
 
-TEST(Gym, OptionsMustBeAnObject) {
+TEST(Gym, AnIdIsWantedAndOptionsAreAnObjectThatNestsToALimit) {
+  EXPECT_THAT(SpecErrorOf({.name = "gym:", .python = "/bin/sh"}),
+              HasSubstr("needs the id of an env"));
   for (const std::string options : {"{", "3", "[]", "\"x\""}) {
     EXPECT_THAT(SpecErrorOf(CartPoleWith("/bin/sh", options)),
                 HasSubstr("env.options: " + options + " is not a JSON object"));
   }
-}
-
-TEST(Gym, OptionsMayNestToALimit) {
   for (const std::size_t levels : {70u, 1'000'000u}) {
     const std::string nested = std::string(levels, '[') + std::string(levels, ']');
     EXPECT_THAT(SpecErrorOf(CartPoleWith("/bin/sh", "{\"a\":" + nested + "}")),
                 HasSubstr("env.options nests deeper than 64 levels"));
   }
-}
-
-TEST(Gym, AnIdIsWanted) {
-  EXPECT_THAT(SpecErrorOf({.name = "gym:", .python = "/bin/sh"}),
-              HasSubstr("needs the id of an env"));
 }
 
 TEST(Gym, WithoutGymnasiumASentenceSaysWhatToDo) {
@@ -124,18 +118,13 @@ TEST(Gym, CartPoleIsAVectorOfFloats) {
 std::vector<float> PlayedCartPole(EnvConfig config, std::int64_t per_process, std::uint64_t seed,
                                   int steps) {
   config.per_process = per_process;
-  const auto envs = MakeVecEnv(config, 3, {.seed = seed});
-  const auto row = static_cast<std::size_t>(envs->spec().obs_size());
-  std::vector<float> observations(3 * row), rewards(3), played;
-  std::vector<std::uint8_t> ends(3);
-  envs->Reset(observations);
-  played = observations;
+  EnvBench bench(MakeVecEnv(config, 3, {.seed = seed}));
+  std::vector<float> played = bench.seen;
   for (int step = 0; step < steps; ++step) {
-    const std::vector<std::int32_t> actions{step % 2, step / 2 % 2, 1};
-    envs->Step(actions, observations, rewards, ends);
-    played.insert(played.end(), observations.begin(), observations.end());
-    played.insert(played.end(), rewards.begin(), rewards.end());
-    played.insert(played.end(), ends.begin(), ends.end());
+    bench.Step({step % 2, step / 2 % 2, 1});
+    played.insert(played.end(), bench.seen.begin(), bench.seen.end());
+    played.insert(played.end(), bench.rewards.begin(), bench.rewards.end());
+    played.insert(played.end(), bench.ends.begin(), bench.ends.end());
   }
   return played;
 }
@@ -157,28 +146,21 @@ std::int32_t Balance(const float* seen) {
 // Plays CartPole until it is truncated, beside one with the same seed that is truncated later: the
 // final observation of the first is the observation of the second. Returns the steps.
 int StepsToTheFinalObservation(const EnvConfig& limited, const EnvConfig& longer) {
-  const auto envs = MakeVecEnv(limited, 2, {.seed = 4}),
-             beside = MakeVecEnv(longer, 2, {.seed = 4});
-  const auto row = static_cast<std::size_t>(envs->spec().obs_size());
-  std::vector<float> seen(2 * row), beside_seen(2 * row), rewards(2);
-  std::vector<std::uint8_t> ends(2), beside_ends(2);
-  envs->Reset(seen);
-  beside->Reset(beside_seen);
+  EnvBench envs(MakeVecEnv(limited, 2, {.seed = 4})), beside(MakeVecEnv(longer, 2, {.seed = 4}));
   for (int step = 1; step <= 600; ++step) {
-    EXPECT_EQ(seen, beside_seen) << "step " << step;
-    const std::vector<std::int32_t> actions{Balance(&seen[row - 4]), Balance(&seen[2 * row - 4])};
-    envs->Step(actions, seen, rewards, ends);
-    beside->Step(actions, beside_seen, rewards, beside_ends);
-    EXPECT_THAT(beside_ends, testing::ElementsAre(0, 0)) << "step " << step;
+    EXPECT_EQ(envs.seen, beside.seen) << "step " << step;
+    envs.Step({Balance(&envs.seen[envs.row - 4]), Balance(&envs.seen[2 * envs.row - 4])});
+    beside.Step(envs.actions);
+    EXPECT_THAT(beside.ends, testing::ElementsAre(0, 0)) << "step " << step;
     if (testing::Test::HasFailure()) return step;
-    if (envs->truncated().empty()) continue;
-    EXPECT_THAT(ends, testing::Each(static_cast<std::uint8_t>(End::kTruncated)));
+    if (envs.env->truncated().empty()) continue;
+    EXPECT_THAT(envs.ends, testing::Each(static_cast<std::uint8_t>(End::kTruncated)));
     std::vector<float> finals;
-    for (const Truncated& last : envs->truncated()) {
+    for (const Truncated& last : envs.env->truncated()) {
       finals.insert(finals.end(), last.observation.begin(), last.observation.end());
     }
-    EXPECT_EQ(finals, beside_seen);
-    EXPECT_NE(finals, seen) << "the next episodes";
+    EXPECT_EQ(finals, beside.seen);
+    EXPECT_NE(finals, envs.seen) << "the next episodes";
     return step;
   }
   return 0;

@@ -1,7 +1,6 @@
 #include "envs/bridge/plugin_env.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <array>
 #include <memory>
@@ -64,20 +63,17 @@ INSTANTIATE_TEST_SUITE_P(
         WrongEnv{"wrong_reward_nan", "step 2: the reward is nan, which is not finite"},
         WrongEnv{"wrong_reward_infinite", "step 2: the reward is -inf, which is not finite"},
         WrongEnv{"wrong_seen_nan",
-                 "observed value 4 is nan, which is not finite (or was not "
-                 "written)"},
+                 "observed value 4 is nan, which is not finite (or was not written)"},
         WrongEnv{"wrong_seen_infinite",
-                 "observed value 4 is inf, which is not finite (or was "
-                 "not written)"},
+                 "observed value 4 is inf, which is not finite (or was not written)"},
         WrongEnv{"wrong_unwritten",
-                 "observed value 4 is nan, which is not finite (or was not "
-                 "written)"},
+                 "observed value 4 is nan, which is not finite (or was not written)"},
         WrongEnv{"wrong_seen_high", "step 2: observed value 4 is 10.5, outside of 0 to 10"},
         WrongEnv{"wrong_seen_low", "step 2: observed value 4 is -1, outside of 0 to 10"},
         WrongEnv{"wrong_overrun", "step 2: observe wrote more than its 6 values"},
         WrongEnv{"wrong_end",
-                 "step 2: its end is 3, not one of STARLING_RUNNING, "
-                 "STARLING_TERMINATED and STARLING_TRUNCATED"},
+                 "step 2: its end is 3, not one of STARLING_RUNNING, STARLING_TERMINATED and "
+                 "STARLING_TRUNCATED"},
         WrongEnv{"throws", "(throws), env 7, step 2: step failed: out of cards"},
         WrongEnv{"throws_raw", "env 7, step 1: step threw an exception (nobody caught me)"}),
     [](const auto& wrong) { return std::string(wrong.param.plugin); });

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -15,6 +14,7 @@
 #include "envs/registry.h"
 #include "envs/wrappers/wrapped.h"
 #include "tests/envs/bridge/plugin_fixture.h"
+#include "tests/envs/env_bench.h"
 #include "tests/envs/repeat_fixture.h"
 #include "tests/support/error_of.h"
 
@@ -244,16 +244,11 @@ TEST(Registry, KnowsPluginsByTheirPrefix) {
 TEST(Registry, PlaysPluginsAsVecEnvs) {
   EnvConfig config = GliderConfig();
   config.stack = 2;
-  const auto envs = MakeVecEnv(config, 3, kFrameSeed);
-  EXPECT_EQ(envs->spec().channels, 4);
-  std::vector<float> seen(3 * 400), rewards(3);
-  std::vector<std::uint8_t> ends(3);
-  envs->Reset(seen);
-  for (int step = 0; step < 200; ++step) {
-    envs->Step(std::vector<std::int32_t>{0, 1, 2}, seen, rewards, ends);
-  }
+  EnvBench bench(MakeVecEnv(config, 3, kFrameSeed));
+  EXPECT_EQ(bench.env->spec().channels, 4);
+  for (int step = 0; step < 200; ++step) bench.Step({0, 1, 2});
   std::vector<EpisodeEnd> episodes;
-  envs->TakeEpisodes(episodes);
+  bench.env->TakeEpisodes(episodes);
   EXPECT_GT(episodes.size(), 3u);
   for (const EpisodeEnd& episode : episodes) {
     EXPECT_GE(episode.length, 9);  // the first wall has ten columns to go
@@ -265,21 +260,19 @@ TEST(Registry, PlaysPluginsAsVecEnvs) {
 
 // The final observations of `steps` steps of three envs, the counts of all; action 1 is played.
 std::vector<std::vector<float>> FinalsOf(const EnvConfig& config, int steps) {
-  const auto envs = MakeVecEnv(config, 3, kFrameSeed);
-  std::vector<float> seen(static_cast<std::size_t>(3 * envs->spec().obs_size())), rewards(3);
-  std::vector<std::uint8_t> ends(3);
-  envs->Reset(seen);
+  EnvBench bench(MakeVecEnv(config, 3, kFrameSeed));
   std::vector<std::vector<float>> finals;
   for (int step = 0; step < steps; ++step) {
-    envs->Step(std::vector<std::int32_t>{1, 1, 1}, seen, rewards, ends);
+    bench.Step({1, 1, 1});
     std::vector<int> truncated;
-    for (const Truncated& last : envs->truncated()) {
+    for (const Truncated& last : bench.env->truncated()) {
       truncated.push_back(last.env);
       finals.emplace_back(last.observation.begin(), last.observation.end());
     }
     std::vector<int> expected;
     for (int i = 0; i < 3; ++i) {
-      if (ends[std::size_t(i)] == static_cast<std::uint8_t>(End::kTruncated)) expected.push_back(i);
+      const auto end = static_cast<End>(bench.ends[std::size_t(i)]);
+      if (end == End::kTruncated) expected.push_back(i);
     }
     EXPECT_EQ(truncated, expected);
   }

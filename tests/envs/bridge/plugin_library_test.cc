@@ -1,7 +1,6 @@
 #include "envs/bridge/plugin_library.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cstddef>
 #include <cstring>
@@ -50,8 +49,8 @@ INSTANTIATE_TEST_SUITE_P(
         WrongTable{"wrong_width_zero", "are 1, 0 and 3"},
         WrongTable{"wrong_channels", "are 1, 2 and -2147483647"},
         WrongTable{"wrong_too_large",
-                   "are 1073741824, 1073741824 and 1073741824: each must be at "
-                   "least 1 and their product at most 67108864"},
+                   "are 1073741824, 1073741824 and 1073741824: each must be at least 1 and their "
+                   "product at most 67108864"},
         WrongTable{"wrong_low_nan", "low and high are nan and 10"},
         WrongTable{"wrong_bounds", "low and high are 10 and 10"},
         WrongTable{"wrong_no_actions", "num_actions is 0: it must be from 1 to 65536"},

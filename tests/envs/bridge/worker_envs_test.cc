@@ -1,7 +1,6 @@
 #include "envs/bridge/worker_envs.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/wait.h>
 
 #include <cctype>

@@ -1,7 +1,6 @@
 #include "envs/bridge/worker_spec.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <limits>
 #include <string>

@@ -15,22 +15,10 @@ namespace {
 
 using Game = ArcadePong;
 constexpr int kPixel = 256;
-constexpr int kSpeedOfServe = 320;  // 1.25 pixels
-
-// The ball with its left upper corner at (x, y), the paddles' upper edges at 39 pixels, their
-// middles at 45.
-Game At(int x, int y, int speed_x, int speed_y) {
-  Game game;
-  game.ball_x = x;
-  game.ball_y = y;
-  game.speed_x = speed_x;
-  game.speed_y = speed_y;
-  game.paddle = game.opponent = 39 * kPixel;
-  return game;
-}
+using Draws = std::vector<Draw>;
 
 struct Ball {
-  int x, y, speed_x, speed_y;
+  int x, y, speed_x, speed_y;  // x, y: of its left upper corner
   friend bool operator==(const Ball&, const Ball&) = default;
   friend void PrintTo(const Ball& ball, std::ostream* out) {
     *out << "(" << ball.x << ", " << ball.y << ") heading (" << ball.speed_x << ", " << ball.speed_y
@@ -38,10 +26,21 @@ struct Ball {
   }
 };
 
+// The paddles' upper edges are at 39 pixels, their middles at 45.
+Game At(const Ball& ball) {
+  Game game;
+  game.ball_x = ball.x;
+  game.ball_y = ball.y;
+  game.speed_x = ball.speed_x;
+  game.speed_y = ball.speed_y;
+  game.paddle = game.opponent = 39 * kPixel;
+  return game;
+}
+
 Ball BallOf(const Game& game) { return {game.ball_x, game.ball_y, game.speed_x, game.speed_y}; }
 
 // A step that draws exactly `draws`.
-Outcome Play(Game& game, std::vector<Draw> draws = {}, int action = Game::kNoop) {
+Outcome Play(Game& game, Draws draws = {}, int action = Game::kNoop) {
   ScriptedChance chance(std::move(draws));
   const Outcome outcome = game.Step(action, chance);
   EXPECT_EQ(chance.Mismatch(), "");
@@ -49,7 +48,7 @@ Outcome Play(Game& game, std::vector<Draw> draws = {}, int action = Game::kNoop)
 }
 
 Draw Error(int error) { return Draw::Integer(-2048, 2049, error); }
-std::vector<Draw> Serve(int side, int slope, int error = 0) {
+Draws Serve(int side, int slope, int error = 0) {
   return {Draw::Below(2, side), Draw::Integer(-320, 321, slope), Error(error)};
 }
 
@@ -66,7 +65,7 @@ float Pixel(const std::vector<float>& seen, int row, int column) {
 TEST(ArcadePong, AnEpisodeBeginsWithAServeFromTheMiddle) {
   for (const int side : {0, 1}) {
     ScriptedChance chance(Serve(side, -100, 77));
-    Game game = At(5, 6, 7, 8);
+    Game game = At({5, 6, 7, 8});
     game.points = game.opponent_points = 20;
     game.Reset(chance);
     EXPECT_EQ(chance.Mismatch(), "");
@@ -80,7 +79,7 @@ TEST(ArcadePong, AnEpisodeBeginsWithAServeFromTheMiddle) {
 }
 
 TEST(ArcadePong, OurPaddleMovesTwoPixelsAndStaysOnTheField) {
-  Game game = At(40 * kPixel, 45 * kPixel, 0, 0);
+  Game game = At({40 * kPixel, 45 * kPixel, 0, 0});
   Play(game, {}, Game::kUp);
   EXPECT_EQ(game.paddle, 37 * kPixel);
   Play(game, {}, Game::kDown);
@@ -98,62 +97,40 @@ TEST(ArcadePong, OurPaddleMovesTwoPixelsAndStaysOnTheField) {
 
 // Our face is at 74 pixels, so the ball touches it at x = 72; the opponent's is at 10. The walls
 // are at 7 and, for the ball's upper edge, at 81.
+constexpr int kOurs = 72 * kPixel, kTheirs = 10 * kPixel, kTop = 7 * kPixel, kLow = 81 * kPixel;
+constexpr int kMiddle = 44 * kPixel;  // level with both paddles' middles
+
 TEST(ArcadePong, TheBallFliesIsThrownBackAndMisses) {
-  constexpr int kMiddle = 44 * kPixel;  // level with both paddles' middles
   const struct {
     const char* what;
     Ball before;
-    bool hit;  // by our paddle, which draws the opponent's next error
+    Draws draws;  // the opponent's next error, where our paddle hits
     Ball after;
   } cases[] = {
-      {"it flies straight", {10000, 11520, 320, -77}, false, {10320, 11443, 320, -77}},
+      {"it flies straight", {10000, 11520, 320, -77}, {}, {10320, 11443, 320, -77}},
       // 100 to the wall, 300 to go: 200 back.
-      {"the upper wall throws it back by the rest of its way",
-       {10000, 7 * kPixel + 100, 320, -300},
-       false,
-       {10320, 7 * kPixel + 200, 320, 300}},
-      {"the lower wall too",
-       {10000, 81 * kPixel - 100, -320, 300},
-       false,
-       {9680, 81 * kPixel - 200, -320, -300}},
-      {"just reaching a wall, it turns in the next step",
-       {10000, 7 * kPixel + 300, 320, -300},
-       false,
-       {10320, 7 * kPixel, 320, -300}},
-      {"and there", {10320, 7 * kPixel, 320, -300}, false, {10640, 7 * kPixel + 300, 320, 300}},
+      {"the upper wall", {10000, kTop + 100, 320, -300}, {}, {10320, kTop + 200, 320, 300}},
+      {"the lower wall", {10000, kLow - 100, -320, 300}, {}, {9680, kLow - 200, -320, -300}},
+      {"just to a wall", {10000, kTop + 300, 320, -300}, {}, {10320, kTop, 320, -300}},
+      {"and there it turns", {10320, kTop, 320, -300}, {}, {10640, kTop + 300, 320, 300}},
       // 100 to go of 320, so 220 back; each hit of ours makes it faster by 32.
-      {"our paddle's middle sends it back level and faster",
-       {72 * kPixel - 100, kMiddle, 320, 0},
-       true,
-       {72 * kPixel - 220, kMiddle, -352, 0}},
-      {"the opponent's too, and draws nothing",
-       {10 * kPixel + 100, kMiddle, -320, 0},
-       false,
-       {10 * kPixel + 220, kMiddle, 352, 0}},
+      {"our middle", {kOurs - 100, kMiddle, 320, 0}, {Error(5)}, {kOurs - 220, kMiddle, -352, 0}},
+      {"their middle", {kTheirs + 100, kMiddle, -320, 0}, {}, {kTheirs + 220, kMiddle, 352, 0}},
       // Half of the step is flown when they touch: 50 below the middle.
       {"the slope before does not matter",
-       {72 * kPixel - 160, kMiddle, 320, 100},
-       true,
-       {72 * kPixel - 160, kMiddle + 100, -352, 352 * 50 / 1792}},
-      {"seven pixels off the middle is a miss",
-       {72 * kPixel, kMiddle - 1792, 320, 0},
-       false,
-       {72 * kPixel + 320, kMiddle - 1792, 320, 0}},
-      {"on either side",
-       {72 * kPixel, kMiddle + 1792, 320, 0},
-       false,
-       {72 * kPixel + 320, kMiddle + 1792, 320, 0}},
-      {"behind the paddle it is lost",
-       {72 * kPixel + 1, kMiddle, 320, 0},
-       false,
-       {72 * kPixel + 321, kMiddle, 320, 0}},
+       {kOurs - 160, kMiddle, 320, 100},
+       {Error(5)},
+       {kOurs - 160, kMiddle + 100, -352, 352 * 50 / 1792}},
+      // Seven pixels off the middle.
+      {"above it", {kOurs, kMiddle - 1792, 320, 0}, {}, {kOurs + 320, kMiddle - 1792, 320, 0}},
+      {"below it", {kOurs, kMiddle + 1792, 320, 0}, {}, {kOurs + 320, kMiddle + 1792, 320, 0}},
+      {"behind the paddle", {kOurs + 1, kMiddle, 320, 0}, {}, {kOurs + 321, kMiddle, 320, 0}},
   };
-  for (const auto& [what, before, hit, after] : cases) {
-    Game game = At(before.x, before.y, before.speed_x, before.speed_y);
-    EXPECT_EQ(Play(game, hit ? std::vector<Draw>{Error(5)} : std::vector<Draw>{}), Outcome{})
-        << what;
+  for (const auto& [what, before, draws, after] : cases) {
+    Game game = At(before);
+    EXPECT_EQ(Play(game, draws), Outcome{}) << what;
     EXPECT_EQ(BallOf(game), after) << what;
-    EXPECT_EQ(game.error, hit ? 5 : 0) << what;
+    EXPECT_EQ(game.error, draws.empty() ? 0 : 5) << what;
   }
 }
 
@@ -163,10 +140,10 @@ TEST(ArcadePong, WhereTheBallMeetsThePaddleDecidesItsSlope) {
     int height, slope;
   } cases[] = {{896, 176}, {-896, -176}, {1791, 351}, {-1791, -351}, {256, 50}};
   for (const auto& [height, slope] : cases) {
-    Game ours = At(72 * kPixel, 44 * kPixel + height, 320, 0);
+    Game ours = At({72 * kPixel, 44 * kPixel + height, 320, 0});
     Play(ours, {Error(0)});
     EXPECT_EQ(BallOf(ours), (Ball{72 * kPixel - 320, 44 * kPixel + height, -352, slope}));
-    Game theirs = At(10 * kPixel, 44 * kPixel + height, -320, 0);
+    Game theirs = At({10 * kPixel, 44 * kPixel + height, -320, 0});
     theirs.error = height;  // it stands where it wants to stand
     Play(theirs);
     EXPECT_EQ(BallOf(theirs), (Ball{10 * kPixel + 320, 44 * kPixel + height, 352, slope}));
@@ -174,17 +151,17 @@ TEST(ArcadePong, WhereTheBallMeetsThePaddleDecidesItsSlope) {
 }
 
 TEST(ArcadePong, OurPaddleMovesBeforeTheBallMeetsIt) {
-  Game saved = At(72 * kPixel, 44 * kPixel + 1792, 320, 0);
+  Game saved = At({72 * kPixel, 44 * kPixel + 1792, 320, 0});
   Play(saved, {Error(0)}, Game::kDown);
   EXPECT_EQ(saved.speed_y, 352 * (1792 - 512) / 1792);
-  Game missed = At(72 * kPixel, 44 * kPixel + 1700, 320, 0);
+  Game missed = At({72 * kPixel, 44 * kPixel + 1700, 320, 0});
   Play(missed, {}, Game::kUp);
   EXPECT_EQ(missed.speed_x, 320);
 }
 
 // At the touch it is thrown back by the wall already: 100 up, 60 of them back.
 TEST(ArcadePong, AWallBetweenTheBallAndThePaddleIsHeededAtTheTouch) {
-  Game game = At(72 * kPixel - 160, 7 * kPixel + 40, 320, -200);
+  Game game = At({72 * kPixel - 160, 7 * kPixel + 40, 320, -200});
   game.paddle = 7 * kPixel;  // its middle at 13 pixels
   Play(game, {Error(0)});
   // Touch after half of the step: 7 pixels + 60, middle 8 pixels + 60: 1220 above the paddle's.
@@ -192,9 +169,9 @@ TEST(ArcadePong, AWallBetweenTheBallAndThePaddleIsHeededAtTheTouch) {
 }
 
 TEST(ArcadePong, TheBallGrowsFasterByHitsToALimit) {
-  int speed = kSpeedOfServe;
+  int speed = 320;
   for (int hit = 1; hit <= 12; ++hit) {
-    Game game = At(72 * kPixel, 44 * kPixel, speed, 0);
+    Game game = At({72 * kPixel, 44 * kPixel, speed, 0});
     Play(game, {Error(0)});
     EXPECT_EQ(game.speed_x, -std::min(320 + 32 * hit, 640)) << hit;
     speed = -game.speed_x;
@@ -203,7 +180,7 @@ TEST(ArcadePong, TheBallGrowsFasterByHitsToALimit) {
 }
 
 TEST(ArcadePong, APointIsMadeWhenNothingOfTheBallIsLeft) {
-  Game won = At(-2 * kPixel + 321, 44 * kPixel, -320, 0);
+  Game won = At({-2 * kPixel + 321, 44 * kPixel, -320, 0});
   won.paddle = 50 * kPixel;
   EXPECT_EQ(Play(won), Outcome{}) << "1/256 of it is still there";
   EXPECT_EQ(Play(won, Serve(1, 30, 9)), (Outcome{1, false}));
@@ -213,21 +190,21 @@ TEST(ArcadePong, APointIsMadeWhenNothingOfTheBallIsLeft) {
   EXPECT_EQ(won.error, 9);
   EXPECT_EQ(won.paddle, 50 * kPixel) << "paddles stay";
 
-  Game lost = At(84 * kPixel - 321, 44 * kPixel, 320, 0);
+  Game lost = At({84 * kPixel - 321, 44 * kPixel, 320, 0});
   EXPECT_EQ(Play(lost), Outcome{});
   EXPECT_EQ(Play(lost, Serve(0, 0)), (Outcome{-1, false}));
   EXPECT_EQ(lost.opponent_points, 1);
 }
 
 TEST(ArcadePong, TwentyOneOfEitherEndTheEpisode) {
-  Game won = At(-2 * kPixel + 1, 44 * kPixel, -320, 0);
+  Game won = At({-2 * kPixel + 1, 44 * kPixel, -320, 0});
   won.points = 20;
   won.opponent_points = 20;
   EXPECT_EQ(Play(won), (Outcome{1, true})) << "and nothing is drawn any more";
-  Game lost = At(84 * kPixel - 1, 44 * kPixel, 320, 0);
+  Game lost = At({84 * kPixel - 1, 44 * kPixel, 320, 0});
   lost.opponent_points = 20;
   EXPECT_EQ(Play(lost), (Outcome{-1, true}));
-  Game not_yet = At(-2 * kPixel + 1, 44 * kPixel, -320, 0);
+  Game not_yet = At({-2 * kPixel + 1, 44 * kPixel, -320, 0});
   not_yet.points = 19;
   EXPECT_EQ(Play(not_yet, Serve(0, 0)), (Outcome{1, false}));
 }
@@ -235,7 +212,7 @@ TEST(ArcadePong, TwentyOneOfEitherEndTheEpisode) {
 TEST(ArcadePong, TheOpponentFollowsTheBallOnePixelAStep) {
   // Its middle at 45 pixels, the ball's at 61: sixteen steps.
   for (const int speed_x : {0, 1, -1}) {
-    Game game = At(40 * kPixel, 60 * kPixel, speed_x, 0);
+    Game game = At({40 * kPixel, 60 * kPixel, speed_x, 0});
     for (int step = 1; step <= 16; ++step) {
       Play(game);
       EXPECT_EQ(game.opponent, (39 + step) * kPixel);
@@ -246,11 +223,11 @@ TEST(ArcadePong, TheOpponentFollowsTheBallOnePixelAStep) {
 }
 
 TEST(ArcadePong, TheOpponentStandsOffByItsErrorAndStaysOnTheField) {
-  Game game = At(40 * kPixel, 44 * kPixel, 0, 0);
+  Game game = At({40 * kPixel, 44 * kPixel, 0, 0});
   game.error = 100;
   Play(game);
   EXPECT_EQ(game.opponent, 39 * kPixel - 100) << "its middle above the ball's";
-  Game upper = At(40 * kPixel, 7 * kPixel, 0, 0), lower = At(40 * kPixel, 81 * kPixel, 0, 0);
+  Game upper = At({40 * kPixel, 7 * kPixel, 0, 0}), lower = At({40 * kPixel, 81 * kPixel, 0, 0});
   for (int step = 0; step < 100; ++step) {
     Play(upper);
     Play(lower);
@@ -260,7 +237,7 @@ TEST(ArcadePong, TheOpponentStandsOffByItsErrorAndStaysOnTheField) {
 }
 
 TEST(ArcadePong, DrawsPaddlesWallsAndPoints) {
-  Game game = At(40 * kPixel, 44 * kPixel, 0, 0);
+  Game game = At({40 * kPixel, 44 * kPixel, 0, 0});
   game.points = 2;
   game.opponent_points = 1;
   const std::vector<float> seen = Seen(game);
@@ -280,7 +257,7 @@ TEST(ArcadePong, DrawsPaddlesWallsAndPoints) {
 }
 
 TEST(ArcadePong, APixelIsAsBrightAsItIsCovered) {
-  Game game = At(40 * kPixel + 64, 20 * kPixel + 128, 0, 0);
+  Game game = At({40 * kPixel + 64, 20 * kPixel + 128, 0, 0});
   game.paddle = 39 * kPixel + 192;
   const std::vector<float> seen = Seen(game);
   const float across[] = {0.75f, 1, 0.25f}, down[] = {0.5f, 1, 0.5f};
@@ -298,7 +275,7 @@ TEST(ArcadePong, APixelIsAsBrightAsItIsCovered) {
 TEST(ArcadePong, ABallThatLeavesThePictureIsCutOff) {
   // 1.5 of its 2 pixels are gone, on either side.
   for (const int x : {-384, 83 * kPixel + 128}) {
-    const std::vector<float> seen = Seen(At(x, 44 * kPixel, 0, 0));
+    const std::vector<float> seen = Seen(At({x, 44 * kPixel, 0, 0}));
     const int column = x < 0 ? 0 : 83;
     EXPECT_EQ(Pixel(seen, 44, column), 0.5f);
     EXPECT_EQ(Pixel(seen, 45, column), 0.5f);
@@ -307,7 +284,7 @@ TEST(ArcadePong, ABallThatLeavesThePictureIsCutOff) {
 }
 
 TEST(ArcadePong, TheLastPictureOfAnEpisodeIsDrawnWithoutTheBall) {
-  Game game = At(-2 * kPixel + 1, 44 * kPixel, -320, 0);
+  Game game = At({-2 * kPixel + 1, 44 * kPixel, -320, 0});
   game.points = 20;
   Play(game);
   const std::vector<float> seen = Seen(game);
