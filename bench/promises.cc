@@ -12,7 +12,7 @@
 #include "core/config/config.h"
 #include "core/safetensors.h"
 #include "core/text.h"
-#include "tools/replay/journal_index.h"
+#include "tools/replay/replayer.h"
 
 namespace starling::bench {
 namespace {

@@ -1,5 +1,5 @@
-// Properties of the fast CPU backend alone: empty inputs, NaN, threads, equal bits, and its search
-// for the nonzeros of a sparse input. backend_ops_test.cc holds each of its ops to the reference.
+// Properties of the fast CPU backend alone: empty inputs, threads, and its search for the nonzeros of
+// a sparse input. backend_ops_test.cc holds each of its ops to the reference.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -8,6 +8,7 @@
 
 #include "net/backend.h"
 #include "net/cpu/nonzeros.h"
+#include "net/cpu/vector.h"
 #include "tests/net/arrays.h"
 
 namespace starling::net {
@@ -16,12 +17,10 @@ namespace {
 using testing::Cells;
 using testing::Normals;
 using Floats = std::vector<float>;
-using Doubles = std::vector<double>;
 
 class CpuBackendTest : public ::testing::Test {
  protected:
   std::unique_ptr<Backend<float>> cpu_ = MakeCpuBackend();
-  std::unique_ptr<Backend<double>> reference_ = MakeReferenceBackend<double>();
   RandomStream random_{StreamId{.seed = 12}};
 };
 
@@ -36,87 +35,6 @@ TEST_F(CpuBackendTest, ConvOfNothingIsTheBias) {
   cpu_->ConvBackwardWeights(
       {.shape = s, .n = 2, .x = x.data(), .dy = y.data(), .dw = dw.data(), .db = db.data()});
   EXPECT_EQ(dw, Floats(w.size(), 0.0f));
-}
-
-// A relu must not hide that a net blew up: the learner refuses such a gradient only if it sees it.
-TEST_F(CpuBackendTest, ReluKeepsANan) {
-  const ConvShape s{3, 3, 1, 3, 3, 1, 16};
-  for (const double density : {0.0, 1.0}) {  // the sparse and the dense way
-    const Floats x = Cells<float>(random_, s.in_size(), density);
-    const Floats w = Normals<float>(random_, s.num_weights());
-    Floats b = Normals<float>(random_, 16), y(16), z(16);
-    b[3] = NAN;
-    cpu_->ConvForward({.shape = s,
-                       .n = 1,
-                       .x = x.data(),
-                       .w = w.data(),
-                       .b = b.data(),
-                       .activation = Activation::kRelu,
-                       .y = y.data()});
-    cpu_->LinearForward({.shape = {9, 16},
-                         .n = 1,
-                         .x = x.data(),
-                         .w = w.data(),
-                         .b = b.data(),
-                         .activation = Activation::kRelu,
-                         .y = z.data()});
-    for (std::size_t i = 0; i < 16; ++i) {
-      EXPECT_EQ(std::isnan(y[i]), i == 3);
-      EXPECT_EQ(std::isnan(z[i]), i == 3);
-    }
-  }
-  const Doubles x{1}, w{1}, b{NAN};
-  Doubles y{0};
-  reference_->LinearForward({.shape = {1, 1},
-                             .n = 1,
-                             .x = x.data(),
-                             .w = w.data(),
-                             .b = b.data(),
-                             .activation = Activation::kRelu,
-                             .y = y.data()});
-  EXPECT_TRUE(std::isnan(y[0]));
-}
-
-// Forward and backward through a convolution and a linear layer.
-TEST_F(CpuBackendTest, EqualInputsGiveEqualBits) {
-  const ConvShape s{10, 10, 4, 3, 3, 1, 16};
-  const LinearShape fc{1024, 128};
-  const int n = 64;
-  const Floats x = Cells<float>(random_, n * s.in_size(), 0.1);
-  const Floats w = Normals<float>(random_, s.num_weights()), b = Normals<float>(random_, 16);
-  const Floats fc_w = Normals<float>(random_, 1024 * 128), fc_b = Normals<float>(random_, 128);
-  const auto run = [&](Backend<float>& backend) {
-    Floats y(static_cast<std::size_t>(n * s.out_size())), z(static_cast<std::size_t>(n * 128));
-    Floats dfc(fc_w.size()), dfc_b(128), dy(y.size()), dw(w.size()), db(16);
-    backend.ConvForward({.shape = s,
-                         .n = n,
-                         .x = x.data(),
-                         .w = w.data(),
-                         .b = b.data(),
-                         .activation = Activation::kRelu,
-                         .y = y.data()});
-    backend.LinearForward({.shape = fc,
-                           .n = n,
-                           .x = y.data(),
-                           .w = fc_w.data(),
-                           .b = fc_b.data(),
-                           .activation = Activation::kRelu,
-                           .y = z.data()});
-    backend.LinearBackwardWeights(
-        {.shape = fc, .n = n, .x = y.data(), .dy = z.data(), .dw = dfc.data(), .db = dfc_b.data()});
-    backend.LinearBackwardInput({.shape = fc,
-                                 .n = n,
-                                 .w = fc_w.data(),
-                                 .dy = z.data(),
-                                 .relu_output = y.data(),
-                                 .dx = dy.data()});
-    backend.ConvBackwardWeights(
-        {.shape = s, .n = n, .x = x.data(), .dy = dy.data(), .dw = dw.data(), .db = db.data()});
-    return std::vector<Floats>{y, z, dfc, dfc_b, dw, db};
-  };
-  const auto first = run(*cpu_);
-  EXPECT_EQ(run(*cpu_), first) << "in the same backend";
-  EXPECT_EQ(run(*MakeCpuBackend()), first) << "in another one";
 }
 
 int ThreadsOfThisProcess() {
@@ -180,6 +98,50 @@ TEST(SparseRowsTest, GivesUpAtItsLimit) {
   EXPECT_EQ(std::vector<int>(rows.row(0).begin(), rows.row(0).end()), std::vector<int>{0});
   EXPECT_EQ(std::vector<int>(rows.row(1).begin(), rows.row(1).end()), (std::vector<int>{0, 1}));
   EXPECT_FALSE(rows.Find(cpu::Which::kNonzero, 2, 3, x.data(), 2));
+}
+
+// A sample without variance is its bias, not a division by zero. A first layer has no dx.
+TEST(CpuLayersTest, LayerNormOfAConstant) {
+  const auto cpu = MakeCpuBackend();
+  const Floats x(32, 3.0f), scale(32, 2.0f), bias(32, 0.5f), dy(32, 1.0f);
+  Floats y(32), moments(2), dscale(32), dbias(32);
+  cpu->LayerNormForward({.width = 32,
+                         .n = 1,
+                         .x = x.data(),
+                         .scale = scale.data(),
+                         .bias = bias.data(),
+                         .moments = moments.data(),
+                         .y = y.data()});
+  EXPECT_EQ(y, bias);
+  cpu->LayerNormBackward({.width = 32,
+                          .n = 1,
+                          .x = x.data(),
+                          .scale = scale.data(),
+                          .moments = moments.data(),
+                          .dy = dy.data(),
+                          .dscale = dscale.data(),
+                          .dbias = dbias.data(),
+                          .dx = nullptr});
+  EXPECT_EQ(dscale, Floats(32, 0.0f));
+  EXPECT_EQ(dbias, dy);
+}
+
+TEST(FunctionsTest, OverTheWholeRange) {
+  for (double x = -100; x <= 100; x += 0.001) {
+    const cpu::Sixteen v = cpu::Sixteen{} + static_cast<float>(x);
+    const double cut = std::clamp(static_cast<double>(v[3]), -87.0, 88.0);
+    ASSERT_NEAR(static_cast<double>(cpu::Exp(v)[3]) / std::exp(cut), 1.0, 3e-7) << x;
+    ASSERT_NEAR(static_cast<double>(cpu::Tanh(v)[5]), std::tanh(x), 3e-7) << x;
+    ASSERT_NEAR(static_cast<double>(cpu::Sigmoid(v)[7]), 1 / (1 + std::exp(-x)), 3e-7) << x;
+  }
+}
+
+// Nothing that blew up may look healthy: the learner refuses such a gradient only if it sees it.
+TEST(FunctionsTest, KeepANan) {
+  const cpu::Sixteen nan = cpu::Sixteen{} + NAN;
+  EXPECT_TRUE(std::isnan(cpu::Exp(nan)[0]));
+  EXPECT_TRUE(std::isnan(cpu::Sigmoid(nan)[0]));
+  EXPECT_TRUE(std::isnan(cpu::Tanh(nan)[0]));
 }
 
 }  // namespace

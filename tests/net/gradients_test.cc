@@ -16,10 +16,20 @@ using testing::Between;
 using testing::Normals;
 using Vector = std::vector<double>;
 
+using Reference = Backend<double>;
+
+// An op with weights, of some shape.
 struct LinearCase {
   LinearShape shape;
   int n;
   std::string Name() const { return fmt::format("linear n={} {}->{}", n, shape.in, shape.out); }
+  int inputs() const { return n * shape.in; }
+  int outputs() const { return n * shape.out; }
+  int weights() const { return shape.in * shape.out; }
+  int biases() const { return shape.out; }
+  static constexpr auto kForward = &Reference::LinearForward;
+  static constexpr auto kBackwardWeights = &Reference::LinearBackwardWeights;
+  static constexpr auto kBackwardInput = &Reference::LinearBackwardInput;
 };
 
 LinearCase RandomLinear(RandomStream& random) {
@@ -34,6 +44,13 @@ struct ConvCase {
     return fmt::format("conv n={} {}x{}x{} kernel {}x{} stride {} -> {}", n, s.height, s.width,
                        s.in_channels, s.kernel_height, s.kernel_width, s.stride, s.out_channels);
   }
+  int inputs() const { return n * shape.in_size(); }
+  int outputs() const { return n * shape.out_size(); }
+  int weights() const { return shape.num_weights(); }
+  int biases() const { return shape.out_channels; }
+  static constexpr auto kForward = &Reference::ConvForward;
+  static constexpr auto kBackwardWeights = &Reference::ConvBackwardWeights;
+  static constexpr auto kBackwardInput = &Reference::ConvBackwardInput;
 };
 
 ConvCase RandomConv(RandomStream& random) {
@@ -65,93 +82,60 @@ Vector Relu(const Vector& u) {
   return x;
 }
 
-class GradientsTest : public ::testing::Test {
- protected:
-  std::unique_ptr<Backend<double>> backend_ = MakeReferenceBackend<double>();
-  RandomStream random_{StreamId{.seed = 11}};
-};
-
-// loss = slope . relu(relu(u) w + b), so that u, w and b all have a gradient through the masks.
-TEST_F(GradientsTest, Linear) {
-  for (int trial = 0; trial < 80; ++trial) {
-    const auto c = RandomLinear(random_);
-    SCOPED_TRACE(c.Name());
-    Vector u = Normals<double>(random_, c.n * c.shape.in);
-    Vector w = Normals<double>(random_, c.shape.in * c.shape.out);
-    Vector b = Normals<double>(random_, c.shape.out);
-    const Vector slope = Normals<double>(random_, c.n * c.shape.out);
-    Vector x, y(slope.size());
-    const auto loss = [&] {
-      x = Relu(u);
-      backend_->LinearForward({.shape = c.shape,
+// loss = slope . relu(op(relu(u), w) + b), so that u, w and b all have a gradient through the masks.
+template <class Case>
+void ProveGradients(const Case& c, Reference& backend, RandomStream& random) {
+  SCOPED_TRACE(c.Name());
+  Vector u = Normals<double>(random, c.inputs()), w = Normals<double>(random, c.weights());
+  Vector b = Normals<double>(random, c.biases());
+  const Vector slope = Normals<double>(random, c.outputs());
+  Vector x, y(slope.size());
+  const auto loss = [&] {
+    x = Relu(u);
+    (backend.*Case::kForward)({.shape = c.shape,
                                .n = c.n,
                                .x = x.data(),
                                .w = w.data(),
                                .b = b.data(),
                                .activation = Activation::kRelu,
                                .y = y.data()});
-      return Dot(slope, y);
-    };
-    loss();
-    const Vector dy = Masked(slope, y);
-    Vector dw(w.size(), NAN), db(b.size(), NAN), du(u.size(), NAN);
-    backend_->LinearBackwardWeights({.shape = c.shape,
+    return Dot(slope, y);
+  };
+  loss();
+  const Vector dy = Masked(slope, y);
+  Vector dw(w.size(), NAN), db(b.size(), NAN), du(u.size(), NAN);
+  (backend.*Case::kBackwardWeights)({.shape = c.shape,
                                      .n = c.n,
                                      .x = x.data(),
                                      .dy = dy.data(),
                                      .dw = dw.data(),
                                      .db = db.data()});
-    backend_->LinearBackwardInput({.shape = c.shape,
+  (backend.*Case::kBackwardInput)({.shape = c.shape,
                                    .n = c.n,
                                    .w = w.data(),
                                    .dy = dy.data(),
                                    .relu_output = x.data(),
                                    .dx = du.data()});
-    testing::ExpectGradient("dw", w, dw, loss);
-    testing::ExpectGradient("db", b, db, loss);
-    testing::ExpectGradient("du", u, du, loss);
+  testing::ExpectGradient("dw", w, dw, loss);
+  testing::ExpectGradient("db", b, db, loss);
+  testing::ExpectGradient("du", u, du, loss);
+}
+
+class GradientsTest : public ::testing::Test {
+ protected:
+  std::unique_ptr<Reference> backend_ = MakeReferenceBackend<double>();
+  RandomStream random_{StreamId{.seed = 11}};
+};
+
+TEST_F(GradientsTest, Linear) {
+  for (int trial = 0; trial < 80; ++trial) {
+    ProveGradients(RandomLinear(random_), *backend_, random_);
   }
 }
 
-// loss = slope . relu(conv(relu(u), w) + b), as above.
 TEST_F(GradientsTest, Conv) {
   for (int trial = 0; trial < 80; ++trial) {
-    const auto c = RandomConv(random_);
-    SCOPED_TRACE(c.Name());
-    Vector u = Normals<double>(random_, c.n * c.shape.in_size());
-    Vector w = Normals<double>(random_, c.shape.num_weights());
-    Vector b = Normals<double>(random_, c.shape.out_channels);
-    const Vector slope = Normals<double>(random_, c.n * c.shape.out_size());
-    Vector x, y(slope.size());
-    const auto loss = [&] {
-      x = Relu(u);
-      backend_->ConvForward({.shape = c.shape,
-                             .n = c.n,
-                             .x = x.data(),
-                             .w = w.data(),
-                             .b = b.data(),
-                             .activation = Activation::kRelu,
-                             .y = y.data()});
-      return Dot(slope, y);
-    };
-    loss();
-    const Vector dy = Masked(slope, y);
-    Vector dw(w.size(), NAN), db(b.size(), NAN), du(u.size(), NAN);
-    backend_->ConvBackwardWeights({.shape = c.shape,
-                                   .n = c.n,
-                                   .x = x.data(),
-                                   .dy = dy.data(),
-                                   .dw = dw.data(),
-                                   .db = db.data()});
-    backend_->ConvBackwardInput({.shape = c.shape,
-                                 .n = c.n,
-                                 .w = w.data(),
-                                 .dy = dy.data(),
-                                 .relu_output = x.data(),
-                                 .dx = du.data()});
-    testing::ExpectGradient("dw", w, dw, loss);
-    testing::ExpectGradient("db", b, db, loss);
-    testing::ExpectGradient("du", u, du, loss);
+    ProveGradients(RandomConv(random_), *backend_, random_);
   }
 }
 

@@ -1,3 +1,4 @@
+// The loss, the advantages that it takes, and the choice of actions.
 #include "net/loss.h"
 
 #include <cmath>
@@ -89,6 +90,175 @@ TEST(ActorCriticLossTest, HugeLogitsStayFinite) {
   EXPECT_FLOAT_EQ(b.dlogits[0], 0.5f);   // p = 1, not taken
   EXPECT_FLOAT_EQ(b.dlogits[1], -0.5f);  // p = 0, taken
   for (const float d : b.dlogits) EXPECT_TRUE(std::isfinite(d));
+}
+
+template <class T>
+struct Rollout {
+  int steps, envs;
+  std::vector<T> rewards, values, bootstrap;
+  std::vector<std::uint8_t> terminals;
+  std::vector<T> advantages, returns;
+
+  void Run(double gamma, double lambda) {
+    advantages.assign(rewards.size(), NAN);
+    returns.assign(rewards.size(), NAN);
+    GeneralisedAdvantages<T>(
+        {.shape = {.steps = steps, .envs = envs, .gamma = gamma, .lambda = lambda},
+         .rewards = rewards.data(),
+         .terminals = terminals.data(),
+         .values = values.data(),
+         .bootstrap = bootstrap.data(),
+         .advantages = advantages.data(),
+         .returns = returns.data()});
+  }
+  std::size_t At(int t, int env) const { return static_cast<std::size_t>(t * envs + env); }
+  T ValueAt(int t, int env) const {
+    return t == steps ? bootstrap[static_cast<std::size_t>(env)] : values[At(t, env)];
+  }
+};
+
+Rollout<double> RandomRollout(RandomStream& random) {
+  Rollout<double> r{Between(random, 1, 9), Between(random, 1, 5), {}, {}, {}, {}, {}, {}};
+  const int size = r.steps * r.envs;
+  r.rewards = Normals<double>(random, size);
+  r.values = Normals<double>(random, size);
+  r.bootstrap = Normals<double>(random, r.envs);
+  r.terminals = testing::Cells<std::uint8_t>(random, size, 0.2);
+  return r;
+}
+
+// The k-step return from step t of one env, its value bootstrapped unless the episode ended:
+// r_t + gamma r_{t+1} + ... + gamma^k V_{t+k}.
+double StepReturn(const Rollout<double>& r, int t, int env, int k, double gamma) {
+  double sum = 0, weight = 1;
+  for (int i = t; i < t + k; ++i, weight *= gamma) {
+    sum += weight * r.rewards[r.At(i, env)];
+    if (r.terminals[r.At(i, env)] != 0) return sum;
+  }
+  return sum + weight * r.ValueAt(t + k, env);
+}
+
+// The definition: k-step advantages averaged with weights (1 - lambda) lambda^(k-1), those beyond
+// the end of the rollout, or of the episode, all being equal to the last.
+double Advantage(const Rollout<double>& r, int t, int env, double gamma, double lambda) {
+  double sum = 0, weight = 1 - lambda;
+  for (int k = 1; k < r.steps - t; ++k, weight *= lambda) {
+    sum += weight * StepReturn(r, t, env, k, gamma);
+  }
+  sum += std::pow(lambda, r.steps - t - 1) * StepReturn(r, t, env, r.steps - t, gamma);
+  return sum - r.values[r.At(t, env)];
+}
+
+TEST(GeneralisedAdvantagesTest, IsTheWeightedMeanOfStepAdvantages) {
+  RandomStream random(StreamId{.seed = 21});
+  for (int trial = 0; trial < 100; ++trial) {
+    Rollout<double> r = RandomRollout(random);
+    const double gamma = 0.5 + 0.5 * random.UniformDouble();
+    const double lambda = trial % 5 == 0   ? 0.0
+                          : trial % 5 == 1 ? 1.0  // n-step returns
+                                           : random.UniformDouble();
+    r.Run(gamma, lambda);
+    for (int t = 0; t < r.steps; ++t) {
+      for (int env = 0; env < r.envs; ++env) {
+        const double expected = Advantage(r, t, env, gamma, lambda);
+        ASSERT_NEAR(r.advantages[r.At(t, env)], expected, 1e-12);
+        ASSERT_NEAR(r.returns[r.At(t, env)], expected + r.values[r.At(t, env)], 1e-12);
+      }
+    }
+  }
+}
+
+// One env, three steps, gamma 1/2, lambda 1/2, the episode ends with step 1.
+//   delta = (1 + 2/2 - 4, 8 - 2, 3 + 6/2 - 1) = (-2, 6, 5)
+//   A_2 = 5, A_1 = 6 (a terminal ends the sum), A_0 = -2 + 6/4 = -0.5
+TEST(GeneralisedAdvantagesTest, ByHandWithATerminalInTheMiddle) {
+  Rollout<float> r{3, 1, {1, 8, 3}, {4, 2, 1}, {6}, {0, 1, 0}, {}, {}};
+  r.Run(0.5, 0.5);
+  EXPECT_EQ(r.advantages, (std::vector<float>{-0.5f, 6, 5}));
+  EXPECT_EQ(r.returns, (std::vector<float>{3.5f, 8, 6}));
+  r.Run(0.5, 0);  // the deltas themselves
+  EXPECT_EQ(r.advantages, (std::vector<float>{-2, 6, 5}));
+  r.Run(0.5, 1);  // returns 1 + 8/2, 8, 3 + 6/2
+  EXPECT_EQ(r.returns, (std::vector<float>{5, 8, 6}));
+}
+
+std::int32_t SampleOne(const std::vector<float>& logits, float uniform) {
+  std::int32_t taken = -1;
+  SampleActions(1, static_cast<int>(logits.size()), logits, {&uniform, 1}, {&taken, 1});
+  return taken;
+}
+
+// Chi-square over 100 000 draws against softmax(logits): 4 degrees of freedom, so a value
+// above 33.4 has a chance of one in a million.
+TEST(SampleActionsTest, FrequenciesAreThoseOfTheSoftmax) {
+  const std::vector<float> logits{0.0f, 1.0f, -2.0f, 0.5f, 0.49f};
+  constexpr int kDraws = 100'000;
+  RandomStream random(StreamId{.seed = 41, .purpose = Purpose::kAction});
+  std::vector<float> rows, uniforms;
+  for (int i = 0; i < kDraws; ++i) {
+    rows.insert(rows.end(), logits.begin(), logits.end());
+    uniforms.push_back(random.Uniform());
+  }
+  std::vector<std::int32_t> taken(kDraws);
+  SampleActions(kDraws, 5, rows, uniforms, taken);
+  std::vector<double> counts(5);
+  for (const std::int32_t action : taken) counts.at(static_cast<std::size_t>(action)) += 1;
+  double mass = 0, chi_square = 0;
+  for (const float z : logits) mass += std::exp(static_cast<double>(z));
+  for (std::size_t a = 0; a < 5; ++a) {
+    const double expected = kDraws * std::exp(static_cast<double>(logits[a])) / mass;
+    chi_square += (counts[a] - expected) * (counts[a] - expected) / expected;
+  }
+  EXPECT_LT(chi_square, 33.4);
+}
+
+// p = (1/4, 3/4): the first action up to 1/4.
+TEST(SampleActionsTest, CutsTheUnitIntervalInOrder) {
+  const std::vector<float> logits{0.0f, std::log(3.0f)};
+  EXPECT_EQ(SampleOne(logits, 0.0f), 0);
+  EXPECT_EQ(SampleOne(logits, 0.2499f), 0);
+  EXPECT_EQ(SampleOne(logits, 0.2501f), 1);
+  EXPECT_EQ(SampleOne(logits, 0.99999994f), 1);
+}
+
+TEST(SampleActionsTest, AnActionWithoutMassIsNeverTaken) {
+  for (const float uniform : {0.0f, 0.5f, 0.99999994f}) {
+    EXPECT_EQ(SampleOne({-1e9f, 7.0f, -1e9f}, uniform), 1);
+  }
+  // Of seven equal masses the rounded sum may not be reached at the upper end.
+  EXPECT_EQ(SampleOne(std::vector<float>(7, 0.1f), 0.99999994f), 6);
+}
+
+TEST(SampleActionsTest, HugeLogitsAreNoTrouble) {
+  EXPECT_EQ(SampleOne({3e38f, -3e38f}, 0.7f), 0);
+  EXPECT_EQ(SampleOne({-3e38f, -3e38f}, 0.7f), 1);
+}
+
+TEST(SampleActionsTest, ANetThatBlewUpStillActs) {
+  const float nan = NAN, infinity = INFINITY;
+  for (const std::vector<float>& logits : {std::vector<float>{nan, nan, nan},
+                                           {0, nan, 0},
+                                           {infinity, 0, infinity},
+                                           {-infinity, -infinity, 0}}) {
+    const std::int32_t action = SampleOne(logits, 0.5f);
+    EXPECT_GE(action, 0);
+    EXPECT_LT(action, 3);
+  }
+}
+
+TEST(SampleActionsTest, RowsHaveTheirOwnLogitsAndDraw) {
+  const std::vector<float> logits{50, 0, 0, 0, 50, 0, 0, 0, 50, 0, 0, 0};
+  const std::vector<float> uniforms{0.9f, 0.1f, 0.5f, 0.5f};
+  std::vector<std::int32_t> taken(4);
+  SampleActions(4, 3, logits, uniforms, taken);
+  EXPECT_EQ(taken, (std::vector<std::int32_t>{0, 1, 2, 1}));
+}
+
+TEST(GreedyActionsTest, TakesTheLargestAndOfEqualsTheFirst) {
+  const std::vector<float> logits{1, 3, 2, -5, -5, -6, 0, 0, 0};
+  std::vector<std::int32_t> taken(3);
+  GreedyActions(3, 3, logits, taken);
+  EXPECT_EQ(taken, (std::vector<std::int32_t>{1, 0, 0}));
 }
 
 }  // namespace
