@@ -5,10 +5,6 @@
 namespace starling::results {
 namespace {
 
-using testing::StartsWith;
-
-std::string Named(const learner::TimeStatus& time) { return NameBottleneck(time); }
-
 TEST(BottleneckTest, SharesAreOfTheTimeThatPassed) {
   // Two actors and ten seconds; the lanes are other threads than the one that receives.
   const auto shares =
@@ -22,55 +18,47 @@ TEST(BottleneckTest, SharesAreOfTheTimeThatPassed) {
               testing::ElementsAre(0.2, 0.05, 0.75, 0.9));
 }
 
-TEST(BottleneckTest, Actors) {
-  EXPECT_EQ(Named({.actors = {.wait = 5, .refresh = 1, .act = 38, .gradient = 54, .push = 2},
-                   .learner = {.receive = 8, .dispatch = 1, .idle = 91, .lanes = 14}}),
-            "the actors: they compute 92 % of the time (act 38 %, gradient 54 %); the learner's "
-            "lanes are busy 14 %, its network thread 9 %");
-}
-
-TEST(BottleneckTest, ActorsWhoseTimeIsNotDivided) {
-  EXPECT_THAT(Named({.actors = {.wait = 8, .act = 92}, .learner = {.idle = 1}}),
-              StartsWith("the actors: they compute 92 % of the time; the learner's lanes"));
-}
-
-TEST(BottleneckTest, WhatIsSaidAddsUp) {
-  EXPECT_THAT(Named({.actors = {.wait = 26.8, .refresh = 0, .act = 29.6, .gradient = 43.6},
-                     .learner = {.idle = 1}}),
-              StartsWith("the actors: they compute 74 % of the time (act 30 %, gradient 44 %)"));
-}
-
-TEST(BottleneckTest, LearnerWhereOneOfItsThreadsIsBusyAllTheTime) {
+TEST(BottleneckTest, IsNamedWithItsShares) {
   const learner::TimeStatus::Actors waiting{
       .wait = 30, .refresh = 5, .act = 20, .gradient = 40, .push = 5};
-  EXPECT_EQ(Named({.actors = waiting,
-                   .learner = {.receive = 15, .dispatch = 5, .idle = 80, .lanes = 95}}),
-            "the learner: its lanes are busy 95 % of the time, its network thread 20 %; actors "
-            "wait 30 % and compute 60 %");
-  EXPECT_THAT(
-      Named(
-          {.actors = waiting, .learner = {.receive = 70, .dispatch = 20, .idle = 10, .lanes = 30}}),
-      StartsWith("the learner: its lanes are busy 30 % of the time, its network thread 90 %"));
-}
-
-TEST(BottleneckTest, WaitingForEachOther) {
-  EXPECT_EQ(Named({.actors = {.wait = 60, .refresh = 2, .act = 15, .gradient = 20, .push = 3},
-                   .learner = {.receive = 8, .dispatch = 2, .idle = 90, .lanes = 14}}),
-            "waiting: actors wait 60 % of the time for a grant and compute 35 %; the learner's "
-            "lanes are busy 14 %, its network thread 10 %");
-}
-
-TEST(BottleneckTest, Wire) {
-  EXPECT_EQ(
-      Named({.actors = {.wait = 10, .refresh = 40, .act = 10, .gradient = 20, .push = 20},
-             .learner = {.receive = 8, .dispatch = 2, .idle = 90, .lanes = 14}}),
-      "the wire: actors fetch weights 40 % of the time, push gradients 20 % and compute 30 %; "
-      "the learner's lanes are busy 14 %, its network thread 10 %");
+  const struct {
+    learner::TimeStatus time;
+    const char* sentence;  // its beginning
+  } cases[] = {
+      {{.actors = {.wait = 5, .refresh = 1, .act = 38, .gradient = 54, .push = 2},
+        .learner = {.receive = 8, .dispatch = 1, .idle = 91, .lanes = 14}},
+       "the actors: they compute 92 % of the time (act 38 %, gradient 54 %); the learner's lanes "
+       "are busy 14 %, its network thread 9 %"},
+      // Time that is not divided.
+      {{.actors = {.wait = 8, .act = 92}, .learner = {.idle = 1}},
+       "the actors: they compute 92 % of the time; the learner's lanes"},
+      // 29.6 and 43.6 are rounded so that they add up.
+      {{.actors = {.wait = 26.8, .act = 29.6, .gradient = 43.6}, .learner = {.idle = 1}},
+       "the actors: they compute 74 % of the time (act 30 %, gradient 44 %)"},
+      // One of the learner's threads is busy all the time.
+      {{.actors = waiting, .learner = {.receive = 15, .dispatch = 5, .idle = 80, .lanes = 95}},
+       "the learner: its lanes are busy 95 % of the time, its network thread 20 %; actors wait "
+       "30 % and compute 60 %"},
+      {{.actors = waiting, .learner = {.receive = 70, .dispatch = 20, .idle = 10, .lanes = 30}},
+       "the learner: its lanes are busy 30 % of the time, its network thread 90 %"},
+      // They wait for each other.
+      {{.actors = {.wait = 60, .refresh = 2, .act = 15, .gradient = 20, .push = 3},
+        .learner = {.receive = 8, .dispatch = 2, .idle = 90, .lanes = 14}},
+       "waiting: actors wait 60 % of the time for a grant and compute 35 %; the learner's lanes "
+       "are busy 14 %, its network thread 10 %"},
+      {{.actors = {.wait = 10, .refresh = 40, .act = 10, .gradient = 20, .push = 20},
+        .learner = {.receive = 8, .dispatch = 2, .idle = 90, .lanes = 14}},
+       "the wire: actors fetch weights 40 % of the time, push gradients 20 % and compute 30 %; "
+       "the learner's lanes are busy 14 %, its network thread 10 %"},
+  };
+  for (const auto& [time, sentence] : cases) {
+    EXPECT_THAT(NameBottleneck(time), testing::StartsWith(sentence));
+  }
 }
 
 TEST(BottleneckTest, NothingIsNamedBeforeTheFirstGradient) {
-  EXPECT_EQ(Named({}), "");
-  EXPECT_EQ(Named({.actors = {}, .learner = {.idle = 3}}), "");
+  EXPECT_EQ(NameBottleneck({}), "");
+  EXPECT_EQ(NameBottleneck({.actors = {}, .learner = {.idle = 3}}), "");
 }
 
 }  // namespace

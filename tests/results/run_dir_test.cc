@@ -2,8 +2,13 @@
 
 #include <gmock/gmock.h>
 
+#include <optional>
+#include <system_error>
+
+#include "results/locked_file.h"
 #include "tests/support/error_of.h"
 #include "tests/support/fleet_fixtures.h"
+#include "tests/support/temp_dir.h"
 
 namespace starling::results {
 namespace {
@@ -27,18 +32,10 @@ TEST(RunDirTest, DefaultOneIsNumberedOn) {
   fs::remove(dir.path() / "runs/breakout-2");
   EXPECT_EQ(CreateRunDir(wanted, true), dir.path() / "runs/breakout-2");
   EXPECT_TRUE(fs::is_empty(wanted));
-}
-
-TEST(RunDirTest, NumberGoesBehindTheName) {
-  TempDir dir;
-  dir.Write("a/file", "");
-  EXPECT_EQ(CreateRunDir(dir.path() / "a/", true), dir.path() / "a-2");
-}
-
-TEST(RunDirTest, NameTakenByAFileIsPassedOver) {
-  TempDir dir;
+  dir.Write("used/file", "");
+  EXPECT_EQ(CreateRunDir(dir.path() / "used/", true), dir.path() / "used-2");
   dir.Write("a", "");
-  EXPECT_EQ(CreateRunDir(dir.path() / "a", true), dir.path() / "a-2");
+  EXPECT_EQ(CreateRunDir(dir.path() / "a", true), dir.path() / "a-2") << "a file has the name";
 }
 
 TEST(RunDirTest, ExplicitOneIsCreatedWithItsParents) {
@@ -57,16 +54,12 @@ TEST(RunDirTest, ExplicitOneMayBeEmptyButNotInUse) {
                 ", or choose another --run-dir");
 }
 
-TEST(RunDirTest, ExplicitFileIsRefused) {
-  TempDir dir;
-  const fs::path file = dir.Write("file", "");
-  EXPECT_THAT(ErrorOf([&] { CreateRunDir(file, false); }), HasSubstr("it is not a directory"));
-}
-
 TEST(RunDirTest, OneThatCannotBeWrittenIsNamed) {
   TempDir dir;
   dir.Write("file", "");
   // Below a file nothing can be created, not even by root.
+  EXPECT_THAT(ErrorOf([&] { CreateRunDir(dir.path() / "file", false); }),
+              HasSubstr("it is not a directory"));
   EXPECT_THAT(ErrorOf([&] { CreateRunDir(dir.path() / "file/run", false); }),
               HasSubstr("run directory " + dir.path().string() +
                         "/file/run cannot be written: Not a directory"));
@@ -132,6 +125,25 @@ TEST(RunDirTest, KeysAreFoundFromAnywhere) {
   const WireConfig wire = LoadConfig(dir.path() / "config.toml").wire;
   EXPECT_EQ(wire.secret, std::filesystem::current_path() / "keys/us.secret");
   EXPECT_EQ(wire.allowed, std::filesystem::current_path() / "keys/ok");
+}
+
+// A second opening is as good as a second process: a lock belongs to an opening of the file.
+TEST(LockedFileTest, OneHoldsTheLockAsLongAsItLives) {
+  const TempDir dir;
+  const auto path = dir / "log";
+  EXPECT_FALSE(IsLocked(path)) << "there is no such file";
+  std::optional<LockedFile> first(path);
+  EXPECT_TRUE(first->held());
+  EXPECT_TRUE(IsLocked(path));
+  EXPECT_FALSE(LockedFile(path).held());
+  first.reset();
+  EXPECT_FALSE(IsLocked(path));
+  EXPECT_TRUE(LockedFile(path).held());
+}
+
+TEST(LockedFileTest, WhereNothingCanBeWritten) {
+  const TempDir dir;
+  EXPECT_THROW(LockedFile(dir / "absent/log"), std::system_error);
 }
 
 }  // namespace

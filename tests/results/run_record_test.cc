@@ -107,13 +107,6 @@ TEST_F(LoadRunTest, OneThatWasInterruptedOrKilled) {
   }
 }
 
-TEST_F(LoadRunTest, AFailedOneSaysWhy) {
-  const LoadedRun run =
-      LoadRun(WriteRun(dir_, "a", {.steps = 400, .error = "the learner gave up"}));
-  EXPECT_EQ(run.state, RunState::kFailed);
-  EXPECT_THAT(run.troubles, Contains("the learner gave up"));
-}
-
 TEST_F(LoadRunTest, CurvesThatEndEarlyAreLeftOut) {
   WriteRun(dir_, "a", {});
   dir_.Write("a/metrics.jsonl", MetricsOf({.steps = 300}));

@@ -2,7 +2,6 @@
 #include "results/trained.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "tests/results/first_checkpoint.h"
 #include "tests/support/error_of.h"
