@@ -103,7 +103,7 @@ bool LearnerClient::CheckNet(std::uint64_t fingerprint, std::size_t floats) {
   try {
     if (!session.welcome.shards.empty()) {
       session.shards.emplace(context_,
-                             ShardLinks::Where{.places = session.welcome.shards,
+                             ShardLinks::Where{.others = session.welcome.shards,
                                                .learner = session.endpoint,
                                                .keys = session.keys,
                                                .header = session.header,

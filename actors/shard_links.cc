@@ -8,21 +8,21 @@ namespace {
 
 // Returns the endpoint of a shard. Over tcp a shard announces only its port: its host is that of
 // the learner.
-std::string Reach(const std::string& place, const std::string& learner) {
-  if (!place.starts_with("tcp://") || !learner.starts_with("tcp://")) return place;
-  return learner.substr(0, learner.rfind(':')) + place.substr(place.rfind(':'));
+std::string Reach(const std::string& endpoint, const std::string& learner) {
+  if (!endpoint.starts_with("tcp://") || !learner.starts_with("tcp://")) return endpoint;
+  return learner.substr(0, learner.rfind(':')) + endpoint.substr(endpoint.rfind(':'));
 }
 
 }  // namespace
 
 ShardLinks::ShardLinks(wire::Context& context, const Where& where, const Clock& clock)
     : where_(where),
-      slices_(wire::CutIntoSlices(where.floats, where.places.size() + 1)),
+      slices_(wire::CutIntoSlices(where.floats, where.others.size() + 1)),
       clock_(clock) {
-  for (std::size_t i = 0; i < where.places.size(); ++i) {
+  for (std::size_t i = 0; i < where.others.size(); ++i) {
     // 1. Open a socket for gradients and requests.
-    const wire::ShardPlace& place = where.places[i];
-    Link link{.endpoint = Reach(place.endpoint, where.learner),
+    const wire::ShardAddress& shard = where.others[i];
+    Link link{.endpoint = Reach(shard.endpoint, where.learner),
               .slice = slices_[i + 1],
               .socket = {},
               .reader = {},
@@ -34,8 +34,8 @@ ShardLinks::ShardLinks(wire::Context& context, const Where& where, const Clock& 
     }
     link.socket = std::make_unique<wire::ClientSocket>(context, link.endpoint, options);
     // 2. Open the shared weights if they are on this host.
-    if (!place.snapshot.empty()) {
-      link.reader.emplace(place.snapshot, link.slice.size, where.header.fingerprint);
+    if (!shard.snapshot.empty()) {
+      link.reader.emplace(shard.snapshot, link.slice.size, where.header.fingerprint);
     }
     links_.push_back(std::move(link));
   }

@@ -24,8 +24,8 @@ namespace starling::actors {
 class ShardLinks {
  public:
   struct Where {
-    std::vector<wire::ShardPlace> places;  // shard 1 and up
-    std::string learner;                   // endpoint of shard 0
+    std::vector<wire::ShardAddress> others;  // shard 1 and up
+    std::string learner;                     // endpoint of shard 0
     std::optional<wire::Credentials> keys;
     wire::Header header;     // of this actor: slot, incarnation, term, session, fingerprint
     std::size_t floats = 0;  // of the whole net

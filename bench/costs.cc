@@ -17,7 +17,7 @@
 #include "core/config/config.h"
 #include "core/text.h"
 #include "learner/apply/optimizer.h"
-#include "results/initial_net.h"
+#include "results/trained.h"
 #include "wire/snapshot.h"
 
 namespace starling::bench {

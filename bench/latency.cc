@@ -19,7 +19,7 @@
 #include "core/file_descriptor.h"
 #include "core/text.h"
 #include "learner/learner.h"
-#include "results/initial_net.h"
+#include "results/trained.h"
 #include "wire/runtime_dir.h"
 
 namespace starling::bench {
@@ -60,7 +60,7 @@ class LinkedActor {
               const std::filesystem::path& run_dir)
       : client_(
             {.find_endpoint = [root = wire::RuntimeRoot(config.wire.runtime_dir),
-                               run_dir] { return wire::RunPlace::Find(root, run_dir).endpoint; },
+                               run_dir] { return wire::RuntimeDir::Find(root, run_dir).endpoint; },
              .connect_timeout_s = 20,
              .stop_fd = site.stop_fd,
              .abandoned = {}}),

@@ -16,9 +16,9 @@
 #include "core/config/config.h"
 #include "core/error.h"
 #include "core/file.h"
-#include "results/final_eval.h"
-#include "results/initial_net.h"
+#include "results/eval_results.h"
 #include "results/summary.h"
+#include "results/trained.h"
 #include "tools/sweep/runs.h"
 
 namespace starling::bench {

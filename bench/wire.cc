@@ -11,7 +11,7 @@
 #include "bench/stats.h"
 #include "core/clock.h"
 #include "core/config/config.h"
-#include "results/initial_net.h"
+#include "results/trained.h"
 #include "wire/codec.h"
 #include "wire/snapshot.h"
 #include "wire/socket.h"

@@ -8,7 +8,7 @@
 #include "core/gpu.h"
 #include "envs/registry.h"
 #include "monitor/http/status_server.h"
-#include "results/initial_net.h"
+#include "results/trained.h"
 #include "wire/endpoint.h"
 #include "wire/keys.h"
 #include "wire/runtime_dir.h"

@@ -14,7 +14,7 @@
 
 #include "core/log.h"
 #include "monitor/console.h"
-#include "results/locked_file.h"
+#include "results/run_dir.h"
 
 namespace starling::fleet {
 

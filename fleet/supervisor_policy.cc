@@ -70,9 +70,9 @@ Actions SupervisorPolicy::OnStatus(std::int64_t now_ms, const learner::RunStatus
 }
 
 void SupervisorPolicy::NoteJoined(const learner::RunStatus& status) {
-  for (const learner::JoinedActor& row : status.joined) {
+  for (const learner::ActorStatus& row : status.joined) {
     learner_.progress = learner_.progress || row.accepted > 0;
-    if (row.slot < 0 || row.slot >= static_cast<int>(actors_.size())) {
+    if (row.slot < 0 || std::cmp_greater_equal(row.slot, actors_.size())) {
       NoteGuest(row.slot, {status.term, row.incarnation});
       continue;
     }
@@ -86,7 +86,7 @@ void SupervisorPolicy::NoteJoined(const learner::RunStatus& status) {
 }
 
 // Every new term they all join again, which is no restart.
-void SupervisorPolicy::NoteGuest(int slot, const Life& life) {
+void SupervisorPolicy::NoteGuest(std::int64_t slot, const Life& life) {
   const auto [at, first] = guests_.try_emplace(slot, life);
   if (first) ++counts_.actors_started;
   if (at->second.term == life.term && at->second != life) ++counts_.actors_restarted;

@@ -31,7 +31,7 @@
 #include "fleet/evaluator_policy.h"
 #include "fleet/supervisor_actions.h"
 #include "learner/run_status.h"
-#include "monitor/actor_rows.h"
+#include "monitor/run_history.h"
 #include "results/summary.h"
 
 namespace starling::fleet {
@@ -96,7 +96,7 @@ class SupervisorPolicy {
   void BringUpLearner(bool resume, Actions& out);
   void RestartLearner(std::int64_t now_ms, Actions& out);
   void NoteJoined(const learner::RunStatus& status);
-  void NoteGuest(int slot, const Life& life);
+  void NoteGuest(std::int64_t slot, const Life& life);
   void ReplaceActor(std::int64_t now_ms, int slot, const std::string& who,
                     const std::string& reason, Actions& out);
   void LearnerEnded(std::int64_t now_ms, const ChildExit& exit, const std::string& who,
@@ -116,7 +116,7 @@ class SupervisorPolicy {
   const bool resume_;
   const std::string log_path_;
   std::vector<Actor> actors_;
-  std::map<int, Life> guests_;  // by slot: actors from elsewhere
+  std::map<std::int64_t, Life> guests_;  // by slot: actors from elsewhere
   Learner learner_;
   EvaluatorPolicy evaluator_;
   std::optional<learner::RunStatus> status_;

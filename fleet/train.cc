@@ -15,7 +15,6 @@
 #include "learner/storage/start.h"
 #include "monitor/console.h"
 #include "results/eval_results.h"
-#include "results/initial_net.h"
 #include "results/run_dir.h"
 #include "results/summary.h"
 #include "results/trained.h"
@@ -80,7 +79,7 @@ bool AlreadyComplete(const Plan& plan) {
 void RemoveLeftovers(const Config& config, RunLog& log) {
   try {
     const fs::path root = wire::RuntimeRoot(config.wire.runtime_dir);
-    const std::size_t removed = wire::RunPlace::RemoveStale(root);
+    const std::size_t removed = wire::RuntimeDir::RemoveStale(root);
     if (removed > 0) {
       log.Log(LogLevel::kInfo,
               fmt::format("removed what {} killed run(s) left in {}", removed, root.string()));

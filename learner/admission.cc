@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <utility>
+
 namespace starling::learner {
 namespace {
 
@@ -13,25 +15,35 @@ std::optional<wire::KeyPair> OwnKeys(const Config& config) {
 
 }  // namespace
 
-Admission::Admission(const Config& config, wire::Context& context, const wire::RunPlace& place,
-                     Counters& counters, const Clock& clock)
-    : counters_(counters), clock_(clock), keys_(OwnKeys(config)) {
+Admission::Admission(const Config& config, wire::Context& context,
+                     const wire::RuntimeDir& runtime_dir, Refusals& refused, const Clock& clock)
+    : refused_(refused), clock_(clock), keys_(OwnKeys(config)) {
   if (!keys_) return;
-  authenticator_.emplace(context, config.wire.allowed);
   const wire::KeyPair local = wire::NewKeyPair();
-  local_key_ = local.public_key;
-  authenticator_->Admit(local_key_, "of this host");
-  place.WriteKeys({.own = local, .server_key = keys_->public_key});
+  Open(context, config.wire.allowed, local.public_key);
+  runtime_dir.WriteKeys({.own = local, .server_key = keys_->public_key});
   LogInfo("actors need a key; our public key is {}", keys_->public_key);
   for (const std::string& line : authenticator_->Reload()) LogInfo("{}", line);
   LogInfo("kill -HUP {} reads {} again", ::getpid(), config.wire.allowed);
+}
+
+Admission::Admission(const Config& config, wire::Context& context, std::string local_key,
+                     Refusals& refused, const Clock& clock)
+    : refused_(refused), clock_(clock), keys_(OwnKeys(config)) {
+  if (keys_) Open(context, config.wire.allowed, std::move(local_key));
+}
+
+void Admission::Open(wire::Context& context, const std::string& allowed, std::string local_key) {
+  local_key_ = std::move(local_key);
+  authenticator_.emplace(context, allowed);
+  authenticator_->Admit(local_key_, "of this host");
 }
 
 // The authenticator rejects new connections; this rejects those whose key was revoked after they
 // connected.
 bool Admission::Allows(const wire::Envelope& envelope) {
   if (!authenticator_ || authenticator_->NameOf(envelope.key())) return true;
-  ++counters_.frames_refused["revoked_key"];
+  ++refused_["revoked_key"];
   refusals_.Warn(clock_.NowMs(), "discarded a message: its sender's key is no longer on the list");
   return false;
 }
@@ -43,7 +55,7 @@ bool Admission::IsImpostor(const wire::Envelope& envelope, const Member* sender)
 }
 
 void Admission::CountImpostor(std::uint32_t slot) {
-  ++counters_.frames_refused["another_key"];
+  ++refused_["another_key"];
   refusals_.Warn(clock_.NowMs(),
                  fmt::format("discarded a message: it spoke for actor {} with another key", slot));
 }
@@ -55,16 +67,16 @@ std::string Admission::NameOf(const std::string& key) const {
 
 void Admission::Poll(wire::ServerSocket& socket) {
   for (const std::string& line : socket.CutUnfinished(clock_.NowMs())) {
-    ++counters_.frames_refused["endless"];
+    ++refused_["endless"];
     refusals_.Warn(clock_.NowMs(), "cut off: " + line);
   }
   if (!authenticator_) return;
   for (const std::string& line : authenticator_->Answer()) {
-    ++counters_.frames_refused["unknown_key"];
+    ++refused_["unknown_key"];
     strangers_.Warn(clock_.NowMs(), "turned away: " + line);
   }
   if (const std::size_t failed = socket.FailedHandshakes()) {
-    counters_.frames_refused["handshake"] += failed;
+    refused_["handshake"] += failed;
     handshakes_.Warn(clock_.NowMs(),
                      fmt::format("turned away: {} connections without a key, or meant for "
                                  "another learner",
@@ -72,8 +84,11 @@ void Admission::Poll(wire::ServerSocket& socket) {
   }
 }
 
-std::vector<std::uint32_t> Admission::Reload(const Roster& roster) {
+void Admission::Reload() {
   for (const std::string& line : authenticator_->Reload()) LogWarn("{}", line);
+}
+
+std::vector<std::uint32_t> Admission::Revoked(const Roster& roster) const {
   std::vector<std::uint32_t> revoked;
   for (const auto& [slot, member] : roster.members()) {
     if (!authenticator_->NameOf(member.key)) revoked.push_back(slot);

@@ -1,10 +1,11 @@
-// Admission to the learner's socket: the keys that may connect, the slots a key may send for, and
-// the connections that are cut. Every refusal is counted in Counters::frames_refused.
+// Admission to a socket for actors, of the learner or of a shard: the keys that may connect, the
+// slots a key may send for, and the connections that are cut. Every refusal is counted.
 //
 // Thread safety: none; it belongs to the network thread.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,7 +13,6 @@
 #include "core/clock.h"
 #include "core/config/config.h"
 #include "core/log.h"
-#include "learner/counters.h"
 #include "learner/roster.h"
 #include "wire/key_authenticator.h"
 #include "wire/runtime_dir.h"
@@ -22,11 +22,16 @@ namespace starling::learner {
 
 class Admission {
  public:
+  using Refusals = std::map<std::string, std::uint64_t>;  // counts by reason
+
   // With wire.secret: opens the authenticator for the servers that `context` opens afterwards, and
   // makes new keys for the actors of this host, so that keys of an earlier start are of no use.
   // Throws UserError.
-  Admission(const Config& config, wire::Context& context, const wire::RunPlace& place,
-            Counters& counters, const Clock& clock);
+  Admission(const Config& config, wire::Context& context, const wire::RuntimeDir& runtime_dir,
+            Refusals& refused, const Clock& clock);
+  // The same with the keys for the actors of this host that shard 0 has made.
+  Admission(const Config& config, wire::Context& context, std::string local_key, Refusals& refused,
+            const Clock& clock);
 
   bool has_keys() const { return authenticator_.has_value(); }
   const std::optional<wire::KeyPair>& keys() const { return keys_; }  // the learner's own
@@ -44,11 +49,15 @@ class Admission {
 
   // Answers new connections and cuts those that never finish a message.
   void Poll(wire::ServerSocket& socket);
-  // Reads the list again. Returns the slots whose keys are no longer on it. REQUIRES: has_keys().
-  std::vector<std::uint32_t> Reload(const Roster& roster);
+  // Reads the list again. REQUIRES, as the next: has_keys().
+  void Reload();
+  // Returns the slots whose keys are not on the list.
+  std::vector<std::uint32_t> Revoked(const Roster& roster) const;
 
  private:
-  Counters& counters_;
+  void Open(wire::Context& context, const std::string& allowed, std::string local_key);
+
+  Refusals& refused_;
   const Clock& clock_;
   const std::optional<wire::KeyPair> keys_;
   std::optional<wire::KeyAuthenticator> authenticator_;

@@ -38,6 +38,14 @@ ArrivalRecord RecordOf(const Received& gradient) {
 
 }  // namespace
 
+UnrollStatus TimesOf(const wire::Gradient& gradient) {
+  return {.wait = gradient.wait_us,
+          .refresh = gradient.refresh_us,
+          .act = gradient.act_us,
+          .gradient = gradient.gradient_us,
+          .push = gradient.push_us};
+}
+
 Engine::Engine(const Config& config, const Start& start, wire::SnapshotWriter& snapshot,
                EngineOptions options)
     : config_(config),
@@ -167,7 +175,7 @@ void Engine::Count(const wire::Gradient& gradient) {
   for (const wire::Episode& episode : gradient.episodes) counters_.AddEpisode(episode);
   counters_.episodes_cut += gradient.episodes_cut;
   counters_.envs_replaced += gradient.envs_replaced;
-  actor_times_.Add(gradient);
+  actor_times_ += TimesOf(gradient);
   newest_ = gradient;
 }
 

@@ -29,12 +29,14 @@
 #include "learner/run_status.h"
 #include "learner/storage/journal.h"
 #include "learner/storage/start.h"
-#include "learner/work_times.h"
 #include "wire/protocol.h"
 #include "wire/slices.h"
 #include "wire/snapshot.h"
 
 namespace starling::learner {
+
+// Microseconds of the unroll behind a gradient, as its actor reported them.
+UnrollStatus TimesOf(const wire::Gradient& gradient);
 
 struct EngineOptions {
   std::filesystem::path run_dir;        // for the journal
@@ -135,7 +137,8 @@ class Engine {
   Counters& counters() { return counters_; }
   JournalWriter& journal() { return journal_; }
   const wire::Gradient& newest() const { return newest_; }  // message of the newest held gradient
-  const ActorTimes& actor_times() const { return actor_times_; }
+  // Sums over all actors, from their accepted gradients in this term.
+  const UnrollStatus& actor_times() const { return actor_times_; }
 
  private:
   Receipt Identify(const wire::Header& header);
@@ -159,7 +162,7 @@ class Engine {
   std::map<std::uint64_t, std::int64_t> sent_ns_;  // live grants, by number: when they were sent
   bool granted_ = false;
   wire::Gradient newest_{};
-  ActorTimes actor_times_;
+  UnrollStatus actor_times_;
 };
 
 }  // namespace starling::learner

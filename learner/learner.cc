@@ -183,7 +183,8 @@ void Learner::OnFetch(const wire::Header& header) {
 void Learner::ReloadKeys() {
   eventfd_t count;
   ::eventfd_read(options_.reload_fd, &count);
-  for (const std::uint32_t slot : admission_.Reload(engine_.roster())) {
+  admission_.Reload();
+  for (const std::uint32_t slot : admission_.Revoked(engine_.roster())) {
     membership_.Expel(slot, wire::LeaveReason::kRefused,
                       "your key is no longer on the learner's list",
                       "has a key that is no longer on the list");

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "core/clock.h"
 #include "core/config/config.h"
@@ -29,7 +30,6 @@
 #include "learner/status_reporter.h"
 #include "learner/storage/checkpoint_keeper.h"
 #include "learner/storage/start.h"
-#include "learner/work_times.h"
 #include "net/parameters.h"
 #include "wire/runtime_dir.h"
 #include "wire/slices.h"
@@ -49,10 +49,26 @@ struct LearnerOptions {
   const Clock* clock = nullptr;  // nullptr: the steady clock
 };
 
+// A stopwatch that splits time into laps.
+class Laps {
+ public:
+  explicit Laps(const Clock& clock) : clock_(clock), last_ns_(clock.NowNs()) {}
+
+  // Returns the time since the last call, or since the construction. Costs one look at the clock.
+  std::int64_t LapNs() {
+    const std::int64_t now = clock_.NowNs();
+    return now - std::exchange(last_ns_, now);
+  }
+
+ private:
+  const Clock& clock_;
+  std::int64_t last_ns_;
+};
+
 class Learner {
  public:
   // Opens the run: the last good checkpoint (resume) or a first one, the journal, a new term, the
-  // private place, shared memory and sockets. Throws UserError or std::runtime_error with a
+  // private directory, shared memory and sockets. Throws UserError or std::runtime_error with a
   // sentence.
   Learner(const Config& config, InitialNet net, LearnerOptions options);
 
@@ -67,8 +83,8 @@ class Learner {
   const std::string& checkpoint_error() const { return keeper_.error(); }
 
  private:
-  Learner(const Config& config, InitialNet net, LearnerOptions options, wire::RunPlace place,
-          Start start);
+  Learner(const Config& config, InitialNet net, LearnerOptions options,
+          wire::RuntimeDir runtime_dir, Start start);
 
   bool AwaitShards();
   void Loop();
@@ -103,7 +119,7 @@ class Learner {
   const Clock& wall_;   // measures speed
   RunningClock clock_;  // measures silences and deadlines
   EventFd wake_up_;     // a version is completed, or a checkpoint written
-  wire::RunPlace place_;
+  wire::RuntimeDir runtime_dir_;
   wire::SnapshotWriter snapshot_;
   NewestWeights newest_weights_;
   Engine engine_;

@@ -13,8 +13,9 @@ namespace starling::learner {
 
 namespace {
 
-std::string RouterEndpoint(const Config& config, const wire::RunPlace& place) {
-  return config.wire.endpoint == "auto" ? place.SocketEndpoint("control") : config.wire.endpoint;
+std::string RouterEndpoint(const Config& config, const wire::RuntimeDir& runtime_dir) {
+  return config.wire.endpoint == "auto" ? runtime_dir.SocketEndpoint("control")
+                                        : config.wire.endpoint;
 }
 
 // Weights and gradients go through shared memory where every actor is on this host: on ipc. Over
@@ -58,20 +59,20 @@ std::uint32_t NewSession() {
 Learner::Learner(const Config& config, InitialNet net, LearnerOptions options)
     // In this order, so that nothing of a run that another learner holds is changed.
     : Learner{config, net, options,
-              wire::RunPlace::Create(wire::RuntimeRoot(config.wire.runtime_dir), options.run_dir),
+              wire::RuntimeDir::Create(wire::RuntimeRoot(config.wire.runtime_dir), options.run_dir),
               FindStart(config, net, options.run_dir, options.resume)} {}
 
-Learner::Learner(const Config& config, InitialNet net, LearnerOptions options, wire::RunPlace place,
-                 Start start)
+Learner::Learner(const Config& config, InitialNet net, LearnerOptions options,
+                 wire::RuntimeDir runtime_dir, Start start)
     : config_(config),
       layout_(std::move(net.layout)),
       slice_(OwnSlice(config, layout_.size())),
       options_(std::move(options)),
       wall_(options_.clock ? *options_.clock : steady_clock_),
       clock_(wall_),
-      place_(std::move(place)),
+      runtime_dir_(std::move(runtime_dir)),
       snapshot_(MakeSnapshot(config, slice_.size, layout_.fingerprint(),
-                             place_.SnapshotPath(start.state.term), start.state.term,
+                             runtime_dir_.SnapshotPath(start.state.term), start.state.term,
                              options_.resume)),
       newest_weights_(snapshot_),
       engine_(config_, start, snapshot_,
@@ -83,8 +84,8 @@ Learner::Learner(const Config& config, InitialNet net, LearnerOptions options, w
       keeper_(
           config_, layout_, options_.run_dir, start.checkpoint, start.state.version,
           [this] { wake_up_.Notify(); }, clock_),
-      admission_(config_, context_, place_, engine_.counters(), clock_),
-      socket_(context_, RouterEndpoint(config, place_),
+      admission_(config_, context_, runtime_dir_, engine_.counters().frames_refused, clock_),
+      socket_(context_, RouterEndpoint(config, runtime_dir_),
               {.max_elements = slice_.size,
                .silence_ms = static_cast<int>(config_.wire.timeout_s * 1000.0),
                .keys = admission_.keys()}),
@@ -93,7 +94,7 @@ Learner::Learner(const Config& config, InitialNet net, LearnerOptions options, w
       membership_(config_, engine_, outbox_, admission_,
                   {.endpoint = socket_.endpoint(),
                    .buffers = OnThisHost(config) && snapshot_.shared() && config.learner.shards == 1
-                                  ? &place_
+                                  ? &runtime_dir_
                                   : nullptr,
                    .welcome = [this] { return MakeWelcome(); },
                    .on_left =
@@ -105,7 +106,7 @@ Learner::Learner(const Config& config, InitialNet net, LearnerOptions options, w
       laps_(wall_) {
   // 1. Actors and evaluator on this host read the weights from shared memory.
   if (OnThisHost(config) && snapshot_.shared()) {
-    beacon_.emplace(context_, place_.SocketEndpoint("beacon"));
+    beacon_.emplace(context_, runtime_dir_.SocketEndpoint("beacon"));
   }
   if (config.eval.every_steps > 0 && !snapshot_.shared()) {
     LogWarn("the evaluator cannot see the weights: only those at the end are evaluated");
@@ -113,14 +114,14 @@ Learner::Learner(const Config& config, InitialNet net, LearnerOptions options, w
   // 2. The checkpoint of version 0. The other shards start from it.
   if (!options_.resume) keeper_.Save(engine_.ContentOf(std::move(start.state)));
   if (config_.learner.shards > 1) {
-    shards_.emplace(
-        config_, context_, engine_, keeper_, admission_,
-        ShardCoordinator::Options{
-            .place = place_, .shared_weights = snapshot_.shared(), .ended = options_.shard_ended},
-        clock_);
+    shards_.emplace(config_, context_, engine_, keeper_, admission_,
+                    ShardCoordinator::Options{.runtime_dir = runtime_dir_,
+                                              .shared_weights = snapshot_.shared(),
+                                              .ended = options_.shard_ended},
+                    clock_);
   }
   // 3. Publish the endpoint last: actors that find it may connect at once.
-  place_.WriteEndpoint(socket_.endpoint());
+  runtime_dir_.WriteEndpoint(socket_.endpoint());
   if (!config_.wire.address.empty()) {
     Announce(endpoint_file(), config_.wire.address, socket_.endpoint());
   }
@@ -129,12 +130,12 @@ Learner::Learner(const Config& config, InitialNet net, LearnerOptions options, w
 
 wire::Welcome Learner::MakeWelcome() const {
   wire::Welcome welcome{.config = ToToml(config_)};
-  if (shards_) welcome.shards = shards_->places();
+  if (shards_) welcome.shards = shards_->addresses();
   if (beacon_) {
-    welcome.snapshot = place_.SnapshotPath(engine_.term()).string();
+    welcome.snapshot = runtime_dir_.SnapshotPath(engine_.term()).string();
     welcome.beacon = beacon_->endpoint();
   } else {  // over tcp only the evaluator reads shared memory
-    for (wire::ShardPlace& place : welcome.shards) place.snapshot.clear();
+    for (wire::ShardAddress& shard : welcome.shards) shard.snapshot.clear();
   }
   return welcome;
 }

@@ -24,7 +24,7 @@ class Membership {
   struct Options {
     std::string endpoint;  // where actors find the learner, for the log
     // Where the gradient buffers of an actor lie; nullptr: gradients come in messages.
-    const wire::RunPlace* buffers = nullptr;
+    const wire::RuntimeDir* buffers = nullptr;
     // Returns the welcome, but for the member's buffers.
     std::function<wire::Welcome()> welcome;
     // Called when a member has left; may be empty.

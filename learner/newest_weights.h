@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
+#include <utility>
 
 #include "wire/codec.h"
 #include "wire/snapshot.h"
@@ -17,7 +19,17 @@ class NewestWeights {
 
   // Copies the newest version unless the copy is of it already. Returns false if applier threads
   // overwrote every snapshot during the read: the actor then fetches again.
-  bool Refresh();
+  bool Refresh() {
+    if (meta_.term != 0 && reader_.Latest() == meta_.version) return true;
+    const std::size_t floats = reader_.floats();
+    auto values = std::make_shared_for_overwrite<float[]>(floats);
+    if (!reader_.Read(0, {values.get(), floats}, meta_)) {
+      meta_ = {};
+      return false;
+    }
+    values_ = {std::move(values), floats};
+    return true;
+  }
 
   const wire::SnapshotMeta& meta() const { return meta_; }
   const wire::SharedTensor& values() const { return values_; }

@@ -17,9 +17,9 @@
 
 #include "core/config/config.h"
 #include "learner/apply/applier.h"
-#include "learner/apply/training_state.h"
 #include "learner/counters.h"
 #include "learner/staleness.h"
+#include "learner/storage/checkpoint.h"
 #include "learner/storage/journal.h"
 #include "wire/gradient_buffers.h"
 #include "wire/socket.h"

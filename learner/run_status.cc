@@ -96,11 +96,11 @@ class Writer {
   void Section(const char* key, const std::optional<T>& values, Fields fields) {
     if (values) fields(Writer(object_[key]), *values);
   }
-  void Actors(const char* key, const std::vector<JoinedActor>& actors) {
+  void Actors(const char* key, const std::vector<ActorStatus>& actors) {
     Json& rows = object_[key] = Json::array();
-    for (const JoinedActor& actor : actors) {
+    for (const ActorStatus& actor : actors) {
       rows.push_back({actor.slot, actor.incarnation, actor.accepted, actor.steps, actor.version,
-                      actor.staleness, actor.wait_ms});
+                      actor.staleness, actor.wait_us / 1000});
     }
   }
 
@@ -134,18 +134,18 @@ class Reader {
     const Json* found = Find(key);
     if (found && found->is_object()) fields(Reader(*found), values.emplace());
   }
-  void Actors(const char* key, std::vector<JoinedActor>& actors) {
+  void Actors(const char* key, std::vector<ActorStatus>& actors) {
     const Json* found = Find(key);
     if (!found) return;
     for (const Json& row : *found) {
       const auto number = [&](std::size_t i) { return row.at(i).get<std::uint64_t>(); };
-      actors.push_back({.slot = row.at(0).get<int>(),
+      actors.push_back({.slot = row.at(0).get<std::int64_t>(),
                         .incarnation = number(1),
                         .accepted = number(2),
                         .steps = number(3),
                         .version = number(4),
                         .staleness = number(5),
-                        .wait_ms = number(6)});
+                        .wait_us = 1000 * number(6)});
     }
   }
 
@@ -163,6 +163,15 @@ class Reader {
 std::uint64_t GradientStatus::dropped_total() const {
   return std::accumulate(dropped.begin(), dropped.end(), std::uint64_t{0},
                          [](std::uint64_t sum, const auto& entry) { return sum + entry.second; });
+}
+
+UnrollStatus& UnrollStatus::operator+=(const UnrollStatus& other) {
+  wait += other.wait;
+  refresh += other.refresh;
+  act += other.act;
+  gradient += other.gradient;
+  push += other.push;
+  return *this;
 }
 
 Json ToJson(const RunStatus& status) {

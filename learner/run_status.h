@@ -15,17 +15,24 @@
 
 namespace starling::learner {
 
-// An actor that the learner has welcomed.
-struct JoinedActor {
-  int slot = 0;
+// A slot of the run: its member, or why there is none.
+struct ActorStatus {
+  std::int64_t slot = 0;
   std::uint64_t incarnation = 0;
   std::uint64_t accepted = 0;   // gradients of this incarnation that were held
   std::uint64_t steps = 0;      // samples in those
   std::uint64_t version = 0;    // base of the newest of them
   std::uint64_t staleness = 0;  // of the last that was applied
-  std::uint64_t wait_ms = 0;    // for grants, in all
+  std::uint64_t wait_us = 0;    // for grants, in all; a status line has milliseconds
+  // No status line holds the fields below.
+  bool alive = false;     // the slot has a member
+  std::string left{};     // why its last member left; "" if it has one or never had one
+  std::string host{};     // reported by the actor
+  std::uint32_t pid = 0;  // reported by the actor; on its host
+  std::string key{};      // name of the key it joined with; "" without keys
+  double silent_s = 0;    // since its last message
 
-  friend bool operator==(const JoinedActor&, const JoinedActor&) = default;
+  friend bool operator==(const ActorStatus&, const ActorStatus&) = default;
 };
 
 struct StalenessStatus {
@@ -77,8 +84,9 @@ struct LossStatus {
   friend bool operator==(const LossStatus&, const LossStatus&) = default;
 };
 struct UnrollStatus {  // microseconds of its unroll
-  std::uint32_t wait = 0, refresh = 0, act = 0, gradient = 0, push = 0;
+  std::uint64_t wait = 0, refresh = 0, act = 0, gradient = 0, push = 0;
 
+  UnrollStatus& operator+=(const UnrollStatus& other);
   friend bool operator==(const UnrollStatus&, const UnrollStatus&) = default;
 };
 
@@ -89,7 +97,7 @@ struct RunStatus {
   std::uint64_t steps = 0, frames = 0, updates = 0;
   double seconds = 0;           // from the first grant to the last update, over all terms
   double steps_per_second = 0;  // steps / seconds
-  std::optional<double> mean_return, mean_length;  // nullopt until an episode has ended
+  std::optional<double> mean_return{}, mean_length{};  // nullopt until an episode has ended
   std::uint64_t episodes = 0;
   std::uint64_t episodes_cut = 0, envs_replaced = 0;  // Counters
   double lr = 0, entropy_coef = 0;                    // of the last update
@@ -103,10 +111,20 @@ struct RunStatus {
   TimeStatus time{};
   std::uint64_t version = 0;  // of the newest weights
   std::string checkpoint{};   // the last complete one, relative to the run directory; "" if none
-  std::vector<JoinedActor> joined{};  // part of a large fleet, in turns; all in the last lines
+  std::vector<ActorStatus> joined{};  // members: part of a large fleet, in turns; all at the end
   bool final = false;  // the last line of this learner: its last checkpoint is written, or failed
 
   friend bool operator==(const RunStatus&, const RunStatus&) = default;
+};
+
+// A status with a row for each slot, for readers in other threads such as the status pages. It is
+// immutable once it is made.
+struct PublishedStatus {
+  std::int64_t at_ms = 0;  // steady clock, when it was made
+  double unix_s = 0;       // wall clock, when it was made
+  RunStatus status{};
+  std::vector<ActorStatus> actors{};  // see SlotRows
+  std::size_t not_listed = 0;         // members without a row
 };
 
 // The status line. Numbers that are not finite or not known are null.

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "learner/run_status.h"
-#include "monitor/window.h"  // RateMeter: the rate of MakeProgress
+#include "monitor/series.h"  // RateMeter: the rate of MakeProgress
 
 namespace starling::monitor {
 

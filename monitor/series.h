@@ -1,13 +1,17 @@
-// A number over a whole run in bounded memory: its means over equal spans of time. The spans grow
-// with the run.
+// Numbers over time: over a whole run, and over its last seconds.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace starling::monitor {
 
+// A number over a whole run in bounded memory: its means over equal spans of time. The spans grow
+// with the run.
 class Series {
  public:
   // Keeps a mean for each `span_s` seconds. When `limit` of them are full, neighbours merge and
@@ -36,6 +40,57 @@ class Series {
   const std::size_t limit_;
   std::vector<Mean> means_;
   double last_ = 0;
+};
+
+// The newest points of a quantity that grows: for rates and shares over the last seconds.
+template <class T>
+class Window {
+ public:
+  struct Point {
+    std::int64_t ms = 0;
+    T value{};
+  };
+
+  explicit Window(std::int64_t span_ms) : span_ms_(span_ms) {}
+
+  // Keeps the points of the last `span_ms` and the newest one before them. REQUIRES: `now_ms` does
+  // not go back.
+  void Add(std::int64_t now_ms, T value) {
+    points_.push_back({now_ms, std::move(value)});
+    while (points_.size() > 2 && points_[1].ms <= now_ms - span_ms_) points_.pop_front();
+  }
+  void Clear() { points_.clear(); }
+
+  bool empty() const { return points_.empty(); }
+  // REQUIRES: !empty().
+  const Point& first() const { return points_.front(); }
+  const Point& last() const { return points_.back(); }
+  // From the first point to the last; 0 with fewer than two points.
+  std::int64_t passed_ms() const { return empty() ? 0 : last().ms - first().ms; }
+
+ private:
+  std::int64_t span_ms_;
+  std::deque<Point> points_;
+};
+
+// Steps per second over the last `window_ms`. Starts again when the steps go back: then a learner
+// has resumed from a checkpoint.
+class RateMeter {
+ public:
+  explicit RateMeter(std::int64_t window_ms = 10'000) : steps_(window_ms) {}
+  void Add(std::int64_t now_ms, std::uint64_t steps) {
+    if (!steps_.empty() && steps < steps_.last().value) steps_.Clear();
+    steps_.Add(now_ms, steps);
+  }
+  // Returns 0 until two points are known.
+  double PerSecond() const {
+    if (steps_.passed_ms() <= 0) return 0;
+    return static_cast<double>(steps_.last().value - steps_.first().value) * 1000.0 /
+           static_cast<double>(steps_.passed_ms());
+  }
+
+ private:
+  Window<std::uint64_t> steps_;
 };
 
 // Returns the end of the time axis for a run of `elapsed_s`: 15 s, 30 s, 1 min, 2 min, 5 min, ...

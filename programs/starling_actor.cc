@@ -64,7 +64,8 @@ std::function<std::optional<std::string>()> EndpointFinder(const Options& option
     return [file = options.connect_file] { return EndpointIn(file); };
   }
   const auto root = wire::RuntimeRoot(options.runtime_dir);
-  return [root, run_dir = options.run_dir] { return wire::RunPlace::Find(root, run_dir).endpoint; };
+  return
+      [root, run_dir = options.run_dir] { return wire::RuntimeDir::Find(root, run_dir).endpoint; };
 }
 
 std::function<std::optional<wire::Credentials>()> KeysFinder(const Options& options) {
@@ -75,7 +76,7 @@ std::function<std::optional<wire::Credentials>()> KeysFinder(const Options& opti
   }
   if (options.run_dir.empty()) return {};
   const auto root = wire::RuntimeRoot(options.runtime_dir);
-  return [root, run_dir = options.run_dir] { return wire::RunPlace::FindKeys(root, run_dir); };
+  return [root, run_dir = options.run_dir] { return wire::RuntimeDir::FindKeys(root, run_dir); };
 }
 
 // The limits of actors.envs_per_actor.

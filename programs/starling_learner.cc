@@ -30,7 +30,6 @@
 #include "monitor/http/status_server.h"
 #include "monitor/progress.h"
 #include "results/eval_results.h"
-#include "results/initial_net.h"
 #include "results/run_dir.h"
 #include "results/summary.h"
 #include "results/trained.h"
@@ -96,12 +95,14 @@ Config Prepare(const Options& options) {
 // actors that never joined.
 class Screen {
  public:
-  explicit Screen(const Config& config)
-      : config_(config), console_(STDERR_FILENO, monitor::DetectStyle(STDERR_FILENO)) {}
+  Screen(const Config& config, const Clock& clock)
+      : config_(config),
+        clock_(clock),
+        console_(STDERR_FILENO, monitor::DetectStyle(STDERR_FILENO)) {}
 
   void Show(const learner::RunStatus& status) {
     status_ = status;
-    for (const learner::JoinedActor& actor : status_->joined) {
+    for (const learner::ActorStatus& actor : status_->joined) {
       actors_.emplace(actor.slot, actor.incarnation);
     }
     const std::int64_t now = clock_.NowMs();
@@ -129,11 +130,11 @@ class Screen {
 
  private:
   const Config& config_;
-  SteadyClock clock_;
+  const Clock& clock_;
   monitor::Console console_;
   monitor::RateMeter rate_;
   std::optional<learner::RunStatus> status_;
-  std::set<std::pair<int, std::uint64_t>> actors_;
+  std::set<std::pair<std::int64_t, std::uint64_t>> actors_;  // slots and incarnations
 };
 
 // A further process of a sharded learner. It reads the configuration of the run and ignores
@@ -160,15 +161,18 @@ int Run(const Options& options) {
   const int stop_fd = CatchStopSignals(/*again_ends=*/!supervised);
   // 2. Read the configuration, remove leftovers of killed runs, open the status pages.
   const Config config = Prepare(options);
-  wire::RunPlace::RemoveStale(wire::RuntimeRoot(config.wire.runtime_dir));
+  wire::RuntimeDir::RemoveStale(wire::RuntimeRoot(config.wire.runtime_dir));
+  const SteadyClock clock;
   std::optional<monitor::StatusServer> pages;
   if (config.status.port != 0) {
     pages.emplace(
-        config, monitor::StatusServerOptions{.port = static_cast<std::uint16_t>(config.status.port),
-                                             .keep_trying = supervised && options.resume});
+        config,
+        monitor::StatusServerOptions{.port = static_cast<std::uint16_t>(config.status.port),
+                                     .keep_trying = supervised && options.resume},
+        clock);
   }
   // 3. Build the learner and start its shards.
-  Screen screen(config);
+  Screen screen(config, clock);
   StatusPipe pipe(options.status_fd);
   std::optional<fleet::ShardProcesses> shards;
   learner::LearnerOptions setup{.run_dir = options.run_dir,
@@ -180,7 +184,7 @@ int Run(const Options& options) {
                                 .sinks = {.on_status = [&](const learner::RunStatus& status) {
                                   supervised ? pipe.Write(status) : screen.Show(status);
                                 }}};
-  if (pages) setup.sinks.on_bulletin = [&](auto bulletin) { pages->Show(std::move(bulletin)); };
+  if (pages) setup.sinks.on_published = [&](auto published) { pages->Show(std::move(published)); };
   learner::Learner learner(
       config, options.resume ? results::InitialNetToResume(config) : results::InitialNetOf(config),
       std::move(setup));

@@ -8,6 +8,13 @@
 namespace starling::results {
 namespace {
 
+using Actors = learner::TimeStatus::Actors;
+using Learner = learner::TimeStatus::Learner;
+constexpr double Actors::*kOfActors[] = {&Actors::wait, &Actors::refresh, &Actors::act,
+                                         &Actors::gradient, &Actors::push};
+constexpr double Learner::*kOfLearner[] = {&Learner::receive, &Learner::dispatch, &Learner::idle,
+                                           &Learner::lanes};
+
 constexpr double kSaturated = 0.8;  // the others wait for a thread this busy
 
 double Share(double part, double whole) {
@@ -20,28 +27,19 @@ std::string Percent(double share) { return fmt::format("{:.0f} %", 100 * share);
 }  // namespace
 
 learner::TimeStatus Sum(const learner::TimeStatus& a, const learner::TimeStatus& b, double factor) {
-  return {.actors = {.wait = a.actors.wait + factor * b.actors.wait,
-                     .refresh = a.actors.refresh + factor * b.actors.refresh,
-                     .act = a.actors.act + factor * b.actors.act,
-                     .gradient = a.actors.gradient + factor * b.actors.gradient,
-                     .push = a.actors.push + factor * b.actors.push},
-          .learner = {.receive = a.learner.receive + factor * b.learner.receive,
-                      .dispatch = a.learner.dispatch + factor * b.learner.dispatch,
-                      .idle = a.learner.idle + factor * b.learner.idle,
-                      .lanes = a.learner.lanes + factor * b.learner.lanes}};
+  learner::TimeStatus sum = a;
+  for (const auto part : kOfActors) sum.actors.*part += factor * b.actors.*part;
+  for (const auto part : kOfLearner) sum.learner.*part += factor * b.learner.*part;
+  return sum;
 }
 
 learner::TimeStatus TimeShares(const learner::TimeStatus& time) {
-  const double actors = time.actors.total(), learner = time.learner.total();
-  return {.actors = {.wait = Share(time.actors.wait, actors),
-                     .refresh = Share(time.actors.refresh, actors),
-                     .act = Share(time.actors.act, actors),
-                     .gradient = Share(time.actors.gradient, actors),
-                     .push = Share(time.actors.push, actors)},
-          .learner = {.receive = Share(time.learner.receive, learner),
-                      .dispatch = Share(time.learner.dispatch, learner),
-                      .idle = Share(time.learner.idle, learner),
-                      .lanes = Share(time.learner.lanes, learner)}};
+  learner::TimeStatus shares = time;
+  for (const auto part : kOfActors)
+    shares.actors.*part = Share(time.actors.*part, time.actors.total());
+  for (const auto part : kOfLearner)
+    shares.learner.*part = Share(time.learner.*part, time.learner.total());
+  return shares;
 }
 
 std::string NameBottleneck(const learner::TimeStatus& time) {

@@ -11,7 +11,6 @@
 
 #include "learner/run_status.h"
 #include "results/eval_results.h"
-#include "results/final_eval.h"
 
 namespace starling::results {
 

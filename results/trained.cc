@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "actors/rollout.h"
 #include "core/error.h"
 #include "core/log.h"
-#include "learner/storage/checkpoint_parts.h"
-#include "results/initial_net.h"
+#include "envs/registry.h"
+#include "learner/storage/checkpoint.h"
+#include "net/model.h"
 
 namespace starling::results {
 namespace {
@@ -37,6 +39,22 @@ std::string Difference(const net::ParameterLayout& theirs, const net::ParameterL
 }
 
 }  // namespace
+
+net::ParameterLayout LayoutOf(const Config& config) {
+  const auto backend = net::MakeCpuBackend();
+  const net::ModelSpec spec = actors::ModelSpecOf(config, envs::SpecOf(config.env));
+  return net::MakeModel<float>(spec, *backend, {})->layout();
+}
+
+learner::InitialNet InitialNetOf(const Config& config) {
+  learner::InitialNet net = InitialNetToResume(config);
+  net.initial = config.run.init_from.empty()
+                    ? net::InitialParameters(net.layout, config.run.seed, config.net.init)
+                    : LoadFirstWeights(config).checkpoint.weights;
+  return net;
+}
+
+learner::InitialNet InitialNetToResume(const Config& config) { return {LayoutOf(config), {}}; }
 
 FoundCheckpoint FindCheckpoint(const std::filesystem::path& target) {
   if (std::filesystem::is_regular_file(target) || learner::HoldsCheckpointParts(target)) {

@@ -1,12 +1,22 @@
-// The trained net of a run directory or a checkpoint.
+// The net of a configuration: its parameter layout and first weights; and the trained net of a run
+// directory or a checkpoint.
 #pragma once
 
 #include <filesystem>
 
 #include "core/config/config.h"
 #include "learner/storage/checkpoint.h"
+#include "learner/storage/start.h"
 
 namespace starling::results {
+
+// Throws UserError if the environment is unknown or the net does not fit it.
+net::ParameterLayout LayoutOf(const Config& config);
+// Takes the first weights from run.init_from, or draws them from run.seed: seconds for wide layers.
+// Throws UserError as LoadFirstWeights (results/trained.h).
+learner::InitialNet InitialNetOf(const Config& config);
+// The same without first weights, for a resumed run.
+learner::InitialNet InitialNetToResume(const Config& config);
 
 struct FoundCheckpoint {
   std::filesystem::path path;

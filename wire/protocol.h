@@ -93,10 +93,10 @@ struct Hello {
 };
 
 // The address of a shard for actors. A tcp endpoint names the host as the shard itself sees it.
-struct ShardPlace {
+struct ShardAddress {
   std::string endpoint{};
   std::string snapshot{};  // path of the shared-memory file; empty: fetch the weights
-  friend bool operator==(const ShardPlace&, const ShardPlace&) = default;
+  friend bool operator==(const ShardAddress&, const ShardAddress&) = default;
 };
 
 // Slot, incarnation, term, version and fingerprint are in the header.
@@ -105,7 +105,7 @@ struct Welcome {
   std::string snapshot{};  // path of the shared-memory file; empty: fetch the weights
   std::string beacon{};    // endpoint of the version beacon; empty: none
   std::string buffers{};   // path of the actor's gradient buffers; empty: send gradients as tensors
-  std::vector<ShardPlace> shards{};  // slices 1, 2, ...; slice 0 belongs to the sender
+  std::vector<ShardAddress> shards{};  // slices 1, 2, ...; slice 0 belongs to the sender
   friend bool operator==(const Welcome&, const Welcome&) = default;
 };
 
@@ -224,7 +224,7 @@ struct ShardWelcome {
 };
 
 struct ShardReady {
-  ShardPlace place{};
+  ShardAddress address{};
   friend bool operator==(const ShardReady&, const ShardReady&) = default;
 };
 

@@ -161,7 +161,7 @@ fs::path RuntimeRoot(const std::string& configured) {
   return root;
 }
 
-RunPlace RunPlace::Create(const fs::path& root, const fs::path& run_dir) {
+RuntimeDir RuntimeDir::Create(const fs::path& root, const fs::path& run_dir) {
   // 1. Check that the paths of the sockets fit.
   const fs::path path = PlacePath(root, run_dir);
   const std::size_t longest = (path / "control").string().size();
@@ -195,13 +195,13 @@ RunPlace RunPlace::Create(const fs::path& root, const fs::path& run_dir) {
   return {root, path, lock.Take()};
 }
 
-RunPlace::RunPlace(fs::path root, fs::path path, FileDescriptor lock)
+RuntimeDir::RuntimeDir(fs::path root, fs::path path, FileDescriptor lock)
     : root_(std::move(root)),
       path_(std::move(path)),
       lock_(std::move(lock)),
       owner_pid_(getpid()) {}
 
-void RunPlace::Remove() {
+void RuntimeDir::Remove() {
   if (lock_.get() < 0 || owner_pid_ != getpid()) return;
   FileLock root_lock(root_ / "lock");
   if (root_lock.error() == 0) root_lock.Lock();
@@ -210,30 +210,30 @@ void RunPlace::Remove() {
   lock_.Close();
 }
 
-std::string RunPlace::SocketEndpoint(const std::string& name) const {
+std::string RuntimeDir::SocketEndpoint(const std::string& name) const {
   return "ipc://" + (path_ / name).string();
 }
 
-fs::path RunPlace::SnapshotPath(std::uint32_t term) const {
+fs::path RuntimeDir::SnapshotPath(std::uint32_t term) const {
   return path_ / fmt::format("{}{}", kWeights, term);
 }
 
-fs::path RunPlace::SlicePath(const fs::path& snapshot, std::size_t shard) {
+fs::path RuntimeDir::SlicePath(const fs::path& snapshot, std::size_t shard) {
   const std::string name = snapshot.filename().string();
   return snapshot.parent_path() / fmt::format("slice-{}-of-{}", shard, name);
 }
 
-fs::path RunPlace::BuffersPath(std::uint32_t slot, std::uint32_t incarnation) const {
+fs::path RuntimeDir::BuffersPath(std::uint32_t slot, std::uint32_t incarnation) const {
   return path_ / fmt::format("gradients-{}-{}", slot, incarnation);
 }
 
-void RunPlace::WriteKeys(const Credentials& keys) const {
+void RuntimeDir::WriteKeys(const Credentials& keys) const {
   WriteFileAtomically(
       path_ / "keys",
       fmt::format("{}\n{}\n{}\n", keys.own.public_key, keys.own.secret_key, keys.server_key), 0600);
 }
 
-std::optional<Credentials> RunPlace::FindKeys(const fs::path& root, const fs::path& run_dir) {
+std::optional<Credentials> RuntimeDir::FindKeys(const fs::path& root, const fs::path& run_dir) {
   try {
     std::istringstream text(ReadFile(PlacePath(root, run_dir) / "keys"));
     Credentials keys;
@@ -243,11 +243,11 @@ std::optional<Credentials> RunPlace::FindKeys(const fs::path& root, const fs::pa
   return std::nullopt;
 }
 
-void RunPlace::WriteEndpoint(const std::string& endpoint) const {
+void RuntimeDir::WriteEndpoint(const std::string& endpoint) const {
   WriteFileAtomically(path_ / "endpoint", endpoint);
 }
 
-RunPlace::Found RunPlace::Find(const fs::path& root, const fs::path& run_dir) {
+RuntimeDir::Found RuntimeDir::Find(const fs::path& root, const fs::path& run_dir) {
   Found found{PlacePath(root, run_dir) / "endpoint", std::nullopt};
   try {
     found.endpoint = ReadFile(found.endpoint_file);
@@ -256,7 +256,7 @@ RunPlace::Found RunPlace::Find(const fs::path& root, const fs::path& run_dir) {
   return found;
 }
 
-std::optional<int> RunPlace::FindOwner(const fs::path& root, const fs::path& run_dir) {
+std::optional<int> RuntimeDir::FindOwner(const fs::path& root, const fs::path& run_dir) {
   const fs::path path = PlacePath(root, run_dir) / "lock";
   std::error_code none;
   if (!fs::exists(path, none)) return std::nullopt;
@@ -270,7 +270,7 @@ std::optional<int> RunPlace::FindOwner(const fs::path& root, const fs::path& run
 }
 
 // There is at most one: Create removes the files of a killed learner.
-std::optional<fs::path> RunPlace::FindSnapshot(const fs::path& root, const fs::path& run_dir) {
+std::optional<fs::path> RuntimeDir::FindSnapshot(const fs::path& root, const fs::path& run_dir) {
   std::error_code none;
   for (const auto& entry : fs::directory_iterator(PlacePath(root, run_dir), none)) {
     const fs::path& path = entry.path();
@@ -279,7 +279,7 @@ std::optional<fs::path> RunPlace::FindSnapshot(const fs::path& root, const fs::p
   return std::nullopt;
 }
 
-std::size_t RunPlace::RemoveStale(const fs::path& root) {
+std::size_t RuntimeDir::RemoveStale(const fs::path& root) {
   const FileLock root_lock = LockRoot(root);
   return RemoveUnlocked(root);
 }

@@ -1,9 +1,9 @@
-// The private place of a run: a directory of mode 0700 with a short path, outside the run
-// directory, for the sockets, the shared memory and the learner's address while the run lives.
+// The private directory of a run, of mode 0700 with a short path outside the run directory: for the
+// sockets, the shared memory and the learner's address while the run lives.
 //
 // Layout: ROOT/starling-UID/lock, and for each run ROOT/starling-UID/HASH/{lock, endpoint, control,
 // keys, beacon, shards, control-SHARD, weights-TERM, slice-SHARD-of-weights-TERM,
-// gradients-SLOT-INCARNATION}. A place belongs to the process that holds the flock on its `lock`.
+// gradients-SLOT-INCARNATION}. It belongs to the process that holds the flock on its `lock`.
 // The kernel releases the flock when the process ends in any way, so the next start recognises the
 // files of a killed run and removes them.
 #pragma once
@@ -24,17 +24,17 @@ namespace starling::wire {
 // none, or if the directory is a symlink, belongs to another user or is not mode 0700.
 std::filesystem::path RuntimeRoot(const std::string& configured);
 
-// A place in use by a learner, from Create until Remove or the destructor.
-class RunPlace {
+// The directory in use by a learner, from Create until Remove or the destructor.
+class RuntimeDir {
  public:
-  // Creates the place of `run_dir` under `root` = RuntimeRoot(...). The canonical path of
-  // `run_dir`, which need not exist yet, names the place. Removes the files of killed learners,
-  // here and in other places. Throws UserError if a live learner has this place, naming its process
-  // id, or if the paths are too long for a socket.
-  static RunPlace Create(const std::filesystem::path& root, const std::filesystem::path& run_dir);
-  ~RunPlace() { Remove(); }
-  RunPlace(RunPlace&&) noexcept = default;
-  RunPlace& operator=(RunPlace&&) = delete;
+  // Creates the directory of `run_dir` under `root` = RuntimeRoot(...). The canonical path of
+  // `run_dir`, which need not exist yet, gives its name. Removes the files of killed
+  // learners, here and in others. Throws UserError if a live learner has it, naming its process id,
+  // or if the paths are too long for a socket.
+  static RuntimeDir Create(const std::filesystem::path& root, const std::filesystem::path& run_dir);
+  ~RuntimeDir() { Remove(); }
+  RuntimeDir(RuntimeDir&&) noexcept = default;
+  RuntimeDir& operator=(RuntimeDir&&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
   // "ipc://..." of the socket with this name ("control", "beacon").
@@ -50,7 +50,7 @@ class RunPlace {
   // Stores the learner's endpoint for the actors, atomically.
   void WriteEndpoint(const std::string& endpoint) const;
 
-  // Removes the place and releases its lock. Does nothing in a forked child.
+  // Removes the directory and releases its lock. Does nothing in a forked child.
   void Remove();
 
   struct Found {
@@ -58,7 +58,7 @@ class RunPlace {
     std::optional<std::string> endpoint;  // content of the file, if it exists
   };
   static Found Find(const std::filesystem::path& root, const std::filesystem::path& run_dir);
-  // Returns the process id of the learner that has the place now, if there is one.
+  // Returns the process id of the learner that has the directory now, if there is one.
   static std::optional<int> FindOwner(const std::filesystem::path& root,
                                       const std::filesystem::path& run_dir);
   // Returns the keys that WriteKeys stored, if there are any.
@@ -69,11 +69,11 @@ class RunPlace {
   static std::optional<std::filesystem::path> FindSnapshot(const std::filesystem::path& root,
                                                            const std::filesystem::path& run_dir);
 
-  // Removes every place under `root` whose lock is free; returns their number.
+  // Removes every directory under `root` whose lock is free; returns their number.
   static std::size_t RemoveStale(const std::filesystem::path& root);
 
  private:
-  RunPlace(std::filesystem::path root, std::filesystem::path path, FileDescriptor lock);
+  RuntimeDir(std::filesystem::path root, std::filesystem::path path, FileDescriptor lock);
 
   std::filesystem::path root_, path_;
   FileDescriptor lock_;

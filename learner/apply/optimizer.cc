@@ -2,9 +2,6 @@
 
 #include <algorithm>
 
-#include "core/check.h"
-#include "learner/apply/optimizers/rule.h"
-
 namespace starling::learner {
 namespace {
 

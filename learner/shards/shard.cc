@@ -21,17 +21,6 @@ constexpr int kMaxDrained = 256;         // messages of actors handled in one tu
 constexpr int kQueue = 4096;             // reports to shard 0
 constexpr std::size_t kSpareSlices = 8;  // of one connection beyond updates.in_flight
 
-std::optional<wire::KeyPair> OwnKeys(const Config& config) {
-  if (config.wire.secret.empty()) return std::nullopt;
-  return wire::ReadSecretFile(config.wire.secret);
-}
-
-std::optional<wire::KeyAuthenticator> MakeGate(const Config& config, wire::Context& context,
-                                               const std::string& local_key) {
-  if (local_key.empty()) return std::nullopt;
-  return std::optional<wire::KeyAuthenticator>(std::in_place, context, config.wire.allowed);
-}
-
 // Waits for the answer to the hello; `header` is that of the answer.
 wire::ShardWelcome AwaitWelcome(wire::ClientSocket& learner, const ShardOptions& options,
                                 wire::Header& header) {
@@ -79,13 +68,9 @@ Shard::Welcomed Shard::SayHello(const Config& config, const net::ParameterLayout
     throw std::runtime_error("the learner's checkpoint holds another net than its configuration");
   }
   const auto shards = static_cast<std::size_t>(config.learner.shards);
-  welcomed.state = CutOut({.term = welcomed.term,
-                           .version = whole.version,
-                           .steps = whole.steps,
-                           .optimizer_step = whole.optimizer_step,
-                           .weights = std::move(whole.weights),
-                           .optimizer_state = std::move(whole.state)},
-                          wire::CutIntoSlices(layout.size(), shards).at(options.shard));
+  whole.term = welcomed.term;
+  welcomed.state =
+      CutOut(std::move(whole), wire::CutIntoSlices(layout.size(), shards).at(options.shard));
   return welcomed;
 }
 
@@ -104,11 +89,11 @@ Shard::Shard(const Config& config, net::ParameterLayout layout, ShardOptions opt
       clock_(options_.clock ? *options_.clock : steady_clock_),
       context_(std::move(welcomed.context)),
       learner_(std::move(welcomed.learner)),
-      authenticator_(MakeGate(config, *context_, welcomed.welcome.local_key)),
+      admission_(config, *context_, welcomed.welcome.local_key, refused_, clock_),
       socket_(*context_, welcomed.welcome.endpoint,
               {.max_elements = slice_.size,
                .silence_ms = static_cast<int>(config.wire.timeout_s * 1000.0),
-               .keys = OwnKeys(config)}),
+               .keys = admission_.keys()}),
       snapshot_(wire::SnapshotWriter::SharedIfThereIsRoom(welcomed.welcome.snapshot, slice_.size,
                                                           layout_.fingerprint(), term_)),
       newest_(snapshot_),
@@ -127,7 +112,6 @@ Shard::Shard(const Config& config, net::ParameterLayout layout, ShardOptions opt
                        .entropy = EntropyCoef(config.loss, config.run.steps, welcomed.state.steps)},
                       [this] { wake_up_.Notify(); })) {
   // Actors can connect when shard 0 knows the endpoint, so everything is open before this report.
-  if (authenticator_) authenticator_->Admit(welcomed.welcome.local_key, "of this host");
   Send({}, wire::ShardReady{{.endpoint = socket_.endpoint(),
                              .snapshot = snapshot_.shared() ? welcomed.welcome.snapshot : ""}});
   LogInfo("term {}, weights {} to {} of {}, listening on {}", term_, slice_.begin,
@@ -139,7 +123,7 @@ bool Shard::Run() {
   items[0].socket = learner_.get();
   items[1].socket = &socket_;
   items[2].fd = wake_up_.fd();
-  if (authenticator_) items[3].socket = &*authenticator_;
+  items[3].socket = admission_.socket();
   while (!over_) {
     wire::Poll(items, kIdleMs);
     wake_up_.Clear();  // before the work that it announces, so that no notification is lost
@@ -149,7 +133,7 @@ bool Shard::Run() {
     ReportApplied();
     WriteFinalCheckpointIfApplied();
     ReportSaved();
-    PollConnections();
+    admission_.Poll(socket_);
     Beat();
   }
   checkpoints_.Finish();
@@ -164,10 +148,7 @@ void Shard::ReceiveFromActors() {
 }
 
 void Shard::Handle(wire::Envelope envelope) {
-  if (authenticator_ && !authenticator_->NameOf(envelope.key())) {
-    return refusals_.Warn(clock_.NowMs(),
-                          "discarded a message: its sender's key is no longer on the list");
-  }
+  if (!admission_.Allows(envelope)) return;
   const wire::DecodeResult decoded = wire::Decode(envelope.frames(), slice_.size);
   if (!decoded) {
     return refusals_.Warn(clock_.NowMs(), std::string("refused a message that is not ours: ") +
@@ -225,19 +206,6 @@ void Shard::OnFetch(const std::string& peer, const wire::Header& header) {
                             newest_.values()));
 }
 
-void Shard::PollConnections() {
-  const std::int64_t now = clock_.NowMs();
-  for (const std::string& line : socket_.CutUnfinished(now)) {
-    refusals_.Warn(now, "cut off: " + line);
-  }
-  if (!authenticator_) return;
-  for (const std::string& line : authenticator_->Answer())
-    refusals_.Warn(now, "turned away: " + line);
-  if (const std::size_t failed = socket_.FailedHandshakes()) {
-    refusals_.Warn(now, fmt::format("turned away: {} connections without a key", failed));
-  }
-}
-
 // ---- shard 0
 
 void Shard::ReceiveFromLearner() {
@@ -256,8 +224,8 @@ void Shard::ReceiveFromLearner() {
       const GradientName name{header.slot, header.incarnation, discard->gradient};
       pending_.TakeFirst(name);
       ReportSlice(name);
-    } else if (std::holds_alternative<wire::ReloadKeys>(body) && authenticator_) {
-      for (const std::string& line : authenticator_->Reload()) LogInfo("{}", line);
+    } else if (std::holds_alternative<wire::ReloadKeys>(body) && admission_.has_keys()) {
+      admission_.Reload();
     } else if (std::holds_alternative<wire::Leave>(body)) {
       over_ = true;
     }

@@ -21,13 +21,13 @@
 #include "core/config/config.h"
 #include "core/file_descriptor.h"
 #include "core/log.h"
+#include "learner/admission.h"
 #include "learner/apply/applier.h"
 #include "learner/newest_weights.h"
-#include "learner/shards/pending_slices.h"
+#include "learner/shards/gradient_slices.h"
 #include "learner/storage/checkpoint.h"
 #include "learner/storage/start.h"
 #include "net/parameters.h"
-#include "wire/key_authenticator.h"
 #include "wire/slices.h"
 #include "wire/socket.h"
 
@@ -72,7 +72,6 @@ class Shard {
   void Handle(wire::Envelope envelope);
   void OnSlice(wire::Envelope envelope, const wire::Message& message);
   void OnFetch(const std::string& peer, const wire::Header& header);
-  void PollConnections();
   // shard 0
   void ReceiveFromLearner();
   void ReportSlice(const GradientName& name);
@@ -93,8 +92,9 @@ class Shard {
   const Clock& clock_;
   std::unique_ptr<wire::Context> context_;
   std::unique_ptr<wire::ClientSocket> learner_;
-  std::optional<wire::KeyAuthenticator> authenticator_;
-  wire::ServerSocket socket_;  // for actors
+  Admission::Refusals refused_;  // reported nowhere
+  Admission admission_;          // before the socket: it answers for it
+  wire::ServerSocket socket_;    // for actors
   wire::SnapshotWriter snapshot_;
   NewestWeights newest_;
   EventFd wake_up_;

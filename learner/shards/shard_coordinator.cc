@@ -15,9 +15,9 @@ constexpr std::size_t kSpareSlices =
     8;  // incomplete gradients of an actor beyond updates.in_flight
 
 // The ports behind the learner's own, or free ones if that is a free one.
-std::string EndpointOfShard(const std::string& endpoint, const wire::RunPlace& place,
+std::string EndpointOfShard(const std::string& endpoint, const wire::RuntimeDir& runtime_dir,
                             std::size_t shard) {
-  if (endpoint == "auto") return place.SocketEndpoint(fmt::format("control-{}", shard));
+  if (endpoint == "auto") return runtime_dir.SocketEndpoint(fmt::format("control-{}", shard));
   if (endpoint.starts_with("ipc://")) return fmt::format("{}-{}", endpoint, shard);
   const std::size_t colon = endpoint.rfind(':');
   const std::string port = endpoint.substr(colon + 1);
@@ -41,7 +41,7 @@ ShardCoordinator::ShardCoordinator(const Config& config, wire::Context& context,
       options_(options),
       clock_(clock),
       links_(context, {.others = Others(config),
-                       .endpoint = options.place.SocketEndpoint("shards"),
+                       .endpoint = options.runtime_dir.SocketEndpoint("shards"),
                        .term = engine.term(),
                        .session = engine.session(),
                        .version = engine.taken(),
@@ -82,14 +82,14 @@ void ShardCoordinator::WelcomeNew() {
     throw std::runtime_error("the shards have no checkpoint to start from: " + keeper_.error());
   }
   if (keeper_.newest().empty()) return;
-  const std::filesystem::path weights = options_.place.SnapshotPath(engine_.term());
+  const std::filesystem::path weights = options_.runtime_dir.SnapshotPath(engine_.term());
   for (const std::size_t shard : std::exchange(unwelcomed_, {})) {
     links_.Welcome(
         shard,
         {.checkpoint = keeper_.newest(),
-         .endpoint = EndpointOfShard(config_.wire.endpoint, options_.place, shard),
+         .endpoint = EndpointOfShard(config_.wire.endpoint, options_.runtime_dir, shard),
          .snapshot =
-             options_.shared_weights ? wire::RunPlace::SlicePath(weights, shard).string() : "",
+             options_.shared_weights ? wire::RuntimeDir::SlicePath(weights, shard).string() : "",
          .local_key = admission_.local_key()});
   }
 }

@@ -14,7 +14,7 @@
 #include "core/config/config.h"
 #include "learner/admission.h"
 #include "learner/engine.h"
-#include "learner/shards/gradient_assembler.h"
+#include "learner/shards/gradient_slices.h"
 #include "learner/shards/shard_links.h"
 #include "learner/storage/checkpoint_keeper.h"
 #include "wire/runtime_dir.h"
@@ -25,7 +25,7 @@ namespace starling::learner {
 class ShardCoordinator {
  public:
   struct Options {
-    const wire::RunPlace& place;
+    const wire::RuntimeDir& runtime_dir;
     bool shared_weights = false;         // slices lie in shared memory
     std::function<std::string()> ended;  // why a shard has ended; "" while all live; may be empty
   };
@@ -38,7 +38,7 @@ class ShardCoordinator {
   const wire::ServerSocket& socket() const { return links_.socket(); }
   // All shards have started.
   bool ready() const { return links_.ready(); }
-  std::vector<wire::ShardPlace> places() const { return links_.places(); }
+  std::vector<wire::ShardAddress> addresses() const { return links_.addresses(); }
 
   // Handles the messages of the shards. Throws std::runtime_error if a shard is lost.
   void Receive();

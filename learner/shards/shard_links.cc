@@ -54,7 +54,7 @@ std::optional<ShardLinks::Event> ShardLinks::Interpret(const wire::Envelope& env
   Event event{.kind = Event::Kind::kReady, .shard = known->first};
   silent_ms_[event.shard] = 0;
   if (const auto* ready = std::get_if<wire::ShardReady>(&body)) {
-    places_[event.shard] = ready->place;
+    addresses_[event.shard] = ready->address;
   } else if (const auto* held = std::get_if<wire::SliceHeld>(&body)) {
     event.kind = Event::Kind::kSliceHeld;
     event.gradient = {header.slot, header.incarnation, held->gradient};
@@ -81,9 +81,9 @@ std::optional<std::size_t> ShardLinks::Silent(std::int64_t ms, std::int64_t limi
   return silent;
 }
 
-std::vector<wire::ShardPlace> ShardLinks::places() const {
-  const auto places = std::views::values(places_);
-  return {places.begin(), places.end()};
+std::vector<wire::ShardAddress> ShardLinks::addresses() const {
+  const auto addresses = std::views::values(addresses_);
+  return {addresses.begin(), addresses.end()};
 }
 
 std::uint64_t ShardLinks::applied() const { return std::ranges::min(std::views::values(applied_)); }

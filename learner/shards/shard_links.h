@@ -30,8 +30,8 @@
 #include <string>
 #include <vector>
 
-#include "learner/apply/update.h"
-#include "learner/shards/gradient_assembler.h"
+#include "learner/apply/applier.h"
+#include "learner/shards/gradient_slices.h"
 #include "learner/storage/journal.h"
 #include "wire/socket.h"
 
@@ -61,8 +61,8 @@ class ShardLinks {
   std::optional<Event> Receive();
 
   void Welcome(std::size_t shard, const wire::ShardWelcome& welcome);
-  bool ready() const { return places_.size() == others_; }
-  std::vector<wire::ShardPlace> places() const;
+  bool ready() const { return addresses_.size() == others_; }
+  std::vector<wire::ShardAddress> addresses() const;
 
   void BroadcastUpdate(const UpdateRecord& record, const Update& update, bool checkpoint);
   // Every shard writes its part of a checkpoint of `version`, the last one.
@@ -97,7 +97,7 @@ class ShardLinks {
   std::uint64_t sent_ = 0;
   bool reachable_ = true;
   std::map<std::size_t, std::string> peers_;  // by shard
-  std::map<std::size_t, wire::ShardPlace> places_;
+  std::map<std::size_t, wire::ShardAddress> addresses_;
   std::map<std::size_t, std::uint64_t> applied_;
   std::map<std::size_t, std::int64_t> silent_ms_;
   std::map<std::uint64_t, std::map<std::size_t, std::string>> saved_;  // errors by version, shard

@@ -6,11 +6,12 @@
 #include <span>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 
 #include "core/check.h"
 #include "core/safetensors.h"
-#include "learner/storage/checkpoint_metadata.h"
-#include "learner/storage/checkpoint_parts.h"
+#include "core/text.h"
+#include "learner/storage/checkpoint_format.h"
 
 namespace starling::learner {
 namespace {
@@ -68,7 +69,93 @@ std::vector<float> Gather(const SafetensorsFile& file, const std::string& path,
   return flat;
 }
 
+std::string Join(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
+  return text;
+}
+
+std::vector<std::string> Split(std::string_view text) {
+  std::vector<std::string> words;
+  while (!text.empty()) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    words.emplace_back(text.substr(0, comma));
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  return words;
+}
+
 }  // namespace
+
+TrainingState CutOut(TrainingState whole, wire::Slice slice) {
+  const auto cut = [slice](std::vector<float>& floats) {
+    if (slice.size == floats.size()) return;
+    const auto begin = floats.begin() + static_cast<std::ptrdiff_t>(slice.begin);
+    floats = std::vector<float>(begin, begin + static_cast<std::ptrdiff_t>(slice.size));
+  };
+  cut(whole.weights);
+  for (std::vector<float>& slot : whole.optimizer_state) cut(slot);
+  return whole;
+}
+
+// ---- metadata
+
+const std::string& Metadata::Text(const std::string& key) const {
+  const auto found = entries_.find(key);
+  if (found == entries_.end()) {
+    throw std::runtime_error(fmt::format("{} is not a checkpoint: it has no \"{}\"", path_, key));
+  }
+  return found->second;
+}
+
+std::uint64_t Metadata::Number(const std::string& key, int base) const {
+  const std::optional<std::uint64_t> value = ParseNumber(Text(key), base);
+  if (!value) {
+    throw std::runtime_error(
+        fmt::format("{}: \"{}\" is \"{}\", not a number", path_, key, Text(key)));
+  }
+  return *value;
+}
+
+std::map<std::string, std::string> MetadataOf(const Checkpoint& checkpoint,
+                                              std::string_view format) {
+  return {
+      {"format", std::string(format)},
+      {"term", std::to_string(checkpoint.term)},
+      {"version", std::to_string(checkpoint.version)},
+      {"steps", std::to_string(checkpoint.steps)},
+      {"optimizer_step", std::to_string(checkpoint.optimizer_step)},
+      {"optimizer_slots", Join(checkpoint.slot_names)},
+      {"journal_offset", std::to_string(checkpoint.journal_offset)},
+      {"fingerprint", fmt::format("{:016x}", checkpoint.layout.fingerprint())},
+      {"config", checkpoint.config},
+      {"counters", checkpoint.counters},
+  };
+}
+
+Checkpoint FromMetadata(const Metadata& metadata, const std::string& path,
+                        std::string_view format) {
+  if (metadata.Text("format") != format) {
+    throw std::runtime_error(fmt::format("{} has the format \"{}\"; this program reads \"{}\"",
+                                         path, metadata.Text("format"), format));
+  }
+  Checkpoint checkpoint;
+  const std::uint64_t term = metadata.Number("term");
+  if (term > UINT32_MAX) {
+    throw std::runtime_error(fmt::format("{}: the term {} is out of range", path, term));
+  }
+  checkpoint.term = static_cast<std::uint32_t>(term);
+  checkpoint.version = metadata.Number("version");
+  checkpoint.steps = metadata.Number("steps");
+  checkpoint.optimizer_step = metadata.Number("optimizer_step");
+  checkpoint.journal_offset = metadata.Number("journal_offset");
+  checkpoint.slot_names = Split(metadata.Text("optimizer_slots"));
+  checkpoint.config = metadata.Text("config");
+  checkpoint.counters = metadata.Text("counters");
+  return checkpoint;
+}
+
+// ---- files
 
 std::string CheckpointName(std::uint32_t term, std::uint64_t version) {
   return fmt::format("t{:04}-v{:012}.safetensors", term, version);
@@ -83,20 +170,21 @@ std::filesystem::path WriteCheckpoint(const std::filesystem::path& dir, std::str
                                       const Checkpoint& checkpoint) {
   const net::ParameterLayout& layout = checkpoint.layout;
   CHECK(checkpoint.weights.size() == layout.size(), "{} weights", checkpoint.weights.size());
-  CHECK(checkpoint.state.size() == checkpoint.slot_names.size(), "{} slots",
-        checkpoint.state.size());
+  CHECK(checkpoint.optimizer_state.size() == checkpoint.slot_names.size(), "{} slots",
+        checkpoint.optimizer_state.size());
   // 1. The weights, then the optimizer state: readers rebuild the layout from this order.
   std::vector<TensorView> tensors;
   for (const net::Parameter& parameter : layout.parameters()) {
     tensors.push_back(
         ViewF32(parameter.name, Shape(parameter), Slice(checkpoint.weights, parameter)));
   }
-  for (std::size_t slot = 0; slot < checkpoint.state.size(); ++slot) {
-    CHECK(checkpoint.state[slot].size() == layout.size(), "slot of {}",
-          checkpoint.state[slot].size());
+  for (std::size_t slot = 0; slot < checkpoint.optimizer_state.size(); ++slot) {
+    CHECK(checkpoint.optimizer_state[slot].size() == layout.size(), "slot of {}",
+          checkpoint.optimizer_state[slot].size());
     for (const net::Parameter& parameter : layout.parameters()) {
       tensors.push_back(ViewF32(StateName(checkpoint.slot_names[slot], parameter.name),
-                                Shape(parameter), Slice(checkpoint.state[slot], parameter)));
+                                Shape(parameter),
+                                Slice(checkpoint.optimizer_state[slot], parameter)));
     }
   }
   // 2. WriteSafetensors renames a synced temporary file.
@@ -116,7 +204,7 @@ Checkpoint ReadCheckpoint(const std::filesystem::path& file_path) {
   const net::ParameterLayout& layout = checkpoint.layout;
   checkpoint.weights = Gather(file, path, layout, [](const auto& p) { return p.name; });
   for (const std::string& slot : checkpoint.slot_names) {
-    checkpoint.state.push_back(
+    checkpoint.optimizer_state.push_back(
         Gather(file, path, layout, [&](const auto& p) { return StateName(slot, p.name); }));
   }
   return checkpoint;

@@ -2,7 +2,7 @@
 // sort by name ("t0001-v000000012345.safetensors"). A file holds one tensor per parameter
 // ("conv1.weight") and per parameter of the optimizer state ("optimizer.square_avg.conv1.weight");
 // everything else is metadata. Nothing depends on the wall clock. A learner of several processes
-// writes a directory of parts instead (checkpoint_parts.h); every function here accepts both.
+// writes a directory of parts instead (checkpoint_format.h); every function here accepts both.
 //
 // Thread safety: the functions share nothing but the directory. One thread writes to a directory;
 // only its best checkpoint is written by others.
@@ -23,21 +23,38 @@
 
 #include "core/queue.h"
 #include "net/parameters.h"
+#include "wire/slices.h"
 
 namespace starling::learner {
 
-struct Checkpoint {
-  std::uint32_t term = 0;
+// The state of training at one version. The pipeline starts from it; a checkpoint holds it.
+struct TrainingState {
+  std::uint32_t term = 1;
   std::uint64_t version = 0;
   std::uint64_t steps = 0;           // samples applied
   std::uint64_t optimizer_step = 0;  // updates applied
+  std::vector<float> weights;
+  // One vector for each slot of the optimizer, as long as the weights; empty: zeros.
+  std::vector<std::vector<float>> optimizer_state;
+};
+
+// Returns the part of `whole` that belongs to `slice` of the weights.
+TrainingState CutOut(TrainingState whole, wire::Slice slice);
+
+// Training right after one update, as the engine knows it. Later updates may be in flight.
+struct CheckpointContent {
+  TrainingState state;
+  std::string counters = "{}";       // Counters::Save; opaque here
   std::uint64_t journal_offset = 0;  // bytes; a resumed learner cuts the journal there
+};
+
+// The same with everything that a reader needs.
+struct Checkpoint : TrainingState {
+  std::uint64_t journal_offset = 0;
   net::ParameterLayout layout;
-  std::vector<float> weights;             // (layout.size())
-  std::vector<std::string> slot_names;    // "square_avg"
-  std::vector<std::vector<float>> state;  // (slot_names.size()) x (layout.size())
-  std::string config;                     // of the run, TOML
-  std::string counters;                   // Counters::Save; opaque here
+  std::vector<std::string> slot_names;  // "square_avg"
+  std::string config;                   // of the run, TOML
+  std::string counters;
 };
 
 // Returns "t0001-v000000012345.safetensors".
@@ -56,6 +73,8 @@ std::filesystem::path WriteCheckpoint(const std::filesystem::path& dir, std::str
 // Reads a checkpoint. The layout is rebuilt from names and shapes; its fingerprint must equal the
 // stored one. Throws std::runtime_error with a sentence that names the file and the damage.
 Checkpoint ReadCheckpoint(const std::filesystem::path& path);
+// Returns whether `path` is a directory with the part of shard 0.
+bool HoldsCheckpointParts(const std::filesystem::path& path);
 
 // Returns the checkpoints of `dir` by (term, version), newest last; empty without this directory.
 std::vector<std::filesystem::path> ListCheckpoints(const std::filesystem::path& dir);

@@ -11,7 +11,7 @@
 #include "core/file.h"
 #include "core/text.h"
 #include "learner/storage/checkpoint.h"
-#include "learner/storage/checkpoint_parts.h"
+#include "learner/storage/checkpoint_format.h"
 
 namespace starling::learner {
 namespace {

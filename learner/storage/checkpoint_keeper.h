@@ -16,7 +16,6 @@
 #include "core/clock.h"
 #include "core/config/config.h"
 #include "core/log.h"
-#include "learner/apply/training_state.h"
 #include "learner/storage/checkpoint.h"
 #include "net/parameters.h"
 

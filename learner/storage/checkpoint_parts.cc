@@ -1,4 +1,4 @@
-#include "learner/storage/checkpoint_parts.h"
+#include "learner/storage/checkpoint_format.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -14,7 +14,6 @@
 
 #include "core/check.h"
 #include "core/safetensors.h"
-#include "learner/storage/checkpoint_metadata.h"
 #include "wire/slices.h"
 
 namespace starling::learner {
@@ -111,7 +110,7 @@ void AddPart(const std::filesystem::path& file_path, ShardOf which, Checkpoint& 
   // 3. All parts must be of the same checkpoint.
   if (which.shard == 0) {
     part.weights.assign(part.layout.size(), 0.0f);
-    part.state.assign(part.slot_names.size(), part.weights);
+    part.optimizer_state.assign(part.slot_names.size(), part.weights);
     whole = std::move(part);
   } else if (part.term != whole.term || part.version != whole.version ||
              part.layout.fingerprint() != whole.layout.fingerprint() ||
@@ -121,7 +120,7 @@ void AddPart(const std::filesystem::path& file_path, ShardOf which, Checkpoint& 
   // 4. Copy its slices.
   Place(file, path, kWeights, slice, whole.weights);
   for (std::size_t i = 0; i < whole.slot_names.size(); ++i) {
-    Place(file, path, StateName(whole.slot_names[i]), slice, whole.state[i]);
+    Place(file, path, StateName(whole.slot_names[i]), slice, whole.optimizer_state[i]);
   }
 }
 
@@ -140,9 +139,9 @@ void WriteCheckpointPart(const std::filesystem::path& dir, const Checkpoint& par
   const std::size_t size = wire::CutIntoSlices(part.layout.size(), which.shards)[which.shard].size;
   CHECK(part.weights.size() == size, "{} weights of {}", part.weights.size(), size);
   std::vector<TensorView> tensors{ViewF32(kWeights, {size}, part.weights)};
-  for (std::size_t i = 0; i < part.state.size(); ++i) {
-    CHECK(part.state[i].size() == size, "slot of {}", part.state[i].size());
-    tensors.push_back(ViewF32(StateName(part.slot_names[i]), {size}, part.state[i]));
+  for (std::size_t i = 0; i < part.optimizer_state.size(); ++i) {
+    CHECK(part.optimizer_state[i].size() == size, "slot of {}", part.optimizer_state[i].size());
+    tensors.push_back(ViewF32(StateName(part.slot_names[i]), {size}, part.optimizer_state[i]));
   }
   auto metadata = MetadataOf(part, kFormat);
   metadata["parameters"] = DescribeLayout(part.layout);

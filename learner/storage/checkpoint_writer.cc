@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "learner/storage/checkpoint.h"
-#include "learner/storage/checkpoint_parts.h"
+#include "learner/storage/checkpoint_format.h"
 
 namespace starling::learner {
 

@@ -78,7 +78,7 @@ struct UpdateRecord {
   std::vector<Item> items{};  // its gradients, in the order of the sum
   friend bool operator==(const UpdateRecord&, const UpdateRecord&) = default;
 };
-// The hash of the weights of a version: HashWeights in learner/apply/update.h.
+// The hash of the weights of a version: HashWeights in learner/apply/applier.h.
 struct HashRecord {
   std::uint64_t version = 0, hash = 0;
   friend bool operator==(const HashRecord&, const HashRecord&) = default;

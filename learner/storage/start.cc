@@ -52,12 +52,7 @@ Start FromCheckpoint(const Config& config, Checkpoint from, const std::filesyste
   }
   start.cut_journal_at = from.journal_offset;
   start.checkpoint = "checkpoints/" + path.filename().string();
-  start.state = {.term = from.term,
-                 .version = from.version,
-                 .steps = from.steps,
-                 .optimizer_step = from.optimizer_step,
-                 .weights = std::move(from.weights),
-                 .optimizer_state = std::move(from.state)};
+  start.state = std::move(from);
   return start;
 }
 
@@ -65,19 +60,14 @@ Start FromCheckpoint(const Config& config, Checkpoint from, const std::filesyste
 
 Checkpoint CheckpointOf(const Config& config, const net::ParameterLayout& layout,
                         CheckpointContent content) {
-  TrainingState& state = content.state;
-  Checkpoint checkpoint{.term = state.term,
-                        .version = state.version,
-                        .steps = state.steps,
-                        .optimizer_step = state.optimizer_step,
-                        .journal_offset = content.journal_offset,
-                        .layout = layout,
-                        .weights = std::move(state.weights),
-                        .slot_names = MakeOptimizerSpec(config.optimizer).slots,
-                        .state = std::move(state.optimizer_state),
-                        .config = ToToml(config),
-                        .counters = std::move(content.counters)};
-  checkpoint.state.resize(checkpoint.slot_names.size(), std::vector<float>(layout.size()));
+  Checkpoint checkpoint{std::move(content.state),
+                        content.journal_offset,
+                        layout,
+                        MakeOptimizerSpec(config.optimizer).slots,
+                        ToToml(config),
+                        std::move(content.counters)};
+  checkpoint.optimizer_state.resize(checkpoint.slot_names.size(),
+                                    std::vector<float>(layout.size()));
   return checkpoint;
 }
 

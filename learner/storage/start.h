@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "core/config/config.h"
-#include "learner/apply/training_state.h"
 #include "learner/counters.h"
 #include "learner/storage/checkpoint.h"
 #include "net/parameters.h"

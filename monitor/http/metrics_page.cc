@@ -1,11 +1,11 @@
-#include "monitor/http/metrics_page.h"
-
+// The page for Prometheus: /metrics.
 #include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "monitor/http/pages.h"
 #include "monitor/http/prometheus_text.h"
 
 namespace starling::monitor {
@@ -135,53 +135,61 @@ void AddStaleness(const learner::StalenessStatus& staleness, PrometheusText& tex
                  kBounds, std::round(staleness.mean * applied));
 }
 
-using ActorValue = double (*)(const learner::ActorRow&);
+// A sample of each member.
+struct ActorMetric {
+  Type type;
+  const char *name, *help;
+  double (*value)(const learner::ActorStatus&);
+};
 
-void AddActors(const learner::Bulletin& bulletin, PrometheusText& text) {
-  const auto add = [&](Type type, const char* name, const char* help, ActorValue value) {
-    text.Family(type, name, help);
-    for (const learner::ActorRow& actor : bulletin.actors) {
-      if (actor.alive) text.Sample(value(actor), {{"slot", std::to_string(actor.slot)}});
-    }
-  };
+constexpr ActorMetric kOfMembers[] = {
+    {Type::kGauge, "starling_actor_version", "Version behind its newest gradient.",
+     [](const learner::ActorStatus& actor) { return static_cast<double>(actor.version); }},
+    {Type::kGauge, "starling_actor_lag", "Staleness of its last applied gradient.",
+     [](const learner::ActorStatus& actor) { return static_cast<double>(actor.staleness); }},
+    {Type::kCounter, "starling_actor_gradients_total", "Accepted since it joined.",
+     [](const learner::ActorStatus& actor) { return static_cast<double>(actor.accepted); }},
+    {Type::kCounter, "starling_actor_steps_total", "In its accepted gradients.",
+     [](const learner::ActorStatus& actor) { return static_cast<double>(actor.steps); }},
+    {Type::kCounter, "starling_actor_wait_seconds_total", "For grants, since it joined.",
+     [](const learner::ActorStatus& actor) { return static_cast<double>(actor.wait_us) / 1e6; }},
+    {Type::kGauge, "starling_actor_silent_seconds", "Since it was last heard.",
+     [](const learner::ActorStatus& actor) { return actor.silent_s; }},
+};
+
+void AddActors(const learner::PublishedStatus& published, PrometheusText& text) {
   // 1. Every slot.
   text.Family(Type::kGauge, "starling_actor_alive", "1 if the slot has a member, else 0.");
-  for (const learner::ActorRow& actor : bulletin.actors) {
+  for (const learner::ActorStatus& actor : published.actors) {
     text.Sample(actor.alive, {{"slot", std::to_string(actor.slot)}});
   }
   // 2. The members alone.
   text.Family(Type::kGauge, "starling_actor_info", "Who is in the slot; always 1.");
-  for (const learner::ActorRow& actor : bulletin.actors) {
+  for (const learner::ActorStatus& actor : published.actors) {
     if (!actor.alive) continue;
     text.Sample(1,
                 {{"slot", std::to_string(actor.slot)}, {"host", actor.host}, {"key", actor.key}});
   }
-  add(Type::kGauge, "starling_actor_version", "Version behind its newest gradient.",
-      [](const learner::ActorRow& actor) { return static_cast<double>(actor.version); });
-  add(Type::kGauge, "starling_actor_lag", "Staleness of its last applied gradient.",
-      [](const learner::ActorRow& actor) { return static_cast<double>(actor.lag); });
-  add(Type::kCounter, "starling_actor_gradients_total", "Accepted since it joined.",
-      [](const learner::ActorRow& actor) { return static_cast<double>(actor.gradients); });
-  add(Type::kCounter, "starling_actor_steps_total", "In its accepted gradients.",
-      [](const learner::ActorRow& actor) { return static_cast<double>(actor.steps); });
-  add(Type::kCounter, "starling_actor_wait_seconds_total", "For grants, since it joined.",
-      [](const learner::ActorRow& actor) { return actor.wait_s; });
-  add(Type::kGauge, "starling_actor_silent_seconds", "Since it was last heard.",
-      [](const learner::ActorRow& actor) { return actor.silent_s; });
+  for (const ActorMetric& metric : kOfMembers) {
+    text.Family(metric.type, metric.name, metric.help);
+    for (const learner::ActorStatus& actor : published.actors) {
+      if (actor.alive) text.Sample(metric.value(actor), {{"slot", std::to_string(actor.slot)}});
+    }
+  }
   text.Gauge("starling_actors_not_listed", "Members that have no samples of their own.",
-             static_cast<double>(bulletin.not_listed));
+             static_cast<double>(published.not_listed));
 }
 
 }  // namespace
 
-std::string MetricsPage(const Config& config, const learner::Bulletin& bulletin) {
+std::string MetricsPage(const Config& config, const learner::PublishedStatus& published) {
   PrometheusText text;
-  AddRun(config, bulletin.unix_s, text);
-  AddPhase(bulletin.status.phase, text);
-  AddNumbers(learner::ToJson(bulletin.status), text);
-  AddCheckpoint(bulletin.status.checkpoint, text);
-  AddStaleness(bulletin.status.staleness, text);
-  AddActors(bulletin, text);
+  AddRun(config, published.unix_s, text);
+  AddPhase(published.status.phase, text);
+  AddNumbers(learner::ToJson(published.status), text);
+  AddCheckpoint(published.status.checkpoint, text);
+  AddStaleness(published.status.staleness, text);
+  AddActors(published, text);
   return text.text();
 }
 

@@ -7,8 +7,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "monitor/http/metrics_page.h"
-
 namespace starling::monitor {
 namespace {
 
@@ -32,7 +30,7 @@ bool NamesThisMachine(std::string host) {
 
 Json TextOrNull(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
-Json RowOf(const learner::ActorRow& actor) {
+Json RowOf(const learner::ActorStatus& actor) {
   if (!actor.alive) {
     return {{"slot", actor.slot}, {"alive", false}, {"left", TextOrNull(actor.left)}};
   }
@@ -42,10 +40,10 @@ Json RowOf(const learner::ActorRow& actor) {
           {"pid", actor.pid},
           {"key", TextOrNull(actor.key)},
           {"version", actor.version},
-          {"lag", actor.lag},
-          {"gradients", actor.gradients},
+          {"lag", actor.staleness},
+          {"gradients", actor.accepted},
           {"steps", actor.steps},
-          {"wait_seconds", actor.wait_s},
+          {"wait_seconds", static_cast<double>(actor.wait_us) / 1e6},
           {"silent_seconds", actor.silent_s}};
 }
 
@@ -57,42 +55,42 @@ PageAnswer Sentence(unsigned status, std::string sentence) {
           .body = std::make_shared<const std::string>(std::move(sentence) + "\n")};
 }
 
-Health HealthOf(const learner::Bulletin* bulletin, std::int64_t now_ms) {
-  if (!bulletin) return {false, "starting: the learner does not listen to actors yet"};
-  if (bulletin->status.phase == "done") {
+Health HealthOf(const learner::PublishedStatus* published, std::int64_t now_ms) {
+  if (!published) return {false, "starting: the learner does not listen to actors yet"};
+  if (published->status.phase == "done") {
     return {false, "done: the run is over, or was told to stop"};
   }
-  const std::int64_t silent_ms = now_ms - bulletin->at_ms;
+  const std::int64_t silent_ms = now_ms - published->at_ms;
   if (silent_ms < kMaxSilentMs) return {true, "ok"};
   return {false, fmt::format("stuck: the learner's loop turned {:.1f} s ago for the last time",
                              static_cast<double>(silent_ms) / 1000)};
 }
 
-std::string StatusPage(const Config& config, const learner::Bulletin& bulletin) {
-  Json page = {{"unix_seconds", bulletin.unix_s},
+std::string StatusPage(const Config& config, const learner::PublishedStatus& published) {
+  Json page = {{"unix_seconds", published.unix_s},
                {"run",
                 {{"name", config.run.name},
                  {"env", config.env.name},
                  {"seed", config.run.seed},
                  {"steps", config.run.steps},
                  {"actors", config.actors.count}}}};
-  page.update(learner::ToJson(bulletin.status));
+  page.update(learner::ToJson(published.status));
   page.erase("joined");  // `actors` says more
   page.erase("final");
   Json& actors = page["actors"] = Json::array();
-  for (const learner::ActorRow& actor : bulletin.actors) actors.push_back(RowOf(actor));
-  page["actors_not_listed"] = bulletin.not_listed;
+  for (const learner::ActorStatus& actor : published.actors) actors.push_back(RowOf(actor));
+  page["actors_not_listed"] = published.not_listed;
   // The names that actors give themselves need not be UTF-8.
   return page.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-void Pages::Show(std::shared_ptr<const learner::Bulletin> bulletin) {
-  // The one before is destroyed with `bulletin`, after the lock is released.
+void Pages::Show(std::shared_ptr<const learner::PublishedStatus> published) {
+  // The one before is destroyed with `published`, after the lock is released.
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (lock) newest_.swap(bulletin);
+  if (lock) newest_.swap(published);
 }
 
-std::shared_ptr<const learner::Bulletin> Pages::Newest() const {
+std::shared_ptr<const learner::PublishedStatus> Pages::Newest() const {
   const std::lock_guard lock(mutex_);
   return newest_;
 }

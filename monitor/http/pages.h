@@ -12,7 +12,7 @@
 
 #include "core/clock.h"
 #include "core/config/config.h"
-#include "learner/bulletin.h"
+#include "learner/run_status.h"
 
 namespace starling::monitor {
 
@@ -42,41 +42,45 @@ struct Health {
 };
 
 // Well while the network thread's loop turns and the run goes on, also while it waits for actors.
-// Not well before the first turn (`bulletin` is null), after the end of the run or a stop signal,
+// Not well before the first turn (`published` is null), after the end of the run or a stop signal,
 // and kMaxSilentMs after the last turn. `now_ms` is of the steady clock.
 inline constexpr std::int64_t kMaxSilentMs = 5000;
-Health HealthOf(const learner::Bulletin* bulletin, std::int64_t now_ms);
+Health HealthOf(const learner::PublishedStatus* published, std::int64_t now_ms);
 
 // /status.json: one JSON object on one line (docs/watching-a-run.md).
-std::string StatusPage(const Config& config, const learner::Bulletin& bulletin);
+std::string StatusPage(const Config& config, const learner::PublishedStatus& published);
+
+// /metrics: the status in the format of Prometheus. Names, units and meaning:
+// docs/watching-a-run.md.
+std::string MetricsPage(const Config& config, const learner::PublishedStatus& published);
 
 class Pages {
  public:
   // Both must outlive this.
   Pages(const Config& config, const Clock& clock) : config_(config), clock_(clock) {}
 
-  // Replaces the bulletin. Never waits: it is skipped if the other thread is reading at this
+  // Replaces the status. Never waits: it is skipped if the other thread is reading at this
   // moment.
-  void Show(std::shared_ptr<const learner::Bulletin> bulletin);
+  void Show(std::shared_ptr<const learner::PublishedStatus> published);
 
   PageAnswer Answer(const PageRequest& request);
 
  private:
-  // A page, rendered once for each bulletin.
+  // A page, rendered once for each status.
   struct Rendered {
-    std::shared_ptr<const learner::Bulletin> of;
+    std::shared_ptr<const learner::PublishedStatus> of;
     std::shared_ptr<const std::string> text;
   };
-  using Render = std::string (*)(const Config&, const learner::Bulletin&);
+  using Render = std::string (*)(const Config&, const learner::PublishedStatus&);
 
-  std::shared_ptr<const learner::Bulletin> Newest() const;  // null before the first
+  std::shared_ptr<const learner::PublishedStatus> Newest() const;  // null before the first
   PageAnswer Read(std::string_view path);
   PageAnswer Page(Rendered& page, Render render, std::string content_type);
 
   const Config& config_;
   const Clock& clock_;
   mutable std::mutex mutex_;  // held for the copy of a pointer
-  std::shared_ptr<const learner::Bulletin> newest_;
+  std::shared_ptr<const learner::PublishedStatus> newest_;
   Rendered metrics_, status_;
 };
 

@@ -55,11 +55,6 @@ void PrometheusText::Sample(double value, const PrometheusLabels& labels) {
   Line("", labels, value);
 }
 
-void PrometheusText::Counter(std::string_view name, std::string_view help, double value) {
-  Family(Type::kCounter, name, help);
-  Sample(value);
-}
-
 void PrometheusText::Gauge(std::string_view name, std::string_view help, double value) {
   Family(Type::kGauge, name, help);
   Sample(value);

@@ -24,7 +24,6 @@ class PrometheusText {
   void Sample(double value, const PrometheusLabels& labels = {});
 
   // A family with one sample.
-  void Counter(std::string_view name, std::string_view help, double value);
   void Gauge(std::string_view name, std::string_view help, double value);
 
   // A family of one histogram: counts[i] is the number of values i, `sum` the sum of all values.

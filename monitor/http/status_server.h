@@ -1,5 +1,5 @@
 // Serves the status pages of a run over HTTP, to this machine only: a thread of the lowest priority
-// beside the learner, which shares only the newest bulletin with it.
+// beside the learner, which shares only the newest status with it.
 //
 // Limits: a number of connections, of which the oldest makes room for a new one; each carries one
 // request of at most kMaxHeader bytes, with a deadline for it and for its answer.
@@ -21,10 +21,12 @@
 #include "core/clock.h"
 #include "core/config/config.h"
 #include "core/log.h"
-#include "learner/bulletin.h"
+#include "learner/run_status.h"
 #include "monitor/http/pages.h"
 
 namespace starling::monitor {
+
+inline constexpr std::size_t kMaxHeader = 8 << 10;  // bytes of a request with its first line
 
 // Throws UserError if status.port = `port` cannot be listened on now.
 void CheckStatusPort(std::uint16_t port);
@@ -40,14 +42,17 @@ struct StatusServerOptions {
 
 class StatusServer {
  public:
-  // Listens from now on. Throws UserError if the port is taken, unless `keep_trying`.
-  StatusServer(const Config& config, const StatusServerOptions& options);
+  // Listens from now on. `clock` is the one that stamps the statuses; it must outlive the server.
+  // Throws UserError if the port is taken, unless `keep_trying`.
+  StatusServer(const Config& config, const StatusServerOptions& options, const Clock& clock);
   ~StatusServer();
   StatusServer(const StatusServer&) = delete;
   StatusServer& operator=(const StatusServer&) = delete;
 
   // Any thread; never waits.
-  void Show(std::shared_ptr<const learner::Bulletin> bulletin) { pages_.Show(std::move(bulletin)); }
+  void Show(std::shared_ptr<const learner::PublishedStatus> published) {
+    pages_.Show(std::move(published));
+  }
 
   // 0 if the port was taken at first.
   std::uint16_t port() const { return port_; }
@@ -62,7 +67,7 @@ class StatusServer {
 
   const Config config_;
   const StatusServerOptions options_;
-  SteadyClock clock_;
+  const Clock& clock_;
   Pages pages_;
   boost::asio::io_context io_{1};
   boost::asio::ip::tcp::acceptor acceptor_{io_};

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -111,17 +112,17 @@ double MedianSpeed(const std::vector<ActorRow>& rows) {
 }
 
 // "and 12 more: 2 starting, 10 alive, 38.1k to 42.0k steps/s".
-std::string Others(const std::vector<ActorRow>& rows, std::size_t from, bool utf8) {
+std::string Others(std::span<const ActorRow> rows, bool utf8) {
   std::array<int, 4> states{};
   std::optional<double> least, most;
-  for (std::size_t i = from; i < rows.size(); ++i) {
-    ++states[static_cast<std::size_t>(rows[i].state)];
-    if (!rows[i].steps_per_second) continue;
-    const double speed = *rows[i].steps_per_second;
+  for (const ActorRow& row : rows) {
+    ++states[static_cast<std::size_t>(row.state)];
+    if (!row.steps_per_second) continue;
+    const double speed = *row.steps_per_second;
     least = std::min(least.value_or(speed), speed);
     most = std::max(most.value_or(speed), speed);
   }
-  std::string text = fmt::format("and {} more:", rows.size() - from);
+  std::string text = fmt::format("and {} more:", rows.size());
   const char* between = " ";
   for (std::size_t state = 0; state < states.size(); ++state) {
     if (states[state] == 0) continue;
@@ -156,23 +157,23 @@ void DrawActorTable(Canvas& canvas, const Area& area, const std::vector<ActorRow
   // 1. Choose how many tables stand side by side, and how many rows they show.
   const int most_abreast = TablesAbreast(area.width), body = area.height - 1;
   if (body < 1) return;
-  const int needed = (static_cast<int>(rows.size()) + body - 1) / body;
+  const int count = static_cast<int>(rows.size());
+  const int needed = (count + body - 1) / body;
   const int abreast = std::clamp(needed, 1, most_abreast);
   const bool narrow = area.width < kTableColumns;
-  const auto room = static_cast<std::size_t>(abreast * body);
-  const bool all = rows.size() <= room;
-  const std::size_t shown = all ? rows.size() : static_cast<std::size_t>(abreast * (body - 1));
+  const bool all = count <= abreast * body;
+  const int shown = all ? count : abreast * (body - 1);
 
   // 2. Draw them.
-  const std::vector<ActorRow> ordered = InOrder(rows, shown);
+  const std::vector<ActorRow> ordered = InOrder(rows, static_cast<std::size_t>(shown));
   const int down = all ? body : body - 1;
   for (int table = 0; table < abreast; ++table) {
     const int x = area.x + table * (kTableColumns + kTableGap);
     DrawFields(canvas, x, area.y, Heads(), narrow);
     for (int line = 0; line < down; ++line) {
-      const auto at = static_cast<std::size_t>(table * down + line);
+      const int at = table * down + line;
       if (at >= shown) break;
-      DrawFields(canvas, x, area.y + 1 + line, FieldsOf(ordered[at]), narrow);
+      DrawFields(canvas, x, area.y + 1 + line, FieldsOf(ordered.begin()[at]), narrow);
     }
   }
   if (all) return;
@@ -180,7 +181,8 @@ void DrawActorTable(Canvas& canvas, const Area& area, const std::vector<ActorRow
   // 3. Sum up the rows that have no room.
   int x = area.x + 1;
   if (utf8) canvas.Put(x++, area.bottom() - 1, U'…', Ink::kDim);
-  canvas.Text(x + (utf8 ? 1 : 0), area.bottom() - 1, Others(ordered, shown, utf8), Ink::kDim);
+  canvas.Text(x + (utf8 ? 1 : 0), area.bottom() - 1,
+              Others(std::span(ordered).subspan(static_cast<std::size_t>(shown)), utf8), Ink::kDim);
 }
 
 }  // namespace starling::monitor

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "monitor/actor_rows.h"
+#include "monitor/run_history.h"
 #include "monitor/screen/canvas.h"
 
 namespace starling::monitor {

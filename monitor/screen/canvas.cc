@@ -48,11 +48,11 @@ void AppendUtf8(std::string& out, char32_t character) {
 Canvas::Canvas(int width, int height)
     : width_(std::max(0, width)),
       height_(std::max(0, height)),
-      cells_(static_cast<std::size_t>(width_) * static_cast<std::size_t>(height_)) {}
+      cells_(static_cast<std::size_t>(width_ * height_)) {}
 
 void Canvas::Put(int x, int y, char32_t character, Ink ink) {
   if (x < 0 || y < 0 || x >= width_ || y >= height_) return;
-  cells_[static_cast<std::size_t>(y * width_ + x)] = {character, ink};
+  cells_.begin()[y * width_ + x] = {character, ink};
 }
 
 void Canvas::Text(int x, int y, std::string_view text, Ink ink) {
@@ -62,7 +62,7 @@ void Canvas::Text(int x, int y, std::string_view text, Ink ink) {
 }
 
 void Canvas::TextBefore(int right, int y, std::string_view text, Ink ink) {
-  Text(right - static_cast<int>(text.size()), y, text, ink);
+  Text(right - ColumnsOf(text), y, text, ink);
 }
 
 std::vector<std::string> Canvas::Lines(bool color) const {
@@ -72,7 +72,7 @@ std::vector<std::string> Canvas::Lines(bool color) const {
 }
 
 std::string Canvas::Line(int y, bool color) const {
-  const Cell* const row = cells_.data() + static_cast<std::ptrdiff_t>(y) * width_;
+  const Cell* const row = cells_.data() + y * width_;
   int end = width_;
   while (end > 0 && row[end - 1].character == U' ') --end;
   std::string line;
@@ -88,6 +88,35 @@ std::string Canvas::Line(int y, bool color) const {
   }
   if (now != Ink::kPlain) line += kOff;
   return line;
+}
+
+// ---- the frame of a panel
+
+Area PlotOf(const Area& panel) {
+  return {panel.x + kAxisColumns, panel.y + 1, panel.width - kAxisColumns, panel.height - 2};
+}
+
+void DrawTitle(Canvas& canvas, const Area& panel, std::string_view title, std::string_view newest) {
+  const int room = panel.width - ColumnsOf(newest) - 1;
+  canvas.Text(panel.x, panel.y, title.substr(0, static_cast<std::size_t>(std::max(0, room))),
+              Ink::kBold);
+  canvas.TextBefore(panel.right(), panel.y, newest);
+}
+
+void DrawLeftAxis(Canvas& canvas, const Area& plot, const std::vector<Mark>& rows, bool utf8) {
+  const int x = plot.x - 1;
+  for (int y = plot.y; y < plot.bottom(); ++y) canvas.Put(x, y, utf8 ? U'│' : U'|', Ink::kDim);
+  for (const Mark& mark : rows) {
+    canvas.Put(x, mark.at, utf8 ? U'┤' : U'+', Ink::kDim);
+    canvas.TextBefore(x, mark.at, mark.text.substr(0, kAxisColumns - 1), Ink::kDim);
+  }
+}
+
+void DrawLowerAxis(Canvas& canvas, const Area& plot, const std::vector<Mark>& columns, bool utf8) {
+  const int y = plot.bottom();
+  canvas.Put(plot.x - 1, y, utf8 ? U'└' : U'+', Ink::kDim);
+  for (int x = plot.x; x < plot.right(); ++x) canvas.Put(x, y, utf8 ? U'─' : U'-', Ink::kDim);
+  for (const Mark& mark : columns) canvas.Text(mark.at, y, mark.text, Ink::kDim);
 }
 
 }  // namespace starling::monitor

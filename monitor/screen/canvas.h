@@ -1,5 +1,5 @@
 // A grid of characters, drawn on and then turned into lines of text. Characters outside of it are
-// dropped, so no drawing is wider or higher than the screen.
+// dropped, so no drawing is wider or higher than the screen. Panels on it share one frame.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,9 @@ struct Area {
   int bottom() const { return y + height; }
   friend bool operator==(const Area&, const Area&) = default;
 };
+
+// Columns of a text of printable ASCII.
+inline int ColumnsOf(std::string_view text) { return static_cast<int>(text.size()); }
 
 class Canvas {
  public:
@@ -49,5 +52,25 @@ class Canvas {
   int width_, height_;
   std::vector<Cell> cells_;
 };
+
+// ---- the frame of a panel: a title, an axis at the left and one below
+
+// Columns left of a plot: seven for labels, so that the axis never moves, and one for the axis.
+inline constexpr int kAxisColumns = 8;
+
+// Returns the area of the plot: `panel` without its title and axes.
+Area PlotOf(const Area& panel);
+
+// `title` at the left, `newest` at the right.
+void DrawTitle(Canvas& canvas, const Area& panel, std::string_view title, std::string_view newest);
+
+struct Mark {
+  int at = 0;  // the row or column of the canvas
+  std::string text;
+};
+// Draws the axis left of `plot`, with marks on some of its rows.
+void DrawLeftAxis(Canvas& canvas, const Area& plot, const std::vector<Mark>& rows, bool utf8);
+// Draws the axis below `plot`. Each mark is written into it from its column on.
+void DrawLowerAxis(Canvas& canvas, const Area& plot, const std::vector<Mark>& columns, bool utf8);
 
 }  // namespace starling::monitor

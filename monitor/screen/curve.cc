@@ -1,12 +1,12 @@
 #include "monitor/screen/curve.h"
 
 #include <algorithm>
+#include <climits>
 #include <cmath>
 
 #include "core/text.h"
-#include "monitor/axis.h"
+#include "monitor/chart.h"
 #include "monitor/progress.h"
-#include "monitor/screen/frame.h"
 
 namespace starling::monitor {
 namespace {
@@ -20,13 +20,13 @@ class Dots {
       : plot_(plot),
         across_(utf8 ? 2 : 1),
         down_(utf8 ? 4 : 1),
-        dots_(static_cast<std::size_t>(width()) * static_cast<std::size_t>(height())) {}
+        dots_(static_cast<std::size_t>(width() * height())) {}
 
   int width() const { return plot_.width * across_; }
   int height() const { return plot_.height * down_; }
   int RowOf(int dot) const { return plot_.y + dot / down_; }
 
-  void Set(int x, int y) { dots_[static_cast<std::size_t>(y * width() + x)] = true; }
+  void Set(int x, int y) { dots_.begin()[y * width() + x] = true; }
 
   void Draw(Canvas& canvas) const {
     for (int y = 0; y < plot_.height; ++y) {
@@ -46,7 +46,7 @@ class Dots {
     for (int dy = 0; dy < down_; ++dy) {
       for (int dx = 0; dx < across_; ++dx) {
         const int at = (y * down_ + dy) * width() + x * across_ + dx;
-        if (dots_[static_cast<std::size_t>(at)]) bits |= kBits[dy][dx];
+        if (dots_.begin()[at]) bits |= kBits[dy][dx];
       }
     }
     if (bits == 0) return 0;
@@ -77,7 +77,7 @@ Axis AxisOf(const Values& values, bool from_zero, int rows) {
 void DrawLine(const Values& values, const Axis& axis, Dots& dots) {
   int before = -1;  // the row of the dot at the left; -1: there is none
   for (int x = 0; x < dots.width(); ++x) {
-    const auto& value = values[static_cast<std::size_t>(x)];
+    const auto& value = values.begin()[x];
     if (!value) {
       before = -1;
       continue;
@@ -90,13 +90,32 @@ void DrawLine(const Values& values, const Axis& axis, Dots& dots) {
   }
 }
 
+// Returns the marks of every tick, or of every second, ... so that the rounding to rows does not put
+// some labels side by side and others apart. The ends of the axis are ticks, and stay.
+std::vector<Mark> TickMarks(const Axis& axis, const Dots& dots) {
+  const std::size_t last = axis.ticks.size() - 1;
+  for (std::size_t every = 1;; ++every) {
+    if (last % every != 0) continue;
+    std::vector<Mark> marks;
+    for (std::size_t i = 0; i <= last; i += every) {
+      marks.push_back({dots.RowOf(DotRow(axis.ticks[i], axis, dots.height())), axis.tick_text[i]});
+    }
+    int least = INT_MAX, most = 0;  // rows from one mark to the next
+    for (std::size_t i = 1; i < marks.size(); ++i) {
+      least = std::min(least, marks[i - 1].at - marks[i].at);
+      most = std::max(most, marks[i - 1].at - marks[i].at);
+    }
+    if (least > 1 || (least == 1 && most == 1) || every == last) return marks;
+  }
+}
+
 std::vector<Mark> TimeMarks(const Area& plot, double until_s) {
   const std::string end = ' ' + HumanTime(until_s), middle = ' ' + HumanTime(until_s / 2) + ' ';
-  const int last = plot.right() - static_cast<int>(end.size());
+  const int last = plot.right() - ColumnsOf(end);
   std::vector<Mark> marks{{plot.x, "0:00 "}, {last, end}};
   constexpr int kRoomForThree = 30;
   if (plot.width >= kRoomForThree) {
-    marks.push_back({plot.x + (plot.width - static_cast<int>(middle.size())) / 2, middle});
+    marks.push_back({plot.x + (plot.width - ColumnsOf(middle)) / 2, middle});
   }
   return marks;
 }
@@ -116,14 +135,9 @@ void DrawCurvePanel(Canvas& canvas, const Area& area, const CurvePanel& panel, b
     canvas.Text(plot.x + 1, plot.y + (plot.height - 1) / 2, panel.if_empty, Ink::kDim);
     return;
   }
-  // 2. The value axis, with at most one mark in a row.
+  // 2. The value axis.
   const Axis axis = AxisOf(values, panel.from_zero, plot.height);
-  std::vector<Mark> marks;
-  for (std::size_t i = 0; i < axis.ticks.size(); ++i) {
-    const int row = dots.RowOf(DotRow(axis.ticks[i], axis, dots.height()));
-    if (marks.empty() || marks.back().at != row) marks.push_back({row, axis.tick_text[i]});
-  }
-  DrawLeftAxis(canvas, plot, marks, utf8);
+  DrawLeftAxis(canvas, plot, TickMarks(axis, dots), utf8);
   // 3. The line.
   DrawLine(values, axis, dots);
   dots.Draw(canvas);

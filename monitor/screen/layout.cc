@@ -1,4 +1,4 @@
-#include "monitor/screen/layout.h"
+#include "monitor/screen/screen.h"
 
 #include <algorithm>
 #include <array>

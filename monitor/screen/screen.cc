@@ -8,9 +8,7 @@
 #include "core/config/config.h"
 #include "core/text.h"
 #include "monitor/screen/actor_table.h"
-#include "monitor/screen/canvas.h"
 #include "monitor/screen/curve.h"
-#include "monitor/screen/layout.h"
 #include "monitor/screen/staleness_panel.h"
 
 namespace starling::monitor {
@@ -23,7 +21,7 @@ std::string Described(const RunFacts& facts, int room) {
   const std::string bound = none ? "  unbounded" : fmt::format("  bound {}", facts.bound);
   const std::string rule = none ? "" : facts.drop ? ", drop" : ", wait";
   for (const std::string& text : {seed + bound + rule, seed + bound, bound}) {
-    if (static_cast<int>(text.size()) <= room) return text;
+    if (ColumnsOf(text) <= room) return text;
   }
   return "";
 }
@@ -34,9 +32,9 @@ void DrawHeadline(Canvas& canvas, const Area& area, const RunView& view) {
   if (progress.steps_per_second > 0 && progress.steps < progress.total) {
     times += fmt::format(", {} left", TimeLeft(progress));
   }
-  const int room = area.width - static_cast<int>(times.size());
+  const int room = area.width - ColumnsOf(times);
   const std::string env = view.facts.env.substr(0, static_cast<std::size_t>(std::max(0, room)));
-  const int columns = static_cast<int>(env.size());
+  const int columns = ColumnsOf(env);
   canvas.Text(area.x, area.y, env, Ink::kBold);
   canvas.Text(area.x + columns, area.y, Described(view.facts, room - columns));
   canvas.TextBefore(area.right(), area.y, times);
@@ -63,11 +61,11 @@ CurvePanel RatePanel(const RunView& view) {
 // Breaks the text into lines, and cuts it off after the last one.
 void DrawSentence(Canvas& canvas, const Area& area, std::string_view head, std::string_view text) {
   canvas.Text(area.x, area.y, head, Ink::kBold);
-  const int indent = static_cast<int>(head.size()) + 1;
+  const int indent = ColumnsOf(head) + 1;
   int x = indent, y = area.y;
   while (!text.empty() && y < area.bottom()) {
     const std::string_view word = text.substr(0, text.find(' '));
-    const int columns = static_cast<int>(word.size());
+    const int columns = ColumnsOf(word);
     if (x > indent && x + columns > area.right()) {
       x = indent;
       ++y;

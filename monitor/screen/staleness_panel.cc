@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "core/config/config.h"
-#include "monitor/screen/frame.h"
 
 namespace starling::monitor {
 namespace {
@@ -56,7 +55,7 @@ std::vector<Mark> ValueMarks(const Area& plot, const StalenessBars& bars) {
     const int x = plot.x + static_cast<int>(bar) * bars.columns;
     const bool more = open && bar + 1 == counts.size();
     const std::string text = fmt::format("{}{}", bar * width, more ? "+" : "");
-    const int end = x + static_cast<int>(text.size());
+    const int end = x + ColumnsOf(text);
     const bool room_for_last = more || !open || end + 6 <= plot_end;
     if (x < free_from || end > plot.right() || !room_for_last) continue;
     marks.push_back({x, text});
@@ -70,7 +69,7 @@ std::string Described(const learner::StalenessStatus& staleness, std::uint64_t b
                     max = fmt::format("max {}", staleness.max),
                     limit = bound == kUnbounded ? "unbounded" : fmt::format("bound {}", bound);
   const std::string all = fmt::format("{}  {}  {}", mean, max, limit);
-  return static_cast<int>(all.size()) <= room ? all : fmt::format("{}  {}", mean, limit);
+  return ColumnsOf(all) <= room ? all : fmt::format("{}  {}", mean, limit);
 }
 
 }  // namespace
@@ -96,7 +95,7 @@ void DrawStalenessPanel(Canvas& canvas, const Area& area, const learner::Stalene
   const Area plot = PlotOf(area);
   if (plot.width < 1 || plot.height < 1) return;
   constexpr std::string_view kTitle = "staleness";
-  const int room = area.width - static_cast<int>(kTitle.size()) - 1;
+  const int room = area.width - ColumnsOf(kTitle) - 1;
   DrawTitle(canvas, area, kTitle, Described(staleness, bound, room));
 
   // 1. The axes.

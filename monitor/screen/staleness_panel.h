@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "learner/run_status.h"
+#include "monitor/chart.h"
 #include "monitor/screen/canvas.h"
-#include "monitor/staleness_bins.h"
 
 namespace starling::monitor {
 

@@ -10,8 +10,8 @@
 
 #include "actors/evaluator.h"
 #include "results/eval_results.h"
-#include "results/initial_net.h"
 #include "results/run_dir.h"
+#include "results/trained.h"
 #include "tests/support/error_of.h"
 #include "tests/support/fleet_fixtures.h"
 #include "wire/runtime_dir.h"
@@ -48,7 +48,7 @@ class EvalProcessTest : public testing::Test {
   void StartLearner(std::uint32_t term) {
     StopLearner();
     place_.emplace(
-        wire::RunPlace::Create(wire::RuntimeRoot(config_.wire.runtime_dir), dir_.path()));
+        wire::RuntimeDir::Create(wire::RuntimeRoot(config_.wire.runtime_dir), dir_.path()));
     writer_.emplace(place_->SnapshotPath(term), net_.layout.size(), net_.layout.fingerprint(),
                     term);
   }
@@ -97,7 +97,7 @@ class EvalProcessTest : public testing::Test {
   TempDir dir_, runtime_;
   const Config config_ = MakeConfig();
   const learner::InitialNet net_ = results::InitialNetOf(config_);
-  std::optional<wire::RunPlace> place_;
+  std::optional<wire::RuntimeDir> place_;
   std::optional<wire::SnapshotWriter> writer_;
   const int stop_fd_;
   std::thread thread_;
@@ -129,7 +129,7 @@ TEST_F(EvalProcessTest, PlaysTheNewestWeightsWhenAMultipleIsPassed) {
   EXPECT_EQ(best.version, 2u);
   EXPECT_EQ(best.weights, WeightsOf(2));
   EXPECT_EQ(best.config, ToToml(config_));
-  EXPECT_THAT(best.state, testing::IsEmpty());
+  EXPECT_THAT(best.optimizer_state, testing::IsEmpty());
 }
 
 TEST_F(EvalProcessTest, WhatItIsTooLateForItSkips) {

@@ -51,7 +51,7 @@ inline learner::RunStatus StatusAt(std::uint64_t steps,
   return status;
 }
 
-inline learner::RunStatus Joined(std::uint64_t term, std::vector<learner::JoinedActor> rows) {
+inline learner::RunStatus Joined(std::uint64_t term, std::vector<learner::ActorStatus> rows) {
   learner::RunStatus status = StatusAt(0);
   status.term = term;
   status.joined = std::move(rows);

@@ -75,7 +75,7 @@ TEST_F(BuffersTest, AGradientIsAppliedAfterItsActorHasLeft) {
 // As with a full /dev/shm; here another file has the name of the buffer.
 TEST_F(BuffersTest, WithoutSharedMemoryGradientsComeInMessages) {
   Start();
-  const auto place = wire::RunPlace::Find(root(), dir_.path());
+  const auto place = wire::RuntimeDir::Find(root(), dir_.path());
   const std::uint32_t incarnation = 1u << 16;  // the first of slot 0 in term 1
   std::ofstream(place.endpoint_file.parent_path() / fmt::format("gradients-0-{}", incarnation));
   const auto actor = NewActor();

@@ -68,7 +68,7 @@ TEST_F(LearnerKeys, ConnectionsWithoutAListedKeyAreRefused) {
   ada->Push(grant, 1.0f);
   EXPECT_EQ(ada->NextGrant().version, 1u);
   Stop();
-  EXPECT_EQ(LastBulletin()->actors.at(0).key, "ada");
+  EXPECT_EQ(LastPublished()->actors.at(0).key, "ada");
   EXPECT_GE(Refused("unknown_key"), 1u);
   EXPECT_GE(Refused("handshake"), 1u);
   EXPECT_EQ(counters().received, 1u);

@@ -180,7 +180,7 @@ TEST_F(LearnerTest, OverTcpWeightsFollowTheGrantAndNoMemoryIsShared) {
   actor->Push(grant, 0.5f);
   EXPECT_EQ(actor->NextGrant().version, 1u);
   follow(1, -0.5f);
-  EXPECT_EQ(wire::RunPlace::FindSnapshot(root(), dir_.path()), std::nullopt);
+  EXPECT_EQ(wire::RuntimeDir::FindSnapshot(root(), dir_.path()), std::nullopt);
 }
 
 // The evaluator runs on the learner's host, even if no actor does.
@@ -190,7 +190,7 @@ TEST_F(LearnerTest, OverTcpTheEvaluatorStillFindsTheWeights) {
   EXPECT_EQ(actor->welcome.snapshot, "");
   actor->Push(actor->NextGrant(), 0.5f);
   actor->NextGrant();
-  const auto path = wire::RunPlace::FindSnapshot(root(), dir_.path());
+  const auto path = wire::RuntimeDir::FindSnapshot(root(), dir_.path());
   ASSERT_TRUE(path);
   const auto layout = SmallNet().layout;
   EXPECT_EQ(wire::SnapshotReader(*path, layout.size(), layout.fingerprint()).Peek()->steps, 4u);

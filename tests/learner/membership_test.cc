@@ -71,9 +71,10 @@ class MembershipTest : public EngineFixture {
                    return Deliver(peer, frames);
                  }};
   wire::Context context_;
-  wire::RunPlace place_ =
-      wire::RunPlace::Create(wire::RuntimeRoot(dir_.path().string()), dir_.path());
-  Admission admission_{config_, context_, place_, engine_->counters(), running_};
+  wire::RuntimeDir runtime_dir_ =
+      wire::RuntimeDir::Create(wire::RuntimeRoot(dir_.path().string()), dir_.path());
+  Admission admission_{config_, context_, runtime_dir_, engine_->counters().frames_refused,
+                       running_};
   Membership membership_{config_,
                          *engine_,
                          outbox_,

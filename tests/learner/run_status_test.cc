@@ -35,7 +35,7 @@ RunStatus FullStatus() {
                    .learner = {.receive = 6, .dispatch = 7, .idle = 8, .lanes = 9}},
           .version = 4,
           .checkpoint = "checkpoints/x",
-          .joined = {{0, 1, 3, 30, 2, 1, 99}, {1, 5, 0}},
+          .joined = {{0, 1, 3, 30, 2, 1, 99'000}, {1, 5, 0}},
           .final = true};
 }
 

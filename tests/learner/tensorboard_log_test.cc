@@ -1,4 +1,4 @@
-#include "learner/tensorboard_log.h"
+#include "learner/status_reporter.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -28,14 +28,14 @@ const RunStatus kStatus{
     .losses = {.policy = -0.5, .value = 0.25, .entropy = 1.75, .grad_norm = 2.5},
     .staleness = {.max = 7, .mean = 0.5}};
 
-std::map<std::string, double> Charts(const RunStatus& status, const LineTotals& before) {
+std::map<std::string, double> Charts(const RunStatus& status, const RunStatus& before) {
   std::map<std::string, double> charts;
   for (const Scalar& scalar : ScalarsOf(status, before)) charts[scalar.tag] = scalar.value;
   return charts;
 }
 
 TEST(Scalars, HoldEveryNumberAndTheSpeedSinceTheLineBefore) {
-  const LineTotals before{.steps = 2000, .updates = 15, .seconds = 4.5};
+  const RunStatus before{.steps = 2000, .updates = 15, .seconds = 4.5};
   EXPECT_THAT(
       Charts(kStatus, before),
       ElementsAre(Pair("episode_length", 42), Pair("loss/entropy", 1.75), Pair("loss/policy", -0.5),

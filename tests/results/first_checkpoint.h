@@ -6,7 +6,7 @@
 #include "core/config/config.h"
 #include "learner/counters.h"
 #include "learner/storage/checkpoint.h"
-#include "results/initial_net.h"
+#include "results/trained.h"
 
 namespace starling::results {
 

@@ -4,7 +4,7 @@
 #include <deque>
 
 #include "core/config/config.h"
-#include "results/initial_net.h"
+#include "results/trained.h"
 #include "tests/system/run_fixture.h"
 #include "wire/socket.h"
 

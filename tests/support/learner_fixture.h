@@ -10,8 +10,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "learner/bulletin.h"
 #include "learner/learner.h"
+#include "learner/run_status.h"
 #include "tests/support/fake_actor.h"
 #include "tests/support/temp_dir.h"
 
@@ -50,10 +50,10 @@ class LearnerFixture : public testing::Test {
                                 .reload_fd = reload_fd_,
                                 .abandoned = {},
                                 .sinks = {.on_status = [this](const auto& s) { OnStatus(s); },
-                                          .on_bulletin =
-                                              [this](auto bulletin) {
-                                                const std::lock_guard lock(bulletin_mutex_);
-                                                bulletin_ = std::move(bulletin);
+                                          .on_published =
+                                              [this](auto published) {
+                                                const std::lock_guard lock(published_mutex_);
+                                                published_ = std::move(published);
                                               }}});
     thread_ = std::thread([this] { over_ = learner_->Run(); });
   }
@@ -100,15 +100,15 @@ class LearnerFixture : public testing::Test {
   // The private directory of users, and where the learner listens.
   std::filesystem::path root() const { return wire::RuntimeRoot(config_.wire.runtime_dir); }
   std::string Endpoint() const {
-    const auto found = wire::RunPlace::Find(root(), dir_.path());
+    const auto found = wire::RuntimeDir::Find(root(), dir_.path());
     EXPECT_TRUE(found.endpoint) << "the learner has not said where it is";
     return found.endpoint.value_or("ipc:///nowhere");
   }
 
   // Null before the first.
-  std::shared_ptr<const learner::Bulletin> LastBulletin() {
-    const std::lock_guard lock(bulletin_mutex_);
-    return bulletin_;
+  std::shared_ptr<const learner::PublishedStatus> LastPublished() {
+    const std::lock_guard lock(published_mutex_);
+    return published_;
   }
 
   learner::Checkpoint LastCheckpoint() {
@@ -134,8 +134,8 @@ class LearnerFixture : public testing::Test {
   bool over_ = false;
 
  private:
-  std::mutex bulletin_mutex_;
-  std::shared_ptr<const learner::Bulletin> bulletin_;
+  std::mutex published_mutex_;
+  std::shared_ptr<const learner::PublishedStatus> published_;
 
   void OnStatus(const learner::RunStatus& typed) {
     const nlohmann::ordered_json status = learner::ToJson(typed);

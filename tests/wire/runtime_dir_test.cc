@@ -36,7 +36,7 @@ unsigned PermissionsOf(const fs::path& path) {
 
 void Touch(const fs::path& path) { std::ofstream(path) << "x"; }
 
-class RuntimeDir : public testing::Test {
+class RuntimeRootTest : public testing::Test {
  protected:
   std::string RootError() const {
     return ErrorOf([&] { RuntimeRoot(base()); });
@@ -47,7 +47,7 @@ class RuntimeDir : public testing::Test {
   TempDir directory_;
 };
 
-TEST_F(RuntimeDir, IsCreatedForUsAloneWhateverTheUmask) {
+TEST_F(RuntimeRootTest, IsCreatedForUsAloneWhateverTheUmask) {
   const mode_t before = umask(0777);
   EXPECT_EQ(RuntimeRoot(base()), root());
   umask(before);
@@ -55,7 +55,7 @@ TEST_F(RuntimeDir, IsCreatedForUsAloneWhateverTheUmask) {
   EXPECT_EQ(RuntimeRoot(base()), root());  // again
 }
 
-TEST_F(RuntimeDir, ComesFromTheEnvironmentIfNotConfigured) {
+TEST_F(RuntimeRootTest, ComesFromTheEnvironmentIfNotConfigured) {
   EXPECT_EQ(StatusInChild([&] {
               setenv("XDG_RUNTIME_DIR", base().c_str(), 1);
               return RuntimeRoot("") == root() ? 0 : 1;
@@ -63,32 +63,32 @@ TEST_F(RuntimeDir, ComesFromTheEnvironmentIfNotConfigured) {
             0);
 }
 
-TEST_F(RuntimeDir, ASymlinkIsRefused) {
+TEST_F(RuntimeRootTest, ASymlinkIsRefused) {
   fs::create_directory(directory_.path() / "elsewhere");
   fs::permissions(directory_.path() / "elsewhere", fs::perms::owner_all);
   fs::create_directory_symlink(directory_.path() / "elsewhere", root());
   EXPECT_THAT(RootError(), AllOf(HasSubstr(root().string()), HasSubstr("symbolic link")));
 }
 
-TEST_F(RuntimeDir, AFileIsRefused) {
+TEST_F(RuntimeRootTest, AFileIsRefused) {
   Touch(root());
   EXPECT_THAT(RootError(), HasSubstr("not a directory"));
 }
 
-TEST_F(RuntimeDir, OneThatOthersMayEnterIsRefused) {
+TEST_F(RuntimeRootTest, OneThatOthersMayEnterIsRefused) {
   fs::create_directory(root());
   ASSERT_EQ(chmod(root().c_str(), 0755), 0);
   EXPECT_THAT(RootError(), AllOf(HasSubstr("0755"), HasSubstr("chmod 0700")));
 }
 
-TEST_F(RuntimeDir, OneOfSomebodyElseIsRefused) {
+TEST_F(RuntimeRootTest, OneOfSomebodyElseIsRefused) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can give a directory away";
   RuntimeRoot(base());
   ASSERT_EQ(chown(root().c_str(), 4711, 4711), 0);
   EXPECT_THAT(RootError(), HasSubstr("belongs to user 4711"));
 }
 
-TEST_F(RuntimeDir, AConfiguredOneMustBeThere) {
+TEST_F(RuntimeRootTest, AConfiguredOneMustBeThere) {
   const std::string missing = base() + "/no";
   EXPECT_THAT(ErrorOf([&] { RuntimeRoot(missing); }),
               AllOf(HasSubstr(missing), HasSubstr("wire.runtime_dir")));
@@ -98,7 +98,7 @@ TEST_F(RuntimeDir, AConfiguredOneMustBeThere) {
 
 class Places : public testing::Test {
  protected:
-  RunPlace Create() const { return RunPlace::Create(root_, run_dir_); }
+  RuntimeDir Create() const { return RuntimeDir::Create(root_, run_dir_); }
 
   TempDir directory_;
   const fs::path root_ = RuntimeRoot(directory_.path().string());
@@ -106,7 +106,7 @@ class Places : public testing::Test {
 };
 
 TEST_F(Places, APlaceIsPrivateAndShort) {
-  const RunPlace place = Create();
+  const RuntimeDir place = Create();
   EXPECT_EQ(place.path().parent_path(), root_);
   EXPECT_EQ(place.path().filename().string().size(), 12u);
   EXPECT_EQ(PermissionsOf(place.path()), 0700u);
@@ -116,57 +116,57 @@ TEST_F(Places, APlaceIsPrivateAndShort) {
 }
 
 TEST_F(Places, ActorsFindTheEndpoint) {
-  EXPECT_EQ(RunPlace::Find(root_, run_dir_).endpoint, std::nullopt);
-  const RunPlace place = Create();
-  EXPECT_EQ(RunPlace::Find(root_, run_dir_).endpoint, std::nullopt);
+  EXPECT_EQ(RuntimeDir::Find(root_, run_dir_).endpoint, std::nullopt);
+  const RuntimeDir place = Create();
+  EXPECT_EQ(RuntimeDir::Find(root_, run_dir_).endpoint, std::nullopt);
   place.WriteEndpoint("tcp://127.0.0.1:5555");
-  const RunPlace::Found found = RunPlace::Find(root_, run_dir_);
+  const RuntimeDir::Found found = RuntimeDir::Find(root_, run_dir_);
   EXPECT_EQ(found.endpoint, "tcp://127.0.0.1:5555");
   EXPECT_EQ(found.endpoint_file, place.path() / "endpoint");
 }
 
 TEST_F(Places, TheWeightsOfALearnerAreFound) {
-  EXPECT_EQ(RunPlace::FindSnapshot(root_, run_dir_), std::nullopt);
-  const RunPlace place = Create();
-  EXPECT_EQ(RunPlace::FindSnapshot(root_, run_dir_), std::nullopt);
+  EXPECT_EQ(RuntimeDir::FindSnapshot(root_, run_dir_), std::nullopt);
+  const RuntimeDir place = Create();
+  EXPECT_EQ(RuntimeDir::FindSnapshot(root_, run_dir_), std::nullopt);
   Touch(place.path() / "weights-12.4711.tmp");  // about to be renamed
   Touch(place.path() / "gradients-0-1");
-  EXPECT_EQ(RunPlace::FindSnapshot(root_, run_dir_), std::nullopt);
+  EXPECT_EQ(RuntimeDir::FindSnapshot(root_, run_dir_), std::nullopt);
   Touch(place.SnapshotPath(12));
-  EXPECT_EQ(RunPlace::FindSnapshot(root_, run_dir_), place.SnapshotPath(12));
+  EXPECT_EQ(RuntimeDir::FindSnapshot(root_, run_dir_), place.SnapshotPath(12));
 }
 
 TEST_F(Places, TheRunDirectoryMayBeSpeltInManyWays) {
   fs::create_directories(run_dir_);
   fs::create_directory_symlink(run_dir_, directory_.path() / "link");
-  const fs::path file = RunPlace::Find(root_, run_dir_).endpoint_file;
+  const fs::path file = RuntimeDir::Find(root_, run_dir_).endpoint_file;
   const fs::path up = run_dir_ / ".." / "breakout";
   for (const fs::path& same : {fs::path(run_dir_.string() + "/"), run_dir_ / ".", up,
                                fs::relative(run_dir_), directory_.path() / "link"}) {
-    EXPECT_EQ(RunPlace::Find(root_, same).endpoint_file, file) << same;
+    EXPECT_EQ(RuntimeDir::Find(root_, same).endpoint_file, file) << same;
   }
-  EXPECT_NE(RunPlace::Find(root_, run_dir_ / "2").endpoint_file, file);
+  EXPECT_NE(RuntimeDir::Find(root_, run_dir_ / "2").endpoint_file, file);
   // Nor does it matter whether it exists yet.
   fs::remove_all(run_dir_);
-  EXPECT_EQ(RunPlace::Find(root_, run_dir_.string() + "/").endpoint_file, file);
+  EXPECT_EQ(RuntimeDir::Find(root_, run_dir_.string() + "/").endpoint_file, file);
 }
 
 TEST_F(Places, NothingIsLeftBehind) {
   fs::path path;
   {
-    RunPlace place = Create();
+    RuntimeDir place = Create();
     path = place.path();
     Touch(place.path() / "control");
-    const RunPlace moved = std::move(place);
+    const RuntimeDir moved = std::move(place);
     EXPECT_TRUE(fs::exists(path));
   }
   EXPECT_FALSE(fs::exists(path));
-  const RunPlace again = Create();
+  const RuntimeDir again = Create();
   EXPECT_TRUE(fs::exists(path));
 }
 
 TEST_F(Places, AForkedChildLeavesItAlone) {
-  RunPlace place = Create();
+  RuntimeDir place = Create();
   EXPECT_EQ(StatusInChild([&] { place.Remove(); }), 0);
   EXPECT_TRUE(fs::exists(place.path()));
   EXPECT_THAT(ErrorOf([&] { Create(); }), HasSubstr("is still using it"));
@@ -176,7 +176,7 @@ TEST_F(Places, APathTooLongForASocketIsRefused) {
   const fs::path deep = directory_.path() / std::string(80, 'd');
   fs::create_directory(deep);
   const fs::path root = RuntimeRoot(deep.string());
-  EXPECT_THAT(ErrorOf([&] { RunPlace::Create(root, run_dir_); }),
+  EXPECT_THAT(ErrorOf([&] { RuntimeDir::Create(root, run_dir_); }),
               AllOf(HasSubstr("107"), HasSubstr("wire.runtime_dir")));
 }
 
@@ -186,11 +186,11 @@ class OtherLearner {
   // `child`: called in the child after it has created its place.
   OtherLearner(
       const fs::path& root, const fs::path& run_dir,
-      const std::function<void(RunPlace&)>& child = [](RunPlace&) {}) {
+      const std::function<void(RuntimeDir&)>& child = [](RuntimeDir&) {}) {
     int ends[2];
     EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
     pid_ = Fork([&] {
-      RunPlace place = RunPlace::Create(root, run_dir);
+      RuntimeDir place = RuntimeDir::Create(root, run_dir);
       child(place);
       if (write(ends[1], "h", 1) != 1) _exit(1);
       for (;;) pause();
@@ -215,40 +215,40 @@ class OtherLearner {
 };
 
 TEST_F(Places, TwoLearnersOnOneRunAreRefusedWithTheProcess) {
-  OtherLearner other(root_, run_dir_, [](RunPlace& place) { Touch(place.path() / "mine"); });
+  OtherLearner other(root_, run_dir_, [](RuntimeDir& place) { Touch(place.path() / "mine"); });
   EXPECT_THAT(ErrorOf([&] { Create(); }),
               AllOf(HasSubstr(run_dir_.string()), HasSubstr(std::to_string(other.pid()))));
-  const fs::path path = RunPlace::Find(root_, run_dir_).endpoint_file.parent_path();
+  const fs::path path = RuntimeDir::Find(root_, run_dir_).endpoint_file.parent_path();
   EXPECT_TRUE(fs::exists(path / "mine"));
   // Another run is none of its business.
-  EXPECT_EQ(ErrorOf([&] { RunPlace::Create(root_, run_dir_ / "other"); }), "");
+  EXPECT_EQ(ErrorOf([&] { RuntimeDir::Create(root_, run_dir_ / "other"); }), "");
 }
 
 TEST_F(Places, WhatAKilledLearnerLeftIsRemovedByTheNext) {
-  OtherLearner other(root_, run_dir_, [](RunPlace& place) {
+  OtherLearner other(root_, run_dir_, [](RuntimeDir& place) {
     Touch(place.SnapshotPath(1));
     place.WriteEndpoint("ipc://old");
   });
   other.Kill();
-  EXPECT_EQ(RunPlace::Find(root_, run_dir_).endpoint, "ipc://old");
-  const RunPlace place = Create();
+  EXPECT_EQ(RuntimeDir::Find(root_, run_dir_).endpoint, "ipc://old");
+  const RuntimeDir place = Create();
   EXPECT_FALSE(fs::exists(place.SnapshotPath(1)));
-  EXPECT_EQ(RunPlace::Find(root_, run_dir_).endpoint, std::nullopt);
+  EXPECT_EQ(RuntimeDir::Find(root_, run_dir_).endpoint, std::nullopt);
 }
 
 TEST_F(Places, StaleOnesAreRemovedAndLiveOnesKept) {
-  OtherLearner dead(root_, run_dir_ / "dead", [](RunPlace& place) {
+  OtherLearner dead(root_, run_dir_ / "dead", [](RuntimeDir& place) {
     fs::create_directory(place.path() / "deep");
     Touch(place.path() / "deep" / "file");
   });
   OtherLearner alive(root_, run_dir_ / "alive");
-  const RunPlace own = RunPlace::Create(root_, run_dir_ / "own");
+  const RuntimeDir own = RuntimeDir::Create(root_, run_dir_ / "own");
   dead.Kill();
-  EXPECT_EQ(RunPlace::RemoveStale(root_), 1u);
-  EXPECT_EQ(RunPlace::RemoveStale(root_), 0u);
+  EXPECT_EQ(RuntimeDir::RemoveStale(root_), 1u);
+  EXPECT_EQ(RuntimeDir::RemoveStale(root_), 0u);
   EXPECT_TRUE(fs::exists(own.path()));
   const auto path = [&](const char* name) {
-    return RunPlace::Find(root_, run_dir_ / name).endpoint_file.parent_path();
+    return RuntimeDir::Find(root_, run_dir_ / name).endpoint_file.parent_path();
   };
   EXPECT_TRUE(fs::exists(path("alive")));
   EXPECT_FALSE(fs::exists(path("dead")));
@@ -257,7 +257,7 @@ TEST_F(Places, StaleOnesAreRemovedAndLiveOnesKept) {
 TEST_F(Places, ALearnersChildrenDoNotHoldItsPlace) {
   int ends[2];
   ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
-  OtherLearner other(root_, run_dir_, [&](RunPlace&) {
+  OtherLearner other(root_, run_dir_, [&](RuntimeDir&) {
     if (fork() == 0) {  // an actor, say: it lives until this test closes the pipe
       dup2(ends[0], STDIN_FILENO);
       execlp("cat", "cat", static_cast<char*>(nullptr));
@@ -276,12 +276,12 @@ TEST_F(Places, OnlyPlacesAreRemoved) {
   fs::create_directory_symlink(directory_.path() / "precious", root_ / "0123456789ab");
   fs::create_directory(root_ / "notes");
   Touch(root_ / "abcdefabcdef");  // a file
-  EXPECT_EQ(RunPlace::RemoveStale(root_), 0u);
+  EXPECT_EQ(RuntimeDir::RemoveStale(root_), 0u);
   EXPECT_TRUE(fs::exists(directory_.path() / "precious" / "data"));
   EXPECT_TRUE(fs::exists(root_ / "notes"));
   EXPECT_TRUE(fs::exists(root_ / "abcdefabcdef"));
   fs::create_directory(root_ / "fedcba987654");  // a place whose learner died before its lock
-  EXPECT_EQ(RunPlace::RemoveStale(root_), 1u);
+  EXPECT_EQ(RuntimeDir::RemoveStale(root_), 1u);
 }
 
 TEST_F(Places, OfManyLearnersThatRaceOneWins) {
@@ -293,7 +293,7 @@ TEST_F(Places, OfManyLearnersThatRaceOneWins) {
   for (int i = 0; i < kLearners; ++i) {
     pids.push_back(Fork([&] {
       close(hold[1]);
-      std::optional<RunPlace> place;
+      std::optional<RuntimeDir> place;
       const bool lost = !ErrorOf([&] { place.emplace(Create()); }).empty();
       char byte = lost ? 'l' : 'w';
       const bool told = write(results[1], &byte, 1) == 1;

@@ -14,7 +14,7 @@
 #include "core/text.h"
 #include "learner/storage/checkpoint.h"
 #include "monitor/console.h"
-#include "results/initial_net.h"
+#include "results/trained.h"
 #include "tools/replay/replayer.h"
 
 namespace starling::replay {

@@ -8,7 +8,7 @@
 
 #include "core/error.h"
 #include "core/file.h"
-#include "results/locked_file.h"
+#include "results/run_dir.h"
 #include "results/run_record.h"
 #include "tools/report/report.h"
 

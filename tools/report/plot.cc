@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/text.h"
-#include "monitor/axis.h"
+#include "monitor/chart.h"
 #include "tools/report/html.h"
 
 namespace starling::report {

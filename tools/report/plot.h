@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "monitor/staleness_bins.h"
+#include "monitor/chart.h"
 #include "tools/report/curves.h"
 
 namespace starling::report {

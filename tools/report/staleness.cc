@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "monitor/staleness_bins.h"
+#include "monitor/chart.h"
 #include "tools/report/html.h"
 #include "tools/report/plot.h"
 #include "tools/report/sections.h"

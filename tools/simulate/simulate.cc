@@ -17,7 +17,6 @@
 #include "fleet/run_log.h"
 #include "monitor/console.h"
 #include "monitor/progress.h"
-#include "results/initial_net.h"
 #include "results/run_dir.h"
 #include "results/summary.h"
 #include "results/trained.h"

@@ -21,8 +21,8 @@
 #include "core/metrics.h"
 #include "learner/engine.h"
 #include "learner/run_status.h"
+#include "learner/status_reporter.h"
 #include "learner/storage/start.h"
-#include "learner/tensorboard_log.h"
 #include "tools/simulate/workers.h"
 #include "wire/snapshot.h"
 

@@ -66,10 +66,10 @@ std::optional<OtherProcess> SupervisorOf(int pid) {
 OtherProcess FindLearner(const std::filesystem::path& run_dir) {
   const Config config = LoadConfig(run_dir / "config.toml");
   const auto root = wire::RuntimeRoot(config.wire.runtime_dir);
-  if (const auto pid = wire::RunPlace::FindOwner(root, run_dir)) {
+  if (const auto pid = wire::RuntimeDir::FindOwner(root, run_dir)) {
     OtherProcess learner(*pid);
     // The descriptor is of the right process if the owner has not changed meanwhile.
-    if (learner.found() && wire::RunPlace::FindOwner(root, run_dir) == pid) return learner;
+    if (learner.found() && wire::RuntimeDir::FindOwner(root, run_dir) == pid) return learner;
   }
   throw UserError(
       run_dir.string() +

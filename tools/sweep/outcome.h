@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "learner/run_status.h"
-#include "results/final_eval.h"
+#include "results/eval_results.h"
 #include "results/run_record.h"
 #include "results/statistics.h"
 #include "tools/sweep/grid.h"

@@ -17,7 +17,7 @@
 #include "core/config/config.h"
 #include "fleet/child_output.h"
 #include "monitor/progress.h"
-#include "results/locked_file.h"
+#include "results/run_dir.h"
 #include "tools/sweep/grid.h"
 #include "tools/sweep/outcome.h"
 

@@ -7,7 +7,7 @@
 // The correction of m is the same for all weights, so it is part of StepSize.lr.
 #include <cmath>
 
-#include "learner/apply/optimizers/rule.h"
+#include "learner/apply/optimizer.h"
 
 namespace starling::learner {
 namespace {

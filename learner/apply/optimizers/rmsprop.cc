@@ -17,7 +17,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "learner/apply/optimizers/rule.h"
+#include "learner/apply/optimizer.h"
 
 namespace starling::learner {
 namespace {

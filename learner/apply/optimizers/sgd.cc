@@ -1,7 +1,7 @@
 // Stochastic gradient descent:       w -= lr g
 // and with momentum mu:              v = mu v + g,  w -= lr v
 // As in PyTorch the learning rate is not part of v, so a change of it acts on the whole step.
-#include "learner/apply/optimizers/rule.h"
+#include "learner/apply/optimizer.h"
 
 namespace starling::learner {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <semaphore>
 
-#include "learner/apply/shared_floats.h"
+#include "learner/apply/hogwild.h"
 #include "tests/learner/apply/applier_fixture.h"
 
 namespace starling::learner {

@@ -119,7 +119,7 @@ TEST(BestCheckpoint, IsNeitherTheNewestNorPruned) {
   const auto newest = WriteCheckpoint(dir.path(), MakeCheckpoint(1, 7));
   Checkpoint weights_only = MakeCheckpoint(9, 9);
   weights_only.slot_names.clear();
-  weights_only.state.clear();
+  weights_only.optimizer_state.clear();
   const auto best = WriteCheckpoint(dir.path(), kBestCheckpoint, weights_only);
   EXPECT_EQ(best, dir / "best.safetensors");
   const auto under_way = dir.Write("best.safetensors.123.0.tmp", "half");
@@ -129,7 +129,7 @@ TEST(BestCheckpoint, IsNeitherTheNewestNorPruned) {
   EXPECT_EQ(LastGood(dir.path()).path, newest);
   const Checkpoint read = ReadCheckpoint(best);
   EXPECT_EQ(read.weights, weights_only.weights);
-  EXPECT_THAT(read.state, IsEmpty());
+  EXPECT_THAT(read.optimizer_state, IsEmpty());
 }
 
 TEST(OpenTerm, GrowsWithEveryCall) {

@@ -23,12 +23,12 @@ inline Checkpoint MakeCheckpoint(std::uint32_t term, std::uint64_t version,
   checkpoint.layout.Add("value.weight", {width, 1});
   checkpoint.slot_names = {"square_avg"};
   checkpoint.weights.assign(checkpoint.layout.size(), 0.0f);
-  checkpoint.state.assign(1, std::vector<float>(checkpoint.layout.size(), 0.0f));
+  checkpoint.optimizer_state.assign(1, std::vector<float>(checkpoint.layout.size(), 0.0f));
   for (const net::Parameter& parameter : checkpoint.layout.parameters()) {
     for (std::size_t i = 0; i < parameter.size; ++i) {
       const std::size_t at = parameter.offset + i;
       checkpoint.weights[at] = static_cast<float>(at) + 0.5f + static_cast<float>(version);
-      checkpoint.state[0][at] = 1 / static_cast<float>(at + 1);
+      checkpoint.optimizer_state[0][at] = 1 / static_cast<float>(at + 1);
     }
   }
   checkpoint.config = "[run]\nname = \"a \\\"b\\\" \u00e9\"\n";
@@ -45,7 +45,7 @@ inline void ExpectEqual(const Checkpoint& got, const Checkpoint& expected) {
   EXPECT_EQ(got.layout.fingerprint(), expected.layout.fingerprint());
   EXPECT_EQ(got.weights, expected.weights);
   EXPECT_EQ(got.slot_names, expected.slot_names);
-  EXPECT_EQ(got.state, expected.state);
+  EXPECT_EQ(got.optimizer_state, expected.optimizer_state);
   EXPECT_EQ(got.config, expected.config);
   EXPECT_EQ(got.counters, expected.counters);
 }

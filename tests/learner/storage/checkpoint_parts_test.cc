@@ -1,4 +1,4 @@
-#include "learner/storage/checkpoint_parts.h"
+#include "learner/storage/checkpoint_format.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,6 @@
 #include <stdexcept>
 
 #include "core/file.h"
-#include "learner/apply/training_state.h"
 #include "tests/learner/storage/checkpoint_fixture.h"
 #include "tests/support/error_of.h"
 #include "tests/support/temp_dir.h"
@@ -26,9 +25,9 @@ class CheckpointPartsTest : public testing::Test {
 
   static Checkpoint PartOf(Checkpoint whole, ShardOf which) {
     const auto slice = wire::CutIntoSlices(whole.weights.size(), which.shards)[which.shard];
-    TrainingState cut = CutOut({.weights = whole.weights, .optimizer_state = whole.state}, slice);
+    TrainingState cut = CutOut(whole, slice);
     whole.weights = std::move(cut.weights);
-    whole.state = std::move(cut.optimizer_state);
+    whole.optimizer_state = std::move(cut.optimizer_state);
     return whole;
   }
   std::filesystem::path Write(std::uint64_t version, std::size_t shards) {

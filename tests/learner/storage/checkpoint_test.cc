@@ -47,7 +47,7 @@ TEST(Checkpoint, WithoutOptimizerStateHasNoSlots) {
   TempDir dir;
   Checkpoint checkpoint = MakeCheckpoint(1, 1);
   checkpoint.slot_names.clear();
-  checkpoint.state.clear();
+  checkpoint.optimizer_state.clear();
   ExpectEqual(ReadCheckpoint(WriteCheckpoint(dir.path(), checkpoint)), checkpoint);
 }
 
@@ -55,8 +55,8 @@ TEST(Checkpoint, KeepsTwoSlotsApart) {
   TempDir dir;
   Checkpoint checkpoint = MakeCheckpoint(1, 1);
   checkpoint.slot_names = {"exp_avg", "exp_avg_sq"};
-  checkpoint.state.push_back(checkpoint.weights);
-  ASSERT_NE(checkpoint.state[0], checkpoint.state[1]);
+  checkpoint.optimizer_state.push_back(checkpoint.weights);
+  ASSERT_NE(checkpoint.optimizer_state[0], checkpoint.optimizer_state[1]);
   const auto path = WriteCheckpoint(dir.path(), checkpoint);
   ExpectEqual(ReadCheckpoint(path), checkpoint);
   EXPECT_EQ(SafetensorsFile::Read(path).F32("optimizer.exp_avg_sq.fc1.bias"),

@@ -20,14 +20,11 @@ class StartTest : public LearnerFixture {
   std::string Refusal(const std::string& before, const std::string& now) {
     const TempDir run;
     const Config config = MakeConfig(before);
-    Checkpoint checkpoint{.term = 1,
-                          .layout = SmallNet().layout,
-                          .weights = SmallNet().initial,
-                          .slot_names = MakeOptimizerSpec(config.optimizer).slots,
-                          .state = {},
-                          .config = ToToml(config),
-                          .counters = Counters{}.Save()};
-    checkpoint.state.resize(checkpoint.slot_names.size(), SmallNet().initial);
+    Checkpoint checkpoint =
+        CheckpointOf(config, SmallNet().layout,
+                     {.state = {.weights = SmallNet().initial, .optimizer_state = {}},
+                      .counters = Counters{}.Save()});
+    checkpoint.optimizer_state.assign(checkpoint.slot_names.size(), SmallNet().initial);
     WriteCheckpoint(run / "checkpoints", checkpoint);
     return ErrorOf([&] { CheckStart(MakeConfig(now), SmallNet(), run.path(), true); });
   }

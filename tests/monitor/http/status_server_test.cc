@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "tests/monitor/http/bulletins.h"
+#include "tests/monitor/http/published.h"
 #include "tests/support/http_client.h"
 #include "tests/support/prometheus_parser.h"
 #include "tests/support/reserved_port.h"
@@ -29,26 +29,24 @@ class StatusServerTest : public testing::Test {
  protected:
   // `patience` is long in tests that cut no reader off.
   void Start(milliseconds patience = std::chrono::minutes(5), std::size_t readers = 32) {
-    server_.emplace(config_, StatusServerOptions{.patience = patience, .max_readers = readers});
-    server_->Show(Fresh());
-  }
-  // However long the test takes.
-  static std::shared_ptr<learner::Bulletin> Fresh() {
-    return MakeBulletin(SteadyClock().NowMs() + 3'600'000);
+    server_.emplace(config_, StatusServerOptions{.patience = patience, .max_readers = readers},
+                    clock_);
+    server_->Show(MakePublished());
   }
   std::uint16_t port() const { return server_->port(); }
   int StatusOf(const std::string& request) const { return Ask(port(), request).status; }
   // Shows a page that is larger than the kernel's buffer for a reader.
   void ShowLargeFleet() {
-    auto bulletin = Fresh();
+    auto published = MakePublished();
     const std::string host(1024, 'x');
     for (std::uint32_t slot = 4; slot < 1024; ++slot) {
-      bulletin->actors.push_back({.slot = slot, .alive = true, .host = host});
+      published->actors.push_back({.slot = slot, .alive = true, .host = host});
     }
-    server_->Show(bulletin);
+    server_->Show(published);
   }
 
   const Config config_ = ParseConfig("", "x.toml");
+  const FakeClock clock_;
   std::optional<StatusServer> server_;
 };
 
@@ -208,14 +206,14 @@ TEST_F(StatusServerTest, APortThatIsTakenIsNamed) {
   const auto matches = testing::ThrowsMessage<UserError>(
       AllOf(testing::StartsWith(key), HasSubstr("in use"), HasSubstr("another port")));
   EXPECT_THAT([&] { CheckStatusPort(taken.port()); }, matches);
-  EXPECT_THAT([&] { server_.emplace(config_, StatusServerOptions{.port = taken.port()}); },
+  EXPECT_THAT([&] { server_.emplace(config_, StatusServerOptions{.port = taken.port()}, clock_); },
               matches);
 }
 
 TEST_F(StatusServerTest, TheSamePortAgainAtOnce) {
   const ReservedPort reserved;
   for (int i = 0; i < 3; ++i) {
-    server_.emplace(config_, StatusServerOptions{.port = reserved.port()});
+    server_.emplace(config_, StatusServerOptions{.port = reserved.port()}, clock_);
     EXPECT_EQ(Get(reserved.port(), "/healthz").status, 503);  // and its connection lingers
     server_.reset();
   }
@@ -225,8 +223,8 @@ TEST_F(StatusServerTest, ALearnerThatComesBackWaitsForItsPort) {
   std::optional<ReservedPort> taken(std::in_place);
   const std::uint16_t port = taken->port();
   taken->Listen();
-  server_.emplace(config_, StatusServerOptions{.port = port, .keep_trying = true});
-  server_->Show(Fresh());
+  server_.emplace(config_, StatusServerOptions{.port = port, .keep_trying = true}, clock_);
+  server_->Show(MakePublished());
   taken.reset();
   const SteadyClock clock;
   int status = 0;

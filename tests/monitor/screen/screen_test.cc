@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
 #include <regex>
 
@@ -69,7 +70,7 @@ class FakeRun {
            .steps = own,
            .version = status.version - std::min<std::uint64_t>(status.version, 1),
            .staleness = 1,
-           .wait_ms = static_cast<std::uint64_t>(20 * tick)});
+           .wait_us = static_cast<std::uint64_t>(20'000 * tick)});
     }
     return status;
   }
@@ -93,10 +94,10 @@ minatar/breakout  seed 7  bound 4, wait                 0:20 elapsed, 0:43 left
 return                            17.3  steps per second                  80.0k
      20┤                                    80k┤⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉
        │              ⣀⡠⠤⠔⠒⠊⠁                  │
-     15┤          ⣀⠤⠒⠉                      60k┤
+       │          ⣀⠤⠒⠉                         │
        │       ⡠⠔⠉                             │
      10┤    ⢀⠤⠊                             40k┤
-      5┤   ⡰⠁                               20k┤
+       │   ⡰⠁                                  │
        │ ⡠⠊                                    │
       0┤⠔⠁                                    0┤
        └0:00 ─────── 0:15 ─────── 0:30         └0:00 ─────── 0:15 ──────── 0:30
@@ -134,6 +135,26 @@ bottleneck the actors: they compute 90 % of the time (act
 [###-------]  32% 1.60M/5.00M 80.0k/s 0:43 left return 17.3
 
 )");
+}
+
+// Rounded to rows, 10 and 15 of five ticks would stand apart, and 5 and 10 side by side.
+TEST(ScreenTest, TicksStandEvenlyOrAreLeftOut) {
+  FakeRun run(4, 20);
+  for (int height = 16; height <= 60; ++height) {
+    std::vector<int> gaps;  // rows from one label of the return to the next
+    int row = 0, before = -1;
+    for (const std::string& line : run.Lines(80, height, /*utf8=*/false)) {
+      if (line.starts_with("       +")) break;
+      if (line.size() > 7 && line[7] == '+') {
+        if (before >= 0) gaps.push_back(row - before);
+        before = row;
+      }
+      ++row;
+    }
+    ASSERT_FALSE(gaps.empty()) << height;
+    const auto [least, most] = std::ranges::minmax(gaps);
+    EXPECT_TRUE(least > 1 || most == 1) << height;
+  }
 }
 
 TEST(ScreenTest, ColoursAreOnTopOfTheSameText) {

@@ -4,7 +4,7 @@
 #include "core/error.h"
 #include "envs/registry.h"
 #include "learner/storage/checkpoint.h"
-#include "results/initial_net.h"
+#include "results/trained.h"
 #include "tests/support/fleet_fixtures.h"
 #include "tests/tools/play/watch_gif.h"
 #include "tools/play/play.h"

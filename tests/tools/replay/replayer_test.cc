@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "results/initial_net.h"
+#include "results/trained.h"
 
 namespace starling::replay {
 namespace {

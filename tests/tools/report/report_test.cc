@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 
 #include "core/error.h"
-#include "results/final_eval.h"
-#include "results/locked_file.h"
+#include "results/eval_results.h"
+#include "results/run_dir.h"
 #include "tests/support/fleet_fixtures.h"
 #include "tests/support/html.h"
 #include "tests/support/written_run.h"

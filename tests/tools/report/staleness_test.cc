@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "monitor/staleness_bins.h"
+#include "monitor/chart.h"
 
 namespace starling::report {
 namespace {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "learner/storage/checkpoint.h"
-#include "results/final_eval.h"
+#include "results/eval_results.h"
 #include "results/run_dir.h"
 #include "tests/results/first_checkpoint.h"
 #include "tests/support/error_of.h"

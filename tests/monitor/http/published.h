@@ -1,18 +1,18 @@
-// Bulletins to make pages of.
+// Statuses to make pages of.
 #pragma once
 
 #include <memory>
 #include <string>
 
-#include "learner/bulletin.h"
+#include "learner/run_status.h"
 
 namespace starling::monitor {
 
-inline std::shared_ptr<learner::Bulletin> MakeBulletin(std::int64_t at_ms = 0) {
-  auto bulletin = std::make_shared<learner::Bulletin>();
-  bulletin->at_ms = at_ms;
-  bulletin->unix_s = 1234.5;
-  bulletin->status = *learner::ParseStatus(R"({
+inline std::shared_ptr<learner::PublishedStatus> MakePublished(std::int64_t at_ms = 0) {
+  auto published = std::make_shared<learner::PublishedStatus>();
+  published->at_ms = at_ms;
+  published->unix_s = 1234.5;
+  published->status = *learner::ParseStatus(R"({
     "phase": "running", "term": 2, "steps": 960, "frames": 3840, "updates": 5, "seconds": 1.5,
     "steps_per_second": 640.0, "mean_return": 4.25, "mean_length": null, "episodes": 7,
     "episodes_cut": 9, "envs_replaced": 2, "lr": 0.0007, "entropy_coef": 0.01,
@@ -25,20 +25,20 @@ inline std::shared_ptr<learner::Bulletin> MakeBulletin(std::int64_t at_ms = 0) {
     "actors_alive": 2, "actor_us": {"wait": 1},
     "time": {"actors": {"wait": 1.0, "act": 2.5}, "learner": {"idle": 3.0, "lanes": 0.5}},
     "version": 5, "checkpoint": "checkpoints/t0002-v000000000004.safetensors"})");
-  bulletin->actors = {{.slot = 0,
-                       .alive = true,
-                       .host = "here",
-                       .pid = 41,
-                       .version = 4,
-                       .lag = 1,
-                       .gradients = 3,
-                       .steps = 480,
-                       .wait_s = 0.5,
-                       .silent_s = 0.25},
-                      {.slot = 1, .alive = false, .left = "said goodbye"},
-                      {.slot = 2, .alive = true, .host = "far", .pid = 42, .key = "ada"},
-                      {.slot = 3}};
-  return bulletin;
+  published->actors = {{.slot = 0,
+                        .accepted = 3,
+                        .steps = 480,
+                        .version = 4,
+                        .staleness = 1,
+                        .wait_us = 500'000,
+                        .alive = true,
+                        .host = "here",
+                        .pid = 41,
+                        .silent_s = 0.25},
+                       {.slot = 1, .left = "said goodbye"},
+                       {.slot = 2, .alive = true, .host = "far", .pid = 42, .key = "ada"},
+                       {.slot = 3}};
+  return published;
 }
 
 }  // namespace starling::monitor

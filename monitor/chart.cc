@@ -1,10 +1,11 @@
-#include "monitor/axis.h"
+#include "monitor/chart.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <string_view>
 #include <utility>
 
@@ -27,6 +28,10 @@ std::pair<double, std::string_view> UnitFor(double largest) {
     if (largest >= least) return {name == "k" ? 1e3 : least, name};
   }
   return {1, ""};
+}
+
+std::uint64_t Sum(const std::vector<std::uint64_t>& counts) {
+  return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
 }
 
 }  // namespace
@@ -56,6 +61,34 @@ Axis MakeAxis(double low, double high, int wanted, bool round) {
     axis.tick_text.push_back(i == 0 ? "0" : fmt::format("{:.{}f}{}", tick / unit, decimals, name));
   }
   return axis;
+}
+
+std::uint64_t StalenessBins::total() const { return Sum(counts); }
+
+double StalenessBins::Share(std::size_t bin) const {
+  const auto all = static_cast<double>(std::max<std::uint64_t>(total(), 1));
+  return static_cast<double>(counts[bin]) / all;
+}
+
+StalenessBins BinStaleness(const std::vector<std::uint64_t>& histogram, std::size_t bins,
+                           std::uint64_t width) {
+  StalenessBins result{.counts = std::vector<std::uint64_t>(bins), .width = width};
+  for (std::size_t tau = 0; tau < histogram.size(); ++tau) {
+    result.counts[std::min<std::size_t>(tau / width, bins - 1)] += histogram[tau];
+  }
+  result.open = histogram.size() > bins * width;
+  return result;
+}
+
+std::uint64_t StalenessQuantile(const std::vector<std::uint64_t>& histogram,
+                                std::uint64_t permille) {
+  const std::uint64_t total = Sum(histogram);
+  std::uint64_t sum = 0;
+  for (std::size_t tau = 0; tau < histogram.size(); ++tau) {
+    sum += histogram[tau];
+    if (1000 * sum >= permille * total) return tau;
+  }
+  return 0;
 }
 
 }  // namespace starling::monitor

@@ -1,13 +1,11 @@
 // Slices of gradients: where shard 0 puts gradients together, and where the other shards keep them.
-#include "learner/shards/gradient_assembler.h"
+#include "learner/shards/gradient_slices.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
-
-#include "learner/shards/pending_slices.h"
 
 namespace starling::learner {
 namespace {

@@ -1,7 +1,6 @@
-// Assembles gradients whose slices go to several shards. The message with shard 0's slice waits
-// here until every other shard has reported its slice; then the gradient is whole.
+// Gradients whose slices go to several shards.
 //
-// Thread safety: none; it belongs to the network thread.
+// Thread safety: none; both classes belong to the network thread of their process.
 #pragma once
 
 #include <compare>
@@ -10,6 +9,8 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "wire/codec.h"
@@ -24,6 +25,8 @@ struct GradientName {
   friend auto operator<=>(const GradientName&, const GradientName&) = default;
 };
 
+// Puts gradients together, in shard 0: the message with shard 0's slice waits here until every other
+// shard has reported its slice; then the gradient is whole.
 class GradientAssembler {
  public:
   // `others`: number of shards besides shard 0, at least 1.
@@ -65,6 +68,33 @@ class GradientAssembler {
   const std::size_t others_;
   std::map<GradientName, Waiting> waiting_;
   std::deque<Whole> whole_;
+};
+
+struct HeldSlice {
+  std::string peer;  // identity of the connection that sent it
+  wire::Envelope envelope;
+  std::span<const float> values;  // points into the envelope
+};
+
+// The slices that another shard holds until shard 0 decides about them. Several connections may send
+// a slice under the same name; one at a time is reported to shard 0, the others queue behind it.
+class PendingSlices {
+ public:
+  // Holds at most `most` slices of one connection.
+  explicit PendingSlices(std::size_t most) : most_(most) {}
+
+  // Returns "" if the slice is taken, else why not: "duplicate" (its connection already has a slice
+  // under this name) or "too many".
+  std::string Hold(const GradientName& name, HeldSlice slice);
+  // Returns the first slice under `name`, or nullptr.
+  const HeldSlice* First(const GradientName& name) const;
+  // Removes and returns it, or nullopt.
+  std::optional<HeldSlice> TakeFirst(const GradientName& name);
+
+ private:
+  const std::size_t most_;
+  std::map<GradientName, std::deque<HeldSlice>> held_;  // no deque is empty
+  std::map<std::string, std::size_t> counts_;           // slices by connection; none is 0
 };
 
 }  // namespace starling::learner
