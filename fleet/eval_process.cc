@@ -17,7 +17,7 @@
 #include "core/tensorboard.h"
 #include "learner/storage/checkpoint.h"
 #include "results/eval_results.h"
-#include "results/initial_net.h"
+#include "results/trained.h"
 #include "wire/runtime_dir.h"
 #include "wire/slices.h"
 #include "wire/snapshot.h"
@@ -85,7 +85,7 @@ class EvalProcess {
   std::vector<std::filesystem::path> SlicePaths(const std::filesystem::path& first) const {
     std::vector<std::filesystem::path> paths{first};
     while (paths.size() < slices_.size()) {
-      paths.push_back(wire::RunPlace::SlicePath(first, paths.size()));
+      paths.push_back(wire::RuntimeDir::SlicePath(first, paths.size()));
     }
     return paths;
   }
@@ -95,7 +95,7 @@ class EvalProcess {
     const auto exists = [none = std::error_code()](const auto& path) mutable {
       return std::filesystem::exists(path, none);
     };
-    const auto path = wire::RunPlace::FindSnapshot(root_, options_.run_dir);
+    const auto path = wire::RuntimeDir::FindSnapshot(root_, options_.run_dir);
     if (path == path_) return;
     path_.reset();
     readers_.clear();

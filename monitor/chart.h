@@ -1,5 +1,5 @@
-// The parts of a chart that the screen and tools/report share: round ticks for an axis, and the bars
-// of a staleness histogram.
+// The parts of a chart that the screen and tools/report share: round ticks for an axis, and the
+// bars of a staleness histogram.
 #pragma once
 
 #include <cstddef>

@@ -21,7 +21,6 @@ namespace starling::results {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 
 struct Text {
   std::string text;
@@ -46,15 +45,15 @@ void TakeBack(std::vector<Point>& points, double steps) {
 
 std::optional<MetricPoint> PointOf(const std::string& line) {
   try {
-    const json object = json::parse(line);
+    const nlohmann::json object = nlohmann::json::parse(line);
     MetricPoint point{object.at("steps").get<double>(), object.at("seconds").get<double>()};
-    const json& mean_return = object.at("mean_return");
+    const nlohmann::json& mean_return = object.at("mean_return");
     if (!mean_return.is_null()) point.mean_return = mean_return.get<double>();
     if (object.contains("episodes")) point.episodes = object["episodes"].get<std::uint64_t>();
     const bool can_be = point.steps >= 0 && point.seconds >= 0 && IsPlausible(point.steps) &&
                         IsPlausible(point.seconds) && IsPlausible(point.mean_return.value_or(0));
     return can_be ? std::optional(point) : std::nullopt;
-  } catch (const json::exception&) {
+  } catch (const nlohmann::json::exception&) {
     return std::nullopt;
   }
 }

@@ -25,8 +25,8 @@ struct GradientName {
   friend auto operator<=>(const GradientName&, const GradientName&) = default;
 };
 
-// Puts gradients together, in shard 0: the message with shard 0's slice waits here until every other
-// shard has reported its slice; then the gradient is whole.
+// Puts gradients together, in shard 0: the message with shard 0's slice waits here until every
+// other shard has reported its slice; then the gradient is whole.
 class GradientAssembler {
  public:
   // `others`: number of shards besides shard 0, at least 1.
@@ -76,8 +76,9 @@ struct HeldSlice {
   std::span<const float> values;  // points into the envelope
 };
 
-// The slices that another shard holds until shard 0 decides about them. Several connections may send
-// a slice under the same name; one at a time is reported to shard 0, the others queue behind it.
+// The slices that another shard holds until shard 0 decides about them. Several connections may
+// send a slice under the same name; one at a time is reported to shard 0, the others queue behind
+// it.
 class PendingSlices {
  public:
   // Holds at most `most` slices of one connection.

@@ -263,10 +263,9 @@ JournalReader::JournalReader(const std::filesystem::path& path) : bytes_(ReadFil
   In in(bytes.substr(kMagic.size(), kHeaderSize - kMagic.size()));
   std::uint32_t format = 0, zero = 0, checksum = 0;
   in(format), in(zero), in(header_.seed), in(header_.fingerprint), in(checksum);
-  if (checksum != Checksum(bytes.substr(0, kHeaderSize - sizeof checksum))) {
+  if (zero != 0 || checksum != Checksum(bytes.substr(0, kHeaderSize - sizeof checksum))) {
     refuse("has a damaged header");
   }
-  if (zero != 0) refuse("has a damaged header");
   if (format != kJournalFormat) {
     refuse(fmt::format("has journal format {}; this program reads {}", format, kJournalFormat));
   }

@@ -1,4 +1,4 @@
-#include "monitor/screen/actor_table.h"
+#include "monitor/screen/panels.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "monitor/screen/curve.h"
+#include "monitor/screen/panels.h"
 
 #include <algorithm>
 #include <climits>
@@ -90,8 +90,8 @@ void DrawLine(const Values& values, const Axis& axis, Dots& dots) {
   }
 }
 
-// Returns the marks of every tick, or of every second, ... so that the rounding to rows does not put
-// some labels side by side and others apart. The ends of the axis are ticks, and stay.
+// Returns the marks of every tick, or of every second, ... so that the rounding to rows does not
+// put some labels side by side and others apart. The ends of the axis are ticks, and stay.
 std::vector<Mark> TickMarks(const Axis& axis, const Dots& dots) {
   const std::size_t last = axis.ticks.size() - 1;
   for (std::size_t every = 1;; ++every) {

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "monitor/screen/actor_table.h"
-#include "monitor/screen/curve.h"
+#include "monitor/screen/panels.h"
 
 namespace starling::monitor {
 namespace {

@@ -7,9 +7,7 @@
 
 #include "core/config/config.h"
 #include "core/text.h"
-#include "monitor/screen/actor_table.h"
-#include "monitor/screen/curve.h"
-#include "monitor/screen/staleness_panel.h"
+#include "monitor/screen/panels.h"
 
 namespace starling::monitor {
 namespace {

@@ -1,4 +1,4 @@
-#include "monitor/screen/staleness_panel.h"
+#include "monitor/screen/panels.h"
 
 #include <fmt/format.h>
 

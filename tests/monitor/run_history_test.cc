@@ -2,8 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include "monitor/actor_rows.h"
-
 namespace starling::monitor {
 namespace {
 
@@ -59,7 +57,7 @@ using State = ActorRow::State;
 
 const ActorProcess kWorks{.alive = true, .accepted = true};
 
-learner::RunStatus At(std::uint64_t version, std::vector<learner::JoinedActor> joined) {
+learner::RunStatus At(std::uint64_t version, std::vector<learner::ActorStatus> joined) {
   learner::RunStatus status;
   status.phase = "running";
   status.term = 1;
@@ -68,7 +66,7 @@ learner::RunStatus At(std::uint64_t version, std::vector<learner::JoinedActor> j
   return status;
 }
 
-learner::JoinedActor Actor(int slot, std::uint64_t incarnation, std::uint64_t steps,
+learner::ActorStatus Actor(int slot, std::uint64_t incarnation, std::uint64_t steps,
                            std::uint64_t version, std::uint64_t wait_ms = 0) {
   return {.slot = slot,
           .incarnation = incarnation,
@@ -76,7 +74,7 @@ learner::JoinedActor Actor(int slot, std::uint64_t incarnation, std::uint64_t st
           .steps = steps,
           .version = version,
           .staleness = 2,
-          .wait_ms = wait_ms};
+          .wait_us = 1000 * wait_ms};
 }
 
 TEST(ActorRowsTest, SpeedAndWaitingAreOfTheLastTenSeconds) {
@@ -125,7 +123,7 @@ TEST(ActorRowsTest, ANewIncarnationCountsAnew) {
 TEST(ActorRowsTest, StatesAreWhatProcessAndLearnerTell) {
   ActorRows actors(4);
   for (std::int64_t ms = 0; ms <= 5000; ms += 1000) {
-    std::vector<learner::JoinedActor> joined = {Actor(0, 1, 160, 9)};
+    std::vector<learner::ActorStatus> joined = {Actor(0, 1, 160, 9)};
     if (ms < 2000) joined.push_back(Actor(1, 1, 160, 9));  // the learner has let it go since
     joined.push_back(Actor(7, 1, 160, 9));                 // started by hand: no slot of ours
     actors.Add(ms, At(10, joined));
@@ -152,7 +150,7 @@ TEST(ActorRowsTest, ALargeFleetIsToldOfInTurns) {
   constexpr int kActors = 1024, kAtOnce = 256;
   ActorRows actors(kActors);
   for (int line = 0; line <= 50; ++line) {  // ten seconds
-    std::vector<learner::JoinedActor> joined;
+    std::vector<learner::ActorStatus> joined;
     for (int i = 0; i < kAtOnce; ++i) {
       const int slot = (line * kAtOnce + i) % kActors;
       joined.push_back(Actor(slot, 1, static_cast<std::uint64_t>(1600 * line), 9));

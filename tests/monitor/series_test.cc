@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "monitor/axis.h"
+#include "monitor/chart.h"
 
 namespace starling::monitor {
 namespace {

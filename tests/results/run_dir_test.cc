@@ -5,7 +5,6 @@
 #include <optional>
 #include <system_error>
 
-#include "results/locked_file.h"
 #include "tests/support/error_of.h"
 #include "tests/support/fleet_fixtures.h"
 #include "tests/support/temp_dir.h"

@@ -85,10 +85,10 @@ TEST_F(StartTest, AdamContinuesBitForBit) {
   EXPECT_EQ(cut.optimizer_step, 3u);
   EXPECT_EQ(cut.weights, whole.weights);
   EXPECT_THAT(cut.slot_names, ElementsAre("exp_avg", "exp_avg_sq"));
-  EXPECT_EQ(cut.state, whole.state);
+  EXPECT_EQ(cut.optimizer_state, whole.optimizer_state);
   // The gradients did change it: exp_avg = 0.9 exp_avg + 0.1 g.
   EXPECT_NE(cut.weights[0], 0);
-  EXPECT_FLOAT_EQ(cut.state[0][0], 0.1f * (0.81f * 0.25f - 0.9f + 3));
+  EXPECT_FLOAT_EQ(cut.optimizer_state[0][0], 0.1f * (0.81f * 0.25f - 0.9f + 3));
 }
 
 }  // namespace

@@ -7,8 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "monitor/http/metrics_page.h"
-#include "tests/monitor/http/bulletins.h"
+#include "tests/monitor/http/published.h"
 #include "tests/support/prometheus_parser.h"
 
 namespace starling::monitor {
@@ -42,11 +41,11 @@ TEST_F(PagesTest, BeforeTheLearnerSpeaksThereIsNothing) {
   }
 }
 
-TEST_F(PagesTest, APageIsMadeOnceForEachBulletin) {
-  pages_.Show(MakeBulletin());
+TEST_F(PagesTest, APageIsMadeOnceForEachStatus) {
+  pages_.Show(MakePublished());
   const auto first = pages_.Answer(Request("/metrics")).body;
   EXPECT_EQ(pages_.Answer(Request("/metrics")).body, first);
-  auto next = MakeBulletin();
+  auto next = MakePublished();
   next->status.version = 6;
   pages_.Show(next);
   EXPECT_THAT(*pages_.Answer(Request("/metrics")).body, HasSubstr("starling_version 6\n"));
@@ -54,7 +53,7 @@ TEST_F(PagesTest, APageIsMadeOnceForEachBulletin) {
 }
 
 TEST_F(PagesTest, TheStatusIsThatOfTheLearnerWithItsActors) {
-  pages_.Show(MakeBulletin());
+  pages_.Show(MakePublished());
   const json status = json::parse(*pages_.Answer(Request("/status.json")).body);
   EXPECT_EQ(status["run"]["name"], "r");
   EXPECT_EQ(status["run"]["seed"], 7);
@@ -81,9 +80,9 @@ TEST_F(PagesTest, TheStatusIsThatOfTheLearnerWithItsActors) {
 }
 
 TEST_F(PagesTest, AnActorMayCallItsHostWhatItWants) {
-  auto bulletin = MakeBulletin();
-  bulletin->actors[0].host = "\xff\"}\n";
-  pages_.Show(bulletin);
+  auto published = MakePublished();
+  published->actors[0].host = "\xff\"}\n";
+  pages_.Show(published);
   EXPECT_EQ(json::parse(*pages_.Answer(Request("/status.json")).body)["actors"][0]["host"],
             "\uFFFD\"}\n");
 }
@@ -99,7 +98,7 @@ TEST_F(PagesTest, OtherPathsAreToldWhatThereIs) {
 }
 
 TEST_F(PagesTest, OnlyNamesOfThisMachineAreAnswered) {
-  pages_.Show(MakeBulletin());
+  pages_.Show(MakePublished());
   for (const char* host : {"localhost", "LocalHost:80", "127.0.0.1", "127.0.0.1:65535", "[::1]",
                            "[::1]:8080", "localhost:"}) {
     EXPECT_EQ(StatusFor(host), 200u) << host;
@@ -113,9 +112,9 @@ TEST_F(PagesTest, OnlyNamesOfThisMachineAreAnswered) {
 
 TEST_F(PagesTest, HealthIsThatOfTheLearnersLoop) {
   const auto health = [this](const char* phase) {
-    auto bulletin = MakeBulletin(clock_.NowMs());
-    bulletin->status.phase = phase;
-    pages_.Show(bulletin);
+    auto published = MakePublished(clock_.NowMs());
+    published->status.phase = phase;
+    pages_.Show(published);
     return pages_.Answer(Request("/healthz"));
   };
   EXPECT_EQ(health("done").status, 503u);
@@ -131,13 +130,13 @@ TEST_F(PagesTest, HealthIsThatOfTheLearnersLoop) {
   EXPECT_EQ(health("running").status, 200u) << "it turns again";
 }
 
-PrometheusPage PageOf(const learner::Bulletin& bulletin, const std::string& config = "") {
-  return PrometheusPage(MetricsPage(ParseConfig(config, "x.toml"), bulletin));
+PrometheusPage PageOf(const learner::PublishedStatus& published, const std::string& config = "") {
+  return PrometheusPage(MetricsPage(ParseConfig(config, "x.toml"), published));
 }
 
 TEST(MetricsPage, TellsWhatTheStatusTells) {
   const PrometheusPage page = PageOf(
-      *MakeBulletin(),
+      *MakePublished(),
       "[run]\nname = \"my \\\"run\\\"\"\nsteps = 1000\n[env]\nname = \"catch\"\n[actors]\ncount = "
       "4\n[staleness]\nbound = 8\n");
   EXPECT_EQ(page.Value("starling_run_info", {{"run", "my \"run\""}, {"env", "catch"}}), 1);
@@ -167,7 +166,7 @@ TEST(MetricsPage, TellsWhatTheStatusTells) {
 }
 
 TEST(MetricsPage, TheStalenessIsAHistogram) {
-  const PrometheusPage page = PageOf(*MakeBulletin(), "[staleness]\nbound = 8\n");
+  const PrometheusPage page = PageOf(*MakePublished(), "[staleness]\nbound = 8\n");
   // 3 x 0, 1 x 1, 1 x 2, 1 x 5: 8 in all, 8/6 in the mean.
   EXPECT_EQ(page.Value("starling_staleness_bucket", {{"le", "0"}}), 3);
   EXPECT_EQ(page.Value("starling_staleness_bucket", {{"le", "4"}}), 5);
@@ -179,16 +178,16 @@ TEST(MetricsPage, TheStalenessIsAHistogram) {
 }
 
 TEST(MetricsPage, WhatIsUnboundedIsInfinite) {
-  const PrometheusPage page = PageOf(*MakeBulletin(), "[staleness]\nbound = \"unbounded\"\n");
+  const PrometheusPage page = PageOf(*MakePublished(), "[staleness]\nbound = \"unbounded\"\n");
   EXPECT_TRUE(std::isinf(page.Value("starling_staleness_bound")));
 }
 
 TEST(MetricsPage, WhatIsNotKnownYetHasNoSample) {
-  auto bulletin = MakeBulletin();
-  bulletin->status.mean_return.reset();
-  bulletin->status.checkpoint = "";
-  bulletin->status.gradients.dropped = {};
-  const PrometheusPage page = PageOf(*bulletin);
+  auto published = MakePublished();
+  published->status.mean_return.reset();
+  published->status.checkpoint = "";
+  published->status.gradients.dropped = {};
+  const PrometheusPage page = PageOf(*published);
   for (const char* name : {"starling_mean_return", "starling_mean_episode_steps",
                            "starling_checkpoint_version", "starling_gradients_dropped_total"}) {
     ASSERT_TRUE(page.families().contains(name)) << name;
@@ -197,7 +196,7 @@ TEST(MetricsPage, WhatIsNotKnownYetHasNoSample) {
 }
 
 TEST(MetricsPage, TellsOfEverySlotWhetherItIsAliveAndOfTheLivingMore) {
-  const PrometheusPage page = PageOf(*MakeBulletin());
+  const PrometheusPage page = PageOf(*MakePublished());
   const auto slot = [](const char* number) {
     return std::map<std::string, std::string>{{"slot", number}};
   };
@@ -217,10 +216,10 @@ TEST(MetricsPage, TellsOfEverySlotWhetherItIsAliveAndOfTheLivingMore) {
 
 // Who asks again compares: a family is never there at one time and gone at another.
 TEST(MetricsPage, HasTheSameFamiliesWhateverThereIs) {
-  auto bare = MakeBulletin();
+  auto bare = MakePublished();
   bare->actors.clear();
   bare->status.frames_refused = {};
-  const PrometheusPage page = PageOf(*MakeBulletin()), other = PageOf(*bare);
+  const PrometheusPage page = PageOf(*MakePublished()), other = PageOf(*bare);
   ASSERT_EQ(page.families().size(), other.families().size());
   for (const auto& [name, family] : page.families()) {
     EXPECT_TRUE(other.families().contains(name)) << name;

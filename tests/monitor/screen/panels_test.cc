@@ -1,11 +1,10 @@
-#include "monitor/screen/actor_table.h"
+#include "monitor/screen/panels.h"
 
 #include <gmock/gmock.h>
 
 #include <algorithm>
 
 #include "core/config/config.h"
-#include "monitor/screen/staleness_panel.h"
 
 namespace starling::monitor {
 namespace {
