@@ -6,8 +6,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
+#include "bench/stats.h"
 #include "bench/training_run.h"
 #include "core/check.h"
 #include "core/config/config.h"
@@ -18,77 +20,37 @@
 namespace starling::bench {
 namespace {
 
-constexpr double kJitter = 0.2;
-constexpr const char* kConfig = "paced.toml";
-
-struct Extent {
-  std::vector<int> actors;
-  double seconds;  // duration of a run in which only the envs take time
-  int repeats;     // of the reference runs
-};
-
 std::string BoundName(std::uint64_t bound) {
   return bound == kUnbounded ? "unbounded" : fmt::format("bound {}", bound);
 }
 
 std::string Percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
-PacedPoint Run(const Site& site, double step_ms, const PacedWay& way, int actors, double seconds,
-               const std::vector<std::string>& more = {}) {
-  const bool bounded = way.bound > 0 && way.bound != kUnbounded;
-  TrainingPlan plan{
-      .name = fmt::format("efficiency-{}-{}-{}-{}", actors, way.wire, BoundText(way.bound),
-                          way.jitter > 0 ? "jitter" : "even"),
-      .overrides = {Set("actors.count", actors), Set("env.step_jitter", way.jitter),
-                    Set("staleness.bound", BoundText(way.bound)),
-                    Set("updates.in_flight", bounded ? "2" : "auto"),
-                    Set("wire.endpoint", way.wire == "tcp" ? "tcp://127.0.0.1:0" : "auto"),
-                    // So many steps that the envs alone take `seconds`.
-                    fmt::format("run.steps={:.0f}", seconds * actors * 1000 / step_ms)},
-      .timeout_s = 120,
-      .config = site.shipped / kConfig};
-  plan.overrides.insert(plan.overrides.end(), more.begin(), more.end());
-  const TrainingRun run(site, plan);
-  return {.way = way, .actors = actors, .rate = run.SteadyRate(), .numbers = run.Numbers()};
-}
-
-PacedRuns MeasureAll(const Site& site, double step_ms, const Extent& extent) {
-  PacedRuns runs{.step_ms = step_ms};
-  const auto measure = [&](const PacedWay& way, int actors) {
-    // One actor, unbounded and without jitter, is the reference: the run with the median speed.
-    const bool reference = actors == 1 && way.bound == kUnbounded && way.jitter == 0;
-    std::vector<PacedPoint> points;
-    for (int i = 0; i < (reference ? extent.repeats : 1); ++i) {
-      points.push_back(Run(site, step_ms, way, actors, extent.seconds));
-    }
-    std::ranges::sort(points, {}, &PacedPoint::rate);
-    runs.points.push_back(points[points.size() / 2]);
-  };
-  for (const char* wire : {"ipc", "tcp"}) {
-    for (const double jitter : {0.0, kJitter}) {
-      for (const std::uint64_t bound : {kUnbounded, std::uint64_t{4}, std::uint64_t{0}}) {
-        for (const int actors : extent.actors) measure({wire, jitter, bound}, actors);
-      }
-    }
-  }
-  return runs;
+// Runs a grid, whose envs alone take eight seconds.
+void Run(const Site& site, const char* file,
+         const std::function<void(const Config&, const PacedPoint&)>& use) {
+  ForEachRun(site, {.file = file, .quick_steps = 200, .steps_per_actor = true},
+             [&](const Config& config, const TrainingRun& run) {
+               use(config, {.way = {.wire = config.wire.endpoint == "auto" ? "ipc" : "tcp",
+                                    .jitter = config.env.step_jitter,
+                                    .bound = config.staleness.bound},
+                            .actors = static_cast<int>(config.actors.count),
+                            .rate = run.SteadyRate(),
+                            .numbers = run.Numbers()});
+             });
 }
 
 // Other settings at a bound of 4, over ipc with jitter. They are shown, not judged.
-std::string OtherChoices(const Site& site, const PacedRuns& runs, const Extent& extent) {
-  const int actors = extent.actors.back();
+std::string OtherChoices(const Site& site, const PacedRuns& runs) {
   std::string text =
-      fmt::format("\nOther choices at a bound of 4, {} actors over ipc with jitter:\n\n", actors) +
+      "\nOther choices at a bound of 4, 32 actors over ipc with jitter:\n\n" +
       Head({"updates.gradients", "updates.in_flight", "steps/s", "efficiency", "mean staleness"});
-  const std::pair<const char*, const char*> choices[] = {
-      {"1", "1"}, {"auto", "1"}, {"auto", "2"}, {"8", "1"}};
-  for (const auto& [gradients, in_flight] : choices) {
-    const PacedPoint point =
-        Run(site, runs.step_ms, {"ipc", kJitter, 4}, actors, extent.seconds,
-            {Set("updates.gradients", gradients), Set("updates.in_flight", in_flight)});
-    text += Line({gradients, in_flight, Rounded(point.rate), Percent(Efficiency(runs, point)),
+  Run(site, "efficiency-choices.toml", [&](const Config& config, const PacedPoint& point) {
+    text += Line({fmt::format("{}", config.updates.gradients),
+                  fmt::format("{}", config.updates.in_flight), Rounded(point.rate),
+                  Percent(Efficiency(runs, point)),
                   fmt::format("{:.1f}", point.numbers["mean_staleness"].get<double>())});
-  }
+  });
   return text;
 }
 
@@ -98,10 +60,12 @@ double IdealRate(const PacedRuns& runs) { return 1000 / runs.step_ms; }
 
 double RateOfOne(const PacedRuns& runs, const std::string& wire) {
   const PacedWay way{wire, 0, kUnbounded};
-  const auto one = std::ranges::find_if(
-      runs.points, [&](const PacedPoint& point) { return point.actors == 1 && point.way == way; });
-  CHECK(one != runs.points.end() && one->rate > 0, "one actor over {} was not measured", wire);
-  return one->rate;
+  std::vector<double> rates;
+  for (const PacedPoint& point : runs.points) {
+    if (point.actors == 1 && point.way == way) rates.push_back(point.rate);
+  }
+  CHECK(!rates.empty() && Median(rates) > 0, "one actor over {} was not measured", wire);
+  return Median(rates);
 }
 
 double Efficiency(const PacedRuns& runs, const PacedPoint& point) {
@@ -244,13 +208,20 @@ std::string DrawEfficiency(const PacedRuns& runs) {
 }
 
 Result MeasureEfficiency(const Site& site) {
-  const Extent extent = site.quick ? Extent{{1, 8}, 0.4, 1} : Extent{{1, 2, 4, 8, 16, 32}, 8, 3};
-  const PacedRuns runs = MeasureAll(site, LoadConfig(site.shipped / kConfig).env.step_ms, extent);
+  PacedRuns runs;
+  for (const char* file :
+       {"efficiency.toml", "efficiency-bound-4.toml", "efficiency-reference.toml"}) {
+    Run(site, file, [&](const Config& config, const PacedPoint& point) {
+      runs.step_ms = config.env.step_ms;
+      runs.points.push_back(point);
+    });
+  }
+  std::ranges::stable_sort(runs.points, {}, &PacedPoint::way);
   Result result{.rows = EfficiencyRows(runs, !site.quick),
                 .details = EfficiencyTable(runs),
                 .json = EfficiencyJson(runs),
                 .picture = DrawEfficiency(runs)};
-  if (!site.quick) result.details += OtherChoices(site, runs, extent);
+  if (!site.quick) result.details += OtherChoices(site, runs);
   return result;
 }
 

@@ -10,9 +10,7 @@
 
 namespace starling::bench {
 
-// A setting to compare. Every bound runs with updates.gradients = "auto", a bound above 0 also with
-// updates.in_flight = 2, so that an actor computes while its gradient waits for the others of its
-// update: the fastest settings under that bound.
+// A setting to compare (bench/grids/efficiency.toml).
 struct PacedWay {
   std::string wire;         // "ipc", "tcp"
   double jitter = 0;        // env.step_jitter
@@ -34,8 +32,8 @@ struct PacedRuns {
 
 // Steps per second of one actor whose net and wire take no time.
 double IdealRate(const PacedRuns& runs);
-// Measured steps per second of one actor on this wire, unbounded and without jitter. CHECKs that it
-// was measured.
+// Steps per second of one actor on this wire, unbounded and without jitter: the median of its runs.
+// CHECKs that it was measured.
 double RateOfOne(const PacedRuns& runs, const std::string& wire);
 // Steps per second / (actors x RateOfOne).
 double Efficiency(const PacedRuns& runs, const PacedPoint& point);

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
+#include <span>
 #include <stdexcept>
 
 #include "bench/figure.h"
@@ -38,26 +40,19 @@ Realised FromJournal(const TrainingRun& run) {
   return realised;
 }
 
-// Runs a fleet. Returns its cell of the table; adds its numbers to `json`, and to `broken` if it
+// Checks a run. Returns its cell of the table; adds its numbers to `json`, and to `broken` if it
 // broke its bound.
-std::string CheckBound(const Site& site, std::uint64_t bound, const char* mode, int actors,
-                       Json& json, int& broken) {
-  const std::string text = BoundText(bound);
-  const TrainingRun run(
-      site,
-      {.name = fmt::format("staleness-{}-{}-{}", text, mode, actors),
-       .overrides = {Set("staleness.bound", text), Set("staleness.on_exceed", mode),
-                     Set("actors.count", actors), Set("run.steps", site.quick ? 8'000 : 40'000)}});
+std::string CheckBound(const Config& config, const TrainingRun& run, Json& json, int& broken) {
   const learner::StalenessStatus& learners = run.status.staleness;
   const Realised counted = FromJournal(run);
   const bool agreed =
       counted.max == learners.max && counted.applied == run.status.gradients.applied;
   const std::uint64_t max = std::max(learners.max, counted.max);
-  const bool holds = agreed && max <= bound;
+  const bool holds = agreed && max <= config.staleness.bound;
   broken += holds ? 0 : 1;
-  json.push_back({{"bound", text},
-                  {"on_exceed", mode},
-                  {"actors", actors},
+  json.push_back({{"bound", BoundText(config.staleness.bound)},
+                  {"on_exceed", NameOf(config.staleness.on_exceed)},
+                  {"actors", config.actors.count},
                   {"max", max},
                   {"journal_agrees", agreed}});
   json.back().update(run.Numbers());
@@ -86,29 +81,31 @@ Comparison Compare(const SafetensorsFile& a, const SafetensorsFile& b) {
 }  // namespace
 
 Result MeasureStaleness(const Site& site) {
-  // 1. A run for each cell of the table.
-  const std::vector<int> fleets = site.quick ? std::vector{1, 4} : std::vector{1, 2, 4, 8};
+  // 1. A run for each cell of the table: a line for each bound and mode, a column for each fleet.
+  Result result{.json = Json::array()};
+  int broken = 0;
+  std::set<std::int64_t> fleets;
+  std::vector<std::vector<std::string>> lines;
+  ForEachRun(site, {.file = "staleness.toml", .quick_steps = 8'000},
+             [&](const Config& config, const TrainingRun& run) {
+               const std::vector<std::string> begin = {BoundText(config.staleness.bound),
+                                                       NameOf(config.staleness.on_exceed)};
+               if (lines.empty() || !std::ranges::equal(begin, std::span(lines.back()).first(2))) {
+                 lines.push_back(begin);
+               }
+               lines.back().push_back(CheckBound(config, run, result.json, broken));
+               fleets.insert(config.actors.count);
+             });
   std::vector<std::string> head = {"bound", "too old"};
-  for (const int actors : fleets) {
+  for (const std::int64_t actors : fleets) {
     head.push_back(Plural(static_cast<std::size_t>(actors), "actor"));
   }
-  int broken = 0;
-  Result result{.details = "Realised staleness, max (mean):\n\n" + Head(head),
-                .json = Json::array()};
-  for (const std::uint64_t bound :
-       {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{4}, std::uint64_t{16}, kUnbounded}) {
-    for (const char* mode : {"wait", "drop"}) {
-      std::vector<std::string> cells = {BoundText(bound), mode};
-      for (const int actors : fleets) {
-        cells.push_back(CheckBound(site, bound, mode, actors, result.json, broken));
-      }
-      result.details += Line(cells);
-    }
-  }
+  result.details = "Realised staleness, max (mean):\n\n" + Head(head);
+  for (const std::vector<std::string>& cells : lines) result.details += Line(cells);
   // 2. The row of all of them.
   result.rows = {{.what = fmt::format("Realised staleness, {} runs: bounds 0, 1, 4, 16, unbounded; "
                                       "wait and drop; {}–{} actors",
-                                      result.json.size(), fleets.front(), fleets.back()),
+                                      result.json.size(), *fleets.begin(), *fleets.rbegin()),
                   .measured = broken == 0 ? "max ≤ bound in every run, learner and journal agree"
                                           : fmt::format("broken in {} runs", broken),
                   .wanted = "max ≤ bound in every run",

@@ -151,33 +151,27 @@ Measured SlowestGame(const Site& site, double breakout) {
           .json = json};
 }
 
-struct ScalingShape {
-  int envs = 1;
-  std::uint64_t steps, quick_steps;  // about four seconds, and half a second
-  double wanted_updates = 0;         // of two actors; 0: the row shows steps, without a limit
-};
-
-// One run for each number of actors; that of two is judged.
-void Scale(const Site& site, const ScalingShape& shape, Result& result) {
-  const bool updates = shape.wanted_updates > 0;
+// One run for each number of actors. `wanted_updates`: per second, of two actors; 0: the row shows
+// steps, without a limit.
+void Scale(const Site& site, const GridPlan& plan, double wanted_updates, Result& result) {
+  const bool updates = wanted_updates > 0;
+  std::vector<std::int64_t> actors;
   std::vector<std::string> rates;
-  Row row{.what = fmt::format("Scaling, {} × 5 steps, 1 / 2 / 4 / 8 actors",
-                              Plural(static_cast<std::size_t>(shape.envs), "env"))};
-  for (const int actors : {1, 2, 4, 8}) {
-    TrainingPlan plan{.name = fmt::format("scaling-{}x{}x5", actors, shape.envs),
-                      .overrides = Envs(shape.envs)};
-    plan.overrides.push_back(Set("actors.count", actors));
-    plan.overrides.push_back(Set("run.steps", site.quick ? shape.quick_steps : shape.steps));
-    const TrainingRun run(site, plan);
+  Row row;
+  std::int64_t envs = 0;
+  ForEachRun(site, plan, [&](const Config& config, const TrainingRun& run) {
+    envs = config.actors.envs_per_actor;
+    actors.push_back(config.actors.count);
     const double rate = updates ? run.UpdatesPerSecond() : run.status.steps_per_second;
     rates.push_back(Rounded(rate));
-    if (updates && actors == 2) row.holds = site.Judged(rate >= shape.wanted_updates);
-    result.json[fmt::format("{}x{}x5", actors, shape.envs)] = run.Numbers();
-  }
+    if (updates && actors.back() == 2) row.holds = site.Judged(rate >= wanted_updates);
+    result.json[fmt::format("{}x{}x5", actors.back(), envs)] = run.Numbers();
+  });
+  row.what = fmt::format("Scaling, {} × 5 steps, {} actors",
+                         Plural(static_cast<std::size_t>(envs), "env"), fmt::join(actors, " / "));
   row.measured = fmt::format("{} {}", fmt::join(rates, " / "), updates ? "updates/s" : "steps/s");
   if (updates) {
-    row.wanted =
-        fmt::format("2 actors: ≥ {} updates/s on two cores", Rounded(shape.wanted_updates));
+    row.wanted = fmt::format("2 actors: ≥ {} updates/s on two cores", Rounded(wanted_updates));
   }
   result.rows.push_back(std::move(row));
 }
@@ -207,8 +201,8 @@ Result MeasureThroughput(const Site& site) {
 
 Result MeasureScaling(const Site& site) {
   Result result;
-  Scale(site, {.envs = 64, .steps = 500'000, .quick_steps = 30'000}, result);
-  Scale(site, {.envs = 1, .steps = 80'000, .quick_steps = 4'000, .wanted_updates = 4000}, result);
+  Scale(site, {.file = "scaling-64.toml", .quick_steps = 30'000}, 0, result);
+  Scale(site, {.file = "scaling-1.toml", .quick_steps = 4'000}, 4000, result);
   return result;
 }
 

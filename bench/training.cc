@@ -10,27 +10,24 @@
 namespace starling::bench {
 
 Result MeasureTraining(const Site& site) {
-  constexpr std::uint64_t kSeeds = 3;
   constexpr int kEpisodes = 100;
   // 1. Train and evaluate every seed.
-  const std::uint64_t steps = site.quick ? 50'000 : 5'000'000;
+  std::uint64_t steps = 0;
   std::vector<double> returns, seconds, rates;
-  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    const TrainingRun run(site, {.name = fmt::format("training-seed-{}", seed),
-                                 .overrides = {Set("run.seed", seed), Set("run.steps", steps)},
-                                 .timeout_s = 900,
-                                 .config = site.shipped / "breakout.toml"});
-    returns.push_back(Evaluate(site, run, kEpisodes));
-    seconds.push_back(run.seconds);
-    rates.push_back(run.status.steps_per_second);
-    Tell(fmt::format("  return {:.1f} after {:.1f} s", returns.back(), seconds.back()));
-  }
+  ForEachRun(site, {.file = "training.toml", .quick_steps = 50'000},
+             [&](const Config& config, const TrainingRun& run) {
+               steps = config.run.steps;
+               returns.push_back(Evaluate(site, run, kEpisodes));
+               seconds.push_back(run.seconds);
+               rates.push_back(run.status.steps_per_second);
+               Tell(fmt::format("  return {:.1f} after {:.1f} s", returns.back(), seconds.back()));
+             });
   // 2. Judge the median and the worst.
   const double median = Median(returns);
   return {
       .rows = {{.what =
                     fmt::format("Breakout, {} steps, seeds 1–{}: mean return of {} fresh episodes",
-                                Grouped(steps), kSeeds, kEpisodes),
+                                Grouped(steps), returns.size(), kEpisodes),
                 .measured = fmt::format("median {:.1f} ({:.1f})", median, fmt::join(returns, ", ")),
                 .wanted = "median ≥ 20, none below 15",
                 .holds = site.Judged(median >= 20 && Least(returns) >= 15)},

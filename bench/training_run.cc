@@ -13,12 +13,11 @@
 
 #include "bench/stats.h"
 #include "core/clock.h"
-#include "core/config/config.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "results/eval_results.h"
 #include "results/summary.h"
-#include "results/trained.h"
+#include "tools/sweep/grid.h"
 #include "tools/sweep/runs.h"
 
 namespace starling::bench {
@@ -188,6 +187,33 @@ Json TrainingRun::Numbers() const {
       {"dropped", status.gradients.dropped_total()},
       // of all processes over the whole run
       {"cpu_ms_per_gradient", 1000 * cpu_seconds / static_cast<double>(status.gradients.applied)}};
+}
+
+void ForEachRun(const Site& site, const GridPlan& plan,
+                const std::function<void(const Config&, const TrainingRun&)>& use) {
+  const fs::path file = site.config.parent_path() / "grids" / plan.file;
+  const sweep::Grid grid = sweep::ReadGrid(file);
+  for (const std::uint64_t seed : grid.seeds) {
+    for (const sweep::GridPoint& point : grid.points) {
+      // 1. The point's configuration with the extent of this bench.
+      Config config = point.config;
+      const std::int64_t actors = config.actors.count;
+      const bool varies = std::ranges::count(point.varied, "actors.count",
+                                             [](const auto& key) { return key.first; }) > 0;
+      if (site.quick && varies && actors != 1 && actors != 4) continue;
+      config.run.seed = seed;
+      if (site.quick) config.run.steps = plan.quick_steps;
+      if (plan.steps_per_actor) config.run.steps *= static_cast<std::uint64_t>(actors);
+      // 2. A run of it.
+      const fs::path written = site.scratch / "point.toml";
+      WriteFileAtomically(written, ToToml(config));
+      const TrainingRun run(
+          site, {.name = fmt::format("{}-{}-seed-{}", file.stem().string(), point.name, seed),
+                 .timeout_s = 900,
+                 .config = written});
+      use(config, run);
+    }
+  }
 }
 
 std::string WhyRefused(const fs::path& config, const std::vector<std::string>& overrides) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "bench/figure.h"
+#include "core/config/config.h"
 #include "learner/run_status.h"
 #include "results/run_record.h"
 
@@ -60,8 +61,8 @@ struct Scratch {
 std::string BoundText(std::uint64_t bound);
 
 struct TrainingPlan {
-  std::string name;                    // of the run and of its directory
-  std::vector<std::string> overrides;  // "section.key=value"
+  std::string name;                      // of the run and of its directory
+  std::vector<std::string> overrides{};  // "section.key=value"
   double timeout_s = 300;
   std::function<void()> watch{};     // as ChildCall::watch
   std::filesystem::path config{};    // "": site.config
@@ -97,6 +98,18 @@ class TrainingRun {
 
   const Scratch dir_;
 };
+
+// The runs of a figure that is a sweep.
+struct GridPlan {
+  std::string file;               // in bench/grids
+  std::uint64_t quick_steps = 0;  // run.steps of quick runs
+  bool steps_per_actor = false;   // run.steps is multiplied by actors.count
+};
+
+// Calls use(config, run) after each run, seed by seed. If actors.count varies, a quick bench runs
+// the points with one and with four actors only.
+void ForEachRun(const Site& site, const GridPlan& plan,
+                const std::function<void(const Config&, const TrainingRun&)>& use);
 
 // Returns the reason for which a run with `config` is refused, in one line ("gymnasium is not
 // installed: ..."), or "".
