@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -24,6 +25,8 @@
 namespace starling::stop {
 namespace {
 
+constexpr std::int64_t kLookMs = 100;  // between two reads of the clock
+
 // Another process, held by a descriptor, because the kernel may reuse its number.
 class OtherProcess {
  public:
@@ -34,10 +37,14 @@ class OtherProcess {
   bool Send(int signal) const {
     return ::syscall(SYS_pidfd_send_signal, fd_.get(), signal, nullptr, 0) == 0;
   }
-  // Waits up to `timeout_ms`. Returns whether the process has ended.
-  bool AwaitEnd(std::int64_t timeout_ms) const {
+  // Waits until `end_ms` of `clock`. Returns whether the process has ended.
+  bool AwaitEnd(const Clock& clock, std::int64_t end_ms) const {
     pollfd end{.fd = fd_.get(), .events = POLLIN, .revents = 0};
-    return ::poll(&end, 1, static_cast<int>(timeout_ms)) > 0;
+    while (true) {
+      const std::int64_t left_ms = std::max<std::int64_t>(end_ms - clock.NowMs(), 0);
+      if (::poll(&end, 1, static_cast<int>(std::min(left_ms, kLookMs))) > 0) return true;
+      if (left_ms == 0) return false;
+    }
   }
 
  private:
@@ -100,12 +107,12 @@ int RunStop(const StopOptions& options, const Clock& clock) {
   // 1. Find both processes before either ends.
   const OtherProcess learner = FindLearner(run_dir);
   const auto supervisor = SupervisorOf(learner.pid());
-  const std::int64_t end = clock.NowMs() + static_cast<std::int64_t>(options.timeout_s * 1000);
+  const std::int64_t end_ms = clock.NowMs() + static_cast<std::int64_t>(options.timeout_s * 1000);
   const std::string summary_before = SummaryText(run_dir);
   // 2. Stop the learner; its supervisor ends after it.
   learner.Send(SIGTERM);
   for (const OtherProcess* process : {&learner, supervisor ? &*supervisor : &learner}) {
-    if (process->AwaitEnd(std::max<std::int64_t>(end - clock.NowMs(), 0))) continue;
+    if (process->AwaitEnd(clock, end_ms)) continue;
     std::fprintf(
         stderr,
         "starling: the %s (process %d) did not end within %g s: it may be writing its last "
