@@ -1,17 +1,16 @@
 #include "tools/play/play.h"
 
 #include <poll.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <span>
 #include <system_error>
 
 #include "core/clock.h"
 #include "core/error.h"
-#include "core/file_descriptor.h"
 #include "monitor/console.h"
 #include "tools/play/play_session.h"
 #include "tools/play/terminal.h"
@@ -20,35 +19,22 @@ namespace starling::play {
 namespace {
 
 // Steps that a slow machine or terminal catches up with at once; further ones are skipped.
-constexpr std::uint64_t kMaxStepsAtOnce = 4;
+constexpr std::int64_t kMaxStepsAtOnce = 4;
+constexpr std::int64_t kNsPerS = 1'000'000'000;
 
-// Ticks at multiples of its period, so that play does not drift.
-class Ticker {
- public:
-  explicit Ticker(int per_second) : fd_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC)) {
-    const long period_ns = 1'000'000'000L / per_second;
-    const timespec period{period_ns / 1'000'000'000L, period_ns % 1'000'000'000L};
-    const itimerspec every{period, period};
-    if (fd() < 0 || ::timerfd_settime(fd(), 0, &every, nullptr) != 0) {
-      throw std::system_error(errno, std::generic_category(), "timerfd");
-    }
+// Waits until one of `watched` is readable, or for `wait_ns`.
+void Await(std::span<pollfd> watched, std::int64_t wait_ns) {
+  const timespec wait{wait_ns / kNsPerS, wait_ns % kNsPerS};
+  if (::ppoll(watched.data(), watched.size(), &wait, nullptr) < 0 && errno != EINTR) {
+    throw std::system_error(errno, std::generic_category(), "poll");
   }
-
-  int fd() const { return fd_.get(); }
-  // Returns the number of ticks since the last call. Waits for one.
-  std::uint64_t Take() {
-    std::uint64_t ticks = 0;
-    return ::read(fd(), &ticks, sizeof ticks) == sizeof ticks ? ticks : 0;
-  }
-
- private:
-  const FileDescriptor fd_;
-};
+}
 
 // Plays until the person quits or the terminal closes. Returns the exit status.
 int Loop(PlaySession& session, Terminal& terminal, Palette palette, int fps) {
   const SteadyClock clock;
-  Ticker ticker(fps);
+  const std::int64_t period_ns = kNsPerS / fps;
+  std::int64_t next_ns = clock.NowNs() + period_ns;  // of the next step; a multiple: no drift
   KeyDecoder decoder;
   LineScreen screen;
   const auto draw = [&] {
@@ -57,12 +43,9 @@ int Loop(PlaySession& session, Terminal& terminal, Palette palette, int fps) {
   };
   if (!draw()) return kExitInterrupted;
   while (true) {
-    // 1. Wait for a signal, a key or a tick.
-    pollfd watched[3] = {
-        {terminal.stop_fd(), POLLIN, 0}, {terminal.in(), POLLIN, 0}, {ticker.fd(), POLLIN, 0}};
-    if (::poll(watched, 3, -1) < 0 && errno != EINTR) {
-      throw std::system_error(errno, std::generic_category(), "poll");
-    }
+    // 1. Wait for a signal, a key or the next step.
+    pollfd watched[] = {{terminal.stop_fd(), POLLIN, 0}, {terminal.in(), POLLIN, 0}};
+    Await(watched, std::max<std::int64_t>(next_ns - clock.NowNs(), 0));
     if (watched[0].revents != 0) return kExitInterrupted;
     // 2. Keys, before the step that they steer.
     if (watched[1].revents != 0) {
@@ -75,9 +58,11 @@ int Loop(PlaySession& session, Terminal& terminal, Palette palette, int fps) {
       }
     }
     // 3. Steps.
-    if (watched[2].revents == 0) continue;
-    const std::uint64_t steps = std::min(ticker.Take(), kMaxStepsAtOnce);
-    for (std::uint64_t i = 0; i < steps; ++i) session.Step(clock.NowMs());
+    const std::int64_t late_ns = clock.NowNs() - next_ns;
+    if (late_ns < 0) continue;
+    const std::int64_t due = late_ns / period_ns + 1;
+    next_ns += due * period_ns;
+    for (std::int64_t i = 0; i < std::min(due, kMaxStepsAtOnce); ++i) session.Step(clock.NowMs());
     if (!draw()) return kExitInterrupted;
   }
 }

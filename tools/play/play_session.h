@@ -1,5 +1,5 @@
-// A person's play: the env, the pressed keys and the score, and the screen as lines of text. Time is
-// a parameter, without input and output: tools/play/play.cc has the loop.
+// A person's play: the env, the pressed keys and the score, and the screen as lines of text. Does
+// no input and output, and takes the time as a parameter: tools/play/play.cc has the loop.
 //
 // After an episode its last frame stays until the space bar starts the next one.
 #pragma once

@@ -46,29 +46,15 @@ void CheckOut(const fs::path& out) {
   }
 }
 
-// Enlarges raw frames to the final size.
-class Scaler {
- public:
-  Scaler(const envs::FrameSpec& spec, int scale)
-      : picture_(KindOf(spec) == envs::FrameKind::kPicture) {
-    const bool vector = KindOf(spec) == envs::FrameKind::kVector;
-    const int side = std::max({spec.env.height, spec.env.width, vector ? spec.env.channels : 1});
-    scale_ = scale > 0 ? scale : std::max(1, kUsualSide / side);
-    if (side * scale_ > kMaxSide) {
-      throw UserError(
-          fmt::format("--scale {} makes pictures of more than {} pixels a side; {} at most", scale,
-                      kMaxSide, std::max(1, kMaxSide / side)));
-    }
-  }
-
-  Image operator()(const Image& frame) const {
-    return Enlarged(frame, scale_, !picture_ && scale_ >= kMinPixelsWithLines);
-  }
-
- private:
-  bool picture_;
-  int scale_;
-};
+// Returns the factor by which raw frames are enlarged. Throws UserError if they would be too large.
+int ScaleFor(const envs::FrameSpec& spec, int scale) {
+  const bool vector = KindOf(spec) == envs::FrameKind::kVector;
+  const int side = std::max({spec.env.height, spec.env.width, vector ? spec.env.channels : 1});
+  const int chosen = scale > 0 ? scale : std::max(1, kUsualSide / side);
+  if (side * chosen <= kMaxSide) return chosen;
+  throw UserError(fmt::format("--scale {} makes pictures of more than {} pixels a side; {} at most",
+                              scale, kMaxSide, std::max(1, kMaxSide / side)));
+}
 
 // Keeps between `count` and 2 * `count` evenly spaced frames of a play of unknown length: whenever
 // it has more, it drops every second frame.
@@ -105,9 +91,11 @@ class Tiles {
 class Film {
  public:
   Film(const RecordOptions& options, const envs::FrameSpec& spec)
-      : episodes_(options.episodes), scaler_(spec, options.scale), tiles_(options.tiles) {
-    const bool picture = KindOf(spec) == envs::FrameKind::kPicture;
-    if (IsGif(options.out)) fps_ = options.fps > 0 ? options.fps : picture ? 30 : 8;
+      : episodes_(options.episodes),
+        picture_(KindOf(spec) == envs::FrameKind::kPicture),
+        scale_(ScaleFor(spec, options.scale)),
+        tiles_(options.tiles) {
+    if (IsGif(options.out)) fps_ = options.fps > 0 ? options.fps : picture_ ? 30 : 8;
   }
 
   void Take(const envs::FrameEnvs& frames, std::int32_t command) {
@@ -119,7 +107,7 @@ class Film {
       tiles_.Add(frame);
       return;
     }
-    const Image image = scaler_(frame);
+    const Image image = Scaled(frame);
     if (!gif_) gif_.emplace(image.width, image.height, fps_);
     gif_->Add(image);
   }
@@ -127,7 +115,7 @@ class Film {
   std::string Finish() {
     if (gif_) return gif_->Finish();
     std::vector<Image> images;
-    for (const Image& frame : tiles_.Chosen()) images.push_back(scaler_(frame));
+    for (const Image& frame : tiles_.Chosen()) images.push_back(Scaled(frame));
     if (images.size() == 1) return EncodePng(images[0]);
     int columns = 1;
     while (columns * columns < static_cast<int>(images.size())) ++columns;
@@ -139,8 +127,13 @@ class Film {
  private:
   static constexpr int kGap = 8;
 
+  Image Scaled(const Image& frame) const {
+    return Enlarged(frame, scale_, !picture_ && scale_ >= kMinPixelsWithLines);
+  }
+
   const std::int64_t episodes_;
-  const Scaler scaler_;
+  const bool picture_;
+  const int scale_;
   int fps_ = 0;  // 0: a PNG
   std::optional<GifWriter> gif_;
   Tiles tiles_;

@@ -1,9 +1,9 @@
 // Holds the terminal while a person plays: raw keys and the alternate screen. Restores both on
 // destruction (so also on an exception), and in the handlers of the signals that end a process.
 //
-// SIGINT, SIGTERM, SIGHUP and SIGQUIT: the first makes stop_fd() readable, a second one restores the
-// terminal and ends the process. SIGABRT, SIGSEGV, SIGBUS, SIGFPE and SIGILL: restore and end at
-// once.
+// SIGINT, SIGTERM, SIGHUP and SIGQUIT: the first makes stop_fd() readable, a second one restores
+// the terminal and ends the process. SIGABRT, SIGSEGV, SIGBUS, SIGFPE and SIGILL: restore and end
+// at once.
 //
 // Thread safety: one thread. There is at most one Terminal at a time.
 #pragma once

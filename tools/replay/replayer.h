@@ -1,5 +1,5 @@
-// The journal of a run, and its replay in one process: every actor's unrolls on the weights that it had, and every update
-// with its gradients, in the order of the journal.
+// The journal of a run, and its replay in one process: every actor's unrolls on the weights that it
+// had, and every update with its gradients, in the order of the journal.
 //
 // The gradients of an actor depend on its random streams, which derive from (seed, slot,
 // incarnation), and on the weights, so the order in the journal determines all of them. The unrolls
