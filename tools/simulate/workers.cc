@@ -1,12 +1,10 @@
 #include "tools/simulate/workers.h"
 
 #include <algorithm>
-#include <exception>
-#include <map>
+#include <boost/asio/post.hpp>
 #include <utility>
 
 #include "actors/gradient_message.h"
-#include "actors/rollout.h"
 #include "core/check.h"
 #include "core/denormals.h"
 
@@ -25,44 +23,28 @@ Computed RunOnce(actors::Rollout& actor, const Weights& weights) {
 }  // namespace
 
 Workers::Workers(const Config& config, std::uint32_t incarnation, int threads)
-    : config_(config), incarnation_(incarnation) {
+    : config_(config), incarnation_(incarnation), pool_(static_cast<std::size_t>(threads)) {
   CHECK(threads >= 1);
-  const auto jobs = static_cast<std::size_t>(config.actors.count * config.updates.in_flight);
-  for (int i = 0; i < threads; ++i) {
-    Worker& worker = *workers_.emplace_back(std::make_unique<Worker>(jobs));
-    worker.thread = std::thread([this, &worker] { Run(worker); });
+  for (std::int64_t slot = 0; slot < config.actors.count; ++slot) {
+    actors_.push_back({.strand = boost::asio::make_strand(pool_), .rollout = nullptr});
   }
 }
 
 Workers::~Workers() {
-  for (const auto& worker : workers_) {
-    worker->stop.store(true, std::memory_order_relaxed);  // only to end sooner
-    worker->queue.Close();
-  }
-  for (const auto& worker : workers_) worker->thread.join();
+  pool_.stop();
+  pool_.join();
 }
 
 std::future<Computed> Workers::Compute(std::uint32_t slot, std::shared_ptr<const Weights> weights) {
-  Job job{.slot = slot, .weights = std::move(weights), .result = {}};
-  std::future<Computed> result = job.result.get_future();
-  Worker& worker = *workers_[slot % workers_.size()];
-  CHECK(worker.queue.TryPush(std::move(job)), "more unrolls than grants: slot {}", slot);
+  std::packaged_task<Computed()> unroll([this, slot, weights = std::move(weights)] {
+    FlushDenormals();
+    auto& rollout = actors_[slot].rollout;
+    if (!rollout) rollout = std::make_unique<actors::Rollout>(config_, slot, incarnation_);
+    return RunOnce(*rollout, *weights);
+  });
+  std::future<Computed> result = unroll.get_future();
+  boost::asio::post(actors_[slot].strand, [unroll = std::move(unroll)]() mutable { unroll(); });
   return result;
-}
-
-void Workers::Run(Worker& worker) const {
-  FlushDenormals();
-  std::map<std::uint32_t, std::unique_ptr<actors::Rollout>> actors;  // of this thread, by slot
-  while (auto job = worker.queue.Pop()) {
-    if (worker.stop.load(std::memory_order_relaxed)) return;
-    try {
-      auto& actor = actors[job->slot];
-      if (!actor) actor = std::make_unique<actors::Rollout>(config_, job->slot, incarnation_);
-      job->result.set_value(RunOnce(*actor, *job->weights));
-    } catch (...) {
-      job->result.set_exception(std::current_exception());
-    }
-  }
 }
 
 }  // namespace starling::simulate

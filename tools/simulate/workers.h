@@ -2,21 +2,21 @@
 //
 // An unroll starts when its actor starts it in virtual time, and is needed when its gradient
 // arrives in virtual time; in between, the threads work ahead on all cores. The unrolls of an actor
-// run on one thread in order, and depend only on its weights and its past, so the number of threads
-// changes only the speed.
+// run in order, and depend only on its weights and its past, so the number of threads changes only
+// the speed.
 //
 // Thread safety: Compute and the destructor belong to one thread.
 #pragma once
 
-#include <atomic>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <cstdint>
 #include <future>
 #include <memory>
-#include <thread>
 #include <vector>
 
+#include "actors/rollout.h"
 #include "core/config/config.h"
-#include "core/queue.h"
 #include "wire/protocol.h"
 
 namespace starling::simulate {
@@ -45,22 +45,15 @@ class Workers {
   std::future<Computed> Compute(std::uint32_t slot, std::shared_ptr<const Weights> weights);
 
  private:
-  struct Job {
-    std::uint32_t slot = 0;
-    std::shared_ptr<const Weights> weights;
-    std::promise<Computed> result;
+  struct Actor {
+    boost::asio::strand<boost::asio::thread_pool::executor_type> strand;  // keeps unrolls in order
+    std::unique_ptr<actors::Rollout> rollout;  // made by the first unroll; only the strand uses it
   };
-  struct Worker {
-    explicit Worker(std::size_t jobs) : queue(jobs) {}
-    BoundedQueue<Job> queue;
-    std::atomic<bool> stop{false};
-    std::thread thread;
-  };
-  void Run(Worker& worker) const;
 
   const Config config_;
   const std::uint32_t incarnation_;
-  std::vector<std::unique_ptr<Worker>> workers_;
+  boost::asio::thread_pool pool_;
+  std::vector<Actor> actors_;  // by slot
 };
 
 }  // namespace starling::simulate
