@@ -17,6 +17,7 @@
 #include "core/file.h"
 #include "results/eval_results.h"
 #include "results/summary.h"
+#include "results/trained.h"
 #include "tools/sweep/grid.h"
 #include "tools/sweep/runs.h"
 

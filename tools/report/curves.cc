@@ -1,10 +1,9 @@
-#include "tools/report/curves.h"
-
 #include <algorithm>
 #include <cmath>
 
 #include "core/check.h"
 #include "results/statistics.h"
+#include "tools/report/plot.h"
 
 namespace starling::report {
 namespace {

@@ -8,7 +8,7 @@
 #include <set>
 #include <tuple>
 
-#include "tools/sweep/names.h"
+#include "tools/sweep/grid.h"
 
 namespace starling::report {
 namespace {

@@ -29,7 +29,7 @@ std::string WithCode(const std::string& escaped) {
   }
 }
 
-// Converts notes line by line.
+// Converts notes line by line. A block is a paragraph or an item of a list.
 class NotesWriter {
  public:
   void Line(const std::string& raw) {
@@ -38,52 +38,40 @@ class NotesWriter {
     if (line.empty()) {
       EndBlock();
     } else if (line.starts_with("# ") || line.starts_with("## ")) {
-      End();
-      const int level = line.starts_with("## ") ? 3 : 2;
-      html_ += fmt::format("<h{0}>{1}</h{0}>\n", level,
-                           WithCode(Escaped(Trimmed(line.substr(line.find(' '))))));
+      Begin(line.starts_with("## ") ? "h3" : "h2", Trimmed(line.substr(line.find(' '))));
+      EndBlock();
     } else if (line.starts_with("- ")) {
-      Begin(Kind::kItem, Trimmed(line.substr(2)));
-    } else if (kind_ == Kind::kParagraph || (kind_ == Kind::kItem && indented)) {
+      Begin("li", Trimmed(line.substr(2)));
+    } else if (tag_ == "p" || (tag_ == "li" && indented)) {
       block_ += "\n" + line;
     } else {
-      Begin(Kind::kParagraph, line);
+      Begin("p", line);
     }
   }
 
   std::string End() {
     EndBlock();
-    EndList();
-    return html_;
+    return html_ + (in_list_ ? "</ul>\n" : "");
   }
 
  private:
-  enum class Kind { kNone, kParagraph, kItem };
-
-  void Begin(Kind kind, const std::string& line) {
+  void Begin(const std::string& tag, const std::string& line) {
     EndBlock();
-    if (kind == Kind::kParagraph) EndList();
-    if (kind == Kind::kItem && !in_list_) html_ += "<ul>\n";
-    in_list_ = kind == Kind::kItem;
-    kind_ = kind;
+    const bool item = tag == "li";
+    if (item != in_list_) html_ += item ? "<ul>\n" : "</ul>\n";
+    in_list_ = item;
+    tag_ = tag;
     block_ = line;
   }
 
   void EndBlock() {
-    if (kind_ == Kind::kNone) return;
-    const char* const tag = kind_ == Kind::kItem ? "li" : "p";
-    html_ += fmt::format("<{0}>{1}</{0}>\n", tag, WithCode(Escaped(block_)));
-    kind_ = Kind::kNone;
+    if (tag_.empty()) return;
+    html_ += fmt::format("<{0}>{1}</{0}>\n", tag_, WithCode(Escaped(block_)));
+    tag_.clear();
   }
 
-  void EndList() {
-    if (in_list_) html_ += "</ul>\n";
-    in_list_ = false;
-  }
-
-  Kind kind_ = Kind::kNone;  // of the open block
   bool in_list_ = false;
-  std::string block_, html_;
+  std::string tag_, block_, html_;  // the tag of the open block, or ""; its text
 };
 
 }  // namespace

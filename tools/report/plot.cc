@@ -145,10 +145,6 @@ std::string BarName(const monitor::StalenessBins& bins, std::size_t bar) {
   return width == 1 ? fmt::format("{}", begin) : fmt::format("{}–{}", begin, begin + width - 1);
 }
 
-struct Extents {
-  Extent x, y;
-};
-
 // The ranges of all curves and bands of a plot.
 Extents ExtentsOf(const Plot& plot) {
   Extents all;
@@ -183,8 +179,8 @@ std::string GroupClass(std::size_t style) {
 std::string DrawPlot(const Plot& plot) {
   Extents shown = ExtentsOf(plot);
   if (shown.x.empty()) return Empty(plot.if_empty);
-  shown.x.Add(plot.x);
-  shown.y.Add(plot.y);
+  shown.x.Add(plot.shown.x);
+  shown.y.Add(plot.shown.y);
   const Frame frame = FrameOf(plot, shown);
   std::string svg =
       Open(frame) + GridY(frame) + TicksX(frame) + Titles(frame, plot.x_label, plot.y_label);
@@ -210,7 +206,7 @@ void ShareScale(std::vector<Plot>& plots) {
     all.x.Add(x);
     all.y.Add(y);
   }
-  for (Plot& plot : plots) plot.x = all.x, plot.y = all.y;
+  for (Plot& plot : plots) plot.shown = all;
 }
 
 std::string DrawHistogram(const monitor::StalenessBins& bins, double top, std::size_t style,

@@ -19,18 +19,12 @@ namespace fs = std::filesystem;
 
 // Loads a run, and adds the knowledge of its sweep.
 results::LoadedRun Load(const FoundRun& found) {
-  if (!found.begun) {
-    results::LoadedRun run{.dir = found.dir};
-    if (!found.error.empty()) {
-      run.state = results::RunState::kFailed;
-      run.troubles.push_back(found.error);
-    }
-    return run;
-  }
-  results::LoadedRun run = results::LoadRun(found.dir);
-  if (found.running && !run.finished()) run.state = results::RunState::kRunning;
+  results::LoadedRun run =
+      found.begun ? results::LoadRun(found.dir) : results::LoadedRun{.dir = found.dir};
+  if (found.begun && found.running && !run.finished()) run.state = results::RunState::kRunning;
   if (found.error.empty()) return run;
-  if (run.state == results::RunState::kUnfinished) run.state = results::RunState::kFailed;
+  const bool ended = !found.begun || run.state == results::RunState::kUnfinished;
+  if (ended) run.state = results::RunState::kFailed;
   const bool known = std::ranges::count(run.troubles, found.error) > 0;
   if (!known) run.troubles.insert(run.troubles.begin(), found.error);
   return run;

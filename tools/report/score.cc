@@ -33,7 +33,8 @@ std::vector<const results::LoadedRun*> Without(Measure measure,
   return without;
 }
 
-// Returns the median, or nullopt if it is never.
+// Returns the median, or nullopt if it is never. Not results::Median: interpolating between a number
+// and infinity gives NaN.
 std::optional<double> MedianOrNever(std::vector<double> values) {
   std::ranges::sort(values);
   const double low = values[(values.size() - 1) / 2], high = values[values.size() / 2];

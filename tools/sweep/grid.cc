@@ -10,7 +10,6 @@
 #include "fleet/check_config.h"
 #include "results/trained.h"
 #include "tools/simulate/simulate.h"
-#include "tools/sweep/names.h"
 
 namespace starling::sweep {
 namespace {

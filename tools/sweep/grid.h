@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -46,7 +47,7 @@ GridFile ReadGridFile(const std::filesystem::path& path, Diagnostics& diagnostic
 inline constexpr std::size_t kMaxRuns = 10'000;
 
 struct GridPoint {
-  std::string name;  // name of its directory (tools/sweep/names.h)
+  std::string name;                                         // name of its directory (PointName)
   std::vector<std::pair<std::string, std::string>> varied;  // keys of [grid], values as TOML
   Config config;  // resolved, with run.init_from; each run sets its seed, name and dir
 };
@@ -63,5 +64,21 @@ struct Grid {
 // Reads and checks a grid. Throws UserError that lists all mistakes, one per line, each with its
 // location in the grid's file or in the configuration.
 Grid ReadGrid(const std::filesystem::path& path);
+
+// ---- Names of directories: short, readable, and free of characters special to a shell (names.cc)
+
+// Returns the last part of each key, or the whole key if two keys share the last part: "bound",
+// "net.kind".
+std::vector<std::string> ShortKeys(const std::vector<std::string>& keys);
+
+// Returns a value in letters, digits and ". _ + -"; every run of other characters becomes one "-":
+// [64, 64] is "64-64", "minatar/breakout" is "minatar-breakout". A name of more than 40 characters
+// is cut and ends in a hash of the whole value.
+std::string ValueName(std::string_view toml);
+
+// Returns "bound=4,lr=0.001" for keys and values in TOML, or "base" if there are none. The name
+// does not depend on the other values in the grid, so a sweep can grow. A name of more than 160
+// characters is cut and ends in a hash.
+std::string PointName(const std::vector<std::pair<std::string, std::string>>& settings);
 
 }  // namespace starling::sweep

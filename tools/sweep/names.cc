@@ -1,9 +1,9 @@
-#include "tools/sweep/names.h"
-
 #include <fmt/format.h>
 #include <xxhash.h>
 
 #include <algorithm>
+
+#include "tools/sweep/grid.h"
 
 namespace starling::sweep {
 namespace {

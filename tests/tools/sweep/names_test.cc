@@ -1,4 +1,4 @@
-#include "tools/sweep/names.h"
+#include "tools/sweep/grid.h"
 
 #include <gmock/gmock.h>
 
