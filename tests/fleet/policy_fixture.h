@@ -35,7 +35,7 @@ inline auto End(int status, const std::string& error = "") { return Are(Finish{s
 inline std::string Said(const Actions& actions, LogLevel least = LogLevel::kInfo) {
   std::string text;
   for (const Action& action : actions) {
-    const Say* say = std::get_if<Log>(&action);
+    const Log* line = std::get_if<Log>(&action);
     if (line != nullptr && line->level >= least) text += line->text + "\n";
   }
   return text;
