@@ -24,8 +24,8 @@ class LinkFaultsTest : public NetworkTest {
     ASSERT_GT(proxy_->forwarded(Direction::kToServer), 0u);
   }
   // The far actor is a member again, and its gradients arrive.
-  void ExpectBack(std::size_t joins = 3) {
-    EXPECT_TRUE(AwaitJoins(joins));
+  void ExpectBack() {
+    EXPECT_TRUE(AwaitJoins(3));
     const std::uint64_t sent = proxy_->forwarded(Direction::kToServer);
     EXPECT_TRUE(Until([&] { return proxy_->forwarded(Direction::kToServer) > sent + 100'000; }));
     EXPECT_TRUE(GoesOn());
@@ -72,32 +72,41 @@ TEST_F(LinkFaultsTest, BoundZeroGoesOnWithoutAnActorThatIsCutOff) {
   EXPECT_EQ(Finish().max_staleness, 0u);
 }
 
-// A connection that stands and brings nothing: the ends that hear nothing notice it, and it is made
-// again. To an actor that beats and hears nothing the learner sends no more than a queue holds.
-TEST_F(LinkFaultsTest, AStalledConnectionIsNoticedAndMadeAgain) {
+struct Stalled {
+  const char* name;
+  bool to_server, to_client;
+};
+void PrintTo(const Stalled& stalled, std::ostream* out) { *out << stalled.name; }
+
+class StalledLinkTest : public LinkFaultsTest, public testing::WithParamInterface<Stalled> {};
+
+// The connection stands and brings nothing: the ends that hear nothing notice it. To an actor that
+// beats and hears nothing the learner sends no more than a queue holds.
+TEST_P(StalledLinkTest, IsNoticedAndTheActorJoinsAgain) {
   ASSERT_NO_FATAL_FAILURE(StartAll());
-  std::size_t joins = 2;
-  for (const auto& [to_server, to_client] :
-       {std::pair(true, true), std::pair(false, true), std::pair(true, false)}) {
-    const std::uint64_t before = Resident(learner_->pid());
-    const std::size_t silent = CountSaid(*learner_, "was silent for wire.timeout_s = 3");
-    const std::size_t lost = CountSaid(*far_, "the learner was silent for wire.timeout_s");
-    proxy_->Set(Direction::kToServer, {.stalled = to_server});
-    proxy_->Set(Direction::kToClient, {.stalled = to_client});
-    if (to_server) {
-      ASSERT_TRUE(AwaitSaid("was silent for wire.timeout_s = 3", silent + 1));
-    }
-    EXPECT_TRUE(GoesOn());
-    if (to_client) {
-      ASSERT_TRUE(Until(
-          [&] { return CountSaid(*far_, "the learner was silent for wire.timeout_s") > lost; }));
-    }
-    if (!to_server) ExpectGrownAtMost(before, 4'000'000);
-    proxy_->SetBoth({});
-    ExpectBack(++joins);
+  const auto& [name, to_server, to_client] = GetParam();
+  const std::uint64_t before = Resident(learner_->pid());
+  proxy_->Set(Direction::kToServer, {.stalled = to_server});
+  proxy_->Set(Direction::kToClient, {.stalled = to_client});
+  if (to_server) {
+    ASSERT_TRUE(AwaitSaid("was silent for wire.timeout_s = 3"));
   }
+  EXPECT_TRUE(GoesOn());
+  if (to_client) {
+    ASSERT_TRUE(
+        Until([&] { return CountSaid(*far_, "the learner was silent for wire.timeout_s") > 0; }));
+  }
+  if (!to_server) ExpectGrownAtMost(before, 4'000'000);
+  proxy_->SetBoth({});
+  ExpectBack();
   Finish();
 }
+
+INSTANTIATE_TEST_SUITE_P(Ways, StalledLinkTest,
+                         testing::Values(Stalled{"Both", true, true},
+                                         Stalled{"ToTheActor", false, true},
+                                         Stalled{"ToTheLearner", true, false}),
+                         [](const auto& test) { return test.param.name; });
 
 // 0.3 MB of weights, half a second each: it holds up neither the other nor the learner.
 TEST_F(LinkFaultsTest, ASlowReaderIsWaitedForByNobodyAndBuffersNothing) {
