@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/error.h"
+#include "tests/support/error_of.h"
 #include "tests/wire/wire_test_util.h"
 
 namespace starling::wire {
@@ -69,11 +69,12 @@ class Sockets : public testing::TestWithParam<const char*> {
       std::make_unique<ServerSocket>(context_, Endpoint(), kOptions);
 };
 
+std::string TransportName(const testing::TestParamInfo<const char*>& transport) {
+  return std::array{"Ipc", "Tcp", "TcpByName"}[transport.index];
+}
 INSTANTIATE_TEST_SUITE_P(Transports, Sockets,
                          testing::Values("ipc", "tcp://127.0.0.1", "tcp://localhost"),
-                         [](const auto& transport) {
-                           return std::array{"Ipc", "Tcp", "TcpByName"}[transport.index];
-                         });
+                         TransportName);
 
 TEST_P(Sockets, AGradientAndItsAnswer) {
   const auto client = Client();
@@ -215,10 +216,8 @@ TEST_P(Sockets, AVanishedPeerIsGone) {
 }
 
 TEST_P(Sockets, AFullQueueIsSaidAndHurtsNobodyElse) {
-  const auto deaf = Client();
-  const auto good = Client();
-  const std::string deaf_name = Introduce(*deaf);
-  const std::string good_name = Introduce(*good);
+  const auto deaf = Client(), good = Client();
+  const std::string deaf_name = Introduce(*deaf), good_name = Introduce(*good);
   const std::vector<float> tensor = Ramp(kNetElements);
   SendStatus status = SendStatus::kSent;
   const int sent = Fill([&] {
@@ -281,12 +280,10 @@ TEST_P(Sockets, TheSuccessorOfALearnerIsFound) {
   Introduce(*client);
   server_.reset();
   ASSERT_TRUE(Until([&] {  // the old port may need a moment
-    try {
-      server_ = std::make_unique<ServerSocket>(context_, endpoint, kOptions);
-      return true;
-    } catch (const UserError&) {
-      return WaitReadable(*client, 10) && false;
-    }
+    return ErrorOf([&] {
+             server_ = std::make_unique<ServerSocket>(context_, endpoint, kOptions);
+           }).empty() ||
+           (WaitReadable(*client, 10), false);
   }));
   // Messages sent before the loss was noticed are lost; the successor gets whole ones.
   Envelope envelope;

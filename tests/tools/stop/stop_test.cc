@@ -30,7 +30,7 @@ TEST(RunStop, WaitsItsTimeoutByItsClock) {
   config.wire.runtime_dir = (dir / "place").string();
   dir.Write("run/config.toml", ToToml(config));
   const auto place =
-      wire::RunPlace::Create(wire::RuntimeRoot(config.wire.runtime_dir), dir / "run");
+      wire::RuntimeDir::Create(wire::RuntimeRoot(config.wire.runtime_dir), dir / "run");
   const auto before = ::signal(SIGTERM, SIG_IGN);
   const HurryingClock clock;
   testing::internal::CaptureStderr();
