@@ -50,7 +50,7 @@ EvalResult Evaluate(const Config& config, std::span<const float> weights, const 
     ended.clear();
     player.Step(ended);
     for (const envs::EpisodeEnd& episode : ended) {
-      auto& of_env = envs::At(returns, episode.env);
+      auto& of_env = returns[episode.env];
       if (episode.end == envs::End::kCut || std::ssize(of_env) == wanted) continue;
       of_env.push_back(episode.episode_return);
       result.cut += episode.end == envs::End::kTruncated && episode.length >= plan.max_steps;

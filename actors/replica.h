@@ -65,7 +65,6 @@ class DeviceEnv final : public envs::VecEnv {
   std::span<const envs::Truncated> truncated() const override { return truncated_; }
   void TakeEpisodes(std::vector<envs::EpisodeEnd>& out) override { env_->TakeEpisodes(out); }
   std::uint64_t replaced() const override { return env_->replaced(); }
-  std::unique_ptr<envs::VecEnv> Clone() const override { return nullptr; }
 
  private:
   void KeepTruncated();

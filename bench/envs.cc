@@ -12,7 +12,7 @@
 #include "core/error.h"
 #include "core/random.h"
 #include "core/text.h"
-#include "envs/bridge/gym.h"
+#include "envs/bridge/bridge.h"
 #include "envs/registry.h"
 
 namespace starling::bench {

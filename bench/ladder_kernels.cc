@@ -6,7 +6,7 @@
 
 #include "core/check.h"
 #include "net/cpu/conv2d.h"
-#include "net/cpu/linear.h"
+#include "net/cpu/layers.h"
 #include "net/cpu/nonzeros.h"
 #include "net/cpu/vector.h"
 

@@ -34,9 +34,7 @@ class RandomChance {
   explicit constexpr RandomChance(RandomStream& stream) : stream_(stream) {}
 
   constexpr double Uniform() { return stream_.UniformDouble(); }
-  constexpr int Below(int n) {
-    return static_cast<int>(stream_.Below(static_cast<std::uint32_t>(n)));
-  }
+  constexpr int Below(int n) { return static_cast<int>(stream_.Below(n)); }
   constexpr int Between(int low, int high) { return low + Below(high - low); }
 
  private:

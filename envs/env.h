@@ -25,9 +25,7 @@ struct EnvSpec {
   std::vector<std::string> action_names;  // num_actions of them
   float low = 0.0f, high = 1.0f;          // every observed value lies within
   int obs_size() const { return height * width * channels; }
-  std::size_t row() const {
-    return static_cast<std::size_t>(obs_size());
-  }  // one row of (B, H, W, C)
+  std::size_t row() const { return obs_size(); }  // one row of (B, H, W, C)
 };
 
 // How a step left the episode. For training, every value except kRunning is an end.
@@ -62,12 +60,6 @@ struct EnvSeed {
   }
 };
 
-// Element `i` of `items`, which has one for each env, action or the like.
-template <class Items>
-constexpr auto& At(Items& items, int i) {
-  return items[static_cast<std::size_t>(i)];
-}
-
 // Called ten times a second during a wait for an env in another process; may be empty.
 using WhileWaiting = std::function<void()>;
 
@@ -100,10 +92,6 @@ class VecEnv {
 
   // Number of env processes replaced so far.
   virtual std::uint64_t replaced() const { return 0; }
-
-  // A copy with the same state and the same future draws; nullptr if the state is held by another
-  // process or library.
-  virtual std::unique_ptr<VecEnv> Clone() const = 0;
 };
 
 }  // namespace starling::envs

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/check.h"
@@ -72,7 +73,7 @@ class FrameEnvs {
 
   virtual const FrameResult& result(int env) const = 0;
   // The newest frame (H, W, C): bytes if spec().bytes, else floats. Valid until the next Advance.
-  virtual std::span<const std::uint8_t> bytes(int env) const = 0;
+  virtual std::span<const std::uint8_t> bytes(int /*env*/) const { return {}; }
   virtual std::span<const float> floats(int env) const = 0;
   // The frame before the newest, if repeat().keep_before. Undefined after a reset and after any end
   // but kTruncated; after a truncation in the middle of an action it may equal the newest.
@@ -112,26 +113,57 @@ class KeptFrames {
 
   // The place for the next frame of `env`; the newest becomes the one before.
   std::span<T> Next(int env) {
-    std::uint8_t& newest = At(newest_, env);
+    std::uint8_t& newest = newest_[env];
     newest = each_ == 2 && newest == 0;
     return std::span(frames_).subspan(Begin(env, newest), row_);
   }
   std::span<const T> newest(int env) const {
-    return std::span(frames_).subspan(Begin(env, At(newest_, env)), row_);
+    return std::span(frames_).subspan(Begin(env, newest_[env]), row_);
   }
   std::span<const T> before(int env) const {
     if (each_ == 1) return {};
-    return std::span(frames_).subspan(Begin(env, 1U - At(newest_, env)), row_);
+    return std::span(frames_).subspan(Begin(env, 1U - newest_[env]), row_);
   }
 
  private:
-  std::size_t Begin(int env, std::size_t which) const {
-    return (static_cast<std::size_t>(env) * each_ + which) * row_;
-  }
+  std::size_t Begin(int env, std::size_t which) const { return (env * each_ + which) * row_; }
 
   std::size_t row_ = 0, each_ = 1;
   std::vector<T> frames_;             // (B, 1 or 2, H, W, C)
   std::vector<std::uint8_t> newest_;  // (B) index of the newest, 0 or 1
+};
+
+// Envs of this process, with frames of floats, which play one after the other.
+class FramesHere : public FrameEnvs {
+ public:
+  const FrameSpec& spec() const override { return spec_; }
+  int size() const override { return static_cast<int>(results_.size()); }
+  const FrameResult& result(int env) const override { return results_[env]; }
+  std::span<const float> floats(int env) const override { return frames_.newest(env); }
+  std::span<const float> floats_before(int env) const override { return frames_.before(env); }
+
+ protected:
+  FramesHere(int num_envs, FrameSpec spec, const EnvConfig& config)
+      : FrameEnvs(RepeatOf(config)),
+        spec_(std::move(spec)),
+        results_(num_envs),
+        frames_(num_envs, spec_.env.row(), repeat().keep_before) {}
+
+  void Play(std::span<const std::int32_t> commands, int frames) override {
+    for (int i = 0; i < size(); ++i) {
+      const std::int32_t command = commands[i];
+      CHECK(command >= kReset && command < spec_.env.num_actions, "command {}", command);
+      if (command != kSkip) results_[i] = Obey(i, command, frames);
+    }
+  }
+  // Obeys an action or kReset.
+  virtual FrameResult Obey(int env, std::int32_t command, int frames) = 0;
+  std::span<float> NextFrame(int env) { return frames_.Next(env); }
+
+ private:
+  const FrameSpec spec_;
+  std::vector<FrameResult> results_;
+  KeptFrames<float> frames_;
 };
 
 }  // namespace starling::envs

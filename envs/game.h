@@ -1,4 +1,4 @@
-// A game: plain copyable state, a reset, a step and a picture of itself.
+// A game: plain copyable state, a reset, a step and a picture of itself. And its player.
 //
 //   static EnvSpec Spec();                           host only
 //   constexpr void Reset(Chance&);                   a fresh episode
@@ -17,8 +17,10 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
 #include <type_traits>
 
+#include "core/random.h"
 #include "envs/chance.h"
 #include "envs/env.h"
 
@@ -38,6 +40,52 @@ concept Game = std::is_trivially_copyable_v<T> && std::default_initializable<T> 
   { game.Reset(chance) } -> std::same_as<void>;
   { game.Step(action, chance) } -> std::same_as<Outcome>;
   { same.Observe(out) } -> std::same_as<void>;
+};
+
+// One env: a game, its stream, and the actions it is asked for. Compiles for a GPU as it is.
+template <Game G>
+struct Player {
+  RandomStream stream;
+  double sticky = 0;     // probability of a sticky action
+  bool minimal = false;  // actions are indices into G::kMinimalActions
+  G game{};
+  int last_action = 0;
+
+  constexpr void Restart() {
+    RandomChance chance(stream);
+    game.Reset(chance);
+  }
+
+  constexpr Outcome Play(int asked) {
+    RandomChance chance(stream);
+    if constexpr (requires { G::kMinimalActions; }) {
+      constexpr auto kActions = G::kMinimalActions;  // a local copy: a GPU cannot index that of G
+      if (minimal) asked = kActions[asked];
+    }
+    last_action = StickyAction(asked, last_action, sticky, chance);
+    return game.Step(last_action, chance);
+  }
+};
+
+// A player and the episode under way.
+template <Game G>
+struct Seat {
+  Player<G> player;
+  double episode_return = 0;
+  std::int64_t length = 0;
+
+  constexpr void Restart() {
+    player.Restart();
+    episode_return = 0;
+    length = 0;
+  }
+
+  constexpr Outcome Play(int asked) {
+    const Outcome outcome = player.Play(asked);
+    episode_return += outcome.reward;
+    ++length;
+    return outcome;
+  }
 };
 
 }  // namespace starling::envs

@@ -72,8 +72,6 @@ class Paced final : public VecEnv {
   std::span<const Truncated> truncated() const override { return env_->truncated(); }
   void TakeEpisodes(std::vector<EpisodeEnd>& out) override { env_->TakeEpisodes(out); }
   std::uint64_t replaced() const override { return env_->replaced(); }
-  // The games alone, without a pace.
-  std::unique_ptr<VecEnv> Clone() const override { return env_->Clone(); }
 
  private:
   std::unique_ptr<VecEnv> env_;

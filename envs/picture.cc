@@ -48,7 +48,7 @@ class Values {
     CHECK(size == spec.env.row(), "{} values", size);
   }
 
-  float operator[](int i) const { return bytes_.empty() ? At(floats_, i) : At(bytes_, i); }
+  float operator[](int i) const { return bytes_.empty() ? floats_[i] : bytes_[i]; }
   // From 0, the lowest value, to 1, the highest.
   float Share(int i) const {
     const float value = (*this)[i];
@@ -81,7 +81,7 @@ Rgb PictureColor(const Values& values, int cell, int channels) {
   Rgb color{};
   for (int i = 0; i < 3; ++i) {
     const float share = values.Share(channels == 1 ? cell : cell * 3 + i);
-    At(color, i) = static_cast<std::uint8_t>(std::lrint(255 * std::clamp(share, 0.0f, 1.0f)));
+    color[i] = static_cast<std::uint8_t>(std::lrint(255 * std::clamp(share, 0.0f, 1.0f)));
   }
   return color;
 }
@@ -104,7 +104,7 @@ void Set(Image& image, int pixel, const Rgb& color) {
 
 Image Blank(int width, int height) {
   CHECK(width >= 1 && height >= 1, "{} x {}", width, height);
-  return {width, height, std::vector<std::uint8_t>(static_cast<std::size_t>(width * height * 3))};
+  return {width, height, std::vector<std::uint8_t>(width * height * 3)};
 }
 
 }  // namespace
@@ -117,9 +117,7 @@ FrameKind KindOf(const FrameSpec& spec) {
   return colors && (spec.bytes || large) ? FrameKind::kPicture : FrameKind::kGrid;
 }
 
-Rgb ColorOfChannel(int channel) {
-  return kChannelColors[static_cast<std::size_t>(channel) % std::size(kChannelColors)];
-}
+Rgb ColorOfChannel(int channel) { return kChannelColors[channel % std::size(kChannelColors)]; }
 
 Image Paint(const FrameSpec& spec, std::span<const std::uint8_t> bytes,
             std::span<const float> floats) {
@@ -144,7 +142,7 @@ Image Paint(const FrameEnvs& envs, int env) {
 std::vector<int> LitChannels(const FrameSpec& spec, std::span<const std::uint8_t> bytes,
                              std::span<const float> floats) {
   const Values values(spec, bytes, floats);
-  std::vector<int> lit(static_cast<std::size_t>(spec.env.height * spec.env.width));
+  std::vector<int> lit(spec.env.height * spec.env.width);
   int cell = 0;
   for (int& channel : lit) channel = FirstLit(values, cell++, spec.env.channels);
   return lit;

@@ -4,8 +4,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
-#include "envs/bridge/gym.h"
-#include "envs/bridge/plugin_frames.h"
+#include "envs/bridge/bridge.h"
 #include "envs/games/games.h"
 #include "envs/vec_env.h"
 #include "envs/wrappers/wrapped.h"
@@ -23,27 +22,23 @@ struct Entry {
 };
 
 template <Game G>
-FrameSpec SpecOfGame(const EnvConfig& config) {
-  return {.env = SpecWith<G>(config)};
+constexpr Entry EntryOf(const char* name) {
+  return {.name = name,
+          .spec = [](const EnvConfig& config) -> FrameSpec { return {.env = SpecWith<G>(config)}; },
+          .make = [](const EnvConfig& config, int num_envs,
+                     const EnvSeed& seed) -> std::unique_ptr<VecEnv> {
+            return std::make_unique<VecGame<G>>(num_envs, seed, config);
+          },
+          .frames = [](const EnvConfig& config, int num_envs, const EnvSeed& seed,
+                       const WhileWaiting&) -> std::unique_ptr<FrameEnvs> {
+            return std::make_unique<GameFrames<G>>(num_envs, seed, config);
+          },
+          .ramps = requires(G game){game.ramping;
 }
+};  // namespace
+}  // namespace starling::envs
 
-template <Game G>
-std::unique_ptr<VecEnv> MakeVecGame(const EnvConfig& config, int num_envs, const EnvSeed& seed) {
-  return std::make_unique<VecGame<G>>(num_envs, seed, config);
-}
-
-template <Game G>
-std::unique_ptr<FrameEnvs> MakeGameFrames(const EnvConfig& config, int num_envs,
-                                          const EnvSeed& seed, const WhileWaiting&) {
-  return std::make_unique<GameFrames<G>>(num_envs, seed, config);
-}
-
-template <class G>
-concept CanRamp = requires(G game) {
-  game.ramping;
-};
-
-#define STARLING_GAME(G, name) {name, SpecOfGame<G>, MakeVecGame<G>, MakeGameFrames<G>, CanRamp<G>},
+#define STARLING_GAME(G, name) EntryOf<G>(name),
 constexpr Entry kEnvs[] = {STARLING_GAMES(STARLING_GAME)};
 #undef STARLING_GAME
 

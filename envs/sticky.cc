@@ -3,8 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "envs/bridge/gym.h"
-#include "envs/bridge/plugin_library.h"
+#include "envs/bridge/bridge.h"
 #include "envs/chance.h"
 
 namespace starling::envs {
@@ -33,7 +32,7 @@ StickyActions::StickyActions(int num_envs, const EnvSeed& seed, double probabili
 }
 
 void StickyActions::Play(int i, std::int32_t asked, std::span<std::int32_t> frames) {
-  EnvState& env = At(envs_, i);
+  EnvState& env = envs_[i];
   for (std::int32_t& frame : frames) {
     RandomChance chance(env.stream);
     env.last = StickyAction(asked, env.last, probability_, chance);

@@ -31,8 +31,8 @@ std::string Picture(const TraceHeader& header, const TraceEvent& event, const Pl
     picture += "      ";
     for (int column = 0; column < header.width; ++column) {
       const int cell = (row * header.width + column) * header.channels + channel;
-      const bool recorded = At(event.observation, cell) != 0;
-      const bool same = At(played.seen, cell) == At(event.observation, cell);
+      const bool recorded = event.observation[cell] != 0;
+      const bool same = played.seen[cell] == event.observation[cell];
       picture += same ? (recorded ? '#' : '.') : (recorded ? '-' : '+');
     }
     picture += '\n';
@@ -47,8 +47,8 @@ std::string ChannelDifference(const TraceHeader& header, const TraceEvent& event
   int differing = 0;
   for (int i = 0; i < header.height * header.width; ++i) {
     const int cell = i * header.channels + channel;
-    const int recorded = At(event.observation, cell);
-    const float seen = At(played.seen, cell);
+    const int recorded = event.observation[cell];
+    const float seen = played.seen[cell];
     if (seen == static_cast<float>(recorded)) continue;
     if (++differing > kMaxCellsNamed) continue;
     cells += fmt::format(" ({}, {}) recorded {}, got {};", i / header.width, i % header.width,
@@ -57,7 +57,7 @@ std::string ChannelDifference(const TraceHeader& header, const TraceEvent& event
   if (differing > kMaxCellsNamed) cells += fmt::format(" and {} more;", differing - kMaxCellsNamed);
   if (cells.empty()) return cells;
   cells.back() = '\n';
-  return fmt::format("  channel {}: (row, column){}{}", At(header.channel_names, channel), cells,
+  return fmt::format("  channel {}: (row, column){}{}", header.channel_names[channel], cells,
                      Picture(header, event, played, channel));
 }
 
@@ -84,7 +84,7 @@ std::string Difference(const TraceHeader& header, const TraceEvent& event, const
 
 std::string Where(const TraceHeader& header, const TraceEvent& event, long step, int action) {
   if (event.reset) return fmt::format("line {}, the reset before step {}\n", event.line, step + 1);
-  const auto name = [&](int index) { return At(header.action_names, index); };
+  const auto name = [&](int index) { return header.action_names[index]; };
   const std::string sticky =
       action == event.action ? "" : fmt::format(", sticky: played {} ({})", action, name(action));
   return fmt::format("line {}, step {}, action {} ({}){}\n", event.line, step, event.action,

@@ -68,7 +68,7 @@ TraceHeader ParseHeader(const Json& json) {
   for (int i = 0; i < header.channels; ++i) header.channel_names.push_back(fmt::format("#{}", i));
   for (const auto& [name, index] : Field(json, "channels").items()) {
     const int i = Integer(index, "a channel's index", 0, header.channels);
-    At(header.channel_names, i) = name;
+    header.channel_names[i] = name;
   }
   header.action_names = Field(json, "actions").get<std::vector<std::string>>();
   return header;
@@ -146,7 +146,7 @@ int HexDigit(char c) {
 
 std::vector<std::uint8_t> ParseObservation(const Json& json, int cells) {
   const std::string hex = json.get<std::string>();
-  const auto count = static_cast<std::size_t>(cells);
+  const std::size_t count = cells;
   if (hex.size() != (count + 7) / 8 * 2) {
     Refuse(fmt::format("\"s\" holds {} hex digits, {} cells need {}", hex.size(), cells,
                        (count + 7) / 8 * 2));
@@ -219,40 +219,29 @@ class TraceFile::Lines {
   }
 
  private:
+  // Reads line_, without the line's end. Returns false at the end of the file.
   bool Read() {
     line_.clear();
-    for (;;) {
-      if (begin_ == end_ && !Fill()) return !line_.empty();
-      const char* from = buffer_.data() + begin_;
-      const void* newline = std::memchr(from, '\n', end_ - begin_);
-      const std::size_t length =
-          newline ? static_cast<std::size_t>(static_cast<const char*>(newline) - from)
-                  : end_ - begin_;
-      line_.append(from, length);
-      begin_ += length + (newline ? 1 : 0);
+    while (gzgets(file_, buffer_.data(), static_cast<int>(buffer_.size())) != nullptr) {
+      line_ += buffer_.data();
       if (line_.size() > kMaxLineBytes) Fail("the line is longer than 1 MiB");
-      if (newline) return true;
+      if (!line_.ends_with('\n')) continue;
+      line_.pop_back();
+      return true;
     }
-  }
-
-  bool Fill() {
-    const int got = gzread(file_, buffer_.data(), static_cast<unsigned>(buffer_.size()));
+    // zlib reports a file that is cut short only by the error after its last bytes.
     int code = Z_OK;
     const char* message = gzerror(file_, &code);
-    // zlib reports a file that is cut short only by the error after its last bytes.
-    if (got < 0 || (code != Z_OK && code != Z_STREAM_END)) {
+    if (code != Z_OK && code != Z_STREAM_END) {
       Fail(fmt::format("the file is damaged or cut short ({})", message));
     }
-    begin_ = 0;
-    end_ = static_cast<std::size_t>(got);
-    return got > 0;
+    return !line_.empty();
   }
 
   std::string path_;
   gzFile file_ = nullptr;
   long number_ = 0;
   std::array<char, 1 << 16> buffer_{};
-  std::size_t begin_ = 0, end_ = 0;
   std::string line_;
 };
 

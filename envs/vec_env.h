@@ -1,5 +1,5 @@
-// B copies of a game side by side: VecGame is a VecEnv (envs/env.h) without wrappers; WrappedEnv over
-// GameFrames plays the same episodes with wrappers.
+// B copies of a game side by side: VecGame is a VecEnv (envs/env.h) without wrappers; WrappedEnv
+// over GameFrames plays the same episodes with wrappers.
 //
 // Env i draws from its own stream (EnvSeed::Stream, Purpose::kEnv) in this order: one Uniform() for
 // the sticky action at the start of every step, then the draws of the game's Step, then, if the
@@ -24,7 +24,6 @@
 #include "envs/env.h"
 #include "envs/frames.h"
 #include "envs/game.h"
-#include "envs/player.h"
 #include "envs/sticky.h"
 
 namespace starling::envs {
@@ -40,7 +39,7 @@ EnvSpec SpecWith(const EnvConfig& config) {
   if constexpr (requires { G::kMinimalActions; }) {
     if (UsesMinimalActions(config)) {
       std::vector<std::string> names;
-      for (const int action : G::kMinimalActions) names.push_back(At(spec.action_names, action));
+      for (const int action : G::kMinimalActions) names.push_back(spec.action_names[action]);
       spec.action_names = std::move(names);
       spec.num_actions = static_cast<int>(spec.action_names.size());
     }
@@ -93,13 +92,13 @@ class VecGame final : public VecEnv {
           observations.size(), rewards.size(), terminals.size(), seats_.size());
     float* row = observations.data();
     for (int i = 0; i < size(); ++i, row += spec_.row()) {
-      const std::int32_t action = At(actions, i);
+      const std::int32_t action = actions[i];
       CHECK(action >= 0 && action < spec_.num_actions, "action {} of env {}, not in [0, {})",
             action, i, spec_.num_actions);
-      Seat<G>& seat = At(seats_, i);
+      Seat<G>& seat = seats_[i];
       const Outcome outcome = seat.Play(action);
-      At(rewards, i) = outcome.reward;
-      At(terminals, i) = static_cast<std::uint8_t>(outcome.end());
+      rewards[i] = outcome.reward;
+      terminals[i] = static_cast<std::uint8_t>(outcome.end());
       // An episode that ended is reported and reset before anything is observed.
       if (outcome.terminal) {
         episodes_.push_back({i, seat.episode_return, seat.length});
@@ -114,8 +113,6 @@ class VecGame final : public VecEnv {
     episodes_.clear();
   }
 
-  std::unique_ptr<VecEnv> Clone() const override { return std::make_unique<VecGame>(*this); }
-
  private:
   EnvSpec spec_;
   std::vector<Seat<G>> seats_;
@@ -124,49 +121,28 @@ class VecGame final : public VecEnv {
 
 // The game below the wrappers: the same envs, with the same draws.
 template <Game G>
-class GameFrames final : public FrameEnvs {
+class GameFrames final : public FramesHere {
  public:
   GameFrames(int num_envs, const EnvSeed& seed, const EnvConfig& config)
-      : FrameEnvs(RepeatOf(config)),
-        spec_{.env = SpecWith<G>(config)},
-        players_(MakePlayers<G>(num_envs, seed, config)),
-        results_(players_.size()),
-        frames_(players_.size(), spec_.env.row(), repeat().keep_before) {}
-
-  const FrameSpec& spec() const override { return spec_; }
-  int size() const override { return static_cast<int>(players_.size()); }
-  const FrameResult& result(int env) const override { return At(results_, env); }
-  std::span<const std::uint8_t> bytes(int) const override { return {}; }
-  std::span<const float> floats(int env) const override { return frames_.newest(env); }
-  std::span<const float> floats_before(int env) const override { return frames_.before(env); }
+      : FramesHere(num_envs, {.env = SpecWith<G>(config)}, config),
+        players_(MakePlayers<G>(num_envs, seed, config)) {}
 
  private:
-  void Play(std::span<const std::int32_t> commands, int frames) override {
-    for (int i = 0; i < size(); ++i) {
-      const std::int32_t command = At(commands, i);
-      if (command != kSkip) At(results_, i) = Obey(i, command, frames);
-    }
-  }
-
-  FrameResult Obey(int i, std::int32_t command, int frames) {
-    Player<G>& player = At(players_, i);
+  FrameResult Obey(int i, std::int32_t command, int frames) override {
+    Player<G>& player = players_[i];
     if (command == kReset) {
       player.Restart();
-      player.game.Observe(frames_.Next(i).data());
+      player.game.Observe(NextFrame(i).data());
       return {};
     }
-    CHECK(command >= 0 && command < spec_.env.num_actions, "command {}", command);
     return PlayRepeated(repeat(), frames, 0, [&]() -> FrameResult {
       const Outcome outcome = player.Play(command);
-      player.game.Observe(frames_.Next(i).data());
+      player.game.Observe(NextFrame(i).data());
       return {.reward = outcome.reward, .end = outcome.end()};
     });
   }
 
-  FrameSpec spec_;
   std::vector<Player<G>> players_;
-  std::vector<FrameResult> results_;
-  KeptFrames<float> frames_;
 };
 
 }  // namespace starling::envs

@@ -35,7 +35,7 @@ struct Softmax {
 
 template <class T>
 void Sample(int n, int actions, std::span<const T> logits, std::span<const float> uniforms,
-                   std::span<std::int32_t> taken) {
+            std::span<std::int32_t> taken) {
   const std::size_t samples = n, width = actions;
   CHECK(logits.size() == samples * width && uniforms.size() == samples && taken.size() == samples);
   std::vector<T> mass(width);

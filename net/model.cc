@@ -37,6 +37,7 @@ class ActorCriticNet final : public Model<T> {
         batch_(batch),
         observations_(Rows() * in_size_, backend.memory()),
         resets_(Rows(), backend.memory()),
+        // The parameters are laid out in this order: the layers bottom up, then the heads.
         layers_(BuildLayers<T>(specs, {.backend = backend,
                                        .layout = layout_,
                                        .name = "",
@@ -47,14 +48,10 @@ class ActorCriticNet final : public Model<T> {
         policy_(layout_, "policy", top_.size(), num_actions_),
         value_(layout_, "value", top_.size(), 1),
         logits_(Rows() * num_actions_, backend.memory()),
-        values_(Rows(), backend.memory()) {
-    for (const LayerSpec& layer : specs) remembers_ |= layer.kind == LayerKind::kLstm;
-  }
+        values_(Rows(), backend.memory()) {}
 
   const ParameterLayout& layout() const override { return layout_; }
   int num_actions() const override { return num_actions_; }
-  const Batch& batch() const override { return batch_; }
-  bool remembers() const override { return remembers_; }
   std::span<T> observations() override { return observations_.span(); }
   std::span<std::uint8_t> resets() override { return resets_.span(); }
   std::span<const T> logits() const override { return logits_.span(); }
@@ -132,7 +129,6 @@ class ActorCriticNet final : public Model<T> {
   Backend<T>& backend_;
   const int num_actions_, in_size_;
   const Batch batch_;
-  bool remembers_ = false;
   ParameterLayout layout_;
   Buffer<T> observations_;
   Buffer<std::uint8_t> resets_;

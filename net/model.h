@@ -33,13 +33,11 @@ class Model {
   virtual ~Model() = default;
   virtual const ParameterLayout& layout() const = 0;
   virtual int num_actions() const = 0;
-  virtual const Batch& batch() const = 0;
-  virtual bool remembers() const = 0;  // whether an lstm is among the layers
 
   // Observations (steps, envs, H, W, C). The caller writes those of a step before its Forward.
   virtual std::span<T> observations() = 0;
-  // (steps, envs). The caller sets 1 where a step is the first of an episode, else 0. Only a net
-  // that remembers reads them.
+  // (steps, envs). The caller sets 1 where a step is the first of an episode, else 0. Only an
+  // lstm reads them.
   virtual std::span<std::uint8_t> resets() = 0;
   // Outputs of Forward: logits (steps, envs, A), values (steps, envs).
   virtual std::span<const T> logits() const = 0;

@@ -1,8 +1,7 @@
 // Replaces the parts that the build without libraries leaves out: envs in other processes and the
 // fast CPU backend.
 #include "core/error.h"
-#include "envs/bridge/gym.h"
-#include "envs/bridge/plugin_frames.h"
+#include "envs/bridge/bridge.h"
 #include "net/backend.h"
 
 namespace starling {

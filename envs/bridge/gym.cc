@@ -1,4 +1,4 @@
-#include "envs/bridge/gym.h"
+#include "envs/bridge/bridge.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "envs/bridge/plugin_env.h"
+#include "envs/bridge/plugin_library.h"
 
 #include <fmt/format.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 #include "core/check.h"
 #include "core/error.h"
-#include "envs/bridge/one_line.h"
+#include "envs/bridge/protocol.h"
 
 namespace starling::envs {
 namespace {

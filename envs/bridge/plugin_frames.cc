@@ -1,4 +1,4 @@
-#include "envs/bridge/plugin_frames.h"
+#include "envs/bridge/bridge.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,6 @@
 
 #include "core/check.h"
 #include "core/error.h"
-#include "envs/bridge/plugin_env.h"
 #include "envs/bridge/plugin_library.h"
 #include "envs/bridge/worker.h"
 #include "envs/bridge/worker_envs.h"
@@ -31,35 +30,21 @@ std::shared_ptr<const PluginLibrary> Load(const EnvConfig& config) {
 }
 
 // The envs of a plug-in, played in this process.
-class PluginFrames final : public FrameEnvs {
+class PluginFrames final : public FramesHere {
  public:
   PluginFrames(std::shared_ptr<const PluginLibrary> library, const EnvConfig& config, int num_envs,
                const EnvSeed& seed)
-      : FrameEnvs(RepeatOf(config)),
-        spec_(library->spec),
-        sticky_(num_envs, seed, StickyChance(config)),
-        results_(static_cast<std::size_t>(num_envs)),
-        frames_(results_.size(), spec_.env.row(), repeat().keep_before) {
+      : FramesHere(num_envs, library->spec, config), sticky_(num_envs, seed, StickyChance(config)) {
     for (int i = 0; i < num_envs; ++i) {
       RandomStream stream(seed.Stream(envs_.size(), Purpose::kEnv));
       envs_.emplace_back(library, fmt::format("env {}", i), WorkerSeed(stream));
     }
   }
 
-  const FrameSpec& spec() const override { return spec_; }
-  int size() const override { return static_cast<int>(envs_.size()); }
-  const FrameResult& result(int env) const override { return At(results_, env); }
-  std::span<const std::uint8_t> bytes(int) const override { return {}; }
-  std::span<const float> floats(int env) const override { return frames_.newest(env); }
-  std::span<const float> floats_before(int env) const override { return frames_.before(env); }
-
  private:
   void Play(std::span<const std::int32_t> commands, int frames) override {
     try {
-      for (int i = 0; i < size(); ++i) {
-        const std::int32_t command = At(commands, i);
-        if (command != kSkip) At(results_, i) = Obey(i, command, frames);
-      }
+      FramesHere::Play(commands, frames);
     } catch (const UserError& error) {
       throw UserError(fmt::format(
           "{}; fix it, or set env.isolate = true so that a failure costs only an episode",
@@ -67,22 +52,18 @@ class PluginFrames final : public FrameEnvs {
     }
   }
 
-  FrameResult Obey(int i, std::int32_t command, int frames) {
-    PluginEnv& env = At(envs_, i);
-    if (command == kReset) return env.Reset(frames_.Next(i));
-    CHECK(command >= 0 && command < spec_.env.num_actions, "command {}", command);
-    actions_.resize(static_cast<std::size_t>(frames));
+  FrameResult Obey(int i, std::int32_t command, int frames) override {
+    PluginEnv& env = envs_[i];
+    if (command == kReset) return env.Reset(NextFrame(i));
+    actions_.resize(frames);
     sticky_.Play(i, command, actions_);
     auto action = actions_.begin();
     return PlayRepeated(repeat(), frames, result(i).lives,
-                        [&] { return env.Step(*action++, frames_.Next(i)); });
+                        [&] { return env.Step(*action++, NextFrame(i)); });
   }
 
-  FrameSpec spec_;
   StickyActions sticky_;
   std::vector<PluginEnv> envs_;
-  std::vector<FrameResult> results_;
-  KeptFrames<float> frames_;
   std::vector<std::int32_t> actions_;  // for the frames of one env's Advance
 };
 

@@ -41,9 +41,15 @@
 // kReset uses its seed; later ones continue from there.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+
+#include "envs/frames.h"
 
 namespace starling::envs {
 
@@ -72,6 +78,32 @@ constexpr WorkerMemory LayOut(std::size_t count, std::size_t repeat, bool keep_b
   at.size = at.frames + count * at.stride;
   if (keep_before) at.before = std::exchange(at.size, at.size + count * at.stride);
   return at;
+}
+
+// A worker's description of its envs at the start, written and read. The reader trusts nothing.
+
+// `spec` as one line of JSON, without the line's end. Bytes that are not UTF-8 are replaced.
+std::string WorkerSpecLine(const FrameSpec& spec);
+
+// Returns the spec in `line`, of an env called `name`, or nullopt if it is malformed or impossible:
+// no actions, no or too large frames, bounds that are not finite. If `line` is {"error": sentence},
+// returns nullopt and sets `mistake` to the sentence.
+std::optional<FrameSpec> ReadWorkerSpec(std::string_view line, const std::string& name,
+                                        std::string& mistake);
+
+// Whether `line` is {"ready": true}.
+bool SaysReady(std::string_view line);
+
+bool SameSpec(const FrameSpec& a, const FrameSpec& b);
+
+// Text of a plug-in, a worker or Python, made fit for a sentence:
+// `text` on one line, cut after `limit` bytes with "...".
+inline std::string OneLine(std::string_view text, std::size_t limit) {
+  std::string line(text.substr(0, limit));
+  std::ranges::replace_if(
+      line, [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
+  if (text.size() > limit) line += "...";
+  return line;
 }
 
 }  // namespace starling::envs

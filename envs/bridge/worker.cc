@@ -19,8 +19,7 @@
 
 #include "core/check.h"
 #include "core/error.h"
-#include "envs/bridge/one_line.h"
-#include "envs/bridge/worker_spec.h"
+#include "envs/bridge/protocol.h"
 
 namespace starling::envs {
 namespace {
@@ -130,7 +129,7 @@ std::optional<WorkerError> Worker::Join(double limit_s) {
 
 // Gives the memory file its final size, maps it and sends the layout.
 std::optional<WorkerError> Worker::Share() {
-  at_ = LayOut(count_, static_cast<std::size_t>(repeat_.frames), repeat_.keep_before,
+  at_ = LayOut(count_, repeat_.frames, repeat_.keep_before,
                frame_size_ * (spec_.bytes ? 1 : sizeof(float)));
   // Sealed, because after a worker's ftruncate our next access would be a SIGBUS.
   void* map = MAP_FAILED;
@@ -151,8 +150,7 @@ std::optional<WorkerError> Worker::Share() {
 }
 
 void Worker::Play(std::span<const std::int32_t> commands) {
-  CHECK(commands.size() == count_ * static_cast<std::size_t>(repeat_.frames), "{} commands",
-        commands.size());
+  CHECK(commands.size() == count_ * repeat_.frames, "{} commands", commands.size());
   commands_.assign(commands.begin(), commands.end());
   std::memcpy(map_ + at_.commands, commands.data(), commands.size_bytes());
   begun_ = Clock::now();
@@ -193,9 +191,8 @@ std::optional<WorkerError> Worker::Take(double limit_s) {
 // Element `env` of the shared array at `offset`, whose elements are `stride` bytes apart.
 template <class T>
 const T* Worker::Element(std::size_t offset, int env, std::size_t stride) const {
-  const auto i = static_cast<std::size_t>(env);
-  CHECK(env >= 0 && i < count_, "env {}", env);
-  return reinterpret_cast<const T*>(map_ + offset + i * stride);
+  CHECK(env >= 0 && env < static_cast<int>(count_), "env {}", env);
+  return reinterpret_cast<const T*>(map_ + offset + env * stride);
 }
 
 FrameResult Worker::result(int env) const {
@@ -222,7 +219,7 @@ void Worker::Send() {
     if (done < 0 && errno == EINTR) continue;
     if (done < 0 && errno != EAGAIN) outgoing_.clear();
     if (done <= 0) return;
-    outgoing_.erase(0, static_cast<std::size_t>(done));
+    outgoing_.erase(0, done);
   }
 }
 

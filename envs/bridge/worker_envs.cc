@@ -9,7 +9,7 @@
 
 #include "core/check.h"
 #include "core/error.h"
-#include "envs/bridge/worker_spec.h"
+#include "envs/bridge/protocol.h"
 
 namespace starling::envs {
 namespace {
@@ -71,7 +71,7 @@ WorkerEnvs::WorkerEnvs(WorkerProgram program, int num_envs, const EnvSeed& seed,
   for (int first = 0; first < num_envs; first += options.per_process) {
     slots_.push_back({.first = first, .count = std::min(options.per_process, num_envs - first)});
   }
-  commands_.assign(envs_.size() * static_cast<std::size_t>(repeat().frames), kSkip);
+  commands_.assign(envs_.size() * repeat().frames, kSkip);
   // 2. Start all of them. The first one determines the spec.
   std::vector<Slot*> all;
   for (Slot& slot : slots_) all.push_back(&slot);
@@ -93,7 +93,7 @@ void WorkerEnvs::Start(std::span<Slot* const> slots) {
     for (Slot* slot : waiting) {
       std::vector<std::uint64_t> seeds;
       for (int i = slot->first; i < slot->first + slot->count; ++i) {
-        seeds.push_back(WorkerSeed(At(envs_, i).seeds));
+        seeds.push_back(WorkerSeed(envs_[i].seeds));
       }
       slot->worker = std::make_unique<Worker>(program_, seeds, repeat(), options_.while_waiting);
       slot->fresh = true;
@@ -133,7 +133,7 @@ void WorkerEnvs::Fail(Slot& slot, const WorkerError& error) {
 }
 
 void WorkerEnvs::Play(std::span<const std::int32_t> commands, int frames) {
-  for (int i = 0; i < size(); ++i) Ask(i, At(commands, i), frames);
+  for (int i = 0; i < size(); ++i) Ask(i, commands[i], frames);
   std::vector<Slot*> all;
   for (Slot& slot : slots_) all.push_back(&slot);
   std::vector<Slot*> failed = PlayAll(all);
@@ -146,7 +146,7 @@ void WorkerEnvs::Play(std::span<const std::int32_t> commands, int frames) {
 
 // Writes the row of commands for env `i`, of which the caller requests `asked`.
 void WorkerEnvs::Ask(int i, std::int32_t asked, int frames) {
-  EnvState& env = At(envs_, i);
+  EnvState& env = envs_[i];
   const auto row = RowsOf(i);
   std::ranges::fill(row, kSkip);
   if (asked == kSkip) return;
@@ -162,7 +162,7 @@ void WorkerEnvs::Ask(int i, std::int32_t asked, int frames) {
     CutOne(env);
     return;
   }
-  sticky_.Play(i, asked, row.first(static_cast<std::size_t>(frames)));
+  sticky_.Play(i, asked, row.first(frames));
 }
 
 // Plays the commands of all `slots` at the same time. Returns those that failed.
@@ -193,7 +193,7 @@ void WorkerEnvs::Keep(Slot& slot) {
   const Worker& worker = *slot.worker;
   for (int k = 0; k < slot.count; ++k) {
     const int i = slot.first + k;
-    EnvState& env = At(envs_, i);
+    EnvState& env = envs_[i];
     const std::int32_t command = RowsOf(i)[0];
     if (command == kSkip) continue;
     if (command >= 0) slot.failures = 0;
@@ -212,7 +212,7 @@ void WorkerEnvs::Keep(Slot& slot) {
 // next process.
 void WorkerEnvs::Cut(const Slot& slot) {
   for (int i = slot.first; i < slot.first + slot.count; ++i) {
-    EnvState& env = At(envs_, i);
+    EnvState& env = envs_[i];
     const auto row = RowsOf(i);
     if (row[0] == kSkip) env.lost = env.running;
     if (row[0] >= 0) {
@@ -230,9 +230,7 @@ void WorkerEnvs::CutOne(EnvState& env) {
 
 // The rows of `commands_` of envs [first, first + count).
 std::span<std::int32_t> WorkerEnvs::RowsOf(int first, int count) {
-  const auto frames = static_cast<std::size_t>(repeat().frames);
-  return std::span(commands_).subspan(static_cast<std::size_t>(first) * frames,
-                                      static_cast<std::size_t>(count) * frames);
+  return std::span(commands_).subspan(first * repeat().frames, count * repeat().frames);
 }
 
 }  // namespace starling::envs

@@ -1,5 +1,5 @@
-// B envs in worker processes (protocol.h), several in each: FrameEnvs for Gymnasium (gym.h) and for
-// isolated plug-ins.
+// B envs in worker processes (protocol.h), several in each: FrameEnvs for Gymnasium and for
+// isolated plug-ins (bridge.h).
 //
 // All processes of an Advance play at the same time. A process that dies, does not answer in time
 // or answers nonsense is killed, logged (with a rate limit) and replaced before Advance returns;
@@ -62,7 +62,7 @@ class WorkerEnvs final : public FrameEnvs {
   const FrameSpec& spec() const override { return spec_; }
   int size() const override { return static_cast<int>(envs_.size()); }
 
-  const FrameResult& result(int env) const override { return At(envs_, env).result; }
+  const FrameResult& result(int env) const override { return envs_[env].result; }
   std::span<const std::uint8_t> bytes(int env) const override { return bytes_.newest(env); }
   std::span<const float> floats(int env) const override { return floats_.newest(env); }
   std::span<const std::uint8_t> bytes_before(int env) const override { return bytes_.before(env); }

@@ -35,7 +35,18 @@ class DeviceGames final : public VecEnv {
   // `steps` >= 1: the most Steps between two calls of TakeEpisodes.
   DeviceGames(const Device& device, const EnvConfig& config, int num_envs, const EnvSeed& seed,
               int steps)
-      : DeviceGames(device, SpecWith<G>(config), num_envs, steps) {
+      : device_(device),
+        spec_(SpecWith<G>(config)),
+        num_envs_(num_envs),
+        steps_(steps),
+        seats_(envs(), device_.memory()),
+        since_(envs(), device_.memory()),
+        ended_(envs() * steps, device_.memory()),
+        since_here_(envs(), device_.memory().host_side()),
+        ended_here_(0, device_.memory().host_side()) {
+    CHECK(steps >= 1, "steps = {}", steps);
+    CHECK(Table<G>::Bytes(spec_.obs_size()) <= cuda::kMaxScratch,
+          "{} values are too large a picture", spec_.obs_size());
     Buffer<Seat<G>> seats(envs(), device_.memory().host_side());
     std::size_t i = 0;
     for (const Player<G>& player : MakePlayers<G>(num_envs, seed, config)) {
@@ -89,61 +100,36 @@ class DeviceGames final : public VecEnv {
           steps_);
     if (most.ended == 0) return;
     // 2. Read that much, and bring it into order.
-    const std::size_t size = Index(most.ended) * envs();
+    const std::size_t size = most.ended * envs();
     ended_here_.Reserve(size);
     memory.Read(ended_here_.data(), ended_.data(), size * sizeof(EndedEpisode));
     memory.Wait();
     Order(out);
   }
 
-  std::unique_ptr<VecEnv> Clone() const override {
-    std::unique_ptr<DeviceGames> clone(new DeviceGames(device_, spec_, num_envs_, steps_));
-    Copy(device_.memory(), clone->seats_.span(), seats_.span());
-    Copy(device_.memory(), clone->since_.span(), since_.span());
-    Copy(device_.memory(), clone->ended_.span(), ended_.span());
-    return clone;
-  }
-
  private:
-  DeviceGames(const Device& device, const EnvSpec& spec, int num_envs, int steps)
-      : device_(device),
-        spec_(spec),
-        num_envs_(num_envs),
-        steps_(steps),
-        seats_(envs(), device_.memory()),
-        since_(envs(), device_.memory()),
-        ended_(envs() * Index(steps), device_.memory()),
-        since_here_(envs(), device_.memory().host_side()),
-        ended_here_(0, device_.memory().host_side()) {
-    CHECK(steps >= 1, "steps = {}", steps);
-    CHECK(Table<G>::Bytes(spec.obs_size()) <= cuda::kMaxScratch,
-          "{} values are too large a picture", spec.obs_size());
-  }
-
-  std::size_t envs() const { return Index(num_envs_); }
+  std::size_t envs() const { return num_envs_; }
 
   // Appends the episodes read to `out` in (step, env) order: a counting sort by step.
   void Order(std::vector<EpisodeEnd>& out) const {
-    std::vector<std::size_t> place(Index(steps_) + 1, 0);
-    EachEnded([&](int, const EndedEpisode& episode) { ++place[Index(episode.step) + 1]; });
+    std::vector<std::size_t> place(steps_ + 1, 0);
+    EachEnded([&](int, const EndedEpisode& episode) { ++place[episode.step + 1]; });
     place[0] = out.size();
     for (std::size_t step = 1; step < place.size(); ++step) place[step] += place[step - 1];
     out.resize(place.back());
     EachEnded([&](int env, const EndedEpisode& episode) {
-      out[place[Index(episode.step)]++] = {env, episode.episode_return, episode.length};
+      out[place[episode.step]++] = {env, episode.episode_return, episode.length};
     });
   }
 
   template <class Do>
   void EachEnded(const Do& todo) const {
-    for (std::size_t env = 0; env < envs(); ++env) {
-      for (std::size_t k = 0; k < Index(since_here_.span()[env].ended); ++k) {
-        todo(static_cast<int>(env), ended_here_.span()[k * envs() + env]);
+    for (int env = 0; env < num_envs_; ++env) {
+      for (int k = 0; k < since_here_.span()[env].ended; ++k) {
+        todo(env, ended_here_.span()[k * envs() + env]);
       }
     }
   }
-
-  static std::size_t Index(std::int64_t number) { return static_cast<std::size_t>(number); }
 
   Device device_;
   EnvSpec spec_;

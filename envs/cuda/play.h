@@ -12,7 +12,6 @@
 #include "core/cuda/each.h"
 #include "envs/env.h"
 #include "envs/game.h"
-#include "envs/player.h"
 
 namespace starling::envs {
 
@@ -32,9 +31,7 @@ struct SinceTaken {
 template <Game G>
 class Table {
  public:
-  static constexpr std::size_t Bytes(int obs_size) {
-    return kPicture + static_cast<std::size_t>(obs_size) * sizeof(float);
-  }
+  static constexpr std::size_t Bytes(int obs_size) { return kPicture + obs_size * sizeof(float); }
 
   HOST_DEVICE explicit Table(std::byte* scratch) : scratch_(scratch) {}
   HOST_DEVICE Seat<G>& seat() const { return *std::launder(reinterpret_cast<Seat<G>*>(scratch_)); }

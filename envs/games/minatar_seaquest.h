@@ -136,14 +136,13 @@ struct MinatarSeaquest : MinatarSea {
     Show(subs, kEnemySubChannel, kTrailChannel, out);
     Show(divers, kDiverChannel, kTrailChannel, out);
     // 2. The gauges: oxygen from the left, divers from the right.
-    float* gauges = out + Cell(kGaugeRow, 0);
-    for (int i = 0; i < OxygenCells(); ++i) gauges[i * kChannels + kOxygenChannel] = 1;
+    Light(kGaugeRow, (1u << OxygenCells()) - 1, kOxygenChannel, out);
     for (int i = kSide - 1 - divers_held; i < kSide - 1; ++i) {
-      gauges[i * kChannels + kDiverGaugeChannel] = 1;
+      out[Cell(kGaugeRow, i) + kDiverGaugeChannel] = 1;
     }
   }
 
-  // Lit cells of the gauge, 0-10; -1 lights none.
+  // Lit cells of the gauge, 0-10.
   constexpr int OxygenCells() const { return oxygen / kOxygenOfCell; }
 
   friend constexpr bool operator==(const MinatarSeaquest&, const MinatarSeaquest&) = default;

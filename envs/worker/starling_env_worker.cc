@@ -24,10 +24,8 @@
 
 #include "core/denormals.h"
 #include "core/error.h"
-#include "envs/bridge/plugin_env.h"
 #include "envs/bridge/plugin_library.h"
 #include "envs/bridge/protocol.h"
-#include "envs/bridge/worker_spec.h"
 
 namespace starling::envs {
 namespace {
@@ -80,7 +78,7 @@ class Control {
       const ssize_t done =
           Again([&] { return ::send(fd_, text.data(), text.size(), MSG_NOSIGNAL); });
       if (done <= 0) return false;
-      text.remove_prefix(static_cast<std::size_t>(done));
+      text.remove_prefix(done);
     }
     return true;
   }
@@ -92,7 +90,7 @@ class Control {
 class Memory {
  public:
   Memory(int fd, const json& layout, std::size_t count, const Repeat& repeat, std::size_t row)
-      : frames_(static_cast<std::size_t>(repeat.frames)),
+      : frames_(repeat.frames),
         row_(row),
         at_(LayOut(count, frames_, repeat.keep_before, row * sizeof(float))) {
     // Both sides compute the layout; the client's size shows that they agree.

@@ -1,4 +1,4 @@
-#include "envs/wrappers/area_resize.h"
+#include "envs/wrappers/screen.h"
 
 #include <algorithm>
 #include <cmath>
@@ -40,8 +40,7 @@ void AreaResize::operator()(std::span<const std::uint8_t> picture,
                             std::span<std::uint8_t> out) const {
   CHECK(std::ssize(picture) == height_ * width_, "{}", picture.size());
   CHECK(std::ssize(out) == new_height_ * new_width_, "{}", out.size());
-  const auto new_width = static_cast<std::size_t>(new_width_);
-  std::vector<float> row(new_width), sum(new_width);
+  std::vector<float> row(new_width_), sum(new_width_);
   int narrowed = -1;  // the old row that `row` holds
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     const Share& share = rows_[i];
@@ -55,7 +54,7 @@ void AreaResize::operator()(std::span<const std::uint8_t> picture,
       for (const Share& column : columns_) to[column.to] += from[column.from] * column.weight;
     }
     // 2. Add it to the new row; the last old row completes that.
-    for (std::size_t x = 0; x < new_width; ++x) sum[x] += share.weight * row[x];
+    for (int x = 0; x < new_width_; ++x) sum[x] += share.weight * row[x];
     if (i + 1 < rows_.size() && rows_[i + 1].to == share.to) continue;
     std::uint8_t* to = out.data() + share.to * new_width_;
     for (const float value : sum) {

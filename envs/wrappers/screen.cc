@@ -47,7 +47,7 @@ Screen::Screen(const FrameSpec& spec, bool pixels)
   observed_.high = 1;
   if (!spec.bytes) return;
   shrink_.emplace(raw_.height, raw_.width, kSide, kSide);
-  grey_.resize(raw_.row() / static_cast<std::size_t>(raw_.channels));
+  grey_.resize(raw_.height * raw_.width);
   small_.resize(kSide * kSide);
 }
 

@@ -92,24 +92,24 @@ void WrappedEnv::Step(std::span<const std::int32_t> actions, std::span<float> ob
   std::vector<std::uint8_t> fresh(envs_.size());
   for (EnvState& env : envs_) {
     EndStep(env);
-    At(fresh, env.index) = env.over;
+    fresh[env.index] = env.over;
     if (env.end == End::kTruncated) KeepFinal(env);
     const double clip = config_.reward_clip;
     const double reward = clip > 0 ? std::clamp(env.reward, -clip, clip) : env.reward;
-    At(rewards, env.index) = static_cast<float>(reward);
-    At(terminals, env.index) = static_cast<std::uint8_t>(env.end);
+    rewards[env.index] = static_cast<float>(reward);
+    terminals[env.index] = static_cast<std::uint8_t>(env.end);
   }
   // 2. Reset the envs that are over, and observe all.
   Restart();
   for (EnvState& env : envs_) {
-    Observe(env, At(fresh, env.index) != 0, observations.first(spec_.row()));
+    Observe(env, fresh[env.index] != 0, observations.first(spec_.row()));
     observations = observations.subspan(spec_.row());
   }
 }
 
 void WrappedEnv::Play(std::span<const std::int32_t> actions) {
   for (const EnvState& env : envs_) {
-    const std::int32_t action = At(actions, env.index);
+    const std::int32_t action = actions[env.index];
     CHECK(action >= 0 && action < spec_.num_actions, "action {} of env {}, not in [0, {})", action,
           env.index, spec_.num_actions);
   }
@@ -137,8 +137,7 @@ void WrappedEnv::EndStep(EnvState& env) {
 // REQUIRES: `env` is not yet reset.
 void WrappedEnv::KeepFinal(EnvState& env) {
   finals_.resize(envs_.size() * spec_.row());  // allocates only once
-  const auto observation =
-      std::span(finals_).subspan(static_cast<std::size_t>(env.index) * spec_.row(), spec_.row());
+  const auto observation = std::span(finals_).subspan(env.index * spec_.row(), spec_.row());
   Observe(env, false, observation);
   truncated_.push_back({env.index, observation});
 }
@@ -149,13 +148,13 @@ void WrappedEnv::Restart() {
   std::vector<std::uint64_t> noops(envs_.size());
   bool any = false;
   for (EnvState& env : envs_) {
-    At(commands_, env.index) = env.over ? FrameEnvs::kReset : FrameEnvs::kSkip;
+    commands_[env.index] = env.over ? FrameEnvs::kReset : FrameEnvs::kSkip;
     if (!env.over) continue;
     any = true;
     env.episode_return = 0;
     env.length = 0;
     if (config_.noop_max > 0) {
-      At(noops, env.index) = 1 + env.noops.Below(static_cast<std::uint32_t>(config_.noop_max));
+      noops[env.index] = 1 + env.noops.Below(static_cast<std::uint32_t>(config_.noop_max));
     }
   }
   // 2. Reset them and play the no-ops, all envs together.
@@ -163,16 +162,16 @@ void WrappedEnv::Restart() {
     frames_->Advance(commands_);
     any = false;
     for (EnvState& env : envs_) {
-      std::int32_t& command = At(commands_, env.index);
+      std::int32_t& command = commands_[env.index];
       if (command == FrameEnvs::kSkip) continue;
       const FrameResult& result = frames_->result(env.index);
       env.lives = result.lives;
       // If the episode ends during its no-ops, or the process is replaced, the next has none.
       if (command != FrameEnvs::kReset && result.end != End::kRunning) {
         command = FrameEnvs::kReset;
-        At(noops, env.index) = 0;
-      } else if (At(noops, env.index) > 0) {
-        --At(noops, env.index);
+        noops[env.index] = 0;
+      } else if (noops[env.index] > 0) {
+        --noops[env.index];
         command = 0;
       } else {
         env.over = false;
@@ -203,7 +202,7 @@ void WrappedEnv::Show(const EnvState& env, bool pool, float* newest) {
 
 // `first`: this is the first observation of an episode; all frames of the stack are the same.
 void WrappedEnv::Observe(EnvState& env, bool first, std::span<float> out) {
-  const auto frames = static_cast<std::size_t>(config_.stack);
+  const std::size_t frames = config_.stack;
   const std::size_t size = out.size() / frames;
   if (frames == 1) return Show(env, config_.max_pool && !first, out.data());
   env.newest = (env.newest + 1) % frames;
@@ -215,7 +214,7 @@ void WrappedEnv::Observe(EnvState& env, bool first, std::span<float> out) {
     if (first && frame != newest) std::copy_n(newest, size, frame);
     oldest_first.push_back(frame);
   }
-  const auto channels = static_cast<std::size_t>(screen_.spec().channels);
+  const std::size_t channels = screen_.spec().channels;
   Interleave(oldest_first, size / channels, channels, out.data());
 }
 

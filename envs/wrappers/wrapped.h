@@ -47,7 +47,6 @@ class WrappedEnv final : public VecEnv {
   std::span<const Truncated> truncated() const override { return truncated_; }
   void TakeEpisodes(std::vector<EpisodeEnd>& out) override;
   std::uint64_t replaced() const override { return frames_->replaced(); }
-  std::unique_ptr<VecEnv> Clone() const override { return nullptr; }
 
  private:
   struct EnvState {

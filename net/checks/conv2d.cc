@@ -108,6 +108,7 @@ void ConvBackwardInput(Trial& trial) {
     trial.Begin(c.Name());
     Floats w = trial.Weights(c.shape.num_weights()), dy = trial.Noise(c.outputs());
     Floats mask = trial.Mask(c.inputs());
+    // Without a relu below, and with one.
     for (Floats* const relu_output : {static_cast<Floats*>(nullptr), &mask}) {
       Floats dx = trial.Noise(c.inputs());
       trial.Both([&](auto& backend, auto of) {
@@ -118,8 +119,8 @@ void ConvBackwardInput(Trial& trial) {
                                    .relu_output = of(relu_output),
                                    .dx = of(dx)});
       });
-      trial.ExpectProducts(dx, relu_output != nullptr ? "masked dx" : "dx", kSums,
-                           c.shape.out_channels);
+      const char* const what = relu_output != nullptr ? "masked dx" : "dx";
+      trial.ExpectProducts(dx, what, kSums, c.shape.out_channels);
     }
   }
 }

@@ -40,6 +40,7 @@ void ActivateBackward(Trial& trial) {
     for (const Activation activation : kActivations) {
       trial.Begin(fmt::format("{} numbers", count));
       Floats y = trial.Mask(count), dy = trial.Noise(count), mask = trial.Mask(count);
+      // Without a relu below, and with one.
       for (Floats* const relu_output : {static_cast<Floats*>(nullptr), &mask}) {
         Floats dx = trial.Noise(count);
         trial.Both([&](auto& backend, auto of) {
@@ -62,6 +63,7 @@ void LayerNormForward(Trial& trial) {
     trial.Begin(rows.Name());
     Floats x = trial.Noise(rows.size());
     Floats scale = trial.Weights(rows.width), bias = trial.Weights(rows.width);
+    // These two are fused into the op; a tanh never is.
     for (const Activation activation : {Activation::kNone, Activation::kRelu}) {
       Floats moments = trial.Noise(2 * rows.n), y = trial.Noise(rows.size());
       trial.Both([&](auto& backend, auto of) {
@@ -136,6 +138,7 @@ constexpr Rows kCells[] = {{1, 1}, {16, 9}, {17, 1}, {64, 30}, {128, 5}, {3, 300
 void LstmCellForward(Trial& trial) {
   for (const Rows& cells : kCells) {
     trial.Begin(cells.Name());
+    // The op replaces these sums by the gates.
     std::vector<float> sums(4 * cells.size());
     for (float& sum : sums) sum = 4 * (2 * trial.random().Uniform() - 1);
     Floats gates = trial.Given(sums), c_in = trial.Noise(cells.size());

@@ -130,6 +130,7 @@ void LinearBackwardInput(Trial& trial) {
 void LinearBackward(Trial& trial) {
   for (const Case& c : Cases(trial)) {
     trial.Begin(c.Name());
+    // x is the output of a relu, and so the mask of dx.
     Floats x = trial.Sparse(c.inputs(), c.density()), w = trial.Weights(c.weights());
     Floats dy = trial.Noise(c.outputs()), dw = trial.Weights(c.weights());
     Floats db = trial.Weights(c.shape.out), dx = trial.Noise(c.inputs());

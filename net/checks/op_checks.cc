@@ -32,21 +32,12 @@ constexpr OpCheck kChecks[] = {
 
 std::span<const OpCheck> OpChecks() { return kChecks; }
 
-OpError CheckOp(const OpCheck& check, Backend<float>& backend, Precision precision,
-                std::uint64_t seed) {
-  checks::Trial trial(backend, precision, seed);
+OpError CheckOp(const OpCheck& check, Backend<float>& backend, Precision precision) {
+  checks::Trial trial(backend, precision);
   check.run(trial);
   OpError worst = trial.worst();
   worst.op = check.op;
   return worst;
-}
-
-std::vector<OpError> CheckOps(Backend<float>& backend, Precision precision, std::uint64_t seed) {
-  std::vector<OpError> errors;
-  for (const OpCheck& check : OpChecks()) {
-    errors.push_back(CheckOp(check, backend, precision, seed));
-  }
-  return errors;
 }
 
 }  // namespace starling::net

@@ -8,10 +8,8 @@
 // **Add an op**: a function in the file of its kind, a line in OpChecks().
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "net/backend.h"
 
@@ -37,15 +35,9 @@ struct OpCheck {
 };
 std::span<const OpCheck> OpChecks();
 
-inline constexpr std::uint64_t kOpCheckSeed = 12;
-
 // `precision` is that of the backend's products and widens the tolerances. Throws the exceptions of
 // the backend.
 OpError CheckOp(const OpCheck& check, Backend<float>& backend,
-                Precision precision = Precision::kF32, std::uint64_t seed = kOpCheckSeed);
-
-// Runs all of OpChecks().
-std::vector<OpError> CheckOps(Backend<float>& backend, Precision precision = Precision::kF32,
-                              std::uint64_t seed = kOpCheckSeed);
+                Precision precision = Precision::kF32);
 
 }  // namespace starling::net

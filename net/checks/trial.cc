@@ -63,11 +63,8 @@ void Arena::Reset() {
   block_ = used_ = 0;
 }
 
-Trial::Trial(Backend<float>& backend, Precision precision, std::uint64_t seed)
-    : backend_(backend),
-      precision_(precision),
-      random_(StreamId{.seed = seed}),
-      arena_(backend.memory()) {}
+Trial::Trial(Backend<float>& backend, Precision precision)
+    : backend_(backend), precision_(precision), arena_(backend.memory()) {}
 
 void Trial::Begin(std::string name) {
   arena_.Reset();

@@ -88,7 +88,7 @@ using Floats = Twin<float, double>;
 
 class Trial {
  public:
-  Trial(Backend<float>& backend, Precision precision, std::uint64_t seed);
+  Trial(Backend<float>& backend, Precision precision);
 
   // Begins the next case and frees the arrays of the previous one.
   void Begin(std::string name);
@@ -168,7 +168,7 @@ class Trial {
   Backend<float>& backend_;
   const Precision precision_;
   std::unique_ptr<Backend<double>> reference_ = MakeReferenceBackend<double>();
-  RandomStream random_;
+  RandomStream random_{StreamId{.seed = 12}};
   Arena arena_;
   std::size_t skip_ = 0;
   std::string name_;

@@ -8,7 +8,6 @@
 #include "net/cpu/conv2d.h"
 #include "net/cpu/gemm.h"
 #include "net/cpu/layers.h"
-#include "net/cpu/linear.h"
 #include "net/cpu/linear_bf16.h"
 
 namespace starling::net {

@@ -21,9 +21,6 @@ constexpr Bfloat16 ToBfloat16(float value) {
   const bool nan = exponent == 0x7f800000 && (bits & 0x007fffff) != 0;
   return static_cast<Bfloat16>((nan ? quiet : exponent == 0 ? sign : rounded) >> 16);
 }
-constexpr float ToFloat(Bfloat16 value) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(value) << 16);
-}
 
 // out (n) = x (n), each rounded as above.
 inline void ToBfloat16(int n, const float* x, Bfloat16* out) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "net/cpu/gemm.h"
-#include "net/cpu/linear.h"
+#include "net/cpu/layers.h"
 
 namespace starling::net::cpu {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "net/cpu/linear.h"
+#include "net/cpu/layers.h"
 #include "net/cpu/vector.h"
 
 namespace starling::net::cpu {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/check.h"
-#include "net/cpu/linear.h"
+#include "net/cpu/layers.h"
 #include "net/cpu/vector.h"
 
 namespace starling::net::cpu {

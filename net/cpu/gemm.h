@@ -23,7 +23,8 @@ struct Product {
 
 void Gemm(const Product<float>& product);
 
-// Products of bf16 matrices, summed in f32. oneDNN generates code for each shape. It is kept: a net has only a few shapes.
+// Products of bf16 matrices, summed in f32. oneDNN generates code for each shape. It is kept: a net
+// has only a few shapes.
 class Bf16Gemm {
  public:
   Bf16Gemm();

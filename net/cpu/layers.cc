@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "net/backend.h"
-#include "net/cpu/linear.h"
 #include "net/cpu/vector.h"
 
 namespace starling::net::cpu {

@@ -1,4 +1,4 @@
-#include "net/cpu/linear.h"
+#include "net/cpu/layers.h"
 
 #include <algorithm>
 #include <bit>
@@ -106,6 +106,7 @@ bool SparseLinear::Forward(const LinearForwardArgs<float>& args) {
   if (shape.out % 16 != 0) return false;
   if (!set_.Find(Which::kNonzero, n, shape.in, x, Most(kForwardMost, shape, n))) return false;
   const Sixteen least = Least(activation);
+  // The sums of a part of one sample's outputs begin at the bias and stay in registers.
   ForEachPart(shape.out, [&]<int kVectors>(int j) {
     for (int i = 0; i < n; ++i) {
       Sixteen sum[kVectors];

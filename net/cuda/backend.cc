@@ -1,5 +1,5 @@
-// The backend of a GPU: the ops of ops.h on a device whose products are computed by NVIDIA's cuBLAS.
-// That library is opened at run time, so that the program starts on machines without it.
+// The backend of a GPU: the ops of ops.h on a device whose products are NVIDIA's cuBLAS. That
+// library is opened at run time, so that the program starts on machines without it.
 #include <cublas_v2.h>
 #include <dlfcn.h>
 #include <fmt/format.h>

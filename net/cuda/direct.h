@@ -16,10 +16,12 @@ struct DirectConv {
 
   HOST_DEVICE void operator()(long long i) const {
     const ConvShape& shape = a.shape;
+    // 1. The first input of the cell's patch.
     int sample = static_cast<int>(i);
     const int ox = by.out_width.Split(sample), oy = by.out_height.Split(sample);
     const int row = sample * shape.height + oy * shape.stride;
     const float* in = a.x + (row * shape.width + ox * shape.stride) * shape.in_channels;
+    // 2. Sum over the rows of the kernel.
     const float* weights = a.w;
     const int run = by.run.divisor();
     float sums[kOut] = {};

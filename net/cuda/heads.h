@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "core/random.h"
-#include "net/cuda/pack.h"
+#include "net/cuda/elementwise.h"
 #include "net/loss.h"
 
 namespace starling::net::cuda {

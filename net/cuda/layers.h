@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "net/cuda/elementwise.h"
-#include "net/cuda/pack.h"
 #include "net/op_args.h"
 
 namespace starling::net::cuda {

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "net/cuda/pack.h"
+#include "net/cuda/elementwise.h"
 #include "net/op_args.h"
 
 namespace starling::net::cuda {

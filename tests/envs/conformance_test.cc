@@ -19,8 +19,7 @@ constexpr std::int64_t kLongestRandomEpisode = 20000;
 // that its actions do not depend on how many envs there are.
 struct EnvPlayer : EnvBench {
   EnvPlayer(const std::string& name, int num_envs, const EnvSeed& seed)
-      : EnvPlayer(MakeVecEnv({.name = name}, num_envs, seed), true) {}
-  EnvPlayer(std::unique_ptr<VecEnv> vec_env, bool reset) : EnvBench(std::move(vec_env), reset) {
+      : EnvBench(MakeVecEnv({.name = name}, num_envs, seed)) {
     for (std::uint32_t i = 0; i < actions.size(); ++i) {
       policies.push_back(RandomStream({.seed = 77, .env = i, .purpose = Purpose::kAction}));
     }
@@ -122,30 +121,6 @@ TEST_P(AnyEnv, DoesNotDependOnWhatRunsBeside) {
     many.Step();
     for (std::size_t i = 0; i < 3; ++i) ASSERT_EQ(few.Row(i), many.Row(i)) << step << ", env " << i;
   }
-}
-
-TEST_P(AnyEnv, ACloneHasTheSameFutureAndALifeOfItsOwn) {
-  EnvPlayer original(GetParam(), 3, {.seed = 4});
-  for (int step = 0; step < 137; ++step) original.Step();
-  EnvPlayer clone(original.env->Clone(), false), later(original.env->Clone(), false);
-  clone.policies = later.policies = original.policies;
-  std::vector<std::vector<float>> future;
-  for (int step = 0; step < 200; ++step) {
-    original.Step();
-    clone.Step();
-    ASSERT_EQ(original.seen, clone.seen) << step;
-    ASSERT_EQ(original.rewards, clone.rewards) << step;
-    ASSERT_EQ(original.ends, clone.ends) << step;
-    future.push_back(original.seen);
-  }
-  for (const std::vector<float>& seen : future) {  // the others have not touched it
-    later.Step();
-    ASSERT_EQ(later.seen, seen);
-  }
-  std::vector<EpisodeEnd> of_original, of_clone;
-  original.env->TakeEpisodes(of_original);
-  clone.env->TakeEpisodes(of_clone);
-  EXPECT_EQ(of_original.size(), of_clone.size()) << "what was not taken is copied too";
 }
 
 TEST_P(AnyEnv, EndsUnderARandomPolicyAndCountsItsEpisodes) {

@@ -181,21 +181,6 @@ TEST(DeviceGame, AnActionOutOfRangeIsPlayedAsTheNearest) {
   }
 }
 
-TEST(DeviceGame, ACloneGoesOnByItself) {
-  FakeGpu gpu;
-  Pair pair({.name = "catch"}, 3, gpu, MakeOnLoops<Catch>);
-  for (int step = 0; step < 10; ++step) pair.Step();
-  auto clone = pair.there.env->Clone(), clone_here = pair.here.env->Clone();
-  for (int step = 0; step < 10; ++step) pair.Step();
-  EXPECT_EQ(pair.TakeBoth(), 6u);
-  pair.there.env.swap(clone);
-  pair.here.env.swap(clone_here);
-  pair.there.recording = 1;  // the other is of the env that was cloned
-  for (int step = 0; step < 20; ++step) pair.Step();
-  EXPECT_TRUE(pair.Same());
-  EXPECT_EQ(pair.TakeBoth(), 9u);
-}
-
 TEST(DeviceGame, TooLittleMemoryIsTheOperatorsToMend) {
   FakeGpu gpu(1 << 20);
   EXPECT_THROW(MakeOnLoops<MinatarBreakout>({}, 1 << 14, kGameSeed, 1, gpu), UserError);

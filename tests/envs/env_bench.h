@@ -12,15 +12,14 @@
 namespace starling::envs {
 
 struct EnvBench {
-  // A clone is not reset: it goes on where its original was.
-  explicit EnvBench(std::unique_ptr<VecEnv> its_env, bool reset = true)
+  explicit EnvBench(std::unique_ptr<VecEnv> its_env)
       : env(std::move(its_env)),
         row(static_cast<std::size_t>(env->spec().obs_size())),
         actions(static_cast<std::size_t>(env->size())),
         seen(row * actions.size()),
         rewards(actions.size()),
         ends(actions.size()) {
-    if (reset) env->Reset(seen);
+    env->Reset(seen);
   }
 
   void Step() { env->Step(actions, seen, rewards, ends); }

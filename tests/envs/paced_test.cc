@@ -126,7 +126,6 @@ class Slow final : public VecEnv {
     time_.now += takes_;
   }
   void TakeEpisodes(std::vector<EpisodeEnd>& out) override { env_->TakeEpisodes(out); }
-  std::unique_ptr<VecEnv> Clone() const override { return nullptr; }
 
  private:
   FakeTime& time_;

@@ -4,9 +4,7 @@
 #include <string>
 
 #include "core/check.h"
-#include "envs/bridge/one_line.h"
 #include "envs/bridge/protocol.h"
-#include "envs/bridge/worker_spec.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace {

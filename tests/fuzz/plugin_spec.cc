@@ -10,7 +10,7 @@
 #include "core/check.h"
 #include "core/error.h"
 #include "envs/bridge/plugin_library.h"
-#include "envs/bridge/worker_spec.h"
+#include "envs/bridge/protocol.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace {

@@ -138,7 +138,8 @@ TEST(OpChecksTest, FindWhatIsAddedAndWhatIsWrittenBehindTheEnd) {
 
 TEST(OpChecksTest, BlameNoOtherOp) {
   BrokenBackend broken("conv backward weights", Fault::kLeavesTheLast);
-  for (const OpError& found : CheckOps(broken)) {
+  for (const OpCheck& check : OpChecks()) {
+    const OpError found = CheckOp(check, broken);
     EXPECT_EQ(found.ok(), found.op != "conv backward weights") << found.op;
   }
 }

@@ -16,7 +16,6 @@ namespace {
 
 using cpu::Bfloat16;
 using cpu::ToBfloat16;
-using cpu::ToFloat;
 using testing::Cells;
 using testing::Normals;
 using testing::RelativeError;
@@ -66,7 +65,7 @@ TEST(Bfloat16Test, ANanStaysOne) {
   // The last ones would become infinite if they were cut off, and zero if they were rounded.
   for (const std::uint32_t bits : {0x7fc00000u, 0xffc00000u, 0x7f800001u, 0x7fffffffu}) {
     ExpectRounded(Bits(bits), static_cast<Bfloat16>((bits | 0x00400000) >> 16));
-    EXPECT_TRUE(std::isnan(ToFloat(ToBfloat16(Bits(bits)))));
+    EXPECT_GT(ToBfloat16(Bits(bits)) & 0x7fff, 0x7f80);
   }
 }
 

@@ -181,7 +181,6 @@ TEST(ModelTest, AnEndForgets) {
   RandomStream random(StreamId{.seed = 67});
   const auto backend = MakeCpuBackend();
   const auto model = MakeModel(Stack({"lstm 16"}, 1, 1, 4), *backend, {.envs = 2, .steps = 3});
-  EXPECT_TRUE(model->remembers());
   const auto parameters = RandomParameters<float>(model->layout(), random);
   const auto play = [&](bool reset) {
     for (float& cell : model->observations().first(2 * 4)) cell = random.Normal();  // of step 0

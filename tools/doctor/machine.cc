@@ -17,7 +17,7 @@
 #include "core/error.h"
 #include "core/process.h"
 #include "core/version.h"
-#include "envs/bridge/gym.h"
+#include "envs/bridge/bridge.h"
 #include "net/cpu/gemm.h"
 #include "wire/runtime_dir.h"
 

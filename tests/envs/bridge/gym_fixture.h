@@ -9,7 +9,7 @@
 
 #include "core/config/config.h"
 #include "core/error.h"
-#include "envs/bridge/gym.h"
+#include "envs/bridge/bridge.h"
 
 namespace starling::envs {
 

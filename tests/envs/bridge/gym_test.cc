@@ -1,4 +1,4 @@
-#include "envs/bridge/gym.h"
+#include "envs/bridge/bridge.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "envs/bridge/plugin_env.h"
+#include "envs/bridge/plugin_library.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "envs/bridge/plugin_frames.h"
+#include "envs/bridge/bridge.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "core/random.h"
-#include "envs/wrappers/area_resize.h"
 #include "tests/support/error_of.h"
 
 namespace starling::envs {

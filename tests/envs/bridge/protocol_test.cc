@@ -1,4 +1,4 @@
-#include "envs/bridge/worker_spec.h"
+#include "envs/bridge/protocol.h"
 
 #include <gmock/gmock.h>
 
