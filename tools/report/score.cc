@@ -1,7 +1,6 @@
 #include "tools/report/score.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -33,8 +32,8 @@ std::vector<const results::LoadedRun*> Without(Measure measure,
   return without;
 }
 
-// Returns the median, or nullopt if it is never. Not results::Median: interpolating between a number
-// and infinity gives NaN.
+// Returns the median, or nullopt if it is never. Not results::Median, which interpolates between a
+// number and infinity and gets NaN.
 std::optional<double> MedianOrNever(std::vector<double> values) {
   std::ranges::sort(values);
   const double low = values[(values.size() - 1) / 2], high = values[values.size() / 2];

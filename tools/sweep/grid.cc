@@ -1,6 +1,7 @@
 #include "tools/sweep/grid.h"
 
 #include <fmt/format.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <map>
@@ -13,6 +14,22 @@
 
 namespace starling::sweep {
 namespace {
+
+constexpr std::size_t kMaxValueLength = 40, kMaxNameLength = 160;
+
+std::string_view LastPart(std::string_view key) { return key.substr(key.rfind('.') + 1); }
+
+bool IsPlain(char c) {
+  const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  return letter || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '+' || c == '-';
+}
+
+std::string Shortened(const std::string& name, std::string_view whole, std::size_t most) {
+  if (name.size() <= most) return name;
+  constexpr std::size_t kHash = 9;  // "-" and eight digits
+  return fmt::format("{}-{:08x}", name.substr(0, most - kHash),
+                     XXH32(whole.data(), whole.size(), 0));
+}
 
 // One value for each key of [grid].
 using Choice = std::vector<const GridValue*>;
@@ -197,6 +214,43 @@ Grid ReadGrid(const std::filesystem::path& path) {
   CheckPorts(grid, diagnostics);
   if (const std::string text = diagnostics.Text(); !text.empty()) throw UserError(text);
   return grid;
+}
+
+std::vector<std::string> ShortKeys(const std::vector<std::string>& keys) {
+  std::vector<std::string> names;
+  for (const std::string& key : keys) {
+    const bool alone = std::ranges::count(keys, LastPart(key), LastPart) == 1;
+    names.emplace_back(alone ? LastPart(key) : std::string_view(key));
+  }
+  return names;
+}
+
+std::string ValueName(std::string_view toml) {
+  std::string name;
+  bool gap = false;
+  for (const char c : toml) {
+    if (IsPlain(c)) {
+      if (gap && !name.empty()) name += '-';
+      name += c;
+    }
+    gap = !IsPlain(c);
+  }
+  if (name.empty()) name = "empty";
+  return Shortened(name, toml, kMaxValueLength);
+}
+
+std::string PointName(const std::vector<std::pair<std::string, std::string>>& settings) {
+  if (settings.empty()) return "base";
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : settings) keys.push_back(key);
+  keys = ShortKeys(keys);
+  std::string name, whole;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const std::string& value = settings[i].second;
+    name += fmt::format("{}{}={}", i > 0 ? "," : "", keys[i], ValueName(value));
+    whole += fmt::format("{}={}\n", keys[i], value);
+  }
+  return Shortened(name, whole, kMaxNameLength);
 }
 
 }  // namespace starling::sweep

@@ -65,7 +65,7 @@ struct Grid {
 // location in the grid's file or in the configuration.
 Grid ReadGrid(const std::filesystem::path& path);
 
-// ---- Names of directories: short, readable, and free of characters special to a shell (names.cc)
+// ---- Names of directories: short, readable, and free of characters special to a shell
 
 // Returns the last part of each key, or the whole key if two keys share the last part: "bound",
 // "net.kind".

@@ -126,7 +126,7 @@ Todo WhatIsLeft(const Grid& grid, const Run& run);
 // Returns the arguments of `starling` for the next task of `run`. REQUIRES: run.todo != kNothing.
 std::vector<std::string> Arguments(const Grid& grid, const Run& run);
 
-// ---- The text that a sweep prints (sweep_text.cc): pure functions of runs and numbers
+// ---- The text that a sweep prints (outcome.cc): pure functions of runs and numbers
 
 std::size_t Count(const std::vector<Run>& runs, results::RunState state);
 

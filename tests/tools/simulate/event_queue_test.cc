@@ -1,5 +1,5 @@
 // Virtual time: in order, and at one time in the order in which things were asked for.
-#include "tools/simulate/event_queue.h"
+#include "tools/simulate/simulator.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
