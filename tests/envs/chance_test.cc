@@ -21,18 +21,6 @@ TEST(RandomChance, DrawsFromItsStream) {
   EXPECT_EQ(stream, same);
 }
 
-TEST(RandomChance, ReachesBothEndsOfARangeAndNothingBeyond) {
-  RandomStream stream;
-  RandomChance chance(stream);
-  int count[3] = {};
-  for (int i = 0; i < 3000; ++i) {
-    const int drawn = chance.Between(4, 7);
-    ASSERT_TRUE(drawn >= 4 && drawn < 7) << drawn;
-    ++count[drawn - 4];
-  }
-  for (const int n : count) EXPECT_GT(n, 850);  // 1000 expected, standard deviation 26
-}
-
 TEST(ScriptedChance, HandsOutItsDrawsInOrder) {
   ScriptedChance chance({Draw::Uniform(0.25), Draw::Below(4, 3), Draw::Integer(1, 9, 8)});
   EXPECT_EQ(chance.Uniform(), 0.25);

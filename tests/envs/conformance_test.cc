@@ -51,6 +51,7 @@ class AnyEnv : public testing::TestWithParam<std::string> {
 };
 
 TEST_P(AnyEnv, HasASpecThatIsWhole) {
+  EXPECT_EQ(spec_.name, GetParam());
   EXPECT_GE(spec_.height, 1);
   EXPECT_GE(spec_.width, 1);
   EXPECT_GE(spec_.channels, 1);

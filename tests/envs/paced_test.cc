@@ -45,21 +45,6 @@ TEST(PaceTest, JitterIsDrawnOnceAnUnroll) {
   }
 }
 
-TEST(PaceTest, JitterIsUniformWithinItsShareAndItsMeanIsThePace) {
-  constexpr int kUnrolls = 20'000;
-  const auto times = Draws(Pace(At(2, 0.2), 1, kPaceSeed), kUnrolls);
-  const auto [least, most] = std::ranges::minmax(times);
-  EXPECT_GE(least, 1.6 * kMs);
-  EXPECT_LE(most, 2.4 * kMs);
-  double mean = 0, square = 0;
-  for (const std::int64_t time : times) mean += static_cast<double>(time) / kMs / kUnrolls;
-  for (const std::int64_t time : times) {
-    square += std::pow(static_cast<double>(time) / kMs - mean, 2) / kUnrolls;
-  }
-  EXPECT_NEAR(mean, 2, 0.01);                                 // sd / sqrt(n) = 0.0016
-  EXPECT_NEAR(std::sqrt(square), 0.8 / std::sqrt(12), 0.01);  // of a uniform draw
-}
-
 TEST(PaceTest, IsReproducibleAndEveryActorsOwn) {
   const auto once = Draws(Pace(At(2, 0.5), 5, kPaceSeed), 50);
   EXPECT_EQ(Draws(Pace(At(2, 0.5), 5, kPaceSeed), 50), once);
@@ -141,19 +126,6 @@ TEST(PacedTest, WhatTheGameTakesItselfIsPartOfTheStep) {
                                             std::make_unique<FakeSleeper>(time)));
     player.Step();
     EXPECT_EQ(time.now, (5'000 + std::max(2, takes_ms)) * kMs);
-  }
-}
-
-TEST(PacedTest, AnUnrollTakesItsStepsTimesItsPace) {
-  constexpr int kUnroll = 20;
-  FakeTime time;
-  EnvBench player(Slowed(At(2, 0.2), time, kUnroll));
-  Pace pace(At(2, 0.2), kUnroll, kPaceSeed);
-  for (int unroll = 0; unroll < 5; ++unroll) {
-    const std::int64_t began = time.now, step = pace.NextStepNs();
-    for (int t = 1; t < kUnroll; ++t) ASSERT_EQ(pace.NextStepNs(), step);
-    for (int t = 0; t < kUnroll; ++t) player.Step();
-    EXPECT_EQ(time.now - began, kUnroll * step);
   }
 }
 

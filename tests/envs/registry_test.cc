@@ -23,10 +23,6 @@ TEST(Registry, HoldsTheBundledEnvsInOrder) {
   EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
 }
 
-TEST(Registry, ASpecBearsTheNameOfItsLine) {
-  for (const std::string& name : EnvNames()) EXPECT_EQ(SpecOf({.name = name}).name, name);
-}
-
 TEST(Registry, AnUnknownNameIsAnsweredWithTheNearestAndAll) {
   const std::string refusal = RefusalOf("minatar/brekout");
   EXPECT_THAT(refusal, HasSubstr("no env \"minatar/brekout\""));

@@ -63,12 +63,6 @@ TEST(WorkerSpec, NothingElseIs) {
   EXPECT_FALSE(Reads("null"));
 }
 
-TEST(WorkerSpec, AMistakeIsASentence) {
-  std::string mistake;
-  EXPECT_FALSE(ReadWorkerSpec(R"({"error": "no such env"})", "x", mistake).has_value());
-  EXPECT_EQ(mistake, "no such env");
-}
-
 TEST(WorkerSpec, IsReadAsItWasWritten) {
   std::string mistake;
   auto spec = ReadWorkerSpec(kGood, "x", mistake);
@@ -88,15 +82,6 @@ TEST(WorkerSpec, ReadyIsReady) {
   EXPECT_FALSE(SaysReady("{\"ready\": false}\n"));
   EXPECT_FALSE(SaysReady("{\"ready\": 1}\n"));
   EXPECT_FALSE(SaysReady("ready\n"));
-}
-
-TEST(WorkerSpec, DifferencesAreSeen) {
-  std::string mistake;
-  const auto a = ReadWorkerSpec(kGood, "x", mistake);
-  const auto b = ReadWorkerSpec(With("\"b\"", "\"c\""), "x", mistake);
-  ASSERT_TRUE(a && b);
-  EXPECT_TRUE(SameSpec(*a, *a));
-  EXPECT_FALSE(SameSpec(*a, *b));
 }
 
 }  // namespace
