@@ -1,4 +1,4 @@
-// A gradient on its way to the learner: the memory of its values, and the message that describes it.
+// A gradient on its way to the learner: the memory of its values and the message that describes it.
 //
 // Thread safety: none; one thread.
 #pragma once

@@ -55,7 +55,7 @@ class FetchedWeights {
   void Expect(std::int64_t again_ms);
   bool MustAsk(std::int64_t now_ms) const { return now_ms >= again_ms_; }
 
-  // `message` points into the envelope. Replaces weights that came before.
+  // `message` points into the envelope. Replaces earlier weights.
   void Add(wire::Envelope envelope, const wire::Message& message);
   // Moves them into `weights` if they are as many and of at least `version`; otherwise discards
   // them.

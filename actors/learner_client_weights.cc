@@ -83,7 +83,7 @@ bool LearnerClient::RefreshWhole(std::uint64_t version, std::span<float> weights
   const bool held = meta.term == session_->header.term;
   // 1. Without shared memory: ask for new weights only if the held ones are too old.
   if (!reader) return (held && meta.version >= version) || Fetch(version, weights, meta);
-  // 2. With it: read the newest version, or wait for it, and ask for it if it does not come.
+  // 2. With it: read the newest version, or wait for it, and request it if it does not arrive.
   const std::int64_t fetch_at_ms =
       clock_.NowMs() + static_cast<std::int64_t>(session_->config.wire.fetch_after_ms);
   while (true) {

@@ -11,8 +11,8 @@ namespace starling {
 
 class UserError : public std::runtime_error {
  public:
-  // `key`: the configuration key that `sentence` is about and names, as in "env.pixels"; "" if there
-  // is none.
+  // `key`: the configuration key that `sentence` is about and names, as in "env.pixels"; "" if
+  // there is none.
   explicit UserError(const std::string& sentence, std::string key = "")
       : std::runtime_error(sentence), key_(std::move(key)) {}
 

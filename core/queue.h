@@ -1,8 +1,8 @@
 // A bounded queue that can be closed. Closing it ends the threads that serve it.
 //
 // Thread safety: any number of producers and consumers.
-// Invariants: size() <= capacity; after Close() every Push is refused, and Pop drains the remaining
-// items and then returns nullopt.
+// Invariants: at most `capacity` items; after Close() every Push is refused, and Pop drains the
+// remaining items and then returns nullopt.
 #pragma once
 
 #include <condition_variable>
@@ -56,14 +56,9 @@ class BoundedQueue {
     not_empty_.notify_all();
   }
 
-  std::size_t size() const {
-    std::lock_guard lock(mutex_);
-    return items_.size();
-  }
-
  private:
   const std::size_t capacity_;
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::condition_variable not_full_, not_empty_;
   std::deque<T> items_;
   bool closed_ = false;

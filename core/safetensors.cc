@@ -212,10 +212,6 @@ std::vector<std::string> SafetensorsFile::names() const {
   return names;
 }
 
-bool SafetensorsFile::Has(const std::string& name) const {
-  return std::ranges::any_of(entries_, [&](const Entry& entry) { return entry.name == name; });
-}
-
 const SafetensorsFile::Entry& SafetensorsFile::Find(const std::string& name) const {
   for (const Entry& entry : entries_) {
     if (entry.name == name) return entry;

@@ -43,7 +43,6 @@ class SafetensorsFile {
   // Without the reserved keys.
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
   std::vector<std::string> names() const;  // in file order
-  bool Has(const std::string& name) const;
   // All throw std::runtime_error naming the tensor if it is absent or has another dtype.
   const std::vector<std::uint64_t>& Shape(const std::string& name) const;
   std::vector<float> F32(const std::string& name) const;

@@ -75,7 +75,7 @@ void CheckMemory(const Config& config, const envs::EnvSpec& env, bool on_gpu,
 void CheckPrecision(const Config& config) {
   const DeviceChoice backend = config.actors.backend;
   if (backend == DeviceChoice::kCpu && config.net.precision == Precision::kTf32)
-    return;  // core/config/config_rules.cc says so
+    return;  // core/config/config_rules.cc reports it
   if (backend == DeviceChoice::kCuda) return;
   if (backend == DeviceChoice::kAuto && !FindGpus().gpus.empty()) return;
   net::MakeCpuBackend(config.net.precision);

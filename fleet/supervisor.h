@@ -24,7 +24,7 @@ struct SupervisorOptions {
   std::vector<std::string> actor_arguments;  // besides --run-dir, --slot and --parent
   bool resume = false;                       // the first learner starts from a checkpoint, too
   bool evaluates = false;  // an evaluator runs beside the actors, also an actor_program
-  int actors = 1;          // to start; 0: all come from elsewhere
+  int actors = 1;          // to start; 0: all are started elsewhere
   monitor::RunFacts facts{};
   bool screen = false;  // a terminal shows the screen; false: the bar
   PolicyLimits limits;

@@ -38,7 +38,7 @@ namespace starling::fleet {
 
 class SupervisorPolicy {
  public:
-  // `actors` may be 0: then all of them come from elsewhere. Messages refer to `log_path`.
+  // `actors` may be 0: then all of them are started elsewhere. Messages refer to `log_path`.
   // `evaluates`: an evaluator runs beside the fleet.
   SupervisorPolicy(const PolicyLimits& limits, int actors, std::uint64_t run_steps, bool resume,
                    std::string log_path, bool evaluates = false);

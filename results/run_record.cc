@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 struct Text {
   std::string text;
-  std::string trouble;  // why it could not be read
+  std::string problem;  // why it could not be read
 };
 constexpr char kMissing[] = "is missing";
 
@@ -60,8 +60,8 @@ std::optional<MetricPoint> PointOf(const std::string& line) {
 
 void LoadConfigOf(LoadedRun& run) {
   const Text file = TextOf(run.dir / "config.toml");
-  if (!file.trouble.empty()) {
-    run.troubles.push_back("config.toml " + file.trouble);
+  if (!file.problem.empty()) {
+    run.problems.push_back("config.toml " + file.problem);
     return;
   }
   try {
@@ -71,14 +71,14 @@ void LoadConfigOf(LoadedRun& run) {
     }
   } catch (const std::runtime_error& error) {
     run.config.clear();
-    run.troubles.push_back(fmt::format("config.toml is damaged: {}", error.what()));
+    run.problems.push_back(fmt::format("config.toml is damaged: {}", error.what()));
   }
 }
 
 void LoadCurves(LoadedRun& run) {
   const auto note = [&](const char* file, int damaged) {
     if (damaged == 0) return;
-    run.troubles.push_back(fmt::format(
+    run.problems.push_back(fmt::format(
         "{} of {} left out", Plural(static_cast<std::size_t>(damaged), "damaged line"), file));
   };
   // 1. Training.
@@ -87,8 +87,8 @@ void LoadCurves(LoadedRun& run) {
   run.metrics = ParseMetrics(metrics.text, damaged);
   note("metrics.jsonl", damaged);
   if (run.metrics.empty()) {
-    run.troubles.push_back(fmt::format("metrics.jsonl {}: no curves",
-                                       metrics.trouble.empty() ? "is empty" : metrics.trouble));
+    run.problems.push_back(fmt::format("metrics.jsonl {}: no curves",
+                                       metrics.problem.empty() ? "is empty" : metrics.problem));
   }
   // 2. Evaluations.
   for (const EvalLine& line : ReadEvalLines(run.dir, &damaged)) {
@@ -100,11 +100,11 @@ void LoadCurves(LoadedRun& run) {
 
 // Returns false if summary.json exists and cannot be understood.
 bool LoadSummary(LoadedRun& run) {
-  const std::string trouble = TextOf(run.dir / "summary.json").trouble;
-  if (trouble == kMissing) return true;
+  const std::string problem = TextOf(run.dir / "summary.json").problem;
+  if (problem == kMissing) return true;
   const std::optional<RunResult> result = ReadSummary(run.dir);
   if (!result) {
-    run.troubles.push_back("summary.json " + (trouble.empty() ? "is damaged" : trouble));
+    run.problems.push_back("summary.json " + (problem.empty() ? "is damaged" : problem));
     return false;
   }
   run.summary = result->training;
@@ -116,7 +116,7 @@ bool LoadSummary(LoadedRun& run) {
 void LeaveOutShortCurves(LoadedRun& run) {
   const auto steps = static_cast<double>(run.summary->steps);
   if (run.metrics.empty() || run.metrics.back().steps >= 0.99 * steps) return;
-  run.troubles.push_back(fmt::format("metrics.jsonl ends at {:.0f} % of its steps: no curves",
+  run.problems.push_back(fmt::format("metrics.jsonl ends at {:.0f} % of its steps: no curves",
                                      100 * run.metrics.back().steps / steps));
   run.metrics.clear();
 }
@@ -126,7 +126,7 @@ void LoadFinalEval(LoadedRun& run) {
   if (!run.final_eval) return;
   if (run.summary && run.summary->checkpoint == run.final_eval->checkpoint) return;
   run.final_eval.reset();
-  run.troubles.emplace_back("final_eval.json is not of its final weights: left out");
+  run.problems.emplace_back("final_eval.json is not of its final weights: left out");
 }
 
 }  // namespace
@@ -201,8 +201,8 @@ LoadedRun LoadRun(const fs::path& dir) {
     LeaveOutShortCurves(run);
   } else {
     run.state = run.error.empty() ? RunState::kUnfinished : RunState::kFailed;
-    if (!run.error.empty()) run.troubles.push_back(run.error);
-    run.troubles.push_back(
+    if (!run.error.empty()) run.problems.push_back(run.error);
+    run.problems.push_back(
         fmt::format("is at {:.0f} % of its steps", wanted > 0 ? 100 * run.steps() / wanted : 0));
   }
   return run;

@@ -43,7 +43,7 @@ struct MetricPoint {
 struct LoadedRun {
   std::filesystem::path dir;
   RunState state = RunState::kNotBegun;
-  std::vector<std::string> troubles{};  // a sentence for each defect
+  std::vector<std::string> problems{};  // a sentence for each defect
   FlatConfig config{};                  // empty if it cannot be read
   std::vector<MetricPoint> metrics{};   // steps ascending
   std::vector<EvalLine> evals{};        // steps ascending
@@ -65,7 +65,7 @@ struct LoadedRun {
 // such JSON, or hold impossible numbers.
 std::vector<MetricPoint> ParseMetrics(const std::string& text, int& damaged);
 
-// Never throws because of a directory's contents: each defect becomes a trouble.
+// Never throws because of a directory's contents: each defect becomes a problem.
 LoadedRun LoadRun(const std::filesystem::path& dir);
 
 }  // namespace starling::results

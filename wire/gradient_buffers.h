@@ -57,8 +57,6 @@ class GradientBuffersClient {
   // Throws std::runtime_error naming the path and the defect.
   GradientBuffersClient(const std::filesystem::path& path, std::size_t floats);
 
-  std::size_t count() const { return pushed_.size(); }
-
   // Returns a buffer that belongs to the actor, or nullopt.
   std::optional<std::size_t> Free() const;
   std::span<float> floats(std::size_t index) const;

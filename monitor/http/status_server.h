@@ -72,7 +72,7 @@ class StatusServer {
   boost::asio::io_context io_{1};
   boost::asio::ip::tcp::acceptor acceptor_{io_};
   std::list<Reader> readers_;  // oldest first
-  RateLimitedLog trouble_{60'000};
+  RateLimitedLog failures_{60'000};
   std::uint16_t port_ = 0;
   std::thread thread_;
 };

@@ -14,12 +14,12 @@ TEST(BoundedQueue, FirstInFirstOutUpToItsCapacity) {
   EXPECT_TRUE(queue.TryPush(1));
   EXPECT_TRUE(queue.Push(2));
   EXPECT_FALSE(queue.TryPush(3));
-  EXPECT_EQ(queue.size(), 2u);
   EXPECT_EQ(queue.Pop(), 1);
   EXPECT_TRUE(queue.TryPush(4));
   EXPECT_EQ(queue.Pop(), 2);
   EXPECT_EQ(queue.Pop(), 4);
-  EXPECT_EQ(queue.size(), 0u);
+  queue.Close();
+  EXPECT_EQ(queue.Pop(), std::nullopt);
 }
 
 TEST(BoundedQueue, ClosedItTakesNothingMoreAndDrains) {

@@ -86,7 +86,7 @@ class LoadRunTest : public testing::Test {
 TEST_F(LoadRunTest, AFinishedRun) {
   const LoadedRun run = LoadRun(WriteRun(dir_, "a", {.seed = 7}));
   EXPECT_EQ(run.state, RunState::kFinished);
-  EXPECT_THAT(run.troubles, IsEmpty());
+  EXPECT_THAT(run.problems, IsEmpty());
   EXPECT_EQ(run.Key("run.seed"), "7");
   EXPECT_EQ(run.Key("env.name"), "\"catch\"");
   EXPECT_EQ(run.Key("env.nome"), "");
@@ -103,7 +103,7 @@ TEST_F(LoadRunTest, OneThatWasInterruptedOrKilled) {
     const LoadedRun run =
         LoadRun(WriteRun(dir_, summary ? "a" : "b", {.steps = 400, .summary = summary}));
     EXPECT_EQ(run.state, RunState::kUnfinished);
-    EXPECT_THAT(run.troubles, ElementsAre("is at 40 % of its steps"));
+    EXPECT_THAT(run.problems, ElementsAre("is at 40 % of its steps"));
   }
 }
 
@@ -112,10 +112,10 @@ TEST_F(LoadRunTest, CurvesThatEndEarlyAreLeftOut) {
   dir_.Write("a/metrics.jsonl", MetricsOf({.steps = 300}));
   LoadedRun run = LoadRun(dir_ / "a");
   EXPECT_EQ(run.state, RunState::kFinished);
-  EXPECT_THAT(run.troubles, ElementsAre("metrics.jsonl ends at 30 % of its steps: no curves"));
+  EXPECT_THAT(run.problems, ElementsAre("metrics.jsonl ends at 30 % of its steps: no curves"));
   EXPECT_THAT(run.metrics, IsEmpty());
   dir_.Write("a/metrics.jsonl", "");
-  EXPECT_THAT(LoadRun(dir_ / "a").troubles, ElementsAre("metrics.jsonl is empty: no curves"));
+  EXPECT_THAT(LoadRun(dir_ / "a").problems, ElementsAre("metrics.jsonl is empty: no curves"));
 }
 
 TEST_F(LoadRunTest, AnEvaluationOfOtherWeightsIsLeftOut) {
@@ -125,7 +125,7 @@ TEST_F(LoadRunTest, AnEvaluationOfOtherWeightsIsLeftOut) {
   WriteFinalEval(dir_ / "a", {.checkpoint = "checkpoints/old", .episodes = 5, .mean_return = 2});
   const LoadedRun run = LoadRun(dir_ / "a");
   EXPECT_FALSE(run.final_eval);
-  EXPECT_THAT(run.troubles, ElementsAre("final_eval.json is not of its final weights: left out"));
+  EXPECT_THAT(run.problems, ElementsAre("final_eval.json is not of its final weights: left out"));
 }
 
 TEST_F(LoadRunTest, EvaluationsThatARunLostAreTakenBack) {
@@ -142,7 +142,7 @@ TEST_F(LoadRunTest, EvaluationsThatARunLostAreTakenBack) {
   ASSERT_THAT(run.evals, SizeIs(3));
   EXPECT_EQ(run.evals[1].steps, 20u);
   EXPECT_EQ(run.evals[2].steps, 20u);
-  EXPECT_THAT(run.troubles, ElementsAre("1 damaged line of eval.jsonl left out"));
+  EXPECT_THAT(run.problems, ElementsAre("1 damaged line of eval.jsonl left out"));
 }
 
 TEST_F(LoadRunTest, WhatIsNoFileIsNotReadForEver) {
@@ -153,7 +153,7 @@ TEST_F(LoadRunTest, WhatIsNoFileIsNotReadForEver) {
   }
   const LoadedRun run = LoadRun(dir_ / "a");
   EXPECT_EQ(run.state, RunState::kDamaged);
-  EXPECT_THAT(run.troubles, ElementsAre("metrics.jsonl cannot be read: Invalid argument: no curves",
+  EXPECT_THAT(run.problems, ElementsAre("metrics.jsonl cannot be read: Invalid argument: no curves",
                                         "summary.json cannot be read: Invalid argument"));
 }
 
@@ -163,30 +163,30 @@ TEST_F(LoadRunTest, DamageIsSaidAndTheRestIsRead) {
   dir_.Write("a/config.toml", "[run\n");
   LoadedRun run = LoadRun(dir_ / "a");
   EXPECT_EQ(run.state, RunState::kDamaged);
-  EXPECT_THAT(run.troubles, ElementsAre(HasSubstr("config.toml is damaged: ")));
+  EXPECT_THAT(run.problems, ElementsAre(HasSubstr("config.toml is damaged: ")));
   EXPECT_THAT(run.metrics, SizeIs(11));
 
   dir_.Write("a/config.toml", "[run]\nsteps = 10\n");
-  EXPECT_THAT(LoadRun(dir_ / "a").troubles, ElementsAre(HasSubstr("there is no env.name in it")));
+  EXPECT_THAT(LoadRun(dir_ / "a").problems, ElementsAre(HasSubstr("there is no env.name in it")));
 
   // 2. A damaged summary.
   WriteRun(dir_, "b", {});
   dir_.Write("b/summary.json", "{\"steps\": 1000");
   run = LoadRun(dir_ / "b");
   EXPECT_EQ(run.state, RunState::kDamaged);
-  EXPECT_THAT(run.troubles, ElementsAre("summary.json is damaged"));
+  EXPECT_THAT(run.problems, ElementsAre("summary.json is damaged"));
 
   // 3. Missing files.
   WriteRun(dir_, "c", {});
   std::filesystem::remove(dir_ / "c/metrics.jsonl");
   run = LoadRun(dir_ / "c");
   EXPECT_EQ(run.state, RunState::kFinished) << "its numbers are sound";
-  EXPECT_THAT(run.troubles, ElementsAre("metrics.jsonl is missing: no curves"));
+  EXPECT_THAT(run.problems, ElementsAre("metrics.jsonl is missing: no curves"));
 
   std::filesystem::create_directory(dir_ / "d");
   run = LoadRun(dir_ / "d");
   EXPECT_EQ(run.state, RunState::kDamaged);
-  EXPECT_THAT(run.troubles, Contains("config.toml is missing"));
+  EXPECT_THAT(run.problems, Contains("config.toml is missing"));
 }
 
 }  // namespace

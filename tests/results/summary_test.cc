@@ -144,9 +144,9 @@ TEST(SummaryTest, IsWrittenWholeOneKeyALine) {
 
 TEST(SummaryTest, TroubleWithTheDiskIsReturned) {
   TempDir dir;
-  const std::string trouble = WriteSummary(dir.path() / "absent", {});
-  EXPECT_THAT(trouble, HasSubstr("absent"));
-  EXPECT_THAT(trouble, HasSubstr("No such file"));
+  const std::string problem = WriteSummary(dir.path() / "absent", {});
+  EXPECT_THAT(problem, HasSubstr("absent"));
+  EXPECT_THAT(problem, HasSubstr("No such file"));
 }
 
 TEST(SummaryTest, LinesForPeople) {

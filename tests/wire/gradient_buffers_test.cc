@@ -30,7 +30,6 @@ class GradientBuffersTest : public testing::Test {
 
 TEST_F(GradientBuffersTest, WhatTheActorWritesTheLearnerReads) {
   const GradientBuffersClient client = Client();
-  ASSERT_EQ(client.count(), kCount);
   for (std::size_t i = 0; i < kCount; ++i) {
     std::ranges::fill(client.floats(i), static_cast<float>(i + 1));
   }

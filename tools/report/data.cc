@@ -138,7 +138,7 @@ std::vector<Json> DataRows(const std::vector<Part>& parts, const Targets& target
                   {"seed", ValueOf(run, "run.seed")}};
       for (const std::string& key : keys) row[key] = ValueOf(run, key);
       AddNumbers(run, targets, row);
-      row["remarks"] = fmt::format("{}", fmt::join(run.troubles, "; "));
+      row["remarks"] = fmt::format("{}", fmt::join(run.problems, "; "));
       row[kCurve] = CurveOf(run);
       rows.push_back(std::move(row));
     }

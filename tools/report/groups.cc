@@ -103,7 +103,7 @@ void MarkRepeated(std::vector<results::LoadedRun>& runs) {
     const auto [first, is_new] = seen.emplace(Distinguishing(run), &run);
     if (is_new) continue;
     run.repeated = true;
-    run.troubles.push_back(fmt::format("the same configuration and seed as {}: that one counts",
+    run.problems.push_back(fmt::format("the same configuration and seed as {}: that one counts",
                                        first->second->dir.string()));
   }
 }

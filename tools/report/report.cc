@@ -25,8 +25,8 @@ results::LoadedRun Load(const FoundRun& found) {
   if (found.error.empty()) return run;
   const bool ended = !found.begun || run.state == results::RunState::kUnfinished;
   if (ended) run.state = results::RunState::kFailed;
-  const bool known = std::ranges::count(run.troubles, found.error) > 0;
-  if (!known) run.troubles.insert(run.troubles.begin(), found.error);
+  const bool known = std::ranges::count(run.problems, found.error) > 0;
+  if (!known) run.problems.insert(run.problems.begin(), found.error);
   return run;
 }
 

@@ -50,7 +50,7 @@ std::string RunRow(const results::LoadedRun& run, const std::vector<Group>& grou
          Cell(group != nullptr ? Name(*group) : kNone, "key") +
          Cell(seed.empty() ? kNone : Escaped(seed)) +
          Cell(state + (run.simulated ? ", virtual time" : ""), ("word " + how).c_str()) +
-         Cell(Escaped(fmt::format("{}", fmt::join(run.troubles, "; "))), "long") +
+         Cell(Escaped(fmt::format("{}", fmt::join(run.problems, "; "))), "long") +
          Cell(Rounded(run.steps())) + Cell(summary ? HumanTime(summary->seconds) : kNone) +
          Cell(summary ? Rounded(summary->steps_per_second) : kNone) +
          Cell(Number(ScoreOf(run, measure))) +

@@ -73,8 +73,8 @@ bool StopAsked(int stop_fd) {
   return ::poll(&item, 1, 0) > 0;
 }
 
-void SayAll(const std::vector<std::string>& troubles, fleet::RunLog& log) {
-  for (const std::string& trouble : troubles) log.Log(LogLevel::kError, trouble);
+void LogAll(const std::vector<std::string>& problems, fleet::RunLog& log) {
+  for (const std::string& problem : problems) log.Log(LogLevel::kError, problem);
 }
 
 // Runs until the end or the operator's stop. Returns whether it reached the end.
@@ -88,7 +88,7 @@ bool RunToItsEnd(const Config& config, VirtualLearner& learner, Simulator& simul
     if (now - looked_ms < kLookMs) continue;
     looked_ms = now;
     if (StopAsked(stop_fd)) simulator.Stop();
-    SayAll(learner.TakeErrors(), log);
+    LogAll(learner.TakeErrors(), log);
     const learner::RunStatus status = learner.Status();
     rate.Add(now, status.steps);
     console.Show(monitor::MakeProgress(status, config.run.steps, rate.PerSecond(),
@@ -107,7 +107,7 @@ int SumUp(const Plan& plan, const VirtualLearner& learner, int exit_status,
   const auto actors = static_cast<std::uint64_t>(plan.config.actors.count);
   auto summary = results::BuildSummary(plan.config, status, {.actors_started = actors}, {}, error);
   summary.simulated = true;
-  const std::string trouble = results::WriteSummary(plan.run_dir, summary);
+  const std::string problem = results::WriteSummary(plan.run_dir, summary);
   // 2. Print it. A summary that could not be written fails the command.
   console.Print(fmt::format("simulated {:.4g} s in {:.4g} s; what follows is of virtual time",
                             status.seconds, real_s));
@@ -115,8 +115,8 @@ int SumUp(const Plan& plan, const VirtualLearner& learner, int exit_status,
        results::DescribeRun(summary, exit_status, plan.run_dir, options.program)) {
     console.Print(line);
   }
-  if (trouble.empty()) return exit_status;
-  log.Log(LogLevel::kError, "no summary: " + trouble);
+  if (problem.empty()) return exit_status;
+  log.Log(LogLevel::kError, "no summary: " + problem);
   return exit_status == kExitDone ? kExitFailed : exit_status;
 }
 
@@ -155,7 +155,7 @@ int RunSimulate(const SimulateOptions& options) {
   int exit_status = over ? kExitDone : kExitInterrupted;
   if (!learner.End()) exit_status = kExitFailed;
   const std::vector<std::string> errors = learner.TakeErrors();
-  SayAll(errors, log);
+  LogAll(errors, log);
   const std::string error = exit_status != kExitFailed ? ""
                             : errors.empty()           ? "the simulation failed"
                                                        : errors.back();

@@ -40,7 +40,7 @@ std::filesystem::file_time_type SummaryTime(const Run& run) {
 }
 
 // Returns why a child failed, or "" if it succeeded.
-std::string Trouble(const ChildExit& exit, const std::string& reason) {
+std::string ProblemOf(const ChildExit& exit, const std::string& reason) {
   if (exit.how != ChildExit::How::kExited) return Describe(exit);
   if (exit.code == kExitDone) return "";
   if (exit.code == kExitInterrupted) return "it was interrupted, and not by us";
@@ -179,7 +179,7 @@ class Sweep {
     const bool evaluation = run.todo == Todo::kEvaluate;
     const std::optional<results::RunResult> result = results::ReadSummary(run.dir);
     const bool told = result && !result->error.empty() && SummaryTime(run) != run.summary_time;
-    std::string trouble = Trouble(exit, told ? result->error : job->reason());
+    std::string problem = ProblemOf(exit, told ? result->error : job->reason());
     if (result) run.outcome.summary = result->training;
 
     // 2. Take an evaluation's result and warnings from its output: it has no log.
@@ -188,8 +188,8 @@ class Sweep {
         if (LevelOf(line).value_or(LogLevel::kInfo) < LogLevel::kWarn) continue;
         console_.Print(run.name() + ": " + line, LogLevel::kWarn);
       }
-      if (trouble.empty()) {
-        trouble = results::KeepEval(run.dir, run.outcome.summary->checkpoint, job->said());
+      if (problem.empty()) {
+        problem = results::KeepEval(run.dir, run.outcome.summary->checkpoint, job->said());
       }
     }
 
@@ -198,21 +198,21 @@ class Sweep {
     try {
       next = WhatIsLeft(grid_, run);
     } catch (const std::system_error& error) {  // its directory cannot be read
-      trouble = error.what();
+      problem = error.what();
     }
     // 4. Finish the run, leave it unfinished after a stop, evaluate it, or fail it.
-    if (trouble.empty() && next == Todo::kNothing) {
+    if (problem.empty() && next == Todo::kNothing) {
       if (grid_.eval_episodes > 0) run.outcome.eval = results::ReadFinalEval(run.dir);
       Finish(run);
     } else if (stopping_ms_) {
       run.outcome.state = results::RunState::kUnfinished;
-      if (!IsStop(exit)) console_.Print(run.name() + ": " + trouble, LogLevel::kError);
-    } else if (trouble.empty() && next == Todo::kEvaluate && !evaluation) {
+      if (!IsStop(exit)) console_.Print(run.name() + ": " + problem, LogLevel::kError);
+    } else if (problem.empty() && next == Todo::kEvaluate && !evaluation) {
       run.todo = next;
       StartJob(run);
     } else {
-      if (trouble.empty()) trouble = "it ended well, but is not complete";
-      Fail(run, (evaluation ? "evaluation: " : "") + trouble);
+      if (problem.empty()) problem = "it ended well, but is not complete";
+      Fail(run, (evaluation ? "evaluation: " : "") + problem);
     }
     WriteJson();
   }
@@ -245,10 +245,10 @@ class Sweep {
   void WriteJson() {
     try {
       WriteFileAtomically(grid_.dir / "sweep.json", SweepJson(grid_, points_));
-      json_trouble_.clear();
+      json_problem_.clear();
     } catch (const std::system_error& error) {
-      if (json_trouble_.empty()) console_.Print(error.what(), LogLevel::kError);
-      json_trouble_ = error.what();
+      if (json_problem_.empty()) console_.Print(error.what(), LogLevel::kError);
+      json_problem_ = error.what();
     }
   }
 
@@ -261,7 +261,7 @@ class Sweep {
     for (const std::string& line : WhatNext(grid_, runs_, options_.program)) console_.Print(line);
     const bool all = Count(results::RunState::kFinished) == static_cast<int>(runs_.size());
     if (stopping_ms_ && !all) return kExitInterrupted;
-    return all && json_trouble_.empty() ? kExitDone : kExitFailed;
+    return all && json_problem_.empty() ? kExitDone : kExitFailed;
   }
 
   const Grid& grid_;
@@ -273,7 +273,7 @@ class Sweep {
   std::vector<double> finished_s_;
   int stop_fd_ = -1;
   std::optional<std::int64_t> stopping_ms_;
-  std::string json_trouble_;
+  std::string json_problem_;
 };
 
 }  // namespace

@@ -73,7 +73,7 @@ TEST(DataTest, NeverIsNotUnknown) {
 TEST(DataTest, WhateverIsLeftOfARunHasARow) {
   std::vector<Part> parts = SomeParts();
   parts[0].runs.push_back(
-      {.dir = "runs/torn", .state = results::RunState::kDamaged, .troubles = {"a, \"b\""}});
+      {.dir = "runs/torn", .state = results::RunState::kDamaged, .problems = {"a, \"b\""}});
   const auto rows = DataRows(parts, {});
   EXPECT_EQ(rows[2]["state"], "damaged");
   EXPECT_TRUE(rows[2]["env"].is_null());

@@ -96,7 +96,7 @@ TEST(GroupsTest, ASeedCountsOnce) {
   runs[0].dir = "x";
   MarkRepeated(runs);
   EXPECT_TRUE(runs[1].repeated);
-  EXPECT_THAT(runs[1].troubles,
+  EXPECT_THAT(runs[1].problems,
               ElementsAre("the same configuration and seed as x: that one counts"));
   EXPECT_THAT(MakeGroups(runs)[0].Finished(), ElementsAre(&runs[0], &runs[2]));
 }
