@@ -36,7 +36,7 @@ unsigned PermissionsOf(const fs::path& path) {
 
 void Touch(const fs::path& path) { std::ofstream(path) << "x"; }
 
-class RuntimeDir : public testing::Test {
+class RuntimeRootTest : public testing::Test {
  protected:
   std::string RootError() const {
     return ErrorOf([&] { RuntimeRoot(base()); });
@@ -47,7 +47,7 @@ class RuntimeDir : public testing::Test {
   TempDir directory_;
 };
 
-TEST_F(RuntimeDir, IsCreatedForUsAloneWhateverTheUmask) {
+TEST_F(RuntimeRootTest, IsCreatedForUsAloneWhateverTheUmask) {
   const mode_t before = umask(0777);
   EXPECT_EQ(RuntimeRoot(base()), root());
   umask(before);
@@ -55,7 +55,7 @@ TEST_F(RuntimeDir, IsCreatedForUsAloneWhateverTheUmask) {
   EXPECT_EQ(RuntimeRoot(base()), root());  // again
 }
 
-TEST_F(RuntimeDir, ComesFromTheEnvironmentIfNotConfigured) {
+TEST_F(RuntimeRootTest, ComesFromTheEnvironmentIfNotConfigured) {
   EXPECT_EQ(StatusInChild([&] {
               setenv("XDG_RUNTIME_DIR", base().c_str(), 1);
               return RuntimeRoot("") == root() ? 0 : 1;
@@ -63,32 +63,32 @@ TEST_F(RuntimeDir, ComesFromTheEnvironmentIfNotConfigured) {
             0);
 }
 
-TEST_F(RuntimeDir, ASymlinkIsRefused) {
+TEST_F(RuntimeRootTest, ASymlinkIsRefused) {
   fs::create_directory(directory_.path() / "elsewhere");
   fs::permissions(directory_.path() / "elsewhere", fs::perms::owner_all);
   fs::create_directory_symlink(directory_.path() / "elsewhere", root());
   EXPECT_THAT(RootError(), AllOf(HasSubstr(root().string()), HasSubstr("symbolic link")));
 }
 
-TEST_F(RuntimeDir, AFileIsRefused) {
+TEST_F(RuntimeRootTest, AFileIsRefused) {
   Touch(root());
   EXPECT_THAT(RootError(), HasSubstr("not a directory"));
 }
 
-TEST_F(RuntimeDir, OneThatOthersMayEnterIsRefused) {
+TEST_F(RuntimeRootTest, OneThatOthersMayEnterIsRefused) {
   fs::create_directory(root());
   ASSERT_EQ(chmod(root().c_str(), 0755), 0);
   EXPECT_THAT(RootError(), AllOf(HasSubstr("0755"), HasSubstr("chmod 0700")));
 }
 
-TEST_F(RuntimeDir, OneOfSomebodyElseIsRefused) {
+TEST_F(RuntimeRootTest, OneOfSomebodyElseIsRefused) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can give a directory away";
   RuntimeRoot(base());
   ASSERT_EQ(chown(root().c_str(), 4711, 4711), 0);
   EXPECT_THAT(RootError(), HasSubstr("belongs to user 4711"));
 }
 
-TEST_F(RuntimeDir, AConfiguredOneMustBeThere) {
+TEST_F(RuntimeRootTest, AConfiguredOneMustBeThere) {
   const std::string missing = base() + "/no";
   EXPECT_THAT(ErrorOf([&] { RuntimeRoot(missing); }),
               AllOf(HasSubstr(missing), HasSubstr("wire.runtime_dir")));
