@@ -86,9 +86,9 @@ class Goal {
     passed_ = true;
     const learner::StateCopy now = replayer.Now();
     bool same = SameBits(now.weights, found_.checkpoint->weights) &&
-                now.state.size() == found_.checkpoint->state.size();
+                now.state.size() == found_.checkpoint->optimizer_state.size();
     for (std::size_t i = 0; same && i < now.state.size(); ++i) {
-      same = SameBits(now.state[i], found_.checkpoint->state[i]);
+      same = SameBits(now.state[i], found_.checkpoint->optimizer_state[i]);
     }
     if (!same) error_ = "weights or optimizer are not those of " + name();
   }
