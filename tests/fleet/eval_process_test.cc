@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "actors/evaluator.h"
+#include "learner/storage/start.h"
 #include "results/eval_results.h"
 #include "results/run_dir.h"
 #include "results/trained.h"
@@ -68,15 +69,13 @@ class EvalProcessTest : public testing::Test {
     writer_->Publish({.term = writer_->term(), .version = version, .steps = steps, .entropy = 0});
   }
   void Save(std::uint32_t term, std::uint64_t version, std::uint64_t steps) {
-    learner::WriteCheckpoint(dir_ / "checkpoints", {.term = term,
-                                                    .version = version,
-                                                    .steps = steps,
-                                                    .layout = net_.layout,
-                                                    .weights = WeightsOf(version),
-                                                    .slot_names = {"square_avg"},
-                                                    .state = {net_.initial},
-                                                    .config = ToToml(config_),
-                                                    .counters = "{}"});
+    learner::WriteCheckpoint(dir_ / "checkpoints",
+                             learner::CheckpointOf(config_, net_.layout,
+                                                   {.state = {.term = term,
+                                                              .version = version,
+                                                              .steps = steps,
+                                                              .weights = WeightsOf(version),
+                                                              .optimizer_state = {net_.initial}}}));
   }
 
   void StartEvaluator() {
@@ -176,7 +175,7 @@ TEST_F(EvalProcessTest, OnlyToFinishItNeedsNoLearner) {
   Save(1, 7, 70);
   RunEvalProcess({.run_dir = dir_.path(), .finish = true});
   EXPECT_THAT(Lines(), ElementsAre(Version(7)));
-  EXPECT_THAT(learner::ReadCheckpoint(results::BestPath(dir_.path())).state, SizeIs(1));
+  EXPECT_THAT(learner::ReadCheckpoint(results::BestPath(dir_.path())).optimizer_state, SizeIs(1));
   EXPECT_FALSE(std::filesystem::is_empty(dir_ / "tensorboard/eval"));
 }
 
@@ -198,12 +197,9 @@ TEST_F(EvalProcessTest, FollowsALearnerThatWentOnFromACheckpoint) {
 // As after kill -9: the multiple that was evaluated is not due again.
 TEST_F(EvalProcessTest, GoesOnBehindWhatIsThere) {
   results::EvalResults(dir_.path())
-      .Add({.steps = 110, .term = 1, .version = 1}, {.layout = net_.layout,
-                                                     .weights = net_.initial,
-                                                     .slot_names = {},
-                                                     .state = {},
-                                                     .config = {},
-                                                     .counters = {}});
+      .Add({.steps = 110, .term = 1, .version = 1},
+           learner::CheckpointOf(config_, net_.layout,
+                                 {.state = {.weights = net_.initial, .optimizer_state = {}}}));
   StartLearner(1);
   Publish(2, 190);
   StartEvaluator();

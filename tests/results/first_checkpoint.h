@@ -6,6 +6,7 @@
 #include "core/config/config.h"
 #include "learner/counters.h"
 #include "learner/storage/checkpoint.h"
+#include "learner/storage/start.h"
 #include "results/trained.h"
 
 namespace starling::results {
@@ -14,15 +15,13 @@ namespace starling::results {
 inline learner::Checkpoint FirstCheckpoint(const Config& config, std::uint64_t version = 7,
                                            std::uint64_t steps = 1000) {
   const learner::InitialNet net = InitialNetOf(config);
-  return {.term = 1,
-          .version = version,
-          .steps = steps,
-          .layout = net.layout,
-          .weights = net.initial,
-          .slot_names = {"square_avg"},
-          .state = {net.initial},
-          .config = ToToml(config),
-          .counters = learner::Counters{}.Save()};
+  return learner::CheckpointOf(config, net.layout,
+                               {.state = {.term = 1,
+                                          .version = version,
+                                          .steps = steps,
+                                          .weights = net.initial,
+                                          .optimizer_state = {net.initial}},
+                                .counters = learner::Counters{}.Save()});
 }
 
 }  // namespace starling::results

@@ -63,7 +63,7 @@ TEST_F(InitFromTest, ARunStartsFromTheWeightsOfAnother) {
   EXPECT_EQ(first.weights, last.weights);
   EXPECT_EQ(first.steps, 0u);
   EXPECT_EQ(first.optimizer_step, 0u);
-  EXPECT_THAT(first.state, testing::Each(testing::Each(0.0f)));
+  EXPECT_THAT(first.optimizer_state, testing::Each(testing::Each(0.0f)));
   const json summary = json::parse(TextOf(other / "summary.json"));
   EXPECT_EQ(summary["init_from"], (run() / final_checkpoint).string());
   EXPECT_LT(summary["steps"], 20'000);

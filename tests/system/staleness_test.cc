@@ -66,7 +66,7 @@ class ReproducibleTest : public RunTest {
     std::filesystem::remove_all(run());
     Bits bits;
     if (!last) return bits;
-    std::vector<std::vector<float>> tensors = last->state;
+    std::vector<std::vector<float>> tensors = last->optimizer_state;
     tensors.push_back(last->weights);
     for (const std::vector<float>& tensor : tensors) {
       bits.emplace_back(tensor.size());
