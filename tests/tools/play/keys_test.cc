@@ -47,14 +47,6 @@ TEST(KeyDecoder, OtherSequencesArePassedOver) {
       << "whatever else, there is a way out";
 }
 
-TEST(Steering, ATapInASlowGameIsOneStep) {
-  Steering steering(kGrid);
-  EXPECT_EQ(steering.Take(0), 0);
-  steering.OnPress(kLeft, 10);
-  EXPECT_EQ(steering.Take(125), 1);
-  EXPECT_EQ(steering.Take(250), 0);
-}
-
 // Pressed at 0, again at 40, 80, … 360: at 30 steps a second none is without it.
 TEST(Steering, AHeldKeyInAFastGameActsWithoutGaps) {
   Steering steering(kGrid);
@@ -67,62 +59,54 @@ TEST(Steering, AHeldKeyInAFastGameActsWithoutGaps) {
   EXPECT_EQ(steering.Take(461), 0) << "100 ms after the last press";
 }
 
-TEST(Steering, APressWaitsForItsStepButNotForEver) {
-  Steering steering(kGrid);
-  steering.OnPress(kUp, 0);
-  EXPECT_EQ(steering.Take(400), 2);
-  steering.OnPress(kUp, 1000);
-  EXPECT_EQ(steering.Take(1401), 0);
+// Keys, and the actions taken meanwhile; times are in ms.
+struct Scene {
+  const char* name;
+  std::vector<std::string> actions;
+  std::vector<std::pair<Press, int>> pressed_at;
+  std::vector<std::pair<int, int>> taken;  // when, and the action
+};
+void PrintTo(const Scene& scene, std::ostream* out) { *out << scene.name; }
+
+const Scene kScenes[] = {
+    {"ATapInASlowGameIsOneStep", kGrid, {{kLeft, 10}}, {{0, 0}, {125, 1}, {250, 0}}},
+    {"APressWaitsButNotForEver", kGrid, {{kUp, 0}, {kUp, 1000}}, {{400, 2}, {1401, 0}}},
+    {"TwoTapsAreTwoSteps", kGrid, {{kFire, 0}, {kLeft, 20}}, {{125, 5}, {250, 1}, {375, 0}}},
+    {"TheOppositeKeyEndsADirection",
+     kGrid,
+     {{kLeft, 0}, {kRight, 1}, {kDown, 4}, {kUp, 5}},
+     {{2, 3}, {3, 3}, {110, 2}}},
+    {"KeysTogetherAreAnActionOfTheirOwn",  // at the end only fire is fresh
+     {"NOOP", "FIRE", "UP", "RIGHT", "LEFT", "DOWN", "UPRIGHT", "UPRIGHTFIRE"},
+     {{kRight, 0}, {kUp, 1}, {kFire, 3}},
+     {{2, 6}, {4, 7}, {103, 1}}},
+    {"DigitsAreActionsByNumber",  // and there is no action 2
+     {"0", "1"},
+     {{{Key::kDigit, 1}, 0}, {{Key::kDigit, 2}, 60}, {kLeft, 210}},
+     {{50, 1}, {200, 0}, {211, 0}}},
+    {"AKeyWithoutAnActionHidesNoOther",
+     {"stay", "left", "right"},
+     {{kFire, 0}, {kRight, 1}},
+     {{2, 2}}},
+};
+
+class SteeringScene : public testing::TestWithParam<Scene> {};
+
+TEST_P(SteeringScene, IsPlayed) {
+  const auto& [name, actions, pressed_at, taken] = GetParam();
+  Steering steering(actions);
+  EXPECT_EQ(steering.HasNames(), actions[0] != "0");
+  auto press = pressed_at.begin();
+  for (const auto& [now, action] : taken) {
+    for (; press != pressed_at.end() && press->second <= now; ++press) {
+      steering.OnPress(press->first, press->second);
+    }
+    EXPECT_EQ(steering.Take(now), action) << now;
+  }
 }
 
-TEST(Steering, TwoTapsBetweenStepsAreTwoSteps) {
-  Steering steering(kGrid);
-  steering.OnPress(kFire, 0);
-  steering.OnPress(kLeft, 20);
-  EXPECT_EQ(steering.Take(125), 5);
-  EXPECT_EQ(steering.Take(250), 1);
-  EXPECT_EQ(steering.Take(375), 0);
-}
-
-TEST(Steering, TheOppositeKeyEndsADirection) {
-  Steering steering(kGrid);
-  steering.OnPress(kLeft, 0);
-  steering.OnPress(kRight, 1);
-  EXPECT_EQ(steering.Take(2), 3);
-  EXPECT_EQ(steering.Take(3), 3);
-  steering.OnPress(kDown, 4);
-  steering.OnPress(kUp, 5);
-  EXPECT_EQ(steering.Take(110), 2);
-}
-
-TEST(Steering, KeysTogetherWhereThereIsSuchAnAction) {
-  Steering steering({"NOOP", "FIRE", "UP", "RIGHT", "LEFT", "DOWN", "UPRIGHT", "UPRIGHTFIRE"});
-  steering.OnPress(kRight, 0);
-  steering.OnPress(kUp, 1);
-  EXPECT_EQ(steering.Take(2), 6);
-  steering.OnPress(kFire, 3);
-  EXPECT_EQ(steering.Take(4), 7);
-  EXPECT_EQ(steering.Take(103), 1) << "only fire is fresh";
-}
-
-TEST(Steering, DigitsAreActionsByNumber) {
-  Steering steering({"0", "1"});
-  EXPECT_FALSE(steering.HasNames());
-  steering.OnPress({Key::kDigit, 1}, 0);
-  EXPECT_EQ(steering.Take(50), 1);
-  steering.OnPress({Key::kDigit, 2}, 60);
-  EXPECT_EQ(steering.Take(200), 0) << "there is no action 2";
-  steering.OnPress(kLeft, 210);
-  EXPECT_EQ(steering.Take(211), 0);
-}
-
-TEST(Steering, AKeyWithoutAnActionDoesNotHideAnother) {
-  Steering steering({"stay", "left", "right"});
-  EXPECT_TRUE(steering.HasNames());
-  steering.OnPress(kFire, 0);
-  steering.OnPress(kRight, 1);
-  EXPECT_EQ(steering.Take(2), 2);
-}
+INSTANTIATE_TEST_SUITE_P(All, SteeringScene, testing::ValuesIn(kScenes),
+                         [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
 }  // namespace starling::play

@@ -75,14 +75,6 @@ TEST(PlainLines, APictureIsCharactersAsDenseAsItIsBright) {
                            std::string(31, ' ') + "##" + std::string(8, ' '));
 }
 
-TEST(PlainLines, WhatDoesNotFitIsCutOff) {
-  for (const char* name : {"minatar/seaquest", "arcade/pong", "dummy"}) {
-    const auto lines = PlainLines(*Fresh(name), 7, 3);
-    EXPECT_LE(lines.size(), 3u) << name;
-    for (const std::string& line : lines) EXPECT_LE(line.size(), 7u) << name;
-  }
-}
-
 TEST(LineScreen, SendsWhatDiffers) {
   LineScreen screen;
   EXPECT_EQ(screen.Update({"one", "two"}, 80, 24),

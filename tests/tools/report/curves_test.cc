@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "tests/support/written_run.h"
+#include "tests/tools/report/loaded_runs.h"
 
 namespace starling::report {
 namespace {
@@ -10,27 +10,6 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
-
-results::LoadedRun RunWith(const std::vector<results::MetricPoint>& metrics) {
-  results::LoadedRun run;
-  run.metrics = metrics;
-  return run;
-}
-
-// Resumed from half of it: the curve and the rate are those of both terms.
-TEST(CurvesTest, ARunOfTwoTerms) {
-  TempDir dir;
-  WriteRun(dir, "a", {.steps = 30});
-  const auto metric = [](int steps, double seconds, int mean_return) {
-    return fmt::format("{{\"steps\":{},\"seconds\":{},\"mean_return\":{}}}\n", steps, seconds,
-                       mean_return);
-  };
-  dir.Write("a/metrics.jsonl", metric(0, 0, 0) + metric(10, 1, 1) + metric(20, 2, 9) +
-                                   metric(10, 1.5, 1) + metric(30, 3.5, 3));
-  const results::LoadedRun run = results::LoadRun(dir / "a");
-  EXPECT_THAT(ReturnBySteps(run), ElementsAre(Sample{0, 0}, Sample{10, 1}, Sample{30, 3}));
-  EXPECT_THAT(Throughput(run, 100), ElementsAre(Sample{1.75, 30 / 3.5}));
-}
 
 TEST(CurvesTest, ReturnsFromTheFirstEpisodeThatEnded) {
   const results::LoadedRun run = RunWith({{0, 0, {}}, {10, 1, 2.0}, {30, 2, 4.0}});

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/tools/report/loaded_runs.h"
+
 namespace starling::report {
 namespace {
 
@@ -12,14 +14,11 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 results::LoadedRun Finished(const std::string& bound, const std::string& seed) {
-  results::LoadedRun run;
+  results::LoadedRun run = RunOf({{"run.seed", seed},
+                                  {"run.name", "\"" + seed + "\""},
+                                  {"loss.gamma", "0.9"},
+                                  {"staleness.bound", bound}});
   run.dir = "runs/b" + bound + "-" + seed;
-  run.state = results::RunState::kFinished;
-  run.config = {{"env.name", "\"catch\""},
-                {"run.seed", seed},
-                {"run.name", "\"" + seed + "\""},
-                {"loss.gamma", "0.9"},
-                {"staleness.bound", bound}};
   run.metrics = {{0, 0, {}}, {50, 1, 4.0}, {100, 2, 8.0}};
   run.summary.emplace();
   run.summary->steps = 100;

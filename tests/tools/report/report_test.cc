@@ -30,9 +30,9 @@ class ReportTest : public testing::Test {
     words.insert(words.begin(), {STARLING_PROGRAM, "report"});
     return RunProgram(dir_, words);
   }
-  // The page on all of runs/.
-  std::string Page() {
-    const Finished report = Report({"runs"});
+  // The page of a report, on all of runs/ unless told otherwise; it stands by itself.
+  std::string Page(const std::vector<std::string>& words = {"runs"}) {
+    const Finished report = Report(words);
     EXPECT_EQ(report.status, 0) << report.err;
     const std::string page = dir_.Read("report.html");
     EXPECT_EQ(HtmlMistake(page), "");
@@ -40,6 +40,12 @@ class ReportTest : public testing::Test {
       EXPECT_THAT(page, Not(HasSubstr(reference))) << "not by itself";
     }
     return page;
+  }
+  // The refusal of a report.
+  std::string Mistake(const std::vector<std::string>& words) {
+    const Finished report = Report(words);
+    EXPECT_EQ(report.status, kExitUserError);
+    return report.err;
   }
   TempDir dir_;
 };
@@ -142,12 +148,9 @@ TEST_F(ReportTest, WhereItGoes) {
   EXPECT_EQ(report.status, 0) << report.err;
   EXPECT_THAT(report.out, HasSubstr("there.html: 1 of 1 runs finished, "));
   EXPECT_THAT(dir_.Read("there.html"), HasSubstr("<!doctype html>"));
-  const Finished nowhere = Report({"runs", "--out", "absent/there.html"});
-  EXPECT_EQ(nowhere.status, kExitUserError);
-  EXPECT_THAT(nowhere.err, HasSubstr("absent/there.html cannot be written"));
-  const Finished folder = Report({"runs", "--out", "runs"});
-  EXPECT_EQ(folder.status, kExitUserError);
-  EXPECT_THAT(folder.err,
+  EXPECT_THAT(Mistake({"runs", "--out", "absent/there.html"}),
+              HasSubstr("absent/there.html cannot be written"));
+  EXPECT_THAT(Mistake({"runs", "--out", "runs"}),
               HasSubstr("runs cannot be written: Is a directory; choose another --out"));
 }
 
@@ -174,12 +177,10 @@ TEST_F(ReportTest, OfASweepThatIsAtWork) {
   dir_.Write("s/sweep.json", R"({"points": [{"runs": [
       {"dir": "base/seed-1", "error": null, "state": "running"}]}]})");
   std::optional<results::LockedFile> lock(dir_ / "s/lock");
-  EXPECT_EQ(Report({"s"}).status, 0);
-  EXPECT_THAT(dir_.Read("report.html"),
+  EXPECT_THAT(Page({"s"}),
               AllOf(HasSubstr("finished: 1 running."), HasSubstr("is at 40 % of its steps")));
   lock.reset();  // killed: its sweep.json is old
-  EXPECT_EQ(Report({"s"}).status, 0);
-  EXPECT_THAT(dir_.Read("report.html"), HasSubstr("finished: 1 unfinished."));
+  EXPECT_THAT(Page({"s"}), HasSubstr("finished: 1 unfinished."));
 }
 
 TEST_F(ReportTest, OfASweepWithWhatIsStillToCome) {
@@ -187,11 +188,8 @@ TEST_F(ReportTest, OfASweepWithWhatIsStillToCome) {
   dir_.Write("s/sweep.json", R"({"points": [{"runs": [
       {"dir": "bound=4/seed-1", "error": null}, {"dir": "bound=4/seed-2", "error": null},
       {"dir": "bound=4/seed-3", "error": "there is no gymnasium"}]}]})");
-  EXPECT_EQ(Report({"s"}).status, 0);
-  const std::string page = dir_.Read("report.html");
-  EXPECT_EQ(HtmlMistake(page), "");
-  EXPECT_THAT(page, AllOf(HasSubstr("1 failed, 1 not begun"), HasSubstr("s/bound=4/seed-2"),
-                          HasSubstr("there is no gymnasium")));
+  EXPECT_THAT(Page({"s"}), AllOf(HasSubstr("1 failed, 1 not begun"), HasSubstr("s/bound=4/seed-2"),
+                                 HasSubstr("there is no gymnasium")));
 }
 
 // Returns of 20 and of 300 on one axis would hide the learning of the first.
@@ -208,17 +206,12 @@ TEST_F(ReportTest, EachEnvironmentHasFiguresOfItsOwn) {
 
 TEST_F(ReportTest, TimeToAScore) {
   WriteSeeds("0", 3);  // they end at 6, 7 and 8, in ten seconds
-  const Finished report = Report({"runs", "--score", "6.5"});
-  EXPECT_EQ(report.status, 0) << report.err;
-  const std::string page = dir_.Read("report.html");
-  EXPECT_EQ(HtmlMistake(page), "");
   // The second run reaches 6.5 after 9.29 s, the third after 8.13 s, the first never: the median is
   // the later of the two.
-  EXPECT_THAT(page, AllOf(HasSubstr("<td>6.5</td><td>2 of 3</td><td>929</td><td>9.29</td>"),
-                          HasSubstr("never, 9.29, 8.12"), HasSubstr("A run reached a score when")));
-  const Finished wrong = Report({"runs", "--score", "much"});
-  EXPECT_EQ(wrong.status, kExitUserError);
-  EXPECT_THAT(wrong.err, HasSubstr("--score much: no number"));
+  EXPECT_THAT(Page({"runs", "--score", "6.5"}),
+              AllOf(HasSubstr("<td>6.5</td><td>2 of 3</td><td>929</td><td>9.29</td>"),
+                    HasSubstr("never, 9.29, 8.12"), HasSubstr("A run reached a score when")));
+  EXPECT_THAT(Mistake({"runs", "--score", "much"}), HasSubstr("--score much: no number"));
 }
 
 // Three bounds in two environments are six groups, four bounds ten.
@@ -249,29 +242,21 @@ TEST_F(ReportTest, PartsHaveGroupsOfTheirOwn) {
   WriteRun(dir_, "a/one", {.bound = "0"});
   WriteRun(dir_, "a/two", {.bound = "4"});
   WriteRun(dir_, "b/one", {.bound = "8", .env = "minatar/breakout"});
-  const Finished report = Report({"a", "b/", "--parts"});
-  EXPECT_EQ(report.status, 0) << report.err;
-  EXPECT_THAT(report.out, HasSubstr("3 of 3 runs finished"));
-  const std::string page = dir_.Read("report.html");
-  EXPECT_EQ(HtmlMistake(page), "");
-  EXPECT_THAT(page, AllOf(HasSubstr("<h1>catch, minatar/breakout</h1>"),
-                          HasSubstr("<h1 class=\"part\">a</h1>"), HasSubstr("2 runs in 2 groups"),
-                          HasSubstr("<h1 class=\"part\">b</h1>"), HasSubstr("1 run in 1 group")));
+  EXPECT_THAT(Page({"a", "b/", "--parts"}),
+              AllOf(HasSubstr("<h1>catch, minatar/breakout</h1>"),
+                    HasSubstr("<h1 class=\"part\">a</h1>"), HasSubstr("2 runs in 2 groups"),
+                    HasSubstr("<h1 class=\"part\">b</h1>"), HasSubstr("1 run in 1 group")));
 }
 
 TEST_F(ReportTest, TitleAndNotesAreText) {
   WriteSeeds("0", 1);
   dir_.Write("notes.txt", "# What it shows\n\nBounds < 4 & more.\n");
-  const Finished report = Report({"runs", "--title", "A <study>", "--notes", "notes.txt"});
-  EXPECT_EQ(report.status, 0) << report.err;
-  const std::string page = dir_.Read("report.html");
-  EXPECT_EQ(HtmlMistake(page), "");
-  EXPECT_THAT(page, AllOf(HasSubstr("<title>A &lt;study&gt;</title>"),
-                          HasSubstr("<h1>A &lt;study&gt;</h1>"),
-                          HasSubstr("<h2>What it shows</h2>\n<p>Bounds &lt; 4 &amp; more.</p>")));
-  const Finished absent = Report({"runs", "--notes", "absent.txt"});
-  EXPECT_EQ(absent.status, kExitUserError);
-  EXPECT_THAT(absent.err, HasSubstr("--notes absent.txt cannot be read: No such file"));
+  EXPECT_THAT(
+      Page({"runs", "--title", "A <study>", "--notes", "notes.txt"}),
+      AllOf(HasSubstr("<title>A &lt;study&gt;</title>"), HasSubstr("<h1>A &lt;study&gt;</h1>"),
+            HasSubstr("<h2>What it shows</h2>\n<p>Bounds &lt; 4 &amp; more.</p>")));
+  EXPECT_THAT(Mistake({"runs", "--notes", "absent.txt"}),
+              HasSubstr("--notes absent.txt cannot be read: No such file"));
 }
 
 TEST_F(ReportTest, TheNumbersCanBeKept) {
@@ -281,13 +266,12 @@ TEST_F(ReportTest, TheNumbersCanBeKept) {
   EXPECT_EQ(Report({"runs", "--data", "x.json"}).status, 0);
   EXPECT_THAT(dir_.Read("x.json"), HasSubstr("\"run\":\"runs/b4-2\""));
   dir_.Write("notes.txt", "mine");
-  EXPECT_THAT(Report({"runs", "--out", "x.csv", "--data", "./x.csv"}).err,
+  EXPECT_THAT(Mistake({"runs", "--out", "x.csv", "--data", "./x.csv"}),
               HasSubstr("--out and --data are both x.csv: name two files"));
-  EXPECT_EQ(Report({"runs", "--out", "notes.txt", "--notes", "notes.txt"}).status, kExitUserError);
+  Mistake({"runs", "--out", "notes.txt", "--notes", "notes.txt"});
   EXPECT_EQ(dir_.Read("notes.txt"), "mine");
-  const Finished wrong = Report({"runs", "--data", "x.txt"});
-  EXPECT_EQ(wrong.status, kExitUserError);
-  EXPECT_THAT(wrong.err, HasSubstr("--data x.txt: write x.csv or x.json"));
+  EXPECT_THAT(Mistake({"runs", "--data", "x.txt"}),
+              HasSubstr("--data x.txt: write x.csv or x.json"));
 }
 
 TEST_F(ReportTest, VirtualTimeIsSaidToBeSo) {

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "tests/support/error_of.h"
+#include "tests/tools/report/loaded_runs.h"
 #include "tools/report/sections.h"
 
 namespace starling::report {
@@ -13,10 +14,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-results::LoadedRun Finished(double training) {
-  results::LoadedRun run;
-  run.state = results::RunState::kFinished;
-  run.config["env.name"] = "\"catch\"";
+results::LoadedRun Scored(double training) {
+  results::LoadedRun run = RunOf({});
   run.summary.emplace();
   run.summary->steps = 100;
   run.summary->steps_per_second = 10 * training;
@@ -32,7 +31,7 @@ results::EvalLine Line(std::uint64_t steps, double mean_return) {
 }
 
 TEST(MeasureTest, TheBestThatEveryFinishedRunHas) {
-  std::vector<results::LoadedRun> runs = {Finished(1), Finished(2), {}};
+  std::vector<results::LoadedRun> runs = {Scored(1), Scored(2), {}};
   EXPECT_EQ(MeasureFor(runs), Measure::kTraining);
   runs[0].evals = {Line(10, 3), Line(20, 4)};
   EXPECT_EQ(MeasureFor(runs), Measure::kTraining);
@@ -50,7 +49,7 @@ TEST(MeasureTest, TheBestThatEveryFinishedRunHas) {
 }
 
 TEST(MeasureTest, WhoeverKeepsTheOthersFromABetterOneIsNamed) {
-  std::vector<results::LoadedRun> runs = {Finished(1), Finished(2), Finished(3)};
+  std::vector<results::LoadedRun> runs = {Scored(1), Scored(2), Scored(3)};
   EXPECT_EQ(WhyNoBetter(Measure::kTraining, runs), "");
   runs[1].dir = "runs/b";
   runs[0].final_eval = runs[2].final_eval = results::FinalEval{"c", 20, 7.5, 1};
@@ -63,8 +62,7 @@ TEST(MeasureTest, WhoeverKeepsTheOthersFromABetterOneIsNamed) {
 
 // 1, 2, 3 and 4: tests/results/statistics_test.cc. The fifth did not finish.
 TEST(GroupNumbersTest, OfTheFinishedRuns) {
-  std::vector<results::LoadedRun> runs = {Finished(4), Finished(3), Finished(2), Finished(1),
-                                          Finished(99)};
+  std::vector<results::LoadedRun> runs = {Scored(4), Scored(3), Scored(2), Scored(1), Scored(99)};
   runs[4].state = results::RunState::kUnfinished;
   for (results::LoadedRun& run : runs)
     run.summary->time.actors = {.wait = 0.2, .act = 0.3, .gradient = 0.5};
@@ -81,34 +79,26 @@ TEST(GroupNumbersTest, OfTheFinishedRuns) {
 }
 
 TEST(GroupNumbersTest, OneRunHasNoInterval) {
-  const std::vector<results::LoadedRun> runs = {Finished(4)};
+  const std::vector<results::LoadedRun> runs = {Scored(4)};
   const GroupNumbers numbers = NumbersOf(MakeGroups(runs).front(), Measure::kTraining, 0);
   EXPECT_EQ(numbers.returns->interquartile_mean, 4);
   EXPECT_FALSE(numbers.interval);
 }
 
 TEST(GroupNumbersTest, WithoutAFinishedRunNothingIsSaid) {
-  std::vector<results::LoadedRun> runs = {Finished(4)};
+  std::vector<results::LoadedRun> runs = {Scored(4)};
   runs[0].state = results::RunState::kFailed;
   const GroupNumbers numbers = NumbersOf(MakeGroups(runs).front(), Measure::kTraining, 0);
   EXPECT_EQ(numbers.finished, 0u);
   EXPECT_FALSE(numbers.returns || numbers.interval || numbers.steps_per_second);
 }
 
-results::LoadedRun RunOf(const std::vector<results::MetricPoint>& metrics) {
-  results::LoadedRun run;
-  run.state = results::RunState::kFinished;
-  run.config["env.name"] = "\"catch\"";
-  run.metrics = metrics;
-  return run;
-}
-
 // One that reaches 10 after `seconds`, a hundred steps a second.
 results::LoadedRun After(double seconds) {
-  return RunOf({{0, 0, {}}, {1, 0.01, 0.0}, {100 * seconds, seconds, 10.0}});
+  return RunWith({{0, 0, {}}, {1, 0.01, 0.0}, {100 * seconds, seconds, 10.0}});
 }
 
-results::LoadedRun Never() { return RunOf({{0, 0, {}}, {100, 1, 3.0}, {200, 2, 9.99}}); }
+results::LoadedRun Never() { return RunWith({{0, 0, {}}, {100, 1, 3.0}, {200, 2, 9.99}}); }
 
 GroupToScore Of(std::vector<results::LoadedRun> runs) {
   std::vector<const results::LoadedRun*> pointers;
@@ -118,7 +108,7 @@ GroupToScore Of(std::vector<results::LoadedRun> runs) {
 
 // From 4 at 100 steps to 8 at 300: 5 is a quarter of the way.
 TEST(TimeToTest, WhereTheCurveCrossesTheScore) {
-  const results::LoadedRun run = RunOf({{0, 0, {}}, {100, 1, 4.0}, {300, 2, 8.0}, {400, 3, 6.0}});
+  const results::LoadedRun run = RunWith({{0, 0, {}}, {100, 1, 4.0}, {300, 2, 8.0}, {400, 3, 6.0}});
   EXPECT_EQ(TimeTo(5, run).reached->steps, 150);
   EXPECT_EQ(TimeTo(5, run).reached->seconds, 1.25);
   EXPECT_EQ(TimeTo(8, run).reached->steps, 300);
@@ -128,14 +118,15 @@ TEST(TimeToTest, WhereTheCurveCrossesTheScore) {
 }
 
 TEST(TimeToTest, AFewLuckyEpisodesAreNoScore) {
-  const results::LoadedRun run = RunOf({{100, 1, 9.0, 3}, {200, 2, 2.0, 150}, {300, 3, 6.0, 300}});
+  const results::LoadedRun run =
+      RunWith({{100, 1, 9.0, 3}, {200, 2, 2.0, 150}, {300, 3, 6.0, 300}});
   EXPECT_EQ(TimeTo(4, run).reached->steps, 250);
   EXPECT_FALSE(TimeTo(8, run).reached);
 }
 
 TEST(TimeToTest, WithoutACurveNothingIsKnown) {
-  EXPECT_FALSE(TimeTo(1, RunOf({})).known);
-  EXPECT_TRUE(TimeTo(1, RunOf({{0, 0, {}}})).known) << "but no episode ended: never";
+  EXPECT_FALSE(TimeTo(1, RunWith({})).known);
+  EXPECT_TRUE(TimeTo(1, RunWith({{0, 0, {}}})).known) << "but no episode ended: never";
 }
 
 TEST(GroupToScoreTest, NeverIsLongerThanAnyTime) {
@@ -153,10 +144,10 @@ TEST(GroupToScoreTest, NeverIsLongerThanAnyTime) {
 }
 
 TEST(GroupToScoreTest, ARunWithoutACurveIsNotCountedAsNever) {
-  const GroupToScore group = Of({After(1), RunOf({})});
+  const GroupToScore group = Of({After(1), RunWith({})});
   EXPECT_EQ(group.known, 1u);
   EXPECT_EQ(group.median->seconds, 1);
-  EXPECT_EQ(Of({RunOf({})}).known, 0u);
+  EXPECT_EQ(Of({RunWith({})}).known, 0u);
 }
 
 TEST(ToScoreTableTest, TellsOfEachRun) {

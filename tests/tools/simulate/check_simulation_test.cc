@@ -1,7 +1,6 @@
 #include "tools/simulate/simulate.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <string>
 

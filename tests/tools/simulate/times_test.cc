@@ -23,15 +23,6 @@ std::vector<std::int64_t> Computes(ActorTimes times, int count) {
   return all;
 }
 
-TEST(ActorTimes, WithoutSpreadAllAreTheSame) {
-  const Config config = With({.compute_ms = 2.5, .compute_spread = 0, .network_ms = 0.75});
-  ActorTimes times(config, 3, 0);
-  for (int i = 0; i < 10; ++i) {
-    EXPECT_EQ(times.ComputeNs(), 2'500'000);
-    EXPECT_EQ(times.PushNs(), 750'000);
-  }
-}
-
 TEST(ActorTimes, AreUniformWithinTheSpread) {
   const auto all =
       Computes(ActorTimes(With({.compute_ms = 10, .compute_spread = 0.2}), 0, 0), 4000);
@@ -105,12 +96,6 @@ TEST(ActorTimes, EnvsWithAPaceKeepTheirOwn) {
     EXPECT_LE(steps_ns, 48 * kMs);
     EXPECT_EQ(times.ComputeNs(), steps_ns + kMs);
   }
-}
-
-TEST(ApplyNs, EveryFurtherGradientOfAnUpdateAddsToIt) {
-  const SimulateConfig simulate{.apply_ms = 2, .merge_ms = 0.5};
-  EXPECT_EQ(ApplyNs(simulate, 1), 2 * kMs);
-  EXPECT_EQ(ApplyNs(simulate, 5), 4 * kMs);
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // The properties of every simulation: nothing lost, nothing over the bound, the same bits again,
 // and a journal whose replay gives the same weights.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <map>
 #include <numeric>

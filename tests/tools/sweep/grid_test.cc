@@ -1,8 +1,15 @@
+// Grids that are read, and the mistakes that they are refused with.
 #include "tools/sweep/grid.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
 
 #include "learner/storage/checkpoint.h"
 #include "tests/results/first_checkpoint.h"
-#include "tests/tools/sweep/grid_fixture.h"
+#include "tests/support/error_of.h"
+#include "tests/support/reserved_port.h"
+#include "tests/support/temp_dir.h"
 
 namespace starling::sweep {
 namespace {
@@ -12,6 +19,26 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pair;
 using testing::SizeIs;
+
+// Grids over a small configuration, in a directory of their own.
+class GridTest : public testing::Test {
+ protected:
+  GridTest() {
+    dir_.Write("catch.toml",
+               "[run]\nsteps = 1000\n[env]\nname = \"catch\"\n[net]\nkind = \"mlp\"\n");
+  }
+  Grid Read(const std::string& text) const { return ReadGrid(dir_.Write("mine.toml", text)); }
+  // The refusal of the grid, without the test's directory.
+  std::string Mistake(const std::string& text) const {
+    std::string said = ErrorOf([&] { Read(text); });
+    EXPECT_NE(said, "") << "no mistake found in\n" << text;
+    const std::string dir = dir_.path().string() + "/";
+    for (std::size_t at = 0; (at = said.find(dir)) != std::string::npos;)
+      said.erase(at, dir.size());
+    return said;
+  }
+  TempDir dir_;
+};
 
 TEST_F(GridTest, DefaultsAreThreeSeedsOneAtATime) {
   const Grid grid = Read("config = \"catch.toml\"\n");
@@ -96,6 +123,152 @@ TEST(ShippedGridsTest, AreWithoutMistakes) {
     ++grids;
   }
   EXPECT_GE(grids, 1);
+}
+
+using testing::Not;
+
+// All mistakes at once: keys, ranges, duplicates, types.
+TEST_F(GridTest, EveryMistakeOfAGridIsALineInTheOrderOfTheFile) {
+  EXPECT_EQ(Mistake("config = \"catch.toml\"\n"
+                    "seed = [1]\n"
+                    "at_once = 0\n"
+                    "seeds = [1, -1, 1]\n"
+                    "[set]\n"
+                    "run.stepps = 5\n"
+                    "run.seed = 3\n"
+                    "[grid]\n"
+                    "staleness.bound = [0, -4]\n"
+                    "staleness.on_exceed = [\"wait\", \"wiat\"]\n"
+                    "loss.gamma = 0.9\n"),
+            "mine.toml:2:1: unknown key seed; keys of a grid: config, dir, at_once, "
+            "simulate, seeds, eval_episodes, set, grid; did you mean \"seeds\"?\n"
+            "mine.toml:3:11: at_once = 0 is not allowed; allowed: an integer from 1 to 64\n"
+            "mine.toml:4:13: a seed = -1 is not allowed; allowed: an integer from 0 to "
+            "9223372036854775807\n"
+            "mine.toml:4:17: seed 1 is listed twice\n"
+            "mine.toml:6:5: unknown key run.stepps; keys of [run]: name, seed, steps, dir, "
+            "init_from, metrics_s, tensorboard; did you mean \"steps\"?\n"
+            "mine.toml:7:5: run.seed is set by the sweep: list them in seeds = [...]\n"
+            "mine.toml:9:23: staleness.bound = -4 is out of range; allowed: an integer from 0 to "
+            "1000000000000000 or \"unbounded\"\n"
+            "mine.toml:10:32: staleness.on_exceed = \"wiat\" is not allowed; allowed: \"wait\" or "
+            "\"drop\"; did you mean \"wait\"?\n"
+            "mine.toml:11:14: loss.gamma = 0.9 is no list of values: write [...], or put one value "
+            "for all runs under [set]");
+}
+
+struct WrongGrid {
+  const char* rest;  // behind config = "catch.toml" in the first line
+  std::vector<const char*> says;
+  int lines = 1;
+};
+
+TEST_F(GridTest, EveryMistakeIsLocated) {
+  const WrongGrid grids[] = {
+      // An unknown key is one mistake, not one for each of the four points that have it.
+      {"[grid]\nstaleness.boud = [0, 4]\nloss.gamma = [0.9, 0.99]\n",
+       {"mine.toml:3:11: unknown key staleness.boud", "did you mean \"bound\"?"}},
+      // Simulations.
+      {"simulate = true\n[grid]\nlearner.apply = [\"lanes\", \"hogwild\"]\n",
+       {"mine.toml:4:27: learner.apply = \"hogwild\" cannot be simulated"}},
+      {"[grid]\nsimulate.stragglers = [0, 1]\n",
+       {"simulate.stragglers varies, and training reads none of it"}},
+      {"simulate = 1\n", {"mine.toml:2:12: simulate = 1 is not allowed; allowed: true, false"}},
+      {"[simulate]\nstragglers = 1\n",
+       {"keys of the section simulate stand under [set] or [grid]"}},
+      // Values that are right by themselves, and wrong in a point.
+      {"[set]\nupdates.in_flight = 2\n[grid]\nstaleness.bound = [4, 0]\n",
+       {"mine.toml:3:21: updates.in_flight = 2 contradicts staleness.bound = 0"}},
+      {"[grid]\nenv.name = [\"catch\", \"cach\"]\n",
+       {"mine.toml:3:22: env.name: there is no env \"cach\"", "catch"}},
+      // Equal values and equal points.
+      {"[grid]\nstaleness.bound = [4, 0, 4]\n",
+       {"mine.toml:3:26: staleness.bound = 4 is listed twice"}},
+      {"[grid]\nwire.runtime_dir = [\"/a/b\", \"a-b\"]\n", {"would both be called \"a-b\""}, 3},
+      {"[set]\nloss.gamma = 0.9\n[grid]\nloss.gamma = [0.9]\n",
+       {"mine.toml:5:6: loss.gamma stands here twice (mine.toml:3:6)"}},
+      {"[grid]\nstaleness.bound = [0]\n\"staleness.bound\" = [4]\n",
+       {"mine.toml:4:1: staleness.bound stands here twice (mine.toml:3:11)"}},
+      {"[set]\nloss.gamma = 0.9\n\"loss.gamma\" = 0.8\n",
+       {"mine.toml:4:1: loss.gamma stands here twice (mine.toml:3:6)"}},
+      {"[grid]\noptimizer.lr = [1, 0.5, 1.0]\n",
+       {"the points lr=1 and lr=1.0 are the same configuration"}},
+      // Keys in the wrong place.
+      {"staleness.bound = [0, 4]\n",
+       {"mine.toml:2:1: staleness is a section of a configuration: write its keys under [grid]"}},
+      {"[grid]\nbound = [0, 4]\n", {"mine.toml:3:1: bound stands outside of every section"}},
+      {"[grid]\nrun.name = [\"a\"]\nrun.dir = [\"b\"]\n",
+       {"3:5: run.name is set by the sweep: runs are named after their point",
+        "4:5: run.dir is set by the sweep: every run has a directory of its own"},
+       2},
+      {"[set]\nrun.steps.x = 3\n[grid]\noptimizer.lr.x = [1]\n",
+       {"3:5: run.steps is a table: keys are written section.key", "5:11: optimizer.lr is a table"},
+       2},
+      // Values of the grid itself; a shell reads some paths in another way.
+      {"dir = \"\"\nseeds = [1.5]\neval_episodes = -1\n",
+       {"2:7: dir = \"\" is not allowed; allowed: a path",
+        "3:10: a seed = 1.5 is not allowed; allowed: an integer from 0",
+        "4:17: eval_episodes = -1 is not allowed; allowed: an integer from 0 to 10000000"},
+       3},
+      {"dir = \"~/sweeps\"\n", {"2:7: dir = "}},
+      {"dir = \"a\\nb\"\n", {"2:7: dir = "}},
+  };
+  for (const auto& [rest, says, lines] : grids) {
+    const std::string said = Mistake(std::string("config = \"catch.toml\"\n") + rest);
+    for (const char* part : says) EXPECT_THAT(said, HasSubstr(part));
+    EXPECT_EQ(1 + std::ranges::count(said, '\n'), lines) << said;
+  }
+}
+
+TEST_F(GridTest, MistakesOfTheConfigurationStandWhereTheyAre) {
+  dir_.Write("wrong.toml", "[run]\nsteps = 0\n");
+  const std::string said = Mistake("config = \"wrong.toml\"\n[grid]\nloss.gamma = [0.9, 2]\n");
+  EXPECT_THAT(said, HasSubstr("mine.toml:3:20: loss.gamma = 2"));
+  EXPECT_THAT(said, HasSubstr("\nwrong.toml:2:9: run.steps = 0"));
+}
+
+TEST_F(GridTest, AConfigurationThatIsNotThere) {
+  EXPECT_THAT(Mistake("config = \"cath.toml\"\n"),
+              AllOf(HasSubstr("mine.toml:1:10: config cath.toml cannot be read"),
+                    HasSubstr("did you mean \"catch.toml\"?")));
+  EXPECT_THAT(Mistake("seeds = [1]\n"), HasSubstr("mine.toml: config = \"...\" is missing"));
+  EXPECT_THAT(Mistake("config = = 3\n"), HasSubstr("mine.toml:1:10: "));
+  EXPECT_THAT(Mistake("config = 3\nseeds = []\ngrid = 4\n"),
+              AllOf(HasSubstr("1:10: config = 3 is not allowed"), Not(HasSubstr("missing")),
+                    HasSubstr("2:9: seeds = [] is not allowed"),
+                    HasSubstr("3:8: grid is a section: write [grid]")));
+}
+
+TEST_F(GridTest, AGridThatCannotBeRead) {
+  const auto said = [](const std::filesystem::path& path) -> std::string {
+    return ErrorOf([&] { ReadGrid(path); });
+  };
+  EXPECT_THAT(said(dir_ / "absent.toml"),
+              HasSubstr("absent.toml cannot be read: No such file or directory"));
+  EXPECT_THAT(said(dir_.path()), HasSubstr(" is a directory; give the TOML file of a grid"));
+}
+
+TEST_F(GridTest, ThePathOfAConfigurationMayLookLikeASentence) {
+  dir_.Write("a: b/wrong.toml", "[run]\nsteps = 0\n");
+  EXPECT_THAT(Mistake("config = \"a: b/wrong.toml\"\n"),
+              HasSubstr("a: b/wrong.toml:2:9: run.steps = 0 is out of range"));
+}
+
+TEST_F(GridTest, ASlipOfThePenIsNotTenMillionRuns) {
+  std::string values;
+  for (int i = 1; i <= 101; ++i) values += std::to_string(i) + ",";
+  EXPECT_THAT(Mistake("config = \"catch.toml\"\nseeds = [1]\n[grid]\nstaleness.bound = [" + values +
+                      "]\ncheckpoint.every_steps = [" + values + "]\n"),
+              HasSubstr("the grid has more than 10000 runs"));  // 101 x 101 = 10,201
+}
+
+TEST_F(GridTest, RunsSideBySideOnOnePort) {
+  const ReservedPort port;
+  const std::string set = "[set]\nstatus.port = " + std::to_string(port.port()) + "\n";
+  EXPECT_THAT(Mistake("config = \"catch.toml\"\nat_once = 2\n" + set),
+              AllOf(HasSubstr("at_once = 2 contradicts status.port = "),
+                    HasSubstr("set at_once = 1 or status.port = 0")));
+  EXPECT_EQ(Read("config = \"catch.toml\"\nat_once = 1\n" + set).points.size(), 1u);
 }
 
 }  // namespace

@@ -11,18 +11,15 @@ using testing::HasSubstr;
 
 TEST_F(SweepTest, AFailedRunIsNamedStopsNobodyAndIsTriedAgain) {
   dir_.Write("script.learner", "say this game needs a licence; touch over; exit 2");
-  const Finished failed = Sweep();
-  EXPECT_EQ(failed.status, kExitFailed);
+  const std::string failed = LogOf(kExitFailed);
   for (const char* who : {"bound=0 seed 1", "bound=4 seed 1", "bound=0 seed 2", "bound=4 seed 2"}) {
-    EXPECT_THAT(failed.err, HasSubstr(std::string(who) + " failed: this game needs a licence\n"));
+    EXPECT_THAT(failed, HasSubstr(std::string(who) + " failed: this game needs a licence\n"));
   }
-  EXPECT_THAT(failed.err, HasSubstr("0 of 4 runs are done; go on with: "));
+  EXPECT_THAT(failed, HasSubstr("0 of 4 runs are done; go on with: "));
   EXPECT_EQ(SweepJson()["points"][0]["runs"][0]["error"], "this game needs a licence");
 
   dir_.Write("script.learner", kTrains);
-  const Finished again = Sweep();
-  EXPECT_EQ(again.status, kExitDone) << again.err;
-  EXPECT_THAT(again.err,
+  EXPECT_THAT(LogOf(kExitDone),
               HasSubstr("sweeps/bounds/bound=0/seed-1: there is nothing to resume from; it starts "
                         "again from the beginning, and its old files are in "
                         "sweeps/bounds/old/bound=0/seed-1\n"));
@@ -32,19 +29,17 @@ TEST_F(SweepTest, AFailedRunIsNamedStopsNobodyAndIsTriedAgain) {
 TEST_F(SweepTest, WhyALearnerWasGivenUpIsTold) {
   WriteOneRun(/*eval_episodes=*/0);
   dir_.Write("script.learner", "say 12:00:00.000 error learner: the disk is full; kill 6");
-  const Finished failed = Sweep();
-  EXPECT_EQ(failed.status, kExitFailed);
+  const std::string failed = LogOf(kExitFailed);
   const std::string why =
       "was killed by SIGABRT, 5 times in a row without an applied update: the disk is full";
-  EXPECT_THAT(failed.err, HasSubstr(why));
+  EXPECT_THAT(failed, HasSubstr(why));
   EXPECT_THAT(dir_.Read("sweeps/bounds/bound=4/seed-1/summary.json"), HasSubstr(why));
 }
 
 // A line is cut beyond a limit, maybe in the middle of a character.
 TEST_F(SweepTest, WhateverAFailedRunSaidTheOthersAreTried) {
   dir_.Write("script.learner", "say " + std::string(6000, '\xe9') + "; touch over; exit 2");
-  const Finished failed = Sweep();
-  EXPECT_EQ(failed.status, kExitFailed) << failed.err;
+  LogOf(kExitFailed);
   const auto sweep = SweepJson();
   ASSERT_TRUE(sweep.is_object());
   for (const auto& point : sweep["points"]) {
@@ -60,10 +55,9 @@ TEST_F(SweepTest, ARunThatSomebodyElseHasBegunMeanwhileIsLeftAlone) {
   dir_.Write(
       "script.learner",
       std::string("mkdir ../../bound=4/seed-1; touch ../../bound=4/seed-1/thesis.tex; ") + kTrains);
-  const Finished sweep = Sweep();
-  EXPECT_EQ(sweep.status, kExitFailed);
-  EXPECT_THAT(sweep.err, HasSubstr("bound=4 seed 1 failed: sweeps/bounds/bound=4/seed-1 is in the "
-                                   "way: it is no run"));
+  EXPECT_THAT(LogOf(kExitFailed),
+              HasSubstr("bound=4 seed 1 failed: sweeps/bounds/bound=4/seed-1 is in the "
+                        "way: it is no run"));
   EXPECT_TRUE(std::filesystem::exists(dir_ / "sweeps/bounds/bound=4/seed-1/thesis.tex"));
 }
 
@@ -84,17 +78,14 @@ TEST_F(SweepTest, ARunThatIsTrainedElsewhereIsNotTouched) {
 
 TEST_F(SweepTest, ASweepJsonThatCannotBeWrittenIsAFailureThatStopsNobody) {
   std::filesystem::create_directories(dir_ / "sweeps/bounds/sweep.json/in the way");
-  const Finished sweep = Sweep();
-  EXPECT_EQ(sweep.status, kExitFailed);
-  EXPECT_THAT(sweep.err, AllOf(HasSubstr("sweep.json: Is a directory"), HasSubstr("4/4  ")));
+  EXPECT_THAT(LogOf(kExitFailed),
+              AllOf(HasSubstr("sweep.json: Is a directory"), HasSubstr("4/4  ")));
 }
 
 TEST_F(SweepTest, WithoutItsProgramARunFails) {
   dir_.Write("bounds.toml", "config = \"catch.toml\"\nseeds = [1, 2]\neval_episodes = 0\n");
   dir_.Write("script.learner", std::string("remove ../../../../bin/starling; ") + kTrains);
-  const Finished sweep = Sweep();
-  EXPECT_EQ(sweep.status, kExitFailed);
-  EXPECT_THAT(sweep.err,
+  EXPECT_THAT(LogOf(kExitFailed),
               AllOf(HasSubstr("1/2  base seed 1: return 1.50"),
                     HasSubstr("base seed 2 failed: could not be started (No such file or "
                               "directory)")));
@@ -102,9 +93,7 @@ TEST_F(SweepTest, WithoutItsProgramARunFails) {
 
 TEST_F(SweepTest, ARunThatSomeoneElseInterruptsHasFailed) {
   dir_.Write("script.learner", "interrupt; hold; touch over; exit 0");
-  const Finished sweep = Sweep();
-  EXPECT_EQ(sweep.status, kExitFailed) << sweep.err;
-  EXPECT_THAT(sweep.err, HasSubstr("failed: it was interrupted, and not by us"));
+  EXPECT_THAT(LogOf(kExitFailed), HasSubstr("failed: it was interrupted, and not by us"));
 }
 
 TEST_F(SweepTest, AnEvaluatedRunWhoseWeightsAreGoneIsNotTrainedAgain) {
@@ -114,27 +103,24 @@ TEST_F(SweepTest, AnEvaluatedRunWhoseWeightsAreGoneIsNotTrainedAgain) {
   std::filesystem::remove_all(dir_ / "sweeps/bounds/bound=4/seed-1/checkpoints");
   EXPECT_EQ(Sweep().status, kExitDone);
   WriteOneRun(/*eval_episodes=*/5);
-  const Finished sweep = Sweep();
-  EXPECT_EQ(sweep.status, kExitFailed);
-  EXPECT_THAT(sweep.err, HasSubstr("bound=4 seed 1 failed: it was evaluated with 3 episodes, and "
-                                   "its weights are gone or damaged: set eval_episodes = 3"));
+  EXPECT_THAT(LogOf(kExitFailed),
+              HasSubstr("bound=4 seed 1 failed: it was evaluated with 3 episodes, and "
+                        "its weights are gone or damaged: set eval_episodes = 3"));
   EXPECT_TRUE(std::filesystem::exists(dir_ / "sweeps/bounds/bound=4/seed-1/final_eval.json"));
 }
 
 TEST_F(SweepTest, AnEvaluationThatFailsIsTheRunsFailure) {
   WriteOneRun(/*eval_episodes=*/3);
   WriteTrained("[3]");
-  const Finished sweep = Sweep();
-  EXPECT_EQ(sweep.status, kExitFailed);
-  EXPECT_THAT(sweep.err,
+  EXPECT_THAT(LogOf(kExitFailed),
               AllOf(HasSubstr("bound=4 seed 1 failed: evaluation: "), HasSubstr("another net")));
 }
 
 TEST_F(SweepTest, WithoutGoodWeightsThereIsNothingToEvaluate) {
   WriteOneRun(/*eval_episodes=*/3);
-  const Finished sweep = Sweep();  // its checkpoint is an empty file
-  EXPECT_EQ(sweep.status, kExitFailed);
-  EXPECT_THAT(sweep.err, HasSubstr("bound=4 seed 1 failed: it ended well, but is not complete"));
+  // its checkpoint is an empty file
+  EXPECT_THAT(LogOf(kExitFailed),
+              HasSubstr("bound=4 seed 1 failed: it ended well, but is not complete"));
 }
 
 TEST_F(SweepTest, ARunThatCannotBeReadFailsAlone) {
@@ -142,10 +128,9 @@ TEST_F(SweepTest, ARunThatCannotBeReadFailsAlone) {
   std::filesystem::remove(dir_ / "sweeps/bounds/bound=4/seed-1/summary.json");
   std::filesystem::remove_all(dir_ / "sweeps/bounds/bound=4/seed-1/checkpoints");
   std::filesystem::create_symlink("checkpoints", dir_ / "sweeps/bounds/bound=4/seed-1/checkpoints");
-  const Finished sweep = Sweep();
-  EXPECT_EQ(sweep.status, kExitFailed);
-  EXPECT_THAT(sweep.err, AllOf(HasSubstr("; 3 done already"), HasSubstr("bound=4 seed 1 failed: "),
-                               HasSubstr("Too many levels of symbolic links")));
+  EXPECT_THAT(LogOf(kExitFailed),
+              AllOf(HasSubstr("; 3 done already"), HasSubstr("bound=4 seed 1 failed: "),
+                    HasSubstr("Too many levels of symbolic links")));
 }
 
 }  // namespace

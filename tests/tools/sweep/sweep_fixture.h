@@ -48,6 +48,12 @@ class SweepTest : public testing::Test {
     return RunProgram(dir_, {(dir_.path() / "bin/starling").string(), "sweep", "bounds.toml"},
                       {"FAKE_SCRIPTS=" + dir_.path().string()});
   }
+  // The log of a sweep that ends in this way.
+  std::string LogOf(int status) {
+    const Finished sweep = Sweep();
+    EXPECT_EQ(sweep.status, status) << sweep.err;
+    return sweep.err;
+  }
   nlohmann::json SweepJson() const {
     return nlohmann::json::parse(dir_.Read("sweeps/bounds/sweep.json"), nullptr, false);
   }

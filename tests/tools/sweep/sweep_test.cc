@@ -46,10 +46,9 @@ TEST_F(SweepTest, AGridMayGrow) {
   dir_.Write("bounds.toml",
              "config = \"catch.toml\"\nseeds = [1, 2]\neval_episodes = 0\n"
              "[grid]\nstaleness.bound = [0, 1, 4]\n");
-  const Finished grown = Sweep();
-  EXPECT_EQ(grown.status, kExitDone) << grown.err;
-  EXPECT_THAT(grown.err, AllOf(HasSubstr("6 runs (3 points, 2 seeds), 1 at a time; 4 done already"),
-                               HasSubstr("bound=1 seed 2: "), Not(HasSubstr("bound=0 seed"))));
+  EXPECT_THAT(LogOf(kExitDone),
+              AllOf(HasSubstr("6 runs (3 points, 2 seeds), 1 at a time; 4 done already"),
+                    HasSubstr("bound=1 seed 2: "), Not(HasSubstr("bound=0 seed"))));
 }
 
 // Each of the two learners waits for the other.
@@ -81,10 +80,8 @@ TEST_F(SweepTest, Simulates) {
   // As if it had been interrupted: a simulation cannot be resumed.
   std::filesystem::remove(dir_ / (run + "/summary.json"));
   std::filesystem::remove(dir_ / (run + "/final_eval.json"));
-  const Finished again = Sweep();
-  EXPECT_EQ(again.status, kExitDone) << again.err;
-  EXPECT_THAT(again.err, AllOf(HasSubstr("; 1 done already\n"),
-                               HasSubstr("it starts again from the beginning")));
+  EXPECT_THAT(LogOf(kExitDone), AllOf(HasSubstr("; 1 done already\n"),
+                                      HasSubstr("it starts again from the beginning")));
   EXPECT_TRUE(std::filesystem::exists(dir_ / "sweeps/bounds/old/stragglers=1/seed-1/journal"));
 }
 
@@ -99,8 +96,7 @@ TEST_F(SweepTest, ATrainedRunIsEvaluatedOnly) {
   WriteOneRun(/*eval_episodes=*/3);
   WriteTrained("[128]");
   dir_.Write("script.learner", "exit 1");  // no run is started
-  const Finished sweep = Sweep();
-  EXPECT_EQ(sweep.status, kExitDone) << sweep.err;
+  LogOf(kExitDone);
   EXPECT_EQ(SweepJson()["points"][0]["runs"][0]["evaluation"]["episodes"], 3);
 }
 
@@ -110,8 +106,7 @@ TEST_F(SweepTest, TheConfigurationMayBeEditedMeanwhile) {
   dir_.Write("bounds.toml",
              "config = \"catch.toml\"\nseeds = [1]\neval_episodes = 0\n[grid]\n"
              "staleness.bound = [0, 4]\n");
-  const Finished sweep = Sweep();
-  EXPECT_EQ(sweep.status, kExitDone) << sweep.err;
+  LogOf(kExitDone);
 }
 
 TEST_F(SweepTest, RunsOfAnotherConfigurationAreNeverMixedIn) {
@@ -143,16 +138,14 @@ TEST_F(SweepTest, ASecondSweepInTheSameDirectoryIsRefused) {
 
 TEST_F(SweepTest, ADirectoryThatCannotBeWritten) {
   dir_.Write("sweeps", "a file");
-  const Finished sweep = Sweep();
-  EXPECT_EQ(sweep.status, kExitUserError);
-  EXPECT_THAT(sweep.err, HasSubstr("the sweep's directory sweeps/bounds cannot be written"));
+  EXPECT_THAT(LogOf(kExitUserError),
+              HasSubstr("the sweep's directory sweeps/bounds cannot be written"));
 }
 
 TEST_F(SweepTest, AMistakeInTheGridStartsNothing) {
   dir_.Write("bounds.toml", "config = \"catch.toml\"\n[grid]\nstaleness.bound = [0, -1]\n");
-  const Finished sweep = Sweep();
-  EXPECT_EQ(sweep.status, kExitUserError);
-  EXPECT_THAT(sweep.err, HasSubstr("bounds.toml:3:23: staleness.bound = -1 is out of range"));
+  EXPECT_THAT(LogOf(kExitUserError),
+              HasSubstr("bounds.toml:3:23: staleness.bound = -1 is out of range"));
   EXPECT_FALSE(std::filesystem::exists(dir_ / "sweeps"));
 }
 
