@@ -55,7 +55,9 @@ struct Schedule {
 // moves; the player stays in row 7, where gold ends nothing.
 Schedule Watch(bool ramping, int steps) {
   constexpr int kShown = 7;  // the slot of row 8
-  MinatarAsterix game{.ramping = ramping, .player_row = 7};
+  MinatarAsterix game;
+  game.ramping = ramping;
+  game.player_row = 7;
   Schedule schedule;
   Generous chance;
   for (int step = 1; step <= steps; ++step) {
@@ -89,7 +91,9 @@ TEST(MinatarAsterix, RampsHurryEntriesEveryTimeAndMovesEveryOtherTime) {
 
 TEST(MinatarBreakout, AWallWithOneBrickLeftDoesNotComeBack) {
   for (int row = 0; row < MinatarBreakout::kBrickRows; ++row) {
-    MinatarBreakout game{.ball_row = 8, .ball_column = 4};  // above the paddle, heading down
+    MinatarBreakout game;
+    game.ball_row = 8;  // above the paddle, heading down
+    game.ball_column = 4;
     std::ranges::fill(game.bricks, std::uint16_t{0});
     game.bricks[row] = 1;
     Play(game);
@@ -98,7 +102,9 @@ TEST(MinatarBreakout, AWallWithOneBrickLeftDoesNotComeBack) {
 }
 
 TEST(MinatarFreeway, AnArrivalInTheLastStepIsPaid) {
-  MinatarFreeway game{.steps_left = 1, .chicken_row = 1, .chicken_timer = 0};
+  MinatarFreeway game;
+  game.steps_left = game.chicken_row = 1;
+  game.chicken_timer = 0;
   std::vector<Draw> cars(8, Draw::Integer(1, 6, 1));
   cars.insert(cars.end(), 8, Draw::Uniform(0.5));
   EXPECT_EQ(Play(game, MinatarFreeway::kUp, cars), (Outcome{1, true}));
@@ -194,7 +200,9 @@ TEST(MinatarSeaquest, NothingOutgrowsItsBounds) {
 
 // The last alien of a wave stands before a bullet of ours.
 MinatarSpaceInvaders BeforeTheLastHit(int base) {
-  MinatarSpaceInvaders game{.base = base, .move_timer = 1};
+  MinatarSpaceInvaders game;
+  game.base = base;
+  game.move_timer = 1;
   std::ranges::fill(game.aliens, std::uint16_t{0});
   game.aliens[5] = game.bullets[6] = 1 << 1;
   return game;
