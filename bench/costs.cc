@@ -55,17 +55,6 @@ double SecondsToCheckpoint(const TrainingRun& run) {
   return static_cast<double>(written - run.started_ns) / 1e9;
 }
 
-// Returns the value of `key` in a file of "Key: value" lines, or "".
-std::string Field(const std::string& path, const std::string& key) {
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
-    if (!line.starts_with(key + ":")) continue;
-    const std::size_t begin = line.find_first_not_of(" \t", key.size() + 1);
-    return begin == std::string::npos ? "" : line.substr(begin);
-  }
-  return "";
-}
-
 std::vector<int> ChildrenOf(int pid) {
   std::ifstream file(fmt::format("/proc/{0}/task/{0}/children", pid));
   return {std::istream_iterator<int>(file), {}};
@@ -77,7 +66,7 @@ class PeakWatch {
  public:
   void Check() {
     for (const int supervisor : ChildrenOf(::getpid())) {
-      for (const int pid : ChildrenOf(supervisor)) Add(fmt::format("/proc/{}/status", pid));
+      for (const int pid : ChildrenOf(supervisor)) Add(pid);
     }
   }
   double Mb(const std::string& kind) const {
@@ -87,13 +76,17 @@ class PeakWatch {
   }
 
  private:
-  void Add(const std::string& path) {
+  void Add(int pid) {
     // The kernel cuts the name after 15 characters, which is still different for the two kinds.
-    const std::string name = Field(path, "Name");
-    const std::string peak = Field(path, "VmHWM");  // "12345 kB"
-    if (!name.starts_with("starling-") || peak.empty()) return;
+    std::string name, word;
+    std::ifstream(fmt::format("/proc/{}/comm", pid)) >> name;
+    std::ifstream status(fmt::format("/proc/{}/status", pid));
+    while (status >> word && word != "VmHWM:") {
+    }
+    double kb = 0;
+    if (!name.starts_with("starling-") || !(status >> kb)) return;
     double& mb = peaks_[name.starts_with("starling-a") ? "actor" : "learner"];
-    mb = std::max(mb, std::stod(peak) * 1024 / 1e6);
+    mb = std::max(mb, kb * 1024 / 1e6);
   }
 
   std::map<std::string, double> peaks_;

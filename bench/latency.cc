@@ -30,29 +30,6 @@ constexpr int kIdleActors = 2;
 constexpr std::chrono::microseconds kPause{200};  // between two pushes: all threads come to rest
 constexpr std::uint64_t kFailed = std::numeric_limits<std::uint64_t>::max();
 
-// A learner of the Breakout net, in a thread.
-class LearnerThread {
- public:
-  LearnerThread(const Config& config, const learner::InitialNet& net,
-                const std::filesystem::path& run_dir)
-      : learner_(config, net, {.run_dir = run_dir, .stop_fd = stop_.fd()}), thread_([this] {
-          try {
-            learner_.Run();
-          } catch (const std::exception& error) {
-            Tell(error.what());  // the actors lose it after wire.timeout_s
-          }
-        }) {}
-  ~LearnerThread() {
-    stop_.Notify();
-    thread_.join();
-  }
-
- private:
-  EventFd stop_;
-  learner::Learner learner_;
-  std::thread thread_;
-};
-
 // An actor's link and its replica of the weights.
 class LinkedActor {
  public:
@@ -170,7 +147,16 @@ Result MeasureLatency(const Site& site) {
                     "staleness.bound=unbounded", "staleness.deadline_s=60", "wire.timeout_s=60",
                     "checkpoint.every_steps=1_000_000_000", "optimizer.lr=1e-6"});
   const learner::InitialNet net = results::InitialNetOf(config);
-  const LearnerThread learner(config, net, run_dir);
+  EventFd stop_learner;
+  learner::Learner learner(config, net, {.run_dir = run_dir, .stop_fd = stop_learner.fd()});
+  const std::jthread serving([&](const std::stop_token& stop) {
+    const std::stop_callback on_stop(stop, [&] { stop_learner.Notify(); });
+    try {
+      learner.Run();
+    } catch (const std::exception& error) {
+      Tell(error.what());  // the actors lose it after wire.timeout_s
+    }
+  });
   LinkedActor pusher(site, config, net, run_dir), reader(site, config, net, run_dir);
   std::vector<std::unique_ptr<LinkedActor>> idle;
   for (int i = 0; i < kIdleActors; ++i) {

@@ -58,11 +58,10 @@ class Dispatched : public PushWay {
              .optimizer = learner::MakeOptimizerSpec(config.optimizer),
              .size = weights.size()},
             weights, {}, snapshot_, schedule_.MetaNow(), [this] { parker_.Wake(); })),
-        thread_([this] { Run(); }) {}
+        thread_([this](const std::stop_token& stop) { Run(stop); }) {}
   ~Dispatched() override {
-    stop_.store(true, std::memory_order_release);  // partner: the load in Run
+    thread_.request_stop();
     parker_.Wake();
-    thread_.join();
   }
 
   std::uint64_t Push(std::size_t who, std::span<const float> gradient,
@@ -88,13 +87,13 @@ class Dispatched : public PushWay {
     learner::Update update;
   };
 
-  void Run() {
+  void Run(const std::stop_token& stop) {
     for (;;) {
       const std::uint32_t ticket = parker_.Ticket();
-      const bool stop = stop_.load(std::memory_order_acquire);
+      const bool stopping = stop.stop_requested();
       const bool answered = Acknowledge();
       if (TakeOne() || answered) continue;
-      if (stop) return;
+      if (stopping) return;
       parker_.Park(ticket);
     }
   }
@@ -130,12 +129,11 @@ class Dispatched : public PushWay {
 
   Schedule schedule_;
   learner::Parker parker_;
-  std::atomic<bool> stop_{false};
   std::vector<Mailbox> boxes_;
   std::deque<Mailbox*> under_way_;  // used by the dispatcher, in the order of versions
   std::size_t next_ = 0;
   std::unique_ptr<learner::Applier> applier_;
-  std::thread thread_;
+  std::jthread thread_;  // last: it uses the members above
 };
 
 // The alternative to lanes: weights and optimizer state behind one mutex. Only for comparison.

@@ -15,8 +15,10 @@ using testing::HasSubstr;
 PacedRuns SomeRuns() {
   const auto point = [](const char* wire, double jitter, std::uint64_t bound, int actors,
                         double rate) {
-    return PacedPoint{
-        .way = {wire, jitter, bound}, .actors = actors, .rate = rate, .numbers = {{"mean_staleness", 3.5}}};
+    return PacedPoint{.way = {wire, jitter, bound},
+                      .actors = actors,
+                      .rate = rate,
+                      .numbers = {{"mean_staleness", 3.5}}};
   };
   return {.step_ms = 2,
           .points = {point("ipc", 0, kUnbounded, 1, 480), point("ipc", 0, kUnbounded, 4, 1824),

@@ -5,6 +5,7 @@
 
 #include "core/gpu.h"
 #include "tests/support/temp_dir.h"
+#include "tools/sweep/grid.h"
 
 namespace starling::bench {
 namespace {
@@ -112,6 +113,16 @@ TEST_F(FiguresTest, LadderShowsEveryKernel) {
   for (const json& kernel : backward) EXPECT_GT(kernel["us"], 0) << kernel;
   EXPECT_FALSE(numbers["linear 1024×128 forward, batch 64, 100 % set"][1].contains("us"));
   EXPECT_THAT(numbers["conv 16@3×3 of 10×10×4 forward, batch 64, 8 % set"], SizeIs(4));
+}
+
+// A mistake in one would show only when its figure is measured.
+TEST_F(FiguresTest, EveryGridIsASweep) {
+  for (const auto& file :
+       std::filesystem::directory_iterator(site_.config.parent_path() / "grids")) {
+    const sweep::Grid grid = sweep::ReadGrid(file.path());
+    EXPECT_FALSE(grid.points.empty()) << file.path();
+    EXPECT_FALSE(grid.simulate) << file.path();
+  }
 }
 
 }  // namespace
