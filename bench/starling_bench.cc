@@ -17,6 +17,7 @@
 #include "core/file.h"
 #include "core/log.h"
 #include "core/process.h"
+#include "core/text.h"
 #include "core/version.h"
 #include "tools/doctor/machine.h"
 
@@ -77,10 +78,9 @@ struct Options {
 
 // The command that repeats this bench.
 std::string CommandOf(const Options& options) {
-  std::vector<std::string> words = options.only;
-  if (options.quick) words.insert(words.begin(), "--quick");
-  words.insert(words.begin(), "scripts/bench");
-  return fmt::format("{}", fmt::join(words, " "));
+  std::string command = options.quick ? "scripts/bench --quick" : "scripts/bench";
+  for (const std::string& figure : options.only) command += " " + figure;
+  return command;
 }
 
 // If the programs of a figure fail, its row shows that, and the bench goes on.
@@ -146,8 +146,7 @@ int Main(int argc, char** argv) {
                "starling-bench");
   Options options;
   app.set_version_flag("--version", VersionLine("starling-bench"));
-  app.add_option("FIGURE", options.only,
-                 fmt::format("of {}", fmt::join(Names(), ",")) + "; all if none is named")
+  app.add_option("FIGURE", options.only, "of " + Listed(Names()) + "; all if none is named")
       ->check(CLI::IsMember(Names()))
       ->type_name("");
   std::string json;
