@@ -35,7 +35,7 @@ ClientState StateAfter(wire::LeaveReason reason) {
 
 bool LearnerClient::Push(const wire::Grant& grant, const wire::SnapshotMeta& meta,
                          const RolloutGradient& gradient, RolloutEpisodes episodes) {
-  const std::int64_t begin = wall_.NowNs();
+  const std::int64_t begin = real_.NowNs();
   Session& session = *session_;
   // 1. Describe the gradient.
   wire::Gradient body = GradientMessage(gradient, std::move(episodes));
@@ -74,7 +74,7 @@ bool LearnerClient::PushSlices(std::uint64_t sequence, std::uint64_t base,
 }
 
 void LearnerClient::Beat() {
-  const std::int64_t now = wall_.NowMs();
+  const std::int64_t now = real_.NowMs();
   if (now < session_->deadlines.beat) return;
   session_->deadlines.beat = now + static_cast<std::int64_t>(session_->config.wire.heartbeat_ms);
   Send(wire::Heartbeat{});  // if the queue is full, the gradients in it are signs of life
@@ -238,7 +238,7 @@ std::int64_t LearnerClient::Session::FetchAgainMs() const {
 }
 
 std::uint32_t LearnerClient::UsSince(std::int64_t begin_ns) const {
-  return static_cast<std::uint32_t>((wall_.NowNs() - begin_ns) / 1000);
+  return static_cast<std::uint32_t>((real_.NowNs() - begin_ns) / 1000);
 }
 
 // Returns whether a new learner has another endpoint, or the same one with other keys.

@@ -1,7 +1,7 @@
 // An actor's end of the wire: it joins, receives grants and weights, pushes gradients, and beats.
 //
-// Every wait has a deadline. After it the learner counts as lost, and the actor joins again as a
-// new incarnation.
+// Every wait ends when the learner is silent for wire.timeout_s, and a wait for an answer at its
+// deadline. Then the learner counts as lost, and the actor joins again as a new incarnation.
 //
 // Thread safety: none; one thread.
 #pragma once
@@ -95,8 +95,8 @@ class LearnerClient {
   // Waits for the next grant. Returns nullopt if the state has changed.
   std::optional<wire::Grant> NextGrant();
 
-  // Updates `weights` to the newest version, which is at least `version`, and `meta` to its
-  // description. Returns false if the state has changed.
+  // Updates `weights` to the newest version, and `meta` to its description. Without shared memory it
+  // keeps weights that are at least `version` already. Returns false if the state has changed.
   // REQUIRES: both are unchanged since the last call.
   bool Refresh(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& meta);
 
@@ -186,7 +186,7 @@ class LearnerClient {
 
   const ClientOptions options_;
   const SteadyClock steady_clock_;
-  const Clock& wall_;   // measures durations and paces heartbeats
+  const Clock& real_;   // counts while the process is stopped, too: durations, heartbeats
   RunningClock clock_;  // measures silences and deadlines
   wire::Context context_;
 

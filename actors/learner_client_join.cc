@@ -26,8 +26,8 @@ std::string HostName() {
 
 LearnerClient::LearnerClient(ClientOptions options)
     : options_(std::move(options)),
-      wall_(options_.clock ? *options_.clock : steady_clock_),
-      clock_(wall_) {}
+      real_(options_.clock ? *options_.clock : steady_clock_),
+      clock_(real_) {}
 LearnerClient::~LearnerClient() = default;
 
 bool LearnerClient::Join() {

@@ -48,7 +48,7 @@ bool FetchedWeights::Take(std::uint64_t version, std::span<float> weights,
 std::optional<wire::Grant> LearnerClient::NextGrant() {
   // 1. Wait for a grant.
   Session& session = *session_;
-  const std::int64_t begin = wall_.NowNs();
+  const std::int64_t begin = real_.NowNs();
   const std::int64_t start_ms =
       static_cast<std::int64_t>(session.config.updates.start_timeout_s * 1000.0);
   const std::int64_t give_up_ms = clock_.NowMs() + session_->AnswerMs() + start_ms;
@@ -69,7 +69,7 @@ std::optional<wire::Grant> LearnerClient::NextGrant() {
 
 bool LearnerClient::Refresh(std::uint64_t version, std::span<float> weights,
                             wire::SnapshotMeta& meta) {
-  const std::int64_t begin = wall_.NowNs();
+  const std::int64_t begin = real_.NowNs();
   const bool joined = session_->shards ? RefreshSlices(version, weights, meta)
                                        : RefreshWhole(version, weights, meta);
   session_->beacon.reset();

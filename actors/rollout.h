@@ -3,12 +3,13 @@
 //
 // The weights do not change during an unroll, so the gradient uses the activations of acting: there
 // is only one forward pass. Rows are time-major: sample (t, b) is row t * B + b. Row block T holds
-// the observations after the last step, whose values bootstrap the returns. The values of states at
-// a time limit do, too.
+// the observations after the last step, whose values bootstrap the returns. Row block T + 1 holds the
+// final states of episodes that a time limit ended; their values bootstrap, too.
 //
 // On a GPU all buffers live on the device and work is queued asynchronously. It is recorded and
 // replayed (Backend::Repeat) a step at a time, or the whole unroll at once if the envs are played
-// there, too. Only the weights and one flat gradient cross between host and GPU.
+// there, too: then only the weights and one flat gradient cross between host and GPU. Games on the
+// host receive actions and return observations and rewards at every step.
 //
 // Thread safety: none; one thread. Buffers are allocated once.
 #pragma once
@@ -74,7 +75,7 @@ class Rollout {
   RolloutEpisodes TakeEpisodes();
 
  private:
-  // An array in the replica's memory and its copy on the host. They are one if that is the host's.
+  // An array in the replica's memory and its copy on the host; on the CPU both are the same array.
   template <class T>
   struct Mirrored {
     Mirrored(std::size_t size, Memory& memory) : host(size, memory.host_side()) {

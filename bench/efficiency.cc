@@ -131,12 +131,17 @@ std::string EfficiencyTable(const PacedRuns& runs) {
     std::vector<std::string> cells = {way.wire, way.jitter == 0 ? "none" : jitter,
                                       BoundName(way.bound)};
     for (const int actors : counts) {
-      const auto point = std::ranges::find_if(runs.points, [&](const PacedPoint& one) {
-        return one.way == way && one.actors == actors;
-      });
-      cells.push_back(point == runs.points.end() ? ""
-                                                 : fmt::format("{}, {}", Rounded(point->rate),
-                                                               Percent(Efficiency(runs, *point))));
+      std::vector<double> rates;  // more than one for one actor
+      for (const PacedPoint& point : runs.points) {
+        if (point.way == way && point.actors == actors) rates.push_back(point.rate);
+      }
+      if (rates.empty()) {
+        cells.push_back("");
+        continue;
+      }
+      const PacedPoint middle{.way = way, .actors = actors, .rate = Median(rates)};
+      cells.push_back(
+          fmt::format("{}, {}", Rounded(middle.rate), Percent(Efficiency(runs, middle))));
     }
     text += Line(cells);
   }

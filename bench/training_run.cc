@@ -210,7 +210,7 @@ void ForEachRun(const Site& site, const GridPlan& plan,
       WriteFileAtomically(written, ToToml(config));
       const TrainingRun run(
           site, {.name = fmt::format("{}-{}-seed-{}", file.stem().string(), point.name, seed),
-                 .timeout_s = 900,
+                 .timeout_s = plan.timeout_s,
                  .config = written});
       use(config, run);
     }

@@ -104,6 +104,7 @@ struct GridPlan {
   std::string file;               // in bench/grids
   std::uint64_t quick_steps = 0;  // run.steps of quick runs
   bool steps_per_actor = false;   // run.steps is multiplied by actors.count
+  double timeout_s = 900;         // of one run
 };
 
 // Calls use(config, run) after each run, seed by seed. If actors.count varies, a quick bench runs

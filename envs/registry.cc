@@ -22,6 +22,11 @@ struct Entry {
 };
 
 template <Game G>
+constexpr bool kRamps = requires(G game) {
+  game.ramping;
+};
+
+template <Game G>
 constexpr Entry EntryOf(const char* name) {
   return {.name = name,
           .spec = [](const EnvConfig& config) -> FrameSpec { return {.env = SpecWith<G>(config)}; },
@@ -33,10 +38,8 @@ constexpr Entry EntryOf(const char* name) {
                        const WhileWaiting&) -> std::unique_ptr<FrameEnvs> {
             return std::make_unique<GameFrames<G>>(num_envs, seed, config);
           },
-          .ramps = requires(G game){game.ramping;
+          .ramps = kRamps<G>};
 }
-};  // namespace
-}  // namespace starling::envs
 
 #define STARLING_GAME(G, name) EntryOf<G>(name),
 constexpr Entry kEnvs[] = {STARLING_GAMES(STARLING_GAME)};

@@ -222,8 +222,12 @@ class TraceFile::Lines {
   // Reads line_, without the line's end. Returns false at the end of the file.
   bool Read() {
     line_.clear();
+    z_off_t begin = gztell(file_);
     while (gzgets(file_, buffer_.data(), static_cast<int>(buffer_.size())) != nullptr) {
-      line_ += buffer_.data();
+      const std::string_view read = buffer_.data();
+      const z_off_t end = gztell(file_);
+      if (end - std::exchange(begin, end) != std::ssize(read)) Fail("the line holds a NUL byte");
+      line_ += read;
       if (line_.size() > kMaxLineBytes) Fail("the line is longer than 1 MiB");
       if (!line_.ends_with('\n')) continue;
       line_.pop_back();

@@ -134,7 +134,7 @@ void SupervisorPolicy::ReplaceActor(std::int64_t now_ms, int slot, const std::st
   Actor& actor = actors_[static_cast<std::size_t>(slot)];
   const std::int64_t wait = actor.accepted ? 0 : actor.backoff.Next(limits_);
   actor.start_ms = now_ms + wait;
-  Add(out, LogLevel::kWarn, "{}; replaced {}; at most its gradient in flight is lost", who,
+  Add(out, LogLevel::kWarn, "{}; replaced {}; at most its gradients in flight are lost", who,
       Wait(wait));
   if (EverySlotHopeless()) {
     const std::string what =

@@ -86,7 +86,7 @@ void RemoveLeftovers(const Config& config, RunLog& log) {
     }
   } catch (const std::exception& error) {
     log.Log(LogLevel::kWarn,
-            fmt::format("the runtime place could not be cleaned: {}", error.what()));
+            fmt::format("the runtime directory could not be cleaned: {}", error.what()));
   }
 }
 

@@ -84,8 +84,8 @@ void Admission::Poll(wire::ServerSocket& socket) {
   }
 }
 
-void Admission::Reload() {
-  for (const std::string& line : authenticator_->Reload()) LogWarn("{}", line);
+void Admission::Reload(LogLevel level) {
+  for (const std::string& line : authenticator_->Reload()) LogLine(level, line);
 }
 
 std::vector<std::uint32_t> Admission::Revoked(const Roster& roster) const {

@@ -49,8 +49,8 @@ class Admission {
 
   // Answers new connections and cuts those that never finish a message.
   void Poll(wire::ServerSocket& socket);
-  // Reads the list again. REQUIRES, as the next: has_keys().
-  void Reload();
+  // Reads the list again and logs its changes. REQUIRES, as the next: has_keys().
+  void Reload(LogLevel level);
   // Returns the slots whose keys are not on the list.
   std::vector<std::uint32_t> Revoked(const Roster& roster) const;
 

@@ -129,7 +129,8 @@ Engine::Receipt Engine::Identify(const wire::Header& header) {
   return {wire::Outcome::kNone, member};
 }
 
-// Checks everything but the grant, and borrows the values if they are in shared memory.
+// Checks sequence, samples, buffer and values; Receive has checked the sender, the judge checks grant
+// and base. Notes the sequence, and borrows the values if they are in shared memory.
 wire::Outcome Engine::CheckContent(Received& gradient, Member& sender) const {
   const auto& [header, body] = std::tie(gradient.header, gradient.body);
   if (header.sequence <= sender.last_sequence) return wire::Outcome::kDuplicate;
@@ -153,7 +154,8 @@ wire::Outcome Engine::CheckContent(Received& gradient, Member& sender) const {
   return whole > config_.updates.max_norm ? wire::Outcome::kNormTooLarge : wire::Outcome::kNone;
 }
 
-// The gradient spends its grant: it is held for an update, or refused by the judge.
+// Ends the grant of the gradient, if it names a live one: the gradient is held for an update, or
+// refused by the judge.
 wire::Outcome Engine::Hold(Received gradient, Member& sender) {
   const std::uint64_t number = gradient.body.grant, base = gradient.header.version;
   const std::uint32_t samples = gradient.body.samples, wait_us = gradient.body.wait_us;
@@ -205,7 +207,7 @@ CheckpointContent Engine::ContentOf(TrainingState state) {
 // ---- grants and answers out
 
 std::vector<Engine::Reply> Engine::TakeReplies(std::int64_t now_ns) {
-  // 1. Send the grants whose version is completed.
+  // 1. Collect and journal the grants whose version is completed.
   for (const Grant& grant : pipeline_.judge().TakeGrants()) unsent_.push_back(grant);
   std::map<std::uint32_t, std::vector<wire::Grant>> grants;  // by slot
   std::erase_if(unsent_, [&](const Grant& grant) {

@@ -47,7 +47,7 @@ void Learner::Loop() {
     if (subscribers.readable) beacon_->Repeat();
     if (reload.readable) ReloadKeys();
     if (shards_) shards_->Receive();
-    // 2. Receive. Only a learner that has read everything knows who is late or silent.
+    // 2. Receive. Check deadlines only when all messages were read.
     const bool stopped = stop.readable || MustStop();
     if (!stopped && !engine_.over()) {
       OnWholeGradients();
@@ -111,7 +111,7 @@ void Learner::Handle(wire::Envelope envelope) {
   if (!decoded) {
     const std::string refusal = wire::RefusalName(decoded.refusal);
     ++engine_.counters().frames_refused[refusal];
-    refusals_.Warn(clock_.NowMs(), "refused a message that is not ours: " + refusal);
+    refusals_.Warn(clock_.NowMs(), "refused a message: " + refusal);
     membership_.OnDamaged(envelope.peer(), refusal);
     return;
   }
@@ -183,7 +183,7 @@ void Learner::OnFetch(const wire::Header& header) {
 void Learner::ReloadKeys() {
   eventfd_t count;
   ::eventfd_read(options_.reload_fd, &count);
-  admission_.Reload();
+  admission_.Reload(LogLevel::kWarn);
   for (const std::uint32_t slot : admission_.Revoked(engine_.roster())) {
     membership_.Expel(slot, wire::LeaveReason::kRefused,
                       "your key is no longer on the learner's list",
@@ -206,7 +206,7 @@ void Learner::Publish() {
 void Learner::SendReplies() {
   const std::vector<Engine::Reply> replies = engine_.TakeReplies(clock_.NowNs());
   if (!first_grant_ns_ && engine_.granted()) {
-    first_grant_ns_ = wall_.NowNs();
+    first_grant_ns_ = real_.NowNs();
     times_ = {};  // the time before is no part of training
   }
   // An actor over tcp that holds one grant at a time waits for its weights: they follow the grant.
@@ -235,7 +235,7 @@ void Learner::SendWeights(const Member& member) {
 
 // Since the first grant of this term.
 double Learner::TrainingSeconds() const {
-  return first_grant_ns_ ? static_cast<double>(wall_.NowNs() - *first_grant_ns_) / 1e9 : 0;
+  return first_grant_ns_ ? static_cast<double>(real_.NowNs() - *first_grant_ns_) / 1e9 : 0;
 }
 
 }  // namespace starling::learner

@@ -116,7 +116,7 @@ class Learner {
   const wire::Slice slice_;  // of the weights that this process owns: all, or that of shard 0
   const LearnerOptions options_;
   const SteadyClock steady_clock_;
-  const Clock& wall_;   // measures speed
+  const Clock& real_;   // counts while the process is stopped, too: speed
   RunningClock clock_;  // measures silences and deadlines
   EventFd wake_up_;     // a version is completed, or a checkpoint written
   wire::RuntimeDir runtime_dir_;
@@ -125,7 +125,7 @@ class Learner {
   Engine engine_;
   CheckpointKeeper keeper_;
   wire::Context context_;
-  Admission admission_;  // before the socket: it answers for it
+  Admission admission_;  // before socket_: its authenticator must exist when the socket opens
   wire::ServerSocket socket_;
   Outbox outbox_;
   std::optional<wire::BeaconSender> beacon_;
@@ -134,7 +134,7 @@ class Learner {
   StatusReporter reporter_;
 
   RateLimitedLog refusals_;
-  std::optional<std::int64_t> first_grant_ns_;  // of `wall_`
+  std::optional<std::int64_t> first_grant_ns_;  // of `real_`
   LoopTimes times_;
   Laps laps_;
 };

@@ -68,8 +68,8 @@ Learner::Learner(const Config& config, InitialNet net, LearnerOptions options,
       layout_(std::move(net.layout)),
       slice_(OwnSlice(config, layout_.size())),
       options_(std::move(options)),
-      wall_(options_.clock ? *options_.clock : steady_clock_),
-      clock_(wall_),
+      real_(options_.clock ? *options_.clock : steady_clock_),
+      clock_(real_),
       runtime_dir_(std::move(runtime_dir)),
       snapshot_(MakeSnapshot(config, slice_.size, layout_.fingerprint(),
                              runtime_dir_.SnapshotPath(start.state.term), start.state.term,
@@ -102,8 +102,8 @@ Learner::Learner(const Config& config, InitialNet net, LearnerOptions options,
                          if (shards_) shards_->DiscardAllOf(slot, incarnation);
                        }},
                   clock_),
-      reporter_(config_, options_.run_dir, engine_, options_.sinks, clock_, wall_),
-      laps_(wall_) {
+      reporter_(config_, options_.run_dir, engine_, options_.sinks, clock_, real_),
+      laps_(real_) {
   // 1. Actors and evaluator on this host read the weights from shared memory.
   if (OnThisHost(config) && snapshot_.shared()) {
     beacon_.emplace(context_, runtime_dir_.SocketEndpoint("beacon"));

@@ -137,7 +137,7 @@ void Membership::Remove(std::uint32_t slot, const std::string& why) {
   engine_.Remove(slot, why);
   if (options_.on_left) options_.on_left(slot, incarnation);
   comings_.Info(clock_.NowMs(),
-                fmt::format("actor {} {}; at most its gradient in flight is lost, {} left", slot,
+                fmt::format("actor {} {}; at most its gradients in flight are lost, {} left", slot,
                             why, engine_.roster().size()));
 }
 

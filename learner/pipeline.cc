@@ -102,8 +102,7 @@ void Pipeline::Launch(const Judge::Update& decided) {
   counters_.applied += decided.gradients.size();
   if (merged) counters_.merged += decided.gradients.size();
 
-  // 2. Read the schedules at the samples applied before this update, as the actors of its gradients
-  //    did.
+  // 2. Read the learning rate's schedule at the samples applied before this update.
   lr_ = LearningRate(config_.optimizer, config_.run.steps, steps_, samples) *
         LinearScale(config_.optimizer, samples,
                     static_cast<std::uint64_t>(config_.samples_per_gradient()));

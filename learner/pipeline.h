@@ -56,7 +56,7 @@ class Pipeline {
   }
   void FinishedElsewhere(std::uint64_t version) { elsewhere_ = version; }
 
-  // Spends the grant that `gradient` names. Keeps it until it is applied if it returns kHeld.
+  // Passes the gradient to the judge. Keeps it until it is applied if it returns kHeld.
   Arrival Hold(Received gradient);
 
   // Hands the applier every update that is due, as far as it has room; none once the run is over.

@@ -25,7 +25,7 @@ struct ActorStatus {
   std::uint64_t staleness = 0;  // of the last that was applied
   std::uint64_t wait_us = 0;    // for grants, in all; a status line has milliseconds
   // No status line holds the fields below.
-  bool alive = false;     // the slot has a member
+  bool alive = false;     // the slot has a member; not part of the JSON, whose rows all have
   std::string left{};     // why its last member left; "" if it has one or never had one
   std::string host{};     // reported by the actor
   std::uint32_t pid = 0;  // reported by the actor; on its host

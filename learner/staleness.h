@@ -84,7 +84,7 @@ class Judge {
 
   // A gradient arrives that names grant `number` of `slot`. kHeld: it will be in exactly one
   // update. kStale (only under "drop"): refused, and its actor gets a new grant at once. The other
-  // refusals spend no grant; GrantOrQueue gives the actor another one.
+  // refusals leave the grant as it is; the caller ends it (RevokeGrant).
   Arrival Arrive(std::uint32_t slot, std::uint64_t number, std::uint64_t base,
                  std::uint64_t ticket);
 

@@ -31,7 +31,7 @@ concept Is = std::same_as<std::remove_const_t<T>, Struct>;
 // The items of lists, as arrays of their members.
 auto Members(Is<Episode> auto& episode) { return std::tie(episode.episode_return, episode.length); }
 auto Members(Is<Grant> auto& grant) { return std::tie(grant.number, grant.version); }
-auto Members(Is<ShardAddress> auto& place) { return std::tie(place.endpoint, place.snapshot); }
+auto Members(Is<ShardAddress> auto& shard) { return std::tie(shard.endpoint, shard.snapshot); }
 auto Members(Is<ApplyUpdate::Item> auto& item) {
   return std::tie(item.slot, item.incarnation, item.gradient, item.weight);
 }

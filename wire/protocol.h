@@ -135,7 +135,7 @@ struct Gradient {
 
 // The fate of a gradient. All outcomes after kMerged are refusals.
 enum class Outcome : std::uint8_t {
-  kNone = 0,  // the answer is to no gradient
+  kNone = 0,  // no gradient is answered
   kApplied,   // alone
   kMerged,    // in one update with others
   kStale,

@@ -58,7 +58,7 @@ class FileLock {
   int error_;
 };
 
-// Returns the root's lock, which is held for a moment while a place is created or removed.
+// Returns the root's lock, which is held for a moment while a directory is created or removed.
 FileLock LockRoot(const fs::path& root) {
   FileLock lock(root / "lock");
   if (lock.error() != 0 || !lock.Lock()) {
@@ -100,7 +100,7 @@ fs::path FindBase(const std::string& configured) {
   return *found;
 }
 
-fs::path PlacePath(const fs::path& root, const fs::path& run_dir) {
+fs::path RunPath(const fs::path& root, const fs::path& run_dir) {
   fs::path canonical = fs::weakly_canonical(fs::absolute(run_dir)).lexically_normal();
   if (!canonical.has_filename()) canonical = canonical.parent_path();  // "run/" means "run"
   const std::string text = canonical.string();
@@ -108,15 +108,15 @@ fs::path PlacePath(const fs::path& root, const fs::path& run_dir) {
   return root / fmt::format("{:012x}", hash >> (64 - 4 * kNameDigits));
 }
 
-bool IsPlaceName(const std::string& name) {
+bool IsRunName(const std::string& name) {
   return name.size() == kNameDigits &&
          name.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-// Removes everything in a place but its lock.
-void Clear(const fs::path& place) {
+// Removes everything in a directory but its lock.
+void Clear(const fs::path& dir) {
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(place, error)) {
+  for (const auto& entry : fs::directory_iterator(dir, error)) {
     if (entry.path().filename() != "lock") fs::remove_all(entry.path(), error);
   }
 }
@@ -125,17 +125,17 @@ void Clear(const fs::path& place) {
 std::size_t RemoveUnlocked(const fs::path& root) {
   std::size_t removed = 0;
   std::error_code error;
-  std::vector<fs::path> places;
+  std::vector<fs::path> dirs;
   for (const auto& entry : fs::directory_iterator(root, error)) {
-    if (IsPlaceName(entry.path().filename().string()) &&
+    if (IsRunName(entry.path().filename().string()) &&
         fs::is_directory(entry.symlink_status(error))) {
-      places.push_back(entry.path());
+      dirs.push_back(entry.path());
     }
   }
-  for (const fs::path& place : places) {
-    FileLock lock(place / "lock");
+  for (const fs::path& dir : dirs) {
+    FileLock lock(dir / "lock");
     if (lock.error() != 0 || !lock.TryLock()) continue;
-    fs::remove_all(place, error);
+    fs::remove_all(dir, error);
     ++removed;
   }
   return removed;
@@ -163,7 +163,7 @@ fs::path RuntimeRoot(const std::string& configured) {
 
 RuntimeDir RuntimeDir::Create(const fs::path& root, const fs::path& run_dir) {
   // 1. Check that the paths of the sockets fit.
-  const fs::path path = PlacePath(root, run_dir);
+  const fs::path path = RunPath(root, run_dir);
   const std::size_t longest = (path / "control").string().size();
   if (longest > kMaxSocketPath) {
     Fail(root,
@@ -171,7 +171,7 @@ RuntimeDir RuntimeDir::Create(const fs::path& root, const fs::path& run_dir) {
                      kMaxSocketPath),
          "set wire.runtime_dir to a shorter path");
   }
-  // 2. Under the root's lock, remove the places of dead learners and create this one.
+  // 2. Under the root's lock, remove the directories of dead learners and create this one.
   const FileLock root_lock = LockRoot(root);
   RemoveUnlocked(root);
   CreatePrivateDirectory(path);
@@ -235,7 +235,7 @@ void RuntimeDir::WriteKeys(const Credentials& keys) const {
 
 std::optional<Credentials> RuntimeDir::FindKeys(const fs::path& root, const fs::path& run_dir) {
   try {
-    std::istringstream text(ReadFile(PlacePath(root, run_dir) / "keys"));
+    std::istringstream text(ReadFile(RunPath(root, run_dir) / "keys"));
     Credentials keys;
     if (text >> keys.own.public_key >> keys.own.secret_key >> keys.server_key) return keys;
   } catch (const std::system_error&) {  // there is no learner, or it has no keys
@@ -248,7 +248,7 @@ void RuntimeDir::WriteEndpoint(const std::string& endpoint) const {
 }
 
 RuntimeDir::Found RuntimeDir::Find(const fs::path& root, const fs::path& run_dir) {
-  Found found{PlacePath(root, run_dir) / "endpoint", std::nullopt};
+  Found found{RunPath(root, run_dir) / "endpoint", std::nullopt};
   try {
     found.endpoint = ReadFile(found.endpoint_file);
   } catch (const std::system_error&) {  // not there yet
@@ -257,10 +257,10 @@ RuntimeDir::Found RuntimeDir::Find(const fs::path& root, const fs::path& run_dir
 }
 
 std::optional<int> RuntimeDir::FindOwner(const fs::path& root, const fs::path& run_dir) {
-  const fs::path path = PlacePath(root, run_dir) / "lock";
+  const fs::path path = RunPath(root, run_dir) / "lock";
   std::error_code none;
   if (!fs::exists(path, none)) return std::nullopt;
-  // Under the root's lock: Create must not find the place locked by the TryLock below.
+  // Under the root's lock: Create must not find the directory locked by the TryLock below.
   const FileLock root_lock = LockRoot(root);
   FileLock lock(path);
   if (lock.error() != 0 || lock.TryLock()) return std::nullopt;
@@ -272,7 +272,7 @@ std::optional<int> RuntimeDir::FindOwner(const fs::path& root, const fs::path& r
 // There is at most one: Create removes the files of a killed learner.
 std::optional<fs::path> RuntimeDir::FindSnapshot(const fs::path& root, const fs::path& run_dir) {
   std::error_code none;
-  for (const auto& entry : fs::directory_iterator(PlacePath(root, run_dir), none)) {
+  for (const auto& entry : fs::directory_iterator(RunPath(root, run_dir), none)) {
     const fs::path& path = entry.path();
     if (path.filename().string().starts_with(kWeights) && !path.has_extension()) return path;
   }

@@ -67,8 +67,7 @@ class Lanes final : public Applier {
   std::vector<AlignedFloats> state_;
 
   std::uint64_t submitted_;  // the network thread's
-  // Written by the last lane of each version. The last lane of version v writes before the last
-  // lane of version v + 1, because it must itself count down version v + 1 afterwards.
+  // Rises in order: the lane that finishes version v counts down v + 1 only after this write.
   alignas(kCacheLine) std::atomic<std::uint64_t> completed_;
   std::atomic<bool> stop_{false};
   std::vector<std::unique_ptr<Lane>> lanes_;

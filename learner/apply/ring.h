@@ -30,7 +30,7 @@ class SpscRing {
  public:
   // Producer. Returns false if the ring is full: the item was not taken.
   bool TryPush(T item) {
-    const std::uint64_t tail = tail_.load(std::memory_order_relaxed);  // ours
+    const std::uint64_t tail = tail_.load(std::memory_order_relaxed);  // only we write it
     if (tail - cached_head_ == Capacity) {
       // Partner: the release store in TryPop; its reads of the slot end before it is overwritten.
       cached_head_ = head_.load(std::memory_order_acquire);

@@ -151,8 +151,8 @@ void Shard::Handle(wire::Envelope envelope) {
   if (!admission_.Allows(envelope)) return;
   const wire::DecodeResult decoded = wire::Decode(envelope.frames(), slice_.size);
   if (!decoded) {
-    return refusals_.Warn(clock_.NowMs(), std::string("refused a message that is not ours: ") +
-                                              wire::RefusalName(decoded.refusal));
+    return refusals_.Warn(clock_.NowMs(),
+                          std::string("refused a message: ") + wire::RefusalName(decoded.refusal));
   }
   const wire::Message& message = decoded.message;
   if (message.header.term != term_ || message.header.session != session_ ||
@@ -225,7 +225,7 @@ void Shard::ReceiveFromLearner() {
       pending_.TakeFirst(name);
       ReportSlice(name);
     } else if (std::holds_alternative<wire::ReloadKeys>(body) && admission_.has_keys()) {
-      admission_.Reload();
+      admission_.Reload(LogLevel::kInfo);
     } else if (std::holds_alternative<wire::Leave>(body)) {
       over_ = true;
     }

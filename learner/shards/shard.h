@@ -93,8 +93,8 @@ class Shard {
   std::unique_ptr<wire::Context> context_;
   std::unique_ptr<wire::ClientSocket> learner_;
   Admission::Refusals refused_;  // reported nowhere
-  Admission admission_;          // before the socket: it answers for it
-  wire::ServerSocket socket_;    // for actors
+  Admission admission_;        // before socket_: its authenticator must exist when the socket opens
+  wire::ServerSocket socket_;  // for actors
   wire::SnapshotWriter snapshot_;
   NewestWeights newest_;
   EventFd wake_up_;

@@ -9,15 +9,15 @@
 //   shard -> 0   SliceHeld        a slice has arrived, with its norm
 //   0 -> shard   ApplyUpdate      the update that takes the gradient, or
 //                DiscardSlice     its gradient was refused
-//   shard -> 0   ShardApplied     the version is there; also sent when there is nothing to say
+//   shard -> 0   ShardApplied     the version is there; also sent as a heartbeat
 //   0 -> shard   ApplyUpdate      with `checkpoint`: and save this version; without gradients: save
 //                                 the last version
 //   shard -> 0   ShardSaved       its part is written, or why it is not
 //   0 -> shard   ReloadKeys       read the list of keys again
-//   0 -> shard   Leave              the run has ended
+//   0 -> shard   Leave            the run has ended
 //
-// A shard reports one slice per gradient name at a time: the next one after the first was taken by
-// an update or discarded. All processes are one learner: if one of them ends, all end, and start
+// If several connections sent slices under one name, a shard reports the next one when the first is
+// applied or discarded. All processes are one learner: if one of them ends, all end, and start
 // again from the last checkpoint.
 //
 // Thread safety: none; it belongs to the network thread.

@@ -93,6 +93,7 @@ void DrawLine(const Values& values, const Axis& axis, Dots& dots) {
 // Returns the marks of every tick, or of every second, ... so that the rounding to rows does not
 // put some labels side by side and others apart. The ends of the axis are ticks, and stay.
 std::vector<Mark> TickMarks(const Axis& axis, const Dots& dots) {
+  if (axis.ticks.empty()) return {};  // values that are not finite
   const std::size_t last = axis.ticks.size() - 1;
   for (std::size_t every = 1;; ++every) {
     if (last % every != 0) continue;

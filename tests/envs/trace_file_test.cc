@@ -139,6 +139,7 @@ TEST_F(TraceFileTest, RefusesMalformedLinesNamingThem) {
   expect_refused({"{"}, 1, "parse error");
   expect_refused({"[1]"}, 1, "not a JSON object");
   expect_refused({kHeaderLine, ""}, 2, "parse error");
+  expect_refused({kHeaderLine, kResetLine + std::string(1, '\0') + "more"}, 2, "NUL");
   expect_refused({kHeaderLine, kStepLine}, 2, "without a reset");
   expect_refused({kHeaderLine, kResetLine, Changed(kStepLine, "t", "true"), kStepLine}, 4,
                  "without a reset");

@@ -58,7 +58,7 @@ TEST_F(PolicyTest, ActorWithAnAcceptedGradientIsReplacedAtOnce) {
   EXPECT_THAT(Deeds(died), Are(StartActor{1}));
   EXPECT_THAT(Said(died, LogLevel::kWarn),
               HasSubstr("actor 1 (pid 78) was killed by SIGKILL; replaced at once; at most its "
-                        "gradient in flight is lost"));
+                        "gradients in flight are lost"));
   // The one beside it joined but had none accepted.
   EXPECT_THAT(Deeds(policy.OnActorExit(20, 0, 77, kKilled9)), IsEmpty());
 }

@@ -31,7 +31,7 @@ class LinkFaultsTest : public NetworkTest {
     EXPECT_TRUE(GoesOn());
   }
 
-  static constexpr const char* kGone = "; at most its gradient in flight is lost, 1 left";
+  static constexpr const char* kGone = "; at most its gradients in flight are lost, 1 left";
 
   std::unique_ptr<Proxy> proxy_;
   Process *near_ = nullptr, *far_ = nullptr;

@@ -115,7 +115,7 @@ TEST_F(ByHandTest, AStoppedActorLeavesAndTheOthersGoOn) {
   one->Signal(SIGTERM);
   EXPECT_EQ(WaitFor(*one), 0) << said_;
   ExpectAllEnd(learner, other);
-  EXPECT_THAT(learner->err(), HasSubstr("at most its gradient in flight is lost, 1 left"));
+  EXPECT_THAT(learner->err(), HasSubstr("at most its gradients in flight are lost, 1 left"));
   const json summary = Summary();
   ExpectSound(summary);
   EXPECT_GE(summary["steps"], kSeconds / 4);

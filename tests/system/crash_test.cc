@@ -45,7 +45,7 @@ TEST_F(CrashTest, KilledActorsAreReplaced) {
     if (LogHas(who + "was killed by SIGKILL; replaced")) ++replaced;
   }
   EXPECT_GE(replaced, 1u);
-  EXPECT_THAT(log, HasSubstr("at most its gradient in flight is lost"));
+  EXPECT_THAT(log, HasSubstr("at most its gradients in flight are lost"));
   const json summary = Summary();
   EXPECT_LE(summary["actors"]["restarted"], killed.size());
   EXPECT_GE(summary["actors"]["restarted"].get<std::uint64_t>() + 1, replaced);  // as the run ended

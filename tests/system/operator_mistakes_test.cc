@@ -16,6 +16,7 @@ struct Mistake {
   Strings settings;
   Strings sentences;  // each is a part of the output
 };
+void PrintTo(const Mistake& mistake, std::ostream* out) { *out << mistake.name; }
 
 class MistakeTest : public RunTest, public testing::WithParamInterface<Mistake> {
  protected:

@@ -32,7 +32,7 @@ class RunTest : public testing::Test {
 #ifdef __SANITIZE_ADDRESS__
   static constexpr std::uint64_t kSeconds = 240'000;
 #else
-  static constexpr std::uint64_t kSeconds = 1'600'000;
+  static constexpr std::uint64_t kSeconds = 3'200'000;
 #endif
   static constexpr std::uint64_t kEndless = 1'000'000'000;
   const std::string config_ = std::string(STARLING_SOURCE_DIR) + "/configs/catch.toml";

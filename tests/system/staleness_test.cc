@@ -13,6 +13,9 @@ struct Dial {
   std::string bound, on_exceed;
   int actors;
 };
+void PrintTo(const Dial& dial, std::ostream* out) {
+  *out << "bound " << dial.bound << ", " << dial.on_exceed << ", " << dial.actors << " actors";
+}
 
 class StalenessTest : public RunTest, public testing::WithParamInterface<Dial> {};
 

@@ -23,16 +23,20 @@ Json OrNull(const std::optional<T>& value) {
 }
 
 // Returns the value of a configuration key as JSON; null if the run has no such key. Numbers
-// without JSON form (inf) and lists become text.
+// without JSON form (inf), lists and tables of a foreign version become text.
 Json ValueOf(const results::LoadedRun& run, const std::string& key) {
   const std::string toml = run.Key(key);
   if (toml.empty()) return nullptr;
-  const toml::table parsed = ParseToml("value = " + toml);
-  const toml::node& value = *parsed.get("value");
-  if (const auto flag = value.value_exact<bool>()) return *flag;
-  if (const auto number = value.value_exact<std::int64_t>()) return *number;
-  const auto real = value.value_exact<double>();
-  return real && std::isfinite(*real) ? Json(*real) : Json(Plain(toml));
+  try {
+    const toml::table parsed = ParseToml("value = " + toml);
+    const toml::node& value = *parsed.get("value");
+    if (const auto flag = value.value_exact<bool>()) return *flag;
+    if (const auto number = value.value_exact<std::int64_t>()) return *number;
+    const auto real = value.value_exact<double>();
+    if (real && std::isfinite(*real)) return *real;
+  } catch (const toml::parse_error&) {  // a table is not one value
+  }
+  return Plain(toml);
 }
 
 // Returns all keys in which two runs of the page differ, except those with columns of their own.

@@ -23,8 +23,9 @@ Computed RunOnce(actors::Rollout& actor, const Weights& weights) {
 }  // namespace
 
 Workers::Workers(const Config& config, std::uint32_t incarnation, int threads)
-    : config_(config), incarnation_(incarnation), pool_(static_cast<std::size_t>(threads)) {
-  CHECK(threads >= 1);
+    : config_(config),
+      incarnation_(incarnation),
+      pool_(static_cast<std::size_t>(std::max(threads, 1))) {
   for (std::int64_t slot = 0; slot < config.actors.count; ++slot) {
     actors_.push_back({.strand = boost::asio::make_strand(pool_), .rollout = nullptr});
   }
@@ -36,6 +37,7 @@ Workers::~Workers() {
 }
 
 std::future<Computed> Workers::Compute(std::uint32_t slot, std::shared_ptr<const Weights> weights) {
+  CHECK(slot < actors_.size(), "slot {}", slot);
   std::packaged_task<Computed()> unroll([this, slot, weights = std::move(weights)] {
     FlushDenormals();
     auto& rollout = actors_[slot].rollout;

@@ -37,7 +37,7 @@ class Workers {
  public:
   // `incarnation` is that of all actors.
   Workers(const Config& config, std::uint32_t incarnation, int threads);
-  ~Workers();  // drops the unrolls that have not started
+  ~Workers();  // waits for the unrolls that have started; others may be dropped
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 

@@ -112,7 +112,7 @@ std::vector<PointOutcome> OpenOutcomes(const Grid& grid);
 
 // Returns the runs in the order in which they start: seed by seed, so that every point has a result
 // early. Updates `outcomes` (of OpenOutcomes) from the directories. Throws UserError if a
-// directory holds something else (what_is_left.h).
+// directory holds something else.
 // REQUIRES: `grid` and `outcomes` outlive the runs.
 std::vector<Run> PlanRuns(const Grid& grid, std::vector<PointOutcome>& outcomes);
 

@@ -12,6 +12,12 @@
 #include "learner/apply/applier.h"
 #include "tests/learner/apply/optimizer_fixture.h"
 
+namespace starling {
+
+inline void PrintTo(ApplyMode mode, std::ostream* out) { *out << NameOf(mode); }
+
+}  // namespace starling
+
 namespace starling::learner {
 
 inline constexpr std::uint32_t kTestTerm = 3;

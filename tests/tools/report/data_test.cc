@@ -80,6 +80,15 @@ TEST(DataTest, WhateverIsLeftOfARunHasARow) {
   EXPECT_THAT(ToCsv(rows), HasSubstr(",\"a, \"\"b\"\"\"\n"));
 }
 
+// A configuration of another version: one table does not spoil the rows of the others.
+TEST(DataTest, AValueThatIsATableIsText) {
+  std::vector<Part> parts = SomeParts();
+  parts[0].runs[0].config["net.body"] = "a = 1\nb = 2";
+  const auto rows = DataRows(parts, {});
+  EXPECT_EQ(rows[0]["net.body"], "a = 1\nb = 2");
+  EXPECT_TRUE(rows[1]["net.body"].is_null());
+}
+
 TEST(DataTest, CsvHasAHeadAndALineForEachRun) {
   const std::string csv = ToCsv(DataRows(SomeParts(), TargetOf("6")));
   EXPECT_THAT(csv,
