@@ -95,8 +95,8 @@ class LearnerClient {
   // Waits for the next grant. Returns nullopt if the state has changed.
   std::optional<wire::Grant> NextGrant();
 
-  // Updates `weights` to the newest version, and `meta` to its description. Without shared memory it
-  // keeps weights that are at least `version` already. Returns false if the state has changed.
+  // Updates `weights` to the newest version, and `meta` to its description. Without shared memory
+  // it keeps weights that are at least `version` already. Returns false if the state has changed.
   // REQUIRES: both are unchanged since the last call.
   bool Refresh(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& meta);
 

@@ -124,8 +124,8 @@ void Rollout::Begin() {
   model_->Carry(unroll_ - 1);
 }
 
-// Recordings have ids: 0 to unroll_ - 1 are single steps, `whole` is all of them, `bootstrap` values
-// the last observations; the gradient has the next one.
+// Recordings have ids: 0 to unroll_ - 1 are single steps, `whole` is all of them, `bootstrap`
+// values the last observations; the gradient has the next one.
 void Rollout::Unroll() {
   const int whole = unroll_, bootstrap = unroll_ + 1;
   const auto value_the_last = [this] { model_->Forward(weights_.span(), unroll_); };

@@ -3,8 +3,8 @@
 //
 // The weights do not change during an unroll, so the gradient uses the activations of acting: there
 // is only one forward pass. Rows are time-major: sample (t, b) is row t * B + b. Row block T holds
-// the observations after the last step, whose values bootstrap the returns. Row block T + 1 holds the
-// final states of episodes that a time limit ended; their values bootstrap, too.
+// the observations after the last step, whose values bootstrap the returns. Row block T + 1 holds
+// the final states of episodes that a time limit ended; their values bootstrap, too.
 //
 // On a GPU all buffers live on the device and work is queued asynchronously. It is recorded and
 // replayed (Backend::Repeat) a step at a time, or the whole unroll at once if the envs are played

@@ -129,8 +129,8 @@ Engine::Receipt Engine::Identify(const wire::Header& header) {
   return {wire::Outcome::kNone, member};
 }
 
-// Checks sequence, samples, buffer and values; Receive has checked the sender, the judge checks grant
-// and base. Notes the sequence, and borrows the values if they are in shared memory.
+// Checks sequence, samples, buffer and values; Receive has checked the sender, the judge checks
+// grant and base. Notes the sequence, and borrows the values if they are in shared memory.
 wire::Outcome Engine::CheckContent(Received& gradient, Member& sender) const {
   const auto& [header, body] = std::tie(gradient.header, gradient.body);
   if (header.sequence <= sender.last_sequence) return wire::Outcome::kDuplicate;

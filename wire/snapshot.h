@@ -2,9 +2,9 @@
 // the same host copy the newest one.
 //
 // Three slots; version v goes into slot v % 3. Each slot is a sequence lock: the writers store
-// `begin` = v + 1, the data, and at last `end` = v + 1. A reader reads `end`, copies, and then reads
-// `begin`: if both are equal it has copied one whole version. An overtaken reader copies old and new
-// words, and discards them (StoreWords in snapshot.cc).
+// `begin` = v + 1, the data, and at last `end` = v + 1. A reader reads `end`, copies, and then
+// reads `begin`: if both are equal it has copied one whole version. An overtaken reader copies old
+// and new words, and discards them (StoreWords in snapshot.cc).
 //
 // Thread safety: any thread of the writing process may call Begin, Write and Publish under the
 // rules below. A SnapshotReader belongs to one thread; there may be any number of readers.

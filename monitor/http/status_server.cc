@@ -201,7 +201,7 @@ asio::awaitable<void> StatusServer::Serve(Reader reader) {
   try {
     co_await Converse(reader, pages_, options_.patience);
   } catch (const std::exception& error) {
-    failures_.Warn(clock_.NowMs(), fmt::format("a status page could not be made: {}", error.what()));
+    failures_.Warn(clock_.NowMs(), std::string("a status page could not be made: ") + error.what());
   }
   reader->close();
   readers_.remove(reader);

@@ -1,5 +1,5 @@
-// Properties of the fast CPU backend alone: empty inputs, threads, and its search for the nonzeros of
-// a sparse input. backend_ops_test.cc holds each of its ops to the reference.
+// Properties of the fast CPU backend alone: empty inputs, threads, and its search for the nonzeros
+// of a sparse input. backend_ops_test.cc holds each of its ops to the reference.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -82,7 +82,7 @@ Vector Relu(const Vector& u) {
   return x;
 }
 
-// loss = slope . relu(op(relu(u), w) + b), so that u, w and b all have a gradient through the masks.
+// loss = slope . relu(op(relu(u), w) + b): u, w and b all have a gradient through the masks.
 template <class Case>
 void ProveGradients(const Case& c, Reference& backend, RandomStream& random) {
   SCOPED_TRACE(c.Name());

@@ -1,5 +1,5 @@
-// Going on with a run, from the newest checkpoint that is good or not at all; and new runs that start
-// from the weights of others.
+// Going on with a run, from the newest checkpoint that is good or not at all; and new runs that
+// start from the weights of others.
 #include "learner/storage/checkpoint.h"
 #include "tests/system/run_fixture.h"
 

@@ -77,8 +77,8 @@ class RunTest : public testing::Test {
     return Start("starling", TrainWords(settings));
   }
   int Train(const Strings& settings) { return WaitFor(*StartTrain(settings)); }
-  // A learner without a supervisor: of a new run, as scripts/launch-learner starts it, or of the run
-  // that there is.
+  // A learner without a supervisor: of a new run, as scripts/launch-learner starts it, or of the
+  // run that exists.
   std::unique_ptr<Process> StartLearner(const Strings& settings) {
     Strings words = TrainWords(settings);
     words.erase(words.begin());  // "train"
