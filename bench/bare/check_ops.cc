@@ -6,8 +6,8 @@
 
 #include "bench/bare/report.h"
 #include "core/gpu.h"
-#include "net/checks/op_checks.h"
 #include "net/backend.h"
+#include "net/checks/op_checks.h"
 
 namespace starling::bare {
 namespace {

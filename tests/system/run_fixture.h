@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "tests/support/count_in.h"
-#include "tests/support/temp_dir.h"
 #include "tests/support/process.h"
+#include "tests/support/temp_dir.h"
 
 namespace starling {
 
