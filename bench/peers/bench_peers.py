@@ -107,7 +107,7 @@ def main(words):
     print(f"Measured by `scripts/bench-peers {' '.join(words)}` on {where}.\n\n{text}")
     if options.json:
         document = {"hardware": hardware(), "load": load, "quick": options.quick, "rows": results}
-        Path(options.json).write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+        Path(options.json).write_text(json.dumps(document, ensure_ascii=False) + "\n")
     return 0
 
 

@@ -11,7 +11,7 @@ CONFIG = "configs/breakout.toml"
 def curve_of_metrics(lines):
     """Starling's metrics as [(seconds, steps, mean return)], from the first ended episodes on."""
     return [
-        (line["seconds"], line["steps"], line["mean_return"])
+        (round(line["seconds"], 2), line["steps"], line["mean_return"])
         for line in lines
         if line["mean_return"] is not None
     ]

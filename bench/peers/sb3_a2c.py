@@ -12,6 +12,7 @@ import torch
 from stable_baselines3 import A2C
 from stable_baselines3.common.atari_wrappers import AtariWrapper
 from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecFrameStack, VecMonitor
 
@@ -69,6 +70,7 @@ def main():
         envs, n_steps=settings["unroll"], policy_kwargs=options, device="cpu",
         seed=settings.get("seed", 1), **settings.get("arguments", {}),
     )  # fmt: skip
+    model.set_logger(Logger(folder=None, output_formats=[]))  # its own leaves a folder in /tmp
     window = peer.Window(*times)
     model.learn(10**12, callback=Watch(window), log_interval=10**9)
     envs.close()
