@@ -9,7 +9,7 @@
 #include <string>
 
 #include "tests/support/http_client.h"
-#include "tests/support/reserved_port.h"
+#include "tests/support/plain_tcp.h"
 #include "tests/system/run_fixture.h"
 
 namespace starling {

@@ -29,8 +29,7 @@ class FakeActor {
   // Joins and takes over the identity in the welcome.
   void Join(std::int64_t slot = -1) {
     Send(wire::Hello{.slot = slot, .host = "test", .pid = 1});
-    const auto envelope = Wait(wire::Kind::kWelcome);
-    ASSERT_TRUE(envelope) << "no welcome";
+    ASSERT_TRUE(Wait(wire::Kind::kWelcome)) << "no welcome";
   }
 
   // A gradient whose every value is `value`, under `grant`, based on its version.

@@ -59,7 +59,6 @@ class FakeGpu final : public Gpu {
 
   int recordings() const { return recordings_; }
   int replays() const { return replays_; }  // also the one that follows a recording
-  std::size_t asked() const { return queue_.size(); }
   std::size_t allocated() const { return memory_.allocated(); }  // bytes
 
  private:

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <thread>
 
 #include "learner/learner.h"
@@ -83,6 +84,10 @@ class LearnerFixture : public testing::Test {
     learner_.reset();
   }
 
+  std::unique_ptr<FakeActor> StartWithActor(const std::string& more = "updates.start_with=1") {
+    Start(more);
+    return NewActor();
+  }
   std::unique_ptr<FakeActor> NewActor(std::int64_t slot = -1) {
     auto actor = NewPeer();
     actor->Join(slot);
@@ -150,11 +155,8 @@ class LearnerFixture : public testing::Test {
 
   std::vector<std::string> Overrides(const std::string& lines) {
     std::vector<std::string> overrides{"wire.runtime_dir=" + runtime_.path().string()};
-    for (std::size_t at = 0; at < lines.size();) {
-      const std::size_t end = std::min(lines.find('\n', at), lines.size());
-      if (end > at) overrides.push_back(lines.substr(at, end - at));
-      at = end + 1;
-    }
+    std::istringstream all(lines);
+    for (std::string line; std::getline(all, line);) overrides.push_back(line);
     return overrides;
   }
 

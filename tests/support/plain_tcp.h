@@ -109,28 +109,49 @@ class TcpConnection {
   bool closed_ = true;
 };
 
-class TcpListener {
+// A port of 127.0.0.1 that belongs to a test as long as this lives: the kernel gives it to no other
+// socket, and a server with SO_REUSEADDR can have it.
+class ReservedPort {
  public:
-  TcpListener() : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address = Loopback(0);
+  // Throws std::runtime_error if `wanted` is somebody else's; 0: any.
+  explicit ReservedPort(std::uint16_t wanted = 0)
+      : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address = Loopback(wanted);
     socklen_t size = sizeof address;
     auto* const plain = reinterpret_cast<sockaddr*>(&address);
-    if (::bind(fd_, plain, size) != 0 || ::listen(fd_, 16) != 0 ||
-        ::getsockname(fd_, plain, &size) != 0) {
+    const int yes = 1;
+    // Afterwards: a socket that shares may be given a port that others share.
+    if (::bind(fd_, plain, size) != 0 || ::getsockname(fd_, plain, &size) != 0 ||
+        ::setsockopt(fd_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) != 0) {
       throw std::runtime_error("no port to be had");
     }
     port_ = ntohs(address.sin_port);
   }
-  ~TcpListener() { ::close(fd_); }
-  TcpListener(const TcpListener&) = delete;
-  TcpListener& operator=(const TcpListener&) = delete;
+  ~ReservedPort() { ::close(fd_); }
+  ReservedPort(const ReservedPort&) = delete;
+  ReservedPort& operator=(const ReservedPort&) = delete;
 
   std::uint16_t port() const { return port_; }
-  TcpConnection Accept() const { return TcpConnection::Of(::accept(fd_, nullptr, nullptr)); }
+  int fd() const { return fd_; }
+  // From now on it is taken.
+  void Listen(int backlog = 1) const {
+    if (::listen(fd_, backlog) != 0) throw std::runtime_error("cannot listen");
+  }
 
  private:
   const int fd_;
   std::uint16_t port_ = 0;
+};
+
+class TcpListener {
+ public:
+  TcpListener() { port_.Listen(16); }
+
+  std::uint16_t port() const { return port_.port(); }
+  TcpConnection Accept() const { return TcpConnection::Of(::accept(port_.fd(), nullptr, nullptr)); }
+
+ private:
+  const ReservedPort port_;
 };
 
 }  // namespace starling

@@ -1,13 +1,14 @@
 // A strict reader of Prometheus' exposition format 0.0.4: it refuses everything it does not know.
 #pragma once
 
-#include <cctype>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <map>
 #include <optional>
+#include <regex>
 #include <set>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -31,19 +32,8 @@ class PrometheusPage {
   // Throws std::runtime_error naming the line that is wrong.
   explicit PrometheusPage(const std::string& text) {
     if (!text.ends_with('\n')) throw std::runtime_error("the last line does not end");
-    for (std::size_t at = 0; at < text.size();) {
-      const std::size_t end = text.find('\n', at);
-      line_ = text.substr(at, end - at);
-      at_ = 0;
-      if (line_.starts_with("# HELP ")) {
-        Help();
-      } else if (line_.starts_with("# TYPE ")) {
-        Type();
-      } else {
-        Sample();
-      }
-      at = end + 1;
-    }
+    std::istringstream lines(text);
+    while (std::getline(lines, line_)) Line();
     for (const auto& [name, family] : families_) {
       if (family.type == "histogram") CheckHistogram(name, family);
     }
@@ -66,52 +56,35 @@ class PrometheusPage {
     if (!good) throw std::runtime_error(std::string(what) + ": " + line_);
   }
 
-  std::string Name(bool colons) {
-    const std::size_t begin = at_;
-    const auto fits = [&](char c) {
-      const auto byte = static_cast<unsigned char>(c);
-      return std::isalpha(byte) || c == '_' || (colons && c == ':') ||
-             (at_ > begin && std::isdigit(byte));
-    };
-    while (at_ < line_.size() && fits(line_[at_])) ++at_;
-    Require(at_ > begin, "no name");
-    return line_.substr(begin, at_ - begin);
-  }
-  void Skip(char c) {
-    Require(at_ < line_.size() && line_[at_] == c, "something else was expected");
-    ++at_;
-  }
-
-  void Help() {
-    at_ = 7;
-    family_ = Name(true);
-    Skip(' ');
-    Require(!families_.contains(family_), "a family begins twice");
-    families_[family_].help = line_.substr(at_);
-    Require(at_ < line_.size(), "no help");
-  }
-  void Type() {
-    at_ = 7;
-    Require(Name(true) == family_, "a type of another family");
-    Skip(' ');
-    PrometheusFamily& family = families_[family_];
-    Require(family.type.empty() && family.samples.empty(), "a type too late");
-    family.type = line_.substr(at_);
-    static const std::set<std::string> kTypes = {"counter", "gauge", "histogram"};
-    Require(kTypes.contains(family.type), "no such type");
-    const bool total = family_.ends_with("_total");
-    Require((family.type == "counter") == total, "a counter ends in _total, and nothing else does");
+  void Line() {
+    static const std::regex kHelp("# HELP ([A-Za-z_:][A-Za-z0-9_:]*) (.+)");
+    static const std::regex kType("# TYPE (.+) (counter|gauge|histogram)");
+    std::smatch part;
+    if (std::regex_match(line_, part, kHelp)) {
+      family_ = part[1];
+      Require(!families_.contains(family_), "a family begins twice");
+      families_[family_].help = part[2];
+    } else if (std::regex_match(line_, part, kType)) {
+      Require(part[1] == family_, "a type of another family");
+      PrometheusFamily& family = families_[family_];
+      Require(family.type.empty() && family.samples.empty(), "a type too late");
+      family.type = part[2];
+      Require((family.type == "counter") == family_.ends_with("_total"),
+              "a counter ends in _total, and nothing else does");
+    } else {
+      Sample();
+    }
   }
 
   void Sample() {
-    PrometheusSample sample;
-    sample.name = Name(true);
-    if (at_ < line_.size() && line_[at_] == '{') Labels(sample.labels);
-    Skip(' ');
-    const std::string number = line_.substr(at_);
+    static const std::regex kSample(R"re(([A-Za-z_:][A-Za-z0-9_:]*)(?:\{([\s\S]+)\})? (\S+))re");
+    std::smatch part;
+    Require(std::regex_match(line_, part, kSample), "neither help nor type nor sample");
+    PrometheusSample sample{.name = part[1], .labels = Labels(part[2]), .value = 0};
+    const std::string number = part[3];
     char* end = nullptr;
     sample.value = std::strtod(number.c_str(), &end);
-    Require(!number.empty() && *end == '\0', "no number, or something behind it");
+    Require(*end == '\0', "no number");
     PrometheusFamily& family = families_[family_];
     Require(!family.type.empty(), "a sample without a type");
     const std::string suffix =
@@ -127,28 +100,29 @@ class PrometheusPage {
     family.samples.push_back(std::move(sample));
   }
 
-  void Labels(std::map<std::string, std::string>& labels) {
-    Skip('{');
-    do {
-      const std::string name = Name(false);
-      Skip('=');
-      Require(labels.emplace(name, LabelValue()).second, "a label twice");
-    } while (line_[at_] == ',' && ++at_ > 0);
-    Skip('}');
-  }
-  std::string LabelValue() {
-    Skip('"');
-    std::string value;
-    for (; at_ < line_.size() && line_[at_] != '"'; ++at_) {
-      if (line_[at_] != '\\') {
-        value += line_[at_];
-        continue;
-      }
-      const char c = ++at_ < line_.size() ? line_[at_] : '?';
-      Require(c == 'n' || c == '\\' || c == '"', "no such escape");
-      value += c == 'n' ? '\n' : c;
+  // `text`: NAME="VALUE",NAME="VALUE", or "".
+  std::map<std::string, std::string> Labels(const std::string& text) const {
+    static const std::regex kLabel(
+        R"re(([A-Za-z_][A-Za-z0-9_]*)="((?:[^"\\]|\\[n"\\])*)"(?:,(?!$)|$))re");
+    std::map<std::string, std::string> labels;
+    for (auto at = text.begin(); at != text.end();) {
+      std::smatch label;
+      Require(
+          std::regex_search(at, text.end(), label, kLabel, std::regex_constants::match_continuous),
+          "no label");
+      Require(labels.emplace(label[1], Unescaped(label[2])).second, "a label twice");
+      at = label[0].second;
     }
-    Skip('"');
+    return labels;
+  }
+
+  static std::string Unescaped(const std::string& text) {
+    std::string value;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      const bool escaped = text[i] == '\\';
+      if (escaped) ++i;
+      value += escaped && text[i] == 'n' ? '\n' : text[i];
+    }
     return value;
   }
 
@@ -173,7 +147,6 @@ class PrometheusPage {
   std::map<std::string, PrometheusFamily> families_;
   std::set<std::pair<std::string, std::map<std::string, std::string>>> seen_;
   std::string line_, family_;
-  std::size_t at_ = 0;
 };
 
 }  // namespace starling

@@ -1,4 +1,4 @@
-// A directory of its own for one test, gone with it.
+// A directory of its own for one test, removed with it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -57,6 +57,11 @@ class TempDir {
 
  private:
   std::filesystem::path path_;
+};
+
+class TempDirTest : public testing::Test {
+ protected:
+  TempDir dir_;
 };
 
 }  // namespace starling

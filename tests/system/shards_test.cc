@@ -1,7 +1,7 @@
 // A learner of several processes.
 #include "core/file.h"
 #include "learner/storage/checkpoint.h"
-#include "tests/support/reserved_port.h"
+#include "tests/support/plain_tcp.h"
 #include "tests/system/run_fixture.h"
 
 namespace starling {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "tests/support/http_client.h"
+#include "tests/support/plain_tcp.h"
 #include "tests/support/prometheus_parser.h"
-#include "tests/support/reserved_port.h"
 #include "tests/system/run_fixture.h"
 
 namespace starling {

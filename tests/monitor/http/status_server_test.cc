@@ -14,8 +14,8 @@
 #include "core/error.h"
 #include "tests/monitor/http/published.h"
 #include "tests/support/http_client.h"
+#include "tests/support/plain_tcp.h"
 #include "tests/support/prometheus_parser.h"
-#include "tests/support/reserved_port.h"
 
 namespace starling::monitor {
 namespace {

@@ -8,7 +8,7 @@
 #include "learner/storage/checkpoint.h"
 #include "tests/results/first_checkpoint.h"
 #include "tests/support/error_of.h"
-#include "tests/support/reserved_port.h"
+#include "tests/support/plain_tcp.h"
 #include "tests/support/temp_dir.h"
 
 namespace starling::sweep {
