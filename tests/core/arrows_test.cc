@@ -21,10 +21,10 @@ namespace fs = std::filesystem;
 
 using Rooms = std::set<std::string>;
 
-// The rooms, lowest first, each with the rooms below it that it may include.
-const std::vector<std::pair<std::string, Rooms>>& Tree() {
-  static const std::vector<std::pair<std::string, Rooms>> tree = [] {
-    std::vector<std::pair<std::string, Rooms>> rooms = {
+// Each room with the rooms that it may include.
+const std::map<std::string, Rooms>& Arrows() {
+  static const std::map<std::string, Rooms> arrows = [] {
+    std::map<std::string, Rooms> rooms = {
         {"core", {}},
         {"wire", {"core"}},
         {"envs", {"core"}},
@@ -32,26 +32,21 @@ const std::vector<std::pair<std::string, Rooms>>& Tree() {
         {"actors", {"envs", "net", "wire", "core"}},
         {"learner", {"net", "wire", "core"}},
     };
-    // From here on each room may include all below it.
+    // From here on each room may include all before it.
     for (const char* room : {"results", "monitor", "fleet", "tools", "programs", "bench"}) {
       Rooms below;
       for (const auto& [name, ignored] : rooms) below.insert(name);
-      rooms.emplace_back(room, std::move(below));
+      rooms.emplace(room, std::move(below));
     }
-    rooms.back().second.erase("programs");  // a benchmark runs the programs, as a user does
+    rooms["bench"].erase("programs");  // a benchmark runs the programs, as a user does
     return rooms;
   }();
-  return tree;
-}
-
-const std::map<std::string, Rooms>& Arrows() {
-  static const std::map<std::string, Rooms> arrows(Tree().begin(), Tree().end());
   return arrows;
 }
 
 std::vector<std::string> RoomNames() {
   std::vector<std::string> names;
-  for (const auto& [name, below] : Tree()) names.push_back(name);
+  for (const auto& [name, below] : Arrows()) names.push_back(name);
   return names;
 }
 

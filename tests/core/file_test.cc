@@ -31,16 +31,17 @@ std::error_code ErrorCodeOf(const std::function<void()>& act, const std::filesys
   return {};
 }
 
-TEST(WriteFileAtomically, WritesAndReplaces) {
-  const TempDir dir;
-  WriteFileAtomically(dir / "a", "one");
-  EXPECT_EQ(ReadFile(dir / "a"), "one");
+using WriteFileAtomicallyTest = TempDirTest;
+
+TEST_F(WriteFileAtomicallyTest, WritesAndReplaces) {
+  WriteFileAtomically(dir_ / "a", "one");
+  EXPECT_EQ(ReadFile(dir_ / "a"), "one");
   const std::array<std::string_view, 3> parts = {"two ", "", std::string_view("\0\n", 2)};
-  WriteFileAtomically(dir / "a", parts);
-  EXPECT_EQ(ReadFile(dir / "a"), std::string("two \0\n", 6));
-  WriteFileAtomically(dir / "a", "");
-  EXPECT_EQ(ReadFile(dir / "a"), "");
-  EXPECT_EQ(dir.CountFiles(), 1u);
+  WriteFileAtomically(dir_ / "a", parts);
+  EXPECT_EQ(ReadFile(dir_ / "a"), std::string("two \0\n", 6));
+  WriteFileAtomically(dir_ / "a", "");
+  EXPECT_EQ(ReadFile(dir_ / "a"), "");
+  EXPECT_EQ(dir_.CountFiles(), 1u);
 }
 
 TEST(ReadRegularFile, NothingElse) {
@@ -56,84 +57,79 @@ TEST(ReadRegularFile, NothingElse) {
   EXPECT_EQ(code(dir / "absent"), std::errc::no_such_file_or_directory);
 }
 
-TEST(WriteFileAtomically, WritesIntoTheWorkingDirectoryToo) {
-  const TempDir dir;
+TEST_F(WriteFileAtomicallyTest, WritesIntoTheWorkingDirectoryToo) {
   EXPECT_EQ(StatusInChild([&] {
-              std::filesystem::current_path(dir.path());
+              std::filesystem::current_path(dir_.path());
               WriteFileAtomically("bare", "x");
             }),
             0);
-  EXPECT_EQ(ReadFile(dir / "bare"), "x");
+  EXPECT_EQ(ReadFile(dir_ / "bare"), "x");
 }
 
-TEST(WriteFileAtomically, NamesADirectoryThatMayNotBeWritten) {
+TEST_F(WriteFileAtomicallyTest, NamesADirectoryThatMayNotBeWritten) {
   if (::geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
-  const TempDir dir;
-  ::chmod(dir.path().c_str(), 0500);
-  EXPECT_EQ(ErrorCodeOf([&] { WriteFileAtomically(dir / "a", "x"); }, dir / "a"),
+  ::chmod(dir_.path().c_str(), 0500);
+  EXPECT_EQ(ErrorCodeOf([&] { WriteFileAtomically(dir_ / "a", "x"); }, dir_ / "a"),
             std::errc::permission_denied);
-  ::chmod(dir.path().c_str(), 0700);
+  ::chmod(dir_.path().c_str(), 0700);
 }
 
-TEST(WriteFileAtomically, LeavesNoTemporaryFileWhenItFails) {
-  const TempDir dir;
-  std::filesystem::create_directory(dir / "taken");
+TEST_F(WriteFileAtomicallyTest, LeavesNoTemporaryFileWhenItFails) {
+  std::filesystem::create_directory(dir_ / "taken");
   const auto code = [&](const char* name) {
-    return ErrorCodeOf([&] { WriteFileAtomically(dir / name, "x"); }, dir / name);
+    return ErrorCodeOf([&] { WriteFileAtomically(dir_ / name, "x"); }, dir_ / name);
   };
   EXPECT_EQ(code("taken"), std::errc::is_a_directory);
   EXPECT_EQ(code("absent/file"), std::errc::no_such_file_or_directory);
-  EXPECT_EQ(dir.CountFiles(), 1u);
+  EXPECT_EQ(dir_.CountFiles(), 1u);
 }
 
 // A limit on the size of files makes the write fail half way, as a full disk would.
-TEST(WriteFileAtomically, TheOldFileSurvivesAWriteThatFailsHalfWay) {
-  const TempDir dir;
-  WriteFileAtomically(dir / "a", "old and whole");
+TEST_F(WriteFileAtomicallyTest, TheOldFileSurvivesAWriteThatFailsHalfWay) {
+  WriteFileAtomically(dir_ / "a", "old and whole");
   {
     const FileSizeLimit limit(4096);
-    EXPECT_EQ(
-        ErrorCodeOf([&] { WriteFileAtomically(dir / "a", std::string(100'000, 'n')); }, dir / "a"),
-        std::errc::file_too_large);
+    EXPECT_EQ(ErrorCodeOf([&] { WriteFileAtomically(dir_ / "a", std::string(100'000, 'n')); },
+                          dir_ / "a"),
+              std::errc::file_too_large);
   }
-  EXPECT_EQ(ReadFile(dir / "a"), "old and whole");
-  EXPECT_EQ(dir.CountFiles(), 1u);
+  EXPECT_EQ(ReadFile(dir_ / "a"), "old and whole");
+  EXPECT_EQ(dir_.CountFiles(), 1u);
 }
 
 // Two threads replace the same file while a third reads it: it never sees half of one.
-TEST(WriteFileAtomically, AReaderSeesOneWholeFileOrTheOther) {
-  const TempDir dir;
+TEST_F(WriteFileAtomicallyTest, AReaderSeesOneWholeFileOrTheOther) {
   const std::string a(50'000, 'a'), b(70'000, 'b');
-  WriteFileAtomically(dir / "f", a);
+  WriteFileAtomically(dir_ / "f", a);
   std::atomic<int> writing = 2;
   const auto write = [&](const std::string& content) {
-    for (int i = 0; i < 30; ++i) WriteFileAtomically(dir / "f", content);
+    for (int i = 0; i < 30; ++i) WriteFileAtomically(dir_ / "f", content);
     --writing;
   };
   std::thread first(write, a), second(write, b);
   while (writing > 0) {
-    const std::string seen = ReadFile(dir / "f");
+    const std::string seen = ReadFile(dir_ / "f");
     EXPECT_TRUE(seen == a || seen == b) << seen.size();
   }
   first.join();
   second.join();
-  EXPECT_EQ(dir.CountFiles(), 1u);
+  EXPECT_EQ(dir_.CountFiles(), 1u);
 }
 
-TEST(ReadFile, ReadsLargeFilesAndFilesWithoutASize) {
-  const TempDir dir;
+using ReadFileTest = TempDirTest;
+
+TEST_F(ReadFileTest, ReadsLargeFilesAndFilesWithoutASize) {
   std::string large;
   for (int i = 0; i < 300'000; ++i) large += static_cast<char>(i * 7);
-  dir.Write("large", large);
-  EXPECT_EQ(ReadFile(dir / "large"), large);
+  dir_.Write("large", large);
+  EXPECT_EQ(ReadFile(dir_ / "large"), large);
   EXPECT_THAT(ReadFile("/proc/self/status"), HasSubstr("Pid:"));
 }
 
-TEST(ReadFile, NamesAFileThatCannotBeRead) {
-  const TempDir dir;
-  EXPECT_EQ(ErrorCodeOf([&] { ReadFile(dir / "absent"); }, dir / "absent"),
+TEST_F(ReadFileTest, NamesAFileThatCannotBeRead) {
+  EXPECT_EQ(ErrorCodeOf([&] { ReadFile(dir_ / "absent"); }, dir_ / "absent"),
             std::errc::no_such_file_or_directory);
-  EXPECT_EQ(ErrorCodeOf([&] { ReadFile(dir.path()); }, dir.path()), std::errc::is_a_directory);
+  EXPECT_EQ(ErrorCodeOf([&] { ReadFile(dir_.path()); }, dir_.path()), std::errc::is_a_directory);
 }
 
 }  // namespace

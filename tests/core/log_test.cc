@@ -1,8 +1,8 @@
 #include "core/log.h"
 
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pty.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -89,12 +89,10 @@ TEST(Log, LinesOfManyThreadsDoNotMix) {
 
 // Returns the output of a child process that logs to a terminal under the given environment.
 std::string SaidToATerminal(const char* no_color) {
-  const int master = ::posix_openpt(O_RDWR | O_NOCTTY);
-  if (master < 0 || ::grantpt(master) != 0 || ::unlockpt(master) != 0) return "no terminal";
-  const int slave = ::open(::ptsname(master), O_RDWR | O_NOCTTY);
-  if (slave < 0) return "no terminal";
+  int controller = -1, terminal = -1;
+  if (::openpty(&controller, &terminal, nullptr, nullptr, nullptr) != 0) return "no terminal";
   const int status = StatusInChild([&] {
-    ::dup2(slave, STDERR_FILENO);
+    ::dup2(terminal, STDERR_FILENO);
     ::setenv("TERM", "xterm-256color", 1);
     ::unsetenv("NO_COLOR");
     if (no_color != nullptr) ::setenv("NO_COLOR", no_color, 1);
@@ -103,10 +101,10 @@ std::string SaidToATerminal(const char* no_color) {
   });
   EXPECT_EQ(status, 0);
   std::string said(1000, '\0');
-  const ssize_t size = ::read(master, said.data(), said.size());
+  const ssize_t size = ::read(controller, said.data(), said.size());
   said.resize(size < 0 ? 0 : static_cast<std::size_t>(size));
-  ::close(slave);
-  ::close(master);
+  ::close(terminal);
+  ::close(controller);
   return said;
 }
 

@@ -45,31 +45,30 @@ std::string SmallFile(const TempDir& dir) {
   return ReadFile(dir / "small");
 }
 
-TEST(SafetensorsDamage, EveryFlippedBitIsFound) {
-  const TempDir dir;
-  const std::string good = SmallFile(dir);
-  ASSERT_EQ(Refusal(dir, good), "");
+using SafetensorsDamage = TempDirTest;
+
+TEST_F(SafetensorsDamage, EveryFlippedBitIsFound) {
+  const std::string good = SmallFile(dir_);
+  ASSERT_EQ(Refusal(dir_, good), "");
   for (std::size_t i = 0; i < good.size(); ++i) {
     for (int bit = 0; bit < 8; ++bit) {
       std::string bad = good;
       bad[i] = static_cast<char>(bad[i] ^ (1 << bit));
-      ASSERT_NE(Refusal(dir, bad), "") << "byte " << i << " bit " << bit;
+      ASSERT_NE(Refusal(dir_, bad), "") << "byte " << i << " bit " << bit;
     }
   }
 }
 
-TEST(SafetensorsDamage, EveryTruncationIsFound) {
-  const TempDir dir;
-  const std::string good = SmallFile(dir);
+TEST_F(SafetensorsDamage, EveryTruncationIsFound) {
+  const std::string good = SmallFile(dir_);
   for (std::size_t size = 0; size < good.size(); ++size) {
-    ASSERT_NE(Refusal(dir, good.substr(0, size)), "") << size;
+    ASSERT_NE(Refusal(dir_, good.substr(0, size)), "") << size;
   }
-  EXPECT_NE(Refusal(dir, good + '\0'), "");
+  EXPECT_NE(Refusal(dir_, good + '\0'), "");
 }
 
-TEST(SafetensorsDamage, ZeroedAndSwappedBlocksAreFound) {
-  const TempDir dir;
-  const std::string good = SmallFile(dir);
+TEST_F(SafetensorsDamage, ZeroedAndSwappedBlocksAreFound) {
+  const std::string good = SmallFile(dir_);
   RandomStream random({.seed = 4});
   for (int i = 0; i < 500; ++i) {
     std::string bad = good;
@@ -83,13 +82,12 @@ TEST(SafetensorsDamage, ZeroedAndSwappedBlocksAreFound) {
       bad.replace(at, size, good.substr(from, size));
     }
     if (bad == good) continue;
-    ASSERT_NE(Refusal(dir, bad), "") << i;
+    ASSERT_NE(Refusal(dir_, bad), "") << i;
   }
 }
 
 // Random bytes may be refused in any way, but only in that way.
-TEST(SafetensorsDamage, RandomHeadersAreRefusedPolitely) {
-  const TempDir dir;
+TEST_F(SafetensorsDamage, RandomHeadersAreRefusedPolitely) {
   RandomStream random({.seed = 5});
   const std::string alphabet = "{}[]\",:0123456789-.eE truefalsn\\u\x80";
   for (int i = 0; i < 3000; ++i) {
@@ -98,7 +96,7 @@ TEST(SafetensorsDamage, RandomHeadersAreRefusedPolitely) {
     for (std::uint32_t k = 0; k < size; ++k) {
       header += alphabet[random.Below(static_cast<std::uint32_t>(alphabet.size()))];
     }
-    Refusal(dir, Made(header, "data"));
+    Refusal(dir_, Made(header, "data"));
   }
 }
 
@@ -116,20 +114,20 @@ TEST(SafetensorsForeign, FilesWithoutOurChecksumAreRead) {
   EXPECT_EQ(file.metadata().at("format"), "pt");
 }
 
-TEST(SafetensorsHostile, Lengths) {
-  const TempDir dir;
-  EXPECT_THAT(Refusal(dir, ""), HasSubstr("truncated"));
-  EXPECT_THAT(Refusal(dir, "1234567"), HasSubstr("truncated"));
-  EXPECT_THAT(Refusal(dir, std::string("\x10\0\0\0\0\0\0\0{}", 10)),
+using SafetensorsHostile = TempDirTest;
+
+TEST_F(SafetensorsHostile, Lengths) {
+  EXPECT_THAT(Refusal(dir_, ""), HasSubstr("truncated"));
+  EXPECT_THAT(Refusal(dir_, "1234567"), HasSubstr("truncated"));
+  EXPECT_THAT(Refusal(dir_, std::string("\x10\0\0\0\0\0\0\0{}", 10)),
               HasSubstr("within its header"));
-  EXPECT_THAT(Refusal(dir, std::string(8, '\xff') + "{}"), HasSubstr("more than 16777216"));
-  EXPECT_THAT(Refusal(dir, std::string("\0\0\0\0\0\0\0\0", 8)), HasSubstr("not a JSON object"));
+  EXPECT_THAT(Refusal(dir_, std::string(8, '\xff') + "{}"), HasSubstr("more than 16777216"));
+  EXPECT_THAT(Refusal(dir_, std::string("\0\0\0\0\0\0\0\0", 8)), HasSubstr("not a JSON object"));
 }
 
-TEST(SafetensorsHostile, Headers) {
-  const TempDir dir;
+TEST_F(SafetensorsHostile, Headers) {
   const auto refusal = [&](const std::string& header) {
-    return Refusal(dir, Made(header, "1234"));
+    return Refusal(dir_, Made(header, "1234"));
   };
   EXPECT_THAT(refusal("{\"a\":"), HasSubstr("not JSON"));
   EXPECT_THAT(refusal("[]"), HasSubstr("not a JSON object"));
@@ -146,8 +144,7 @@ TEST(SafetensorsHostile, Headers) {
   EXPECT_THAT(refusal("{}"), HasSubstr("4 bytes trail"));
 }
 
-TEST(SafetensorsHostile, Tensors) {
-  const TempDir dir;
+TEST_F(SafetensorsHostile, Tensors) {
   const std::pair<const char*, const char*> cases[] = {
       {R"("dtype":"F31","shape":[1],"data_offsets":[0,4])",
        "tensor \"a\" has the unknown dtype \"F31\""},
@@ -165,17 +162,16 @@ TEST(SafetensorsHostile, Tensors) {
       {R"("dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0])", "not its shape"},
   };
   for (const auto& [fields, refusal] : cases) {
-    EXPECT_THAT(Refusal(dir, Made(std::string("{\"a\":{") + fields + "}}", "1234")),
+    EXPECT_THAT(Refusal(dir_, Made(std::string("{\"a\":{") + fields + "}}", "1234")),
                 HasSubstr(refusal))
         << fields;
   }
 }
 
-TEST(SafetensorsHostile, OffsetsThatOverlapOrLeaveHoles) {
-  const TempDir dir;
+TEST_F(SafetensorsHostile, OffsetsThatOverlapOrLeaveHoles) {
   const auto two = [&](const std::string& first, const std::string& second) {
     const std::string u8 = R"({"dtype":"U8","shape":[2],"data_offsets":)";
-    return Refusal(dir, Made("{\"a\":" + u8 + first + "},\"b\":" + u8 + second + "}}", "1234"));
+    return Refusal(dir_, Made("{\"a\":" + u8 + first + "},\"b\":" + u8 + second + "}}", "1234"));
   };
   EXPECT_EQ(two("[0,2]", "[2,4]"), "");
   EXPECT_EQ(two("[2,4]", "[0,2]"), "");
@@ -184,20 +180,19 @@ TEST(SafetensorsHostile, OffsetsThatOverlapOrLeaveHoles) {
   EXPECT_THAT(two("[1,3]", "[1,3]"), HasSubstr("leaves a hole"));
 }
 
-TEST(SafetensorsHostile, BombsCostLittle) {
-  const TempDir dir;
-  EXPECT_THAT(Refusal(dir, Made(R"({"a":{"x":)" + std::string(1'000'000, '['))),
+TEST_F(SafetensorsHostile, BombsCostLittle) {
+  EXPECT_THAT(Refusal(dir_, Made(R"({"a":{"x":)" + std::string(1'000'000, '['))),
               HasSubstr("too deeply"));
   std::string objects = "{\"a\":";
   for (int i = 0; i < 100'000; ++i) objects += "{\"a\":";
-  EXPECT_THAT(Refusal(dir, Made(objects)), HasSubstr("too deeply"));
+  EXPECT_THAT(Refusal(dir_, Made(objects)), HasSubstr("too deeply"));
   // Two hundred thousand tensors of no bytes: many, but only that.
   std::string many = "{";
   for (int i = 0; i < 200'000; ++i) {
     many += fmt::format("{}\"{}\":{{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]}}",
                         i == 0 ? "" : ",", i);
   }
-  EXPECT_EQ(Refusal(dir, Made(many + "}")), "");
+  EXPECT_EQ(Refusal(dir_, Made(many + "}")), "");
 }
 
 }  // namespace

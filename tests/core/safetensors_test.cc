@@ -24,8 +24,9 @@ TensorView View(std::string name, DType dtype, Shape shape, const std::vector<T>
   return {std::move(name), dtype, std::move(shape), std::as_bytes(std::span(values))};
 }
 
-TEST(Safetensors, WhatIsWrittenIsReadBack) {
-  const TempDir dir;
+using SafetensorsTest = TempDirTest;
+
+TEST_F(SafetensorsTest, WhatIsWrittenIsReadBack) {
   const std::vector<float> f32 = {1.5f,   -0.0f, std::numeric_limits<float>::infinity(),
                                   1e-45f, 5,     6};
   const std::vector<double> f64 = {0.1};
@@ -38,9 +39,9 @@ TEST(Safetensors, WhatIsWrittenIsReadBack) {
       View("bytes", DType::kU8, {3}, u8),  // the ones behind it are not aligned
       View("a", DType::kI64, {2}, i64),   View("u", DType::kU64, {1, 1}, u64),
       View("i", DType::kI32, {1}, i32),   ViewF32("empty", {0, 4}, {})};
-  WriteSafetensors(dir / "x", tensors, {{"config", "[run]\n\"q\""}, {"caf\xc3\xa9", ""}});
+  WriteSafetensors(dir_ / "x", tensors, {{"config", "[run]\n\"q\""}, {"caf\xc3\xa9", ""}});
 
-  const SafetensorsFile file = SafetensorsFile::Read(dir / "x");
+  const SafetensorsFile file = SafetensorsFile::Read(dir_ / "x");
   EXPECT_THAT(file.names(), ElementsAre("z/weights", "scalar", "bytes", "a", "u", "i", "empty"));
   EXPECT_EQ(file.Shape("z/weights"), (Shape{2, 3}));
   EXPECT_EQ(file.Shape("scalar"), Shape{});
@@ -53,40 +54,37 @@ TEST(Safetensors, WhatIsWrittenIsReadBack) {
             (std::map<std::string, std::string>{{"config", "[run]\n\"q\""}, {"caf\xc3\xa9", ""}}));
 }
 
-TEST(Safetensors, EqualContentGivesEqualFiles) {
-  const TempDir dir;
+TEST_F(SafetensorsTest, EqualContentGivesEqualFiles) {
   const std::vector<float> values = {1, 2};
   const TensorView tensor = ViewF32("w", {2}, values);
-  WriteSafetensors(dir / "a", {&tensor, 1}, {{"k", "v"}});
-  WriteSafetensors(dir / "b", {&tensor, 1}, {{"k", "v"}, {"starling.xxh64", "of another file"}});
-  EXPECT_EQ(ReadFile(dir / "a"), ReadFile(dir / "b"));
+  WriteSafetensors(dir_ / "a", {&tensor, 1}, {{"k", "v"}});
+  WriteSafetensors(dir_ / "b", {&tensor, 1}, {{"k", "v"}, {"starling.xxh64", "of another file"}});
+  EXPECT_EQ(ReadFile(dir_ / "a"), ReadFile(dir_ / "b"));
 }
 
-TEST(Safetensors, AbsentTensorsAndOtherTypesAreNamed) {
-  const TempDir dir;
+TEST_F(SafetensorsTest, AbsentTensorsAndOtherTypesAreNamed) {
   const std::vector<float> values = {1};
   const TensorView tensor = ViewF32("w", {1}, values);
-  WriteSafetensors(dir / "x", {&tensor, 1});
-  const SafetensorsFile file = SafetensorsFile::Read(dir / "x");
+  WriteSafetensors(dir_ / "x", {&tensor, 1});
+  const SafetensorsFile file = SafetensorsFile::Read(dir_ / "x");
   EXPECT_THAT(ErrorOf<std::runtime_error>([&] { file.F32("v"); }),
               HasSubstr("has no tensor \"v\""));
   EXPECT_THAT(ErrorOf<std::runtime_error>([&] { file.Shape("v"); }),
               HasSubstr("has no tensor \"v\""));
   EXPECT_THAT(ErrorOf<std::runtime_error>([&] { file.I64("w"); }),
               HasSubstr("tensor \"w\" is F32, not I64"));
-  EXPECT_THAT(ErrorOf<std::runtime_error>([&] { SafetensorsFile::Read(dir / "absent"); }),
+  EXPECT_THAT(ErrorOf<std::runtime_error>([&] { SafetensorsFile::Read(dir_ / "absent"); }),
               HasSubstr("absent"));
 }
 
 // Reads the format by its specification, without any of our code.
-TEST(Safetensors, TheFileIsWhatTheSpecificationSays) {
-  const TempDir dir;
+TEST_F(SafetensorsTest, TheFileIsWhatTheSpecificationSays) {
   const std::vector<float> first = {1, 2, 3};
   const std::vector<double> second = {4};
   const std::vector<TensorView> tensors = {ViewF32("first", {3, 1}, first),
                                            View("second", DType::kF64, {}, second)};
-  WriteSafetensors(dir / "x", tensors, {{"note", "hi"}});
-  const std::string bytes = ReadFile(dir / "x");
+  WriteSafetensors(dir_ / "x", tensors, {{"note", "hi"}});
+  const std::string bytes = ReadFile(dir_ / "x");
 
   std::uint64_t length = 0;
   for (std::size_t i = 8; i-- > 0;) length = length << 8 | static_cast<unsigned char>(bytes.at(i));

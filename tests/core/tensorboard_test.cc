@@ -98,10 +98,11 @@ TEST(Event, IsAMessageOfProtobuf) {
       time + Bytes("10 80 e4 97 d0 12 2a d3 01 0a d0 01 0a c8 01") + tag + Bytes("15 00 00 00 3f"));
 }
 
-TEST(EventFile, BeginsWithItsVersionAndIsReadableAtOnce) {
-  const TempDir dir;
-  EventFile events(dir / "a/tensorboard", 7);
-  const auto files = FilesOf(dir / "a/tensorboard");
+using EventFileTest = TempDirTest;
+
+TEST_F(EventFileTest, BeginsWithItsVersionAndIsReadableAtOnce) {
+  EventFile events(dir_ / "a/tensorboard", 7);
+  const auto files = FilesOf(dir_ / "a/tensorboard");
   ASSERT_EQ(files.size(), 1u);
   EXPECT_THAT(files[0].filename().string(), testing::StartsWith("events.out.tfevents."));
   ASSERT_TRUE(events.Write(160, std::vector<Scalar>{{"return", 1.0}}));
@@ -116,28 +117,27 @@ TEST(EventFile, BeginsWithItsVersionAndIsReadableAtOnce) {
             ScalarsEvent(0, 320, std::vector<Scalar>{{"return", 2.0}}).substr(9));
 }
 
-TEST(EventFile, TwoOfOneSecondAreTwoFilesInOrder) {
-  const TempDir dir;
-  const EventFile first(dir.path(), 0);
-  const auto before = FilesOf(dir.path());
-  const EventFile second(dir.path(), 0);
-  const auto after = FilesOf(dir.path());
+TEST_F(EventFileTest, TwoOfOneSecondAreTwoFilesInOrder) {
+  const EventFile first(dir_.path(), 0);
+  const auto before = FilesOf(dir_.path());
+  const EventFile second(dir_.path(), 0);
+  const auto after = FilesOf(dir_.path());
   ASSERT_EQ(after.size(), 2u);
   EXPECT_EQ(after[0], before[0]);
 }
 
-TEST(EventFile, NamesADirectoryThatCannotBeMade) {
-  const TempDir dir;
-  dir.Write("tensorboard", "a file");
-  EXPECT_THAT(ErrorOf<std::system_error>([&] { EventFile(dir / "tensorboard", 0); }),
-              HasSubstr((dir / "tensorboard").string()));
+TEST_F(EventFileTest, NamesADirectoryThatCannotBeMade) {
+  dir_.Write("tensorboard", "a file");
+  EXPECT_THAT(ErrorOf<std::system_error>([&] { EventFile(dir_ / "tensorboard", 0); }),
+              HasSubstr((dir_ / "tensorboard").string()));
 }
 
-TEST(EventFile, WhatDoesNotFitLeavesNoTornRecordAndTheNextMayFitAgain) {
-  const TempDir dir;
+TEST_F(EventFileTest, WhatDoesNotFitLeavesNoTornRecordAndTheNextMayFitAgain) {
   const std::vector<Scalar> scalars{{"return", 1.0}};
-  EventFile events(dir.path(), 0);
-  const auto size = [file = FilesOf(dir.path()).at(0)] { return std::filesystem::file_size(file); };
+  EventFile events(dir_.path(), 0);
+  const auto size = [file = FilesOf(dir_.path()).at(0)] {
+    return std::filesystem::file_size(file);
+  };
   const FileSizeLimit limit(50);  // within the second record
   EXPECT_FALSE(events.Write(1, scalars));
   EXPECT_EQ(size(), 0u);
@@ -149,29 +149,28 @@ TEST(EventFile, WhatDoesNotFitLeavesNoTornRecordAndTheNextMayFitAgain) {
   EXPECT_EQ(size(), whole);
   limit.Set(1000);
   EXPECT_TRUE(events.Write(3, scalars));
-  const auto records = Records(FilesOf(dir.path()).at(0));
+  const auto records = Records(FilesOf(dir_.path()).at(0));
   ASSERT_GE(records.size(), 4u);
   EXPECT_THAT(records[0], testing::EndsWith("brain.Event:2"));
   EXPECT_EQ(records.back().substr(9, 2), Bytes("10 03"));
 }
 
 // TensorBoard itself, where the Python of $STARLING_TENSORBOARD_PYTHON (or python3) has it.
-TEST(EventFile, TensorBoardReadsItBack) {
+TEST_F(EventFileTest, TensorBoardReadsItBack) {
   const char* named = std::getenv("STARLING_TENSORBOARD_PYTHON");
   const std::string python = named == nullptr ? "python3" : named;
   if (std::system((python + " -c 'import tensorboard' 2>/dev/null").c_str()) != 0) {
     GTEST_SKIP() << python
                  << " has no tensorboard; STARLING_TENSORBOARD_PYTHON may name one that has";
   }
-  const TempDir dir;
   {
-    EventFile killed(dir / "events", 0);  // whose run went on from step 320
+    EventFile killed(dir_ / "events", 0);  // whose run went on from step 320
     killed.Write(160, std::vector<Scalar>{{"return", 1.5}});
     killed.Write(480, std::vector<Scalar>{{"return", -1.0}});
-    EventFile events(dir / "events", 321);
+    EventFile events(dir_ / "events", 321);
     events.Write(5'000'000'000, std::vector<Scalar>{{"return", 2.5}, {"loss/policy", -0.25}});
   }
-  const auto script = dir.Write("read.py", R"(import sys
+  const auto script = dir_.Write("read.py", R"(import sys
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 events = EventAccumulator(sys.argv[1])
 events.Reload()
@@ -180,7 +179,7 @@ for tag in sorted(events.Tags()['scalars']):
         print(tag, event.step, event.value, event.wall_time > 1.7e9)
 )");
   const std::string command =
-      python + " " + script.string() + " " + (dir / "events").string() + " 2>/dev/null";
+      python + " " + script.string() + " " + (dir_ / "events").string() + " 2>/dev/null";
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(popen(command.c_str(), "r"), pclose);
   ASSERT_NE(pipe, nullptr);
   std::vector<std::string> lines;

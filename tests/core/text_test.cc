@@ -18,35 +18,31 @@ TEST(ParseNumber, TakesTheWholeTextOrNothing) {
 
 const std::vector<std::string> kKnown = {"count", "envs_per_actor", "unroll", "backend"};
 
-TEST(NearestName, OneSlipOfEachKind) {
-  EXPECT_EQ(NearestName("coount", kKnown), "count");     // a letter too many
-  EXPECT_EQ(NearestName("cout", kKnown), "count");       // one too few
-  EXPECT_EQ(NearestName("unrol1", kKnown), "unroll");    // another one
-  EXPECT_EQ(NearestName("bakcend", kKnown), "backend");  // two swapped
-  EXPECT_EQ(NearestName("count", kKnown), "count");      // none
-}
-
-TEST(NearestName, CaseAndDashesDoNotCount) {
-  EXPECT_EQ(NearestName("Envs-Per-Actor", kKnown), "envs_per_actor");
-}
-
-TEST(NearestName, NothingIsNear) {
-  EXPECT_EQ(NearestName("entropy", kKnown), "");
-  EXPECT_EQ(NearestName("", kKnown), "");
-  EXPECT_EQ(NearestName("x", {"y"}), "");  // one letter for another is not a slip but a new word
-  EXPECT_EQ(NearestName("count", {}), "");
-  EXPECT_EQ(NearestName(std::string(1'000'000, 'c'), kKnown), "");
-}
-
-TEST(NearestName, TheNearerOneWinsAndTheFirstOfEquals) {
-  EXPECT_EQ(NearestName("entropy_en", {"entropy", "entropy_end"}), "entropy_end");
-  EXPECT_EQ(NearestName("lanez", {"laner", "lanes"}), "laner");
-}
-
-// A third of the letters may be wrong: 2 of 8 are near, 3 of 8 are not.
-TEST(NearestName, HowFarIsFar) {
-  EXPECT_EQ(NearestName("abcdefXY", {"abcdefgh"}), "abcdefgh");
-  EXPECT_EQ(NearestName("abcdeXYZ", {"abcdefgh"}), "");
+TEST(NearestName, IsAtMostAThirdOfItsLettersAway) {
+  const struct {
+    std::string word;
+    std::vector<std::string> known;
+    const char* nearest;
+  } cases[] = {
+      {"coount", kKnown, "count"},                   // a letter too many
+      {"cout", kKnown, "count"},                     // one too few
+      {"unrol1", kKnown, "unroll"},                  // another one
+      {"bakcend", kKnown, "backend"},                // two swapped
+      {"count", kKnown, "count"},                    // none
+      {"Envs-Per-Actor", kKnown, "envs_per_actor"},  // case and dashes do not count
+      {"entropy", kKnown, ""},
+      {"", kKnown, ""},
+      {"x", {"y"}, ""},  // one letter for another is not a slip but a new word
+      {"count", {}, ""},
+      {std::string(1'000'000, 'c'), kKnown, ""},
+      {"entropy_en", {"entropy", "entropy_end"}, "entropy_end"},  // the nearer one
+      {"lanez", {"laner", "lanes"}, "laner"},                     // the first of equals
+      {"abcdefXY", {"abcdefgh"}, "abcdefgh"},                     // 2 of 8 letters
+      {"abcdeXYZ", {"abcdefgh"}, ""},                             // 3 of 8
+  };
+  for (const auto& [word, known, nearest] : cases) {
+    EXPECT_EQ(NearestName(word, known), nearest) << word.substr(0, 20);
+  }
 }
 
 TEST(DidYouMean, EndsASentence) {
