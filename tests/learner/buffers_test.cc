@@ -27,8 +27,7 @@ class BuffersTest : public LearnerFixture {
 };
 
 TEST_F(BuffersTest, AGradientInABufferIsAppliedAndFreesIt) {
-  Start();
-  const auto actor = NewActor();
+  const auto actor = StartWithActor();
   for (int i = 0; i < 3; ++i) Push(*actor, actor->NextGrant(), 0.25f);
   actor->NextGrant();
   EXPECT_EQ(actor->outcomes, std::vector<wire::Outcome>(3, wire::Outcome::kApplied));
@@ -89,8 +88,7 @@ TEST_F(BuffersTest, WithoutSharedMemoryGradientsComeInMessages) {
 }
 
 TEST_F(BuffersTest, ThereAreNoBuffersOverTcp) {
-  Start("updates.start_with=1\nwire.endpoint=tcp://127.0.0.1:0");
-  const auto actor = NewActor();
+  const auto actor = StartWithActor("updates.start_with=1\nwire.endpoint=tcp://127.0.0.1:0");
   EXPECT_EQ(actor->welcome.buffers, "");
   actor->Send(wire::Gradient{.grant = actor->NextGrant().number, .buffer = 1, .samples = 4});
   EXPECT_EQ(actor->NextAnswer().outcome, wire::Outcome::kNoBuffer);

@@ -22,8 +22,12 @@ class EngineFixture : public testing::Test {
   static constexpr std::size_t kSize = 16;
   static constexpr std::int64_t kSecond = 1'000'000'000;  // nanoseconds
 
+  EngineFixture() = default;  // JoinBoth makes the engine
+  explicit EngineFixture(const std::vector<std::string>& overrides) { MakeEngine(overrides); }
+
   // `overrides`: "section.key=value".
-  explicit EngineFixture(std::vector<std::string> overrides = {}) : config_(MakeConfig(overrides)) {
+  void MakeEngine(const std::vector<std::string>& overrides) {
+    config_ = MakeConfig(overrides);
     start_.state.weights.assign(kSize, 0.0f);
     engine_ =
         std::make_unique<Engine>(config_, start_, snapshot_,
@@ -43,8 +47,9 @@ class EngineFixture : public testing::Test {
         "x.toml", overrides);
   }
 
-  // Both actors join and hold a grant.
-  void JoinBoth() {
+  // Both actors join an engine and hold a grant.
+  void JoinBoth(const std::vector<std::string>& overrides = {}) {
+    MakeEngine(overrides);
     for (const std::uint32_t slot : {0u, 1u}) engine_->Join(slot);
     engine_->Open();
     TakeReplies(0);
@@ -98,7 +103,7 @@ class EngineFixture : public testing::Test {
   }
 
   TempDir dir_;
-  const Config config_;
+  Config config_;
   Start start_;
   wire::SnapshotWriter snapshot_{"", kSize, 1, /*term=*/1};
   std::counting_semaphore<> progress_{0};

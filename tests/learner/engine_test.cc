@@ -20,10 +20,7 @@ using testing::SizeIs;
 
 using EngineTest = EngineFixture;
 
-class BoundZeroEngineTest : public EngineFixture {
- protected:
-  BoundZeroEngineTest() : EngineFixture({"staleness.bound=0"}) {}
-};
+const std::vector<std::string> kBoundZero = {"staleness.bound=0"};
 
 TEST_F(EngineTest, AnAppliedGradientIsAnsweredWithTheNextGrant) {
   JoinBoth();
@@ -39,8 +36,8 @@ TEST_F(EngineTest, AnAppliedGradientIsAnsweredWithTheNextGrant) {
   EXPECT_EQ(engine_->Status().steps_per_second, 4 / 2.5);
 }
 
-TEST_F(BoundZeroEngineTest, WaitsForBothAndAppliesTheirMean) {
-  JoinBoth();
+TEST_F(EngineTest, WaitsForBothAndAppliesTheirMean) {
+  JoinBoth(kBoundZero);
   Push(Gradient(0, 1.0f));
   Apply();
   TakeReplies(1);
@@ -52,8 +49,8 @@ TEST_F(BoundZeroEngineTest, WaitsForBothAndAppliesTheirMean) {
   EXPECT_FLOAT_EQ(Weight(), -2.0f);
 }
 
-TEST_F(BoundZeroEngineTest, TheMeanIsWeightedBySamples) {
-  JoinBoth();
+TEST_F(EngineTest, TheMeanIsWeightedBySamples) {
+  JoinBoth(kBoundZero);
   Push(Gradient(0, 1.0f, 2));  // 1 env x 2 steps
   Push(Gradient(1, 2.0f, 6));  // 3 envs x 2 steps, more than actors.envs_per_actor
   Apply();
@@ -63,25 +60,17 @@ TEST_F(BoundZeroEngineTest, TheMeanIsWeightedBySamples) {
   EXPECT_EQ(engine_->counters().updates, 1u);
 }
 
-// One test for each setting that changes the size of the step; the learning rate is 1.
-class LinearEngineTest : public EngineFixture {
- protected:
-  LinearEngineTest() : EngineFixture({"staleness.bound=0", "optimizer.scale_lr=linear"}) {}
-};
-TEST_F(LinearEngineTest, TheStepGrowsWithTheSamples) {
-  JoinBoth();
+// Settings that change the size of the step; the learning rate is 1.
+TEST_F(EngineTest, TheStepGrowsWithTheSamples) {
+  JoinBoth({"staleness.bound=0", "optimizer.scale_lr=linear"});
   Push(Gradient(0, 1.0f, 2));
   Push(Gradient(1, 2.0f, 6));
   Apply();
   EXPECT_FLOAT_EQ(Weight(), -3.5f);  // the mean 1.75, (2 + 6) / (envs_per_actor * unroll) times
 }
 
-class DampedEngineTest : public EngineFixture {
- protected:
-  DampedEngineTest() : EngineFixture({"staleness.damping=inverse"}) {}
-};
-TEST_F(DampedEngineTest, TheStepShrinksWithTheStaleness) {
-  JoinBoth();
+TEST_F(EngineTest, TheStepShrinksWithTheStaleness) {
+  JoinBoth({"staleness.damping=inverse"});
   Received old = Gradient(1);
   for (int i = 0; i < 4; ++i) {
     Push(Gradient(0, 0.0f));
@@ -94,12 +83,8 @@ TEST_F(DampedEngineTest, TheStepShrinksWithTheStaleness) {
   EXPECT_FLOAT_EQ(Weight(), -0.25f);  // four versions behind
 }
 
-class WarmEngineTest : public EngineFixture {
- protected:
-  WarmEngineTest() : EngineFixture({"optimizer.warmup_steps=8"}) {}
-};
-TEST_F(WarmEngineTest, TheFirstUpdatesAreWarmedUpByTheirOwnSamples) {
-  JoinBoth();
+TEST_F(EngineTest, TheFirstUpdatesAreWarmedUpByTheirOwnSamples) {
+  JoinBoth({"optimizer.warmup_steps=8"});
   for (int i = 0; i < 3; ++i) {
     Push(Gradient(0));
     Apply();
@@ -108,12 +93,8 @@ TEST_F(WarmEngineTest, TheFirstUpdatesAreWarmedUpByTheirOwnSamples) {
   EXPECT_FLOAT_EQ(Weight(), -2.5f);  // 4/8 + 8/8 + 1
 }
 
-class DropEngineTest : public EngineFixture {
- protected:
-  DropEngineTest() : EngineFixture({"staleness.bound=0", "staleness.on_exceed=drop"}) {}
-};
-TEST_F(DropEngineTest, AStaleGradientIsRefusedAndItsActorGrantedAgain) {
-  JoinBoth();
+TEST_F(EngineTest, AStaleGradientIsRefusedAndItsActorGrantedAgain) {
+  JoinBoth({"staleness.bound=0", "staleness.on_exceed=drop"});
   Push(Gradient(0));
   Apply();
   EXPECT_EQ(Push(Gradient(1)), "stale");
@@ -176,8 +157,8 @@ TEST_F(EngineTest, AGradientOnWeightsOlderThanItsGrantIsRefused) {
   EXPECT_EQ(Push(std::move(gradient)), "below_grant");
 }
 
-TEST_F(BoundZeroEngineTest, AnExpiredGrantReleasesTheOthers) {
-  JoinBoth();
+TEST_F(EngineTest, AnExpiredGrantReleasesTheOthers) {
+  JoinBoth(kBoundZero);
   Push(Gradient(0));
   EXPECT_THAT(engine_->ExpireGrants(30 * kSecond - 1), IsEmpty());
   const auto expired = engine_->ExpireGrants(30 * kSecond);
@@ -191,8 +172,8 @@ TEST_F(BoundZeroEngineTest, AnExpiredGrantReleasesTheOthers) {
   EXPECT_EQ(Push(Gradient(1)), "no_grant") << "too late";
 }
 
-TEST_F(BoundZeroEngineTest, TheGradientOfADeadActorCountsAndIsNotAnswered) {
-  JoinBoth();
+TEST_F(EngineTest, TheGradientOfADeadActorCountsAndIsNotAnswered) {
+  JoinBoth(kBoundZero);
   Push(Gradient(0, 1.0f));
   engine_->Remove(0, "was killed");
   Push(Gradient(1, 3.0f));
@@ -203,8 +184,8 @@ TEST_F(BoundZeroEngineTest, TheGradientOfADeadActorCountsAndIsNotAnswered) {
   EXPECT_THAT(Journal<DeathRecord>(), SizeIs(1));
 }
 
-TEST_F(BoundZeroEngineTest, AnActorThatDiesReleasesTheOthers) {
-  JoinBoth();
+TEST_F(EngineTest, AnActorThatDiesReleasesTheOthers) {
+  JoinBoth(kBoundZero);
   Push(Gradient(0, 1.0f));
   const std::uint64_t number = grants_[1].number;
   engine_->Remove(1, "was killed");

@@ -29,21 +29,6 @@ class LearnerDiskTest : public LearnerFixture {
   }
 };
 
-TEST_F(LearnerDiskTest, AFullJournalDiskIsReportedOnceAndTrainingContinues) {
-  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
-  std::filesystem::create_symlink("/dev/full", dir_ / "journal");
-  testing::internal::CaptureStderr();
-  Start();
-  const auto actor = NewActor();
-  for (int i = 0; i < 20; ++i) actor->Push(actor->NextGrant(), 1.0f);
-  EXPECT_EQ(actor->NextGrant().version, 20u);
-  Stop();
-  const std::string log = testing::internal::GetCapturedStderr();
-  EXPECT_EQ(CountIn(log, "the journal is not complete, this run cannot be replayed"), 1u) << log;
-  EXPECT_THAT(log, testing::HasSubstr("No space left on device"));
-  EXPECT_EQ(LastCheckpoint().version, 20u);
-}
-
 TEST_F(LearnerDiskTest, AFailedCheckpointIsReportedAndALaterOneIsWritten) {
   testing::internal::CaptureStderr();
   Start("updates.start_with=1\ncheckpoint.every_steps=1\ncheckpoint.keep=1000");
@@ -178,15 +163,8 @@ TEST_F(LearnerDiskTest, ATrainedRunIsNotStartedAgain) {
   EXPECT_EQ(LastCheckpoint().steps, 4u);
 }
 
-TEST_F(LearnerDiskTest, ResumingWithAnotherSeedIsRefused) {
-  Start();
-  Discard();
-  EXPECT_THROW(Start("run.seed=2", true), UserError);
-}
-
 TEST_F(LearnerDiskTest, ASecondLearnerOfALiveRunIsRefused) {
-  Start();
-  const auto actor = NewActor();
+  const auto actor = StartWithActor();
   actor->Push(actor->NextGrant(), 0.25f);
   const wire::Grant next = actor->NextGrant();
   EXPECT_THROW(Learner(config_, SmallNet(), {.run_dir = dir_.path(), .resume = true}), UserError);

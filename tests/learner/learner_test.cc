@@ -16,8 +16,7 @@ using testing::FloatNear;
 using LearnerTest = LearnerFixture;
 
 TEST_F(LearnerTest, OneGradientIsAppliedAnsweredAndCheckpointed) {
-  Start();
-  const auto actor = NewActor();
+  const auto actor = StartWithActor();
   const wire::Grant grant = actor->NextGrant();
   EXPECT_EQ(grant.version, 0u);
   actor->Push(grant, 0.25f);
@@ -36,8 +35,7 @@ TEST_F(LearnerTest, OneGradientIsAppliedAnsweredAndCheckpointed) {
 }
 
 TEST_F(LearnerTest, TheRunEndsAtTheFirstUpdateWithEnoughSteps) {
-  Start("run.steps=10\nupdates.start_with=1");
-  const auto actor = NewActor();
+  const auto actor = StartWithActor("run.steps=10\nupdates.start_with=1");
   for (int i = 0; i < 3; ++i) actor->Push(actor->NextGrant(), 1.0f);  // 4 samples each
   EXPECT_EQ(actor->NextLeave().reason, wire::LeaveReason::kRunOver);
   Wait();
@@ -67,8 +65,7 @@ TEST_F(LearnerTest, TheStatusReportsTheProgressOfEachActor) {
 }
 
 TEST_F(LearnerTest, TheStatusReportsTheTimesOfActorsAndLearner) {
-  Start();
-  const auto actor = NewActor();
+  const auto actor = StartWithActor();
   for (int i = 0; i < 2; ++i) {
     const wire::Grant grant = actor->NextGrant();
     actor->header.version = grant.version;
@@ -92,8 +89,7 @@ TEST_F(LearnerTest, TheStatusReportsTheTimesOfActorsAndLearner) {
 }
 
 TEST_F(LearnerTest, ReportsTheEndOfTheRunBeforeTheLastCheckpoint) {
-  Start("run.steps=4\nupdates.start_with=1");
-  const auto actor = NewActor();
+  const auto actor = StartWithActor("run.steps=4\nupdates.start_with=1");
   actor->Push(actor->NextGrant(), 1.0f);
   Wait();
   ASSERT_TRUE(done_status_.is_object());
@@ -146,8 +142,7 @@ TEST_F(LearnerTest, AReplacedActorMayRejoinUnlessItAskedForItsSlot) {
 }
 
 TEST_F(LearnerTest, WeightsCanBeFetched) {
-  Start();
-  const auto actor = NewActor();
+  const auto actor = StartWithActor();
   const auto grant = actor->NextGrant();
   const auto fetch = [&](std::uint64_t version, float value) {
     actor->Send(wire::Fetch{.version = version});
@@ -166,8 +161,7 @@ TEST_F(LearnerTest, WeightsCanBeFetched) {
 
 // An actor with one grant at a time needs the weights at once, so they are sent without a fetch.
 TEST_F(LearnerTest, OverTcpWeightsFollowTheGrantAndNoMemoryIsShared) {
-  Start("updates.start_with=1\nwire.endpoint=tcp://127.0.0.1:0");
-  const auto actor = NewActor();
+  const auto actor = StartWithActor("updates.start_with=1\nwire.endpoint=tcp://127.0.0.1:0");
   EXPECT_EQ(actor->welcome.snapshot, "");
   const auto follow = [&](std::uint64_t version, float value) {
     const auto weights = actor->Wait(wire::Kind::kWeights);
@@ -181,19 +175,6 @@ TEST_F(LearnerTest, OverTcpWeightsFollowTheGrantAndNoMemoryIsShared) {
   EXPECT_EQ(actor->NextGrant().version, 1u);
   follow(1, -0.5f);
   EXPECT_EQ(wire::RuntimeDir::FindSnapshot(root(), dir_.path()), std::nullopt);
-}
-
-// The evaluator runs on the learner's host, even if no actor does.
-TEST_F(LearnerTest, OverTcpTheEvaluatorStillFindsTheWeights) {
-  Start("updates.start_with=1\nwire.endpoint=tcp://127.0.0.1:0\neval.every_steps=4");
-  const auto actor = NewActor();
-  EXPECT_EQ(actor->welcome.snapshot, "");
-  actor->Push(actor->NextGrant(), 0.5f);
-  actor->NextGrant();
-  const auto path = wire::RuntimeDir::FindSnapshot(root(), dir_.path());
-  ASSERT_TRUE(path);
-  const auto layout = SmallNet().layout;
-  EXPECT_EQ(wire::SnapshotReader(*path, layout.size(), layout.fingerprint()).Peek()->steps, 4u);
 }
 
 }  // namespace

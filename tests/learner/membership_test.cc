@@ -161,14 +161,6 @@ TEST_F(MembershipTest, AfterTheStartTimeoutTheRunBeginsWithThosePresent) {
               testing::HasSubstr("only 1 of 2 actors came within updates.start_timeout_s = 60 s"));
 }
 
-TEST_F(MembershipTest, ARepeatedHelloBeforeAnyGradientKeepsTheMember) {
-  Hello("a");
-  const std::uint32_t incarnation = engine_->roster().Find(0)->incarnation;
-  Hello("a");
-  EXPECT_EQ(engine_->roster().Find(0)->incarnation, incarnation);
-  EXPECT_THAT(sent_, ElementsAre("a welcome to 0", "a welcome to 0"));
-}
-
 TEST_F(MembershipTest, AMemberWithADamagedMessageJoinsAgain) {
   Hello("a");
   membership_.OnDamaged("a", "checksum");

@@ -8,7 +8,7 @@
 // Text after a # is a comment.
 #include <gtest/gtest.h>
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -32,12 +32,6 @@ std::vector<std::string> WordsOf(const std::string& line) {
   std::vector<std::string> words;
   for (std::string word; stream >> word;) words.push_back(word);
   return words;
-}
-
-std::string Joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-  return text;
 }
 
 // One block: a judge and the grants in its actors' hands.
@@ -82,9 +76,7 @@ class Timeline {
       held += fmt::format(" {}{}", NameOf(one.slot), one.base);
     }
     if (!held.empty()) effects.push_back("held" + held);
-    std::string text;
-    for (const std::string& part : effects) text += (text.empty() ? "" : "; ") + part;
-    return text;
+    return fmt::format("{}", fmt::join(effects, "; "));
   }
 
  private:
@@ -112,15 +104,16 @@ class Timeline {
       n += samples_[one.slot];
     }
     const bool alike = std::ranges::all_of(samples_, [&](auto m) { return m == samples_[0]; });
-    std::string sum, staleness;
+    std::vector<std::string> sum;
+    std::string staleness;
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const double weight = static_cast<double>(parts[i].samples) / static_cast<double>(n);
-      sum += fmt::format("{}{}{}{}", sum.empty() ? "" : " + ",
-                         alike ? "" : fmt::format("{:.3g} ", weight),
-                         NameOf(update.gradients[i].slot), update.gradients[i].base);
+      sum.push_back(fmt::format("{}{}{}", alike ? "" : fmt::format("{:.3g} ", weight),
+                                NameOf(update.gradients[i].slot), update.gradients[i].base));
       staleness += fmt::format(" {}", parts[i].staleness);
     }
-    std::string text = fmt::format("version {} = {}, staleness{}", update.version, sum, staleness);
+    std::string text = fmt::format("version {} = {}, staleness{}", update.version,
+                                   fmt::join(sum, " + "), staleness);
     if (config_.staleness.damping != Damping::kNone) {
       text += fmt::format(", step x {:.3g}", DampingScale(config_.staleness, parts));
     }
@@ -173,7 +166,9 @@ void RunTimeline(const std::vector<std::string>& lines) {
     }
     const auto arrow = std::ranges::find(words, "->");
     ASSERT_NE(arrow, words.end()) << lines[i];
-    EXPECT_EQ(timeline.Do({words.begin(), arrow}), Joined({arrow + 1, words.end()})) << lines[i];
+    EXPECT_EQ(timeline.Do({words.begin(), arrow}),
+              fmt::format("{}", fmt::join(arrow + 1, words.end(), " ")))
+        << lines[i];
   }
 }
 

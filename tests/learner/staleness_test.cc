@@ -9,9 +9,7 @@
 namespace starling::learner {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
-using testing::UnorderedElementsAre;
+using testing::ElementsAreArray;
 
 JudgeState State(std::uint64_t version, std::vector<std::uint64_t> held_bases,
                  std::vector<std::uint64_t> outstanding_versions) {
@@ -24,45 +22,33 @@ JudgeState State(std::uint64_t version, std::vector<std::uint64_t> held_bases,
   return state;
 }
 
-TEST(DueUpdate, NothingHeldIsNeverDue) {
-  EXPECT_THAT(DueUpdate({.bound = 4}, State(7, {}, {})), IsEmpty());
-}
-
-TEST(DueUpdate, BoundZeroWaitsForEveryOutstandingGrant) {
-  // 7 + 1 - 7 = 1 > 0: the outstanding grant would be spent too late.
-  EXPECT_THAT(DueUpdate({.bound = 0}, State(7, {7, 7}, {7})), IsEmpty());
-  EXPECT_THAT(DueUpdate({.bound = 0}, State(7, {7, 7, 7}, {})), ElementsAre(0, 1, 2));
-}
-
-TEST(DueUpdate, BoundThreeAllowsAGrantThreeVersionsBehind) {
-  EXPECT_THAT(DueUpdate({.bound = 3}, State(9, {9}, {7})), ElementsAre(0));  // 10 - 7 = 3
-  EXPECT_THAT(DueUpdate({.bound = 3}, State(9, {9}, {6})), IsEmpty());       // 10 - 6 = 4
-}
-
-TEST(DueUpdate, DropNeverWaitsForAnOldGrant) {
-  EXPECT_THAT(DueUpdate({.bound = 0, .drop = true}, State(9, {9}, {2})), ElementsAre(0));
-}
-
-TEST(DueUpdate, UnboundedNeverWaits) {
-  EXPECT_THAT(DueUpdate({.bound = kUnbounded}, State(1000, {3}, {1})), ElementsAre(0));
-}
-
-TEST(DueUpdate, WaitsForKUnlessNothingIsOutstanding) {
-  EXPECT_THAT(DueUpdate({.bound = 8, .gradients = 3}, State(5, {5, 5}, {5})), IsEmpty());
-  EXPECT_THAT(DueUpdate({.bound = 8, .gradients = 3}, State(5, {5, 5, 4}, {5})),
-              ElementsAre(2, 0, 1));
-  EXPECT_THAT(DueUpdate({.bound = 8, .gradients = 3}, State(5, {5, 4}, {})), ElementsAre(1, 0));
-}
-
-TEST(DueUpdate, TakesTheOldestKByBaseThenArrival) {
-  EXPECT_THAT(DueUpdate({.bound = 8, .gradients = 2}, State(6, {6, 5, 6, 5}, {6})),
-              ElementsAre(1, 3));
-}
-
-TEST(DueUpdate, TakesEveryOtherThatWouldBeTooOldAfterwards) {
-  // After the update the version is 7; base 5 would be 2 > 1 late, base 6 exactly 1.
-  EXPECT_THAT(DueUpdate({.bound = 1, .gradients = 1}, State(6, {6, 5, 5, 6}, {})),
-              ElementsAre(1, 2));
+TEST(DueUpdate, FollowsTheRules) {
+  using Numbers = std::vector<std::uint64_t>;
+  const struct {
+    const char* what;
+    JudgeRules rules;
+    std::uint64_t version;
+    Numbers held, outstanding;
+    std::vector<std::size_t> due;
+  } cases[] = {
+      {"nothing held is never due", {.bound = 4}, 7, {}, {}, {}},
+      // 7 + 1 - 7 = 1 > 0: the outstanding grant would be spent too late.
+      {"bound 0 waits for every outstanding grant", {.bound = 0}, 7, {7, 7}, {7}, {}},
+      {"it does not wait for others", {.bound = 0}, 7, {7, 7, 7}, {}, {0, 1, 2}},
+      {"bound 3, 10 - 7 = 3", {.bound = 3}, 9, {9}, {7}, {0}},
+      {"bound 3, 10 - 6 = 4", {.bound = 3}, 9, {9}, {6}, {}},
+      {"drop waits for no old grant", {.bound = 0, .drop = true}, 9, {9}, {2}, {0}},
+      {"unbounded never waits", {.bound = kUnbounded}, 1000, {3}, {1}, {0}},
+      {"waits for K", {.bound = 8, .gradients = 3}, 5, {5, 5}, {5}, {}},
+      {"which have arrived", {.bound = 8, .gradients = 3}, 5, {5, 5, 4}, {5}, {2, 0, 1}},
+      {"unless nothing is outstanding", {.bound = 8, .gradients = 3}, 5, {5, 4}, {}, {1, 0}},
+      {"the oldest K, then by arrival", {.bound = 8, .gradients = 2}, 6, {6, 5, 6, 5}, {6}, {1, 3}},
+      // After the update the version is 7; base 5 would be 2 > 1 late, base 6 exactly 1.
+      {"and those too old afterwards", {.bound = 1, .gradients = 1}, 6, {6, 5, 5, 6}, {}, {1, 2}},
+  };
+  for (const auto& [what, rules, version, held, outstanding, due] : cases) {
+    EXPECT_THAT(DueUpdate(rules, State(version, held, outstanding)), ElementsAreArray(due)) << what;
+  }
 }
 
 // Drives a judge and keeps its grants in the actors' hands, by slot.

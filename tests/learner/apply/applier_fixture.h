@@ -131,16 +131,12 @@ class TestApplier {
   std::unique_ptr<Applier> applier_;  // last: its threads use the members above
 };
 
-// Counts of two readers of the snapshots while an applier ran a stream.
-struct Watched {
+// Runs all of `stream`. Two threads read snapshots meanwhile; right(weights, version) checks each.
+template <class Right>
+void RunWatched(TestApplier& applier, UpdateStream& stream, const Right& right) {
   std::atomic<std::uint64_t> wrong{0};     // right() was false
   std::atomic<std::uint64_t> backward{0};  // older than the previous one, or with another's meta
   std::atomic<std::uint64_t> read{0};
-};
-
-// Runs all of `stream`. Two threads read snapshots meanwhile; right(weights, version) checks each.
-template <class Right>
-void RunWatched(TestApplier& applier, UpdateStream& stream, const Right& right, Watched& watched) {
   const auto watch = [&] {
     wire::SnapshotReader reader(applier.snapshot());
     std::vector<float> weights(stream.initial().size());
@@ -149,16 +145,19 @@ void RunWatched(TestApplier& applier, UpdateStream& stream, const Right& right, 
       // Read the same version again only if no other thread wants the processor.
       if (reader.Latest() == newest) std::this_thread::yield();
       if (!reader.Read(newest, weights, meta)) continue;
-      if (!right(weights, meta.version)) ++watched.wrong;
-      if (meta.version < newest || meta != UpdateStream::Meta(meta.version)) ++watched.backward;
+      if (!right(weights, meta.version)) ++wrong;
+      if (meta.version < newest || meta != UpdateStream::Meta(meta.version)) ++backward;
       newest = meta.version;
-      ++watched.read;
+      ++read;
     }
   };
   std::thread first(watch), second(watch);
   applier.Run(stream, 1, stream.versions());
   first.join();
   second.join();
+  EXPECT_EQ(wrong, 0u);
+  EXPECT_EQ(backward, 0u);
+  EXPECT_GE(read, 2u);
 }
 
 // Both weights and state, bit for bit.
@@ -167,11 +166,10 @@ inline void ExpectEqual(const StateCopy& got, const StateCopy& expected, const s
   EXPECT_EQ(got.state, expected.state) << what;
 }
 
-class TestLanes : public TestApplier {
- public:
-  TestLanes(UpdateStream& stream, int threads, const StateCopy* from = nullptr,
-            std::uint64_t version = 0)
-      : TestApplier(ApplyMode::kLanes, stream, threads, from, version) {}
-};
+// Runs a test for each way to apply updates.
+inline const auto kEachWay = testing::Values(ApplyMode::kLanes, ApplyMode::kHogwild);
+inline std::string NameOfWay(const testing::TestParamInfo<ApplyMode>& way) {
+  return std::string(NameOf(way.param));
+}
 
 }  // namespace starling::learner

@@ -105,16 +105,10 @@ TEST(HogwildLockfree, EverySnapshotIsOfACompletedVersionAndVersionsNeverGoBack) 
     Ones stream(kVersions);
     TestApplier hogwild(ApplyMode::kHogwild, stream, threads, &Zeros());
     const std::uint64_t capacity = hogwild->capacity();
-    Watched watched;
-    RunWatched(
-        hogwild, stream,
-        [&](const std::vector<float>& weights, std::uint64_t version) {
-          return Holds(Count(weights), version, capacity);
-        },
-        watched);
-    EXPECT_EQ(watched.wrong, 0u) << threads << " threads";
-    EXPECT_EQ(watched.backward, 0u) << threads << " threads";
-    EXPECT_GE(watched.read, 2u);
+    SCOPED_TRACE(threads);
+    RunWatched(hogwild, stream, [&](const std::vector<float>& weights, std::uint64_t version) {
+      return Holds(Count(weights), version, capacity);
+    });
   }
 }
 

@@ -16,7 +16,7 @@ TEST(Lanes, AnyNumberEqualsThePlainOptimizerBitForBit) {
     UpdateStream stream(kLanesSize, 30, config);
     const StateCopy expected = stream.Reference().back();
     for (int threads = 1; threads <= 5; ++threads) {
-      TestLanes lanes(stream, threads);
+      TestApplier lanes(ApplyMode::kLanes, stream, threads);
       lanes.Run(stream, 1, 30);
       ExpectEqual(lanes->CaptureNow(), expected, name + " in lanes " + std::to_string(threads));
     }
@@ -26,43 +26,9 @@ TEST(Lanes, AnyNumberEqualsThePlainOptimizerBitForBit) {
 TEST(Lanes, MayBeMoreThanCacheLines) {
   UpdateStream stream(32, 5);
   const StateCopy expected = stream.Reference().back();
-  TestLanes lanes(stream, 5);
+  TestApplier lanes(ApplyMode::kLanes, stream, 5);
   lanes.Run(stream, 1, 5);
   EXPECT_EQ(lanes->CaptureNow().weights, expected.weights);
-}
-
-TEST(Lanes, GradientsAreSummedInTheOrderGiven) {
-  // In floats (1e8 + 1) - 1e8 is 0 and (1e8 - 1e8) + 1 is 1.
-  UpdateStream stream(kLanesSize, 1, {.kind = OptimizerKind::kSgd});
-  const std::vector<float> huge(kLanesSize, 1e8f), one(kLanesSize, 1), minus(kLanesSize, -1e8f);
-  const std::vector<float> start(kLanesSize, 0);
-  const StateCopy from{start, {}};
-  Update& update = stream.at(1);
-  update.lr = 1;
-  update.scale = 1;
-  const auto result = [&](std::vector<GradientRef> gradients) {
-    update.gradients = std::move(gradients);
-    TestLanes lanes(stream, 2, &from);
-    lanes.Run(stream, 1, 1);
-    return lanes->CaptureNow().weights;
-  };
-  EXPECT_EQ(result({{huge, 1}, {one, 1}, {minus, 1}}), start);
-  EXPECT_EQ(result({{huge, 1}, {minus, 1}, {one, 1}}), std::vector<float>(kLanesSize, -1));
-}
-
-TEST(Lanes, OneGradientEqualsTwoHalvesOfIt) {
-  UpdateStream stream(kLanesSize, 1);
-  const std::vector<float> gradient = RandomVector(kLanesSize, 90);
-  std::vector<std::vector<float>> results;
-  for (const std::vector<GradientRef>& gradients :
-       {std::vector<GradientRef>{{gradient, 1}}, {{gradient, 0.5f}, {gradient, 0.5f}}}) {
-    stream.at(1).gradients = gradients;
-    TestLanes lanes(stream, 2);
-    lanes.Run(stream, 1, 1);
-    results.push_back(lanes->CaptureNow().weights);
-  }
-  EXPECT_EQ(results[0], results[1]);
-  EXPECT_NE(results[0], stream.initial());
 }
 
 TEST(Lanes, TheHashDependsOnTheWeightsNotOnTheLanes) {
@@ -70,7 +36,7 @@ TEST(Lanes, TheHashDependsOnTheWeightsNotOnTheLanes) {
   const std::vector<StateCopy> expected = stream.Reference();
   for (int threads = 1; threads <= 5; ++threads) {
     for (std::uint64_t v = 1; v <= 6; ++v) stream.at(v).hash = v % 2 == 0;
-    TestLanes lanes(stream, threads);
+    TestApplier lanes(ApplyMode::kLanes, stream, threads);
     lanes.Run(stream, 1, 6);
     for (std::uint64_t v = 1; v <= 6; ++v) {
       const std::uint64_t hash = v % 2 == 0 ? HashWeights(expected[v].weights) : 0;
@@ -99,7 +65,7 @@ TEST(Lanes, ACaptureHoldsItsVersionWhileLaterUpdatesRun) {
   UpdateStream stream(kLanesSize, 40);
   const std::vector<StateCopy> expected = stream.Reference();
   for (std::uint64_t v = 1; v <= 40; v += 3) stream.at(v).capture = std::make_shared<StateCopy>();
-  TestLanes lanes(stream, 4);
+  TestApplier lanes(ApplyMode::kLanes, stream, 4);
   lanes.Run(stream, 1, 40);
   for (std::uint64_t v = 1; v <= 40; v += 3) {
     ExpectEqual(*stream.at(v).capture, expected[v], "version " + std::to_string(v));

@@ -130,27 +130,6 @@ TEST(ApplyUpdate, TheScaleChangesTheStepAndNotTheState) {
   }
 }
 
-TEST(MakeOptimizerSpec, TakesEveryKey) {
-  const OptimizerSpec spec = MakeOptimizerSpec({.kind = OptimizerKind::kRmsProp,
-                                                .momentum = 0.5,
-                                                .decay = 0.9,
-                                                .epsilon = 0.1,
-                                                .epsilon_place = EpsilonPlace::kInside,
-                                                .centered = true,
-                                                .bias_correction = false,
-                                                .beta1 = 0.7,
-                                                .beta2 = 0.8});
-  EXPECT_EQ(spec.momentum, 0.5);
-  EXPECT_EQ(spec.decay, 0.9);
-  EXPECT_EQ(spec.epsilon, 0.1);
-  EXPECT_TRUE(spec.epsilon_inside);
-  EXPECT_TRUE(spec.centered);
-  EXPECT_FALSE(spec.bias_correction);
-  EXPECT_EQ(spec.beta1, 0.7);
-  EXPECT_EQ(spec.beta2, 0.8);
-  EXPECT_FALSE(MakeOptimizerSpec({.epsilon_place = EpsilonPlace::kOutside}).epsilon_inside);
-}
-
 // Checkpoints contain these names, so they must never change.
 TEST(MakeOptimizerSpec, NamesTheStateVectors) {
   const auto slots = [](const OptimizerConfig& config) { return MakeOptimizerSpec(config).slots; };

@@ -7,76 +7,65 @@
 namespace starling::learner {
 namespace {
 
-TEST(LearningRate, FallsOnALineToZeroAtTheEndOfTheRun) {
-  const OptimizerConfig config{.lr = 0.004, .lr_schedule = LrSchedule::kLinear};
-  EXPECT_DOUBLE_EQ(LearningRate(config, 1000, 0, 10), 0.004);
-  EXPECT_DOUBLE_EQ(LearningRate(config, 1000, 250, 10), 0.003);
-  EXPECT_DOUBLE_EQ(LearningRate(config, 1000, 999, 10), 0.000004);
-  EXPECT_EQ(LearningRate(config, 1000, 1000, 10), 0);
-}
-
-TEST(LearningRate, IsNeverNegativePastTheEnd) {
-  const OptimizerConfig config{.lr_schedule = LrSchedule::kLinear};
-  EXPECT_EQ(LearningRate(config, 1000, 1001, 10), 0);
-  EXPECT_EQ(LearningRate(config, 1000, ~std::uint64_t{0}, 10), 0);
-  EXPECT_EQ(LearningRate(config, 0, 0, 10), 0);
-}
-
-TEST(LearningRate, StaysWhenConstant) {
-  const OptimizerConfig config{.lr = 7e-4, .lr_schedule = LrSchedule::kConstant};
-  for (const std::uint64_t steps : {0, 500, 1000, 5000}) {
-    EXPECT_EQ(LearningRate(config, 1000, steps, 10), 7e-4);
+TEST(LearningRate, FollowsItsScheduleAndWarmUp) {
+  constexpr std::uint64_t kEnd = ~std::uint64_t{0};
+  const OptimizerConfig linear{.lr = 0.004, .lr_schedule = LrSchedule::kLinear},
+      constant{.lr = 0.004, .lr_schedule = LrSchedule::kConstant};
+  OptimizerConfig warm = constant, warm_linear = linear;
+  warm.warmup_steps = warm_linear.warmup_steps = 400;
+  const struct {
+    OptimizerConfig config;
+    std::uint64_t run, steps, samples;  // of the run, before the update, of the update
+    double rate;
+  } cases[] = {
+      // On a line to zero at the end of the run, and never below.
+      {linear, 1000, 0, 10, 0.004},
+      {linear, 1000, 250, 10, 0.003},
+      {linear, 1000, 999, 10, 0.000004},
+      {linear, 1000, 1000, 10, 0},
+      {linear, 1000, 1001, 10, 0},
+      {linear, 1000, kEnd, 10, 0},
+      {linear, 0, 0, 10, 0},
+      {constant, 1000, 0, 10, 0.004},
+      {constant, 1000, 5000, 10, 0.004},
+      // The warm-up counts the samples of the update: 100 / 400, not 0; it never exceeds lr.
+      {warm, 1000, 0, 100, 0.001},
+      {warm, 1000, 100, 100, 0.002},
+      {warm, 1000, 200, 50, 0.0025},
+      {warm, 1000, 300, 100, 0.004},
+      {warm, 1000, 399, 100, 0.004},
+      {warm, 1000, 400, 100, 0.004},
+      // It multiplies the schedule: (100 + 100) / 400 * (1 - 100 / 1000) = 0.45.
+      {warm_linear, 1000, 100, 100, 0.0018},
+      {warm_linear, 1000, 500, 100, 0.002},
+      {warm_linear, 1000, 1000, 100, 0},
+  };
+  for (const auto& [config, run, steps, samples, rate] : cases) {
+    EXPECT_DOUBLE_EQ(LearningRate(config, run, steps, samples), rate)
+        << config.warmup_steps << ": " << steps << " of " << run;
   }
 }
 
-TEST(LearningRate, WarmUpCountsTheSamplesOfTheUpdate) {
-  const OptimizerConfig config{
-      .lr = 0.004, .lr_schedule = LrSchedule::kConstant, .warmup_steps = 400};
-  EXPECT_DOUBLE_EQ(LearningRate(config, 1000, 0, 100), 0.001);  // 100 / 400, not 0
-  EXPECT_DOUBLE_EQ(LearningRate(config, 1000, 100, 100), 0.002);
-  EXPECT_DOUBLE_EQ(LearningRate(config, 1000, 200, 50), 0.0025);
-  EXPECT_EQ(LearningRate(config, 1000, 300, 100), 0.004);
-  EXPECT_EQ(LearningRate(config, 1000, 399, 100), 0.004);  // never more than lr
-  EXPECT_EQ(LearningRate(config, 1000, 400, 100), 0.004);
-}
-
-TEST(LearningRate, WarmUpMultipliesTheSchedule) {
-  const OptimizerConfig config{
-      .lr = 0.004, .lr_schedule = LrSchedule::kLinear, .warmup_steps = 400};
-  // (100 + 100) / 400 * (1 - 100 / 1000) = 0.45
-  EXPECT_DOUBLE_EQ(LearningRate(config, 1000, 100, 100), 0.0018);
-  EXPECT_DOUBLE_EQ(LearningRate(config, 1000, 500, 100), 0.002);
-  EXPECT_EQ(LearningRate(config, 1000, 1000, 100), 0);
-}
-
 TEST(EntropyCoef, GoesFromOneValueToTheOtherAndStays) {
-  const LossConfig config{.entropy = 0.05, .entropy_end = 0.01};
-  EXPECT_EQ(EntropyCoef(config, 1000, 0), 0.05);
-  EXPECT_DOUBLE_EQ(EntropyCoef(config, 1000, 500), 0.03);
-  EXPECT_EQ(EntropyCoef(config, 1000, 1000), 0.01);
-  EXPECT_EQ(EntropyCoef(config, 1000, 9000), 0.01);
-}
-
-TEST(EntropyCoef, MayRiseOrStay) {
-  EXPECT_DOUBLE_EQ(EntropyCoef({.entropy = 0.01, .entropy_end = 0.03}, 1000, 500), 0.02);
-  EXPECT_DOUBLE_EQ(EntropyCoef({.entropy = 0.01, .entropy_end = 0.01}, 1000, 333), 0.01);
-}
-
-TEST(EntropyCoef, FallsByTheSameFactorInEveryStepWhenExponential) {
-  LossConfig config{.entropy = 0.08, .entropy_end = 0.005};  // a sixteenth: four halvings
-  config.entropy_schedule = EntropySchedule::kExponential;
-  EXPECT_EQ(EntropyCoef(config, 1000, 0), 0.08);
-  EXPECT_DOUBLE_EQ(EntropyCoef(config, 1000, 250), 0.04);
-  EXPECT_DOUBLE_EQ(EntropyCoef(config, 1000, 500), 0.02);
-  EXPECT_EQ(EntropyCoef(config, 1000, 1000), 0.005);
-  EXPECT_EQ(EntropyCoef(config, 1000, 9000), 0.005);
-}
-
-TEST(EntropyCoef, IgnoresTheEndWhenConstant) {
-  LossConfig config{.entropy = 0.05, .entropy_end = 0};
-  config.entropy_schedule = EntropySchedule::kConstant;
-  for (const std::uint64_t steps : {0, 500, 1000, 9000}) {
-    EXPECT_EQ(EntropyCoef(config, 1000, steps), 0.05);
+  const LossConfig falls{.entropy = 0.05, .entropy_end = 0.01},
+      rises{.entropy = 0.01, .entropy_end = 0.03}, stays{.entropy = 0.01, .entropy_end = 0.01};
+  // By the same factor in every step: to a sixteenth in four halvings.
+  LossConfig halves{.entropy = 0.08, .entropy_end = 0.005}, constant{.entropy = 0.05};
+  halves.entropy_schedule = EntropySchedule::kExponential;
+  constant.entropy_schedule = EntropySchedule::kConstant;
+  constant.entropy_end = 0;  // ignored
+  const struct {
+    LossConfig config;
+    std::uint64_t steps;  // of 1000
+    double coefficient;
+  } cases[] = {{falls, 0, 0.05},      {falls, 500, 0.03},    {falls, 1000, 0.01},
+               {falls, 9000, 0.01},   {rises, 500, 0.02},    {stays, 333, 0.01},
+               {halves, 0, 0.08},     {halves, 250, 0.04},   {halves, 500, 0.02},
+               {halves, 1000, 0.005}, {halves, 9000, 0.005}, {constant, 0, 0.05},
+               {constant, 500, 0.05}, {constant, 9000, 0.05}};
+  for (const auto& [config, steps, coefficient] : cases) {
+    EXPECT_DOUBLE_EQ(EntropyCoef(config, 1000, steps), coefficient)
+        << config.entropy << " at " << steps;
   }
 }
 

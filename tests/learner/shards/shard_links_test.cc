@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "core/error.h"
 #include "learner/shards/shard.h"
+#include "tests/support/error_of.h"
 #include "tests/support/learner_fixture.h"
 #include "wire/keys.h"
 
@@ -257,12 +257,8 @@ TEST_F(ShardsTest, ARunOfTwoShardsResumesInOneProcess) {
 
 TEST_F(ShardsTest, MoreShardsThanTheNetAllowsAreRefused) {
   config_ = MakeConfig("learner.shards=8");
-  try {
-    learner::Learner learner(config_, SmallNet(), {.run_dir = dir_.path()});
-    FAIL() << "32 weights were cut into 8";
-  } catch (const UserError& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("learner.shards = 8"));
-  }
+  EXPECT_THAT(ErrorOf([&] { Learner(config_, SmallNet(), {.run_dir = dir_.path()}); }),
+              testing::HasSubstr("learner.shards = 8"));
 }
 
 }  // namespace

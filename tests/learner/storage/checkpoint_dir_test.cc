@@ -19,29 +19,29 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-TEST(LastGood, IsEmptyWithoutCheckpoints) {
-  TempDir dir;
-  EXPECT_FALSE(LastGood(dir.path()).checkpoint);
-  EXPECT_FALSE(LastGood(dir / "missing").checkpoint);
-  EXPECT_THAT(ListCheckpoints(dir / "missing"), IsEmpty());
+using LastGoodTest = TempDirTest;
+
+TEST_F(LastGoodTest, IsEmptyWithoutCheckpoints) {
+  EXPECT_FALSE(LastGood(dir_.path()).checkpoint);
+  EXPECT_FALSE(LastGood(dir_ / "missing").checkpoint);
+  EXPECT_THAT(ListCheckpoints(dir_ / "missing"), IsEmpty());
 }
 
-TEST(LastGood, IsTheNewestByTermThenVersionAsNumbers) {
-  TempDir dir;
+TEST_F(LastGoodTest, IsTheNewestByTermThenVersionAsNumbers) {
   for (const auto& [term, version] : {std::pair<std::uint32_t, std::uint64_t>{2, 900},
                                       {1, 1000},
                                       {10'000, 5},
                                       {2, 1'000'000'000'000'000}}) {
-    WriteCheckpoint(dir.path(), MakeCheckpoint(term, version));
+    WriteCheckpoint(dir_.path(), MakeCheckpoint(term, version));
   }
-  dir.Write("term", "10000\n");
-  dir.Write("t0003-v12.txt", "");
+  dir_.Write("term", "10000\n");
+  dir_.Write("t0003-v12.txt", "");
   std::vector<std::string> names;
-  for (const auto& path : ListCheckpoints(dir.path())) names.push_back(path.filename());
+  for (const auto& path : ListCheckpoints(dir_.path())) names.push_back(path.filename());
   EXPECT_THAT(names,
               ElementsAre(CheckpointName(1, 1000), CheckpointName(2, 900),
                           CheckpointName(2, 1'000'000'000'000'000), CheckpointName(10'000, 5)));
-  EXPECT_EQ(LastGood(dir.path()).checkpoint->term, 10'000u);
+  EXPECT_EQ(LastGood(dir_.path()).checkpoint->term, 10'000u);
 }
 
 // The newest of three files holds `content`: expects that it is rejected and the one before used.
@@ -63,54 +63,52 @@ std::filesystem::path WriteThree(const TempDir& dir) {
   return newest;
 }
 
-TEST(LastGood, SkipsANewestWithAFlippedBitInAnyByte) {
-  TempDir dir;
-  const auto newest = WriteThree(dir);
+TEST_F(LastGoodTest, SkipsANewestWithAFlippedBitInAnyByte) {
+  const auto newest = WriteThree(dir_);
   const std::string bytes = ReadFile(newest);
   for (std::size_t byte = 0; byte < bytes.size(); ++byte) {
     std::string flipped = bytes;
     flipped[byte] = static_cast<char>(flipped[byte] ^ (1 << byte % 8));  // bits 0 to 7 in turn
-    ExpectFallsBack(dir, newest, flipped);
+    ExpectFallsBack(dir_, newest, flipped);
     ASSERT_FALSE(testing::Test::HasFailure()) << byte;
   }
 }
 
-TEST(LastGood, NamesEveryDamagedOneNewestFirst) {
-  TempDir dir;
-  WriteThree(dir);
-  for (const std::uint64_t version : {20, 30}) dir.Write(CheckpointName(1, version), "damaged");
-  EXPECT_THAT(LastGood(dir.path()).rejected,
+TEST_F(LastGoodTest, NamesEveryDamagedOneNewestFirst) {
+  WriteThree(dir_);
+  for (const std::uint64_t version : {20, 30}) dir_.Write(CheckpointName(1, version), "damaged");
+  EXPECT_THAT(LastGood(dir_.path()).rejected,
               ElementsAre(HasSubstr(CheckpointName(1, 30)), HasSubstr(CheckpointName(1, 20))));
-  EXPECT_EQ(LastGood(dir.path()).checkpoint->version, 10u);
-  dir.Write(CheckpointName(1, 10), "damaged");
-  EXPECT_FALSE(LastGood(dir.path()).checkpoint);
-  EXPECT_EQ(LastGood(dir.path()).rejected.size(), 3u);
+  EXPECT_EQ(LastGood(dir_.path()).checkpoint->version, 10u);
+  dir_.Write(CheckpointName(1, 10), "damaged");
+  EXPECT_FALSE(LastGood(dir_.path()).checkpoint);
+  EXPECT_EQ(LastGood(dir_.path()).rejected.size(), 3u);
 }
 
-TEST(Prune, KeepsTheNewest) {
-  TempDir dir;
+using PruneTest = TempDirTest;
+
+TEST_F(PruneTest, KeepsTheNewest) {
   for (std::uint64_t version = 0; version < 6; ++version) {
-    WriteCheckpoint(dir.path(), MakeCheckpoint(1, version));
+    WriteCheckpoint(dir_.path(), MakeCheckpoint(1, version));
   }
-  dir.Write("term", "1\n");
-  EXPECT_EQ(Prune(dir.path(), 2).size(), 4u);
-  EXPECT_THAT(ListCheckpoints(dir.path()),
-              ElementsAre(dir / CheckpointName(1, 4), dir / CheckpointName(1, 5)));
-  EXPECT_THAT(Prune(dir.path(), 2), IsEmpty());
-  EXPECT_THAT(Prune(dir.path(), 9), IsEmpty());
-  EXPECT_TRUE(std::filesystem::exists(dir / "term"));
+  dir_.Write("term", "1\n");
+  EXPECT_EQ(Prune(dir_.path(), 2).size(), 4u);
+  EXPECT_THAT(ListCheckpoints(dir_.path()),
+              ElementsAre(dir_ / CheckpointName(1, 4), dir_ / CheckpointName(1, 5)));
+  EXPECT_THAT(Prune(dir_.path(), 2), IsEmpty());
+  EXPECT_THAT(Prune(dir_.path(), 9), IsEmpty());
+  EXPECT_TRUE(std::filesystem::exists(dir_ / "term"));
 }
 
-TEST(Prune, NeverRemovesTheNewestGoodOne) {
-  TempDir dir;
+TEST_F(PruneTest, NeverRemovesTheNewestGoodOne) {
   for (std::uint64_t version = 0; version < 5; ++version) {
-    WriteCheckpoint(dir.path(), MakeCheckpoint(1, version));
+    WriteCheckpoint(dir_.path(), MakeCheckpoint(1, version));
   }
-  for (const std::uint64_t version : {2, 3, 4}) dir.Write(CheckpointName(1, version), "damaged");
-  Prune(dir.path(), 1);
-  EXPECT_THAT(ListCheckpoints(dir.path()),
-              ElementsAre(dir / CheckpointName(1, 1), dir / CheckpointName(1, 4)));
-  EXPECT_EQ(LastGood(dir.path()).checkpoint->version, 1u);
+  for (const std::uint64_t version : {2, 3, 4}) dir_.Write(CheckpointName(1, version), "damaged");
+  Prune(dir_.path(), 1);
+  EXPECT_THAT(ListCheckpoints(dir_.path()),
+              ElementsAre(dir_ / CheckpointName(1, 1), dir_ / CheckpointName(1, 4)));
+  EXPECT_EQ(LastGood(dir_.path()).checkpoint->version, 1u);
 }
 
 // The evaluator writes this file at any time.
@@ -132,9 +130,10 @@ TEST(BestCheckpoint, IsNeitherTheNewestNorPruned) {
   EXPECT_THAT(read.optimizer_state, IsEmpty());
 }
 
-TEST(OpenTerm, GrowsWithEveryCall) {
-  TempDir dir;
-  const auto checkpoints = dir / "checkpoints";
+using OpenTermTest = TempDirTest;
+
+TEST_F(OpenTermTest, GrowsWithEveryCall) {
+  const auto checkpoints = dir_ / "checkpoints";
   EXPECT_EQ(OpenTerm(checkpoints), 1u);
   EXPECT_EQ(OpenTerm(checkpoints), 2u);
   EXPECT_EQ(OpenTerm(checkpoints, 2), 3u);
@@ -144,11 +143,10 @@ TEST(OpenTerm, GrowsWithEveryCall) {
   EXPECT_EQ(ReadFile(checkpoints / "term"), "12\n");
 }
 
-TEST(OpenTerm, ReportsAFileWithoutANumber) {
-  TempDir dir;
+TEST_F(OpenTermTest, ReportsAFileWithoutANumber) {
   for (const char* content : {"", "twelve\n", "-1\n", "12 13\n", "4294967295\n"}) {
-    const auto path = dir.Write("term", content);
-    EXPECT_THAT(ErrorOf<std::runtime_error>([&] { OpenTerm(dir.path()); }),
+    const auto path = dir_.Write("term", content);
+    EXPECT_THAT(ErrorOf<std::runtime_error>([&] { OpenTerm(dir_.path()); }),
                 HasSubstr(path.string()));
     EXPECT_EQ(ReadFile(path), content);
   }

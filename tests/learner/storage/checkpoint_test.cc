@@ -24,48 +24,45 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TEST(Checkpoint, ReadsBackWhatWasWritten) {
-  TempDir dir;
+using CheckpointTest = TempDirTest;
+
+TEST_F(CheckpointTest, ReadsBackWhatWasWritten) {
   const Checkpoint checkpoint = MakeCheckpoint(1, 12345);
-  const auto path = WriteCheckpoint(dir / "checkpoints", checkpoint);
-  EXPECT_EQ(path, dir / "checkpoints" / "t0001-v000000012345.safetensors");
+  const auto path = WriteCheckpoint(dir_ / "checkpoints", checkpoint);
+  EXPECT_EQ(path, dir_ / "checkpoints" / "t0001-v000000012345.safetensors");
   ExpectEqual(ReadCheckpoint(path), checkpoint);
 }
 
-TEST(Checkpoint, KeepsTheLargestNumbersAndEveryBitOfAWeight) {
-  TempDir dir;
+TEST_F(CheckpointTest, KeepsTheLargestNumbersAndEveryBitOfAWeight) {
   Checkpoint checkpoint = MakeCheckpoint(UINT32_MAX, UINT64_MAX);
   checkpoint.steps = checkpoint.optimizer_step = checkpoint.journal_offset = UINT64_MAX;
   checkpoint.weights[0] = -0.0f;
   checkpoint.weights[1] = std::numeric_limits<float>::denorm_min();
-  const Checkpoint got = ReadCheckpoint(WriteCheckpoint(dir.path(), checkpoint));
+  const Checkpoint got = ReadCheckpoint(WriteCheckpoint(dir_.path(), checkpoint));
   ExpectEqual(got, checkpoint);
   EXPECT_TRUE(std::signbit(got.weights[0]));
 }
 
-TEST(Checkpoint, WithoutOptimizerStateHasNoSlots) {
-  TempDir dir;
+TEST_F(CheckpointTest, WithoutOptimizerStateHasNoSlots) {
   Checkpoint checkpoint = MakeCheckpoint(1, 1);
   checkpoint.slot_names.clear();
   checkpoint.optimizer_state.clear();
-  ExpectEqual(ReadCheckpoint(WriteCheckpoint(dir.path(), checkpoint)), checkpoint);
+  ExpectEqual(ReadCheckpoint(WriteCheckpoint(dir_.path(), checkpoint)), checkpoint);
 }
 
-TEST(Checkpoint, KeepsTwoSlotsApart) {
-  TempDir dir;
+TEST_F(CheckpointTest, KeepsTwoSlotsApart) {
   Checkpoint checkpoint = MakeCheckpoint(1, 1);
   checkpoint.slot_names = {"exp_avg", "exp_avg_sq"};
   checkpoint.optimizer_state.push_back(checkpoint.weights);
   ASSERT_NE(checkpoint.optimizer_state[0], checkpoint.optimizer_state[1]);
-  const auto path = WriteCheckpoint(dir.path(), checkpoint);
+  const auto path = WriteCheckpoint(dir_.path(), checkpoint);
   ExpectEqual(ReadCheckpoint(path), checkpoint);
   EXPECT_EQ(SafetensorsFile::Read(path).F32("optimizer.exp_avg_sq.fc1.bias"),
             SafetensorsFile::Read(path).F32("fc1.bias"));
 }
 
-TEST(Checkpoint, HoldsOneTensorForEachParameterInItsShape) {
-  TempDir dir;
-  const auto path = WriteCheckpoint(dir.path(), MakeCheckpoint(1, 0));
+TEST_F(CheckpointTest, HoldsOneTensorForEachParameterInItsShape) {
+  const auto path = WriteCheckpoint(dir_.path(), MakeCheckpoint(1, 0));
   const SafetensorsFile file = SafetensorsFile::Read(path);
   EXPECT_THAT(
       file.names(),
@@ -76,20 +73,18 @@ TEST(Checkpoint, HoldsOneTensorForEachParameterInItsShape) {
   EXPECT_THAT(file.F32("fc1.bias"), ElementsAre(16.5f, 17.5f, 18.5f, 19.5f, 20.5f));
 }
 
-TEST(Checkpoint, TheSameRunWritesTheSameBytes) {
-  TempDir dir;
-  const auto first = WriteCheckpoint(dir / "a", MakeCheckpoint(2, 9));
-  const auto second = WriteCheckpoint(dir / "b", MakeCheckpoint(2, 9));
+TEST_F(CheckpointTest, TheSameRunWritesTheSameBytes) {
+  const auto first = WriteCheckpoint(dir_ / "a", MakeCheckpoint(2, 9));
+  const auto second = WriteCheckpoint(dir_ / "b", MakeCheckpoint(2, 9));
   EXPECT_EQ(ReadFile(first), ReadFile(second));
 }
 
-TEST(Checkpoint, AnotherSafetensorsFileIsRefusedWithASentence) {
-  TempDir dir;
+TEST_F(CheckpointTest, AnotherSafetensorsFileIsRefusedWithASentence) {
   const std::vector<float> data(4, 1);
   const auto refusal = [&](std::vector<TensorView> tensors,
                            const std::map<std::string, std::string>& metadata) {
-    WriteSafetensors(dir / "file.safetensors", tensors, metadata);
-    return ErrorOf<std::runtime_error>([&] { ReadCheckpoint(dir / "file.safetensors"); });
+    WriteSafetensors(dir_ / "file.safetensors", tensors, metadata);
+    return ErrorOf<std::runtime_error>([&] { ReadCheckpoint(dir_ / "file.safetensors"); });
   };
   EXPECT_THAT(refusal({ViewF32("w", {4}, data)}, {}), HasSubstr("it has no \"format\""));
   EXPECT_THAT(refusal({ViewF32("w", {4}, data)}, {{"format", "x"}}), HasSubstr("has the format"));
@@ -106,9 +101,8 @@ TEST(Checkpoint, AnotherSafetensorsFileIsRefusedWithASentence) {
   EXPECT_THAT(refusal({ViewF32("w", {4}, data)}, metadata), HasSubstr("term"));
 }
 
-TEST(Checkpoint, AWriterKilledInTheMiddleLeavesNoPartialFileUnderTheFinalName) {
-  TempDir dir;
-  WriteCheckpoint(dir.path(), MakeCheckpoint(1, 0));
+TEST_F(CheckpointTest, AWriterKilledInTheMiddleLeavesNoPartialFileUnderTheFinalName) {
+  WriteCheckpoint(dir_.path(), MakeCheckpoint(1, 0));
   const Checkpoint big = MakeCheckpoint(1, 7, 20'000);  // half a megabyte
   for (int round = 0; round < 30; ++round) {
     const int status = StatusInChild([&] {
@@ -119,18 +113,18 @@ TEST(Checkpoint, AWriterKilledInTheMiddleLeavesNoPartialFileUnderTheFinalName) {
       for (std::uint32_t term = 2;; ++term) {
         Checkpoint next = big;
         next.term = 2 + (term % 4);
-        WriteCheckpoint(dir.path(), next);
+        WriteCheckpoint(dir_.path(), next);
       }
     });
     ASSERT_EQ(status, 128 + SIGALRM);
-    for (const auto& path : ListCheckpoints(dir.path())) {
+    for (const auto& path : ListCheckpoints(dir_.path())) {
       ASSERT_NO_THROW(ReadCheckpoint(path)) << path;
     }
   }
   // The next Prune removes the files of the killed writer.
-  dir.Write(CheckpointName(9, 9) + ".123.0.tmp", "half");
-  Prune(dir.path(), 1);
-  EXPECT_EQ(dir.CountFiles(), 1u);
+  dir_.Write(CheckpointName(9, 9) + ".123.0.tmp", "half");
+  Prune(dir_.path(), 1);
+  EXPECT_EQ(dir_.CountFiles(), 1u);
 }
 
 }  // namespace

@@ -16,10 +16,11 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TEST(CheckpointWriter, WritesInOrderAndPrunes) {
-  TempDir dir;
+using CheckpointWriterTest = TempDirTest;
+
+TEST_F(CheckpointWriterTest, WritesInOrderAndPrunes) {
   std::atomic<int> called{0};
-  CheckpointWriter writer(dir.path(), 2, [&] {
+  CheckpointWriter writer(dir_.path(), 2, [&] {
     ++called;
     called.notify_one();
   });
@@ -32,15 +33,15 @@ TEST(CheckpointWriter, WritesInOrderAndPrunes) {
     ASSERT_TRUE(result);
     EXPECT_EQ(result->error, "");
     EXPECT_EQ(result->version, static_cast<std::uint64_t>(version));
-    EXPECT_EQ(result->path, dir / CheckpointName(1, result->version));
+    EXPECT_EQ(result->path, dir_ / CheckpointName(1, result->version));
     EXPECT_FALSE(writer.Poll());
     EXPECT_EQ(writer.pending(), 0u);
   }
-  EXPECT_THAT(ListCheckpoints(dir.path()),
-              ElementsAre(dir / CheckpointName(1, 3), dir / CheckpointName(1, 4)));
+  EXPECT_THAT(ListCheckpoints(dir_.path()),
+              ElementsAre(dir_ / CheckpointName(1, 3), dir_ / CheckpointName(1, 4)));
 }
 
-TEST(CheckpointWriter, FinishWritesEverythingSubmitted) {
+TEST_F(CheckpointWriterTest, FinishWritesEverythingSubmitted) {
   for (int round = 0; round < 20; ++round) {
     TempDir dir;
     CheckpointWriter writer(dir.path(), 9);
@@ -59,10 +60,9 @@ TEST(CheckpointWriter, FinishWritesEverythingSubmitted) {
 }
 
 // The network thread must not wait: with one being written and one waiting, the next is refused.
-TEST(CheckpointWriter, RefusesAThirdWhileItIsBusy) {
-  TempDir dir;
+TEST_F(CheckpointWriterTest, RefusesAThirdWhileItIsBusy) {
   std::atomic<bool> entered{false}, go_on{false};
-  CheckpointWriter writer(dir.path(), 9, [&] {
+  CheckpointWriter writer(dir_.path(), 9, [&] {
     entered = true;
     entered.notify_one();
     go_on.wait(false);
@@ -78,14 +78,13 @@ TEST(CheckpointWriter, RefusesAThirdWhileItIsBusy) {
   go_on = true;
   go_on.notify_one();
   writer.Finish();
-  EXPECT_EQ(ListCheckpoints(dir.path()).size(), 2u);
+  EXPECT_EQ(ListCheckpoints(dir_.path()).size(), 2u);
 }
 
 // A disk that becomes full during a write, simulated by the file size limit.
-TEST(CheckpointWriter, AFailedWriteIsReportedAndTheOldCheckpointsStay) {
-  TempDir dir;
-  WriteCheckpoint(dir.path(), MakeCheckpoint(1, 1));
-  CheckpointWriter writer(dir.path(), 1);
+TEST_F(CheckpointWriterTest, AFailedWriteIsReportedAndTheOldCheckpointsStay) {
+  WriteCheckpoint(dir_.path(), MakeCheckpoint(1, 1));
+  CheckpointWriter writer(dir_.path(), 1);
   {
     const FileSizeLimit limit(4096);
     writer.Submit(std::make_shared<Checkpoint>(MakeCheckpoint(1, 2, 1000)));
@@ -96,8 +95,8 @@ TEST(CheckpointWriter, AFailedWriteIsReportedAndTheOldCheckpointsStay) {
   EXPECT_TRUE(result->path.empty());
   EXPECT_THAT(result->error, HasSubstr(CheckpointName(1, 2)));
   EXPECT_EQ(result->version, 2u);
-  EXPECT_EQ(LastGood(dir.path()).checkpoint->version, 1u);
-  EXPECT_EQ(dir.CountFiles(), 1u);
+  EXPECT_EQ(LastGood(dir_.path()).checkpoint->version, 1u);
+  EXPECT_EQ(dir_.CountFiles(), 1u);
 }
 
 }  // namespace

@@ -68,28 +68,28 @@ std::vector<std::uint64_t> WriteOneOfEach(const std::filesystem::path& path) {
   return offsets;
 }
 
-TEST(Journal, ReadsBackWhatWasWritten) {
-  TempDir dir;
-  const auto offsets = WriteOneOfEach(dir / "journal");
-  EXPECT_EQ(ReadAll(dir / "journal"), OneOfEach());
-  JournalReader reader(dir / "journal");
+using JournalTest = TempDirTest;
+
+TEST_F(JournalTest, ReadsBackWhatWasWritten) {
+  const auto offsets = WriteOneOfEach(dir_ / "journal");
+  EXPECT_EQ(ReadAll(dir_ / "journal"), OneOfEach());
+  JournalReader reader(dir_ / "journal");
   EXPECT_EQ(reader.header(), kHeader);
   for (const std::uint64_t offset : offsets) {
     EXPECT_EQ(reader.offset(), offset);
     reader.Next();
   }
-  EXPECT_EQ(std::filesystem::file_size(dir / "journal"), offsets.back());
+  EXPECT_EQ(std::filesystem::file_size(dir_ / "journal"), offsets.back());
 }
 
-TEST(Journal, HasTheDocumentedLayout) {
-  TempDir dir;
+TEST_F(JournalTest, HasTheDocumentedLayout) {
   {
-    JournalWriter writer(dir / "journal", kHeader);
+    JournalWriter writer(dir_ / "journal", kHeader);
     EXPECT_EQ(writer.offset(), kHeaderBytes);
     writer.Append(JoinRecord{.slot = 0x0201, .incarnation = 3});
     writer.Append(UpdateRecord{.version = 1, .items = {{1, 2, 3}}});
   }
-  const std::string bytes = ReadFile(dir / "journal");
+  const std::string bytes = ReadFile(dir_ / "journal");
   const auto text = [&](std::size_t at, std::size_t n) { return bytes.substr(at, n); };
   EXPECT_EQ(text(0, 8), "STLJRNL\n");
   EXPECT_EQ(text(8, 8), std::string("\1\0\0\0\0\0\0\0", 8));
@@ -102,14 +102,13 @@ TEST(Journal, HasTheDocumentedLayout) {
   EXPECT_EQ(bytes.size(), 53 + 5 + 60 + 4u);
 }
 
-TEST(Journal, ATornTailEndsAtTheLastWholeRecord) {
-  TempDir dir;
-  const auto offsets = WriteOneOfEach(dir / "whole");
-  const std::string bytes = ReadFile(dir / "whole");
+TEST_F(JournalTest, ATornTailEndsAtTheLastWholeRecord) {
+  const auto offsets = WriteOneOfEach(dir_ / "whole");
+  const std::string bytes = ReadFile(dir_ / "whole");
   const auto expected = OneOfEach();
   for (std::uint64_t size = kHeaderBytes; size < bytes.size(); ++size) {
-    dir.Write("torn", std::string_view(bytes).substr(0, size));
-    JournalReader reader(dir / "torn");
+    dir_.Write("torn", std::string_view(bytes).substr(0, size));
+    JournalReader reader(dir_ / "torn");
     std::size_t count = 0;
     while (const auto record = reader.Next()) EXPECT_EQ(*record, expected[count++]);
     EXPECT_EQ(reader.offset(), offsets[count]);
@@ -120,20 +119,19 @@ TEST(Journal, ATornTailEndsAtTheLastWholeRecord) {
   }
 }
 
-TEST(Journal, AFlippedBitAnywhereIsFound) {
-  TempDir dir;
-  const auto offsets = WriteOneOfEach(dir / "whole");
-  const std::string bytes = ReadFile(dir / "whole");
+TEST_F(JournalTest, AFlippedBitAnywhereIsFound) {
+  const auto offsets = WriteOneOfEach(dir_ / "whole");
+  const std::string bytes = ReadFile(dir_ / "whole");
   const auto expected = OneOfEach();
   for (std::size_t byte = 0; byte < bytes.size(); ++byte) {
     std::string flipped = bytes;
     flipped[byte] = static_cast<char>(flipped[byte] ^ (1 << byte % 8));  // bits 0 to 7 in turn
-    dir.Write("flipped", flipped);
+    dir_.Write("flipped", flipped);
     if (byte < kHeaderBytes) {
-      EXPECT_THROW(JournalReader(dir / "flipped"), JournalUnreadable) << byte;
+      EXPECT_THROW(JournalReader(dir_ / "flipped"), JournalUnreadable) << byte;
       continue;
     }
-    JournalReader reader(dir / "flipped");
+    JournalReader reader(dir_ / "flipped");
     std::size_t count = 0;
     while (const auto record = reader.Next()) EXPECT_EQ(*record, expected[count++]);
     EXPECT_NE(reader.ending(), JournalReader::Ending::kEnd) << byte;
@@ -148,56 +146,54 @@ void PutChecksum(std::string& bytes, std::size_t begin, std::size_t end) {
   std::memcpy(bytes.data() + end, &checksum, sizeof checksum);
 }
 
-TEST(Journal, ReservedBytesMustBeZero) {
-  TempDir dir;
-  WriteOneOfEach(dir / "journal");
-  std::string bytes = ReadFile(dir / "journal");
+TEST_F(JournalTest, ReservedBytesMustBeZero) {
+  WriteOneOfEach(dir_ / "journal");
+  std::string bytes = ReadFile(dir_ / "journal");
   bytes[12] = 1;
   PutChecksum(bytes, 0, kHeaderBytes - 4);
-  EXPECT_THROW(JournalReader(dir.Write("reserved", bytes)), JournalUnreadable);
+  EXPECT_THROW(JournalReader(dir_.Write("reserved", bytes)), JournalUnreadable);
 }
 
-TEST(Journal, AnUnknownReasonIsDamage) {
-  TempDir dir;
+TEST_F(JournalTest, AnUnknownReasonIsDamage) {
   {
-    JournalWriter writer(dir / "journal", kHeader);
+    JournalWriter writer(dir_ / "journal", kHeader);
     writer.Append(LostRecord{.slot = 1, .grant = 2, .why = LostWhy::kDeadline});
   }
-  std::string bytes = ReadFile(dir / "journal");
+  std::string bytes = ReadFile(dir_ / "journal");
   for (const char why : {'\0', '\3'}) {
     bytes[bytes.size() - 5] = why;
     PutChecksum(bytes, kHeaderBytes + 4, bytes.size() - 4);
-    EXPECT_TRUE(ReadAll(dir.Write("lost", bytes), JournalReader::Ending::kDamaged).empty());
+    EXPECT_TRUE(ReadAll(dir_.Write("lost", bytes), JournalReader::Ending::kDamaged).empty());
   }
 }
 
-TEST(Journal, ReportsAFileThatIsNotAJournal) {
-  TempDir dir;
+TEST_F(JournalTest, ReportsAFileThatIsNotAJournal) {
   for (const std::string_view content :
        {"", "STLJRNL", "no journal at all, but long enough for one"}) {
-    const auto path = dir.Write("journal", content);
+    const auto path = dir_.Write("journal", content);
     EXPECT_NE(ErrorOf<JournalUnreadable>([&] {
                 JournalReader reader(path);
               }).find(path.string() + " is not a journal"),
               std::string::npos);
   }
-  EXPECT_THROW(JournalReader(dir / "missing"), std::system_error);
+  EXPECT_THROW(JournalReader(dir_ / "missing"), std::system_error);
 }
 
-TEST(JournalWriter, CutsAndContinues) {
-  TempDir dir;
+using JournalWriterTest = TempDirTest;
+
+TEST_F(JournalWriterTest, CutsAndContinues) {
   const auto expected = OneOfEach();
-  const auto offsets = WriteOneOfEach(dir / "whole");
+  const auto offsets = WriteOneOfEach(dir_ / "whole");
   for (std::size_t keep = 0; keep < offsets.size(); ++keep) {
-    std::filesystem::copy_file(dir / "whole", dir / "journal",
+    std::filesystem::copy_file(dir_ / "whole", dir_ / "journal",
                                std::filesystem::copy_options::overwrite_existing);
     {
-      JournalWriter writer(dir / "journal", kHeader, offsets[keep]);
+      JournalWriter writer(dir_ / "journal", kHeader, offsets[keep]);
       EXPECT_TRUE(writer.complete()) << writer.error();
       EXPECT_EQ(writer.offset(), offsets[keep]);
       writer.Append(DeathRecord{77, 88});
     }
-    std::vector<JournalRecord> got = ReadAll(dir / "journal");
+    std::vector<JournalRecord> got = ReadAll(dir_ / "journal");
     ASSERT_EQ(got.size(), keep + 1);
     EXPECT_EQ(got.back(), JournalRecord(DeathRecord{77, 88}));
     got.pop_back();
@@ -205,94 +201,87 @@ TEST(JournalWriter, CutsAndContinues) {
   }
 }
 
-TEST(JournalWriter, AJournalThatIsNotCutBetweenRecordsIsContinuedAndIncomplete) {
-  TempDir dir;
-  const auto offsets = WriteOneOfEach(dir / "journal");
+TEST_F(JournalWriterTest, AJournalThatIsNotCutBetweenRecordsIsContinuedAndIncomplete) {
+  const auto offsets = WriteOneOfEach(dir_ / "journal");
   {
-    JournalWriter writer(dir / "journal", kHeader, offsets[5] + 1);  // inside a record
+    JournalWriter writer(dir_ / "journal", kHeader, offsets[5] + 1);  // inside a record
     EXPECT_FALSE(writer.complete());
     EXPECT_EQ(writer.offset(), offsets[5]);
   }
   // Shorter than the cut.
-  std::filesystem::resize_file(dir / "journal", offsets[3] + 2);
+  std::filesystem::resize_file(dir_ / "journal", offsets[3] + 2);
   {
-    JournalWriter writer(dir / "journal", kHeader, offsets[5]);
+    JournalWriter writer(dir_ / "journal", kHeader, offsets[5]);
     EXPECT_FALSE(writer.complete());
-    EXPECT_NE(writer.error().find((dir / "journal").string()), std::string::npos);
+    EXPECT_NE(writer.error().find((dir_ / "journal").string()), std::string::npos);
     EXPECT_EQ(writer.offset(), offsets[3]);
     EXPECT_TRUE(writer.Append(JoinRecord{1, 2}));
   }
-  EXPECT_EQ(ReadAll(dir / "journal").size(), 4u);
+  EXPECT_EQ(ReadAll(dir_ / "journal").size(), 4u);
 }
 
-TEST(JournalWriter, StartsANewJournalIfTheOldOneIsMissingOrUnreadable) {
-  TempDir dir;
+TEST_F(JournalWriterTest, StartsANewJournalIfTheOldOneIsMissingOrUnreadable) {
   for (const char* content : {"", "rubbish that is no journal, longer than a journal's header"}) {
-    if (*content) dir.Write("journal", content);
+    if (*content) dir_.Write("journal", content);
     {
-      JournalWriter writer(dir / "journal", kHeader, 1000);
+      JournalWriter writer(dir_ / "journal", kHeader, 1000);
       EXPECT_FALSE(writer.complete());
       EXPECT_EQ(writer.offset(), kHeaderBytes);
       writer.Append(JoinRecord{1, 2});
     }
-    EXPECT_EQ(ReadAll(dir / "journal").size(), 1u);
+    EXPECT_EQ(ReadAll(dir_ / "journal").size(), 1u);
   }
 }
 
-TEST(JournalWriter, RefusesTheJournalOfAnotherRun) {
-  TempDir dir;
-  WriteOneOfEach(dir / "journal");
-  const std::string before = ReadFile(dir / "journal");
-  EXPECT_THROW(JournalWriter(dir / "journal", {.seed = 8, .fingerprint = kHeader.fingerprint}, 36),
+TEST_F(JournalWriterTest, RefusesTheJournalOfAnotherRun) {
+  WriteOneOfEach(dir_ / "journal");
+  const std::string before = ReadFile(dir_ / "journal");
+  EXPECT_THROW(JournalWriter(dir_ / "journal", {.seed = 8, .fingerprint = kHeader.fingerprint}, 36),
                std::runtime_error);
-  EXPECT_THROW(JournalWriter(dir / "journal", {.seed = 7, .fingerprint = 1}, 36),
+  EXPECT_THROW(JournalWriter(dir_ / "journal", {.seed = 7, .fingerprint = 1}, 36),
                std::runtime_error);
-  EXPECT_EQ(ReadFile(dir / "journal"), before);
+  EXPECT_EQ(ReadFile(dir_ / "journal"), before);
 }
 
-TEST(JournalWriter, WithoutACutReplacesAnOldJournal) {
-  TempDir dir;
-  WriteOneOfEach(dir / "journal");
-  { JournalWriter writer(dir / "journal", {.seed = 8, .fingerprint = 9}); }
-  EXPECT_EQ(std::filesystem::file_size(dir / "journal"), kHeaderBytes);
-  EXPECT_EQ(JournalReader(dir / "journal").header().seed, 8u);
+TEST_F(JournalWriterTest, WithoutACutReplacesAnOldJournal) {
+  WriteOneOfEach(dir_ / "journal");
+  { JournalWriter writer(dir_ / "journal", {.seed = 8, .fingerprint = 9}); }
+  EXPECT_EQ(std::filesystem::file_size(dir_ / "journal"), kHeaderBytes);
+  EXPECT_EQ(JournalReader(dir_ / "journal").header().seed, 8u);
 }
 
-TEST(JournalWriter, FlushMakesRecordsReadableWhileTheRunGoesOn) {
-  TempDir dir;
-  JournalWriter writer(dir / "journal", kHeader);
+TEST_F(JournalWriterTest, FlushMakesRecordsReadableWhileTheRunGoesOn) {
+  JournalWriter writer(dir_ / "journal", kHeader);
   writer.Append(JoinRecord{1, 2});
-  EXPECT_TRUE(ReadAll(dir / "journal").empty());  // buffered
+  EXPECT_TRUE(ReadAll(dir_ / "journal").empty());  // buffered
   EXPECT_TRUE(writer.Flush());
-  EXPECT_EQ(ReadAll(dir / "journal").size(), 1u);
+  EXPECT_EQ(ReadAll(dir_ / "journal").size(), 1u);
   writer.Append(JoinRecord{1, 2});
   EXPECT_TRUE(writer.Sync());
-  EXPECT_EQ(ReadAll(dir / "journal").size(), 2u);
+  EXPECT_EQ(ReadAll(dir_ / "journal").size(), 2u);
 }
 
-TEST(JournalWriter, ManyRecordsPassThroughTheBufferInOrder) {
-  TempDir dir;
+TEST_F(JournalWriterTest, ManyRecordsPassThroughTheBufferInOrder) {
   constexpr std::uint64_t kCount = 20'000;  // about 600 KiB, many buffers
   {
-    JournalWriter writer(dir / "journal", kHeader);
+    JournalWriter writer(dir_ / "journal", kHeader);
     for (std::uint64_t i = 0; i < kCount; ++i) writer.Append(GrantRecord{1, i, 2 * i});
     EXPECT_EQ(writer.offset(), kHeaderBytes + kCount * (9 + 20));
   }
-  JournalReader reader(dir / "journal");
+  JournalReader reader(dir_ / "journal");
   for (std::uint64_t i = 0; i < kCount; ++i) {
     ASSERT_EQ(reader.Next(), JournalRecord(GrantRecord{1, i, 2 * i}));
   }
   EXPECT_FALSE(reader.Next());
 }
 
-TEST(JournalWriter, AFullDiskIsReportedOnceAndTheJournalIsIncomplete) {
+TEST_F(JournalWriterTest, AFullDiskIsReportedOnceAndTheJournalIsIncomplete) {
   if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
-  TempDir dir;
-  std::filesystem::create_symlink("/dev/full", dir / "journal");
-  JournalWriter writer(dir / "journal", kHeader);
+  std::filesystem::create_symlink("/dev/full", dir_ / "journal");
+  JournalWriter writer(dir_ / "journal", kHeader);
   EXPECT_FALSE(writer.complete());  // the header did not fit
   EXPECT_NE(writer.error().find("cannot write"), std::string::npos);
-  EXPECT_NE(writer.error().find((dir / "journal").string()), std::string::npos);
+  EXPECT_NE(writer.error().find((dir_ / "journal").string()), std::string::npos);
   EXPECT_TRUE(writer.Append(JoinRecord{1, 2}));  // discarded, and not reported again
   EXPECT_TRUE(writer.Flush());
   EXPECT_TRUE(writer.Sync());
@@ -300,24 +289,23 @@ TEST(JournalWriter, AFullDiskIsReportedOnceAndTheJournalIsIncomplete) {
 }
 
 // A disk that becomes full during a write, simulated by the file size limit.
-TEST(JournalWriter, ADiskThatFillsUpLeavesTheRecordsBeforeItWhole) {
-  TempDir dir;
+TEST_F(JournalWriterTest, ADiskThatFillsUpLeavesTheRecordsBeforeItWhole) {
   int reported = 0;
   std::uint64_t flushed = 0;
   {
     const FileSizeLimit limit(1000);
-    JournalWriter writer(dir / "journal", kHeader);
+    JournalWriter writer(dir_ / "journal", kHeader);
     for (std::uint64_t i = 0; i < 100; ++i) {
       reported += writer.Append(GrantRecord{1, i, i}) ? 0 : 1;
       if (i % 7 == 6) reported += writer.Flush() ? 0 : 1;
       if (reported == 0 && i % 7 == 6) flushed = i + 1;
     }
     EXPECT_FALSE(writer.complete());
-    EXPECT_EQ(writer.offset(), std::filesystem::file_size(dir / "journal"));
+    EXPECT_EQ(writer.offset(), std::filesystem::file_size(dir_ / "journal"));
   }
   EXPECT_EQ(reported, 1);
   EXPECT_EQ(flushed, 28u);  // 36 + 28 * 29 = 848; seven more would be 1051
-  EXPECT_EQ(ReadAll(dir / "journal").size(), flushed);
+  EXPECT_EQ(ReadAll(dir_ / "journal").size(), flushed);
 }
 
 }  // namespace
