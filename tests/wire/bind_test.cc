@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -33,10 +32,11 @@ std::string BindError(const std::string& endpoint) {
   return ErrorOf([&] { ServerSocket server(context, endpoint, kSmall); });
 }
 
-TEST(Bind, AnEndpointInUseIsTheOperatorsMistake) {
-  TempDir directory;
+using Bind = TempDirTest;
+
+TEST_F(Bind, AnEndpointInUseIsTheOperatorsMistake) {
   for (const std::string& endpoint :
-       {"ipc://" + (directory / "s").string(), std::string("tcp://127.0.0.1:*")}) {
+       {"ipc://" + (dir_ / "s").string(), std::string("tcp://127.0.0.1:*")}) {
     Context context;
     const ServerSocket first(context, endpoint, kSmall);
     EXPECT_THAT(BindError(first.endpoint()),
@@ -48,23 +48,20 @@ TEST(Bind, AnEndpointInUseIsTheOperatorsMistake) {
   }
 }
 
-TEST(Bind, APathThatCannotBeIsNamed) {
-  TempDir directory;
-  const std::string missing = "ipc://" + (directory / "no" / "s").string();
+TEST_F(Bind, APathThatCannotBeIsNamed) {
+  const std::string missing = "ipc://" + (dir_ / "no" / "s").string();
   EXPECT_THAT(BindError(missing), HasSubstr(missing));
   EXPECT_THAT(BindError("tcp://0.0.0.0:5"), HasSubstr("CURVE"));
 }
 
-TEST(Bind, AFileThatIsNoSocketIsLeftAlone) {
-  TempDir directory;
-  const std::filesystem::path path = directory.Write("precious", "data");
+TEST_F(Bind, AFileThatIsNoSocketIsLeftAlone) {
+  const std::filesystem::path path = dir_.Write("precious", "data");
   EXPECT_THAT(BindError("ipc://" + path.string()), HasSubstr("no socket"));
   EXPECT_EQ(std::filesystem::file_size(path), 4u);
 }
 
-TEST(Bind, TheSocketOfADeadProcessIsTakenOver) {
-  TempDir directory;
-  const std::string path = (directory / "s").string();
+TEST_F(Bind, TheSocketOfADeadProcessIsTakenOver) {
+  const std::string path = (dir_ / "s").string();
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -74,20 +71,17 @@ TEST(Bind, TheSocketOfADeadProcessIsTakenOver) {
   EXPECT_EQ(BindError("ipc://" + path), "");
 }
 
-TEST(Bind, OnlyTheOwnerMayConnect) {
-  TempDir directory;
-  const std::filesystem::path path = directory / "s";
+TEST_F(Bind, OnlyTheOwnerMayConnect) {
+  const std::filesystem::path path = dir_ / "s";
   Context context;
   {
     const ServerSocket server(context, "ipc://" + path.string(), kSmall);
-    struct stat status {};
-    ASSERT_EQ(stat(path.c_str(), &status), 0);
-    EXPECT_EQ(status.st_mode & 0777, 0600u);
+    EXPECT_EQ(ModeOf(path), 0600u);
   }
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
-TEST(Bind, IPv6Loopback) {
+TEST_F(Bind, IPv6Loopback) {
   Context context;
   std::unique_ptr<ServerSocket> server;
   try {

@@ -3,7 +3,6 @@
 // lengths.
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <string>
 #include <vector>
 
@@ -17,61 +16,18 @@ namespace {
 constexpr std::size_t kFuzzElements = 32;
 constexpr int kRounds = 20'000;  // for each of the fuzzers below
 
-// Frames on the heap, none longer than its bytes.
-struct RawSeed {
-  std::vector<std::byte> header, fields, tensor;
-
-  FrameView view() const { return {3, header, fields, tensor}; }
-  void FixChecksum() {
-    if (header.size() != kHeaderBytes) return;
-    const std::uint64_t checksum = Checksum(header, fields, TensorDigest(tensor));
-    std::memcpy(header.data() + 56, &checksum, 8);
-  }
-};
-
-std::vector<std::byte> Copy(std::span<const std::byte> bytes) {
-  return {bytes.begin(), bytes.end()};
-}
-
 // A valid message of every kind.
-std::vector<RawSeed> Seeds() {
-  Gradient gradient = {.grant = 1, .samples = 160, .norm = 0.5};
-  gradient.episodes.assign(20, {.episode_return = 3, .length = 1000});
-  Answer answer = {.answers = 1, .outcome = Outcome::kApplied};
-  answer.grants.assign(4, {.number = 70'000, .version = 1'000'000});
-  ApplyUpdate update = {.lr = 0.5, .optimizer_step = 3, .steps = 900};
-  update.items.assign(3, {.slot = 1, .incarnation = 65'537, .gradient = 9, .weight = 0.25});
-  const std::vector<Body> bodies = {
-      Hello{.host = "node", .pid = 77},
-      Welcome{.config = "[run]\n", .snapshot = "/dev/shm/x", .shards = {{"tcp://127.0.0.1:9", ""}}},
-      gradient,
-      answer,
-      Heartbeat{},
-      Fetch{.version = 3},
-      Weights{.steps = 1},
-      Leave{.text = "so long"},
-      GradientSlice{.gradient = 9},
-      ShardHello{.shard = 1, .pid = 7},
-      ShardWelcome{.checkpoint = "checkpoints/t0001"},
-      ShardReady{{.endpoint = "ipc:///x", .snapshot = "/dev/shm/y"}},
-      SliceHeld{.gradient = 9, .norm = 0.25, .key = "z85"},
-      DiscardSlice{.gradient = 9},
-      update,
-      ShardApplied{},
-      ShardSaved{.error = "no room"},
-      ReloadKeys{}};
-  std::vector<RawSeed> seeds;
-  for (const Body& body : bodies) {
+std::vector<Raw> Seeds() {
+  std::vector<Raw> seeds;
+  for (const Body& body : OneOfEachKind()) {
     const std::vector<float> tensor = Ramp(HasTensor(body) ? kFuzzElements : 0);
-    const Frames frames = Encode({.slot = 1, .sequence = 2, .term = 1, .version = 5}, body, tensor);
-    seeds.push_back(
-        {Copy(frames.header_bytes()), Copy(frames.field_bytes()), Copy(frames.tensor_bytes())});
+    seeds.emplace_back(Encode({.slot = 1, .sequence = 2, .term = 1, .version = 5}, body, tensor));
   }
   return seeds;
 }
 
 // An accepted message is complete: it can be sent on, and means the same again.
-bool Judge(const RawSeed& raw) {
+bool Judge(const Raw& raw) {
   const DecodeResult result = Decode(raw.view(), kFuzzElements);
   if (!result) return false;
   const Message& message = result.message;
@@ -119,10 +75,10 @@ void Mutate(RandomStream& random, std::vector<std::byte>& bytes) {
 
 TEST(CodecFuzz, MutatedFramesWithoutANewChecksumAreRefused) {
   RandomStream random({.seed = 1});
-  const std::vector<RawSeed> seeds = Seeds();
+  const std::vector<Raw> seeds = Seeds();
   for (int round = 0; round < kRounds; ++round) {
-    const RawSeed& seed = seeds[static_cast<std::size_t>(round) % seeds.size()];
-    RawSeed raw = seed;
+    const Raw& seed = seeds[static_cast<std::size_t>(round) % seeds.size()];
+    Raw raw = seed;
     std::vector<std::byte>* frames[] = {&raw.header, &raw.fields, &raw.tensor};
     Mutate(random, *frames[random.Below(3)]);
     const bool same =
@@ -133,10 +89,10 @@ TEST(CodecFuzz, MutatedFramesWithoutANewChecksumAreRefused) {
 
 TEST(CodecFuzz, MutatedFieldsBehindAGoodChecksum) {
   RandomStream random({.seed = 2});
-  const std::vector<RawSeed> seeds = Seeds();
+  const std::vector<Raw> seeds = Seeds();
   int accepted = 0;
   for (int round = 0; round < 2 * kRounds; ++round) {
-    RawSeed raw = seeds[static_cast<std::size_t>(round) % seeds.size()];
+    Raw raw = seeds[static_cast<std::size_t>(round) % seeds.size()];
     for (std::uint32_t times = random.Below(4) + 1; times > 0; --times) Mutate(random, raw.fields);
     raw.FixChecksum();
     accepted += Judge(raw) ? 1 : 0;
@@ -148,10 +104,10 @@ TEST(CodecFuzz, MutatedFieldsBehindAGoodChecksum) {
 
 TEST(CodecFuzz, MutatedHeadersBehindAGoodChecksum) {
   RandomStream random({.seed = 3});
-  const std::vector<RawSeed> seeds = Seeds();
+  const std::vector<Raw> seeds = Seeds();
   int accepted = 0;
   for (int round = 0; round < kRounds; ++round) {
-    RawSeed raw = seeds[static_cast<std::size_t>(round) % seeds.size()];
+    Raw raw = seeds[static_cast<std::size_t>(round) % seeds.size()];
     Mutate(random, raw.header);
     raw.FixChecksum();
     accepted += Judge(raw) ? 1 : 0;
@@ -161,9 +117,9 @@ TEST(CodecFuzz, MutatedHeadersBehindAGoodChecksum) {
 
 TEST(CodecFuzz, RandomBytesAsFields) {
   RandomStream random({.seed = 4});
-  const std::vector<RawSeed> seeds = Seeds();
+  const std::vector<Raw> seeds = Seeds();
   for (int round = 0; round < kRounds; ++round) {
-    RawSeed raw = seeds[static_cast<std::size_t>(round) % seeds.size()];
+    Raw raw = seeds[static_cast<std::size_t>(round) % seeds.size()];
     raw.fields = RandomBytes(random, random.Below(64));
     // Mostly a map of a few entries, so that more than the first byte is looked at.
     if (!raw.fields.empty() && round % 4 != 0) {
@@ -177,19 +133,19 @@ TEST(CodecFuzz, RandomBytesAsFields) {
 TEST(CodecFuzz, RandomFrames) {
   RandomStream random({.seed = 5});
   for (int round = 0; round < kRounds; ++round) {
-    const RawSeed raw = {
-        RandomBytes(random, random.Below(2) == 0 ? kHeaderBytes : random.Below(130)),
-        RandomBytes(random, random.Below(64)), RandomBytes(random, random.Below(64))};
+    Raw raw;
+    raw.header = RandomBytes(random, random.Below(2) == 0 ? kHeaderBytes : random.Below(130));
+    raw.fields = RandomBytes(random, random.Below(64));
+    raw.tensor = RandomBytes(random, random.Below(64));
     EXPECT_FALSE(Judge(raw));
   }
 }
 
 TEST(CodecFuzz, TruncatedAtEveryLength) {
-  for (const RawSeed& seed : Seeds()) {
-    for (std::vector<std::byte> RawSeed::*frame :
-         {&RawSeed::header, &RawSeed::fields, &RawSeed::tensor}) {
+  for (const Raw& seed : Seeds()) {
+    for (std::vector<std::byte> Raw::*frame : {&Raw::header, &Raw::fields, &Raw::tensor}) {
       for (std::size_t length = 0; length < (seed.*frame).size(); ++length) {
-        RawSeed raw = seed;
+        Raw raw = seed;
         (raw.*frame).resize(length);
         (raw.*frame).shrink_to_fit();
         EXPECT_FALSE(Judge(raw));

@@ -45,49 +45,14 @@ Gradient AGradient() {
           .envs_replaced = 2};
 }
 
-std::vector<Body> AllBodies() {
-  return {Hello{.slot = -1, .host = "node7", .pid = 4'000'000'000},
-          Welcome{.config = "[run]\nsteps = 5\n", .snapshot = "/dev/shm/w", .beacon = "ipc://b"},
-          AGradient(),
-          Answer{.answers = 5,
-                 .outcome = Outcome::kMerged,
-                 .staleness = 2,
-                 .grants = {{.number = 8, .version = 1001}, {.number = 9, .version = 1001}}},
-          Heartbeat{},
-          Fetch{.version = std::numeric_limits<std::uint64_t>::max()},
-          Weights{.steps = 123'456, .entropy = 0.02},
-          Leave{.reason = LeaveReason::kRefused, .text = "another net"},
-          Gradient{.grant = 7, .buffer = 2, .samples = 160}};
-}
-
 std::vector<float> TensorOf(const Body& body) {
   return HasTensor(body) ? Ramp(kElements) : std::vector<float>{};
 }
 
-// A message as owned bytes that a test may spoil.
-struct Raw {
-  std::string header, fields, tensor;
-
-  explicit Raw(const Frames& frames) : fields(frames.fields) {
-    header.assign(reinterpret_cast<const char*>(frames.header.data()), frames.header.size());
-    tensor.assign(reinterpret_cast<const char*>(frames.tensor.data()), frames.tensor.size_bytes());
-  }
-  static std::span<const std::byte> Bytes(const std::string& text) {
-    return std::as_bytes(std::span<const char>(text));
-  }
-  FrameView view() const { return {3, Bytes(header), Bytes(fields), Bytes(tensor)}; }
-  template <class T>
-  void Set(std::size_t at, T value) {
-    std::memcpy(header.data() + at, &value, sizeof value);
-  }
-  // Makes the checksum valid again, so that only the spoilt field is wrong.
-  void FixChecksum() {
-    Set(56, Checksum(Bytes(header), Bytes(fields), TensorDigest(Bytes(tensor))));
-  }
-};
-
 TEST(Codec, EveryKindComesBackAsItWasSent) {
-  for (const Body& body : AllBodies()) {
+  std::vector<Body> bodies = OneOfEachKind();
+  bodies.insert(bodies.end(), {AGradient(), Gradient{.grant = 7, .buffer = 2, .samples = 160}});
+  for (const Body& body : bodies) {
     const std::vector<float> tensor = TensorOf(body);
     const Frames frames = Encode(AHeader(), body, tensor);
     const DecodeResult result = Decode(View(frames), kElements);
@@ -178,9 +143,9 @@ TEST(Codec, EachMistakeOfAGradientIsRefusedByItsName) {
   const std::vector<Spoilt> table = {
       {"nothing", [](Raw&) {}, Refusal::kNone},
       {"header short", [](Raw& raw) { raw.header.pop_back(); }, Refusal::kHeaderSize},
-      {"header long", [](Raw& raw) { raw.header.push_back('\0'); }, Refusal::kHeaderSize},
+      {"header long", [](Raw& raw) { raw.header.push_back({}); }, Refusal::kHeaderSize},
       {"header empty", [](Raw& raw) { raw.header.clear(); }, Refusal::kHeaderSize},
-      {"magic", [](Raw& raw) { raw.header[0] = 'X'; }, Refusal::kMagic},
+      {"magic", [](Raw& raw) { raw.header[0] = std::byte{'X'}; }, Refusal::kMagic},
       {"protocol", [](Raw& raw) { raw.Set<std::uint16_t>(4, 1); }, Refusal::kProtocol},
       {"kind 0", [](Raw& raw) { raw.Set<std::uint8_t>(6, 0); }, Refusal::kKind},
       {"kind 19", [](Raw& raw) { raw.Set<std::uint8_t>(6, 19); }, Refusal::kKind},
@@ -197,17 +162,19 @@ TEST(Codec, EachMistakeOfAGradientIsRefusedByItsName) {
        Refusal::kTensorSize},
       {"tensor short", [](Raw& raw) { raw.tensor.pop_back(); }, Refusal::kTensorSize},
       {"tensor empty", [](Raw& raw) { raw.tensor.clear(); }, Refusal::kTensorSize},
-      {"tensor long", [](Raw& raw) { raw.tensor += "1234"; }, Refusal::kTensorSize},
+      {"tensor long", [](Raw& raw) { raw.tensor.resize(raw.tensor.size() + 4); },
+       Refusal::kTensorSize},
       {"fields too large", [](Raw& raw) { raw.fields.resize(kMaxFieldsBytes + 1); },
        Refusal::kFieldsTooLarge},
       {"no fields", [](Raw& raw) { raw.fields.clear(); }, Refusal::kFields},
-      {"a byte behind the fields", [](Raw& raw) { raw.fields.push_back('\0'); }, Refusal::kFields},
-      {"fields of another kind", [](Raw& raw) { raw.fields = "\x80"; }, Refusal::kFields},
+      {"a byte behind the fields", [](Raw& raw) { raw.fields.push_back({}); }, Refusal::kFields},
+      {"fields of another kind", [](Raw& raw) { raw.fields = {std::byte{0x80}}; },
+       Refusal::kFields},
   };
   for (const Spoilt& entry : table) {
     Raw raw(Encode(AHeader(), AGradient(), Ramp(kElements)));
     entry.spoil(raw);
-    if (raw.header.size() == kHeaderBytes) raw.FixChecksum();
+    raw.FixChecksum();
     EXPECT_STREQ(RefusalName(Decode(raw.view(), kElements).refusal), RefusalName(entry.refusal))
         << entry.name;
   }
@@ -224,7 +191,7 @@ TEST(Codec, OtherThanThreeFramesIsRefused) {
 
 TEST(Codec, AHeartbeatBringsNoTensor) {
   Raw raw(Encode(AHeader(), Heartbeat{}));
-  raw.tensor = "1234";
+  raw.tensor.resize(4);
   raw.FixChecksum();
   EXPECT_EQ(Decode(raw.view(), kElements).refusal, Refusal::kTensorSize);
   raw.Set<std::uint64_t>(40, 1);
@@ -237,11 +204,10 @@ TEST(Codec, AHeartbeatBringsNoTensor) {
 
 TEST(Codec, EveryFlippedBitIsNoticed) {
   const Raw good(Encode(AHeader(), AGradient(), Ramp(kElements)));
-  const auto flip_all = [&](std::string Raw::*frame) {
+  const auto flip_all = [&](std::vector<std::byte> Raw::*frame) {
     for (std::size_t bit = 0; bit < 8 * (good.*frame).size(); ++bit) {
       Raw raw = good;
-      char& byte = (raw.*frame)[bit / 8];
-      byte = static_cast<char>(byte ^ (1 << (bit % 8)));
+      (raw.*frame)[bit / 8] ^= std::byte{1} << bit % 8;
       EXPECT_NE(Decode(raw.view(), kElements).refusal, Refusal::kNone) << bit;
     }
   };
@@ -273,7 +239,7 @@ TEST(Codec, AGradientIsInABufferOrInATensor) {
                with = Encode(AHeader(), AGradient(), tensor);
   const auto refusal = [](const Frames& head, const Frames& fields) {
     Raw mixed(head);
-    mixed.fields = fields.fields;
+    mixed.fields = Raw(fields).fields;
     mixed.FixChecksum();
     return Decode(mixed.view(), kElements).refusal;
   };

@@ -50,15 +50,12 @@ TEST(Endpoint, KeysMakeNoHostOfWhatIsNone) {
 
 TEST(Endpoint, MalformedOnesAreRefusedWithAnExample) {
   const std::string long_path = "ipc://" + std::string(108, 'p');
-  for (const std::string& bad :
-       {std::string(), std::string("127.0.0.1:5555"), std::string("tcp:127.0.0.1:5555"),
-        std::string("tcp://127.0.0.1"), std::string("tcp://127.0.0.1:"), std::string("tcp://:5"),
-        std::string("tcp://127.0.0.1:65536"), std::string("tcp://127.0.0.1:-1"),
-        std::string("tcp://127.0.0.1:80x"), std::string("tcp://127.0.0.1: 80"),
-        std::string("tcp://::1:80"), std::string("tcp://127.0.0.1:0;127.0.0.1:80"),
-        std::string("ipc://"), std::string("ipc://@abstract"), std::string("ipc://*"),
-        std::string("inproc://x"), std::string("TCP://127.0.0.1:5"),
-        std::string("pgm://127.0.0.1:5"), long_path}) {
+  for (const std::string bad :
+       {"", "127.0.0.1:5555", "tcp:127.0.0.1:5555", "tcp://127.0.0.1",
+        "tcp://127.0.0.1:", "tcp://:5", "tcp://127.0.0.1:65536", "tcp://127.0.0.1:-1",
+        "tcp://127.0.0.1:80x", "tcp://127.0.0.1: 80", "tcp://::1:80",
+        "tcp://127.0.0.1:0;127.0.0.1:80", "ipc://", "ipc://@abstract", "ipc://*", "inproc://x",
+        "TCP://127.0.0.1:5", "pgm://127.0.0.1:5", long_path.c_str()}) {
     EXPECT_THAT(EndpointError(bad),
                 AllOf(HasSubstr("\"" + bad + "\""), HasSubstr("write ipc://PATH")))
         << bad;

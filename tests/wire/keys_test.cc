@@ -9,7 +9,7 @@
 
 #include "core/file.h"
 #include "tests/support/error_of.h"
-#include "tests/support/temp_dir.h"
+#include "tests/wire/wire_test_util.h"
 
 namespace starling::wire {
 namespace {
@@ -22,21 +22,12 @@ using testing::IsEmpty;
 using testing::Pair;
 using testing::UnorderedElementsAre;
 
-mode_t ModeOf(const fs::path& path) {
-  struct stat status {};
-  EXPECT_EQ(::stat(path.c_str(), &status), 0) << path;
-  return status.st_mode & 07777;
-}
-
 void Write(const fs::path& path, const std::string& text, mode_t mode = 0600) {
   std::ofstream(path) << text;
   ASSERT_EQ(::chmod(path.c_str(), mode), 0);
 }
 
-class Keys : public testing::Test {
- protected:
-  TempDir dir_;
-};
+using Keys = TempDirTest;
 
 TEST_F(Keys, NewOnesDifferAndComeBackFromTheirFiles) {
   const KeyPair ada = NewKeyPair(), bob = NewKeyPair();

@@ -28,12 +28,6 @@ namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::HasSubstr;
 
-unsigned PermissionsOf(const fs::path& path) {
-  struct stat status {};
-  EXPECT_EQ(lstat(path.c_str(), &status), 0);
-  return status.st_mode & 0777;
-}
-
 void Touch(const fs::path& path) { std::ofstream(path) << "x"; }
 
 class RuntimeRootTest : public testing::Test {
@@ -51,7 +45,7 @@ TEST_F(RuntimeRootTest, IsCreatedForUsAloneWhateverTheUmask) {
   const mode_t before = umask(0777);
   EXPECT_EQ(RuntimeRoot(base()), root());
   umask(before);
-  EXPECT_EQ(PermissionsOf(root()), 0700u);
+  EXPECT_EQ(ModeOf(root()), 0700u);
   EXPECT_EQ(RuntimeRoot(base()), root());  // again
 }
 
@@ -109,7 +103,7 @@ TEST_F(Places, APlaceIsPrivateAndShort) {
   const RuntimeDir place = Create();
   EXPECT_EQ(place.path().parent_path(), root_);
   EXPECT_EQ(place.path().filename().string().size(), 12u);
-  EXPECT_EQ(PermissionsOf(place.path()), 0700u);
+  EXPECT_EQ(ModeOf(place.path()), 0700u);
   EXPECT_EQ(place.SocketEndpoint("control"), "ipc://" + (place.path() / "control").string());
   EXPECT_NE(place.SnapshotPath(1), place.SnapshotPath(2));
   EXPECT_EQ(place.SnapshotPath(1).parent_path(), place.path());

@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -72,96 +71,86 @@ class Snapshot : public testing::Test {
   const std::filesystem::path path_ = directory_.path() / "weights";
 };
 
-TEST_F(Snapshot, NoneYet) {
-  const SnapshotWriter writer = Writer();
-  SnapshotReader reader = Reader();
-  EXPECT_EQ(reader.Latest(), std::nullopt);
-  EXPECT_FALSE(reader.Latest() >= 0u);
+// With a writer, and a reader of its file.
+class OpenSnapshot : public Snapshot {
+ protected:
+  SnapshotWriter writer_ = Writer();
+  SnapshotReader reader_ = Reader();
+};
+
+TEST_F(OpenSnapshot, NoneYet) {
+  EXPECT_EQ(reader_.Latest(), std::nullopt);
+  EXPECT_FALSE(reader_.Latest() >= 0u);
   std::vector<float> out(kFloats);
   SnapshotMeta meta;
-  EXPECT_FALSE(reader.Read(0, out, meta));
-  EXPECT_EQ(reader.term(), kTerm);
-  EXPECT_EQ(reader.floats(), kFloats);
+  EXPECT_FALSE(reader_.Read(0, out, meta));
+  EXPECT_EQ(reader_.term(), kTerm);
+  EXPECT_EQ(reader_.floats(), kFloats);
 }
 
-TEST_F(Snapshot, EveryVersionIsReadAsItWasWritten) {
-  SnapshotWriter writer = Writer();
-  SnapshotReader reader = Reader();
-  SnapshotReader inside(writer);
+TEST_F(OpenSnapshot, EveryVersionIsReadAsItWasWritten) {
+  SnapshotReader inside(writer_);
   for (std::uint64_t version = 900; version < 910; ++version) {  // of a learner that was resumed
-    WriteVersion(writer, version);
-    ExpectReads(reader, version);
+    WriteVersion(writer_, version);
+    ExpectReads(reader_, version);
     ExpectReads(inside, version);
   }
 }
 
-TEST_F(Snapshot, ItsStepsCanBeSeenWithoutTheWeights) {
-  SnapshotWriter writer = Writer();
-  SnapshotReader reader = Reader();
-  EXPECT_EQ(reader.Peek(), std::nullopt);
-  WriteVersion(writer, 4);
-  WriteVersion(writer, 5);
-  EXPECT_EQ(reader.Peek(), MetaOf(5));
-  writer.Begin(6);  // and killed here
-  EXPECT_EQ(reader.Peek(), MetaOf(5));
+TEST_F(OpenSnapshot, ItsStepsCanBeSeenWithoutTheWeights) {
+  EXPECT_EQ(reader_.Peek(), std::nullopt);
+  WriteVersion(writer_, 4);
+  WriteVersion(writer_, 5);
+  EXPECT_EQ(reader_.Peek(), MetaOf(5));
+  writer_.Begin(6);  // and killed here
+  EXPECT_EQ(reader_.Peek(), MetaOf(5));
 }
 
-TEST_F(Snapshot, AVersionIsSeenWhenItIsPublishedNotBefore) {
-  SnapshotWriter writer = Writer();
-  SnapshotReader reader = Reader();
-  WriteVersion(writer, 0);
-  WriteUnpublished(writer, 1);
-  WriteUnpublished(writer, 2);  // two at a time, and still the newest complete one is whole
-  ExpectReads(reader, 0);
-  writer.Publish(MetaOf(1));
-  ExpectReads(reader, 1);
-  writer.Publish(MetaOf(2));
-  ExpectReads(reader, 2);
+TEST_F(OpenSnapshot, AVersionIsSeenWhenItIsPublishedNotBefore) {
+  WriteVersion(writer_, 0);
+  WriteUnpublished(writer_, 1);
+  WriteUnpublished(writer_, 2);  // two at a time, and still the newest complete one is whole
+  ExpectReads(reader_, 0);
+  writer_.Publish(MetaOf(1));
+  ExpectReads(reader_, 1);
+  writer_.Publish(MetaOf(2));
+  ExpectReads(reader_, 2);
 }
 
-TEST_F(Snapshot, VersionsMayBeLeftOutOneByOne) {
-  SnapshotWriter writer = Writer();
-  SnapshotReader reader = Reader();
+TEST_F(OpenSnapshot, VersionsMayBeLeftOutOneByOne) {
   for (const std::uint64_t version : {0, 2, 3, 5, 7, 9, 10}) {
-    WriteUnpublished(writer, version);
-    if (const auto newest = reader.Latest()) ExpectReads(reader, *newest);  // whole meanwhile
-    writer.Publish(MetaOf(version));
-    ExpectReads(reader, version);
+    WriteUnpublished(writer_, version);
+    if (const auto newest = reader_.Latest()) ExpectReads(reader_, *newest);  // whole meanwhile
+    writer_.Publish(MetaOf(version));
+    ExpectReads(reader_, version);
   }
 }
 
-TEST_F(Snapshot, LatestNeverGoesBack) {
-  SnapshotWriter writer = Writer();
-  SnapshotReader reader = Reader();
-  WriteUnpublished(writer, 0);
-  WriteUnpublished(writer, 1);
-  writer.Publish(MetaOf(1));
-  writer.Publish(MetaOf(0));
-  ExpectReads(reader, 1);
+TEST_F(OpenSnapshot, LatestNeverGoesBack) {
+  WriteUnpublished(writer_, 0);
+  WriteUnpublished(writer_, 1);
+  writer_.Publish(MetaOf(1));
+  writer_.Publish(MetaOf(0));
+  ExpectReads(reader_, 1);
 }
 
-TEST_F(Snapshot, LanesWriteTheirOwnSlices) {
-  SnapshotWriter writer = Writer();
-  SnapshotReader reader = Reader();
+TEST_F(OpenSnapshot, LanesWriteTheirOwnSlices) {
   const std::vector<float> all = WeightsOf(3);
   std::size_t offset = 0;
   for (const std::size_t size :
        {std::size_t{16}, std::size_t{0}, std::size_t{1600}, kFloats - 1616}) {
-    writer.Begin(3);
-    writer.Write(3, offset, std::span(all).subspan(offset, size));
+    writer_.Begin(3);
+    writer_.Write(3, offset, std::span(all).subspan(offset, size));
     offset += size;
   }
-  writer.Publish(MetaOf(3));
-  ExpectReads(reader, 3);
+  writer_.Publish(MetaOf(3));
+  ExpectReads(reader_, 3);
 }
 
 TEST_F(Snapshot, TheFileIsPrivateAndAlone) {
   const SnapshotWriter writer = Writer();
-  struct stat status {};
-  ASSERT_EQ(stat(path_.c_str(), &status), 0);
-  EXPECT_EQ(status.st_mode & 0777, 0600u);
-  const auto files = std::filesystem::directory_iterator(directory_.path());
-  EXPECT_EQ(std::distance(begin(files), end(files)), 1);  // no temporary file
+  EXPECT_EQ(ModeOf(path_), 0600u);
+  EXPECT_EQ(directory_.CountFiles(), 1u);  // no temporary file
 }
 
 TEST_F(Snapshot, RemoveUnlinksAndReadersKeepTheirs) {

@@ -2,16 +2,20 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 #include <zmq.hpp>
 
 #include "tests/support/temp_dir.h"
+#include "wire/codec.h"
 #include "wire/socket.h"
 
 namespace starling::wire {
@@ -56,6 +60,66 @@ inline std::vector<float> Ramp(std::size_t count) {
   std::vector<float> values(count);
   for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<float>(i) * 0.5f - 3.0f;
   return values;
+}
+
+inline std::vector<Body> OneOfEachKind() {
+  Gradient gradient = {.grant = 1, .samples = 160, .norm = 0.5};
+  gradient.episodes.assign(20, {.episode_return = 3, .length = 1000});
+  Answer answer = {.answers = 5, .outcome = Outcome::kMerged, .staleness = 2};
+  answer.grants.assign(4, {.number = 70'000, .version = 1'000'000});
+  ApplyUpdate update = {.lr = 0.5, .optimizer_step = 3, .steps = 900};
+  update.items.assign(3, {.slot = 1, .incarnation = 65'537, .gradient = 9, .weight = 0.25});
+  return {
+      Hello{.slot = -1, .host = "node7", .pid = 4'000'000'000},
+      Welcome{.config = "[run]\n", .snapshot = "/dev/shm/x", .shards = {{"tcp://127.0.0.1:9", ""}}},
+      gradient,
+      answer,
+      Heartbeat{},
+      Fetch{.version = UINT64_MAX},
+      Weights{.steps = 123'456, .entropy = 0.02},
+      Leave{.reason = LeaveReason::kRefused, .text = "another net"},
+      GradientSlice{.gradient = 9},
+      ShardHello{.shard = 1, .pid = 7},
+      ShardWelcome{.checkpoint = "checkpoints/t0001"},
+      ShardReady{{.endpoint = "ipc:///x", .snapshot = "/dev/shm/y"}},
+      SliceHeld{.gradient = 9, .norm = 0.25, .key = "z85"},
+      DiscardSlice{.gradient = 9},
+      update,
+      ShardApplied{},
+      ShardSaved{.error = "no room"},
+      ReloadKeys{}};
+}
+
+// A message as owned bytes that a test may spoil; no frame has room beyond its bytes.
+struct Raw {
+  std::vector<std::byte> header, fields, tensor;
+
+  Raw() = default;
+  explicit Raw(const Frames& frames)
+      : header(Copy(frames.header_bytes())),
+        fields(Copy(frames.field_bytes())),
+        tensor(Copy(frames.tensor_bytes())) {}
+  FrameView view() const { return {kMessageFrames, header, fields, tensor}; }
+  // Makes the checksum valid again, so that only the spoilt field is wrong.
+  void FixChecksum() {
+    if (header.size() == kHeaderBytes) Set(56, Checksum(header, fields, TensorDigest(tensor)));
+  }
+  template <class T>
+  void Set(std::size_t at, T value) {
+    std::memcpy(header.data() + at, &value, sizeof value);
+  }
+
+ private:
+  static std::vector<std::byte> Copy(std::span<const std::byte> bytes) {
+    return {bytes.begin(), bytes.end()};
+  }
+};
+
+// The permissions of a file that is no link.
+inline unsigned ModeOf(const std::filesystem::path& path) {
+  struct stat status {};
+  EXPECT_EQ(::lstat(path.c_str(), &status), 0) << path;
+  return status.st_mode & 07777;
 }
 
 inline FrameView View(const Frames& frames) {
