@@ -22,16 +22,28 @@ using Tastes = std::array<double, 4>;  // in [0, 1), of a player
 template <class G>
 struct Rarities;
 
-// The names of `count` situations, given in one text with "; " between them.
-template <std::size_t count>
-constexpr std::array<std::string_view, count> Names(std::string_view text) {
-  std::array<std::string_view, count> names;
-  for (std::string_view& name : names) {
-    name = text.substr(0, text.find("; "));
-    text.remove_prefix(std::min(text.size(), name.size() + 2));
+// The names of at most 64 situations, given in one text with "; " between them.
+class Names {
+ public:
+  consteval explicit Names(std::string_view text) {
+    while (!text.empty()) {
+      names_.at(size_) = text.substr(0, text.find("; "));
+      text.remove_prefix(std::min(text.size(), names_[size_++].size() + 2));
+    }
   }
-  return names;
-}
+  constexpr std::size_t size() const { return size_; }
+  constexpr std::string_view at(std::size_t situation) const { return names_.at(situation); }
+  // The situation of this name; it does not compile if there is none.
+  consteval std::size_t operator[](std::string_view name) const {
+    std::size_t situation = 0;
+    while (names_.at(situation) != name) ++situation;
+    return situation;
+  }
+
+ private:
+  std::array<std::string_view, 64> names_;
+  std::size_t size_ = 0;
+};
 
 // Collects situations as bits.
 class Bits {

@@ -12,25 +12,11 @@ template <>
 struct Rarities<MinatarBreakout> {
   using G = MinatarBreakout;
   static constexpr std::size_t kDepth = 40;
-  enum : std::size_t {
-    kCleared,
-    kWallBack,
-    kLostAsWallComesBack,
-    kStruckTwice,
-    kDoubleTurn,
-    kCornerSaved,
-    kCornerLost,
-    kBrickAtWall,
-    kBrickFromAbove,
-    kBrickFromTopAtOnce,
-    kTopStruck,
-    kCount
-  };
-  static constexpr auto kNames = Names<kCount>(
+  static constexpr Names kNames{
       "the wall is cleared; the wall comes back; the ball is lost as the wall comes back; a "
       "second brick is passed through; turned back both ways; saved in a corner; lost in a "
       "corner; a brick hit along a side wall; a brick hit from above; a brick in row 1 hit "
-      "from row 0; the top met while struck");
+      "from row 0; the top met while struck"};
 
   static std::uint64_t Seen(const G& before, const G& after, int, const Outcome& outcome) {
     Bits seen;
@@ -38,18 +24,20 @@ struct Rarities<MinatarBreakout> {
     const bool wall = before.ball_column + before.column_step < 0 ||
                       before.ball_column + before.column_step >= G::kSide;
     const bool low = before.ball_row + before.row_step == G::kPaddleRow;
-    seen.Add(kCleared, !none && Left(after) == 0);
-    seen.Add(kWallBack, none && Left(after) > 0);
-    seen.Add(kLostAsWallComesBack, none && outcome.terminal);
-    seen.Add(kStruckTwice, before.struck && after.struck && outcome.reward == 0);
-    seen.Add(kDoubleTurn,
+    seen.Add(kNames["the wall is cleared"], !none && Left(after) == 0);
+    seen.Add(kNames["the wall comes back"], none && Left(after) > 0);
+    seen.Add(kNames["the ball is lost as the wall comes back"], none && outcome.terminal);
+    seen.Add(kNames["a second brick is passed through"],
+             before.struck && after.struck && outcome.reward == 0);
+    seen.Add(kNames["turned back both ways"],
              low && !wall && !outcome.terminal && after.column_step != before.column_step);
-    seen.Add(kCornerSaved, low && wall && !outcome.terminal);
-    seen.Add(kCornerLost, low && wall && outcome.terminal);
-    seen.Add(kBrickAtWall, wall && outcome.reward > 0);
-    seen.Add(kBrickFromAbove, before.row_step > 0 && outcome.reward > 0);
-    seen.Add(kBrickFromTopAtOnce, before.ball_row == 0 && outcome.reward > 0);
-    seen.Add(kTopStruck, before.ball_row == 0 && before.row_step < 0 && before.struck);
+    seen.Add(kNames["saved in a corner"], low && wall && !outcome.terminal);
+    seen.Add(kNames["lost in a corner"], low && wall && outcome.terminal);
+    seen.Add(kNames["a brick hit along a side wall"], wall && outcome.reward > 0);
+    seen.Add(kNames["a brick hit from above"], before.row_step > 0 && outcome.reward > 0);
+    seen.Add(kNames["a brick in row 1 hit from row 0"], before.ball_row == 0 && outcome.reward > 0);
+    seen.Add(kNames["the top met while struck"],
+             before.ball_row == 0 && before.row_step < 0 && before.struck);
     return seen.all();
   }
 

@@ -10,20 +10,9 @@ template <>
 struct Rarities<MinatarFreeway> {
   using G = MinatarFreeway;
   static constexpr std::size_t kDepth = 36;
-  enum : std::size_t {
-    kArrived,
-    kArrivedLast,
-    kHit,
-    kHitLast,
-    kWentUnder,
-    kStepsAwayInTime,
-    kDownInLastRow,
-    kSteppedOntoLeavingCar,
-    kCount
-  };
-  static constexpr auto kNames = Names<kCount>(
+  static constexpr Names kNames{
       "arrived; arrived in the last step; hit; hit in the last step; hit by going to a car; "
-      "stepped away from a car that comes; down in row 9; went to a car that drives on");
+      "stepped away from a car that comes; down in row 9; went to a car that drives on"};
 
   static std::uint64_t Seen(const G& before, const G& after, int action, const Outcome& outcome) {
     Bits seen;
@@ -31,17 +20,19 @@ struct Rarities<MinatarFreeway> {
     const bool acts = before.chicken_timer == 0 && (action == G::kUp || action == G::kDown);
     const int went = before.chicken_row + (!acts ? 0 : action == G::kUp ? -1 : 1);
     const bool hit = !arrived && went < G::kStartRow && after.chicken_row == G::kStartRow;
-    seen.Add(kArrived, arrived);
-    seen.Add(kArrivedLast, arrived && last);
-    seen.Add(kHit, hit);
-    seen.Add(kHitLast, hit && last);
+    seen.Add(kNames["arrived"], arrived);
+    seen.Add(kNames["arrived in the last step"], arrived && last);
+    seen.Add(kNames["hit"], hit);
+    seen.Add(kNames["hit in the last step"], hit && last);
     const int car = went - G::kFirstCarRow;
     const bool under = hit && before.columns[car] == G::kChickenColumn;
-    seen.Add(kWentUnder, under);
-    seen.Add(kSteppedOntoLeavingCar, under && before.timers[car] == 0);
-    seen.Add(kDownInLastRow, acts && before.chicken_row == G::kStartRow && action == G::kDown);
+    seen.Add(kNames["hit by going to a car"], under);
+    seen.Add(kNames["went to a car that drives on"], under && before.timers[car] == 0);
+    seen.Add(kNames["down in row 9"],
+             acts && before.chicken_row == G::kStartRow && action == G::kDown);
     const int was = before.chicken_row - G::kFirstCarRow;
-    seen.Add(kStepsAwayInTime, acts && was < G::kCars && after.columns[was] == G::kChickenColumn);
+    seen.Add(kNames["stepped away from a car that comes"],
+             acts && was < G::kCars && after.columns[was] == G::kChickenColumn);
     return seen.all();
   }
 

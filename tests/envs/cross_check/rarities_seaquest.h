@@ -15,51 +15,7 @@ struct Rarities<MinatarSeaquest> {
   using G = MinatarSeaquest;
   using Swimmers = G::List<G::Swimmer, G::kMaxEnemies>;
   static constexpr std::size_t kDepth = 24;
-  // The first ten: a rescue with 0 to 9 lit cells.
-  enum : std::size_t {
-    kRescue,
-    kSurfacedWithSome = 10,
-    kSurfacedWithNone,
-    kSurfacedBelowNone,
-    kSurfacedAtZeroOxygen,
-    kDrowned,
-    kSeventhDiver,
-    kTwoDiversAtOnce,
-    kDiverSwimsToUs,
-    kDiverComesOnUs,
-    kBackToNone,
-    kBulletAtTwo,
-    kBulletAtFishAndSub,
-    kBulletAtThree,
-    kTwoSwimOntoBullet,
-    kPointBlank,
-    kSubSwimsToUs,
-    kSubSwimsToUsGunDue,
-    kSubSwimsOntoBullet,
-    kSubSwimsOntoBulletGunDue,
-    kSubLeavesGunDue,
-    kFishSwimsToUs,
-    kWeGoToEnemy,
-    kWeGoToEnemyBullet,
-    kEnemyBulletComes,
-    kEnemyComesOnUs,
-    kOpposing,
-    kOurTwoBullets,
-    kBulletsCross,
-    kPointsInLastStep,
-    kBelowMinusTwo,
-    kInterval10,
-    kInterval5,
-    kInterval2,
-    kInterval1,
-    kInterval1Again,
-    kWait4,
-    kWait3,
-    kWait2,
-    kShotAtSurface,
-    kCount
-  };
-  static constexpr auto kNames = Names<kCount>(
+  static constexpr Names kNames{
       "rescue, 0 cells lit; rescue, 1 lit; rescue, 2 lit; rescue, 3 lit; rescue, 4 lit; "
       "rescue, 5 lit; rescue, 6 lit; rescue, 7 lit; rescue, 8 lit; rescue, 9 lit; surfaced "
       "with 1 to 5 divers; surfaced with none; surfaced with a negative count; surfaced at "
@@ -73,7 +29,7 @@ struct Rarities<MinatarSeaquest> {
       "enemy comes in on us; an enemy stays away (traffic); two of our bullets; our bullet "
       "meets one of theirs; points in the last step; a count below -2; interval 10 to 6; "
       "interval 5 to 3; interval 2; interval 1; ramp at interval 1; swim wait 4; swim wait 3; "
-      "swim wait 2; shot from the surface");
+      "swim wait 2; shot from the surface"};
 
   static std::uint64_t Seen(const G& before, const G& after, int action, const Outcome& outcome) {
     Bits seen;
@@ -81,15 +37,16 @@ struct Rarities<MinatarSeaquest> {
     Divers(before, after, seen);
     Bullets(before, after, action, seen);
     Enemies(before, after, seen);
-    seen.Add(kPointsInLastStep, outcome.terminal && outcome.reward > 0);
-    seen.Add(kInterval10, after.enemy_interval <= 10 && after.enemy_interval > 5);
-    seen.Add(kInterval5, after.enemy_interval <= 5 && after.enemy_interval > 2);
-    seen.Add(kInterval2, after.enemy_interval == 2);
-    seen.Add(kInterval1, after.enemy_interval == 1);
-    seen.Add(kInterval1Again, before.enemy_interval == 1 && after.ramps != before.ramps);
-    seen.Add(kWait4, after.swim_wait == 4);
-    seen.Add(kWait3, after.swim_wait == 3);
-    seen.Add(kWait2, after.swim_wait == 2);
+    seen.Add(kNames["points in the last step"], outcome.terminal && outcome.reward > 0);
+    seen.Add(kNames["interval 10 to 6"], after.enemy_interval <= 10 && after.enemy_interval > 5);
+    seen.Add(kNames["interval 5 to 3"], after.enemy_interval <= 5 && after.enemy_interval > 2);
+    seen.Add(kNames["interval 2"], after.enemy_interval == 2);
+    seen.Add(kNames["interval 1"], after.enemy_interval == 1);
+    seen.Add(kNames["ramp at interval 1"],
+             before.enemy_interval == 1 && after.ramps != before.ramps);
+    seen.Add(kNames["swim wait 4"], after.swim_wait == 4);
+    seen.Add(kNames["swim wait 3"], after.swim_wait == 3);
+    seen.Add(kNames["swim wait 2"], after.swim_wait == 2);
     return seen.all();
   }
 
@@ -125,43 +82,47 @@ struct Rarities<MinatarSeaquest> {
   }
 
   static void Surfacing(const G& before, const G& after, const Outcome& outcome, Bits& seen) {
-    seen.Add(kDrowned, after.oxygen < 0);
+    seen.Add(kNames["oxygen ran out"], after.oxygen < 0);
     if (before.surfaced || after.row != 0) return;
-    seen.Add(kSurfacedAtZeroOxygen, before.oxygen == 0);
-    seen.Add(kSurfacedWithNone, outcome.terminal && !after.surfaced);
+    seen.Add(kNames["surfaced at oxygen 0"], before.oxygen == 0);
+    seen.Add(kNames["surfaced with none"], outcome.terminal && !after.surfaced);
     if (!after.surfaced) return;
     const bool rescue = before.divers_held == G::kMaxDiversHeld;
-    if (rescue) seen.Add(kRescue + static_cast<std::size_t>(before.OxygenCells()));
-    seen.Add(kSurfacedWithSome, !rescue && after.divers_held >= 0);
-    seen.Add(kSurfacedBelowNone, !rescue && after.divers_held < 0);
+    if (rescue)
+      seen.Add(kNames["rescue, 0 cells lit"] + static_cast<std::size_t>(before.OxygenCells()));
+    seen.Add(kNames["surfaced with 1 to 5 divers"], !rescue && after.divers_held >= 0);
+    seen.Add(kNames["surfaced with a negative count"], !rescue && after.divers_held < 0);
   }
 
   static void Divers(const G& before, const G& after, Bits& seen) {
-    seen.Add(kBelowMinusTwo, after.divers_held < -2);
-    seen.Add(kTwoDiversAtOnce, after.divers_held > before.divers_held + 1);
-    seen.Add(kBackToNone, before.divers_held < 0 && after.divers_held == 0);
+    seen.Add(kNames["a count below -2"], after.divers_held < -2);
+    seen.Add(kNames["two divers picked up in one step"],
+             after.divers_held > before.divers_held + 1);
+    seen.Add(kNames["count back at 0 from below"],
+             before.divers_held < 0 && after.divers_held == 0);
     for (int i = 0; i < after.divers.count; ++i) {
-      seen.Add(kSeventhDiver, At(after.divers.at[i], after.row, after.column));
+      seen.Add(kNames["a diver touched with six aboard"],
+               At(after.divers.at[i], after.row, after.column));
     }
     const bool picked = after.divers_held > before.divers_held;
-    seen.Add(kDiverComesOnUs,
+    seen.Add(kNames["a diver comes in on us"],
              picked && before.diver_timer == 0 && after.divers.count == before.divers.count);
     for (int i = 0; i < before.divers.count; ++i) {
       const G::Swimmer& diver = before.divers.at[i];
-      seen.Add(kDiverSwimsToUs,
+      seen.Add(kNames["a diver swims to us"],
                picked && diver.wait == 0 && At(diver, after.row, after.column - diver.step));
     }
   }
 
   static void Bullets(const G& before, const G& after, int action, Bits& seen) {
     const bool fires = action == G::kFire && before.gun_timer == 0;
-    seen.Add(kOurTwoBullets, after.bullets.count == 2);
-    seen.Add(kShotAtSurface, fires && before.row == 0);
+    seen.Add(kNames["two of our bullets"], after.bullets.count == 2);
+    seen.Add(kNames["shot from the surface"], fires && before.row == 0);
     const int step = before.facing_right ? 1 : -1;
     if (fires) {
       const int column = before.column + step;
       seen.Add(
-          kPointBlank,
+          kNames["an enemy shot point-blank"],
           CountAt(before.fish, before.row, column) + CountAt(before.subs, before.row, column) > 0);
       BulletAt(before, before.row, column, seen);
     }
@@ -174,10 +135,10 @@ struct Rarities<MinatarSeaquest> {
   static void BulletAt(const G& before, int row, int column, Bits& seen) {
     if (column < 0 || column >= G::kSide) return;
     const int fish = CountAt(before.fish, row, column), subs = CountAt(before.subs, row, column);
-    seen.Add(kBulletAtTwo, fish + subs > 1);
-    seen.Add(kBulletAtThree, fish + subs > 2);
-    seen.Add(kBulletAtFishAndSub, fish > 0 && subs > 0);
-    seen.Add(kBulletsCross,
+    seen.Add(kNames["bullet comes to two enemies or more"], fish + subs > 1);
+    seen.Add(kNames["bullet comes to three enemies or more"], fish + subs > 2);
+    seen.Add(kNames["bullet comes to a fish and a sub"], fish > 0 && subs > 0);
+    seen.Add(kNames["our bullet meets one of theirs"],
              ((before.bullets_left[row] | before.bullets_right[row]) >> column & 1) != 0);
     if (fish + subs > 0) return;
     int comers = 0;
@@ -186,23 +147,24 @@ struct Rarities<MinatarSeaquest> {
         const G::Swimmer& enemy = list->at[i];
         if (enemy.wait != 0 || !At(enemy, row, column - enemy.step)) continue;
         ++comers;
-        seen.Add(kSubSwimsOntoBullet, list == &before.subs);
-        seen.Add(kSubSwimsOntoBulletGunDue, list == &before.subs && enemy.gun == 0);
+        seen.Add(kNames["enemy sub swims onto a bullet"], list == &before.subs);
+        seen.Add(kNames["enemy sub swims onto a bullet, its gun due"],
+                 list == &before.subs && enemy.gun == 0);
       }
     }
-    seen.Add(kTwoSwimOntoBullet, comers > 1);
+    seen.Add(kNames["two enemies swim onto one bullet"], comers > 1);
   }
 
   static void Enemies(const G& before, const G& after, Bits& seen) {
     const int row = after.row, column = after.column;
     const int enemies = CountAt(before.fish, row, column) + CountAt(before.subs, row, column);
-    seen.Add(kWeGoToEnemy, enemies > 0);
+    seen.Add(kNames["we go to an enemy"], enemies > 0);
     const bool comes = before.enemy_timer == 0;
-    seen.Add(kEnemyComesOnUs,
+    seen.Add(kNames["an enemy comes in on us"],
              comes && enemies == 0 &&
                  CountAt(after.fish, row, column) + CountAt(after.subs, row, column) > 0 &&
                  (column == 0 || column == G::kSide - 1));
-    seen.Add(kOpposing,
+    seen.Add(kNames["an enemy stays away (traffic)"],
              comes && after.fish.count + after.subs.count < before.fish.count + before.subs.count);
     for (const Swimmers* list : {&before.fish, &before.subs}) {
       const bool fish = list == &before.fish;
@@ -210,15 +172,16 @@ struct Rarities<MinatarSeaquest> {
         const G::Swimmer& enemy = list->at[i];
         if (enemy.wait != 0) continue;
         const bool to_us = At(enemy, row, column - enemy.step);
-        seen.Add(fish ? kFishSwimsToUs : kSubSwimsToUs, to_us);
-        seen.Add(kSubSwimsToUsGunDue, to_us && !fish && enemy.gun == 0);
+        seen.Add(fish ? kNames["fish swims into us"] : kNames["enemy sub swims into us"], to_us);
+        seen.Add(kNames["enemy sub swims into us, its gun due"], to_us && !fish && enemy.gun == 0);
         const int next = enemy.column + enemy.step;
-        seen.Add(kSubLeavesGunDue, !fish && enemy.gun == 0 && (next < 0 || next >= G::kSide));
+        seen.Add(kNames["enemy sub leaves, its gun due"],
+                 !fish && enemy.gun == 0 && (next < 0 || next >= G::kSide));
       }
     }
     const unsigned left = before.bullets_left[row], right = before.bullets_right[row];
-    seen.Add(kWeGoToEnemyBullet, ((left | right) >> column & 1) != 0);
-    seen.Add(kEnemyBulletComes, ((left >> 1 | right << 1) >> column & 1) != 0);
+    seen.Add(kNames["we go to an enemy bullet"], ((left | right) >> column & 1) != 0);
+    seen.Add(kNames["an enemy bullet comes to us"], ((left >> 1 | right << 1) >> column & 1) != 0);
   }
 };
 

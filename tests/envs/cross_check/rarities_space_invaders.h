@@ -12,64 +12,42 @@ template <>
 struct Rarities<MinatarSpaceInvaders> {
   using G = MinatarSpaceInvaders;
   static constexpr std::size_t kDepth = 40;
-  // The first seven: steps played with base 12 to 6.
-  enum : std::size_t {
-    kBase,
-    kClearedAtLast = 7,
-    kCleared,
-    kClearedInLastStep,
-    kBulletsOverClear,
-    kHitsOverClear,
-    kClearedHeadingRight,
-    kTwoHits,
-    kHitAsGunFires,
-    kPointsInLastStep,
-    kDrop,
-    kDropFromLastRow,
-    kHitInThatDrop,
-    kAlienComes,
-    kDroveIntoAlien,
-    kBulletEnds,
-    kDroveUnderBullet,
-    kEquallyNear,
-    kBulletsPass,
-    kSteppedIn,
-    kCount
-  };
-  static constexpr auto kNames = Names<kCount>(
+  static constexpr Names kNames{
       "base 12; base 11; base 10; base 9; base 8; base 7; base 6; a wave cleared at base 6; a "
       "wave cleared; a wave cleared in the last step; a wave cleared with bullets of theirs in "
       "the air; a new wave comes onto a bullet of ours; a wave cleared while heading right; "
       "two hits in one step; a hit as their gun fires; points in the last step; aliens drop; "
       "aliens drop from row 9; a hit as aliens drop from row 9; an alien comes to us; we drive "
       "to an alien; a bullet of theirs ends it; we leave a cell as a bullet comes; two columns "
-      "equally near; bullets pass each other; an alien steps onto a bullet");
+      "equally near; bullets pass each other; an alien steps onto a bullet"};
 
   static std::uint64_t Seen(const G& before, const G& after, int, const Outcome& outcome) {
     Bits seen;
-    seen.Add(kBase + static_cast<std::size_t>(G::kFirstBase - after.base));
+    seen.Add(kNames["base 12"] + static_cast<std::size_t>(G::kFirstBase - after.base));
     const int count = Count(before);
     const bool cleared =
         outcome.reward > 0 && Count(after) > count - static_cast<int>(outcome.reward);
     const bool moves = before.move_timer == 0;
     const unsigned here = 1u << after.cannon;
-    seen.Add(kCleared, cleared);
-    seen.Add(kClearedAtLast, cleared && before.base == G::kLastBase);
-    seen.Add(kClearedInLastStep, cleared && outcome.terminal);
-    seen.Add(kClearedHeadingRight, cleared && after.heading > 0);
-    seen.Add(kTwoHits, outcome.reward > 1);
-    seen.Add(kHitAsGunFires, outcome.reward > 0 && before.enemy_gun_timer == 0);
-    seen.Add(kPointsInLastStep, outcome.terminal && outcome.reward > 0);
-    seen.Add(kDrop, after.heading != before.heading);
+    seen.Add(kNames["a wave cleared"], cleared);
+    seen.Add(kNames["a wave cleared at base 6"], cleared && before.base == G::kLastBase);
+    seen.Add(kNames["a wave cleared in the last step"], cleared && outcome.terminal);
+    seen.Add(kNames["a wave cleared while heading right"], cleared && after.heading > 0);
+    seen.Add(kNames["two hits in one step"], outcome.reward > 1);
+    seen.Add(kNames["a hit as their gun fires"], outcome.reward > 0 && before.enemy_gun_timer == 0);
+    seen.Add(kNames["points in the last step"], outcome.terminal && outcome.reward > 0);
+    seen.Add(kNames["aliens drop"], after.heading != before.heading);
     const bool dropped_out = after.heading != before.heading && before.aliens[9] != 0;
-    seen.Add(kDropFromLastRow, dropped_out);
-    seen.Add(kHitInThatDrop, dropped_out && outcome.reward > 0);
-    seen.Add(kDroveIntoAlien, (before.aliens[9] & here) != 0);
-    seen.Add(kAlienComes, moves && (before.aliens[9] & here) == 0 && (after.aliens[9] & here) != 0);
-    seen.Add(kBulletEnds, (before.enemy_bullets[8] & here) != 0);
-    seen.Add(kDroveUnderBullet,
+    seen.Add(kNames["aliens drop from row 9"], dropped_out);
+    seen.Add(kNames["a hit as aliens drop from row 9"], dropped_out && outcome.reward > 0);
+    seen.Add(kNames["we drive to an alien"], (before.aliens[9] & here) != 0);
+    seen.Add(kNames["an alien comes to us"],
+             moves && (before.aliens[9] & here) == 0 && (after.aliens[9] & here) != 0);
+    seen.Add(kNames["a bullet of theirs ends it"], (before.enemy_bullets[8] & here) != 0);
+    seen.Add(kNames["we leave a cell as a bullet comes"],
              (before.enemy_bullets[8] & 1u << before.cannon) != 0 && before.cannon != after.cannon);
-    seen.Add(kEquallyNear, before.enemy_gun_timer == 0 && EquallyNear(before, after.cannon));
+    seen.Add(kNames["two columns equally near"],
+             before.enemy_gun_timer == 0 && EquallyNear(before, after.cannon));
     bool flying = false, over = false, pass = false;
     for (int row = 0; row < G::kSide; ++row) {
       flying |= after.enemy_bullets[row] != 0;
@@ -77,10 +55,10 @@ struct Rarities<MinatarSpaceInvaders> {
       pass |= row > 0 && ((before.bullets[row] &
                            (before.enemy_bullets[row - 1] | before.enemy_bullets[row])) != 0);
     }
-    seen.Add(kBulletsOverClear, cleared && flying);
-    seen.Add(kHitsOverClear, cleared && over);
-    seen.Add(kBulletsPass, pass);
-    seen.Add(kSteppedIn, moves && outcome.reward > 0);
+    seen.Add(kNames["a wave cleared with bullets of theirs in the air"], cleared && flying);
+    seen.Add(kNames["a new wave comes onto a bullet of ours"], cleared && over);
+    seen.Add(kNames["bullets pass each other"], pass);
+    seen.Add(kNames["an alien steps onto a bullet"], moves && outcome.reward > 0);
     return seen.all();
   }
 

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/random.h"
@@ -94,7 +95,7 @@ void Record(const Order& order) {
     ++episode_steps;
   }
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    fmt::print(stderr, "{:9}  {}: {}\n", counts[i], order.game, Rarities<G>::kNames[i]);
+    fmt::print(stderr, "{:9}  {}: {}\n", counts[i], order.game, Rarities<G>::kNames.at(i));
   }
 }
 
@@ -105,21 +106,19 @@ int Main(int argc, char** argv) {
   }
   const Order order{argv[1], std::atol(argv[2]), std::strtoull(argv[3], nullptr, 10),
                     std::atof(argv[4]), std::string_view(argv[5]) != "0"};
-  if (order.game == "asterix")
-    Record<MinatarAsterix>(order);
-  else if (order.game == "breakout")
-    Record<MinatarBreakout>(order);
-  else if (order.game == "freeway")
-    Record<MinatarFreeway>(order);
-  else if (order.game == "seaquest")
-    Record<MinatarSeaquest>(order);
-  else if (order.game == "space_invaders")
-    Record<MinatarSpaceInvaders>(order);
-  else {
-    fmt::print(stderr, "record-games: there is no game {}\n", order.game);
-    return 2;
+  const std::pair<std::string_view, void (*)(const Order&)> games[] = {
+      {"asterix", Record<MinatarAsterix>},
+      {"breakout", Record<MinatarBreakout>},
+      {"freeway", Record<MinatarFreeway>},
+      {"seaquest", Record<MinatarSeaquest>},
+      {"space_invaders", Record<MinatarSpaceInvaders>}};
+  for (const auto& [name, record] : games) {
+    if (order.game != name) continue;
+    record(order);
+    return 0;
   }
-  return 0;
+  fmt::print(stderr, "record-games: there is no game {}\n", order.game);
+  return 2;
 }
 
 }  // namespace
