@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 
 #include "actors/replica.h"
 #include "actors/rollout.h"
@@ -12,6 +13,7 @@
 #include "envs/games/memory_recall.h"
 #include "envs/games/minatar_breakout.h"
 #include "envs/registry.h"
+#include "tests/envs/env_bench.h"
 #include "tests/envs/on_loops.h"
 #include "tests/net/arrays.h"
 #include "tests/net/fake_gpu_backend.h"
@@ -55,7 +57,8 @@ class GpuRolloutTest : public ::testing::TestWithParam<Case> {
 
   // A rollout on the GPU. Sets `gpu`, if given, to that GPU.
   static std::unique_ptr<Rollout> OnGpu(const Config& config, Games games, FakeGpu** gpu = nullptr,
-                                        std::size_t limit = FakeGpu::kNoLimit) {
+                                        std::size_t limit = FakeGpu::kNoLimit,
+                                        std::function<void()> between_steps = {}) {
     auto fake = std::make_unique<FakeGpu>(limit);
     if (gpu != nullptr) *gpu = fake.get();
     const int envs = static_cast<int>(config.actors.envs_per_actor);
@@ -69,7 +72,7 @@ class GpuRolloutTest : public ::testing::TestWithParam<Case> {
     Replica replica{.gpu = {}, .backend = net::testing::MakeFakeGpuBackend(*fake)};
     replica.gpu = std::move(fake);
     return std::make_unique<Rollout>(config, kSlot, kIncarnation, std::move(replica),
-                                     std::move(env));
+                                     std::move(env), std::move(between_steps));
   }
 };
 
@@ -80,29 +83,21 @@ void DrawWeights(int round, std::span<float> weights) {
 }
 
 // Six unrolls, side by side.
-void ExpectSame(Rollout& host, Rollout& on_gpu) {
-  Rollout* const gpu = &on_gpu;
-  ASSERT_EQ(gpu->layout().fingerprint(), host.layout().fingerprint());
+void ExpectSame(Rollout& host, Rollout& gpu) {
+  ASSERT_EQ(gpu.layout().fingerprint(), host.layout().fingerprint());
   std::vector<float> expected(host.layout().size()), found(expected.size(), 9.0f);
   for (int round = 0; round < 6; ++round) {
     SCOPED_TRACE(round);
     DrawWeights(round, host.weights());
-    DrawWeights(round, gpu->weights());
-    const RolloutGradient a = host.Run(0.02, expected), b = gpu->Run(0.02, found);
+    DrawWeights(round, gpu.weights());
+    const RolloutGradient a = host.Run(0.02, expected), b = gpu.Run(0.02, found);
     EXPECT_LE(net::testing::RelativeError(found, expected), 1e-4);
     EXPECT_NEAR(b.norm, a.norm, 1e-4 * (1 + a.norm));
     EXPECT_NEAR(b.loss.policy_loss, a.loss.policy_loss, 1e-4 * (1 + std::abs(a.loss.policy_loss)));
     EXPECT_NEAR(b.loss.value_loss, a.loss.value_loss, 1e-4 * (1 + a.loss.value_loss));
     EXPECT_NEAR(b.loss.entropy, a.loss.entropy, 1e-4);
     EXPECT_EQ(b.samples, a.samples);
-    const RolloutEpisodes ends = host.TakeEpisodes(), gpu_ends = gpu->TakeEpisodes();
-    ASSERT_EQ(gpu_ends.ended.size(), ends.ended.size());
-    for (std::size_t i = 0; i < ends.ended.size(); ++i) {
-      EXPECT_EQ(gpu_ends.ended[i].env, ends.ended[i].env);
-      EXPECT_EQ(gpu_ends.ended[i].episode_return, ends.ended[i].episode_return);
-      EXPECT_EQ(gpu_ends.ended[i].length, ends.ended[i].length);
-      EXPECT_EQ(gpu_ends.ended[i].end, ends.ended[i].end);
-    }
+    EXPECT_EQ(gpu.TakeEpisodes().ended, host.TakeEpisodes().ended);
   }
 }
 
@@ -165,12 +160,7 @@ TEST_F(GpuRolloutTest, AnUnrollThatIsTooLongToRecordIsAsGood) {
   FakeGpu* fake = nullptr;
   const auto gpu = OnGpu(config, Games::kOnTheGpu, &fake);
   Rollout host(config, kSlot, kIncarnation);
-  std::vector<float> expected(host.layout().size()), found(expected.size());
-  for (int round = 0; round < 2; ++round) {
-    host.Run(0.01, expected);
-    gpu->Run(0.01, found);
-    EXPECT_LE(net::testing::RelativeError(found, expected), 1e-4);
-  }
+  ExpectSame(host, *gpu);
   EXPECT_EQ(fake->recordings(), 0);
 }
 
@@ -181,14 +171,10 @@ TEST_F(GpuRolloutTest, WhatDoesNotFitIsSaidInASentence) {
 
 TEST_F(GpuRolloutTest, BetweenStepsItBeats) {
   int beats = 0;
-  const Config config = ConfigOf({"env.name=catch"});
-  auto fake = std::make_unique<FakeGpu>();
-  auto env = std::make_unique<DeviceEnv>(envs::MakeVecEnv(config.env, 4, {}), fake->memory());
-  Replica replica{.gpu = {}, .backend = net::testing::MakeFakeGpuBackend(*fake)};
-  replica.gpu = std::move(fake);
-  Rollout rollout(config, 0, 1, std::move(replica), std::move(env), [&] { ++beats; });
-  std::vector<float> gradient(rollout.layout().size());
-  rollout.Run(0.01, gradient);
+  const auto rollout = OnGpu(ConfigOf({"env.name=catch"}), Games::kStaged, nullptr,
+                             FakeGpu::kNoLimit, [&] { ++beats; });
+  std::vector<float> gradient(rollout->layout().size());
+  rollout->Run(0.01, gradient);
   EXPECT_EQ(beats, 3);
 }
 

@@ -70,21 +70,20 @@ class ScriptedLearner {
       }
     }
   }
-  bool Send(const std::string& peer, const wire::Body& body) {
-    const wire::Header header{
-        .incarnation = 1, .sequence = ++sent_, .term = 1, .fingerprint = kFingerprint};
-    return socket_.Send(peer, wire::Encode(header, body));
-  }
-
-  // Of 16 floats, all of which are `version`.
-  void SendWeights(const std::string& peer, std::uint64_t version) {
-    const std::vector<float> values(16, static_cast<float>(version));
+  bool Send(const std::string& peer, const wire::Body& body, std::uint64_t version = 0,
+            std::span<const float> tensor = {}) {
     const wire::Header header{.incarnation = 1,
                               .sequence = ++sent_,
                               .term = 1,
                               .version = version,
                               .fingerprint = kFingerprint};
-    EXPECT_TRUE(socket_.Send(peer, wire::Encode(header, wire::Weights{}, values)));
+    return socket_.Send(peer, wire::Encode(header, body, tensor));
+  }
+
+  // Of 16 floats, all of which are `version`.
+  void SendWeights(const std::string& peer, std::uint64_t version) {
+    const std::vector<float> values(16, static_cast<float>(version));
+    EXPECT_TRUE(Send(peer, wire::Weights{}, version, values));
   }
 
   const wire::Welcome welcome_;
@@ -236,18 +235,14 @@ TEST_F(LearnerClientTest, VersionsWakeAnActorOnlyWhileItWaitsForOne) {
     return wire::Poll(item, timeout_ms);
   };
   // Neither signs of life nor fetching wake it.
-  const auto learner = Serve(
-      {.config = ToToml(ParseConfig("", "test.toml",
-                                    {"wire.timeout_s=600", "wire.heartbeat_ms=60000",
-                                     "wire.fetch_after_ms=60000", "staleness.deadline_s=600"})),
-       .snapshot = (dir_ / "weights").string(),
-       .beacon = beacon.endpoint()});
+  const auto learner =
+      Serve({.config = ConfigWith("wire.heartbeat_ms=60000", "wire.fetch_after_ms=60000"),
+             .snapshot = (dir_ / "weights").string(),
+             .beacon = beacon.endpoint()});
   LearnerClient client(Options());
-  ASSERT_TRUE(client.Join());
-  ASSERT_TRUE(client.CheckNet(kFingerprint, 16));
-  std::vector<float> weights(16);
-  wire::SnapshotMeta meta;
-  ASSERT_TRUE(client.Refresh(1, weights, meta));
+  ASSERT_TRUE(client.Join() && client.CheckNet(kFingerprint, 16));
+  Weights weights;
+  EXPECT_EQ(weights.Refresh(client, 1), 1u);
   EXPECT_FALSE(listened_to(0)) << "the version was there";
 
   std::thread next([&] {
@@ -255,10 +250,8 @@ TEST_F(LearnerClientTest, VersionsWakeAnActorOnlyWhileItWaitsForOne) {
     publish(2);
     beacon.Publish({.term = 1, .version = 2});
   });
-  EXPECT_TRUE(client.Refresh(2, weights, meta));
+  EXPECT_EQ(weights.Refresh(client, 2), 2u);
   next.join();
-  EXPECT_EQ(meta.version, 2u);
-  EXPECT_EQ(weights, std::vector<float>(16, 2));
 }
 
 // A learner killed behind a port of its own choice: its successor has another one.

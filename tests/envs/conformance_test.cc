@@ -167,14 +167,8 @@ TEST_P(AnyEnvDeathTest, AbortsOnAnActionThatIsNone) {
   }
 }
 
-std::string TestName(const testing::TestParamInfo<std::string>& info) {
-  std::string name = info.param;
-  for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(Envs, AnyEnv, testing::ValuesIn(EnvNames()), TestName);
-INSTANTIATE_TEST_SUITE_P(Envs, AnyEnvDeathTest, testing::ValuesIn(EnvNames()), TestName);
+INSTANTIATE_TEST_SUITE_P(Envs, AnyEnv, testing::ValuesIn(EnvNames()), NameOfTest);
+INSTANTIATE_TEST_SUITE_P(Envs, AnyEnvDeathTest, testing::ValuesIn(EnvNames()), NameOfTest);
 
 }  // namespace
 }  // namespace starling::envs

@@ -41,17 +41,6 @@ bool SameBits(const T& a, const U& b) {
          std::memcmp(a.data(), b.data(), a.size() * sizeof(a.data()[0])) == 0;
 }
 
-void ExpectSameEpisodes(const std::vector<EpisodeEnd>& ours,
-                        const std::vector<EpisodeEnd>& wanted) {
-  ASSERT_EQ(ours.size(), wanted.size());
-  for (std::size_t i = 0; i < ours.size(); ++i) {
-    EXPECT_EQ(ours[i].env, wanted[i].env) << i;
-    EXPECT_EQ(ours[i].episode_return, wanted[i].episode_return) << i;
-    EXPECT_EQ(ours[i].length, wanted[i].length) << i;
-    EXPECT_EQ(ours[i].end, wanted[i].end) << i;
-  }
-}
-
 // The same env on the host, and a random policy for both.
 struct Pair {
   Pair(const EnvConfig& config, int num_envs, Gpu& gpu, Make make)
@@ -77,7 +66,7 @@ struct Pair {
     std::vector<EpisodeEnd> ours(1), wanted(1);  // to be appended to
     there.env->TakeEpisodes(ours);
     here.env->TakeEpisodes(wanted);
-    ExpectSameEpisodes(ours, wanted);
+    EXPECT_EQ(ours, wanted);
     return ours.size() - 1;
   }
 
@@ -147,12 +136,7 @@ TEST_P(EveryGame, CanBeMadeOnAGpu) {
   EXPECT_EQ(env->spec().action_names, SpecOf(config).action_names);
 }
 
-std::string WithoutSlash(const ::testing::TestParamInfo<std::string>& game) {
-  std::string name = game.param;
-  std::replace(name.begin(), name.end(), '/', '_');
-  return name;
-}
-INSTANTIATE_TEST_SUITE_P(Games, EveryGame, ::testing::ValuesIn(EnvNames()), WithoutSlash);
+INSTANTIATE_TEST_SUITE_P(Games, EveryGame, ::testing::ValuesIn(EnvNames()), NameOfTest);
 
 TEST(DeviceGame, AResetAbandonsEpisodesAndKeepsThoseThatEnded) {
   FakeGpu gpu;

@@ -6,13 +6,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
 
+#include "core/file.h"
 #include "core/random.h"
 #include "envs/registry.h"
 #include "tests/envs/env_bench.h"
@@ -23,12 +23,6 @@ namespace {
 
 constexpr int kMaxSteps = 40;
 constexpr int kLargeHeight = 20;  // of a grid whose rows are shown where they change only
-
-std::string FileName(const std::string& env) {
-  std::string name = env;
-  for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  return name;
-}
 
 // A row of numbers for a vector; for a grid a character per cell: '.' where nothing is, the index
 // of the one channel that is set, or '*' where several are (named below the grid).
@@ -93,21 +87,17 @@ class PlaythroughTest : public testing::TestWithParam<std::string> {};
 
 TEST_P(PlaythroughTest, IsAsRecorded) {
   const auto path = std::filesystem::path(STARLING_SOURCE_DIR) / "tests/data/playthroughs" /
-                    (FileName(GetParam()) + ".txt");
+                    (PlainName(GetParam()) + ".txt");
   const std::string played = Playthrough(GetParam());
   if (std::getenv("STARLING_WRITE_PLAYTHROUGHS") != nullptr) {
     std::ofstream(path, std::ios::binary) << played;
     GTEST_SKIP() << "wrote " << path;
   }
   ASSERT_TRUE(std::filesystem::exists(path)) << path << ": see the top of playthrough_test.cc";
-  EXPECT_EQ(played, BytesOf(path)) << "a change on purpose? See the top of playthrough_test.cc";
+  EXPECT_EQ(played, ReadFile(path)) << "a change on purpose? See the top of playthrough_test.cc";
 }
 
-std::string PlaythroughName(const testing::TestParamInfo<std::string>& param) {
-  return FileName(param.param);
-}
-
-INSTANTIATE_TEST_SUITE_P(Envs, PlaythroughTest, testing::ValuesIn(EnvNames()), PlaythroughName);
+INSTANTIATE_TEST_SUITE_P(Envs, PlaythroughTest, testing::ValuesIn(EnvNames()), NameOfTest);
 
 }  // namespace
 }  // namespace starling::envs

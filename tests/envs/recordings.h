@@ -5,9 +5,7 @@
 #include <zlib.h>
 
 #include <filesystem>
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -27,11 +25,6 @@ inline std::filesystem::path WriteGzip(const TempDir& dir, const std::string& na
   for (const std::string& line : lines) gzputs(file, (line + "\n").c_str());
   gzclose(file);
   return path;
-}
-
-inline std::string BytesOf(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 inline std::vector<std::string> GunzippedLines(const std::filesystem::path& path) {

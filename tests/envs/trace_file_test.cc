@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "core/file.h"
 #include "tests/envs/recordings.h"
 #include "tests/support/error_of.h"
 
@@ -35,13 +36,10 @@ std::string TraceRefusal(const std::filesystem::path& path) {
   });
 }
 
-class TraceFileTest : public testing::Test {
- protected:
-  TempDir directory_;
-};
+using TraceFileTest = TempDirTest;
 
 TEST_F(TraceFileTest, ReadsHeaderResetAndStep) {
-  TraceFile file(WriteGzip(directory_, "line.jsonl.gz", {kHeaderLine, kResetLine, kStepLine}));
+  TraceFile file(WriteGzip(dir_, "line.jsonl.gz", {kHeaderLine, kResetLine, kStepLine}));
   EXPECT_EQ(file.header().game, "line");
   EXPECT_EQ(file.header().sticky_actions, 0.1);
   EXPECT_EQ(file.header().obs_size(), 10);
@@ -66,14 +64,14 @@ TEST_F(TraceFileTest, ReadsHeaderResetAndStep) {
 TEST_F(TraceFileTest, NumbersAChannelWithoutAName) {
   std::string header = kHeaderLine;
   Edit(header, [](nlohmann::json& line) { line["channels"].erase("a"); });
-  const TraceFile file(directory_.Write("unnamed.jsonl", header + "\n"));
+  const TraceFile file(dir_.Write("unnamed.jsonl", header + "\n"));
   EXPECT_THAT(file.header().channel_names, ElementsAre("#0", "b"));
 }
 
 TEST_F(TraceFileTest, ReadsPlainLinesAndALastLineWithoutItsEnd) {
   std::string text = Joined({kHeaderLine, kResetLine, kStepLine});
   text.pop_back();
-  EXPECT_EQ(TraceRefusal(directory_.Write("plain.jsonl", text)), "");
+  EXPECT_EQ(TraceRefusal(dir_.Write("plain.jsonl", text)), "");
 }
 
 // The calls of numpy's generator that the MinAtar package makes.
@@ -81,7 +79,7 @@ TEST_F(TraceFileTest, ReadsEveryWayOfDrawing) {
   const std::string draws =
       R"([["randint",[3],2],["randint",[1,9],8],["randint",[["low",1],["high",9]],4],)"
       R"(["rand",[2],[0.5,0.75]],["randint",[1,6,2],[5,1]],["choice",[4],3],["choice",[[7,9]],9]])";
-  TraceFile file(directory_.Write(
+  TraceFile file(dir_.Write(
       "draws.jsonl", Joined({kHeaderLine, R"({"reset":true,"s":"0000","d":)" + draws + "}"})));
   TraceEvent event;
   ASSERT_TRUE(file.Next(event));
@@ -99,20 +97,20 @@ TEST_F(TraceFileTest, ReadsEveryWayOfDrawing) {
 }
 
 TEST_F(TraceFileTest, RefusesWhatCannotBeRead) {
-  EXPECT_THAT(TraceRefusal(directory_.path() / "absent.jsonl.gz"),
+  EXPECT_THAT(TraceRefusal(dir_.path() / "absent.jsonl.gz"),
               AllOf(HasSubstr("absent.jsonl.gz"), HasSubstr("No such file")));
-  EXPECT_THAT(TraceRefusal(directory_.path()), HasSubstr("is a directory"));
-  EXPECT_THAT(TraceRefusal(directory_.Write("empty", "")), HasSubstr("is empty"));
-  EXPECT_THAT(TraceRefusal(directory_.Write("bytes", std::string("\x1f\x8b\xff\0\1\2", 6))),
+  EXPECT_THAT(TraceRefusal(dir_.path()), HasSubstr("is a directory"));
+  EXPECT_THAT(TraceRefusal(dir_.Write("empty", "")), HasSubstr("is empty"));
+  EXPECT_THAT(TraceRefusal(dir_.Write("bytes", std::string("\x1f\x8b\xff\0\1\2", 6))),
               HasSubstr("bytes:1: "));
-  EXPECT_THAT(TraceRefusal(directory_.Write("long", std::string(3 << 20, '{'))),
+  EXPECT_THAT(TraceRefusal(dir_.Write("long", std::string(3 << 20, '{'))),
               HasSubstr("longer than 1 MiB"));
 }
 
 TEST_F(TraceFileTest, RefusesAFileCutShort) {
-  const std::string whole = BytesOf(TraceData("breakout_skill.jsonl.gz"));
+  const std::string whole = ReadFile(TraceData("breakout_skill.jsonl.gz"));
   for (const std::size_t size : {whole.size() / 2, whole.size() - 9, whole.size() - 1}) {
-    EXPECT_THAT(TraceRefusal(directory_.Write("cut.jsonl.gz", whole.substr(0, size))),
+    EXPECT_THAT(TraceRefusal(dir_.Write("cut.jsonl.gz", whole.substr(0, size))),
                 HasSubstr("damaged or cut short"))
         << size << " of " << whole.size();
   }
@@ -131,7 +129,7 @@ TEST_F(TraceFileTest, RefusesMalformedLinesNamingThem) {
   const auto expect_refused = [&](const std::vector<std::string>& lines, int line,
                                   const char* says) {
     const std::string where = "bad.jsonl:" + std::to_string(line) + ": ";
-    EXPECT_THAT(TraceRefusal(directory_.Write("bad.jsonl", Joined(lines))),
+    EXPECT_THAT(TraceRefusal(dir_.Write("bad.jsonl", Joined(lines))),
                 AllOf(HasSubstr(where), HasSubstr(says)))
         << Joined(lines);
   };

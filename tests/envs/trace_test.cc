@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "core/error.h"
+#include "core/file.h"
 #include "tests/envs/recordings.h"
 #include "tests/support/error_of.h"
 
@@ -40,27 +41,24 @@ TEST_P(Recorded, OursConformsAtEveryStep) {
 INSTANTIATE_TEST_SUITE_P(Minatar, Recorded, testing::ValuesIn(kRecordings),
                          [](const auto& test) { return std::string(test.param.name); });
 
+const std::vector<std::string>& Skilled() {
+  static const auto lines = GunzippedLines(TraceData("breakout_skill.jsonl.gz"));
+  return lines;
+}
+
 // The recording of a player who begins with left (paddle 4 to 3) and right (back to 4), spoilt in
 // one place: the difference must be found there and nowhere else.
-class Spoilt : public testing::Test {
+class Spoilt : public TempDirTest {
  protected:
-  static void SetUpTestSuite() {
-    lines_ = new std::vector<std::string>(GunzippedLines(TraceData("breakout_skill.jsonl.gz")));
-  }
-  static void TearDownTestSuite() { delete lines_; }
-
   // The answer to the recording in which step `step` (0: the first reset) is changed.
   TraceResult With(int step, const std::function<void(json&)>& change) {
-    std::vector<std::string> lines = *lines_;
+    std::vector<std::string> lines = Skilled();
     Edit(lines[step == 0 ? 1 : LineOfStep(lines, step)], change);
-    const TraceResult result = Conform(WriteGzip(directory_, "spoilt.jsonl.gz", lines));
+    const TraceResult result = Conform(WriteGzip(dir_, "spoilt.jsonl.gz", lines));
     EXPECT_FALSE(result.conforms);
     EXPECT_EQ(result.steps, std::max(step - 1, 0)) << "the steps before it agree";
     return result;
   }
-
-  static inline std::vector<std::string>* lines_ = nullptr;
-  TempDir directory_;
 };
 
 TEST_F(Spoilt, ObservationIsDrawnByChannel) {
@@ -146,14 +144,16 @@ TEST_F(Spoilt, EachDifferenceIsNamedAtItsStep) {
 }
 
 TEST_F(Spoilt, ALineLeftOut) {
-  std::vector<std::string> lines = *lines_;
+  std::vector<std::string> lines = Skilled();
   lines.erase(lines.begin() + static_cast<std::ptrdiff_t>(LineOfStep(lines, 30)));
-  const TraceResult result = Conform(WriteGzip(directory_, "short.jsonl.gz", lines));
+  const TraceResult result = Conform(WriteGzip(dir_, "short.jsonl.gz", lines));
   EXPECT_FALSE(result.conforms);
   EXPECT_EQ(result.steps, 29);
 }
 
-TEST(Conform, RemembersTheStickyActionAcrossAReset) {
+using ConformTest = TempDirTest;
+
+TEST_F(ConformTest, RemembersTheStickyActionAcrossAReset) {
   // The first episodes end with a step whose action is repeated in the first step of the next.
   std::vector<std::string> lines = GunzippedLines(TraceData("breakout_hold.jsonl.gz"));
   bool reached = false;
@@ -169,44 +169,33 @@ TEST(Conform, RemembersTheStickyActionAcrossAReset) {
   EXPECT_TRUE(reached) << "so the recordings above hold it";
 }
 
-std::string ConformRefusal(const std::filesystem::path& path) {
-  return ErrorOf([&] { Conform(path); });
+TEST_F(ConformTest, RefusesGamesAndVariantsThatWeDoNotHave) {
+  const auto refusal = [&](const char* key, const json& value) {
+    std::vector<std::string> lines = Skilled();
+    Edit(lines[0], [&](json& line) { line[key] = value; });
+    return ErrorOf([&] { Conform(WriteGzip(dir_, "other.jsonl.gz", lines)); });
+  };
+  EXPECT_THAT(refusal("game", "tetris"),
+              testing::AllOf(HasSubstr("other.jsonl.gz"), HasSubstr("breakout")));
+  EXPECT_THAT(refusal("shape", {8, 10, 4}), HasSubstr("(8, 10, 4)"));
+  EXPECT_THAT(refusal("actions", {"noop", "left", "right"}), HasSubstr("3 actions"));
 }
 
-TEST(Conform, RefusesGamesAndVariantsThatWeDoNotHave) {
-  const TempDir directory;
-  std::vector<std::string> lines = GunzippedLines(TraceData("breakout_skill.jsonl.gz"));
-  std::string header = lines[0];
-  Edit(lines[0], [](json& line) { line["game"] = "tetris"; });
-  EXPECT_THAT(ConformRefusal(WriteGzip(directory, "tetris.jsonl.gz", lines)),
-              testing::AllOf(HasSubstr("tetris.jsonl.gz"), HasSubstr("breakout")));
-  lines[0] = header;
-  Edit(lines[0], [](json& line) { line["shape"] = {8, 10, 4}; });
-  EXPECT_THAT(ConformRefusal(WriteGzip(directory, "small.jsonl.gz", lines)),
-              HasSubstr("(8, 10, 4)"));
-  lines[0] = header;
-  Edit(lines[0], [](json& line) { line["actions"] = {"noop", "left", "right"}; });
-  EXPECT_THAT(ConformRefusal(WriteGzip(directory, "three.jsonl.gz", lines)),
-              HasSubstr("3 actions"));
+TEST_F(ConformTest, RefusesARecordingWithoutSteps) {
+  const std::vector<std::string> lines(Skilled().begin(), Skilled().begin() + 2);
+  EXPECT_THAT(ErrorOf([&] { Conform(WriteGzip(dir_, "none.jsonl.gz", lines)); }),
+              HasSubstr("no step"));
 }
 
-TEST(Conform, RefusesARecordingWithoutSteps) {
-  const TempDir directory;
-  std::vector<std::string> lines = GunzippedLines(TraceData("breakout_skill.jsonl.gz"));
-  lines.resize(2);
-  EXPECT_THAT(ConformRefusal(WriteGzip(directory, "none.jsonl.gz", lines)), HasSubstr("no step"));
-}
-
-TEST(Conform, ADamagedFileNeverPasses) {
-  const TempDir directory;
-  const std::string whole = BytesOf(TraceData("breakout_hold.jsonl.gz"));
+TEST_F(ConformTest, ADamagedFileNeverPasses) {
+  const std::string whole = ReadFile(TraceData("breakout_hold.jsonl.gz"));
   for (int i = 0; i < 16; ++i) {
     std::string damaged = whole;
     const std::size_t at = 64 + (damaged.size() - 65) * static_cast<std::size_t>(i) / 15;
     damaged[at] = static_cast<char>(damaged[at] ^ 0x10);
     bool passed = false;
     try {
-      passed = Conform(directory.Write("damaged.jsonl.gz", damaged)).conforms;
+      passed = Conform(dir_.Write("damaged.jsonl.gz", damaged)).conforms;
     } catch (const UserError& error) {
       EXPECT_THAT(error.what(), HasSubstr("damaged.jsonl.gz:"));
     }

@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include "envs/games/dummy.h"
 #include "envs/games/minatar_asterix.h"
 #include "envs/games/minatar_breakout.h"
 #include "tests/envs/env_bench.h"
@@ -104,25 +103,16 @@ TEST(VecGameDeathTest, RefusesBuffersOfAnotherSize) {
 
 TEST(VecGameOptions, MinimalActionsAreThoseThatDoSomething) {
   const EnvConfig minimal{.sticky_actions = 0, .action_set = ActionSet::kMinimal};
-  VecGame<MinatarBreakout> env(1, {.seed = 1}, minimal);
-  EXPECT_EQ(env.spec().num_actions, 3);
-  EXPECT_THAT(env.spec().action_names, testing::ElementsAre("noop", "left", "right"));
-  VecGame<MinatarBreakout> full(1, {.seed = 1}, {.sticky_actions = 0});
-  EXPECT_EQ(full.spec().num_actions, 6);
-
-  const auto play = [](VecEnv& vec, std::int32_t action) {
-    std::vector<float> seen(400), rewards(1);
-    std::vector<std::uint8_t> ends(1);
-    vec.Reset(seen);
-    vec.Step(std::vector{action}, seen, rewards, ends);
-    return seen;
+  const auto bench = [](const EnvConfig& config) {
+    return EnvBench(std::make_unique<VecGame<MinatarBreakout>>(1, EnvSeed{.seed = 1}, config));
   };
-  EXPECT_EQ(play(env, 2), play(full, MinatarBreakout::kRight));
-}
-
-TEST(VecGameOptions, StickyActionsOfGamesAreAutomaticallyATenth) {
-  EXPECT_EQ(MakePlayers<Dummy>(1, {}, {})[0].sticky, 0.1);
-  EXPECT_EQ(MakePlayers<Dummy>(1, {}, {.sticky_actions = 0})[0].sticky, 0);
+  EnvBench few = bench(minimal), full = bench({.sticky_actions = 0});
+  EXPECT_EQ(few.env->spec().num_actions, 3);
+  EXPECT_THAT(few.env->spec().action_names, testing::ElementsAre("noop", "left", "right"));
+  EXPECT_EQ(full.env->spec().num_actions, 6);
+  few.Step({2});
+  full.Step({MinatarBreakout::kRight});
+  EXPECT_EQ(few.seen, full.seen);
 }
 
 TEST(VecGameOptions, RampingIsPassedOn) {

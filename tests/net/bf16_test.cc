@@ -45,20 +45,19 @@ TEST(Bfloat16Test, RoundsToTheNearest) {
   ExpectRounded(Bits(0x3f807fff), 0x3f80);
   ExpectRounded(Bits(0x3f808001), 0x3f81);
   ExpectRounded(Bits(0x3fffffff), 0x4000);  // into the exponent
-}
-
-TEST(Bfloat16Test, TiesGoToEven) {
+  // Ties go to even.
   ExpectRounded(Bits(0x3f808000), 0x3f80);
   ExpectRounded(Bits(0x3f818000), 0x3f82);
   ExpectRounded(Bits(0xbf818000), 0xbf82);
-}
-
-TEST(Bfloat16Test, WhatIsTooLargeBecomesInfinite) {
+  // A number that is too large becomes infinite, a denormal one zero.
   ExpectRounded(Limits::infinity(), 0x7f80);
   ExpectRounded(-Limits::infinity(), 0xff80);
   ExpectRounded(Limits::max(), 0x7f80);
   ExpectRounded(Limits::lowest(), 0xff80);
   ExpectRounded(Bits(0x7f7f7fff), 0x7f7f);
+  ExpectRounded(Limits::denorm_min(), 0x0000);
+  ExpectRounded(Bits(0x807fffff), 0x8000);
+  ExpectRounded(Limits::min(), 0x0080);
 }
 
 TEST(Bfloat16Test, ANanStaysOne) {
@@ -67,12 +66,6 @@ TEST(Bfloat16Test, ANanStaysOne) {
     ExpectRounded(Bits(bits), static_cast<Bfloat16>((bits | 0x00400000) >> 16));
     EXPECT_GT(ToBfloat16(Bits(bits)) & 0x7fff, 0x7f80);
   }
-}
-
-TEST(Bfloat16Test, DenormalsBecomeZero) {
-  ExpectRounded(Limits::denorm_min(), 0x0000);
-  ExpectRounded(Bits(0x807fffff), 0x8000);
-  ExpectRounded(Limits::min(), 0x0080);
 }
 
 TEST(Bfloat16Test, BothWaysAgreeOnAnything) {

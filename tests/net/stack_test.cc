@@ -3,6 +3,9 @@
 
 #include <gmock/gmock.h>
 
+#include <sstream>
+#include <string>
+
 #include "net/model.h"
 #include "tests/support/error_of.h"
 
@@ -28,31 +31,14 @@ TEST(StackTest, ReadsEveryLayer) {
 }
 
 TEST(StackTest, WhatIsNoLayerIsAnsweredWithTheGrammar) {
-  for (const char* text : {"",
-                           "conf 16 3x3",
-                           "conv 16",
-                           "conv 16 3",
-                           "conv 16 3x",
-                           "conv 16 x3",
-                           "conv 16 3x3/",
-                           "conv 16 3x3/0",
-                           "conv 0 3x3",
-                           "conv 16 3x3 4",
-                           "conv 16 3x3x3",
-                           "conv -1 3x3",
-                           "linear",
-                           "linear 1.5",
-                           "linear 65537",
-                           "linear 1e3",
-                           "lstm 0",
-                           "lstm 4 4",
-                           "relu 5",
-                           "tanh x",
-                           "conv 16 257x3",
-                           "linear 99999999999999999999"}) {
-    EXPECT_THAT(ErrorOf([&] { ParseLayer(text); }),
-                AllOf(HasSubstr(std::string("\"") + text + "\" is no layer"),
-                      HasSubstr("\"conv CHANNELS HxW/STRIDE\"")))
+  std::istringstream texts(
+      "|conf 16 3x3|conv 16|conv 16 3|conv 16 3x|conv 16 x3|conv 16 3x3/|conv 16 3x3/0|conv 0 3x3|"
+      "conv 16 3x3 4|conv 16 3x3x3|conv -1 3x3|conv 16 257x3|linear|linear 1.5|linear 65537|"
+      "linear 1e3|linear 99999999999999999999|lstm 0|lstm 4 4|relu 5|tanh x");
+  for (std::string text; std::getline(texts, text, '|');) {
+    EXPECT_THAT(
+        ErrorOf([&] { ParseLayer(text); }),
+        AllOf(HasSubstr("\"" + text + "\" is no layer"), HasSubstr("\"conv CHANNELS HxW/STRIDE\"")))
         << text;
   }
 }

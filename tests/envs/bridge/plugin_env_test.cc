@@ -37,46 +37,33 @@ std::string FailureOf(const std::string& name) {
   });
 }
 
-struct WrongEnv {
-  const char* plugin;
-  const char* sentence;  // the end of the error, behind the plug-in's name
-};
-void PrintTo(const WrongEnv& wrong, std::ostream* out) { *out << wrong.plugin; }
-
-class WrongPlay : public testing::TestWithParam<WrongEnv> {};
-
-TEST_P(WrongPlay, IsNamedWithPluginEnvAndStep) {
-  EXPECT_THAT(FailureOf(GetParam().plugin),
-              AllOf(HasSubstr("plugin \"" + PluginPath(GetParam().plugin) + "\" ("),
-                    EndsWith(GetParam().sentence)));
+// Each goes wrong in its second step (except create and reset).
+TEST(PluginEnv, AMistakeIsNamedWithPluginEnvAndStep) {
+  const std::pair<const char*, const char*> cases[] = {
+      // and the end of the error
+      {"wrong_create", "(counter), env 7, step 0: create failed: nothing could be made"},
+      {"wrong_reset", "env 7, step 0: reset failed: the dice fell from the table"},
+      {"wrong_step", "env 7, step 2: step failed: the dice fell from the table"},
+      {"wrong_observe", "step 2: observe failed: the dice fell from the table"},
+      {"wrong_lives", "step 2: lives failed: the dice fell from the table"},
+      {"wrong_reward_nan", "step 2: the reward is nan, which is not finite"},
+      {"wrong_reward_infinite", "step 2: the reward is -inf, which is not finite"},
+      {"wrong_seen_nan", "observed value 4 is nan, which is not finite (or was not written)"},
+      {"wrong_seen_infinite", "observed value 4 is inf, which is not finite (or was not written)"},
+      {"wrong_unwritten", "observed value 4 is nan, which is not finite (or was not written)"},
+      {"wrong_seen_high", "step 2: observed value 4 is 10.5, outside of 0 to 10"},
+      {"wrong_seen_low", "step 2: observed value 4 is -1, outside of 0 to 10"},
+      {"wrong_overrun", "step 2: observe wrote more than its 6 values"},
+      {"wrong_end",
+       "step 2: its end is 3, not one of STARLING_RUNNING, STARLING_TERMINATED and "
+       "STARLING_TRUNCATED"},
+      {"throws", "(throws), env 7, step 2: step failed: out of cards"},
+      {"throws_raw", "env 7, step 1: step threw an exception (nobody caught me)"}};
+  for (const auto& [plugin, sentence] : cases) {
+    EXPECT_THAT(FailureOf(plugin),
+                AllOf(HasSubstr("plugin \"" + PluginPath(plugin) + "\" ("), EndsWith(sentence)));
+  }
 }
-
-// Every one goes wrong in the second step (but create and reset).
-INSTANTIATE_TEST_SUITE_P(
-    All, WrongPlay,
-    testing::Values(
-        WrongEnv{"wrong_create", "(counter), env 7, step 0: create failed: nothing could be made"},
-        WrongEnv{"wrong_reset", "env 7, step 0: reset failed: the dice fell from the table"},
-        WrongEnv{"wrong_step", "env 7, step 2: step failed: the dice fell from the table"},
-        WrongEnv{"wrong_observe", "step 2: observe failed: the dice fell from the table"},
-        WrongEnv{"wrong_lives", "step 2: lives failed: the dice fell from the table"},
-        WrongEnv{"wrong_reward_nan", "step 2: the reward is nan, which is not finite"},
-        WrongEnv{"wrong_reward_infinite", "step 2: the reward is -inf, which is not finite"},
-        WrongEnv{"wrong_seen_nan",
-                 "observed value 4 is nan, which is not finite (or was not written)"},
-        WrongEnv{"wrong_seen_infinite",
-                 "observed value 4 is inf, which is not finite (or was not written)"},
-        WrongEnv{"wrong_unwritten",
-                 "observed value 4 is nan, which is not finite (or was not written)"},
-        WrongEnv{"wrong_seen_high", "step 2: observed value 4 is 10.5, outside of 0 to 10"},
-        WrongEnv{"wrong_seen_low", "step 2: observed value 4 is -1, outside of 0 to 10"},
-        WrongEnv{"wrong_overrun", "step 2: observe wrote more than its 6 values"},
-        WrongEnv{"wrong_end",
-                 "step 2: its end is 3, not one of STARLING_RUNNING, STARLING_TERMINATED and "
-                 "STARLING_TRUNCATED"},
-        WrongEnv{"throws", "(throws), env 7, step 2: step failed: out of cards"},
-        WrongEnv{"throws_raw", "env 7, step 1: step threw an exception (nobody caught me)"}),
-    [](const auto& wrong) { return std::string(wrong.param.plugin); });
 
 TEST(PluginEnv, PlaysAsThePluginSays) {
   PluginEnv env(Library("counter"), "env 0", 1);

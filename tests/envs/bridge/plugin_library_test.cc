@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstring>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/envs/bridge/plugin_fixture.h"
@@ -17,53 +19,40 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-struct WrongTable {
-  const char* plugin;
-  const char* sentence;  // of the refusal
-};
-void PrintTo(const WrongTable& wrong, std::ostream* out) { *out << wrong.plugin; }
-
-class WrongPlugin : public testing::TestWithParam<WrongTable> {};
-
-TEST_P(WrongPlugin, IsRefusedWithItsMistake) {
-  const std::string path = PluginPath(GetParam().plugin);
-  const std::string refusal = ErrorOf([&] { LoadPlugin(path); });
-  EXPECT_THAT(refusal,
-              AllOf(HasSubstr("plugin \"" + path + "\": "), HasSubstr(GetParam().sentence)));
-  EXPECT_EQ(refusal.find('\n'), std::string::npos);
+TEST(LoadPlugin, RefusesATableWithItsMistake) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"no_symbol", "exports no function starling_env()"},
+      {"wrong_null_table", "starling_env() returned null"},
+      {"wrong_version", "abi_version 7, this Starling speaks 1"},
+      {"wrong_struct_size", "struct_size is 64 bytes, at least 104 are needed"},
+      {"wrong_no_create", "\"create\" is null"},
+      {"wrong_no_destroy", "\"destroy\" is null"},
+      {"wrong_no_reset", "\"reset\" is null"},
+      {"wrong_no_step", "\"step\" is null"},
+      {"wrong_no_observe", "\"observe\" is null"},
+      {"wrong_height", "height, width and channels are -1, 2 and 3"},
+      {"wrong_width_zero", "are 1, 0 and 3"},
+      {"wrong_channels", "are 1, 2 and -2147483647"},
+      {"wrong_too_large",
+       "are 1073741824, 1073741824 and 1073741824: each must be at least 1 and their "
+       "product at most 67108864"},
+      {"wrong_low_nan", "low and high are nan and 10"},
+      {"wrong_bounds", "low and high are 10 and 10"},
+      {"wrong_no_actions", "num_actions is 0: it must be from 1 to 65536"},
+      {"wrong_many_actions", "num_actions is 65537"},
+      {"wrong_no_action_names", "action_names is null: it must hold the names of its 2"},
+      {"wrong_null_action_name", "the name of action 1 must be a text"},
+      {"wrong_no_name", "its name must be a text"},
+      {"wrong_empty_name", "its name must be a text"},
+      {"wrong_endless_name", "its name must be a text of 1 to 63 bytes of UTF-8"},
+      {"wrong_name_no_utf_8", "its name must be a text"},
+      {"wrong_action_no_utf_8", "the name of action 1 must be a text"}};
+  for (const auto& [plugin, sentence] : cases) {
+    const std::string path = PluginPath(plugin), refusal = ErrorOf([&] { LoadPlugin(path); });
+    EXPECT_THAT(refusal, AllOf(HasSubstr("plugin \"" + path + "\": "), HasSubstr(sentence)));
+    EXPECT_EQ(refusal.find('\n'), std::string::npos) << refusal;
+  }
 }
-
-INSTANTIATE_TEST_SUITE_P(
-    All, WrongPlugin,
-    testing::Values(
-        WrongTable{"no_symbol", "exports no function starling_env()"},
-        WrongTable{"wrong_null_table", "starling_env() returned null"},
-        WrongTable{"wrong_version", "abi_version 7, this Starling speaks 1"},
-        WrongTable{"wrong_struct_size", "struct_size is 64 bytes, at least 104 are needed"},
-        WrongTable{"wrong_no_create", "\"create\" is null"},
-        WrongTable{"wrong_no_destroy", "\"destroy\" is null"},
-        WrongTable{"wrong_no_reset", "\"reset\" is null"},
-        WrongTable{"wrong_no_step", "\"step\" is null"},
-        WrongTable{"wrong_no_observe", "\"observe\" is null"},
-        WrongTable{"wrong_height", "height, width and channels are -1, 2 and 3"},
-        WrongTable{"wrong_width_zero", "are 1, 0 and 3"},
-        WrongTable{"wrong_channels", "are 1, 2 and -2147483647"},
-        WrongTable{"wrong_too_large",
-                   "are 1073741824, 1073741824 and 1073741824: each must be at least 1 and their "
-                   "product at most 67108864"},
-        WrongTable{"wrong_low_nan", "low and high are nan and 10"},
-        WrongTable{"wrong_bounds", "low and high are 10 and 10"},
-        WrongTable{"wrong_no_actions", "num_actions is 0: it must be from 1 to 65536"},
-        WrongTable{"wrong_many_actions", "num_actions is 65537"},
-        WrongTable{"wrong_no_action_names",
-                   "action_names is null: it must hold the names of its 2"},
-        WrongTable{"wrong_null_action_name", "the name of action 1 must be a text"},
-        WrongTable{"wrong_no_name", "its name must be a text"},
-        WrongTable{"wrong_empty_name", "its name must be a text"},
-        WrongTable{"wrong_endless_name", "its name must be a text of 1 to 63 bytes of UTF-8"},
-        WrongTable{"wrong_name_no_utf_8", "its name must be a text"},
-        WrongTable{"wrong_action_no_utf_8", "the name of action 1 must be a text"}),
-    [](const auto& wrong) { return std::string(wrong.param.plugin); });
 
 TEST(LoadPlugin, SaysWhatIsInTheTable) {
   const PluginLibrary library = LoadPlugin(PluginPath("counter"));

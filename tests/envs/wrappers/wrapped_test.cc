@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "tests/envs/env_bench.h"
 #include "tests/envs/wrappers/scripted_envs.h"
 
 namespace starling::envs {
@@ -14,13 +15,18 @@ using testing::IsEmpty;
 
 class WrappedTest : public testing::Test {
  protected:
-  void Make(const EnvConfig& config, int num_envs = 1) {
+  using Rule = decltype(Scripted::rule);
+
+  // Resets new envs that follow `rule`.
+  void Begin(const EnvConfig& config, int num_envs = 1, Rule rule = {}) {
     auto frames = std::make_unique<Scripted>(num_envs, RepeatOf(config));
     game = frames.get();
+    game->rule = std::move(rule);
     env = std::make_unique<WrappedEnv>(std::move(frames), EnvSeed{.seed = 5}, config);
     seen.resize(static_cast<std::size_t>(num_envs * env->spec().obs_size()));
     rewards.resize(static_cast<std::size_t>(num_envs));
     ends.resize(static_cast<std::size_t>(num_envs));
+    env->Reset(seen);
   }
   void Step(const std::vector<std::int32_t>& actions) { env->Step(actions, seen, rewards, ends); }
   // The final observations of env 0, 1, ... that were truncated; each begins with its env's number.
@@ -51,12 +57,10 @@ constexpr auto kOver = static_cast<std::uint8_t>(End::kTerminated);
 constexpr auto kCutOff = static_cast<std::uint8_t>(End::kTruncated);
 
 TEST_F(WrappedTest, WithoutWrappersAStepIsAFrameAndAnEndAReset) {
-  Make({}, 2);
-  game->rule = [](int i, int frame, FrameResult& result) {
+  Begin({}, 2, [](int i, int frame, FrameResult& result) {
     if (i == 0) result.lives = 1;  // no end unless asked for
     if (i == 1) EndAt(frame, 2, result);
-  };
-  env->Reset(seen);
+  });
   EXPECT_THAT(seen, ElementsAre(0, 0, 0, 1, 0, 0));
   Step({4, 5});
   EXPECT_THAT(seen, ElementsAre(0, 1, 4, 1, 1, 5));
@@ -65,21 +69,14 @@ TEST_F(WrappedTest, WithoutWrappersAStepIsAFrameAndAnEndAReset) {
   EXPECT_THAT(seen, ElementsAre(0, 2, 6, 1, 0, 0)) << "env 1 shows its next episode";
   EXPECT_THAT(ends, ElementsAre(0, kOver));
   EXPECT_THAT(rewards, ElementsAre(1, 1));
-  const auto episodes = Episodes();
-  ASSERT_EQ(episodes.size(), 1u);
-  EXPECT_EQ(episodes[0].env, 1);
-  EXPECT_EQ(episodes[0].episode_return, 2);
-  EXPECT_EQ(episodes[0].length, 2);
-  EXPECT_EQ(episodes[0].end, End::kTerminated);
+  EXPECT_THAT(Episodes(), ElementsAre(EpisodeEnd{1, 2, 2, End::kTerminated}));
   EXPECT_THAT(Episodes(), IsEmpty());
 }
 
 TEST_F(WrappedTest, AnActionIsRepeatedUntilAnEnd) {
-  Make({.repeat = 4}, 2);
-  game->rule = [](int i, int frame, FrameResult& result) {
+  Begin({.repeat = 4}, 2, [](int i, int frame, FrameResult& result) {
     if (i == 0) EndAt(frame, 6, result);
-  };
-  env->Reset(seen);
+  });
   game->asked.clear();
   Step({3, 4});
   EXPECT_THAT(rewards, ElementsAre(4, 4));
@@ -89,26 +86,21 @@ TEST_F(WrappedTest, AnActionIsRepeatedUntilAnEnd) {
   EXPECT_THAT(game->asked, ElementsAre(ElementsAre(3, 4, 4), ElementsAre(3, 4, 4),
                                        ElementsAre(FrameEnvs::kReset, FrameEnvs::kSkip, 1)))
       << "an Advance a step";
-  const auto episodes = Episodes();
-  ASSERT_EQ(episodes.size(), 1u);
-  EXPECT_EQ(episodes[0].episode_return, 6);
-  EXPECT_EQ(episodes[0].length, 2) << "counted in the agent's steps";
+  EXPECT_THAT(Episodes(), ElementsAre(EpisodeEnd{0, 6, 2, End::kTerminated}))
+      << "their length is counted in the agent's steps";
 }
 
 TEST_F(WrappedTest, TheMaximumOfTheLastTwoFramesIsSeen) {
-  Make({.repeat = 3, .max_pool = true});
-  env->Reset(seen);
+  Begin({.repeat = 3, .max_pool = true});
   EXPECT_THAT(seen, ElementsAre(0, 0, 0)) << "the first frame stands alone";
   Step({5});
   EXPECT_THAT(seen, ElementsAre(0, 3, 5));
-  Make({.repeat = 2, .max_pool = true});
-  env->Reset(seen);
+  Begin({.repeat = 2, .max_pool = true});
   Step({7});
   Step({2});
   EXPECT_THAT(seen, ElementsAre(0, 4, 2)) << "both frames are of the second action";
-  Make({.repeat = 3, .max_pool = true, .life_loss_ends = true});
-  game->rule = [](int, int frame, FrameResult& result) { result.lives -= frame == 4; };
-  env->Reset(seen);
+  Begin({.repeat = 3, .max_pool = true, .life_loss_ends = true}, 1,
+        [](int, int frame, FrameResult& result) { result.lives -= frame == 4; });
   Step({7});
   Step({2});
   EXPECT_THAT(seen, ElementsAre(0, 4, 7)) << "one frame was played: the other is of the first";
@@ -116,12 +108,10 @@ TEST_F(WrappedTest, TheMaximumOfTheLastTwoFramesIsSeen) {
 
 // An agent sees an end with every life; the episode, its return and its length span all lives.
 TEST_F(WrappedTest, ALostLifeIsAnEndThatGoesOn) {
-  Make({.repeat = 4, .life_loss_ends = true});
-  game->rule = [](int, int frame, FrameResult& result) {
+  Begin({.repeat = 4, .life_loss_ends = true}, 1, [](int, int frame, FrameResult& result) {
     if (frame == 2) result.lives = 2;
     EndAt(frame, 7, result);
-  };
-  env->Reset(seen);
+  });
   Step({1});
   EXPECT_THAT(ends, ElementsAre(kOver));
   EXPECT_THAT(rewards, ElementsAre(2)) << "the repeat stops with the life";
@@ -132,20 +122,15 @@ TEST_F(WrappedTest, ALostLifeIsAnEndThatGoesOn) {
   Step({1});
   EXPECT_THAT(ends, ElementsAre(kOver));
   EXPECT_THAT(seen, ElementsAre(0, 0, 0));
-  const auto episodes = Episodes();
-  ASSERT_EQ(episodes.size(), 1u);
-  EXPECT_EQ(episodes[0].episode_return, 7) << "of all lives";
-  EXPECT_EQ(episodes[0].length, 3);
+  EXPECT_THAT(Episodes(), ElementsAre(EpisodeEnd{0, 7, 3, End::kTerminated})) << "of all lives";
 }
 
 TEST_F(WrappedTest, RewardsAreClippedAndReturnsAreNot) {
-  Make({.reward_clip = 1});
   const float plan[] = {3, -2, 0.5};
-  game->rule = [&](int, int frame, FrameResult& result) {
+  Begin({.reward_clip = 1}, 1, [&](int, int frame, FrameResult& result) {
     result.reward = plan[frame - 1];
     EndAt(frame, 3, result);
-  };
-  env->Reset(seen);
+  });
   Step({0});
   EXPECT_THAT(rewards, ElementsAre(1));
   Step({0});
@@ -156,18 +141,15 @@ TEST_F(WrappedTest, RewardsAreClippedAndReturnsAreNot) {
 }
 
 TEST_F(WrappedTest, WhatATruncatedEpisodeWouldHaveShownNextIsKept) {
-  Make({.repeat = 2, .time_limit = 3});
-  env->Reset(seen);
+  Begin({.repeat = 2, .time_limit = 3});
   for (const std::int32_t action : {5, 6}) Step({action});
   EXPECT_THAT(Finals(), IsEmpty());
   Step({7});
   EXPECT_THAT(ends, ElementsAre(kCutOff));
   EXPECT_THAT(seen, ElementsAre(0, 0, 0)) << "the next episode";
   EXPECT_THAT(Finals(), ElementsAre(ElementsAre(0, 6, 7)));
-  const auto episodes = Episodes();
-  ASSERT_EQ(episodes.size(), 1u);
-  EXPECT_EQ(episodes[0].length, 3) << "counted in the agent's steps";
-  EXPECT_EQ(episodes[0].end, End::kTruncated);
+  EXPECT_THAT(Episodes(), ElementsAre(EpisodeEnd{0, 6, 3, End::kTruncated}))
+      << "its length is counted in the agent's steps";
   Step({8});
   EXPECT_THAT(seen, ElementsAre(0, 2, 8));
   EXPECT_THAT(Finals(), IsEmpty()) << "of the last step only";
@@ -178,15 +160,13 @@ TEST_F(WrappedTest, WhatATruncatedEpisodeWouldHaveShownNextIsKept) {
 }
 
 TEST_F(WrappedTest, AFinalObservationIsStackedAndTheNextEpisodeHasNothingOfIt) {
-  Make({.time_limit = 3, .stack = 2});
-  env->Reset(seen);
+  Begin({.time_limit = 3, .stack = 2});
   for (const std::int32_t action : {5, 6, 7}) Step({action});
   EXPECT_THAT(Finals(), ElementsAre(ElementsAre(0, 2, 6, 0, 3, 7)));
   EXPECT_THAT(seen, ElementsAre(0, 0, 0, 0, 0, 0));
   Step({8});
   EXPECT_THAT(seen, ElementsAre(0, 0, 0, 0, 1, 8));
-  Make({.time_limit = 1, .stack = 4});
-  env->Reset(seen);
+  Begin({.time_limit = 1, .stack = 4});
   for (const std::int32_t action : {5, 6}) {
     Step({action});
     const auto taken = static_cast<float>(action);
@@ -196,8 +176,7 @@ TEST_F(WrappedTest, AFinalObservationIsStackedAndTheNextEpisodeHasNothingOfIt) {
 }
 
 TEST_F(WrappedTest, AFinalObservationIsPooled) {
-  Make({.noop_max = 3, .repeat = 3, .max_pool = true});
-  env->Reset(seen);
+  Begin({.noop_max = 3, .repeat = 3, .max_pool = true});
   const float begun = seen[1];  // no-ops
   game->rule = [&](int, int frame, FrameResult& result) {
     if (static_cast<float>(frame) == begun + 4) result.end = End::kTruncated;
@@ -210,12 +189,10 @@ TEST_F(WrappedTest, AFinalObservationIsPooled) {
 }
 
 TEST_F(WrappedTest, ManyEnvsMayBeTruncatedInOneStep) {
-  Make({.time_limit = 4}, 3);
-  game->rule = [](int i, int frame, FrameResult& result) {
+  Begin({.time_limit = 4}, 3, [](int i, int frame, FrameResult& result) {
     if (i == 0) EndAt(frame, 3, result, End::kTruncated);
     if (i == 1) EndAt(frame, 3, result);
-  };
-  env->Reset(seen);
+  });
   for (int i = 0; i < 3; ++i) Step({5, 6, 7});
   EXPECT_THAT(ends, ElementsAre(kCutOff, kOver, 0));
   EXPECT_THAT(Finals(), ElementsAre(ElementsAre(0, 3, 5)));
@@ -229,11 +206,9 @@ TEST_F(WrappedTest, ManyEnvsMayBeTruncatedInOneStep) {
 // At the time limit, an end of another kind takes precedence.
 TEST_F(WrappedTest, WhatHasEndedIsNotTruncated) {
   const auto end_of = [&](const EnvConfig& config, const FrameResult& last) {
-    Make(config);
-    game->rule = [last](int, int frame, FrameResult& result) {
+    Begin(config, 1, [last](int, int frame, FrameResult& result) {
       if (frame == 3) result = last;
-    };
-    env->Reset(seen);
+    });
     for (int i = 0; i < 3; ++i) Step({0});
     EXPECT_THAT(Finals(), IsEmpty());
     const auto episodes = Episodes();
@@ -253,8 +228,7 @@ TEST_F(WrappedTest, WhatHasEndedIsNotTruncated) {
 }
 
 TEST_F(WrappedTest, NoopsComeFirstAndDifferFromEpisodeToEpisode) {
-  Make({.noop_max = 5});
-  game->rule = [](int, int, FrameResult& result) { result.end = End::kRunning; };
+  Begin({.noop_max = 5});
   std::set<float> begins;
   for (int i = 0; i < 100; ++i) {
     env->Reset(seen);
@@ -266,19 +240,15 @@ TEST_F(WrappedTest, NoopsComeFirstAndDifferFromEpisodeToEpisode) {
 }
 
 TEST_F(WrappedTest, AnEpisodeThatEndsInItsNoopsBeginsAgain) {
-  Make({.noop_max = 50});
-  game->rule = [](int, int frame, FrameResult& result) { EndAt(frame, 1, result); };
-  env->Reset(seen);
+  Begin({.noop_max = 50}, 1, [](int, int frame, FrameResult& result) { EndAt(frame, 1, result); });
   EXPECT_THAT(seen, ElementsAre(0, 0, 0));
   EXPECT_THAT(game->asked, ElementsAre(ElementsAre(FrameEnvs::kReset, 1), ElementsAre(0, 1),
                                        ElementsAre(FrameEnvs::kReset, 1)));
 }
 
 TEST_F(WrappedTest, AStackHoldsTheLastFramesOldestFirst) {
-  Make({.stack = 3});
-  game->rule = [](int, int frame, FrameResult& result) { EndAt(frame, 4, result); };
+  Begin({.stack = 3}, 1, [](int, int frame, FrameResult& result) { EndAt(frame, 4, result); });
   EXPECT_EQ(env->spec().channels, 9);
-  env->Reset(seen);
   EXPECT_THAT(seen, ElementsAre(0, 0, 0, 0, 0, 0, 0, 0, 0));
   Step({5});
   EXPECT_THAT(seen, ElementsAre(0, 0, 0, 0, 0, 0, 0, 1, 5));
