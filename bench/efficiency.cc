@@ -15,7 +15,6 @@
 #include "core/config/config.h"
 #include "core/text.h"
 #include "tools/report/plot.h"
-#include "tools/report/style.h"
 
 namespace starling::bench {
 namespace {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <memory>
-#include <utility>
 
 #include "bench/stats.h"
 #include "core/check.h"

@@ -1,7 +1,6 @@
 #include "bench/push_ways.h"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <deque>
 #include <mutex>

@@ -1,11 +1,14 @@
 // Repeated timings and their statistics, beside those of results/statistics.h.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "core/check.h"
 #include "core/clock.h"
 #include "results/statistics.h"
 
@@ -13,14 +16,27 @@ namespace starling::bench {
 
 using results::Mean, results::Median;
 
-// REQUIRES: at least one value.
-double Least(const std::vector<double>& values);
-double Most(const std::vector<double>& values);
-// Returns the smallest value that a share `of` of the values, in [0, 1], does not exceed.
-double Percentile(std::vector<double> values, double of);
+// Returns the smallest value that a share `of` of the values, in [0, 1], does not exceed. REQUIRES:
+// at least one value.
+inline double Percentile(std::vector<double> values, double of) {
+  CHECK(!values.empty() && of >= 0 && of <= 1, "{} values, share {}", values.size(), of);
+  std::ranges::sort(values);
+  const auto rank = static_cast<std::size_t>(std::ceil(of * static_cast<double>(values.size())));
+  return values[std::max<std::size_t>(rank, 1) - 1];
+}
+inline double Least(const std::vector<double>& values) { return Percentile(values, 0); }
+inline double Most(const std::vector<double>& values) { return Percentile(values, 1); }
 
 // Returns the length of the difference relative to the length of `exact`.
-double RelativeDistance(std::span<const float> values, std::span<const float> exact);
+inline double RelativeDistance(std::span<const float> values, std::span<const float> exact) {
+  double difference = 0, length = 0;
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    const double value = values[i], wanted = exact[i];
+    difference += (value - wanted) * (value - wanted);
+    length += wanted * wanted;
+  }
+  return std::sqrt(difference / length);
+}
 
 // Returns the nanoseconds of one call of `work`.
 template <class Work>

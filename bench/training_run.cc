@@ -1,6 +1,5 @@
 #include "bench/training_run.h"
 
-#include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -19,7 +18,7 @@
 #include "results/summary.h"
 #include "results/trained.h"
 #include "tools/sweep/grid.h"
-#include "tools/sweep/runs.h"
+#include "tools/sweep/sweep.h"
 
 namespace starling::bench {
 namespace {

@@ -1,12 +1,9 @@
 #include "bench/watched_backend.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <barrier>
 #include <thread>
 
-#include "bench/stats.h"
 #include "net/cpu/gemm.h"
 
 namespace starling::bench {

@@ -26,7 +26,7 @@ starling_bare_glob(bench bench bare)
 file(GLOB gpu_sources CONFIGURE_DEPENDS
   core/cuda/*.cc envs/cuda/*.cc envs/cuda/*.cu net/cuda/*.cc net/cuda/*.cu)
 add_executable(starling-bare ${core} ${envs} ${net} ${actors} ${bench}
-  bench/actor_speed.cc bench/net_products.cc bench/stats.cc results/statistics.cc)
+  bench/actor_speed.cc bench/net_products.cc results/statistics.cc)
 target_include_directories(starling-bare BEFORE PRIVATE bench/bare/stand_ins)
 target_link_libraries(starling-bare PRIVATE starling_flags Threads::Threads ${CMAKE_DL_LIBS})
 starling_gpu_sources(starling-bare HAVING ${gpu_sources}

@@ -20,7 +20,7 @@
 #include "core/clock.h"
 #include "core/process.h"
 #include "fleet/child_output.h"
-#include "monitor/progress.h"
+#include "monitor/console.h"
 #include "monitor/run_history.h"
 #include "monitor/screen/screen.h"
 #include "results/eval_results.h"

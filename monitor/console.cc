@@ -52,7 +52,7 @@ std::string Printable(std::string_view line) {
 }
 
 // Columns of a line whose characters are one wide, with escape codes that end in a letter.
-int ColumnsOf(std::string_view line) {
+int ShownColumns(std::string_view line) {
   int columns = 0;
   bool code = false;
   for (const char c : line) {
@@ -152,7 +152,7 @@ void Console::Clear() {
 std::string Console::ToTop(int columns) const {
   int up = -1;  // the cursor stands in the last row
   for (const std::string& line : block_) {
-    up += std::max(1, (ColumnsOf(line) + columns - 1) / std::max(1, columns));
+    up += std::max(1, (ShownColumns(line) + columns - 1) / std::max(1, columns));
   }
   return up > 0 ? fmt::format("\r\033[{}A", up) : "\r";
 }

@@ -1,12 +1,4 @@
-// Output to the operator: lines that stay, and below them a block of lines, often a single bar,
-// that is redrawn. Escape codes and \r go only to a terminal, colour only if NO_COLOR is not set.
-// The terminal's modes, cursor and screen stay as they are, so a killed program leaves nothing to
-// repair.
-//
-// A terminal that becomes narrower wraps the block (most do) or cuts it off (xterm). The console
-// assumes that it was wrapped. After a cut a few lines above the block are therefore overwritten.
-//
-// Thread safety: one thread.
+// Output to the operator: the progress of a run as text, and the terminal that shows it.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +9,50 @@
 #include <vector>
 
 #include "core/log.h"
-#include "monitor/progress.h"
+#include "learner/run_status.h"
+#include "monitor/chart.h"  // RateMeter: the rate of MakeProgress
 
 namespace starling::monitor {
+
+// ---- Progress as text, by pure functions (progress.cc): a bar that fits a terminal's width, and a
+// plain line for other outputs
+
+struct Progress {
+  enum class Phase : std::uint8_t { kStarting, kWaiting, kRunning };
+  Phase phase = Phase::kStarting;
+  std::uint64_t steps = 0, total = 0;
+  double steps_per_second = 0;  // over the last ten seconds; 0: not known yet
+  std::optional<double> mean_return;
+  double staleness_mean = 0;
+  std::uint64_t staleness_max = 0;
+  int actors_alive = 0, actors = 0;
+};
+
+// `status` is nullopt until the learner's first status line.
+Progress MakeProgress(const std::optional<learner::RunStatus>& status, std::uint64_t total,
+                      double steps_per_second, int actors);
+
+struct ProgressStyle {
+  int width = 80;      // columns of the terminal
+  bool utf8 = false;   // block characters instead of # and -
+  bool color = false;  // escape codes for colour
+  int height = 24;     // rows of the terminal
+};
+
+// REQUIRES: steps_per_second > 0.
+std::string TimeLeft(const Progress& progress);
+
+// Returns a bar of so many columns, of which the first `fraction` is full.
+std::string BarOf(double fraction, int columns, const ProgressStyle& style);
+
+// Returns at most width - 1 columns, so that no terminal wraps it. Leaves out the least interesting
+// parts first.
+std::string ProgressBar(const Progress& progress, const ProgressStyle& style);
+
+// Returns one plain line of any length.
+std::string ProgressLine(const Progress& progress);
+
+// ---- The terminal
 
 struct ConsoleStyle {
   bool terminal = false;  // it can move its cursor
@@ -34,6 +67,14 @@ struct ConsoleStyle {
 // LANG).
 ConsoleStyle DetectStyle(int fd);
 
+// Lines that stay, and below them a block of lines, often a single bar, that is redrawn. Escape
+// codes and \r go only to a terminal, colour only if NO_COLOR is not set. The terminal's modes,
+// cursor and screen stay as they are, so a killed program leaves nothing to repair.
+//
+// A terminal that becomes narrower wraps the block (most do) or cuts it off (xterm). The console
+// assumes that it was wrapped. After a cut a few lines above the block are therefore overwritten.
+//
+// Thread safety: one thread.
 class Console {
  public:
   // Borrows `fd`. Ignores failed writes: a closed terminal must not end a run.

@@ -1,13 +1,11 @@
-#include "monitor/progress.h"
+#include "monitor/console.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "core/text.h"

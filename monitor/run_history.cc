@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/check.h"
-#include "results/bottleneck.h"
+#include "results/summary.h"
 
 namespace starling::monitor {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "learner/run_status.h"
-#include "monitor/progress.h"
-#include "monitor/series.h"
+#include "monitor/chart.h"
+#include "monitor/console.h"
 
 namespace starling::monitor {
 

@@ -3,13 +3,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <limits>
 #include <string>
-#include <string_view>
-#include <system_error>
 #include <vector>
 
 #include "core/error.h"
@@ -20,9 +17,8 @@
 #include "envs/trace.h"
 #include "fleet/train.h"
 #include "tools/doctor/doctor.h"
-#include "tools/play/image_file.h"
 #include "tools/play/play.h"
-#include "tools/replay/replay.h"
+#include "tools/replay/replayer.h"
 #include "tools/report/report.h"
 #include "tools/simulate/simulate.h"
 #include "tools/stop/stop.h"
@@ -47,6 +43,10 @@ struct Options {
   std::string simulated_run_dir, times_from, trace, keys_name, keys_dir = "keys";
 };
 
+CLI::Option* AddSet(CLI::App& app, std::vector<std::string>& overrides, const char* what) {
+  return app.add_option("--set", overrides, what)->allow_extra_args(false)->type_name("KEY=VALUE");
+}
+
 // Excludes the largest value, because CLI11 reads a number that overflows as the largest.
 const CLI::Range kSeed(std::int64_t{0}, std::numeric_limits<std::int64_t>::max() - 1);
 
@@ -57,9 +57,7 @@ void AddTrain(CLI::App& app, Options& options) {
   CLI::App& train = *app.add_subcommand("train", "Train: one learner and a fleet of actors.");
   CLI::Option* config = train.add_option("CONFIG", options.train_config,
                                          "TOML file; configs/reference.toml explains");
-  train.add_option("--set", options.train.overrides, "section.key=value, over the file's")
-      ->allow_extra_args(false)
-      ->type_name("KEY=VALUE");
+  AddSet(train, options.train.overrides, "section.key=value, over the file's");
   CLI::Option* run_dir =
       train.add_option("--run-dir", options.run_dir, "where the run goes; default: runs/NAME");
   CLI::Option* init_from = train.add_option(
@@ -102,9 +100,7 @@ void AddEval(CLI::App& app, Options& options) {
 void AddPlay(CLI::App& app, play::PlayOptions& options) {
   CLI::App& play = *app.add_subcommand("play", "Play an environment yourself, in the terminal.");
   play.add_option("ENV", options.env, "its name, as starling envs lists them")->required();
-  play.add_option("--set", options.overrides, "env.key=value")
-      ->allow_extra_args(false)
-      ->type_name("KEY=VALUE");
+  AddSet(play, options.overrides, "env.key=value");
   play.add_option("--fps", options.fps, "steps per second (30 for pictures, 8 for grids)")
       ->check(CLI::Range(1, 1000));
   play.add_option("--seed", options.seed, "of the episodes (1)")->check(kSeed);
@@ -117,10 +113,7 @@ void AddRecord(CLI::App& app, play::RecordOptions& options) {
                                           "run directory or checkpoint whose net plays");
   CLI::Option* env = record.add_option("--env", options.env, "a random player in this environment")
                          ->excludes(target);
-  record.add_option("--set", options.overrides, "env.key=value, with --env")
-      ->allow_extra_args(false)
-      ->type_name("KEY=VALUE")
-      ->needs(env);
+  AddSet(record, options.overrides, "env.key=value, with --env")->needs(env);
   record.add_option("--out", options.out, "where to: x.gif or x.png")->required();
   record.add_option("--episodes", options.episodes, "end after so many (1)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
@@ -194,9 +187,7 @@ void AddSimulate(CLI::App& app, Options& options) {
       .add_option("CONFIG", options.simulate.config,
                   "TOML file; its section [simulate] holds the durations")
       ->required();
-  simulate.add_option("--set", options.simulate.overrides, "section.key=value, over the file's")
-      ->allow_extra_args(false)
-      ->type_name("KEY=VALUE");
+  AddSet(simulate, options.simulate.overrides, "section.key=value, over the file's");
   simulate.add_option("--run-dir", options.simulated_run_dir,
                       "where the run goes; default: runs/NAME");
   simulate

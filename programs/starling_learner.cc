@@ -28,7 +28,6 @@
 #include "learner/shards/shard.h"
 #include "monitor/console.h"
 #include "monitor/http/status_server.h"
-#include "monitor/progress.h"
 #include "results/eval_results.h"
 #include "results/run_dir.h"
 #include "results/summary.h"

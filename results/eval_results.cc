@@ -4,7 +4,6 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
-#include <string>
 #include <system_error>
 
 #include "core/file.h"
@@ -17,26 +16,12 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr char kEvalFile[] = "eval.jsonl";
-
-std::optional<EvalLine> FromJson(const std::string& text) {
-  try {
-    const Json json = Json::parse(text);
-    return EvalLine{.steps = json.at("steps").get<std::uint64_t>(),
-                    .term = json.at("term").get<std::uint32_t>(),
-                    .version = json.at("version").get<std::uint64_t>(),
-                    .episodes = json.at("episodes").get<std::int64_t>(),
-                    .mean_return = json.at("mean_return").get<double>(),
-                    .std = json.at("std").get<double>(),
-                    .seconds = json.at("seconds").get<double>()};
-  } catch (const Json::exception&) {
-    return std::nullopt;
-  }
-}
-
-constexpr char kFinalEvalFile[] = "final_eval.json";
+constexpr char kEvalFile[] = "eval.jsonl", kFinalEvalFile[] = "final_eval.json";
 
 }  // namespace
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EvalLine, steps, term, version, episodes, mean_return, std,
+                                   seconds)
 
 Json ToJson(const EvalLine& line) {
   return {{"steps", line.steps},
@@ -55,9 +40,11 @@ std::vector<EvalLine> ReadEvalLines(const fs::path& run_dir, int* damaged) {
   if (!fs::is_regular_file(run_dir / kEvalFile, ignored)) return lines;  // a device may have no end
   std::ifstream file(run_dir / kEvalFile);
   for (std::string text; std::getline(file, text);) {
-    const std::optional<EvalLine> line = FromJson(text);
-    if (line) lines.push_back(*line);
-    if (!line && damaged != nullptr && !file.eof()) ++*damaged;
+    try {
+      lines.push_back(nlohmann::json::parse(text).get<EvalLine>());
+    } catch (const nlohmann::json::exception&) {
+      if (damaged != nullptr && !file.eof()) ++*damaged;
+    }
   }
   return lines;
 }

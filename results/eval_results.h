@@ -2,7 +2,6 @@
 // weights in RUN/checkpoints/best.safetensors. Of the final weights: RUN/final_eval.json.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
@@ -11,7 +10,6 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/text.h"
-#include "results/bottleneck.h"
 #include "results/statistics.h"
 
 namespace starling::results {
@@ -70,57 +68,33 @@ std::string GradientsLine(const learner::GradientStatus& gradients) {
   return line;
 }
 
-Json TimeJson(const learner::TimeStatus& shares) {
-  const auto& [wait, refresh, act, gradient, push] = shares.actors;
-  const auto& [receive, dispatch, idle, lanes] = shares.learner;
-  return {{"actors",
-           {{"wait", wait},
-            {"refresh", refresh},
-            {"act", act},
-            {"gradient", gradient},
-            {"push", push}}},
-          {"learner",
-           {{"receive", receive}, {"dispatch", dispatch}, {"idle", idle}, {"lanes", lanes}}}};
-}
-
 Json OrNull(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 Json OrNull(const std::optional<EvalLine>& line) { return line ? ToJson(*line) : Json(nullptr); }
 
 Json JsonOf(const RunSummary& summary) {
-  // 1. The keys of every run.
-  const learner::RunStatus& training = summary.training;
-  const auto& [received, applied, merged, in_flight, dropped] = training.gradients;
-  Json bound = summary.bound;
-  if (summary.bound == kUnbounded) bound = "unbounded";
-  Json json = {
-      {"env", summary.env},
-      {"seed", summary.seed},
-      {"steps", training.steps},
-      {"frames", training.frames},
-      {"updates", training.updates},
-      {"seconds", training.seconds},
-      {"steps_per_second", training.steps_per_second},
-      {"mean_return", training.mean_return ? Json(*training.mean_return) : Json(nullptr)},
-      {"episodes", training.episodes},
-      {"staleness",
-       {{"bound", bound},
-        {"max", training.staleness.max},
-        {"mean", training.staleness.mean},
-        {"histogram", training.staleness.histogram}}},
-      {"gradients",
-       {{"received", received},
-        {"applied", applied},
-        {"merged", merged},
-        {"in_flight", in_flight},
-        {"dropped", dropped}}},
-      {"actors",
-       {{"started", summary.fleet.actors_started}, {"restarted", summary.fleet.actors_restarted}}},
-      {"learner", {{"restarted", summary.fleet.learner_restarted}}},
-      {"envs", {{"replaced", training.envs_replaced}, {"episodes_cut", training.episodes_cut}}},
-      {"time", TimeJson(TimeShares(training.time))},
-      {"bottleneck", NameBottleneck(training.time)},
-      {"error", OrNull(summary.error)},
-      {"final_checkpoint", OrNull(training.checkpoint)}};
+  // 1. The keys of every run; most are those of a status line.
+  learner::RunStatus training = summary.training;
+  training.time = TimeShares(training.time);
+  const Json status = learner::ToJson(training);
+  Json json = {{"env", summary.env}, {"seed", summary.seed}};
+  for (const char* key :
+       {"steps", "frames", "updates", "seconds", "steps_per_second", "mean_return", "episodes"}) {
+    json[key] = status[key];
+  }
+  json["staleness"] = {
+      {"bound", summary.bound == kUnbounded ? Json("unbounded") : Json(summary.bound)},
+      {"max", training.staleness.max},
+      {"mean", training.staleness.mean},
+      {"histogram", training.staleness.histogram}};
+  json["gradients"] = status["gradients"];
+  json["actors"] = {{"started", summary.fleet.actors_started},
+                    {"restarted", summary.fleet.actors_restarted}};
+  json["learner"] = {{"restarted", summary.fleet.learner_restarted}};
+  json["envs"] = {{"replaced", training.envs_replaced}, {"episodes_cut", training.episodes_cut}};
+  json["time"] = status["time"];
+  json["bottleneck"] = NameBottleneck(summary.training.time);
+  json["error"] = OrNull(summary.error);
+  json["final_checkpoint"] = OrNull(training.checkpoint);
   // 2. Those of some.
   if (!summary.init_from.empty()) json["init_from"] = summary.init_from;
   if (summary.evaluated) {

@@ -22,7 +22,7 @@ struct FleetCounts {
 // steps_per_second, mean_return (null without an episode), episodes, staleness {bound (a number or
 // "unbounded"), max, mean, histogram}, gradients {received, applied, merged, in_flight (at the
 // end), dropped {reason: n}}, actors {started, restarted}, learner {restarted}, envs {replaced,
-// episodes_cut}, time {actors, learner} (shares, see results/bottleneck.h), bottleneck (a sentence,
+// episodes_cut}, time {actors, learner} (TimeShares), bottleneck (a sentence,
 // or ""), error (why the run failed, a sentence, or null), final_checkpoint (relative to the run
 // directory, or null). Where they apply also: init_from, eval {best, last} (lines of eval.jsonl, or
 // null), simulated: true (times are virtual).
@@ -66,5 +66,19 @@ std::optional<RunResult> ReadSummary(const std::filesystem::path& run_dir);
 std::vector<std::string> DescribeRun(const RunSummary& summary, int exit_status,
                                      const std::filesystem::path& run_dir,
                                      const std::string& program);
+
+// ---- The bottleneck of a run, in one sentence (bottleneck.cc)
+
+// Returns a + factor * b, member by member: +1 for the time of several runs, -1 for the time
+// between two moments.
+learner::TimeStatus Sum(const learner::TimeStatus& a, const learner::TimeStatus& b, double factor);
+
+// Fractions of the time that passed, three decimals. An actor's add up to 1, as do receive,
+// dispatch and idle of the learner's network thread. The learner's lanes are threads of their own.
+learner::TimeStatus TimeShares(const learner::TimeStatus& time);
+
+// "the actors: they compute 92 % of the time (act 38 %, gradient 54 %); ...". Returns "" if no
+// gradient has arrived yet.
+std::string NameBottleneck(const learner::TimeStatus& time);
 
 }  // namespace starling::results

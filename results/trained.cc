@@ -9,7 +9,6 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "envs/registry.h"
-#include "learner/storage/checkpoint.h"
 #include "net/model.h"
 
 namespace starling::results {

@@ -1,7 +1,6 @@
 #include "monitor/http/pages.h"
 
 #include <algorithm>
-#include <utility>
 
 #include <fmt/format.h>
 

@@ -18,7 +18,6 @@
 #include <string>
 
 #include "core/error.h"
-#include "core/log.h"
 
 namespace starling::monitor {
 namespace {

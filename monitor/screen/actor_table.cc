@@ -1,17 +1,13 @@
-#include "monitor/screen/panels.h"
+#include "monitor/screen/screen.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <span>
-#include <string>
-#include <string_view>
 #include <tuple>
 
 #include "core/text.h"
-#include "monitor/progress.h"
 
 namespace starling::monitor {
 namespace {
@@ -37,17 +33,8 @@ constexpr int WidthOf(bool narrow) {
 static_assert(WidthOf(false) == kTableColumns && WidthOf(true) == kNarrowTableColumns);
 
 std::string_view NameOf(ActorRow::State state) {
-  switch (state) {
-    case ActorRow::State::kDead:
-      return "dead";
-    case ActorRow::State::kSilent:
-      return "silent";
-    case ActorRow::State::kStarting:
-      return "starting";
-    case ActorRow::State::kAlive:
-      return "alive";
-  }
-  return "";
+  constexpr std::string_view kNames[] = {"dead", "silent", "starting", "alive"};
+  return kNames[static_cast<std::size_t>(state)];
 }
 
 Ink InkOf(ActorRow::State state) {

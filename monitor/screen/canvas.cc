@@ -1,4 +1,4 @@
-#include "monitor/screen/canvas.h"
+#include "monitor/screen/screen.h"
 
 #include <algorithm>
 
@@ -7,25 +7,8 @@ namespace {
 
 constexpr std::string_view kOff = "\033[0m";
 
-std::string_view CodeOf(Ink ink) {
-  switch (ink) {
-    case Ink::kPlain:
-      return "";
-    case Ink::kBold:
-      return "\033[1m";
-    case Ink::kDim:
-      return "\033[2m";
-    case Ink::kGood:
-      return "\033[32m";
-    case Ink::kWarn:
-      return "\033[33m";
-    case Ink::kBad:
-      return "\033[31m";
-    case Ink::kCurve:
-      return "\033[36m";
-  }
-  return "";
-}
+constexpr std::string_view kCodes[] = {"",         "\033[1m",  "\033[2m", "\033[32m",
+                                       "\033[33m", "\033[31m", "\033[36m"};  // by Ink
 
 void AppendUtf8(std::string& out, char32_t character) {
   const auto low = [&](int shift) {
@@ -81,7 +64,7 @@ std::string Canvas::Line(int y, bool color) const {
     const Ink wanted = row[x].character == U' ' ? now : row[x].ink;  // a space has no colour
     if (color && wanted != now) {
       if (now != Ink::kPlain) line += kOff;
-      line += CodeOf(wanted);
+      line += kCodes[static_cast<std::size_t>(wanted)];
       now = wanted;
     }
     AppendUtf8(line, row[x].character);

@@ -1,12 +1,10 @@
-#include "monitor/screen/panels.h"
+#include "monitor/screen/screen.h"
 
 #include <algorithm>
 #include <climits>
 #include <cmath>
 
 #include "core/text.h"
-#include "monitor/chart.h"
-#include "monitor/progress.h"
 
 namespace starling::monitor {
 namespace {

@@ -1,11 +1,9 @@
-#include "monitor/screen/panels.h"
+#include "monitor/screen/screen.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <string>
-#include <string_view>
 
 #include "core/config/config.h"
 

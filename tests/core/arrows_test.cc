@@ -164,7 +164,7 @@ TEST(ArrowsChecker, FindsAPlantedLine) {
       {"core", "#include \"wire/codec.h\""},
       {"core", "#include \"tests/support/temp_dir.h\""},
       {"net", "#include \"model.h\""},  // not from the root
-      {"results", "#include \"monitor/progress.h\""},
+      {"results", "#include \"monitor/console.h\""},
       {"monitor", "#include \"fleet/train.h\""},
       {"fleet", "#include \"tools/report/report.h\""},
       {"tools", "#include \"programs/cli.h\""},

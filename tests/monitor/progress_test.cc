@@ -1,4 +1,4 @@
-#include "monitor/progress.h"
+#include "monitor/console.h"
 
 #include <gmock/gmock.h>
 

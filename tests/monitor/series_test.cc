@@ -1,5 +1,3 @@
-#include "monitor/series.h"
-
 #include <gmock/gmock.h>
 
 #include <cmath>

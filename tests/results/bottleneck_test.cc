@@ -1,4 +1,4 @@
-#include "results/bottleneck.h"
+#include "results/summary.h"
 
 #include <gmock/gmock.h>
 

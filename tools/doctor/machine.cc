@@ -1,4 +1,4 @@
-#include "tools/doctor/machine.h"
+#include "tools/doctor/doctor.h"
 
 #include <fmt/format.h>
 #include <sys/resource.h>

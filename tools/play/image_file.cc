@@ -1,10 +1,9 @@
-#include "tools/play/image_file.h"
+#include "tools/play/play.h"
 
 #include <gif_lib.h>
 #include <png.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <map>
 #include <memory>

@@ -1,8 +1,9 @@
-#include "tools/play/keys.h"
+#include "tools/play/play_session.h"
 
 #include <algorithm>
 #include <cctype>
 #include <iterator>
+#include <optional>
 #include <tuple>
 #include <utility>
 

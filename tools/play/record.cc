@@ -3,10 +3,11 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <functional>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 
+#include "actors/evaluator.h"
 #include "actors/player.h"
 #include "core/error.h"
 #include "core/file.h"
@@ -15,7 +16,6 @@
 #include "envs/registry.h"
 #include "envs/wrappers/wrapped.h"
 #include "results/trained.h"
-#include "tools/play/image_file.h"
 #include "tools/play/play.h"
 #include "tools/play/watched_frames.h"
 
@@ -197,6 +197,27 @@ int RunRecord(const RecordOptions& options) {
   std::printf("%s: %zu bytes, %ld frames, %ld steps, %s%s\n", options.out.c_str(), bytes.size(),
               static_cast<long>(film.taken()), static_cast<long>(played.steps),
               returns.empty() ? "no episode ended" : "returns:", returns.c_str());
+  return kExitDone;
+}
+
+// ---- starling eval
+
+int RunEval(const EvalOptions& options) {
+  const auto [config, checkpoint] = results::LoadTrained(options.target);
+  const actors::EvalResult result = actors::Evaluate(
+      config, checkpoint.weights,
+      {.episodes = options.episodes, .greedy = options.greedy, .seed = options.seed});
+  if (result.cut > 0) {
+    LogWarn("{} episodes did not end by themselves and were cut", result.cut);
+  }
+  if (options.json) {
+    const nlohmann::ordered_json json{
+        {"mean_return", result.mean}, {"std", result.std}, {"episodes", result.returns.size()}};
+    std::printf("%s\n", json.dump().c_str());
+  } else {
+    std::printf("%s: mean return %.2f, standard deviation %.2f over %zu episodes\n",
+                config.env.name.c_str(), result.mean, result.std, result.returns.size());
+  }
   return kExitDone;
 }
 

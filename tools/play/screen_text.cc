@@ -1,10 +1,9 @@
-#include "tools/play/screen_text.h"
+#include "tools/play/terminal.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <string_view>
 
 namespace starling::play {
 namespace {

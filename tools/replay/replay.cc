@@ -1,5 +1,3 @@
-#include "tools/replay/replay.h"
-
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -1,5 +1,7 @@
-// The journal of a run, and its replay in one process: every actor's unrolls on the weights that it
-// had, and every update with its gradients, in the order of the journal.
+// `starling replay`: repeats a run from its journal and compares every weight with the run's.
+//
+// The replay is in one process: every actor's unrolls on the weights that it had, and every update
+// with its gradients, in the order of the journal.
 //
 // The gradients of an actor depend on its random streams, which derive from (seed, slot,
 // incarnation), and on the weights, so the order in the journal determines all of them. The unrolls
@@ -26,6 +28,17 @@
 #include "wire/snapshot.h"
 
 namespace starling::replay {
+
+struct ReplayOptions {
+  std::filesystem::path run_dir;
+  std::optional<std::uint64_t> until;    // version
+  std::optional<std::uint64_t> explain;  // version: only print its gradients
+};
+
+// Returns the exit status: kExitDone if the weights equal the run's, bit for bit, at every hash and
+// at the newest checkpoint (with `until`: those reached); kExitFailed, with a sentence, if they do
+// not or could not be compared. Throws UserError if the run cannot be replayed.
+int RunReplay(const ReplayOptions& options);
 
 // All records of a journal in order, with the indices that a replay needs.
 struct JournalIndex {

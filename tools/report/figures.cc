@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <functional>
 
-#include "tools/report/html.h"
 #include "tools/report/plot.h"
 #include "tools/report/sections.h"
 
@@ -14,6 +13,7 @@ namespace {
 struct Quantity {
   std::string caption, x_label, y_label, if_empty;
   std::function<Samples(const results::LoadedRun&)> samples_of;
+  double x_unit = 1;       // of `samples_of`: the figure shows x / x_unit
   bool of_env = true;      // environments share no scale: one figure for each
   bool from_zero = false;  // y
   bool dots = false;       // mark every sample of a group
@@ -34,6 +34,7 @@ void AddGroup(const Group& group, std::size_t stratum, const Quantity& quantity,
   for (const results::LoadedRun* run : group.runs) {
     if (run->repeated) continue;
     Samples samples = quantity.samples_of(*run);
+    for (Sample& sample : samples) sample.x /= quantity.x_unit;
     if (run->finished()) finished.push_back(samples);
     if (run->finished() && !thin) continue;
     plot.curves.push_back(
@@ -143,15 +144,6 @@ TimeUnit UnitFor(const std::vector<results::LoadedRun>& runs) {
   return {longest, 1, time + ", s"};
 }
 
-std::function<Samples(const results::LoadedRun&)> InUnit(
-    const std::function<Samples(const results::LoadedRun&)>& of_seconds, double unit_s) {
-  return [=](const results::LoadedRun& run) {
-    Samples samples = of_seconds(run);
-    for (Sample& sample : samples) sample.x /= unit_s;
-    return samples;
-  };
-}
-
 std::string Section(const std::string& title, const std::vector<Quantity>& quantities,
                     const std::vector<Group>& groups, const FacetGrid* grid) {
   const std::string head = "<h2>" + title + "</h2>\n" + Legend(groups, grid);
@@ -163,27 +155,22 @@ std::string Section(const std::string& title, const std::vector<Quantity>& quant
 
 }  // namespace
 
-std::string LearningSection(const std::vector<Group>& groups,
-                            const std::vector<results::LoadedRun>& runs, const FacetGrid* grid) {
+std::string CurveSections(const std::vector<Group>& groups,
+                          const std::vector<results::LoadedRun>& runs, const FacetGrid* grid) {
+  // 1. Learning, by steps and by time.
   const TimeUnit unit = UnitFor(runs);
-  const std::string if_empty = "no episode has ended in any of these runs";
-  const Quantity steps{.caption = "return against steps",
-                       .x_label = "environment steps",
-                       .y_label = "return",
-                       .if_empty = if_empty,
-                       .samples_of = ReturnBySteps};
-  const Quantity time{.caption = "return against time",
-                      .x_label = unit.label,
-                      .y_label = "return",
-                      .if_empty = if_empty,
-                      .samples_of = InUnit(ReturnBySeconds, unit.seconds)};
-  return Section("Learning", {steps, time}, groups, grid);
-}
-
-std::string EvaluationSection(const std::vector<Group>& groups,
-                              const std::vector<results::LoadedRun>& runs, const FacetGrid* grid) {
-  const auto none = [](const results::LoadedRun& run) { return run.evals.empty(); };
-  if (std::ranges::all_of(runs, none)) return "";
+  const Quantity by_steps{.caption = "return against steps",
+                          .x_label = "environment steps",
+                          .y_label = "return",
+                          .if_empty = "no episode has ended in any of these runs",
+                          .samples_of = ReturnBySteps};
+  Quantity by_time = by_steps;
+  by_time.caption = "return against time";
+  by_time.x_label = unit.label;
+  by_time.samples_of = ReturnBySeconds;
+  by_time.x_unit = unit.seconds;
+  std::string html = Section("Learning", {by_steps, by_time}, groups, grid);
+  // 2. Evaluation, if there was any.
   const Quantity evaluations{
       .caption = "mean return of the episodes of each evaluation (eval.jsonl)",
       .x_label = "environment steps",
@@ -191,22 +178,21 @@ std::string EvaluationSection(const std::vector<Group>& groups,
       .if_empty = "none of these runs was evaluated while training",
       .samples_of = EvaluationBySteps,
       .dots = true};
-  return Section("Evaluation while training", {evaluations}, groups, grid);
-}
-
-std::string ThroughputSection(const std::vector<Group>& groups,
-                              const std::vector<results::LoadedRun>& runs, const FacetGrid* grid) {
-  const TimeUnit unit = UnitFor(runs);
+  const auto none = [](const results::LoadedRun& run) { return run.evals.empty(); };
+  if (!std::ranges::all_of(runs, none)) {
+    html += Section("Evaluation while training", {evaluations}, groups, grid);
+  }
+  // 3. Throughput.
   const double window_s = std::max(unit.longest_s / kWindows, 1e-3);
-  const auto throughput = [=](const results::LoadedRun& run) { return Throughput(run, window_s); };
   const Quantity rate{.caption = "Steps per second over time",
                       .x_label = unit.label,
                       .y_label = "steps per second",
                       .if_empty = "these runs left no two points to take a rate from",
-                      .samples_of = InUnit(throughput, unit.seconds),
+                      .samples_of = [=](const auto& run) { return Throughput(run, window_s); },
+                      .x_unit = unit.seconds,
                       .of_env = false,
                       .from_zero = true};
-  return Section("Throughput", {rate}, groups, grid);
+  return html + Section("Throughput", {rate}, groups, grid);
 }
 
 }  // namespace starling::report

@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
 
 #include "core/text.h"
-#include "tools/report/html.h"
+#include "tools/report/plot.h"
 #include "tools/report/sections.h"
 
 namespace starling::report {
@@ -106,15 +105,11 @@ std::string Short(double value) {
 }  // namespace
 
 HeatScale ScaleOf(const std::vector<HeatCell>& cells) {
-  HeatScale scale{.low = std::numeric_limits<double>::infinity(),
-                  .high = -std::numeric_limits<double>::infinity()};
+  Extent all;
   for (const HeatCell& cell : cells) {
-    if (!cell.value) continue;
-    scale.low = std::min(scale.low, *cell.value);
-    scale.high = std::max(scale.high, *cell.value);
+    if (cell.value) all.Add(*cell.value);
   }
-  scale.logarithmic = scale.low > 0 && scale.high > kFarApart * scale.low;
-  return scale;
+  return {all.low, all.high, all.low > 0 && all.high > kFarApart * all.low};
 }
 
 std::size_t HeatOf(double value, const HeatScale& scale) {

@@ -1,9 +1,8 @@
-#include "tools/report/html.h"
+#include "tools/report/plot.h"
 
 #include <fmt/format.h>
 
 #include <sstream>
-#include <string_view>
 
 namespace starling::report {
 namespace {

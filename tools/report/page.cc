@@ -7,10 +7,8 @@
 #include <string_view>
 
 #include "core/text.h"
-#include "tools/report/html.h"
 #include "tools/report/plot.h"
 #include "tools/report/sections.h"
-#include "tools/report/style.h"
 
 namespace starling::report {
 namespace {
@@ -57,8 +55,7 @@ std::string Simulated(const std::vector<results::LoadedRun>& runs) {
   if (count == 0) return "";
   return fmt::format(
       "{} of {} {} simulated: seconds and steps per second are virtual there, and were not "
-      "measured "
-      "on any machine.",
+      "measured on any machine.",
       count, Plural(runs.size(), "run"), count == 1 ? "is" : "are");
 }
 
@@ -74,8 +71,7 @@ std::string Results(const std::vector<Group>& groups, const std::vector<results:
   if (const std::string to_score = ToScoreTable(groups, targets); !to_score.empty()) {
     html += "<h2>Time to score</h2>\n" + to_score;
   }
-  html += (rows == nullptr ? maps : "") + LearningSection(groups, runs, rows) +
-          EvaluationSection(groups, runs, rows) + ThroughputSection(groups, runs, rows) +
+  html += (rows == nullptr ? maps : "") + CurveSections(groups, runs, rows) +
           StalenessSection(groups, rows);
   const std::string differences = DifferenceTable(groups);
   return differences.empty() ? html
@@ -119,22 +115,20 @@ constexpr char kOfGroups[] =
 constexpr char kOfScores[] =
     "<p>A run reached a score when the mean return of its last 100 training episodes did, once so "
     "many had ended; a run writes that down every second (run.metrics_s), and what lies between is "
-    "taken to be "
-    "straight, as in the curves. Medians are over the runs of a group, and a run that never "
-    "reached the score took longer than any that did: the median of three of which one reached it "
-    "is never.</p>\n";
+    "taken to be straight, as in the curves. Medians are over the runs of a group, and a run that "
+    "never reached the score took longer than any that did: the median of three of which one "
+    "reached it is never.</p>\n";
 
 std::string OfCurves() {
   return fmt::format(
       "<p>Smoothing: the return of training is the mean of the last 100 episodes (all, until there "
       "are so many) at every line of metrics.jsonl, nothing else is smoothed there. Throughput is "
-      "the mean over "
-      "1/{:.0f} of the longest run's time, or over a second or so if that is longer. Thick curves "
-      "are the interquartile mean over runs, linear between their points, from where all of them "
-      "have begun to where the first of them ends; bands are its 95 % intervals (1,000 draws); "
-      "thin curves are the runs, where there are no more than {} of them and a figure shows no "
-      "row of groups. No curve has more than {} points. Time is that of training, without what "
-      "passed between an interruption and going on.</p>\n",
+      "the mean over 1/{:.0f} of the longest run's time, or over a second or so if that is longer. "
+      "Thick curves are the interquartile mean over runs, linear between their points, from where "
+      "all of them have begun to where the first of them ends; bands are its 95 % intervals (1,000 "
+      "draws); thin curves are the runs, where there are no more than {} of them and a figure "
+      "shows no row of groups. No curve has more than {} points. Time is that of training, without "
+      "what passed between an interruption and going on.</p>\n",
       kWindows, kMaxThin, kPointsOfGroup);
 }
 

@@ -5,8 +5,6 @@
 #include <algorithm>
 
 #include "core/text.h"
-#include "monitor/chart.h"
-#include "tools/report/html.h"
 
 namespace starling::report {
 namespace {

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "tools/report/groups.h"
-#include "tools/report/score.h"
 
 namespace starling::report {
 

@@ -1,4 +1,4 @@
-#include "tools/report/score.h"
+#include "tools/report/groups.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
-#include "results/bottleneck.h"
+#include "results/summary.h"
 
 namespace starling::report {
 namespace {

@@ -1,5 +1,5 @@
 // The sections of a page, as HTML. Nothing in them is a colour: they hold classes, and the style
-// sheet (style.h) gives these a colour for light and for dark pages.
+// sheet (plot.h) gives these a colour for light and for dark pages.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "tools/report/groups.h"
-#include "tools/report/score.h"
 
 namespace starling::report {
 
@@ -34,15 +33,11 @@ constexpr std::size_t kMaxThin = 12;         // runs of a group drawn one by one
 constexpr std::size_t kMaxTogether = 8;      // groups in one figure, if a grid can separate them
 constexpr double kWindows = 60;              // of throughput, in the longest run
 
-// Returns have a figure per environment, because environments share no scale. With a `grid` each
-// of its rows has a small figure, all on one scale.
-std::string LearningSection(const std::vector<Group>& groups,
-                            const std::vector<results::LoadedRun>& runs, const FacetGrid* grid);
-// "" if none of `runs` was evaluated during training.
-std::string EvaluationSection(const std::vector<Group>& groups,
-                              const std::vector<results::LoadedRun>& runs, const FacetGrid* grid);
-std::string ThroughputSection(const std::vector<Group>& groups,
-                              const std::vector<results::LoadedRun>& runs, const FacetGrid* grid);
+// Learning, evaluation (if there was any) and throughput. Returns have a figure per environment,
+// because environments share no scale. With a `grid` each of its rows has a small figure, all on
+// one scale.
+std::string CurveSections(const std::vector<Group>& groups,
+                          const std::vector<results::LoadedRun>& runs, const FacetGrid* grid);
 
 // ---- Heat maps (heat_map.cc): a number for each group of a grid
 

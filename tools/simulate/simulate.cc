@@ -5,8 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
-#include <utility>
 
 #include "core/clock.h"
 #include "core/config/config_rules.h"
@@ -16,7 +14,6 @@
 #include "core/text.h"
 #include "fleet/run_log.h"
 #include "monitor/console.h"
-#include "monitor/progress.h"
 #include "results/run_dir.h"
 #include "results/summary.h"
 #include "results/trained.h"

@@ -24,7 +24,7 @@ struct SimulateOptions {
 // Returns the exit status (core/error.h). Throws UserError before it creates anything.
 int RunSimulate(const SimulateOptions& options);
 
-// ---- Which configurations can be simulated (check_simulation.cc)
+// ---- Which configurations can be simulated (settings.cc)
 
 // The contradictions of CheckConfig (fleet/check_config.h), and those with a simulation.
 std::vector<Contradiction> CheckSimulation(const Config& config);
@@ -32,7 +32,7 @@ std::vector<Contradiction> CheckSimulation(const Config& config);
 // Sets the keys that a simulation fixes: it computes on the CPU, in one process, without a network.
 void SettleSimulation(Config& config);
 
-// ---- Times of a real run, for --times-from (calibrate.cc)
+// ---- Times of a real run, for --times-from (settings.cc)
 
 // Returns `simulate` with the times of a run of `config`, from two statuses of its learner in one
 // term (counters and times so far; the first may be empty). Per gradient:

@@ -12,8 +12,6 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
-#include <string>
-#include <utility>
 
 #include "core/config/config.h"
 #include "core/error.h"

@@ -50,7 +50,7 @@ std::vector<Choice> Product(const std::vector<GridKey>& keys) {
 }
 
 std::size_t CountRuns(const GridFile& file) {
-  std::size_t runs = file.seeds.size();
+  std::size_t runs = file.plan.seeds.size();
   for (const GridKey& key : file.grid) {
     runs = std::min(runs * key.values.size(), kMaxRuns + 1);  // the cap prevents an overflow
   }
@@ -141,8 +141,8 @@ GridPoint TryOut(const GridFile& file, const std::filesystem::path& base, const 
   for (const Setting& setting : settings) overrides.push_back(setting.text);
   try {
     point.config = LoadConfig(base, overrides, nullptr,
-                              file.simulate ? simulate::CheckSimulation : fleet::CheckConfig);
-    if (file.simulate) simulate::SettleSimulation(point.config);
+                              file.plan.simulate ? simulate::CheckSimulation : fleet::CheckConfig);
+    if (file.plan.simulate) simulate::SettleSimulation(point.config);
     TryOutWeights(point.config, file, settings, diagnostics);
   } catch (const UserError& error) {
     // 3. Give each mistake its location in the grid's file.
@@ -184,19 +184,14 @@ Grid ReadGrid(const std::filesystem::path& path) {
   // 1. Read the file.
   Diagnostics diagnostics;
   const GridFile file = ReadGridFile(path, diagnostics);
-  Grid grid{.file = path,
-            .config = (path.parent_path() / file.config).lexically_normal(),
-            .dir = file.dir.string().starts_with('-') ? "." / file.dir : file.dir,
-            .at_once = file.at_once,
-            .simulate = file.simulate,
-            .seeds = file.seeds,
-            .eval_episodes = file.eval_episodes,
-            .points = {}};
+  Grid grid = file.plan;
+  grid.config = (path.parent_path() / grid.config).lexically_normal();
+  if (grid.dir.string().starts_with('-')) grid.dir = "." / grid.dir;
   // 2. Build every point, unless the file has no configuration or too many points.
   for (const GridKey& key : file.grid) CheckNames(key, diagnostics);
-  if (file.config.empty() && file.config_location.line > 0) {
+  if (file.plan.config.empty() && file.config_location.line > 0) {
     // `config` has a wrong value: ReadGridFile has reported it.
-  } else if (file.config.empty()) {
+  } else if (file.plan.config.empty()) {
     diagnostics.Add(
         file.config_location,
         "config = \"...\" is missing: the configuration that the grid varies, relative to "

@@ -15,34 +15,6 @@
 
 namespace starling::sweep {
 
-struct GridValue {
-  std::string toml;  // as in an override: 4, "unbounded", [64, 64]
-  SourceLocation location;
-};
-
-struct GridKey {
-  std::string name;  // "staleness.bound"
-  SourceLocation location;
-  std::vector<GridValue> values;
-};
-
-struct GridFile {
-  std::filesystem::path file;
-  std::filesystem::path config;  // "": not given
-  SourceLocation config_location;
-  std::filesystem::path dir;
-  int at_once = 1;
-  bool simulate = false;
-  std::vector<std::uint64_t> seeds = {1, 2, 3};
-  std::int64_t eval_episodes = 100;
-  std::vector<GridKey> set;   // one value per key
-  std::vector<GridKey> grid;  // in the order of the file
-};
-
-// Reads `path` without checking whether the values suit their keys. Throws UserError if the file
-// cannot be read or is not TOML.
-GridFile ReadGridFile(const std::filesystem::path& path, Diagnostics& diagnostics);
-
 // Largest number of runs in a sweep: catches typing errors in a grid.
 inline constexpr std::size_t kMaxRuns = 10'000;
 
@@ -64,6 +36,29 @@ struct Grid {
 // Reads and checks a grid. Throws UserError that lists all mistakes, one per line, each with its
 // location in the grid's file or in the configuration.
 Grid ReadGrid(const std::filesystem::path& path);
+
+// ---- The file, before its points are built
+
+struct GridValue {
+  std::string toml;  // as in an override: 4, "unbounded", [64, 64]
+  SourceLocation location;
+};
+
+struct GridKey {
+  std::string name;  // "staleness.bound"
+  SourceLocation location;
+  std::vector<GridValue> values;
+};
+
+struct GridFile {
+  Grid plan;  // without points; `config` as written, "" if it is not given
+  SourceLocation config_location;
+  std::vector<GridKey> set, grid;  // of [set], with one value each; of [grid], in the file's order
+};
+
+// Reads `path` without checking whether the values suit their keys. Throws UserError if the file
+// cannot be read or is not TOML.
+GridFile ReadGridFile(const std::filesystem::path& path, Diagnostics& diagnostics);
 
 // ---- Names of directories: short, readable, and free of characters special to a shell
 

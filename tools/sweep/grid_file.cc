@@ -36,18 +36,19 @@ class Reader {
     for (const auto& [key, node] : document) {
       const std::string name(key.str());
       if (name == "config") {
-        Text(name, node, file_.config);
+        Text(name, node, file_.plan.config);
         file_.config_location = At(node.source());
       } else if (name == "dir") {
-        Text(name, node, file_.dir);
+        Text(name, node, file_.plan.dir);
       } else if (name == "at_once") {
         if (const auto value = Integer(name, node, 1, kMaxAtOnce)) {
-          file_.at_once = static_cast<int>(*value);
+          file_.plan.at_once = static_cast<int>(*value);
         }
       } else if (name == "simulate") {
-        file_.simulate = Boolean(name, node);
+        file_.plan.simulate = Boolean(name, node);
       } else if (name == "eval_episodes") {
-        file_.eval_episodes = Integer(name, node, 0, kMaxEpisodes).value_or(file_.eval_episodes);
+        file_.plan.eval_episodes =
+            Integer(name, node, 0, kMaxEpisodes).value_or(file_.plan.eval_episodes);
       } else if (name == "seeds") {
         Seeds(node);
       } else if (name == "set" || name == "grid") {
@@ -64,7 +65,7 @@ class Reader {
  private:
   SourceLocation At(const toml::source_region& region) const {
     const auto [line, column] = region.begin;
-    return {fmt::format("{}:{}:{}", file_.file.string(), line, column), line, column};
+    return {fmt::format("{}:{}:{}", file_.plan.file.string(), line, column), line, column};
   }
 
   void Refuse(const std::string& name, const toml::node& node, const std::string& allowed) {
@@ -120,15 +121,15 @@ class Reader {
       return Refuse("seeds", node, "a list of integers, as in [1, 2, 3]");
     }
     // 2. Replace the default seeds with the valid ones of the list.
-    file_.seeds.clear();
+    file_.plan.seeds.clear();
     for (const toml::node& element : *list) {
       const auto seed = Integer("a seed", element, 0, std::numeric_limits<std::int64_t>::max());
       if (!seed) continue;
       const auto value = static_cast<std::uint64_t>(*seed);
-      if (std::ranges::count(file_.seeds, value) > 0) {
+      if (std::ranges::count(file_.plan.seeds, value) > 0) {
         diagnostics_.Add(At(element.source()), fmt::format("seed {} is listed twice", value));
       }
-      file_.seeds.push_back(value);
+      file_.plan.seeds.push_back(value);
     }
   }
 
@@ -190,7 +191,7 @@ class Reader {
 
   // Refuses keys of [simulate] in the grid if the runs are trained.
   void VariedInVain() {
-    if (file_.simulate) return;
+    if (file_.plan.simulate) return;
     for (const GridKey& key : file_.grid) {
       if (!key.name.starts_with("simulate.")) continue;
       diagnostics_.Add(key.location,
@@ -234,8 +235,12 @@ std::string ReadText(const std::filesystem::path& path) {
 
 GridFile ReadGridFile(const std::filesystem::path& path, Diagnostics& diagnostics) {
   GridFile file;
-  file.file = path;
-  file.dir = std::filesystem::path("sweeps") / path.stem();
+  file.plan = {.file = path,
+               .config = "",
+               .dir = std::filesystem::path("sweeps") / path.stem(),
+               .seeds = {1, 2, 3},
+               .eval_episodes = 100,
+               .points = {}};
   file.config_location.text = path.string();
   try {
     Reader(file, diagnostics).Read(ParseToml(ReadText(path), path.string()));

@@ -1,4 +1,4 @@
-#include "tools/sweep/outcome.h"
+#include "tools/sweep/sweep.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "core/text.h"
-#include "tools/sweep/runs.h"
 
 namespace starling::sweep {
 namespace {

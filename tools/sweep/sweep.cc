@@ -7,24 +7,15 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <memory>
-#include <optional>
 #include <stdexcept>
 #include <system_error>
-#include <utility>
-#include <vector>
 
 #include "core/error.h"
 #include "core/file.h"
 #include "core/log.h"
 #include "core/process.h"
 #include "monitor/console.h"
-#include "results/eval_results.h"
-#include "results/run_dir.h"
 #include "results/summary.h"
-#include "tools/sweep/grid.h"
-#include "tools/sweep/outcome.h"
-#include "tools/sweep/runs.h"
 
 namespace starling::sweep {
 namespace {
@@ -161,8 +152,7 @@ class Sweep {
   void Stop() {
     stopping_ms_ = NowMs();
     console_.Print(
-        "interrupted: the runs under way write their checkpoints; once more ends it "
-        "at once",
+        "interrupted: the runs under way write their checkpoints; once more ends it at once",
         LogLevel::kWarn);
     SignalAll(SIGINT, SIGTERM);
   }

@@ -1,4 +1,4 @@
-#include "monitor/http/prometheus_text.h"
+#include "monitor/http/pages.h"
 
 #include <gmock/gmock.h>
 

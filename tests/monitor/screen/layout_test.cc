@@ -4,8 +4,6 @@
 
 #include <vector>
 
-#include "monitor/screen/canvas.h"
-
 namespace starling::monitor {
 namespace {
 

@@ -1,4 +1,4 @@
-#include "monitor/screen/panels.h"
+#include "monitor/screen/screen.h"
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
 // The libraries' own readers read the files back.
-#include "tools/play/image_file.h"
+#include "tools/play/play.h"
 
 #include <gtest/gtest.h>
 #include <png.h>

@@ -1,4 +1,4 @@
-#include "tools/play/keys.h"
+#include "tools/play/play_session.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "tools/play/screen_text.h"
+#include "tools/play/terminal.h"
 
 #include <gmock/gmock.h>
 

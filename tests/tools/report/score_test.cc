@@ -1,4 +1,4 @@
-#include "tools/report/score.h"
+#include "tools/report/groups.h"
 
 #include <gmock/gmock.h>
 

@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "tests/tools/simulate/small_fleet.h"
-#include "tools/replay/replay.h"
+#include "tools/replay/replayer.h"
 
 namespace starling::simulate {
 namespace {
