@@ -61,8 +61,7 @@ class Pages {
   // Both must outlive this.
   Pages(const Config& config, const Clock& clock) : config_(config), clock_(clock) {}
 
-  // Replaces the status. Never waits: it is skipped if the other thread is reading at this
-  // moment.
+  // Replaces the status. Never waits: it is skipped if the other thread is reading at this moment.
   void Show(std::shared_ptr<const learner::PublishedStatus> published);
 
   PageAnswer Answer(const PageRequest& request);
@@ -86,8 +85,8 @@ class Pages {
   Rendered metrics_, status_;
 };
 
-// ---- Text in Prometheus' exposition format, version 0.0.4: families of samples, each with help and
-// type.
+// ---- Text in Prometheus' exposition format, version 0.0.4: families of samples, each with help
+// and type.
 
 // Names and values. Bytes of a value that are not UTF-8 are replaced.
 using PrometheusLabels = std::vector<std::pair<std::string_view, std::string>>;

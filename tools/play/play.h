@@ -65,8 +65,8 @@ std::string EnvTable();
 // UserError for a key of another section, or as ParseConfig. Does not check that `name` exists.
 EnvConfig EnvOptions(const std::string& name, const std::vector<std::string>& overrides);
 
-// ---- Pictures as animated GIF (giflib) and PNG (libpng), encoded in memory: core/file.h then writes
-// a whole file or none (image_file.cc)
+// ---- Pictures as animated GIF (giflib) and PNG (libpng), encoded in memory: core/file.h then
+// writes a whole file or none (image_file.cc)
 
 // A GIF that loops. A frame stores only the rectangle that changed and its colours (more than 256
 // are rounded to a cube of 6 x 7 x 6). A frame without changes prolongs the one before.

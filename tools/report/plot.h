@@ -1,6 +1,6 @@
-// Curves of runs and groups (curves.cc), figures of them as inline SVG (plot.cc), and pieces of HTML
-// (html.cc). The figures hold no colours but the classes of the style sheet, which has colours for
-// light and for dark pages.
+// Curves of runs and groups (curves.cc), figures of them as inline SVG (plot.cc), and pieces of
+// HTML (html.cc). The figures hold no colours but the classes of the style sheet, which has colours
+// for light and for dark pages.
 #pragma once
 
 #include <cstddef>

@@ -8,7 +8,7 @@
 //   DIR/POINT/seed-N/   a run like any other, with final_eval.json
 //   DIR/old/POINT/seed-N/   replaced runs: a sweep deletes nothing
 //
-// Thread safety: one thread, the main one: the kernel ends the children with the thread that started
+// Thread safety: the main thread alone: the kernel ends the children with the thread that started
 // them (core/child.h).
 #pragma once
 
@@ -80,8 +80,7 @@ PointNumbers NumbersOf(const PointOutcome& point, bool evaluated);
 // {"grid", "config", "simulated", "seeds", "eval_episodes", "points": [{"name", "settings": {key:
 // value}, "finished", "mean", "median", "interquartile_mean", "steps_per_second", "runs": [{"seed",
 // "dir", "state", "error", "steps", "seconds", "steps_per_second", "training_return", "staleness":
-// {"mean", "max"}, "evaluation": {"mean_return", "std", "episodes"}}]}]}. Unknown values
-// are null.
+// {"mean", "max"}, "evaluation": {"mean_return", "std", "episodes"}}]}]}. Unknown values are null.
 std::string SweepJson(const Grid& grid, const std::vector<PointOutcome>& points);
 
 // One line per point: number of seeds with a return; their mean, median and interquartile mean;
@@ -176,13 +175,12 @@ results::LockedFile OpenLock(const Grid& grid);
 std::vector<PointOutcome> OpenOutcomes(const Grid& grid);
 
 // Returns the runs in the order in which they start: seed by seed, so that every point has a result
-// early. Updates `outcomes` (of OpenOutcomes) from the directories. Throws UserError if a
-// directory holds something else.
-// REQUIRES: `grid` and `outcomes` outlive the runs.
+// early. Updates `outcomes` (of OpenOutcomes) from the directories. Throws UserError if a directory
+// holds something else. REQUIRES: `grid` and `outcomes` outlive the runs.
 std::vector<Run> PlanRuns(const Grid& grid, std::vector<PointOutcome>& outcomes);
 
-// Inspects the run's directory again, as hours may have passed since PlanRuns, and prepares it.
-// A run that cannot be resumed is moved aside: returns its new directory, otherwise "". Throws
+// Inspects the run's directory again, as hours may have passed since PlanRuns, and prepares it. A
+// run that cannot be resumed is moved aside: returns its new directory, otherwise "". Throws
 // std::runtime_error with a sentence for the operator if the run cannot start.
 std::filesystem::path MakeReady(const Grid& grid, Run& run);
 
