@@ -13,7 +13,7 @@ using nlohmann::ordered_json;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-results::LoadedRun Finished(const std::string& bound, const std::string& seed) {
+results::LoadedRun FinishedRun(const std::string& bound, const std::string& seed) {
   results::LoadedRun run = RunOf({{"run.seed", seed},
                                   {"run.name", "\"" + seed + "\""},
                                   {"loss.gamma", "0.9"},
@@ -31,8 +31,9 @@ results::LoadedRun Finished(const std::string& bound, const std::string& seed) {
 }
 
 std::vector<Part> SomeParts() {
-  std::vector<Part> parts = {{.name = "real", .runs = {Finished("0", "1"), Finished("4", "1")}},
-                             {.name = "virtual", .runs = {Finished("4", "1")}}};
+  std::vector<Part> parts = {
+      {.name = "real", .runs = {FinishedRun("0", "1"), FinishedRun("4", "1")}},
+      {.name = "virtual", .runs = {FinishedRun("4", "1")}}};
   parts[1].runs[0].simulated = true;
   return parts;
 }
