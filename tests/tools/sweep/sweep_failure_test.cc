@@ -49,9 +49,7 @@ TEST_F(SweepTest, WhateverAFailedRunSaidTheOthersAreTried) {
 
 // While the sweep was busy with the first run, somebody began the second by hand.
 TEST_F(SweepTest, ARunThatSomebodyElseHasBegunMeanwhileIsLeftAlone) {
-  dir_.Write("bounds.toml",
-             "config = \"catch.toml\"\nseeds = [1]\neval_episodes = 0\n[grid]\n"
-             "staleness.bound = [0, 4]\n");
+  WriteGrid("[1]", 0, "[grid]\nstaleness.bound = [0, 4]\n");
   dir_.Write(
       "script.learner",
       std::string("mkdir ../../bound=4/seed-1; touch ../../bound=4/seed-1/thesis.tex; ") + kTrains);
@@ -83,7 +81,7 @@ TEST_F(SweepTest, ASweepJsonThatCannotBeWrittenIsAFailureThatStopsNobody) {
 }
 
 TEST_F(SweepTest, WithoutItsProgramARunFails) {
-  dir_.Write("bounds.toml", "config = \"catch.toml\"\nseeds = [1, 2]\neval_episodes = 0\n");
+  WriteGrid("[1, 2]", 0);
   dir_.Write("script.learner", std::string("remove ../../../../bin/starling; ") + kTrains);
   EXPECT_THAT(LogOf(kExitFailed),
               AllOf(HasSubstr("1/2  base seed 1: return 1.50"),

@@ -39,9 +39,7 @@ class SweepTest : public testing::Test {
                "[run]\nsteps = 1000\n[env]\nname = \"catch\"\n[actors]\ncount = 1\n[net]\n"
                "kind = \"mlp\"\n[wire]\nruntime_dir = \"" +
                    (dir_.path() / "place").string() + "\"\n");
-    dir_.Write("bounds.toml",
-               "config = \"catch.toml\"\nseeds = [1, 2]\nat_once = 3\neval_episodes = 0\n"
-               "[grid]\nstaleness.bound = [0, 4]\n");
+    WriteGrid("[1, 2]", 0, "at_once = 3\n[grid]\nstaleness.bound = [0, 4]\n");
     dir_.Write("script.learner", kTrains);
   }
   Finished Sweep() {
@@ -71,12 +69,15 @@ class SweepTest : public testing::Test {
     results::WriteConfig(run, right);
     EXPECT_EQ(results::WriteSummary(run, results::BuildSummary(right, status, {})), "");
   }
+  // `rest`: further keys, then sections.
+  void WriteGrid(const std::string& seeds, int eval_episodes, const std::string& rest = "") const {
+    dir_.Write("bounds.toml",
+               fmt::format("config = \"catch.toml\"\nseeds = {}\neval_episodes = {}\n{}", seeds,
+                           eval_episodes, rest));
+  }
   // One run, and how it is judged.
   void WriteOneRun(int eval_episodes) const {
-    dir_.Write("bounds.toml",
-               fmt::format("config = \"catch.toml\"\nseeds = [1]\neval_episodes = {}\n[grid]\n"
-                           "staleness.bound = [4]\n",
-                           eval_episodes));
+    WriteGrid("[1]", eval_episodes, "[grid]\nstaleness.bound = [4]\n");
   }
   TempDir dir_;
 };

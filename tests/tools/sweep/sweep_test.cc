@@ -1,8 +1,6 @@
 // `starling sweep`: runs that it starts, resumes and refuses.
 #include "tools/sweep/sweep.h"
 
-#include <sys/file.h>
-
 #include "tests/tools/sweep/sweep_fixture.h"
 
 namespace starling::sweep {
@@ -43,9 +41,7 @@ TEST_F(SweepTest, EveryPointWithEverySeedAndThenNothingMore) {
 
 TEST_F(SweepTest, AGridMayGrow) {
   EXPECT_EQ(Sweep().status, kExitDone);
-  dir_.Write("bounds.toml",
-             "config = \"catch.toml\"\nseeds = [1, 2]\neval_episodes = 0\n"
-             "[grid]\nstaleness.bound = [0, 1, 4]\n");
+  WriteGrid("[1, 2]", 0, "[grid]\nstaleness.bound = [0, 1, 4]\n");
   EXPECT_THAT(LogOf(kExitDone),
               AllOf(HasSubstr("6 runs (3 points, 2 seeds), 1 at a time; 4 done already"),
                     HasSubstr("bound=1 seed 2: "), Not(HasSubstr("bound=0 seed"))));
@@ -53,8 +49,7 @@ TEST_F(SweepTest, AGridMayGrow) {
 
 // Each of the two learners waits for the other.
 TEST_F(SweepTest, RunsSideBySide) {
-  dir_.Write("bounds.toml",
-             "config = \"catch.toml\"\nseeds = [1, 2]\nat_once = 2\neval_episodes = 0\n");
+  WriteGrid("[1, 2]", 0, "at_once = 2\n");
   dir_.Write("script.learner",
              std::string("touch here; await ../seed-1/here; await ../seed-2/here; ") + kTrains);
   EXPECT_EQ(Sweep().status, kExitDone);
@@ -62,9 +57,7 @@ TEST_F(SweepTest, RunsSideBySide) {
 
 // No child of a run is started: all of a simulation is in one process.
 TEST_F(SweepTest, Simulates) {
-  dir_.Write("bounds.toml",
-             "config = \"catch.toml\"\nseeds = [1]\neval_episodes = 2\nsimulate = true\n"
-             "[grid]\nsimulate.stragglers = [0, 1]\n");
+  WriteGrid("[1]", 2, "simulate = true\n[grid]\nsimulate.stragglers = [0, 1]\n");
   dir_.Write("script.learner", "exit 1");
   const Finished first = Sweep();
   EXPECT_EQ(first.status, kExitDone) << first.err;
@@ -85,13 +78,6 @@ TEST_F(SweepTest, Simulates) {
   EXPECT_TRUE(std::filesystem::exists(dir_ / "sweeps/bounds/old/stragglers=1/seed-1/journal"));
 }
 
-TEST_F(SweepTest, ARunThatIsFinishedNeedsItsCheckpointsNoMore) {
-  EXPECT_EQ(Sweep().status, kExitDone);
-  std::filesystem::remove_all(dir_ / "sweeps/bounds/bound=4/seed-1/checkpoints");
-  const Finished second = Sweep();
-  EXPECT_THAT(second.err, HasSubstr("; 4 done already\n"));
-}
-
 TEST_F(SweepTest, ATrainedRunIsEvaluatedOnly) {
   WriteOneRun(/*eval_episodes=*/3);
   WriteTrained("[128]");
@@ -103,17 +89,13 @@ TEST_F(SweepTest, ATrainedRunIsEvaluatedOnly) {
 // Runs train the configuration that was checked, even if the file changes afterwards.
 TEST_F(SweepTest, TheConfigurationMayBeEditedMeanwhile) {
   dir_.Write("script.learner", std::string("remove ../../../../catch.toml; ") + kTrains);
-  dir_.Write("bounds.toml",
-             "config = \"catch.toml\"\nseeds = [1]\neval_episodes = 0\n[grid]\n"
-             "staleness.bound = [0, 4]\n");
+  WriteGrid("[1]", 0, "[grid]\nstaleness.bound = [0, 4]\n");
   LogOf(kExitDone);
 }
 
 TEST_F(SweepTest, RunsOfAnotherConfigurationAreNeverMixedIn) {
   EXPECT_EQ(Sweep().status, kExitDone);
-  dir_.Write("bounds.toml",
-             "config = \"catch.toml\"\nseeds = [1, 2]\neval_episodes = 0\n[set]\nloss.gamma = 0.5\n"
-             "[grid]\nstaleness.bound = [0, 4]\n");
+  WriteGrid("[1, 2]", 0, "[set]\nloss.gamma = 0.5\n[grid]\nstaleness.bound = [0, 4]\n");
   const std::string before = dir_.Read("sweeps/bounds/sweep.json");
   const Finished mixed = Sweep();
   EXPECT_EQ(mixed.status, kExitUserError);
@@ -123,17 +105,6 @@ TEST_F(SweepTest, RunsOfAnotherConfigurationAreNeverMixedIn) {
                                    "write what is there under [set] to go on with it, or give the "
                                    "sweep another dir = \"...\"\n"));
   EXPECT_EQ(dir_.Read("sweeps/bounds/sweep.json"), before);
-}
-
-TEST_F(SweepTest, ASecondSweepInTheSameDirectoryIsRefused) {
-  dir_.Write("sweeps/bounds/lock", "");
-  const int lock = ::open((dir_ / "sweeps/bounds/lock").c_str(), O_RDWR | O_CLOEXEC);
-  ASSERT_EQ(::flock(lock, LOCK_EX | LOCK_NB), 0);
-  const Finished second = Sweep();
-  ::close(lock);
-  EXPECT_EQ(second.status, kExitUserError);
-  EXPECT_THAT(second.err, HasSubstr("another starling sweep is running in sweeps/bounds"));
-  EXPECT_FALSE(std::filesystem::exists(dir_ / "sweeps/bounds/bound=0"));
 }
 
 TEST_F(SweepTest, ADirectoryThatCannotBeWritten) {

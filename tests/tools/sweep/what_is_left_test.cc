@@ -55,6 +55,8 @@ TEST_F(ReadRunFactsTest, NoDirectoryOrAnEmptyOne) {
   EXPECT_EQ(ReadRunFacts(run_, 100, 10), RunFacts{});
   std::filesystem::create_directory(run_);
   EXPECT_EQ(ReadRunFacts(run_, 100, 10), RunFacts{});
+  dir_.Write("run/.probe.17.0.tmp", "");
+  EXPECT_EQ(ReadRunFacts(run_, 100, 10), RunFacts{}) << "of a start that was killed";
 }
 
 TEST_F(ReadRunFactsTest, FinishedIsAllStepsAndWeightsToEvaluate) {
@@ -75,12 +77,6 @@ TEST_F(ReadRunFactsTest, WithOldWeightsItIsNotFinished) {
   dir_.Write("run/config.toml", ToToml(config_));
   WriteSummary(100, 50);
   EXPECT_EQ(ReadRunFacts(run_, 100, 10), (RunFacts{.there = true, .resumable = true}));
-}
-
-TEST_F(ReadRunFactsTest, WhatAStartThatWasKilledLeftIsNothing) {
-  dir_.Write("run/.probe", "");
-  dir_.Write("run/.probe.17.0.tmp", "");
-  EXPECT_EQ(ReadRunFacts(run_, 100, 10), RunFacts{});
 }
 
 TEST_F(ReadRunFactsTest, EvaluatedIsThatCheckpointWithSoManyEpisodes) {
