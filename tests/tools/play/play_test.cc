@@ -1,9 +1,12 @@
-// The built `starling play`, in a terminal made by the test.
+// The built `starling play`, in a terminal made by the test; the table of `starling envs`.
 #include "tools/play/play.h"
 
 #include <gmock/gmock.h>
 
+#include <sstream>
+
 #include "core/error.h"
+#include "envs/registry.h"
 #include "tests/support/fleet_fixtures.h"
 #include "tests/support/pty.h"
 #include "tests/tools/play/pty.h"
@@ -11,6 +14,7 @@
 namespace starling::play {
 namespace {
 
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -128,6 +132,33 @@ TEST_F(Play, MistakesAreALineAndLeaveTheTerminalAlone) {
     EXPECT_EQ(program.Wait(), kExitUserError);
     EXPECT_THAT(program.shown(), Not(HasSubstr("\033")));
   }
+}
+
+TEST(EnvTable, FitsAHundredColumns) {
+  std::istringstream lines(EnvTable());
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;
+}
+
+TEST(EnvTable, EveryBundledEnvHasALine) {
+  const std::string table = EnvTable();
+  for (const std::string& name : envs::EnvNames()) {
+    EXPECT_THAT(table, HasSubstr("\n" + name + " "));
+  }
+}
+
+TEST(EnvTable, SaysShapeActionsAndOptions) {
+  const std::string table = EnvTable();
+  EXPECT_THAT(table, ContainsRegex("arcade/pong +84x84x1 +3 .noop up down. +-\n"));
+  EXPECT_THAT(
+      table,
+      ContainsRegex("minatar/breakout +10x10x4 +6 .noop left up right down fire. +minimal=3\n"));
+  EXPECT_THAT(table, ContainsRegex("minatar/seaquest +10x10x10 .* ramps\n"));
+  EXPECT_THAT(table, ContainsRegex("minatar/space_invaders .* minimal=4, ramps\n"));
+}
+
+TEST(EnvTable, SaysHowToNameOthers) {
+  EXPECT_THAT(EnvTable(), HasSubstr("gym:ALE/Pong-v5"));
+  EXPECT_THAT(EnvTable(), HasSubstr("plugin:./mine.so"));
 }
 
 }  // namespace

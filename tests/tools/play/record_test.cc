@@ -3,8 +3,7 @@
 #include "actors/evaluator.h"
 #include "core/error.h"
 #include "envs/registry.h"
-#include "learner/storage/checkpoint.h"
-#include "results/trained.h"
+#include "tests/results/first_checkpoint.h"
 #include "tests/support/fleet_fixtures.h"
 #include "tests/tools/play/watch_gif.h"
 #include "tools/play/play.h"
@@ -36,17 +35,6 @@ class RecordTest : public testing::Test {
       if (name != ".out" && name != ".err") files.push_back(name);
     }
     return files;
-  }
-  // A run directory with one checkpoint: the first weights of the config's net.
-  void WriteRun(const Config& config) {
-    const learner::InitialNet net = results::InitialNetOf(config);
-    learner::Checkpoint checkpoint;
-    checkpoint.term = 1;
-    checkpoint.layout = net.layout;
-    checkpoint.weights = net.initial;
-    checkpoint.config = ToToml(config);
-    checkpoint.counters = "{}";
-    learner::WriteCheckpoint(dir_ / "run/checkpoints", checkpoint);
   }
   TempDir dir_;
 };
@@ -122,7 +110,7 @@ TEST_F(RecordTest, MoreTilesThanFramesAreAllOfThem) {
 TEST_F(RecordTest, TheNetPlaysWhatEvalPlays) {
   const Config config =
       ParseConfig("", "test", {"env.name=minatar/breakout", "actors.count=1", "run.name=test"});
-  WriteRun(config);
+  learner::WriteCheckpoint(dir_ / "run/checkpoints", results::FirstCheckpoint(config));
   const std::vector<float> weights = results::InitialNetOf(config).initial;
   for (const bool greedy : {false, true}) {
     for (const std::uint64_t seed : {1, 2, 3}) {

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "core/error.h"
 #include "results/run_dir.h"
+#include "tests/support/error_of.h"
 #include "tests/support/temp_dir.h"
 
 namespace starling::simulate {
@@ -45,12 +45,7 @@ class CalibrateTest : public testing::Test {
     return TakeTimes(dir_.path(), keep, mine_);
   }
   std::string Mistake() {
-    try {
-      Take();
-    } catch (const UserError& error) {
-      return error.what();
-    }
-    return "";
+    return ErrorOf([&] { Take(); });
   }
   TempDir dir_;
   Config config_;  // of the run
