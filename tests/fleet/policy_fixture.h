@@ -65,20 +65,24 @@ inline learner::RunStatus Final(std::uint64_t steps) {
   return status;
 }
 
-class PolicyTest : public testing::Test {
+// The learner has done all steps, and writes its last checkpoint.
+inline learner::RunStatus Done() {
+  learner::RunStatus done = Final(1000);
+  done.final = false;
+  return done;
+}
+
+// One run of 1000 steps, started at time 0.
+inline SupervisorPolicy Started(int actors) {
+  SupervisorPolicy policy(PolicyLimits{}, actors, 1000, /*resume=*/false, "run/log");
+  policy.Start(0);
+  return policy;
+}
+
+template <int kActors>
+class PolicyOf : public testing::Test {
  protected:
-  // The learner has done all steps, and writes its last checkpoint.
-  static learner::RunStatus Done() {
-    learner::RunStatus done = Final(1000);
-    done.final = false;
-    return done;
-  }
-  // One run of 1000 steps, started at time 0.
-  SupervisorPolicy Started(int actors, bool resume = false) {
-    SupervisorPolicy policy(PolicyLimits{}, actors, 1000, resume, "run/log");
-    policy.Start(0);
-    return policy;
-  }
+  SupervisorPolicy policy_ = Started(kActors);
 };
 
 }  // namespace starling::fleet

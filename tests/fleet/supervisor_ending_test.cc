@@ -11,164 +11,149 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-class EndingTest : public PolicyTest {};
+using EndingOfOne = PolicyOf<1>;
+using EndingOfTwo = PolicyOf<2>;
 
-TEST_F(EndingTest, CompleteRunEndsWithZeroWhenAllHaveLeft) {
-  SupervisorPolicy policy = Started(2);
-  policy.OnStatus(10, Final(1000));
-  EXPECT_THAT(Deeds(policy.OnActorExit(11, 0, 77, Exit(0))), IsEmpty());
-  EXPECT_THAT(Deeds(policy.OnLearnerExit(12, 76, Exit(0))), IsEmpty());
-  EXPECT_THAT(Deeds(policy.OnActorExit(13, 1, 78, Exit(0))), End(kExitDone));
-  EXPECT_THAT(policy.Tick(99'999), IsEmpty());
-  EXPECT_EQ(policy.counts().actors_restarted, 0u);
+TEST_F(EndingOfTwo, CompleteRunEndsWithZeroWhenAllHaveLeft) {
+  policy_.OnStatus(10, Final(1000));
+  EXPECT_THAT(Deeds(policy_.OnActorExit(11, 0, 77, Exit(0))), IsEmpty());
+  EXPECT_THAT(Deeds(policy_.OnLearnerExit(12, 76, Exit(0))), IsEmpty());
+  EXPECT_THAT(Deeds(policy_.OnActorExit(13, 1, 78, Exit(0))), End(kExitDone));
+  EXPECT_THAT(policy_.Tick(99'999), IsEmpty());
+  EXPECT_EQ(policy_.counts().actors_restarted, 0u);
 }
 
-TEST_F(EndingTest, ActorThatHeardOfTheEndBeforeUsIsNotReplaced) {
-  SupervisorPolicy policy = Started(1);
-  policy.OnActorExit(10, 0, 77, Exit(0));
-  EXPECT_THAT(Deeds(policy.Tick(1009)), IsEmpty());
-  policy.OnStatus(1009, Final(1000));
-  EXPECT_THAT(Deeds(policy.Tick(1010)), IsEmpty());
-  EXPECT_THAT(Deeds(policy.OnLearnerExit(1011, 76, Exit(0))), End(kExitDone));
+TEST_F(EndingOfOne, ActorThatHeardOfTheEndBeforeUsIsNotReplaced) {
+  policy_.OnActorExit(10, 0, 77, Exit(0));
+  EXPECT_THAT(Deeds(policy_.Tick(1009)), IsEmpty());
+  policy_.OnStatus(1009, Final(1000));
+  EXPECT_THAT(Deeds(policy_.Tick(1010)), IsEmpty());
+  EXPECT_THAT(Deeds(policy_.OnLearnerExit(1011, 76, Exit(0))), End(kExitDone));
 }
 
 // Its last checkpoint may take longer than a replacement waits.
-TEST_F(EndingTest, ActorsThatLeaveWhileTheLastCheckpointIsWrittenAreNotReplaced) {
-  SupervisorPolicy policy = Started(2);
-  policy.OnActorExit(9, 1, 78, Exit(0));  // heard of it first
-  policy.OnStatus(10, Done());
-  policy.OnActorExit(11, 0, 77, Exit(0));
-  EXPECT_THAT(Deeds(policy.Tick(60'000)), IsEmpty());
-  policy.OnStatus(60'001, Final(1000));
-  EXPECT_THAT(Deeds(policy.OnLearnerExit(60'002, 76, Exit(0))), End(kExitDone));
-  EXPECT_EQ(policy.counts().actors_restarted, 0u);
+TEST_F(EndingOfTwo, ActorsThatLeaveWhileTheLastCheckpointIsWrittenAreNotReplaced) {
+  policy_.OnActorExit(9, 1, 78, Exit(0));  // heard of it first
+  policy_.OnStatus(10, Done());
+  policy_.OnActorExit(11, 0, 77, Exit(0));
+  EXPECT_THAT(Deeds(policy_.Tick(60'000)), IsEmpty());
+  policy_.OnStatus(60'001, Final(1000));
+  EXPECT_THAT(Deeds(policy_.OnLearnerExit(60'002, 76, Exit(0))), End(kExitDone));
+  EXPECT_EQ(policy_.counts().actors_restarted, 0u);
 }
 
-TEST_F(EndingTest, LearnerThatDiesOverItsLastCheckpointIsStartedAgainWithItsActors) {
-  SupervisorPolicy policy = Started(1);
-  policy.OnStatus(5, StatusAt(500));
-  policy.OnStatus(10, Done());
-  policy.OnActorExit(11, 0, 77, Exit(0));
-  EXPECT_THAT(Deeds(policy.OnLearnerExit(12, 76, kKilled9)), Are(StartLearner{true}));
-  EXPECT_THAT(Deeds(policy.Tick(13)), Are(StartActor{0}));
+TEST_F(EndingOfOne, LearnerThatDiesOverItsLastCheckpointIsStartedAgainWithItsActors) {
+  policy_.OnStatus(5, StatusAt(500));
+  policy_.OnStatus(10, Done());
+  policy_.OnActorExit(11, 0, 77, Exit(0));
+  EXPECT_THAT(Deeds(policy_.OnLearnerExit(12, 76, kKilled9)), Are(StartLearner{true}));
+  EXPECT_THAT(Deeds(policy_.Tick(13)), Are(StartActor{0}));
 }
 
-TEST_F(EndingTest, ActorThatSomeoneAskedToLeaveIsReplaced) {
-  SupervisorPolicy policy = Started(1);
-  policy.OnActorExit(10, 0, 77, Exit(0));
-  EXPECT_THAT(Deeds(policy.Tick(1010)), Are(StartActor{0}));
+TEST_F(EndingOfOne, ActorThatSomeoneAskedToLeaveIsReplaced) {
+  policy_.OnActorExit(10, 0, 77, Exit(0));
+  EXPECT_THAT(Deeds(policy_.Tick(1010)), Are(StartActor{0}));
 }
 
-TEST_F(EndingTest, ActorsThatStayAfterTheEndAreHelpedOut) {
-  SupervisorPolicy policy = Started(2);
-  policy.OnStatus(100, Final(1000));
-  policy.OnLearnerExit(100, 76, Exit(0));
-  policy.OnActorExit(150, 0, 77, Exit(0));
-  EXPECT_THAT(Deeds(policy.Tick(599)), IsEmpty());
-  EXPECT_THAT(Deeds(policy.Tick(600)), Are(SendSignal{1, SIGTERM}));
-  EXPECT_THAT(Deeds(policy.Tick(2099)), IsEmpty());
-  const Actions kill = policy.Tick(2100);
+TEST_F(EndingOfTwo, ActorsThatStayAfterTheEndAreHelpedOut) {
+  policy_.OnStatus(100, Final(1000));
+  policy_.OnLearnerExit(100, 76, Exit(0));
+  policy_.OnActorExit(150, 0, 77, Exit(0));
+  EXPECT_THAT(Deeds(policy_.Tick(599)), IsEmpty());
+  EXPECT_THAT(Deeds(policy_.Tick(600)), Are(SendSignal{1, SIGTERM}));
+  EXPECT_THAT(Deeds(policy_.Tick(2099)), IsEmpty());
+  const Actions kill = policy_.Tick(2100);
   EXPECT_THAT(Deeds(kill), Are(SendSignal{1, SIGKILL}));
   EXPECT_THAT(Said(kill, LogLevel::kWarn), HasSubstr("actor 1 hangs"));
-  EXPECT_THAT(Deeds(policy.OnActorExit(2101, 1, 78, kKilled9)), End(kExitDone));
+  EXPECT_THAT(Deeds(policy_.OnActorExit(2101, 1, 78, kKilled9)), End(kExitDone));
 }
 
-TEST_F(EndingTest, LearnerThatHangsAfterItsLastLineIsKilledAndTheRunIsDone) {
-  SupervisorPolicy policy = Started(1);
-  policy.OnStatus(100, Final(1000));
-  EXPECT_THAT(Deeds(policy.Tick(4299)), IsEmpty());
-  EXPECT_THAT(Deeds(policy.Tick(4300)), Are(SendSignal{kLearnerSlot, SIGKILL}));
-  policy.OnActorExit(4301, 0, 77, Exit(0));
-  EXPECT_THAT(Deeds(policy.OnLearnerExit(4302, 76, kKilled9)), End(kExitDone));
+TEST_F(EndingOfOne, LearnerThatHangsAfterItsLastLineIsKilledAndTheRunIsDone) {
+  policy_.OnStatus(100, Final(1000));
+  EXPECT_THAT(Deeds(policy_.Tick(4299)), IsEmpty());
+  EXPECT_THAT(Deeds(policy_.Tick(4300)), Are(SendSignal{kLearnerSlot, SIGKILL}));
+  policy_.OnActorExit(4301, 0, 77, Exit(0));
+  EXPECT_THAT(Deeds(policy_.OnLearnerExit(4302, 76, kKilled9)), End(kExitDone));
 }
 
-TEST_F(EndingTest, LastCheckpointThatCouldNotBeWrittenIsAFailure) {
-  SupervisorPolicy policy = Started(1);
-  policy.OnStatus(100, Final(1000));
-  policy.OnActorExit(101, 0, 77, Exit(0));
-  EXPECT_THAT(Deeds(policy.OnLearnerExit(102, 76, Exit(1), "disk full")),
+TEST_F(EndingOfOne, LastCheckpointThatCouldNotBeWrittenIsAFailure) {
+  policy_.OnStatus(100, Final(1000));
+  policy_.OnActorExit(101, 0, 77, Exit(0));
+  EXPECT_THAT(Deeds(policy_.OnLearnerExit(102, 76, Exit(1), "disk full")),
               End(kExitFailed, "the learner (pid 76) ended with exit status 1: disk full"));
 }
 
-TEST_F(EndingTest, LearnerThatSomeoneElseStoppedEndsTheRunAsInterrupted) {
-  SupervisorPolicy policy = Started(1);
-  policy.OnStatus(100, Final(480));
-  const Actions left = policy.OnLearnerExit(110, 76, Exit(0));
+TEST_F(EndingOfOne, LearnerThatSomeoneElseStoppedEndsTheRunAsInterrupted) {
+  policy_.OnStatus(100, Final(480));
+  const Actions left = policy_.OnLearnerExit(110, 76, Exit(0));
   EXPECT_THAT(Said(left, LogLevel::kWarn), HasSubstr("asked to stop, and not by us"));
-  EXPECT_THAT(Deeds(policy.OnActorExit(120, 0, 77, Exit(0))), End(kExitInterrupted));
+  EXPECT_THAT(Deeds(policy_.OnActorExit(120, 0, 77, Exit(0))), End(kExitInterrupted));
 }
 
-TEST_F(EndingTest, InterruptAsksTheLearnerAndLeavesTheActorsToIt) {
-  SupervisorPolicy policy = Started(1);
-  policy.OnStatus(100, StatusAt(160));
-  EXPECT_THAT(Deeds(policy.OnStopSignal(200, SIGINT)), Are(SendSignal{kLearnerSlot, SIGTERM}));
-  policy.OnStatus(300, Final(320));
-  EXPECT_THAT(Deeds(policy.OnLearnerExit(310, 76, Exit(0))), IsEmpty());
-  EXPECT_THAT(Deeds(policy.OnActorExit(320, 0, 77, Exit(0))), End(kExitInterrupted));
-  EXPECT_EQ(policy.last_status()->steps, 320u);
+TEST_F(EndingOfOne, InterruptAsksTheLearnerAndLeavesTheActorsToIt) {
+  policy_.OnStatus(100, StatusAt(160));
+  EXPECT_THAT(Deeds(policy_.OnStopSignal(200, SIGINT)), Are(SendSignal{kLearnerSlot, SIGTERM}));
+  policy_.OnStatus(300, Final(320));
+  EXPECT_THAT(Deeds(policy_.OnLearnerExit(310, 76, Exit(0))), IsEmpty());
+  EXPECT_THAT(Deeds(policy_.OnActorExit(320, 0, 77, Exit(0))), End(kExitInterrupted));
+  EXPECT_EQ(policy_.last_status()->steps, 320u);
 }
 
-TEST_F(EndingTest, InterruptIsOverInLessThanFiveSecondsWhateverHangs) {
-  SupervisorPolicy policy = Started(2);
-  policy.OnStopSignal(100, SIGTERM);
-  EXPECT_THAT(Deeds(policy.Tick(1599)), IsEmpty());
-  EXPECT_THAT(Deeds(policy.Tick(1600)), Are(SendSignal{0, SIGTERM}, SendSignal{1, SIGTERM}));
-  EXPECT_THAT(Deeds(policy.Tick(3100)), Are(SendSignal{0, SIGKILL}, SendSignal{1, SIGKILL}));
-  EXPECT_THAT(Deeds(policy.Tick(4299)), IsEmpty());
-  EXPECT_THAT(Deeds(policy.Tick(4300)), Are(SendSignal{kLearnerSlot, SIGKILL}));
-  EXPECT_THAT(Deeds(policy.Tick(4400)), IsEmpty()) << "each is killed once";
-  policy.OnActorExit(4401, 0, 77, kKilled9);
-  policy.OnActorExit(4401, 1, 78, kKilled9);
-  const Actions end = policy.OnLearnerExit(4402, 76, kKilled9);
+TEST_F(EndingOfTwo, InterruptIsOverInLessThanFiveSecondsWhateverHangs) {
+  policy_.OnStopSignal(100, SIGTERM);
+  EXPECT_THAT(Deeds(policy_.Tick(1599)), IsEmpty());
+  EXPECT_THAT(Deeds(policy_.Tick(1600)), Are(SendSignal{0, SIGTERM}, SendSignal{1, SIGTERM}));
+  EXPECT_THAT(Deeds(policy_.Tick(3100)), Are(SendSignal{0, SIGKILL}, SendSignal{1, SIGKILL}));
+  EXPECT_THAT(Deeds(policy_.Tick(4299)), IsEmpty());
+  EXPECT_THAT(Deeds(policy_.Tick(4300)), Are(SendSignal{kLearnerSlot, SIGKILL}));
+  EXPECT_THAT(Deeds(policy_.Tick(4400)), IsEmpty()) << "each is killed once";
+  policy_.OnActorExit(4401, 0, 77, kKilled9);
+  policy_.OnActorExit(4401, 1, 78, kKilled9);
+  const Actions end = policy_.OnLearnerExit(4402, 76, kKilled9);
   EXPECT_THAT(Deeds(end), End(kExitInterrupted));
   EXPECT_THAT(Said(end, LogLevel::kWarn), HasSubstr("what came after its last checkpoint is lost"));
 }
 
-TEST_F(EndingTest, NothingIsStartedWhileTheRunEnds) {
-  SupervisorPolicy policy = Started(1);
-  policy.OnActorExit(10, 0, 77, kAborted);  // to be replaced at 60
-  policy.OnStopSignal(20, SIGINT);
-  EXPECT_THAT(Deeds(policy.Tick(60)), IsEmpty());
-  EXPECT_THAT(Deeds(policy.OnLearnerExit(70, 76, kAborted)), End(kExitInterrupted));
+TEST_F(EndingOfOne, NothingIsStartedWhileTheRunEnds) {
+  policy_.OnActorExit(10, 0, 77, kAborted);  // to be replaced at 60
+  policy_.OnStopSignal(20, SIGINT);
+  EXPECT_THAT(Deeds(policy_.Tick(60)), IsEmpty());
+  EXPECT_THAT(Deeds(policy_.OnLearnerExit(70, 76, kAborted)), End(kExitInterrupted));
 }
 
-TEST_F(EndingTest, InterruptWithoutALearnerStopsTheActors) {
-  SupervisorPolicy policy = Started(1);
-  policy.OnLearnerExit(10, 76, kAborted);  // to be restarted at 60
-  EXPECT_THAT(Deeds(policy.OnStopSignal(20, SIGINT)), IsEmpty());
-  EXPECT_THAT(Deeds(policy.Tick(520)), Are(SendSignal{0, SIGTERM}));
-  EXPECT_THAT(Deeds(policy.OnActorExit(530, 0, 77, Exit(0))), End(kExitInterrupted));
+TEST_F(EndingOfOne, InterruptWithoutALearnerStopsTheActors) {
+  policy_.OnLearnerExit(10, 76, kAborted);  // to be restarted at 60
+  EXPECT_THAT(Deeds(policy_.OnStopSignal(20, SIGINT)), IsEmpty());
+  EXPECT_THAT(Deeds(policy_.Tick(520)), Are(SendSignal{0, SIGTERM}));
+  EXPECT_THAT(Deeds(policy_.OnActorExit(530, 0, 77, Exit(0))), End(kExitInterrupted));
 }
 
-TEST_F(EndingTest, SecondSignalKillsAtOnce) {
-  SupervisorPolicy policy = Started(2);
-  policy.OnStopSignal(100, SIGINT);
-  policy.OnActorExit(110, 0, 77, Exit(0));
-  EXPECT_THAT(Deeds(policy.OnStopSignal(300, SIGINT)),
+TEST_F(EndingOfTwo, SecondSignalKillsAtOnce) {
+  policy_.OnStopSignal(100, SIGINT);
+  policy_.OnActorExit(110, 0, 77, Exit(0));
+  EXPECT_THAT(Deeds(policy_.OnStopSignal(300, SIGINT)),
               Are(SendSignal{kLearnerSlot, SIGKILL}, SendSignal{1, SIGKILL}));
-  policy.OnLearnerExit(301, 76, kKilled9);
-  EXPECT_THAT(Deeds(policy.OnActorExit(302, 1, 78, kKilled9)), End(kExitInterrupted));
+  policy_.OnLearnerExit(301, 76, kKilled9);
+  EXPECT_THAT(Deeds(policy_.OnActorExit(302, 1, 78, kKilled9)), End(kExitInterrupted));
 }
 
 // `timeout` sends its signal to the process and then to the process group.
-TEST_F(EndingTest, OneSignalDeliveredTwiceIsNotASecondOne) {
-  SupervisorPolicy policy = Started(1);
-  policy.OnStopSignal(100, SIGTERM);
-  EXPECT_THAT(policy.OnStopSignal(149, SIGTERM), IsEmpty());
-  EXPECT_THAT(Deeds(policy.OnStopSignal(150, SIGTERM)),
+TEST_F(EndingOfOne, OneSignalDeliveredTwiceIsNotASecondOne) {
+  policy_.OnStopSignal(100, SIGTERM);
+  EXPECT_THAT(policy_.OnStopSignal(149, SIGTERM), IsEmpty());
+  EXPECT_THAT(Deeds(policy_.OnStopSignal(150, SIGTERM)),
               Are(SendSignal{kLearnerSlot, SIGKILL}, SendSignal{0, SIGKILL}));
 }
 
-TEST_F(EndingTest, InterruptAfterTheLastStepDoesNotSpoilIt) {
-  SupervisorPolicy policy = Started(1);
-  policy.OnStatus(100, Final(1000));
-  policy.OnStopSignal(101, SIGINT);
-  policy.OnLearnerExit(102, 76, Exit(0));
-  EXPECT_THAT(Deeds(policy.OnActorExit(103, 0, 77, Exit(0))), End(kExitDone));
+TEST_F(EndingOfOne, InterruptAfterTheLastStepDoesNotSpoilIt) {
+  policy_.OnStatus(100, Final(1000));
+  policy_.OnStopSignal(101, SIGINT);
+  policy_.OnLearnerExit(102, 76, Exit(0));
+  EXPECT_THAT(Deeds(policy_.OnActorExit(103, 0, 77, Exit(0))), End(kExitDone));
 }
 
-TEST_F(EndingTest, InterruptWhileTheLastCheckpointIsWrittenIsJudgedByThatCheckpoint) {
-  const auto status_after = [this](const ChildExit& exit) {
+TEST(EndingTest, InterruptWhileTheLastCheckpointIsWrittenIsJudgedByThatCheckpoint) {
+  const auto status_after = [](const ChildExit& exit) {
     SupervisorPolicy policy = Started(1);
     policy.OnStatus(100, Done());
     policy.OnActorExit(101, 0, 77, Exit(0));

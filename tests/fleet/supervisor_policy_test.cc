@@ -11,82 +11,80 @@ namespace {
 
 using testing::HasSubstr;
 using testing::IsEmpty;
+using PolicyOfOne = PolicyOf<1>;
+using PolicyOfTwo = PolicyOf<2>;
 
-TEST_F(PolicyTest, TellsHowEachActorStands) {
-  SupervisorPolicy policy = Started(2);
-  EXPECT_EQ(policy.processes(),
+TEST_F(PolicyOfTwo, TellsHowEachActorStands) {
+  EXPECT_EQ(policy_.processes(),
             (std::vector<monitor::ActorProcess>{{true, false, 0}, {true, false, 0}}));
-  policy.OnStatus(100, Joined(1, {{1, 7, 3}}));
-  EXPECT_EQ(policy.processes()[1], (monitor::ActorProcess{true, true, 0}));
-  policy.OnActorExit(200, 1, 99, kKilled9);  // replaced at once
-  EXPECT_EQ(policy.processes()[1], (monitor::ActorProcess{true, false, 1}));
-  policy.OnActorExit(300, 0, 98, kKilled9);  // in 50 ms
-  EXPECT_EQ(policy.processes()[0], (monitor::ActorProcess{false, false, 0}));
-  policy.Tick(350);
-  EXPECT_EQ(policy.processes()[0], (monitor::ActorProcess{true, false, 1}));
-  EXPECT_FALSE(policy.over());
-  policy.OnStopSignal(400, SIGINT);
-  EXPECT_TRUE(policy.over());
+  policy_.OnStatus(100, Joined(1, {{1, 7, 3}}));
+  EXPECT_EQ(policy_.processes()[1], (monitor::ActorProcess{true, true, 0}));
+  policy_.OnActorExit(200, 1, 99, kKilled9);  // replaced at once
+  EXPECT_EQ(policy_.processes()[1], (monitor::ActorProcess{true, false, 1}));
+  policy_.OnActorExit(300, 0, 98, kKilled9);  // in 50 ms
+  EXPECT_EQ(policy_.processes()[0], (monitor::ActorProcess{false, false, 0}));
+  policy_.Tick(350);
+  EXPECT_EQ(policy_.processes()[0], (monitor::ActorProcess{true, false, 1}));
+  EXPECT_FALSE(policy_.over());
+  policy_.OnStopSignal(400, SIGINT);
+  EXPECT_TRUE(policy_.over());
 }
 
-TEST_F(PolicyTest, StartsTheLearnerThenEveryActor) {
+TEST(PolicyTest, StartsTheLearnerThenEveryActor) {
   SupervisorPolicy policy(PolicyLimits{}, 2, 1000, /*resume=*/true, "run/log");
   EXPECT_THAT(policy.Start(0), Are(StartLearner{true}, StartActor{0}, StartActor{1}));
   EXPECT_EQ(policy.counts().actors_started, 2u);
   EXPECT_EQ(policy.counts().actors_restarted, 0u);
 }
 
-TEST_F(PolicyTest, ActorThatDiesYoungWaitsTwiceAsLongEachTimeUpToASecond) {
-  SupervisorPolicy policy = Started(2);  // the other one lives: the run is not hopeless
+TEST_F(PolicyOfTwo, ActorThatDiesYoungWaitsTwiceAsLongEachTimeUpToASecond) {
+  // the other one lives: the run is not hopeless
   std::int64_t now = 1000;
   for (const std::int64_t wait : {50, 100, 200, 400, 800, 1000, 1000}) {
-    const Actions died = policy.OnActorExit(now, 1, 77, kAborted);
+    const Actions died = policy_.OnActorExit(now, 1, 77, kAborted);
     EXPECT_THAT(Deeds(died), IsEmpty());
     EXPECT_THAT(Said(died), HasSubstr("actor 1 (pid 77) was killed by SIGABRT"));
-    EXPECT_THAT(Deeds(policy.Tick(now + wait - 1)), IsEmpty()) << wait;
-    EXPECT_THAT(Deeds(policy.Tick(now + wait)), Are(StartActor{1})) << wait;
+    EXPECT_THAT(Deeds(policy_.Tick(now + wait - 1)), IsEmpty()) << wait;
+    EXPECT_THAT(Deeds(policy_.Tick(now + wait)), Are(StartActor{1})) << wait;
     now += wait;
   }
-  EXPECT_EQ(policy.counts().actors_restarted, 7u);
-  EXPECT_EQ(policy.counts().actors_started, 2u);
+  EXPECT_EQ(policy_.counts().actors_restarted, 7u);
+  EXPECT_EQ(policy_.counts().actors_started, 2u);
 }
 
-TEST_F(PolicyTest, ActorWithAnAcceptedGradientIsReplacedAtOnce) {
-  SupervisorPolicy policy = Started(2);
-  policy.OnStatus(10, Joined(1, {{0, 1, 0}, {1, 1, 1}}));
-  const Actions died = policy.OnActorExit(20, 1, 78, kKilled9);
+TEST_F(PolicyOfTwo, ActorWithAnAcceptedGradientIsReplacedAtOnce) {
+  policy_.OnStatus(10, Joined(1, {{0, 1, 0}, {1, 1, 1}}));
+  const Actions died = policy_.OnActorExit(20, 1, 78, kKilled9);
   EXPECT_THAT(Deeds(died), Are(StartActor{1}));
   EXPECT_THAT(Said(died, LogLevel::kWarn),
               HasSubstr("actor 1 (pid 78) was killed by SIGKILL; replaced at once; at most its "
                         "gradients in flight are lost"));
   // The one beside it joined but had none accepted.
-  EXPECT_THAT(Deeds(policy.OnActorExit(20, 0, 77, kKilled9)), IsEmpty());
+  EXPECT_THAT(Deeds(policy_.OnActorExit(20, 0, 77, kKilled9)), IsEmpty());
 }
 
-TEST_F(PolicyTest, GradientsOfTheProcessBeforeDoNotCountForItsSuccessor) {
-  SupervisorPolicy policy = Started(2);
-  policy.OnStatus(10, Joined(1, {{0, 1, 5}}));
-  policy.OnActorExit(20, 0, 77, kKilled9);
-  policy.OnStatus(30, Joined(1, {{0, 1, 6}}));  // the learner has not noticed yet
-  EXPECT_THAT(Deeds(policy.OnActorExit(40, 0, 78, kKilled9)), IsEmpty());
-  EXPECT_THAT(Deeds(policy.Tick(90)), Are(StartActor{0}));
-  policy.OnStatus(100, Joined(1, {{0, 3, 1}}));
-  EXPECT_THAT(Deeds(policy.OnActorExit(110, 0, 79, kKilled9)), Are(StartActor{0}));
+TEST_F(PolicyOfTwo, GradientsOfTheProcessBeforeDoNotCountForItsSuccessor) {
+  policy_.OnStatus(10, Joined(1, {{0, 1, 5}}));
+  policy_.OnActorExit(20, 0, 77, kKilled9);
+  policy_.OnStatus(30, Joined(1, {{0, 1, 6}}));  // the learner has not noticed yet
+  EXPECT_THAT(Deeds(policy_.OnActorExit(40, 0, 78, kKilled9)), IsEmpty());
+  EXPECT_THAT(Deeds(policy_.Tick(90)), Are(StartActor{0}));
+  policy_.OnStatus(100, Joined(1, {{0, 3, 1}}));
+  EXPECT_THAT(Deeds(policy_.OnActorExit(110, 0, 79, kKilled9)), Are(StartActor{0}));
 }
 
-TEST_F(PolicyTest, IncarnationsAreToldApartByTerm) {
-  SupervisorPolicy policy = Started(2);
-  policy.OnStatus(10, Joined(1, {{0, 1, 5}}));
-  policy.OnActorExit(20, 0, 77, kKilled9);
-  policy.OnStatus(30, Joined(2, {{0, 1, 1}}));  // a new learner counts incarnations afresh
-  EXPECT_THAT(Deeds(policy.OnActorExit(40, 0, 78, kKilled9)), Are(StartActor{0}));
+TEST_F(PolicyOfTwo, IncarnationsAreToldApartByTerm) {
+  policy_.OnStatus(10, Joined(1, {{0, 1, 5}}));
+  policy_.OnActorExit(20, 0, 77, kKilled9);
+  policy_.OnStatus(30, Joined(2, {{0, 1, 1}}));  // a new learner counts incarnations afresh
+  EXPECT_THAT(Deeds(policy_.OnActorExit(40, 0, 78, kKilled9)), Are(StartActor{0}));
 }
 
-TEST_F(PolicyTest, RowsOfActorsStartedByHandAreIgnored) {
+TEST(PolicyTest, RowsOfActorsStartedByHandAreIgnored) {
   EXPECT_THAT(Started(1).OnStatus(10, Joined(1, {{7, 1, 5}, {-1, 1, 5}})), IsEmpty());
 }
 
-TEST_F(PolicyTest, WhereAllActorsComeFromElsewhereTheyAreCountedAsTheyJoin) {
+TEST(PolicyTest, WhereAllActorsComeFromElsewhereTheyAreCountedAsTheyJoin) {
   SupervisorPolicy policy(PolicyLimits{}, 0, 1000, /*resume=*/false, "run/log");
   EXPECT_THAT(policy.Start(0), Are(StartLearner{false}));
   policy.OnStatus(10, Joined(1, {{0, 0x10000, 2}, {1, 0x10000, 0}}));
@@ -102,121 +100,114 @@ TEST_F(PolicyTest, WhereAllActorsComeFromElsewhereTheyAreCountedAsTheyJoin) {
   EXPECT_THAT(Deeds(policy.OnLearnerExit(60, 78, Exit(0))), End(0));
 }
 
-TEST_F(PolicyTest, AnAcceptedGradientEndsTheBackOff) {
-  SupervisorPolicy policy = Started(2);
-  policy.OnActorExit(0, 0, 1, kAborted);
-  policy.Tick(50);
-  policy.OnActorExit(50, 0, 2, kAborted);  // the next would wait 200 ms
-  policy.Tick(150);
-  policy.OnStatus(160, Joined(1, {{0, 1, 1}}));
-  EXPECT_THAT(Deeds(policy.OnActorExit(170, 0, 3, kAborted)), Are(StartActor{0}));
-  policy.OnActorExit(180, 0, 4, kAborted);
-  EXPECT_THAT(Deeds(policy.Tick(229)), IsEmpty());
-  EXPECT_THAT(Deeds(policy.Tick(230)), Are(StartActor{0}));
+TEST_F(PolicyOfTwo, AnAcceptedGradientEndsTheBackOff) {
+  policy_.OnActorExit(0, 0, 1, kAborted);
+  policy_.Tick(50);
+  policy_.OnActorExit(50, 0, 2, kAborted);  // the next would wait 200 ms
+  policy_.Tick(150);
+  policy_.OnStatus(160, Joined(1, {{0, 1, 1}}));
+  EXPECT_THAT(Deeds(policy_.OnActorExit(170, 0, 3, kAborted)), Are(StartActor{0}));
+  policy_.OnActorExit(180, 0, 4, kAborted);
+  EXPECT_THAT(Deeds(policy_.Tick(229)), IsEmpty());
+  EXPECT_THAT(Deeds(policy_.Tick(230)), Are(StartActor{0}));
 }
 
-TEST_F(PolicyTest, NoActorThatEverGetsAnywhereEndsTheRun) {
-  SupervisorPolicy policy = Started(1);
+TEST_F(PolicyOfOne, NoActorThatEverGetsAnywhereEndsTheRun) {
   std::int64_t now = 0;
   for (int death = 1; death < 10; ++death) {
-    policy.OnActorExit(now, 0, 1, Exit(1));
+    policy_.OnActorExit(now, 0, 1, Exit(1));
     now += 1000;
-    ASSERT_THAT(Deeds(policy.Tick(now)), Are(StartActor{0}));
+    ASSERT_THAT(Deeds(policy_.Tick(now)), Are(StartActor{0}));
   }
-  const Actions last = policy.OnActorExit(now, 0, 1, Exit(1), "CHECK(x) failed");
+  const Actions last = policy_.OnActorExit(now, 0, 1, Exit(1), "CHECK(x) failed");
   EXPECT_THAT(Said(last, LogLevel::kError), HasSubstr("the reasons are in run/log"));
   EXPECT_THAT(Deeds(last), Are(SendSignal{kLearnerSlot, SIGTERM}));
-  EXPECT_THAT(Deeds(policy.OnLearnerExit(now + 1, 9, Exit(0))),
+  EXPECT_THAT(Deeds(policy_.OnLearnerExit(now + 1, 9, Exit(0))),
               End(kExitFailed,
                   "every actor died 10 times in a row before its first "
                   "accepted gradient: CHECK(x) failed"));
 }
 
-TEST_F(PolicyTest, OperatorsMistakeOfAnActorEndsTheRunWithTwo) {
-  SupervisorPolicy policy = Started(2);
-  EXPECT_THAT(Deeds(policy.OnActorExit(10, 0, 77, Exit(2), "no such plug-in")),
+TEST_F(PolicyOfTwo, OperatorsMistakeOfAnActorEndsTheRunWithTwo) {
+  EXPECT_THAT(Deeds(policy_.OnActorExit(10, 0, 77, Exit(2), "no such plug-in")),
               Are(SendSignal{kLearnerSlot, SIGTERM}));
-  EXPECT_THAT(Deeds(policy.OnActorExit(11, 1, 78, Exit(2))), IsEmpty());
-  EXPECT_THAT(Deeds(policy.OnLearnerExit(20, 76, Exit(0))), End(kExitUserError, "no such plug-in"));
+  EXPECT_THAT(Deeds(policy_.OnActorExit(11, 1, 78, Exit(2))), IsEmpty());
+  EXPECT_THAT(Deeds(policy_.OnLearnerExit(20, 76, Exit(0))),
+              End(kExitUserError, "no such plug-in"));
 }
 
-TEST_F(PolicyTest, OperatorsMistakeOfTheLearnerEndsTheRunWithTwo) {
-  SupervisorPolicy policy = Started(1);
-  EXPECT_THAT(Deeds(policy.OnLearnerExit(10, 76, Exit(2))), IsEmpty());
-  EXPECT_THAT(Deeds(policy.Tick(509)), IsEmpty());
-  EXPECT_THAT(Deeds(policy.Tick(510)), Are(SendSignal{0, SIGTERM}));
-  EXPECT_THAT(Deeds(policy.OnActorExit(520, 0, 77, Exit(0))),
+TEST_F(PolicyOfOne, OperatorsMistakeOfTheLearnerEndsTheRunWithTwo) {
+  EXPECT_THAT(Deeds(policy_.OnLearnerExit(10, 76, Exit(2))), IsEmpty());
+  EXPECT_THAT(Deeds(policy_.Tick(509)), IsEmpty());
+  EXPECT_THAT(Deeds(policy_.Tick(510)), Are(SendSignal{0, SIGTERM}));
+  EXPECT_THAT(Deeds(policy_.OnActorExit(520, 0, 77, Exit(0))),
               End(kExitUserError, "the learner (pid 76) ended with exit status 2"));
 }
 
-TEST_F(PolicyTest, LearnerWithProgressIsRestartedAtOnceFromItsCheckpoint) {
-  SupervisorPolicy policy = Started(1);
-  policy.OnStatus(10, StatusAt(0));
-  policy.OnStatus(20, StatusAt(320, "checkpoints/b"));
-  const Actions died = policy.OnLearnerExit(30, 76, kKilled9);
+TEST_F(PolicyOfOne, LearnerWithProgressIsRestartedAtOnceFromItsCheckpoint) {
+  policy_.OnStatus(10, StatusAt(0));
+  policy_.OnStatus(20, StatusAt(320, "checkpoints/b"));
+  const Actions died = policy_.OnLearnerExit(30, 76, kKilled9);
   EXPECT_THAT(Deeds(died), Are(StartLearner{true}));
   EXPECT_THAT(Said(died, LogLevel::kWarn),
               HasSubstr("the learner (pid 76) was killed by SIGKILL at 320 steps; started again at "
                         "once from checkpoints/b or a newer one; what came after it is lost"));
-  EXPECT_EQ(policy.counts().learner_restarted, 1u);
+  EXPECT_EQ(policy_.counts().learner_restarted, 1u);
 }
 
-TEST_F(PolicyTest, LearnerWithoutProgressBacksOffAndIsGivenUpAtTheFifthDeath) {
-  SupervisorPolicy policy = Started(1);
+TEST_F(PolicyOfOne, LearnerWithoutProgressBacksOffAndIsGivenUpAtTheFifthDeath) {
   std::int64_t now = 0;
   for (const std::int64_t wait : {50, 100, 200, 400}) {
-    policy.OnStatus(now, StatusAt(160));  // where it begins, and no further
-    EXPECT_THAT(Deeds(policy.OnLearnerExit(now, 76, kAborted)), IsEmpty());
-    EXPECT_THAT(Deeds(policy.Tick(now + wait - 1)), IsEmpty());
-    EXPECT_THAT(Deeds(policy.Tick(now + wait)), Are(StartLearner{true}));
+    policy_.OnStatus(now, StatusAt(160));  // where it begins, and no further
+    EXPECT_THAT(Deeds(policy_.OnLearnerExit(now, 76, kAborted)), IsEmpty());
+    EXPECT_THAT(Deeds(policy_.Tick(now + wait - 1)), IsEmpty());
+    EXPECT_THAT(Deeds(policy_.Tick(now + wait)), Are(StartLearner{true}));
     now += wait;
   }
-  const Actions fifth = policy.OnLearnerExit(now, 76, kAborted, "out of memory");
+  const Actions fifth = policy_.OnLearnerExit(now, 76, kAborted, "out of memory");
   EXPECT_THAT(Said(fifth, LogLevel::kError),
               HasSubstr("5 times in a row without an applied update: gave up; the reasons are in "
                         "run/log"));
-  EXPECT_THAT(Deeds(policy.Tick(now + 500)), Are(SendSignal{0, SIGTERM}));
-  EXPECT_THAT(Deeds(policy.OnActorExit(now + 501, 0, 77, Exit(0))),
+  EXPECT_THAT(Deeds(policy_.Tick(now + 500)), Are(SendSignal{0, SIGTERM}));
+  EXPECT_THAT(Deeds(policy_.OnActorExit(now + 501, 0, 77, Exit(0))),
               End(kExitFailed,
                   "the learner (pid 76) was killed by SIGABRT, 5 times in a row without an applied "
                   "update: out of memory"));
-  EXPECT_EQ(policy.counts().learner_restarted, 4u);
+  EXPECT_EQ(policy_.counts().learner_restarted, 4u);
 }
 
-TEST_F(PolicyTest, AnyProgressForgivesTheDeathsBefore) {
-  SupervisorPolicy policy = Started(1);
+TEST_F(PolicyOfOne, AnyProgressForgivesTheDeathsBefore) {
   std::int64_t now = 0;
   const auto die_young = [&](int times) {
     for (int i = 0; i < times; ++i) {
-      policy.OnLearnerExit(now, 76, kAborted);
+      policy_.OnLearnerExit(now, 76, kAborted);
       now += 1000;
-      ASSERT_THAT(Deeds(policy.Tick(now)), Are(StartLearner{true}));
+      ASSERT_THAT(Deeds(policy_.Tick(now)), Are(StartLearner{true}));
     }
   };
   die_young(4);
-  policy.OnStatus(now, Joined(1, {{0, 1, 1}}));  // an accepted gradient is progress, too
-  EXPECT_THAT(Deeds(policy.OnLearnerExit(now, 76, kAborted)), Are(StartLearner{true}));
+  policy_.OnStatus(now, Joined(1, {{0, 1, 1}}));  // an accepted gradient is progress, too
+  EXPECT_THAT(Deeds(policy_.OnLearnerExit(now, 76, kAborted)), Are(StartLearner{true}));
   die_young(4);
 }
 
-TEST_F(PolicyTest, LearnerThatNeverReachesANewCheckpointIsGivenUpInTheEnd) {
-  SupervisorPolicy policy = Started(1);
+TEST_F(PolicyOfOne, LearnerThatNeverReachesANewCheckpointIsGivenUpInTheEnd) {
   for (int death = 1; death < 30; ++death) {
-    policy.OnStatus(death, StatusAt(0));
-    policy.OnStatus(death, StatusAt(500));
-    ASSERT_THAT(Deeds(policy.OnLearnerExit(death, 76, kAborted)), Are(StartLearner{true})) << death;
+    policy_.OnStatus(death, StatusAt(0));
+    policy_.OnStatus(death, StatusAt(500));
+    ASSERT_THAT(Deeds(policy_.OnLearnerExit(death, 76, kAborted)), Are(StartLearner{true}))
+        << death;
   }
-  policy.OnStatus(40, StatusAt(0));
-  policy.OnStatus(40, StatusAt(500));
-  EXPECT_THAT(Said(policy.OnLearnerExit(40, 76, kAborted), LogLevel::kError),
+  policy_.OnStatus(40, StatusAt(0));
+  policy_.OnStatus(40, StatusAt(500));
+  EXPECT_THAT(Said(policy_.OnLearnerExit(40, 76, kAborted), LogLevel::kError),
               HasSubstr("30 times in a row without a newer checkpoint: gave up"));
 }
 
-TEST_F(PolicyTest, ProgramThatCannotBeStartedCountsAsDead) {
-  SupervisorPolicy policy = Started(2);
-  const Actions died = policy.OnActorExit(0, 0, -1, {ChildExit::How::kNotStarted, ENOMEM});
+TEST_F(PolicyOfTwo, ProgramThatCannotBeStartedCountsAsDead) {
+  const Actions died = policy_.OnActorExit(0, 0, -1, {ChildExit::How::kNotStarted, ENOMEM});
   EXPECT_THAT(Said(died), HasSubstr("actor 0 could not be started (Cannot allocate memory)"));
-  EXPECT_THAT(Deeds(policy.Tick(50)), Are(StartActor{0}));
+  EXPECT_THAT(Deeds(policy_.Tick(50)), Are(StartActor{0}));
 }
 
 TEST(PolicyDeathTest, NobodyDiesTwice) {

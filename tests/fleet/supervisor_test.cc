@@ -13,6 +13,7 @@
 
 #include "core/error.h"
 #include "tests/support/fleet_fixtures.h"
+#include "tests/support/in_child.h"
 
 namespace starling::fleet {
 namespace {
@@ -54,41 +55,25 @@ class SupervisorTest : public testing::Test {
     dir_.Write("script." + who, lives + "\n");
   }
 
-  void Launch() {
-    pid_ = ::fork();
-    ASSERT_GE(pid_, 0);
-    if (pid_ == 0) SuperviseAndExit();
-  }
-
-  [[noreturn]] void SuperviseAndExit() {
-    const int screen = ::open((dir_.path() / "screen").c_str(), O_WRONLY | O_CREAT, 0644);
-    int status = 99;
-    {
-      const StopSignalsHeld held;
-      monitor::Console console(screen, {});
-      RunLog log(dir_.path(), console);
-      const SupervisorResult result = Supervise(options_, log, console);
-      const nlohmann::json json{{"steps", result.status ? result.status->steps : 0},
-                                {"error", result.error},
-                                {"started", result.counts.actors_started},
-                                {"actors_restarted", result.counts.actors_restarted},
-                                {"learner_restarted", result.counts.learner_restarted}};
-      dir_.Write("result", json.dump());
-      status = result.exit_status;
-    }
-    ::_exit(status);
-  }
-
-  // The supervisor's exit status, or 128 + signal. By then no child of its may be left.
-  int Join() {
-    int status = 0;
-    EXPECT_EQ(::waitpid(pid_, &status, 0), pid_);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  }
-
+  // Returns the supervisor's exit status, or 128 + signal. By then no child of its may be left.
   int RunToEnd() {
-    Launch();
-    return Join();
+    pid_ = Fork([this] { return SuperviseOnce(); });
+    return StatusOf(pid_);
+  }
+
+  int SuperviseOnce() {
+    const int screen = ::open((dir_.path() / "screen").c_str(), O_WRONLY | O_CREAT, 0644);
+    const StopSignalsHeld held;
+    monitor::Console console(screen, {});
+    RunLog log(dir_.path(), console);
+    const SupervisorResult result = Supervise(options_, log, console);
+    const nlohmann::json json{{"steps", result.status ? result.status->steps : 0},
+                              {"error", result.error},
+                              {"started", result.counts.actors_started},
+                              {"actors_restarted", result.counts.actors_restarted},
+                              {"learner_restarted", result.counts.learner_restarted}};
+    dir_.Write("result", json.dump());
+    return result.exit_status;
   }
 
   // Children of a process that ended become ours: none, dead or alive, may come.
@@ -208,8 +193,7 @@ TEST_F(SupervisorTest, OutputGoesToTheLogAndTroubleToTheScreen) {
 
 TEST_F(SupervisorTest, SignalsComeInsteadOfBeingLostBeforeAndAfter) {
   Script("learner", "hold; touch over; exit 0");
-  const pid_t pid = ::fork();
-  if (pid == 0) {
+  const pid_t pid = Fork([this] {
     const StopSignalsHeld held;
     ::raise(SIGINT);  // too early for Supervise: held back, not lost
     monitor::Console console(2, {});
@@ -217,11 +201,8 @@ TEST_F(SupervisorTest, SignalsComeInsteadOfBeingLostBeforeAndAfter) {
     const int status = Supervise(options_, log, console).exit_status;
     ::raise(SIGTERM);  // too late: it must not cost the summary
     ::_exit(status);
-  }
-  int status = 0;
-  ::waitpid(pid, &status, 0);
-  ASSERT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), kExitInterrupted);
+  });
+  EXPECT_EQ(StatusOf(pid), kExitInterrupted);
 }
 
 }  // namespace
