@@ -168,48 +168,49 @@ class StyleTest : public testing::Test {
   void SetUp() override {
     if (!HasPty()) GTEST_SKIP() << kNoPty;
     ASSERT_EQ(::openpty(&ours_, &theirs_, nullptr, nullptr, nullptr), 0);
-    Set({{"TERM", "xterm"}, {"NO_COLOR", ""}, {"LC_ALL", ""}, {"LC_CTYPE", ""}, {"LANG", ""}});
+    Set(kPlain);
   }
   ~StyleTest() override {
     ::close(ours_);
     ::close(theirs_);
   }
+  static inline const std::map<std::string, std::string> kPlain = {
+      {"TERM", "xterm"}, {"NO_COLOR", ""}, {"LC_ALL", ""}, {"LC_CTYPE", ""}, {"LANG", ""}};
   void Set(const std::map<std::string, std::string>& settings) {
     for (const auto& [name, value] : settings) ::setenv(name.c_str(), value.c_str(), 1);
   }
   int ours_ = -1, theirs_ = -1;
 };
 
-TEST_F(StyleTest, TerminalHasColour) {
-  EXPECT_TRUE(DetectStyle(theirs_).terminal);
-  EXPECT_TRUE(DetectStyle(theirs_).color);
+TEST_F(StyleTest, FollowsTheEnvironment) {
+  const struct {
+    const char* rule;
+    std::map<std::string, std::string> settings;
+    bool terminal, color, utf8;
+  } cases[] = {
+      {"a terminal has colour, and without a locale no blocks", {}, true, true, false},
+      {"NO_COLOR keeps the bar", {{"NO_COLOR", "1"}}, true, false, false},
+      {"a dumb terminal gets plain lines", {{"TERM", "dumb"}}, false, false, false},
+      {"and one without a name", {{"TERM", ""}}, false, false, false},
+      {"blocks need UTF-8", {{"LANG", "C.UTF-8"}}, true, true, true},
+      {"LC_ALL is stronger", {{"LANG", "C.UTF-8"}, {"LC_ALL", "C"}}, true, true, false},
+      {"both ways", {{"LC_ALL", "de_DE.utf8"}}, true, true, true},
+  };
+  for (const auto& [rule, settings, terminal, color, utf8] : cases) {
+    Set(kPlain);
+    Set(settings);
+    const ConsoleStyle style = DetectStyle(theirs_);
+    EXPECT_EQ(style.terminal, terminal) << rule;
+    EXPECT_EQ(style.color, color) << rule;
+    EXPECT_EQ(style.utf8, utf8) << rule;
+  }
 }
 
-TEST_F(StyleTest, NoColorIsHonouredAndKeepsTheBar) {
-  Set({{"NO_COLOR", "1"}});
-  EXPECT_TRUE(DetectStyle(theirs_).terminal);
-  EXPECT_FALSE(DetectStyle(theirs_).color);
-}
-
-TEST_F(StyleTest, DumbTerminalAndFileGetPlainLines) {
+TEST_F(StyleTest, AFileGetsPlainLines) {
   const int file = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
   EXPECT_FALSE(DetectStyle(file).terminal);
   EXPECT_FALSE(DetectStyle(file).color);
   ::close(file);
-  Set({{"TERM", "dumb"}});
-  EXPECT_FALSE(DetectStyle(theirs_).terminal);
-  Set({{"TERM", ""}});
-  EXPECT_FALSE(DetectStyle(theirs_).terminal);
-}
-
-TEST_F(StyleTest, BlocksNeedAUtf8Locale) {
-  EXPECT_FALSE(DetectStyle(theirs_).utf8);
-  Set({{"LANG", "C.UTF-8"}});
-  EXPECT_TRUE(DetectStyle(theirs_).utf8);
-  Set({{"LC_ALL", "C"}});  // stronger than LANG
-  EXPECT_FALSE(DetectStyle(theirs_).utf8);
-  Set({{"LC_ALL", "de_DE.utf8"}, {"LANG", ""}});
-  EXPECT_TRUE(DetectStyle(theirs_).utf8);
 }
 
 TEST_F(StyleTest, TheTerminalIsAskedForItsWidthEachTime) {
