@@ -30,10 +30,8 @@ class CliTest : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(CliTest, VersionAndHelpGoToStandardOutput) {
-  const Finished version = Starling({"--version"});
-  EXPECT_EQ(version.status, 0);
-  EXPECT_THAT(version.out, StartsWith("starling "));
+// The version: tests/system/command_line_test.cc.
+TEST_F(CliTest, HelpNamesEveryCommand) {
   const Finished help = Starling({"--help"});
   EXPECT_EQ(help.status, 0);
   for (const char* command : {"train", "eval", "play", "record", "sweep", "report", "conform",
@@ -65,29 +63,38 @@ TEST_F(CliTest, KeysAreMadeOnceAndTheSecretIsNotShown) {
   EXPECT_NE(wire::ReadSecretFile(dir_ / "others" / "ada.secret").secret_key, secret);
 }
 
-TEST_F(CliTest, UnknownWordsAreAnsweredWithTheNearest) {
-  EXPECT_THAT(Mistake({"trian", "x.toml"}),
-              HasSubstr("there is no command \"trian\"; did you mean \"train\"?"));
-  EXPECT_THAT(Mistake({"train", "--rezume", "x"}), HasSubstr("did you mean \"--resume\"?"));
-  EXPECT_THAT(Mistake({"eval", "x", "--greddy"}), HasSubstr("did you mean \"--greedy\"?"));
-}
-
-TEST_F(CliTest, WhatIsMissingOrContradicts) {
-  EXPECT_THAT(Mistake({}), HasSubstr("subcommand is required"));
-  EXPECT_THAT(Mistake({"train"}), HasSubstr("CONFIG or --resume DIR is required"));
-  EXPECT_THAT(Mistake({"train", "x", "--resume", "y"}), HasSubstr("excludes"));
-  EXPECT_THAT(Mistake({"train", "--resume", "y", "--run-dir", "z"}), HasSubstr("excludes"));
-  EXPECT_THAT(Mistake({"train", "--resume", "y", "--init-from", "z"}), HasSubstr("excludes"));
-  EXPECT_THAT(Mistake({"train", "x", "--set"}), HasSubstr("--set"));
-  EXPECT_THAT(Mistake({"eval"}), HasSubstr("RUN_OR_CHECKPOINT is required"));
-  EXPECT_THAT(Mistake({"eval", "x", "--episodes", "0"}), HasSubstr("--episodes"));
-  EXPECT_THAT(Mistake({"eval", "x", "--seed", "-1"}), HasSubstr("--seed"));
-  EXPECT_THAT(Mistake({"eval", "x", "--seed", "99999999999999999999999"}), HasSubstr("--seed"));
-  EXPECT_THAT(Mistake({"conform"}), HasSubstr("TRACE is required"));
-  EXPECT_THAT(Mistake({"sweep"}), HasSubstr("GRID is required"));
-  EXPECT_THAT(Mistake({"simulate"}), HasSubstr("CONFIG is required"));
-  EXPECT_THAT(Mistake({"simulate", "x.toml", "--resume", "y"}), HasSubstr("--resume"));
-  EXPECT_THAT(Mistake({"report"}), HasSubstr("RUN is required"));
+TEST_F(CliTest, MistakesInACommandLine) {
+  const std::pair<std::vector<std::string>, const char*> cases[] = {
+      // Unknown words are answered with the nearest.
+      {{"trian", "x.toml"}, "there is no command \"trian\"; did you mean \"train\"?"},
+      {{"train", "--rezume", "x"}, "did you mean \"--resume\"?"},
+      {{"eval", "x", "--greddy"}, "did you mean \"--greedy\"?"},
+      // What is missing.
+      {{}, "subcommand is required"},
+      {{"train"}, "CONFIG or --resume DIR is required"},
+      {{"train", "x", "--set"}, "--set"},
+      {{"eval"}, "RUN_OR_CHECKPOINT is required"},
+      {{"conform"}, "TRACE is required"},
+      {{"sweep"}, "GRID is required"},
+      {{"simulate"}, "CONFIG is required"},
+      {{"report"}, "RUN is required"},
+      // What contradicts.
+      {{"train", "x", "--resume", "y"}, "excludes"},
+      {{"train", "--resume", "y", "--run-dir", "z"}, "excludes"},
+      {{"train", "--resume", "y", "--init-from", "z"}, "excludes"},
+      {{"simulate", "x.toml", "--resume", "y"}, "--resume"},
+      // Values that are not allowed.
+      {{"train", "x", "--progress", "loud"}, "--progress: loud not in {screen,bar,lines,none}"},
+      {{"eval", "x", "--episodes", "0"}, "--episodes"},
+      {{"eval", "x", "--seed", "-1"}, "--seed"},
+      {{"eval", "x", "--seed", "99999999999999999999999"}, "--seed"},
+      // Files that are not there.
+      {{"sweep", "absent.toml"}, "grid absent.toml cannot be read"},
+      {{"report", "absent"}, "absent: there is no such directory; give the directory of a run"},
+      {{"conform", "absent.jsonl.gz"}, "absent.jsonl.gz"},
+  };
+  for (const auto& [words, sentence] : cases) EXPECT_THAT(Mistake(words), HasSubstr(sentence));
+  EXPECT_FALSE(std::filesystem::exists(dir_ / "report.html"));
 }
 
 TEST_F(CliTest, SetTakesOneWordEach) {
@@ -123,19 +130,6 @@ TEST_F(CliTest, AResultThatCannotBeWrittenIsAFailure) {
   const Finished finished = RunProgram(dir_, {"/bin/sh", (dir_.path() / "envs.sh").string()});
   EXPECT_EQ(finished.status, kExitFailed);
   EXPECT_THAT(finished.err, HasSubstr("standard output"));
-}
-
-TEST_F(CliTest, ASweepOfNothingAndAReportOnNothing) {
-  EXPECT_THAT(Mistake({"sweep", "absent.toml"}), HasSubstr("grid absent.toml cannot be read"));
-  EXPECT_EQ(Mistake({"report", "absent", "also"}),
-            "absent: there is no such directory; give the directory of a run or of a sweep\n"
-            "also: there is no such directory; give the directory of a run or of a sweep\n");
-  EXPECT_THAT(Mistake({"report", "."}), HasSubstr(".: there is no run in it"));
-  EXPECT_FALSE(std::filesystem::exists(dir_ / "report.html"));
-}
-
-TEST_F(CliTest, TraceThatIsNotThereIsAMistake) {
-  EXPECT_THAT(Mistake({"conform", "absent.jsonl.gz"}), HasSubstr("absent.jsonl.gz"));
 }
 
 }  // namespace

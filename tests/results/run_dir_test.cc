@@ -61,7 +61,7 @@ TEST(RunDirTest, OneThatCannotBeWrittenIsNamed) {
               HasSubstr("it is not a directory"));
   EXPECT_THAT(ErrorOf([&] { CreateRunDir(dir.path() / "file/run", false); }),
               HasSubstr("run directory " + dir.path().string() +
-                        "/file/run cannot be written: Not a directory"));
+                        "/file/run cannot be written: Not a directory; choose another --run-dir"));
   EXPECT_THAT(ErrorOf([&] { CreateRunDir("/proc/self/run", true); }),
               HasSubstr("run directory /proc/self/run cannot be written"));
 }
@@ -81,7 +81,8 @@ TEST(RunDirTest, ReadOnlyDirectoryIsNamed) {
 
 TEST(RunDirTest, WhatCanBeResumed) {
   TempDir dir;
-  EXPECT_THAT(ErrorOf([&] { CheckResumable(dir.path() / "no"); }), HasSubstr("no such directory"));
+  EXPECT_THAT(ErrorOf([&] { CheckResumable(dir.path() / "no"); }),
+              HasSubstr("there is no such directory"));
   EXPECT_THAT(ErrorOf([&] { CheckResumable(dir.path()); }), HasSubstr("not a run"));
   dir.Write("config.toml", "");
   dir.Write("checkpoints/notes.txt", "");

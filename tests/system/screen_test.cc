@@ -133,12 +133,5 @@ TEST_F(ScreenTest, OtherWaysToSeeTheProgress) {
   }
 }
 
-TEST_F(ScreenTest, AWayThatThereIsNotIsNamed) {
-  Strings words = TrainWords({});
-  words.insert(words.end(), {"--progress", "loud"});
-  EXPECT_EQ(WaitFor(*Start("starling", words)), kExitUserError);
-  EXPECT_THAT(said_, testing::AllOf(HasSubstr("--progress"), HasSubstr("screen")));
-}
-
 }  // namespace
 }  // namespace starling
