@@ -1,4 +1,4 @@
-#include "tools/sweep/runs.h"
+#include "tools/sweep/sweep.h"
 
 #include <gmock/gmock.h>
 #include <signal.h>
