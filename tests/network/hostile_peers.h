@@ -68,10 +68,8 @@ class HostilePeersFixture : public NetworkTest {
   static inline const Strings kPatient = {"wire.timeout_s=60", "staleness.deadline_s=60"};
 
   // A learner and an actor at work.
-  void StartWithActor(Strings settings = {}) {
-    settings.insert(settings.begin(), kQuick.begin(), kQuick.end());
-    settings.emplace_back("actors.count=1");
-    ASSERT_TRUE(StartLearner(settings)) << learner_->err();
+  void StartWithActor(const Strings& settings = {}) {
+    ASSERT_TRUE(StartLearner(Plus(Plus(kQuick, {"actors.count=1"}), settings))) << learner_->err();
     StartActor(endpoint());
     ASSERT_TRUE(AwaitJoins(1));
     ASSERT_TRUE(GoesOn());

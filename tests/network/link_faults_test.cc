@@ -12,10 +12,8 @@ using testing::Not;
 class LinkFaultsTest : public NetworkTest {
  protected:
   // A learner, an actor beside it, and one behind the proxy; all three at work.
-  void StartAll(Strings settings = {}) {
-    settings.insert(settings.begin(), kQuick.begin(), kQuick.end());
-    settings.emplace_back("actors.count=2");
-    ASSERT_TRUE(StartLearner(settings)) << learner_->err();
+  void StartAll(const Strings& settings = {}) {
+    ASSERT_TRUE(StartLearner(Plus(Plus(kQuick, {"actors.count=2"}), settings))) << learner_->err();
     proxy_ = std::make_unique<Proxy>(port_);
     near_ = &StartActor(endpoint());
     far_ = &StartActor(proxy_->endpoint());
@@ -127,10 +125,9 @@ TEST_F(LinkFaultsTest, ASlowReaderIsWaitedForByNobodyAndBuffersNothing) {
 }
 
 TEST_F(LinkFaultsTest, AFarAndNarrowLinkTrainsWithinTheBound) {
-  Strings settings = kQuick;
-  settings.insert(settings.end(), {"actors.count=2", "staleness.bound=1", Steps(16'000),
-                                   "wire.timeout_s=20", "staleness.deadline_s=20"});
-  ASSERT_TRUE(StartLearner(settings)) << learner_->err();
+  const Strings settings = {"actors.count=2", "staleness.bound=1", Steps(16'000),
+                            "wire.timeout_s=20", "staleness.deadline_s=20"};
+  ASSERT_TRUE(StartLearner(Plus(kQuick, settings))) << learner_->err();
   Proxy proxy(port_);
   proxy.SetBoth({.delay = milliseconds(10), .bytes_per_s = 4'000'000});
   StartActor(proxy.endpoint());

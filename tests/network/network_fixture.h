@@ -29,13 +29,10 @@ class NetworkTest : public RunTest {
 
   // Endless, unless `settings` say something else. False if it did not come up.
   bool StartLearner(const Strings& settings, const std::string& endpoint = "tcp://127.0.0.1:0") {
-    Strings words = {config_, "--run-dir", run().string()};
-    for (const std::string& setting :
-         {"wire.runtime_dir=" + runtime().string(), "wire.endpoint=" + endpoint, Steps(kEndless),
-          std::string("checkpoint.every_steps=100000000")}) {
-      words.insert(words.end(), {"--set", setting});
-    }
-    for (const std::string& setting : settings) words.insert(words.end(), {"--set", setting});
+    const Strings all = {"wire.endpoint=" + endpoint, Steps(kEndless),
+                         "checkpoint.every_steps=100000000"};
+    Strings words = TrainWords(Plus(all, settings));
+    words.erase(words.begin());  // "train"
     learner_ = StartIn(learner_prefix_, "starling-learner", words);
     const std::string found = AwaitEndpoint(*learner_);
     if (!found.empty()) {
@@ -46,9 +43,8 @@ class NetworkTest : public RunTest {
   std::string endpoint() const { return "tcp://127.0.0.1:" + std::to_string(port_); }
 
   Process& StartActor(const std::string& endpoint, const Strings& more = {}) {
-    Strings words = {"--connect", endpoint};
-    words.insert(words.end(), more.begin(), more.end());
-    actors_.push_back(StartIn(actor_prefix_, "starling-actor", words));
+    actors_.push_back(
+        StartIn(actor_prefix_, "starling-actor", Plus({"--connect", endpoint}, more)));
     return *actors_.back();
   }
   bool Until(const std::function<bool()>& condition, std::chrono::milliseconds patience = kSoon) {

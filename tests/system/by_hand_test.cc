@@ -82,9 +82,8 @@ TEST_F(ByHandTest, ActorsJoinALearnerThatWasKilledAndResumed) {
   // Over tcp the next one listens on another port, and actors find it before wire.timeout_s.
   for (const Strings& wire :
        std::vector<Strings>{{}, {"wire.endpoint=tcp://127.0.0.1:0", "wire.timeout_s=3600"}}) {
-    Strings settings = {Steps(kSeconds), "actors.count=2", "checkpoint.every_steps=16000"};
-    settings.insert(settings.end(), wire.begin(), wire.end());
-    auto learner = StartLearner(settings);
+    const Strings settings = {Steps(kSeconds), "actors.count=2", "checkpoint.every_steps=16000"};
+    auto learner = StartLearner(Plus(settings, wire));
     auto one = StartActor(), other = StartActor();
     ASSERT_TRUE(AwaitCheckpoint(*learner));
     learner->Signal(SIGKILL);

@@ -41,29 +41,23 @@ TEST_F(ClockTest, AWallClockThatIsSetChangesNothing) {
   GTEST_SKIP() << "AddressSanitizer wants to be loaded first";
 #endif
   WallClock clock(dir_ / "clock");
-  Process run(
-      Launch{.program = std::filesystem::path(STARLING_BIN) / "starling",
-             .arguments = TrainWords({Steps(kEndless), "actors.count=2", "staleness.bound=4",
-                                      "wire.endpoint=tcp://127.0.0.1:0", "staleness.deadline_s=30",
-                                      "run.metrics_s=0.2", "checkpoint.every_steps=16000"}),
-             .directory = dir_.path(),
-             .output = dir_ / "starling",
-             .environment = {fmt::format("LD_PRELOAD={}", STARLING_JUMPING_CLOCK),
-                             fmt::format("JUMPING_CLOCK={}", (dir_ / "clock").string())}});
-  ASSERT_TRUE(AwaitActors(run, 2));
-  const auto lines = [&] {
-    return std::ranges::count(TextOf(this->run() / "metrics.jsonl"), '\n');
-  };
+  const auto train = StartTrain(
+      {Steps(kEndless), "actors.count=2", "staleness.bound=4", "wire.endpoint=tcp://127.0.0.1:0",
+       "staleness.deadline_s=30", "run.metrics_s=0.2", "checkpoint.every_steps=16000"},
+      {fmt::format("LD_PRELOAD={}", STARLING_JUMPING_CLOCK),
+       fmt::format("JUMPING_CLOCK={}", (dir_ / "clock").string())});
+  ASSERT_TRUE(AwaitActors(*train, 2));
+  const auto lines = [&] { return std::ranges::count(TextOf(run() / "metrics.jsonl"), '\n'); };
   using std::chrono::hours;
   for (const auto by : {hours(5), hours(-24 * 365), hours(24 * 365 * 10), hours(0)}) {
     const std::int64_t seen = clock.seen();
     clock.SetBy(by);
     const auto before = lines();
-    ASSERT_TRUE(Eventually([&] { return lines() >= before + 6 || !run.Running(); }));
-    ASSERT_TRUE(run.Running()) << run.err();
+    ASSERT_TRUE(Eventually([&] { return lines() >= before + 6 || !train->Running(); }));
+    ASSERT_TRUE(train->Running()) << train->err();
     EXPECT_TRUE(by.count() == 0 || clock.seen() > seen);
   }
-  const json summary = Interrupt(run);
+  const json summary = Interrupt(*train);
   EXPECT_EQ(summary["actors"]["restarted"], 0);
   EXPECT_EQ(summary["learner"]["restarted"], 0);
   EXPECT_EQ(CountInLog(" joined (pid "), 2u);

@@ -13,10 +13,9 @@ using testing::HasSubstr;
 
 class CrashTest : public RunTest {
  protected:
-  std::unique_ptr<Process> StartThree(std::uint64_t steps, Strings settings = {}) {
-    settings.insert(settings.end(),
-                    {Steps(steps), "checkpoint.every_steps=32000", "actors.count=3"});
-    return StartTrain(settings);
+  std::unique_ptr<Process> StartThree(std::uint64_t steps, const Strings& settings = {}) {
+    return StartTrain(
+        Plus(settings, {Steps(steps), "checkpoint.every_steps=32000", "actors.count=3"}));
   }
 };
 

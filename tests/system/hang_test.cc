@@ -8,9 +8,8 @@ using testing::HasSubstr;
 
 class HangTest : public RunTest {
  protected:
-  std::unique_ptr<Process> StartLong(Strings settings) {
-    settings.insert(settings.end(), {Steps(kSeconds / 2), "actors.count=3"});
-    return StartTrain(settings);
+  std::unique_ptr<Process> StartLong(const Strings& settings) {
+    return StartTrain(Plus(settings, {Steps(kSeconds / 2), "actors.count=3"}));
   }
   // Stops it, and waits until it is.
   void Hang(pid_t pid) {

@@ -9,9 +9,8 @@ using testing::HasSubstr;
 
 class HogwildTest : public RunTest {
  protected:
-  static Strings With(Strings settings) {
-    settings.insert(settings.begin(), {"learner.apply=hogwild", "learner.threads=2"});
-    return settings;
+  static Strings With(const Strings& settings) {
+    return Plus({"learner.apply=hogwild", "learner.threads=2"}, settings);
   }
 };
 

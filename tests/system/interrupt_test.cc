@@ -12,9 +12,10 @@ constexpr std::chrono::seconds kEnd{20};
 class InterruptTest : public RunTest {
  protected:
   // So many steps that it cannot have ended by itself.
-  std::unique_ptr<Process> StartEndless() {
-    return StartTrain({Steps(kEndless), "checkpoint.every_steps=16000", "actors.count=3",
-                       "loss.entropy_end=0.03"});
+  void SetUp() override {
+    train_ = StartTrain({Steps(kEndless), "checkpoint.every_steps=16000", "actors.count=3",
+                         "loss.entropy_end=0.03"});
+    ASSERT_TRUE(AwaitCheckpoint(*train_));
   }
   json InterruptInTime(Process& train, int signal = SIGINT) {
     const auto begin = std::chrono::steady_clock::now();
@@ -22,14 +23,13 @@ class InterruptTest : public RunTest {
     EXPECT_LT(std::chrono::steady_clock::now() - begin, kEnd);
     return summary;
   }
+  std::unique_ptr<Process> train_;
 };
 
 class SignalTest : public InterruptTest, public testing::WithParamInterface<int> {};
 
 TEST_P(SignalTest, EndsWithAFinalCheckpointFromWhichTheRunGoesOn) {
-  auto train = StartEndless();
-  ASSERT_TRUE(AwaitCheckpoint(*train));
-  const json interrupted = InterruptInTime(*train, GetParam());
+  const json interrupted = InterruptInTime(*train_, GetParam());
   EXPECT_THAT(said_, testing::Not(HasSubstr("is lost")));
   ExpectFinalCheckpoint(interrupted);
   EXPECT_THAT(said_, HasSubstr("train --resume " + run().string()));
@@ -58,17 +58,15 @@ INSTANTIATE_TEST_SUITE_P(Signals, SignalTest, testing::Values(SIGINT, SIGTERM, S
                          });
 
 TEST_F(InterruptTest, ASecondOneEndsAtOnce) {
-  auto train = StartEndless();
-  ASSERT_TRUE(AwaitCheckpoint(*train));
   kill(LearnerPid(), SIGSTOP);  // it will not come to write its checkpoint
-  train->Signal(SIGINT);
-  ASSERT_TRUE(AwaitLog(*train, "once more ends it at once"));
+  train_->Signal(SIGINT);
+  ASSERT_TRUE(AwaitLog(*train_, "once more ends it at once"));
   // Two within 50 ms are one, delivered twice: repeated until it is heard.
   ASSERT_TRUE(Eventually([&] {
-    train->Signal(SIGINT);
-    return !train->Running();
+    train_->Signal(SIGINT);
+    return !train_->Running();
   }));
-  EXPECT_EQ(WaitFor(*train), 130);
+  EXPECT_EQ(WaitFor(*train_), 130);
   EXPECT_THAT(Log(), HasSubstr("a second signal (SIGINT): everything is killed"));
   EXPECT_THAT(Log(), testing::Not(HasSubstr("did not end in time"))) << "it waited";
   ExpectSound(Summary());
@@ -76,28 +74,22 @@ TEST_F(InterruptTest, ASecondOneEndsAtOnce) {
 }
 
 TEST_F(InterruptTest, ALearnerThatHangsDoesNotHoldTheEndUp) {
-  auto train = StartEndless();
-  ASSERT_TRUE(AwaitCheckpoint(*train));
   kill(LearnerPid(), SIGSTOP);
-  const json summary = InterruptInTime(*train);
+  const json summary = InterruptInTime(*train_);
   EXPECT_THAT(Log(), HasSubstr("the learner did not end in time: killed"));
   EXPECT_TRUE(std::filesystem::exists(run() / summary["final_checkpoint"].get<std::string>()));
 }
 
 TEST_F(InterruptTest, AFleetThatHangsAltogetherIsGoneInTime) {
-  auto train = StartEndless();
-  ASSERT_TRUE(AwaitCheckpoint(*train));
   for (const char* program : {"starling-learner", "starling-actor"}) {
     for (const Running& process : Find(program)) kill(process.pid, SIGSTOP);
   }
-  InterruptInTime(*train);
+  InterruptInTime(*train_);
 }
 
 TEST_F(InterruptTest, ALearnerStoppedBySomeoneElseEndsTheRun) {
-  auto train = StartEndless();
-  ASSERT_TRUE(AwaitCheckpoint(*train));
   ASSERT_EQ(kill(LearnerPid(), SIGTERM), 0);
-  EXPECT_EQ(WaitFor(*train), 130) << said_;
+  EXPECT_EQ(WaitFor(*train_), 130) << said_;
   EXPECT_THAT(Log(), HasSubstr("was asked to stop, and not by us"));
   const json summary = Summary();
   ExpectSound(summary);
@@ -106,24 +98,24 @@ TEST_F(InterruptTest, ALearnerStoppedBySomeoneElseEndsTheRun) {
 }
 
 TEST_F(InterruptTest, AnActorStoppedBySomeoneElseIsReplaced) {
-  auto train = StartEndless();
-  ASSERT_TRUE(AwaitCheckpoint(*train));
   const pid_t before = ActorPid(1);
   ASSERT_EQ(kill(before, SIGTERM), 0);
   EXPECT_TRUE(Eventually([&] {
     const pid_t now = ActorPid(1);
     return now != 0 && now != before;
   }));
-  EXPECT_EQ(Interrupt(*train)["actors"]["restarted"], 1);
+  EXPECT_EQ(Interrupt(*train_)["actors"]["restarted"], 1);
 }
 
-TEST_F(InterruptTest, RightAtTheStart) {
-  auto train = StartEndless();
+using EarlyInterruptTest = RunTest;
+
+TEST_F(EarlyInterruptTest, RightAtTheStart) {
+  auto train = StartTrain({Steps(kEndless), "actors.count=3"});
   ASSERT_TRUE(Eventually([&] { return std::filesystem::exists(run() / "log"); }));
   Interrupt(*train);
 }
 
-TEST_F(InterruptTest, WhileActorsAreMissing) {
+TEST_F(EarlyInterruptTest, WhileActorsAreMissing) {
   auto train = StartTrain({Steps(kEndless), "actors.count=2", "updates.start_with=2"});
   ASSERT_TRUE(Eventually([&] { return ActorPid(1) != 0; }));
   kill(ActorPid(1), SIGSTOP);

@@ -20,12 +20,9 @@ class KeysTest : public RunTest {
     std::filesystem::copy(keys() / "ada.public", keys() / "allowed");
   }
   std::filesystem::path keys() const { return keys_.path(); }
-  Strings Keyed(Strings settings) const {
-    for (const std::string& setting : {"wire.secret=" + (keys() / "learner.secret").string(),
-                                       "wire.allowed=" + (keys() / "allowed").string()}) {
-      settings.push_back(setting);
-    }
-    return settings;
+  Strings Keyed(const Strings& settings) const {
+    return Plus(settings, {"wire.secret=" + (keys() / "learner.secret").string(),
+                           "wire.allowed=" + (keys() / "allowed").string()});
   }
   std::unique_ptr<Process> Learner(const Strings& settings) {
     return StartLearner(Keyed(settings));
@@ -33,11 +30,10 @@ class KeysTest : public RunTest {
   // As on another host: it knows nothing but the endpoint and its keys.
   std::unique_ptr<Process> Actor(const std::string& endpoint, const std::string& name,
                                  const Strings& more = {}) {
-    Strings words = {"--connect",     endpoint,
-                     "--secret",      (keys() / (name + ".secret")).string(),
-                     "--learner-key", (keys() / "learner.public").string()};
-    words.insert(words.end(), more.begin(), more.end());
-    return Start("starling-actor", words);
+    const Strings way = {"--connect",     endpoint,
+                         "--secret",      (keys() / (name + ".secret")).string(),
+                         "--learner-key", (keys() / "learner.public").string()};
+    return Start("starling-actor", Plus(way, more));
   }
 
   TempDir keys_;
@@ -58,10 +54,10 @@ TEST_F(KeysTest, ActorsOfOtherHostsTrainWithOneThatFoundItself) {
 // As in a cluster job: the supervisor has no actors of its own, and they know a file, not the port.
 TEST_F(KeysTest, ActorsFromElsewhereFindTheirLearnerAndTheNextByTheFileItLeaves) {
   const std::string file = (run() / "endpoint").string();
-  Strings words = TrainWords(Keyed({Steps(kSeconds), "actors.count=2", "wire.endpoint=tcp://*:0",
-                                    "wire.address=localhost", "checkpoint.every_steps=16000"}));
-  words.push_back("--no-actors");
-  auto train = Start("starling", words);
+  const Strings words =
+      TrainWords(Keyed({Steps(kSeconds), "actors.count=2", "wire.endpoint=tcp://*:0",
+                        "wire.address=localhost", "checkpoint.every_steps=16000"}));
+  auto train = Start("starling", Plus(words, {"--no-actors"}));
   const Strings way = {"--connect-file", file,
                        "--secret",       (keys() / "ada.secret").string(),
                        "--learner-key",  (keys() / "learner.public").string()};

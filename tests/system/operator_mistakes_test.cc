@@ -15,6 +15,7 @@ struct Mistake {
   std::string file;  // content of mine.toml; "": the shipped configuration
   Strings settings;
   Strings sentences;  // each is a part of the output
+  Strings environment{};
 };
 void PrintTo(const Mistake& mistake, std::ostream* out) { *out << mistake.name; }
 
@@ -42,7 +43,7 @@ TEST_P(MistakeTest, IsAnsweredBeforeAnythingStarts) {
   for (const std::string& setting : mistake.settings) {
     words.insert(words.end(), {"--set", setting});
   }
-  auto train = Start("starling", words);
+  auto train = Start("starling", words, {}, mistake.environment);
   EXPECT_EQ(WaitFor(*train), 2) << said_;
   EXPECT_EQ(train->out(), "");
   for (const std::string& sentence : mistake.sentences) EXPECT_THAT(said_, HasSubstr(sentence));
@@ -87,34 +88,22 @@ const Mistake kMistakes[] = {
      "",
      {"wire.runtime_dir=/nonexistent/place"},
      {"/nonexistent/place", "wire.runtime_dir"}},
+    {"AGpuThatIsNotThere",
+     "",
+     {"actors.backend=cuda"},
+     {"--set actors.backend=cuda: actors.backend = \"cuda\": ", "CUDA"},
+     {"CUDA_VISIBLE_DEVICES="}},  // hides all GPUs from the driver, if there is one
+    {"Bf16OnAProcessorWithout",
+     "",
+     {"net.precision=bf16"},
+     {"net.precision: this processor has no bf16 products", "use \"f32\""},
+     {"ONEDNN_MAX_CPU_ISA=AVX2"}},  // makes oneDNN treat the processor as an older one
 };
 
 INSTANTIATE_TEST_SUITE_P(All, MistakeTest, testing::ValuesIn(kMistakes),
                          [](const auto& test) { return test.param.name; });
 
-class PlaceTest : public RunTest {};
-
-// Hides all GPUs from the driver, if there is one.
-TEST_F(PlaceTest, AGpuThatIsNotThereIsRefused) {
-  ASSERT_EQ(setenv("CUDA_VISIBLE_DEVICES", "", 1), 0);
-  auto train = StartTrain({"actors.backend=cuda"});
-  ASSERT_EQ(unsetenv("CUDA_VISIBLE_DEVICES"), 0);
-  EXPECT_EQ(WaitFor(*train), 2);
-  EXPECT_THAT(said_, HasSubstr("--set actors.backend=cuda: actors.backend = \"cuda\": "));
-  EXPECT_THAT(said_, HasSubstr("CUDA"));
-  EXPECT_FALSE(std::filesystem::exists(run()));
-}
-
-// Makes oneDNN treat the processor as an older one.
-TEST_F(PlaceTest, AProcessorWithoutBf16ProductsIsRefusedThem) {
-  ASSERT_EQ(setenv("ONEDNN_MAX_CPU_ISA", "AVX2", 1), 0);
-  auto train = StartTrain({"net.precision=bf16"});
-  ASSERT_EQ(unsetenv("ONEDNN_MAX_CPU_ISA"), 0);
-  EXPECT_EQ(WaitFor(*train), 2);
-  EXPECT_THAT(said_, HasSubstr("net.precision: this processor has no bf16 products"));
-  EXPECT_THAT(said_, HasSubstr("use \"f32\""));
-  EXPECT_FALSE(std::filesystem::exists(run()));
-}
+using PlaceTest = RunTest;
 
 TEST_F(PlaceTest, ARunDirectoryInUseIsRefused) {
   std::filesystem::create_directory(run());
@@ -123,34 +112,6 @@ TEST_F(PlaceTest, ARunDirectoryInUseIsRefused) {
   EXPECT_THAT(said_, AllOf(HasSubstr(run().string() + " is not empty"), HasSubstr("--resume")));
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(run()), {}), 1);
   EXPECT_EQ(TextOf(run() / "precious"), "mine");
-}
-
-TEST_F(PlaceTest, ARunDirectoryThatIsEmptyIsUsed) {
-  std::filesystem::create_directory(run());
-  ExpectDone(Train({"run.steps=160", "actors.count=1"}), 160);
-}
-
-TEST_F(PlaceTest, ARunDirectoryThatCannotBeMadeIsNamed) {
-  std::ofstream(dir_ / "file") << "a regular file";
-  EXPECT_EQ(WaitFor(*Start("starling", TrainWords({}, "file/x"))), 2);
-  EXPECT_THAT(said_, AllOf(HasSubstr((dir_ / "file/x").string()), HasSubstr("cannot be written"),
-                           HasSubstr("choose another --run-dir")));
-  // Not even root can write there.
-  EXPECT_EQ(WaitFor(*Start("starling", TrainWords({}, "/proc/starling-run"))), 2);
-  EXPECT_THAT(said_, HasSubstr("/proc/starling-run cannot be written"));
-  ExpectNothingLeft();
-}
-
-TEST_F(PlaceTest, ResumingWhatIsNoRunIsRefused) {
-  EXPECT_EQ(WaitFor(*Start("starling", ResumeWords())), 2);
-  EXPECT_THAT(said_, HasSubstr("there is no such directory"));
-  std::filesystem::create_directory(run());
-  EXPECT_EQ(WaitFor(*Start("starling", ResumeWords())), 2);
-  EXPECT_THAT(said_, HasSubstr("not a run"));
-  std::filesystem::copy_file(config_, run() / "config.toml");
-  EXPECT_EQ(WaitFor(*Start("starling", ResumeWords())), 2);
-  EXPECT_THAT(said_, HasSubstr("it has no checkpoint to go on from"));
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(run()), {}), 1);
 }
 
 }  // namespace

@@ -13,9 +13,7 @@ using testing::HasSubstr;
 class ReplayTest : public RunTest {
  protected:
   int Replay(const Strings& more = {}) {
-    Strings words = {"replay", run().string()};
-    words.insert(words.end(), more.begin(), more.end());
-    replay_ = Start("starling", words);
+    replay_ = Start("starling", Plus({"replay", run().string()}, more));
     return WaitFor(*replay_);
   }
   void ExpectTheSameBits() {
@@ -38,9 +36,7 @@ void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
 class ReplayOfTest : public ReplayTest, public testing::WithParamInterface<Kind> {};
 
 TEST_P(ReplayOfTest, EndsOnTheSameWeights) {
-  Strings settings = {"run.steps=24000", "actors.count=3"};
-  settings.insert(settings.end(), GetParam().settings.begin(), GetParam().settings.end());
-  ASSERT_EQ(Train(settings), 0) << said_;
+  ASSERT_EQ(Train(Plus({"run.steps=24000", "actors.count=3"}, GetParam().settings)), 0) << said_;
   ExpectTheSameBits();
 }
 

@@ -56,9 +56,8 @@ TEST_F(InitFromTest, ARunStartsFromTheWeightsOfAnother) {
   const std::string final_checkpoint = Summary()["final_checkpoint"];
   const auto last = learner::ReadCheckpoint(run() / final_checkpoint);
   const std::filesystem::path other = dir_ / "other";
-  Strings words = TrainWords({"run.steps=320", "actors.count=1"}, "other");
-  words.insert(words.end(), {"--init-from", run().string()});
-  ASSERT_EQ(WaitFor(*Start("starling", words)), 0) << said_;
+  const Strings words = TrainWords({"run.steps=320", "actors.count=1"}, "other");
+  ASSERT_EQ(WaitFor(*Start("starling", Plus(words, {"--init-from", run().string()}))), 0) << said_;
   const auto first = learner::ReadCheckpoint(other / "checkpoints" / learner::CheckpointName(1, 0));
   EXPECT_EQ(first.weights, last.weights);
   EXPECT_EQ(first.steps, 0u);

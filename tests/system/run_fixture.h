@@ -51,15 +51,22 @@ class RunTest : public testing::Test {
 
   // Any of our programs, in the test's directory.
   std::unique_ptr<Process> Start(const std::string& program, Strings words,
-                                 std::optional<rlim_t> file_size_limit = {}) {
+                                 std::optional<rlim_t> file_size_limit = {},
+                                 const Strings& environment = {}) {
     return std::make_unique<Process>(
         Launch{.program = std::filesystem::path(STARLING_BIN) / program,
                .arguments = std::move(words),
                .directory = dir_.path(),
                .output = dir_ / (program + std::to_string(++started_)),
-               .file_size_limit = file_size_limit});
+               .file_size_limit = file_size_limit,
+               .environment = environment});
   }
 
+  // First `words`, then `more`.
+  static Strings Plus(Strings words, const Strings& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
   static std::string Steps(std::uint64_t steps) { return fmt::format("run.steps={}", steps); }
 
   // `settings` are "section.key=value"; `name`: of the run directory, in the test's own.
@@ -73,8 +80,8 @@ class RunTest : public testing::Test {
     AddSettings(settings, words);
     return words;
   }
-  std::unique_ptr<Process> StartTrain(const Strings& settings) {
-    return Start("starling", TrainWords(settings));
+  std::unique_ptr<Process> StartTrain(const Strings& settings, const Strings& environment = {}) {
+    return Start("starling", TrainWords(settings), {}, environment);
   }
   int Train(const Strings& settings) { return WaitFor(*StartTrain(settings)); }
   // A learner without a supervisor: of a new run, as scripts/launch-learner starts it, or of the
@@ -89,9 +96,8 @@ class RunTest : public testing::Test {
   }
   // An actor that looks for the learner in the run directory.
   std::unique_ptr<Process> StartActor(const Strings& more = {}) {
-    Strings words = {"--run-dir", run().string(), "--runtime-dir", runtime().string()};
-    words.insert(words.end(), more.begin(), more.end());
-    return Start("starling-actor", words);
+    const Strings where = {"--run-dir", run().string(), "--runtime-dir", runtime().string()};
+    return Start("starling-actor", Plus(where, more));
   }
   // Returns the exit status; a failing test shows the output.
   int WaitFor(Process& process) {
@@ -119,10 +125,11 @@ class RunTest : public testing::Test {
   json Summary() const { return json::parse(TextOf(run() / "summary.json"), nullptr, false); }
 
   // File names, oldest first.
-  std::vector<std::string> Checkpoints() const {
+  std::vector<std::string> Checkpoints() const { return CheckpointsOf(run()); }
+  static std::vector<std::string> CheckpointsOf(const std::filesystem::path& run) {
     std::vector<std::string> names;
     std::error_code ignored;
-    for (const auto& entry : std::filesystem::directory_iterator(run() / "checkpoints", ignored)) {
+    for (const auto& entry : std::filesystem::directory_iterator(run / "checkpoints", ignored)) {
       if (entry.path().extension() == ".safetensors") names.push_back(entry.path().filename());
     }
     std::ranges::sort(names);
@@ -157,12 +164,12 @@ class RunTest : public testing::Test {
     return endpoint;
   }
   // Weights were updated and saved: the run is well under way.
+  static bool HasWeights(const std::filesystem::path& run) {
+    const auto names = CheckpointsOf(run);
+    return !names.empty() && names.back().find("-v000000000000.") == std::string::npos;
+  }
   bool AwaitCheckpoint(Process& train) {
-    const auto saved = [&] {
-      const auto names = Checkpoints();
-      return !names.empty() && names.back().find("-v000000000000.") == std::string::npos;
-    };
-    return Eventually([&] { return saved() || !train.Running(); }) && train.Running();
+    return Eventually([&] { return HasWeights(run()) || !train.Running(); }) && train.Running();
   }
 
   std::vector<Running> Find(const std::string& program) const {

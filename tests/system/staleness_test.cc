@@ -62,9 +62,8 @@ class ReproducibleTest : public RunTest {
   using Bits = std::vector<std::vector<std::uint32_t>>;
   // The bits of weights and optimizer's state that five actors in step end with.
   Bits TrainInStep(const Strings& more) {
-    Strings settings = {"run.steps=24000", "actors.count=5", "staleness.bound=0"};
-    settings.insert(settings.end(), more.begin(), more.end());
-    EXPECT_EQ(Train(settings), 0) << said_;
+    const Strings in_step = {"run.steps=24000", "actors.count=5", "staleness.bound=0"};
+    EXPECT_EQ(Train(Plus(in_step, more)), 0) << said_;
     const auto last = learner::LastGood(run() / "checkpoints").checkpoint;
     std::filesystem::remove_all(run());
     Bits bits;

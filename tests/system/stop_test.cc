@@ -10,9 +10,7 @@ using testing::HasSubstr;
 class StopTest : public RunTest {
  protected:
   std::unique_ptr<Process> Stop(const Strings& more = {}) {
-    Strings words = {"stop", run().string()};
-    words.insert(words.end(), more.begin(), more.end());
-    return Start("starling", words);
+    return Start("starling", Plus({"stop", run().string()}, more));
   }
   // By hand; it is at work when this returns.
   std::unique_ptr<Process> LearnerAtWork() {

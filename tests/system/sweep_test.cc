@@ -28,17 +28,6 @@ class SweepTest : public RunTest {
     if (!sweep.is_object()) return "";
     return sweep["points"][point]["runs"][seed]["state"].get<std::string>();
   }
-  bool HasWeights(const std::string& run) const {
-    std::error_code ignored;
-    for (const auto& entry :
-         std::filesystem::directory_iterator(swept() / run / "checkpoints", ignored)) {
-      const std::string name = entry.path().filename();
-      if (name.ends_with(".safetensors") && name.find("-v000000000000.") == std::string::npos) {
-        return true;
-      }
-    }
-    return false;
-  }
 };
 
 TEST_F(SweepTest, InterruptedGoneOnWithAndReported) {
@@ -52,7 +41,8 @@ TEST_F(SweepTest, InterruptedGoneOnWithAndReported) {
 
   // Seed by seed: the first run is done, and the second has weights to go on from.
   ASSERT_TRUE(Eventually([&] {
-    return (State(0, 0) == "finished" && HasWeights("bound=unbounded/seed-1")) || !sweep->Running();
+    return (State(0, 0) == "finished" && HasWeights(swept() / "bound=unbounded/seed-1")) ||
+           !sweep->Running();
   }));
   sweep->Signal(SIGINT);
   EXPECT_EQ(WaitFor(*sweep), 130) << sweep->err();
@@ -92,7 +82,8 @@ TEST_F(SweepTest, InterruptedGoneOnWithAndReported) {
 TEST_F(SweepTest, Killed) {
   WriteGrid(kSeconds / 4, "[1]");
   auto sweep = Sweep();
-  ASSERT_TRUE(Eventually([&] { return HasWeights("bound=0/seed-1") || !sweep->Running(); }));
+  ASSERT_TRUE(
+      Eventually([&] { return HasWeights(swept() / "bound=0/seed-1") || !sweep->Running(); }));
   sweep->Signal(SIGKILL);
   EXPECT_EQ(WaitFor(*sweep), 128 + SIGKILL);
   EXPECT_TRUE(Eventually([&] { return ProcessesNaming(dir_.path().string()).empty(); }));
@@ -114,7 +105,8 @@ TEST_F(SweepTest, TheSecondCtrlCEndsItAtOnce) {
     }
     return pid_t{0};
   };
-  ASSERT_TRUE(Eventually([&] { return HasWeights("bound=0/seed-1") || !sweep->Running(); }));
+  ASSERT_TRUE(
+      Eventually([&] { return HasWeights(swept() / "bound=0/seed-1") || !sweep->Running(); }));
   const pid_t pid = learner();
   ASSERT_NE(pid, 0);
   ::kill(pid, SIGSTOP);

@@ -23,8 +23,8 @@ class TrainTest : public RunTest {
 };
 
 TEST_F(TrainTest, ARunLeavesBehindWhatIsPromisedAndNothingElse) {
-  const int status = Train({"run.steps=60000", "actors.count=2", "checkpoint.every_steps=20000"});
-  ExpectDone(status, 60'000);
+  auto train = StartTrain({"run.steps=60000", "actors.count=2", "checkpoint.every_steps=20000"});
+  ExpectDone(WaitFor(*train), 60'000);
 
   const json summary = Summary();
   EXPECT_THAT(Keys(summary),
@@ -59,6 +59,8 @@ TEST_F(TrainTest, ARunLeavesBehindWhatIsPromisedAndNothingElse) {
   }
   EXPECT_EQ(last["steps"], summary["steps"]);
   EXPECT_THAT(said_, HasSubstr("done in"));
+  EXPECT_EQ(train->out(), "");  // that is for results
+  EXPECT_EQ(said_.find_first_of("\r\x1b"), std::string::npos) << "a terminal is not assumed";
 }
 
 TEST_F(TrainTest, TheRunAndItsFinalCheckpointCanBeEvaluated) {
@@ -68,20 +70,6 @@ TEST_F(TrainTest, TheRunAndItsFinalCheckpointCanBeEvaluated) {
   EXPECT_EQ(of_run["episodes"], 20);
   const std::string name = Summary()["final_checkpoint"];
   EXPECT_EQ(Eval(run() / name), of_run);  // the same weights and episodes
-}
-
-TEST_F(TrainTest, ATerminalIsNotAssumed) {
-  auto train = StartTrain({"run.steps=20000", "actors.count=1"});
-  ASSERT_EQ(WaitFor(*train), 0) << said_;
-  EXPECT_EQ(train->out(), "");  // that is for results
-  EXPECT_EQ(train->err().find_first_of("\r\x1b"), std::string::npos);
-}
-
-TEST_F(TrainTest, OverTcpInStep) {
-  ExpectDone(Train({"run.steps=20000", "actors.count=3", "staleness.bound=0",
-                    "wire.endpoint=tcp://127.0.0.1:0"}),
-             20'000);
-  EXPECT_TRUE(LogHas("listening on tcp://127.0.0.1:"));
 }
 
 TEST_F(TrainTest, OverASocketFileOfOnesOwn) {
@@ -101,9 +89,8 @@ TEST_F(TrainTest, BreakoutWithItsConvolution) {
 }
 
 TEST_F(TrainTest, WithoutAGpuAutoGoesOnWithTheProcessorAndSaysSo) {
-  ASSERT_EQ(setenv("CUDA_VISIBLE_DEVICES", "", 1), 0);
-  auto train = StartTrain({"run.steps=20000", "actors.count=2", "actors.backend=auto"});
-  ASSERT_EQ(unsetenv("CUDA_VISIBLE_DEVICES"), 0);
+  auto train = StartTrain({"run.steps=20000", "actors.count=2", "actors.backend=auto"},
+                          {"CUDA_VISIBLE_DEVICES="});
   ExpectDone(WaitFor(*train), 20'000);
   EXPECT_THAT(Log(), testing::HasSubstr("computing on the processor"));
 }

@@ -47,8 +47,7 @@ class UnequalBatchesTest : public RunTest {
     for (std::string& word : words) {
       if (word == "runs/unequal") word = run().string();
     }
-    words.insert(words.end(), more.begin(), more.end());
-    return Start(program, words);
+    return Start(program, Plus(words, more));
   }
 };
 
