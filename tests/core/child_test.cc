@@ -6,7 +6,6 @@
 #include <sys/prctl.h>
 
 #include <cerrno>
-#include <cstdlib>
 
 #include "tests/support/fleet_fixtures.h"
 

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <system_error>
 
 #include "core/file.h"
 #include "tests/support/error_of.h"

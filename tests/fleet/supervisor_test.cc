@@ -7,9 +7,7 @@
 #include <sys/prctl.h>
 
 #include <cerrno>
-#include <chrono>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "core/error.h"
 #include "tests/support/fleet_fixtures.h"

@@ -2,7 +2,6 @@
 // u8 bytes of the header, the header, u16 bytes of the fields, the fields, the tensor.
 // It is judged as it is, then as a peer that knows the checksum would have sent it.
 #include <span>
-#include <string>
 #include <vector>
 
 #include "core/check.h"

@@ -3,8 +3,6 @@
 
 #include <gmock/gmock.h>
 
-#include <algorithm>
-
 #include "tests/support/learner_fixture.h"
 
 namespace starling::learner {

@@ -5,7 +5,6 @@
 #include <sys/ioctl.h>
 
 #include <array>
-#include <cstdlib>
 #include <map>
 
 #include "tests/support/fake_terminal.h"

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
-#include <cstring>
 
 #include "tests/net/arrays.h"
 #include "tests/support/error_of.h"

@@ -1,6 +1,5 @@
 // A learner and its actors on hosts of their own (network namespaces) whose link goes down for a
 // while.
-#include <array>
 
 #include "tests/network/network_fixture.h"
 #include "wire/keys.h"

@@ -2,10 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
-#include <cmath>
-
 namespace starling::results {
 namespace {
 

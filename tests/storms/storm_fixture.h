@@ -3,10 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <cstdint>
 #include <memory>
 #include <random>
-#include <string>
 
 #include "tests/support/http_client.h"
 #include "tests/support/plain_tcp.h"

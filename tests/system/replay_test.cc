@@ -1,5 +1,4 @@
 // A real run, done again in one process to the same bits: `starling replay`.
-#include <fstream>
 
 #include "core/file.h"
 #include "tests/system/run_fixture.h"

@@ -1,9 +1,6 @@
 // The status pages of real runs.
 #include <fmt/format.h>
 
-#include <chrono>
-#include <cmath>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>

@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include <string>
-#include <vector>
 
 #include "tests/wire/wire_test_util.h"
 #include "wire/socket.h"

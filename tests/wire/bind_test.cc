@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <cstring>
 #include <memory>
 #include <string>
 #include <thread>

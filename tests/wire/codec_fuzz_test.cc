@@ -3,7 +3,6 @@
 // lengths.
 #include <gtest/gtest.h>
 
-#include <string>
 #include <vector>
 
 #include "core/random.h"

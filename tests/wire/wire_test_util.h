@@ -5,12 +5,10 @@
 #include <sys/stat.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <functional>
 #include <span>
-#include <string>
 #include <vector>
 #include <zmq.hpp>
 

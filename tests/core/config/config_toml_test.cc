@@ -4,8 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "core/config/config.h"
 #include "core/config/config_schema.h"
 #include "core/random.h"

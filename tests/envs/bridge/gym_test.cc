@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <limits>

@@ -5,8 +5,6 @@
 #include <signal.h>
 #include <sys/time.h>
 
-#include <cmath>
-#include <filesystem>
 #include <limits>
 #include <map>
 #include <string>

@@ -8,8 +8,6 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include <stdexcept>
-
 #include "core/error.h"
 #include "tests/support/pty.h"
 

@@ -1,7 +1,6 @@
 // Runs as they are loaded, made by hand.
 #pragma once
 
-#include <string>
 #include <utility>
 #include <vector>
 

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 
 #include <map>
-#include <numeric>
 
 #include "core/error.h"
 #include "core/file.h"
