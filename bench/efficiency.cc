@@ -15,6 +15,7 @@
 #include "core/config/config.h"
 #include "core/text.h"
 #include "tools/report/plot.h"
+#include "tools/report/style.h"
 
 namespace starling::bench {
 namespace {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "tools/report/html.h"
 #include "tools/report/plot.h"
 #include "tools/report/sections.h"
 

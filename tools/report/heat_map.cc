@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "core/text.h"
+#include "tools/report/html.h"
 #include "tools/report/plot.h"
 #include "tools/report/sections.h"
 

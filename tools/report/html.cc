@@ -1,4 +1,4 @@
-#include "tools/report/plot.h"
+#include "tools/report/html.h"
 
 #include <fmt/format.h>
 

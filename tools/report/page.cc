@@ -7,8 +7,10 @@
 #include <string_view>
 
 #include "core/text.h"
+#include "tools/report/html.h"
 #include "tools/report/plot.h"
 #include "tools/report/sections.h"
+#include "tools/report/style.h"
 
 namespace starling::report {
 namespace {

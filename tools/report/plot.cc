@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/text.h"
+#include "tools/report/html.h"
 
 namespace starling::report {
 namespace {

@@ -1,5 +1,5 @@
 // The sections of a page, as HTML. Nothing in them is a colour: they hold classes, and the style
-// sheet (plot.h) gives these a colour for light and for dark pages.
+// sheet (style.h) gives these a colour for light and for dark pages.
 #pragma once
 
 #include <cstddef>

@@ -2,6 +2,7 @@
 #include <functional>
 
 #include "monitor/chart.h"
+#include "tools/report/html.h"
 #include "tools/report/plot.h"
 #include "tools/report/sections.h"
 

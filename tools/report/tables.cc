@@ -5,6 +5,7 @@
 
 #include "core/text.h"
 #include "results/statistics.h"
+#include "tools/report/html.h"
 #include "tools/report/plot.h"
 #include "tools/report/sections.h"
 

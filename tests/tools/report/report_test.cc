@@ -30,7 +30,7 @@ class ReportTest : public testing::Test {
     words.insert(words.begin(), {STARLING_PROGRAM, "report"});
     return RunProgram(dir_, words);
   }
-  // The page of a report, on all of runs/ unless told otherwise; it stands by itself.
+  // Returns the page of a report on `words`, by default all of runs/. It must load no other file.
   std::string Page(const std::vector<std::string>& words = {"runs"}) {
     const Finished report = Report(words);
     EXPECT_EQ(report.status, 0) << report.err;
