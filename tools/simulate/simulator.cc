@@ -1,11 +1,10 @@
 #include "tools/simulate/simulator.h"
 
 #include <algorithm>
-#include <boost/asio/post.hpp>
 #include <cmath>
+#include <utility>
 
-#include "actors/gradient_message.h"
-#include "core/denormals.h"
+#include "core/check.h"
 
 namespace starling::simulate {
 namespace {
@@ -27,15 +26,6 @@ RandomStream Stream(std::uint64_t seed, std::uint32_t slot, std::uint32_t incarn
                        .incarnation = incarnation,
                        .env = what,
                        .purpose = Purpose::kTime});
-}
-
-Computed RunOnce(actors::Rollout& actor, const Weights& weights) {
-  Computed computed;
-  computed.values.resize(weights.values.size());
-  std::ranges::copy(weights.values, actor.weights().begin());
-  const actors::RolloutGradient gradient = actor.Run(weights.entropy, computed.values);
-  computed.message = actors::GradientMessage(gradient, actor.TakeEpisodes());
-  return computed;
 }
 
 }  // namespace
@@ -65,33 +55,6 @@ std::int64_t ActorTimes::ComputeNs() {
 std::int64_t ActorTimes::PushNs() {
   const bool delayed = pushes_.UniformDouble() < simulate_.delayed_share;
   return NsOf(simulate_.network_ms * (delayed ? simulate_.delayed_factor : 1.0));
-}
-
-Workers::Workers(const Config& config, std::uint32_t incarnation, int threads)
-    : config_(config),
-      incarnation_(incarnation),
-      pool_(static_cast<std::size_t>(std::max(threads, 1))) {
-  for (std::int64_t slot = 0; slot < config.actors.count; ++slot) {
-    actors_.push_back({.strand = boost::asio::make_strand(pool_), .rollout = nullptr});
-  }
-}
-
-Workers::~Workers() {
-  pool_.stop();
-  pool_.join();
-}
-
-std::future<Computed> Workers::Compute(std::uint32_t slot, std::shared_ptr<const Weights> weights) {
-  CHECK(slot < actors_.size(), "slot {}", slot);
-  std::packaged_task<Computed()> unroll([this, slot, weights = std::move(weights)] {
-    FlushDenormals();
-    auto& rollout = actors_[slot].rollout;
-    if (!rollout) rollout = std::make_unique<actors::Rollout>(config_, slot, incarnation_);
-    return RunOnce(*rollout, *weights);
-  });
-  std::future<Computed> result = unroll.get_future();
-  boost::asio::post(actors_[slot].strand, [unroll = std::move(unroll)]() mutable { unroll(); });
-  return result;
 }
 
 Simulator::Simulator(const Config& config, VirtualLearner& learner, int threads)

@@ -12,25 +12,22 @@
 // Invariant: the events depend on the configuration alone.
 #pragma once
 
-#include <boost/asio/strand.hpp>
-#include <boost/asio/thread_pool.hpp>
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <future>
 #include <map>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "actors/rollout.h"
 #include "core/check.h"
 #include "core/config/config.h"
 #include "core/random.h"
 #include "envs/paced.h"
 #include "learner/run_status.h"
 #include "tools/simulate/virtual_learner.h"
+#include "tools/simulate/workers.h"
 
 namespace starling::simulate {
 
@@ -93,37 +90,6 @@ class EventQueue {
 };
 
 // ---- The fleet
-
-// The real threads of a simulation, shared by its actors: they play and compute gradients.
-//
-// An unroll starts when its actor starts it in virtual time, and is needed when its gradient
-// arrives in virtual time; in between, the threads work ahead on all cores. The unrolls of an actor
-// run in order, and depend only on its weights and its past, so the number of threads changes only
-// the speed.
-//
-// Thread safety: Compute and the destructor belong to one thread.
-class Workers {
- public:
-  // `incarnation` is that of all actors.
-  Workers(const Config& config, std::uint32_t incarnation, int threads);
-  ~Workers();  // waits for the unrolls that have started; others may be dropped
-  Workers(const Workers&) = delete;
-  Workers& operator=(const Workers&) = delete;
-
-  // Starts the next unroll of `slot` with its gradient, on these weights.
-  std::future<Computed> Compute(std::uint32_t slot, std::shared_ptr<const Weights> weights);
-
- private:
-  struct Actor {
-    boost::asio::strand<boost::asio::thread_pool::executor_type> strand;  // keeps unrolls in order
-    std::unique_ptr<actors::Rollout> rollout;  // made by the first unroll; only the strand uses it
-  };
-
-  const Config config_;
-  const std::uint32_t incarnation_;
-  boost::asio::thread_pool pool_;
-  std::vector<Actor> actors_;  // by slot
-};
 
 class Simulator {
  public:

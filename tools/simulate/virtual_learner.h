@@ -23,22 +23,10 @@
 #include "learner/run_status.h"
 #include "learner/status_reporter.h"
 #include "learner/storage/start.h"
-#include "wire/protocol.h"
+#include "tools/simulate/workers.h"
 #include "wire/snapshot.h"
 
 namespace starling::simulate {
-
-// The weights of one version, shared by all unrolls on it.
-struct Weights {
-  std::uint64_t version = 0;
-  double entropy = 0;  // coefficient of this version
-  std::vector<float> values;
-};
-
-struct Computed {
-  std::vector<float> values;  // the gradient
-  wire::Gradient message;     // its description
-};
 
 // A gradient on its way to the learner.
 struct Pushed {
