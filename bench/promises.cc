@@ -14,7 +14,7 @@
 #include "core/config/config.h"
 #include "core/safetensors.h"
 #include "core/text.h"
-#include "tools/replay/replayer.h"
+#include "tools/replay/run_journal.h"
 
 namespace starling::bench {
 namespace {
@@ -25,11 +25,12 @@ struct Realised {
 
 // Counts the staleness of every applied gradient, from the journal.
 Realised FromJournal(const TrainingRun& run) {
-  const replay::JournalIndex journal = replay::ReadJournalIndex(run.dir());
-  if (!journal.torn.empty()) throw std::runtime_error(journal.torn);
+  const std::string torn = replay::ScanJournal(run.dir()).torn;
+  if (!torn.empty()) throw std::runtime_error(torn);
   Realised realised;
-  for (std::uint64_t version = 1; version <= journal.last; ++version) {
-    for (const auto& gradient : replay::FindUpdate(journal, version).gradients) {
+  replay::Updates updates(run.dir());
+  while (const auto update = updates.Next()) {
+    for (const auto& gradient : update->gradients) {
       if (gradient.samples == 0) {
         throw std::runtime_error("the journal applies a gradient that never arrived");
       }

@@ -46,14 +46,6 @@ bool WriteAll(int fd, std::string_view bytes) {
   return true;
 }
 
-void SyncDirectoryOf(const std::filesystem::path& path) {
-  const std::filesystem::path parent = path.has_parent_path() ? path.parent_path() : ".";
-  FileDescriptor directory(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (directory.get() < 0) Fail(errno, "open", parent);
-  // Not an error: some file systems cannot sync a directory and return EINVAL after the rename.
-  if (::fsync(directory.get()) != 0 && errno != EINVAL) Fail(errno, "sync", parent);
-}
-
 }  // namespace
 
 void WriteFileAtomically(const std::filesystem::path& path, std::span<const std::string_view> parts,
@@ -69,12 +61,19 @@ void WriteFileAtomically(const std::filesystem::path& path, std::span<const std:
   if (file.Close() != 0) Fail(errno, "write", path);
   if (::rename(temporary.c_str(), path.c_str()) != 0) Fail(errno, "write", path);
   unlinker.armed = false;
-  SyncDirectoryOf(path);
+  SyncDirectory(path.has_parent_path() ? path.parent_path() : ".");
 }
 
 void WriteFileAtomically(const std::filesystem::path& path, std::string_view content,
                          unsigned mode) {
   WriteFileAtomically(path, std::span(&content, 1), mode);
+}
+
+void SyncDirectory(const std::filesystem::path& path) {
+  FileDescriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory.get() < 0) Fail(errno, "open", path);
+  // Not an error: some file systems cannot sync a directory and return EINVAL.
+  if (::fsync(directory.get()) != 0 && errno != EINVAL) Fail(errno, "sync", path);
 }
 
 std::string ReadFile(const std::filesystem::path& path) {

@@ -17,6 +17,9 @@ void WriteFileAtomically(const std::filesystem::path& path, std::span<const std:
 void WriteFileAtomically(const std::filesystem::path& path, std::string_view content,
                          unsigned mode = 0644);
 
+// Waits until the disk holds the names in `directory`. Throws std::system_error naming it.
+void SyncDirectory(const std::filesystem::path& directory);
+
 // Returns the whole content. Throws std::system_error naming the path.
 std::string ReadFile(const std::filesystem::path& path);
 // The same, but refuses pipes and devices, whose content may never end.

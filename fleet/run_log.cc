@@ -22,9 +22,9 @@ std::string TimeOfDay() {
                      now.tv_nsec / 1'000'000);
 }
 
-results::LockedFile OpenLog(const std::filesystem::path& path) {
+LockedFile OpenLog(const std::filesystem::path& path) {
   try {
-    return results::LockedFile(path);
+    return LockedFile(path);
   } catch (const std::system_error& error) {
     throw UserError(fmt::format("{} cannot be written: {}; choose another --run-dir", path.string(),
                                 error.code().message()));

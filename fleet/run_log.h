@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/locked_file.h"
 #include "core/log.h"
 #include "monitor/console.h"
 #include "results/run_dir.h"
@@ -35,7 +36,7 @@ class RunLog {
   void Append(std::string_view line);
 
   monitor::Console& console_;
-  results::LockedFile file_;
+  LockedFile file_;
   bool write_failed_ = false;
   std::string last_shown_;  // no log line: many actors print the same one
 };

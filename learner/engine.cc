@@ -55,9 +55,10 @@ Engine::Engine(const Config& config, const Start& start, wire::SnapshotWriter& s
       deadline_ns_(static_cast<std::int64_t>(config.staleness.deadline_s * 1e9)),
       counters_(start.counters),
       roster_(term_),
-      journal_(options_.run_dir / "journal",
-               {.seed = config.run.seed, .fingerprint = options_.fingerprint},
-               start.cut_journal_at),
+      journal_(options_.run_dir / "journal", {.seed = config.run.seed,
+                                              .fingerprint = options_.fingerprint,
+                                              .term = term_,
+                                              .after = start.journal}),
       pipeline_(config_, CutOut(start.state, options_.slice), snapshot, journal_, counters_,
                 options_.on_progress) {
   journal_.Append(TermRecord{term_, start.state.version, start.state.steps});
@@ -195,13 +196,13 @@ std::optional<Engine::Finished> Engine::TakeFinished(double seconds) {
   if (!finished) return std::nullopt;
   counters_.seconds = seconds_before_ + seconds;
   applied_.insert(applied_.end(), finished->applied.begin(), finished->applied.end());
-  if (finished->checkpoint) journal_.Flush();
+  if (finished->checkpoint) finished->checkpoint->journal_sync = journal_.TakeSync();
   return Finished{finished->version, std::move(finished->checkpoint)};
 }
 
 CheckpointContent Engine::ContentOf(TrainingState state) {
-  journal_.Flush();
-  return {std::move(state), counters_.Save(), journal_.offset()};
+  const JournalPosition position = journal_.position();
+  return {std::move(state), counters_.Save(), position, journal_.TakeSync()};
 }
 
 // ---- grants and answers out
@@ -230,6 +231,8 @@ std::vector<Engine::Reply> Engine::TakeReplies(std::int64_t now_ns) {
   }
   // 3. The other grants go alone.
   for (auto& [slot, numbers] : grants) replies.push_back({slot, {.grants = std::move(numbers)}});
+  // 4. An actor never hears of an update that a killed learner could lose.
+  if (!replies.empty()) journal_.Flush();
   return replies;
 }
 

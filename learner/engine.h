@@ -27,7 +27,7 @@
 #include "learner/pipeline.h"
 #include "learner/roster.h"
 #include "learner/run_status.h"
-#include "learner/storage/journal.h"
+#include "learner/storage/journal_writer.h"
 #include "learner/storage/start.h"
 #include "wire/protocol.h"
 #include "wire/slices.h"
@@ -96,7 +96,7 @@ class Engine {
   void FinishedElsewhere(std::uint64_t version) { pipeline_.FinishedElsewhere(version); }
 
   // The content of a checkpoint of `state`, whose version is the newest; the journal is flushed
-  // first.
+  // first, and synced when the checkpoint is written.
   CheckpointContent ContentOf(TrainingState state);
   // The same for the state now. REQUIRES: idle().
   CheckpointContent CaptureNow() { return ContentOf(pipeline_.CaptureNow()); }

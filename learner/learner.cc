@@ -4,6 +4,7 @@
 #include <sys/eventfd.h>
 
 #include <array>
+#include <stdexcept>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -63,6 +64,7 @@ void Learner::Loop() {
     // 3. Publish completed versions and answer.
     Publish();
     keeper_.Collect();
+    if (keeper_.fenced_off()) throw std::runtime_error(keeper_.error());
     if ((stopped || engine_.over()) && engine_.idle()) return;
     reporter_.Report(StatusReporter::Moment::kRunning, times_, keeper_.newest());
   }
@@ -85,7 +87,9 @@ void Learner::End(bool begun) {
     shards_->Leave();
   }
   keeper_.Finish();
-  engine_.journal().Sync();
+  if (const std::string error = engine_.journal().TakeSync().Run(); !error.empty()) {
+    LogError("{}", error);
+  }
   reporter_.Report(StatusReporter::Moment::kEnd, times_, keeper_.newest());
 }
 

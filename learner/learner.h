@@ -19,6 +19,7 @@
 #include "core/clock.h"
 #include "core/config/config.h"
 #include "core/file_descriptor.h"
+#include "core/locked_file.h"
 #include "core/log.h"
 #include "learner/admission.h"
 #include "learner/counters.h"
@@ -84,7 +85,7 @@ class Learner {
 
  private:
   Learner(const Config& config, InitialNet net, LearnerOptions options,
-          wire::RuntimeDir runtime_dir, Start start);
+          wire::RuntimeDir runtime_dir, LockedFile lock, Start start);
 
   bool AwaitShards();
   void Loop();
@@ -120,6 +121,7 @@ class Learner {
   RunningClock clock_;  // measures silences and deadlines
   EventFd wake_up_;     // a version is completed, or a checkpoint written
   wire::RuntimeDir runtime_dir_;
+  const LockedFile lock_;  // of the run directory
   wire::SnapshotWriter snapshot_;
   NewestWeights newest_weights_;
   Engine engine_;

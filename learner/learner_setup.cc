@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "learner/learner.h"
+#include "learner/storage/run_lock.h"
 
 namespace starling::learner {
 
@@ -58,12 +59,15 @@ std::uint32_t NewSession() {
 
 Learner::Learner(const Config& config, InitialNet net, LearnerOptions options)
     // In this order, so that nothing of a run that another learner holds is changed.
-    : Learner{config, net, options,
+    : Learner{config,
+              net,
+              options,
               wire::RuntimeDir::Create(wire::RuntimeRoot(config.wire.runtime_dir), options.run_dir),
+              LockRun(options.run_dir),
               FindStart(config, net, options.run_dir, options.resume)} {}
 
 Learner::Learner(const Config& config, InitialNet net, LearnerOptions options,
-                 wire::RuntimeDir runtime_dir, Start start)
+                 wire::RuntimeDir runtime_dir, LockedFile lock, Start start)
     : config_(config),
       layout_(std::move(net.layout)),
       slice_(OwnSlice(config, layout_.size())),
@@ -71,6 +75,7 @@ Learner::Learner(const Config& config, InitialNet net, LearnerOptions options,
       real_(options_.clock ? *options_.clock : steady_clock_),
       clock_(real_),
       runtime_dir_(std::move(runtime_dir)),
+      lock_(std::move(lock)),
       snapshot_(MakeSnapshot(config, slice_.size, layout_.fingerprint(),
                              runtime_dir_.SnapshotPath(start.state.term), start.state.term,
                              options_.resume)),

@@ -136,7 +136,7 @@ void Pipeline::Launch(const Judge::Update& decided) {
   record.entropy = update.meta.entropy;
   journal_.Append(record);
   pending->steps = steps_;
-  pending->journal_offset = journal_.offset();
+  pending->journal = journal_.position();
 
   // 5. Hand it to the other processes, then to the applier.
   if (broadcast_) broadcast_(record, update, checkpoint);
@@ -172,7 +172,8 @@ std::optional<Pipeline::Finished> Pipeline::TakeFinished() {
                                      .weights = std::move(update.capture->weights),
                                      .optimizer_state = std::move(update.capture->state)},
                            .counters = std::move(pending->counters),
-                           .journal_offset = pending->journal_offset};
+                           .journal = pending->journal,
+                           .journal_sync = {}};
   }
   return finished;
 }

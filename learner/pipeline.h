@@ -20,7 +20,7 @@
 #include "learner/counters.h"
 #include "learner/staleness.h"
 #include "learner/storage/checkpoint.h"
-#include "learner/storage/journal.h"
+#include "learner/storage/journal_writer.h"
 #include "wire/gradient_buffers.h"
 #include "wire/socket.h"
 
@@ -99,8 +99,9 @@ class Pipeline {
     Update update;
     std::vector<Received> gradients;
     std::vector<Applied> applied;
-    std::uint64_t steps = 0, journal_offset = 0, oldest_base = 0;
-    std::string counters;  // if a checkpoint is due
+    std::uint64_t steps = 0, oldest_base = 0;
+    JournalPosition journal{};  // behind its record
+    std::string counters;       // if a checkpoint is due
   };
   bool MayLaunch() const;
   void Launch(const Judge::Update& decided);

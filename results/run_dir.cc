@@ -1,8 +1,6 @@
 #include "results/run_dir.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -61,8 +59,6 @@ fs::path Numbered(const fs::path& wanted, int number) {
   if (number > 1) path += fmt::format("-{}", number);
   return path;
 }
-
-bool Lock(int fd) { return ::flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; }
 
 }  // namespace
 
@@ -150,17 +146,6 @@ void WriteConfig(const fs::path& run_dir, const Config& config) {
   } catch (const std::system_error& error) {
     Unusable(run_dir, error.code().message());
   }
-}
-
-LockedFile::LockedFile(const std::filesystem::path& path)
-    : file_(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644)) {
-  if (file_.get() < 0) throw std::system_error(errno, std::generic_category(), path.string());
-  held_ = Lock(file_.get());
-}
-
-bool IsLocked(const std::filesystem::path& path) {
-  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  return file.get() >= 0 && !Lock(file.get());
 }
 
 }  // namespace starling::results

@@ -5,7 +5,6 @@
 #include <filesystem>
 
 #include "core/config/config.h"
-#include "core/file_descriptor.h"
 
 namespace starling::results {
 
@@ -35,23 +34,5 @@ void CheckResumable(const std::filesystem::path& run_dir);
 
 // Writes run_dir/config.toml, atomically. Throws UserError naming it if it cannot.
 void WriteConfig(const std::filesystem::path& run_dir, const Config& config);
-
-class LockedFile {
- public:
-  // Opens or creates `path` for appending. Throws std::system_error.
-  explicit LockedFile(const std::filesystem::path& path);
-
-  // Whether this holds the lock; false if another process has it. Always true on a file system
-  // without locks.
-  bool held() const { return held_; }
-  int fd() const { return file_.get(); }
-
- private:
-  FileDescriptor file_;
-  bool held_ = false;
-};
-
-// Returns whether a process holds the lock on `path`; false if there is no such file.
-bool IsLocked(const std::filesystem::path& path);
 
 }  // namespace starling::results

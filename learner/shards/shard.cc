@@ -292,7 +292,7 @@ void Shard::SavePart(TrainingState state) {
   const std::uint64_t version = state.version;
   const auto part =
       std::make_shared<Checkpoint>(CheckpointOf(config_, layout_, {.state = std::move(state)}));
-  if (checkpoints_.Submit(part)) return;
+  if (checkpoints_.Submit({.checkpoint = part})) return;
   Send({.version = version}, wire::ShardSaved{"the disk is slower than checkpoint.every_steps"});
 }
 

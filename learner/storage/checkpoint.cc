@@ -117,6 +117,14 @@ std::uint64_t Metadata::Number(const std::string& key, int base) const {
   return *value;
 }
 
+std::uint32_t Metadata::Number32(const std::string& key) const {
+  const std::uint64_t value = Number(key);
+  if (value > UINT32_MAX) {
+    throw std::runtime_error(fmt::format("{}: the {} {} is out of range", path_, key, value));
+  }
+  return static_cast<std::uint32_t>(value);
+}
+
 std::map<std::string, std::string> MetadataOf(const Checkpoint& checkpoint,
                                               std::string_view format) {
   return {
@@ -126,7 +134,9 @@ std::map<std::string, std::string> MetadataOf(const Checkpoint& checkpoint,
       {"steps", std::to_string(checkpoint.steps)},
       {"optimizer_step", std::to_string(checkpoint.optimizer_step)},
       {"optimizer_slots", Join(checkpoint.slot_names)},
-      {"journal_offset", std::to_string(checkpoint.journal_offset)},
+      {"journal_term", std::to_string(checkpoint.journal.term)},
+      {"journal_segment", std::to_string(checkpoint.journal.segment)},
+      {"journal_offset", std::to_string(checkpoint.journal.offset)},
       {"fingerprint", fmt::format("{:016x}", checkpoint.layout.fingerprint())},
       {"config", checkpoint.config},
       {"counters", checkpoint.counters},
@@ -140,15 +150,15 @@ Checkpoint FromMetadata(const Metadata& metadata, const std::string& path,
                                          path, metadata.Text("format"), format));
   }
   Checkpoint checkpoint;
-  const std::uint64_t term = metadata.Number("term");
-  if (term > UINT32_MAX) {
-    throw std::runtime_error(fmt::format("{}: the term {} is out of range", path, term));
-  }
-  checkpoint.term = static_cast<std::uint32_t>(term);
+  checkpoint.term = metadata.Number32("term");
   checkpoint.version = metadata.Number("version");
   checkpoint.steps = metadata.Number("steps");
   checkpoint.optimizer_step = metadata.Number("optimizer_step");
-  checkpoint.journal_offset = metadata.Number("journal_offset");
+  checkpoint.journal.offset = metadata.Number("journal_offset");
+  if (metadata.Has("journal_term")) {  // else of an older program, whose journal is one file
+    checkpoint.journal.term = metadata.Number32("journal_term");
+    checkpoint.journal.segment = metadata.Number32("journal_segment");
+  }
   checkpoint.slot_names = Split(metadata.Text("optimizer_slots"));
   checkpoint.config = metadata.Text("config");
   checkpoint.counters = metadata.Text("counters");
@@ -158,7 +168,7 @@ Checkpoint FromMetadata(const Metadata& metadata, const std::string& path,
 // ---- files
 
 std::string CheckpointName(std::uint32_t term, std::uint64_t version) {
-  return fmt::format("t{:04}-v{:012}.safetensors", term, version);
+  return CheckpointStem(term, version) + std::string(kCheckpointSuffix);
 }
 
 std::filesystem::path WriteCheckpoint(const std::filesystem::path& dir,

@@ -22,6 +22,8 @@
 #include <vector>
 
 #include "core/queue.h"
+#include "learner/storage/journal.h"
+#include "learner/storage/journal_writer.h"
 #include "net/parameters.h"
 #include "wire/slices.h"
 
@@ -44,13 +46,14 @@ TrainingState CutOut(TrainingState whole, wire::Slice slice);
 // Training right after one update, as the engine knows it. Later updates may be in flight.
 struct CheckpointContent {
   TrainingState state;
-  std::string counters = "{}";       // Counters::Save; opaque here
-  std::uint64_t journal_offset = 0;  // bytes; a resumed learner cuts the journal there
+  std::string counters = "{}";  // Counters::Save; opaque here
+  JournalPosition journal{};    // a resumed learner goes on behind it
+  JournalSync journal_sync{};   // until it has run, a power cut may take what lies before it
 };
 
 // The same with everything that a reader needs.
 struct Checkpoint : TrainingState {
-  std::uint64_t journal_offset = 0;
+  JournalPosition journal{};
   net::ParameterLayout layout;
   std::vector<std::string> slot_names;  // "square_avg"
   std::string config;                   // of the run, TOML
@@ -63,7 +66,7 @@ std::string CheckpointName(std::uint32_t term, std::uint64_t version);
 // is neither listed nor pruned.
 inline constexpr std::string_view kBestCheckpoint = "best.safetensors";
 
-// Writes dir/CheckpointName, or dir/`name`, atomically and synced. Creates `dir`. Returns the path.
+// Writes dir/CheckpointName, or dir/`name`, atomically and synced. Returns the path. Creates `dir`.
 // Throws std::system_error.
 std::filesystem::path WriteCheckpoint(const std::filesystem::path& dir,
                                       const Checkpoint& checkpoint);
@@ -76,7 +79,8 @@ Checkpoint ReadCheckpoint(const std::filesystem::path& path);
 // Returns whether `path` is a directory with the part of shard 0.
 bool HoldsCheckpointParts(const std::filesystem::path& path);
 
-// Returns the checkpoints of `dir` by (term, version), newest last; empty without this directory.
+// Returns the checkpoints of `dir` that are part of the run (learner/storage/terms.h) by (term,
+// version), newest last; empty without this directory.
 std::vector<std::filesystem::path> ListCheckpoints(const std::filesystem::path& dir);
 
 struct LastGoodResult {
@@ -88,24 +92,18 @@ struct LastGoodResult {
 LastGoodResult LastGood(const std::filesystem::path& dir);
 
 // Removes all but the newest `keep` checkpoints, but never the newest readable one. Also removes
-// temporary files of killed writers, except those of the best checkpoint: its writer may be at
-// work. Returns the removed paths. REQUIRES: keep >= 1.
+// those that are no part of the run, and temporary files of killed writers, except those of the
+// best checkpoint: its writer may be at work. Returns the removed paths. REQUIRES: keep >= 1.
 std::vector<std::filesystem::path> Prune(const std::filesystem::path& dir, std::size_t keep);
-
-// Returns the term of a learner that starts now: larger than every earlier one in this directory
-// and at least `at_least`. It is durable (`dir`/term) on return, so no term is used twice, even if
-// a learner dies before its first checkpoint. Throws std::system_error, or std::runtime_error if
-// the file does not hold a number.
-std::uint32_t OpenTerm(const std::filesystem::path& dir, std::uint32_t at_least = 1);
 
 // One process of a learner, by number. Each writes its part of every checkpoint.
 struct ShardOf {
   std::size_t shard = 0, shards = 1;
 };
 
-// Writes and prunes in a thread of its own, so the network thread never waits for the disk. Given a
-// checkpoint of a shard's slice, it writes that part. Shard 0 writes last; it completes the
-// checkpoint and prunes.
+// Writes and prunes in a thread of its own, so the network thread never waits for the disk. The
+// directory must be there: one that was moved away is not made again. Given a checkpoint of a
+// shard's slice, it writes that part. Shard 0 writes last; it completes the checkpoint and prunes.
 class CheckpointWriter {
  public:
   struct Result {
@@ -113,6 +111,7 @@ class CheckpointWriter {
     std::uint64_t version = 0;
     std::filesystem::path path;  // empty if it failed, and for the parts of shards above 0
     std::string error;           // why it failed; the older checkpoints are unchanged
+    bool fenced_off = false;     // because a later learner has the run
   };
 
   // The writer's thread calls `on_result` (may be empty) when a result is ready to Poll.
@@ -122,11 +121,15 @@ class CheckpointWriter {
   CheckpointWriter(const CheckpointWriter&) = delete;
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
 
+  struct Job {
+    std::shared_ptr<const Checkpoint> checkpoint;
+    JournalSync journal{};  // is run first: no checkpoint stands behind a journal that is lost
+  };
   // Never waits. Returns false, and takes nothing, if one is being written and another is queued,
   // or after Finish.
-  bool Submit(std::shared_ptr<const Checkpoint> checkpoint);
+  bool Submit(Job job);
   // Waits until the queue has room. Returns false only after Finish.
-  bool SubmitAndWait(std::shared_ptr<const Checkpoint> checkpoint);
+  bool SubmitAndWait(Job job);
   // Returns the next result in the order of submission, or nullopt.
   std::optional<Result> Poll();
   // Returns the number of submitted checkpoints without a result.
@@ -137,13 +140,13 @@ class CheckpointWriter {
  private:
   void CountPending(int change);
   void Run();
-  std::filesystem::path Write(const Checkpoint& checkpoint) const;
+  std::filesystem::path Write(const Job& job) const;
 
   const std::filesystem::path dir_;
   const std::size_t keep_;
   const std::function<void()> on_result_;
   const ShardOf which_;
-  BoundedQueue<std::shared_ptr<const Checkpoint>> queue_{1};
+  BoundedQueue<Job> queue_{1};
   mutable std::mutex mutex_;  // results_, pending_
   std::deque<Result> results_;
   std::size_t pending_ = 0;

@@ -16,6 +16,7 @@
 
 #include "core/safetensors.h"
 #include "learner/storage/checkpoint.h"
+#include "learner/storage/terms.h"
 
 namespace starling::learner {
 
@@ -28,9 +29,11 @@ class Metadata {
   Metadata(const SafetensorsFile& file, std::string path)
       : entries_(file.metadata()), path_(std::move(path)) {}
 
+  bool Has(const std::string& key) const { return entries_.contains(key); }
   // Throw std::runtime_error naming the file and the entry.
   const std::string& Text(const std::string& key) const;
   std::uint64_t Number(const std::string& key, int base = 10) const;
+  std::uint32_t Number32(const std::string& key) const;
 
  private:
   const std::map<std::string, std::string>& entries_;
@@ -56,6 +59,14 @@ std::filesystem::path CommitCheckpointParts(const std::filesystem::path& dir, st
 // Returns the whole checkpoint of all parts in the directory. Throws like ReadCheckpoint.
 Checkpoint ReadCheckpointParts(const std::filesystem::path& path);
 
+// ---- names
+
+// Returns "t0001-v000000012345": the name of a checkpoint without its suffix.
+std::string CheckpointStem(std::uint32_t term, std::uint64_t version);
+// The inverse, for names that end in `suffix`; nullopt for any other name.
+std::optional<CheckpointId> ParseCheckpointName(std::string_view name, std::string_view suffix);
+
+inline constexpr std::string_view kCheckpointSuffix = ".safetensors";
 // Suffix of the directory's name until all parts are written.
 inline constexpr std::string_view kUncommitted = ".parts";
 

@@ -28,22 +28,22 @@ CheckpointKeeper::CheckpointKeeper(const Config& config, const net::ParameterLay
 
 void CheckpointKeeper::Save(CheckpointContent content) {
   // 1. A learner of one process writes at once.
-  auto checkpoint = Begin(std::move(content));
-  const std::uint64_t version = checkpoint->version;
-  if (checkpoint->weights.size() == layout_.size()) {
-    if (!writer_.Submit(std::move(checkpoint))) WarnOfSlowDisk(version);
+  CheckpointWriter::Job job = Begin(std::move(content));
+  const std::uint64_t version = job.checkpoint->version;
+  if (job.checkpoint->weights.size() == layout_.size()) {
+    if (!writer_.Submit(std::move(job))) WarnOfSlowDisk(version);
     return;
   }
   // 2. Shard 0 waits for the other parts. The other shards report every part they were asked for,
   //    so an abandoned checkpoint stays in the queue, too.
   const auto kept =
-      std::ranges::count_if(unsaved_, [](const auto& u) { return u.checkpoint != nullptr; });
+      std::ranges::count_if(unsaved_, [](const auto& u) { return u.job.checkpoint != nullptr; });
   if (kept >= kMaxUnsaved) {
-    checkpoint.reset();
+    job = {};
     newest_begun_.reset();
     WarnOfSlowDisk(version);
   }
-  unsaved_.push_back({version, std::move(checkpoint)});
+  unsaved_.push_back({version, std::move(job)});
   SaveCompleteParts();
 }
 
@@ -51,22 +51,24 @@ void CheckpointKeeper::SaveLast(CheckpointContent content) {
   writer_.SubmitAndWait(Begin(std::move(content)));
 }
 
-std::shared_ptr<const Checkpoint> CheckpointKeeper::Begin(CheckpointContent content) {
+CheckpointWriter::Job CheckpointKeeper::Begin(CheckpointContent content) {
   newest_begun_ = content.state.version;
-  return std::make_shared<const Checkpoint>(CheckpointOf(config_, layout_, std::move(content)));
+  JournalSync sync = std::move(content.journal_sync);
+  return {std::make_shared<const Checkpoint>(CheckpointOf(config_, layout_, std::move(content))),
+          std::move(sync)};
 }
 
 void CheckpointKeeper::SaveCompleteParts() {
   while (!unsaved_.empty()) {
     const auto parts = parts_(unsaved_.front().version);
     if (!parts) return;
-    const auto checkpoint = std::move(unsaved_.front().checkpoint);
+    const auto [version, job] = std::move(unsaved_.front());
     unsaved_.pop_front();
-    if (!checkpoint) continue;
+    if (!job.checkpoint) continue;
     if (!parts->empty()) {
-      Fail(checkpoint->version, *parts);
-    } else if (!writer_.Submit(checkpoint)) {
-      Fail(checkpoint->version, "the disk is slower than checkpoint.every_steps");
+      Fail(version, *parts);
+    } else if (!writer_.Submit(job)) {
+      Fail(version, "the disk is slower than checkpoint.every_steps");
     }
   }
 }
@@ -75,6 +77,7 @@ void CheckpointKeeper::Collect() {
   while (const auto result = writer_.Poll()) {
     if (result->path.empty()) {
       Fail(result->version, result->error);
+      fenced_off_ |= result->fenced_off;
       continue;
     }
     error_.clear();

@@ -52,15 +52,17 @@ class CheckpointKeeper {
   bool Has(std::uint64_t version) const { return newest_begun_ == version; }
   const std::string& newest() const { return newest_; }  // relative to the run directory; "": none
   std::uint64_t newest_version() const { return newest_version_; }
+  // Whether a later learner has taken over the run: this one must end.
+  bool fenced_off() const { return fenced_off_; }
   const std::string& error() const { return error_; }  // of the newest checkpoint; "" if it is good
 
  private:
   // Shard 0's part of a checkpoint while the other shards write theirs.
   struct Unsaved {
     std::uint64_t version = 0;
-    std::shared_ptr<const Checkpoint> checkpoint;  // nullptr: abandoned, too many saves pending
+    CheckpointWriter::Job job;  // without a checkpoint: abandoned, too many saves pending
   };
-  std::shared_ptr<const Checkpoint> Begin(CheckpointContent content);
+  CheckpointWriter::Job Begin(CheckpointContent content);
   void WarnOfSlowDisk(std::uint64_t version);
   void Fail(std::uint64_t version, const std::string& error);
 
@@ -74,6 +76,7 @@ class CheckpointKeeper {
   std::string newest_;
   std::uint64_t newest_version_;
   std::string error_;
+  bool fenced_off_ = false;
   RateLimitedLog slow_disk_{10'000};
 };
 

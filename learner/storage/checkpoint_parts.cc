@@ -1,8 +1,6 @@
 #include "learner/storage/checkpoint_format.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -13,6 +11,7 @@
 #include <utility>
 
 #include "core/check.h"
+#include "core/file.h"
 #include "core/safetensors.h"
 #include "wire/slices.h"
 
@@ -21,11 +20,6 @@ namespace {
 
 constexpr std::string_view kFormat = "starling.checkpoint.part.1";
 constexpr const char* kWeights = "weights";
-
-// "t0001-v000000012345"
-std::string Stem(std::uint32_t term, std::uint64_t version) {
-  return std::filesystem::path(CheckpointName(term, version)).stem().string();
-}
 
 std::filesystem::path PartPath(const std::filesystem::path& dir, ShardOf which) {
   return dir / fmt::format("shard-{}-of-{}.safetensors", which.shard, which.shards);
@@ -66,14 +60,6 @@ net::ParameterLayout ParseLayout(const Metadata& metadata, const std::string& pa
     throw std::runtime_error(path + ": its parameters do not match its fingerprint");
   }
   return layout;
-}
-
-void SyncDirectory(const std::filesystem::path& dir) {
-  const int fd = ::open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const bool synced = fd >= 0 && ::fsync(fd) == 0;
-  const int error = errno;
-  if (fd >= 0) ::close(fd);
-  if (!synced) throw std::system_error(error, std::generic_category(), dir.string());
 }
 
 void CheckSize(const SafetensorsFile& file, const std::string& path, const std::string& name,
@@ -147,14 +133,14 @@ void WriteCheckpointPart(const std::filesystem::path& dir, const Checkpoint& par
   metadata["parameters"] = DescribeLayout(part.layout);
   metadata["shard"] = std::to_string(which.shard);
   metadata["shards"] = std::to_string(which.shards);
-  const auto parts = dir / (Stem(part.term, part.version) + std::string(kUncommitted));
+  const auto parts = dir / (CheckpointStem(part.term, part.version) + std::string(kUncommitted));
   std::filesystem::create_directories(parts);
   WriteSafetensors(PartPath(parts, which), tensors, metadata);
 }
 
 std::filesystem::path CommitCheckpointParts(const std::filesystem::path& dir, std::uint32_t term,
                                             std::uint64_t version) {
-  const std::string stem = Stem(term, version);
+  const std::string stem = CheckpointStem(term, version);
   std::filesystem::rename(dir / (stem + std::string(kUncommitted)), dir / stem);
   SyncDirectory(dir);
   return dir / stem;

@@ -1,11 +1,22 @@
 // Checkpoints in a thread of their own.
+#include <fmt/format.h>
+
 #include <exception>
+#include <stdexcept>
 #include <utility>
 
 #include "learner/storage/checkpoint.h"
 #include "learner/storage/checkpoint_format.h"
+#include "learner/storage/terms.h"
 
 namespace starling::learner {
+namespace {
+
+class FencedOff : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace
 
 CheckpointWriter::CheckpointWriter(std::filesystem::path dir, std::size_t keep,
                                    std::function<void()> on_result, ShardOf which)
@@ -17,16 +28,16 @@ CheckpointWriter::CheckpointWriter(std::filesystem::path dir, std::size_t keep,
 
 CheckpointWriter::~CheckpointWriter() { Finish(); }
 
-bool CheckpointWriter::Submit(std::shared_ptr<const Checkpoint> checkpoint) {
+bool CheckpointWriter::Submit(Job job) {
   CountPending(1);
-  const bool taken = queue_.TryPush(std::move(checkpoint));
+  const bool taken = queue_.TryPush(std::move(job));
   if (!taken) CountPending(-1);
   return taken;
 }
 
-bool CheckpointWriter::SubmitAndWait(std::shared_ptr<const Checkpoint> checkpoint) {
+bool CheckpointWriter::SubmitAndWait(Job job) {
   CountPending(1);
-  const bool taken = queue_.Push(std::move(checkpoint));
+  const bool taken = queue_.Push(std::move(job));
   if (!taken) CountPending(-1);
   return taken;
 }
@@ -55,7 +66,19 @@ void CheckpointWriter::Finish() {
   if (thread_.joinable()) thread_.join();
 }
 
-std::filesystem::path CheckpointWriter::Write(const Checkpoint& checkpoint) const {
+std::filesystem::path CheckpointWriter::Write(const Job& job) const {
+  if (!std::filesystem::exists(dir_)) {
+    throw std::runtime_error(fmt::format(
+        "{} is gone; was the run's directory moved or deleted while it trains?", dir_.string()));
+  }
+  if (const std::string error = job.journal.Run(); !error.empty()) throw std::runtime_error(error);
+  const Checkpoint& checkpoint = *job.checkpoint;
+  if (const std::uint32_t newest = NewestTerm(dir_); newest > checkpoint.term) {
+    throw FencedOff(
+        fmt::format("another learner has taken over the run as term {}; nothing that "
+                    "this one, term {}, has done since is part of it",
+                    newest, checkpoint.term));
+  }
   // Shard 0 writes after all others, so its part makes the checkpoint complete.
   const bool whole = checkpoint.weights.size() == checkpoint.layout.size();
   if (whole) return WriteCheckpoint(dir_, checkpoint);
@@ -65,11 +88,14 @@ std::filesystem::path CheckpointWriter::Write(const Checkpoint& checkpoint) cons
 }
 
 void CheckpointWriter::Run() {
-  while (const auto checkpoint = queue_.Pop()) {
-    Result result{(*checkpoint)->term, (*checkpoint)->version, {}, {}};
+  while (const auto job = queue_.Pop()) {
+    Result result{job->checkpoint->term, job->checkpoint->version, {}, {}};
     try {
-      result.path = Write(**checkpoint);
+      result.path = Write(*job);
       if (which_.shard == 0) Prune(dir_, keep_);
+    } catch (const FencedOff& fenced) {
+      result.error = fenced.what();
+      result.fenced_off = true;
     } catch (const std::exception& error) {
       // A full disk must not end the run. The older checkpoints are unchanged.
       result.error = error.what();

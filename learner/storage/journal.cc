@@ -1,28 +1,19 @@
 #include "learner/storage/journal.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <xxhash.h>
 
 #include <bit>
-#include <cerrno>
 #include <cstring>
-#include <stdexcept>
-#include <system_error>
 #include <type_traits>
 
 #include "core/check.h"
-#include "core/file.h"
 
 namespace starling::learner {
 namespace {
 
 constexpr std::string_view kMagic = "STLJRNL\n";
-constexpr std::size_t kHeaderSize = 8 + 4 + 4 + 8 + 8 + 4;
-constexpr std::size_t kFrameSize = 4 + 1 + 4;  // length, kind, checksum
-constexpr std::size_t kBufferSize = 64 * 1024;
+constexpr std::size_t kOldHeader = 36;  // bytes of a header of format 1
 
 static_assert(std::endian::native == std::endian::little, "fields are copied as they are");
 
@@ -129,172 +120,74 @@ std::optional<JournalRecord> Decode(std::size_t kind, std::string_view payload) 
   }
 }
 
+}  // namespace
+
 std::string EncodeHeader(const JournalHeader& header) {
   std::string bytes(kMagic);
   Out out(bytes);
   out(kJournalFormat), out(std::uint32_t{0}), out(header.seed), out(header.fingerprint);
+  out(header.term), out(header.segment);
+  out(header.after.term), out(header.after.segment), out(header.after.offset);
   out(Checksum(bytes));
   return bytes;
 }
 
-[[noreturn]] void Throw(int error, const char* what, const std::string& path) {
-  throw std::system_error(error, std::generic_category(), fmt::format("cannot {} {}", what, path));
+DecodedHeader DecodeHeader(std::string_view bytes) {
+  DecodedHeader decoded;
+  JournalHeader& header = decoded.header;
+  const auto fail = [](std::string error) {
+    return DecodedHeader{.header = {}, .error = std::move(error)};
+  };
+  // 1. The format gives the length.
+  if (bytes.size() < kOldHeader || !bytes.starts_with(kMagic)) return fail("is not a journal");
+  std::uint32_t format = 0, zero = 0, checksum = 0;
+  std::memcpy(&format, bytes.data() + kMagic.size(), sizeof format);
+  if (format != 1 && format != kJournalFormat) {
+    return fail(
+        fmt::format("has journal format {}; this program reads 1 and {}", format, kJournalFormat));
+  }
+  decoded.size = format == 1 ? kOldHeader : kMaxJournalHeader;
+  // 2. The checksum covers all before it.
+  if (bytes.size() < decoded.size) return fail("is not a journal");
+  const std::string_view checked = bytes.substr(0, decoded.size - sizeof checksum);
+  std::memcpy(&checksum, bytes.data() + checked.size(), sizeof checksum);
+  if (checksum != Checksum(checked)) return fail("has a damaged header");
+  // 3. The fields.
+  In in(checked.substr(kMagic.size()));
+  in(format), in(zero), in(header.seed), in(header.fingerprint);
+  if (format > 1) {
+    in(header.term), in(header.segment);
+    in(header.after.term), in(header.after.segment), in(header.after.offset);
+  }
+  return zero == 0 ? decoded : fail("has a damaged header");
 }
 
-}  // namespace
-
-JournalWriter::JournalWriter(const std::filesystem::path& path, const JournalHeader& header,
-                             std::optional<std::uint64_t> cut_at)
-    : path_(path.string()) {
-  // 1. How much of an existing journal to keep.
-  std::uint64_t keep = 0;
-  if (cut_at) keep = WholeUpTo(header, *cut_at);
-  // 2. Cut the rest off; every later write follows the last kept record.
-  file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | (keep == 0 ? O_TRUNC : 0), 0644);
-  if (file_ < 0) Throw(errno, "open", path_);
-  const auto end = static_cast<off_t>(keep);
-  if (keep > 0 && (::ftruncate(file_, end) != 0 || ::lseek(file_, end, SEEK_SET) < 0)) {
-    const int error = errno;
-    ::close(file_);
-    Throw(error, "cut", path_);
-  }
-  // 3. A new file begins with its header.
-  written_ = keep;
-  if (keep == 0) {
-    buffer_ = EncodeHeader(header);
-    Flush();  // error() keeps a failure
-  }
-}
-
-JournalWriter::~JournalWriter() {
-  Flush();
-  ::close(file_);
-}
-
-// Returns how many bytes of the journal at path_ to keep: cut_at, or less if the file is not whole
-// up to that byte.
-std::uint64_t JournalWriter::WholeUpTo(const JournalHeader& header, std::uint64_t cut_at) {
-  if (!std::filesystem::exists(path_)) {
-    SetIncomplete(fmt::format("{} is missing: a new journal begins", path_));
-    return 0;
-  }
-  std::optional<JournalReader> reader;
-  try {
-    reader.emplace(path_);
-  } catch (const JournalUnreadable& unreadable) {
-    SetIncomplete(fmt::format("{}: a new journal begins", unreadable.what()));
-    return 0;
-  }
-  if (reader->header() != header) {
-    throw std::runtime_error(fmt::format(
-        "{} is the journal of another run (seed {}, fingerprint {:016x}; this run has seed {}, "
-        "fingerprint {:016x})",
-        path_, reader->header().seed, reader->header().fingerprint, header.seed,
-        header.fingerprint));
-  }
-  std::uint64_t whole = reader->offset();
-  while (whole < cut_at && reader->Next() && reader->offset() <= cut_at) whole = reader->offset();
-  if (whole != cut_at) {
-    SetIncomplete(fmt::format("{} is whole up to byte {} only, the checkpoint is at byte {}", path_,
-                              whole, cut_at));
-  }
-  return whole;
-}
-
-void JournalWriter::SetIncomplete(std::string error) {
-  complete_ = false;
-  if (error_.empty()) error_ = std::move(error);
-}
-
-bool JournalWriter::Append(const JournalRecord& record) {
-  if (broken_) return true;
-  const std::size_t start = buffer_.size();
-  Out out(buffer_);
+void AppendRecord(std::string& bytes, const JournalRecord& record) {
+  const std::size_t start = bytes.size();
+  Out out(bytes);
   out(std::uint32_t{0});  // the length, known below
   out(static_cast<std::uint8_t>(record.index() + 1));
   std::visit([&](const auto& fields) { Fields(out, fields); }, record);
-  const std::size_t payload = buffer_.size() - start - 5;
+  const std::size_t payload = bytes.size() - start - 5;
   CHECK(payload <= kMaxJournalPayload, "a journal record of {} bytes", payload);
   const auto length = static_cast<std::uint32_t>(payload);
-  std::memcpy(buffer_.data() + start, &length, sizeof length);
-  out(Checksum(std::string_view(buffer_).substr(start + 4)));
-  return buffer_.size() < kBufferSize || Flush();
+  std::memcpy(bytes.data() + start, &length, sizeof length);
+  out(Checksum(std::string_view(bytes).substr(start + sizeof length)));
 }
 
-bool JournalWriter::Flush() {
-  if (broken_) return true;
-  std::string_view rest = buffer_;
-  while (!rest.empty()) {
-    const ssize_t wrote = ::write(file_, rest.data(), rest.size());
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0) return Fail("write", errno);
-    rest.remove_prefix(static_cast<std::size_t>(wrote));
-  }
-  written_ += buffer_.size();
-  buffer_.clear();
-  return true;
+std::uint32_t PayloadOf(std::string_view frame) {
+  std::uint32_t length = 0;
+  std::memcpy(&length, frame.data(), sizeof length);
+  return length;
 }
 
-bool JournalWriter::Sync() {
-  if (!Flush()) return false;
-  if (broken_) return true;
-  // EINVAL: the file cannot be synced (a pipe, /dev/null), which is not an error of the run.
-  if (::fsync(file_) != 0 && errno != EINVAL) return Fail("sync", errno);
-  return true;
-}
-
-bool JournalWriter::Fail(const char* what, int error) {
-  broken_ = true;
-  // Best effort: cut off the written part of the buffer, so that the file ends with a whole record.
-  // A reader stops at a torn tail anyway.
-  [[maybe_unused]] const int cut = ::ftruncate(file_, static_cast<off_t>(written_));
-  buffer_.clear();
-  SetIncomplete(fmt::format("cannot {} {}: {}; the journal ends at byte {}", what, path_,
-                            std::generic_category().message(error), written_));
-  return false;
-}
-
-JournalReader::JournalReader(const std::filesystem::path& path) : bytes_(ReadFile(path)) {
-  const auto refuse = [&](std::string_view why) {
-    throw JournalUnreadable(fmt::format("{} {}", path.string(), why));
-  };
-  const std::string_view bytes = bytes_;
-  if (bytes.size() < kHeaderSize || !bytes.starts_with(kMagic)) refuse("is not a journal");
-  In in(bytes.substr(kMagic.size(), kHeaderSize - kMagic.size()));
-  std::uint32_t format = 0, zero = 0, checksum = 0;
-  in(format), in(zero), in(header_.seed), in(header_.fingerprint), in(checksum);
-  if (zero != 0 || checksum != Checksum(bytes.substr(0, kHeaderSize - sizeof checksum))) {
-    refuse("has a damaged header");
-  }
-  if (format != kJournalFormat) {
-    refuse(fmt::format("has journal format {}; this program reads {}", format, kJournalFormat));
-  }
-  offset_ = kHeaderSize;
-}
-
-std::optional<JournalRecord> JournalReader::Next() {
-  const std::string_view rest = std::string_view(bytes_).substr(offset_);
-  const auto end = [&](Ending ending) {
-    ending_ = ending;
-    return std::nullopt;
-  };
-  // 1. The frame: complete, and of a possible length.
-  if (rest.empty()) return end(Ending::kEnd);
-  std::uint32_t length = 0, checksum = 0;
-  if (rest.size() < sizeof length) return end(Ending::kTorn);
-  std::memcpy(&length, rest.data(), sizeof length);
-  if (length > kMaxJournalPayload) return end(Ending::kDamaged);
-  if (rest.size() < kFrameSize + length) return end(Ending::kTorn);
-
-  // 2. The content: checked before it is decoded.
-  const std::string_view body = rest.substr(sizeof length, 1 + length);
-  std::memcpy(&checksum, rest.data() + sizeof length + body.size(), sizeof checksum);
-  if (checksum != Checksum(body)) return end(Ending::kDamaged);
+std::optional<JournalRecord> DecodeRecord(std::string_view frame) {
+  const std::string_view body = frame.substr(4, frame.size() - 8);
+  std::uint32_t checksum = 0;
+  std::memcpy(&checksum, frame.data() + frame.size() - sizeof checksum, sizeof checksum);
+  if (checksum != Checksum(body)) return std::nullopt;
   const std::size_t kind = static_cast<std::uint8_t>(body[0]);
-  std::optional<JournalRecord> record = Decode(kind - 1, body.substr(1));
-  if (!record) return end(Ending::kDamaged);
-  offset_ += kFrameSize + length;
-  return record;
+  return Decode(kind - 1, body.substr(1));
 }
 
 }  // namespace starling::learner

@@ -1,19 +1,27 @@
-// The journal: everything an exact replay of a run needs, in order. Binary and append-only; writer
-// and reader share this header.
+// The journal: everything an exact replay of a run needs, in order. Binary and append-only; writers
+// and readers share this header.
 //
-// File (little-endian):   magic "STLJRNL\n", u32 format version, u32 zero, u64 run seed,
-//                         u64 fingerprint of the net, u32 checksum of the above
-// then records:           u32 payload length, u8 kind, payload, u32 checksum of kind and payload
+// RUN/journal is a directory of segments, "t0002-s000003": segment 3 of term 2. A learner writes
+// only segments of its own term, which no other learner has. The first segment of a term names the
+// position at which the run goes on: its checkpoint's. What earlier terms wrote behind that is not
+// part of the run (learner/storage/journal_segments.h follows this line).
+//
+// Segment (little-endian): magic "STLJRNL\n", u32 format version, u32 zero, u64 run seed,
+//                          u64 fingerprint of the net, u32 term, u32 segment,
+//                          u32 term, u32 segment, u64 offset of the position before it (offset 0:
+//                          none, the run begins here), u32 checksum of the above
+// then records:            u32 payload length, u8 kind, payload, u32 checksum of kind and payload
 // The payload holds the fields in the order of the structs below, with fixed width; a double as its
 // bits, a list as u32 count and items. A checksum is the low half of XXH3.
 //
-// Thread safety: none; the network thread owns the writer.
+// Programs before format 2 wrote one file RUN/journal of format 1: no terms and no position in its
+// header. It is read as segment 0 of term 0, and gets that name when its run is resumed.
 #pragma once
 
+#include <compare>
+#include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -21,12 +29,21 @@
 
 namespace starling::learner {
 
-inline constexpr std::uint32_t kJournalFormat = 1;
+inline constexpr std::uint32_t kJournalFormat = 2;
 inline constexpr std::uint32_t kMaxJournalPayload = 1 << 20;  // bytes
+
+// A place between two records. Positions of one run's line are in order.
+struct JournalPosition {
+  std::uint32_t term = 0, segment = 0;
+  std::uint64_t offset = 0;  // bytes of that segment; 0: nowhere
+  friend auto operator<=>(const JournalPosition&, const JournalPosition&) = default;
+};
 
 struct JournalHeader {
   std::uint64_t seed = 0;
   std::uint64_t fingerprint = 0;
+  std::uint32_t term = 0, segment = 0;
+  JournalPosition after{};  // the end of the segment before it, in the line of the run
   friend bool operator==(const JournalHeader&, const JournalHeader&) = default;
 };
 
@@ -94,76 +111,27 @@ struct EntropyRecord {
 using JournalRecord = std::variant<TermRecord, JoinRecord, GrantRecord, ArrivalRecord, LostRecord,
                                    DeathRecord, UpdateRecord, HashRecord, EntropyRecord>;
 
-class JournalWriter {
- public:
-  // Without `cut_at`: creates the file, or replaces it. With `cut_at` (a checkpoint's
-  // journal_offset): cuts the existing journal there and continues it. If the journal is missing,
-  // shorter, or damaged before that byte, it is cut after its last whole record, or replaced, and
-  // complete() is false. Throws std::system_error if the file cannot be opened or cut, and
-  // std::runtime_error if it belongs to another run (seed or fingerprint).
-  JournalWriter(const std::filesystem::path& path, const JournalHeader& header,
-                std::optional<std::uint64_t> cut_at = std::nullopt);
-  ~JournalWriter();  // flushes
-  JournalWriter(const JournalWriter&) = delete;
-  JournalWriter& operator=(const JournalWriter&) = delete;
+// ---- bytes
 
-  // Append copies into a buffer and writes it when it is full; Flush writes it; Sync also waits for
-  // the disk. After the first failed write (a full disk) the file is cut after its last whole
-  // record, every later record is discarded, and complete() is false. Only the call that met the
-  // failure returns false.
-  bool Append(const JournalRecord& record);
-  bool Flush();
-  bool Sync();
+// Returns the bytes of a header of kJournalFormat.
+std::string EncodeHeader(const JournalHeader& header);
+inline constexpr std::size_t kMaxJournalHeader = 60;  // bytes
 
-  // Returns the size of the file once the buffer is written. A checkpoint stores it as its
-  // journal_offset.
-  std::uint64_t offset() const { return written_ + buffer_.size(); }
-  bool complete() const { return complete_; }
-  // Returns why it is not complete, as a sentence; "" while it is.
-  const std::string& error() const { return error_; }
-
- private:
-  std::uint64_t WholeUpTo(const JournalHeader& header, std::uint64_t cut_at);
-  void SetIncomplete(std::string error);
-  bool Fail(const char* what, int error);
-
-  std::string path_;
-  int file_ = -1;
-  std::string buffer_;         // whole records only
-  std::uint64_t written_ = 0;  // bytes in the file
-  bool complete_ = true;
-  bool broken_ = false;  // a write failed: records are discarded
-  std::string error_;
+struct DecodedHeader {
+  JournalHeader header;
+  std::size_t size = 0;  // bytes
+  std::string error{};   // how a sentence about the file goes on, "is not a journal"; "": none
 };
+// `bytes`: the beginning of a segment, kMaxJournalHeader or all that there are.
+DecodedHeader DecodeHeader(std::string_view bytes);
 
-// The file is not a journal, has another format version, or has a damaged header.
-class JournalUnreadable : public std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
+// Appends the frame of `record` to `bytes`.
+void AppendRecord(std::string& bytes, const JournalRecord& record);
 
-class JournalReader {
- public:
-  // Throws std::system_error if the file cannot be read, and JournalUnreadable with a sentence that
-  // names the file.
-  explicit JournalReader(const std::filesystem::path& path);
-
-  const JournalHeader& header() const { return header_; }
-
-  // Returns the next record, or nullopt at the end, at a torn tail and at damage.
-  std::optional<JournalRecord> Next();
-
-  // Returns the byte after the last record returned; before the first, the byte after the header.
-  std::uint64_t offset() const { return offset_; }
-  // Returns why Next returned nullopt: kEnd (all read), kTorn (the file ends inside a record: its
-  // writer was killed), kDamaged (a whole record with a wrong checksum, kind or field).
-  enum class Ending : std::uint8_t { kEnd, kTorn, kDamaged };
-  Ending ending() const { return ending_; }
-
- private:
-  std::string bytes_;
-  JournalHeader header_;
-  std::uint64_t offset_ = 0;
-  Ending ending_ = Ending::kEnd;
-};
+inline constexpr std::size_t kJournalFrame = 4 + 1 + 4;  // bytes: length, kind, checksum
+// Returns the payload's length from the first four bytes of a frame.
+std::uint32_t PayloadOf(std::string_view frame);
+// Returns the record of a whole frame, or nullopt if it is damaged.
+std::optional<JournalRecord> DecodeRecord(std::string_view frame);
 
 }  // namespace starling::learner

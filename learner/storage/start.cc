@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "learner/apply/optimizer.h"
+#include "learner/storage/terms.h"
 
 namespace starling::learner {
 
@@ -50,7 +51,7 @@ Start FromCheckpoint(const Config& config, Checkpoint from, const std::filesyste
             config.staleness.bound);
     start.counters.staleness = {};
   }
-  start.cut_journal_at = from.journal_offset;
+  start.journal = from.journal;
   start.checkpoint = "checkpoints/" + path.filename().string();
   start.state = std::move(from);
   return start;
@@ -61,7 +62,7 @@ Start FromCheckpoint(const Config& config, Checkpoint from, const std::filesyste
 Checkpoint CheckpointOf(const Config& config, const net::ParameterLayout& layout,
                         CheckpointContent content) {
   Checkpoint checkpoint{std::move(content.state),
-                        content.journal_offset,
+                        content.journal,
                         layout,
                         MakeOptimizerSpec(config.optimizer).slots,
                         ToToml(config),
@@ -74,6 +75,11 @@ Checkpoint CheckpointOf(const Config& config, const net::ParameterLayout& layout
 void CheckStart(const Config& config, const InitialNet& net, const std::filesystem::path& run_dir,
                 bool resume) {
   const auto dir = run_dir / "checkpoints";
+  if (const RunLine line(dir); resume && !line.damaged().empty()) {
+    const auto paths = ListCheckpoints(dir);
+    throw UserError(fmt::format("{}; remove it to resume from the newest one, {}", line.damaged(),
+                                paths.empty() ? "none" : paths.back().string()));
+  }
   if (!resume && !ListCheckpoints(dir).empty()) {
     throw UserError(run_dir.string() + " has been trained already; --resume continues it");
   }
@@ -92,7 +98,7 @@ Start FindStart(const Config& config, const InitialNet& net, const std::filesyst
   if (!resume) {
     Start start;
     start.state.weights = net.initial;
-    start.state.term = OpenTerm(dir);
+    start.state.term = ClaimTerm(dir, std::nullopt);
     return start;
   }
   LastGoodResult last = LastGood(dir);
@@ -100,7 +106,7 @@ Start FindStart(const Config& config, const InitialNet& net, const std::filesyst
   Start start = FromCheckpoint(config, *std::move(last.checkpoint), last.path);
   LogInfo("resuming from {} (version {}, {} steps); everything after it is lost",
           last.path.string(), start.state.version, start.state.steps);
-  start.state.term = OpenTerm(dir, start.state.term + 1);
+  start.state.term = ClaimTerm(dir, CheckpointId{start.state.term, start.state.version});
   return start;
 }
 

@@ -24,8 +24,8 @@ struct InitialNet {
 struct Start {
   TrainingState state;
   Counters counters;
-  std::optional<std::uint64_t> cut_journal_at;  // byte; nullopt: a new journal
-  std::string checkpoint;  // the one resumed from, relative to the run directory; "" if none
+  JournalPosition journal{};  // where it goes on; nowhere: a new one
+  std::string checkpoint;     // the one resumed from, relative to the run directory; "" if none
 };
 
 // Returns `content` as a checkpoint. An empty optimizer state becomes zeros.

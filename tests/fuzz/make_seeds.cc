@@ -12,7 +12,8 @@
 #include "core/file.h"
 #include "core/safetensors.h"
 #include "envs/plugin.h"
-#include "learner/storage/journal.h"
+#include "learner/storage/journal_reader.h"
+#include "learner/storage/journal_writer.h"
 #include "wire/codec.h"
 
 namespace {
@@ -100,7 +101,8 @@ void MakeJournal(const std::filesystem::path& corpus) {
   const std::filesystem::path path = corpus / "journal" / "whole";
   std::filesystem::create_directories(path.parent_path());
   {
-    JournalWriter writer(path, {.seed = 7, .fingerprint = 0x1234567890abcdef});
+    JournalWriter writer(corpus / "journal.tmp",
+                         {.seed = 7, .fingerprint = 0x1234567890abcdef, .term = 1});
     for (const JournalRecord& record : std::vector<JournalRecord>{
              TermRecord{.term = 1, .version = 0, .steps = 0}, EntropyRecord{.entropy = 0.03},
              JoinRecord{.slot = 0, .incarnation = 1}, GrantRecord{.slot = 0, .number = 1},
@@ -115,7 +117,8 @@ void MakeJournal(const std::filesystem::path& corpus) {
       writer.Append(record);
     }
   }
-  const std::string whole = ReadFile(path);
+  const std::string whole = ReadFile(corpus / "journal.tmp" / SegmentName(1, 0));
+  std::filesystem::remove_all(corpus / "journal.tmp");
   Write(path, Bytes(static_cast<std::uint16_t>(whole.size())) + whole);
   Write(corpus / "journal" / "torn", Bytes(std::uint16_t{100}) + whole.substr(0, whole.size() - 5));
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "learner/engine.h"
+#include "learner/storage/journal_reader.h"
 #include "tests/support/temp_dir.h"
 
 namespace starling::learner {

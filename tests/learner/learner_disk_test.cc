@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "learner/learner.h"
+#include "learner/storage/journal_reader.h"
 #include "tests/support/count_in.h"
 #include "tests/support/learner_fixture.h"
 
@@ -175,7 +176,7 @@ TEST_F(LearnerDiskTest, ASecondLearnerOfALiveRunIsRefused) {
   std::uint64_t updates = 0;
   while (const auto record = journal.Next())
     updates += std::holds_alternative<UpdateRecord>(*record);
-  EXPECT_EQ(journal.ending(), JournalReader::Ending::kEnd);
+  EXPECT_EQ(journal.ending(), JournalEnding::kEnd);
   EXPECT_EQ(updates, 2u);
 }
 

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "learner/storage/checkpoint.h"
-#include "learner/storage/journal.h"
+#include "learner/storage/journal_reader.h"
 
 namespace starling {
 namespace {
@@ -140,7 +140,7 @@ void CheckAll(const std::filesystem::path& run_dir, RunFacts& facts) {
       facts);
   learner::JournalReader journal(run_dir / "journal");
   while (const auto record = journal.Next()) std::visit(check, *record);
-  if (journal.ending() != learner::JournalReader::Ending::kEnd) {
+  if (journal.ending() != learner::JournalEnding::kEnd) {
     facts.broken.emplace_back("journal: it does not end with a whole record");
   }
   // 2. The counts of metrics and summary, among themselves and against the journal.

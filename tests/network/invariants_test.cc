@@ -1,9 +1,9 @@
 // The checker of invariants finds each violation.
 #include "tests/network/invariants.h"
+#include "learner/storage/journal_writer.h"
 
 #include <gmock/gmock.h>
 
-#include "learner/storage/journal.h"
 #include "tests/support/temp_dir.h"
 
 namespace starling {

@@ -163,7 +163,7 @@ TEST_F(DiskTest, ASlowLastCheckpointReplacesNobody) {
   ASSERT_TRUE(AwaitActors(*train, 2));
   ASSERT_TRUE(AwaitLog(*train, "wrote checkpoints/"));
   // The learner looks for its newest checkpoint and waits here until there is someone to write.
-  const std::filesystem::path pipe = run() / "checkpoints/t9999-v000000000001.safetensors";
+  const std::filesystem::path pipe = run() / "checkpoints/t0001-v000999999999.safetensors";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   ASSERT_TRUE(Eventually([&] { return CountInLog("ended with exit status 0") >= 2; }));
   // Time enough for a replacement to come.

@@ -23,6 +23,9 @@ class ReplayTest : public RunTest {
                       "optimizer are those of checkpoints/t.*safetensors, bit for bit"));
   }
 
+  // The journal of a run whose learner started once.
+  std::filesystem::path Segment() const { return run() / "journal" / "t0001-s000000"; }
+
   std::unique_ptr<Process> replay_;
 };
 
@@ -83,7 +86,7 @@ TEST_F(ReplayTest, OfARunThatWentOn) {
 TEST_F(ReplayTest, WhatWasNotComparedIsNotCalledTheSame) {
   ASSERT_EQ(Train({"run.steps=8000", "actors.count=2"}), 0);
   const std::filesystem::path newest = run() / "checkpoints" / Checkpoints().back();
-  const std::string whole = ReadFile(newest), journal = ReadFile(run() / "journal");
+  const std::string whole = ReadFile(newest), journal = ReadFile(Segment());
   std::string damaged = whole;
   damaged[damaged.size() / 2] ^= 1;
   WriteFileAtomically(newest, damaged);
@@ -92,12 +95,12 @@ TEST_F(ReplayTest, WhatWasNotComparedIsNotCalledTheSame) {
   EXPECT_THAT(replay_->out(), testing::Not(HasSubstr("bit for bit")));
 
   WriteFileAtomically(newest, whole);
-  WriteFileAtomically(run() / "journal", journal.substr(0, journal.size() / 2));
+  WriteFileAtomically(Segment(), journal.substr(0, journal.size() / 2));
   EXPECT_EQ(Replay(), 1);
   EXPECT_THAT(said_, HasSubstr("the journal ends before checkpoints/"));
   damaged = journal;
   damaged[damaged.size() / 2] ^= 1;
-  WriteFileAtomically(run() / "journal", damaged);
+  WriteFileAtomically(Segment(), damaged);
   EXPECT_EQ(Replay(), 1);
   EXPECT_THAT(replay_->out(), HasSubstr("the journal is damaged after version"));
 }
@@ -131,16 +134,16 @@ TEST_F(ReplayTest, SaysWhereTheBitsDiffer) {
 TEST_F(ReplayTest, WhatCannotBeReplayedIsSaid) {
   EXPECT_EQ(Replay(), 2);
   EXPECT_THAT(said_, HasSubstr("journal cannot be read"));
-  std::filesystem::create_directories(run() / "journal");
+  std::filesystem::create_directories(run() / "journal");  // no segments in it
   EXPECT_EQ(Replay(), 2);
-  EXPECT_THAT(said_, HasSubstr("is no file"));
+  EXPECT_THAT(said_, HasSubstr("journal cannot be read"));
   std::filesystem::remove_all(run());
   ASSERT_EQ(Train({"run.steps=1600", "actors.count=1"}), 0);
-  const std::string journal = ReadFile(run() / "journal");
-  WriteFileAtomically(run() / "journal", journal.substr(0, journal.size() - 3));
+  const std::string journal = ReadFile(Segment());
+  WriteFileAtomically(Segment(), journal.substr(0, journal.size() - 3));
   EXPECT_EQ(Replay(), 0);
   EXPECT_THAT(replay_->out(), HasSubstr("the journal breaks off after version"));
-  WriteFileAtomically(run() / "journal", "not a journal at all, but long enough to be looked at");
+  WriteFileAtomically(Segment(), "not a journal at all, but long enough to be looked at");
   EXPECT_EQ(Replay(), 2);
 }
 

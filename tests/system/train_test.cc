@@ -48,7 +48,8 @@ TEST_F(TrainTest, ARunLeavesBehindWhatIsPromisedAndNothingElse) {
   EXPECT_TRUE(summary["mean_return"].is_number());
 
   EXPECT_EQ(Checkpoints().size(), 3u);  // checkpoint.keep
-  for (const char* name : {"config.toml", "metrics.jsonl", "journal", "log", "summary.json"}) {
+  for (const char* name :
+       {"config.toml", "metrics.jsonl", "journal/t0001-s000000", "log", "summary.json"}) {
     EXPECT_GT(std::filesystem::file_size(run() / name), 0u) << name;
   }
   std::ifstream metrics(run() / "metrics.jsonl");

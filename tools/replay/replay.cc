@@ -118,14 +118,14 @@ learner::InitialNet FirstWeights(const Config& config) {
 }
 
 // Replays until version `last`, or until the weights differ from the run's.
-void Replay(const JournalIndex& index, std::uint64_t last, Replayer& replayer, Goal& goal) {
+void Replay(JournalAhead& journal, std::uint64_t last, Replayer& replayer, Goal& goal) {
   const SteadyClock clock;
   monitor::Console console(STDERR_FILENO, monitor::DetectStyle(STDERR_FILENO));
   goal.Pass(replayer);
-  for (const learner::JournalRecord& record : index.records) {
-    const bool update = std::holds_alternative<learner::UpdateRecord>(record);
+  while (const auto record = journal.Next()) {
+    const bool update = std::holds_alternative<learner::UpdateRecord>(*record);
     if (update && replayer.version() == last) return;
-    if (!replayer.Do(record)) return;
+    if (!replayer.Do(*record)) return;
     if (update) goal.Pass(replayer);
     ShowProgress(console, replayer.version(), last, clock.NowMs());
   }
@@ -138,29 +138,32 @@ std::string Counted(std::uint64_t count, const char* one, const char* many) {
 }  // namespace
 
 int RunReplay(const ReplayOptions& options) {
-  const JournalIndex index = ReadJournalIndex(options.run_dir);
   if (options.explain) {
-    std::printf("%s", ToText(FindUpdate(index, *options.explain)).c_str());
+    std::printf("%s", ToText(FindUpdate(options.run_dir, *options.explain)).c_str());
     return kExitDone;
   }
+  const JournalSummary journal = ScanJournal(options.run_dir);
   // 1. Journal, configuration and first weights must be of one run.
   const Config config = ConfigOf(options.run_dir);
   const learner::InitialNet net = FirstWeights(config);
-  if (net.layout.fingerprint() != index.header.fingerprint ||
-      config.run.seed != index.header.seed) {
+  if (net.layout.fingerprint() != journal.header.fingerprint ||
+      config.run.seed != journal.header.seed) {
     throw UserError(fmt::format("the journal and the configuration in {} are not of one run",
                                 options.run_dir.string()));
   }
-  const std::uint64_t last = std::min(options.until.value_or(index.last), index.last);
-  if (options.until && *options.until > index.last) FindUpdate(index, *options.until);  // throws
+  const std::uint64_t last = std::min(options.until.value_or(journal.last), journal.last);
+  if (options.until && *options.until > journal.last) {
+    FindUpdate(options.run_dir, *options.until);  // throws
+  }
 
   // 2. Replay. Every hash on the way and the newest checkpoint must agree.
   FlushDenormals();
   const SteadyClock clock;
   const std::int64_t begin = clock.NowMs();
-  Replayer replayer(config, index, net.initial, net.layout.fingerprint());
+  JournalAhead ahead(options.run_dir);
+  Replayer replayer(config, ahead, net.initial, net.layout.fingerprint());
   Goal goal(options.run_dir);
-  if (replayer.difference().empty()) Replay(index, last, replayer, goal);
+  if (replayer.difference().empty()) Replay(ahead, last, replayer, goal);
   if (!replayer.difference().empty()) {
     return Fail(replayer.difference() +
                 ": was it trained by another program or on another kind of processor, or resumed "
@@ -175,9 +178,9 @@ int RunReplay(const ReplayOptions& options) {
       proven ? ", weights and optimizer are those of " + goal.name() + ", bit for bit" : "");
   std::printf("%s\n", text.c_str());
   if (options.until) return kExitDone;
-  if (!index.torn.empty()) std::printf("%s\n", index.torn.c_str());
+  if (!journal.torn.empty()) std::printf("%s\n", journal.torn.c_str());
   if (!proven) return Fail(goal.Error());
-  return index.damaged ? kExitFailed : kExitDone;
+  return journal.damaged ? kExitFailed : kExitDone;
 }
 
 }  // namespace starling::replay

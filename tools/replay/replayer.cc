@@ -19,17 +19,18 @@ wire::SnapshotMeta Meta(std::uint64_t version) { return {.term = kTerm, .version
 
 }  // namespace
 
-Replayer::Replayer(const Config& config, const JournalIndex& index, std::span<const float> initial,
+Replayer::Replayer(const Config& config, JournalAhead& ahead, std::span<const float> initial,
                    std::uint64_t fingerprint)
     : config_(config),
-      hash_of_(index.hashes),
-      uses_(index.computed_on),
+      ahead_(ahead),
       snapshot_({}, initial.size(), fingerprint, kTerm),
       reader_(snapshot_),
       lanes_({.optimizer = learner::MakeOptimizerSpec(config.optimizer), .size = initial.size()},
              initial, {}, snapshot_, Meta(0), [this] { applied_.release(); }),
       gradient_(initial.size()) {
-  CompareHash(0, learner::HashWeights(initial));
+  if (const auto expected = ahead_.HashOf(0)) {
+    CompareHash(0, *expected, learner::HashWeights(initial));
+  }
 }
 
 bool Replayer::Do(const learner::JournalRecord& record) {
@@ -104,7 +105,7 @@ void Replayer::Compute(const learner::ArrivalRecord& arrival) {
   std::ranges::copy(version.weights, actor.weights().begin());
   const actors::RolloutGradient gradient = actor.Run(version.entropy, gradient_);
   actor.TakeEpisodes();
-  if (--version.uses == 0) versions_.erase(base);
+  if (ahead_.UsesOf(arrival.base_version) == 0) versions_.erase(base);
   if (arrival.outcome != static_cast<std::uint8_t>(wire::Outcome::kNone)) return;
   held_[{arrival.slot, arrival.incarnation, arrival.sequence}] = {gradient_, gradient.samples};
 }
@@ -134,19 +135,18 @@ void Replayer::Apply(const learner::UpdateRecord& record) {
   update.scale = record.scale;
   update.optimizer_step = record.version;
   update.meta = Meta(record.version);
-  update.hash = hash_of_.contains(record.version);
+  const auto expected = ahead_.HashOf(record.version);
+  update.hash = expected.has_value();
   // 3. Apply it, compare its hash, and keep its weights for later gradients.
   CHECK(lanes_.Submit(&update), "the lane took no update {}", record.version);
   applied_.acquire();
   version_ = record.version;
-  if (update.hash) CompareHash(version_, update.WeightsHash());
+  if (expected) CompareHash(version_, *expected, update.WeightsHash());
   Keep(version_, record.entropy);
 }
 
-void Replayer::CompareHash(std::uint64_t version, std::uint64_t hash) {
-  const auto expected = hash_of_.find(version);
-  if (expected == hash_of_.end()) return;
-  if (expected->second == hash) {
+void Replayer::CompareHash(std::uint64_t version, std::uint64_t expected, std::uint64_t hash) {
+  if (expected == hash) {
     ++hashes_;
   } else {
     difference_ = fmt::format("the weights of version {} are not those that the run had", version);
@@ -155,15 +155,9 @@ void Replayer::CompareHash(std::uint64_t version, std::uint64_t hash) {
 
 // Keeps the weights of `version` if gradients will be computed on it.
 void Replayer::Keep(std::uint64_t version, double entropy) {
-  const auto uses = uses_.extract(version);
-  if (uses.empty()) {
-    if (const auto kept = versions_.find(version); kept != versions_.end()) {
-      kept->second.entropy = entropy;  // a learner restarted at this version
-    }
-    return;
-  }
+  if (ahead_.UsesOf(version) == 0) return;
   Version& kept = versions_[version];
-  kept = {std::vector<float>(gradient_.size()), entropy, uses.mapped()};
+  kept = {std::vector<float>(gradient_.size()), entropy};
   wire::SnapshotMeta meta;
   CHECK(reader_.Read(version, kept.weights, meta) && meta.version == version, "version {}",
         version);

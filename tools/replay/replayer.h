@@ -24,7 +24,7 @@
 #include "actors/rollout.h"
 #include "core/config/config.h"
 #include "learner/apply/lanes.h"
-#include "learner/storage/journal.h"
+#include "tools/replay/run_journal.h"
 #include "wire/snapshot.h"
 
 namespace starling::replay {
@@ -40,45 +40,14 @@ struct ReplayOptions {
 // not or could not be compared. Throws UserError if the run cannot be replayed.
 int RunReplay(const ReplayOptions& options);
 
-// All records of a journal in order, with the indices that a replay needs.
-struct JournalIndex {
-  learner::JournalHeader header;
-  std::vector<learner::JournalRecord> records;
-  std::string torn;                                    // the reason of an early end, or ""
-  bool damaged = false;                                // a record is wrong, not only missing
-  std::uint64_t last = 0;                              // last version; the first is 0
-  std::map<std::uint64_t, std::uint64_t> computed_on;  // number of gradients by base version
-  std::map<std::uint64_t, std::uint64_t> hashes;       // of weights, by version
-};
-
-// Throws UserError with the file's name if the journal is missing, unreadable or without its
-// beginning.
-JournalIndex ReadJournalIndex(const std::filesystem::path& run_dir);
-
-// One update with its gradients.
-struct UpdateDetails {
-  struct Gradient {
-    learner::UpdateRecord::Item from;
-    std::uint64_t base = 0, staleness = 0;
-    std::uint32_t samples = 0;
-    double norm = 0;    // before clipping, as reported by its actor
-    double weight = 0;  // in the mean
-  };
-  learner::UpdateRecord update;
-  std::vector<Gradient> gradients;  // in the order of summation
-};
-
-// Throws UserError with the range of versions if `version` is not in the journal.
-UpdateDetails FindUpdate(const JournalIndex& index, std::uint64_t version);
-std::string ToText(const UpdateDetails& update);
-
 class Replayer {
  public:
-  // Starts at version 0 with the weights `initial`.
-  Replayer(const Config& config, const JournalIndex& index, std::span<const float> initial,
+  // Starts at version 0 with the weights `initial`. `ahead` must outlive the replayer.
+  Replayer(const Config& config, JournalAhead& ahead, std::span<const float> initial,
            std::uint64_t fingerprint);
 
-  // Does the next record. Returns false and sets difference() if the weights differ from the run's.
+  // Does the record that `ahead` returned last. Returns false and sets difference() if the weights
+  // differ from the run's.
   bool Do(const learner::JournalRecord& record);
 
   std::uint64_t version() const { return version_; }
@@ -100,7 +69,6 @@ class Replayer {
   struct Version {
     std::vector<float> weights;
     double entropy = 0;
-    std::uint64_t uses = 0;  // left
   };
 
   void Begin(const learner::TermRecord& term);
@@ -109,11 +77,10 @@ class Replayer {
   actors::Rollout& ActorOf(const learner::ArrivalRecord& arrival, std::int64_t envs);
   void Apply(const learner::UpdateRecord& update);
   void Keep(std::uint64_t version, double entropy);
-  void CompareHash(std::uint64_t version, std::uint64_t hash);
+  void CompareHash(std::uint64_t version, std::uint64_t expected, std::uint64_t hash);
 
   const Config config_;
-  const std::map<std::uint64_t, std::uint64_t> hash_of_;
-  std::map<std::uint64_t, std::uint64_t> uses_;  // number of gradients, of later versions
+  JournalAhead& ahead_;
   wire::SnapshotWriter snapshot_;
   wire::SnapshotReader reader_;
   std::binary_semaphore applied_{0};

@@ -12,6 +12,7 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "core/locked_file.h"
 #include "results/run_dir.h"
 
 namespace starling::report {
@@ -47,7 +48,7 @@ void Scan(const fs::path& dir, int depth, std::vector<FoundRun>& found) {
 // Returns the runs in sweep.json, or nothing if it cannot be read: the scan finds them.
 std::vector<FoundRun> RunsOfSweepJson(const fs::path& dir) {
   std::vector<FoundRun> found;
-  const bool at_work = results::IsLocked(dir / "lock");  // a killed sweep leaves old states
+  const bool at_work = IsLocked(dir / "lock");  // a killed sweep leaves old states
   try {
     const auto sweep = nlohmann::json::parse(ReadRegularFile(dir / "sweep.json"));
     for (const auto& point : sweep.at("points")) {

@@ -99,7 +99,7 @@ std::vector<learner::Grant> VirtualLearner::TakeGrants(std::int64_t now_ns) {
 bool VirtualLearner::End() {
   SaveCheckpoint(engine_.CaptureNow());
   WriteMetrics();
-  engine_.journal().Sync();
+  engine_.journal().TakeSync().Run();
   const std::string& error = engine_.journal().error();
   if (!error.empty()) AddError("the journal is not complete: " + error);
   return saved_;

@@ -11,6 +11,7 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "core/locked_file.h"
 #include "learner/storage/checkpoint.h"
 #include "results/summary.h"
 
@@ -186,11 +187,11 @@ void CheckItIsOurs(const fs::path& run_dir, const Config& config, bool simulate)
 
 std::string Run::name() const { return fmt::format("{} seed {}", point.name, outcome.seed); }
 
-results::LockedFile OpenLock(const Grid& grid) {
+LockedFile OpenLock(const Grid& grid) {
   std::error_code error;
   fs::create_directories(grid.dir, error);
   try {
-    return results::LockedFile(grid.dir / "lock");
+    return LockedFile(grid.dir / "lock");
   } catch (const std::system_error& opening) {
     throw UserError(
         fmt::format("the sweep's directory {} cannot be written: {}; give it another dir = \"...\"",
@@ -232,7 +233,7 @@ std::vector<Run> PlanRuns(const Grid& grid, std::vector<PointOutcome>& outcomes)
 
 fs::path MakeReady(const Grid& grid, Run& run) {
   // 1. Another process may have started this run, or finished it, since the plan was made.
-  if (results::IsLocked(run.dir / "log")) {
+  if (IsLocked(run.dir / "log")) {
     throw UserError(
         fmt::format("another starling train is running in {}; wait for its end", run.dir.string()));
   }

@@ -270,7 +270,7 @@ class Sweep {
 
 int RunSweep(const SweepOptions& options, const Clock& clock) {
   const Grid grid = ReadGrid(options.grid);
-  const results::LockedFile lock = OpenLock(grid);
+  const LockedFile lock = OpenLock(grid);
   if (!lock.held()) {
     throw UserError(fmt::format("another starling sweep is running in {}; wait for its end",
                                 grid.dir.string()));

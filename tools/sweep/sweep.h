@@ -26,6 +26,7 @@
 #include "core/child.h"
 #include "core/clock.h"
 #include "core/config/config.h"
+#include "core/locked_file.h"
 #include "fleet/child_output.h"
 #include "learner/run_status.h"
 #include "monitor/console.h"
@@ -169,7 +170,7 @@ struct Run {
 
 // Creates the sweep's directory and opens DIR/lock, which is held while the sweep runs. Throws
 // UserError if the directory cannot be written.
-results::LockedFile OpenLock(const Grid& grid);
+LockedFile OpenLock(const Grid& grid);
 
 // Returns an outcome for every run of the grid, all of them kNotBegun.
 std::vector<PointOutcome> OpenOutcomes(const Grid& grid);

@@ -1,4 +1,4 @@
-// The directory of checkpoints: the last good one, pruning, terms.
+// The directory of checkpoints: the last good one, pruning.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -128,28 +128,6 @@ TEST(BestCheckpoint, IsNeitherTheNewestNorPruned) {
   const Checkpoint read = ReadCheckpoint(best);
   EXPECT_EQ(read.weights, weights_only.weights);
   EXPECT_THAT(read.optimizer_state, IsEmpty());
-}
-
-using OpenTermTest = TempDirTest;
-
-TEST_F(OpenTermTest, GrowsWithEveryCall) {
-  const auto checkpoints = dir_ / "checkpoints";
-  EXPECT_EQ(OpenTerm(checkpoints), 1u);
-  EXPECT_EQ(OpenTerm(checkpoints), 2u);
-  EXPECT_EQ(OpenTerm(checkpoints, 2), 3u);
-  EXPECT_EQ(OpenTerm(checkpoints, 10), 10u);
-  EXPECT_EQ(OpenTerm(checkpoints, 3), 11u);
-  EXPECT_EQ(OpenTerm(checkpoints, 0), 12u);
-  EXPECT_EQ(ReadFile(checkpoints / "term"), "12\n");
-}
-
-TEST_F(OpenTermTest, ReportsAFileWithoutANumber) {
-  for (const char* content : {"", "twelve\n", "-1\n", "12 13\n", "4294967295\n"}) {
-    const auto path = dir_.Write("term", content);
-    EXPECT_THAT(ErrorOf<std::runtime_error>([&] { OpenTerm(dir_.path()); }),
-                HasSubstr(path.string()));
-    EXPECT_EQ(ReadFile(path), content);
-  }
 }
 
 }  // namespace

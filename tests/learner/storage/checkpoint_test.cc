@@ -33,7 +33,8 @@ TEST_F(CheckpointTest, ReadsBackWhatWasWritten) {
 
 TEST_F(CheckpointTest, KeepsTheLargestNumbersAndEveryBitOfAWeight) {
   Checkpoint checkpoint = MakeCheckpoint(UINT32_MAX, UINT64_MAX);
-  checkpoint.steps = checkpoint.optimizer_step = checkpoint.journal_offset = UINT64_MAX;
+  checkpoint.steps = checkpoint.optimizer_step = UINT64_MAX;
+  checkpoint.journal = {UINT32_MAX, UINT32_MAX, UINT64_MAX};
   checkpoint.weights[0] = -0.0f;
   checkpoint.weights[1] = std::numeric_limits<float>::denorm_min();
   const Checkpoint got = ReadCheckpoint(WriteCheckpoint(dir_.path(), checkpoint));

@@ -4,8 +4,10 @@
 
 #include <atomic>
 #include <memory>
+#include <thread>
 
 #include "learner/storage/checkpoint.h"
+#include "learner/storage/terms.h"
 #include "tests/learner/storage/checkpoint_fixture.h"
 #include "tests/support/in_child.h"
 #include "tests/support/temp_dir.h"
@@ -18,6 +20,10 @@ using testing::HasSubstr;
 
 using CheckpointWriterTest = TempDirTest;
 
+CheckpointWriter::Job JobOf(std::uint32_t term, std::uint64_t version, std::int64_t width = 5) {
+  return {.checkpoint = std::make_shared<Checkpoint>(MakeCheckpoint(term, version, width))};
+}
+
 TEST_F(CheckpointWriterTest, WritesInOrderAndPrunes) {
   std::atomic<int> called{0};
   CheckpointWriter writer(dir_.path(), 2, [&] {
@@ -25,9 +31,7 @@ TEST_F(CheckpointWriterTest, WritesInOrderAndPrunes) {
     called.notify_one();
   });
   for (int version = 0; version < 5; ++version) {
-    auto checkpoint =
-        std::make_shared<Checkpoint>(MakeCheckpoint(1, static_cast<std::uint64_t>(version)));
-    ASSERT_TRUE(writer.Submit(checkpoint));
+    ASSERT_TRUE(writer.Submit(JobOf(1, static_cast<std::uint64_t>(version))));
     called.wait(version);
     const auto result = writer.Poll();
     ASSERT_TRUE(result);
@@ -47,13 +51,13 @@ TEST_F(CheckpointWriterTest, FinishWritesEverythingSubmitted) {
     CheckpointWriter writer(dir.path(), 9);
     std::size_t taken = 0;
     for (std::uint64_t version = 0; version < 4; ++version) {
-      taken += writer.Submit(std::make_shared<Checkpoint>(MakeCheckpoint(1, version)));
+      taken += writer.Submit(JobOf(1, version));
     }
     EXPECT_GE(taken, 1u);
     writer.Finish();
     EXPECT_EQ(ListCheckpoints(dir.path()).size(), taken);
     EXPECT_EQ(writer.pending(), 0u);
-    EXPECT_FALSE(writer.Submit(std::make_shared<Checkpoint>(MakeCheckpoint(1, 9))));
+    EXPECT_FALSE(writer.Submit(JobOf(1, 9)));
     while (writer.Poll()) --taken;
     EXPECT_EQ(taken, 0u);
   }
@@ -67,13 +71,10 @@ TEST_F(CheckpointWriterTest, RefusesAThirdWhileItIsBusy) {
     entered.notify_one();
     go_on.wait(false);
   });
-  const auto checkpoint = [](std::uint64_t version) {
-    return std::make_shared<Checkpoint>(MakeCheckpoint(1, version));
-  };
-  ASSERT_TRUE(writer.Submit(checkpoint(1)));
+  ASSERT_TRUE(writer.Submit(JobOf(1, 1)));
   entered.wait(false);  // the writer's thread waits in on_result
-  EXPECT_TRUE(writer.Submit(checkpoint(2)));
-  EXPECT_FALSE(writer.Submit(checkpoint(3)));
+  EXPECT_TRUE(writer.Submit(JobOf(1, 2)));
+  EXPECT_FALSE(writer.Submit(JobOf(1, 3)));
   EXPECT_EQ(writer.pending(), 1u);
   go_on = true;
   go_on.notify_one();
@@ -87,7 +88,7 @@ TEST_F(CheckpointWriterTest, AFailedWriteIsReportedAndTheOldCheckpointsStay) {
   CheckpointWriter writer(dir_.path(), 1);
   {
     const FileSizeLimit limit(4096);
-    writer.Submit(std::make_shared<Checkpoint>(MakeCheckpoint(1, 2, 1000)));
+    writer.Submit(JobOf(1, 2, 1000));
     writer.Finish();
   }
   const auto result = writer.Poll();
@@ -97,6 +98,31 @@ TEST_F(CheckpointWriterTest, AFailedWriteIsReportedAndTheOldCheckpointsStay) {
   EXPECT_EQ(result->version, 2u);
   EXPECT_EQ(LastGood(dir_.path()).checkpoint->version, 1u);
   EXPECT_EQ(dir_.CountFiles(), 1u);
+}
+
+TEST_F(CheckpointWriterTest, WritesNothingOnceALaterLearnerHasTheRun) {
+  const std::uint32_t first = ClaimTerm(dir_.path(), std::nullopt);
+  CheckpointWriter writer(dir_.path(), 9);
+  ASSERT_TRUE(writer.SubmitAndWait(JobOf(first, 1)));
+  while (!writer.Poll()) std::this_thread::yield();
+  EXPECT_EQ(ClaimTerm(dir_.path(), CheckpointId{first, 1}), 2u);
+  ASSERT_TRUE(writer.SubmitAndWait(JobOf(first, 2)));
+  writer.Finish();
+  const auto result = writer.Poll();
+  ASSERT_TRUE(result);
+  EXPECT_TRUE(result->fenced_off);
+  EXPECT_THAT(result->error, HasSubstr("another learner has taken over the run as term 2"));
+  EXPECT_FALSE(std::filesystem::exists(dir_ / CheckpointName(first, 2)));
+}
+
+TEST_F(CheckpointWriterTest, ARunDirectoryThatWasMovedAwayIsNotMadeAgain) {
+  std::filesystem::create_directory(dir_ / "run");
+  CheckpointWriter writer(dir_ / "run", 9);
+  std::filesystem::rename(dir_ / "run", dir_ / "moved");
+  ASSERT_TRUE(writer.Submit(JobOf(1, 1)));
+  writer.Finish();
+  EXPECT_THAT(writer.Poll()->error, HasSubstr("was the run's directory moved or deleted"));
+  EXPECT_FALSE(std::filesystem::exists(dir_ / "run"));
 }
 
 }  // namespace

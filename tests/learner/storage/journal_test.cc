@@ -1,14 +1,17 @@
-#include "learner/storage/journal.h"
-
-#include <gtest/gtest.h>
+// Segments and the line of a run: what is written is read, torn tails and damage are found, a term
+// goes on where its checkpoint was, and what an earlier learner wrote behind that does not count.
+#include <gmock/gmock.h>
 #include <xxhash.h>
 
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
 #include "core/file.h"
+#include "learner/storage/journal_reader.h"
+#include "learner/storage/journal_writer.h"
 #include "tests/support/error_of.h"
 #include "tests/support/in_child.h"
 #include "tests/support/temp_dir.h"
@@ -16,8 +19,12 @@
 namespace starling::learner {
 namespace {
 
-constexpr JournalHeader kHeader{.seed = 7, .fingerprint = 0x1234567890abcdef};
-constexpr std::uint64_t kHeaderBytes = 36;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr JournalHeader kHeader{.seed = 7, .fingerprint = 0x1234567890abcdef, .term = 1};
+constexpr std::uint64_t kHeaderBytes = 60;
 
 // Returns a record of each kind, with values in every byte of every field.
 std::vector<JournalRecord> OneOfEach() {
@@ -46,95 +53,127 @@ std::vector<JournalRecord> OneOfEach() {
   };
 }
 
-std::vector<JournalRecord> ReadAll(const std::filesystem::path& path,
-                                   JournalReader::Ending ending = JournalReader::Ending::kEnd) {
-  JournalReader reader(path);
+// All records that `reader` returns.
+template <class Reader>
+std::vector<JournalRecord> ReadAll(Reader reader, JournalEnding ending = JournalEnding::kEnd) {
   std::vector<JournalRecord> records;
   while (auto record = reader.Next()) records.push_back(*record);
   EXPECT_EQ(reader.ending(), ending);
   return records;
 }
 
-// Writes a record of each kind. Returns the offset before each record and at the end.
-std::vector<std::uint64_t> WriteOneOfEach(const std::filesystem::path& path) {
-  JournalWriter writer(path, kHeader);
-  std::vector<std::uint64_t> offsets;
-  for (const JournalRecord& record : OneOfEach()) {
-    offsets.push_back(writer.offset());
-    EXPECT_TRUE(writer.Append(record));
+class JournalTest : public testing::Test {
+ protected:
+  std::filesystem::path journal() const { return dir_ / "journal"; }
+  std::filesystem::path segment(std::uint32_t term, std::uint32_t number = 0) const {
+    return journal() / SegmentName(term, number);
   }
-  offsets.push_back(writer.offset());
-  EXPECT_TRUE(writer.complete());
-  return offsets;
-}
+  JournalHeader Header(std::uint32_t term, JournalPosition after = {}) const {
+    JournalHeader header = kHeader;
+    header.term = term;
+    header.after = after;
+    return header;
+  }
+  // Writes a record of each kind in term 1. Returns the offset before each record and at the end.
+  std::vector<std::uint64_t> WriteOneOfEach() {
+    JournalWriter writer(journal(), kHeader);
+    std::vector<std::uint64_t> offsets;
+    for (const JournalRecord& record : OneOfEach()) {
+      offsets.push_back(writer.position().offset);
+      EXPECT_TRUE(writer.Append(record));
+    }
+    offsets.push_back(writer.position().offset);
+    EXPECT_TRUE(writer.complete());
+    return offsets;
+  }
+  // Starts `term` behind `after`, and writes a death of slot `term`.
+  JournalPosition GoOn(std::uint32_t term, JournalPosition after) {
+    JournalWriter writer(journal(), Header(term, after));
+    EXPECT_TRUE(writer.complete()) << writer.error();
+    writer.Append(DeathRecord{.slot = term});
+    return writer.position();
+  }
+  // The slots of the deaths in the journal.
+  std::vector<std::uint32_t> Deaths() {
+    std::vector<std::uint32_t> slots;
+    for (const JournalRecord& record : ReadAll(JournalReader(journal()))) {
+      slots.push_back(std::get<DeathRecord>(record).slot);
+    }
+    return slots;
+  }
 
-using JournalTest = TempDirTest;
+  TempDir dir_;
+};
+
+// ---- one segment
 
 TEST_F(JournalTest, ReadsBackWhatWasWritten) {
-  const auto offsets = WriteOneOfEach(dir_ / "journal");
-  EXPECT_EQ(ReadAll(dir_ / "journal"), OneOfEach());
-  JournalReader reader(dir_ / "journal");
+  const auto offsets = WriteOneOfEach();
+  EXPECT_EQ(ReadAll(JournalReader(journal())), OneOfEach());
+  SegmentReader reader(segment(1));
   EXPECT_EQ(reader.header(), kHeader);
   for (const std::uint64_t offset : offsets) {
     EXPECT_EQ(reader.offset(), offset);
     reader.Next();
   }
-  EXPECT_EQ(std::filesystem::file_size(dir_ / "journal"), offsets.back());
+  EXPECT_EQ(std::filesystem::file_size(segment(1)), offsets.back());
 }
 
 TEST_F(JournalTest, HasTheDocumentedLayout) {
   {
-    JournalWriter writer(dir_ / "journal", kHeader);
-    EXPECT_EQ(writer.offset(), kHeaderBytes);
+    JournalWriter writer(journal(), kHeader);
+    EXPECT_EQ(writer.position(), (JournalPosition{1, 0, kHeaderBytes}));
     writer.Append(JoinRecord{.slot = 0x0201, .incarnation = 3});
     writer.Append(UpdateRecord{.version = 1, .items = {{1, 2, 3}}});
   }
-  const std::string bytes = ReadFile(dir_ / "journal");
+  EXPECT_EQ(segment(1).filename(), "t0001-s000000");
+  const std::string bytes = ReadFile(segment(1));
   const auto text = [&](std::size_t at, std::size_t n) { return bytes.substr(at, n); };
   EXPECT_EQ(text(0, 8), "STLJRNL\n");
-  EXPECT_EQ(text(8, 8), std::string("\1\0\0\0\0\0\0\0", 8));
+  EXPECT_EQ(text(8, 8), std::string("\2\0\0\0\0\0\0\0", 8));
   EXPECT_EQ(text(16, 8), std::string("\7\0\0\0\0\0\0\0", 8));
   EXPECT_EQ(text(24, 8), "\xef\xcd\xab\x90\x78\x56\x34\x12");
+  EXPECT_EQ(text(32, 8), std::string("\1\0\0\0\0\0\0\0", 8));  // term, segment
+  EXPECT_EQ(text(40, 16), std::string(16, '\0'));              // behind nothing
   // length 8, kind 2, slot, incarnation, checksum
-  EXPECT_EQ(text(36, 13), std::string("\x8\0\0\0\x2\1\2\0\0\3\0\0\0", 13));
+  EXPECT_EQ(text(60, 13), std::string("\x8\0\0\0\x2\1\2\0\0\3\0\0\0", 13));
   // length: five words of 8, a count, one item of 4 + 4 + 8; kind 7
-  EXPECT_EQ(text(53, 5), std::string("\x3c\0\0\0\x7", 5));
-  EXPECT_EQ(bytes.size(), 53 + 5 + 60 + 4u);
+  EXPECT_EQ(text(77, 5), std::string("\x3c\0\0\0\x7", 5));
+  EXPECT_EQ(bytes.size(), 77 + 5 + 60 + 4u);
 }
 
 TEST_F(JournalTest, ATornTailEndsAtTheLastWholeRecord) {
-  const auto offsets = WriteOneOfEach(dir_ / "whole");
-  const std::string bytes = ReadFile(dir_ / "whole");
+  const auto offsets = WriteOneOfEach();
+  const std::string bytes = ReadFile(segment(1));
   const auto expected = OneOfEach();
   for (std::uint64_t size = kHeaderBytes; size < bytes.size(); ++size) {
     dir_.Write("torn", std::string_view(bytes).substr(0, size));
-    JournalReader reader(dir_ / "torn");
+    SegmentReader reader(dir_ / "torn");
     std::size_t count = 0;
     while (const auto record = reader.Next()) EXPECT_EQ(*record, expected[count++]);
     EXPECT_EQ(reader.offset(), offsets[count]);
     EXPECT_LE(offsets[count], size);
     EXPECT_GT(offsets[count + 1], size);
-    EXPECT_EQ(reader.ending(),
-              size == offsets[count] ? JournalReader::Ending::kEnd : JournalReader::Ending::kTorn);
+    EXPECT_EQ(reader.ending(), size == offsets[count] ? JournalEnding::kEnd : JournalEnding::kTorn);
   }
 }
 
 TEST_F(JournalTest, AFlippedBitAnywhereIsFound) {
-  const auto offsets = WriteOneOfEach(dir_ / "whole");
-  const std::string bytes = ReadFile(dir_ / "whole");
+  const auto offsets = WriteOneOfEach();
+  const std::string bytes = ReadFile(segment(1));
   const auto expected = OneOfEach();
   for (std::size_t byte = 0; byte < bytes.size(); ++byte) {
     std::string flipped = bytes;
     flipped[byte] = static_cast<char>(flipped[byte] ^ (1 << byte % 8));  // bits 0 to 7 in turn
     dir_.Write("flipped", flipped);
     if (byte < kHeaderBytes) {
-      EXPECT_THROW(JournalReader(dir_ / "flipped"), JournalUnreadable) << byte;
+      EXPECT_THROW(SegmentReader(dir_ / "flipped"), JournalUnreadable) << byte;
       continue;
     }
-    JournalReader reader(dir_ / "flipped");
+    SegmentReader reader(dir_ / "flipped");
     std::size_t count = 0;
     while (const auto record = reader.Next()) EXPECT_EQ(*record, expected[count++]);
-    EXPECT_NE(reader.ending(), JournalReader::Ending::kEnd) << byte;
+    EXPECT_NE(reader.ending(), JournalEnding::kEnd) << byte;
     EXPECT_LE(reader.offset(), byte);
     EXPECT_GT(offsets[count + 1], byte);  // every record before the flip is read
   }
@@ -147,165 +186,234 @@ void PutChecksum(std::string& bytes, std::size_t begin, std::size_t end) {
 }
 
 TEST_F(JournalTest, ReservedBytesMustBeZero) {
-  WriteOneOfEach(dir_ / "journal");
-  std::string bytes = ReadFile(dir_ / "journal");
+  WriteOneOfEach();
+  std::string bytes = ReadFile(segment(1));
   bytes[12] = 1;
   PutChecksum(bytes, 0, kHeaderBytes - 4);
-  EXPECT_THROW(JournalReader(dir_.Write("reserved", bytes)), JournalUnreadable);
+  EXPECT_THROW(SegmentReader(dir_.Write("reserved", bytes)), JournalUnreadable);
 }
 
 TEST_F(JournalTest, AnUnknownReasonIsDamage) {
   {
-    JournalWriter writer(dir_ / "journal", kHeader);
+    JournalWriter writer(journal(), kHeader);
     writer.Append(LostRecord{.slot = 1, .grant = 2, .why = LostWhy::kDeadline});
   }
-  std::string bytes = ReadFile(dir_ / "journal");
+  std::string bytes = ReadFile(segment(1));
   for (const char why : {'\0', '\3'}) {
     bytes[bytes.size() - 5] = why;
     PutChecksum(bytes, kHeaderBytes + 4, bytes.size() - 4);
-    EXPECT_TRUE(ReadAll(dir_.Write("lost", bytes), JournalReader::Ending::kDamaged).empty());
+    EXPECT_THAT(ReadAll(SegmentReader(dir_.Write("lost", bytes)), JournalEnding::kDamaged),
+                IsEmpty());
   }
 }
 
 TEST_F(JournalTest, ReportsAFileThatIsNotAJournal) {
   for (const std::string_view content :
-       {"", "STLJRNL", "no journal at all, but long enough for one"}) {
+       {"", "STLJRNL", "no journal at all, but long enough for the header of one, which is long"}) {
     const auto path = dir_.Write("journal", content);
-    EXPECT_NE(ErrorOf<JournalUnreadable>([&] {
-                JournalReader reader(path);
-              }).find(path.string() + " is not a journal"),
-              std::string::npos);
+    EXPECT_THAT(ErrorOf<JournalUnreadable>([&] { JournalReader reader(path); }),
+                HasSubstr(path.string() + " is not a journal"));
   }
   EXPECT_THROW(JournalReader(dir_ / "missing"), std::system_error);
 }
 
-using JournalWriterTest = TempDirTest;
-
-TEST_F(JournalWriterTest, CutsAndContinues) {
-  const auto expected = OneOfEach();
-  const auto offsets = WriteOneOfEach(dir_ / "whole");
-  for (std::size_t keep = 0; keep < offsets.size(); ++keep) {
-    std::filesystem::copy_file(dir_ / "whole", dir_ / "journal",
-                               std::filesystem::copy_options::overwrite_existing);
-    {
-      JournalWriter writer(dir_ / "journal", kHeader, offsets[keep]);
-      EXPECT_TRUE(writer.complete()) << writer.error();
-      EXPECT_EQ(writer.offset(), offsets[keep]);
-      writer.Append(DeathRecord{77, 88});
-    }
-    std::vector<JournalRecord> got = ReadAll(dir_ / "journal");
-    ASSERT_EQ(got.size(), keep + 1);
-    EXPECT_EQ(got.back(), JournalRecord(DeathRecord{77, 88}));
-    got.pop_back();
-    EXPECT_TRUE(std::equal(got.begin(), got.end(), expected.begin()));
-  }
-}
-
-TEST_F(JournalWriterTest, AJournalThatIsNotCutBetweenRecordsIsContinuedAndIncomplete) {
-  const auto offsets = WriteOneOfEach(dir_ / "journal");
-  {
-    JournalWriter writer(dir_ / "journal", kHeader, offsets[5] + 1);  // inside a record
-    EXPECT_FALSE(writer.complete());
-    EXPECT_EQ(writer.offset(), offsets[5]);
-  }
-  // Shorter than the cut.
-  std::filesystem::resize_file(dir_ / "journal", offsets[3] + 2);
-  {
-    JournalWriter writer(dir_ / "journal", kHeader, offsets[5]);
-    EXPECT_FALSE(writer.complete());
-    EXPECT_NE(writer.error().find((dir_ / "journal").string()), std::string::npos);
-    EXPECT_EQ(writer.offset(), offsets[3]);
-    EXPECT_TRUE(writer.Append(JoinRecord{1, 2}));
-  }
-  EXPECT_EQ(ReadAll(dir_ / "journal").size(), 4u);
-}
-
-TEST_F(JournalWriterTest, StartsANewJournalIfTheOldOneIsMissingOrUnreadable) {
-  for (const char* content : {"", "rubbish that is no journal, longer than a journal's header"}) {
-    if (*content) dir_.Write("journal", content);
-    {
-      JournalWriter writer(dir_ / "journal", kHeader, 1000);
-      EXPECT_FALSE(writer.complete());
-      EXPECT_EQ(writer.offset(), kHeaderBytes);
-      writer.Append(JoinRecord{1, 2});
-    }
-    EXPECT_EQ(ReadAll(dir_ / "journal").size(), 1u);
-  }
-}
-
-TEST_F(JournalWriterTest, RefusesTheJournalOfAnotherRun) {
-  WriteOneOfEach(dir_ / "journal");
-  const std::string before = ReadFile(dir_ / "journal");
-  EXPECT_THROW(JournalWriter(dir_ / "journal", {.seed = 8, .fingerprint = kHeader.fingerprint}, 36),
-               std::runtime_error);
-  EXPECT_THROW(JournalWriter(dir_ / "journal", {.seed = 7, .fingerprint = 1}, 36),
-               std::runtime_error);
-  EXPECT_EQ(ReadFile(dir_ / "journal"), before);
-}
-
-TEST_F(JournalWriterTest, WithoutACutReplacesAnOldJournal) {
-  WriteOneOfEach(dir_ / "journal");
-  { JournalWriter writer(dir_ / "journal", {.seed = 8, .fingerprint = 9}); }
-  EXPECT_EQ(std::filesystem::file_size(dir_ / "journal"), kHeaderBytes);
-  EXPECT_EQ(JournalReader(dir_ / "journal").header().seed, 8u);
-}
-
-TEST_F(JournalWriterTest, FlushMakesRecordsReadableWhileTheRunGoesOn) {
-  JournalWriter writer(dir_ / "journal", kHeader);
-  writer.Append(JoinRecord{1, 2});
-  EXPECT_TRUE(ReadAll(dir_ / "journal").empty());  // buffered
-  EXPECT_TRUE(writer.Flush());
-  EXPECT_EQ(ReadAll(dir_ / "journal").size(), 1u);
-  writer.Append(JoinRecord{1, 2});
-  EXPECT_TRUE(writer.Sync());
-  EXPECT_EQ(ReadAll(dir_ / "journal").size(), 2u);
-}
-
-TEST_F(JournalWriterTest, ManyRecordsPassThroughTheBufferInOrder) {
+TEST_F(JournalTest, ManyRecordsPassThroughTheBuffersInOrder) {
   constexpr std::uint64_t kCount = 20'000;  // about 600 KiB, many buffers
   {
-    JournalWriter writer(dir_ / "journal", kHeader);
+    JournalWriter writer(journal(), kHeader);
     for (std::uint64_t i = 0; i < kCount; ++i) writer.Append(GrantRecord{1, i, 2 * i});
-    EXPECT_EQ(writer.offset(), kHeaderBytes + kCount * (9 + 20));
+    EXPECT_EQ(writer.position().offset, kHeaderBytes + kCount * (9 + 20));
   }
-  JournalReader reader(dir_ / "journal");
+  JournalReader reader(journal());
   for (std::uint64_t i = 0; i < kCount; ++i) {
     ASSERT_EQ(reader.Next(), JournalRecord(GrantRecord{1, i, 2 * i}));
   }
   EXPECT_FALSE(reader.Next());
 }
 
-TEST_F(JournalWriterTest, AFullDiskIsReportedOnceAndTheJournalIsIncomplete) {
-  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full";
-  std::filesystem::create_symlink("/dev/full", dir_ / "journal");
-  JournalWriter writer(dir_ / "journal", kHeader);
-  EXPECT_FALSE(writer.complete());  // the header did not fit
-  EXPECT_NE(writer.error().find("cannot write"), std::string::npos);
-  EXPECT_NE(writer.error().find((dir_ / "journal").string()), std::string::npos);
-  EXPECT_TRUE(writer.Append(JoinRecord{1, 2}));  // discarded, and not reported again
+TEST_F(JournalTest, FlushMakesRecordsReadableWhileTheRunGoesOn) {
+  JournalWriter writer(journal(), kHeader);
+  writer.Append(JoinRecord{1, 2});
+  EXPECT_TRUE(ReadAll(JournalReader(journal())).empty());  // buffered
   EXPECT_TRUE(writer.Flush());
-  EXPECT_TRUE(writer.Sync());
-  EXPECT_EQ(writer.offset(), 0u);
+  EXPECT_EQ(ReadAll(JournalReader(journal())).size(), 1u);
+  writer.Append(JoinRecord{1, 2});
+  EXPECT_EQ(writer.TakeSync().Run(), "");
+  EXPECT_EQ(ReadAll(JournalReader(journal())).size(), 2u);
 }
 
-// A disk that becomes full during a write, simulated by the file size limit.
-TEST_F(JournalWriterTest, ADiskThatFillsUpLeavesTheRecordsBeforeItWhole) {
+// ---- the line of a run
+
+TEST_F(JournalTest, ALongSegmentIsFollowedByTheNext) {
+  constexpr std::uint64_t kCount = 20'000;
+  JournalPosition end;
+  {
+    JournalWriter writer(journal(), kHeader, {.segment_bytes = 100'000});
+    for (std::uint64_t i = 0; i < kCount; ++i) writer.Append(GrantRecord{1, i, 2 * i});
+    EXPECT_TRUE(writer.Flush());
+    end = writer.position();
+  }
+  EXPECT_GT(end.segment, 3u);
+  EXPECT_EQ(ListSegments(journal()).size(), end.segment + 1);
+  // No segment is longer than its limit and a buffer.
+  for (const Segment& segment : ListSegments(journal())) {
+    EXPECT_LT(std::filesystem::file_size(segment.path), 100'000 + 65'536 + 100);
+  }
+  JournalReader reader(journal());
+  for (std::uint64_t i = 0; i < kCount; ++i) {
+    ASSERT_EQ(reader.Next(), JournalRecord(GrantRecord{1, i, 2 * i}));
+  }
+  EXPECT_FALSE(reader.Next());
+  EXPECT_EQ(reader.position(), end);
+}
+
+TEST_F(JournalTest, ATermGoesOnBehindAnyRecord) {
+  const auto expected = OneOfEach();
+  const auto offsets = WriteOneOfEach();
+  for (std::uint32_t keep = 0; keep < offsets.size(); ++keep) {
+    GoOn(/*term=*/2 + keep, {1, 0, offsets[keep]});
+    std::vector<JournalRecord> got = ReadAll(JournalReader(journal()));
+    ASSERT_EQ(got.size(), keep + 1);
+    EXPECT_EQ(got.back(), JournalRecord(DeathRecord{.slot = 2 + keep}));
+    got.pop_back();
+    EXPECT_TRUE(std::equal(got.begin(), got.end(), expected.begin()));
+  }
+}
+
+TEST_F(JournalTest, WhatAnEarlierLearnerWritesBehindItDoesNotCount) {
+  JournalWriter first(journal(), kHeader);
+  first.Append(DeathRecord{.slot = 1});
+  ASSERT_TRUE(first.Flush());
+  const JournalPosition cut = first.position();
+  const JournalPosition second = GoOn(2, cut);
+  // The first learner does not know of the second.
+  first.Append(DeathRecord{.slot = 99});
+  ASSERT_TRUE(first.Flush());
+  EXPECT_THAT(Deaths(), ElementsAre(1, 2));
+  // A third goes on behind the second, a fourth behind the first: then the second does not count.
+  GoOn(3, second);
+  EXPECT_THAT(Deaths(), ElementsAre(1, 2, 3));
+  GoOn(4, cut);
+  EXPECT_THAT(Deaths(), ElementsAre(1, 4));
+}
+
+TEST_F(JournalTest, ATermIsUsedOnce) {
+  GoOn(1, {});
+  const JournalPosition cut{1, 0, kHeaderBytes};
+  GoOn(2, cut);
+  EXPECT_THROW(JournalWriter(journal(), Header(2, cut)), std::system_error);
+}
+
+TEST_F(JournalTest, ALearnerThatDiedBeforeItsHeaderLeavesNoTrace) {
+  GoOn(1, {});
+  std::ofstream(segment(2)).flush();
+  EXPECT_THAT(Deaths(), ElementsAre(1));
+}
+
+TEST_F(JournalTest, AnEarlierSegmentThatEndsTooEarlyIsDamage) {
+  const JournalPosition cut = GoOn(1, {});
+  GoOn(2, cut);
+  std::filesystem::resize_file(segment(1), cut.offset - 1);
+  EXPECT_THAT(ReadAll(JournalReader(journal()), JournalEnding::kDamaged), IsEmpty());
+}
+
+TEST_F(JournalTest, TheFileOfAnOlderProgramIsItsFirstSegment) {
+  // 1. Format 1: no term, no position.
+  const auto offsets = WriteOneOfEach();
+  const std::string bytes = ReadFile(segment(1));
+  std::string old = bytes.substr(0, 32) + "sum!" + bytes.substr(kHeaderBytes);
+  old[8] = 1;
+  PutChecksum(old, 0, 32);
+  std::filesystem::remove_all(journal());
+  dir_.Write("journal", old);
+  EXPECT_EQ(ReadAll(JournalReader(journal())), OneOfEach());
+  // 2. A resumed run makes it a segment.
+  const std::uint64_t shorter = kHeaderBytes - 36;
+  GoOn(2, {0, 0, offsets[3] - shorter});
+  EXPECT_EQ(ReadAll(JournalReader(journal())).size(), 4u);
+  EXPECT_EQ(ReadFile(segment(0)), old);
+}
+
+// ---- beginnings
+
+TEST_F(JournalTest, APositionInsideARecordIsIncomplete) {
+  const auto offsets = WriteOneOfEach();
+  {
+    JournalWriter writer(journal(), Header(2, {1, 0, offsets[5] + 1}));
+    EXPECT_FALSE(writer.complete());
+  }
+  EXPECT_EQ(ReadAll(JournalReader(journal())).size(), 5u);
+  // Shorter than the position.
+  std::filesystem::resize_file(segment(1), offsets[3] + 2);
+  {
+    JournalWriter writer(journal(), Header(3, {1, 0, offsets[5]}));
+    EXPECT_FALSE(writer.complete());
+    EXPECT_THAT(writer.error(), HasSubstr(segment(1).string()));
+    EXPECT_TRUE(writer.Append(JoinRecord{1, 2}));
+  }
+  EXPECT_EQ(ReadAll(JournalReader(journal())).size(), 4u);
+}
+
+TEST_F(JournalTest, ANewOneBeginsIfTheOldOneIsMissingOrUnreadable) {
+  for (const char* content :
+       {"", "rubbish that is no journal, longer than a journal's header is"}) {
+    std::filesystem::remove_all(journal());
+    if (*content) dir_.Write("journal", content);
+    {
+      JournalWriter writer(journal(), Header(2, {0, 0, 1000}));
+      EXPECT_FALSE(writer.complete());
+      EXPECT_EQ(writer.position(), (JournalPosition{2, 0, kHeaderBytes}));
+      writer.Append(JoinRecord{1, 2});
+    }
+    EXPECT_EQ(ReadAll(JournalReader(journal())).size(), 1u);
+  }
+}
+
+TEST_F(JournalTest, ThatOfAnotherRunIsRefused) {
+  WriteOneOfEach();
+  JournalHeader other = Header(2, {1, 0, kHeaderBytes});
+  other.seed = 8;
+  EXPECT_THROW(JournalWriter(journal(), other), std::runtime_error);
+  other = Header(2, {1, 0, kHeaderBytes});
+  other.fingerprint = 1;
+  EXPECT_THROW(JournalWriter(journal(), other), std::runtime_error);
+  EXPECT_EQ(ReadAll(JournalReader(journal())), OneOfEach());
+}
+
+TEST_F(JournalTest, ANewRunReplacesAnOldJournal) {
+  WriteOneOfEach();
+  { JournalWriter writer(journal(), {.seed = 8, .fingerprint = 9, .term = 5}); }
+  EXPECT_EQ(ListSegments(journal()).size(), 1u);
+  EXPECT_EQ(JournalReader(journal()).header().seed, 8u);
+}
+
+// ---- a full disk
+
+// Simulated by the file size limit.
+TEST_F(JournalTest, ADiskThatFillsUpLeavesTheRecordsBeforeItWhole) {
   int reported = 0;
   std::uint64_t flushed = 0;
   {
     const FileSizeLimit limit(1000);
-    JournalWriter writer(dir_ / "journal", kHeader);
+    JournalWriter writer(journal(), kHeader);
     for (std::uint64_t i = 0; i < 100; ++i) {
       reported += writer.Append(GrantRecord{1, i, i}) ? 0 : 1;
       if (i % 7 == 6) reported += writer.Flush() ? 0 : 1;
       if (reported == 0 && i % 7 == 6) flushed = i + 1;
     }
     EXPECT_FALSE(writer.complete());
-    EXPECT_EQ(writer.offset(), std::filesystem::file_size(dir_ / "journal"));
+    EXPECT_THAT(writer.error(), HasSubstr("cannot write " + segment(1).string()));
+    EXPECT_EQ(writer.position().offset, std::filesystem::file_size(segment(1)));
+    EXPECT_EQ(writer.TakeSync().Run(), "");
   }
   EXPECT_EQ(reported, 1);
-  EXPECT_EQ(flushed, 28u);  // 36 + 28 * 29 = 848; seven more would be 1051
-  EXPECT_EQ(ReadAll(dir_ / "journal").size(), flushed);
+  EXPECT_EQ(flushed, 28u);  // 60 + 28 * 29 = 872; seven more would be 1075
+  EXPECT_EQ(ReadAll(JournalReader(journal())).size(), flushed);
+}
+
+TEST_F(JournalTest, ADirectoryThatCannotBeMadeIsAnError) {
+  dir_.Write("file", "");
+  EXPECT_THROW(JournalWriter(dir_ / "file" / "journal", kHeader), std::system_error);
 }
 
 }  // namespace

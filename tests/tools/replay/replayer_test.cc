@@ -1,9 +1,11 @@
-// A replay of a journal that cannot be this run's, and the index of a run, read from its journal.
+// A replay of a journal that cannot be this run's, and what a replay reads of a journal.
 // (Whole runs: tests/system/replay_test.cc.)
 #include "tools/replay/replayer.h"
 
 #include <gmock/gmock.h>
 
+#include "core/file.h"
+#include "learner/storage/journal_writer.h"
 #include "results/trained.h"
 #include "tests/support/error_of.h"
 #include "tests/support/temp_dir.h"
@@ -13,49 +15,53 @@ namespace {
 
 class ReplayerTest : public testing::Test {
  protected:
-  // Actors of 2 envs x 5 steps, unless the journal gives another number; four gradients on version
-  // 0.
+  // Actors of 2 envs x 5 steps, unless the journal gives another number.
   ReplayerTest()
       : config_(ParseConfig("", "test.toml",
                             {"env.name=dummy", "net.kind=mlp", "net.hidden=[]",
-                             "actors.envs_per_actor=2", "actors.unroll=5", "actors.count=2"})) {
-    JournalIndex index;
-    index.computed_on = {{0, 4}};
-    const learner::InitialNet net = results::InitialNetOf(config_);
-    replayer_.emplace(config_, index, net.initial, net.layout.fingerprint());
-    EXPECT_TRUE(replayer_->Do(learner::TermRecord{.term = 1}));
-  }
+                             "actors.envs_per_actor=2", "actors.unroll=5", "actors.count=2"})) {}
 
-  bool Arrive(std::uint32_t slot, std::uint32_t samples, std::uint32_t incarnation = 0x10000) {
-    return replayer_->Do(learner::ArrivalRecord{
-        .slot = slot, .incarnation = incarnation, .sequence = ++sequence_, .samples = samples});
+  struct Gradient {
+    std::uint32_t slot = 0, samples = 0, incarnation = 0x10000;
+  };
+  // Replays the arrival of these, all on version 0. Returns the difference.
+  std::string Replay(const std::vector<Gradient>& gradients) {
+    const learner::InitialNet net = results::InitialNetOf(config_);
+    {
+      learner::JournalWriter journal(dir_ / "journal", {.term = 1});
+      journal.Append(learner::TermRecord{.term = 1});
+      std::uint64_t sequence = 0;
+      for (const auto& [slot, samples, incarnation] : gradients) {
+        journal.Append(learner::ArrivalRecord{
+            .slot = slot, .incarnation = incarnation, .sequence = ++sequence, .samples = samples});
+      }
+    }
+    JournalAhead ahead(dir_.path());
+    Replayer replayer(config_, ahead, net.initial, net.layout.fingerprint());
+    while (const auto record = ahead.Next()) {
+      if (!replayer.Do(*record)) break;
+    }
+    return replayer.difference();
   }
-  std::string Difference() const { return replayer_->difference(); }
 
   const Config config_;
-  std::optional<Replayer> replayer_;
-  std::uint64_t sequence_ = 0;
+  const TempDir dir_;
 };
 
 TEST_F(ReplayerTest, EachLifeOfAnActorMayHaveItsOwnNumberOfEnvs) {
-  EXPECT_TRUE(Arrive(0, 10)) << Difference();
-  EXPECT_TRUE(Arrive(1, 40)) << Difference();
-  EXPECT_TRUE(Arrive(1, 40)) << Difference();
-  EXPECT_TRUE(Arrive(1, 15, 0x10001)) << Difference();
+  EXPECT_EQ(Replay({{0, 10}, {1, 40}, {1, 40}, {1, 15, 0x10001}}), "");
 }
 
 TEST_F(ReplayerTest, ItDoesNotChangeWithinALife) {
-  EXPECT_TRUE(Arrive(1, 40));
-  EXPECT_FALSE(Arrive(1, 10));
-  EXPECT_EQ(Difference(), "a gradient of actor 1 has 10 samples, and its last one had 40");
+  EXPECT_EQ(Replay({{1, 40}, {1, 10}}),
+            "a gradient of actor 1 has 10 samples, and its last one had 40");
 }
 
 TEST_F(ReplayerTest, SamplesAreWholeUnrollsAndAsManyAsAGradientMayHave) {
   for (const std::uint32_t samples : {0u, 12u, 1'000'005u}) {
-    EXPECT_FALSE(Arrive(1, samples));
-    EXPECT_EQ(Difference(), "a gradient of actor 1 has " + std::to_string(samples) +
-                                " samples, which should be whole unrolls of actors.unroll = 5, at "
-                                "most 1000000");
+    EXPECT_EQ(Replay({{1, samples}}),
+              "a gradient of actor 1 has " + std::to_string(samples) +
+                  " samples, which should be whole unrolls of actors.unroll = 5, at most 1000000");
   }
 }
 
@@ -72,11 +78,11 @@ learner::ArrivalRecord Arrival(std::uint32_t slot, std::uint64_t sequence, std::
           .norm = 0.5 * slot};
 }
 
-class JournalIndexTest : public testing::Test {
+class RunJournalTest : public testing::Test {
  protected:
   // Version 1 of actor 7's gradient, version 2 of those of 4 and 7; one of 4's was refused.
   void Write(bool from_the_beginning = true) {
-    learner::JournalWriter journal(dir_ / "journal", {.seed = 3, .fingerprint = 9});
+    learner::JournalWriter journal(dir_ / "journal", {.seed = 3, .fingerprint = 9, .term = 1});
     journal.Append(learner::TermRecord{.term = 1, .version = from_the_beginning ? 0u : 5u});
     journal.Append(learner::HashRecord{0, 77});
     journal.Append(Arrival(7, 1, 0, 160));
@@ -93,24 +99,37 @@ class JournalIndexTest : public testing::Test {
     journal.Append(learner::HashRecord{2, 88});
   }
 
+  std::filesystem::path segment() const { return dir_ / "journal" / learner::SegmentName(1, 0); }
+
   TempDir dir_;
 };
 
-TEST_F(JournalIndexTest, WhatIsComputedOnWhichVersionAndTheHashes) {
+TEST_F(RunJournalTest, ASummaryOfAllOfIt) {
   Write();
-  const JournalIndex index = ReadJournalIndex(dir_.path());
-  EXPECT_EQ(index.header.seed, 3u);
-  EXPECT_EQ(index.last, 2u);
-  EXPECT_EQ(index.records.size(), 9u);
-  EXPECT_EQ(index.computed_on, (std::map<std::uint64_t, std::uint64_t>{{0, 3}, {1, 1}}))
-      << "the refused one was computed, too";
-  EXPECT_EQ(index.hashes, (std::map<std::uint64_t, std::uint64_t>{{0, 77}, {2, 88}}));
-  EXPECT_EQ(index.torn, "");
+  const JournalSummary summary = ScanJournal(dir_.path());
+  EXPECT_EQ(summary.header.seed, 3u);
+  EXPECT_EQ(summary.last, 2u);
+  EXPECT_EQ(summary.torn, "");
 }
 
-TEST_F(JournalIndexTest, AnUpdateIsTheMeanOfItsGradients) {
+TEST_F(RunJournalTest, WhatFollowsOnWhichVersionAndTheHashes) {
   Write();
-  const UpdateDetails update = FindUpdate(ReadJournalIndex(dir_.path()), 2);
+  JournalAhead ahead(dir_.path());
+  EXPECT_EQ(ahead.UsesOf(0), 3u) << "the refused one was computed, too";
+  EXPECT_EQ(ahead.UsesOf(1), 1u);
+  EXPECT_EQ(ahead.HashOf(0), 77u);
+  EXPECT_EQ(ahead.HashOf(1), std::nullopt);
+  EXPECT_EQ(ahead.HashOf(2), 88u);
+  for (int i = 0; i < 4; ++i) ahead.Next();
+  EXPECT_EQ(ahead.UsesOf(0), 1u) << "two were returned";
+  int rest = 0;
+  while (ahead.Next()) ++rest;
+  EXPECT_EQ(rest, 5);
+}
+
+TEST_F(RunJournalTest, AnUpdateIsTheMeanOfItsGradients) {
+  Write();
+  const UpdateDetails update = FindUpdate(dir_.path(), 2);
   ASSERT_EQ(update.gradients.size(), 2u);
   EXPECT_EQ(update.gradients[0].from.slot, 4u);
   EXPECT_EQ(update.gradients[0].base, 0u);
@@ -127,25 +146,109 @@ TEST_F(JournalIndexTest, AnUpdateIsTheMeanOfItsGradients) {
               HasSubstr("     4    1.2            2            0          1        40   0.2500"));
 }
 
-TEST_F(JournalIndexTest, AVersionThatThereIsNotIsAnsweredWithThoseThereAre) {
+TEST_F(RunJournalTest, AVersionThatThereIsNotIsAnsweredWithThoseThereAre) {
   Write();
-  const JournalIndex index = ReadJournalIndex(dir_.path());
   for (const std::uint64_t version : {0, 3}) {
-    EXPECT_THAT(ErrorOf([&] { FindUpdate(index, version); }),
+    EXPECT_THAT(ErrorOf([&] { FindUpdate(dir_.path(), version); }),
                 HasSubstr("it has those from 1 to 2"));
   }
 }
 
-TEST_F(JournalIndexTest, AJournalThatLacksItsBeginningIsNoStory) {
+TEST_F(RunJournalTest, AJournalThatLacksItsBeginningIsNoStory) {
   Write(false);
-  EXPECT_THAT(ErrorOf([&] { ReadJournalIndex(dir_.path()); }),
-              HasSubstr("does not begin with the run"));
+  EXPECT_THAT(ErrorOf([&] { ScanJournal(dir_.path()); }), HasSubstr("does not begin with the run"));
 }
 
-TEST_F(JournalIndexTest, ATornEndIsSaid) {
+TEST_F(RunJournalTest, ATornEndIsReported) {
   Write();
-  std::filesystem::resize_file(dir_ / "journal", std::filesystem::file_size(dir_ / "journal") - 1);
-  EXPECT_THAT(ReadJournalIndex(dir_.path()).torn, HasSubstr("breaks off after version 2"));
+  std::filesystem::resize_file(segment(), std::filesystem::file_size(segment()) - 1);
+  EXPECT_THAT(ScanJournal(dir_.path()).torn, HasSubstr("breaks off after version 2"));
+}
+
+TEST_F(RunJournalTest, DamageIsReportedWithItsPlace) {
+  Write();
+  std::string bytes = ReadFile(segment());
+  bytes[bytes.size() - 30] ^= 1;  // inside the second update
+  dir_.Write("journal/" + segment().filename().string(), bytes);
+  const JournalSummary summary = ScanJournal(dir_.path());
+  EXPECT_TRUE(summary.damaged);
+  EXPECT_THAT(summary.torn,
+              HasSubstr("damaged after version 1: " + segment().string() + ", byte "));
+  EXPECT_THAT(ErrorOf([&] { FindUpdate(dir_.path(), 2); }),
+              HasSubstr("it has those from 1 to 1; the journal is damaged after version 1"));
+}
+
+// ---- looking ahead
+
+// Grants, arrivals and updates of a run, as its learner journals them.
+class JournalAheadTest : public testing::Test {
+ protected:
+  void Join(std::uint32_t slot) { journal_->Append(learner::JoinRecord{slot, 1}); }
+  void Grant(std::uint32_t slot, std::uint64_t version) {
+    journal_->Append(learner::GrantRecord{slot, ++grant_, version});
+  }
+  void Arrive(std::uint32_t slot, std::uint64_t grant, std::uint64_t base) {
+    journal_->Append(learner::ArrivalRecord{.slot = slot, .grant = grant, .base_version = base});
+  }
+  // How many records UsesOf(version) has to read.
+  std::uint64_t ReadFor(std::uint64_t version) {
+    journal_->Flush();
+    JournalAhead ahead(dir_.path());
+    ahead.UsesOf(version);
+    return ahead.waiting();
+  }
+
+  const TempDir dir_;
+  std::optional<learner::JournalWriter> journal_{std::in_place, dir_ / "journal",
+                                                 learner::JournalHeader{.term = 1}};
+  std::uint64_t grant_ = 0;
+};
+
+TEST_F(JournalAheadTest, ReadsToTheEndOfTheLastGrantThatMayUseAVersion) {
+  Join(0), Join(1);          // 1, 2
+  Grant(0, 0), Grant(1, 0);  // 3, 4: grants 1 and 2
+  Arrive(0, 1, 0);           // 5
+  Grant(0, 1);               // 6: grant 3
+  Arrive(0, 3, 1);           // 7
+  Grant(0, 2);               // 8: grant 4
+  Arrive(1, 2, 2);           // 9: the slow actor; its base is newer than its grant
+  Grant(1, 3);               // 10
+  for (int i = 0; i < 50; ++i) Grant(0, 4);
+  EXPECT_EQ(ReadFor(0), 9u);
+  EXPECT_EQ(ReadFor(1), 9u);
+  EXPECT_EQ(ReadFor(2), 60u) << "nothing ends grant 4";
+}
+
+// The deadline of grant 1 passes, and its gradient still follows: it was computed.
+TEST_F(JournalAheadTest, AGrantThatExpiredMayStillBeUsed) {
+  Join(0), Join(1);
+  Grant(0, 0), Grant(1, 0);  // 3, 4
+  journal_->Append(learner::LostRecord{0, 1, learner::LostWhy::kDeadline});
+  Arrive(1, 2, 0);  // 6
+  Grant(1, 1);      // 7
+  Arrive(0, 1, 0);  // 8: refused, as it has no grant
+  for (int i = 0; i < 50; ++i) Grant(1, 2);
+  EXPECT_EQ(ReadFor(0), 8u);
+}
+
+TEST_F(JournalAheadTest, ADeathEndsTheGrantsOfItsActor) {
+  Join(0), Join(1);
+  Grant(0, 0), Grant(1, 0);  // 3, 4
+  Arrive(1, 2, 0);           // 5
+  Grant(1, 1);               // 6
+  journal_->Append(learner::DeathRecord{0, 1});
+  for (int i = 0; i < 50; ++i) Grant(1, 2);
+  EXPECT_EQ(ReadFor(0), 7u);
+}
+
+TEST_F(JournalAheadTest, ANewTermEndsAllGrants) {
+  Join(0), Join(1);
+  Grant(0, 0), Grant(1, 0);  // 3, 4
+  journal_->Append(learner::TermRecord{.term = 2, .version = 1});
+  Join(0);
+  Grant(0, 1);  // 7
+  for (int i = 0; i < 50; ++i) Grant(0, 2);
+  EXPECT_EQ(ReadFor(0), 7u);
 }
 
 }  // namespace

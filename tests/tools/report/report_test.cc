@@ -1,5 +1,6 @@
 // Whole pages, from directories written by hand.
 #include "tools/report/report.h"
+#include "core/locked_file.h"
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>
@@ -176,7 +177,7 @@ TEST_F(ReportTest, OfASweepThatIsAtWork) {
   WriteRun(dir_, "s/base/seed-1", {.steps = 400, .summary = false});
   dir_.Write("s/sweep.json", R"({"points": [{"runs": [
       {"dir": "base/seed-1", "error": null, "state": "running"}]}]})");
-  std::optional<results::LockedFile> lock(dir_ / "s/lock");
+  std::optional<LockedFile> lock(dir_ / "s/lock");
   EXPECT_THAT(Page({"s"}),
               AllOf(HasSubstr("finished: 1 running."), HasSubstr("is at 40 % of its steps")));
   lock.reset();  // killed: its sweep.json is old

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/config/config.h"
-#include "learner/storage/journal.h"
+#include "learner/storage/journal_reader.h"
 #include "results/run_dir.h"
 #include "results/trained.h"
 #include "tests/support/temp_dir.h"
@@ -57,7 +57,7 @@ class SmallFleet {
     while (auto record = reader.Next()) {
       if (const auto* one = std::get_if<Record>(&*record)) found.push_back(*one);
     }
-    EXPECT_EQ(reader.ending(), learner::JournalReader::Ending::kEnd);
+    EXPECT_EQ(reader.ending(), learner::JournalEnding::kEnd);
     return found;
   }
 

@@ -1,0 +1,173 @@
+#include "learner/storage/journal_writer.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+#include "core/file.h"
+#include "learner/storage/journal_reader.h"
+
+namespace starling::learner {
+namespace {
+
+constexpr std::size_t kBufferSize = 64 * 1024;
+
+// A run of an older program has one file RUN/journal: it becomes a segment of the directory. Killed
+// in between, the next start goes on.
+void AdoptOldJournal(const std::filesystem::path& journal) {
+  const std::filesystem::path moved = journal.string() + ".format-1";
+  if (std::filesystem::is_regular_file(journal)) std::filesystem::rename(journal, moved);
+  std::filesystem::create_directories(journal);
+  if (std::filesystem::exists(moved)) {
+    std::filesystem::rename(moved, journal / SegmentName(0, 0));
+  }
+}
+
+}  // namespace
+
+std::string JournalSync::Run() const {
+  try {
+    for (const auto& segment : segments_) {
+      // EINVAL: the file cannot be synced (a pipe, /dev/null), which is not an error of the run.
+      if (::fdatasync(segment->get()) != 0 && errno != EINVAL) {
+        throw std::system_error(errno, std::generic_category(), "cannot sync the journal");
+      }
+    }
+    if (!directory_.empty()) SyncDirectory(directory_);
+  } catch (const std::system_error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+JournalWriter::JournalWriter(std::filesystem::path journal, JournalHeader header, Options options)
+    : journal_(std::move(journal)), options_(options), header_(header) {
+  // 1. Where the run goes on.
+  if (header_.after.offset == 0) {
+    std::filesystem::remove_all(journal_);
+    std::filesystem::create_directories(journal_);
+  } else {
+    AdoptOldJournal(journal_);
+    header_.after = WholeUpTo(header_.after);
+  }
+  // 2. The first segment of this term, with its header.
+  header_.segment = 0;
+  if (!OpenSegment()) {
+    throw std::system_error(errno, std::generic_category(),
+                            fmt::format("cannot open {}", path().string()));
+  }
+  Flush();  // error() keeps a failure
+}
+
+JournalWriter::~JournalWriter() { Flush(); }
+
+std::filesystem::path JournalWriter::path() const {
+  return journal_ / SegmentName(header_.term, header_.segment);
+}
+
+// Returns false, with errno set, if the segment cannot be created.
+bool JournalWriter::OpenSegment() {
+  FileDescriptor file(::open(path().c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  if (file.get() < 0) return false;
+  file_ = std::make_shared<const FileDescriptor>(std::move(file));
+  unsynced_.segments_.push_back(file_);
+  unsynced_.directory_ = journal_;
+  written_ = 0;
+  buffer_ = EncodeHeader(header_);
+  return true;
+}
+
+// Returns the position up to which the segment of `after` is whole: `after`, or one before it, or
+// nowhere.
+JournalPosition JournalWriter::WholeUpTo(JournalPosition after) {
+  const std::filesystem::path segment = journal_ / SegmentName(after.term, after.segment);
+  if (!std::filesystem::exists(segment)) {
+    SetIncomplete(fmt::format("{} is missing: a new journal begins", segment.string()));
+    return {};
+  }
+  // 1. It belongs to this run.
+  std::optional<SegmentReader> reader;
+  try {
+    reader.emplace(segment);
+  } catch (const JournalUnreadable& unreadable) {
+    SetIncomplete(fmt::format("{}: a new journal begins", unreadable.what()));
+    return {};
+  }
+  const JournalHeader& found = reader->header();
+  if (found.seed != header_.seed || found.fingerprint != header_.fingerprint) {
+    throw std::runtime_error(fmt::format(
+        "{} is the journal of another run (seed {}, fingerprint {:016x}; this run has seed {}, "
+        "fingerprint {:016x})",
+        segment.string(), found.seed, found.fingerprint, header_.seed, header_.fingerprint));
+  }
+  // 2. It is whole. The segments before it were when it was begun.
+  std::uint64_t whole = reader->offset();
+  while (whole < after.offset && reader->Next() && reader->offset() <= after.offset) {
+    whole = reader->offset();
+  }
+  if (whole != after.offset) {
+    SetIncomplete(fmt::format("{} is whole up to byte {} only, the checkpoint is at byte {}",
+                              segment.string(), whole, after.offset));
+  }
+  return {after.term, after.segment, whole};
+}
+
+void JournalWriter::SetIncomplete(std::string error) {
+  complete_ = false;
+  if (error_.empty()) error_ = std::move(error);
+}
+
+bool JournalWriter::Append(const JournalRecord& record) {
+  if (broken_) return true;
+  AppendRecord(buffer_, record);
+  return buffer_.size() < kBufferSize || Flush();
+}
+
+bool JournalWriter::Flush() {
+  if (broken_) return true;
+  // 1. The buffer goes to the segment.
+  std::string_view rest = buffer_;
+  while (!rest.empty()) {
+    const ssize_t wrote = ::write(file_->get(), rest.data(), rest.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote < 0) return Fail("write", errno);
+    rest.remove_prefix(static_cast<std::size_t>(wrote));
+  }
+  written_ += buffer_.size();
+  buffer_.clear();
+  // 2. A long one is followed by the next.
+  if (written_ < options_.segment_bytes) return true;
+  const JournalHeader full = header_;
+  header_.after = position();
+  ++header_.segment;
+  if (OpenSegment()) return true;
+  header_ = full;
+  return Fail("begin the segment after", errno);
+}
+
+JournalSync JournalWriter::TakeSync() {
+  Flush();
+  JournalSync sync = std::exchange(unsynced_, {});
+  // Records to come go to this segment, too.
+  if (!broken_) unsynced_.segments_.push_back(file_);
+  return sync;
+}
+
+bool JournalWriter::Fail(const char* what, int error) {
+  broken_ = true;
+  // Best effort: cut off the written part of the buffer, so that the segment ends with a whole
+  // record. A reader stops at a torn tail anyway.
+  [[maybe_unused]] const int cut = ::ftruncate(file_->get(), static_cast<off_t>(written_));
+  buffer_.clear();
+  SetIncomplete(fmt::format("cannot {} {}: {}; the journal ends at byte {}", what, path().string(),
+                            std::generic_category().message(error), written_));
+  return false;
+}
+
+}  // namespace starling::learner
