@@ -9,8 +9,8 @@
 
 namespace starling::learner {
 
-// Takes the lock on `run_dir`, until the returned object or the process ends. Throws UserError naming the
-// holder if another learner has it, or if the file cannot be written.
+// Takes the lock on `run_dir`, until the returned object or the process ends. Throws UserError
+// naming the holder if another learner has it, or if the file cannot be written.
 LockedFile LockRun(const std::filesystem::path& run_dir);
 
 }  // namespace starling::learner
