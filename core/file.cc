@@ -76,16 +76,18 @@ void SyncDirectory(const std::filesystem::path& path) {
   if (::fsync(directory.get()) != 0 && errno != EINVAL) Fail(errno, "sync", path);
 }
 
-std::string ReadFile(const std::filesystem::path& path) {
+std::string ReadFile(const std::filesystem::path& path, std::uint64_t limit) {
   FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) Fail(errno, "read", path);
   constexpr std::size_t kMinRoom = 64 * 1024;
   // A hint only: pipes have no size and files in /proc report 0.
   std::error_code unknown;
   const std::uintmax_t hint = std::filesystem::file_size(path, unknown);
+  if (!unknown && hint > limit) Fail(EFBIG, "read", path);
   std::size_t size = 0;
   std::string content(unknown ? kMinRoom : std::max<std::size_t>(hint + 1, kMinRoom), '\0');
   for (;;) {
+    if (size > limit) Fail(EFBIG, "read", path);
     if (size == content.size()) content.resize(2 * size);
     const ssize_t got = ::read(file.get(), content.data() + size, content.size() - size);
     if (got == 0) break;
@@ -96,12 +98,12 @@ std::string ReadFile(const std::filesystem::path& path) {
   return content;
 }
 
-std::string ReadRegularFile(const std::filesystem::path& path) {
+std::string ReadRegularFile(const std::filesystem::path& path, std::uint64_t limit) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) Fail(errno, "read", path);
   if (S_ISDIR(status.st_mode)) Fail(EISDIR, "read", path);
   if (!S_ISREG(status.st_mode)) Fail(EINVAL, "read", path);
-  return ReadFile(path);
+  return ReadFile(path, limit);
 }
 
 }  // namespace starling

@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <memory>
 
+#include "core/text.h"
+
 namespace starling {
 namespace {
 
@@ -63,22 +65,6 @@ spdlog::logger& Logger() {
   return *logger;
 }
 
-// Escapes control characters: one event is one line, even if the text comes from a peer.
-std::string OneLine(std::string_view text) {
-  std::string line;
-  for (const char c : text) {
-    const auto code = static_cast<unsigned char>(c);
-    if (c == '\n') {
-      line += "\\n";
-    } else if (code < 0x20 || code == 0x7f) {
-      line += fmt::format("\\x{:02x}", code);
-    } else {
-      line += c;
-    }
-  }
-  return line;
-}
-
 }  // namespace
 
 void InitLog(std::string_view process, LogLevel lowest) {
@@ -90,7 +76,8 @@ void InitLog(std::string_view process, LogLevel lowest) {
 void LogLine(LogLevel level, std::string_view text) {
   spdlog::logger& logger = Logger();
   if (!logger.should_log(ToSpdlog(level))) return;
-  logger.log(ToSpdlog(level), spdlog::string_view_t(OneLine(text)));
+  // One event is one line, even if the text comes from a peer.
+  logger.log(ToSpdlog(level), spdlog::string_view_t(Escaped(text)));
 }
 
 std::string_view LevelName(LogLevel level) { return kLevelNames[static_cast<std::size_t>(level)]; }

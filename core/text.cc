@@ -10,6 +10,8 @@
 namespace starling {
 namespace {
 
+bool IsControl(unsigned char c) { return c < 0x20 || c == 0x7f; }
+
 constexpr std::size_t kMaxLength = 200;  // a longer name is no slip, and the search is quadratic
 
 std::string Plain(std::string_view word) {
@@ -102,6 +104,33 @@ std::string Rounded(double number) {
 
 std::string Plural(std::size_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+bool IsOneLine(std::string_view text) { return std::ranges::none_of(text, IsControl); }
+
+std::string Escaped(std::string_view text) {
+  std::string line;
+  for (const char c : text) {
+    if (c == '\n') {
+      line += "\\n";
+    } else if (IsControl(static_cast<unsigned char>(c))) {
+      line += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    } else {
+      line += c;
+    }
+  }
+  return line;
+}
+
+std::string ShellQuoted(std::string_view path) {
+  const std::string word = (path.starts_with('-') ? "./" : "") + std::string(path);
+  const auto plain = [](char c) {
+    return IsPlainWord({&c, 1}) || std::string_view("/:=,+@%").find(c) != std::string_view::npos;
+  };
+  if (!word.empty() && std::ranges::all_of(word, plain)) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return quoted + "'";
 }
 
 bool IsPlainWord(std::string_view text) {

@@ -30,6 +30,18 @@ inline std::optional<std::uint64_t> ParseNumber(std::string_view text, int base 
   return value;
 }
 
+// ---- lines
+
+// Returns whether `text` has no control characters: no line breaks, no escape sequences.
+bool IsOneLine(std::string_view text);
+
+// Returns `text` with "\n" and "\x1b" in place of control characters, for a message on one line.
+std::string Escaped(std::string_view text);
+
+// Returns `path` as a word for a command to paste into a shell: quoted where a shell needs it, with
+// "./" before a leading dash, which would make it an option.
+std::string ShellQuoted(std::string_view path);
+
 // ---- names
 
 // Returns whether `text` has only letters and digits of ASCII, '-', '_' and '.'.

@@ -39,13 +39,28 @@ std::string_view Trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
-// Parses `text` as one TOML value; any other text is a bare word, which is a string.
-toml::table OverrideValue(std::string_view text) {
+// Returns the error of a parser on one line.
+std::string SentenceOf(const toml::parse_error& error) {
+  std::string sentence(error.description());
+  std::ranges::replace(sentence, '\n', ' ');
+  return sentence;
+}
+
+// Whether a text that is not TOML is no bare word either, but a mistake in a number or a list.
+bool IsBroken(std::string_view text) {
+  const bool digits = text.find_first_not_of("+-0123456789_") == std::string_view::npos;
+  return text.starts_with('[') || (digits && !text.empty());
+}
+
+// Parses `text` as one TOML value; any other text is a bare word, which is a string. Sets `error`
+// if it IsBroken.
+toml::table OverrideValue(std::string_view text, std::string& error) {
   try {
     toml::table table = ParseToml(fmt::format("value = {}", text));
     if (table.size() == 1 && table.contains("value")) return table;
-  } catch (const toml::parse_error&) {
+  } catch (const toml::parse_error& problem) {
     // A bare word such as wait, minatar/breakout or tcp://127.0.0.1:0.
+    if (IsBroken(text)) error = SentenceOf(problem);
   }
   return toml::table{{"value", text}};
 }
@@ -132,9 +147,7 @@ bool ConfigReader::ReadDocument(const std::string& text) {
     ReadSections(ParseToml(text, file_));
     return true;
   } catch (const toml::parse_error& error) {
-    std::string sentence(error.description());
-    std::ranges::replace(sentence, '\n', ' ');
-    diagnostics_.Add(At(error.source()), sentence);
+    diagnostics_.Add(At(error.source()), SentenceOf(error));
     return false;
   }
 }
@@ -154,7 +167,16 @@ void ConfigReader::ReadOverride(const std::string& setting) {
     diagnostics_.Add(location, UnknownSection(section));
     return;
   }
-  const toml::table value = OverrideValue(Trimmed(std::string_view(setting).substr(equals + 1)));
+  const std::string_view text = Trimmed(std::string_view(setting).substr(equals + 1));
+  std::string error;
+  const toml::table value = OverrideValue(text, error);
+  const ConfigKey* entry = FindConfigKey(section, key);
+  if (!error.empty() && entry != nullptr && !std::holds_alternative<TextRule>(entry->rule)) {
+    refused_.insert(entry->name());
+    diagnostics_.Add(location, fmt::format("{} = {}: {}; allowed: {}", entry->name(), text, error,
+                                           Allowed(entry->rule)));
+    return;
+  }
   Set(section, key, *value.get("value"), location, location);
 }
 
@@ -178,13 +200,21 @@ SourceLocation ConfigReader::FirstLocation(const std::vector<std::string>& keys)
 }
 
 // Checks that the configuration can be written and read again: actors receive it as text, and a
-// resumed run reads it from a file. TOML files are UTF-8, but overrides and file names may not be.
+// resumed run reads it from a file. TOML files are UTF-8, but overrides and file names may not be,
+// and the name of a file, the default of run.name, may have control characters.
 void ConfigReader::CheckWritten() {
   for (const ConfigValue& value : ConfigValues(config_)) {
-    if (IsUtf8(value.toml)) continue;
     const std::string key = value.section + "." + value.key;
-    diagnostics_.Add(FirstLocation({key}), fmt::format("{} is no UTF-8 text", key));
-    break;  // one is enough: the default of run.dir repeats run.name
+    if (!IsUtf8(value.toml)) {
+      diagnostics_.Add(FirstLocation({key}), fmt::format("{} is no UTF-8 text", key));
+      break;  // one is enough: the default of run.dir repeats run.name
+    }
+  }
+  if (!IsOneLine(config_.run.name)) {
+    diagnostics_.Add(FirstLocation({"run.name"}),
+                     fmt::format("the name of the file, \"{}\", has control characters: rename it, "
+                                 "or set run.name",
+                                 config_.run.name));
   }
   if (const std::size_t size = ToToml(config_).size(); size > kMaxConfigBytes) {
     diagnostics_.Add(
@@ -221,10 +251,11 @@ std::string ReadConfigFile(const std::filesystem::path& path) {
     throw UserError(fmt::format("{} is a directory; give a TOML file in it", path.string()));
   }
   try {
-    return ReadFile(path);
+    return ReadFile(path, kMaxTomlBytes);
   } catch (const std::system_error& error) {
+    const bool absent = error.code() == std::errc::no_such_file_or_directory;
     throw UserError(fmt::format("config {} cannot be read: {}{}", path.string(),
-                                error.code().message(), SimilarFile(path)));
+                                error.code().message(), absent ? SimilarFile(path) : ""));
   }
 }
 

@@ -247,8 +247,9 @@ std::int64_t ActorsThatFit(const ActorsConfig& actors) {
 }
 
 void ResolveAuto(Config& config, const std::string& file, std::int64_t actors_that_fit) {
-  if (config.run.name.empty()) config.run.name = std::filesystem::path(file).stem().string();
-  if (config.run.name.empty()) config.run.name = "run";
+  std::string& name = config.run.name;
+  if (name.empty()) name = std::filesystem::path(file).stem().string();
+  if (name.empty() || name == "." || name == "..") name = "run";
   if (config.run.dir.empty()) config.run.dir = "runs/" + config.run.name;
   if (config.actors.count == 0) {
     config.actors.count = std::clamp<std::int64_t>(actors_that_fit, 1, 1024);

@@ -16,11 +16,21 @@ namespace {
 constexpr std::int64_t kMany = 1'000'000'000'000'000;
 constexpr double kDay = 86'400;
 constexpr double kHourMs = 3'600'000;
+constexpr double kShortestS = 0.001;  // clocks count whole milliseconds
 
-bool IsPrintable(std::string_view text) {
-  return std::ranges::none_of(text, [](unsigned char c) { return c < ' '; });
+bool IsName(std::string_view text) { return IsOneLine(text) && !text.empty(); }
+
+// A run's default directory is this name below runs/, so no part of it may lead out of there.
+bool IsRunName(std::string_view text) {
+  if (text.empty()) return true;  // the default: the name of the file
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find('/', begin), text.size());
+    const std::string_view part = text.substr(begin, end - begin);
+    if (part.empty() || part == "." || part == "..") return false;
+    begin = end + 1;
+  }
+  return IsOneLine(text);
 }
-bool IsName(std::string_view text) { return IsPrintable(text) && !text.empty(); }
 
 // The entry of a key with words: an enum of core/config/words.h, to which Member leads from a
 // Config&. The words in `later` are not built yet.
@@ -43,11 +53,13 @@ ConfigKey WordKey(const char* section, const char* key, Member, std::vector<std:
 
 const std::vector<ConfigKey>& Table() {
   static const std::vector<ConfigKey> table = {
-      {KEY(run, name), TextRule{"text on one line", IsPrintable}},
+      {KEY(run, name),
+       TextRule{"text on one line, as a path below runs/: without \".\", \"..\" and empty parts",
+                IsRunName}},
       {KEY(run, seed), IntegerRule{0, std::numeric_limits<std::int64_t>::max()}},
       {KEY(run, steps), IntegerRule{1, kMany}},
-      {KEY(run, dir), TextRule{"text on one line", IsPrintable}},
-      {KEY(run, init_from), TextRule{"text on one line", IsPrintable}},
+      {KEY(run, dir), TextRule{"text on one line", IsOneLine}},
+      {KEY(run, init_from), TextRule{"text on one line", IsOneLine}},
       {KEY(run, metrics_s), NumberRule{0.2, kDay}},
       {KEY(run, tensorboard), FlagRule{}},
 
@@ -66,7 +78,7 @@ const std::vector<ConfigKey>& Table() {
       {KEY(env, step_ms), NumberRule{0, 60'000}},
       {KEY(env, step_jitter), NumberRule{0, 1}},
       {KEY(env, python), TextRule{"\"auto\" or the path of a Python interpreter", IsName}},
-      {KEY(env, options), TextRule{"a JSON object on one line, or nothing", IsPrintable}},
+      {KEY(env, options), TextRule{"a JSON object on one line, or nothing", IsOneLine}},
       {KEY(env, per_process), IntegerRule{1, 1024}},
       {KEY(env, timeout_s), NumberRule{0.01, kDay}},
       {KEY(env, isolate), FlagRule{}},
@@ -110,13 +122,13 @@ const std::vector<ConfigKey>& Table() {
       {KEY(updates, gradients), IntegerRule{1, 1024, "auto"}},
       {KEY(updates, in_flight), IntegerRule{1, 16, "auto"}},
       {KEY(updates, start_with), IntegerRule{1, 1024, "auto"}},
-      {KEY(updates, start_timeout_s), NumberRule{.low = 0, .high = kDay, .low_open = true}},
+      {KEY(updates, start_timeout_s), NumberRule{kShortestS, kDay}},
       {KEY(updates, max_norm), NumberRule{.low = 0, .high = 1e30, .low_open = true}},
 
       {KEY(staleness, bound), IntegerRule{0, kMany, "unbounded", kUnbounded}},
       WORDS(staleness, on_exceed),
       WORDS(staleness, damping),
-      {KEY(staleness, deadline_s), NumberRule{.low = 0, .high = kDay, .low_open = true}},
+      {KEY(staleness, deadline_s), NumberRule{kShortestS, kDay}},
 
       WORDS(learner, apply),
       {KEY(learner, threads), IntegerRule{1, 256}},
@@ -127,15 +139,15 @@ const std::vector<ConfigKey>& Table() {
        TextRule{"\"auto\", \"ipc://PATH\" (at most 107 bytes) or \"tcp://HOST:PORT\" (port 0 to "
                 "65535, 0 for any free one)",
                 LooksLikeEndpoint}},
-      {KEY(wire, secret), TextRule{"text on one line", IsPrintable}},
-      {KEY(wire, allowed), TextRule{"text on one line", IsPrintable}},
-      {KEY(wire, address), TextRule{"text on one line", IsPrintable}},
+      {KEY(wire, secret), TextRule{"text on one line", IsOneLine}},
+      {KEY(wire, allowed), TextRule{"text on one line", IsOneLine}},
+      {KEY(wire, address), TextRule{"text on one line", IsOneLine}},
       WORDS(wire, gradient, "bf16", "topk"),
       {KEY(wire, fetch_after_ms), NumberRule{0, 60'000}},
       {KEY(wire, heartbeat_ms), NumberRule{1, 60'000}},
       {KEY(wire, timeout_s), NumberRule{0.1, kDay}},
-      {KEY(wire, connect_timeout_s), NumberRule{.low = 0, .high = kDay, .low_open = true}},
-      {KEY(wire, runtime_dir), TextRule{"text on one line", IsPrintable}},
+      {KEY(wire, connect_timeout_s), NumberRule{kShortestS, kDay}},
+      {KEY(wire, runtime_dir), TextRule{"text on one line", IsOneLine}},
 
       {KEY(checkpoint, every_steps), IntegerRule{1, kMany}},
       {KEY(checkpoint, keep), IntegerRule{1, 1000}},
@@ -229,7 +241,7 @@ std::string Allowed(const ConfigRule& rule) { return std::visit(AllowedText{}, r
 
 bool LooksLikeEndpoint(std::string_view text) {
   constexpr std::size_t kMaxIpcPath = 107;  // sun_path without its final zero
-  if (!IsPrintable(text)) return false;
+  if (!IsOneLine(text)) return false;
   if (text == "auto") return true;
   if (text.starts_with("ipc://")) {
     const std::size_t length = text.size() - std::string_view("ipc://").size();

@@ -74,6 +74,13 @@ struct Assigner {
     const bool low = rule.low_open ? number > rule.low : number >= rule.low;
     const bool high = rule.high_open ? number < rule.high : number <= rule.high;
     if (!std::isfinite(number) || !low || !high) return OutOfRange();
+    // Most numbers are computed with as 32-bit floats, whose subnormal ones count as 0.
+    const auto as_float = static_cast<float>(number);
+    const bool vanishes = number != 0 && std::fpclassify(as_float) != FP_NORMAL;
+    if (vanishes || (rule.high_open && as_float >= rule.high)) {
+      return fmt::format("{} = {} is {} as a 32-bit float; allowed: {}", key.name(), Shown(node),
+                         vanishes ? 0 : as_float, Allowed(key.rule));
+    }
     member(config) = number;
     return "";
   }
@@ -114,8 +121,8 @@ struct Assigner {
     std::vector<T> values;
     for (const toml::node& element : *list) {
       const auto value = element.value_exact<T>();
-      if (!value) return WrongType();
-      if (!valid(*value)) return OutOfRange();
+      if (!value) return WrongElement(element, TomlTypeOf(element));
+      if (!valid(*value)) return WrongElement(element, "out of range");
       values.push_back(*value);
     }
     member(config) = std::move(values);
@@ -129,6 +136,10 @@ struct Assigner {
   std::string OutOfRange() const {
     return fmt::format("{} = {} is out of range; allowed: {}", key.name(), Shown(node),
                        Allowed(key.rule));
+  }
+  std::string WrongElement(const toml::node& element, std::string_view what) const {
+    return fmt::format("{} = {} has {}, which is {}; allowed: {}", key.name(), Shown(node),
+                       Shown(element), what, Allowed(key.rule));
   }
   std::string NotAllowed(const std::string& hint = "") const {
     return fmt::format("{} = {} is not allowed; allowed: {}{}", key.name(), Shown(node),

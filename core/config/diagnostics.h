@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/text.h"
+
 namespace starling {
 
 // A position: a line and column of a file, or a location outside of it (line 0).
@@ -25,11 +27,12 @@ class Diagnostics {
  public:
   static constexpr std::size_t kMax = 100;  // more are of no use to a reader
 
-  // Ignores a sentence that this location has already, and any sentence once it is full.
+  // Ignores a sentence that this location has already, and any sentence once it is full. Both are
+  // shown on one line each, also if they quote control characters.
   void Add(const SourceLocation& location, const std::string& sentence) {
     if (full()) return;
-    if (lines_.insert(location.text + ": " + sentence).second)
-      found_.emplace_back(location, sentence);
+    std::string line = Escaped(location.text + ": " + sentence);
+    if (lines_.insert(line).second) found_.emplace_back(location, std::move(line));
   }
   bool full() const { return found_.size() >= kMax; }
   // Returns one line for each, in the order of the file, places outside of it last; "" if none.
@@ -40,9 +43,7 @@ class Diagnostics {
       return std::tuple(location.line == 0, location.line, location.column);
     });
     std::string text;
-    for (const auto& [location, sentence] : sorted) {
-      text += fmt::format("{}{}: {}", text.empty() ? "" : "\n", location.text, sentence);
-    }
+    for (const auto& [location, line] : sorted) text += (text.empty() ? "" : "\n") + line;
     if (full()) {
       text += fmt::format("\nand perhaps more: these are the first {} that were found", kMax);
     }
@@ -50,7 +51,7 @@ class Diagnostics {
   }
 
  private:
-  std::vector<std::pair<SourceLocation, std::string>> found_;
+  std::vector<std::pair<SourceLocation, std::string>> found_;  // with their lines
   std::set<std::string> lines_;
 };
 

@@ -132,5 +132,21 @@ TEST_F(ReadFileTest, NamesAFileThatCannotBeRead) {
   EXPECT_EQ(ErrorCodeOf([&] { ReadFile(dir_.path()); }, dir_.path()), std::errc::is_a_directory);
 }
 
+// Neither what claims to be huge nor what never ends is read beyond the limit.
+TEST_F(ReadFileTest, NothingBeyondALimitIsRead) {
+  dir_.Write("a", "four");
+  EXPECT_EQ(ReadFile(dir_ / "a", 4), "four");
+  dir_.Write("sparse", "");
+  std::filesystem::resize_file(dir_ / "sparse", std::uint64_t{1} << 40);
+  const auto code = [](const std::filesystem::path& path, std::uint64_t limit) {
+    return ErrorCodeOf([&] { ReadFile(path, limit); }, path);
+  };
+  EXPECT_EQ(code(dir_ / "a", 3), std::errc::file_too_large);
+  EXPECT_EQ(code("/dev/zero", 100'000), std::errc::file_too_large);
+  EXPECT_EQ(code(dir_ / "sparse", 1 << 20), std::errc::file_too_large);
+  EXPECT_EQ(ErrorCodeOf([&] { ReadRegularFile(dir_ / "sparse"); }, dir_ / "sparse"),
+            std::errc::file_too_large);
+}
+
 }  // namespace
 }  // namespace starling

@@ -16,6 +16,34 @@ TEST(ParseNumber, TakesTheWholeTextOrNothing) {
   }
 }
 
+TEST(Lines, ControlCharactersAreSeenAndEscaped) {
+  for (const std::string text : {"", "a b", "caf\xc3\xa9"}) {
+    EXPECT_TRUE(IsOneLine(text)) << text;
+    EXPECT_EQ(Escaped(text), text);
+  }
+  for (const std::string text : {"a\nb", "\x1b[31m", "\x7f", "\t"}) {
+    EXPECT_FALSE(IsOneLine(text)) << text;
+    EXPECT_TRUE(IsOneLine(Escaped(text))) << text;
+  }
+  EXPECT_EQ(Escaped("a\n\x1b[31m\x7f"), "a\\n\\x1b[31m\\x7f");
+}
+
+// Each word must come out of a shell as it went in, but for the "./" of a leading dash.
+TEST(ShellQuotedTest, AShellReadsItBack) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"runs/a-b_1.2", "runs/a-b_1.2"},
+      {"", "''"},
+      {"my run", "'my run'"},
+      {"it's", "'it'\\''s'"},
+      {"$(reboot);`reboot`", "'$(reboot);`reboot`'"},
+      {"~/run*", "'~/run*'"},
+      {"-rf", "./-rf"},
+      {"-r f", "'./-r f'"},
+      {"caf\xc3\xa9", "'caf\xc3\xa9'"},
+  };
+  for (const auto& [word, quoted] : cases) EXPECT_EQ(ShellQuoted(word), quoted);
+}
+
 const std::vector<std::string> kKnown = {"count", "envs_per_actor", "unroll", "backend"};
 
 TEST(NearestName, IsAtMostAThirdOfItsLettersAway) {

@@ -224,7 +224,7 @@ std::string ReadText(const std::filesystem::path& path) {
     throw UserError(fmt::format("{} is a directory; give the TOML file of a grid", path.string()));
   }
   try {
-    return ReadFile(path);
+    return ReadFile(path, kMaxTomlBytes);
   } catch (const std::system_error& error) {
     throw UserError(
         fmt::format("grid {} cannot be read: {}", path.string(), error.code().message()));

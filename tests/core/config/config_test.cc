@@ -5,6 +5,7 @@
 
 #include "core/config/config_rules.h"
 #include "tests/core/config/config_mistakes.h"
+#include "tests/support/error_of.h"
 
 namespace starling {
 namespace {
@@ -138,10 +139,66 @@ TEST(Config, WrongTypesAndValuesOutOfRangeAreToldWhatIsAllowed) {
       {"[net]\nkind = \"mlp\"\nhidden = [1,1,1,1,1,1,1,1,1]\n", "a list of 0 to 8"},
       {"[env]\nname = \"\"\n", "the name of an environment"},
       {"[run]\nname = \"a\\nb\"\n", "text on one line"},
+      {"[run]\nname = \"a\\u007fb\"\n", "text on one line"},
+      // What is not 0, or below 1, as a double may be as a float.
+      {"[optimizer]\nlr = 1e-320\n",
+       "x.toml:2:6: optimizer.lr = 1e-320 is 0 as a 32-bit float; allowed: a number above 0 to 10"},
+      {"[optimizer]\nlr = 1e-38\n", "is 0 as a 32-bit float"},
+      {"[optimizer]\nclip_norm = 1e-46\n", "is 0 as a 32-bit float"},
+      {"[updates]\nmax_norm = 1e-40\n", "is 0 as a 32-bit float"},
+      {"[optimizer]\ndecay = 0.99999999999\n",
+       "optimizer.decay = 0.99999999999 is 1 as a 32-bit float; allowed: a number from 0 to below "
+       "1"},
+      {"[optimizer]\nmomentum = 0.99999999999\n", "is 1 as a 32-bit float"},
+      // Clocks count milliseconds.
+      {"[staleness]\ndeadline_s = 1e-4\n", "from 0.001 to 86400"},
+      {"[wire]\nconnect_timeout_s = 1e-4\n", "from 0.001 to 86400"},
+      {"[updates]\nstart_timeout_s = 1e-4\n", "from 0.001 to 86400"},
   };
   for (const auto& [text, sentence] : cases) {
     EXPECT_THAT(Mistakes(text), ElementsAre(HasSubstr(sentence))) << text;
   }
+}
+
+TEST(Config, ANumberOrListInAnOverrideThatIsNoTomlIsNoWord) {
+  EXPECT_THAT(Mistakes("", {"run.steps=99999999999999999999"}),
+              ElementsAre("--set run.steps=99999999999999999999: run.steps = 99999999999999999999: "
+                          "Error while parsing decimal integer: '99999999999999999999' is not "
+                          "representable in 64 bits; allowed: an integer from 1 to "
+                          "1000000000000000"));
+  EXPECT_THAT(Mistakes("", {"net.hidden=[64, 32"}),
+              ElementsAre(AllOf(HasSubstr("net.hidden = [64, 32: Error"),
+                                HasSubstr("a list of 0 to 8 integers"))));
+  EXPECT_EQ(ParseConfig("", "x.toml", {"run.name=99999999999999999999"}).run.name,
+            "99999999999999999999");
+}
+
+TEST(Config, TheElementOfAListThatIsWrongIsNamed) {
+  EXPECT_THAT(Mistakes("[net]\nhidden = [64, \"a\"]\n"),
+              ElementsAre(AllOf(HasSubstr("net.hidden = [64, \"a\"] has \"a\", which is a string"),
+                                HasSubstr("; allowed: a list of 0 to 8 integers"))));
+  EXPECT_THAT(Mistakes("[net]\nhidden = [64, 0]\n"),
+              ElementsAre(HasSubstr("net.hidden = [64, 0] has 0, which is out of range; allowed")));
+}
+
+TEST(Config, ARunsNameStaysBelowItsFolder) {
+  for (const char* name : {"../x", "/", "/tmp/x", "a//b", "a/", "./a", "a/../b", "."}) {
+    EXPECT_THAT(Mistakes("", {std::string("run.name=\"") + name + '"'}),
+                ElementsAre(HasSubstr("allowed: text on one line, as a path below runs/")))
+        << name;
+  }
+  EXPECT_EQ(ParseConfig("", "x.toml", {"run.name=study/a..b"}).run.dir, "runs/study/a..b");
+  EXPECT_EQ(ParseConfig("", "..toml").run.name, "run");
+}
+
+// A terminal obeys control characters in a message.
+TEST(Config, ControlCharactersInAMistakeAreEscaped) {
+  EXPECT_THAT(Mistakes("", {"run.st\x1b[31meps=3"}),
+              ElementsAre(AllOf(StartsWith("--set run.st\\x1b[31meps=3: unknown key run.st\\x1b"),
+                                Not(HasSubstr("\x1b")))));
+  EXPECT_THAT(ErrorOf([] { ParseConfig("", "a\nb.toml"); }),
+              HasSubstr("the name of the file, \"a\\nb\", has control characters"));
+  EXPECT_EQ(ParseConfig("", "a\nb.toml", {"run.name=x"}).run.dir, "runs/x");
 }
 
 TEST(Config, ThePortOfTheStatusPagesIsNotThatOfTheActors) {
