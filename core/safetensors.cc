@@ -1,21 +1,27 @@
 #include "core/safetensors.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cerrno>
 #include <cstring>
 #include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
+#include <system_error>
 #include <utility>
 
 #include "core/check.h"
 #include "core/file.h"
+#include "core/file_descriptor.h"
 #include "core/safetensors_header.h"
 
 namespace starling {
@@ -109,6 +115,51 @@ std::string HeaderOf(std::span<const TensorView> tensors,
   return text;
 }
 
+// A regular file to read from its beginning. All errors are std::system_error naming the path.
+class OpenFile {
+ public:
+  explicit OpenFile(const std::filesystem::path& path)
+      : path_(path.string()),
+        file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {  // a pipe must not block
+    struct stat status {};
+    if (file_.get() < 0 || ::fstat(file_.get(), &status) != 0) Throw(errno);
+    if (!S_ISREG(status.st_mode)) Throw(S_ISDIR(status.st_mode) ? EISDIR : EINVAL);
+    size_ = static_cast<std::uint64_t>(status.st_size);
+  }
+  std::uint64_t size() const { return size_; }
+
+  // Appends to `bytes`, the beginning of the file, until there are `size`.
+  void ReadUpTo(std::uint64_t size, std::string& bytes) const {
+    std::size_t have = bytes.size();
+    bytes.resize(size);
+    while (have < size) {
+      const ssize_t got =
+          ::pread(file_.get(), bytes.data() + have, size - have, static_cast<off_t>(have));
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) Throw(got < 0 ? errno : EIO);  // it became shorter
+      have += static_cast<std::size_t>(got);
+    }
+  }
+
+ private:
+  [[noreturn]] void Throw(int error) const {
+    throw std::system_error(error, std::generic_category(), "cannot read " + path_);
+  }
+  const std::string path_;
+  const FileDescriptor file_;
+  std::uint64_t size_ = 0;
+};
+
+// A reader holds the file and a copy of its tensors. The system would give the memory, and kill the
+// process when it is used.
+void CheckMemory(const std::string& path, std::uint64_t size) {
+  const auto memory = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                      static_cast<std::uint64_t>(::sysconf(_SC_PAGE_SIZE));
+  if (size <= memory / 2) return;
+  Fail("{} has {} bytes of tensors: they are read into memory twice, and this machine has {} bytes",
+       path, size, memory);
+}
+
 }  // namespace
 
 TensorView ViewF32(std::string name, std::vector<std::uint64_t> shape,
@@ -132,23 +183,34 @@ void WriteSafetensors(const std::filesystem::path& path, std::span<const TensorV
 SafetensorsFile SafetensorsFile::Read(const std::filesystem::path& path) {
   SafetensorsFile file;
   file.path_ = path.string();
-  file.bytes_ = ReadFile(path);
+  const OpenFile input(path);
+  file.size_ = input.size();
+  // 1. The header, whose length is checked before it is used.
+  std::uint64_t length = 0;
+  input.ReadUpTo(std::min<std::uint64_t>(file.size_, kLengthBytes), file.bytes_);
+  if (file.bytes_.size() == kLengthBytes) std::memcpy(&length, file.bytes_.data(), kLengthBytes);
+  if (length > kMaxHeaderBytes) {
+    Fail("{} is no safetensors file: its header would have {} bytes, more than {}", file.path_,
+         length, kMaxHeaderBytes);
+  }
   try {
-    // 1. The length of the header, checked before it is used.
-    std::uint64_t length = 0;
-    if (file.bytes_.size() < kLengthBytes) Fail("it is truncated");
-    std::memcpy(&length, file.bytes_.data(), kLengthBytes);
-    if (length > kMaxHeaderBytes) {
-      Fail("its header would have {} bytes, more than {}", length, kMaxHeaderBytes);
-    }
-    if (length > file.bytes_.size() - kLengthBytes) Fail("it is truncated within its header");
+    if (file.size_ < kLengthBytes) Fail("it is truncated");
+    if (length > file.size_ - kLengthBytes) Fail("it is truncated within its header");
     file.data_begin_ = kLengthBytes + length;
-    // 2. The header, then each tensor by itself, all tensors together, and every byte.
+    input.ReadUpTo(file.data_begin_, file.bytes_);
     RawHeader header =
         ParseSafetensorsHeader(std::string_view(file.bytes_).substr(kLengthBytes, length));
     file.metadata_ = std::move(header.metadata);
+    // 2. Each tensor by itself, and all tensors together. Only then are their bytes read.
     for (const RawTensor& tensor : header.tensors) file.ReadTensor(tensor);
     file.CheckOffsets();
+  } catch (const std::exception& error) {
+    Fail("{} is damaged: {}", file.path_, error.what());
+  }
+  // 3. Every byte.
+  CheckMemory(file.path_, file.size_);
+  input.ReadUpTo(file.size_, file.bytes_);
+  try {
     file.CheckChecksum();
   } catch (const std::exception& error) {
     Fail("{} is damaged: {}", file.path_, error.what());
@@ -164,7 +226,7 @@ void SafetensorsFile::ReadTensor(const RawTensor& tensor) {
   const std::optional<DType> dtype = DTypeNamed(*tensor.dtype);
   if (!dtype) Fail("tensor \"{}\" has the unknown dtype \"{}\"", name, *tensor.dtype);
   const std::vector<std::uint64_t>& offsets = *tensor.data_offsets;
-  if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] > bytes_.size() - data_begin_) {
+  if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] > size_ - data_begin_) {
     Fail("tensor \"{}\" leaves the file: it is truncated", name);
   }
   if (SizeOf(*tensor.shape, *dtype) != offsets[1] - offsets[0]) {
@@ -184,7 +246,7 @@ void SafetensorsFile::CheckOffsets() {
     }
     covered = entry.end;
   }
-  const std::uint64_t trailing = bytes_.size() - data_begin_ - covered;
+  const std::uint64_t trailing = size_ - data_begin_ - covered;
   if (trailing != 0) Fail("{} bytes trail its tensors", trailing);
 }
 

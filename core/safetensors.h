@@ -36,8 +36,9 @@ struct RawTensor;  // core/safetensors_header.h
 class SafetensorsFile {
  public:
   // Throws std::runtime_error, a sentence naming the path and the defect: unreadable, truncated,
-  // header not JSON or above 16 MiB, a name twice, an unknown dtype, offsets that overlap, leave
-  // holes or leave the file, checksum mismatch. No content can cause anything worse.
+  // no regular file, header not JSON or above 16 MiB, a name twice, an unknown dtype, offsets that
+  // overlap, leave holes or leave the file, more tensors than memory, checksum mismatch. No content
+  // can cause anything worse. Reads no tensors before the header agrees with the size of the file.
   static SafetensorsFile Read(const std::filesystem::path& path);
 
   // Without the reserved keys.
@@ -68,7 +69,8 @@ class SafetensorsFile {
   std::string path_;
   std::map<std::string, std::string> metadata_;
   std::vector<Entry> entries_;
-  std::string bytes_;           // the whole file
+  std::uint64_t size_ = 0;      // bytes of the file
+  std::string bytes_;           // the whole file, at the end of Read
   std::size_t data_begin_ = 0;  // offset of the first tensor in it
 };
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <algorithm>
 #include <cstring>
 
@@ -121,8 +122,37 @@ TEST_F(SafetensorsHostile, Lengths) {
   EXPECT_THAT(Refusal(dir_, "1234567"), HasSubstr("truncated"));
   EXPECT_THAT(Refusal(dir_, std::string("\x10\0\0\0\0\0\0\0{}", 10)),
               HasSubstr("within its header"));
-  EXPECT_THAT(Refusal(dir_, std::string(8, '\xff') + "{}"), HasSubstr("more than 16777216"));
+  EXPECT_THAT(Refusal(dir_, std::string(8, '\xff') + "{}"),
+              HasSubstr("is no safetensors file: its header would have 18446744073709551615 "
+                        "bytes, more than 16777216"));
   EXPECT_THAT(Refusal(dir_, std::string("\0\0\0\0\0\0\0\0", 8)), HasSubstr("not a JSON object"));
+}
+
+// 4 TiB that take no place on the disk: nothing but the header is read.
+TEST_F(SafetensorsHostile, SparseFiles) {
+  const std::uint64_t size = std::uint64_t{1} << 42;
+  const auto grown = [&](const std::string& bytes) {
+    const auto path = dir_.Write("sparse", bytes);
+    std::filesystem::resize_file(path, size);
+    return ErrorOf<std::runtime_error>([&] { SafetensorsFile::Read(path); });
+  };
+  const std::string path = (dir_ / "sparse").string();
+  EXPECT_THAT(grown(""), HasSubstr(path + " is damaged: its header is not a JSON object"));
+  EXPECT_THAT(grown(Made("{}")), HasSubstr("4398046511094 bytes trail its tensors"));
+  std::string header =
+      fmt::format(R"({{"a":{{"dtype":"U8","shape":[{0}],"data_offsets":[0,{0}]}}}})", size - 128);
+  header.resize(120, ' ');
+  EXPECT_THAT(grown(Made(header)),
+              HasSubstr(path + " has 4398046511104 bytes of tensors: they are read into memory "
+                               "twice, and this machine has "));
+}
+
+TEST_F(SafetensorsHostile, WhatIsNoFile) {
+  ASSERT_EQ(::mkfifo((dir_ / "pipe").c_str(), 0600), 0);
+  for (const std::filesystem::path& path : {dir_ / "pipe", dir_.path(), dir_ / "absent"}) {
+    EXPECT_THAT(ErrorOf<std::runtime_error>([&] { SafetensorsFile::Read(path); }),
+                HasSubstr("cannot read " + path.string()));
+  }
 }
 
 TEST_F(SafetensorsHostile, Headers) {
