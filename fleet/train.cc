@@ -56,7 +56,7 @@ Plan PlanResume(const fs::path& run_dir, const std::vector<std::string>& overrid
     throw UserError(fmt::format(
         "--resume {}: it was simulated, and there is no fleet to go on with; a new run may start "
         "from its weights: starling train CONFIG --init-from {}",
-        run_dir.string(), run_dir.string()));
+        run_dir.string(), ShellQuoted(run_dir.string())));
   }
   ConfigSource source;
   Plan plan{LoadConfig(run_dir / "config.toml", overrides, &source, CheckConfig), run_dir, true};

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 #include "core/error.h"
@@ -65,8 +67,9 @@ fs::path Numbered(const fs::path& wanted, int number) {
 fs::path CreateRunDir(const fs::path& wanted, bool may_number) {
   // 1. "runs/a/" becomes "runs/a", so that a number can follow the name.
   const fs::path plain = wanted.has_filename() ? wanted : wanted.parent_path();
-  // The configuration holds the name, and is UTF-8.
+  // The configuration holds the name, and is UTF-8; logs and commands hold it on one line.
   if (!IsUtf8(plain.string())) Unusable(plain, "its name is no UTF-8 text");
+  if (!IsOneLine(plain.string())) Unusable(Escaped(plain.string()), "it has control characters");
   CreateParents(plain);
 
   // 2. Create it under the first free name, or take over an empty one.
@@ -84,9 +87,9 @@ fs::path CreateRunDir(const fs::path& wanted, bool may_number) {
     if (!empty && !IsUnused(dir)) {
       throw UserError(fmt::format(
           "run directory {} is not empty; {}choose another --run-dir", dir.string(),
-          IsSimulated(dir)
-              ? ""
-              : fmt::format("go on with it by: starling train --resume {}, or ", dir.string())));
+          IsSimulated(dir) ? ""
+                           : fmt::format("go on with it by: starling train --resume {}, or ",
+                                         ShellQuoted(dir.string()))));
     }
   }
   TestWritable(dir);
@@ -98,6 +101,22 @@ bool IsUnused(const fs::path& run_dir) {
   fs::directory_iterator entry(run_dir, ignored);
   if (ignored) return !fs::exists(run_dir, ignored);
   return std::all_of(begin(entry), end(entry), IsProbe);
+}
+
+bool IsFileOfARun(const fs::path& path) {
+  static constexpr std::array<std::string_view, 13> kNames = {
+      "checkpoints", "config.toml",  "endpoint",   "eval.jsonl",    "final_eval.json",
+      "journal",     "lock",         "log",        "metrics.jsonl", kSimulatedMark,
+      "sweep.json",  "summary.json", "tensorboard"};
+  std::error_code ignored;
+  fs::path place = fs::weakly_canonical(fs::absolute(path), ignored);
+  for (; place.has_relative_path(); place = place.parent_path()) {
+    if (std::ranges::count(kNames, place.filename().string()) == 0) continue;
+    for (const char* sign : {"config.toml", "log", "metrics.jsonl", "summary.json", "sweep.json"}) {
+      if (fs::is_regular_file(place.parent_path() / sign, ignored)) return true;
+    }
+  }
+  return false;
 }
 
 void MarkSimulated(const fs::path& run_dir) {

@@ -18,6 +18,10 @@ std::filesystem::path CreateRunDir(const std::filesystem::path& wanted, bool may
 // killed in its first moments does not count.
 bool IsUnused(const std::filesystem::path& run_dir);
 
+// Returns whether `path` is, or would be, a file that a run or a sweep writes, so that another
+// program must not write it.
+bool IsFileOfARun(const std::filesystem::path& path);
+
 // Marks a run in virtual time, before its first other file: it must never be resumed or counted as
 // a real one, even if other files are lost.
 void MarkSimulated(const std::filesystem::path& run_dir);

@@ -227,12 +227,12 @@ std::vector<std::string> DescribeRun(const RunSummary& summary, int exit_status,
     return lines;
   }
   lines.push_back("  checkpoint  " + (run_dir / training.checkpoint).string());
-  const std::string directory = run_dir.string();
+  const std::string called = ShellQuoted(program), directory = ShellQuoted(run_dir.string());
   // A simulated run has no fleet that could resume it.
   if (exit_status == kExitDone || summary.simulated) {
-    lines.push_back(fmt::format("  next        {} eval {} --episodes 100", program, directory));
+    lines.push_back(fmt::format("  next        {} eval {} --episodes 100", called, directory));
   } else {
-    lines.push_back(fmt::format("  go on with  {} train --resume {}", program, directory));
+    lines.push_back(fmt::format("  go on with  {} train --resume {}", called, directory));
   }
   return lines;
 }

@@ -22,6 +22,13 @@ TEST(RunDirTest, ANameThatNoConfigurationCanHoldIsRefused) {
   EXPECT_FALSE(fs::exists(wanted));
 }
 
+TEST(RunDirTest, ANameThatNoLineCanHoldIsRefused) {
+  TempDir dir;
+  const std::string refusal = ErrorOf([&] { CreateRunDir(dir.path() / "x\x1b[31m/a\nb", false); });
+  EXPECT_THAT(refusal, HasSubstr("/x\\x1b[31m/a\\nb cannot be written: it has control characters"));
+  EXPECT_TRUE(fs::is_empty(dir.path()));
+}
+
 TEST(RunDirTest, DefaultOneIsNumberedOn) {
   TempDir dir;
   const fs::path wanted = dir.path() / "runs/breakout";
@@ -51,6 +58,13 @@ TEST(RunDirTest, ExplicitOneMayBeEmptyButNotInUse) {
             "run directory " + dir.path().string() +
                 " is not empty; go on with it by: starling train --resume " + dir.path().string() +
                 ", or choose another --run-dir");
+}
+
+TEST(RunDirTest, TheCommandToGoOnCanBePasted) {
+  TempDir dir;
+  dir.Write("my run/config.toml", "");
+  EXPECT_THAT(ErrorOf([&] { CreateRunDir(dir / "my run", false); }),
+              HasSubstr("starling train --resume '" + (dir / "my run").string() + "', or choose"));
 }
 
 TEST(RunDirTest, OneThatCannotBeWrittenIsNamed) {

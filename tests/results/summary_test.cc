@@ -171,6 +171,8 @@ TEST(SummaryTest, LinesAfterAnInterruptAndWithoutACheckpoint) {
   auto lines = DescribeRun(BuildSummary(SomeConfig(), status, {}), kExitInterrupted, "r", "s");
   EXPECT_THAT(lines.front(), HasSubstr("interrupted after 1:02"));
   EXPECT_EQ(lines.back(), "  go on with  s train --resume r");
+  lines = DescribeRun(BuildSummary(SomeConfig(), status, {}), kExitInterrupted, "-my run", "b n/s");
+  EXPECT_EQ(lines.back(), "  go on with  'b n/s' train --resume './-my run'");
 
   status = learner::RunStatus{};
   lines =

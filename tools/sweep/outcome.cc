@@ -146,14 +146,16 @@ std::string RunLine(const Grid& grid, const std::vector<Run>& runs, const Run& r
 std::vector<std::string> WhatNext(const Grid& grid, const std::vector<Run>& runs,
                                   const std::string& program) {
   std::vector<std::string> lines;
+  const std::string called = ShellQuoted(program);
   const std::size_t done = Count(runs, results::RunState::kFinished);
   if (done < runs.size()) {
     lines.push_back(fmt::format("{} of {} runs are done; go on with: {} sweep {}", done,
-                                runs.size(), program, grid.file.string()));
+                                runs.size(), called, ShellQuoted(grid.file.string())));
   }
   if (done > 0) {
     lines.push_back(fmt::format("all of it is in {}; to look at it: {} report {}",
-                                (grid.dir / "sweep.json").string(), program, grid.dir.string()));
+                                (grid.dir / "sweep.json").string(), called,
+                                ShellQuoted(grid.dir.string())));
   }
   return lines;
 }
