@@ -1,8 +1,8 @@
 #include "results/eval_results.h"
 
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <stdexcept>
 #include <system_error>
 
@@ -36,9 +36,12 @@ Json ToJson(const EvalLine& line) {
 std::vector<EvalLine> ReadEvalLines(const fs::path& run_dir, int* damaged) {
   std::vector<EvalLine> lines;
   if (damaged != nullptr) *damaged = 0;
-  std::error_code ignored;
-  if (!fs::is_regular_file(run_dir / kEvalFile, ignored)) return lines;  // a device may have no end
-  std::ifstream file(run_dir / kEvalFile);
+  std::istringstream file;
+  try {
+    file.str(ReadRegularFile(run_dir / kEvalFile));
+  } catch (const std::system_error&) {
+    return lines;
+  }
   for (std::string text; std::getline(file, text);) {
     try {
       lines.push_back(nlohmann::json::parse(text).get<EvalLine>());

@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/locked_file.h"
+#include "core/text.h"
 #include "results/run_dir.h"
 
 namespace starling::report {
@@ -110,6 +111,13 @@ void WriteOrThrow(const fs::path& out, const std::string& text, const char* opti
   }
 }
 
+void CheckPlace(const char* option, const fs::path& path) {
+  if (results::IsFileOfARun(path)) {
+    throw UserError(
+        fmt::format("{} {} is a file of a run; choose another name", option, path.string()));
+  }
+}
+
 // Refuses options that name the same file: one would replace the other.
 void CheckFilesDiffer(const ReportOptions& options) {
   const auto check = [](const char* name, const fs::path& a, const char* other, const fs::path& b) {
@@ -127,12 +135,18 @@ void CheckFilesDiffer(const ReportOptions& options) {
 
 std::string ReadNotes(const fs::path& file) {
   if (file.empty()) return "";
+  constexpr std::uint64_t kMaxBytes = 1 << 20;
+  std::string notes;
   try {
-    return ReadRegularFile(file);
+    notes = ReadRegularFile(file, kMaxBytes);
   } catch (const std::system_error& error) {
     throw UserError(
         fmt::format("--notes {} cannot be read: {}", file.string(), error.code().message()));
   }
+  if (notes.find('\0') != std::string::npos || !IsUtf8(notes)) {
+    throw UserError(fmt::format("--notes {} is no UTF-8 text", file.string()));
+  }
+  return notes;
 }
 
 Part LoadPart(const std::string& name, const std::vector<fs::path>& dirs) {
@@ -152,6 +166,20 @@ std::vector<Part> LoadParts(const ReportOptions& options) {
     parts.push_back(LoadPart((name.empty() ? dir : name).string(), {dir}));
   }
   return parts;
+}
+
+// Prints the problems of damaged runs, which the page leaves out. Returns the exit status.
+int NameDamaged(const std::vector<Part>& parts) {
+  int status = kExitDone;
+  for (const Part& part : parts) {
+    for (const results::LoadedRun& run : part.runs) {
+      if (run.state != results::RunState::kDamaged) continue;
+      status = kExitFailed;
+      std::fprintf(stderr, "starling: %s: %s\n", run.dir.c_str(),
+                   fmt::format("{}", fmt::join(run.problems, "; ")).c_str());
+    }
+  }
+  return status;
 }
 
 }  // namespace
@@ -188,6 +216,8 @@ int RunReport(const ReportOptions& options) {
     throw UserError(
         fmt::format("--data {}: write x.csv or x.json: the name tells how", options.data.string()));
   }
+  CheckPlace("--out", options.out);
+  if (!options.data.empty()) CheckPlace("--data", options.data);
   CheckFilesDiffer(options);
   Targets targets;
   for (const std::string& word : options.scores) targets.Add(word);
@@ -206,11 +236,12 @@ int RunReport(const ReportOptions& options) {
   std::printf("%s: %td of %zu runs finished, %zu bytes\n", options.out.c_str(), finished, runs,
               page.size());
   // 3. Write the numbers.
-  if (options.data.empty()) return kExitDone;
-  const auto rows = DataRows(parts, targets);
-  WriteOrThrow(options.data, extension == ".json" ? ToJsonText(rows) : ToCsv(rows), "--data");
-  std::printf("%s: a row for each run\n", options.data.c_str());
-  return kExitDone;
+  if (!options.data.empty()) {
+    const auto rows = DataRows(parts, targets);
+    WriteOrThrow(options.data, extension == ".json" ? ToJsonText(rows) : ToCsv(rows), "--data");
+    std::printf("%s: a row for each run\n", options.data.c_str());
+  }
+  return NameDamaged(parts);
 }
 
 }  // namespace starling::report

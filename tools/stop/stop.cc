@@ -12,9 +12,11 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <system_error>
 
 #include "core/config/config.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "core/file_descriptor.h"
 #include "learner/storage/checkpoint.h"
 #include "results/summary.h"
@@ -81,9 +83,13 @@ OtherProcess FindLearner(const std::filesystem::path& run_dir) {
       ": no learner of yours runs on it on this machine; call this on the learner's machine");
 }
 
+// Returns "" if there is none.
 std::string SummaryText(const std::filesystem::path& run_dir) {
-  std::ifstream file(run_dir / "summary.json");
-  return {std::istreambuf_iterator<char>(file), {}};
+  try {
+    return ReadRegularFile(run_dir / "summary.json");
+  } catch (const std::system_error&) {
+    return "";
+  }
 }
 
 // Returns whether the last checkpoint holds all updates of a learner that has ended, by its

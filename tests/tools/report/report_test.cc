@@ -32,9 +32,9 @@ class ReportTest : public testing::Test {
     return RunProgram(dir_, words);
   }
   // Returns the page of a report on `words`, by default all of runs/. It must load no other file.
-  std::string Page(const std::vector<std::string>& words = {"runs"}) {
+  std::string Page(const std::vector<std::string>& words = {"runs"}, int status = kExitDone) {
     const Finished report = Report(words);
-    EXPECT_EQ(report.status, 0) << report.err;
+    EXPECT_EQ(report.status, status) << report.err;
     const std::string page = dir_.Read("report.html");
     EXPECT_EQ(HtmlMistake(page), "");
     for (const char* reference : {"http:", "https:", "src=", "href=", "url(", "@import"}) {
@@ -77,7 +77,7 @@ TEST_F(ReportTest, WhatIsNotFinishedIsShownAsSuch) {
   dir_.Write("runs/half/metrics.jsonl", MetricsOf({.seed = 3, .steps = 500}) + "{\"steps\":6");
   WriteRun(dir_, "runs/broke", {.seed = 4, .steps = 300, .error = "the <learner> gave up"});
   dir_.Write("runs/torn/config.toml", "[run");
-  const std::string page = Page();
+  const std::string page = Page({"runs"}, kExitFailed);
   EXPECT_THAT(page, HasSubstr("Not all of these runs are finished: 1 damaged, 1 failed, 1 "
                               "unfinished."));
   EXPECT_THAT(page, HasSubstr("<td>2 of 4</td>"));
@@ -89,11 +89,48 @@ TEST_F(ReportTest, WhatIsNotFinishedIsShownAsSuch) {
   EXPECT_THAT(page, HasSubstr("class=\"open g0 d0\""));
 }
 
+TEST_F(ReportTest, ADamagedSummaryIsNamedAndFails) {
+  WriteSeeds("4", 2);
+  dir_.Write("runs/b4-2/summary.json", "{\"steps\": ");
+  const Finished report = Report({"runs"});
+  EXPECT_EQ(report.status, kExitFailed);
+  EXPECT_EQ(report.err, "starling: runs/b4-2: summary.json is damaged\n");
+  EXPECT_THAT(dir_.Read("report.html"), HasSubstr("1 damaged"));
+}
+
+TEST_F(ReportTest, NoFileOfARunIsReplaced) {
+  WriteSeeds("4", 1);
+  dir_.Write("sweep/sweep.json", "{}");
+  std::filesystem::create_symlink("runs/b4-1/summary.json", dir_ / "x.html");
+  for (const char* name : {"runs/b4-1/summary.json", "runs/b4-1/../b4-1/log", "x.html",
+                           "runs/b4-1/checkpoints/a.html", "sweep/sweep.json"}) {
+    EXPECT_EQ(Mistake({"runs", "--out", name}),
+              fmt::format("--out {} is a file of a run; choose another name\n", name));
+  }
+  EXPECT_THAT(Mistake({"runs", "--data", "runs/b4-1/final_eval.json"}),
+              HasSubstr("--data runs/b4-1/final_eval.json is a file of a run"));
+  EXPECT_FALSE(std::filesystem::exists(dir_ / "report.html"));
+  // A page beside them is no danger.
+  EXPECT_EQ(Report({"runs", "--out", "runs/b4-1/report.html"}).status, 0);
+}
+
+TEST_F(ReportTest, NotesAreText) {
+  WriteSeeds("4", 1);
+  dir_.Write("binary", std::string("a\0b", 3));
+  dir_.Write("latin1", "caf\xe9");
+  for (const char* name : {"binary", "latin1"}) {
+    EXPECT_THAT(Mistake({"runs", "--notes", name}),
+                HasSubstr(fmt::format("--notes {} is no UTF-8 text", name)));
+  }
+}
+
 TEST_F(ReportTest, WithoutASingleFinishedRun) {
   dir_.Write("runs/torn/log", "");
-  EXPECT_THAT(Page(), AllOf(HasSubstr("runs/torn"), Not(HasSubstr("<h2>Learning</h2>"))));
+  EXPECT_THAT(Page({"runs"}, kExitFailed),
+              AllOf(HasSubstr("runs/torn"), Not(HasSubstr("<h2>Learning</h2>"))));
   WriteRun(dir_, "runs/half", {.steps = 500});
-  EXPECT_THAT(Page(), AllOf(HasSubstr("<td>0 of 1</td>"), HasSubstr("class=\"open g0 d0\"")));
+  EXPECT_THAT(Page({"runs"}, kExitFailed),
+              AllOf(HasSubstr("<td>0 of 1</td>"), HasSubstr("class=\"open g0 d0\"")));
 }
 
 TEST_F(ReportTest, WhateverIsInAConfigurationIsText) {
