@@ -66,10 +66,12 @@ FoundCheckpoint FindCheckpoint(const std::filesystem::path& target) {
   if (!std::filesystem::is_directory(target)) {
     throw UserError(target.string() + " is neither a run directory nor a checkpoint");
   }
-  learner::LastGoodResult last = learner::LastGood(target / "checkpoints");
+  // A run directory, or its checkpoints directory.
+  const bool inner = !learner::ListCheckpoints(target).empty();
+  const std::filesystem::path dir = inner ? target : target / "checkpoints";
+  learner::LastGoodResult last = learner::LastGood(dir);
   for (const std::string& why : last.rejected) LogWarn("{}", why);
-  if (!last.checkpoint)
-    throw UserError("no good checkpoint in " + (target / "checkpoints").string());
+  if (!last.checkpoint) throw UserError("no good checkpoint in " + dir.string());
   return {last.path, *std::move(last.checkpoint)};
 }
 

@@ -23,5 +23,14 @@ TEST(LoadTrained, ADamagedConfigurationIsThatOfAFile) {
               HasSubstr("the configuration in " + path.string() + ":2:"));
 }
 
+TEST(FindCheckpoint, TheCheckpointsDirectoryOfARunIsTheRun) {
+  const TempDir dir;
+  const auto path = learner::WriteCheckpoint(
+      dir / "checkpoints", FirstCheckpoint(ParseConfig("[env]\nname = \"catch\"\n", "x.toml")));
+  EXPECT_EQ(FindCheckpoint(dir.path()).path, path);
+  EXPECT_EQ(FindCheckpoint(dir / "checkpoints").path, path);
+  EXPECT_EQ(FindCheckpoint(path).path, path);
+}
+
 }  // namespace
 }  // namespace starling::results
