@@ -157,7 +157,7 @@ TEST_F(RecordTest, MistakesAreFoundBeforeAnythingIsPlayed) {
   std::filesystem::create_directory(dir_ / "x.gif");
   const Finished directory = Record({"--env", "catch", "--out", "x.gif"});
   EXPECT_EQ(directory.status, kExitUserError);
-  EXPECT_THAT(directory.err, HasSubstr("x.gif cannot be written"));
+  EXPECT_THAT(directory.err, HasSubstr("--out x.gif is a directory; name a file in it"));
 }
 
 // A limit on the size of files stands for a full disk: both refuse the write.
