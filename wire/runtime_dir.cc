@@ -68,11 +68,16 @@ FileLock LockRoot(const fs::path& root) {
   return lock;
 }
 
-// Creates a directory of mode 0700, whatever the umask, unless there is a file of that name.
+// Creates a directory of mode 0700, whatever the umask, unless there is a file of that name. Returns
+// false, with errno set, if it cannot.
+bool TryCreatePrivateDirectory(const fs::path& path) {
+  if (mkdir(path.c_str(), 0700) != 0) return errno == EEXIST;
+  chmod(path.c_str(), 0700);
+  return true;
+}
+
 void CreatePrivateDirectory(const fs::path& path) {
-  if (mkdir(path.c_str(), 0700) == 0) {
-    chmod(path.c_str(), 0700);
-  } else if (errno != EEXIST) {
+  if (!TryCreatePrivateDirectory(path)) {
     Fail(path, fmt::format("cannot be created: {}", ErrorText(errno)));
   }
 }
@@ -82,22 +87,26 @@ bool IsWritableDirectory(const fs::path& path) {
   return fs::is_directory(path, error) && access(path.c_str(), W_OK | X_OK) == 0;
 }
 
-fs::path FindBase(const std::string& configured) {
+// Returns the root in `configured`, or else in the first directory that takes one.
+fs::path CreateRoot(const std::string& configured) {
+  const std::string name = fmt::format("starling-{}", geteuid());
   if (!configured.empty()) {
     if (!IsWritableDirectory(configured)) {
       Fail(configured, "not a directory that we may write to", "create it or set wire.runtime_dir");
     }
-    return fs::canonical(configured);
+    const fs::path root = fs::canonical(configured) / name;
+    CreatePrivateDirectory(root);
+    return root;
   }
   std::vector<fs::path> candidates = {"/dev/shm", "/tmp"};
   if (const char* xdg = std::getenv("XDG_RUNTIME_DIR"); xdg != nullptr && *xdg == '/') {
     candidates.insert(candidates.begin(), xdg);
   }
-  const auto found = std::find_if(candidates.begin(), candidates.end(), IsWritableDirectory);
-  if (found == candidates.end()) {
-    Fail("", "none of $XDG_RUNTIME_DIR, /dev/shm and /tmp can be written to");
+  for (const fs::path& base : candidates) {
+    // The permissions of /proc, for one, promise root more than it keeps.
+    if (IsWritableDirectory(base) && TryCreatePrivateDirectory(base / name)) return base / name;
   }
-  return *found;
+  Fail("", "none of $XDG_RUNTIME_DIR, /dev/shm and /tmp can be written to");
 }
 
 fs::path RunPath(const fs::path& root, const fs::path& run_dir) {
@@ -144,8 +153,7 @@ std::size_t RemoveUnlocked(const fs::path& root) {
 }  // namespace
 
 fs::path RuntimeRoot(const std::string& configured) {
-  const fs::path root = FindBase(configured) / fmt::format("starling-{}", geteuid());
-  CreatePrivateDirectory(root);
+  const fs::path root = CreateRoot(configured);
   // Every user can write to /tmp, so a directory of this name may belong to another user.
   struct stat status {};
   if (lstat(root.c_str(), &status) != 0) Fail(root, ErrorText(errno));

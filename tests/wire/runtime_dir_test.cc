@@ -57,6 +57,15 @@ TEST_F(RuntimeRootTest, ComesFromTheEnvironmentIfNotConfigured) {
             0);
 }
 
+// /proc looks writable to root and takes no directory.
+TEST_F(RuntimeRootTest, AnEnvironmentThatTakesNoDirectoryIsPassedOver) {
+  EXPECT_EQ(StatusInChild([] {
+              setenv("XDG_RUNTIME_DIR", "/proc", 1);
+              return RuntimeRoot("").string().starts_with("/proc") ? 1 : 0;
+            }),
+            0);
+}
+
 TEST_F(RuntimeRootTest, ASymlinkIsRefused) {
   fs::create_directory(directory_.path() / "elsewhere");
   fs::permissions(directory_.path() / "elsewhere", fs::perms::owner_all);
