@@ -13,6 +13,7 @@
 #include "core/check.h"
 #include "core/child.h"
 #include "core/error.h"
+#include "envs/bridge/protocol.h"
 #include "envs/bridge/worker_envs.h"
 
 namespace starling::envs {
@@ -66,7 +67,10 @@ WorkerProgram ProgramOf(const EnvConfig& config, const std::string& python) {
           .input = kGymWorker,
           .environment = {"OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1", "MKL_NUM_THREADS=1",
                           "PYGAME_HIDE_SUPPORT_PROMPT=1"},
-          .settings = {{"env", id}, {"options", OptionsOf(config)}},
+          .settings = {{"env", id},
+                       {"options", OptionsOf(config)},
+                       {"most_numbers", kMaxWorkerNumbers},
+                       {"most_actions", kMaxWorkerActions}},
           .name = config.name};
 }
 

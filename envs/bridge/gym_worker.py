@@ -6,6 +6,7 @@ numpy, for ids under "ALE/" also ale_py.
 import difflib
 import gc
 import json
+import math
 import mmap
 import os
 import struct
@@ -73,6 +74,26 @@ def register(gymnasium, name):
         raise Mistake(f'gymnasium {gymnasium.__version__} knows no env "{name}"{hint}')
 
 
+def check_size(shape, most):
+    """Raises Mistake if an observation of `shape` has too many numbers."""
+    shape = tuple(int(n) for n in shape)
+    if math.prod(shape) > most:
+        raise Mistake(
+            f"an observation of {shape} has {math.prod(shape)} numbers; Starling takes at most {most}"
+        )
+
+
+def refuse_huge_boxes(gymnasium, most):
+    """Lets a Box fail before it fills its bounds, which takes half a minute for 10^9 numbers."""
+    fill = gymnasium.spaces.Box.__init__
+
+    def checked(self, low, high, shape=None, *rest, **options):
+        check_size(() if shape is None else shape, most)
+        fill(self, low, high, shape, *rest, **options)
+
+    gymnasium.spaces.Box.__init__ = checked
+
+
 def make(gymnasium, name, options):
     arguments = {"disable_env_checker": True}  # it costs a fifth of a step
     if name.startswith("ALE/"):  # Starling does all of this by itself
@@ -80,6 +101,8 @@ def make(gymnasium, name, options):
     arguments.update(options)
     try:
         return gymnasium.make(name, **arguments)
+    except Mistake:
+        raise
     except Exception as error:
         given = f" with env.options {line(json.dumps(options))}" if options else ""
         raise Mistake(f"gymnasium.make{given} fails: {type(error).__name__}: {line(error)}")
@@ -88,9 +111,10 @@ def make(gymnasium, name, options):
 class Observations:
     """Converts observations of a space to frames (H, W, C) of bytes or float32."""
 
-    def __init__(self, gymnasium, numpy, space):
+    def __init__(self, gymnasium, numpy, space, most):
         self.numpy, self.one_hot, self.shape = numpy, None, None
         if isinstance(space, gymnasium.spaces.Discrete):
+            check_size((space.n,), most)
             self.one_hot = int(space.start)
             self.frame, self.dtype, self.low, self.high = (1, 1, int(space.n)), "float32", 0.0, 1.0
             return
@@ -99,6 +123,7 @@ class Observations:
                 f"its observations are {line(space)}; Starling takes Box of up to three dimensions "
                 "and Discrete: wrap it into one of them"
             )
+        check_size(space.shape, most)
         self.shape = tuple(int(n) for n in space.shape)
         if len(self.shape) < 2:
             self.frame = (1, 1) + (self.shape or (1,))
@@ -152,11 +177,13 @@ def drawer(env):
     return bare.ale.getScreenGrayscale
 
 
-def actions_of(gymnasium, env):
+def actions_of(gymnasium, env, most):
     """Returns the names of the actions and the number of the first."""
     space = env.action_space
     if not isinstance(space, gymnasium.spaces.Discrete):
         raise Mistake(f"its actions are {line(space)}; Starling takes Discrete only")
+    if space.n > most:
+        raise Mistake(f"it has {space.n} actions; Starling takes at most {most}")
     names = []
     if hasattr(env.unwrapped, "get_action_meanings"):
         names = [str(name) for name in env.unwrapped.get_action_meanings()]
@@ -261,10 +288,13 @@ def serve(envs, seeds, shared, players, frames):
 def start(settings):
     numpy, gymnasium = load("numpy"), load("gymnasium")
     name, options, seeds = settings["env"], settings.get("options", {}), settings["seeds"]
+    most = settings["most_numbers"]
+    refuse_huge_boxes(gymnasium, most)
     register(gymnasium, name)
-    envs = [make(gymnasium, name, options) for _ in seeds]
-    observations = Observations(gymnasium, numpy, envs[0].observation_space)
-    names, first_action = actions_of(gymnasium, envs[0])
+    envs = [make(gymnasium, name, options)]
+    observations = Observations(gymnasium, numpy, envs[0].observation_space, most)
+    names, first_action = actions_of(gymnasium, envs[0], settings["most_actions"])
+    envs += [make(gymnasium, name, options) for _ in seeds[1:]]
     height, width, channels = observations.frame
     send({
         "height": height, "width": width, "channels": channels,

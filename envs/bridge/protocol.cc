@@ -9,15 +9,12 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kMaxNumbers = 1 << 26;  // of a frame
-constexpr std::size_t kMaxActions = 65'536;
-
-// An integer from 1 to kMaxNumbers, else 0.
+// An integer from 1 to kMaxWorkerNumbers, else 0.
 int Count(const json& message, const char* key) {
   const auto found = message.find(key);
   if (found == message.end() || !found->is_number_integer()) return 0;
   const auto value = found->get<std::int64_t>();
-  return value >= 1 && value <= kMaxNumbers ? static_cast<int>(value) : 0;
+  return value >= 1 && value <= kMaxWorkerNumbers ? static_cast<int>(value) : 0;
 }
 
 std::optional<float> Bound(const json& message, const char* key) {
@@ -58,7 +55,7 @@ std::optional<FrameSpec> ReadWorkerSpec(std::string_view line, const std::string
   // 1. The shape. Division, because the product of three such counts may overflow.
   const int height = Count(message, "height"), width = Count(message, "width"),
             channels = Count(message, "channels");
-  if (height < 1 || width < 1 || channels < 1 || height > kMaxNumbers / width / channels) {
+  if (height < 1 || width < 1 || channels < 1 || height > kMaxWorkerNumbers / width / channels) {
     return std::nullopt;
   }
   // 2. Bounds, flags and actions.
@@ -66,7 +63,7 @@ std::optional<FrameSpec> ReadWorkerSpec(std::string_view line, const std::string
   const auto bytes = Flag(message, "bytes"), lives = Flag(message, "lives");
   const auto actions = message.find("actions");
   if (!low || !high || *low > *high || !bytes || !lives || actions == message.end() ||
-      !actions->is_array() || actions->empty() || actions->size() > kMaxActions) {
+      !actions->is_array() || actions->empty() || actions->size() > kMaxWorkerActions) {
     return std::nullopt;
   }
   FrameSpec spec{.env = {.name = name,

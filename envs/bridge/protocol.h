@@ -57,6 +57,8 @@ inline constexpr int kWorkerProtocol = 3;
 inline constexpr int kWorkerControlFd = 3;
 inline constexpr int kWorkerMemoryFd = 4;
 inline constexpr std::size_t kWorkerLineLimit = 1 << 20;  // bytes of a line of JSON
+inline constexpr int kMaxWorkerNumbers = 1 << 26;         // of a frame
+inline constexpr std::size_t kMaxWorkerActions = 65'536;
 
 // Byte offsets of a worker's arrays.
 struct WorkerMemory {

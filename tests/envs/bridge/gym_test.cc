@@ -196,7 +196,8 @@ TEST(Gym, ADiscreteObservationIsOneHot) {
 }
 
 // A user's own env: observes (last action, steps) twice, as whole numbers; its actions are 5, 6 and
-// 7; the option "breaks" is a step at which it raises, -1 a reset, -2 when it is made.
+// 7; the option "breaks" is a step at which it raises, -1 a reset, -2 when it is made. Others replace
+// its spaces.
 constexpr char kOwnEnv[] = R"(
 import gymnasium
 import numpy
@@ -205,8 +206,14 @@ class Mine(gymnasium.Env):
     action_space = gymnasium.spaces.Discrete(3, start=5)
     observation_space = gymnasium.spaces.Box(-numpy.inf, 9, (2, 2), numpy.float64)
 
-    def __init__(self, breaks=0, shape=(2, 2)):
+    def __init__(self, breaks=0, shape=(2, 2), actions=0, box=None, field=0):
         self.breaks, self.shape = breaks, shape
+        if actions:
+            self.action_space = gymnasium.spaces.Discrete(actions)
+        if box:
+            self.observation_space = gymnasium.spaces.Box(0, 1, box)
+        if field:
+            self.observation_space = gymnasium.spaces.Discrete(field)
         if breaks == -2:
             raise ValueError("it does not want to\n" * 1000)
 
@@ -283,6 +290,21 @@ TEST_F(OwnEnv, ALongMistakeIsOneLine) {
   EXPECT_THAT(error, testing::AllOf(HasSubstr("ValueError: it does not want to it does not"),
                                     testing::Not(HasSubstr("\n"))));
   EXPECT_LT(error.size(), 600u);
+}
+
+// A list of 10^9 names, or the bounds of so many numbers, once took gigabytes and a minute.
+TEST_F(OwnEnv, SpacesThatAreTooLargeAreRefusedByTheirSize) {
+  const std::pair<const char*, const char*> cases[] = {
+      {R"({"actions": 1000000000})", "it has 1000000000 actions; Starling takes at most 65536"},
+      {R"({"field": 1000000000})",
+       "an observation of (1000000000,) has 1000000000 numbers; Starling takes at most 67108864"},
+      {R"({"box": [30000, 30000]})",
+       "an observation of (30000, 30000) has 900000000 numbers; Starling takes at most 67108864"},
+  };
+  for (const auto& [options, sentence] : cases) {
+    EXPECT_EQ(SpecErrorOf(GymConfig("starling_own_env:Mine-v0", options)),
+              std::string("gym:starling_own_env:Mine-v0: ") + sentence);
+  }
 }
 
 TEST_F(OwnEnv, AnObservationOfAnotherShapeIsNotSpreadOverTheFrame) {
