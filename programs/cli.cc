@@ -16,6 +16,7 @@
 #include "envs/registry.h"
 #include "envs/trace.h"
 #include "fleet/train.h"
+#include "programs/checks.h"
 #include "tools/doctor/doctor.h"
 #include "tools/play/play.h"
 #include "tools/replay/replayer.h"
@@ -47,23 +48,27 @@ CLI::Option* AddSet(CLI::App& app, std::vector<std::string>& overrides, const ch
   return app.add_option("--set", overrides, what)->allow_extra_args(false)->type_name("KEY=VALUE");
 }
 
-// Excludes the largest value, because CLI11 reads a number that overflows as the largest.
-const CLI::Range kSeed(std::int64_t{0}, std::numeric_limits<std::int64_t>::max() - 1);
-
-constexpr std::int64_t kMaxVersion = 1'000'000'000'000'000;
-const CLI::Range kVersion(std::int64_t{0}, kMaxVersion);
+const CLI::Validator kSeed = IsInteger(0, std::numeric_limits<std::int64_t>::max());
+const CLI::Validator kVersion = IsInteger(0, 1'000'000'000'000'000);
 
 void AddTrain(CLI::App& app, Options& options) {
   CLI::App& train = *app.add_subcommand("train", "Train: one learner and a fleet of actors.");
-  CLI::Option* config = train.add_option("CONFIG", options.train_config,
-                                         "TOML file; configs/reference.toml explains");
+  CLI::Option* config =
+      train
+          .add_option("CONFIG", options.train_config, "TOML file; configs/reference.toml explains")
+          ->check(IsPath());
   AddSet(train, options.train.overrides, "section.key=value, over the file's");
   CLI::Option* run_dir =
-      train.add_option("--run-dir", options.run_dir, "where the run goes; default: runs/NAME");
-  CLI::Option* init_from = train.add_option(
-      "--init-from", options.train.init_from,
-      "start from the weights of this run or checkpoint (same net, fresh optimizer)");
+      train.add_option("--run-dir", options.run_dir, "where the run goes; default: runs/NAME")
+          ->check(IsPath());
+  CLI::Option* init_from =
+      train
+          .add_option(
+              "--init-from", options.train.init_from,
+              "start from the weights of this run or checkpoint (same net, fresh optimizer)")
+          ->check(IsPath());
   train.add_option("--resume", options.resume, "continue the run in this directory")
+      ->check(IsPath())
       ->excludes(config)
       ->excludes(run_dir)
       ->excludes(init_from);
@@ -89,9 +94,10 @@ void AddTrain(CLI::App& app, Options& options) {
 void AddEval(CLI::App& app, Options& options) {
   CLI::App& eval = *app.add_subcommand("eval", "Play fresh episodes with trained weights.");
   eval.add_option("RUN_OR_CHECKPOINT", options.eval.target, "run directory or checkpoint")
-      ->required();
+      ->required()
+      ->check(IsPath());
   eval.add_option("--episodes", options.eval.episodes, "how many (100)")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{10'000'000}));
+      ->check(IsInteger(1, 10'000'000));
   eval.add_flag("--greedy", options.eval.greedy, "take the likeliest action, do not draw");
   eval.add_option("--seed", options.eval.seed, "of the episodes (1)")->check(kSeed);
   eval.add_flag("--json", options.eval.json, "one JSON object on standard output");
@@ -102,31 +108,33 @@ void AddPlay(CLI::App& app, play::PlayOptions& options) {
   play.add_option("ENV", options.env, "its name, as starling envs lists them")->required();
   AddSet(play, options.overrides, "env.key=value");
   play.add_option("--fps", options.fps, "steps per second (30 for pictures, 8 for grids)")
-      ->check(CLI::Range(1, 1000));
+      ->check(IsInteger(1, 1000));
   play.add_option("--seed", options.seed, "of the episodes (1)")->check(kSeed);
 }
 
 void AddRecord(CLI::App& app, play::RecordOptions& options) {
   CLI::App& record = *app.add_subcommand("record", "Pictures of play, as x.gif or x.png.");
   // The player: a trained net, or random actions in an environment.
-  CLI::Option* target = record.add_option("RUN_OR_CHECKPOINT", options.target,
-                                          "run directory or checkpoint whose net plays");
+  CLI::Option* target = record
+                            .add_option("RUN_OR_CHECKPOINT", options.target,
+                                        "run directory or checkpoint whose net plays")
+                            ->check(IsPath());
   CLI::Option* env = record.add_option("--env", options.env, "a random player in this environment")
                          ->excludes(target);
   AddSet(record, options.overrides, "env.key=value, with --env")->needs(env);
-  record.add_option("--out", options.out, "where to: x.gif or x.png")->required();
+  record.add_option("--out", options.out, "where to: x.gif or x.png")->required()->check(IsPath());
   record.add_option("--episodes", options.episodes, "end after so many (1)")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
+      ->check(IsInteger(1, 1'000'000));
   record.add_option("--steps", options.steps, "or after so many steps (2000)")
-      ->check(CLI::Range(std::int64_t{1}, play::kMaxRecordedSteps));
+      ->check(IsInteger(1, play::kMaxRecordedSteps));
   record.add_flag("--greedy", options.greedy, "take the likeliest action, do not draw");
   record.add_option("--seed", options.seed, "of the episodes (1)")->check(kSeed);
   record.add_option("--fps", options.fps, "of a GIF (30 for pictures, 8 for grids)")
-      ->check(CLI::Range(1, play::GifWriter::kFastest));
+      ->check(IsInteger(1, play::GifWriter::kFastest));
   record.add_option("--scale", options.scale, "pixels a cell or pixel; default: about 336 in all")
-      ->check(CLI::Range(1, 1024));
+      ->check(IsInteger(1, 1024));
   record.add_option("--tiles", options.tiles, "frames in a PNG, evenly spread (1: the last)")
-      ->check(CLI::Range(1, 100));
+      ->check(IsInteger(1, 100));
   record.callback([&options] {
     if (options.target.empty() && options.env.empty()) {
       throw CLI::RequiredError("RUN_OR_CHECKPOINT or --env NAME");
@@ -138,13 +146,16 @@ void AddSweep(CLI::App& app, sweep::SweepOptions& options) {
   CLI::App& sweep = *app.add_subcommand(
       "sweep", "Train every point of a grid with every seed; called again, it goes on.");
   sweep.add_option("GRID", options.grid, "TOML file; docs/sweeps-and-reports.md explains")
-      ->required();
+      ->required()
+      ->check(IsPath());
 }
 
 void AddReport(CLI::App& app, report::ReportOptions& options) {
   CLI::App& report = *app.add_subcommand("report", "Compare runs, on one page for a browser.");
-  report.add_option("RUN", options.runs, "run directories, or those of sweeps")->required();
-  report.add_option("--out", options.out, "where to (report.html)");
+  report.add_option("RUN", options.runs, "run directories, or those of sweeps")
+      ->required()
+      ->check(IsPath());
+  report.add_option("--out", options.out, "where to (report.html)")->check(IsPath());
   report
       .add_option("--score", options.scores,
                   "a return: show the steps and seconds to reach it; ENV=RETURN for one "
@@ -154,9 +165,12 @@ void AddReport(CLI::App& app, report::ReportOptions& options) {
   report.add_flag("--parts", options.parts,
                   "each RUN is a part of the page, with groups and figures of its own");
   report.add_option("--title", options.title, "of the page; default: the environments");
-  report.add_option("--notes", options.notes,
-                    "a text file for the top of the page: paragraphs, # headings, - lists");
-  report.add_option("--data", options.data, "x.csv or x.json: every number, a row for each run");
+  report
+      .add_option("--notes", options.notes,
+                  "a text file for the top of the page: paragraphs, # headings, - lists")
+      ->check(IsPath());
+  report.add_option("--data", options.data, "x.csv or x.json: every number, a row for each run")
+      ->check(IsPath());
 }
 
 void AddDoctor(CLI::App& app, doctor::DoctorOptions& options) {
@@ -168,7 +182,7 @@ void AddDoctor(CLI::App& app, doctor::DoctorOptions& options) {
 void AddReplay(CLI::App& app, replay::ReplayOptions& options) {
   CLI::App& replay = *app.add_subcommand(
       "replay", "Repeat a run from its journal, in one process, to the same bits.");
-  replay.add_option("RUN", options.run_dir, "run directory")->required();
+  replay.add_option("RUN", options.run_dir, "run directory")->required()->check(IsPath());
   CLI::Option* const until = replay.add_option("--until", options.until, "stop after this version")
                                  ->check(kVersion)
                                  ->type_name("VERSION");
@@ -186,13 +200,16 @@ void AddSimulate(CLI::App& app, Options& options) {
   simulate
       .add_option("CONFIG", options.simulate.config,
                   "TOML file; its section [simulate] holds the durations")
-      ->required();
+      ->required()
+      ->check(IsPath());
   AddSet(simulate, options.simulate.overrides, "section.key=value, over the file's");
-  simulate.add_option("--run-dir", options.simulated_run_dir,
-                      "where the run goes; default: runs/NAME");
+  simulate
+      .add_option("--run-dir", options.simulated_run_dir, "where the run goes; default: runs/NAME")
+      ->check(IsPath());
   simulate
       .add_option("--times-from", options.times_from,
                   "take the mean times of this real run instead of those of [simulate]")
+      ->check(IsPath())
       ->type_name("RUN");
 }
 
@@ -202,7 +219,7 @@ void AddKeys(CLI::App& app, Options& options) {
   CLI::App& make = *keys.add_subcommand(
       "new", "Make a pair: NAME.secret to keep, NAME.public to give to others.");
   make.add_option("NAME", options.keys_name, "of the learner, a host or a person")->required();
-  make.add_option("--dir", options.keys_dir, "where to (keys)");
+  make.add_option("--dir", options.keys_dir, "where to (keys)")->check(IsPath());
 }
 
 // Writes a key pair into two files and prints their use. Throws UserError as WriteKeyFiles.
@@ -216,21 +233,24 @@ int NewKeys(const std::string& dir, const std::string& name) {
       "--set wire.allowed=DIR (with the .public files of its actors)\n"
       "An actor with it:   --connect tcp://LEARNER:5555 --secret {} --learner-key "
       "LEARNER.public (and {} in the learner's DIR)\n",
-      secret, open, secret, secret, files.public_file.filename().string());
+      secret, open, ShellQuoted(secret), ShellQuoted(secret),
+      files.public_file.filename().string());
   return kExitDone;
 }
 
 void AddStop(CLI::App& app, stop::StopOptions& options) {
   CLI::App& stop = *app.add_subcommand(
       "stop", "End a fleet in order: actors leave, the learner writes its last checkpoint.");
-  stop.add_option("RUN", options.run_dir, "run directory, on the learner's machine")->required();
+  stop.add_option("RUN", options.run_dir, "run directory, on the learner's machine")
+      ->required()
+      ->check(IsPath());
   stop.add_option("--timeout", options.timeout_s, "seconds to wait for its end (60)")
-      ->check(CLI::Range(0.0, 86'400.0));
+      ->check(IsSeconds(0, 86'400));
 }
 
 void AddConform(CLI::App& app, Options& options) {
   CLI::App& conform = *app.add_subcommand("conform", "Replay a recorded trace against our game.");
-  conform.add_option("TRACE", options.trace, "TRACE.jsonl.gz")->required();
+  conform.add_option("TRACE", options.trace, "TRACE.jsonl.gz")->required()->check(IsPath());
 }
 
 int Conform(const std::string& trace) {
@@ -331,7 +351,7 @@ int AnswerParseError(const CLI::App& app, const CLI::ParseError& error) {
   const std::string what = &chosen == &app && !strays.empty()
                                ? fmt::format("there is no command \"{}\"", strays.front())
                                : std::string(error.what());
-  std::fprintf(stderr, "starling: %s%s\n", what.c_str(), Hint(app).c_str());
+  std::fprintf(stderr, "starling: %s\n", Escaped(what + Hint(app)).c_str());
   std::fprintf(stderr, "Run starling%s --help for the choices.\n",
                &chosen == &app ? "" : (" " + chosen.get_name()).c_str());
   return kExitUserError;
@@ -363,13 +383,9 @@ int RunCommandLine(int argc, char** argv) {
   app.add_subcommand("envs", "List the environments.");
   try {
     app.parse(argc, argv);
-    const int status = Dispatch(app, options);
-    // A result that could not be written (a full disk behind a redirection) is a failure.
-    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
-    std::fprintf(stderr, "starling: standard output cannot be written\n");
-    return status == kExitDone ? kExitFailed : status;
+    return Flushed("starling", Dispatch(app, options));
   } catch (const CLI::ParseError& error) {
-    return AnswerParseError(app, error);
+    return Flushed("starling", AnswerParseError(app, error));
   } catch (const UserError& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return kExitUserError;

@@ -20,6 +20,7 @@
 #include "core/text.h"
 #include "core/version.h"
 #include "fleet/eval_process.h"
+#include "programs/checks.h"
 #include "wire/endpoint.h"
 #include "wire/runtime_dir.h"
 
@@ -81,21 +82,8 @@ std::function<std::optional<wire::Credentials>()> KeysFinder(const Options& opti
 
 // The limits of actors.envs_per_actor.
 CLI::Validator EnvsCheck() {
-  const auto check = [](const std::string& text) -> std::string {
-    const ConfigRule& rule = FindConfigKey("actors", "envs_per_actor")->rule;
-    const auto& range = std::get<IntegerRule>(rule);
-    const auto envs = ParseNumber(text);
-    if (envs && *envs >= static_cast<std::uint64_t>(range.low) &&
-        *envs <= static_cast<std::uint64_t>(range.high)) {
-      return "";
-    }
-    return fmt::format("\"{}\" is not {}", text, Allowed(rule));
-  };
-  return {check, ""};
-}
-
-CLI::Validator NotEmpty(const char* what) {
-  return {[what](const std::string& text) { return text.empty() ? std::string(what) : ""; }, ""};
+  const auto& range = std::get<IntegerRule>(FindConfigKey("actors", "envs_per_actor")->rule);
+  return programs::IsInteger(range.low, range.high).description("");
 }
 
 // Returns possible reasons. A learner with keys does not answer strangers, so the real one is
@@ -160,29 +148,31 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", VersionLine("starling-actor"));
   // 1. The place of the learner: a run directory, an endpoint, or a file with one.
   auto* dir =
-      app.add_option("--run-dir", options.run_dir, "run directory of a learner on this host");
+      app.add_option("--run-dir", options.run_dir, "run directory of a learner on this host")
+          ->check(programs::IsPath());
   auto* connect = app.add_option("--connect", options.connect, "endpoint of the learner instead")
                       ->excludes(dir);
   auto* connect_file =
       app.add_option("--connect-file", options.connect_file,
                      "file with the endpoint, RUN/endpoint: read again at every attempt")
+          ->check(programs::IsPath())
           ->excludes(dir)
           ->excludes(connect);
   // 2. Keys.
   auto* secret = app.add_option("--secret", options.secret,
                                 "our secret key (NAME.secret), for a learner with keys")
-                     ->check(NotEmpty("it is empty; name a file"))
+                     ->check(programs::IsPath())
                      ->excludes(dir);
   auto* learner_key =
       app.add_option("--learner-key", options.learner_key, "the learner's public key (NAME.public)")
-          ->check(NotEmpty("it is empty; name a file"))
+          ->check(programs::IsPath())
           ->needs(secret);
   secret->needs(learner_key);
   // 3. The actor itself.
   auto* slot = app.add_option("--slot", options.slot, "slot to take; default: the lowest free one")
-                   ->check(CLI::NonNegativeNumber);
+                   ->check(programs::IsInteger(0, 65'535).description(""));
   app.add_option("--connect-timeout", options.connect_timeout_s, "seconds to wait for a learner")
-      ->check(CLI::PositiveNumber);
+      ->check(programs::IsSeconds(0.001, 86'400).description(""));
   app.add_option("--runtime-dir", options.runtime_dir, "as wire.runtime_dir of the learner");
   app.add_option_function<std::string>(
          "--backend",
@@ -213,7 +203,7 @@ int main(int argc, char** argv) {
     }
     return options.evaluate ? Evaluate(options) : Run(options);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kExitDone : kExitUserError;
+    return programs::Flushed("starling-actor", app.exit(error) == 0 ? kExitDone : kExitUserError);
   } catch (const UserError& error) {
     std::fprintf(stderr, "starling-actor: %s\n", error.what());
     return kExitUserError;

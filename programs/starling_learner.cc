@@ -28,6 +28,7 @@
 #include "learner/shards/shard.h"
 #include "monitor/console.h"
 #include "monitor/http/status_server.h"
+#include "programs/checks.h"
 #include "results/eval_results.h"
 #include "results/run_dir.h"
 #include "results/summary.h"
@@ -211,10 +212,12 @@ int main(int argc, char** argv) {
   CLI::App app("One learner: owns the weights, applies the gradients of its actors.",
                "starling-learner");
   app.set_version_flag("--version", VersionLine("starling-learner"));
-  app.add_option("config", options.config, "configuration of a new run, by hand");
+  app.add_option("config", options.config, "configuration of a new run, by hand")
+      ->check(programs::IsPath());
   app.add_option("--run-dir", options.run_dir,
                  "run directory; holds the configuration if none is given")
-      ->required();
+      ->required()
+      ->check(programs::IsPath());
   app.add_option("--set", options.overrides, "section.key=value; repeatable")
       ->allow_extra_args(false);
   app.add_flag("--resume", options.resume, "continue from the last good checkpoint");
@@ -226,7 +229,7 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
     return options.shard > 0 ? RunShard(options) : Run(options);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kExitDone : kExitUserError;
+    return programs::Flushed("starling-learner", app.exit(error) == 0 ? kExitDone : kExitUserError);
   } catch (const UserError& error) {
     // Without a supervisor as `starling` does, a line for each mistake in a configuration.
     if (options.status_fd < 0) std::fprintf(stderr, "%s\n", error.what());

@@ -87,7 +87,23 @@ TEST_F(CliTest, MistakesInACommandLine) {
       {{"train", "x", "--progress", "loud"}, "--progress: loud not in {screen,bar,lines,none}"},
       {{"eval", "x", "--episodes", "0"}, "--episodes"},
       {{"eval", "x", "--seed", "-1"}, "--seed"},
-      {{"eval", "x", "--seed", "99999999999999999999999"}, "--seed"},
+      {{"eval", "x", "--seed", "99999999999999999999999"},
+       "--seed: \"99999999999999999999999\" is not an integer from 0 to 9223372036854775807"},
+      {{"eval", "x", "--episodes", "1.5"}, "--episodes: \"1.5\" is not an integer from 1 to 1000"},
+      {{"eval", "x", "--episodes", "nan"}, "--episodes"},
+      {{"stop", "x", "--timeout", "nan"},
+       "--timeout: \"nan\" is not a number of seconds from 0 to 86400"},
+      {{"stop", "x", "--timeout", "inf"}, "--timeout"},
+      {{"stop", "x", "--timeout", "-1"}, "--timeout"},
+      {{"replay", "x", "--until", "1e3"}, "--until"},
+      // Names that are none, or that no line can hold.
+      {{"train", "x.toml", "--run-dir", ""}, "--run-dir: it is empty; name a file or directory"},
+      {{"train", "--resume", ""}, "--resume: it is empty"},
+      {{"train", ""}, "CONFIG: it is empty"},
+      {{"train", "x.toml", "--run-dir", "a\x1b[31m\nb"},
+       "--run-dir: \"a\\x1b[31m\\nb\" has control characters"},
+      {{"report", "x", "a\nb"}, "RUN: \"a\\nb\" has control characters"},
+      {{"eval", "x", "--gr\x1b[31m"}, "--gr\\x1b[31m"},
       // Files that are not there.
       {{"sweep", "absent.toml"}, "grid absent.toml cannot be read"},
       {{"report", "absent"}, "absent: there is no such directory; give the directory of a run"},
@@ -126,10 +142,33 @@ TEST_F(CliTest, AFleetThatNoMachineCouldHoldIsAMistake) {
 }
 
 TEST_F(CliTest, AResultThatCannotBeWrittenIsAFailure) {
-  dir_.Write("envs.sh", std::string("#!/bin/sh\nexec ") + STARLING_PROGRAM + " envs >/dev/full\n");
-  const Finished finished = RunProgram(dir_, {"/bin/sh", (dir_.path() / "envs.sh").string()});
-  EXPECT_EQ(finished.status, kExitFailed);
-  EXPECT_THAT(finished.err, HasSubstr("standard output"));
+  const std::string actor =
+      (std::filesystem::path(STARLING_PROGRAM).parent_path() / "starling-actor").string();
+  for (const std::string& command : {std::string(STARLING_PROGRAM) + " envs",
+                                     std::string(STARLING_PROGRAM) + " train --help",
+                                     std::string(STARLING_PROGRAM) + " --version",
+                                     actor + " --help"}) {
+    dir_.Write("full.sh", command + " >/dev/full\n");
+    const Finished finished = RunProgram(dir_, {"/bin/sh", (dir_.path() / "full.sh").string()});
+    EXPECT_EQ(finished.status, kExitFailed) << command;
+    EXPECT_THAT(finished.err, HasSubstr("standard output")) << command;
+  }
+}
+
+// The shell's own words once were "line 10: 1: usage".
+TEST_F(CliTest, AFleetLaunchedByHandNeedsItsSize) {
+  const std::string script = STARLING_SOURCE_DIR "/scripts/launch-actors";
+  for (const char* count : {"", "0", "-1", "x"}) {
+    const Finished finished = RunProgram(dir_, {script, count});
+    EXPECT_EQ(finished.status, kExitUserError);
+    EXPECT_EQ(finished.err,
+              "usage: scripts/launch-actors N --run-dir DIR [--envs B]; N is a number from 1\n");
+  }
+}
+
+TEST_F(CliTest, ZerosBeforeANumberDoNotMakeItOctal) {
+  EXPECT_THAT(Mistake({"record", "--env", "catch", "--out", "x.gif", "--fps", "063"}),
+              HasSubstr("--fps: \"063\" is not an integer from 1 to 50"));
 }
 
 }  // namespace
