@@ -184,10 +184,12 @@ void LearnerClient::OnWelcome(const wire::Header& header, const wire::Welcome& w
 }
 
 void LearnerClient::OnAnswer(const wire::Answer& answer) {
-  if (answer.answers != 0 && session_->unanswered > 0) --session_->unanswered;
-  session_->space.Answered(answer.answers);
-  if (answer.outcome > wire::Outcome::kMerged) {
-    LogDebug("a gradient was refused: {}", wire::OutcomeName(answer.outcome));
+  for (const wire::GradientOutcome& one : answer.outcomes) {
+    if (session_->unanswered > 0) --session_->unanswered;
+    session_->space.Answered(one.gradient);
+    if (one.outcome > wire::Outcome::kMerged) {
+      LogDebug("a gradient was refused: {}", wire::OutcomeName(one.outcome));
+    }
   }
   session_->grants.insert(session_->grants.end(), answer.grants.begin(), answer.grants.end());
   // Without shared memory, the learner sends the weights right after a grant if an actor holds one

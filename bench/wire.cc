@@ -34,7 +34,7 @@ void Serve(const std::stop_token& stop, wire::ServerSocket& socket, std::size_t 
       const wire::DecodeResult decoded = wire::Decode(envelope.frames(), floats);
       if (!decoded) continue;  // the pusher times out
       socket.Send(envelope.peer(),
-                  wire::Encode({}, wire::Answer{.answers = decoded.message.header.sequence}));
+                  wire::Encode({}, wire::Answer{.outcomes = {{decoded.message.header.sequence}}}));
     }
   }
 }

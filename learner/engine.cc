@@ -219,19 +219,23 @@ std::vector<Engine::Reply> Engine::TakeReplies(std::int64_t now_ns) {
     journal_.Append(GrantRecord{grant.slot, grant.number, grant.version});
     return true;
   });
-  // 2. Answer the applied gradients whose actors still live, each with the new grants of its slot.
+  // 2. Gather the outcomes of the applied gradients whose actors still live, then the grants, in one
+  // answer for each slot.
   std::vector<Reply> replies;
+  std::map<std::uint32_t, std::size_t> at;  // by slot: index of its reply
+  const auto answer_to = [&](std::uint32_t slot) -> wire::Answer& {
+    const auto [found, first] = at.try_emplace(slot, replies.size());
+    if (first) replies.push_back({slot, {}});
+    return replies[found->second].answer;
+  };
   for (const Pipeline::Applied& one : std::exchange(applied_, {})) {
     Member* member = roster_.Find(one.slot);
     if (!member || member->incarnation != one.incarnation) continue;
     member->staleness = one.staleness;
-    Reply& reply = replies.emplace_back(Reply{
-        one.slot, {.answers = one.sequence, .outcome = one.outcome, .staleness = one.staleness}});
-    if (auto node = grants.extract(one.slot)) reply.answer.grants = std::move(node.mapped());
+    answer_to(one.slot).outcomes.push_back({one.sequence, one.outcome, one.staleness});
   }
-  // 3. The other grants go alone.
-  for (auto& [slot, numbers] : grants) replies.push_back({slot, {.grants = std::move(numbers)}});
-  // 4. An actor never hears of an update that a killed learner could lose.
+  for (auto& [slot, numbers] : grants) answer_to(slot).grants = std::move(numbers);
+  // 3. An actor never hears of an update that a killed learner could lose.
   if (!replies.empty()) journal_.Flush();
   return replies;
 }

@@ -6,7 +6,7 @@
 //   Receive               check -> judge -> hold or refuse a gradient
 //   Advance               hand the applier the updates that are due
 //   TakeFinished          the next completed version
-//   TakeReplies           the answers for actors: outcomes and new grants
+//   TakeReplies           an answer for each actor with outcomes or new grants
 //   ExpireGrants, Remove  grants that end without a gradient
 //
 // Thread safety: none; it belongs to the network thread. The applier's threads are its own.
@@ -105,10 +105,10 @@ class Engine {
 
   struct Reply {
     std::uint32_t slot = 0;
-    wire::Answer answer;  // the outcome of a gradient, new grants, or both
+    wire::Answer answer;
   };
-  // Returns replies for the gradients of finished updates and all grants whose version is
-  // completed. From `now_ns` on these grants are sent: their deadline runs.
+  // Returns the outcomes of the gradients of finished updates and all grants whose version is
+  // completed, one reply for each slot that has any. From `now_ns` on these grants are sent: their deadline runs.
   std::vector<Reply> TakeReplies(std::int64_t now_ns);
   // Returns the live grants of `slot` that were sent.
   std::vector<wire::Grant> SentGrants(std::uint32_t slot) const;

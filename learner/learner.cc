@@ -15,6 +15,7 @@ namespace {
 
 constexpr int kMaxDrained = 256;      // messages handled before the applier is looked at
 constexpr std::int64_t kIdleMs = 50;  // longest turn of the loop if nothing happens
+constexpr std::int64_t kRetryMs = 5;  // the same while an answer waits for room
 
 }  // namespace
 
@@ -41,7 +42,7 @@ void Learner::Loop() {
   while (true) {
     // 1. Wait for something to happen.
     times_.dispatch_ns += laps_.LapNs();
-    wire::Poll(items, kIdleMs);
+    wire::Poll(items, outbox_.waiting() ? kRetryMs : kIdleMs);
     times_.idle_ns += laps_.LapNs();
     clock_.Tick();
     wake_up_.Clear();
@@ -167,13 +168,17 @@ bool Learner::Receive(wire::Envelope envelope, const wire::Message& message, dou
   const auto [outcome, sender] = engine_.Receive(std::move(gradient));
   if (sender) membership_.Heard(*sender, peer);
   if (outcome == wire::Outcome::kNone) return true;
-  // 3. Answer a refusal at once. Under "drop" stale gradients are expected: no warning.
+  // 3. Answer a refusal. Under "drop" stale gradients are expected: no warning.
   if (outcome != wire::Outcome::kStale) {
     refusals_.Warn(clock_.NowMs(), fmt::format("refused a gradient of actor {}: {}", header.slot,
                                                wire::OutcomeName(outcome)));
   }
-  const wire::Answer answer{.answers = header.sequence, .outcome = outcome};
-  sender ? outbox_.Send(*sender, answer) : outbox_.Send(peer, answer);
+  const wire::Answer answer{.outcomes = {{header.sequence, outcome}}};
+  if (sender) {
+    outbox_.Add(*sender, answer);  // with the other answers of this turn
+  } else {
+    outbox_.Send(peer, answer);
+  }
   return false;
 }
 
@@ -208,25 +213,24 @@ void Learner::Publish() {
 }
 
 void Learner::SendReplies() {
-  const std::vector<Engine::Reply> replies = engine_.TakeReplies(clock_.NowNs());
+  // 1. Add the replies of the engine to the answers.
+  for (const auto& [slot, answer] : engine_.TakeReplies(clock_.NowNs())) {
+    outbox_.Add(*engine_.roster().Find(slot), answer);
+  }
   if (!first_grant_ns_ && engine_.granted()) {
     first_grant_ns_ = real_.NowNs();
     times_ = {};  // the time before is no part of training
   }
-  // An actor over tcp that holds one grant at a time waits for its weights: they follow the grant.
+  // 2. Send the answers. An actor over tcp that holds one grant at a time waits for its weights:
+  // they follow the grant.
+  const Outbox::Sent sent = outbox_.SendAnswers(engine_.roster());
   const bool weights_follow = !beacon_ && config_.updates.in_flight == 1;
-  std::vector<std::uint32_t> unreachable;
-  for (const auto& [slot, answer] : replies) {
-    const Member& member = *engine_.roster().Find(slot);
-    if (!outbox_.Send(member, answer)) {
-      unreachable.push_back(slot);
-    } else if (!answer.grants.empty() && weights_follow) {
-      SendWeights(member);
-    }
+  for (const std::uint32_t slot : sent.granted) {
+    if (weights_follow) SendWeights(*engine_.roster().Find(slot));
   }
-  // An actor that missed a grant would never get it, so it must join again.
-  for (const std::uint32_t slot : unreachable) {
-    if (engine_.roster().Find(slot)) membership_.Remove(slot, "is gone or does not read");
+  // 3. An actor whose answers are lost would wait for them, so it must join again.
+  for (const auto& [slot, why] : sent.lost) {
+    if (engine_.roster().Find(slot)) membership_.Remove(slot, why);
   }
 }
 

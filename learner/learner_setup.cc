@@ -94,8 +94,10 @@ Learner::Learner(const Config& config, InitialNet net, LearnerOptions options,
               {.max_elements = slice_.size,
                .silence_ms = static_cast<int>(config_.wire.timeout_s * 1000.0),
                .keys = admission_.keys()}),
-      outbox_(engine_, [this](const std::string& peer,
-                              const wire::Frames& frames) { return socket_.Send(peer, frames); }),
+      outbox_(engine_,
+              [this](const std::string& peer, const wire::Frames& frames) {
+                return socket_.TrySend(peer, frames);
+              }),
       membership_(config_, engine_, outbox_, admission_,
                   {.endpoint = socket_.endpoint(),
                    .buffers = OnThisHost(config) && snapshot_.shared() && config.learner.shards == 1

@@ -73,8 +73,8 @@ void Membership::WelcomeAgain(Member& member) {
   member.heard_ms = clock_.NowMs();
   oddities_.Warn(clock_.NowMs(), fmt::format("actor {} said hello again", member.slot));
   SendWelcome(member);
-  std::vector<wire::Grant> grants = engine_.SentGrants(member.slot);
-  if (!grants.empty()) outbox_.Send(member, wire::Answer{.grants = std::move(grants)});
+  member.unsent.grants.clear();  // they are among these
+  outbox_.Add(member, {.grants = engine_.SentGrants(member.slot)});
 }
 
 void Membership::SendWelcome(const Member& member) {

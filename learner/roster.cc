@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "core/check.h"
-#include "wire/protocol.h"
 
 namespace starling::learner {
 

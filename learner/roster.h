@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "wire/gradient_buffers.h"
+#include "wire/protocol.h"
 
 namespace starling::learner {
 
@@ -31,6 +32,7 @@ struct Member {
   std::uint64_t wait_us = 0;        // time it waited for grants, summed over those
   std::uint64_t version = 0;        // base of the newest of them
   std::uint64_t staleness = 0;      // of the last that was applied
+  wire::Answer unsent{};            // waits to be sent (learner/outbox.h)
   // nullptr: its gradients come in messages.
   std::unique_ptr<wire::GradientBuffers> buffers{};
 };

@@ -78,6 +78,7 @@ class Packer {
   }
   void Key(std::string_view key) { Value(key); }
   void Value(std::integral auto value) { pack_.pack(value); }
+  void Value(Outcome outcome) { pack_.pack(static_cast<std::uint64_t>(outcome)); }
   // The library packs whole reals as integers, and 2^64, which is no 64-bit integer, too. The
   // largest integer reads back as the same double.
   void Value(double value) {
@@ -135,6 +136,12 @@ bool Get(const msgpack::object& object, double& out) {
 bool Get(const msgpack::object& object, std::string& out) {
   if (object.type != object_type::STR || object.via.str.size > kMaxTextBytes) return false;
   out.assign(object.via.str.ptr, object.via.str.size);
+  return true;
+}
+bool Get(const msgpack::object& object, Outcome& out) {
+  std::uint64_t number = 0;
+  if (!Get(object, number) || number >= kOutcomes) return false;
+  out = static_cast<Outcome>(number);
   return true;
 }
 // An item of a list, as an array of its members.

@@ -31,6 +31,9 @@ concept Is = std::same_as<std::remove_const_t<T>, Struct>;
 // The items of lists, as arrays of their members.
 auto Members(Is<Episode> auto& episode) { return std::tie(episode.episode_return, episode.length); }
 auto Members(Is<Grant> auto& grant) { return std::tie(grant.number, grant.version); }
+auto Members(Is<GradientOutcome> auto& one) {
+  return std::tie(one.gradient, one.outcome, one.staleness);
+}
 auto Members(Is<ShardAddress> auto& shard) { return std::tie(shard.endpoint, shard.snapshot); }
 auto Members(Is<ApplyUpdate::Item> auto& item) {
   return std::tie(item.slot, item.incarnation, item.gradient, item.weight);
@@ -66,9 +69,7 @@ void Visit(auto& visit, Is<Gradient> auto& gradient) {
   visit("replaced", gradient.envs_replaced);
 }
 void Visit(auto& visit, Is<Answer> auto& answer) {
-  visit("answers", answer.answers);
-  visit("outcome", answer.outcome, kOutcomes);
-  visit("tau", answer.staleness);
+  visit("outcomes", answer.outcomes, kMaxOutcomes);
   visit("grants", answer.grants, kMaxGrants);
 }
 void Visit(auto&, Is<Heartbeat> auto&) {}

@@ -15,7 +15,7 @@
 namespace starling::wire {
 
 inline constexpr std::uint32_t kProtocolMagic = 0x4C525453;  // the bytes 'S' 'T' 'R' 'L'
-inline constexpr std::uint16_t kProtocolVersion = 5;
+inline constexpr std::uint16_t kProtocolVersion = 6;
 inline constexpr std::size_t kHeaderBytes = 64;
 inline constexpr std::size_t kMessageFrames = 3;
 
@@ -24,6 +24,7 @@ inline constexpr std::size_t kMessageFrames = 3;
 inline constexpr std::size_t kMaxFieldsBytes = 320 * 1024;
 inline constexpr std::size_t kMaxEpisodes = 16'384;        // in one gradient; 18 bytes each at most
 inline constexpr std::size_t kMaxGrants = 256;             // in one answer
+inline constexpr std::size_t kMaxOutcomes = 256;           // in one answer
 inline constexpr std::size_t kMaxConfigBytes = 64 * 1024;  // Welcome::config
 inline constexpr std::size_t kMaxTextBytes = 1024;         // every other string
 inline constexpr std::size_t kMaxShardsNamed = 7;          // in a welcome, without the first
@@ -47,7 +48,7 @@ enum class Kind : std::uint8_t {
   kHello = 1,  // actor to learner: asks to join
   kWelcome,    // the answer: the run's config and the location of the weights
   kGradient,   // actor to learner
-  kAnswer,     // answer to a gradient, or the first grants of a joiner
+  kAnswer,     // answers to gradients, and new grants
   kHeartbeat,  // both ways
   kFetch,      // actor to learner: asks for weights
   kWeights,    // the answer
@@ -135,7 +136,7 @@ struct Gradient {
 
 // The fate of a gradient. All outcomes after kMerged are refusals.
 enum class Outcome : std::uint8_t {
-  kNone = 0,  // no gradient is answered
+  kNone = 0,  // held: not decided yet; never in a message
   kApplied,   // alone
   kMerged,    // in one update with others
   kStale,
@@ -162,11 +163,17 @@ struct Grant {
   friend bool operator==(const Grant&, const Grant&) = default;
 };
 
-// The outcome of one gradient and new grants for its actor, or only grants.
-struct Answer {
-  std::uint64_t answers = 0;  // sequence of the answered gradient; 0: none
+struct GradientOutcome {
+  std::uint64_t gradient = 0;  // sequence of the Gradient message
   Outcome outcome = Outcome::kNone;
   std::uint64_t staleness = 0;
+  friend bool operator==(const GradientOutcome&, const GradientOutcome&) = default;
+};
+
+// All that one turn of the learner's loop has for an actor: the outcomes of its gradients, in the
+// order of the decisions, and new grants. Either may be empty.
+struct Answer {
+  std::vector<GradientOutcome> outcomes{};
   std::vector<Grant> grants{};
   friend bool operator==(const Answer&, const Answer&) = default;
 };

@@ -51,9 +51,9 @@ TEST_F(BuffersTest, ABufferThatIsInUseIsRefused) {
   const wire::Grant grant = a->NextGrant();
   Push(*a, grant, 1.0f);  // held until b pushes
   Push(*a, grant, 1.0f);
-  EXPECT_EQ(a->NextAnswer().outcome, wire::Outcome::kNoBuffer);
+  EXPECT_EQ(a->NextOutcome().outcome, wire::Outcome::kNoBuffer);
   b->Push(b->NextGrant(), 1.0f);  // in its message: one update of both kinds
-  EXPECT_EQ(a->NextAnswer().outcome, wire::Outcome::kMerged);
+  EXPECT_EQ(a->NextOutcome().outcome, wire::Outcome::kMerged);
   Stop();
   EXPECT_THAT(LastCheckpoint().weights, Each(FloatNear(-1.0f, 1e-6f)));
   EXPECT_EQ(Dropped("no_buffer"), 1u);
@@ -68,7 +68,7 @@ TEST_F(BuffersTest, AGradientIsAppliedAfterItsActorHasLeft) {
   a->Send(wire::Leave{});
   a->Synchronize();
   b->Push(b->NextGrant(), 1.0f);
-  EXPECT_EQ(b->NextAnswer().outcome, wire::Outcome::kMerged);
+  EXPECT_EQ(b->NextOutcome().outcome, wire::Outcome::kMerged);
   EXPECT_FALSE(std::filesystem::exists(path)) << "removed with its actor";
   Stop();
   EXPECT_THAT(LastCheckpoint().weights, Each(FloatNear(-2.0f, 1e-6f)));
@@ -84,14 +84,14 @@ TEST_F(BuffersTest, WithoutSharedMemoryGradientsComeInMessages) {
   ASSERT_EQ(actor->header.incarnation, incarnation) << "the file above has another name";
   EXPECT_EQ(actor->welcome.buffers, "");
   actor->Push(actor->NextGrant(), 0.5f);
-  EXPECT_EQ(actor->NextAnswer().outcome, wire::Outcome::kApplied);
+  EXPECT_EQ(actor->NextOutcome().outcome, wire::Outcome::kApplied);
 }
 
 TEST_F(BuffersTest, ThereAreNoBuffersOverTcp) {
   const auto actor = StartWithActor("updates.start_with=1\nwire.endpoint=tcp://127.0.0.1:0");
   EXPECT_EQ(actor->welcome.buffers, "");
   actor->Send(wire::Gradient{.grant = actor->NextGrant().number, .buffer = 1, .samples = 4});
-  EXPECT_EQ(actor->NextAnswer().outcome, wire::Outcome::kNoBuffer);
+  EXPECT_EQ(actor->NextOutcome().outcome, wire::Outcome::kNoBuffer);
 }
 
 }  // namespace

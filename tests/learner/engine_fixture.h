@@ -57,8 +57,8 @@ class EngineFixture : public testing::Test {
   }
   void TakeReplies(std::int64_t now_ns) {
     for (const auto& [slot, answer] : engine_->TakeReplies(now_ns)) {
-      if (answer.outcome != wire::Outcome::kNone) {
-        answers_.push_back({slot, wire::OutcomeName(answer.outcome)});
+      for (const wire::GradientOutcome& one : answer.outcomes) {
+        answers_.push_back({slot, wire::OutcomeName(one.outcome)});
       }
       for (const wire::Grant& grant : answer.grants) grants_[slot] = grant;
     }

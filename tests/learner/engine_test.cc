@@ -36,6 +36,24 @@ TEST_F(EngineTest, AnAppliedGradientIsAnsweredWithTheNextGrant) {
   EXPECT_EQ(engine_->Status().steps_per_second, 4 / 2.5);
 }
 
+// One message each, they overflowed the queue of the connection.
+TEST_F(EngineTest, AllThatASlotIsAnsweredIsOneReply) {
+  MakeEngine({"updates.in_flight=16", "updates.gradients=16", "staleness.bound=16"});
+  engine_->Join(0);
+  engine_->Open();
+  const std::vector<Engine::Reply> first = engine_->TakeReplies(0);
+  for (const auto& [number, version] : first.at(0).answer.grants) {
+    grants_[0] = {.number = number, .version = version};
+    Push(Gradient(0));
+  }
+  Apply();
+  const std::vector<Engine::Reply> replies = engine_->TakeReplies(1);
+  ASSERT_THAT(replies, SizeIs(1));
+  EXPECT_THAT(replies[0].answer.outcomes, SizeIs(16));
+  EXPECT_EQ(replies[0].answer.outcomes[15].gradient, 16u);
+  EXPECT_THAT(replies[0].answer.grants, SizeIs(16));
+}
+
 TEST_F(EngineTest, WaitsForBothAndAppliesTheirMean) {
   JoinBoth(kBoundZero);
   Push(Gradient(0, 1.0f));

@@ -127,7 +127,7 @@ TEST_F(LearnerDiskTest, AnActorOfAnOldTermIsRefused) {
   peer->Push(grant, 9.0f);
   const auto answer = peer->Wait(wire::Kind::kAnswer);
   ASSERT_TRUE(answer);
-  EXPECT_EQ(std::get<wire::Answer>(answer->body).outcome, wire::Outcome::kOtherTerm);
+  EXPECT_EQ(std::get<wire::Answer>(answer->body).outcomes.at(0).outcome, wire::Outcome::kOtherTerm);
   EXPECT_NE(answer->header.term, header.term);
   Stop();
   EXPECT_THAT(LastCheckpoint().weights, Each(0.0f));

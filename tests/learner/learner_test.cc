@@ -19,9 +19,9 @@ TEST_F(LearnerTest, OneGradientIsAppliedAnsweredAndCheckpointed) {
   EXPECT_EQ(grant.version, 0u);
   actor->Push(grant, 0.25f);
   const wire::Answer answer = actor->NextAnswer();
-  EXPECT_EQ(answer.answers, actor->header.sequence);
-  EXPECT_EQ(answer.outcome, wire::Outcome::kApplied);
-  EXPECT_EQ(answer.staleness, 0u);
+  ASSERT_EQ(answer.outcomes.size(), 1u);
+  EXPECT_EQ(answer.outcomes[0],
+            (wire::GradientOutcome{actor->header.sequence, wire::Outcome::kApplied, 0}));
   ASSERT_EQ(answer.grants.size(), 1u);
   EXPECT_EQ(answer.grants[0].version, 1u);
   Stop();
@@ -30,6 +30,20 @@ TEST_F(LearnerTest, OneGradientIsAppliedAnsweredAndCheckpointed) {
   EXPECT_EQ(last.steps, 4u);
   EXPECT_THAT(last.weights, Each(FloatNear(-0.25f, 1e-6f)));
   EXPECT_FALSE(over_);
+}
+
+// The queue of a connection has room for eight messages.
+TEST_F(LearnerTest, AnActorMayHaveSixteenGradientsAnsweredAtOnce) {
+  const auto actor = StartWithActor(
+      "updates.start_with=1\nupdates.in_flight=16\nupdates.gradients=16\nactors.count=1");
+  constexpr int kRounds = 20;
+  for (int round = 0; round < kRounds; ++round) {
+    for (int i = 0; i < 16; ++i) actor->Push(actor->NextGrant(), 0.25f);
+  }
+  for (int i = 0; i < 16; ++i) actor->NextGrant();
+  EXPECT_EQ(actor->outcomes, std::vector(16 * kRounds, wire::Outcome::kMerged));
+  Stop();
+  EXPECT_EQ(counters().updates, static_cast<std::uint64_t>(kRounds));
 }
 
 TEST_F(LearnerTest, TheRunEndsAtTheFirstUpdateWithEnoughSteps) {
@@ -105,7 +119,7 @@ TEST_F(LearnerTest, ANewActorInATakenSlotReplacesTheOldOne) {
   EXPECT_GT(fresh->header.incarnation, old->header.incarnation);
   EXPECT_EQ(old->NextLeave().reason, wire::LeaveReason::kRefused);
   old->Push(unspent, 7.0f);
-  EXPECT_EQ(old->NextAnswer().outcome, wire::Outcome::kOldIncarnation);
+  EXPECT_EQ(old->NextOutcome().outcome, wire::Outcome::kOldIncarnation);
   a->Push(a->NextGrant(), 1.0f);
   fresh->Push(fresh->NextGrant(), 1.0f);
   EXPECT_EQ(a->NextGrant().version, 1u);

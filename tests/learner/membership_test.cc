@@ -48,7 +48,7 @@ class MembershipTest : public EngineFixture {
   std::vector<std::string> sent_;
 
  private:
-  bool Deliver(const std::string& peer, const wire::Frames& frames) {
+  wire::SendStatus Deliver(const std::string& peer, const wire::Frames& frames) {
     const wire::FrameView view{.count = 3,
                                .header = frames.header_bytes(),
                                .fields = frames.field_bytes(),
@@ -61,7 +61,7 @@ class MembershipTest : public EngineFixture {
     if (std::holds_alternative<wire::Welcome>(body)) {
       sent_.push_back(peer + " welcome to " + std::to_string(header.slot));
     }
-    return true;
+    return wire::SendStatus::kSent;
   }
 
  protected:

@@ -39,7 +39,7 @@ TEST_F(RefusalsTest, NotANumberInABuffer) {
   std::ranges::fill(buffers.floats(0), 1.0f);
   buffers.floats(0)[17] = std::nanf("");
   actor_->Send(wire::Gradient{.grant = grant_.number, .buffer = 1, .samples = 4});
-  EXPECT_EQ(actor_->NextAnswer().outcome, wire::Outcome::kNotFinite);
+  EXPECT_EQ(actor_->NextOutcome().outcome, wire::Outcome::kNotFinite);
   TrainOnce(1.0f);
   Stop();
   EXPECT_EQ(Dropped("not_finite"), 1u);
@@ -102,7 +102,7 @@ TEST_F(RefusalsTest, TenThousandHellosOfOneConnectionAreOneIncarnationAndFewLogL
   EXPECT_EQ(peer->header.incarnation, incarnation);
   EXPECT_EQ(peer->NextGrant().number, grant.number);  // sent again, still live
   peer->Push(grant, 1.0f);
-  EXPECT_EQ(peer->NextAnswer().outcome, wire::Outcome::kApplied);
+  EXPECT_EQ(peer->NextOutcome().outcome, wire::Outcome::kApplied);
   Stop();
   const std::string log = testing::internal::GetCapturedStderr();
   EXPECT_LT(std::ranges::count(log, '\n'), 200);

@@ -58,7 +58,9 @@ class Joiner {
     } else if (std::holds_alternative<wire::Leave>(message.body)) {
       here_ = false;
     } else if (const auto* answer = std::get_if<wire::Answer>(&message.body)) {
-      if (answer->answers != 0 && answer->outcome <= wire::Outcome::kMerged) ++served_;
+      for (const wire::GradientOutcome& one : answer->outcomes) {
+        served_ += one.outcome <= wire::Outcome::kMerged;
+      }
       grants_.insert(grants_.end(), answer->grants.begin(), answer->grants.end());
     }
   }

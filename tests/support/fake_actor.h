@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
@@ -61,22 +62,34 @@ class FakeActor {
     EXPECT_TRUE(message) << "no answer";
     return message ? std::get<wire::Answer>(message->body) : wire::Answer{};
   }
+  // The outcome of the next gradient that is answered; grants with it are kept for NextGrant.
+  wire::GradientOutcome NextOutcome() {
+    while (next_outcomes_.empty() && !testing::Test::HasFailure()) {
+      const wire::Answer answer = NextAnswer();
+      next_outcomes_.insert(next_outcomes_.end(), answer.outcomes.begin(), answer.outcomes.end());
+      grants_.insert(grants_.end(), answer.grants.begin(), answer.grants.end());
+    }
+    if (next_outcomes_.empty()) return {};
+    const wire::GradientOutcome next = next_outcomes_.front();
+    next_outcomes_.pop_front();
+    return next;
+  }
   // The learner's farewell.
   wire::Leave NextLeave() {
     const auto message = Wait(wire::Kind::kLeave);
     EXPECT_TRUE(message) << "no leave";
     return message ? std::get<wire::Leave>(message->body) : wire::Leave{};
   }
-  // The next grant; answers without one are passed over and their outcomes kept in `outcomes`.
+  // The next grant; the outcomes that came before it or with it are kept in `outcomes`.
   wire::Grant NextGrant() {
-    while (grants_.empty()) {
+    while (grants_.empty() && !testing::Test::HasFailure()) {
       const wire::Answer answer = NextAnswer();
-      if (testing::Test::HasFailure()) return {};
-      if (answer.outcome != wire::Outcome::kNone) outcomes.push_back(answer.outcome);
+      for (const auto& one : answer.outcomes) outcomes.push_back(one.outcome);
       grants_.insert(grants_.end(), answer.grants.begin(), answer.grants.end());
     }
+    if (grants_.empty()) return {};
     const wire::Grant grant = grants_.front();
-    grants_.erase(grants_.begin());
+    grants_.pop_front();
     return grant;
   }
 
@@ -148,7 +161,8 @@ class FakeActor {
   wire::Context context_;
   wire::ClientSocket socket_;
   const std::size_t floats_;
-  std::vector<wire::Grant> grants_;
+  std::deque<wire::Grant> grants_;
+  std::deque<wire::GradientOutcome> next_outcomes_;
 };
 
 }  // namespace starling

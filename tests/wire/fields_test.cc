@@ -44,12 +44,12 @@ std::string Float64(std::uint64_t bits) { return Big(0xCB, bits, 8); }
 const std::string kNil = "\xC0", kTrue = "\xC3";
 
 TEST(Fields, AnAnswerByHand) {
-  const std::string bytes = Map(4) + Str("answers") + "\x05" + Str("outcome") + "\x02" +
-                            Str("tau") + "\x01" + Str("grants") + Array(1) + Array(2) + "\x08" +
+  const std::string no_grant = Array(3) + "\x06" + "\x04" + std::string(1, '\0');
+  const std::string bytes = Map(2) + Str("outcomes") + Array(2) + Array(3) + "\x05\x02\x01" +
+                            no_grant + Str("grants") + Array(1) + Array(2) + "\x08" +
                             Big(0xCD, 1001, 2);
-  const Answer answer = {.answers = 5,
-                         .outcome = Outcome::kMerged,
-                         .staleness = 1,
+  const Answer answer = {.outcomes = {{.gradient = 5, .outcome = Outcome::kMerged, .staleness = 1},
+                                      {.gradient = 6, .outcome = Outcome::kNoGrant}},
                          .grants = {{.number = 8, .version = 1001}}};
   EXPECT_EQ(PackFields(answer), bytes);
   Answer read;
@@ -153,8 +153,7 @@ TEST(Fields, StringsHaveALimit) {
 
 TEST(Fields, ListsHaveALimitAndPairs) {
   const auto answer = [](const std::string& grants) {
-    return Map(4) + Str("answers") + "\x05" + Str("outcome") + "\x02" + Str("tau") + "\x01" +
-           Str("grants") + grants;
+    return Map(2) + Str("outcomes") + Array(0) + Str("grants") + grants;
   };
   const auto pairs = [](std::size_t count) {
     std::string out = Big(0xDC, count, 2);
@@ -169,6 +168,15 @@ TEST(Fields, ListsHaveALimitAndPairs) {
   EXPECT_FALSE(Accepts<Answer>(answer(Array(1) + Array(3) + "\x01\x02\x03")));
   EXPECT_FALSE(Accepts<Answer>(answer(Array(1) + "\x01")));
   EXPECT_FALSE(Accepts<Answer>(answer(Array(1) + Array(2) + "\x01" + kNil)));
+}
+
+TEST(Fields, AnUnknownOutcomeIsRefused) {
+  const auto answer = [](std::size_t outcome) {
+    return Map(2) + Str("outcomes") + Array(1) + Array(3) + "\x05" + static_cast<char>(outcome) +
+           "\x01" + Str("grants") + Array(0);
+  };
+  EXPECT_TRUE(Accepts<Answer>(answer(kOutcomes - 1)));
+  EXPECT_FALSE(Accepts<Answer>(answer(kOutcomes)));
 }
 
 TEST(Fields, FiveBytesThatAskForGigabytesAreRefused) {

@@ -91,7 +91,7 @@ TEST_P(Sockets, AGradientAndItsAnswer) {
   EXPECT_EQ(std::memcmp(decoded.message.floats().data(), tensor.data(), 4 * kNetElements), 0);
 
   // The answer arrives.
-  const Answer said = {.answers = 1, .outcome = Outcome::kApplied, .grants = {{4, 8}}};
+  const Answer said = {.outcomes = {{1, Outcome::kApplied}}, .grants = {{4, 8}}};
   EXPECT_TRUE(server_->Send(received.peer(), Encode({.slot = 2}, said)));
   const Envelope answer = Next(*client);
   EXPECT_EQ(answer.peer(), "");

@@ -63,7 +63,7 @@ inline std::vector<float> Ramp(std::size_t count) {
 inline std::vector<Body> OneOfEachKind() {
   Gradient gradient = {.grant = 1, .samples = 160, .norm = 0.5};
   gradient.episodes.assign(20, {.episode_return = 3, .length = 1000});
-  Answer answer = {.answers = 5, .outcome = Outcome::kMerged, .staleness = 2};
+  Answer answer = {.outcomes = {{5, Outcome::kMerged, 2}, {6, Outcome::kNoGrant, 0}}};
   answer.grants.assign(4, {.number = 70'000, .version = 1'000'000});
   ApplyUpdate update = {.lr = 0.5, .optimizer_step = 3, .steps = 900};
   update.items.assign(3, {.slot = 1, .incarnation = 65'537, .gradient = 9, .weight = 0.25});
