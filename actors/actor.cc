@@ -1,7 +1,5 @@
 #include "actors/actor.h"
 
-#include <fmt/format.h>
-
 #include <stdexcept>
 #include <utility>
 
@@ -14,11 +12,6 @@
 namespace starling::actors {
 
 namespace {
-
-void UseProcessor(Config& config) {
-  config.actors.backend = DeviceChoice::kCpu;
-  config.actors.env_device = DeviceChoice::kAuto;
-}
 
 // With backend "auto", falls back to the processor if no GPU is available.
 std::unique_ptr<Rollout> MakeRollout(Config config, const LearnerClient& client,
@@ -60,7 +53,7 @@ void Train(LearnerClient& client, Rollout& rollout, const ActorsConfig& actors) 
 
 // Runs one incarnation: from the welcome until the client goes down.
 void RunIncarnation(LearnerClient& client, const OwnSettings& own) {
-  const Config config = WithOwn(client.config(), own);
+  const Config config = WithOwn(client.config(), own, client.proven());
   const bool first_life = wire::LifeOf(client.incarnation()) == 0;
   bool had_gpu = !first_life && config.actors.backend != DeviceChoice::kCpu;
   try {
@@ -75,21 +68,6 @@ void RunIncarnation(LearnerClient& client, const OwnSettings& own) {
 }
 
 }  // namespace
-
-Config WithOwn(Config config, const OwnSettings& own) {
-  // Games on a GPU need a net there.
-  if (own.backend == DeviceChoice::kCpu) UseProcessor(config);
-  if (own.backend) config.actors.backend = *own.backend;
-  if (own.envs == 0) return config;
-  config.actors.envs_per_actor = own.envs;
-  if (config.samples_per_gradient() > kMaxSamples) {
-    throw UserError(
-        fmt::format("--envs {} contradicts actors.unroll = {} of the run: their product, the "
-                    "samples of one gradient, may be at most {}",
-                    own.envs, config.actors.unroll, kMaxSamples));
-  }
-  return config;
-}
 
 ClientState RunActor(const ClientOptions& options, std::string& text, const OwnSettings& own) {
   FlushDenormals();

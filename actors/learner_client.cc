@@ -174,6 +174,9 @@ void LearnerClient::Handle(wire::Envelope envelope, const wire::Message& message
 void LearnerClient::OnWelcome(const wire::Header& header, const wire::Welcome& welcome) {
   session_->welcome = welcome;
   session_->config = ParseConfig(welcome.config, "the learner's configuration");
+  // Without shared memory, to an actor that holds one grant at a time.
+  session_->weights_follow = welcome.snapshot.empty() && session_->config.updates.in_flight == 1;
+  if (!session_->proven && !DiscardPaths()) return;
   session_->header = {.slot = header.slot,
                       .incarnation = header.incarnation,
                       .term = header.term,
@@ -181,6 +184,28 @@ void LearnerClient::OnWelcome(const wire::Header& header, const wire::Welcome& w
                       .fingerprint = header.fingerprint};
   session_->deadlines.silence = clock_.NowMs() + Ms(session_->config.wire.timeout_s);
   state_ = ClientState::kJoined;
+}
+
+// The files and sockets of this host that a welcome names are opened for a proven learner only. For
+// any other, weights and gradients travel in messages. Returns false if that is not possible.
+bool LearnerClient::DiscardPaths() {
+  constexpr const char* kWhy =
+      "other users may listen there; use a directory that only you may "
+      "write to for wire.endpoint";
+  wire::Welcome& welcome = session_->welcome;
+  if (!welcome.snapshot.empty()) {
+    LogWarn("the shared memory of the learner at {} is not used: {}", session_->endpoint, kWhy);
+  }
+  welcome.snapshot.clear(), welcome.beacon.clear(), welcome.buffers.clear();
+  for (wire::ShardAddress& shard : welcome.shards) {
+    shard.snapshot.clear();
+    if (shard.endpoint.starts_with("tcp://")) continue;
+    state_ = ClientState::kRefused;
+    text_ = fmt::format("the shards of the learner at {} have sockets of this host: {}",
+                        session_->endpoint, kWhy);
+    return false;
+  }
+  return true;
 }
 
 void LearnerClient::OnAnswer(const wire::Answer& answer) {
@@ -192,11 +217,7 @@ void LearnerClient::OnAnswer(const wire::Answer& answer) {
     }
   }
   session_->grants.insert(session_->grants.end(), answer.grants.begin(), answer.grants.end());
-  // Without shared memory, the learner sends the weights right after a grant if an actor holds one
-  // grant at a time.
-  const bool weights_follow =
-      session_->welcome.snapshot.empty() && session_->config.updates.in_flight == 1;
-  if (!answer.grants.empty() && weights_follow) session_->ExpectWeights(clock_.NowMs());
+  if (!answer.grants.empty() && session_->weights_follow) session_->ExpectWeights(clock_.NowMs());
 }
 
 // ---- time

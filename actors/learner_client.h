@@ -35,7 +35,7 @@ struct ClientOptions {
   std::int64_t slot = -1;  // the slot to ask for; negative: any
   double connect_timeout_s = 60;
   int stop_fd = -1;                 // readable: leave
-  std::function<bool()> abandoned;  // true: leave (the parent is gone); may be empty
+  std::function<bool()> abandoned{};  // true: leave (the parent is gone); may be empty
   const Clock* clock = nullptr;     // nullptr: the steady clock
 };
 
@@ -85,6 +85,9 @@ class LearnerClient {
   ClientState state() const { return state_; }
   const std::string& text() const { return text_; }
   const Config& config() const { return session_->config; }
+  // Whether no other process can have taken the learner's place: it has shown the key that this
+  // actor was given, or no other user may open sockets where it listens.
+  bool proven() const { return session_->proven; }
   std::uint32_t slot() const { return session_->header.slot; }
   std::uint32_t incarnation() const { return session_->header.incarnation; }
 
@@ -125,11 +128,13 @@ class LearnerClient {
   struct Session {
     std::string endpoint;                   // of the learner
     std::optional<wire::Credentials> keys;  // for it
+    bool proven = false;
     std::unique_ptr<wire::ClientSocket> socket;
     wire::Welcome welcome{};
     Config config{};
-    wire::Header header{};       // slot, incarnation, term, session and fingerprint of the welcome
-    std::uint64_t sequence = 0;  // of the last message sent
+    bool weights_follow = false;  // the learner sends weights right after a grant
+    wire::Header header{};        // slot, incarnation, term, session and fingerprint of the welcome
+    std::uint64_t sequence = 0;   // of the last message sent
     Deadlines deadlines{};
 
     std::deque<wire::Grant> grants{};
@@ -169,6 +174,7 @@ class LearnerClient {
   bool Pump(std::int64_t timeout_ms);
   void Handle(wire::Envelope envelope, const wire::Message& message);
   void OnWelcome(const wire::Header& header, const wire::Welcome& welcome);
+  bool DiscardPaths();
   void OnAnswer(const wire::Answer& answer);
 
   // weights

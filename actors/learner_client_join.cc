@@ -7,6 +7,7 @@
 
 #include "actors/learner_client.h"
 #include "core/log.h"
+#include "wire/endpoint.h"
 
 namespace starling::actors {
 
@@ -81,6 +82,7 @@ void LearnerClient::OpenSession(const std::string& endpoint) {
   session_.emplace();
   session_->endpoint = endpoint;
   session_->keys = options_.find_keys ? options_.find_keys() : std::nullopt;
+  session_->proven = session_->keys || wire::IsPrivate(endpoint);
   wire::SocketOptions socket{.max_elements = kMaxElements, .linger_ms = 200};
   if (session_->keys) {
     socket.keys = session_->keys->own;

@@ -9,8 +9,10 @@
 #include <string>
 #include <system_error>
 #include <variant>
+#include <vector>
 
 #include "actors/actor.h"
+#include "core/config/config.h"
 #include "core/config/config_schema.h"
 #include "core/error.h"
 #include "core/file.h"
@@ -34,6 +36,7 @@ struct Options {
   int parent = 0;
   double connect_timeout_s = WireConfig{}.connect_timeout_s;
   std::string runtime_dir;
+  std::vector<std::string> overrides;
   actors::OwnSettings own;
   bool evaluate = false, finish = false;
 };
@@ -78,6 +81,12 @@ std::function<std::optional<wire::Credentials>()> KeysFinder(const Options& opti
   if (options.run_dir.empty()) return {};
   const auto root = wire::RuntimeRoot(options.runtime_dir);
   return [root, run_dir = options.run_dir] { return wire::RuntimeDir::FindKeys(root, run_dir); };
+}
+
+// The keys of the run directory that choose code of this machine.
+actors::OwnEnv EnvOfRun(const std::string& run_dir) {
+  const EnvConfig env = LoadConfig(run_dir + "/config.toml").env;
+  return {.name = env.name, .python = env.python, .options = env.options};
 }
 
 // The limits of actors.envs_per_actor.
@@ -185,6 +194,10 @@ int main(int argc, char** argv) {
                               "environments of this actor; default: the run's "
                               "actors.envs_per_actor")
                    ->check(EnvsCheck());
+  auto* set = app.add_option("--set", options.overrides,
+                             "env.name=..., env.python=... or env.options=... of this actor in "
+                             "place of the run's; repeatable")
+                  ->allow_extra_args(false);
   app.add_option("--parent", options.parent, "process id of the supervisor");
   // 4. The evaluator.
   auto* evaluate =
@@ -193,13 +206,18 @@ int main(int argc, char** argv) {
                    "the run")
           ->needs(dir)
           ->excludes(slot)
-          ->excludes(envs);
+          ->excludes(envs)
+          ->excludes(set);
   app.add_flag("--finish", options.finish, "play only with its newest checkpoint, then end")
       ->needs(evaluate);
   try {
     app.parse(argc, argv);
     if (dir->empty() && connect->empty() && connect_file->empty()) {
       throw CLI::RequiredError("--run-dir, --connect or --connect-file");
+    }
+    options.own.env = actors::ParseOwnEnv(options.overrides);
+    if (!options.run_dir.empty()) {
+      options.own.run_dir_env = [dir = options.run_dir] { return EnvOfRun(dir); };
     }
     return options.evaluate ? Evaluate(options) : Run(options);
   } catch (const CLI::ParseError& error) {

@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <string_view>
 
 #include "core/error.h"
@@ -111,6 +114,15 @@ Endpoint ParseEndpoint(const std::string& text, bool keys) {
   if (transport == "ipc") return ParseIpc(text, address);
   if (transport == "tcp") return ParseTcp(text, address, keys);
   Malformed(text, fmt::format("\"{}\" is not a transport of Starling", transport));
+}
+
+bool IsPrivate(const std::string& text) {
+  const Endpoint endpoint = ParseEndpoint(text, /*keys=*/true);
+  if (!endpoint.ipc) return false;
+  const std::filesystem::path folder = std::filesystem::path(endpoint.path).parent_path();
+  struct stat status {};
+  return ::stat(folder.empty() ? "." : folder.c_str(), &status) == 0 &&
+         status.st_uid == ::geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
 std::string FindNameProblem(const std::string& text, bool keys) {

@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 
 #include "core/error.h"
 #include "tests/support/error_of.h"
+#include "tests/support/temp_dir.h"
 #include "wire/socket.h"
 
 namespace starling::wire {
@@ -38,6 +40,22 @@ TEST(Endpoint, OtherHostsAreRefusedWithWhatIsNeeded) {
                 AllOf(HasSubstr(open), HasSubstr("no encryption"), HasSubstr("no authentication"),
                       HasSubstr("CURVE"), HasSubstr("wire.secret"), HasSubstr("ipc://")));
     EXPECT_NO_THROW(ParseEndpoint(open, /*keys=*/true)) << open;
+  }
+}
+
+TEST(Endpoint, OnlyADirectoryThatNoOtherUserMayWriteToIsPrivate) {
+  const TempDir dir;
+  const std::string endpoint = "ipc://" + (dir / "control").string();
+  EXPECT_TRUE(IsPrivate(endpoint));
+  for (const auto open :
+       {std::filesystem::perms::group_write, std::filesystem::perms::others_write}) {
+    std::filesystem::permissions(dir.path(), open, std::filesystem::perm_options::add);
+    EXPECT_FALSE(IsPrivate(endpoint));
+    std::filesystem::permissions(dir.path(), open, std::filesystem::perm_options::remove);
+  }
+  for (const char* other :
+       {"tcp://127.0.0.1:5555", "ipc:///tmp/control", "ipc:///nowhere/control"}) {
+    EXPECT_FALSE(IsPrivate(other)) << other;
   }
 }
 

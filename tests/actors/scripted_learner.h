@@ -1,0 +1,101 @@
+// A learner that follows a script, for an actor's end of the wire.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <thread>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "wire/codec.h"
+#include "wire/socket.h"
+
+namespace starling::actors {
+
+inline constexpr std::uint64_t kFingerprint = 7;
+
+// Answers each hello with the welcome and then with `after` (weights are of version 5), each
+// heartbeat with another, and the n-th request for weights with version 10 + n.
+class ScriptedLearner {
+ public:
+  ScriptedLearner(const std::string& endpoint, wire::Welcome welcome,
+                  std::vector<wire::Body> after = {})
+      : welcome_(std::move(welcome)),
+        after_(std::move(after)),
+        socket_(context_, endpoint, {.max_elements = 16}),
+        thread_([this] { Serve(); }) {}
+  ~ScriptedLearner() {
+    stop_ = true;
+    thread_.join();
+  }
+
+  const std::string& endpoint() const { return socket_.endpoint(); }
+  std::uint64_t fetches() const { return fetches_; }
+  // Waits for a gradient; whether it brought a tensor of so many floats.
+  bool HeardGradient(std::size_t floats) const {
+    gradient_floats_.wait(kNone);
+    return gradient_floats_ == floats;
+  }
+
+ private:
+  static constexpr std::size_t kNone = ~std::size_t{0};
+
+  void Serve() {
+    while (!stop_) {
+      std::array<wire::PollItem, 1> item{{{.socket = &socket_}}};
+      wire::Poll(item, 10);
+      wire::Envelope envelope;
+      while (socket_.Receive(envelope)) {
+        const wire::DecodeResult decoded = wire::Decode(envelope.frames(), 16);
+        if (!decoded) continue;
+        if (decoded.message.header.kind == wire::Kind::kHello) {
+          EXPECT_TRUE(Send(envelope.peer(), welcome_));
+          for (const wire::Body& body : after_) {
+            std::holds_alternative<wire::Weights>(body)
+                ? SendWeights(envelope.peer(), 5)
+                : static_cast<void>(Send(envelope.peer(), body));
+          }
+        } else if (decoded.message.header.kind == wire::Kind::kFetch) {
+          SendWeights(envelope.peer(), 10 + ++fetches_);
+        } else if (decoded.message.header.kind == wire::Kind::kGradient) {
+          gradient_floats_ = decoded.message.header.count;
+          gradient_floats_.notify_all();
+        } else if (decoded.message.header.kind == wire::Kind::kHeartbeat) {
+          Send(envelope.peer(), wire::Heartbeat{});  // who asked may have gone
+        }
+      }
+    }
+  }
+  bool Send(const std::string& peer, const wire::Body& body, std::uint64_t version = 0,
+            std::span<const float> tensor = {}) {
+    const wire::Header header{.incarnation = 1,
+                              .sequence = ++sent_,
+                              .term = 1,
+                              .version = version,
+                              .fingerprint = kFingerprint};
+    return socket_.Send(peer, wire::Encode(header, body, tensor));
+  }
+
+  // Of 16 floats, all of which are `version`.
+  void SendWeights(const std::string& peer, std::uint64_t version) {
+    const std::vector<float> values(16, static_cast<float>(version));
+    EXPECT_TRUE(Send(peer, wire::Weights{}, version, values));
+  }
+
+  const wire::Welcome welcome_;
+  const std::vector<wire::Body> after_;
+  wire::Context context_;
+  wire::ServerSocket socket_;
+  std::uint64_t sent_ = 0;
+  std::atomic<bool> stop_ = false;
+  std::atomic<std::size_t> gradient_floats_ = kNone;
+  std::atomic<std::uint64_t> fetches_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace starling::actors
