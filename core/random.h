@@ -62,7 +62,7 @@ enum class Purpose : std::uint32_t {
 struct StreamId {
   std::uint64_t seed = 0;  // run.seed
   std::uint32_t slot = 0;  // actor slot
-  std::uint32_t incarnation = 0;
+  std::uint32_t life = 0;  // of the streams: new wherever state is lost
   std::uint32_t env = 0;  // index within the actor
   Purpose purpose = Purpose::kTest;
 };
@@ -102,6 +102,15 @@ class RandomStream {
     return static_cast<std::uint32_t>(product >> 32);
   }
   float Normal();  // standard normal (Box-Muller)
+
+  // For core/state_bytes.h.
+  template <class State>
+  constexpr void Fields(State& state) {
+    state(key_);
+    state(counter_);
+    state(block_);
+    state(used_, 0, 4);
+  }
 
   friend bool operator==(const RandomStream&, const RandomStream&) = default;
 

@@ -31,7 +31,7 @@ std::vector<std::uint32_t> Draws(RandomStream stream, int count) {
 // Checkpoints, journals and traces rest on these numbers: they may not change from version to
 // version.
 TEST(RandomStream, TheFirstDrawsAreFixedForEver) {
-  RandomStream stream({.seed = 1, .slot = 2, .incarnation = 3, .env = 4, .purpose = Purpose::kEnv});
+  RandomStream stream({.seed = 1, .slot = 2, .life = 3, .env = 4, .purpose = Purpose::kEnv});
   // Written down at the first version.
   EXPECT_EQ(Draws(stream, 5), (std::vector<std::uint32_t>{0x6cb9a821, 0xbf342017, 0x4fe6f392,
                                                           0x55df1de7, 0x419327e6}));
@@ -41,11 +41,13 @@ TEST(RandomStream, EveryFieldOfAnIdMakesAnotherStream) {
   std::vector<RandomStream> streams;
   for (const std::uint64_t seed : {0ull, 1ull, 1ull << 32}) {
     for (std::uint32_t slot = 0; slot < 3; ++slot) {
-      for (std::uint32_t incarnation = 0; incarnation < 3; ++incarnation) {
+      for (std::uint32_t life = 0; life < 3; ++life) {
         for (std::uint32_t env = 0; env < 3; ++env) {
           for (const Purpose purpose :
-               {Purpose::kEnv, Purpose::kAction, Purpose::kInit, Purpose::kEval, Purpose::kTest}) {
-            streams.emplace_back(StreamId{seed, slot, incarnation, env, purpose});
+               {Purpose::kEnv, Purpose::kAction, Purpose::kInit, Purpose::kEval, Purpose::kTest,
+                Purpose::kNoop, Purpose::kSticky, Purpose::kBootstrap, Purpose::kPace,
+                Purpose::kTime}) {
+            streams.emplace_back(StreamId{seed, slot, life, env, purpose});
           }
         }
       }
