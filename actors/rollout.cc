@@ -25,14 +25,12 @@ std::size_t Size(int count) { return static_cast<std::size_t>(count); }
 
 }  // namespace
 
-Rollout::Rollout(const Config& config, std::uint32_t slot, std::uint32_t incarnation,
+Rollout::Rollout(const Config& config, std::uint32_t slot, std::uint32_t life,
                  std::function<void()> between_steps)
-    : Rollout(config, slot, incarnation, MakeReplica(config, slot), nullptr,
-              std::move(between_steps)) {}
+    : Rollout(config, slot, life, MakeReplica(config, slot), nullptr, std::move(between_steps)) {}
 
-Rollout::Rollout(const Config& config, std::uint32_t slot, std::uint32_t incarnation,
-                 Replica replica, std::unique_ptr<envs::VecEnv> env,
-                 std::function<void()> between_steps)
+Rollout::Rollout(const Config& config, std::uint32_t slot, std::uint32_t life, Replica replica,
+                 std::unique_ptr<envs::VecEnv> env, std::function<void()> between_steps)
     : config_(config),
       unroll_(static_cast<int>(config.actors.unroll)),
       envs_(static_cast<int>(config.actors.envs_per_actor)),
@@ -40,7 +38,7 @@ Rollout::Rollout(const Config& config, std::uint32_t slot, std::uint32_t incarna
       replica_(std::move(replica)),
       env_(env != nullptr
                ? std::move(env)
-               : MakeEnv(config, replica_, {config.run.seed, slot, incarnation}, between_steps_)),
+               : MakeEnv(config, replica_, {config.run.seed, slot, life}, between_steps_)),
       model_(net::MakeModel<float>(ModelSpecOf(config, env_->spec()), *replica_.backend,
                                    {.envs = envs_, .steps = unroll_ + 2})),
       memory_(replica_.backend->memory()),
@@ -57,7 +55,7 @@ Rollout::Rollout(const Config& config, std::uint32_t slot, std::uint32_t incarna
       report_(1, memory_),
       gradient_(memory_.on_host() ? 0 : model_->layout().size(), memory_) {
   // The buffers are zeros; only the streams of actions need values before the first unroll.
-  const envs::EnvSeed seed{config.run.seed, slot, incarnation};
+  const envs::EnvSeed seed{config.run.seed, slot, life};
   std::size_t env_index = 0;
   for (RandomStream& stream : action_streams_.host.span()) {
     stream = RandomStream(seed.Stream(env_index++, Purpose::kAction));

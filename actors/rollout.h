@@ -53,10 +53,10 @@ class Rollout {
  public:
   // `between_steps` (the beats) is called after every env step, or once an unroll if the games are
   // on a GPU, and during waits for a slow env; may be empty. The envs keep no pace.
-  Rollout(const Config& config, std::uint32_t slot, std::uint32_t incarnation,
+  Rollout(const Config& config, std::uint32_t slot, std::uint32_t life,
           std::function<void()> between_steps = {});
   // The same with a given replica and given envs for it.
-  Rollout(const Config& config, std::uint32_t slot, std::uint32_t incarnation, Replica replica,
+  Rollout(const Config& config, std::uint32_t slot, std::uint32_t life, Replica replica,
           std::unique_ptr<envs::VecEnv> env, std::function<void()> between_steps = {});
 
   const net::ParameterLayout& layout() const { return model_->layout(); }

@@ -3,7 +3,7 @@
 // A game is plain copyable state and a pure step: (state, action, chance) -> (state, reward,
 // terminal). Chance is a source of draws (envs/chance.h): a random stream, or a script in tests and
 // traces. VecEnv runs B games side by side. Each has its own stream, so an episode depends only on
-// (seed, slot, incarnation, env index), not on its neighbours.
+// (seed, slot, life, env index), not on its neighbours.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/random.h"
+#include "core/state_bytes.h"
 
 namespace starling::envs {
 
@@ -36,6 +37,8 @@ enum class End : std::uint8_t {
   kCut = 3,         // its process was replaced
 };
 
+inline constexpr std::int64_t kLongestEpisode = std::int64_t{1} << 60;  // steps
+
 // An episode that ended, counted in undiscounted, unclipped rewards and in steps of the agent.
 struct EpisodeEnd {
   int env = 0;
@@ -53,15 +56,18 @@ struct Truncated {
 // The origin of a VecEnv's random streams.
 struct EnvSeed {
   std::uint64_t seed = 0;
-  std::uint32_t slot = 0, incarnation = 0;
+  std::uint32_t slot = 0, life = 0;
 
   StreamId Stream(std::size_t env, Purpose purpose) const {
-    return {seed, slot, incarnation, static_cast<std::uint32_t>(env), purpose};
+    return {seed, slot, life, static_cast<std::uint32_t>(env), purpose};
   }
 };
 
 // Called ten times a second during a wait for an env in another process; may be empty.
 using WhileWaiting = std::function<void()>;
+
+// The fields of the episodes of `num_envs` envs that are not yet taken.
+void EpisodeFields(StateBytes& state, std::vector<EpisodeEnd>& episodes, int num_envs);
 
 class VecEnv {
  public:
@@ -92,6 +98,23 @@ class VecEnv {
 
   // Number of env processes replaced so far.
   virtual std::uint64_t replaced() const { return 0; }
+
+  // Why these envs cannot be saved: a sentence; or "" if they can.
+  virtual std::string WhyNotSaved() const {
+    return "env.name: " + spec().name + " has no state that can be saved";
+  }
+  // Appends the whole state of all envs to `to`: games, random streams, wrappers, episodes under
+  // way and not yet taken. truncated() is not a part of it. Waits for queued work. Changes nothing.
+  // Throws StateError if the state cannot be had, from a plug-in or a process that failed.
+  // REQUIRES: WhyNotSaved().empty().
+  void Save(std::vector<std::byte>& to) { SaveState(*this, to); }
+  // Puts these envs into a saved state, of envs of the same configuration and number, whatever
+  // their seed: all further steps are those of the saved envs, bit for bit. Throws StateError if
+  // `state` is not one; then only Reset may follow.
+  void Restore(std::span<const std::byte> state) { RestoreState(*this, state); }
+
+  // The fields of the state, for Save and Restore of this and of envs around it.
+  virtual void Fields(StateBytes&) { throw StateError(WhyNotSaved()); }
 };
 
 }  // namespace starling::envs

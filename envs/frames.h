@@ -27,6 +27,12 @@ struct FrameResult {
   double reward = 0;
   End end = End::kRunning;
   int lives = 0;
+
+  void Fields(StateBytes& state) {
+    state(reward);
+    state(end, End::kRunning, End::kCut);
+    state(lives);
+  }
 };
 
 // Action repeat. It is done below this interface, so that an env in another process gets one
@@ -81,6 +87,12 @@ class FrameEnvs {
   virtual std::span<const float> floats_before(int) const { return {}; }
   virtual std::uint64_t replaced() const { return 0; }  // processes, so far
 
+  // As VecEnv's. The state holds the newest frame, not the one before it.
+  virtual std::string WhyNotSaved() const {
+    return "env.name: " + spec().env.name + " has no state that can be saved";
+  }
+  virtual void Fields(StateBytes&) { throw StateError(WhyNotSaved()); }
+
  protected:
   virtual void Play(std::span<const std::int32_t> commands, int frames) = 0;
 
@@ -124,6 +136,12 @@ class KeptFrames {
     if (each_ == 1) return {};
     return std::span(frames_).subspan(Begin(env, 1U - newest_[env]), row_);
   }
+  // The newest frames.
+  void Fields(StateBytes& state) {
+    for (std::size_t env = 0; env < newest_.size(); ++env) {
+      state.Array(std::span(frames_).subspan(Begin(static_cast<int>(env), newest_[env]), row_));
+    }
+  }
 
  private:
   std::size_t Begin(int env, std::size_t which) const { return (env * each_ + which) * row_; }
@@ -156,6 +174,12 @@ class FramesHere : public FrameEnvs {
       if (command != kSkip) results_[i] = Obey(i, command, frames);
     }
   }
+  // Without the frames.
+  void Fields(StateBytes& state) override {
+    state.Same(results_.size(), "envs");
+    for (FrameResult& result : results_) state(result);
+  }
+  void FrameFields(StateBytes& state) { frames_.Fields(state); }
   // Obeys an action or kReset.
   virtual FrameResult Obey(int env, std::int32_t command, int frames) = 0;
   std::span<float> NextFrame(int env) { return frames_.Next(env); }

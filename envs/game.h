@@ -4,6 +4,7 @@
 //   constexpr void Reset(Chance&);                   a fresh episode
 //   constexpr Outcome Step(int action, Chance&);     action in [0, num_actions), episode not over
 //   constexpr void Observe(float* out) const;        writes all of (H, W, C), C order
+//   constexpr void Fields(State& state);             every member but options: core/state_bytes.h
 //
 // and optionally:
 //
@@ -33,13 +34,20 @@ struct Outcome {
   friend constexpr bool operator==(const Outcome&, const Outcome&) = default;
 };
 
+// Stands for any State of Game::Fields.
+struct AnyState {
+  template <class... Args>
+  constexpr void operator()(Args&&...) {}
+};
+
 template <class T>
 concept Game = std::is_trivially_copyable_v<T> && std::default_initializable<T> &&
-    requires(T game, const T& same, int action, RandomChance& chance, float* out) {
+    requires(T game, const T& same, int action, RandomChance& chance, float* out, AnyState& state) {
   { T::Spec() } -> std::same_as<EnvSpec>;
   { game.Reset(chance) } -> std::same_as<void>;
   { game.Step(action, chance) } -> std::same_as<Outcome>;
   { same.Observe(out) } -> std::same_as<void>;
+  { game.Fields(state) } -> std::same_as<void>;
 };
 
 // One env: a game, its stream, and the actions it is asked for. Compiles for a GPU as it is.
@@ -65,6 +73,14 @@ struct Player {
     last_action = StickyAction(asked, last_action, sticky, chance);
     return game.Step(last_action, chance);
   }
+
+  // `actions`: those of the whole game. The options are not a part of the state.
+  template <class State>
+  constexpr void Fields(State& state, int actions) {
+    state(stream);
+    state(last_action, 0, actions - 1);
+    state(game);
+  }
 };
 
 // A player and the episode under way.
@@ -85,6 +101,13 @@ struct Seat {
     episode_return += outcome.reward;
     ++length;
     return outcome;
+  }
+
+  template <class State>
+  constexpr void Fields(State& state, int actions) {
+    player.Fields(state, actions);
+    state(episode_return);
+    state(length, 0, kLongestEpisode);
   }
 };
 

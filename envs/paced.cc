@@ -36,6 +36,13 @@ std::int64_t Pace::NextStepNs() {
   return step_ns_;
 }
 
+void Pace::Fields(StateBytes& state) {
+  constexpr std::int64_t kDay = 86'400'000'000'000;  // ns
+  state(left_, 0, unroll_);
+  state(step_ns_, 0, kDay);
+  state(stream_);
+}
+
 SteadySleeper::SteadySleeper() {
   ::prctl(PR_SET_TIMERSLACK, 1UL);  // ns; on failure the slack stays as it is
 }
@@ -64,6 +71,12 @@ void Paced::Step(std::span<const std::int32_t> actions, std::span<float> observa
     sleeper_->SleepUntilNs(std::min(end, now + kBetweenCallsNs));
     if (end - now > kBetweenCallsNs && while_waiting_) while_waiting_();
   }
+}
+
+void Paced::Fields(StateBytes& state) {
+  state.Tag("pace");
+  state(pace_);
+  env_->Fields(state);
 }
 
 }  // namespace starling::envs

@@ -27,6 +27,8 @@ class Pace {
   // The duration of the next step, in nanoseconds.
   std::int64_t NextStepNs();
 
+  void Fields(StateBytes& state);
+
  private:
   double step_ms_, jitter_;
   std::int64_t unroll_, left_ = 0;  // steps of this unroll still to come
@@ -72,6 +74,8 @@ class Paced final : public VecEnv {
   std::span<const Truncated> truncated() const override { return env_->truncated(); }
   void TakeEpisodes(std::vector<EpisodeEnd>& out) override { env_->TakeEpisodes(out); }
   std::uint64_t replaced() const override { return env_->replaced(); }
+  std::string WhyNotSaved() const override { return env_->WhyNotSaved(); }
+  void Fields(StateBytes& state) override;
 
  private:
   std::unique_ptr<VecEnv> env_;

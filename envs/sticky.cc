@@ -40,4 +40,11 @@ void StickyActions::Play(int i, std::int32_t asked, std::span<std::int32_t> fram
   }
 }
 
+void StickyActions::Fields(StateBytes& state, int num_actions) {
+  for (EnvState& env : envs_) {
+    state(env.stream);
+    state(env.last, 0, num_actions - 1);
+  }
+}
+
 }  // namespace starling::envs

@@ -27,6 +27,8 @@ class StickyActions {
   // a reset.
   void Play(int i, std::int32_t asked, std::span<std::int32_t> frames);
 
+  void Fields(StateBytes& state, int num_actions);
+
  private:
   struct EnvState {
     RandomStream stream;

@@ -62,6 +62,17 @@ std::vector<Player<G>> MakePlayers(int num_envs, const EnvSeed& seed, const EnvC
   return players;
 }
 
+// The fields of games side by side, the same on the host and on a GPU.
+template <Game G>
+void GameFields(StateBytes& state, std::span<Seat<G>> seats, std::vector<EpisodeEnd>& episodes) {
+  const EnvSpec spec = G::Spec();
+  state.Tag("game");
+  state.Same(spec.name, "env.name");
+  state.Same(seats.size(), "envs");
+  for (Seat<G>& seat : seats) seat.Fields(state, spec.num_actions);
+  EpisodeFields(state, episodes, static_cast<int>(seats.size()));
+}
+
 template <Game G>
 class VecGame final : public VecEnv {
  public:
@@ -113,6 +124,9 @@ class VecGame final : public VecEnv {
     episodes_.clear();
   }
 
+  std::string WhyNotSaved() const override { return ""; }
+  void Fields(StateBytes& state) override { GameFields<G>(state, seats_, episodes_); }
+
  private:
   EnvSpec spec_;
   std::vector<Seat<G>> seats_;
@@ -126,6 +140,18 @@ class GameFrames final : public FramesHere {
   GameFrames(int num_envs, const EnvSeed& seed, const EnvConfig& config)
       : FramesHere(num_envs, {.env = SpecWith<G>(config)}, config),
         players_(MakePlayers<G>(num_envs, seed, config)) {}
+
+  std::string WhyNotSaved() const override { return ""; }
+  // The newest frame is a picture of the game.
+  void Fields(StateBytes& state) override {
+    state.Tag("game");
+    state.Same(G::Spec().name, "env.name");
+    for (int i = 0; i < size(); ++i) {
+      players_[i].Fields(state, G::Spec().num_actions);
+      if (state.reading()) players_[i].game.Observe(NextFrame(i).data());
+    }
+    FramesHere::Fields(state);
+  }
 
  private:
   FrameResult Obey(int i, std::int32_t command, int frames) override {

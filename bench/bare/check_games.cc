@@ -66,7 +66,7 @@ class Pair {
   std::size_t episodes() const { return episodes_; }
 
  private:
-  static constexpr envs::EnvSeed kSeed{.seed = 7, .slot = 1, .incarnation = 2};
+  static constexpr envs::EnvSeed kSeed{.seed = 7, .slot = 1, .life = 2};
 
   std::string Reset() {
     host_->Reset(expected_.observations.span());

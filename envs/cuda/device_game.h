@@ -87,6 +87,30 @@ class DeviceGames final : public VecEnv {
   }
 
   void TakeEpisodes(std::vector<EpisodeEnd>& out) override {
+    out.insert(out.end(), fetched_.begin(), fetched_.end());
+    fetched_.clear();
+    FetchEpisodes(out);
+  }
+
+  std::string WhyNotSaved() const override { return ""; }
+  // The fields of VecGame: a state may move between GPU and host.
+  void Fields(StateBytes& state) override {
+    FetchEpisodes(fetched_);
+    Memory& memory = device_.memory();
+    Buffer<Seat<G>> seats(envs(), memory.host_side());
+    memory.Read(seats.data(), seats_.data(), seats_.span().size_bytes());
+    memory.Wait();
+    GameFields<G>(state, seats.span(), fetched_);
+    if (!state.reading()) return;
+    memory.Write(seats_.data(), seats.data(), seats_.span().size_bytes());
+    memory.Wait();
+  }
+
+ private:
+  std::size_t envs() const { return num_envs_; }
+
+  // Moves the episodes that ended from the device to the end of `out`.
+  void FetchEpisodes(std::vector<EpisodeEnd>& out) {
     // 1. Read the counts, which show how much there is to read.
     Memory& memory = device_.memory();
     memory.Read(since_here_.data(), since_.data(), since_.span().size_bytes());
@@ -106,9 +130,6 @@ class DeviceGames final : public VecEnv {
     memory.Wait();
     Order(out);
   }
-
- private:
-  std::size_t envs() const { return num_envs_; }
 
   // Appends the episodes read to `out` in (step, env) order: a counting sort by step.
   void Order(std::vector<EpisodeEnd>& out) const {
@@ -140,6 +161,7 @@ class DeviceGames final : public VecEnv {
   Buffer<EndedEpisode> ended_;       // (steps, B), as StepGame
   Buffer<SinceTaken> since_here_;    // (B), the host's copy, as last read
   Buffer<EndedEpisode> ended_here_;  // (largest `ended` of an env, B), likewise
+  std::vector<EpisodeEnd> fetched_;  // for the next TakeEpisodes
 };
 
 }  // namespace starling::envs

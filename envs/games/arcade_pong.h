@@ -93,6 +93,19 @@ struct ArcadePong {
     Draw(ball_x, ball_y, kBall, kBall, 1, out);
   }
 
+  template <class State>
+  constexpr void Fields(State& state) {
+    state(ball_x, 1 - kBall, kSide * kPixel - 1);
+    state(ball_y, 0, kBottom - kBall);
+    state(speed_x, -kTopSpeed, kTopSpeed);
+    state(speed_y, -kTopSpeed, kTopSpeed);
+    state(paddle, kTop, kBottom - kPaddle);
+    state(opponent, kTop, kBottom - kPaddle);
+    state(error, -kError, kError);
+    state(points, 0, kWinningPoints - 1);
+    state(opponent_points, 0, kWinningPoints - 1);
+  }
+
   friend constexpr bool operator==(const ArcadePong&, const ArcadePong&) = default;
 
  private:

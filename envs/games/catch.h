@@ -48,6 +48,13 @@ struct Catch {
     out[(kRows - 1) * kColumns + paddle] = 1;
   }
 
+  template <class State>
+  constexpr void Fields(State& state) {
+    state(ball_row, 0, kRows - 2);
+    state(ball_column, 0, kColumns - 1);
+    state(paddle, 0, kColumns - 1);
+  }
+
   friend constexpr bool operator==(const Catch&, const Catch&) = default;
 };
 

@@ -51,6 +51,14 @@ struct Dummy {
     out[2] = static_cast<float>(steps_left) / static_cast<float>(kSteps);
   }
 
+  // The whole state once more, for checkpoints: every member with its least and largest value
+  // between two steps.
+  template <class State>
+  constexpr void Fields(State& state) {
+    state(light, 0, kLights - 1);
+    state(steps_left, 1, kSteps);
+  }
+
   friend constexpr bool operator==(const Dummy&, const Dummy&) = default;
 };
 

@@ -55,6 +55,14 @@ struct MemoryRecall {
     out[kFlicker] = static_cast<float>(flicker);
   }
 
+  template <class State>
+  constexpr void Fields(State& state) {
+    state(cue, 0, kCues - 1);
+    state(delay, kShortest, kLongest);
+    state(step, 0, kLongest + 1);
+    state(flicker, 0, 1);
+  }
+
   friend constexpr bool operator==(const MemoryRecall&, const MemoryRecall&) = default;
 
  private:

@@ -94,6 +94,22 @@ struct MinatarAsterix : MinatarGrid<4> {
     }
   }
 
+  template <class State>
+  constexpr void Fields(State& state) {
+    state(player_row, kFirstRow, kFirstRow + kRows - 1);
+    state(player_column, 0, kSide - 1);
+    state(present);
+    state(gold);
+    state(rightward);
+    state(columns, 0, kSide - 1);
+    state(entry_period, 1, kEntryPeriod);
+    state(move_period, 1, kMovePeriod);
+    state(entry_timer, 0, kEntryPeriod);
+    state(move_timer, 0, kMovePeriod);
+    state(ramp_timer, 0, kRampPeriod);
+    state(moves_ramp_next);
+  }
+
   friend constexpr bool operator==(const MinatarAsterix&, const MinatarAsterix&) = default;
 
  private:

@@ -83,6 +83,19 @@ struct MinatarBreakout : MinatarGrid<4> {
     return brick_row >= 0 && brick_row < kBrickRows && (bricks[brick_row] >> column & 1);
   }
 
+  template <class State>
+  constexpr void Fields(State& state) {
+    state(bricks, 0, kFullRow);
+    state(struck);
+    state(paddle, 0, kSide - 1);
+    state(ball_row, 0, kPaddleRow - 1);
+    state(ball_column, 0, kSide - 1);
+    state(trail_row, 0, kPaddleRow - 1);
+    state(trail_column, 0, kSide - 1);
+    state(row_step, -1, 1);
+    state(column_step, -1, 1);
+  }
+
   friend constexpr bool operator==(const MinatarBreakout&, const MinatarBreakout&) = default;
 
  private:

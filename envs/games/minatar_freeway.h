@@ -85,6 +85,18 @@ struct MinatarFreeway : MinatarGrid<7> {
     }
   }
 
+  template <class State>
+  constexpr void Fields(State& state) {
+    state(steps_left, 1, kSteps);
+    state(chicken_row, 1, kStartRow);
+    state(chicken_timer, 0, kChickenPeriod);
+    state(columns, 0, kSide - 1);
+    // Before the first reset, speeds and directions are 0.
+    state(speeds, 0, kMaxSpeed);
+    state(directions, -1, 1);
+    state(timers, 0, kMaxSpeed);
+  }
+
   friend constexpr bool operator==(const MinatarFreeway&, const MinatarFreeway&) = default;
 
  private:

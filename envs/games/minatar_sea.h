@@ -8,11 +8,22 @@
 namespace starling::envs {
 
 struct MinatarSea : MinatarGrid<10> {
+  static constexpr int kLastRow = 8, kEnemyCooldown = 10, kLongestWait = 5;
+
   // A fish, an enemy sub or a diver.
   struct Swimmer {
     std::int8_t column, row, step;  // step: -1 left, +1 right
     std::int8_t wait;               // steps until it moves
     std::int8_t gun;                // steps until it fires; of enemy subs only
+
+    template <class State>
+    constexpr void Fields(State& state) {
+      state(column, 0, kSide - 1);
+      state(row, 1, kLastRow);
+      state(step, -1, 1);
+      state(wait, 0, kLongestWait);
+      state(gun, 0, kEnemyCooldown);
+    }
     friend constexpr bool operator==(const Swimmer&, const Swimmer&) = default;
 
     // Counts down, or moves a cell and returns true.
@@ -28,6 +39,13 @@ struct MinatarSea : MinatarGrid<10> {
   };
   struct Bullet {
     std::int8_t column, row, step;
+
+    template <class State>
+    constexpr void Fields(State& state) {
+      state(column, 0, kSide - 1);
+      state(row, 0, kLastRow);
+      state(step, -1, 1);
+    }
     friend constexpr bool operator==(const Bullet&, const Bullet&) = default;
   };
 
@@ -37,7 +55,15 @@ struct MinatarSea : MinatarGrid<10> {
     T at[kMax] = {};
     int count = 0;
 
-    constexpr void Add(const T& item) { at[count++] = item; }
+    // A full list, which no play leads to but a forged state may hold, takes nothing.
+    constexpr void Add(const T& item) {
+      if (count < kMax) at[count++] = item;
+    }
+    template <class State>
+    constexpr void Fields(State& state) {
+      state(count, 0, kMax);
+      for (int i = 0; i < count; ++i) state(at[i]);
+    }
     constexpr void RemoveAt(int index) {
       --count;
       for (int i = index; i < count; ++i) at[i] = at[i + 1];

@@ -69,12 +69,12 @@ struct MinatarSeaquest : MinatarSea {
   static constexpr int kTrailChannel = 3, kEnemyBulletChannel = 4, kFishChannel = 5;
   static constexpr int kEnemySubChannel = 6, kOxygenChannel = 7, kDiverGaugeChannel = 8;
   static constexpr int kDiverChannel = 9;
-  static constexpr int kLastRow = 8, kGaugeRow = 9;
+  static constexpr int kGaugeRow = 9;
   static constexpr int kFullOxygen = 200, kOxygenOfCell = kFullOxygen / kSide;
-  static constexpr int kCooldown = 5, kEnemyCooldown = 10;
-  static constexpr int kDiverInterval = 30, kDiverWait = 5, kMaxDiversHeld = 6;
+  static constexpr int kCooldown = 5;
+  static constexpr int kDiverInterval = 30, kDiverWait = kLongestWait, kMaxDiversHeld = 6;
   static constexpr int kFirstEnemyInterval = 20, kLastEnemyInterval = 1;
-  static constexpr int kFirstSwimWait = 5, kLastSwimWait = 2;
+  static constexpr int kFirstSwimWait = kLongestWait, kLastSwimWait = 2;
 
   bool ramping = true;  // an option: survives a reset
 
@@ -144,6 +144,30 @@ struct MinatarSeaquest : MinatarSea {
 
   // Lit cells of the gauge, 0-10.
   constexpr int OxygenCells() const { return oxygen / kOxygenOfCell; }
+
+  template <class State>
+  constexpr void Fields(State& state) {
+    constexpr int kMany = 1'000'000'000;  // of a number without a bound
+    constexpr std::uint16_t kFullRow = (1u << kSide) - 1;
+    state(surfaced);
+    state(facing_right);
+    state(column, facing_right ? 1 : 0, facing_right ? kSide - 1 : kSide - 2);
+    state(row, 0, kLastRow);
+    state(oxygen, 0, kFullOxygen);
+    state(divers_held, -kMany, kMaxDiversHeld);
+    state(gun_timer, 0, kCooldown);
+    state(enemy_timer, 0, kFirstEnemyInterval);
+    state(diver_timer, 0, kDiverInterval);
+    state(enemy_interval, kLastEnemyInterval, kFirstEnemyInterval);
+    state(swim_wait, kLastSwimWait, kFirstSwimWait);
+    state(ramps, 0, kMany);
+    state(bullets_left, 0, kFullRow);
+    state(bullets_right, 0, kFullRow);
+    state(bullets);
+    state(divers);
+    state(fish);
+    state(subs);
+  }
 
   friend constexpr bool operator==(const MinatarSeaquest&, const MinatarSeaquest&) = default;
 

@@ -111,6 +111,19 @@ struct MinatarSpaceInvaders : MinatarGrid<6> {
     }
   }
 
+  template <class State>
+  constexpr void Fields(State& state) {
+    state(aliens, 0, kFullRow);
+    state(bullets, 0, kFullRow);
+    state(enemy_bullets, 0, kFullRow);
+    state(cannon, 0, kSide - 1);
+    state(heading, -1, 1);
+    state(base, kLastBase, kFirstBase);
+    state(move_timer, 0, kFirstBase);
+    state(enemy_gun_timer, 0, kEnemyCooldown);
+    state(gun_timer, 0, kCooldown);
+  }
+
   friend constexpr bool operator==(const MinatarSpaceInvaders&,
                                    const MinatarSpaceInvaders&) = default;
 

@@ -223,4 +223,23 @@ void WrappedEnv::TakeEpisodes(std::vector<EpisodeEnd>& out) {
   episodes_.clear();
 }
 
+void WrappedEnv::Fields(StateBytes& state) {
+  state.Tag("wrap");
+  state.Same(envs_.size(), "envs");
+  state.Same(config_.stack, "env.stack");
+  state.Same(spec_.row(), "observed values");
+  if (state.reading()) truncated_.clear();
+  for (EnvState& env : envs_) {
+    state(env.noops);
+    state(env.episode_return);
+    state(env.length, 0, kLongestEpisode);
+    state(env.lives);
+    if (config_.stack == 1) continue;
+    state(env.newest, 0, config_.stack - 1);
+    state.Array(std::span(env.stack));
+  }
+  EpisodeFields(state, episodes_, size());
+  frames_->Fields(state);
+}
+
 }  // namespace starling::envs

@@ -47,6 +47,8 @@ class WrappedEnv final : public VecEnv {
   std::span<const Truncated> truncated() const override { return truncated_; }
   void TakeEpisodes(std::vector<EpisodeEnd>& out) override;
   std::uint64_t replaced() const override { return frames_->replaced(); }
+  std::string WhyNotSaved() const override { return frames_->WhyNotSaved(); }
+  void Fields(StateBytes& state) override;
 
  private:
   struct EnvState {

@@ -12,7 +12,7 @@ namespace {
 using testing::HasSubstr;
 
 TEST(RandomChance, DrawsFromItsStream) {
-  const StreamId id{.seed = 3, .slot = 1, .incarnation = 0, .env = 2, .purpose = Purpose::kTest};
+  const StreamId id{.seed = 3, .slot = 1, .life = 0, .env = 2, .purpose = Purpose::kTest};
   RandomStream stream(id), same(id);
   RandomChance chance(stream);
   EXPECT_EQ(chance.Uniform(), same.UniformDouble());

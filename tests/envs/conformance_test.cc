@@ -87,10 +87,10 @@ TEST_P(AnyEnv, WritesEveryValueAndKeepsThemInRange) {
 }
 
 TEST_P(AnyEnv, PlaysDifferentlyFromEveryPartOfTheSeed) {
-  const EnvSeed seed{.seed = 5, .slot = 3, .incarnation = 2};
-  const EnvSeed others[] = {{.seed = 6, .slot = 3, .incarnation = 2},
-                            {.seed = 5, .slot = 4, .incarnation = 2},
-                            {.seed = 5, .slot = 3, .incarnation = 3}};
+  const EnvSeed seed{.seed = 5, .slot = 3, .life = 2};
+  const EnvSeed others[] = {{.seed = 6, .slot = 3, .life = 2},
+                            {.seed = 5, .slot = 4, .life = 2},
+                            {.seed = 5, .slot = 3, .life = 3}};
   for (const EnvSeed& other_seed : others) {
     EnvPlayer one(GetParam(), 2, seed), other(GetParam(), 2, other_seed);
     bool differs = one.seen != other.seen;
@@ -100,7 +100,7 @@ TEST_P(AnyEnv, PlaysDifferentlyFromEveryPartOfTheSeed) {
       differs = one.seen != other.seen;
     }
     EXPECT_TRUE(differs) << other_seed.seed << " " << other_seed.slot << " "
-                         << other_seed.incarnation;
+                         << other_seed.life;
   }
 }
 

@@ -13,6 +13,7 @@
 #include "envs/registry.h"
 #include "tests/envs/env_bench.h"
 #include "tests/envs/on_loops.h"
+#include "tests/envs/state_fixture.h"
 
 namespace starling::envs {
 namespace {
@@ -33,7 +34,7 @@ Make OnLoopsOf(const std::string& name) {
 
 constexpr int kTakeEvery = 97;  // between two takings of episodes
 constexpr int kSteps = 2600;    // an episode of Freeway is 2501
-constexpr EnvSeed kGameSeed{.seed = 5, .slot = 1, .incarnation = 2};
+constexpr EnvSeed kGameSeed{.seed = 5, .slot = 1, .life = 2};
 
 template <class T, class U>
 bool SameBits(const T& a, const U& b) {
@@ -94,6 +95,30 @@ void ExpectTheSamePlay(const EnvConfig& config, int num_envs, Gpu& gpu, Make mak
   EXPECT_GE(ended, pair.there.envs()) << "too few episodes to have shown anything";
 }
 
+// A state is the same on both sides, and goes on on either.
+void ExpectTheSameStates(const EnvConfig& config, int num_envs, Gpu& gpu, Make make) {
+  Pair pair(config, num_envs, gpu, make);
+  for (int step = 0; step < kTakeEvery; ++step) pair.Step();
+  const State state = Saved(*pair.here.env);
+  EXPECT_EQ(Saved(*pair.there.env), state);
+  pair.TakeBoth();
+
+  Pair fresh(config, num_envs, gpu, make);
+  fresh.there.recording = 1;
+  fresh.draws = pair.draws;
+  fresh.Step();
+  fresh.there.env->Restore(state);
+  fresh.here.env->Restore(Saved(*fresh.there.env));
+  EXPECT_EQ(Saved(*fresh.here.env), state);
+  fresh.TakeBoth();
+  fresh.draws = pair.draws;
+  for (int step = 0; step < kTakeEvery; ++step) {
+    pair.Step();
+    fresh.Step();
+    ASSERT_TRUE(fresh.Same() && SameBits(fresh.here.seen, pair.here.seen)) << "step " << step;
+  }
+}
+
 std::vector<EnvConfig> AllWays(const std::string& name) {
   std::vector<EnvConfig> all;
   for (const ActionSet actions : {ActionSet::kFull, ActionSet::kMinimal}) {
@@ -115,6 +140,14 @@ TEST_P(EveryGame, PlaysOverLoopsAsOnTheHost) {
     ExpectTheSamePlay(config, 3, gpu, OnLoopsOf(GetParam()));
     EXPECT_EQ(gpu.recordings(), 1);
   }
+}
+
+TEST_P(EveryGame, HasTheStateOfTheHost) {
+  FakeGpu gpu;
+  ExpectTheSameStates({.name = GetParam()}, 3, gpu, OnLoopsOf(GetParam()));
+  if (FindGpus().gpus.empty()) return;
+  const auto real = OpenGpu(0);
+  ExpectTheSameStates({.name = GetParam()}, 67, *real, MakeGpuEnv);
 }
 
 TEST_P(EveryGame, PlaysOnAGpuAsOnTheHost) {

@@ -15,7 +15,7 @@ namespace {
 using testing::Each;
 using testing::ElementsAre;
 
-constexpr EnvSeed kPaceSeed{.seed = 7, .slot = 3, .incarnation = 2};
+constexpr EnvSeed kPaceSeed{.seed = 7, .slot = 3, .life = 2};
 constexpr std::int64_t kMs = 1'000'000;
 
 std::vector<std::int64_t> Draws(Pace pace, int steps) {
@@ -48,9 +48,9 @@ TEST(PaceTest, JitterIsDrawnOnceAnUnroll) {
 TEST(PaceTest, IsReproducibleAndEveryActorsOwn) {
   const auto once = Draws(Pace(At(2, 0.5), 5, kPaceSeed), 50);
   EXPECT_EQ(Draws(Pace(At(2, 0.5), 5, kPaceSeed), 50), once);
-  EXPECT_NE(Draws(Pace(At(2, 0.5), 5, {.seed = 8, .slot = 3, .incarnation = 2}), 50), once);
-  EXPECT_NE(Draws(Pace(At(2, 0.5), 5, {.seed = 7, .slot = 4, .incarnation = 2}), 50), once);
-  EXPECT_NE(Draws(Pace(At(2, 0.5), 5, {.seed = 7, .slot = 3, .incarnation = 3}), 50), once);
+  EXPECT_NE(Draws(Pace(At(2, 0.5), 5, {.seed = 8, .slot = 3, .life = 2}), 50), once);
+  EXPECT_NE(Draws(Pace(At(2, 0.5), 5, {.seed = 7, .slot = 4, .life = 2}), 50), once);
+  EXPECT_NE(Draws(Pace(At(2, 0.5), 5, {.seed = 7, .slot = 3, .life = 3}), 50), once);
 }
 
 // Time passes by sleeping, and by games that take some.

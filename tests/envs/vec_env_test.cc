@@ -31,6 +31,12 @@ struct Probe {
     played = action;
     return {static_cast<float>(action), ++steps == 3 + drawn % 2};
   }
+  template <class State>
+  void Fields(State& state) {
+    state(drawn);
+    state(steps);
+    state(played);
+  }
   void Observe(float* out) const {
     out[0] = static_cast<float>(drawn);
     out[1] = static_cast<float>(steps);
@@ -45,7 +51,7 @@ EnvBench Bench(int num_envs, const EnvSeed& seed, double sticky) {
 
 // The documented order of draws, redone by hand from the documented stream.
 TEST(VecGame, DrawsTheStickyActionThenTheGamesThenTheResets) {
-  const EnvSeed seed{.seed = 11, .slot = 2, .incarnation = 5};
+  const EnvSeed seed{.seed = 11, .slot = 2, .life = 5};
   const double sticky = 0.4;
   EnvBench bench = Bench(3, seed, sticky);
   for (std::uint32_t i = 0; i < 3; ++i) {

@@ -20,12 +20,9 @@ VirtualLearner& Joined(VirtualLearner& learner) {
 
 enum Draws : std::uint32_t { kComputes, kPushes };  // take the place of the env in a StreamId
 
-RandomStream Stream(std::uint64_t seed, std::uint32_t slot, std::uint32_t incarnation, Draws what) {
-  return RandomStream({.seed = seed,
-                       .slot = slot,
-                       .incarnation = incarnation,
-                       .env = what,
-                       .purpose = Purpose::kTime});
+RandomStream Stream(std::uint64_t seed, std::uint32_t slot, std::uint32_t life, Draws what) {
+  return RandomStream(
+      {.seed = seed, .slot = slot, .life = life, .env = what, .purpose = Purpose::kTime});
 }
 
 }  // namespace
@@ -36,13 +33,13 @@ std::int64_t ApplyNs(const SimulateConfig& simulate, std::size_t gradients) {
   return NsOf(simulate.apply_ms + static_cast<double>(gradients - 1) * simulate.merge_ms);
 }
 
-ActorTimes::ActorTimes(const Config& config, std::uint32_t slot, std::uint32_t incarnation)
+ActorTimes::ActorTimes(const Config& config, std::uint32_t slot, std::uint32_t life)
     : simulate_(config.simulate),
       factor_(slot < simulate_.stragglers ? simulate_.straggler_factor : 1.0),
       unroll_(config.actors.unroll),
-      pace_(config.env, config.actors.unroll, {config.run.seed, slot, incarnation}),
-      computes_(Stream(config.run.seed, slot, incarnation, kComputes)),
-      pushes_(Stream(config.run.seed, slot, incarnation, kPushes)) {}
+      pace_(config.env, config.actors.unroll, {config.run.seed, slot, life}),
+      computes_(Stream(config.run.seed, slot, life, kComputes)),
+      pushes_(Stream(config.run.seed, slot, life, kPushes)) {}
 
 std::int64_t ActorTimes::ComputeNs() {
   const double between = 2 * computes_.UniformDouble() - 1;  // -1 to 1

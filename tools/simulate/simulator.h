@@ -38,13 +38,13 @@ std::int64_t NsOf(double ms);  // rounded
 // The lanes' time for an update of `gradients` gradients. REQUIRES: gradients >= 1.
 std::int64_t ApplyNs(const SimulateConfig& simulate, std::size_t gradients);
 
-// The random durations of one incarnation of an actor. They depend on (run.seed, slot, incarnation)
+// The random durations of one life of an actor. They depend on (run.seed, slot, life)
 // and on the number of draws before, not on other actors. Envs with a pace (env.step_ms) keep the
 // pace that this actor draws in a real fleet, added to its computing time; a straggler is slow in
 // both.
 class ActorTimes {
  public:
-  ActorTimes(const Config& config, std::uint32_t slot, std::uint32_t incarnation);
+  ActorTimes(const Config& config, std::uint32_t slot, std::uint32_t life);
 
   // Draw the duration of the next unroll with its gradient, and of the next push.
   std::int64_t ComputeNs();

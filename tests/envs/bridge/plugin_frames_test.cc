@@ -26,7 +26,7 @@ using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
 
-constexpr EnvSeed kFrameSeed{.seed = 5, .slot = 2, .incarnation = 1};
+constexpr EnvSeed kFrameSeed{.seed = 5, .slot = 2, .life = 1};
 
 EnvConfig GliderConfig() { return {.name = std::string("plugin:") + STARLING_GLIDER}; }
 

@@ -19,13 +19,13 @@ namespace {
 using testing::HasSubstr;
 
 constexpr std::int32_t kSkip = FrameEnvs::kSkip, kReset = FrameEnvs::kReset;
-constexpr EnvSeed kSeed{.seed = 5, .slot = 1, .incarnation = 2};
+constexpr EnvSeed kSeed{.seed = 5, .slot = 1, .life = 2};
 
 using Commands = std::vector<std::int32_t>;
 
 // The fake's observation after the `draw`th seed of env `env`.
 float Shown(std::uint32_t env, int draw = 1) {
-  RandomStream stream({kSeed.seed, kSeed.slot, kSeed.incarnation, env, Purpose::kEnv});
+  RandomStream stream({kSeed.seed, kSeed.slot, kSeed.life, env, Purpose::kEnv});
   std::uint64_t seed = 0;
   while (draw-- > 0) seed = WorkerSeed(stream);
   return static_cast<float>(seed % (1 << 20));
