@@ -29,6 +29,7 @@ inline std::string ErrorText(int error) { return std::generic_category().message
 inline constexpr int kExitDone = 0;
 inline constexpr int kExitFailed = 1;
 inline constexpr int kExitUserError = 2;
+inline constexpr int kExitGaveUp = 3;  // of a learner, to its supervisor: do not start it again
 inline constexpr int kExitInterrupted = 130;
 
 }  // namespace starling

@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <numeric>
 #include <system_error>
+#include <utility>
 
 #include "core/file_descriptor.h"
 
@@ -46,16 +48,46 @@ bool WriteAll(int fd, std::string_view bytes) {
   return true;
 }
 
+// The same. A disk may take minutes for what memory has buffered at once, so only bytes that are
+// synced count as written.
+bool WriteInPieces(int fd, std::span<const std::string_view> parts, WriteProgress& progress) {
+  constexpr std::size_t kPiece = 8 << 20;
+  std::size_t unsynced = 0;
+  for (std::string_view part : parts) {
+    while (!part.empty()) {
+      const std::string_view piece = part.substr(0, kPiece - unsynced);
+      if (!WriteAll(fd, piece)) return false;
+      part.remove_prefix(piece.size());
+      unsynced += piece.size();
+      if (unsynced < kPiece) continue;
+      if (::fdatasync(fd) != 0) return false;
+      progress.Add(std::exchange(unsynced, 0));
+    }
+  }
+  return true;
+}
+
+std::uint64_t SizeOf(std::span<const std::string_view> parts) {
+  return std::accumulate(
+      parts.begin(), parts.end(), std::uint64_t{0},
+      [](std::uint64_t sum, std::string_view part) { return sum + part.size(); });
+}
+
 }  // namespace
 
 void WriteFileAtomically(const std::filesystem::path& path, std::span<const std::string_view> parts,
-                         unsigned mode) {
+                         unsigned mode, WriteProgress* progress) {
+  if (progress) progress->Begin(SizeOf(parts));
   const std::filesystem::path temporary = TemporaryBeside(path);
   FileDescriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
   if (file.get() < 0) Fail(errno, "write", path);
   Unlinker unlinker{temporary};
-  for (const std::string_view part : parts) {
-    if (!WriteAll(file.get(), part)) Fail(errno, "write", path);
+  if (progress) {
+    if (!WriteInPieces(file.get(), parts, *progress)) Fail(errno, "write", path);
+  } else {
+    for (const std::string_view part : parts) {
+      if (!WriteAll(file.get(), part)) Fail(errno, "write", path);
+    }
   }
   if (::fsync(file.get()) != 0) Fail(errno, "sync", path);
   if (file.Close() != 0) Fail(errno, "write", path);

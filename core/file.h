@@ -1,6 +1,7 @@
 // Whole files: reading, and writing that leaves a complete file or none.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <limits>
@@ -13,12 +14,31 @@ namespace starling {
 // Limit of a file that is read as a whole: years of metrics.jsonl.
 inline constexpr std::uint64_t kMaxReadBytes = 1 << 30;
 
+// How far the writing of a large file is.
+//
+// Thread safety: one thread writes, any thread reads. The two numbers are no snapshot.
+class WriteProgress {
+ public:
+  struct Now {
+    std::uint64_t written = 0, size = 0;  // bytes: on the disk, of the file
+  };
+  Now now() const { return {written_, size_}; }
+  void Begin(std::uint64_t size) {
+    written_ = 0;
+    size_ = size;
+  }
+  void Add(std::uint64_t bytes) { written_ += bytes; }
+
+ private:
+  std::atomic<std::uint64_t> written_{0}, size_{0};
+};
+
 // Writes `parts` one after the other to a temporary file beside `path`, fsyncs it, renames it over
 // `path` and fsyncs the directory: after a crash at any moment `path` is the old file or the whole
 // new one. The file has `mode` from its creation on. On failure removes the temporary file and
-// throws std::system_error naming the path.
+// throws std::system_error naming the path. With `progress` it is synced in pieces, each counted.
 void WriteFileAtomically(const std::filesystem::path& path, std::span<const std::string_view> parts,
-                         unsigned mode = 0644);
+                         unsigned mode = 0644, WriteProgress* progress = nullptr);
 void WriteFileAtomically(const std::filesystem::path& path, std::string_view content,
                          unsigned mode = 0644);
 

@@ -168,7 +168,7 @@ TensorView ViewF32(std::string name, std::vector<std::uint64_t> shape,
 }
 
 void WriteSafetensors(const std::filesystem::path& path, std::span<const TensorView> tensors,
-                      const std::map<std::string, std::string>& metadata) {
+                      const std::map<std::string, std::string>& metadata, WriteProgress* progress) {
   std::string header = HeaderOf(tensors, metadata);
   const std::uint64_t length = header.size();
   std::vector<std::string_view> parts = {{reinterpret_cast<const char*>(&length), kLengthBytes},
@@ -177,7 +177,7 @@ void WriteSafetensors(const std::filesystem::path& path, std::span<const TensorV
     parts.emplace_back(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
   }
   header.replace(kPrefix.size(), kDigits, HexChecksum(parts));  // in place: `parts` views it
-  WriteFileAtomically(path, parts);
+  WriteFileAtomically(path, parts, 0644, progress);
 }
 
 SafetensorsFile SafetensorsFile::Read(const std::filesystem::path& path) {

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "core/file.h"
+
 namespace starling {
 
 enum class DType : std::uint8_t { kF32, kF64, kI32, kI64, kU8, kU64 };
@@ -28,7 +30,8 @@ TensorView ViewF32(std::string name, std::vector<std::uint64_t> shape, std::span
 // "starling.checksum" are reserved: values for them are ignored. Throws std::system_error.
 // REQUIRES: the names differ.
 void WriteSafetensors(const std::filesystem::path& path, std::span<const TensorView> tensors,
-                      const std::map<std::string, std::string>& metadata = {});
+                      const std::map<std::string, std::string>& metadata = {},
+                      WriteProgress* progress = nullptr);
 
 struct RawTensor;  // core/safetensors_header.h
 

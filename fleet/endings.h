@@ -19,6 +19,7 @@ struct RunPoint {
   bool complete = false;     // all steps are done
   bool dismissed = false;    // the learner has sent its actors home
   bool last_status = false;  // the learner has sent its last status line
+  bool worked = false;       // a learner has reported, or the slot has had a gradient accepted
 };
 
 inline bool Exited(const ChildExit& exit, int code) {
@@ -27,7 +28,8 @@ inline bool Exited(const ChildExit& exit, int code) {
 
 enum class LearnerEnding : std::uint8_t {
   kExpected,          // while the run ends
-  kMistake,           // exit status 2: the operator's mistake
+  kMistake,           // exit status 2 at the first start: the operator's mistake
+  kGaveUp,            // training cannot go on: another start would not help
   kStoppedElsewhere,  // in order, before the last step: another process stopped it
   kDone,              // in order, after the last step
   kDoneThenKilled,    // after its last status line; all steps are done
@@ -38,7 +40,8 @@ inline LearnerEnding ClassifyLearner(const ChildExit& exit, const RunPoint& run)
   const bool in_order = Exited(exit, kExitDone);
   const bool exited = exit.how == ChildExit::How::kExited;
   if (run.ending) return LearnerEnding::kExpected;
-  if (Exited(exit, kExitUserError)) return LearnerEnding::kMistake;
+  if (Exited(exit, kExitUserError) && !run.worked) return LearnerEnding::kMistake;
+  if (Exited(exit, kExitGaveUp)) return LearnerEnding::kGaveUp;
   if (in_order) return run.complete ? LearnerEnding::kDone : LearnerEnding::kStoppedElsewhere;
   if (!run.complete || !run.last_status) return LearnerEnding::kCrashed;
   return exited ? LearnerEnding::kNoLastCheckpoint : LearnerEnding::kDoneThenKilled;
@@ -46,13 +49,13 @@ inline LearnerEnding ClassifyLearner(const ChildExit& exit, const RunPoint& run)
 
 enum class ActorEnding : std::uint8_t {
   kExpected,  // the run ends, or the learner has sent it home
-  kMistake,   // exit status 2: the operator's mistake
+  kMistake,   // exit status 2 before the slot has worked: the operator's mistake
   kLeft,      // in order; the learner may be about to report the end
   kDied,
 };
 inline ActorEnding ClassifyActor(const ChildExit& exit, const RunPoint& run) {
   if (run.ending || run.dismissed) return ActorEnding::kExpected;
-  if (Exited(exit, kExitUserError)) return ActorEnding::kMistake;
+  if (Exited(exit, kExitUserError) && !run.worked) return ActorEnding::kMistake;
   return Exited(exit, kExitDone) ? ActorEnding::kLeft : ActorEnding::kDied;
 }
 
@@ -66,6 +69,7 @@ struct EndingRule {
 inline constexpr EndingRule kEndingRules[] = {
     {LearnerEnding::kMistake, LogLevel::kError, ": its message is above, the run ends",
      kExitUserError},
+    {LearnerEnding::kGaveUp, LogLevel::kError, ": it gave up, its message is above", kExitFailed},
     {LearnerEnding::kStoppedElsewhere, LogLevel::kWarn,
      ": it was asked to stop, and not by us: the run ends", kExitInterrupted},
     {LearnerEnding::kDone, LogLevel::kInfo, " after the last step", kExitDone},

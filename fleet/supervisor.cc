@@ -72,7 +72,9 @@ class Supervisor {
         tick_(io_),
         actors_(static_cast<std::size_t>(options.actors)) {
     for (const int signal : {SIGINT, SIGTERM, SIGCHLD}) signals_.add(signal);
-    if (!Ignored(SIGHUP)) signals_.add(SIGHUP);
+    for (const int signal : {SIGHUP, SIGTSTP}) {
+      if (!Ignored(signal)) signals_.add(signal);
+    }
     ::signal(SIGPIPE, SIG_IGN);
     IgnoreFileSizeSignal();
   }
@@ -249,11 +251,27 @@ class Supervisor {
       if (error) return;
       if (signal == SIGCHLD) {
         ReapAll();
+      } else if (signal == SIGTSTP) {
+        Pause();
       } else {
         Do(policy_.OnStopSignal(NowMs(), signal));
       }
       AwaitSignal();
     });
+  }
+
+  // Ctrl-Z reaches only us. Children that go on would in the end wait for a reader of their pipes.
+  void Pause() {
+    const auto signal_all = [this](int signal) {
+      ForEachAlive([signal](int, const Process& process) { ::kill(-process.pid, signal); });
+    };
+    console_.Clear();
+    log_.Log(LogLevel::kInfo, "stopped by SIGTSTP, with all processes");
+    signal_all(SIGSTOP);
+    ::kill(::getpid(), SIGSTOP);  // returns after a SIGCONT
+    signal_all(SIGCONT);
+    log_.Log(LogLevel::kInfo, "going on after SIGCONT");
+    console_.Hurry();
   }
 
   void AwaitTick() {
@@ -270,6 +288,7 @@ class Supervisor {
 
   void ShowProgress() {
     const std::int64_t now = NowMs();
+    history_.SetSilent(policy_.learner_silent());
     if (!options_.screen || !console_.terminal()) return console_.Show(history_.progress(), now);
     const auto draw = [&](const monitor::ProgressStyle& style) {
       const monitor::RunView view = history_.View(now, policy_.processes(), policy_.over());

@@ -26,10 +26,15 @@ struct PolicyLimits {
   int learner_deaths = 5;              // in a row, without an applied update
   int learner_deaths_checkpoint = 30;  // in a row, without a newer checkpoint
   int actor_deaths = 10;               // in a row in *every* slot, before a first accepted gradient
-  // From the stop of the run on; all of it stays below five seconds:
+  // A learner reports several times a second. One that has not for this long is warned of, and one
+  // that has not for `hang_ms` is killed. So is an actor that `hang_ms` long was no member.
+  std::int64_t silent_ms = 5'000;
+  std::int64_t hang_ms = 60'000;
+  // From the stop of the run on; all of it stays below five seconds, unless the learner reports that
+  // its last checkpoint grows:
   std::int64_t actor_term_ms = 1500;     // SIGTERM to the actors that are left
   std::int64_t actor_kill_ms = 3000;     // SIGKILL to them
-  std::int64_t learner_kill_ms = 4200;   // SIGKILL to the learner
+  std::int64_t learner_kill_ms = 4200;   // SIGKILL to the learner, after its last progress
   std::int64_t actor_grace_ms = 500;     // from the learner's end to SIGTERM to the actors
   std::int64_t second_signal_ms = 50;    // an earlier signal is the first one, delivered twice
   int evaluator_deaths = 5;              // in a row, without a result

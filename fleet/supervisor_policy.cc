@@ -43,6 +43,10 @@ void SupervisorPolicy::BringUpLearner(bool resume, Actions& out) {
   learner_.first_checkpoint = status_ ? status_->checkpoint : "";
   learner_.start_ms.reset();
   learner_.kill_ms.reset();
+  learner_.reported_ms.reset();
+  learner_.since_ms.reset();
+  learner_.silent = false;
+  learner_.killed_why.clear();
   out.emplace_back(StartLearner{resume});
 }
 
@@ -51,25 +55,34 @@ void SupervisorPolicy::BringUpActor(int slot, Actions& out) {
   ++(actor.started_before ? counts_.actors_restarted : counts_.actors_started);
   if (actor.started_before) ++actor.restarts;
   actor.alive = actor.started_before = true;
-  actor.accepted = false;
+  actor.accepted = actor.left = false;
   actor.before = actor.life;
   actor.start_ms.reset();
+  actor.member_ms.reset();
+  actor.killed_why.clear();
   out.emplace_back(StartActor{slot});
 }
 
 Actions SupervisorPolicy::OnStatus(std::int64_t now_ms, const learner::RunStatus& status) {
   Actions out;
-  NoteJoined(status);
+  if (learner_.silent) Add(out, LogLevel::kInfo, "the learner reports again");
+  learner_.silent = false;
+  learner_.reported_ms = now_ms;
+  if (!learner_.since_ms) learner_.since_ms = now_ms;
+  NoteJoined(now_ms, status);
   if (!learner_.first_steps) learner_.first_steps = status.steps;
   learner_.progress = learner_.progress || status.steps > *learner_.first_steps;
   if (status.checkpoint != learner_.first_checkpoint) learner_.deaths_checkpoint = 0;
   learner_.over = learner_.over || status.final || status.phase == "done";
   if (status.final && !learner_.kill_ms) learner_.kill_ms = now_ms + limits_.learner_kill_ms;
+  // A last checkpoint that grows is waited for.
+  const bool grows = status.saving && (!status_ || status_->saving != status.saving);
+  if (ending_ && grows) learner_kill_ms_ = now_ms + limits_.learner_kill_ms;
   status_ = status;
   return out;
 }
 
-void SupervisorPolicy::NoteJoined(const learner::RunStatus& status) {
+void SupervisorPolicy::NoteJoined(std::int64_t now_ms, const learner::RunStatus& status) {
   for (const learner::ActorStatus& row : status.joined) {
     learner_.progress = learner_.progress || row.accepted > 0;
     if (row.slot < 0 || std::cmp_greater_equal(row.slot, actors_.size())) {
@@ -78,8 +91,10 @@ void SupervisorPolicy::NoteJoined(const learner::RunStatus& status) {
     }
     Actor& actor = actors_[static_cast<std::size_t>(row.slot)];
     actor.life = Life{status.term, row.incarnation};
-    if (row.accepted > 0 && actor.alive && actor.life != actor.before) {
-      actor.accepted = true;
+    if (!actor.alive || actor.life == actor.before) continue;
+    actor.member_ms = now_ms;
+    if (row.accepted > 0) {
+      actor.accepted = actor.worked = true;
       actor.backoff.deaths = 0;
     }
   }
@@ -93,11 +108,12 @@ void SupervisorPolicy::NoteGuest(std::int64_t slot, const Life& life) {
   at->second = life;
 }
 
-RunPoint SupervisorPolicy::Point() const {
+RunPoint SupervisorPolicy::Point(bool worked) const {
   return {.ending = ending_,
-          .complete = status_ && status_->steps >= run_steps_,
+          .complete = Complete(),
           .dismissed = learner_.over,
-          .last_status = status_ && status_->final};
+          .last_status = status_ && status_->final,
+          .worked = worked};
 }
 
 Actions SupervisorPolicy::OnActorExit(std::int64_t now_ms, int slot, int pid, const ChildExit& exit,
@@ -106,8 +122,8 @@ Actions SupervisorPolicy::OnActorExit(std::int64_t now_ms, int slot, int pid, co
   Actor& actor = actors_[static_cast<std::size_t>(slot)];
   CHECK(actor.alive, "actor {} died twice", slot);
   actor.alive = false;
-  const std::string who = Who(fmt::format("actor {}", slot), pid, exit);
-  switch (ClassifyActor(exit, Point())) {
+  const std::string who = Because(Who(fmt::format("actor {}", slot), pid, exit), actor.killed_why);
+  switch (ClassifyActor(exit, Point(actor.worked))) {
     case ActorEnding::kExpected:
       Add(out, LogLevel::kInfo, "{}", who);
       MaybeFinish(out);
@@ -117,6 +133,7 @@ Actions SupervisorPolicy::OnActorExit(std::int64_t now_ms, int slot, int pid, co
       BeginEnding(now_ms, kExitUserError, out, reason.empty() ? who : reason);
       break;
     case ActorEnding::kLeft:
+      actor.left = true;
       actor.start_ms = now_ms + limits_.left_actor_ms;
       Add(out, LogLevel::kInfo, "{}; replaced in {} ms unless the run is over", who,
           limits_.left_actor_ms);
@@ -128,7 +145,6 @@ Actions SupervisorPolicy::OnActorExit(std::int64_t now_ms, int slot, int pid, co
   return out;
 }
 
-// Gives up if no actor of this run ever gets anywhere.
 void SupervisorPolicy::ReplaceActor(std::int64_t now_ms, int slot, const std::string& who,
                                     const std::string& reason, Actions& out) {
   Actor& actor = actors_[static_cast<std::size_t>(slot)];
@@ -136,30 +152,30 @@ void SupervisorPolicy::ReplaceActor(std::int64_t now_ms, int slot, const std::st
   actor.start_ms = now_ms + wait;
   Add(out, LogLevel::kWarn, "{}; replaced {}; at most its gradients in flight are lost", who,
       Wait(wait));
-  if (EverySlotHopeless()) {
-    const std::string what =
-        fmt::format("every actor died {} times in a row before its first accepted gradient",
-                    limits_.actor_deaths);
-    Add(out, LogLevel::kError, "{}: gave up; the reasons are in {}", what, log_path_);
-    BeginEnding(now_ms, kExitFailed, out, Because(what, reason));
-  } else if (wait == 0) {
-    BringUpActor(slot, out);
-  }
+  if (!GaveUpOnActors(now_ms, reason, out) && wait == 0) BringUpActor(slot, out);
 }
 
-bool SupervisorPolicy::EverySlotHopeless() const {
-  return std::ranges::all_of(
-      actors_, [&](const Actor& actor) { return actor.backoff.deaths >= limits_.actor_deaths; });
+// Ends the run if no actor of it ever gets anywhere.
+bool SupervisorPolicy::GaveUpOnActors(std::int64_t now_ms, const std::string& reason,
+                                      Actions& out) {
+  const auto hopeless = [&](const Actor& a) { return a.backoff.deaths >= limits_.actor_deaths; };
+  if (!std::ranges::all_of(actors_, hopeless)) return false;
+  const std::string what =
+      fmt::format("every actor ended {} times in a row before its first accepted gradient",
+                  limits_.actor_deaths);
+  Add(out, LogLevel::kError, "{}: gave up; the reasons are in {}", what, log_path_);
+  BeginEnding(now_ms, kExitFailed, out, Because(what, reason));
+  return true;
 }
 
 Actions SupervisorPolicy::OnLearnerExit(std::int64_t now_ms, int pid, const ChildExit& exit,
                                         const std::string& reason) {
   Actions out;
   CHECK(learner_.alive, "the learner died twice");
-  learner_.alive = false;
+  learner_.alive = learner_.silent = false;
   learner_.kill_ms.reset();
-  const std::string who = Who("the learner", pid, exit);
-  const LearnerEnding ending = ClassifyLearner(exit, Point());
+  const std::string who = Because(Who("the learner", pid, exit), learner_.killed_why);
+  const LearnerEnding ending = ClassifyLearner(exit, Point(/*worked=*/status_.has_value()));
   if (ending == LearnerEnding::kExpected) {
     LearnerEnded(now_ms, exit, who, reason, out);
   } else if (ending == LearnerEnding::kCrashed) {
@@ -168,7 +184,9 @@ Actions SupervisorPolicy::OnLearnerExit(std::int64_t now_ms, int pid, const Chil
     const EndingRule rule = RuleFor(ending).value();
     Add(out, rule.level, "{}{}", who, rule.text);
     std::string error;
-    if (ending == LearnerEnding::kMistake) error = reason.empty() ? who : reason;
+    if (ending == LearnerEnding::kMistake || ending == LearnerEnding::kGaveUp) {
+      error = reason.empty() ? who : reason;
+    }
     if (ending == LearnerEnding::kNoLastCheckpoint) error = Because(who, reason);
     BeginEnding(now_ms, rule.exit_status, out, std::move(error));
   }
@@ -233,75 +251,6 @@ Actions SupervisorPolicy::OnEvaluatorExit(std::int64_t now_ms, int pid, const Ch
   return out;
 }
 
-Actions SupervisorPolicy::OnStopSignal(std::int64_t now_ms, int signal) {
-  Actions out;
-  if (finished_) return out;
-  if (first_signal_ms_) {
-    if (now_ms - *first_signal_ms_ < limits_.second_signal_ms) return out;
-    Add(out, LogLevel::kWarn, "a second signal ({}): everything is killed", SignalName(signal));
-    KillAll(out);
-    return out;
-  }
-  first_signal_ms_ = now_ms;
-  evaluator_.Stop(out);
-  if (ending_) {  // the run ends anyway: hurry
-    if (!learner_.alive) actor_term_ms_ = now_ms;
-    MaybeFinish(out);
-    return out;
-  }
-  if (learner_.alive && learner_.over && Point().complete) {
-    BeginEnding(now_ms, kExitDone, out);
-    return out;
-  }
-  Add(out, LogLevel::kWarn, "{}: {}; once more ends it at once", SignalName(signal),
-      learner_.alive ? "the learner writes a final checkpoint" : "the run ends");
-  BeginEnding(now_ms, kExitInterrupted, out);
-  return out;
-}
-
-void SupervisorPolicy::BeginEnding(std::int64_t now_ms, int exit_status, Actions& out,
-                                   std::string error) {
-  CHECK(!ending_, "ends twice: {} and {}", exit_status_, exit_status);
-  // 1. No process is started from now on.
-  ending_ = true;
-  exit_status_ = exit_status;
-  error_ = std::move(error);
-  learner_.start_ms.reset();
-  for (Actor& actor : actors_) actor.start_ms.reset();
-
-  // 2. Set the deadlines of those that live.
-  actor_term_ms_ = now_ms + limits_.actor_term_ms;
-  actor_kill_ms_ = now_ms + limits_.actor_kill_ms;
-  learner_kill_ms_ = now_ms + limits_.learner_kill_ms;
-
-  // 3. Ask the evaluator and the learner to end. The actors follow the learner.
-  if (exit_status == kExitDone) {
-    evaluator_.Finish(now_ms, out);
-  } else {
-    evaluator_.Stop(out);
-  }
-  if (learner_.alive) {
-    out.emplace_back(SendSignal{kLearnerSlot, SIGTERM});
-  } else {
-    LearnerLeft(now_ms, out);
-  }
-}
-
-// The actors end by themselves; a grace period later they are signalled.
-void SupervisorPolicy::LearnerLeft(std::int64_t now_ms, Actions& out) {
-  actor_term_ms_ = std::min(actor_term_ms_, now_ms + limits_.actor_grace_ms);
-  const std::int64_t kill_after = limits_.actor_kill_ms - limits_.actor_term_ms;
-  actor_kill_ms_ = std::min(actor_kill_ms_, now_ms + limits_.actor_grace_ms + kill_after);
-  MaybeFinish(out);
-}
-
-void SupervisorPolicy::KillAll(Actions& out) {
-  learner_killed_ = actors_killed_ = true;
-  evaluator_.Stop(out);
-  if (learner_.alive) out.emplace_back(SendSignal{kLearnerSlot, SIGKILL});
-  for (const int slot : LivingActors()) out.emplace_back(SendSignal{slot, SIGKILL});
-}
-
 Actions SupervisorPolicy::Tick(std::int64_t now_ms) {
   Actions out;
   if (finished_) return out;
@@ -311,43 +260,60 @@ Actions SupervisorPolicy::Tick(std::int64_t now_ms) {
     TickEnding(now_ms, out);
     return out;
   }
-  // 2. A learner that hangs, and processes whose back-off is over.
-  if (learner_.alive && learner_.kill_ms && now_ms >= *learner_.kill_ms) {
-    Add(out, LogLevel::kWarn, "the learner hangs after its last status line: killed");
-    learner_.kill_ms.reset();
-    out.emplace_back(SendSignal{kLearnerSlot, SIGKILL});
-  }
-  if (learner_.start_ms && now_ms >= *learner_.start_ms) {
-    RestartLearner(now_ms, out);
-  }
-  for (int slot = 0; slot < static_cast<int>(actors_.size()); ++slot) {
-    const Actor& actor = actors_[static_cast<std::size_t>(slot)];
-    if (actor.start_ms && now_ms >= *actor.start_ms && !learner_.over) BringUpActor(slot, out);
+  // 2. Processes that hang, and those whose back-off is over.
+  TickLearner(now_ms, out);
+  for (int slot = 0; slot < static_cast<int>(actors_.size()) && !ending_; ++slot) {
+    TickActor(now_ms, slot, out);
   }
   return out;
 }
 
-void SupervisorPolicy::TickEnding(std::int64_t now_ms, Actions& out) {
-  const auto to_actors = [&](int signal) {
-    for (const int slot : LivingActors()) {
-      if (signal == SIGKILL) Add(out, LogLevel::kWarn, "actor {} hangs: killed", slot);
-      out.emplace_back(SendSignal{slot, signal});
-    }
-  };
-  // Each deadline acts once: SIGTERM to the actors, SIGKILL to them, SIGKILL to the learner.
-  if (!actors_termed_ && now_ms >= actor_term_ms_) {
-    actors_termed_ = true;
-    to_actors(SIGTERM);
-  }
-  if (!actors_killed_ && now_ms >= actor_kill_ms_) {
-    actors_killed_ = true;
-    to_actors(SIGKILL);
-  }
-  if (!learner_killed_ && learner_.alive && now_ms >= learner_kill_ms_) {
-    learner_killed_ = true;
-    Add(out, LogLevel::kWarn, "the learner did not end in time: killed");
+void SupervisorPolicy::TickLearner(std::int64_t now_ms, Actions& out) {
+  if (learner_.start_ms && now_ms >= *learner_.start_ms) return RestartLearner(now_ms, out);
+  if (!learner_.alive) return;
+  if (learner_.kill_ms && now_ms >= *learner_.kill_ms) {
+    Add(out, LogLevel::kWarn, "the learner hangs after its last status line: killed");
+    learner_.kill_ms.reset();
     out.emplace_back(SendSignal{kLearnerSlot, SIGKILL});
   }
+  if (learner_.over || !learner_.reported_ms) return;
+  const std::int64_t silent = now_ms - *learner_.reported_ms;
+  if (silent >= limits_.silent_ms && !std::exchange(learner_.silent, true)) {
+    Add(out, LogLevel::kWarn,
+        "the learner has not reported for {} s: it hangs, or this machine is overloaded; it is "
+        "killed and started again after {} s",
+        silent / 1000, limits_.hang_ms / 1000);
+  }
+  if (silent < limits_.hang_ms) return;
+  learner_.killed_why = fmt::format("it had not reported for {} s", silent / 1000);
+  learner_.reported_ms.reset();
+  out.emplace_back(SendSignal{kLearnerSlot, SIGKILL});
+}
+
+void SupervisorPolicy::TickActor(std::int64_t now_ms, int slot, Actions& out) {
+  Actor& actor = actors_[static_cast<std::size_t>(slot)];
+  // 1. Replace it. It left in order, but the run goes on.
+  if (actor.start_ms && now_ms >= *actor.start_ms && !learner_.over) {
+    if (actor.left) {
+      Add(out, LogLevel::kWarn, "actor {} left with exit status 0 while the run goes on", slot);
+      if (!actor.accepted) ++actor.backoff.deaths;
+      actor.start_ms.reset();
+      if (GaveUpOnActors(now_ms, "they left with exit status 0", out)) return;
+    }
+    return BringUpActor(slot, out);
+  }
+  // 2. Kill it if it hangs. While the learner is silent, or is new, none is known to.
+  if (!actor.alive || !actor.member_ms || !learner_.alive || learner_.over || learner_.silent ||
+      !learner_.since_ms) {
+    return;
+  }
+  const std::int64_t absent = now_ms - std::max(*actor.member_ms, *learner_.since_ms);
+  if (absent < limits_.hang_ms) return;
+  actor.killed_why = fmt::format(
+      "it hung, the learner had not heard of it for {} s (an environment that does not return?)",
+      absent / 1000);
+  actor.member_ms.reset();
+  out.emplace_back(SendSignal{slot, SIGKILL});
 }
 
 std::vector<monitor::ActorProcess> SupervisorPolicy::processes() const {
@@ -364,13 +330,6 @@ std::vector<int> SupervisorPolicy::LivingActors() const {
     if (actors_[slot].alive) slots.push_back(static_cast<int>(slot));
   }
   return slots;
-}
-
-void SupervisorPolicy::MaybeFinish(Actions& out) {
-  const bool any_alive = learner_.alive || evaluator_.busy() || !LivingActors().empty();
-  if (!ending_ || finished_ || any_alive) return;
-  finished_ = true;
-  out.emplace_back(Finish{exit_status_, error_});
 }
 
 }  // namespace starling::fleet

@@ -10,11 +10,17 @@
 //    row without an applied update the run fails.
 //  - Actors from elsewhere, in slots above ours, count when the learner welcomes them. A second
 //    actor in a slot within a term counts as a restart.
-//  - Exit status 2 of a child is the operator's mistake: the run ends with 2.
+//  - An actor that leaves with status 0 while the run goes on is replaced after `left_actor_ms`.
+//    Without an accepted gradient that counts as a death. If every slot dies `actor_deaths` times
+//    in a row, the run fails.
+//  - Exit status 2 is the operator's mistake, and the run ends with 2, before a first accepted
+//    gradient in the slot, or a first status line of any learner. Later it is a death as any other.
+//  - A learner without a status line for `hang_ms` is killed, and so is an actor that joined and
+//    then was no member for so long: an environment may never return.
 //  - The evaluator (fleet/evaluator_policy.h) can neither delay the run nor make it fail. A
 //    finished run waits for the evaluation of its last weights.
 //  - The first stop signal goes to the learner, which writes a final checkpoint. Every process has
-//    ended `learner_kill_ms` later. A second signal kills at once.
+//    ended `learner_kill_ms` after the checkpoint last grew. A second signal kills at once.
 //
 // All times are milliseconds of one monotonic clock. REQUIRES: they do not go back from call to
 // call.
@@ -58,6 +64,8 @@ class SupervisorPolicy {
 
   const results::FleetCounts& counts() const { return counts_; }
   std::vector<monitor::ActorProcess> processes() const;  // by slot
+  // Whether the learner lives and does not report.
+  bool learner_silent() const { return learner_.silent; }
   // Whether the run is about to end. Actors that leave now are not missed.
   bool over() const { return ending_ || learner_.over; }
   // The newest of any learner of this run.
@@ -73,10 +81,14 @@ class SupervisorPolicy {
     bool alive = false;
     bool started_before = false;
     bool accepted = false;  // this process has had a gradient accepted
+    bool worked = false;    // any process of the slot has
+    bool left = false;      // the last process left with status 0
     std::uint64_t restarts = 0;
-    std::optional<Life> life;              // the newest that the learner listed in this slot
-    std::optional<Life> before;            // that of the process before this one
-    std::optional<std::int64_t> start_ms;  // time of its next start, if it is dead
+    std::optional<std::int64_t> member_ms;  // when the learner last listed this process
+    std::string killed_why;                 // "" unless we have killed it
+    std::optional<Life> life;               // the newest that the learner listed in this slot
+    std::optional<Life> before;             // that of the process before this one
+    std::optional<std::int64_t> start_ms;   // time of its next start, if it is dead
     Backoff backoff;
   };
   struct Learner {
@@ -87,26 +99,32 @@ class SupervisorPolicy {
     std::string first_checkpoint;  // the newest when this life began
     std::optional<std::int64_t> start_ms;
     std::optional<std::int64_t> kill_ms;
+    std::optional<std::int64_t> reported_ms, since_ms;  // its newest and its first status line
+    bool silent = false;                                // it was warned of
+    std::string killed_why;                             // "" unless we have killed it
     Backoff backoff;
     int deaths_checkpoint = 0;
   };
 
-  RunPoint Point() const;
+  bool Complete() const { return status_ && status_->steps >= run_steps_; }
+  RunPoint Point(bool worked) const;
   void BringUpActor(int slot, Actions& out);
   void BringUpLearner(bool resume, Actions& out);
   void RestartLearner(std::int64_t now_ms, Actions& out);
-  void NoteJoined(const learner::RunStatus& status);
+  void NoteJoined(std::int64_t now_ms, const learner::RunStatus& status);
   void NoteGuest(std::int64_t slot, const Life& life);
   void ReplaceActor(std::int64_t now_ms, int slot, const std::string& who,
                     const std::string& reason, Actions& out);
+  bool GaveUpOnActors(std::int64_t now_ms, const std::string& reason, Actions& out);
   void LearnerEnded(std::int64_t now_ms, const ChildExit& exit, const std::string& who,
                     const std::string& reason, Actions& out);
   void LearnerCrashed(std::int64_t now_ms, const std::string& who, const std::string& reason,
                       Actions& out);
   void LearnerLeft(std::int64_t now_ms, Actions& out);
-  bool EverySlotHopeless() const;
   void BeginEnding(std::int64_t now_ms, int exit_status, Actions& out, std::string error = "");
   void KillAll(Actions& out);
+  void TickLearner(std::int64_t now_ms, Actions& out);
+  void TickActor(std::int64_t now_ms, int slot, Actions& out);
   void TickEnding(std::int64_t now_ms, Actions& out);
   void MaybeFinish(Actions& out);
   std::vector<int> LivingActors() const;  // slots

@@ -81,17 +81,40 @@ void Learner::End(bool begun) {
   membership_.Dismiss(over ? wire::LeaveReason::kRunOver : wire::LeaveReason::kShuttingDown,
                       over ? "all steps are done" : "the learner was told to stop");
   // 2. The last checkpoint may take its time.
-  if (!shards_) {
-    keeper_.SaveLast(engine_.CaptureNow());
-  } else {
-    if (begun) SaveLastWithShards();
-    shards_->Leave();
-  }
+  if (begun) SaveLast();
+  if (shards_) shards_->Leave();
   keeper_.Finish();
   if (const std::string error = engine_.journal().TakeSync().Run(); !error.empty()) {
     LogError("{}", error);
   }
   reporter_.Report(StatusReporter::Moment::kEnd, times_, keeper_.newest());
+}
+
+// Waits for the checkpoint that is being written, then writes the last one; every shard its part.
+void Learner::SaveLast() {
+  AwaitSaved();
+  if (shards_ && keeper_.Has(engine_.published())) return;
+  if (shards_) shards_->WriteFinalCheckpoint(engine_.published());
+  keeper_.Save(engine_.CaptureNow());
+  AwaitSaved();
+}
+
+// Reports meanwhile how far it is: a supervisor waits while it grows.
+void Learner::AwaitSaved() {
+  std::array<wire::PollItem, 2> items{};
+  items[0].fd = wake_up_.fd();
+  if (shards_) items[1].socket = &shards_->socket();
+  while (!keeper_.idle()) {
+    wire::Poll(items, kIdleMs);
+    clock_.Tick();
+    wake_up_.Clear();
+    if (shards_) shards_->Receive();
+    keeper_.Collect();
+    const auto [written, size] = keeper_.progress();
+    reporter_.Report(StatusReporter::Moment::kSaving, times_, keeper_.newest(),
+                     SavingStatus{written, size});
+  }
+  keeper_.Collect();
 }
 
 // ---- receive

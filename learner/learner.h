@@ -90,7 +90,8 @@ class Learner {
   bool AwaitShards();
   void Loop();
   void End(bool begun);
-  void SaveLastWithShards();
+  void SaveLast();
+  void AwaitSaved();
   // In the run directory while the learner listens, for actors of other machines.
   std::filesystem::path endpoint_file() const { return options_.run_dir / "endpoint"; }
   bool MustStop() const { return options_.abandoned && options_.abandoned(); }

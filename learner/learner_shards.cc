@@ -47,28 +47,6 @@ bool Learner::AwaitShards() {
   return true;
 }
 
-// Waits for the checkpoint that is being written; then every shard writes its part of the last one.
-void Learner::SaveLastWithShards() {
-  std::array<wire::PollItem, 2> items{};
-  items[0].socket = &shards_->socket();
-  items[1].fd = wake_up_.fd();
-  const auto await_written = [&] {
-    while (!keeper_.idle()) {
-      wire::Poll(items, kPollMs);
-      clock_.Tick();
-      wake_up_.Clear();
-      shards_->Receive();
-      keeper_.Collect();
-    }
-    keeper_.Collect();
-  };
-  await_written();
-  if (keeper_.Has(engine_.published())) return;
-  shards_->WriteFinalCheckpoint(engine_.published());
-  keeper_.Save(engine_.CaptureNow());
-  await_written();
-}
-
 // In a learner of several processes the message carries shard 0's slice. The gradient is received
 // when all its slices are here.
 void Learner::OnSlice(wire::Envelope envelope, const wire::Message& message) {

@@ -67,6 +67,10 @@ void VisitFields(Status& status, Visitor visit) {
   });
   visit("version", status.version);
   visit("checkpoint", status.checkpoint);
+  visit.Section("saving", status.saving, [](auto section, auto& saving) {
+    section("written", saving.written);
+    section("size", saving.size);
+  });
   visit.Actors("joined", status.joined);
   visit("final", status.final);
 }
@@ -184,6 +188,7 @@ Json MetricsLine(const RunStatus& status) {
   Json line = ToJson(status);
   line["staleness"].erase("histogram");
   line.erase("joined");
+  line.erase("saving");
   line.erase("final");
   return line;
 }

@@ -90,6 +90,13 @@ struct UnrollStatus {  // microseconds of its unroll
   friend bool operator==(const UnrollStatus&, const UnrollStatus&) = default;
 };
 
+// A checkpoint while it is written.
+struct SavingStatus {
+  std::uint64_t written = 0, size = 0;  // bytes: on the disk, of the file
+
+  friend bool operator==(const SavingStatus&, const SavingStatus&) = default;
+};
+
 struct RunStatus {
   // "waiting" for the first actors, "running", "done": the actors were sent home.
   std::string phase = "waiting";
@@ -111,7 +118,8 @@ struct RunStatus {
   TimeStatus time{};
   std::uint64_t version = 0;  // of the newest weights
   std::string checkpoint{};   // the last complete one, relative to the run directory; "" if none
-  std::vector<ActorStatus> joined{};  // members: part of a large fleet, in turns; all at the end
+  std::optional<SavingStatus> saving{};  // of the last checkpoint while it is awaited, else absent
+  std::vector<ActorStatus> joined{};     // members: part of a large fleet, in turns; all at the end
   bool final = false;  // the last line of this learner: its last checkpoint is written, or failed
 
   friend bool operator==(const RunStatus&, const RunStatus&) = default;
@@ -129,7 +137,7 @@ struct PublishedStatus {
 
 // The status line. Numbers that are not finite or not known are null.
 nlohmann::ordered_json ToJson(const RunStatus& status);
-// The line of metrics.jsonl: ToJson without the histogram, the actors and `final`.
+// The line of metrics.jsonl: ToJson without the histogram, the actors, `saving` and `final`.
 nlohmann::ordered_json MetricsLine(const RunStatus& status);
 
 // Returns nullopt if `line` is not a JSON object or a known key has the wrong type (a torn line).

@@ -129,11 +129,14 @@ StatusReporter::StatusReporter(const Config& config, const std::filesystem::path
       metrics_(run_dir / "metrics.jsonl"),
       tensorboard_(config.run.tensorboard, run_dir, engine.Status().steps) {}
 
-void StatusReporter::Report(Moment moment, const LoopTimes& loop, const std::string& checkpoint) {
+void StatusReporter::Report(Moment moment, const LoopTimes& loop, const std::string& checkpoint,
+                            std::optional<SavingStatus> saving) {
   const std::int64_t now = clock_.NowMs();
-  if (moment == Moment::kRunning && now - reported_ms_ < kReportMs) return;
+  const bool paced = moment == Moment::kRunning || moment == Moment::kSaving;
+  if (paced && now - reported_ms_ < kReportMs) return;
   reported_ms_ = now;
-  const RunStatus status = StatusNow(moment, loop, checkpoint);
+  RunStatus status = StatusNow(moment, loop, checkpoint);
+  status.saving = saving;
   const auto metrics_ms = static_cast<std::int64_t>(config_.run.metrics_s * 1000.0);
   if (moment == Moment::kEnd || now - metrics_ms_ >= metrics_ms) {
     metrics_ms_ = now;

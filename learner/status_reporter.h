@@ -65,6 +65,7 @@ class StatusReporter {
   enum class Moment : std::uint8_t {
     kRunning,    // reports only if a report is due
     kDismissed,  // training has ended
+    kSaving,     // the last checkpoint is being written; reports only if a report is due
     kEnd,        // the last checkpoint is written, or failed
   };
 
@@ -73,7 +74,9 @@ class StatusReporter {
   StatusReporter(const Config& config, const std::filesystem::path& run_dir, Engine& engine,
                  Sinks sinks, const Clock& clock, const Clock& steady_clock);
 
-  void Report(Moment moment, const LoopTimes& loop, const std::string& checkpoint);
+  // `saving`: of the last checkpoint, at kSaving.
+  void Report(Moment moment, const LoopTimes& loop, const std::string& checkpoint,
+              std::optional<SavingStatus> saving = {});
 
  private:
   RunStatus StatusNow(Moment moment, const LoopTimes& loop, const std::string& checkpoint);

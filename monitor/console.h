@@ -18,7 +18,8 @@ namespace starling::monitor {
 // plain line for other outputs
 
 struct Progress {
-  enum class Phase : std::uint8_t { kStarting, kWaiting, kRunning };
+  // kSaving: the last checkpoint is awaited. kSilent: the learner lives and does not report.
+  enum class Phase : std::uint8_t { kStarting, kWaiting, kRunning, kSaving, kSilent };
   Phase phase = Phase::kStarting;
   std::uint64_t steps = 0, total = 0;
   double steps_per_second = 0;  // over the last ten seconds; 0: not known yet
@@ -26,6 +27,7 @@ struct Progress {
   double staleness_mean = 0;
   std::uint64_t staleness_max = 0;
   int actors_alive = 0, actors = 0;
+  learner::SavingStatus saving{};  // at kSaving
 };
 
 // `status` is nullopt until the learner's first status line.

@@ -27,6 +27,13 @@ std::string Percent(const Progress& progress) {
 
 std::string Waiting(const Progress& progress) {
   if (progress.phase == Progress::Phase::kStarting) return "starting";
+  if (progress.phase == Progress::Phase::kSilent) return "the learner does not report, 0 steps/s";
+  if (progress.phase == Progress::Phase::kSaving) {
+    const auto& [written, size] = progress.saving;
+    return fmt::format("writing the last checkpoint: {}B of {}B are on the disk",
+                       HumanCount(static_cast<double>(written)),
+                       HumanCount(static_cast<double>(size)));
+  }
   return fmt::format("waiting for the first actors ({} of {} alive)", progress.actors_alive,
                      progress.actors);
 }
@@ -71,6 +78,10 @@ Progress MakeProgress(const std::optional<learner::RunStatus>& status, std::uint
   if (!status) return progress;
   progress.phase =
       status->phase == "waiting" ? Progress::Phase::kWaiting : Progress::Phase::kRunning;
+  if (status->saving) {
+    progress.phase = Progress::Phase::kSaving;
+    progress.saving = *status->saving;
+  }
   progress.steps = status->steps;
   progress.steps_per_second = steps_per_second;
   progress.mean_return = status->mean_return;

@@ -99,7 +99,12 @@ void RunHistory::AddTime(std::int64_t now_ms, std::uint64_t term, const learner:
 }
 
 Progress RunHistory::progress() const {
-  return MakeProgress(status_, facts_.steps, meter_.PerSecond(), facts_.actors);
+  Progress progress = MakeProgress(status_, facts_.steps, meter_.PerSecond(), facts_.actors);
+  if (silent_) {
+    progress.phase = Progress::Phase::kSilent;
+    progress.steps_per_second = 0;
+  }
+  return progress;
 }
 
 RunView RunHistory::View(std::int64_t now_ms, const std::vector<ActorProcess>& processes,

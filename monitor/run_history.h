@@ -84,6 +84,8 @@ class RunHistory {
   RunHistory(RunFacts facts, int actors, std::int64_t now_ms);
 
   void Add(std::int64_t now_ms, const learner::RunStatus& status);
+  // Whether the learner lives and does not report: its newest status is old.
+  void SetSilent(bool silent) { silent_ = silent; }
   // `over`: the run ends, so the rows of the actors stay as they were. The view points into this.
   RunView View(std::int64_t now_ms, const std::vector<ActorProcess>& processes, bool over);
   Progress progress() const;
@@ -103,6 +105,7 @@ class RunHistory {
   Window<learner::TimeStatus> time_{10'000};  // about one point a second
   std::optional<learner::RunStatus> status_;  // the newest
   std::vector<ActorRow> rows_;
+  bool silent_ = false;
 };
 
 }  // namespace starling::monitor

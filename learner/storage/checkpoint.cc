@@ -172,12 +172,13 @@ std::string CheckpointName(std::uint32_t term, std::uint64_t version) {
 }
 
 std::filesystem::path WriteCheckpoint(const std::filesystem::path& dir,
-                                      const Checkpoint& checkpoint) {
-  return WriteCheckpoint(dir, CheckpointName(checkpoint.term, checkpoint.version), checkpoint);
+                                      const Checkpoint& checkpoint, WriteProgress* progress) {
+  return WriteCheckpoint(dir, CheckpointName(checkpoint.term, checkpoint.version), checkpoint,
+                         progress);
 }
 
 std::filesystem::path WriteCheckpoint(const std::filesystem::path& dir, std::string_view name,
-                                      const Checkpoint& checkpoint) {
+                                      const Checkpoint& checkpoint, WriteProgress* progress) {
   const net::ParameterLayout& layout = checkpoint.layout;
   CHECK(checkpoint.weights.size() == layout.size(), "{} weights", checkpoint.weights.size());
   CHECK(checkpoint.optimizer_state.size() == checkpoint.slot_names.size(), "{} slots",
@@ -200,7 +201,7 @@ std::filesystem::path WriteCheckpoint(const std::filesystem::path& dir, std::str
   // 2. WriteSafetensors renames a synced temporary file.
   std::filesystem::create_directories(dir);
   const std::filesystem::path path = dir / name;
-  WriteSafetensors(path, tensors, MetadataOf(checkpoint, kFormat));
+  WriteSafetensors(path, tensors, MetadataOf(checkpoint, kFormat), progress);
   return path;
 }
 

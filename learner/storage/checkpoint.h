@@ -21,6 +21,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/file.h"
 #include "core/queue.h"
 #include "learner/storage/journal.h"
 #include "learner/storage/journal_writer.h"
@@ -69,9 +70,11 @@ inline constexpr std::string_view kBestCheckpoint = "best.safetensors";
 // Writes dir/CheckpointName, or dir/`name`, atomically and synced. Returns the path. Creates `dir`.
 // Throws std::system_error.
 std::filesystem::path WriteCheckpoint(const std::filesystem::path& dir,
-                                      const Checkpoint& checkpoint);
+                                      const Checkpoint& checkpoint,
+                                      WriteProgress* progress = nullptr);
 std::filesystem::path WriteCheckpoint(const std::filesystem::path& dir, std::string_view name,
-                                      const Checkpoint& checkpoint);
+                                      const Checkpoint& checkpoint,
+                                      WriteProgress* progress = nullptr);
 
 // Reads a checkpoint. The layout is rebuilt from names and shapes; its fingerprint must equal the
 // stored one. Throws std::runtime_error with a sentence that names the file and the damage.
@@ -128,19 +131,19 @@ class CheckpointWriter {
   // Never waits. Returns false, and takes nothing, if one is being written and another is queued,
   // or after Finish.
   bool Submit(Job job);
-  // Waits until the queue has room. Returns false only after Finish.
-  bool SubmitAndWait(Job job);
   // Returns the next result in the order of submission, or nullopt.
   std::optional<Result> Poll();
   // Returns the number of submitted checkpoints without a result.
   std::size_t pending() const;
+  // Of the file that is being written, or was last.
+  WriteProgress::Now progress() const { return progress_.now(); }
   // Waits until every submitted checkpoint is written. Nothing is taken afterwards.
   void Finish();
 
  private:
   void CountPending(int change);
   void Run();
-  std::filesystem::path Write(const Job& job) const;
+  std::filesystem::path Write(const Job& job);
 
   const std::filesystem::path dir_;
   const std::size_t keep_;
@@ -150,6 +153,7 @@ class CheckpointWriter {
   mutable std::mutex mutex_;  // results_, pending_
   std::deque<Result> results_;
   std::size_t pending_ = 0;
+  WriteProgress progress_;
   std::thread thread_;
 };
 

@@ -51,7 +51,8 @@ Checkpoint FromMetadata(const Metadata& metadata, const std::string& path, std::
 
 // Writes one part, atomically and synced. Throws std::system_error. REQUIRES: weights and state of
 // `part` are the shard's slice of its layout (wire/slices.h).
-void WriteCheckpointPart(const std::filesystem::path& dir, const Checkpoint& part, ShardOf which);
+void WriteCheckpointPart(const std::filesystem::path& dir, const Checkpoint& part, ShardOf which,
+                         WriteProgress* progress = nullptr);
 // Gives the directory its final name and returns it. Throws std::system_error. REQUIRES: all parts
 // are written.
 std::filesystem::path CommitCheckpointParts(const std::filesystem::path& dir, std::uint32_t term,

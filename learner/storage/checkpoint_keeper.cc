@@ -47,10 +47,6 @@ void CheckpointKeeper::Save(CheckpointContent content) {
   SaveCompleteParts();
 }
 
-void CheckpointKeeper::SaveLast(CheckpointContent content) {
-  writer_.SubmitAndWait(Begin(std::move(content)));
-}
-
 CheckpointWriter::Job CheckpointKeeper::Begin(CheckpointContent content) {
   newest_begun_ = content.state.version;
   JournalSync sync = std::move(content.journal_sync);

@@ -36,10 +36,8 @@ class CheckpointKeeper {
   // For a learner of several processes. REQUIRES: called before the first Save of a slice.
   void AwaitPartsOf(PartsOf parts) { parts_ = std::move(parts); }
 
-  // Never waits. If the disk is too slow, this checkpoint is skipped with a warning.
+  // Never waits. If the disk is too slow, this checkpoint is skipped with a warning; never if idle().
   void Save(CheckpointContent content);
-  // Waits until the writer has room.
-  void SaveLast(CheckpointContent content);
   // Takes the results that are ready. Call it often.
   void Collect();
   // Writes the checkpoints whose parts are complete by now.
@@ -48,6 +46,8 @@ class CheckpointKeeper {
   void Finish();
 
   bool idle() const { return unsaved_.empty() && writer_.pending() == 0; }
+  // How far the checkpoint is that is being written, or was last.
+  WriteProgress::Now progress() const { return writer_.progress(); }
   // Returns whether a checkpoint of `version` is written or pending.
   bool Has(std::uint64_t version) const { return newest_begun_ == version; }
   const std::string& newest() const { return newest_; }  // relative to the run directory; "": none

@@ -121,7 +121,8 @@ std::size_t CountParts(const std::filesystem::path& path) {
 
 }  // namespace
 
-void WriteCheckpointPart(const std::filesystem::path& dir, const Checkpoint& part, ShardOf which) {
+void WriteCheckpointPart(const std::filesystem::path& dir, const Checkpoint& part, ShardOf which,
+                         WriteProgress* progress) {
   const std::size_t size = wire::CutIntoSlices(part.layout.size(), which.shards)[which.shard].size;
   CHECK(part.weights.size() == size, "{} weights of {}", part.weights.size(), size);
   std::vector<TensorView> tensors{ViewF32(kWeights, {size}, part.weights)};
@@ -135,7 +136,7 @@ void WriteCheckpointPart(const std::filesystem::path& dir, const Checkpoint& par
   metadata["shards"] = std::to_string(which.shards);
   const auto parts = dir / (CheckpointStem(part.term, part.version) + std::string(kUncommitted));
   std::filesystem::create_directories(parts);
-  WriteSafetensors(PartPath(parts, which), tensors, metadata);
+  WriteSafetensors(PartPath(parts, which), tensors, metadata, progress);
 }
 
 std::filesystem::path CommitCheckpointParts(const std::filesystem::path& dir, std::uint32_t term,

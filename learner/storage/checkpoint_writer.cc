@@ -35,13 +35,6 @@ bool CheckpointWriter::Submit(Job job) {
   return taken;
 }
 
-bool CheckpointWriter::SubmitAndWait(Job job) {
-  CountPending(1);
-  const bool taken = queue_.Push(std::move(job));
-  if (!taken) CountPending(-1);
-  return taken;
-}
-
 // Counts up before the item is in the queue, so the writer's thread never counts below zero.
 void CheckpointWriter::CountPending(int change) {
   std::lock_guard lock(mutex_);
@@ -66,7 +59,7 @@ void CheckpointWriter::Finish() {
   if (thread_.joinable()) thread_.join();
 }
 
-std::filesystem::path CheckpointWriter::Write(const Job& job) const {
+std::filesystem::path CheckpointWriter::Write(const Job& job) {
   if (!std::filesystem::exists(dir_)) {
     throw std::runtime_error(fmt::format(
         "{} is gone; was the run's directory moved or deleted while it trains?", dir_.string()));
@@ -81,8 +74,8 @@ std::filesystem::path CheckpointWriter::Write(const Job& job) const {
   }
   // Shard 0 writes after all others, so its part makes the checkpoint complete.
   const bool whole = checkpoint.weights.size() == checkpoint.layout.size();
-  if (whole) return WriteCheckpoint(dir_, checkpoint);
-  WriteCheckpointPart(dir_, checkpoint, which_);
+  if (whole) return WriteCheckpoint(dir_, checkpoint, &progress_);
+  WriteCheckpointPart(dir_, checkpoint, which_, &progress_);
   if (which_.shard > 0) return {};
   return CommitCheckpointParts(dir_, checkpoint.term, checkpoint.version);
 }

@@ -44,6 +44,18 @@ TEST_F(WriteFileAtomicallyTest, WritesAndReplaces) {
   EXPECT_EQ(dir_.CountFiles(), 1u);
 }
 
+// A supervisor waits for a file that grows: only what the disk has counts.
+TEST_F(WriteFileAtomicallyTest, CountsTheBytesThatAreSynced) {
+  const std::string large(20 << 20, 'x');
+  const std::array<std::string_view, 3> parts = {"head", large, "tail"};
+  WriteProgress progress;
+  progress.Add(77);  // of another file
+  WriteFileAtomically(dir_ / "a", parts, 0644, &progress);
+  EXPECT_EQ(progress.now().size, large.size() + 8);
+  EXPECT_EQ(progress.now().written, 16u << 20) << "the rest is synced with the file";
+  EXPECT_EQ(ReadFile(dir_ / "a"), "head" + large + "tail");
+}
+
 TEST(ReadRegularFile, NothingElse) {
   const TempDir dir;
   WriteFileAtomically(dir / "a", "one");

@@ -12,12 +12,13 @@ namespace {
 const ChildExit kInOrder{ChildExit::How::kExited, kExitDone};
 const ChildExit kFailed{ChildExit::How::kExited, kExitFailed};
 const ChildExit kMistake{ChildExit::How::kExited, kExitUserError};
+const ChildExit kGaveUp{ChildExit::How::kExited, kExitGaveUp};
 const ChildExit kKilled{ChildExit::How::kKilled, SIGKILL};
 const ChildExit kNotStarted{ChildExit::How::kNotStarted, 2};
 
 constexpr RunPoint kRunning{}, kEnding{.ending = true}, kHome{.dismissed = true},
     kComplete{.complete = true, .dismissed = true},
-    kSaved{.complete = true, .dismissed = true, .last_status = true};
+    kSaved{.complete = true, .dismissed = true, .last_status = true}, kWorked{.worked = true};
 
 TEST(Endings, OfALearner) {
   const struct {
@@ -28,6 +29,8 @@ TEST(Endings, OfALearner) {
       {kInOrder, kRunning, LearnerEnding::kStoppedElsewhere},
       {kFailed, kRunning, LearnerEnding::kCrashed},
       {kMistake, kRunning, LearnerEnding::kMistake},
+      {kMistake, kWorked, LearnerEnding::kCrashed},  // a port taken meanwhile, a full /dev/shm
+      {kGaveUp, kWorked, LearnerEnding::kGaveUp},
       {kKilled, kRunning, LearnerEnding::kCrashed},
       {kNotStarted, kRunning, LearnerEnding::kCrashed},
       {kInOrder, kComplete, LearnerEnding::kDone},
@@ -51,6 +54,7 @@ TEST(Endings, OfAnActor) {
   EXPECT_EQ(ClassifyActor(kKilled, kRunning), ActorEnding::kDied);
   EXPECT_EQ(ClassifyActor(kNotStarted, kRunning), ActorEnding::kDied);
   EXPECT_EQ(ClassifyActor(kMistake, kRunning), ActorEnding::kMistake);
+  EXPECT_EQ(ClassifyActor(kMistake, kWorked), ActorEnding::kDied);
   for (const ChildExit& exit : {kInOrder, kFailed, kMistake, kKilled}) {
     EXPECT_EQ(ClassifyActor(exit, kHome), ActorEnding::kExpected);
     EXPECT_EQ(ClassifyActor(exit, kEnding), ActorEnding::kExpected);
@@ -59,6 +63,7 @@ TEST(Endings, OfAnActor) {
 
 TEST(Endings, EveryEndingOfARunHasARule) {
   EXPECT_EQ(RuleFor(LearnerEnding::kMistake)->exit_status, kExitUserError);
+  EXPECT_EQ(RuleFor(LearnerEnding::kGaveUp)->exit_status, kExitFailed);
   EXPECT_EQ(RuleFor(LearnerEnding::kStoppedElsewhere)->exit_status, kExitInterrupted);
   EXPECT_EQ(RuleFor(LearnerEnding::kDone)->exit_status, kExitDone);
   EXPECT_EQ(RuleFor(LearnerEnding::kDoneThenKilled)->exit_status, kExitDone);

@@ -114,6 +114,28 @@ TEST_F(EndingOfTwo, InterruptIsOverInLessThanFiveSecondsWhateverHangs) {
   EXPECT_THAT(Said(end, LogLevel::kWarn), HasSubstr("what came after its last checkpoint is lost"));
 }
 
+TEST_F(EndingOfOne, ALastCheckpointThatGrowsIsWaitedFor) {
+  const auto saving = [](std::uint64_t written) {
+    learner::RunStatus status = Final(160);
+    status.final = false;
+    status.saving = {written, 1200};
+    return status;
+  };
+  policy_.OnStopSignal(100, SIGINT);
+  policy_.OnActorExit(200, 0, 77, Exit(0));
+  std::int64_t now = 200;
+  for (std::uint64_t written = 0; written < 1200; written += 8) {
+    now += 4000;
+    policy_.OnStatus(now, saving(written));
+    ASSERT_THAT(Deeds(policy_.Tick(now)), IsEmpty()) << now;
+  }
+  policy_.OnStatus(now + 4000, saving(1192));  // it reports, but no byte was written
+  EXPECT_THAT(Deeds(policy_.Tick(now + 4199)), IsEmpty());
+  const Actions kill = policy_.Tick(now + 4200);
+  EXPECT_THAT(Deeds(kill), Are(SendSignal{kLearnerSlot, SIGKILL}));
+  EXPECT_THAT(Said(kill), HasSubstr("its last checkpoint does not grow: killed"));
+}
+
 TEST_F(EndingOfOne, NothingIsStartedWhileTheRunEnds) {
   policy_.OnActorExit(10, 0, 77, kAborted);  // to be replaced at 60
   policy_.OnStopSignal(20, SIGINT);

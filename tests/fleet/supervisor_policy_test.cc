@@ -124,7 +124,7 @@ TEST_F(PolicyOfOne, NoActorThatEverGetsAnywhereEndsTheRun) {
   EXPECT_THAT(Deeds(last), Are(SendSignal{kLearnerSlot, SIGTERM}));
   EXPECT_THAT(Deeds(policy_.OnLearnerExit(now + 1, 9, Exit(0))),
               End(kExitFailed,
-                  "every actor died 10 times in a row before its first "
+                  "every actor ended 10 times in a row before its first "
                   "accepted gradient: CHECK(x) failed"));
 }
 
@@ -142,6 +142,109 @@ TEST_F(PolicyOfOne, OperatorsMistakeOfTheLearnerEndsTheRunWithTwo) {
   EXPECT_THAT(Deeds(policy_.Tick(510)), Are(SendSignal{0, SIGTERM}));
   EXPECT_THAT(Deeds(policy_.OnActorExit(520, 0, 77, Exit(0))),
               End(kExitUserError, "the learner (pid 76) ended with exit status 2"));
+}
+
+TEST_F(PolicyOfOne, ExitStatusTwoIsADeathAsAnyOtherOnceTheSlotHasWorked) {
+  policy_.OnStatus(10, Joined(1, {{0, 1, 1}}));
+  EXPECT_THAT(Deeds(policy_.OnActorExit(20, 0, 77, Exit(2), "the env died 3 times")),
+              Are(StartActor{0}));
+  // Its successor has had no gradient accepted, but the slot has.
+  EXPECT_THAT(Deeds(policy_.OnActorExit(30, 0, 78, Exit(2))), IsEmpty());
+  EXPECT_THAT(Deeds(policy_.Tick(80)), Are(StartActor{0}));
+}
+
+TEST_F(PolicyOfOne, ExitStatusTwoOfALearnerIsACrashOnceOneHasReported) {
+  policy_.OnStatus(10, StatusAt(0));
+  EXPECT_THAT(Deeds(policy_.OnLearnerExit(20, 76, kAborted)), IsEmpty());
+  EXPECT_THAT(Deeds(policy_.Tick(70)), Are(StartLearner{true}));
+  EXPECT_THAT(Deeds(policy_.OnLearnerExit(80, 77, Exit(2), "address in use")), IsEmpty());
+  EXPECT_THAT(Deeds(policy_.Tick(180)), Are(StartLearner{true}));
+  policy_.OnStatus(190, StatusAt(0));
+  policy_.OnStatus(200, StatusAt(160));
+  EXPECT_THAT(Deeds(policy_.OnLearnerExit(210, 78, kAborted)), Are(StartLearner{true}));
+}
+
+TEST_F(PolicyOfOne, LearnerThatGivesUpIsNotStartedAgain) {
+  policy_.OnStatus(10, StatusAt(160));
+  policy_.OnLearnerExit(20, 76, Exit(kExitGaveUp), "every gradient is refused");
+  EXPECT_THAT(Deeds(policy_.OnActorExit(30, 0, 77, Exit(0))),
+              End(kExitFailed, "every gradient is refused"));
+}
+
+// ---- processes that hang
+
+TEST_F(PolicyOfOne, LearnerThatDoesNotReportIsWarnedOfThenKilledAndStartedAgain) {
+  policy_.OnStatus(10, StatusAt(0));
+  policy_.OnStatus(1000, StatusAt(160));
+  EXPECT_THAT(policy_.Tick(5999), IsEmpty());
+  EXPECT_THAT(Said(policy_.Tick(6000), LogLevel::kWarn),
+              HasSubstr("the learner has not reported for 5 s"));
+  EXPECT_TRUE(policy_.learner_silent());
+  EXPECT_THAT(policy_.Tick(60'999), IsEmpty()) << "warned once";
+  EXPECT_THAT(Deeds(policy_.Tick(61'000)), Are(SendSignal{kLearnerSlot, SIGKILL}));
+  EXPECT_THAT(policy_.Tick(62'000), IsEmpty()) << "killed once";
+  const Actions died = policy_.OnLearnerExit(62'001, 76, kKilled9);
+  EXPECT_THAT(Deeds(died), Are(StartLearner{true}));
+  EXPECT_THAT(Said(died),
+              HasSubstr("(pid 76) was killed by SIGKILL: it had not reported for 60 s"));
+  EXPECT_FALSE(policy_.learner_silent());
+  EXPECT_THAT(policy_.Tick(200'000), IsEmpty()) << "a start may take its time";
+}
+
+TEST_F(PolicyOfOne, LearnerThatReportsAgainIsForgiven) {
+  policy_.OnStatus(0, StatusAt(160));
+  policy_.Tick(50'000);
+  EXPECT_THAT(Said(policy_.OnStatus(59'000, StatusAt(160))), HasSubstr("reports again"));
+  EXPECT_FALSE(policy_.learner_silent());
+  EXPECT_THAT(policy_.Tick(63'999), IsEmpty());
+}
+
+TEST_F(PolicyOfTwo, ActorThatHangsIsKilledAndReplaced) {
+  const auto reports = [&](std::int64_t now, std::vector<learner::ActorStatus> rows) {
+    policy_.OnStatus(now, Joined(1, std::move(rows)));
+    return Deeds(policy_.Tick(now));
+  };
+  EXPECT_THAT(reports(100, {{0, 1, 4}, {1, 1, 3}}), IsEmpty());
+  // The learner no longer hears of actor 1, and removes it.
+  EXPECT_THAT(reports(60'099, {{0, 1, 9}}), IsEmpty());
+  EXPECT_THAT(reports(60'100, {{0, 1, 9}}), Are(SendSignal{1, SIGKILL}));
+  EXPECT_THAT(reports(60'200, {{0, 1, 9}}), IsEmpty()) << "killed once";
+  const Actions died = policy_.OnActorExit(60'300, 1, 78, kKilled9);
+  EXPECT_THAT(Deeds(died), Are(StartActor{1}));
+  EXPECT_THAT(Said(died, LogLevel::kWarn),
+              HasSubstr("actor 1 (pid 78) was killed by SIGKILL: it hung, the learner had not "
+                        "heard of it for 60 s"));
+  EXPECT_THAT(reports(200'000, {{0, 1, 9}}), IsEmpty()) << "one that has not joined may take long";
+}
+
+TEST_F(PolicyOfTwo, ActorsHaveTimeToFindANewLearner) {
+  policy_.OnStatus(100, Joined(1, {{0, 1, 4}, {1, 1, 3}}));
+  policy_.OnStatus(50'000, Joined(1, {{0, 1, 4}, {1, 1, 3}}));
+  policy_.OnLearnerExit(50'000, 76, kKilled9);
+  policy_.OnStatus(109'000, Joined(2, {{0, 9, 0}}));
+  EXPECT_THAT(Deeds(policy_.Tick(111'000)), IsEmpty());
+  policy_.OnStatus(169'000, Joined(2, {{0, 9, 0}}));
+  EXPECT_THAT(Deeds(policy_.Tick(169'000)), Are(SendSignal{1, SIGKILL}));
+}
+
+// ---- actors that leave
+
+TEST_F(PolicyOfOne, ActorsThatOnlyLeaveAreWarnedOfAndGivenUp) {
+  std::int64_t now = 0;
+  for (int life = 1; life < 10; ++life) {
+    EXPECT_THAT(Said(policy_.OnActorExit(now, 0, 77, Exit(0)), LogLevel::kWarn), "");
+    now += 1000;
+    const Actions next = policy_.Tick(now);
+    EXPECT_THAT(Deeds(next), Are(StartActor{0}));
+    EXPECT_THAT(Said(next, LogLevel::kWarn),
+                HasSubstr("actor 0 left with exit status 0 while the run goes on"));
+  }
+  policy_.OnActorExit(now, 0, 77, Exit(0));
+  EXPECT_THAT(Deeds(policy_.Tick(now + 1000)), Are(SendSignal{kLearnerSlot, SIGTERM}));
+  EXPECT_THAT(Deeds(policy_.OnLearnerExit(now + 1001, 76, Exit(0))),
+              End(kExitFailed,
+                  "every actor ended 10 times in a row before its first accepted gradient: they "
+                  "left with exit status 0"));
 }
 
 TEST_F(PolicyOfOne, LearnerWithProgressIsRestartedAtOnceFromItsCheckpoint) {

@@ -75,6 +75,27 @@ TEST_F(LearnerDiskTest, ASlowDiskIsReportedAtALimitedRate) {
   EXPECT_EQ(LastCheckpoint().version, 50u);
 }
 
+TEST_F(LearnerDiskTest, ALastCheckpointIsReportedWhileItIsWritten) {
+  Start("updates.start_with=1\ncheckpoint.keep=1");
+  TrainOnce();
+  // As above: the writer waits.
+  const std::filesystem::path pipe = dir_ / "checkpoints" / CheckpointName(9, 1);
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  AskToStop();
+  const auto saving = [&] {
+    return LastPublished() ? LastPublished()->status.saving : std::nullopt;
+  };
+  while (!saving()) std::this_thread::yield();
+  EXPECT_GT(saving()->size, kFloats * sizeof(float));
+  for (const int before = statuses_; statuses_ < before + 3;) std::this_thread::yield();
+  const int fd = open(pipe.c_str(), O_WRONLY | O_CLOEXEC);
+  std::filesystem::remove(pipe);
+  close(fd);
+  Wait();
+  EXPECT_FALSE(saving()) << "it is written";
+  EXPECT_EQ(LastCheckpoint().version, 1u);
+}
+
 // ---- resuming
 
 TEST_F(LearnerDiskTest, ResumesInANewTerm) {

@@ -35,6 +35,7 @@ RunStatus FullStatus() {
                    .learner = {.receive = 6, .dispatch = 7, .idle = 8, .lanes = 9}},
           .version = 4,
           .checkpoint = "checkpoints/x",
+          .saving = SavingStatus{.written = 8, .size = 9},
           .joined = {{0, 1, 3, 30, 2, 1, 99'000}, {1, 5, 0}},
           .final = true};
 }
@@ -51,7 +52,7 @@ constexpr const char* kFullLine =
     R"("actor_us":{"wait":1,"refresh":2,"act":3,"gradient":4,"push":5},)"
     R"("time":{"actors":{"wait":1.0,"refresh":2.0,"act":3.0,"gradient":4.0,"push":5.0},)"
     R"("learner":{"receive":6.0,"dispatch":7.0,"idle":8.0,"lanes":9.0}},)"
-    R"("version":4,"checkpoint":"checkpoints/x",)"
+    R"("version":4,"checkpoint":"checkpoints/x","saving":{"written":8,"size":9},)"
     R"("joined":[[0,1,3,30,2,1,99],[1,5,0,0,0,0,0]],"final":true})";
 
 TEST(StatusTest, IsWrittenAsALineAndReadBack) {
@@ -73,7 +74,7 @@ TEST(StatusTest, UnknownNumbersAreNull) {
 
 TEST(StatusTest, ALineOfMetricsHasNoListsOfActorsOrStaleness) {
   const auto line = MetricsLine(FullStatus());
-  EXPECT_FALSE(line.contains("joined") || line.contains("final"));
+  EXPECT_FALSE(line.contains("joined") || line.contains("saving") || line.contains("final"));
   EXPECT_EQ(line["staleness"].dump(), R"({"max":2,"mean":0.5,"bound":4})");
 }
 

@@ -92,6 +92,11 @@ TEST(ProgressTest, Waiting) {
   EXPECT_EQ(ProgressLine(progress), "waiting for the first actors (1 of 2 alive)");
   EXPECT_EQ(ProgressBar(progress, {80, true, true}), "waiting for the first actors (1 of 2 alive)");
   EXPECT_EQ(ProgressBar(progress, {20, true, true}), "waiting for the fir");
+  status.saving = {.written = 312'000'000, .size = 1'200'000'000};
+  progress = MakeProgress(status, 100, 7, 2);
+  EXPECT_EQ(ProgressLine(progress), "writing the last checkpoint: 312MB of 1.20GB are on the disk");
+  progress.phase = Progress::Phase::kSilent;
+  EXPECT_EQ(ProgressBar(progress, {80, true, true}), "the learner does not report, 0 steps/s");
 }
 
 TEST(ProgressTest, CountsHaveThreeDigits) {

@@ -69,11 +69,12 @@ class LearnerFixture : public testing::Test {
   // Ends the learner and waits for it; its counters can be looked at then.
   void Stop() {
     if (!thread_.joinable()) return;
-    eventfd_write(stop_fd_, 1);
+    AskToStop();
     Wait();
     eventfd_t count;
     eventfd_read(stop_fd_, &count);
   }
+  void AskToStop() { eventfd_write(stop_fd_, 1); }
   void Wait() {
     if (thread_.joinable()) thread_.join();
   }

@@ -61,5 +61,30 @@ TEST_F(HangTest, ALearnerThatSleepsAWhileIsFoundAgain) {
   EXPECT_EQ(Summary()["learner"]["restarted"], 0);
 }
 
+// Ctrl-Z reaches the supervisor alone: children have process groups of their own.
+TEST_F(HangTest, AFleetStopsAndGoesOnWithItsSupervisor) {
+  auto train = StartTrain({Steps(kEndless), "actors.count=2", "wire.timeout_s=1",
+                           "wire.heartbeat_ms=100", "staleness.deadline_s=1"});
+  ASSERT_TRUE(AwaitCheckpoint(*train));
+  const auto all_are = [&](bool stopped) {
+    std::vector<pid_t> pids = {LearnerPid(), ActorPid(0), ActorPid(1), train->pid()};
+    return std::ranges::all_of(pids, [&](pid_t pid) { return (StateOf(pid) == "T") == stopped; });
+  };
+  train->Signal(SIGTSTP);
+  ASSERT_TRUE(Eventually([&] { return all_are(true); }));
+  std::this_thread::sleep_for(std::chrono::seconds(3));  // longer than wire.timeout_s
+  const std::size_t checkpoints = CountInLog("wrote checkpoints/");
+  train->Signal(SIGCONT);
+  ASSERT_TRUE(Eventually([&] { return CountInLog("wrote checkpoints/") > checkpoints + 1; }));
+  EXPECT_TRUE(all_are(false));
+  const json summary = Interrupt(*train);
+  EXPECT_EQ(summary["actors"]["restarted"], 0);
+  EXPECT_EQ(summary["learner"]["restarted"], 0);
+  for (const char* text : {"was silent for", "did not spend its grant"}) {
+    EXPECT_FALSE(LogHas(text)) << text;
+  }
+  EXPECT_EQ(CountInLog(" joined (pid "), 2u) << "nobody was thrown out";
+}
+
 }  // namespace
 }  // namespace starling

@@ -103,10 +103,10 @@ TEST_F(CheckpointWriterTest, AFailedWriteIsReportedAndTheOldCheckpointsStay) {
 TEST_F(CheckpointWriterTest, WritesNothingOnceALaterLearnerHasTheRun) {
   const std::uint32_t first = ClaimTerm(dir_.path(), std::nullopt);
   CheckpointWriter writer(dir_.path(), 9);
-  ASSERT_TRUE(writer.SubmitAndWait(JobOf(first, 1)));
+  ASSERT_TRUE(writer.Submit(JobOf(first, 1)));
   while (!writer.Poll()) std::this_thread::yield();
   EXPECT_EQ(ClaimTerm(dir_.path(), CheckpointId{first, 1}), 2u);
-  ASSERT_TRUE(writer.SubmitAndWait(JobOf(first, 2)));
+  ASSERT_TRUE(writer.Submit(JobOf(first, 2)));
   writer.Finish();
   const auto result = writer.Poll();
   ASSERT_TRUE(result);
