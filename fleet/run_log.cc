@@ -26,8 +26,9 @@ LockedFile OpenLog(const std::filesystem::path& path) {
   try {
     return LockedFile(path);
   } catch (const std::system_error& error) {
-    throw UserError(fmt::format("{} cannot be written: {}; choose another --run-dir", path.string(),
-                                error.code().message()));
+    throw UserError(
+        fmt::format("{} cannot be written: {}; make room there, or change its permissions",
+                    path.string(), error.code().message()));
   }
 }
 

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <optional>
 #include <system_error>
+#include <utility>
 
 #include "core/config/config.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "core/process.h"
 #include "core/text.h"
 #include "fleet/check_config.h"
@@ -126,15 +129,57 @@ monitor::RunFacts FactsOf(const Config& config) {
           .actors = static_cast<int>(config.actors.count)};
 }
 
+// The configuration of a run that is gone on with, while it is not sure that it goes on.
+class KeptConfig {
+ public:
+  explicit KeptConfig(const Plan& plan) : path_(plan.run_dir / "config.toml") {
+    if (plan.resume) text_ = ReadFile(path_);
+  }
+  void PutBack() const {
+    try {
+      WriteFileAtomically(path_, text_);
+    } catch (const std::system_error&) {
+      // Its disk is full or gone: other messages say so.
+    }
+  }
+
+ private:
+  fs::path path_;
+  std::string text_;
+};
+
+// A resumed run whose learner never reported keeps its numbers and its configuration.
+int ReportUntouched(const Plan& plan, const SupervisorResult& result, const KeptConfig& config,
+                    const TrainOptions& options, monitor::Console& console) {
+  config.PutBack();
+  results::WriteError(plan.run_dir, result.error);
+  for (const std::string& line : results::DescribeUntouched(result.error, result.exit_status,
+                                                            plan.run_dir, options.program)) {
+    console.Print(line);
+  }
+  return result.exit_status;
+}
+
+// Finds the run directory again. Returns false if it is gone: then nothing of the run is left.
+bool FindAgain(const results::HeldDir& held, Plan& plan, SupervisorResult& result, RunLog& log) {
+  const std::optional<fs::path> now = held.Find();
+  if (now == plan.run_dir) return true;
+  const std::string what =
+      fmt::format("the run directory {} was {} during training: later checkpoints are lost",
+                  plan.run_dir.string(), now ? "moved to " + now->string() : "deleted");
+  log.Log(LogLevel::kError, what);
+  if (result.error.empty()) result.error = what;
+  if (result.exit_status == kExitDone) result.exit_status = kExitFailed;
+  if (now) plan.run_dir = *now;
+  return now.has_value();
+}
+
 int Report(const Plan& plan, const SupervisorResult& result, const TrainOptions& options,
            RunLog& log, monitor::Console& console) {
   const results::RunSummary summary =
       results::BuildSummary(plan.config, result.status, result.counts,
                             results::ReadEvalStanding(plan.run_dir), result.error);
-  // A resumed run whose learner never reported keeps its numbers.
-  const bool keep = plan.resume && !result.status && results::ReadSummary(plan.run_dir);
-  const std::string unwritten = keep ? results::WriteError(plan.run_dir, result.error)
-                                     : results::WriteSummary(plan.run_dir, summary);
+  const std::string unwritten = results::WriteSummary(plan.run_dir, summary);
   for (const std::string& line :
        results::DescribeRun(summary, result.exit_status, plan.run_dir, options.program)) {
     console.Print(line);
@@ -161,6 +206,8 @@ int RunTrain(const TrainOptions& options) {
   // 2. Take over the run directory.
   const StopSignalsHeld held;
   RunLog log(plan.run_dir, console);
+  const results::HeldDir held_dir(plan.run_dir);
+  const KeptConfig config_before(plan);
   plan.config.run.dir = plan.run_dir.string();
   results::WriteConfig(plan.run_dir, plan.config);
   if (plan.resume) results::WriteError(plan.run_dir, "");  // no failed run any more
@@ -169,19 +216,23 @@ int RunTrain(const TrainOptions& options) {
 
   // 3. Run, clean up and sum up.
   const monitor::RunFacts facts = FactsOf(plan.config);
-  const SupervisorResult result = Supervise({.run_dir = plan.run_dir,
-                                             .learner_program = learner,
-                                             .actor_program = actor,
-                                             .actor_arguments = ActorArguments(plan.config),
-                                             .resume = plan.resume,
-                                             .evaluates = plan.config.eval.every_steps > 0,
-                                             .actors = options.no_actors ? 0 : facts.actors,
-                                             .facts = facts,
-                                             .screen = options.progress == ShowProgress::kScreen,
-                                             .limits = {}},
-                                            log, console);
+  SupervisorResult result = Supervise({.run_dir = plan.run_dir,
+                                       .learner_program = learner,
+                                       .actor_program = actor,
+                                       .actor_arguments = ActorArguments(plan.config),
+                                       .resume = plan.resume,
+                                       .evaluates = plan.config.eval.every_steps > 0,
+                                       .actors = options.no_actors ? 0 : facts.actors,
+                                       .facts = facts,
+                                       .screen = options.progress == ShowProgress::kScreen,
+                                       .limits = {}},
+                                      log, console);
   RemoveLeftovers(plan.config, log);
+  if (!FindAgain(held_dir, plan, result, log)) return result.exit_status;
   results::RemoveUnfinishedBest(plan.run_dir);
+  if (plan.resume && !result.status) {
+    return ReportUntouched(plan, result, config_before, options, console);
+  }
   return Report(plan, result, options, log, console);
 }
 

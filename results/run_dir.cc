@@ -1,18 +1,26 @@
 #include "results/run_dir.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <fstream>
+#include <iterator>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
+#include "core/check.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "core/locked_file.h"
 #include "core/text.h"
+#include "learner/run_status.h"
 #include "learner/storage/checkpoint.h"
 
 namespace starling::results {
@@ -20,9 +28,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void Unusable(const fs::path& dir, const std::string& reason) {
-  throw UserError(fmt::format("run directory {} cannot be written: {}; choose another --run-dir",
-                              dir.string(), reason));
+constexpr char kChooseAnother[] = "choose another --run-dir";
+
+[[noreturn]] void Unusable(const fs::path& dir, const std::string& reason,
+                           const char* remedy = kChooseAnother) {
+  throw UserError(
+      fmt::format("run directory {} cannot be written: {}; {}", dir.string(), reason, remedy));
 }
 
 // Returns true if this call created `dir`, false if the name is taken.
@@ -39,14 +50,79 @@ constexpr char kProbe[] = ".probe", kSimulatedMark[] = "simulated";
 
 bool IsProbe(const fs::path& path) { return path.filename().string().starts_with(kProbe); }
 
-void TestWritable(const fs::path& dir) {
+void TestWritable(const fs::path& dir, const char* remedy = kChooseAnother) {
   const fs::path probe = dir / kProbe;
   try {
     WriteFileAtomically(probe, "");
   } catch (const std::system_error& error) {
-    Unusable(dir, error.code().message());
+    Unusable(dir, error.code().message(), remedy);
   }
   fs::remove(probe);
+}
+
+// ---- what a failed start leaves
+
+// Everything that a start makes before its first checkpoint.
+bool IsOfAStart(const fs::path& path) {
+  static const std::set<std::string> kNames = {
+      "config.toml", "log",         "summary.json", "metrics.jsonl", "journal",
+      "tensorboard", "checkpoints", "eval.jsonl",   "endpoint",      "lock"};
+  return kNames.contains(path.filename().string()) || IsProbe(path);
+}
+
+// Returns whether a line of metrics.jsonl, or the summary, has steps.
+bool HasSteps(const fs::path& dir) {
+  const auto in = [](const std::string& line) {
+    const auto status = learner::ParseStatus(line);
+    return status && status->steps > 0;
+  };
+  std::ifstream metrics(dir / "metrics.jsonl");
+  for (std::string line; std::getline(metrics, line);) {
+    if (in(line)) return true;
+  }
+  std::error_code ignored;
+  return fs::exists(dir / "summary.json", ignored) && in(ReadFile(dir / "summary.json"));
+}
+
+// Also one that does not count, or is not complete.
+bool AnyCheckpoint(const fs::path& dir) {
+  std::error_code error;
+  fs::directory_iterator entry(dir / "checkpoints", error);
+  return !error && std::any_of(begin(entry), end(entry), [](const fs::path& path) {
+    const std::string name = path.filename().string();
+    if (name.ends_with(".tmp")) return false;  // of a writer that was killed
+    return name.find("safetensors") != std::string::npos || name.find("-v") != std::string::npos;
+  });
+}
+
+// A configuration alone may be the operator's. A log whose configuration could not be written is
+// empty.
+bool IsFailedStart(const fs::path& dir) {
+  std::error_code error;
+  fs::directory_iterator entry(dir, error);
+  if (error || !std::all_of(begin(entry), end(entry), IsOfAStart)) return false;
+  if (AnyCheckpoint(dir) || HasSteps(dir) || IsLocked(dir / "lock")) return false;
+  const auto has = [&](const char* name) { return fs::exists(dir / name, error); };
+  std::ifstream config(dir / "config.toml");
+  const std::string text{std::istreambuf_iterator<char>(config), {}};
+  if (text.empty()) return has("log") && fs::is_empty(dir / "log", error);
+  return text.find("[staleness]") != std::string::npos && (has("log") || has("checkpoints"));
+}
+
+// Returns whether `dir` held nothing else; it is empty then.
+bool RemoveFailedStart(const fs::path& dir) {
+  if (fs::is_symlink(dir) || !IsFailedStart(dir)) return false;
+  try {
+    const LockedFile log(dir / "log");  // another `starling train` may be at its start
+    if (!log.held() || !IsFailedStart(dir)) return false;
+    for (const fs::path& path : std::vector<fs::path>(fs::directory_iterator(dir), {})) {
+      if (path.filename() != "log") fs::remove_all(path);
+    }
+    fs::remove(dir / "log");
+    return true;
+  } catch (const std::system_error&) {
+    return false;  // it is not ours to empty
+  }
 }
 
 void CreateParents(const fs::path& dir) {
@@ -77,19 +153,23 @@ fs::path CreateRunDir(const fs::path& wanted, bool may_number) {
   if (may_number) {
     constexpr int kMaxNumber = 100'000;
     int number = 1;
-    while (number < kMaxNumber && !TryCreate(dir = Numbered(plain, number))) ++number;
+    while (number < kMaxNumber && !TryCreate(dir = Numbered(plain, number)) &&
+           !RemoveFailedStart(dir)) {
+      ++number;
+    }
     if (number == kMaxNumber) Unusable(plain, "every numbered name is taken");
   } else if (!TryCreate(dir)) {
     std::error_code error;
     if (!fs::is_directory(dir, error)) Unusable(dir, "it is not a directory");
     const bool empty = fs::is_empty(dir, error);
     if (error) Unusable(dir, error.message());
-    if (!empty && !IsUnused(dir)) {
-      throw UserError(fmt::format(
-          "run directory {} is not empty; {}choose another --run-dir", dir.string(),
-          IsSimulated(dir) ? ""
-                           : fmt::format("go on with it by: starling train --resume {}, or ",
-                                         ShellQuoted(dir.string()))));
+    if (!empty && !IsUnused(dir) && !RemoveFailedStart(dir)) {
+      throw UserError(
+          fmt::format("run directory {} is not empty; {}choose another --run-dir", dir.string(),
+                      IsSimulated(dir) || !HasCheckpoint(dir)
+                          ? ""
+                          : fmt::format("go on with it by: starling train --resume {}, or ",
+                                        ShellQuoted(dir.string()))));
     }
   }
   TestWritable(dir);
@@ -142,15 +222,17 @@ bool HasCheckpoint(const fs::path& run_dir) {
 
 void CheckResumable(const fs::path& run_dir) {
   std::error_code ignored;
-  const auto refuse = [&](const char* what) {
+  const auto refuse = [&](const std::string& what) {
     throw UserError(fmt::format("--resume {}: {}", run_dir.string(), what));
   };
   if (!fs::is_directory(run_dir, ignored)) refuse("there is no such directory");
   if (!fs::exists(run_dir / "config.toml", ignored)) refuse("it has no config.toml: not a run");
   if (!HasCheckpoint(run_dir)) {
-    refuse("it has no checkpoint to go on from; start again with: starling train CONFIG");
+    refuse(fmt::format(
+        "it has no checkpoint to go on from; start again with: starling train CONFIG --run-dir {}",
+        ShellQuoted(run_dir.string())));
   }
-  TestWritable(run_dir);
+  TestWritable(run_dir, "make room there, or change its permissions");
 }
 
 void WriteConfig(const fs::path& run_dir, const Config& config) {
@@ -165,6 +247,20 @@ void WriteConfig(const fs::path& run_dir, const Config& config) {
   } catch (const std::system_error& error) {
     Unusable(run_dir, error.code().message());
   }
+}
+
+HeldDir::HeldDir(const fs::path& path)
+    : path_(path), dir_(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)) {
+  CHECK(dir_.get() >= 0, "{}", path.string());
+}
+
+std::optional<fs::path> HeldDir::Find() const {
+  const fs::path held = fmt::format("/proc/self/fd/{}", dir_.get());
+  std::error_code error;
+  if (fs::equivalent(held, path_, error)) return path_;
+  const fs::path now = fs::read_symlink(held, error);  // "... (deleted)" if it is
+  if (!error && fs::equivalent(held, now, error)) return now;
+  return std::nullopt;
 }
 
 }  // namespace starling::results

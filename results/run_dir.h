@@ -3,13 +3,16 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 
 #include "core/config/config.h"
+#include "core/file_descriptor.h"
 
 namespace starling::results {
 
 // Creates an empty run directory and returns it. With `may_number` it appends "-2", "-3", ... until
-// the name is free; else `wanted` may exist if it is empty. Safe against another process that does
+// the name is free; else `wanted` may exist if it is empty. One that holds nothing but a start that
+// failed before its first checkpoint counts as free, and is emptied. Safe against another process that does
 // the same. Throws UserError with the directory's name if it is in use, or cannot be created or
 // written.
 std::filesystem::path CreateRunDir(const std::filesystem::path& wanted, bool may_number);
@@ -38,5 +41,19 @@ void CheckResumable(const std::filesystem::path& run_dir);
 
 // Writes run_dir/config.toml, atomically. Throws UserError naming it if it cannot.
 void WriteConfig(const std::filesystem::path& run_dir, const Config& config);
+
+// Finds a run directory again, whatever is done to its name.
+class HeldDir {
+ public:
+  // REQUIRES: `path` is a directory.
+  explicit HeldDir(const std::filesystem::path& path);
+  // Returns the path given while it names the same directory, else where that was moved to, or
+  // nullopt if it was deleted.
+  std::optional<std::filesystem::path> Find() const;
+
+ private:
+  std::filesystem::path path_;
+  FileDescriptor dir_;
+};
 
 }  // namespace starling::results

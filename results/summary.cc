@@ -68,6 +68,11 @@ std::string GradientsLine(const learner::GradientStatus& gradients) {
   return line;
 }
 
+std::string GoOnLine(const std::filesystem::path& run_dir, const std::string& program) {
+  return fmt::format("  go on with  {} train --resume {}", ShellQuoted(program),
+                     ShellQuoted(run_dir.string()));
+}
+
 Json OrNull(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 Json OrNull(const std::optional<EvalLine>& line) { return line ? ToJson(*line) : Json(nullptr); }
 
@@ -224,6 +229,8 @@ std::vector<std::string> DescribeRun(const RunSummary& summary, int exit_status,
   if (training.checkpoint.empty()) {
     lines.push_back(
         fmt::format("  no checkpoint was written; the log is {}", (run_dir / "log").string()));
+    // A directory without steps is taken over (results/run_dir.h).
+    if (training.steps == 0) lines.emplace_back("  start again with the same command");
     return lines;
   }
   lines.push_back("  checkpoint  " + (run_dir / training.checkpoint).string());
@@ -232,8 +239,19 @@ std::vector<std::string> DescribeRun(const RunSummary& summary, int exit_status,
   if (exit_status == kExitDone || summary.simulated) {
     lines.push_back(fmt::format("  next        {} eval {} --episodes 100", called, directory));
   } else {
-    lines.push_back(fmt::format("  go on with  {} train --resume {}", called, directory));
+    lines.push_back(GoOnLine(run_dir, program));
   }
+  return lines;
+}
+
+std::vector<std::string> DescribeUntouched(const std::string& error, int exit_status,
+                                           const std::filesystem::path& run_dir,
+                                           const std::string& program) {
+  std::vector<std::string> lines = {
+      fmt::format("{} before the learner had started: the run is as it was",
+                  exit_status == kExitInterrupted ? "interrupted" : "failed")};
+  if (!error.empty()) lines.push_back("  error       " + error);
+  lines.push_back(GoOnLine(run_dir, program));
   return lines;
 }
 

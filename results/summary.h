@@ -67,6 +67,11 @@ std::vector<std::string> DescribeRun(const RunSummary& summary, int exit_status,
                                      const std::filesystem::path& run_dir,
                                      const std::string& program);
 
+// The lines for a resumed run that ended before its learner reported: its files are as they were.
+std::vector<std::string> DescribeUntouched(const std::string& error, int exit_status,
+                                           const std::filesystem::path& run_dir,
+                                           const std::string& program);
+
 // ---- The bottleneck of a run, in one sentence (bottleneck.cc)
 
 // Returns a + factor * b, member by member: +1 for the time of several runs, -1 for the time

@@ -5,7 +5,9 @@
 #include <gmock/gmock.h>
 #include <signal.h>
 
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "core/config/config.h"
 #include "core/error.h"
@@ -88,7 +90,7 @@ TEST_F(TrainTest, SecondRunIsNumberedAndAnExplicitOneRefused) {
            {"game.toml", "--run-dir", "runs/game"}, {"game.toml", "--set", "run.dir=runs/game"}}) {
     const Finished refused = Train(words);
     EXPECT_EQ(refused.status, kExitUserError);
-    EXPECT_THAT(refused.err, HasSubstr("runs/game is not empty; go on with it by"));
+    EXPECT_THAT(refused.err, HasSubstr("runs/game is not empty; choose another"));
   }
   EXPECT_FALSE(std::filesystem::exists(dir_ / "runs/game-3"));
 }
@@ -219,6 +221,76 @@ TEST_F(TrainTest, AResumedRunHasFailedNoMore) {
   const auto summary = nlohmann::json::parse(dir_.Read("mine/summary.json"));
   EXPECT_EQ(summary["error"], nullptr);
   EXPECT_EQ(summary["steps"], 1000) << "its learner never reported: the numbers are kept";
+}
+
+TEST_F(TrainTest, AResumedRunWhoseLearnerNeverReportsIsAsItWas) {
+  Script("touch over; exit 0");
+  EXPECT_EQ(Train({"game.toml", "--run-dir", "mine"}).status, kExitDone);
+  learner::WriteCheckpoint(dir_ / "mine/checkpoints",
+                           results::FirstCheckpoint(LoadConfig(dir_ / "mine/config.toml")));
+  const std::string config = dir_.Read("mine/config.toml");
+  dir_.Write("script.learner", "say no such place; exit 2\n");
+  const Finished run = Train({"--resume", "mine", "--set", "run.steps=1001"});
+  EXPECT_EQ(run.status, kExitUserError);
+  EXPECT_THAT(run.err, HasSubstr("failed before the learner had started: the run is as it was\n"
+                                 "  error       no such place\n"
+                                 "  go on with  "));
+  EXPECT_THAT(run.err, HasSubstr("train --resume mine\n"));
+  EXPECT_EQ(dir_.Read("mine/config.toml"), config);
+  EXPECT_EQ(nlohmann::json::parse(dir_.Read("mine/summary.json"))["steps"], 1000);
+}
+
+TEST_F(TrainTest, AFailedStartIsStartedAgainByTheSameCommand) {
+  dir_.Write("script.learner", "say nothing works; exit 2\n");
+  const Finished failed = Train({"game.toml", "--run-dir", "mine"});
+  EXPECT_THAT(failed.err, HasSubstr("no checkpoint was written; the log is mine/log\n"
+                                    "  start again with the same command\n"));
+  std::filesystem::remove(dir_ / "mine/arguments");  // of the stand-ins, as the next
+  for (const auto& entry : std::filesystem::directory_iterator(dir_ / "mine")) {
+    if (entry.path().filename().string().starts_with("pids.")) std::filesystem::remove(entry);
+  }
+  EXPECT_THAT(Train({"--resume", "mine"}).err,
+              HasSubstr("it has no checkpoint to go on from; start again with: starling train "
+                        "CONFIG --run-dir mine\n"));
+  Script("touch over; exit 0");
+  EXPECT_EQ(Train({"game.toml", "--run-dir", "mine"}).status, kExitDone);
+  EXPECT_THAT(dir_.Read("mine/log"), Not(HasSubstr("nothing works")));
+}
+
+TEST_F(TrainTest, ARunDirectoryThatIsMovedOrDeletedIsSaid) {
+  Script("await go; touch over; exit 0");
+  const auto train = [&](const std::function<void()>& meanwhile) {
+    std::thread other([&] {
+      for (const char* who : {"learner", "actor.0", "actor.1"}) {
+        while (dir_.Lines(std::string("mine/pids.") + who).empty()) std::this_thread::yield();
+      }
+      meanwhile();
+    });
+    const Finished run = Train({"game.toml", "--run-dir", "mine"});
+    other.join();
+    EXPECT_EQ(run.status, kExitFailed);
+    return run.err;
+  };
+  const std::string moved = train([&] {
+    std::filesystem::rename(dir_ / "mine", dir_ / "other");
+    std::filesystem::create_directory(dir_ / "mine");
+    dir_.Write("mine/go", "");
+  });
+  const std::string other = std::filesystem::canonical(dir_ / "other");
+  EXPECT_THAT(moved, HasSubstr("the run directory mine was moved to " + other));
+  EXPECT_THAT(moved, HasSubstr("train --resume " + other + "\n"));
+  EXPECT_THAT(moved, Not(HasSubstr("--resume mine")));
+  EXPECT_EQ(nlohmann::json::parse(dir_.Read("other/summary.json"))["steps"], 1000);
+  EXPECT_FALSE(std::filesystem::exists(dir_ / "mine/summary.json"));
+
+  std::filesystem::remove_all(dir_ / "mine");
+  const std::string deleted = train([&] {
+    std::filesystem::remove_all(dir_ / "mine");
+    std::filesystem::create_directory(dir_ / "mine");
+    dir_.Write("mine/go", "");
+  });
+  EXPECT_THAT(deleted, HasSubstr("the run directory mine was deleted during training"));
+  EXPECT_THAT(deleted, Not(HasSubstr("--resume")));
 }
 
 TEST_F(TrainTest, ProgramMissingBesideStarling) {

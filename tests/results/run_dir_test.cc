@@ -5,6 +5,7 @@
 #include <optional>
 #include <system_error>
 
+#include "core/locked_file.h"
 #include "tests/support/error_of.h"
 #include "tests/support/fleet_fixtures.h"
 #include "tests/support/temp_dir.h"
@@ -54,15 +55,73 @@ TEST(RunDirTest, ExplicitOneMayBeEmptyButNotInUse) {
   TempDir dir;
   EXPECT_EQ(CreateRunDir(dir.path(), false), dir.path());
   dir.Write("config.toml", "");
-  EXPECT_EQ(ErrorOf([&] { CreateRunDir(dir.path(), false); }),
-            "run directory " + dir.path().string() +
-                " is not empty; go on with it by: starling train --resume " + dir.path().string() +
-                ", or choose another --run-dir");
+  const auto refusal = [&] { return ErrorOf([&] { CreateRunDir(dir.path(), false); }); };
+  const std::string name = dir.path().string();
+  EXPECT_EQ(refusal(), "run directory " + name + " is not empty; choose another --run-dir");
+  dir.Write("checkpoints/t0001-v000000000000.safetensors", "");
+  EXPECT_EQ(refusal(), "run directory " + name +
+                           " is not empty; go on with it by: starling train --resume " + name +
+                           ", or choose another --run-dir");
+}
+
+TEST(RunDirTest, WhatAFailedStartMadeGoesAway) {
+  const std::string config = "[staleness]\nbound = 4\n";
+  const struct {
+    std::vector<std::pair<std::string, std::string>> files;
+    bool free;
+  } cases[] = {
+      {{{"log", ""}}, true},
+      {{{"log", "x"}}, false},  // of some other program
+      {{{"log", "x"}, {"config.toml", config}}, true},
+      {{{"log", "x"}, {"config.toml", "[other]"}}, false},
+      {{{"config.toml", config}}, false},  // it may be the operator's
+      {{{"config.toml", config}, {"checkpoints/term", "1"}}, true},
+      {{{"log", ""}, {"config.toml", config}, {"notes", "mine"}}, false},
+      {{{"log", ""},
+        {"journal", "x"},
+        {"checkpoints/term", "1"},
+        {"summary.json", "{\"steps\":0}"}},
+       true},
+      {{{"log", ""}, {"summary.json", "{\"steps\":320}"}}, false},
+      {{{"log", ""}, {"metrics.jsonl", "{\"steps\":0}\n{\"steps\":320}\n"}}, false},
+      {{{"log", ""}, {"checkpoints/t0001-v000000000000.safetensors", "x"}}, false},
+      {{{"log", ""}, {"simulated", ""}}, false},
+  };
+  for (const auto& [files, free] : cases) {
+    TempDir dir;
+    for (const auto& [name, text] : files) {
+      for (const char* run : {"run/", "named/"}) dir.Write(run + name, text);
+    }
+    const std::string what = testing::PrintToString(files);
+    EXPECT_EQ(CreateRunDir(dir / "run", true), dir / (free ? "run" : "run-2")) << what;
+    EXPECT_EQ(ErrorOf([&] { CreateRunDir(dir / "named", false); }).empty(), free) << what;
+    for (const char* run : {"run", "named"}) EXPECT_EQ(fs::is_empty(dir / run), free) << what;
+  }
+}
+
+TEST(RunDirTest, AStartThatIsUnderWayIsNotTakenOver) {
+  TempDir dir;
+  const LockedFile log(dir / "log");
+  EXPECT_THAT(ErrorOf([&] { CreateRunDir(dir.path(), false); }), HasSubstr("is not empty"));
+}
+
+TEST(RunDirTest, AHeldOneIsFoundAgain) {
+  TempDir dir;
+  fs::create_directory(dir / "a");
+  const HeldDir held(dir / "a");
+  EXPECT_EQ(held.Find(), dir / "a");
+  fs::rename(dir / "a", dir / "b");
+  EXPECT_EQ(held.Find(), dir / "b");
+  fs::create_directory(dir / "a");  // another one
+  EXPECT_EQ(held.Find(), dir / "b");
+  fs::remove(dir / "b");
+  EXPECT_EQ(held.Find(), std::nullopt);
 }
 
 TEST(RunDirTest, TheCommandToGoOnCanBePasted) {
   TempDir dir;
   dir.Write("my run/config.toml", "");
+  dir.Write("my run/checkpoints/t0001-v000000000000.safetensors", "");
   EXPECT_THAT(ErrorOf([&] { CreateRunDir(dir / "my run", false); }),
               HasSubstr("starling train --resume '" + (dir / "my run").string() + "', or choose"));
 }

@@ -181,6 +181,10 @@ TEST(SummaryTest, LinesAfterAnInterruptAndWithoutACheckpoint) {
   EXPECT_EQ(lines[1], "  return      no episode has ended yet");
   EXPECT_THAT(lines, Not(Contains(HasSubstr("bottleneck"))));
   EXPECT_THAT(lines, Contains("  error       disk full"));
+  EXPECT_THAT(lines, Contains("  no checkpoint was written; the log is r/log"));
+  EXPECT_EQ(lines.back(), "  start again with the same command");
+  status.steps = 320;  // a directory with steps is not taken over
+  lines = DescribeRun(BuildSummary(SomeConfig(), status, {}), kExitFailed, "r", "s");
   EXPECT_EQ(lines.back(), "  no checkpoint was written; the log is r/log");
 }
 
