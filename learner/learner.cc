@@ -50,7 +50,7 @@ void Learner::Loop() {
     if (reload.readable) ReloadKeys();
     if (shards_) shards_->Receive();
     // 2. Receive. Check deadlines only when all messages were read.
-    const bool stopped = stop.readable || MustStop();
+    const bool stopped = stop.readable || MustStop() || watch_.hopeless();
     if (!stopped && !engine_.over()) {
       OnWholeGradients();
       const bool all_read = Drain();
@@ -79,7 +79,9 @@ void Learner::End(bool begun) {
   // 1. Report first, so that the supervisor replaces none of the actors that leave now.
   reporter_.Report(StatusReporter::Moment::kDismissed, times_, keeper_.newest());
   membership_.Dismiss(over ? wire::LeaveReason::kRunOver : wire::LeaveReason::kShuttingDown,
-                      over ? "all steps are done" : "the learner was told to stop");
+                      over                ? "all steps are done"
+                      : watch_.hopeless() ? "training cannot go on"
+                                          : "the learner was told to stop");
   // 2. The last checkpoint may take its time.
   if (begun) SaveLast();
   if (shards_) shards_->Leave();
@@ -189,7 +191,10 @@ bool Learner::Receive(wire::Envelope envelope, const wire::Message& message, dou
   // 2. The engine checks, judges and journals it.
   gradient.envelope = std::move(envelope);
   const auto [outcome, sender] = engine_.Receive(std::move(gradient));
-  if (sender) membership_.Heard(*sender, peer);
+  if (sender) {
+    membership_.Heard(*sender, peer);
+    watch_.Count(clock_.NowMs(), outcome);
+  }
   if (outcome == wire::Outcome::kNone) return true;
   // 3. Answer a refusal. Under "drop" stale gradients are expected: no warning.
   if (outcome != wire::Outcome::kStale) {

@@ -27,6 +27,7 @@
 #include "learner/membership.h"
 #include "learner/newest_weights.h"
 #include "learner/outbox.h"
+#include "learner/refusal_watch.h"
 #include "learner/shards/shard_coordinator.h"
 #include "learner/status_reporter.h"
 #include "learner/storage/checkpoint_keeper.h"
@@ -48,6 +49,7 @@ struct LearnerOptions {
   std::function<std::string()> shard_ended{};
   StatusReporter::Sinks sinks{};
   const Clock* clock = nullptr;  // nullptr: the steady clock
+  RefusalLimits refusals{};
 };
 
 // A stopwatch that splits time into laps.
@@ -76,8 +78,10 @@ class Learner {
   // The endpoint for the other shards, which start before Run; "" if the learner is one process.
   std::string shards_endpoint() const { return shards_ ? shards_->socket().endpoint() : ""; }
 
-  // Runs until all steps are done (returns true) or until it is stopped.
+  // Runs until all steps are done (returns true), until it is stopped, or until it gives up.
   bool Run();
+  // Why training cannot go on; "" if it can.
+  std::string gave_up() const { return watch_.hopeless() ? watch_.Describe(config_) : ""; }
 
   const Counters& counters() const { return engine_.counters(); }
   // Why the newest checkpoint could not be written; "" if it was.
@@ -137,6 +141,7 @@ class Learner {
   StatusReporter reporter_;
 
   RateLimitedLog refusals_;
+  RefusalWatch watch_;
   std::optional<std::int64_t> first_grant_ns_;  // of `real_`
   LoopTimes times_;
   Laps laps_;

@@ -110,6 +110,7 @@ Learner::Learner(const Config& config, InitialNet net, LearnerOptions options,
                        }},
                   clock_),
       reporter_(config_, options_.run_dir, engine_, options_.sinks, clock_, real_),
+      watch_(options_.refusals),
       laps_(real_) {
   // 1. Actors and evaluator on this host read the weights from shared memory.
   if (OnThisHost(config) && snapshot_.shared()) {

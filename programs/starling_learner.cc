@@ -202,6 +202,11 @@ int Run(const Options& options) {
     LogError("{}", error);
     exit_status = kExitFailed;
   }
+  if (const std::string why = learner.gave_up(); !why.empty()) {
+    error = why;
+    LogError("{}", error);
+    exit_status = supervised ? kExitGaveUp : kExitFailed;
+  }
   return supervised ? exit_status : screen.SumUp(options.run_dir, exit_status, error);
 }
 

@@ -47,6 +47,20 @@ TEST_F(RefusalsTest, NotANumberInABuffer) {
   EXPECT_THAT(LastCheckpoint().weights, Each(FloatNear(-1.0f, 1e-6f)));
 }
 
+using GivingUpTest = LearnerFixture;
+
+TEST_F(GivingUpTest, ARunWhoseGradientsAreAllRefusedEndsWithItsWeightsSaved) {
+  refusal_limits_ = {.count = 3, .ms = 0};
+  const auto actor = StartWithActor("updates.start_with=1\nupdates.max_norm=100");
+  for (const float value : {1000.0f, 1000.0f, 1.0f, 1000.0f, 1000.0f, 1000.0f}) {
+    actor->Push(actor->NextGrant(), value);
+  }
+  Wait();
+  EXPECT_FALSE(over_);
+  EXPECT_THAT(learner_->gave_up(), testing::HasSubstr("all 3 gradients"));
+  EXPECT_THAT(LastCheckpoint().weights, Each(FloatNear(-1.0f, 1e-6f)));
+}
+
 TEST_F(RefusalsTest, AnotherNet) {
   ++actor_->header.fingerprint;
   actor_->Push(grant_, 3.0f);

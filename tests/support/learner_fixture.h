@@ -55,7 +55,8 @@ class LearnerFixture : public testing::Test {
                                               [this](auto published) {
                                                 const std::lock_guard lock(published_mutex_);
                                                 published_ = std::move(published);
-                                              }}});
+                                              }},
+                                .refusals = refusal_limits_});
     thread_ = std::thread([this] { over_ = learner_->Run(); });
   }
 
@@ -131,6 +132,7 @@ class LearnerFixture : public testing::Test {
   TempDir dir_;
   const int reload_fd_;
   Config config_;
+  learner::RefusalLimits refusal_limits_{};
   std::unique_ptr<learner::Learner> learner_;
   nlohmann::ordered_json final_status_;
   // The first status of a finished run, and the number of checkpoints at that time.
