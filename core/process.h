@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -21,6 +22,9 @@ int CatchReloadSignal();
 // A write beyond the limit on the size of files fails (EFBIG) instead of killing the process, so
 // that the caller of the write can report it.
 void IgnoreFileSizeSignal();
+
+// Raises the limit on open files as far as the system allows, also for children. Returns it.
+std::uint64_t RaiseOpenFiles();
 
 // Returns the directory of the running program; the other programs are in it, too.
 std::filesystem::path ProgramDir();

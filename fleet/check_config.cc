@@ -3,15 +3,22 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
 #include "actors/replica.h"
 #include "core/error.h"
 #include "core/gpu.h"
+#include "core/process.h"
 #include "envs/registry.h"
 #include "monitor/http/status_server.h"
 #include "results/trained.h"
 #include "wire/endpoint.h"
 #include "wire/keys.h"
 #include "wire/runtime_dir.h"
+#include "wire/socket.h"
 
 namespace starling::fleet {
 namespace {
@@ -70,6 +77,42 @@ void CheckMemory(const Config& config, const envs::EnvSpec& env, bool on_gpu,
            takes, room.name, room.gib)});
 }
 
+constexpr std::uint64_t kOwnFiles = 64, kFilesPerActor = 2;  // of a learner
+
+void CheckOpenFiles(const Config& config, std::vector<Contradiction>& found) {
+  const std::uint64_t files = RaiseOpenFiles(), most = MaxActors(files);
+  if (std::cmp_less_equal(config.actors.count, most)) return;
+  found.push_back(
+      {{"actors.count"},
+       fmt::format("actors.count = {}: the learner would need {} open files ({} and {} an actor), "
+                   "and a process may have {} here (ulimit -Hn), enough for {} actors",
+                   config.actors.count,
+                   kOwnFiles + kFilesPerActor * static_cast<std::uint64_t>(config.actors.count),
+                   kOwnFiles, kFilesPerActor, files, most)});
+}
+
+// Throws UserError if the learner could not listen there.
+void CheckEndpoint(const WireConfig& config) {
+  if (config.endpoint == "auto") return;
+  const wire::Endpoint endpoint = wire::ParseEndpoint(config.endpoint, !config.secret.empty());
+  if (endpoint.ipc) {  // not tried: that would take the socket of a learner that lives
+    const std::filesystem::path socket = endpoint.path;
+    const std::string directory = socket.has_parent_path() ? socket.parent_path().string() : ".";
+    if (::access(directory.c_str(), W_OK | X_OK) == 0) return;
+    throw UserError(
+        fmt::format("no socket can be made in the directory {}: {}", directory, ErrorText(errno)));
+  }
+  // A wrong key is reported under its own key.
+  std::optional<wire::KeyPair> keys;
+  try {
+    if (!config.secret.empty()) keys = wire::ReadSecretFile(config.secret);
+  } catch (const UserError&) {
+    return;
+  }
+  wire::Context context;
+  wire::ServerSocket(context, config.endpoint, {.max_elements = 1, .keys = keys});
+}
+
 // Throws UserError if the processor lacks the precision. A GPU has all of them; a missing GPU is
 // reported under actors.backend.
 void CheckPrecision(const Config& config) {
@@ -82,6 +125,10 @@ void CheckPrecision(const Config& config) {
 }
 
 }  // namespace
+
+std::uint64_t MaxActors(std::uint64_t open_files) {
+  return open_files < kOwnFiles ? 0 : (open_files - kOwnFiles) / kFilesPerActor;
+}
 
 std::vector<Contradiction> CheckConfig(const Config& config) {
   std::vector<Contradiction> found;
@@ -99,11 +146,8 @@ std::vector<Contradiction> CheckConfig(const Config& config) {
   Passes("net.precision", found, [&] { CheckPrecision(config); });
 
   // 2. Sockets, keys and paths.
-  Passes("wire.endpoint", found, [&] {
-    if (config.wire.endpoint != "auto") {
-      wire::ParseEndpoint(config.wire.endpoint, !config.wire.secret.empty());
-    }
-  });
+  CheckOpenFiles(config, found);
+  Passes("wire.endpoint", found, [&] { CheckEndpoint(config.wire); });
   Passes("wire.address", found, [&] {
     const WireConfig& wire = config.wire;
     if (!wire.address.empty()) {
@@ -120,7 +164,8 @@ std::vector<Contradiction> CheckConfig(const Config& config) {
     if (config.status.port != 0)
       monitor::CheckStatusPort(static_cast<std::uint16_t>(config.status.port));
   });
-  Passes("wire.runtime_dir", found, [&] { wire::RuntimeRoot(config.wire.runtime_dir); });
+  Passes("wire.runtime_dir", found,
+         [&] { wire::RuntimeDir::CheckFits(wire::RuntimeRoot(config.wire.runtime_dir)); });
   return found;
 }
 

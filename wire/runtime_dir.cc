@@ -169,16 +169,21 @@ fs::path RuntimeRoot(const std::string& configured) {
   return root;
 }
 
-RuntimeDir RuntimeDir::Create(const fs::path& root, const fs::path& run_dir) {
-  // 1. Check that the paths of the sockets fit.
-  const fs::path path = RunPath(root, run_dir);
-  const std::size_t longest = (path / "control").string().size();
+// The names of all runs have one length.
+void RuntimeDir::CheckFits(const fs::path& root) {
+  const std::size_t longest = (RunPath(root, "run") / "control").string().size();
   if (longest > kMaxSocketPath) {
     Fail(root,
          fmt::format("its sockets' paths would have {} bytes, {} are possible", longest,
                      kMaxSocketPath),
          "set wire.runtime_dir to a shorter path");
   }
+}
+
+RuntimeDir RuntimeDir::Create(const fs::path& root, const fs::path& run_dir) {
+  // 1. Check that the paths of the sockets fit.
+  CheckFits(root);
+  const fs::path path = RunPath(root, run_dir);
   // 2. Under the root's lock, remove the directories of dead learners and create this one.
   const FileLock root_lock = LockRoot(root);
   RemoveUnlocked(root);

@@ -32,6 +32,8 @@ class RuntimeDir {
   // learners, here and in others. Throws UserError if a live learner has it, naming its process id,
   // or if the paths are too long for a socket.
   static RuntimeDir Create(const std::filesystem::path& root, const std::filesystem::path& run_dir);
+  // Throws UserError if the paths of the sockets under `root` are too long.
+  static void CheckFits(const std::filesystem::path& root);
   ~RuntimeDir() { Remove(); }
   RuntimeDir(RuntimeDir&&) noexcept = default;
   RuntimeDir& operator=(RuntimeDir&&) = delete;

@@ -1,7 +1,6 @@
 #include "wire/socket.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -10,6 +9,7 @@
 
 #include "core/check.h"
 #include "core/error.h"
+#include "core/process.h"
 #include "wire/socket_impl.h"
 
 namespace starling::wire {
@@ -17,13 +17,6 @@ namespace {
 
 constexpr std::size_t kMaxPollItems = 16;
 constexpr int kHandshakeMs = 5000;  // limit for ZeroMQ's greeting and the proof of a key
-
-void RaiseOpenFiles() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
-}
 
 std::size_t LargestFrame(const SocketOptions& options) {
   return std::max(kMaxFieldsBytes, options.max_elements * sizeof(float));

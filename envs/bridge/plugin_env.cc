@@ -88,6 +88,7 @@ void PluginEnv::Ask(const char* function, Call call) {
   bool good = false;
   std::string thrown;
   try {
+    const PluginCall guard(library_->called, function);
     good = call();
   } catch (const std::exception& error) {
     thrown = Quoted(error.what());

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <system_error>
@@ -153,7 +155,26 @@ void* Open(const Refusal& refuse, const std::string& path) {
   return handle;
 }
 
+// The call of this thread, for the exit handler; null outside of one.
+thread_local const char *called_now = nullptr, *function_now = nullptr;
+
+void OnExit() {
+  if (called_now == nullptr) return;
+  std::fflush(nullptr);
+  std::fprintf(stderr, "%s: its %s called exit: a plug-in must return instead\n", called_now,
+               function_now);
+  std::_Exit(kExitUserError);
+}
+
 }  // namespace
+
+PluginCall::PluginCall(const std::string& called, const char* function) {
+  [[maybe_unused]] static const int registered = std::atexit(OnExit);
+  called_now = called.c_str();
+  function_now = function;
+}
+
+PluginCall::~PluginCall() { called_now = nullptr; }
 
 PluginLibrary CheckPluginTable(const std::string& path, const starling_env_v1* table) {
   const Refusal refuse(Called(path));
@@ -181,7 +202,9 @@ PluginLibrary LoadPlugin(const std::string& path) {
   }
   // 2. Call it.
   const starling_env_v1* table = nullptr;
+  const std::string called = Called(path);
   try {
+    const PluginCall call(called, "starling_env()");
     table = entry();
   } catch (const std::exception& error) {
     refuse("its starling_env() threw an exception ({}): it must return its table", error.what());

@@ -22,6 +22,18 @@ struct PluginLibrary {
   FrameSpec spec;           // spec.env.name is kPluginPrefix and the path
 };
 
+// A call into a plug-in. If it calls exit(3) meanwhile, the process ends with a sentence and
+// kExitUserError: the status that the plug-in gives, often 0, would pass for ours.
+//
+// Thread safety: one per thread. The strings must outlive it.
+class PluginCall {
+ public:
+  PluginCall(const std::string& called, const char* function);
+  ~PluginCall();
+  PluginCall(const PluginCall&) = delete;
+  PluginCall& operator=(const PluginCall&) = delete;
+};
+
 // Loads the library at `path`, relative to the current directory. Throws UserError (no such file,
 // not a shared library, no starling_env()), and as CheckPluginTable.
 PluginLibrary LoadPlugin(const std::string& path);

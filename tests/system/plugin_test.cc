@@ -45,6 +45,13 @@ TEST_F(PluginTest, AMistakeWhilePlayingEndsTheRunWithItsSentence) {
   ExpectNothingLeft();
 }
 
+// Its status 0 would pass for that of an actor whose run is over.
+TEST_F(PluginTest, AnExitWhilePlayingEndsTheRunWithItsSentence) {
+  EXPECT_EQ(Train({Wrong("wrong_exit_reset"), "run.steps=40000", "actors.count=2"}), 2);
+  EXPECT_THAT(said_, HasSubstr("its reset called exit: a plug-in must return instead"));
+  ExpectNothingLeft();
+}
+
 // Loaded by the supervisor itself it would be the supervisor that dies.
 TEST_F(PluginTest, OneThatDiesWhenItIsLoadedIsFoundBeforeAnythingStarts) {
   EXPECT_EQ(Train({Wrong("segfault_at_load"), "env.isolate=true"}), 2);

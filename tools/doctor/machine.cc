@@ -18,6 +18,7 @@
 #include "core/process.h"
 #include "core/version.h"
 #include "envs/bridge/bridge.h"
+#include "fleet/check_config.h"
 #include "net/cpu/gemm.h"
 #include "wire/runtime_dir.h"
 
@@ -134,11 +135,7 @@ Machine InspectMachine() {
   return machine;
 }
 
-// The learner needs the most files: two connections for each actor, beside its own.
-std::uint64_t MaxActors(const Machine& machine) {
-  constexpr std::uint64_t kOwn = 64, kPerActor = 2;
-  return machine.max_open_files < kOwn ? 0 : (machine.max_open_files - kOwn) / kPerActor;
-}
+std::uint64_t MaxActors(const Machine& machine) { return fleet::MaxActors(machine.max_open_files); }
 
 std::string HardwareLine(bool with_gpu) {
   std::string gpu;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/error.h"
 #include "tests/envs/bridge/plugin_fixture.h"
 #include "tests/support/error_of.h"
 
@@ -63,6 +64,13 @@ TEST(PluginEnv, AMistakeIsNamedWithPluginEnvAndStep) {
     EXPECT_THAT(FailureOf(plugin),
                 AllOf(HasSubstr("plugin \"" + PluginPath(plugin) + "\" ("), EndsWith(sentence)));
   }
+}
+
+TEST(PluginEnvDeathTest, AnExitIsASentenceAndNotItsStatus) {
+  EXPECT_EXIT(FailureOf("wrong_exit"), testing::ExitedWithCode(kExitUserError),
+              "wrong_exit.so\": its step called exit: a plug-in must return instead");
+  EXPECT_EXIT(FailureOf("wrong_exit_reset"), testing::ExitedWithCode(kExitUserError),
+              "its reset called exit");
 }
 
 TEST(PluginEnv, PlaysAsThePluginSays) {
