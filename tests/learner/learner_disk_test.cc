@@ -9,6 +9,7 @@
 #include "learner/storage/journal_reader.h"
 #include "tests/support/count_in.h"
 #include "tests/support/learner_fixture.h"
+#include "tests/support/slow_disk.h"
 
 namespace starling::learner {
 namespace {
@@ -54,9 +55,7 @@ TEST_F(LearnerDiskTest, AFailedCheckpointIsReportedAndALaterOneIsWritten) {
 
 TEST_F(LearnerDiskTest, ASlowDiskIsReportedAtALimitedRate) {
   Start("updates.start_with=1\ncheckpoint.every_steps=1\ncheckpoint.keep=1");
-  // A pipe under a checkpoint's name: a reader of the newest checkpoint blocks until it is opened.
-  const std::filesystem::path pipe = dir_ / "checkpoints" / CheckpointName(9, 1);
-  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  SlowDisk disk(dir_.path());
   testing::internal::CaptureStderr();
   const SteadyClock clock;
   const std::int64_t begin = clock.NowMs();
@@ -64,9 +63,7 @@ TEST_F(LearnerDiskTest, ASlowDiskIsReportedAtALimitedRate) {
   for (int i = 0; i < 50; ++i) actor->Push(actor->NextGrant(), 0.0f);
   actor->NextGrant();
   const auto periods = static_cast<std::size_t>((clock.NowMs() - begin) / 10'000);
-  const int fd = open(pipe.c_str(), O_WRONLY | O_CLOEXEC);
-  std::filesystem::remove(pipe);
-  close(fd);
+  while (!disk.TryEnd()) std::this_thread::yield();
   Stop();
   const std::string log = testing::internal::GetCapturedStderr();
   EXPECT_THAT(CountIn(log, "the disk is slower than checkpoint.every_steps = 1"),
@@ -78,9 +75,7 @@ TEST_F(LearnerDiskTest, ASlowDiskIsReportedAtALimitedRate) {
 TEST_F(LearnerDiskTest, ALastCheckpointIsReportedWhileItIsWritten) {
   Start("updates.start_with=1\ncheckpoint.keep=1");
   TrainOnce();
-  // As above: the writer waits.
-  const std::filesystem::path pipe = dir_ / "checkpoints" / CheckpointName(9, 1);
-  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  SlowDisk disk(dir_.path());
   AskToStop();
   const auto saving = [&] {
     return LastPublished() ? LastPublished()->status.saving : std::nullopt;
@@ -88,9 +83,7 @@ TEST_F(LearnerDiskTest, ALastCheckpointIsReportedWhileItIsWritten) {
   while (!saving()) std::this_thread::yield();
   EXPECT_GT(saving()->size, kFloats * sizeof(float));
   for (const int before = statuses_; statuses_ < before + 3;) std::this_thread::yield();
-  const int fd = open(pipe.c_str(), O_WRONLY | O_CLOEXEC);
-  std::filesystem::remove(pipe);
-  close(fd);
+  while (!disk.TryEnd()) std::this_thread::yield();
   Wait();
   EXPECT_FALSE(saving()) << "it is written";
   EXPECT_EQ(LastCheckpoint().version, 1u);

@@ -8,6 +8,7 @@
 #include <regex>
 
 #include "core/config/config.h"
+#include "tests/support/slow_disk.h"
 #include "tests/system/run_fixture.h"
 
 namespace starling {
@@ -162,21 +163,12 @@ TEST_F(DiskTest, ASlowLastCheckpointReplacesNobody) {
   auto train = StartTrain({Steps(kSeconds / 4), "actors.count=2", "checkpoint.keep=1"});
   ASSERT_TRUE(AwaitActors(*train, 2));
   ASSERT_TRUE(AwaitLog(*train, "wrote checkpoints/"));
-  // The learner looks for its newest checkpoint and waits here until there is someone to write.
-  const std::filesystem::path pipe = run() / "checkpoints/t0001-v000999999999.safetensors";
-  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  SlowDisk disk(run());
   ASSERT_TRUE(Eventually([&] { return CountInLog("ended with exit status 0") >= 2; }));
   // Time enough for a replacement to come.
   EXPECT_FALSE(
       Eventually([&] { return !Find("starling-actor").empty(); }, std::chrono::milliseconds(1500)));
-  int fd = -1;  // it opens once somebody reads
-  ASSERT_TRUE(Eventually([&] {
-    fd = open(pipe.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);
-    return fd >= 0 || !train->Running();
-  }));
-  std::filesystem::remove(pipe);
-  ASSERT_GE(fd, 0) << "the run was over too soon";
-  close(fd);
+  ASSERT_TRUE(Eventually([&] { return disk.TryEnd(); }));
   ExpectDone(WaitFor(*train), kSeconds / 4);
   EXPECT_EQ(Summary()["actors"]["restarted"], 0);
 }
