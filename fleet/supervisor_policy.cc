@@ -199,8 +199,9 @@ void SupervisorPolicy::LearnerEnded(std::int64_t now_ms, const ChildExit& exit,
                                     Actions& out) {
   const bool exited = exit.how == ChildExit::How::kExited;
   const bool in_order = exited && exit.code == kExitDone;
+  const bool nothing_lost = in_order || !status_;
   Add(out, in_order ? LogLevel::kInfo : LogLevel::kWarn, "{}{}", who,
-      in_order ? "" : ": what came after its last checkpoint is lost");
+      nothing_lost ? "" : ": what came after its last checkpoint is lost");
   if (exit_status_ == kExitDone && exited && !in_order) {  // no last checkpoint
     exit_status_ = kExitFailed;
     error_ = Because(who, reason);
@@ -225,8 +226,8 @@ void SupervisorPolicy::LearnerCrashed(std::int64_t now_ms, const std::string& wh
     return;
   }
   const std::string checkpoint = status_ ? status_->checkpoint : "";
-  Add(out, LogLevel::kWarn, "{} at {} steps; started again {} from {}; what came after it is lost",
-      who, status_ ? status_->steps : 0, Wait(wait),
+  Add(out, LogLevel::kWarn, "{} {}; started again {} from {}; what came after it is lost", who,
+      status_ ? fmt::format("at {} steps", status_->steps) : "before its first report", Wait(wait),
       checkpoint.empty()
           ? std::string("its last checkpoint, if there is one")
           : checkpoint + " or a newer one");  // the last status line may be older than the disk

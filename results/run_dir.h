@@ -12,9 +12,9 @@ namespace starling::results {
 
 // Creates an empty run directory and returns it. With `may_number` it appends "-2", "-3", ... until
 // the name is free; else `wanted` may exist if it is empty. One that holds nothing but a start that
-// failed before its first checkpoint counts as free, and is emptied. Safe against another process that does
-// the same. Throws UserError with the directory's name if it is in use, or cannot be created or
-// written.
+// failed before its first checkpoint counts as free, and is emptied. Safe against another process
+// that does the same. Throws UserError with the directory's name if it is in use, or cannot be
+// created or written.
 std::filesystem::path CreateRunDir(const std::filesystem::path& wanted, bool may_number);
 
 // Returns whether `run_dir` is empty or does not exist. The probe of a `starling train` that was

@@ -100,6 +100,7 @@ TEST_F(EndingOfOne, InterruptAsksTheLearnerAndLeavesTheActorsToIt) {
 }
 
 TEST_F(EndingOfTwo, InterruptIsOverInLessThanFiveSecondsWhateverHangs) {
+  policy_.OnStatus(50, StatusAt(160));
   policy_.OnStopSignal(100, SIGTERM);
   EXPECT_THAT(Deeds(policy_.Tick(1599)), IsEmpty());
   EXPECT_THAT(Deeds(policy_.Tick(1600)), Are(SendSignal{0, SIGTERM}, SendSignal{1, SIGTERM}));
@@ -144,7 +145,8 @@ TEST_F(EndingOfOne, NothingIsStartedWhileTheRunEnds) {
 }
 
 TEST_F(EndingOfOne, InterruptWithoutALearnerStopsTheActors) {
-  policy_.OnLearnerExit(10, 76, kAborted);  // to be restarted at 60
+  EXPECT_THAT(Said(policy_.OnLearnerExit(10, 76, kAborted)),
+              HasSubstr("SIGABRT before its first report; started again in 50 ms"));
   EXPECT_THAT(Deeds(policy_.OnStopSignal(20, SIGINT)), IsEmpty());
   EXPECT_THAT(Deeds(policy_.Tick(520)), Are(SendSignal{0, SIGTERM}));
   EXPECT_THAT(Deeds(policy_.OnActorExit(530, 0, 77, Exit(0))), End(kExitInterrupted));

@@ -1,5 +1,5 @@
-// A disk that takes its time: the listing of a run's checkpoints, which follows the writing of each,
-// waits, because the claim of term 1 is a pipe.
+// A disk that takes its time: the listing of a run's checkpoints, which follows the writing of
+// each, waits, because the claim of term 1 is a pipe.
 #pragma once
 
 #include <fcntl.h>
