@@ -65,7 +65,7 @@ void Learner::Loop() {
     // 3. Publish completed versions and answer.
     Publish();
     keeper_.Collect();
-    if (keeper_.fenced_off()) throw std::runtime_error(keeper_.error());
+    if (keeper_.fenced_off()) throw GaveUp(keeper_.error());
     if ((stopped || engine_.over()) && engine_.idle()) return;
     reporter_.Report(StatusReporter::Moment::kRunning, times_, keeper_.newest());
   }

@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -52,6 +53,11 @@ struct LearnerOptions {
   RefusalLimits refusals{};
 };
 
+// Training cannot go on, also not in another start of the learner.
+class GaveUp : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 // A stopwatch that splits time into laps.
 class Laps {
  public:
@@ -78,9 +84,10 @@ class Learner {
   // The endpoint for the other shards, which start before Run; "" if the learner is one process.
   std::string shards_endpoint() const { return shards_ ? shards_->socket().endpoint() : ""; }
 
-  // Runs until all steps are done (returns true), until it is stopped, or until it gives up.
+  // Runs until all steps are done (returns true), until it is stopped, or until every gradient is
+  // refused. Throws GaveUp if another learner has taken over the run.
   bool Run();
-  // Why training cannot go on; "" if it can.
+  // Why the gradients are refused; "" if they are not.
   std::string gave_up() const { return watch_.hopeless() ? watch_.Describe(config_) : ""; }
 
   const Counters& counters() const { return engine_.counters(); }

@@ -240,6 +240,9 @@ int main(int argc, char** argv) {
     if (options.status_fd < 0) std::fprintf(stderr, "%s\n", error.what());
     if (options.status_fd >= 0) LogError("{}", error.what());
     return kExitUserError;
+  } catch (const learner::GaveUp& error) {
+    LogError("{}", error.what());
+    return options.status_fd >= 0 ? kExitGaveUp : kExitFailed;
   } catch (const std::exception& error) {
     LogError("{}", error.what());
     return kExitFailed;

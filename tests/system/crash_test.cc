@@ -1,4 +1,5 @@
 // kill -9 at any process of a run, at any moment: the run continues and logs its losses.
+#include <fstream>
 #include <random>
 #include <set>
 
@@ -85,6 +86,17 @@ TEST_F(CrashTest, AKilledLearnerGoesOnFromItsLastCheckpoint) {
   EXPECT_THAT(log, ContainsRegex("started again .*what came after it is lost"));
   EXPECT_THAT(log, ContainsRegex("resuming from .*checkpoints/t0001-v0*[1-9][0-9]*.safetensors"));
   EXPECT_THAT(Checkpoints().back(), HasSubstr("t0002-"));
+}
+
+// A supervisor that started it again would take the run back, and so on.
+TEST_F(CrashTest, ALearnerWhoseRunAnotherHasTakenOverIsNotStartedAgain) {
+  auto train = StartThree(kEndless);
+  ASSERT_TRUE(AwaitCheckpoint(*train));
+  std::ofstream(run() / "checkpoints/t0009.term") << "t0001-v000000000000\n";
+  EXPECT_EQ(WaitFor(*train), 1) << said_;
+  EXPECT_THAT(said_, HasSubstr("another learner has taken over the run as term 9"));
+  EXPECT_EQ(Summary()["learner"]["restarted"], 0);
+  ExpectNothingLeft();
 }
 
 TEST_F(CrashTest, ALearnerKilledAtItsVeryStartIsStartedAgain) {
