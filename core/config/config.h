@@ -203,6 +203,10 @@ struct Config {
   SimulateConfig simulate;
   StatusConfig status;
 
+  // The keys, as "updates.in_flight", that are "auto" and have the value that LoadConfig worked out
+  // from other keys. ToToml writes "auto" for them, so that a resumed run works them out again.
+  std::vector<std::string> automatic{};
+
   std::int64_t samples_per_gradient() const { return actors.envs_per_actor * actors.unroll; }
   friend bool operator==(const Config&, const Config&) = default;
 };
@@ -242,10 +246,12 @@ Config ParseConfig(const std::string& text, const std::string& name,
 struct ConfigValue {
   std::string section, key, toml;  // "staleness", "bound", `4`
 };
-// Every key, in the order of the schema.
+// Every key, in the order of the schema; those that are `automatic` with their values.
 std::vector<ConfigValue> ConfigValues(const Config& config);
 
-// The whole effective configuration as TOML that ParseConfig reads back to an equal Config.
+// The whole effective configuration as TOML that ParseConfig reads back to an equal Config: values
+// that were "auto" stay so if other keys determine them, and actors.count, which is of a machine, is
+// written as a number.
 std::string ToToml(const Config& config);
 
 }  // namespace starling

@@ -257,14 +257,17 @@ void ResolveAuto(Config& config, const std::string& file, std::int64_t actors_th
   if (config.net.kind == NetKind::kAuto) {
     config.net.kind = config.net.layers.empty() ? NetKind::kMinatar : NetKind::kLayers;
   }
-  if (config.updates.start_with == 0) config.updates.start_with = config.actors.count;
-  if (config.updates.gradients == 0) {
-    config.updates.gradients = GradientsFor(config.actors.count, config.staleness.bound);
-  }
-  if (config.updates.in_flight == 0) {
-    config.updates.in_flight =
-        GrantsFor(config.actors.count, config.updates.gradients, config.staleness.bound);
-  }
+  UpdatesConfig& updates = config.updates;
+  const auto resolve = [&config](const char* key, std::int64_t& value, std::int64_t resolved) {
+    if (value != 0) return;
+    value = resolved;
+    config.automatic.emplace_back(key);
+  };
+  resolve("updates.start_with", updates.start_with, config.actors.count);
+  resolve("updates.gradients", updates.gradients,
+          GradientsFor(config.actors.count, config.staleness.bound));
+  resolve("updates.in_flight", updates.in_flight,
+          GrantsFor(config.actors.count, updates.gradients, config.staleness.bound));
 }
 
 std::vector<Contradiction> FindContradictions(const Config& config) {

@@ -275,7 +275,9 @@ std::string ToToml(const Config& config) {
       text += fmt::format("{}[{}]\n", section.empty() ? "" : "\n", value.section);
       section = value.section;
     }
-    text += fmt::format("{} = {}\n", value.key, value.toml);
+    const bool automatic = std::ranges::count(config.automatic, section + "." + value.key) > 0;
+    text +=
+        fmt::format("{} = {}\n", value.key, automatic ? "\"auto\"  # " + value.toml : value.toml);
   }
   return text;
 }

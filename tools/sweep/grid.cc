@@ -170,7 +170,9 @@ void CheckPorts(const Grid& grid, Diagnostics& diagnostics) {
 void CheckConfigs(const Grid& grid, Diagnostics& diagnostics) {
   std::map<std::string, const GridPoint*> seen;
   for (const GridPoint& point : grid.points) {
-    const auto [before, is_new] = seen.emplace(ToToml(point.config), &point);
+    std::string values;
+    for (const ConfigValue& value : ConfigValues(point.config)) values += value.toml + '\n';
+    const auto [before, is_new] = seen.emplace(values, &point);
     if (is_new) continue;
     diagnostics.Add({.text = grid.file.string()},
                     fmt::format("the points {} and {} are the same configuration: leave one out",

@@ -23,6 +23,7 @@ TEST(Config, AnEmptyFileIsTheDefaultsResolved) {
   expected.actors.count = expected.updates.start_with = UsableCores();
   expected.net.kind = NetKind::kMinatar;
   expected.updates.in_flight = 2;  // nothing bounds the staleness
+  expected.automatic = {"updates.start_with", "updates.in_flight"};
   EXPECT_EQ(config, expected);
 }
 
@@ -61,6 +62,22 @@ TEST(Config, AutomaticGrantsFitTheBound) {
                     {"staleness.bound=" + bound, "updates.gradients=" + gradients});
     EXPECT_EQ(config.updates.in_flight, grants) << bound << ", " << gradients;
   }
+}
+
+// Written as numbers they contradicted an actors.count that the resumed run changed, in lines that
+// nobody had written.
+TEST(Config, WhatWasAutomaticIsWorkedOutAgainFromTheFileOfARun) {
+  const std::string written = ToToml(ParseConfig("[actors]\ncount = 4\n", "x.toml",
+                                                 {"staleness.bound=1", "updates.gradients=auto"}));
+  EXPECT_THAT(written, HasSubstr("gradients = \"auto\"  # 2\nin_flight = \"auto\"  # 1\n"
+                                 "start_with = \"auto\"  # 4\n"));
+  const Config one = ParseConfig(written, "config.toml", {"actors.count=1"});
+  EXPECT_EQ(one.updates.start_with, 1);
+  EXPECT_EQ(one.updates.gradients, 1);
+  EXPECT_EQ(one.updates.in_flight, 2);
+  // What a person wrote stays.
+  const std::string chosen = ToToml(ParseConfig("", "x.toml", {"updates.start_with=1"}));
+  EXPECT_THAT(chosen, HasSubstr("start_with = 1\n"));
 }
 
 TEST(Config, SyntaxErrorsAreLocated) {

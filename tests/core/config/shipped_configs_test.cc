@@ -101,6 +101,7 @@ TEST(ShippedConfigs, SimulatedFleetsPlayBreakoutAsItIsTrained) {
     config.run = breakout.run;
     config.actors = breakout.actors;
     config.updates = breakout.updates;
+    config.automatic = breakout.automatic;
     config.staleness = breakout.staleness;
     config.simulate = breakout.simulate;
     EXPECT_EQ(config, breakout) << entry.path();
@@ -136,6 +137,7 @@ void ForgetTheDial(Config& config) {
   config.run.name = config.run.dir = "";
   config.actors.count = 8;
   config.updates = plain.updates;
+  config.automatic = plain.automatic;
   config.staleness = plain.staleness;
   config.learner = plain.learner;
   config.optimizer.scale_lr = plain.optimizer.scale_lr;
