@@ -14,7 +14,6 @@ namespace starling::net {
 namespace {
 
 constexpr const char* kFewerSamples = "make actors.envs_per_actor or actors.unroll smaller";
-constexpr const char* kNarrower = "make net.hidden narrower";
 
 // Ops count the elements of an array as int (net/op_args.h).
 void CheckCounted(std::int64_t rows, std::int64_t size, const char* advice) {
@@ -122,7 +121,9 @@ void CheckFits(const ModelSpec& spec, const std::vector<LayerSpec>& specs, const
     const int gates = layer.kind == LayerKind::kLstm ? 4 : 1;
     if (layer.kind == LayerKind::kLinear || layer.kind == LayerKind::kLstm) {
       // An lstm has a recurrent weight, too, of shape (output, gates * output).
-      CheckCounted(std::max(features.size(), output.size()), gates * output.size(), kNarrower);
+      const bool listed = spec.kind == NetKind::kLayers;
+      CheckCounted(std::max(features.size(), output.size()), gates * output.size(),
+                   listed ? "make its net.layers narrower" : "make net.hidden narrower");
     }
     CheckCounted(rows, std::int64_t{gates} * output.size(), kFewerSamples);
     features = output;

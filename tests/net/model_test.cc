@@ -80,6 +80,8 @@ TEST(ModelTest, RefusesArraysThatAnIntCannotCount) {
               ::testing::HasSubstr("make actors.envs_per_actor or actors.unroll smaller"));
   EXPECT_THAT(Refusal({NetKind::kMlp, {65'536, 65'536}, 1, 1, 1, 6}),
               ::testing::HasSubstr("make net.hidden narrower"));
+  const ModelSpec listed{.kind = NetKind::kLayers, .layers = {"linear 65536", "linear 65536"}};
+  EXPECT_THAT(Refusal(listed), ::testing::HasSubstr("make its net.layers narrower"));
 }
 
 // The whole net in double: loss = dlogits . logits + dvalues . values over some of its steps, after
