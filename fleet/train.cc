@@ -66,16 +66,22 @@ Plan PlanResume(const fs::path& run_dir, const std::vector<std::string>& overrid
   if (const std::string where = source.Where("run.init_from"); where.starts_with("--set")) {
     throw UserError(where + ": only a new run starts from other weights, this one has its own");
   }
+  if (const std::string where = source.Where("run.dir"); where.starts_with("--set")) {
+    throw UserError(where + ": a resumed run stays in its directory; leave it out");
+  }
   learner::CheckStart(plan.config, results::InitialNetToResume(plan.config), run_dir, true);
   return plan;
 }
 
-bool AlreadyComplete(const Plan& plan) {
-  if (!plan.resume) return false;
+// Returns the steps of a resumed run that has all it should have, else 0.
+std::uint64_t StepsIfComplete(const Plan& plan) {
+  if (!plan.resume) return 0;
   const std::optional<results::RunResult> earlier = results::ReadSummary(plan.run_dir);
   const std::uint64_t wanted = plan.config.run.steps;
-  return earlier && earlier->training.steps >= wanted &&
-         results::IsCheckpointOf(plan.run_dir / earlier->training.checkpoint, wanted);
+  const bool complete =
+      earlier && earlier->training.steps >= wanted &&
+      results::IsCheckpointOf(plan.run_dir / earlier->training.checkpoint, wanted);
+  return complete ? earlier->training.steps : 0;
 }
 
 // Removes the files that killed learners left behind, this run's included.
@@ -197,9 +203,9 @@ int RunTrain(const TrainOptions& options) {
   const fs::path learner = Sibling("starling-learner"), actor = Sibling("starling-actor");
   Plan plan = options.resume ? PlanResume(*options.resume, options.overrides) : PlanNew(options);
   monitor::Console console(STDERR_FILENO, StyleFor(options.progress));
-  if (AlreadyComplete(plan)) {
+  if (const std::uint64_t steps = StepsIfComplete(plan); steps > 0) {
     console.Print(fmt::format("{} is complete ({} steps); to go on, raise --set run.steps=...",
-                              plan.run_dir.string(), plan.config.run.steps));
+                              plan.run_dir.string(), Grouped(steps)));
     return kExitDone;
   }
 

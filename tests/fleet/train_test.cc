@@ -104,7 +104,14 @@ TEST_F(TrainTest, ResumeUsesItsOwnConfigAndKeepsTheDirectory) {
 
   const Finished complete = Train({"--resume", "mine"});
   EXPECT_EQ(complete.status, kExitDone);
-  EXPECT_EQ(complete.err, "mine is complete (1000 steps); to go on, raise --set run.steps=...\n");
+  EXPECT_EQ(complete.err, "mine is complete (1,000 steps); to go on, raise --set run.steps=...\n");
+
+  // Its length is what it has, not what it is asked for; and it stays where it is.
+  EXPECT_EQ(Train({"--resume", "mine", "--set", "run.steps=1"}).err, complete.err);
+  const Finished elsewhere = Train({"--resume", "mine", "--set", "run.dir=other"});
+  EXPECT_EQ(elsewhere.status, kExitUserError);
+  EXPECT_EQ(elsewhere.err,
+            "--set run.dir=other: a resumed run stays in its directory; leave it out\n");
 
   // Of a moved run the new place counts.
   std::filesystem::rename(dir_ / "mine", dir_ / "moved");
