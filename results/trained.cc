@@ -8,6 +8,7 @@
 #include "actors/rollout.h"
 #include "core/error.h"
 #include "core/log.h"
+#include "envs/bridge/bridge.h"
 #include "envs/registry.h"
 #include "net/model.h"
 
@@ -35,6 +36,17 @@ std::string Difference(const net::ParameterLayout& theirs, const net::ParameterL
   const auto differ = std::ranges::mismatch(a, b, same);
   const auto at = static_cast<std::size_t>(differ.in1 - a.begin());
   return fmt::format("{} where this configuration's has {}", Describe(a, at), Describe(b, at));
+}
+
+// The place of a plug-in is part of a run's configuration, and plug-ins move.
+void CheckPluginIsThere(const std::string& env) {
+  const std::string prefix = envs::kPluginPrefix;
+  std::error_code ignored;
+  if (!env.starts_with(prefix) || std::filesystem::exists(env.substr(prefix.size()), ignored)) {
+    return;
+  }
+  throw UserError(fmt::format(
+      "{} is not there any more; if it moved, give its place: --set env.name={}PATH", env, prefix));
 }
 
 }  // namespace
@@ -75,14 +87,20 @@ FoundCheckpoint FindCheckpoint(const std::filesystem::path& target) {
   return {last.path, *std::move(last.checkpoint)};
 }
 
-Trained LoadTrained(const std::filesystem::path& target) {
+Trained LoadTrained(const std::filesystem::path& target,
+                    const std::vector<std::string>& overrides) {
   auto [path, checkpoint] = FindCheckpoint(target);
   if (path != target) LogInfo("playing {}", path.string());
-  Config config = ParseConfig(checkpoint.config, "the configuration in " + path.string());
+  Config config =
+      ParseConfig(checkpoint.config, "the configuration in " + path.string(), overrides);
+  CheckPluginIsThere(config.env.name);
   if (LayoutOf(config).fingerprint() != checkpoint.layout.fingerprint()) {
-    throw UserError(target.string() +
-                    " holds another net than its configuration describes: "
-                    "was it written by another version of Starling?");
+    throw UserError(overrides.empty()
+                        ? target.string() +
+                              " holds another net than its configuration describes: "
+                              "was it written by another version of Starling?"
+                        : target.string() +
+                              " holds a net for another environment than that of --set");
   }
   return {std::move(config), std::move(checkpoint)};
 }

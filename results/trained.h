@@ -3,6 +3,8 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "core/config/config.h"
 #include "learner/storage/checkpoint.h"
@@ -32,9 +34,10 @@ struct Trained {
   learner::Checkpoint checkpoint;
 };
 
-// FindCheckpoint with the configuration of the run, to play. Throws UserError also if the
-// checkpoint holds another net than its configuration describes.
-Trained LoadTrained(const std::filesystem::path& target);
+// FindCheckpoint with the configuration of the run, to play, with `overrides` ("env.key=value").
+// Throws UserError also if the checkpoint holds another net than its configuration describes.
+Trained LoadTrained(const std::filesystem::path& target,
+                    const std::vector<std::string>& overrides = {});
 
 // Returns the checkpoint of run.init_from: the first weights of a new run. Throws UserError with
 // one sentence if there is none, or if its net is not this configuration's.

@@ -23,6 +23,21 @@ TEST(LoadTrained, ADamagedConfigurationIsThatOfAFile) {
               HasSubstr("the configuration in " + path.string() + ":2:"));
 }
 
+// The checkpoint names the place where the plug-in was.
+TEST(LoadTrained, APlugInThatMovedIsNamedAndCanBeGivenAgain) {
+  const TempDir dir;
+  learner::Checkpoint checkpoint =
+      FirstCheckpoint(ParseConfig("[env]\nname = \"catch\"\n", "test.toml"));
+  checkpoint.config = "[env]\nname = \"plugin:/gone/mine.so\"\n";
+  learner::WriteCheckpoint(dir / "checkpoints", checkpoint);
+  EXPECT_EQ(ErrorOf([&] { LoadTrained(dir.path()); }),
+            "plugin:/gone/mine.so is not there any more; if it moved, give its place: --set "
+            "env.name=plugin:PATH");
+  EXPECT_EQ(LoadTrained(dir.path(), {"env.name=catch"}).config.env.name, "catch");
+  EXPECT_THAT(ErrorOf([&] { LoadTrained(dir.path(), {"env.name=minatar/breakout"}); }),
+              HasSubstr("holds a net for another environment than that of --set"));
+}
+
 TEST(FindCheckpoint, TheCheckpointsDirectoryOfARunIsTheRun) {
   const TempDir dir;
   const auto path = learner::WriteCheckpoint(

@@ -13,6 +13,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/text.h"
 #include "envs/registry.h"
 #include "monitor/console.h"
 #include "tools/play/play_session.h"
@@ -122,13 +123,17 @@ std::string EnvTable() {
   return table + kLegend;
 }
 
-EnvConfig EnvOptions(const std::string& name, const std::vector<std::string>& overrides) {
+void CheckEnvKeys(const std::vector<std::string>& overrides, bool name_too) {
   for (const std::string& override : overrides) {
-    if (override.starts_with("env.") && !override.starts_with("env.name")) continue;
-    throw UserError(fmt::format(
-        "--set {}: only keys of [env] have a meaning here, and env.name is given already",
-        override));
+    if (override.starts_with("env.") && (name_too || !override.starts_with("env.name"))) continue;
+    throw UserError(fmt::format("--set {}: only keys of [env] have a meaning here{}",
+                                Escaped(override),
+                                name_too ? "" : ", and env.name is given already"));
   }
+}
+
+EnvConfig EnvOptions(const std::string& name, const std::vector<std::string>& overrides) {
+  CheckEnvKeys(overrides, /*name_too=*/false);
   EnvConfig config = ParseConfig("", "", overrides).env;
   config.name = name;
   return config;

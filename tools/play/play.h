@@ -30,7 +30,7 @@ inline constexpr std::int64_t kMaxRecordedSteps = 1'000'000;
 struct RecordOptions {
   std::filesystem::path target;  // a run directory or checkpoint; "": a random player in `env`
   std::string env;               // name, without `target`
-  std::vector<std::string> overrides;  // "env.key=value", without `target`
+  std::vector<std::string> overrides;  // "env.key=value", over the run's
   std::filesystem::path out;           // x.gif or x.png
   std::int64_t episodes = 1;           // ends with the last of them,
   std::int64_t steps = 2000;           // or after this many steps of the agent
@@ -49,6 +49,7 @@ int RunRecord(const RecordOptions& options);
 // `starling eval`: fresh episodes with the weights of a checkpoint.
 struct EvalOptions {
   std::filesystem::path target;  // a run directory (its newest good checkpoint) or a checkpoint
+  std::vector<std::string> overrides;  // "env.key=value", over the run's
   std::int64_t episodes = 100;
   bool greedy = false;  // the likeliest action instead of a drawn one
   bool json = false;    // {"mean_return", "std", "episodes"} on standard output
@@ -60,6 +61,9 @@ int RunEval(const EvalOptions& options);
 // `starling envs`: the table of the bundled environments, and the names of others, in lines of at
 // most 100 columns.
 std::string EnvTable();
+
+// Throws UserError unless all `overrides` are "env.key=value", with env.name only if `name_too`.
+void CheckEnvKeys(const std::vector<std::string>& overrides, bool name_too);
 
 // Returns the environment that a command line describes. `overrides` are "env.key=value". Throws
 // UserError for a key of another section, or as ParseConfig. Does not check that `name` exists.

@@ -174,7 +174,10 @@ int RunRecord(const RecordOptions& options) {
   // 1. Load the player, before its env: a wrong path fails at once.
   CheckOut(options.out);
   std::optional<results::Trained> trained;
-  if (!options.target.empty()) trained = results::LoadTrained(options.target);
+  if (!options.target.empty()) {
+    CheckEnvKeys(options.overrides, /*name_too=*/true);
+    trained = results::LoadTrained(options.target, options.overrides);
+  }
   const EnvConfig config =
       trained ? trained->config.env : EnvOptions(options.env, options.overrides);
   // 2. Make its env, and film every frame of it. The seed is that of `starling eval`.
@@ -207,7 +210,8 @@ int RunRecord(const RecordOptions& options) {
 // ---- starling eval
 
 int RunEval(const EvalOptions& options) {
-  const auto [config, checkpoint] = results::LoadTrained(options.target);
+  CheckEnvKeys(options.overrides, /*name_too=*/true);
+  const auto [config, checkpoint] = results::LoadTrained(options.target, options.overrides);
   const actors::EvalResult result = actors::Evaluate(
       config, checkpoint.weights,
       {.episodes = options.episodes, .greedy = options.greedy, .seed = options.seed});

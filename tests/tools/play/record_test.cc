@@ -144,7 +144,8 @@ TEST_F(RecordTest, MistakesAreFoundBeforeAnythingIsPlayed) {
   EXPECT_THAT(Mistake({"--env", "catch"}), HasSubstr("--out is required"));
   EXPECT_THAT(Mistake({"--out", "x.gif"}), HasSubstr("RUN_OR_CHECKPOINT or --env NAME"));
   EXPECT_THAT(Mistake({"run", "--env", "catch", "--out", "x.gif"}), HasSubstr("excludes"));
-  EXPECT_THAT(Mistake({"run", "--set", "env.stack=2", "--out", "x.gif"}), HasSubstr("--env"));
+  EXPECT_THAT(Mistake({"run", "--set", "run.seed=2", "--out", "x.gif"}),
+              HasSubstr("--set run.seed=2: only keys of [env] have a meaning here\n"));
   EXPECT_THAT(Mistake({"nowhere", "--out", "x.gif"}), HasSubstr("neither a run directory"));
   EXPECT_THAT(Mistake({"--env", "cathc", "--out", "x.gif"}), HasSubstr("did you mean \"catch\"?"));
   EXPECT_THAT(Mistake({"--env", "catch", "--out", "x.jpg"}), HasSubstr(".gif or .png"));
