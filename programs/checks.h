@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <iostream>
+#include <sstream>
 #include <string>
 
 #include "core/error.h"
@@ -16,11 +17,14 @@
 
 namespace starling::programs {
 
-// The path of a file or directory, in any state.
+// The path of a file or directory, in any state. Puts "./" before a leading dash: our own children
+// would take the path for an option.
 inline CLI::Validator IsPath() {
-  return {[](const std::string& text) -> std::string {
+  return {[](std::string& text) -> std::string {
             if (text.empty()) return "it is empty; name a file or directory";
-            return IsOneLine(text) ? "" : "\"" + Escaped(text) + "\" has control characters";
+            if (!IsOneLine(text)) return "\"" + Escaped(text) + "\" has control characters";
+            if (text.starts_with('-')) text.insert(0, "./");
+            return "";
           },
           ""};
 }
@@ -53,6 +57,15 @@ inline CLI::Validator IsSeconds(double low, double high) {
                                low, high);
           },
           fmt::format("FLOAT in [{} - {}]", low, high)};
+}
+
+// Prints an error of one line or more on standard error. A terminal would obey control characters
+// that it quotes.
+inline void PrintError(const std::string& text) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::fprintf(stderr, "%s\n", Escaped(line).c_str());
+  }
 }
 
 // Flushes standard output. Returns `status`, or kExitFailed if a result could not be written (a

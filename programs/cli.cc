@@ -96,6 +96,7 @@ void AddEval(CLI::App& app, Options& options) {
   eval.add_option("RUN_OR_CHECKPOINT", options.eval.target, "run directory or checkpoint")
       ->required()
       ->check(IsPath());
+  AddSet(eval, options.eval.overrides, "env.key=value, over the run's");
   eval.add_option("--episodes", options.eval.episodes, "how many (100)")
       ->check(IsInteger(1, 10'000'000));
   eval.add_flag("--greedy", options.eval.greedy, "take the likeliest action, do not draw");
@@ -119,9 +120,8 @@ void AddRecord(CLI::App& app, play::RecordOptions& options) {
                             .add_option("RUN_OR_CHECKPOINT", options.target,
                                         "run directory or checkpoint whose net plays")
                             ->check(IsPath());
-  CLI::Option* env = record.add_option("--env", options.env, "a random player in this environment")
-                         ->excludes(target);
-  AddSet(record, options.overrides, "env.key=value, with --env")->needs(env);
+  record.add_option("--env", options.env, "a random player in this environment")->excludes(target);
+  AddSet(record, options.overrides, "env.key=value, over the run's");
   record.add_option("--out", options.out, "where to: x.gif or x.png")->required()->check(IsPath());
   record.add_option("--episodes", options.episodes, "end after so many (1)")
       ->check(IsInteger(1, 1'000'000));
@@ -387,10 +387,10 @@ int RunCommandLine(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return Flushed("starling", AnswerParseError(app, error));
   } catch (const UserError& error) {
-    std::fprintf(stderr, "%s\n", error.what());
+    PrintError(error.what());
     return kExitUserError;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "starling: %s\n", error.what());
+    PrintError(fmt::format("starling: {}", error.what()));
     return kExitFailed;
   }
 }

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <string>
 #include <system_error>
 #include <variant>
@@ -19,7 +18,6 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/process.h"
-#include "core/text.h"
 #include "core/version.h"
 #include "fleet/eval_process.h"
 #include "programs/checks.h"
@@ -223,7 +221,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return programs::Flushed("starling-actor", app.exit(error) == 0 ? kExitDone : kExitUserError);
   } catch (const UserError& error) {
-    std::fprintf(stderr, "starling-actor: %s\n", error.what());
+    programs::PrintError(fmt::format("starling-actor: {}", error.what()));
     return kExitUserError;
   } catch (const std::exception& error) {
     LogError("{}", error.what());

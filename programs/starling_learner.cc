@@ -6,7 +6,6 @@
 
 #include <CLI/CLI.hpp>
 #include <csignal>
-#include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -237,7 +236,7 @@ int main(int argc, char** argv) {
     return programs::Flushed("starling-learner", app.exit(error) == 0 ? kExitDone : kExitUserError);
   } catch (const UserError& error) {
     // Without a supervisor as `starling` does, a line for each mistake in a configuration.
-    if (options.status_fd < 0) std::fprintf(stderr, "%s\n", error.what());
+    if (options.status_fd < 0) programs::PrintError(error.what());
     if (options.status_fd >= 0) LogError("{}", error.what());
     return kExitUserError;
   } catch (const learner::GaveUp& error) {

@@ -141,8 +141,10 @@ fs::path Numbered(const fs::path& wanted, int number) {
 }  // namespace
 
 fs::path CreateRunDir(const fs::path& wanted, bool may_number) {
-  // 1. "runs/a/" becomes "runs/a", so that a number can follow the name.
-  const fs::path plain = wanted.has_filename() ? wanted : wanted.parent_path();
+  // 1. "runs/a/" becomes "runs/a", so that a number can follow the name; "-a" becomes "./-a",
+  // because it is an argument of other programs.
+  fs::path plain = wanted.has_filename() ? wanted : wanted.parent_path();
+  if (plain.native().starts_with('-')) plain = fs::path(".") / plain;
   // The configuration holds the name, and is UTF-8; logs and commands hold it on one line.
   if (!IsUtf8(plain.string())) Unusable(plain, "its name is no UTF-8 text");
   if (!IsOneLine(plain.string())) Unusable(Escaped(plain.string()), "it has control characters");

@@ -104,6 +104,7 @@ TEST_F(CliTest, MistakesInACommandLine) {
        "--run-dir: \"a\\x1b[31m\\nb\" has control characters"},
       {{"report", "x", "a\nb"}, "RUN: \"a\\nb\" has control characters"},
       {{"eval", "x", "--gr\x1b[31m"}, "--gr\\x1b[31m"},
+      {{"record", "--env", "ca\x1b[31m", "--out", "x.gif"}, "there is no env \"ca\\x1b[31m\""},
       // Files that are not there.
       {{"sweep", "absent.toml"}, "grid absent.toml cannot be read"},
       {{"report", "absent"}, "absent: there is no such directory; give the directory of a run"},

@@ -32,6 +32,27 @@ TEST_F(CommandLineTest, EveryRecordedTraceConforms) {
   EXPECT_GE(traces, 1);
 }
 
+// Its last line is a command; a shell must read it as it was meant, and so must our own children.
+TEST_F(CommandLineTest, TheNextCommandOfARunWithAnOddNameCanBePasted) {
+  const std::string odd = "-it's $(touch bad) run";
+  ASSERT_EQ(
+      Run("starling", {"train", config_, "--run-dir=" + odd, "--set", "run.steps=320", "--set",
+                       "actors.count=1", "--set", "wire.runtime_dir=" + runtime().string()}),
+      0)
+      << err();
+  const std::string said = err(), mark = "  next        ";
+  const std::size_t at = said.find(mark);
+  ASSERT_NE(at, std::string::npos) << said;
+  std::ofstream(dir_ / "next.sh") << said.substr(at + mark.size());
+  Process next({.program = "/bin/sh",
+                .arguments = {"next.sh"},
+                .directory = dir_.path(),
+                .output = dir_ / "next"});
+  EXPECT_EQ(WaitFor(next), 0) << next.err();
+  EXPECT_THAT(next.out(), HasSubstr("catch: mean return"));
+  EXPECT_FALSE(std::filesystem::exists(dir_ / "bad"));
+}
+
 TEST_F(CommandLineTest, ATraceThatCannotBeReadIsNamed) {
   std::ofstream(dir_ / "noise.jsonl.gz") << "this is no trace";
   EXPECT_NE(Run("starling", {"conform", "noise.jsonl.gz"}), 0);
