@@ -119,8 +119,7 @@ std::string HeaderOf(std::span<const TensorView> tensors,
 class OpenFile {
  public:
   explicit OpenFile(const std::filesystem::path& path)
-      : path_(path.string()),
-        file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {  // a pipe must not block
+      : path_(path.string()), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
     struct stat status {};
     if (file_.get() < 0 || ::fstat(file_.get(), &status) != 0) Throw(errno);
     if (!S_ISREG(status.st_mode)) Throw(S_ISDIR(status.st_mode) ? EISDIR : EINVAL);
