@@ -28,12 +28,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kChooseAnother[] = "choose another --run-dir";
+constexpr char kOtherPlace[] = "choose another --run-dir";
+constexpr char kMakeRoom[] = "free space there, or check its permissions";  // of a run that exists
 
 [[noreturn]] void Unusable(const fs::path& dir, const std::string& reason,
-                           const char* remedy = kChooseAnother) {
+                           const char* advice = kOtherPlace) {
   throw UserError(
-      fmt::format("run directory {} cannot be written: {}; {}", dir.string(), reason, remedy));
+      fmt::format("run directory {} cannot be written: {}; {}", dir.string(), reason, advice));
 }
 
 // Returns true if this call created `dir`, false if the name is taken.
@@ -50,12 +51,12 @@ constexpr char kProbe[] = ".probe", kSimulatedMark[] = "simulated";
 
 bool IsProbe(const fs::path& path) { return path.filename().string().starts_with(kProbe); }
 
-void TestWritable(const fs::path& dir, const char* remedy = kChooseAnother) {
+void TestWritable(const fs::path& dir, const char* advice) {
   const fs::path probe = dir / kProbe;
   try {
     WriteFileAtomically(probe, "");
   } catch (const std::system_error& error) {
-    Unusable(dir, error.code().message(), remedy);
+    Unusable(dir, error.code().message(), advice);
   }
   fs::remove(probe);
 }
@@ -174,7 +175,7 @@ fs::path CreateRunDir(const fs::path& wanted, bool may_number) {
                                         ShellQuoted(dir.string()))));
     }
   }
-  TestWritable(dir);
+  TestWritable(dir, kOtherPlace);
   return dir;
 }
 
@@ -234,7 +235,7 @@ void CheckResumable(const fs::path& run_dir) {
         "it has no checkpoint to go on from; start again with: starling train CONFIG --run-dir {}",
         ShellQuoted(run_dir.string())));
   }
-  TestWritable(run_dir, "make room there, or change its permissions");
+  TestWritable(run_dir, kMakeRoom);
 }
 
 void WriteConfig(const fs::path& run_dir, const Config& config) {
@@ -247,7 +248,7 @@ void WriteConfig(const fs::path& run_dir, const Config& config) {
   try {
     WriteFileAtomically(run_dir / "config.toml", text);
   } catch (const std::system_error& error) {
-    Unusable(run_dir, error.code().message());
+    Unusable(run_dir, error.code().message(), kMakeRoom);
   }
 }
 

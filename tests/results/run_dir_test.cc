@@ -143,13 +143,22 @@ TEST(RunDirTest, ReadOnlyDirectoryIsNamed) {
   TempDir dir;
   const uid_t user = ::geteuid();
   fs::permissions(dir.path(), fs::perms::owner_read | fs::perms::owner_exec);
+  const TempDir full;  // a run
+  full.Write("config.toml", "");
+  full.Write("checkpoints/t0001-v000000000000.safetensors", "");
+  fs::permissions(full.path(), static_cast<fs::perms>(0555));
   if (user == 0) {  // who writes everywhere
     ASSERT_EQ(::seteuid(65'534), 0);
   }
   EXPECT_THAT(ErrorOf([&] { CreateRunDir(dir.path(), false); }),
-              HasSubstr("cannot be written: Permission denied"));
+              HasSubstr("cannot be written: Permission denied; choose another --run-dir"));
+  // A run that exists has no other directory.
+  EXPECT_THAT(ErrorOf([&] { CheckResumable(full.path()); }),
+              HasSubstr("cannot be written: Permission denied; free space there, or check its "
+                        "permissions"));
   ASSERT_EQ(::seteuid(user), 0);
   fs::permissions(dir.path(), fs::perms::owner_all);
+  fs::permissions(full.path(), fs::perms::owner_all);
 }
 
 TEST(RunDirTest, WhatCanBeResumed) {
