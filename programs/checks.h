@@ -1,5 +1,6 @@
 // Checks of the values of options, for all programs: each refuses in a sentence that CLI11 begins
-// with the name of the option.
+// with the name of the option. Those that also change the value are for Option::transform; after
+// Option::check it would be unchanged.
 #pragma once
 
 #include <fmt/format.h>

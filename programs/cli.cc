@@ -56,19 +56,19 @@ void AddTrain(CLI::App& app, Options& options) {
   CLI::Option* config =
       train
           .add_option("CONFIG", options.train_config, "TOML file; configs/reference.toml explains")
-          ->check(IsPath());
+          ->transform(IsPath());
   AddSet(train, options.train.overrides, "section.key=value, over the file's");
   CLI::Option* run_dir =
       train.add_option("--run-dir", options.run_dir, "where the run goes; default: runs/NAME")
-          ->check(IsPath());
+          ->transform(IsPath());
   CLI::Option* init_from =
       train
           .add_option(
               "--init-from", options.train.init_from,
               "start from the weights of this run or checkpoint (same net, fresh optimizer)")
-          ->check(IsPath());
+          ->transform(IsPath());
   train.add_option("--resume", options.resume, "continue the run in this directory")
-      ->check(IsPath())
+      ->transform(IsPath())
       ->excludes(config)
       ->excludes(run_dir)
       ->excludes(init_from);
@@ -95,12 +95,12 @@ void AddEval(CLI::App& app, Options& options) {
   CLI::App& eval = *app.add_subcommand("eval", "Play fresh episodes with trained weights.");
   eval.add_option("RUN_OR_CHECKPOINT", options.eval.target, "run directory or checkpoint")
       ->required()
-      ->check(IsPath());
+      ->transform(IsPath());
   AddSet(eval, options.eval.overrides, "env.key=value, over the run's");
   eval.add_option("--episodes", options.eval.episodes, "how many (100)")
-      ->check(IsInteger(1, 10'000'000));
+      ->transform(IsInteger(1, 10'000'000));
   eval.add_flag("--greedy", options.eval.greedy, "take the likeliest action, do not draw");
-  eval.add_option("--seed", options.eval.seed, "of the episodes (1)")->check(kSeed);
+  eval.add_option("--seed", options.eval.seed, "of the episodes (1)")->transform(kSeed);
   eval.add_flag("--json", options.eval.json, "one JSON object on standard output");
 }
 
@@ -109,8 +109,8 @@ void AddPlay(CLI::App& app, play::PlayOptions& options) {
   play.add_option("ENV", options.env, "its name, as starling envs lists them")->required();
   AddSet(play, options.overrides, "env.key=value");
   play.add_option("--fps", options.fps, "steps per second (30 for pictures, 8 for grids)")
-      ->check(IsInteger(1, 1000));
-  play.add_option("--seed", options.seed, "of the episodes (1)")->check(kSeed);
+      ->transform(IsInteger(1, 1000));
+  play.add_option("--seed", options.seed, "of the episodes (1)")->transform(kSeed);
 }
 
 void AddRecord(CLI::App& app, play::RecordOptions& options) {
@@ -119,22 +119,24 @@ void AddRecord(CLI::App& app, play::RecordOptions& options) {
   CLI::Option* target = record
                             .add_option("RUN_OR_CHECKPOINT", options.target,
                                         "run directory or checkpoint whose net plays")
-                            ->check(IsPath());
+                            ->transform(IsPath());
   record.add_option("--env", options.env, "a random player in this environment")->excludes(target);
   AddSet(record, options.overrides, "env.key=value, over the run's");
-  record.add_option("--out", options.out, "where to: x.gif or x.png")->required()->check(IsPath());
+  record.add_option("--out", options.out, "where to: x.gif or x.png")
+      ->required()
+      ->transform(IsPath());
   record.add_option("--episodes", options.episodes, "end after so many (1)")
-      ->check(IsInteger(1, 1'000'000));
+      ->transform(IsInteger(1, 1'000'000));
   record.add_option("--steps", options.steps, "or after so many steps (2000)")
-      ->check(IsInteger(1, play::kMaxRecordedSteps));
+      ->transform(IsInteger(1, play::kMaxRecordedSteps));
   record.add_flag("--greedy", options.greedy, "take the likeliest action, do not draw");
-  record.add_option("--seed", options.seed, "of the episodes (1)")->check(kSeed);
+  record.add_option("--seed", options.seed, "of the episodes (1)")->transform(kSeed);
   record.add_option("--fps", options.fps, "of a GIF (30 for pictures, 8 for grids)")
-      ->check(IsInteger(1, play::GifWriter::kFastest));
+      ->transform(IsInteger(1, play::GifWriter::kFastest));
   record.add_option("--scale", options.scale, "pixels a cell or pixel; default: about 336 in all")
-      ->check(IsInteger(1, 1024));
+      ->transform(IsInteger(1, 1024));
   record.add_option("--tiles", options.tiles, "frames in a PNG, evenly spread (1: the last)")
-      ->check(IsInteger(1, 100));
+      ->transform(IsInteger(1, 100));
   record.callback([&options] {
     if (options.target.empty() && options.env.empty()) {
       throw CLI::RequiredError("RUN_OR_CHECKPOINT or --env NAME");
@@ -147,15 +149,15 @@ void AddSweep(CLI::App& app, sweep::SweepOptions& options) {
       "sweep", "Train every point of a grid with every seed; called again, it goes on.");
   sweep.add_option("GRID", options.grid, "TOML file; docs/sweeps-and-reports.md explains")
       ->required()
-      ->check(IsPath());
+      ->transform(IsPath());
 }
 
 void AddReport(CLI::App& app, report::ReportOptions& options) {
   CLI::App& report = *app.add_subcommand("report", "Compare runs, on one page for a browser.");
   report.add_option("RUN", options.runs, "run directories, or those of sweeps")
       ->required()
-      ->check(IsPath());
-  report.add_option("--out", options.out, "where to (report.html)")->check(IsPath());
+      ->transform(IsPath());
+  report.add_option("--out", options.out, "where to (report.html)")->transform(IsPath());
   report
       .add_option("--score", options.scores,
                   "a return: show the steps and seconds to reach it; ENV=RETURN for one "
@@ -168,9 +170,9 @@ void AddReport(CLI::App& app, report::ReportOptions& options) {
   report
       .add_option("--notes", options.notes,
                   "a text file for the top of the page: paragraphs, # headings, - lists")
-      ->check(IsPath());
+      ->transform(IsPath());
   report.add_option("--data", options.data, "x.csv or x.json: every number, a row for each run")
-      ->check(IsPath());
+      ->transform(IsPath());
 }
 
 void AddDoctor(CLI::App& app, doctor::DoctorOptions& options) {
@@ -182,14 +184,14 @@ void AddDoctor(CLI::App& app, doctor::DoctorOptions& options) {
 void AddReplay(CLI::App& app, replay::ReplayOptions& options) {
   CLI::App& replay = *app.add_subcommand(
       "replay", "Repeat a run from its journal, in one process, to the same bits.");
-  replay.add_option("RUN", options.run_dir, "run directory")->required()->check(IsPath());
+  replay.add_option("RUN", options.run_dir, "run directory")->required()->transform(IsPath());
   CLI::Option* const until = replay.add_option("--until", options.until, "stop after this version")
-                                 ->check(kVersion)
+                                 ->transform(kVersion)
                                  ->type_name("VERSION");
   replay
       .add_option("--explain", options.explain,
                   "only show the gradients of this version: their actors, staleness, norms")
-      ->check(kVersion)
+      ->transform(kVersion)
       ->type_name("VERSION")
       ->excludes(until);
 }
@@ -201,15 +203,15 @@ void AddSimulate(CLI::App& app, Options& options) {
       .add_option("CONFIG", options.simulate.config,
                   "TOML file; its section [simulate] holds the durations")
       ->required()
-      ->check(IsPath());
+      ->transform(IsPath());
   AddSet(simulate, options.simulate.overrides, "section.key=value, over the file's");
   simulate
       .add_option("--run-dir", options.simulated_run_dir, "where the run goes; default: runs/NAME")
-      ->check(IsPath());
+      ->transform(IsPath());
   simulate
       .add_option("--times-from", options.times_from,
                   "take the mean times of this real run instead of those of [simulate]")
-      ->check(IsPath())
+      ->transform(IsPath())
       ->type_name("RUN");
 }
 
@@ -219,7 +221,7 @@ void AddKeys(CLI::App& app, Options& options) {
   CLI::App& make = *keys.add_subcommand(
       "new", "Make a pair: NAME.secret to keep, NAME.public to give to others.");
   make.add_option("NAME", options.keys_name, "of the learner, a host or a person")->required();
-  make.add_option("--dir", options.keys_dir, "where to (keys)")->check(IsPath());
+  make.add_option("--dir", options.keys_dir, "where to (keys)")->transform(IsPath());
 }
 
 // Writes a key pair into two files and prints their use. Throws UserError as WriteKeyFiles.
@@ -243,14 +245,14 @@ void AddStop(CLI::App& app, stop::StopOptions& options) {
       "stop", "End a fleet in order: actors leave, the learner writes its last checkpoint.");
   stop.add_option("RUN", options.run_dir, "run directory, on the learner's machine")
       ->required()
-      ->check(IsPath());
+      ->transform(IsPath());
   stop.add_option("--timeout", options.timeout_s, "seconds to wait for its end (60)")
       ->check(IsSeconds(0, 86'400));
 }
 
 void AddConform(CLI::App& app, Options& options) {
   CLI::App& conform = *app.add_subcommand("conform", "Replay a recorded trace against our game.");
-  conform.add_option("TRACE", options.trace, "TRACE.jsonl.gz")->required()->check(IsPath());
+  conform.add_option("TRACE", options.trace, "TRACE.jsonl.gz")->required()->transform(IsPath());
 }
 
 int Conform(const std::string& trace) {

@@ -156,28 +156,28 @@ int main(int argc, char** argv) {
   // 1. The place of the learner: a run directory, an endpoint, or a file with one.
   auto* dir =
       app.add_option("--run-dir", options.run_dir, "run directory of a learner on this host")
-          ->check(programs::IsPath());
+          ->transform(programs::IsPath());
   auto* connect = app.add_option("--connect", options.connect, "endpoint of the learner instead")
                       ->excludes(dir);
   auto* connect_file =
       app.add_option("--connect-file", options.connect_file,
                      "file with the endpoint, RUN/endpoint: read again at every attempt")
-          ->check(programs::IsPath())
+          ->transform(programs::IsPath())
           ->excludes(dir)
           ->excludes(connect);
   // 2. Keys.
   auto* secret = app.add_option("--secret", options.secret,
                                 "our secret key (NAME.secret), for a learner with keys")
-                     ->check(programs::IsPath())
+                     ->transform(programs::IsPath())
                      ->excludes(dir);
   auto* learner_key =
       app.add_option("--learner-key", options.learner_key, "the learner's public key (NAME.public)")
-          ->check(programs::IsPath())
+          ->transform(programs::IsPath())
           ->needs(secret);
   secret->needs(learner_key);
   // 3. The actor itself.
   auto* slot = app.add_option("--slot", options.slot, "slot to take; default: the lowest free one")
-                   ->check(programs::IsInteger(0, 65'535).description(""));
+                   ->transform(programs::IsInteger(0, 65'535).description(""));
   app.add_option("--connect-timeout", options.connect_timeout_s, "seconds to wait for a learner")
       ->check(programs::IsSeconds(0.001, 86'400).description(""));
   app.add_option("--runtime-dir", options.runtime_dir, "as wire.runtime_dir of the learner");
@@ -191,7 +191,7 @@ int main(int argc, char** argv) {
   auto* envs = app.add_option("--envs", options.own.envs,
                               "environments of this actor; default: the run's "
                               "actors.envs_per_actor")
-                   ->check(EnvsCheck());
+                   ->transform(EnvsCheck());
   auto* set = app.add_option("--set", options.overrides,
                              "env.name=..., env.python=... or env.options=... of this actor in "
                              "place of the run's; repeatable")

@@ -217,11 +217,11 @@ int main(int argc, char** argv) {
                "starling-learner");
   app.set_version_flag("--version", VersionLine("starling-learner"));
   app.add_option("config", options.config, "configuration of a new run, by hand")
-      ->check(programs::IsPath());
+      ->transform(programs::IsPath());
   app.add_option("--run-dir", options.run_dir,
                  "run directory; holds the configuration if none is given")
       ->required()
-      ->check(programs::IsPath());
+      ->transform(programs::IsPath());
   app.add_option("--set", options.overrides, "section.key=value; repeatable")
       ->allow_extra_args(false);
   app.add_flag("--resume", options.resume, "continue from the last good checkpoint");

@@ -153,6 +153,7 @@ bool ConfigReader::ReadDocument(const std::string& text) {
 }
 
 void ConfigReader::ReadOverride(const std::string& setting) {
+  // 1. Split it into section, key and value.
   const SourceLocation location{"--set " + setting};
   const std::size_t equals = setting.find('=');
   const std::string_view name = Trimmed(std::string_view(setting).substr(0, equals));
@@ -167,6 +168,7 @@ void ConfigReader::ReadOverride(const std::string& setting) {
     diagnostics_.Add(location, UnknownSection(section));
     return;
   }
+  // 2. Read the value. A text may be any words; other keys refuse broken numbers and lists.
   const std::string_view text = Trimmed(std::string_view(setting).substr(equals + 1));
   std::string error;
   const toml::table value = OverrideValue(text, error);

@@ -145,10 +145,9 @@ TEST_F(CliTest, AFleetThatNoMachineCouldHoldIsAMistake) {
 TEST_F(CliTest, AResultThatCannotBeWrittenIsAFailure) {
   const std::string actor =
       (std::filesystem::path(STARLING_PROGRAM).parent_path() / "starling-actor").string();
-  for (const std::string& command : {std::string(STARLING_PROGRAM) + " envs",
-                                     std::string(STARLING_PROGRAM) + " train --help",
-                                     std::string(STARLING_PROGRAM) + " --version",
-                                     actor + " --help"}) {
+  for (const std::string& command :
+       {std::string(STARLING_PROGRAM) + " envs", std::string(STARLING_PROGRAM) + " train --help",
+        std::string(STARLING_PROGRAM) + " --version", actor + " --help"}) {
     dir_.Write("full.sh", command + " >/dev/full\n");
     const Finished finished = RunProgram(dir_, {"/bin/sh", (dir_.path() / "full.sh").string()});
     EXPECT_EQ(finished.status, kExitFailed) << command;
@@ -170,6 +169,9 @@ TEST_F(CliTest, AFleetLaunchedByHandNeedsItsSize) {
 TEST_F(CliTest, ZerosBeforeANumberDoNotMakeItOctal) {
   EXPECT_THAT(Mistake({"record", "--env", "catch", "--out", "x.gif", "--fps", "063"}),
               HasSubstr("--fps: \"063\" is not an integer from 1 to 50"));
+  const Finished ten =
+      Starling({"record", "--env", "catch", "--out", "x.gif", "--episodes", "9", "--steps", "010"});
+  EXPECT_THAT(ten.out, HasSubstr(" 10 steps")) << ten.err;
 }
 
 }  // namespace

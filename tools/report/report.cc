@@ -168,7 +168,7 @@ std::vector<Part> LoadParts(const ReportOptions& options) {
   return parts;
 }
 
-// Prints the problems of damaged runs, which the page leaves out. Returns the exit status.
+// Prints the problems of damaged runs, whose numbers the page lacks. Returns the exit status.
 int NameDamaged(const std::vector<Part>& parts) {
   int status = kExitDone;
   for (const Part& part : parts) {
