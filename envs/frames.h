@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -21,7 +22,11 @@ struct FrameSpec {
   EnvSpec env;         // of raw frames
   bool bytes = false;  // frames are bytes of 0 to 255 (pictures), else floats
   bool lives = false;  // FrameResult::lives is meaningful
+  bool saves = false;  // its state can be saved
 };
+
+// Why an env of `spec` cannot be saved, or "": VecEnv::WhyNotSaved.
+std::string WhyNotSaved(const FrameSpec& spec);
 
 struct FrameResult {
   double reward = 0;
@@ -87,10 +92,9 @@ class FrameEnvs {
   virtual std::span<const float> floats_before(int) const { return {}; }
   virtual std::uint64_t replaced() const { return 0; }  // processes, so far
 
-  // As VecEnv's. The state holds the newest frame, not the one before it.
-  virtual std::string WhyNotSaved() const {
-    return "env.name: " + spec().env.name + " has no state that can be saved";
-  }
+  std::string WhyNotSaved() const { return envs::WhyNotSaved(spec()); }
+  // The fields of the state, as VecEnv's: with the newest frame, without the one before it.
+  // REQUIRES: spec().saves.
   virtual void Fields(StateBytes&) { throw StateError(WhyNotSaved()); }
 
  protected:

@@ -85,6 +85,19 @@ typedef struct starling_env_v1 {
   /* Called right after a failure; returns a sentence about its cause, or NULL. `env` is NULL if
    * create failed. The text is read at once. The member may be NULL. */
   const char* (*error)(void* env);
+
+  /* The state of an env as bytes, with which a run goes on exactly after a stop. Both, or both
+   * NULL: then the env begins a new episode. Both are called between two calls of the functions
+   * above; save only after a reset, restore also right after create.
+   *
+   * save sets *size to the number of bytes, at most 67 108 864, and writes them if *size <= room;
+   * else it is called again with enough room. It changes nothing in the env, and writes the same
+   * bytes each time. */
+  int32_t (*save)(void* env, void* bytes, uint64_t room, uint64_t* size);
+
+  /* Puts the env into a saved state: all further steps and observations are those of the env that
+   * was saved. Bytes that are no such state are a failure; then only reset or destroy follow. */
+  int32_t (*restore)(void* env, const void* bytes, uint64_t size);
 } starling_env_v1;
 
 /* What the library exports. Called once; the table never changes afterwards. */

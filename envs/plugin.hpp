@@ -17,7 +17,9 @@
 //
 // Reset begins an episode from any state. Reset and Step draw all random numbers from `random`, so
 // the same seed gives the same episode. `values` is all 0 before Observe.
-// Optional: `static constexpr float kLow = -1, kHigh = 1` (else 0 and 1) and `int Lives() const`.
+// Optional: `static constexpr float kLow = -1, kHigh = 1` (else 0 and 1), `int Lives() const`, and
+// the list of all members that change, with which a run goes on exactly after a stop:
+//   void Fields(starling::plugin::State& state) { state(side, 0, 1); }
 // The class needs a default constructor. Every function may throw; users see the text of a
 // std::exception. examples/plugin is a complete plug-in; envs/plugin.h has all rules.
 #pragma once
@@ -25,11 +27,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <exception>
 #include <iterator>
+#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 // In the same folder, so that both can be copied elsewhere.
 #include "plugin.h"
@@ -45,6 +50,94 @@ enum class End : std::int32_t {
 struct Outcome {
   float reward = 0;
   End end = End::kRunning;
+};
+
+// The state of an env as bytes. The same list of fields writes them and reads them back:
+//   state(a)             a number, an array, std::array, std::vector or std::string of numbers, or
+//                        an object with Fields; several, one call each
+//   state(a, low, high)  a number, or each of an array, that lies within [low, high]; a state in
+//                        which one does not is refused
+class State {
+ public:
+  State() = default;  // writes
+  State(const void* bytes, std::size_t size)
+      : from_(static_cast<const unsigned char*>(bytes)), left_(size) {}
+
+  bool reading() const { return from_ != nullptr; }
+  const std::vector<unsigned char>& bytes() const { return bytes_; }
+  void CheckEnd() const {
+    if (left_ > 0) Refuse();
+  }
+
+  template <class T>
+  void operator()(T& value) {
+    if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) {
+      Raw(&value, sizeof value);
+    } else if constexpr (HasFields<T>(0)) {
+      value.Fields(*this);
+    } else {
+      if constexpr (HasSize<T>(0)) Resize(value);
+      for (auto& element : value) (*this)(element);
+    }
+  }
+  template <class T, class Bound>
+  void operator()(T& value, Bound low, Bound high) {
+    if constexpr (std::is_arithmetic_v<T>) {
+      T read = value;
+      Raw(&read, sizeof read);
+      if (!(read >= static_cast<T>(low) && read <= static_cast<T>(high))) Refuse();
+      value = read;
+    } else {
+      if constexpr (HasSize<T>(0)) Resize(value);
+      for (auto& element : value) (*this)(element, low, high);
+    }
+  }
+
+ private:
+  // Called with 0, the overload with int wins if the class has the member.
+  template <class T>
+  static constexpr auto HasFields(int)
+      -> decltype(std::declval<T&>().Fields(std::declval<State&>()), true) {
+    return true;
+  }
+  template <class T>
+  static constexpr bool HasFields(long) {
+    return false;
+  }
+  template <class T>
+  static constexpr auto HasSize(int) -> decltype(std::declval<T&>().resize(1), true) {
+    return true;
+  }
+  template <class T>
+  static constexpr bool HasSize(long) {
+    return false;
+  }
+
+  template <class T>
+  void Resize(T& list) {
+    std::uint64_t size = list.size();
+    Raw(&size, sizeof size);
+    if (reading() && size > left_) Refuse();
+    list.resize(static_cast<std::size_t>(size));
+  }
+  void Raw(void* value, std::size_t size) {
+    if (!reading()) {
+      const auto* const begin = static_cast<const unsigned char*>(value);
+      bytes_.insert(bytes_.end(), begin, begin + size);
+      return;
+    }
+    if (size > left_) Refuse();
+    std::memcpy(value, from_, size);
+    from_ += size;
+    left_ -= size;
+  }
+  [[noreturn]] static void Refuse() {
+    throw std::runtime_error("these bytes are no state of this environment");
+  }
+
+  std::vector<unsigned char> bytes_{};
+  const unsigned char* from_ = nullptr;
+  std::size_t left_ = 0;
 };
 
 // A small generator: SplitMix64 (Steele, Lea and Flood, OOPSLA 2014). Equal seeds, equal numbers.
@@ -64,6 +157,8 @@ class Random {
   int Below(int n) {
     return static_cast<int>(((Bits() >> 32) * static_cast<std::uint64_t>(n)) >> 32);
   }
+
+  void Fields(State& state) { state(state_); }
 
  private:
   std::uint64_t state_;
@@ -93,6 +188,8 @@ class Exported {
         Observe,
         Lives<Env>(0),
         Error,
+        Save<Env>(0),
+        Restore<Env>(0),
     };
     return &table;
   }
@@ -175,6 +272,43 @@ class Exported {
   static constexpr float High(long) {
     return 1;
   }
+
+  using SaveFunction = std::int32_t (*)(void*, void*, std::uint64_t, std::uint64_t*);
+  template <class E>
+  static constexpr auto Save(int)
+      -> decltype(std::declval<E&>().Fields(std::declval<State&>()), SaveFunction{}) {
+    return [](void* env, void* bytes, std::uint64_t room, std::uint64_t* size) {
+      return Try([&] {
+        State state;
+        state(At(env).random);
+        state(At(env).env);
+        *size = state.bytes().size();
+        if (*size <= room) std::copy(state.bytes().begin(), state.bytes().end(), Bytes(bytes));
+      });
+    };
+  }
+  template <class E>
+  static constexpr SaveFunction Save(long) {
+    return nullptr;
+  }
+  using RestoreFunction = std::int32_t (*)(void*, const void*, std::uint64_t);
+  template <class E>
+  static constexpr auto Restore(int)
+      -> decltype(std::declval<E&>().Fields(std::declval<State&>()), RestoreFunction{}) {
+    return [](void* env, const void* bytes, std::uint64_t size) {
+      return Try([&] {
+        State state(bytes, static_cast<std::size_t>(size));
+        state(At(env).random);
+        state(At(env).env);
+        state.CheckEnd();
+      });
+    };
+  }
+  template <class E>
+  static constexpr RestoreFunction Restore(long) {
+    return nullptr;
+  }
+  static unsigned char* Bytes(void* bytes) { return static_cast<unsigned char*>(bytes); }
 
   using LivesFunction = std::int32_t (*)(void*);
   template <class E>

@@ -29,7 +29,9 @@ constexpr bool kRamps = requires(G game) {
 template <Game G>
 constexpr Entry EntryOf(const char* name) {
   return {.name = name,
-          .spec = [](const EnvConfig& config) -> FrameSpec { return {.env = SpecWith<G>(config)}; },
+          .spec = [](const EnvConfig& config) -> FrameSpec {
+            return {.env = SpecWith<G>(config), .saves = true};
+          },
           .make = [](const EnvConfig& config, int num_envs,
                      const EnvSeed& seed) -> std::unique_ptr<VecEnv> {
             return std::make_unique<VecGame<G>>(num_envs, seed, config);
@@ -111,6 +113,22 @@ std::unique_ptr<FrameEnvs> MakeFrames(const EnvConfig& config, int num_envs, con
   auto frames = entry.frames(config, num_envs, seed, {});
   CheckFits(entry, frames->spec(), config);
   return frames;
+}
+
+std::string WhyNotSaved(const EnvConfig& config) {
+  return WhyNotSaved(Find(config.name).spec(config));
+}
+
+std::string WhyNotSaved(const FrameSpec& spec) {
+  if (spec.saves) return "";
+  const std::string& name = spec.env.name;
+  if (name.starts_with(kGymPrefix)) {
+    return fmt::format("env.name: {} is played by Gymnasium, whose envs cannot be saved", name);
+  }
+  return fmt::format(
+      "env.name: {} cannot be saved: it has no functions save and restore (envs/plugin.h; in C++ "
+      "the member Fields)",
+      name);
 }
 
 std::string WhyNotOnGpu(const EnvConfig& config) {

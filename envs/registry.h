@@ -30,6 +30,10 @@ std::unique_ptr<VecEnv> MakeVecEnv(const EnvConfig& config, int num_envs, const 
 // WrappedEnv on top of them plays the same as MakeVecEnv's. Throws UserError as SpecOf.
 std::unique_ptr<FrameEnvs> MakeFrames(const EnvConfig& config, int num_envs, const EnvSeed& seed);
 
+// Returns why envs of `config` cannot be saved (VecEnv::Save), or "" if they can. Throws UserError
+// as SpecOf.
+std::string WhyNotSaved(const EnvConfig& config);
+
 // Returns why the env of `config` cannot be played on a GPU ("env.pixels: ..."), or "" if it can: a
 // bundled game without wrappers.
 std::string WhyNotOnGpu(const EnvConfig& config);

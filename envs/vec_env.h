@@ -138,10 +138,9 @@ template <Game G>
 class GameFrames final : public FramesHere {
  public:
   GameFrames(int num_envs, const EnvSeed& seed, const EnvConfig& config)
-      : FramesHere(num_envs, {.env = SpecWith<G>(config)}, config),
+      : FramesHere(num_envs, {.env = SpecWith<G>(config), .saves = true}, config),
         players_(MakePlayers<G>(num_envs, seed, config)) {}
 
-  std::string WhyNotSaved() const override { return ""; }
   // The newest frame is a picture of the game.
   void Fields(StateBytes& state) override {
     state.Tag("game");

@@ -18,6 +18,7 @@ namespace starling::envs {
 namespace {
 
 constexpr std::size_t kGuard = 64;                // floats after an observation, to detect overruns
+constexpr std::uint64_t kMaxState = 64 << 20;     // bytes
 constexpr std::size_t kMaxReason = 500;           // bytes of a plug-in's own sentence
 constexpr std::uint32_t kGuardBits = 0xffc5ca11;  // a NaN with an unlikely payload
 constexpr float kUnwritten = std::numeric_limits<float>::quiet_NaN();
@@ -44,6 +45,7 @@ PluginEnv::PluginEnv(PluginEnv&& other) noexcept
       seeds_(other.seeds_),
       env_(std::exchange(other.env_, nullptr)),
       step_(other.step_),
+      begun_(other.begun_),
       seen_(std::move(other.seen_)) {}
 
 PluginEnv::~PluginEnv() {
@@ -57,6 +59,7 @@ PluginEnv::~PluginEnv() {
 
 FrameResult PluginEnv::Reset(std::span<float> frame) {
   step_ = 0;
+  begun_ = true;
   const std::uint64_t high = seeds_.Bits(), low = seeds_.Bits();
   Ask("reset", [&] { return library_->table.reset(env_, high << 32 | low) == 0; });
   const FrameResult result{.lives = Lives()};
@@ -81,6 +84,32 @@ FrameResult PluginEnv::Step(std::int32_t action, std::span<float> frame) {
   const FrameResult result{.reward = reward, .end = static_cast<End>(end), .lives = Lives()};
   Observe(frame);
   return result;
+}
+
+void PluginEnv::Fields(StateBytes& state) {
+  const starling_env_v1& table = library_->table;
+  state.Tag("plug");
+  state.Same(std::string(table.name), "the plug-in's name");
+  state(seeds_);
+  state(step_, 0, kLongestEpisode);
+  state(begun_);
+  if (!begun_) return;
+  std::vector<std::byte> bytes;
+  if (!state.reading()) Save(bytes);
+  state.Bytes(bytes);
+  if (!state.reading()) return;
+  Ask("restore", [&] { return table.restore(env_, bytes.data(), bytes.size()) == 0; });
+}
+
+// The plug-in names the size that it needs.
+void PluginEnv::Save(std::vector<std::byte>& state) {
+  std::uint64_t size = 0;
+  do {
+    state.resize(size);
+    Ask("save", [&] { return library_->table.save(env_, state.data(), state.size(), &size) == 0; });
+    if (size > kMaxState) Fail(fmt::format("save asks for {} bytes: at most {}", size, kMaxState));
+  } while (size > state.size());
+  state.resize(size);
 }
 
 template <class Call>

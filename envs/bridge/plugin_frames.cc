@@ -41,6 +41,18 @@ class PluginFrames final : public FramesHere {
     }
   }
 
+  void Fields(StateBytes& state) override {
+    state.Tag("plgs");
+    FramesHere::Fields(state);
+    FrameFields(state);
+    sticky_.Fields(state, spec().env.num_actions);
+    try {
+      for (PluginEnv& env : envs_) env.Fields(state);
+    } catch (const UserError& error) {
+      throw StateError(error.what());
+    }
+  }
+
  private:
   void Play(std::span<const std::int32_t> commands, int frames) override {
     try {

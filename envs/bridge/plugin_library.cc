@@ -73,7 +73,8 @@ void CheckVersion(const Refusal& refuse, const starling_env_v1& table) {
 
 void CheckFunctions(const Refusal& refuse, const starling_env_v1& table) {
   const auto check = [&](bool there, const char* name) {
-    if (!there) refuse("its function \"{}\" is null: only lives and error may be", name);
+    if (!there)
+      refuse("its function \"{}\" is null: only lives, error, save and restore may be", name);
   };
   check(table.create != nullptr, "create");
   check(table.destroy != nullptr, "destroy");
@@ -131,7 +132,8 @@ FrameSpec SpecOfTable(const std::string& path, const starling_env_v1& table) {
                   .action_names = {table.action_names, table.action_names + table.num_actions},
                   .low = table.low,
                   .high = table.high},
-          .lives = table.lives != nullptr};
+          .lives = table.lives != nullptr,
+          .saves = table.save != nullptr};
 }
 
 // Opens the file itself: dlopen(3) of an absolute path never searches library paths.
@@ -183,10 +185,13 @@ PluginLibrary CheckPluginTable(const std::string& path, const starling_env_v1* t
   CheckFunctions(refuse, *table);
   CheckObservation(refuse, *table);
   CheckNames(refuse, *table);
-  PluginLibrary library{.called = Called(path), .spec = SpecOfTable(path, *table)};
-  std::memcpy(&library.table, table,
-              std::min<std::size_t>(table->struct_size, sizeof library.table));
-  return library;
+  // The members that the plug-in knows.
+  starling_env_v1 copy{};
+  std::memcpy(&copy, table, std::min<std::size_t>(table->struct_size, sizeof copy));
+  if ((copy.save == nullptr) != (copy.restore == nullptr)) {
+    refuse("it has only one of the functions save and restore: define both, or neither");
+  }
+  return {.called = Called(path), .table = copy, .spec = SpecOfTable(path, copy)};
 }
 
 PluginLibrary LoadPlugin(const std::string& path) {

@@ -1,6 +1,7 @@
 // A user's shared library (envs/plugin.h), loaded and checked, and its envs.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -60,6 +61,10 @@ class PluginEnv {
   FrameResult Reset(std::span<float> frame);
   FrameResult Step(std::int32_t action, std::span<float> frame);
 
+  // Its state and that of its seeds. Throws UserError as Reset if the plug-in fails, StateError if
+  // the bytes are no state. REQUIRES: library->spec.saves.
+  void Fields(StateBytes& state);
+
  private:
   // Calls the plug-in's `function`. Throws if `call` returns false or throws.
   template <class Call>
@@ -68,12 +73,14 @@ class PluginEnv {
   void Observe(std::span<float> frame);
   [[noreturn]] void Fail(const std::string& error) const;
   std::string Reason() const;
+  void Save(std::vector<std::byte>& state);
 
   std::shared_ptr<const PluginLibrary> library_;
   std::string called_;
   RandomStream seeds_;
   void* env_ = nullptr;
   std::int64_t step_ = 0;    // of the episode; 0 is its reset
+  bool begun_ = false;       // it has been reset or restored
   std::vector<float> seen_;  // (H, W, C), then the guard
 };
 

@@ -40,7 +40,8 @@ std::string WorkerSpecLine(const FrameSpec& spec) {
                         {"low", spec.env.low},
                         {"high", spec.env.high},
                         {"actions", spec.env.action_names},
-                        {"lives", spec.lives}};
+                        {"lives", spec.lives},
+                        {"saves", spec.saves}};
   return message.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -75,7 +76,8 @@ std::optional<FrameSpec> ReadWorkerSpec(std::string_view line, const std::string
                          .low = *low,
                          .high = *high},
                  .bytes = *bytes,
-                 .lives = *lives};
+                 .lives = *lives,
+                 .saves = Flag(message, "saves").value_or(false)};
   for (const json& action : *actions) {
     if (!action.is_string()) return std::nullopt;
     spec.env.action_names.push_back(action.get<std::string>());
@@ -91,7 +93,7 @@ bool SaysReady(std::string_view line) {
 bool SameSpec(const FrameSpec& a, const FrameSpec& b) {
   const auto all = [](const FrameSpec& s) {
     return std::tie(s.env.name, s.env.height, s.env.width, s.env.channels, s.env.num_actions,
-                    s.env.action_names, s.env.low, s.env.high, s.bytes, s.lives);
+                    s.env.action_names, s.env.low, s.env.high, s.bytes, s.lives, s.saves);
   };
   return all(a) == all(b);
 }

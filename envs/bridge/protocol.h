@@ -14,8 +14,9 @@
 //            "before": true or false, "lost_life_stops": true or false, ...}
 //           and settings for the kind of worker: "env", "options" (an object), ...
 //   worker  {"height": h, "width": w, "channels": c, "bytes": true or false, "low": x, "high": x,
-//            "actions": ["NOOP", ...], "lives": true or false}
-//           frames are (h, w, c), C order, bytes if "bytes", else float32
+//            "actions": ["NOOP", ...], "lives": true or false, "saves": true}
+//           frames are (h, w, c), C order, bytes if "bytes", else float32; without "saves" its
+//           state cannot be saved
 //        or {"error": "a whole sentence"} after a user's mistake; the client does not retry
 //   client  {"size": n, "commands": o, "rewards": o, "ends": o, "lives": o, "frames": o,
 //            "before": o, "stride": s}: the memory file now has n bytes, for good; offsets of
@@ -39,6 +40,11 @@
 // row of actions stops early if the episode ends or, with "lost_life_stops", a life is lost. The
 // memory belongs to the worker between the two bytes and to the client otherwise. An env's first
 // kReset uses its seed; later ones continue from there.
+//
+// A worker that "saves" obeys two more commands, each in all rows at once. kWorkerSave: behind its
+// byte the worker sends the state of all its envs, their newest frames included: a uint64 with its
+// size, and that many bytes. kWorkerRestore: behind its byte the client sends such a state; the
+// frames are in the memory when the worker answers.
 #pragma once
 
 #include <algorithm>
@@ -59,6 +65,8 @@ inline constexpr int kWorkerMemoryFd = 4;
 inline constexpr std::size_t kWorkerLineLimit = 1 << 20;  // bytes of a line of JSON
 inline constexpr int kMaxWorkerNumbers = 1 << 26;         // of a frame
 inline constexpr std::size_t kMaxWorkerActions = 65'536;
+inline constexpr std::int32_t kWorkerSave = -3, kWorkerRestore = -4;
+inline constexpr std::uint64_t kWorkerStateLimit = std::uint64_t{1} << 30;  // bytes of a state
 
 // Byte offsets of a worker's arrays.
 struct WorkerMemory {

@@ -152,10 +152,48 @@ std::optional<WorkerError> Worker::Share() {
 void Worker::Play(std::span<const std::int32_t> commands) {
   CHECK(commands.size() == count_ * repeat_.frames, "{} commands", commands.size());
   commands_.assign(commands.begin(), commands.end());
+  Begin(commands);
+}
+
+// Begins a turn; `behind` follows its byte.
+void Worker::Begin(std::span<const std::int32_t> commands, std::string_view behind) {
   std::memcpy(map_ + at_.commands, commands.data(), commands.size_bytes());
   begun_ = Clock::now();
   outgoing_ = ++turn_;
+  outgoing_ += behind;
   Send();
+}
+
+std::optional<WorkerError> Worker::Save(std::vector<std::byte>& state, double limit_s) {
+  Begin(std::vector(count_ * repeat_.frames, kWorkerSave));
+  // 1. The turn's byte and the size.
+  std::uint64_t size = 0;
+  const std::size_t begin = 1 + sizeof size;
+  if (auto error = Await("", limit_s, begin)) return error;
+  std::memcpy(&size, &incoming_[1], sizeof size);
+  if (incoming_[0] != turn_ || size > kWorkerStateLimit) {
+    return Fail("gave an invalid answer instead of its state");
+  }
+  // 2. The state.
+  if (auto error = AwaitMore("", limit_s, begin + size)) return error;
+  if (incoming_.size() != begin + size) return Fail("gave more than its state");
+  const auto bytes = std::as_bytes(std::span(incoming_)).subspan(begin);
+  state.assign(bytes.begin(), bytes.end());
+  return std::nullopt;
+}
+
+std::optional<WorkerError> Worker::Restore(std::span<const std::byte> state, double limit_s) {
+  const std::uint64_t size = state.size();
+  std::string behind(sizeof size + size, '\0');
+  std::memcpy(behind.data(), &size, sizeof size);
+  std::ranges::transform(state, behind.begin() + sizeof size,
+                         [](std::byte byte) { return static_cast<char>(byte); });
+  Begin(std::vector(count_ * repeat_.frames, kWorkerRestore), behind);
+  if (auto error = Await("", limit_s)) return error;
+  if (incoming_ != std::string_view(&turn_, 1)) {
+    return Fail("gave an invalid answer to its state");
+  }
+  return std::nullopt;
 }
 
 std::optional<WorkerError> Worker::Take(double limit_s) {
@@ -236,12 +274,18 @@ void Worker::Listen() {
   }
 }
 
-// Reads into `incoming_` until it is not empty and ends with `end`.
-std::optional<WorkerError> Worker::Await(std::string_view end, double limit_s) {
+// Reads into `incoming_` until it has `size` bytes and ends with `end`.
+std::optional<WorkerError> Worker::Await(std::string_view end, double limit_s, std::size_t size) {
   incoming_.clear();
+  return AwaitMore(end, limit_s, size);
+}
+
+// The same, after what has arrived.
+std::optional<WorkerError> Worker::AwaitMore(std::string_view end, double limit_s,
+                                             std::size_t size) {
   // First without poll, because most answers arrive at once. The socket has a receive timeout.
   bool soon = outgoing_.empty(), late = false;
-  while (incoming_.empty() || !incoming_.ends_with(end)) {
+  while (incoming_.size() < size || !incoming_.ends_with(end)) {
     if (!soon) {
       if (auto error = AwaitEvent(limit_s, late)) return error;
     }
@@ -251,7 +295,9 @@ std::optional<WorkerError> Worker::Await(std::string_view end, double limit_s) {
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) continue;
     if (got <= 0) return Fail("", kGraceMs);
     incoming_.append(some.data(), some.data() + got);
-    if (incoming_.size() > kWorkerLineLimit) return Fail("sent a line without an end");
+    if (incoming_.size() > std::max(size, kWorkerLineLimit)) {
+      return Fail("sent a line without an end");
+    }
   }
   return std::nullopt;
 }

@@ -58,6 +58,10 @@ class Worker {
   // Waits for the end of the turn, `limit_s` at most since Play, and checks every answer.
   std::optional<WorkerError> Take(double limit_s);
 
+  // Plays a turn of kWorkerSave or kWorkerRestore, `limit_s` at most. REQUIRES: spec().saves.
+  std::optional<WorkerError> Save(std::vector<std::byte>& state, double limit_s);
+  std::optional<WorkerError> Restore(std::span<const std::byte> state, double limit_s);
+
   // Valid from Take to the next Play, for an env in [0, count) that was not skipped.
   FrameResult result(int env) const;
   // The frame in shared memory: height * width * channels bytes or floats.
@@ -73,7 +77,9 @@ class Worker {
  private:
   using Clock = std::chrono::steady_clock;
 
-  std::optional<WorkerError> Await(std::string_view end, double limit_s);
+  void Begin(std::span<const std::int32_t> commands, std::string_view behind = {});
+  std::optional<WorkerError> Await(std::string_view end, double limit_s, std::size_t size = 1);
+  std::optional<WorkerError> AwaitMore(std::string_view end, double limit_s, std::size_t size);
   std::optional<WorkerError> AwaitEvent(double limit_s, bool& late);
   std::optional<WorkerError> Share();
   void Listen();

@@ -175,10 +175,7 @@ std::vector<WorkerEnvs::Slot*> WorkerEnvs::PlayAll(std::span<Slot* const> slots)
     playing.push_back(slot);
   }
   for (Slot* slot : playing) {
-    const double limit_s = std::exchange(slot->fresh, false)
-                               ? FirstEpisodeLimitS(options_.timeout_s, options_.start_timeout_s)
-                               : options_.timeout_s;
-    if (auto error = slot->worker->Take(limit_s)) {
+    if (auto error = slot->worker->Take(LimitS(*slot))) {
       Fail(*slot, *error);
       failed.push_back(slot);
     } else {
@@ -186,6 +183,56 @@ std::vector<WorkerEnvs::Slot*> WorkerEnvs::PlayAll(std::span<Slot* const> slots)
     }
   }
   return failed;
+}
+
+// The time limit of the next turn.
+double WorkerEnvs::LimitS(Slot& slot) const {
+  return std::exchange(slot.fresh, false)
+             ? FirstEpisodeLimitS(options_.timeout_s, options_.start_timeout_s)
+             : options_.timeout_s;
+}
+
+void WorkerEnvs::Fields(StateBytes& state) {
+  state.Tag("wrks");
+  state.Same(envs_.size(), "envs");
+  state.Same(slots_.size(), "env processes");
+  sticky_.Fields(state, spec_.env.num_actions);
+  for (EnvState& env : envs_) {
+    state(env.seeds);
+    state(env.result);
+    state(env.running);
+    state(env.lost);
+  }
+  for (Slot& slot : slots_) Exchange(state, slot);
+}
+
+// The part of the state that is in a process.
+void WorkerEnvs::Exchange(StateBytes& state, Slot& slot) {
+  // 1. Let the process save it, or restore it.
+  std::vector<std::byte> bytes;
+  std::optional<WorkerError> error;
+  if (!state.reading()) error = slot.worker->Save(bytes, LimitS(slot));
+  if (!error) state.Bytes(bytes);
+  if (!error && state.reading()) error = slot.worker->Restore(bytes, LimitS(slot));
+  // 2. A process that fails is replaced; its envs end at the next Advance.
+  if (error) {
+    const std::string why =
+        fmt::format("{}: the process of envs {} to {} {}, instead of {} its state", program_.name,
+                    slot.first, slot.first + slot.count - 1, WithLastWords(*error),
+                    state.reading() ? "restoring" : "saving");
+    Fail(slot, *error);
+    std::ranges::fill(RowsOf(slot.first, slot.count), kSkip);
+    Cut(slot);
+    Slot* const failed[] = {&slot};
+    Start(failed);
+    throw StateError(why);
+  }
+  if (!state.reading()) return;
+  // 3. Keep the frames that it restored.
+  for (int k = 0; k < slot.count; ++k) {
+    std::ranges::copy(slot.worker->bytes(k), bytes_.Next(slot.first + k).begin());
+    std::ranges::copy(slot.worker->floats(k), floats_.Next(slot.first + k).begin());
+  }
 }
 
 // Copies all new results and frames, so that they stay valid even if the worker dies.

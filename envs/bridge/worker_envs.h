@@ -69,6 +69,8 @@ class WorkerEnvs final : public FrameEnvs {
   std::span<const float> floats_before(int env) const override { return floats_.before(env); }
 
   std::uint64_t replaced() const override { return replaced_; }
+  // A process that fails is replaced, before StateError is thrown.
+  void Fields(StateBytes& state) override;
 
  private:
   struct EnvState {
@@ -94,6 +96,8 @@ class WorkerEnvs final : public FrameEnvs {
   void Ask(int i, std::int32_t asked, int frames);
   std::vector<Slot*> PlayAll(std::span<Slot* const> slots);
   void Keep(Slot& slot);
+  void Exchange(StateBytes& state, Slot& slot);
+  double LimitS(Slot& slot) const;
   void Cut(const Slot& slot);
   static void CutOne(EnvState& env);
   std::span<std::int32_t> RowsOf(int first, int count = 1);

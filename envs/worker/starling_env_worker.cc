@@ -63,6 +63,19 @@ class Control {
     return turn;
   }
   bool WriteTurn(char turn) const { return Write({&turn, 1}); }
+  // A state: its size and its bytes.
+  std::optional<std::vector<std::byte>> ReadState() const {
+    std::uint64_t size = 0;
+    if (!Read(&size, sizeof size) || size > kWorkerStateLimit) return std::nullopt;
+    std::vector<std::byte> state(size);
+    if (!Read(state.data(), size)) return std::nullopt;
+    return state;
+  }
+  bool WriteState(std::span<const std::byte> state) const {
+    const std::uint64_t size = state.size();
+    return Write({reinterpret_cast<const char*>(&size), sizeof size}) &&
+           Write({reinterpret_cast<const char*>(state.data()), state.size()});
+  }
 
  private:
   template <class Call>
@@ -72,6 +85,15 @@ class Control {
       done = call();
     } while (done < 0 && errno == EINTR);
     return done;
+  }
+  bool Read(void* to, std::size_t size) const {
+    for (std::size_t at = 0; at < size;) {
+      const ssize_t got =
+          Again([&] { return ::read(fd_, static_cast<std::byte*>(to) + at, size - at); });
+      if (got <= 0) return false;
+      at += static_cast<std::size_t>(got);
+    }
+    return true;
   }
   bool Write(std::string_view text) const {
     while (!text.empty()) {
@@ -108,9 +130,10 @@ class Memory {
   std::span<const std::int32_t> commands(std::size_t i) const {
     return {Column(at_.commands) + i * frames_, frames_};
   }
+  std::span<float> newest(std::size_t i) const { return {Frame(at_.frames, i), row_}; }
   // The place for the next frame. The newest becomes the one before, if that is kept.
   std::span<float> Next(std::size_t i) const {
-    const std::span frame(Frame(at_.frames, i), row_);
+    const std::span frame = newest(i);
     if (at_.before != 0) std::ranges::copy(frame, Frame(at_.before, i));
     return frame;
   }
@@ -158,10 +181,43 @@ FrameResult Obey(const Memory& memory, const Repeat& repeat, std::size_t i, Plug
                       [&] { return env.Step(*action++, memory.Next(i)); });
 }
 
+// The state of all envs with their newest frames.
+struct Everything {
+  const Memory& memory;
+  std::vector<PluginEnv>& envs;
+
+  void Fields(StateBytes& state) {
+    state.Tag("work");
+    state.Same(envs.size(), "envs of a process");
+    for (std::size_t i = 0; i < envs.size(); ++i) {
+      state(envs[i]);
+      state.Array(memory.newest(i));
+    }
+  }
+};
+
+// Returns false if the client is gone.
+bool SaveOrRestore(const Control& control, char turn, bool save, Everything everything) {
+  if (save) {
+    std::vector<std::byte> state;
+    SaveState(everything, state);
+    return control.WriteTurn(turn) && control.WriteState(state);
+  }
+  const auto state = control.ReadState();
+  if (!state) return false;
+  RestoreState(everything, *state);
+  return control.WriteTurn(turn);
+}
+
 // Plays turn by turn until the client is gone.
 void Play(const Control& control, const Memory& memory, const Repeat& repeat,
           std::vector<PluginEnv>& envs) {
   while (const auto turn = control.ReadTurn()) {
+    const std::int32_t first = memory.commands(0)[0];
+    if (first == kWorkerSave || first == kWorkerRestore) {
+      if (!SaveOrRestore(control, *turn, first == kWorkerSave, {memory, envs})) return;
+      continue;
+    }
     for (std::size_t i = 0; i < envs.size(); ++i) {
       if (memory.commands(i)[0] == FrameEnvs::kSkip) continue;
       memory.Put(i, Obey(memory, repeat, i, envs[i]));

@@ -224,6 +224,7 @@ void WrappedEnv::TakeEpisodes(std::vector<EpisodeEnd>& out) {
 }
 
 void WrappedEnv::Fields(StateBytes& state) {
+  if (!frames_->spec().saves) throw StateError(WhyNotSaved());
   state.Tag("wrap");
   state.Same(envs_.size(), "envs");
   state.Same(config_.stack, "env.stack");

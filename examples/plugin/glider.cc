@@ -11,6 +11,7 @@
 using starling::plugin::End;
 using starling::plugin::Outcome;
 using starling::plugin::Random;
+using starling::plugin::State;
 
 struct Glider {
   static constexpr const char* kName = "glider";
@@ -35,6 +36,13 @@ struct Glider {
     const int here = gap[kNose];
     if (here >= 0 && (row < here || row >= here + kGap)) return {0, End::kTerminated};
     return {here >= 0 ? 1.0f : 0.0f, steps == kMaxSteps ? End::kTruncated : End::kRunning};
+  }
+
+  // All that changes, so that a run goes on exactly after a stop.
+  void Fields(State& state) {
+    state(gap, -1, kHeight - kGap);
+    state(row, 0, kHeight - 1);
+    state(steps, 0, kMaxSteps);
   }
 
   void Observe(float* values) const {

@@ -99,8 +99,7 @@ TEST_P(AnyEnv, PlaysDifferentlyFromEveryPartOfTheSeed) {
       other.Step();
       differs = one.seen != other.seen;
     }
-    EXPECT_TRUE(differs) << other_seed.seed << " " << other_seed.slot << " "
-                         << other_seed.life;
+    EXPECT_TRUE(differs) << other_seed.seed << " " << other_seed.slot << " " << other_seed.life;
   }
 }
 

@@ -48,6 +48,18 @@ std::vector<SavedEnv> SavedEnvs() {
   minimal.action_set = ActionSet::kMinimal;
   minimal.ramping = false;
   envs.push_back(Of("minimal", minimal));
+  for (const bool isolate : {false, true}) {
+    EnvConfig plugin{.name = std::string("plugin:") + STARLING_GLIDER, .sticky_actions = 0.3};
+    plugin.isolate = isolate;
+    plugin.per_process = 2;
+    envs.push_back(Of(isolate ? "isolated" : "plugin", plugin));
+    plugin.noop_max = 3;
+    plugin.repeat = 3;
+    plugin.max_pool = true;
+    plugin.time_limit = 6;
+    plugin.stack = 2;
+    envs.push_back(Of(isolate ? "isolated_wrapped" : "plugin_wrapped", plugin));
+  }
   envs.push_back({"paced", [](int num_envs, const EnvSeed& seed) -> std::unique_ptr<VecEnv> {
                     EnvConfig config{.name = "catch"};
                     config.step_ms = 3;
@@ -156,6 +168,38 @@ TEST_P(AnySavedEnv, PlaysOnFromForgedBytesOrRefusesThem) {
 
 INSTANTIATE_TEST_SUITE_P(Envs, AnySavedEnv, testing::ValuesIn(SavedEnvs()),
                          [](const auto& env) { return env.param.name; });
+
+// A plug-in that fails costs the state, isolated or not; isolated it goes on.
+TEST(SavedState, APlugInsFailureIsASentence) {
+  const auto saving = [](const EnvConfig& config) {
+    RandomPlay play(MakeVecEnv(config, 2, {}));
+    std::string error = ErrorOf<StateError>([&] { Saved(*play.env); });
+    if (config.isolate) play.Play(0, 20);
+    return error;
+  };
+  for (const auto& make : {PluginNamed, +[](const std::string& name) { return Isolated(name); }}) {
+    EXPECT_THAT(saving(make("wrong_save")), testing::HasSubstr("save failed: the dice fell"));
+    EXPECT_THAT(saving(make("wrong_huge_state")),
+                testing::HasSubstr("save asks for 1099511627776 bytes: at most 67108864"));
+    RandomPlay play(MakeVecEnv(make("wrong_restore"), 2, {}));
+    EXPECT_THAT(ErrorOf<StateError>([&] { play.env->Restore(Saved(*play.env)); }),
+                testing::HasSubstr("restore failed: the dice fell"));
+  }
+  EXPECT_THAT(saving(Isolated("wrong_save_dies")), testing::HasSubstr("was killed by SIGSEGV"));
+}
+
+TEST(SavedState, WhoHasNoneSaysWhy) {
+  EXPECT_EQ(WhyNotSaved({.name = "minatar/breakout", .stack = 4}), "");
+  EXPECT_EQ(WhyNotSaved(Isolated("counter")), "");
+  for (const EnvConfig& config : {PluginNamed("wrong_older"), Isolated("wrong_older")}) {
+    const auto env = MakeVecEnv(config, 1, {});
+    EXPECT_THAT(env->WhyNotSaved(), testing::HasSubstr("it has no functions save and restore"));
+    EXPECT_EQ(env->WhyNotSaved(), WhyNotSaved(config));
+    EXPECT_THROW(Saved(*env), StateError);
+  }
+  EXPECT_THAT(WhyNotSaved(FrameSpec{.env = {.name = "gym:CartPole-v1", .action_names = {}}}),
+              testing::HasSubstr("played by Gymnasium, whose envs cannot be saved"));
+}
 
 TEST(SavedState, NamesTheDifference) {
   const auto catching = MakeVecEnv({.name = "catch"}, 2, {}),

@@ -30,6 +30,8 @@ TEST(LoadPlugin, RefusesATableWithItsMistake) {
       {"wrong_no_reset", "\"reset\" is null"},
       {"wrong_no_step", "\"step\" is null"},
       {"wrong_no_observe", "\"observe\" is null"},
+      {"wrong_no_save", "only one of the functions save and restore: define both, or neither"},
+      {"wrong_no_restore", "only one of the functions save and restore"},
       {"wrong_height", "height, width and channels are -1, 2 and 3"},
       {"wrong_width_zero", "are 1, 0 and 3"},
       {"wrong_channels", "are 1, 2 and -2147483647"},
@@ -92,10 +94,19 @@ TEST(LoadPlugin, RefusesWhatIsNoSharedLibraryWithTheLoadersWords) {
 // memory behind it is not its own.
 TEST(CheckPluginTable, ReadsNothingBehindTheTablesEnd) {
   starling_env_v1 table = LoadPlugin(PluginPath("counter")).table;
+  table.struct_size = offsetof(starling_env_v1, save);
   std::vector<std::byte> bytes(table.struct_size);
   std::memcpy(bytes.data(), &table, bytes.size());  // the sanitizer watches its end
   const auto* copy = reinterpret_cast<const starling_env_v1*>(bytes.data());
   EXPECT_EQ(CheckPluginTable("x", copy).table.step, table.step);
+}
+
+// One that was built when the table ended with `error` plays, and cannot be saved.
+TEST(LoadPlugin, TakesAnOlderShorterTable) {
+  const PluginLibrary library = LoadPlugin(PluginPath("wrong_older"));
+  EXPECT_EQ(library.table.save, nullptr);
+  EXPECT_FALSE(library.spec.saves);
+  EXPECT_TRUE(LoadPlugin(PluginPath("counter")).spec.saves);
 }
 
 // A plug-in of a later Starling knows members that we do not.

@@ -7,6 +7,7 @@
 #define STARLING_TESTS_COUNTER_H_
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "envs/plugin.h"
 
@@ -54,6 +55,18 @@ static const char* counter_error(void* env) {
   return env == NULL ? "nothing could be made" : "the dice fell\nfrom the table";
 }
 
+static int32_t counter_save(void* env, void* bytes, uint64_t room, uint64_t* size) {
+  *size = sizeof(counter);
+  if (room >= *size) memcpy(bytes, env, sizeof(counter));
+  return 0;
+}
+
+static int32_t counter_restore(void* env, const void* bytes, uint64_t size) {
+  if (size != sizeof(counter)) return 1;
+  memcpy(env, bytes, sizeof(counter));
+  return 0;
+}
+
 static const char* const counter_actions[] = {"pass", "count"};
 
 /* To be changed before it is returned. */
@@ -74,7 +87,9 @@ static starling_env_v1* counter_table(void) {
                                   counter_step,
                                   counter_observe,
                                   counter_lives,
-                                  counter_error};
+                                  counter_error,
+                                  counter_save,
+                                  counter_restore};
   return &table;
 }
 

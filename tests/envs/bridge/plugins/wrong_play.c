@@ -90,6 +90,32 @@ static int32_t lives(void* env) {
   return counter_lives(env);
 }
 
+static int32_t save(void* env, void* bytes, uint64_t room, uint64_t* size) {
+#if defined(WRONG_save)
+  (void)env, (void)bytes, (void)room, (void)size;
+  return 1;
+#elif defined(WRONG_save_dies)
+  if (room == 0) return counter_save(env, bytes, room, size);
+  raise(SIGSEGV);
+  return 0;
+#elif defined(WRONG_huge_state)
+  (void)env, (void)bytes, (void)room;
+  *size = 1ull << 40;
+  return 0;
+#else
+  return counter_save(env, bytes, room, size);
+#endif
+}
+
+static int32_t restore(void* env, const void* bytes, uint64_t size) {
+#if defined(WRONG_restore)
+  (void)env, (void)bytes, (void)size;
+  return 1;
+#else
+  return counter_restore(env, bytes, size);
+#endif
+}
+
 const starling_env_v1* starling_env(void) {
   starling_env_v1* table = counter_table();
   table->create = create;
@@ -97,5 +123,7 @@ const starling_env_v1* starling_env(void) {
   table->step = step;
   table->observe = observe;
   table->lives = lives;
+  table->save = save;
+  table->restore = restore;
   return table;
 }

@@ -23,6 +23,12 @@ const starling_env_v1* starling_env(void) {
   table->step = NULL;
 #elif defined(WRONG_no_observe)
   table->observe = NULL;
+#elif defined(WRONG_no_restore)
+  table->restore = NULL;
+#elif defined(WRONG_no_save)
+  table->save = NULL;
+#elif defined(WRONG_older)
+  table->struct_size = 104; /* up to `error`, as plug-ins were once built */
 #elif defined(WRONG_height)
   table->height = -1;
 #elif defined(WRONG_width_zero)
